@@ -1,0 +1,104 @@
+// Package inference defines the small interfaces behind which outside intelligence works. What it
+// returns is a proposal: package memory checks it and package store re-checks it at commit.
+//
+// Implementations: inference/rules (offline, deterministic) and inference/openai (any
+// OpenAI-compatible endpoint).
+package inference
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+)
+
+// Source is the text that an Extractor reads, with what is known about where it came from.
+type Source struct {
+	Content    string            // at most memory.MaxExtractInput characters, marker included
+	Kind       schema.SourceKind // observation when unknown
+	Category   schema.Category   // as given by the caller or inferred; never empty
+	Speaker    string            // empty when unknown
+	Session    string
+	OccurredAt time.Time
+}
+
+// Extractor finds what is worth keeping in a source.
+type Extractor interface {
+	// Extract returns facts and entity triples. An answer that cannot be parsed is not an error: it
+	// yields what could be read of it and warnings. Errors are of the endpoint: temporary unless
+	// they are a *PermanentError, and a *RateLimitError says how long to wait.
+	Extract(ctx context.Context, src Source) (memory.Extraction, Usage, error)
+}
+
+// Decider says how a fact changes what is known.
+type Decider interface {
+	// Decide is asked only when there are neighbours. Errors are as for Extract; an answer that
+	// cannot be parsed, or that names none of the neighbours, yields ActionNone with a warning.
+	Decide(ctx context.Context, fact memory.Fact, neighbors []memory.Neighbor) (memory.Proposal, Usage, error)
+}
+
+// Embedder turns texts into unit-length vectors.
+type Embedder interface {
+	// Model names the embedding space. Vectors of different models are never compared.
+	Model() EmbeddingModel
+	// Embed returns one vector a text, in order. Errors are as for Extract.
+	Embed(ctx context.Context, texts []string) ([][]float32, Usage, error)
+}
+
+// Brain is the intelligence that a worker is configured with.
+type Brain struct {
+	Extractor Extractor
+	Decider   Decider
+	Embedder  Embedder
+}
+
+// EmbeddingModel identifies an embedding space.
+type EmbeddingModel struct {
+	Name       string // such as hash-v1 or text-embedding-3-small
+	Dimensions int
+}
+
+// Usage is what one call cost. The zero Usage is a call that used no model.
+type Usage struct {
+	Model            string `json:"model,omitempty"`
+	Calls            int    `json:"calls,omitempty"`
+	PromptTokens     int64  `json:"prompt_tokens,omitempty"`
+	CompletionTokens int64  `json:"completion_tokens,omitempty"`
+}
+
+// Add returns the sum of two usages.
+func (u Usage) Add(v Usage) Usage {
+	if u.Model == "" {
+		u.Model = v.Model
+	}
+	u.Calls += v.Calls
+	u.PromptTokens += v.PromptTokens
+	u.CompletionTokens += v.CompletionTokens
+	return u
+}
+
+// RateLimitError says that the endpoint asked to be called again later.
+type RateLimitError struct {
+	RetryAfter time.Duration // zero when the endpoint did not say
+}
+
+// Error implements error.
+func (e *RateLimitError) Error() string {
+	return fmt.Sprintf("rate limited by the model endpoint (retry after %s)", e.RetryAfter)
+}
+
+// PermanentError is a refusal that retrying cannot cure, such as a wrong key or an input that the
+// endpoint will not take. Reason never holds memory content.
+type PermanentError struct{ Reason string }
+
+// Error implements error.
+func (e *PermanentError) Error() string { return "model endpoint refused: " + e.Reason }
+
+// IsPermanent reports whether retrying err cannot help.
+func IsPermanent(err error) bool {
+	var p *PermanentError
+	return errors.As(err, &p)
+}

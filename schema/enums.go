@@ -1,0 +1,254 @@
+package schema
+
+import "slices"
+
+// MemoryType is the RFC's declared memory type (document 004 §15A.1).
+type MemoryType string
+
+// The five memory types. "plan" is accepted on input for plan_graph; see ParseMemoryType.
+const (
+	TypeEpisodic   MemoryType = "episodic"
+	TypeWorking    MemoryType = "working"
+	TypeSemantic   MemoryType = "semantic"
+	TypeCompetence MemoryType = "competence"
+	TypePlanGraph  MemoryType = "plan_graph"
+)
+
+// Category classifies the semantic role of a memory (document 002 "Memory Types").
+type Category string
+
+// The categories of document 002: the extractor's five and the three that explicit saves infer.
+const (
+	CategoryFact       Category = "fact"
+	CategoryPreference Category = "preference"
+	CategoryDecision   Category = "decision"
+	CategoryProcedural Category = "procedural"
+	CategorySemantic   Category = "semantic"
+	CategoryRule       Category = "rule"
+	CategoryLearning   Category = "learning"
+	CategoryIssue      Category = "issue"
+)
+
+// Tier carries durability, not domain (document 003 D1).
+type Tier string
+
+// The universal three tiers.
+const (
+	TierInteraction Tier = "interaction"
+	TierSession     Tier = "session"
+	TierPersistent  Tier = "persistent"
+)
+
+// Typology carries behavioural defaults, orthogonal to the tier (document 003 D3).
+type Typology string
+
+// The three typologies.
+const (
+	TypologyEpisodic   Typology = "episodic"
+	TypologySemantic   Typology = "semantic"
+	TypologyProcedural Typology = "procedural"
+)
+
+// Sensitivity is the RFC's sensitivity class (document 004 §15A.1), ordered from public to hyper.
+type Sensitivity string
+
+// The sensitivity classes in ascending order.
+const (
+	SensitivityPublic Sensitivity = "public"
+	SensitivityLow    Sensitivity = "low"
+	SensitivityMedium Sensitivity = "medium"
+	SensitivityHigh   Sensitivity = "high"
+	SensitivityHyper  Sensitivity = "hyper"
+)
+
+// Visibility says which other agents of the tenant may read a memory.
+type Visibility string
+
+// The visibilities: the owner alone, its policy group, its project, or the whole tenant.
+const (
+	VisibilityPrivate Visibility = "private"
+	VisibilityGroup   Visibility = "group"
+	VisibilityShared  Visibility = "shared"
+	VisibilityGlobal  Visibility = "global"
+)
+
+// ReadPolicy says how far beyond its own memories an agent reads (document 002 "Hybrid Recall").
+type ReadPolicy string
+
+// The read policies. Isolated is the default: own memories only.
+const (
+	ReadIsolated ReadPolicy = "isolated"
+	ReadShared   ReadPolicy = "shared"
+	ReadGroup    ReadPolicy = "group"
+)
+
+// SourceKind names the ingestion function a candidate came through (document 004 §15.4).
+type SourceKind string
+
+// The source kinds. SourceMemory is an explicit save; the others are experience.
+const (
+	SourceUserInput   SourceKind = "user_input"
+	SourceToolOutput  SourceKind = "tool_output"
+	SourceObservation SourceKind = "observation"
+	SourceOutcome     SourceKind = "outcome"
+	SourceMemory      SourceKind = "memory"
+)
+
+// Status is the truth state of a memory (document 004 §15A.8 and §12).
+type Status string
+
+// The truth states.
+const (
+	StatusActive     Status = "active"
+	StatusContested  Status = "contested"
+	StatusSuperseded Status = "superseded"
+	StatusRetracted  Status = "retracted"
+)
+
+// WriteMode says what the pipeline may do with its proposals (document 002 "Shadow Mode vs. Controlled Writes").
+type WriteMode string
+
+// The write modes, from strictest to loosest.
+const (
+	ModeShadow     WriteMode = "shadow"     // everything runs, no memory row is created or changed
+	ModeFrozen     WriteMode = "frozen"     // the source is stored; no proposal is applied
+	ModeControlled WriteMode = "controlled" // adds are applied; updates and deletes only when allowed
+)
+
+// Action is what a decision proposes to do with a fact (document 002 "Decision Engine").
+type Action string
+
+// The four actions.
+const (
+	ActionAdd    Action = "add"
+	ActionUpdate Action = "update"
+	ActionDelete Action = "delete"
+	ActionNone   Action = "none"
+)
+
+// ProposalState is where a proposal stands.
+type ProposalState string
+
+// The proposal states.
+const (
+	ProposalProposed ProposalState = "proposed" // decided, not yet evaluated by write
+	ProposalApplied  ProposalState = "applied"
+	ProposalSkipped  ProposalState = "skipped" // evaluated, nothing to write; the reason says why
+	ProposalBlocked  ProposalState = "blocked" // not allowed by mode or rule; waits for review
+	ProposalStale    ProposalState = "stale"   // the ground it was decided on has changed; to be decided again
+)
+
+// HistoryEvent is the kind of a history row (document 002 "Memory History").
+type HistoryEvent string
+
+// The history events.
+const (
+	EventCreated   HistoryEvent = "created"
+	EventModified  HistoryEvent = "modified"
+	EventDeleted   HistoryEvent = "deleted"
+	EventRecovered HistoryEvent = "recovered"
+	EventNone      HistoryEvent = "none" // a proposal was evaluated and changed nothing
+)
+
+// JobState is the state of a durable job (document 002 "Job States").
+type JobState string
+
+// The job states. A failed attempt returns a job to pending; dead means attempts are exhausted
+// or retrying cannot help.
+const (
+	JobPending   JobState = "pending"
+	JobLeased    JobState = "leased"
+	JobCompleted JobState = "completed"
+	JobFailed    JobState = "failed"
+	JobDead      JobState = "dead"
+)
+
+// DecayCurve is the function by which salience decays (document 004 §15A.3).
+type DecayCurve string
+
+// The decay curves.
+const (
+	CurveExponential DecayCurve = "exponential"
+	CurveLinear      DecayCurve = "linear"
+	CurveCustom      DecayCurve = "custom"
+)
+
+// DeletionPolicy says what may remove a memory (document 004 §15A.3).
+type DeletionPolicy string
+
+// The deletion policies.
+const (
+	DeleteAutoPrune  DeletionPolicy = "auto_prune"
+	DeleteManualOnly DeletionPolicy = "manual_only"
+	DeleteNever      DeletionPolicy = "never"
+)
+
+// enum is any of the string enumerations above.
+type enum interface{ ~string }
+
+var (
+	memoryTypes   = []MemoryType{TypeEpisodic, TypeWorking, TypeSemantic, TypeCompetence, TypePlanGraph}
+	categories    = []Category{CategoryFact, CategoryPreference, CategoryDecision, CategoryProcedural, CategorySemantic, CategoryRule, CategoryLearning, CategoryIssue}
+	sensitivities = []Sensitivity{SensitivityPublic, SensitivityLow, SensitivityMedium, SensitivityHigh, SensitivityHyper}
+	visibilities  = []Visibility{VisibilityPrivate, VisibilityGroup, VisibilityShared, VisibilityGlobal}
+	readPolicies  = []ReadPolicy{ReadIsolated, ReadShared, ReadGroup}
+	sourceKinds   = []SourceKind{SourceUserInput, SourceToolOutput, SourceObservation, SourceOutcome, SourceMemory}
+	writeModes    = []WriteMode{ModeShadow, ModeFrozen, ModeControlled}
+	jobStates     = []JobState{JobPending, JobLeased, JobCompleted, JobFailed, JobDead}
+)
+
+// Valid reports whether the value is one of the enumeration.
+func (v MemoryType) Valid() bool { return slices.Contains(memoryTypes, v) }
+
+// Valid reports whether the value is one of the enumeration.
+func (v Category) Valid() bool { return slices.Contains(categories, v) }
+
+// Valid reports whether the value is one of the enumeration.
+func (v Sensitivity) Valid() bool { return slices.Contains(sensitivities, v) }
+
+// Valid reports whether the value is one of the enumeration.
+func (v Visibility) Valid() bool { return slices.Contains(visibilities, v) }
+
+// Valid reports whether the value is one of the enumeration.
+func (v ReadPolicy) Valid() bool { return slices.Contains(readPolicies, v) }
+
+// Valid reports whether the value is one of the enumeration.
+func (v SourceKind) Valid() bool { return slices.Contains(sourceKinds, v) }
+
+// Valid reports whether the value is one of the enumeration.
+func (v WriteMode) Valid() bool { return slices.Contains(writeModes, v) }
+
+// Valid reports whether the value is one of the enumeration.
+func (v JobState) Valid() bool { return slices.Contains(jobStates, v) }
+
+// AtMost returns the sensitivity classes up to and including v, in ascending order; none for an unknown class.
+func (v Sensitivity) AtMost() []Sensitivity {
+	return sensitivities[:slices.Index(sensitivities, v)+1]
+}
+
+// Stricter returns the stricter of two write modes. An empty or unknown mode counts as the loosest,
+// so that a request can only narrow what the worker allows.
+func (v WriteMode) Stricter(other WriteMode) WriteMode {
+	rank := func(m WriteMode) int {
+		if i := slices.Index(writeModes, m); i >= 0 {
+			return i
+		}
+		return len(writeModes)
+	}
+	if rank(other) < rank(v) {
+		return other
+	}
+	return v
+}
+
+// names renders an enumeration for error messages.
+func names[T enum](values []T) string {
+	out := ""
+	for i, v := range values {
+		if i > 0 {
+			out += ", "
+		}
+		out += string(v)
+	}
+	return out
+}

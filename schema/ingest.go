@@ -1,0 +1,243 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Limits of a request. Sizes are in bytes unless they say otherwise.
+const (
+	MaxBatch           = 500       // candidates in one request
+	MaxContentBytes    = 256 << 10 // one candidate's content
+	MaxRequestBytes    = 1 << 20   // all content of one request: Temporal refuses payloads over 2 MiB
+	MaxTags            = 32        // tags of one candidate, those of a prefix included
+	MaxTagLength       = 64        // characters
+	MaxRefs            = 32        // provenance refs of one candidate
+	MaxRefLength       = 512       // characters of one provenance ref
+	MaxNameLength      = 128       // characters of tenant, agent, project, scope, policy group, speaker, session
+	MaxIdempotencySize = 200       // characters of an idempotency key
+)
+
+// Principal says on whose behalf a request is made. Every read and write starts with the tenant.
+type Principal struct {
+	Tenant      string `json:"tenant"`
+	Agent       string `json:"agent"`
+	Project     string `json:"project,omitempty"`
+	Scope       string `json:"scope,omitempty"` // explicit scope; unscoped recall excludes scoped memories
+	PolicyGroup string `json:"policy_group,omitempty"`
+}
+
+// Ref points at the evidence for a memory in the host system (document 004 §15A.4).
+type Ref struct {
+	Kind string `json:"kind"`           // event, artifact, tool_call, observation, outcome, human or retrieval
+	Ref  string `json:"ref"`            // opaque reference into the host system
+	Hash string `json:"hash,omitempty"` // optional content hash
+}
+
+// RefRetrieval is the ref kind that marks text as having come out of recall. Such a candidate is
+// recorded and not learned again.
+const RefRetrieval = "retrieval"
+
+var refKinds = []string{"event", "artifact", "tool_call", "observation", "outcome", "human", RefRetrieval}
+
+// Candidate is one piece of experience or one explicit memory offered for ingestion (document 004 §15.4).
+type Candidate struct {
+	Content        string      `json:"content"`
+	SourceKind     SourceKind  `json:"source_kind,omitempty"` // default observation
+	Speaker        string      `json:"speaker,omitempty"`     // who says it; resolves the first person
+	Session        string      `json:"session,omitempty"`
+	OccurredAt     *time.Time  `json:"occurred_at,omitempty"` // default: when it is staged
+	Refs           []Ref       `json:"refs,omitempty"`
+	Category       Category    `json:"category,omitempty"` // default: inferred
+	Tags           []string    `json:"tags,omitempty"`
+	Sensitivity    Sensitivity `json:"sensitivity,omitempty"`     // default low
+	Importance     *float64    `json:"importance,omitempty"`      // [0,1]; default 0.8
+	IdempotencyKey string      `json:"idempotency_key,omitempty"` // the same key always answers with the first result
+}
+
+// IngestRequest hands one candidate or a batch to the Ingest workflow.
+type IngestRequest struct {
+	Principal      Principal   `json:"principal"`
+	Visibility     Visibility  `json:"visibility,omitempty"` // default private
+	Candidates     []Candidate `json:"candidates"`
+	IdempotencyKey string      `json:"idempotency_key,omitempty"`
+
+	// The three below can only narrow what the worker is configured to allow.
+	Mode              WriteMode `json:"mode,omitempty"`
+	NoUpdateDelete    bool      `json:"no_update_delete,omitempty"`
+	MinFactConfidence *float64  `json:"min_fact_confidence,omitempty"` // [0,1]
+}
+
+// IngestAck is what the caller gets back at once: every candidate is staged durably and its id is
+// final. MemoryIDs is in the order of the candidates.
+type IngestAck struct {
+	BatchID   string   `json:"batch_id"`
+	MemoryIDs []string `json:"memory_ids"`
+	Deduped   []int    `json:"deduped,omitempty"`  // positions whose id is that of an existing memory
+	Recalled  []int    `json:"recalled,omitempty"` // positions that came out of recall and are not learned again
+}
+
+// DecodeCandidate reads one candidate from JSON. Unknown fields and trailing data are errors.
+func DecodeCandidate(data []byte) (Candidate, error) {
+	var c Candidate
+	if err := decodeStrict(data, &c); err != nil {
+		return Candidate{}, fmt.Errorf("candidate: %w", err)
+	}
+	return c, nil
+}
+
+// decodeStrict decodes exactly one JSON value. Its errors name fields, never values.
+func decodeStrict(data []byte, into any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		var typeErr *json.UnmarshalTypeError
+		if errors.As(err, &typeErr) {
+			return &ValidationError{Fields: []FieldError{{Field: typeErr.Field, Problem: "must be of type " + typeErr.Type.String()}}}
+		}
+		if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+			return &ValidationError{Fields: []FieldError{{Field: strings.Trim(name, `"`), Problem: "unknown field"}}}
+		}
+		return &ValidationError{Fields: []FieldError{{Field: "(json)", Problem: jsonProblem(err)}}}
+	}
+	if dec.More() {
+		return &ValidationError{Fields: []FieldError{{Field: "(json)", Problem: "trailing data after the object"}}}
+	}
+	return nil
+}
+
+// Validate checks the whole request and reports every field that is wrong, as a *ValidationError.
+func (r *IngestRequest) Validate() error {
+	var p problems
+	r.Principal.validate(&p, "principal.")
+	if r.Visibility != "" && !r.Visibility.Valid() {
+		p.add("visibility", "must be one of %s", names(visibilities))
+	}
+	if r.Visibility == VisibilityGroup && r.Principal.PolicyGroup == "" {
+		p.add("principal.policy_group", "is required when visibility is group")
+	}
+	if r.Mode != "" && !r.Mode.Valid() {
+		p.add("mode", "must be one of %s", names(writeModes))
+	}
+	if f := r.MinFactConfidence; f != nil && !unit(*f) {
+		p.add("min_fact_confidence", "must be between 0 and 1")
+	}
+	checkText(&p, "idempotency_key", r.IdempotencyKey, MaxIdempotencySize)
+	switch n := len(r.Candidates); {
+	case n == 0:
+		p.add("candidates", "must hold at least one candidate")
+	case n > MaxBatch:
+		p.add("candidates", "must hold at most %d candidates, got %d", MaxBatch, n)
+	}
+	total := 0
+	for i := range r.Candidates {
+		total += len(r.Candidates[i].Content)
+		if i < MaxBatch {
+			r.Candidates[i].validate(&p, fmt.Sprintf("candidates[%d].", i))
+		}
+	}
+	if total > MaxRequestBytes {
+		p.add("candidates", "content of all candidates must be at most %d bytes, got %d", MaxRequestBytes, total)
+	}
+	return p.err()
+}
+
+func (v *Principal) validate(p *problems, path string) {
+	required := func(field, value string) {
+		if strings.TrimSpace(value) == "" {
+			p.add(path+field, "is required")
+		}
+	}
+	required("tenant", v.Tenant)
+	required("agent", v.Agent)
+	checkText(p, path+"tenant", v.Tenant, MaxNameLength)
+	checkText(p, path+"agent", v.Agent, MaxNameLength)
+	checkText(p, path+"project", v.Project, MaxNameLength)
+	checkText(p, path+"scope", v.Scope, MaxNameLength)
+	checkText(p, path+"policy_group", v.PolicyGroup, MaxNameLength)
+}
+
+func (c *Candidate) validate(p *problems, path string) {
+	switch {
+	case strings.TrimSpace(c.Content) == "":
+		p.add(path+"content", "is empty")
+	case len(c.Content) > MaxContentBytes:
+		p.add(path+"content", "must be at most %d bytes, got %d", MaxContentBytes, len(c.Content))
+	case !utf8.ValidString(c.Content):
+		p.add(path+"content", "is not valid UTF-8")
+	case strings.ContainsRune(c.Content, 0):
+		p.add(path+"content", "contains a NUL character")
+	}
+	if c.SourceKind != "" && !c.SourceKind.Valid() {
+		p.add(path+"source_kind", "must be one of %s", names(sourceKinds))
+	}
+	if c.Category != "" && !c.Category.Valid() {
+		p.add(path+"category", "must be one of %s", names(categories))
+	}
+	if c.Sensitivity != "" && !c.Sensitivity.Valid() {
+		p.add(path+"sensitivity", "must be one of %s", names(sensitivities))
+	}
+	if f := c.Importance; f != nil && !unit(*f) {
+		p.add(path+"importance", "must be between 0 and 1")
+	}
+	if t := c.OccurredAt; t != nil && (t.Year() < 1 || t.Year() > 9999) {
+		p.add(path+"occurred_at", "must lie between the years 1 and 9999")
+	}
+	checkText(p, path+"speaker", c.Speaker, MaxNameLength)
+	checkText(p, path+"session", c.Session, MaxNameLength)
+	checkText(p, path+"idempotency_key", c.IdempotencyKey, MaxIdempotencySize)
+	if len(c.Tags) > MaxTags {
+		p.add(path+"tags", "must hold at most %d tags", MaxTags)
+	}
+	for i, tag := range c.Tags {
+		field := fmt.Sprintf("%stags[%d]", path, i)
+		if strings.TrimSpace(tag) == "" {
+			p.add(field, "is empty")
+		}
+		checkText(p, field, tag, MaxTagLength)
+	}
+	if len(c.Refs) > MaxRefs {
+		p.add(path+"refs", "must hold at most %d refs", MaxRefs)
+	}
+	for i, ref := range c.Refs {
+		field := fmt.Sprintf("%srefs[%d].", path, i)
+		if !contains(refKinds, ref.Kind) {
+			p.add(field+"kind", "must be one of %s", strings.Join(refKinds, ", "))
+		}
+		if ref.Ref == "" {
+			p.add(field+"ref", "is required")
+		}
+		checkText(p, field+"ref", ref.Ref, MaxRefLength)
+		checkText(p, field+"hash", ref.Hash, MaxNameLength)
+	}
+}
+
+// checkText refuses what Postgres cannot store or an operator could not read in a table.
+func checkText(p *problems, field, value string, maxChars int) {
+	switch {
+	case !utf8.ValidString(value):
+		p.add(field, "is not valid UTF-8")
+	case strings.ContainsRune(value, 0):
+		p.add(field, "contains a NUL character")
+	case utf8.RuneCountInString(value) > maxChars:
+		p.add(field, "must be at most %d characters", maxChars)
+	}
+}
+
+// unit reports whether f is a number in [0,1].
+func unit(f float64) bool { return !math.IsNaN(f) && f >= 0 && f <= 1 }
+
+func contains(values []string, v string) bool {
+	for _, x := range values {
+		if x == v {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,109 @@
+// Package migrations holds the SQL that creates Mneme's tables, and runs it.
+//
+// Migrations are forward-only. They run as the owner of the schema, never as the application's role.
+package migrations
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+)
+
+//go:embed *.sql
+var files embed.FS
+
+// Status is one migration and when it was applied.
+type Status struct {
+	Version   int64     `json:"version"`
+	Name      string    `json:"name"`
+	Applied   bool      `json:"applied"`
+	AppliedAt time.Time `json:"applied_at,omitzero"`
+}
+
+// Up applies every pending migration to the schema that the connection's search_path names first,
+// and returns the names of those it applied. Two callers at once are safe: one waits.
+func Up(ctx context.Context, databaseURL string) ([]string, error) {
+	provider, closeDB, err := open(databaseURL)
+	if err != nil {
+		return nil, err
+	}
+	defer closeDB()
+	results, err := provider.Up(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("migrate up: %w", err)
+	}
+	applied := make([]string, 0, len(results))
+	for _, r := range results {
+		applied = append(applied, r.Source.Path)
+	}
+	return applied, nil
+}
+
+// List returns every known migration in order, applied or not.
+func List(ctx context.Context, databaseURL string) ([]Status, error) {
+	provider, closeDB, err := open(databaseURL)
+	if err != nil {
+		return nil, err
+	}
+	defer closeDB()
+	found, err := provider.Status(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("migration status: %w", err)
+	}
+	out := make([]Status, 0, len(found))
+	for _, s := range found {
+		out = append(out, Status{Version: s.Source.Version, Name: s.Source.Path, Applied: s.State == goose.StateApplied, AppliedAt: s.AppliedAt})
+	}
+	return out, nil
+}
+
+// Latest returns the version of the newest migration in this binary.
+func Latest() int64 {
+	names, err := fs.Glob(files, "*.sql")
+	if err != nil || len(names) == 0 {
+		panic("migrations: nothing embedded")
+	}
+	v, err := goose.NumericComponent(names[len(names)-1])
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func open(databaseURL string) (*goose.Provider, func(), error) {
+	cfg, err := pgx.ParseConfig(databaseURL)
+	if err != nil {
+		return nil, nil, fmt.Errorf("database URL: %w", err)
+	}
+	db := stdlib.OpenDB(*cfg)
+	closeDB := func() { _ = db.Close() }
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockID(lockID(cfg)))
+	if err != nil {
+		closeDB()
+		return nil, nil, fmt.Errorf("migration lock: %w", err)
+	}
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithSessionLocker(locker))
+	if err != nil {
+		closeDB()
+		return nil, nil, fmt.Errorf("migrations: %w", err)
+	}
+	return provider, closeDB, nil
+}
+
+// lockID gives each schema its own migration lock.
+func lockID(cfg *pgx.ConnConfig) int64 {
+	const offset, prime = int64(-3750763034362895579), int64(1099511628211) // FNV-1a, 64 bit
+	h := offset
+	for _, b := range []byte(cfg.Database + "/" + cfg.RuntimeParams["search_path"]) {
+		h = (h ^ int64(b)) * prime
+	}
+	return h
+}
+
