@@ -64,6 +64,8 @@ CREATE TABLE proposals (
     review_needed      boolean     NOT NULL DEFAULT false,
     warnings           text[]      NOT NULL DEFAULT '{}',
     memory_id          uuid,       -- what was written or already known
+    embedding          vector,     -- of the fact; emptied when it has been written
+    embedding_model    text,
     rounds             integer     NOT NULL DEFAULT 1 CHECK (rounds >= 1),
     decided_at         timestamptz NOT NULL,
     written_at         timestamptz,

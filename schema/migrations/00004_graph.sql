@@ -39,5 +39,20 @@ CREATE TABLE memory_entity_mentions (
 );
 CREATE INDEX memory_entity_mentions_of_entity ON memory_entity_mentions (tenant, entity_id);
 
+-- What memories state: subject, predicate and object. A later statement about the same subject and
+-- predicate finds the earlier one here.
+CREATE TABLE entity_claims (
+    tenant     text        NOT NULL,
+    memory_id  uuid        NOT NULL,
+    subject    text        NOT NULL,
+    predicate  text        NOT NULL,
+    object     text        NOT NULL,
+    functional boolean     NOT NULL,
+    created_at timestamptz NOT NULL,
+    PRIMARY KEY (tenant, memory_id, subject, predicate),
+    FOREIGN KEY (tenant, memory_id) REFERENCES memories (tenant, id) ON DELETE CASCADE
+);
+CREATE INDEX entity_claims_lookup ON entity_claims (tenant, lower(subject), predicate);
+
 -- +goose Down
 SELECT 1;

@@ -10,7 +10,7 @@ BEGIN
         'memories', 'memory_access', 'memory_embeddings', 'memory_relations', 'memory_provenance',
         'memory_history', 'events', 'lexeme_stats', 'corpus_stats',
         'ingest_batches', 'memory_candidates', 'proposals', 'jobs', 'operations', 'index_outbox', 'retrievals',
-        'entities', 'entity_relations', 'memory_entity_mentions']
+        'entities', 'entity_relations', 'memory_entity_mentions', 'entity_claims']
     LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', t);
         -- The sub-select is evaluated once a statement, not once a row.

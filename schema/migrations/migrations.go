@@ -106,4 +106,3 @@ func lockID(cfg *pgx.ConnConfig) int64 {
 	}
 	return h
 }
-

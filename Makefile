@@ -1,0 +1,65 @@
+# `make` lists the targets. Variables may be set on the command line.
+
+GO         ?= go
+STATE      ?= .local
+TEST_FLAGS ?= -race -timeout 20m
+PKG        ?= ./...
+BENCH_ARGS ?=
+VERSION    ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+
+stack := scripts/stack
+build := $(GO) build -trimpath -ldflags "-X main.version=$(VERSION)"
+
+.DEFAULT_GOAL := help
+.PHONY: help build up down status clean worker worker-start worker-stop demo \
+	test check bench histories fmt generate
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## bin/mneme, the command line, and bin/worker
+	$(build) -o bin/mneme ./starter
+	$(build) -o bin/worker ./worker
+
+up: ## start Postgres and Temporal, and wait until they answer
+	@$(stack) up --state $(STATE)
+
+down: ## stop them and the worker; data stay
+	@$(stack) down --state $(STATE)
+
+status: ## what runs, and where
+	@$(stack) status --state $(STATE)
+
+clean: ## stop everything; delete its data and bin/
+	@$(stack) clean --state $(STATE)
+	rm -rf bin
+
+worker: build up ## run the worker in the foreground
+	@eval "$$($(stack) env --state $(STATE))" && exec bin/worker
+
+worker-start: build up ## run the worker in the background (log: .local/worker.log)
+	@$(stack) restart --state $(STATE) worker
+
+worker-stop: ## stop it
+	@$(stack) down --state $(STATE) worker
+
+demo: build up ## see Mneme at work
+	@scripts/demo
+
+test: ## all tests, against a stack of their own (PKG=./store to choose)
+	@scripts/test $(TEST_FLAGS) $(PKG)
+
+check: ## format, vet, staticcheck, workflowcheck, tidy, generated files, shell
+	@scripts/check
+
+bench: build up ## measure (BENCH_ARGS=…)
+	$(GO) run ./bench $(BENCH_ARGS)
+
+histories: ## record anew the histories that the replay tests use
+	MNEME_UPDATE_HISTORIES=1 scripts/test -timeout 20m ./workflows/...
+
+fmt: ## format Go code
+	gofmt -w $$(git ls-files --cached --others --exclude-standard '*.go')
+
+generate: ## generate what is generated
+	$(GO) generate ./...

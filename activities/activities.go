@@ -1,0 +1,97 @@
+// Package activities holds the steps that have side effects: one struct a phase, its dependencies
+// injected. Activities are at-least-once, so each may run twice: what it writes is keyed so that the
+// second run finds the first one's result.
+//
+// Errors that leave an activity never carry memory content: they end up in histories and logs.
+package activities
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+// Types of application errors, for retry policies and callers.
+const (
+	ErrTypeInvalidRequest = "InvalidRequest" // the caller's fault; details: *schema.ValidationError
+	ErrTypeNotFound       = "NotFound"
+	ErrTypeConflict       = "Conflict"
+	ErrTypeItemsPending   = "ItemsPending" // some items of the range failed and may be tried again
+)
+
+// Range names a run of candidates of one batch: those with From <= position < To. It is all that
+// travels through a workflow's history; content stays in Postgres (claim check).
+type Range struct {
+	Tenant  string `json:"tenant"`
+	BatchID string `json:"batch_id"`
+	From    int    `json:"from"`
+	To      int    `json:"to"`
+}
+
+// store converts a range for package store. A malformed batch id cannot be cured by retrying.
+func (r Range) store() (store.Range, error) {
+	id, err := uuid.Parse(r.BatchID)
+	if err != nil {
+		return store.Range{}, temporal.NewNonRetryableApplicationError("batch_id is not an id", ErrTypeInvalidRequest, nil)
+	}
+	return store.Range{Tenant: r.Tenant, BatchID: id, From: r.From, To: r.To}, nil
+}
+
+// fail turns an error into what Temporal's retry policy can act on.
+func fail(err error) error {
+	var invalid *schema.ValidationError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &invalid):
+		return temporal.NewNonRetryableApplicationError(invalid.Error(), ErrTypeInvalidRequest, nil, invalid)
+	case errors.Is(err, store.ErrNotFound):
+		return temporal.NewNonRetryableApplicationError(err.Error(), ErrTypeNotFound, nil)
+	case errors.Is(err, store.ErrNotDead):
+		return temporal.NewNonRetryableApplicationError(err.Error(), ErrTypeConflict, nil)
+	default:
+		return err
+	}
+}
+
+// maxRetryAfter bounds how long a model endpoint may make the pipeline wait before it is asked again.
+const maxRetryAfter = 10 * time.Minute
+
+// pendingError asks Temporal to run the activity again for the items that are left, after the wait
+// that the endpoint asked for or, without one, that the retry policy gives.
+func pendingError(failed int, wait time.Duration) error {
+	return temporal.NewApplicationErrorWithOptions("some items have to be tried again", ErrTypeItemsPending,
+		temporal.ApplicationErrorOptions{NextRetryDelay: min(wait, maxRetryAfter), Details: []any{failed}})
+}
+
+// failure classifies a model call's error: how long to wait when it was only throttled, or why the
+// attempt counts as failed.
+func failure(err error) (wait time.Duration, throttled, permanent bool, reason string) {
+	var limit *inference.RateLimitError
+	var perm *inference.PermanentError
+	switch {
+	case errors.As(err, &limit):
+		return limit.RetryAfter, true, false, limit.Error()
+	case errors.As(err, &perm):
+		return 0, false, true, perm.Error()
+	case errors.Is(err, context.DeadlineExceeded):
+		return 0, false, false, "the model did not answer in time"
+	default:
+		return 0, false, false, "the model endpoint failed: " + err.Error()
+	}
+}
+
+// now is the activities' clock.
+func now(clock func() time.Time) time.Time {
+	if clock != nil {
+		return clock()
+	}
+	return time.Now()
+}

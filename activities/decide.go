@@ -1,0 +1,195 @@
+package activities
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+// Decision settles what each extracted fact would change.
+type Decision struct {
+	Store       *store.Store
+	Decider     inference.Decider
+	Embedder    inference.Embedder
+	Concurrency int // model calls at once; 1 when not set
+	Now         func() time.Time
+}
+
+// DecideResult counts the proposals of a range by action.
+type DecideResult struct {
+	Candidates int                   `json:"candidates"`
+	Actions    map[schema.Action]int `json:"actions,omitempty"`
+	Dead       int                   `json:"dead"`
+	// WithoutVectors says that the embedder was not available: neighbours were found by text alone.
+	WithoutVectors bool `json:"without_vectors,omitempty"`
+}
+
+// Add returns the sum of two results.
+func (r DecideResult) Add(o DecideResult) DecideResult {
+	sum := DecideResult{Candidates: r.Candidates + o.Candidates, Dead: r.Dead + o.Dead, WithoutVectors: r.WithoutVectors || o.WithoutVectors,
+		Actions: map[schema.Action]int{}}
+	for _, m := range []map[schema.Action]int{r.Actions, o.Actions} {
+		for action, n := range m {
+			sum.Actions[action] += n
+		}
+	}
+	return sum
+}
+
+// decidable is a candidate with its facts, their embeddings and their neighbours.
+type decidable struct {
+	store.Undecided
+	ordinals   []int
+	embeddings []*store.Embedding
+	neighbors  [][]memory.Neighbor
+}
+
+// group is how many candidates are searched together in one round trip.
+const decideGroup = 50
+
+// DecideFacts decides the facts of a range that have not been decided, or whose ground has changed.
+// Failures are treated as in ExtractFacts; a fact is never lost because a decision failed.
+func (a *Decision) DecideFacts(ctx context.Context, r Range) (DecideResult, error) {
+	sr, err := r.store()
+	if err != nil {
+		return DecideResult{}, err
+	}
+	batch, err := a.Store.Batch(ctx, r.Tenant, sr.BatchID)
+	if err != nil {
+		return DecideResult{}, fail(err)
+	}
+	todo, err := a.Store.LeaseDecide(ctx, sr, now(a.Now))
+	if err != nil {
+		return DecideResult{}, fail(err)
+	}
+	result := DecideResult{Actions: map[schema.Action]int{}}
+	type decidedCandidate struct {
+		id    uuid.UUID
+		facts []store.Decided
+	}
+	out := newOutcomes(a.Store, r.Tenant, a.Now, func(ctx context.Context, done []decidedCandidate) error {
+		var ids []uuid.UUID
+		var facts []store.Decided
+		for _, d := range done {
+			ids = append(ids, d.id)
+			facts = append(facts, d.facts...)
+			for _, f := range d.facts {
+				result.Actions[f.Proposal.Action]++
+			}
+		}
+		result.Candidates += len(done)
+		return a.Store.SaveDecisions(ctx, sr, ids, facts, now(a.Now))
+	})
+	for group := range slices.Chunk(todo, decideGroup) {
+		ready, withVectors, err := a.prepare(ctx, batch.Owner, group)
+		if err != nil {
+			return result, fail(err)
+		}
+		result.WithoutVectors = result.WithoutVectors || !withVectors
+		err = each(ctx, ready, a.Concurrency, func(ctx context.Context, d decidable) error {
+			facts, err := a.decide(ctx, d)
+			if err != nil {
+				return out.failed(ctx, d.CandidateID, "decide", err, inference.Usage{})
+			}
+			return out.done(ctx, decidedCandidate{id: d.CandidateID, facts: facts})
+		})
+		if err != nil {
+			return result, fail(err)
+		}
+	}
+	result.Dead, err = out.close(ctx)
+	return result, err
+}
+
+// prepare embeds the facts of a group and finds their neighbours. Without an embedder the search
+// goes on by text: an embedding failure is not fatal.
+func (a *Decision) prepare(ctx context.Context, owner schema.Principal, group []store.Undecided) (ready []decidable, withVectors bool, err error) {
+	var texts []string
+	var queries []store.NeighborQuery
+	for _, u := range group {
+		d := decidable{Undecided: u, ordinals: u.Again}
+		if len(d.ordinals) == 0 {
+			for i := range u.Facts {
+				d.ordinals = append(d.ordinals, i)
+			}
+		}
+		for _, n := range d.ordinals {
+			texts = append(texts, u.Facts[n].Content)
+			queries = append(queries, store.NeighborQuery{Fact: u.Facts[n], Exclude: u.MemoryID})
+		}
+		ready = append(ready, d)
+	}
+	if len(queries) == 0 {
+		return ready, true, nil
+	}
+	vectors, _, embedErr := a.Embedder.Embed(ctx, texts)
+	if embedErr != nil && ctx.Err() != nil {
+		return nil, false, context.Cause(ctx)
+	}
+	if embedErr == nil {
+		for i := range queries {
+			queries[i].Embedding = &store.Embedding{Model: a.Embedder.Model(), Vector: vectors[i]}
+		}
+	}
+	neighbors, err := a.Store.Neighbors(ctx, owner, queries)
+	if err != nil {
+		return nil, false, err
+	}
+	next := 0
+	for i := range ready {
+		for range ready[i].ordinals {
+			ready[i].embeddings = append(ready[i].embeddings, queries[next].Embedding)
+			ready[i].neighbors = append(ready[i].neighbors, neighbors[next])
+			next++
+		}
+	}
+	return ready, embedErr == nil, nil
+}
+
+func (a *Decision) decide(ctx context.Context, d decidable) ([]store.Decided, error) {
+	out := make([]store.Decided, 0, len(d.ordinals))
+	source := memory.Normalize(d.Content).Hash
+	for i, n := range d.ordinals {
+		fact, neighbors := d.Facts[n], d.neighbors[i]
+		proposal, usage, err := a.propose(ctx, fact, neighbors)
+		if err != nil {
+			return nil, err
+		}
+		if proposal.Action == schema.ActionAdd && bytes.Equal(memory.Normalize(fact.Content).Hash, source) {
+			proposal = memory.Proposal{Action: schema.ActionNone, Confidence: 1, Reason: "its source says it in the same words", Warnings: proposal.Warnings}
+		}
+		if d.embeddings[i] == nil {
+			proposal.Warnings = append(proposal.Warnings, "embedding unavailable: neighbours found by text alone")
+		}
+		out = append(out, store.Decided{CandidateID: d.CandidateID, Ordinal: n, Fact: fact, Proposal: proposal,
+			Offered: neighbors, Embedding: d.embeddings[i], Usage: usage})
+	}
+	return out, nil
+}
+
+// propose asks the decider only when there is something to decide between: without neighbours a fact
+// is new, and with an identical one it is known (document 002 "Decision Engine").
+func (a *Decision) propose(ctx context.Context, fact memory.Fact, neighbors []memory.Neighbor) (memory.Proposal, inference.Usage, error) {
+	if len(neighbors) == 0 {
+		return memory.Proposal{Action: schema.ActionAdd, Confidence: fact.Confidence, Reason: "nothing similar is known"}, inference.Usage{}, nil
+	}
+	hash := memory.Normalize(fact.Content).Hash
+	for _, n := range neighbors {
+		if bytes.Equal(n.Hash, hash) {
+			return memory.Proposal{Action: schema.ActionNone, TargetID: n.ID, Confidence: 1, Reason: "already known: identical"}, inference.Usage{}, nil
+		}
+	}
+	proposal, usage, err := a.Decider.Decide(ctx, fact, neighbors)
+	if err != nil {
+		return memory.Proposal{}, usage, err
+	}
+	return memory.CheckProposal(proposal, neighbors), usage, nil
+}

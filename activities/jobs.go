@@ -1,0 +1,77 @@
+package activities
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mneme/mneme/store"
+)
+
+// Jobs keeps the durable projection of the pipeline.
+type Jobs struct {
+	Store *store.Store
+	Now   func() time.Time
+}
+
+// CloseRequest completes the jobs of a range, or buries them.
+type CloseRequest struct {
+	Range  Range  `json:"range"`
+	Phase  string `json:"phase"`            // of which the reason speaks
+	Reason string `json:"reason,omitempty"` // never content
+}
+
+// CompleteJobs marks the open jobs of a range completed.
+func (a *Jobs) CompleteJobs(ctx context.Context, in CloseRequest) error {
+	sr, err := in.Range.store()
+	if err != nil {
+		return err
+	}
+	return fail(a.Store.AdvanceJobs(ctx, sr, "done", now(a.Now)))
+}
+
+// NoteFailure records on the open jobs of a range that a phase which may fail did fail.
+func (a *Jobs) NoteFailure(ctx context.Context, in CloseRequest) error {
+	sr, err := in.Range.store()
+	if err != nil {
+		return err
+	}
+	return fail(a.Store.NoteOnJobs(ctx, sr, in.Phase+": "+in.Reason, now(a.Now)))
+}
+
+// BuryResult says how many jobs are dead.
+type BuryResult struct {
+	Dead int `json:"dead"`
+}
+
+// BuryJobs marks the open jobs of a range dead.
+func (a *Jobs) BuryJobs(ctx context.Context, in CloseRequest) (BuryResult, error) {
+	sr, err := in.Range.store()
+	if err != nil {
+		return BuryResult{}, err
+	}
+	dead, err := a.Store.BuryRange(ctx, sr, in.Phase, in.Reason, now(a.Now))
+	return BuryResult{Dead: dead}, fail(err)
+}
+
+// ReviveRequest names a dead job and who wants it replayed.
+type ReviveRequest struct {
+	Tenant string `json:"tenant"`
+	JobID  string `json:"job_id"`
+	Actor  string `json:"actor"`
+}
+
+// ReviveJob puts a dead job back into the pipeline and returns the range to run.
+func (a *Jobs) ReviveJob(ctx context.Context, in ReviveRequest) (Range, error) {
+	id, err := uuid.Parse(in.JobID)
+	if err != nil {
+		return Range{}, temporal.NewNonRetryableApplicationError("job_id: must be an id", ErrTypeInvalidRequest, nil)
+	}
+	r, err := a.Store.ReviveJob(ctx, in.Tenant, id, in.Actor, now(a.Now))
+	if err != nil {
+		return Range{}, fail(err)
+	}
+	return Range{Tenant: r.Tenant, BatchID: r.BatchID.String(), From: r.From, To: r.To}, nil
+}

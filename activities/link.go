@@ -1,0 +1,25 @@
+package activities
+
+import (
+	"context"
+	"time"
+
+	"github.com/mneme/mneme/store"
+)
+
+// Linking writes the entity graph.
+type Linking struct {
+	Store *store.Store
+	Now   func() time.Time
+}
+
+// LinkEntities writes the entities, relations and mentions of a range, in a transaction apart from
+// the facts'.
+func (a *Linking) LinkEntities(ctx context.Context, r Range) (store.LinkCounts, error) {
+	sr, err := r.store()
+	if err != nil {
+		return store.LinkCounts{}, err
+	}
+	counts, err := a.Store.Link(ctx, sr, now(a.Now))
+	return counts, fail(err)
+}

@@ -1,0 +1,98 @@
+package activities
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/store"
+)
+
+// saveEvery is how many results are stored together: often enough that a crash costs few model
+// calls, seldom enough that the offline brain is not held up by commits.
+const (
+	saveEvery = 100
+	saveAfter = 2 * time.Second
+)
+
+// outcomes gathers what became of the items of one activity run, and stores results in groups.
+type outcomes[T any] struct {
+	store  *store.Store
+	tenant string
+	clock  func() time.Time
+	save   func(context.Context, []T) error
+
+	mu       sync.Mutex
+	pending  []T
+	savedAt  time.Time
+	failures []store.Failure
+	waiting  int           // items that were only throttled
+	wait     time.Duration // the longest wait that an endpoint asked for
+}
+
+func newOutcomes[T any](s *store.Store, tenant string, clock func() time.Time, save func(context.Context, []T) error) *outcomes[T] {
+	return &outcomes[T]{store: s, tenant: tenant, clock: clock, save: save, savedAt: time.Now()}
+}
+
+// done adds a result, and stores the group when it is due.
+func (o *outcomes[T]) done(ctx context.Context, result T) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.pending = append(o.pending, result)
+	if len(o.pending) >= saveEvery || time.Since(o.savedAt) > saveAfter {
+		return o.flush(ctx)
+	}
+	return nil
+}
+
+func (o *outcomes[T]) flush(ctx context.Context) error {
+	if len(o.pending) == 0 {
+		return nil
+	}
+	err := o.save(ctx, o.pending)
+	o.pending, o.savedAt = nil, time.Now()
+	return err
+}
+
+// failed notes an item whose model call failed. When the activity itself is being stopped, that is
+// no failure of the item.
+func (o *outcomes[T]) failed(ctx context.Context, candidate uuid.UUID, phase string, err error, usage inference.Usage) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	wait, throttled, permanent, reason := failure(err)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.wait = max(o.wait, wait)
+	if throttled {
+		o.waiting++
+		return nil
+	}
+	o.failures = append(o.failures, store.Failure{CandidateID: candidate, Phase: phase, Reason: reason, Permanent: permanent, Usage: usage})
+	return nil
+}
+
+// close stores what is left and records the failures. It returns how many items are dead, and an
+// error when some have to be tried again.
+func (o *outcomes[T]) close(ctx context.Context) (dead int, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err := o.flush(ctx); err != nil {
+		return 0, fail(err)
+	}
+	retryable := 0
+	if len(o.failures) > 0 {
+		retryable, err = o.store.FailJobs(ctx, o.tenant, o.failures, now(o.clock))
+		if err != nil {
+			return 0, fail(err)
+		}
+	}
+	dead = len(o.failures) - retryable
+	if retryable+o.waiting > 0 {
+		return dead, pendingError(retryable+o.waiting, o.wait)
+	}
+	return dead, nil
+}

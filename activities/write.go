@@ -1,0 +1,75 @@
+package activities
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/sdk/activity"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/store"
+)
+
+// Writing commits proposals.
+type Writing struct {
+	Store    *store.Store
+	Embedder inference.Embedder
+	Now      func() time.Time
+}
+
+// WriteRequest is a range to write and how often its proposals may be decided in all.
+type WriteRequest struct {
+	Range     Range `json:"range"`
+	MaxRounds int   `json:"max_rounds"`
+}
+
+// WriteProposals embeds the source memories of a range that have no embedding and then commits the
+// range's proposals in one transaction. An embedder that fails delays only the embeddings: the
+// outbox still asks for them.
+func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (store.WriteCounts, error) {
+	sr, err := in.Range.store()
+	if err != nil {
+		return store.WriteCounts{}, err
+	}
+	sources, err := a.embedSources(ctx, sr)
+	if err != nil {
+		return store.WriteCounts{}, fail(err)
+	}
+	counts, err := a.Store.Write(ctx, store.WriteInput{Range: sr, MaxRounds: in.MaxRounds, Now: now(a.Now), Sources: sources})
+	return counts, fail(err)
+}
+
+// embedSources fetches embeddings before the transaction, so that no lock is held during a call.
+func (a *Writing) embedSources(ctx context.Context, r store.Range) (map[uuid.UUID]store.Embedding, error) {
+	model := a.Embedder.Model()
+	missing, err := a.Store.Unembedded(ctx, r, model)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[uuid.UUID]store.Embedding, len(missing))
+	var texts []string
+	var ids []uuid.UUID
+	for _, m := range missing {
+		if m.Vector != nil {
+			out[m.MemoryID] = store.Embedding{Model: model, Vector: m.Vector}
+			continue
+		}
+		texts, ids = append(texts, m.Content), append(ids, m.MemoryID)
+	}
+	if len(texts) == 0 {
+		return out, nil
+	}
+	vectors, _, err := a.Embedder.Embed(ctx, texts)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		activity.GetLogger(ctx).Warn("embedding put off", "memories", len(ids), "error", err)
+		return out, nil
+	}
+	for i, id := range ids {
+		out[id] = store.Embedding{Model: model, Vector: vectors[i]}
+	}
+	return out, nil
+}

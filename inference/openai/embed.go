@@ -1,0 +1,128 @@
+package openai
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+
+	"github.com/mneme/mneme/inference"
+)
+
+// embedder embeds texts.
+type embedder struct {
+	endpoint
+	service sdk.EmbeddingService
+	model   inference.EmbeddingModel
+	shorten bool
+	batch   int
+	chars   int
+}
+
+// Model implements inference.Embedder.
+func (e *embedder) Model() inference.EmbeddingModel { return e.model }
+
+// Embed implements inference.Embedder. It is all or nothing; blank texts are refused, as endpoints do.
+func (e *embedder) Embed(ctx context.Context, texts []string) ([][]float32, inference.Usage, error) {
+	usage := inference.Usage{Model: e.model.Name}
+	input := make([]string, len(texts))
+	for i, t := range texts {
+		if strings.TrimSpace(t) == "" {
+			return nil, usage, &inference.PermanentError{Reason: fmt.Sprintf("text %d of %d to embed is blank", i, len(texts))}
+		}
+		input[i] = firstChars(t, e.chars)
+	}
+	vectors := make([][]float32, 0, len(texts))
+	for len(input) > 0 {
+		n := min(len(input), e.batch)
+		got, err := e.embedBatch(ctx, input[:n], &usage)
+		if err != nil {
+			return nil, usage, err
+		}
+		vectors, input = append(vectors, got...), input[n:]
+	}
+	return vectors, usage, nil
+}
+
+func (e *embedder) embedBatch(ctx context.Context, texts []string, usage *inference.Usage) ([][]float32, error) {
+	params := sdk.EmbeddingNewParams{
+		Model:          e.model.Name,
+		Input:          sdk.EmbeddingNewParamsInputUnion{OfArrayOfStrings: texts},
+		EncodingFormat: sdk.EmbeddingNewParamsEncodingFormatFloat,
+	}
+	if e.shorten {
+		params.Dimensions = sdk.Int(int64(e.model.Dimensions))
+	}
+	var res *sdk.CreateEmbeddingResponse
+	usage.Calls++
+	_, err := e.call(ctx, func(ctx context.Context, opts ...option.RequestOption) (err error) {
+		res, err = e.service.New(ctx, params, opts...)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	usage.PromptTokens += max(0, res.Usage.PromptTokens)
+	if no, broken := embeddedError(res.JSON.ExtraFields["error"].Raw(), len(res.Data)); broken {
+		return nil, e.errorOf(no)
+	}
+	if len(res.Data) != len(texts) {
+		return nil, temporaryError(fmt.Sprintf("%d vectors for %d texts", len(res.Data), len(texts)))
+	}
+	vectors := make([][]float32, len(texts))
+	for _, d := range res.Data {
+		if d.Index < 0 || d.Index >= int64(len(texts)) || vectors[d.Index] != nil {
+			return nil, temporaryError("its vectors do not say which texts they are for")
+		}
+		if len(d.Embedding) != e.model.Dimensions {
+			return nil, &inference.PermanentError{Reason: fmt.Sprintf(
+				"its vectors have %d dimensions, configured are %d", len(d.Embedding), e.model.Dimensions)}
+		}
+		v, ok := unit(d.Embedding)
+		// Servers write NaN as null, which the SDK reads as 0.
+		if raw := d.JSON.Embedding.Raw(); !ok || strings.HasPrefix(raw, "[") && strings.ContainsAny(raw, `nNtf"`) {
+			return nil, temporaryError(fmt.Sprintf("vector %d of %d is zero or not finite", d.Index, len(texts)))
+		}
+		vectors[d.Index] = v
+	}
+	return vectors, nil
+}
+
+// unit scales v to length one. It fails on vectors that have no direction.
+func unit(v []float64) ([]float32, bool) {
+	var largest, sum float64
+	for _, x := range v {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return nil, false
+		}
+		largest = max(largest, math.Abs(x))
+	}
+	if largest == 0 {
+		return nil, false
+	}
+	for _, x := range v { // divided by the largest first, lest squares overflow or vanish
+		sum += (x / largest) * (x / largest)
+	}
+	out := make([]float32, len(v))
+	for i, x := range v {
+		out[i] = float32(x / largest / math.Sqrt(sum))
+	}
+	return out, true
+}
+
+// firstChars returns at most n characters of s.
+func firstChars(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}

@@ -1,0 +1,320 @@
+// Package reply reads a language model's text answer. It is strict about what counts and lenient
+// about what surrounds it:
+//
+//   - Reasoning blocks (<think> and the like, nested, unclosed, or with the opening tag missing),
+//     fences, prose and byte order marks around the JSON object are passed over. JSON inside
+//     reasoning is a draft, never an answer.
+//   - Every part stands or falls alone: a fact of the wrong shape is dropped with a warning and the
+//     next is read; of an answer that was cut off, the complete elements are kept.
+//   - JSON is not repaired: no single quotes, comments, unquoted keys or numbers written as strings.
+//     Unknown fields are ignored. An object that says one thing twice is dropped.
+//   - A decision is read whole or not at all. Whatever is unreadable, ambiguous or not on offer
+//     becomes schema.ActionNone with a warning: no answer can do more than propose one of four
+//     actions on one of the targets that were offered.
+//
+// Whether what was read makes sense is for memory.CheckExtraction and memory.CheckProposal, which
+// every result has passed. Warnings name fields, never what the answer said, since that is memory
+// content; those that begin with "answer" count positions in the answer, others in what was readable.
+// Work and memory are linear in the answer, which is cut at MaxLength. No input makes it panic.
+package reply
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+)
+
+// MaxLength is how much of an answer is read, in bytes.
+const MaxLength = 1 << 20
+
+const (
+	maxElements = 1_000 // elements of one array that are looked at
+	maxWarnings = 20    // a last one counts the rest
+)
+
+// Extraction reads the answer to an extraction prompt:
+//
+//	{"facts":    [{"content": "…", "category": "fact", "confidence": 0.9,
+//	               "claim": {"subject": "…", "predicate": "…", "object": "…", "functional": false}}],
+//	 "entities": [{"source": "…", "relationship": "…", "target": "…", "confidence": 0.9}]}
+//
+// The category may also be called type, as document 002 does. Category, claim and entities may be
+// null or missing. A bad claim costs the claim, any other bad field the whole element. Of several
+// objects with facts or entities the first counts.
+func Extraction(text string) memory.Extraction {
+	var w warnings
+	found := objects(prepare(text, &w), &w, "facts", "entities")
+	if len(found) == 0 {
+		w.add("answer: holds no JSON object with facts")
+		return memory.CheckExtraction(memory.Extraction{Warnings: w.list()})
+	}
+	if len(found) > 1 {
+		w.add("answer: holds more than one object with facts; all but the first are ignored")
+	}
+
+	var out memory.Extraction
+	seen := map[string]bool{}
+	for key, value := range members(found[0].text) {
+		switch {
+		case value == "":
+			w.add("answer: is not valid JSON in places")
+		case key != "facts" && key != "entities":
+		case seen[key]:
+			w.add("answer.%s: given twice; the first is used", key)
+		case key == "entities" && value == "null":
+		case value[0] != '[':
+			seen[key] = true
+			w.add("answer.%s: must be an array", key)
+		case key == "facts":
+			seen[key] = true
+			each(key, value, &w, func(f fields) {
+				if fact, ok := readFact(f); ok {
+					out.Facts = append(out.Facts, fact)
+				}
+			})
+		default:
+			seen[key] = true
+			each(key, value, &w, func(f fields) {
+				if triple, ok := readTriple(f); ok {
+					out.Triples = append(out.Triples, triple)
+				}
+			})
+		}
+	}
+	if !seen["facts"] {
+		w.add("answer.facts: missing")
+	}
+	if len(w.texts) == 0 && !json.Valid([]byte(found[0].text)) {
+		w.add("answer: is not valid JSON in places")
+	}
+	out.Warnings = w.list()
+	return memory.CheckExtraction(out)
+}
+
+// Decision reads the answer to a decision prompt about the neighbours that were offered:
+//
+//	{"action": "add", "target_id": null, "confidence": 0.9, "reason": "…"}
+//
+// The target may also be called targetId, as document 002 does. Every field is required, the target
+// for update and delete only. Several decisions count only when all say the same.
+func Decision(text string, neighbors []memory.Neighbor) memory.Proposal {
+	var w warnings
+	found := objects(prepare(text, &w), &w, "action")
+	var (
+		p  memory.Proposal
+		ok bool
+	)
+	for i, o := range found {
+		next, valid := readDecision(o, &w)
+		if i > 0 && (next.Action != p.Action || next.TargetID != p.TargetID) {
+			w.add("answer: holds decisions that disagree")
+			valid = false
+		}
+		if p, ok = next, valid; !ok {
+			break
+		}
+	}
+	if len(found) == 0 {
+		w.add("answer: holds no JSON object with an action")
+	}
+	if !ok {
+		return Undecided(w.list()...)
+	}
+	p.Warnings = w.list()
+	return memory.CheckProposal(p, neighbors)
+}
+
+// Undecided is the proposal for an answer that cannot be acted on.
+func Undecided(why ...string) memory.Proposal {
+	return memory.Proposal{Action: schema.ActionNone, Reason: memory.ReasonUndecided, Warnings: why}
+}
+
+func readFact(f fields) (memory.Fact, bool) {
+	content, ok1 := f.text("content")
+	category, ok2 := f.optional("category", "type")
+	confidence, ok3 := f.number("confidence")
+	if !ok1 || !ok2 || !ok3 {
+		return memory.Fact{}, false
+	}
+	return memory.Fact{
+		Content: content, Category: schema.Category(category), Confidence: confidence, Claim: readClaim(f),
+	}, true
+}
+
+// readClaim returns the zero claim when there is none or it is not well formed.
+func readClaim(f fields) memory.Claim {
+	raw, ok := f.values["claim"]
+	if !ok || raw == "null" {
+		return memory.Claim{}
+	}
+	c, ok := readFields(f.path+".claim", raw, f.w)
+	if !ok {
+		return memory.Claim{}
+	}
+	subject, ok1 := c.text("subject")
+	predicate, ok2 := c.text("predicate")
+	object, ok3 := c.text("object")
+	functional, ok4 := c.flag("functional")
+	if !ok1 || !ok2 || !ok3 || !ok4 {
+		return memory.Claim{}
+	}
+	return memory.Claim{Subject: subject, Predicate: predicate, Object: object, Functional: functional}
+}
+
+func readTriple(f fields) (memory.Triple, bool) {
+	source, ok1 := f.text("source")
+	relationship, ok2 := f.text("relationship")
+	target, ok3 := f.text("target")
+	confidence, ok4 := f.number("confidence")
+	return memory.Triple{Source: source, Relationship: relationship, Target: target, Confidence: confidence},
+		ok1 && ok2 && ok3 && ok4
+}
+
+func readDecision(o object, w *warnings) (memory.Proposal, bool) {
+	if !o.whole {
+		return memory.Proposal{}, false // objects has said so
+	}
+	f, ok := readFields("answer", o.text, w)
+	if !ok {
+		return memory.Proposal{}, false
+	}
+	action, ok1 := f.text("action")
+	target, ok2 := f.optional("target_id", "targetId")
+	confidence, ok3 := f.number("confidence")
+	reason, ok4 := f.text("reason")
+	return memory.Proposal{Action: schema.Action(action), TargetID: target, Confidence: confidence, Reason: reason},
+		ok1 && ok2 && ok3 && ok4
+}
+
+// each reads the objects of an array and drops, with a warning, what is not one.
+func each(key, array string, w *warnings, read func(fields)) {
+	i := 0
+	for raw := range elements(array) {
+		if i < maxElements {
+			if f, ok := readFields(fmt.Sprintf("answer.%s[%d]", key, i), raw, w); ok {
+				read(f)
+			}
+		}
+		i++
+	}
+	if i > maxElements {
+		w.add("answer.%s: %d elements beyond the first %d were not looked at", key, i-maxElements, maxElements)
+	}
+}
+
+// fields are the raw values of one JSON object, and where it stands in the answer.
+type fields struct {
+	path   string
+	values map[string]string
+	w      *warnings
+}
+
+// readFields reads one object. It refuses what is not valid JSON, too deep, or says a thing twice.
+func readFields(path, raw string, w *warnings) (fields, bool) {
+	refuse := func(problem string) (fields, bool) {
+		w.add("%s: %s", path, problem)
+		return fields{}, false
+	}
+	if raw == "" {
+		return refuse("is empty")
+	}
+	if _, depth := balance(raw); depth > maxDepth {
+		return refuse("is nested too deeply")
+	}
+	if !json.Valid([]byte(raw)) {
+		return refuse("is not valid JSON")
+	}
+	if raw[0] != '{' {
+		return refuse("must be an object")
+	}
+	f := fields{path: path, values: map[string]string{}, w: w}
+	for key, value := range members(raw) {
+		if _, twice := f.values[key]; twice {
+			return refuse("has the same field twice")
+		}
+		f.values[key] = value
+	}
+	return f, true
+}
+
+// present reports whether the field is there and not null.
+func (f fields) present(name string) bool {
+	raw, ok := f.values[name]
+	return ok && raw != "null"
+}
+
+// read decodes a required field; null counts as missing.
+func (f fields) read(name, kind string, into any) bool {
+	if !f.present(name) {
+		f.w.add("%s.%s: missing", f.path, name)
+		return false
+	}
+	if json.Unmarshal([]byte(f.values[name]), into) != nil {
+		f.w.add("%s.%s: must be a %s", f.path, name, kind)
+		return false
+	}
+	return true
+}
+
+// text reads a required string.
+func (f fields) text(name string) (s string, ok bool) {
+	ok = f.read(name, "string", &s)
+	return s, ok
+}
+
+func (f fields) number(name string) (n float64, ok bool) {
+	ok = f.read(name, "number", &n)
+	return n, ok
+}
+
+// flag reads an optional boolean.
+func (f fields) flag(name string) (b, ok bool) {
+	if !f.present(name) {
+		return false, true
+	}
+	ok = f.read(name, "boolean", &b)
+	return b, ok
+}
+
+// optional reads a string that goes by two names, which must not contradict each other.
+func (f fields) optional(name, other string) (string, bool) {
+	switch {
+	case !f.present(name) && !f.present(other):
+		return "", true
+	case !f.present(other):
+		return f.text(name)
+	case !f.present(name):
+		return f.text(other)
+	}
+	a, ok1 := f.text(name)
+	b, ok2 := f.text(other)
+	if ok1 && ok2 && a != b {
+		f.w.add("%s.%s: contradicts %s", f.path, name, other)
+		return "", false
+	}
+	return a, ok1 && ok2
+}
+
+// warnings collects problems up to maxWarnings and counts the rest.
+type warnings struct {
+	texts []string
+	more  int
+}
+
+func (w *warnings) add(format string, args ...any) {
+	if len(w.texts) >= maxWarnings {
+		w.more++
+		return
+	}
+	w.texts = append(w.texts, fmt.Sprintf(format, args...))
+}
+
+// list returns the warnings, nil when there are none.
+func (w *warnings) list() []string {
+	if w.more > 0 {
+		return append(w.texts, fmt.Sprintf("answer: has %d more problems", w.more))
+	}
+	return w.texts
+}

@@ -1,0 +1,188 @@
+package rules
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// word is one space-separated token of a sentence.
+type word struct {
+	pre, core, post string // punctuation before, the word, punctuation behind
+	low             string // core in lower case, apostrophes straight
+	quoted          bool   // inside double quotes or back quotes
+}
+
+// raw is the token as it stood in the text.
+func (w word) raw() string { return w.pre + w.core + w.post }
+
+const (
+	opening = "\"'“”‘’«([{*`„"
+	closing = "\"'“”‘’»)]}*`.,!?;:…。！？"
+)
+
+// splitWords cuts a sentence at spaces.
+func splitWords(s string) []word {
+	fields := strings.Fields(s)
+	out := make([]word, len(fields))
+	marks := 0
+	for i, f := range fields {
+		start := 0
+		for start < len(f) {
+			r, n := utf8.DecodeRuneInString(f[start:])
+			if !strings.ContainsRune(opening, r) {
+				break
+			}
+			start += n
+		}
+		end := len(f)
+		for end > start {
+			r, n := utf8.DecodeLastRuneInString(f[start:end])
+			if !strings.ContainsRune(closing, r) {
+				break
+			}
+			end -= n
+		}
+		w := word{pre: f[:start], core: f[start:end], post: f[end:]}
+		w.low = fold(w.core)
+		before := quoteMarks(w.pre)
+		marks += before
+		w.quoted = marks%2 == 1
+		marks += quoteMarks(f) - before
+		out[i] = w
+	}
+	if marks%2 == 1 { // unbalanced: nobody knows what is quoted
+		for i := range out {
+			out[i].quoted = false
+		}
+	}
+	return out
+}
+
+func quoteMarks(s string) int {
+	n := 0
+	for _, r := range s {
+		if r == '"' || r == '“' || r == '”' || r == '`' || r == '«' || r == '»' {
+			n++
+		}
+	}
+	return n
+}
+
+// fold lowers s and straightens its apostrophes.
+func fold(s string) string {
+	if strings.Contains(s, "’") {
+		s = strings.ReplaceAll(s, "’", "'")
+	}
+	return strings.ToLower(s)
+}
+
+// joinWords is the sentence that ws stand for.
+func joinWords(ws []word) string {
+	var b strings.Builder
+	for i, w := range ws {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(w.pre)
+		b.WriteString(w.core)
+		b.WriteString(w.post)
+	}
+	return b.String()
+}
+
+// coreText joins the words without the punctuation at either end and between sentences' parts.
+func coreText(ws []word) string {
+	var b strings.Builder
+	for i, w := range ws {
+		if i > 0 {
+			b.WriteByte(' ')
+			b.WriteString(w.pre)
+		}
+		b.WriteString(w.core)
+		if i < len(ws)-1 {
+			b.WriteString(w.post)
+		}
+	}
+	return b.String()
+}
+
+// ends reports whether a clause ends behind w.
+func (w word) ends() bool { return strings.ContainsAny(w.post, ",;:.!?…)]") }
+
+// capital reports whether s starts with an upper-case letter.
+func capital(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsUpper(r)
+}
+
+// capitalize raises the first letter of s.
+func capitalize(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	if !unicode.IsLower(r) {
+		return s
+	}
+	return string(unicode.ToUpper(r)) + s[n:]
+}
+
+// stripPossessive cuts 's or s' off.
+func stripPossessive(s string) (string, bool) {
+	for _, suffix := range [...]string{"'s", "’s"} {
+		if rest, ok := strings.CutSuffix(s, suffix); ok && rest != "" {
+			return rest, true
+		}
+	}
+	return s, false
+}
+
+// hasPrefixWords reports whether the words of ws start with the given ones.
+func hasPrefixWords(ws []word, prefix []string) bool {
+	if len(ws) < len(prefix) {
+		return false
+	}
+	for i, p := range prefix {
+		if ws[i].low != p {
+			return false
+		}
+	}
+	return true
+}
+
+// phrases is a list of word sequences, found by their first word.
+type phrases map[string][][]string
+
+func phraseList(lists ...string) phrases {
+	p := phrases{}
+	for _, list := range lists {
+		for _, line := range strings.Split(list, "|") {
+			if f := strings.Fields(line); len(f) > 0 {
+				p[f[0]] = append(p[f[0]], f)
+			}
+		}
+	}
+	return p
+}
+
+// at returns the length in words of the longest phrase that starts ws, 0 for none.
+func (p phrases) at(ws []word) int {
+	if len(ws) == 0 {
+		return 0
+	}
+	best := 0
+	for _, f := range p[ws[0].low] {
+		if len(f) > best && hasPrefixWords(ws, f) {
+			best = len(f)
+		}
+	}
+	return best
+}
+
+// in reports whether any phrase occurs in ws.
+func (p phrases) in(ws []word) bool {
+	for i := range ws {
+		if p.at(ws[i:]) > 0 {
+			return true
+		}
+	}
+	return false
+}

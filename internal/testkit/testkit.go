@@ -1,0 +1,278 @@
+// Package testkit gives tests the real parts: Postgres with pgvector, a schema of their own, and the
+// real Temporal server. `make test` starts both and says where they are; run by hand, a test starts
+// them itself and leaves them up for the next.
+package testkit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+	tlog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/inference/rules"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/migrations"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/vector"
+	"github.com/mneme/mneme/workflows"
+)
+
+// Namespace is the Temporal namespace of the tests.
+const Namespace = client.DefaultNamespace
+
+// stack is where the parts are; they are started on first use.
+var stack = sync.OnceValues(func() (map[string]string, error) {
+	env := map[string]string{"DATABASE_URL": os.Getenv("MNEME_TEST_DATABASE_URL"), "TEMPORAL_ADDRESS": os.Getenv("MNEME_TEST_TEMPORAL_ADDRESS")}
+	if env["DATABASE_URL"] != "" && env["TEMPORAL_ADDRESS"] != "" {
+		return env, nil
+	}
+	state := filepath.Join(Root(), ".local", "test")
+	out, err := Stack("up", "--state", state, "--ephemeral", "postgres", "temporal")
+	if err != nil {
+		return nil, fmt.Errorf("start the test stack: %w\n%s", err, out)
+	}
+	return ReadEnv(filepath.Join(state, "env"))
+})
+
+// Root is the checkout's directory.
+func Root() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
+}
+
+// Stack runs scripts/stack. Its environment has no addresses of running parts, so that it manages
+// servers of its own.
+func Stack(args ...string) (string, error) {
+	cmd := exec.Command(filepath.Join(Root(), "scripts", "stack"), args...)
+	for _, kv := range os.Environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		switch name {
+		case "DATABASE_URL", "TEMPORAL_ADDRESS", "MNEME_TEST_DATABASE_URL", "MNEME_TEST_TEMPORAL_ADDRESS":
+		default:
+			cmd.Env = append(cmd.Env, kv)
+		}
+	}
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// ReadEnv reads the KEY=VALUE file that scripts/stack writes.
+func ReadEnv(path string) (map[string]string, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	env := map[string]string{}
+	for line := range strings.Lines(string(data)) {
+		if key, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
+			env[key] = value
+		}
+	}
+	return env, nil
+}
+
+// DatabaseURL returns the URL of a migrated schema of the test's own, as the owner. The schema goes
+// with the test.
+func DatabaseURL(t testing.TB) string {
+	t.Helper()
+	env, err := stack()
+	require.NoError(t, err)
+	return NewSchema(t, env["DATABASE_URL"])
+}
+
+// NewSchema creates and migrates a schema in the given database.
+func NewSchema(t testing.TB, databaseURL string) string {
+	t.Helper()
+	ctx := context.Background()
+	name := "t_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	run := func(sql string) {
+		conn, err := pgx.Connect(ctx, databaseURL)
+		require.NoError(t, err)
+		defer func() { _ = conn.Close(ctx) }()
+		_, err = conn.Exec(ctx, sql)
+		require.NoError(t, err)
+	}
+	run("CREATE SCHEMA " + name)
+	t.Cleanup(func() {
+		conn, err := pgx.Connect(ctx, databaseURL)
+		if err != nil {
+			return // the server is gone, and the schema with it
+		}
+		defer func() { _ = conn.Close(ctx) }()
+		_, _ = conn.Exec(ctx, "DROP SCHEMA IF EXISTS "+name+" CASCADE")
+	})
+	u, err := url.Parse(databaseURL)
+	require.NoError(t, err)
+	q := u.Query()
+	q.Set("search_path", name+",public")
+	u.RawQuery = q.Encode()
+	_, err = migrations.Up(ctx, u.String())
+	require.NoError(t, err)
+	return u.String()
+}
+
+// Store opens a store on a schema of the test's own.
+func Store(t testing.TB) *store.Store {
+	t.Helper()
+	return OpenStore(t, DatabaseURL(t))
+}
+
+// OpenStore opens a store and closes it with the test.
+func OpenStore(t testing.TB, databaseURL string) *store.Store {
+	t.Helper()
+	s, err := store.Open(context.Background(), store.Config{URL: databaseURL, MaxConns: 12})
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Owner connects to the test's schema as its owner, past row-level security, to look at rows or to
+// put faults there.
+func Owner(t testing.TB, databaseURL string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(context.Background(), databaseURL)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
+}
+
+// Temporal connects to the test server.
+func Temporal(t testing.TB) client.Client {
+	t.Helper()
+	env, err := stack()
+	require.NoError(t, err)
+	return DialTemporal(t, env["TEMPORAL_ADDRESS"], nil)
+}
+
+// DialTemporal connects to a server and registers the search attributes; change may alter the
+// options.
+func DialTemporal(t testing.TB, address string, change func(*client.Options)) client.Client {
+	t.Helper()
+	options := client.Options{HostPort: address, Namespace: Namespace, Logger: tlog.NewStructuredLogger(slog.New(slog.DiscardHandler))}
+	if change != nil {
+		change(&options)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	c, err := client.DialContext(ctx, options)
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	// Tests of several packages may register at once; the loser sees the winner's attributes.
+	require.NoError(t, Eventually(ctx, func() error { return workflows.RegisterSearchAttributes(ctx, c, options.Namespace) }))
+	return c
+}
+
+// Eventually calls fn until it succeeds or ctx ends.
+func Eventually(ctx context.Context, fn func() error) error {
+	for {
+		err := fn()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// Harness is a worker with everything real, on a task queue and a schema of its own.
+type Harness struct {
+	Store       *store.Store
+	Temporal    client.Client
+	TaskQueue   string
+	DatabaseURL string
+	Deps        workflows.Dependencies
+
+	worker worker.Worker
+}
+
+// NewHarness starts a worker with the offline brain; change may alter what it is given.
+func NewHarness(t testing.TB, change func(*workflows.Dependencies)) *Harness {
+	t.Helper()
+	url := DatabaseURL(t)
+	return NewHarnessAt(t, url, Temporal(t), change)
+}
+
+// NewHarnessAt is NewHarness on a given migrated schema and Temporal client.
+func NewHarnessAt(t testing.TB, databaseURL string, c client.Client, change func(*workflows.Dependencies)) *Harness {
+	t.Helper()
+	h := &Harness{Store: OpenStore(t, databaseURL), Temporal: c, TaskQueue: "test-" + uuid.NewString(), DatabaseURL: databaseURL}
+	h.Deps = workflows.Dependencies{Store: h.Store, Brain: rules.New(), Index: vector.PGVector{Store: h.Store}, Policy: memory.DefaultWritePolicy(), Concurrency: 4}
+	if change != nil {
+		change(&h.Deps)
+	}
+	h.StartWorker(t)
+	return h
+}
+
+// StartWorker starts a worker; it stops with the test, or with StopWorker.
+func (h *Harness) StartWorker(t testing.TB) {
+	t.Helper()
+	w := worker.New(h.Temporal, h.TaskQueue, worker.Options{WorkerStopTimeout: 5 * time.Second})
+	workflows.Register(w, h.Deps)
+	require.NoError(t, w.Start())
+	h.worker = w
+	t.Cleanup(h.StopWorker)
+}
+
+// StopWorker stops the worker gracefully.
+func (h *Harness) StopWorker() {
+	if h.worker != nil {
+		h.worker.Stop()
+		h.worker = nil
+	}
+}
+
+// Ingest starts a request and waits for the whole pipeline.
+func (h *Harness) Ingest(t testing.TB, req schema.IngestRequest) (workflows.Started, workflows.IngestResult) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	started, err := workflows.StartIngest(ctx, h.Temporal, h.TaskQueue, req)
+	require.NoError(t, err)
+	var result workflows.IngestResult
+	require.NoError(t, started.Run.Get(ctx, &result))
+	return started, result
+}
+
+// Principal is a principal of a tenant of the test's own.
+func Principal() schema.Principal {
+	return schema.Principal{Tenant: "tenant-" + uuid.NewString(), Agent: "agent-1"}
+}
+
+// Request is an ingest request for texts of one kind.
+func Request(p schema.Principal, kind schema.SourceKind, texts ...string) schema.IngestRequest {
+	r := schema.IngestRequest{Principal: p}
+	for _, text := range texts {
+		r.Candidates = append(r.Candidates, schema.Candidate{Content: text, SourceKind: kind})
+	}
+	return r
+}
+
+// BrokenEmbedder fails every call, as an endpoint that is down does.
+type BrokenEmbedder struct{ inference.Embedder }
+
+// Embed implements inference.Embedder.
+func (BrokenEmbedder) Embed(context.Context, []string) ([][]float32, inference.Usage, error) {
+	return nil, inference.Usage{}, errors.New("embedder is down")
+}

@@ -1,0 +1,237 @@
+package memory
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mneme/mneme/schema"
+)
+
+// Limits of what a model says beside its facts. Lengths are in characters.
+const (
+	MaxWarnings      = 50  // of one extraction or proposal, the final count included
+	MaxWarningLength = 200 // of one warning
+	MaxReasonLength  = 300 // of a proposal's reason
+)
+
+// CheckExtraction returns what of a model's extraction can be trusted in form (document 002
+// "Extraction"): it keeps the valid parts, repairs what has one obvious meaning, drops the rest, and
+// adds a warning for each. Warnings name index and cause, never content. It accepts anything, and
+// what it returns it would return unchanged.
+//
+// Content takes the storage form; invalid UTF-8 and NUL, which Postgres cannot hold, are removed. An
+// unknown category is inferred from the words rather than the fact lost. An incomplete claim is
+// cleared and its fact kept; predicates become snake_case, since they are part of a key. Dropped are
+// facts too short, too long, said before in this extraction, or with a confidence outside [0,1],
+// which shows that the model did not follow; triples without all three names; and what exceeds
+// MaxFacts and MaxTriples.
+func CheckExtraction(raw Extraction) Extraction {
+	var w warnings
+	w.inherit(raw.Warnings)
+	out := Extraction{
+		Facts:   checkAll(&w, "facts", raw.Facts, MaxFacts, checkFact, factKey),
+		Triples: checkAll(&w, "triples", raw.Triples, MaxTriples, checkTriple, tripleKey),
+	}
+	if out.Facts == nil {
+		out.Facts = []Fact{} // an empty list in JSON, not null
+	}
+	out.Warnings = w.result()
+	return out
+}
+
+// CheckProposal returns p as far as it is well-formed for the neighbours that were offered (document
+// 002 "Decision Engine"). A proposal that is not becomes ActionNone with a machine reason
+// (ReasonInvalidAction, ReasonInvalidConfidence, ReasonMissingTarget, ReasonUnknownTarget) and a
+// warning. The result never names a target outside neighbors: an add loses its target, and none
+// keeps it only when it was offered, as the memory that already covers the fact.
+func CheckProposal(p Proposal, neighbors []Neighbor) Proposal {
+	var w warnings
+	w.inherit(p.Warnings)
+	out := Proposal{
+		Action:     schema.Action(strings.ToLower(strings.TrimSpace(string(p.Action)))),
+		TargetID:   strings.TrimSpace(p.TargetID),
+		Confidence: p.Confidence,
+		Reason:     cleanLine(p.Reason, MaxReasonLength),
+	}
+	offered := out.TargetID != "" && slices.ContainsFunc(neighbors, func(n Neighbor) bool { return n.ID == out.TargetID })
+	reject := func(reason, warning string) {
+		out.Action, out.TargetID, out.Reason = schema.ActionNone, "", reason
+		w.add("%s", warning)
+	}
+
+	if !inUnit(p.Confidence) {
+		out.Confidence = 0 // NaN could not even be written as JSON
+	}
+	changes := out.Action == schema.ActionUpdate || out.Action == schema.ActionDelete
+	switch {
+	case !changes && out.Action != schema.ActionAdd && out.Action != schema.ActionNone:
+		reject(ReasonInvalidAction, "proposal: unknown action")
+	case !inUnit(p.Confidence):
+		reject(ReasonInvalidConfidence, "proposal: confidence is not between 0 and 1")
+	case changes && out.TargetID == "":
+		reject(ReasonMissingTarget, "proposal: "+string(out.Action)+" without a target")
+	case changes && !offered:
+		reject(ReasonUnknownTarget, "proposal: target was not among the candidates")
+	case out.Action == schema.ActionAdd && out.TargetID != "":
+		out.TargetID = ""
+		w.add("proposal: add with a target; target ignored")
+	case out.Action == schema.ActionNone && out.TargetID != "" && !offered:
+		out.TargetID = ""
+		w.add("proposal: target was not among the candidates; ignored")
+	}
+	out.Warnings = w.result()
+	return out
+}
+
+// checkAll checks items in order and keeps the first limit of the good ones, each key once.
+func checkAll[T any](w *warnings, field string, items []T, limit int, check func(*warnings, string, T) (T, bool), key func(T) string) []T {
+	var out []T
+	seen := make(map[string]int)
+	for i, item := range items {
+		if len(out) == limit {
+			w.add("%s: %d after the first %d dropped", field, len(items)-i, limit)
+			break
+		}
+		path := fmt.Sprintf("%s[%d]", field, i)
+		item, ok := check(w, path, item)
+		if !ok {
+			continue
+		}
+		k := key(item)
+		if first, dup := seen[k]; dup {
+			w.add("%s: same as %s[%d], dropped", path, field, first)
+			continue
+		}
+		seen[k] = i
+		out = append(out, item)
+	}
+	return out
+}
+
+// factKey is what two facts share that say the same.
+func factKey(f Fact) string { return string(Normalize(f.Content).Hash) }
+
+// tripleKey is what two triples share that say the same.
+func tripleKey(t Triple) string {
+	return lower(t.Source + "\x00" + t.Relationship + "\x00" + t.Target)
+}
+
+func checkFact(w *warnings, path string, f Fact) (Fact, bool) {
+	f.Content = w.cleanText(path+".content", f.Content)
+	switch n := utf8.RuneCountInString(f.Content); {
+	case n < MinFactLength:
+		w.add("%s: content shorter than %d characters, dropped", path, MinFactLength)
+		return Fact{}, false
+	case n > MaxFactLength:
+		w.add("%s: content longer than %d characters, dropped", path, MaxFactLength)
+		return Fact{}, false
+	case !inUnit(f.Confidence):
+		w.add("%s: confidence is not between 0 and 1, dropped", path)
+		return Fact{}, false
+	}
+	f.Category = schema.Category(strings.ToLower(strings.TrimSpace(string(f.Category))))
+	if !f.Category.Valid() {
+		f.Category = InferCategory(f.Content)
+		w.add("%s: unknown category, read as %s", path, f.Category)
+	}
+	f.Claim = checkClaim(w, path+".claim", f.Claim)
+	return f, true
+}
+
+func checkClaim(w *warnings, path string, c Claim) Claim {
+	if c == (Claim{}) {
+		return c
+	}
+	c.Subject = w.cleanText(path+".subject", c.Subject)
+	c.Predicate = strings.Join(words(w.cleanText(path+".predicate", c.Predicate), ""), "_")
+	c.Object = w.cleanText(path+".object", c.Object)
+	if c.Subject == "" || c.Predicate == "" || c.Object == "" {
+		w.add("%s: incomplete, ignored", path)
+		return Claim{}
+	}
+	if tooLong(c.Subject, c.Predicate, c.Object) {
+		w.add("%s: longer than %d characters, ignored", path, MaxEntityLength)
+		return Claim{}
+	}
+	return c
+}
+
+func checkTriple(w *warnings, path string, t Triple) (Triple, bool) {
+	t.Source = w.cleanText(path+".source", t.Source)
+	t.Relationship = w.cleanText(path+".relationship", t.Relationship)
+	t.Target = w.cleanText(path+".target", t.Target)
+	switch {
+	case t.Source == "" || t.Relationship == "" || t.Target == "":
+		w.add("%s: incomplete, dropped", path)
+	case tooLong(t.Source, t.Relationship, t.Target):
+		w.add("%s: name longer than %d characters, dropped", path, MaxEntityLength)
+	case !inUnit(t.Confidence):
+		w.add("%s: confidence is not between 0 and 1, dropped", path)
+	default:
+		return t, true
+	}
+	return Triple{}, false
+}
+
+// tooLong reports whether one of names is longer than a name may be.
+func tooLong(names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return utf8.RuneCountInString(name) > MaxEntityLength })
+}
+
+// warnings collects what was wrong. A model gone astray may produce thousands.
+type warnings struct {
+	list    []string
+	dropped int
+}
+
+func (w *warnings) add(format string, args ...any) {
+	if len(w.list) == MaxWarnings {
+		w.dropped++
+		return
+	}
+	w.list = append(w.list, fmt.Sprintf(format, args...))
+}
+
+// inherit adds the warnings of an earlier stage.
+func (w *warnings) inherit(list []string) {
+	for _, warning := range list {
+		if warning = cleanLine(warning, MaxWarningLength); warning != "" {
+			w.add("%s", warning)
+		}
+	}
+}
+
+// result returns at most MaxWarnings warnings, the last of which counts what is missing.
+func (w *warnings) result() []string {
+	if w.dropped > 0 {
+		w.list[MaxWarnings-1] = fmt.Sprintf("and %d more warnings", w.dropped+1)
+	}
+	return w.list
+}
+
+// cleanText returns s in storage form without invalid UTF-8 and NUL, and warns if it had any.
+func (w *warnings) cleanText(path, s string) string {
+	clean := strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\x00", "")
+	if clean != s {
+		w.add("%s: invalid characters removed", path)
+	}
+	return collapse(clean)
+}
+
+// cleanLine makes s one line of at most n characters that is safe to show in a terminal or the
+// Temporal UI: control characters become spaces, bidirectional overrides vanish.
+func cleanLine(s string, n int) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsControl(r):
+			return ' '
+		case unicode.Is(unicode.Bidi_Control, r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, ""))
+	return strings.TrimRightFunc(firstChars(collapse(s), n), isSpace)
+}

@@ -1,0 +1,257 @@
+package memory
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/mneme/mneme/schema"
+)
+
+// Worth of what nobody valued (document 002 "Importance and Tags").
+const (
+	ExplicitImportance   = 0.8 // somebody asked to remember this
+	ExperienceImportance = 0.5 // it happened; what it is worth, the facts drawn from it will say
+)
+
+// Classification is what the policy plane decides about a candidate before it is persisted
+// (document 004 §15.5).
+type Classification struct {
+	Type           schema.MemoryType
+	Tier           schema.Tier
+	Typology       schema.Typology
+	Category       schema.Category
+	Sensitivity    schema.Sensitivity
+	Confidence     float64 // [0,1], epistemic
+	Importance     float64 // [0,1], base worth; 1 when pinned
+	Pinned         bool
+	Tags           []string // in NormalizeTags form, at most schema.MaxTags
+	Decay          Decay
+	DeletionPolicy schema.DeletionPolicy
+}
+
+// Classify classifies a candidate whose prefixes have been parsed into p. An explicit save (source
+// kind memory) is semantic and persistent; everything else is an episode of the session, from which
+// the pipeline draws facts. What the candidate says of itself wins over inference, except that a
+// pinned memory has importance 1. Tags of the candidate come before those of the prefix, and the
+// last ones give way when there are more than schema.MaxTags.
+//
+// Confidence is 1: that this was said or observed is certain. Whether it is so is a question for
+// the facts extracted from it.
+func Classify(c schema.Candidate, p Prefix) Classification {
+	memoryType, importance := schema.TypeEpisodic, ExperienceImportance
+	if c.SourceKind == schema.SourceMemory {
+		memoryType, importance = schema.TypeSemantic, ExplicitImportance
+	}
+	if c.Importance != nil && inUnit(*c.Importance) {
+		importance = *c.Importance
+	}
+	category := c.Category
+	if !category.Valid() {
+		category = InferCategory(p.Content)
+	}
+	out := classification(memoryType, category, importance, p.Pinned)
+	out.Confidence = 1
+	if c.Sensitivity.Valid() {
+		out.Sensitivity = c.Sensitivity
+	}
+	tags := NormalizeTags(slices.Concat(c.Tags, p.Tags))
+	out.Tags = tags[:min(len(tags), schema.MaxTags)]
+	return out
+}
+
+// ClassifyFact classifies a fact that the pipeline extracted: semantic and persistent, as important
+// as it is certain (document 002 "Importance and Tags"). Its sensitivity is that of its source; see
+// DerivedFrom.
+func ClassifyFact(f Fact) Classification {
+	category := f.Category
+	if !category.Valid() {
+		category = InferCategory(f.Content)
+	}
+	confidence := clampUnit(f.Confidence)
+	out := classification(schema.TypeSemantic, category, confidence, false)
+	out.Confidence = confidence
+	return out
+}
+
+// DerivedFrom returns c raised to the strictest sensitivity among its sources, so that drawing a
+// fact out of a secret does not publish it. An empty sensitivity counts as low, an unknown one as
+// hyper.
+func (c Classification) DerivedFrom(sources ...schema.Sensitivity) Classification {
+	rank := func(s schema.Sensitivity) int { return len(s.AtMost()) } // 0 when unknown
+	for _, source := range sources {
+		switch {
+		case source == "":
+			source = schema.SensitivityLow
+		case rank(source) == 0:
+			source = schema.SensitivityHyper
+		}
+		if rank(source) > rank(c.Sensitivity) {
+			c.Sensitivity = source
+		}
+	}
+	return c
+}
+
+// Placement returns where memories of a type live (DESIGN.md "Where the documents disagree"). An
+// unknown type is placed like an episode, the least durable kind that is kept at all.
+func Placement(t schema.MemoryType) (schema.Tier, schema.Typology) {
+	switch t {
+	case schema.TypeWorking:
+		return schema.TierInteraction, schema.TypologyEpisodic
+	case schema.TypeSemantic:
+		return schema.TierPersistent, schema.TypologySemantic
+	case schema.TypeCompetence, schema.TypePlanGraph:
+		return schema.TierPersistent, schema.TypologyProcedural
+	default:
+		return schema.TierSession, schema.TypologyEpisodic
+	}
+}
+
+// DefaultDeletion returns what may remove a memory of a type once it has faded. Procedures are not
+// pruned (document 003: procedural memory is exempt): a skill that is needed once a year is still
+// worth having, and selection already weighs how recently it was reinforced. Neither is what is
+// pinned. No default is "never": a person may always have something forgotten.
+func DefaultDeletion(t schema.MemoryType, pinned bool) schema.DeletionPolicy {
+	if pinned || t == schema.TypeCompetence || t == schema.TypePlanGraph {
+		return schema.DeleteManualOnly
+	}
+	return schema.DeleteAutoPrune
+}
+
+// classification fills in what follows from type, worth and pin.
+func classification(t schema.MemoryType, category schema.Category, importance float64, pinned bool) Classification {
+	tier, typology := Placement(t)
+	if pinned {
+		importance = 1
+	}
+	return Classification{
+		Type:           t,
+		Tier:           tier,
+		Typology:       typology,
+		Category:       category,
+		Sensitivity:    schema.SensitivityLow,
+		Importance:     importance,
+		Pinned:         pinned,
+		Decay:          DefaultDecay(t),
+		DeletionPolicy: DefaultDeletion(t, pinned),
+	}
+}
+
+// triggers are document 002's words and their honest inflections. "like" and "use" are missing
+// because the word alone does not tell; see triggerAt.
+var triggers = func() map[string]schema.Category {
+	out := make(map[string]schema.Category)
+	for category, list := range map[schema.Category]string{
+		schema.CategoryPreference: "prefer prefers preferred preferring likes liked dislike dislikes disliked want wants wanted",
+		schema.CategoryDecision:   "decided agreed",
+		schema.CategoryRule:       "never always must mustn't",
+		schema.CategoryLearning:   "learned learnt discovered",
+		schema.CategoryIssue:      "bug bugs buggy broke broken problem problems",
+	} {
+		for word := range set(list) {
+			out[word] = category
+		}
+	}
+	return out
+}()
+
+// InferCategory guesses the category of an explicit save from its words (document 002 "Memory
+// Types"): preference, decision, rule, learning, issue, or fact when no trigger is there. The other
+// categories are for extractors, which understand what they read.
+//
+// Triggers are whole words: a tissue is no issue, debugging no bug, a must-have no rule. Words in
+// URLs do not count, and "like" only as a verb ("I like", "doesn't like"; not "looks like").
+//
+// The first trigger decides, because the main clause comes before its details: "We decided to never
+// deploy on Fridays" is a decision, "Never deploy on Fridays, it was broken twice" a rule. Always
+// and never yield to a trigger right behind them, whose adverb they are: "Bob always prefers tabs".
+func InferCategory(content string) schema.Category {
+	text := words(withoutURLs(content), "'-_")
+	for i, word := range text {
+		category, ok := triggerAt(text, i)
+		if !ok {
+			continue
+		}
+		if word == "always" || word == "never" {
+			if next, ok := triggerAt(text, i+1); ok {
+				return next
+			}
+		}
+		return category
+	}
+	return schema.CategoryFact
+}
+
+// triggerAt returns the category that the word at i stands for, given the words before it.
+func triggerAt(text []string, i int) (schema.Category, bool) {
+	if i >= len(text) {
+		return "", false
+	}
+	word := text[i]
+	switch word {
+	case "use":
+		return schema.CategoryDecision, futureAt(text, i-1)
+	case "like":
+		return schema.CategoryPreference, likeIsVerb(text[:i])
+	case "likes":
+		if i > 0 && (nounBefore[text[i-1]] || isNumber(text[i-1])) {
+			return "", false // "the likes of", "300 likes"
+		}
+	}
+	category, ok := triggers[word]
+	return category, ok
+}
+
+// futureAt reports whether the words up to i end in will, 'll or won't, with at most one adverb
+// behind it: "will use", "we'll now use", "will not use".
+func futureAt(text []string, i int) bool {
+	if i >= 1 && futureAdverbs[text[i]] {
+		i--
+	}
+	return i >= 0 && (text[i] == "will" || text[i] == "won't" || strings.HasSuffix(text[i], "'ll"))
+}
+
+// likeIsVerb reports whether "like" behind the words before is someone liking something. Before a
+// verb stands its subject or an auxiliary; before the preposition a verb ("looks like"), a noun or
+// nothing.
+func likeIsVerb(before []string) bool {
+	i := len(before) - 1
+	for i >= 0 && likeAdverbs[before[i]] {
+		i--
+	}
+	if i < 0 {
+		return false
+	}
+	return likeSubjects[before[i]] || strings.HasSuffix(before[i], "'d")
+}
+
+var (
+	futureAdverbs = set("not now also only never always")
+	likeAdverbs   = set("really also always never still not just especially generally usually particularly")
+	likeSubjects  = set("i we you they who users people do does did don't doesn't didn't would wouldn't")
+	nounBefore    = set("the of many more most few fewer no got gets her his its their our my your")
+)
+
+// withoutURLs blanks the fields of text that are links: their path is an address, not a statement.
+func withoutURLs(text string) string {
+	if !strings.Contains(text, "://") {
+		return text
+	}
+	fields := strings.FieldsFunc(text, isSpace)
+	return strings.Join(slices.DeleteFunc(fields, func(field string) bool { return strings.Contains(field, "://") }), " ")
+}
+
+// isNumber reports whether word starts with a digit: 300, 1k.
+func isNumber(word string) bool { return word != "" && word[0] >= '0' && word[0] <= '9' }
+
+// inUnit reports whether f is a number in [0,1].
+func inUnit(f float64) bool { return f >= 0 && f <= 1 } // false for NaN
+
+// clampUnit returns f limited to [0,1]; NaN counts as 0.
+func clampUnit(f float64) float64 {
+	if math.IsNaN(f) {
+		return 0
+	}
+	return min(max(f, 0), 1)
+}

@@ -1,0 +1,35 @@
+package memory
+
+import (
+	"strings"
+	"unicode"
+)
+
+// words splits text into lower-cased words: runs of letters, digits and marks, in which a joiner may
+// stand between two of them. Apostrophes of any shape become the straight one first.
+func words(text, joiners string) []string {
+	text = apostrophes.Replace(lower(text))
+	fields := strings.FieldsFunc(text, func(r rune) bool {
+		return !unicode.In(r, unicode.L, unicode.N, unicode.M) && !strings.ContainsRune(joiners, r)
+	})
+	out := fields[:0]
+	for _, field := range fields {
+		if word := strings.Trim(field, joiners); word != "" {
+			out = append(out, word)
+		}
+	}
+	return out
+}
+
+// apostrophes unifies what keyboards and word processors put into don't. Backquote and acute accent
+// are what is typed where a keyboard hides the apostrophe.
+var apostrophes = strings.NewReplacer("\u2019", "'", "\u2018", "'", "\u02BC", "'", "\uFF07", "'", "\u201B", "'", "\u00B4", "'", "`", "'")
+
+// set makes a lookup table of space-separated words.
+func set(list string) map[string]bool {
+	out := make(map[string]bool)
+	for word := range strings.FieldsSeq(list) {
+		out[word] = true
+	}
+	return out
+}

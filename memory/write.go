@@ -1,0 +1,151 @@
+package memory
+
+import (
+	"github.com/mneme/mneme/schema"
+)
+
+// DefaultMinFactConfidence is the confidence below which a fact is not written.
+const DefaultMinFactConfidence = 0.7
+
+// Machine reasons why a proposal was not applied. They are stored in history, counted in metrics and
+// matched by clients: never reword one.
+const (
+	// Skipped: there is nothing to write.
+	ReasonLowFactConfidence = "low_fact_confidence"
+	ReasonEmptyFactContent  = "empty_fact_content" // nothing but punctuation
+	ReasonAlreadyKnown      = "already_known"      // the decision was none
+
+	// Skipped: the decision was unusable. CheckProposal turns it into none and leaves the reason.
+	ReasonInvalidAction     = "invalid_action"
+	ReasonInvalidConfidence = "invalid_confidence"
+	ReasonMissingTarget     = "missing_target_id"
+	ReasonUnknownTarget     = "unknown_target_id"
+	ReasonUndecided         = "undecided" // the decider's answer could not be read
+
+	// Blocked: a rule forbids it.
+	ReasonPinnedTarget        = "pinned_target"
+	ReasonDestructiveDisabled = "destructive_mutations_disabled"
+	ReasonContradiction       = "semantic_contradiction"
+
+	// Blocked: the mode forbids it, and nothing else does.
+	ReasonShadowMode      = "shadow_mode"
+	ReasonMutationsFrozen = "mutations_frozen"
+)
+
+// WritePolicy says what the pipeline may do by itself (document 002 "Shadow Mode vs. Controlled
+// Writes"). The zero WritePolicy writes nothing.
+type WritePolicy struct {
+	Mode              schema.WriteMode // empty or unknown counts as shadow
+	AllowUpdateDelete bool
+	MinFactConfidence float64 // [0,1]
+}
+
+// DefaultWritePolicy returns controlled writes: adds of facts that are certain enough, no updates
+// or deletes.
+func DefaultWritePolicy() WritePolicy {
+	return WritePolicy{Mode: schema.ModeControlled, MinFactConfidence: DefaultMinFactConfidence}
+}
+
+// Narrow returns the policy for one request, which can only take away from what the worker allows: a
+// looser mode or a lower confidence is ignored. An empty mode and a nil confidence ask for nothing.
+func (p WritePolicy) Narrow(mode schema.WriteMode, noUpdateDelete bool, minConfidence *float64) WritePolicy {
+	p.Mode = p.mode().Stricter(mode)
+	p.AllowUpdateDelete = p.AllowUpdateDelete && !noUpdateDelete
+	if minConfidence != nil && *minConfidence > p.MinFactConfidence { // false for NaN
+		p.MinFactConfidence = *minConfidence
+	}
+	return p
+}
+
+// mode returns the mode in force: one that was never set must not write.
+func (p WritePolicy) mode() schema.WriteMode {
+	if !p.Mode.Valid() {
+		return schema.ModeShadow
+	}
+	return p.Mode
+}
+
+// Verdict is what write may do with a proposal.
+type Verdict struct {
+	// State is ProposalApplied ("apply it"), ProposalSkipped or ProposalBlocked.
+	State schema.ProposalState
+	// Reason is one of the machine reasons; empty when the proposal may be applied.
+	Reason string
+	// ContradictionRisk says that an update or delete seems to contradict its target.
+	ContradictionRisk bool
+	// ReviewNeeded says that a person should look: at a contradiction, or because the target is pinned.
+	ReviewNeeded bool
+}
+
+// EvaluateWrite says whether a checked proposal about fact may be applied under policy. The target is
+// the neighbour that an update or delete names, nil otherwise.
+//
+// The first reason found is reported, and reasons come in this order, so that whatever the mode the
+// verdict tells what would have become of the proposal in controlled mode:
+//
+//  1. Skipped, nothing to write: low confidence, empty content, a decision of none, an unusable
+//     action or target.
+//  2. Blocked by a rule, updates and deletes only: the target is pinned; updates and deletes are not
+//     allowed; fact and target contradict each other by their words. The last holds even where
+//     updates and deletes are allowed: replacing a memory by its opposite is what a person should see.
+//  3. Blocked by the mode: shadow or frozen. Without it the proposal would have been applied.
+func EvaluateWrite(policy WritePolicy, fact Fact, p Proposal, target *Neighbor) Verdict {
+	if reason := skipReason(policy, fact, p, target); reason != "" {
+		return Verdict{State: schema.ProposalSkipped, Reason: reason}
+	}
+	v := Verdict{State: schema.ProposalBlocked}
+	if p.Action != schema.ActionAdd {
+		v.ContradictionRisk = DetectContradiction(fact.Content, target.Content).Risk
+		v.ReviewNeeded = v.ContradictionRisk || target.Pinned
+		switch {
+		case target.Pinned:
+			v.Reason = ReasonPinnedTarget
+		case !policy.AllowUpdateDelete:
+			v.Reason = ReasonDestructiveDisabled
+		case v.ContradictionRisk:
+			v.Reason = ReasonContradiction
+		}
+		if v.Reason != "" {
+			return v
+		}
+	}
+	switch policy.mode() {
+	case schema.ModeControlled:
+		v.State = schema.ProposalApplied
+	case schema.ModeFrozen:
+		v.Reason = ReasonMutationsFrozen
+	default:
+		v.Reason = ReasonShadowMode
+	}
+	return v
+}
+
+// skipReason returns why there is nothing to write, or "".
+func skipReason(policy WritePolicy, fact Fact, p Proposal, target *Neighbor) string {
+	switch {
+	case !(fact.Confidence >= policy.MinFactConfidence): // so written that NaN is low
+		return ReasonLowFactConfidence
+	case Normalize(fact.Content).Normalized == "":
+		return ReasonEmptyFactContent
+	}
+	switch p.Action {
+	case schema.ActionAdd:
+		return ""
+	case schema.ActionUpdate, schema.ActionDelete:
+		switch {
+		case p.TargetID == "":
+			return ReasonMissingTarget
+		case target == nil || target.ID != p.TargetID:
+			return ReasonUnknownTarget
+		}
+		return ""
+	case schema.ActionNone:
+		switch p.Reason {
+		case ReasonInvalidAction, ReasonInvalidConfidence, ReasonMissingTarget, ReasonUnknownTarget, ReasonUndecided:
+			return p.Reason // none only because the decision could not be used
+		}
+		return ReasonAlreadyKnown
+	default:
+		return ReasonInvalidAction
+	}
+}

@@ -1,0 +1,138 @@
+package schema
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// MemoryRecord is the canonical record (document 004 §15A.2) with the columns that the other
+// documents add. It is what list, get and export show.
+type MemoryRecord struct {
+	ID          string      `json:"id"`
+	Type        MemoryType  `json:"type"`
+	Sensitivity Sensitivity `json:"sensitivity"`
+	Confidence  float64     `json:"confidence"` // [0,1]
+	Salience    float64     `json:"salience"`   // [0,1], as of salience_at; decay is applied by readers
+	Scope       string      `json:"scope"`
+	Tags        []string    `json:"tags"`
+	CreatedAt   time.Time   `json:"created_at"`
+	UpdatedAt   time.Time   `json:"updated_at"`
+	Lifecycle   Lifecycle   `json:"lifecycle"`
+	Provenance  Provenance  `json:"provenance"`
+	Relations   []Relation  `json:"relations"`
+
+	// Payload is the structured content by type (document 004 §15A.6 to §15A.10).
+	Payload json.RawMessage `json:"payload"`
+
+	Tenant       string     `json:"tenant"`
+	Agent        string     `json:"agent"`
+	Project      string     `json:"project"`
+	Visibility   Visibility `json:"visibility"`
+	PolicyGroup  string     `json:"policy_group"`
+	Version      int        `json:"version"`
+	Category     Category   `json:"category"`
+	Tier         Tier       `json:"tier"`
+	Typology     Typology   `json:"typology"`
+	Content      string     `json:"content"`
+	Who          string     `json:"who"`
+	Importance   float64    `json:"importance"` // [0,1], base worth
+	SalienceAt   time.Time  `json:"salience_at"`
+	Status       Status     `json:"status"`
+	OccurredAt   time.Time  `json:"occurred_at"`
+	Session      string     `json:"agent_session_id,omitempty"`
+	AccessCount  int64      `json:"access_count"`
+	LastAccessed *time.Time `json:"last_accessed_at,omitempty"`
+	DeletedAt    *time.Time `json:"deleted_at,omitempty"`
+	ArchivedAt   *time.Time `json:"archived_at,omitempty"`
+	SupersededBy string     `json:"superseded_by,omitempty"`
+}
+
+// Lifecycle is document 004 §15A.3.
+type Lifecycle struct {
+	Decay            DecayProfile   `json:"decay"`
+	LastReinforcedAt time.Time      `json:"last_reinforced_at"`
+	Pinned           bool           `json:"pinned"`
+	DeletionPolicy   DeletionPolicy `json:"deletion_policy"`
+	DecayDueAt       *time.Time     `json:"decay_due_at,omitempty"` // when salience crosses min_salience
+}
+
+// DecayProfile is document 004 §15A.3 and §15A.7.
+type DecayProfile struct {
+	Curve             DecayCurve `json:"curve"`
+	HalfLifeSeconds   int64      `json:"half_life_seconds"`
+	MinSalience       float64    `json:"min_salience"`
+	MaxAgeSeconds     int64      `json:"max_age_seconds,omitempty"`
+	ReinforcementGain float64    `json:"reinforcement_gain"`
+}
+
+// Provenance links a memory to what justifies it (document 004 §15A.4).
+type Provenance struct {
+	Sources   []Ref  `json:"sources"`
+	CreatedBy string `json:"created_by"`
+}
+
+// Relation is an edge from this memory to another (document 004 §15A.5).
+type Relation struct {
+	Predicate string  `json:"predicate"` // derived_from, supersedes, contradicts or supports
+	TargetID  string  `json:"target_id"`
+	Weight    float64 `json:"weight"` // [0,1]
+}
+
+// HistoryEntry is one row of a memory's append-only history (document 002 "Memory History").
+type HistoryEntry struct {
+	ID         string          `json:"id"`
+	MemoryID   string          `json:"memory_id"`
+	Event      HistoryEvent    `json:"event"`
+	OldContent *string         `json:"old_content"`
+	NewContent *string         `json:"new_content"`
+	ChangedBy  string          `json:"changed_by"`
+	Reason     string          `json:"reason"`
+	Metadata   json.RawMessage `json:"metadata"`
+	CreatedAt  time.Time       `json:"created_at"`
+}
+
+// Job is the durable projection of one memory's way through the pipeline (document 002 "Job Queue").
+type Job struct {
+	ID          string       `json:"id"`
+	Kind        string       `json:"kind"`
+	State       JobState     `json:"state"`
+	Phase       string       `json:"phase"`
+	BatchID     string       `json:"batch_id"`
+	CandidateID string       `json:"candidate_id"`
+	MemoryID    string       `json:"memory_id"`
+	WorkflowID  string       `json:"workflow_id"`
+	Attempts    int          `json:"attempts"`
+	MaxAttempts int          `json:"max_attempts"`
+	LastError   string       `json:"last_error,omitempty"`
+	Log         []JobAttempt `json:"log"`
+	CreatedAt   time.Time    `json:"created_at"`
+	UpdatedAt   time.Time    `json:"updated_at"`
+	FinishedAt  *time.Time   `json:"finished_at,omitempty"`
+}
+
+// JobAttempt is one attempt at one phase of a job, with what it cost.
+type JobAttempt struct {
+	Attempt          int       `json:"attempt"`
+	Phase            string    `json:"phase"`
+	At               time.Time `json:"at"`
+	Outcome          string    `json:"outcome"` // ok, or why not; never content
+	Model            string    `json:"model,omitempty"`
+	PromptTokens     int64     `json:"prompt_tokens,omitempty"`
+	CompletionTokens int64     `json:"completion_tokens,omitempty"`
+}
+
+// FactOutcome is what became of one extracted fact.
+type FactOutcome struct {
+	Content           string        `json:"content"`
+	Category          Category      `json:"category"`
+	Confidence        float64       `json:"confidence"`
+	Action            Action        `json:"action"`
+	State             ProposalState `json:"state"`
+	MemoryID          string        `json:"memory_id,omitempty"` // written, or already known
+	TargetID          string        `json:"target_id,omitempty"`
+	Reason            string        `json:"reason"`
+	Skipped           string        `json:"skipped,omitempty"` // machine reason why nothing was written
+	ContradictionRisk bool          `json:"contradiction_risk,omitempty"`
+	ReviewNeeded      bool          `json:"review_needed,omitempty"`
+	Warnings          []string      `json:"warnings"`
+}

@@ -1,0 +1,204 @@
+# shellcheck shell=bash
+# What the scripts share: messages, settings, locks, processes, ports.
+# shellcheck disable=SC2154 # state, cache and ephemeral come from the script
+
+note() { printf '%s\n' "$*" >&2; }
+
+die() {
+	note "${0##*/}: $*"
+	exit 1
+}
+
+fail_with_log() {
+	note "--- last lines of $2"
+	tail -n 20 "$2" >&2 || true
+	die "$1"
+}
+
+have() { command -v "$1" >/dev/null 2>&1; }
+is_root() { [[ $(id -u) -eq 0 ]]; }
+
+# ---- settings: what this stack chose before, one KEY=VALUE a line ----------
+
+recall() { sed -n "s/^$1=//p" "$state/settings" 2>/dev/null || true; }
+
+remember() {
+	[[ $(recall "$1") != "$2" ]] || return 0
+	(
+		umask 077
+		{
+			grep -v "^$1=" "$state/settings" 2>/dev/null || true
+			printf '%s=%s\n' "$1" "$2"
+		} >"$state/settings.new"
+	)
+	mv "$state/settings.new" "$state/settings"
+}
+
+# ---- locks: descriptor 7 ports, 8 this state directory, 9 building ---------
+
+lock_state() {
+	mkdir -p "$state"
+	have flock || return 0
+	exec 8>"$state/lock"
+	flock 8
+	# `clean` may have deleted the file while we waited for it.
+	[[ /dev/fd/8 -ef $state/lock ]] || lock_state
+}
+
+# Ports are chosen and bound under one lock, so that two stacks which start at
+# the same time do not choose the same one.
+lock_ports() {
+	mkdir -p "$cache"
+	have flock || return 0
+	exec 7>"$cache/ports.lock"
+	flock 7
+}
+
+unlock_ports() { exec 7>&-; }
+
+lock_build() {
+	mkdir -p "$cache"
+	have flock || return 0
+	exec 9>"$cache/$1.lock"
+	flock --nonblock 9 && return
+	note "waiting for another build of $1…"
+	flock 9
+}
+
+unlock_build() { exec 9>&-; }
+
+# ---- processes -------------------------------------------------------------
+
+# detach NAME COMMAND...: run it in a session of its own, holding none of our
+# descriptors, with its pid in NAME.pid and its output in NAME.log.
+detach() {
+	local name=$1 log=$state/$1.log
+	shift
+	rm -f "$state/$name.pid"
+	[[ $(stat -c %s "$log" 2>/dev/null || echo 0) -lt 50000000 ]] || mv "$log" "$log.1"
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	setsid --fork sh -c 'echo $$ >"$1"; shift; exec "$@"' sh "$state/$name.pid" "$@" \
+		</dev/null >>"$log" 2>&1 7>&- 8>&- 9>&-
+	until_true 5 test -s "$state/$name.pid" || die "cannot start $name"
+}
+
+pid_of() { cat "$state/$1.pid" 2>/dev/null; }
+
+# runs PART: whether the process in its pid file is the part's. The file
+# outlives a crash, and pids are used again, so the part is asked whether it
+# knows the process.
+runs() {
+	local pid
+	pid=$(pid_of "$1") && [[ -n $pid ]] && "$1_is" "$pid"
+}
+
+# must_be_vacant PART: no process of it is left, even if its pid file is lost.
+must_be_vacant() {
+	until_true 15 vacant "$1" || die "$1: process $occupant still runs on $state; stop it first"
+}
+
+vacant() {
+	local process
+	for process in /proc/[0-9]*; do
+		occupant=${process#/proc/}
+		! "$1_is" "$occupant" || return 1
+	done
+}
+
+descendants() {
+	local child children=()
+	read -ra children 2>/dev/null <"/proc/$1/task/$1/children" || true
+	for child in "${children[@]}"; do
+		printf '%s\n' "$child"
+		descendants "$child"
+	done
+}
+
+# gone PID...: none of them runs any more (zombies have no exe).
+gone() {
+	local pid
+	for pid; do
+		[[ ! -e /proc/$pid/exe ]] || return 1
+	done
+}
+
+# end PART SIGNAL: send it and wait until the process and its children are
+# gone. SIGKILL goes to the children too, as when a machine dies.
+end() {
+	local name=$1 signal=$2 pid children=()
+	if runs "$name"; then
+		pid=$(pid_of "$name")
+		mapfile -t children < <(descendants "$pid")
+		kill -s "$signal" "$pid"
+		[[ $signal != KILL ]] || kill -s KILL "${children[@]}" 2>/dev/null || true
+		until_true 60 gone "$pid" "${children[@]}" || die "$name (pid $pid) does not end"
+	fi
+	rm -f "$state/$name.pid"
+}
+
+# until_true SECONDS COMMAND...
+until_true() {
+	local deadline=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		((SECONDS < deadline)) || return 1
+		sleep 0.1
+	done
+}
+
+# await PART SECONDS: wait until it answers, or say why it does not.
+await() {
+	local name=$1 seconds=$2 log=$state/$1.log deadline pid
+	deadline=$((SECONDS + seconds))
+	pid=$(pid_of "$name")
+	until "${name}_answers"; do
+		! gone "$pid" || fail_with_log "$name ended while starting" "$log"
+		if ((SECONDS >= deadline)); then
+			kill "$pid"
+			fail_with_log "$name did not answer within $seconds s, and was stopped" "$log"
+		fi
+		sleep 0.1
+	done
+	runs "$name" || fail_with_log "$name ended, and something else answers on its port" "$log"
+}
+
+# long_step LOG COMMAND...: run it, with a sign of life now and then, and show
+# its output only if it fails.
+long_step() {
+	local log=$1 start=$SECONDS ticker status=0
+	shift
+	while sleep 15 >/dev/null 2>&1; do note "  … $((SECONDS - start)) s"; done 7>&- 8>&- 9>&- &
+	ticker=$!
+	"$@" >"$log" 2>&1 || status=$?
+	kill "$ticker"
+	wait "$ticker" 2>/dev/null || true
+	((status == 0)) || fail_with_log "that failed with exit code $status; all of its output is in $log" "$log"
+	note "  done in $((SECONDS - start)) s"
+}
+
+# ---- ports -----------------------------------------------------------------
+
+# listens PORT [HOST]
+# shellcheck disable=SC2016 # expanded by the inner shell
+listens() { timeout 5 bash -c 'exec 3<>"/dev/tcp/$1/$0"' "$1" "${2:-127.0.0.1}" 2>/dev/null; }
+
+# choose_port NAME DEFAULT: into $port. What was asked for in the environment,
+# else what this stack had before, else the default or the next free one. Test
+# stacks ask for nothing and start anywhere.
+choose_port() {
+	local name=$1 default=$2
+	if [[ -z $ephemeral && -n ${!name:-} ]]; then
+		port=${!name}
+		! listens "$port" || die "$name=$port: something else listens there"
+		remember "$name" "$port"
+		return
+	fi
+	[[ -z $ephemeral ]] || default=$((20000 + RANDOM % 12000))
+	port=$(recall "$name")
+	port=${port:-$default}
+	if listens "$port"; then
+		[[ -n $ephemeral ]] || note "port $port is taken; looking for a free one"
+		while listens "$port"; do port=$((port + 1)); done
+	fi
+	remember "$name" "$port"
+}

@@ -1,0 +1,65 @@
+# shellcheck shell=bash
+# Temporal's development server with its UI, built from Go modules. It keeps
+# its runs in an SQLite file, so they survive a restart.
+# shellcheck disable=SC2154 # variables of scripts/stack and of the other files here
+
+temporal_port=17233
+temporal_ui_port=18233
+
+temporal_is() { [[ /proc/$1/cwd -ef $state/temporal ]]; }
+
+temporal_address() { printf '127.0.0.1:%s' "$(recall MNEME_TEMPORAL_PORT)"; }
+
+temporal_start() {
+	local frontend ui='' fresh='' words=()
+	build_tool temporal
+	mkdir -p "$state/temporal"
+	must_be_vacant temporal
+	[[ -e $state/temporal/temporal.db ]] || fresh=yes
+	lock_ports
+	choose_port MNEME_TEMPORAL_PORT $temporal_port
+	frontend=$port
+	if [[ -z $ephemeral ]]; then
+		choose_port MNEME_TEMPORAL_UI_PORT $temporal_ui_port
+		ui=$port
+	fi
+	mapfile -t words < <(temporal_words "$frontend" "$ui")
+	detach temporal env -C "$state/temporal" "$tool" "${words[@]}"
+	await temporal 60
+	unlock_ports
+	# The server's own default is one day: gone over a weekend.
+	[[ -z $fresh ]] || temporal_cli operator namespace update --namespace default --retention 168h ||
+		note "could not set how long runs are kept"
+}
+
+temporal_stop() { end temporal TERM; }
+
+temporal_answers() {
+	temporal_listens && temporal_cli operator cluster health &&
+		temporal_cli operator namespace describe --namespace default
+}
+
+temporal_listens() { listens "$(recall MNEME_TEMPORAL_PORT)"; }
+
+temporal_erase() {
+	must_be_vacant temporal
+	rm -rf "$state/temporal"
+}
+
+temporal_cli() { timeout 20 "$tool" "$@" --address "$(temporal_address)" >/dev/null 2>&1; }
+
+# temporal_words FRONTEND-PORT UI-PORT: the arguments, one a line. Update with
+# start is on by default since server 1.28; priorities and fairness between
+# tenants are not.
+temporal_words() {
+	printf '%s\n' server start-dev --ip 127.0.0.1 --port "$1" \
+		--db-filename "$state/temporal/temporal.db" --log-level warn \
+		--dynamic-config-value matching.useNewMatcher=true \
+		--dynamic-config-value matching.enableFairness=true \
+		--dynamic-config-value frontend.namespaceRPS.visibility=1000
+	if [[ -n $ephemeral ]]; then
+		printf '%s\n' --headless --sqlite-pragma synchronous=OFF
+	else
+		printf '%s\n' --ui-port "$2"
+	fi
+}

@@ -1,0 +1,292 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/pgvector/pgvector-go"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+)
+
+// change is what one transaction writes. Statements that need no answer are queued and sent
+// together; finish sends the rest and brings the text statistics up to date.
+type change struct {
+	tx     pgx.Tx
+	tenant string
+	now    time.Time
+	queue  pgx.Batch
+
+	counted, uncounted []uuid.UUID // memories that began or ceased to be live in this change
+}
+
+// newMemory is a memory row to insert, with what commits beside it.
+type newMemory struct {
+	ID             uuid.UUID
+	Owner          schema.Principal
+	Visibility     schema.Visibility
+	Classification memory.Classification
+	Text           memory.Normalized
+	Payload        any
+	Who            string
+	Session        string
+	Claim          memory.Claim
+	Confidence     float64
+	OccurredAt     time.Time
+	CreatedBy      string
+	Refs           []schema.Ref
+	DerivedFrom    *uuid.UUID
+	Supersedes     *uuid.UUID
+	Embedding      *Embedding
+	Reason         string         // of the created history row
+	Metadata       map[string]any // of the created history row
+}
+
+// Embedding is a vector and the space that it belongs to.
+type Embedding struct {
+	Model  inference.EmbeddingModel
+	Vector []float32
+}
+
+const insertMemorySQL = `
+INSERT INTO memories (tenant, id, agent_id, project, scope, visibility, policy_group, type, category, tier, typology,
+    content, normalized_content, content_hash, payload, tags, who, subject, predicate, object, functional,
+    confidence, importance, salience, salience_at, decay_curve, half_life, min_salience, max_age, reinforcement_gain,
+    last_reinforced_at, pinned, deletion_policy, decay_due_at, sensitivity, occurred_at, created_at, updated_at,
+    created_by, agent_session_id, supersedes)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
+    $25, $26, $27, $28, $29, $30, $25, $31, $32, $33, $34, $35, $25, $25, $36, $37, $38)
+ON CONFLICT (tenant, agent_id, project, scope, visibility, content_hash) WHERE live DO NOTHING`
+
+// initialSalience is what a memory starts with; reinforcement and decay move it (document 004 §11).
+const initialSalience = 1.0
+
+// insertMemories inserts the rows that are new and returns, by position, the id of the live memory
+// with that content: the row's own, or that of the one that already stands there.
+//
+// Rows go in by content hash, so that two transactions with overlapping content wait for each
+// other instead of deadlocking.
+func (c *change) insertMemories(ctx context.Context, rows []newMemory) ([]uuid.UUID, error) {
+	order := make([]int, len(rows))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return slices.Compare(rows[a].Text.Hash, rows[b].Text.Hash) })
+
+	var batch pgx.Batch
+	for _, i := range order {
+		args, err := c.memoryArgs(&rows[i])
+		if err != nil {
+			return nil, err
+		}
+		batch.Queue(insertMemorySQL, args...)
+	}
+	ids := make([]uuid.UUID, len(rows))
+	var existing []int
+	results := c.tx.SendBatch(ctx, &batch)
+	for _, i := range order {
+		tag, err := results.Exec()
+		if err != nil {
+			_ = results.Close()
+			return nil, fmt.Errorf("insert memory: %w", err)
+		}
+		if tag.RowsAffected() == 1 {
+			ids[i] = rows[i].ID
+		} else {
+			existing = append(existing, i)
+		}
+	}
+	if err := results.Close(); err != nil {
+		return nil, fmt.Errorf("insert memory: %w", err)
+	}
+	for _, i := range existing {
+		r := &rows[i]
+		id, err := c.liveByHash(ctx, r.Owner, r.Visibility, r.Text.Hash)
+		if err != nil {
+			return nil, fmt.Errorf("find duplicate: %w", err)
+		}
+		ids[i] = id
+	}
+	for i := range rows {
+		if ids[i] == rows[i].ID {
+			c.queueBeside(&rows[i])
+		}
+	}
+	return ids, nil
+}
+
+func (c *change) memoryArgs(r *newMemory) ([]any, error) {
+	payload, err := json.Marshal(r.Payload)
+	if err != nil {
+		return nil, fmt.Errorf("payload: %w", err)
+	}
+	cl := r.Classification
+	var subject, predicate, object any
+	if !r.Claim.IsZero() {
+		encoded, err := json.Marshal(r.Claim.Object)
+		if err != nil {
+			return nil, fmt.Errorf("claim object: %w", err)
+		}
+		subject, predicate, object = r.Claim.Subject, r.Claim.Predicate, string(encoded)
+	}
+	var dueAt, maxAge any
+	if due, ok := cl.Decay.DueAt(initialSalience, c.now, c.now, cl.Pinned); ok {
+		dueAt = due
+	}
+	if cl.Decay.MaxAge > 0 {
+		maxAge = cl.Decay.MaxAge
+	}
+	return []any{
+		c.tenant, r.ID, r.Owner.Agent, r.Owner.Project, r.Owner.Scope, r.Visibility, r.Owner.PolicyGroup,
+		cl.Type, cl.Category, cl.Tier, cl.Typology,
+		r.Text.Storage, r.Text.Normalized, r.Text.Hash, string(payload), tagList(cl.Tags), r.Who,
+		subject, predicate, object, r.Claim.Functional,
+		r.Confidence, cl.Importance, initialSalience, c.now,
+		cl.Decay.Curve, cl.Decay.HalfLife, cl.Decay.MinSalience, maxAge, cl.Decay.ReinforcementGain,
+		cl.Pinned, cl.DeletionPolicy, dueAt, cl.Sensitivity, r.OccurredAt.UTC(), r.CreatedBy, nullable(r.Session), r.Supersedes,
+	}, nil
+}
+
+// queueBeside queues what commits with an inserted memory.
+func (c *change) queueBeside(r *newMemory) {
+	for i, ref := range r.Refs {
+		c.queue.Queue(`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, hash, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+			c.tenant, r.ID, i, ref.Kind, ref.Ref, ref.Hash, c.now)
+	}
+	if r.DerivedFrom != nil {
+		c.relate(r.ID, "derived_from", *r.DerivedFrom)
+	}
+	if r.Supersedes != nil {
+		c.relate(r.ID, "supersedes", *r.Supersedes)
+	}
+	if !r.Claim.IsZero() {
+		c.claim(r.ID, r.Claim)
+	}
+	if r.Embedding != nil {
+		c.embed(r.ID, r.Classification.Tier, r.Classification.Typology, r.Text.Hash, r.Embedding)
+	}
+	content := r.Text.Storage
+	c.history(historyRow{MemoryID: r.ID, Event: schema.EventCreated, New: &content, By: r.CreatedBy, Reason: r.Reason, Metadata: r.Metadata})
+	c.outbox(r.ID, 1, "upsert")
+	c.counted = append(c.counted, r.ID)
+}
+
+func (c *change) relate(source uuid.UUID, predicate string, target uuid.UUID) {
+	c.queue.Queue(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
+		c.tenant, source, predicate, target, c.now)
+}
+
+// claim records what a memory states, so that later statements about the same subject find it.
+func (c *change) claim(id uuid.UUID, cl memory.Claim) {
+	c.queue.Queue(`INSERT INTO entity_claims (tenant, memory_id, subject, predicate, object, functional, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
+		c.tenant, id, cl.Subject, cl.Predicate, cl.Object, cl.Functional, c.now)
+}
+
+func (c *change) embed(id uuid.UUID, tier schema.Tier, typology schema.Typology, hash []byte, e *Embedding) {
+	c.queue.Queue(`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+		ON CONFLICT (tenant, memory_id, model) DO UPDATE
+		SET embedding = excluded.embedding, dims = excluded.dims, content_hash = excluded.content_hash, created_at = excluded.created_at
+		WHERE memory_embeddings.content_hash <> excluded.content_hash`,
+		c.tenant, newID(), id, e.Model.Name, len(e.Vector), pgvector.NewVector(e.Vector), tier, typology, hash, c.now)
+}
+
+func (c *change) outbox(id uuid.UUID, version int, op string) {
+	c.queue.Queue(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) VALUES ($1, $2, $3, $4, $5)`,
+		c.tenant, id, version, op, c.now)
+}
+
+// historyRow is one row of the append-only history.
+type historyRow struct {
+	MemoryID   uuid.UUID
+	Event      schema.HistoryEvent
+	Old, New   *string
+	By, Reason string
+	Metadata   map[string]any
+}
+
+func (c *change) history(h historyRow) {
+	metadata := "{}"
+	if len(h.Metadata) > 0 {
+		// Metadata is built here from strings, numbers and booleans: it always encodes.
+		encoded, err := json.Marshal(h.Metadata)
+		if err == nil {
+			metadata = string(encoded)
+		}
+	}
+	c.queue.Queue(`INSERT INTO memory_history (tenant, id, memory_id, event, old_content, new_content, changed_by, reason, metadata, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		c.tenant, newID(), h.MemoryID, h.Event, h.Old, h.New, h.By, h.Reason, metadata, c.now)
+}
+
+// liveByHash returns the live memory with this content in the dedup scope: tenant, agent, project,
+// scope and visibility.
+func (c *change) liveByHash(ctx context.Context, p schema.Principal, v schema.Visibility, hash []byte) (uuid.UUID, error) {
+	var id uuid.UUID
+	err := c.tx.QueryRow(ctx, `SELECT id FROM memories
+		WHERE tenant = $1 AND agent_id = $2 AND project = $3 AND scope = $4 AND visibility = $5 AND content_hash = $6 AND live`,
+		c.tenant, p.Agent, p.Project, p.Scope, v, hash).Scan(&id)
+	return id, err
+}
+
+// flush sends what is queued.
+func (c *change) flush(ctx context.Context) error {
+	if c.queue.Len() == 0 {
+		return nil
+	}
+	err := c.tx.SendBatch(ctx, &c.queue).Close()
+	c.queue = pgx.Batch{}
+	return err
+}
+
+// finish sends what is queued and, last, updates the document frequencies: their rows are shared by
+// all writers of a tenant, so they are locked in lexeme order and for as short as possible.
+func (c *change) finish(ctx context.Context) error {
+	if err := c.flush(ctx); err != nil {
+		return err
+	}
+	if len(c.counted) == 0 && len(c.uncounted) == 0 {
+		return nil
+	}
+	const lexemes = `
+		WITH delta AS (
+			SELECT id, 1 AS n FROM unnest($2::uuid[]) id UNION ALL SELECT id, -1 FROM unnest($3::uuid[]) id
+		)
+		INSERT INTO lexeme_stats AS s (tenant, lexeme, docs)
+		SELECT $1, l.lexeme, sum(d.n) FROM delta d JOIN memories m ON m.tenant = $1 AND m.id = d.id, unnest(m.tsv) l
+		GROUP BY l.lexeme ORDER BY l.lexeme
+		ON CONFLICT (tenant, lexeme) DO UPDATE SET docs = s.docs + excluded.docs`
+	const corpus = `
+		WITH delta AS (
+			SELECT id, 1 AS n FROM unnest($2::uuid[]) id UNION ALL SELECT id, -1 FROM unnest($3::uuid[]) id
+		)
+		INSERT INTO corpus_stats AS s (tenant, docs, lexemes)
+		SELECT $1, coalesce(sum(d.n), 0), coalesce(sum(d.n * length(m.tsv)), 0) FROM delta d JOIN memories m ON m.tenant = $1 AND m.id = d.id
+		ON CONFLICT (tenant) DO UPDATE SET docs = s.docs + excluded.docs, lexemes = s.lexemes + excluded.lexemes`
+	c.queue.Queue(lexemes, c.tenant, c.counted, c.uncounted)
+	c.queue.Queue(corpus, c.tenant, c.counted, c.uncounted)
+	return c.flush(ctx)
+}
+
+// tagList never yields NULL: the column holds an empty array instead.
+func tagList(tags []string) []string {
+	if tags == nil {
+		return []string{}
+	}
+	return tags
+}
+
+func nullable(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}

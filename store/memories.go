@@ -1,0 +1,166 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/schema"
+)
+
+const recordColumns = `m.id, m.type, m.sensitivity, m.confidence, m.salience, m.scope, m.tags, m.created_at, m.updated_at,
+	m.decay_curve, extract(epoch FROM m.half_life)::bigint, m.min_salience, coalesce(extract(epoch FROM m.max_age)::bigint, 0), m.reinforcement_gain,
+	m.last_reinforced_at, m.pinned, m.deletion_policy, m.decay_due_at, m.created_by, m.payload, m.tenant, m.agent_id, m.project, m.visibility,
+	m.policy_group, m.version, m.category, m.tier, m.typology, m.content, m.who, m.importance, m.salience_at, m.status, m.occurred_at,
+	coalesce(m.agent_session_id, ''), coalesce(a.access_count, 0), a.last_accessed_at, m.deleted_at, m.archived_at, m.superseded_by,
+	coalesce((SELECT jsonb_agg(jsonb_build_object('kind', v.kind, 'ref', v.ref, 'hash', v.hash) ORDER BY v.position)
+		FROM memory_provenance v WHERE v.tenant = m.tenant AND v.memory_id = m.id), '[]'),
+	coalesce((SELECT jsonb_agg(jsonb_build_object('predicate', r.predicate, 'target_id', r.target_id, 'weight', r.weight) ORDER BY r.predicate, r.target_id)
+		FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id), '[]')`
+
+const recordTables = ` FROM memories m LEFT JOIN memory_access a ON a.tenant = m.tenant AND a.memory_id = m.id `
+
+func scanRecord(row pgx.CollectableRow) (schema.MemoryRecord, error) {
+	var m schema.MemoryRecord
+	var id uuid.UUID
+	var supersededBy *uuid.UUID
+	d := &m.Lifecycle.Decay
+	err := row.Scan(&id, &m.Type, &m.Sensitivity, &m.Confidence, &m.Salience, &m.Scope, &m.Tags, &m.CreatedAt, &m.UpdatedAt,
+		&d.Curve, &d.HalfLifeSeconds, &d.MinSalience, &d.MaxAgeSeconds, &d.ReinforcementGain,
+		&m.Lifecycle.LastReinforcedAt, &m.Lifecycle.Pinned, &m.Lifecycle.DeletionPolicy, &m.Lifecycle.DecayDueAt, &m.Provenance.CreatedBy, &m.Payload,
+		&m.Tenant, &m.Agent, &m.Project, &m.Visibility, &m.PolicyGroup, &m.Version, &m.Category, &m.Tier, &m.Typology, &m.Content, &m.Who,
+		&m.Importance, &m.SalienceAt, &m.Status, &m.OccurredAt, &m.Session, &m.AccessCount, &m.LastAccessed, &m.DeletedAt, &m.ArchivedAt,
+		&supersededBy, &m.Provenance.Sources, &m.Relations)
+	m.ID = id.String()
+	if supersededBy != nil {
+		m.SupersededBy = supersededBy.String()
+	}
+	return m, err
+}
+
+// Get reads one memory that the filter's principal and read policy admit, whatever its life state:
+// an operator may look at what was superseded. It returns ErrNotFound otherwise.
+func (s *Store) Get(ctx context.Context, p schema.Principal, id uuid.UUID) (schema.MemoryRecord, error) {
+	var m schema.MemoryRecord
+	err := s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `SELECT `+recordColumns+recordTables+`WHERE m.tenant = $1 AND m.id = $2
+			AND (m.agent_id = $3 OR m.visibility IN ('shared', 'global') OR (m.visibility = 'group' AND m.policy_group = $4 AND $4 <> ''))`,
+			p.Tenant, id, p.Agent, p.PolicyGroup)
+		if err != nil {
+			return err
+		}
+		m, err = pgx.CollectExactlyOneRow(rows, scanRecord)
+		return err
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return m, fmt.Errorf("memory %s: %w", id, ErrNotFound)
+	}
+	if err != nil {
+		return m, fmt.Errorf("read memory: %w", err)
+	}
+	return m, nil
+}
+
+// Page selects one page of a listing, newest first.
+type Page struct {
+	Before string // id of the last memory of the page before
+	Limit  int    // at most 500; 0 means 50
+}
+
+// List returns the memories that the filter admits, newest first.
+func (s *Store) List(ctx context.Context, f Filter, page Page) ([]schema.MemoryRecord, error) {
+	if page.Limit <= 0 || page.Limit > 500 {
+		page.Limit = 50
+	}
+	var p params
+	query := `SELECT ` + recordColumns + recordTables + `WHERE ` + f.where("m", &p)
+	if page.Before != "" {
+		before, err := uuid.Parse(page.Before)
+		if err != nil {
+			return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "before", Problem: "must be a memory id"}}}
+		}
+		b := p.add(before)
+		query += ` AND (m.created_at, m.id) < (SELECT b.created_at, b.id FROM memories b WHERE b.tenant = ` + p.add(f.Principal.Tenant) + ` AND b.id = ` + b + `)`
+	}
+	query += ` ORDER BY m.created_at DESC, m.id DESC LIMIT ` + p.add(page.Limit)
+	out := []schema.MemoryRecord{}
+	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, query, p...)
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, scanRecord)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list memories: %w", err)
+	}
+	return out, nil
+}
+
+// History returns every step of a memory, oldest first.
+func (s *Store) History(ctx context.Context, tenant string, id uuid.UUID) ([]schema.HistoryEntry, error) {
+	out := []schema.HistoryEntry{}
+	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `SELECT id, memory_id, event, old_content, new_content, changed_by, reason, metadata, created_at
+			FROM memory_history WHERE tenant = $1 AND memory_id = $2 ORDER BY seq`, tenant, id)
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (schema.HistoryEntry, error) {
+			var h schema.HistoryEntry
+			var entry, mem uuid.UUID
+			err := row.Scan(&entry, &mem, &h.Event, &h.OldContent, &h.NewContent, &h.ChangedBy, &h.Reason, &h.Metadata, &h.CreatedAt)
+			h.ID, h.MemoryID = entry.String(), mem.String()
+			return h, err
+		})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read history: %w", err)
+	}
+	return out, nil
+}
+
+// Stats is what a tenant holds.
+type Stats struct {
+	Memories     map[schema.MemoryType]int64 `json:"memories"` // live, by type
+	Entities     int64                       `json:"entities"`
+	Relations    int64                       `json:"entity_relations"`
+	History      int64                       `json:"history"`
+	Jobs         map[schema.JobState]int64   `json:"jobs"`
+	ToReview     int64                       `json:"proposals_to_review"`
+	IndexPending int64                       `json:"index_pending"`
+	OldestJob    *time.Time                  `json:"oldest_open_job,omitempty"`
+}
+
+// Stats counts what the tenant holds.
+func (s *Store) Stats(ctx context.Context, tenant string) (Stats, error) {
+	out := Stats{Memories: map[schema.MemoryType]int64{}}
+	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+		var byType json.RawMessage
+		err := tx.QueryRow(ctx, `SELECT
+			(SELECT coalesce(jsonb_object_agg(type, n), '{}') FROM (SELECT type, count(*) n FROM memories WHERE tenant = $1 AND live GROUP BY type) t),
+			(SELECT count(*) FROM entities WHERE tenant = $1), (SELECT count(*) FROM entity_relations WHERE tenant = $1),
+			(SELECT count(*) FROM memory_history WHERE tenant = $1), (SELECT count(*) FROM proposals WHERE tenant = $1 AND state = 'blocked'),
+			(SELECT count(*) FROM index_outbox WHERE tenant = $1),
+			(SELECT min(created_at) FROM jobs WHERE tenant = $1 AND state IN ('pending', 'leased', 'failed'))`, tenant).
+			Scan(&byType, &out.Entities, &out.Relations, &out.History, &out.ToReview, &out.IndexPending, &out.OldestJob)
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(byType, &out.Memories)
+	})
+	if err != nil {
+		return Stats{}, fmt.Errorf("count memories: %w", err)
+	}
+	if out.Jobs, err = s.JobCounts(ctx, tenant); err != nil {
+		return Stats{}, err
+	}
+	return out, nil
+}

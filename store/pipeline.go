@@ -1,0 +1,261 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/pgvector/pgvector-go"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+)
+
+// Range is a run of candidates of one batch: those with From <= ordinal < To.
+type Range struct {
+	Tenant  string    `json:"tenant"`
+	BatchID uuid.UUID `json:"batch_id"`
+	From    int       `json:"from"`
+	To      int       `json:"to"`
+}
+
+// Batch is the principal and the settings that a run works under.
+type Batch struct {
+	ID         uuid.UUID
+	WorkflowID string
+	Owner      schema.Principal
+	Visibility schema.Visibility
+	Policy     memory.WritePolicy
+	Size       int
+}
+
+// Batch reads the settings of a batch; ErrNotFound when the tenant has none such.
+func (s *Store) Batch(ctx context.Context, tenant string, id uuid.UUID) (Batch, error) {
+	var b Batch
+	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+		var err error
+		b, err = readBatch(ctx, tx, tenant, id)
+		return err
+	})
+	if err != nil {
+		return Batch{}, fmt.Errorf("read batch: %w", err)
+	}
+	return b, nil
+}
+
+func readBatch(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID) (Batch, error) {
+	b := Batch{ID: id, Owner: schema.Principal{Tenant: tenant}}
+	err := tx.QueryRow(ctx, `SELECT workflow_id, agent_id, project, scope, policy_group, visibility, mode, allow_update_delete,
+			min_fact_confidence, size
+		FROM ingest_batches WHERE tenant = $1 AND id = $2`, tenant, id).
+		Scan(&b.WorkflowID, &b.Owner.Agent, &b.Owner.Project, &b.Owner.Scope, &b.Owner.PolicyGroup, &b.Visibility,
+			&b.Policy.Mode, &b.Policy.AllowUpdateDelete, &b.Policy.MinFactConfidence, &b.Size)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Batch{}, ErrNotFound
+	}
+	return b, err
+}
+
+// Extractable is a staged candidate that no extraction has been stored for.
+type Extractable struct {
+	CandidateID uuid.UUID
+	Attempts    int // failed attempts so far
+	MaxAttempts int
+	Source      inference.Source
+}
+
+// LeaseExtract returns the candidates of the range that still have to be extracted, and marks their
+// jobs leased. Running it again returns what is left: an extraction that was paid for is kept.
+func (s *Store) LeaseExtract(ctx context.Context, r Range, now time.Time) ([]Extractable, error) {
+	var out []Extractable
+	err := s.write(ctx, r.Tenant, now, func(c *change) error {
+		rows, err := c.tx.Query(ctx, `
+			UPDATE jobs j SET state = 'leased', phase = 'extract', updated_at = $5
+			FROM memory_candidates c
+			WHERE j.tenant = $1 AND j.batch_id = $2 AND c.tenant = $1 AND c.id = j.candidate_id AND c.ordinal >= $3 AND c.ordinal < $4
+				AND c.state = 'staged' AND c.extraction IS NULL AND j.state IN ('pending', 'leased', 'failed')
+			RETURNING c.id, j.attempts, j.max_attempts, c.content, c.source_kind, c.category, c.speaker, c.session, c.occurred_at`,
+			r.Tenant, r.BatchID, r.From, r.To, c.now)
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (Extractable, error) {
+			var e Extractable
+			err := row.Scan(&e.CandidateID, &e.Attempts, &e.MaxAttempts, &e.Source.Content, &e.Source.Kind, &e.Source.Category,
+				&e.Source.Speaker, &e.Source.Session, &e.Source.OccurredAt)
+			return e, err
+		})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("lease candidates: %w", err)
+	}
+	return out, nil
+}
+
+// Extracted is the stored result of one extraction.
+type Extracted struct {
+	CandidateID uuid.UUID
+	Extraction  memory.Extraction
+	Usage       inference.Usage
+}
+
+// SaveExtractions stores results as they come, so that a later attempt does not pay for them again.
+func (s *Store) SaveExtractions(ctx context.Context, tenant string, results []Extracted, now time.Time) error {
+	err := s.write(ctx, tenant, now, func(c *change) error {
+		for _, r := range results {
+			encoded, err := json.Marshal(r.Extraction)
+			if err != nil {
+				return err
+			}
+			c.queue.Queue(`UPDATE memory_candidates SET extraction = $3 WHERE tenant = $1 AND id = $2 AND extraction IS NULL`,
+				tenant, r.CandidateID, string(encoded))
+			c.logUsage(r.CandidateID, "extract", r.Usage)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("save extractions: %w", err)
+	}
+	return nil
+}
+
+// logUsage appends what a successful model call cost to the job. Calls that used no model leave no
+// entry: the job's phase says that they happened.
+func (c *change) logUsage(candidate uuid.UUID, phase string, u inference.Usage) {
+	if u.Calls == 0 {
+		return
+	}
+	entry, err := json.Marshal(schema.JobAttempt{Phase: phase, At: c.now, Outcome: "ok", Model: u.Model, PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens})
+	if err != nil {
+		return // strings and numbers always encode
+	}
+	c.queue.Queue(`UPDATE jobs SET log = log || jsonb_set($3::jsonb, '{attempt}', to_jsonb(attempts + 1)), updated_at = $4
+		WHERE tenant = $1 AND candidate_id = $2`, c.tenant, candidate, string(entry), c.now)
+}
+
+// Undecided is an extracted candidate whose facts have to be decided, or decided again.
+type Undecided struct {
+	CandidateID uuid.UUID
+	MemoryID    uuid.UUID // its source memory, which is never a neighbour of its own facts
+	Content     string    // of the source
+	Attempts    int
+	MaxAttempts int
+	Again       []int // ordinals of the stale proposals to decide again; empty means all facts
+	Facts       []memory.Fact
+}
+
+// LeaseDecide returns the candidates of the range whose facts are not decided, or are stale.
+func (s *Store) LeaseDecide(ctx context.Context, r Range, now time.Time) ([]Undecided, error) {
+	var out []Undecided
+	err := s.write(ctx, r.Tenant, now, func(c *change) error {
+		rows, err := c.tx.Query(ctx, `
+			WITH due AS (
+				SELECT c.id, c.memory_id, c.content, c.extraction->'facts' AS facts, c.decided_at,
+					array(SELECT p.ordinal FROM proposals p WHERE p.tenant = $1 AND p.candidate_id = c.id AND p.state = 'stale' ORDER BY p.ordinal) AS again
+				FROM memory_candidates c
+				WHERE c.tenant = $1 AND c.batch_id = $2 AND c.ordinal >= $3 AND c.ordinal < $4 AND c.state = 'staged' AND c.extraction IS NOT NULL
+			)
+			UPDATE jobs j SET state = 'leased', phase = 'decide', updated_at = $5
+			FROM due
+			WHERE j.tenant = $1 AND j.batch_id = $2 AND j.candidate_id = due.id AND j.state IN ('pending', 'leased', 'failed')
+				AND (due.decided_at IS NULL OR due.again <> '{}')
+			RETURNING due.id, due.memory_id, due.content, j.attempts, j.max_attempts, due.again, due.facts`,
+			r.Tenant, r.BatchID, r.From, r.To, c.now)
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (Undecided, error) {
+			var u Undecided
+			err := row.Scan(&u.CandidateID, &u.MemoryID, &u.Content, &u.Attempts, &u.MaxAttempts, &u.Again, &u.Facts)
+			return u, err
+		})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("lease decisions: %w", err)
+	}
+	return out, nil
+}
+
+// Decided is one fact with what is proposed for it and the neighbours that the proposal was based on.
+type Decided struct {
+	CandidateID uuid.UUID
+	Ordinal     int // of the fact in its extraction
+	Fact        memory.Fact
+	Proposal    memory.Proposal
+	Offered     []memory.Neighbor
+	Embedding   *Embedding // nil when the embedder was not available
+	Usage       inference.Usage
+}
+
+// offeredRef is what is kept of a neighbour: enough to see at commit whether it has changed.
+type offeredRef struct {
+	ID      string  `json:"id"`
+	Version int     `json:"version"`
+	Score   float64 `json:"score"`
+}
+
+// SaveDecisions stores proposals and marks their candidates decided. Deciding a stale proposal again
+// replaces it and counts the round.
+func (s *Store) SaveDecisions(ctx context.Context, r Range, candidates []uuid.UUID, decided []Decided, now time.Time) error {
+	err := s.write(ctx, r.Tenant, now, func(c *change) error {
+		for _, d := range decided {
+			if err := c.queueDecision(r, d); err != nil {
+				return err
+			}
+		}
+		c.queue.Queue(`UPDATE memory_candidates SET decided_at = $3 WHERE tenant = $1 AND id = ANY($2)`, r.Tenant, candidates, c.now)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("save decisions: %w", err)
+	}
+	return nil
+}
+
+func (c *change) queueDecision(r Range, d Decided) error {
+	fact, err := json.Marshal(d.Fact)
+	if err != nil {
+		return err
+	}
+	offered := make([]offeredRef, 0, len(d.Offered))
+	var target *uuid.UUID
+	var targetVersion *int
+	for _, n := range d.Offered {
+		offered = append(offered, offeredRef{ID: n.ID, Version: n.Version, Score: n.Score})
+		if n.ID == d.Proposal.TargetID {
+			id, err := uuid.Parse(n.ID)
+			if err != nil {
+				return fmt.Errorf("neighbour id: %w", err)
+			}
+			version := n.Version
+			target, targetVersion = &id, &version
+		}
+	}
+	offeredJSON, err := json.Marshal(offered)
+	if err != nil {
+		return err
+	}
+	var vector, model any
+	if d.Embedding != nil {
+		vector, model = pgvector.NewVector(d.Embedding.Vector), d.Embedding.Model.Name
+	}
+	c.queue.Queue(`INSERT INTO proposals (tenant, id, batch_id, candidate_id, ordinal, state, action, fact, offered, target_id, target_version,
+			confidence, reason, warnings, embedding, embedding_model, decided_at)
+		VALUES ($1, $2, $3, $4, $5, 'proposed', $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+		ON CONFLICT (tenant, candidate_id, ordinal) DO UPDATE SET state = 'proposed', action = excluded.action, offered = excluded.offered,
+			target_id = excluded.target_id, target_version = excluded.target_version, confidence = excluded.confidence,
+			reason = excluded.reason, warnings = excluded.warnings, embedding = excluded.embedding,
+			embedding_model = excluded.embedding_model, decided_at = excluded.decided_at, rounds = proposals.rounds + 1
+		WHERE proposals.state = 'stale'`,
+		c.tenant, newID(), r.BatchID, d.CandidateID, d.Ordinal, d.Proposal.Action, string(fact), string(offeredJSON), target, targetVersion,
+		d.Proposal.Confidence, d.Proposal.Reason, tagList(d.Proposal.Warnings), vector, model, c.now)
+	c.logUsage(d.CandidateID, "decide", d.Usage)
+	return nil
+}

@@ -1,0 +1,335 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/pgvector/pgvector-go"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+)
+
+// Hit is a candidate id with its score in one channel. No content comes with it.
+type Hit struct {
+	ID    uuid.UUID
+	Score float64 // [0,1]
+}
+
+// Read runs fn in a read-only transaction bound to the tenant. Vector indexes that live in Postgres
+// use it.
+func (s *Store) Read(ctx context.Context, tenant string, fn func(pgx.Tx) error) error {
+	return s.read(ctx, tenant, fn)
+}
+
+// SearchText ranks the live memories that the filter admits by BM25 and returns the best ids.
+// Scores are the share of the query's weight that a memory covers, in [0,1].
+func (s *Store) SearchText(ctx context.Context, f Filter, query string, limit int) ([]Hit, error) {
+	var out []Hit
+	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
+		plans, err := textPlans(ctx, tx, f.Principal.Tenant, []string{query})
+		if err != nil || plans[0].IsEmpty() {
+			return err
+		}
+		var p params
+		score, match := textRank("m", plans[0], &p)
+		rows, err := tx.Query(ctx, `SELECT m.id, `+score+` AS score FROM memory_search m WHERE `+match+` AND `+f.where("m", &p)+
+			` ORDER BY score DESC, m.id LIMIT `+p.add(limit), p...)
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Hit])
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("search text: %w", err)
+	}
+	return out, nil
+}
+
+// textPlans analyses texts into weighted lexemes. A text goes in as a parameter and is parsed by
+// the same configuration as the memories, so that no text can be a syntax error.
+func textPlans(ctx context.Context, tx pgx.Tx, tenant string, texts []string) ([]memory.TextPlan, error) {
+	rows, err := tx.Query(ctx, `
+		SELECT t.n - 1, l.lexeme, coalesce(s.docs, 0)
+		FROM unnest($2::text[]) WITH ORDINALITY t(text, n), unnest(to_tsvector(mneme_text_config('en'), t.text)) l
+		LEFT JOIN lexeme_stats s ON s.tenant = $1 AND s.lexeme = l.lexeme
+		ORDER BY 1, 2`, tenant, texts)
+	if err != nil {
+		return nil, err
+	}
+	lexemes := make([][]memory.Lexeme, len(texts))
+	var n int
+	var l memory.Lexeme
+	if _, err := pgx.ForEachRow(rows, []any{&n, &l.Text, &l.Docs}, func() error {
+		lexemes[n] = append(lexemes[n], l)
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	var corpus memory.Corpus
+	err = tx.QueryRow(ctx, `SELECT coalesce(sum(docs), 0)::bigint, coalesce(sum(lexemes), 0)::bigint FROM corpus_stats WHERE tenant = $1`, tenant).
+		Scan(&corpus.Docs, &corpus.Lexemes)
+	if err != nil {
+		return nil, err
+	}
+	plans := make([]memory.TextPlan, len(texts))
+	for i := range texts {
+		plans[i] = memory.PlanText(lexemes[i], corpus)
+	}
+	return plans, nil
+}
+
+// rankUnit is what ts_rank gives one occurrence of one lexeme of weight D: 0.1 over pi²/6.
+const rankUnit = "0.0607927"
+
+// textRank renders a plan as a score expression in [0,1] and a condition on the alias.
+//
+// For a single lexeme, ts_rank is proportional to the sum of 1/j² over its j-th occurrences: a term
+// frequency that saturates much as BM25's does. It runs in C on the stored vector, which makes it
+// the cheapest exact term weight that Postgres has; document frequency and length are ours.
+func textRank(m string, plan memory.TextPlan, p *params) (score, match string) {
+	var terms strings.Builder
+	for i, t := range plan.Terms {
+		if i > 0 {
+			terms.WriteString(" + ")
+		}
+		fmt.Fprintf(&terms, "%s::float8 * ts_rank(%s.tsv, %s::tsquery)", p.add(t.Weight), m, p.add(quoteLexeme(t.Lexeme)))
+	}
+	score = fmt.Sprintf("least(1, (%s) / %s * %s::float8 / (%s::float8 + %s::float8 * length(%s.tsv)))",
+		terms.String(), rankUnit, p.add(plan.LengthScale), p.add(plan.LengthBase), p.add(plan.LengthSlope), m)
+	return score, m + ".tsv @@ " + p.add(plan.Match(quoteLexeme)) + "::tsquery"
+}
+
+// quoteLexeme renders a lexeme as a tsquery operand.
+func quoteLexeme(lexeme string) string {
+	return "'" + strings.NewReplacer("'", "''", `\`, `\\`).Replace(lexeme) + "'"
+}
+
+// NeighborQuery asks for the memories that a fact may repeat, refine or contradict.
+type NeighborQuery struct {
+	Fact      memory.Fact
+	Exclude   uuid.UUID  // the source of the fact
+	Embedding *Embedding // nil leaves the vector channel out
+}
+
+// Neighbor search constants (notes on recall constants, "decide").
+const (
+	neighborsPerChannel = 10
+	neighborsOffered    = 5
+	neighborMinScore    = 0.1
+)
+
+// Neighbors runs a focused hybrid search for each fact: identical content, the same subject and
+// predicate, full text and vectors. It returns the best five each, best first. The space is the
+// owner's own: same agent, project and scope. The source memory and memories that are not live
+// never take a place among the five.
+func (s *Store) Neighbors(ctx context.Context, owner schema.Principal, queries []NeighborQuery) ([][]memory.Neighbor, error) {
+	out := make([][]memory.Neighbor, len(queries))
+	err := s.read(ctx, owner.Tenant, func(tx pgx.Tx) error {
+		texts := make([]string, len(queries))
+		for i, q := range queries {
+			texts[i] = q.Fact.Content
+		}
+		plans, err := textPlans(ctx, tx, owner.Tenant, texts)
+		if err != nil {
+			return err
+		}
+		var batch pgx.Batch
+		for i, q := range queries {
+			query, args := neighborSQL(owner, q, plans[i])
+			batch.Queue(query, args...).Query(func(rows pgx.Rows) error {
+				found, err := pgx.CollectRows(rows, scanNeighbor)
+				out[i] = found
+				return err
+			})
+		}
+		return tx.SendBatch(ctx, &batch).Close()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find neighbours: %w", err)
+	}
+	return out, nil
+}
+
+func neighborSQL(owner schema.Principal, q NeighborQuery, plan memory.TextPlan) (string, []any) {
+	var p params
+	tenant, agent, project, scope := p.add(owner.Tenant), p.add(owner.Agent), p.add(owner.Project), p.add(owner.Scope)
+	exclude, limit := p.add(q.Exclude), p.add(neighborsPerChannel)
+	space := func(m string) string {
+		return m + ".live AND " + m + ".agent_id = " + agent + " AND " + m + ".project = " + project + " AND " + m + ".scope = " + scope +
+			" AND " + m + ".id <> " + exclude
+	}
+	channels := []string{
+		`(SELECT m.id, 1::float8 AS score FROM memories m WHERE m.tenant = ` + tenant + ` AND m.content_hash = ` + p.add(memory.Normalize(q.Fact.Content).Hash) +
+			` AND ` + space("m") + ` LIMIT ` + limit + `)`,
+	}
+	if !q.Fact.Claim.IsZero() {
+		channels = append(channels, `(SELECT m.id, 0.9::float8 FROM entity_claims e JOIN memories m ON m.tenant = e.tenant AND m.id = e.memory_id
+			WHERE e.tenant = `+tenant+` AND lower(e.subject) = lower(`+p.add(q.Fact.Claim.Subject)+`) AND e.predicate = `+p.add(q.Fact.Claim.Predicate)+
+			` AND `+space("m")+` ORDER BY e.created_at DESC LIMIT `+limit+`)`)
+	}
+	if !plan.IsEmpty() {
+		score, match := textRank("m", plan, &p)
+		channels = append(channels, `(SELECT m.id, `+score+` AS score FROM memory_search m WHERE `+match+` AND `+space("m")+` ORDER BY score DESC, m.id LIMIT `+limit+`)`)
+	}
+	if e := q.Embedding; e != nil {
+		vector := p.add(pgvector.NewVector(e.Vector))
+		for _, class := range vectorClasses {
+			channels = append(channels, `(SELECT memory_id, score FROM (`+nearestSQL(e.Model, class, tenant, vector, limit)+`) v WHERE memory_id <> `+exclude+`)`)
+		}
+	}
+	return `SELECT m.id, m.version, m.content, m.content_hash, m.category, m.pinned, coalesce(e.subject, ''), coalesce(e.predicate, ''),
+			coalesce(e.object, ''), coalesce(e.functional, false), h.score
+		FROM (SELECT id, max(score) AS score FROM (` + strings.Join(channels, " UNION ALL ") + `) u(id, score) GROUP BY id) h
+		JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = h.id
+		LEFT JOIN LATERAL (SELECT * FROM entity_claims e WHERE e.tenant = ` + tenant + ` AND e.memory_id = m.id LIMIT 1) e ON true
+		WHERE ` + space("m") + ` AND h.score >= ` + p.add(neighborMinScore) + `
+		ORDER BY h.score DESC, m.id LIMIT ` + p.add(neighborsOffered), p
+}
+
+func scanNeighbor(row pgx.CollectableRow) (memory.Neighbor, error) {
+	var n memory.Neighbor
+	var id uuid.UUID
+	err := row.Scan(&id, &n.Version, &n.Content, &n.Hash, &n.Category, &n.Pinned, &n.Claim.Subject, &n.Claim.Predicate,
+		&n.Claim.Object, &n.Claim.Functional, &n.Score)
+	n.ID = id.String()
+	return n, err
+}
+
+// vectorClass is one (tier, typology) cell, which has a partial HNSW index of its own.
+type vectorClass struct {
+	tier     schema.Tier
+	typology schema.Typology
+}
+
+var vectorClasses = []vectorClass{
+	{schema.TierSession, schema.TypologyEpisodic},
+	{schema.TierInteraction, schema.TypologyEpisodic},
+	{schema.TierPersistent, schema.TypologySemantic},
+	{schema.TierPersistent, schema.TypologyProcedural},
+}
+
+// nearestSQL selects the memories of one class nearest to a vector. Model, tier and typology are
+// written out, not passed, so that the planner can match the class's partial index.
+func nearestSQL(model inference.EmbeddingModel, class vectorClass, tenant, vector, limit string) string {
+	return fmt.Sprintf(`SELECT memory_id, greatest(0, 1 - (embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d)))::float8 AS score
+		FROM memory_embeddings
+		WHERE tenant = %[3]s AND model = %[4]s AND tier = '%[5]s' AND typology = '%[6]s'
+		ORDER BY embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d) LIMIT %[7]s`,
+		model.Dimensions, vector, tenant, quoteLiteral(model.Name), class.tier, class.typology, limit)
+}
+
+// SearchVector returns the ids nearest to a vector, best first, over all classes. It knows nothing
+// of agents, projects or scopes: callers over-fetch and authorise.
+func (s *Store) SearchVector(ctx context.Context, tenant string, e Embedding, limit int) ([]Hit, error) {
+	var p params
+	t, v, l := p.add(tenant), p.add(pgvector.NewVector(e.Vector)), p.add(limit)
+	parts := make([]string, 0, len(vectorClasses))
+	for _, class := range vectorClasses {
+		parts = append(parts, "("+nearestSQL(e.Model, class, t, v, l)+")")
+	}
+	query := `SELECT memory_id, score FROM (` + strings.Join(parts, " UNION ALL ") + `) u ORDER BY score DESC, memory_id LIMIT ` + l
+	var out []Hit
+	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+		var err error
+		out, err = collect[Hit](ctx, tx, query, p...)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("search vectors: %w", err)
+	}
+	return out, nil
+}
+
+// Authorize returns those of the ids that the filter admits. It is the boundary between ids and
+// content: nothing that reads content may see an id that did not pass here.
+func (s *Store) Authorize(ctx context.Context, f Filter, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
+	out := make(map[uuid.UUID]bool, len(ids))
+	var p params
+	query := `SELECT m.id FROM memories m WHERE m.id = ANY(` + p.add(ids) + `) AND ` + f.where("m", &p)
+	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, query, p...)
+		if err != nil {
+			return err
+		}
+		var id uuid.UUID
+		_, err = pgx.ForEachRow(rows, []any{&id}, func() error { out[id] = true; return nil })
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("authorize: %w", err)
+	}
+	return out, nil
+}
+
+// Hydrate reads the rows of authorised ids, through the same filter once more.
+func (s *Store) Hydrate(ctx context.Context, f Filter, ids []uuid.UUID) (map[uuid.UUID]schema.RecallResult, error) {
+	out := make(map[uuid.UUID]schema.RecallResult, len(ids))
+	var p params
+	query := `SELECT m.id, m.content, m.type, m.category, m.created_at, m.occurred_at, m.tags, m.who, m.pinned, m.importance,
+			coalesce((SELECT r.ref FROM memory_provenance r WHERE r.tenant = m.tenant AND r.memory_id = m.id ORDER BY r.position LIMIT 1), '')
+		FROM memories m WHERE m.id = ANY(` + p.add(ids) + `) AND ` + f.where("m", &p)
+	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, query, p...)
+		if err != nil {
+			return err
+		}
+		var id uuid.UUID
+		var r schema.RecallResult
+		_, err = pgx.ForEachRow(rows, []any{&id, &r.Content, &r.Type, &r.Category, &r.CreatedAt, &r.OccurredAt, &r.Tags, &r.Who, &r.Pinned, &r.Importance, &r.Ref},
+			func() error {
+				row := r
+				row.ID = id.String()
+				row.Tags = append([]string{}, r.Tags...)
+				out[id] = row
+				return nil
+			})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("hydrate: %w", err)
+	}
+	return out, nil
+}
+
+// Retrieval is what is kept of one recall, for feedback and for audit.
+type Retrieval struct {
+	ID        uuid.UUID
+	Principal schema.Principal
+	QueryHash []byte
+	MemoryIDs []uuid.UUID // primary results in order
+	Degraded  []string
+	Took      time.Duration
+}
+
+// TrackRetrieval records a recall and the access to the memories that it returned. Access counts
+// live beside the memory row, so that reading does not rewrite what is read.
+func (s *Store) TrackRetrieval(ctx context.Context, r Retrieval, now time.Time) error {
+	err := s.write(ctx, r.Principal.Tenant, now, func(c *change) error {
+		// A crash may lose the last moments of tracking; waiting for the disk would slow every recall.
+		c.queue.Queue(`SELECT set_config('synchronous_commit', 'off', true)`)
+		c.queue.Queue(`INSERT INTO retrievals (tenant, id, agent_id, project, scope, query_hash, memory_ids, degraded, took_ms, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
+			c.tenant, r.ID, r.Principal.Agent, r.Principal.Project, r.Principal.Scope, r.QueryHash, r.MemoryIDs, tagList(r.Degraded),
+			float32(r.Took.Seconds()*1000), c.now)
+		// In id order, so that two recalls of the same memories do not deadlock.
+		c.queue.Queue(`INSERT INTO memory_access AS a (tenant, memory_id, access_count, last_accessed_at)
+			SELECT m.tenant, m.id, 1, $3 FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) ORDER BY m.id
+			ON CONFLICT (tenant, memory_id) DO UPDATE SET access_count = a.access_count + 1,
+				last_accessed_at = greatest(a.last_accessed_at, excluded.last_accessed_at)`, c.tenant, r.MemoryIDs, c.now)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("track retrieval: %w", err)
+	}
+	return nil
+}
+
+// quoteLiteral renders a string as an SQL literal.
+func quoteLiteral(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

@@ -1,0 +1,337 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+)
+
+// StageInput is one validated ingest request to be staged.
+type StageInput struct {
+	OperationID string // the same id always answers with the first result
+	WorkflowID  string
+	Request     schema.IngestRequest
+	Policy      memory.WritePolicy // already narrowed by the request
+	MaxAttempts int                // of each candidate's job
+	Now         time.Time
+}
+
+// Stage writes the batch, its candidates, their jobs and ledger events, and, unless in shadow mode,
+// the source memories themselves: they can be recalled by keyword from here on, and the ids in the
+// acknowledgement are final.
+func (s *Store) Stage(ctx context.Context, in StageInput) (schema.IngestAck, error) {
+	var ack schema.IngestAck
+	p := in.Request.Principal
+	err := s.write(ctx, p.Tenant, in.Now, func(c *change) error {
+		done, err := c.operation(ctx, in.OperationID, &ack)
+		if err != nil || done {
+			return err
+		}
+		st := staging{change: c, in: in, batchID: newID()}
+		if err := st.prepare(ctx); err != nil {
+			return err
+		}
+		if err := st.insert(ctx); err != nil {
+			return err
+		}
+		ack = st.ack()
+		return c.recordOperation(in.OperationID, ack)
+	})
+	if err != nil {
+		return schema.IngestAck{}, fmt.Errorf("stage: %w", err)
+	}
+	return ack, nil
+}
+
+// staging is one Stage call at work.
+type staging struct {
+	*change
+	in      StageInput
+	batchID uuid.UUID
+	items   []stagedItem
+}
+
+// stagedItem is one candidate on its way into the staging area.
+type stagedItem struct {
+	candidate schema.Candidate
+	intake    memory.Intake
+	id        uuid.UUID // of the candidate, and of the memory it becomes
+	memoryID  uuid.UUID // id, or the memory that it duplicates
+	state     string
+	replayed  bool // the candidate's own idempotency key was seen before
+}
+
+const (
+	stateStaged    = "staged"
+	stateDuplicate = "duplicate"
+	stateRecalled  = "recalled"
+)
+
+// prepare cleans and classifies every candidate and settles what needs no new row: recalled text,
+// repeated idempotency keys, and duplicates within the batch.
+func (st *staging) prepare(ctx context.Context) error {
+	seen := map[string]uuid.UUID{}
+	var keys []string
+	for _, candidate := range st.in.Request.Candidates {
+		it := stagedItem{candidate: candidate, intake: memory.Admit(candidate), id: newID(), state: stateStaged}
+		it.memoryID = it.id
+		hash := string(it.intake.Text.Hash)
+		if it.intake.Recalled {
+			it.state = stateRecalled
+		} else if first, ok := seen[hash]; ok {
+			it.state, it.memoryID = stateDuplicate, first
+		} else {
+			seen[hash] = it.id
+		}
+		if candidate.IdempotencyKey != "" {
+			keys = append(keys, st.operationKey(candidate))
+		}
+		st.items = append(st.items, it)
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	// Two requests that share a key wait for each other, in one order, so that one result stands.
+	if _, err := st.tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1 || '/operation/' || k, 0))
+		FROM (SELECT DISTINCT k FROM unnest($2::text[]) k ORDER BY k) keys`, st.tenant, keys); err != nil {
+		return err
+	}
+	rows, err := st.tx.Query(ctx, `SELECT id, result->>'memory_id' FROM operations WHERE tenant = $1 AND id = ANY($2)`, st.tenant, keys)
+	if err != nil {
+		return err
+	}
+	known := map[string]uuid.UUID{}
+	var key, id string
+	if _, err := pgx.ForEachRow(rows, []any{&key, &id}, func() error {
+		parsed, err := uuid.Parse(id)
+		known[key] = parsed
+		return err
+	}); err != nil {
+		return err
+	}
+	for i := range st.items {
+		it := &st.items[i]
+		if it.candidate.IdempotencyKey == "" {
+			continue
+		}
+		key := st.operationKey(it.candidate)
+		if id, ok := known[key]; ok {
+			it.state, it.memoryID, it.replayed = stateDuplicate, id, true
+		} else {
+			known[key] = it.memoryID // the same key twice in one batch
+		}
+	}
+	return nil
+}
+
+func (st *staging) operationKey(c schema.Candidate) string {
+	return "candidate/" + st.in.Request.Principal.Agent + "/" + c.IdempotencyKey
+}
+
+func (st *staging) insert(ctx context.Context) error {
+	r, p := &st.in.Request, st.in.Request.Principal
+	shadow := st.in.Policy.Mode == schema.ModeShadow
+	if err := st.settleDuplicates(ctx, shadow); err != nil {
+		return err
+	}
+	st.queue.Queue(`INSERT INTO ingest_batches (tenant, id, workflow_id, agent_id, project, scope, policy_group, visibility, mode,
+			allow_update_delete, min_fact_confidence, size, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		st.tenant, st.batchID, st.in.WorkflowID, p.Agent, p.Project, p.Scope, p.PolicyGroup, r.Visibility,
+		st.in.Policy.Mode, st.in.Policy.AllowUpdateDelete, st.in.Policy.MinFactConfidence, len(st.items), st.now)
+	for i := range st.items {
+		if err := st.queueItem(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settleDuplicates inserts the source memories, or in shadow mode only looks which exist, and marks
+// the candidates whose content a live memory already has.
+func (st *staging) settleDuplicates(ctx context.Context, shadow bool) error {
+	var rows []newMemory
+	var at []int
+	for i := range st.items {
+		if st.items[i].state != stateStaged {
+			continue
+		}
+		rows = append(rows, st.source(&st.items[i]))
+		at = append(at, i)
+	}
+	if !shadow {
+		ids, err := st.insertMemories(ctx, rows)
+		if err != nil {
+			return err
+		}
+		for n, i := range at {
+			st.settle(i, ids[n])
+		}
+		return nil
+	}
+	for n, i := range at {
+		id, err := st.liveByHash(ctx, rows[n].Owner, rows[n].Visibility, rows[n].Text.Hash)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+		case err != nil:
+			return err
+		default:
+			st.settle(i, id)
+		}
+	}
+	return nil
+}
+
+// settle points a candidate, and those of the batch that repeat it, at the memory that stands.
+func (st *staging) settle(i int, id uuid.UUID) {
+	own := st.items[i].id
+	if id == own {
+		return
+	}
+	st.items[i].state = stateDuplicate
+	for k := range st.items {
+		if st.items[k].memoryID == own {
+			st.items[k].memoryID = id
+		}
+	}
+}
+
+// source is the memory that holds a candidate's own text.
+func (st *staging) source(it *stagedItem) newMemory {
+	r, c := &st.in.Request, &it.candidate
+	return newMemory{
+		ID: it.id, Owner: r.Principal, Visibility: r.Visibility,
+		Classification: it.intake.Classification, Text: it.intake.Text,
+		Payload: sourcePayload(it, r.Principal, st.now), Who: c.Speaker, Session: c.Session,
+		Confidence: 1, OccurredAt: occurredAt(c, st.now), CreatedBy: "agent:" + r.Principal.Agent, Refs: c.Refs,
+		Reason:   "ingested as " + string(sourceKind(c)),
+		Metadata: map[string]any{"batch_id": st.batchID, "workflow_id": st.in.WorkflowID},
+	}
+}
+
+// sourcePayload is the payload schema of the memory's type (document 004 §15A.6 and §15A.8). An
+// explicit memory is what its author states; facts derived from it carry the finer triple.
+func sourcePayload(it *stagedItem, p schema.Principal, now time.Time) any {
+	if it.intake.Classification.Type == schema.TypeSemantic {
+		subject := it.candidate.Speaker
+		if subject == "" {
+			subject = p.Agent
+		}
+		return map[string]any{
+			"kind": "semantic", "subject": subject, "predicate": "states", "object": it.intake.Text.Storage,
+			"validity": map[string]any{"mode": "global"}, "revision": map[string]any{"status": "active"},
+		}
+	}
+	ref := "candidate:" + it.id.String()
+	if len(it.candidate.Refs) > 0 {
+		ref = it.candidate.Refs[0].Ref
+	}
+	return map[string]any{"kind": "episodic", "timeline": []any{
+		map[string]any{"t": occurredAt(&it.candidate, now), "event_kind": sourceKind(&it.candidate), "ref": ref},
+	}}
+}
+
+func (st *staging) queueItem(i int) error {
+	it := &st.items[i]
+	c, cl := &it.candidate, it.intake.Classification
+	refs, err := json.Marshal(append([]schema.Ref{}, c.Refs...))
+	if err != nil {
+		return fmt.Errorf("refs: %w", err)
+	}
+	kind, at := sourceKind(c), occurredAt(c, st.now)
+	st.queue.Queue(`INSERT INTO memory_candidates (tenant, id, batch_id, ordinal, state, memory_id, source_kind, content, category,
+			speaker, session, sensitivity, tags, refs, occurred_at, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+		st.tenant, it.id, st.batchID, i, it.state, it.memoryID, kind, it.intake.Text.Storage, cl.Category,
+		c.Speaker, c.Session, cl.Sensitivity, tagList(cl.Tags), string(refs), at, st.now)
+	if kind != schema.SourceMemory {
+		st.queue.Queue(`INSERT INTO events (tenant, id, agent_id, kind, candidate_id, session, occurred_at, recorded_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+			st.tenant, newID(), st.in.Request.Principal.Agent, kind, it.id, c.Session, at, st.now)
+	}
+	by := "agent:" + st.in.Request.Principal.Agent
+	metadata := map[string]any{"batch_id": st.batchID, "candidate_id": it.id, "workflow_id": st.in.WorkflowID}
+	switch it.state {
+	case stateDuplicate:
+		reason := "duplicate of a live memory: not written again"
+		if it.replayed {
+			reason = "idempotency key seen before: first result returned"
+		}
+		st.history(historyRow{MemoryID: it.memoryID, Event: schema.EventNone, By: by, Reason: reason, Metadata: metadata})
+	case stateRecalled:
+		st.history(historyRow{MemoryID: it.memoryID, Event: schema.EventNone, By: by, Reason: "came out of recall: not learned again", Metadata: metadata})
+	case stateStaged:
+		st.queue.Queue(`INSERT INTO jobs (tenant, id, kind, state, phase, batch_id, candidate_id, memory_id, workflow_id, max_attempts, created_at, updated_at)
+			VALUES ($1, $2, 'ingest', 'pending', 'extract', $3, $4, $5, $6, $7, $8, $8)
+			ON CONFLICT (tenant, kind, memory_id) WHERE state IN ('pending', 'leased', 'failed') DO NOTHING`,
+			st.tenant, newID(), st.batchID, it.id, it.memoryID, st.in.WorkflowID, st.in.MaxAttempts, st.now)
+	}
+	if c.IdempotencyKey != "" && !it.replayed {
+		return st.recordOperation(st.operationKey(*c), map[string]any{"memory_id": it.memoryID})
+	}
+	return nil
+}
+
+func (st *staging) ack() schema.IngestAck {
+	ack := schema.IngestAck{BatchID: st.batchID.String()}
+	for i, it := range st.items {
+		ack.MemoryIDs = append(ack.MemoryIDs, it.memoryID.String())
+		switch it.state {
+		case stateDuplicate:
+			ack.Deduped = append(ack.Deduped, i)
+		case stateRecalled:
+			ack.Recalled = append(ack.Recalled, i)
+		}
+	}
+	return ack
+}
+
+// operation reads the first result of an operation into result, if there is one. A concurrent
+// delivery of the same operation waits here for the first to commit.
+func (c *change) operation(ctx context.Context, id string, result any) (bool, error) {
+	var encoded []byte
+	_, err := c.tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1 || '/operation/' || $2, 0))`, c.tenant, id)
+	if err != nil {
+		return false, err
+	}
+	err = c.tx.QueryRow(ctx, `SELECT result FROM operations WHERE tenant = $1 AND id = $2`, c.tenant, id).Scan(&encoded)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, json.Unmarshal(encoded, result)
+}
+
+// recordOperation stores the result of an operation in the transaction that produces it.
+func (c *change) recordOperation(id string, result any) error {
+	encoded, err := json.Marshal(result)
+	if err != nil {
+		return fmt.Errorf("operation result: %w", err)
+	}
+	c.queue.Queue(`INSERT INTO operations (tenant, id, result, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+		c.tenant, id, string(encoded), c.now)
+	return nil
+}
+
+func sourceKind(c *schema.Candidate) schema.SourceKind {
+	if c.SourceKind == "" {
+		return schema.SourceObservation
+	}
+	return c.SourceKind
+}
+
+func occurredAt(c *schema.Candidate, now time.Time) time.Time {
+	if c.OccurredAt != nil {
+		return c.OccurredAt.UTC()
+	}
+	return now
+}

@@ -1,0 +1,184 @@
+// Package store is Mneme's authority: every transaction and query on Postgres.
+//
+// One change is one transaction: the record, its relations, provenance, history and index-outbox
+// row commit together or not at all. Every transaction is bound to one tenant, and row-level
+// security backs that up: the pool runs as a role that cannot bypass it.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	pgxvec "github.com/pgvector/pgvector-go/pgx"
+
+	"github.com/mneme/mneme/schema/migrations"
+)
+
+// AppRole is the role that every connection runs as. The migrations create it.
+const AppRole = "mneme_app"
+
+var (
+	// ErrNotFound means that the tenant has no such row, or not one that the caller may see.
+	ErrNotFound = errors.New("not found")
+	// ErrNotMigrated means that the database lacks Mneme's tables or its role.
+	ErrNotMigrated = errors.New("the database is not migrated: run `mneme migrate up`")
+)
+
+// Config says how to reach Postgres.
+type Config struct {
+	URL             string // owner or any member of AppRole; search_path selects the schema
+	MaxConns        int32  // default 16
+	ApplicationName string // shown in pg_stat_activity; default mneme
+}
+
+// Store runs transactions against Postgres. It is safe for concurrent use.
+type Store struct {
+	pool *pgxpool.Pool
+}
+
+// Open connects as AppRole and checks that the role is bound by row-level security. It returns
+// ErrNotMigrated when the tables are missing or older than this binary.
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	pc, err := pgxpool.ParseConfig(cfg.URL)
+	if err != nil {
+		return nil, errors.New("open store: the database URL cannot be parsed") // the URL holds a password
+	}
+	pc.MaxConns = 16
+	if cfg.MaxConns > 0 {
+		pc.MaxConns = cfg.MaxConns
+	}
+	pc.ConnConfig.RuntimeParams["application_name"] = "mneme"
+	if cfg.ApplicationName != "" {
+		pc.ConnConfig.RuntimeParams["application_name"] = cfg.ApplicationName
+	}
+	// As a start-up parameter the role survives RESET ROLE and costs no round trip.
+	pc.ConnConfig.RuntimeParams["role"] = AppRole
+	pc.AfterConnect = pgxvec.RegisterTypes
+	pool, err := pgxpool.NewWithConfig(ctx, pc)
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	s := &Store{pool: pool}
+	if err := s.check(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	return s, nil
+}
+
+// Close releases every connection.
+func (s *Store) Close() { s.pool.Close() }
+
+// Ping checks that Postgres answers.
+func (s *Store) Ping(ctx context.Context) error { return s.pool.Ping(ctx) }
+
+// check refuses a database that is behind, and a role that row-level security does not bind.
+func (s *Store) check(ctx context.Context) error {
+	var bypass bool
+	err := s.pool.QueryRow(ctx, `SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user`).Scan(&bypass)
+	if err != nil {
+		var pgErr *pgconn.PgError
+		if errors.As(err, &pgErr) && strings.Contains(pgErr.Message, AppRole) {
+			return ErrNotMigrated
+		}
+		return err
+	}
+	if bypass {
+		return fmt.Errorf("role %s can bypass row-level security", AppRole)
+	}
+	var ready bool
+	err = s.pool.QueryRow(ctx, `SELECT to_regclass('memories') IS NOT NULL AND to_regclass('memory_search') IS NOT NULL`).Scan(&ready)
+	if err != nil {
+		return err
+	}
+	if !ready {
+		return ErrNotMigrated
+	}
+	return nil
+}
+
+// SchemaVersion returns the newest migration that this binary knows.
+func SchemaVersion() int64 { return migrations.Latest() }
+
+// write runs fn in a read-write transaction bound to the tenant, as one change.
+func (s *Store) write(ctx context.Context, tenant string, now time.Time, fn func(*change) error) error {
+	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if err := bind(ctx, tx, tenant, false); err != nil {
+			return err
+		}
+		c := &change{tx: tx, tenant: tenant, now: now.UTC().Truncate(time.Microsecond)}
+		if err := fn(c); err != nil {
+			return err
+		}
+		return c.finish(ctx)
+	})
+}
+
+// read runs fn in a read-only transaction bound to the tenant.
+func (s *Store) read(ctx context.Context, tenant string, fn func(pgx.Tx) error) error {
+	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+		if err := bind(ctx, tx, tenant, true); err != nil {
+			return err
+		}
+		return fn(tx)
+	})
+}
+
+// bind sets the transaction's tenant. Searches are planned for their actual arguments: a generic
+// plan cannot know whether a lexeme is rare.
+func bind(ctx context.Context, tx pgx.Tx, tenant string, search bool) error {
+	if tenant == "" {
+		return errors.New("no tenant")
+	}
+	const tenantOnly = `SELECT set_config('mneme.tenant', $1, true)`
+	const forSearch = `SELECT set_config('mneme.tenant', $1, true), set_config('plan_cache_mode', 'force_custom_plan', true),
+		set_config('jit', 'off', true), set_config('hnsw.iterative_scan', 'relaxed_order', true)`
+	query := tenantOnly
+	if search {
+		query = forSearch
+	}
+	if _, err := tx.Exec(ctx, query, tenant); err != nil {
+		return fmt.Errorf("bind tenant: %w", err)
+	}
+	return nil
+}
+
+// newID returns a time-ordered unique id.
+func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
+
+// IsUnavailable reports whether err says that Postgres could not be reached or is going down, so
+// that trying again later can help.
+func IsUnavailable(err error) bool {
+	var pgErr *pgconn.PgError
+	if errors.As(err, &pgErr) {
+		class := pgErr.Code[:min(2, len(pgErr.Code))]
+		return class == "08" || class == "53" || class == "57" || class == "40"
+	}
+	var connErr *pgconn.ConnectError
+	return errors.As(err, &connErr) || pgconn.SafeToRetry(err) || pgconn.Timeout(err)
+}
+
+// params collects the arguments of a query that is put together from parts.
+type params []any
+
+// add appends an argument and returns its placeholder.
+func (p *params) add(v any) string {
+	*p = append(*p, v)
+	return fmt.Sprintf("$%d", len(*p))
+}
+
+// collect reads all rows of a query into structs by column position.
+func collect[T any](ctx context.Context, tx pgx.Tx, query string, args ...any) ([]T, error) {
+	rows, err := tx.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[T])
+}

@@ -1,0 +1,567 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/pgvector/pgvector-go"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+)
+
+// Who changed a memory, as history names it.
+const (
+	actorPipeline = "pipeline"
+	actorShadow   = "pipeline-shadow"
+)
+
+// Machine reasons that only the commit can give; the others are package memory's.
+const (
+	reasonParentForgotten  = "parent_forgotten"
+	reasonDuplicate        = "duplicate_content_hash"
+	reasonActiveFactExists = "active_fact_exists"
+	reasonStale            = "candidates_changed"
+)
+
+// WriteInput is one run of candidates whose proposals are to be written.
+type WriteInput struct {
+	Range     Range
+	MaxRounds int // decisions after which a proposal that is still stale is blocked for review
+	Now       time.Time
+	// Sources are embeddings of source memories that have none yet, by memory id.
+	Sources map[uuid.UUID]Embedding
+}
+
+// WriteCounts says what became of the proposals of a range.
+type WriteCounts struct {
+	Added   int `json:"added"`
+	Updated int `json:"updated"`
+	Deleted int `json:"deleted"`
+	Skipped int `json:"skipped"`
+	Blocked int `json:"blocked"`
+	Stale   int `json:"stale"` // to be decided again
+}
+
+// Add returns the sum of two counts. Stale is not summed: it is a state, not an outcome.
+func (w WriteCounts) Add(v WriteCounts) WriteCounts {
+	return WriteCounts{Added: w.Added + v.Added, Updated: w.Updated + v.Updated, Deleted: w.Deleted + v.Deleted,
+		Skipped: w.Skipped + v.Skipped, Blocked: w.Blocked + v.Blocked, Stale: v.Stale}
+}
+
+// pendingProposal is a proposal as write reads it.
+type pendingProposal struct {
+	ID            uuid.UUID
+	CandidateID   uuid.UUID
+	ParentID      uuid.UUID
+	Fact          memory.Fact
+	Offered       []offeredRef
+	Proposal      memory.Proposal
+	TargetID      *uuid.UUID
+	Rounds        int
+	Embedding     *pgvector.Vector
+	Model         *string
+	Refs          []schema.Ref
+	Session       string
+	Speaker       string
+	Sensitivity   schema.Sensitivity
+	OccurredAt    time.Time
+	ParentTags    []string
+	ParentContent string
+}
+
+// seen is a memory's state at commit.
+type seen struct {
+	version  int
+	live     bool
+	neighbor memory.Neighbor
+	tier     schema.Tier
+	typology schema.Typology
+}
+
+// Write evaluates the proposals of a range and commits what they change, under the scope's lock.
+//
+// What a proposal was decided on is read again first: where a neighbour it was offered has another
+// version, or is gone, the proposal becomes stale and nothing is done with it. Where its source was
+// forgotten meanwhile, nothing is written. Every proposal evaluated leaves a history row on its
+// source memory. Writing a range again finds no proposal left and changes nothing.
+func (s *Store) Write(ctx context.Context, in WriteInput) (WriteCounts, error) {
+	var counts WriteCounts
+	err := s.write(ctx, in.Range.Tenant, in.Now, func(c *change) error {
+		batch, err := readBatch(ctx, c.tx, c.tenant, in.Range.BatchID)
+		if err != nil {
+			return err
+		}
+		if err := c.lockScope(ctx, batch.Owner); err != nil {
+			return err
+		}
+		w := writing{change: c, in: in, batch: batch, actor: actorPipeline}
+		if batch.Policy.Mode == schema.ModeShadow {
+			w.actor = actorShadow
+		}
+		if err := w.load(ctx); err != nil {
+			return err
+		}
+		for i := range w.proposals {
+			if err := w.evaluate(ctx, &w.proposals[i]); err != nil {
+				return err
+			}
+		}
+		if err := w.insertAdds(ctx); err != nil {
+			return err
+		}
+		w.embedSources()
+		counts = w.counts
+		return nil
+	})
+	if err != nil {
+		return WriteCounts{}, fmt.Errorf("write proposals: %w", err)
+	}
+	return counts, nil
+}
+
+// lockScope serialises writers whose decisions may bear on each other.
+func (c *change) lockScope(ctx context.Context, p schema.Principal) error {
+	_, err := c.tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1 || '/scope/' || $2, 0))`, c.tenant, p.Project+"/"+p.Scope)
+	return err
+}
+
+// writing is one Write call at work.
+type writing struct {
+	*change
+	in        WriteInput
+	batch     Batch
+	actor     string
+	proposals []pendingProposal
+	known     map[uuid.UUID]seen // sources, and every neighbour that was offered
+	adds      []newMemory
+	addFor    []*pendingProposal // the proposal behind each add
+	claimed   map[string]bool    // functional claims that this change adds
+	counts    WriteCounts
+}
+
+func (w *writing) load(ctx context.Context) error {
+	r := w.in.Range
+	rows, err := w.tx.Query(ctx, `
+		SELECT p.id, p.candidate_id, c.memory_id, p.fact, p.offered, p.action, p.target_id, p.confidence, p.reason, p.warnings, p.rounds,
+			p.embedding, p.embedding_model, c.refs, c.session, c.speaker, c.sensitivity, c.occurred_at, c.tags, c.content
+		FROM proposals p JOIN memory_candidates c ON c.tenant = p.tenant AND c.id = p.candidate_id
+		WHERE p.tenant = $1 AND p.batch_id = $2 AND c.ordinal >= $3 AND c.ordinal < $4 AND c.state = 'staged' AND p.state = 'proposed'
+		ORDER BY c.ordinal, p.ordinal
+		FOR UPDATE OF p`, r.Tenant, r.BatchID, r.From, r.To)
+	if err != nil {
+		return err
+	}
+	w.proposals, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (pendingProposal, error) {
+		var p pendingProposal
+		err := row.Scan(&p.ID, &p.CandidateID, &p.ParentID, &p.Fact, &p.Offered, &p.Proposal.Action, &p.TargetID, &p.Proposal.Confidence,
+			&p.Proposal.Reason, &p.Proposal.Warnings, &p.Rounds, &p.Embedding, &p.Model, &p.Refs, &p.Session, &p.Speaker, &p.Sensitivity,
+			&p.OccurredAt, &p.ParentTags, &p.ParentContent)
+		if p.TargetID != nil {
+			p.Proposal.TargetID = p.TargetID.String()
+		}
+		return p, err
+	})
+	if err != nil {
+		return err
+	}
+	ids := make([]uuid.UUID, 0, len(w.proposals)*2+len(w.in.Sources))
+	for _, p := range w.proposals {
+		ids = append(ids, p.ParentID)
+		for _, o := range p.Offered {
+			id, err := uuid.Parse(o.ID)
+			if err != nil {
+				return fmt.Errorf("offered id: %w", err)
+			}
+			ids = append(ids, id)
+		}
+	}
+	for id := range w.in.Sources {
+		ids = append(ids, id)
+	}
+	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	return w.look(ctx, slices.Compact(ids))
+}
+
+// look reads what stands now, and keeps it so until commit.
+func (w *writing) look(ctx context.Context, ids []uuid.UUID) error {
+	w.known = make(map[uuid.UUID]seen, len(ids))
+	w.claimed = map[string]bool{}
+	rows, err := w.tx.Query(ctx, `SELECT id, version, live, content, content_hash, category, pinned, tier, typology FROM memories
+		WHERE tenant = $1 AND id = ANY($2) ORDER BY id FOR SHARE`, w.tenant, ids)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id uuid.UUID
+		var m seen
+		if err := rows.Scan(&id, &m.version, &m.live, &m.neighbor.Content, &m.neighbor.Hash, &m.neighbor.Category, &m.neighbor.Pinned, &m.tier, &m.typology); err != nil {
+			return err
+		}
+		m.neighbor.ID, m.neighbor.Version = id.String(), m.version
+		w.known[id] = m
+	}
+	return rows.Err()
+}
+
+// evaluate settles one proposal, or leaves it to insertAdds.
+func (w *writing) evaluate(ctx context.Context, p *pendingProposal) error {
+	shadow := w.batch.Policy.Mode == schema.ModeShadow
+	parent, stored := w.known[p.ParentID]
+	if !shadow && (!stored || !parent.live) {
+		w.settle(p, memory.Verdict{State: schema.ProposalSkipped, Reason: reasonParentForgotten}, nil)
+		return nil
+	}
+	if w.stale(p) {
+		if p.Rounds < w.in.MaxRounds {
+			w.queue.Queue(`UPDATE proposals SET state = 'stale', outcome = $3 WHERE tenant = $1 AND id = $2`, w.tenant, p.ID, reasonStale)
+			w.counts.Stale++
+			return nil
+		}
+		w.settle(p, memory.Verdict{State: schema.ProposalBlocked, Reason: reasonStale, ReviewNeeded: true}, nil)
+		return nil
+	}
+	var target *memory.Neighbor
+	if p.TargetID != nil {
+		n := w.known[*p.TargetID].neighbor
+		target = &n
+	}
+	verdict := memory.EvaluateWrite(w.batch.Policy, p.Fact, p.Proposal, target)
+	if verdict.State != schema.ProposalApplied {
+		known := p.TargetID
+		if known == nil && verdict.Reason == memory.ReasonAlreadyKnown {
+			known = &p.ParentID
+		}
+		if verdict.Reason == memory.ReasonAlreadyKnown && stored && *known == p.ParentID && !p.Fact.Claim.IsZero() {
+			w.claim(p.ParentID, p.Fact.Claim) // the source itself states it
+		}
+		w.settle(p, verdict, known)
+		return nil
+	}
+	switch p.Proposal.Action {
+	case schema.ActionDelete:
+		return w.applyDelete(ctx, p, verdict)
+	case schema.ActionUpdate:
+		return w.applyUpdate(ctx, p, verdict)
+	default:
+		return w.applyAdd(ctx, p)
+	}
+}
+
+// stale reports whether a neighbour that was offered has changed since.
+func (w *writing) stale(p *pendingProposal) bool {
+	for _, o := range p.Offered {
+		id, err := uuid.Parse(o.ID)
+		if err != nil {
+			return true
+		}
+		if m, ok := w.known[id]; !ok || !m.live || m.version != o.Version {
+			return true
+		}
+	}
+	return false
+}
+
+// applyAdd queues a new memory for insertion, unless its claim contradicts one that holds.
+func (w *writing) applyAdd(ctx context.Context, p *pendingProposal) error {
+	if cl := p.Fact.Claim; cl.Functional && !cl.IsZero() {
+		key := strings.ToLower(cl.Subject) + "\x00" + cl.Predicate
+		holder, err := w.activeFact(ctx, cl)
+		if err != nil {
+			return err
+		}
+		if holder != nil || w.claimed[key] {
+			w.settle(p, memory.Verdict{State: schema.ProposalBlocked, Reason: reasonActiveFactExists, ReviewNeeded: true, ContradictionRisk: true}, holder)
+			return nil
+		}
+		w.claimed[key] = true
+	}
+	w.adds = append(w.adds, w.factMemory(p, nil))
+	w.addFor = append(w.addFor, p)
+	return nil
+}
+
+// activeFact returns the active memory that makes the functional claim in the owner's claim space.
+func (w *writing) activeFact(ctx context.Context, cl memory.Claim) (*uuid.UUID, error) {
+	var id uuid.UUID
+	o := w.batch.Owner
+	err := w.tx.QueryRow(ctx, `SELECT id FROM memories
+		WHERE tenant = $1 AND scope = $2 AND lower(subject) = lower($3) AND predicate = $4 AND conditions_hash = ''
+			AND type = 'semantic' AND functional AND live AND status = 'active'
+			AND claim_space = CASE $5::text
+				WHEN 'private' THEN 'private:' || $6 || ':' || $7
+				WHEN 'group'   THEN 'group:' || $6 || ':' || $8
+				WHEN 'shared'  THEN 'shared:' || $6
+				ELSE 'global' END`,
+		w.tenant, o.Scope, cl.Subject, cl.Predicate, w.batch.Visibility, o.Project, o.Agent, o.PolicyGroup).Scan(&id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	return &id, err
+}
+
+// factMemory is the memory that a fact becomes.
+func (w *writing) factMemory(p *pendingProposal, supersedes *uuid.UUID) newMemory {
+	cl := memory.ClassifyFact(p.Fact)
+	cl.Sensitivity = p.Sensitivity // a derived fact is never less sensitive than its source
+	cl.Tags = p.ParentTags
+	claim := p.Fact.Claim
+	subject, predicate, object := claim.Subject, claim.Predicate, claim.Object
+	if claim.IsZero() {
+		subject, predicate, object = p.Speaker, "states", p.Fact.Content
+		if subject == "" {
+			subject = w.batch.Owner.Agent
+		}
+	}
+	revision := map[string]any{"status": "active"}
+	if supersedes != nil {
+		revision["supersedes"] = supersedes.String()
+	}
+	m := newMemory{
+		ID: newID(), Owner: w.batch.Owner, Visibility: w.batch.Visibility, Classification: cl, Text: memory.Normalize(p.Fact.Content),
+		Payload: map[string]any{"kind": "semantic", "subject": subject, "predicate": predicate, "object": object,
+			"validity": map[string]any{"mode": "global"}, "revision": revision},
+		Who: p.Speaker, Session: p.Session, Claim: claim, Confidence: p.Fact.Confidence, OccurredAt: p.OccurredAt,
+		CreatedBy: w.actor, Refs: p.Refs, DerivedFrom: &p.ParentID, Supersedes: supersedes,
+		Reason: p.Proposal.Reason, Metadata: w.metadata(p, memory.Verdict{}),
+	}
+	if p.Embedding != nil && p.Model != nil {
+		v := p.Embedding.Slice()
+		m.Embedding = &Embedding{Model: inference.EmbeddingModel{Name: *p.Model, Dimensions: len(v)}, Vector: v}
+	}
+	return m
+}
+
+// insertAdds inserts the new memories of the change and settles their proposals.
+func (w *writing) insertAdds(ctx context.Context) error {
+	if len(w.adds) == 0 {
+		return nil
+	}
+	if err := w.flush(ctx); err != nil { // updates and deletes first: they free hashes and claims
+		return err
+	}
+	ids, err := w.insertMemories(ctx, w.adds)
+	if err != nil {
+		return err
+	}
+	for i, id := range ids {
+		p := w.addFor[i]
+		if id != w.adds[i].ID {
+			w.settle(p, memory.Verdict{State: schema.ProposalSkipped, Reason: reasonDuplicate}, &id)
+			continue
+		}
+		w.settle(p, memory.Verdict{State: schema.ProposalApplied}, &id)
+		if p.Proposal.Action == schema.ActionUpdate {
+			w.counts.Updated++
+		} else {
+			w.counts.Added++
+		}
+	}
+	return nil
+}
+
+// applyUpdate supersedes the target: it stays, marked, and the new truth points back at it.
+func (w *writing) applyUpdate(ctx context.Context, p *pendingProposal, v memory.Verdict) error {
+	target := *p.TargetID
+	parentIsFact := bytes.Equal(memory.Normalize(p.Fact.Content).Hash, w.known[p.ParentID].neighbor.Hash)
+	successor := p.ParentID // when the source says exactly this, it is the successor itself
+	var add newMemory
+	if !parentIsFact {
+		add = w.factMemory(p, &target)
+		successor = add.ID
+	}
+	tag, err := w.tx.Exec(ctx, `UPDATE memories SET status = 'superseded', superseded_by = $3, superseded_at = $4, updated_at = $4, version = version + 1
+		WHERE tenant = $1 AND id = $2 AND live AND version = $5`, w.tenant, target, successor, w.now, w.known[target].version)
+	if err != nil {
+		return err
+	}
+	if tag.RowsAffected() == 0 { // an earlier proposal of this very change took it
+		w.settle(p, memory.Verdict{State: schema.ProposalBlocked, Reason: reasonStale, ReviewNeeded: true}, nil)
+		return nil
+	}
+	w.retire(target, p, schema.EventModified, "superseded: "+p.Proposal.Reason, v)
+	if parentIsFact {
+		w.relate(p.ParentID, "supersedes", target)
+		if !p.Fact.Claim.IsZero() {
+			w.claim(p.ParentID, p.Fact.Claim)
+		}
+		w.settle(p, v, &p.ParentID)
+		w.counts.Updated++
+		return nil
+	}
+	w.adds = append(w.adds, add)
+	w.addFor = append(w.addFor, p)
+	return nil
+}
+
+// applyDelete soft-deletes the target.
+func (w *writing) applyDelete(ctx context.Context, p *pendingProposal, v memory.Verdict) error {
+	target := *p.TargetID
+	tag, err := w.tx.Exec(ctx, `UPDATE memories SET deleted_at = $3, updated_at = $3, version = version + 1
+		WHERE tenant = $1 AND id = $2 AND live AND version = $4`, w.tenant, target, w.now, w.known[target].version)
+	if err != nil {
+		return err
+	}
+	if tag.RowsAffected() == 0 {
+		w.settle(p, memory.Verdict{State: schema.ProposalBlocked, Reason: reasonStale, ReviewNeeded: true}, nil)
+		return nil
+	}
+	w.retire(target, p, schema.EventDeleted, p.Proposal.Reason, v)
+	w.settle(p, v, &target)
+	w.counts.Deleted++
+	return nil
+}
+
+// retire queues what follows when a memory stops being live.
+func (w *writing) retire(id uuid.UUID, p *pendingProposal, event schema.HistoryEvent, reason string, v memory.Verdict) {
+	was := w.known[id]
+	old := was.neighbor.Content
+	w.history(historyRow{MemoryID: id, Event: event, Old: &old, By: w.actor, Reason: reason, Metadata: w.metadata(p, v)})
+	w.outbox(id, was.version+1, "delete")
+	w.uncounted = append(w.uncounted, id)
+}
+
+// settle records what became of a proposal: on its row, and in the history of its source.
+func (w *writing) settle(p *pendingProposal, v memory.Verdict, memoryID *uuid.UUID) {
+	w.queue.Queue(`UPDATE proposals SET state = $3, outcome = $4, contradiction_risk = $5, review_needed = $6, memory_id = $7, written_at = $8,
+			embedding = NULL, embedding_model = NULL
+		WHERE tenant = $1 AND id = $2`,
+		w.tenant, p.ID, v.State, v.Reason, v.ContradictionRisk, v.ReviewNeeded, memoryID, w.now)
+	switch v.State {
+	case schema.ProposalSkipped:
+		w.counts.Skipped++
+	case schema.ProposalBlocked:
+		w.counts.Blocked++
+	}
+	metadata := w.metadata(p, v)
+	if memoryID != nil {
+		metadata["memory_id"] = memoryID.String()
+	}
+	reason := fmt.Sprintf("%s %s: %s", p.Proposal.Action, v.State, p.Proposal.Reason)
+	if v.Reason != "" {
+		reason = fmt.Sprintf("%s %s (%s): %s", p.Proposal.Action, v.State, v.Reason, p.Proposal.Reason)
+	}
+	w.history(historyRow{MemoryID: p.ParentID, Event: schema.EventNone, By: w.actor, Reason: reason, Metadata: metadata})
+}
+
+// metadata is what document 002 lists for pipeline history, without the fact's text: that stands in
+// the proposal, from which an erasure can remove it.
+func (w *writing) metadata(p *pendingProposal, v memory.Verdict) map[string]any {
+	m := map[string]any{
+		"shadow": w.batch.Policy.Mode == schema.ModeShadow, "proposedAction": p.Proposal.Action, "confidence": p.Proposal.Confidence,
+		"factConfidence": p.Fact.Confidence, "category": p.Fact.Category, "proposalId": p.ID, "candidateId": p.CandidateID,
+		"batchId": w.batch.ID, "workflowId": w.batch.WorkflowID, "parentId": p.ParentID,
+	}
+	if p.TargetID != nil {
+		m["targetMemoryId"] = p.TargetID.String()
+	}
+	if v.ContradictionRisk {
+		m["contradictionRisk"] = true
+	}
+	if v.ReviewNeeded {
+		m["reviewNeeded"] = true
+	}
+	switch v.State {
+	case schema.ProposalBlocked:
+		m["blockedReason"] = v.Reason
+	case schema.ProposalSkipped:
+		m["skippedReason"] = v.Reason
+	}
+	return m
+}
+
+// embedSources stores the embeddings of source memories that are still alive.
+func (w *writing) embedSources() {
+	for id, e := range w.in.Sources {
+		if m, ok := w.known[id]; ok && m.live {
+			w.embed(id, m.tier, m.typology, m.neighbor.Hash, &e)
+		}
+	}
+}
+
+// Unembedded is a source memory of a range without an embedding in a given space.
+type Unembedded struct {
+	MemoryID uuid.UUID
+	Content  string
+	Vector   []float32 // of a fact with the same content, when one was embedded already
+}
+
+// Unembedded lists the live source memories of a range that lack an embedding of the model.
+func (s *Store) Unembedded(ctx context.Context, r Range, model inference.EmbeddingModel) ([]Unembedded, error) {
+	var out []Unembedded
+	err := s.read(ctx, r.Tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `
+			SELECT m.id, m.content, (SELECT p.embedding FROM proposals p WHERE p.tenant = $1 AND p.candidate_id = c.id
+				AND p.embedding_model = $5 AND p.fact->>'content' = m.content LIMIT 1)
+			FROM memory_candidates c JOIN memories m ON m.tenant = c.tenant AND m.id = c.memory_id
+			WHERE c.tenant = $1 AND c.batch_id = $2 AND c.ordinal >= $3 AND c.ordinal < $4 AND c.state = 'staged' AND m.live
+				AND NOT EXISTS (SELECT FROM memory_embeddings e WHERE e.tenant = m.tenant AND e.memory_id = m.id AND e.model = $5)`,
+			r.Tenant, r.BatchID, r.From, r.To, model.Name)
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (Unembedded, error) {
+			var u Unembedded
+			var v *pgvector.Vector
+			err := row.Scan(&u.MemoryID, &u.Content, &v)
+			if v != nil {
+				u.Vector = v.Slice()
+			}
+			return u, err
+		})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list memories without embedding: %w", err)
+	}
+	return out, nil
+}
+
+// FactOutcomes returns what became of every fact of a batch, in order of candidate and fact.
+func (s *Store) FactOutcomes(ctx context.Context, tenant string, batchID uuid.UUID) ([]schema.FactOutcome, error) {
+	out := []schema.FactOutcome{}
+	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `
+			SELECT p.fact, p.action, p.state, p.outcome, p.reason, p.warnings, p.memory_id, p.target_id, p.contradiction_risk, p.review_needed
+			FROM proposals p JOIN memory_candidates c ON c.tenant = p.tenant AND c.id = p.candidate_id
+			WHERE p.tenant = $1 AND p.batch_id = $2 ORDER BY c.ordinal, p.ordinal`, tenant, batchID)
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (schema.FactOutcome, error) {
+			var f schema.FactOutcome
+			var fact json.RawMessage
+			var memoryID, targetID *uuid.UUID
+			if err := row.Scan(&fact, &f.Action, &f.State, &f.Skipped, &f.Reason, &f.Warnings, &memoryID, &targetID, &f.ContradictionRisk, &f.ReviewNeeded); err != nil {
+				return f, err
+			}
+			var parsed memory.Fact
+			if err := json.Unmarshal(fact, &parsed); err != nil {
+				return f, err
+			}
+			f.Content, f.Category, f.Confidence = parsed.Content, parsed.Category, parsed.Confidence
+			if memoryID != nil {
+				f.MemoryID = memoryID.String()
+			}
+			if targetID != nil {
+				f.TargetID = targetID.String()
+			}
+			return f, nil
+		})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read fact outcomes: %w", err)
+	}
+	return out, nil
+}

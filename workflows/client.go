@@ -1,0 +1,156 @@
+package workflows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/schema"
+)
+
+// Started is a request that has been accepted.
+type Started struct {
+	Ack   schema.IngestAck
+	RunID string
+	ID    string
+	Run   client.WorkflowRun // to wait for the whole pipeline
+}
+
+// StartIngest hands a request to the Ingest workflow and returns once its candidates are durable.
+// Clients in other languages do the same with Update-with-Start, or start the workflow plainly.
+//
+// A request that is delivered again joins the run that has it. With an idempotency key it also finds
+// a run that has ended, unless that failed; the acknowledgement is then the first one. It returns a
+// *schema.ValidationError for a request that will never be accepted.
+func StartIngest(ctx context.Context, c client.Client, taskQueue string, req schema.IngestRequest) (Started, error) {
+	if err := req.Validate(); err != nil {
+		return Started{}, err
+	}
+	options := client.StartWorkflowOptions{
+		ID:                       IngestWorkflowID(req),
+		TaskQueue:                taskQueue,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		StaticSummary:            fmt.Sprintf("%d candidates from %s of %s", len(req.Candidates), req.Principal.Agent, req.Principal.Tenant),
+	}
+	if req.IdempotencyKey != "" {
+		options.WorkflowIDReusePolicy = enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
+	}
+	start := c.NewWithStartWorkflowOperation(options, Ingest, req)
+	handle, err := c.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
+		StartWorkflowOperation: start,
+		UpdateOptions:          client.UpdateWorkflowOptions{UpdateName: UpdateStaged, WaitForStage: client.WorkflowUpdateStageCompleted},
+	})
+	var done *serviceerror.WorkflowExecutionAlreadyStarted
+	if errors.As(err, &done) {
+		return finishedIngest(ctx, c, options.ID)
+	}
+	if err != nil {
+		return Started{}, fmt.Errorf("start ingest: %w", invalidOr(err))
+	}
+	var ack schema.IngestAck
+	if err := handle.Get(ctx, &ack); err != nil {
+		return Started{}, fmt.Errorf("ingest: %w", invalidOr(err))
+	}
+	run, err := start.Get(ctx)
+	if err != nil {
+		return Started{}, fmt.Errorf("start ingest: %w", err)
+	}
+	return Started{Ack: ack, ID: run.GetID(), RunID: run.GetRunID(), Run: run}, nil
+}
+
+// finishedIngest returns the acknowledgement of a run that has ended.
+func finishedIngest(ctx context.Context, c client.Client, id string) (Started, error) {
+	run := c.GetWorkflow(ctx, id, "")
+	var result IngestResult
+	if err := run.Get(ctx, &result); err != nil {
+		return Started{}, fmt.Errorf("ingest: %w", invalidOr(err))
+	}
+	return Started{Ack: result.IngestAck, ID: id, RunID: run.GetRunID(), Run: run}, nil
+}
+
+// invalidOr digs a validation error out of what Temporal wraps around it.
+func invalidOr(err error) error {
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) && app.Type() == activities.ErrTypeInvalidRequest {
+		var invalid schema.ValidationError
+		if app.Details(&invalid) == nil && len(invalid.Fields) > 0 {
+			return &invalid
+		}
+	}
+	return err
+}
+
+// StartResume replays a dead job. A second call while it is being replayed joins that run.
+func StartResume(ctx context.Context, c client.Client, taskQueue string, in ResumeInput) (client.WorkflowRun, error) {
+	run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID:                       ResumeWorkflowID(in.Tenant, in.JobID),
+		TaskQueue:                taskQueue,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		StaticSummary:            "replay dead job " + in.JobID,
+	}, ResumeIngest, in)
+	if err != nil {
+		return nil, fmt.Errorf("retry job: %w", err)
+	}
+	return run, nil
+}
+
+// RegisterSearchAttributes makes sure that the namespace knows Mneme's search attributes. It may be
+// called any number of times. A run that sets an attribute that is not registered would hang.
+func RegisterSearchAttributes(ctx context.Context, c client.Client, namespace string) error {
+	wanted := map[string]enumspb.IndexedValueType{}
+	for _, key := range []temporal.SearchAttributeKeyKeyword{AttrTenant, AttrAgent, AttrProject, AttrPhase, AttrOutcome} {
+		wanted[key.GetName()] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
+	}
+	listed, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	if err != nil {
+		return fmt.Errorf("list search attributes: %w", err)
+	}
+	for name := range listed.GetCustomAttributes() {
+		delete(wanted, name)
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	_, err = c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: wanted})
+	var exists *serviceerror.AlreadyExists
+	if err != nil && !errors.As(err, &exists) {
+		return fmt.Errorf("register search attributes: %w", err)
+	}
+	return nil
+}
+
+// syncIndexEvery is how soon at the latest the index learns of what an ingest could not tell it.
+const syncIndexEvery = time.Minute
+
+// EnsureSyncIndexSchedule creates the schedule that drains the outbox, if there is none: one that
+// an operator has changed or paused stays as it is.
+func EnsureSyncIndexSchedule(ctx context.Context, c client.Client, taskQueue, index string) error {
+	_, err := c.ScheduleClient().Create(ctx, client.ScheduleOptions{
+		ID:      SyncIndexWorkflowID(index),
+		Spec:    client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: syncIndexEvery}}, Jitter: 5 * time.Second},
+		Overlap: enumspb.SCHEDULE_OVERLAP_POLICY_SKIP,
+		// What was missed while the server was away is made up for by one run.
+		CatchupWindow: syncIndexEvery,
+		Note:          "Brings the vector index up to date with Postgres.",
+		Action: &client.ScheduleWorkflowAction{
+			ID: SyncIndexWorkflowID(index), Workflow: SyncIndex, Args: []any{SyncIndexInput{}}, TaskQueue: taskQueue,
+		},
+	})
+	if errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("schedule index sync: %w", err)
+	}
+	return nil
+}

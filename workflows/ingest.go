@@ -1,0 +1,303 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+// IngestResult says what became of a request. It holds ids and counts, never content.
+type IngestResult struct {
+	schema.IngestAck
+	Extracted activities.ExtractResult `json:"extracted"`
+	Decided   activities.DecideResult  `json:"decided"`
+	Written   store.WriteCounts        `json:"written"`
+	Linked    store.LinkCounts         `json:"linked"`
+	Indexed   activities.IndexResult   `json:"indexed"`
+	Dead      int                      `json:"dead"`               // candidates that could not be processed
+	Deferred  []string                 `json:"deferred,omitempty"` // phases that failed and are made up for later
+}
+
+// Progress answers QueryProgress.
+type Progress struct {
+	Phase     string            `json:"phase"`
+	Total     int               `json:"total"` // candidates of the request
+	Staged    int               `json:"staged"`
+	Processed int               `json:"processed"` // candidates through all phases
+	Written   store.WriteCounts `json:"written"`
+	Dead      int               `json:"dead"`
+}
+
+// References to activities by method, so that a renamed activity does not compile.
+var (
+	staging    *activities.Staging
+	extraction *activities.Extraction
+	decision   *activities.Decision
+	writing    *activities.Writing
+	linking    *activities.Linking
+	indexing   *activities.Indexing
+	jobs       *activities.Jobs
+)
+
+// Ingest takes candidates through stage, extract, decide, write, link and index. The request is its
+// only input that carries content; the update UpdateStaged returns the acknowledgement as soon as
+// the candidates are durable. An invalid request fails the run with ErrTypeInvalidRequest before
+// anything is written.
+func Ingest(ctx workflow.Context, req schema.IngestRequest) (IngestResult, error) {
+	run := &ingest{progress: Progress{Phase: PhaseStage, Total: len(req.Candidates)}}
+	if err := run.setup(ctx); err != nil {
+		return IngestResult{}, err
+	}
+	err := run.stage(ctx, req)
+	if err == nil {
+		err = run.pipeline(ctx, ranges(req.Principal.Tenant, run.result.BatchID, 0, len(req.Candidates)))
+	}
+	return run.finish(ctx, err)
+}
+
+// ResumeInput names a dead job to replay.
+type ResumeInput struct {
+	Tenant string `json:"tenant"`
+	JobID  string `json:"job_id"`
+	Actor  string `json:"actor"` // who wants it, for history
+}
+
+// ResumeIngest replays a dead job from the phase it died in: what earlier attempts achieved is kept.
+func ResumeIngest(ctx workflow.Context, in ResumeInput) (IngestResult, error) {
+	run := &ingest{progress: Progress{Phase: PhaseStage, Total: 1}}
+	if err := run.setup(ctx); err != nil {
+		return IngestResult{}, err
+	}
+	run.show(ctx, PhaseStage, AttrTenant.ValueSet(in.Tenant))
+	var r activities.Range
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("put the dead job back", infrastructureAttempts)),
+		jobs.ReviveJob, activities.ReviveRequest{Tenant: in.Tenant, JobID: in.JobID, Actor: in.Actor}).Get(ctx, &r)
+	run.staged, run.stageErr = true, err
+	if err == nil {
+		run.result.BatchID = r.BatchID
+		run.progress.Staged = 1
+		err = run.pipeline(ctx, []activities.Range{r})
+	}
+	return run.finish(ctx, err)
+}
+
+// ingest is one run at work.
+type ingest struct {
+	progress Progress
+	result   IngestResult
+	staged   bool // or failed to
+	stageErr error
+}
+
+func (run *ingest) setup(ctx workflow.Context) error {
+	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return run.progress, nil }); err != nil {
+		return err
+	}
+	return workflow.SetUpdateHandler(ctx, UpdateStaged, func(ctx workflow.Context) (schema.IngestAck, error) {
+		if err := workflow.Await(ctx, func() bool { return run.staged }); err != nil {
+			return schema.IngestAck{}, err
+		}
+		return run.result.IngestAck, run.stageErr
+	})
+}
+
+// stage makes the candidates durable.
+func (run *ingest) stage(ctx workflow.Context, req schema.IngestRequest) error {
+	defer func() { run.staged = true }()
+	if err := req.Validate(); err != nil {
+		var invalid *schema.ValidationError
+		errors.As(err, &invalid)
+		run.stageErr = temporal.NewNonRetryableApplicationError(err.Error(), activities.ErrTypeInvalidRequest, nil, invalid)
+		return run.stageErr
+	}
+	p := req.Principal
+	run.show(ctx, PhaseStage, AttrTenant.ValueSet(p.Tenant), AttrAgent.ValueSet(p.Agent), AttrProject.ValueSet(p.Project))
+	in := activities.StageRequest{OperationID: operationID(ctx, req), WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID, Request: req}
+	run.stageErr = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, stageOptions), staging.StageCandidates, in).
+		Get(ctx, &run.result.IngestAck)
+	if run.stageErr == nil {
+		run.progress.Staged = len(run.result.MemoryIDs)
+	}
+	return run.stageErr
+}
+
+// operationID keys the staging. With an idempotency key it outlives the namespace's retention; with
+// a content key every new run is an operation of its own, because what was forgotten may be learned
+// again. The first run id stays the same over retries, resets and continue-as-new.
+func operationID(ctx workflow.Context, req schema.IngestRequest) string {
+	info := workflow.GetInfo(ctx)
+	if req.IdempotencyKey != "" {
+		return info.WorkflowExecution.ID
+	}
+	return info.WorkflowExecution.ID + "#" + info.FirstRunID
+}
+
+// ranges cuts [from, to) into what one activity takes.
+func ranges(tenant, batchID string, from, to int) []activities.Range {
+	var out []activities.Range
+	for ; from < to; from += phaseRange {
+		out = append(out, activities.Range{Tenant: tenant, BatchID: batchID, From: from, To: min(to, from+phaseRange)})
+	}
+	return out
+}
+
+// pipeline takes each range through all phases. A range whose phase fails for good is buried, and
+// the others go on.
+func (run *ingest) pipeline(ctx workflow.Context, all []activities.Range) error {
+	if len(run.result.Deduped)+len(run.result.Recalled) == run.progress.Total {
+		return nil // nothing new
+	}
+	for _, r := range all {
+		phase, err := run.process(ctx, r)
+		if temporal.IsCanceledError(err) {
+			return err
+		}
+		if err != nil {
+			if err := run.bury(ctx, r, phase, err); err != nil {
+				return err
+			}
+		}
+		run.progress.Processed += r.To - r.From
+		run.progress.Dead = run.result.Dead
+	}
+	return nil
+}
+
+// process runs the phases over one range and returns the phase that failed, if any.
+func (run *ingest) process(ctx workflow.Context, r activities.Range) (phase string, err error) {
+	run.show(ctx, PhaseExtract)
+	var extracted activities.ExtractResult
+	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, modelOptions("extract facts: "+label(r))), extraction.ExtractFacts, r).Get(ctx, &extracted)
+	if err != nil {
+		return PhaseExtract, err
+	}
+	run.result.Extracted = run.result.Extracted.Add(extracted)
+	run.result.Dead += extracted.Dead
+
+	for round := 1; round <= MaxDecideRounds; round++ {
+		run.show(ctx, PhaseDecide)
+		var decided activities.DecideResult
+		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, modelOptions(fmt.Sprintf("decide, round %d: %s", round, label(r)))),
+			decision.DecideFacts, r).Get(ctx, &decided)
+		if err != nil {
+			return PhaseDecide, err
+		}
+		run.result.Decided = run.result.Decided.Add(decided)
+		run.result.Dead += decided.Dead
+
+		run.show(ctx, PhaseWrite)
+		var written store.WriteCounts
+		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("write proposals: "+label(r), infrastructureAttempts)),
+			writing.WriteProposals, activities.WriteRequest{Range: r, MaxRounds: MaxDecideRounds}).Get(ctx, &written)
+		if err != nil {
+			return PhaseWrite, err
+		}
+		run.result.Written = run.result.Written.Add(written)
+		run.progress.Written = run.result.Written
+		if written.Stale == 0 {
+			break
+		}
+	}
+	if err := run.link(ctx, r); err != nil {
+		return PhaseLink, err
+	}
+	if err := run.index(ctx, r); err != nil {
+		return PhaseIndex, err
+	}
+	return PhaseDone, workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("complete jobs: "+label(r), infrastructureAttempts)),
+		jobs.CompleteJobs, activities.CloseRequest{Range: r, Phase: PhaseDone}).Get(ctx, nil)
+}
+
+// link writes the graph. Its failure is noted and reverts nothing.
+func (run *ingest) link(ctx workflow.Context, r activities.Range) error {
+	run.show(ctx, PhaseLink)
+	var linked store.LinkCounts
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("link entities: "+label(r), linkAttempts)), linking.LinkEntities, r).Get(ctx, &linked)
+	run.result.Linked = run.result.Linked.Add(linked)
+	return run.tolerate(ctx, r, PhaseLink, err)
+}
+
+// index drains the outbox of what was written. Its failure is noted: the outbox keeps the change and
+// SyncIndex makes up for it.
+func (run *ingest) index(ctx workflow.Context, r activities.Range) error {
+	run.show(ctx, PhaseIndex)
+	var indexed activities.IndexResult
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("index: "+label(r), indexAttempts)), indexing.IndexBatch, r).Get(ctx, &indexed)
+	run.result.Indexed = run.result.Indexed.Add(indexed)
+	return run.tolerate(ctx, r, PhaseIndex, err)
+}
+
+// tolerate notes the failure of a phase that may fail. Cancellation is not such a failure.
+func (run *ingest) tolerate(ctx workflow.Context, r activities.Range, phase string, err error) error {
+	if err == nil || temporal.IsCanceledError(err) {
+		return err
+	}
+	run.result.Deferred = append(run.result.Deferred, phase)
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("note that "+phase+" failed", infrastructureAttempts)),
+		jobs.NoteFailure, activities.CloseRequest{Range: r, Phase: phase, Reason: rootCause(err)}).Get(ctx, nil)
+}
+
+// bury marks the open jobs of a range dead, so that operators find them and can replay them.
+func (run *ingest) bury(ctx workflow.Context, r activities.Range, phase string, cause error) error {
+	var buried activities.BuryResult
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("bury jobs: "+label(r), infrastructureAttempts)),
+		jobs.BuryJobs, activities.CloseRequest{Range: r, Phase: phase, Reason: rootCause(cause)}).Get(ctx, &buried)
+	run.result.Dead += buried.Dead
+	if err != nil {
+		return fmt.Errorf("%s failed: %w; and its jobs could not be closed: %w", phase, cause, err)
+	}
+	return nil
+}
+
+// finish sets the outcome and lets waiting updates return before the run ends.
+func (run *ingest) finish(ctx workflow.Context, err error) (IngestResult, error) {
+	outcome := OutcomeOK
+	switch {
+	case err != nil:
+		outcome = OutcomeFailed
+	case run.result.Dead > 0:
+		outcome = OutcomeDead
+	}
+	run.show(ctx, PhaseDone, AttrOutcome.ValueSet(outcome))
+	if waitErr := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err == nil && waitErr != nil {
+		err = waitErr
+	}
+	if err != nil {
+		return IngestResult{}, err
+	}
+	return run.result, nil
+}
+
+// show makes the phase visible: to queries, in the UI's current details, and to search.
+func (run *ingest) show(ctx workflow.Context, phase string, more ...temporal.SearchAttributeUpdate) {
+	run.progress.Phase = phase
+	w := run.result.Written
+	workflow.SetCurrentDetails(ctx, fmt.Sprintf("**%s**: %d of %d candidates staged, %d through; %d facts found; %d added, %d updated, %d skipped, %d blocked; %d dead",
+		phase, run.progress.Staged, run.progress.Total, run.progress.Processed, run.result.Extracted.Facts, w.Added, w.Updated, w.Skipped, w.Blocked, run.result.Dead))
+	// The phase is cheap to search by; an attribute that cannot be set must not stop a run.
+	if err := workflow.UpsertTypedSearchAttributes(ctx, append(more, AttrPhase.ValueSet(phase))...); err != nil {
+		workflow.GetLogger(ctx).Warn("search attributes not set", "phase", phase, "error", err)
+	}
+}
+
+// label names a range in the UI.
+func label(r activities.Range) string { return fmt.Sprintf("candidates %d to %d", r.From+1, r.To) }
+
+// rootCause is the innermost message of an activity's failure. Activities keep content out of it.
+func rootCause(err error) string {
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) {
+		return app.Message()
+	}
+	var timeout *temporal.TimeoutError
+	if errors.As(err, &timeout) {
+		return "timed out: " + timeout.TimeoutType().String()
+	}
+	return err.Error()
+}

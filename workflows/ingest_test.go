@@ -1,0 +1,49 @@
+package workflows_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/recall"
+	"github.com/mneme/mneme/schema"
+)
+
+func TestIngestAndRecall(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	ctx := context.Background()
+
+	started, result := h.Ingest(t, testkit.Request(p, schema.SourceMemory, "critical: [ops]: Never deploy on Fridays."))
+	require.Len(t, started.Ack.MemoryIDs, 1)
+	require.Zero(t, result.Dead)
+
+	r := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}
+	answer, err := r.Recall(ctx, schema.RecallRequest{Principal: p, Query: "when may we deploy"})
+	require.NoError(t, err)
+	require.Empty(t, answer.Meta.Degraded)
+	require.NotEmpty(t, answer.Results)
+	first := answer.Results[0]
+	require.Equal(t, started.Ack.MemoryIDs[0], first.ID)
+	require.True(t, first.Pinned)
+	require.InDelta(t, 1.0, first.Importance, 0)
+	require.Equal(t, []string{"ops"}, first.Tags)
+	require.Equal(t, schema.CategoryRule, first.Category)
+
+	again, _ := h.Ingest(t, testkit.Request(p, schema.SourceMemory, "critical: [ops]: Never deploy on Fridays."))
+	require.Equal(t, started.Ack.MemoryIDs, again.Ack.MemoryIDs)
+	require.Equal(t, []int{0}, again.Ack.Deduped)
+
+	history, err := h.Store.History(ctx, p.Tenant, uuid.MustParse(started.Ack.MemoryIDs[0]))
+	require.NoError(t, err)
+	for _, entry := range history {
+		t.Log(entry.Event, entry.ChangedBy, entry.Reason)
+		require.NotEmpty(t, entry.ChangedBy)
+		require.NotEmpty(t, entry.Reason)
+	}
+	require.GreaterOrEqual(t, len(history), 3)
+}

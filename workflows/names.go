@@ -1,0 +1,77 @@
+// Package workflows holds the durable orchestration: order, retries and waiting. One file a phase,
+// request and result types beside it. Rules are package memory's, side effects package activities'.
+package workflows
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mneme/mneme/schema"
+)
+
+// TaskQueue is the queue that the worker listens on, unless it is configured otherwise.
+const TaskQueue = "mneme"
+
+// Names of updates and queries.
+const (
+	UpdateStaged  = "staged"   // Ingest: waits for the staging and returns schema.IngestAck
+	QueryProgress = "progress" // Ingest, ResumeIngest: Progress
+)
+
+// Search attributes, all of type Keyword. The program registers them (RegisterSearchAttributes).
+var (
+	AttrTenant  = temporal.NewSearchAttributeKeyKeyword("MnemeTenant")
+	AttrAgent   = temporal.NewSearchAttributeKeyKeyword("MnemeAgent")
+	AttrProject = temporal.NewSearchAttributeKeyKeyword("MnemeProject")
+	AttrPhase   = temporal.NewSearchAttributeKeyKeyword("MnemePhase")
+	AttrOutcome = temporal.NewSearchAttributeKeyKeyword("MnemeOutcome")
+)
+
+// Phases of an ingest run, as AttrPhase, Progress and the jobs table name them.
+const (
+	PhaseStage   = "stage"
+	PhaseExtract = "extract"
+	PhaseDecide  = "decide"
+	PhaseWrite   = "write"
+	PhaseLink    = "link"
+	PhaseIndex   = "index"
+	PhaseDone    = "done"
+)
+
+// Outcomes of an ingest run, as AttrOutcome names them.
+const (
+	OutcomeOK     = "ok"
+	OutcomeDead   = "dead_jobs" // some candidates could not be processed
+	OutcomeFailed = "failed"
+)
+
+// IngestWorkflowID is the id of the run that takes a request.
+//
+// With an idempotency key the id is the key's, and a second start finds the first. Without one it is
+// derived from who asks and from the content, so that a request delivered again while its run goes
+// on joins that run.
+func IngestWorkflowID(r schema.IngestRequest) string {
+	if r.IdempotencyKey != "" {
+		return "ingest/" + r.Principal.Tenant + "/" + r.IdempotencyKey
+	}
+	return "ingest/" + r.Principal.Tenant + "/" + contentKey(r)
+}
+
+// contentKey is a digest of everything in the request. Equal requests have equal keys.
+func contentKey(r schema.IngestRequest) string {
+	encoded, err := json.Marshal(r) // field order is fixed and there are no maps
+	if err != nil {
+		encoded = []byte(err.Error()) // unreachable for a decoded request
+	}
+	sum := sha256.Sum256(encoded)
+	return "content-" + hex.EncodeToString(sum[:16])
+}
+
+// ResumeWorkflowID is the id of the run that replays a dead job.
+func ResumeWorkflowID(tenant, jobID string) string { return "ingest/" + tenant + "/job/" + jobID }
+
+// SyncIndexWorkflowID is the id of the run that drains the outbox into an index.
+func SyncIndexWorkflowID(index string) string { return "sync-index/" + index }

@@ -1,0 +1,84 @@
+package workflows
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mneme/mneme/activities"
+)
+
+// Every timeout and retry policy, each with its reason.
+
+// permanentErrors are the error types that no retry can cure.
+var permanentErrors = []string{activities.ErrTypeInvalidRequest, activities.ErrTypeNotFound, activities.ErrTypeConflict}
+
+// backoff is document 002's: one second, doubling, at most thirty. Thirty attempts outlast a
+// thirteen-minute outage of Postgres or of a model endpoint; a candidate's own failures end much
+// earlier, in its job (MaxJobAttempts).
+func backoff(attempts int32) *temporal.RetryPolicy {
+	return &temporal.RetryPolicy{
+		InitialInterval:        time.Second,
+		BackoffCoefficient:     2,
+		MaximumInterval:        30 * time.Second,
+		MaximumAttempts:        attempts,
+		NonRetryableErrorTypes: permanentErrors,
+	}
+}
+
+const (
+	// MaxJobAttempts is how often one candidate may fail before its job is dead (document 002; notes
+	// on recall constants, "jobs").
+	MaxJobAttempts = 3
+
+	// MaxDecideRounds is how often a proposal is decided again when its ground has moved, before it
+	// waits for review.
+	MaxDecideRounds = 3
+
+	// phaseRange is how many candidates one activity takes: few events a memory, and a transaction
+	// that holds the scope's lock for well under a second.
+	phaseRange = 250
+
+	infrastructureAttempts = 30
+	linkAttempts           = 5 // the graph can be left out; a run must not hang on it
+	indexAttempts          = 5 // likewise: SyncIndex drains what is left
+)
+
+// stageOptions: staging is one short transaction. It runs as a local activity, so that its input,
+// which is content, is not written to history, and the acknowledgement needs no second round trip
+// to the server.
+var stageOptions = workflow.LocalActivityOptions{
+	StartToCloseTimeout:    15 * time.Second,
+	ScheduleToCloseTimeout: 15 * time.Minute,
+	RetryPolicy:            backoff(infrastructureAttempts),
+	Summary:                "stage candidates",
+}
+
+// modelOptions: a range of model calls may take long, but a worker that dies is noticed within the
+// heartbeat timeout.
+func modelOptions(summary string) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		StartToCloseTimeout: 30 * time.Minute,
+		HeartbeatTimeout:    20 * time.Second,
+		RetryPolicy:         backoff(infrastructureAttempts),
+		Summary:             summary,
+	}
+}
+
+// storeOptions: one or a few transactions.
+func storeOptions(summary string, attempts int32) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		StartToCloseTimeout: time.Minute,
+		RetryPolicy:         backoff(attempts),
+		Summary:             summary,
+	}
+}
+
+// drainOptions: many pages, each with a heartbeat.
+var drainOptions = workflow.ActivityOptions{
+	StartToCloseTimeout: 10 * time.Minute,
+	HeartbeatTimeout:    time.Minute,
+	RetryPolicy:         backoff(indexAttempts),
+	Summary:             "drain the index outbox",
+}

@@ -1,0 +1,37 @@
+package workflows
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/worker"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/vector"
+)
+
+// Dependencies is what a worker needs to host everything.
+type Dependencies struct {
+	Store       *store.Store
+	Brain       inference.Brain
+	Index       vector.Index
+	Policy      memory.WritePolicy
+	Concurrency int              // model calls at once in one activity
+	Now         func() time.Time // the activities' clock; time.Now when nil
+}
+
+// Register makes a worker host every workflow and activity.
+func Register(w worker.Registry, d Dependencies) {
+	w.RegisterWorkflow(Ingest)
+	w.RegisterWorkflow(ResumeIngest)
+	w.RegisterWorkflow(SyncIndex)
+	w.RegisterActivity(&activities.Staging{Store: d.Store, Policy: d.Policy, MaxAttempts: MaxJobAttempts, Now: d.Now})
+	w.RegisterActivity(&activities.Extraction{Store: d.Store, Extractor: d.Brain.Extractor, Concurrency: d.Concurrency, Now: d.Now})
+	w.RegisterActivity(&activities.Decision{Store: d.Store, Decider: d.Brain.Decider, Embedder: d.Brain.Embedder, Concurrency: d.Concurrency, Now: d.Now})
+	w.RegisterActivity(&activities.Writing{Store: d.Store, Embedder: d.Brain.Embedder, Now: d.Now})
+	w.RegisterActivity(&activities.Linking{Store: d.Store, Now: d.Now})
+	w.RegisterActivity(&activities.Indexing{Store: d.Store, Embedder: d.Brain.Embedder, Index: d.Index, Now: d.Now})
+	w.RegisterActivity(&activities.Jobs{Store: d.Store, Now: d.Now})
+}
