@@ -25,23 +25,43 @@ type Decision struct {
 
 // DecideResult counts the proposals of a range by action.
 type DecideResult struct {
-	Candidates int                   `json:"candidates"`
-	Actions    map[schema.Action]int `json:"actions,omitempty"`
-	Dead       int                   `json:"dead"`
+	Candidates int          `json:"candidates"`
+	Actions    ActionCounts `json:"actions"`
+	Dead       int          `json:"dead"`
 	// WithoutVectors says that the embedder was not available: neighbours were found by text alone.
 	WithoutVectors bool `json:"without_vectors,omitempty"`
 }
 
 // Add returns the sum of two results.
 func (r DecideResult) Add(o DecideResult) DecideResult {
-	sum := DecideResult{Candidates: r.Candidates + o.Candidates, Dead: r.Dead + o.Dead, WithoutVectors: r.WithoutVectors || o.WithoutVectors,
-		Actions: map[schema.Action]int{}}
-	for _, m := range []map[schema.Action]int{r.Actions, o.Actions} {
-		for action, n := range m {
-			sum.Actions[action] += n
-		}
+	return DecideResult{Candidates: r.Candidates + o.Candidates, Dead: r.Dead + o.Dead, Actions: r.Actions.add(o.Actions),
+		WithoutVectors: r.WithoutVectors || o.WithoutVectors}
+}
+
+// ActionCounts counts proposals. It is a struct because workflow code must not range over a map.
+type ActionCounts struct {
+	Add    int `json:"add"`
+	Update int `json:"update"`
+	Delete int `json:"delete"`
+	None   int `json:"none"`
+}
+
+func (c ActionCounts) add(d ActionCounts) ActionCounts {
+	return ActionCounts{Add: c.Add + d.Add, Update: c.Update + d.Update, Delete: c.Delete + d.Delete, None: c.None + d.None}
+}
+
+// count adds one proposal.
+func (c *ActionCounts) count(action schema.Action) {
+	switch action {
+	case schema.ActionAdd:
+		c.Add++
+	case schema.ActionUpdate:
+		c.Update++
+	case schema.ActionDelete:
+		c.Delete++
+	default:
+		c.None++
 	}
-	return sum
 }
 
 // decidable is a candidate with its facts, their embeddings and their neighbours.
@@ -70,7 +90,7 @@ func (a *Decision) DecideFacts(ctx context.Context, r Range) (DecideResult, erro
 	if err != nil {
 		return DecideResult{}, fail(err)
 	}
-	result := DecideResult{Actions: map[schema.Action]int{}}
+	var result DecideResult
 	type decidedCandidate struct {
 		id    uuid.UUID
 		facts []store.Decided
@@ -82,7 +102,7 @@ func (a *Decision) DecideFacts(ctx context.Context, r Range) (DecideResult, erro
 			ids = append(ids, d.id)
 			facts = append(facts, d.facts...)
 			for _, f := range d.facts {
-				result.Actions[f.Proposal.Action]++
+				result.Actions.count(f.Proposal.Action)
 			}
 		}
 		result.Candidates += len(done)

@@ -21,18 +21,28 @@ type Evidence[ID cmp.Ordered] struct {
 	Score    float64
 }
 
+// VectorTrust says how far an embedding space is to be believed beside full text, each in [0,1].
+type VectorTrust struct {
+	Blend float64 // α where both channels found a memory: α·vector + (1−α)·text
+	Alone float64 // by which a vector score counts where full text found nothing
+}
+
 // Fuse merges the evidence of all channels by id and orders it, best first; ties go by id.
 //
-// vectorWeight says how far the embedding space is to be believed beside full text, in [0,1]: with
-// both scores present the result is a blend, α·vector + (1−α)·text, but never less than the text
-// score alone; with one of them, that one counts, a vector score by its weight. The strongest
-// calibrated evidence wins (document 002 Phase 2).
-func Fuse[ID cmp.Ordered](evidence []Evidence[ID], vectorWeight float64) []Evidence[ID] {
+// With both scores present the result is their blend, but never less than the text score alone: the
+// strongest calibrated evidence wins (document 002 Phase 2).
+func Fuse[ID cmp.Ordered](evidence []Evidence[ID], trust VectorTrust) []Evidence[ID] {
 	out := slices.Clone(evidence)
 	for i := range out {
 		text, vector := out[i].Channels[ChannelText], out[i].Channels[ChannelVector]
-		blend := vectorWeight*vector + (1-vectorWeight)*text
-		out[i].Score = max(text, blend)
+		switch {
+		case vector == 0:
+			out[i].Score = text
+		case text == 0:
+			out[i].Score = trust.Alone * vector
+		default:
+			out[i].Score = max(text, trust.Blend*vector+(1-trust.Blend)*text)
+		}
 	}
 	slices.SortFunc(out, func(a, b Evidence[ID]) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))
@@ -40,14 +50,14 @@ func Fuse[ID cmp.Ordered](evidence []Evidence[ID], vectorWeight float64) []Evide
 	return out
 }
 
-// VectorWeight is α for an embedding space. Feature hashing sees words, as full text does, but not
-// how rare they are: it mends misspellings and inflections and otherwise follows. A trained model
-// leads (notes on recall constants).
-func VectorWeight(model string) float64 {
+// TrustIn returns how far a model's space is believed. Feature hashing sees words, as full text does,
+// but not how rare they are: it mends misspellings and inflections and otherwise follows (measured in
+// docs/benchmarks.md). A trained model leads (notes on recall constants, α 0.7).
+func TrustIn(model string) VectorTrust {
 	if model == HashModel {
-		return 0.3
+		return VectorTrust{Blend: 0.1, Alone: 0.25}
 	}
-	return 0.7
+	return VectorTrust{Blend: 0.7, Alone: 0.7}
 }
 
 // HashModel names the offline feature-hashing space.

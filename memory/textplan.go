@@ -12,13 +12,24 @@ import (
 const (
 	bm25K1 = 1.2
 	bm25B  = 0.4
+)
 
-	// maxTerms bounds the terms that a query scores by; the rarest are kept.
-	maxTerms = 24
-	// matchBudget is how many memories one query may rank. Terms are taken from the rarest on until
-	// the sum of their document frequencies reaches it; commoner ones still count towards the score
-	// of what the rare ones found.
-	matchBudget = 3_000
+// SearchWidth bounds the work of one text search.
+type SearchWidth struct {
+	Terms int // that a memory is scored by; the rarest are kept
+
+	// Matches is how many memories may be ranked. Terms select from the rarest on until the sum of
+	// their document frequencies reaches it; commoner ones still count towards the score of what the
+	// rare ones found.
+	Matches int64
+}
+
+var (
+	// BroadSearch is for recall, which wants every memory that may help.
+	BroadSearch = SearchWidth{Terms: 24, Matches: 3_000}
+	// FocusedSearch is for a decision, which wants what a fact may repeat or contradict: that shares
+	// its rare words.
+	FocusedSearch = SearchWidth{Terms: 8, Matches: 200}
 )
 
 // Lexeme is a stem of the query with the number of the tenant's live memories that hold it.
@@ -58,7 +69,7 @@ func (p TextPlan) IsEmpty() bool { return len(p.Terms) == 0 }
 // PlanText weighs the lexemes of a query by BM25's inverse document frequency and chooses those that
 // select what is ranked. Lexemes that no memory holds weigh as the rarest, so that a query whose key
 // word is unknown does not look fully answered.
-func PlanText(lexemes []Lexeme, corpus Corpus) TextPlan {
+func PlanText(lexemes []Lexeme, corpus Corpus, width SearchWidth) TextPlan {
 	if corpus.Docs <= 0 {
 		return TextPlan{}
 	}
@@ -76,11 +87,11 @@ func PlanText(lexemes []Lexeme, corpus Corpus) TextPlan {
 		}
 		return strings.Compare(a.Text, b.Text)
 	})
-	if len(known) > maxTerms {
-		known = known[:maxTerms]
+	if len(known) > width.Terms {
+		known = known[:width.Terms]
 	}
 	var p TextPlan
-	budget := int64(matchBudget)
+	budget := width.Matches
 	for i, l := range known {
 		p.Terms = append(p.Terms, Term{Lexeme: l.Text, Weight: idf(l.Docs, corpus.Docs) / total})
 		if i == 0 || l.Docs <= budget {
@@ -88,7 +99,7 @@ func PlanText(lexemes []Lexeme, corpus Corpus) TextPlan {
 			budget -= l.Docs
 		}
 	}
-	if len(p.any) == 1 && len(known) > 1 && known[0].Docs > matchBudget {
+	if len(p.any) == 1 && len(known) > 1 && known[0].Docs > width.Matches {
 		// Nothing is rare: ask for the rarest together with any other.
 		p.all, p.any = known[0].Text, nil
 		for _, l := range known[1:] {

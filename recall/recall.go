@@ -173,11 +173,11 @@ func (q *query) collect(ctx context.Context) []candidate {
 	for _, id := range slices.Sorted(maps.Keys(byID)) {
 		out = append(out, candidate{ID: id, Channels: byID[id]})
 	}
-	weight := 0.0
+	var trust memory.VectorTrust
 	if q.Embedder != nil {
-		weight = memory.VectorWeight(q.Embedder.Model().Name)
+		trust = memory.TrustIn(q.Embedder.Model().Name)
 	}
-	return memory.Fuse(out, weight)
+	return memory.Fuse(out, trust)
 }
 
 // authorize drops every candidate outside the asker's view. It fails closed.

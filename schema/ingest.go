@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -98,15 +100,18 @@ func decodeStrict(data []byte, into any) error {
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(into); err != nil {
 		var typeErr *json.UnmarshalTypeError
-		if errors.As(err, &typeErr) {
+		if errors.As(err, &typeErr) && typeErr.Field != "" {
 			return &ValidationError{Fields: []FieldError{{Field: typeErr.Field, Problem: "must be of type " + typeErr.Type.String()}}}
 		}
 		if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 			return &ValidationError{Fields: []FieldError{{Field: strings.Trim(name, `"`), Problem: "unknown field"}}}
 		}
-		return &ValidationError{Fields: []FieldError{{Field: "(json)", Problem: jsonProblem(err)}}}
+		return &ValidationError{Fields: []FieldError{jsonProblem(err)}}
 	}
-	if dec.More() {
+	if bytes.Equal(bytes.TrimSpace(data), []byte("null")) {
+		return &ValidationError{Fields: []FieldError{{Field: "(json)", Problem: "must be an object"}}}
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) { // More would overlook a closing bracket
 		return &ValidationError{Fields: []FieldError{{Field: "(json)", Problem: "trailing data after the object"}}}
 	}
 	return nil
@@ -163,9 +168,15 @@ func (v *Principal) validate(p *problems, path string) {
 	checkText(p, path+"policy_group", v.PolicyGroup, MaxNameLength)
 }
 
+// isBlank reports whether nothing is left of s once whitespace goes. The byte order mark counts as
+// whitespace, as it does where content is normalised.
+func isBlank(s string) bool {
+	return strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r == '\uFEFF' }) == ""
+}
+
 func (c *Candidate) validate(p *problems, path string) {
 	switch {
-	case strings.TrimSpace(c.Content) == "":
+	case isBlank(c.Content):
 		p.add(path+"content", "is empty")
 	case len(c.Content) > MaxContentBytes:
 		p.add(path+"content", "must be at most %d bytes, got %d", MaxContentBytes, len(c.Content))
@@ -186,7 +197,7 @@ func (c *Candidate) validate(p *problems, path string) {
 	if f := c.Importance; f != nil && !unit(*f) {
 		p.add(path+"importance", "must be between 0 and 1")
 	}
-	if t := c.OccurredAt; t != nil && (t.Year() < 1 || t.Year() > 9999) {
+	if t := c.OccurredAt; t != nil && (t.UTC().Year() < 1 || t.UTC().Year() > 9999) {
 		p.add(path+"occurred_at", "must lie between the years 1 and 9999")
 	}
 	checkText(p, path+"speaker", c.Speaker, MaxNameLength)

@@ -8,14 +8,17 @@ import (
 )
 
 // jsonProblem words a decoding error without quoting the input, which may be memory content.
-func jsonProblem(err error) string {
+func jsonProblem(err error) FieldError {
 	var syntax *json.SyntaxError
+	var wrongType *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax):
-		return fmt.Sprintf("is not valid JSON (at byte %d)", syntax.Offset)
+		return FieldError{Field: "(json)", Problem: fmt.Sprintf("is not valid JSON (at byte %d)", syntax.Offset)}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return "is not valid JSON (it ends too early)"
-	default:
-		return "is not a valid value (times are RFC 3339)"
+		return FieldError{Field: "(json)", Problem: "is not valid JSON (it ends too early)"}
+	case errors.As(err, &wrongType):
+		return FieldError{Field: "(json)", Problem: "must be an object"}
+	default: // the one field that decodes itself
+		return FieldError{Field: "occurred_at", Problem: "must be a time in RFC 3339"}
 	}
 }

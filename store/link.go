@@ -70,31 +70,53 @@ func (s *Store) Link(ctx context.Context, r Range, now time.Time) (LinkCounts, e
 
 func (c *change) linkables(ctx context.Context, r Range) ([]linkable, error) {
 	rows, err := c.tx.Query(ctx, `
-		SELECT c.id, c.extraction->'triples',
-			array(SELECT m.id FROM memories m WHERE m.tenant = $1 AND m.live AND m.id = ANY(x.ids) ORDER BY m.id),
-			array(SELECT m.content FROM memories m WHERE m.tenant = $1 AND m.live AND m.id = ANY(x.ids) ORDER BY m.id)
-		FROM memory_candidates c, LATERAL (
-			SELECT array_append(array(SELECT p.memory_id FROM proposals p WHERE p.tenant = $1 AND p.candidate_id = c.id AND p.state = 'applied'
-				AND p.memory_id IS NOT NULL), c.memory_id) AS ids) x
+		SELECT c.id, c.memory_id, c.extraction->'triples' FROM memory_candidates c
 		WHERE c.tenant = $1 AND c.batch_id = $2 AND c.ordinal >= $3 AND c.ordinal < $4 AND c.state = 'staged'
 			AND c.linked_at IS NULL AND jsonb_array_length(coalesce(nullif(c.extraction->'triples', 'null'), '[]')) > 0
-		FOR UPDATE OF c`, r.Tenant, r.BatchID, r.From, r.To)
+		ORDER BY c.ordinal FOR UPDATE OF c`, r.Tenant, r.BatchID, r.From, r.To)
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (linkable, error) {
+	at := map[uuid.UUID]int{} // candidate to its place in the result
+	var sources []uuid.UUID
+	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (linkable, error) {
 		var l linkable
+		var source uuid.UUID
 		var triples json.RawMessage
-		var ids []uuid.UUID
-		var contents []string
-		if err := row.Scan(&l.candidateID, &triples, &ids, &contents); err != nil {
+		if err := row.Scan(&l.candidateID, &source, &triples); err != nil {
 			return l, err
 		}
-		for i, id := range ids {
-			l.memories = append(l.memories, linkedMemory{id: id, content: contents[i]})
-		}
+		at[l.candidateID] = len(sources)
+		sources = append(sources, source)
 		return l, json.Unmarshal(triples, &l.triples)
 	})
+	if err != nil || len(out) == 0 {
+		return nil, err
+	}
+	candidates := make([]uuid.UUID, len(out))
+	for i := range out {
+		candidates[i] = out[i].candidateID
+	}
+	rows, err = c.tx.Query(ctx, `
+		WITH named AS (
+			SELECT u.candidate_id, u.memory_id FROM unnest($2::uuid[], $3::uuid[]) u(candidate_id, memory_id)
+			UNION
+			SELECT p.candidate_id, p.memory_id FROM proposals p
+			WHERE p.tenant = $1 AND p.candidate_id = ANY($2) AND p.state = 'applied' AND p.memory_id IS NOT NULL
+		)
+		SELECT n.candidate_id, m.id, m.content FROM named n JOIN memories m ON m.tenant = $1 AND m.id = n.memory_id
+		WHERE m.live ORDER BY m.id`, c.tenant, candidates, sources)
+	if err != nil {
+		return nil, err
+	}
+	var candidate uuid.UUID
+	var m linkedMemory
+	_, err = pgx.ForEachRow(rows, []any{&candidate, &m.id, &m.content}, func() error {
+		l := &out[at[candidate]]
+		l.memories = append(l.memories, m)
+		return nil
+	})
+	return out, err
 }
 
 // upsertEntities returns the ids of all entities of the batch by canonical name. Rows go in by

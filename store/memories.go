@@ -72,7 +72,7 @@ type Page struct {
 	Limit  int    // at most 500; 0 means 50
 }
 
-// List returns the memories that the filter admits, newest first.
+// List returns the memories that the filter admits, newest first: ids are ordered by time.
 func (s *Store) List(ctx context.Context, f Filter, page Page) ([]schema.MemoryRecord, error) {
 	if page.Limit <= 0 || page.Limit > 500 {
 		page.Limit = 50
@@ -84,10 +84,9 @@ func (s *Store) List(ctx context.Context, f Filter, page Page) ([]schema.MemoryR
 		if err != nil {
 			return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "before", Problem: "must be a memory id"}}}
 		}
-		b := p.add(before)
-		query += ` AND (m.created_at, m.id) < (SELECT b.created_at, b.id FROM memories b WHERE b.tenant = ` + p.add(f.Principal.Tenant) + ` AND b.id = ` + b + `)`
+		query += ` AND m.id < ` + p.add(before)
 	}
-	query += ` ORDER BY m.created_at DESC, m.id DESC LIMIT ` + p.add(page.Limit)
+	query += ` ORDER BY m.id DESC LIMIT ` + p.add(page.Limit)
 	out := []schema.MemoryRecord{}
 	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, query, p...)

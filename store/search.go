@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,7 +33,7 @@ func (s *Store) Read(ctx context.Context, tenant string, fn func(pgx.Tx) error) 
 func (s *Store) SearchText(ctx context.Context, f Filter, query string, limit int) ([]Hit, error) {
 	var out []Hit
 	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
-		plans, err := textPlans(ctx, tx, f.Principal.Tenant, []string{query})
+		plans, err := textPlans(ctx, tx, f.Principal.Tenant, []string{query}, memory.BroadSearch)
 		if err != nil || plans[0].IsEmpty() {
 			return err
 		}
@@ -54,7 +55,7 @@ func (s *Store) SearchText(ctx context.Context, f Filter, query string, limit in
 
 // textPlans analyses texts into weighted lexemes. A text goes in as a parameter and is parsed by
 // the same configuration as the memories, so that no text can be a syntax error.
-func textPlans(ctx context.Context, tx pgx.Tx, tenant string, texts []string) ([]memory.TextPlan, error) {
+func textPlans(ctx context.Context, tx pgx.Tx, tenant string, texts []string, width memory.SearchWidth) ([]memory.TextPlan, error) {
 	rows, err := tx.Query(ctx, `
 		SELECT t.n - 1, l.lexeme, coalesce(s.docs, 0)
 		FROM unnest($2::text[]) WITH ORDINALITY t(text, n), unnest(to_tsvector(mneme_text_config('en'), t.text)) l
@@ -80,7 +81,7 @@ func textPlans(ctx context.Context, tx pgx.Tx, tenant string, texts []string) ([
 	}
 	plans := make([]memory.TextPlan, len(texts))
 	for i := range texts {
-		plans[i] = memory.PlanText(lexemes[i], corpus)
+		plans[i] = memory.PlanText(lexemes[i], corpus, width)
 	}
 	return plans, nil
 }
@@ -101,9 +102,13 @@ func textRank(m string, plan memory.TextPlan, p *params) (score, match string) {
 		}
 		fmt.Fprintf(&terms, "%s::float8 * ts_rank(%s.tsv, %s::tsquery)", p.add(t.Weight), m, p.add(quoteLexeme(t.Lexeme)))
 	}
-	score = fmt.Sprintf("least(1, (%s) / %s * %s::float8 / (%s::float8 + %s::float8 * length(%s.tsv)))",
-		terms.String(), rankUnit, p.add(plan.LengthScale), p.add(plan.LengthBase), p.add(plan.LengthSlope), m)
-	return score, m + ".tsv @@ " + p.add(plan.Match(quoteLexeme)) + "::tsquery"
+	return lengthNormalised(m, terms.String(), plan, p), m + ".tsv @@ " + p.add(plan.Match(quoteLexeme)) + "::tsquery"
+}
+
+// lengthNormalised turns a sum of weighted ts_ranks into a score in [0,1].
+func lengthNormalised(m, sum string, plan memory.TextPlan, p *params) string {
+	return fmt.Sprintf("least(1, (%s) / %s * %s::float8 / (%s::float8 + %s::float8 * length(%s.tsv)))",
+		sum, rankUnit, p.add(plan.LengthScale), p.add(plan.LengthBase), p.add(plan.LengthSlope), m)
 }
 
 // quoteLexeme renders a lexeme as a tsquery operand.
@@ -129,27 +134,41 @@ const (
 // predicate, full text and vectors. It returns the best five each, best first. The space is the
 // owner's own: same agent, project and scope. The source memory and memories that are not live
 // never take a place among the five.
+//
+// All facts are searched in one statement, planned once: at hundreds of facts a batch, planning and
+// round trips would cost more than the searches.
 func (s *Store) Neighbors(ctx context.Context, owner schema.Principal, queries []NeighborQuery) ([][]memory.Neighbor, error) {
 	out := make([][]memory.Neighbor, len(queries))
+	if len(queries) == 0 {
+		return out, nil
+	}
 	err := s.read(ctx, owner.Tenant, func(tx pgx.Tx) error {
 		texts := make([]string, len(queries))
 		for i, q := range queries {
 			texts[i] = q.Fact.Content
 		}
-		plans, err := textPlans(ctx, tx, owner.Tenant, texts)
+		plans, err := textPlans(ctx, tx, owner.Tenant, texts, memory.FocusedSearch)
 		if err != nil {
 			return err
 		}
-		var batch pgx.Batch
-		for i, q := range queries {
-			query, args := neighborSQL(owner, q, plans[i])
-			batch.Queue(query, args...).Query(func(rows pgx.Rows) error {
-				found, err := pgx.CollectRows(rows, scanNeighbor)
-				out[i] = found
-				return err
-			})
+		query, args := neighborSQL(owner, queries, plans)
+		rows, err := tx.Query(ctx, query, args...)
+		if err != nil {
+			return err
 		}
-		return tx.SendBatch(ctx, &batch).Close()
+		defer rows.Close()
+		for rows.Next() {
+			var n memory.Neighbor
+			var i int
+			var id uuid.UUID
+			if err := rows.Scan(&i, &id, &n.Version, &n.Content, &n.Hash, &n.Category, &n.Pinned, &n.Claim.Subject, &n.Claim.Predicate,
+				&n.Claim.Object, &n.Claim.Functional, &n.Score); err != nil {
+				return err
+			}
+			n.ID = id.String()
+			out[i] = append(out[i], n)
+		}
+		return rows.Err()
 	})
 	if err != nil {
 		return nil, fmt.Errorf("find neighbours: %w", err)
@@ -157,49 +176,87 @@ func (s *Store) Neighbors(ctx context.Context, owner schema.Principal, queries [
 	return out, nil
 }
 
-func neighborSQL(owner schema.Principal, q NeighborQuery, plan memory.TextPlan) (string, []any) {
-	var p params
-	tenant, agent, project, scope := p.add(owner.Tenant), p.add(owner.Agent), p.add(owner.Project), p.add(owner.Scope)
-	exclude, limit := p.add(q.Exclude), p.add(neighborsPerChannel)
-	space := func(m string) string {
-		return m + ".live AND " + m + ".agent_id = " + agent + " AND " + m + ".project = " + project + " AND " + m + ".scope = " + scope +
-			" AND " + m + ".id <> " + exclude
+// neighborSQL lays the queries out as columns and joins each channel to them laterally. Facts with
+// fewer terms than the widest are padded with terms that match nothing and weigh nothing.
+func neighborSQL(owner schema.Principal, queries []NeighborQuery, plans []memory.TextPlan) (string, []any) {
+	n := len(queries)
+	width := 0
+	for _, plan := range plans {
+		width = max(width, len(plan.Terms))
 	}
-	channels := []string{
-		`(SELECT m.id, 1::float8 AS score FROM memories m WHERE m.tenant = ` + tenant + ` AND m.content_hash = ` + p.add(memory.Normalize(q.Fact.Content).Hash) +
-			` AND ` + space("m") + ` LIMIT ` + limit + `)`,
+	hash, subject, predicate, exclude := make([][]byte, n), make([]string, n), make([]string, n), make([]uuid.UUID, n)
+	match, vectors := make([]string, n), make([]*string, n)
+	lexemes, weights := make([][]string, width), make([][]float64, width)
+	for t := range width {
+		lexemes[t], weights[t] = make([]string, n), make([]float64, n)
 	}
-	if !q.Fact.Claim.IsZero() {
-		channels = append(channels, `(SELECT m.id, 0.9::float8 FROM entity_claims e JOIN memories m ON m.tenant = e.tenant AND m.id = e.memory_id
-			WHERE e.tenant = `+tenant+` AND lower(e.subject) = lower(`+p.add(q.Fact.Claim.Subject)+`) AND e.predicate = `+p.add(q.Fact.Claim.Predicate)+
-			` AND `+space("m")+` ORDER BY e.created_at DESC LIMIT `+limit+`)`)
-	}
-	if !plan.IsEmpty() {
-		score, match := textRank("m", plan, &p)
-		channels = append(channels, `(SELECT m.id, `+score+` AS score FROM memory_search m WHERE `+match+` AND `+space("m")+` ORDER BY score DESC, m.id LIMIT `+limit+`)`)
-	}
-	if e := q.Embedding; e != nil {
-		vector := p.add(pgvector.NewVector(e.Vector))
-		for _, class := range vectorClasses {
-			channels = append(channels, `(SELECT memory_id, score FROM (`+nearestSQL(e.Model, class, tenant, vector, limit)+`) v WHERE memory_id <> `+exclude+`)`)
+	var model inference.EmbeddingModel
+	for i, q := range queries {
+		hash[i] = memory.Normalize(q.Fact.Content).Hash
+		exclude[i] = q.Exclude
+		if !q.Fact.Claim.IsZero() {
+			subject[i], predicate[i] = strings.ToLower(q.Fact.Claim.Subject), q.Fact.Claim.Predicate
+		}
+		if !plans[i].IsEmpty() {
+			match[i] = plans[i].Match(quoteLexeme)
+			for t, term := range plans[i].Terms {
+				lexemes[t][i], weights[t][i] = quoteLexeme(term.Lexeme), term.Weight
+			}
+		}
+		if q.Embedding != nil {
+			text := pgvector.NewVector(q.Embedding.Vector).String()
+			vectors[i], model = &text, q.Embedding.Model
 		}
 	}
-	return `SELECT m.id, m.version, m.content, m.content_hash, m.category, m.pinned, coalesce(e.subject, ''), coalesce(e.predicate, ''),
-			coalesce(e.object, ''), coalesce(e.functional, false), h.score
-		FROM (SELECT id, max(score) AS score FROM (` + strings.Join(channels, " UNION ALL ") + `) u(id, score) GROUP BY id) h
-		JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = h.id
-		LEFT JOIN LATERAL (SELECT * FROM entity_claims e WHERE e.tenant = ` + tenant + ` AND e.memory_id = m.id LIMIT 1) e ON true
-		WHERE ` + space("m") + ` AND h.score >= ` + p.add(neighborMinScore) + `
-		ORDER BY h.score DESC, m.id LIMIT ` + p.add(neighborsOffered), p
-}
-
-func scanNeighbor(row pgx.CollectableRow) (memory.Neighbor, error) {
-	var n memory.Neighbor
-	var id uuid.UUID
-	err := row.Scan(&id, &n.Version, &n.Content, &n.Hash, &n.Category, &n.Pinned, &n.Claim.Subject, &n.Claim.Predicate,
-		&n.Claim.Object, &n.Claim.Functional, &n.Score)
-	n.ID = id.String()
-	return n, err
+	var p params
+	tenant, agent, project, scope := p.add(owner.Tenant), p.add(owner.Agent), p.add(owner.Project), p.add(owner.Scope)
+	space := func(m string) string {
+		return m + ".live AND " + m + ".agent_id = " + agent + " AND " + m + ".project = " + project + " AND " + m + ".scope = " + scope +
+			" AND " + m + ".id <> q.exclude"
+	}
+	limit := p.add(neighborsPerChannel)
+	columns := []string{p.add(hash) + "::bytea[]", p.add(subject) + "::text[]", p.add(predicate) + "::text[]", p.add(exclude) + "::uuid[]",
+		p.add(match) + "::text[]::tsquery[]", p.add(vectors) + "::text[]::vector[]"}
+	names := []string{"hash", "subject", "predicate", "exclude", "match", "vec"}
+	terms := make([]string, 0, width)
+	for t := range width {
+		columns = append(columns, p.add(lexemes[t])+"::text[]::tsquery[]", p.add(weights[t])+"::float8[]")
+		names = append(names, fmt.Sprintf("t%d", t), fmt.Sprintf("w%d", t))
+		terms = append(terms, fmt.Sprintf("q.w%d * ts_rank(m.tsv, q.t%d)", t, t))
+	}
+	channels := []string{
+		`SELECT q.n, h.id, 1::float8 FROM q, LATERAL (SELECT m.id FROM memories m
+			WHERE m.tenant = ` + tenant + ` AND m.content_hash = q.hash AND ` + space("m") + ` LIMIT ` + limit + `) h`,
+		`SELECT q.n, h.id, 0.9::float8 FROM q, LATERAL (SELECT m.id FROM entity_claims e JOIN memories m ON m.tenant = e.tenant AND m.id = e.memory_id
+			WHERE q.subject <> '' AND e.tenant = ` + tenant + ` AND lower(e.subject) = q.subject AND e.predicate = q.predicate AND ` + space("m") +
+			` ORDER BY e.created_at DESC LIMIT ` + limit + `) h`,
+	}
+	if width > 0 {
+		scale := plans[slices.IndexFunc(plans, func(t memory.TextPlan) bool { return !t.IsEmpty() })]
+		score := lengthNormalised("m", strings.Join(terms, " + "), scale, &p)
+		channels = append(channels, `SELECT q.n, h.id, h.score FROM q, LATERAL (SELECT m.id, `+score+` AS score FROM memory_search m
+			WHERE m.tsv @@ q.match AND `+space("m")+` ORDER BY score DESC, m.id LIMIT `+limit+`) h`)
+	}
+	if model.Name != "" {
+		for _, class := range vectorClasses {
+			channels = append(channels, `SELECT q.n, h.memory_id, h.score FROM q, LATERAL (`+nearestSQL(model, class, tenant, "q.vec", limit+" + 1")+
+				`) h WHERE q.vec IS NOT NULL AND h.memory_id <> q.exclude`)
+		}
+	}
+	return `WITH q AS MATERIALIZED (SELECT u.* FROM unnest(` + strings.Join(columns, ", ") + `) WITH ORDINALITY u(` + strings.Join(names, ", ") + `, n)),
+		hits(n, id, score) AS (` + strings.Join(channels, " UNION ALL ") + `),
+		best AS (SELECT n, id, max(score) AS score FROM hits GROUP BY n, id),
+		ranked AS (
+			SELECT b.n, b.score, m.id, m.version, m.content, m.content_hash, m.category, m.pinned,
+				row_number() OVER (PARTITION BY b.n ORDER BY b.score DESC, m.id) AS place
+			FROM best b JOIN q USING (n) JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = b.id
+			WHERE ` + space("m") + ` AND b.score >= ` + p.add(neighborMinScore) + `)
+		SELECT r.n - 1, r.id, r.version, r.content, r.content_hash, r.category, r.pinned, coalesce(e.subject, ''), coalesce(e.predicate, ''),
+			coalesce(e.object, ''), coalesce(e.functional, false), r.score
+		FROM ranked r
+		LEFT JOIN LATERAL (SELECT * FROM entity_claims e WHERE e.tenant = ` + tenant + ` AND e.memory_id = r.id LIMIT 1) e ON true
+		WHERE r.place <= ` + p.add(neighborsOffered) + `
+		ORDER BY r.n, r.place`, p
 }
 
 // vectorClass is one (tier, typology) cell, which has a partial HNSW index of its own.

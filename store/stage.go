@@ -78,62 +78,69 @@ const (
 // prepare cleans and classifies every candidate and settles what needs no new row: recalled text,
 // repeated idempotency keys, and duplicates within the batch.
 func (st *staging) prepare(ctx context.Context) error {
+	known, err := st.knownKeys(ctx)
+	if err != nil {
+		return err
+	}
 	seen := map[string]uuid.UUID{}
-	var keys []string
 	for _, candidate := range st.in.Request.Candidates {
 		it := stagedItem{candidate: candidate, intake: memory.Admit(candidate), id: newID(), state: stateStaged}
 		it.memoryID = it.id
-		hash := string(it.intake.Text.Hash)
-		if it.intake.Recalled {
+		hash, key := string(it.intake.Text.Hash), ""
+		if candidate.IdempotencyKey != "" {
+			key = st.operationKey(candidate)
+		}
+		// The key goes first: what it replays is not written, so nothing may count as its duplicate.
+		if id, ok := known[key]; ok && key != "" {
+			it.state, it.memoryID, it.replayed = stateDuplicate, id, true
+		} else if it.intake.Recalled {
 			it.state = stateRecalled
 		} else if first, ok := seen[hash]; ok {
 			it.state, it.memoryID = stateDuplicate, first
 		} else {
 			seen[hash] = it.id
 		}
-		if candidate.IdempotencyKey != "" {
-			keys = append(keys, st.operationKey(candidate))
+		if key != "" {
+			known[key] = it.memoryID // the same key may come twice in one batch
 		}
 		st.items = append(st.items, it)
-	}
-	if len(keys) == 0 {
-		return nil
-	}
-	// Two requests that share a key wait for each other, in one order, so that one result stands.
-	if _, err := st.tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1 || '/operation/' || k, 0))
-		FROM (SELECT DISTINCT k FROM unnest($2::text[]) k ORDER BY k) keys`, st.tenant, keys); err != nil {
-		return err
-	}
-	rows, err := st.tx.Query(ctx, `SELECT id, result->>'memory_id' FROM operations WHERE tenant = $1 AND id = ANY($2)`, st.tenant, keys)
-	if err != nil {
-		return err
-	}
-	known := map[string]uuid.UUID{}
-	var key, id string
-	if _, err := pgx.ForEachRow(rows, []any{&key, &id}, func() error {
-		parsed, err := uuid.Parse(id)
-		known[key] = parsed
-		return err
-	}); err != nil {
-		return err
-	}
-	for i := range st.items {
-		it := &st.items[i]
-		if it.candidate.IdempotencyKey == "" {
-			continue
-		}
-		key := st.operationKey(it.candidate)
-		if id, ok := known[key]; ok {
-			it.state, it.memoryID, it.replayed = stateDuplicate, id, true
-		} else {
-			known[key] = it.memoryID // the same key twice in one batch
-		}
 	}
 	return nil
 }
 
+// knownKeys returns the first results of the batch's idempotency keys, as far as there are any. Two
+// requests that share a key wait for each other, in one order, so that one result stands.
+func (st *staging) knownKeys(ctx context.Context) (map[string]uuid.UUID, error) {
+	known := map[string]uuid.UUID{}
+	var keys []string
+	for _, c := range st.in.Request.Candidates {
+		if c.IdempotencyKey != "" {
+			keys = append(keys, st.operationKey(c))
+		}
+	}
+	if len(keys) == 0 {
+		return known, nil
+	}
+	if _, err := st.tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1 || '/operation/' || k, 0))
+		FROM (SELECT DISTINCT k FROM unnest($2::text[]) k ORDER BY k) keys`, st.tenant, keys); err != nil {
+		return nil, err
+	}
+	rows, err := st.tx.Query(ctx, `SELECT id, result->>'memory_id' FROM operations WHERE tenant = $1 AND id = ANY($2)`, st.tenant, keys)
+	if err != nil {
+		return nil, err
+	}
+	var key, id string
+	_, err = pgx.ForEachRow(rows, []any{&key, &id}, func() error {
+		parsed, err := uuid.Parse(id)
+		known[key] = parsed
+		return err
+	})
+	return known, err
+}
+
 func (st *staging) operationKey(c schema.Candidate) string {
-	return "candidate/" + st.in.Request.Principal.Agent + "/" + c.IdempotencyKey
+	agent := st.in.Request.Principal.Agent
+	return fmt.Sprintf("candidate/%d/%s/%s", len(agent), agent, c.IdempotencyKey) // unambiguous whatever stands in either
 }
 
 func (st *staging) insert(ctx context.Context) error {

@@ -193,7 +193,7 @@ func (run *ingest) process(ctx workflow.Context, r activities.Range) (phase stri
 
 		run.show(ctx, PhaseWrite)
 		var written store.WriteCounts
-		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("write proposals: "+label(r), infrastructureAttempts)),
+		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("write proposals: "+label(r), infrastructureAttempts)),
 			writing.WriteProposals, activities.WriteRequest{Range: r, MaxRounds: MaxDecideRounds}).Get(ctx, &written)
 		if err != nil {
 			return PhaseWrite, err
@@ -228,7 +228,7 @@ func (run *ingest) link(ctx workflow.Context, r activities.Range) error {
 func (run *ingest) index(ctx workflow.Context, r activities.Range) error {
 	run.show(ctx, PhaseIndex)
 	var indexed activities.IndexResult
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("index: "+label(r), indexAttempts)), indexing.IndexBatch, r).Get(ctx, &indexed)
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("index: "+label(r), indexAttempts)), indexing.IndexBatch, r).Get(ctx, &indexed)
 	run.result.Indexed = run.result.Indexed.Add(indexed)
 	return run.tolerate(ctx, r, PhaseIndex, err)
 }

@@ -55,21 +55,36 @@ var stageOptions = workflow.LocalActivityOptions{
 	Summary:                "stage candidates",
 }
 
-// modelOptions: a range of model calls may take long, but a worker that dies is noticed within the
-// heartbeat timeout.
+// heartbeatTimeout is how soon a dead worker is noticed. Activities that call models heartbeat while
+// they wait (registerBeating), so that a slow model does not pass for a dead worker.
+const heartbeatTimeout = 20 * time.Second
+
+// modelOptions: a range of model calls may take long.
 func modelOptions(summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout: 30 * time.Minute,
-		HeartbeatTimeout:    20 * time.Second,
+		HeartbeatTimeout:    heartbeatTimeout,
 		RetryPolicy:         backoff(infrastructureAttempts),
 		Summary:             summary,
 	}
 }
 
-// storeOptions: one or a few transactions.
+// embedOptions: a transaction, and before it the embeddings of a range. An endpoint that does not
+// answer is given up after its own timeout, which must come first.
+func embedOptions(summary string, attempts int32) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		StartToCloseTimeout: 10 * time.Minute,
+		HeartbeatTimeout:    heartbeatTimeout,
+		RetryPolicy:         backoff(attempts),
+		Summary:             summary,
+	}
+}
+
+// storeOptions: one transaction, which takes well under a second. It does not heartbeat, so this is
+// also how soon a dead worker is noticed.
 func storeOptions(summary string, attempts int32) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
-		StartToCloseTimeout: time.Minute,
+		StartToCloseTimeout: 30 * time.Second,
 		RetryPolicy:         backoff(attempts),
 		Summary:             summary,
 	}
@@ -78,7 +93,7 @@ func storeOptions(summary string, attempts int32) workflow.ActivityOptions {
 // drainOptions: many pages, each with a heartbeat.
 var drainOptions = workflow.ActivityOptions{
 	StartToCloseTimeout: 10 * time.Minute,
-	HeartbeatTimeout:    time.Minute,
+	HeartbeatTimeout:    heartbeatTimeout,
 	RetryPolicy:         backoff(indexAttempts),
 	Summary:             "drain the index outbox",
 }

@@ -7,12 +7,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory"
 )
 
 // The embedding space of HashEmbedder. A change of any weight, word list or hash below makes
 // vectors that must not be compared with older ones: it needs a new name.
 const (
-	HashModel      = "hash-v1"
+	HashModel      = memory.HashModel
 	HashDimensions = 384
 )
 

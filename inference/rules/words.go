@@ -13,9 +13,6 @@ type word struct {
 	quoted          bool   // inside double quotes or back quotes
 }
 
-// raw is the token as it stood in the text.
-func (w word) raw() string { return w.pre + w.core + w.post }
-
 const (
 	opening = "\"'“”‘’«([{*`„"
 	closing = "\"'“”‘’»)]}*`.,!?;:…。！？"

@@ -29,10 +29,10 @@ CREATE TABLE memory_candidates (
     memory_id    uuid        NOT NULL, -- id, or the live memory that it duplicates
     source_kind  text        NOT NULL CHECK (source_kind IN ('user_input', 'tool_output', 'observation', 'outcome', 'memory')),
     content      text        NOT NULL,
-    category     text        NOT NULL,
+    category     text        NOT NULL CHECK (category IN ('fact', 'preference', 'decision', 'procedural', 'semantic', 'rule', 'learning', 'issue')),
     speaker      text        NOT NULL DEFAULT '',
     session      text        NOT NULL DEFAULT '',
-    sensitivity  text        NOT NULL,
+    sensitivity  text        NOT NULL CHECK (sensitivity IN ('public', 'low', 'medium', 'high', 'hyper')),
     tags         text[]      NOT NULL DEFAULT '{}',
     refs         jsonb       NOT NULL DEFAULT '[]',
     occurred_at  timestamptz NOT NULL,

@@ -1,0 +1,168 @@
+// Command bench measures Mneme beside baselines in the same run and prints the figures as tables.
+//
+// It uses the stack that `make up` started, in schemas of its own that it drops at the end, and a
+// worker inside this process on a task queue of its own.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/internal/config"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema/migrations"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/vector"
+	"github.com/mneme/mneme/workflows"
+)
+
+// part is one of the measurements.
+type part struct {
+	name string
+	run  func(*bench, context.Context) error
+}
+
+var parts = []part{
+	{"ingest", (*bench).ingest},
+	{"remember", (*bench).remember},
+	{"recall", (*bench).recall},
+	{"quality", (*bench).quality},
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	b := &bench{}
+	only := flag.String("only", "", "comma-separated parts: ingest, remember, recall, quality")
+	flag.IntVar(&b.observations, "observations", 10_000, "observations to ingest")
+	flag.StringVar(&b.sizes, "sizes", "10000,100000", "numbers of memories to recall over")
+	flag.IntVar(&b.queries, "queries", 400, "recall queries a measurement")
+	flag.IntVar(&b.singles, "singles", 100, "single remembers a measurement")
+	flag.StringVar(&b.data, "data", "../shared/data/locomo-dev.jsonl", "evaluation conversations; that part is left out when they are absent")
+	flag.Parse()
+	if err := b.main(ctx, *only); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// bench is one run of the measurements.
+type bench struct {
+	observations, queries, singles int
+	sizes, data                    string
+
+	cfg      config.Config
+	brain    inference.Brain
+	temporal client.Client
+}
+
+func (b *bench) main(ctx context.Context, only string) error {
+	var err error
+	if b.cfg, err = config.Load(); err != nil {
+		return err
+	}
+	if b.cfg.DatabaseURL == "" {
+		return errors.New("no stack was found: run `make up`")
+	}
+	if b.brain, err = b.cfg.NewBrain(); err != nil {
+		return err
+	}
+	if b.temporal, err = b.cfg.DialTemporal(ctx, slog.New(slog.DiscardHandler)); err != nil {
+		return err
+	}
+	defer b.temporal.Close()
+	if err := workflows.RegisterSearchAttributes(ctx, b.temporal, b.cfg.Namespace); err != nil {
+		return err
+	}
+	fmt.Printf("# mneme bench, %s, %s/%s, %d cores, brain %s, embedder %s\n", time.Now().UTC().Format("2006-01-02 15:04"),
+		runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), b.cfg.Brain, b.brain.Embedder.Model().Name)
+	for _, p := range parts {
+		if only != "" && !strings.Contains(","+only+",", ","+p.name+",") {
+			continue
+		}
+		if err := p.run(b, ctx); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	return nil
+}
+
+// site is a migrated schema with a store on it.
+type site struct {
+	*store.Store
+	url, schema string
+}
+
+// newSite creates a schema of the bench's own; drop removes it.
+func (b *bench) newSite(ctx context.Context) (s site, drop func(), err error) {
+	s.schema = "bench_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	u, err := url.Parse(b.cfg.DatabaseURL)
+	if err != nil {
+		return s, nil, errors.New("DATABASE_URL cannot be parsed")
+	}
+	q := u.Query()
+	q.Set("search_path", s.schema+",public")
+	u.RawQuery = q.Encode()
+	s.url = u.String()
+	if err := b.owner(ctx, b.cfg.DatabaseURL, func(conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, "CREATE SCHEMA "+s.schema)
+		return err
+	}); err != nil {
+		return s, nil, err
+	}
+	drop = func() {
+		if s.Store != nil {
+			s.Close()
+		}
+		// The run's context may have ended: clean up all the same.
+		_ = b.owner(context.Background(), b.cfg.DatabaseURL, func(conn *pgx.Conn) error {
+			_, err := conn.Exec(context.Background(), "DROP SCHEMA "+s.schema+" CASCADE")
+			return err
+		})
+	}
+	if _, err = migrations.Up(ctx, s.url); err == nil {
+		s.Store, err = store.Open(ctx, store.Config{URL: s.url, MaxConns: 24, ApplicationName: "mneme-bench"})
+	}
+	if err != nil {
+		drop()
+		return s, nil, err
+	}
+	return s, drop, nil
+}
+
+// owner runs fn on a connection that row-level security does not bind.
+func (b *bench) owner(ctx context.Context, databaseURL string, fn func(*pgx.Conn) error) error {
+	conn, err := pgx.Connect(ctx, databaseURL)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	return fn(conn)
+}
+
+// startWorker hosts the pipeline for a site on a task queue of its own.
+func (b *bench) startWorker(s site) (taskQueue string, stop func(), err error) {
+	taskQueue = "bench-" + s.schema
+	w := worker.New(b.temporal, taskQueue, worker.Options{})
+	workflows.Register(w, workflows.Dependencies{Store: s.Store, Brain: b.brain, Index: vector.PGVector{Store: s.Store},
+		Policy: memory.DefaultWritePolicy(), Concurrency: b.cfg.Concurrency})
+	if err := w.Start(); err != nil {
+		return "", nil, err
+	}
+	return taskQueue, w.Stop, nil
+}

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/recall"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/vector"
+)
+
+// conversation is one line of the evaluation data.
+type conversation struct {
+	ID    string `json:"conversation"`
+	Turns []struct {
+		ID, Speaker, Text, When string
+		Session                 int
+		Caption                 string `json:"image_caption"`
+	} `json:"turns"`
+	QA []struct {
+		Question string
+		Category int
+		Evidence []string
+	} `json:"qa"`
+}
+
+// ranker answers a question with turn ids, best first.
+type ranker func(question string) ([]string, error)
+
+// quality measures retrieval over the evaluation conversations: every turn one memory, every
+// question of the categories 1 to 4, against the turns that hold the answer.
+func (b *bench) quality(ctx context.Context) error {
+	file, err := os.Open(b.data)
+	if errors.Is(err, fs.ErrNotExist) {
+		fmt.Printf("\n(no evaluation data at %s: retrieval quality left out)\n", b.data)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	scores := map[string]*score{"recall": newScore(), "recall, text only": newScore(), "BM25 (k1 1.2, b 0.75)": newScore()}
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var c conversation
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			return fmt.Errorf("%s: %w", b.data, err)
+		}
+		if err := b.ask(ctx, c, scores); err != nil {
+			return err
+		}
+	}
+	var rows [][]string
+	for _, name := range []string{"recall", "recall, text only", "BM25 (k1 1.2, b 0.75)"} {
+		rows = append(rows, scores[name].row(name))
+	}
+	table(fmt.Sprintf("Retrieval quality, %.0f questions, no model", scores["recall"].total.n),
+		[]string{"ranker", "recall@5", "recall@10", "recall@20", "NDCG@10", "macro @10", "multi-hop @10", "temporal @10", "open-domain @10", "single-hop @10"}, rows)
+	return lines.Err()
+}
+
+func (b *bench) ask(ctx context.Context, c conversation, scores map[string]*score) error {
+	s, drop, err := b.newSite(ctx)
+	if err != nil {
+		return err
+	}
+	defer drop()
+	turns := make([]schema.Candidate, 0, len(c.Turns))
+	seen := map[string]string{} // content to turn id: repeated turns are one memory
+	for _, t := range c.Turns {
+		text := memory.StorageContent(t.Text + " " + t.Caption)
+		if seen[text] == "" {
+			seen[text] = t.ID
+			turns = append(turns, schema.Candidate{Content: text, Speaker: t.Speaker, SourceKind: schema.SourceObservation, Session: fmt.Sprint(t.Session), OccurredAt: when(t.When)})
+		}
+	}
+	if err := b.load(ctx, s, turns); err != nil {
+		return err
+	}
+	rankers := map[string]ranker{"BM25 (k1 1.2, b 0.75)": b.bm25(ctx, s, seen)}
+	for name, textOnly := range map[string]bool{"recall": false, "recall, text only": true} {
+		r := &recall.Recaller{Store: s.Store, Index: vector.PGVector{Store: s.Store}, Embedder: b.brain.Embedder, NoVector: textOnly}
+		rankers[name] = func(q string) ([]string, error) {
+			resp, err := r.Recall(ctx, schema.RecallRequest{Principal: principal, Query: q, Limit: 20})
+			ids := make([]string, 0, len(resp.Results))
+			for _, hit := range resp.Results {
+				ids = append(ids, seen[hit.Content])
+			}
+			return ids, err
+		}
+	}
+	for _, q := range c.QA {
+		if q.Category == 5 || len(q.Evidence) == 0 {
+			continue
+		}
+		for name, rank := range rankers {
+			ids, err := rank(q.Question)
+			if err != nil {
+				return err
+			}
+			scores[name].add(q.Category, q.Evidence, ids)
+		}
+	}
+	return nil
+}
+
+func when(text string) *time.Time {
+	t, err := time.Parse("3:04 pm on 2 January, 2006", text)
+	if err != nil {
+		return nil
+	}
+	return &t
+}
+
+// bm25 is the textbook ranker over the same lexemes, in memory.
+func (b *bench) bm25(ctx context.Context, s site, turnOf map[string]string) ranker {
+	type doc struct {
+		id  string
+		tf  map[string]float64
+		len float64
+	}
+	const k1, bb = 1.2, 0.75
+	var docs []doc
+	df := map[string]float64{}
+	total := 0.0
+	load := func() error {
+		return b.owner(ctx, s.url, func(conn *pgx.Conn) error {
+			rows, err := conn.Query(ctx, `SELECT m.content, l.lexeme, cardinality(l.positions) FROM memories m, unnest(m.tsv) l ORDER BY m.id`)
+			if err != nil {
+				return err
+			}
+			var content, lexeme string
+			var n float64
+			_, err = pgx.ForEachRow(rows, []any{&content, &lexeme, &n}, func() error {
+				if id := turnOf[content]; len(docs) == 0 || docs[len(docs)-1].id != id {
+					docs = append(docs, doc{id: id, tf: map[string]float64{}})
+				}
+				d := &docs[len(docs)-1]
+				d.tf[lexeme] += n
+				d.len += n
+				df[lexeme]++
+				total += n
+				return nil
+			})
+			return err
+		})
+	}
+	return func(q string) ([]string, error) {
+		if docs == nil {
+			if err := load(); err != nil {
+				return nil, err
+			}
+		}
+		var lexemes []string
+		err := b.owner(ctx, s.url, func(conn *pgx.Conn) error {
+			rows, err := conn.Query(ctx, `SELECT lexeme FROM unnest(to_tsvector('english', $1))`, q)
+			if err != nil {
+				return err
+			}
+			lexemes, err = pgx.CollectRows(rows, pgx.RowTo[string])
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		type hit struct {
+			id    string
+			score float64
+		}
+		var hits []hit
+		for _, d := range docs {
+			sum := 0.0
+			for _, l := range lexemes {
+				if f := d.tf[l]; f > 0 {
+					idf := math.Log(1 + (float64(len(docs))-df[l]+0.5)/(df[l]+0.5))
+					sum += idf * f * (k1 + 1) / (f + k1*(1-bb+bb*d.len/(total/float64(len(docs)))))
+				}
+			}
+			if sum > 0 {
+				hits = append(hits, hit{d.id, sum})
+			}
+		}
+		slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
+		ids := make([]string, 0, 20)
+		for _, h := range hits[:min(20, len(hits))] {
+			ids = append(ids, h.id)
+		}
+		return ids, nil
+	}
+}
+
+// sums are the metrics of some questions.
+type sums struct{ n, at5, at10, at20, ndcg float64 }
+
+type score struct {
+	total sums
+	by    map[int]*sums
+}
+
+func newScore() *score { return &score{by: map[int]*sums{}} }
+
+func (s *score) add(category int, evidence, ids []string) {
+	if s.by[category] == nil {
+		s.by[category] = &sums{}
+	}
+	found := func(k int) float64 {
+		n := 0.0
+		for _, e := range evidence {
+			if slices.Contains(ids[:min(k, len(ids))], e) {
+				n++
+			}
+		}
+		return n / float64(len(evidence))
+	}
+	dcg, ideal := 0.0, 0.0
+	for i, id := range ids[:min(10, len(ids))] {
+		if slices.Contains(evidence, id) {
+			dcg += 1 / math.Log2(float64(i)+2)
+		}
+	}
+	for i := range min(10, len(evidence)) {
+		ideal += 1 / math.Log2(float64(i)+2)
+	}
+	for _, t := range []*sums{&s.total, s.by[category]} {
+		t.n++
+		t.at5 += found(5)
+		t.at10 += found(10)
+		t.at20 += found(20)
+		t.ndcg += dcg / ideal
+	}
+}
+
+func (s *score) row(name string) []string {
+	share := func(x, n float64) string { return fmt.Sprintf("%.3f", x/max(1, n)) }
+	t := s.total
+	out := []string{name, share(t.at5, t.n), share(t.at10, t.n), share(t.at20, t.n), share(t.ndcg, t.n)}
+	macro := 0.0
+	var each []string
+	for category := 1; category <= 4; category++ {
+		c := s.by[category]
+		if c == nil {
+			c = &sums{}
+		}
+		macro += c.at10 / max(1, c.n) / 4
+		each = append(each, share(c.at10, c.n))
+	}
+	return append(append(out, fmt.Sprintf("%.3f", macro)), each...)
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/pgvector/pgvector-go"
+	pgxvec "github.com/pgvector/pgvector-go/pgx"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/recall"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/vector"
+)
+
+// recall measures the read path beside the bare SQL queries that it could not do without.
+func (b *bench) recall(ctx context.Context) error {
+	for _, field := range strings.Split(b.sizes, ",") {
+		size, err := strconv.Atoi(field)
+		if err != nil {
+			return errors.New("-sizes must be numbers")
+		}
+		if err := b.recallOver(ctx, size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bench) recallOver(ctx context.Context, size int) error {
+	s, drop, err := b.newSite(ctx)
+	if err != nil {
+		return err
+	}
+	defer drop()
+	if err := b.load(ctx, s, observations(size)); err != nil {
+		return err
+	}
+	pc, err := pgxpool.ParseConfig(s.url)
+	if err != nil {
+		return err
+	}
+	pc.AfterConnect = pgxvec.RegisterTypes
+	pool, err := pgxpool.NewWithConfig(ctx, pc)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+
+	r := rand.New(rand.NewPCG(3, 4))
+	queries := make([]string, b.queries)
+	for i := range queries {
+		queries[i] = question(r, size)
+	}
+	vectors, _, err := b.brain.Embedder.Embed(ctx, queries)
+	if err != nil {
+		return err
+	}
+	recaller := &recall.Recaller{Store: s.Store, Index: vector.PGVector{Store: s.Store}, Embedder: b.brain.Embedder}
+	model := b.brain.Embedder.Model()
+	things := []struct {
+		name string
+		run  func(i int) error
+	}{
+		{"recall (text and vector, authorised, hydrated, tracked)", func(i int) error {
+			resp, err := recaller.Recall(ctx, schema.RecallRequest{Principal: principal, Query: queries[i]})
+			if err == nil && len(resp.Meta.Degraded) > 0 {
+				err = fmt.Errorf("degraded: %v", resp.Meta.Degraded)
+			}
+			return err
+		}},
+		{"bare SQL full-text query (websearch, ts_rank, top 10)", func(i int) error {
+			return drain(pool.Query(ctx, `SELECT id, content FROM memories WHERE tenant = $1 AND live AND tsv @@ replace(plainto_tsquery('english', $2)::text, '&', '|')::tsquery
+				ORDER BY ts_rank(tsv, replace(plainto_tsquery('english', $2)::text, '&', '|')::tsquery) DESC LIMIT 10`, principal.Tenant, queries[i]))
+		}},
+		{"bare SQL vector query (HNSW, top 10)", func(i int) error {
+			return drain(pool.Query(ctx, fmt.Sprintf(`SELECT m.id, m.content FROM memory_embeddings e JOIN memories m ON m.tenant = e.tenant AND m.id = e.memory_id
+				WHERE e.tenant = $1 AND model = '%[2]s' AND e.tier = 'session' AND e.typology = 'episodic'
+				ORDER BY embedding::halfvec(%[1]d) <=> $2::vector::halfvec(%[1]d) LIMIT 10`, model.Dimensions, model.Name),
+				principal.Tenant, pgvector.NewVector(vectors[i])))
+		}},
+	}
+	var rows [][]string
+	for _, clients := range []int{1, 8} {
+		for _, t := range things {
+			if _, _, err := measure(clients, min(50, b.queries), t.run); err != nil { // warm-up
+				return err
+			}
+			d, took, err := measure(clients, b.queries, t.run)
+			if err != nil {
+				return err
+			}
+			rows = append(rows, []string{t.name, fmt.Sprint(clients), ms(d.at(.5)), ms(d.at(.95)), fmt.Sprintf("%.0f/s", float64(len(d))/took.Seconds())})
+		}
+	}
+	table(fmt.Sprintf("Recall over %d memories, %d queries", size, b.queries), []string{"what", "clients", "p50", "p95", "rate"}, rows)
+	return nil
+}
+
+func drain(rows pgx.Rows, err error) error {
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+	}
+	return rows.Err()
+}
+
+// load fills a site by COPY, as its owner, and builds what the pipeline would have kept up to date.
+func (b *bench) load(ctx context.Context, s site, candidates []schema.Candidate) error {
+	now := time.Now().UTC()
+	model := b.brain.Embedder.Model()
+	return b.owner(ctx, s.url, func(conn *pgx.Conn) error {
+		if err := pgxvec.RegisterTypes(ctx, conn); err != nil {
+			return err
+		}
+		texts := make([]string, len(candidates))
+		ids := make([]uuid.UUID, len(candidates))
+		for i, c := range candidates {
+			texts[i], ids[i] = c.Content, uuid.Must(uuid.NewV7())
+		}
+		vectors, _, err := b.brain.Embedder.Embed(ctx, texts)
+		if err != nil {
+			return err
+		}
+		if _, err := conn.Exec(ctx, `DROP INDEX memory_embeddings_hash_v1_session_episodic`); err != nil {
+			return err
+		}
+		intake := func(i int) memory.Intake { return memory.Admit(candidates[i]) }
+		_, err = conn.CopyFrom(ctx, pgx.Identifier{s.schema, "memories"},
+			[]string{"tenant", "id", "agent_id", "project", "type", "category", "tier", "typology", "content", "normalized_content", "content_hash", "who",
+				"confidence", "importance", "salience", "salience_at", "decay_curve", "half_life", "min_salience", "reinforcement_gain", "last_reinforced_at",
+				"deletion_policy", "occurred_at", "created_at", "updated_at", "created_by", "agent_session_id"},
+			pgx.CopyFromSlice(len(candidates), func(i int) ([]any, error) {
+				in, c := intake(i), candidates[i]
+				cl := in.Classification
+				at := now
+				if c.OccurredAt != nil {
+					at = *c.OccurredAt
+				}
+				return []any{principal.Tenant, ids[i], principal.Agent, principal.Project, cl.Type, cl.Category, cl.Tier, cl.Typology, in.Text.Storage,
+					in.Text.Normalized, in.Text.Hash, c.Speaker, 1.0, cl.Importance, 1.0, now, cl.Decay.Curve, cl.Decay.HalfLife, cl.Decay.MinSalience,
+					cl.Decay.ReinforcementGain, now, cl.DeletionPolicy, at, now, now, "bench", c.Session}, nil
+			}))
+		if err != nil {
+			return err
+		}
+		_, err = conn.CopyFrom(ctx, pgx.Identifier{s.schema, "memory_embeddings"},
+			[]string{"tenant", "id", "memory_id", "model", "dims", "embedding", "tier", "typology", "content_hash", "created_at"},
+			pgx.CopyFromSlice(len(candidates), func(i int) ([]any, error) {
+				in := intake(i)
+				return []any{principal.Tenant, uuid.Must(uuid.NewV7()), ids[i], model.Name, model.Dimensions, pgvector.NewVector(vectors[i]),
+					in.Classification.Tier, in.Classification.Typology, in.Text.Hash, now}, nil
+			}))
+		if err != nil {
+			return err
+		}
+		for _, sql := range []string{
+			`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, created_at) SELECT tenant, id, 0, 'event', 'bench', now() FROM memories`,
+			`INSERT INTO lexeme_stats SELECT 'bench', word, ndoc FROM ts_stat('SELECT tsv FROM memories')`,
+			`INSERT INTO corpus_stats SELECT 'bench', count(*), sum(length(tsv)) FROM memories`,
+			`SET maintenance_work_mem = '1GB'`,
+			`CREATE INDEX memory_embeddings_hash_v1_session_episodic ON memory_embeddings
+				USING hnsw ((embedding::halfvec(384)) halfvec_cosine_ops) WITH (m = 8, ef_construction = 32)
+				WHERE model = 'hash-v1' AND tier = 'session' AND typology = 'episodic'`,
+			`VACUUM ANALYZE memories`, `VACUUM ANALYZE memory_embeddings`, `ANALYZE lexeme_stats`,
+		} {
+			if _, err := conn.Exec(ctx, sql); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
