@@ -14,8 +14,8 @@ FROM alpine:3.22
 RUN apk add --no-cache ca-certificates tzdata && adduser -D -u 10001 mneme
 COPY --from=build /out/ /usr/local/bin/
 USER mneme
-ENV MNEME_HTTP_ADDR=0.0.0.0:19233
+ENV MNEME_HEALTH_ADDR=0.0.0.0:19233
 EXPOSE 19233
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
-    CMD wget -q -O /dev/null http://127.0.0.1:19233/healthz
+    CMD wget -q -O /dev/null http://127.0.0.1:19233/readyz
 CMD ["worker"]

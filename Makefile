@@ -8,11 +8,11 @@ BENCH_ARGS ?=
 VERSION    ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
 stack := scripts/stack
-build := $(GO) build -trimpath -ldflags "-X main.version=$(VERSION)"
+build := $(GO) build -trimpath -buildvcs=false -ldflags "-X main.version=$(VERSION)"
 
 .DEFAULT_GOAL := help
-.PHONY: help build up down status clean worker worker-start worker-stop demo \
-	test check bench histories fmt generate
+.PHONY: help build up down status clean migrate worker worker-start worker-stop \
+	demo test check bench histories fmt generate
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,16 +34,19 @@ clean: ## stop everything; delete its data and bin/
 	@$(stack) clean --state $(STATE)
 	rm -rf bin
 
-worker: build up ## run the worker in the foreground
+migrate: build up ## create Mneme's tables, or bring them up to date
+	@eval "$$($(stack) env --state $(STATE))" && bin/mneme migrate up
+
+worker: migrate ## run the worker in the foreground
 	@eval "$$($(stack) env --state $(STATE))" && exec bin/worker
 
-worker-start: build up ## run the worker in the background (log: .local/worker.log)
+worker-start: migrate ## run the worker in the background (log: .local/worker.log)
 	@$(stack) restart --state $(STATE) worker
 
 worker-stop: ## stop it
 	@$(stack) down --state $(STATE) worker
 
-demo: build up ## see Mneme at work
+demo: migrate ## see Mneme at work
 	@scripts/demo
 
 test: ## all tests, against a stack of their own (PKG=./store to choose)

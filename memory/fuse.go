@@ -11,8 +11,9 @@ const (
 	ChannelVector = "vector"
 )
 
-// MinRecallScore is what a result must reach to be returned (notes on recall constants).
-const MinRecallScore = 0.1
+// minRelativeScore is the share of the best score that a result must reach to be returned. The notes'
+// minimum of 0.1 is for scores divided by the best of the batch.
+const minRelativeScore = 0.1
 
 // Evidence is one candidate with each channel's calibrated score, all in [0,1].
 type Evidence[ID cmp.Ordered] struct {
@@ -27,7 +28,8 @@ type VectorTrust struct {
 	Alone float64 // by which a vector score counts where full text found nothing
 }
 
-// Fuse merges the evidence of all channels by id and orders it, best first; ties go by id.
+// Fuse merges the evidence of all channels by id and orders it, best first; ties go by vector, then
+// by id.
 //
 // With both scores present the result is their blend, but never less than the text score alone: the
 // strongest calibrated evidence wins (document 002 Phase 2).
@@ -45,9 +47,19 @@ func Fuse[ID cmp.Ordered](evidence []Evidence[ID], trust VectorTrust) []Evidence
 		}
 	}
 	slices.SortFunc(out, func(a, b Evidence[ID]) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.Channels[ChannelVector], a.Channels[ChannelVector]), cmp.Compare(a.ID, b.ID))
 	})
 	return out
+}
+
+// Relevant cuts fused evidence, best first, where it gets too weak to be worth a place.
+func Relevant[ID cmp.Ordered](fused []Evidence[ID]) []Evidence[ID] {
+	for i, e := range fused {
+		if e.Score <= 0 || e.Score < minRelativeScore*fused[0].Score {
+			return fused[:i]
+		}
+	}
+	return fused
 }
 
 // TrustIn returns how far a model's space is believed. Feature hashing sees words, as full text does,

@@ -51,12 +51,12 @@ type Term struct {
 
 // TextPlan says how a query is matched and ranked. A memory's score is
 //
-//	sum over terms of weight × saturated term frequency × LengthScale / (LengthBase + LengthSlope × distinct lexemes)
+//	sum over terms of weight × saturated term frequency × LengthBase / (LengthBase + LengthSlope × distinct lexemes)
 //
-// which for a memory of average length that holds every term once is 1.
+// A short memory that holds every term once comes near 1; one of average length to 0.78.
 type TextPlan struct {
-	Terms                                []Term
-	LengthScale, LengthBase, LengthSlope float64
+	Terms                   []Term
+	LengthBase, LengthSlope float64
 
 	any []string // lexemes of which a memory must hold at least one
 	all string   // a lexeme that it must hold besides, when all of them are common; else empty
@@ -107,7 +107,6 @@ func PlanText(lexemes []Lexeme, corpus Corpus, width SearchWidth) TextPlan {
 		}
 	}
 	average := max(1, float64(corpus.Lexemes)/float64(corpus.Docs))
-	p.LengthScale = 1 + bm25K1
 	p.LengthBase = 1 + bm25K1*(1-bm25B)
 	p.LengthSlope = bm25K1 * bm25B / average
 	return p

@@ -198,7 +198,7 @@ func (q *query) authorize(ctx context.Context, candidates []candidate) ([]candid
 func (q *query) assemble(ctx context.Context, candidates []candidate) ([]schema.RecallResult, error) {
 	defer q.timed("hydrate")()
 	results := []schema.RecallResult{}
-	candidates = slices.DeleteFunc(candidates, func(c candidate) bool { return c.Score < memory.MinRecallScore })
+	candidates = memory.Relevant(candidates)
 	if len(candidates) > q.limit {
 		candidates = candidates[:q.limit]
 	}

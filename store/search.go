@@ -107,8 +107,9 @@ func textRank(m string, plan memory.TextPlan, p *params) (score, match string) {
 
 // lengthNormalised turns a sum of weighted ts_ranks into a score in [0,1].
 func lengthNormalised(m, sum string, plan memory.TextPlan, p *params) string {
+	base := p.add(plan.LengthBase)
 	return fmt.Sprintf("least(1, (%s) / %s * %s::float8 / (%s::float8 + %s::float8 * length(%s.tsv)))",
-		sum, rankUnit, p.add(plan.LengthScale), p.add(plan.LengthBase), p.add(plan.LengthSlope), m)
+		sum, rankUnit, base, base, p.add(plan.LengthSlope), m)
 }
 
 // quoteLexeme renders a lexeme as a tsquery operand.

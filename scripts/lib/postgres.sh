@@ -11,7 +11,7 @@ pg_release=trixie # the Debian release of the private root, and its Postgres
 pg_major=17
 pg_root_key=postgres-$pg_major-$pg_release-1 # the last figure: this recipe
 pg_root_uid=55432                            # owns the data under a private root
-pgvector_oldest=0.5.0                        # the first with HNSW
+pgvector_oldest=0.8.0                        # the first with iterative index scans
 
 postgres_is() { [[ /proc/$1/cwd -ef $state/postgres/data ]]; }
 
@@ -70,13 +70,15 @@ pg_find() {
 }
 
 pg_hint() {
-	printf '%s' 'Do one of these: sudo apt-get install postgresql-N-pgvector (Debian 13, Ubuntu 24.04 or later); ' \
+	printf '%s' 'Do one of these: sudo apt-get install postgresql-N-pgvector (0.8.0 or later: Debian 13); ' \
 		'start a container engine that has compose; set DATABASE_URL; run this as root.'
 }
 
 pg_data_version() { cat "$state/postgres/data/PG_VERSION" 2>/dev/null; }
 
 pg_fits() { [[ $(pg_data_version || echo "$1") == "$1" ]]; }
+
+recent_pgvector() { printf '%s\n' $pgvector_oldest "$1" | sort --version-sort --check=quiet; }
 
 # An installed Postgres with a recent pgvector, newest first: into $pg_major.
 pg_find_installed() {
@@ -85,8 +87,7 @@ pg_find_installed() {
 		major=${control#/usr/share/postgresql/}
 		major=${major%%/*}
 		vector=$(sed -n "s/^default_version *= *'\(.*\)'/\1/p" "$control" 2>/dev/null)
-		if [[ -x /usr/lib/postgresql/$major/bin/initdb ]] && pg_fits "$major" &&
-			printf '%s\n' $pgvector_oldest "$vector" | sort --version-sort --check=quiet; then
+		if [[ -x /usr/lib/postgresql/$major/bin/initdb ]] && pg_fits "$major" && recent_pgvector "$vector"; then
 			pg_major=$major
 			return
 		fi
@@ -94,12 +95,13 @@ pg_find_installed() {
 	return 1
 }
 
-# The distribution's own package, where it has one.
+# The distribution's own package, where it has one that is recent enough.
 pg_install() {
-	local package
+	local package version
 	package=$(apt-cache search --names-only '^postgresql-[0-9]+-pgvector$' |
 		cut -d' ' -f1 | sort --version-sort | tail -n 1)
-	[[ -n $package ]] || return 1
+	version=$(apt-cache show --no-all-versions "${package:-none}" 2>/dev/null | sed -n 's/^Version: //p')
+	[[ -n $version ]] && recent_pgvector "$version" || return 1
 	if [[ ! -e /etc/postgresql-common/createcluster.conf ]]; then
 		mkdir -p /etc/postgresql-common/createcluster.d
 		pg_no_cluster >/etc/postgresql-common/createcluster.d/mneme.conf
@@ -183,6 +185,9 @@ pg_prepare() {
 		pg_enter=(chroot --userspec="$owner" /)
 	fi
 	chown "$owner" "$state/postgres/."
+	chmod 700 "$state/postgres/."
+	"${pg_enter[@]}" test -x "$pg_home" ||
+		die "user postgres may not enter $pg_home: open the directories above it, or use another --state"
 }
 
 may_mount() { unshare --mount mount --bind /mnt /mnt 2>/dev/null; }

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# bin/worker in the background. It is told where to serve /healthz by
-# MNEME_HTTP_ADDR, and where everything else is by the stack's env file.
+# bin/worker in the background. It is told where to serve /readyz by
+# MNEME_HEALTH_ADDR, and where everything else is by the stack's env file.
 # shellcheck disable=SC2154 # variables of scripts/stack and of the other files here
 
 worker_port=19233
@@ -20,7 +20,7 @@ worker_start() {
 		while IFS='=' read -r name value; do
 			export "$name=$value"
 		done <"$state/env"
-		export MNEME_HTTP_ADDR=127.0.0.1:$port
+		export MNEME_HEALTH_ADDR=127.0.0.1:$port
 		detach worker env -C "$checkout" "$binary"
 	)
 	await worker 60
@@ -31,11 +31,11 @@ worker_stop() { end worker TERM; }
 
 worker_listens() { listens "$(recall MNEME_WORKER_PORT)"; }
 
-# worker_answers: whether /healthz says 200. Bash speaks enough HTTP for that.
+# worker_answers: whether /readyz says 200. Bash speaks enough HTTP for that.
 # shellcheck disable=SC2016 # expanded by the inner shell
 worker_answers() {
 	timeout 5 bash -c 'exec 3<>"/dev/tcp/127.0.0.1/$0" &&
-		printf "GET /healthz HTTP/1.0\r\n\r\n" >&3 &&
+		printf "GET /readyz HTTP/1.0\r\n\r\n" >&3 &&
 		read -r _ code _ <&3 && [[ $code == 200 ]]' "$(recall MNEME_WORKER_PORT)" 2>/dev/null
 }
 
