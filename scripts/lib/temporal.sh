@@ -56,10 +56,14 @@ temporal_words() {
 		--db-filename "$state/temporal/temporal.db" --log-level warn \
 		--dynamic-config-value matching.useNewMatcher=true \
 		--dynamic-config-value matching.enableFairness=true \
-		--dynamic-config-value frontend.namespaceRPS.visibility=1000
+		--dynamic-config-value frontend.namespaceRPS.visibility=1000 \
+		--dynamic-config-value history.transferProcessorMaxPollRPS=1000 \
+		--dynamic-config-value history.timerProcessorMaxPollRPS=1000
 	if [[ -n $ephemeral ]]; then
 		printf '%s\n' --headless --sqlite-pragma synchronous=OFF
 	else
-		printf '%s\n' --ui-port "$2"
+		# With a write-ahead log a commit need not wait for the disk; a killed
+		# server loses nothing, only a power cut may cost the last moments.
+		printf '%s\n' --ui-port "$2" --sqlite-pragma journal_mode=WAL --sqlite-pragma synchronous=NORMAL
 	fi
 }

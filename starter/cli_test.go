@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/internal/config"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/schema"
+)
+
+// cli runs commands in process against a test's own schema and task queue.
+type cli struct {
+	t   *testing.T
+	cfg config.Config
+}
+
+func newCLI(t *testing.T, h *testkit.Harness) *cli {
+	t.Helper()
+	t.Setenv("TEMPORAL_ADDRESS", testkit.TemporalAddress(t))
+	return &cli{t: t, cfg: config.Config{
+		DatabaseURL: h.DatabaseURL, MaxConns: 4, TaskQueue: h.TaskQueue, Namespace: testkit.Namespace, TemporalUI: "http://ui.test",
+		Principal: testkit.Principal(), Brain: "rules", Embedder: "hash",
+	}}
+}
+
+// outcome is what a command line did.
+type outcome struct {
+	t        *testing.T
+	code     int
+	out, err string
+}
+
+func (c *cli) run(args ...string) outcome { return c.runWith(context.Background(), "", args...) }
+
+func (c *cli) runWith(ctx context.Context, stdin string, args ...string) outcome {
+	c.t.Helper()
+	var out, errOut bytes.Buffer
+	a := &app{in: strings.NewReader(stdin), out: &out, errOut: &errOut, cfg: c.cfg}
+	code := a.run(ctx, args)
+	return outcome{t: c.t, code: code, out: out.String(), err: errOut.String()}
+}
+
+// is requires an exit code.
+func (o outcome) is(code int) outcome {
+	o.t.Helper()
+	require.Equal(o.t, code, o.code, "stdout: %s\nstderr: %s", o.out, o.err)
+	return o
+}
+
+// json reads standard output, which must hold one JSON value and nothing else.
+func (o outcome) json(into any) {
+	o.t.Helper()
+	decoder := json.NewDecoder(strings.NewReader(o.out))
+	decoder.DisallowUnknownFields()
+	require.NoError(o.t, decoder.Decode(into), "stdout: %s\nstderr: %s", o.out, o.err)
+	require.False(o.t, decoder.More(), o.out)
+}
+
+// problem reads the error that --json puts on standard error.
+func (o outcome) problem() errorBody {
+	o.t.Helper()
+	var body map[string]errorBody
+	require.NoError(o.t, json.Unmarshal([]byte(o.err), &body), o.err)
+	require.Empty(o.t, o.out)
+	return body["error"]
+}
+
+func (c *cli) remember(args ...string) remembered {
+	c.t.Helper()
+	var r remembered
+	c.run(append([]string{"remember", "--json", "--wait"}, args...)...).is(exitOK).json(&r)
+	return r
+}
+
+func (c *cli) recall(args ...string) schema.RecallResponse {
+	c.t.Helper()
+	var r schema.RecallResponse
+	c.run(append([]string{"recall", "--json"}, args...)...).is(exitOK).json(&r)
+	return r
+}
+
+func (c *cli) list(args ...string) page[schema.MemoryRecord] {
+	c.t.Helper()
+	var p page[schema.MemoryRecord]
+	c.run(append([]string{"list", "--json"}, args...)...).is(exitOK).json(&p)
+	return p
+}
+
+func contents(p page[schema.MemoryRecord]) []string {
+	out := []string{}
+	for _, m := range p.Items {
+		out = append(out, m.Content)
+	}
+	return out
+}

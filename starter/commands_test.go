@@ -1,0 +1,316 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/migrations"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/workflows"
+)
+
+func TestRecallFiltersAndBatch(t *testing.T) {
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	c.remember("critical: [ops]: Never deploy on Fridays.")
+	c.remember("I prefer to deploy with Helm.", "--source-kind", "user_input", "--speaker", "Dana", "--occurred-at", "2026-03-02T09:00:00Z")
+	c.remember("The deploy token of the vault is long.", "--sensitivity", "high")
+
+	texts := func(args ...string) string {
+		var out []string
+		for _, r := range c.recall(append([]string{"deploy"}, args...)...).Results {
+			out = append(out, r.Content)
+		}
+		return strings.Join(out, "|")
+	}
+	require.Contains(t, texts(), "Never deploy on Fridays.")
+	require.NotContains(t, texts(), "token")
+	require.Contains(t, texts("--max-sensitivity", "high"), "token")
+	require.Equal(t, "Never deploy on Fridays.", texts("--pinned"))
+	require.Equal(t, "Never deploy on Fridays.", texts("--tag", "Ops"))
+	require.NotContains(t, texts("--pinned=false"), "Fridays")
+	require.Equal(t, "I prefer to deploy with Helm.", texts("--who", "dana", "--type", "episodic"))
+	require.Contains(t, texts("--until", "2026-03-03"), "Helm")
+	require.NotContains(t, texts("--since", "2026-03-03T00:00:00Z"), "Helm")
+	require.Empty(t, texts("--scope", "elsewhere"))
+	require.Len(t, c.recall("deploy", "--limit", "1").Results, 1)
+
+	o := c.runWith(t.Context(), "when may we deploy\n\nwhat does Dana prefer\n", "recall", "--batch", "-").is(exitPartial)
+	lines := strings.Split(strings.TrimSpace(o.out), "\n")
+	require.Len(t, lines, 3)
+	var answers [3]struct {
+		Query       string                `json:"query"`
+		RetrievalID string                `json:"retrieval_id"`
+		Results     []schema.RecallResult `json:"results"`
+		Error       *errorBody            `json:"error"`
+	}
+	for i, line := range lines {
+		require.NoError(t, json.Unmarshal([]byte(line), &answers[i]))
+	}
+	require.Equal(t, "when may we deploy", answers[0].Query)
+	require.Equal(t, "Never deploy on Fridays.", answers[0].Results[0].Content)
+	require.Equal(t, "query", answers[1].Error.Fields[0].Field)
+	require.Empty(t, answers[1].RetrievalID)
+	require.Contains(t, answers[2].Results[0].Content, "Helm")
+	require.Contains(t, o.err, "1 of 3 queries failed")
+
+	for field, args := range map[string][]string{
+		"query": {""}, "limit": {"x", "--limit", "-1"}, "types": {"x", "--type", "dream"}, "categories": {"x", "--category", "dream"},
+		"read_policy": {"x", "--read-policy", "all"}, "since": {"x", "--since", "noon"}, "importance_min": {"x", "--importance-min", "3"},
+		"format": {"x", "--format", "xml"}, "batch": {"--batch", "file"}, "max_sensitivity": {"x", "--max-sensitivity", "none"},
+	} {
+		require.Equal(t, field, c.run(append([]string{"recall", "--json"}, args...)...).is(exitUsage).problem().Fields[0].Field)
+	}
+	require.Contains(t, c.run("recall", "zebra", "--scope", "elsewhere").is(exitOK).out, "nothing is known")
+}
+
+func TestListPagesAndFilters(t *testing.T) {
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	var lines strings.Builder
+	for i := range 5 {
+		fmt.Fprintf(&lines, `{"content":"Machine %d stands in hall %d.","source_kind":"memory","tags":["t%d"]}`+"\n", i, i, i%2)
+	}
+	c.importFile(exitOK, writeFile(t, lines.String()), "--mode", "frozen", "--wait")
+	var all []string
+	for before := ""; ; {
+		p := c.list("--limit", "2", "--before", before)
+		all = append(all, contents(p)...)
+		if before = p.Next; before == "" {
+			break
+		}
+	}
+	require.Len(t, all, 5)
+	require.Len(t, c.list("--tag", "T1").Items, 2)
+	require.Contains(t, c.run("list", "--limit", "2").is(exitOK).out, "more: --before ")
+	require.Empty(t, c.list("--agent", "other").Items)
+
+	require.Equal(t, "limit", c.run("list", "--limit", "0", "--json").is(exitUsage).problem().Fields[0].Field)
+	require.Equal(t, "before", c.run("list", "--before", "x", "--json").is(exitUsage).problem().Fields[0].Field)
+	for _, command := range []string{"get", "history"} {
+		require.Equal(t, "id", c.run(command, "x", "--json").is(exitUsage).problem().Fields[0].Field)
+		require.Contains(t, c.run(command, uuid.NewString(), "--json").is(exitNotFound).problem().Message, "not found")
+	}
+}
+
+// poisoned refuses what holds the word poison, until it is cured.
+type poisoned struct {
+	inference.Extractor
+	cured *atomic.Bool
+}
+
+func (p poisoned) Extract(ctx context.Context, src inference.Source) (memory.Extraction, inference.Usage, error) {
+	if strings.Contains(src.Content, "poison") && !p.cured.Load() {
+		return memory.Extraction{}, inference.Usage{}, &inference.PermanentError{Reason: "no appetite"}
+	}
+	return p.Extractor.Extract(ctx, src)
+}
+
+func TestJobs(t *testing.T) {
+	var cured atomic.Bool
+	c := newCLI(t, testkit.NewHarness(t, func(d *workflows.Dependencies) {
+		d.Brain.Extractor = poisoned{d.Brain.Extractor, &cured}
+	}))
+	o := c.run("remember", "--wait", "--json", "The poison cabinet stands in hall 4.").is(exitPartial)
+	var r remembered
+	o.json(&r)
+	require.Len(t, r.DeadJobs, 1)
+	path := writeFile(t, `{"content":"The poison is gone by noon."}`+"\n"+`{"content":"Dana prefers tabs over spaces."}`)
+	report := c.importFile(exitPartial, path, "--wait")
+	require.Equal(t, 1, *report.DeadJobs)
+	require.Equal(t, 2, report.Added)
+
+	var dead page[schema.Job]
+	c.run("jobs", "list", "--state", "dead", "--limit", "1", "--json").is(exitOK).json(&dead)
+	require.Equal(t, r.DeadJobs[0].ID, dead.Items[0].ID)
+	c.run("jobs", "list", "--state", "dead", "--limit", "1", "--after", dead.Next, "--json").is(exitOK).json(&dead)
+	second := dead.Items[0].ID
+	require.NotEqual(t, r.DeadJobs[0].ID, second)
+	require.Contains(t, c.run("jobs", "list").is(exitOK).out, "no appetite")
+	require.Contains(t, c.run("jobs", "show", second).is(exitOK).out, "no appetite")
+
+	c.run("jobs", "retry", second, "--wait").is(exitPartial)
+	cured.Store(true)
+	require.Contains(t, c.run("jobs", "retry", second, r.DeadJobs[0].ID, "--wait").is(exitOK).out, "1 facts")
+	require.Contains(t, c.run("jobs", "retry", second).is(exitFailure).err, "only a dead job")
+	require.Zero(t, *c.importFile(exitOK, path, "--wait").DeadJobs)
+
+	c.run("jobs", "show", uuid.NewString()).is(exitNotFound)
+	c.run("jobs", "retry", uuid.NewString()).is(exitNotFound)
+	c.run("jobs", "retry", "x").is(exitUsage)
+	c.run("jobs", "list", "--state", "odd").is(exitUsage)
+	c.run("jobs", "list", "--batch", "odd").is(exitUsage)
+	c.run("jobs", "list", "--after", "odd").is(exitUsage)
+	c.run("jobs").is(exitUsage)
+	c.run("jobs", "lost").is(exitUsage)
+}
+
+func TestStatus(t *testing.T) {
+	h := testkit.NewHarness(t, nil)
+	c := newCLI(t, h)
+	c.remember("Never deploy on Fridays.")
+	var s systemStatus
+	c.run("status", "--json").is(exitOK).json(&s)
+	require.True(t, s.OK && s.Postgres.Reachable && s.Postgres.Migrated && s.Temporal.Reachable && s.Worker.Polling)
+	require.EqualValues(t, 1, s.Counts.Memories[schema.TypeSemantic])
+	require.Contains(t, c.run("status").is(exitOK).out, "1 semantic")
+
+	c.cfg.TaskQueue = "nobody-" + uuid.NewString()
+	c.run("status", "--json").is(exitUnavailable)
+	c.cfg.TaskQueue = h.TaskQueue
+
+	// Another tenant sees nothing of it.
+	s = systemStatus{}
+	c.run("status", "--json", "--tenant", "stranger-"+uuid.NewString()).is(exitOK).json(&s)
+	require.Empty(t, s.Counts.Memories)
+}
+
+func TestMigrate(t *testing.T) {
+	h := testkit.NewHarness(t, nil)
+	c := newCLI(t, h)
+	var up struct {
+		Applied []string `json:"applied"`
+		Version int64    `json:"version"`
+	}
+	c.run("migrate", "up", "--json").is(exitOK).json(&up)
+	require.Empty(t, up.Applied)
+	require.Equal(t, migrations.Latest(), up.Version)
+	c.run("migrate", "status").is(exitOK)
+
+	// An empty schema: everything says what to do, and one command does it.
+	name := "t_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	owner := testkit.Owner(t, h.DatabaseURL)
+	_, err := owner.Exec(t.Context(), "CREATE SCHEMA "+name)
+	require.NoError(t, err)
+	t.Cleanup(func() { _, _ = owner.Exec(context.Background(), "DROP SCHEMA "+name+" CASCADE") })
+	u, err := url.Parse(h.DatabaseURL)
+	require.NoError(t, err)
+	q := u.Query()
+	q.Set("search_path", name+",public")
+	u.RawQuery = q.Encode()
+	c.cfg.DatabaseURL = u.String()
+	c.run("migrate", "status").is(exitFailure)
+	require.Contains(t, c.run("recall", "x").is(exitUnavailable).err, "mneme migrate up")
+	require.Contains(t, c.run("status").is(exitUnavailable).err, "mneme migrate up")
+	c.run("migrate", "up", "--json").is(exitOK).json(&up)
+	require.NotEmpty(t, up.Applied)
+	c.run("migrate", "status").is(exitOK)
+	c.run("list").is(exitOK)
+}
+
+func TestUnavailable(t *testing.T) {
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	reachable := c.cfg.DatabaseURL
+	c.cfg.DatabaseURL = "postgres://nobody@127.0.0.1:1/none?sslmode=disable&connect_timeout=2"
+	for _, args := range [][]string{{"recall", "x"}, {"list"}, {"status"}, {"migrate", "up"}, {"migrate", "status"}, {"remember", "x", "--wait"}, {"jobs", "list"}} {
+		o := c.run(append(args, "--timeout", "3s")...).is(exitUnavailable)
+		require.Contains(t, o.err, "Postgres does not answer", args)
+		require.Equal(t, 1, strings.Count(o.err, "\n"), o.err)
+	}
+	c.cfg.DatabaseURL = ""
+	require.Contains(t, c.run("list").is(exitUnavailable).err, "make up")
+
+	c.cfg.DatabaseURL = reachable
+	t.Setenv("TEMPORAL_ADDRESS", "127.0.0.1:1")
+	for _, args := range [][]string{{"remember", "x"}, {"import", writeFile(t, `{"content":"x"}`)}, {"status"}} {
+		require.Contains(t, c.run(append(args, "--timeout", "2s")...).is(exitUnavailable).err, "Temporal does not answer", args)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	c := &cli{t: t}
+	for _, args := range [][]string{{}, {"recal"}, {"get"}, {"get", "a", "b"}, {"remember"}, {"--nonsense"}, {"import", "x", "--parallel", "many"}} {
+		o := c.run(args...).is(exitUsage)
+		require.Contains(t, o.err, "mneme: ", args)
+	}
+	require.Equal(t, "unknown flag: --nonsense", c.run("list", "--nonsense", "--json").is(exitUsage).problem().Message)
+	require.Contains(t, c.run("version").is(exitOK).out, "mneme ")
+	require.Contains(t, c.run("--help").is(exitOK).out, "Exit codes")
+	require.Contains(t, c.run("recal").err, "did you mean recall?")
+}
+
+func TestExitCodes(t *testing.T) {
+	interrupted, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, test := range []struct {
+		ctx  context.Context
+		err  error
+		want int
+	}{
+		{nil, nil, exitOK},
+		{nil, errors.New("odd"), exitFailure},
+		{nil, invalid("a", "b"), exitUsage},
+		{nil, fmt.Errorf("deep: %w", invalid("a", "b")), exitUsage},
+		{nil, fmt.Errorf("deep: %w", store.ErrNotFound), exitNotFound},
+		{nil, fmt.Errorf("deep: %w", store.ErrNotMigrated), exitUnavailable},
+		{nil, store.ErrNotDead, exitFailure},
+		{nil, unavailable("gone"), exitUnavailable},
+		{nil, fmt.Errorf("slow: %w", context.DeadlineExceeded), exitUnavailable},
+		{nil, serviceerror.NewUnavailable("gone"), exitUnavailable},
+		{nil, serviceerror.NewDeadlineExceeded("slow"), exitUnavailable},
+		{nil, fmt.Errorf("deep: %w", &codedError{exitPartial, errors.New("some")}), exitPartial},
+		{interrupted, unavailable("gone"), exitInterrupted},
+		{interrupted, context.Canceled, exitInterrupted},
+	} {
+		if test.ctx == nil {
+			test.ctx = context.Background()
+		}
+		require.Equal(t, test.want, exitCode(test.ctx, test.err), "%v", test.err)
+	}
+}
+
+func TestParseRef(t *testing.T) {
+	for in, want := range map[string]schema.Ref{
+		"event=chat/17":           {Kind: "event", Ref: "chat/17"},
+		"artifact=a=b#sha256:00":  {Kind: "artifact", Ref: "a=b", Hash: "sha256:00"},
+		"event=page#part#h":       {Kind: "event", Ref: "page#part", Hash: "h"},
+		"event=#h":                {Kind: "event", Ref: "#h"},
+		"event=trailing#":         {Kind: "event", Ref: "trailing#"},
+		"tool_call=corvid/x#4 2#": {Kind: "tool_call", Ref: "corvid/x#4 2#"},
+	} {
+		got, err := parseRef(in)
+		require.NoError(t, err, in)
+		require.Equal(t, want, got, in)
+	}
+	for _, in := range []string{"", "event", "event=", "=x"} {
+		_, err := parseRef(in)
+		require.Error(t, err, in)
+	}
+}
+
+func TestParseTime(t *testing.T) {
+	at, err := parseTime("since", "2026-05-08T13:56:00+02:00")
+	require.NoError(t, err)
+	require.Equal(t, "2026-05-08T11:56:00Z", at.UTC().Format(time.RFC3339))
+	at, err = parseTime("since", "2026-05-08")
+	require.NoError(t, err)
+	require.Equal(t, time.Date(2026, 5, 8, 0, 0, 0, 0, time.Local), *at)
+	at, err = parseTime("since", "")
+	require.NoError(t, err)
+	require.Nil(t, at)
+	_, err = parseTime("since", "8 May")
+	require.Error(t, err)
+}
+
+// Content must not be able to drive a terminal or break a table.
+func TestOutputIsSafe(t *testing.T) {
+	require.Equal(t, "a b [31mred", oneLine("a\n\tb \x1b[31mred\u202e"))
+	require.Equal(t, "a\nb", printable("a\nb\x07"))
+	var out text
+	out.width = 12
+	out.table("A B", [][]string{{"1", "a long\nline of text"}, {"22", "x"}})
+	require.Equal(t, "A   B\n1   a long …\n22  x\n", out.buf.String())
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+// Exit codes, as the help of the root command explains them.
+const (
+	exitOK          = 0
+	exitFailure     = 1
+	exitUsage       = 2
+	exitNotFound    = 3
+	exitUnavailable = 4
+	exitPartial     = 5
+	exitInterrupted = 130
+)
+
+// codedError is an error that knows its exit code.
+type codedError struct {
+	code int
+	err  error
+}
+
+func (e *codedError) Error() string { return e.err.Error() }
+func (e *codedError) Unwrap() error { return e.err }
+
+// invalid is the error for one field that is wrong.
+func invalid(field, format string, args ...any) error {
+	return &schema.ValidationError{Fields: []schema.FieldError{{Field: field, Problem: fmt.Sprintf(format, args...)}}}
+}
+
+// unavailable says that something the command depends on is not there.
+func unavailable(format string, args ...any) error {
+	return &codedError{exitUnavailable, fmt.Errorf(format, args...)}
+}
+
+// exitCode chooses the exit code for an error; ctx is the one that an interrupt cancels.
+func exitCode(ctx context.Context, err error) int {
+	var coded *codedError
+	var bad *schema.ValidationError
+	switch {
+	case err == nil:
+		return exitOK
+	case ctx.Err() != nil:
+		return exitInterrupted
+	case errors.As(err, &coded):
+		return coded.code
+	case errors.As(err, &bad):
+		return exitUsage
+	case errors.Is(err, store.ErrNotFound):
+		return exitNotFound
+	case errors.Is(err, store.ErrNotMigrated), store.IsUnavailable(err), temporalAway(err), timedOut(err):
+		return exitUnavailable
+	}
+	return exitFailure
+}
+
+func temporalAway(err error) bool {
+	var away *serviceerror.Unavailable
+	return errors.As(err, &away) || status.Code(err) == codes.Unavailable
+}
+
+// timedOut reports whether err says that a deadline passed, in Go's, Temporal's or gRPC's words.
+func timedOut(err error) bool {
+	var late *serviceerror.DeadlineExceeded
+	var update *client.WorkflowUpdateServiceTimeoutOrCanceledError
+	var network net.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &late) || errors.As(err, &update) ||
+		status.Code(err) == codes.DeadlineExceeded || errors.As(err, &network) && network.Timeout()
+}
+
+// errorBody is an error as --json shows it.
+type errorBody struct {
+	Message string              `json:"message"`
+	Fields  []schema.FieldError `json:"fields"`
+}
+
+func bodyOf(err error) errorBody {
+	body := errorBody{Message: oneLine(err.Error()), Fields: []schema.FieldError{}}
+	var bad *schema.ValidationError
+	if errors.As(err, &bad) {
+		body.Fields = bad.Fields
+	}
+	return body
+}
+
+// printError reports the error on one line of standard error.
+func (a *app) printError(code int, err error) {
+	if code == exitInterrupted {
+		// What was being waited for when the interrupt came does not matter to anybody.
+		err = errors.New("interrupted")
+		if a.interrupted != "" {
+			err = errors.New("interrupted: " + a.interrupted)
+		}
+	}
+	body := bodyOf(err)
+	if !a.json {
+		_, _ = fmt.Fprintln(a.errOut, "mneme: "+body.Message)
+		return
+	}
+	encoder := json.NewEncoder(a.errOut)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(map[string]errorBody{"error": body})
+}

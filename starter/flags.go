@@ -1,0 +1,113 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/pflag"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+// parseRef reads kind=ref or kind=ref#hash. The hash is behind the last #.
+func parseRef(s string) (schema.Ref, error) {
+	kind, ref, ok := strings.Cut(s, "=")
+	if !ok || kind == "" || ref == "" {
+		return schema.Ref{}, invalid("ref", "must be kind=ref or kind=ref#hash")
+	}
+	out := schema.Ref{Kind: kind, Ref: ref}
+	if i := strings.LastIndexByte(ref, '#'); i > 0 && i < len(ref)-1 {
+		out.Ref, out.Hash = ref[:i], ref[i+1:]
+	}
+	return out, nil
+}
+
+// parseTime reads a time of RFC 3339, or a date, which begins at midnight here.
+func parseTime(field, s string) (*time.Time, error) {
+	if s == "" {
+		return nil, nil
+	}
+	at, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		at, err = time.ParseInLocation(time.DateOnly, s, time.Local)
+	}
+	if err != nil {
+		return nil, invalid(field, "must be a time (RFC 3339, 2026-05-08T13:56:00Z) or a date (2026-05-08)")
+	}
+	return &at, nil
+}
+
+func parseID(field, s string) (uuid.UUID, error) {
+	id, err := uuid.Parse(s)
+	if err != nil {
+		return uuid.Nil, invalid(field, "must be an id such as 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b")
+	}
+	return id, nil
+}
+
+// optional returns a flag's value if it was given.
+func optional[T any](flags *pflag.FlagSet, name string, value T) *T {
+	if !flags.Changed(name) {
+		return nil
+	}
+	return &value
+}
+
+// filterFlags narrow what recall and list return.
+type filterFlags struct {
+	readPolicy, who, since, until, maxSensitivity string
+	types, categories, tags                       []string
+	pinned                                        bool
+	importanceMin                                 float64
+}
+
+func (f *filterFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.readPolicy, "read-policy", "", "isolated (own memories, the default), shared or group")
+	flags.StringSliceVar(&f.types, "type", nil, "memory type: episodic, working, semantic, competence, plan_graph (repeatable)")
+	flags.StringSliceVar(&f.categories, "category", nil, "fact, preference, decision, procedural, semantic, rule, learning or issue (repeatable)")
+	flags.StringSliceVar(&f.tags, "tag", nil, "tag that must be there (repeatable: all of them)")
+	flags.StringVar(&f.who, "who", "", "speaker")
+	flags.BoolVar(&f.pinned, "pinned", false, "only pinned memories; --pinned=false: only the others")
+	flags.Float64Var(&f.importanceMin, "importance-min", 0, "least importance, 0 to 1")
+	flags.StringVar(&f.since, "since", "", "occurred at or after (RFC 3339, or a date)")
+	flags.StringVar(&f.until, "until", "", "occurred before (RFC 3339, or a date)")
+	flags.StringVar(&f.maxSensitivity, "max-sensitivity", "", "public, low, medium (the default), high or hyper")
+}
+
+// request returns the recall request that the flags describe.
+func (f *filterFlags) request(flags *pflag.FlagSet, p schema.Principal) (schema.RecallRequest, error) {
+	r := schema.RecallRequest{Principal: p, ReadPolicy: schema.ReadPolicy(f.readPolicy), Tags: f.tags, Who: f.who,
+		Pinned: optional(flags, "pinned", f.pinned), ImportanceMin: f.importanceMin, MaxSensitivity: schema.Sensitivity(f.maxSensitivity)}
+	for _, t := range f.types {
+		if t == "plan" { // what one version of the RFC calls it
+			t = string(schema.TypePlanGraph)
+		}
+		r.Types = append(r.Types, schema.MemoryType(t))
+	}
+	for _, c := range f.categories {
+		r.Categories = append(r.Categories, schema.Category(c))
+	}
+	var err error
+	if r.Since, err = parseTime("since", f.since); err != nil {
+		return r, err
+	}
+	r.Until, err = parseTime("until", f.until)
+	return r, err
+}
+
+// filter returns the store's filter for a listing.
+func (f *filterFlags) filter(flags *pflag.FlagSet, p schema.Principal) (store.Filter, error) {
+	r, err := f.request(flags, p)
+	if err != nil {
+		return store.Filter{}, err
+	}
+	r.Query = "any" // a listing has none; everything else is checked as for recall
+	if err := r.Validate(); err != nil {
+		return store.Filter{}, err
+	}
+	r.Tags = memory.NormalizeTags(r.Tags) // as they are stored
+	return store.FilterOf(r, time.Now()), nil
+}

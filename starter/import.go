@@ -1,0 +1,413 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	enumspb "go.temporal.io/api/enums/v1"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/term"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/workflows"
+)
+
+// maxBatchBytes bounds a batch's candidates as JSON: Temporal warns of payloads over 512 KB.
+const maxBatchBytes = 300 << 10
+
+// maxListed bounds the line errors and runs that a report lists; the counts are always whole.
+const maxListed = 1000
+
+type importFlags struct {
+	requestFlags
+	format, conversation string
+	batchSize, parallel  int
+	wait, strict, again  bool
+}
+
+func newImport(a *app) *cobra.Command {
+	var f importFlags
+	cmd := &cobra.Command{
+		Use:   "import FILE.jsonl|-",
+		Short: "Hand in many, one JSON object a line",
+		Long: `Hand in many pieces of experience, one JSON object a line:
+
+  content (required), source_kind (user_input, tool_output, observation, outcome, memory), speaker,
+  session, occurred_at (RFC 3339), refs [{kind, ref, hash}], category, tags [], sensitivity,
+  importance, idempotency_key
+
+Unknown fields are errors. A bad line is reported with its number and left out; with --strict nothing
+is handed in when any line is bad.
+
+Run again after an interruption, or by mistake, it repeats no work: each batch has a key made of its
+content, and what an earlier import has handed in counts as deduplicated. --again leaves the key out,
+so that what was forgotten meanwhile is learned anew.
+
+Batches in flight overtake each other. Where later lines correct earlier ones, use --parallel 1 --wait.
+
+--format locomo reads conversations of the LoCoMo data set, one a line (conversation, turns [{id,
+speaker, text, session, when, image_caption}]); each turn becomes an observation.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case f.format != formatMneme && f.format != formatLocomo:
+				return invalid("format", "must be mneme or locomo")
+			case f.conversation != "" && f.format != formatLocomo:
+				return invalid("conversation", "goes with --format locomo")
+			case f.batchSize < 1 || f.batchSize > schema.MaxBatch:
+				return invalid("batch-size", "must be between 1 and %d", schema.MaxBatch)
+			case f.parallel < 1 || f.parallel > 64:
+				return invalid("parallel", "must be between 1 and 64")
+			}
+			req := f.request(cmd.Flags(), a.cfg.Principal)
+			if err := checkSettings(req); err != nil {
+				return err
+			}
+			return a.importFile(cmd.Context(), args[0], f, req)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.format, "format", formatMneme, "mneme or locomo")
+	flags.StringVar(&f.conversation, "conversation", "", "with --format locomo: only the conversation of this id")
+	flags.IntVar(&f.batchSize, "batch-size", schema.MaxBatch, "candidates in one request at most")
+	flags.IntVar(&f.parallel, "parallel", 4, "batches in flight")
+	flags.BoolVar(&f.wait, "wait", false, "wait for the runs, and count what was extracted and written")
+	flags.BoolVar(&f.strict, "strict", false, "hand nothing in when any line is bad")
+	flags.BoolVar(&f.again, "again", false, "hand in what an earlier import has handed in once more")
+	f.register(flags)
+	return cmd
+}
+
+// checkSettings validates everything in a request but its candidates.
+func checkSettings(req schema.IngestRequest) error {
+	req.Candidates = []schema.Candidate{{Content: "any"}}
+	return req.Validate()
+}
+
+// importReport is what `import` prints.
+type importReport struct {
+	Total        int        `json:"total"` // candidates read, bad lines included
+	Added        int        `json:"added"`
+	Deduplicated int        `json:"deduplicated"`
+	Recalled     int        `json:"recalled"` // came out of recall and are not learned again
+	Failed       int        `json:"failed"`
+	Batches      int        `json:"batches"`
+	Resumed      int        `json:"resumed_batches"` // handed in by an earlier import
+	Facts        *factCount `json:"facts,omitempty"` // with --wait
+	DeadJobs     *int       `json:"dead_jobs,omitempty"`
+
+	Errors []lineError `json:"errors"`
+	Runs   []importRun `json:"runs"`
+}
+
+type factCount struct {
+	Extracted int `json:"extracted"`
+	store.WriteCounts
+}
+
+type importRun struct {
+	WorkflowID string `json:"workflow_id"`
+	RunID      string `json:"run_id"`
+	FirstLine  int    `json:"first_line"`
+	LastLine   int    `json:"last_line"`
+	Resumed    bool   `json:"resumed"`
+	URL        string `json:"url,omitempty"`
+}
+
+// importer is one import at work.
+type importer struct {
+	*app
+	flags importFlags
+	req   schema.IngestRequest // without candidates
+	began time.Time
+	bar   *progressbar.ProgressBar
+
+	mu     sync.Mutex
+	report importReport
+}
+
+func (a *app) importFile(ctx context.Context, path string, f importFlags, req schema.IngestRequest) error {
+	input, size := a.in, int64(-1)
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return &codedError{exitUsage, err}
+		}
+		defer func() { _ = file.Close() }()
+		info, err := file.Stat()
+		if err != nil {
+			return err
+		}
+		if info.Mode().IsRegular() {
+			size = info.Size()
+		}
+		input = file
+	}
+	im := &importer{app: a, flags: f, req: req, began: time.Now(), bar: a.progress(size)}
+	im.report.Errors, im.report.Runs = []lineError{}, []importRun{}
+	if f.wait {
+		im.report.Facts, im.report.DeadJobs = &factCount{}, new(int)
+	}
+	a.interrupted = "run the same command again to go on"
+	err := im.run(ctx, input)
+	_ = im.bar.Exit()
+	if err != nil && im.report.Batches == 0 {
+		return err
+	}
+	if printErr := a.print(im.report, im.report.text); printErr != nil {
+		return printErr
+	}
+	switch r := im.report; {
+	case err != nil:
+		return fmt.Errorf("not finished (run the same command again to go on): %w", err)
+	case r.Failed > 0:
+		return &codedError{exitPartial, fmt.Errorf("%d of %d could not be handed in", r.Failed, r.Total)}
+	case r.DeadJobs != nil && *r.DeadJobs > 0:
+		return &codedError{exitPartial, fmt.Errorf("%d could not be processed further: see `mneme jobs list --state dead`", *r.DeadJobs)}
+	}
+	return nil
+}
+
+// progress shows a bar on a terminal and nothing elsewhere.
+func (a *app) progress(size int64) *progressbar.ProgressBar {
+	file, ok := a.errOut.(*os.File)
+	show := ok && term.IsTerminal(int(file.Fd()))
+	return progressbar.NewOptions64(size, progressbar.OptionSetWriter(a.errOut), progressbar.OptionSetVisibility(show),
+		progressbar.OptionShowBytes(true), progressbar.OptionSetWidth(24), progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionSetDescription("reading"), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
+}
+
+// run reads the input and keeps the given number of batches in flight.
+func (im *importer) run(ctx context.Context, input io.Reader) error {
+	if _, err := im.openTemporal(ctx); err != nil {
+		return err
+	}
+	if im.flags.wait {
+		if _, err := im.openStore(ctx); err != nil {
+			return err
+		}
+	}
+	read := reader{format: im.flags.format, conversation: im.flags.conversation, bad: im.badLine}
+	if im.flags.strict {
+		var all []item
+		if err := read.each(input, func(it item) error { all = append(all, it); return nil }); err != nil {
+			return err
+		}
+		if len(im.report.Errors) > 0 {
+			return badLines(im.report.Errors)
+		}
+		read.items = all
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(im.flags.parallel)
+	send := func(b batch) error {
+		if len(b.candidates) > 0 {
+			group.Go(func() error { return im.send(ctx, b) })
+		}
+		return ctx.Err()
+	}
+	batches := batcher{size: im.flags.batchSize, bytes: maxBatchBytes, full: send}
+	err := read.each(input, batches.add)
+	if err == nil {
+		err = batches.flush()
+	}
+	// A batch that failed cancels the reading; its error is the one to tell.
+	if groupErr := group.Wait(); groupErr != nil {
+		return groupErr
+	}
+	return err
+}
+
+// send hands one batch in and, with --wait, follows its run.
+func (im *importer) send(ctx context.Context, b batch) error {
+	req := im.req
+	req.Candidates = b.candidates
+	if !im.flags.again {
+		req.IdempotencyKey = batchKey(req)
+	}
+	earlier, err := im.earlier(ctx, req)
+	if err != nil {
+		return err
+	}
+	started, err := im.startIngest(ctx, req)
+	var refused *schema.ValidationError
+	if errors.As(err, &refused) {
+		im.lost(b, "refused: "+refused.Error())
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// Temporal forgets old runs, Postgres does not: then the age of the batch tells.
+	if earlier == runNone && !im.flags.again && batchTime(started.Ack.BatchID) < im.began.Add(-time.Minute).Unix() {
+		earlier = runDone
+	}
+	im.acknowledged(b, started, earlier != runNone)
+	switch {
+	case !im.flags.wait:
+		return nil
+	case earlier == runDone: // its facts are no news, and its dead jobs may have been replayed
+		return im.stillDead(ctx, started.Ack.BatchID)
+	}
+	var result workflows.IngestResult
+	if err := im.follow(ctx, started.Run, &result); err != nil {
+		if exitCode(ctx, err) != exitFailure {
+			return err
+		}
+		im.note("mneme: lines %d to %d are stored, but their run failed: %s", b.first, b.last, oneLine(err.Error()))
+		result = workflows.IngestResult{Dead: len(b.candidates)}
+	}
+	im.finished(result.Extracted, result.Written, result.Dead)
+	return nil
+}
+
+// batchKey identifies a batch by everything in it, its principal included.
+func batchKey(req schema.IngestRequest) string {
+	encoded, err := json.Marshal(req)
+	if err != nil {
+		return "" // strings, numbers and times of four-digit years always encode
+	}
+	sum := sha256.Sum256(encoded)
+	return "import-" + hex.EncodeToString(sum[:16])
+}
+
+// What has become of a batch before this import.
+type earlierRun int
+
+const (
+	runNone  earlierRun = iota // there was none, or it failed
+	runGoing                   // it goes on
+	runDone
+)
+
+// earlier looks for a run that an earlier import has started for the batch.
+func (im *importer) earlier(ctx context.Context, req schema.IngestRequest) (earlierRun, error) {
+	if req.IdempotencyKey == "" {
+		return runNone, nil
+	}
+	ctx, cancel := im.within(ctx)
+	defer cancel()
+	described, err := im.temporal.DescribeWorkflowExecution(ctx, workflows.IngestWorkflowID(req), "")
+	if isNotFound(err) {
+		return runNone, nil
+	}
+	if err != nil {
+		return runNone, fmt.Errorf("look for an earlier import: %w", err)
+	}
+	switch described.GetWorkflowExecutionInfo().GetStatus() {
+	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
+		return runGoing, nil
+	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:
+		return runDone, nil
+	}
+	return runNone, nil
+}
+
+// stillDead counts the jobs of a batch that are dead now.
+func (im *importer) stillDead(ctx context.Context, batchID string) error {
+	batch, err := parseID("batch_id", batchID)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := im.within(ctx)
+	defer cancel()
+	dead, err := im.store.Jobs(ctx, im.req.Principal.Tenant, store.JobFilter{BatchID: batch, State: schema.JobDead, Limit: schema.MaxBatch})
+	if err != nil {
+		return err
+	}
+	im.finished(activities.ExtractResult{}, store.WriteCounts{}, len(dead))
+	return nil
+}
+
+func (im *importer) acknowledged(b batch, started workflows.Started, resumed bool) {
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	r, n := &im.report, len(b.candidates)
+	deduped, recalled := len(started.Ack.Deduped), len(started.Ack.Recalled)
+	if resumed {
+		r.Resumed++
+		deduped = n - recalled // nothing of it is new
+	}
+	r.Batches++
+	r.Total += n
+	r.Deduplicated += deduped
+	r.Recalled += recalled
+	r.Added += n - deduped - recalled
+	if len(r.Runs) < maxListed {
+		r.Runs = append(r.Runs, importRun{WorkflowID: started.ID, RunID: started.RunID, FirstLine: b.first, LastLine: b.last,
+			Resumed: resumed, URL: im.runURL(started.ID, started.RunID)})
+	}
+	im.bar.Describe(fmt.Sprintf("%d added, %d deduplicated", r.Added, r.Deduplicated))
+	_ = im.bar.Add64(b.consumed)
+}
+
+func (im *importer) finished(extracted activities.ExtractResult, written store.WriteCounts, dead int) {
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	r := &im.report
+	r.Facts.Extracted += extracted.Facts
+	r.Facts.WriteCounts = r.Facts.Add(written)
+	*r.DeadJobs += dead
+	im.bar.Describe(fmt.Sprintf("%d added, %d deduplicated, %d facts", r.Added, r.Deduplicated, r.Facts.Added))
+}
+
+// badLine notes a line that cannot be handed in.
+func (im *importer) badLine(e lineError) {
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	im.report.Total++
+	im.report.Failed++
+	if len(im.report.Errors) < maxListed {
+		im.report.Errors = append(im.report.Errors, e)
+		_ = im.bar.Clear()
+		im.note("mneme: %s", e)
+	}
+}
+
+// badLines is the error of a strict import.
+func badLines(lines []lineError) error {
+	var out schema.ValidationError
+	for _, line := range lines {
+		for _, f := range line.Fields {
+			out.Fields = append(out.Fields, schema.FieldError{Field: fmt.Sprintf("line %d: %s", line.Line, f.Field), Problem: f.Problem})
+		}
+	}
+	return fmt.Errorf("nothing was handed in: %w", &out)
+}
+
+// lost notes a batch that the workflow refused.
+func (im *importer) lost(b batch, problem string) {
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	im.report.Total += len(b.candidates)
+	im.report.Failed += len(b.candidates)
+	e := lineError{Line: b.first, Fields: []schema.FieldError{{Field: fmt.Sprintf("lines %d to %d", b.first, b.last), Problem: problem}}}
+	im.report.Errors = append(im.report.Errors, e)
+	im.note("mneme: %s", e)
+}
+
+func (r importReport) text(t *text) {
+	t.line("%d read: %d added, %d deduplicated, %d recalled and not learned again, %d failed", r.Total, r.Added, r.Deduplicated, r.Recalled, r.Failed)
+	if r.Facts != nil {
+		f := r.Facts
+		t.line("%d facts: %d added, %d updated, %d deleted, %d skipped, %d blocked; %d dead jobs", f.Extracted, f.Added, f.Updated, f.Deleted, f.Skipped, f.Blocked, *r.DeadJobs)
+	}
+	if r.Resumed > 0 {
+		t.line("%d of %d batches had been handed in before", r.Resumed, r.Batches)
+	}
+	if n := len(r.Runs); n > 0 && r.Runs[n-1].URL != "" {
+		t.line("%s", r.Runs[n-1].URL)
+	}
+}

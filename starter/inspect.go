@@ -1,0 +1,188 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+func newGet(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "get ID",
+		Short: "Show one memory, whatever its state",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := parseID("id", args[0])
+			if err != nil {
+				return err
+			}
+			st, err := a.openStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.within(cmd.Context())
+			defer cancel()
+			m, err := st.Get(ctx, a.cfg.Principal, id)
+			if err != nil {
+				return err
+			}
+			return a.print(m, func(t *text) { record(t, m) })
+		},
+	}
+}
+
+// record prints a memory in full.
+func record(t *text, m schema.MemoryRecord) {
+	pinned := ""
+	if m.Lifecycle.Pinned {
+		pinned = "yes"
+	}
+	refs := make([]string, 0, len(m.Provenance.Sources))
+	for _, ref := range m.Provenance.Sources {
+		refs = append(refs, ref.Kind+"="+ref.Ref)
+	}
+	relations := make([]string, 0, len(m.Relations))
+	for _, r := range m.Relations {
+		relations = append(relations, r.Predicate+" "+r.TargetID)
+	}
+	t.fields(
+		"id", m.ID,
+		"version", strconv.Itoa(m.Version),
+		"kind", fmt.Sprintf("%s, %s (%s, %s)", m.Category, m.Type, m.Tier, m.Typology),
+		"owner", strings.Trim(m.Tenant+"/"+m.Agent+"/"+m.Project+"/"+m.Scope, "/"),
+		"visibility", string(m.Visibility),
+		"status", string(m.Status),
+		"sensitivity", string(m.Sensitivity),
+		"tags", strings.Join(m.Tags, ", "),
+		"who", m.Who,
+		"pinned", pinned,
+		"worth", fmt.Sprintf("importance %s, confidence %s, salience %s", number(m.Importance), number(m.Confidence), number(m.Salience)),
+		"occurred", when(m.OccurredAt),
+		"created", when(m.CreatedAt)+" by "+m.Provenance.CreatedBy,
+		"updated", when(m.UpdatedAt),
+		"accessed", accessed(m),
+		"deleted", whenSet(m.DeletedAt),
+		"archived", whenSet(m.ArchivedAt),
+		"superseded by", m.SupersededBy,
+		"evidence", strings.Join(refs, ", "),
+		"relations", strings.Join(relations, ", "),
+	)
+	t.line("")
+	t.line("%s", printable(m.Content))
+}
+
+func accessed(m schema.MemoryRecord) string {
+	if m.AccessCount == 0 {
+		return "never"
+	}
+	return fmt.Sprintf("%d times, last %s", m.AccessCount, whenSet(m.LastAccessed))
+}
+
+// page is a listing as --json shows it.
+type page[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next,omitempty"` // to go on behind; absent on the last page
+}
+
+func newList(a *app) *cobra.Command {
+	var filter filterFlags
+	var before string
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List memories, newest first",
+		Long: `List the live memories that the principal may see, newest first. JSON is {"items":[…],"next":"ID"};
+--before takes next, for the page behind.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f, err := filter.filter(cmd.Flags(), a.cfg.Principal)
+			if err != nil {
+				return err
+			}
+			if limit < 1 || limit > 500 {
+				return invalid("limit", "must be between 1 and 500")
+			}
+			st, err := a.openStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.within(cmd.Context())
+			defer cancel()
+			found, err := st.List(ctx, f, store.Page{Before: before, Limit: limit})
+			if err != nil {
+				return err
+			}
+			out := page[schema.MemoryRecord]{Items: found}
+			if len(found) == limit {
+				out.Next = found[len(found)-1].ID
+			}
+			return a.print(out, func(t *text) {
+				rows := make([][]string, 0, len(found))
+				for _, m := range found {
+					rows = append(rows, []string{m.ID, when(m.CreatedAt), string(m.Type), string(m.Category), number(m.Importance), m.Content})
+				}
+				t.table("ID CREATED TYPE CATEGORY WORTH MEMORY", rows)
+				if out.Next != "" {
+					t.line("more: --before %s", out.Next)
+				}
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&before, "before", "", "id of the last memory of the page before")
+	flags.IntVar(&limit, "limit", 50, "memories at most, up to 500")
+	filter.register(flags)
+	return cmd
+}
+
+func newHistory(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "history ID",
+		Short: "Show every step of a memory, with actor and reason",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := parseID("id", args[0])
+			if err != nil {
+				return err
+			}
+			st, err := a.openStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.within(cmd.Context())
+			defer cancel()
+			steps, err := st.History(ctx, a.cfg.Principal.Tenant, id)
+			if err != nil {
+				return err
+			}
+			if len(steps) == 0 {
+				return fmt.Errorf("history of memory %s: %w", id, store.ErrNotFound)
+			}
+			return a.print(page[schema.HistoryEntry]{Items: steps}, func(t *text) {
+				rows := make([][]string, 0, len(steps))
+				for _, h := range steps {
+					rows = append(rows, []string{when(h.CreatedAt), string(h.Event), h.ChangedBy, h.Reason, change(h)})
+				}
+				t.table("WHEN EVENT BY REASON CHANGE", rows)
+			})
+		},
+	}
+}
+
+// change shows what a step did to the content.
+func change(h schema.HistoryEntry) string {
+	switch {
+	case h.OldContent != nil && h.NewContent != nil:
+		return *h.OldContent + " → " + *h.NewContent
+	case h.NewContent != nil:
+		return "+ " + *h.NewContent
+	case h.OldContent != nil:
+		return "- " + *h.OldContent
+	}
+	return ""
+}

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os/user"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"go.temporal.io/sdk/client"
+
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/workflows"
+)
+
+func newJobs(a *app) *cobra.Command {
+	cmd := group(&cobra.Command{Use: "jobs", Short: "Look at the pipeline's jobs, and replay dead ones"})
+	cmd.AddCommand(newJobsList(a), newJobsShow(a), newJobsRetry(a))
+	return cmd
+}
+
+func newJobsList(a *app) *cobra.Command {
+	var state, after, batch string
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List jobs, oldest first",
+		Long:  `List jobs, oldest first. JSON is {"items":[…],"next":"ID"}; --after takes next, for the page behind.`,
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f := store.JobFilter{State: schema.JobState(state), After: after, Limit: limit}
+			if state != "" && !f.State.Valid() {
+				return invalid("state", "must be pending, leased, completed, failed or dead")
+			}
+			if limit < 1 || limit > 500 {
+				return invalid("limit", "must be between 1 and 500")
+			}
+			var err error
+			if batch != "" {
+				if f.BatchID, err = parseID("batch", batch); err != nil {
+					return err
+				}
+			}
+			st, err := a.openStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.within(cmd.Context())
+			defer cancel()
+			found, err := st.Jobs(ctx, a.cfg.Principal.Tenant, f)
+			if err != nil {
+				return err
+			}
+			out := page[schema.Job]{Items: append([]schema.Job{}, found...)}
+			if len(found) == limit {
+				out.Next = found[len(found)-1].ID
+			}
+			return a.print(out, func(t *text) {
+				rows := make([][]string, 0, len(found))
+				for _, j := range found {
+					rows = append(rows, []string{j.ID, string(j.State), j.Phase, fmt.Sprintf("%d/%d", j.Attempts, j.MaxAttempts), when(j.UpdatedAt), j.LastError})
+				}
+				t.table("ID STATE PHASE FAILED UPDATED ERROR", rows)
+				if out.Next != "" {
+					t.line("more: --after %s", out.Next)
+				}
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&state, "state", "", "pending, leased, completed, failed or dead")
+	flags.StringVar(&batch, "batch", "", "only the jobs of this batch")
+	flags.StringVar(&after, "after", "", "id of the last job of the page before")
+	flags.IntVar(&limit, "limit", 50, "jobs at most, up to 500")
+	return cmd
+}
+
+func newJobsShow(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show ID",
+		Short: "Show one job with its attempts and what they cost",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := parseID("id", args[0])
+			if err != nil {
+				return err
+			}
+			st, err := a.openStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.within(cmd.Context())
+			defer cancel()
+			j, err := st.Job(ctx, a.cfg.Principal.Tenant, id)
+			if err != nil {
+				return err
+			}
+			return a.print(j, func(t *text) {
+				t.fields("id", j.ID, "kind", j.Kind, "state", string(j.State), "phase", j.Phase,
+					"failed", fmt.Sprintf("%d of %d attempts", j.Attempts, j.MaxAttempts), "error", j.LastError,
+					"memory", j.MemoryID, "batch", j.BatchID, "workflow", j.WorkflowID, "ui", a.runURL(j.WorkflowID, ""),
+					"created", when(j.CreatedAt), "updated", when(j.UpdatedAt), "finished", whenSet(j.FinishedAt))
+				if len(j.Log) == 0 {
+					return
+				}
+				t.line("")
+				rows := make([][]string, 0, len(j.Log))
+				for _, l := range j.Log {
+					rows = append(rows, []string{strconv.Itoa(l.Attempt), l.Phase, when(l.At), l.Model,
+						fmt.Sprintf("%d+%d", l.PromptTokens, l.CompletionTokens), l.Outcome})
+				}
+				t.table("ATTEMPT PHASE AT MODEL TOKENS OUTCOME", rows)
+			})
+		},
+	}
+}
+
+// retried is what `jobs retry` prints for one job.
+type retried struct {
+	JobID      string                  `json:"job_id"`
+	WorkflowID string                  `json:"workflow_id"`
+	RunID      string                  `json:"run_id"`
+	URL        string                  `json:"url,omitempty"`
+	Result     *workflows.IngestResult `json:"result,omitempty"` // with --wait
+	run        client.WorkflowRun
+}
+
+func newJobsRetry(a *app) *cobra.Command {
+	var wait bool
+	cmd := &cobra.Command{
+		Use:   "retry ID...",
+		Short: "Replay dead jobs from the phase they died in",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, tenant := cmd.Context(), a.cfg.Principal.Tenant
+			st, err := a.openStore(ctx)
+			if err != nil {
+				return err
+			}
+			var ids []string
+			for _, arg := range args { // all of them are checked before any is replayed
+				id, err := parseID("id", arg)
+				if err != nil {
+					return err
+				}
+				limited, cancel := a.within(ctx)
+				job, err := st.Job(limited, tenant, id)
+				cancel()
+				if err != nil {
+					return err
+				}
+				if job.State != schema.JobDead {
+					return fmt.Errorf("job %s is %s: %w", id, job.State, store.ErrNotDead)
+				}
+				ids = append(ids, id.String())
+			}
+			c, err := a.openTemporal(ctx)
+			if err != nil {
+				return err
+			}
+			out := page[retried]{Items: []retried{}}
+			for _, id := range ids {
+				limited, cancel := a.within(ctx)
+				run, err := workflows.StartResume(limited, c, a.cfg.TaskQueue, workflows.ResumeInput{Tenant: tenant, JobID: id, Actor: operator()})
+				cancel()
+				if err != nil {
+					return err
+				}
+				out.Items = append(out.Items, retried{JobID: id, WorkflowID: run.GetID(), RunID: run.GetRunID(), URL: a.runURL(run.GetID(), run.GetRunID()), run: run})
+			}
+			dead := 0
+			if wait {
+				for i := range out.Items {
+					var result workflows.IngestResult
+					if err := a.follow(ctx, out.Items[i].run, &result); err != nil {
+						return err
+					}
+					out.Items[i].Result = &result
+					dead += result.Dead
+				}
+			}
+			if err := a.print(out, func(t *text) { retriedText(t, out.Items) }); err != nil {
+				return err
+			}
+			if dead > 0 {
+				return &codedError{exitPartial, errors.New("it died again: `mneme jobs show` tells why")}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait for the runs, and print what they did")
+	return cmd
+}
+
+func retriedText(t *text, items []retried) {
+	rows := make([][]string, 0, len(items))
+	for _, r := range items {
+		outcome := "started"
+		if r.Result != nil {
+			w := r.Result.Written
+			outcome = fmt.Sprintf("%d facts: %d added, %d updated, %d skipped, %d blocked", r.Result.Extracted.Facts, w.Added, w.Updated, w.Skipped, w.Blocked)
+			if r.Result.Dead > 0 {
+				outcome = "dead again"
+			}
+		}
+		rows = append(rows, []string{r.JobID, r.WorkflowID, outcome})
+	}
+	t.table("JOB WORKFLOW OUTCOME", rows)
+}
+
+// operator names who runs the command, for history.
+func operator() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return "operator:" + u.Username
+	}
+	return "operator"
+}

@@ -1,0 +1,137 @@
+// Command mneme is Mneme's command line: it hands experience in, asks what is known, and shows what
+// the pipeline does.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mneme/mneme/internal/config"
+)
+
+// version is set by the Makefile.
+var version = ""
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, stop) // a second ^C ends the program at once
+	a := &app{in: os.Stdin, out: os.Stdout, errOut: os.Stderr}
+	a.cfg, a.cfgErr = config.Load()
+	code := a.run(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// run executes one command line and returns its exit code.
+func (a *app) run(ctx context.Context, args []string) int {
+	defer a.close()
+	root := newRoot(a)
+	root.SetArgs(args)
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.errOut)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	if !a.started {
+		// Flags and arguments were not understood; --json may be among those not read.
+		a.json = a.json || slices.Contains(args, "--json")
+		err = &codedError{exitUsage, err}
+	}
+	code := exitCode(ctx, err)
+	a.printError(code, err)
+	return code
+}
+
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "mneme",
+		Short: "Long-term memory for AI agents",
+		Long: `Long-term memory for AI agents.
+
+What is handed in goes through a durable Temporal workflow: it is staged, facts are extracted from it,
+how they change what is already known is decided, and the result is written with its evidence. Recall
+reads Postgres directly.
+
+Every command prints text, or JSON with --json; errors go to standard error. Settings come from the
+environment; what is not set there is read from .local/env, which ` + "`make up`" + ` writes.
+
+Exit codes:
+  0    success
+  1    failure
+  2    the command line or the request is invalid
+  3    not found
+  4    Postgres, Temporal or the worker is not there
+  5    partly done: some lines, queries or jobs failed
+  130  interrupted`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			a.started = true
+			return a.prepare(cmd)
+		},
+	}
+	p, flags := &a.cfg.Principal, root.PersistentFlags()
+	flags.StringVar(&p.Tenant, "tenant", p.Tenant, "whose memory (MNEME_TENANT)")
+	flags.StringVar(&p.Agent, "agent", p.Agent, "on whose behalf (MNEME_AGENT)")
+	flags.StringVar(&p.Project, "project", p.Project, "project (MNEME_PROJECT)")
+	flags.StringVar(&p.Scope, "scope", p.Scope, "explicit scope; without one, scoped memories stay out (MNEME_SCOPE)")
+	flags.StringVar(&p.PolicyGroup, "policy-group", p.PolicyGroup, "group whose memories are shared (MNEME_POLICY_GROUP)")
+	flags.BoolVar(&a.json, "json", false, "print JSON")
+	flags.DurationVar(&a.timeout, "timeout", 30*time.Second, "how long to wait for Postgres, Temporal and a worker to answer")
+
+	root.AddCommand(newRemember(a), newImport(a), newRecall(a), newGet(a), newList(a), newHistory(a),
+		newJobs(a), newStatus(a), newMigrate(a), newVersion(a))
+	root.CompletionOptions.HiddenDefaultCmd = true
+	group(root)
+	return root
+}
+
+// group makes a command that only holds others refuse to run by itself.
+func group(cmd *cobra.Command) *cobra.Command {
+	cmd.Args, cmd.SuggestionsMinimumDistance = cobra.ArbitraryArgs, 2
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			hint := ""
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				hint = "; did you mean " + strings.Join(near, " or ") + "?"
+			}
+			return &codedError{exitUsage, fmt.Errorf("%s has no command %q%s", cmd.CommandPath(), args[0], hint)}
+		}
+		_ = cmd.Help()
+		return &codedError{exitUsage, errors.New("name a command")}
+	}
+	return cmd
+}
+
+func newVersion(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			v := versionName()
+			return a.print(map[string]string{"version": v}, func(t *text) { t.line("mneme %s", v) })
+		},
+	}
+}
+
+func versionName() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "unknown"
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mneme/mneme/schema/migrations"
+	"github.com/mneme/mneme/store"
+)
+
+func newMigrate(a *app) *cobra.Command {
+	cmd := group(&cobra.Command{Use: "migrate", Short: "Create and update Mneme's tables"})
+	cmd.AddCommand(
+		&cobra.Command{
+			Use:   "up",
+			Short: "Apply what is missing; safe to repeat, and from several places at once",
+			Args:  cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				databaseURL, err := a.databaseURL()
+				if err != nil {
+					return err
+				}
+				// Not bounded by --timeout: a migration takes what it takes.
+				applied, err := migrations.Up(cmd.Context(), databaseURL)
+				if err != nil {
+					return databaseError(err)
+				}
+				return a.print(map[string]any{"applied": applied, "version": migrations.Latest()}, func(t *text) {
+					for _, name := range applied {
+						t.line("applied %s", name)
+					}
+					t.line("the database is at version %d", migrations.Latest())
+				})
+			},
+		},
+		&cobra.Command{
+			Use:   "status",
+			Short: "Show which migrations are applied; exit code 1 when some are not",
+			Args:  cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				databaseURL, err := a.databaseURL()
+				if err != nil {
+					return err
+				}
+				ctx, cancel := a.within(cmd.Context())
+				defer cancel()
+				found, err := migrations.List(ctx, databaseURL)
+				if err != nil {
+					return databaseError(err)
+				}
+				pending := 0
+				rows := make([][]string, 0, len(found))
+				for _, s := range found {
+					state := "pending"
+					if s.Applied {
+						state = when(s.AppliedAt)
+					} else {
+						pending++
+					}
+					rows = append(rows, []string{fmt.Sprint(s.Version), s.Name, state})
+				}
+				if err := a.print(page[migrations.Status]{Items: found}, func(t *text) { t.table("VERSION NAME APPLIED", rows) }); err != nil {
+					return err
+				}
+				if pending > 0 {
+					return fmt.Errorf("%d migrations are pending: run `mneme migrate up`", pending)
+				}
+				return nil
+			},
+		})
+	return cmd
+}
+
+// databaseError marks errors of a database that does not answer.
+func databaseError(err error) error {
+	if store.IsUnavailable(err) || timedOut(err) {
+		return unavailable("Postgres does not answer (is it up? `make up`): %w", err)
+	}
+	return err
+}

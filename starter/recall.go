@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/recall"
+	"github.com/mneme/mneme/schema"
+)
+
+func newRecall(a *app) *cobra.Command {
+	var (
+		filter filterFlags
+		limit  int
+		batch  string
+		format string
+	)
+	cmd := &cobra.Command{
+		Use:   "recall QUERY",
+		Short: "Ask what is known that helps",
+		Long: `Ask what is known that helps with a query. Results come best first; WHY names the channels that found
+one, each with its own score.
+
+--format prompt prints the results in a block that a model can read and that is not learned again
+when a transcript with it is handed in.
+
+--batch - reads one query a line from standard input and prints one JSON object a line, in the same
+order: the response, and "query". A query that fails has "error" instead, and the exit code is 5.`,
+		Example: `  mneme recall "when may we deploy" --category rule
+  mneme recall --batch - --limit 20 < questions.txt`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req, err := filter.request(cmd.Flags(), a.cfg.Principal)
+			if err != nil {
+				return err
+			}
+			req.Limit = limit
+			switch {
+			case batch != "" && batch != "-":
+				return invalid("batch", "must be -, for standard input")
+			case batch != "" && len(args) > 0:
+				return invalid("query", "comes from standard input with --batch")
+			case batch == "" && len(args) == 0:
+				return invalid("query", "is empty")
+			case format != "text" && format != "prompt" && format != "json":
+				return invalid("format", "must be text, prompt or json")
+			}
+			a.json = a.json || format == "json" || batch != ""
+			req.Query = strings.Join(args, " ")
+			if batch != "" {
+				req.Query = "any"
+			}
+			if err := req.Validate(); err != nil {
+				return err
+			}
+			recaller, err := a.recaller(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if batch != "" {
+				return a.recallBatch(cmd.Context(), recaller, req)
+			}
+			return a.recallOne(cmd.Context(), recaller, req, format)
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&limit, "limit", 0, fmt.Sprintf("results at most, up to %d (default %d)", schema.MaxRecallLimit, schema.DefaultRecallLimit))
+	flags.StringVar(&batch, "batch", "", "-: read one query a line from standard input")
+	flags.StringVar(&format, "format", "text", "text, prompt or json")
+	filter.register(flags)
+	return cmd
+}
+
+func (a *app) recallOne(ctx context.Context, r *recall.Recaller, req schema.RecallRequest, format string) error {
+	ctx, cancel := a.within(ctx)
+	defer cancel()
+	response, err := r.Recall(ctx, req)
+	if err != nil {
+		return err
+	}
+	if len(response.Meta.Degraded) > 0 {
+		a.note("mneme: degraded, without %s", strings.Join(response.Meta.Degraded, ", "))
+	}
+	return a.print(response, func(t *text) {
+		if format == "prompt" {
+			t.line("%s", memory.WrapRecalled(response.RetrievalID, prompt(response.Results)))
+			return
+		}
+		results(t, response)
+	})
+}
+
+// answer is one line of a batch.
+type answer struct {
+	Query string `json:"query"`
+	*schema.RecallResponse
+	Error *errorBody `json:"error,omitempty"`
+}
+
+func (a *app) recallBatch(ctx context.Context, r *recall.Recaller, req schema.RecallRequest) error {
+	out := bufio.NewWriter(a.out)
+	defer func() { _ = out.Flush() }()
+	queries := bufio.NewScanner(a.in)
+	queries.Buffer(nil, 1<<20)
+	asked, failed := 0, 0
+	for queries.Scan() {
+		asked++
+		req.Query = strings.TrimSpace(queries.Text())
+		line := answer{Query: req.Query}
+		err := func() error {
+			ctx, cancel := a.within(ctx)
+			defer cancel()
+			response, err := r.Recall(ctx, req)
+			line.RecallResponse = &response
+			return err
+		}()
+		if err != nil {
+			if code := exitCode(ctx, err); code == exitInterrupted || code == exitUnavailable {
+				return err
+			}
+			failed++
+			body := bodyOf(err)
+			line.RecallResponse, line.Error = nil, &body
+		}
+		if err := writeJSON(out, line); err != nil {
+			return err
+		}
+		if err := out.Flush(); err != nil { // whoever asks line by line waits for the answer
+			return err
+		}
+	}
+	if err := queries.Err(); err != nil {
+		return fmt.Errorf("read queries: %w", err)
+	}
+	if failed > 0 {
+		return &codedError{exitPartial, fmt.Errorf("%d of %d queries failed", failed, asked)}
+	}
+	return nil
+}
+
+// results prints a response as a table.
+func results(t *text, response schema.RecallResponse) {
+	if len(response.Results) == 0 {
+		t.line("nothing is known about that")
+		return
+	}
+	rows := make([][]string, 0, len(response.Results))
+	for _, r := range response.Results {
+		mark := ""
+		if r.Pinned {
+			mark = "*"
+		}
+		rows = append(rows, []string{number(r.Score) + mark, why(r.Channels), string(r.Category), r.OccurredAt.Local().Format("2006-01-02"), who(r) + r.Content})
+	}
+	t.table("SCORE WHY CATEGORY DATE MEMORY", rows)
+	t.line("")
+	t.line("%d results in %.1f ms (retrieval %s; * pinned)", len(rows), response.Meta.TimingsMS["total"], response.RetrievalID)
+}
+
+// why names the channels that found a result, strongest first.
+func why(channels map[string]float64) string {
+	names := slices.SortedFunc(maps.Keys(channels), func(x, y string) int {
+		return cmp.Or(cmp.Compare(channels[y], channels[x]), strings.Compare(x, y))
+	})
+	for i, name := range names {
+		names[i] = name + " " + number(channels[name])
+	}
+	return strings.Join(names, ", ")
+}
+
+func who(r schema.RecallResult) string {
+	if r.Who == "" || r.Type != schema.TypeEpisodic {
+		return ""
+	}
+	return r.Who + ": "
+}
+
+// prompt renders results as a model reads them best: one line each, what it is ahead of what it says.
+func prompt(found []schema.RecallResult) string {
+	if len(found) == 0 {
+		return "Nothing is known about that."
+	}
+	lines := make([]string, 0, len(found))
+	for _, r := range found {
+		label := string(r.Category)
+		if r.Pinned {
+			label = "critical " + label
+		}
+		lines = append(lines, fmt.Sprintf("- [%s, %s] %s%s", label, r.OccurredAt.UTC().Format("2006-01-02"), who(r), oneLine(r.Content)))
+	}
+	return strings.Join(lines, "\n")
+}

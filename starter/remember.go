@@ -1,0 +1,233 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/workflows"
+)
+
+// requestFlags are the settings of a whole ingest request.
+type requestFlags struct {
+	visibility, mode  string
+	noUpdateDelete    bool
+	minFactConfidence float64
+}
+
+func (f *requestFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.visibility, "visibility", "", "who may read it: private (the default), group, shared or global")
+	flags.StringVar(&f.mode, "mode", "", "what may be written, never more than the worker allows: controlled, frozen or shadow")
+	flags.BoolVar(&f.noUpdateDelete, "no-update-delete", false, "change no existing memory, whatever the worker allows")
+	flags.Float64Var(&f.minFactConfidence, "min-fact-confidence", 0, "least confidence of a fact that is written, 0 to 1")
+}
+
+func (f *requestFlags) request(flags *pflag.FlagSet, p schema.Principal) schema.IngestRequest {
+	return schema.IngestRequest{Principal: p, Visibility: schema.Visibility(f.visibility), Mode: schema.WriteMode(f.mode),
+		NoUpdateDelete: f.noUpdateDelete, MinFactConfidence: optional(flags, "min-fact-confidence", f.minFactConfidence)}
+}
+
+// remembered is what `remember` prints.
+type remembered struct {
+	WorkflowID string                `json:"workflow_id"`
+	RunID      string                `json:"run_id"`
+	BatchID    string                `json:"batch_id"`
+	MemoryIDs  []string              `json:"memory_ids"`
+	Deduped    bool                  `json:"deduped"`
+	Recalled   bool                  `json:"recalled,omitempty"` // it came out of recall and is not learned again
+	URL        string                `json:"url,omitempty"`      // of the run in Temporal's UI
+	Facts      *[]schema.FactOutcome `json:"facts,omitempty"`    // with --wait
+	Entities   *store.LinkCounts     `json:"linked,omitempty"`   // likewise
+	Deferred   []string              `json:"deferred,omitempty"` // phases that failed and are made up for later
+	DeadJobs   []schema.Job          `json:"dead_jobs,omitempty"`
+}
+
+func newRemember(a *app) *cobra.Command {
+	var (
+		c          schema.Candidate
+		settings   requestFlags
+		kind       string
+		category   string
+		sensitive  string
+		occurredAt string
+		refs       []string
+		importance float64
+		key        string
+		wait       bool
+	)
+	cmd := &cobra.Command{
+		Use:   "remember TEXT|-",
+		Short: "Hand in one memory or piece of experience",
+		Long: `Hand in one memory or piece of experience, and return as soon as it is durable.
+
+TEXT may begin with "critical:", which pins it, and with "[tag1,tag2]:". With - it is read from
+standard input. The same content again is found to be there already and gets the first id.`,
+		Example: `  mneme remember "critical: [ops]: Never deploy on Fridays." --wait
+  make test 2>&1 | mneme remember - --source-kind tool_output --ref tool_call=run-17`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			flags := cmd.Flags()
+			c.Content = strings.Join(args, " ")
+			if c.Content == "-" {
+				data, err := io.ReadAll(io.LimitReader(a.in, schema.MaxContentBytes+1))
+				if err != nil {
+					return fmt.Errorf("read standard input: %w", err)
+				}
+				c.Content = string(data)
+			}
+			c.SourceKind, c.Category, c.Sensitivity = schema.SourceKind(kind), schema.Category(category), schema.Sensitivity(sensitive)
+			c.Importance = optional(flags, "importance", importance)
+			var err error
+			if c.OccurredAt, err = parseTime("occurred_at", occurredAt); err != nil {
+				return err
+			}
+			for _, s := range refs {
+				ref, err := parseRef(s)
+				if err != nil {
+					return err
+				}
+				c.Refs = append(c.Refs, ref)
+			}
+			req := settings.request(flags, a.cfg.Principal)
+			req.Candidates, req.IdempotencyKey = []schema.Candidate{c}, key
+			return a.remember(cmd.Context(), req, wait)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&kind, "source-kind", string(schema.SourceMemory), "what it is: memory (an explicit save), user_input, tool_output, observation or outcome")
+	flags.StringVar(&c.Speaker, "speaker", "", "who says it")
+	flags.StringVar(&c.Session, "session", "", "session that it belongs to")
+	flags.StringVar(&occurredAt, "occurred-at", "", "when it happened (RFC 3339, or a date); now by default")
+	flags.StringArrayVar(&refs, "ref", nil, "evidence, as kind=ref or kind=ref#hash (repeatable)")
+	flags.StringVar(&category, "category", "", "category; inferred by default")
+	flags.StringSliceVar(&c.Tags, "tag", nil, "tag (repeatable)")
+	flags.StringVar(&sensitive, "sensitivity", "", "public, low (the default), medium, high or hyper")
+	flags.Float64Var(&importance, "importance", 0, "importance, 0 to 1")
+	flags.StringVar(&key, "idempotency-key", "", "the same key always answers with the first result")
+	flags.BoolVar(&wait, "wait", false, "wait for the run, and print what was extracted, decided and written")
+	settings.register(flags)
+	return cmd
+}
+
+func (a *app) remember(ctx context.Context, req schema.IngestRequest, wait bool) error {
+	if err := req.Validate(); err != nil {
+		return forFlags(err)
+	}
+	if wait { // rather now than after the memory is handed in
+		if _, err := a.openStore(ctx); err != nil {
+			return err
+		}
+	}
+	started, err := a.startIngest(ctx, req)
+	if err != nil {
+		return forFlags(err)
+	}
+	a.interrupted = "the memory is stored, and its run goes on: " + started.ID
+	ack := started.Ack
+	out := remembered{WorkflowID: started.ID, RunID: started.RunID, BatchID: ack.BatchID, MemoryIDs: ack.MemoryIDs,
+		Deduped: len(ack.Deduped) > 0, Recalled: len(ack.Recalled) > 0, URL: a.runURL(started.ID, started.RunID)}
+	if wait {
+		if err := a.outcome(ctx, started, &out); err != nil {
+			return err
+		}
+	}
+	if err := a.print(out, out.text); err != nil {
+		return err
+	}
+	if len(out.DeadJobs) > 0 {
+		return &codedError{exitPartial, errors.New("it is stored, but could not be processed further: see `mneme jobs list --state dead`")}
+	}
+	return nil
+}
+
+// outcome waits for the run and reads what it did.
+func (a *app) outcome(ctx context.Context, started workflows.Started, out *remembered) error {
+	var result workflows.IngestResult
+	if err := a.follow(ctx, started.Run, &result); err != nil {
+		return err
+	}
+	batch, err := parseID("batch_id", started.Ack.BatchID)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := a.within(ctx)
+	defer cancel()
+	tenant := a.cfg.Principal.Tenant
+	facts, err := a.store.FactOutcomes(ctx, tenant, batch)
+	if err != nil {
+		return err
+	}
+	out.Facts, out.Entities, out.Deferred = &facts, &result.Linked, result.Deferred
+	out.DeadJobs, err = a.store.Jobs(ctx, tenant, store.JobFilter{BatchID: batch, State: schema.JobDead})
+	return err
+}
+
+func (r remembered) text(t *text) {
+	state := "remembered"
+	switch {
+	case r.Recalled:
+		state = "came out of recall: recorded, not learned again"
+	case r.Deduped:
+		state = "already known"
+	}
+	t.fields("memory", strings.Join(r.MemoryIDs, " "), "", state, "workflow", r.WorkflowID, "run", r.RunID, "ui", r.URL)
+	for _, job := range r.DeadJobs {
+		t.line("dead in %s: %s", job.Phase, oneLine(job.LastError))
+	}
+	if r.Facts == nil {
+		return
+	}
+	t.line("")
+	if len(*r.Facts) == 0 {
+		t.line("no new facts")
+		return
+	}
+	rows := make([][]string, 0, len(*r.Facts))
+	for _, f := range *r.Facts {
+		rows = append(rows, []string{string(f.Action), string(f.State), string(f.Category), number(f.Confidence), f.Content, because(f)})
+	}
+	t.table("ACTION STATE CATEGORY CONF FACT WHY", rows)
+}
+
+// because says why a fact was written or not.
+func because(f schema.FactOutcome) string {
+	parts := append([]string{}, f.Warnings...)
+	if f.Reason != "" {
+		parts = append([]string{f.Reason}, parts...)
+	}
+	if f.Skipped != "" {
+		parts = append([]string{f.Skipped}, parts...)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// forFlags names the fields of a request's only candidate as its flags do.
+func forFlags(err error) error {
+	var bad *schema.ValidationError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	fields := make([]schema.FieldError, len(bad.Fields))
+	for i, f := range bad.Fields {
+		fields[i] = schema.FieldError{Field: strings.TrimPrefix(f.Field, "candidates[0]."), Problem: f.Problem}
+	}
+	return &schema.ValidationError{Fields: fields}
+}
+
+// batchTime returns when a batch was staged: its id is time-ordered.
+func batchTime(id string) (sec int64) {
+	parsed, err := uuid.Parse(id)
+	if err != nil || parsed.Version() != 7 {
+		return 0
+	}
+	sec, _ = parsed.Time().UnixTime()
+	return sec
+}

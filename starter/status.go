@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.temporal.io/api/serviceerror"
+
+	"github.com/mneme/mneme/schema/migrations"
+	"github.com/mneme/mneme/store"
+)
+
+// systemStatus is what `status` prints.
+type systemStatus struct {
+	OK       bool           `json:"ok"`
+	Postgres postgresStatus `json:"postgres"`
+	Temporal temporalStatus `json:"temporal"`
+	Worker   workerStatus   `json:"worker"`
+	UI       string         `json:"ui,omitempty"`
+	Tenant   string         `json:"tenant"`
+	Counts   *store.Stats   `json:"counts,omitempty"` // of the tenant
+}
+
+type postgresStatus struct {
+	Reachable bool   `json:"reachable"`
+	Migrated  bool   `json:"migrated"`
+	Version   int64  `json:"version"` // newest migration applied
+	Latest    int64  `json:"latest"`  // newest that this program knows
+	Error     string `json:"error,omitempty"`
+}
+
+type temporalStatus struct {
+	Reachable bool   `json:"reachable"`
+	Namespace string `json:"namespace"`
+	Error     string `json:"error,omitempty"`
+}
+
+type workerStatus struct {
+	Polling   bool       `json:"polling"`
+	TaskQueue string     `json:"task_queue"`
+	Seen      *time.Time `json:"seen,omitempty"` // when one last asked for work
+}
+
+func newStatus(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show what is there, what runs, and how much a tenant holds",
+		Long: `Show whether Postgres is there and migrated, whether Temporal is, whether a worker asks for work, and
+how much the tenant holds. The exit code is 4 when something is missing. A worker that was killed
+still counts for a minute.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s := a.systemStatus(cmd.Context())
+			if err := a.print(s, s.text); err != nil {
+				return err
+			}
+			if err := cmd.Context().Err(); err != nil {
+				return err
+			}
+			switch {
+			case !s.Postgres.Reachable:
+				return unavailable("Postgres does not answer: run `make up`")
+			case !s.Postgres.Migrated:
+				return &codedError{exitUnavailable, store.ErrNotMigrated}
+			case !s.Temporal.Reachable:
+				return unavailable("Temporal does not answer: run `make up`")
+			case !s.Worker.Polling:
+				return unavailable("no worker is there: run `make worker`")
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) systemStatus(ctx context.Context) systemStatus {
+	s := systemStatus{UI: a.cfg.TemporalUI, Tenant: a.cfg.Principal.Tenant,
+		Postgres: postgresStatus{Latest: migrations.Latest()}, Temporal: temporalStatus{Namespace: a.cfg.Namespace},
+		Worker: workerStatus{TaskQueue: a.cfg.TaskQueue}}
+	if err := a.lookAtPostgres(ctx, &s); err != nil {
+		s.Postgres.Error = oneLine(err.Error())
+	}
+	if err := a.lookAtTemporal(ctx, &s); err != nil {
+		s.Temporal.Error = oneLine(err.Error())
+	}
+	s.OK = s.Postgres.Migrated && s.Temporal.Reachable && s.Worker.Polling
+	return s
+}
+
+func (a *app) lookAtPostgres(ctx context.Context, s *systemStatus) error {
+	databaseURL, err := a.databaseURL()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := a.within(ctx)
+	defer cancel()
+	known, err := migrations.List(ctx, databaseURL)
+	if err != nil {
+		return err
+	}
+	s.Postgres.Reachable, s.Postgres.Migrated = true, true
+	for _, m := range known {
+		if m.Applied {
+			s.Postgres.Version = m.Version
+		} else {
+			s.Postgres.Migrated = false
+		}
+	}
+	if !s.Postgres.Migrated {
+		return nil
+	}
+	st, err := a.openStore(ctx)
+	if err != nil {
+		return err
+	}
+	counts, err := st.Stats(ctx, s.Tenant)
+	if err != nil {
+		return err
+	}
+	s.Counts = &counts
+	return nil
+}
+
+func (a *app) lookAtTemporal(ctx context.Context, s *systemStatus) error {
+	c, err := a.openTemporal(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := a.within(ctx)
+	defer cancel()
+	seen, err := a.workerSeen(ctx, c)
+	if err != nil {
+		return err
+	}
+	s.Temporal.Reachable = true
+	if !seen.IsZero() {
+		s.Worker.Seen = &seen
+		s.Worker.Polling = time.Since(seen) < workerAway
+	}
+	return nil
+}
+
+func (s systemStatus) text(t *text) {
+	postgres := "does not answer: " + s.Postgres.Error
+	switch p := s.Postgres; {
+	case p.Reachable && p.Migrated:
+		postgres = fmt.Sprintf("up, migrated (version %d)", p.Version)
+	case p.Reachable:
+		postgres = fmt.Sprintf("up, but at version %d of %d: run `mneme migrate up`", p.Version, p.Latest)
+	}
+	temporal := "does not answer: " + s.Temporal.Error
+	if s.Temporal.Reachable {
+		temporal = "up (namespace " + s.Temporal.Namespace + ")"
+	}
+	worker := "none on task queue " + s.Worker.TaskQueue
+	if s.Worker.Polling {
+		worker = "asks for work on task queue " + s.Worker.TaskQueue
+	}
+	t.fields("postgres", postgres, "temporal", temporal, "worker", worker, "ui", s.UI)
+	if s.Counts == nil {
+		return
+	}
+	c := s.Counts
+	t.line("")
+	t.fields(
+		"tenant", s.Tenant,
+		"memories", counts(c.Memories),
+		"entities", fmt.Sprintf("%d, with %d relations", c.Entities, c.Relations),
+		"jobs", counts(c.Jobs),
+		"oldest open job", whenSet(c.OldestJob),
+		"to review", fmt.Sprint(c.ToReview),
+		"history", fmt.Sprint(c.History),
+		"to index", fmt.Sprint(c.IndexPending),
+	)
+}
+
+// isNotFound reports whether Temporal says that there is no such thing.
+func isNotFound(err error) bool {
+	var missing *serviceerror.NotFound
+	return errors.As(err, &missing)
+}
