@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.temporal.io/sdk/activity"
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
@@ -78,6 +79,7 @@ const decideGroup = 50
 // DecideFacts decides the facts of a range that have not been decided, or whose ground has changed.
 // Failures are treated as in ExtractFacts; a fact is never lost because a decision failed.
 func (a *Decision) DecideFacts(ctx context.Context, r Range) (DecideResult, error) {
+	defer beat(ctx)()
 	sr, err := r.store()
 	if err != nil {
 		return DecideResult{}, err
@@ -86,9 +88,13 @@ func (a *Decision) DecideFacts(ctx context.Context, r Range) (DecideResult, erro
 	if err != nil {
 		return DecideResult{}, fail(err)
 	}
+	defer beat(ctx)()
 	todo, err := a.Store.LeaseDecide(ctx, sr, now(a.Now))
 	if err != nil {
 		return DecideResult{}, fail(err)
+	}
+	if err := a.Store.RefreshStatistics(ctx); err != nil {
+		activity.GetLogger(ctx).Warn("planner statistics not refreshed", "error", err) // slower, not wrong
 	}
 	var result DecideResult
 	type decidedCandidate struct {

@@ -44,6 +44,7 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r Range) (ExtractResult, 
 	if err != nil {
 		return ExtractResult{}, err
 	}
+	defer beat(ctx)()
 	todo, err := a.Store.LeaseExtract(ctx, sr, now(a.Now))
 	if err != nil {
 		return ExtractResult{}, fail(err)

@@ -37,6 +37,7 @@ const outboxPage = 500
 
 // IndexBatch drains the outbox of the memories that a range wrote.
 func (a *Indexing) IndexBatch(ctx context.Context, r Range) (IndexResult, error) {
+	defer beat(ctx)()
 	sr, err := r.store()
 	if err != nil {
 		return IndexResult{}, err
@@ -63,11 +64,13 @@ type DrainResult struct {
 // DrainOutbox drains the outbox of every tenant: what an ingest could not index, and memories that
 // still lack an embedding.
 func (a *Indexing) DrainOutbox(ctx context.Context, in DrainRequest) (DrainResult, error) {
+	defer beat(ctx)()
 	var out DrainResult
 	tenants, err := a.Store.OutboxTenants(ctx)
 	if err != nil {
 		return out, fail(err)
 	}
+	defer beat(ctx)()
 	pages := 0
 	for _, tenant := range tenants {
 		for {
@@ -103,7 +106,9 @@ func (a *Indexing) drain(ctx context.Context, tenant string, only []uuid.UUID) (
 	}
 	var texts []string
 	var missing []int
+	read := 0
 	for i, e := range entries {
+		read += e.Changes
 		if !e.Delete && e.Vector == nil {
 			texts, missing = append(texts, e.Content), append(missing, i)
 		}
@@ -134,5 +139,5 @@ func (a *Indexing) drain(ctx context.Context, tenant string, only []uuid.UUID) (
 	if err := a.Store.SettleOutbox(ctx, tenant, model, entries, embedded, now(a.Now)); err != nil {
 		return result, false, err
 	}
-	return IndexResult{Upserted: len(upserts), Deleted: len(deletes), Embedded: len(embedded)}, len(entries) >= limit, nil
+	return IndexResult{Upserted: len(upserts), Deleted: len(deletes), Embedded: len(embedded)}, read >= limit, nil
 }

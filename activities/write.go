@@ -28,6 +28,7 @@ type WriteRequest struct {
 // range's proposals in one transaction. An embedder that fails delays only the embeddings: the
 // outbox still asks for them.
 func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (store.WriteCounts, error) {
+	defer beat(ctx)()
 	sr, err := in.Range.store()
 	if err != nil {
 		return store.WriteCounts{}, err

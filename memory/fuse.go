@@ -62,6 +62,27 @@ func Relevant[ID cmp.Ordered](fused []Evidence[ID]) []Evidence[ID] {
 	return fused
 }
 
+// CollapseDerived drops what says again what stands above it: a fact whose source ranks higher, since
+// the source contains it, and a source of which a fact ranks higher, since the fact says it shorter.
+// Facts of one source stay side by side. sourceOf returns what a memory was derived from, if anything.
+func CollapseDerived[ID cmp.Ordered](fused []Evidence[ID], sourceOf func(ID) (ID, bool)) []Evidence[ID] {
+	out := make([]Evidence[ID], 0, len(fused))
+	kept := map[ID]bool{}      // memories above
+	spokenFor := map[ID]bool{} // sources of facts above
+	for _, e := range fused {
+		source, derived := sourceOf(e.ID)
+		if spokenFor[e.ID] || derived && kept[source] {
+			continue
+		}
+		kept[e.ID] = true
+		if derived {
+			spokenFor[source] = true
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
 // TrustIn returns how far a model's space is believed. Feature hashing sees words, as full text does,
 // but not how rare they are: it mends misspellings and inflections and otherwise follows (measured in
 // docs/benchmarks.md). A trained model leads (notes on recall constants, α 0.7).

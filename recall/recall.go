@@ -66,7 +66,7 @@ func (r *Recaller) Recall(ctx context.Context, req schema.RecallRequest) (schema
 	if err != nil {
 		return schema.RecallResponse{}, err
 	}
-	results, err := q.assemble(ctx, candidates)
+	results, err := q.assemble(ctx, q.shape(ctx, candidates))
 	if err != nil {
 		return schema.RecallResponse{}, err
 	}
@@ -130,11 +130,17 @@ func (q *query) searchVector(ctx context.Context) ([]store.Hit, error) {
 	model := q.Embedder.Model()
 	embedCtx, cancel := context.WithTimeout(ctx, embedDeadline)
 	defer cancel()
-	defer q.timed("embed")()
+	embedded := q.timed("embed")
 	vectors, _, err := q.Embedder.Embed(embedCtx, []string{q.req.Query})
+	embedded()
 	if err != nil {
 		return nil, fmt.Errorf("embed query: %w", err)
 	}
+	if len(vectors) != 1 {
+		return nil, fmt.Errorf("embed query: %d vectors for one text", len(vectors))
+	}
+	ctx, cancelSearch := context.WithTimeout(ctx, vectorDeadline)
+	defer cancelSearch()
 	return q.Index.Search(ctx, q.req.Principal.Tenant, store.Embedding{Model: model, Vector: vectors[0]}, candidatesPerChannel)
 }
 
@@ -194,11 +200,30 @@ func (q *query) authorize(ctx context.Context, candidates []candidate) ([]candid
 	return slices.DeleteFunc(candidates, func(c candidate) bool { return !allowed[uuid.MustParse(c.ID)] }), nil
 }
 
+// shape reorders and thins what is authorised. Its stages are not fatal: one that fails is named in
+// meta.degraded and what it got goes on.
+func (q *query) shape(ctx context.Context, candidates []candidate) []candidate {
+	defer q.timed("shape")()
+	candidates = memory.Relevant(candidates)
+	ids := make([]uuid.UUID, len(candidates))
+	for i, c := range candidates {
+		ids[i] = uuid.MustParse(c.ID)
+	}
+	sources, err := q.Store.DerivedFrom(ctx, q.req.Principal.Tenant, ids)
+	if err != nil {
+		q.degrade("collapse", err)
+		return candidates
+	}
+	return memory.CollapseDerived(candidates, func(id string) (string, bool) {
+		source, ok := sources[uuid.MustParse(id)]
+		return source.String(), ok
+	})
+}
+
 // assemble reads the best candidates through the filter once more and cuts to the limit.
 func (q *query) assemble(ctx context.Context, candidates []candidate) ([]schema.RecallResult, error) {
 	defer q.timed("hydrate")()
 	results := []schema.RecallResult{}
-	candidates = memory.Relevant(candidates)
 	if len(candidates) > q.limit {
 		candidates = candidates[:q.limit]
 	}

@@ -156,7 +156,7 @@ func newHistory(a *app) *cobra.Command {
 			}
 			ctx, cancel := a.within(cmd.Context())
 			defer cancel()
-			steps, err := st.History(ctx, a.cfg.Principal.Tenant, id)
+			steps, err := st.History(ctx, a.cfg.Principal, id)
 			if err != nil {
 				return err
 			}

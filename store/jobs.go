@@ -37,9 +37,9 @@ func (s *Store) FailJobs(ctx context.Context, tenant string, failures []Failure,
 			var state schema.JobState
 			var memoryID uuid.UUID
 			err = c.tx.QueryRow(ctx, `
-				UPDATE jobs SET attempts = attempts + 1, last_error = $3, updated_at = $4,
+				UPDATE jobs SET attempts = attempts + 1, last_error = $3, updated_at = $4::timestamptz,
 					state = CASE WHEN $5 OR attempts + 1 >= max_attempts THEN 'dead' ELSE 'pending' END,
-					finished_at = CASE WHEN $5 OR attempts + 1 >= max_attempts THEN $4 END,
+					finished_at = CASE WHEN $5 OR attempts + 1 >= max_attempts THEN $4::timestamptz END,
 					log = log || jsonb_set($6::jsonb, '{attempt}', to_jsonb(attempts + 1))
 				WHERE tenant = $1 AND candidate_id = $2 AND state IN ('pending', 'leased', 'failed')
 				RETURNING state, memory_id`, tenant, f.CandidateID, f.Reason, c.now, f.Permanent, string(entry)).Scan(&state, &memoryID)

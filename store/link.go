@@ -208,6 +208,9 @@ func (c *change) upsertRelations(batch []linkable, ids map[string]uuid.UUID, cou
 	confidence := map[edge]float64{}
 	mentions := map[edge]int{}
 	for _, l := range batch {
+		if len(l.memories) == 0 {
+			continue // forgotten meanwhile
+		}
 		for _, t := range l.triples {
 			source, okSource := ids[memory.CanonicalEntity(t.Source)]
 			target, okTarget := ids[memory.CanonicalEntity(t.Target)]

@@ -43,14 +43,20 @@ func scanRecord(row pgx.CollectableRow) (schema.MemoryRecord, error) {
 	return m, err
 }
 
-// Get reads one memory that the filter's principal and read policy admit, whatever its life state:
-// an operator may look at what was superseded. It returns ErrNotFound otherwise.
+// mayLookAt is the visibility of the shared filter (Filter, read policy shared) for a single memory,
+// whatever its state: an owner may look at what was superseded. $3 is the agent, $4 the project, $5
+// the policy group.
+const mayLookAt = `(m.agent_id = $3 OR m.visibility = 'global' OR (m.visibility = 'shared' AND m.project = $4)
+	OR (m.visibility = 'group' AND m.policy_group <> '' AND m.policy_group = $5))`
+
+// Get reads one memory that is the principal's own or shared with it, whatever its life state: an
+// operator may look at what was superseded. It returns ErrNotFound otherwise.
 func (s *Store) Get(ctx context.Context, p schema.Principal, id uuid.UUID) (schema.MemoryRecord, error) {
 	var m schema.MemoryRecord
 	err := s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT `+recordColumns+recordTables+`WHERE m.tenant = $1 AND m.id = $2
-			AND (m.agent_id = $3 OR m.visibility IN ('shared', 'global') OR (m.visibility = 'group' AND m.policy_group = $4 AND $4 <> ''))`,
-			p.Tenant, id, p.Agent, p.PolicyGroup)
+			AND (m.agent_id = $3 OR m.visibility = 'global' OR (m.visibility = 'shared' AND m.project = $5)
+				OR (m.visibility = 'group' AND m.policy_group = $4 AND $4 <> ''))`, p.Tenant, id, p.Agent, p.PolicyGroup, p.Project)
 		if err != nil {
 			return err
 		}
@@ -102,12 +108,18 @@ func (s *Store) List(ctx context.Context, f Filter, page Page) ([]schema.MemoryR
 	return out, nil
 }
 
-// History returns every step of a memory, oldest first.
-func (s *Store) History(ctx context.Context, tenant string, id uuid.UUID) ([]schema.HistoryEntry, error) {
+// History returns every step of a memory that the principal may see, oldest first; none for any
+// other. What shadow mode evaluated has history and no memory: it is its agent's to see.
+func (s *Store) History(ctx context.Context, p schema.Principal, id uuid.UUID) ([]schema.HistoryEntry, error) {
 	out := []schema.HistoryEntry{}
-	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+	err := s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT id, memory_id, event, old_content, new_content, changed_by, reason, metadata, created_at
-			FROM memory_history WHERE tenant = $1 AND memory_id = $2 ORDER BY seq`, tenant, id)
+			FROM memory_history h WHERE h.tenant = $1 AND h.memory_id = $2
+				AND (EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = $2 AND `+mayLookAt+`)
+					OR NOT EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = $2)
+						AND EXISTS (SELECT FROM memory_candidates c JOIN ingest_batches b ON b.tenant = c.tenant AND b.id = c.batch_id
+							WHERE c.tenant = $1 AND c.id = $2 AND b.agent_id = $3))
+			ORDER BY h.seq`, p.Tenant, id, p.Agent, p.Project, p.PolicyGroup)
 		if err != nil {
 			return err
 		}
@@ -133,7 +145,7 @@ type Stats struct {
 	Relations    int64                       `json:"entity_relations"`
 	History      int64                       `json:"history"`
 	Jobs         map[schema.JobState]int64   `json:"jobs"`
-	ToReview     int64                       `json:"proposals_to_review"`
+	ToReview     int64                       `json:"proposals_to_review"` // held back by a rule, not by the mode
 	IndexPending int64                       `json:"index_pending"`
 	OldestJob    *time.Time                  `json:"oldest_open_job,omitempty"`
 }
@@ -146,7 +158,7 @@ func (s *Store) Stats(ctx context.Context, tenant string) (Stats, error) {
 		err := tx.QueryRow(ctx, `SELECT
 			(SELECT coalesce(jsonb_object_agg(type, n), '{}') FROM (SELECT type, count(*) n FROM memories WHERE tenant = $1 AND live GROUP BY type) t),
 			(SELECT count(*) FROM entities WHERE tenant = $1), (SELECT count(*) FROM entity_relations WHERE tenant = $1),
-			(SELECT count(*) FROM memory_history WHERE tenant = $1), (SELECT count(*) FROM proposals WHERE tenant = $1 AND state = 'blocked'),
+			(SELECT count(*) FROM memory_history WHERE tenant = $1), (SELECT count(*) FROM proposals WHERE tenant = $1 AND state = 'blocked' AND outcome NOT IN ('shadow_mode', 'mutations_frozen')),
 			(SELECT count(*) FROM index_outbox WHERE tenant = $1),
 			(SELECT min(created_at) FROM jobs WHERE tenant = $1 AND state IN ('pending', 'leased', 'failed'))`, tenant).
 			Scan(&byType, &out.Entities, &out.Relations, &out.History, &out.ToReview, &out.IndexPending, &out.OldestJob)

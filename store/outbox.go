@@ -18,6 +18,7 @@ import (
 type OutboxEntry struct {
 	MemoryID uuid.UUID
 	Seq      int64 // of the newest change folded in
+	Changes  int   // how many were folded
 	Delete   bool
 	Version  int
 	Tier     schema.Tier
@@ -27,17 +28,17 @@ type OutboxEntry struct {
 	Vector   []float32 // nil when the memory has no embedding of the model yet
 }
 
-// Outbox returns up to limit memories of the tenant with changes pending, oldest first. When only is
+// Outbox reads up to limit pending changes of the tenant, oldest first, folded by memory. When only is
 // not empty, it looks at those memories alone.
 func (s *Store) Outbox(ctx context.Context, tenant string, model inference.EmbeddingModel, only []uuid.UUID, limit int) ([]OutboxEntry, error) {
 	var p params
 	t, name := p.add(tenant), p.add(model.Name)
-	pending := `SELECT memory_id, max(seq) AS seq FROM (SELECT memory_id, seq FROM index_outbox WHERE tenant = ` + t
+	pending := `SELECT memory_id, max(seq) AS seq, count(*) AS changes FROM (SELECT memory_id, seq FROM index_outbox WHERE tenant = ` + t
 	if len(only) > 0 {
 		pending += ` AND memory_id = ANY(` + p.add(only) + `)`
 	}
 	pending += ` ORDER BY seq LIMIT ` + p.add(limit) + `) o GROUP BY memory_id`
-	query := `SELECT o.memory_id, o.seq, m.id IS NULL OR NOT m.live, coalesce(m.version, 0), coalesce(m.tier, ''), coalesce(m.typology, ''),
+	query := `SELECT o.memory_id, o.seq, o.changes, m.id IS NULL OR NOT m.live, coalesce(m.version, 0), coalesce(m.tier, ''), coalesce(m.typology, ''),
 			CASE WHEN e.embedding IS NULL AND m.live THEN m.content ELSE '' END, coalesce(m.content_hash, ''), e.embedding
 		FROM (` + pending + `) o
 		LEFT JOIN memories m ON m.tenant = ` + t + ` AND m.id = o.memory_id
@@ -52,7 +53,7 @@ func (s *Store) Outbox(ctx context.Context, tenant string, model inference.Embed
 		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (OutboxEntry, error) {
 			var e OutboxEntry
 			var v *pgvector.Vector
-			err := row.Scan(&e.MemoryID, &e.Seq, &e.Delete, &e.Version, &e.Tier, &e.Typology, &e.Content, &e.Hash, &v)
+			err := row.Scan(&e.MemoryID, &e.Seq, &e.Changes, &e.Delete, &e.Version, &e.Tier, &e.Typology, &e.Content, &e.Hash, &v)
 			if v != nil {
 				e.Vector = v.Slice()
 			}

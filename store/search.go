@@ -235,13 +235,15 @@ func neighborSQL(owner schema.Principal, queries []NeighborQuery, plans []memory
 	if width > 0 {
 		scale := plans[slices.IndexFunc(plans, func(t memory.TextPlan) bool { return !t.IsEmpty() })]
 		score := lengthNormalised("m", strings.Join(terms, " + "), scale, &p)
-		channels = append(channels, `SELECT q.n, h.id, h.score FROM q, LATERAL (SELECT m.id, `+score+` AS score FROM memory_search m
-			WHERE m.tsv @@ q.match AND `+space("m")+` ORDER BY score DESC, m.id LIMIT `+limit+`) h`)
+		// OFFSET 0 keeps the planner from serving the space's conditions with another index.
+		channels = append(channels, `SELECT q.n, h.id, h.score FROM q, LATERAL (
+			SELECT m.id, `+score+` AS score FROM (SELECT * FROM memory_search s WHERE s.tsv @@ q.match AND s.live OFFSET 0) m
+			WHERE `+space("m")+` ORDER BY score DESC, m.id LIMIT `+limit+`) h`)
 	}
 	if model.Name != "" {
 		for _, class := range vectorClasses {
-			channels = append(channels, `SELECT q.n, h.memory_id, h.score FROM q, LATERAL (`+nearestSQL(model, class, tenant, "q.vec", limit+" + 1")+
-				`) h WHERE q.vec IS NOT NULL AND h.memory_id <> q.exclude`)
+			channels = append(channels, `SELECT q.n, h.memory_id, h.score FROM q, LATERAL (`+nearestSQL(model, class, tenant, "q.vec", limit, space("m"))+
+				`) h WHERE q.vec IS NOT NULL`)
 		}
 	}
 	return `WITH q AS MATERIALIZED (SELECT u.* FROM unnest(` + strings.Join(columns, ", ") + `) WITH ORDINALITY u(` + strings.Join(names, ", ") + `, n)),
@@ -274,13 +276,19 @@ var vectorClasses = []vectorClass{
 }
 
 // nearestSQL selects the memories of one class nearest to a vector. Model, tier and typology are
-// written out, not passed, so that the planner can match the class's partial index.
-func nearestSQL(model inference.EmbeddingModel, class vectorClass, tenant, vector, limit string) string {
-	return fmt.Sprintf(`SELECT memory_id, greatest(0, 1 - (embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d)))::float8 AS score
-		FROM memory_embeddings
-		WHERE tenant = %[3]s AND model = %[4]s AND tier = '%[5]s' AND typology = '%[6]s'
-		ORDER BY embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d) LIMIT %[7]s`,
-		model.Dimensions, vector, tenant, quoteLiteral(model.Name), class.tier, class.typology, limit)
+// written out, not passed, so that the planner can match the class's partial index. A condition on
+// the memory m, when there is one, holds before the cut: the index is scanned on until enough
+// memories meet it.
+func nearestSQL(model inference.EmbeddingModel, class vectorClass, tenant, vector, limit, condition string) string {
+	join := ""
+	if condition != "" {
+		join = "JOIN memories m ON m.tenant = e.tenant AND m.id = e.memory_id AND " + condition
+	}
+	return fmt.Sprintf(`SELECT e.memory_id, greatest(0, 1 - (e.embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d)))::float8 AS score
+		FROM memory_embeddings e %[8]s
+		WHERE e.tenant = %[3]s AND e.model = %[4]s AND e.tier = '%[5]s' AND e.typology = '%[6]s'
+		ORDER BY e.embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d) LIMIT %[7]s`,
+		model.Dimensions, vector, tenant, quoteLiteral(model.Name), class.tier, class.typology, limit, join)
 }
 
 // SearchVector returns the ids nearest to a vector, best first, over all classes. It knows nothing
@@ -290,7 +298,7 @@ func (s *Store) SearchVector(ctx context.Context, tenant string, e Embedding, li
 	t, v, l := p.add(tenant), p.add(pgvector.NewVector(e.Vector)), p.add(limit)
 	parts := make([]string, 0, len(vectorClasses))
 	for _, class := range vectorClasses {
-		parts = append(parts, "("+nearestSQL(e.Model, class, t, v, l)+")")
+		parts = append(parts, "("+nearestSQL(e.Model, class, t, v, l, "")+")")
 	}
 	query := `SELECT memory_id, score FROM (` + strings.Join(parts, " UNION ALL ") + `) u ORDER BY score DESC, memory_id LIMIT ` + l
 	var out []Hit
@@ -322,6 +330,25 @@ func (s *Store) Authorize(ctx context.Context, f Filter, ids []uuid.UUID) (map[u
 	})
 	if err != nil {
 		return nil, fmt.Errorf("authorize: %w", err)
+	}
+	return out, nil
+}
+
+// DerivedFrom returns, for those of the ids that were derived from another memory, which one.
+func (s *Store) DerivedFrom(ctx context.Context, tenant string, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
+	out := make(map[uuid.UUID]uuid.UUID)
+	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `SELECT source_id, target_id FROM memory_relations
+			WHERE tenant = $1 AND source_id = ANY($2) AND predicate = 'derived_from'`, tenant, ids)
+		if err != nil {
+			return err
+		}
+		var id, source uuid.UUID
+		_, err = pgx.ForEachRow(rows, []any{&id, &source}, func() error { out[id] = source; return nil })
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read derivations: %w", err)
 	}
 	return out, nil
 }

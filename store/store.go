@@ -93,13 +93,25 @@ func (s *Store) check(ctx context.Context) error {
 	if bypass {
 		return fmt.Errorf("role %s can bypass row-level security", AppRole)
 	}
-	var ready bool
-	err = s.pool.QueryRow(ctx, `SELECT to_regclass('memories') IS NOT NULL AND to_regclass('memory_search') IS NOT NULL`).Scan(&ready)
+	var applied int64
+	err = s.pool.QueryRow(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&applied)
+	var pgErr *pgconn.PgError
+	if errors.As(err, &pgErr) && pgErr.Code == "42P01" { // undefined_table
+		return ErrNotMigrated
+	}
 	if err != nil {
 		return err
 	}
-	if !ready {
+	if applied < migrations.Latest() {
 		return ErrNotMigrated
+	}
+	return nil
+}
+
+// RefreshStatistics has the planner look again at tables that have grown much since it last did.
+func (s *Store) RefreshStatistics(ctx context.Context) error {
+	if _, err := s.pool.Exec(ctx, `SELECT mneme_refresh_statistics()`); err != nil {
+		return fmt.Errorf("refresh statistics: %w", err)
 	}
 	return nil
 }

@@ -145,7 +145,7 @@ type writing struct {
 	known     map[uuid.UUID]seen // sources, and every neighbour that was offered
 	adds      []newMemory
 	addFor    []*pendingProposal // the proposal behind each add
-	claimed   map[string]bool    // functional claims that this change adds
+	claimed   map[string][]byte  // functional claims that this change adds, with the content's hash
 	counts    WriteCounts
 }
 
@@ -195,7 +195,7 @@ func (w *writing) load(ctx context.Context) error {
 // look reads what stands now, and keeps it so until commit.
 func (w *writing) look(ctx context.Context, ids []uuid.UUID) error {
 	w.known = make(map[uuid.UUID]seen, len(ids))
-	w.claimed = map[string]bool{}
+	w.claimed = map[string][]byte{}
 	rows, err := w.tx.Query(ctx, `SELECT id, version, live, content, content_hash, category, pinned, tier, typology FROM memories
 		WHERE tenant = $1 AND id = ANY($2) ORDER BY id FOR SHARE`, w.tenant, ids)
 	if err != nil {
@@ -274,28 +274,63 @@ func (w *writing) stale(p *pendingProposal) bool {
 
 // applyAdd queues a new memory for insertion, unless its claim contradicts one that holds.
 func (w *writing) applyAdd(ctx context.Context, p *pendingProposal) error {
-	if cl := p.Fact.Claim; cl.Functional && !cl.IsZero() {
-		key := strings.ToLower(cl.Subject) + "\x00" + cl.Predicate
-		holder, err := w.activeFact(ctx, cl)
-		if err != nil {
-			return err
-		}
-		if holder != nil || w.claimed[key] {
-			w.settle(p, memory.Verdict{State: schema.ProposalBlocked, Reason: reasonActiveFactExists, ReviewNeeded: true, ContradictionRisk: true}, holder)
-			return nil
-		}
-		w.claimed[key] = true
+	settled, err := w.settleConflict(ctx, p, nil)
+	if err != nil || settled {
+		return err
 	}
 	w.adds = append(w.adds, w.factMemory(p, nil))
 	w.addFor = append(w.addFor, p)
 	return nil
 }
 
+// settleConflict settles a proposal whose functional claim another memory holds, and reports whether
+// it did. An update may replace the holder that it names.
+func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, replaces *uuid.UUID) (bool, error) {
+	cl := p.Fact.Claim
+	if !cl.Functional || cl.IsZero() {
+		return false, nil
+	}
+	blocked := memory.Verdict{State: schema.ProposalBlocked, Reason: reasonActiveFactExists, ReviewNeeded: true, ContradictionRisk: true}
+	key, hash := strings.ToLower(cl.Subject)+"\x00"+cl.Predicate, memory.Normalize(p.Fact.Content).Hash
+	if earlier, ok := w.claimed[key]; ok {
+		if bytes.Equal(earlier, hash) {
+			return false, nil // the insert will find its duplicate
+		}
+		w.settle(p, blocked, nil)
+		return true, nil
+	}
+	holder, err := w.activeFact(ctx, cl)
+	if err != nil {
+		return false, err
+	}
+	if holder == nil || replaces != nil && holder.id == *replaces {
+		w.claimed[key] = hash
+		return false, nil
+	}
+	same := bytes.Equal(holder.hash, hash)
+	switch {
+	case same && holder.ours:
+		return false, nil // likewise
+	case same && replaces == nil:
+		w.settle(p, memory.Verdict{State: schema.ProposalSkipped, Reason: reasonDuplicate}, &holder.id)
+	default:
+		w.settle(p, blocked, &holder.id)
+	}
+	return true, nil
+}
+
+// claimHolder is the active memory that makes a functional claim.
+type claimHolder struct {
+	id   uuid.UUID
+	hash []byte
+	ours bool // within the dedup scope of what is being written
+}
+
 // activeFact returns the active memory that makes the functional claim in the owner's claim space.
-func (w *writing) activeFact(ctx context.Context, cl memory.Claim) (*uuid.UUID, error) {
-	var id uuid.UUID
+func (w *writing) activeFact(ctx context.Context, cl memory.Claim) (*claimHolder, error) {
+	var h claimHolder
 	o := w.batch.Owner
-	err := w.tx.QueryRow(ctx, `SELECT id FROM memories
+	err := w.tx.QueryRow(ctx, `SELECT id, content_hash, agent_id = $7 AND project = $6 AND visibility = $5 FROM memories
 		WHERE tenant = $1 AND scope = $2 AND lower(subject) = lower($3) AND predicate = $4 AND conditions_hash = ''
 			AND type = 'semantic' AND functional AND live AND status = 'active'
 			AND claim_space = CASE $5::text
@@ -303,11 +338,11 @@ func (w *writing) activeFact(ctx context.Context, cl memory.Claim) (*uuid.UUID, 
 				WHEN 'group'   THEN 'group:' || $6 || ':' || $8
 				WHEN 'shared'  THEN 'shared:' || $6
 				ELSE 'global' END`,
-		w.tenant, o.Scope, cl.Subject, cl.Predicate, w.batch.Visibility, o.Project, o.Agent, o.PolicyGroup).Scan(&id)
+		w.tenant, o.Scope, cl.Subject, cl.Predicate, w.batch.Visibility, o.Project, o.Agent, o.PolicyGroup).Scan(&h.id, &h.hash, &h.ours)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}
-	return &id, err
+	return &h, err
 }
 
 // factMemory is the memory that a fact becomes.
@@ -356,7 +391,11 @@ func (w *writing) insertAdds(ctx context.Context) error {
 	}
 	for i, id := range ids {
 		p := w.addFor[i]
-		if id != w.adds[i].ID {
+		if target := w.adds[i].Supersedes; id != w.adds[i].ID && target != nil {
+			// The target is superseded already: by the memory that says the same.
+			w.queue.Queue(`UPDATE memories SET superseded_by = $3 WHERE tenant = $1 AND id = $2`, w.tenant, *target, id)
+			w.relate(id, "supersedes", *target)
+		} else if id != w.adds[i].ID {
 			w.settle(p, memory.Verdict{State: schema.ProposalSkipped, Reason: reasonDuplicate}, &id)
 			continue
 		}
@@ -377,6 +416,10 @@ func (w *writing) applyUpdate(ctx context.Context, p *pendingProposal, v memory.
 	successor := p.ParentID // when the source says exactly this, it is the successor itself
 	var add newMemory
 	if !parentIsFact {
+		settled, err := w.settleConflict(ctx, p, &target)
+		if err != nil || settled {
+			return err
+		}
 		add = w.factMemory(p, &target)
 		successor = add.ID
 	}
@@ -385,7 +428,7 @@ func (w *writing) applyUpdate(ctx context.Context, p *pendingProposal, v memory.
 	if err != nil {
 		return err
 	}
-	if tag.RowsAffected() == 0 { // an earlier proposal of this very change took it
+	if tag.RowsAffected() == 0 {
 		w.settle(p, memory.Verdict{State: schema.ProposalBlocked, Reason: reasonStale, ReviewNeeded: true}, nil)
 		return nil
 	}
@@ -429,6 +472,8 @@ func (w *writing) retire(id uuid.UUID, p *pendingProposal, event schema.HistoryE
 	w.history(historyRow{MemoryID: id, Event: event, Old: &old, By: w.actor, Reason: reason, Metadata: w.metadata(p, v)})
 	w.outbox(id, was.version+1, "delete")
 	w.uncounted = append(w.uncounted, id)
+	was.version, was.live = was.version+1, false
+	w.known[id] = was // the proposals behind this one were decided on other ground
 }
 
 // settle records what became of a proposal: on its row, and in the history of its source.

@@ -153,10 +153,10 @@ func (run *ingest) pipeline(ctx workflow.Context, all []activities.Range) error 
 	if len(run.result.Deduped)+len(run.result.Recalled) == run.progress.Total {
 		return nil // nothing new
 	}
-	for _, r := range all {
+	for i, r := range all {
 		phase, err := run.process(ctx, r)
 		if temporal.IsCanceledError(err) {
-			return err
+			return run.abandon(ctx, all[i:], phase, err)
 		}
 		if err != nil {
 			if err := run.bury(ctx, r, phase, err); err != nil {
@@ -243,6 +243,18 @@ func (run *ingest) tolerate(ctx workflow.Context, r activities.Range, phase stri
 		jobs.NoteFailure, activities.CloseRequest{Range: r, Phase: phase, Reason: rootCause(err)}).Get(ctx, nil)
 }
 
+// abandon buries what a cancelled run leaves undone: a job without a run would stay open for good.
+func (run *ingest) abandon(ctx workflow.Context, left []activities.Range, phase string, cause error) error {
+	ctx, cancel := workflow.NewDisconnectedContext(ctx)
+	defer cancel()
+	for _, r := range left {
+		if err := run.bury(ctx, r, phase, cause); err != nil {
+			return err
+		}
+	}
+	return cause
+}
+
 // bury marks the open jobs of a range dead, so that operators find them and can replay them.
 func (run *ingest) bury(ctx workflow.Context, r activities.Range, phase string, cause error) error {
 	var buried activities.BuryResult
@@ -291,6 +303,9 @@ func label(r activities.Range) string { return fmt.Sprintf("candidates %d to %d"
 
 // rootCause is the innermost message of an activity's failure. Activities keep content out of it.
 func rootCause(err error) string {
+	if temporal.IsCanceledError(err) {
+		return "the run was cancelled"
+	}
 	var app *temporal.ApplicationError
 	if errors.As(err, &app) {
 		return app.Message()

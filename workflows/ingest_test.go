@@ -38,7 +38,7 @@ func TestIngestAndRecall(t *testing.T) {
 	require.Equal(t, started.Ack.MemoryIDs, again.Ack.MemoryIDs)
 	require.Equal(t, []int{0}, again.Ack.Deduped)
 
-	history, err := h.Store.History(ctx, p.Tenant, uuid.MustParse(started.Ack.MemoryIDs[0]))
+	history, err := h.Store.History(ctx, p, uuid.MustParse(started.Ack.MemoryIDs[0]))
 	require.NoError(t, err)
 	for _, entry := range history {
 		t.Log(entry.Event, entry.ChangedBy, entry.Reason)

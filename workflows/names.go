@@ -50,14 +50,15 @@ const (
 
 // IngestWorkflowID is the id of the run that takes a request.
 //
-// With an idempotency key the id is the key's, and a second start finds the first. Without one it is
-// derived from who asks and from the content, so that a request delivered again while its run goes
-// on joins that run.
+// With an idempotency key the id is the agent's and the key's, and a second start finds the first:
+// two agents of a tenant that hit on one key have two runs. Without a key it is derived from who
+// asks and from the content, so that a request delivered again while its run goes on joins that run.
 func IngestWorkflowID(r schema.IngestRequest) string {
+	key := contentKey(r)
 	if r.IdempotencyKey != "" {
-		return "ingest/" + r.Principal.Tenant + "/" + r.IdempotencyKey
+		key = r.IdempotencyKey
 	}
-	return "ingest/" + r.Principal.Tenant + "/" + contentKey(r)
+	return "ingest/" + r.Principal.Tenant + "/" + r.Principal.Agent + "/" + key
 }
 
 // contentKey is a digest of everything in the request. Equal requests have equal keys.

@@ -56,7 +56,7 @@ var stageOptions = workflow.LocalActivityOptions{
 }
 
 // heartbeatTimeout is how soon a dead worker is noticed. Activities that call models heartbeat while
-// they wait (registerBeating), so that a slow model does not pass for a dead worker.
+// they wait, so that a slow model does not pass for a dead worker.
 const heartbeatTimeout = 20 * time.Second
 
 // modelOptions: a range of model calls may take long.

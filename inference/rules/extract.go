@@ -182,12 +182,19 @@ func fromText(src inference.Source, segs []segment) []found {
 		if reminded > 0 && f.fact.Confidence < ConfidenceStrong {
 			f.fact.Confidence = ConfidenceStrong
 		}
-		if n := utf8.RuneCountInString(f.fact.Content); n >= memory.MinFactLength && n <= memory.MaxFactLength {
+		if n := utf8.RuneCountInString(f.fact.Content); n >= memory.MinFactLength && n <= memory.MaxFactLength && !saysNothing(f.fact.Content) {
 			out = append(out, f)
 		}
 		ante = subjectOf(resolved, s)
 	}
 	return out
+}
+
+// saysNothing reports whether a sentence states that something is itself, as "I'm Dana" does once
+// Dana is known to speak.
+func saysNothing(content string) bool {
+	subject, object, ok := strings.Cut(strings.TrimRight(content, ".!"), " is ")
+	return ok && strings.EqualFold(subject, object)
 }
 
 // fromTool reads tool output.
@@ -214,7 +221,8 @@ func fromTool(src inference.Source, content string) []found {
 // makeFound classifies a fact. original are the words as they were said, resolved those of the fact.
 func makeFound(src inference.Source, content string, original, resolved []word, s speaker, indirect bool) found {
 	f := memory.Fact{Content: content, Category: categoryOf(content, original)}
-	if src.Kind == schema.SourceMemory && src.Category.Valid() {
+	// The category of an explicit memory is that of its whole text, not of each of its sentences.
+	if src.Kind == schema.SourceMemory && src.Category.Valid() && joinWords(original) == memory.StorageContent(src.Content) {
 		f.Category = src.Category
 	}
 	hedged := isHedged(original)

@@ -93,20 +93,20 @@ func (c Config) NewBrain() (inference.Brain, error) {
 	if c.Brain == "rules" && c.Embedder == "hash" {
 		return brain, nil
 	}
+	if c.Brain == "openai" && c.OpenAI.ChatModel == "" {
+		return inference.Brain{}, errors.New("MNEME_OPENAI_CHAT_MODEL: is required when MNEME_BRAIN is openai")
+	}
+	if c.Embedder == "openai" && c.OpenAI.EmbeddingModel == "" {
+		return inference.Brain{}, errors.New("MNEME_OPENAI_EMBEDDING_MODEL: is required when MNEME_EMBEDDER is openai")
+	}
 	remote, err := openai.New(c.OpenAI)
 	if err != nil {
 		return inference.Brain{}, err
 	}
 	if c.Brain == "openai" {
-		if remote.Extractor == nil || remote.Decider == nil {
-			return inference.Brain{}, errors.New("MNEME_OPENAI_CHAT_MODEL: is required when MNEME_BRAIN is openai")
-		}
 		brain.Extractor, brain.Decider = remote.Extractor, remote.Decider
 	}
 	if c.Embedder == "openai" {
-		if remote.Embedder == nil {
-			return inference.Brain{}, errors.New("MNEME_OPENAI_EMBEDDING_MODEL: is required when MNEME_EMBEDDER is openai")
-		}
 		brain.Embedder = remote.Embedder
 	}
 	return brain, nil

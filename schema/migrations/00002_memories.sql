@@ -32,16 +32,16 @@ CREATE TABLE memories (
     functional           boolean     NOT NULL DEFAULT false,
     conditions_hash      text        NOT NULL DEFAULT '',
     -- worth
-    confidence           real        NOT NULL CHECK (confidence BETWEEN 0 AND 1),
-    importance           real        NOT NULL CHECK (importance BETWEEN 0 AND 1),
-    salience             real        NOT NULL CHECK (salience BETWEEN 0 AND 1),
+    confidence           double precision NOT NULL CHECK (confidence BETWEEN 0 AND 1),
+    importance           double precision NOT NULL CHECK (importance BETWEEN 0 AND 1),
+    salience             double precision NOT NULL CHECK (salience BETWEEN 0 AND 1),
     salience_at          timestamptz NOT NULL,
     -- lifecycle
     decay_curve          text        NOT NULL CHECK (decay_curve IN ('exponential', 'linear', 'custom')),
     half_life            interval    NOT NULL CHECK (half_life > interval '0'),
-    min_salience         real        NOT NULL CHECK (min_salience BETWEEN 0 AND 1),
+    min_salience         double precision NOT NULL CHECK (min_salience BETWEEN 0 AND 1),
     max_age              interval    CHECK (max_age > interval '0'),
-    reinforcement_gain   real        NOT NULL CHECK (reinforcement_gain BETWEEN 0 AND 1),
+    reinforcement_gain   double precision NOT NULL CHECK (reinforcement_gain BETWEEN 0 AND 1),
     last_reinforced_at   timestamptz NOT NULL,
     pinned               boolean     NOT NULL DEFAULT false,
     deletion_policy      text        NOT NULL CHECK (deletion_policy IN ('auto_prune', 'manual_only', 'never')),
@@ -58,7 +58,7 @@ CREATE TABLE memories (
     -- trust
     sensitivity          text        NOT NULL DEFAULT 'low' CHECK (sensitivity IN ('public', 'low', 'medium', 'high', 'hyper')),
     key_id               text,
-    source_trust         real        NOT NULL DEFAULT 1 CHECK (source_trust BETWEEN 0 AND 1),
+    source_trust         double precision NOT NULL DEFAULT 1 CHECK (source_trust BETWEEN 0 AND 1),
     -- life
     occurred_at          timestamptz NOT NULL,
     created_at           timestamptz NOT NULL,
@@ -90,7 +90,9 @@ CREATE TABLE memories (
     PRIMARY KEY (tenant, id)
 );
 
-CREATE UNIQUE INDEX memories_live_hash ON memories (tenant, agent_id, project, scope, visibility, content_hash) WHERE live;
+-- The hash comes early: with the principal first, the planner takes this index for the principal's
+-- every search as long as it has no statistics.
+CREATE UNIQUE INDEX memories_live_hash ON memories (tenant, content_hash, agent_id, project, scope, visibility) WHERE live;
 CREATE UNIQUE INDEX memories_active_fact ON memories (tenant, scope, claim_space, lower(subject), predicate, conditions_hash)
     WHERE type = 'semantic' AND functional AND live AND status = 'active';
 CREATE INDEX memories_claims ON memories (tenant, lower(subject), predicate) WHERE live AND subject IS NOT NULL;
@@ -144,7 +146,7 @@ CREATE TABLE memory_relations (
     source_id  uuid        NOT NULL,
     predicate  text        NOT NULL CHECK (predicate IN ('derived_from', 'supersedes', 'contradicts', 'supports')),
     target_id  uuid        NOT NULL,
-    weight     real        NOT NULL DEFAULT 1 CHECK (weight BETWEEN 0 AND 1),
+    weight     double precision NOT NULL DEFAULT 1 CHECK (weight BETWEEN 0 AND 1),
     created_at timestamptz NOT NULL,
     PRIMARY KEY (tenant, source_id, predicate, target_id),
     FOREIGN KEY (tenant, source_id) REFERENCES memories (tenant, id) ON DELETE CASCADE,

@@ -13,7 +13,7 @@ CREATE TABLE ingest_batches (
     visibility          text        NOT NULL CHECK (visibility IN ('private', 'group', 'shared', 'global')),
     mode                text        NOT NULL CHECK (mode IN ('shadow', 'frozen', 'controlled')),
     allow_update_delete boolean     NOT NULL,
-    min_fact_confidence real        NOT NULL CHECK (min_fact_confidence BETWEEN 0 AND 1),
+    min_fact_confidence double precision NOT NULL CHECK (min_fact_confidence BETWEEN 0 AND 1),
     size                integer     NOT NULL CHECK (size BETWEEN 1 AND 500),
     created_at          timestamptz NOT NULL,
     PRIMARY KEY (tenant, id)
@@ -57,7 +57,7 @@ CREATE TABLE proposals (
     offered            jsonb       NOT NULL DEFAULT '[]', -- [{id, version, score}], best first
     target_id          uuid,
     target_version     integer,
-    confidence         real        NOT NULL CHECK (confidence BETWEEN 0 AND 1),
+    confidence         double precision NOT NULL CHECK (confidence BETWEEN 0 AND 1),
     reason             text        NOT NULL,
     outcome            text        NOT NULL DEFAULT '', -- machine reason of the state
     contradiction_risk boolean     NOT NULL DEFAULT false,
@@ -75,7 +75,8 @@ CREATE TABLE proposals (
     CHECK (action NOT IN ('update', 'delete') OR target_id IS NOT NULL)
 );
 CREATE INDEX proposals_of_batch ON proposals (tenant, batch_id, state);
-CREATE INDEX proposals_to_review ON proposals (tenant, decided_at) WHERE state = 'blocked';
+-- What shadow and frozen modes held back was never meant to be applied.
+CREATE INDEX proposals_to_review ON proposals (tenant, decided_at) WHERE state = 'blocked' AND outcome NOT IN ('shadow_mode', 'mutations_frozen');
 
 -- The durable projection of what Temporal runs (document 002 "Job Queue").
 CREATE TABLE jobs (
@@ -134,7 +135,7 @@ CREATE TABLE retrievals (
     query_hash  bytea       NOT NULL, -- the query itself may be as private as what it asks for
     memory_ids  uuid[]      NOT NULL,
     degraded    text[]      NOT NULL DEFAULT '{}',
-    took_ms     real        NOT NULL,
+    took_ms     double precision NOT NULL,
     created_at  timestamptz NOT NULL,
     PRIMARY KEY (tenant, id)
 );

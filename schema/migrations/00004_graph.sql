@@ -19,7 +19,7 @@ CREATE TABLE entity_relations (
     relationship text        NOT NULL CHECK (relationship <> ''),
     target_id    uuid        NOT NULL,
     mentions     bigint      NOT NULL DEFAULT 0 CHECK (mentions >= 0),
-    confidence   real        NOT NULL CHECK (confidence BETWEEN 0 AND 1),
+    confidence   double precision NOT NULL CHECK (confidence BETWEEN 0 AND 1),
     created_at   timestamptz NOT NULL,
     updated_at   timestamptz NOT NULL,
     PRIMARY KEY (tenant, source_id, relationship, target_id),

@@ -50,5 +50,31 @@ CREATE FUNCTION mneme_outbox_tenants() RETURNS SETOF text
 REVOKE EXECUTE ON FUNCTION mneme_outbox_tenants() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION mneme_outbox_tenants() TO mneme_app;
 
+-- Fresh statistics for the planner when a table has grown by half. Autovacuum looks once a minute;
+-- a first import fills the tables in less, and until then every plan is a guess. One caller at a
+-- time; the others go on.
+-- +goose StatementBegin
+CREATE FUNCTION mneme_refresh_statistics() RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT
+    AS $$
+DECLARE
+    t text;
+BEGIN
+    FOREACH t IN ARRAY ARRAY['memories', 'memory_embeddings', 'memory_candidates', 'proposals', 'lexeme_stats', 'jobs'] LOOP
+        IF EXISTS (
+            SELECT FROM pg_class c JOIN pg_stat_all_tables s ON s.relid = c.oid
+            WHERE c.oid = t::regclass AND s.n_mod_since_analyze >= 200 AND s.n_mod_since_analyze > c.reltuples * 0.5
+        ) AND pg_try_advisory_xact_lock(hashtextextended('mneme.analyze.' || current_schema() || t, 0)) THEN
+            EXECUTE format('ANALYZE %I', t);
+        END IF;
+    END LOOP;
+END $$;
+-- +goose StatementEnd
+REVOKE EXECUTE ON FUNCTION mneme_refresh_statistics() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION mneme_refresh_statistics() TO mneme_app;
+
+-- So that the application can tell whether the schema is as new as itself.
+GRANT SELECT ON goose_db_version TO mneme_app;
+
 -- +goose Down
 SELECT 1;

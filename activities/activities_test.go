@@ -1,0 +1,551 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/inference/rules"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/vector"
+)
+
+var ctx = context.Background()
+
+// beats counts the heartbeats of all tests. The test environment itself batches them.
+var beats atomic.Int32
+
+func TestMain(m *testing.M) {
+	activities.ListenToHeartbeats(50*time.Millisecond, func() { beats.Add(1) })
+	os.Exit(m.Run())
+}
+
+// canary stands in every text; nothing that leaves an activity may quote it.
+const canary = "XyzzyCanary"
+
+// world is a store with one tenant and an environment in which activities run.
+type world struct {
+	t     *testing.T
+	store *store.Store
+	owner *pgx.Conn
+	env   *testsuite.TestActivityEnvironment
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	url := testkit.DatabaseURL(t)
+	w := &world{t: t, store: testkit.OpenStore(t, url), owner: testkit.Owner(t, url), env: (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()}
+	return w
+}
+
+func (w *world) stage(n int) (schema.IngestAck, activities.Range) {
+	w.t.Helper()
+	req := schema.IngestRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"}}
+	for i := range n {
+		req.Candidates = append(req.Candidates, schema.Candidate{Content: fmt.Sprintf("%s says number %d", canary, i)})
+	}
+	return w.stageRequest(req)
+}
+
+func (w *world) stageRequest(req schema.IngestRequest) (schema.IngestAck, activities.Range) {
+	w.t.Helper()
+	staging := &activities.Staging{Store: w.store, Policy: memory.DefaultWritePolicy(), MaxAttempts: 3}
+	ack, err := staging.StageCandidates(ctx, activities.StageRequest{OperationID: uuid.NewString(), WorkflowID: "wf", Request: req})
+	require.NoError(w.t, err)
+	return ack, activities.Range{Tenant: "t", BatchID: ack.BatchID, From: 0, To: len(ack.MemoryIDs)}
+}
+
+// run executes an activity and returns its result and error.
+func run[T any](w *world, fn, in any) (T, error) {
+	w.t.Helper()
+	w.env.RegisterActivity(fn)
+	var out T
+	value, err := w.env.ExecuteActivity(fn, in)
+	if err != nil {
+		require.NotContains(w.t, err.Error(), canary, "errors never carry content")
+		return out, err
+	}
+	require.NoError(w.t, value.Get(&out))
+	return out, nil
+}
+
+func (w *world) jobs() map[schema.JobState]int64 {
+	w.t.Helper()
+	counts, err := w.store.JobCounts(ctx, "t")
+	require.NoError(w.t, err)
+	return counts
+}
+
+func (w *world) exec(sql string) {
+	w.t.Helper()
+	_, err := w.owner.Exec(ctx, sql)
+	require.NoError(w.t, err)
+}
+
+func (w *world) count(table, where string) int {
+	w.t.Helper()
+	var n int
+	require.NoError(w.t, w.owner.QueryRow(ctx, `SELECT count(*) FROM `+table+` WHERE `+where).Scan(&n))
+	return n
+}
+
+// extractor answers as a test says, and counts.
+type extractor struct {
+	calls atomic.Int32
+	mu    sync.Mutex
+	seen  []string
+	fn    func(context.Context, inference.Source) error
+}
+
+func (e *extractor) Extract(ctx context.Context, src inference.Source) (memory.Extraction, inference.Usage, error) {
+	e.calls.Add(1)
+	e.mu.Lock()
+	e.seen = append(e.seen, src.Content)
+	e.mu.Unlock()
+	if e.fn != nil {
+		if err := e.fn(ctx, src); err != nil {
+			return memory.Extraction{}, inference.Usage{}, err
+		}
+	}
+	return memory.Extraction{Facts: []memory.Fact{{Content: "a fact about " + src.Content, Category: schema.CategoryFact, Confidence: 0.9}}}, inference.Usage{Model: "m", Calls: 1, PromptTokens: 3}, nil
+}
+
+// decider answers as a test says.
+type decider struct {
+	calls atomic.Int32
+	fn    func(context.Context) (memory.Proposal, error)
+}
+
+func (d *decider) Decide(ctx context.Context, _ memory.Fact, _ []memory.Neighbor) (memory.Proposal, inference.Usage, error) {
+	d.calls.Add(1)
+	p, err := d.fn(ctx)
+	return p, inference.Usage{Model: "m", Calls: 1}, err
+}
+
+// only fails for one candidate.
+func only(n int, err error) func(context.Context, inference.Source) error {
+	return func(_ context.Context, src inference.Source) error {
+		if src.Content == fmt.Sprintf("%s says number %d", canary, n) {
+			return err
+		}
+		return nil
+	}
+}
+
+func pending(t *testing.T, err error) *temporal.ApplicationError {
+	t.Helper()
+	var app *temporal.ApplicationError
+	require.ErrorAs(t, err, &app)
+	require.Equal(t, activities.ErrTypeItemsPending, app.Type())
+	require.False(t, app.NonRetryable())
+	return app
+}
+
+func TestExtractRetriesPayOnlyForWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, r := w.stage(5)
+	e := &extractor{fn: only(2, errors.New("connection reset"))}
+	a := &activities.Extraction{Store: w.store, Extractor: e, Concurrency: 3}
+	_, err := run[activities.ExtractResult](w, a.ExtractFacts, r)
+	app := pending(t, err)
+	var failed int
+	require.NoError(t, app.Details(&failed))
+	require.Equal(t, 1, failed)
+	require.EqualValues(t, 5, e.calls.Load())
+	require.Equal(t, map[schema.JobState]int64{schema.JobLeased: 4, schema.JobPending: 1}, w.jobs())
+
+	e.fn = nil
+	out, err := run[activities.ExtractResult](w, a.ExtractFacts, r)
+	require.NoError(t, err)
+	require.EqualValues(t, 6, e.calls.Load())
+	require.Equal(t, activities.ExtractResult{Candidates: 1, Facts: 1}, out)
+	_, err = run[activities.ExtractResult](w, a.ExtractFacts, r)
+	require.NoError(t, err)
+	require.EqualValues(t, 6, e.calls.Load(), "a third run finds nothing to do")
+}
+
+func TestAPoisonCandidateDiesAndTheRestGoOn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, r := w.stage(4)
+	e := &extractor{fn: only(1, &inference.PermanentError{Reason: "status 400"})}
+	out, err := run[activities.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: e, Concurrency: 2}).ExtractFacts, r)
+	require.NoError(t, err, "what is dead is not tried again")
+	require.Equal(t, activities.ExtractResult{Candidates: 3, Facts: 3, Dead: 1}, out)
+	require.EqualValues(t, 1, w.jobs()[schema.JobDead])
+	dead, err := w.store.Jobs(ctx, "t", store.JobFilter{State: schema.JobDead})
+	require.NoError(t, err)
+	require.Contains(t, dead[0].LastError, "status 400")
+}
+
+func TestACandidateThatKeepsFailingDies(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, r := w.stage(2)
+	e := &extractor{fn: only(0, errors.New("boom"))}
+	a := &activities.Extraction{Store: w.store, Extractor: e}
+	for range 2 {
+		_, err := run[activities.ExtractResult](w, a.ExtractFacts, r)
+		require.Zero(t, pending(t, err).NextRetryDelay(), "the retry policy says when")
+	}
+	out, err := run[activities.ExtractResult](w, a.ExtractFacts, r)
+	require.NoError(t, err)
+	require.Equal(t, 1, out.Dead)
+	require.EqualValues(t, 1+3, e.calls.Load())
+}
+
+func TestThrottlingCostsNoAttemptAndIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	for asked, want := range map[time.Duration]time.Duration{7 * time.Second: 7 * time.Second, 0: 0, 5 * time.Hour: 10 * time.Minute} {
+		w := newWorld(t)
+		_, r := w.stage(3)
+		e := &extractor{fn: only(1, fmt.Errorf("extract: %w", &inference.RateLimitError{RetryAfter: asked}))}
+		a := &activities.Extraction{Store: w.store, Extractor: e}
+		for range 5 { // more often than a job may fail
+			_, err := run[activities.ExtractResult](w, a.ExtractFacts, r)
+			require.Equal(t, want, pending(t, err).NextRetryDelay())
+		}
+		require.Zero(t, w.jobs()[schema.JobDead])
+		e.fn = nil
+		_, err := run[activities.ExtractResult](w, a.ExtractFacts, r)
+		require.NoError(t, err)
+	}
+}
+
+func TestExtractStopsAtTheFirstInfrastructureError(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, r := w.stage(300)
+	e := &extractor{}
+	w.exec(`ALTER TABLE memory_candidates ADD CONSTRAINT broken CHECK (extraction IS NULL) NOT VALID`)
+	_, err := run[activities.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: e, Concurrency: 4}).ExtractFacts, r)
+	require.Error(t, err)
+	require.Less(t, e.calls.Load(), int32(120), "it stops at the first save that fails")
+	var app *temporal.ApplicationError
+	require.ErrorAs(t, err, &app)
+	require.False(t, app.NonRetryable(), "Postgres may come back")
+	require.Zero(t, w.count("jobs", "attempts > 0"), "no candidate is blamed for it")
+}
+
+func TestAStoppedActivityBlamesNoCandidate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, r := w.stage(3)
+	stop, cancel := context.WithCancel(ctx)
+	e := &extractor{fn: func(ctx context.Context, _ inference.Source) error { cancel(); <-ctx.Done(); return ctx.Err() }}
+	_, err := (&activities.Extraction{Store: w.store, Extractor: e}).ExtractFacts(stop, r)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Zero(t, w.count("jobs", "attempts > 0"))
+}
+
+func TestASlowModelCallStillSendsHeartbeats(t *testing.T) { // alone, for the count
+	before := beats.Load()
+	w := newWorld(t)
+	_, r := w.stage(1)
+	e := &extractor{fn: func(context.Context, inference.Source) error { time.Sleep(600 * time.Millisecond); return nil }}
+	_, err := run[activities.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: e}).ExtractFacts, r)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, beats.Load()-before, int32(3), "one call may take longer than the heartbeat timeout")
+}
+
+func TestExtractCutsAndChecksWhatItGets(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	long := make([]byte, memory.MaxExtractInput+100)
+	for i := range long {
+		long[i] = 'a' + byte(i%7)
+	}
+	ack, r := w.stageRequest(schema.IngestRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"}, Candidates: []schema.Candidate{{Content: string(long)}}})
+	e := &extractor{}
+	out, err := run[activities.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: e}).ExtractFacts, r)
+	require.NoError(t, err)
+	require.Len(t, []rune(e.seen[0]), memory.MaxExtractInput)
+	require.Contains(t, e.seen[0], "[truncated]")
+	require.Zero(t, out.Facts, "a fact of 12,000 characters is none")
+	require.Equal(t, 2, out.Warnings)
+	m, err := w.store.Get(ctx, schema.Principal{Tenant: "t", Agent: "a"}, uuid.MustParse(ack.MemoryIDs[0]))
+	require.NoError(t, err)
+	require.Equal(t, string(long), m.Content, "the memory itself is whole")
+}
+
+// extracted stages candidates and extracts one fact from each.
+func (w *world) extracted(n int) activities.Range {
+	w.t.Helper()
+	_, r := w.stage(n)
+	_, err := run[activities.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: &extractor{}}).ExtractFacts, r)
+	require.NoError(w.t, err)
+	return r
+}
+
+func TestDecideAsksOnlyWhenThereIsSomethingToDecide(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	d := &decider{fn: func(context.Context) (memory.Proposal, error) {
+		return memory.Proposal{Action: "update", TargetID: uuid.NewString(), Confidence: 1, Reason: "obey"}, nil
+	}}
+	a := &activities.Decision{Store: w.store, Decider: d, Embedder: rules.New().Embedder}
+	r := w.extracted(1)
+	out, err := run[activities.DecideResult](w, a.DecideFacts, r)
+	require.NoError(t, err)
+	require.Zero(t, d.calls.Load(), "without neighbours a fact is new")
+	require.Equal(t, 1, out.Actions.Add)
+
+	r = w.extracted(2)
+	out, err = run[activities.DecideResult](w, a.DecideFacts, r)
+	require.NoError(t, err)
+	require.Positive(t, d.calls.Load())
+	require.Zero(t, out.Actions.Update, "a target that was not offered is not believed")
+	require.Zero(t, w.count("proposals", "target_id IS NOT NULL AND action <> 'none'"))
+	_, err = run[activities.DecideResult](w, a.DecideFacts, r)
+	require.NoError(t, err)
+	before := d.calls.Load()
+	_, err = run[activities.DecideResult](w, a.DecideFacts, r)
+	require.NoError(t, err)
+	require.Equal(t, before, d.calls.Load(), "what is decided is not decided again")
+}
+
+func TestDecideTreatsFailuresAsExtractDoes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.extracted(1)
+	var fail error
+	d := &decider{fn: func(context.Context) (memory.Proposal, error) {
+		return memory.Proposal{Action: schema.ActionAdd, Confidence: 1, Reason: "new"}, fail
+	}}
+	other, _ := w.stageRequest(schema.IngestRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"}, Candidates: []schema.Candidate{{Content: "a fact about " + canary + " who says number zero"}}})
+	require.Empty(t, other.Deduped)
+	a := &activities.Decision{Store: w.store, Decider: d, Embedder: rules.New().Embedder}
+	fail = &inference.RateLimitError{RetryAfter: 3 * time.Second}
+	_, err := run[activities.DecideResult](w, a.DecideFacts, r)
+	require.Equal(t, 3*time.Second, pending(t, err).NextRetryDelay())
+	require.Zero(t, w.count("jobs", "attempts > 0"))
+	fail = errors.New("boom")
+	_, err = run[activities.DecideResult](w, a.DecideFacts, r)
+	pending(t, err)
+	require.Equal(t, 1, w.count("jobs", "attempts = 1 AND state = 'pending'"))
+	fail = &inference.PermanentError{Reason: "no"}
+	out, err := run[activities.DecideResult](w, a.DecideFacts, r)
+	require.NoError(t, err)
+	require.Equal(t, 1, out.Dead)
+	require.EqualValues(t, 1, w.jobs()[schema.JobDead])
+}
+
+func TestAnEmbedderThatIsDownDelaysOnlyTheVectors(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	good := rules.New().Embedder
+	down := testkit.BrokenEmbedder{Embedder: good}
+	r := w.extracted(3)
+	decided, err := run[activities.DecideResult](w, (&activities.Decision{Store: w.store, Decider: rules.New().Decider, Embedder: down}).DecideFacts, r)
+	require.NoError(t, err)
+	require.True(t, decided.WithoutVectors)
+	require.Equal(t, 3, decided.Candidates)
+	written, err := run[store.WriteCounts](w, (&activities.Writing{Store: w.store, Embedder: down}).WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
+	require.NoError(t, err)
+	require.Positive(t, written.Added)
+	require.Zero(t, w.count("memory_embeddings", "true"))
+	hits, err := w.store.SearchText(ctx, store.Filter{Principal: schema.Principal{Tenant: "t", Agent: "a"}}, canary, 10)
+	require.NoError(t, err)
+	require.NotEmpty(t, hits, "still found by its words")
+
+	index := vector.PGVector{Store: w.store}
+	_, err = run[activities.DrainResult](w, (&activities.Indexing{Store: w.store, Embedder: down, Index: index}).DrainOutbox, activities.DrainRequest{MaxPages: 10})
+	require.Error(t, err)
+	before := w.count("index_outbox", "true")
+	require.Positive(t, before, "the outbox still asks")
+	drained, err := run[activities.DrainResult](w, (&activities.Indexing{Store: w.store, Embedder: good, Index: index}).DrainOutbox, activities.DrainRequest{MaxPages: 10})
+	require.NoError(t, err)
+	require.Equal(t, w.count("memories", "live"), drained.Embedded)
+	require.False(t, drained.More)
+	require.Zero(t, w.count("index_outbox", "true"))
+	require.Equal(t, drained.Embedded, w.count("memory_embeddings", "true"))
+}
+
+func TestWriteEmbedsSourcesBeforeTheTransaction(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.extracted(2)
+	_, err := run[activities.DecideResult](w, (&activities.Decision{Store: w.store, Decider: rules.New().Decider, Embedder: rules.New().Embedder}).DecideFacts, r)
+	require.NoError(t, err)
+	a := &activities.Writing{Store: w.store, Embedder: rules.New().Embedder}
+	first, err := run[store.WriteCounts](w, a.WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
+	require.NoError(t, err)
+	require.Positive(t, first.Added)
+	require.Equal(t, w.count("memories", "live"), w.count("memory_embeddings", "true"))
+	again, err := run[store.WriteCounts](w, a.WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
+	require.NoError(t, err)
+	require.Zero(t, again)
+}
+
+// brokenIndex refuses every change.
+type brokenIndex struct{ vector.PGVector }
+
+func (brokenIndex) Apply(context.Context, string, inference.EmbeddingModel, []vector.Point, []uuid.UUID) error {
+	return errors.New("index is down")
+}
+
+// recordingIndex remembers what it was told.
+type recordingIndex struct {
+	vector.PGVector
+	mu      sync.Mutex
+	upserts []vector.Point
+	deletes []uuid.UUID
+}
+
+func (x *recordingIndex) Apply(_ context.Context, _ string, _ inference.EmbeddingModel, u []vector.Point, d []uuid.UUID) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.upserts, x.deletes = append(x.upserts, u...), append(x.deletes, d...)
+	return nil
+}
+
+func TestIndexBatchTellsTheIndexAndThenForgets(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ack, r := w.stage(3)
+	_, other := w.stageRequest(schema.IngestRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"}, Candidates: []schema.Candidate{{Content: "of another batch"}}})
+	_ = other
+	gone := uuid.MustParse(ack.MemoryIDs[1])
+	_, err := w.owner.Exec(ctx, `UPDATE memories SET deleted_at = now() WHERE id = $1`, gone)
+	require.NoError(t, err)
+	_, err = run[activities.IndexResult](w, (&activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: brokenIndex{}}).IndexBatch, r)
+	require.Error(t, err)
+	require.Equal(t, 4, w.count("index_outbox", "true"), "what the index was not told stays")
+	x := &recordingIndex{}
+	out, err := run[activities.IndexResult](w, (&activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: x}).IndexBatch, r)
+	require.NoError(t, err)
+	require.Equal(t, activities.IndexResult{Upserted: 2, Deleted: 1, Embedded: 2}, out)
+	require.Equal(t, []uuid.UUID{gone}, x.deletes)
+	for _, p := range x.upserts {
+		require.Len(t, p.Vector, 384)
+		require.NotEqual(t, gone, p.MemoryID)
+	}
+	require.Equal(t, 1, w.count("index_outbox", "true"), "the other batch's change is its own run's")
+}
+
+func TestDrainGoesOnBehindFoldedChanges(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, _ = w.stage(2)
+	// More pending changes than a page holds, of few memories.
+	w.exec(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT 't', (SELECT id FROM memories ORDER BY id LIMIT 1), g, 'upsert', now() FROM generate_series(1, 1200) g`)
+	out, err := run[activities.DrainResult](w, (&activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: &recordingIndex{}}).DrainOutbox, activities.DrainRequest{MaxPages: 50})
+	require.NoError(t, err)
+	require.False(t, out.More)
+	require.Zero(t, w.count("index_outbox", "true"), "no more means none is left")
+
+	w.exec(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT 't', gen_random_uuid(), g, 'upsert', now() FROM generate_series(1, 1200) g`)
+	out, err = run[activities.DrainResult](w, (&activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: &recordingIndex{}}).DrainOutbox, activities.DrainRequest{MaxPages: 2})
+	require.NoError(t, err)
+	require.True(t, out.More, "bounded, and it says so")
+	require.Equal(t, 1000, out.Deleted)
+}
+
+func TestStagingNarrowsAndRefuses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	loose := 0.1
+	p := schema.Principal{Tenant: "t", Agent: "a"}
+	ack, _ := w.stageRequest(schema.IngestRequest{Principal: p, Candidates: []schema.Candidate{{Content: "x"}}, Mode: schema.ModeFrozen, NoUpdateDelete: true, MinFactConfidence: &loose})
+	b, err := w.store.Batch(ctx, "t", uuid.MustParse(ack.BatchID))
+	require.NoError(t, err)
+	require.Equal(t, schema.ModeFrozen, b.Policy.Mode)
+	require.False(t, b.Policy.AllowUpdateDelete)
+	require.InDelta(t, memory.DefaultMinFactConfidence, b.Policy.MinFactConfidence, 1e-6, "a request can only narrow")
+	require.Equal(t, schema.VisibilityPrivate, b.Visibility)
+
+	_, err = (&activities.Staging{Store: w.store, Policy: memory.DefaultWritePolicy(), MaxAttempts: 3}).StageCandidates(ctx,
+		activities.StageRequest{OperationID: "op", Request: schema.IngestRequest{Principal: p, Candidates: []schema.Candidate{{Content: canary + "\x00"}}}})
+	var app *temporal.ApplicationError
+	require.ErrorAs(t, err, &app)
+	require.Equal(t, activities.ErrTypeInvalidRequest, app.Type())
+	require.True(t, app.NonRetryable())
+	require.Contains(t, err.Error(), "candidates[0].content")
+	require.NotContains(t, err.Error(), canary)
+	require.Equal(t, 1, w.count("memory_candidates", "true"), "nothing is written")
+}
+
+func TestPermanentErrorsAreNotRetried(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	jobs := &activities.Jobs{Store: w.store}
+	bad := activities.Range{Tenant: "t", BatchID: "nonsense"}
+	for name, c := range map[string]struct {
+		err  error
+		kind string
+	}{
+		"batch id":      {second((&activities.Extraction{Store: w.store}).ExtractFacts(ctx, bad)), activities.ErrTypeInvalidRequest},
+		"decide":        {second((&activities.Decision{Store: w.store}).DecideFacts(ctx, bad)), activities.ErrTypeInvalidRequest},
+		"write":         {second((&activities.Writing{Store: w.store}).WriteProposals(ctx, activities.WriteRequest{Range: bad})), activities.ErrTypeInvalidRequest},
+		"link":          {second((&activities.Linking{Store: w.store}).LinkEntities(ctx, bad)), activities.ErrTypeInvalidRequest},
+		"index":         {second((&activities.Indexing{Store: w.store}).IndexBatch(ctx, bad)), activities.ErrTypeInvalidRequest},
+		"job id":        {second(jobs.ReviveJob(ctx, activities.ReviveRequest{Tenant: "t", JobID: "x"})), activities.ErrTypeInvalidRequest},
+		"unknown job":   {second(jobs.ReviveJob(ctx, activities.ReviveRequest{Tenant: "t", JobID: uuid.NewString()})), activities.ErrTypeNotFound},
+		"unknown batch": {second((&activities.Decision{Store: w.store}).DecideFacts(ctx, activities.Range{Tenant: "t", BatchID: uuid.NewString(), To: 1})), activities.ErrTypeNotFound},
+	} {
+		var app *temporal.ApplicationError
+		require.ErrorAs(t, c.err, &app, name)
+		require.Equal(t, c.kind, app.Type(), name)
+		require.True(t, app.NonRetryable(), name)
+	}
+	_, r := w.stage(1)
+	list, err := w.store.Jobs(ctx, "t", store.JobFilter{})
+	require.NoError(t, err)
+	_, err = jobs.ReviveJob(ctx, activities.ReviveRequest{Tenant: "t", JobID: list[0].ID, Actor: "ops"})
+	var app *temporal.ApplicationError
+	require.ErrorAs(t, err, &app)
+	require.Equal(t, activities.ErrTypeConflict, app.Type())
+
+	buried, err := jobs.BuryJobs(ctx, activities.CloseRequest{Range: r, Phase: "write", Reason: "gave up"})
+	require.NoError(t, err)
+	require.Equal(t, 1, buried.Dead)
+	back, err := jobs.ReviveJob(ctx, activities.ReviveRequest{Tenant: "t", JobID: list[0].ID, Actor: "ops"})
+	require.NoError(t, err)
+	require.Equal(t, r, back)
+	require.NoError(t, jobs.NoteFailure(ctx, activities.CloseRequest{Range: r, Phase: "link", Reason: "down"}))
+	require.NoError(t, jobs.CompleteJobs(ctx, activities.CloseRequest{Range: r, Phase: "done"}))
+	require.EqualValues(t, 1, w.jobs()[schema.JobCompleted])
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func TestErrorsOfEveryPhaseCarryNoContent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.extracted(2)
+	embedder := rules.New().Embedder
+	decide := (&activities.Decision{Store: w.store, Decider: rules.New().Decider, Embedder: embedder}).DecideFacts
+	breaking := func(table string, fn func() error) {
+		w.exec(`ALTER TABLE ` + table + ` ADD CONSTRAINT broken CHECK (false) NOT VALID`)
+		require.Error(t, fn(), table) // run refuses an error that quotes content
+		w.exec(`ALTER TABLE ` + table + ` DROP CONSTRAINT broken`)
+	}
+	breaking("proposals", func() error { return second(run[activities.DecideResult](w, decide, r)) })
+	_, err := run[activities.DecideResult](w, decide, r)
+	require.NoError(t, err)
+	for _, table := range []string{"memories", "memory_history", "memory_embeddings"} {
+		breaking(table, func() error {
+			return second(run[store.WriteCounts](w, (&activities.Writing{Store: w.store, Embedder: embedder}).WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3}))
+		})
+	}
+	_, err = run[store.WriteCounts](w, (&activities.Writing{Store: w.store, Embedder: embedder}).WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
+	require.NoError(t, err)
+	require.Positive(t, w.count("memory_embeddings", "true"))
+}

@@ -1,0 +1,12 @@
+package activities
+
+import (
+	"context"
+	"time"
+)
+
+// ListenToHeartbeats makes work in progress report this often, and to fn as well.
+func ListenToHeartbeats(every time.Duration, fn func()) {
+	record := recordHeartbeat
+	heartbeatEvery, recordHeartbeat = every, func(ctx context.Context) { fn(); record(ctx) }
+}

@@ -1,0 +1,195 @@
+package config_test
+
+import (
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
+	failurepb "go.temporal.io/api/failure/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/mneme/mneme/inference/openai"
+	"github.com/mneme/mneme/internal/config"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows"
+)
+
+// clean removes every variable that Load reads, for the time of the test, and puts the test into a
+// directory of its own.
+func clean(t *testing.T) string {
+	t.Helper()
+	for _, kv := range os.Environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		if strings.HasPrefix(name, "MNEME_") || strings.HasPrefix(name, "TEMPORAL_") || name == "DATABASE_URL" {
+			unset(t, name)
+		}
+	}
+	dir := t.TempDir()
+	t.Chdir(dir)
+	return dir
+}
+
+func unset(t *testing.T, name string) {
+	t.Helper()
+	t.Setenv(name, "") // restores it after the test
+	require.NoError(t, os.Unsetenv(name))
+}
+
+func TestLoadHasDefaultsThatWork(t *testing.T) {
+	clean(t)
+	c, err := config.Load()
+	require.NoError(t, err)
+	require.Equal(t, config.Config{MaxConns: 16, TaskQueue: workflows.TaskQueue, Namespace: client.DefaultNamespace, HealthAddress: "127.0.0.1:8085",
+		Principal: schema.Principal{Tenant: "default", Agent: "default"}, Brain: "rules", Embedder: "hash", Concurrency: 4, Policy: memory.DefaultWritePolicy()}, c)
+	brain, err := c.NewBrain()
+	require.NoError(t, err)
+	require.Equal(t, memory.HashModel, brain.Embedder.Model().Name)
+}
+
+func TestLoadReadsEveryVariable(t *testing.T) {
+	clean(t)
+	key := strings.Repeat("k", 32)
+	for name, value := range map[string]string{
+		"DATABASE_URL": "postgres://x", "MNEME_DB_MAX_CONNS": "3", "MNEME_TASK_QUEUE": "q", "TEMPORAL_NAMESPACE": "n", "TEMPORAL_UI_URL": "http://ui", "MNEME_HEALTH_ADDR": ":1",
+		"MNEME_TENANT": "t", "MNEME_AGENT": "a", "MNEME_PROJECT": "p", "MNEME_SCOPE": "s", "MNEME_POLICY_GROUP": "g", "MNEME_BRAIN": "openai", "MNEME_EMBEDDER": "openai",
+		"MNEME_OPENAI_BASE_URL": "http://m", "MNEME_OPENAI_API_KEY": "sk", "MNEME_OPENAI_CHAT_MODEL": "chat", "MNEME_OPENAI_EMBEDDING_MODEL": "emb",
+		"MNEME_OPENAI_EMBEDDING_DIMENSIONS": "8", "MNEME_OPENAI_TIMEOUT_SECONDS": "9", "MNEME_MODEL_CONCURRENCY": "2", "MNEME_MODE": "shadow",
+		"MNEME_ALLOW_UPDATE_DELETE": "true", "MNEME_MIN_FACT_CONFIDENCE": "0.25", "MNEME_PAYLOAD_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
+	} {
+		t.Setenv(name, value)
+	}
+	c, err := config.Load()
+	require.NoError(t, err)
+	require.Equal(t, config.Config{DatabaseURL: "postgres://x", MaxConns: 3, TaskQueue: "q", Namespace: "n", TemporalUI: "http://ui", HealthAddress: ":1",
+		Principal: schema.Principal{Tenant: "t", Agent: "a", Project: "p", Scope: "s", PolicyGroup: "g"}, Brain: "openai", Embedder: "openai",
+		OpenAI:      openai.Config{BaseURL: "http://m", APIKey: "sk", ChatModel: "chat", EmbeddingModel: "emb", EmbeddingDimensions: 8, Timeout: 9 * time.Second},
+		Concurrency: 2, Policy: memory.WritePolicy{Mode: schema.ModeShadow, AllowUpdateDelete: true, MinFactConfidence: 0.25}, PayloadKey: []byte(key)}, c)
+}
+
+func TestLoadNamesTheVariableThatIsWrong(t *testing.T) {
+	for name, values := range map[string][]string{
+		"MNEME_DB_MAX_CONNS": {"many", "-1", "1.5"}, "MNEME_OPENAI_EMBEDDING_DIMENSIONS": {"x"}, "MNEME_OPENAI_TIMEOUT_SECONDS": {"10s"}, "MNEME_MODEL_CONCURRENCY": {"x"},
+		"MNEME_BRAIN": {"gpt"}, "MNEME_EMBEDDER": {"none"}, "MNEME_MODE": {"open"}, "MNEME_ALLOW_UPDATE_DELETE": {"perhaps"}, "MNEME_MIN_FACT_CONFIDENCE": {"1.1", "-0.1", "NaN", "high"},
+		"MNEME_PAYLOAD_KEY": {"hunter2secret", base64.StdEncoding.EncodeToString([]byte("hunter2secret"))},
+	} {
+		for _, value := range values {
+			t.Run(name+"="+value, func(t *testing.T) {
+				clean(t)
+				t.Setenv(name, value)
+				_, err := config.Load()
+				require.ErrorContains(t, err, name)
+				require.NotContains(t, err.Error(), "hunter2secret")
+			})
+		}
+	}
+	clean(t)
+	t.Setenv("MNEME_MODE", "open")
+	t.Setenv("MNEME_BRAIN", "gpt")
+	c, err := config.Load()
+	require.ErrorContains(t, err, "MNEME_MODE")
+	require.ErrorContains(t, err, "MNEME_BRAIN", "every problem at once")
+	require.Equal(t, schema.ModeControlled, c.Policy.Mode)
+}
+
+func TestABrainThatIsNotConfiguredIsNamed(t *testing.T) {
+	clean(t)
+	t.Setenv("MNEME_OPENAI_BASE_URL", "http://127.0.0.1:1")
+	t.Setenv("MNEME_BRAIN", "openai")
+	c, err := config.Load()
+	require.NoError(t, err)
+	_, err = c.NewBrain()
+	require.ErrorContains(t, err, "MNEME_OPENAI_CHAT_MODEL")
+	t.Setenv("MNEME_BRAIN", "rules")
+	t.Setenv("MNEME_EMBEDDER", "openai")
+	c, err = config.Load()
+	require.NoError(t, err)
+	_, err = c.NewBrain()
+	require.ErrorContains(t, err, "MNEME_OPENAI_EMBEDDING_MODEL")
+}
+
+func TestTheStacksEnvFileFillsInWhatIsNotSet(t *testing.T) {
+	dir := clean(t)
+	below := filepath.Join(dir, "a", "b")
+	require.NoError(t, os.MkdirAll(below, 0o755))
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, ".local"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, ".local", "env"), []byte("# made by make up\nDATABASE_URL=postgres://u:p=w@h/db?sslmode=disable\nMNEME_AGENT=from-file\n\nMNEME_TENANT=from-file\nMNEME_PROJECT=from-file\n"), 0o600))
+	for _, name := range []string{"DATABASE_URL", "MNEME_AGENT", "MNEME_TENANT", "MNEME_PROJECT"} {
+		unset(t, name)
+	}
+	t.Chdir(below)
+	t.Setenv("MNEME_AGENT", "from-environment")
+	t.Setenv("MNEME_PROJECT", "")
+	c, err := config.Load()
+	require.NoError(t, err)
+	require.Equal(t, "postgres://u:p=w@h/db?sslmode=disable", c.DatabaseURL)
+	require.Equal(t, "from-environment", c.Principal.Agent, "the real environment wins")
+	require.Equal(t, "from-file", c.Principal.Tenant)
+	require.Empty(t, c.Principal.Project, "also when it is set to nothing")
+	_, commented := os.LookupEnv("# made by make up")
+	require.False(t, commented)
+}
+
+// converters returns a data and a failure converter under a key.
+func options(t *testing.T, key string) client.Options {
+	t.Helper()
+	var o client.Options
+	require.NoError(t, config.Encrypt(&o, []byte(key)))
+	return o
+}
+
+func TestEncryptedPayloadsComeBack(t *testing.T) {
+	o := options(t, strings.Repeat("k", 32))
+	in := schema.Candidate{Content: "XyzzyCanary"}
+	p, err := o.DataConverter.ToPayload(in)
+	require.NoError(t, err)
+	raw, err := proto.Marshal(p)
+	require.NoError(t, err)
+	require.NotContains(t, string(raw), "XyzzyCanary")
+	var out schema.Candidate
+	require.NoError(t, o.DataConverter.FromPayload(p, &out))
+	require.Equal(t, in, out)
+	again, err := o.DataConverter.ToPayload(in)
+	require.NoError(t, err)
+	require.NotEqual(t, p.Data, again.Data, "a fresh nonce each")
+
+	f := o.FailureConverter.ErrorToFailure(temporal.NewApplicationError("XyzzyCanary", "Kind"))
+	raw, err = proto.Marshal(&failurepb.Failure{Message: f.Message, StackTrace: f.StackTrace})
+	require.NoError(t, err)
+	require.NotContains(t, string(raw), "XyzzyCanary", "messages of failures are encrypted too")
+	require.ErrorContains(t, o.FailureConverter.FailureToError(f), "XyzzyCanary")
+}
+
+func TestAnotherKeyAndForeignPayloads(t *testing.T) {
+	o, other := options(t, strings.Repeat("k", 32)), options(t, strings.Repeat("x", 32))
+	p, err := o.DataConverter.ToPayload("XyzzyCanary")
+	require.NoError(t, err)
+	var out string
+	err = other.DataConverter.FromPayload(p, &out)
+	require.ErrorContains(t, err, "another key")
+	require.NotContains(t, err.Error(), "XyzzyCanary")
+
+	broken := proto.Clone(p).(*commonpb.Payload)
+	broken.Data[len(broken.Data)-1] ^= 1
+	require.Error(t, o.DataConverter.FromPayload(broken, &out), "what was changed on the way is refused")
+	broken.Data = broken.Data[:5]
+	require.ErrorContains(t, o.DataConverter.FromPayload(broken, &out), "too short")
+
+	clear, err := converter.GetDefaultDataConverter().ToPayload("from before the key was set")
+	require.NoError(t, err)
+	require.NoError(t, o.DataConverter.FromPayload(clear, &out))
+	require.Equal(t, "from before the key was set", out)
+
+	var plain client.Options
+	require.NoError(t, config.Encrypt(&plain, nil))
+	require.Nil(t, plain.DataConverter, "without a key nothing changes")
+	require.Error(t, config.Encrypt(&plain, []byte("short")))
+}

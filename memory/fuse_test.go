@@ -1,0 +1,81 @@
+package memory_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/mneme/mneme/memory"
+)
+
+type evidence = memory.Evidence[int]
+
+func found(id int, text, vector float64) evidence {
+	e := evidence{ID: id, Channels: map[string]float64{}}
+	if text >= 0 {
+		e.Channels[memory.ChannelText] = text
+	}
+	if vector >= 0 {
+		e.Channels[memory.ChannelVector] = vector
+	}
+	return e
+}
+
+func TestFuse(t *testing.T) {
+	t.Parallel()
+	trust := memory.VectorTrust{Blend: 0.5, Alone: 0.2}
+	got := memory.Fuse([]evidence{found(1, 0.4, -1), found(2, -1, 1), found(3, 0.4, 1), found(4, 0.8, 0.1), found(6, 0.4, -1), found(5, 0.4, 0.4)}, trust)
+	var order []int
+	for _, e := range got {
+		order = append(order, e.ID)
+	}
+	require.Equal(t, []int{4, 3, 5, 1, 6, 2}, order, "best first; ties by vector, then by id")
+	require.InDelta(t, 0.8, got[0].Score, 1e-12, "never less than the text score alone")
+	require.InDelta(t, 0.7, got[1].Score, 1e-12)
+	require.InDelta(t, 0.2, got[5].Score, 1e-12)
+	require.Empty(t, memory.Fuse[int](nil, trust))
+}
+
+func TestFuseKeepsItsBounds(t *testing.T) {
+	t.Parallel()
+	unit := rapid.Float64Range(0, 1)
+	rapid.Check(t, func(rt *rapid.T) {
+		trust := memory.VectorTrust{Blend: unit.Draw(rt, "blend"), Alone: unit.Draw(rt, "alone")}
+		var in []evidence
+		for i := range rapid.IntRange(0, 8).Draw(rt, "n") {
+			in = append(in, found(i, unit.Draw(rt, "text"), unit.Draw(rt, "vector")))
+		}
+		out := memory.Fuse(in, trust)
+		if len(out) != len(in) {
+			rt.Fatal("lost some")
+		}
+		for i, e := range out {
+			text, vector := e.Channels[memory.ChannelText], e.Channels[memory.ChannelVector]
+			if e.Score < text || e.Score > max(text, vector) || e.Score > 1 {
+				rt.Fatalf("%v", e)
+			}
+			if i > 0 && e.Score > out[i-1].Score {
+				rt.Fatal("not in order")
+			}
+		}
+		cut := memory.Relevant(out)
+		for i, e := range cut {
+			if e.ID != out[i].ID || e.Score <= 0 || e.Score < 0.1*out[0].Score {
+				rt.Fatal("kept what is too weak")
+			}
+		}
+		if len(cut) < len(out) && out[len(cut)].Score > 0 && out[len(cut)].Score >= 0.1*out[0].Score {
+			rt.Fatal("cut what is strong enough")
+		}
+	})
+}
+
+func TestTrustIsABelievableShare(t *testing.T) {
+	t.Parallel()
+	for _, model := range []string{memory.HashModel, "text-embedding-3-small", ""} {
+		trust := memory.TrustIn(model)
+		require.True(t, trust.Blend > 0 && trust.Blend <= 1 && trust.Alone > 0 && trust.Alone <= 1)
+	}
+	require.Less(t, memory.TrustIn(memory.HashModel).Blend, memory.TrustIn("trained").Blend)
+}

@@ -1,0 +1,187 @@
+package store_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+// tracer keeps the statements that a store sends.
+type tracer struct {
+	mu   sync.Mutex
+	sent []statement
+}
+
+type statement struct {
+	sql  string
+	args []any
+}
+
+func (x *tracer) add(sql string, args []any) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.sent = append(x.sent, statement{sql, args})
+}
+
+func (x *tracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceQueryStartData) context.Context {
+	x.add(d.SQL, d.Args)
+	return ctx
+}
+func (x *tracer) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+func (x *tracer) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	return ctx
+}
+func (x *tracer) TraceBatchQuery(_ context.Context, _ *pgx.Conn, d pgx.TraceBatchQueryData) {
+	x.add(d.SQL, d.Args)
+}
+func (x *tracer) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
+
+// of returns what fn sends.
+func (x *tracer) of(fn func() error) ([]statement, error) {
+	x.mu.Lock()
+	x.sent = nil
+	x.mu.Unlock()
+	err := fn()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.sent, err
+}
+
+// fill loads 100,000 memories of two agents with what belongs to them, past the store. Embeddings
+// are fewer: building their index is what takes long.
+const fillSQL = `
+	SET synchronous_commit = off;
+	SET maintenance_work_mem = '256MB';
+	DROP INDEX memory_embeddings_hash_v1_session_episodic;
+	INSERT INTO memories (tenant, id, agent_id, type, category, tier, typology, content, normalized_content, content_hash, subject, predicate, confidence, importance, salience,
+		salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy, occurred_at, created_at, updated_at, created_by)
+	SELECT CASE WHEN g % 50 = 0 THEN 't2' ELSE 't' END, lpad(to_hex(g), 32, '0')::uuid, CASE WHEN g % 3 = 0 THEN 'b' ELSE 'a' END, 'episodic', 'fact', 'session', 'episodic',
+		c, c, sha256(c::bytea), 'subject' || g % 20000, 'likes', 1, 0.5, 1, now(), 'exponential', '1 day', 0, 0, now(), 'auto_prune', now(), now() + g * interval '1 s', now(), 'x'
+	FROM (SELECT g, format('word%s met word%s about topic%s and rare%s', g % 977, g % 1013, g % 37, g) AS c FROM generate_series(1, 100000) g) x;
+	INSERT INTO lexeme_stats SELECT m.tenant, l.lexeme, count(*) FROM memories m, unnest(m.tsv) l GROUP BY 1, 2;
+	INSERT INTO corpus_stats SELECT tenant, count(*), sum(length(tsv)) FROM memories GROUP BY 1;
+	INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, created_at) SELECT tenant, id, id, 'created', 'x', 'y', now() FROM memories;
+	INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT tenant, id, 1, 'upsert', now() FROM memories;
+	INSERT INTO entity_claims SELECT tenant, id, subject, predicate, 'tea', false, now() FROM memories;
+	INSERT INTO ingest_batches SELECT tenant, lpad(to_hex(b), 32, '0')::uuid, 'w', 'a', '', '', '', 'private', 'controlled', true, 0.5, 500, now()
+		FROM generate_series(1, 250) b, (VALUES ('t'), ('t2')) v(tenant);
+	INSERT INTO memory_candidates (tenant, id, batch_id, ordinal, state, memory_id, source_kind, content, category, sensitivity, occurred_at, created_at, extraction)
+		SELECT tenant, id, lpad(to_hex(1 + n / 500), 32, '0')::uuid, n % 500, 'staged', id, 'observation', content, category, sensitivity, now(), now(), '{"facts": []}'
+		FROM (SELECT m.*, row_number() OVER (PARTITION BY tenant) - 1 AS n FROM memories m) m;
+	INSERT INTO jobs (tenant, id, kind, state, phase, batch_id, candidate_id, memory_id, workflow_id, max_attempts, created_at, updated_at)
+		SELECT tenant, id, 'ingest', CASE ordinal WHEN 7 THEN 'dead' ELSE 'pending' END, 'extract', batch_id, id, memory_id, 'w', 3, now(), now() FROM memory_candidates;
+	INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash, created_at)
+		SELECT m.tenant, m.id, m.id, 'hash-v1', 384, v.v, 'session', 'episodic', m.content_hash, now()
+		FROM (SELECT *, row_number() OVER (ORDER BY id) n FROM memories LIMIT 8000) m JOIN LATERAL
+			(SELECT array_agg(random() - 0.5)::vector v FROM generate_series(1, 384) WHERE m.n > 0) v ON true;
+	CREATE INDEX memory_embeddings_hash_v1_session_episodic ON memory_embeddings
+		USING hnsw ((embedding::halfvec(384)) halfvec_cosine_ops) WITH (m = 8, ef_construction = 32)
+		WHERE model = 'hash-v1' AND tier = 'session' AND typology = 'episodic';`
+
+// TestQueriesUseIndexesAtSize explains, as the application's role and with its settings, every
+// statement that the store's readers and the pipeline's phases send.
+func TestQueriesUseIndexesAtSize(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	start := time.Now()
+	w.exec(fillSQL)
+	w.exec(`ANALYZE`)
+	t.Logf("loaded in %v", time.Since(start).Round(100*time.Millisecond))
+	listen := &tracer{}
+	s, err := store.OpenTraced(ctx, w.url, listen)
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+
+	id := uuid.MustParse("00000000-0000-0000-0000-000000000007")
+	r := store.Range{Tenant: "t", BatchID: uuid.MustParse("00000000-0000-0000-0000-000000000003"), From: 10, To: 20}
+	isolated := store.Filter{Principal: w.p}
+	shared := store.Filter{Principal: w.p, ReadPolicy: schema.ReadShared}
+	vec := &store.Embedding{Model: hash, Vector: embed(t, "word5")}
+	claim := fact("subject7 likes rare70")
+	claim.Claim = memory.Claim{Subject: "subject7", Predicate: "likes", Object: "coffee"}
+	big := []string{"memories", "memory_history", "index_outbox", "entity_claims", "memory_candidates", "jobs", "memory_embeddings", "lexeme_stats"}
+	for name, c := range map[string]struct {
+		run  func() error
+		want []string // indexes that some statement must use
+	}{
+		"text":            {func() error { return second(s.SearchText(ctx, isolated, "word12 rare345", 150)) }, []string{"memories_text"}},
+		"text, common":    {func() error { return second(s.SearchText(ctx, isolated, "topic3 topic4 word7", 150)) }, []string{"memories_text"}},
+		"text, shared":    {func() error { return second(s.SearchText(ctx, shared, "word12 rare345", 150)) }, []string{"memories_text"}},
+		"vector":          {func() error { return second(s.SearchVector(ctx, "t", *vec, 150)) }, []string{"memory_embeddings_hash_v1_session_episodic"}},
+		"authorize":       {func() error { return second(s.Authorize(ctx, shared, []uuid.UUID{id, uuid.New()})) }, []string{"memories_pkey"}},
+		"hydrate":         {func() error { return second(s.Hydrate(ctx, shared, []uuid.UUID{id, uuid.New()})) }, []string{"memories_pkey"}},
+		"get":             {func() error { return second(s.Get(ctx, w.p, id)) }, []string{"memories_pkey"}},
+		"list":            {func() error { return second(s.List(ctx, isolated, store.Page{})) }, []string{"memories_pkey"}},
+		"list, next page": {func() error { return second(s.List(ctx, shared, store.Page{Before: id.String()})) }, []string{"memories_pkey"}},
+		"history":         {func() error { return second(s.History(ctx, schema.Principal{Tenant: "t", Agent: "a"}, id)) }, []string{"memory_history_of"}},
+		"outbox":          {func() error { return second(s.Outbox(ctx, "t", hash, nil, 500)) }, []string{"index_outbox_pkey"}},
+		"outbox of some":  {func() error { return second(s.Outbox(ctx, "t", hash, []uuid.UUID{id}, 500)) }, []string{"index_outbox_of_memory"}},
+		"jobs":            {func() error { return second(s.Jobs(ctx, "t", store.JobFilter{})) }, []string{"jobs_pkey"}},
+		"jobs by state":   {func() error { return second(s.Jobs(ctx, "t", store.JobFilter{State: schema.JobDead})) }, []string{"jobs_by_state"}},
+		"jobs of a batch": {func() error { return second(s.Jobs(ctx, "t", store.JobFilter{BatchID: r.BatchID})) }, []string{"jobs_of_batch"}},
+		"neighbors": {func() error {
+			return second(s.Neighbors(ctx, w.p, []store.NeighborQuery{{Fact: claim, Embedding: vec}, {Fact: fact("word9 rare90"), Embedding: vec}}))
+		}, []string{"memories_live_hash", "memories_text", "entity_claims_lookup", "memory_embeddings_hash_v1_session_episodic"}},
+		"stage": {func() error {
+			return second(s.Stage(ctx, w.input(say("something new", "word8 met word8 about topic8 and rare8")...)))
+		}, []string{"memories_live_hash"}},
+		"lease extract": {func() error { return second(s.LeaseExtract(ctx, r, w.now)) }, nil},
+		"lease decide":  {func() error { return second(s.LeaseDecide(ctx, r, w.now)) }, nil},
+		"write":         {func() error { return second(s.Write(ctx, store.WriteInput{Range: r, MaxRounds: 3, Now: w.now})) }, nil},
+		"unembedded":    {func() error { return second(s.Unembedded(ctx, r, hash)) }, nil},
+		"link":          {func() error { return second(s.Link(ctx, r, w.now)) }, nil},
+		"batch":         {func() error { return second(s.BatchMemories(ctx, r)) }, nil},
+		"track": {func() error {
+			return s.TrackRetrieval(ctx, store.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte("h"), MemoryIDs: []uuid.UUID{id}}, w.now)
+		}, []string{"memories_pkey"}},
+	} {
+		sent, err := listen.of(c.run)
+		require.NoError(t, err, name)
+		var plans strings.Builder
+		for _, st := range sent {
+			verb, _, _ := strings.Cut(strings.TrimSpace(st.sql), " ")
+			switch strings.ToUpper(strings.TrimSpace(strings.Split(verb, "\n")[0])) {
+			case "SELECT", "INSERT", "UPDATE", "DELETE", "WITH":
+			default:
+				continue
+			}
+			plan := explain(t, s, st)
+			for _, table := range big {
+				for line := range strings.Lines(plan) {
+					require.False(t, strings.Contains(line, "Seq Scan on "+table+" "), "%s reads the whole of %s:\n%s\n%s", name, table, st.sql, plan)
+				}
+			}
+			plans.WriteString(plan)
+		}
+		for _, index := range c.want {
+			require.Contains(t, plans.String(), index, name)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// explain plans a statement in a transaction of the store's own.
+func explain(t *testing.T, s *store.Store, st statement) string {
+	t.Helper()
+	var lines []string
+	require.NoError(t, s.Read(ctx, "t", func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `EXPLAIN `+st.sql, st.args...)
+		if err != nil {
+			return err
+		}
+		lines, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	}), st.sql)
+	return strings.Join(lines, "\n") + "\n"
+}

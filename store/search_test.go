@@ -1,0 +1,512 @@
+package store_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/vector"
+)
+
+func (w *world) search(query string) []store.Hit {
+	w.t.Helper()
+	hits, err := w.SearchText(ctx, store.Filter{Principal: w.p, MaxSensitivity: schema.SensitivityHyper}, query, 50)
+	require.NoError(w.t, err)
+	return hits
+}
+
+func TestSearchTextTakesAnyString(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.stage(say(`quotes ' " : * | & ! ( ) \ are words`, "plain words", `it's a "test":* of <-> operators`, "日本語 слова ümläut 🧠 a-b_c https://x.de/y?z=1 a@b.de 1.5e3 ../x")...)
+	for _, q := range []string{"'", `"`, ":*", "|", "&", "!", "(", ")", `\`, `\'`, "''", "a & | b", "!(", "it's:*", "<->", "-", "the of", "ÿ", "\u2028", "🧠", "../x", "plain' | 'words", "x" + strings.Repeat("y", 3000)} {
+		for _, hit := range w.search(q) {
+			require.True(t, hit.Score >= 0 && hit.Score <= 1, "%q scored %v", q, hit.Score)
+		}
+	}
+	nasty := rapid.StringOf(rapid.OneOf(rapid.SampledFrom([]rune(`'":*|&!()\<->@/.,;%_ tesquowrdpla`)), rapid.Rune()))
+	rapid.Check(t, func(rt *rapid.T) {
+		q := strings.ReplaceAll(nasty.Draw(rt, "query"), "\x00", "")
+		if !utf8.ValidString(q) {
+			return
+		}
+		hits, err := w.SearchText(ctx, store.Filter{Principal: w.p}, q, 10)
+		if err != nil {
+			rt.Fatalf("%q: %v", q, err)
+		}
+		for _, hit := range hits {
+			if math.IsNaN(hit.Score) || hit.Score < 0 || hit.Score > 1 {
+				rt.Fatalf("%q scored %v", q, hit.Score)
+			}
+		}
+	})
+}
+
+func TestSearchTextFindsWhatAnyStagedTextQuotes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		w := *w
+		w.p.Tenant = uuid.NewString()
+		c := schema.Candidate{Content: strings.ReplaceAll(rapid.String().Draw(rt, "content"), "\x00", "") + " anchor"}
+		ack, err := w.Stage(ctx, w.input(c))
+		if err != nil {
+			rt.Fatal(err)
+		}
+		hits := w.search(c.Content)
+		if len(hits) != 1 || hits[0].ID.String() != ack.MemoryIDs[0] {
+			rt.Fatalf("%q finds %v", c.Content, hits)
+		}
+	})
+}
+
+func TestSearchTextRanksByRarityFrequencyAndLength(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range 30 {
+		w.memory(fmt.Sprintf("a common sentence about deploys, number %d", i))
+	}
+	rare := w.memory("a common sentence about kubernetes")
+	short := w.memory("Deploys need kestrels")
+	long := w.memory("Deploys need kestrels, and besides that " + strings.Repeat("many other unrelated topics come up ", 3) + "such as lunch, weather, music, holidays, tax and bees")
+	thrice := w.memory("falcon falcon falcon")
+	once := w.memory("falcon swan heron")
+
+	require.Equal(t, rare, w.search("common kubernetes")[0].ID, "the rare word decides")
+	hits := w.search("kestrels")
+	require.Equal(t, []uuid.UUID{short, long}, []uuid.UUID{hits[0].ID, hits[1].ID}, "the shorter text is more about it")
+	require.Greater(t, hits[0].Score, hits[1].Score)
+	hits = w.search("falcon")
+	require.Equal(t, []uuid.UUID{thrice, once}, []uuid.UUID{hits[0].ID, hits[1].ID})
+	require.Less(t, w.search("kestrels zyzzyva")[0].Score, w.search("kestrels")[0].Score, "a query with an unknown word is not fully answered")
+	require.Empty(t, w.search("zyzzyva"))
+	require.Empty(t, w.search("the of and"), "stop words find nothing")
+	require.NotEmpty(t, w.search("deploying"), "words are stemmed")
+}
+
+func (w *world) neighbors(f memory.Fact, exclude uuid.UUID, v []float32) []memory.Neighbor {
+	w.t.Helper()
+	q := store.NeighborQuery{Fact: f, Exclude: exclude}
+	if v != nil {
+		q.Embedding = &store.Embedding{Model: hash, Vector: v}
+	}
+	out, err := w.Neighbors(ctx, w.p, []store.NeighborQuery{q})
+	require.NoError(w.t, err)
+	return out[0]
+}
+
+// setVector gives a memory an embedding at an angle to axis, in a direction of its own: the graph of
+// an approximate index loses points among many that are the same.
+func (w *world) setVector(id uuid.UUID, angle float64) {
+	w.t.Helper()
+	v := make([]string, 384)
+	for i := range v {
+		v[i] = "0"
+	}
+	v[0], v[1+(int(id[14])<<8|int(id[15]))%383] = fmt.Sprint(math.Cos(angle)), fmt.Sprint(math.Sin(angle))
+	w.exec(`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash, created_at)
+		SELECT tenant, gen_random_uuid(), id, 'hash-v1', 384, $2::text::vector, tier, typology, content_hash, now() FROM memories WHERE id = $1`, id, "["+strings.Join(v, ",")+"]")
+}
+
+func axis() []float32 { v := make([]float32, 384); v[0] = 1; return v }
+
+func ids(ns []memory.Neighbor) []string {
+	var out []string
+	for _, n := range ns {
+		out = append(out, n.ID)
+	}
+	return out
+}
+
+func TestNeighborsAreTheOwnersLiveMemories(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	f := lives("Alice lives in Paris", "Alice", "Paris")
+	foreign := map[string]*world{}
+	for name, change := range map[string]func(*world){"agent": func(w *world) { w.p.Agent, w.vis = "b", schema.VisibilityGlobal },
+		"project": func(w *world) { w.p.Project = "p" }, "scope": func(w *world) { w.p.Scope = "s" }, "tenant": func(w *world) { w.p.Tenant = "t2" }} {
+		other := *w
+		change(&other)
+		id := other.memory("Alice lives in Paris")
+		other.setVector(id, 0)
+		other.exec(`INSERT INTO entity_claims SELECT tenant, id, 'Alice', 'lives_in', 'Paris', true, now() FROM memories WHERE id = $1`, id)
+		foreign[name] = &other
+	}
+	require.Empty(t, w.neighbors(f, uuid.Nil, axis()))
+
+	same := w.memory("alice lives in PARIS.")
+	claimed := w.memory("wholly different words")
+	w.exec(`INSERT INTO entity_claims SELECT tenant, id, 'ALICE', 'lives_in', 'Rome', true, now() FROM memories WHERE id = $1`, claimed)
+	textual := w.memory("Paris is where Alice works")
+	near := w.memory("nothing in common")
+	w.setVector(near, 0.3)
+	far := w.memory("not even close")
+	w.setVector(far, math.Pi/2)
+	got := w.neighbors(f, uuid.Nil, axis())
+	require.ElementsMatch(t, []string{same.String(), claimed.String(), near.String(), textual.String()}, ids(got))
+	require.Equal(t, same.String(), got[0].ID)
+	require.InDelta(t, 1, got[0].Score, 1e-9)
+	for i, n := range got {
+		require.Equal(t, 1, n.Version)
+		require.NotEmpty(t, n.Hash)
+		if i > 0 {
+			require.LessOrEqual(t, n.Score, got[i-1].Score)
+		}
+		if n.ID == claimed.String() {
+			require.Equal(t, memory.Claim{Subject: "ALICE", Predicate: "lives_in", Object: "Rome", Functional: true}, n.Claim)
+		}
+	}
+	require.NotContains(t, ids(w.neighbors(f, same, axis())), same.String(), "a source is no neighbour of its own facts")
+	require.NotContains(t, ids(w.neighbors(f, uuid.Nil, nil)), near.String())
+	for _, id := range []uuid.UUID{same, claimed, textual, near} {
+		w.forget(id)
+	}
+	require.Empty(t, w.neighbors(f, uuid.Nil, axis()), "the dead are no neighbours")
+	for name, other := range foreign {
+		require.Len(t, other.neighbors(f, uuid.Nil, axis()), 1, "%s: each sees its own", name)
+	}
+}
+
+func TestTheDeadAndForeignTakeNoPlaceAmongNeighbors(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	parent := w.memory("heron heron heron said the source")
+	w.setVector(parent, 0)
+	other := *w
+	other.p.Agent = "b"
+	for i := range 6 { // more in all than a channel yields, fewer than a point of the index has links
+		for _, x := range []*world{w, &other} {
+			id := x.memory(fmt.Sprintf("heron heron %d", i))
+			x.setVector(id, 0.1)
+			x.exec(`INSERT INTO entity_claims SELECT tenant, id, 'heron', 'eats', 'fish', false, now() FROM memories WHERE id = $1`, id)
+			if x == w {
+				x.forget(id)
+			}
+		}
+	}
+	byText := w.memory("one heron among quite a few other birds")
+	byVector := w.memory("found by its vector alone")
+	w.setVector(byVector, 0.5)
+	byClaim := w.memory("found by its claim alone")
+	w.exec(`INSERT INTO entity_claims SELECT tenant, id, 'heron', 'eats', 'frogs', false, '2000-01-01' FROM memories WHERE id = $1`, byClaim)
+	f := fact("heron heron")
+	f.Claim = memory.Claim{Subject: "heron", Predicate: "eats", Object: "eels"}
+	require.ElementsMatch(t, []string{byText.String(), byVector.String(), byClaim.String()}, ids(w.neighbors(f, parent, axis())),
+		"what is excluded is excluded before the cut, in every channel")
+}
+
+func TestNeighborsOfManyFactsAreFivePerFact(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var queries []store.NeighborQuery
+	want := make([]map[string]bool, 20)
+	for i := range 20 {
+		want[i] = map[string]bool{}
+		for k := range 7 {
+			want[i][w.memory(fmt.Sprintf("subject%d was seen %d times", i, k)).String()] = true
+		}
+		queries = append(queries, store.NeighborQuery{Fact: fact(fmt.Sprintf("subject%d", i))})
+	}
+	queries = append(queries, store.NeighborQuery{Fact: fact("of the and")}, store.NeighborQuery{Fact: fact("zyzzyva")})
+	got, err := w.Neighbors(ctx, w.p, queries)
+	require.NoError(t, err)
+	require.Len(t, got, 22)
+	for i := range 20 {
+		require.Len(t, got[i], 5)
+		for _, n := range got[i] {
+			require.True(t, want[i][n.ID], "fact %d is offered %q", i, n.Content)
+		}
+	}
+	require.Empty(t, got[20])
+	require.Empty(t, got[21])
+}
+
+func TestSearchVectorKeepsTenantsAndModelsApart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	near, far := w.memory("near"), w.memory("far")
+	w.setVector(near, 0.1)
+	w.setVector(far, 0.9)
+	other := *w
+	other.p.Tenant = "t2"
+	other.setVector(other.memory("theirs"), 0)
+	index := vector.PGVector{Store: w.Store}
+	hits, err := index.Search(ctx, "t", store.Embedding{Model: hash, Vector: axis()}, 10)
+	require.NoError(t, err)
+	require.Len(t, hits, 2)
+	require.Equal(t, near, hits[0].ID)
+	require.InDelta(t, math.Cos(0.1), hits[0].Score, 0.01)
+	hits, err = index.Search(ctx, "t", store.Embedding{Model: hash, Vector: axis()}, 1)
+	require.NoError(t, err)
+	require.Len(t, hits, 1)
+	hits, err = index.Search(ctx, "t", store.Embedding{Model: otherModel, Vector: make([]float32, 8)}, 10)
+	require.NoError(t, err)
+	require.Empty(t, hits)
+	require.NoError(t, index.Apply(ctx, "t", hash, []vector.Point{{MemoryID: near}}, []uuid.UUID{far}))
+	require.NotEmpty(t, index.Name())
+}
+
+// TestFilterAdmits goes through the shared filter row by row; every reader uses this one.
+func TestFilterAdmits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	jan := time.Date(2024, 1, 15, 0, 0, 0, 0, time.UTC)
+	type doc struct {
+		agent, project, scope, group string
+		vis                          schema.Visibility
+		c                            schema.Candidate
+	}
+	docs := map[string]doc{
+		"own":             {agent: "a", vis: schema.VisibilityPrivate},
+		"own in p":        {agent: "a", project: "p", vis: schema.VisibilityPrivate},
+		"own in s":        {agent: "a", scope: "s", vis: schema.VisibilityPrivate},
+		"b private":       {agent: "b", vis: schema.VisibilityPrivate},
+		"b group g":       {agent: "b", group: "g", vis: schema.VisibilityGroup},
+		"b group h":       {agent: "b", group: "h", vis: schema.VisibilityGroup},
+		"b shared":        {agent: "b", vis: schema.VisibilityShared},
+		"b shared in p":   {agent: "b", project: "p", vis: schema.VisibilityShared},
+		"b shared in q":   {agent: "b", project: "q", vis: schema.VisibilityShared},
+		"b shared in s":   {agent: "b", scope: "s", vis: schema.VisibilityShared},
+		"b global":        {agent: "b", vis: schema.VisibilityGlobal},
+		"b global in p":   {agent: "b", project: "p", vis: schema.VisibilityGlobal},
+		"public":          {agent: "c", vis: schema.VisibilityPrivate, c: schema.Candidate{Sensitivity: schema.SensitivityPublic}},
+		"high":            {agent: "c", vis: schema.VisibilityPrivate, c: schema.Candidate{Sensitivity: schema.SensitivityHigh}},
+		"hyper":           {agent: "c", vis: schema.VisibilityPrivate, c: schema.Candidate{Sensitivity: schema.SensitivityHyper}},
+		"tagged":          {agent: "d", vis: schema.VisibilityPrivate, c: schema.Candidate{Tags: []string{"x", "y"}}},
+		"tagged x":        {agent: "d", vis: schema.VisibilityPrivate, c: schema.Candidate{Tags: []string{"x"}, Importance: ptr(0.2)}},
+		"january":         {agent: "e", vis: schema.VisibilityPrivate, c: schema.Candidate{OccurredAt: &jan, Speaker: "Bob", Category: schema.CategoryRule}},
+		"explicit pinned": {agent: "e", vis: schema.VisibilityPrivate, c: schema.Candidate{SourceKind: schema.SourceMemory, Content: "critical: "}},
+	}
+	byID := map[string]string{}
+	for name, d := range docs {
+		in := *w
+		in.p = schema.Principal{Tenant: "t", Agent: d.agent, Project: d.project, Scope: d.scope, PolicyGroup: d.group}
+		in.vis = d.vis
+		d.c.Content += "needle " + name
+		ack, _ := in.stage(d.c)
+		byID[ack.MemoryIDs[0]] = name
+	}
+	a := schema.Principal{Tenant: "t", Agent: "a"}
+	with := func(f store.Filter, change func(*store.Filter)) store.Filter { change(&f); return f }
+	agent := func(name string) store.Filter {
+		return store.Filter{Principal: schema.Principal{Tenant: "t", Agent: name}}
+	}
+	shared := store.Filter{Principal: a, ReadPolicy: schema.ReadShared}
+	cases := map[string]struct {
+		f    store.Filter
+		want string
+	}{
+		"isolated by default":   {store.Filter{Principal: a}, "own,own in p"},
+		"isolated":              {store.Filter{Principal: a, ReadPolicy: schema.ReadIsolated}, "own,own in p"},
+		"unknown policy":        {store.Filter{Principal: a, ReadPolicy: "everything"}, "own,own in p"},
+		"isolated, project":     {with(store.Filter{Principal: a}, func(f *store.Filter) { f.Principal.Project = "p" }), "own in p"},
+		"isolated, scope":       {with(store.Filter{Principal: a}, func(f *store.Filter) { f.Principal.Scope = "s" }), "own in s"},
+		"shared":                {shared, "own,own in p,b shared,b global,b global in p"},
+		"shared, project":       {with(shared, func(f *store.Filter) { f.Principal.Project = "p" }), "own in p,b shared in p,b global in p"},
+		"shared, scope":         {with(shared, func(f *store.Filter) { f.Principal.Scope = "s" }), "own in s,b shared in s"},
+		"shared, group":         {with(shared, func(f *store.Filter) { f.Principal.PolicyGroup = "g" }), "own,own in p,b shared,b global,b global in p,b group g"},
+		"group":                 {store.Filter{Principal: schema.Principal{Tenant: "t", Agent: "a", PolicyGroup: "h"}, ReadPolicy: schema.ReadGroup}, "own,own in p,b shared,b global,b global in p,b group h"},
+		"group, none named":     {store.Filter{Principal: a, ReadPolicy: schema.ReadGroup}, "own,own in p,b shared,b global,b global in p"},
+		"other tenant":          {store.Filter{Principal: schema.Principal{Tenant: "t2", Agent: "a"}, ReadPolicy: schema.ReadShared}, ""},
+		"medium by default":     {agent("c"), "public"},
+		"high":                  {with(agent("c"), func(f *store.Filter) { f.MaxSensitivity = schema.SensitivityHigh }), "public,high"},
+		"hyper":                 {with(agent("c"), func(f *store.Filter) { f.MaxSensitivity = schema.SensitivityHyper }), "public,high,hyper"},
+		"unknown sensitivity":   {with(agent("c"), func(f *store.Filter) { f.MaxSensitivity = "all" }), ""},
+		"one tag":               {with(agent("d"), func(f *store.Filter) { f.Tags = []string{"x"} }), "tagged,tagged x"},
+		"all tags":              {with(agent("d"), func(f *store.Filter) { f.Tags = []string{"y", "x"} }), "tagged"},
+		"unknown tag":           {with(agent("d"), func(f *store.Filter) { f.Tags = []string{"x", "z"} }), ""},
+		"importance":            {with(agent("d"), func(f *store.Filter) { f.ImportanceMin = 0.5 }), "tagged"},
+		"since":                 {with(agent("e"), func(f *store.Filter) { f.Since = ptr(jan.Add(time.Second)) }), "explicit pinned"},
+		"since, that moment":    {with(agent("e"), func(f *store.Filter) { f.Since = &jan }), "january,explicit pinned"},
+		"until, that moment":    {with(agent("e"), func(f *store.Filter) { f.Until = &jan }), ""},
+		"until":                 {with(agent("e"), func(f *store.Filter) { f.Until = ptr(jan.Add(time.Second)) }), "january"},
+		"who, in any case":      {with(agent("e"), func(f *store.Filter) { f.Who = "bOB" }), "january"},
+		"pinned":                {with(agent("e"), func(f *store.Filter) { f.Pinned = ptr(true) }), "explicit pinned"},
+		"not pinned":            {with(agent("e"), func(f *store.Filter) { f.Pinned = ptr(false) }), "january"},
+		"types":                 {with(agent("e"), func(f *store.Filter) { f.Types = []schema.MemoryType{schema.TypeSemantic} }), "explicit pinned"},
+		"categories":            {with(agent("e"), func(f *store.Filter) { f.Categories = []schema.Category{schema.CategoryRule, schema.CategoryIssue} }), "january"},
+		"injection in a string": {with(agent("e"), func(f *store.Filter) { f.Who = "' OR true --" }), ""},
+	}
+	var all []uuid.UUID
+	for id := range byID {
+		all = append(all, uuid.MustParse(id))
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want := strings.FieldsFunc(c.want, func(r rune) bool { return r == ',' })
+			names := func(ids []string) []string {
+				out := []string{}
+				for _, id := range ids {
+					out = append(out, byID[id])
+				}
+				return out
+			}
+			hits, err := w.SearchText(ctx, c.f, "needle", 100)
+			require.NoError(t, err)
+			var text, listed, hydrated, allowed []string
+			for _, h := range hits {
+				text = append(text, h.ID.String())
+			}
+			records, err := w.List(ctx, c.f, store.Page{})
+			require.NoError(t, err)
+			for _, r := range records {
+				listed = append(listed, r.ID)
+			}
+			ok, err := w.Authorize(ctx, c.f, all)
+			require.NoError(t, err)
+			for id, yes := range ok {
+				require.True(t, yes)
+				allowed = append(allowed, id.String())
+			}
+			rows, err := w.Hydrate(ctx, c.f, all)
+			require.NoError(t, err)
+			for id := range rows {
+				hydrated = append(hydrated, id.String())
+			}
+			require.ElementsMatch(t, want, names(text), "search")
+			require.ElementsMatch(t, want, names(listed), "list")
+			require.ElementsMatch(t, want, names(allowed), "authorize")
+			require.ElementsMatch(t, want, names(hydrated), "hydrate")
+		})
+	}
+}
+
+func TestTimeboxedMemoriesHoldInTheirTime(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.memory("the office is closed")
+	w.exec(`UPDATE memories SET validity = 'timeboxed', valid_from = '2026-03-01', valid_until = '2026-03-02' WHERE id = $1`, id)
+	for at, want := range map[string]bool{"2026-02-28T23:59:59Z": false, "2026-03-01T00:00:00Z": true, "2026-03-02T00:00:00Z": false} {
+		when, err := time.Parse(time.RFC3339, at)
+		require.NoError(t, err)
+		ok, err := w.Authorize(ctx, store.Filter{Principal: w.p, At: when}, []uuid.UUID{id})
+		require.NoError(t, err)
+		require.Equal(t, want, ok[id], at)
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func TestGetShowsWhatTheCallerMaySee(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	put := func(p schema.Principal, v schema.Visibility) uuid.UUID {
+		x := *w
+		x.p, x.vis = p, v
+		ack, _ := x.stage(say("text of " + p.Agent + p.Project + string(v))...)
+		return uuid.MustParse(ack.MemoryIDs[0])
+	}
+	b := schema.Principal{Tenant: "t", Agent: "b", Project: "p", PolicyGroup: "g"}
+	private, group, shared, global := put(b, schema.VisibilityPrivate), put(b, schema.VisibilityGroup), put(b, schema.VisibilityShared), put(b, schema.VisibilityGlobal)
+	for name, c := range map[string]struct {
+		p    schema.Principal
+		want [4]bool // private, group, shared, global
+	}{
+		"owner":         {b, [4]bool{true, true, true, true}},
+		"owner, abroad": {schema.Principal{Tenant: "t", Agent: "b"}, [4]bool{true, true, true, true}},
+		"stranger":      {schema.Principal{Tenant: "t", Agent: "a"}, [4]bool{false, false, false, true}},
+		"colleague":     {schema.Principal{Tenant: "t", Agent: "a", Project: "p"}, [4]bool{false, false, true, true}},
+		"other project": {schema.Principal{Tenant: "t", Agent: "a", Project: "q", PolicyGroup: "h"}, [4]bool{false, false, false, true}},
+		"group member":  {schema.Principal{Tenant: "t", Agent: "a", PolicyGroup: "g"}, [4]bool{false, true, false, true}},
+		"other tenant":  {schema.Principal{Tenant: "t2", Agent: "b", Project: "p", PolicyGroup: "g"}, [4]bool{}},
+	} {
+		for i, id := range []uuid.UUID{private, group, shared, global} {
+			m, err := w.Get(ctx, c.p, id)
+			if c.want[i] {
+				require.NoError(t, err, "%s %d", name, i)
+				continue
+			}
+			require.ErrorIs(t, err, store.ErrNotFound, "%s %d", name, i)
+			require.Zero(t, m)
+		}
+	}
+	w.forget(global)
+	m, err := w.Get(ctx, b, global)
+	require.NoError(t, err)
+	require.NotNil(t, m.DeletedAt, "an operator may look at what was forgotten")
+}
+
+func TestListIsPagedNewestFirst(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var all []string
+	for i := range 7 {
+		all = append(all, w.memory(fmt.Sprintf("memory %d", i)).String())
+	}
+	var seen []string
+	page := store.Page{Limit: 3}
+	for {
+		got, err := w.List(ctx, store.Filter{Principal: w.p}, page)
+		require.NoError(t, err)
+		if len(got) == 0 {
+			break
+		}
+		require.LessOrEqual(t, len(got), 3)
+		for _, m := range got {
+			seen = append(seen, m.ID)
+		}
+		page.Before = seen[len(seen)-1]
+	}
+	require.Len(t, seen, 7)
+	for i := range seen {
+		require.Equal(t, all[6-i], seen[i])
+	}
+	_, err := w.List(ctx, store.Filter{Principal: w.p}, store.Page{Before: "nonsense"})
+	var invalid *schema.ValidationError
+	require.ErrorAs(t, err, &invalid)
+}
+
+func TestTrackingCountsWithoutRewriting(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	one, two := w.memory("one"), w.memory("two")
+	other := *w
+	other.p.Tenant = "t2"
+	theirs := other.memory("theirs")
+	xmin := func() (v string) {
+		require.NoError(t, w.owner.QueryRow(ctx, `SELECT string_agg(xmin::text || version || updated_at, ',' ORDER BY id) FROM memories`).Scan(&v))
+		return v
+	}
+	before := xmin()
+	r := store.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte("h"), MemoryIDs: []uuid.UUID{one, theirs}, Took: time.Millisecond}
+	require.NoError(t, w.TrackRetrieval(ctx, r, w.now))
+	r.ID = uuid.New()
+	require.NoError(t, w.TrackRetrieval(ctx, r, w.now.Add(-time.Hour)))
+	require.Equal(t, before, xmin(), "reading does not rewrite what is read")
+	m := w.get(one)
+	require.EqualValues(t, 2, m.AccessCount)
+	require.True(t, w.now.Equal(*m.LastAccessed), "the latest access, whatever the order of arrival")
+	require.Zero(t, w.get(two).AccessCount)
+	require.Equal(t, 1, w.count("memory_access", "true"), "another tenant's memory is not touched")
+	require.Equal(t, 2, w.count("retrievals", "true"))
+}
+
+func TestStatsCountWhatATenantHolds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.memory("one")
+	w.memory("two")
+	w.stage(schema.Candidate{Content: "three", SourceKind: schema.SourceMemory})
+	w.forget(id)
+	other := *w
+	other.p.Tenant = "t2"
+	other.memory("theirs")
+	s, err := w.Stats(ctx, "t")
+	require.NoError(t, err)
+	require.Equal(t, map[schema.MemoryType]int64{schema.TypeEpisodic: 1, schema.TypeSemantic: 1}, s.Memories)
+	require.EqualValues(t, 3, s.History)
+	require.EqualValues(t, 3, s.IndexPending)
+	require.Equal(t, map[schema.JobState]int64{schema.JobPending: 3}, s.Jobs)
+	require.NotNil(t, s.OldestJob)
+}

@@ -1,0 +1,354 @@
+package store_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+func TestStageMakesCandidatesDurableAndRecallable(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.p = schema.Principal{Tenant: "t", Agent: "a", Project: "p", Scope: "s", PolicyGroup: "g"}
+	w.vis = schema.VisibilityGroup
+	at := time.Date(2024, 5, 6, 7, 8, 9, 0, time.FixedZone("", 3600))
+	ack, r := w.stage(
+		schema.Candidate{Content: "  critical: [Ops , infra]:  Never   deploy on Fridays. ", SourceKind: schema.SourceMemory, Tags: []string{"Friday"}},
+		schema.Candidate{Content: "the build failed", SourceKind: schema.SourceToolOutput, Speaker: "ci", Session: "s-1", OccurredAt: &at, Sensitivity: schema.SensitivityHigh,
+			Category: schema.CategoryIssue, Refs: []schema.Ref{{Kind: "tool_call", Ref: "call-1", Hash: "h"}, {Kind: "event", Ref: "e"}}},
+	)
+	require.Empty(t, ack.Deduped)
+	require.Empty(t, ack.Recalled)
+	require.Equal(t, 2, r.To)
+
+	saved := w.get(uuid.MustParse(ack.MemoryIDs[0]))
+	require.Equal(t, "Never deploy on Fridays.", saved.Content)
+	require.Equal(t, schema.TypeSemantic, saved.Type)
+	require.Equal(t, schema.CategoryRule, saved.Category)
+	require.True(t, saved.Lifecycle.Pinned)
+	require.InDelta(t, 1, saved.Importance, 0)
+	require.ElementsMatch(t, []string{"friday", "ops", "infra"}, saved.Tags)
+	require.Nil(t, saved.Lifecycle.DecayDueAt, "what is pinned does not decay")
+	require.Equal(t, "agent:a", saved.Provenance.CreatedBy)
+	require.Equal(t, w.now, saved.OccurredAt.UTC())
+
+	heard := w.get(uuid.MustParse(ack.MemoryIDs[1]))
+	require.Equal(t, schema.TypeEpisodic, heard.Type)
+	require.Equal(t, schema.SensitivityHigh, heard.Sensitivity)
+	require.Equal(t, []string{"p", "s", "g", "group", "ci", "s-1"}, []string{heard.Project, heard.Scope, heard.PolicyGroup, string(heard.Visibility), heard.Who, heard.Session})
+	require.True(t, at.Equal(heard.OccurredAt))
+	require.Equal(t, []schema.Ref{{Kind: "tool_call", Ref: "call-1", Hash: "h"}, {Kind: "event", Ref: "e"}}, heard.Provenance.Sources)
+	require.NotNil(t, heard.Lifecycle.DecayDueAt)
+	require.Equal(t, 1, heard.Version)
+	require.Contains(t, string(heard.Payload), "tool_output")
+
+	for _, id := range ack.MemoryIDs {
+		h := w.history(uuid.MustParse(id))
+		require.Len(t, h, 1)
+		require.Equal(t, schema.EventCreated, h[0].Event)
+		require.Nil(t, h[0].OldContent)
+		require.NotNil(t, h[0].NewContent)
+		require.Equal(t, "agent:a", h[0].ChangedBy)
+		require.NotEmpty(t, h[0].Reason)
+	}
+	jobs, err := w.Jobs(ctx, "t", store.JobFilter{BatchID: r.BatchID})
+	require.NoError(t, err)
+	require.Len(t, jobs, 2)
+	for i, j := range jobs {
+		require.Equal(t, schema.JobPending, j.State)
+		require.Equal(t, ack.MemoryIDs[i], j.MemoryID)
+		require.Equal(t, "wf", j.WorkflowID)
+		require.Equal(t, 3, j.MaxAttempts)
+	}
+	require.Equal(t, 1, w.count("events", "true"), "an explicit memory is no experience")
+	require.Equal(t, 2, w.count("index_outbox", "op = 'upsert' AND version = 1"))
+	hits, err := w.SearchText(ctx, store.Filter{Principal: w.p, MaxSensitivity: schema.SensitivityHyper}, "deploy on a friday", 10)
+	require.NoError(t, err)
+	require.Len(t, hits, 1)
+	w.requireExactStats()
+}
+
+func TestStageFindsDuplicates(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first := w.memory("The sky is blue.")
+	ack, _ := w.stage(say("Grass is green", " the SKY  is blue!", "grass is GREEN.", "Roses are red", "The sky is blue")...)
+	require.Equal(t, []int{1, 2, 4}, ack.Deduped)
+	require.Equal(t, first.String(), ack.MemoryIDs[1])
+	require.Equal(t, first.String(), ack.MemoryIDs[4])
+	require.Equal(t, ack.MemoryIDs[0], ack.MemoryIDs[2], "a repetition within the batch has the id of the first")
+	require.Equal(t, 3, w.count("memories", "true"))
+	require.Equal(t, 3, w.count("jobs", "true"))
+	require.Equal(t, 6, w.count("memory_candidates", "true"), "every candidate is on record")
+	h := w.history(first)
+	require.Len(t, h, 3)
+	require.Contains(t, h[1].Reason, "duplicate")
+	require.Equal(t, schema.EventNone, h[1].Event)
+	w.requireExactStats()
+
+	w.forget(first)
+	again := w.memory("The sky is blue.")
+	require.NotEqual(t, first, again, "what was forgotten can be learned anew")
+}
+
+func TestStageDeduplicatesWithinItsScopeOnly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	seen := map[uuid.UUID]bool{w.memory("Shared words."): true}
+	for _, change := range []func(*world){
+		func(w *world) { w.p.Agent = "other" }, func(w *world) { w.p.Project = "p" }, func(w *world) { w.p.Scope = "s" },
+		func(w *world) { w.vis = schema.VisibilityGlobal }, func(w *world) { w.p.Tenant = "t2" },
+	} {
+		other := *w
+		change(&other)
+		id := other.memory("shared words")
+		require.False(t, seen[id])
+		seen[id] = true
+	}
+	require.Equal(t, 6, w.count("memories", "live"))
+}
+
+func TestStageByManyAtOnceKeepsOneRow(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const clients = 8
+	acks := make([]schema.IngestAck, clients)
+	errs := make([]error, clients)
+	var wg sync.WaitGroup
+	for i := range clients {
+		texts := say("one fact", "another fact", "a third fact")
+		if i%2 == 1 { // in another order: no deadlock
+			texts[0], texts[2] = texts[2], texts[0]
+		}
+		in := w.input(texts...)
+		wg.Go(func() { acks[i], errs[i] = w.Stage(ctx, in) })
+	}
+	wg.Wait()
+	for i := range clients {
+		require.NoError(t, errs[i])
+		got := acks[i].MemoryIDs
+		if i%2 == 1 {
+			got = []string{got[2], got[1], got[0]}
+		}
+		require.Equal(t, acks[0].MemoryIDs, got, "everyone is given the same ids")
+	}
+	require.Equal(t, 3, w.count("memories", "true"))
+	require.Equal(t, 3, w.count("jobs", "true"))
+	require.Equal(t, 3, w.count("memory_history", "event = 'created'"))
+	w.requireExactStats()
+}
+
+func TestStageReplaysAnOperation(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	in := w.input(say("one", "two", "one")...)
+	first, err := w.Stage(ctx, in)
+	require.NoError(t, err)
+	before := w.snapshot()
+	errs := make([]error, 4)
+	acks := make([]schema.IngestAck, 4)
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() { acks[i], errs[i] = w.Stage(ctx, in) })
+	}
+	wg.Wait()
+	for i := range errs {
+		require.NoError(t, errs[i])
+		require.Equal(t, first, acks[i])
+	}
+	require.Equal(t, before, w.snapshot(), "a replay writes nothing")
+
+	other := in
+	other.Request.Principal.Tenant = "t2"
+	ack, err := w.Stage(ctx, other)
+	require.NoError(t, err)
+	require.NotEqual(t, first.BatchID, ack.BatchID, "operations belong to a tenant")
+}
+
+func TestStageHonoursCandidateKeys(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	keyed := func(key, content string) schema.Candidate {
+		return schema.Candidate{Content: content, IdempotencyKey: key}
+	}
+	ack, _ := w.stage(keyed("k1", "first text"), keyed("k1", "the same key twice in one batch"))
+	require.Equal(t, []int{1}, ack.Deduped)
+	require.Equal(t, ack.MemoryIDs[0], ack.MemoryIDs[1])
+	again, _ := w.stage(keyed("k1", "other words under the same key"))
+	require.Equal(t, ack.MemoryIDs[:1], again.MemoryIDs)
+	require.Equal(t, []int{0}, again.Deduped)
+	require.Equal(t, 1, w.count("memories", "true"))
+	h := w.history(uuid.MustParse(ack.MemoryIDs[0]))
+	require.Contains(t, h[len(h)-1].Reason, "idempotency key")
+
+	other := *w
+	other.p.Agent = "b"
+	fresh, _ := other.stage(keyed("k1", "keys belong to an agent"))
+	require.Empty(t, fresh.Deduped)
+
+	one, two := *w, *w
+	one.p.Agent, two.p.Agent = "x", "x/y"
+	one.stage(keyed("y/z", "key of agent x"))
+	fresh, _ = two.stage(keyed("z", "key of agent x/y"))
+	require.Empty(t, fresh.Deduped, "however agents and keys are spelt")
+}
+
+func TestStageKeepsTextThatOnlyAReplayedCandidateRepeats(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.stage(schema.Candidate{Content: "what came first", IdempotencyKey: "k"})
+	// The keyed candidate is not written; so the one behind it, of the same words, has to be.
+	ack, _ := w.stage(schema.Candidate{Content: "words not seen yet", IdempotencyKey: "k"}, schema.Candidate{Content: "words not seen yet"},
+		schema.Candidate{Content: "Words not seen yet."})
+	require.Equal(t, []int{0, 2}, ack.Deduped)
+	require.Equal(t, "words not seen yet", w.get(uuid.MustParse(ack.MemoryIDs[1])).Content)
+	require.Equal(t, ack.MemoryIDs[1], ack.MemoryIDs[2])
+
+	ack, _ = w.stage(schema.Candidate{Content: "alpha", IdempotencyKey: "k2"}, schema.Candidate{Content: "beta", IdempotencyKey: "k2"}, schema.Candidate{Content: "beta"})
+	require.Equal(t, []int{1}, ack.Deduped)
+	require.Equal(t, "beta", w.get(uuid.MustParse(ack.MemoryIDs[2])).Content)
+}
+
+func TestStageByManyWithOneKeyGivesOneResult(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ids := make([]string, 8)
+	var wg sync.WaitGroup
+	errs := make([]error, len(ids))
+	for i := range ids {
+		in := w.input(schema.Candidate{Content: fmt.Sprintf("text of client %d", i), IdempotencyKey: "k"}, schema.Candidate{Content: fmt.Sprintf("more of client %d", i), IdempotencyKey: "l"})
+		if i%2 == 0 {
+			in.Request.Candidates[0], in.Request.Candidates[1] = in.Request.Candidates[1], in.Request.Candidates[0]
+		}
+		wg.Go(func() {
+			ack, err := w.Stage(ctx, in)
+			if errs[i] = err; err == nil {
+				ids[i] = ack.MemoryIDs[(i+1)%2]
+			}
+		})
+	}
+	wg.Wait()
+	for i := range ids {
+		require.NoError(t, errs[i])
+		require.Equal(t, ids[0], ids[i])
+	}
+	require.Equal(t, 2, w.count("memories", "true"))
+}
+
+func TestStageDoesNotLearnWhatCameOutOfRecall(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	wrapped := memory.WrapRecalled("r1", "Alice lives in Paris.")
+	ack, _ := w.stage(
+		schema.Candidate{Content: wrapped},
+		schema.Candidate{Content: "an answer built on recall", Refs: []schema.Ref{{Kind: schema.RefRetrieval, Ref: "r1"}}},
+		schema.Candidate{Content: wrapped + "\nBob moved to Rome."},
+	)
+	require.Equal(t, []int{0, 1}, ack.Recalled)
+	require.Equal(t, 1, w.count("memories", "true"))
+	require.Equal(t, "Bob moved to Rome.", w.get(uuid.MustParse(ack.MemoryIDs[2])).Content)
+	require.Equal(t, 1, w.count("jobs", "true"))
+	h := w.history(uuid.MustParse(ack.MemoryIDs[0]))
+	require.Len(t, h, 1)
+	require.Contains(t, h[0].Reason, "recall")
+}
+
+func TestStageInShadowModeWritesNoMemory(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	live := w.memory("already here")
+	w.policy.Mode = schema.ModeShadow
+	ack, r := w.stage(say("something new", "already here", "something new")...)
+	require.Equal(t, []int{1, 2}, ack.Deduped)
+	require.Equal(t, live.String(), ack.MemoryIDs[1])
+	require.Equal(t, 1, w.count("memories", "true"))
+	require.Equal(t, 1, w.count("index_outbox", "true"))
+	left, err := w.LeaseExtract(ctx, r, w.now)
+	require.NoError(t, err)
+	require.Len(t, left, 1, "the pipeline runs on")
+	w.requireExactStats()
+}
+
+func TestStageInFrozenModeKeepsTheSource(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.policy.Mode = schema.ModeFrozen
+	require.Equal(t, "kept", w.get(w.memory("kept")).Content)
+}
+
+func TestStageLeavesNothingHalfWritten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.memory("what was there")
+	const canary = "XyzzyCanary words"
+	for _, table := range []string{"memories", "memory_provenance", "memory_history", "index_outbox", "events", "memory_candidates",
+		"ingest_batches", "jobs", "operations", "lexeme_stats", "corpus_stats"} {
+		before := w.snapshot()
+		w.breaking(table, func() {
+			_, err := w.Stage(ctx, w.input(schema.Candidate{Content: canary, IdempotencyKey: "k", Refs: []schema.Ref{{Kind: "event", Ref: "r"}}}))
+			require.Error(t, err, table)
+			require.NotContains(t, err.Error(), "XyzzyCanary")
+		})
+		require.Equal(t, before, w.snapshot(), table)
+	}
+	ack, _ := w.stage(schema.Candidate{Content: canary, IdempotencyKey: "k"})
+	require.Empty(t, ack.Deduped)
+}
+
+func TestStageTakesWhateverValidateAdmits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	longName := strings.Repeat("\U0001F9E0", schema.MaxNameLength)
+	for name, content := range map[string]string{
+		"many short words": distinct(schema.MaxContentBytes, func(i int) string { return fmt.Sprintf("%x ", i) }),
+		"hyphenated":       distinct(schema.MaxContentBytes, func(i int) string { return fmt.Sprintf("a%x-b%x ", i, i) }),
+		"links":            distinct(schema.MaxContentBytes, func(i int) string { return fmt.Sprintf("h%x.de/%x ", i, i) }),
+		"one word":         strings.Repeat("x", schema.MaxContentBytes),
+		"control":          "\x01\x1b[31m \\u0000 \ufffe \U0010ffff",
+		"punctuation":      "!!!",
+		"not a prefix":     "critical:",
+		"lone prefix":      "[a,b]:",
+	} {
+		in := w.input(schema.Candidate{Content: content})
+		in.Request.Principal = schema.Principal{Tenant: "t", Agent: longName, Project: longName, Scope: longName, PolicyGroup: longName}
+		require.NoError(t, in.Request.Validate(), name)
+		_, err := w.Stage(ctx, in)
+		require.NoError(t, err, name)
+	}
+}
+
+func distinct(size int, word func(int) string) string {
+	var b strings.Builder
+	for i := 0; ; i++ {
+		next := word(i)
+		if b.Len()+len(next) > size {
+			return b.String()
+		}
+		b.WriteString(next)
+	}
+}
+
+func TestOpenRefusesWhatItCannotTrust(t *testing.T) {
+	t.Parallel()
+	_, err := store.Open(ctx, store.Config{URL: "postgres://u:hunter2secret@127.0.0.1:port/x"})
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), "hunter2secret")
+	_, err = store.Open(ctx, store.Config{URL: "postgres://u:hunter2secret@127.0.0.1:1/x?connect_timeout=2"})
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), "hunter2secret")
+	require.True(t, store.IsUnavailable(err))
+
+	s := testkit.OpenStore(t, testkit.DatabaseURL(t))
+	_, err = s.List(ctx, store.Filter{}, store.Page{})
+	require.ErrorContains(t, err, "no tenant")
+}

@@ -1,0 +1,243 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/inference/rules"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+var (
+	ctx  = context.Background()
+	hash = inference.EmbeddingModel{Name: memory.HashModel, Dimensions: 384}
+)
+
+// world is a schema of the test's own with one principal in it.
+type world struct {
+	*store.Store
+	t      testing.TB
+	url    string
+	owner  *pgx.Conn
+	p      schema.Principal
+	policy memory.WritePolicy
+	vis    schema.Visibility
+	now    time.Time
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	url := testkit.DatabaseURL(t)
+	return &world{Store: testkit.OpenStore(t, url), t: t, url: url, owner: testkit.Owner(t, url), p: schema.Principal{Tenant: "t", Agent: "a"},
+		policy: memory.WritePolicy{Mode: schema.ModeControlled, AllowUpdateDelete: true, MinFactConfidence: 0.5}, vis: schema.VisibilityPrivate,
+		now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+}
+
+func (w *world) input(candidates ...schema.Candidate) store.StageInput {
+	return store.StageInput{OperationID: uuid.NewString(), WorkflowID: "wf", MaxAttempts: 3, Now: w.now, Policy: w.policy,
+		Request: schema.IngestRequest{Principal: w.p, Visibility: w.vis, Candidates: candidates}}
+}
+
+func (w *world) stage(candidates ...schema.Candidate) (schema.IngestAck, store.Range) {
+	w.t.Helper()
+	ack, err := w.Stage(ctx, w.input(candidates...))
+	require.NoError(w.t, err)
+	return ack, w.rangeOf(ack)
+}
+
+func (w *world) rangeOf(ack schema.IngestAck) store.Range {
+	return store.Range{Tenant: w.p.Tenant, BatchID: uuid.MustParse(ack.BatchID), From: 0, To: len(ack.MemoryIDs)}
+}
+
+func say(texts ...string) []schema.Candidate {
+	out := make([]schema.Candidate, len(texts))
+	for i, text := range texts {
+		out[i] = schema.Candidate{Content: text}
+	}
+	return out
+}
+
+// memory stages one memory and returns its id.
+func (w *world) memory(content string) uuid.UUID {
+	w.t.Helper()
+	ack, _ := w.stage(say(content)...)
+	return uuid.MustParse(ack.MemoryIDs[0])
+}
+
+func fact(content string) memory.Fact {
+	return memory.Fact{Content: content, Category: schema.CategoryFact, Confidence: 0.9}
+}
+
+func lives(content, who, where string) memory.Fact {
+	f := fact(content)
+	f.Claim = memory.Claim{Subject: who, Predicate: "lives_in", Object: where, Functional: true}
+	return f
+}
+
+// idea is a fact with what is proposed for it; target and the others are offered as they stand.
+type idea struct {
+	fact    memory.Fact
+	action  schema.Action
+	target  uuid.UUID
+	offered []uuid.UUID
+	vector  []float32
+}
+
+// decided takes a candidate's ideas through extract and decide.
+func (w *world) decided(r store.Range, candidate uuid.UUID, ideas ...idea) {
+	w.t.Helper()
+	facts := make([]memory.Fact, len(ideas))
+	for i, d := range ideas {
+		facts[i] = d.fact
+	}
+	require.NoError(w.t, w.SaveExtractions(ctx, w.p.Tenant, []store.Extracted{{CandidateID: candidate, Extraction: memory.Extraction{Facts: facts}}}, w.now))
+	w.decide(r, candidate, ideas...)
+}
+
+func (w *world) decide(r store.Range, candidate uuid.UUID, ideas ...idea) {
+	w.t.Helper()
+	out := make([]store.Decided, len(ideas))
+	for i, d := range ideas {
+		out[i] = store.Decided{CandidateID: candidate, Ordinal: i, Fact: d.fact, Proposal: memory.Proposal{Action: d.action, Confidence: 0.8, Reason: "because"}}
+		if d.target != uuid.Nil {
+			out[i].Proposal.TargetID = d.target.String()
+			d.offered = append(d.offered, d.target)
+		}
+		for _, id := range d.offered {
+			out[i].Offered = append(out[i].Offered, w.neighbor(id))
+		}
+		if d.vector != nil {
+			out[i].Embedding = &store.Embedding{Model: hash, Vector: d.vector}
+		}
+	}
+	require.NoError(w.t, w.SaveDecisions(ctx, r, []uuid.UUID{candidate}, out, w.now))
+}
+
+func (w *world) neighbor(id uuid.UUID) memory.Neighbor {
+	w.t.Helper()
+	m := w.get(id)
+	return memory.Neighbor{ID: m.ID, Version: m.Version, Content: m.Content, Score: 0.5}
+}
+
+// source stages a parent and takes its ideas up to write.
+func (w *world) source(content string, ideas ...idea) (parent uuid.UUID, r store.Range) {
+	w.t.Helper()
+	ack, r := w.stage(say(content)...)
+	require.Empty(w.t, ack.Deduped)
+	parent = uuid.MustParse(ack.MemoryIDs[0])
+	w.decided(r, parent, ideas...)
+	return parent, r
+}
+
+func (w *world) write(r store.Range) store.WriteCounts {
+	w.t.Helper()
+	counts, err := w.Write(ctx, store.WriteInput{Range: r, MaxRounds: 3, Now: w.now})
+	require.NoError(w.t, err)
+	return counts
+}
+
+func (w *world) get(id uuid.UUID) schema.MemoryRecord {
+	w.t.Helper()
+	m, err := w.Get(ctx, w.p, id)
+	require.NoError(w.t, err)
+	return m
+}
+
+func (w *world) history(id uuid.UUID) []schema.HistoryEntry {
+	w.t.Helper()
+	h, err := w.History(ctx, w.p, id)
+	require.NoError(w.t, err)
+	return h
+}
+
+func (w *world) outcomes(r store.Range) []schema.FactOutcome {
+	w.t.Helper()
+	out, err := w.FactOutcomes(ctx, w.p.Tenant, r.BatchID)
+	require.NoError(w.t, err)
+	return out
+}
+
+func (w *world) exec(sql string, args ...any) {
+	w.t.Helper()
+	_, err := w.owner.Exec(ctx, sql, args...)
+	require.NoError(w.t, err)
+}
+
+func (w *world) count(table, where string, args ...any) int {
+	w.t.Helper()
+	var n int
+	require.NoError(w.t, w.owner.QueryRow(ctx, `SELECT count(*) FROM `+table+` WHERE `+where, args...).Scan(&n))
+	return n
+}
+
+// forget soft-deletes a memory past the store.
+func (w *world) forget(id uuid.UUID) {
+	w.t.Helper()
+	w.exec(`UPDATE memories SET deleted_at = now(), version = version + 1 WHERE id = $1`, id)
+}
+
+// touch gives a memory another version.
+func (w *world) touch(id uuid.UUID) {
+	w.t.Helper()
+	w.exec(`UPDATE memories SET version = version + 1 WHERE id = $1`, id)
+}
+
+// snapshot digests every table, so that two of them tell whether anything changed.
+func (w *world) snapshot() map[string]string {
+	w.t.Helper()
+	rows, err := w.owner.Query(ctx, `SELECT c.relname::text FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'`)
+	require.NoError(w.t, err)
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(w.t, err)
+	out := map[string]string{}
+	for _, table := range tables {
+		var digest string
+		require.NoError(w.t, w.owner.QueryRow(ctx, `SELECT count(*) || ' ' || coalesce(md5(string_agg(x::text, ',' ORDER BY x::text)), '') FROM `+table+` x`).Scan(&digest))
+		out[table] = digest
+	}
+	return out
+}
+
+// breaking makes every write to a table fail while fn runs.
+func (w *world) breaking(table string, fn func()) {
+	w.t.Helper()
+	w.exec(`ALTER TABLE ` + table + ` ADD CONSTRAINT broken CHECK (false) NOT VALID`)
+	fn()
+	w.exec(`ALTER TABLE ` + table + ` DROP CONSTRAINT broken`)
+}
+
+// embed is the offline embedder's vector.
+func embed(t testing.TB, text string) []float32 {
+	t.Helper()
+	v, _, err := rules.New().Embedder.Embed(ctx, []string{text})
+	require.NoError(t, err)
+	return v[0]
+}
+
+// requireExactStats recounts the text statistics from the live rows.
+func (w *world) requireExactStats() {
+	w.t.Helper()
+	var wrong []string
+	require.NoError(w.t, w.owner.QueryRow(ctx, `
+		WITH truth AS (SELECT m.tenant, l.lexeme, count(*) AS docs FROM memories m, unnest(m.tsv) l WHERE m.live GROUP BY 1, 2)
+		SELECT coalesce(array_agg(format('%s: %s counted, %s live', coalesce(s.lexeme, t.lexeme), s.docs, t.docs)), '{}')
+		FROM truth t FULL JOIN lexeme_stats s USING (tenant, lexeme) WHERE coalesce(s.docs, 0) <> coalesce(t.docs, 0)`).Scan(&wrong))
+	require.Empty(w.t, wrong, "lexeme_stats")
+	require.NoError(w.t, w.owner.QueryRow(ctx, `
+		WITH truth AS (SELECT tenant, count(*) AS docs, sum(length(tsv)) AS lexemes FROM memories WHERE live GROUP BY 1)
+		SELECT coalesce(array_agg(format('%s and %s counted, %s and %s live', s.docs, s.lexemes, t.docs, t.lexemes)), '{}')
+		FROM truth t FULL JOIN corpus_stats s USING (tenant)
+		WHERE coalesce(s.docs, 0) <> coalesce(t.docs, 0) OR coalesce(s.lexemes, 0) <> coalesce(t.lexemes, 0)`).Scan(&wrong))
+	require.Empty(w.t, wrong, "corpus_stats")
+}
+
+var otherModel = inference.EmbeddingModel{Name: "other", Dimensions: 8}

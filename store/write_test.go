@@ -1,0 +1,536 @@
+package store_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+func TestWriteAddsAFactWithItsEvidence(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.p = schema.Principal{Tenant: "t", Agent: "a", Project: "p", Scope: "s", PolicyGroup: "g"}
+	w.vis = schema.VisibilityShared
+	ack, r := w.stage(schema.Candidate{Content: "Well, Alice lives in Paris, you know", Speaker: "bob", Session: "s-1", Tags: []string{"people"},
+		Sensitivity: schema.SensitivityHigh, Refs: []schema.Ref{{Kind: "event", Ref: "e-1"}}})
+	parent := uuid.MustParse(ack.MemoryIDs[0])
+	f := lives("Alice lives in Paris.", "Alice", "Paris")
+	w.decided(r, parent, idea{fact: f, action: schema.ActionAdd, vector: embed(t, f.Content)})
+	require.Equal(t, store.WriteCounts{Added: 1}, w.write(r))
+
+	out := w.outcomes(r)
+	require.Len(t, out, 1)
+	require.Equal(t, schema.ProposalApplied, out[0].State)
+	id := uuid.MustParse(out[0].MemoryID)
+	m := w.get(id)
+	require.Equal(t, "Alice lives in Paris.", m.Content)
+	require.Equal(t, []string{"p", "s", "g", "shared", "a"}, []string{m.Project, m.Scope, m.PolicyGroup, string(m.Visibility), m.Agent})
+	require.Equal(t, schema.TypeSemantic, m.Type)
+	require.Equal(t, schema.TierPersistent, m.Tier)
+	require.InDelta(t, 0.9, m.Confidence, 1e-6)
+	require.InDelta(t, 0.9, m.Importance, 1e-6, "a fact is as important as it is certain")
+	require.Equal(t, schema.SensitivityHigh, m.Sensitivity, "drawing a fact out of a secret does not publish it")
+	require.Equal(t, []string{"people"}, m.Tags)
+	require.Equal(t, "pipeline", m.Provenance.CreatedBy)
+	require.Equal(t, []schema.Ref{{Kind: "event", Ref: "e-1"}}, m.Provenance.Sources)
+	require.Equal(t, []schema.Relation{{Predicate: "derived_from", TargetID: parent.String(), Weight: 1}}, m.Relations)
+	require.Equal(t, 1, w.count("memory_embeddings", "memory_id = $1 AND model = 'hash-v1' AND dims = 384", id))
+	require.Equal(t, 1, w.count("index_outbox", "memory_id = $1 AND op = 'upsert'", id))
+	require.Equal(t, 1, w.count("entity_claims", "memory_id = $1 AND subject = 'Alice' AND functional", id))
+	require.Zero(t, w.count("proposals", "embedding IS NOT NULL"), "the proposal gives its vector away")
+	w.requireExactStats()
+}
+
+func metadata(t *testing.T, h schema.HistoryEntry) map[string]any {
+	t.Helper()
+	var m map[string]any
+	require.NoError(t, json.Unmarshal(h.Metadata, &m))
+	return m
+}
+
+// Document 002 "Memory History" names these fields.
+func TestEveryProposalLeavesHistoryWithItsMetadata(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	target := w.memory("Deploys are allowed on Friday mornings.")
+	parent, r := w.source("a talk about deploys",
+		idea{fact: fact("Something wholly new was said."), action: schema.ActionAdd},
+		idea{fact: fact("Deploys are not allowed on Friday mornings."), action: schema.ActionUpdate, target: target},
+		idea{fact: memory.Fact{Content: "a vague idea", Category: schema.CategoryFact, Confidence: 0.2}, action: schema.ActionAdd})
+	require.Equal(t, store.WriteCounts{Added: 1, Blocked: 1, Skipped: 1}, w.write(r))
+	h := w.history(parent)
+	require.Len(t, h, 4)
+	states := map[string]map[string]any{}
+	for _, e := range h[1:] {
+		require.Equal(t, schema.EventNone, e.Event)
+		require.Equal(t, "pipeline", e.ChangedBy)
+		require.NotEmpty(t, e.Reason)
+		require.Nil(t, e.NewContent)
+		m := metadata(t, e)
+		require.Equal(t, false, m["shadow"])
+		require.Equal(t, parent.String(), m["parentId"])
+		require.Equal(t, "wf", m["workflowId"])
+		require.InDelta(t, 0.8, m["confidence"], 1e-6)
+		require.Contains(t, m, "factConfidence")
+		require.Contains(t, m, "proposalId")
+		require.NotContains(t, string(e.Metadata), "vague", "the fact's text stands in the proposal alone")
+		switch {
+		case m["blockedReason"] != nil:
+			states["blocked"] = m
+		case m["skippedReason"] != nil:
+			states["skipped"] = m
+		default:
+			states["applied"] = m
+		}
+	}
+	require.Equal(t, "add", states["applied"]["proposedAction"])
+	require.NotEmpty(t, states["applied"]["memory_id"])
+	blocked := states["blocked"]
+	require.Equal(t, "update", blocked["proposedAction"])
+	require.Equal(t, target.String(), blocked["targetMemoryId"])
+	require.Equal(t, memory.ReasonContradiction, blocked["blockedReason"])
+	require.Equal(t, true, blocked["contradictionRisk"])
+	require.Equal(t, true, blocked["reviewNeeded"])
+	require.Equal(t, memory.ReasonLowFactConfidence, states["skipped"]["skippedReason"])
+	require.Len(t, w.history(target), 1, "what is blocked leaves the target alone")
+}
+
+func TestWriteSkipsAndBlocksWithReasons(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		policy func(*memory.WritePolicy)
+		target string
+		idea   func(target uuid.UUID) idea
+		state  schema.ProposalState
+		reason string
+	}{
+		"low confidence": {nil, "", func(uuid.UUID) idea {
+			return idea{fact: memory.Fact{Content: "perhaps this", Category: "fact", Confidence: 0.49}, action: schema.ActionAdd}
+		}, schema.ProposalSkipped, memory.ReasonLowFactConfidence},
+		"punctuation": {nil, "", func(uuid.UUID) idea { return idea{fact: fact("...!!!..."), action: schema.ActionAdd} }, schema.ProposalSkipped, memory.ReasonEmptyFactContent},
+		"known": {nil, "tea is hot", func(id uuid.UUID) idea {
+			return idea{fact: fact("tea is rather hot"), action: schema.ActionNone, target: id}
+		}, schema.ProposalSkipped, memory.ReasonAlreadyKnown},
+		"duplicate": {nil, "coffee is hot", func(uuid.UUID) idea { return idea{fact: fact("Coffee is HOT."), action: schema.ActionAdd} }, schema.ProposalSkipped, "duplicate_content_hash"},
+		"frozen": {func(p *memory.WritePolicy) { p.Mode = schema.ModeFrozen }, "", func(uuid.UUID) idea {
+			return idea{fact: fact("ice is cold"), action: schema.ActionAdd}
+		}, schema.ProposalBlocked, memory.ReasonMutationsFrozen},
+		"updates off": {func(p *memory.WritePolicy) { p.AllowUpdateDelete = false }, "milk is white", func(id uuid.UUID) idea {
+			return idea{fact: fact("milk is off-white"), action: schema.ActionUpdate, target: id}
+		}, schema.ProposalBlocked, memory.ReasonDestructiveDisabled},
+		"deletes off": {func(p *memory.WritePolicy) { p.AllowUpdateDelete = false }, "milk is white", func(id uuid.UUID) idea {
+			return idea{fact: fact("milk is off-white"), action: schema.ActionDelete, target: id}
+		}, schema.ProposalBlocked, memory.ReasonDestructiveDisabled},
+		"pinned": {nil, "critical: keep calm", func(id uuid.UUID) idea {
+			return idea{fact: fact("carry on"), action: schema.ActionDelete, target: id}
+		}, schema.ProposalBlocked, memory.ReasonPinnedTarget},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			var target uuid.UUID
+			if c.target != "" {
+				target = w.memory(c.target)
+			}
+			if c.policy != nil {
+				c.policy(&w.policy)
+			}
+			_, r := w.source("where it was said", c.idea(target))
+			before := w.snapshot()
+			counts := w.write(r)
+			require.Zero(t, counts.Added+counts.Updated+counts.Deleted)
+			out := w.outcomes(r)
+			require.Equal(t, c.state, out[0].State)
+			require.Equal(t, c.reason, out[0].Skipped)
+			after := w.snapshot()
+			for _, table := range []string{"memories", "memory_relations", "memory_embeddings", "index_outbox", "lexeme_stats", "corpus_stats"} {
+				require.Equal(t, before[table], after[table], table)
+			}
+			require.NotEqual(t, before["memory_history"], after["memory_history"])
+			if name == "known" || name == "duplicate" {
+				require.Equal(t, target.String(), out[0].MemoryID, "it says which memory covers the fact")
+			}
+		})
+	}
+}
+
+func TestShadowWritesProposalsToHistoryOnly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	target := w.memory("the office is in Berlin")
+	w.policy.Mode = schema.ModeShadow
+	parent, r := w.source("they moved", idea{fact: fact("the office is in Hamburg"), action: schema.ActionUpdate, target: target}, idea{fact: fact("moving was hard"), action: schema.ActionAdd})
+	before := w.snapshot()
+	require.Equal(t, store.WriteCounts{Blocked: 2}, w.write(r))
+	after := w.snapshot()
+	for _, table := range []string{"memories", "memory_relations", "memory_embeddings", "index_outbox", "lexeme_stats", "entity_claims"} {
+		require.Equal(t, before[table], after[table], table)
+	}
+	h := w.history(parent)
+	require.Len(t, h, 2)
+	for _, e := range h {
+		require.Equal(t, "pipeline-shadow", e.ChangedBy)
+		require.Equal(t, schema.EventNone, e.Event)
+		require.Equal(t, true, metadata(t, e)["shadow"])
+		require.Equal(t, memory.ReasonShadowMode, metadata(t, e)["blockedReason"])
+	}
+}
+
+func TestUpdateSupersedesItsTarget(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	target := w.memory("Alice lives in Paris")
+	parent, r := w.source("a chat with Alice", idea{fact: lives("Alice lives in Rome now", "Alice", "Rome"), action: schema.ActionUpdate, target: target})
+	require.Equal(t, store.WriteCounts{Updated: 1}, w.write(r))
+	next := uuid.MustParse(w.outcomes(r)[0].MemoryID)
+	old := w.get(target)
+	require.Equal(t, schema.StatusSuperseded, old.Status)
+	require.Equal(t, next.String(), old.SupersededBy)
+	require.Equal(t, 2, old.Version)
+	require.Equal(t, "Alice lives in Paris", old.Content, "the old truth stays as it was")
+	require.ElementsMatch(t, []schema.Relation{{Predicate: "derived_from", TargetID: parent.String(), Weight: 1}, {Predicate: "supersedes", TargetID: target.String(), Weight: 1}},
+		w.get(next).Relations)
+	h := w.history(target)
+	require.Len(t, h, 2)
+	require.Equal(t, schema.EventModified, h[1].Event)
+	require.Equal(t, "Alice lives in Paris", *h[1].OldContent)
+	require.Equal(t, "pipeline", h[1].ChangedBy)
+	require.Equal(t, 1, w.count("index_outbox", "memory_id = $1 AND op = 'delete' AND version = 2", target))
+	hits, err := w.SearchText(ctx, store.Filter{Principal: w.p}, "where does Alice live", 10)
+	require.NoError(t, err)
+	for _, hit := range hits {
+		require.NotEqual(t, target, hit.ID, "a superseded memory is not found")
+	}
+	w.requireExactStats()
+}
+
+func TestUpdateBySourceThatSaysItVerbatim(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	target := w.memory("Alice lives in Paris")
+	parent, r := w.source("Alice lives in Rome now", idea{fact: lives("Alice lives in Rome now.", "Alice", "Rome"), action: schema.ActionUpdate, target: target})
+	require.Equal(t, store.WriteCounts{Updated: 1}, w.write(r))
+	require.Equal(t, parent.String(), w.get(target).SupersededBy, "the source itself is the successor")
+	require.Equal(t, 2, w.count("memories", "true"))
+	require.Equal(t, []schema.Relation{{Predicate: "supersedes", TargetID: target.String(), Weight: 1}}, w.get(parent).Relations)
+	w.requireExactStats()
+}
+
+func TestUpdateToWhatAnotherMemoryAlreadySays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	target := w.memory("Alice lives in Paris")
+	_, r := w.source("a chat with Alice", idea{fact: fact("Alice lives in Rome now"), action: schema.ActionUpdate, target: target})
+	twin := w.memory("alice lives in rome NOW.") // arrives between decide and write
+	w.write(r)
+	old := w.get(target)
+	require.Equal(t, schema.StatusSuperseded, old.Status)
+	require.Equal(t, twin.String(), old.SupersededBy, "a successor that exists")
+	require.Contains(t, w.get(twin).Relations, schema.Relation{Predicate: "supersedes", TargetID: target.String(), Weight: 1})
+	out := w.outcomes(r)[0]
+	require.Equal(t, schema.ProposalApplied, out.State)
+	require.Equal(t, twin.String(), out.MemoryID)
+	w.requireExactStats()
+}
+
+func TestDeleteForgetsItsTarget(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	target := w.memory("the coffee machine is broken")
+	_, r := w.source("someone repaired it", idea{fact: fact("a mechanic came by"), action: schema.ActionDelete, target: target})
+	require.Equal(t, store.WriteCounts{Deleted: 1}, w.write(r))
+	m := w.get(target)
+	require.NotNil(t, m.DeletedAt)
+	require.Equal(t, 2, m.Version)
+	h := w.history(target)
+	require.Equal(t, schema.EventDeleted, h[1].Event)
+	require.Equal(t, "the coffee machine is broken", *h[1].OldContent)
+	require.Nil(t, h[1].NewContent)
+	require.Equal(t, 1, w.count("index_outbox", "memory_id = $1 AND op = 'delete'", target))
+	list, err := w.List(ctx, store.Filter{Principal: w.p}, store.Page{})
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	w.requireExactStats()
+}
+
+func TestWriteRefusesToActOnChangedGround(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*world, uuid.UUID){
+		"another version": (*world).touch,
+		"forgotten":       (*world).forget,
+		"gone":            func(w *world, id uuid.UUID) { w.exec(`UPDATE memories SET id = gen_random_uuid() WHERE id = $1`, id) },
+	} {
+		for _, action := range []schema.Action{schema.ActionAdd, schema.ActionUpdate, schema.ActionDelete, schema.ActionNone} {
+			t.Run(name+" "+string(action), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				known := w.memory("the train leaves at nine")
+				d := idea{fact: fact("the train leaves at ten"), action: action, target: known}
+				if action == schema.ActionAdd {
+					d.target, d.offered = uuid.Nil, []uuid.UUID{known}
+				}
+				parent, r := w.source("a new timetable", d)
+				change(w, known)
+				before := w.snapshot()
+				require.Equal(t, store.WriteCounts{Stale: 1}, w.write(r))
+				after := w.snapshot()
+				delete(before, "proposals")
+				delete(after, "proposals")
+				require.Equal(t, before, after, "nothing is done with a stale proposal")
+				require.Equal(t, store.WriteCounts{}, w.write(r), "not before it is decided again")
+				require.Equal(t, schema.ProposalStale, w.outcomes(r)[0].State)
+
+				// Decided again on what stands, it is written.
+				due, err := w.LeaseDecide(ctx, r, w.now)
+				require.NoError(t, err)
+				require.Equal(t, []int{0}, due[0].Again)
+				w.decide(r, parent, idea{fact: d.fact, action: schema.ActionAdd})
+				require.Equal(t, store.WriteCounts{Added: 1}, w.write(r))
+			})
+		}
+	}
+}
+
+func TestGroundThatKeepsMovingEndsInReview(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	known := w.memory("the train leaves at nine")
+	d := idea{fact: fact("the train leaves at ten"), action: schema.ActionUpdate, target: known}
+	parent, r := w.source("a new timetable", d)
+	for range 2 {
+		w.touch(known)
+		require.Equal(t, store.WriteCounts{Stale: 1}, w.write(r))
+		w.decide(r, parent, d)
+	}
+	w.touch(known)
+	require.Equal(t, store.WriteCounts{Blocked: 1}, w.write(r))
+	out := w.outcomes(r)[0]
+	require.Equal(t, schema.ProposalBlocked, out.State)
+	require.True(t, out.ReviewNeeded)
+	require.Equal(t, "candidates_changed", out.Skipped)
+	require.Equal(t, schema.StatusActive, w.get(known).Status)
+	h := w.history(parent)
+	require.Equal(t, "candidates_changed", metadata(t, h[len(h)-1])["blockedReason"])
+}
+
+func TestProposalsOfOneChangeSeeEachOther(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	known := w.memory("the train leaves at nine")
+	_, r := w.source("two timetables",
+		idea{fact: fact("the train leaves at ten"), action: schema.ActionUpdate, target: known},
+		idea{fact: fact("the train leaves at eleven"), action: schema.ActionUpdate, target: known},
+		idea{fact: fact("the train leaves at about nine"), action: schema.ActionNone, target: known})
+	require.Equal(t, store.WriteCounts{Updated: 1, Stale: 2}, w.write(r), "the first took the ground of the others: they are decided again")
+	w.requireExactStats()
+}
+
+func TestNothingIsWrittenFromAForgottenSource(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	target := w.memory("the sea is calm")
+	ideas := func(n int) []idea {
+		return []idea{{fact: fact(fmt.Sprintf("fact number %d", n)), action: schema.ActionAdd}, {fact: fact("other waves"), action: schema.ActionDelete, target: target}}
+	}
+	parent, r := w.source("a storm", ideas(1)...)
+	w.forget(parent)
+	before := w.snapshot()
+	require.Equal(t, store.WriteCounts{Skipped: 2}, w.write(r))
+	after := w.snapshot()
+	for table := range before {
+		if table != "proposals" && table != "memory_history" {
+			require.Equal(t, before[table], after[table], table)
+		}
+	}
+	require.Equal(t, "parent_forgotten", w.outcomes(r)[0].Skipped)
+
+	// Also when the very change that writes forgets it.
+	ack, r := w.stage(say("first source", "second source")...)
+	a, b := uuid.MustParse(ack.MemoryIDs[0]), uuid.MustParse(ack.MemoryIDs[1])
+	w.decided(r, a, idea{fact: fact("unrelated words"), action: schema.ActionDelete, target: b})
+	w.decided(r, b, idea{fact: fact("drawn from the second"), action: schema.ActionAdd})
+	require.Equal(t, store.WriteCounts{Deleted: 1, Skipped: 1}, w.write(r))
+}
+
+func TestAFunctionalFactThatHoldsIsNotContradicted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, r := w.source("first talk", idea{fact: lives("Alice lives in Paris", "Alice", "Paris"), action: schema.ActionAdd})
+	w.write(r)
+	holder := w.outcomes(r)[0].MemoryID
+	other := w.memory("Alice was seen in Rome")
+
+	_, r = w.source("second talk",
+		idea{fact: lives("Alice lives in Rome", "ALICE", "Rome"), action: schema.ActionAdd},
+		idea{fact: lives("Bob lives in Rome", "Bob", "Rome"), action: schema.ActionAdd},
+		idea{fact: lives("Bob lives in Oslo", "bob", "Oslo"), action: schema.ActionAdd},
+		idea{fact: lives("Alice dwells in Rome", "Alice", "Rome"), action: schema.ActionUpdate, target: other})
+	counts := w.write(r)
+	out := w.outcomes(r)
+	for i, want := range []schema.ProposalState{schema.ProposalBlocked, schema.ProposalApplied, schema.ProposalBlocked, schema.ProposalBlocked} {
+		require.Equal(t, want, out[i].State, "%d", i)
+		if want == schema.ProposalBlocked {
+			require.Equal(t, "active_fact_exists", out[i].Skipped)
+			require.True(t, out[i].ReviewNeeded)
+			require.True(t, out[i].ContradictionRisk)
+		}
+	}
+	require.Equal(t, holder, out[0].MemoryID, "it names the fact that stands")
+	require.Equal(t, store.WriteCounts{Added: 1, Blocked: 3}, counts)
+	require.Equal(t, schema.StatusActive, w.get(other).Status)
+
+	// The update that names the holder may replace it.
+	_, r = w.source("third talk", idea{fact: lives("Alice lives in Rome", "Alice", "Rome"), action: schema.ActionUpdate, target: uuid.MustParse(holder)})
+	require.Equal(t, store.WriteCounts{Updated: 1}, w.write(r))
+}
+
+func TestTheSameFactTwiceIsADuplicateNotAConflict(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ack, r := w.stage(say("hey, Alice lives in Paris", "so Alice lives in Paris")...)
+	f := lives("Alice lives in Paris", "Alice", "Paris")
+	for _, id := range ack.MemoryIDs {
+		w.decided(r, uuid.MustParse(id), idea{fact: f, action: schema.ActionAdd})
+	}
+	require.Equal(t, store.WriteCounts{Added: 1, Skipped: 1}, w.write(r))
+	_, late := w.source("well, Alice lives in Paris", idea{fact: f, action: schema.ActionAdd})
+	require.Equal(t, store.WriteCounts{Skipped: 1}, w.write(late))
+	out := append(w.outcomes(r), w.outcomes(late)...)
+	require.Equal(t, "duplicate_content_hash", out[1].Skipped)
+	require.Equal(t, "duplicate_content_hash", out[2].Skipped)
+	require.Equal(t, out[0].MemoryID, out[2].MemoryID)
+}
+
+func TestWritingARangeAgainChangesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	one, two := w.memory("the first thing"), w.memory("the second thing")
+	_, r := w.source("much was said", idea{fact: fact("an addition"), action: schema.ActionAdd, vector: embed(t, "an addition")},
+		idea{fact: fact("the first thing, corrected"), action: schema.ActionUpdate, target: one}, idea{fact: fact("other words"), action: schema.ActionDelete, target: two})
+	require.Equal(t, store.WriteCounts{Added: 1, Updated: 1, Deleted: 1}, w.write(r))
+	before := w.snapshot()
+	require.Equal(t, store.WriteCounts{}, w.write(r))
+	require.Equal(t, before, w.snapshot())
+}
+
+func TestWriteByManyAtOnceAppliesEachProposalOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	target := w.memory("the first thing")
+	_, r := w.source("much was said", idea{fact: fact("an addition"), action: schema.ActionAdd}, idea{fact: fact("a correction"), action: schema.ActionUpdate, target: target})
+	counts := make([]store.WriteCounts, 8)
+	errs := make([]error, 8)
+	var wg sync.WaitGroup
+	for i := range counts {
+		wg.Go(func() { counts[i], errs[i] = w.Write(ctx, store.WriteInput{Range: r, MaxRounds: 3, Now: w.now}) })
+	}
+	wg.Wait()
+	var sum store.WriteCounts
+	for i := range counts {
+		require.NoError(t, errs[i])
+		sum = sum.Add(counts[i])
+	}
+	require.Equal(t, store.WriteCounts{Added: 1, Updated: 1}, sum)
+	require.Equal(t, 1, w.count("memory_history", "event = 'modified'"))
+}
+
+func TestTwoUpdatesOfOneTargetAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	target := w.memory("the train leaves at nine")
+	var ranges []store.Range
+	for i := range 6 {
+		_, r := w.source(fmt.Sprintf("timetable %d", i), idea{fact: fact(fmt.Sprintf("the train leaves at %d", i)), action: schema.ActionUpdate, target: target})
+		ranges = append(ranges, r)
+	}
+	counts := make([]store.WriteCounts, len(ranges))
+	errs := make([]error, len(ranges))
+	var wg sync.WaitGroup
+	for i, r := range ranges {
+		wg.Go(func() { counts[i], errs[i] = w.Write(ctx, store.WriteInput{Range: r, MaxRounds: 3, Now: w.now}) })
+	}
+	wg.Wait()
+	updated, stale := 0, 0
+	for i := range counts {
+		require.NoError(t, errs[i])
+		updated, stale = updated+counts[i].Updated, stale+counts[i].Stale
+	}
+	require.Equal(t, 1, updated)
+	require.Equal(t, 5, stale)
+	require.Equal(t, 2, w.get(target).Version)
+}
+
+func TestWriteLeavesNothingHalfWritten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	one, two := w.memory("the first thing"), w.memory("the second thing")
+	f := lives("XyzzyCanary lives in Paris", "XyzzyCanary", "Paris")
+	_, r := w.source("much was said", idea{fact: f, action: schema.ActionAdd, vector: embed(t, "x")},
+		idea{fact: fact("the first thing, XyzzyCanary"), action: schema.ActionUpdate, target: one}, idea{fact: fact("other words"), action: schema.ActionDelete, target: two})
+	for _, table := range []string{"memories", "memory_relations", "memory_embeddings", "entity_claims", "memory_history", "index_outbox", "proposals", "lexeme_stats", "corpus_stats"} {
+		before := w.snapshot()
+		w.breaking(table, func() {
+			_, err := w.Write(ctx, store.WriteInput{Range: r, MaxRounds: 3, Now: w.now})
+			require.Error(t, err, table)
+			require.NotContains(t, err.Error(), "XyzzyCanary", "errors never quote content")
+		})
+		require.Equal(t, before, w.snapshot(), table)
+	}
+	require.Equal(t, store.WriteCounts{Added: 1, Updated: 1, Deleted: 1}, w.write(r))
+}
+
+func TestWriteStaysInItsRangeAndTenant(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ack, r := w.stage(say("one", "two")...)
+	for i, id := range ack.MemoryIDs {
+		w.decided(r, uuid.MustParse(id), idea{fact: fact(fmt.Sprintf("fact number %d", i)), action: schema.ActionAdd})
+	}
+	require.Equal(t, store.WriteCounts{Added: 1}, w.write(store.Range{Tenant: "t", BatchID: r.BatchID, From: 1, To: 2}))
+	_, err := w.Write(ctx, store.WriteInput{Range: store.Range{Tenant: "t2", BatchID: r.BatchID, From: 0, To: 2}, MaxRounds: 3, Now: w.now})
+	require.ErrorIs(t, err, store.ErrNotFound)
+	require.Equal(t, store.WriteCounts{Added: 1}, w.write(r))
+}
+
+func TestSourcesAreEmbeddedWithTheWrite(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ack, r := w.stage(say("alpha words", "beta words", "gamma words")...)
+	missing, err := w.Unembedded(ctx, r, hash)
+	require.NoError(t, err)
+	require.Len(t, missing, 3)
+	sources := map[uuid.UUID]store.Embedding{}
+	for _, m := range missing {
+		require.Nil(t, m.Vector)
+		sources[m.MemoryID] = store.Embedding{Model: hash, Vector: embed(t, m.Content)}
+	}
+	gone := uuid.MustParse(ack.MemoryIDs[2])
+	w.forget(gone)
+	_, err = w.Write(ctx, store.WriteInput{Range: r, MaxRounds: 3, Now: w.now, Sources: sources})
+	require.NoError(t, err)
+	require.Equal(t, 2, w.count("memory_embeddings", "true"))
+	require.Zero(t, w.count("memory_embeddings", "memory_id = $1", gone), "what was forgotten meanwhile is not embedded")
+	missing, err = w.Unembedded(ctx, r, hash)
+	require.NoError(t, err)
+	require.Empty(t, missing)
+	missing, err = w.Unembedded(ctx, r, otherModel)
+	require.NoError(t, err)
+	require.Len(t, missing, 2, "each embedding space for itself")
+
+	// A fact that repeats its source shares the vector that was paid for.
+	ack, r = w.stage(say("delta words")...)
+	w.decided(r, uuid.MustParse(ack.MemoryIDs[0]), idea{fact: fact("delta words"), action: schema.ActionNone, vector: embed(t, "delta words")})
+	missing, err = w.Unembedded(ctx, r, hash)
+	require.NoError(t, err)
+	require.Len(t, missing, 1)
+	require.Len(t, missing[0].Vector, 384)
+}

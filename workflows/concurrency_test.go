@@ -1,0 +1,209 @@
+package workflows_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows"
+)
+
+// Two requests of one scope decide at the same time, and both want to replace the same memory. The
+// second finds its ground changed and decides again.
+func TestConcurrentWritersOfOneScope(t *testing.T) {
+	t.Parallel()
+	const old, successor = "Ana lives in Lisbon.", "Ana lives in Porto now."
+	claim := memory.Claim{Subject: "Ana", Predicate: "lives_in", Object: "Porto"}
+	both := make(chan struct{})
+	var deciding atomic.Int32
+	model := testkit.NewModel(t, func(ctx context.Context, call testkit.ModelCall) testkit.ModelReply {
+		if call.Kind == testkit.Extraction {
+			if strings.HasPrefix(call.Data, "Report") {
+				return testkit.ExtractionOf([]memory.Fact{{Content: successor + " So says " + call.Data[:8] + ".", Claim: claim}})
+			}
+			return testkit.FactsOf()
+		}
+		if n := deciding.Add(1); n == 2 {
+			close(both)
+		}
+		select { // nobody writes before both have been asked
+		case <-both:
+		case <-ctx.Done():
+		}
+		for _, c := range call.Offered().Candidates {
+			if c.Content == old {
+				return testkit.DecisionOf(schema.ActionUpdate, c.ID)
+			}
+		}
+		return testkit.DecisionOf(schema.ActionNone, "")
+	})
+	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { bold(d); d.Brain = model.Brain(t) })
+	p := testkit.Principal()
+	target := known(t, h, p, old)[0]
+	started := atOnce(t, h, testkit.Request(p, schema.SourceObservation, "Report 1 from the moving company."),
+		testkit.Request(p, schema.SourceObservation, "Report 2 from the post office."))
+
+	db := testkit.Owner(t, h.DatabaseURL)
+	batches := []string{started[0].Ack.BatchID, started[1].Ack.BatchID}
+	require.Equal(t, []string{"1 applied update", "2 skipped none"}, testkit.Strings(t, db,
+		`SELECT concat_ws(' ', rounds, state, action) FROM proposals WHERE batch_id = ANY($1) ORDER BY rounds`, batches))
+	require.Equal(t, 1, testkit.Rows(t, db, "memories", "live AND content LIKE $1", successor+"%"))
+	require.Equal(t, 1, testkit.Rows(t, db, "memories", "id = $1 AND status = 'superseded'", target))
+	require.Equal(t, 1, testkit.Rows(t, db, "memory_relations", "predicate = 'supersedes' AND target_id = $1", target))
+	require.Len(t, model.Calls(testkit.Decision), 3)
+	require.Zero(t, testkit.Rows(t, db, "jobs", "state <> 'completed'"))
+}
+
+// Ground that moves before every write is decided on a bounded number of times, and then a person
+// has to look.
+func TestGroundThatKeepsMoving(t *testing.T) {
+	t.Parallel()
+	var h *testkit.Harness
+	model := testkit.NewModel(t, func(ctx context.Context, call testkit.ModelCall) testkit.ModelReply {
+		if call.Kind == testkit.Extraction {
+			if strings.HasPrefix(call.Data, "Report") {
+				return testkit.FactsOf("Ana lives in Porto now.")
+			}
+			return testkit.FactsOf()
+		}
+		db := testkit.Owner(t, h.DatabaseURL)
+		_, err := db.Exec(ctx, `UPDATE memories SET version = version + 1 WHERE content = 'Ana lives in Lisbon.'`)
+		if err != nil {
+			t.Error(err)
+		}
+		return testkit.DecisionOf(schema.ActionAdd, "")
+	})
+	h = testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
+	p := testkit.Principal()
+	known(t, h, p, "Ana lives in Lisbon.")
+	_, result := h.Ingest(t, testkit.Request(p, schema.SourceObservation, "Report from the moving company."))
+	require.Equal(t, 1, result.Written.Blocked)
+	require.Zero(t, result.Written.Added)
+	db := testkit.Owner(t, h.DatabaseURL)
+	require.Equal(t, []string{fmt.Sprintf("%d blocked candidates_changed true", workflows.MaxDecideRounds)}, testkit.Strings(t, db,
+		`SELECT concat_ws(' ', rounds, state, outcome, CASE WHEN review_needed THEN 'true' END) FROM proposals`))
+	require.Len(t, model.Calls(testkit.Decision), workflows.MaxDecideRounds)
+	require.Zero(t, testkit.Rows(t, db, "jobs", "state <> 'completed'"))
+}
+
+// A memory is forgotten while its facts are being extracted, or decided: nothing is written for it.
+func TestForgottenWhileThePipelineRuns(t *testing.T) {
+	t.Parallel()
+	const seed = "Ana did something embarrassing once before."
+	for _, phase := range []string{testkit.Extraction, testkit.Decision} {
+		t.Run(phase, func(t *testing.T) {
+			t.Parallel()
+			asked, answer := make(chan struct{}, 10), make(chan struct{})
+			model := testkit.NewModel(t, func(ctx context.Context, call testkit.ModelCall) testkit.ModelReply {
+				if call.Kind == phase && !strings.HasPrefix(call.Data, seed) {
+					asked <- struct{}{}
+					select {
+					case <-answer:
+					case <-ctx.Done():
+					}
+				}
+				switch {
+				case call.Kind == testkit.Decision:
+					return testkit.DecisionOf(schema.ActionAdd, "")
+				case strings.HasPrefix(call.Data, "Something"):
+					return testkit.ExtractionOf([]memory.Fact{{Content: "Ana did something embarrassing."}},
+						memory.Triple{Source: "Ana", Relationship: "did", Target: "Something", Confidence: 0.9})
+				default:
+					return testkit.FactsOf()
+				}
+			})
+			h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
+			p := testkit.Principal()
+			known(t, h, p, seed)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			started, err := workflows.StartIngest(ctx, h.Temporal, h.TaskQueue, testkit.Request(p, schema.SourceObservation, "Something embarrassing happened to Ana."))
+			require.NoError(t, err)
+			<-asked
+			db := testkit.Owner(t, h.DatabaseURL)
+			_, err = db.Exec(ctx, `UPDATE memories SET deleted_at = now(), version = version + 1 WHERE id = $1`, started.Ack.MemoryIDs[0])
+			require.NoError(t, err)
+			before := testkit.Digest(t, db, "memories", "true")
+			close(answer)
+			result := testkit.Wait(t, started.Run)
+			require.Zero(t, result.Written.Added)
+			require.Equal(t, before, testkit.Digest(t, db, "memories", "true"))
+			require.Equal(t, []string{"skipped parent_forgotten"}, testkit.Strings(t, db, `SELECT state || ' ' || outcome FROM proposals WHERE batch_id = $1`, started.Ack.BatchID))
+			require.Zero(t, testkit.Rows(t, db, "entities", ""))
+			require.Zero(t, testkit.Rows(t, db, "entity_relations", ""))
+			require.Zero(t, testkit.Rows(t, db, "memory_embeddings", "memory_id = $1", started.Ack.MemoryIDs[0]))
+		})
+	}
+}
+
+// In shadow mode a run decides all and writes nothing: the proposals are in history.
+func TestModes(t *testing.T) {
+	t.Parallel()
+	seed := "Ana lives in Lisbon."
+	model := testkit.NewModel(t, func(_ context.Context, call testkit.ModelCall) testkit.ModelReply {
+		switch {
+		case call.Kind == testkit.Extraction && strings.HasPrefix(call.Data, "Letter"):
+			return testkit.FactsOf("Ana lives in Porto these days.", "The office has a green door.")
+		case call.Kind == testkit.Extraction:
+			return testkit.FactsOf()
+		}
+		offered := call.Offered()
+		for _, c := range offered.Candidates {
+			if c.Content == seed && strings.Contains(offered.Fact.Content, "Porto") {
+				return testkit.DecisionOf(schema.ActionUpdate, c.ID)
+			}
+		}
+		return testkit.DecisionOf(schema.ActionAdd, "")
+	})
+	for _, test := range []struct {
+		name       string
+		mode       schema.WriteMode
+		allow      bool
+		newRows    int // beside the seed
+		outcomes   []string
+		actor      string
+		seedStatus string
+	}{
+		{"shadow", schema.ModeShadow, true, 0, []string{"blocked add shadow_mode", "blocked update shadow_mode"}, "pipeline-shadow", "active"},
+		{"frozen", schema.ModeFrozen, true, 1, []string{"blocked add mutations_frozen", "blocked update mutations_frozen"}, "pipeline", "active"},
+		{"controlled", schema.ModeControlled, false, 2, []string{"applied add", "blocked update destructive_mutations_disabled"}, "pipeline", "active"},
+		{"controlled with updates", schema.ModeControlled, true, 3, []string{"applied add", "applied update"}, "pipeline", "superseded"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t); d.Policy.AllowUpdateDelete = test.allow })
+			p := testkit.Principal()
+			target := known(t, h, p, seed)[0]
+			db := testkit.Owner(t, h.DatabaseURL)
+			before := unharmed(t, db, []string{target})
+			req := testkit.Request(p, schema.SourceObservation, "Letter from Ana about her new home.")
+			req.Mode = test.mode
+			started, result := h.Ingest(t, req)
+			require.Zero(t, result.Dead)
+			require.Equal(t, 1+test.newRows, testkit.Rows(t, db, "memories", ""))
+			require.Equal(t, test.outcomes, testkit.Strings(t, db, `SELECT trim(concat_ws(' ', state, action, outcome)) FROM proposals WHERE batch_id = $1 ORDER BY 1`, started.Ack.BatchID))
+			require.Equal(t, 2, testkit.Rows(t, db, "memory_history", "changed_by = $1 AND metadata->>'batchId' = $2 AND memory_id = $3 AND event = 'none'",
+				test.actor, started.Ack.BatchID, started.Ack.MemoryIDs[0]))
+			require.Equal(t, []string{test.seedStatus}, testkit.Strings(t, db, `SELECT status FROM memories WHERE id = $1`, target))
+			if test.seedStatus == "active" {
+				require.Equal(t, before, unharmed(t, db, []string{target}))
+			} else {
+				require.Equal(t, 1, testkit.Rows(t, db, "memory_history", "memory_id = $1 AND event = 'modified'", target))
+			}
+			if test.mode == schema.ModeShadow {
+				require.Zero(t, testkit.Rows(t, db, "memories", "id = $1", started.Ack.MemoryIDs[0]))
+				require.Zero(t, testkit.Rows(t, db, "entities", ""))
+				require.Zero(t, testkit.Rows(t, db, "memory_embeddings", "memory_id <> $1", target))
+			}
+			require.Zero(t, testkit.Rows(t, db, "jobs", "state <> 'completed'"))
+		})
+	}
+}

@@ -1,0 +1,101 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/inference/rules"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/recall"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows"
+)
+
+// switchable is an embedder that can be down.
+type switchable struct {
+	inference.Embedder
+	down *atomic.Bool
+}
+
+func (e switchable) Embed(ctx context.Context, texts []string) ([][]float32, inference.Usage, error) {
+	if e.down.Load() {
+		return nil, inference.Usage{}, errors.New("embedder is down")
+	}
+	return e.Embedder.Embed(ctx, texts)
+}
+
+func syncIndex(t *testing.T, h *testkit.Harness) (client.WorkflowRun, workflows.SyncIndexResult, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: workflows.SyncIndexWorkflowID(uuid.NewString()), TaskQueue: h.TaskQueue},
+		workflows.SyncIndex, workflows.SyncIndexInput{})
+	require.NoError(t, err)
+	var result workflows.SyncIndexResult
+	err = run.Get(ctx, &result)
+	return run, result, err
+}
+
+func TestEmbedderDown(t *testing.T) {
+	t.Parallel()
+	down := &atomic.Bool{}
+	down.Store(true)
+	embedder := switchable{Embedder: rules.HashEmbedder{}, down: down}
+	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain.Embedder = embedder })
+	p := testkit.Principal()
+	req := testkit.Request(p, schema.SourceUserInput, "I moved to Lisbon. I work at Acme on the Atlas project.")
+	req.Candidates[0].Speaker = "Ana"
+	started, result := h.Ingest(t, req)
+
+	require.Zero(t, result.Dead)
+	require.Equal(t, []string{workflows.PhaseIndex}, result.Deferred)
+	require.True(t, result.Decided.WithoutVectors)
+	require.Equal(t, 2, result.Written.Added)
+	db := testkit.Owner(t, h.DatabaseURL)
+	require.Equal(t, 1, testkit.Rows(t, db, "jobs", "state = 'completed'"))
+	require.Equal(t, []string{"index: embedder is down"}, testkit.Strings(t, db, `SELECT last_error FROM jobs`))
+	require.Zero(t, testkit.Rows(t, db, "memory_embeddings", ""))
+	require.Equal(t, 3, testkit.Rows(t, db, "index_outbox", ""))
+	require.Equal(t, 2, testkit.Rows(t, db, "proposals", "array_to_string(warnings, ' ') LIKE '%embedding unavailable%'"))
+
+	r := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: embedder}
+	ask := func() schema.RecallResponse {
+		answer, err := r.Recall(context.Background(), schema.RecallRequest{Principal: p, Query: "where did Ana move, Lisbon?"})
+		require.NoError(t, err)
+		require.NotEmpty(t, answer.Results)
+		return answer
+	}
+	for _, found := range ask().Results {
+		require.NotContains(t, found.Channels, "vector")
+	}
+
+	_, _, err := syncIndex(t, h) // it can do nothing yet, and loses nothing
+	require.Error(t, err)
+	require.Equal(t, 3, testkit.Rows(t, db, "index_outbox", ""))
+
+	down.Store(false)
+	_, synced, err := syncIndex(t, h)
+	require.NoError(t, err)
+	require.Equal(t, 3, synced.Embedded)
+	require.Equal(t, 3, synced.Upserted)
+	require.Zero(t, testkit.Rows(t, db, "index_outbox", ""))
+	require.Equal(t, 3, testkit.Rows(t, db, "memory_embeddings", ""))
+	answer := ask()
+	require.Empty(t, answer.Meta.Degraded)
+	withVectors := 0
+	for _, found := range answer.Results {
+		if _, ok := found.Channels["vector"]; ok {
+			withVectors++
+		}
+	}
+	require.Positive(t, withVectors)
+	require.NotEmpty(t, started.Ack.MemoryIDs)
+}

@@ -1,0 +1,342 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/workflows"
+)
+
+// stage is a workflow's environment in which every activity succeeds unless a test says otherwise.
+type stage struct {
+	*testsuite.TestWorkflowEnvironment
+	mu    sync.Mutex
+	calls []string // activities and the range they were called with, in order
+}
+
+var (
+	stagingOf    *activities.Staging
+	extractionOf *activities.Extraction
+	decisionOf   *activities.Decision
+	writingOf    *activities.Writing
+	linkingOf    *activities.Linking
+	indexingOf   *activities.Indexing
+	jobsOf       *activities.Jobs
+)
+
+func (s *stage) note(name string, r activities.Range) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, fmt.Sprintf("%s %d-%d", name, r.From, r.To))
+}
+
+// refused is an error that no retry can cure.
+func refused(what string) error {
+	return temporal.NewNonRetryableApplicationError(what, activities.ErrTypeInvalidRequest, nil)
+}
+
+// newStage fakes the activities. A function that is given for one decides what it returns.
+func newStage(t *testing.T, fake map[string]func(activities.Range) error, deduped ...int) *stage {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	s := &stage{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment()}
+	s.SetTestTimeout(20 * time.Second)
+	workflows.Register(s.TestWorkflowEnvironment, workflows.Dependencies{})
+	do := func(name string, r activities.Range) error {
+		s.note(name, r)
+		if f := fake[name]; f != nil {
+			return f(r)
+		}
+		return nil
+	}
+	s.OnActivity(stagingOf.StageCandidates, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.StageRequest) (schema.IngestAck, error) {
+		ack := schema.IngestAck{BatchID: uuid.NewString(), Deduped: deduped}
+		for range in.Request.Candidates {
+			ack.MemoryIDs = append(ack.MemoryIDs, uuid.NewString())
+		}
+		return ack, do("stage", activities.Range{To: len(ack.MemoryIDs)})
+	}).Maybe()
+	s.OnActivity(extractionOf.ExtractFacts, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.Range) (activities.ExtractResult, error) {
+		return activities.ExtractResult{Candidates: r.To - r.From, Facts: r.To - r.From}, do("extract", r)
+	}).Maybe()
+	s.OnActivity(decisionOf.DecideFacts, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.Range) (activities.DecideResult, error) {
+		return activities.DecideResult{Candidates: r.To - r.From}, do("decide", r)
+	}).Maybe()
+	s.OnActivity(writingOf.WriteProposals, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.WriteRequest) (store.WriteCounts, error) {
+		err := do("write", in.Range)
+		if errors.Is(err, errStale) {
+			return store.WriteCounts{Stale: 1}, nil
+		}
+		return store.WriteCounts{Added: in.Range.To - in.Range.From}, err
+	}).Maybe()
+	s.OnActivity(linkingOf.LinkEntities, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.Range) (store.LinkCounts, error) {
+		return store.LinkCounts{Mentions: 1}, do("link", r)
+	}).Maybe()
+	s.OnActivity(indexingOf.IndexBatch, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.Range) (activities.IndexResult, error) {
+		return activities.IndexResult{Upserted: 1}, do("index", r)
+	}).Maybe()
+	s.OnActivity(jobsOf.CompleteJobs, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.CloseRequest) error {
+		return do("complete", in.Range)
+	}).Maybe()
+	s.OnActivity(jobsOf.NoteFailure, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.CloseRequest) error {
+		return do("note "+in.Phase+" "+in.Reason, in.Range)
+	}).Maybe()
+	s.OnActivity(jobsOf.BuryJobs, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.CloseRequest) (activities.BuryResult, error) {
+		return activities.BuryResult{Dead: in.Range.To - in.Range.From}, do("bury "+in.Phase+" "+in.Reason, in.Range)
+	}).Maybe()
+	return s
+}
+
+var errStale = errors.New("stale")
+
+func (s *stage) run(t *testing.T, candidates int) (workflows.IngestResult, error) {
+	t.Helper()
+	req := schema.IngestRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"}}
+	for i := range candidates {
+		req.Candidates = append(req.Candidates, schema.Candidate{Content: fmt.Sprintf("Candidate %d.", i)})
+	}
+	s.ExecuteWorkflow(workflows.Ingest, req)
+	require.True(t, s.IsWorkflowCompleted())
+	var result workflows.IngestResult
+	if err := s.GetWorkflowError(); err != nil {
+		return result, err
+	}
+	require.NoError(t, s.GetWorkflowResult(&result))
+	return result, nil
+}
+
+func TestPhasesInOrder(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	result, err := s.run(t, 500)
+	require.NoError(t, err)
+	require.Equal(t, []string{"stage 0-500",
+		"extract 0-250", "decide 0-250", "write 0-250", "link 0-250", "index 0-250", "complete 0-250",
+		"extract 250-500", "decide 250-500", "write 250-500", "link 250-500", "index 250-500", "complete 250-500"}, s.calls)
+	require.Equal(t, 500, result.Written.Added)
+	require.Equal(t, 2, result.Linked.Mentions)
+}
+
+func TestInvalidRequestRunsNothing(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	_, err := s.run(t, 0)
+	var app *temporal.ApplicationError
+	require.ErrorAs(t, err, &app)
+	require.Equal(t, activities.ErrTypeInvalidRequest, app.Type())
+	require.Empty(t, s.calls)
+}
+
+func TestRangeThatFailsIsBuried(t *testing.T) {
+	t.Parallel()
+	for _, phase := range []string{"extract", "decide", "write", "complete"} {
+		t.Run(phase, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, map[string]func(activities.Range) error{phase: func(r activities.Range) error {
+				if r.From == 0 {
+					return refused("no way")
+				}
+				return nil
+			}})
+			result, err := s.run(t, 300)
+			require.NoError(t, err)
+			require.Equal(t, 250, result.Dead)
+			name := phase
+			if phase == "complete" {
+				name = workflows.PhaseDone
+			}
+			require.Contains(t, s.calls, "bury "+name+" no way 0-250")
+			require.Contains(t, s.calls, "complete 250-300")
+		})
+	}
+}
+
+func TestTemporaryFailureIsRetriedWithBackoff(t *testing.T) {
+	t.Parallel()
+	failures := 0
+	s := newStage(t, map[string]func(activities.Range) error{"write": func(activities.Range) error {
+		if failures++; failures <= 6 {
+			return errors.New("postgres is away")
+		}
+		return nil
+	}})
+	began := s.Now()
+	result, err := s.run(t, 1)
+	require.NoError(t, err)
+	require.Zero(t, result.Dead)
+	require.Equal(t, time.Duration(1+2+4+8+16+30)*time.Second, s.Now().Sub(began).Truncate(time.Second))
+}
+
+func TestTolerablePhases(t *testing.T) {
+	t.Parallel()
+	for _, phase := range []string{workflows.PhaseLink, workflows.PhaseIndex} {
+		t.Run(phase, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, map[string]func(activities.Range) error{phase: func(activities.Range) error { return errors.New("is away") }})
+			result, err := s.run(t, 1)
+			require.NoError(t, err)
+			require.Equal(t, []string{phase}, result.Deferred)
+			require.Zero(t, result.Dead)
+			require.Equal(t, 1, result.Written.Added)
+			require.Contains(t, s.calls, "note "+phase+" is away 0-1")
+			require.Equal(t, "complete 0-1", s.calls[len(s.calls)-1])
+		})
+	}
+}
+
+func TestNothingNewSkipsThePipeline(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil, 0, 1)
+	result, err := s.run(t, 2)
+	require.NoError(t, err)
+	require.Equal(t, []string{"stage 0-2"}, s.calls)
+	require.Equal(t, []int{0, 1}, result.Deduped)
+}
+
+func TestStaleRoundsAreBounded(t *testing.T) {
+	t.Parallel()
+	for stale, rounds := range map[int]int{0: 1, 1: 2, 99: workflows.MaxDecideRounds} {
+		t.Run(fmt.Sprint(stale), func(t *testing.T) {
+			t.Parallel()
+			writes := 0
+			s := newStage(t, map[string]func(activities.Range) error{"write": func(activities.Range) error {
+				if writes++; writes <= stale {
+					return errStale
+				}
+				return nil
+			}})
+			_, err := s.run(t, 1)
+			require.NoError(t, err)
+			require.Equal(t, rounds, writes)
+		})
+	}
+}
+
+// answer collects what an update returns.
+type answer struct {
+	accepted, completed bool
+	ack                 schema.IngestAck
+	err                 error
+}
+
+func (a *answer) callbacks(t *testing.T) *testsuite.TestUpdateCallback {
+	return &testsuite.TestUpdateCallback{
+		OnAccept: func() { a.accepted = true },
+		OnReject: func(err error) { t.Errorf("update rejected: %v", err) },
+		OnComplete: func(result any, err error) {
+			a.completed, a.err = true, err
+			if err == nil {
+				a.ack, _ = result.(schema.IngestAck)
+			}
+		},
+	}
+}
+
+func TestStagedUpdate(t *testing.T) {
+	t.Parallel()
+	t.Run("before and after the staging", func(t *testing.T) {
+		t.Parallel()
+		var before, after answer
+		s := newStage(t, map[string]func(activities.Range) error{"extract": func(activities.Range) error { return nil }})
+		s.RegisterDelayedCallback(func() { s.UpdateWorkflow(workflows.UpdateStaged, "1", before.callbacks(t)) }, 0)
+		s.OnActivity(extractionOf.ExtractFacts, mock.Anything, mock.Anything).After(time.Minute)
+		s.RegisterDelayedCallback(func() {
+			s.UpdateWorkflow(workflows.UpdateStaged, "2", after.callbacks(t))
+			progress, err := s.QueryWorkflow(workflows.QueryProgress)
+			require.NoError(t, err)
+			var p workflows.Progress
+			require.NoError(t, progress.Get(&p))
+			require.Equal(t, workflows.PhaseDone, p.Phase)
+		}, 0)
+		result, err := s.run(t, 2)
+		require.NoError(t, err)
+		for _, a := range []answer{before, after} {
+			require.True(t, a.completed)
+			require.NoError(t, a.err)
+			require.Equal(t, result.IngestAck, a.ack)
+		}
+	})
+	t.Run("of a staging that fails", func(t *testing.T) {
+		t.Parallel()
+		var a answer
+		s := newStage(t, map[string]func(activities.Range) error{"stage": func(activities.Range) error { return refused("no room") }})
+		s.RegisterDelayedCallback(func() { s.UpdateWorkflow(workflows.UpdateStaged, "1", a.callbacks(t)) }, 0)
+		_, err := s.run(t, 2)
+		require.ErrorContains(t, err, "no room")
+		require.True(t, a.completed)
+		require.ErrorContains(t, a.err, "no room")
+		require.Equal(t, []string{"stage 0-2"}, s.calls)
+	})
+}
+
+func TestProgressQuery(t *testing.T) {
+	t.Parallel()
+	var seen []workflows.Progress
+	var s *stage
+	look := func(activities.Range) error {
+		encoded, err := s.QueryWorkflow(workflows.QueryProgress)
+		if err != nil {
+			return err
+		}
+		var p workflows.Progress
+		if err := encoded.Get(&p); err != nil {
+			return err
+		}
+		seen = append(seen, p)
+		return nil
+	}
+	s = newStage(t, map[string]func(activities.Range) error{"write": look, "index": look})
+	_, err := s.run(t, 300)
+	require.NoError(t, err)
+	require.Len(t, seen, 4)
+	for i, want := range []workflows.Progress{
+		{Phase: "write", Total: 300, Staged: 300}, {Phase: "index", Total: 300, Staged: 300, Written: store.WriteCounts{Added: 250}},
+		{Phase: "write", Total: 300, Staged: 300, Processed: 250, Written: store.WriteCounts{Added: 250}},
+		{Phase: "index", Total: 300, Staged: 300, Processed: 250, Written: store.WriteCounts{Added: 300}}} {
+		require.Equal(t, want, seen[i])
+	}
+}
+
+func TestCancelBuriesWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	var s *stage
+	s = newStage(t, map[string]func(activities.Range) error{"decide": func(activities.Range) error {
+		s.CancelWorkflow()
+		return nil
+	}})
+	_, err := s.run(t, 300)
+	var canceled *temporal.CanceledError
+	require.ErrorAs(t, err, &canceled)
+	require.Contains(t, s.calls, "bury write the run was cancelled 0-250")
+	require.Contains(t, s.calls, "bury write the run was cancelled 250-300")
+	require.NotContains(t, s.calls, "extract 250-300")
+}
+
+func TestSyncIndexDrainsUntilNothingIsLeft(t *testing.T) {
+	t.Parallel()
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestWorkflowEnvironment()
+	workflows.Register(env, workflows.Dependencies{})
+	pages := 0
+	env.OnActivity(indexingOf.DrainOutbox, mock.Anything, mock.Anything).Return(func(context.Context, activities.DrainRequest) (activities.DrainResult, error) {
+		pages++
+		return activities.DrainResult{IndexResult: activities.IndexResult{Upserted: 10}, More: pages < 3}, nil
+	})
+	env.ExecuteWorkflow(workflows.SyncIndex, workflows.SyncIndexInput{Sofar: activities.IndexResult{Upserted: 5}})
+	var result workflows.SyncIndexResult
+	require.NoError(t, env.GetWorkflowResult(&result))
+	require.Equal(t, 35, result.Upserted)
+}

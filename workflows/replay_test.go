@@ -1,0 +1,127 @@
+package workflows_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/worker"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/workflows"
+)
+
+// histories are the runs whose histories stand in testdata. `make histories` records them anew; a
+// change to a workflow has to replay those that are there, or be behind workflow.GetVersion.
+var histories = []string{"ingest-single", "ingest-batch", "ingest-duplicate", "ingest-dead-job", "ingest-shadow", "ingest-deferred", "ingest-invalid",
+	"ingest-cancelled", "resume", "resume-refused", "sync-index"}
+
+func historyFile(name string) string { return filepath.Join("testdata", name+".json") }
+
+func TestReplay(t *testing.T) {
+	if os.Getenv("MNEME_UPDATE_HISTORIES") != "" {
+		recordHistories(t)
+	}
+	files, err := filepath.Glob(historyFile("*"))
+	require.NoError(t, err)
+	require.Len(t, files, len(histories))
+	for _, name := range histories {
+		t.Run(name, func(t *testing.T) {
+			replayer := worker.NewWorkflowReplayer()
+			replayer.RegisterWorkflow(workflows.Ingest)
+			replayer.RegisterWorkflow(workflows.ResumeIngest)
+			replayer.RegisterWorkflow(workflows.SyncIndex)
+			require.NoError(t, replayer.ReplayWorkflowHistoryFromJSONFile(nil, historyFile(name)))
+		})
+	}
+}
+
+func record(t *testing.T, h *testkit.Harness, name, id, runID string) {
+	t.Helper()
+	encoded, err := protojson.MarshalOptions{Indent: " "}.Marshal(&history.History{Events: rawHistory(t, h.Temporal, id, runID)})
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll("testdata", 0o755))
+	require.NoError(t, os.WriteFile(historyFile(name), append(encoded, '\n'), 0o644))
+}
+
+// recordHistories runs what the histories are of. All content is made up here.
+func recordHistories(t *testing.T) {
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	single := testkit.Request(p, schema.SourceUserInput, "I moved to Lisbon. I work at Acme.")
+	single.Candidates[0].Speaker = "Ana"
+	for _, name := range []string{"ingest-single", "ingest-duplicate"} {
+		started, _ := h.Ingest(t, single)
+		record(t, h, name, started.ID, started.RunID)
+	}
+	batch := testkit.Request(p, schema.SourceObservation)
+	for i := range 300 { // two ranges
+		batch.Candidates = append(batch.Candidates, schema.Candidate{Content: fmt.Sprintf("Sensor %d reads %d.", i, i*i)})
+	}
+	started, _ := h.Ingest(t, batch)
+	record(t, h, "ingest-batch", started.ID, started.RunID)
+	shadow := testkit.Request(p, schema.SourceObservation, "The shadow of the tower is long.")
+	shadow.Mode = schema.ModeShadow
+	started, _ = h.Ingest(t, shadow)
+	record(t, h, "ingest-shadow", started.ID, started.RunID)
+
+	down := &atomic.Bool{}
+	blocked := make(chan struct{}, 10)
+	model := testkit.NewModel(t, func(ctx context.Context, call testkit.ModelCall) testkit.ModelReply {
+		switch {
+		case strings.Contains(call.Data, "poison"):
+			return testkit.ModelReply{Status: http.StatusBadRequest}
+		case strings.Contains(call.Data, "endless"):
+			blocked <- struct{}{}
+			<-ctx.Done()
+		}
+		return echo(call.Data)
+	})
+	h = testkit.NewHarness(t, func(d *workflows.Dependencies) {
+		d.Brain = model.Brain(t)
+		d.Brain.Embedder = switchable{Embedder: d.Brain.Embedder, down: down}
+	})
+	started, _ = h.Ingest(t, testkit.Request(p, schema.SourceObservation, "A good candidate.", "A poison candidate."))
+	record(t, h, "ingest-dead-job", started.ID, started.RunID)
+	jobs, err := h.Store.Jobs(context.Background(), p.Tenant, store.JobFilter{State: schema.JobDead})
+	require.NoError(t, err)
+	require.Len(t, jobs, 1)
+	resumeID := workflows.ResumeWorkflowID(p.Tenant, jobs[0].ID)
+	_, err = resume(t, h, workflows.ResumeInput{Tenant: p.Tenant, JobID: jobs[0].ID, Actor: "operator:test"})
+	require.NoError(t, err)
+	record(t, h, "resume", resumeID, "")
+	completed, err := h.Store.Jobs(context.Background(), p.Tenant, store.JobFilter{State: schema.JobCompleted})
+	require.NoError(t, err)
+	_, err = resume(t, h, workflows.ResumeInput{Tenant: p.Tenant, JobID: completed[0].ID, Actor: "operator:test"})
+	require.Error(t, err)
+	record(t, h, "resume-refused", workflows.ResumeWorkflowID(p.Tenant, completed[0].ID), "")
+
+	down.Store(true)
+	started, _ = h.Ingest(t, testkit.Request(p, schema.SourceObservation, "The embedder is down when this comes."))
+	record(t, h, "ingest-deferred", started.ID, started.RunID)
+	down.Store(false)
+	run, _, err := syncIndex(t, h)
+	require.NoError(t, err)
+	record(t, h, "sync-index", run.GetID(), run.GetRunID())
+
+	ctx := context.Background()
+	started, err = workflows.StartIngest(ctx, h.Temporal, h.TaskQueue, testkit.Request(p, schema.SourceObservation, "An endless candidate."))
+	require.NoError(t, err)
+	<-blocked
+	require.NoError(t, h.Temporal.CancelWorkflow(ctx, started.ID, started.RunID))
+	require.Error(t, started.Run.Get(ctx, nil))
+	record(t, h, "ingest-cancelled", started.ID, started.RunID)
+
+	id, runID := startRaw(t, h, badRequests()["candidates[1].category"])
+	record(t, h, "ingest-invalid", id, runID)
+}
