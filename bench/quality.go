@@ -19,6 +19,7 @@ import (
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/vector"
+	"github.com/mneme/mneme/workflows"
 )
 
 // conversation is one line of the evaluation data.
@@ -36,6 +37,14 @@ type conversation struct {
 	} `json:"qa"`
 }
 
+// What is compared.
+const (
+	rankPipeline = "recall, turns ingested through the pipeline"
+	rankTurns    = "recall, turns alone"
+	rankText     = "recall, turns alone, full text only"
+	rankBM25     = "BM25 (k1 1.2, b 0.75)"
+)
+
 // ranker answers a question with turn ids, best first.
 type ranker func(question string) ([]string, error)
 
@@ -51,7 +60,11 @@ func (b *bench) quality(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = file.Close() }()
-	scores := map[string]*score{"recall": newScore(), "recall, text only": newScore(), "BM25 (k1 1.2, b 0.75)": newScore()}
+	names := []string{rankPipeline, rankTurns, rankText, rankBM25}
+	scores := map[string]*score{}
+	for _, name := range names {
+		scores[name] = newScore()
+	}
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
@@ -64,10 +77,10 @@ func (b *bench) quality(ctx context.Context) error {
 		}
 	}
 	var rows [][]string
-	for _, name := range []string{"recall", "recall, text only", "BM25 (k1 1.2, b 0.75)"} {
+	for _, name := range names {
 		rows = append(rows, scores[name].row(name))
 	}
-	table(fmt.Sprintf("Retrieval quality, %.0f questions, no model", scores["recall"].total.n),
+	table(fmt.Sprintf("Retrieval quality, %.0f questions, no model", scores[rankBM25].total.n),
 		[]string{"ranker", "recall@5", "recall@10", "recall@20", "NDCG@10", "macro @10", "multi-hop @10", "temporal @10", "open-domain @10", "single-hop @10"}, rows)
 	return lines.Err()
 }
@@ -84,23 +97,37 @@ func (b *bench) ask(ctx context.Context, c conversation, scores map[string]*scor
 		text := memory.StorageContent(t.Text + " " + t.Caption)
 		if seen[text] == "" {
 			seen[text] = t.ID
-			turns = append(turns, schema.Candidate{Content: text, Speaker: t.Speaker, SourceKind: schema.SourceObservation, Session: fmt.Sprint(t.Session), OccurredAt: when(t.When)})
+			turns = append(turns, schema.Candidate{Content: text, Speaker: t.Speaker, SourceKind: schema.SourceObservation, Session: fmt.Sprint(t.Session), OccurredAt: when(t.When),
+				Refs: []schema.Ref{{Kind: "event", Ref: t.ID}}})
 		}
 	}
 	if err := b.load(ctx, s, turns); err != nil {
 		return err
 	}
-	rankers := map[string]ranker{"BM25 (k1 1.2, b 0.75)": b.bm25(ctx, s, seen)}
-	for name, textOnly := range map[string]bool{"recall": false, "recall, text only": true} {
+	full, dropFull, err := b.newSite(ctx)
+	if err != nil {
+		return err
+	}
+	defer dropFull()
+	if err := b.ingestAll(ctx, full, turns); err != nil {
+		return err
+	}
+	recaller := func(s site, textOnly bool) ranker {
 		r := &recall.Recaller{Store: s.Store, Index: vector.PGVector{Store: s.Store}, Embedder: b.brain.Embedder, NoVector: textOnly}
-		rankers[name] = func(q string) ([]string, error) {
-			resp, err := r.Recall(ctx, schema.RecallRequest{Principal: principal, Query: q, Limit: 20})
-			ids := make([]string, 0, len(resp.Results))
+		return func(q string) ([]string, error) {
+			resp, err := r.Recall(ctx, schema.RecallRequest{Principal: principal, Query: q, Limit: schema.MaxRecallLimit})
+			var ids []string
 			for _, hit := range resp.Results {
-				ids = append(ids, seen[hit.Content])
+				// A fact counts as the turn it came from, once.
+				if id := cmp.Or(seen[hit.Content], hit.Ref); !slices.Contains(ids, id) {
+					ids = append(ids, id)
+				}
 			}
 			return ids, err
 		}
+	}
+	rankers := map[string]ranker{
+		rankPipeline: recaller(full, false), rankTurns: recaller(s, false), rankText: recaller(s, true), rankBM25: b.bm25(ctx, s, seen),
 	}
 	for _, q := range c.QA {
 		if q.Category == 5 || len(q.Evidence) == 0 {
@@ -112,6 +139,25 @@ func (b *bench) ask(ctx context.Context, c conversation, scores map[string]*scor
 				return err
 			}
 			scores[name].add(q.Category, q.Evidence, ids)
+		}
+	}
+	return nil
+}
+
+// ingestAll takes candidates through the pipeline, one request after the other.
+func (b *bench) ingestAll(ctx context.Context, s site, candidates []schema.Candidate) error {
+	queue, stop, err := b.startWorker(s)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	for batch := range slices.Chunk(candidates, schema.MaxBatch) {
+		started, err := workflows.StartIngest(ctx, b.temporal, queue, schema.IngestRequest{Principal: principal, Candidates: batch})
+		if err != nil {
+			return err
+		}
+		if err := started.Run.Get(ctx, nil); err != nil {
+			return err
 		}
 	}
 	return nil

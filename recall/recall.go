@@ -31,10 +31,11 @@ const (
 	vectorDeadline = 1 * time.Second
 	embedDeadline  = 2 * time.Second
 
-	// candidatesPerChannel is how many ids a channel yields: enough that a full page survives
-	// authorisation in most cases.
-	candidatesPerChannel = 3 * schema.MaxRecallLimit
-	slowRecall           = time.Second // logged with its stages
+	// A channel yields three candidates a result, so that a page stays full when sources and facts
+	// are collapsed and when an index returns ids that do not pass authorisation.
+	candidatesPerResult = 3
+	minCandidates       = 50
+	slowRecall          = time.Second // logged with its stages
 )
 
 // Recaller answers recall requests. It is safe for concurrent use.
@@ -104,6 +105,9 @@ type query struct {
 	meta   schema.RecallMeta
 }
 
+// width is how many candidates a channel yields.
+func (q *query) width() int { return max(minCandidates, candidatesPerResult*q.limit) }
+
 // candidate is an id with its evidence.
 type candidate = memory.Evidence[string]
 
@@ -123,7 +127,7 @@ func (q *query) channels() []channel {
 }
 
 func (q *query) searchText(ctx context.Context) ([]store.Hit, error) {
-	return q.Store.SearchText(ctx, q.filter, q.req.Query, candidatesPerChannel)
+	return q.Store.SearchText(ctx, q.filter, q.req.Query, q.width())
 }
 
 func (q *query) searchVector(ctx context.Context) ([]store.Hit, error) {
@@ -141,7 +145,7 @@ func (q *query) searchVector(ctx context.Context) ([]store.Hit, error) {
 	}
 	ctx, cancelSearch := context.WithTimeout(ctx, vectorDeadline)
 	defer cancelSearch()
-	return q.Index.Search(ctx, q.req.Principal.Tenant, store.Embedding{Model: model, Vector: vectors[0]}, candidatesPerChannel)
+	return q.Index.Search(ctx, q.filter, store.Embedding{Model: model, Vector: vectors[0]}, q.width())
 }
 
 // collect runs every channel at once, each with its own deadline, and merges what they found by id.

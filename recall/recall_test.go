@@ -37,7 +37,7 @@ type stubIndex struct {
 	search func(context.Context) ([]store.Hit, error)
 }
 
-func (s stubIndex) Search(ctx context.Context, _ string, _ store.Embedding, _ int) ([]store.Hit, error) {
+func (s stubIndex) Search(ctx context.Context, _ store.Filter, _ store.Embedding, _ int) ([]store.Hit, error) {
 	return s.search(ctx)
 }
 

@@ -55,8 +55,7 @@ func (s *Store) Get(ctx context.Context, p schema.Principal, id uuid.UUID) (sche
 	var m schema.MemoryRecord
 	err := s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT `+recordColumns+recordTables+`WHERE m.tenant = $1 AND m.id = $2
-			AND (m.agent_id = $3 OR m.visibility = 'global' OR (m.visibility = 'shared' AND m.project = $5)
-				OR (m.visibility = 'group' AND m.policy_group = $4 AND $4 <> ''))`, p.Tenant, id, p.Agent, p.PolicyGroup, p.Project)
+			AND `+mayLookAt, p.Tenant, id, p.Agent, p.Project, p.PolicyGroup)
 		if err != nil {
 			return err
 		}

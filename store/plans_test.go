@@ -109,6 +109,9 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 	vec := &store.Embedding{Model: hash, Vector: embed(t, "word5")}
 	claim := fact("subject7 likes rare70")
 	claim.Claim = memory.Claim{Subject: "subject7", Predicate: "likes", Object: "coffee"}
+	functional := lives("Subject7 lives in Rome", "Subject7", "Rome")
+	parent, adding := w.source("a talk about subject seven", idea{fact: functional, action: schema.ActionAdd, offered: []uuid.UUID{id}})
+	require.NotEqual(t, uuid.Nil, parent)
 	big := []string{"memories", "memory_history", "index_outbox", "entity_claims", "memory_candidates", "jobs", "memory_embeddings", "lexeme_stats"}
 	for name, c := range map[string]struct {
 		run  func() error
@@ -117,7 +120,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"text":            {func() error { return second(s.SearchText(ctx, isolated, "word12 rare345", 150)) }, []string{"memories_text"}},
 		"text, common":    {func() error { return second(s.SearchText(ctx, isolated, "topic3 topic4 word7", 150)) }, []string{"memories_text"}},
 		"text, shared":    {func() error { return second(s.SearchText(ctx, shared, "word12 rare345", 150)) }, []string{"memories_text"}},
-		"vector":          {func() error { return second(s.SearchVector(ctx, "t", *vec, 150)) }, []string{"memory_embeddings_hash_v1_session_episodic"}},
+		"vector":          {func() error { return second(s.SearchVector(ctx, isolated, *vec, 150)) }, []string{"memory_embeddings_hash_v1_session_episodic"}},
 		"authorize":       {func() error { return second(s.Authorize(ctx, shared, []uuid.UUID{id, uuid.New()})) }, []string{"memories_pkey"}},
 		"hydrate":         {func() error { return second(s.Hydrate(ctx, shared, []uuid.UUID{id, uuid.New()})) }, []string{"memories_pkey"}},
 		"get":             {func() error { return second(s.Get(ctx, w.p, id)) }, []string{"memories_pkey"}},
@@ -138,6 +141,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"lease extract": {func() error { return second(s.LeaseExtract(ctx, r, w.now)) }, nil},
 		"lease decide":  {func() error { return second(s.LeaseDecide(ctx, r, w.now)) }, nil},
 		"write":         {func() error { return second(s.Write(ctx, store.WriteInput{Range: r, MaxRounds: 3, Now: w.now})) }, nil},
+		"write a claim": {func() error { return second(s.Write(ctx, store.WriteInput{Range: adding, MaxRounds: 3, Now: w.now})) }, []string{"memories_active_fact", "memories_pkey"}},
 		"unembedded":    {func() error { return second(s.Unembedded(ctx, r, hash)) }, nil},
 		"link":          {func() error { return second(s.Link(ctx, r, w.now)) }, nil},
 		"batch":         {func() error { return second(s.BatchMemories(ctx, r)) }, nil},

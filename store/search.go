@@ -229,7 +229,7 @@ func neighborSQL(owner schema.Principal, queries []NeighborQuery, plans []memory
 		`SELECT q.n, h.id, 1::float8 FROM q, LATERAL (SELECT m.id FROM memories m
 			WHERE m.tenant = ` + tenant + ` AND m.content_hash = q.hash AND ` + space("m") + ` LIMIT ` + limit + `) h`,
 		`SELECT q.n, h.id, 0.9::float8 FROM q, LATERAL (SELECT m.id FROM entity_claims e JOIN memories m ON m.tenant = e.tenant AND m.id = e.memory_id
-			WHERE q.subject <> '' AND e.tenant = ` + tenant + ` AND lower(e.subject) = q.subject AND e.predicate = q.predicate AND ` + space("m") +
+			WHERE q.subject <> '' AND e.tenant = ` + tenant + ` AND e.subject_key = q.subject AND e.predicate = q.predicate AND ` + space("m") +
 			` ORDER BY e.created_at DESC LIMIT ` + limit + `) h`,
 	}
 	if width > 0 {
@@ -276,33 +276,29 @@ var vectorClasses = []vectorClass{
 }
 
 // nearestSQL selects the memories of one class nearest to a vector. Model, tier and typology are
-// written out, not passed, so that the planner can match the class's partial index. A condition on
-// the memory m, when there is one, holds before the cut: the index is scanned on until enough
-// memories meet it.
+// written out, not passed, so that the planner can match the class's partial index. The condition on
+// the memory m holds before the cut: the index is scanned on until enough memories meet it.
 func nearestSQL(model inference.EmbeddingModel, class vectorClass, tenant, vector, limit, condition string) string {
-	join := ""
-	if condition != "" {
-		join = "JOIN memories m ON m.tenant = e.tenant AND m.id = e.memory_id AND " + condition
-	}
 	return fmt.Sprintf(`SELECT e.memory_id, greatest(0, 1 - (e.embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d)))::float8 AS score
-		FROM memory_embeddings e %[8]s
+		FROM memory_embeddings e JOIN memories m ON m.tenant = e.tenant AND m.id = e.memory_id AND %[8]s
 		WHERE e.tenant = %[3]s AND e.model = %[4]s AND e.tier = '%[5]s' AND e.typology = '%[6]s'
 		ORDER BY e.embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d) LIMIT %[7]s`,
-		model.Dimensions, vector, tenant, quoteLiteral(model.Name), class.tier, class.typology, limit, join)
+		model.Dimensions, vector, tenant, quoteLiteral(model.Name), class.tier, class.typology, limit, condition)
 }
 
-// SearchVector returns the ids nearest to a vector, best first, over all classes. It knows nothing
-// of agents, projects or scopes: callers over-fetch and authorise.
-func (s *Store) SearchVector(ctx context.Context, tenant string, e Embedding, limit int) ([]Hit, error) {
+// SearchVector returns the ids nearest to a vector among the live memories that the filter admits,
+// best first, over all classes.
+func (s *Store) SearchVector(ctx context.Context, f Filter, e Embedding, limit int) ([]Hit, error) {
 	var p params
-	t, v, l := p.add(tenant), p.add(pgvector.NewVector(e.Vector)), p.add(limit)
+	tenant, vector, l := p.add(f.Principal.Tenant), p.add(pgvector.NewVector(e.Vector)), p.add(limit)
+	admitted := f.where("m", &p)
 	parts := make([]string, 0, len(vectorClasses))
 	for _, class := range vectorClasses {
-		parts = append(parts, "("+nearestSQL(e.Model, class, t, v, l, "")+")")
+		parts = append(parts, "("+nearestSQL(e.Model, class, tenant, vector, l, admitted)+")")
 	}
 	query := `SELECT memory_id, score FROM (` + strings.Join(parts, " UNION ALL ") + `) u ORDER BY score DESC, memory_id LIMIT ` + l
 	var out []Hit
-	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
 		var err error
 		out, err = collect[Hit](ctx, tx, query, p...)
 		return err

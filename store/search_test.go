@@ -29,6 +29,10 @@ func TestSearchTextTakesAnyString(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.stage(say(`quotes ' " : * | & ! ( ) \ are words`, "plain words", `it's a "test":* of <-> operators`, "日本語 слова ümläut 🧠 a-b_c https://x.de/y?z=1 a@b.de 1.5e3 ../x")...)
+	link := w.memory(`see http://x.de/it's or http://h.de/a(b)|c'd`) // whose lexemes hold quotes
+	for _, q := range []string{`http://x.de/it's`, `x.de/it's`, `h.de/a(b)`} {
+		require.Equal(t, link, w.search(q)[0].ID, q)
+	}
 	for _, q := range []string{"'", `"`, ":*", "|", "&", "!", "(", ")", `\`, `\'`, "''", "a & | b", "!(", "it's:*", "<->", "-", "the of", "ÿ", "\u2028", "🧠", "../x", "plain' | 'words", "x" + strings.Repeat("y", 3000)} {
 		for _, hit := range w.search(q) {
 			require.True(t, hit.Score >= 0 && hit.Score <= 1, "%q scored %v", q, hit.Score)
@@ -241,15 +245,15 @@ func TestSearchVectorKeepsTenantsAndModelsApart(t *testing.T) {
 	other.p.Tenant = "t2"
 	other.setVector(other.memory("theirs"), 0)
 	index := vector.PGVector{Store: w.Store}
-	hits, err := index.Search(ctx, "t", store.Embedding{Model: hash, Vector: axis()}, 10)
+	hits, err := index.Search(ctx, store.Filter{Principal: w.p}, store.Embedding{Model: hash, Vector: axis()}, 10)
 	require.NoError(t, err)
 	require.Len(t, hits, 2)
 	require.Equal(t, near, hits[0].ID)
 	require.InDelta(t, math.Cos(0.1), hits[0].Score, 0.01)
-	hits, err = index.Search(ctx, "t", store.Embedding{Model: hash, Vector: axis()}, 1)
+	hits, err = index.Search(ctx, store.Filter{Principal: w.p}, store.Embedding{Model: hash, Vector: axis()}, 1)
 	require.NoError(t, err)
 	require.Len(t, hits, 1)
-	hits, err = index.Search(ctx, "t", store.Embedding{Model: otherModel, Vector: make([]float32, 8)}, 10)
+	hits, err = index.Search(ctx, store.Filter{Principal: w.p}, store.Embedding{Model: otherModel, Vector: make([]float32, 8)}, 10)
 	require.NoError(t, err)
 	require.Empty(t, hits)
 	require.NoError(t, index.Apply(ctx, "t", hash, []vector.Point{{MemoryID: near}}, []uuid.UUID{far}))
@@ -423,6 +427,9 @@ func TestGetShowsWhatTheCallerMaySee(t *testing.T) {
 	} {
 		for i, id := range []uuid.UUID{private, group, shared, global} {
 			m, err := w.Get(ctx, c.p, id)
+			steps, historyErr := w.History(ctx, c.p, id)
+			require.NoError(t, historyErr)
+			require.Equal(t, c.want[i], len(steps) > 0, "%s %d: history quotes content", name, i)
 			if c.want[i] {
 				require.NoError(t, err, "%s %d", name, i)
 				continue

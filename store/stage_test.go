@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -118,6 +119,15 @@ func TestStageDeduplicatesWithinItsScopeOnly(t *testing.T) {
 	require.Equal(t, 6, w.count("memories", "live"))
 }
 
+// many is a batch in which every candidate has words of its own.
+func many() []schema.Candidate {
+	var out []schema.Candidate
+	for i := range 150 {
+		out = append(out, schema.Candidate{Content: fmt.Sprintf("fact number%d of thing%d", i, 7*i)})
+	}
+	return out
+}
+
 func TestStageByManyAtOnceKeepsOneRow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -126,11 +136,10 @@ func TestStageByManyAtOnceKeepsOneRow(t *testing.T) {
 	errs := make([]error, clients)
 	var wg sync.WaitGroup
 	for i := range clients {
-		texts := say("one fact", "another fact", "a third fact")
+		in := w.input(many()...)
 		if i%2 == 1 { // in another order: no deadlock
-			texts[0], texts[2] = texts[2], texts[0]
+			slices.Reverse(in.Request.Candidates)
 		}
-		in := w.input(texts...)
 		wg.Go(func() { acks[i], errs[i] = w.Stage(ctx, in) })
 	}
 	wg.Wait()
@@ -138,13 +147,14 @@ func TestStageByManyAtOnceKeepsOneRow(t *testing.T) {
 		require.NoError(t, errs[i])
 		got := acks[i].MemoryIDs
 		if i%2 == 1 {
-			got = []string{got[2], got[1], got[0]}
+			slices.Reverse(got)
 		}
 		require.Equal(t, acks[0].MemoryIDs, got, "everyone is given the same ids")
 	}
-	require.Equal(t, 3, w.count("memories", "true"))
-	require.Equal(t, 3, w.count("jobs", "true"))
-	require.Equal(t, 3, w.count("memory_history", "event = 'created'"))
+	n := len(many())
+	require.Equal(t, n, w.count("memories", "true"))
+	require.Equal(t, n, w.count("jobs", "true"))
+	require.Equal(t, n, w.count("memory_history", "event = 'created'"))
 	w.requireExactStats()
 }
 

@@ -91,3 +91,27 @@ func TestTextStatisticsStayExactUnderConcurrency(t *testing.T) {
 	require.Equal(t, 12, w.count("memories", "NOT live"))
 	w.requireExactStats()
 }
+
+func TestWritersOfTheSameWordsDoNotDeadlock(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	errs := make(chan error, 40)
+	var wg sync.WaitGroup
+	for worker := range 8 {
+		wg.Go(func() {
+			for round := range 5 {
+				words := fmt.Sprintf("text%dof%d ", round, worker)
+				for n := range 997 { // the same words in another order
+					words += fmt.Sprintf("word%d ", n*(2*worker+1)%997)
+				}
+				_, err := w.Stage(ctx, w.input(say(words)...))
+				errs <- err
+			}
+		})
+	}
+	wg.Wait()
+	for range cap(errs) {
+		require.NoError(t, <-errs)
+	}
+	w.requireExactStats()
+}

@@ -331,7 +331,7 @@ func (w *writing) activeFact(ctx context.Context, cl memory.Claim) (*claimHolder
 	var h claimHolder
 	o := w.batch.Owner
 	err := w.tx.QueryRow(ctx, `SELECT id, content_hash, agent_id = $7 AND project = $6 AND visibility = $5 FROM memories
-		WHERE tenant = $1 AND scope = $2 AND lower(subject) = lower($3) AND predicate = $4 AND conditions_hash = ''
+		WHERE tenant = $1 AND scope = $2 AND subject_key = lower($3) AND predicate = $4 AND conditions_hash = ''
 			AND type = 'semantic' AND functional AND live AND status = 'active'
 			AND claim_space = CASE $5::text
 				WHEN 'private' THEN 'private:' || $6 || ':' || $7

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -467,6 +468,59 @@ func TestTwoUpdatesOfOneTargetAtOnce(t *testing.T) {
 	require.Equal(t, 1, updated)
 	require.Equal(t, 5, stale)
 	require.Equal(t, 2, w.get(target).Version)
+}
+
+func TestFunctionalClaimsAtOnceEndInOneFactAndNoError(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var ranges []store.Range
+	for i := range 8 {
+		_, r := w.source(fmt.Sprintf("talk %d", i), idea{fact: lives(fmt.Sprintf("Alice lives in town %d", i), "Alice", fmt.Sprint("town ", i)), action: schema.ActionAdd})
+		ranges = append(ranges, r)
+	}
+	// Slow inserts, so that writers that do not wait for each other do meet.
+	w.exec(`CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.05); RETURN NEW; END'`)
+	w.exec(`CREATE TRIGGER slow BEFORE INSERT ON memories FOR EACH ROW EXECUTE FUNCTION slow()`)
+	counts := make([]store.WriteCounts, len(ranges))
+	errs := make([]error, len(ranges))
+	var wg sync.WaitGroup
+	for i, r := range ranges {
+		wg.Go(func() { counts[i], errs[i] = w.Write(ctx, store.WriteInput{Range: r, MaxRounds: 3, Now: w.now}) })
+	}
+	wg.Wait()
+	var sum store.WriteCounts
+	for i := range counts {
+		require.NoError(t, errs[i], "writers of one scope wait for each other")
+		sum = sum.Add(counts[i])
+	}
+	require.Equal(t, store.WriteCounts{Added: 1, Blocked: 7}, sum)
+}
+
+// Something outside the pipeline, such as Forget, does not take the scope's lock.
+func TestWriteWaitsForAChangeOfItsGroundThatIsUnderWay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	known := w.memory("the train leaves at nine")
+	_, r := w.source("a new timetable", idea{fact: fact("the train leaves at ten"), action: schema.ActionAdd, offered: []uuid.UUID{known}})
+	tx, err := w.owner.Begin(ctx)
+	require.NoError(t, err)
+	_, err = tx.Exec(ctx, `UPDATE memories SET deleted_at = now(), version = version + 1 WHERE id = $1`, known)
+	require.NoError(t, err)
+	var counts store.WriteCounts
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		counts, err = w.Write(ctx, store.WriteInput{Range: r, MaxRounds: 3, Now: w.now})
+		done <- err
+	}()
+	select {
+	case <-done:
+		require.Fail(t, "it did not wait")
+	case <-time.After(300 * time.Millisecond):
+	}
+	require.NoError(t, tx.Commit(ctx))
+	require.NoError(t, <-done)
+	require.Equal(t, store.WriteCounts{Stale: 1}, counts)
 }
 
 func TestWriteLeavesNothingHalfWritten(t *testing.T) {

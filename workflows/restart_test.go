@@ -59,14 +59,15 @@ func interrupted(t *testing.T, databaseURL, temporalAddress string, disturb func
 	require.Contains(t, want["entities"], "atlas|6")
 }
 
-// Temporal is killed and comes back while the model is working on a run, in two phases.
+// Temporal is killed while the model is working on a run, in two phases, and is not there when it
+// answers.
 func TestTemporalRestartedMidRun(t *testing.T) {
 	t.Parallel()
 	state, env := testkit.PrivateStack(t, "temporal")
-	interrupted(t, testkit.DatabaseURL(t), env["TEMPORAL_ADDRESS"], func() { crash(t, state, "temporal") })
+	interrupted(t, testkit.DatabaseURL(t), env["TEMPORAL_ADDRESS"], crash(t, state, "temporal"))
 }
 
-// Postgres is killed and comes back, likewise.
+// Postgres is killed, likewise.
 func TestPostgresRestartedMidRun(t *testing.T) {
 	t.Parallel()
 	state, env := testkit.PrivateStack(t, "postgres")
@@ -76,17 +77,24 @@ func TestPostgresRestartedMidRun(t *testing.T) {
 	_, err = conn.Exec(context.Background(), "ALTER DATABASE mneme SET synchronous_commit = on")
 	require.NoError(t, err)
 	require.NoError(t, conn.Close(context.Background()))
-	interrupted(t, testkit.NewSchema(t, env["DATABASE_URL"]), testkit.TemporalAddress(t), func() { crash(t, state, "postgres") })
+	interrupted(t, testkit.NewSchema(t, env["DATABASE_URL"]), testkit.TemporalAddress(t), crash(t, state, "postgres"))
 }
 
-// crash kills a part of a private stack and starts it again.
-func crash(t *testing.T, state, part string) {
-	for _, verb := range []string{"kill", "up"} {
+// crash returns what kills a part of a private stack, and has it come back a little later.
+func crash(t *testing.T, state, part string) func() {
+	var back sync.WaitGroup
+	t.Cleanup(back.Wait)
+	run := func(verb string) {
 		if out, err := testkit.Stack(verb, "--state", state, "--ephemeral", part); err != nil {
 			t.Errorf("%s %s: %v\n%s", verb, part, err, out)
 		}
-		if verb == "kill" {
+	}
+	return func() {
+		back.Wait()
+		run("kill")
+		back.Go(func() {
 			time.Sleep(2 * time.Second) // long enough for calls to fail
-		}
+			run("up")
+		})
 	}
 }

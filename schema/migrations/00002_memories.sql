@@ -86,6 +86,9 @@ CREATE TABLE memories (
             WHEN 'shared'  THEN 'shared:' || project
             ELSE 'global'
         END) STORED,
+    -- A column, not an expression in the index: under row-level security Postgres will not use an
+    -- index for a function that is not leakproof, and lower() is not.
+    subject_key text GENERATED ALWAYS AS (lower(subject)) STORED,
 
     PRIMARY KEY (tenant, id)
 );
@@ -93,9 +96,8 @@ CREATE TABLE memories (
 -- The hash comes early: with the principal first, the planner takes this index for the principal's
 -- every search as long as it has no statistics.
 CREATE UNIQUE INDEX memories_live_hash ON memories (tenant, content_hash, agent_id, project, scope, visibility) WHERE live;
-CREATE UNIQUE INDEX memories_active_fact ON memories (tenant, scope, claim_space, lower(subject), predicate, conditions_hash)
+CREATE UNIQUE INDEX memories_active_fact ON memories (tenant, scope, claim_space, subject_key, predicate, conditions_hash)
     WHERE type = 'semantic' AND functional AND live AND status = 'active';
-CREATE INDEX memories_claims ON memories (tenant, lower(subject), predicate) WHERE live AND subject IS NOT NULL;
 CREATE INDEX memories_decay_due ON memories (decay_due_at) WHERE live AND decay_due_at IS NOT NULL;
 -- A short pending list: writing costs a third, and a search reads at most these 256 kB beside the index.
 CREATE INDEX memories_text ON memories USING gin (tenant, tsv) WITH (gin_pending_list_limit = 256) WHERE live;

@@ -98,7 +98,7 @@ CREATE TABLE jobs (
     finished_at  timestamptz,
     PRIMARY KEY (tenant, id)
 );
-CREATE INDEX jobs_of_batch ON jobs (tenant, batch_id);
+CREATE INDEX jobs_of_batch ON jobs (tenant, batch_id, id);
 CREATE INDEX jobs_by_state ON jobs (tenant, state, id);
 CREATE INDEX jobs_finished ON jobs (state, finished_at) WHERE finished_at IS NOT NULL;
 -- Enqueueing the same memory twice while a job is open is a no-op.

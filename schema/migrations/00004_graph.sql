@@ -49,10 +49,11 @@ CREATE TABLE entity_claims (
     object     text        NOT NULL,
     functional boolean     NOT NULL,
     created_at timestamptz NOT NULL,
+    subject_key text       NOT NULL GENERATED ALWAYS AS (lower(subject)) STORED, -- see memories
     PRIMARY KEY (tenant, memory_id, subject, predicate),
     FOREIGN KEY (tenant, memory_id) REFERENCES memories (tenant, id) ON DELETE CASCADE
 );
-CREATE INDEX entity_claims_lookup ON entity_claims (tenant, lower(subject), predicate);
+CREATE INDEX entity_claims_lookup ON entity_claims (tenant, subject_key, predicate);
 
 -- +goose Down
 SELECT 1;

@@ -366,7 +366,7 @@ var enums = map[string]string{
 var freeText = strings.Fields(`
 	memories.agent_id memories.project memories.scope memories.policy_group memories.content memories.normalized_content memories.language
 	memories.who memories.subject memories.predicate memories.conditions_hash memories.key_id memories.created_by memories.world_id
-	memories.world_version memories.agent_session_id memories.agent_interaction_id memories.claim_space
+	memories.world_version memories.agent_session_id memories.agent_interaction_id memories.claim_space memories.subject_key
 	memory_embeddings.model memory_provenance.ref memory_provenance.hash
 	memory_history.old_content memory_history.new_content memory_history.changed_by memory_history.reason
 	events.agent_id events.kind events.session lexeme_stats.lexeme
@@ -375,7 +375,7 @@ var freeText = strings.Fields(`
 	proposals.reason proposals.outcome proposals.embedding_model jobs.workflow_id jobs.last_error operations.id
 	retrievals.agent_id retrievals.project retrievals.scope
 	entities.canonical_name entities.name entity_relations.relationship
-	entity_claims.subject entity_claims.predicate entity_claims.object`)
+	entity_claims.subject entity_claims.predicate entity_claims.object entity_claims.subject_key`)
 
 var quoted = regexp.MustCompile(`'([^']*)'::text`)
 

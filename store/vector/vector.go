@@ -27,9 +27,10 @@ type Index interface {
 	Name() string
 	// Apply upserts and deletes the points of one tenant. Applying the same change twice is harmless.
 	Apply(ctx context.Context, tenant string, model inference.EmbeddingModel, upserts []Point, deletes []uuid.UUID) error
-	// Search returns at most limit ids of the tenant, best first, scores in [0,1]. Ids may be stale
-	// and are not authorised: the caller checks both.
-	Search(ctx context.Context, tenant string, e store.Embedding, limit int) ([]store.Hit, error)
+	// Search returns at most limit ids of the filter's tenant, best first, scores in [0,1]. An index
+	// applies as much of the filter as it can. Ids may still be stale and are not authorised: the
+	// caller checks both.
+	Search(ctx context.Context, f store.Filter, e store.Embedding, limit int) ([]store.Hit, error)
 }
 
 // PGVector searches the embeddings where they are stored. Its index is maintained by Postgres in the
@@ -47,6 +48,6 @@ func (PGVector) Apply(context.Context, string, inference.EmbeddingModel, []Point
 }
 
 // Search implements Index.
-func (v PGVector) Search(ctx context.Context, tenant string, e store.Embedding, limit int) ([]store.Hit, error) {
-	return v.Store.SearchVector(ctx, tenant, e, limit)
+func (v PGVector) Search(ctx context.Context, f store.Filter, e store.Embedding, limit int) ([]store.Hit, error) {
+	return v.Store.SearchVector(ctx, f, e, limit)
 }

@@ -1,0 +1,83 @@
+// Tests of what is known not to work yet. Each fails when its Skip is taken out.
+
+package workflows_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/workflows"
+)
+
+// The acknowledgement of ReviveJob is lost: its second run finds the job revived already.
+func TestResumeSurvivesALostAcknowledgement(t *testing.T) {
+	t.Skip("known: store.ReviveJob is not keyed by an operation: its second run fails with Conflict, and the job stays pending for good")
+	model := testkit.NewModel(t, func(context.Context, testkit.ModelCall) testkit.ModelReply {
+		return testkit.ModelReply{Status: http.StatusBadRequest}
+	})
+	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
+	p := testkit.Principal()
+	_, result := h.Ingest(t, testkit.Request(p, schema.SourceObservation, "A poison for one."))
+	require.Equal(t, 1, result.Dead)
+	jobs, err := h.Store.Jobs(context.Background(), p.Tenant, store.JobFilter{State: schema.JobDead})
+	require.NoError(t, err)
+	require.Len(t, jobs, 1)
+	h.StopWorker()
+	h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{&twice{}}})
+	_, err = resume(t, h, workflows.ResumeInput{Tenant: p.Tenant, JobID: jobs[0].ID, Actor: "operator:test"})
+	require.NoError(t, err)
+	left, err := h.Store.Jobs(context.Background(), p.Tenant, store.JobFilter{})
+	require.NoError(t, err)
+	require.Equal(t, schema.JobDead, left[0].State, "no run is left for it: it must be completed, or dead and replayable")
+}
+
+// A candidate that dies in an attempt that another one still has to repeat is counted all the same.
+func TestDeadJobsAreCountedOverAttempts(t *testing.T) {
+	t.Skip("known: ExtractFacts and DecideFacts count only their last attempt: IngestResult.Dead, Extracted and the outcome attribute come out too low")
+	model := stumbleWith(t, func(call testkit.ModelCall, first bool) testkit.ModelReply {
+		switch {
+		case strings.Contains(call.Data, "poison"):
+			return testkit.ModelReply{Status: http.StatusBadRequest}
+		case first && strings.Contains(call.Data, "unlucky"):
+			return testkit.ModelReply{Status: http.StatusInternalServerError}
+		}
+		return echo(call.Data)
+	})
+	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
+	_, result := h.Ingest(t, testkit.Request(testkit.Principal(), schema.SourceObservation, "A poison for one.", "An unlucky one.", "A lucky one."))
+	require.Equal(t, 1, result.Dead)
+	require.Equal(t, 2, result.Extracted.Candidates)
+	require.Equal(t, 2, result.Extracted.Facts)
+}
+
+// An endpoint that asks for patience is not asked for every candidate that is left.
+func TestRateLimitStopsTheRange(t *testing.T) {
+	t.Skip("known: a throttled endpoint is called for every candidate of the range, in spite of Retry-After")
+	model := testkit.NewModel(t, func(_ context.Context, call testkit.ModelCall) testkit.ModelReply {
+		if call.Number <= 50 {
+			return testkit.ModelReply{Status: http.StatusTooManyRequests, Header: map[string]string{"Retry-After": "1"}}
+		}
+		return echo(call.Data)
+	})
+	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t); d.Concurrency = 2 })
+	req := testkit.Request(testkit.Principal(), schema.SourceObservation)
+	for i := range 50 {
+		req.Candidates = append(req.Candidates, schema.Candidate{Content: fmt.Sprintf("Lamp %d is %x.", i, i*i)})
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	started, err := workflows.StartIngest(ctx, h.Temporal, h.TaskQueue, req)
+	require.NoError(t, err)
+	require.Never(t, func() bool { return len(model.Calls(testkit.Extraction)) > 10 }, 900e6, 50e6)
+	require.NoError(t, h.Temporal.TerminateWorkflow(ctx, started.ID, started.RunID, "seen enough"))
+}
