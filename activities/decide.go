@@ -3,6 +3,7 @@ package activities
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -24,7 +25,7 @@ type Decision struct {
 	Now         func() time.Time
 }
 
-// DecideResult counts the proposals of a range by action.
+// DecideResult counts the proposals of a range by action, over all attempts and rounds.
 type DecideResult struct {
 	Candidates int          `json:"candidates"`
 	Actions    ActionCounts `json:"actions"`
@@ -49,20 +50,6 @@ type ActionCounts struct {
 
 func (c ActionCounts) add(d ActionCounts) ActionCounts {
 	return ActionCounts{Add: c.Add + d.Add, Update: c.Update + d.Update, Delete: c.Delete + d.Delete, None: c.None + d.None}
-}
-
-// count adds one proposal.
-func (c *ActionCounts) count(action schema.Action) {
-	switch action {
-	case schema.ActionAdd:
-		c.Add++
-	case schema.ActionUpdate:
-		c.Update++
-	case schema.ActionDelete:
-		c.Delete++
-	default:
-		c.None++
-	}
 }
 
 // decidable is a candidate with its facts, their embeddings and their neighbours.
@@ -107,11 +94,7 @@ func (a *Decision) DecideFacts(ctx context.Context, r Range) (DecideResult, erro
 		for _, d := range done {
 			ids = append(ids, d.id)
 			facts = append(facts, d.facts...)
-			for _, f := range d.facts {
-				result.Actions.count(f.Proposal.Action)
-			}
 		}
-		result.Candidates += len(done)
 		return a.Store.SaveDecisions(ctx, sr, ids, facts, now(a.Now))
 	})
 	for group := range slices.Chunk(todo, decideGroup) {
@@ -127,12 +110,20 @@ func (a *Decision) DecideFacts(ctx context.Context, r Range) (DecideResult, erro
 			}
 			return out.done(ctx, decidedCandidate{id: d.CandidateID, facts: facts})
 		})
+		if errors.Is(err, errThrottled) {
+			break
+		}
 		if err != nil {
-			return result, fail(err)
+			return DecideResult{}, fail(err)
 		}
 	}
-	result.Dead, err = out.close(ctx)
-	return result, err
+	if err := out.close(ctx); err != nil {
+		return DecideResult{}, err
+	}
+	totals, err := a.Store.DecideTotals(ctx, sr)
+	result.Candidates, result.Dead = totals.Candidates, totals.Dead
+	result.Actions = ActionCounts{Add: totals.Add, Update: totals.Update, Delete: totals.Delete, None: totals.None}
+	return result, fail(err)
 }
 
 // prepare embeds the facts of a group and finds their neighbours. Without an embedder the search

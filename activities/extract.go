@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -20,7 +21,7 @@ type Extraction struct {
 	Now         func() time.Time
 }
 
-// ExtractResult counts what a range yielded.
+// ExtractResult counts what a range yielded, over all attempts.
 type ExtractResult struct {
 	Candidates int `json:"candidates"`
 	Facts      int `json:"facts"`
@@ -49,14 +50,7 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r Range) (ExtractResult, 
 	if err != nil {
 		return ExtractResult{}, fail(err)
 	}
-	var result ExtractResult
 	out := newOutcomes(a.Store, r.Tenant, a.Now, func(ctx context.Context, done []store.Extracted) error {
-		for _, d := range done {
-			result.Candidates++
-			result.Facts += len(d.Extraction.Facts)
-			result.Triples += len(d.Extraction.Triples)
-			result.Warnings += len(d.Extraction.Warnings)
-		}
 		return a.Store.SaveExtractions(ctx, r.Tenant, done, now(a.Now))
 	})
 	err = each(ctx, todo, a.Concurrency, func(ctx context.Context, e store.Extractable) error {
@@ -72,12 +66,14 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r Range) (ExtractResult, 
 		}
 		return out.done(ctx, store.Extracted{CandidateID: e.CandidateID, Extraction: extraction, Usage: usage})
 	})
-	if err != nil {
-		return result, fail(err)
+	if err != nil && !errors.Is(err, errThrottled) {
+		return ExtractResult{}, fail(err)
 	}
-	dead, err := out.close(ctx)
-	result.Dead = dead
-	return result, err
+	if err := out.close(ctx); err != nil {
+		return ExtractResult{}, err
+	}
+	totals, err := a.Store.ExtractTotals(ctx, sr)
+	return ExtractResult(totals), fail(err)
 }
 
 // each runs fn over items with bounded concurrency and reports progress by heartbeat. The first

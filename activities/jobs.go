@@ -61,6 +61,8 @@ type ReviveRequest struct {
 	Tenant string `json:"tenant"`
 	JobID  string `json:"job_id"`
 	Actor  string `json:"actor"`
+	// Operation makes a repeated delivery find the first result; the workflow's first run id.
+	Operation string `json:"operation"`
 }
 
 // ReviveJob puts a dead job back into the pipeline and returns the range to run.
@@ -69,7 +71,7 @@ func (a *Jobs) ReviveJob(ctx context.Context, in ReviveRequest) (Range, error) {
 	if err != nil {
 		return Range{}, temporal.NewNonRetryableApplicationError("job_id: must be an id", ErrTypeInvalidRequest, nil)
 	}
-	r, err := a.Store.ReviveJob(ctx, in.Tenant, id, in.Actor, now(a.Now))
+	r, err := a.Store.ReviveJob(ctx, in.Tenant, id, "revive/"+in.JobID+"/"+in.Operation, in.Actor, now(a.Now))
 	if err != nil {
 		return Range{}, fail(err)
 	}

@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -69,30 +70,34 @@ func (o *outcomes[T]) failed(ctx context.Context, candidate uuid.UUID, phase str
 	o.wait = max(o.wait, wait)
 	if throttled {
 		o.waiting++
-		return nil
+		return errThrottled
 	}
 	o.failures = append(o.failures, store.Failure{CandidateID: candidate, Phase: phase, Reason: reason, Permanent: permanent, Usage: usage})
 	return nil
 }
 
-// close stores what is left and records the failures. It returns how many items are dead, and an
-// error when some have to be tried again.
-func (o *outcomes[T]) close(ctx context.Context) (dead int, err error) {
+// errThrottled ends a run over a range: an endpoint that asks for patience is not asked for every item
+// that is left.
+var errThrottled = errors.New("the model endpoint asked to wait")
+
+// close stores what is left and records the failures. It returns an error when some items have to be
+// tried again.
+func (o *outcomes[T]) close(ctx context.Context) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err := o.flush(ctx); err != nil {
-		return 0, fail(err)
+		return fail(err)
 	}
 	retryable := 0
 	if len(o.failures) > 0 {
+		var err error
 		retryable, err = o.store.FailJobs(ctx, o.tenant, o.failures, now(o.clock))
 		if err != nil {
-			return 0, fail(err)
+			return fail(err)
 		}
 	}
-	dead = len(o.failures) - retryable
 	if retryable+o.waiting > 0 {
-		return dead, pendingError(retryable+o.waiting, o.wait)
+		return pendingError(retryable+o.waiting, o.wait)
 	}
-	return dead, nil
+	return nil
 }

@@ -140,12 +140,17 @@ func (s *Store) NoteOnJobs(ctx context.Context, r Range, note string, now time.T
 }
 
 // ReviveJob puts a dead job and its candidate back into the pipeline and returns the range to run.
-// It returns ErrNotFound for an unknown job and ErrNotDead for one in another state.
-func (s *Store) ReviveJob(ctx context.Context, tenant string, id uuid.UUID, actor string, now time.Time) (Range, error) {
+// Reviving it again under the same operation returns the first result. It returns ErrNotFound for an
+// unknown job and ErrNotDead for one in another state.
+func (s *Store) ReviveJob(ctx context.Context, tenant string, id uuid.UUID, operation, actor string, now time.Time) (Range, error) {
 	r := Range{Tenant: tenant}
 	err := s.write(ctx, tenant, now, func(c *change) error {
+		done, err := c.operation(ctx, operation, &r)
+		if err != nil || done {
+			return err
+		}
 		var candidate, memoryID uuid.UUID
-		err := c.tx.QueryRow(ctx, `
+		err = c.tx.QueryRow(ctx, `
 			UPDATE jobs SET state = 'pending', attempts = 0, updated_at = $3, finished_at = NULL
 			WHERE tenant = $1 AND id = $2 AND state = 'dead' RETURNING batch_id, candidate_id, memory_id`, tenant, id, c.now).
 			Scan(&r.BatchID, &candidate, &memoryID)
@@ -163,7 +168,10 @@ func (s *Store) ReviveJob(ctx context.Context, tenant string, id uuid.UUID, acto
 		r.To = r.From + 1
 		c.history(historyRow{MemoryID: memoryID, Event: schema.EventNone, By: actor, Reason: "dead job replayed",
 			Metadata: map[string]any{"job_id": id, "candidate_id": candidate}})
-		return err
+		if err != nil {
+			return err
+		}
+		return c.recordOperation(operation, r)
 	})
 	if err != nil {
 		return Range{}, fmt.Errorf("retry job: %w", err)

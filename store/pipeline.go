@@ -259,3 +259,50 @@ func (c *change) queueDecision(r Range, d Decided) error {
 	c.logUsage(d.CandidateID, "decide", d.Usage)
 	return nil
 }
+
+// ExtractTotals says what the extractions of a range hold, over all attempts.
+type ExtractTotals struct {
+	Candidates, Facts, Triples, Warnings, Dead int
+}
+
+// ExtractTotals counts the stored extractions of a range and the jobs that died extracting.
+func (s *Store) ExtractTotals(ctx context.Context, r Range) (t ExtractTotals, err error) {
+	err = s.read(ctx, r.Tenant, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `
+			SELECT count(c.extraction), coalesce(sum(n.facts), 0), coalesce(sum(n.triples), 0), coalesce(sum(n.warnings), 0),
+				count(*) FILTER (WHERE j.state = 'dead' AND j.phase = 'extract')
+			FROM memory_candidates c
+			JOIN jobs j ON j.tenant = c.tenant AND j.batch_id = c.batch_id AND j.candidate_id = c.id,
+			LATERAL (SELECT jsonb_array_length(coalesce(nullif(c.extraction->'facts', 'null'), '[]')) AS facts,
+				jsonb_array_length(coalesce(nullif(c.extraction->'triples', 'null'), '[]')) AS triples,
+				jsonb_array_length(coalesce(nullif(c.extraction->'warnings', 'null'), '[]')) AS warnings) n
+			WHERE c.tenant = $1 AND c.batch_id = $2 AND c.ordinal >= $3 AND c.ordinal < $4`, r.Tenant, r.BatchID, r.From, r.To).
+			Scan(&t.Candidates, &t.Facts, &t.Triples, &t.Warnings, &t.Dead)
+	})
+	if err != nil {
+		return t, fmt.Errorf("count extractions: %w", err)
+	}
+	return t, nil
+}
+
+// DecideTotals says what is proposed for the facts of a range, over all attempts and rounds.
+type DecideTotals struct {
+	Candidates, Add, Update, Delete, None, Dead int
+}
+
+// DecideTotals counts the proposals of a range and the jobs that died deciding.
+func (s *Store) DecideTotals(ctx context.Context, r Range) (t DecideTotals, err error) {
+	err = s.read(ctx, r.Tenant, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `
+			WITH c AS (SELECT id, decided_at FROM memory_candidates WHERE tenant = $1 AND batch_id = $2 AND ordinal >= $3 AND ordinal < $4),
+			p AS (SELECT action FROM proposals p JOIN c ON p.tenant = $1 AND p.candidate_id = c.id)
+			SELECT (SELECT count(decided_at) FROM c), (SELECT count(*) FROM p WHERE action = 'add'), (SELECT count(*) FROM p WHERE action = 'update'),
+				(SELECT count(*) FROM p WHERE action = 'delete'), (SELECT count(*) FROM p WHERE action = 'none'),
+				(SELECT count(*) FROM jobs j JOIN c ON j.tenant = $1 AND j.batch_id = $2 AND j.candidate_id = c.id WHERE j.state = 'dead' AND j.phase = 'decide')`,
+			r.Tenant, r.BatchID, r.From, r.To).Scan(&t.Candidates, &t.Add, &t.Update, &t.Delete, &t.None, &t.Dead)
+	})
+	if err != nil {
+		return t, fmt.Errorf("count proposals: %w", err)
+	}
+	return t, nil
+}

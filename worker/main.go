@@ -64,7 +64,8 @@ func run(ctx context.Context, log *slog.Logger) error {
 	}
 
 	index := vector.PGVector{Store: st}
-	w := worker.New(temporal, cfg.TaskQueue, worker.Options{WorkerStopTimeout: stopTimeout})
+	fatal := make(chan error, 1)
+	w := worker.New(temporal, cfg.TaskQueue, worker.Options{WorkerStopTimeout: stopTimeout, OnFatalError: func(err error) { fatal <- err }})
 	workflows.Register(w, workflows.Dependencies{
 		Store: st, Brain: brain, Index: index, Policy: cfg.Policy, Concurrency: cfg.Concurrency,
 	})
@@ -82,9 +83,13 @@ func run(ctx context.Context, log *slog.Logger) error {
 	defer stopHealth()
 	log.Info("worker ready", "task_queue", cfg.TaskQueue, "namespace", cfg.Namespace, "health", cfg.HealthAddress,
 		"brain", cfg.Brain, "embedder", brain.Embedder.Model().Name, "mode", cfg.Policy.Mode, "index", index.Name())
-	<-ctx.Done()
-	log.Info("worker stopping", "grace", stopTimeout.String())
-	return nil
+	select {
+	case <-ctx.Done():
+		log.Info("worker stopping", "grace", stopTimeout.String())
+		return nil
+	case err := <-fatal:
+		return fmt.Errorf("worker: %w", err)
+	}
 }
 
 // serveHealth answers /livez while the process runs, and /readyz while Postgres and Temporal answer.

@@ -77,7 +77,8 @@ func ResumeIngest(ctx workflow.Context, in ResumeInput) (IngestResult, error) {
 	run.show(ctx, PhaseStage, AttrTenant.ValueSet(in.Tenant))
 	var r activities.Range
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("put the dead job back", infrastructureAttempts)),
-		jobs.ReviveJob, activities.ReviveRequest{Tenant: in.Tenant, JobID: in.JobID, Actor: in.Actor}).Get(ctx, &r)
+		jobs.ReviveJob, activities.ReviveRequest{Tenant: in.Tenant, JobID: in.JobID, Actor: in.Actor,
+			Operation: workflow.GetInfo(ctx).FirstRunID}).Get(ctx, &r)
 	run.staged, run.stageErr = true, err
 	if err == nil {
 		run.result.BatchID = r.BatchID
@@ -180,6 +181,7 @@ func (run *ingest) process(ctx workflow.Context, r activities.Range) (phase stri
 	run.result.Extracted = run.result.Extracted.Add(extracted)
 	run.result.Dead += extracted.Dead
 
+	decidedBefore, deadBefore := run.result.Decided, run.result.Dead // each round reports the range's totals
 	for round := 1; round <= MaxDecideRounds; round++ {
 		run.show(ctx, PhaseDecide)
 		var decided activities.DecideResult
@@ -188,8 +190,8 @@ func (run *ingest) process(ctx workflow.Context, r activities.Range) (phase stri
 		if err != nil {
 			return PhaseDecide, err
 		}
-		run.result.Decided = run.result.Decided.Add(decided)
-		run.result.Dead += decided.Dead
+		run.result.Decided = decidedBefore.Add(decided)
+		run.result.Dead = deadBefore + decided.Dead
 
 		run.show(ctx, PhaseWrite)
 		var written store.WriteCounts

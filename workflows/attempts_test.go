@@ -1,5 +1,3 @@
-// Tests of what is known not to work yet. Each fails when its Skip is taken out.
-
 package workflows_test
 
 import (
@@ -21,7 +19,6 @@ import (
 
 // The acknowledgement of ReviveJob is lost: its second run finds the job revived already.
 func TestResumeSurvivesALostAcknowledgement(t *testing.T) {
-	t.Skip("known: store.ReviveJob is not keyed by an operation: its second run fails with Conflict, and the job stays pending for good")
 	model := testkit.NewModel(t, func(context.Context, testkit.ModelCall) testkit.ModelReply {
 		return testkit.ModelReply{Status: http.StatusBadRequest}
 	})
@@ -43,7 +40,6 @@ func TestResumeSurvivesALostAcknowledgement(t *testing.T) {
 
 // A candidate that dies in an attempt that another one still has to repeat is counted all the same.
 func TestDeadJobsAreCountedOverAttempts(t *testing.T) {
-	t.Skip("known: ExtractFacts and DecideFacts count only their last attempt: IngestResult.Dead, Extracted and the outcome attribute come out too low")
 	model := stumbleWith(t, func(call testkit.ModelCall, first bool) testkit.ModelReply {
 		switch {
 		case strings.Contains(call.Data, "poison"):
@@ -62,7 +58,6 @@ func TestDeadJobsAreCountedOverAttempts(t *testing.T) {
 
 // An endpoint that asks for patience is not asked for every candidate that is left.
 func TestRateLimitStopsTheRange(t *testing.T) {
-	t.Skip("known: a throttled endpoint is called for every candidate of the range, in spite of Retry-After")
 	model := testkit.NewModel(t, func(_ context.Context, call testkit.ModelCall) testkit.ModelReply {
 		if call.Number <= 50 {
 			return testkit.ModelReply{Status: http.StatusTooManyRequests, Header: map[string]string{"Retry-After": "1"}}
