@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -218,7 +219,7 @@ func (c *Candidate) validate(p *problems, path string) {
 	}
 	for i, ref := range c.Refs {
 		field := fmt.Sprintf("%srefs[%d].", path, i)
-		if !contains(refKinds, ref.Kind) {
+		if !slices.Contains(refKinds, ref.Kind) {
 			p.add(field+"kind", "must be one of %s", strings.Join(refKinds, ", "))
 		}
 		if ref.Ref == "" {
@@ -243,12 +244,3 @@ func checkText(p *problems, field, value string, maxChars int) {
 
 // unit reports whether f is a number in [0,1].
 func unit(f float64) bool { return !math.IsNaN(f) && f >= 0 && f <= 1 }
-
-func contains(values []string, v string) bool {
-	for _, x := range values {
-		if x == v {
-			return true
-		}
-	}
-	return false
-}

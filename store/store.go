@@ -116,9 +116,6 @@ func (s *Store) RefreshStatistics(ctx context.Context) error {
 	return nil
 }
 
-// SchemaVersion returns the newest migration that this binary knows.
-func SchemaVersion() int64 { return migrations.Latest() }
-
 // write runs fn in a read-write transaction bound to the tenant, as one change.
 func (s *Store) write(ctx context.Context, tenant string, now time.Time, fn func(*change) error) error {
 	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
