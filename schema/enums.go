@@ -133,9 +133,11 @@ type ProposalState string
 const (
 	ProposalProposed ProposalState = "proposed" // decided, not yet evaluated by write
 	ProposalApplied  ProposalState = "applied"
-	ProposalSkipped  ProposalState = "skipped" // evaluated, nothing to write; the reason says why
-	ProposalBlocked  ProposalState = "blocked" // not allowed by mode or rule; waits for review
-	ProposalStale    ProposalState = "stale"   // the ground it was decided on has changed; to be decided again
+	ProposalSkipped  ProposalState = "skipped"  // evaluated, nothing to write; the reason says why
+	ProposalBlocked  ProposalState = "blocked"  // not allowed by mode or rule; waits for review
+	ProposalStale    ProposalState = "stale"    // the ground it was decided on has changed; to be decided again
+	ProposalRejected ProposalState = "rejected" // a reviewer said no
+	ProposalExpired  ProposalState = "expired"  // nobody reviewed it in time
 )
 
 // HistoryEvent is the kind of a history row (document 002 "Memory History").

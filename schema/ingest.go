@@ -41,6 +41,8 @@ type Ref struct {
 	Kind string `json:"kind"`           // event, artifact, tool_call, observation, outcome, human or retrieval
 	Ref  string `json:"ref"`            // opaque reference into the host system
 	Hash string `json:"hash,omitempty"` // optional content hash
+
+	Timestamp *time.Time `json:"timestamp,omitempty"` // when the evidence was given (document 004 §15A.8)
 }
 
 // RefRetrieval is the ref kind that marks text as having come out of recall. Such a candidate is

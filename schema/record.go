@@ -2,13 +2,15 @@ package schema
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
 // MemoryRecord is the canonical record (document 004 §15A.2) with the columns that the other
 // documents add. It is what list, get and export show.
 type MemoryRecord struct {
-	ID          string      `json:"id"`
+	ID          string      `json:"id"`                    // UUID
+	ExternalID  string      `json:"external_id,omitempty"` // the id under which it came, when that is no UUID
 	Type        MemoryType  `json:"type"`
 	Sensitivity Sensitivity `json:"sensitivity"`
 	Confidence  float64     `json:"confidence"` // [0,1]
@@ -23,6 +25,9 @@ type MemoryRecord struct {
 
 	// Payload is the structured content by type (document 004 §15A.6 to §15A.10).
 	Payload json.RawMessage `json:"payload"`
+
+	// AuditLog is what happened to the record, oldest first (document 004 §15A.1). Get and export fill it.
+	AuditLog []AuditEntry `json:"audit_log,omitempty"`
 
 	Tenant       string     `json:"tenant"`
 	Agent        string     `json:"agent"`
@@ -44,7 +49,35 @@ type MemoryRecord struct {
 	LastAccessed *time.Time `json:"last_accessed_at,omitempty"`
 	DeletedAt    *time.Time `json:"deleted_at,omitempty"`
 	ArchivedAt   *time.Time `json:"archived_at,omitempty"`
+	SupersededAt *time.Time `json:"superseded_at,omitempty"`
+	ErasedAt     *time.Time `json:"erased_at,omitempty"`
+	Supersedes   string     `json:"supersedes,omitempty"`
 	SupersededBy string     `json:"superseded_by,omitempty"`
+	SourceTrust  float64    `json:"source_trust"` // [0,1]; never above that of what it is derived from
+	Language     string     `json:"language,omitempty"`
+	KeyID        string     `json:"key_id,omitempty"`
+	WorldID      string     `json:"world_id,omitempty"`
+	WorldVersion string     `json:"world_version,omitempty"`
+	Interaction  string     `json:"agent_interaction_id,omitempty"`
+}
+
+// ShowRevision writes the record's status and its place in the chain of revisions into the payload of a
+// semantic record, where document 004 §15A.8 has them. They are kept in columns, not in the payload.
+func (m *MemoryRecord) ShowRevision() error {
+	if m.Type != TypeSemantic || m.ErasedAt != nil {
+		return nil
+	}
+	var payload map[string]json.RawMessage
+	if err := json.Unmarshal(m.Payload, &payload); err != nil {
+		return fmt.Errorf("payload: %w", err)
+	}
+	revision, err := json.Marshal(Revision{Supersedes: m.Supersedes, SupersededBy: m.SupersededBy, Status: m.Status})
+	if err != nil {
+		return fmt.Errorf("payload: %w", err)
+	}
+	payload["revision"] = revision
+	m.Payload, err = json.Marshal(payload)
+	return err
 }
 
 // Lifecycle is document 004 §15A.3.
@@ -62,6 +95,7 @@ type DecayProfile struct {
 	HalfLifeSeconds   int64      `json:"half_life_seconds"`
 	MinSalience       float64    `json:"min_salience"`
 	MaxAgeSeconds     int64      `json:"max_age_seconds,omitempty"`
+	Floor             float64    `json:"floor,omitempty"` // [0,1]; what salience never fades below
 	ReinforcementGain float64    `json:"reinforcement_gain"`
 }
 
@@ -73,9 +107,10 @@ type Provenance struct {
 
 // Relation is an edge from this memory to another (document 004 §15A.5).
 type Relation struct {
-	Predicate string  `json:"predicate"` // derived_from, supersedes, contradicts or supports
+	Predicate string  `json:"predicate"` // derived_from, supersedes, contradicts, supports, or a snake_case name of the writer's own
 	TargetID  string  `json:"target_id"`
-	Weight    float64 `json:"weight"` // [0,1]
+	Weight    float64 `json:"weight"`           // [0,1]
+	Reason    string  `json:"reason,omitempty"` // why the edge is there
 }
 
 // HistoryEntry is one row of a memory's append-only history (document 002 "Memory History").
@@ -89,6 +124,9 @@ type HistoryEntry struct {
 	Reason     string          `json:"reason"`
 	Metadata   json.RawMessage `json:"metadata"`
 	CreatedAt  time.Time       `json:"created_at"`
+	Action     AuditAction     `json:"action,omitempty"`    // empty where nothing changed
+	Version    int             `json:"version,omitempty"`   // of the memory after the step
+	ErasedAt   *time.Time      `json:"erased_at,omitempty"` // when the texts were removed
 }
 
 // Job is the durable projection of one memory's way through the pipeline (document 002 "Job Queue").

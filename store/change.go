@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,11 +26,15 @@ type change struct {
 	queue  pgx.Batch
 
 	counted, uncounted []uuid.UUID // memories that began or ceased to be live in this change
+	lost               []string    // lexemes of texts that this change replaces or removes, once a text
+	lostDocs           int         // how many texts that are
 }
 
-// newMemory is a memory row to insert, with what commits beside it.
+// newMemory is a memory row to insert, with what commits beside it. Zero values mean: active, global,
+// replaceable, wholly trusted, with full salience, made now.
 type newMemory struct {
 	ID             uuid.UUID
+	ExternalID     string
 	Owner          schema.Principal
 	Visibility     schema.Visibility
 	Classification memory.Classification
@@ -37,16 +42,41 @@ type newMemory struct {
 	Payload        any
 	Who            string
 	Session        string
+	Interaction    string
+	WorldID        string
+	WorldVersion   string
+	Language       string
 	Claim          memory.Claim
+	Object         json.RawMessage // the claim's object where it is no text
+	Status         schema.Status
+	Validity       schema.Validity
+	RevisionPolicy schema.RevisionPolicy
+	SourceTrust    *float64
 	Confidence     float64
+	Salience       *float64
+	SalienceAt     time.Time
+	ReinforcedAt   time.Time
 	OccurredAt     time.Time
+	CreatedAt      time.Time
+	UpdatedAt      time.Time
 	CreatedBy      string
 	Refs           []schema.Ref
 	DerivedFrom    *uuid.UUID
 	Supersedes     *uuid.UUID
+	Relations      []relation
+	Artifacts      [][]byte // SHA-256 of stored artifacts that the payload names
 	Embedding      *Embedding
-	Reason         string         // of the created history row
-	Metadata       map[string]any // of the created history row
+	Action         schema.AuditAction // of the created history row; create when empty
+	Reason         string             // of the created history row
+	Metadata       map[string]any     // of the created history row
+}
+
+// relation is an edge to another memory.
+type relation struct {
+	Predicate string
+	Target    uuid.UUID
+	Weight    float64 // [0,1]
+	Reason    string
 }
 
 // Embedding is a vector and the space that it belongs to.
@@ -60,9 +90,11 @@ INSERT INTO memories (tenant, id, agent_id, project, scope, visibility, policy_g
     content, normalized_content, content_hash, payload, tags, who, subject, predicate, object, functional,
     confidence, importance, salience, salience_at, decay_curve, half_life, min_salience, max_age, reinforcement_gain,
     last_reinforced_at, pinned, deletion_policy, decay_due_at, sensitivity, occurred_at, created_at, updated_at,
-    created_by, agent_session_id, supersedes)
+    created_by, agent_session_id, supersedes, external_id, decay_floor, status, validity, conditions, valid_from, valid_until,
+    conditions_hash, revision_policy, source_trust, language, agent_interaction_id, world_id, world_version)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
-    $25, $26, $27, $28, $29, $30, $25, $31, $32, $33, $34, $35, $25, $25, $36, $37, $38)
+    $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48,
+    $49, $50, $51, $52, $53, $54, $55)
 ON CONFLICT (tenant, agent_id, project, scope, visibility, content_hash) WHERE live DO NOTHING`
 
 // initialSalience is what a memory starts with; reinforcement and decay move it (document 004 §11).
@@ -136,29 +168,61 @@ func (c *change) memoryArgs(r *newMemory) ([]any, error) {
 		}
 		subject, predicate, object = r.Claim.Subject, r.Claim.Predicate, string(encoded)
 	}
-	var dueAt, maxAge any
-	if due, ok := cl.Decay.DueAt(initialSalience, c.now, c.now, cl.Pinned); ok {
+	if !r.Claim.IsZero() && len(r.Object) > 0 {
+		object = string(r.Object)
+	}
+	salience, trust := initialSalience, 1.0
+	if r.Salience != nil {
+		salience = *r.Salience
+	}
+	if r.SourceTrust != nil {
+		trust = *r.SourceTrust
+	}
+	salienceAt, createdAt := c.orNow(r.SalienceAt), c.orNow(r.CreatedAt)
+	var dueAt, maxAge, conditions any
+	if due, ok := cl.Decay.DueAt(salience, salienceAt, createdAt, cl.Pinned); ok {
 		dueAt = due
 	}
 	if cl.Decay.MaxAge > 0 {
 		maxAge = cl.Decay.MaxAge
+	}
+	if len(r.Validity.Conditions) > 0 {
+		conditions = string(r.Validity.Conditions)
 	}
 	return []any{
 		c.tenant, r.ID, r.Owner.Agent, r.Owner.Project, r.Owner.Scope, r.Visibility, r.Owner.PolicyGroup,
 		cl.Type, cl.Category, cl.Tier, cl.Typology,
 		r.Text.Storage, r.Text.Normalized, r.Text.Hash, string(payload), tagList(cl.Tags), r.Who,
 		subject, predicate, object, r.Claim.Functional,
-		r.Confidence, cl.Importance, initialSalience, c.now,
+		r.Confidence, cl.Importance, salience, salienceAt,
 		cl.Decay.Curve, cl.Decay.HalfLife, cl.Decay.MinSalience, maxAge, cl.Decay.ReinforcementGain,
-		cl.Pinned, cl.DeletionPolicy, dueAt, cl.Sensitivity, r.OccurredAt.UTC(), r.CreatedBy, nullable(r.Session), r.Supersedes,
+		c.orNow(r.ReinforcedAt), cl.Pinned, cl.DeletionPolicy, dueAt, cl.Sensitivity, r.OccurredAt.UTC(), createdAt, c.orNow(r.UpdatedAt),
+		r.CreatedBy, nullable(r.Session), r.Supersedes, nullable(r.ExternalID), cl.Decay.Floor,
+		cmp.Or(r.Status, schema.StatusActive), cmp.Or(r.Validity.Mode, schema.ValidGlobal), conditions, r.Validity.Start, r.Validity.End,
+		memory.ConditionsHash(r.Validity), cmp.Or(r.RevisionPolicy, schema.PolicyReplace), trust, cmp.Or(r.Language, "en"),
+		nullable(r.Interaction), nullable(r.WorldID), nullable(r.WorldVersion),
 	}, nil
+}
+
+// orNow returns at, or the time of the change when at is not set.
+func (c *change) orNow(at time.Time) time.Time {
+	if at.IsZero() {
+		return c.now
+	}
+	return at.UTC()
 }
 
 // queueBeside queues what commits with an inserted memory.
 func (c *change) queueBeside(r *newMemory) {
 	for i, ref := range r.Refs {
-		c.queue.Queue(`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, hash, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-			c.tenant, r.ID, i, ref.Kind, ref.Ref, ref.Hash, c.now)
+		c.queue.Queue(`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, hash, at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+			c.tenant, r.ID, i, ref.Kind, ref.Ref, ref.Hash, ref.Timestamp, c.now)
+	}
+	for _, edge := range r.Relations {
+		c.relateAs(r.ID, edge)
+	}
+	for _, sum := range r.Artifacts {
+		c.queue.Queue(`INSERT INTO memory_artifacts (tenant, memory_id, sha256) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, c.tenant, r.ID, sum)
 	}
 	if r.DerivedFrom != nil {
 		c.relate(r.ID, "derived_from", *r.DerivedFrom)
@@ -173,14 +237,22 @@ func (c *change) queueBeside(r *newMemory) {
 		c.embed(r.ID, r.Classification.Tier, r.Classification.Typology, r.Text.Hash, r.Embedding)
 	}
 	content := r.Text.Storage
-	c.history(historyRow{MemoryID: r.ID, Event: schema.EventCreated, New: &content, By: r.CreatedBy, Reason: r.Reason, Metadata: r.Metadata})
-	c.outbox(r.ID, 1, "upsert")
-	c.counted = append(c.counted, r.ID)
+	c.history(historyRow{MemoryID: r.ID, Event: schema.EventCreated, New: &content, By: r.CreatedBy, Reason: r.Reason, Metadata: r.Metadata,
+		Action: cmp.Or(r.Action, schema.AuditCreate), Version: 1})
+	if live := r.Status == "" || r.Status == schema.StatusActive || r.Status == schema.StatusContested; live {
+		c.outbox(r.ID, 1, "upsert")
+		c.counted = append(c.counted, r.ID)
+	}
 }
 
 func (c *change) relate(source uuid.UUID, predicate string, target uuid.UUID) {
-	c.queue.Queue(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
-		c.tenant, source, predicate, target, c.now)
+	c.relateAs(source, relation{Predicate: predicate, Target: target, Weight: 1})
+}
+
+// relateAs adds an edge; one that stands already keeps its weight and reason.
+func (c *change) relateAs(source uuid.UUID, r relation) {
+	c.queue.Queue(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, weight, reason, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`, c.tenant, source, r.Predicate, r.Target, r.Weight, r.Reason, c.now)
 }
 
 // claim records what a memory states, so that later statements about the same subject find it.
@@ -211,6 +283,8 @@ type historyRow struct {
 	Old, New   *string
 	By, Reason string
 	Metadata   map[string]any
+	Action     schema.AuditAction // empty where nothing changed
+	Version    int                // of the memory after the step; 0 where nothing changed
 }
 
 func (c *change) history(h historyRow) {
@@ -222,9 +296,13 @@ func (c *change) history(h historyRow) {
 			metadata = string(encoded)
 		}
 	}
-	c.queue.Queue(`INSERT INTO memory_history (tenant, id, memory_id, event, old_content, new_content, changed_by, reason, metadata, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		c.tenant, newID(), h.MemoryID, h.Event, h.Old, h.New, h.By, h.Reason, metadata, c.now)
+	var version any
+	if h.Version > 0 {
+		version = h.Version
+	}
+	c.queue.Queue(`INSERT INTO memory_history (tenant, id, memory_id, event, old_content, new_content, changed_by, reason, metadata, created_at, action, version)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+		c.tenant, newID(), h.MemoryID, h.Event, h.Old, h.New, h.By, h.Reason, metadata, c.now, nullable(string(h.Action)), version)
 }
 
 // liveByHash returns the live memory with this content in the dedup scope: tenant, agent, project,
@@ -253,26 +331,28 @@ func (c *change) finish(ctx context.Context) error {
 	if err := c.flush(ctx); err != nil {
 		return err
 	}
-	if len(c.counted) == 0 && len(c.uncounted) == 0 {
+	if len(c.counted) == 0 && len(c.uncounted) == 0 && c.lostDocs == 0 {
 		return nil
 	}
 	const lexemes = `
 		WITH delta AS (
 			SELECT id, 1 AS n FROM unnest($2::uuid[]) id UNION ALL SELECT id, -1 FROM unnest($3::uuid[]) id
+		), term AS (
+			SELECT l.lexeme, d.n FROM delta d JOIN memories m ON m.tenant = $1 AND m.id = d.id, unnest(m.tsv) l
+			UNION ALL SELECT lexeme, -1 FROM unnest($4::text[]) lexeme
 		)
 		INSERT INTO lexeme_stats AS s (tenant, lexeme, docs)
-		SELECT $1, l.lexeme, sum(d.n) FROM delta d JOIN memories m ON m.tenant = $1 AND m.id = d.id, unnest(m.tsv) l
-		GROUP BY l.lexeme ORDER BY l.lexeme
+		SELECT $1, lexeme, sum(n) FROM term GROUP BY lexeme HAVING sum(n) <> 0 ORDER BY lexeme
 		ON CONFLICT (tenant, lexeme) DO UPDATE SET docs = s.docs + excluded.docs`
 	const corpus = `
 		WITH delta AS (
 			SELECT id, 1 AS n FROM unnest($2::uuid[]) id UNION ALL SELECT id, -1 FROM unnest($3::uuid[]) id
 		)
 		INSERT INTO corpus_stats AS s (tenant, docs, lexemes)
-		SELECT $1, coalesce(sum(d.n), 0), coalesce(sum(d.n * length(m.tsv)), 0) FROM delta d JOIN memories m ON m.tenant = $1 AND m.id = d.id
+		SELECT $1, coalesce(sum(d.n), 0) - $4, coalesce(sum(d.n * length(m.tsv)), 0) - $5 FROM delta d JOIN memories m ON m.tenant = $1 AND m.id = d.id
 		ON CONFLICT (tenant) DO UPDATE SET docs = s.docs + excluded.docs, lexemes = s.lexemes + excluded.lexemes`
-	c.queue.Queue(lexemes, c.tenant, c.counted, c.uncounted)
-	c.queue.Queue(corpus, c.tenant, c.counted, c.uncounted)
+	c.queue.Queue(lexemes, c.tenant, c.counted, c.uncounted, tagList(c.lost))
+	c.queue.Queue(corpus, c.tenant, c.counted, c.uncounted, c.lostDocs, len(c.lost))
 	return c.flush(ctx)
 }
 

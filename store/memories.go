@@ -14,13 +14,15 @@ import (
 )
 
 const recordColumns = `m.id, m.type, m.sensitivity, m.confidence, m.salience, m.scope, m.tags, m.created_at, m.updated_at,
-	m.decay_curve, extract(epoch FROM m.half_life)::bigint, m.min_salience, coalesce(extract(epoch FROM m.max_age)::bigint, 0), m.reinforcement_gain,
+	m.decay_curve, extract(epoch FROM m.half_life)::bigint, m.min_salience, coalesce(extract(epoch FROM m.max_age)::bigint, 0), m.decay_floor, m.reinforcement_gain,
 	m.last_reinforced_at, m.pinned, m.deletion_policy, m.decay_due_at, m.created_by, m.payload, m.tenant, m.agent_id, m.project, m.visibility,
 	m.policy_group, m.version, m.category, m.tier, m.typology, m.content, m.who, m.importance, m.salience_at, m.status, m.occurred_at,
-	coalesce(m.agent_session_id, ''), coalesce(a.access_count, 0), a.last_accessed_at, m.deleted_at, m.archived_at, m.superseded_by,
-	coalesce((SELECT jsonb_agg(jsonb_build_object('kind', v.kind, 'ref', v.ref, 'hash', v.hash) ORDER BY v.position)
+	coalesce(m.agent_session_id, ''), coalesce(a.access_count, 0), a.last_accessed_at, m.deleted_at, m.archived_at, m.superseded_at, m.erased_at,
+	m.supersedes, m.superseded_by, coalesce(m.external_id, ''), m.source_trust, m.language, coalesce(m.key_id, ''), coalesce(m.world_id, ''),
+	coalesce(m.world_version, ''), coalesce(m.agent_interaction_id, ''),
+	coalesce((SELECT jsonb_agg(jsonb_build_object('kind', v.kind, 'ref', v.ref, 'hash', v.hash, 'timestamp', v.at) ORDER BY v.position)
 		FROM memory_provenance v WHERE v.tenant = m.tenant AND v.memory_id = m.id), '[]'),
-	coalesce((SELECT jsonb_agg(jsonb_build_object('predicate', r.predicate, 'target_id', r.target_id, 'weight', r.weight) ORDER BY r.predicate, r.target_id)
+	coalesce((SELECT jsonb_agg(jsonb_build_object('predicate', r.predicate, 'target_id', r.target_id, 'weight', r.weight, 'reason', r.reason) ORDER BY r.predicate, r.target_id)
 		FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id), '[]')`
 
 const recordTables = ` FROM memories m LEFT JOIN memory_access a ON a.tenant = m.tenant AND a.memory_id = m.id `
@@ -28,17 +30,24 @@ const recordTables = ` FROM memories m LEFT JOIN memory_access a ON a.tenant = m
 func scanRecord(row pgx.CollectableRow) (schema.MemoryRecord, error) {
 	var m schema.MemoryRecord
 	var id uuid.UUID
-	var supersededBy *uuid.UUID
+	var supersedes, supersededBy *uuid.UUID
 	d := &m.Lifecycle.Decay
 	err := row.Scan(&id, &m.Type, &m.Sensitivity, &m.Confidence, &m.Salience, &m.Scope, &m.Tags, &m.CreatedAt, &m.UpdatedAt,
-		&d.Curve, &d.HalfLifeSeconds, &d.MinSalience, &d.MaxAgeSeconds, &d.ReinforcementGain,
+		&d.Curve, &d.HalfLifeSeconds, &d.MinSalience, &d.MaxAgeSeconds, &d.Floor, &d.ReinforcementGain,
 		&m.Lifecycle.LastReinforcedAt, &m.Lifecycle.Pinned, &m.Lifecycle.DeletionPolicy, &m.Lifecycle.DecayDueAt, &m.Provenance.CreatedBy, &m.Payload,
 		&m.Tenant, &m.Agent, &m.Project, &m.Visibility, &m.PolicyGroup, &m.Version, &m.Category, &m.Tier, &m.Typology, &m.Content, &m.Who,
 		&m.Importance, &m.SalienceAt, &m.Status, &m.OccurredAt, &m.Session, &m.AccessCount, &m.LastAccessed, &m.DeletedAt, &m.ArchivedAt,
-		&supersededBy, &m.Provenance.Sources, &m.Relations)
+		&m.SupersededAt, &m.ErasedAt, &supersedes, &supersededBy, &m.ExternalID, &m.SourceTrust, &m.Language, &m.KeyID, &m.WorldID, &m.WorldVersion,
+		&m.Interaction, &m.Provenance.Sources, &m.Relations)
 	m.ID = id.String()
+	if supersedes != nil {
+		m.Supersedes = supersedes.String()
+	}
 	if supersededBy != nil {
 		m.SupersededBy = supersededBy.String()
+	}
+	if err == nil {
+		err = m.ShowRevision()
 	}
 	return m, err
 }
@@ -112,7 +121,8 @@ func (s *Store) List(ctx context.Context, f Filter, page Page) ([]schema.MemoryR
 func (s *Store) History(ctx context.Context, p schema.Principal, id uuid.UUID) ([]schema.HistoryEntry, error) {
 	out := []schema.HistoryEntry{}
 	err := s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT id, memory_id, event, old_content, new_content, changed_by, reason, metadata, created_at
+		rows, err := tx.Query(ctx, `SELECT id, memory_id, event, old_content, new_content, changed_by, reason, metadata, created_at,
+				coalesce(action, ''), coalesce(version, 0), erased_at
 			FROM memory_history h WHERE h.tenant = $1 AND h.memory_id = $2
 				AND (EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = $2 AND `+mayLookAt+`)
 					OR NOT EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = $2)
@@ -125,7 +135,7 @@ func (s *Store) History(ctx context.Context, p schema.Principal, id uuid.UUID) (
 		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (schema.HistoryEntry, error) {
 			var h schema.HistoryEntry
 			var entry, mem uuid.UUID
-			err := row.Scan(&entry, &mem, &h.Event, &h.OldContent, &h.NewContent, &h.ChangedBy, &h.Reason, &h.Metadata, &h.CreatedAt)
+			err := row.Scan(&entry, &mem, &h.Event, &h.OldContent, &h.NewContent, &h.ChangedBy, &h.Reason, &h.Metadata, &h.CreatedAt, &h.Action, &h.Version, &h.ErasedAt)
 			h.ID, h.MemoryID = entry.String(), mem.String()
 			return h, err
 		})

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -228,22 +229,26 @@ func (st *staging) source(it *stagedItem) newMemory {
 // explicit memory is what its author states; facts derived from it carry the finer triple.
 func sourcePayload(it *stagedItem, p schema.Principal, now time.Time) any {
 	if it.intake.Classification.Type == schema.TypeSemantic {
-		subject := it.candidate.Speaker
-		if subject == "" {
-			subject = p.Agent
-		}
-		return map[string]any{
-			"kind": "semantic", "subject": subject, "predicate": "states", "object": it.intake.Text.Storage,
-			"validity": map[string]any{"mode": "global"}, "revision": map[string]any{"status": "active"},
-		}
+		return semanticPayload(cmp.Or(it.candidate.Speaker, p.Agent), schema.PredicateStates, it.intake.Text.Storage, false)
 	}
 	ref := "candidate:" + it.id.String()
 	if len(it.candidate.Refs) > 0 {
 		ref = it.candidate.Refs[0].Ref
 	}
-	return map[string]any{"kind": "episodic", "timeline": []any{
-		map[string]any{"t": occurredAt(&it.candidate, now), "event_kind": sourceKind(&it.candidate), "ref": ref},
+	return schema.EpisodicPayload{Kind: schema.TypeEpisodic, Timeline: []schema.TimelineEvent{
+		{T: occurredAt(&it.candidate, now), EventKind: string(sourceKind(&it.candidate)), Ref: ref},
 	}}
+}
+
+// semanticPayload is the payload of a claim whose object is a text.
+func semanticPayload(subject, predicate, object string, functional bool) schema.SemanticPayload {
+	encoded, _ := json.Marshal(object) // a string always encodes
+	cardinality := schema.CardinalityMany
+	if functional {
+		cardinality = schema.CardinalityOne
+	}
+	return schema.SemanticPayload{Kind: schema.TypeSemantic, Subject: subject, Predicate: predicate, Object: encoded,
+		Validity: schema.Validity{Mode: schema.ValidGlobal}, Cardinality: cardinality}
 }
 
 func (st *staging) queueItem(i int) error {

@@ -86,6 +86,7 @@ type seen struct {
 	neighbor memory.Neighbor
 	tier     schema.Tier
 	typology schema.Typology
+	trust    float64 // [0,1]
 }
 
 // Write evaluates the proposals of a range and commits what they change, under the scope's lock.
@@ -196,7 +197,7 @@ func (w *writing) load(ctx context.Context) error {
 func (w *writing) look(ctx context.Context, ids []uuid.UUID) error {
 	w.known = make(map[uuid.UUID]seen, len(ids))
 	w.claimed = map[string][]byte{}
-	rows, err := w.tx.Query(ctx, `SELECT id, version, live, content, content_hash, category, pinned, tier, typology FROM memories
+	rows, err := w.tx.Query(ctx, `SELECT id, version, live, content, content_hash, category, pinned, tier, typology, source_trust FROM memories
 		WHERE tenant = $1 AND id = ANY($2) ORDER BY id FOR SHARE`, w.tenant, ids)
 	if err != nil {
 		return err
@@ -205,7 +206,7 @@ func (w *writing) look(ctx context.Context, ids []uuid.UUID) error {
 	for rows.Next() {
 		var id uuid.UUID
 		var m seen
-		if err := rows.Scan(&id, &m.version, &m.live, &m.neighbor.Content, &m.neighbor.Hash, &m.neighbor.Category, &m.neighbor.Pinned, &m.tier, &m.typology); err != nil {
+		if err := rows.Scan(&id, &m.version, &m.live, &m.neighbor.Content, &m.neighbor.Hash, &m.neighbor.Category, &m.neighbor.Pinned, &m.tier, &m.typology, &m.trust); err != nil {
 			return err
 		}
 		m.neighbor.ID, m.neighbor.Version = id.String(), m.version
@@ -350,22 +351,18 @@ func (w *writing) factMemory(p *pendingProposal, supersedes *uuid.UUID) newMemor
 	cl := memory.ClassifyFact(p.Fact)
 	cl.Sensitivity = p.Sensitivity // a derived fact is never less sensitive than its source
 	cl.Tags = p.ParentTags
+	trust := w.known[p.ParentID].trust // nor more to be trusted
 	claim := p.Fact.Claim
 	subject, predicate, object := claim.Subject, claim.Predicate, claim.Object
 	if claim.IsZero() {
-		subject, predicate, object = p.Speaker, "states", p.Fact.Content
+		subject, predicate, object = p.Speaker, schema.PredicateStates, p.Fact.Content
 		if subject == "" {
 			subject = w.batch.Owner.Agent
 		}
 	}
-	revision := map[string]any{"status": "active"}
-	if supersedes != nil {
-		revision["supersedes"] = supersedes.String()
-	}
 	m := newMemory{
 		ID: newID(), Owner: w.batch.Owner, Visibility: w.batch.Visibility, Classification: cl, Text: memory.Normalize(p.Fact.Content),
-		Payload: map[string]any{"kind": "semantic", "subject": subject, "predicate": predicate, "object": object,
-			"validity": map[string]any{"mode": "global"}, "revision": revision},
+		Payload: semanticPayload(subject, predicate, object, claim.Functional), SourceTrust: &trust,
 		Who: p.Speaker, Session: p.Session, Claim: claim, Confidence: p.Fact.Confidence, OccurredAt: p.OccurredAt,
 		CreatedBy: w.actor, Refs: p.Refs, DerivedFrom: &p.ParentID, Supersedes: supersedes,
 		Reason: p.Proposal.Reason, Metadata: w.metadata(p, memory.Verdict{}),
@@ -469,7 +466,12 @@ func (w *writing) applyDelete(ctx context.Context, p *pendingProposal, v memory.
 func (w *writing) retire(id uuid.UUID, p *pendingProposal, event schema.HistoryEvent, reason string, v memory.Verdict) {
 	was := w.known[id]
 	old := was.neighbor.Content
-	w.history(historyRow{MemoryID: id, Event: event, Old: &old, By: w.actor, Reason: reason, Metadata: w.metadata(p, v)})
+	action := schema.AuditRevise
+	if event == schema.EventDeleted {
+		action = schema.AuditDelete
+	}
+	w.history(historyRow{MemoryID: id, Event: event, Old: &old, By: w.actor, Reason: reason, Metadata: w.metadata(p, v),
+		Action: action, Version: was.version + 1})
 	w.outbox(id, was.version+1, "delete")
 	w.uncounted = append(w.uncounted, id)
 	was.version, was.live = was.version+1, false

@@ -1,0 +1,175 @@
+package workflows
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/schema"
+)
+
+// Kinds of operations: the first part of their workflow ids.
+const (
+	KindPut     = "put"
+	KindRevise  = "revise"
+	KindModify  = "modify"
+	KindForget  = "forget"
+	KindRecover = "recover"
+)
+
+var (
+	accepting *activities.Accepting
+)
+
+// operation is a request that one activity carries out in one transaction.
+type operation struct {
+	kind    string
+	common  schema.Operation
+	invalid error // what Validate says
+	body    any   // the request
+	step    any   // the activity: takes an activities.OperationRef and returns the result
+	summary string
+}
+
+// outcome is what runOperation needs to know of a result.
+type outcome interface {
+	// Summary is a word for the search attribute MnemeOutcome.
+	Summary() string
+	// Changed lists the memories whose index entries are to be brought up to date.
+	Changed() []string
+}
+
+// runOperation takes a request through staging, its one activity and the index. The request is the
+// only place in the history that carries content.
+func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
+	var result R
+	if err := invalidRequest(op.invalid); err != nil {
+		return result, err
+	}
+	p := op.common.Principal
+	showOperation(ctx, PhaseWrite, op.summary, AttrTenant.ValueSet(p.Tenant), AttrAgent.ValueSet(p.Agent), AttrProject.ValueSet(p.Project))
+	ref, err := accept(ctx, op)
+	if err == nil {
+		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions(op.summary, infrastructureAttempts)), op.step, ref).Get(ctx, &result)
+	}
+	if err != nil {
+		showOperation(ctx, PhaseDone, op.summary, AttrOutcome.ValueSet(OutcomeFailed))
+		return result, err
+	}
+	indexChanged(ctx, p.Tenant, result.Changed())
+	showOperation(ctx, PhaseDone, op.summary+": "+result.Summary(), AttrOutcome.ValueSet(result.Summary()))
+	return result, nil
+}
+
+// accept stages the request's body and returns the reference that activities take.
+func accept(ctx workflow.Context, op operation) (activities.OperationRef, error) {
+	ref := activities.OperationRef{Tenant: op.common.Principal.Tenant, ID: operationKey(ctx, op.common), WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID}
+	body, err := json.Marshal(op.body)
+	if err != nil {
+		return ref, temporal.NewNonRetryableApplicationError("the request cannot be encoded", activities.ErrTypeInvalidRequest, nil)
+	}
+	options := stageOptions
+	options.Summary = "accept the request"
+	err = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options), accepting.Accept,
+		activities.AcceptRequest{Operation: ref, Kind: op.kind, Body: body}).Get(ctx, nil)
+	return ref, err
+}
+
+// operationKey keys what the operation writes. With an operation id it outlives the namespace's
+// retention; without one every new run is an operation of its own. The first run id stays the same
+// over retries, resets and continue-as-new.
+func operationKey(ctx workflow.Context, op schema.Operation) string {
+	info := workflow.GetInfo(ctx)
+	if op.OperationID != "" {
+		return info.WorkflowExecution.ID
+	}
+	return info.WorkflowExecution.ID + "#" + info.FirstRunID
+}
+
+// indexChanged brings the index up to date. Its failure reverts nothing: the outbox keeps the change
+// and SyncIndex makes up for it.
+func indexChanged(ctx workflow.Context, tenant string, ids []string) {
+	if len(ids) == 0 {
+		return
+	}
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("index", indexAttempts)), indexing.IndexMemories,
+		activities.MemoriesRequest{Tenant: tenant, IDs: ids}).Get(ctx, nil)
+	if err != nil {
+		workflow.GetLogger(ctx).Warn("index put off", "error", err)
+	}
+}
+
+// invalidRequest turns what Validate says into a failure that is not retried.
+func invalidRequest(err error) error {
+	if err == nil {
+		return nil
+	}
+	var invalid *schema.ValidationError
+	errors.As(err, &invalid)
+	return temporal.NewNonRetryableApplicationError(err.Error(), activities.ErrTypeInvalidRequest, nil, invalid)
+}
+
+// showOperation makes the phase visible in the UI and to search.
+func showOperation(ctx workflow.Context, phase, details string, more ...temporal.SearchAttributeUpdate) {
+	workflow.SetCurrentDetails(ctx, "**"+phase+"**: "+details)
+	if err := workflow.UpsertTypedSearchAttributes(ctx, append(more, AttrPhase.ValueSet(phase))...); err != nil {
+		workflow.GetLogger(ctx).Warn("search attributes not set", "phase", phase, "error", err)
+	}
+}
+
+// OperationWorkflowID is the id of the run of an operation: kind/tenant/agent/key, the key being the
+// operation id or, without one, a digest of the request.
+func OperationWorkflowID(kind string, op schema.Operation, request any) string {
+	key := op.OperationID
+	if key == "" {
+		encoded, err := json.Marshal(request)
+		if err != nil {
+			encoded = []byte(err.Error()) // unreachable for a decoded request
+		}
+		sum := sha256.Sum256(encoded)
+		key = "content-" + hex.EncodeToString(sum[:16])
+	}
+	return kind + "/" + op.Principal.Tenant + "/" + op.Principal.Agent + "/" + key
+}
+
+// startOperation starts a run, or joins the one that has the request already. With an operation id it
+// also finds one that has ended, unless that failed: its result is the first one.
+func startOperation(ctx context.Context, c client.Client, taskQueue, kind string, op schema.Operation, invalid error, fn, request any, summary string) (client.WorkflowRun, error) {
+	if invalid != nil {
+		return nil, invalid
+	}
+	options := client.StartWorkflowOptions{
+		ID:                       OperationWorkflowID(kind, op, request),
+		TaskQueue:                taskQueue,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		StaticSummary:            summary,
+	}
+	if op.OperationID != "" {
+		options.WorkflowIDReusePolicy = enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
+	}
+	run, err := c.ExecuteWorkflow(ctx, options, fn, request) // of a run that has ended, it returns the handle
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", kind, err)
+	}
+	return run, nil
+}
+
+// Outcome waits for a run and returns its result. A request that was refused is a
+// *schema.ValidationError.
+func Outcome[R any](ctx context.Context, run client.WorkflowRun) (R, error) {
+	var result R
+	if err := run.Get(ctx, &result); err != nil {
+		return result, invalidOr(err)
+	}
+	return result, nil
+}

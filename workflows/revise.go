@@ -1,0 +1,24 @@
+package workflows
+
+import (
+	"context"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/schema"
+)
+
+var revising *activities.Revising
+
+// Revise revises what is known.
+func Revise(ctx workflow.Context, req schema.ReviseRequest) (schema.ReviseResult, error) {
+	return runOperation[schema.ReviseResult](ctx, operation{kind: KindRevise, common: req.Operation, invalid: req.Validate(), body: req,
+		step: revising.Revise, summary: "revise"})
+}
+
+// StartRevise starts a Revise run, or joins the one that has the same request.
+func StartRevise(ctx context.Context, c client.Client, taskQueue string, req schema.ReviseRequest) (client.WorkflowRun, error) {
+	return startOperation(ctx, c, taskQueue, KindRevise, req.Operation, req.Validate(), Revise, req, "revise")
+}
