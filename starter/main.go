@@ -90,8 +90,18 @@ Exit codes:
 	flags.BoolVar(&a.json, "json", false, "print JSON")
 	flags.DurationVar(&a.timeout, "timeout", 30*time.Second, "how long to wait for Postgres, Temporal and a worker to answer")
 
-	root.AddCommand(newRemember(a), newImport(a), newRecall(a), newGet(a), newList(a), newHistory(a),
-		newJobs(a), newStatus(a), newMigrate(a), newVersion(a))
+	root.AddCommand(
+		newRemember(a),
+		newImport(a),
+		newRecall(a),
+		newGet(a),
+		newList(a),
+		newHistory(a),
+		newJobs(a),
+		newStatus(a),
+		newMigrate(a),
+		newVersion(a),
+	)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	group(root)
 	return root

@@ -19,8 +19,8 @@ type Dependencies struct {
 	Index       vector.Index
 	Policy      memory.WritePolicy
 	Rules       func() *memory.Policy // classification rules in force; nil, or a nil policy, for the defaults
-	Concurrency int              // model calls at once in one activity
-	Now         func() time.Time // the activities' clock; time.Now when nil
+	Concurrency int                   // model calls at once in one activity
+	Now         func() time.Time      // the activities' clock; time.Now when nil
 }
 
 // Register makes a worker host every workflow and activity.
