@@ -24,6 +24,7 @@ const (
 	exitNotFound    = 3
 	exitUnavailable = 4
 	exitPartial     = 5
+	exitConflict    = 6
 	exitInterrupted = 130
 )
 
