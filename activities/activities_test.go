@@ -520,7 +520,8 @@ func TestPermanentErrorsAreNotRetried(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, r, back)
 	require.NoError(t, jobs.NoteFailure(ctx, activities.CloseRequest{Range: r, Phase: "link", Reason: "down"}))
-	require.NoError(t, jobs.CompleteJobs(ctx, activities.CloseRequest{Range: r, Phase: "done"}))
+	_, err = jobs.CompleteJobs(ctx, activities.CloseRequest{Range: r, Phase: "done"})
+	require.NoError(t, err)
 	require.EqualValues(t, 1, w.jobs()[schema.JobCompleted])
 }
 

@@ -140,7 +140,7 @@ func (a *Decision) prepare(ctx context.Context, owner schema.Principal, group []
 		}
 		for _, n := range d.ordinals {
 			texts = append(texts, u.Facts[n].Content)
-			queries = append(queries, store.NeighborQuery{Fact: u.Facts[n], Exclude: u.MemoryID})
+			queries = append(queries, store.NeighborQuery{Fact: u.Facts[n], Exclude: u.MemoryID, At: now(a.Now)})
 		}
 		ready = append(ready, d)
 	}

@@ -23,13 +23,22 @@ type CloseRequest struct {
 	Reason string `json:"reason,omitempty"` // never content
 }
 
-// CompleteJobs marks the open jobs of a range completed.
-func (a *Jobs) CompleteJobs(ctx context.Context, in CloseRequest) error {
+// CompleteResult says what a completed range leaves behind.
+type CompleteResult struct {
+	ToReview int `json:"to_review"` // proposals that wait for a person
+}
+
+// CompleteJobs marks the open jobs of a range completed, and counts what a person has to look at.
+func (a *Jobs) CompleteJobs(ctx context.Context, in CloseRequest) (CompleteResult, error) {
 	sr, err := in.Range.store()
 	if err != nil {
-		return err
+		return CompleteResult{}, err
 	}
-	return fail(a.Store.AdvanceJobs(ctx, sr, "done", now(a.Now)))
+	if err := a.Store.AdvanceJobs(ctx, sr, "done", now(a.Now)); err != nil {
+		return CompleteResult{}, fail(err)
+	}
+	waiting, err := a.Store.ToReview(ctx, sr)
+	return CompleteResult{ToReview: waiting}, fail(err)
 }
 
 // NoteFailure records on the open jobs of a range that a phase which may fail did fail.

@@ -2,8 +2,9 @@ package activities
 
 import (
 	"context"
-	"errors"
 	"time"
+
+	"go.temporal.io/sdk/activity"
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
@@ -20,7 +21,49 @@ type Modifying struct {
 	Now      func() time.Time
 }
 
-// Modify carries out an accepted request.
+// Modify carries out an accepted request: it embeds the new contents and then applies the patches in
+// one transaction. An embedder that fails delays only the embeddings: the outbox still asks for them.
+// Delivered again, it answers with the first result.
 func (a *Modifying) Modify(ctx context.Context, ref OperationRef) (schema.ModifyResult, error) {
-	return schema.ModifyResult{}, errors.New("not built")
+	defer beat(ctx)()
+	in := store.ModifyInput{Operation: ref.store(), Policy: a.Policy, Now: now(a.Now)}
+	waits, err := a.Store.Accepted(ctx, in.Operation, &in.Request)
+	if err != nil {
+		return schema.ModifyResult{}, fail(err)
+	}
+	if waits && !a.Policy.MutationsFrozen() {
+		if in.Embeddings, err = a.embed(ctx, in.Request.Patches); err != nil {
+			return schema.ModifyResult{}, fail(err)
+		}
+	}
+	result, err := a.Store.Modify(ctx, in)
+	return result, fail(err)
+}
+
+// embed fetches embeddings before the transaction, so that no lock is held during a call (document 002
+// "Modify": "synchronously before the database write").
+func (a *Modifying) embed(ctx context.Context, patches []schema.Patch) ([]*store.Embedding, error) {
+	var texts []string
+	var at []int
+	for i, p := range patches {
+		if p.Content != nil {
+			texts, at = append(texts, memory.StorageContent(*p.Content)), append(at, i)
+		}
+	}
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	vectors, _, err := a.Embedder.Embed(ctx, texts)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		activity.GetLogger(ctx).Warn("embedding put off", "memories", len(texts), "error", err)
+		return nil, nil
+	}
+	model, out := a.Embedder.Model(), make([]*store.Embedding, len(patches))
+	for n, i := range at {
+		out[i] = &store.Embedding{Model: model, Vector: vectors[n]}
+	}
+	return out, nil
 }

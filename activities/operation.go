@@ -32,7 +32,7 @@ type Accepting struct {
 // input in a history.
 type AcceptRequest struct {
 	Operation OperationRef    `json:"operation"`
-	Kind      string          `json:"kind"` // put, revise, modify or forget
+	Kind      string          `json:"kind"` // put, revise, modify, forget or recover
 	Body      json.RawMessage `json:"body"`
 }
 

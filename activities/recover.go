@@ -2,7 +2,6 @@ package activities
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/mneme/mneme/inference"
@@ -20,7 +19,14 @@ type Recovering struct {
 	Now      func() time.Time
 }
 
-// Recover carries out an accepted request.
+// Recover carries out an accepted request in one transaction. Delivered again, it answers with the
+// first result.
 func (a *Recovering) Recover(ctx context.Context, ref OperationRef) (schema.RecoverResult, error) {
-	return schema.RecoverResult{}, errors.New("not built")
+	defer beat(ctx)()
+	in := store.RecoverInput{Operation: ref.store(), Policy: a.Policy, Now: now(a.Now)}
+	if _, err := a.Store.Accepted(ctx, in.Operation, &in.Request); err != nil {
+		return schema.RecoverResult{}, fail(err)
+	}
+	result, err := a.Store.Recover(ctx, in)
+	return result, fail(err)
 }

@@ -12,8 +12,9 @@ import (
 // Staging puts candidates into the staging area.
 type Staging struct {
 	Store       *store.Store
-	Policy      memory.WritePolicy // the loosest that a request may ask for
-	MaxAttempts int                // of each candidate's job
+	Policy      memory.WritePolicy    // the loosest that a request may ask for
+	Rules       func() *memory.Policy // classification rules in force; may be nil
+	MaxAttempts int                   // of each candidate's job
 	Now         func() time.Time
 }
 
@@ -40,8 +41,17 @@ func (a *Staging) StageCandidates(ctx context.Context, in StageRequest) (schema.
 		WorkflowID:  in.WorkflowID,
 		Request:     req,
 		Policy:      a.Policy.Narrow(req.Mode, req.NoUpdateDelete, req.MinFactConfidence),
+		Rules:       rulesInForce(a.Rules),
 		MaxAttempts: a.MaxAttempts,
 		Now:         now(a.Now),
 	})
 	return ack, fail(err)
+}
+
+// rulesInForce returns the classification rules in force now.
+func rulesInForce(current func() *memory.Policy) *memory.Policy {
+	if current == nil {
+		return nil
+	}
+	return current()
 }

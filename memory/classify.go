@@ -28,20 +28,30 @@ type Classification struct {
 	Tags           []string // in NormalizeTags form, at most schema.MaxTags
 	Decay          Decay
 	DeletionPolicy schema.DeletionPolicy
+
+	// What only rules decide; zero leaves it to the request or to the record.
+	Scope          string
+	Visibility     schema.Visibility
+	RevisionPolicy schema.RevisionPolicy
+	SourceTrust    *float64 // [0,1]
+
+	// Detected names what DetectSensitive found, never the text itself.
+	Detected []string
 }
 
 // Classify classifies a candidate whose prefixes have been parsed into p. An explicit save (source
 // kind memory) is semantic and persistent; everything else is an episode of the session, from which
 // the pipeline draws facts. What the candidate says of itself wins over inference, except that a
-// pinned memory has importance 1. Tags of the candidate come before those of the prefix, and the
+// pinned memory has importance 1, and that a sensitivity is a floor: what DetectSensitive finds
+// raises it, only a rule lowers it. Tags of the candidate come before those of the prefix, and the
 // last ones give way when there are more than schema.MaxTags.
 //
 // Confidence is 1: that this was said or observed is certain. Whether it is so is a question for
 // the facts extracted from it.
 func Classify(c schema.Candidate, p Prefix) Classification {
-	memoryType, importance := schema.TypeEpisodic, ExperienceImportance
+	memoryType, importance := schema.TypeEpisodic, defaultImportance(c.SourceKind)
 	if c.SourceKind == schema.SourceMemory {
-		memoryType, importance = schema.TypeSemantic, ExplicitImportance
+		memoryType = schema.TypeSemantic
 	}
 	if c.Importance != nil && inUnit(*c.Importance) {
 		importance = *c.Importance
@@ -57,12 +67,20 @@ func Classify(c schema.Candidate, p Prefix) Classification {
 	}
 	tags := NormalizeTags(slices.Concat(c.Tags, p.Tags))
 	out.Tags = tags[:min(len(tags), schema.MaxTags)]
-	return out
+	return out.Detect(p.Content)
+}
+
+// defaultImportance is what a candidate is worth that nobody valued.
+func defaultImportance(kind schema.SourceKind) float64 {
+	if kind == schema.SourceMemory {
+		return ExplicitImportance
+	}
+	return ExperienceImportance
 }
 
 // ClassifyFact classifies a fact that the pipeline extracted: semantic and persistent, as important
-// as it is certain (document 002 "Importance and Tags"). Its sensitivity is that of its source; see
-// DerivedFrom.
+// as it is certain (document 002 "Importance and Tags"). Its sensitivity is what DetectSensitive finds
+// in it, and never below that of its source; see DerivedFrom.
 func ClassifyFact(f Fact) Classification {
 	category := f.Category
 	if !category.Valid() {
@@ -71,27 +89,46 @@ func ClassifyFact(f Fact) Classification {
 	confidence := clampUnit(f.Confidence)
 	out := classification(schema.TypeSemantic, category, confidence, false)
 	out.Confidence = confidence
-	return out
+	return out.Detect(f.Content)
+}
+
+// Detect returns c raised to the sensitivity of what DetectSensitive finds in the texts.
+func (c Classification) Detect(texts ...string) Classification {
+	for _, text := range texts {
+		level, kinds := DetectSensitive(text)
+		if len(kinds) == 0 {
+			continue
+		}
+		c = c.DerivedFrom(level)
+		for _, kind := range kinds {
+			if !slices.Contains(c.Detected, kind) {
+				c.Detected = append(slices.Clip(c.Detected), kind)
+			}
+		}
+	}
+	return c
 }
 
 // DerivedFrom returns c raised to the strictest sensitivity among its sources, so that drawing a
 // fact out of a secret does not publish it. An empty sensitivity counts as low, an unknown one as
 // hyper.
 func (c Classification) DerivedFrom(sources ...schema.Sensitivity) Classification {
-	rank := func(s schema.Sensitivity) int { return len(s.AtMost()) } // 0 when unknown
 	for _, source := range sources {
 		switch {
 		case source == "":
 			source = schema.SensitivityLow
-		case rank(source) == 0:
+		case sensitivityRank(source) == 0:
 			source = schema.SensitivityHyper
 		}
-		if rank(source) > rank(c.Sensitivity) {
+		if sensitivityRank(source) > sensitivityRank(c.Sensitivity) {
 			c.Sensitivity = source
 		}
 	}
 	return c
 }
+
+// sensitivityRank orders sensitivities; 0 for an unknown one.
+func sensitivityRank(s schema.Sensitivity) int { return len(s.AtMost()) }
 
 // Placement returns where memories of a type live (DESIGN.md "Where the documents disagree"). An
 // unknown type is placed like an episode, the least durable kind that is kept at all.

@@ -6,15 +6,17 @@ import "github.com/mneme/mneme/schema"
 type Intake struct {
 	Text           Normalized
 	Classification Classification
+	Explanation    Explanation // who decided what of the classification
 
 	// Recalled marks text that recall handed out before. It is recorded and not learned again:
 	// otherwise one memory feeds on itself until it fills the store (notes on peers).
 	Recalled bool
 }
 
-// Admit prepares a valid candidate for staging. What recall handed out is cut from the content; a
-// candidate of which nothing else remains, or that names a retrieval as its source, is Recalled.
-func Admit(c schema.Candidate) Intake {
+// Admit prepares a valid candidate of a principal's request for staging: classified, and the rules
+// applied to it (document 004 §15.5). What recall handed out is cut from the content; a candidate of
+// which nothing else remains, or that names a retrieval as its source, is Recalled.
+func Admit(c schema.Candidate, p schema.Principal, v schema.Visibility, rules *Policy) Intake {
 	rest, cut := StripRecalled(c.Content)
 	recalled := cut && StorageContent(rest) == ""
 	for _, ref := range c.Refs {
@@ -24,5 +26,34 @@ func Admit(c schema.Candidate) Intake {
 		c.Content = rest
 	}
 	prefix := CandidatePrefix(c)
-	return Intake{Text: Normalize(prefix.Content), Classification: Classify(c, prefix), Recalled: recalled}
+	cl := Classify(c, prefix)
+	c.Content, c.Tags = prefix.Content, cl.Tags
+	e := rules.Explain(cl, PolicyInput{Kind: PolicyCandidate, Candidate: c, Principal: p, Visibility: v})
+	return Intake{Text: Normalize(prefix.Content), Classification: e.Classification, Explanation: e, Recalled: recalled}
+}
+
+// FactSource is what a fact was drawn from.
+type FactSource struct {
+	// Candidate is the source as it was staged: its sensitivity is a floor for the fact's, its tags
+	// are the fact's, and rules see its other fields.
+	Candidate  schema.Candidate
+	Principal  schema.Principal  // whose it is, with the source's scope
+	Visibility schema.Visibility // of the source
+	Trust      float64           // of the source, [0,1]
+}
+
+// AdmitFact classifies a fact that the pipeline drew from a source, and applies the rules. A fact is
+// never less sensitive than its source and never more trusted, unless, for sensitivity, a rule that
+// matches the fact says so.
+func AdmitFact(f Fact, src FactSource, rules *Policy) Explanation {
+	cl := ClassifyFact(f).DerivedFrom(src.Candidate.Sensitivity)
+	cl.Tags = src.Candidate.Tags
+	c := src.Candidate
+	c.Content, c.Category = f.Content, f.Category
+	trust := clampUnit(src.Trust)
+	e := rules.Explain(cl, PolicyInput{Kind: PolicyFact, Candidate: c, Principal: src.Principal, Visibility: src.Visibility, Claim: f.Claim, TrustCap: &trust})
+	if e.Classification.SourceTrust == nil {
+		e.Classification.SourceTrust = &trust
+	}
+	return e
 }

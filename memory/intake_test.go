@@ -11,6 +11,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
+var principal = schema.Principal{Tenant: "t", Agent: "a"}
+
 func TestAdmit(t *testing.T) {
 	t.Parallel()
 	recalled := memory.WrapRecalled("r1", "Alice lives in Paris.")
@@ -30,7 +32,7 @@ func TestAdmit(t *testing.T) {
 		"prefix behind recalled":   {schema.Candidate{Content: recalled + " critical: stop"}, "stop", false, true},
 		"from a retrieval":         {schema.Candidate{Content: "Bob moved.", Refs: []schema.Ref{{Kind: "event"}, {Kind: schema.RefRetrieval}}}, "", true, false},
 	} {
-		got := memory.Admit(c.in)
+		got := memory.Admit(c.in, principal, "", nil)
 		require.Equal(t, c.recalled, got.Recalled, name)
 		require.Equal(t, c.pinned, got.Classification.Pinned && !c.recalled, name)
 		if !c.recalled {
@@ -45,7 +47,7 @@ func TestAdmitNeverLearnsRecalledWords(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		before, after := rapid.StringMatching(`[a-m ]{0,12}`).Draw(rt, "before"), rapid.StringMatching(`[a-m ]{0,12}`).Draw(rt, "after")
 		secret := rapid.StringMatching(`zz[n-z<>/ ]{0,20}zz`).Draw(rt, "recalled")
-		got := memory.Admit(schema.Candidate{Content: before + memory.WrapRecalled("r", secret) + after})
+		got := memory.Admit(schema.Candidate{Content: before + memory.WrapRecalled("r", secret) + after}, principal, "", nil)
 		if got.Recalled != (strings.TrimSpace(before+after) == "") {
 			rt.Fatalf("recalled: %v", got.Recalled)
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/mneme/mneme/schema"
@@ -13,28 +14,159 @@ import (
 // ConditionsHash identifies the ground on which a semantic memory holds: equal grounds have equal
 // hashes, whatever the order and spacing of their conditions. Global is the empty string.
 func ConditionsHash(v schema.Validity) string {
-	if v.Mode == "" || v.Mode == schema.ValidGlobal {
+	if isGlobal(v) {
 		return ""
 	}
 	ground := struct {
 		Mode       schema.ValidityMode `json:"mode"`
-		Conditions any                 `json:"conditions,omitempty"`
+		Conditions json.RawMessage     `json:"conditions,omitempty"`
 		Start      *time.Time          `json:"start,omitempty"`
 		End        *time.Time          `json:"end,omitempty"`
 	}{Mode: v.Mode, Start: utc(v.Start), End: utc(v.End)}
 	if len(v.Conditions) > 0 {
-		decoder := json.NewDecoder(bytes.NewReader(v.Conditions))
-		decoder.UseNumber()
-		if err := decoder.Decode(&ground.Conditions); err != nil {
-			ground.Conditions = string(v.Conditions) // unreachable for a validated record
-		}
+		ground.Conditions = json.RawMessage(canonical(v.Conditions))
 	}
-	encoded, err := json.Marshal(ground) // maps are written in order of their keys
+	encoded, err := json.Marshal(ground)
 	if err != nil {
-		encoded = v.Conditions
+		encoded = v.Conditions // unreachable for a validated record
 	}
 	sum := sha256.Sum256(encoded)
 	return hex.EncodeToString(sum[:])
+}
+
+// SameGround reports whether two claims with these validities exclude each other as active facts
+// (document 004 §15.1, "uniqueness of active semantic facts per condition set"): both are global, or
+// both are of the same other kind with equal conditions and windows that overlap. Grounds of
+// different kinds exist side by side: a rule and its exception.
+func SameGround(a, b schema.Validity) bool {
+	if isGlobal(a) || isGlobal(b) {
+		return isGlobal(a) && isGlobal(b)
+	}
+	return a.Mode == b.Mode && sameConditions(a, b) && windowsOverlap(a, b)
+}
+
+// Disjoint reports whether two grounds can never hold at once (document 004 §7, "disjoint
+// applicability conditions"): they have a key in common whose admitted values do not intersect, or
+// windows that do not overlap. A condition that is a list admits any of its elements. What names no
+// condition and no window is disjoint from nothing.
+func Disjoint(a, b schema.Validity) bool {
+	if !windowsOverlap(a, b) {
+		return true
+	}
+	conditionsA, conditionsB := admittedBy(a), admittedBy(b)
+	for key, valuesA := range conditionsA {
+		valuesB, ok := conditionsB[key]
+		// Equal conditions are not disjoint, even where they admit nothing.
+		if ok && !slices.Equal(valuesA, valuesB) && !slices.ContainsFunc(valuesA, func(v string) bool { return slices.Contains(valuesB, v) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// Covers reports whether outer holds wherever inner does: each condition of outer is one of inner's
+// that admits no more, and inner's window lies within outer's. Global covers everything.
+func Covers(outer, inner schema.Validity) bool {
+	if outer.Start != nil && (inner.Start == nil || inner.Start.Before(*outer.Start)) ||
+		outer.End != nil && (inner.End == nil || inner.End.After(*outer.End)) {
+		return false
+	}
+	conditionsIn := admittedBy(inner)
+	for key, values := range admittedBy(outer) {
+		in, ok := conditionsIn[key]
+		if !ok || slices.ContainsFunc(in, func(v string) bool { return !slices.Contains(values, v) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// Verdict of Holds.
+const (
+	AppliesYes     = "yes"
+	AppliesNo      = "no"
+	AppliesUnknown = "unknown"
+)
+
+// Applicability says whether a memory holds in a situation.
+type Applicability struct {
+	Verdict string   // AppliesYes, AppliesNo or AppliesUnknown
+	Missing []string // unknown: the keys that the context would need to decide, sorted
+}
+
+// Holds says whether a memory with the validity holds at a time and in a context (document 004 §7 and
+// §15A.11). It does not where its window is elsewhere or a condition is contradicted; it is unknown
+// where the context lacks a key that a condition names. Readers leave out only what does not hold, as
+// the database function mneme_applies does for conditions.
+//
+// A nil context asks about the window alone; so does a zero time about the conditions alone.
+func Holds(v schema.Validity, at time.Time, context map[string]json.RawMessage) Applicability {
+	if !at.IsZero() && (v.Start != nil && at.Before(*v.Start) || v.End != nil && !at.Before(*v.End)) {
+		return Applicability{Verdict: AppliesNo}
+	}
+	if context == nil {
+		return Applicability{Verdict: AppliesYes}
+	}
+	out := Applicability{Verdict: AppliesYes}
+	for key, values := range admittedBy(v) {
+		given, ok := context[key]
+		if !ok {
+			out.Missing = append(out.Missing, key)
+			continue
+		}
+		if !slices.Contains(values, canonical(given)) {
+			return Applicability{Verdict: AppliesNo}
+		}
+	}
+	if len(out.Missing) > 0 {
+		slices.Sort(out.Missing)
+		out.Verdict = AppliesUnknown
+	}
+	return out
+}
+
+func isGlobal(v schema.Validity) bool { return v.Mode == "" || v.Mode == schema.ValidGlobal }
+
+func sameConditions(a, b schema.Validity) bool {
+	return canonical(orEmptyObject(a.Conditions)) == canonical(orEmptyObject(b.Conditions))
+}
+
+func orEmptyObject(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 || string(raw) == "null" {
+		return json.RawMessage("{}")
+	}
+	return raw
+}
+
+// windowsOverlap compares [start, end); a side that is not set is unbounded.
+func windowsOverlap(a, b schema.Validity) bool {
+	return (a.Start == nil || b.End == nil || a.Start.Before(*b.End)) && (b.Start == nil || a.End == nil || b.Start.Before(*a.End))
+}
+
+// admittedBy returns the values that each condition admits, canonical and sorted. Conditions that are
+// no object, which validation refuses, admit anything.
+func admittedBy(v schema.Validity) map[string][]string {
+	var conditions map[string]json.RawMessage
+	if len(v.Conditions) == 0 || json.Unmarshal(v.Conditions, &conditions) != nil {
+		return nil
+	}
+	out := make(map[string][]string, len(conditions))
+	for key, raw := range conditions {
+		values := []json.RawMessage{raw}
+		if first := bytes.TrimSpace(raw); len(first) > 0 && first[0] == '[' {
+			values = nil
+			if json.Unmarshal(raw, &values) != nil {
+				continue // unreachable: it was part of a document that could be read
+			}
+		}
+		admitted := make([]string, 0, len(values))
+		for _, value := range values {
+			admitted = append(admitted, canonical(value))
+		}
+		slices.Sort(admitted)
+		out[key] = slices.Compact(admitted)
+	}
+	return out
 }
 
 func utc(t *time.Time) *time.Time {

@@ -1,6 +1,22 @@
 package schema
 
-import "time"
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Limits of a forget.
+const (
+	// DefaultForgetExpiry is how long a run waits for its confirmation, in seconds; it may be asked to
+	// wait shorter, not longer.
+	DefaultForgetExpiry = 86_400
+	// MaxForgetSample is how many ids a preview shows.
+	MaxForgetSample = 100
+)
 
 // ForgetMode says how much goes.
 type ForgetMode string
@@ -12,11 +28,21 @@ const (
 	ForgetErase ForgetMode = "erase" // the texts go everywhere; an empty row and the audit stay
 )
 
-// Selector chooses memories to forget: ids, or a query, or filters, among those of the principal.
+var forgetModes = []ForgetMode{ForgetSoft, ForgetForce, ForgetErase}
+
+// Valid reports whether the value is one of the enumeration.
+func (v ForgetMode) Valid() bool { return slices.Contains(forgetModes, v) }
+
+// Selector chooses memories to forget. Conditions narrow each other.
+//
+// Ids name memories that the principal may look at, in whatever state. A query finds live memories of
+// the principal's own that match it in full text: every word, "a phrase", or, -not. Filters alone find
+// the principal's own in its project and scope: for soft what is not forgotten yet, archived and
+// superseded ones included, for force and erase what is soft-deleted, too.
 type Selector struct {
 	IDs            []string     `json:"ids,omitempty"`
 	Query          string       `json:"query,omitempty"` // full text; all that match, best first
-	Limit          int          `json:"limit,omitempty"` // of a query; default MaxForgetSelected
+	Limit          int          `json:"limit,omitempty"` // of a query: the best so many
 	Types          []MemoryType `json:"types,omitempty"`
 	Categories     []Category   `json:"categories,omitempty"`
 	Tags           []string     `json:"tags,omitempty"`
@@ -43,15 +69,17 @@ type ForgetRequest struct {
 
 // ForgetPreview is what a run would forget.
 type ForgetPreview struct {
-	RunID        string     `json:"run_id"`
-	WorkflowID   string     `json:"workflow_id"`
-	Mode         ForgetMode `json:"mode"`
-	Total        int        `json:"total"`
-	Pinned       int        `json:"pinned"`                  // soft leaves these alone
-	Derived      int        `json:"derived"`                 // memories derived from the selected that are not selected
-	Sample       []string   `json:"sample"`                  // ids, at most 100
-	ConfirmToken string     `json:"confirm_token,omitempty"` // absent when none is needed
-	ExpiresAt    time.Time  `json:"expires_at"`
+	RunID        string      `json:"run_id"`
+	WorkflowID   string      `json:"workflow_id"`
+	Mode         ForgetMode  `json:"mode"`
+	State        ForgetState `json:"state"`                   // preview; confirmed when it goes ahead at once
+	Total        int         `json:"total"`                   // ids named, or memories selected
+	NotFound     int         `json:"not_found,omitempty"`     // named ids that the principal has no memory for
+	Pinned       int         `json:"pinned"`                  // soft leaves these alone
+	Derived      int         `json:"derived"`                 // memories derived from the selected that are not selected
+	Sample       []string    `json:"sample"`                  // ids, at most 100
+	ConfirmToken string      `json:"confirm_token,omitempty"` // from Store.ForgetToken alone: it stays out of results that Temporal keeps
+	ExpiresAt    time.Time   `json:"expires_at"`
 }
 
 // ForgetConfirmation lets a run go ahead.
@@ -84,11 +112,178 @@ type ForgetReceipt struct {
 	Removed   map[string]int `json:"removed,omitempty"`   // rows by table, vectors by index, runs of Temporal
 	Stopped   int            `json:"stopped,omitempty"`   // pipelines that were still working on what is forgotten
 	Remaining int            `json:"remaining,omitempty"` // of a run that was cancelled
+	Pending   []string       `json:"pending,omitempty"`   // places that could not be reached: what is there goes later, or by hand
 }
 
-// Validate reports every field that is wrong, as a *ValidationError.
+// selectorFilters says whether the selector has a condition beside ids.
+func (s *Selector) selectorFilters() bool {
+	return s.Query != "" || len(s.Types) > 0 || len(s.Categories) > 0 || len(s.Tags) > 0 || s.Who != "" || s.SourceKind != "" ||
+		s.Session != "" || s.Since != nil || s.Until != nil
+}
+
+// Named reports whether the selector names its memories one by one, and selects in no other way.
+func (s *Selector) Named() bool { return len(s.IDs) > 0 && !s.selectorFilters() && !s.IncludeDerived }
+
+// maxListedIDs bounds how many ids of a request are complained about one by one.
+const maxListedIDs = 20
+
+func (s *Selector) validate(p *problems, path string) {
+	if len(s.IDs) == 0 && !s.selectorFilters() && !s.All {
+		p.add(strings.TrimSuffix(path, "."), "must have a condition, or all set")
+	}
+	if s.All && (len(s.IDs) > 0 || s.selectorFilters()) {
+		p.add(path+"all", "must not be set beside a condition")
+	}
+	if len(s.IDs) > MaxForgetIDs {
+		p.add(path+"ids", "must hold at most %d ids, got %d", MaxForgetIDs, len(s.IDs))
+	}
+	bad := 0
+	for i, id := range s.IDs {
+		if !isUUID(id) && bad < maxListedIDs {
+			bad++
+			p.add(fmt.Sprintf("%sids[%d]", path, i), "must be a UUID")
+		}
+	}
+	if s.Query != "" && isBlank(s.Query) {
+		p.add(path+"query", "is blank")
+	}
+	checkText(p, path+"query", s.Query, MaxQueryBytes)
+	switch {
+	case s.Limit < 0 || s.Limit > MaxForgetSelected:
+		p.add(path+"limit", "must be between 1 and %d", MaxForgetSelected)
+	case s.Limit > 0 && s.Query == "":
+		p.add(path+"limit", "goes with a query alone")
+	}
+	for i, t := range s.Types {
+		if !t.Valid() {
+			p.add(fmt.Sprintf("%stypes[%d]", path, i), "must be one of %s", names(memoryTypes))
+		}
+	}
+	for i, c := range s.Categories {
+		if !c.Valid() {
+			p.add(fmt.Sprintf("%scategories[%d]", path, i), "must be one of %s", names(categories))
+		}
+	}
+	if len(s.Tags) > MaxTags {
+		p.add(path+"tags", "must hold at most %d tags", MaxTags)
+	}
+	for i, tag := range s.Tags {
+		field := fmt.Sprintf("%stags[%d]", path, i)
+		if isBlank(tag) {
+			p.add(field, "is empty")
+		}
+		checkText(p, field, tag, MaxTagLength)
+	}
+	checkText(p, path+"who", s.Who, MaxNameLength)
+	checkText(p, path+"session", s.Session, MaxNameLength)
+	if s.SourceKind != "" && !s.SourceKind.Valid() {
+		p.add(path+"source_kind", "must be one of %s", names(sourceKinds))
+	}
+	if s.Since != nil && s.Until != nil && !s.Since.Before(*s.Until) {
+		p.add(path+"until", "must be after since")
+	}
+}
+
+// ForgetStatus is a run as it stands.
+type ForgetStatus struct {
+	ForgetReceipt
+	WorkflowID  string     `json:"workflow_id"`
+	Agent       string     `json:"agent"`
+	Reason      string     `json:"reason"`
+	RequestedBy string     `json:"requested_by"`
+	ConfirmedBy string     `json:"confirmed_by,omitempty"`
+	ExpiresAt   time.Time  `json:"expires_at"` // of the confirmation
+	ConfirmedAt *time.Time `json:"confirmed_at,omitempty"`
+	FinishedAt  *time.Time `json:"finished_at,omitempty"`
+	CreatedAt   time.Time  `json:"created_at"`
+}
+
+// ForgetApproval is the answer to a confirmation.
+type ForgetApproval struct {
+	State   ForgetState `json:"state"`
+	Already bool        `json:"already,omitempty"` // the run had been confirmed before; nothing was done
+}
+
+// Validate reports every field that is wrong, as a *ValidationError. It changes nothing: see Mode and
+// ExpiresSeconds for what their zero values mean.
 func (r *ForgetRequest) Validate() error {
 	var p problems
 	r.Operation.validate(&p)
+	r.requireReason(&p)
+	if r.Mode != "" && !r.Mode.Valid() {
+		p.add("mode", "must be one of %s", names(forgetModes))
+	}
+	r.Selector.validate(&p, "selector.")
+	if r.ExpiresSeconds < 0 || r.ExpiresSeconds > DefaultForgetExpiry {
+		p.add("expires_seconds", "must be between 1 and %d", DefaultForgetExpiry)
+	}
 	return p.err()
+}
+
+// HowMuch is the mode, soft when none is given.
+func (r *ForgetRequest) HowMuch() ForgetMode {
+	if r.Mode == "" {
+		return ForgetSoft
+	}
+	return r.Mode
+}
+
+// Expiry is how long the run waits for its confirmation.
+func (r *ForgetRequest) Expiry() time.Duration {
+	if r.ExpiresSeconds == 0 {
+		return DefaultForgetExpiry * time.Second
+	}
+	return time.Duration(r.ExpiresSeconds) * time.Second
+}
+
+// maxTokenLength is longer than any token.
+const maxTokenLength = 200
+
+// Validate reports every field that is wrong, as a *ValidationError. Whether the token is right is
+// another question, which needs the run.
+func (c *ForgetConfirmation) Validate() error {
+	var p problems
+	switch {
+	case c.Token == "":
+		p.add("token", "is required")
+	case len(c.Token) > maxTokenLength || !utf8.ValidString(c.Token):
+		p.add("token", "is not a token")
+	}
+	checkText(&p, "actor", c.Actor, MaxNameLength)
+	checkText(&p, "reason", c.Reason, MaxReasonLength)
+	return p.err()
+}
+
+// Processed is how many of the selected have been dealt with.
+func (r ForgetReceipt) Processed() int {
+	n := r.Forgotten
+	for _, skipped := range r.Skipped {
+		n += skipped
+	}
+	return n
+}
+
+// Summary is a word for operators: what became of the run.
+func (r ForgetReceipt) Summary() string { return string(r.State) }
+
+// Skip counts one memory that was left alone.
+func (r *ForgetReceipt) Skip(reason string, n int) { tally(&r.Skipped, reason, n) }
+
+// Remove counts rows that went from a place.
+func (r *ForgetReceipt) Remove(place string, n int) { tally(&r.Removed, place, n) }
+
+// Clone returns a receipt that shares no map with this one.
+func (r ForgetReceipt) Clone() ForgetReceipt {
+	r.Skipped, r.Removed = maps.Clone(r.Skipped), maps.Clone(r.Removed)
+	return r
+}
+
+func tally(m *map[string]int, key string, n int) {
+	if n == 0 {
+		return
+	}
+	if *m == nil {
+		*m = map[string]int{}
+	}
+	(*m)[key] += n
 }

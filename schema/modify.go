@@ -1,23 +1,31 @@
 package schema
 
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+)
+
 // Patch changes one memory (document 002 "Modify"). A nil field stays as it is.
 type Patch struct {
-	ID         string    `json:"id"`
+	ID         string    `json:"id"`                   // UUID
 	IfVersion  int       `json:"if_version,omitempty"` // 0: any
 	Reason     string    `json:"reason,omitempty"`     // default: the request's
-	Content    *string   `json:"content,omitempty"`
-	Category   *Category `json:"category,omitempty"` // document 002 calls it type
-	Importance *float64  `json:"importance,omitempty"`
-	Tags       *[]string `json:"tags,omitempty"`
+	Content    *string   `json:"content,omitempty"`    // kept in storage form
+	Category   *Category `json:"category,omitempty"`   // document 002 calls it type
+	Importance *float64  `json:"importance,omitempty"` // [0,1]; that of a pinned memory is 1
+	Tags       *[]string `json:"tags,omitempty"`       // all of them; an empty list removes them
 	Pinned     *bool     `json:"pinned,omitempty"`
-	Who        *string   `json:"who,omitempty"`
+	Who        *string   `json:"who,omitempty"`   // empty: nobody in particular
 	Force      bool      `json:"force,omitempty"` // change the content of a pinned memory
 }
 
 // ModifyRequest applies patches, each on its own.
 type ModifyRequest struct {
 	Operation
-	Patches []Patch `json:"patches"`
+	Patches []Patch `json:"patches"` // 1 to MaxPatches, each of another memory
 }
 
 // PatchStatus is what became of a patch.
@@ -31,9 +39,10 @@ const (
 	PatchDeleted         PatchStatus = "deleted"
 	PatchVersionConflict PatchStatus = "version_conflict"
 	PatchDuplicate       PatchStatus = "duplicate_content_hash"
-	PatchPinned          PatchStatus = "pinned"
-	PatchAppendOnly      PatchStatus = "append_only" // the content of an episode
-	PatchNotLive         PatchStatus = "not_live"    // superseded, retracted or archived
+	PatchPinned          PatchStatus = "pinned"             // content without force, or an importance other than 1
+	PatchAppendOnly      PatchStatus = "append_only"        // the content of an episode
+	PatchStructured      PatchStatus = "structured_content" // the content of a competence or a plan, which says in words what its payload says: put or revise it
+	PatchNotLive         PatchStatus = "not_live"           // superseded, retracted or archived
 	PatchFrozen          PatchStatus = "mutations_frozen"
 )
 
@@ -44,7 +53,7 @@ type PatchResult struct {
 	CurrentVersion int         `json:"current_version,omitempty"` // before, or what stands
 	NewVersion     int         `json:"new_version,omitempty"`
 	ContentChanged bool        `json:"content_changed,omitempty"`
-	Embedded       bool        `json:"embedded,omitempty"` // false: the embedding follows with the outbox
+	Embedded       bool        `json:"embedded,omitempty"` // the new content is; false: the embedding follows with the outbox
 	DuplicateID    string      `json:"duplicate_memory_id,omitempty"`
 }
 
@@ -54,15 +63,171 @@ type ModifyResult struct {
 	Updated int           `json:"updated"`
 }
 
+// DecodePatch reads one patch from JSON. Unknown fields and trailing data are errors.
+func DecodePatch(data []byte) (Patch, error) {
+	var p Patch
+	if err := decodeStrict(data, &p); err != nil {
+		return Patch{}, fmt.Errorf("patch: %w", err)
+	}
+	return p, nil
+}
+
 // Validate reports every field that is wrong, as a *ValidationError.
 func (r *ModifyRequest) Validate() error {
 	var p problems
 	r.Operation.validate(&p)
+	switch n := len(r.Patches); {
+	case n == 0:
+		p.add("patches", "must hold at least one patch")
+	case n > MaxPatches:
+		p.add("patches", "must hold at most %d patches, got %d", MaxPatches, n)
+	}
+	total, ids := 0, distinctIDs{}
+	for i := range r.Patches {
+		total += r.Patches[i].size()
+		if i < MaxPatches {
+			path := fmt.Sprintf("patches[%d]", i)
+			ids.check(&p, path+".id", r.Patches[i].ID)
+			r.Patches[i].validate(&p, path, isBlank(r.Reason))
+		}
+	}
+	if total > MaxRequestBytes {
+		p.add("patches", "content, tags and reasons of all patches must be at most %d bytes, got %d", MaxRequestBytes, total)
+	}
 	return p.err()
 }
 
-// Summary is a word for operators: what became of the request.
-func (r ModifyResult) Summary() string { return "ok" }
+// validate checks all of a patch but its id. needsReason: the request gives none.
+func (v *Patch) validate(p *problems, path string, needsReason bool) {
+	if v.Content == nil && v.Category == nil && v.Importance == nil && v.Tags == nil && v.Pinned == nil && v.Who == nil {
+		p.add(path, "must change something: content, category, importance, tags, pinned or who")
+	}
+	if v.IfVersion < 0 {
+		p.add(path+".if_version", "must not be negative")
+	}
+	if needsReason && isBlank(v.Reason) {
+		p.add(path+".reason", "is required, here or for the whole request")
+	}
+	checkText(p, path+".reason", v.Reason, MaxReasonLength)
+	if v.Content != nil {
+		checkPatchContent(p, path+".content", *v.Content)
+	}
+	if v.Category != nil && !v.Category.Valid() {
+		p.add(path+".category", "must be one of %s", names(categories))
+	}
+	if f := v.Importance; f != nil {
+		switch {
+		case !unit(*f):
+			p.add(path+".importance", "must be between 0 and 1")
+		case *f != 1 && v.Pinned != nil && *v.Pinned:
+			p.add(path+".importance", "must be 1 where pinned is true")
+		}
+	}
+	if v.Tags != nil {
+		if len(*v.Tags) > MaxTags {
+			p.add(path+".tags", "must hold at most %d tags", MaxTags)
+		}
+		for i, tag := range (*v.Tags)[:min(len(*v.Tags), MaxTags)] {
+			field := fmt.Sprintf("%s.tags[%d]", path, i)
+			if isBlank(tag) {
+				p.add(field, "is empty")
+			}
+			checkText(p, field, tag, MaxTagLength)
+		}
+	}
+	if v.Who != nil {
+		checkText(p, path+".who", *v.Who, MaxNameLength)
+	}
+}
+
+// size is the bytes of a patch's texts.
+func (v *Patch) size() int {
+	n := len(v.Reason)
+	if v.Content != nil {
+		n += len(*v.Content)
+	}
+	if v.Tags != nil {
+		for _, tag := range *v.Tags {
+			n += len(tag)
+		}
+	}
+	return n
+}
+
+// checkPatchContent holds a new content to what holds for that of a candidate.
+func checkPatchContent(p *problems, field, content string) {
+	switch {
+	case isBlank(content):
+		p.add(field, "is empty")
+	case len(content) > MaxContentBytes:
+		p.add(field, "must be at most %d bytes, got %d", MaxContentBytes, len(content))
+	case !utf8.ValidString(content):
+		p.add(field, "is not valid UTF-8")
+	case strings.ContainsRune(content, 0):
+		p.add(field, "contains a NUL character")
+	}
+}
+
+// distinctIDs are the memory ids of a request so far, with the field that named each.
+type distinctIDs map[uuid.UUID]string
+
+// check refuses what is no memory id in its 36 characters, and one that was named before.
+func (seen distinctIDs) check(p *problems, field, id string) {
+	parsed, err := uuid.Parse(id)
+	if err != nil || len(id) != 36 {
+		p.add(field, "must be a memory id")
+		return
+	}
+	if first, ok := seen[parsed]; ok {
+		p.add(field, "is the same as %s", first)
+		return
+	}
+	seen[parsed] = field
+}
+
+// Words for what became of a request of several parts.
+const (
+	summaryOK      = "ok"      // every part was done, or needed nothing
+	summaryPartial = "partial" // some were refused
+	summaryRefused = "refused" // none was done
+)
+
+// summaryWord is the word for a request of which some parts were done and some refused.
+func summaryWord(done, refused int) string {
+	switch {
+	case refused == 0:
+		return summaryOK
+	case done == 0:
+		return summaryRefused
+	default:
+		return summaryPartial
+	}
+}
+
+// Refused counts the patches that could not be applied: all but updated and no_changes.
+func (r ModifyResult) Refused() int {
+	n := 0
+	for _, item := range r.Results {
+		if item.Status != PatchUpdated && item.Status != PatchNoChanges {
+			n++
+		}
+	}
+	return n
+}
+
+// Summary is a word for operators: ok, partial or refused.
+func (r ModifyResult) Summary() string {
+	refused := r.Refused()
+	return summaryWord(len(r.Results)-refused, refused)
+}
 
 // Changed lists the memories that the request changed.
-func (r ModifyResult) Changed() []string { return nil }
+func (r ModifyResult) Changed() []string {
+	var out []string
+	for _, item := range r.Results {
+		if item.Status == PatchUpdated {
+			out = append(out, item.ID)
+		}
+	}
+	return out
+}

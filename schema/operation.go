@@ -11,8 +11,8 @@ const (
 	MaxForgetIDs       = 1_000 // ids named in one forget; a query or a filter may select more
 	MaxForgetSelected  = 200_000
 	MaxRecoverIDs      = 200
-	MaxReasonLength    = 1_000 // characters
-	MaxPayloadBytes    = 256 << 10
+	MaxReasonLength    = 1_000     // characters
+	MaxPayloadBytes    = 320 << 10 // of names and values, escapes aside: room for a statement of MaxContentBytes
 	MaxPayloadDepth    = 32
 	MaxPayloadItems    = 10_000 // elements of any one array, members of any one object
 )

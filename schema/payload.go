@@ -7,7 +7,8 @@ import (
 
 // The five payloads, one a memory type, carrying the union of the two versions of document 004's
 // schema appendix (§15A.6 to §15A.10, and §15A.2 to §15A.6 of the canonical schemas). Fields named
-// differently there are read under both names and written under the first; see DecodeRecord.
+// differently there are read under both names and written under the first; see
+// MemoryRecord.UnmarshalJSON and EncodeRecord.
 
 // EpisodicPayload is what happened (document 004 §5). It is append-only: the timeline, the tool graph
 // and the artifacts may grow, what stands may not change.
@@ -155,6 +156,7 @@ type CompetencePayload struct {
 	RequiredTools []string     `json:"required_tools,omitempty"`
 	FailureModes  []string     `json:"failure_modes,omitempty"`
 	Fallbacks     []string     `json:"fallbacks,omitempty"`
+	FallbackSteps []Step       `json:"fallback_steps,omitempty"` // the fallbacks in full, one each, where a step says more than its text
 	Performance   *Performance `json:"performance,omitempty"`
 	Version       string       `json:"version,omitempty"`
 }

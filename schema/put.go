@@ -1,5 +1,10 @@
 package schema
 
+import (
+	"encoding/json"
+	"fmt"
+)
+
 // PutRequest writes full records of any type (document 004 §15A).
 type PutRequest struct {
 	Operation
@@ -27,6 +32,15 @@ const (
 	PutBadRef     PutStatus = "unknown_reference" // a relation or artifact that it names is not there
 )
 
+// Stands reports whether what the record says is in the store now: written, or there already.
+func (s PutStatus) Stands() bool {
+	switch s {
+	case PutCreated, PutUpdated, PutDiscarded, PutUnchanged, PutDuplicate:
+		return true
+	}
+	return false
+}
+
 // PutItem is what became of one record.
 type PutItem struct {
 	ID         string    `json:"id"` // of the record, or of the one that stands in its way
@@ -41,15 +55,109 @@ type PutResult struct {
 	Items []PutItem `json:"items"`
 }
 
-// Validate reports every field that is wrong, as a *ValidationError.
+// Validate reports every field that is wrong, as a *ValidationError. The records of a request are at
+// most MaxRequestBytes as JSON, together.
 func (r *PutRequest) Validate() error {
 	var p problems
 	r.Operation.validate(&p)
+	if r.Visibility != "" && !r.Visibility.Valid() {
+		p.add("visibility", "must be one of %s", names(visibilities))
+	}
+	if r.Mode != "" && !r.Mode.Valid() {
+		p.add("mode", "must be one of %s", names(writeModes))
+	}
+	switch n := len(r.Records); {
+	case n == 0:
+		p.add("records", "must hold at least one record")
+	case n > MaxPutRecords:
+		p.add("records", "must hold at most %d records, got %d", MaxPutRecords, n)
+	}
+	seen, size := map[string]int{}, 0
+	for i := range r.Records {
+		m := &r.Records[i]
+		if encoded, err := json.Marshal(m); err == nil {
+			size += len(encoded)
+		}
+		if i >= MaxPutRecords || size > MaxRequestBytes {
+			continue // refused already: what else is wrong does not matter
+		}
+		path := fmt.Sprintf("records[%d].", i)
+		m.validate(&p, path)
+		r.validateOwner(&p, m, path)
+		for k, entry := range m.AuditLog { // history has no row without
+			if isBlank(entry.Actor) {
+				p.add(fmt.Sprintf("%saudit_log[%d].actor", path, k), "is required")
+			}
+			if isBlank(entry.Rationale) {
+				p.add(fmt.Sprintf("%saudit_log[%d].rationale", path, k), "is required")
+			}
+		}
+		for _, named := range [...]struct{ field, id string }{{"id", m.ID}, {"external_id", m.ExternalID}} {
+			if first, ok := seen[named.id]; ok && named.id != "" && first != i {
+				p.add(path+named.field, "is that of records[%d] as well", first)
+			}
+			seen[named.id] = i
+		}
+	}
+	if size > MaxRequestBytes {
+		p.add("records", "must be at most %d bytes together, got %d", MaxRequestBytes, size)
+	}
 	return p.err()
 }
 
+// validateOwner refuses a record that is another's: what it does not say, the principal says.
+func (r *PutRequest) validateOwner(p *problems, m *MemoryRecord, path string) {
+	o := &r.Principal
+	same := func(field, value, principal string) {
+		if value != "" && value != principal {
+			p.add(path+field, "is not the principal's")
+		}
+	}
+	same("tenant", m.Tenant, o.Tenant)
+	same("agent", m.Agent, o.Agent)
+	same("project", m.Project, o.Project)
+	same("policy_group", m.PolicyGroup, o.PolicyGroup)
+	if o.Scope != "" { // a principal without a scope of its own writes into those that its records name
+		same("scope", m.Scope, o.Scope)
+	}
+	visibility := m.Visibility
+	if visibility == "" {
+		visibility = r.Visibility
+	}
+	if visibility == VisibilityGroup && o.PolicyGroup == "" {
+		p.add("principal.policy_group", "is required when visibility is group")
+	}
+	if m.DeletedAt != nil || m.ArchivedAt != nil || m.ErasedAt != nil {
+		p.add(path+"deleted_at", "must not be set: put the record, then forget it; import restores what was deleted")
+	}
+}
+
 // Summary is a word for operators: what became of the request.
-func (r PutResult) Summary() string { return "ok" }
+func (r PutResult) Summary() string {
+	stand := 0
+	for _, item := range r.Items {
+		if item.Status.Stands() {
+			stand++
+		}
+	}
+	switch stand {
+	case len(r.Items):
+		return "ok"
+	case 0:
+		return "refused"
+	default:
+		return "partial"
+	}
+}
 
 // Changed lists the memories that the request changed.
-func (r PutResult) Changed() []string { return nil }
+func (r PutResult) Changed() []string {
+	var out []string
+	for _, item := range r.Items {
+		switch item.Status {
+		case PutCreated, PutUpdated, PutDiscarded:
+			out = append(out, item.ID)
+		}
+	}
+	return out
+}

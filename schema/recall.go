@@ -1,12 +1,17 @@
 package schema
 
-import "time"
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
 
 // Limits of recall (document 002 Phase 1: limit is clamped so that callers cannot force unbounded work).
 const (
 	DefaultRecallLimit = 10
 	MaxRecallLimit     = 50
 	MaxQueryBytes      = 8 << 10
+	MaxContextBytes    = 16 << 10
 )
 
 // RecallRequest asks what is known that helps with a query.
@@ -25,6 +30,12 @@ type RecallRequest struct {
 	Since          *time.Time   `json:"since,omitempty"`           // occurred at or after
 	Until          *time.Time   `json:"until,omitempty"`           // occurred before
 	MaxSensitivity Sensitivity  `json:"max_sensitivity,omitempty"` // default medium
+
+	// Context is what is known of the situation: an object of strings, numbers and booleans. Conditional
+	// memories whose conditions it contradicts stay out; a key that either side does not name decides
+	// nothing (document 004 §7).
+	Context json.RawMessage `json:"context,omitempty"`
+	ValidAt *time.Time      `json:"valid_at,omitempty"` // the time that the question is about; default now
 }
 
 // Validate reports every field that is wrong, as a *ValidationError.
@@ -67,7 +78,38 @@ func (r *RecallRequest) Validate() error {
 	if r.Since != nil && r.Until != nil && !r.Since.Before(*r.Until) {
 		p.add("until", "must be after since")
 	}
+	checkContext(&p, r.Context)
 	return p.err()
+}
+
+// checkContext checks that a context is an object of scalars: anything else could not equal a condition
+// by accident, and would only cost.
+func checkContext(p *problems, context json.RawMessage) {
+	if len(context) == 0 {
+		return
+	}
+	if len(context) > MaxContextBytes {
+		p.add("context", "must not be longer than %d bytes", MaxContextBytes)
+		return
+	}
+	var keys map[string]any
+	if err := json.Unmarshal(context, &keys); err != nil || keys == nil {
+		p.add("context", "must be an object")
+		return
+	}
+	for key, value := range keys {
+		text, _ := value.(string)
+		switch value.(type) {
+		case string, float64, bool:
+		default:
+			p.add("context", "must hold strings, numbers and booleans only")
+			return
+		}
+		if strings.ContainsRune(key+text, 0) {
+			p.add("context", "contains a NUL character")
+			return
+		}
+	}
 }
 
 // RecallResponse is the answer: results best first, and how they came about.
@@ -92,6 +134,8 @@ type RecallResult struct {
 	Ref        string             `json:"ref"` // first provenance ref; empty when there is none
 	Pinned     bool               `json:"pinned"`
 	Importance float64            `json:"importance"`
+	Validity   Validity           `json:"validity"` // where and when it holds
+	Status     Status             `json:"status"`   // active, or contested: something speaks against it
 }
 
 // RecallMeta says how a recall went.

@@ -59,6 +59,8 @@ type MemoryRecord struct {
 	WorldID      string     `json:"world_id,omitempty"`
 	WorldVersion string     `json:"world_version,omitempty"`
 	Interaction  string     `json:"agent_interaction_id,omitempty"`
+
+	problems []FieldError // what decoding found wrong; validation reports it
 }
 
 // ShowRevision writes the record's status and its place in the chain of revisions into the payload of a

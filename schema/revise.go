@@ -1,5 +1,13 @@
 package schema
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
 // ReviseAction is a revision operation (document 004 §7, §12 and §15.7).
 type ReviseAction string
 
@@ -14,6 +22,12 @@ const (
 	ReviseReconcile ReviseAction = "reconcile" // choose supersede, fork or contest by policy and evidence
 )
 
+// reviseActions lists the actions in the order in which they are documented.
+var reviseActions = []ReviseAction{ReviseSupersede, ReviseFork, ReviseRetract, ReviseMerge, ReviseContest, ReviseResolve, ReviseReconcile}
+
+// Valid reports whether the value is one of the enumeration.
+func (v ReviseAction) Valid() bool { return slices.Contains(reviseActions, v) }
+
 // Target names a memory to be revised in the version that the caller saw.
 type Target struct {
 	ID        string `json:"id"`
@@ -24,15 +38,28 @@ type Target struct {
 type ReviseRequest struct {
 	Operation
 	Action  ReviseAction `json:"action"`
-	Targets []Target     `json:"targets"`
+	Targets []Target     `json:"targets"` // 1 to MaxRevisionTargets, each once
 	// Record is the new truth: required by supersede, fork, merge, contest and reconcile; an alternative
-	// to winner for resolve.
+	// to winner for resolve; none for retract. A record that has an id and neither payload nor content
+	// names a memory that exists already (supersede, merge and contest); its version, when given, must
+	// be the one that stands.
+	//
+	// It belongs to the owner of the targets and is as visible as the least visible of them, unless it
+	// names a visibility. It is never less sensitive than any target, and a target's pin passes to it.
 	Record *MemoryRecord `json:"record,omitempty"`
 	// TargetConditions is what a fork leaves to a target that is global or whose conditions overlap
-	// those of the record: the target is then replaced by a copy with this validity.
+	// those of the record: the target is then replaced by a copy with this validity, which must lie
+	// within the target's and be disjoint from the record's.
 	TargetConditions *Validity `json:"target_conditions,omitempty"`
 	Winner           string    `json:"winner,omitempty"` // resolve: which target holds; the others are superseded by it
-	Evidence         []Ref     `json:"evidence"`         // at least one
+	// Evidence is what justifies the revision, at least one ref. A ref that is the id of a memory which
+	// the caller may see makes a relation supports from that memory to the new one.
+	Evidence []Ref `json:"evidence"`
+}
+
+// Names reports whether the record only names a memory that exists already.
+func (r *ReviseRequest) Names() bool {
+	return r.Record != nil && r.Record.ID != "" && r.Record.Content == "" && (len(r.Record.Payload) == 0 || string(r.Record.Payload) == "null")
 }
 
 // ReviseStatus is what became of a revision.
@@ -43,14 +70,20 @@ const (
 	ReviseApplied         ReviseStatus = "applied"
 	ReviseVersionConflict ReviseStatus = "version_conflict"
 	ReviseNotFound        ReviseStatus = "not_found"
-	ReviseNotLive         ReviseStatus = "not_live"    // deleted, archived, superseded or retracted
-	ReviseEpisodic        ReviseStatus = "append_only" // episodes are not corrected
-	ReviseOverlap         ReviseStatus = "conditions_overlap"
+	ReviseNotLive         ReviseStatus = "not_live"           // deleted, archived, superseded or retracted
+	ReviseEpisodic        ReviseStatus = "append_only"        // episodes are not corrected
+	ReviseOverlap         ReviseStatus = "conditions_overlap" // a fork whose grounds are not disjoint
 	ReviseActiveFact      ReviseStatus = "active_fact_exists" // a third memory makes the claim
 	ReviseDuplicate       ReviseStatus = "duplicate_content_hash"
 	ReviseCycle           ReviseStatus = "cyclic_supersession"
-	RevisePinned          ReviseStatus = "pinned"
+	RevisePinned          ReviseStatus = "pinned" // reconcile does not choose over a pin; a named action may
 	ReviseFrozen          ReviseStatus = "mutations_frozen"
+	ReviseWrongType       ReviseStatus = "wrong_type"        // the targets differ in type, or from the record, or cannot be revised so
+	ReviseNotContested    ReviseStatus = "not_contested"     // resolve of what nobody contests
+	ReviseNoConflict      ReviseStatus = "no_conflict"       // reconcile of what can both hold
+	ReviseExists          ReviseStatus = "exists"            // another memory has the record's id
+	ReviseBadRef          ReviseStatus = "unknown_reference" // the record names a memory or an artifact that is not there
+	ReviseInvalid         ReviseStatus = "invalid_record"    // what only the database could tell; Why names the field
 )
 
 // RevisedMemory is a target after the revision, or what stood in its way.
@@ -65,19 +98,131 @@ type ReviseResult struct {
 	Status  ReviseStatus    `json:"status"`
 	Action  ReviseAction    `json:"action"`
 	Why     string          `json:"why,omitempty"`     // reconcile: which rule chose; a refusal: what stood in the way
-	Created []string        `json:"created,omitempty"` // ids of new memories
-	Targets []RevisedMemory `json:"targets,omitempty"`
+	Created []string        `json:"created,omitempty"` // ids of new memories: the record first, then what a fork leaves of its target
+	Targets []RevisedMemory `json:"targets,omitempty"` // in the order of the request; a refusal lists what stands
+	Record  *RevisedMemory  `json:"record,omitempty"`  // the record as it stands afterwards
+	// Conflicts are memories beside the targets that stand in the way: who makes the claim, or has the
+	// content.
+	Conflicts []RevisedMemory `json:"conflicts,omitempty"`
 }
 
 // Validate reports every field that is wrong, as a *ValidationError.
 func (r *ReviseRequest) Validate() error {
 	var p problems
 	r.Operation.validate(&p)
+	r.requireReason(&p)
+	if !r.Action.Valid() {
+		p.add("action", "must be one of %s", names(reviseActions))
+	}
+	r.validateTargets(&p)
+	r.validateRecord(&p)
+	if r.TargetConditions != nil {
+		if r.Action != ReviseFork && r.Action != ReviseReconcile {
+			p.add("target_conditions", "are for fork and reconcile only")
+		}
+		if m := r.TargetConditions.Mode; m == "" || m == ValidGlobal {
+			p.add("target_conditions.mode", "must be conditional or timeboxed")
+		} else {
+			r.TargetConditions.validate(&p, "target_conditions.")
+		}
+	}
+	switch n := len(r.Evidence); {
+	case n == 0:
+		p.add("evidence", "must hold at least one ref")
+	case n > MaxRefs:
+		p.add("evidence", "must hold at most %d refs", MaxRefs)
+	}
+	checkRefs(&p, "evidence", r.Evidence[:min(len(r.Evidence), MaxRefs)])
 	return p.err()
 }
 
+func (r *ReviseRequest) validateTargets(p *problems) {
+	switch n := len(r.Targets); {
+	case n == 0:
+		p.add("targets", "must hold at least one memory")
+	case n > MaxRevisionTargets:
+		p.add("targets", "must hold at most %d memories, got %d", MaxRevisionTargets, n)
+	case n < 2 && r.Action == ReviseMerge:
+		p.add("targets", "must hold at least two memories to merge")
+	case n > 1 && (r.Action == ReviseFork || r.Action == ReviseReconcile):
+		p.add("targets", "must hold exactly one memory to %s", r.Action)
+	}
+	ids := distinctIDs{}
+	for i := range r.Targets[:min(len(r.Targets), MaxRevisionTargets)] {
+		path := fmt.Sprintf("targets[%d]", i)
+		ids.check(p, path+".id", r.Targets[i].ID)
+		if r.Targets[i].IfVersion < 1 {
+			p.add(path+".if_version", "is required and must be at least 1")
+		}
+	}
+	switch {
+	case r.Winner == "":
+	case r.Action != ReviseResolve:
+		p.add("winner", "is for resolve only")
+	case !slices.ContainsFunc(r.Targets, func(t Target) bool { return sameID(t.ID, r.Winner) }):
+		p.add("winner", "must be one of the targets")
+	}
+}
+
+func (r *ReviseRequest) validateRecord(p *problems) {
+	switch {
+	case r.Action == ReviseRetract:
+		if r.Record != nil {
+			p.add("record", "is not for retract: nothing takes the targets' place")
+		}
+		return
+	case r.Action == ReviseResolve:
+		if (r.Record == nil) == (r.Winner == "") {
+			p.add("record", "either a record or a winner is required to resolve, not both")
+		}
+	case r.Record == nil:
+		p.add("record", "is required")
+	}
+	if r.Record == nil {
+		return
+	}
+	if r.Names() {
+		switch {
+		case r.Action != ReviseSupersede && r.Action != ReviseMerge && r.Action != ReviseContest:
+			p.add("record.payload", "is required: only supersede, merge and contest take a memory that exists already")
+		case !isUUID(r.Record.ID):
+			p.add("record.id", "must be a memory id")
+		case slices.ContainsFunc(r.Targets, func(t Target) bool { return sameID(t.ID, r.Record.ID) }):
+			p.add("record.id", "is one of the targets")
+		}
+		return
+	}
+	if slices.ContainsFunc(r.Targets, func(t Target) bool { return sameID(t.ID, r.Record.ID) }) {
+		p.add("record.id", "is one of the targets: leave it out for a new memory")
+	}
+	if r.Record.Type == TypeEpisodic {
+		p.add("record.type", "episodes are not corrected; corrections are of another type")
+	}
+	r.Record.validate(p, "record.")
+}
+
+// sameID reports whether two spellings of a UUID are the same.
+func sameID(a, b string) bool { return a != "" && strings.EqualFold(a, b) }
+
+func isUUID(s string) bool {
+	_, err := uuid.Parse(s)
+	return err == nil && len(s) == 36
+}
+
 // Summary is a word for operators: what became of the request.
-func (r ReviseResult) Summary() string { return "ok" }
+func (r ReviseResult) Summary() string { return string(r.Status) }
 
 // Changed lists the memories that the request changed.
-func (r ReviseResult) Changed() []string { return nil }
+func (r ReviseResult) Changed() []string {
+	if r.Status != ReviseApplied {
+		return nil
+	}
+	out := slices.Clone(r.Created)
+	if r.Record != nil && !slices.Contains(out, r.Record.ID) {
+		out = append(out, r.Record.ID) // it existed already
+	}
+	for _, t := range r.Targets {
+		out = append(out, t.ID)
+	}
+	return out
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -59,7 +60,8 @@ func optional[T any](flags *pflag.FlagSet, name string, value T) *T {
 // filterFlags narrow what recall and list return.
 type filterFlags struct {
 	readPolicy, who, since, until, maxSensitivity string
-	types, categories, tags                       []string
+	validAt                                       string
+	types, categories, tags, context              []string
 	pinned                                        bool
 	importanceMin                                 float64
 }
@@ -74,6 +76,8 @@ func (f *filterFlags) register(flags *pflag.FlagSet) {
 	flags.Float64Var(&f.importanceMin, "importance-min", 0, "least importance, 0 to 1")
 	flags.StringVar(&f.since, "since", "", "occurred at or after (RFC 3339, or a date)")
 	flags.StringVar(&f.until, "until", "", "occurred before (RFC 3339, or a date)")
+	flags.StringArrayVar(&f.context, "context", nil, "key=value of the situation: leaves out what holds only elsewhere (repeatable)")
+	flags.StringVar(&f.validAt, "valid-at", "", "the time that it is about (RFC 3339, or a date; default now)")
 	flags.StringVar(&f.maxSensitivity, "max-sensitivity", "", "public, low, medium (the default), high or hyper")
 }
 
@@ -94,8 +98,39 @@ func (f *filterFlags) request(flags *pflag.FlagSet, p schema.Principal) (schema.
 	if r.Since, err = parseTime("since", f.since); err != nil {
 		return r, err
 	}
-	r.Until, err = parseTime("until", f.until)
+	if r.Until, err = parseTime("until", f.until); err != nil {
+		return r, err
+	}
+	if r.ValidAt, err = parseTime("valid_at", f.validAt); err != nil {
+		return r, err
+	}
+	r.Context, err = parseContext(f.context)
 	return r, err
+}
+
+// parseContext puts key=value pairs together to a JSON object. A value that is a number, true, false or
+// a text in double quotes in JSON is that; anything else is text.
+func parseContext(pairs []string) (json.RawMessage, error) {
+	if len(pairs) == 0 {
+		return nil, nil
+	}
+	out := map[string]json.RawMessage{}
+	for _, pair := range pairs {
+		key, text, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return nil, invalid("context", "must be key=value")
+		}
+		value := json.RawMessage(text)
+		if !json.Valid(value) || text == "null" || strings.ContainsAny(text[:1], "{[ \t\r\n") {
+			encoded, err := json.Marshal(text)
+			if err != nil {
+				return nil, invalid("context", "must be text")
+			}
+			value = encoded
+		}
+		out[key] = value
+	}
+	return json.Marshal(out)
 }
 
 // filter returns the store's filter for a listing.

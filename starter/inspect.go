@@ -12,12 +12,20 @@ import (
 )
 
 func newGet(a *app) *cobra.Command {
-	return &cobra.Command{
+	var asOf string
+	cmd := &cobra.Command{
 		Use:   "get ID",
 		Short: "Show one memory, whatever its state",
-		Args:  cobra.ExactArgs(1),
+		Long: `Show one memory, whatever its state: its content, evidence, relations and what happened to it.
+
+--as-of shows it as it was believed at a time. What has been erased since is gone from the past too.`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := parseID("id", args[0])
+			if err != nil {
+				return err
+			}
+			at, err := parseTime("as_of", asOf)
 			if err != nil {
 				return err
 			}
@@ -27,13 +35,20 @@ func newGet(a *app) *cobra.Command {
 			}
 			ctx, cancel := a.within(cmd.Context())
 			defer cancel()
-			m, err := st.Get(ctx, a.cfg.Principal, id)
+			var m schema.MemoryRecord
+			if at != nil {
+				m, err = st.GetAsOf(ctx, a.cfg.Principal, id, *at)
+			} else {
+				m, err = st.Get(ctx, a.cfg.Principal, id)
+			}
 			if err != nil {
 				return err
 			}
 			return a.print(m, func(t *text) { record(t, m) })
 		},
 	}
+	cmd.Flags().StringVar(&asOf, "as-of", "", "as it was believed then (RFC 3339, or a date)")
+	return cmd
 }
 
 // record prints a memory in full.
@@ -68,12 +83,22 @@ func record(t *text, m schema.MemoryRecord) {
 		"accessed", accessed(m),
 		"deleted", whenSet(m.DeletedAt),
 		"archived", whenSet(m.ArchivedAt),
+		"supersedes", m.Supersedes,
 		"superseded by", m.SupersededBy,
+		"erased", whenSet(m.ErasedAt),
 		"evidence", strings.Join(refs, ", "),
 		"relations", strings.Join(relations, ", "),
 	)
 	t.line("")
 	t.line("%s", printable(m.Content))
+	if len(m.AuditLog) > 0 {
+		t.line("")
+		rows := make([][]string, 0, len(m.AuditLog))
+		for _, e := range m.AuditLog {
+			rows = append(rows, []string{when(e.Timestamp), string(e.Action), e.Actor, e.Rationale})
+		}
+		t.table("WHEN ACTION BY WHY", rows)
+	}
 }
 
 func accessed(m schema.MemoryRecord) string {
@@ -91,18 +116,27 @@ type page[T any] struct {
 
 func newList(a *app) *cobra.Command {
 	var filter filterFlags
-	var before string
+	var before, asOf string
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List memories, newest first",
 		Long: `List the live memories that the principal may see, newest first. JSON is {"items":[…],"next":"ID"};
---before takes next, for the page behind.`,
+--before takes next, for the page behind.
+
+--as-of lists what was believed at a time (record time), --valid-at what holds at a time (validity; with
+--as-of the same time by default). Both together: what was then believed to hold.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f, err := filter.filter(cmd.Flags(), a.cfg.Principal)
 			if err != nil {
 				return err
+			}
+			if f.AsOf, err = parseTime("as_of", asOf); err != nil {
+				return err
+			}
+			if f.AsOf != nil && !cmd.Flags().Changed("valid-at") {
+				f.At = *f.AsOf
 			}
 			if limit < 1 || limit > 500 {
 				return invalid("limit", "must be between 1 and 500")
@@ -136,19 +170,27 @@ func newList(a *app) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&before, "before", "", "id of the last memory of the page before")
 	flags.IntVar(&limit, "limit", 50, "memories at most, up to 500")
+	flags.StringVar(&asOf, "as-of", "", "what was believed then (RFC 3339, or a date)")
 	filter.register(flags)
 	return cmd
 }
 
 func newHistory(a *app) *cobra.Command {
-	return &cobra.Command{
+	var page store.HistoryPage
+	cmd := &cobra.Command{
 		Use:   "history ID",
 		Short: "Show every step of a memory, with actor and reason",
-		Args:  cobra.ExactArgs(1),
+		Long: `Show every step of a memory, oldest first, with actor and reason. JSON is {"items":[…],"next":"ID"};
+--after takes next, for the page behind. A step has an action and the version that it led to, or
+neither where nothing changed.`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := parseID("id", args[0])
 			if err != nil {
 				return err
+			}
+			if page.Limit < 1 || page.Limit > 1000 {
+				return invalid("limit", "must be between 1 and 1000")
 			}
 			st, err := a.openStore(cmd.Context())
 			if err != nil {
@@ -156,22 +198,44 @@ func newHistory(a *app) *cobra.Command {
 			}
 			ctx, cancel := a.within(cmd.Context())
 			defer cancel()
-			steps, err := st.History(ctx, a.cfg.Principal, id)
+			steps, err := st.HistoryAt(ctx, a.cfg.Principal, id, page)
 			if err != nil {
 				return err
 			}
-			if len(steps) == 0 {
+			if len(steps) == 0 && page.After == "" {
 				return fmt.Errorf("history of memory %s: %w", id, store.ErrNotFound)
 			}
-			return a.print(page[schema.HistoryEntry]{Items: steps}, func(t *text) {
-				rows := make([][]string, 0, len(steps))
-				for _, h := range steps {
-					rows = append(rows, []string{when(h.CreatedAt), string(h.Event), h.ChangedBy, h.Reason, change(h)})
-				}
-				t.table("WHEN EVENT BY REASON CHANGE", rows)
-			})
+			return a.printHistory(steps, page.Limit)
 		},
 	}
+	cmd.Flags().StringVar(&page.After, "after", "", "id of the last step of the page before")
+	cmd.Flags().IntVar(&page.Limit, "limit", 200, "steps at most, up to 1000")
+	return cmd
+}
+
+func (a *app) printHistory(steps []schema.HistoryEntry, limit int) error {
+	out := page[schema.HistoryEntry]{Items: steps}
+	if len(steps) == limit {
+		out.Next = steps[limit-1].ID
+	}
+	return a.print(out, func(t *text) {
+		rows := make([][]string, 0, len(steps))
+		for _, h := range steps {
+			version := ""
+			if h.Version > 0 {
+				version = strconv.Itoa(h.Version)
+			}
+			event := string(h.Event)
+			if h.Action != "" {
+				event += " (" + string(h.Action) + ")"
+			}
+			rows = append(rows, []string{when(h.CreatedAt), event, version, h.ChangedBy, h.Reason, change(h)})
+		}
+		t.table("WHEN EVENT VERSION BY REASON CHANGE", rows)
+		if out.Next != "" {
+			t.line("more: --after %s", out.Next)
+		}
+	})
 }
 
 // change shows what a step did to the content.

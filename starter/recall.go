@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -158,7 +159,7 @@ func results(t *text, response schema.RecallResponse) {
 		if r.Pinned {
 			mark = "*"
 		}
-		rows = append(rows, []string{number(r.Score) + mark, why(r.Channels), string(r.Category), r.OccurredAt.Local().Format("2006-01-02"), who(r) + r.Content})
+		rows = append(rows, []string{number(r.Score) + mark, why(r.Channels), string(r.Category), r.OccurredAt.Local().Format("2006-01-02"), who(r) + r.Content + holds(r)})
 	}
 	t.table("SCORE WHY CATEGORY DATE MEMORY", rows)
 	t.line("")
@@ -183,6 +184,28 @@ func who(r schema.RecallResult) string {
 	return r.Who + ": "
 }
 
+// holds says where and when a memory holds, if not always, and whether something speaks against it.
+func holds(r schema.RecallResult) string {
+	var parts []string
+	v := r.Validity
+	if v.Mode == schema.ValidConditional {
+		parts = append(parts, "if "+string(v.Conditions))
+	}
+	if v.Mode == schema.ValidTimeboxed && v.Start != nil {
+		parts = append(parts, "from "+v.Start.UTC().Format(time.RFC3339))
+	}
+	if v.Mode == schema.ValidTimeboxed && v.End != nil {
+		parts = append(parts, "until "+v.End.UTC().Format(time.RFC3339))
+	}
+	if r.Status == schema.StatusContested {
+		parts = append(parts, "contested")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
 // prompt renders results as a model reads them best: one line each, what it is ahead of what it says.
 func prompt(found []schema.RecallResult) string {
 	if len(found) == 0 {
@@ -194,7 +217,7 @@ func prompt(found []schema.RecallResult) string {
 		if r.Pinned {
 			label = "critical " + label
 		}
-		lines = append(lines, fmt.Sprintf("- [%s, %s] %s%s", label, r.OccurredAt.UTC().Format("2006-01-02"), who(r), oneLine(r.Content)))
+		lines = append(lines, fmt.Sprintf("- [%s, %s] %s%s", label, r.OccurredAt.UTC().Format("2006-01-02"), who(r), oneLine(r.Content+holds(r))))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -60,9 +60,13 @@ type newMemory struct {
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
 	CreatedBy      string
+	By             string // whom history names; CreatedBy when empty
 	Refs           []schema.Ref
 	DerivedFrom    *uuid.UUID
 	Supersedes     *uuid.UUID
+	SupersededBy   *uuid.UUID
+	SupersededAt   *time.Time
+	Audit          []schema.AuditEntry // steps taken elsewhere, oldest first: history rows ahead of the created one
 	Relations      []relation
 	Artifacts      [][]byte // SHA-256 of stored artifacts that the payload names
 	Embedding      *Embedding
@@ -91,10 +95,10 @@ INSERT INTO memories (tenant, id, agent_id, project, scope, visibility, policy_g
     confidence, importance, salience, salience_at, decay_curve, half_life, min_salience, max_age, reinforcement_gain,
     last_reinforced_at, pinned, deletion_policy, decay_due_at, sensitivity, occurred_at, created_at, updated_at,
     created_by, agent_session_id, supersedes, external_id, decay_floor, status, validity, conditions, valid_from, valid_until,
-    conditions_hash, revision_policy, source_trust, language, agent_interaction_id, world_id, world_version)
+    conditions_hash, revision_policy, source_trust, language, agent_interaction_id, world_id, world_version, superseded_by, superseded_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
     $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48,
-    $49, $50, $51, $52, $53, $54, $55)
+    $49, $50, $51, $52, $53, $54, $55, $56, $57)
 ON CONFLICT (tenant, agent_id, project, scope, visibility, content_hash) WHERE live DO NOTHING`
 
 // initialSalience is what a memory starts with; reinforcement and decay move it (document 004 §11).
@@ -200,7 +204,7 @@ func (c *change) memoryArgs(r *newMemory) ([]any, error) {
 		r.CreatedBy, nullable(r.Session), r.Supersedes, nullable(r.ExternalID), cl.Decay.Floor,
 		cmp.Or(r.Status, schema.StatusActive), cmp.Or(r.Validity.Mode, schema.ValidGlobal), conditions, r.Validity.Start, r.Validity.End,
 		memory.ConditionsHash(r.Validity), cmp.Or(r.RevisionPolicy, schema.PolicyReplace), trust, cmp.Or(r.Language, "en"),
-		nullable(r.Interaction), nullable(r.WorldID), nullable(r.WorldVersion),
+		nullable(r.Interaction), nullable(r.WorldID), nullable(r.WorldVersion), r.SupersededBy, r.SupersededAt,
 	}, nil
 }
 
@@ -236,8 +240,12 @@ func (c *change) queueBeside(r *newMemory) {
 	if r.Embedding != nil {
 		c.embed(r.ID, r.Classification.Tier, r.Classification.Typology, r.Text.Hash, r.Embedding)
 	}
+	for _, entry := range r.Audit {
+		c.history(historyRow{MemoryID: r.ID, Event: eventOf(entry.Action), By: entry.Actor, Reason: entry.Rationale, Action: entry.Action, At: entry.Timestamp,
+			Metadata: map[string]any{"elsewhere": true}})
+	}
 	content := r.Text.Storage
-	c.history(historyRow{MemoryID: r.ID, Event: schema.EventCreated, New: &content, By: r.CreatedBy, Reason: r.Reason, Metadata: r.Metadata,
+	c.history(historyRow{MemoryID: r.ID, Event: schema.EventCreated, New: &content, By: cmp.Or(r.By, r.CreatedBy), Reason: r.Reason, Metadata: r.Metadata,
 		Action: cmp.Or(r.Action, schema.AuditCreate), Version: 1})
 	if live := r.Status == "" || r.Status == schema.StatusActive || r.Status == schema.StatusContested; live {
 		c.outbox(r.ID, 1, "upsert")
@@ -285,6 +293,7 @@ type historyRow struct {
 	Metadata   map[string]any
 	Action     schema.AuditAction // empty where nothing changed
 	Version    int                // of the memory after the step; 0 where nothing changed
+	At         time.Time          // of a step taken elsewhere; now when zero
 }
 
 func (c *change) history(h historyRow) {
@@ -302,7 +311,7 @@ func (c *change) history(h historyRow) {
 	}
 	c.queue.Queue(`INSERT INTO memory_history (tenant, id, memory_id, event, old_content, new_content, changed_by, reason, metadata, created_at, action, version)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		c.tenant, newID(), h.MemoryID, h.Event, h.Old, h.New, h.By, h.Reason, metadata, c.now, nullable(string(h.Action)), version)
+		c.tenant, newID(), h.MemoryID, h.Event, h.Old, h.New, h.By, h.Reason, metadata, c.orNow(h.At), nullable(string(h.Action)), version)
 }
 
 // liveByHash returns the live memory with this content in the dedup scope: tenant, agent, project,

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"bytes"
+	"encoding/json"
 	"time"
 
 	"github.com/mneme/mneme/schema"
@@ -20,24 +22,61 @@ type Filter struct {
 	ImportanceMin  float64
 	Since, Until   *time.Time
 	MaxSensitivity schema.Sensitivity // empty means medium
-	At             time.Time          // timeboxed memories hold at this time
+
+	// At is the time that the question is about (validity): timeboxed memories that do not hold then
+	// stay out. The zero time leaves windows out of account.
+	At time.Time
+	// Context is a JSON object of what is known of the situation: conditional memories whose
+	// conditions it contradicts stay out. A key that either side does not name decides nothing.
+	Context json.RawMessage
+	// AsOf is the time at which it was believed (record time); nil means now. Only listings know the
+	// past: searching it would need every text that ever was in the index.
+	AsOf *time.Time
 }
 
-// FilterOf returns the filter that a recall request asks for.
-func FilterOf(r schema.RecallRequest, at time.Time) Filter {
+// FilterOf returns the filter that a recall request asks for; now is what it is about unless the
+// request names another time.
+func FilterOf(r schema.RecallRequest, now time.Time) Filter {
+	at := now
+	if r.ValidAt != nil {
+		at = *r.ValidAt
+	}
 	return Filter{Principal: r.Principal, ReadPolicy: r.ReadPolicy, Types: r.Types, Categories: r.Categories, Tags: r.Tags, Who: r.Who,
-		Pinned: r.Pinned, ImportanceMin: r.ImportanceMin, Since: r.Since, Until: r.Until, MaxSensitivity: r.MaxSensitivity, At: at}
+		Pinned: r.Pinned, ImportanceMin: r.ImportanceMin, Since: r.Since, Until: r.Until, MaxSensitivity: r.MaxSensitivity, At: at, Context: plainJSON(r.Context)}
+}
+
+// plainJSON writes JSON anew, without what Go reads and Postgres refuses, such as half a surrogate pair.
+func plainJSON(data json.RawMessage) json.RawMessage {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber() // an id of twenty digits stays what it is
+	var value any
+	if len(data) == 0 || decoder.Decode(&value) != nil {
+		return nil
+	}
+	out, err := json.Marshal(value)
+	if err != nil {
+		return nil // unreachable: it was decoded
+	}
+	return out
 }
 
 // where renders the filter as conditions on the alias, which is memories or memory_search.
+func (f Filter) where(m string, p *params) string {
+	return m + ".live AND " + f.visible(m, p) + f.narrowed(m, p)
+}
+
+// wasLive is the generated column live, for versions: they do not keep what follows from the rest.
+const wasLive = `m.deleted_at IS NULL AND m.archived_at IS NULL AND m.status IN ('active', 'contested')`
+
+// visible renders what the asker may see at all, whatever it asks for.
 //
 // Isolated reads the agent's own memories. Shared adds what is shared in its project, what is
 // global, and, when the principal names a policy group, that group's. Group is shared for a principal
 // that must name its group (requests are validated for that).
-func (f Filter) where(m string, p *params) string {
+func (f Filter) visible(m string, p *params) string {
 	pr := f.Principal
 	own := m + ".agent_id = " + p.add(pr.Agent)
-	q := m + ".tenant = " + p.add(pr.Tenant) + " AND " + m + ".live"
+	q := m + ".tenant = " + p.add(pr.Tenant)
 	switch f.ReadPolicy {
 	case schema.ReadShared, schema.ReadGroup:
 		q += " AND (" + own +
@@ -57,6 +96,12 @@ func (f Filter) where(m string, p *params) string {
 		limit = schema.SensitivityMedium
 	}
 	q += " AND " + m + ".sensitivity = ANY(" + p.add(limit.AtMost()) + ")"
+	return q
+}
+
+// narrowed renders what the asker asks for, as further conditions.
+func (f Filter) narrowed(m string, p *params) string {
+	q := ""
 	if len(f.Types) > 0 {
 		q += " AND " + m + ".type = ANY(" + p.add(f.Types) + ")"
 	}
@@ -81,10 +126,13 @@ func (f Filter) where(m string, p *params) string {
 	if f.Until != nil {
 		q += " AND " + m + ".occurred_at < " + p.add(f.Until.UTC())
 	}
+	// As memory.Holds has it: what is unknown does not exclude.
 	if !f.At.IsZero() {
 		at := p.add(f.At.UTC())
-		q += " AND (" + m + ".validity <> 'timeboxed' OR (coalesce(" + m + ".valid_from, '-infinity') <= " + at +
-			" AND coalesce(" + m + ".valid_until, 'infinity') > " + at + "))"
+		q += " AND (" + m + ".valid_from IS NULL OR " + m + ".valid_from <= " + at + ") AND (" + m + ".valid_until IS NULL OR " + m + ".valid_until > " + at + ")"
+	}
+	if len(f.Context) > 0 {
+		q += " AND (" + m + ".conditions IS NULL OR mneme_applies(" + m + ".conditions, " + p.add(string(f.Context)) + "::jsonb))"
 	}
 	return q
 }

@@ -29,13 +29,39 @@ func (l LinkCounts) Add(m LinkCounts) LinkCounts {
 // linkable is an extracted candidate that has not been linked.
 type linkable struct {
 	candidateID uuid.UUID
+	source      uuid.UUID // the memory that holds the candidate's own text
 	triples     []memory.Triple
-	memories    []linkedMemory // the source, and the facts written from it
+	memories    []linkedMemory // live: the source, and the facts written from it
 }
 
 type linkedMemory struct {
 	id      uuid.UUID
 	content string
+}
+
+// naming returns those of the memories whose text has all the names. The source is where the names
+// were found: it answers for what no text has word for word, or, when it is gone, the first fact does.
+// So every entity and every edge has a memory behind it, with which it goes.
+func (l linkable) naming(names ...string) []uuid.UUID {
+	var out []uuid.UUID
+	for _, m := range l.memories {
+		text, all := strings.ToLower(m.content), true
+		for _, name := range names {
+			all = all && strings.Contains(text, name)
+		}
+		if all || len(l.memories) == 1 {
+			out = append(out, m.id)
+		}
+	}
+	if len(out) > 0 || len(l.memories) == 0 {
+		return out
+	}
+	for _, m := range l.memories {
+		if m.id == l.source {
+			return []uuid.UUID{m.id}
+		}
+	}
+	return []uuid.UUID{l.memories[0].id}
 }
 
 // Link writes the entities and relations of a range, in a transaction of its own: its failure never
@@ -54,7 +80,9 @@ func (s *Store) Link(ctx context.Context, r Range, now time.Time) (LinkCounts, e
 		if err := c.upsertMentions(ctx, batch, ids, &counts); err != nil {
 			return err
 		}
-		c.upsertRelations(batch, ids, &counts)
+		if err := c.upsertRelations(ctx, batch, ids, &counts); err != nil {
+			return err
+		}
 		done := make([]uuid.UUID, len(batch))
 		for i, l := range batch {
 			done[i] = l.candidateID
@@ -81,13 +109,12 @@ func (c *change) linkables(ctx context.Context, r Range) ([]linkable, error) {
 	var sources []uuid.UUID
 	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (linkable, error) {
 		var l linkable
-		var source uuid.UUID
 		var triples json.RawMessage
-		if err := row.Scan(&l.candidateID, &source, &triples); err != nil {
+		if err := row.Scan(&l.candidateID, &l.source, &triples); err != nil {
 			return l, err
 		}
 		at[l.candidateID] = len(sources)
-		sources = append(sources, source)
+		sources = append(sources, l.source)
 		return l, json.Unmarshal(triples, &l.triples)
 	})
 	if err != nil || len(out) == 0 {
@@ -173,13 +200,14 @@ func (c *change) upsertMentions(ctx context.Context, batch []linkable, ids map[s
 			named[memory.CanonicalEntity(t.Source)] = true
 			named[memory.CanonicalEntity(t.Target)] = true
 		}
-		for _, m := range l.memories {
-			text := strings.ToLower(m.content)
-			for name := range named {
-				if id, ok := ids[name]; ok && (len(l.memories) == 1 || strings.Contains(text, name)) {
-					memories = append(memories, m.id)
-					entities = append(entities, id)
-				}
+		for name := range named {
+			id, ok := ids[name]
+			if !ok {
+				continue
+			}
+			for _, m := range l.naming(name) {
+				memories = append(memories, m)
+				entities = append(entities, id)
 			}
 		}
 	}
@@ -200,27 +228,33 @@ func (c *change) upsertMentions(ctx context.Context, batch []linkable, ids map[s
 	return err
 }
 
-func (c *change) upsertRelations(batch []linkable, ids map[string]uuid.UUID, counts *LinkCounts) {
+// upsertRelations writes the edges and which memory says each. An edge is mentioned once for each
+// memory that says it, however often, so that forgetting can take exactly that back.
+func (c *change) upsertRelations(ctx context.Context, batch []linkable, ids map[string]uuid.UUID, counts *LinkCounts) error {
 	type edge struct {
 		source, target uuid.UUID
 		relationship   string
 	}
 	confidence := map[edge]float64{}
-	mentions := map[edge]int{}
+	said := map[edge][]uuid.UUID{}
 	for _, l := range batch {
 		if len(l.memories) == 0 {
 			continue // forgotten meanwhile
 		}
 		for _, t := range l.triples {
-			source, okSource := ids[memory.CanonicalEntity(t.Source)]
-			target, okTarget := ids[memory.CanonicalEntity(t.Target)]
+			from, to := memory.CanonicalEntity(t.Source), memory.CanonicalEntity(t.Target)
+			source, okSource := ids[from]
+			target, okTarget := ids[to]
 			if !okSource || !okTarget || source == target || t.Relationship == "" {
 				continue
 			}
 			e := edge{source, target, t.Relationship}
 			confidence[e] = max(confidence[e], t.Confidence)
-			mentions[e]++
+			said[e] = append(said[e], l.naming(from, to)...)
 		}
+	}
+	if len(confidence) == 0 {
+		return nil
 	}
 	edges := make([]edge, 0, len(confidence))
 	for e := range confidence {
@@ -229,12 +263,38 @@ func (c *change) upsertRelations(batch []linkable, ids map[string]uuid.UUID, cou
 	slices.SortFunc(edges, func(a, b edge) int {
 		return strings.Compare(a.source.String()+a.relationship+a.target.String(), b.source.String()+b.relationship+b.target.String())
 	})
-	for _, e := range edges {
-		c.queue.Queue(`INSERT INTO entity_relations AS r (tenant, source_id, relationship, target_id, mentions, confidence, created_at, updated_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $7)
-			ON CONFLICT (tenant, source_id, relationship, target_id) DO UPDATE
-			SET mentions = r.mentions + excluded.mentions, confidence = greatest(r.confidence, excluded.confidence), updated_at = excluded.updated_at`,
-			c.tenant, e.source, e.relationship, e.target, mentions[e], confidence[e], c.now)
+	n := len(edges)
+	sources, targets, relationships, confidences := make([]uuid.UUID, n), make([]uuid.UUID, n), make([]string, n), make([]float64, n)
+	var memories, bySource, byTarget []uuid.UUID
+	var byRelationship []string
+	for i, e := range edges {
+		sources[i], targets[i], relationships[i], confidences[i] = e.source, e.target, e.relationship, confidence[e]
+		for _, m := range said[e] {
+			memories = append(memories, m)
+			bySource, byTarget, byRelationship = append(bySource, e.source), append(byTarget, e.target), append(byRelationship, e.relationship)
+		}
 	}
-	counts.Relations += len(edges)
+	// The edges first, in one order, which locks them: two links at once count one after the other.
+	_, err := c.tx.Exec(ctx, `
+		INSERT INTO entity_relations AS r (tenant, source_id, relationship, target_id, mentions, confidence, created_at, updated_at)
+		SELECT $1, e.source, e.relationship, e.target, 0, e.confidence, $6, $6
+		FROM unnest($2::uuid[], $3::text[], $4::uuid[], $5::float8[]) WITH ORDINALITY e(source, relationship, target, confidence, n) ORDER BY e.n
+		ON CONFLICT (tenant, source_id, relationship, target_id) DO UPDATE
+		SET confidence = greatest(r.confidence, excluded.confidence), updated_at = excluded.updated_at`,
+		c.tenant, sources, relationships, targets, confidences, c.now)
+	if err != nil {
+		return err
+	}
+	_, err = c.tx.Exec(ctx, `
+		WITH fresh AS (
+			INSERT INTO memory_entity_relations (tenant, memory_id, source_id, relationship, target_id)
+			SELECT DISTINCT $1, x.memory_id, x.source, x.relationship, x.target
+			FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::uuid[]) x(memory_id, source, relationship, target)
+			ON CONFLICT DO NOTHING RETURNING source_id, relationship, target_id
+		), per AS (SELECT source_id, relationship, target_id, count(*) AS n FROM fresh GROUP BY 1, 2, 3)
+		UPDATE entity_relations r SET mentions = r.mentions + per.n FROM per
+		WHERE r.tenant = $1 AND (r.source_id, r.relationship, r.target_id) = (per.source_id, per.relationship, per.target_id)`,
+		c.tenant, memories, bySource, byRelationship, byTarget)
+	counts.Relations += n
+	return err
 }

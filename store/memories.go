@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,7 +14,22 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-const recordColumns = `m.id, m.type, m.sensitivity, m.confidence, m.salience, m.scope, m.tags, m.created_at, m.updated_at,
+// recordColumns are what scanRecord reads, as it stands now.
+var recordColumns = recordColumnsAsOf("")
+
+// recordColumnsAsOf are the same with what belongs to the record as it stood at a time, given as a
+// placeholder.
+func recordColumnsAsOf(at string) string {
+	then := func(alias string) string {
+		if at == "" {
+			return ""
+		}
+		return " AND " + alias + ".created_at <= " + at
+	}
+	return strings.NewReplacer("/*v*/", then("v"), "/*r*/", then("r")).Replace(recordTemplate)
+}
+
+const recordTemplate = `m.id, m.type, m.sensitivity, m.confidence, m.salience, m.scope, m.tags, m.created_at, m.updated_at,
 	m.decay_curve, extract(epoch FROM m.half_life)::bigint, m.min_salience, coalesce(extract(epoch FROM m.max_age)::bigint, 0), m.decay_floor, m.reinforcement_gain,
 	m.last_reinforced_at, m.pinned, m.deletion_policy, m.decay_due_at, m.created_by, m.payload, m.tenant, m.agent_id, m.project, m.visibility,
 	m.policy_group, m.version, m.category, m.tier, m.typology, m.content, m.who, m.importance, m.salience_at, m.status, m.occurred_at,
@@ -21,24 +37,37 @@ const recordColumns = `m.id, m.type, m.sensitivity, m.confidence, m.salience, m.
 	m.supersedes, m.superseded_by, coalesce(m.external_id, ''), m.source_trust, m.language, coalesce(m.key_id, ''), coalesce(m.world_id, ''),
 	coalesce(m.world_version, ''), coalesce(m.agent_interaction_id, ''),
 	coalesce((SELECT jsonb_agg(jsonb_build_object('kind', v.kind, 'ref', v.ref, 'hash', v.hash, 'timestamp', v.at) ORDER BY v.position)
-		FROM memory_provenance v WHERE v.tenant = m.tenant AND v.memory_id = m.id), '[]'),
+		FROM memory_provenance v WHERE v.tenant = m.tenant AND v.memory_id = m.id/*v*/), '[]'),
 	coalesce((SELECT jsonb_agg(jsonb_build_object('predicate', r.predicate, 'target_id', r.target_id, 'weight', r.weight, 'reason', r.reason) ORDER BY r.predicate, r.target_id)
-		FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id), '[]')`
+		FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id/*r*/), '[]')`
 
 const recordTables = ` FROM memories m LEFT JOIN memory_access a ON a.tenant = m.tenant AND a.memory_id = m.id `
 
 func scanRecord(row pgx.CollectableRow) (schema.MemoryRecord, error) {
 	var m schema.MemoryRecord
+	err := scanRecordAnd(row, &m)
+	return m, err
+}
+
+// scanAudited reads the record's columns and its audit log.
+func scanAudited(row pgx.CollectableRow) (schema.MemoryRecord, error) {
+	var m schema.MemoryRecord
+	err := scanRecordAnd(row, &m, &m.AuditLog)
+	return m, err
+}
+
+// scanRecordAnd reads the record's columns, and what follows them into more.
+func scanRecordAnd(row pgx.CollectableRow, m *schema.MemoryRecord, more ...any) error {
 	var id uuid.UUID
 	var supersedes, supersededBy *uuid.UUID
 	d := &m.Lifecycle.Decay
-	err := row.Scan(&id, &m.Type, &m.Sensitivity, &m.Confidence, &m.Salience, &m.Scope, &m.Tags, &m.CreatedAt, &m.UpdatedAt,
+	err := row.Scan(append([]any{&id, &m.Type, &m.Sensitivity, &m.Confidence, &m.Salience, &m.Scope, &m.Tags, &m.CreatedAt, &m.UpdatedAt,
 		&d.Curve, &d.HalfLifeSeconds, &d.MinSalience, &d.MaxAgeSeconds, &d.Floor, &d.ReinforcementGain,
 		&m.Lifecycle.LastReinforcedAt, &m.Lifecycle.Pinned, &m.Lifecycle.DeletionPolicy, &m.Lifecycle.DecayDueAt, &m.Provenance.CreatedBy, &m.Payload,
 		&m.Tenant, &m.Agent, &m.Project, &m.Visibility, &m.PolicyGroup, &m.Version, &m.Category, &m.Tier, &m.Typology, &m.Content, &m.Who,
 		&m.Importance, &m.SalienceAt, &m.Status, &m.OccurredAt, &m.Session, &m.AccessCount, &m.LastAccessed, &m.DeletedAt, &m.ArchivedAt,
 		&m.SupersededAt, &m.ErasedAt, &supersedes, &supersededBy, &m.ExternalID, &m.SourceTrust, &m.Language, &m.KeyID, &m.WorldID, &m.WorldVersion,
-		&m.Interaction, &m.Provenance.Sources, &m.Relations)
+		&m.Interaction, &m.Provenance.Sources, &m.Relations}, more...)...)
 	m.ID = id.String()
 	if supersedes != nil {
 		m.Supersedes = supersedes.String()
@@ -49,7 +78,7 @@ func scanRecord(row pgx.CollectableRow) (schema.MemoryRecord, error) {
 	if err == nil {
 		err = m.ShowRevision()
 	}
-	return m, err
+	return err
 }
 
 // mayLookAt is the visibility of the shared filter (Filter, read policy shared) for a single memory,
@@ -58,17 +87,53 @@ func scanRecord(row pgx.CollectableRow) (schema.MemoryRecord, error) {
 const mayLookAt = `(m.agent_id = $3 OR m.visibility = 'global' OR (m.visibility = 'shared' AND m.project = $4)
 	OR (m.visibility = 'group' AND m.policy_group <> '' AND m.policy_group = $5))`
 
-// Get reads one memory that is the principal's own or shared with it, whatever its life state: an
-// operator may look at what was superseded. It returns ErrNotFound otherwise.
+// tablesAsOf joins to every memory c what was believed of it at a time, given as a placeholder, as m:
+// the row itself if it is that old, else the version that stood then. A version lacks what follows
+// from its other columns, live among them; columns that are younger than it are the row's.
+func tablesAsOf(at string) string {
+	return strings.ReplaceAll(` FROM memories c CROSS JOIN LATERAL (
+			SELECT c.* WHERE c.created_at <= $at AND c.updated_at <= $at
+			UNION ALL
+			SELECT r.* FROM memory_versions v CROSS JOIN LATERAL jsonb_populate_record(c, v.record) r
+			WHERE v.tenant = c.tenant AND v.memory_id = c.id AND v.since <= $at AND v.until > $at AND c.updated_at > $at
+		) m LEFT JOIN memory_access a ON a.tenant = m.tenant AND a.memory_id = m.id AND a.last_accessed_at <= $at `, "$at", at)
+}
+
+// auditLog is the audit log of the memory m (document 004 §15A.1), oldest first, up to a time given
+// as a placeholder; an empty one means all of it.
+func auditLog(at string) string {
+	until := ""
+	if at != "" {
+		until = " AND h.created_at <= " + at
+	}
+	return `coalesce((SELECT jsonb_agg(jsonb_build_object('action', h.action, 'actor', h.changed_by, 'timestamp', h.created_at, 'rationale', h.reason) ORDER BY h.seq)
+		FROM memory_history h WHERE h.tenant = m.tenant AND h.memory_id = m.id AND h.action IS NOT NULL` + until + `), '[]')`
+}
+
+// Get reads one memory that is the principal's own or shared with it, whatever its life state, with its
+// audit log: an operator may look at what was superseded. It returns ErrNotFound otherwise.
 func (s *Store) Get(ctx context.Context, p schema.Principal, id uuid.UUID) (schema.MemoryRecord, error) {
+	return s.get(ctx, p, id, `SELECT `+recordColumns+`, `+auditLog("")+recordTables+`WHERE m.tenant = $1 AND m.id = $2 AND `+mayLookAt,
+		p.Tenant, id, p.Agent, p.Project, p.PolicyGroup)
+}
+
+// GetAsOf reads a memory as it was believed at a time (record time), whatever its life state then.
+// Who may look is judged by what holds now. It returns ErrNotFound for what was not known then, and
+// for what has been erased since.
+func (s *Store) GetAsOf(ctx context.Context, p schema.Principal, id uuid.UUID, at time.Time) (schema.MemoryRecord, error) {
+	return s.get(ctx, p, id, `SELECT `+recordColumnsAsOf("$6")+`, `+auditLog("$6")+tablesAsOf("$6")+
+		`WHERE c.tenant = $1 AND c.id = $2 AND `+strings.ReplaceAll(mayLookAt, "m.", "c."),
+		p.Tenant, id, p.Agent, p.Project, p.PolicyGroup, at.UTC())
+}
+
+func (s *Store) get(ctx context.Context, p schema.Principal, id uuid.UUID, query string, args ...any) (schema.MemoryRecord, error) {
 	var m schema.MemoryRecord
 	err := s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT `+recordColumns+recordTables+`WHERE m.tenant = $1 AND m.id = $2
-			AND `+mayLookAt, p.Tenant, id, p.Agent, p.Project, p.PolicyGroup)
+		rows, err := tx.Query(ctx, query, args...)
 		if err != nil {
 			return err
 		}
-		m, err = pgx.CollectExactlyOneRow(rows, scanRecord)
+		m, err = pgx.CollectExactlyOneRow(rows, scanAudited)
 		return err
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -86,21 +151,27 @@ type Page struct {
 	Limit  int    // at most 500; 0 means 50
 }
 
-// List returns the memories that the filter admits, newest first: ids are ordered by time.
+// List returns the memories that the filter admits, newest first: ids are ordered by time. With AsOf
+// it judges memories by what was believed then; what the asker may see, it must be allowed to see now
+// as well as then.
 func (s *Store) List(ctx context.Context, f Filter, page Page) ([]schema.MemoryRecord, error) {
 	if page.Limit <= 0 || page.Limit > 500 {
 		page.Limit = 50
 	}
 	var p params
-	query := `SELECT ` + recordColumns + recordTables + `WHERE ` + f.where("m", &p)
+	query, id := `SELECT `+recordColumns+recordTables+`WHERE `+f.where("m", &p), "m.id"
+	if f.AsOf != nil {
+		at := p.add(f.AsOf.UTC())
+		query, id = `SELECT `+recordColumnsAsOf(at)+tablesAsOf(at)+`WHERE `+wasLive+` AND `+f.visible("c", &p)+` AND `+f.visible("m", &p)+f.narrowed("m", &p), "c.id"
+	}
 	if page.Before != "" {
 		before, err := uuid.Parse(page.Before)
 		if err != nil {
 			return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "before", Problem: "must be a memory id"}}}
 		}
-		query += ` AND m.id < ` + p.add(before)
+		query += ` AND ` + id + ` < ` + p.add(before)
 	}
-	query += ` ORDER BY m.id DESC LIMIT ` + p.add(page.Limit)
+	query += ` ORDER BY ` + id + ` DESC LIMIT ` + p.add(page.Limit)
 	out := []schema.MemoryRecord{}
 	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, query, p...)
@@ -116,35 +187,70 @@ func (s *Store) List(ctx context.Context, f Filter, page Page) ([]schema.MemoryR
 	return out, nil
 }
 
+// HistoryPage selects a part of a memory's history, oldest first. The zero HistoryPage is all of it.
+type HistoryPage struct {
+	After string // id of the last entry of the page before
+	Limit int    // 0 means all
+}
+
 // History returns every step of a memory that the principal may see, oldest first; none for any
 // other. What shadow mode evaluated has history and no memory: it is its agent's to see.
 func (s *Store) History(ctx context.Context, p schema.Principal, id uuid.UUID) ([]schema.HistoryEntry, error) {
+	return s.HistoryAt(ctx, p, id, HistoryPage{})
+}
+
+// HistoryAt returns a page of what History returns. It returns a *schema.ValidationError when the
+// memory has no entry of the id to go on behind.
+func (s *Store) HistoryAt(ctx context.Context, p schema.Principal, id uuid.UUID, page HistoryPage) ([]schema.HistoryEntry, error) {
+	badCursor := &schema.ValidationError{Fields: []schema.FieldError{{Field: "after", Problem: "must be the id of an entry of this history"}}}
+	var limit any // NULL: no limit
+	if page.Limit > 0 {
+		limit = page.Limit
+	}
 	out := []schema.HistoryEntry{}
 	err := s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT id, memory_id, event, old_content, new_content, changed_by, reason, metadata, created_at,
-				coalesce(action, ''), coalesce(version, 0), erased_at
-			FROM memory_history h WHERE h.tenant = $1 AND h.memory_id = $2
+		behind := int64(0)
+		if page.After != "" {
+			after, err := uuid.Parse(page.After)
+			if err != nil {
+				return badCursor
+			}
+			err = tx.QueryRow(ctx, `SELECT seq FROM memory_history WHERE tenant = $1 AND id = $2 AND memory_id = $3`, p.Tenant, after, id).Scan(&behind)
+			if errors.Is(err, pgx.ErrNoRows) {
+				return badCursor
+			}
+			if err != nil {
+				return err
+			}
+		}
+		rows, err := tx.Query(ctx, `SELECT `+historyColumns+`
+			FROM memory_history h WHERE h.tenant = $1 AND h.memory_id = $2 AND h.seq > $6
 				AND (EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = $2 AND `+mayLookAt+`)
 					OR NOT EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = $2)
 						AND EXISTS (SELECT FROM memory_candidates c JOIN ingest_batches b ON b.tenant = c.tenant AND b.id = c.batch_id
 							WHERE c.tenant = $1 AND c.id = $2 AND b.agent_id = $3))
-			ORDER BY h.seq`, p.Tenant, id, p.Agent, p.Project, p.PolicyGroup)
+			ORDER BY h.seq LIMIT $7`, p.Tenant, id, p.Agent, p.Project, p.PolicyGroup, behind, limit)
 		if err != nil {
 			return err
 		}
-		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (schema.HistoryEntry, error) {
-			var h schema.HistoryEntry
-			var entry, mem uuid.UUID
-			err := row.Scan(&entry, &mem, &h.Event, &h.OldContent, &h.NewContent, &h.ChangedBy, &h.Reason, &h.Metadata, &h.CreatedAt, &h.Action, &h.Version, &h.ErasedAt)
-			h.ID, h.MemoryID = entry.String(), mem.String()
-			return h, err
-		})
+		out, err = pgx.CollectRows(rows, scanHistory)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read history: %w", err)
 	}
 	return out, nil
+}
+
+const historyColumns = `h.id, h.memory_id, h.event, h.old_content, h.new_content, h.changed_by, h.reason, h.metadata, h.created_at,
+	coalesce(h.action, ''), coalesce(h.version, 0), h.erased_at`
+
+func scanHistory(row pgx.CollectableRow) (schema.HistoryEntry, error) {
+	var h schema.HistoryEntry
+	var entry, mem uuid.UUID
+	err := row.Scan(&entry, &mem, &h.Event, &h.OldContent, &h.NewContent, &h.ChangedBy, &h.Reason, &h.Metadata, &h.CreatedAt, &h.Action, &h.Version, &h.ErasedAt)
+	h.ID, h.MemoryID = entry.String(), mem.String()
+	return h, err
 }
 
 // Stats is what a tenant holds.

@@ -75,10 +75,11 @@ func (s *Store) SettleOutbox(ctx context.Context, tenant string, model inference
 		for i, e := range entries {
 			ids[i], seqs[i] = e.MemoryID, e.Seq
 			if v, ok := embedded[e.MemoryID]; ok {
-				// Only while the content is still what was embedded.
+				// Only while the content is still what was embedded: locked, or a memory that is being
+				// erased would get its vector back.
 				c.queue.Queue(`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash, created_at)
 					SELECT m.tenant, $3, m.id, $4, $5, $6, m.tier, m.typology, m.content_hash, $8 FROM memories m
-					WHERE m.tenant = $1 AND m.id = $2 AND m.live AND m.content_hash = $7
+					WHERE m.tenant = $1 AND m.id = $2 AND m.live AND m.content_hash = $7 FOR SHARE OF m
 					ON CONFLICT (tenant, memory_id, model) DO UPDATE
 					SET embedding = excluded.embedding, content_hash = excluded.content_hash, created_at = excluded.created_at`,
 					tenant, e.MemoryID, newID(), model.Name, len(v), pgvector.NewVector(v), e.Hash, c.now)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -113,7 +114,8 @@ func (s *Store) SaveExtractions(ctx context.Context, tenant string, results []Ex
 			if err != nil {
 				return err
 			}
-			c.queue.Queue(`UPDATE memory_candidates SET extraction = $3 WHERE tenant = $1 AND id = $2 AND extraction IS NULL`,
+			// Not of a candidate that left the pipeline meanwhile: its text may have been erased.
+			c.queue.Queue(`UPDATE memory_candidates SET extraction = $3 WHERE tenant = $1 AND id = $2 AND extraction IS NULL AND state = 'staged'`,
 				tenant, r.CandidateID, string(encoded))
 			c.logUsage(r.CandidateID, "extract", r.Usage)
 		}
@@ -205,7 +207,18 @@ type offeredRef struct {
 // replaces it and counts the round.
 func (s *Store) SaveDecisions(ctx context.Context, r Range, candidates []uuid.UUID, decided []Decided, now time.Time) error {
 	err := s.write(ctx, r.Tenant, now, func(c *change) error {
+		// Nothing about a candidate that left the pipeline meanwhile: its text may have been erased.
+		rows, err := c.tx.Query(ctx, `SELECT id FROM memory_candidates WHERE tenant = $1 AND id = ANY($2) AND state = 'staged' ORDER BY id FOR NO KEY UPDATE`, r.Tenant, candidates)
+		if err != nil {
+			return err
+		}
+		if candidates, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID]); err != nil {
+			return err
+		}
 		for _, d := range decided {
+			if !slices.Contains(candidates, d.CandidateID) {
+				continue
+			}
 			if err := c.queueDecision(r, d); err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -40,6 +41,9 @@ type memoryRow struct {
 	SourceTrust    float64
 	Sensitivity    schema.Sensitivity
 	Pinned         bool
+	Salience       float64 // as of SalienceAt
+	SalienceAt     time.Time
+	Decay          memory.Decay
 	Status         schema.Status
 	Live           bool
 	CreatedAt      time.Time
@@ -53,15 +57,21 @@ type memoryRow struct {
 const rowColumns = `m.id, m.version, m.tenant, m.agent_id, m.project, m.scope, m.policy_group, m.visibility, m.type, m.category, m.tier, m.typology,
 	m.content, m.content_hash, m.payload, m.tags, m.who, coalesce(m.subject, ''), coalesce(m.predicate, ''), m.functional, m.conditions_hash,
 	m.validity, m.conditions, m.valid_from, m.valid_until, m.revision_policy, m.confidence, m.importance, m.source_trust, m.sensitivity, m.pinned,
-	m.status, m.live, m.created_at, m.deleted_at, m.archived_at, m.erased_at, m.supersedes, m.superseded_by`
+	m.status, m.live, m.created_at, m.deleted_at, m.archived_at, m.erased_at, m.supersedes, m.superseded_by,
+	m.salience, m.salience_at, m.decay_curve, m.half_life, m.min_salience, m.max_age, m.decay_floor, m.reinforcement_gain`
 
 func scanRow(row pgx.CollectableRow) (memoryRow, error) {
 	var m memoryRow
-	o := &m.Owner
+	var maxAge *time.Duration
+	o, d := &m.Owner, &m.Decay
 	err := row.Scan(&m.ID, &m.Version, &o.Tenant, &o.Agent, &o.Project, &o.Scope, &o.PolicyGroup, &m.Visibility, &m.Type, &m.Category, &m.Tier, &m.Typology,
 		&m.Content, &m.Hash, &m.Payload, &m.Tags, &m.Who, &m.Subject, &m.Predicate, &m.Functional, &m.ConditionsHash,
 		&m.Validity.Mode, &m.Validity.Conditions, &m.Validity.Start, &m.Validity.End, &m.RevisionPolicy, &m.Confidence, &m.Importance, &m.SourceTrust,
-		&m.Sensitivity, &m.Pinned, &m.Status, &m.Live, &m.CreatedAt, &m.DeletedAt, &m.ArchivedAt, &m.ErasedAt, &m.Supersedes, &m.SupersededBy)
+		&m.Sensitivity, &m.Pinned, &m.Status, &m.Live, &m.CreatedAt, &m.DeletedAt, &m.ArchivedAt, &m.ErasedAt, &m.Supersedes, &m.SupersededBy,
+		&m.Salience, &m.SalienceAt, &d.Curve, &d.HalfLife, &d.MinSalience, &maxAge, &d.Floor, &d.ReinforcementGain)
+	if maxAge != nil {
+		d.MaxAge = *maxAge
+	}
 	return m, err
 }
 

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -122,6 +123,7 @@ type NeighborQuery struct {
 	Fact      memory.Fact
 	Exclude   uuid.UUID  // the source of the fact
 	Embedding *Embedding // nil leaves the vector channel out
+	At        time.Time  // of the decision; memories whose time is over then are not offered. Zero offers them
 }
 
 // Neighbor search constants (notes on recall constants, "decide").
@@ -186,7 +188,7 @@ func neighborSQL(owner schema.Principal, queries []NeighborQuery, plans []memory
 		width = max(width, len(plan.Terms))
 	}
 	hash, subject, predicate, exclude := make([][]byte, n), make([]string, n), make([]string, n), make([]uuid.UUID, n)
-	match, vectors := make([]string, n), make([]*string, n)
+	match, vectors, at := make([]string, n), make([]*string, n), make([]*time.Time, n)
 	lexemes, weights := make([][]string, width), make([][]float64, width)
 	for t := range width {
 		lexemes[t], weights[t] = make([]string, n), make([]float64, n)
@@ -195,6 +197,10 @@ func neighborSQL(owner schema.Principal, queries []NeighborQuery, plans []memory
 	for i, q := range queries {
 		hash[i] = memory.Normalize(q.Fact.Content).Hash
 		exclude[i] = q.Exclude
+		if !q.At.IsZero() {
+			utc := q.At.UTC()
+			at[i] = &utc
+		}
 		if !q.Fact.Claim.IsZero() {
 			subject[i], predicate[i] = strings.ToLower(q.Fact.Claim.Subject), q.Fact.Claim.Predicate
 		}
@@ -213,12 +219,12 @@ func neighborSQL(owner schema.Principal, queries []NeighborQuery, plans []memory
 	tenant, agent, project, scope := p.add(owner.Tenant), p.add(owner.Agent), p.add(owner.Project), p.add(owner.Scope)
 	space := func(m string) string {
 		return m + ".live AND " + m + ".agent_id = " + agent + " AND " + m + ".project = " + project + " AND " + m + ".scope = " + scope +
-			" AND " + m + ".id <> q.exclude"
+			" AND " + m + ".id <> q.exclude AND (" + m + ".valid_until IS NULL OR q.at IS NULL OR " + m + ".valid_until > q.at)"
 	}
 	limit := p.add(neighborsPerChannel)
 	columns := []string{p.add(hash) + "::bytea[]", p.add(subject) + "::text[]", p.add(predicate) + "::text[]", p.add(exclude) + "::uuid[]",
-		p.add(match) + "::text[]::tsquery[]", p.add(vectors) + "::text[]::vector[]"}
-	names := []string{"hash", "subject", "predicate", "exclude", "match", "vec"}
+		p.add(match) + "::text[]::tsquery[]", p.add(vectors) + "::text[]::vector[]", p.add(at) + "::timestamptz[]"}
+	names := []string{"hash", "subject", "predicate", "exclude", "match", "vec", "at"}
 	terms := make([]string, 0, width)
 	for t := range width {
 		columns = append(columns, p.add(lexemes[t])+"::text[]::tsquery[]", p.add(weights[t])+"::float8[]")
@@ -354,6 +360,7 @@ func (s *Store) Hydrate(ctx context.Context, f Filter, ids []uuid.UUID) (map[uui
 	out := make(map[uuid.UUID]schema.RecallResult, len(ids))
 	var p params
 	query := `SELECT m.id, m.content, m.type, m.category, m.created_at, m.occurred_at, m.tags, m.who, m.pinned, m.importance,
+			m.status, m.validity, m.conditions, m.valid_from, m.valid_until,
 			coalesce((SELECT r.ref FROM memory_provenance r WHERE r.tenant = m.tenant AND r.memory_id = m.id ORDER BY r.position LIMIT 1), '')
 		FROM memories m WHERE m.id = ANY(` + p.add(ids) + `) AND ` + f.where("m", &p)
 	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
@@ -363,11 +370,14 @@ func (s *Store) Hydrate(ctx context.Context, f Filter, ids []uuid.UUID) (map[uui
 		}
 		var id uuid.UUID
 		var r schema.RecallResult
-		_, err = pgx.ForEachRow(rows, []any{&id, &r.Content, &r.Type, &r.Category, &r.CreatedAt, &r.OccurredAt, &r.Tags, &r.Who, &r.Pinned, &r.Importance, &r.Ref},
+		v := &r.Validity
+		_, err = pgx.ForEachRow(rows, []any{&id, &r.Content, &r.Type, &r.Category, &r.CreatedAt, &r.OccurredAt, &r.Tags, &r.Who, &r.Pinned, &r.Importance,
+			&r.Status, &v.Mode, &v.Conditions, &v.Start, &v.End, &r.Ref},
 			func() error {
 				row := r
 				row.ID = id.String()
 				row.Tags = append([]string{}, r.Tags...)
+				row.Validity.Conditions = bytes.Clone(v.Conditions)
 				out[id] = row
 				return nil
 			})

@@ -21,6 +21,7 @@ type StageInput struct {
 	WorkflowID  string
 	Request     schema.IngestRequest
 	Policy      memory.WritePolicy // already narrowed by the request
+	Rules       *memory.Policy     // classification rules in force; nil for none
 	MaxAttempts int                // of each candidate's job
 	Now         time.Time
 }
@@ -31,12 +32,16 @@ type StageInput struct {
 func (s *Store) Stage(ctx context.Context, in StageInput) (schema.IngestAck, error) {
 	var ack schema.IngestAck
 	p := in.Request.Principal
+	intakes := make([]memory.Intake, len(in.Request.Candidates)) // before the transaction: a megabyte of text takes a while
+	for i, c := range in.Request.Candidates {
+		intakes[i] = memory.Admit(c, p, in.Request.Visibility, in.Rules)
+	}
 	err := s.write(ctx, p.Tenant, in.Now, func(c *change) error {
 		done, err := c.operation(ctx, in.OperationID, &ack)
 		if err != nil || done {
 			return err
 		}
-		st := staging{change: c, in: in, batchID: newID()}
+		st := staging{change: c, in: in, intakes: intakes, batchID: newID()}
 		if err := st.prepare(ctx); err != nil {
 			return err
 		}
@@ -56,6 +61,7 @@ func (s *Store) Stage(ctx context.Context, in StageInput) (schema.IngestAck, err
 type staging struct {
 	*change
 	in      StageInput
+	intakes []memory.Intake // by candidate
 	batchID uuid.UUID
 	items   []stagedItem
 }
@@ -84,10 +90,11 @@ func (st *staging) prepare(ctx context.Context) error {
 		return err
 	}
 	seen := map[string]uuid.UUID{}
-	for _, candidate := range st.in.Request.Candidates {
-		it := stagedItem{candidate: candidate, intake: memory.Admit(candidate), id: newID(), state: stateStaged}
+	for i, candidate := range st.in.Request.Candidates {
+		it := stagedItem{candidate: candidate, intake: st.intakes[i], id: newID(), state: stateStaged}
 		it.memoryID = it.id
-		hash, key := string(it.intake.Text.Hash), ""
+		owner, visibility := st.place(&it)
+		hash, key := owner.Scope+"\x00"+string(visibility)+"\x00"+string(it.intake.Text.Hash), ""
 		if candidate.IdempotencyKey != "" {
 			key = st.operationKey(candidate)
 		}
@@ -212,24 +219,41 @@ func (st *staging) settle(i int, id uuid.UUID) {
 	}
 }
 
+// place returns whose a candidate's memory is and who may read it: what the request says, unless a
+// rule says otherwise. The content hash is unique within it.
+func (st *staging) place(it *stagedItem) (schema.Principal, schema.Visibility) {
+	owner, cl := st.in.Request.Principal, &it.intake.Classification
+	owner.Scope = cmp.Or(cl.Scope, owner.Scope)
+	return owner, cmp.Or(cl.Visibility, st.in.Request.Visibility)
+}
+
 // source is the memory that holds a candidate's own text.
 func (st *staging) source(it *stagedItem) newMemory {
-	r, c := &st.in.Request, &it.candidate
+	c, cl := &it.candidate, it.intake.Classification
+	owner, visibility := st.place(it)
+	metadata := it.intake.Explanation.Metadata()
+	metadata["batch_id"], metadata["workflow_id"] = st.batchID, st.in.WorkflowID
 	return newMemory{
-		ID: it.id, Owner: r.Principal, Visibility: r.Visibility,
-		Classification: it.intake.Classification, Text: it.intake.Text,
-		Payload: sourcePayload(it, r.Principal, st.now), Who: c.Speaker, Session: c.Session,
-		Confidence: 1, OccurredAt: occurredAt(c, st.now), CreatedBy: "agent:" + r.Principal.Agent, Refs: c.Refs,
+		ID: it.id, Owner: owner, Visibility: visibility,
+		Classification: cl, Text: it.intake.Text,
+		Payload: sourcePayload(it, owner, st.now), Who: c.Speaker, Session: c.Session,
+		Confidence: cl.Confidence, RevisionPolicy: cl.RevisionPolicy, SourceTrust: cl.SourceTrust,
+		OccurredAt: occurredAt(c, st.now), CreatedBy: "agent:" + owner.Agent, Refs: c.Refs,
 		Reason:   "ingested as " + string(sourceKind(c)),
-		Metadata: map[string]any{"batch_id": st.batchID, "workflow_id": st.in.WorkflowID},
+		Metadata: metadata,
 	}
 }
 
 // sourcePayload is the payload schema of the memory's type (document 004 §15A.6 and §15A.8). An
 // explicit memory is what its author states; facts derived from it carry the finer triple.
 func sourcePayload(it *stagedItem, p schema.Principal, now time.Time) any {
-	if it.intake.Classification.Type == schema.TypeSemantic {
+	switch it.intake.Classification.Type {
+	case schema.TypeSemantic:
 		return semanticPayload(cmp.Or(it.candidate.Speaker, p.Agent), schema.PredicateStates, it.intake.Text.Storage, false)
+	case schema.TypeWorking: // only a rule makes it one
+		at := occurredAt(&it.candidate, now)
+		return schema.WorkingPayload{Kind: schema.TypeWorking, ThreadID: cmp.Or(it.candidate.Session, it.id.String()), State: schema.TaskExecuting,
+			ContextSummary: it.intake.Text.Storage, LastUpdated: &at}
 	}
 	ref := "candidate:" + it.id.String()
 	if len(it.candidate.Refs) > 0 {

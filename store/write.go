@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -105,22 +106,23 @@ func (s *Store) Write(ctx context.Context, in WriteInput) (WriteCounts, error) {
 		if err := c.lockScope(ctx, batch.Owner); err != nil {
 			return err
 		}
-		w := writing{change: c, in: in, batch: batch, actor: actorPipeline}
+		actor := actorPipeline
 		if batch.Policy.Mode == schema.ModeShadow {
-			w.actor = actorShadow
+			actor = actorShadow
 		}
-		if err := w.load(ctx); err != nil {
+		w := newWriting(c, batch, actor)
+		if err := w.load(ctx, in); err != nil {
 			return err
 		}
 		for i := range w.proposals {
-			if err := w.evaluate(ctx, &w.proposals[i]); err != nil {
+			if err := w.evaluate(ctx, &w.proposals[i], in.MaxRounds); err != nil {
 				return err
 			}
 		}
 		if err := w.insertAdds(ctx); err != nil {
 			return err
 		}
-		w.embedSources()
+		w.embedSources(in.Sources)
 		counts = w.counts
 		return nil
 	})
@@ -136,12 +138,13 @@ func (c *change) lockScope(ctx context.Context, p schema.Principal) error {
 	return err
 }
 
-// writing is one Write call at work.
+// writing applies proposals of one batch: those that the pipeline may apply by itself (Write), or one
+// that a person has approved (DecideProposal).
 type writing struct {
 	*change
-	in        WriteInput
 	batch     Batch
-	actor     string
+	actor     string // whom history names
+	review    *reviewing
 	proposals []pendingProposal
 	known     map[uuid.UUID]seen // sources, and every neighbour that was offered
 	adds      []newMemory
@@ -150,32 +153,41 @@ type writing struct {
 	counts    WriteCounts
 }
 
-func (w *writing) load(ctx context.Context) error {
-	r := w.in.Range
-	rows, err := w.tx.Query(ctx, `
-		SELECT p.id, p.candidate_id, c.memory_id, p.fact, p.offered, p.action, p.target_id, p.confidence, p.reason, p.warnings, p.rounds,
-			p.embedding, p.embedding_model, c.refs, c.session, c.speaker, c.sensitivity, c.occurred_at, c.tags, c.content
-		FROM proposals p JOIN memory_candidates c ON c.tenant = p.tenant AND c.id = p.candidate_id
+func newWriting(c *change, batch Batch, actor string) *writing {
+	return &writing{change: c, batch: batch, actor: actor, known: map[uuid.UUID]seen{}, claimed: map[string][]byte{}}
+}
+
+const (
+	proposalColumns = `p.id, p.candidate_id, c.memory_id, p.fact, p.offered, p.action, p.target_id, p.confidence, p.reason, p.warnings, p.rounds,
+		p.embedding, p.embedding_model, c.refs, c.session, c.speaker, c.sensitivity, c.occurred_at, c.tags, c.content`
+	proposalTables = ` FROM proposals p JOIN memory_candidates c ON c.tenant = p.tenant AND c.id = p.candidate_id `
+)
+
+func scanProposal(row pgx.CollectableRow) (pendingProposal, error) {
+	var p pendingProposal
+	err := row.Scan(&p.ID, &p.CandidateID, &p.ParentID, &p.Fact, &p.Offered, &p.Proposal.Action, &p.TargetID, &p.Proposal.Confidence,
+		&p.Proposal.Reason, &p.Proposal.Warnings, &p.Rounds, &p.Embedding, &p.Model, &p.Refs, &p.Session, &p.Speaker, &p.Sensitivity,
+		&p.OccurredAt, &p.ParentTags, &p.ParentContent)
+	if p.TargetID != nil {
+		p.Proposal.TargetID = p.TargetID.String()
+	}
+	return p, err
+}
+
+// load reads the proposals of a range and what they were decided on.
+func (w *writing) load(ctx context.Context, in WriteInput) error {
+	r := in.Range
+	rows, err := w.tx.Query(ctx, `SELECT `+proposalColumns+proposalTables+`
 		WHERE p.tenant = $1 AND p.batch_id = $2 AND c.ordinal >= $3 AND c.ordinal < $4 AND c.state = 'staged' AND p.state = 'proposed'
 		ORDER BY c.ordinal, p.ordinal
 		FOR UPDATE OF p`, r.Tenant, r.BatchID, r.From, r.To)
 	if err != nil {
 		return err
 	}
-	w.proposals, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (pendingProposal, error) {
-		var p pendingProposal
-		err := row.Scan(&p.ID, &p.CandidateID, &p.ParentID, &p.Fact, &p.Offered, &p.Proposal.Action, &p.TargetID, &p.Proposal.Confidence,
-			&p.Proposal.Reason, &p.Proposal.Warnings, &p.Rounds, &p.Embedding, &p.Model, &p.Refs, &p.Session, &p.Speaker, &p.Sensitivity,
-			&p.OccurredAt, &p.ParentTags, &p.ParentContent)
-		if p.TargetID != nil {
-			p.Proposal.TargetID = p.TargetID.String()
-		}
-		return p, err
-	})
-	if err != nil {
+	if w.proposals, err = pgx.CollectRows(rows, scanProposal); err != nil {
 		return err
 	}
-	ids := make([]uuid.UUID, 0, len(w.proposals)*2+len(w.in.Sources))
+	ids := make([]uuid.UUID, 0, len(w.proposals)*2+len(in.Sources))
 	for _, p := range w.proposals {
 		ids = append(ids, p.ParentID)
 		for _, o := range p.Offered {
@@ -186,19 +198,18 @@ func (w *writing) load(ctx context.Context) error {
 			ids = append(ids, id)
 		}
 	}
-	for id := range w.in.Sources {
+	for id := range in.Sources {
 		ids = append(ids, id)
 	}
-	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
-	return w.look(ctx, slices.Compact(ids))
+	return w.look(ctx, ids, "SHARE")
 }
 
-// look reads what stands now, and keeps it so until commit.
-func (w *writing) look(ctx context.Context, ids []uuid.UUID) error {
-	w.known = make(map[uuid.UUID]seen, len(ids))
-	w.claimed = map[string][]byte{}
+// look reads what stands now, and keeps it so until commit. Who is going to change what it looks at
+// locks it for that ("UPDATE") at once.
+func (w *writing) look(ctx context.Context, ids []uuid.UUID, lock string) error {
+	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 	rows, err := w.tx.Query(ctx, `SELECT id, version, live, content, content_hash, category, pinned, tier, typology, source_trust FROM memories
-		WHERE tenant = $1 AND id = ANY($2) ORDER BY id FOR SHARE`, w.tenant, ids)
+		WHERE tenant = $1 AND id = ANY($2) ORDER BY id FOR `+lock, w.tenant, slices.Compact(ids))
 	if err != nil {
 		return err
 	}
@@ -216,7 +227,7 @@ func (w *writing) look(ctx context.Context, ids []uuid.UUID) error {
 }
 
 // evaluate settles one proposal, or leaves it to insertAdds.
-func (w *writing) evaluate(ctx context.Context, p *pendingProposal) error {
+func (w *writing) evaluate(ctx context.Context, p *pendingProposal, maxRounds int) error {
 	shadow := w.batch.Policy.Mode == schema.ModeShadow
 	parent, stored := w.known[p.ParentID]
 	if !shadow && (!stored || !parent.live) {
@@ -224,7 +235,7 @@ func (w *writing) evaluate(ctx context.Context, p *pendingProposal) error {
 		return nil
 	}
 	if w.stale(p) {
-		if p.Rounds < w.in.MaxRounds {
+		if p.Rounds < maxRounds {
 			w.queue.Queue(`UPDATE proposals SET state = 'stale', outcome = $3 WHERE tenant = $1 AND id = $2`, w.tenant, p.ID, reasonStale)
 			w.counts.Stale++
 			return nil
@@ -249,13 +260,18 @@ func (w *writing) evaluate(ctx context.Context, p *pendingProposal) error {
 		w.settle(p, verdict, known)
 		return nil
 	}
+	return w.apply(ctx, p, verdict)
+}
+
+// apply carries a proposal out, as far as it is not left to insertAdds.
+func (w *writing) apply(ctx context.Context, p *pendingProposal, v memory.Verdict) error {
 	switch p.Proposal.Action {
 	case schema.ActionDelete:
-		return w.applyDelete(ctx, p, verdict)
+		return w.applyDelete(ctx, p, v)
 	case schema.ActionUpdate:
-		return w.applyUpdate(ctx, p, verdict)
+		return w.applyUpdate(ctx, p, v)
 	default:
-		return w.applyAdd(ctx, p)
+		return w.applyAdd(ctx, p, v)
 	}
 }
 
@@ -274,19 +290,20 @@ func (w *writing) stale(p *pendingProposal) bool {
 }
 
 // applyAdd queues a new memory for insertion, unless its claim contradicts one that holds.
-func (w *writing) applyAdd(ctx context.Context, p *pendingProposal) error {
-	settled, err := w.settleConflict(ctx, p, nil)
+func (w *writing) applyAdd(ctx context.Context, p *pendingProposal, v memory.Verdict) error {
+	add := w.factMemory(p, nil)
+	settled, err := w.settleConflict(ctx, p, v, &add)
 	if err != nil || settled {
 		return err
 	}
-	w.adds = append(w.adds, w.factMemory(p, nil))
+	w.adds = append(w.adds, add)
 	w.addFor = append(w.addFor, p)
 	return nil
 }
 
 // settleConflict settles a proposal whose functional claim another memory holds, and reports whether
-// it did. An update may replace the holder that it names.
-func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, replaces *uuid.UUID) (bool, error) {
+// it did. An update may replace the holder that it names, and what a person has approved replaces any.
+func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v memory.Verdict, add *newMemory) (bool, error) {
 	cl := p.Fact.Claim
 	if !cl.Functional || cl.IsZero() {
 		return false, nil
@@ -304,6 +321,7 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, replac
 	if err != nil {
 		return false, err
 	}
+	replaces := add.Supersedes
 	if holder == nil || replaces != nil && holder.id == *replaces {
 		w.claimed[key] = hash
 		return false, nil
@@ -312,12 +330,34 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, replac
 	switch {
 	case same && holder.ours:
 		return false, nil // likewise
+	case w.review != nil:
+		return false, w.replaceHolder(ctx, p, v, holder.id, add)
 	case same && replaces == nil:
 		w.settle(p, memory.Verdict{State: schema.ProposalSkipped, Reason: reasonDuplicate}, &holder.id)
 	default:
 		w.settle(p, blocked, &holder.id)
 	}
 	return true, nil
+}
+
+// replaceHolder supersedes a memory that makes the claim of what a person has approved.
+func (w *writing) replaceHolder(ctx context.Context, p *pendingProposal, v memory.Verdict, holder uuid.UUID, add *newMemory) error {
+	if err := w.look(ctx, []uuid.UUID{holder}, "UPDATE"); err != nil {
+		return err
+	}
+	if !w.known[holder].live {
+		return nil // gone since it was found
+	}
+	if err := w.supersede(ctx, holder, p, v, add); err != nil {
+		return err
+	}
+	if add.Supersedes == nil {
+		add.Supersedes = &holder
+	} else {
+		add.Relations = append(add.Relations, relation{Predicate: "supersedes", Target: holder, Weight: 1, Reason: reasonActiveFactExists})
+	}
+	w.review.why = fmt.Sprintf("it also replaces %s, which made the claim", holder)
+	return nil
 }
 
 // claimHolder is the active memory that makes a functional claim.
@@ -365,7 +405,7 @@ func (w *writing) factMemory(p *pendingProposal, supersedes *uuid.UUID) newMemor
 		Payload: semanticPayload(subject, predicate, object, claim.Functional), SourceTrust: &trust,
 		Who: p.Speaker, Session: p.Session, Claim: claim, Confidence: p.Fact.Confidence, OccurredAt: p.OccurredAt,
 		CreatedBy: w.actor, Refs: p.Refs, DerivedFrom: &p.ParentID, Supersedes: supersedes,
-		Reason: p.Proposal.Reason, Metadata: w.metadata(p, memory.Verdict{}),
+		Reason: w.because(p), Metadata: w.metadata(p, memory.Verdict{}),
 	}
 	if p.Embedding != nil && p.Model != nil {
 		v := p.Embedding.Slice()
@@ -387,14 +427,16 @@ func (w *writing) insertAdds(ctx context.Context) error {
 		return err
 	}
 	for i, id := range ids {
-		p := w.addFor[i]
-		if target := w.adds[i].Supersedes; id != w.adds[i].ID && target != nil {
-			// The target is superseded already: by the memory that says the same.
-			w.queue.Queue(`UPDATE memories SET superseded_by = $3 WHERE tenant = $1 AND id = $2`, w.tenant, *target, id)
-			w.relate(id, "supersedes", *target)
-		} else if id != w.adds[i].ID {
-			w.settle(p, memory.Verdict{State: schema.ProposalSkipped, Reason: reasonDuplicate}, &id)
-			continue
+		p, add := w.addFor[i], &w.adds[i]
+		if id != add.ID {
+			replaced := add.replaced()
+			if len(replaced) == 0 && w.review == nil {
+				w.settle(p, memory.Verdict{State: schema.ProposalSkipped, Reason: reasonDuplicate}, &id)
+				continue
+			}
+			if err := w.succeed(ctx, id, p, add, replaced); err != nil {
+				return err
+			}
 		}
 		w.settle(p, memory.Verdict{State: schema.ProposalApplied}, &id)
 		if p.Proposal.Action == schema.ActionUpdate {
@@ -406,38 +448,59 @@ func (w *writing) insertAdds(ctx context.Context) error {
 	return nil
 }
 
+// replaced lists what a new memory supersedes.
+func (m *newMemory) replaced() []uuid.UUID {
+	var out []uuid.UUID
+	if m.Supersedes != nil {
+		out = append(out, *m.Supersedes)
+	}
+	for _, r := range m.Relations {
+		if r.Predicate == "supersedes" {
+			out = append(out, r.Target)
+		}
+	}
+	return out
+}
+
+// succeed makes a memory that says the same already the successor of what an add has superseded.
+func (w *writing) succeed(ctx context.Context, id uuid.UUID, p *pendingProposal, add *newMemory, replaced []uuid.UUID) error {
+	for _, old := range replaced {
+		w.queue.Queue(`UPDATE memories SET superseded_by = $3 WHERE tenant = $1 AND id = $2`, w.tenant, old, id)
+		w.relate(id, "supersedes", old)
+	}
+	if w.review != nil && w.review.why == "" {
+		w.review.why = reasonDuplicate
+	}
+	return w.keepPinned(ctx, id, p, add.Classification.Pinned)
+}
+
 // applyUpdate supersedes the target: it stays, marked, and the new truth points back at it.
 func (w *writing) applyUpdate(ctx context.Context, p *pendingProposal, v memory.Verdict) error {
 	target := *p.TargetID
-	parentIsFact := bytes.Equal(memory.Normalize(p.Fact.Content).Hash, w.known[p.ParentID].neighbor.Hash)
-	successor := p.ParentID // when the source says exactly this, it is the successor itself
-	var add newMemory
-	if !parentIsFact {
-		settled, err := w.settleConflict(ctx, p, &target)
-		if err != nil || settled {
+	if bytes.Equal(memory.Normalize(p.Fact.Content).Hash, w.known[p.ParentID].neighbor.Hash) {
+		// The source says exactly this: it is the successor itself.
+		successor := newMemory{ID: p.ParentID}
+		if err := w.supersede(ctx, target, p, v, &successor); err != nil {
 			return err
 		}
-		add = w.factMemory(p, &target)
-		successor = add.ID
-	}
-	tag, err := w.tx.Exec(ctx, `UPDATE memories SET status = 'superseded', superseded_by = $3, superseded_at = $4, updated_at = $4, version = version + 1
-		WHERE tenant = $1 AND id = $2 AND live AND version = $5`, w.tenant, target, successor, w.now, w.known[target].version)
-	if err != nil {
-		return err
-	}
-	if tag.RowsAffected() == 0 {
-		w.settle(p, memory.Verdict{State: schema.ProposalBlocked, Reason: reasonStale, ReviewNeeded: true}, nil)
-		return nil
-	}
-	w.retire(target, p, schema.EventModified, "superseded: "+p.Proposal.Reason, v)
-	if parentIsFact {
 		w.relate(p.ParentID, "supersedes", target)
 		if !p.Fact.Claim.IsZero() {
 			w.claim(p.ParentID, p.Fact.Claim)
 		}
+		if err := w.keepPinned(ctx, p.ParentID, p, successor.Classification.Pinned); err != nil {
+			return err
+		}
 		w.settle(p, v, &p.ParentID)
 		w.counts.Updated++
 		return nil
+	}
+	add := w.factMemory(p, &target)
+	settled, err := w.settleConflict(ctx, p, v, &add)
+	if err != nil || settled {
+		return err
+	}
+	if err := w.supersede(ctx, target, p, v, &add); err != nil {
+		return err
 	}
 	w.adds = append(w.adds, add)
 	w.addFor = append(w.addFor, p)
@@ -447,39 +510,76 @@ func (w *writing) applyUpdate(ctx context.Context, p *pendingProposal, v memory.
 // applyDelete soft-deletes the target.
 func (w *writing) applyDelete(ctx context.Context, p *pendingProposal, v memory.Verdict) error {
 	target := *p.TargetID
-	tag, err := w.tx.Exec(ctx, `UPDATE memories SET deleted_at = $3, updated_at = $3, version = version + 1
-		WHERE tenant = $1 AND id = $2 AND live AND version = $4`, w.tenant, target, w.now, w.known[target].version)
-	if err != nil {
+	if err := w.retire(ctx, target, p, v, step{Set: map[string]any{"deleted_at": w.now}, Event: schema.EventDeleted, Action: schema.AuditDelete,
+		Reason: w.because(p)}); err != nil {
 		return err
 	}
-	if tag.RowsAffected() == 0 {
-		w.settle(p, memory.Verdict{State: schema.ProposalBlocked, Reason: reasonStale, ReviewNeeded: true}, nil)
-		return nil
-	}
-	w.retire(target, p, schema.EventDeleted, p.Proposal.Reason, v)
 	w.settle(p, v, &target)
 	w.counts.Deleted++
 	return nil
 }
 
-// retire queues what follows when a memory stops being live.
-func (w *writing) retire(id uuid.UUID, p *pendingProposal, event schema.HistoryEvent, reason string, v memory.Verdict) {
-	was := w.known[id]
-	old := was.neighbor.Content
-	action := schema.AuditRevise
-	if event == schema.EventDeleted {
-		action = schema.AuditDelete
+// supersede retires a memory in favour of its successor, which inherits a pin: only a person may
+// replace what is pinned, and does not take it off its place by that.
+func (w *writing) supersede(ctx context.Context, id uuid.UUID, p *pendingProposal, v memory.Verdict, successor *newMemory) error {
+	if cl := &successor.Classification; w.known[id].neighbor.Pinned {
+		cl.Pinned, cl.Importance, cl.DeletionPolicy = true, 1, memory.DefaultDeletion(cl.Type, true)
 	}
-	w.history(historyRow{MemoryID: id, Event: event, Old: &old, By: w.actor, Reason: reason, Metadata: w.metadata(p, v),
-		Action: action, Version: was.version + 1})
-	w.outbox(id, was.version+1, "delete")
-	w.uncounted = append(w.uncounted, id)
-	was.version, was.live = was.version+1, false
+	reason := "superseded: " + p.Proposal.Reason
+	if w.review != nil {
+		reason = w.review.reason
+		w.review.superseded = append(w.review.superseded, id.String())
+	}
+	return w.retire(ctx, id, p, v, step{Set: map[string]any{"status": schema.StatusSuperseded, "superseded_by": successor.ID, "superseded_at": w.now},
+		Event: schema.EventModified, Action: schema.AuditRevise, Reason: reason})
+}
+
+// retire takes the step by which a memory stops being live. Its row is locked, and was found live in
+// the version that the proposal may act on.
+func (w *writing) retire(ctx context.Context, id uuid.UUID, p *pendingProposal, v memory.Verdict, s step) error {
+	was := w.known[id]
+	s.Old, s.By, s.Metadata = &was.neighbor.Content, w.actor, w.metadata(p, v)
+	version, err := w.take(ctx, memoryRow{ID: id, Version: was.version, Live: was.live}, s)
+	if err != nil {
+		return err
+	}
+	was.version, was.live = version, false
 	w.known[id] = was // the proposals behind this one were decided on other ground
+	return nil
+}
+
+// keepPinned pins a memory that stood there before it became the successor of a pinned one.
+func (w *writing) keepPinned(ctx context.Context, id uuid.UUID, p *pendingProposal, pinned bool) error {
+	if !pinned {
+		return nil
+	}
+	if err := w.look(ctx, []uuid.UUID{id}, "UPDATE"); err != nil {
+		return err
+	}
+	m := w.known[id]
+	if m.neighbor.Pinned {
+		return nil
+	}
+	_, err := w.take(ctx, memoryRow{ID: id, Version: m.version, Live: m.live}, step{
+		Set:     map[string]any{"pinned": true, "importance": 1.0, "deletion_policy": schema.DeleteManualOnly, "decay_due_at": nil},
+		NowLive: m.live, Event: schema.EventModified, Action: schema.AuditModify, By: w.actor, Reason: w.because(p), Metadata: w.metadata(p, memory.Verdict{})})
+	return err
+}
+
+// because is why a proposal is applied: the reviewer's words, or the decider's.
+func (w *writing) because(p *pendingProposal) string {
+	if w.review != nil {
+		return w.review.reason
+	}
+	return cmp.Or(p.Proposal.Reason, "no reason was given") // history wants one
 }
 
 // settle records what became of a proposal: on its row, and in the history of its source.
 func (w *writing) settle(p *pendingProposal, v memory.Verdict, memoryID *uuid.UUID) {
+	if w.review != nil {
+		w.settleReview(p, v.State, memoryID)
+		return
+	}
 	w.queue.Queue(`UPDATE proposals SET state = $3, outcome = $4, contradiction_risk = $5, review_needed = $6, memory_id = $7, written_at = $8,
 			embedding = NULL, embedding_model = NULL
 		WHERE tenant = $1 AND id = $2`,
@@ -518,6 +618,9 @@ func (w *writing) metadata(p *pendingProposal, v memory.Verdict) map[string]any 
 	if v.ReviewNeeded {
 		m["reviewNeeded"] = true
 	}
+	if w.review != nil {
+		m["reviewed"] = true
+	}
 	switch v.State {
 	case schema.ProposalBlocked:
 		m["blockedReason"] = v.Reason
@@ -528,8 +631,8 @@ func (w *writing) metadata(p *pendingProposal, v memory.Verdict) map[string]any 
 }
 
 // embedSources stores the embeddings of source memories that are still alive.
-func (w *writing) embedSources() {
-	for id, e := range w.in.Sources {
+func (w *writing) embedSources(sources map[uuid.UUID]Embedding) {
+	for id, e := range sources {
 		if m, ok := w.known[id]; ok && m.live {
 			w.embed(id, m.tier, m.typology, m.neighbor.Hash, &e)
 		}

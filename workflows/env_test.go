@@ -91,8 +91,8 @@ func newStage(t *testing.T, fake map[string]func(activities.Range) error, dedupe
 	s.OnActivity(indexingOf.IndexBatch, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.Range) (activities.IndexResult, error) {
 		return activities.IndexResult{Upserted: 1}, do("index", r)
 	}).Maybe()
-	s.OnActivity(jobsOf.CompleteJobs, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.CloseRequest) error {
-		return do("complete", in.Range)
+	s.OnActivity(jobsOf.CompleteJobs, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.CloseRequest) (activities.CompleteResult, error) {
+		return activities.CompleteResult{}, do("complete", in.Range)
 	}).Maybe()
 	s.OnActivity(jobsOf.NoteFailure, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.CloseRequest) error {
 		return do("note "+in.Phase+" "+in.Reason, in.Range)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -20,8 +21,10 @@ type IngestResult struct {
 	Written   store.WriteCounts        `json:"written"`
 	Linked    store.LinkCounts         `json:"linked"`
 	Indexed   activities.IndexResult   `json:"indexed"`
-	Dead      int                      `json:"dead"`               // candidates that could not be processed
-	Deferred  []string                 `json:"deferred,omitempty"` // phases that failed and are made up for later
+	Dead      int                      `json:"dead"`                // candidates that could not be processed
+	Deferred  []string                 `json:"deferred,omitempty"`  // phases that failed and are made up for later
+	ToReview  int                      `json:"to_review,omitempty"` // proposals that wait for a person
+	ReviewID  string                   `json:"review_id,omitempty"` // of the run that waits for the decisions
 }
 
 // Progress answers QueryProgress.
@@ -57,6 +60,7 @@ func Ingest(ctx workflow.Context, req schema.IngestRequest) (IngestResult, error
 	err := run.stage(ctx, req)
 	if err == nil {
 		err = run.pipeline(ctx, ranges(req.Principal.Tenant, run.result.BatchID, 0, len(req.Candidates)))
+		run.startReview(ctx, req.Principal.Tenant)
 	}
 	return run.finish(ctx, err)
 }
@@ -84,6 +88,7 @@ func ResumeIngest(ctx workflow.Context, in ResumeInput) (IngestResult, error) {
 		run.result.BatchID = r.BatchID
 		run.progress.Staged = 1
 		err = run.pipeline(ctx, []activities.Range{r})
+		run.startReview(ctx, in.Tenant)
 	}
 	return run.finish(ctx, err)
 }
@@ -212,8 +217,40 @@ func (run *ingest) process(ctx workflow.Context, r activities.Range) (phase stri
 	if err := run.index(ctx, r); err != nil {
 		return PhaseIndex, err
 	}
-	return PhaseDone, workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("complete jobs: "+label(r), infrastructureAttempts)),
-		jobs.CompleteJobs, activities.CloseRequest{Range: r, Phase: PhaseDone}).Get(ctx, nil)
+	var completed activities.CompleteResult
+	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("complete jobs: "+label(r), infrastructureAttempts)),
+		jobs.CompleteJobs, activities.CloseRequest{Range: r, Phase: PhaseDone}).Get(ctx, &completed)
+	run.result.ToReview += completed.ToReview
+	return PhaseDone, err
+}
+
+// changeReview marks the runs that start a review; older ones ended without.
+const changeReview = "start-review"
+
+// startReview starts the run in which people decide on what this one may not apply, and does not wait
+// for it: it goes on by itself for days. A batch that has a review already, as when a dead job is
+// replayed, keeps that one; behind one that has ended a new one starts. An ingest never fails for
+// want of a review: decisions start one as well.
+func (run *ingest) startReview(ctx workflow.Context, tenant string) {
+	if run.result.ToReview == 0 || workflow.GetVersion(ctx, changeReview, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return
+	}
+	ctx, cancel := workflow.NewDisconnectedContext(ctx) // what a cancelled run has left behind waits too
+	defer cancel()
+	id := ReviewWorkflowID(tenant, run.result.BatchID)
+	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID:            id,
+		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, // a second one at once is refused: the first goes on
+		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
+		StaticSummary:         "review of batch " + run.result.BatchID,
+	}), Review, ReviewInput{Tenant: tenant, BatchID: run.result.BatchID})
+	err := child.GetChildWorkflowExecution().Get(ctx, nil)
+	var there *temporal.ChildWorkflowExecutionAlreadyStartedError
+	if err != nil && !errors.As(err, &there) {
+		workflow.GetLogger(ctx).Warn("review not started", "error", err)
+		return
+	}
+	run.result.ReviewID = id
 }
 
 // link writes the graph. Its failure is noted and reverts nothing.

@@ -18,7 +18,13 @@ const TaskQueue = "mneme"
 // Names of updates and queries.
 const (
 	UpdateStaged  = "staged"   // Ingest: waits for the staging and returns schema.IngestAck
-	QueryProgress = "progress" // Ingest, ResumeIngest: Progress
+	UpdateDecide  = "decide"   // Review: schema.ReviewRequest to schema.ReviewResult
+	QueryProgress = "progress" // Ingest, ResumeIngest: Progress; Forget: schema.ForgetReceipt so far
+
+	UpdateSelected = "selected" // Forget: waits for the selection and returns schema.ForgetPreview
+	UpdateConfirm  = "confirm"  // Forget: takes schema.ForgetConfirmation, returns schema.ForgetApproval
+	SignalConfirm  = "confirm"  // Forget: the same, without an answer
+	QueryPreview   = "preview"  // Forget: schema.ForgetPreview
 )
 
 // Search attributes, all of type Keyword. The program registers them (RegisterSearchAttributes).
@@ -38,7 +44,11 @@ const (
 	PhaseWrite   = "write"
 	PhaseLink    = "link"
 	PhaseIndex   = "index"
+	PhaseReview  = "review" // of Review
 	PhaseDone    = "done"
+	PhaseSelect  = "select"  // Forget
+	PhaseConfirm = "confirm" // Forget: it waits
+	PhaseForget  = "forget"
 )
 
 // Outcomes of an ingest run, as AttrOutcome names them.
@@ -46,6 +56,12 @@ const (
 	OutcomeOK     = "ok"
 	OutcomeDead   = "dead_jobs" // some candidates could not be processed
 	OutcomeFailed = "failed"
+)
+
+// Outcomes of a review.
+const (
+	OutcomeReviewed = "reviewed" // people decided all of it
+	OutcomeExpired  = "expired"  // some proposals were given up
 )
 
 // IngestWorkflowID is the id of the run that takes a request.
@@ -73,6 +89,9 @@ func contentKey(r schema.IngestRequest) string {
 
 // ResumeWorkflowID is the id of the run that replays a dead job.
 func ResumeWorkflowID(tenant, jobID string) string { return "ingest/" + tenant + "/job/" + jobID }
+
+// ReviewWorkflowID is the id of the run in which the proposals of a batch wait for a decision.
+func ReviewWorkflowID(tenant, batchID string) string { return "review/" + tenant + "/" + batchID }
 
 // SyncIndexWorkflowID is the id of the run that drains the outbox into an index.
 func SyncIndexWorkflowID(index string) string { return "sync-index/" + index }

@@ -24,6 +24,7 @@ const (
 	KindModify  = "modify"
 	KindForget  = "forget"
 	KindRecover = "recover"
+	KindReview  = "review"
 )
 
 var (

@@ -40,9 +40,17 @@ const (
 	// that holds the scope's lock for well under a second.
 	phaseRange = 250
 
+	// ReviewWindow is how long a proposal waits for a person before it is given up: long enough for a
+	// holiday, short enough that what is approved is still news.
+	ReviewWindow = 14 * 24 * time.Hour
+
 	infrastructureAttempts = 30
-	linkAttempts           = 5 // the graph can be left out; a run must not hang on it
-	indexAttempts          = 5 // likewise: SyncIndex drains what is left
+	// A run that waits for weeks must outlast any outage at the moment that it wakes up; what no retry
+	// can cure is typed, and ends it. 0 is no limit.
+	reviewAttempts = 0
+
+	linkAttempts  = 5 // the graph can be left out; a run must not hang on it
+	indexAttempts = 5 // likewise: SyncIndex drains what is left
 )
 
 // stageOptions: staging is one short transaction. It runs as a local activity, so that its input,

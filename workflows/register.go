@@ -32,6 +32,9 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterWorkflow(Revise)
 	w.RegisterWorkflow(Modify)
 	w.RegisterWorkflow(Recover)
+	w.RegisterWorkflow(Forget)
+	w.RegisterWorkflow(ContinueForget)
+	w.RegisterWorkflow(Review)
 	w.RegisterActivity(&activities.Staging{Store: d.Store, Policy: d.Policy, MaxAttempts: MaxJobAttempts, Now: d.Now})
 	w.RegisterActivity(&activities.Extraction{Store: d.Store, Extractor: d.Brain.Extractor, Concurrency: d.Concurrency, Now: d.Now})
 	w.RegisterActivity(&activities.Decision{Store: d.Store, Decider: d.Brain.Decider, Embedder: d.Brain.Embedder, Concurrency: d.Concurrency, Now: d.Now})
@@ -43,5 +46,7 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterActivity(&activities.Revising{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
 	w.RegisterActivity(&activities.Modifying{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
 	w.RegisterActivity(&activities.Recovering{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
+	w.RegisterActivity(&activities.Reviewing{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Now: d.Now})
+	w.RegisterActivity(&activities.Forgetting{Store: d.Store, Index: d.Index, Embedder: d.Brain.Embedder, Policy: d.Policy, Now: d.Now})
 	w.RegisterActivity(&activities.Jobs{Store: d.Store, Now: d.Now})
 }

@@ -15,10 +15,13 @@ var revising *activities.Revising
 // Revise revises what is known.
 func Revise(ctx workflow.Context, req schema.ReviseRequest) (schema.ReviseResult, error) {
 	return runOperation[schema.ReviseResult](ctx, operation{kind: KindRevise, common: req.Operation, invalid: req.Validate(), body: req,
-		step: revising.Revise, summary: "revise"})
+		step: revising.Revise, summary: reviseSummary(req)})
 }
 
 // StartRevise starts a Revise run, or joins the one that has the same request.
 func StartRevise(ctx context.Context, c client.Client, taskQueue string, req schema.ReviseRequest) (client.WorkflowRun, error) {
-	return startOperation(ctx, c, taskQueue, KindRevise, req.Operation, req.Validate(), Revise, req, "revise")
+	return startOperation(ctx, c, taskQueue, KindRevise, req.Operation, req.Validate(), Revise, req, reviseSummary(req))
 }
+
+// reviseSummary names the action of a valid request.
+func reviseSummary(req schema.ReviseRequest) string { return "revise: " + string(req.Action) }

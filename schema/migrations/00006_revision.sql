@@ -136,6 +136,23 @@ CREATE FUNCTION mneme_erase_history(ids uuid[], at timestamptz) RETURNS bigint
 REVOKE EXECUTE ON FUNCTION mneme_erase_history(uuid[], timestamptz) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION mneme_erase_history(uuid[], timestamptz) TO mneme_app;
 
+-- Removes the reasons of proposals from the history of the sources that they were made from: a model's
+-- words about one memory stand in the history of another. Rows that hold a text of their own stay.
+-- +goose StatementBegin
+CREATE FUNCTION mneme_erase_reasons(sources uuid[], proposals text[], at timestamptz) RETURNS bigint
+    LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT
+    AS $$
+    WITH erased AS (
+        UPDATE memory_history SET reason = '[erased]', erased_at = at, metadata = metadata - '{fact,content,reason,rationale}'::text[]
+        WHERE tenant = mneme_tenant() AND memory_id = ANY(sources) AND metadata->>'proposalId' = ANY(proposals)
+            AND old_content IS NULL AND new_content IS NULL AND erased_at IS NULL
+        RETURNING 1)
+    SELECT count(*) FROM erased;
+    $$;
+-- +goose StatementEnd
+REVOKE EXECUTE ON FUNCTION mneme_erase_reasons(uuid[], text[], timestamptz) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION mneme_erase_reasons(uuid[], text[], timestamptz) TO mneme_app;
+
 -- Whether a conditional memory applies in a context: no condition is contradicted. A key that the
 -- context does not have decides nothing. A condition that is a list admits any of its elements.
 -- +goose StatementBegin
@@ -144,7 +161,9 @@ CREATE FUNCTION mneme_applies(conditions jsonb, context jsonb) RETURNS boolean
     RETURN conditions IS NULL OR context IS NULL OR NOT EXISTS (
         SELECT FROM jsonb_each(conditions) c
         WHERE context ? c.key
-            AND NOT CASE jsonb_typeof(c.value) WHEN 'array' THEN c.value @> jsonb_build_array(context->c.key) ELSE c.value = context->c.key END);
+            AND NOT CASE jsonb_typeof(c.value)
+                WHEN 'array' THEN EXISTS (SELECT FROM jsonb_array_elements(c.value) admitted WHERE admitted.value = context->c.key)
+                ELSE c.value = context->c.key END);
 -- +goose StatementEnd
 
 CREATE OR REPLACE VIEW memory_search AS
@@ -174,6 +193,14 @@ CREATE TABLE memory_artifacts (
     FOREIGN KEY (tenant, sha256) REFERENCES artifacts (tenant, sha256)
 );
 CREATE INDEX memory_artifacts_of ON memory_artifacts (tenant, sha256);
+-- Everyone who brought the bytes may have them back; for others a memory must refer to them.
+CREATE TABLE artifact_holders (
+    tenant   text  NOT NULL,
+    sha256   bytea NOT NULL,
+    agent_id text  NOT NULL CHECK (agent_id <> ''),
+    PRIMARY KEY (tenant, sha256, agent_id),
+    FOREIGN KEY (tenant, sha256) REFERENCES artifacts (tenant, sha256) ON DELETE CASCADE
+);
 
 -- Which memory says an edge of the graph, so that forgetting can take its word back exactly.
 CREATE TABLE memory_entity_relations (
@@ -193,7 +220,7 @@ CREATE INDEX memory_entity_relations_of ON memory_entity_relations (tenant, sour
 CREATE TABLE staged_requests (
     tenant     text        NOT NULL CHECK (tenant <> ''),
     id         text        NOT NULL CHECK (id <> ''),
-    kind       text        NOT NULL CHECK (kind IN ('put', 'revise', 'modify', 'forget')),
+    kind       text        NOT NULL CHECK (kind IN ('put', 'revise', 'modify', 'forget', 'recover', 'review')),
     body       jsonb       NOT NULL,
     created_at timestamptz NOT NULL,
     PRIMARY KEY (tenant, id)
@@ -204,7 +231,12 @@ ALTER TABLE proposals
     ADD CONSTRAINT proposals_state_check CHECK (state IN ('proposed', 'applied', 'skipped', 'blocked', 'stale', 'rejected', 'expired')),
     ADD COLUMN reviewed_by   text NOT NULL DEFAULT '',
     ADD COLUMN review_reason text NOT NULL DEFAULT '',
-    ADD COLUMN reviewed_at   timestamptz;
+    ADD COLUMN reviewed_at   timestamptz,
+    ADD COLUMN expires_at    timestamptz; -- set when a review begins to wait; NULL: it waits for good
+-- Proposals are listed newest first, and those of one batch were decided at the same time.
+DROP INDEX proposals_to_review;
+CREATE INDEX proposals_to_review ON proposals (tenant, decided_at, id) WHERE state = 'blocked' AND outcome NOT IN ('shadow_mode', 'mutations_frozen');
+CREATE INDEX proposals_reviewed ON proposals (tenant, decided_at, id) WHERE reviewed_at IS NOT NULL;
 
 -- One run of Forget: what it selected, how far it has come, what it removed.
 CREATE TABLE forget_runs (
@@ -217,6 +249,7 @@ CREATE TABLE forget_runs (
     total        integer     NOT NULL CHECK (total >= 0),
     digest       bytea       NOT NULL, -- over ids and versions, in order
     reason       text        NOT NULL DEFAULT '',
+    requested_by text        NOT NULL,
     confirmed_by text        NOT NULL DEFAULT '',
     expires_at   timestamptz NOT NULL,
     confirmed_at timestamptz,
@@ -257,7 +290,7 @@ DO $$
 DECLARE
     t text;
 BEGIN
-    FOREACH t IN ARRAY ARRAY['memory_versions', 'artifacts', 'memory_artifacts', 'memory_entity_relations', 'staged_requests',
+    FOREACH t IN ARRAY ARRAY['memory_versions', 'artifacts', 'memory_artifacts', 'artifact_holders', 'memory_entity_relations', 'staged_requests',
         'forget_runs', 'forget_items', 'tenant_secrets']
     LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', t);

@@ -1,0 +1,322 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/vector"
+)
+
+// Types of application errors of forgetting.
+const (
+	ErrTypeFrozen       = "MutationsFrozen" // the worker's policy forbids changing what is stored
+	ErrTypeTokenRefused = "TokenRefused"    // a confirm token is not good; details: the reason, a string
+)
+
+// Reasons of ErrTypeTokenRefused, with the errors that they stand for.
+var tokenReasons = map[string]error{
+	"malformed": memory.ErrTokenMalformed, "expired": memory.ErrTokenExpired, "other": memory.ErrTokenOther, "closed": store.ErrForgetClosed,
+}
+
+// TokenError returns the error behind a reason of ErrTypeTokenRefused, or nil.
+func TokenError(reason string) error { return tokenReasons[reason] }
+
+// Forgetting takes memories away.
+type Forgetting struct {
+	Store    *store.Store
+	Index    vector.Index
+	Embedder inference.Embedder // names the embedding space whose points go
+	Policy   memory.WritePolicy
+	Now      func() time.Time
+}
+
+// ForgetRef names a run.
+type ForgetRef struct {
+	Tenant string `json:"tenant"`
+	RunID  string `json:"run_id"`
+}
+
+// id parses the run's id. A malformed one cannot be cured by retrying.
+func (r ForgetRef) id() (uuid.UUID, error) {
+	id, err := uuid.Parse(r.RunID)
+	if err != nil {
+		return uuid.Nil, temporal.NewNonRetryableApplicationError("run_id is not an id", ErrTypeInvalidRequest, nil)
+	}
+	return id, nil
+}
+
+// frozen is the failure for a policy that forbids changing what is stored (document 002
+// "Soft-Delete and Recovery"), or nil.
+func (a *Forgetting) frozen() error {
+	if !a.Policy.MutationsFrozen() {
+		return nil
+	}
+	return temporal.NewNonRetryableApplicationError(memory.ReasonMutationsFrozen, ErrTypeFrozen, nil)
+}
+
+// SelectForget selects what an accepted request would forget. Ids and counts come back; the token
+// does not.
+func (a *Forgetting) SelectForget(ctx context.Context, ref OperationRef) (schema.ForgetPreview, error) {
+	defer beat(ctx)()
+	if err := a.frozen(); err != nil {
+		return schema.ForgetPreview{}, err
+	}
+	var req schema.ForgetRequest
+	if _, err := a.Store.Accepted(ctx, ref.store(), &req); err != nil {
+		return schema.ForgetPreview{}, fail(err)
+	}
+	preview, err := a.Store.SelectForget(ctx, ref.store(), req, now(a.Now))
+	return preview, fail(err)
+}
+
+// ConfirmForgetRequest is a confirmation of a run.
+type ConfirmForgetRequest struct {
+	Run          ForgetRef                 `json:"run"`
+	Confirmation schema.ForgetConfirmation `json:"confirmation"`
+}
+
+// ConfirmForget lets a run go ahead. A token that is refused fails with ErrTypeTokenRefused.
+func (a *Forgetting) ConfirmForget(ctx context.Context, in ConfirmForgetRequest) (schema.ForgetApproval, error) {
+	id, err := in.Run.id()
+	if err != nil {
+		return schema.ForgetApproval{}, err
+	}
+	if err := a.frozen(); err != nil {
+		return schema.ForgetApproval{}, err
+	}
+	out, err := a.Store.ConfirmForget(ctx, in.Run.Tenant, id, in.Confirmation, now(a.Now))
+	for reason, refused := range tokenReasons {
+		if errors.Is(err, refused) {
+			return out, temporal.NewNonRetryableApplicationError(refused.Error(), ErrTypeTokenRefused, nil, reason)
+		}
+	}
+	return out, fail(err)
+}
+
+// ForgetBatch forgets the next memories of a confirmed run and stops pipelines that have nothing left
+// to do. Delivered again, it goes on where the run stands.
+func (a *Forgetting) ForgetBatch(ctx context.Context, in ForgetRef) (schema.ForgetReceipt, error) {
+	id, err := in.id()
+	if err != nil {
+		return schema.ForgetReceipt{}, err
+	}
+	out, err := a.Store.ForgetBatch(ctx, in.Tenant, id, store.ForgetBatchSize, now(a.Now))
+	if err != nil {
+		return schema.ForgetReceipt{}, fail(err)
+	}
+	stopped := 0
+	for _, workflowID := range out.Stop {
+		// The pipeline would write nothing in any case; stopping it spares model calls. So its failure
+		// is none of the batch's.
+		if err := activity.GetClient(ctx).CancelWorkflow(ctx, workflowID, ""); err == nil {
+			stopped++
+		} else if !isGone(err) {
+			activity.GetLogger(ctx).Warn("pipeline not stopped", "error", err)
+		}
+	}
+	if stopped > 0 {
+		out.Receipt.Stopped += stopped
+		err = a.Store.NoteForget(ctx, in.Tenant, id, store.ForgetNote{Stopped: stopped}, now(a.Now))
+	}
+	return out.Receipt, fail(err)
+}
+
+// isGone reports whether Temporal has no such workflow, or it has ended.
+func isGone(err error) bool {
+	var missing *serviceerror.NotFound
+	return errors.As(err, &missing)
+}
+
+// CloseForgetRequest ends a run.
+type CloseForgetRequest struct {
+	Run   ForgetRef          `json:"run"`
+	State schema.ForgetState `json:"state"` // done, expired or cancelled
+	// Pending names places that could not be reached.
+	Pending []string `json:"pending,omitempty"`
+}
+
+// CloseForget ends a run and returns its receipt; the receipt's state says how it has ended.
+func (a *Forgetting) CloseForget(ctx context.Context, in CloseForgetRequest) (schema.ForgetReceipt, error) {
+	id, err := in.Run.id()
+	if err != nil {
+		return schema.ForgetReceipt{}, err
+	}
+	if len(in.Pending) > 0 {
+		if err := a.Store.NoteForget(ctx, in.Run.Tenant, id, store.ForgetNote{Pending: in.Pending}, now(a.Now)); err != nil {
+			return schema.ForgetReceipt{}, fail(err)
+		}
+	}
+	receipt, err := a.Store.CloseForget(ctx, in.Run.Tenant, id, in.State, now(a.Now))
+	return receipt, fail(err)
+}
+
+// ForgetVectors tells the vector index to delete the points of what a run has forgotten, and takes the
+// words that no live memory holds any more out of the text statistics.
+func (a *Forgetting) ForgetVectors(ctx context.Context, in ForgetRef) error {
+	defer beat(ctx)()
+	id, err := in.id()
+	if err != nil {
+		return err
+	}
+	model := a.Embedder.Model()
+	for {
+		entries, err := a.Store.ForgottenVectors(ctx, in.Tenant, id, outboxPage)
+		if err != nil {
+			return fail(err)
+		}
+		if len(entries) == 0 {
+			break
+		}
+		deletes := make([]uuid.UUID, len(entries))
+		for i, e := range entries {
+			deletes[i] = e.MemoryID
+		}
+		if err := a.Index.Apply(ctx, in.Tenant, model, nil, deletes); err != nil {
+			return err
+		}
+		if err := a.Store.SettleOutbox(ctx, in.Tenant, model, entries, nil, now(a.Now)); err != nil {
+			return fail(err)
+		}
+		note := store.ForgetNote{Removed: map[string]int{"vectors/" + a.Index.Name(): len(entries)}}
+		if err := a.Store.NoteForget(ctx, in.Tenant, id, note, now(a.Now)); err != nil {
+			return fail(err)
+		}
+	}
+	swept, err := a.Store.SweepLexemes(ctx, in.Tenant, now(a.Now))
+	if err == nil && swept > 0 {
+		err = a.Store.NoteForget(ctx, in.Tenant, id, store.ForgetNote{Removed: map[string]int{"lexeme_stats": swept}}, now(a.Now))
+	}
+	return fail(err)
+}
+
+// ForgetRunsRequest asks to delete the workflow runs that carried what a run has forgotten, for its
+// items from an ordinal on.
+type ForgetRunsRequest struct {
+	Run  ForgetRef `json:"run"`
+	From int       `json:"from"`
+}
+
+// ForgetRunsResult says where to go on; 0 when nothing is left.
+type ForgetRunsResult struct {
+	Next int `json:"next"`
+}
+
+// Attempts after which a workflow that still runs, and whose history carries an erased text, is no
+// longer waited for. A pipeline that is cancelled buries its open jobs, which can be replayed: their
+// texts are in Postgres.
+const (
+	cancelAfter    = 4
+	terminateAfter = 8
+)
+
+// ForgetRuns deletes workflow executions whose start carried an erased text. A run that carried other
+// texts, too, goes as well: its history is transit, and what it did stands in Postgres. One that still
+// runs is waited for, by failing, then cancelled, at last terminated.
+func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (ForgetRunsResult, error) {
+	defer beat(ctx)()
+	id, err := in.Run.id()
+	if err != nil {
+		return ForgetRunsResult{}, err
+	}
+	ids, next, err := a.Store.ForgottenWorkflows(ctx, in.Run.Tenant, id, in.From, store.ForgetBatchSize)
+	if err != nil {
+		return ForgetRunsResult{}, fail(err)
+	}
+	deleted, running := 0, 0
+	for _, workflowID := range ids {
+		n, open, failed := deleteRuns(ctx, workflowID)
+		deleted += n
+		if open {
+			running++
+		}
+		if err = failed; err != nil {
+			break
+		}
+	}
+	if deleted > 0 { // what went is on the receipt even if the rest has to be tried again
+		note := store.ForgetNote{Removed: map[string]int{"temporal_runs": deleted}}
+		if noteErr := a.Store.NoteForget(ctx, in.Run.Tenant, id, note, now(a.Now)); noteErr != nil {
+			return ForgetRunsResult{}, fail(noteErr)
+		}
+	}
+	if err != nil {
+		return ForgetRunsResult{}, err
+	}
+	if running > 0 {
+		return ForgetRunsResult{}, pendingError(running, 0)
+	}
+	return ForgetRunsResult{Next: next}, nil
+}
+
+// deleteRuns deletes every run of a workflow id. It reports a run that is still open, having asked it
+// to end when it has been waited for long enough.
+func deleteRuns(ctx context.Context, workflowID string) (deleted int, open bool, err error) {
+	c, info := activity.GetClient(ctx), activity.GetInfo(ctx)
+	latest, err := c.DescribeWorkflowExecution(ctx, workflowID, "") // always up to date, as the list below is not
+	if err != nil && !isGone(err) {
+		return 0, false, fmt.Errorf("describe run: %w", err)
+	}
+	if latest.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		return 0, true, endRun(ctx, c, workflowID, info.Attempt)
+	}
+	runs := []*commonpb.WorkflowExecution{}
+	if e := latest.GetWorkflowExecutionInfo().GetExecution(); e != nil {
+		runs = append(runs, e)
+	}
+	// A quote in an id would end the literal.
+	query := fmt.Sprintf("WorkflowId = '%s'", strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(workflowID))
+	for token := []byte(nil); ; {
+		page, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Namespace: info.Namespace, Query: query, NextPageToken: token})
+		if err != nil {
+			return deleted, false, fmt.Errorf("list runs: %w", err)
+		}
+		for _, e := range page.GetExecutions() {
+			if e.GetExecution().GetRunId() != latest.GetWorkflowExecutionInfo().GetExecution().GetRunId() {
+				runs = append(runs, e.GetExecution())
+			}
+		}
+		if token = page.GetNextPageToken(); len(token) == 0 {
+			break
+		}
+	}
+	for _, run := range runs {
+		_, err := c.WorkflowService().DeleteWorkflowExecution(ctx, &workflowservice.DeleteWorkflowExecutionRequest{Namespace: info.Namespace, WorkflowExecution: run})
+		switch {
+		case err == nil:
+			deleted++
+		case !isGone(err):
+			return deleted, false, fmt.Errorf("delete run: %w", err)
+		}
+	}
+	return deleted, false, nil
+}
+
+func endRun(ctx context.Context, c client.Client, workflowID string, attempt int32) error {
+	var err error
+	switch {
+	case attempt > terminateAfter:
+		err = c.TerminateWorkflow(ctx, workflowID, "", "what it carried was erased")
+	case attempt > cancelAfter:
+		err = c.CancelWorkflow(ctx, workflowID, "")
+	}
+	if err != nil && !isGone(err) {
+		return fmt.Errorf("end run: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+// Reviewing carries out what people decide on proposals that the pipeline may not apply by itself.
+type Reviewing struct {
+	Store    *store.Store
+	Embedder inference.Embedder
+	Policy   memory.WritePolicy // what the worker allows now
+	Now      func() time.Time
+}
+
+// ReviewRef names the review of one batch.
+type ReviewRef struct {
+	Tenant  string `json:"tenant"`
+	BatchID string `json:"batch_id"`
+}
+
+func (r ReviewRef) batch() (uuid.UUID, error) {
+	id, err := uuid.Parse(r.BatchID)
+	if err != nil {
+		return uuid.Nil, temporal.NewNonRetryableApplicationError("batch_id is not an id", ErrTypeInvalidRequest, nil)
+	}
+	return id, nil
+}
+
+// OpenRequest asks where a review stands, and gives what has just begun to wait its time.
+type OpenRequest struct {
+	ReviewRef
+	WindowSeconds int64 `json:"window_seconds"`
+}
+
+// OpenReview says where the review of a batch stands. Proposals that have just begun to wait will
+// expire after the window; those that wait already keep their time.
+func (a *Reviewing) OpenReview(ctx context.Context, in OpenRequest) (store.ReviewState, error) {
+	batch, err := in.batch()
+	if err != nil {
+		return store.ReviewState{}, err
+	}
+	st, err := a.Store.OpenReview(ctx, in.Tenant, batch, time.Duration(in.WindowSeconds)*time.Second, now(a.Now))
+	return st, fail(err)
+}
+
+// ExpireRequest names the time up to which proposals expire: the one that the workflow has waited for,
+// since the clocks of two machines differ.
+type ExpireRequest struct {
+	ReviewRef
+	Before time.Time `json:"before"`
+}
+
+// ExpireProposals gives up what nobody decided in time.
+func (a *Reviewing) ExpireProposals(ctx context.Context, in ExpireRequest) error {
+	batch, err := in.batch()
+	if err != nil {
+		return err
+	}
+	_, err = a.Store.ExpireProposals(ctx, in.Tenant, batch, in.Before, now(a.Now))
+	return fail(err)
+}
+
+// ReviewBody is the staged body of a decision.
+type ReviewBody struct {
+	BatchID string               `json:"batch_id"`
+	Request schema.ReviewRequest `json:"request"`
+}
+
+// DecideProposal carries out an accepted decision. What is approved is embedded before the
+// transaction, so that no lock is held during a call; an embedder that fails delays only the
+// embedding, for which the outbox still asks.
+func (a *Reviewing) DecideProposal(ctx context.Context, ref OperationRef) (schema.ReviewResult, error) {
+	defer beat(ctx)()
+	var body ReviewBody
+	waiting, err := a.Store.Accepted(ctx, ref.store(), &body)
+	if err != nil {
+		return schema.ReviewResult{}, fail(err)
+	}
+	in := store.DecideInput{Policy: a.Policy, Now: now(a.Now)}
+	if waiting {
+		if in, err = a.decision(ctx, body); err != nil {
+			return schema.ReviewResult{}, fail(err)
+		}
+	}
+	// Otherwise it has been carried out, and its key answers with the first result.
+	result, err := a.Store.DecideProposal(ctx, ref.store(), in)
+	return result, fail(err)
+}
+
+func (a *Reviewing) decision(ctx context.Context, body ReviewBody) (store.DecideInput, error) {
+	r := body.Request
+	in := store.DecideInput{Principal: r.Principal, Decision: r.Decision, TargetVersion: r.TargetVersion, By: r.By(), Reason: r.Reason,
+		Policy: a.Policy, Now: now(a.Now)}
+	var err error
+	if in.ProposalID, err = uuid.Parse(r.ProposalID); err != nil {
+		return in, temporal.NewNonRetryableApplicationError("proposal_id is not an id", ErrTypeInvalidRequest, nil)
+	}
+	if in.BatchID, err = (ReviewRef{BatchID: body.BatchID}).batch(); err != nil {
+		return in, err
+	}
+	if r.Decision == schema.DecisionApprove {
+		in.Embedding, err = a.embed(ctx, r.Principal, in.ProposalID)
+	}
+	return in, err
+}
+
+// embed returns the embedding of a waiting proposal's fact; nil where none is needed or to be had.
+func (a *Reviewing) embed(ctx context.Context, p schema.Principal, id uuid.UUID) (*store.Embedding, error) {
+	item, err := a.Store.GetReview(ctx, p, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil // the decision will say so
+	}
+	if err != nil {
+		return nil, err
+	}
+	if item.State != schema.ProposalBlocked || item.Action == schema.ActionDelete || item.Fact == "" {
+		return nil, nil
+	}
+	vectors, _, err := a.Embedder.Embed(ctx, []string{item.Fact})
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		activity.GetLogger(ctx).Warn("embedding put off", "proposal", id, "error", err)
+		return nil, nil
+	}
+	return &store.Embedding{Model: a.Embedder.Model(), Vector: vectors[0]}, nil
+}

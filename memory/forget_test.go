@@ -1,0 +1,134 @@
+package memory_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+)
+
+func drawSubject(t *rapid.T) (memory.ForgetSubject, []memory.SelectedRow) {
+	id := rapid.Custom(func(t *rapid.T) uuid.UUID {
+		return uuid.UUID(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id"))
+	})
+	rows := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) memory.SelectedRow {
+		return memory.SelectedRow{ID: id.Draw(t, "row"), Version: rapid.Int32Min(1).Draw(t, "version")}
+	}), 1, 5).Draw(t, "rows")
+	return memory.ForgetSubject{
+		Tenant: rapid.String().Draw(t, "tenant"), RunID: id.Draw(t, "run"),
+		Mode:   rapid.SampledFrom([]schema.ForgetMode{schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase}).Draw(t, "mode"),
+		Digest: memory.ForgetDigest(rows),
+	}, rows
+}
+
+func TestConfirmTokenIsForItsSubjectAlone(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		key := rapid.SliceOfN(rapid.Byte(), 32, 64).Draw(t, "key")
+		s, rows := drawSubject(t)
+		expires := time.Unix(rapid.Int64Range(1, 1<<40).Draw(t, "expires"), 0)
+		token := memory.ConfirmToken(key, s, expires)
+		require.Regexp(t, `^[A-Za-z0-9._-]+$`, token)
+		require.NoError(t, memory.VerifyToken(key, s, token, expires.Add(-time.Second)))
+		require.ErrorIs(t, memory.VerifyToken(key, s, token, expires), memory.ErrTokenExpired)
+
+		refused := func(s memory.ForgetSubject, key []byte, token string) {
+			err := memory.VerifyToken(key, s, token, expires.Add(-time.Second))
+			require.Error(t, err)
+			require.NotErrorIs(t, err, memory.ErrTokenExpired)
+			if len(token) > 12 {
+				require.NotContains(t, err.Error(), token[5:12], "a token is never echoed")
+			}
+		}
+		at := rapid.IntRange(0, len(token)-1).Draw(t, "at")
+		other := rapid.Byte().Filter(func(b byte) bool { return b != token[at] }).Draw(t, "byte")
+		refused(s, key, token[:at]+string([]byte{other})+token[at+1:])
+		refused(s, key, token[:at])
+		refused(s, key, token+string([]byte{other}))
+		refused(s, key, token[:at]+"\n"+token[at:])
+
+		x := s
+		x.Tenant += "x"
+		refused(x, key, token)
+		x = s
+		x.RunID[0]++
+		refused(x, key, token)
+		for _, mode := range []schema.ForgetMode{schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase} {
+			if x = s; mode != s.Mode {
+				x.Mode = mode
+				refused(x, key, token)
+			}
+		}
+		i := rapid.IntRange(0, len(rows)-1).Draw(t, "row")
+		changed := append([]memory.SelectedRow{}, rows...)
+		changed[i].Version++
+		x = s
+		x.Digest = memory.ForgetDigest(changed)
+		refused(x, key, token)
+		x.Digest = memory.ForgetDigest(rows[1:])
+		refused(x, key, token)
+		if len(rows) > 1 && rows[0] != rows[1] {
+			changed = append([]memory.SelectedRow{}, rows...)
+			changed[0], changed[1] = changed[1], changed[0]
+			x.Digest = memory.ForgetDigest(changed)
+			refused(x, key, token)
+		}
+		otherKey := append([]byte{}, key...)
+		otherKey[0]++
+		refused(s, otherKey, token)
+	})
+}
+
+func TestTokenPartsDoNotRunIntoEachOther(t *testing.T) {
+	t.Parallel()
+	key, at := []byte(strings.Repeat("k", 32)), time.Unix(100, 0)
+	a := memory.ForgetSubject{Tenant: "ab", Mode: "soft"}
+	b := memory.ForgetSubject{Tenant: "a", Mode: "bsoft"}
+	require.ErrorIs(t, memory.VerifyToken(key, b, memory.ConfirmToken(key, a, at), time.Unix(0, 0)), memory.ErrTokenOther)
+	require.ErrorIs(t, memory.VerifyToken(key, a, "", at), memory.ErrTokenMalformed)
+	require.ErrorIs(t, memory.VerifyToken(key, a, "fgt1."+strings.Repeat("!", 54), at), memory.ErrTokenMalformed)
+}
+
+func TestNeedsConfirmation(t *testing.T) {
+	t.Parallel()
+	named := schema.Selector{IDs: []string{uuid.NewString()}}
+	for name, c := range map[string]struct {
+		r     schema.ForgetRequest
+		total int
+		want  bool
+	}{
+		"few ids":     {schema.ForgetRequest{Selector: named}, memory.ConfirmThreshold, false},
+		"many ids":    {schema.ForgetRequest{Selector: named}, memory.ConfirmThreshold + 1, true},
+		"force":       {schema.ForgetRequest{Selector: named, Mode: schema.ForgetForce}, 1, true},
+		"erase":       {schema.ForgetRequest{Selector: named, Mode: schema.ForgetErase}, 1, true},
+		"query":       {schema.ForgetRequest{Selector: schema.Selector{Query: "x"}}, 1, true},
+		"filter":      {schema.ForgetRequest{Selector: schema.Selector{IDs: named.IDs, Who: "x"}}, 1, true},
+		"all":         {schema.ForgetRequest{Selector: schema.Selector{All: true}}, 1, true},
+		"and derived": {schema.ForgetRequest{Selector: schema.Selector{IDs: named.IDs, IncludeDerived: true}}, 1, true},
+	} {
+		require.Equal(t, c.want, memory.NeedsConfirmation(c.r, c.total), name)
+	}
+}
+
+func TestForgetOutcome(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		m                  memory.Forgettable
+		soft, force, erase string
+	}{
+		{memory.Forgettable{Version: 3}, "forgotten", "forgotten", "forgotten"},
+		{memory.Forgettable{Version: 4}, "version_conflict", "version_conflict", "version_conflict"},
+		{memory.Forgettable{Version: 3, Pinned: true}, "pinned", "forgotten", "forgotten"},
+		{memory.Forgettable{Version: 3, Deleted: true}, "deleted", "forgotten", "forgotten"},
+		{memory.Forgettable{Version: 3, Deleted: true, Erased: true}, "erased", "forgotten", "erased"},
+	} {
+		require.Equal(t, []string{c.soft, c.force, c.erase}, []string{memory.ForgetOutcome(schema.ForgetSoft, 3, c.m),
+			memory.ForgetOutcome(schema.ForgetForce, 3, c.m), memory.ForgetOutcome(schema.ForgetErase, 3, c.m)}, "%+v", c.m)
+	}
+}

@@ -1,0 +1,394 @@
+//go:build cel
+
+package memory_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+)
+
+func parsePolicy(t require.TestingT, text string) *memory.Policy {
+	p, err := memory.ParsePolicy([]byte(text))
+	require.NoError(t, err)
+	return p
+}
+
+// admit classifies one candidate under a rules file.
+func admit(t require.TestingT, rules string, c schema.Candidate) memory.Explanation {
+	return memory.Admit(c, schema.Principal{Tenant: "t", Agent: "a", Project: "p", PolicyGroup: "g"}, "", parsePolicy(t, rules)).Explanation
+}
+
+func decision(t require.TestingT, e memory.Explanation, field string) memory.Decision {
+	var found []memory.Decision
+	for _, d := range e.Decisions {
+		if d.Field == field {
+			found = append(found, d)
+		}
+	}
+	require.Len(t, found, 1, field)
+	return found[0]
+}
+
+func TestARuleOverridesEveryField(t *testing.T) {
+	t.Parallel()
+	e := admit(t, `
+rules:
+  - name: everything
+    description: sets all that there is
+    when: candidate.content.contains("tea")
+    set:
+      type: semantic
+      category: rule
+      sensitivity: medium
+      confidence: 0.4
+      importance: 0.3
+      pinned: false
+      tags: [Hot, drinks]
+      decay: {curve: linear, half_life: 1d12h, min_salience: 0.2, max_age: 2w, floor: 0.1, reinforcement_gain: 0.25}
+      scope: kitchen
+      visibility: group
+      deletion_policy: never
+      revision_policy: contest
+      source_trust: 0.5
+`, schema.Candidate{Content: "critical: [own]: tea, password: hunter2x", Sensitivity: schema.SensitivityHigh, SourceKind: schema.SourceUserInput})
+	trust := 0.5
+	require.Equal(t, memory.Classification{
+		Type: schema.TypeSemantic, Tier: schema.TierPersistent, Typology: schema.TypologySemantic, Category: schema.CategoryRule,
+		Sensitivity: schema.SensitivityMedium, Confidence: 0.4, Importance: 0.3, Tags: []string{"own", "hot", "drinks"},
+		Decay: memory.Decay{Curve: schema.CurveLinear, HalfLife: 36 * time.Hour, MinSalience: 0.2, MaxAge: 14 * 24 * time.Hour, Floor: 0.1, ReinforcementGain: 0.25},
+		Scope: "kitchen", Visibility: schema.VisibilityGroup, DeletionPolicy: schema.DeleteNever, RevisionPolicy: schema.PolicyContest,
+		SourceTrust: &trust, Detected: []string{"password"},
+	}, e.Classification)
+	require.Equal(t, []string{"everything"}, e.Matched)
+	require.Equal(t, []string{"everything"}, e.Deciding())
+	for _, d := range e.Decisions {
+		if d.Field != "tier" && d.Field != "typology" {
+			require.Equal(t, "rule:everything", d.By, d.Field)
+		}
+	}
+	require.Equal(t, memory.Decision{Field: "sensitivity", Value: "medium", By: "rule:everything", Was: "hyper"}, decision(t, e, "sensitivity"))
+	require.Equal(t, memory.Decision{Field: "tier", Value: "persistent", By: "rule:everything", Was: "session"}, decision(t, e, "tier"))
+	require.Equal(t, memory.Decision{Field: "decay.half_life", Value: "1d12h", By: "rule:everything", Was: "7d"}, decision(t, e, "decay.half_life"))
+}
+
+func TestTheFirstRuleThatSetsAFieldWins(t *testing.T) {
+	t.Parallel()
+	const rules = `
+rules:
+  - {name: a, when: "true", set: {category: rule, tags: [a]}}
+  - {name: b, when: "category == 'rule'", set: {category: issue, importance: 0.9, tags: [b, a]}}
+  - {name: c, when: "category == 'issue'", set: {sensitivity: high}}
+  - {name: d, when: "importance > 0.8", set: {importance: 0.1, confidence: 0.2}}
+`
+	e := admit(t, rules, schema.Candidate{Content: "text", Tags: []string{"own"}})
+	require.Equal(t, []string{"a", "b", "d"}, e.Matched, "a condition sees what the rules above it decided")
+	require.Equal(t, schema.CategoryRule, e.Classification.Category)
+	require.Equal(t, 0.9, e.Classification.Importance)
+	require.Equal(t, 0.2, e.Classification.Confidence)
+	require.Equal(t, schema.SensitivityLow, e.Classification.Sensitivity)
+	require.Equal(t, []string{"own", "a", "b"}, e.Classification.Tags, "every rule adds its tags")
+	require.Equal(t, []string{"a", "b", "d"}, e.Deciding())
+}
+
+func TestWhoDecidedWithoutRules(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		in    schema.Candidate
+		field string
+		want  memory.Decision
+	}{
+		"declared":      {schema.Candidate{Content: "x", Sensitivity: schema.SensitivityHigh}, "sensitivity", memory.Decision{Value: "high", By: "candidate"}},
+		"default":       {schema.Candidate{Content: "x"}, "sensitivity", memory.Decision{Value: "low", By: "default"}},
+		"detected":      {schema.Candidate{Content: "password: hunter2x"}, "sensitivity", memory.Decision{Value: "hyper", By: "detector", Was: "low"}},
+		"raised":        {schema.Candidate{Content: "ann@acme.io", Sensitivity: schema.SensitivityPublic}, "sensitivity", memory.Decision{Value: "medium", By: "detector", Was: "public"}},
+		"floor":         {schema.Candidate{Content: "ann@acme.io", Sensitivity: schema.SensitivityHyper}, "sensitivity", memory.Decision{Value: "hyper", By: "candidate"}},
+		"inferred":      {schema.Candidate{Content: "never ever"}, "category", memory.Decision{Value: "rule", By: "classifier"}},
+		"given":         {schema.Candidate{Content: "never ever", Category: schema.CategoryFact}, "category", memory.Decision{Value: "fact", By: "candidate"}},
+		"pinned":        {schema.Candidate{Content: "critical: x"}, "pinned", memory.Decision{Value: true, By: "candidate"}},
+		"explicit save": {schema.Candidate{Content: "x", SourceKind: schema.SourceMemory}, "importance", memory.Decision{Value: 0.8, By: "default"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := memory.Admit(c.in, principal, "", nil).Explanation
+			c.want.Field = c.field
+			require.Equal(t, c.want, decision(t, e, c.field))
+			require.Empty(t, e.Policy)
+			require.Empty(t, e.Deciding())
+		})
+	}
+}
+
+func TestWhatFollowsFromTypeAndPin(t *testing.T) {
+	t.Parallel()
+	e := admit(t, `rules: [{name: save, when: "type == 'episodic'", set: {type: semantic, decay: {min_salience: 0.3}}}]`, schema.Candidate{Content: "x"})
+	want := memory.DefaultDecay(schema.TypeSemantic)
+	want.MinSalience = 0.3
+	require.Equal(t, want, e.Classification.Decay)
+
+	e = admit(t, `rules: [{name: pin, when: "true", set: {pinned: true}}]`, schema.Candidate{Content: "x"})
+	require.Equal(t, 1.0, e.Classification.Importance)
+	require.Equal(t, schema.DeleteManualOnly, e.Classification.DeletionPolicy)
+	require.Equal(t, memory.Decision{Field: "importance", Value: 1.0, By: "rule:pin", Was: 0.5}, decision(t, e, "importance"))
+
+	given := 0.2
+	e = admit(t, `rules: [{name: unpin, when: "pinned", set: {pinned: false}}]`, schema.Candidate{Content: "critical: x", Importance: &given})
+	require.False(t, e.Classification.Pinned)
+	require.Equal(t, 0.2, e.Classification.Importance)
+	require.Equal(t, schema.DeleteAutoPrune, e.Classification.DeletionPolicy)
+}
+
+func TestWhatNoRuleCanDo(t *testing.T) {
+	t.Parallel()
+	p := parsePolicy(t, `rules: [{name: r, when: "true", set: {type: semantic, importance: 0.1, visibility: group, source_trust: 0.9, sensitivity: public}}]`)
+	cl := memory.Classify(schema.Candidate{Content: "critical: x"}, memory.ParsePrefix("critical: x"))
+	trust := 0.3
+	e := p.Explain(cl, memory.PolicyInput{Kind: memory.PolicyFact, Principal: principal, TrustCap: &trust})
+	require.Equal(t, schema.TypeEpisodic, e.Classification.Type, "the type of a payload")
+	require.Equal(t, 1.0, e.Classification.Importance, "a pinned memory has importance 1")
+	require.Empty(t, e.Classification.Visibility, "there is no group")
+	require.Nil(t, e.Classification.SourceTrust, "its source is trusted less")
+	require.Equal(t, schema.SensitivityPublic, e.Classification.Sensitivity)
+	var refused []string
+	for _, problem := range e.Problems {
+		require.Equal(t, "r", problem.Rule)
+		refused = append(refused, problem.Field)
+	}
+	require.ElementsMatch(t, []string{"set.type", "set.importance", "set.visibility", "set.source_trust"}, refused)
+	require.Equal(t, []string{"r"}, e.Metadata()["rules_failed"])
+}
+
+func TestARuleThatCannotBeEvaluatedDoesNotMatch(t *testing.T) {
+	t.Parallel()
+	e := admit(t, `
+rules:
+  - {name: index, when: "candidate.tags[3] == 'x'", set: {sensitivity: hyper}}
+  - {name: number, when: "int(candidate.content) > 3", set: {sensitivity: hyper}}
+  - {name: costly, when: "candidate.content.matches('(a|b|c|d|e|f|g|h)+x') && candidate.content.contains(candidate.content + candidate.content)", set: {sensitivity: hyper}}
+  - {name: good, when: "true", set: {sensitivity: medium}}
+`, schema.Candidate{Content: "hunter2canary" + strings.Repeat("abcdefgx", 20_000)})
+	require.Equal(t, []string{"good"}, e.Matched)
+	require.Equal(t, schema.SensitivityMedium, e.Classification.Sensitivity)
+	require.Len(t, e.Problems, 3)
+	require.Equal(t, memory.RuleProblem{Rule: "index", Field: "when", Problem: "cannot be evaluated: index out of bounds"}, e.Problems[0])
+	require.Equal(t, "takes longer than a condition may", e.Problems[2].Problem)
+	require.NotContains(t, fmt.Sprint(e.Problems), "canary", "no content in what is recorded")
+	require.Equal(t, []string{"index", "number", "costly"}, e.Metadata()["rules_failed"])
+}
+
+func TestWhatConditionsSee(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	importance := 0.7
+	c := schema.Candidate{Content: "mail ann@acme.io", SourceKind: schema.SourceToolOutput, Speaker: "Dana", Session: "s1", OccurredAt: &at, Tags: []string{"Ops"},
+		Category: schema.CategoryIssue, Sensitivity: schema.SensitivityLow, Importance: &importance, Refs: []schema.Ref{{Kind: "tool_call", Ref: "r"}}}
+	for _, when := range []string{
+		`kind == "candidate"`, `candidate.content == "mail ann@acme.io"`, `candidate.source_kind == "tool_output"`, `candidate.speaker == "Dana"`, `candidate.session == "s1"`,
+		`candidate.occurred_at == timestamp("2026-03-02T09:00:00Z")`, `"ops" in candidate.tags`, `candidate.category == "issue"`, `candidate.sensitivity == "low"`,
+		`candidate.importance == 0.7`, `candidate.refs == ["tool_call"]`, `principal.tenant == "t" && principal.agent == "a" && principal.project == "p" && principal.policy_group == "g"`,
+		`visibility == "private" && scope == ""`, `detected == ["email"]`, `type == "episodic" && category == "issue" && sensitivity == "medium"`,
+		`confidence == 1.0 && importance == 0.7 && !pinned && tags == ["ops"]`, `fact.subject == "" && fact.predicate == ""`,
+		`candidate.content.matches("(?i)MAIL") && candidate.tags.exists(t, t.startsWith("o")) && size(candidate.content) > 3`,
+	} {
+		require.Equal(t, []string{"r"}, admit(t, fmt.Sprintf("rules: [{name: r, when: %q, set: {confidence: 0.5}}]", when), c).Matched, when)
+	}
+	fact := memory.Fact{Content: "Dana lives in Oslo", Category: schema.CategoryFact, Confidence: 0.9, Claim: memory.Claim{Subject: "Dana", Predicate: "lives_in", Object: "Oslo"}}
+	p := parsePolicy(t, `rules: [{name: r, when: "kind == 'fact' && fact.subject == 'Dana' && fact.predicate == 'lives_in' && candidate.speaker == 'Dana' && candidate.content.contains('Oslo')", set: {confidence: 0.5}}]`)
+	require.Equal(t, []string{"r"}, memory.AdmitFact(fact, memory.FactSource{Candidate: c, Principal: principal, Trust: 1}, p).Matched)
+}
+
+func TestAFactIsAsSensitiveAsItsSourceUnlessARuleSaysOtherwise(t *testing.T) {
+	t.Parallel()
+	src := memory.FactSource{Candidate: schema.Candidate{Sensitivity: schema.SensitivityHyper, Tags: []string{"x"}}, Principal: principal, Trust: 0.4}
+	fact := memory.Fact{Content: "Dana likes tea", Category: schema.CategoryPreference, Confidence: 0.9}
+	e := memory.AdmitFact(fact, src, nil)
+	require.Equal(t, schema.SensitivityHyper, e.Classification.Sensitivity)
+	require.Equal(t, 0.4, *e.Classification.SourceTrust)
+	require.Equal(t, []string{"x"}, e.Classification.Tags)
+
+	e = memory.AdmitFact(fact, src, parsePolicy(t, `rules: [{name: r, when: "candidate.sensitivity == 'hyper' && category == 'preference'", set: {sensitivity: low}}]`))
+	require.Equal(t, schema.SensitivityLow, e.Classification.Sensitivity)
+}
+
+func TestParsePolicyNamesRuleAndField(t *testing.T) {
+	t.Parallel()
+	for field, text := range map[string]string{
+		"rules":                          "",
+		"(yaml)":                         "rules: [",
+		"(file)":                         "- a",
+		"ruls":                           "ruls: []",
+		"rules[0]":                       "rules: [x]",
+		"rules[0].name":                  "rules: [{when: 'true', set: {pinned: true}}]",
+		"rules[1] (a).name":              "rules: [{name: a, when: 'true', set: {pinned: true}}, {name: a, when: 'true', set: {pinned: true}}]",
+		"rules[0] (a).when":              "rules: [{name: a, when: 'candidate.contnet == \"x\"', set: {pinned: true}}]",
+		"rules[0] (b).when":              "rules: [{name: b, when: '1 + 1', set: {pinned: true}}]",
+		"rules[0] (c).when":              "rules: [{name: c, when: 'candidate.content.matches(\"(\")', set: {pinned: true}}]",
+		"rules[0] (d).when":              "rules: [{name: d, set: {pinned: true}}]",
+		"rules[0] (e).set":               "rules: [{name: e, when: 'true'}]",
+		"rules[0] (f).set":               "rules: [{name: f, when: 'true', set: {}}]",
+		"rules[0] (g).set.tenant":        "rules: [{name: g, when: 'true', set: {tenant: other}}]",
+		"rules[0] (h).set.sensitivity":   "rules: [{name: h, when: 'true', set: {sensitivity: secret}}]",
+		"rules[0] (i).set.confidence":    "rules: [{name: i, when: 'true', set: {confidence: 1.5}}]",
+		"rules[0] (j).set.type":          "rules: [{name: j, when: 'true', set: {type: competence}}]",
+		"rules[0] (k).set.decay.halflif": "rules: [{name: k, when: 'true', set: {decay: {halflif: 3d}}}]",
+		"rules[0] (l).set.decay.max_age": "rules: [{name: l, when: 'true', set: {decay: {max_age: 3}}}]",
+		"rules[0] (m).set.tags":          "rules: [{name: m, when: 'true', set: {tags: x}}]",
+		"rules[0] (n).set.pinned":        "rules: [{name: n, when: 'true', set: {pinned: 'yes'}}]",
+		"rules[0] (o).set.importance":    "rules: [{name: o, when: 'true', set: {pinned: true, importance: 0.5}}]",
+		"rules[0] (p).set.scope":         "rules: [{name: p, when: 'true', set: {scope: ''}}]",
+		"rules[0] (q).set.tier":          "rules: [{name: q, when: 'true', set: {tier: persistent}}]",
+		"rules[0] (r).if":                "rules: [{name: r, if: 'true', when: 'true', set: {pinned: true}}]",
+		"rules[0] (s).set.pinned ":       "rules: [{name: s, when: 'true', set: {pinned: true, pinned: false}}]",
+	} {
+		p, err := memory.ParsePolicy([]byte(text))
+		require.Nil(t, p, text)
+		var bad *memory.PolicyError
+		require.ErrorAs(t, err, &bad, text)
+		require.Equal(t, strings.TrimSpace(field), bad.Fields[0].Field, "%s: %v", text, err)
+		var invalid *schema.ValidationError
+		require.ErrorAs(t, err, &invalid)
+	}
+	_, err := memory.ParsePolicy([]byte("rules:\n  - name: a\n    when: candidate.contnet == 'x'\n    set: {sensitivity: secret}\n  - name: b\n    when: 'true'\n    set: {}\n"))
+	require.ErrorContains(t, err, "rules[0] (a).when: 1:10: undefined field 'contnet' (line 3)")
+	require.ErrorContains(t, err, "rules[0] (a).set.sensitivity: must be one of")
+	require.ErrorContains(t, err, "rules[1] (b).set: sets nothing", "every problem at once")
+
+	_, err = memory.ParsePolicy([]byte(strings.Repeat("#", memory.MaxPolicyBytes+1)))
+	require.ErrorContains(t, err, "must be at most")
+	_, err = memory.ParsePolicy([]byte("rules:\n" + strings.Repeat("- {name: a, when: 'true', set: {pinned: true}}\n", memory.MaxRules+1)))
+	require.ErrorContains(t, err, "at most 1000 rules")
+	_, err = memory.ParsePolicy([]byte("rules: [{name: a, when: '" + strings.Repeat("!", 10_000) + "true', set: {pinned: true}}]"))
+	require.ErrorContains(t, err, "(a).when")
+	_, err = memory.ParsePolicy([]byte("rules: []\n---\nrules: []\n"))
+	require.ErrorContains(t, err, "one document")
+}
+
+func TestParsePolicySharesByAnchors(t *testing.T) {
+	t.Parallel()
+	p := parsePolicy(t, "rules:\n  - name: a\n    when: 'true'\n    set: &strict {sensitivity: high}\n  - name: b\n    when: 'false'\n    set: *strict\n")
+	require.Equal(t, []memory.RuleInfo{{Name: "a", Sets: []string{"sensitivity"}}, {Name: "b", Sets: []string{"sensitivity"}}}, p.Rules())
+	require.Regexp(t, `^[0-9a-f]{12}$`, p.Hash())
+	require.NotEqual(t, p.Hash(), parsePolicy(t, "rules: []").Hash())
+	require.Empty(t, (*memory.Policy)(nil).Hash())
+	require.Empty(t, (*memory.Policy)(nil).Rules())
+}
+
+// anyRules is a rules file of simple rules, with what each of them sets.
+type anyRule struct {
+	matches     bool
+	sensitivity schema.Sensitivity
+	category    schema.Category
+	confidence  float64
+}
+
+func anyRules() *rapid.Generator[[]anyRule] {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) anyRule {
+		return anyRule{rapid.Bool().Draw(t, "matches"), rapid.SampledFrom([]schema.Sensitivity{"", "public", "low", "medium", "high", "hyper"}).Draw(t, "sensitivity"),
+			rapid.SampledFrom([]schema.Category{"", "fact", "rule", "issue"}).Draw(t, "category"), float64(rapid.IntRange(0, 4).Draw(t, "confidence")) / 4}
+	}), 0, 6)
+}
+
+func TestPolicyProperties(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		rules := anyRules().Draw(t, "rules")
+		var text strings.Builder
+		text.WriteString("rules:\n")
+		for i, r := range rules {
+			fmt.Fprintf(&text, "  - {name: r%d, when: \"%v\", set: {confidence: %v", i, r.matches, r.confidence)
+			if r.sensitivity != "" {
+				fmt.Fprintf(&text, ", sensitivity: %s", r.sensitivity)
+			}
+			if r.category != "" {
+				fmt.Fprintf(&text, ", category: %s", r.category)
+			}
+			text.WriteString("}}\n")
+		}
+		if len(rules) == 0 {
+			text.WriteString("  []\n")
+		}
+		p := parsePolicy(t, text.String())
+		c := schema.Candidate{Content: rapid.SampledFrom([]string{"tea", "password: hunter2x", "critical: [a]: mail ann@acme.io", "I never drink"}).Draw(t, "content"),
+			SourceKind:  rapid.SampledFrom([]schema.SourceKind{"", "memory", "user_input", "tool_output"}).Draw(t, "source"),
+			Sensitivity: rapid.SampledFrom([]schema.Sensitivity{"", "public", "high", "hyper"}).Draw(t, "declared")}
+		plain := memory.Classify(c, memory.CandidatePrefix(c))
+		in := memory.PolicyInput{Kind: memory.PolicyCandidate, Candidate: c, Principal: principal}
+
+		want := plain // the first rule that matches and sets a field
+		set := map[string]bool{}
+		for _, r := range rules {
+			if !r.matches {
+				continue
+			}
+			if !set["confidence"] {
+				want.Confidence, set["confidence"] = r.confidence, true
+			}
+			if r.sensitivity != "" && !set["sensitivity"] {
+				want.Sensitivity, set["sensitivity"] = r.sensitivity, true
+			}
+			if r.category != "" && !set["category"] {
+				want.Category, set["category"] = r.category, true
+			}
+		}
+		before := plain
+		got, decisions := p.Apply(plain, in)
+		require.Equal(t, want, got)
+		require.Equal(t, before, plain, "what was given is not changed")
+		again, same := p.Apply(plain, in)
+		require.Equal(t, got, again)
+		require.Equal(t, decisions, same)
+		tier, typology := memory.Placement(got.Type)
+		require.Equal(t, tier, got.Tier)
+		require.Equal(t, typology, got.Typology)
+
+		unruled, _ := (*memory.Policy)(nil).Apply(plain, in)
+		require.Equal(t, plain, unruled, "no rules: the classifier's output")
+	})
+}
+
+func TestAgesReadAsTheyAreWritten(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		d := time.Duration(rapid.Int64Range(1, int64(100*365*24*time.Hour/time.Millisecond)).Draw(t, "ms")) * time.Millisecond
+		got, ok := memory.ParseAge(memory.FormatAge(d))
+		require.True(t, ok)
+		require.Equal(t, d, got)
+	})
+	for _, bad := range []string{"", "3", "d", "-3d", "3y", "1e9d", "3d ", "99999999999999w"} {
+		_, ok := memory.ParseAge(bad)
+		require.False(t, ok, bad)
+	}
+	none, ok := memory.ParseAge("none")
+	require.True(t, ok)
+	require.Zero(t, none)
+}
+
+func TestTagsOfRulesAreKeptWhereThereAreTooMany(t *testing.T) {
+	t.Parallel()
+	var own []string
+	for i := range schema.MaxTags {
+		own = append(own, fmt.Sprintf("t%d", i))
+	}
+	e := admit(t, `rules: [{name: a, when: "true", set: {tags: [a]}}, {name: b, when: "true", set: {tags: [b]}}]`, schema.Candidate{Content: "x", Tags: own})
+	require.Equal(t, append(append([]string{}, own[:schema.MaxTags-2]...), "a", "b"), e.Classification.Tags)
+}
+
+func BenchmarkExplain(b *testing.B) {
+	p := parsePolicy(b, `
+rules:
+  - {name: a, when: "candidate.content.contains('salary') && principal.project == 'hr'", set: {sensitivity: high}}
+  - {name: b, when: "candidate.content.matches('(?i)invoice [0-9]+')", set: {category: fact}}
+  - {name: c, when: "'email' in detected", set: {tags: [contact]}}
+`)
+	c := schema.Candidate{Content: "Ann told me on Tuesday that the servers in hall 12 were moved; write to ann@acme.io."}
+	for b.Loop() {
+		memory.Admit(c, principal, "", p)
+	}
+}

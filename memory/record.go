@@ -1,0 +1,509 @@
+package memory
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/schema"
+)
+
+// Rules of records that are put as they are (document 004 §15A), beside the pipeline's.
+
+// recordNamespace is where ids of other systems become UUIDs. It is fixed: the same id gives the same
+// UUID on every machine and in every version.
+var recordNamespace = uuid.MustParse("6d6e656d-6500-5265-8f72-644944730001")
+
+// RecordID returns the UUID under which a tenant keeps what has this id. A UUID is itself; anything
+// else, which the RFC allows ("UUID recommended", document 004 §15A.2), gets one made from the tenant
+// and the id, so that relations to it resolve whichever of both comes first.
+func RecordID(tenant, id string) uuid.UUID {
+	if len(id) == 36 { // the other forms that Parse reads would not come back as they were
+		if parsed, err := uuid.Parse(id); err == nil && parsed != uuid.Nil {
+			return parsed
+		}
+	}
+	return uuid.NewSHA1(recordNamespace, []byte(tenant+"\x1f"+id))
+}
+
+// DerivedTrust is how far a record may be trusted that is derived from others: no further than the
+// least trusted of them. All are in [0,1].
+func DerivedTrust(own float64, sources ...float64) float64 {
+	own = clampUnit(own)
+	for _, source := range sources {
+		own = min(own, clampUnit(source))
+	}
+	return own
+}
+
+// maxRecordText bounds derived text, in characters: what is longer no search needs and no embedder
+// reads.
+const maxRecordText = MaxExtractInput
+
+// RecordText returns the text under which a record is searched and embedded when it brings no content
+// of its own. It says in words what the payload says in structure and depends on nothing else; where
+// the payload says nothing it is the name of the type, since an empty text can be neither searched nor
+// embedded. The text of an episode that grew begins with the text that it had before.
+func RecordText(m schema.MemoryRecord) string {
+	var text string
+	switch m.Type {
+	case schema.TypeSemantic:
+		text = semanticText(payloadOf[schema.SemanticPayload](m))
+	case schema.TypeCompetence:
+		text = competenceText(payloadOf[schema.CompetencePayload](m))
+	case schema.TypePlanGraph:
+		text = planText(payloadOf[schema.PlanGraphPayload](m))
+	case schema.TypeWorking:
+		text = workingText(payloadOf[schema.WorkingPayload](m))
+	case schema.TypeEpisodic:
+		text = episodeText(payloadOf[schema.EpisodicPayload](m))
+	}
+	if text = StorageContent(firstChars(text, maxRecordText)); text == "" {
+		text = asWords(string(m.Type))
+	}
+	return text
+}
+
+// RecordContent returns the forms of the text that a record is kept with: its own content or, without
+// one, what RecordText makes of its payload.
+func RecordContent(m schema.MemoryRecord) Normalized {
+	if StorageContent(m.Content) == "" {
+		return Normalize(RecordText(m))
+	}
+	return Normalize(m.Content)
+}
+
+// RecordHash returns the 32 bytes by which a record is found to be there already, given its text. Two
+// records of the same owner and equal hash are the same memory.
+//
+//   - Of a semantic record it is the text's hash, as the pipeline's facts have it, and where the record
+//     holds on some ground only, that ground is part of it: two forks may have the same words.
+//   - Of competences and plans the payload is part of it, but for what experience adds to it
+//     (performance and metrics): procedures that are named alike differ in their steps.
+//   - Of working memory the thread and the task are part of it.
+//   - Of an episode it is the text's hash. Where the text is made from the timeline, so that it says
+//     nothing of its own, when and with what the episode began is part of it: having done the same
+//     twice is two experiences (document 004 §10).
+func RecordHash(m schema.MemoryRecord, text Normalized) []byte {
+	var more string
+	switch m.Type {
+	case schema.TypeSemantic:
+		more = ConditionsHash(payloadOf[schema.SemanticPayload](m).Validity)
+	case schema.TypeCompetence:
+		more = canonicalWithout(m.Payload, "performance")
+	case schema.TypePlanGraph:
+		more = canonicalWithout(m.Payload, "metrics")
+	case schema.TypeWorking:
+		p := payloadOf[schema.WorkingPayload](m)
+		more = p.ThreadID + "\x1f" + p.TaskID
+	case schema.TypeEpisodic:
+		p := payloadOf[schema.EpisodicPayload](m)
+		switch {
+		case !strings.HasPrefix(RecordText(m), text.Storage): // a text of its own
+		case len(p.Timeline) > 0:
+			more = p.Timeline[0].T.UTC().Format(time.RFC3339Nano) + "\x1f" + p.Timeline[0].Ref
+		default:
+			more = m.ID
+		}
+	}
+	if more == "" {
+		return text.Hash
+	}
+	sum := sha256.Sum256([]byte(text.basis() + "\x1f" + more))
+	return sum[:]
+}
+
+// RecordClaim returns what a semantic record states as a claim, and whether its predicate has one
+// object at a time: cardinality one, which is the default except under the predicate states. The
+// object is text where it is a string, and its JSON otherwise.
+func RecordClaim(p schema.SemanticPayload) Claim {
+	functional := p.Predicate != schema.PredicateStates
+	if p.Cardinality != "" {
+		functional = p.Cardinality == schema.CardinalityOne
+	}
+	var object string
+	if json.Unmarshal(p.Object, &object) != nil {
+		object = canonical(p.Object)
+	}
+	return Claim{Subject: p.Subject, Predicate: p.Predicate, Object: object, Functional: functional}
+}
+
+// SameJSON reports whether two JSON values say the same: members in any order, numbers in any notation.
+func SameJSON(a, b json.RawMessage) bool {
+	var x, y any
+	return decode(a, &x) == nil && decode(b, &y) == nil && reflect.DeepEqual(x, y)
+}
+
+// ClassifyRecord classifies a record that is put as it is. What it says of itself stands; what it
+// leaves out follows from its type, as for a candidate (Classify), and its category from its text.
+// Numbers that it leaves out are zero and stay so, but for those that the schema does not admit as
+// zero: a half-life.
+func ClassifyRecord(m schema.MemoryRecord, text Normalized) Classification {
+	category := m.Category
+	if !category.Valid() {
+		category = recordCategory(m, text)
+	}
+	l := m.Lifecycle
+	out := classification(m.Type, category, m.Importance, l.Pinned)
+	out.Importance, out.Confidence = m.Importance, m.Confidence
+	if m.Sensitivity.Valid() {
+		out.Sensitivity = m.Sensitivity
+	}
+	if m.Tier != "" {
+		out.Tier = m.Tier
+	}
+	if m.Typology != "" {
+		out.Typology = m.Typology
+	}
+	if l.DeletionPolicy != "" {
+		out.DeletionPolicy = l.DeletionPolicy
+	}
+	if l.Decay.HalfLifeSeconds > 0 {
+		d := l.Decay
+		out.Decay = Decay{Curve: d.Curve, HalfLife: seconds(d.HalfLifeSeconds), MinSalience: d.MinSalience, MaxAge: seconds(d.MaxAgeSeconds),
+			Floor: d.Floor, ReinforcementGain: d.ReinforcementGain}
+		if out.Decay.Curve == "" {
+			out.Decay.Curve = schema.CurveExponential
+		}
+	}
+	out.Tags = m.Tags
+	return out
+}
+
+// recordCategory is the category of a record that names none: procedures are procedural, and what a
+// semantic record states is read from its words.
+func recordCategory(m schema.MemoryRecord, text Normalized) schema.Category {
+	switch m.Type {
+	case schema.TypeCompetence, schema.TypePlanGraph:
+		return schema.CategoryProcedural
+	default:
+		return InferCategory(text.Storage)
+	}
+}
+
+// EpisodeGrows says whether an episode's payload may take the place of another (document 004 §5 and
+// §15A.2: episodes are append-only). The timeline, the tool graph and the artifacts may grow at their
+// ends, and what was not said may be; nothing that stands may change or go. It returns "" or the path
+// of the first field that does not keep to it, such as "timeline[2]". Both payloads are JSON objects.
+func EpisodeGrows(old, grown json.RawMessage) string {
+	var was, is map[string]any
+	if decode(old, &was) != nil || decode(grown, &is) != nil {
+		return "payload"
+	}
+	for _, field := range slices.Sorted(maps.Keys(was)) {
+		switch before := was[field].(type) {
+		case []any:
+			if field != "timeline" && field != "tool_graph" && field != "artifacts" {
+				if !reflect.DeepEqual(before, is[field]) {
+					return field
+				}
+				continue
+			}
+			after, ok := is[field].([]any)
+			if !ok {
+				return field
+			}
+			for i := range before {
+				if i >= len(after) || !reflect.DeepEqual(before[i], after[i]) {
+					return field + fmt.Sprintf("[%d]", i)
+				}
+			}
+		default:
+			if !reflect.DeepEqual(before, is[field]) {
+				return field
+			}
+		}
+	}
+	return ""
+}
+
+// basis is what Hash is the hash of.
+func (n Normalized) basis() string {
+	if n.Normalized != "" {
+		return n.Normalized
+	}
+	return lower(n.Storage)
+}
+
+// payloadOf reads a record's payload; what is not of the type's shape reads as zero.
+func payloadOf[P any](m schema.MemoryRecord) P {
+	var p P
+	_ = json.Unmarshal(m.Payload, &p)
+	return p
+}
+
+func semanticText(p schema.SemanticPayload) string {
+	var b strings.Builder
+	if p.Predicate != schema.PredicateStates { // the statement is the object
+		b.WriteString(p.Subject + " " + asWords(p.Predicate) + " ")
+	}
+	b.WriteString(valueText(p.Object))
+	if when := conditionsText(p.Validity.Conditions); when != "" {
+		b.WriteString(" when " + when)
+	}
+	if from := p.Validity.Start; from != nil {
+		b.WriteString(" from " + dateText(*from))
+	}
+	if until := p.Validity.End; until != nil {
+		b.WriteString(" until " + dateText(*until))
+	}
+	return b.String()
+}
+
+func competenceText(p schema.CompetencePayload) string {
+	t := sentences{asWords(p.SkillName)}
+	for _, trigger := range p.Triggers {
+		t.add("when", trigger.Signal+bracketed(conditionsText(trigger.Conditions)))
+	}
+	for _, step := range p.Recipe {
+		text := step.Step
+		if step.Tool != "" {
+			text += " with " + step.Tool
+		}
+		if step.Validation != "" {
+			text += " until " + step.Validation
+		}
+		t.add("", text+bracketed(conditionsText(step.Conditions)))
+	}
+	t.add("tools", strings.Join(p.RequiredTools, ", "))
+	t.add("may fail", strings.Join(p.FailureModes, "; "))
+	t.add("otherwise", strings.Join(p.Fallbacks, "; "))
+	return t.String()
+}
+
+func planText(p schema.PlanGraphPayload) string {
+	name := p.Intent
+	if name == "" {
+		name = p.PlanID
+	}
+	t := sentences{asWords(name)}
+	ops := make([]string, 0, len(p.Nodes))
+	for _, node := range p.Nodes {
+		ops = append(ops, asWords(node.Op)+bracketed(conditionsText(node.Guards)))
+	}
+	t.add("steps", strings.Join(ops, ", "))
+	t.add("within", conditionsText(p.Constraints))
+	return t.String()
+}
+
+func workingText(p schema.WorkingPayload) string {
+	t := sentences{p.ContextSummary}
+	t.add("next", strings.Join(p.NextActions, "; "))
+	t.add("open", strings.Join(p.OpenQuestions, "; "))
+	constraints := make([]string, 0, len(p.ActiveConstraints))
+	for _, c := range p.ActiveConstraints {
+		constraints = append(constraints, valueText(c))
+	}
+	t.add("constraints", strings.Join(constraints, "; "))
+	t.add("thread", p.ThreadID)
+	t.add("task", p.TaskID)
+	return t.String()
+}
+
+// episodeText lists the events in order, each by its summary or else its kind.
+func episodeText(p schema.EpisodicPayload) string {
+	events := make([]string, 0, len(p.Timeline))
+	for _, e := range p.Timeline {
+		if e.Summary != "" {
+			events = append(events, e.Summary)
+		} else {
+			events = append(events, asWords(e.EventKind))
+		}
+	}
+	return strings.Join(events, "; ")
+}
+
+// sentences are parts of a text, the empty ones left out.
+type sentences []string
+
+func (s *sentences) add(label, text string) {
+	if text == "" {
+		return
+	}
+	if label != "" {
+		text = label + ": " + text
+	}
+	*s = append(*s, text)
+}
+
+func (s sentences) String() string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(s), func(part string) bool { return part == "" }), ". ")
+}
+
+// asWords turns a snake_case name into words.
+func asWords(name string) string { return strings.ReplaceAll(name, "_", " ") }
+
+func bracketed(text string) string {
+	if text == "" {
+		return ""
+	}
+	return " (" + text + ")"
+}
+
+// dateText is a time as a date where it is midnight in UTC.
+func dateText(at time.Time) string {
+	at = at.UTC()
+	if at.Equal(at.Truncate(24 * time.Hour)) {
+		return at.Format(time.DateOnly)
+	}
+	return at.Format(time.RFC3339)
+}
+
+// conditionsText says conditions in words, in order of their keys: "os is macos and arch is arm64".
+func conditionsText(conditions json.RawMessage) string {
+	var object map[string]any
+	if len(conditions) == 0 || decode(conditions, &object) != nil {
+		return valueText(conditions) // a list of constraints
+	}
+	parts := make([]string, 0, len(object))
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		value := anyText(object[key], " or ")
+		parts = append(parts, asWords(key)+" is "+value)
+	}
+	return strings.Join(parts, " and ")
+}
+
+// valueText says any JSON value in words.
+func valueText(value json.RawMessage) string {
+	var v any
+	if len(value) == 0 || decode(value, &v) != nil {
+		return ""
+	}
+	return anyText(v, ", ")
+}
+
+func anyText(v any, between string) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	case bool:
+		if v {
+			return "true"
+		}
+		return "false"
+	case []any:
+		parts := make([]string, 0, len(v))
+		for _, e := range v {
+			parts = append(parts, anyText(e, ", "))
+		}
+		return strings.Join(parts, between)
+	case map[string]any:
+		parts := make([]string, 0, len(v))
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			parts = append(parts, asWords(key)+" "+anyText(v[key], ", "))
+		}
+		return strings.Join(parts, between)
+	}
+	return ""
+}
+
+// canonicalWithout is a JSON object in canonical form without one of its members.
+func canonicalWithout(object json.RawMessage, member string) string {
+	var members map[string]any
+	if decode(object, &members) != nil {
+		return string(object)
+	}
+	delete(members, member)
+	return canonicalOf(members)
+}
+
+// canonical is a JSON value with its members in order of their names and without white space.
+func canonical(value json.RawMessage) string {
+	var v any
+	if decode(value, &v) != nil {
+		return string(value)
+	}
+	return canonicalOf(v)
+}
+
+func canonicalOf(v any) string {
+	encoded, err := json.Marshal(v) // maps are written in order of their keys
+	if err != nil {
+		return "" // unreachable for what was decoded from JSON
+	}
+	return string(encoded)
+}
+
+// decode reads one JSON value, its numbers in one form: 1e2, 100.0 and 100 are the same, and Postgres
+// gives back another of them than it was given.
+func decode[T any](value json.RawMessage, into *T) error {
+	decoder := json.NewDecoder(bytes.NewReader(value))
+	decoder.UseNumber()
+	if err := decoder.Decode(into); err != nil {
+		return err
+	}
+	if plain, ok := plainNumbers(any(*into)).(T); ok { // null is no T
+		*into = plain
+	}
+	return nil
+}
+
+// plainNumbers rewrites the numbers of a decoded value.
+func plainNumbers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		return plainNumber(v)
+	case []any:
+		for i := range v {
+			v[i] = plainNumbers(v[i])
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = plainNumbers(v[key])
+		}
+	}
+	return v
+}
+
+// plainNumber writes a number without needless digits: in plain digits where these are few, and
+// otherwise with an exponent. It never computes the number, which may be 1e999999999.
+func plainNumber(n json.Number) json.Number {
+	text, sign := string(n), ""
+	if rest, ok := strings.CutPrefix(text, "-"); ok {
+		text, sign = rest, "-"
+	}
+	mantissa, exponentText, scientific := strings.Cut(strings.ToLower(text), "e")
+	exponent := 0
+	if scientific {
+		var err error
+		if exponent, err = strconv.Atoi(exponentText); err != nil {
+			return n // no number that anybody can hold
+		}
+	}
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits := strings.TrimLeft(whole+fraction, "0")
+	exponent -= len(fraction)
+	trimmed := strings.TrimRight(digits, "0")
+	exponent += len(digits) - len(trimmed)
+	const plain = 20
+	switch {
+	case trimmed == "":
+		return "0"
+	case exponent >= 0 && exponent <= plain:
+		return json.Number(sign + trimmed + strings.Repeat("0", exponent))
+	case exponent < 0 && -exponent < len(trimmed):
+		at := len(trimmed) + exponent
+		return json.Number(sign + trimmed[:at] + "." + trimmed[at:])
+	case exponent < 0 && -exponent <= plain:
+		return json.Number(sign + "0." + strings.Repeat("0", -exponent-len(trimmed)) + trimmed)
+	default:
+		return json.Number(sign + trimmed + "e" + strconv.Itoa(exponent))
+	}
+}
+
+// seconds is a number of seconds as a duration, at most the longest that there is.
+func seconds(n int64) time.Duration {
+	const most = int64(1<<63-1) / int64(time.Second)
+	return time.Duration(min(n, most)) * time.Second
+}

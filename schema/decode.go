@@ -1,0 +1,591 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// MaxRecordBytes is the size of one record as JSON. It has room for a long audit log.
+const MaxRecordBytes = 4 << 20
+
+// What a record has that does not say otherwise.
+const (
+	DefaultSalience    = 1.0 // nothing has faded yet
+	DefaultImportance  = 0.8 // somebody asked to remember this
+	DefaultSourceTrust = 1.0
+	AnySignal          = "*" // the signal of a trigger that is conditions alone
+)
+
+// UnmarshalJSON reads a record in either shape of document 004 §15A: the schema appendix (lifecycle,
+// provenance with sources, relations, payload with kind) or the canonical schemas (decay_profile,
+// provenance as a list, relationships, payload without kind), whose names become those of the
+// appendix. It does not fail on a well-formed object: what is unknown, of the wrong type or given
+// twice is remembered, and validation reports it under its path. A record that nests too deeply or
+// is too large is not built at all, which validation reports too.
+//
+// A record that does not say so has full salience, trusted sources, the importance of an explicit
+// memory, and relations of weight 1. An id that is no UUID becomes the external id.
+func (m *MemoryRecord) UnmarshalJSON(data []byte) error {
+	d := decode(data, m)
+	m.problems = d.fields
+	return nil
+}
+
+// DecodeRecord reads exactly one record and checks it as Validate does; what document 004 §15A
+// requires must be there. Its *ValidationError names paths as the input does.
+func DecodeRecord(data []byte) (MemoryRecord, error) {
+	var m MemoryRecord
+	d := decode(data, &m)
+	p := problems{fields: d.fields}
+	if !d.broken {
+		for _, path := range d.missing() {
+			p.add(path, "is required")
+		}
+		m.problems = p.fields
+		p = problems{}
+		m.validate(&p, "")
+		m.problems = nil
+	}
+	for i := range p.fields {
+		p.fields[i].Field = d.asGiven(p.fields[i].Field)
+	}
+	if err := p.err(); err != nil {
+		return MemoryRecord{}, err
+	}
+	return m, nil
+}
+
+// decoder reads one record and collects what is wrong with it.
+type decoder struct {
+	problems
+	canonical bool              // the record has the shape of the canonical schemas
+	broken    bool              // nothing was built
+	seen      map[string]bool   // paths of the appendix that have a value
+	given     map[string]string // by path of the appendix, the path in the input where that differs
+}
+
+func decode(data []byte, m *MemoryRecord) *decoder {
+	*m = MemoryRecord{}
+	d := &decoder{seen: map[string]bool{}, given: map[string]string{}}
+	if _, ok := scan(data, "", MaxPayloadDepth+1, MaxRecordBytes, &d.problems); !ok {
+		d.broken = true
+		return d
+	}
+	tree, err := buildTree(data)
+	if err != nil {
+		d.broken = true
+		d.add("(json)", "%s", jsonProblem(err).Problem)
+		return d
+	}
+	record, ok := tree.(map[string]any)
+	if !ok {
+		d.broken = true
+		d.add("(json)", "must be an object")
+		return d
+	}
+	d.unite(record)
+	d.fill(record, reflect.ValueOf(m).Elem(), "")
+	d.complete(m)
+	return d
+}
+
+// complete gives a record what it says by leaving it out.
+func (d *decoder) complete(m *MemoryRecord) {
+	if !d.seen["confidence"] {
+		d.add("confidence", "is required")
+	}
+	for path, set := range map[string]func(){
+		"salience":     func() { m.Salience = DefaultSalience },
+		"importance":   func() { m.Importance = DefaultImportance },
+		"source_trust": func() { m.SourceTrust = DefaultSourceTrust },
+	} {
+		if !d.seen[path] {
+			set()
+		}
+	}
+	for i := range m.Relations {
+		if !d.seen[fmt.Sprintf("relations[%d].weight", i)] {
+			m.Relations[i].Weight = 1
+		}
+	}
+	if id, err := uuid.Parse(m.ID); err == nil && len(m.ID) == len(id.String()) {
+		m.ID = id.String()
+	} else if m.ID != "" && m.ExternalID == "" {
+		m.ID, m.ExternalID = "", m.ID
+	}
+	if d.canonical && m.UpdatedAt.IsZero() {
+		m.UpdatedAt = m.CreatedAt // the canonical shape has no such field
+	}
+	var payload struct {
+		Revision *Revision `json:"revision"`
+	}
+	if m.Type == TypeSemantic && json.Unmarshal(m.Payload, &payload) == nil && payload.Revision != nil {
+		r := payload.Revision
+		lift := func(path string, into *string, value string) {
+			switch {
+			case value == "" || *into == value:
+			case *into == "":
+				*into = value
+			default:
+				d.add("payload.revision."+path, "differs from %s of the record", path)
+			}
+		}
+		lift("status", (*string)(&m.Status), string(r.Status))
+		lift("supersedes", &m.Supersedes, r.Supersedes)
+		lift("superseded_by", &m.SupersededBy, r.SupersededBy)
+	}
+}
+
+// required is what document 004 §15A.2 to §15A.4 require of a record. Confidence is required of every
+// record, this of one that is to be complete.
+var required = []string{"id", "type", "sensitivity", "salience", "created_at", "updated_at", "lifecycle", "lifecycle.decay", "lifecycle.decay.curve",
+	"lifecycle.decay.half_life_seconds", "lifecycle.last_reinforced_at", "provenance", "provenance.sources", "payload"}
+
+// missing lists what is required and the record does not have, as the input would name it. What is
+// wrong is not missing, and what lacks altogether is not listed part by part.
+func (d *decoder) missing() []string {
+	var out []string
+	for _, path := range required {
+		parent, _, nested := cutLast(path, ".")
+		if d.canonical && (path == "updated_at" || path == "lifecycle") { // §15A.1 has no such field
+			continue
+		}
+		lost := nested && !d.seen[parent] && !(d.canonical && parent == "lifecycle")
+		name := d.asGiven(path)
+		wrong := slices.ContainsFunc(d.fields, func(f FieldError) bool { return under(f.Field, name) || under(name, f.Field) })
+		if !d.seen[path] && !lost && !wrong {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return "", s, false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+// under reports whether path is that of a value or lies in it.
+func under(path, of string) bool {
+	rest, ok := strings.CutPrefix(path, of)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// asGiven is a path of the appendix as the input names it.
+func (d *decoder) asGiven(path string) string {
+	for end := len(path); end > 0; end = strings.LastIndexAny(path[:end], ".[") {
+		if name, ok := d.given[path[:end]]; ok {
+			return name + path[end:]
+		}
+	}
+	return path
+}
+
+// move gives a member another name. Both at once is an error: one of them would be lost.
+func (d *decoder) move(from map[string]any, name, path string, into map[string]any, as, intoPath string) {
+	v, ok := from[name]
+	if !ok {
+		return
+	}
+	delete(from, name)
+	if _, both := into[as]; both {
+		d.add(join(path, name), "is given twice, as %s too", join(intoPath, as))
+		return
+	}
+	into[as] = v
+	d.given[join(intoPath, as)] = join(path, name)
+}
+
+// unite turns the names of the canonical schemas (document 004 §15A.1 to §15A.8) into those of the
+// appendix, in place.
+func (d *decoder) unite(record map[string]any) {
+	if record["type"] == "plan" {
+		record["type"] = string(TypePlanGraph)
+	}
+	if list, ok := record["provenance"].([]any); ok {
+		d.canonical = true
+		provenance := map[string]any{"sources": list}
+		record["provenance"] = provenance
+		d.given["provenance.sources"] = "provenance"
+		d.refs(list, "provenance.sources", "provenance")
+		d.move(record, "created_by", "", provenance, "created_by", "provenance")
+	}
+	if _, ok := record["relationships"]; ok {
+		d.canonical = true
+		d.move(record, "relationships", "", record, "relations", "")
+	}
+	d.lifecycle(record)
+	if payload, ok := record["payload"].(map[string]any); ok {
+		d.payload(record, payload)
+	}
+}
+
+// lifecycle moves decay_profile and the fields beside it to where the appendix has them.
+func (d *decoder) lifecycle(record map[string]any) {
+	outside := []string{"last_reinforced_at", "pinned", "deletion_policy", "decay_due_at"}
+	profile, hasProfile := record["decay_profile"]
+	if !hasProfile && !(d.canonical && record["lifecycle"] == nil) && !slices.ContainsFunc(outside, func(name string) bool { _, ok := record[name]; return ok }) {
+		return
+	}
+	d.canonical = true
+	if record["lifecycle"] == nil {
+		record["lifecycle"] = map[string]any{}
+		maps.Copy(d.given, map[string]string{"lifecycle.decay": "decay_profile", "lifecycle.decay.curve": "decay_profile.function",
+			"lifecycle.decay.half_life_seconds": "decay_profile.half_life", "lifecycle.last_reinforced_at": "last_reinforced_at"})
+	}
+	lifecycle, ok := record["lifecycle"].(map[string]any)
+	if !ok {
+		return // the members stay where they are, and are reported as unknown
+	}
+	for _, name := range outside {
+		d.move(record, name, "", lifecycle, name, "lifecycle")
+	}
+	if decay, ok := profile.(map[string]any); ok {
+		const from, to = "decay_profile", "lifecycle.decay"
+		d.move(decay, "function", from, decay, "curve", to)
+		d.seconds(decay, "half_life", "half_life_seconds")
+		d.seconds(decay, "max_age", "max_age_seconds")
+	}
+	d.move(record, "decay_profile", "", lifecycle, "decay", "lifecycle")
+}
+
+// seconds reads a duration of a decay profile. A number is in seconds.
+func (d *decoder) seconds(decay map[string]any, name, as string) {
+	const from, to = "decay_profile", "lifecycle.decay"
+	if s, ok := decay[name].(string); ok {
+		n, ok := parseSeconds(s)
+		if !ok {
+			d.add(join(from, name), "must be a number of seconds, or a duration in whole seconds such as P90D, PT1H or 36h")
+			delete(decay, name)
+			return
+		}
+		decay[name] = json.Number(strconv.FormatInt(n, 10))
+	}
+	d.move(decay, name, from, decay, as, to)
+}
+
+// refs renames the members of the canonical ProvenanceRef.
+func (d *decoder) refs(list []any, path, given string) {
+	for i, v := range list {
+		ref, ok := v.(map[string]any)
+		if !ok {
+			continue
+		}
+		at, from := fmt.Sprintf("%s[%d]", path, i), fmt.Sprintf("%s[%d]", given, i)
+		if ref["source_type"] == "tool" {
+			ref["source_type"] = "tool_call"
+		}
+		d.move(ref, "source_type", from, ref, "kind", at)
+		d.move(ref, "source_id", from, ref, "ref", at)
+	}
+}
+
+// payload renames the members of the canonical payloads, and fills in what they leave out.
+func (d *decoder) payload(record, payload map[string]any) {
+	if payload["kind"] == "plan" {
+		payload["kind"] = string(TypePlanGraph)
+	}
+	bare := payload["kind"] == nil // as the canonical schemas have it
+	if bare {
+		if kind, ok := record["type"].(string); ok && MemoryType(kind).Valid() {
+			payload["kind"] = kind
+		}
+	}
+	kind, _ := payload["kind"].(string)
+	fields, known := payloadFields[MemoryType(kind)]
+	if !known {
+		return
+	}
+	const path = "payload"
+	rename := func(from, to string) { d.move(payload, from, path, payload, to, path) }
+	switch MemoryType(kind) {
+	case TypeEpisodic:
+		rename("artifact_refs", "artifacts")
+		if environment, ok := payload["environment"].(map[string]any); ok {
+			d.move(environment, "versions", "payload.environment", environment, "tool_versions", "payload.environment")
+		}
+	case TypeSemantic:
+		if evidence, ok := payload["evidence"].([]any); ok {
+			d.refs(evidence, "payload.evidence", "payload.evidence")
+		}
+		if bare {
+			window(payload)
+		}
+	case TypeCompetence:
+		rename("procedure", "recipe")
+		steps(payload["recipe"])
+		triggers(payload["triggers"])
+		fallbacks(payload)
+	case TypePlanGraph:
+		rename("input_schema", "inputs_schema")
+		rename("output_schema", "outputs_schema")
+		if bare {
+			plan(record, payload)
+		}
+	}
+	for name, v := range payload {
+		if _, ours := fields[name]; v == nil && ours && name != "object" {
+			delete(payload, name)
+		}
+	}
+}
+
+// window gives the optional ValidityWindow of §15A.4 the mode that it leaves out.
+func window(payload map[string]any) {
+	if payload["validity"] == nil {
+		payload["validity"] = map[string]any{}
+	}
+	validity, ok := payload["validity"].(map[string]any)
+	if !ok || validity["mode"] != nil {
+		return
+	}
+	mode := ValidGlobal
+	switch {
+	case validity["conditions"] != nil:
+		mode = ValidConditional
+	case validity["start"] != nil || validity["end"] != nil:
+		mode = ValidTimeboxed
+	}
+	validity["mode"] = string(mode)
+}
+
+// steps turns texts into steps.
+func steps(list any) {
+	if list, ok := list.([]any); ok {
+		for i, v := range list {
+			if text, ok := v.(string); ok {
+				list[i] = map[string]any{"step": text}
+			}
+		}
+	}
+}
+
+// triggers turns the bare conditions of §15A.5 into triggers: a text is a signal, an object without
+// one holds whatever the signal.
+func triggers(list any) {
+	items, _ := list.([]any)
+	for i, v := range items {
+		switch v := v.(type) {
+		case string:
+			items[i] = map[string]any{"signal": v}
+		case map[string]any:
+			_, signal := v["signal"]
+			_, conditions := v["conditions"]
+			switch {
+			case signal || len(v) == 0:
+			case conditions:
+				v["signal"] = AnySignal
+			default:
+				items[i] = map[string]any{"signal": AnySignal, "conditions": v}
+			}
+		}
+	}
+}
+
+// fallbacks keeps fallbacks that are steps (§15A.5) as texts, which is what §15A.9 has, and in full
+// beside them when a step says more than its text.
+func fallbacks(payload map[string]any) {
+	list, _ := payload["fallbacks"].([]any)
+	texts, full, more := make([]any, len(list)), make([]any, len(list)), false
+	for i, v := range list {
+		step, ok := v.(map[string]any)
+		if !ok {
+			texts[i], full[i] = v, map[string]any{"step": v}
+			continue
+		}
+		text, ok := step["step"].(string)
+		if !ok {
+			return // validation says that fallbacks are texts
+		}
+		texts[i], full[i], more = text, step, more || len(step) > 1
+	}
+	if len(list) == 0 {
+		return
+	}
+	payload["fallbacks"] = texts
+	if _, both := payload["fallback_steps"]; more && !both {
+		payload["fallback_steps"] = full
+	}
+}
+
+// plan gives a plan of §15A.6, which has no id of its own, that of its record, and edges of no kind
+// the weaker one.
+func plan(record, payload map[string]any) {
+	if payload["plan_id"] == nil && record["id"] != nil {
+		payload["plan_id"] = record["id"]
+	}
+	edges, _ := payload["edges"].([]any)
+	for _, v := range edges {
+		if edge, ok := v.(map[string]any); ok && edge["kind"] == nil {
+			edge["kind"] = string(EdgeControl)
+		}
+	}
+}
+
+// payloadFields are the members of each payload.
+var payloadFields = map[MemoryType]map[string]int{
+	TypeEpisodic:   members(reflect.TypeFor[EpisodicPayload]()),
+	TypeWorking:    members(reflect.TypeFor[WorkingPayload]()),
+	TypeSemantic:   members(reflect.TypeFor[SemanticPayload]()),
+	TypeCompetence: members(reflect.TypeFor[CompetencePayload]()),
+	TypePlanGraph:  members(reflect.TypeFor[PlanGraphPayload]()),
+}
+
+// members are the JSON names of a struct's fields, with the number of each field.
+func members(t reflect.Type) map[string]int {
+	out := make(map[string]int, t.NumField())
+	for i := range t.NumField() {
+		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "" && name != "-" {
+			out[name] = i
+		}
+	}
+	return out
+}
+
+// fill sets the fields of a struct from an object, and reports what does not fit.
+func (d *decoder) fill(v any, into reflect.Value, path string) {
+	object, ok := v.(map[string]any)
+	if !ok {
+		d.add(d.asGiven(path), "must be an object")
+		return
+	}
+	fields := members(into.Type())
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		at := join(path, name)
+		i, known := fields[name]
+		switch {
+		case !known:
+			d.add(d.asGiven(at), "unknown field")
+		case object[name] != nil: // null is as good as absent
+			d.seen[at] = true
+			omit := strings.HasSuffix(into.Type().Field(i).Tag.Get("json"), ",omitempty")
+			d.set(object[name], into.Field(i), at, omit)
+		}
+	}
+}
+
+func (d *decoder) set(v any, into reflect.Value, path string, omit bool) {
+	wrong := func(want string) { d.add(d.asGiven(path), "must be %s", want) }
+	switch field := into.Addr().Interface().(type) {
+	case *json.RawMessage:
+		encoded, err := encodeTree(v)
+		if err != nil { // unreachable: the tree was built from JSON
+			wrong("JSON")
+			return
+		}
+		*field = encoded
+		return
+	case *time.Time:
+		at, ok := asTime(v)
+		if !ok {
+			wrong("a time in RFC 3339")
+			return
+		}
+		*field = at
+		return
+	case **time.Time:
+		at, ok := asTime(v)
+		if !ok {
+			wrong("a time in RFC 3339")
+			return
+		}
+		*field = &at
+		return
+	}
+	switch into.Kind() {
+	case reflect.String:
+		s, ok := v.(string)
+		if !ok {
+			wrong("a string")
+			return
+		}
+		into.SetString(s)
+	case reflect.Bool:
+		b, ok := v.(bool)
+		if !ok {
+			wrong("true or false")
+			return
+		}
+		into.SetBool(b)
+	case reflect.Float64:
+		n, ok := v.(json.Number)
+		if !ok {
+			wrong("a number")
+			return
+		}
+		f, err := n.Float64()
+		if err != nil { // unreachable: the scan refuses it
+			wrong("a number")
+			return
+		}
+		into.SetFloat(f)
+	case reflect.Int, reflect.Int64:
+		n, ok := asInt(v)
+		if !ok {
+			wrong("a whole number")
+			return
+		}
+		into.SetInt(n)
+	case reflect.Slice:
+		list, ok := v.([]any)
+		if !ok {
+			wrong("a list")
+			return
+		}
+		if omit && len(list) == 0 {
+			return
+		}
+		into.Set(reflect.MakeSlice(into.Type(), len(list), len(list)))
+		for i, e := range list {
+			d.set(e, into.Index(i), fmt.Sprintf("%s[%d]", path, i), false)
+		}
+	case reflect.Struct:
+		d.fill(v, into, path)
+	default:
+		panic("schema: a record field of a kind that cannot be decoded: " + path)
+	}
+}
+
+// asTime reads a time, in UTC.
+func asTime(v any) (time.Time, bool) {
+	s, ok := v.(string)
+	if !ok {
+		return time.Time{}, false
+	}
+	at, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return time.Time{}, false
+	}
+	if at.IsZero() {
+		return time.Time{}, true
+	}
+	return at.UTC(), true
+}
+
+// asInt reads a whole number, however it is written.
+func asInt(v any) (int64, bool) {
+	n, ok := v.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	if i, err := n.Int64(); err == nil {
+		return i, true
+	}
+	f, err := n.Float64()
+	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+		return 0, false
+	}
+	return int64(f), true
+}

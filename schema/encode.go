@@ -1,0 +1,133 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Shape is one of the two in which document 004 §15A has records.
+type Shape string
+
+// The shapes. Both carry every field: what one version of §15A does not know stands beside what it has.
+const (
+	ShapeAppendix  Shape = "appendix"  // the schema appendix: lifecycle, provenance with sources, relations
+	ShapeCanonical Shape = "canonical" // the canonical schemas: decay_profile, provenance as a list, relationships
+)
+
+// EncodeRecord writes a record in a shape. Both shapes are read back as the same record. json.Marshal
+// writes the appendix.
+func EncodeRecord(m MemoryRecord, shape Shape) ([]byte, error) {
+	if len(m.Payload) == 0 {
+		m.Payload = json.RawMessage(`{}`)
+	}
+	encoded, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode record: %w", jsonProblem(err))
+	}
+	if shape == ShapeAppendix || shape == "" {
+		return encoded, nil
+	}
+	if shape != ShapeCanonical {
+		return nil, &ValidationError{Fields: []FieldError{{Field: "shape", Problem: "must be appendix or canonical"}}}
+	}
+	tree, err := buildTree(encoded)
+	record, ok := tree.(map[string]any)
+	if err != nil || !ok {
+		return nil, fmt.Errorf("encode record: %w", jsonProblem(err))
+	}
+	m.toCanonical(record)
+	out, err := encodeTree(record)
+	if err != nil {
+		return nil, fmt.Errorf("encode record: %w", jsonProblem(err))
+	}
+	return out, nil
+}
+
+// toCanonical renames members in place: what decoder.unite takes back.
+func (m *MemoryRecord) toCanonical(record map[string]any) {
+	decay := m.Lifecycle.Decay
+	profile := map[string]any{"function": decay.Curve, "half_life": formatSeconds(decay.HalfLifeSeconds), "floor": decay.Floor,
+		"reinforcement_gain": decay.ReinforcementGain, "min_salience": decay.MinSalience}
+	if decay.MaxAgeSeconds != 0 {
+		profile["max_age"] = formatSeconds(decay.MaxAgeSeconds)
+	}
+	record["decay_profile"] = profile
+	lifecycle, _ := record["lifecycle"].(map[string]any)
+	delete(lifecycle, "decay")
+	for name, v := range lifecycle {
+		record[name] = v
+	}
+	delete(record, "lifecycle")
+
+	provenance, _ := record["provenance"].(map[string]any)
+	record["created_by"] = provenance["created_by"]
+	sources, _ := provenance["sources"].([]any)
+	toSourceRefs(sources)
+	record["provenance"] = append([]any{}, sources...)
+
+	if list, ok := record["relations"].([]any); ok {
+		record["relationships"] = list
+	} else {
+		record["relationships"] = []any{}
+	}
+	delete(record, "relations")
+	if record["audit_log"] == nil {
+		record["audit_log"] = []any{}
+	}
+
+	payload, ok := record["payload"].(map[string]any)
+	if !ok || payload["kind"] != string(m.Type) || !m.Type.Valid() {
+		return // not a payload of its type: it stays as it is
+	}
+	delete(payload, "kind")
+	rename := func(from, to string) {
+		if v, ok := payload[from]; ok {
+			delete(payload, from)
+			payload[to] = v
+		}
+	}
+	switch m.Type {
+	case TypeEpisodic:
+		rename("artifacts", "artifact_refs")
+	case TypeSemantic:
+		evidence, _ := payload["evidence"].([]any)
+		toSourceRefs(evidence)
+	case TypeCompetence:
+		rename("recipe", "procedure")
+		toSteps(payload)
+	case TypePlanGraph:
+		rename("inputs_schema", "input_schema")
+		rename("outputs_schema", "output_schema")
+	case TypeWorking:
+	}
+}
+
+// toSourceRefs renames the members of refs to those of the canonical ProvenanceRef.
+func toSourceRefs(refs []any) {
+	for _, v := range refs {
+		ref, ok := v.(map[string]any)
+		if !ok {
+			continue
+		}
+		kind := ref["kind"]
+		if kind == "tool_call" {
+			kind = "tool"
+		}
+		ref["source_type"], ref["source_id"] = kind, ref["ref"]
+		delete(ref, "kind")
+		delete(ref, "ref")
+	}
+}
+
+// toSteps makes steps of fallbacks.
+func toSteps(payload map[string]any) {
+	list, _ := payload["fallbacks"].([]any)
+	if full, ok := payload["fallback_steps"].([]any); ok {
+		payload["fallbacks"] = full
+		delete(payload, "fallback_steps")
+		return
+	}
+	for i, text := range list {
+		list[i] = map[string]any{"step": text}
+	}
+}

@@ -1,0 +1,332 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Payload is any of the five payloads.
+type Payload interface {
+	EpisodicPayload | WorkingPayload | SemanticPayload | CompetencePayload | PlanGraphPayload
+}
+
+// PayloadOf reads a payload as its type. What is not of that shape is a *ValidationError under the path
+// payload.
+func PayloadOf[T Payload](payload json.RawMessage) (T, error) {
+	var v T
+	if err := decodeStrict(payload, &v); err != nil {
+		var zero T
+		return zero, underPath("payload", err)
+	}
+	return v, nil
+}
+
+// underPath puts the fields of a *ValidationError under a path.
+func underPath(path string, err error) error {
+	invalid, ok := err.(*ValidationError) //nolint:errorlint // decodeStrict returns it unwrapped
+	if !ok {
+		return err
+	}
+	for i, f := range invalid.Fields {
+		if f.Field == "(json)" {
+			invalid.Fields[i].Field = path
+		} else {
+			invalid.Fields[i].Field = path + "." + f.Field
+		}
+	}
+	return invalid
+}
+
+// ValidatePayload checks a payload that is about to be written as that of a record of a type: its size
+// and nesting, its JSON Schema (document 004 §15A), and what a schema cannot say. It is given in the
+// names of the schema appendix, as MemoryRecord holds it. Errors are a *ValidationError with paths such
+// as payload.timeline[0].t.
+func ValidatePayload(t MemoryType, payload json.RawMessage) error {
+	var p problems
+	if !t.Valid() {
+		p.add("type", "must be one of %s", names(memoryTypes))
+		return p.err()
+	}
+	validatePayload(&p, "payload", t, payload)
+	return p.err()
+}
+
+func validatePayload(p *problems, path string, t MemoryType, payload json.RawMessage) {
+	if len(payload) == 0 {
+		p.add(path, "is required")
+		return
+	}
+	size, ok := scan(payload, path, MaxPayloadDepth, MaxRecordBytes, p)
+	if !ok {
+		return
+	}
+	if size > MaxPayloadBytes {
+		p.add(path, "must be at most %d bytes, got %d", MaxPayloadBytes, size)
+		return
+	}
+	tree, err := buildTree(payload)
+	object, isObject := tree.(map[string]any)
+	if err != nil || !isObject {
+		p.add(path, "must be an object")
+		return
+	}
+	switch kind, ok := object["kind"].(string); {
+	case object["kind"] == nil:
+		p.add(path+".kind", "is required")
+		return
+	case !ok || kind != string(t):
+		p.add(path+".kind", "must be %s, the type of the record", t)
+		return
+	}
+	before := len(p.fields)
+	checkSchema(p, path, payloadSchemas[t], tree)
+	if len(p.fields) > before {
+		return
+	}
+	switch t {
+	case TypeEpisodic:
+		checkPayload(p, path, payload, checkEpisodic)
+	case TypeWorking:
+		checkPayload(p, path, payload, checkWorking)
+	case TypeSemantic:
+		checkPayload(p, path, payload, checkSemantic)
+	case TypeCompetence:
+		checkPayload(p, path, payload, checkCompetence)
+	case TypePlanGraph:
+		checkPayload(p, path, payload, checkPlanGraph)
+	}
+}
+
+func checkPayload[T Payload](p *problems, path string, payload json.RawMessage, check func(*problems, string, *T)) {
+	v, err := PayloadOf[T](payload)
+	if err != nil {
+		if invalid, ok := err.(*ValidationError); ok { //nolint:errorlint // PayloadOf returns it unwrapped
+			p.fields = append(p.fields, invalid.Fields...)
+		}
+		return
+	}
+	check(p, path, &v)
+}
+
+// ArtifactPrefix begins the reference to stored bytes: it is followed by their SHA-256 in 64 lower-case
+// hexadecimal digits. Any other reference points into the host system.
+const ArtifactPrefix = "sha256:"
+
+var artifactRef = regexp.MustCompile(`^` + ArtifactPrefix + `[0-9a-f]{64}$`)
+
+// checkEpisodic checks an episode (document 004 §5): a time-ordered sequence of events, tool calls that
+// name the calls they depend on.
+func checkEpisodic(p *problems, path string, v *EpisodicPayload) {
+	for i, event := range v.Timeline {
+		at := fmt.Sprintf("%s.timeline[%d]", path, i)
+		checkYear(p, at+".t", event.T)
+		if i > 0 && event.T.Before(v.Timeline[i-1].T) {
+			p.add(at+".t", "is before the event in front of it")
+		}
+		checkText(p, at+".event_kind", event.EventKind, MaxNameLength)
+		checkText(p, at+".ref", event.Ref, MaxRefLength)
+	}
+	for i, ref := range v.Artifacts {
+		at := fmt.Sprintf("%s.artifacts[%d]", path, i)
+		checkText(p, at, ref, MaxRefLength)
+		if strings.HasPrefix(ref, ArtifactPrefix) && !artifactRef.MatchString(ref) {
+			p.add(at, "must be sha256: and 64 lower-case hexadecimal digits")
+		}
+	}
+	g := newGraph(len(v.ToolGraph))
+	for i, node := range v.ToolGraph {
+		if !g.node(node.ID) {
+			p.add(fmt.Sprintf("%s.tool_graph[%d].id", path, i), "is given twice")
+		}
+	}
+	for i, node := range v.ToolGraph {
+		for j, from := range node.DependsOn {
+			if !g.edge(from, node.ID) {
+				p.add(fmt.Sprintf("%s.tool_graph[%d].depends_on[%d]", path, i, j), "names no node")
+			}
+		}
+	}
+	if g.cyclic() {
+		p.add(path+".tool_graph", "has a cycle")
+	}
+}
+
+// checkWorking checks the state of a task (document 004 §6).
+func checkWorking(p *problems, path string, v *WorkingPayload) {
+	checkText(p, path+".thread_id", v.ThreadID, MaxNameLength)
+	checkText(p, path+".task_id", v.TaskID, MaxNameLength)
+	if v.LastUpdated != nil {
+		checkYear(p, path+".last_updated", *v.LastUpdated)
+	}
+}
+
+// checkSemantic checks a fact (document 004 §7 and §15A.8).
+func checkSemantic(p *problems, path string, v *SemanticPayload) {
+	for _, f := range []struct {
+		field, value string
+		limit        int
+	}{{"subject", v.Subject, MaxSubjectLength}, {"predicate", v.Predicate, MaxPredicateLength}} {
+		if isBlank(f.value) {
+			p.add(path+"."+f.field, "is empty")
+		}
+		checkText(p, path+"."+f.field, f.value, f.limit)
+	}
+	v.Validity.validate(p, path+".validity.")
+	checkRefs(p, path+".evidence", v.Evidence)
+}
+
+// validate checks where and when a memory holds (document 004 §15A.8). The zero Validity is global.
+// path ends in a dot.
+func (v *Validity) validate(p *problems, path string) {
+	modes := []ValidityMode{ValidGlobal, ValidConditional, ValidTimeboxed}
+	if v.Mode != "" && !slices.Contains(modes, v.Mode) {
+		p.add(path+"mode", "must be one of %s", names(modes))
+		return
+	}
+	var conditions map[string]json.RawMessage
+	if len(v.Conditions) > 0 {
+		if _, ok := scan(v.Conditions, path+"conditions", MaxPayloadDepth, MaxPayloadBytes, p); !ok {
+			return
+		}
+		if json.Unmarshal(v.Conditions, &conditions) != nil || conditions == nil {
+			p.add(path+"conditions", "must be an object")
+			return
+		}
+		if len(conditions) == 0 {
+			p.add(path+"conditions", "is empty")
+		}
+	}
+	switch {
+	case v.Mode == ValidConditional && v.Conditions == nil:
+		p.add(path+"conditions", "is required when mode is conditional")
+	case v.Mode == ValidTimeboxed && v.Start == nil && v.End == nil:
+		p.add(path+"start", "is required when mode is timeboxed, or end")
+	case v.Mode == ValidGlobal || v.Mode == "":
+		for _, f := range []struct {
+			field string
+			given bool
+		}{{"conditions", len(conditions) > 0}, {"start", v.Start != nil}, {"end", v.End != nil}} {
+			if f.given {
+				p.add(path+f.field, "must not be given when mode is global")
+			}
+		}
+	}
+	if v.Start != nil {
+		checkYear(p, path+"start", *v.Start)
+	}
+	if v.End != nil {
+		checkYear(p, path+"end", *v.End)
+		if v.Start != nil && !v.Start.Before(*v.End) {
+			p.add(path+"end", "must be after start")
+		}
+	}
+}
+
+// checkCompetence checks a procedure (document 004 §8).
+func checkCompetence(p *problems, path string, v *CompetencePayload) {
+	checkText(p, path+".skill_name", v.SkillName, MaxNameLength)
+	if isBlank(v.SkillName) {
+		p.add(path+".skill_name", "is empty")
+	}
+	for i, step := range v.FallbackSteps {
+		if i >= len(v.Fallbacks) || step.Step != v.Fallbacks[i] {
+			p.add(fmt.Sprintf("%s.fallback_steps[%d].step", path, i), "must be the text of the fallback that it details")
+		}
+	}
+	if n := len(v.FallbackSteps); n > 0 && n < len(v.Fallbacks) {
+		p.add(path+".fallback_steps", "must detail every fallback")
+	}
+}
+
+// checkPlanGraph checks a plan (document 004 §9): a directed graph of actions whose dependencies can be
+// met.
+func checkPlanGraph(p *problems, path string, v *PlanGraphPayload) {
+	checkText(p, path+".plan_id", v.PlanID, MaxRefLength)
+	checkText(p, path+".version", v.Version, MaxNameLength)
+	checkText(p, path+".intent", v.Intent, MaxRefLength)
+	g := newGraph(len(v.Nodes))
+	for i, node := range v.Nodes {
+		if !g.node(node.ID) {
+			p.add(fmt.Sprintf("%s.nodes[%d].id", path, i), "is given twice")
+		}
+	}
+	seen := make(map[PlanEdge]bool, len(v.Edges))
+	for i, edge := range v.Edges {
+		at := fmt.Sprintf("%s.edges[%d]", path, i)
+		for _, end := range []struct{ field, id string }{{".from", edge.From}, {".to", edge.To}} {
+			if !g.has(end.id) {
+				p.add(at+end.field, "names no node")
+			}
+		}
+		if seen[edge] {
+			p.add(at, "is given twice")
+		}
+		seen[edge] = true
+		g.edge(edge.From, edge.To)
+	}
+	if g.cyclic() {
+		p.add(path+".edges", "have a cycle: no node of it could ever run")
+	}
+}
+
+// graph is a directed graph by the names of its nodes.
+type graph struct {
+	out map[string][]string
+	in  map[string]int
+}
+
+func newGraph(n int) *graph {
+	return &graph{out: make(map[string][]string, n), in: make(map[string]int, n)}
+}
+
+func (g *graph) has(name string) bool {
+	_, ok := g.in[name]
+	return ok
+}
+
+// node adds a node; false when there is one of that name.
+func (g *graph) node(name string) bool {
+	if g.has(name) {
+		return false
+	}
+	g.in[name] = 0
+	return true
+}
+
+// edge adds an edge between two nodes; false when one of them is not there.
+func (g *graph) edge(from, to string) bool {
+	if !g.has(from) || !g.has(to) {
+		return false
+	}
+	g.out[from] = append(g.out[from], to)
+	g.in[to]++
+	return true
+}
+
+// cyclic reports whether some nodes depend on each other in a circle: whether taking away what depends
+// on nothing, again and again, leaves something.
+func (g *graph) cyclic() bool {
+	waiting := maps.Clone(g.in)
+	var free []string
+	for name, n := range waiting {
+		if n == 0 {
+			free = append(free, name)
+		}
+	}
+	left := len(waiting)
+	for len(free) > 0 {
+		name := free[len(free)-1]
+		free = free[:len(free)-1]
+		left--
+		for _, to := range g.out[name] {
+			if waiting[to]--; waiting[to] == 0 {
+				free = append(free, to)
+			}
+		}
+	}
+	return left > 0
+}

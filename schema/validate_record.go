@@ -1,0 +1,316 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Limits of a record. Those of a request apply to what both have.
+const (
+	MaxRecordRefs      = 1_000         // provenance sources, evidence
+	MaxRelations       = 1_000         // edges from one record
+	MaxDurationSeconds = 9_000_000_000 // half-life and maximal age: 285 years
+	MaxSubjectLength   = 256           // characters of a semantic memory's subject
+	MaxPredicateLength = 256           // characters of its predicate
+)
+
+var (
+	tiers            = []Tier{TierInteraction, TierSession, TierPersistent}
+	typologies       = []Typology{TypologyEpisodic, TypologySemantic, TypologyProcedural}
+	statuses         = []Status{StatusActive, StatusContested, StatusSuperseded, StatusRetracted}
+	decayCurves      = []DecayCurve{CurveExponential, CurveLinear, CurveCustom}
+	deletionPolicies = []DeletionPolicy{DeleteAutoPrune, DeleteManualOnly, DeleteNever}
+	auditActions     = []AuditAction{AuditCreate, AuditRevise, AuditFork, AuditMerge, AuditDelete, AuditRecover, AuditContest, AuditResolve,
+		AuditRetract, AuditModify, AuditErase}
+)
+
+var relationPredicate = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+
+// Validate checks a record that is to be complete: what document 004 §15A requires must be there, and
+// everything must be right. It reports every field that is wrong, as a *ValidationError. A number that
+// is missing cannot be told from zero here; DecodeRecord can.
+func (m *MemoryRecord) Validate() error {
+	var p problems
+	need := func(path string, missing bool) {
+		if missing {
+			p.add(path, "is required")
+		}
+	}
+	need("id", m.ID == "" && m.ExternalID == "")
+	need("sensitivity", m.Sensitivity == "")
+	need("created_at", m.CreatedAt.IsZero())
+	need("updated_at", m.UpdatedAt.IsZero())
+	need("lifecycle.decay.curve", m.Lifecycle.Decay.Curve == "")
+	need("lifecycle.decay.half_life_seconds", m.Lifecycle.Decay.HalfLifeSeconds == 0)
+	need("lifecycle.last_reinforced_at", m.Lifecycle.LastReinforcedAt.IsZero())
+	need("provenance.sources", m.Provenance.Sources == nil)
+	m.validate(&p, "")
+	return p.err()
+}
+
+// validate checks what the record says. What it does not say, such as its id, times, sensitivity and
+// lifecycle, the policy plane gives it (document 004 §15.5): zero values pass, except for type and
+// payload. path ends in a dot or is empty.
+func (m *MemoryRecord) validate(p *problems, path string) {
+	found := problems{fields: slices.Clone(m.problems)}
+	if !slices.ContainsFunc(m.problems, func(f FieldError) bool { return f.Field == "(json)" }) {
+		m.check(&found)
+	}
+	for i, f := range found.fields {
+		earlier := func(g FieldError) bool { return under(f.Field, g.Field) }
+		if i >= len(m.problems) && slices.ContainsFunc(found.fields[:i], earlier) {
+			continue // the consequence of a problem that is listed
+		}
+		switch {
+		case f.Field == "(json)" && path != "":
+			f.Field = strings.TrimSuffix(path, ".")
+		case f.Field != "(json)":
+			f.Field = path + f.Field
+		}
+		p.fields = append(p.fields, f)
+	}
+}
+
+func (m *MemoryRecord) check(p *problems) {
+	m.checkIdentity(p)
+	m.checkWorth(p)
+	m.checkTimes(p)
+	m.checkEdges(p)
+	checkRefs(p, "provenance.sources", m.Provenance.Sources)
+	checkText(p, "provenance.created_by", m.Provenance.CreatedBy, MaxNameLength)
+	for i, entry := range m.AuditLog {
+		at := fmt.Sprintf("audit_log[%d].", i)
+		checkEnum(p, at+"action", entry.Action, auditActions)
+		if entry.Action == "" {
+			p.add(at+"action", "is required")
+		}
+		checkText(p, at+"actor", entry.Actor, MaxNameLength)
+		checkText(p, at+"rationale", entry.Rationale, MaxPayloadBytes)
+		checkYear(p, at+"timestamp", entry.Timestamp)
+	}
+	if !m.Type.Valid() {
+		p.add("type", "must be one of %s", names(memoryTypes))
+		return
+	}
+	if m.ErasedAt != nil {
+		return // nothing is left of the payload, and nothing is to come back
+	}
+	before := len(p.fields)
+	validatePayload(p, "payload", m.Type, m.Payload)
+	if len(p.fields) == before && len(m.problems) == 0 && before == 0 {
+		m.checkShape(p)
+	}
+}
+
+// checkShape holds the whole record against its JSON Schema, with what it leaves out filled in.
+func (m *MemoryRecord) checkShape(p *problems) {
+	c := *m
+	if c.ID == "" {
+		c.ID = uuid.Nil.String()
+	}
+	if c.Sensitivity == "" {
+		c.Sensitivity = SensitivityLow
+	}
+	if c.Lifecycle.Decay.Curve == "" {
+		c.Lifecycle.Decay.Curve = CurveExponential
+	}
+	c.Lifecycle.Decay.HalfLifeSeconds = max(c.Lifecycle.Decay.HalfLifeSeconds, 1)
+	c.Version = max(c.Version, 1)
+	if c.Provenance.Sources == nil {
+		c.Provenance.Sources = []Ref{}
+	}
+	if c.Tags == nil {
+		c.Tags = []string{}
+	}
+	if c.Relations == nil {
+		c.Relations = []Relation{}
+	}
+	encoded, err := json.Marshal(c)
+	if err != nil {
+		p.add("(json)", "cannot be written as JSON")
+		return
+	}
+	tree, err := buildTree(encoded)
+	if err != nil {
+		p.add("(json)", "cannot be written as JSON")
+		return
+	}
+	checkSchema(p, "", "MemoryRecord", tree)
+}
+
+func (m *MemoryRecord) checkIdentity(p *problems) {
+	checkID(p, "id", m.ID)
+	checkID(p, "supersedes", m.Supersedes)
+	checkID(p, "superseded_by", m.SupersededBy)
+	for field, other := range map[string]string{"supersedes": m.Supersedes, "superseded_by": m.SupersededBy} {
+		if other != "" && strings.EqualFold(other, m.ID) {
+			p.add(field, "is the record itself")
+		}
+	}
+	checkText(p, "external_id", m.ExternalID, MaxRefLength)
+	for _, f := range []struct{ field, value string }{
+		{"scope", m.Scope}, {"tenant", m.Tenant}, {"agent", m.Agent}, {"project", m.Project}, {"policy_group", m.PolicyGroup}, {"who", m.Who},
+		{"agent_session_id", m.Session}, {"agent_interaction_id", m.Interaction}, {"language", m.Language}, {"key_id", m.KeyID},
+		{"world_id", m.WorldID}, {"world_version", m.WorldVersion},
+	} {
+		checkText(p, f.field, f.value, MaxNameLength)
+	}
+	checkText(p, "content", m.Content, MaxContentBytes)
+	if len(m.Content) > MaxContentBytes {
+		p.add("content", "must be at most %d bytes", MaxContentBytes)
+	}
+	checkEnum(p, "sensitivity", m.Sensitivity, sensitivities)
+	checkEnum(p, "visibility", m.Visibility, visibilities)
+	checkEnum(p, "category", m.Category, categories)
+	checkEnum(p, "tier", m.Tier, tiers)
+	checkEnum(p, "typology", m.Typology, typologies)
+	checkEnum(p, "status", m.Status, statuses)
+	checkEnum(p, "lifecycle.decay.curve", m.Lifecycle.Decay.Curve, decayCurves)
+	checkEnum(p, "lifecycle.deletion_policy", m.Lifecycle.DeletionPolicy, deletionPolicies)
+	if m.Tier == TierPersistent && m.Typology == TypologyEpisodic {
+		p.add("tier", "must not be persistent when typology is episodic")
+	}
+	checkTags(p, "tags", m.Tags)
+}
+
+func (m *MemoryRecord) checkWorth(p *problems) {
+	d := m.Lifecycle.Decay
+	for _, f := range []struct {
+		field string
+		value float64
+	}{
+		{"confidence", m.Confidence}, {"salience", m.Salience}, {"importance", m.Importance}, {"source_trust", m.SourceTrust},
+		{"lifecycle.decay.min_salience", d.MinSalience}, {"lifecycle.decay.floor", d.Floor}, {"lifecycle.decay.reinforcement_gain", d.ReinforcementGain},
+	} {
+		if !unit(f.value) {
+			p.add(f.field, "must be between 0 and 1")
+		}
+	}
+	if n := d.HalfLifeSeconds; n < 0 || n > MaxDurationSeconds {
+		p.add("lifecycle.decay.half_life_seconds", "must be between 1 and %d", MaxDurationSeconds)
+	}
+	if n := d.MaxAgeSeconds; n < 0 || n > MaxDurationSeconds {
+		p.add("lifecycle.decay.max_age_seconds", "must be between 1 and %d", MaxDurationSeconds)
+	}
+	if m.Version < 0 || m.Version > 1<<31-1 {
+		p.add("version", "must be between 1 and %d", 1<<31-1)
+	}
+	if m.AccessCount < 0 {
+		p.add("access_count", "must not be negative")
+	}
+}
+
+func (m *MemoryRecord) checkTimes(p *problems) {
+	for _, f := range []struct {
+		field string
+		at    *time.Time
+	}{
+		{"created_at", &m.CreatedAt}, {"updated_at", &m.UpdatedAt}, {"lifecycle.last_reinforced_at", &m.Lifecycle.LastReinforcedAt},
+		{"lifecycle.decay_due_at", m.Lifecycle.DecayDueAt}, {"salience_at", &m.SalienceAt}, {"occurred_at", &m.OccurredAt},
+		{"last_accessed_at", m.LastAccessed}, {"deleted_at", m.DeletedAt}, {"archived_at", m.ArchivedAt},
+		{"superseded_at", m.SupersededAt}, {"erased_at", m.ErasedAt},
+	} {
+		if f.at != nil {
+			checkYear(p, f.field, *f.at)
+		}
+	}
+}
+
+func (m *MemoryRecord) checkEdges(p *problems) {
+	if len(m.Relations) > MaxRelations {
+		p.add("relations", "must hold at most %d relations", MaxRelations)
+		return
+	}
+	type edge struct{ predicate, target string }
+	seen := make(map[edge]bool, len(m.Relations))
+	for i, r := range m.Relations {
+		at := fmt.Sprintf("relations[%d]", i)
+		switch {
+		case r.Predicate == "":
+			p.add(at+".predicate", "is required")
+		case !relationPredicate.MatchString(r.Predicate):
+			p.add(at+".predicate", "must be a lower-case name of letters, digits and _, at most 64 characters")
+		}
+		if r.TargetID == "" {
+			p.add(at+".target_id", "is required")
+		} else if strings.EqualFold(r.TargetID, m.ID) || r.TargetID == m.ExternalID {
+			p.add(at+".target_id", "is the record itself")
+		}
+		checkText(p, at+".target_id", r.TargetID, MaxRefLength)
+		checkText(p, at+".reason", r.Reason, MaxReasonLength)
+		if !unit(r.Weight) {
+			p.add(at+".weight", "must be between 0 and 1")
+		}
+		e := edge{r.Predicate, r.TargetID}
+		if seen[e] {
+			p.add(at, "is given twice")
+		}
+		seen[e] = true
+	}
+}
+
+// checkRefs checks evidence.
+func checkRefs(p *problems, field string, refs []Ref) {
+	if len(refs) > MaxRecordRefs {
+		p.add(field, "must hold at most %d refs", MaxRecordRefs)
+		return
+	}
+	for i, ref := range refs {
+		at := fmt.Sprintf("%s[%d].", field, i)
+		if !slices.Contains(refKinds, ref.Kind) {
+			p.add(at+"kind", "must be one of %s", strings.Join(refKinds, ", "))
+		}
+		if ref.Ref == "" {
+			p.add(at+"ref", "is required")
+		}
+		checkText(p, at+"ref", ref.Ref, MaxRefLength)
+		checkText(p, at+"hash", ref.Hash, MaxNameLength)
+		if ref.Timestamp != nil {
+			checkYear(p, at+"timestamp", *ref.Timestamp)
+		}
+	}
+}
+
+func checkTags(p *problems, field string, tags []string) {
+	if len(tags) > MaxTags {
+		p.add(field, "must hold at most %d tags", MaxTags)
+	}
+	for i, tag := range tags[:min(len(tags), MaxTags)] {
+		at := fmt.Sprintf("%s[%d]", field, i)
+		if strings.TrimSpace(tag) == "" {
+			p.add(at, "is empty")
+		}
+		checkText(p, at, tag, MaxTagLength)
+	}
+}
+
+// checkID refuses what is neither empty nor the usual text of a UUID.
+func checkID(p *problems, field, value string) {
+	if value == "" {
+		return
+	}
+	id, err := uuid.Parse(value)
+	if err != nil || len(value) != 36 || id == uuid.Nil {
+		p.add(field, "must be a UUID")
+	}
+}
+
+// checkEnum refuses what is neither empty nor one of the values.
+func checkEnum[T enum](p *problems, field string, value T, values []T) {
+	if value != "" && !slices.Contains(values, value) {
+		p.add(field, "must be one of %s", names(values))
+	}
+}
+
+// checkYear refuses times that Postgres or JSON cannot hold. The zero time is none.
+func checkYear(p *problems, field string, at time.Time) {
+	if year := at.UTC().Year(); year < 1 || year > 9999 {
+		p.add(field, "must lie between the years 1 and 9999")
+	}
+}

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mneme/mneme/store"
+)
+
+func newLineage(a *app) *cobra.Command {
+	var depth int
+	var format string
+	cmd := &cobra.Command{
+		Use:   "lineage ID",
+		Short: "Show where a memory comes from and what became of it",
+		Long: `Show where a memory comes from and what became of it: what it was derived from and what was derived
+from it, its revisions both ways, what it contradicts and supports, each with who did it, when and why.
+
+Of memories that the principal may not look at, and of what is gone, only the id is shown.
+
+--format mermaid and --format dot print the graph for Mermaid and Graphviz. --json prints nodes and
+edges; "cut" says what kept the rest out.`,
+		Example: `  mneme lineage 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --format dot | dot -Tsvg > lineage.svg`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := parseID("id", args[0])
+			if err != nil {
+				return err
+			}
+			draw, ok := map[string]func(*text, store.Lineage){"tree": lineageTree, "mermaid": lineageMermaid, "dot": lineageDOT}[format]
+			switch {
+			case !ok:
+				return invalid("format", "must be tree, mermaid or dot")
+			case depth < 1 || depth > store.MaxLineageDepth:
+				return invalid("depth", "must be between 1 and %d", store.MaxLineageDepth)
+			}
+			st, err := a.openStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.within(cmd.Context())
+			defer cancel()
+			l, err := st.Lineage(ctx, a.cfg.Principal, id, depth)
+			if err != nil {
+				return err
+			}
+			for _, by := range l.Cut {
+				a.note("mneme: there is more: %s", map[string]string{
+					"depth": "--depth shows what is further away",
+					"nodes": fmt.Sprintf("no more than %d memories are shown", store.MaxLineageNodes),
+				}[by])
+			}
+			return a.print(l, func(t *text) { draw(t, l) })
+		},
+	}
+	cmd.Flags().IntVar(&depth, "depth", store.DefaultLineageDepth, "relations between the memory and what is shown, at most")
+	cmd.Flags().StringVar(&format, "format", "tree", "tree, mermaid or dot")
+	return cmd
+}
+
+// maxLabel is how much of a memory's content a lineage shows, in characters.
+const maxLabel = 72
+
+// lineageGraph looks a lineage up by memory.
+type lineageGraph struct {
+	store.Lineage
+	nodes map[string]store.LineageNode
+	shown map[string]bool // the memories of the tree whose branches have been drawn
+}
+
+func graphOf(l store.Lineage) lineageGraph {
+	g := lineageGraph{Lineage: l, nodes: map[string]store.LineageNode{}, shown: map[string]bool{}}
+	for _, n := range l.Nodes {
+		g.nodes[n.ID] = n
+	}
+	return g
+}
+
+// wayNames say what a branch is to the memory that it hangs on; relations of a writer's own are named
+// by their predicate.
+var wayNames = map[store.Way]string{store.WaySource: "derived from", store.WayDerived: "gave rise to", store.WayOlder: "supersedes", store.WayNewer: "superseded by"}
+
+// lineageTree draws the tree below the root. A memory that stands in it twice is drawn out once.
+func lineageTree(t *text, l store.Lineage) {
+	g := graphOf(l)
+	root := g.nodes[l.Root]
+	t.line("%s", clip(describe(root), t.width))
+	g.branches(t, root.ID, store.WayRoot, "")
+}
+
+func (g lineageGraph) branches(t *text, id string, way store.Way, indent string) {
+	key := id + string(way)
+	if g.shown[key] {
+		return
+	}
+	g.shown[key] = true
+	type branch struct {
+		name string
+		to   string
+		way  store.Way
+		edge store.LineageEdge
+	}
+	var all []branch
+	for _, e := range g.Edges {
+		to, outward := e.To, true
+		switch id {
+		case e.From:
+		case e.To:
+			to, outward = e.From, false
+		default:
+			continue
+		}
+		next, ok := way.Follow(e.Predicate, outward)
+		if !ok {
+			continue
+		}
+		name := wayNames[next]
+		if name == "" {
+			name = strings.ReplaceAll(e.Predicate, "_", " ")
+			if !outward {
+				name = "named by it in " + name
+				if e.Predicate == "contradicts" {
+					name = "contradicted by"
+				} else if e.Predicate == "supports" {
+					name = "supported by"
+				}
+			}
+		}
+		all = append(all, branch{name, to, next, e})
+	}
+	for i, b := range all {
+		knot, below := "├─ ", "│  "
+		if i == len(all)-1 {
+			knot, below = "└─ ", "   "
+		}
+		again := ""
+		if g.shown[b.to+string(b.way)] {
+			again = " (drawn above)"
+		}
+		t.line("%s", clip(indent+knot+b.name+" "+describe(g.nodes[b.to])+again, t.width))
+		if why := explain(b.edge); why != "" {
+			t.line("%s", clip(indent+below+"   "+why, t.width))
+		}
+		g.branches(t, b.to, b.way, indent+below)
+	}
+}
+
+// describe names a memory on one line.
+func describe(n store.LineageNode) string {
+	if n.Withheld {
+		return n.ID + " (withheld)"
+	}
+	return n.ID + " " + state(n) + " " + string(n.Category) + ": " + clip(oneLine(n.Content), maxLabel)
+}
+
+func state(n store.LineageNode) string {
+	if n.State == "" || n.State == "live" {
+		return string(n.Status)
+	}
+	return n.State
+}
+
+// explain says who made an edge, when and why.
+func explain(e store.LineageEdge) string {
+	var parts []string
+	if e.At != nil {
+		parts = append(parts, when(*e.At))
+	}
+	if e.Actor != "" {
+		parts = append(parts, "by "+oneLine(e.Actor))
+	}
+	out := strings.Join(parts, " ")
+	if e.Reason != "" {
+		out += ": " + oneLine(e.Reason)
+	}
+	return out
+}
+
+// lineageMermaid draws the graph as a Mermaid flowchart.
+func lineageMermaid(t *text, l store.Lineage) {
+	names := drawnNames(l)
+	t.line("flowchart TD")
+	for _, n := range l.Nodes {
+		t.line(`  %s["%s"]`, names[n.ID], mermaidText(describe(n)))
+	}
+	for _, e := range l.Edges {
+		t.line(`  %s -- "%s" --> %s`, names[e.From], mermaidText(e.Predicate), names[e.To])
+	}
+}
+
+// mermaidText writes everything but letters, digits, spaces and a few marks as entity codes: Mermaid
+// gives a meaning to almost any other.
+func mermaidText(s string) string {
+	var b strings.Builder
+	for _, r := range oneLine(s) {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" .,:-_", r) {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, "#%d;", r)
+		}
+	}
+	return b.String()
+}
+
+// lineageDOT draws the graph for Graphviz.
+func lineageDOT(t *text, l store.Lineage) {
+	names := drawnNames(l)
+	t.line("digraph lineage {")
+	t.line("  node [shape=box];")
+	for _, n := range l.Nodes {
+		t.line("  %s [label=%s];", names[n.ID], dotText(describe(n)))
+	}
+	for _, e := range l.Edges {
+		t.line("  %s -> %s [label=%s];", names[e.From], names[e.To], dotText(e.Predicate))
+	}
+	t.line("}")
+}
+
+// dotText is a quoted string of DOT, in which a backslash begins an escape.
+func dotText(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(oneLine(s)) + `"`
+}
+
+// drawnNames gives the nodes names that no content can reach into.
+func drawnNames(l store.Lineage) map[string]string {
+	out := make(map[string]string, len(l.Nodes))
+	for i, n := range l.Nodes {
+		out[n.ID] = fmt.Sprintf("n%d", i)
+	}
+	return out
+}

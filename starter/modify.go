@@ -1,0 +1,383 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows"
+)
+
+// operationFlags are what every command that changes memories takes.
+type operationFlags struct {
+	reason, actor, operationID string
+}
+
+func (f *operationFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.reason, "reason", "", "why, for history")
+	flags.StringVar(&f.actor, "actor", operator(), "who, for history")
+	flags.StringVar(&f.operationID, "operation-id", "", "the same id always answers with the first result")
+}
+
+func (f *operationFlags) operation(p schema.Principal) schema.Operation {
+	return schema.Operation{Principal: p, OperationID: f.operationID, Actor: f.actor, Reason: f.reason}
+}
+
+type modifyFlags struct {
+	operationFlags
+	content, category, who string
+	importance             float64
+	tags                   []string
+	noTags, pin, unpin     bool
+	ifVersion              int
+	force                  bool
+	file                   string
+}
+
+// onePatch are the flags that belong to one memory.
+var onePatch = []string{"content", "category", "importance", "tag", "no-tags", "pin", "unpin", "who", "if-version", "force"}
+
+func newModify(a *app) *cobra.Command {
+	var f modifyFlags
+	cmd := &cobra.Command{
+		Use:   "modify ID | --file PATCHES.jsonl|-",
+		Short: "Change a memory, or many, with a reason",
+		Long: `Change a memory, or many. What is not named stays as it is; the old version is kept, and history says
+what changed, who did it and why.
+
+The content of an episode is never changed; that of a competence or a plan follows its structure: put or
+revise it. The content of a pinned memory is changed with --force only. A memory whose fact had a finer
+claim than its text becomes a statement of the new text; to replace one claim by another, supersede it.
+
+--file reads patches, one JSON object a line:
+
+  id (required), content, category, importance, tags [], pinned, who, if_version, force, reason
+
+Nothing is changed when a line is bad. Patches are applied in order, ` + strconv.Itoa(schema.MaxPatches) + ` in one run at most.
+
+Each memory has a status: updated, no_changes, not_found, deleted, not_live, version_conflict,
+duplicate_content_hash, pinned, append_only, structured_content or mutations_frozen. Of one memory, not
+found exits with 3 and refused with 6; of several, some that were refused exit with 5.`,
+		Example: `  mneme modify 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --content "Ana lives in Porto." --if-version 3 --reason "she moved"
+  mneme modify --file patches.jsonl --reason "clean-up of the tags" --json`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			flags := cmd.Flags()
+			if flags.Changed("file") {
+				if len(args) > 0 {
+					return invalid("file", "goes without an id")
+				}
+				for _, name := range onePatch {
+					if flags.Changed(name) {
+						return invalid(name, "goes with an id, not with --file")
+					}
+				}
+				patches, err := a.readPatches(f.file, f.operation(a.cfg.Principal))
+				if err != nil {
+					return err
+				}
+				return a.modify(cmd.Context(), f.operation(a.cfg.Principal), patches, true)
+			}
+			if len(args) == 0 {
+				return invalid("id", "is required, or --file")
+			}
+			patch, err := f.patch(a, flags, args[0])
+			if err != nil {
+				return err
+			}
+			return a.modify(cmd.Context(), f.operation(a.cfg.Principal), []schema.Patch{patch}, false)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.content, "content", "", "new text; with - from standard input")
+	flags.StringVar(&f.category, "category", "", "fact, preference, decision, procedural, semantic, rule, learning or issue")
+	flags.Float64Var(&f.importance, "importance", 0, "importance, 0 to 1")
+	flags.StringSliceVar(&f.tags, "tag", nil, "tag (repeatable); these take the place of all it has")
+	flags.BoolVar(&f.noTags, "no-tags", false, "remove all tags")
+	flags.BoolVar(&f.pin, "pin", false, "pin it: importance 1, and it does not fade")
+	flags.BoolVar(&f.unpin, "unpin", false, "let it fade again")
+	flags.StringVar(&f.who, "who", "", "who said it; empty for nobody")
+	flags.IntVar(&f.ifVersion, "if-version", 0, "only if this version stands")
+	flags.BoolVar(&f.force, "force", false, "change the content of a pinned memory")
+	flags.StringVar(&f.file, "file", "", "read patches from a file, or with - from standard input")
+	f.register(flags)
+	cmd.MarkFlagsMutuallyExclusive("pin", "unpin")
+	cmd.MarkFlagsMutuallyExclusive("tag", "no-tags")
+	return cmd
+}
+
+// patch is what the flags say of one memory.
+func (f *modifyFlags) patch(a *app, flags *pflag.FlagSet, id string) (schema.Patch, error) {
+	p := schema.Patch{ID: id, IfVersion: f.ifVersion, Content: optional(flags, "content", f.content), Importance: optional(flags, "importance", f.importance),
+		Who: optional(flags, "who", f.who), Tags: optional(flags, "tag", f.tags), Category: optional(flags, "category", schema.Category(f.category)), Force: f.force}
+	if f.noTags {
+		p.Tags = &[]string{}
+	}
+	if f.pin || f.unpin {
+		p.Pinned = &f.pin
+	}
+	if p.Content != nil && *p.Content == "-" {
+		data, err := io.ReadAll(io.LimitReader(a.in, schema.MaxContentBytes+1))
+		if err != nil {
+			return p, fmt.Errorf("read standard input: %w", err)
+		}
+		text := string(data)
+		p.Content = &text
+	}
+	return p, nil
+}
+
+// readPatches reads patches from lines of JSON. When a line is bad, it returns what is wrong with all
+// of them.
+func (a *app) readPatches(path string, op schema.Operation) ([]schema.Patch, error) {
+	input := a.in
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, &codedError{exitUsage, err}
+		}
+		defer func() { _ = file.Close() }()
+		input = file
+	}
+	lines := bufio.NewScanner(input)
+	lines.Buffer(make([]byte, 0, 64<<10), 2*schema.MaxRequestBytes)
+	var out []schema.Patch
+	var bad []schema.FieldError
+	n := 0
+	for lines.Scan() {
+		n++
+		data := lines.Bytes()
+		if n == 1 {
+			data = bytes.TrimPrefix(data, []byte("\ufeff"))
+		}
+		if len(bytes.TrimSpace(data)) == 0 {
+			continue
+		}
+		patch, err := checkedPatch(data, op)
+		if err != nil {
+			for _, f := range fieldsOf(err) {
+				bad = append(bad, schema.FieldError{Field: fmt.Sprintf("line %d: %s", n, f.Field), Problem: f.Problem})
+			}
+			continue
+		}
+		out = append(out, patch)
+	}
+	switch {
+	case errors.Is(lines.Err(), bufio.ErrTooLong):
+		return nil, invalid(fmt.Sprintf("line %d", n+1), "is longer than %d MiB", 2*schema.MaxRequestBytes>>20)
+	case lines.Err() != nil:
+		return nil, fmt.Errorf("read patches: %w", lines.Err())
+	case len(bad) > 0:
+		return nil, &schema.ValidationError{Fields: bad}
+	case len(out) == 0:
+		return nil, invalid("file", "holds no patch")
+	}
+	return out, nil
+}
+
+func checkedPatch(line []byte, op schema.Operation) (schema.Patch, error) {
+	if !utf8.Valid(line) { // the JSON decoder would put replacement characters in
+		return schema.Patch{}, invalid("(json)", "is not valid UTF-8")
+	}
+	patch, err := schema.DecodePatch(line)
+	if err != nil {
+		return patch, err
+	}
+	req := schema.ModifyRequest{Operation: op, Patches: []schema.Patch{patch}}
+	return patch, ofItem("patches[0]", req.Validate())
+}
+
+// ofItem names the fields of a request's only item by themselves.
+func ofItem(path string, err error) error {
+	var bad *schema.ValidationError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	fields := make([]schema.FieldError, len(bad.Fields))
+	for i, f := range bad.Fields {
+		fields[i] = schema.FieldError{Field: strings.TrimPrefix(strings.TrimPrefix(f.Field, path), "."), Problem: f.Problem}
+		if fields[i].Field == "" {
+			fields[i].Field = "(patch)"
+		}
+	}
+	return &schema.ValidationError{Fields: fields}
+}
+
+// operationRun is the run of an operation as commands show it.
+type operationRun struct {
+	WorkflowID string `json:"workflow_id"`
+	RunID      string `json:"run_id"`
+	URL        string `json:"url,omitempty"`
+}
+
+// modified is what `modify` prints.
+type modified struct {
+	schema.ModifyResult
+	Counts map[schema.PatchStatus]int `json:"counts"`
+	Runs   []operationRun             `json:"runs"`
+}
+
+// modify applies patches in as many runs as they need, one after the other.
+func (a *app) modify(ctx context.Context, op schema.Operation, patches []schema.Patch, several bool) error {
+	req := schema.ModifyRequest{Operation: op, Patches: patches}
+	if !several {
+		if err := ofItem("patches[0]", req.Validate()); err != nil {
+			return err
+		}
+	}
+	parts := partsOf(patches)
+	out := modified{ModifyResult: schema.ModifyResult{Results: []schema.PatchResult{}}, Counts: map[schema.PatchStatus]int{}, Runs: []operationRun{}}
+	bar := a.counting(len(patches), "modifying")
+	var failed error
+	for i, part := range parts {
+		req.Patches = part
+		if len(parts) > 1 && op.OperationID != "" {
+			req.OperationID = fmt.Sprintf("%s/%d", op.OperationID, i+1)
+		}
+		if failed = a.modifyPart(ctx, req, &out); failed != nil {
+			break
+		}
+		_ = bar.Add(len(part))
+	}
+	_ = bar.Exit()
+	if failed != nil && len(out.Results) == 0 {
+		return failed
+	}
+	if err := a.print(out, out.text); err != nil {
+		return err
+	}
+	if failed != nil {
+		return fmt.Errorf("not finished, %d of %d patches are done: %w", len(out.Results), len(patches), failed)
+	}
+	refused := out.Refused()
+	switch {
+	case refused == 0:
+		return nil
+	case several:
+		return &codedError{exitPartial, fmt.Errorf("%d of %d patches were refused", refused, len(patches))}
+	case out.Results[0].Status == schema.PatchNotFound:
+		return &codedError{exitNotFound, errors.New("the memory is not found")}
+	}
+	return &codedError{exitConflict, errors.New("refused: " + patchNote(out.Results[0]))}
+}
+
+// modifyPart carries one run out and adds what it did.
+func (a *app) modifyPart(ctx context.Context, req schema.ModifyRequest, out *modified) error {
+	c, err := a.openTemporal(ctx)
+	if err != nil {
+		return err
+	}
+	limited, cancel := a.within(ctx)
+	run, err := workflows.StartModify(limited, c, a.cfg.TaskQueue, req)
+	cancel()
+	if err != nil {
+		return err
+	}
+	a.interrupted = "the request is durable, and its run goes on: " + run.GetID()
+	var result schema.ModifyResult
+	if err := a.follow(ctx, run, &result); err != nil {
+		return err
+	}
+	out.Runs = append(out.Runs, operationRun{WorkflowID: run.GetID(), RunID: run.GetRunID(), URL: a.runURL(run.GetID(), run.GetRunID())})
+	out.Results = append(out.Results, result.Results...)
+	out.Updated += result.Updated
+	for _, r := range result.Results {
+		out.Counts[r.Status]++
+	}
+	return nil
+}
+
+// partsOf cuts patches into requests: no memory twice in one, and none larger than Temporal likes.
+func partsOf(patches []schema.Patch) [][]schema.Patch {
+	var out [][]schema.Patch
+	var part []schema.Patch
+	seen, size := map[string]bool{}, 0
+	for _, p := range patches {
+		encoded, err := json.Marshal(p)
+		if err != nil {
+			encoded = nil // strings and finite numbers always encode
+		}
+		id := strings.ToLower(p.ID)
+		if len(part) == schema.MaxPatches || seen[id] || len(part) > 0 && size+len(encoded) > maxBatchBytes {
+			out, part, seen, size = append(out, part), nil, map[string]bool{}, 0
+		}
+		part, seen[id], size = append(part, p), true, size+len(encoded)
+	}
+	return append(out, part)
+}
+
+func (m modified) text(t *text) {
+	rows := make([][]string, 0, len(m.Results))
+	for _, r := range m.Results {
+		rows = append(rows, []string{r.ID, string(r.Status), versions(r.CurrentVersion, r.NewVersion), patchNote(r)})
+	}
+	t.table("MEMORY STATUS VERSION NOTE", rows)
+	if len(m.Results) > 1 {
+		t.line("%s", counts(m.Counts))
+	}
+}
+
+// versions shows a version, or the step from one to the next.
+func versions(before, after int) string {
+	switch {
+	case before == 0:
+		return ""
+	case after == 0:
+		return strconv.Itoa(before)
+	}
+	return fmt.Sprintf("%d → %d", before, after)
+}
+
+// patchNote explains a status.
+func patchNote(r schema.PatchResult) string {
+	switch r.Status {
+	case schema.PatchUpdated:
+		if r.ContentChanged && !r.Embedded {
+			return "to be embedded later"
+		}
+		return ""
+	case schema.PatchDuplicate:
+		return "memory " + r.DuplicateID + " says the same"
+	case schema.PatchVersionConflict:
+		return fmt.Sprintf("version %d stands", r.CurrentVersion)
+	case schema.PatchDeleted:
+		return "it is deleted: recover it first"
+	case schema.PatchNotLive:
+		return "it is superseded, retracted or archived"
+	case schema.PatchPinned:
+		return "it is pinned: --force changes the content, --unpin the importance"
+	case schema.PatchAppendOnly:
+		return "the content of an episode does not change"
+	case schema.PatchStructured:
+		return "its content follows its structure: put or revise it"
+	case schema.PatchFrozen:
+		return "the worker changes no memories"
+	case schema.PatchNotFound:
+		return "not there, or not yours to see"
+	}
+	return ""
+}
+
+// counting shows a bar of steps on a terminal and nothing elsewhere.
+func (a *app) counting(total int, what string) *progressbar.ProgressBar {
+	file, ok := a.errOut.(*os.File)
+	show := ok && total > schema.MaxPatches && term.IsTerminal(int(file.Fd()))
+	return progressbar.NewOptions(total, progressbar.OptionSetWriter(a.errOut), progressbar.OptionSetVisibility(show), progressbar.OptionShowCount(),
+		progressbar.OptionSetWidth(24), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSetDescription(what),
+		progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
+}

@@ -1,0 +1,278 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/schema"
+)
+
+// reasonForgotten is the outcome of proposals that go with a memory.
+const reasonForgotten = "forgotten"
+
+// remove takes the batch's memories away for good: with force the rows too, with erase all texts, and
+// what stays is an empty row. What refers goes before what is referred to (document 002 "Retention
+// Worker": graph links, embeddings, the memory, then history).
+func (f *forgetting) remove(ctx context.Context) error {
+	if err := f.loseText(ctx, f.live); err != nil {
+		return err
+	}
+	for _, step := range []func(context.Context) error{f.removeFromGraph, f.removeBeside, f.blankPipeline, f.removeHistory, f.removeRows} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exec runs a statement whose first parameters are the tenant and the memories, and counts what it
+// touched on the receipt.
+func (f *forgetting) exec(ctx context.Context, place, sql string, more ...any) error {
+	tag, err := f.tx.Exec(ctx, sql, append([]any{f.tenant, f.gone}, more...)...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", place, err)
+	}
+	f.run.Receipt.Remove(place, int(tag.RowsAffected()))
+	return nil
+}
+
+// removeFromGraph takes back what the memories say of entities: edges, mentions, and the entities that
+// nothing mentions any more. Counts fall by exactly what these memories had added.
+func (f *forgetting) removeFromGraph(ctx context.Context) error {
+	var said, edges, mentions int
+	var ends, mentioned []uuid.UUID
+	err := f.tx.QueryRow(ctx, `
+		WITH gone AS (
+			DELETE FROM memory_entity_relations WHERE tenant = $1 AND memory_id = ANY($2) RETURNING source_id, relationship, target_id
+		), per AS (SELECT source_id, relationship, target_id, count(*) AS n FROM gone GROUP BY 1, 2, 3
+		), locked AS (
+			SELECT r.source_id, r.relationship, r.target_id, r.mentions, per.n FROM entity_relations r JOIN per USING (source_id, relationship, target_id)
+			WHERE r.tenant = $1 ORDER BY r.source_id, r.relationship, r.target_id FOR UPDATE OF r
+		), dropped AS (
+			DELETE FROM entity_relations r USING locked l
+			WHERE r.tenant = $1 AND (r.source_id, r.relationship, r.target_id) = (l.source_id, l.relationship, l.target_id) AND l.mentions <= l.n RETURNING 1
+		), kept AS (
+			UPDATE entity_relations r SET mentions = r.mentions - l.n, updated_at = $3 FROM locked l
+			WHERE r.tenant = $1 AND (r.source_id, r.relationship, r.target_id) = (l.source_id, l.relationship, l.target_id) AND l.mentions > l.n
+		)
+		SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM dropped),
+			(SELECT coalesce(array_agg(DISTINCT e), '{}') FROM gone, unnest(ARRAY[source_id, target_id]) e)`, f.tenant, f.gone, f.now).Scan(&said, &edges, &ends)
+	if err != nil {
+		return fmt.Errorf("entity relations: %w", err)
+	}
+	err = f.tx.QueryRow(ctx, `
+		WITH gone AS (DELETE FROM memory_entity_mentions WHERE tenant = $1 AND memory_id = ANY($2) RETURNING entity_id),
+		per AS (SELECT entity_id, count(*) AS n FROM gone GROUP BY 1),
+		locked AS (SELECT e.id, per.n FROM entities e JOIN per ON per.entity_id = e.id WHERE e.tenant = $1 ORDER BY e.canonical_name FOR UPDATE OF e),
+		counted AS (UPDATE entities e SET mentions = e.mentions - l.n, updated_at = $3 FROM locked l WHERE e.tenant = $1 AND e.id = l.id)
+		SELECT (SELECT count(*) FROM gone), (SELECT coalesce(array_agg(entity_id), '{}') FROM per)`, f.tenant, f.gone, f.now).Scan(&mentions, &mentioned)
+	if err != nil {
+		return fmt.Errorf("entity mentions: %w", err)
+	}
+	// An edge that another memory says needs its ends, mentioned or not.
+	tag, err := f.tx.Exec(ctx, `DELETE FROM entities e WHERE e.tenant = $1 AND e.id = ANY($2) AND e.mentions = 0
+		AND NOT EXISTS (SELECT FROM memory_entity_relations r WHERE r.tenant = $1 AND r.source_id = e.id)
+		AND NOT EXISTS (SELECT FROM memory_entity_relations r WHERE r.tenant = $1 AND r.target_id = e.id)`, f.tenant, append(ends, mentioned...))
+	if err != nil {
+		return fmt.Errorf("entities: %w", err)
+	}
+	r := &f.run.Receipt
+	r.Remove("memory_entity_relations", said)
+	r.Remove("entity_relations", edges)
+	r.Remove("memory_entity_mentions", mentions)
+	r.Remove("entities", int(tag.RowsAffected()))
+	return f.exec(ctx, "entity_claims", `DELETE FROM entity_claims WHERE tenant = $1 AND memory_id = ANY($2)`)
+}
+
+// removeBeside removes what commits with a memory.
+func (f *forgetting) removeBeside(ctx context.Context) error {
+	if err := f.exec(ctx, "memory_embeddings", `DELETE FROM memory_embeddings WHERE tenant = $1 AND memory_id = ANY($2)`); err != nil {
+		return err
+	}
+	relations := `UPDATE memory_relations SET reason = '' WHERE tenant = $1 AND (source_id = ANY($2) OR target_id = ANY($2)) AND reason <> ''`
+	if f.run.Mode == schema.ForgetForce {
+		relations = `DELETE FROM memory_relations WHERE tenant = $1 AND (source_id = ANY($2) OR target_id = ANY($2))`
+	}
+	if err := f.exec(ctx, "memory_relations", relations); err != nil {
+		return err
+	}
+	if err := f.exec(ctx, "memory_provenance", `DELETE FROM memory_provenance WHERE tenant = $1 AND memory_id = ANY($2)`); err != nil {
+		return err
+	}
+	if err := f.exec(ctx, "memory_versions", `DELETE FROM memory_versions WHERE tenant = $1 AND memory_id = ANY($2)`); err != nil {
+		return err
+	}
+	rows, err := f.tx.Query(ctx, `DELETE FROM memory_artifacts WHERE tenant = $1 AND memory_id = ANY($2) RETURNING sha256`, f.tenant, f.gone)
+	if err != nil {
+		return fmt.Errorf("artifacts: %w", err)
+	}
+	sums, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+	if err != nil || len(sums) == 0 {
+		return err
+	}
+	f.run.Receipt.Remove("memory_artifacts", len(sums))
+	tag, err := f.tx.Exec(ctx, `DELETE FROM artifacts a WHERE a.tenant = $1 AND a.sha256 = ANY($2)
+		AND NOT EXISTS (SELECT FROM memory_artifacts x WHERE x.tenant = $1 AND x.sha256 = a.sha256)`, f.tenant, sums)
+	if err != nil {
+		return fmt.Errorf("artifacts: %w", err)
+	}
+	f.run.Receipt.Remove("artifacts", int(tag.RowsAffected()))
+	return nil
+}
+
+// abandonedAfter is how old a staged request must be to count as left behind: whoever was to carry it
+// out has given up long before.
+const abandonedAfter = time.Hour
+
+// blankPipeline empties what the pipeline keeps: the candidates that became these memories, what was
+// proposed from them or about them, and requests that were never carried out.
+func (f *forgetting) blankPipeline(ctx context.Context) error {
+	rows, err := f.tx.Query(ctx, `
+		UPDATE memory_candidates SET content = '', extraction = CASE WHEN extraction IS NOT NULL THEN '{"facts": []}'::jsonb END, refs = '[]', speaker = '', session = '',
+			tags = '{}', state = CASE WHEN state = 'staged' THEN 'dead' ELSE state END
+		WHERE tenant = $1 AND memory_id = ANY($2) RETURNING id`, f.tenant, f.gone)
+	if err != nil {
+		return fmt.Errorf("candidates: %w", err)
+	}
+	candidates, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	if err != nil {
+		return fmt.Errorf("candidates: %w", err)
+	}
+	f.run.Receipt.Remove("memory_candidates", len(candidates))
+	// A fact that became one of these memories stands in its source's extraction as well. Its place
+	// stays: facts are known by their position.
+	err = f.exec(ctx, "memory_candidates", `
+		UPDATE memory_candidates c SET extraction = jsonb_set(c.extraction, '{facts}', (
+			SELECT jsonb_agg(CASE WHEN EXISTS (SELECT FROM proposals p WHERE p.tenant = $1 AND p.candidate_id = c.id AND p.ordinal = e.n - 1 AND p.memory_id = ANY($2))
+				THEN (e.fact || '{"content": ""}') - 'claim' ELSE e.fact END ORDER BY e.n)
+			FROM jsonb_array_elements(c.extraction->'facts') WITH ORDINALITY e(fact, n)))
+		WHERE c.tenant = $1 AND c.id IN (SELECT p.candidate_id FROM proposals p WHERE p.tenant = $1 AND p.memory_id = ANY($2)) AND c.id <> ALL($3)
+			AND jsonb_typeof(c.extraction->'facts') = 'array' AND jsonb_array_length(c.extraction->'facts') > 0`, candidates)
+	if err != nil {
+		return err
+	}
+	// The model's words about them, in the history of the sources that they came from.
+	var reasons int
+	err = f.tx.QueryRow(ctx, `
+		WITH p AS (
+			SELECT p.id::text AS id, c.memory_id FROM proposals p JOIN memory_candidates c ON c.tenant = $1 AND c.id = p.candidate_id
+			WHERE p.tenant = $1 AND (p.memory_id = ANY($2) OR p.target_id = ANY($2)) AND c.memory_id <> ALL($2)
+		)
+		SELECT coalesce(mneme_erase_reasons(array_agg(DISTINCT memory_id), array_agg(DISTINCT id), $3), 0) FROM p`, f.tenant, f.gone, f.now).Scan(&reasons)
+	if err != nil {
+		return fmt.Errorf("reasons: %w", err)
+	}
+	f.run.Receipt.Remove("memory_history", reasons)
+	// What still waits to be decided or written about another source keeps its fact: that text is the
+	// source's. It finds its target gone and is decided again.
+	err = f.exec(ctx, "proposals", `
+		UPDATE proposals SET fact = jsonb_build_object('content', '', 'category', fact->'category', 'confidence', fact->'confidence'), reason = '', review_reason = '',
+			warnings = '{}', embedding = NULL, embedding_model = NULL,
+			state = CASE WHEN state IN ('proposed', 'stale', 'blocked') THEN 'skipped' ELSE state END,
+			outcome = CASE WHEN state IN ('proposed', 'stale', 'blocked') THEN '`+reasonForgotten+`' ELSE outcome END
+		WHERE tenant = $1 AND (candidate_id = ANY($3) OR memory_id = ANY($2) OR target_id = ANY($2) AND state NOT IN ('proposed', 'stale'))`, candidates)
+	if err != nil {
+		return err
+	}
+	if _, err = f.tx.Exec(ctx, `UPDATE proposals SET reason = '' WHERE tenant = $1 AND target_id = ANY($2) AND state IN ('proposed', 'stale')`, f.tenant, f.gone); err != nil {
+		return fmt.Errorf("proposals: %w", err)
+	}
+	return f.exec(ctx, "staged_requests", `DELETE FROM staged_requests r WHERE r.tenant = $1 AND r.created_at < $3
+		AND EXISTS (SELECT FROM unnest($2::uuid[]) x(id) WHERE position(x.id::text IN r.body::text) > 0)`, f.now.Add(-abandonedAfter))
+}
+
+// removeHistory takes the texts out of history. Who did what, when, stays.
+func (f *forgetting) removeHistory(ctx context.Context) error {
+	var n int
+	if err := f.tx.QueryRow(ctx, `SELECT mneme_erase_history($1, $2)`, f.gone, f.now).Scan(&n); err != nil {
+		return fmt.Errorf("history: %w", err)
+	}
+	f.run.Receipt.Remove("memory_history", n)
+	return nil
+}
+
+// removeRows deletes the memories, or empties them, with the last row of their history.
+func (f *forgetting) removeRows(ctx context.Context) error {
+	metadata, err := f.metadata()
+	if err != nil {
+		return err
+	}
+	// The new hash is of nothing that could be guessed: not of the text, and not of no text.
+	action, removed := schema.AuditErase, `
+		UPDATE memories m SET content = '', normalized_content = '', content_hash = sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
+			payload = '{}', tags = '{}', who = '', subject = NULL, predicate = NULL, object = NULL, conditions = NULL, conditions_hash = '',
+			external_id = NULL, embedding_id = NULL, decay_due_at = NULL, deleted_at = coalesce(m.deleted_at, $4), erased_at = $4, updated_at = $4, version = m.version + 1
+		FROM unnest($2::uuid[], $3::uuid[]) x(id, entry) WHERE m.tenant = $1 AND m.id = x.id RETURNING m.id, m.version, x.entry`
+	if f.run.Mode == schema.ForgetForce {
+		action, removed = schema.AuditDelete, `
+		DELETE FROM memories m USING unnest($2::uuid[], $3::uuid[]) x(id, entry) WHERE m.tenant = $1 AND m.id = x.id RETURNING m.id, m.version + 1 AS version, x.entry`
+	}
+	tag, err := f.tx.Exec(ctx, `
+		WITH removed AS (`+removed+`), told AS (
+			INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, metadata, created_at, action, version)
+			SELECT $1, r.entry, r.id, 'deleted', $5, $6, $7, $4, $8, r.version FROM removed r
+		)
+		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT $1, r.id, r.version, 'delete', $4 FROM removed r`,
+		f.tenant, f.gone, newIDs(len(f.gone)), f.now, f.run.ConfirmedBy, f.run.Reason, metadata, action)
+	if err != nil {
+		return fmt.Errorf("memories: %w", err)
+	}
+	f.run.Receipt.Remove("memories", int(tag.RowsAffected()))
+	return nil
+}
+
+// SweepLexemes removes the lexemes that no live memory holds any more: a word may be as private as what
+// it stood in. Rows are locked in the order in which writers lock them.
+func (s *Store) SweepLexemes(ctx context.Context, tenant string, now time.Time) (int, error) {
+	removed := 0
+	err := retryDeadlock(func() error {
+		return s.write(ctx, tenant, now, func(c *change) error {
+			tag, err := c.tx.Exec(ctx, `WITH unused AS (SELECT lexeme FROM lexeme_stats WHERE tenant = $1 AND docs = 0 ORDER BY lexeme FOR UPDATE)
+				DELETE FROM lexeme_stats s USING unused u WHERE s.tenant = $1 AND s.lexeme = u.lexeme`, c.tenant)
+			removed = int(tag.RowsAffected())
+			return err
+		})
+	})
+	if err != nil {
+		return 0, fmt.Errorf("sweep lexemes: %w", err)
+	}
+	return removed, nil
+}
+
+// ForgottenWorkflows returns the ids of the workflows whose start carried a text of the memories that
+// a run has forgotten, for its items from an ordinal on, limit at most. Next is the ordinal to go on
+// from, and 0 when there is none left. The run's own workflow is not among them.
+func (s *Store) ForgottenWorkflows(ctx context.Context, tenant string, run uuid.UUID, from, limit int) (ids []string, next int, err error) {
+	err = s.read(ctx, tenant, func(tx pgx.Tx) error {
+		var last *int
+		err := tx.QueryRow(ctx, `SELECT max(ordinal) FROM (SELECT ordinal FROM forget_items WHERE tenant = $1 AND run_id = $2 AND ordinal >= $3 ORDER BY ordinal LIMIT $4) i`,
+			tenant, run, from, limit).Scan(&last)
+		if err != nil || last == nil {
+			return err
+		}
+		next = *last + 1
+		rows, err := tx.Query(ctx, `
+			WITH gone AS (SELECT memory_id FROM forget_items WHERE tenant = $1 AND run_id = $2 AND ordinal BETWEEN $3 AND $4 AND outcome = 'forgotten'),
+			carried AS (
+				SELECT b.workflow_id FROM gone g JOIN memory_candidates c ON c.tenant = $1 AND c.memory_id = g.memory_id
+				JOIN ingest_batches b ON b.tenant = $1 AND b.id = c.batch_id
+				UNION
+				SELECT coalesce(h.metadata->>'workflow_id', h.metadata->>'workflowId') FROM gone g JOIN memory_history h ON h.tenant = $1 AND h.memory_id = g.memory_id
+			)
+			SELECT workflow_id FROM carried WHERE workflow_id <> '' AND workflow_id <> (SELECT workflow_id FROM forget_runs WHERE tenant = $1 AND id = $2) ORDER BY 1`,
+			tenant, run, from, *last)
+		if err != nil {
+			return err
+		}
+		ids, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("list workflows of what is forgotten: %w", err)
+	}
+	return ids, next, nil
+}

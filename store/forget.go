@@ -1,0 +1,697 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+)
+
+// ErrForgetClosed means that a forget run has ended without having been confirmed.
+var ErrForgetClosed = errors.New("the run has expired or was cancelled")
+
+// ForgetBatchSize is how many memories one transaction forgets (document 002 "Retention Worker": each
+// step is capped, so that no writer waits long).
+const ForgetBatchSize = 500
+
+// SelectForget selects what a request would forget and keeps it, by id and version: what is confirmed
+// later is this list, whatever has been written since. Selecting again under the same operation
+// returns the first preview.
+func (s *Store) SelectForget(ctx context.Context, op Operation, req schema.ForgetRequest, now time.Time) (schema.ForgetPreview, error) {
+	preview, err := carryOut(ctx, s, op, now, func(c *change) (schema.ForgetPreview, error) { return c.selectForget(ctx, op, req) })
+	if err != nil {
+		return schema.ForgetPreview{}, fmt.Errorf("select what to forget: %w", err)
+	}
+	return preview, nil
+}
+
+func (c *change) selectForget(ctx context.Context, op Operation, req schema.ForgetRequest) (schema.ForgetPreview, error) {
+	if err := req.Validate(); err != nil {
+		return schema.ForgetPreview{}, err // no body left, and no result: nothing must not mean everything
+	}
+	run, mode := newID(), req.HowMuch()
+	preview := schema.ForgetPreview{RunID: run.String(), WorkflowID: op.WorkflowID, Mode: mode, State: schema.ForgetPreviewed, Sample: []string{},
+		ExpiresAt: c.now.Add(req.Expiry())}
+	_, err := c.tx.Exec(ctx, `INSERT INTO forget_runs (tenant, id, workflow_id, agent_id, mode, state, total, digest, reason, requested_by, expires_at, created_at)
+		VALUES ($1, $2, $3, $4, $5, 'preview', 0, '', $6, $7, $8, $9)`,
+		c.tenant, run, op.WorkflowID, req.Principal.Agent, mode, req.Reason, req.By(), preview.ExpiresAt, c.now)
+	if err != nil {
+		return preview, err
+	}
+	query, args := selectItemsSQL(run, req)
+	tag, err := c.tx.Exec(ctx, query, args...)
+	if err != nil {
+		return preview, err
+	}
+	found := int(tag.RowsAffected())
+	if found > schema.MaxForgetSelected {
+		return preview, &schema.ValidationError{Fields: []schema.FieldError{{Field: "selector",
+			Problem: fmt.Sprintf("selects more than %d memories: narrow it", schema.MaxForgetSelected)}}}
+	}
+	p := req.Principal
+	tag, err = c.tx.Exec(ctx, `INSERT INTO forget_items (tenant, run_id, ordinal, memory_id, version, outcome)
+		SELECT $1, $2, $6 + row_number() OVER (ORDER BY x.id) - 1, x.id, 0, '`+memory.OutcomeNotFound+`' FROM (SELECT DISTINCT id FROM unnest($7::uuid[]) id) x
+		WHERE NOT EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = x.id AND `+mayLookAt+`)`,
+		c.tenant, run, p.Agent, p.Project, p.PolicyGroup, found, parseIDs(req.Selector.IDs))
+	if err != nil {
+		return preview, err
+	}
+	preview.NotFound = int(tag.RowsAffected())
+	preview.Total = found + preview.NotFound
+
+	// The digest is memory.ForgetDigest, computed where the rows are.
+	var digest []byte
+	err = c.tx.QueryRow(ctx, `SELECT sha256(coalesce(string_agg(uuid_send(i.memory_id) || int4send(i.version), ''::bytea ORDER BY i.ordinal), '')),
+			coalesce((array_agg(i.memory_id::text ORDER BY i.ordinal))[:$3], '{}'),
+			(SELECT count(*) FROM forget_items i JOIN memories m ON m.tenant = $1 AND m.id = i.memory_id
+				WHERE i.tenant = $1 AND i.run_id = $2 AND i.outcome = '' AND m.pinned)
+		FROM forget_items i WHERE i.tenant = $1 AND i.run_id = $2 AND i.outcome = ''`, c.tenant, run, schema.MaxForgetSample).
+		Scan(&digest, &preview.Sample, &preview.Pinned)
+	if err != nil {
+		return preview, err
+	}
+	if !req.Selector.IncludeDerived {
+		if preview.Derived, err = c.derivedBeside(ctx, run, p); err != nil {
+			return preview, err
+		}
+	}
+	receipt := schema.ForgetReceipt{RunID: preview.RunID, Mode: mode, Total: preview.Total}
+	receipt.Skip(memory.OutcomeNotFound, preview.NotFound)
+	var by, at any
+	if found == 0 || req.Execute && !memory.NeedsConfirmation(req, preview.Total) {
+		preview.State, by, at = schema.ForgetConfirmed, req.By(), c.now
+	}
+	encoded, err := json.Marshal(receipt)
+	if err != nil {
+		return preview, err
+	}
+	c.queue.Queue(`UPDATE forget_runs SET total = $3, digest = $4, receipt = $5, state = $6, confirmed_by = coalesce($7, ''), confirmed_at = $8 WHERE tenant = $1 AND id = $2`,
+		c.tenant, run, preview.Total, digest, string(encoded), preview.State, by, at)
+	return preview, nil
+}
+
+// selectItemsSQL renders the statement that writes down what a selector selects. Its first parameters
+// are those of mayLookAt, with the run second.
+func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest) (string, []any) {
+	sel, owner := req.Selector, req.Principal
+	var p params
+	tenant, runAt := p.add(owner.Tenant), p.add(run)
+	agent, project := p.add(owner.Agent), p.add(owner.Project)
+	p.add(owner.PolicyGroup)
+	left := "m.erased_at IS NULL" // what is there to forget, beyond what is named
+	if req.HowMuch() == schema.ForgetSoft {
+		left += " AND m.deleted_at IS NULL"
+	}
+	where := "m.tenant = " + tenant
+	if len(sel.IDs) > 0 {
+		where += " AND m.id = ANY(" + p.add(parseIDs(sel.IDs)) + ") AND " + mayLookAt
+	} else {
+		where += " AND " + left + " AND m.agent_id = " + agent + " AND (" + project + "::text = '' OR m.project = " + project + ")" +
+			" AND m.scope = " + p.add(owner.Scope)
+	}
+	if len(sel.Types) > 0 {
+		where += " AND m.type = ANY(" + p.add(sel.Types) + ")"
+	}
+	if len(sel.Categories) > 0 {
+		where += " AND m.category = ANY(" + p.add(sel.Categories) + ")"
+	}
+	if len(sel.Tags) > 0 {
+		where += " AND m.tags @> " + p.add(memory.NormalizeTags(sel.Tags))
+	}
+	if sel.Who != "" {
+		where += " AND lower(m.who) = lower(" + p.add(sel.Who) + ")"
+	}
+	if sel.SourceKind != "" {
+		// A candidate's id is the id of the memory that it became.
+		where += " AND EXISTS (SELECT FROM memory_candidates k WHERE k.tenant = m.tenant AND k.id = m.id AND k.source_kind = " + p.add(sel.SourceKind) + ")"
+	}
+	if sel.Session != "" {
+		where += " AND m.agent_session_id = " + p.add(sel.Session)
+	}
+	if sel.Since != nil {
+		where += " AND m.occurred_at >= " + p.add(sel.Since.UTC())
+	}
+	if sel.Until != nil {
+		where += " AND m.occurred_at < " + p.add(sel.Until.UTC())
+	}
+	limit, rank, from := schema.MaxForgetSelected+1, "0::float4", "memories m"
+	if sel.Query != "" {
+		// The index finds what matches in any language; the memory's own then decides. Every word must
+		// match: a memory that merely ranks is none to forget.
+		text := p.add(sel.Query)
+		parts := make([]string, len(textConfigs))
+		for i, config := range textConfigs {
+			parts[i] = "websearch_to_tsquery('pg_catalog." + config + "', " + text + ")"
+		}
+		own := "websearch_to_tsquery(mneme_text_config(m.language), " + text + ")"
+		from = "memory_search x JOIN memories m ON m.tenant = x.tenant AND m.id = x.id"
+		where += " AND x.live AND x.tsv @@ (" + strings.Join(parts, " || ") + ") AND m.tsv @@ " + own
+		rank = "ts_rank(m.tsv, " + own + ")"
+		if sel.Limit > 0 {
+			limit = min(limit, sel.Limit)
+		}
+	}
+	chosen := "SELECT m.id, m.version, " + rank + " AS rank FROM " + from + " WHERE " + where + " ORDER BY rank DESC, m.id LIMIT " + p.add(limit)
+	insert := "INSERT INTO forget_items (tenant, run_id, ordinal, memory_id, version) SELECT " + tenant + ", " + runAt + ", "
+	if !sel.IncludeDerived {
+		return insert + "row_number() OVER (ORDER BY c.rank DESC, c.id) - 1, c.id, c.version FROM (" + chosen + ") c", p
+	}
+	return `WITH RECURSIVE chosen AS MATERIALIZED (` + chosen + `), reached(id) AS (
+			SELECT id FROM chosen
+			UNION
+			SELECT m.id FROM reached c JOIN memory_relations r ON r.tenant = ` + tenant + ` AND r.target_id = c.id AND r.predicate = 'derived_from'
+			JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = r.source_id AND ` + left + ` AND ` + mayLookAt + `
+		)
+		` + insert + `row_number() OVER (ORDER BY c.rank DESC NULLS LAST, m.id) - 1, m.id, m.version
+		FROM reached r JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = r.id LEFT JOIN chosen c ON c.id = r.id
+		LIMIT ` + p.add(schema.MaxForgetSelected+1), p
+}
+
+// textConfigs are the configurations that mneme_text_config yields.
+var textConfigs = []string{"english", "german", "french", "spanish", "italian", "portuguese", "dutch", "simple"}
+
+// derivedBeside counts what was derived, over any number of steps, from the selected and is not
+// selected: it stays, and may say the same.
+func (c *change) derivedBeside(ctx context.Context, run uuid.UUID, p schema.Principal) (n int, err error) {
+	err = c.tx.QueryRow(ctx, `
+		WITH RECURSIVE reached(id) AS (
+			SELECT memory_id FROM forget_items WHERE tenant = $1 AND run_id = $2 AND outcome = ''
+			UNION
+			SELECT m.id FROM reached c JOIN memory_relations r ON r.tenant = $1 AND r.target_id = c.id AND r.predicate = 'derived_from'
+			JOIN memories m ON m.tenant = $1 AND m.id = r.source_id AND m.erased_at IS NULL AND m.deleted_at IS NULL AND `+mayLookAt+`
+		)
+		SELECT count(*) FROM reached WHERE id NOT IN (SELECT memory_id FROM forget_items WHERE tenant = $1 AND run_id = $2 AND outcome = '')`,
+		c.tenant, run, p.Agent, p.Project, p.PolicyGroup).Scan(&n)
+	return n, err
+}
+
+// parseIDs reads validated ids; what is none is left out.
+func parseIDs(ids []string) []uuid.UUID {
+	out := make([]uuid.UUID, 0, len(ids))
+	for _, s := range ids {
+		if id, err := uuid.Parse(s); err == nil {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// forgetRow is a run as a change finds it, locked until commit.
+type forgetRow struct {
+	ID          uuid.UUID
+	WorkflowID  string
+	Agent       string
+	Mode        schema.ForgetMode
+	State       schema.ForgetState
+	Digest      []byte
+	Reason      string
+	RequestedBy string
+	ConfirmedBy string
+	ExpiresAt   time.Time
+	Receipt     schema.ForgetReceipt
+}
+
+func (c *change) lockForget(ctx context.Context, run uuid.UUID) (forgetRow, error) {
+	r := forgetRow{ID: run}
+	err := c.tx.QueryRow(ctx, `SELECT workflow_id, agent_id, mode, state, digest, reason, requested_by, confirmed_by, expires_at, receipt
+		FROM forget_runs WHERE tenant = $1 AND id = $2 FOR UPDATE`, c.tenant, run).
+		Scan(&r.WorkflowID, &r.Agent, &r.Mode, &r.State, &r.Digest, &r.Reason, &r.RequestedBy, &r.ConfirmedBy, &r.ExpiresAt, &r.Receipt)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return r, ErrNotFound
+	}
+	return r, err
+}
+
+// progress is the receipt as it stands.
+func (r *forgetRow) progress() schema.ForgetReceipt {
+	out := r.Receipt.Clone()
+	out.State, out.Remaining = r.State, r.Receipt.Total-r.Receipt.Processed()
+	return out
+}
+
+func (c *change) saveReceipt(r *forgetRow) error {
+	encoded, err := json.Marshal(r.Receipt)
+	if err != nil {
+		return err
+	}
+	c.queue.Queue(`UPDATE forget_runs SET receipt = $3 WHERE tenant = $1 AND id = $2`, c.tenant, r.ID, string(encoded))
+	return nil
+}
+
+// forgetKey returns the tenant's key for confirm tokens, made on first use: of two that make one at
+// the same time, both get the one that was first.
+func (c *change) forgetKey(ctx context.Context) ([]byte, error) {
+	const read = `SELECT secret FROM tenant_secrets WHERE tenant = $1 AND name = 'forget'`
+	var key []byte
+	err := c.tx.QueryRow(ctx, read, c.tenant).Scan(&key)
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return key, err
+	}
+	fresh := make([]byte, 32)
+	if _, err := rand.Read(fresh); err != nil {
+		return nil, err
+	}
+	_, err = c.tx.Exec(ctx, `INSERT INTO tenant_secrets (tenant, name, secret, created_at) VALUES ($1, 'forget', $2, $3) ON CONFLICT DO NOTHING`, c.tenant, fresh, c.now)
+	if err != nil {
+		return nil, err
+	}
+	err = c.tx.QueryRow(ctx, read, c.tenant).Scan(&key)
+	return key, err
+}
+
+func (c *change) forgetSubject(r forgetRow) memory.ForgetSubject {
+	return memory.ForgetSubject{Tenant: c.tenant, RunID: r.ID, Mode: r.Mode, Digest: r.Digest}
+}
+
+// ForgetToken makes the token that confirms a run of the principal's: it is in no workflow's history
+// and in no table. It returns memory.ErrTokenExpired, or ErrForgetClosed, for a run that no longer
+// waits, an empty token for one that is confirmed, and ErrNotFound for another agent's.
+func (s *Store) ForgetToken(ctx context.Context, p schema.Principal, run uuid.UUID, now time.Time) (string, error) {
+	token := ""
+	err := s.write(ctx, p.Tenant, now, func(c *change) error {
+		r, err := c.lockForget(ctx, run)
+		if err != nil {
+			return err
+		}
+		switch {
+		case r.Agent != p.Agent:
+			return ErrNotFound
+		case r.State == schema.ForgetExpired, r.State == schema.ForgetPreviewed && !c.now.Before(r.ExpiresAt):
+			return memory.ErrTokenExpired
+		case r.State == schema.ForgetCancelled:
+			return ErrForgetClosed
+		case r.State != schema.ForgetPreviewed:
+			return nil
+		}
+		key, err := c.forgetKey(ctx)
+		if err != nil {
+			return err
+		}
+		token = memory.ConfirmToken(key, c.forgetSubject(r), r.ExpiresAt)
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("confirm token of run %s: %w", run, err)
+	}
+	return token, nil
+}
+
+// ConfirmForget lets a run go ahead. The token is checked against the rows that were selected; errors
+// are memory.ErrTokenMalformed, ErrTokenExpired and ErrTokenOther, ErrForgetClosed and ErrNotFound. A
+// token that comes again is answered as confirmed already, and nothing is done.
+func (s *Store) ConfirmForget(ctx context.Context, tenant string, run uuid.UUID, in schema.ForgetConfirmation, now time.Time) (schema.ForgetApproval, error) {
+	var out schema.ForgetApproval
+	err := s.write(ctx, tenant, now, func(c *change) error {
+		r, err := c.lockForget(ctx, run)
+		if err != nil {
+			return err
+		}
+		key, err := c.forgetKey(ctx)
+		if err != nil {
+			return err
+		}
+		err = memory.VerifyToken(key, c.forgetSubject(r), in.Token, c.now)
+		switch {
+		case r.State == schema.ForgetConfirmed || r.State == schema.ForgetDone:
+			if err != nil && !errors.Is(err, memory.ErrTokenExpired) {
+				return err
+			}
+			out = schema.ForgetApproval{State: r.State, Already: true}
+			return nil
+		case err != nil:
+			return err
+		case r.State == schema.ForgetExpired:
+			return memory.ErrTokenExpired
+		case r.State == schema.ForgetCancelled:
+			return ErrForgetClosed
+		}
+		by := in.Actor
+		if by == "" {
+			by = r.RequestedBy
+		}
+		out.State = schema.ForgetConfirmed
+		c.queue.Queue(`UPDATE forget_runs SET state = 'confirmed', confirmed_by = $3, confirmed_at = $4, reason = CASE WHEN $5 = '' THEN reason ELSE $5 END
+			WHERE tenant = $1 AND id = $2`, c.tenant, run, by, c.now, in.Reason)
+		return nil
+	})
+	if err != nil {
+		return schema.ForgetApproval{}, fmt.Errorf("confirm run %s: %w", run, err)
+	}
+	return out, nil
+}
+
+// CloseForget ends a run as done, expired or cancelled and returns its receipt. A run that was confirmed
+// does not expire, and one that has ended keeps its end: the receipt's state tells.
+func (s *Store) CloseForget(ctx context.Context, tenant string, run uuid.UUID, state schema.ForgetState, now time.Time) (schema.ForgetReceipt, error) {
+	var receipt schema.ForgetReceipt
+	err := s.write(ctx, tenant, now, func(c *change) error {
+		r, err := c.lockForget(ctx, run)
+		if err != nil {
+			return err
+		}
+		waiting := r.State == schema.ForgetPreviewed
+		if state == schema.ForgetExpired && waiting || state != schema.ForgetExpired && (waiting || r.State == schema.ForgetConfirmed) {
+			r.State = state
+			c.queue.Queue(`UPDATE forget_runs SET state = $3, finished_at = $4 WHERE tenant = $1 AND id = $2`, c.tenant, run, state, c.now)
+		}
+		receipt = r.progress()
+		return nil
+	})
+	if err != nil {
+		return receipt, fmt.Errorf("close run %s: %w", run, err)
+	}
+	return receipt, nil
+}
+
+// ForgetNote is what a run did outside of Postgres.
+type ForgetNote struct {
+	Removed map[string]int // by place: vectors by index, runs of Temporal
+	Stopped int            // pipelines
+	Pending []string       // places that could not be reached
+}
+
+// NoteForget adds to a run's receipt.
+func (s *Store) NoteForget(ctx context.Context, tenant string, run uuid.UUID, note ForgetNote, now time.Time) error {
+	err := s.write(ctx, tenant, now, func(c *change) error {
+		r, err := c.lockForget(ctx, run)
+		if err != nil {
+			return err
+		}
+		for place, n := range note.Removed {
+			r.Receipt.Remove(place, n)
+		}
+		r.Receipt.Stopped += note.Stopped
+		for _, place := range note.Pending {
+			if !slices.Contains(r.Receipt.Pending, place) {
+				r.Receipt.Pending = append(r.Receipt.Pending, place)
+			}
+		}
+		return c.saveReceipt(&r)
+	})
+	if err != nil {
+		return fmt.Errorf("note on run %s: %w", run, err)
+	}
+	return nil
+}
+
+// ForgetStatus reads a run of the principal's agent; ErrNotFound for any other.
+func (s *Store) ForgetStatus(ctx context.Context, p schema.Principal, run uuid.UUID) (schema.ForgetStatus, error) {
+	var out schema.ForgetStatus
+	err := s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
+		var receipt schema.ForgetReceipt
+		var state schema.ForgetState
+		err := tx.QueryRow(ctx, `SELECT receipt, state, workflow_id, agent_id, reason, requested_by, confirmed_by, expires_at, confirmed_at, finished_at, created_at
+			FROM forget_runs WHERE tenant = $1 AND id = $2 AND agent_id = $3`, p.Tenant, run, p.Agent).
+			Scan(&receipt, &state, &out.WorkflowID, &out.Agent, &out.Reason, &out.RequestedBy, &out.ConfirmedBy, &out.ExpiresAt, &out.ConfirmedAt, &out.FinishedAt, &out.CreatedAt)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return ErrNotFound
+		}
+		out.ForgetReceipt = receipt
+		out.State, out.Remaining = state, receipt.Total-receipt.Processed()
+		return err
+	})
+	if err != nil {
+		return out, fmt.Errorf("read run %s: %w", run, err)
+	}
+	return out, nil
+}
+
+// Forgot is what one batch did.
+type Forgot struct {
+	Receipt   schema.ForgetReceipt // of the run so far
+	Forgotten []uuid.UUID          // in this batch
+	Stop      []string             // workflow ids of pipelines that have no open job left
+}
+
+// ForgetBatch forgets the next waiting memories of a confirmed run, limit at most, in one transaction.
+// A batch that is delivered again goes on where the run stands: no memory is forgotten twice. Of a run
+// that is not confirmed, or has been cancelled, it changes nothing; the receipt's state tells.
+func (s *Store) ForgetBatch(ctx context.Context, tenant string, run uuid.UUID, limit int, now time.Time) (Forgot, error) {
+	var out Forgot
+	err := retryDeadlock(func() error {
+		out = Forgot{}
+		return s.write(ctx, tenant, now, func(c *change) error {
+			r, err := c.lockForget(ctx, run)
+			if err != nil {
+				return err
+			}
+			if r.State == schema.ForgetConfirmed {
+				f := forgetting{change: c, run: &r}
+				if err := f.batch(ctx, limit); err != nil {
+					return err
+				}
+				out.Forgotten, out.Stop = f.gone, f.stop
+			}
+			out.Receipt = r.progress()
+			return nil
+		})
+	})
+	if err != nil {
+		return Forgot{}, fmt.Errorf("forget: %w", err)
+	}
+	return out, nil
+}
+
+// maxDeadlocks is how often a batch that lost a deadlock is tried again here. It takes its locks in one
+// order; the pipelines that it meets do not all take theirs in the same.
+const maxDeadlocks = 5
+
+func retryDeadlock(fn func() error) error {
+	for attempt := 1; ; attempt++ {
+		err := fn()
+		var pgErr *pgconn.PgError
+		if err == nil || attempt == maxDeadlocks || !errors.As(err, &pgErr) || pgErr.Code != "40P01" {
+			return err
+		}
+	}
+}
+
+// forgetting is one batch at work.
+type forgetting struct {
+	*change
+	run  *forgetRow
+	gone []uuid.UUID // memories that are forgotten in this batch
+	live []uuid.UUID // those of them that were live
+	stop []string
+}
+
+func (f *forgetting) batch(ctx context.Context, limit int) error {
+	ordinals, ids, versions, err := f.waiting(ctx, limit)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	if err := f.lockAhead(ctx, ids); err != nil {
+		return err
+	}
+	outcomes, err := f.judge(ctx, ids, versions)
+	if err != nil {
+		return err
+	}
+	if len(f.gone) > 0 {
+		if err := f.closeJobs(ctx); err != nil {
+			return err
+		}
+		switch f.run.Mode {
+		case schema.ForgetSoft:
+			err = f.bury(ctx)
+		default:
+			err = f.remove(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	f.queue.Queue(`UPDATE forget_items i SET outcome = x.outcome FROM unnest($3::integer[], $4::text[]) x(ordinal, outcome)
+		WHERE i.tenant = $1 AND i.run_id = $2 AND i.ordinal = x.ordinal`, f.tenant, f.run.ID, ordinals, outcomes)
+	for _, outcome := range outcomes {
+		if outcome == memory.OutcomeForgotten {
+			f.run.Receipt.Forgotten++
+		} else {
+			f.run.Receipt.Skip(outcome, 1)
+		}
+	}
+	return f.saveReceipt(f.run)
+}
+
+// waiting reads the next items. The run's row is locked: no other delivery works on them.
+func (f *forgetting) waiting(ctx context.Context, limit int) (ordinals []int32, ids []uuid.UUID, versions []int, err error) {
+	rows, err := f.tx.Query(ctx, `SELECT ordinal, memory_id, version FROM forget_items WHERE tenant = $1 AND run_id = $2 AND outcome = ''
+		ORDER BY ordinal LIMIT $3 FOR UPDATE`, f.tenant, f.run.ID, limit)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	var ordinal int32
+	var id uuid.UUID
+	var version int
+	_, err = pgx.ForEachRow(rows, []any{&ordinal, &id, &version}, func() error {
+		ordinals, ids, versions = append(ordinals, ordinal), append(ids, id), append(versions, version)
+		return nil
+	})
+	return ordinals, ids, versions, err
+}
+
+// lockAhead locks what pipelines lock ahead of memories, in their order: jobs, candidates, proposals.
+func (f *forgetting) lockAhead(ctx context.Context, ids []uuid.UUID) error {
+	_, err := f.tx.Exec(ctx, `SELECT FROM jobs WHERE tenant = $1 AND kind = 'ingest' AND memory_id = ANY($2) AND state IN ('pending', 'leased', 'failed')
+		ORDER BY id FOR UPDATE`, f.tenant, ids)
+	if err != nil || f.run.Mode == schema.ForgetSoft {
+		return err
+	}
+	var candidates []uuid.UUID
+	rows, err := f.tx.Query(ctx, `SELECT id FROM memory_candidates WHERE tenant = $1 AND memory_id = ANY($2) ORDER BY id FOR UPDATE`, f.tenant, ids)
+	if err != nil {
+		return err
+	}
+	if candidates, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID]); err != nil {
+		return err
+	}
+	_, err = f.tx.Exec(ctx, `SELECT FROM proposals WHERE tenant = $1 AND (candidate_id = ANY($2) OR memory_id = ANY($3) OR target_id = ANY($3))
+		ORDER BY id FOR UPDATE`, f.tenant, candidates, ids)
+	return err
+}
+
+// judge locks the memories and says what becomes of each.
+func (f *forgetting) judge(ctx context.Context, ids []uuid.UUID, versions []int) ([]string, error) {
+	rows, err := f.tx.Query(ctx, `SELECT id, version, pinned, deleted_at IS NOT NULL, erased_at IS NOT NULL, live FROM memories
+		WHERE tenant = $1 AND id = ANY($2) ORDER BY id FOR UPDATE`, f.tenant, ids)
+	if err != nil {
+		return nil, err
+	}
+	type state struct {
+		memory.Forgettable
+		live bool
+	}
+	found := make(map[uuid.UUID]state, len(ids))
+	var id uuid.UUID
+	var m state
+	_, err = pgx.ForEachRow(rows, []any{&id, &m.Version, &m.Pinned, &m.Deleted, &m.Erased, &m.live}, func() error { found[id] = m; return nil })
+	if err != nil {
+		return nil, err
+	}
+	outcomes := make([]string, len(ids))
+	for i, id := range ids {
+		m, ok := found[id]
+		outcomes[i] = memory.OutcomeNotFound
+		if ok {
+			outcomes[i] = memory.ForgetOutcome(f.run.Mode, versions[i], m.Forgettable)
+		}
+		if outcomes[i] == memory.OutcomeForgotten {
+			f.gone = append(f.gone, id)
+			if m.live {
+				f.live = append(f.live, id)
+			}
+		}
+	}
+	return outcomes, nil
+}
+
+// closeJobs ends the jobs of what is forgotten and takes its candidates out of the pipeline, so that a
+// run that still works on them writes nothing.
+func (f *forgetting) closeJobs(ctx context.Context) error {
+	rows, err := f.tx.Query(ctx, `
+		WITH closed AS (
+			UPDATE jobs SET state = 'dead', last_error = 'forgotten', updated_at = $3, finished_at = $3
+			WHERE tenant = $1 AND kind = 'ingest' AND memory_id = ANY($2) AND state IN ('pending', 'leased', 'failed')
+			RETURNING candidate_id, batch_id, workflow_id
+		), out AS (
+			UPDATE memory_candidates c SET state = 'dead' FROM closed WHERE c.tenant = $1 AND c.id = closed.candidate_id AND c.state = 'staged'
+		)
+		SELECT DISTINCT batch_id, workflow_id FROM closed`, f.tenant, f.gone, f.now)
+	if err != nil {
+		return err
+	}
+	var batches []uuid.UUID
+	var ids []string
+	var batch uuid.UUID
+	var id string
+	_, err = pgx.ForEachRow(rows, []any{&batch, &id}, func() error { batches, ids = append(batches, batch), append(ids, id); return nil })
+	if err != nil || len(batches) == 0 {
+		return err
+	}
+	rows, err = f.tx.Query(ctx, `SELECT DISTINCT x.workflow_id FROM unnest($2::uuid[], $3::text[]) x(batch_id, workflow_id)
+		WHERE NOT EXISTS (SELECT FROM jobs j WHERE j.tenant = $1 AND j.batch_id = x.batch_id AND j.state IN ('pending', 'leased', 'failed')) ORDER BY 1`,
+		f.tenant, batches, ids)
+	if err != nil {
+		return err
+	}
+	f.stop, err = pgx.CollectRows(rows, pgx.RowTo[string])
+	return err
+}
+
+// newIDs returns n time-ordered ids.
+func newIDs(n int) []uuid.UUID {
+	out := make([]uuid.UUID, n)
+	for i := range out {
+		out[i] = newID()
+	}
+	return out
+}
+
+// metadata is what history says of the run. Erasing looks for workflow_id: the run's request may quote
+// what it forgot.
+func (f *forgetting) metadata() (string, error) {
+	m := map[string]any{"mode": f.run.Mode, "forget_run": f.run.ID, "workflow_id": f.run.WorkflowID}
+	if f.run.RequestedBy != f.run.ConfirmedBy {
+		m["requested_by"] = f.run.RequestedBy
+	}
+	encoded, err := json.Marshal(m)
+	return string(encoded), err
+}
+
+// bury makes tombstones (document 002 "Soft-Delete and Recovery"): embeddings, graph and texts stay for
+// the window, out of every reader's sight. One statement, so that a batch costs little more than the
+// update itself.
+func (f *forgetting) bury(ctx context.Context) error {
+	metadata, err := f.metadata()
+	if err != nil {
+		return err
+	}
+	_, err = f.tx.Exec(ctx, `
+		WITH buried AS (
+			UPDATE memories m SET deleted_at = $4, updated_at = $4, version = m.version + 1
+			FROM unnest($2::uuid[], $3::uuid[]) x(id, entry) WHERE m.tenant = $1 AND m.id = x.id
+			RETURNING m.id, m.version, m.content, x.entry
+		), told AS (
+			INSERT INTO memory_history (tenant, id, memory_id, event, old_content, changed_by, reason, metadata, created_at, action, version)
+			SELECT $1, b.entry, b.id, 'deleted', b.content, $5, $6, $7, $4, 'delete', b.version FROM buried b
+		)
+		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT $1, b.id, b.version, 'delete', $4 FROM buried b`,
+		f.tenant, f.gone, newIDs(len(f.gone)), f.now, f.run.ConfirmedBy, f.run.Reason, metadata)
+	f.uncounted = append(f.uncounted, f.live...)
+	f.run.Receipt.Remove("memories", len(f.gone))
+	return err
+}
+
+// ForgottenVectors returns pending index deletions of a run's memories, limit at most.
+func (s *Store) ForgottenVectors(ctx context.Context, tenant string, run uuid.UUID, limit int) ([]OutboxEntry, error) {
+	var out []OutboxEntry
+	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `SELECT o.memory_id, max(o.seq), count(*) FROM forget_items i JOIN index_outbox o ON o.tenant = i.tenant AND o.memory_id = i.memory_id
+			LEFT JOIN memories m ON m.tenant = i.tenant AND m.id = i.memory_id
+			WHERE i.tenant = $1 AND i.run_id = $2 AND i.outcome = '`+memory.OutcomeForgotten+`' AND m.live IS NOT TRUE GROUP BY 1 LIMIT $3`, tenant, run, limit)
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (OutboxEntry, error) {
+			e := OutboxEntry{Delete: true}
+			err := row.Scan(&e.MemoryID, &e.Seq, &e.Changes)
+			return e, err
+		})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read outbox: %w", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,292 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+)
+
+// ModifyInput is a validated modify request.
+type ModifyInput struct {
+	Operation  Operation
+	Request    schema.ModifyRequest
+	Policy     memory.WritePolicy
+	Embeddings []*Embedding // of the patches' contents in storage form, by position; nil where there is none
+	Now        time.Time
+}
+
+// Modify applies patches, each on its own, in one transaction: a patch that is refused leaves its
+// memory as it was, and the others are applied (document 002 "Modify"). Every patch of a memory that
+// the principal may see leaves a history row, unless there was nothing to change.
+//
+// Patches are applied in their order, so that a content which an earlier patch takes is a duplicate
+// for a later one, and one which it gives up is free.
+func (s *Store) Modify(ctx context.Context, in ModifyInput) (schema.ModifyResult, error) {
+	result, err := again(ctx, func() (schema.ModifyResult, error) {
+		return carryOut(ctx, s, in.Operation, in.Now, func(c *change) (schema.ModifyResult, error) {
+			m := modifying{change: c, in: in}
+			return m.run(ctx)
+		})
+	})
+	if err != nil {
+		return schema.ModifyResult{}, fmt.Errorf("modify: %w", err)
+	}
+	return result, nil
+}
+
+// modifying is one Modify call at work.
+type modifying struct {
+	*change
+	in   ModifyInput
+	rows map[uuid.UUID]memoryRow
+}
+
+func (m *modifying) run(ctx context.Context) (schema.ModifyResult, error) {
+	patches := m.in.Request.Patches
+	out := schema.ModifyResult{Results: make([]schema.PatchResult, 0, len(patches))}
+	if len(patches) == 0 {
+		return out, fmt.Errorf("request of operation %s: %w", m.in.Operation.ID, ErrNotFound)
+	}
+	ids := make([]uuid.UUID, len(patches))
+	for i, p := range patches {
+		id, err := uuid.Parse(p.ID)
+		if err != nil {
+			return out, invalidID(fmt.Sprintf("patches[%d].id", i))
+		}
+		ids[i] = id
+	}
+	principal := m.in.Request.Principal
+	if err := m.lockScopesOf(ctx, principal, ids); err != nil {
+		return out, err
+	}
+	var err error
+	if m.rows, err = m.lockRows(ctx, principal, ids); err != nil {
+		return out, err
+	}
+	for i, id := range ids {
+		result, err := m.patch(ctx, id, i)
+		if err != nil {
+			return out, fmt.Errorf("patches[%d]: %w", i, err)
+		}
+		if result.Status == schema.PatchUpdated {
+			out.Updated++
+		}
+		out.Results = append(out.Results, result)
+	}
+	return out, nil
+}
+
+// patch applies the patch at a position to its memory.
+func (m *modifying) patch(ctx context.Context, id uuid.UUID, at int) (schema.PatchResult, error) {
+	out := schema.PatchResult{ID: id.String(), Status: schema.PatchNotFound}
+	row, ok := m.rows[id]
+	if !ok {
+		return out, nil
+	}
+	p := m.in.Request.Patches[at]
+	p.Reason = cmp.Or(strings.TrimSpace(p.Reason), m.in.Request.Reason)
+	out.CurrentVersion = row.Version
+	if m.in.Policy.MutationsFrozen() {
+		out.Status = schema.PatchFrozen
+		m.refuse(id, p, out.Status)
+		return out, nil
+	}
+	c, status := memory.EvaluatePatch(row.snapshot(), p, m.now)
+	if status != schema.PatchUpdated {
+		out.Status = status
+		m.refuse(id, p, status)
+		return out, nil
+	}
+	set := columnsOf(c)
+	content := row.Content
+	var follow func()
+	if c.Content != nil {
+		content, out.ContentChanged = c.Content.Storage, true
+		other, then, err := m.newContent(ctx, row, p, *c.Content, m.embedding(at), set)
+		if err != nil {
+			return out, err
+		}
+		if other != uuid.Nil {
+			out.Status, out.ContentChanged, out.DuplicateID = schema.PatchDuplicate, false, other.String()
+			m.refuse(id, p, out.Status)
+			return out, nil
+		}
+		out.Embedded, follow = m.embedding(at) != nil, then
+	}
+	version, err := m.take(ctx, row, step{
+		Set: set, NowLive: true,
+		NewText: c.Content != nil || c.Who != nil, // who is searched with the content
+		Event:   schema.EventModified, Action: schema.AuditModify, Old: &row.Content, New: &content,
+		By: m.in.Request.By(), Reason: p.Reason,
+		Metadata: map[string]any{"fields": c.Fields(), "workflow_id": m.in.Operation.WorkflowID},
+	})
+	if err != nil {
+		return out, err
+	}
+	if follow != nil {
+		follow()
+	}
+	out.Status, out.NewVersion = schema.PatchUpdated, version
+	return out, nil
+}
+
+// columnsOf is what a change sets, but for what follows from a new content.
+func columnsOf(c memory.PatchChange) map[string]any {
+	set := map[string]any{}
+	if c.Category != nil {
+		set["category"] = *c.Category
+	}
+	if c.Importance != nil {
+		set["importance"] = *c.Importance
+	}
+	if c.Tags != nil {
+		set["tags"] = tagList(*c.Tags)
+	}
+	if c.Who != nil {
+		set["who"] = *c.Who
+	}
+	if c.Pinned != nil {
+		set["pinned"] = *c.Pinned
+	}
+	if f := c.Fading; f != nil {
+		set["salience"], set["salience_at"], set["decay_due_at"] = f.Salience, f.SalienceAt, f.DueAt
+	}
+	return set
+}
+
+// newContent adds to set what a new content changes in the row. It returns the live memory that has
+// the content already, or else what is to follow once the row is changed: the embedding, the claim and
+// the evidence.
+func (m *modifying) newContent(ctx context.Context, row memoryRow, p schema.Patch, text memory.Normalized, e *Embedding, set map[string]any) (uuid.UUID, func(), error) {
+	ref := memory.EditRef(m.in.Request.By(), p.Reason, m.now)
+	payload, keepsClaim, err := memory.EditedPayload(row.Type, row.Payload, text.Storage, ref)
+	if err != nil {
+		return uuid.Nil, nil, err
+	}
+	hash := memory.RecordHash(schema.MemoryRecord{Type: row.Type, Content: text.Storage, Payload: payload}, text)
+	other, err := m.liveByHash(ctx, row.Owner, row.Visibility, hash)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return uuid.Nil, nil, fmt.Errorf("find duplicate: %w", err)
+	}
+	if err == nil && other != row.ID {
+		return other, nil, nil
+	}
+	set["content"], set["normalized_content"], set["content_hash"], set["payload"] = text.Storage, text.Normalized, hash, string(payload)
+	var claim memory.Claim
+	switch {
+	case row.Subject == "":
+	case keepsClaim && row.Predicate == schema.PredicateStates:
+		stated := semanticPayload(row.Subject, row.Predicate, text.Storage, row.Functional)
+		claim, set["object"] = memory.RecordClaim(stated), string(stated.Object)
+	default:
+		set["subject"], set["predicate"], set["object"], set["functional"] = nil, nil, nil, false
+	}
+	return uuid.Nil, func() {
+		// Vectors of every model go: none is of the new text. The outbox asks for those that are missing.
+		m.queue.Queue(`DELETE FROM memory_embeddings WHERE tenant = $1 AND memory_id = $2`, m.tenant, row.ID)
+		if e != nil {
+			m.embed(row.ID, row.Tier, row.Typology, hash, e)
+		}
+		m.queue.Queue(`DELETE FROM entity_claims WHERE tenant = $1 AND memory_id = $2`, m.tenant, row.ID)
+		if !claim.IsZero() {
+			m.claim(row.ID, claim)
+		}
+		m.addEvidence(row.ID, ref)
+	}, nil
+}
+
+// addEvidence adds a reference behind those that a memory has, unless it is among them.
+func (c *change) addEvidence(id uuid.UUID, ref schema.Ref) {
+	c.queue.Queue(`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, hash, at, created_at)
+		SELECT $1, $2, (SELECT coalesce(max(position) + 1, 0) FROM memory_provenance WHERE tenant = $1 AND memory_id = $2), $3, $4, $5, $6, $7
+		WHERE NOT EXISTS (SELECT FROM memory_provenance WHERE tenant = $1 AND memory_id = $2 AND kind = $3 AND ref = $4)`,
+		c.tenant, id, ref.Kind, ref.Ref, ref.Hash, ref.Timestamp, c.now)
+}
+
+func (m *modifying) embedding(at int) *Embedding {
+	if at >= len(m.in.Embeddings) {
+		return nil
+	}
+	return m.in.Embeddings[at]
+}
+
+// refuse leaves word of a patch that was not applied. Where nothing differed, nothing was asked for.
+func (m *modifying) refuse(id uuid.UUID, p schema.Patch, status schema.PatchStatus) {
+	if status == schema.PatchNoChanges {
+		return
+	}
+	m.history(historyRow{MemoryID: id, Event: schema.EventNone, By: m.in.Request.By(), Reason: fmt.Sprintf("modify refused (%s): %s", status, p.Reason),
+		Metadata: map[string]any{"refused": status, "workflow_id": m.in.Operation.WorkflowID}})
+}
+
+// snapshot is what the rules of memory look at.
+func (m memoryRow) snapshot() memory.Snapshot {
+	return memory.Snapshot{Version: m.Version, Type: m.Type, Category: m.Category, Content: m.Content, Tags: m.Tags, Who: m.Who, Importance: m.Importance,
+		Pinned: m.Pinned, Live: m.Live, DeletedAt: m.DeletedAt, ErasedAt: m.ErasedAt, CreatedAt: m.CreatedAt, Decay: m.Decay, Salience: m.Salience, SalienceAt: m.SalienceAt}
+}
+
+// lockScopesOf locks the scopes of those of the ids that the principal may look at, in one order, so
+// that what the pipeline decides on does not change under it. Call it before lockRows: the pipeline
+// takes the scope first as well.
+func (c *change) lockScopesOf(ctx context.Context, p schema.Principal, ids []uuid.UUID) error {
+	scopes, err := collect[struct{ Project, Scope string }](ctx, c.tx, `SELECT DISTINCT m.project, m.scope FROM memories m
+		WHERE m.tenant = $1 AND m.id = ANY($2) AND `+mayLookAt+` ORDER BY 1, 2`, c.tenant, ids, p.Agent, p.Project, p.PolicyGroup)
+	if err != nil {
+		return err
+	}
+	for _, s := range scopes {
+		if err := c.lockScope(ctx, schema.Principal{Project: s.Project, Scope: s.Scope}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changeAttempts bounds how often a change starts over because of others.
+const changeAttempts = 5
+
+// again carries a change out and, where another transaction took what the change had found free, once
+// more: it then sees what stands. A new memory does not wait for its scope's lock.
+func again[R any](ctx context.Context, carry func() (R, error)) (R, error) {
+	for attempt := 1; ; attempt++ {
+		result, err := carry()
+		if err == nil || attempt == changeAttempts || ctx.Err() != nil || !overtaken(err) {
+			return result, err
+		}
+	}
+}
+
+// overtaken reports whether a change failed because another one was committed or waited for: a live
+// content or an active fact appeared, or each waited for the other.
+func overtaken(err error) bool {
+	if errors.Is(err, errOvertaken) {
+		return true
+	}
+	var pgErr *pgconn.PgError
+	if !errors.As(err, &pgErr) {
+		return false
+	}
+	const uniqueViolation, deadlock, serialization = "23505", "40P01", "40001"
+	switch pgErr.Code {
+	case uniqueViolation:
+		return pgErr.ConstraintName == "memories_live_hash" || pgErr.ConstraintName == "memories_active_fact"
+	case deadlock, serialization:
+		return true
+	}
+	return false
+}
+
+// invalidID is the error for a field that is no memory id.
+func invalidID(field string) error {
+	return &schema.ValidationError{Fields: []schema.FieldError{{Field: field, Problem: "must be a memory id"}}}
+}

@@ -1,0 +1,627 @@
+package store_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+// explicit saves a memory in so many words: a semantic one that states its text.
+func (w *world) explicit(content string) uuid.UUID {
+	w.t.Helper()
+	ack, _ := w.stage(schema.Candidate{Content: content, SourceKind: schema.SourceMemory})
+	require.Empty(w.t, ack.Deduped)
+	return uuid.MustParse(ack.MemoryIDs[0])
+}
+
+// claimed writes a fact with a functional claim.
+func (w *world) claimed(content, who, where string) uuid.UUID {
+	w.t.Helper()
+	_, r := w.source("somebody says: "+content, idea{fact: lives(content, who, where), action: schema.ActionAdd, vector: embed(w.t, content)})
+	require.Equal(w.t, store.WriteCounts{Added: 1}, w.write(r))
+	return uuid.MustParse(w.outcomes(r)[0].MemoryID)
+}
+
+func (w *world) modification() store.Operation {
+	return store.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "modify/t/a/1"}
+}
+
+func (w *world) modifyInput(patches ...schema.Patch) store.ModifyInput {
+	return store.ModifyInput{Operation: w.modification(), Policy: w.policy, Now: w.now,
+		Request: schema.ModifyRequest{Operation: schema.Operation{Principal: w.p, Actor: "person:mia", Reason: "it was wrong"}, Patches: patches}}
+}
+
+func (w *world) modify(patches ...schema.Patch) schema.ModifyResult {
+	w.t.Helper()
+	in := w.modifyInput(patches...)
+	require.NoError(w.t, in.Request.Validate())
+	out, err := w.Modify(ctx, in)
+	require.NoError(w.t, err)
+	require.Len(w.t, out.Results, len(patches))
+	return out
+}
+
+func (w *world) modifyOne(p schema.Patch) schema.PatchResult {
+	w.t.Helper()
+	return w.modify(p).Results[0]
+}
+
+// types are memories of the types that only records bring.
+func (w *world) ofType(t schema.MemoryType, content, payload string) uuid.UUID {
+	w.t.Helper()
+	id := w.explicit(content)
+	w.exec(`UPDATE memories SET type = $2, payload = $3 WHERE id = $1`, id, t, payload)
+	return id
+}
+
+func TestModifyStatuses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	tea, coffee := w.explicit("Tea is served hot."), w.explicit("Coffee is served black.")
+	episode := w.memory("The kettle whistled.")
+	pinned := w.explicit("critical: Never pour water on a grease fire.")
+	skill := w.ofType(schema.TypeCompetence, "Boil water", `{"kind":"competence","skill_name":"Boil water"}`)
+	plan := w.ofType(schema.TypePlanGraph, "Brew, then pour", `{"kind":"plan_graph","plan_id":"p","version":"1"}`)
+	gone, replaced, archived := w.explicit("This goes."), w.explicit("This is replaced."), w.explicit("This is put away.")
+	w.forget(gone)
+	w.exec(`UPDATE memories SET status = 'superseded', superseded_by = $2 WHERE id = $1`, replaced, tea)
+	w.exec(`UPDATE memories SET archived_at = now() WHERE id = $1`, archived)
+	stranger := *w
+	stranger.p.Agent = "b"
+	theirs := stranger.explicit("A secret of another agent.")
+
+	want := func(id uuid.UUID, status schema.PatchStatus, version int) schema.PatchResult {
+		return schema.PatchResult{ID: id.String(), Status: status, CurrentVersion: version}
+	}
+	for _, test := range []struct {
+		name  string
+		patch schema.Patch
+		want  schema.PatchResult
+	}{
+		{"no changes", schema.Patch{ID: tea.String(), Content: ptr(" Tea is  served hot. ")}, want(tea, schema.PatchNoChanges, 1)},
+		{"not there", schema.Patch{ID: uuid.Nil.String(), Who: ptr("x")}, want(uuid.Nil, schema.PatchNotFound, 0)},
+		{"not to be seen", schema.Patch{ID: theirs.String(), Who: ptr("x")}, want(theirs, schema.PatchNotFound, 0)},
+		{"deleted", schema.Patch{ID: gone.String(), Who: ptr("x")}, want(gone, schema.PatchDeleted, 2)},
+		{"superseded", schema.Patch{ID: replaced.String(), Who: ptr("x")}, want(replaced, schema.PatchNotLive, 1)},
+		{"archived", schema.Patch{ID: archived.String(), Who: ptr("x")}, want(archived, schema.PatchNotLive, 1)},
+		{"another version", schema.Patch{ID: tea.String(), IfVersion: 2, Who: ptr("x")}, want(tea, schema.PatchVersionConflict, 1)},
+		{"pinned", schema.Patch{ID: pinned.String(), Content: ptr("Pour water on it.")}, want(pinned, schema.PatchPinned, 1)},
+		{"pinned importance", schema.Patch{ID: pinned.String(), Importance: ptr(0.2), Force: true}, want(pinned, schema.PatchPinned, 1)},
+		{"an episode", schema.Patch{ID: episode.String(), Content: ptr("The kettle sang.")}, want(episode, schema.PatchAppendOnly, 1)},
+		{"a competence", schema.Patch{ID: skill.String(), Content: ptr("Boil milk")}, want(skill, schema.PatchStructured, 1)},
+		{"a plan", schema.Patch{ID: plan.String(), Content: ptr("Pour, then brew")}, want(plan, schema.PatchStructured, 1)},
+		{"a duplicate", schema.Patch{ID: coffee.String(), Content: ptr("TEA is served hot!")},
+			schema.PatchResult{ID: coffee.String(), Status: schema.PatchDuplicate, CurrentVersion: 1, DuplicateID: tea.String()}},
+	} {
+		before := w.snapshot()
+		require.Equal(t, test.want, w.modifyOne(test.patch), test.name)
+		after := w.snapshot()
+		for table, digest := range before {
+			if table != "operations" && table != "memory_history" {
+				require.Equal(t, digest, after[table], "%s: %s", test.name, table)
+			}
+		}
+		id := uuid.MustParse(test.patch.ID)
+		told := w.count("memory_history", "memory_id = $1 AND event = 'none' AND metadata->>'refused' = $2", id, string(test.want.Status))
+		switch test.want.Status {
+		case schema.PatchNoChanges, schema.PatchNotFound:
+			require.Zero(t, told, test.name)
+		default:
+			require.NotZero(t, told, "%s: what is refused leaves word", test.name)
+		}
+	}
+
+	for _, mode := range []schema.WriteMode{schema.ModeFrozen, schema.ModeShadow} {
+		frozen := *w
+		frozen.policy.Mode = mode
+		require.Equal(t, want(tea, schema.PatchFrozen, 1), frozen.modifyOne(schema.Patch{ID: tea.String(), Who: ptr("x")}))
+	}
+	require.Equal(t, 1, w.get(tea).Version)
+	out := w.modify(schema.Patch{ID: tea.String(), Who: ptr("ana")}, schema.Patch{ID: gone.String(), Who: ptr("x")})
+	require.Equal(t, 1, out.Updated)
+	require.Equal(t, "partial", out.Summary())
+	require.Equal(t, []string{tea.String()}, out.Changed())
+	w.requireExactStats()
+}
+
+// A memory that another agent shares is another's, and found where it may be seen.
+func TestModifyFindsWhatIsShared(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.vis = schema.VisibilityGlobal
+	id := w.explicit("The office is on Elm Street.")
+	other := *w
+	other.p.Agent = "b"
+	mine := other.explicit("The office is closed.")
+	out := other.modifyOne(schema.Patch{ID: id.String(), Content: ptr("The office is closed.")})
+	require.Equal(t, schema.PatchUpdated, out.Status, "duplicates are those of the memory's owner")
+	require.NotEqual(t, mine, id)
+	require.Equal(t, "a", w.get(id).Agent)
+}
+
+func TestModifyChangesEveryField(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.explicit("Tea is served hot.")
+	w.now = w.now.AddDate(0, 0, 30)
+	out := w.modifyOne(schema.Patch{ID: id.String(), IfVersion: 1, Reason: " it moved ", Content: ptr("  Tea is\nserved cold. "), Category: ptr(schema.CategoryRule),
+		Importance: ptr(0.25), Tags: &[]string{"Drinks", "tea ", "drinks"}, Who: ptr("ana")})
+	require.Equal(t, schema.PatchResult{ID: id.String(), Status: schema.PatchUpdated, CurrentVersion: 1, NewVersion: 2, ContentChanged: true}, out)
+
+	m := w.get(id)
+	require.Equal(t, 2, m.Version)
+	require.Equal(t, "Tea is served cold.", m.Content)
+	require.Equal(t, schema.CategoryRule, m.Category)
+	require.InDelta(t, 0.25, m.Importance, 1e-9)
+	require.Equal(t, []string{"drinks", "tea"}, m.Tags)
+	require.Equal(t, "ana", m.Who)
+	require.Equal(t, w.now, m.UpdatedAt.UTC())
+	require.Equal(t, 1, w.count("memories", "id = $1 AND normalized_content = 'tea is served cold' AND content_hash = $2", id, memory.Normalize("Tea is served cold").Hash))
+	var payload schema.SemanticPayload
+	require.NoError(t, json.Unmarshal(m.Payload, &payload))
+	require.Equal(t, []string{"a", "states", `"Tea is served cold."`}, []string{payload.Subject, payload.Predicate, string(payload.Object)})
+	require.Len(t, m.Provenance.Sources, 1)
+	require.Equal(t, []string{"human", "person:mia: it moved"}, []string{m.Provenance.Sources[0].Kind, m.Provenance.Sources[0].Ref})
+
+	w.now = w.now.AddDate(0, 0, 1)
+	require.Equal(t, schema.PatchUpdated, w.modifyOne(schema.Patch{ID: id.String(), Tags: &[]string{}}).Status)
+	require.Equal(t, schema.PatchUpdated, w.modifyOne(schema.Patch{ID: id.String(), Content: ptr("Tea is served late."), Reason: "it moved"}).Status)
+	require.Empty(t, w.get(id).Tags)
+	require.Len(t, w.get(id).Provenance.Sources, 1, "the same evidence once")
+
+	// The history has every step, in order.
+	h := w.history(id)
+	type step struct {
+		event       schema.HistoryEvent
+		old, new    string
+		by, reason  string
+		fields      any
+		version     int
+		auditAction schema.AuditAction
+	}
+	text := func(s *string) string {
+		if s == nil {
+			return ""
+		}
+		return *s
+	}
+	var got []step
+	for _, e := range h[1:] {
+		require.Equal(t, "modify/t/a/1", metadata(t, e)["workflow_id"])
+		got = append(got, step{e.Event, text(e.OldContent), text(e.NewContent), e.ChangedBy, e.Reason, metadata(t, e)["fields"], e.Version, e.Action})
+	}
+	require.Equal(t, []step{
+		{schema.EventModified, "Tea is served hot.", "Tea is served cold.", "person:mia", "it moved", []any{"content", "category", "importance", "tags", "who"}, 2, schema.AuditModify},
+		{schema.EventModified, "Tea is served cold.", "Tea is served cold.", "person:mia", "it was wrong", []any{"tags"}, 3, schema.AuditModify},
+		{schema.EventModified, "Tea is served cold.", "Tea is served late.", "person:mia", "it moved", []any{"content"}, 4, schema.AuditModify},
+	}, got)
+	require.Equal(t, []string{"1 Tea is served hot.", "2 Tea is served cold.", "3 Tea is served cold."},
+		testkit.Strings(t, w.owner, `SELECT version || ' ' || (record->>'content') FROM memory_versions ORDER BY version`), "every version stays")
+	w.requireExactStats()
+}
+
+func TestPinAndUnpin(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.explicit("Tea is served hot.")
+	due := w.get(id).Lifecycle.DecayDueAt
+	require.NotNil(t, due)
+	w.now = w.now.AddDate(0, 0, 90)
+	require.Equal(t, schema.PatchUpdated, w.modifyOne(schema.Patch{ID: id.String(), Pinned: ptr(true)}).Status)
+	m := w.get(id)
+	require.True(t, m.Lifecycle.Pinned)
+	require.EqualValues(t, 1, m.Importance)
+	require.Nil(t, m.Lifecycle.DecayDueAt, "what is pinned never falls due")
+	require.InDelta(t, 0.5, m.Salience, 1e-9)
+
+	w.now = w.now.AddDate(5, 0, 0)
+	require.Equal(t, schema.PatchUpdated, w.modifyOne(schema.Patch{ID: id.String(), Pinned: ptr(false), Importance: ptr(0.4)}).Status)
+	m = w.get(id)
+	require.False(t, m.Lifecycle.Pinned)
+	require.InDelta(t, 0.4, m.Importance, 1e-9)
+	require.InDelta(t, 0.5, m.Salience, 1e-9, "five years under the pin do not count")
+	require.Equal(t, due.UTC().Sub(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))-90*24*time.Hour, m.Lifecycle.DecayDueAt.Sub(w.now), "and it goes on where it stood")
+}
+
+// The claim that a memory made is not what it says any more.
+func TestModifyGivesUpAFinerClaim(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.claimed("Alice lives in Paris.", "Alice", "Paris")
+	require.Equal(t, 1, w.count("entity_claims", "memory_id = $1", id))
+	require.Equal(t, schema.PatchUpdated, w.modifyOne(schema.Patch{ID: id.String(), Content: ptr("Alice lives in Rome.")}).Status)
+	var payload schema.SemanticPayload
+	require.NoError(t, json.Unmarshal(w.get(id).Payload, &payload))
+	require.Equal(t, []string{"Alice", "states", `"Alice lives in Rome."`, "many", "global"},
+		[]string{payload.Subject, payload.Predicate, string(payload.Object), string(payload.Cardinality), string(payload.Validity.Mode)})
+	require.Equal(t, "human", payload.Evidence[0].Kind)
+	require.Equal(t, 1, w.count("memories", "id = $1 AND subject IS NULL AND predicate IS NULL AND object IS NULL AND NOT functional", id))
+	require.Zero(t, w.count("entity_claims", "memory_id = $1", id))
+	require.Equal(t, 1, w.count("memory_versions", "memory_id = $1 AND record->>'predicate' = 'lives_in'", id), "the old version keeps it")
+
+	second := w.claimed("Alice lives in Berlin.", "Alice", "Berlin") // the place of the active fact is free
+	require.Equal(t, 1, w.count("memories", "id = $1 AND functional", second))
+
+	// A claim under states follows its text.
+	w.exec(`UPDATE memories SET subject = 'Alice', predicate = 'states', object = '"old"' WHERE id = $1`, id)
+	w.exec(`INSERT INTO entity_claims (tenant, memory_id, subject, predicate, object, functional, created_at) VALUES ('t', $1, 'Alice', 'states', 'old', false, now())`, id)
+	require.Equal(t, schema.PatchUpdated, w.modifyOne(schema.Patch{ID: id.String(), Content: ptr("Alice lives in Oslo.")}).Status)
+	require.Equal(t, 1, w.count("memories", `id = $1 AND subject = 'Alice' AND predicate = 'states' AND object = '"Alice lives in Oslo."'`, id))
+	require.Equal(t, 1, w.count("entity_claims", "memory_id = $1 AND object = 'Alice lives in Oslo.'", id))
+}
+
+func TestModifyWorkingMemory(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.ofType(schema.TypeWorking, "Half way.", `{"kind":"working","task_id":"t1","state":"executing","context_summary":"Half way.","next_actions":["go on"]}`)
+	require.Equal(t, schema.PatchUpdated, w.modifyOne(schema.Patch{ID: id.String(), Content: ptr("Nearly there.")}).Status)
+	require.JSONEq(t, `{"kind":"working","task_id":"t1","state":"executing","context_summary":"Nearly there.","next_actions":["go on"]}`, string(w.get(id).Payload))
+}
+
+// Two claims that hold on different grounds may have the same words.
+func TestModifyKeepsGroundsApart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	summer, winter := w.explicit("The pool is open in summer."), w.explicit("The pool is open in winter.")
+	for id, season := range map[uuid.UUID]string{summer: "summer", winter: "winter"} {
+		v := schema.Validity{Mode: schema.ValidConditional, Conditions: json.RawMessage(`{"season":"` + season + `"}`)}
+		encoded, err := json.Marshal(v)
+		require.NoError(t, err)
+		w.exec(`UPDATE memories SET validity = 'conditional', conditions = $2::jsonb, conditions_hash = $3, payload = payload || jsonb_build_object('validity', $4::jsonb) WHERE id = $1`,
+			id, string(v.Conditions), memory.ConditionsHash(v), string(encoded))
+	}
+	out := w.modify(schema.Patch{ID: summer.String(), Content: ptr("The pool is open.")}, schema.Patch{ID: winter.String(), Content: ptr("The pool is open.")})
+	require.Equal(t, 2, out.Updated)
+}
+
+// Two hundred patches of which some conflict: each is settled on its own.
+func TestModifyManyOfWhichSomeConflict(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var candidates []schema.Candidate
+	for i := range schema.MaxPatches {
+		candidates = append(candidates, schema.Candidate{Content: fmt.Sprintf("Machine %d stands in hall %d.", i, i%7), SourceKind: schema.SourceMemory})
+	}
+	ack, _ := w.stage(candidates...)
+	var patches []schema.Patch
+	var want []schema.PatchResult
+	for i, id := range ack.MemoryIDs {
+		p, r := schema.Patch{ID: id, IfVersion: 1, Content: ptr(fmt.Sprintf("Machine %d was sold.", i))}, schema.PatchResult{ID: id, Status: schema.PatchUpdated, CurrentVersion: 1, NewVersion: 2, ContentChanged: true}
+		switch i % 8 {
+		case 1: // somebody was faster
+			w.touch(uuid.MustParse(id))
+			r = schema.PatchResult{ID: id, Status: schema.PatchVersionConflict, CurrentVersion: 2}
+		case 2:
+			w.forget(uuid.MustParse(id))
+			r = schema.PatchResult{ID: id, Status: schema.PatchDeleted, CurrentVersion: 2}
+		case 3:
+			p.Content = ptr(fmt.Sprintf("Machine %d stands in hall %d", i, i%7))
+			r.NewVersion, r.ContentChanged = 2, true
+		case 4: // what another one says
+			p.Content = ptr(fmt.Sprintf("machine %d stands in hall %d", i+4-1, (i+4-1)%7))
+			r = schema.PatchResult{ID: id, Status: schema.PatchDuplicate, CurrentVersion: 1, DuplicateID: ack.MemoryIDs[i+3]}
+		case 5: // what an earlier patch made another one say
+			p.Content = ptr(fmt.Sprintf("Machine %d was sold", i-5))
+			r = schema.PatchResult{ID: id, Status: schema.PatchDuplicate, CurrentVersion: 1, DuplicateID: ack.MemoryIDs[i-5]}
+		case 6: // what an earlier patch has given up
+			p.Content = ptr(fmt.Sprintf("Machine %d stands in hall %d.", i-6, (i-6)%7))
+		case 7:
+			p.Content = nil
+			p.Tags = &[]string{}
+			r = schema.PatchResult{ID: id, Status: schema.PatchNoChanges, CurrentVersion: 1}
+		}
+		patches, want = append(patches, p), append(want, r)
+	}
+	out := w.modify(patches...)
+	require.Equal(t, want, out.Results)
+	require.Equal(t, 3*schema.MaxPatches/8, out.Updated)
+	require.Equal(t, out.Updated, w.count("memory_history", "event = 'modified'"))
+	for i, r := range out.Results {
+		m := w.get(uuid.MustParse(r.ID))
+		if r.Status == schema.PatchUpdated {
+			require.Equal(t, *patches[i].Content, m.Content)
+		} else {
+			require.Equal(t, candidates[i].Content, m.Content)
+		}
+	}
+	w.requireExactStats()
+}
+
+func TestModifyDeliveredAgainHasOneEffect(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.explicit("Tea is served hot.")
+	in := w.modifyInput(schema.Patch{ID: id.String(), Content: ptr("Tea is served cold.")}, schema.Patch{ID: uuid.NewString(), Who: ptr("x")})
+	require.NoError(t, w.Accept(ctx, in.Operation, "modify", in.Request, w.now))
+	results := make(chan schema.ModifyResult, 8)
+	var wg sync.WaitGroup
+	for range cap(results) {
+		wg.Go(func() {
+			out, err := w.Modify(ctx, in)
+			if err != nil {
+				t.Error(err)
+			}
+			results <- out
+		})
+	}
+	wg.Wait()
+	first := <-results
+	require.Equal(t, 1, first.Updated)
+	for range cap(results) - 1 {
+		require.Equal(t, first, <-results)
+	}
+	before := w.snapshot()
+	in.Request.Patches = nil // the body is gone by now
+	again, err := w.Modify(ctx, in)
+	require.NoError(t, err)
+	require.Equal(t, first, again)
+	require.Equal(t, before, w.snapshot())
+	require.Equal(t, 2, w.get(id).Version)
+	require.Len(t, w.history(id), 2)
+	require.Zero(t, w.count("staged_requests", "true"))
+	w.requireExactStats()
+
+	in.Operation.ID = "never accepted"
+	_, err = w.Modify(ctx, in)
+	require.ErrorIs(t, err, store.ErrNotFound)
+}
+
+// Of two that saw the same version one wins, and the other is told which version stands.
+func TestTwoModifyAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for round := range 20 {
+		id := w.explicit(fmt.Sprintf("Tea number %d is served hot.", round))
+		results := make(chan schema.PatchResult, 2)
+		var wg sync.WaitGroup
+		for i := range cap(results) {
+			in := w.modifyInput(schema.Patch{ID: id.String(), IfVersion: 1, Content: ptr(fmt.Sprintf("Tea number %d is served by %d.", round, i))})
+			wg.Go(func() {
+				out, err := w.Modify(ctx, in)
+				if err != nil {
+					t.Error(err)
+					results <- schema.PatchResult{}
+					return
+				}
+				results <- out.Results[0]
+			})
+		}
+		wg.Wait()
+		a, b := <-results, <-results
+		if a.Status != schema.PatchUpdated {
+			a, b = b, a
+		}
+		require.Equal(t, schema.PatchResult{ID: id.String(), Status: schema.PatchUpdated, CurrentVersion: 1, NewVersion: 2, ContentChanged: true}, a)
+		require.Equal(t, schema.PatchResult{ID: id.String(), Status: schema.PatchVersionConflict, CurrentVersion: 2}, b)
+		require.Equal(t, 2, w.get(id).Version)
+	}
+	w.requireExactStats()
+}
+
+// Modifications, new memories and the pipeline cross each other; nothing is lost and nobody waits for
+// ever.
+func TestModifyBesideTheOthers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const n = 12
+	ids := make([]uuid.UUID, n)
+	for i := range ids {
+		ids[i] = w.explicit(fmt.Sprintf("Item %d is in stock.", i))
+	}
+	_, r := w.source("a report on the stock", idea{fact: fact("Nothing is in stock."), action: schema.ActionUpdate, target: ids[0]},
+		idea{fact: fact("Items are sold out by noon."), action: schema.ActionDelete, target: ids[1]})
+	var jobs []func() error
+	for worker := range 6 {
+		var patches []schema.Patch
+		for i := range ids {
+			at := (i*5 + worker*7) % n // each in another order
+			patches = append(patches, schema.Patch{ID: ids[at].String(), Content: ptr(fmt.Sprintf("Item %d is in place.", (at+worker)%n))})
+		}
+		in := w.modifyInput(patches...)
+		jobs = append(jobs, func() error { _, err := w.Modify(ctx, in); return err })
+		var texts []string
+		for i := range n {
+			texts = append(texts, fmt.Sprintf("Item %d is in place.", (i*7+worker)%n), fmt.Sprintf("Item %d is in stock.", (i*5+worker)%n))
+		}
+		staged := w.input(say(texts...)...)
+		jobs = append(jobs, func() error { _, err := w.Stage(ctx, staged); return err })
+	}
+	jobs = append(jobs, func() error {
+		_, err := w.Write(ctx, store.WriteInput{Range: r, MaxRounds: 3, Now: w.now})
+		return err
+	})
+	errs := make(chan error, len(jobs))
+	for _, job := range jobs {
+		go func() {
+			err := job()
+			for store.IsUnavailable(err) { // a deadlock that another one lost, as the retry policy sees it
+				err = job()
+			}
+			errs <- err
+		}()
+	}
+	for range jobs {
+		require.NoError(t, <-errs)
+	}
+	require.Zero(t, w.count("(SELECT content_hash FROM memories WHERE live GROUP BY content_hash HAVING count(*) > 1) twice", "true"))
+	require.Zero(t, w.count("memories m", "version <> 1 + (SELECT count(*) FROM memory_versions v WHERE v.memory_id = m.id)"))
+	w.requireExactStats()
+}
+
+// A content that another transaction takes in the same moment is a duplicate, not a failure.
+func TestModifyMeetsAContentThatAppears(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.explicit("Tea is served hot.")
+	tx, err := w.owner.Begin(ctx)
+	require.NoError(t, err)
+	taken := uuid.New()
+	_, err = tx.Exec(ctx, `INSERT INTO memories (tenant, id, agent_id, type, category, tier, typology, content, normalized_content, content_hash, payload,
+			confidence, importance, salience, salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy,
+			occurred_at, created_at, updated_at, created_by)
+		SELECT tenant, $2, agent_id, type, category, tier, typology, 'Tea is served cold.', 'tea is served cold', $3, payload,
+			confidence, importance, salience, salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy,
+			occurred_at, created_at, updated_at, created_by FROM memories WHERE id = $1`, id, taken, memory.Normalize("Tea is served cold.").Hash)
+	require.NoError(t, err)
+	result := make(chan schema.ModifyResult, 1)
+	in := w.modifyInput(schema.Patch{ID: id.String(), Content: ptr("Tea is served cold.")})
+	go func() {
+		out, err := w.Modify(ctx, in)
+		if err != nil {
+			t.Error(err)
+		}
+		result <- out
+	}()
+	watch := testkit.Owner(t, w.url)
+	waiting, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	require.NoError(t, testkit.Eventually(waiting, func() error {
+		var held bool
+		err := watch.QueryRow(waiting, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE $1 = ANY(pg_blocking_pids(pid)))`, int32(w.owner.PgConn().PID())).Scan(&held)
+		if err == nil && !held {
+			err = fmt.Errorf("nobody waits for the new memory")
+		}
+		return err
+	}))
+	require.NoError(t, tx.Commit(ctx))
+	out := <-result
+	require.Equal(t, []schema.PatchResult{{ID: id.String(), Status: schema.PatchDuplicate, CurrentVersion: 1, DuplicateID: taken.String()}}, out.Results)
+	require.Equal(t, "Tea is served hot.", w.get(id).Content)
+}
+
+// failing makes every statement that touches a table fail while fn runs: inserts, updates and deletes.
+func (w *world) failing(table string, fn func()) {
+	w.t.Helper()
+	w.exec(`CREATE OR REPLACE FUNCTION test_fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'broken by the test'; END $$`)
+	w.exec(`CREATE TRIGGER aaa_broken BEFORE INSERT OR UPDATE OR DELETE ON ` + table + ` FOR EACH ROW EXECUTE FUNCTION test_fail()`)
+	fn()
+	w.exec(`DROP TRIGGER aaa_broken ON ` + table)
+}
+
+// A crash between any two statements leaves nothing; afterwards the same operation is carried out.
+func TestModifyFailsAsAWhole(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id, other := w.claimed("Alice lives in Paris.", "Alice", "Paris"), w.explicit("Tea is served hot.")
+	in := w.modifyInput(schema.Patch{ID: other.String(), Tags: &[]string{"tea"}},
+		schema.Patch{ID: id.String(), Content: ptr("Alice lives in Rome.")}, schema.Patch{ID: uuid.NewString(), Who: ptr("x")})
+	in.Embeddings = []*store.Embedding{nil, {Model: hash, Vector: embed(t, "Alice lives in Rome.")}, nil}
+	require.NoError(t, w.Accept(ctx, in.Operation, "modify", in.Request, w.now))
+	before := w.snapshot()
+	for _, table := range []string{"memories", "memory_versions", "memory_history", "memory_embeddings", "memory_provenance", "entity_claims",
+		"index_outbox", "operations", "staged_requests", "lexeme_stats", "corpus_stats"} {
+		w.failing(table, func() {
+			_, err := w.Modify(ctx, in)
+			require.ErrorContains(t, err, "broken by the test", table)
+			require.NotContains(t, err.Error(), "Rome")
+		})
+		require.Equal(t, before, w.snapshot(), table)
+	}
+	out, err := w.Modify(ctx, in)
+	require.NoError(t, err)
+	require.Equal(t, 2, out.Updated)
+	w.requireExactStats()
+}
+
+func TestModifyReplacesTheEmbedding(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.claimed("Alice lives in Paris.", "Alice", "Paris")
+	w.exec(`INSERT INTO memory_embeddings SELECT tenant, gen_random_uuid(), memory_id, 'older', dims, embedding, tier, typology, content_hash, created_at
+		FROM memory_embeddings WHERE memory_id = $1`, id)
+	score := func(text string) float64 {
+		hits, err := w.SearchVector(ctx, store.Filter{Principal: w.p}, store.Embedding{Model: hash, Vector: embed(t, text)}, 10)
+		require.NoError(t, err)
+		for _, hit := range hits {
+			if hit.ID == id {
+				return hit.Score
+			}
+		}
+		return -1
+	}
+	require.InDelta(t, 1, score("Alice lives in Paris."), 1e-3)
+
+	in := w.modifyInput(schema.Patch{ID: id.String(), Content: ptr("The copper kettle whistles.")})
+	in.Embeddings = []*store.Embedding{{Model: hash, Vector: embed(t, "The copper kettle whistles.")}}
+	out, err := w.Modify(ctx, in)
+	require.NoError(t, err)
+	require.True(t, out.Results[0].Embedded)
+	require.InDelta(t, 1, score("The copper kettle whistles."), 1e-3)
+	require.Less(t, score("Alice lives in Paris."), 0.5)
+	require.Equal(t, 1, w.count("memory_embeddings", "memory_id = $1", id), "vectors of other models are stale as well")
+	require.Equal(t, 1, w.count("memory_embeddings e", "memory_id = $1 AND content_hash = (SELECT content_hash FROM memories m WHERE m.id = e.memory_id)", id))
+
+	// Without a vector there is none to be found by, until the outbox is drained.
+	require.False(t, w.modifyOne(schema.Patch{ID: id.String(), Content: ptr("The copper kettle hums.")}).Embedded)
+	require.Zero(t, w.count("memory_embeddings", "memory_id = $1", id))
+	require.InDelta(t, -1, score("The copper kettle whistles."), 0)
+	pending, err := w.Outbox(ctx, w.p.Tenant, hash, []uuid.UUID{id}, 10)
+	require.NoError(t, err)
+	require.Len(t, pending, 1)
+	require.Equal(t, "The copper kettle hums.", pending[0].Content)
+
+	// A new spelling gets its own vector, though its hash is the same.
+	in = w.modifyInput(schema.Patch{ID: id.String(), Content: ptr("The Copper Kettle hums")})
+	in.Embeddings = []*store.Embedding{{Model: hash, Vector: embed(t, "The Copper Kettle hums")}}
+	out, err = w.Modify(ctx, in)
+	require.NoError(t, err)
+	require.True(t, out.Results[0].Embedded)
+	require.Equal(t, 1, w.count("memory_embeddings", "memory_id = $1", id))
+}
+
+func TestModifyAndRecoverKeepTheStatisticsExact(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	updated, recovered := 0, 0
+	rapid.Check(t, func(rt *rapid.T) {
+		w := *w
+		w.p.Tenant = uuid.NewString()
+		text := func() string {
+			return strings.Join(rapid.SliceOfN(rapid.SampledFrom(vocabulary), 1, 3).Draw(rt, "words"), " ") + fmt.Sprint(" ", rapid.IntRange(0, 3).Draw(rt, "n"))
+		}
+		ack, _ := w.stage(schema.Candidate{Content: "first " + text(), SourceKind: schema.SourceMemory}, schema.Candidate{Content: "second " + text(), SourceKind: schema.SourceMemory},
+			schema.Candidate{Content: "third " + text()}, schema.Candidate{Content: "critical: fourth " + text(), SourceKind: schema.SourceMemory})
+		for range rapid.IntRange(1, 4).Draw(rt, "rounds") {
+			var patches []schema.Patch
+			for _, id := range ack.MemoryIDs {
+				patches = append(patches, schema.Patch{ID: id, Force: rapid.Bool().Draw(rt, "force"), Tags: &[]string{"x"}, Who: rapid.Ptr(rapid.SampledFrom([]string{"", "alpha", "zoe"}), true).Draw(rt, "who"),
+					Pinned: rapid.Ptr(rapid.Bool(), true).Draw(rt, "pinned")})
+				if rapid.Bool().Draw(rt, "edit") {
+					patches[len(patches)-1].Content = ptr(text())
+				}
+			}
+			updated += w.modify(patches...).Updated
+			if id := rapid.SampledFrom(ack.MemoryIDs).Draw(rt, "forget"); w.get(uuid.MustParse(id)).DeletedAt == nil {
+				w.softDelete(uuid.MustParse(id))
+			}
+			recovered += len(w.recover(schema.Target{ID: rapid.SampledFrom(ack.MemoryIDs).Draw(rt, "recover")}).Changed())
+		}
+		w.requireExactStats()
+	})
+	require.Positive(t, updated)
+	require.Positive(t, recovered)
+}
+
+// softDelete forgets a memory as the pipeline does, text statistics included.
+func (w *world) softDelete(id uuid.UUID) {
+	w.t.Helper()
+	live := w.count("memories", "id = $1 AND live", id) == 1
+	w.exec(`UPDATE memories SET deleted_at = $2, updated_at = $2, version = version + 1 WHERE id = $1`, id, w.now)
+	if live {
+		w.exec(`UPDATE lexeme_stats s SET docs = docs - 1 FROM memories m WHERE m.id = $1 AND s.tenant = m.tenant AND s.lexeme = ANY(tsvector_to_array(m.tsv))`, id)
+		w.exec(`UPDATE corpus_stats s SET docs = docs - 1, lexemes = lexemes - length(m.tsv) FROM memories m WHERE m.id = $1 AND s.tenant = m.tenant`, id)
+	}
+}

@@ -1,0 +1,765 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+)
+
+// PutInput is one valid put to carry out.
+type PutInput struct {
+	Operation  Operation
+	Request    schema.PutRequest
+	Policy     memory.WritePolicy // already narrowed by the request
+	Rules      *memory.Policy     // classification rules; nil for none
+	Embeddings []*Embedding       // by position of the record; nil where there is none, or none at all
+	Now        time.Time
+}
+
+// Put writes full records (document 004 §15A), all in one transaction. Each record has a status of its
+// own: one that is refused does not keep the others from being written, except those that refer to it.
+// Every record leaves a history row, whatever its status. Carried out again, the operation answers with
+// the first result and changes nothing.
+func (s *Store) Put(ctx context.Context, in PutInput) (schema.PutResult, error) {
+	result, err := carryOut(ctx, s, in.Operation, in.Now, func(c *change) (schema.PutResult, error) {
+		if len(in.Request.Records) == 0 {
+			return schema.PutResult{}, fmt.Errorf("the request: %w", ErrNotFound) // swept before it was carried out
+		}
+		p := &putting{change: c, in: in}
+		return p.run(ctx)
+	})
+	if err != nil {
+		return schema.PutResult{}, fmt.Errorf("put: %w", err)
+	}
+	return result, nil
+}
+
+// putting is one Put call at work.
+type putting struct {
+	*change
+	in       PutInput
+	items    []putItem
+	together map[uuid.UUID]bool
+	aliases  map[string]uuid.UUID              // external ids of the request's records
+	standing map[uuid.UUID]schema.MemoryRecord // what is stored under the ids that the records bring
+	external map[string]uuid.UUID              // likewise, by external id
+	rows     map[uuid.UUID]memoryRow           // likewise, locked
+}
+
+// putItem is one record on its way in.
+type putItem struct {
+	schema.PutItem
+	record schema.MemoryRecord
+	key    uuid.UUID // under which it is kept
+	fresh  bool      // no row has its id
+	row    newMemory
+	// claim names the ground of a functional claim that the record makes; empty for any other.
+	claim string
+}
+
+func (p *putting) run(ctx context.Context) (schema.PutResult, error) {
+	if err := p.prepare(ctx); err != nil {
+		return schema.PutResult{}, err
+	}
+	for i := range p.items {
+		if err := p.decide(ctx, i); err != nil {
+			return schema.PutResult{}, err
+		}
+	}
+	p.settleReferences()
+	p.settleTrust()
+	if p.in.Policy.Mode == schema.ModeControlled {
+		if err := p.write(ctx); err != nil {
+			return schema.PutResult{}, err
+		}
+	} else {
+		p.refuseAll()
+	}
+	var result schema.PutResult
+	for i := range p.items {
+		p.noteRefusal(&p.items[i])
+		result.Items = append(result.Items, p.items[i].PutItem)
+	}
+	return result, nil
+}
+
+// prepare settles the records' ids, takes the locks in one order for all writers (scopes, claims, rows),
+// and reads what stands under the ids.
+func (p *putting) prepare(ctx context.Context) error {
+	owner := p.in.Request.Principal
+	p.together, p.aliases = map[uuid.UUID]bool{}, map[string]uuid.UUID{}
+	scopes, claims := map[string]schema.Principal{}, map[string]func() error{}
+	externals := []string{}
+	for _, m := range p.in.Request.Records {
+		it := putItem{record: m, key: recordID(p.tenant, m)}
+		it.ID, it.ExternalID = it.key.String(), m.ExternalID
+		if it.ExternalID != "" {
+			externals = append(externals, it.ExternalID)
+			p.aliases[it.ExternalID] = it.key
+		}
+		it.record.ID = it.ID
+		p.together[it.key] = true
+		p.items = append(p.items, it)
+
+		o := owner
+		o.Scope = cmp.Or(o.Scope, m.Scope)
+		scopes[o.Scope] = o
+		var payload schema.SemanticPayload
+		if m.Type == schema.TypeSemantic && json.Unmarshal(m.Payload, &payload) == nil {
+			if cl := memory.RecordClaim(payload); cl.Functional {
+				v := p.visibility(m)
+				key := strings.Join([]string{o.Scope, claimSpace(o, v), strings.ToLower(cl.Subject), cl.Predicate}, "\x1f")
+				claims[key] = func() error { return p.lockClaim(ctx, o, v, cl.Subject, cl.Predicate) }
+				p.items[len(p.items)-1].claim = key
+			}
+		}
+	}
+	for _, scope := range sortedKeys(scopes) {
+		if err := p.lockScope(ctx, scopes[scope]); err != nil {
+			return err
+		}
+	}
+	for _, claim := range sortedKeys(claims) {
+		if err := claims[claim](); err != nil {
+			return err
+		}
+	}
+	return p.readStanding(ctx, externals)
+}
+
+// readStanding locks and reads the tenant's memories under the ids that the records bring, also those
+// that the principal may not look at: their ids are taken.
+func (p *putting) readStanding(ctx context.Context, externals []string) error {
+	ids := make([]uuid.UUID, 0, len(p.items))
+	for i := range p.items {
+		ids = append(ids, p.items[i].key)
+	}
+	rows, err := p.tx.Query(ctx, `SELECT `+rowColumns+` FROM memories m WHERE m.tenant = $1 AND (m.id = ANY($2) OR m.external_id = ANY($3))
+		ORDER BY m.id FOR UPDATE OF m`, p.tenant, ids, externals)
+	if err != nil {
+		return err
+	}
+	locked, err := pgx.CollectRows(rows, scanRow)
+	if err != nil {
+		return err
+	}
+	p.rows, p.standing, p.external = map[uuid.UUID]memoryRow{}, map[uuid.UUID]schema.MemoryRecord{}, map[string]uuid.UUID{}
+	if len(locked) == 0 {
+		return nil
+	}
+	ids = ids[:0]
+	for _, m := range locked {
+		p.rows[m.ID] = m
+		ids = append(ids, m.ID)
+	}
+	rows, err = p.tx.Query(ctx, `SELECT `+recordColumns+recordTables+`WHERE m.tenant = $1 AND m.id = ANY($2)`, p.tenant, ids)
+	if err != nil {
+		return err
+	}
+	records, err := pgx.CollectRows(rows, scanRecord)
+	if err != nil {
+		return err
+	}
+	for _, m := range records {
+		id, err := uuid.Parse(m.ID)
+		if err != nil {
+			return err
+		}
+		p.standing[id] = m
+		if m.ExternalID != "" {
+			p.external[m.ExternalID] = id
+		}
+	}
+	return nil
+}
+
+// decide settles what becomes of one record, without writing.
+func (p *putting) decide(ctx context.Context, i int) error {
+	it := &p.items[i]
+	r := &p.in.Request
+	defaults := recordDefaults{Owner: r.Principal, Visibility: p.visibility(it.record), By: r.By(), Reason: r.Reason, Rules: p.in.Rules,
+		Together: p.together, Aliases: p.aliases, Metadata: p.metadata()}
+	if i < len(p.in.Embeddings) {
+		defaults.Embedding = p.in.Embeddings[i]
+	}
+	row, err := p.fromRecord(ctx, it.record, defaults)
+	var reference *ReferenceError
+	var invalid *schema.ValidationError
+	switch {
+	case errors.As(err, &reference):
+		it.Status, it.Problem = schema.PutBadRef, reference.Error()
+		return nil
+	case errors.As(err, &invalid):
+		for f := range invalid.Fields {
+			invalid.Fields[f].Field = fmt.Sprintf("records[%d].%s", i, invalid.Fields[f].Field)
+		}
+		return invalid
+	case err != nil:
+		return err
+	}
+	it.row = row
+	id, taken := it.key, false
+	if _, taken = p.rows[id]; !taken && it.ExternalID != "" {
+		id, taken = p.external[it.ExternalID]
+	}
+	if taken {
+		return p.decideStanding(ctx, it, id)
+	}
+	return p.decideNew(ctx, i)
+}
+
+// decideStanding settles a record whose id is that of a stored one.
+func (p *putting) decideStanding(ctx context.Context, it *putItem, id uuid.UUID) error {
+	m, stored := p.rows[id], p.standing[id]
+	it.ID, it.Status = id.String(), schema.PutExists
+	if !mayLook(p.in.Request.Principal, m) {
+		return nil
+	}
+	it.Version = m.Version
+	switch {
+	case id != it.key || !m.Live || m.Type != it.record.Type:
+	case sameRecord(stored, it.record, it.row):
+		it.Status = schema.PutUnchanged
+	case m.Type != schema.TypeWorking && m.Type != schema.TypeEpisodic:
+	case it.record.Version > 0 && it.record.Version != m.Version:
+		it.Status = schema.PutVersion
+	case m.Type == schema.TypeEpisodic:
+		it.Status, it.Problem = schema.PutAppendOnly, p.whyNotGrown(it, m)
+		if it.Problem == "" {
+			it.Status = schema.PutUpdated
+		}
+	default:
+		// Where it is belongs to it: a replaced record does not change hands.
+		it.row.Owner, it.row.Visibility = m.Owner, m.Visibility
+		holder, err := p.liveByHash(ctx, m.Owner, m.Visibility, it.row.Text.Hash)
+		switch {
+		case err == nil && holder != id:
+			it.ID, it.Status, it.Version = holder.String(), schema.PutDuplicate, 0
+		case err != nil && !errors.Is(err, pgx.ErrNoRows):
+			return err
+		case workingDone(it.record):
+			it.Status = schema.PutDiscarded
+		default:
+			it.Status = schema.PutUpdated
+		}
+	}
+	return nil
+}
+
+// whyNotGrown says what a put would do to an episode other than let it grow, or "".
+func (p *putting) whyNotGrown(it *putItem, m memoryRow) string {
+	if content := memory.StorageContent(it.record.Content); content != "" && content != m.Content {
+		return "content: of an episode does not change"
+	}
+	if field := memory.EpisodeGrows(m.Payload, mustRaw(it.row.Payload)); field != "" {
+		return "payload." + field + ": of an episode does not change"
+	}
+	if memory.SameJSON(m.Payload, mustRaw(it.row.Payload)) {
+		return "payload: has not grown, and nothing else of an episode can be put again"
+	}
+	return ""
+}
+
+// decideNew settles a record whose id is free.
+func (p *putting) decideNew(ctx context.Context, i int) error {
+	it := &p.items[i]
+	it.Status, it.Version, it.fresh = schema.PutCreated, 1, true
+	if workingDone(it.record) {
+		it.Status = schema.PutDiscarded
+	}
+	row := &it.row
+	if !liveStatus(row.Status) {
+		return nil // what is not believed stands in nobody's way
+	}
+	for k := range p.items[:i] {
+		if earlier := &p.items[k]; earlier.inserts() && liveStatus(earlier.row.Status) && sameDedupScope(&earlier.row, row) && bytes.Equal(earlier.row.Text.Hash, row.Text.Hash) {
+			it.stands(schema.PutDuplicate, earlier.key)
+			return nil
+		}
+	}
+	holder, err := p.liveByHash(ctx, row.Owner, row.Visibility, row.Text.Hash)
+	if err == nil {
+		it.stands(schema.PutDuplicate, holder)
+		return nil
+	}
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return err
+	}
+	if it.claim == "" || cmp.Or(row.Status, schema.StatusActive) != schema.StatusActive {
+		return nil
+	}
+	for k := range p.items[:i] {
+		earlier := &p.items[k]
+		if earlier.inserts() && earlier.claim == it.claim && cmp.Or(earlier.row.Status, schema.StatusActive) == schema.StatusActive &&
+			memory.SameGround(earlier.row.Validity, row.Validity) {
+			it.stands(schema.PutConflict, earlier.key)
+			return nil
+		}
+	}
+	holders, err := p.claimHolders(ctx, row.Owner, row.Visibility, row.Claim.Subject, row.Claim.Predicate)
+	if err != nil {
+		return err
+	}
+	for _, h := range holders {
+		if !memory.SameGround(h.Validity, row.Validity) {
+			continue
+		}
+		if bytes.Equal(h.Hash, row.Text.Hash) {
+			it.stands(schema.PutDuplicate, h.ID)
+		} else {
+			it.stands(schema.PutConflict, h.ID)
+		}
+		return nil
+	}
+	return nil
+}
+
+// settleReferences refuses records that refer to refused ones of the same request, and lets references
+// to a duplicate lead to the memory that stands.
+func (p *putting) settleReferences() {
+	instead := map[uuid.UUID]uuid.UUID{}
+	for i := range p.items {
+		if it := &p.items[i]; it.Status == schema.PutDuplicate {
+			instead[it.key] = uuid.MustParse(it.ID)
+		}
+	}
+	for again := true; again; {
+		again = false
+		there := map[uuid.UUID]bool{}
+		for i := range p.items {
+			it := &p.items[i]
+			_, stored := p.rows[it.key]
+			there[it.key] = it.Status.Stands() || stored && mayLook(p.in.Request.Principal, p.rows[it.key])
+		}
+		for i := range p.items {
+			it := &p.items[i]
+			if !it.writes() {
+				continue
+			}
+			for k, edge := range it.row.Relations {
+				if p.together[edge.Target] && !there[edge.Target] {
+					it.refuse(fmt.Sprintf("relations[%d].target_id", k))
+					again = true
+					break
+				}
+			}
+		}
+	}
+	for i := range p.items {
+		row := &p.items[i].row
+		row.Relations = redirected(row.Relations, instead, row.ID)
+	}
+}
+
+// redirected replaces targets that did not go in by those that stand, leaving out what would lead back
+// to the record itself.
+func redirected(edges []relation, instead map[uuid.UUID]uuid.UUID, self uuid.UUID) []relation {
+	out := edges[:0]
+	for _, edge := range edges {
+		for range len(instead) {
+			target, ok := instead[edge.Target]
+			if !ok {
+				break
+			}
+			edge.Target = target
+		}
+		if edge.Target != self {
+			out = append(out, edge)
+		}
+	}
+	return out
+}
+
+// settleTrust carries trust and sensitivity along derivations within the request, until nothing changes:
+// trust only falls and sensitivity only rises, so that it ends, also where derivations form a circle.
+func (p *putting) settleTrust() {
+	rows := map[uuid.UUID]*newMemory{}
+	for i := range p.items {
+		if it := &p.items[i]; it.writes() {
+			rows[it.key] = &it.row
+		}
+	}
+	for again := true; again; {
+		again = false
+		for i := range p.items {
+			row := &p.items[i].row
+			if !p.items[i].writes() {
+				continue
+			}
+			for _, edge := range row.Relations {
+				trust, sensitivity, ok := p.worthOf(rows, edge)
+				if !ok {
+					continue
+				}
+				before, was := *row.SourceTrust, row.Classification.Sensitivity
+				row.derive(trust, sensitivity)
+				again = again || *row.SourceTrust != before || row.Classification.Sensitivity != was
+			}
+		}
+	}
+}
+
+// worthOf is what a source that comes in the same request imposes on what is derived from it.
+func (p *putting) worthOf(rows map[uuid.UUID]*newMemory, edge relation) (float64, schema.Sensitivity, bool) {
+	if edge.Predicate != derivedFrom {
+		return 0, "", false
+	}
+	if source, ok := rows[edge.Target]; ok {
+		return *source.SourceTrust, source.Classification.Sensitivity, true
+	}
+	if source, ok := p.rows[edge.Target]; ok {
+		return source.SourceTrust, source.Sensitivity, true
+	}
+	return 0, "", false
+}
+
+// refuseAll refuses everything that would be written: the mode does not allow it.
+func (p *putting) refuseAll() {
+	status := schema.PutShadow
+	if p.in.Policy.Mode == schema.ModeFrozen {
+		status = schema.PutFrozen
+	}
+	for i := range p.items {
+		it := &p.items[i]
+		if !it.writes() {
+			continue
+		}
+		metadata := p.metadata()
+		metadata["shadow"] = status == schema.PutShadow
+		metadata["proposed"] = "put"
+		metadata["wouldBe"] = string(it.Status)
+		p.history(historyRow{MemoryID: it.key, Event: schema.EventNone, By: p.in.Request.By(), Reason: string(status), Metadata: metadata})
+		it.Status, it.Version = status, 0
+	}
+}
+
+// write carries out what was decided.
+func (p *putting) write(ctx context.Context) error {
+	if err := p.insert(ctx); err != nil {
+		return err
+	}
+	for i := range p.items {
+		it := &p.items[i]
+		if !it.writes() {
+			continue
+		}
+		m, stored := p.rows[it.key]
+		if !stored {
+			m = memoryRow{ID: it.key, Version: 1, Live: liveStatus(it.row.Status), Content: it.row.Text.Storage}
+		} else {
+			next := p.replace
+			if m.Type == schema.TypeEpisodic {
+				next = p.grow
+			}
+			version, err := next(ctx, it, m)
+			if err != nil {
+				return err
+			}
+			m.Version, m.Content, it.Version = version, it.row.Text.Storage, version
+		}
+		for _, edge := range it.row.Relations {
+			p.relateAs(it.key, edge)
+		}
+		if it.Status == schema.PutDiscarded {
+			old := m.Content
+			version, err := p.take(ctx, m, step{Set: map[string]any{"deleted_at": p.now}, Event: schema.EventDeleted, Action: schema.AuditDelete,
+				Old: &old, By: p.in.Request.By(), Reason: "task ended", Metadata: p.metadata()})
+			if err != nil {
+				return err
+			}
+			it.Version = version
+		}
+	}
+	return nil
+}
+
+// insert inserts the new records, their relations left out: a row that turns out to stand already is
+// the target instead.
+func (p *putting) insert(ctx context.Context) error {
+	var rows []newMemory
+	var at []int
+	for i := range p.items {
+		if it := &p.items[i]; it.inserts() {
+			row := it.row
+			row.Relations = nil
+			rows, at = append(rows, row), append(at, i)
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	ids, err := p.insertMemories(ctx, rows)
+	if err != nil {
+		return err
+	}
+	instead := map[uuid.UUID]uuid.UUID{}
+	for n, i := range at {
+		it := &p.items[i]
+		if ids[n] != it.key { // staged meanwhile, by an ingest that does not wait for the scope
+			it.stands(schema.PutDuplicate, ids[n])
+			instead[it.key] = ids[n]
+			continue
+		}
+		it.accessed(p.change)
+	}
+	for i := range p.items {
+		row := &p.items[i].row
+		row.Relations = redirected(row.Relations, instead, row.ID)
+	}
+	return nil
+}
+
+// replace puts a working record in the place of the one that stands.
+func (p *putting) replace(ctx context.Context, it *putItem, m memoryRow) (int, error) {
+	row := &it.row
+	set, err := p.replaceable(row)
+	if err != nil {
+		return 0, err
+	}
+	old, content := m.Content, row.Text.Storage
+	version, err := p.take(ctx, m, step{Set: set, NowLive: true, NewText: true, Event: schema.EventModified, Action: schema.AuditModify,
+		Old: &old, New: &content, By: p.in.Request.By(), Reason: cmp.Or(p.in.Request.Reason, "put again"), Metadata: p.metadata()})
+	if err != nil {
+		return 0, err
+	}
+	p.queue.Queue(`DELETE FROM memory_relations WHERE tenant = $1 AND source_id = $2`, p.tenant, m.ID)
+	p.queue.Queue(`DELETE FROM memory_provenance WHERE tenant = $1 AND memory_id = $2`, p.tenant, m.ID)
+	p.queue.Queue(`DELETE FROM memory_artifacts WHERE tenant = $1 AND memory_id = $2`, p.tenant, m.ID)
+	p.queue.Queue(`DELETE FROM memory_embeddings WHERE tenant = $1 AND memory_id = $2 AND content_hash <> $3`, p.tenant, m.ID, row.Text.Hash)
+	p.evidence(m.ID, 0, row)
+	if row.Embedding != nil {
+		p.embed(m.ID, row.Classification.Tier, row.Classification.Typology, row.Text.Hash, row.Embedding)
+	}
+	return version, nil
+}
+
+// grow lets an episode take in what was added to it.
+func (p *putting) grow(ctx context.Context, it *putItem, m memoryRow) (int, error) {
+	payload, err := json.Marshal(it.row.Payload)
+	if err != nil {
+		return 0, fmt.Errorf("payload: %w", err)
+	}
+	// Of an episode, the content stays as it is.
+	it.row.Text.Storage = m.Content
+	version, err := p.take(ctx, m, step{Set: map[string]any{"payload": string(payload)}, NowLive: m.Live, Event: schema.EventModified,
+		Action: schema.AuditModify, By: p.in.Request.By(), Reason: cmp.Or(p.in.Request.Reason, "the episode went on"), Metadata: p.metadata()})
+	if err != nil {
+		return 0, err
+	}
+	known := p.standing[m.ID].Provenance.Sources
+	it.row.Refs = slices.DeleteFunc(slices.Clone(it.row.Refs), func(r schema.Ref) bool {
+		return slices.ContainsFunc(known, func(k schema.Ref) bool { return sameRef(r, k) })
+	})
+	p.evidence(m.ID, len(known), &it.row)
+	return version, nil
+}
+
+// evidence writes provenance from a position on, and the artifacts.
+func (p *putting) evidence(id uuid.UUID, from int, row *newMemory) {
+	for i, ref := range row.Refs {
+		p.queue.Queue(`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, hash, at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+			p.tenant, id, from+i, ref.Kind, ref.Ref, ref.Hash, ref.Timestamp, p.now)
+	}
+	for _, sum := range row.Artifacts {
+		p.queue.Queue(`INSERT INTO memory_artifacts (tenant, memory_id, sha256) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, p.tenant, id, sum)
+	}
+}
+
+// replaceable are the columns of a record that may be put again in place, with their new values.
+func (p *putting) replaceable(row *newMemory) (map[string]any, error) {
+	payload, err := json.Marshal(row.Payload)
+	if err != nil {
+		return nil, fmt.Errorf("payload: %w", err)
+	}
+	cl := row.Classification
+	salienceAt, createdAt := p.orNow(row.SalienceAt), p.rows[row.ID].CreatedAt
+	var dueAt, maxAge any
+	if due, ok := cl.Decay.DueAt(*row.Salience, salienceAt, createdAt, cl.Pinned); ok {
+		dueAt = due
+	}
+	if cl.Decay.MaxAge > 0 {
+		maxAge = cl.Decay.MaxAge
+	}
+	return map[string]any{
+		"content": row.Text.Storage, "normalized_content": row.Text.Normalized, "content_hash": row.Text.Hash, "payload": string(payload),
+		"category": cl.Category, "tier": cl.Tier, "typology": cl.Typology, "tags": tagList(cl.Tags), "who": row.Who, "language": cmp.Or(row.Language, "en"),
+		"confidence": row.Confidence, "importance": cl.Importance, "salience": *row.Salience, "salience_at": salienceAt,
+		"decay_curve": cl.Decay.Curve, "half_life": cl.Decay.HalfLife, "min_salience": cl.Decay.MinSalience, "max_age": maxAge, "decay_floor": cl.Decay.Floor,
+		"reinforcement_gain": cl.Decay.ReinforcementGain, "last_reinforced_at": p.orNow(row.ReinforcedAt), "pinned": cl.Pinned,
+		"deletion_policy": cl.DeletionPolicy, "decay_due_at": dueAt, "sensitivity": cl.Sensitivity, "source_trust": *row.SourceTrust,
+		"occurred_at": row.OccurredAt.UTC(), "agent_session_id": nullable(row.Session), "agent_interaction_id": nullable(row.Interaction),
+		"world_id": nullable(row.WorldID), "world_version": nullable(row.WorldVersion),
+	}, nil
+}
+
+// noteRefusal leaves a history row on the memory that stands in a record's way, or else under the
+// record's own id, so that nothing happens silently.
+func (p *putting) noteRefusal(it *putItem) {
+	var reason string
+	switch it.Status {
+	case schema.PutDuplicate:
+		reason = "duplicate of a live memory: not written again"
+	case schema.PutUnchanged:
+		reason = "put again as it stands: not written again"
+	case schema.PutConflict, schema.PutAppendOnly, schema.PutVersion, schema.PutBadRef:
+		reason = string(it.Status)
+	case schema.PutExists:
+		if !mayLook(p.in.Request.Principal, p.rows[uuid.MustParse(it.ID)]) {
+			return // another agent's memory says nothing of those who may not see it
+		}
+		reason = string(it.Status)
+	default:
+		return
+	}
+	metadata := p.metadata()
+	metadata["proposed"] = "put"
+	p.history(historyRow{MemoryID: uuid.MustParse(it.ID), Event: schema.EventNone, By: p.in.Request.By(), Reason: reason, Metadata: metadata})
+}
+
+// metadata names the run in history.
+func (p *putting) metadata() map[string]any {
+	return map[string]any{"operationId": p.in.Operation.ID, "workflowId": p.in.Operation.WorkflowID}
+}
+
+// visibility is a record's own, or else the request's.
+func (p *putting) visibility(m schema.MemoryRecord) schema.Visibility {
+	return cmp.Or(m.Visibility, p.in.Request.Visibility, schema.VisibilityPrivate)
+}
+
+// writes reports whether the record changes anything.
+func (it *putItem) writes() bool {
+	return it.Status == schema.PutCreated || it.Status == schema.PutUpdated || it.Status == schema.PutDiscarded
+}
+
+// inserts reports whether the record becomes a new row.
+func (it *putItem) inserts() bool { return it.writes() && it.fresh }
+
+func (it *putItem) stands(status schema.PutStatus, id uuid.UUID) {
+	it.Status, it.ID, it.Version = status, id.String(), 0
+}
+
+func (it *putItem) refuse(field string) {
+	it.Status, it.Version, it.Problem = schema.PutBadRef, 0, (&ReferenceError{Field: field}).Error()
+}
+
+// accessed keeps what a record says of how often it was read.
+func (it *putItem) accessed(c *change) {
+	m := &it.record
+	if m.AccessCount == 0 && m.LastAccessed == nil {
+		return
+	}
+	at := c.orNow(m.UpdatedAt)
+	if m.LastAccessed != nil {
+		at = m.LastAccessed.UTC()
+	}
+	c.queue.Queue(`INSERT INTO memory_access (tenant, memory_id, access_count, last_accessed_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+		c.tenant, it.key, m.AccessCount, at)
+}
+
+// derivedFrom is the relation of a memory to what it was drawn from.
+const derivedFrom = "derived_from"
+
+// workingDone reports whether a record is working memory whose task has ended (document 004 §6).
+func workingDone(m schema.MemoryRecord) bool {
+	var p schema.WorkingPayload
+	return m.Type == schema.TypeWorking && json.Unmarshal(m.Payload, &p) == nil && p.State == schema.TaskDone
+}
+
+// liveStatus reports whether a memory of the status is live, as the column live says it.
+func liveStatus(s schema.Status) bool {
+	return s == "" || s == schema.StatusActive || s == schema.StatusContested
+}
+
+func sameDedupScope(a, b *newMemory) bool {
+	return a.Owner.Agent == b.Owner.Agent && a.Owner.Project == b.Owner.Project && a.Owner.Scope == b.Owner.Scope && a.Visibility == b.Visibility
+}
+
+// mayLook is mayLookAt for a row that was read.
+func mayLook(p schema.Principal, m memoryRow) bool {
+	switch {
+	case m.Owner.Agent == p.Agent, m.Visibility == schema.VisibilityGlobal:
+		return true
+	case m.Visibility == schema.VisibilityShared:
+		return m.Owner.Project == p.Project
+	case m.Visibility == schema.VisibilityGroup:
+		return m.Owner.PolicyGroup != "" && m.Owner.PolicyGroup == p.PolicyGroup
+	}
+	return false
+}
+
+// sameRecord reports whether a stored record says all that a put one does. What the put one leaves out
+// was filled in when it was stored, and is not compared where it follows from the time.
+func sameRecord(stored, put schema.MemoryRecord, row newMemory) bool {
+	payload, err := storedPayload(stored)
+	if err != nil || !memory.SameJSON(payload, mustRaw(row.Payload)) {
+		return false
+	}
+	cl, l, d := row.Classification, stored.Lifecycle, stored.Lifecycle.Decay
+	decay := memory.Decay{Curve: d.Curve, HalfLife: time.Duration(d.HalfLifeSeconds) * time.Second, MinSalience: d.MinSalience,
+		MaxAge: time.Duration(d.MaxAgeSeconds) * time.Second, Floor: d.Floor, ReinforcementGain: d.ReinforcementGain}
+	at := func(put, stored time.Time) bool {
+		return put.IsZero() || put.Truncate(time.Microsecond).Equal(stored.Truncate(time.Microsecond))
+	}
+	content := stored.Content == row.Text.Storage
+	if put.Type == schema.TypeEpisodic && memory.StorageContent(put.Content) == "" {
+		content = true // it may have grown since its content was made
+	}
+	return content && stored.Visibility == row.Visibility && stored.Scope == row.Owner.Scope && stored.Agent == row.Owner.Agent &&
+		stored.ExternalID == row.ExternalID && stored.Sensitivity == cl.Sensitivity && stored.Confidence == row.Confidence &&
+		stored.Importance == cl.Importance && stored.Salience == *row.Salience && stored.Category == cl.Category && stored.Tier == cl.Tier &&
+		stored.Typology == cl.Typology && slices.Equal(stored.Tags, tagList(cl.Tags)) && decay == cl.Decay && l.Pinned == cl.Pinned &&
+		l.DeletionPolicy == cl.DeletionPolicy && stored.Who == row.Who && stored.Session == row.Session && stored.Interaction == row.Interaction &&
+		stored.WorldID == row.WorldID && stored.WorldVersion == row.WorldVersion && stored.SourceTrust == *row.SourceTrust &&
+		stored.Language == cmp.Or(row.Language, "en") && stored.Status == cmp.Or(row.Status, schema.StatusActive) &&
+		at(put.CreatedAt, stored.CreatedAt) && at(put.UpdatedAt, stored.UpdatedAt) && at(put.Lifecycle.LastReinforcedAt, l.LastReinforcedAt) &&
+		at(put.OccurredAt, stored.OccurredAt) && at(put.SalienceAt, stored.SalienceAt) &&
+		slices.EqualFunc(put.Provenance.Sources, stored.Provenance.Sources, sameRef) && sameEdges(row.Relations, stored.Relations)
+}
+
+func sameRef(a, b schema.Ref) bool {
+	switch {
+	case a.Kind != b.Kind || a.Ref != b.Ref || a.Hash != b.Hash || (a.Timestamp == nil) != (b.Timestamp == nil):
+		return false
+	default:
+		return a.Timestamp == nil || a.Timestamp.Truncate(time.Microsecond).Equal(b.Timestamp.Truncate(time.Microsecond))
+	}
+}
+
+func sameEdges(put []relation, stored []schema.Relation) bool {
+	if len(put) != len(stored) {
+		return false
+	}
+	for _, edge := range put {
+		if !slices.Contains(stored, schema.Relation{Predicate: edge.Predicate, TargetID: edge.Target.String(), Weight: edge.Weight, Reason: edge.Reason}) {
+			return false
+		}
+	}
+	return true
+}
+
+// mustRaw is the payload of a row that fromRecord made.
+func mustRaw(payload any) json.RawMessage {
+	raw, _ := payload.(json.RawMessage)
+	return raw
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,792 @@
+package store_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+// record reads a record as a client would send it.
+func record(t testing.TB, format string, args ...any) schema.MemoryRecord {
+	t.Helper()
+	var m schema.MemoryRecord
+	require.NoError(t, json.Unmarshal(fmt.Appendf(nil, format, args...), &m))
+	return m
+}
+
+// likes is a functional claim about Ana's language.
+func likes(t testing.TB, id, object, validity string) schema.MemoryRecord {
+	t.Helper()
+	return record(t, `{"id": %q, "type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "subject": "Ana",
+		"predicate": "prefers_language", "object": %q, "validity": %s}}`, id, object, validity)
+}
+
+const always = `{"mode": "global"}`
+
+func task(t testing.TB, id, state, summary string) schema.MemoryRecord {
+	t.Helper()
+	return record(t, `{"id": %q, "type": "working", "confidence": 1, "payload": {"kind": "working", "thread_id": "t1", "state": %q,
+		"context_summary": %q}}`, id, state, summary)
+}
+
+// episode has one event a text.
+func episode(t testing.TB, id string, events ...string) schema.MemoryRecord {
+	t.Helper()
+	timeline := []string{}
+	for i, text := range events {
+		timeline = append(timeline, fmt.Sprintf(`{"t": "2026-01-0%dT00:00:00Z", "event_kind": "observation", "ref": "evt://%d", "summary": %q}`, i+1, i, text))
+	}
+	return record(t, `{"id": %q, "type": "episodic", "confidence": 1, "payload": {"kind": "episodic", "timeline": [%s]}}`, id, strings.Join(timeline, ","))
+}
+
+func (w *world) putInput(records ...schema.MemoryRecord) store.PutInput {
+	w.t.Helper()
+	in := store.PutInput{Operation: store.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "put/wf"}, Policy: w.policy, Now: w.now,
+		Request: schema.PutRequest{Operation: schema.Operation{Principal: w.p, Reason: "because"}, Visibility: w.vis, Records: records}}
+	require.NoError(w.t, in.Request.Validate())
+	return in
+}
+
+func (w *world) put(records ...schema.MemoryRecord) []schema.PutItem {
+	w.t.Helper()
+	result, err := w.Put(ctx, w.putInput(records...))
+	require.NoError(w.t, err)
+	require.Len(w.t, result.Items, len(records))
+	return result.Items
+}
+
+// created puts one record that is new.
+func (w *world) created(m schema.MemoryRecord) uuid.UUID {
+	w.t.Helper()
+	item := w.put(m)[0]
+	require.Equal(w.t, schema.PutCreated, item.Status, item.Problem)
+	require.Equal(w.t, 1, item.Version)
+	return uuid.MustParse(item.ID)
+}
+
+func statuses(items []schema.PutItem) []schema.PutStatus {
+	out := []schema.PutStatus{}
+	for _, item := range items {
+		out = append(out, item.Status)
+	}
+	return out
+}
+
+func TestPutFillsInWhatARecordLeavesOut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for kind, m := range map[schema.MemoryType]schema.MemoryRecord{
+		schema.TypeSemantic: likes(t, "", "go", always),
+		schema.TypeWorking:  task(t, "", "planning", "set the project up"),
+		schema.TypeEpisodic: episode(t, "", "the build failed", "the build worked"),
+		schema.TypeCompetence: record(t, `{"type": "competence", "confidence": 0.7, "payload": {"kind": "competence", "skill_name": "fix_linker",
+			"triggers": [{"signal": "ld: cache mismatch"}], "recipe": [{"step": "Clear the cache"}]}}`),
+		schema.TypePlanGraph: record(t, `{"type": "plan", "confidence": 0.7, "payload": {"kind": "plan_graph", "plan_id": "p", "version": "1",
+			"intent": "setup_project", "nodes": [{"id": "a", "op": "git_init"}], "edges": []}}`),
+	} {
+		id := w.created(m)
+		got := w.get(id)
+		tier, typology := memory.Placement(kind)
+		require.Equal(t, kind, got.Type)
+		require.Equal(t, tier, got.Tier)
+		require.Equal(t, typology, got.Typology)
+		require.Equal(t, schema.SensitivityLow, got.Sensitivity)
+		require.Equal(t, memory.DefaultDeletion(kind, false), got.Lifecycle.DeletionPolicy)
+		require.Equal(t, int64(memory.DefaultDecay(kind).HalfLife/time.Second), got.Lifecycle.Decay.HalfLifeSeconds)
+		require.InDelta(t, 1, got.Salience, 0)
+		require.InDelta(t, 1, got.SourceTrust, 0)
+		require.Equal(t, w.now, got.CreatedAt)
+		require.NotNil(t, got.Lifecycle.DecayDueAt)
+		require.Equal(t, schema.StatusActive, got.Status)
+		require.Equal(t, "agent:a", got.Provenance.CreatedBy)
+		require.Equal(t, memory.RecordText(m), got.Content)
+		require.NotContains(t, got.Content, "_")
+		h := w.history(id)
+		require.Len(t, h, 1)
+		require.Equal(t, []any{schema.EventCreated, schema.AuditCreate, "agent:a", "because", 1}, []any{h[0].Event, h[0].Action, h[0].ChangedBy, h[0].Reason, h[0].Version})
+		require.Equal(t, "put/wf", metadata(t, h[0])["workflowId"])
+		require.Equal(t, 1, w.count("index_outbox", "memory_id = $1 AND op = 'upsert'", id))
+	}
+	require.Equal(t, 0, w.count("memories", "payload ? 'revision'"))
+	require.Equal(t, 1, w.count("entity_claims", "subject = 'Ana' AND functional"))
+	w.requireExactStats()
+}
+
+// The same content is the same memory; what differs only in where it holds, in its steps or in when it
+// happened is not.
+func TestPutFindsDuplicates(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first := w.created(likes(t, "", "go", always))
+	again := w.put(likes(t, uuid.NewString(), "go", always))[0]
+	require.Equal(t, schema.PutItem{ID: first.String(), Status: schema.PutDuplicate}, again)
+	forks := w.put(likes(t, "", "go", `{"mode": "conditional", "conditions": {"kind": "backend"}}`), likes(t, "", "go", `{"mode": "conditional", "conditions": {"kind": "cli"}}`),
+		likes(t, "", "go", `{"mode": "conditional", "conditions": {"kind": "cli"}}`))
+	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated, schema.PutDuplicate}, statuses(forks))
+	require.Equal(t, forks[1].ID, forks[2].ID)
+
+	twice := w.put(episode(t, "", "deployed"), episode(t, "", "deployed"))
+	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutDuplicate}, statuses(twice))
+	later := episode(t, "", "deployed")
+	later.Payload = json.RawMessage(strings.ReplaceAll(string(later.Payload), "2026-01-01", "2026-01-05"))
+	w.created(later)
+
+	said := w.memory("Ana prefers tea.")
+	told := record(t, `{"type": "semantic", "confidence": 1, "content": "Ana prefers  tea", "payload": {"kind": "semantic", "subject": "Ana",
+		"predicate": "prefers", "object": "tea", "validity": {"mode": "global"}, "cardinality": "many"}}`)
+	require.Equal(t, schema.PutItem{ID: said.String(), Status: schema.PutDuplicate}, w.put(told)[0], "what the pipeline took in counts")
+	w.forget(said)
+	w.created(told)
+	h := w.history(first)
+	require.Equal(t, schema.EventNone, h[len(h)-1].Event)
+}
+
+func TestPutLeavesActiveFactsToRevision(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	go1 := w.created(likes(t, "", "go", always))
+	rust := w.put(likes(t, "", "rust", always))[0]
+	require.Equal(t, schema.PutItem{ID: go1.String(), Status: schema.PutConflict}, rust)
+	backend := `{"mode": "conditional", "conditions": {"kind": ["a", "b"], "os": "linux"}}`
+	within := w.put(likes(t, "", "c", backend), likes(t, "", "zig", `{"mode": "conditional", "conditions": {"os": "linux", "kind": ["a", "b"]}}`))
+	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutConflict}, statuses(within))
+	require.Equal(t, within[0].ID, within[1].ID)
+	windows := w.put(likes(t, "", "c", `{"mode": "timeboxed", "start": "2026-01-01T00:00:00Z", "end": "2026-02-01T00:00:00Z"}`),
+		likes(t, "", "d", `{"mode": "timeboxed", "start": "2026-02-01T00:00:00Z", "end": "2026-03-01T00:00:00Z"}`),
+		likes(t, "", "e", `{"mode": "timeboxed", "start": "2026-01-20T00:00:00Z", "end": "2026-02-10T00:00:00Z"}`))
+	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated, schema.PutConflict}, statuses(windows), "windows that overlap exclude each other")
+
+	many := likes(t, "", "lua", always)
+	many.Payload = json.RawMessage(strings.Replace(string(many.Payload), "{", `{"cardinality": "many",`, 1))
+	contested := likes(t, "", "java", always)
+	contested.Status = schema.StatusContested
+	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated}, statuses(w.put(many, contested)))
+	w.p.Agent = "b"
+	w.created(likes(t, "", "rust", always)) // another agent's private truth
+	w.p.Agent = "a"
+	require.Len(t, w.history(go1), 2)
+	w.requireExactStats()
+}
+
+func TestPutUnderATakenID(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := uuid.New()
+	m := likes(t, id.String(), "go", always)
+	m.Tags, m.CreatedAt = []string{"x"}, time.Date(2026, 1, 28, 0, 0, 0, 123456789, time.UTC)
+	w.created(m)
+	require.Equal(t, schema.PutItem{ID: id.String(), Status: schema.PutUnchanged, Version: 1}, w.put(m)[0])
+	require.Equal(t, schema.PutUnchanged, w.put(w.get(id))[0].Status, "what was read can be put again")
+	other := m
+	other.Confidence = 0.8
+	require.Equal(t, schema.PutItem{ID: id.String(), Status: schema.PutExists, Version: 1}, w.put(other)[0])
+	other.Type = schema.TypeWorking
+	other.Payload = task(t, "", "planning", "x").Payload
+	require.Equal(t, schema.PutExists, w.put(other)[0].Status)
+	w.forget(id)
+	require.Equal(t, schema.PutExists, w.put(m)[0].Status)
+
+	secret := uuid.New()
+	w.p.Agent = "b"
+	w.created(likes(t, secret.String(), "secret", always))
+	w.p.Agent = "a"
+	before := w.count("memory_history", "memory_id = $1", secret)
+	require.Equal(t, schema.PutItem{ID: secret.String(), Status: schema.PutExists}, w.put(likes(t, secret.String(), "secret", always))[0], "nothing is said of it")
+	require.Equal(t, before, w.count("memory_history", "memory_id = $1", secret))
+	require.Equal(t, 2, w.count("memories", "true"))
+}
+
+func TestPutMapsForeignIDs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a, b := likes(t, "mem-1", "go", always), task(t, "mem-2", "planning", "use go")
+	b.Relations = []schema.Relation{{Predicate: "derived_from", TargetID: "mem-1", Weight: 1}}
+	items := w.put(b, a) // the target comes second
+	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated}, statuses(items))
+	require.Equal(t, "mem-2", items[0].ExternalID)
+	got := w.get(uuid.MustParse(items[0].ID))
+	require.Equal(t, "mem-2", got.ExternalID)
+	require.Equal(t, items[1].ID, got.Relations[0].TargetID)
+	require.Equal(t, schema.PutUnchanged, w.put(a)[0].Status)
+
+	given := likes(t, uuid.NewString(), "tea", `{"mode": "conditional", "conditions": {"at": "home"}}`)
+	given.ExternalID = "mem-3"
+	at := w.created(given)
+	c := episode(t, "", "drank")
+	c.Relations = []schema.Relation{{Predicate: "supports", TargetID: "mem-3", Weight: 0.5, Reason: "seen"}}
+	require.Equal(t, []schema.Relation{{Predicate: "supports", TargetID: at.String(), Weight: 0.5, Reason: "seen"}}, w.get(w.created(c)).Relations)
+	clash := likes(t, uuid.NewString(), "coffee", `{"mode": "conditional", "conditions": {"at": "work"}}`)
+	clash.ExternalID = "mem-3"
+	require.Equal(t, schema.PutItem{ID: at.String(), ExternalID: "mem-3", Status: schema.PutExists, Version: 1}, w.put(clash)[0])
+	require.NotEqual(t, memory.RecordID("t", "mem-1"), memory.RecordID("u", "mem-1"))
+}
+
+func TestPutRefusesUnknownReferences(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.p.Agent = "b"
+	hidden := w.created(likes(t, "", "secret", always))
+	w.p.Agent = "a"
+	bad := func(change func(*schema.MemoryRecord)) schema.PutItem {
+		m := episode(t, "", uuid.NewString())
+		change(&m)
+		return w.put(m)[0]
+	}
+	relation := func(target string) func(*schema.MemoryRecord) {
+		return func(m *schema.MemoryRecord) {
+			m.Relations = []schema.Relation{{Predicate: "supports", TargetID: target, Weight: 1}}
+		}
+	}
+	sum := "sha256:" + strings.Repeat("ab", 32)
+	for field, item := range map[string]schema.PutItem{
+		"relations[0].target_id": bad(relation(uuid.NewString())),
+		"relations[0]":           bad(relation(hidden.String())),
+		"superseded_by":          bad(func(m *schema.MemoryRecord) { m.SupersededBy, m.Status = uuid.NewString(), schema.StatusSuperseded }),
+		"payload.artifacts[1]": bad(func(m *schema.MemoryRecord) {
+			m.Payload = json.RawMessage(strings.Replace(string(m.Payload), "{", `{"artifacts": ["file:///x", "`+sum+`"],`, 1))
+		}),
+		"provenance.sources[0].ref": bad(func(m *schema.MemoryRecord) {
+			m.Provenance.Sources = []schema.Ref{{Kind: "artifact", Ref: sum}}
+		}),
+	} {
+		require.Equal(t, schema.PutBadRef, item.Status)
+		require.True(t, strings.HasPrefix(item.Problem, field), item.Problem)
+		require.NotContains(t, item.Problem, sum)
+	}
+	// What refers to a refused record of the same request is refused with it, and the rest goes in.
+	lost, chained, fine := episode(t, "one", "1"), episode(t, "two", "2"), episode(t, "three", "3")
+	relation(uuid.NewString())(&lost)
+	relation("one")(&chained)
+	require.Equal(t, []schema.PutStatus{schema.PutBadRef, schema.PutBadRef, schema.PutCreated}, statuses(w.put(lost, chained, fine)))
+	require.Equal(t, 2, w.count("memories", "true"))
+	// A duplicate stands for what duplicates it.
+	twin, child := episode(t, "four", "3"), episode(t, "five", "5")
+	relation("four")(&child)
+	items := w.put(child, twin)
+	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutDuplicate}, statuses(items))
+	require.Equal(t, memory.RecordID("t", "three").String(), w.get(uuid.MustParse(items[0].ID)).Relations[0].TargetID)
+}
+
+func TestDerivedRecordsAreTrustedNoFurtherThanTheirSources(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	doubtful, secret := episode(t, "doubtful", "heard it"), episode(t, "secret", "read it")
+	doubtful.SourceTrust = 0.3
+	secret.Sensitivity = schema.SensitivityHigh
+	from := func(m schema.MemoryRecord, targets ...string) schema.MemoryRecord {
+		for _, id := range targets {
+			m.Relations = append(m.Relations, schema.Relation{Predicate: "derived_from", TargetID: id, Weight: 1})
+		}
+		return m
+	}
+	w.put(from(episode(t, "third", "3"), "second"), from(episode(t, "second", "2"), "doubtful", "secret"), doubtful, secret)
+	w.put(from(episode(t, "fourth", "4"), "third"))
+	for _, id := range []string{"second", "third", "fourth"} {
+		got := w.get(memory.RecordID("t", id))
+		require.InDelta(t, 0.3, got.SourceTrust, 0, id)
+		require.Equal(t, schema.SensitivityHigh, got.Sensitivity, id)
+	}
+	require.InDelta(t, 1, w.get(memory.RecordID("t", "secret")).SourceTrust, 0)
+}
+
+func TestWorkingMemoryIsReplacedAndDiscarded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := uuid.New()
+	first := task(t, id.String(), "planning", "choose a frontend")
+	first.Relations = []schema.Relation{{Predicate: "supports", TargetID: w.memory("a project").String(), Weight: 1}}
+	w.created(first)
+	w.now = w.now.Add(time.Minute)
+	next := task(t, id.String(), "executing", "write the frontend")
+	next.Tags = []string{"web"}
+	require.Equal(t, schema.PutItem{ID: id.String(), Status: schema.PutUpdated, Version: 2}, w.put(next)[0])
+	got := w.get(id)
+	require.Equal(t, []any{2, w.now, "write the frontend. thread: t1", []string{"web"}}, []any{got.Version, got.UpdatedAt, got.Content, got.Tags})
+	require.Empty(t, got.Relations)
+	h := w.history(id)
+	require.Equal(t, "choose a frontend. thread: t1", *h[1].OldContent)
+	require.Equal(t, "write the frontend. thread: t1", *h[1].NewContent)
+	require.Equal(t, []any{schema.EventModified, schema.AuditModify, 2}, []any{h[1].Event, h[1].Action, h[1].Version})
+	require.Equal(t, 1, w.count("memory_versions", "memory_id = $1", id))
+	w.requireExactStats()
+
+	stale := task(t, id.String(), "blocked", "write the backend")
+	stale.Version = 1
+	require.Equal(t, schema.PutItem{ID: id.String(), Status: schema.PutVersion, Version: 2}, w.put(stale)[0])
+	stale.Version = 2
+	require.Equal(t, schema.PutUpdated, w.put(stale)[0].Status)
+	other := w.created(task(t, "", "planning", "another matter"))
+	same := task(t, id.String(), "planning", "another matter")
+	require.Equal(t, schema.PutItem{ID: other.String(), Status: schema.PutDuplicate}, w.put(same)[0])
+
+	done := task(t, id.String(), "done", "all written")
+	require.Equal(t, schema.PutItem{ID: id.String(), Status: schema.PutDiscarded, Version: 5}, w.put(done)[0])
+	got = w.get(id)
+	require.NotNil(t, got.DeletedAt)
+	h = w.history(id)
+	last := h[len(h)-1]
+	require.Equal(t, []any{schema.EventDeleted, schema.AuditDelete, "task ended", 5}, []any{last.Event, last.Action, last.Reason, last.Version})
+	require.Equal(t, "all written. thread: t1", *last.OldContent)
+	require.Equal(t, schema.PutDiscarded, w.put(task(t, "", "done", "over before it began"))[0].Status)
+	require.Equal(t, schema.PutExists, w.put(task(t, id.String(), "planning", "once more"))[0].Status)
+	w.requireExactStats()
+}
+
+func TestEpisodesGrowAndDoNotChange(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := uuid.NewString()
+	first := episode(t, id, "ran make", "it failed")
+	first.Provenance.Sources = []schema.Ref{{Kind: "event", Ref: "evt://0"}}
+	w.created(first)
+	longer := episode(t, id, "ran make", "it failed", "fixed it")
+	longer.Payload = json.RawMessage(strings.Replace(string(longer.Payload), "{", `{"outcome": "success", "artifacts": ["file:///log"],`, 1))
+	longer.Provenance.Sources = []schema.Ref{{Kind: "event", Ref: "evt://0"}, {Kind: "outcome", Ref: "evt://2"}}
+	require.Equal(t, schema.PutItem{ID: id, Status: schema.PutUpdated, Version: 2}, w.put(longer)[0])
+	got := w.get(uuid.MustParse(id))
+	require.Equal(t, "ran make; it failed", got.Content)
+	require.Equal(t, longer.Provenance.Sources, got.Provenance.Sources)
+	require.True(t, memory.SameJSON(longer.Payload, got.Payload))
+	require.Equal(t, schema.PutUnchanged, w.put(longer)[0].Status)
+	require.Equal(t, schema.PutUnchanged, w.put(got)[0].Status)
+
+	for problem, change := range map[string]func(*schema.MemoryRecord){
+		"payload.timeline[1]": func(m *schema.MemoryRecord) { *m = episode(t, id, "ran make", "it worked", "fixed it") },
+		"payload.artifacts":   func(m *schema.MemoryRecord) { *m = episode(t, id, "ran make", "it failed", "fixed it") },
+		"payload.timeline[2]": func(m *schema.MemoryRecord) {
+			m.Payload = first.Payload
+			m.Payload = json.RawMessage(strings.Replace(string(m.Payload), "{", `{"outcome": "success", "artifacts": ["file:///log"],`, 1))
+		},
+		"content": func(m *schema.MemoryRecord) { m.Content = "It never failed." },
+		"payload.outcome": func(m *schema.MemoryRecord) {
+			m.Payload = json.RawMessage(strings.Replace(string(m.Payload), `"success"`, `"failure"`, 1))
+		},
+		"payload: has not": func(m *schema.MemoryRecord) { m.Confidence = 0.1 },
+		"payload.artifacts[0]": func(m *schema.MemoryRecord) {
+			m.Payload = json.RawMessage(strings.Replace(string(m.Payload), "///log", "///LOG", 1))
+		},
+	} {
+		m := longer
+		change(&m)
+		item := w.put(m)[0]
+		require.Equal(t, schema.PutAppendOnly, item.Status, problem)
+		require.True(t, strings.HasPrefix(item.Problem, problem), "%s: %s", problem, item.Problem)
+	}
+	stale := episode(t, id, "ran make", "it failed", "fixed it", "told Ana")
+	stale.Payload = json.RawMessage(strings.Replace(string(stale.Payload), "{", `{"outcome": "success", "artifacts": ["file:///log"],`, 1))
+	stale.Version = 1
+	require.Equal(t, schema.PutVersion, w.put(stale)[0].Status)
+	require.Equal(t, 2, w.get(uuid.MustParse(id)).Version)
+	// The database holds to it by itself.
+	_, err := w.owner.Exec(ctx, `UPDATE memories SET payload = jsonb_set(payload, '{timeline,0,summary}', '"else"') WHERE id = $1`, id)
+	require.ErrorContains(t, err, "append-only")
+}
+
+func TestPutInModesThatDoNotWrite(t *testing.T) {
+	t.Parallel()
+	for mode, status := range map[schema.WriteMode]schema.PutStatus{schema.ModeShadow: schema.PutShadow, schema.ModeFrozen: schema.PutFrozen} {
+		w := newWorld(t)
+		known := w.created(likes(t, "", "go", always))
+		working := w.created(task(t, "", "planning", "x"))
+		w.policy.Mode = mode
+		before := w.snapshot()
+		id := uuid.NewString()
+		items := w.put(task(t, id, "planning", "something new"), likes(t, "", "go", always), task(t, working.String(), "blocked", "y"))
+		require.Equal(t, []schema.PutItem{{ID: id, Status: status}, {ID: known.String(), Status: schema.PutDuplicate}, {ID: working.String(), Status: status}}, items)
+		after := w.snapshot()
+		for table := range before {
+			if table != "memory_history" && table != "operations" {
+				require.Equal(t, before[table], after[table], table)
+			}
+		}
+		var h schema.HistoryEntry
+		require.NoError(t, w.owner.QueryRow(ctx, `SELECT event, reason, metadata, new_content FROM memory_history WHERE memory_id = $1`, id).
+			Scan(&h.Event, &h.Reason, &h.Metadata, &h.NewContent))
+		require.Equal(t, schema.EventNone, h.Event)
+		require.Equal(t, string(status), h.Reason)
+		require.Nil(t, h.NewContent)
+		require.Equal(t, "put", metadata(t, h)["proposed"])
+		require.Equal(t, "created", metadata(t, h)["wouldBe"])
+	}
+}
+
+func TestPutKeepsTheAuditLogItBrings(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	m := likes(t, "", "go", always)
+	m.AuditLog = []schema.AuditEntry{
+		{Action: schema.AuditCreate, Actor: "agent:x", Timestamp: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), Rationale: "said so"},
+		{Action: schema.AuditRevise, Actor: "human:y", Timestamp: time.Date(2025, 2, 1, 0, 0, 0, 0, time.UTC), Rationale: "was wrong"},
+	}
+	m.Provenance.CreatedBy = "consolidator/2"
+	id := w.created(m)
+	h := w.history(id)
+	require.Len(t, h, 3)
+	for i, e := range m.AuditLog {
+		require.Equal(t, e, schema.AuditEntry{Action: h[i].Action, Actor: h[i].ChangedBy, Timestamp: h[i].CreatedAt, Rationale: h[i].Reason})
+		require.Zero(t, h[i].Version)
+	}
+	require.Equal(t, []any{schema.EventCreated, "agent:a", 1}, []any{h[2].Event, h[2].ChangedBy, h[2].Version})
+	require.Equal(t, "consolidator/2", w.get(id).Provenance.CreatedBy)
+	m.AuditLog[0].Actor = " "
+	require.ErrorContains(t, (&schema.PutRequest{Operation: schema.Operation{Principal: w.p}, Records: []schema.MemoryRecord{m}}).Validate(), "records[0].audit_log[0].actor")
+}
+
+// The same operation delivered again answers with the first result, also at the same time.
+func TestPutIsDeliveredOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	in := w.putInput(likes(t, "", "go", always), task(t, uuid.NewString(), "planning", "x"), likes(t, "", "rust", always))
+	require.NoError(t, w.Accept(ctx, in.Operation, "put", in.Request, w.now))
+	var request schema.PutRequest
+	waiting, err := w.Accepted(ctx, in.Operation, &request)
+	require.NoError(t, err)
+	require.True(t, waiting)
+	in.Request = request
+	first, err := w.Put(ctx, in)
+	require.NoError(t, err)
+	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated, schema.PutConflict}, statuses(first.Items))
+	before := w.snapshot()
+	for range 3 {
+		again, err := w.Put(ctx, in)
+		require.NoError(t, err)
+		require.Equal(t, first, again)
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			again, err := w.Put(ctx, in)
+			if err != nil || len(again.Items) != len(first.Items) || again.Items[0] != first.Items[0] {
+				t.Errorf("another result: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	require.Equal(t, before, w.snapshot())
+	require.Equal(t, 0, w.count("staged_requests", "true"))
+
+	in.Operation.ID = "swept"
+	in.Request = schema.PutRequest{}
+	_, err = w.Put(ctx, in)
+	require.ErrorIs(t, err, store.ErrNotFound)
+}
+
+// Eight first deliveries at once: one effect.
+func TestConcurrentFirstDeliveriesOfOnePut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	in := w.putInput(likes(t, "", "go", always))
+	var wg sync.WaitGroup
+	ids := make([]string, 8)
+	for i := range ids {
+		wg.Go(func() {
+			result, err := w.Put(ctx, in)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			ids[i] = result.Items[0].ID
+		})
+	}
+	wg.Wait()
+	require.Len(t, slices.Compact(ids), 1)
+	require.Equal(t, 1, w.count("memories", "true"))
+	require.Equal(t, 1, w.count("memory_history", "true"))
+}
+
+// Whatever statement of a put fails, nothing of it remains.
+func TestPutIsAllOrNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	working, ep := uuid.NewString(), uuid.NewString()
+	w.put(task(t, working, "planning", "before"), episode(t, ep, "one"))
+	source := w.created(episode(t, "source", "zero"))
+	artifact, err := w.PutArtifact(ctx, w.p, strings.NewReader("a log"), "text/plain", "", w.now)
+	require.NoError(t, err)
+	fresh := likes(t, "", "go", always)
+	fresh.Relations = []schema.Relation{{Predicate: "derived_from", TargetID: source.String(), Weight: 1}}
+	fresh.Provenance.Sources = []schema.Ref{{Kind: "artifact", Ref: artifact.Address}}
+	done := task(t, working, "done", "after")
+	in := w.putInput(fresh, done, episode(t, ep, "one", "two"))
+	vector := embed(t, "go")
+	in.Embeddings = []*store.Embedding{{Model: hash, Vector: vector}, nil, nil}
+	before := w.snapshot()
+	for _, table := range []string{"memories", "memory_versions", "memory_relations", "memory_provenance", "memory_artifacts", "memory_history", "memory_embeddings",
+		"entity_claims", "index_outbox", "lexeme_stats", "corpus_stats", "operations"} {
+		w.breaking(table, func() {
+			_, err := w.Put(ctx, in)
+			require.Error(t, err, table)
+		})
+		require.Equal(t, before, w.snapshot(), table)
+	}
+	result, err := w.Put(ctx, in)
+	require.NoError(t, err)
+	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutDiscarded, schema.PutUpdated}, statuses(result.Items))
+	require.Equal(t, 1, w.count("memory_embeddings", "true"))
+	require.Equal(t, 1, w.count("memory_artifacts", "true"))
+	w.requireExactStats()
+}
+
+// Many writers claim the same at once: one of them holds it, the others are told who.
+func TestConcurrentPutsOfOneClaim(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var wg sync.WaitGroup
+	items := make([][]schema.PutItem, 8)
+	for i := range items {
+		in := w.putInput(likes(t, "", fmt.Sprintf("language %d", i), always),
+			likes(t, "", fmt.Sprintf("language %d", i), fmt.Sprintf(`{"mode": "timeboxed", "start": "2026-01-%02dT00:00:00Z", "end": "2026-03-01T00:00:00Z"}`, i+1)))
+		if i%2 == 1 {
+			slices.Reverse(in.Request.Records)
+		}
+		wg.Go(func() {
+			result, err := w.Put(ctx, in)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			items[i] = result.Items
+		})
+	}
+	wg.Wait()
+	created, refused := map[string]int{}, map[string]int{}
+	for _, list := range items {
+		for _, item := range list {
+			switch item.Status {
+			case schema.PutCreated:
+				created[item.ID]++
+			case schema.PutConflict:
+				refused[item.ID]++
+			default:
+				t.Errorf("status %s", item.Status)
+			}
+		}
+	}
+	require.Len(t, created, 2, "one for ever, one window")
+	require.Equal(t, 14, refused[keysOf(created)[0]]+refused[keysOf(created)[1]])
+	require.Equal(t, 2, w.count("memories", "true"))
+	w.requireExactStats()
+}
+
+func keysOf(m map[string]int) []string {
+	out := []string{}
+	for k := range m {
+		out = append(out, k)
+	}
+	return out
+}
+
+func TestPutRequestsAreValidated(t *testing.T) {
+	t.Parallel()
+	p := schema.Principal{Tenant: "t", Agent: "a", Project: "p"}
+	ok := likes(t, "", "go", always)
+	with := func(change func(*schema.MemoryRecord)) schema.PutRequest {
+		m := ok
+		change(&m)
+		return schema.PutRequest{Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{ok, m}}
+	}
+	now := time.Now()
+	for field, r := range map[string]schema.PutRequest{
+		"records: must hold at least one": {Operation: schema.Operation{Principal: p}},
+		"records: must hold at most":      {Operation: schema.Operation{Principal: p}, Records: slices.Repeat([]schema.MemoryRecord{ok}, schema.MaxPutRecords+1)},
+		"visibility":                      {Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{ok}, Visibility: "all"},
+		"mode":                            {Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{ok}, Mode: "fast"},
+		"principal.policy_group":          {Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{ok}, Visibility: schema.VisibilityGroup},
+		"records[1].agent":                with(func(m *schema.MemoryRecord) { m.Agent = "b" }),
+		"records[1].tenant":               with(func(m *schema.MemoryRecord) { m.Tenant = "u" }),
+		"records[1].project":              with(func(m *schema.MemoryRecord) { m.Project = "q" }),
+		"records[1].deleted_at":           with(func(m *schema.MemoryRecord) { m.DeletedAt = &now }),
+		"records[1].payload.kind":         with(func(m *schema.MemoryRecord) { m.Payload = task(t, "", "planning", "x").Payload }),
+		"records[1].tier":                 with(func(m *schema.MemoryRecord) { m.Tier, m.Typology = schema.TierPersistent, schema.TypologyEpisodic }),
+		"must be at most 1048576 bytes": {Operation: schema.Operation{Principal: p}, Records: slices.Repeat([]schema.MemoryRecord{
+			{Type: schema.TypeSemantic, Content: strings.Repeat("x", 250<<10), Payload: ok.Payload}}, 5)},
+	} {
+		err := r.Validate()
+		var invalid *schema.ValidationError
+		require.ErrorAs(t, err, &invalid, field)
+		require.ErrorContains(t, err, field)
+	}
+	twice := with(func(m *schema.MemoryRecord) { m.ExternalID = "x" })
+	twice.Records[0].ExternalID = "x"
+	require.ErrorContains(t, twice.Validate(), "records[1].external_id: is that of records[0] as well")
+	good := with(func(m *schema.MemoryRecord) { m.Scope, m.Agent = "team", "a" })
+	require.NoError(t, good.Validate())
+	good.Principal.Scope = "other"
+	require.ErrorContains(t, good.Validate(), "records[1].scope")
+}
+
+func TestPutWritesIntoTheScopesOfItsRecords(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	m := likes(t, "", "go", always)
+	n := m
+	m.Scope = "team"
+	items := w.put(m, n)
+	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated}, statuses(items))
+	require.Equal(t, "team", w.get(uuid.MustParse(items[0].ID)).Scope)
+}
+
+// An ingest does not wait for the scope: what it stages between the look and the insert is found then.
+func TestPutMeetsAnIngestOfTheSameContent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	texts := []string{}
+	for i := range 30 {
+		texts = append(texts, fmt.Sprintf("Thing number %d is noted.", i))
+	}
+	records := []schema.MemoryRecord{}
+	for _, text := range texts {
+		m := episode(t, "", "x")
+		m.Content = text
+		records = append(records, m)
+	}
+	for i := range records[1:] { // each leads to the one before, whether that is written or stands
+		records[i+1].Relations = []schema.Relation{{Predicate: "supports", TargetID: fmt.Sprintf("n%d", i), Weight: 1}}
+	}
+	for i := range records {
+		records[i].ExternalID = fmt.Sprintf("n%d", i)
+	}
+	in := w.putInput(records...)
+	stage := w.input(say(texts...)...)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if _, err := w.Stage(ctx, stage); err != nil {
+			t.Error(err)
+		}
+	})
+	wg.Go(func() {
+		if _, err := w.Put(ctx, in); err != nil {
+			t.Error(err)
+		}
+	})
+	wg.Wait()
+	require.Equal(t, len(texts), w.count("memories", "live"))
+	w.requireExactStats()
+}
+
+func TestArtifactsAreAddressedByContent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const body = "ld: cache mismatch"
+	a, err := w.PutArtifact(ctx, w.p, strings.NewReader(body), "text/plain", "", w.now)
+	require.NoError(t, err)
+	require.Regexp(t, "^sha256:[0-9a-f]{64}$", a.Address)
+	require.Equal(t, store.Artifact{Address: a.Address, MediaType: "text/plain", Size: int64(len(body)), CreatedAt: a.CreatedAt}, a)
+	again, err := w.PutArtifact(ctx, w.p, strings.NewReader(body), "", a.Address, w.now.Add(time.Hour))
+	require.NoError(t, err)
+	require.Equal(t, a, again, "stored once")
+	require.Equal(t, 1, w.count("artifacts", "true"))
+	_, err = w.PutArtifact(ctx, w.p, strings.NewReader("other"), "", a.Address, w.now)
+	require.ErrorIs(t, err, store.ErrAddressMismatch)
+	var invalid *schema.ValidationError
+	_, err = w.PutArtifact(ctx, w.p, strings.NewReader(body), "", strings.ToUpper(a.Address), w.now)
+	require.ErrorAs(t, err, &invalid)
+	_, _, err = w.GetArtifact(ctx, w.p, "md5:1")
+	require.ErrorAs(t, err, &invalid)
+	_, err = w.PutArtifact(ctx, w.p, strings.NewReader(strings.Repeat("x", store.MaxArtifactBytes+1)), "", "", w.now)
+	require.ErrorIs(t, err, store.ErrArtifactTooLarge)
+	// The database holds to it by itself.
+	_, err = w.owner.Exec(ctx, `INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at) VALUES ('t', sha256('a'), 'x', 1, 'b', 'a', now())`)
+	require.ErrorContains(t, err, "check constraint")
+
+	got, data, err := w.GetArtifact(ctx, w.p, a.Address)
+	require.NoError(t, err)
+	require.Equal(t, a, got)
+	require.Equal(t, body, string(data))
+	stranger := schema.Principal{Tenant: "t", Agent: "b", Project: "p"}
+	for _, p := range []schema.Principal{stranger, {Tenant: "u", Agent: "a"}} {
+		_, _, err = w.GetArtifact(ctx, p, a.Address)
+		require.ErrorIs(t, err, store.ErrNotFound)
+	}
+	// Knowing an address is not having the bytes.
+	naming := episode(t, "", "saw it")
+	naming.Payload = json.RawMessage(strings.Replace(string(naming.Payload), "{", `{"artifacts": ["`+a.Address+`"],`, 1))
+	mine := w.p
+	w.p = stranger
+	require.Equal(t, schema.PutBadRef, w.put(naming)[0].Status)
+	w.p = mine
+	w.p.Project, w.vis = "p", schema.VisibilityShared
+	id := w.created(naming)
+	_, data, err = w.GetArtifact(ctx, stranger, a.Address) // through the shared episode
+	require.NoError(t, err)
+	require.Equal(t, body, string(data))
+	require.Equal(t, 1, w.count("memory_artifacts", "memory_id = $1", id))
+	w.p, w.vis = stranger, schema.VisibilityPrivate
+	require.Equal(t, schema.PutCreated, w.put(naming)[0].Status)
+}
+
+// The example records of document 004 §15A.12 go in and come out as they are.
+func TestExampleRecordsOfTheRFC(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, example := range []string{`{
+		"id": "9a2b0000-0000-4000-8000-000000000001", "type": "semantic", "sensitivity": "low", "confidence": 0.9, "salience": 0.8,
+		"created_at": "2026-01-28T00:00:00Z", "updated_at": "2026-01-28T00:00:00Z",
+		"lifecycle": {"decay": {"curve": "exponential", "half_life_seconds": 7776000}, "last_reinforced_at": "2026-01-28T00:00:00Z"},
+		"provenance": {"sources": [{"kind": "event", "ref": "evt://..."}]},
+		"payload": {"kind": "semantic", "subject": "user", "predicate": "prefers_backend_language", "object": "go",
+			"validity": {"mode": "conditional", "conditions": {"project_kind": "backend_service"}}, "revision": {"status": "active"}}}`, `{
+		"id": "c01d0000-0000-4000-8000-000000000001", "type": "competence", "sensitivity": "medium", "confidence": 0.7, "salience": 0.6,
+		"created_at": "2026-01-28T00:00:00Z", "updated_at": "2026-01-28T00:00:00Z",
+		"lifecycle": {"decay": {"curve": "exponential", "half_life_seconds": 2592000}, "last_reinforced_at": "2026-01-28T00:00:00Z"},
+		"provenance": {"sources": [{"kind": "tool_call", "ref": "tool://build#123"}]},
+		"payload": {"kind": "competence", "skill_name": "fix_linker_cache_error",
+			"triggers": [{"signal": "ld: cache mismatch", "conditions": {"os": "macos"}}],
+			"recipe": [{"step": "Clear build cache", "tool": "shell", "validation": "cache directory removed"},
+				{"step": "Rebuild with clean flags", "tool": "build", "validation": "build succeeds"}],
+			"failure_modes": ["If cache directory is locked, retry with elevated permissions"], "fallbacks": ["Reinstall toolchain"], "version": "1.0"}}`} {
+		m := record(t, "%s", example)
+		id := w.created(m)
+		encoded, err := json.Marshal(w.get(id))
+		require.NoError(t, err)
+		requireContains(t, example, string(encoded))
+		require.Equal(t, schema.PutUnchanged, w.put(m)[0].Status)
+	}
+	require.Equal(t, "user prefers backend language go when project kind is backend service",
+		strings.ReplaceAll(w.get(uuid.MustParse("9a2b0000-0000-4000-8000-000000000001")).Content, "_", " "))
+}
+
+// requireContains checks that everything in one JSON object is in the other as it is.
+func requireContains(t testing.TB, want, got string) {
+	t.Helper()
+	var w, g map[string]any
+	require.NoError(t, json.Unmarshal([]byte(want), &w))
+	require.NoError(t, json.Unmarshal([]byte(got), &g))
+	contains(t, "", w, g)
+}
+
+func contains(t testing.TB, path string, want, got any) {
+	t.Helper()
+	object, ok := want.(map[string]any)
+	if !ok {
+		require.Equal(t, want, got, path)
+		return
+	}
+	in, ok := got.(map[string]any)
+	require.True(t, ok, path)
+	for key, value := range object {
+		if list, ok := value.([]any); ok {
+			other, ok := in[key].([]any)
+			require.True(t, ok && len(list) == len(other), path+"."+key)
+			for i := range list {
+				contains(t, fmt.Sprintf("%s.%s[%d]", path, key, i), list[i], other[i])
+			}
+			continue
+		}
+		contains(t, path+"."+key, value, in[key])
+	}
+}
+
+var _ = testkit.Root

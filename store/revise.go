@@ -1,0 +1,721 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+)
+
+// ReviseInput is a validated revise request.
+type ReviseInput struct {
+	Operation Operation
+	Request   schema.ReviseRequest
+	Policy    memory.WritePolicy
+	Rules     *memory.Policy // classification rules for the record; nil for none
+	Embedding *Embedding     // of the record's text; nil where there is none
+	Now       time.Time
+}
+
+// Revise carries out a revision in one transaction (document 004 §7, §12, §15.1 and §15.7): the
+// targets, the record, relations, provenance, history, text statistics and the outbox change together
+// or not at all. A refusal is a status, and then nothing was written but that result.
+//
+// The record belongs to the owner of the targets, or to the principal where they have several. It is
+// as visible as the least visible target unless it names a visibility, and as sensitive as the most
+// sensitive one whatever it names. See memory.PlanRevision for what each action does.
+func (s *Store) Revise(ctx context.Context, in ReviseInput) (schema.ReviseResult, error) {
+	result, err := again(ctx, func() (schema.ReviseResult, error) {
+		return carryOut(ctx, s, in.Operation, in.Now, func(c *change) (schema.ReviseResult, error) {
+			if len(in.Request.Targets) == 0 {
+				return schema.ReviseResult{}, fmt.Errorf("request of operation %s: %w", in.Operation.ID, ErrNotFound)
+			}
+			return c.revise(ctx, in)
+		})
+	})
+	if err != nil {
+		return schema.ReviseResult{}, fmt.Errorf("revise: %w", err)
+	}
+	return result, nil
+}
+
+// errOvertaken says that another transaction has taken what this one had found free.
+var errOvertaken = errors.New("overtaken by another change")
+
+// revising is one revision at work.
+type revising struct {
+	*change
+	in       ReviseInput
+	ids      []uuid.UUID // of the targets
+	named    uuid.UUID   // of a record that exists already
+	rows     map[uuid.UUID]memoryRow
+	record   *newMemory // the record, when it is new
+	narrowed uuid.UUID  // the copy that a fork leaves, if it needs one
+	plan     memory.RevisionPlan
+	versions map[uuid.UUID]int // after the revision
+}
+
+// revise carries out a revision as part of a change.
+func (c *change) revise(ctx context.Context, in ReviseInput) (schema.ReviseResult, error) {
+	r := revising{change: c, in: in, narrowed: newID(), versions: map[uuid.UUID]int{}}
+	refused, err := r.decide(ctx)
+	if err != nil || refused != nil {
+		return orZero(refused), err
+	}
+	if err := r.carry(ctx); err != nil {
+		return schema.ReviseResult{}, err
+	}
+	return r.result(), nil
+}
+
+func orZero(r *schema.ReviseResult) schema.ReviseResult {
+	if r == nil {
+		return schema.ReviseResult{}
+	}
+	return *r
+}
+
+// decide locks what the revision is about and plans it. It writes nothing, and returns a result when
+// the revision is refused.
+func (r *revising) decide(ctx context.Context) (*schema.ReviseResult, error) {
+	req := r.in.Request
+	for i, t := range req.Targets {
+		id, err := uuid.Parse(t.ID)
+		if err != nil {
+			return nil, invalidID(fmt.Sprintf("targets[%d].id", i))
+		}
+		r.ids = append(r.ids, id)
+	}
+	known := slices.Clone(r.ids)
+	if req.Names() {
+		id, err := uuid.Parse(req.Record.ID)
+		if err != nil {
+			return nil, invalidID("record.id")
+		}
+		r.named, known = id, append(known, id)
+	}
+	// Locks in one order: scopes, claims, rows. Owners and claims are read before the rows are locked;
+	// what changes in between has another version afterwards, and is refused for it.
+	before, err := r.peek(ctx, known)
+	if err != nil {
+		return nil, err
+	}
+	if req.Record != nil && r.named == uuid.Nil {
+		if refused, err := r.prepare(ctx, before); err != nil || refused != nil {
+			return refused, err
+		}
+	}
+	if err := r.lockScopesOf(ctx, req.Principal, known); err != nil {
+		return nil, err
+	}
+	claims, err := r.lockClaims(ctx, before)
+	if err != nil {
+		return nil, err
+	}
+	if r.rows, err = r.lockRows(ctx, req.Principal, known); err != nil {
+		return nil, err
+	}
+	revision, err := r.revision(ctx, claims)
+	if err != nil {
+		return nil, err
+	}
+	r.plan = memory.PlanRevision(revision)
+	if r.plan.Status != schema.ReviseApplied {
+		return r.refuse(r.plan.Status, r.plan.Why, r.plan.Conflicts...), nil
+	}
+	return r.refuseDuplicates(ctx)
+}
+
+// peek reads the memories without locking them.
+func (r *revising) peek(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]memoryRow, error) {
+	p := r.in.Request.Principal
+	rows, err := r.tx.Query(ctx, `SELECT `+rowColumns+` FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+mayLookAt,
+		r.tenant, ids, p.Agent, p.Project, p.PolicyGroup)
+	if err != nil {
+		return nil, err
+	}
+	found, err := pgx.CollectRows(rows, scanRow)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[uuid.UUID]memoryRow, len(found))
+	for _, m := range found {
+		out[m.ID] = m
+	}
+	return out, nil
+}
+
+// prepare makes the record a row to insert, owned and visible as its targets are.
+func (r *revising) prepare(ctx context.Context, targets map[uuid.UUID]memoryRow) (*schema.ReviseResult, error) {
+	req := r.in.Request
+	m := *req.Record
+	// It is made now, and where it stands among its revisions follows from this one.
+	m.CreatedAt, m.UpdatedAt, m.SalienceAt, m.Lifecycle.LastReinforcedAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	m.Status, m.Supersedes, m.SupersededBy, m.SupersededAt, m.AuditLog = "", "", "", nil, nil
+	m.DeletedAt, m.ArchivedAt, m.ErasedAt = nil, nil, nil
+	m.Provenance.CreatedBy = ""
+	payload, err := storedPayload(m)
+	if err != nil {
+		return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "record.payload", Problem: "must be an object"}}}
+	}
+	m.Payload = payload
+	m.Provenance.Sources = evidenceAnd(req.Evidence, m.Provenance.Sources)
+	row, err := r.fromRecord(ctx, m, recordDefaults{Owner: req.Principal, By: req.By(), Reason: req.Reason, Rules: r.in.Rules,
+		Embedding: r.in.Embedding, Metadata: r.metadata(nil)})
+	var reference *ReferenceError
+	var invalid *schema.ValidationError
+	switch {
+	case errors.As(err, &reference):
+		return r.refuse(schema.ReviseBadRef, "record."+reference.Field), nil
+	case errors.As(err, &invalid) && len(invalid.Fields) > 0:
+		return r.refuse(schema.ReviseInvalid, "record."+invalid.Fields[0].Field+" "+invalid.Fields[0].Problem), nil
+	case err != nil:
+		return nil, err
+	}
+	row.Owner, row.Visibility = r.ownership(targets, req.Record.Visibility)
+	r.record = &row
+	var taken bool
+	if err := r.tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM memories WHERE tenant = $1 AND (id = $2 OR external_id = $3))`,
+		r.tenant, row.ID, nullable(row.ExternalID)).Scan(&taken); err != nil {
+		return nil, err
+	}
+	if taken {
+		return r.refuse(schema.ReviseExists, "another memory has the record's id"), nil
+	}
+	return nil, nil
+}
+
+// evidenceAnd is the evidence of a revision with what the record brings itself, each once.
+func evidenceAnd(evidence, own []schema.Ref) []schema.Ref {
+	out := make([]schema.Ref, 0, len(evidence)+len(own))
+	for _, ref := range slices.Concat(evidence, own) {
+		if !slices.ContainsFunc(out, func(o schema.Ref) bool { return o.Kind == ref.Kind && o.Ref == ref.Ref }) {
+			out = append(out, ref)
+		}
+	}
+	return out
+}
+
+// ownership says whose a new record is and who sees it.
+func (r *revising) ownership(targets map[uuid.UUID]memoryRow, asked schema.Visibility) (schema.Principal, schema.Visibility) {
+	order := []schema.Visibility{schema.VisibilityPrivate, schema.VisibilityGroup, schema.VisibilityShared, schema.VisibilityGlobal}
+	owner, least := r.in.Request.Principal, len(order)-1
+	for i, id := range r.ids {
+		m, ok := targets[id]
+		if !ok {
+			continue // the revision will be refused for it
+		}
+		if i == 0 {
+			owner = m.Owner
+		} else if owner != m.Owner {
+			owner = r.in.Request.Principal
+			owner.Tenant = r.tenant
+		}
+		least = min(least, max(slices.Index(order, m.Visibility), 0))
+	}
+	return owner, cmp.Or(asked, order[least])
+}
+
+// claimOf is a functional claim, by what active facts are unique by beside their ground.
+type claimOf struct {
+	owner              schema.Principal
+	visibility         schema.Visibility
+	subject, predicate string
+}
+
+func (c claimOf) key() string {
+	return strings.Join([]string{c.owner.Scope, claimSpace(c.owner, c.visibility), strings.ToLower(c.subject), c.predicate}, "\x1f")
+}
+
+func (m *memoryRow) claimed() (claimOf, bool) {
+	return claimOf{m.Owner, m.Visibility, m.Subject, m.Predicate}, m.Type == schema.TypeSemantic && m.Functional
+}
+
+// lockClaims locks the functional claims of the memories and the record, and returns them by key.
+func (r *revising) lockClaims(ctx context.Context, rows map[uuid.UUID]memoryRow) (map[string]claimOf, error) {
+	claims := map[string]claimOf{}
+	for _, m := range rows {
+		if c, ok := m.claimed(); ok {
+			claims[c.key()] = c
+		}
+	}
+	if m := r.record; m != nil && m.Claim.Functional {
+		c := claimOf{m.Owner, m.Visibility, m.Claim.Subject, m.Claim.Predicate}
+		claims[c.key()] = c
+		if err := r.lockScope(ctx, m.Owner); err != nil {
+			return nil, err
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(claims)) {
+		c := claims[key]
+		if err := r.lockClaim(ctx, c.owner, c.visibility, c.subject, c.predicate); err != nil {
+			return nil, err
+		}
+	}
+	return claims, nil
+}
+
+// revision is what there is to decide on, as it stands under the locks.
+func (r *revising) revision(ctx context.Context, claims map[string]claimOf) (memory.Revision, error) {
+	req := r.in.Request
+	out := memory.Revision{Action: req.Action, Frozen: r.in.Policy.MutationsFrozen(), Narrowed: r.narrowed.String(),
+		TargetConditions: req.TargetConditions, Winner: strings.ToLower(req.Winner)}
+	sources := map[uuid.UUID]int{}
+	if req.Action == schema.ReviseReconcile {
+		var err error
+		if sources, err = r.countSources(ctx); err != nil {
+			return out, err
+		}
+	}
+	for i, id := range r.ids {
+		m, ok := r.rows[id]
+		s := m.standing()
+		s.ID, s.Found, s.IfVersion, s.Sources = id.String(), ok, req.Targets[i].IfVersion, sources[id]
+		out.Targets = append(out.Targets, s)
+	}
+	switch {
+	case r.named != uuid.Nil:
+		m, ok := r.rows[r.named]
+		s := m.standing()
+		s.ID, s.Found, s.IfVersion = r.named.String(), ok, req.Record.Version
+		out.Record, out.Exists = &s, true
+		var err error
+		if out.Chain, err = r.chainOf(ctx, r.named); err != nil {
+			return out, err
+		}
+	case r.record != nil:
+		s := r.record.standing()
+		out.Record = &s
+	}
+	for key, c := range claims {
+		holders, err := r.claimHolders(ctx, c.owner, c.visibility, c.subject, c.predicate)
+		if err != nil {
+			return out, err
+		}
+		for _, h := range holders {
+			s := h.standing()
+			s.ClaimKey = key
+			out.Holders = append(out.Holders, s)
+		}
+	}
+	var err error
+	out.Evidence, err = r.evidenceMemories(ctx)
+	return out, err
+}
+
+// standing is a row as package memory judges it.
+func (m *memoryRow) standing() memory.Standing {
+	s := memory.Standing{ID: m.ID.String(), Found: true, Version: m.Version, Type: m.Type, Status: m.Status, Live: m.Live, Pinned: m.Pinned,
+		Sensitivity: m.Sensitivity, SourceTrust: m.SourceTrust, Confidence: m.Confidence, Content: m.Content, Validity: m.Validity, Policy: m.RevisionPolicy}
+	if m.Type == schema.TypeSemantic {
+		var p schema.SemanticPayload
+		if json.Unmarshal(m.Payload, &p) == nil {
+			s.Claim = memory.RecordClaim(p)
+			s.Claim.Functional = m.Functional
+		}
+	}
+	if c, ok := m.claimed(); ok {
+		s.ClaimKey = c.key()
+	}
+	return s
+}
+
+// standing is a row to insert as package memory judges it.
+func (m *newMemory) standing() memory.Standing {
+	cl := m.Classification
+	s := memory.Standing{ID: m.ID.String(), Found: true, Type: cl.Type, Status: schema.StatusActive, Live: true, Pinned: cl.Pinned,
+		Sensitivity: cl.Sensitivity, SourceTrust: *m.SourceTrust, Confidence: m.Confidence, Content: m.Text.Storage,
+		Claim: m.Claim, Validity: m.Validity, Policy: m.RevisionPolicy, Sources: len(m.Refs)}
+	if cl.Type == schema.TypeSemantic {
+		var p schema.SemanticPayload
+		if raw, ok := m.Payload.(json.RawMessage); ok && json.Unmarshal(raw, &p) == nil {
+			s.Claim = memory.RecordClaim(p)
+		}
+		if m.Claim.Functional {
+			s.ClaimKey = claimOf{m.Owner, m.Visibility, m.Claim.Subject, m.Claim.Predicate}.key()
+		}
+	}
+	return s
+}
+
+// countSources counts the distinct sources of the targets: what their provenance names, and the
+// memories that they are derived from or supported by.
+func (r *revising) countSources(ctx context.Context) (map[uuid.UUID]int, error) {
+	rows, err := collect[struct {
+		ID uuid.UUID
+		N  int
+	}](ctx, r.tx, `SELECT id, (SELECT count(*) FROM (SELECT DISTINCT kind, ref FROM memory_provenance v WHERE v.tenant = $1 AND v.memory_id = id) x)
+			+ (SELECT count(*) FROM memory_relations e WHERE e.tenant = $1 AND e.source_id = id AND e.predicate = 'derived_from')
+			+ (SELECT count(*) FROM memory_relations e WHERE e.tenant = $1 AND e.target_id = id AND e.predicate = 'supports')
+		FROM unnest($2::uuid[]) id`, r.tenant, r.ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[uuid.UUID]int, len(rows))
+	for _, row := range rows {
+		out[row.ID] = row.N
+	}
+	return out, nil
+}
+
+// chainOf lists what supersedes a memory, nearest first. It ends where it meets itself.
+func (r *revising) chainOf(ctx context.Context, id uuid.UUID) ([]string, error) {
+	ids, err := collect[struct{ ID uuid.UUID }](ctx, r.tx, `
+		WITH RECURSIVE chain AS (
+			SELECT superseded_by AS id, 1 AS n FROM memories WHERE tenant = $1 AND id = $2 AND superseded_by IS NOT NULL
+			UNION ALL
+			SELECT m.superseded_by, c.n + 1 FROM chain c JOIN memories m ON m.tenant = $1 AND m.id = c.id WHERE m.superseded_by IS NOT NULL
+		) CYCLE id SET met USING path
+		SELECT id FROM chain WHERE NOT met ORDER BY n`, r.tenant, id)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]string, 0, len(ids))
+	for _, row := range ids {
+		out = append(out, row.ID.String())
+	}
+	return out, nil
+}
+
+// evidenceMemories finds the memories among the evidence: refs that are ids of memories which the
+// principal may see. A ref of the host system that looks like an id and is none stays what it is.
+func (r *revising) evidenceMemories(ctx context.Context) ([]memory.EvidenceMemory, error) {
+	var ids []uuid.UUID
+	for _, ref := range r.in.Request.Evidence {
+		if id, err := uuid.Parse(ref.Ref); err == nil && len(ref.Ref) == 36 {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	p := r.in.Request.Principal
+	rows, err := collect[struct {
+		ID          uuid.UUID
+		Trust       float64
+		Sensitivity schema.Sensitivity
+	}](ctx, r.tx, `SELECT m.id, m.source_trust, m.sensitivity FROM memories m
+		WHERE m.tenant = $1 AND m.id = ANY($2) AND m.erased_at IS NULL AND `+mayLookAt+` ORDER BY m.id FOR KEY SHARE OF m`,
+		r.tenant, ids, p.Agent, p.Project, p.PolicyGroup)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]memory.EvidenceMemory, 0, len(rows))
+	for _, m := range rows {
+		out = append(out, memory.EvidenceMemory{ID: m.ID.String(), SourceTrust: m.Trust, Sensitivity: m.Sensitivity})
+	}
+	return out, nil
+}
+
+// refuseDuplicates refuses a revision whose new memories another live one says already.
+func (r *revising) refuseDuplicates(ctx context.Context) (*schema.ReviseResult, error) {
+	type content struct {
+		owner      schema.Principal
+		visibility schema.Visibility
+		hash       []byte
+	}
+	var contents []content
+	if r.record != nil {
+		contents = append(contents, content{r.record.Owner, r.record.Visibility, r.record.Text.Hash})
+	}
+	if r.plan.Narrowed != nil {
+		m := r.rows[r.ids[0]]
+		contents = append(contents, content{m.Owner, m.Visibility, narrowedHash(m, *r.plan.Narrowed)})
+	}
+	for _, c := range contents {
+		id, err := r.liveByHash(ctx, c.owner, c.visibility, c.hash)
+		if errors.Is(err, pgx.ErrNoRows) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if i := slices.Index(r.ids, id); i >= 0 && !remains(r.plan.Steps[i].Status) {
+			continue // it makes room
+		}
+		return r.refuse(schema.ReviseDuplicate, "memory "+id.String()+" has this content", id.String()), nil
+	}
+	return nil, nil
+}
+
+// remains reports whether a memory of this status is live.
+func remains(s schema.Status) bool { return s == schema.StatusActive || s == schema.StatusContested }
+
+// narrowedHash is the content hash of a memory under another validity.
+func narrowedHash(m memoryRow, v schema.Validity) []byte {
+	payload, err := withValidity(m.Payload, v)
+	if err != nil {
+		return m.Hash // unreachable: the payload was stored
+	}
+	record := schema.MemoryRecord{Type: m.Type, Content: m.Content, Payload: payload}
+	return memory.RecordHash(record, memory.RecordContent(record))
+}
+
+// withValidity is a semantic payload with another validity.
+func withValidity(payload json.RawMessage, v schema.Validity) (json.RawMessage, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(payload, &members); err != nil {
+		return nil, err
+	}
+	validity, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	members["validity"] = validity
+	return json.Marshal(members)
+}
+
+// refuse is the result of a revision that changes nothing.
+func (r *revising) refuse(status schema.ReviseStatus, why string, conflicts ...string) *schema.ReviseResult {
+	out := &schema.ReviseResult{Status: status, Action: cmp.Or(r.plan.Action, r.in.Request.Action), Why: why}
+	for i, id := range r.ids {
+		t := schema.RevisedMemory{ID: r.in.Request.Targets[i].ID}
+		if m, ok := r.rows[id]; ok {
+			t.Version, t.Status = m.Version, m.Status
+		}
+		out.Targets = append(out.Targets, t)
+	}
+	for _, id := range conflicts {
+		out.Conflicts = append(out.Conflicts, schema.RevisedMemory{ID: id})
+	}
+	return out
+}
+
+// metadata is what history keeps of a revision beside its reason: what it rests on, and the run that
+// brought it. No content.
+func (r *revising) metadata(more map[string]any) map[string]any {
+	evidence := make([]map[string]string, 0, len(r.in.Request.Evidence))
+	for _, ref := range r.in.Request.Evidence {
+		e := map[string]string{"kind": ref.Kind, "ref": ref.Ref}
+		if ref.Hash != "" {
+			e["hash"] = ref.Hash
+		}
+		evidence = append(evidence, e)
+	}
+	out := map[string]any{"evidence": evidence, "operationId": r.in.Operation.ID, "workflowId": r.in.Operation.WorkflowID,
+		"revision": r.in.Request.Action}
+	maps.Copy(out, more)
+	return out
+}
+
+// carry writes what was planned.
+func (r *revising) carry(ctx context.Context) error {
+	// What stops being live goes first: it frees contents and claims.
+	for _, stays := range []bool{false, true} {
+		for i := range r.ids {
+			if remains(r.plan.Steps[i].Status) == stays {
+				if err := r.takeTarget(ctx, i); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	switch {
+	case r.named != uuid.Nil:
+		if err := r.takeNamed(ctx); err != nil {
+			return err
+		}
+	case r.record != nil:
+		if err := r.insertRecord(ctx); err != nil {
+			return err
+		}
+	}
+	if r.plan.Narrowed != nil {
+		if err := r.insertNarrowed(ctx); err != nil {
+			return err
+		}
+	}
+	for _, e := range r.plan.Relations {
+		source, err := uuid.Parse(e.Source)
+		if err != nil {
+			return err // unreachable: they are ids of this revision
+		}
+		target, err := uuid.Parse(e.Target)
+		if err != nil {
+			return err
+		}
+		r.relateAs(source, relation{Predicate: e.Predicate, Target: target, Weight: 1, Reason: r.in.Request.Reason})
+	}
+	if r.in.Request.Winner != "" {
+		return r.supportWinner(ctx)
+	}
+	return nil
+}
+
+// takeTarget carries out the step of the target at a position.
+func (r *revising) takeTarget(ctx context.Context, i int) error {
+	m, planned := r.rows[r.ids[i]], r.plan.Steps[i]
+	s := r.step(planned.Status)
+	if planned.Status != m.Status {
+		s.Set["status"] = planned.Status
+	}
+	if planned.Successor != "" {
+		s.Set["superseded_by"], s.Set["superseded_at"] = planned.Successor, r.now
+		s.Metadata["successor"] = planned.Successor
+	}
+	if !s.NowLive {
+		s.Old = &m.Content
+	}
+	version, err := r.take(ctx, m, s)
+	r.versions[m.ID] = version
+	return err
+}
+
+// step is a step of this revision.
+func (r *revising) step(status schema.Status) step {
+	return step{Set: map[string]any{}, NowLive: remains(status), Event: schema.EventModified, Action: r.plan.Audit,
+		By: r.in.Request.By(), Reason: r.in.Request.Reason, Metadata: r.metadata(nil)}
+}
+
+// takeNamed brings a record that existed already into its place.
+func (r *revising) takeNamed(ctx context.Context) error {
+	m, p := r.rows[r.named], r.plan.Record
+	status := m.Status
+	if p.Status == schema.StatusContested {
+		status = p.Status
+	}
+	s := r.step(status)
+	s.Set["status"], s.Set["sensitivity"] = status, p.Sensitivity
+	if p.Pinned && !m.Pinned {
+		s.Set["pinned"], s.Set["importance"], s.Set["decay_due_at"] = true, 1.0, nil
+	}
+	if p.Supersedes != "" && m.Supersedes == nil {
+		s.Set["supersedes"] = p.Supersedes
+	}
+	version, err := r.take(ctx, m, s)
+	r.versions[m.ID] = version
+	return err
+}
+
+// insertRecord inserts the new record as planned.
+func (r *revising) insertRecord(ctx context.Context) error {
+	m, p := r.record, r.plan.Record
+	m.Status, m.Confidence, m.SourceTrust, m.Action = p.Status, p.Confidence, &p.SourceTrust, r.plan.Audit
+	m.Classification.Sensitivity = p.Sensitivity
+	if p.Pinned {
+		m.Classification.Pinned, m.Classification.Importance = true, 1
+	}
+	if p.Supersedes != "" {
+		id, err := uuid.Parse(p.Supersedes)
+		if err != nil {
+			return err // unreachable: it is the id of a target
+		}
+		m.Supersedes = &id
+		m.Relations = append(m.Relations, relation{Predicate: memory.RelationSupersedes, Target: id, Weight: 1, Reason: r.in.Request.Reason})
+	}
+	ids, err := r.insertMemories(ctx, []newMemory{*m})
+	if err != nil {
+		return err
+	}
+	if ids[0] != m.ID {
+		return errOvertaken // the content has come to stand there since it was looked for
+	}
+	r.versions[m.ID] = 1
+	return nil
+}
+
+// insertNarrowed inserts the copy of a fork's target that holds on narrower ground.
+func (r *revising) insertNarrowed(ctx context.Context) error {
+	m, v := r.rows[r.ids[0]], *r.plan.Narrowed
+	payload, err := withValidity(m.Payload, v)
+	if err != nil {
+		return err
+	}
+	var conditions any
+	if len(v.Conditions) > 0 {
+		conditions = string(v.Conditions)
+	}
+	hash := narrowedHash(m, v)
+	by := r.in.Request.By()
+	// The rest of the row is the target's, whatever columns there are.
+	_, err = r.tx.Exec(ctx, `INSERT INTO memories (`+copiedColumns+`, id, version, payload, content_hash, status, validity, conditions, valid_from, valid_until,
+			conditions_hash, supersedes, created_at, updated_at, created_by)
+		SELECT `+copiedColumns+`, $3, 1, $4, $5, 'active', $6, $7, $8, $9, $10, id, $11, $11, $12 FROM memories WHERE tenant = $1 AND id = $2`,
+		r.tenant, m.ID, r.narrowed, string(payload), hash, v.Mode, conditions, v.Start, v.End, memory.ConditionsHash(v), r.now, by)
+	if err != nil {
+		return fmt.Errorf("insert narrowed copy: %w", err)
+	}
+	r.queue.Queue(`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash, created_at)
+		SELECT tenant, gen_random_uuid(), $3, model, dims, embedding, tier, typology, $4, $5 FROM memory_embeddings WHERE tenant = $1 AND memory_id = $2`,
+		r.tenant, m.ID, r.narrowed, hash, r.now)
+	for _, copied := range []string{
+		`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, hash, at, created_at)
+			SELECT tenant, $3, position, kind, ref, hash, at, $4 FROM memory_provenance WHERE tenant = $1 AND memory_id = $2`,
+		`INSERT INTO entity_claims (tenant, memory_id, subject, predicate, object, functional, created_at)
+			SELECT tenant, $3, subject, predicate, object, functional, $4 FROM entity_claims WHERE tenant = $1 AND memory_id = $2`,
+	} {
+		r.queue.Queue(copied, r.tenant, m.ID, r.narrowed, r.now)
+	}
+	r.queue.Queue(`INSERT INTO memory_artifacts (tenant, memory_id, sha256) SELECT tenant, $3, sha256 FROM memory_artifacts WHERE tenant = $1 AND memory_id = $2`,
+		r.tenant, m.ID, r.narrowed)
+	content := m.Content
+	r.history(historyRow{MemoryID: r.narrowed, Event: schema.EventCreated, New: &content, By: by, Reason: r.in.Request.Reason,
+		Metadata: r.metadata(map[string]any{"narrowed": m.ID.String()}), Action: r.plan.Audit, Version: 1})
+	r.outbox(r.narrowed, 1, "upsert")
+	r.counted = append(r.counted, r.narrowed)
+	r.versions[r.narrowed] = 1
+	return r.addEvidence(ctx, r.narrowed)
+}
+
+// copiedColumns are what a narrowed copy has in common with its target.
+const copiedColumns = `tenant, agent_id, project, scope, visibility, policy_group, type, category, tier, typology, content, normalized_content, tags, language, who,
+	subject, predicate, object, functional, confidence, importance, salience, salience_at, decay_curve, half_life, min_salience, max_age, reinforcement_gain,
+	last_reinforced_at, pinned, deletion_policy, decay_due_at, decay_floor, revision_policy, sensitivity, key_id, source_trust, occurred_at,
+	world_id, world_version, agent_session_id, agent_interaction_id`
+
+// supportWinner adds the evidence to what the winner of a contest rests on.
+func (r *revising) supportWinner(ctx context.Context) error {
+	id, err := uuid.Parse(r.in.Request.Winner)
+	if err != nil {
+		return invalidID("winner")
+	}
+	return r.addEvidence(ctx, id)
+}
+
+// addEvidence adds the evidence to a memory's provenance, behind what is there.
+func (r *revising) addEvidence(ctx context.Context, id uuid.UUID) error {
+	if err := r.flush(ctx); err != nil { // positions follow what is there
+		return err
+	}
+	for _, ref := range r.in.Request.Evidence {
+		r.queue.Queue(`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, hash, at, created_at)
+			SELECT $1, $2, coalesce(max(position), -1) + 1, $3, $4, $5, $6, $7 FROM memory_provenance WHERE tenant = $1 AND memory_id = $2
+			HAVING NOT coalesce(bool_or(kind = $3 AND ref = $4), false)`,
+			r.tenant, id, ref.Kind, ref.Ref, ref.Hash, ref.Timestamp, r.now)
+	}
+	return nil
+}
+
+// result is what the revision did.
+func (r *revising) result() schema.ReviseResult {
+	out := schema.ReviseResult{Status: schema.ReviseApplied, Action: r.plan.Action, Why: r.plan.Why}
+	for i, id := range r.ids {
+		out.Targets = append(out.Targets, schema.RevisedMemory{ID: id.String(), Version: r.versions[id], Status: r.plan.Steps[i].Status})
+	}
+	if r.record != nil {
+		out.Created = append(out.Created, r.record.ID.String())
+		out.Record = &schema.RevisedMemory{ID: r.record.ID.String(), Version: 1, Status: r.record.Status}
+	}
+	if r.named != uuid.Nil {
+		status := r.rows[r.named].Status
+		if r.plan.Record.Status == schema.StatusContested {
+			status = schema.StatusContested
+		}
+		out.Record = &schema.RevisedMemory{ID: r.named.String(), Version: r.versions[r.named], Status: status}
+	}
+	if r.plan.Narrowed != nil {
+		out.Created = append(out.Created, r.narrowed.String())
+	}
+	return out
+}

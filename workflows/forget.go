@@ -1,0 +1,326 @@
+package workflows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/schema"
+)
+
+var forgetting *activities.Forgetting
+
+// forgetBatchesPerRun is after how many batches a run goes on as a new one, with a history of its own.
+const forgetBatchesPerRun = 400
+
+// Forget selects what a request would forget, waits until it is confirmed, and forgets it in batches
+// (document 002 "Forget"). Nothing is changed before the confirmation, which comes by the update or
+// the signal of that name with the token that Store.ForgetToken makes: results and queries do not
+// carry it. The confirmation itself stands in the history with its token, which is good for nothing
+// any more. Unconfirmed, the run ends as expired. Cancelled, it stops between two batches: what is
+// forgotten by then stays forgotten, and the receipt counts the rest.
+//
+// The request is the history's only content: a query, if there is one.
+func Forget(ctx workflow.Context, req schema.ForgetRequest) (schema.ForgetReceipt, error) {
+	if err := invalidRequest(req.Validate()); err != nil {
+		return schema.ForgetReceipt{}, err
+	}
+	p := req.Principal
+	run := &forgetRun{tenant: p.Tenant}
+	if err := run.setup(ctx); err != nil {
+		return schema.ForgetReceipt{}, err
+	}
+	showOperation(ctx, PhaseSelect, "choosing what to forget", AttrTenant.ValueSet(p.Tenant), AttrAgent.ValueSet(p.Agent), AttrProject.ValueSet(p.Project))
+	run.selectErr = run.selects(ctx, req)
+	run.selected = true
+	if run.selectErr != nil {
+		return run.finish(ctx, run.selectErr)
+	}
+	if run.preview.State == schema.ForgetPreviewed {
+		if ended, err := run.wait(ctx); ended || err != nil {
+			return run.finish(ctx, err)
+		}
+	}
+	return run.forget(ctx)
+}
+
+// ForgetRest is a confirmed run that goes on in a new execution.
+type ForgetRest struct {
+	Tenant  string               `json:"tenant"`
+	Preview schema.ForgetPreview `json:"preview"`
+	Receipt schema.ForgetReceipt `json:"receipt"` // so far
+}
+
+// ContinueForget is the rest of a long Forget, under the same workflow id and without its request.
+func ContinueForget(ctx workflow.Context, in ForgetRest) (schema.ForgetReceipt, error) {
+	run := &forgetRun{tenant: in.Tenant, preview: in.Preview, receipt: in.Receipt, selected: true}
+	if err := run.setup(ctx); err != nil {
+		return schema.ForgetReceipt{}, err
+	}
+	return run.forget(ctx)
+}
+
+// forgetRun is one run at work.
+type forgetRun struct {
+	tenant    string
+	preview   schema.ForgetPreview
+	receipt   schema.ForgetReceipt // so far
+	selected  bool                 // or failed to
+	selectErr error
+	confirmed bool
+}
+
+func (run *forgetRun) ref() activities.ForgetRef {
+	return activities.ForgetRef{Tenant: run.tenant, RunID: run.preview.RunID}
+}
+
+func (run *forgetRun) setup(ctx workflow.Context) error {
+	if err := workflow.SetQueryHandler(ctx, QueryPreview, func() (schema.ForgetPreview, error) { return run.preview, nil }); err != nil {
+		return err
+	}
+	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (schema.ForgetReceipt, error) { return run.receipt, nil }); err != nil {
+		return err
+	}
+	err := workflow.SetUpdateHandler(ctx, UpdateSelected, func(ctx workflow.Context) (schema.ForgetPreview, error) {
+		if err := workflow.Await(ctx, func() bool { return run.selected }); err != nil {
+			return schema.ForgetPreview{}, err
+		}
+		return run.preview, run.selectErr
+	})
+	if err != nil {
+		return err
+	}
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for signals := workflow.GetSignalChannel(ctx, SignalConfirm); ; {
+			var in schema.ForgetConfirmation
+			if !signals.Receive(ctx, &in) {
+				return
+			}
+			if _, err := run.confirm(ctx, in); err != nil {
+				workflow.GetLogger(ctx).Warn("confirmation refused", "error", err) // the error never tells the token
+			}
+		}
+	})
+	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateConfirm, run.confirm, workflow.UpdateHandlerOptions{
+		Validator: func(_ workflow.Context, in schema.ForgetConfirmation) error { return invalidRequest(in.Validate()) },
+	})
+}
+
+// confirm has the token checked. It answers a run that goes ahead already, too.
+func (run *forgetRun) confirm(ctx workflow.Context, in schema.ForgetConfirmation) (schema.ForgetApproval, error) {
+	if err := workflow.Await(ctx, func() bool { return run.selected }); err != nil {
+		return schema.ForgetApproval{}, err
+	}
+	if run.selectErr != nil {
+		return schema.ForgetApproval{}, run.selectErr
+	}
+	var out schema.ForgetApproval
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("check the confirmation", infrastructureAttempts)), forgetting.ConfirmForget,
+		activities.ConfirmForgetRequest{Run: run.ref(), Confirmation: in}).Get(ctx, &out)
+	run.confirmed = run.confirmed || err == nil
+	return out, err
+}
+
+// selects stages the request and has it selected.
+func (run *forgetRun) selects(ctx workflow.Context, req schema.ForgetRequest) error {
+	ref, err := accept(ctx, operation{kind: KindForget, common: req.Operation, body: req})
+	if err != nil {
+		return err
+	}
+	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("select what to forget", infrastructureAttempts)), forgetting.SelectForget, ref).Get(ctx, &run.preview)
+	run.receipt = schema.ForgetReceipt{State: run.preview.State, RunID: run.preview.RunID, Mode: run.preview.Mode, Total: run.preview.Total, Remaining: run.preview.Total}
+	return err
+}
+
+// wait waits for the confirmation, until the token expires or the run is cancelled; then the run has
+// ended. The database has the last word: a confirmation that came in time counts.
+func (run *forgetRun) wait(ctx workflow.Context) (ended bool, err error) {
+	showOperation(ctx, PhaseConfirm, fmt.Sprintf("%d memories selected to be forgotten (%s); waits for its confirmation until %s",
+		run.preview.Total, run.preview.Mode, run.preview.ExpiresAt.UTC().Format("2006-01-02 15:04:05 MST")))
+	confirmed, err := workflow.AwaitWithTimeout(ctx, run.preview.ExpiresAt.Sub(workflow.Now(ctx)), func() bool { return run.confirmed })
+	if confirmed && err == nil {
+		return false, nil
+	}
+	state := schema.ForgetExpired
+	if err != nil {
+		if !temporal.IsCanceledError(err) {
+			return true, err
+		}
+		state = schema.ForgetCancelled
+		var stop workflow.CancelFunc
+		ctx, stop = workflow.NewDisconnectedContext(ctx)
+		defer stop()
+	}
+	if err := run.close(ctx, state, nil); err != nil {
+		return true, err
+	}
+	return run.receipt.State != schema.ForgetConfirmed, nil
+}
+
+// forget runs the batches of a confirmed run, and then tells the places outside of Postgres.
+func (run *forgetRun) forget(ctx workflow.Context) (schema.ForgetReceipt, error) {
+	if err := run.batches(ctx); err != nil {
+		if !temporal.IsCanceledError(err) {
+			return run.finish(ctx, err)
+		}
+		// Closing waits for a batch that is still at work, so that the receipt is the last word; and
+		// what is forgotten has to go everywhere, however little it is.
+		var stop workflow.CancelFunc
+		ctx, stop = workflow.NewDisconnectedContext(ctx)
+		defer stop()
+		if err := run.close(ctx, schema.ForgetCancelled, nil); err != nil {
+			return run.finish(ctx, err)
+		}
+	}
+	pending := run.elsewhere(ctx)
+	return run.finish(ctx, run.close(ctx, schema.ForgetDone, pending))
+}
+
+func (run *forgetRun) batches(ctx workflow.Context) error {
+	for n := 0; ; n++ {
+		run.show(ctx)
+		if n == forgetBatchesPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
+			if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+				return err
+			}
+			return workflow.NewContinueAsNewError(ctx, ContinueForget, ForgetRest{Tenant: run.tenant, Preview: run.preview, Receipt: run.receipt})
+		}
+		var receipt schema.ForgetReceipt
+		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("forget a batch", infrastructureAttempts)), forgetting.ForgetBatch, run.ref()).Get(ctx, &receipt)
+		if err != nil {
+			return err
+		}
+		run.receipt = receipt
+		if receipt.Remaining == 0 || receipt.State != schema.ForgetConfirmed {
+			run.show(ctx)
+			return nil
+		}
+	}
+}
+
+// elsewhere removes what is forgotten from the vector index and, of what is erased, the workflow runs
+// that carried it. It returns the places that could not be reached.
+func (run *forgetRun) elsewhere(ctx workflow.Context) (pending []string) {
+	if run.receipt.Forgotten == 0 {
+		return nil
+	}
+	ref := run.ref()
+	showOperation(ctx, PhaseIndex, fmt.Sprintf("%d forgotten; removing them from the index", run.receipt.Forgotten))
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("delete from the index", indexAttempts)), forgetting.ForgetVectors, ref).Get(ctx, nil)
+	if err != nil {
+		workflow.GetLogger(ctx).Warn("index put off", "error", err) // the outbox keeps it; SyncIndex makes up for it
+		pending = append(pending, "index")
+	}
+	if run.preview.Mode != schema.ForgetErase {
+		return pending
+	}
+	for from := 0; ; {
+		var out activities.ForgetRunsResult
+		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("delete the runs that carried it", infrastructureAttempts)),
+			forgetting.ForgetRuns, activities.ForgetRunsRequest{Run: ref, From: from}).Get(ctx, &out)
+		if err != nil {
+			workflow.GetLogger(ctx).Warn("runs not deleted", "error", err)
+			return append(pending, "temporal_runs")
+		}
+		if from = out.Next; from == 0 {
+			return pending
+		}
+	}
+}
+
+func (run *forgetRun) close(ctx workflow.Context, state schema.ForgetState, pending []string) error {
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("close the run", infrastructureAttempts)), forgetting.CloseForget,
+		activities.CloseForgetRequest{Run: run.ref(), State: state, Pending: pending}).Get(ctx, &run.receipt)
+}
+
+// finish sets the outcome and lets waiting updates return before the run ends.
+func (run *forgetRun) finish(ctx workflow.Context, err error) (schema.ForgetReceipt, error) {
+	var next *workflow.ContinueAsNewError
+	if errors.As(err, &next) {
+		return run.receipt, err
+	}
+	outcome := OutcomeFailed
+	if err == nil {
+		outcome = run.receipt.Summary()
+	}
+	showOperation(ctx, PhaseDone, run.described(), AttrOutcome.ValueSet(outcome))
+	ctx, stop := workflow.NewDisconnectedContext(ctx)
+	defer stop()
+	if waitErr := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err == nil && waitErr != nil {
+		err = waitErr
+	}
+	if err != nil {
+		return schema.ForgetReceipt{}, err
+	}
+	return run.receipt, nil
+}
+
+func (run *forgetRun) show(ctx workflow.Context) { showOperation(ctx, PhaseForget, run.described()) }
+
+func (run *forgetRun) described() string {
+	r := run.receipt
+	return fmt.Sprintf("%s: %d of %d forgotten (%s), %d left alone, %d to go", r.State, r.Forgotten, r.Total, r.Mode, r.Processed()-r.Forgotten, r.Remaining)
+}
+
+// StartForget starts a Forget run, or joins the one that has the same request and still waits.
+func StartForget(ctx context.Context, c client.Client, taskQueue string, req schema.ForgetRequest) (client.WorkflowRun, error) {
+	return startOperation(ctx, c, taskQueue, KindForget, req.Operation, req.Validate(), Forget, req, "forget")
+}
+
+// ForgetPreview waits until a run has selected, and returns what it would forget.
+func ForgetPreview(ctx context.Context, c client.Client, run client.WorkflowRun) (schema.ForgetPreview, error) {
+	var preview schema.ForgetPreview
+	handle, err := c.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: run.GetID(), UpdateName: UpdateSelected, WaitForStage: client.WorkflowUpdateStageCompleted})
+	if err == nil {
+		err = handle.Get(ctx, &preview)
+	}
+	var ended *serviceerror.NotFound
+	if errors.As(err, &ended) { // it needed no confirmation
+		value, err := c.QueryWorkflow(ctx, run.GetID(), "", QueryPreview)
+		if err == nil {
+			err = value.Get(&preview)
+		}
+		if err == nil && preview.RunID == "" {
+			err = run.Get(ctx, nil) // it failed before it had selected
+		}
+		return preview, forgetError("preview", err)
+	}
+	return preview, forgetError("preview", err)
+}
+
+// ConfirmForget lets a run go ahead. A refused token is memory.ErrTokenMalformed, ErrTokenExpired,
+// ErrTokenOther or store.ErrForgetClosed; the workflow's own NotFound says that the run has ended.
+func ConfirmForget(ctx context.Context, c client.Client, workflowID string, in schema.ForgetConfirmation) (schema.ForgetApproval, error) {
+	var out schema.ForgetApproval
+	if err := in.Validate(); err != nil {
+		return out, err
+	}
+	handle, err := c.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: workflowID, UpdateName: UpdateConfirm, UpdateID: uuid.NewString(),
+		Args: []any{in}, WaitForStage: client.WorkflowUpdateStageCompleted})
+	if err == nil {
+		err = handle.Get(ctx, &out)
+	}
+	return out, forgetError("confirm", err)
+}
+
+// forgetError turns what Temporal wraps around a refusal into the refusal.
+func forgetError(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) && app.Type() == activities.ErrTypeTokenRefused {
+		var reason string
+		if app.Details(&reason) == nil && activities.TokenError(reason) != nil {
+			return activities.TokenError(reason)
+		}
+	}
+	return fmt.Errorf("%s: %w", what, invalidOr(err))
+}

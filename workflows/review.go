@@ -1,0 +1,250 @@
+package workflows
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+// ReviewInput names the batch whose proposals wait for a person.
+type ReviewInput struct {
+	Tenant  string `json:"tenant"`
+	BatchID string `json:"batch_id"`
+	// ExpiresAfterSeconds is how long a proposal waits for a decision; 0 means ReviewWindow. It counts
+	// for proposals that begin to wait with this run, not for those that wait already.
+	ExpiresAfterSeconds int64 `json:"expires_after_seconds,omitempty"`
+}
+
+// ReviewProgress answers QueryProgress, and is the result of a run. It counts over all runs of a batch.
+type ReviewProgress struct {
+	Open     int        `json:"open"`
+	Approved int        `json:"approved"`
+	Rejected int        `json:"rejected"`
+	Expired  int        `json:"expired"`
+	NextAt   *time.Time `json:"next_at,omitempty"` // when the next open proposal expires
+}
+
+var reviewing *activities.Reviewing
+
+// Review waits for people to decide on the proposals that an ingest could not apply by itself
+// (document 002 "Shadow Mode vs. Controlled Writes"): those that a rule held back, and contradictions.
+// The update UpdateDecide carries one decision out and returns what became of it. The run ends when no
+// proposal of the batch is open, and gives up those that nobody decided in time.
+//
+// A run holds no state of its own: what is open stands in Postgres, so that a decision finds its
+// proposal also when an earlier run has ended or was never there (Decide starts one). The reviewer's
+// words come in once, with the update; no other content passes through the history.
+func Review(ctx workflow.Context, in ReviewInput) (ReviewProgress, error) {
+	run := &review{in: in, ref: activities.ReviewRef{Tenant: in.Tenant, BatchID: in.BatchID}}
+	if err := run.setup(ctx); err != nil {
+		return ReviewProgress{}, err
+	}
+	for {
+		run.moved = false
+		if err := run.look(ctx); err != nil {
+			return ReviewProgress{}, err
+		}
+		if run.progress.Open == 0 {
+			if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+				return ReviewProgress{}, err
+			}
+			if run.moved {
+				continue
+			}
+			return run.finish(ctx), nil
+		}
+		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
+			if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+				return ReviewProgress{}, err
+			}
+			return ReviewProgress{}, workflow.NewContinueAsNewError(ctx, Review, in)
+		}
+		if err := run.wait(ctx); err != nil {
+			return ReviewProgress{}, err
+		}
+	}
+}
+
+// review is one run at work.
+type review struct {
+	in       ReviewInput
+	ref      activities.ReviewRef
+	progress ReviewProgress
+	moved    bool // a decision has come since the run last looked
+	shown    bool
+}
+
+func (run *review) setup(ctx workflow.Context) error {
+	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (ReviewProgress, error) { return run.progress, nil }); err != nil {
+		return err
+	}
+	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateDecide, run.decide, workflow.UpdateHandlerOptions{
+		Validator: func(_ workflow.Context, req schema.ReviewRequest) error { return run.check(req) }})
+}
+
+// check refuses a decision before it enters the history.
+func (run *review) check(req schema.ReviewRequest) error {
+	err := req.Validate()
+	if err == nil && req.Principal.Tenant != run.in.Tenant {
+		err = &schema.ValidationError{Fields: []schema.FieldError{{Field: "principal.tenant", Problem: "is not that of the review"}}}
+	}
+	return invalidRequest(err)
+}
+
+// look learns from Postgres where the review stands.
+func (run *review) look(ctx workflow.Context) error {
+	window := run.in.ExpiresAfterSeconds
+	if window <= 0 {
+		window = int64(ReviewWindow / time.Second)
+	}
+	var st store.ReviewState
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("see what is open", reviewAttempts)), reviewing.OpenReview,
+		activities.OpenRequest{ReviewRef: run.ref, WindowSeconds: window}).Get(ctx, &st)
+	if err != nil {
+		return err
+	}
+	run.progress = ReviewProgress{Open: st.Open, Approved: st.Approved, Rejected: st.Rejected, Expired: st.Expired, NextAt: st.NextAt}
+	if run.shown {
+		workflow.SetCurrentDetails(ctx, run.details())
+		return nil
+	}
+	run.shown = true
+	showOperation(ctx, PhaseReview, run.counts(), AttrTenant.ValueSet(run.in.Tenant), AttrAgent.ValueSet(st.Agent), AttrProject.ValueSet(st.Project))
+	return nil
+}
+
+func (run *review) counts() string {
+	p := run.progress
+	out := fmt.Sprintf("%d open, %d approved, %d rejected, %d expired", p.Open, p.Approved, p.Rejected, p.Expired)
+	if p.NextAt != nil {
+		out += "; the next expires at " + p.NextAt.UTC().Format(time.RFC3339)
+	}
+	return out
+}
+
+func (run *review) details() string { return "**" + PhaseReview + "**: " + run.counts() }
+
+// wait ends when a decision has come, or when proposals have expired and are given up.
+func (run *review) wait(ctx workflow.Context) error {
+	next := run.progress.NextAt
+	if next == nil { // unreachable: what is open expires
+		return workflow.Await(ctx, func() bool { return run.moved })
+	}
+	left := next.Sub(workflow.Now(ctx))
+	if left > 0 {
+		decided, err := workflow.AwaitWithTimeout(ctx, left, func() bool { return run.moved })
+		if err != nil || decided {
+			return err
+		}
+	}
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("give up what nobody decided", reviewAttempts)), reviewing.ExpireProposals,
+		activities.ExpireRequest{ReviewRef: run.ref, Before: *next}).Get(ctx, nil)
+}
+
+// decide carries out one decision. It is keyed by the update's id: a decision delivered again after a
+// lost acknowledgement finds its first result, in this run or in a later one.
+func (run *review) decide(ctx workflow.Context, req schema.ReviewRequest) (schema.ReviewResult, error) {
+	defer func() { run.moved = true }()
+	info := workflow.GetInfo(ctx)
+	ref := activities.OperationRef{Tenant: run.in.Tenant, WorkflowID: info.WorkflowExecution.ID,
+		ID: info.WorkflowExecution.ID + "/" + req.ProposalID + "/" + workflow.GetCurrentUpdateInfo(ctx).ID}
+	var result schema.ReviewResult
+	body, err := json.Marshal(activities.ReviewBody{BatchID: run.in.BatchID, Request: req})
+	if err != nil {
+		return result, temporal.NewNonRetryableApplicationError("the request cannot be encoded", activities.ErrTypeInvalidRequest, nil)
+	}
+	options := stageOptions
+	options.Summary = "accept the decision"
+	err = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options), accepting.Accept,
+		activities.AcceptRequest{Operation: ref, Kind: KindReview, Body: body}).Get(ctx, nil)
+	if err != nil {
+		return result, err
+	}
+	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions(string(req.Decision)+" "+req.ProposalID, infrastructureAttempts)),
+		reviewing.DecideProposal, ref).Get(ctx, &result)
+	if err != nil {
+		return result, err
+	}
+	indexChanged(ctx, run.in.Tenant, result.Changed())
+	return result, nil
+}
+
+// finish says how the review ended.
+func (run *review) finish(ctx workflow.Context) ReviewProgress {
+	outcome := OutcomeReviewed
+	if run.progress.Expired > 0 {
+		outcome = OutcomeExpired
+	}
+	showOperation(ctx, PhaseDone, run.counts(), AttrOutcome.ValueSet(outcome))
+	return run.progress
+}
+
+// decideTries bounds how often Decide begins anew when a run ends under it.
+const decideTries = 5
+
+// Decide hands a decision to the review of a batch and returns what became of it. A review that is not
+// there is started: of old proposals, or of one that has ended. With an operation id the same decision
+// may be delivered again and finds the first result; without one each call is a decision of its own.
+// It returns a *schema.ValidationError for a request that will never be accepted.
+func Decide(ctx context.Context, c client.Client, taskQueue string, req schema.ReviewRequest, batchID string) (schema.ReviewResult, error) {
+	if err := req.Validate(); err != nil {
+		return schema.ReviewResult{}, err
+	}
+	if _, err := uuid.Parse(batchID); err != nil {
+		return schema.ReviewResult{}, &schema.ValidationError{Fields: []schema.FieldError{{Field: "batch_id", Problem: "must be an id"}}}
+	}
+	updateID := uuid.NewString()
+	if req.OperationID != "" {
+		updateID = req.OperationID + "/" + req.ProposalID
+	}
+	var result schema.ReviewResult
+	for try := 1; ; try++ {
+		err := decideOnce(ctx, c, taskQueue, req, batchID, updateID, &result)
+		// A run that ends just then has not taken the update, or not answered it: its key makes a second
+		// try harmless.
+		var ended *serviceerror.NotFound
+		again := errors.As(err, &ended) || status.Code(err) == codes.Aborted
+		if err == nil || try == decideTries || ctx.Err() != nil || !again {
+			return result, invalidOr(err)
+		}
+	}
+}
+
+func decideOnce(ctx context.Context, c client.Client, taskQueue string, req schema.ReviewRequest, batchID, updateID string, result *schema.ReviewResult) error {
+	tenant := req.Principal.Tenant
+	// Joining the run that waits, or starting one behind those that have ended.
+	start := c.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
+		ID:                       ReviewWorkflowID(tenant, batchID),
+		TaskQueue:                taskQueue,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		StaticSummary:            "review of batch " + batchID,
+	}, Review, ReviewInput{Tenant: tenant, BatchID: batchID})
+	handle, err := c.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
+		StartWorkflowOperation: start,
+		UpdateOptions: client.UpdateWorkflowOptions{UpdateID: updateID, UpdateName: UpdateDecide, Args: []any{req},
+			WaitForStage: client.WorkflowUpdateStageCompleted},
+	})
+	if err != nil {
+		return fmt.Errorf("decide: %w", err)
+	}
+	if err := handle.Get(ctx, result); err != nil {
+		return fmt.Errorf("decide: %w", err)
+	}
+	return nil
+}
