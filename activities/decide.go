@@ -131,7 +131,12 @@ func (a *Decision) DecideFacts(ctx context.Context, r Range) (DecideResult, erro
 func (a *Decision) prepare(ctx context.Context, owner schema.Principal, group []store.Undecided) (ready []decidable, withVectors bool, err error) {
 	var texts []string
 	var queries []store.NeighborQuery
+	var scopes []string // of each query: that of its source, which a rule may have moved
 	for _, u := range group {
+		scope := owner.Scope
+		if u.Scope != nil {
+			scope = *u.Scope
+		}
 		d := decidable{Undecided: u, ordinals: u.Again}
 		if len(d.ordinals) == 0 {
 			for i := range u.Facts {
@@ -141,6 +146,7 @@ func (a *Decision) prepare(ctx context.Context, owner schema.Principal, group []
 		for _, n := range d.ordinals {
 			texts = append(texts, u.Facts[n].Content)
 			queries = append(queries, store.NeighborQuery{Fact: u.Facts[n], Exclude: u.MemoryID, At: now(a.Now)})
+			scopes = append(scopes, scope)
 		}
 		ready = append(ready, d)
 	}
@@ -156,7 +162,7 @@ func (a *Decision) prepare(ctx context.Context, owner schema.Principal, group []
 			queries[i].Embedding = &store.Embedding{Model: a.Embedder.Model(), Vector: vectors[i]}
 		}
 	}
-	neighbors, err := a.Store.Neighbors(ctx, owner, queries)
+	neighbors, err := a.neighbors(ctx, owner, scopes, queries)
 	if err != nil {
 		return nil, false, err
 	}
@@ -169,6 +175,30 @@ func (a *Decision) prepare(ctx context.Context, owner schema.Principal, group []
 		}
 	}
 	return ready, embedErr == nil, nil
+}
+
+// neighbors searches each query's scope: one search for all queries of a scope.
+func (a *Decision) neighbors(ctx context.Context, owner schema.Principal, scopes []string, queries []store.NeighborQuery) ([][]memory.Neighbor, error) {
+	out := make([][]memory.Neighbor, len(queries))
+	at := map[string][]int{}
+	for i, scope := range scopes {
+		at[scope] = append(at[scope], i)
+	}
+	for scope, positions := range at {
+		owner.Scope = scope
+		asked := make([]store.NeighborQuery, 0, len(positions))
+		for _, i := range positions {
+			asked = append(asked, queries[i])
+		}
+		found, err := a.Store.Neighbors(ctx, owner, asked)
+		if err != nil {
+			return nil, err
+		}
+		for k, i := range positions {
+			out[i] = found[k]
+		}
+	}
+	return out, nil
 }
 
 func (a *Decision) decide(ctx context.Context, d decidable) ([]store.Decided, error) {

@@ -26,7 +26,7 @@ type Modifying struct {
 // Delivered again, it answers with the first result.
 func (a *Modifying) Modify(ctx context.Context, ref OperationRef) (schema.ModifyResult, error) {
 	defer beat(ctx)()
-	in := store.ModifyInput{Operation: ref.store(), Policy: a.Policy, Now: now(a.Now)}
+	in := store.ModifyInput{Operation: ref.store(), Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: now(a.Now)}
 	waits, err := a.Store.Accepted(ctx, in.Operation, &in.Request)
 	if err != nil {
 		return schema.ModifyResult{}, fail(err)

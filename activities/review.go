@@ -19,7 +19,8 @@ import (
 type Reviewing struct {
 	Store    *store.Store
 	Embedder inference.Embedder
-	Policy   memory.WritePolicy // what the worker allows now
+	Policy   memory.WritePolicy    // what the worker allows now
+	Rules    func() *memory.Policy // classification rules in force; may be nil
 	Now      func() time.Time
 }
 
@@ -101,7 +102,7 @@ func (a *Reviewing) DecideProposal(ctx context.Context, ref OperationRef) (schem
 func (a *Reviewing) decision(ctx context.Context, body ReviewBody) (store.DecideInput, error) {
 	r := body.Request
 	in := store.DecideInput{Principal: r.Principal, Decision: r.Decision, TargetVersion: r.TargetVersion, By: r.By(), Reason: r.Reason,
-		Policy: a.Policy, Now: now(a.Now)}
+		Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: now(a.Now)}
 	var err error
 	if in.ProposalID, err = uuid.Parse(r.ProposalID); err != nil {
 		return in, temporal.NewNonRetryableApplicationError("proposal_id is not an id", ErrTypeInvalidRequest, nil)

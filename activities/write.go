@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/store"
 )
 
@@ -15,6 +16,7 @@ import (
 type Writing struct {
 	Store    *store.Store
 	Embedder inference.Embedder
+	Rules    func() *memory.Policy // classification rules in force; may be nil
 	Now      func() time.Time
 }
 
@@ -37,7 +39,7 @@ func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (store.Wr
 	if err != nil {
 		return store.WriteCounts{}, fail(err)
 	}
-	counts, err := a.Store.Write(ctx, store.WriteInput{Range: sr, MaxRounds: in.MaxRounds, Now: now(a.Now), Sources: sources})
+	counts, err := a.Store.Write(ctx, store.WriteInput{Range: sr, MaxRounds: in.MaxRounds, Now: now(a.Now), Sources: sources, Rules: rulesInForce(a.Rules)})
 	return counts, fail(err)
 }
 

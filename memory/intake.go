@@ -57,3 +57,12 @@ func AdmitFact(f Fact, src FactSource, rules *Policy) Explanation {
 	}
 	return e
 }
+
+// AdmitRecord classifies a record that is put as it is, and applies the rules. What it says of itself
+// stands unless a rule says otherwise; its sensitivity is a floor (ClassifyRecord).
+func AdmitRecord(m schema.MemoryRecord, p schema.Principal, rules *Policy) Explanation {
+	text := RecordContent(m)
+	cl := ClassifyRecord(m, text)
+	cl.SourceTrust = &m.SourceTrust
+	return rules.Explain(cl, RecordInput(m, text.Storage, p))
+}

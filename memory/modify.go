@@ -228,6 +228,14 @@ func EditedPayload(t schema.MemoryType, payload json.RawMessage, content string,
 	return edited, keepsClaim, err
 }
 
+// EditedSensitivity returns how sensitive a memory is once its content was replaced, and how that came
+// about. The detectors and the rules look at the new text as they look at a record's (document 004
+// §15.5); the memory never becomes less sensitive, because its old versions still say what they said.
+func EditedSensitivity(rules *Policy, cl Classification, in PolicyInput) (schema.Sensitivity, Explanation) {
+	e := rules.Explain(cl.Detect(in.Candidate.Content), in)
+	return e.Classification.DerivedFrom(cl.Sensitivity).Sensitivity, e
+}
+
 // EditRef is the evidence for an edit: who made it and why. It is cut to the length that a reference
 // may have; history has the reason in full.
 func EditRef(actor, reason string, at time.Time) schema.Ref {

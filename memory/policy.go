@@ -188,7 +188,7 @@ func (p *Policy) Explain(cl Classification, in PolicyInput) Explanation {
 	in.Visibility = cmp.Or(in.Visibility, schema.VisibilityPrivate)
 	cl.Tags, cl.Detected = slices.Clone(cl.Tags), slices.Clone(cl.Detected)
 	e := Explanation{Policy: p.Hash(), Matched: []string{}, Problems: []RuleProblem{}}
-	a := policyApplication{in: in, base: cl, state: cl, by: map[string]string{}}
+	a := policyApplication{in: in, base: cl, state: cl, by: map[string]string{}, own: len(cl.Tags)}
 	if p != nil && len(p.rules) > 0 {
 		vars := newPolicyVars(in, cl)
 		for i := range p.rules {
@@ -220,6 +220,7 @@ type policyApplication struct {
 	state Classification    // with the overrides so far
 	by    map[string]string // rule by field
 	added []Decision        // of tags
+	own   int               // tags of the memory itself; those of rules stand behind them
 }
 
 // describe brings the variables that rules may change up to date.
@@ -297,33 +298,24 @@ func (a *policyApplication) unpinnedImportance() float64 {
 }
 
 func (a *policyApplication) addTags(name string, tags []string) {
-	was := slices.Clone(a.state.Tags)
-	var fresh []string
+	was, tagged := slices.Clone(a.state.Tags), a.state.Tags
 	for _, tag := range tags {
-		if !slices.Contains(was, tag) {
-			fresh = append(fresh, tag)
+		switch {
+		case slices.Contains(tagged, tag):
+			continue
+		case len(tagged) == schema.MaxTags && a.own == 0:
+			continue // rules alone have filled it
+		case len(tagged) == schema.MaxTags:
+			a.own--
+			tagged = slices.Delete(slices.Clone(tagged), a.own, a.own+1)
 		}
+		tagged = append(slices.Clip(tagged), tag)
 	}
-	if len(fresh) == 0 {
+	if slices.Equal(was, tagged) {
 		return
 	}
-	// What rules added stands behind what was there; the last of the latter give way.
-	own := len(was)
-	for _, d := range a.added {
-		own = min(own, len(d.Was.([]string)))
-	}
-	if over := len(was) + len(fresh) - schema.MaxTags; over > 0 {
-		cut := min(over, own)
-		a.state.Tags = slices.Concat(was[:own-cut], was[own:])
-		own -= cut
-	}
-	if room := schema.MaxTags - len(a.state.Tags); len(fresh) > room {
-		fresh = fresh[:room]
-	}
-	a.state.Tags = append(a.state.Tags, fresh...)
-	if len(fresh) > 0 {
-		a.added = append(a.added, Decision{Field: "tags", Value: slices.Clone(a.state.Tags), By: byRule + name, Was: was})
-	}
+	a.state.Tags = tagged
+	a.added = append(a.added, Decision{Field: "tags", Value: slices.Clone(tagged), By: byRule + name, Was: was})
 }
 
 // decisions lists every field with who decided it.
@@ -442,8 +434,8 @@ func init() { // here, because parse functions lead back to the table
 			func(c Classification, _ PolicyInput) any { return string(c.Sensitivity) },
 			func(c *Classification, v any) { c.Sensitivity = v.(schema.Sensitivity) }},
 		{"confidence", unitNumber, func(c Classification, _ PolicyInput) any { return c.Confidence }, func(c *Classification, v any) { c.Confidence = v.(float64) }},
-		{"importance", unitNumber, func(c Classification, _ PolicyInput) any { return c.Importance }, func(c *Classification, v any) { c.Importance = v.(float64) }},
 		{"pinned", trueOrFalse, func(c Classification, _ PolicyInput) any { return c.Pinned }, func(c *Classification, v any) { c.Pinned = v.(bool) }},
+		{"importance", unitNumber, func(c Classification, _ PolicyInput) any { return c.Importance }, func(c *Classification, v any) { c.Importance = v.(float64) }},
 		{"tags", tagNames, func(c Classification, _ PolicyInput) any { return append([]string{}, c.Tags...) }, nil},
 		decay("curve", oneOf(schema.CurveExponential, schema.CurveLinear, schema.CurveCustom),
 			func(d Decay) any { return string(d.Curve) }, func(d *Decay, v any) { d.Curve = curveOf(v) }),
@@ -562,6 +554,6 @@ func RecordInput(m schema.MemoryRecord, text string, p schema.Principal) PolicyI
 	if m.Type == schema.TypeSemantic {
 		in.Claim = RecordClaim(payloadOf[schema.SemanticPayload](m))
 	}
-	in.Principal.Scope = m.Scope
+	in.Principal.Scope = cmp.Or(p.Scope, m.Scope)
 	return in
 }

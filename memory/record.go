@@ -145,8 +145,9 @@ func SameJSON(a, b json.RawMessage) bool {
 
 // ClassifyRecord classifies a record that is put as it is. What it says of itself stands; what it
 // leaves out follows from its type, as for a candidate (Classify), and its category from its text.
-// Numbers that it leaves out are zero and stay so, but for those that the schema does not admit as
-// zero: a half-life.
+// Its sensitivity is a floor, as a candidate's is: what DetectSensitive finds in its text or its payload
+// raises it. Numbers that it leaves out are zero and stay so, but for those that the schema does not
+// admit as zero: a half-life.
 func ClassifyRecord(m schema.MemoryRecord, text Normalized) Classification {
 	category := m.Category
 	if !category.Valid() {
@@ -176,7 +177,7 @@ func ClassifyRecord(m schema.MemoryRecord, text Normalized) Classification {
 		}
 	}
 	out.Tags = m.Tags
-	return out
+	return out.Detect(text.Storage, string(m.Payload))
 }
 
 // recordCategory is the category of a record that names none: procedures are procedural, and what a

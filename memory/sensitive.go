@@ -238,7 +238,8 @@ func (s *scanned) token() bool {
 			}
 			stop := span(s.text, end, len(s.text), isTokenByte)
 			value := s.text[end:stop]
-			return stop, len(value) >= 16 && looksRandom(value) && !isPlaceholder(value)
+			random := looksRandom(value) || scheme != "bearer " // "bearer" is a word; the other begins a header
+			return stop, len(value) >= 16 && random && !isPlaceholder(value)
 		})
 		if found {
 			return true

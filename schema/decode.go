@@ -22,6 +22,7 @@ const (
 	DefaultSalience    = 1.0 // nothing has faded yet
 	DefaultImportance  = 0.8 // somebody asked to remember this
 	DefaultSourceTrust = 1.0
+	DefaultGain        = 0.1 // decay is to be reversible by reinforcement (document 004 §15A.7)
 	AnySignal          = "*" // the signal of a trigger that is conditions alone
 )
 
@@ -33,7 +34,7 @@ const (
 // is too large is not built at all, which validation reports too.
 //
 // A record that does not say so has full salience, trusted sources, the importance of an explicit
-// memory, and relations of weight 1. An id that is no UUID becomes the external id.
+// memory, a gain from being reinforced, and relations of weight 1. An id that is no UUID becomes the external id.
 func (m *MemoryRecord) UnmarshalJSON(data []byte) error {
 	d := decode(data, m)
 	m.problems = d.fields
@@ -47,7 +48,7 @@ func DecodeRecord(data []byte) (MemoryRecord, error) {
 	d := decode(data, &m)
 	p := problems{fields: d.fields}
 	if !d.broken {
-		for _, path := range d.missing() {
+		for _, path := range d.missing(m.lacking()) {
 			p.add(path, "is required")
 		}
 		m.problems = p.fields
@@ -107,6 +108,8 @@ func (d *decoder) complete(m *MemoryRecord) {
 		"salience":     func() { m.Salience = DefaultSalience },
 		"importance":   func() { m.Importance = DefaultImportance },
 		"source_trust": func() { m.SourceTrust = DefaultSourceTrust },
+
+		"lifecycle.decay.reinforcement_gain": func() { m.Lifecycle.Decay.ReinforcementGain = DefaultGain },
 	} {
 		if !d.seen[path] {
 			set()
@@ -152,7 +155,7 @@ var required = []string{"id", "type", "sensitivity", "salience", "created_at", "
 
 // missing lists what is required and the record does not have, as the input would name it. What is
 // wrong is not missing, and what lacks altogether is not listed part by part.
-func (d *decoder) missing() []string {
+func (d *decoder) missing(lacking []string) []string {
 	var out []string
 	for _, path := range required {
 		parent, _, nested := cutLast(path, ".")
@@ -162,7 +165,7 @@ func (d *decoder) missing() []string {
 		lost := nested && !d.seen[parent] && !(d.canonical && parent == "lifecycle")
 		name := d.asGiven(path)
 		wrong := slices.ContainsFunc(d.fields, func(f FieldError) bool { return under(f.Field, name) || under(name, f.Field) })
-		if !d.seen[path] && !lost && !wrong {
+		if (!d.seen[path] || slices.Contains(lacking, path)) && !lost && !wrong {
 			out = append(out, name)
 		}
 	}
@@ -284,6 +287,9 @@ func (d *decoder) refs(list []any, path, given string) {
 			continue
 		}
 		at, from := fmt.Sprintf("%s[%d]", path, i), fmt.Sprintf("%s[%d]", given, i)
+		if ref["kind"] == nil && ref["ref"] == nil { // canonical, and perhaps in want of a member
+			d.given[at+".kind"], d.given[at+".ref"] = from+".source_type", from+".source_id"
+		}
 		if ref["source_type"] == "tool" {
 			ref["source_type"] = "tool_call"
 		}
@@ -324,6 +330,9 @@ func (d *decoder) payload(record, payload map[string]any) {
 			window(payload)
 		}
 	case TypeCompetence:
+		if bare && payload["recipe"] == nil {
+			d.given["payload.recipe"] = "payload.procedure"
+		}
 		rename("procedure", "recipe")
 		steps(payload["recipe"])
 		triggers(payload["triggers"])

@@ -91,6 +91,9 @@ func (r *PutRequest) Validate() error {
 			if isBlank(entry.Rationale) {
 				p.add(fmt.Sprintf("%saudit_log[%d].rationale", path, k), "is required")
 			}
+			if entry.Timestamp.IsZero() {
+				p.add(fmt.Sprintf("%saudit_log[%d].timestamp", path, k), "is required")
+			}
 		}
 		for _, named := range [...]struct{ field, id string }{{"id", m.ID}, {"external_id", m.ExternalID}} {
 			if first, ok := seen[named.id]; ok && named.id != "" && first != i {
@@ -126,6 +129,12 @@ func (r *PutRequest) validateOwner(p *problems, m *MemoryRecord, path string) {
 	}
 	if visibility == VisibilityGroup && o.PolicyGroup == "" {
 		p.add("principal.policy_group", "is required when visibility is group")
+	}
+	switch believed := m.Status == "" || m.Status == StatusActive || m.Status == StatusContested; {
+	case m.Status == StatusSuperseded && m.SupersededBy == "":
+		p.add(path+"superseded_by", "is required when status is superseded")
+	case m.SupersededBy != "" && believed:
+		p.add(path+"superseded_by", "must not be given when status is active or contested")
 	}
 	if m.DeletedAt != nil || m.ArchivedAt != nil || m.ErasedAt != nil {
 		p.add(path+"deleted_at", "must not be set: put the record, then forget it; import restores what was deleted")

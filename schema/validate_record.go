@@ -37,9 +37,19 @@ var relationPredicate = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 // is missing cannot be told from zero here; DecodeRecord can.
 func (m *MemoryRecord) Validate() error {
 	var p problems
+	for _, path := range m.lacking() {
+		p.add(path, "is required")
+	}
+	m.validate(&p, "")
+	return p.err()
+}
+
+// lacking lists what a complete record has and this one does not.
+func (m *MemoryRecord) lacking() []string {
+	var out []string
 	need := func(path string, missing bool) {
 		if missing {
-			p.add(path, "is required")
+			out = append(out, path)
 		}
 	}
 	need("id", m.ID == "" && m.ExternalID == "")
@@ -50,8 +60,7 @@ func (m *MemoryRecord) Validate() error {
 	need("lifecycle.decay.half_life_seconds", m.Lifecycle.Decay.HalfLifeSeconds == 0)
 	need("lifecycle.last_reinforced_at", m.Lifecycle.LastReinforcedAt.IsZero())
 	need("provenance.sources", m.Provenance.Sources == nil)
-	m.validate(&p, "")
-	return p.err()
+	return out
 }
 
 // validate checks what the record says. What it does not say, such as its id, times, sensitivity and

@@ -62,6 +62,8 @@ func exitCode(ctx context.Context, err error) int {
 		return exitUsage
 	case errors.Is(err, store.ErrNotFound):
 		return exitNotFound
+	case errors.Is(err, store.ErrAddressMismatch), errors.Is(err, store.ErrArtifactTooLarge):
+		return exitUsage
 	case errors.Is(err, store.ErrNotMigrated), store.IsUnavailable(err), temporalAway(err), timedOut(err):
 		return exitUnavailable
 	}

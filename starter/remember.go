@@ -35,6 +35,53 @@ func (f *requestFlags) request(flags *pflag.FlagSet, p schema.Principal) schema.
 		NoUpdateDelete: f.noUpdateDelete, MinFactConfidence: optional(flags, "min-fact-confidence", f.minFactConfidence)}
 }
 
+// candidateFlags describe one candidate.
+type candidateFlags struct {
+	c                                     schema.Candidate
+	kind, category, sensitive, occurredAt string
+	refs                                  []string
+	importance                            float64
+}
+
+func (f *candidateFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.kind, "source-kind", string(schema.SourceMemory), "what it is: memory (an explicit save), user_input, tool_output, observation or outcome")
+	flags.StringVar(&f.c.Speaker, "speaker", "", "who says it")
+	flags.StringVar(&f.c.Session, "session", "", "session that it belongs to")
+	flags.StringVar(&f.occurredAt, "occurred-at", "", "when it happened (RFC 3339, or a date); now by default")
+	flags.StringArrayVar(&f.refs, "ref", nil, "evidence, as kind=ref or kind=ref#hash (repeatable)")
+	flags.StringVar(&f.category, "category", "", "category; inferred by default")
+	flags.StringSliceVar(&f.c.Tags, "tag", nil, "tag (repeatable)")
+	flags.StringVar(&f.sensitive, "sensitivity", "", "public, low (the default), medium, high or hyper; what is detected raises it")
+	flags.Float64Var(&f.importance, "importance", 0, "importance, 0 to 1")
+}
+
+// candidate returns what the flags and the arguments describe; "-" reads the content from standard input.
+func (f *candidateFlags) candidate(a *app, flags *pflag.FlagSet, args []string) (schema.Candidate, error) {
+	c := f.c
+	c.Content = strings.Join(args, " ")
+	if c.Content == "-" {
+		data, err := io.ReadAll(io.LimitReader(a.in, schema.MaxContentBytes+1))
+		if err != nil {
+			return c, fmt.Errorf("read standard input: %w", err)
+		}
+		c.Content = string(data)
+	}
+	c.SourceKind, c.Category, c.Sensitivity = schema.SourceKind(f.kind), schema.Category(f.category), schema.Sensitivity(f.sensitive)
+	c.Importance = optional(flags, "importance", f.importance)
+	var err error
+	if c.OccurredAt, err = parseTime("occurred_at", f.occurredAt); err != nil {
+		return c, err
+	}
+	for _, s := range f.refs {
+		ref, err := parseRef(s)
+		if err != nil {
+			return c, err
+		}
+		c.Refs = append(c.Refs, ref)
+	}
+	return c, nil
+}
+
 // remembered is what `remember` prints.
 type remembered struct {
 	WorkflowID string                `json:"workflow_id"`
@@ -52,16 +99,10 @@ type remembered struct {
 
 func newRemember(a *app) *cobra.Command {
 	var (
-		c          schema.Candidate
-		settings   requestFlags
-		kind       string
-		category   string
-		sensitive  string
-		occurredAt string
-		refs       []string
-		importance float64
-		key        string
-		wait       bool
+		candidate candidateFlags
+		settings  requestFlags
+		key       string
+		wait      bool
 	)
 	cmd := &cobra.Command{
 		Use:   "remember TEXT|-",
@@ -75,26 +116,9 @@ standard input. The same content again is found to be there already and gets the
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags := cmd.Flags()
-			c.Content = strings.Join(args, " ")
-			if c.Content == "-" {
-				data, err := io.ReadAll(io.LimitReader(a.in, schema.MaxContentBytes+1))
-				if err != nil {
-					return fmt.Errorf("read standard input: %w", err)
-				}
-				c.Content = string(data)
-			}
-			c.SourceKind, c.Category, c.Sensitivity = schema.SourceKind(kind), schema.Category(category), schema.Sensitivity(sensitive)
-			c.Importance = optional(flags, "importance", importance)
-			var err error
-			if c.OccurredAt, err = parseTime("occurred_at", occurredAt); err != nil {
+			c, err := candidate.candidate(a, flags, args)
+			if err != nil {
 				return err
-			}
-			for _, s := range refs {
-				ref, err := parseRef(s)
-				if err != nil {
-					return err
-				}
-				c.Refs = append(c.Refs, ref)
 			}
 			req := settings.request(flags, a.cfg.Principal)
 			req.Candidates, req.IdempotencyKey = []schema.Candidate{c}, key
@@ -102,15 +126,7 @@ standard input. The same content again is found to be there already and gets the
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&kind, "source-kind", string(schema.SourceMemory), "what it is: memory (an explicit save), user_input, tool_output, observation or outcome")
-	flags.StringVar(&c.Speaker, "speaker", "", "who says it")
-	flags.StringVar(&c.Session, "session", "", "session that it belongs to")
-	flags.StringVar(&occurredAt, "occurred-at", "", "when it happened (RFC 3339, or a date); now by default")
-	flags.StringArrayVar(&refs, "ref", nil, "evidence, as kind=ref or kind=ref#hash (repeatable)")
-	flags.StringVar(&category, "category", "", "category; inferred by default")
-	flags.StringSliceVar(&c.Tags, "tag", nil, "tag (repeatable)")
-	flags.StringVar(&sensitive, "sensitivity", "", "public, low (the default), medium, high or hyper")
-	flags.Float64Var(&importance, "importance", 0, "importance, 0 to 1")
+	candidate.register(flags)
 	flags.StringVar(&key, "idempotency-key", "", "the same key always answers with the first result")
 	flags.BoolVar(&wait, "wait", false, "wait for the run, and print what was extracted, decided and written")
 	settings.register(flags)

@@ -164,6 +164,9 @@ func (c *change) memoryArgs(r *newMemory) ([]any, error) {
 		return nil, fmt.Errorf("payload: %w", err)
 	}
 	cl := r.Classification
+	if err := schema.ValidatePayload(cl.Type, payload); err != nil {
+		return nil, err
+	}
 	var subject, predicate, object any
 	if !r.Claim.IsZero() {
 		encoded, err := json.Marshal(r.Claim.Object)

@@ -113,9 +113,9 @@ func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest) (string, []any) {
 	if req.HowMuch() == schema.ForgetSoft {
 		left += " AND m.deleted_at IS NULL"
 	}
-	where := "m.tenant = " + tenant
+	where := "m.tenant = " + tenant + " AND " + mayLookAt
 	if len(sel.IDs) > 0 {
-		where += " AND m.id = ANY(" + p.add(parseIDs(sel.IDs)) + ") AND " + mayLookAt
+		where += " AND m.id = ANY(" + p.add(parseIDs(sel.IDs)) + ")"
 	} else {
 		where += " AND " + left + " AND m.agent_id = " + agent + " AND (" + project + "::text = '' OR m.project = " + project + ")" +
 			" AND m.scope = " + p.add(owner.Scope)

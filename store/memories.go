@@ -159,8 +159,10 @@ func (s *Store) List(ctx context.Context, f Filter, page Page) ([]schema.MemoryR
 		page.Limit = 50
 	}
 	var p params
-	query, id := `SELECT `+recordColumns+recordTables+`WHERE `+f.where("m", &p), "m.id"
-	if f.AsOf != nil {
+	var query, id string
+	if f.AsOf == nil {
+		query, id = `SELECT `+recordColumns+recordTables+`WHERE `+f.where("m", &p), "m.id"
+	} else {
 		at := p.add(f.AsOf.UTC())
 		query, id = `SELECT `+recordColumnsAsOf(at)+tablesAsOf(at)+`WHERE `+wasLive+` AND `+f.visible("c", &p)+` AND `+f.visible("m", &p)+f.narrowed("m", &p), "c.id"
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ type ModifyInput struct {
 	Operation  Operation
 	Request    schema.ModifyRequest
 	Policy     memory.WritePolicy
+	Rules      *memory.Policy // classification rules; nil for none
 	Embeddings []*Embedding // of the patches' contents in storage form, by position; nil where there is none
 	Now        time.Time
 }
@@ -109,6 +111,7 @@ func (m *modifying) patch(ctx context.Context, id uuid.UUID, at int) (schema.Pat
 	}
 	set := columnsOf(c)
 	content := row.Content
+	metadata := map[string]any{"fields": c.Fields(), "workflow_id": m.in.Operation.WorkflowID}
 	var follow func()
 	if c.Content != nil {
 		content, out.ContentChanged = c.Content.Storage, true
@@ -122,13 +125,14 @@ func (m *modifying) patch(ctx context.Context, id uuid.UUID, at int) (schema.Pat
 			return out, nil
 		}
 		out.Embedded, follow = m.embedding(at) != nil, then
+		maps.Copy(metadata, m.classify(row, *c.Content, set))
 	}
 	version, err := m.take(ctx, row, step{
 		Set: set, NowLive: true,
 		NewText: c.Content != nil || c.Who != nil, // who is searched with the content
 		Event:   schema.EventModified, Action: schema.AuditModify, Old: &row.Content, New: &content,
 		By: m.in.Request.By(), Reason: p.Reason,
-		Metadata: map[string]any{"fields": c.Fields(), "workflow_id": m.in.Operation.WorkflowID},
+		Metadata: metadata,
 	})
 	if err != nil {
 		return out, err
@@ -203,6 +207,20 @@ func (m *modifying) newContent(ctx context.Context, row memoryRow, p schema.Patc
 		}
 		m.addEvidence(row.ID, ref)
 	}, nil
+}
+
+// classify adds to set the sensitivity that a new content gives the memory, and returns what history
+// is to say of it.
+func (m *modifying) classify(row memoryRow, text memory.Normalized, set map[string]any) map[string]any {
+	cl := memory.Classification{Type: row.Type, Tier: row.Tier, Typology: row.Typology, Category: row.Category, Sensitivity: row.Sensitivity,
+		Confidence: row.Confidence, Importance: row.Importance, Pinned: row.Pinned, Tags: row.Tags, Decay: row.Decay}
+	sensitivity, explained := memory.EditedSensitivity(m.in.Rules, cl, memory.RecordInput(schema.MemoryRecord{Type: row.Type, Category: row.Category,
+		Visibility: row.Visibility, Sensitivity: row.Sensitivity, Importance: row.Importance, Tags: row.Tags, Who: row.Who, Scope: row.Owner.Scope,
+		Payload: row.Payload}, text.Storage, row.Owner))
+	if sensitivity != row.Sensitivity {
+		set["sensitivity"] = sensitivity
+	}
+	return explained.Metadata()
 }
 
 // addEvidence adds a reference behind those that a memory has, unless it is among them.

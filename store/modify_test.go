@@ -76,9 +76,11 @@ func TestModifyStatuses(t *testing.T) {
 	skill := w.ofType(schema.TypeCompetence, "Boil water", `{"kind":"competence","skill_name":"Boil water"}`)
 	plan := w.ofType(schema.TypePlanGraph, "Brew, then pour", `{"kind":"plan_graph","plan_id":"p","version":"1"}`)
 	gone, replaced, archived := w.explicit("This goes."), w.explicit("This is replaced."), w.explicit("This is put away.")
-	w.forget(gone)
-	w.exec(`UPDATE memories SET status = 'superseded', superseded_by = $2 WHERE id = $1`, replaced, tea)
-	w.exec(`UPDATE memories SET archived_at = now() WHERE id = $1`, archived)
+	w.softDelete(gone)
+	w.softDelete(replaced) // for the text statistics
+	w.exec(`UPDATE memories SET status = 'superseded', superseded_by = $2, deleted_at = NULL WHERE id = $1`, replaced, tea)
+	w.softDelete(archived)
+	w.exec(`UPDATE memories SET archived_at = now(), deleted_at = NULL WHERE id = $1`, archived)
 	stranger := *w
 	stranger.p.Agent = "b"
 	theirs := stranger.explicit("A secret of another agent.")
@@ -95,8 +97,8 @@ func TestModifyStatuses(t *testing.T) {
 		{"not there", schema.Patch{ID: uuid.Nil.String(), Who: ptr("x")}, want(uuid.Nil, schema.PatchNotFound, 0)},
 		{"not to be seen", schema.Patch{ID: theirs.String(), Who: ptr("x")}, want(theirs, schema.PatchNotFound, 0)},
 		{"deleted", schema.Patch{ID: gone.String(), Who: ptr("x")}, want(gone, schema.PatchDeleted, 2)},
-		{"superseded", schema.Patch{ID: replaced.String(), Who: ptr("x")}, want(replaced, schema.PatchNotLive, 1)},
-		{"archived", schema.Patch{ID: archived.String(), Who: ptr("x")}, want(archived, schema.PatchNotLive, 1)},
+		{"superseded", schema.Patch{ID: replaced.String(), Who: ptr("x")}, want(replaced, schema.PatchNotLive, 2)},
+		{"archived", schema.Patch{ID: archived.String(), Who: ptr("x")}, want(archived, schema.PatchNotLive, 2)},
 		{"another version", schema.Patch{ID: tea.String(), IfVersion: 2, Who: ptr("x")}, want(tea, schema.PatchVersionConflict, 1)},
 		{"pinned", schema.Patch{ID: pinned.String(), Content: ptr("Pour water on it.")}, want(pinned, schema.PatchPinned, 1)},
 		{"pinned importance", schema.Patch{ID: pinned.String(), Importance: ptr(0.2), Force: true}, want(pinned, schema.PatchPinned, 1)},
@@ -271,6 +273,33 @@ func TestModifyWorkingMemory(t *testing.T) {
 	require.JSONEq(t, `{"kind":"working","task_id":"t1","state":"executing","context_summary":"Nearly there.","next_actions":["go on"]}`, string(w.get(id).Payload))
 }
 
+// What is written into a memory later is looked at as what was handed in.
+func TestModifyRaisesTheSensitivity(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.explicit("The vault is in hall 4.")
+	require.Equal(t, schema.PatchUpdated, w.modifyOne(schema.Patch{ID: id.String(), Content: ptr("The password of the vault is hunter2-Xy.")}).Status)
+	raised := w.get(id).Sensitivity
+	require.Contains(t, []schema.Sensitivity{schema.SensitivityHigh, schema.SensitivityHyper}, raised)
+	h := w.history(id)
+	require.NotEmpty(t, metadata(t, h[len(h)-1])["detected"])
+	require.Equal(t, schema.PatchUpdated, w.modifyOne(schema.Patch{ID: id.String(), Content: ptr("The vault is in hall 5.")}).Status)
+	require.Equal(t, raised, w.get(id).Sensitivity, "its old versions still say it")
+
+	rules, err := memory.ParsePolicy([]byte(`rules:
+  - name: halls
+    when: candidate.content.contains("hall 9")
+    set: {sensitivity: medium}
+`))
+	require.NoError(t, err)
+	other := w.explicit("The press is in hall 3.")
+	in := w.modifyInput(schema.Patch{ID: other.String(), Content: ptr("The press is in hall 9.")})
+	in.Rules = rules
+	_, err = w.Modify(ctx, in)
+	require.NoError(t, err)
+	require.Equal(t, schema.SensitivityMedium, w.get(other).Sensitivity)
+}
+
 // Two claims that hold on different grounds may have the same words.
 func TestModifyKeepsGroundsApart(t *testing.T) {
 	t.Parallel()
@@ -305,7 +334,7 @@ func TestModifyManyOfWhichSomeConflict(t *testing.T) {
 			w.touch(uuid.MustParse(id))
 			r = schema.PatchResult{ID: id, Status: schema.PatchVersionConflict, CurrentVersion: 2}
 		case 2:
-			w.forget(uuid.MustParse(id))
+			w.softDelete(uuid.MustParse(id))
 			r = schema.PatchResult{ID: id, Status: schema.PatchDeleted, CurrentVersion: 2}
 		case 3:
 			p.Content = ptr(fmt.Sprintf("Machine %d stands in hall %d", i, i%7))

@@ -146,6 +146,7 @@ type Undecided struct {
 	CandidateID uuid.UUID
 	MemoryID    uuid.UUID // its source memory, which is never a neighbour of its own facts
 	Content     string    // of the source
+	Scope       *string   // of the source memory; nil in shadow mode, where there is none
 	Attempts    int
 	MaxAttempts int
 	Again       []int // ordinals of the stale proposals to decide again; empty means all facts
@@ -159,7 +160,8 @@ func (s *Store) LeaseDecide(ctx context.Context, r Range, now time.Time) ([]Unde
 		rows, err := c.tx.Query(ctx, `
 			WITH due AS (
 				SELECT c.id, c.memory_id, c.content, c.extraction->'facts' AS facts, c.decided_at,
-					array(SELECT p.ordinal FROM proposals p WHERE p.tenant = $1 AND p.candidate_id = c.id AND p.state = 'stale' ORDER BY p.ordinal) AS again
+					array(SELECT p.ordinal FROM proposals p WHERE p.tenant = $1 AND p.candidate_id = c.id AND p.state = 'stale' ORDER BY p.ordinal) AS again,
+					(SELECT m.scope FROM memories m WHERE m.tenant = $1 AND m.id = c.memory_id) AS scope
 				FROM memory_candidates c
 				WHERE c.tenant = $1 AND c.batch_id = $2 AND c.ordinal >= $3 AND c.ordinal < $4 AND c.state = 'staged' AND c.extraction IS NOT NULL
 			)
@@ -167,14 +169,14 @@ func (s *Store) LeaseDecide(ctx context.Context, r Range, now time.Time) ([]Unde
 			FROM due
 			WHERE j.tenant = $1 AND j.batch_id = $2 AND j.candidate_id = due.id AND j.state IN ('pending', 'leased', 'failed')
 				AND (due.decided_at IS NULL OR due.again <> '{}')
-			RETURNING due.id, due.memory_id, due.content, j.attempts, j.max_attempts, due.again, due.facts`,
+			RETURNING due.id, due.memory_id, due.content, j.attempts, j.max_attempts, due.again, due.facts, due.scope`,
 			r.Tenant, r.BatchID, r.From, r.To, c.now)
 		if err != nil {
 			return err
 		}
 		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (Undecided, error) {
 			var u Undecided
-			err := row.Scan(&u.CandidateID, &u.MemoryID, &u.Content, &u.Attempts, &u.MaxAttempts, &u.Again, &u.Facts)
+			err := row.Scan(&u.CandidateID, &u.MemoryID, &u.Content, &u.Attempts, &u.MaxAttempts, &u.Again, &u.Facts, &u.Scope)
 			return u, err
 		})
 		return err

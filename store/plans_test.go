@@ -63,10 +63,10 @@ const fillSQL = `
 	SET synchronous_commit = off;
 	SET maintenance_work_mem = '256MB';
 	DROP INDEX memory_embeddings_hash_v1_session_episodic;
-	INSERT INTO memories (tenant, id, agent_id, type, category, tier, typology, content, normalized_content, content_hash, subject, predicate, confidence, importance, salience,
+	INSERT INTO memories (tenant, id, agent_id, type, category, tier, typology, content, normalized_content, content_hash, payload, subject, predicate, confidence, importance, salience,
 		salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy, occurred_at, created_at, updated_at, created_by)
 	SELECT CASE WHEN g % 50 = 0 THEN 't2' ELSE 't' END, lpad(to_hex(g), 32, '0')::uuid, CASE WHEN g % 3 = 0 THEN 'b' ELSE 'a' END, 'episodic', 'fact', 'session', 'episodic',
-		c, c, sha256(c::bytea), 'subject' || g % 20000, 'likes', 1, 0.5, 1, now(), 'exponential', '1 day', 0, 0, now(), 'auto_prune', now(), now() + g * interval '1 s', now(), 'x'
+		c, c, sha256(c::bytea), '{"kind": "episodic", "timeline": []}', 'subject' || g % 20000, 'likes', 1, 0.5, 1, now(), 'exponential', '1 day', 0, 0, now(), 'auto_prune', now(), now() + g * interval '1 s', now(), 'x'
 	FROM (SELECT g, format('word%s met word%s about topic%s and rare%s', g % 977, g % 1013, g % 37, g) AS c FROM generate_series(1, 100000) g) x;
 	INSERT INTO lexeme_stats SELECT m.tenant, l.lexeme, count(*) FROM memories m, unnest(m.tsv) l GROUP BY 1, 2;
 	INSERT INTO corpus_stats SELECT tenant, count(*), sum(length(tsv)) FROM memories GROUP BY 1;

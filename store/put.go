@@ -33,11 +33,13 @@ type PutInput struct {
 // Every record leaves a history row, whatever its status. Carried out again, the operation answers with
 // the first result and changes nothing.
 func (s *Store) Put(ctx context.Context, in PutInput) (schema.PutResult, error) {
+	p := &putting{in: in}
+	p.classify()
 	result, err := carryOut(ctx, s, in.Operation, in.Now, func(c *change) (schema.PutResult, error) {
 		if len(in.Request.Records) == 0 {
 			return schema.PutResult{}, fmt.Errorf("the request: %w", ErrNotFound) // swept before it was carried out
 		}
-		p := &putting{change: c, in: in}
+		p.change = c
 		return p.run(ctx)
 	})
 	if err != nil {
@@ -62,11 +64,20 @@ type putting struct {
 type putItem struct {
 	schema.PutItem
 	record schema.MemoryRecord
+	class  classified
 	key    uuid.UUID // under which it is kept
 	fresh  bool      // no row has its id
 	row    newMemory
-	// claim names the ground of a functional claim that the record makes; empty for any other.
-	claim string
+	claim  string // who claims what, where a semantic record does; empty for any other
+}
+
+// classify classifies the records, before the transaction begins.
+func (p *putting) classify() {
+	r := &p.in.Request
+	defaults := recordDefaults{Owner: r.Principal, Visibility: r.Visibility, Rules: p.in.Rules}
+	for _, m := range r.Records {
+		p.items = append(p.items, putItem{record: m, class: defaults.classify(m)})
+	}
 }
 
 func (p *putting) run(ctx context.Context) (schema.PutResult, error) {
@@ -98,31 +109,29 @@ func (p *putting) run(ctx context.Context) (schema.PutResult, error) {
 // prepare settles the records' ids, takes the locks in one order for all writers (scopes, claims, rows),
 // and reads what stands under the ids.
 func (p *putting) prepare(ctx context.Context) error {
-	owner := p.in.Request.Principal
 	p.together, p.aliases = map[uuid.UUID]bool{}, map[string]uuid.UUID{}
 	scopes, claims := map[string]schema.Principal{}, map[string]func() error{}
 	externals := []string{}
-	for _, m := range p.in.Request.Records {
-		it := putItem{record: m, key: recordID(p.tenant, m)}
+	for i := range p.items {
+		it := &p.items[i]
+		m := &it.record
+		it.key = recordID(p.tenant, *m)
 		it.ID, it.ExternalID = it.key.String(), m.ExternalID
 		if it.ExternalID != "" {
 			externals = append(externals, it.ExternalID)
 			p.aliases[it.ExternalID] = it.key
 		}
-		it.record.ID = it.ID
+		m.ID = it.ID
 		p.together[it.key] = true
-		p.items = append(p.items, it)
 
-		o := owner
-		o.Scope = cmp.Or(o.Scope, m.Scope)
+		o, v := it.class.owner, it.class.visibility
 		scopes[o.Scope] = o
 		var payload schema.SemanticPayload
 		if m.Type == schema.TypeSemantic && json.Unmarshal(m.Payload, &payload) == nil {
 			if cl := memory.RecordClaim(payload); cl.Functional {
-				v := p.visibility(m)
 				key := strings.Join([]string{o.Scope, claimSpace(o, v), strings.ToLower(cl.Subject), cl.Predicate}, "\x1f")
 				claims[key] = func() error { return p.lockClaim(ctx, o, v, cl.Subject, cl.Predicate) }
-				p.items[len(p.items)-1].claim = key
+				it.claim = key
 			}
 		}
 	}
@@ -189,7 +198,7 @@ func (p *putting) readStanding(ctx context.Context, externals []string) error {
 func (p *putting) decide(ctx context.Context, i int) error {
 	it := &p.items[i]
 	r := &p.in.Request
-	defaults := recordDefaults{Owner: r.Principal, Visibility: p.visibility(it.record), By: r.By(), Reason: r.Reason, Rules: p.in.Rules,
+	defaults := recordDefaults{Owner: r.Principal, By: r.By(), Reason: r.Reason, Classified: &it.class,
 		Together: p.together, Aliases: p.aliases, Metadata: p.metadata()}
 	if i < len(p.in.Embeddings) {
 		defaults.Embedding = p.in.Embeddings[i]
@@ -469,9 +478,7 @@ func (p *putting) write(ctx context.Context) error {
 			}
 			m.Version, m.Content, it.Version = version, it.row.Text.Storage, version
 		}
-		for _, edge := range it.row.Relations {
-			p.relateAs(it.key, edge)
-		}
+		p.relateBoth(it)
 		if it.Status == schema.PutDiscarded {
 			old := m.Content
 			version, err := p.take(ctx, m, step{Set: map[string]any{"deleted_at": p.now}, Event: schema.EventDeleted, Action: schema.AuditDelete,
@@ -483,6 +490,20 @@ func (p *putting) write(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// relateBoth adds the record's edges, and those that follow from them at their other ends: contradiction
+// is mutual, and a successor says what it supersedes.
+func (p *putting) relateBoth(it *putItem) {
+	for _, edge := range it.row.Relations {
+		p.relateAs(it.key, edge)
+		if edge.Predicate == contradicts {
+			p.relateAs(edge.Target, relation{Predicate: contradicts, Target: it.key, Weight: edge.Weight, Reason: edge.Reason})
+		}
+	}
+	if by := it.row.SupersededBy; by != nil && *by != it.key {
+		p.relate(*by, "supersedes", it.key)
+	}
 }
 
 // insert inserts the new records, their relations left out: a row that turns out to stand already is
@@ -524,6 +545,9 @@ func (p *putting) insert(ctx context.Context) error {
 // replace puts a working record in the place of the one that stands.
 func (p *putting) replace(ctx context.Context, it *putItem, m memoryRow) (int, error) {
 	row := &it.row
+	if err := schema.ValidatePayload(m.Type, mustRaw(row.Payload)); err != nil {
+		return 0, err
+	}
 	set, err := p.replaceable(row)
 	if err != nil {
 		return 0, err
@@ -550,6 +574,9 @@ func (p *putting) grow(ctx context.Context, it *putItem, m memoryRow) (int, erro
 	payload, err := json.Marshal(it.row.Payload)
 	if err != nil {
 		return 0, fmt.Errorf("payload: %w", err)
+	}
+	if err := schema.ValidatePayload(m.Type, payload); err != nil {
+		return 0, err
 	}
 	// Of an episode, the content stays as it is.
 	it.row.Text.Storage = m.Content
@@ -633,11 +660,6 @@ func (p *putting) metadata() map[string]any {
 	return map[string]any{"operationId": p.in.Operation.ID, "workflowId": p.in.Operation.WorkflowID}
 }
 
-// visibility is a record's own, or else the request's.
-func (p *putting) visibility(m schema.MemoryRecord) schema.Visibility {
-	return cmp.Or(m.Visibility, p.in.Request.Visibility, schema.VisibilityPrivate)
-}
-
 // writes reports whether the record changes anything.
 func (it *putItem) writes() bool {
 	return it.Status == schema.PutCreated || it.Status == schema.PutUpdated || it.Status == schema.PutDiscarded
@@ -668,8 +690,11 @@ func (it *putItem) accessed(c *change) {
 		c.tenant, it.key, m.AccessCount, at)
 }
 
-// derivedFrom is the relation of a memory to what it was drawn from.
-const derivedFrom = "derived_from"
+// Predicates of relations that mean something to the store.
+const (
+	derivedFrom = "derived_from"
+	contradicts = "contradicts"
+)
 
 // workingDone reports whether a record is working memory whose task has ended (document 004 §6).
 func workingDone(m schema.MemoryRecord) bool {
@@ -737,10 +762,8 @@ func sameRef(a, b schema.Ref) bool {
 	}
 }
 
+// sameEdges reports whether the put edges stand. More may: other records add theirs.
 func sameEdges(put []relation, stored []schema.Relation) bool {
-	if len(put) != len(stored) {
-		return false
-	}
 	for _, edge := range put {
 		if !slices.Contains(stored, schema.Relation{Predicate: edge.Predicate, TargetID: edge.Target.String(), Weight: edge.Weight, Reason: edge.Reason}) {
 			return false

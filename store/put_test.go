@@ -59,7 +59,7 @@ func (w *world) putInput(records ...schema.MemoryRecord) store.PutInput {
 	return in
 }
 
-func (w *world) put(records ...schema.MemoryRecord) []schema.PutItem {
+func (w *world) putAll(records ...schema.MemoryRecord) []schema.PutItem {
 	w.t.Helper()
 	result, err := w.Put(ctx, w.putInput(records...))
 	require.NoError(w.t, err)
@@ -70,7 +70,7 @@ func (w *world) put(records ...schema.MemoryRecord) []schema.PutItem {
 // created puts one record that is new.
 func (w *world) created(m schema.MemoryRecord) uuid.UUID {
 	w.t.Helper()
-	item := w.put(m)[0]
+	item := w.putAll(m)[0]
 	require.Equal(w.t, schema.PutCreated, item.Status, item.Problem)
 	require.Equal(w.t, 1, item.Version)
 	return uuid.MustParse(item.ID)
@@ -130,14 +130,14 @@ func TestPutFindsDuplicates(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first := w.created(likes(t, "", "go", always))
-	again := w.put(likes(t, uuid.NewString(), "go", always))[0]
+	again := w.putAll(likes(t, uuid.NewString(), "go", always))[0]
 	require.Equal(t, schema.PutItem{ID: first.String(), Status: schema.PutDuplicate}, again)
-	forks := w.put(likes(t, "", "go", `{"mode": "conditional", "conditions": {"kind": "backend"}}`), likes(t, "", "go", `{"mode": "conditional", "conditions": {"kind": "cli"}}`),
+	forks := w.putAll(likes(t, "", "go", `{"mode": "conditional", "conditions": {"kind": "backend"}}`), likes(t, "", "go", `{"mode": "conditional", "conditions": {"kind": "cli"}}`),
 		likes(t, "", "go", `{"mode": "conditional", "conditions": {"kind": "cli"}}`))
 	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated, schema.PutDuplicate}, statuses(forks))
 	require.Equal(t, forks[1].ID, forks[2].ID)
 
-	twice := w.put(episode(t, "", "deployed"), episode(t, "", "deployed"))
+	twice := w.putAll(episode(t, "", "deployed"), episode(t, "", "deployed"))
 	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutDuplicate}, statuses(twice))
 	later := episode(t, "", "deployed")
 	later.Payload = json.RawMessage(strings.ReplaceAll(string(later.Payload), "2026-01-01", "2026-01-05"))
@@ -146,7 +146,7 @@ func TestPutFindsDuplicates(t *testing.T) {
 	said := w.memory("Ana prefers tea.")
 	told := record(t, `{"type": "semantic", "confidence": 1, "content": "Ana prefers  tea", "payload": {"kind": "semantic", "subject": "Ana",
 		"predicate": "prefers", "object": "tea", "validity": {"mode": "global"}, "cardinality": "many"}}`)
-	require.Equal(t, schema.PutItem{ID: said.String(), Status: schema.PutDuplicate}, w.put(told)[0], "what the pipeline took in counts")
+	require.Equal(t, schema.PutItem{ID: said.String(), Status: schema.PutDuplicate}, w.putAll(told)[0], "what the pipeline took in counts")
 	w.forget(said)
 	w.created(told)
 	h := w.history(first)
@@ -157,13 +157,13 @@ func TestPutLeavesActiveFactsToRevision(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	go1 := w.created(likes(t, "", "go", always))
-	rust := w.put(likes(t, "", "rust", always))[0]
+	rust := w.putAll(likes(t, "", "rust", always))[0]
 	require.Equal(t, schema.PutItem{ID: go1.String(), Status: schema.PutConflict}, rust)
 	backend := `{"mode": "conditional", "conditions": {"kind": ["a", "b"], "os": "linux"}}`
-	within := w.put(likes(t, "", "c", backend), likes(t, "", "zig", `{"mode": "conditional", "conditions": {"os": "linux", "kind": ["a", "b"]}}`))
+	within := w.putAll(likes(t, "", "c", backend), likes(t, "", "zig", `{"mode": "conditional", "conditions": {"os": "linux", "kind": ["a", "b"]}}`))
 	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutConflict}, statuses(within))
 	require.Equal(t, within[0].ID, within[1].ID)
-	windows := w.put(likes(t, "", "c", `{"mode": "timeboxed", "start": "2026-01-01T00:00:00Z", "end": "2026-02-01T00:00:00Z"}`),
+	windows := w.putAll(likes(t, "", "c", `{"mode": "timeboxed", "start": "2026-01-01T00:00:00Z", "end": "2026-02-01T00:00:00Z"}`),
 		likes(t, "", "d", `{"mode": "timeboxed", "start": "2026-02-01T00:00:00Z", "end": "2026-03-01T00:00:00Z"}`),
 		likes(t, "", "e", `{"mode": "timeboxed", "start": "2026-01-20T00:00:00Z", "end": "2026-02-10T00:00:00Z"}`))
 	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated, schema.PutConflict}, statuses(windows), "windows that overlap exclude each other")
@@ -172,7 +172,7 @@ func TestPutLeavesActiveFactsToRevision(t *testing.T) {
 	many.Payload = json.RawMessage(strings.Replace(string(many.Payload), "{", `{"cardinality": "many",`, 1))
 	contested := likes(t, "", "java", always)
 	contested.Status = schema.StatusContested
-	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated}, statuses(w.put(many, contested)))
+	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated}, statuses(w.putAll(many, contested)))
 	w.p.Agent = "b"
 	w.created(likes(t, "", "rust", always)) // another agent's private truth
 	w.p.Agent = "a"
@@ -187,23 +187,23 @@ func TestPutUnderATakenID(t *testing.T) {
 	m := likes(t, id.String(), "go", always)
 	m.Tags, m.CreatedAt = []string{"x"}, time.Date(2026, 1, 28, 0, 0, 0, 123456789, time.UTC)
 	w.created(m)
-	require.Equal(t, schema.PutItem{ID: id.String(), Status: schema.PutUnchanged, Version: 1}, w.put(m)[0])
-	require.Equal(t, schema.PutUnchanged, w.put(w.get(id))[0].Status, "what was read can be put again")
+	require.Equal(t, schema.PutItem{ID: id.String(), Status: schema.PutUnchanged, Version: 1}, w.putAll(m)[0])
+	require.Equal(t, schema.PutUnchanged, w.putAll(w.get(id))[0].Status, "what was read can be put again")
 	other := m
 	other.Confidence = 0.8
-	require.Equal(t, schema.PutItem{ID: id.String(), Status: schema.PutExists, Version: 1}, w.put(other)[0])
+	require.Equal(t, schema.PutItem{ID: id.String(), Status: schema.PutExists, Version: 1}, w.putAll(other)[0])
 	other.Type = schema.TypeWorking
 	other.Payload = task(t, "", "planning", "x").Payload
-	require.Equal(t, schema.PutExists, w.put(other)[0].Status)
+	require.Equal(t, schema.PutExists, w.putAll(other)[0].Status)
 	w.forget(id)
-	require.Equal(t, schema.PutExists, w.put(m)[0].Status)
+	require.Equal(t, schema.PutExists, w.putAll(m)[0].Status)
 
 	secret := uuid.New()
 	w.p.Agent = "b"
 	w.created(likes(t, secret.String(), "secret", always))
 	w.p.Agent = "a"
 	before := w.count("memory_history", "memory_id = $1", secret)
-	require.Equal(t, schema.PutItem{ID: secret.String(), Status: schema.PutExists}, w.put(likes(t, secret.String(), "secret", always))[0], "nothing is said of it")
+	require.Equal(t, schema.PutItem{ID: secret.String(), Status: schema.PutExists}, w.putAll(likes(t, secret.String(), "secret", always))[0], "nothing is said of it")
 	require.Equal(t, before, w.count("memory_history", "memory_id = $1", secret))
 	require.Equal(t, 2, w.count("memories", "true"))
 }
@@ -213,13 +213,13 @@ func TestPutMapsForeignIDs(t *testing.T) {
 	w := newWorld(t)
 	a, b := likes(t, "mem-1", "go", always), task(t, "mem-2", "planning", "use go")
 	b.Relations = []schema.Relation{{Predicate: "derived_from", TargetID: "mem-1", Weight: 1}}
-	items := w.put(b, a) // the target comes second
+	items := w.putAll(b, a) // the target comes second
 	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated}, statuses(items))
 	require.Equal(t, "mem-2", items[0].ExternalID)
 	got := w.get(uuid.MustParse(items[0].ID))
 	require.Equal(t, "mem-2", got.ExternalID)
 	require.Equal(t, items[1].ID, got.Relations[0].TargetID)
-	require.Equal(t, schema.PutUnchanged, w.put(a)[0].Status)
+	require.Equal(t, schema.PutUnchanged, w.putAll(a)[0].Status)
 
 	given := likes(t, uuid.NewString(), "tea", `{"mode": "conditional", "conditions": {"at": "home"}}`)
 	given.ExternalID = "mem-3"
@@ -229,7 +229,7 @@ func TestPutMapsForeignIDs(t *testing.T) {
 	require.Equal(t, []schema.Relation{{Predicate: "supports", TargetID: at.String(), Weight: 0.5, Reason: "seen"}}, w.get(w.created(c)).Relations)
 	clash := likes(t, uuid.NewString(), "coffee", `{"mode": "conditional", "conditions": {"at": "work"}}`)
 	clash.ExternalID = "mem-3"
-	require.Equal(t, schema.PutItem{ID: at.String(), ExternalID: "mem-3", Status: schema.PutExists, Version: 1}, w.put(clash)[0])
+	require.Equal(t, schema.PutItem{ID: at.String(), ExternalID: "mem-3", Status: schema.PutExists, Version: 1}, w.putAll(clash)[0])
 	require.NotEqual(t, memory.RecordID("t", "mem-1"), memory.RecordID("u", "mem-1"))
 }
 
@@ -242,7 +242,7 @@ func TestPutRefusesUnknownReferences(t *testing.T) {
 	bad := func(change func(*schema.MemoryRecord)) schema.PutItem {
 		m := episode(t, "", uuid.NewString())
 		change(&m)
-		return w.put(m)[0]
+		return w.putAll(m)[0]
 	}
 	relation := func(target string) func(*schema.MemoryRecord) {
 		return func(m *schema.MemoryRecord) {
@@ -269,12 +269,12 @@ func TestPutRefusesUnknownReferences(t *testing.T) {
 	lost, chained, fine := episode(t, "one", "1"), episode(t, "two", "2"), episode(t, "three", "3")
 	relation(uuid.NewString())(&lost)
 	relation("one")(&chained)
-	require.Equal(t, []schema.PutStatus{schema.PutBadRef, schema.PutBadRef, schema.PutCreated}, statuses(w.put(lost, chained, fine)))
+	require.Equal(t, []schema.PutStatus{schema.PutBadRef, schema.PutBadRef, schema.PutCreated}, statuses(w.putAll(lost, chained, fine)))
 	require.Equal(t, 2, w.count("memories", "true"))
 	// A duplicate stands for what duplicates it.
 	twin, child := episode(t, "four", "3"), episode(t, "five", "5")
 	relation("four")(&child)
-	items := w.put(child, twin)
+	items := w.putAll(child, twin)
 	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutDuplicate}, statuses(items))
 	require.Equal(t, memory.RecordID("t", "three").String(), w.get(uuid.MustParse(items[0].ID)).Relations[0].TargetID)
 }
@@ -291,8 +291,8 @@ func TestDerivedRecordsAreTrustedNoFurtherThanTheirSources(t *testing.T) {
 		}
 		return m
 	}
-	w.put(from(episode(t, "third", "3"), "second"), from(episode(t, "second", "2"), "doubtful", "secret"), doubtful, secret)
-	w.put(from(episode(t, "fourth", "4"), "third"))
+	w.putAll(from(episode(t, "third", "3"), "second"), from(episode(t, "second", "2"), "doubtful", "secret"), doubtful, secret)
+	w.putAll(from(episode(t, "fourth", "4"), "third"))
 	for _, id := range []string{"second", "third", "fourth"} {
 		got := w.get(memory.RecordID("t", id))
 		require.InDelta(t, 0.3, got.SourceTrust, 0, id)
@@ -311,7 +311,7 @@ func TestWorkingMemoryIsReplacedAndDiscarded(t *testing.T) {
 	w.now = w.now.Add(time.Minute)
 	next := task(t, id.String(), "executing", "write the frontend")
 	next.Tags = []string{"web"}
-	require.Equal(t, schema.PutItem{ID: id.String(), Status: schema.PutUpdated, Version: 2}, w.put(next)[0])
+	require.Equal(t, schema.PutItem{ID: id.String(), Status: schema.PutUpdated, Version: 2}, w.putAll(next)[0])
 	got := w.get(id)
 	require.Equal(t, []any{2, w.now, "write the frontend. thread: t1", []string{"web"}}, []any{got.Version, got.UpdatedAt, got.Content, got.Tags})
 	require.Empty(t, got.Relations)
@@ -324,23 +324,23 @@ func TestWorkingMemoryIsReplacedAndDiscarded(t *testing.T) {
 
 	stale := task(t, id.String(), "blocked", "write the backend")
 	stale.Version = 1
-	require.Equal(t, schema.PutItem{ID: id.String(), Status: schema.PutVersion, Version: 2}, w.put(stale)[0])
+	require.Equal(t, schema.PutItem{ID: id.String(), Status: schema.PutVersion, Version: 2}, w.putAll(stale)[0])
 	stale.Version = 2
-	require.Equal(t, schema.PutUpdated, w.put(stale)[0].Status)
+	require.Equal(t, schema.PutUpdated, w.putAll(stale)[0].Status)
 	other := w.created(task(t, "", "planning", "another matter"))
 	same := task(t, id.String(), "planning", "another matter")
-	require.Equal(t, schema.PutItem{ID: other.String(), Status: schema.PutDuplicate}, w.put(same)[0])
+	require.Equal(t, schema.PutItem{ID: other.String(), Status: schema.PutDuplicate}, w.putAll(same)[0])
 
 	done := task(t, id.String(), "done", "all written")
-	require.Equal(t, schema.PutItem{ID: id.String(), Status: schema.PutDiscarded, Version: 5}, w.put(done)[0])
+	require.Equal(t, schema.PutItem{ID: id.String(), Status: schema.PutDiscarded, Version: 5}, w.putAll(done)[0])
 	got = w.get(id)
 	require.NotNil(t, got.DeletedAt)
 	h = w.history(id)
 	last := h[len(h)-1]
 	require.Equal(t, []any{schema.EventDeleted, schema.AuditDelete, "task ended", 5}, []any{last.Event, last.Action, last.Reason, last.Version})
 	require.Equal(t, "all written. thread: t1", *last.OldContent)
-	require.Equal(t, schema.PutDiscarded, w.put(task(t, "", "done", "over before it began"))[0].Status)
-	require.Equal(t, schema.PutExists, w.put(task(t, id.String(), "planning", "once more"))[0].Status)
+	require.Equal(t, schema.PutDiscarded, w.putAll(task(t, "", "done", "over before it began"))[0].Status)
+	require.Equal(t, schema.PutExists, w.putAll(task(t, id.String(), "planning", "once more"))[0].Status)
 	w.requireExactStats()
 }
 
@@ -354,17 +354,19 @@ func TestEpisodesGrowAndDoNotChange(t *testing.T) {
 	longer := episode(t, id, "ran make", "it failed", "fixed it")
 	longer.Payload = json.RawMessage(strings.Replace(string(longer.Payload), "{", `{"outcome": "success", "artifacts": ["file:///log"],`, 1))
 	longer.Provenance.Sources = []schema.Ref{{Kind: "event", Ref: "evt://0"}, {Kind: "outcome", Ref: "evt://2"}}
-	require.Equal(t, schema.PutItem{ID: id, Status: schema.PutUpdated, Version: 2}, w.put(longer)[0])
+	require.Equal(t, schema.PutItem{ID: id, Status: schema.PutUpdated, Version: 2}, w.putAll(longer)[0])
 	got := w.get(uuid.MustParse(id))
 	require.Equal(t, "ran make; it failed", got.Content)
 	require.Equal(t, longer.Provenance.Sources, got.Provenance.Sources)
 	require.True(t, memory.SameJSON(longer.Payload, got.Payload))
-	require.Equal(t, schema.PutUnchanged, w.put(longer)[0].Status)
-	require.Equal(t, schema.PutUnchanged, w.put(got)[0].Status)
+	require.Equal(t, schema.PutUnchanged, w.putAll(longer)[0].Status)
+	require.Equal(t, schema.PutUnchanged, w.putAll(got)[0].Status)
 
 	for problem, change := range map[string]func(*schema.MemoryRecord){
-		"payload.timeline[1]": func(m *schema.MemoryRecord) { *m = episode(t, id, "ran make", "it worked", "fixed it") },
-		"payload.artifacts":   func(m *schema.MemoryRecord) { *m = episode(t, id, "ran make", "it failed", "fixed it") },
+		"payload.timeline[1]": func(m *schema.MemoryRecord) {
+			m.Payload = json.RawMessage(strings.Replace(string(m.Payload), "it failed", "it worked", 1))
+		},
+		"payload.artifacts": func(m *schema.MemoryRecord) { *m = episode(t, id, "ran make", "it failed", "fixed it") },
 		"payload.timeline[2]": func(m *schema.MemoryRecord) {
 			m.Payload = first.Payload
 			m.Payload = json.RawMessage(strings.Replace(string(m.Payload), "{", `{"outcome": "success", "artifacts": ["file:///log"],`, 1))
@@ -380,14 +382,14 @@ func TestEpisodesGrowAndDoNotChange(t *testing.T) {
 	} {
 		m := longer
 		change(&m)
-		item := w.put(m)[0]
+		item := w.putAll(m)[0]
 		require.Equal(t, schema.PutAppendOnly, item.Status, problem)
 		require.True(t, strings.HasPrefix(item.Problem, problem), "%s: %s", problem, item.Problem)
 	}
 	stale := episode(t, id, "ran make", "it failed", "fixed it", "told Ana")
 	stale.Payload = json.RawMessage(strings.Replace(string(stale.Payload), "{", `{"outcome": "success", "artifacts": ["file:///log"],`, 1))
 	stale.Version = 1
-	require.Equal(t, schema.PutVersion, w.put(stale)[0].Status)
+	require.Equal(t, schema.PutVersion, w.putAll(stale)[0].Status)
 	require.Equal(t, 2, w.get(uuid.MustParse(id)).Version)
 	// The database holds to it by itself.
 	_, err := w.owner.Exec(ctx, `UPDATE memories SET payload = jsonb_set(payload, '{timeline,0,summary}', '"else"') WHERE id = $1`, id)
@@ -403,7 +405,7 @@ func TestPutInModesThatDoNotWrite(t *testing.T) {
 		w.policy.Mode = mode
 		before := w.snapshot()
 		id := uuid.NewString()
-		items := w.put(task(t, id, "planning", "something new"), likes(t, "", "go", always), task(t, working.String(), "blocked", "y"))
+		items := w.putAll(task(t, id, "planning", "something new"), likes(t, "", "go", always), task(t, working.String(), "blocked", "y"))
 		require.Equal(t, []schema.PutItem{{ID: id, Status: status}, {ID: known.String(), Status: schema.PutDuplicate}, {ID: working.String(), Status: status}}, items)
 		after := w.snapshot()
 		for table := range before {
@@ -511,7 +513,7 @@ func TestPutIsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	working, ep := uuid.NewString(), uuid.NewString()
-	w.put(task(t, working, "planning", "before"), episode(t, ep, "one"))
+	w.putAll(task(t, working, "planning", "before"), episode(t, ep, "one"))
 	source := w.created(episode(t, "source", "zero"))
 	artifact, err := w.PutArtifact(ctx, w.p, strings.NewReader("a log"), "text/plain", "", w.now)
 	require.NoError(t, err)
@@ -633,7 +635,7 @@ func TestPutWritesIntoTheScopesOfItsRecords(t *testing.T) {
 	m := likes(t, "", "go", always)
 	n := m
 	m.Scope = "team"
-	items := w.put(m, n)
+	items := w.putAll(m, n)
 	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated}, statuses(items))
 	require.Equal(t, "team", w.get(uuid.MustParse(items[0].ID)).Scope)
 }
@@ -715,7 +717,7 @@ func TestArtifactsAreAddressedByContent(t *testing.T) {
 	naming.Payload = json.RawMessage(strings.Replace(string(naming.Payload), "{", `{"artifacts": ["`+a.Address+`"],`, 1))
 	mine := w.p
 	w.p = stranger
-	require.Equal(t, schema.PutBadRef, w.put(naming)[0].Status)
+	require.Equal(t, schema.PutBadRef, w.putAll(naming)[0].Status)
 	w.p = mine
 	w.p.Project, w.vis = "p", schema.VisibilityShared
 	id := w.created(naming)
@@ -724,7 +726,7 @@ func TestArtifactsAreAddressedByContent(t *testing.T) {
 	require.Equal(t, body, string(data))
 	require.Equal(t, 1, w.count("memory_artifacts", "memory_id = $1", id))
 	w.p, w.vis = stranger, schema.VisibilityPrivate
-	require.Equal(t, schema.PutCreated, w.put(naming)[0].Status)
+	require.Equal(t, schema.PutCreated, w.putAll(naming)[0].Status)
 }
 
 // The example records of document 004 §15A.12 go in and come out as they are.
@@ -752,7 +754,7 @@ func TestExampleRecordsOfTheRFC(t *testing.T) {
 		encoded, err := json.Marshal(w.get(id))
 		require.NoError(t, err)
 		requireContains(t, example, string(encoded))
-		require.Equal(t, schema.PutUnchanged, w.put(m)[0].Status)
+		require.Equal(t, schema.PutUnchanged, w.putAll(m)[0].Status)
 	}
 	require.Equal(t, "user prefers backend language go when project kind is backend service",
 		strings.ReplaceAll(w.get(uuid.MustParse("9a2b0000-0000-4000-8000-000000000001")).Content, "_", " "))

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -32,6 +33,30 @@ type recordDefaults struct {
 	Together map[uuid.UUID]bool
 	// Aliases are the external ids of those.
 	Aliases map[string]uuid.UUID
+	// Classified is what classify says of the record, where that has been asked already.
+	Classified *classified
+}
+
+// classified is what the policy plane says of a record (document 004 §15.5): it needs no transaction, and
+// over a megabyte of text it takes a while.
+type classified struct {
+	text        memory.Normalized
+	explanation memory.Explanation
+	owner       schema.Principal // in the record's scope
+	visibility  schema.Visibility
+}
+
+// classify classifies a record. Rules have the last word, also on where it is kept and who may see it.
+func (d *recordDefaults) classify(m schema.MemoryRecord) classified {
+	out := classified{text: memory.RecordContent(m), owner: d.Owner, visibility: cmp.Or(m.Visibility, d.Visibility, schema.VisibilityPrivate)}
+	out.owner.Scope = cmp.Or(out.owner.Scope, m.Scope)
+	in := memory.RecordInput(m, out.text.Storage, out.owner)
+	in.Principal, in.Visibility = out.owner, out.visibility
+	out.explanation = d.Rules.Explain(memory.ClassifyRecord(m, out.text), in)
+	out.text.Hash = memory.RecordHash(m, out.text)
+	out.owner.Scope = cmp.Or(out.explanation.Classification.Scope, out.owner.Scope)
+	out.visibility = cmp.Or(out.explanation.Classification.Visibility, out.visibility)
+	return out
 }
 
 // ReferenceError means that a record names a memory or an artifact that is not there, or not for its
@@ -53,8 +78,11 @@ func (e *ReferenceError) Error() string { return e.Field + ": names what is not 
 // record.
 func (c *change) fromRecord(ctx context.Context, m schema.MemoryRecord, d recordDefaults) (newMemory, error) {
 	id := recordID(c.tenant, m)
-	text := memory.RecordContent(m)
-	classification := memory.ClassifyRecord(m, text)
+	if d.Classified == nil {
+		known := d.classify(m)
+		d.Classified = &known
+	}
+	text, classification := d.Classified.text, d.Classified.explanation.Classification
 	if classification.Tier == schema.TierPersistent && classification.Typology == schema.TypologyEpisodic {
 		return newMemory{}, &schema.ValidationError{Fields: []schema.FieldError{{Field: "tier", Problem: "must not be persistent where the typology is episodic"}}}
 	}
@@ -62,22 +90,30 @@ func (c *change) fromRecord(ctx context.Context, m schema.MemoryRecord, d record
 	if err != nil {
 		return newMemory{}, &schema.ValidationError{Fields: []schema.FieldError{{Field: "payload", Problem: "must be an object"}}}
 	}
-	text.Hash = memory.RecordHash(m, text)
-	owner := d.Owner
-	owner.Scope = cmp.Or(owner.Scope, m.Scope)
 	trust, salience := m.SourceTrust, m.Salience
+	if classification.SourceTrust != nil {
+		trust = *classification.SourceTrust
+	}
+	metadata := d.Classified.explanation.Metadata()
+	maps.Copy(metadata, d.Metadata)
 	row := newMemory{
-		ID: id, ExternalID: m.ExternalID, Owner: owner, Visibility: cmp.Or(m.Visibility, d.Visibility, schema.VisibilityPrivate),
+		ID: id, ExternalID: m.ExternalID, Owner: d.Classified.owner, Visibility: d.Classified.visibility,
 		Classification: classification, Text: text, Payload: payload, Who: m.Who, Session: m.Session, Interaction: m.Interaction,
 		WorldID: m.WorldID, WorldVersion: m.WorldVersion, Language: m.Language, Status: m.Status, SourceTrust: &trust,
 		Confidence: classification.Confidence, Salience: &salience, SalienceAt: m.SalienceAt, ReinforcedAt: m.Lifecycle.LastReinforcedAt,
-		OccurredAt: c.occurred(m), CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt, CreatedBy: cmp.Or(m.Provenance.CreatedBy, d.By), By: d.By,
+		OccurredAt: c.occurred(m), CreatedAt: c.past(m.CreatedAt), UpdatedAt: c.past(m.UpdatedAt), CreatedBy: cmp.Or(m.Provenance.CreatedBy, d.By), By: d.By,
 		Refs: m.Provenance.Sources, SupersededAt: m.SupersededAt, Audit: m.AuditLog, Embedding: d.Embedding,
-		Reason: cmp.Or(d.Reason, "put"), Metadata: d.Metadata,
+		Reason: cmp.Or(d.Reason, "put"), Metadata: metadata,
 	}
 	if m.Type == schema.TypeSemantic {
 		if err := row.state(m); err != nil {
 			return newMemory{}, err
+		}
+		if chosen := classification.RevisionPolicy; chosen != "" && chosen != row.RevisionPolicy {
+			row.RevisionPolicy = chosen
+			if row.Payload, err = withMember(payload, "revision_policy", chosen); err != nil {
+				return newMemory{}, err
+			}
 		}
 	}
 	if err := c.references(ctx, m, d, &row); err != nil {
@@ -101,7 +137,7 @@ func (r *newMemory) state(m schema.MemoryRecord) error {
 	if err := json.Unmarshal(m.Payload, &p); err != nil {
 		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "payload", Problem: "is not that of a semantic record"}}}
 	}
-	r.Validity, r.RevisionPolicy = p.Validity, p.RevisionPolicy
+	r.Validity, r.RevisionPolicy = p.Validity, cmp.Or(r.Classification.RevisionPolicy, p.RevisionPolicy)
 	if p.Revision != nil {
 		r.Status = cmp.Or(r.Status, p.Revision.Status)
 	}
@@ -125,6 +161,15 @@ func (c *change) occurred(m schema.MemoryRecord) time.Time {
 	return c.orNow(m.CreatedAt)
 }
 
+// past is a time that the record gives, but never one that is yet to come: a memory is not believed
+// before it is known, and each version begins where the one before ends.
+func (c *change) past(at time.Time) time.Time {
+	if at.After(c.now) {
+		return c.now
+	}
+	return at
+}
+
 // storedPayload is a record's payload as it is kept: without the revision state, which is the columns'.
 func storedPayload(m schema.MemoryRecord) (json.RawMessage, error) {
 	var members map[string]json.RawMessage
@@ -138,6 +183,20 @@ func storedPayload(m schema.MemoryRecord) (json.RawMessage, error) {
 	if _, ok := members["kind"]; !ok { // one version of document 004 leaves it to the record
 		members["kind"], _ = json.Marshal(m.Type)
 	}
+	return json.Marshal(members)
+}
+
+// withMember is a JSON object with a member set.
+func withMember(object json.RawMessage, name string, value any) (json.RawMessage, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(object, &members); err != nil {
+		return nil, err
+	}
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	members[name] = encoded
 	return json.Marshal(members)
 }
 

@@ -252,7 +252,8 @@ type DecideInput struct {
 	TargetVersion int    // that the reviewer looked at; 0: the one that the proposal was decided on
 	By, Reason    string // for history
 	Policy        memory.WritePolicy
-	Embedding     *Embedding // of the fact, for an approval; nil: the outbox will ask for one
+	Rules         *memory.Policy // classification rules in force; nil for none
+	Embedding     *Embedding     // of the fact, for an approval; nil: the outbox will ask for one
 	Now           time.Time
 }
 
@@ -307,7 +308,7 @@ func (c *change) decideProposal(ctx context.Context, in DecideInput) (schema.Rev
 	if standing.answer(&result); result.Status != "" {
 		return result, nil
 	}
-	w := newWriting(c, batch, in.By)
+	w := newWriting(c, batch, in.By, in.Rules)
 	w.review = &reviewing{reason: in.Reason}
 	p := &standing.pendingProposal
 	if in.Decision == schema.DecisionReject {
@@ -315,7 +316,7 @@ func (c *change) decideProposal(ctx context.Context, in DecideInput) (schema.Rev
 		w.settleReview(p, result.State, nil)
 		return result, nil
 	}
-	if err := w.prepareReview(ctx, p); err != nil {
+	if err := w.prepareReview(ctx, p, in.Principal); err != nil {
 		return result, err
 	}
 	if w.obstacle(standing, in, &result); result.Status != "" {
@@ -388,16 +389,25 @@ func (l *lockedProposal) answer(r *schema.ReviewResult) {
 	}
 }
 
-// prepareReview locks what an approved proposal is about to touch.
-func (w *writing) prepareReview(ctx context.Context, p *pendingProposal) error {
-	if cl := p.Fact.Claim; cl.Functional && !cl.IsZero() {
-		if err := w.lockClaim(ctx, w.batch.Owner, w.batch.Visibility, cl.Subject, cl.Predicate); err != nil {
-			return err
-		}
-	}
+// prepareReview locks what an approved proposal is about to touch: the scopes of its memories, its claim
+// where the fact will make it, and the memories themselves.
+func (w *writing) prepareReview(ctx context.Context, p *pendingProposal, principal schema.Principal) error {
 	ids := []uuid.UUID{p.ParentID}
 	if p.TargetID != nil {
 		ids = append(ids, *p.TargetID)
+	}
+	if err := w.lockScopesOf(ctx, principal, ids); err != nil {
+		return err
+	}
+	if cl := p.Fact.Claim; cl.Functional && !cl.IsZero() {
+		owner, visibility := w.batch.Owner, w.batch.Visibility
+		err := w.tx.QueryRow(ctx, `SELECT scope, visibility FROM memories WHERE tenant = $1 AND id = $2`, w.tenant, p.ParentID).Scan(&owner.Scope, &visibility)
+		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		if err := w.lockClaim(ctx, owner, visibility, cl.Subject, cl.Predicate); err != nil {
+			return err
+		}
 	}
 	return w.look(ctx, ids, "UPDATE")
 }

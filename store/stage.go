@@ -249,7 +249,9 @@ func (st *staging) source(it *stagedItem) newMemory {
 func sourcePayload(it *stagedItem, p schema.Principal, now time.Time) any {
 	switch it.intake.Classification.Type {
 	case schema.TypeSemantic:
-		return semanticPayload(cmp.Or(it.candidate.Speaker, p.Agent), schema.PredicateStates, it.intake.Text.Storage, false)
+		payload := semanticPayload(cmp.Or(it.candidate.Speaker, p.Agent), schema.PredicateStates, it.intake.Text.Storage, false)
+		payload.RevisionPolicy = it.intake.Classification.RevisionPolicy
+		return payload
 	case schema.TypeWorking: // only a rule makes it one
 		at := occurredAt(&it.candidate, now)
 		return schema.WorkingPayload{Kind: schema.TypeWorking, ThreadID: cmp.Or(it.candidate.Session, it.id.String()), State: schema.TaskExecuting,

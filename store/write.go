@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -41,6 +42,7 @@ type WriteInput struct {
 	Now       time.Time
 	// Sources are embeddings of source memories that have none yet, by memory id.
 	Sources map[uuid.UUID]Embedding
+	Rules   *memory.Policy // classification rules in force; nil for none
 }
 
 // WriteCounts says what became of the proposals of a range.
@@ -78,6 +80,7 @@ type pendingProposal struct {
 	OccurredAt    time.Time
 	ParentTags    []string
 	ParentContent string
+	SourceKind    schema.SourceKind
 }
 
 // seen is a memory's state at commit.
@@ -88,6 +91,9 @@ type seen struct {
 	tier     schema.Tier
 	typology schema.Typology
 	trust    float64 // [0,1]
+
+	scope      string
+	visibility schema.Visibility
 }
 
 // Write evaluates the proposals of a range and commits what they change, under the scope's lock.
@@ -110,7 +116,7 @@ func (s *Store) Write(ctx context.Context, in WriteInput) (WriteCounts, error) {
 		if batch.Policy.Mode == schema.ModeShadow {
 			actor = actorShadow
 		}
-		w := newWriting(c, batch, actor)
+		w := newWriting(c, batch, actor, in.Rules)
 		if err := w.load(ctx, in); err != nil {
 			return err
 		}
@@ -144,6 +150,7 @@ type writing struct {
 	*change
 	batch     Batch
 	actor     string // whom history names
+	rules     *memory.Policy
 	review    *reviewing
 	proposals []pendingProposal
 	known     map[uuid.UUID]seen // sources, and every neighbour that was offered
@@ -153,13 +160,13 @@ type writing struct {
 	counts    WriteCounts
 }
 
-func newWriting(c *change, batch Batch, actor string) *writing {
-	return &writing{change: c, batch: batch, actor: actor, known: map[uuid.UUID]seen{}, claimed: map[string][]byte{}}
+func newWriting(c *change, batch Batch, actor string, rules *memory.Policy) *writing {
+	return &writing{change: c, batch: batch, actor: actor, rules: rules, known: map[uuid.UUID]seen{}, claimed: map[string][]byte{}}
 }
 
 const (
 	proposalColumns = `p.id, p.candidate_id, c.memory_id, p.fact, p.offered, p.action, p.target_id, p.confidence, p.reason, p.warnings, p.rounds,
-		p.embedding, p.embedding_model, c.refs, c.session, c.speaker, c.sensitivity, c.occurred_at, c.tags, c.content`
+		p.embedding, p.embedding_model, c.refs, c.session, c.speaker, c.sensitivity, c.occurred_at, c.tags, c.content, c.source_kind`
 	proposalTables = ` FROM proposals p JOIN memory_candidates c ON c.tenant = p.tenant AND c.id = p.candidate_id `
 )
 
@@ -167,7 +174,7 @@ func scanProposal(row pgx.CollectableRow) (pendingProposal, error) {
 	var p pendingProposal
 	err := row.Scan(&p.ID, &p.CandidateID, &p.ParentID, &p.Fact, &p.Offered, &p.Proposal.Action, &p.TargetID, &p.Proposal.Confidence,
 		&p.Proposal.Reason, &p.Proposal.Warnings, &p.Rounds, &p.Embedding, &p.Model, &p.Refs, &p.Session, &p.Speaker, &p.Sensitivity,
-		&p.OccurredAt, &p.ParentTags, &p.ParentContent)
+		&p.OccurredAt, &p.ParentTags, &p.ParentContent, &p.SourceKind)
 	if p.TargetID != nil {
 		p.Proposal.TargetID = p.TargetID.String()
 	}
@@ -208,7 +215,7 @@ func (w *writing) load(ctx context.Context, in WriteInput) error {
 // locks it for that ("UPDATE") at once.
 func (w *writing) look(ctx context.Context, ids []uuid.UUID, lock string) error {
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
-	rows, err := w.tx.Query(ctx, `SELECT id, version, live, content, content_hash, category, pinned, tier, typology, source_trust FROM memories
+	rows, err := w.tx.Query(ctx, `SELECT id, version, live, content, content_hash, category, pinned, tier, typology, source_trust, scope, visibility FROM memories
 		WHERE tenant = $1 AND id = ANY($2) ORDER BY id FOR `+lock, w.tenant, slices.Compact(ids))
 	if err != nil {
 		return err
@@ -217,7 +224,8 @@ func (w *writing) look(ctx context.Context, ids []uuid.UUID, lock string) error 
 	for rows.Next() {
 		var id uuid.UUID
 		var m seen
-		if err := rows.Scan(&id, &m.version, &m.live, &m.neighbor.Content, &m.neighbor.Hash, &m.neighbor.Category, &m.neighbor.Pinned, &m.tier, &m.typology, &m.trust); err != nil {
+		if err := rows.Scan(&id, &m.version, &m.live, &m.neighbor.Content, &m.neighbor.Hash, &m.neighbor.Category, &m.neighbor.Pinned, &m.tier, &m.typology, &m.trust,
+			&m.scope, &m.visibility); err != nil {
 			return err
 		}
 		m.neighbor.ID, m.neighbor.Version = id.String(), m.version
@@ -309,7 +317,8 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v memo
 		return false, nil
 	}
 	blocked := memory.Verdict{State: schema.ProposalBlocked, Reason: reasonActiveFactExists, ReviewNeeded: true, ContradictionRisk: true}
-	key, hash := strings.ToLower(cl.Subject)+"\x00"+cl.Predicate, memory.Normalize(p.Fact.Content).Hash
+	space := add.Owner.Scope + "\x00" + string(add.Visibility)
+	key, hash := space+"\x00"+strings.ToLower(cl.Subject)+"\x00"+cl.Predicate, memory.Normalize(p.Fact.Content).Hash
 	if earlier, ok := w.claimed[key]; ok {
 		if bytes.Equal(earlier, hash) {
 			return false, nil // the insert will find its duplicate
@@ -317,7 +326,7 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v memo
 		w.settle(p, blocked, nil)
 		return true, nil
 	}
-	holder, err := w.activeFact(ctx, cl)
+	holder, err := w.activeFact(ctx, cl, add.Owner, add.Visibility)
 	if err != nil {
 		return false, err
 	}
@@ -367,10 +376,10 @@ type claimHolder struct {
 	ours bool // within the dedup scope of what is being written
 }
 
-// activeFact returns the active memory that makes the functional claim in the owner's claim space.
-func (w *writing) activeFact(ctx context.Context, cl memory.Claim) (*claimHolder, error) {
+// activeFact returns the active memory that makes the functional claim in the claim space of an owner
+// and a visibility.
+func (w *writing) activeFact(ctx context.Context, cl memory.Claim, o schema.Principal, v schema.Visibility) (*claimHolder, error) {
 	var h claimHolder
-	o := w.batch.Owner
 	err := w.tx.QueryRow(ctx, `SELECT id, content_hash, agent_id = $7 AND project = $6 AND visibility = $5 FROM memories
 		WHERE tenant = $1 AND scope = $2 AND subject_key = lower($3) AND predicate = $4 AND conditions_hash = ''
 			AND type = 'semantic' AND functional AND live AND status = 'active'
@@ -379,34 +388,46 @@ func (w *writing) activeFact(ctx context.Context, cl memory.Claim) (*claimHolder
 				WHEN 'group'   THEN 'group:' || $6 || ':' || $8
 				WHEN 'shared'  THEN 'shared:' || $6
 				ELSE 'global' END`,
-		w.tenant, o.Scope, cl.Subject, cl.Predicate, w.batch.Visibility, o.Project, o.Agent, o.PolicyGroup).Scan(&h.id, &h.hash, &h.ours)
+		w.tenant, o.Scope, cl.Subject, cl.Predicate, v, o.Project, o.Agent, o.PolicyGroup).Scan(&h.id, &h.hash, &h.ours)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}
 	return &h, err
 }
 
-// factMemory is the memory that a fact becomes.
+// factMemory is the memory that a fact becomes: in the scope of its source and visible to whom that is,
+// unless a rule says otherwise.
 func (w *writing) factMemory(p *pendingProposal, supersedes *uuid.UUID) newMemory {
-	cl := memory.ClassifyFact(p.Fact)
-	cl.Sensitivity = p.Sensitivity // a derived fact is never less sensitive than its source
-	cl.Tags = p.ParentTags
-	trust := w.known[p.ParentID].trust // nor more to be trusted
+	owner, visibility := w.batch.Owner, w.batch.Visibility
+	parent, stored := w.known[p.ParentID]
+	if stored {
+		owner.Scope, visibility = parent.scope, parent.visibility
+	} else {
+		parent.trust = 1 // shadow mode: nothing comes of it
+	}
+	explained := memory.AdmitFact(p.Fact, memory.FactSource{Principal: owner, Visibility: visibility, Trust: parent.trust,
+		Candidate: schema.Candidate{SourceKind: p.SourceKind, Speaker: p.Speaker, Session: p.Session, OccurredAt: &p.OccurredAt, Refs: p.Refs,
+			Tags: p.ParentTags, Sensitivity: p.Sensitivity}}, w.rules)
+	cl := explained.Classification
+	owner.Scope, visibility = cmp.Or(cl.Scope, owner.Scope), cmp.Or(cl.Visibility, visibility)
 	claim := p.Fact.Claim
 	subject, predicate, object := claim.Subject, claim.Predicate, claim.Object
 	if claim.IsZero() {
 		subject, predicate, object = p.Speaker, schema.PredicateStates, p.Fact.Content
 		if subject == "" {
-			subject = w.batch.Owner.Agent
+			subject = owner.Agent
 		}
 	}
+	payload := semanticPayload(subject, predicate, object, claim.Functional)
+	payload.RevisionPolicy = cl.RevisionPolicy
 	m := newMemory{
-		ID: newID(), Owner: w.batch.Owner, Visibility: w.batch.Visibility, Classification: cl, Text: memory.Normalize(p.Fact.Content),
-		Payload: semanticPayload(subject, predicate, object, claim.Functional), SourceTrust: &trust,
-		Who: p.Speaker, Session: p.Session, Claim: claim, Confidence: p.Fact.Confidence, OccurredAt: p.OccurredAt,
+		ID: newID(), Owner: owner, Visibility: visibility, Classification: cl, Text: memory.Normalize(p.Fact.Content),
+		Payload: payload, SourceTrust: cl.SourceTrust, RevisionPolicy: cl.RevisionPolicy,
+		Who: p.Speaker, Session: p.Session, Claim: claim, Confidence: cl.Confidence, OccurredAt: p.OccurredAt,
 		CreatedBy: w.actor, Refs: p.Refs, DerivedFrom: &p.ParentID, Supersedes: supersedes,
 		Reason: w.because(p), Metadata: w.metadata(p, memory.Verdict{}),
 	}
+	maps.Copy(m.Metadata, explained.Metadata())
 	if p.Embedding != nil && p.Model != nil {
 		v := p.Embedding.Slice()
 		m.Embedding = &Embedding{Model: inference.EmbeddingModel{Name: *p.Model, Dimensions: len(v)}, Vector: v}

@@ -50,6 +50,10 @@ func run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer st.Close()
+	policies, err := config.LoadPolicies(cfg.PolicyFile, log)
+	if err != nil {
+		return err
+	}
 	brain, err := cfg.NewBrain()
 	if err != nil {
 		return err
@@ -67,7 +71,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 	fatal := make(chan error, 1)
 	w := worker.New(temporal, cfg.TaskQueue, worker.Options{WorkerStopTimeout: stopTimeout, OnFatalError: func(err error) { fatal <- err }})
 	workflows.Register(w, workflows.Dependencies{
-		Store: st, Brain: brain, Index: index, Policy: cfg.Policy, Concurrency: cfg.Concurrency,
+		Store: st, Brain: brain, Index: index, Policy: cfg.Policy, Rules: policies.Current, Concurrency: cfg.Concurrency,
 	})
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start worker: %w", err)
@@ -76,13 +80,14 @@ func run(ctx context.Context, log *slog.Logger) error {
 	if err := workflows.EnsureSyncIndexSchedule(ctx, temporal, cfg.TaskQueue, index.Name()); err != nil {
 		return err
 	}
-	stopHealth, err := serveHealth(cfg.HealthAddress, st, temporal, log)
+	defer watch(ctx, policies)()
+	stopHealth, err := serveHealth(cfg.HealthAddress, st, temporal, policies, log)
 	if err != nil {
 		return err
 	}
 	defer stopHealth()
 	log.Info("worker ready", "task_queue", cfg.TaskQueue, "namespace", cfg.Namespace, "health", cfg.HealthAddress,
-		"brain", cfg.Brain, "embedder", brain.Embedder.Model().Name, "mode", cfg.Policy.Mode, "index", index.Name())
+		"brain", cfg.Brain, "embedder", brain.Embedder.Model().Name, "mode", cfg.Policy.Mode, "index", index.Name(), "policy", policies.Current().Hash())
 	select {
 	case <-ctx.Done():
 		log.Info("worker stopping", "grace", stopTimeout.String())
@@ -92,8 +97,27 @@ func run(ctx context.Context, log *slog.Logger) error {
 	}
 }
 
-// serveHealth answers /livez while the process runs, and /readyz while Postgres and Temporal answer.
-func serveHealth(address string, st *store.Store, temporal client.Client, log *slog.Logger) (stop func(), err error) {
+// watch follows the rules file until ctx ends or stop is called; SIGHUP makes it look at once.
+func watch(ctx context.Context, policies *config.Policies) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		policies.Watch(ctx, config.PolicyPoll, hangup)
+	}()
+	return func() {
+		cancel()
+		<-done
+		signal.Stop(hangup)
+	}
+}
+
+// serveHealth answers /livez while the process runs, and /readyz while Postgres and Temporal answer. A
+// rules file that could not be taken over does not make the worker unready: it works on under the
+// rules before, and every worker that reads the file would be unready at once. /readyz names it.
+func serveHealth(address string, st *store.Store, temporal client.Client, policies *config.Policies, log *slog.Logger) (stop func(), err error) {
 	ready := func(ctx context.Context) error {
 		if err := st.Ping(ctx); err != nil {
 			return errors.New("postgres does not answer")
@@ -113,6 +137,9 @@ func serveHealth(address string, st *store.Store, temporal client.Client, log *s
 			return
 		}
 		_, _ = fmt.Fprintln(w, "ok")
+		if err := policies.Stale(); err != nil {
+			_, _ = fmt.Fprintf(w, "degraded: policy %q stays in force: %v\n", policies.Current().Hash(), err)
+		}
 	})
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

@@ -46,7 +46,8 @@ type Config struct {
 	OpenAI      openai.Config
 	Concurrency int // model calls at once in one activity
 
-	Policy memory.WritePolicy
+	Policy     memory.WritePolicy
+	PolicyFile string // classification rules; empty for none
 
 	PayloadKey []byte // 32 bytes; empty leaves payloads in the clear
 }
@@ -82,6 +83,7 @@ func Load() (Config, error) {
 			AllowUpdateDelete: e.flag("MNEME_ALLOW_UPDATE_DELETE"),
 			MinFactConfidence: e.fraction("MNEME_MIN_FACT_CONFIDENCE", memory.DefaultMinFactConfidence),
 		},
+		PolicyFile: e.text("MNEME_POLICY_FILE", ""),
 		PayloadKey: e.key("MNEME_PAYLOAD_KEY"),
 	}
 	return c, e.err()

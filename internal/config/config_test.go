@@ -63,7 +63,7 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 		"MNEME_TENANT": "t", "MNEME_AGENT": "a", "MNEME_PROJECT": "p", "MNEME_SCOPE": "s", "MNEME_POLICY_GROUP": "g", "MNEME_BRAIN": "openai", "MNEME_EMBEDDER": "openai",
 		"MNEME_OPENAI_BASE_URL": "http://m", "MNEME_OPENAI_API_KEY": "sk", "MNEME_OPENAI_CHAT_MODEL": "chat", "MNEME_OPENAI_EMBEDDING_MODEL": "emb",
 		"MNEME_OPENAI_EMBEDDING_DIMENSIONS": "8", "MNEME_OPENAI_TIMEOUT_SECONDS": "9", "MNEME_MODEL_CONCURRENCY": "2", "MNEME_MODE": "shadow",
-		"MNEME_ALLOW_UPDATE_DELETE": "true", "MNEME_MIN_FACT_CONFIDENCE": "0.25", "MNEME_PAYLOAD_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
+		"MNEME_ALLOW_UPDATE_DELETE": "true", "MNEME_MIN_FACT_CONFIDENCE": "0.25", "MNEME_POLICY_FILE": "/p.yaml", "MNEME_PAYLOAD_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
 	} {
 		t.Setenv(name, value)
 	}
@@ -72,7 +72,7 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 	require.Equal(t, config.Config{DatabaseURL: "postgres://x", MaxConns: 3, TaskQueue: "q", Namespace: "n", TemporalUI: "http://ui", HealthAddress: ":1",
 		Principal: schema.Principal{Tenant: "t", Agent: "a", Project: "p", Scope: "s", PolicyGroup: "g"}, Brain: "openai", Embedder: "openai",
 		OpenAI:      openai.Config{BaseURL: "http://m", APIKey: "sk", ChatModel: "chat", EmbeddingModel: "emb", EmbeddingDimensions: 8, Timeout: 9 * time.Second},
-		Concurrency: 2, Policy: memory.WritePolicy{Mode: schema.ModeShadow, AllowUpdateDelete: true, MinFactConfidence: 0.25}, PayloadKey: []byte(key)}, c)
+		Concurrency: 2, Policy: memory.WritePolicy{Mode: schema.ModeShadow, AllowUpdateDelete: true, MinFactConfidence: 0.25}, PolicyFile: "/p.yaml", PayloadKey: []byte(key)}, c)
 }
 
 func TestLoadNamesTheVariableThatIsWrong(t *testing.T) {

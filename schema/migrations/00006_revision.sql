@@ -16,7 +16,7 @@ ALTER TABLE memories
 UPDATE memories SET payload = payload || '{"cardinality": "many"}' WHERE type = 'semantic' AND NOT functional;
 -- Revision state is the columns'; the payload does not repeat it.
 UPDATE memories SET payload = payload - 'revision' WHERE payload ? 'revision';
-ALTER TABLE memories ADD CONSTRAINT memories_payload_of_type CHECK (erased_at IS NOT NULL OR payload->>'kind' = type);
+ALTER TABLE memories ADD CONSTRAINT memories_payload_of_type CHECK (erased_at IS NOT NULL OR payload->>'kind' IS NOT DISTINCT FROM type); -- a check lets NULL pass
 
 -- Erasing looks for who else has an artifact, lineage for successors, import for foreign ids.
 CREATE UNIQUE INDEX memories_external ON memories (tenant, external_id) WHERE external_id IS NOT NULL;
@@ -62,6 +62,19 @@ END $$;
 CREATE TRIGGER memories_keep_version AFTER UPDATE ON memories
     REFERENCING OLD TABLE AS replaced NEW TABLE AS replacing
     FOR EACH STATEMENT EXECUTE FUNCTION mneme_keep_version();
+
+-- A change takes its time before it waits for its locks, so that the later version may bring the
+-- earlier time. Versions follow each other all the same.
+-- +goose StatementBegin
+CREATE FUNCTION mneme_not_before_the_last() RETURNS trigger
+    LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.updated_at := OLD.updated_at;
+    RETURN NEW;
+END $$;
+-- +goose StatementEnd
+CREATE TRIGGER memories_versions_in_time BEFORE UPDATE ON memories
+    FOR EACH ROW WHEN (NEW.version <> OLD.version AND NEW.updated_at < OLD.updated_at) EXECUTE FUNCTION mneme_not_before_the_last();
 
 -- Episodes are append-only (document 004 §5 and §15A.2): events may be added to the timeline, calls
 -- to the tool graph, artifacts to the list, and what was not there may be said; nothing that stands
@@ -127,7 +140,7 @@ CREATE FUNCTION mneme_erase_history(ids uuid[], at timestamptz) RETURNS bigint
     AS $$
     WITH erased AS (
         UPDATE memory_history SET old_content = NULL, new_content = NULL, reason = '[erased]', erased_at = at,
-            metadata = metadata - '{fact,content,reason,rationale}'::text[]
+            metadata = metadata - '{fact,content,reason,rationale,evidence,refs}'::text[]
         WHERE tenant = mneme_tenant() AND memory_id = ANY(ids) AND erased_at IS NULL
         RETURNING 1)
     SELECT count(*) FROM erased;
@@ -143,7 +156,7 @@ CREATE FUNCTION mneme_erase_reasons(sources uuid[], proposals text[], at timesta
     LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT
     AS $$
     WITH erased AS (
-        UPDATE memory_history SET reason = '[erased]', erased_at = at, metadata = metadata - '{fact,content,reason,rationale}'::text[]
+        UPDATE memory_history SET reason = '[erased]', erased_at = at, metadata = metadata - '{fact,content,reason,rationale,evidence,refs}'::text[]
         WHERE tenant = mneme_tenant() AND memory_id = ANY(sources) AND metadata->>'proposalId' = ANY(proposals)
             AND old_content IS NULL AND new_content IS NULL AND erased_at IS NULL
         RETURNING 1)

@@ -2,6 +2,7 @@ package migrations_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -253,6 +254,33 @@ func fill(t *testing.T, s *store.Store, tenant string) {
 	_, err = s.Link(ctx, r, now)
 	require.NoError(t, err)
 	require.NoError(t, s.TrackRetrieval(ctx, store.Retrieval{ID: uuid.New(), Principal: p, QueryHash: []byte{1}, MemoryIDs: []uuid.UUID{id}}, now))
+
+	// What is revised: an episode with an artifact that grows, a request under way, a run that waits.
+	artifact, err := s.PutArtifact(ctx, p, strings.NewReader("a log of "+tenant), "text/plain", "", now)
+	require.NoError(t, err)
+	episode := testkit.RecordGen(schema.TypeEpisodic).Example(1)
+	episode.Tenant, episode.Agent, episode.Project, episode.Scope, episode.PolicyGroup, episode.ExternalID = tenant, p.Agent, "", "", "", ""
+	for i := range 2 {
+		payload := schema.EpisodicPayload{Kind: schema.TypeEpisodic, Artifacts: []string{artifact.Address}}
+		for k := range i + 1 {
+			payload.Timeline = append(payload.Timeline, schema.TimelineEvent{T: now.Add(time.Duration(k) * time.Second), EventKind: "note", Ref: "evt://1"})
+		}
+		episode.Payload, err = json.Marshal(payload)
+		require.NoError(t, err)
+		episode.Version = i + 1
+		put := schema.PutRequest{Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{episode}}
+		require.NoError(t, put.Validate())
+		result, err := s.Put(ctx, store.PutInput{Operation: store.Operation{Tenant: tenant, ID: fmt.Sprint("put", i), WorkflowID: "put"}, Request: put,
+			Policy: memory.DefaultWritePolicy(), Now: now.Add(time.Duration(i) * time.Second)})
+		require.NoError(t, err)
+		require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutUpdated}[i], result.Items[0].Status)
+	}
+	require.NoError(t, s.Accept(ctx, store.Operation{Tenant: tenant, ID: "later"}, "put", schema.PutRequest{}, now))
+	preview, err := s.SelectForget(ctx, store.Operation{Tenant: tenant, ID: "forget", WorkflowID: "forget"}, schema.ForgetRequest{
+		Operation: schema.Operation{Principal: p, Reason: "a test"}, Selector: schema.Selector{IDs: []string{id.String()}}}, now)
+	require.NoError(t, err)
+	_, err = s.ForgetToken(ctx, p, uuid.MustParse(preview.RunID), now)
+	require.NoError(t, err)
 }
 
 func TestTenantsAreApartInEveryTable(t *testing.T) {
@@ -482,9 +510,9 @@ func (r row) insert(conn interface {
 	}
 	_, err := conn.Exec(ctx, `INSERT INTO memories (tenant, id, agent_id, project, scope, visibility, policy_group, type, category, tier, typology,
 			content, normalized_content, content_hash, subject, predicate, functional, conditions_hash, confidence, importance, salience, salience_at, decay_curve, half_life,
-			min_salience, reinforcement_gain, last_reinforced_at, deletion_policy, occurred_at, created_at, updated_at, created_by)
+			min_salience, reinforcement_gain, last_reinforced_at, deletion_policy, occurred_at, created_at, updated_at, created_by, payload)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $13, 'fact', 'persistent', 'semantic', 'x', 'x', $8, $9, $10, $11, $12, 1, 1, 1, now(), 'exponential', '1 day', 0, 0, now(),
-			'auto_prune', now(), now(), now(), 'test')`,
+			'auto_prune', now(), now(), now(), 'test', jsonb_build_object('kind', $13::text))`,
 		r.tenant, id, r.agent, r.project, r.scope, r.visibility, r.group, hash, subject, predicate, r.functional, r.conditions, r.kind)
 	return id, err
 }

@@ -1,0 +1,153 @@
+package config
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mneme/mneme/memory"
+)
+
+// PolicyPoll is how often the rules file is looked at.
+const PolicyPoll = 3 * time.Second
+
+// Policies keeps the classification rules of a file in force, and follows the file as it changes. A
+// version that cannot be read leaves the one before in force. It may be used by many goroutines.
+type Policies struct {
+	path    string
+	log     *slog.Logger
+	current atomic.Pointer[memory.Policy]
+
+	mu      sync.Mutex // one reload at a time
+	seen    [sha256.Size]byte
+	problem error // why the file, as it is now, is not in force; nil when it is
+}
+
+// LoadPolicies reads the rules file. Without a path there are no rules, now or later; a file that
+// cannot be read or is not valid is an error that says which rule and field.
+func LoadPolicies(path string, log *slog.Logger) (*Policies, error) {
+	p := &Policies{path: path, log: log}
+	if path == "" {
+		return p, nil
+	}
+	data, err := readPolicy(path)
+	if err != nil {
+		return nil, fmt.Errorf("MNEME_POLICY_FILE: %w", err)
+	}
+	policy, err := memory.ParsePolicy(data)
+	if err != nil {
+		return nil, fmt.Errorf("MNEME_POLICY_FILE: %w", err)
+	}
+	p.current.Store(policy)
+	p.seen = sha256.Sum256(data)
+	return p, nil
+}
+
+// Current returns the rules in force; nil when there are none.
+func (p *Policies) Current() *memory.Policy { return p.current.Load() }
+
+// Stale returns why the file as it is now is not in force, or nil. It names rules and fields and quotes
+// nothing else of the file.
+func (p *Policies) Stale() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.problem
+}
+
+// Watch follows the file until ctx ends: it looks every so often, and at once when now delivers. The
+// file is read whole each time, so that a change is seen whatever became of its size and time.
+func (p *Policies) Watch(ctx context.Context, every time.Duration, now <-chan os.Signal) {
+	if p.path == "" {
+		return
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-now:
+		}
+		p.Reload()
+	}
+}
+
+// Reload takes over the file if it has changed, and reports whether other rules are in force now. A
+// problem is logged once for each version of the file.
+func (p *Policies) Reload() bool {
+	if p.path == "" {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	data, err := readPolicy(p.path)
+	if err != nil {
+		p.keep(err)
+		return false
+	}
+	sum := sha256.Sum256(data)
+	unreadable := p.problem != nil && !isPolicyError(p.problem)
+	if sum == p.seen && !unreadable {
+		return false
+	}
+	p.seen = sum
+	policy, err := memory.ParsePolicy(data)
+	if err != nil {
+		p.keep(err)
+		return false
+	}
+	before := p.Current()
+	p.problem = nil
+	if before.Hash() == policy.Hash() { // back to what is in force
+		p.log.Info("policy file is in force again", "policy", policy.Hash())
+		return false
+	}
+	p.current.Store(policy)
+	p.log.Info("policy reloaded", "policy", policy.Hash(), "before", before.Hash(), "rules", len(policy.Rules()))
+	return true
+}
+
+// keep notes why the rules in force stay.
+func (p *Policies) keep(err error) {
+	if p.problem == nil || p.problem.Error() != err.Error() {
+		p.log.Error("policy file is not taken over: the version before stays in force", "policy", p.Current().Hash(), "error", err)
+	}
+	p.problem = err
+}
+
+func isPolicyError(err error) bool {
+	var bad *memory.PolicyError
+	return errors.As(err, &bad)
+}
+
+// readPolicy reads a rules file, and no more of it than one may have.
+func readPolicy(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("policy file: %w", bare(err))
+	}
+	defer func() { _ = file.Close() }()
+	data, err := io.ReadAll(io.LimitReader(file, memory.MaxPolicyBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("policy file: %w", bare(err))
+	}
+	return data, nil
+}
+
+// bare is a file's error without its path, which readiness shows to whoever asks.
+func bare(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}

@@ -1,0 +1,486 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	tlog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"go.temporal.io/sdk/interceptor"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/recall"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/workflows"
+)
+
+var (
+	reviewingOf *activities.Reviewing
+	acceptingOf *activities.Accepting
+)
+
+// desk is a Review in the test environment over proposals that only exist here.
+type desk struct {
+	*testsuite.TestWorkflowEnvironment
+	state   store.ReviewState
+	decided []activities.OperationRef
+	given   []time.Time // up to when proposals were given up
+}
+
+func newDesk(t *testing.T, open int) *desk {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	d := &desk{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), state: store.ReviewState{Agent: "a", Project: "p", Open: open}}
+	d.SetTestTimeout(20 * time.Second)
+	workflows.Register(d.TestWorkflowEnvironment, workflows.Dependencies{})
+	d.OnActivity(reviewingOf.OpenReview, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.OpenRequest) (store.ReviewState, error) {
+		if d.state.NextAt == nil && d.state.Open > 0 {
+			next := d.Now().Add(time.Duration(in.WindowSeconds) * time.Second)
+			d.state.NextAt = &next
+		}
+		return d.state, nil
+	}).Maybe()
+	d.OnActivity(reviewingOf.ExpireProposals, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.ExpireRequest) error {
+		d.given = append(d.given, in.Before)
+		d.state.Open, d.state.Expired, d.state.NextAt = 0, d.state.Open, nil
+		return nil
+	}).Maybe()
+	d.OnActivity(acceptingOf.Accept, mock.Anything, mock.Anything).Return(nil).Maybe()
+	d.OnActivity(reviewingOf.DecideProposal, mock.Anything, mock.Anything).Return(func(_ context.Context, ref activities.OperationRef) (schema.ReviewResult, error) {
+		d.decided = append(d.decided, ref)
+		d.state.Open, d.state.Rejected = d.state.Open-1, d.state.Rejected+1
+		return schema.ReviewResult{Status: schema.ReviewRejected}, nil
+	}).Maybe()
+	return d
+}
+
+func rejection(tenant string) schema.ReviewRequest {
+	return schema.ReviewRequest{Operation: schema.Operation{Principal: schema.Principal{Tenant: tenant, Agent: "a"}, Actor: "operator:rita", Reason: "no"},
+		ProposalID: uuid.NewString(), Decision: schema.DecisionReject}
+}
+
+// send hands a decision in after some time and returns what becomes of it.
+func (d *desk) send(after time.Duration, id string, req schema.ReviewRequest) *reply {
+	r := &reply{}
+	d.RegisterDelayedCallback(func() {
+		d.UpdateWorkflow(workflows.UpdateDecide, id, &testsuite.TestUpdateCallback{
+			OnAccept: func() {},
+			OnReject: func(err error) { r.rejected = err },
+			OnComplete: func(result any, err error) {
+				r.err = err
+				if err == nil {
+					r.result, _ = result.(schema.ReviewResult)
+				}
+			},
+		}, req)
+	}, after)
+	return r
+}
+
+type reply struct {
+	result        schema.ReviewResult
+	rejected, err error
+}
+
+func (d *desk) run(t *testing.T, in workflows.ReviewInput) (workflows.ReviewProgress, error) {
+	t.Helper()
+	in.Tenant, in.BatchID = "t", uuid.NewString()
+	d.ExecuteWorkflow(workflows.Review, in)
+	require.True(t, d.IsWorkflowCompleted())
+	var p workflows.ReviewProgress
+	if err := d.GetWorkflowError(); err != nil {
+		return p, err
+	}
+	return p, d.GetWorkflowResult(&p)
+}
+
+func TestReviewGivesUpWhatNobodyDecides(t *testing.T) {
+	t.Parallel()
+	for window, in := range map[time.Duration]workflows.ReviewInput{workflows.ReviewWindow: {}, time.Hour: {ExpiresAfterSeconds: 3600}} {
+		d := newDesk(t, 3)
+		began := d.Now()
+		d.send(time.Minute, "1", rejection("t"))
+		var seen workflows.ReviewProgress
+		d.RegisterDelayedCallback(func() {
+			encoded, err := d.QueryWorkflow(workflows.QueryProgress)
+			require.NoError(t, err)
+			require.NoError(t, encoded.Get(&seen))
+		}, 2*time.Minute)
+		p, err := d.run(t, in)
+		require.NoError(t, err)
+		require.Equal(t, workflows.ReviewProgress{Rejected: 1, Expired: 2}, p)
+		require.Equal(t, window, d.Now().Sub(began).Truncate(time.Second))
+		require.Len(t, d.given, 1)
+		require.Equal(t, window, d.given[0].Sub(began).Truncate(time.Second))
+		require.Equal(t, 2, seen.Open)
+		require.Equal(t, 1, seen.Rejected)
+	}
+}
+
+func TestReviewEndsWithTheLastDecision(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, 2)
+	first, second := d.send(time.Hour, "one", rejection("t")), d.send(2*time.Hour, "two", rejection("t"))
+	p, err := d.run(t, workflows.ReviewInput{})
+	require.NoError(t, err)
+	require.Equal(t, workflows.ReviewProgress{Rejected: 2}, p)
+	require.Empty(t, d.given)
+	for i, r := range []*reply{first, second} {
+		require.NoError(t, r.err)
+		require.Equal(t, schema.ReviewRejected, r.result.Status)
+		require.Contains(t, d.decided[i].ID, []string{"/one", "/two"}[i], "keyed by the update")
+	}
+}
+
+func TestReviewWithNothingOpenAnswersAndEnds(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, 0)
+	r := d.send(0, "late", rejection("t"))
+	_, err := d.run(t, workflows.ReviewInput{})
+	require.NoError(t, err)
+	require.NoError(t, r.err)
+	require.Len(t, d.decided, 1)
+}
+
+func TestReviewRefusesWhatIsNoDecision(t *testing.T) {
+	t.Parallel()
+	bad := rejection("t")
+	bad.Reason = " "
+	worse := rejection("t")
+	worse.ProposalID = "x"
+	worst := rejection("t")
+	worst.Decision = "perhaps"
+	for field, req := range map[string]schema.ReviewRequest{"reason": bad, "proposal_id": worse, "decision": worst, "principal.tenant": rejection("other")} {
+		d := newDesk(t, 1)
+		r := d.send(time.Minute, "1", req)
+		_, err := d.run(t, workflows.ReviewInput{})
+		require.NoError(t, err)
+		require.ErrorContains(t, r.rejected, field)
+		require.Empty(t, d.decided)
+	}
+}
+
+func TestReviewContinuesAsNew(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, 2)
+	d.SetContinueAsNewSuggested(false)
+	d.RegisterDelayedCallback(func() { d.SetContinueAsNewSuggested(true) }, time.Minute)
+	r := d.send(time.Hour, "1", rejection("t"))
+	_, err := d.run(t, workflows.ReviewInput{ExpiresAfterSeconds: 7200})
+	var anew *workflow.ContinueAsNewError
+	require.ErrorAs(t, err, &anew)
+	require.NoError(t, r.err)
+	require.Equal(t, schema.ReviewRejected, r.result.Status, "the handler was drained")
+}
+
+func TestReviewOutlastsAnOutage(t *testing.T) {
+	t.Parallel()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := suite.NewTestWorkflowEnvironment()
+	workflows.Register(env, workflows.Dependencies{})
+	calls := 0
+	env.OnActivity(reviewingOf.OpenReview, mock.Anything, mock.Anything).Return(func(context.Context, activities.OpenRequest) (store.ReviewState, error) {
+		if calls++; calls < 200 {
+			return store.ReviewState{}, errors.New("postgres is away")
+		}
+		return store.ReviewState{}, nil
+	})
+	env.ExecuteWorkflow(workflows.Review, workflows.ReviewInput{Tenant: "t", BatchID: uuid.NewString()})
+	require.NoError(t, env.GetWorkflowError())
+	require.Equal(t, 200, calls)
+}
+
+func TestIngestStartsAReviewAndDoesNotWait(t *testing.T) {
+	t.Parallel()
+	for waiting, started := range map[int]int{0: 0, 3: 1} {
+		s := newStage(t, nil)
+		s.OnActivity(jobsOf.CompleteJobs, mock.Anything, mock.Anything).Unset()
+		s.OnActivity(jobsOf.CompleteJobs, mock.Anything, mock.Anything).Return(activities.CompleteResult{ToReview: waiting}, nil)
+		var reviews []workflows.ReviewInput
+		s.OnWorkflow(workflows.Review, mock.Anything, mock.Anything).Return(func(_ workflow.Context, in workflows.ReviewInput) (workflows.ReviewProgress, error) {
+			reviews = append(reviews, in)
+			return workflows.ReviewProgress{}, errors.New("this is nothing to an ingest")
+		}).Maybe()
+		result, err := s.run(t, 1)
+		require.NoError(t, err)
+		require.Equal(t, waiting, result.ToReview)
+		require.Len(t, reviews, started)
+		if started > 0 {
+			require.Equal(t, workflows.ReviewWorkflowID("t", result.BatchID), result.ReviewID)
+			require.Equal(t, workflows.ReviewInput{Tenant: "t", BatchID: result.BatchID}, reviews[0])
+		}
+	}
+}
+
+// The first version of Ingest starts no review.
+func TestIngestOfTheFirstVersionStartsNoReview(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	s.OnActivity(jobsOf.CompleteJobs, mock.Anything, mock.Anything).Unset()
+	s.OnActivity(jobsOf.CompleteJobs, mock.Anything, mock.Anything).Return(activities.CompleteResult{ToReview: 1}, nil)
+	s.OnGetVersion("start-review", workflow.DefaultVersion, workflow.Version(1)).Return(workflow.DefaultVersion)
+	result, err := s.run(t, 1)
+	require.NoError(t, err)
+	require.Empty(t, result.ReviewID)
+}
+
+// moved ingests a fact and another that replaces it, which the default policy leaves to a person.
+func moved(t *testing.T, h *testkit.Harness, p schema.Principal, texts ...string) (workflows.IngestResult, schema.ReviewItem) {
+	t.Helper()
+	h.Ingest(t, testkit.Request(p, schema.SourceMemory, texts[0]))
+	_, result := h.Ingest(t, testkit.Request(p, schema.SourceMemory, texts[1]))
+	require.Zero(t, result.Dead)
+	require.Equal(t, 1, result.ToReview)
+	require.Equal(t, workflows.ReviewWorkflowID(p.Tenant, result.BatchID), result.ReviewID)
+	items, err := h.Store.ListReviews(context.Background(), p, store.ReviewFilter{}, store.Page{})
+	require.NoError(t, err)
+	require.Len(t, items, 1)
+	require.Equal(t, result.BatchID, items[0].BatchID)
+	return result, items[0]
+}
+
+func decision(p schema.Principal, item schema.ReviewItem, d schema.Decision) schema.ReviewRequest {
+	return schema.ReviewRequest{Operation: schema.Operation{Principal: p, Actor: "operator:rita", Reason: "she told me herself"}, ProposalID: item.ProposalID, Decision: d}
+}
+
+func decide(t *testing.T, h *testkit.Harness, req schema.ReviewRequest, batch string) schema.ReviewResult {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	result, err := workflows.Decide(ctx, h.Temporal, h.TaskQueue, req, batch)
+	require.NoError(t, err)
+	return result
+}
+
+func statusOf(t *testing.T, c client.Client, id string) enumspb.WorkflowExecutionStatus {
+	t.Helper()
+	described, err := c.DescribeWorkflowExecution(context.Background(), id, "")
+	require.NoError(t, err)
+	return described.GetWorkflowExecutionInfo().GetStatus()
+}
+
+func reviewEnds(t *testing.T, h *testkit.Harness, id string) workflows.ReviewProgress {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var p workflows.ReviewProgress
+	require.NoError(t, h.Temporal.GetWorkflow(ctx, id, "").Get(ctx, &p))
+	return p
+}
+
+// A changed preference waits for a person; once that person approves it, the new one is recalled and
+// the old one is not, and history names the person (document 002 "Decision Engine", document 004 §7).
+func TestAChangedPreferenceWaitsForApproval(t *testing.T) {
+	t.Parallel()
+	for name, texts := range map[string][]string{
+		"updates are off":      {"Dana prefers Go for backend services.", "Dana prefers Rust for backend services."},
+		"the target is pinned": {"critical: Dana prefers Go for backend services.", "Dana prefers Rust for backend services."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := testkit.NewHarness(t, nil)
+			p, ctx := testkit.Principal(), context.Background()
+			result, item := moved(t, h, p, texts...)
+			require.Equal(t, schema.ActionUpdate, item.Action)
+			require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, statusOf(t, h.Temporal, result.ReviewID), "the ingest did not wait for it")
+			require.NoError(t, testkit.Eventually(ctx, func() error { // the run has looked
+				answer, err := h.Temporal.QueryWorkflow(ctx, result.ReviewID, "", workflows.QueryProgress)
+				if err != nil {
+					return err
+				}
+				var progress workflows.ReviewProgress
+				if err := answer.Get(&progress); err != nil || progress.Open != 1 || progress.NextAt == nil {
+					return errors.Join(err, fmt.Errorf("%+v", progress))
+				}
+				return nil
+			}))
+			r := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}
+			recalled := func() (out []string) {
+				answer, err := r.Recall(ctx, schema.RecallRequest{Principal: p, Query: "What does Dana prefer for backend services?"})
+				require.NoError(t, err)
+				for _, found := range answer.Results {
+					out = append(out, found.Content)
+				}
+				return out
+			}
+			require.Len(t, recalled(), 2, "until then both stand")
+
+			decided := decide(t, h, decision(p, item, schema.DecisionApprove), result.BatchID)
+			require.Equal(t, schema.ReviewApplied, decided.Status)
+			require.Equal(t, []string{"Dana prefers Rust for backend services."}, recalled())
+			steps, err := h.Store.History(ctx, p, uuid.MustParse(item.TargetID))
+			require.NoError(t, err)
+			last := steps[len(steps)-1]
+			require.Equal(t, []string{"operator:rita", "she told me herself"}, []string{last.ChangedBy, last.Reason})
+			old, err := h.Store.Get(ctx, p, uuid.MustParse(item.TargetID))
+			require.NoError(t, err)
+			require.Equal(t, schema.StatusSuperseded, old.Status)
+			successor, err := h.Store.Get(ctx, p, uuid.MustParse(decided.MemoryID))
+			require.NoError(t, err)
+			require.Equal(t, old.Lifecycle.Pinned, successor.Lifecycle.Pinned)
+
+			require.Equal(t, workflows.ReviewProgress{Approved: 1}, reviewEnds(t, h, result.ReviewID))
+			// The run has ended; a decision still has its answer.
+			again := decide(t, h, decision(p, item, schema.DecisionReject), result.BatchID)
+			require.Equal(t, schema.ReviewDecided, again.Status)
+			require.Equal(t, "applied by operator:rita", again.Why)
+			db := testkit.Owner(t, h.DatabaseURL)
+			require.Zero(t, testkit.Rows(t, db, "index_outbox", ""), "the index knows of it")
+			require.Zero(t, testkit.Rows(t, db, "staged_requests", ""), "no decision is left behind")
+		})
+	}
+}
+
+func TestADecisionNeedsNoRun(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	result, item := moved(t, h, p, "Dana lives in Lisbon.", "Dana lives in Porto.")
+	require.NoError(t, h.Temporal.TerminateWorkflow(context.Background(), result.ReviewID, "", "a careless operator"))
+	req := decision(p, item, schema.DecisionReject)
+	req.OperationID = "op-1"
+	first := decide(t, h, req, result.BatchID)
+	require.Equal(t, schema.ReviewRejected, first.Status)
+	require.Equal(t, workflows.ReviewProgress{Rejected: 1}, reviewEnds(t, h, result.ReviewID))
+	require.Equal(t, first, decide(t, h, req, result.BatchID), "delivered again, in a run of its own")
+
+	// Of what is not there, too.
+	missing := item
+	missing.ProposalID = uuid.NewString()
+	require.Equal(t, schema.ReviewNotFound, decide(t, h, decision(p, missing, schema.DecisionReject), uuid.NewString()).Status)
+	var invalid *schema.ValidationError
+	_, err := workflows.Decide(context.Background(), h.Temporal, h.TaskQueue, decision(p, item, "perhaps"), result.BatchID)
+	require.ErrorAs(t, err, &invalid)
+	_, err = workflows.Decide(context.Background(), h.Temporal, h.TaskQueue, decision(p, item, schema.DecisionReject), "x")
+	require.ErrorAs(t, err, &invalid)
+}
+
+// Decisions on every proposal of a batch at once, while the run of its review ends under them.
+func TestManyDecideAtOnce(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	result, item := moved(t, h, p, "Dana lives in Lisbon.", "Dana lives in Porto.")
+	const reviewers = 8
+	results := make(chan schema.ReviewResult, reviewers)
+	errs := make(chan error, reviewers)
+	for i := range reviewers {
+		go func() {
+			req := decision(p, item, schema.DecisionApprove)
+			req.Actor = fmt.Sprintf("operator:%d", i)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			r, err := workflows.Decide(ctx, h.Temporal, h.TaskQueue, req, result.BatchID)
+			results <- r
+			errs <- err
+		}()
+	}
+	count := map[schema.ReviewStatus]int{}
+	for range reviewers {
+		require.NoError(t, <-errs)
+		count[(<-results).Status]++
+	}
+	require.Equal(t, map[schema.ReviewStatus]int{schema.ReviewApplied: 1, schema.ReviewDecided: reviewers - 1}, count)
+}
+
+// The acknowledgement of every activity is lost once.
+func TestADecisionWhoseAcknowledgementIsLost(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
+	h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{&twice{}}})
+	p := testkit.Principal()
+	result, item := moved(t, h, p, "Dana lives in Lisbon.", "Dana lives in Porto.")
+	decided := decide(t, h, decision(p, item, schema.DecisionApprove), result.BatchID)
+	require.Equal(t, schema.ReviewApplied, decided.Status)
+	require.Equal(t, workflows.ReviewProgress{Approved: 1}, reviewEnds(t, h, result.ReviewID))
+	db := testkit.Owner(t, h.DatabaseURL)
+	require.Equal(t, 1, testkit.Rows(t, db, "memory_history", "changed_by = 'operator:rita' AND event = 'modified'"))
+	require.Equal(t, 1, testkit.Rows(t, db, "memory_history", "changed_by = 'operator:rita' AND event = 'none'"))
+}
+
+// The worker is killed while a review waits; another takes it up days later.
+func TestAReviewSurvivesItsWorker(t *testing.T) {
+	t.Parallel()
+	address := testkit.TemporalAddress(t)
+	namespace := testkit.NewNamespace(t, address)
+	c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), c, nil)
+	settings := map[string]string{"DATABASE_URL": h.DatabaseURL, "TEMPORAL_ADDRESS": address, "TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": h.TaskQueue}
+	victim := testkit.StartProcess(t, settings)
+	p := testkit.Principal()
+	result, item := moved(t, h, p, "Dana lives in Lisbon.", "Dana lives in Porto.")
+	victim.Kill()
+	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, statusOf(t, c, result.ReviewID))
+	testkit.StartProcess(t, settings)
+	require.Equal(t, schema.ReviewApplied, decide(t, h, decision(p, item, schema.DecisionApprove), result.BatchID).Status)
+	require.Equal(t, workflows.ReviewProgress{Approved: 1}, reviewEnds(t, h, result.ReviewID))
+}
+
+// A replayed dead job joins the review that its batch has already.
+func TestAReplayedJobKeepsTheReviewOfItsBatch(t *testing.T) {
+	t.Parallel()
+	cured := false
+	model := testkit.NewModel(t, func(_ context.Context, call testkit.ModelCall) testkit.ModelReply {
+		if call.Kind == testkit.Decision {
+			if offered := call.Offered().Candidates; len(offered) > 0 {
+				return testkit.DecisionOf(schema.ActionUpdate, offered[0].ID)
+			}
+			return testkit.DecisionOf(schema.ActionAdd, "")
+		}
+		if call.Data == "A poison candidate." && !cured {
+			return testkit.ModelReply{Status: 400}
+		}
+		return testkit.FactsOf("It is known that " + call.Data)
+	})
+	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
+	p, ctx := testkit.Principal(), context.Background()
+	h.Ingest(t, testkit.Request(p, schema.SourceObservation, "A candidate that was known before."))
+	_, result := h.Ingest(t, testkit.Request(p, schema.SourceObservation, "A good candidate.", "A poison candidate."))
+	require.Equal(t, 1, result.Dead)
+	require.Equal(t, 1, result.ToReview)
+	jobs, err := h.Store.Jobs(ctx, p.Tenant, store.JobFilter{State: schema.JobDead})
+	require.NoError(t, err)
+	cured = true
+	replayed, err := resume(t, h, workflows.ResumeInput{Tenant: p.Tenant, JobID: jobs[0].ID, Actor: "operator:test"})
+	require.NoError(t, err)
+	require.Equal(t, 1, replayed.ToReview)
+	require.Equal(t, result.ReviewID, replayed.ReviewID)
+	items, err := h.Store.ListReviews(ctx, p, store.ReviewFilter{}, store.Page{})
+	require.NoError(t, err)
+	require.Len(t, items, 2)
+	for _, item := range items {
+		require.Equal(t, schema.ReviewRejected, decide(t, h, decision(p, item, schema.DecisionReject), result.BatchID).Status)
+	}
+	require.Equal(t, 2, reviewEnds(t, h, result.ReviewID).Rejected)
+}
+
+// No content passes through the history of a review; the reviewer's words come in once.
+func TestAReviewKeepsContentOutOfItsHistory(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	result, item := moved(t, h, p, "Dana lives in "+canary+".", "Dana lives in Porto near "+canary+".")
+	req := decision(p, item, schema.DecisionApprove)
+	const words = "quietword"
+	req.Reason = words
+	require.Equal(t, schema.ReviewApplied, decide(t, h, req, result.BatchID).Status)
+	reviewEnds(t, h, result.ReviewID)
+	require.Empty(t, barers(t, h.Temporal, result.ReviewID, "", canary))
+	require.Equal(t, []string{"WorkflowExecutionUpdateAccepted"}, barers(t, h.Temporal, result.ReviewID, "", words))
+}
