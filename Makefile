@@ -58,7 +58,7 @@ check: ## format, vet, staticcheck, workflowcheck, tidy, generated files, shell
 bench: build up ## measure (BENCH_ARGS=…)
 	$(GO) run ./bench $(BENCH_ARGS)
 
-histories: ## record anew the histories that the replay tests use
+histories: ## record the histories of the replay tests that are missing
 	MNEME_UPDATE_HISTORIES=1 scripts/test -timeout 20m ./workflows/...
 
 fmt: ## format Go code

@@ -42,17 +42,21 @@ var parts = []part{
 	{"remember", (*bench).remember},
 	{"recall", (*bench).recall},
 	{"quality", (*bench).quality},
+	{"revise", (*bench).revise},
+	{"forget", (*bench).forget},
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	b := &bench{}
-	only := flag.String("only", "", "comma-separated parts: ingest, remember, recall, quality")
+	only := flag.String("only", "", "comma-separated parts: ingest, remember, recall, quality, revise, forget")
 	flag.IntVar(&b.observations, "observations", 10_000, "observations to ingest")
 	flag.StringVar(&b.sizes, "sizes", "10000,100000", "numbers of memories to recall over")
 	flag.IntVar(&b.queries, "queries", 400, "recall queries a measurement")
 	flag.IntVar(&b.singles, "singles", 100, "single remembers a measurement")
+	flag.IntVar(&b.revisions, "revisions", 1_000, "revisions a measurement")
+	flag.IntVar(&b.forgotten, "forgotten", 50_000, "memories to forget")
 	flag.StringVar(&b.data, "data", "../shared/data/locomo-dev.jsonl", "evaluation conversations; that part is left out when they are absent")
 	flag.Parse()
 	if err := b.main(ctx, *only); err != nil {
@@ -64,6 +68,7 @@ func main() {
 // bench is one run of the measurements.
 type bench struct {
 	observations, queries, singles int
+	revisions, forgotten           int
 	sizes, data                    string
 
 	cfg      config.Config

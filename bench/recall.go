@@ -140,7 +140,7 @@ func (b *bench) load(ctx context.Context, s site, candidates []schema.Candidate)
 		_, err = conn.CopyFrom(ctx, pgx.Identifier{s.schema, "memories"},
 			[]string{"tenant", "id", "agent_id", "project", "type", "category", "tier", "typology", "content", "normalized_content", "content_hash", "who",
 				"confidence", "importance", "salience", "salience_at", "decay_curve", "half_life", "min_salience", "reinforcement_gain", "last_reinforced_at",
-				"deletion_policy", "occurred_at", "created_at", "updated_at", "created_by", "agent_session_id"},
+				"deletion_policy", "occurred_at", "created_at", "updated_at", "created_by", "agent_session_id", "payload"},
 			pgx.CopyFromSlice(len(candidates), func(i int) ([]any, error) {
 				in, c := intake(i), candidates[i]
 				cl := in.Classification
@@ -150,7 +150,8 @@ func (b *bench) load(ctx context.Context, s site, candidates []schema.Candidate)
 				}
 				return []any{principal.Tenant, ids[i], principal.Agent, principal.Project, cl.Type, cl.Category, cl.Tier, cl.Typology, in.Text.Storage,
 					in.Text.Normalized, in.Text.Hash, c.Speaker, 1.0, cl.Importance, 1.0, now, cl.Decay.Curve, cl.Decay.HalfLife, cl.Decay.MinSalience,
-					cl.Decay.ReinforcementGain, now, cl.DeletionPolicy, at, now, now, "bench", c.Session}, nil
+					cl.Decay.ReinforcementGain, now, cl.DeletionPolicy, at, now, now, "bench", c.Session,
+					schema.EpisodicPayload{Kind: cl.Type, Timeline: []schema.TimelineEvent{{T: at, EventKind: string(c.SourceKind), Ref: "bench"}}}}, nil
 			}))
 		if err != nil {
 			return err

@@ -101,6 +101,7 @@ Exit codes:
 		newPut(a),
 		newArtifact(a),
 		newModify(a),
+		newRevise(a),
 		newRecover(a),
 		newLineage(a),
 		newPolicy(a),

@@ -116,8 +116,6 @@ found exits with 3 and refused with 6; of several, some that were refused exit w
 	flags.BoolVar(&f.force, "force", false, "change the content of a pinned memory")
 	flags.StringVar(&f.file, "file", "", "read patches from a file, or with - from standard input")
 	f.register(flags)
-	cmd.MarkFlagsMutuallyExclusive("pin", "unpin")
-	cmd.MarkFlagsMutuallyExclusive("tag", "no-tags")
 	return cmd
 }
 
@@ -125,7 +123,12 @@ found exits with 3 and refused with 6; of several, some that were refused exit w
 func (f *modifyFlags) patch(a *app, flags *pflag.FlagSet, id string) (schema.Patch, error) {
 	p := schema.Patch{ID: id, IfVersion: f.ifVersion, Content: optional(flags, "content", f.content), Importance: optional(flags, "importance", f.importance),
 		Who: optional(flags, "who", f.who), Tags: optional(flags, "tag", f.tags), Category: optional(flags, "category", schema.Category(f.category)), Force: f.force}
-	if f.noTags {
+	switch {
+	case f.pin && f.unpin:
+		return p, invalid("unpin", "does not go with --pin")
+	case f.noTags && p.Tags != nil:
+		return p, invalid("no-tags", "does not go with --tag")
+	case f.noTags:
 		p.Tags = &[]string{}
 	}
 	if f.pin || f.unpin {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,7 +25,8 @@ const (
 	LineHeader   = "header"
 	LineArtifact = "artifact"
 	LineMemory   = "memory"
-	LineEnd      = "end" // without it, the file has been cut off
+	LineHistory  = "history" // of a memory that is gone, or never was: shadow mode
+	LineEnd      = "end"     // without it, the file has been cut off
 )
 
 // ExportLine is one line of an export. Which fields are set depends on its kind. Everything that a
@@ -50,11 +52,100 @@ type ExportLine struct {
 	Edges      []ExportEdge               `json:"edges,omitempty"`     // of the entity graph, that the memory says
 	Artifacts  []string                   `json:"artifacts,omitempty"` // sha256:<hex>
 
+	// History without a memory: whose it is.
+	MemoryID *uuid.UUID `json:"memory_id,omitempty"`
+
 	// Artifact.
 	Artifact *ExportArtifact `json:"artifact,omitempty"`
 
 	// End.
 	Counts *ExportCounts `json:"counts,omitempty"`
+}
+
+// UnmarshalJSON reads a line as it was written. A record is taken literally: what decoding makes of
+// records from elsewhere, such as filling in what they leave out, would not give the same row back.
+func (l *ExportLine) UnmarshalJSON(data []byte) error {
+	type fields ExportLine
+	line := struct {
+		*fields
+		Record json.RawMessage `json:"record"`
+	}{fields: (*fields)(l)}
+	if err := strictJSON(data, &line); err != nil {
+		return err
+	}
+	if len(line.Record) == 0 {
+		return nil
+	}
+	type literal schema.MemoryRecord
+	l.Record = &schema.MemoryRecord{}
+	return strictJSON(line.Record, (*literal)(l.Record))
+}
+
+// DecodeExportLine reads one line and checks it: what is wrong is a *schema.ValidationError that names
+// fields and no values.
+func DecodeExportLine(data []byte) (ExportLine, error) {
+	bad := func(field, problem string) (ExportLine, error) {
+		return ExportLine{}, &schema.ValidationError{Fields: []schema.FieldError{{Field: field, Problem: problem}}}
+	}
+	var line ExportLine
+	var wrongType *json.UnmarshalTypeError
+	var syntax *json.SyntaxError
+	switch err := json.Unmarshal(data, &line); {
+	case errors.As(err, &wrongType) && wrongType.Field != "":
+		return bad(wrongType.Field, "must be of type "+wrongType.Type.String())
+	case errors.As(err, &syntax):
+		return bad("(json)", fmt.Sprintf("is not valid JSON (at byte %d)", syntax.Offset))
+	case err != nil:
+		return bad("(line)", "is not a line of an export: it has an unknown field or a value of the wrong form")
+	}
+	switch line.Kind {
+	case LineHeader:
+		if line.Format != ExportFormat {
+			return bad("format", "must be "+ExportFormat)
+		}
+		if line.Version != ExportVersion {
+			return bad("version", fmt.Sprintf("must be %d: this program is older or newer than the file", ExportVersion))
+		}
+	case LineArtifact:
+		if line.Artifact == nil {
+			return bad("artifact", "is required")
+		}
+	case LineMemory:
+		m := line.Record
+		if m == nil {
+			return bad("record", "is required")
+		}
+		if _, err := uuid.Parse(m.ID); err != nil {
+			return bad("record.id", "must be a UUID")
+		}
+		if m.ErasedAt == nil { // of what was erased, little is left
+			var invalid *schema.ValidationError
+			if err := m.Validate(); errors.As(err, &invalid) {
+				for i := range invalid.Fields {
+					invalid.Fields[i].Field = "record." + invalid.Fields[i].Field
+				}
+				return ExportLine{}, invalid
+			}
+		}
+	case LineHistory:
+		if line.MemoryID == nil {
+			return bad("memory_id", "is required")
+		}
+	case LineEnd:
+		if line.Counts == nil {
+			return bad("counts", "is required")
+		}
+	default:
+		return bad("kind", "must be header, artifact, memory, history or end")
+	}
+	return line, nil
+}
+
+// strictJSON decodes JSON whose fields are all known.
+func strictJSON(data []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(into)
 }
 
 // ExportRelation is a relation of a memory to another.
@@ -131,6 +222,13 @@ func (x ExportSelection) where(m string, p *params) string {
 	return q + x.Filter.narrowed(m, p)
 }
 
+// isWhole reports whether the selection is the whole tenant: then what belongs to no memory any more is
+// exported too.
+func (x ExportSelection) isWhole() bool {
+	f := x.Filter
+	return x.AllAgents && x.IncludeDeleted && f.Principal.Project == "" && f.Principal.Scope == "" && f.MaxSensitivity == "" && f.narrowed("m", &params{}) == ""
+}
+
 // exportPage is how many memories an export reads at a time.
 const exportPage = 200
 
@@ -186,6 +284,21 @@ func (s *Store) Export(ctx context.Context, x ExportSelection, now time.Time, em
 				break
 			}
 			after = uuid.MustParse(lines[len(lines)-1].Record.ID)
+		}
+		for after := uuid.Nil; x.isWhole(); {
+			lines, err := orphanHistory(ctx, tx, tenant, after)
+			if err != nil {
+				return err
+			}
+			for _, line := range lines {
+				if err := send(line); err != nil {
+					return err
+				}
+			}
+			if len(lines) < exportPage {
+				break
+			}
+			after = *lines[len(lines)-1].MemoryID
 		}
 		return send(ExportLine{Kind: LineEnd, Counts: &counts})
 	})
@@ -278,6 +391,21 @@ func recordRow(m schema.MemoryRecord) map[string]any {
 		"deleted_at": m.DeletedAt, "archived_at": m.ArchivedAt, "superseded_at": m.SupersededAt, "erased_at": m.ErasedAt,
 		"world_id": text(m.WorldID), "world_version": text(m.WorldVersion), "agent_session_id": text(m.Session), "agent_interaction_id": text(m.Interaction),
 	}
+}
+
+// orphanHistory reads the history of the next memories that are gone.
+func orphanHistory(ctx context.Context, tx pgx.Tx, tenant string, after uuid.UUID) ([]ExportLine, error) {
+	rows, err := tx.Query(ctx, `SELECT h.memory_id, jsonb_agg(to_jsonb(h) - '{tenant,memory_id,seq}'::text[] ORDER BY h.seq)
+		FROM memory_history h WHERE h.tenant = $1 AND h.memory_id > $2 AND NOT EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = h.memory_id)
+		GROUP BY h.memory_id ORDER BY h.memory_id LIMIT $3`, tenant, after, exportPage)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (ExportLine, error) {
+		line := ExportLine{Kind: LineHistory, MemoryID: new(uuid.UUID)}
+		err := row.Scan(line.MemoryID, &line.History)
+		return line, err
+	})
 }
 
 // storedArtifact is an artifact with its key.

@@ -23,7 +23,7 @@ type ModifyInput struct {
 	Request    schema.ModifyRequest
 	Policy     memory.WritePolicy
 	Rules      *memory.Policy // classification rules; nil for none
-	Embeddings []*Embedding // of the patches' contents in storage form, by position; nil where there is none
+	Embeddings []*Embedding   // of the patches' contents in storage form, by position; nil where there is none
 	Now        time.Time
 }
 

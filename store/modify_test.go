@@ -285,19 +285,6 @@ func TestModifyRaisesTheSensitivity(t *testing.T) {
 	require.NotEmpty(t, metadata(t, h[len(h)-1])["detected"])
 	require.Equal(t, schema.PatchUpdated, w.modifyOne(schema.Patch{ID: id.String(), Content: ptr("The vault is in hall 5.")}).Status)
 	require.Equal(t, raised, w.get(id).Sensitivity, "its old versions still say it")
-
-	rules, err := memory.ParsePolicy([]byte(`rules:
-  - name: halls
-    when: candidate.content.contains("hall 9")
-    set: {sensitivity: medium}
-`))
-	require.NoError(t, err)
-	other := w.explicit("The press is in hall 3.")
-	in := w.modifyInput(schema.Patch{ID: other.String(), Content: ptr("The press is in hall 9.")})
-	in.Rules = rules
-	_, err = w.Modify(ctx, in)
-	require.NoError(t, err)
-	require.Equal(t, schema.SensitivityMedium, w.get(other).Sensitivity)
 }
 
 // Two claims that hold on different grounds may have the same words.

@@ -280,12 +280,13 @@ type ExtractTotals struct {
 	Candidates, Facts, Triples, Warnings, Dead int
 }
 
-// ExtractTotals counts the stored extractions of a range and the jobs that died extracting.
+// ExtractTotals counts the stored extractions of a range and the jobs that died extracting; a job that
+// was forgotten did not die of it.
 func (s *Store) ExtractTotals(ctx context.Context, r Range) (t ExtractTotals, err error) {
 	err = s.read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `
 			SELECT count(c.extraction), coalesce(sum(n.facts), 0), coalesce(sum(n.triples), 0), coalesce(sum(n.warnings), 0),
-				count(*) FILTER (WHERE j.state = 'dead' AND j.phase = 'extract')
+				count(*) FILTER (WHERE j.state = 'dead' AND j.phase = 'extract' AND j.last_error <> 'forgotten')
 			FROM memory_candidates c
 			JOIN jobs j ON j.tenant = c.tenant AND j.batch_id = c.batch_id AND j.candidate_id = c.id,
 			LATERAL (SELECT jsonb_array_length(coalesce(nullif(c.extraction->'facts', 'null'), '[]')) AS facts,
@@ -305,7 +306,7 @@ type DecideTotals struct {
 	Candidates, Add, Update, Delete, None, Dead int
 }
 
-// DecideTotals counts the proposals of a range and the jobs that died deciding.
+// DecideTotals counts the proposals of a range and the jobs that died deciding, forgotten ones left out.
 func (s *Store) DecideTotals(ctx context.Context, r Range) (t DecideTotals, err error) {
 	err = s.read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `
@@ -313,7 +314,7 @@ func (s *Store) DecideTotals(ctx context.Context, r Range) (t DecideTotals, err 
 			p AS (SELECT action FROM proposals p JOIN c ON p.tenant = $1 AND p.candidate_id = c.id)
 			SELECT (SELECT count(decided_at) FROM c), (SELECT count(*) FROM p WHERE action = 'add'), (SELECT count(*) FROM p WHERE action = 'update'),
 				(SELECT count(*) FROM p WHERE action = 'delete'), (SELECT count(*) FROM p WHERE action = 'none'),
-				(SELECT count(*) FROM jobs j JOIN c ON j.tenant = $1 AND j.batch_id = $2 AND j.candidate_id = c.id WHERE j.state = 'dead' AND j.phase = 'decide')`,
+				(SELECT count(*) FROM jobs j JOIN c ON j.tenant = $1 AND j.batch_id = $2 AND j.candidate_id = c.id WHERE j.state = 'dead' AND j.phase = 'decide' AND j.last_error <> 'forgotten')`,
 			r.Tenant, r.BatchID, r.From, r.To).Scan(&t.Candidates, &t.Add, &t.Update, &t.Delete, &t.None, &t.Dead)
 	})
 	if err != nil {

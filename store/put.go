@@ -238,9 +238,10 @@ func (p *putting) decideStanding(ctx context.Context, it *putItem, id uuid.UUID)
 	}
 	it.Version = m.Version
 	switch {
-	case id != it.key || !m.Live || m.Type != it.record.Type:
+	case id != it.key || m.DeletedAt != nil || m.ArchivedAt != nil || m.Type != it.record.Type:
 	case sameRecord(stored, it.record, it.row):
 		it.Status = schema.PutUnchanged
+	case !m.Live:
 	case m.Type != schema.TypeWorking && m.Type != schema.TypeEpisodic:
 	case it.record.Version > 0 && it.record.Version != m.Version:
 		it.Status = schema.PutVersion
@@ -489,6 +490,39 @@ func (p *putting) write(ctx context.Context) error {
 			it.Version = version
 		}
 	}
+	return p.distrust(ctx)
+}
+
+// distrust lowers the trust of what is derived from memories that are trusted less than before.
+func (p *putting) distrust(ctx context.Context) error {
+	for i := range p.items {
+		it := &p.items[i]
+		if m, stored := p.rows[it.key]; !it.writes() || !stored || *it.row.SourceTrust >= m.SourceTrust {
+			continue
+		}
+		if err := p.flush(ctx); err != nil { // relations
+			return err
+		}
+		trust := *it.row.SourceTrust
+		rows, err := p.tx.Query(ctx, `WITH RECURSIVE derived AS (
+				SELECT source_id FROM memory_relations WHERE tenant = $1 AND target_id = $2 AND predicate = 'derived_from'
+				UNION SELECT r.source_id FROM derived d JOIN memory_relations r ON r.tenant = $1 AND r.target_id = d.source_id AND r.predicate = 'derived_from')
+			SELECT `+rowColumns+` FROM memories m WHERE m.tenant = $1 AND m.id IN (SELECT source_id FROM derived) AND m.source_trust > $3 AND m.erased_at IS NULL
+			ORDER BY m.id FOR UPDATE OF m`, p.tenant, it.key, trust)
+		if err != nil {
+			return err
+		}
+		found, err := pgx.CollectRows(rows, scanRow)
+		if err != nil {
+			return err
+		}
+		for _, m := range found {
+			if _, err := p.take(ctx, m, step{Set: map[string]any{"source_trust": trust}, NowLive: m.Live, Event: schema.EventModified, Action: schema.AuditModify,
+				By: p.in.Request.By(), Reason: "a source is trusted less", Metadata: p.metadata()}); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 
@@ -578,9 +612,13 @@ func (p *putting) grow(ctx context.Context, it *putItem, m memoryRow) (int, erro
 	if err := schema.ValidatePayload(m.Type, payload); err != nil {
 		return 0, err
 	}
-	// Of an episode, the content stays as it is.
-	it.row.Text.Storage = m.Content
-	version, err := p.take(ctx, m, step{Set: map[string]any{"payload": string(payload)}, NowLive: m.Live, Event: schema.EventModified,
+	// Of an episode, the content stays as it is. What was added may be derived from what is trusted
+	// less, or hold a secret.
+	row := &it.row
+	row.Text.Storage, *row.SourceTrust = m.Content, memory.DerivedTrust(*row.SourceTrust, m.SourceTrust)
+	row.Classification = row.Classification.DerivedFrom(m.Sensitivity)
+	set := map[string]any{"payload": string(payload), "source_trust": *row.SourceTrust, "sensitivity": row.Classification.Sensitivity}
+	version, err := p.take(ctx, m, step{Set: set, NowLive: m.Live, Event: schema.EventModified,
 		Action: schema.AuditModify, By: p.in.Request.By(), Reason: cmp.Or(p.in.Request.Reason, "the episode went on"), Metadata: p.metadata()})
 	if err != nil {
 		return 0, err

@@ -121,7 +121,7 @@ func TestPutFillsInWhatARecordLeavesOut(t *testing.T) {
 	}
 	require.Equal(t, 0, w.count("memories", "payload ? 'revision'"))
 	require.Equal(t, 1, w.count("entity_claims", "subject = 'Ana' AND functional"))
-	w.requireExactStats()
+	testkit.CheckInvariants(t, w.owner)
 }
 
 // The same content is the same memory; what differs only in where it holds, in its steps or in when it
@@ -177,7 +177,7 @@ func TestPutLeavesActiveFactsToRevision(t *testing.T) {
 	w.created(likes(t, "", "rust", always)) // another agent's private truth
 	w.p.Agent = "a"
 	require.Len(t, w.history(go1), 2)
-	w.requireExactStats()
+	testkit.CheckInvariants(t, w.owner)
 }
 
 func TestPutUnderATakenID(t *testing.T) {
@@ -299,6 +299,82 @@ func TestDerivedRecordsAreTrustedNoFurtherThanTheirSources(t *testing.T) {
 		require.Equal(t, schema.SensitivityHigh, got.Sensitivity, id)
 	}
 	require.InDelta(t, 1, w.get(memory.RecordID("t", "secret")).SourceTrust, 0)
+
+	// A source that loses trust takes it from all that is derived from it.
+	state, known := task(t, "state", "planning", "a plan"), from(episode(t, "known", "5"), "state")
+	w.putAll(state, known, from(episode(t, "further", "6"), "known"))
+	state.SourceTrust = 0.5
+	state.Confidence = 0.9
+	require.Equal(t, schema.PutUpdated, w.putAll(state)[0].Status)
+	longer := from(episode(t, "known", "5", "more"), "state", "doubtful")
+	require.Equal(t, schema.PutUpdated, w.putAll(longer)[0].Status)
+	require.InDelta(t, 0.3, w.get(memory.RecordID("t", "known")).SourceTrust, 0)
+	require.InDelta(t, 0.3, w.get(memory.RecordID("t", "further")).SourceTrust, 0)
+	h := w.history(memory.RecordID("t", "further"))
+	require.Equal(t, []any{"a source is trusted less", 3}, []any{h[2].Reason, h[2].Version})
+	testkit.CheckInvariants(t, w.owner)
+}
+
+// A chain of revisions made elsewhere goes in as it is, contradictions at both ends.
+func TestPutOfAChainOfRevisions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	old, other := likes(t, "old", "go", always), likes(t, "other", "rust", always)
+	next := likes(t, uuid.NewString(), "zig", always)
+	old.Status, old.SupersededBy = schema.StatusSuperseded, next.ID
+	other.Status = schema.StatusContested
+	other.Relations = []schema.Relation{{Predicate: "contradicts", TargetID: "old", Weight: 0.7, Reason: "so said Bob"}}
+	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated, schema.PutCreated}, statuses(w.putAll(old, other, next)))
+	got := w.get(memory.RecordID("t", "old"))
+	require.Equal(t, []any{schema.StatusSuperseded, next.ID}, []any{got.Status, got.SupersededBy})
+	require.NotNil(t, got.SupersededAt)
+	require.Equal(t, []schema.Relation{{Predicate: "contradicts", TargetID: memory.RecordID("t", "other").String(), Weight: 0.7, Reason: "so said Bob"}}, got.Relations)
+	require.Equal(t, 0, w.count("index_outbox", "memory_id = $1", memory.RecordID("t", "old")))
+	testkit.CheckInvariants(t, w.owner)
+	for _, m := range []schema.MemoryRecord{old, other, next} {
+		require.Equal(t, schema.PutUnchanged, w.putAll(m)[0].Status)
+	}
+	old.SupersededBy = ""
+	r := schema.PutRequest{Operation: schema.Operation{Principal: w.p}, Records: []schema.MemoryRecord{old}}
+	require.ErrorContains(t, r.Validate(), "records[0].superseded_by: is required")
+	r.Records[0].Status, r.Records[0].SupersededBy = schema.StatusActive, next.ID
+	require.ErrorContains(t, r.Validate(), "records[0].superseded_by: must not be given")
+}
+
+// Records are under the same policy as what the pipeline takes in.
+func TestPutIsClassifiedByThePolicy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	secret := episode(t, "", "Use the key AKIAIOSFODNN7EXAMPLE for the bucket, password: hunter2-Xy9!kk")
+	secret.Sensitivity = schema.SensitivityPublic
+	secret.Content = "A harmless title."
+	id := w.created(secret)
+	require.Equal(t, schema.SensitivityHyper, w.get(id).Sensitivity, "what is in the payload counts")
+	require.NotEmpty(t, metadata(t, w.history(id)[0])["detected"])
+
+	rules, err := memory.ParsePolicy([]byte(`
+rules:
+  - name: team-skills
+    when: kind == "record" && type == "competence"
+    set: {visibility: shared, scope: team, importance: 0.3, source_trust: 0.4}
+`))
+	if err != nil && strings.Contains(err.Error(), "this build cannot evaluate conditions") {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	in := w.putInput(record(t, `{"type": "competence", "confidence": 0.7, "payload": {"kind": "competence", "skill_name": "fix_linker",
+		"triggers": [{"signal": "ld: cache mismatch"}], "recipe": [{"step": "Clear the cache"}]}}`))
+	in.Rules = rules
+	result, err := w.Put(ctx, in)
+	require.NoError(t, err)
+	got := w.get(uuid.MustParse(result.Items[0].ID))
+	require.Equal(t, []any{schema.VisibilityShared, "team", 0.3, 0.4}, []any{got.Visibility, got.Scope, got.Importance, got.SourceTrust})
+	require.Equal(t, []any{"team-skills"}, metadata(t, w.history(uuid.MustParse(got.ID))[0])["rules"])
+	in.Operation.ID = "again"
+	in.Request.Records[0].ID = got.ID
+	result, err = w.Put(ctx, in)
+	require.NoError(t, err)
+	require.Equal(t, schema.PutUnchanged, result.Items[0].Status)
 }
 
 func TestWorkingMemoryIsReplacedAndDiscarded(t *testing.T) {
@@ -320,7 +396,7 @@ func TestWorkingMemoryIsReplacedAndDiscarded(t *testing.T) {
 	require.Equal(t, "write the frontend. thread: t1", *h[1].NewContent)
 	require.Equal(t, []any{schema.EventModified, schema.AuditModify, 2}, []any{h[1].Event, h[1].Action, h[1].Version})
 	require.Equal(t, 1, w.count("memory_versions", "memory_id = $1", id))
-	w.requireExactStats()
+	testkit.CheckInvariants(t, w.owner)
 
 	stale := task(t, id.String(), "blocked", "write the backend")
 	stale.Version = 1
@@ -341,7 +417,7 @@ func TestWorkingMemoryIsReplacedAndDiscarded(t *testing.T) {
 	require.Equal(t, "all written. thread: t1", *last.OldContent)
 	require.Equal(t, schema.PutDiscarded, w.putAll(task(t, "", "done", "over before it began"))[0].Status)
 	require.Equal(t, schema.PutExists, w.putAll(task(t, id.String(), "planning", "once more"))[0].Status)
-	w.requireExactStats()
+	testkit.CheckInvariants(t, w.owner)
 }
 
 func TestEpisodesGrowAndDoNotChange(t *testing.T) {
@@ -538,7 +614,7 @@ func TestPutIsAllOrNothing(t *testing.T) {
 	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutDiscarded, schema.PutUpdated}, statuses(result.Items))
 	require.Equal(t, 1, w.count("memory_embeddings", "true"))
 	require.Equal(t, 1, w.count("memory_artifacts", "true"))
-	w.requireExactStats()
+	testkit.CheckInvariants(t, w.owner)
 }
 
 // Many writers claim the same at once: one of them holds it, the others are told who.
@@ -579,7 +655,7 @@ func TestConcurrentPutsOfOneClaim(t *testing.T) {
 	require.Len(t, created, 2, "one for ever, one window")
 	require.Equal(t, 14, refused[keysOf(created)[0]]+refused[keysOf(created)[1]])
 	require.Equal(t, 2, w.count("memories", "true"))
-	w.requireExactStats()
+	testkit.CheckInvariants(t, w.owner)
 }
 
 func keysOf(m map[string]int) []string {
@@ -675,7 +751,7 @@ func TestPutMeetsAnIngestOfTheSameContent(t *testing.T) {
 	})
 	wg.Wait()
 	require.Equal(t, len(texts), w.count("memories", "live"))
-	w.requireExactStats()
+	testkit.CheckInvariants(t, w.owner)
 }
 
 func TestArtifactsAreAddressedByContent(t *testing.T) {
@@ -790,5 +866,3 @@ func contains(t testing.TB, path string, want, got any) {
 		contains(t, path+"."+key, value, in[key])
 	}
 }
-
-var _ = testkit.Root

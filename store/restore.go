@@ -74,6 +74,14 @@ func (s *Store) Restore(ctx context.Context, tenant string, lines []ExportLine, 
 				}
 			case line.Kind == LineMemory && line.Record != nil:
 				memories = append(memories, line)
+			case line.Kind == LineHistory && line.MemoryID != nil:
+				rows, err := r.owned(*line.MemoryID, line.History)
+				if err != nil {
+					return err
+				}
+				if _, err := r.insert(ctx, "memory_history", rows, "memory_id"); err != nil {
+					return err
+				}
 			}
 		}
 		return r.memories(ctx, memories)
@@ -367,38 +375,18 @@ func inUTC(value any) any {
 func (r *restoring) beside(ctx context.Context, byID map[uuid.UUID]*ExportLine, fresh []uuid.UUID) error {
 	slices.SortFunc(fresh, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 	var history, versions, provenance, claims []map[string]any
-	own := func(id uuid.UUID, rows []json.RawMessage, out *[]map[string]any, change func(map[string]any) error) error {
-		for _, raw := range rows {
-			row := map[string]any{}
-			decoder := json.NewDecoder(bytes.NewReader(raw))
-			decoder.UseNumber()
-			if err := decoder.Decode(&row); err != nil {
-				return &schema.ValidationError{Fields: []schema.FieldError{{Field: "(line)", Problem: "has a row that is no object"}}}
-			}
-			row["tenant"], row["memory_id"] = r.tenant, id
-			if change != nil {
-				if err := change(row); err != nil {
-					return err
-				}
-			}
-			*out = append(*out, row)
-		}
-		return nil
-	}
 	for _, id := range fresh {
 		line := byID[id]
 		m := line.Record
-		err := errors.Join(own(id, line.History, &history, nil), own(id, line.Provenance, &provenance, nil), own(id, line.Claims, &claims, nil),
-			own(id, line.Versions, &versions, func(row map[string]any) error {
-				record, ok := row["record"].(map[string]any)
-				if !ok {
-					return &schema.ValidationError{Fields: []schema.FieldError{{Field: "versions.record", Problem: "must be an object"}}}
-				}
-				record["tenant"] = r.tenant
-				return nil
-			}))
-		if err != nil {
-			return err
+		for _, part := range []struct {
+			rows []json.RawMessage
+			out  *[]map[string]any
+		}{{line.History, &history}, {line.Versions, &versions}, {line.Provenance, &provenance}, {line.Claims, &claims}} {
+			rows, err := r.owned(id, part.rows)
+			if err != nil {
+				return err
+			}
+			*part.out = append(*part.out, rows...)
 		}
 		if m.AccessCount > 0 && m.LastAccessed != nil {
 			r.queue.Queue(`INSERT INTO memory_access (tenant, memory_id, access_count, last_accessed_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
@@ -417,6 +405,13 @@ func (r *restoring) beside(ctx context.Context, byID map[uuid.UUID]*ExportLine, 
 			r.outbox(id, m.Version, "upsert")
 		}
 	}
+	for _, row := range versions { // a version is a row of its own, with a tenant
+		record, ok := row["record"].(map[string]any)
+		if !ok {
+			return &schema.ValidationError{Fields: []schema.FieldError{{Field: "versions.record", Problem: "must be an object"}}}
+		}
+		record["tenant"] = r.tenant
+	}
 	for _, t := range []struct {
 		table string
 		rows  []map[string]any
@@ -426,6 +421,20 @@ func (r *restoring) beside(ctx context.Context, byID map[uuid.UUID]*ExportLine, 
 		}
 	}
 	return r.graph(ctx, byID, fresh)
+}
+
+// owned are rows that belong to a memory, by column.
+func (r *restoring) owned(id uuid.UUID, rows []json.RawMessage) ([]map[string]any, error) {
+	out := make([]map[string]any, len(rows))
+	for i, raw := range rows {
+		decoder := json.NewDecoder(bytes.NewReader(raw))
+		decoder.UseNumber()
+		if err := decoder.Decode(&out[i]); err != nil || out[i] == nil {
+			return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "(line)", Problem: "has a row that is no object"}}}
+		}
+		out[i]["tenant"], out[i]["memory_id"] = r.tenant, id
+	}
+	return out, nil
 }
 
 // graph writes what the new memories say of entities. An entity that the tenant has under the same name

@@ -27,6 +27,8 @@ type stage struct {
 	*testsuite.TestWorkflowEnvironment
 	mu    sync.Mutex
 	calls []string // activities and the range they were called with, in order
+
+	toReview int // proposals of each range that wait for a person
 }
 
 var (
@@ -92,7 +94,7 @@ func newStage(t *testing.T, fake map[string]func(activities.Range) error, dedupe
 		return activities.IndexResult{Upserted: 1}, do("index", r)
 	}).Maybe()
 	s.OnActivity(jobsOf.CompleteJobs, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.CloseRequest) (activities.CompleteResult, error) {
-		return activities.CompleteResult{}, do("complete", in.Range)
+		return activities.CompleteResult{ToReview: s.toReview}, do("complete", in.Range)
 	}).Maybe()
 	s.OnActivity(jobsOf.NoteFailure, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.CloseRequest) error {
 		return do("note "+in.Phase+" "+in.Reason, in.Range)

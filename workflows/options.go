@@ -45,9 +45,9 @@ const (
 	ReviewWindow = 14 * 24 * time.Hour
 
 	infrastructureAttempts = 30
-	// A run that waits for weeks must outlast any outage at the moment that it wakes up; what no retry
-	// can cure is typed, and ends it. 0 is no limit.
-	reviewAttempts = 0
+	// A run that waits for weeks must outlast any outage at the moment that it wakes up: half a minute
+	// each, this is five weeks. What no retry can cure is typed, and ends it at once.
+	reviewAttempts = 100_000
 
 	linkAttempts  = 5 // the graph can be left out; a run must not hang on it
 	indexAttempts = 5 // likewise: SyncIndex drains what is left

@@ -10,8 +10,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 	"google.golang.org/protobuf/encoding/protojson"
 
@@ -21,10 +23,13 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// histories are the runs whose histories stand in testdata. `make histories` records them anew; a
-// change to a workflow has to replay those that are there, or be behind workflow.GetVersion.
+// histories are the runs whose histories stand in testdata. A change to a workflow has to replay those
+// that are there, or be behind workflow.GetVersion; what it adds gets histories of its own.
+// `make histories` records those that are missing and keeps the others: each stands for the version
+// that wrote it.
 var histories = []string{"ingest-single", "ingest-batch", "ingest-duplicate", "ingest-dead-job", "ingest-shadow", "ingest-deferred", "ingest-invalid",
-	"ingest-cancelled", "resume", "resume-refused", "sync-index"}
+	"ingest-cancelled", "resume", "resume-refused", "sync-index",
+	"ingest-review", "review-approved", "review-expired", "review-again"}
 
 func historyFile(name string) string { return filepath.Join("testdata", name+".json") }
 
@@ -41,13 +46,18 @@ func TestReplay(t *testing.T) {
 			replayer.RegisterWorkflow(workflows.Ingest)
 			replayer.RegisterWorkflow(workflows.ResumeIngest)
 			replayer.RegisterWorkflow(workflows.SyncIndex)
+			replayer.RegisterWorkflow(workflows.Review)
 			require.NoError(t, replayer.ReplayWorkflowHistoryFromJSONFile(nil, historyFile(name)))
 		})
 	}
 }
 
+// record keeps a run's history, unless one of that name stands already.
 func record(t *testing.T, h *testkit.Harness, name, id, runID string) {
 	t.Helper()
+	if _, err := os.Stat(historyFile(name)); err == nil {
+		return
+	}
 	encoded, err := protojson.MarshalOptions{Indent: " "}.Marshal(&history.History{Events: rawHistory(t, h.Temporal, id, runID)})
 	require.NoError(t, err)
 	require.NoError(t, os.MkdirAll("testdata", 0o755))
@@ -74,6 +84,8 @@ func recordHistories(t *testing.T) {
 	shadow.Mode = schema.ModeShadow
 	started, _ = h.Ingest(t, shadow)
 	record(t, h, "ingest-shadow", started.ID, started.RunID)
+
+	recordReviews(t, h)
 
 	down := &atomic.Bool{}
 	blocked := make(chan struct{}, 10)
@@ -124,4 +136,31 @@ func recordHistories(t *testing.T) {
 
 	id, runID := startRaw(t, h, badRequests()["candidates[1].category"])
 	record(t, h, "ingest-invalid", id, runID)
+}
+
+// recordReviews records an ingest that leaves something to a person, and reviews of each end.
+func recordReviews(t *testing.T, h *testkit.Harness) {
+	ctx := context.Background()
+	p := testkit.Principal()
+	result, item := moved(t, h, p, "Dana lives in Lisbon.", "Dana lives in Porto.")
+	ingest, err := h.Store.Batch(ctx, p.Tenant, uuid.MustParse(result.BatchID))
+	require.NoError(t, err)
+	record(t, h, "ingest-review", ingest.WorkflowID, "")
+	decide(t, h, decision(p, item, schema.DecisionApprove), result.BatchID)
+	reviewEnds(t, h, result.ReviewID)
+	record(t, h, "review-approved", result.ReviewID, "")
+	decide(t, h, decision(p, item, schema.DecisionApprove), result.BatchID)
+	reviewEnds(t, h, result.ReviewID)
+	record(t, h, "review-again", result.ReviewID, "")
+
+	p = testkit.Principal()
+	result, _ = moved(t, h, p, "Dana lives in Lisbon.", "Dana lives in Porto.")
+	require.NoError(t, h.Temporal.TerminateWorkflow(ctx, result.ReviewID, "", "its proposals are to expire sooner"))
+	_, err = testkit.Owner(t, h.DatabaseURL).Exec(ctx, `UPDATE proposals SET expires_at = NULL WHERE tenant = $1`, p.Tenant)
+	require.NoError(t, err)
+	_, err = h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: result.ReviewID, TaskQueue: h.TaskQueue}, workflows.Review,
+		workflows.ReviewInput{Tenant: p.Tenant, BatchID: result.BatchID, ExpiresAfterSeconds: 1})
+	require.NoError(t, err)
+	require.Equal(t, 1, reviewEnds(t, h, result.ReviewID).Expired)
+	record(t, h, "review-expired", result.ReviewID, "")
 }

@@ -13,12 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
 	tlog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
-
-	"go.temporal.io/sdk/interceptor"
 
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/internal/testkit"
@@ -63,7 +62,10 @@ func newDesk(t *testing.T, open int) *desk {
 	d.OnActivity(acceptingOf.Accept, mock.Anything, mock.Anything).Return(nil).Maybe()
 	d.OnActivity(reviewingOf.DecideProposal, mock.Anything, mock.Anything).Return(func(_ context.Context, ref activities.OperationRef) (schema.ReviewResult, error) {
 		d.decided = append(d.decided, ref)
-		d.state.Open, d.state.Rejected = d.state.Open-1, d.state.Rejected+1
+		d.state.Open, d.state.Rejected = max(0, d.state.Open-1), d.state.Rejected+1
+		if d.state.Open == 0 {
+			d.state.NextAt = nil
+		}
 		return schema.ReviewResult{Status: schema.ReviewRejected}, nil
 	}).Maybe()
 	return d
@@ -210,8 +212,7 @@ func TestIngestStartsAReviewAndDoesNotWait(t *testing.T) {
 	t.Parallel()
 	for waiting, started := range map[int]int{0: 0, 3: 1} {
 		s := newStage(t, nil)
-		s.OnActivity(jobsOf.CompleteJobs, mock.Anything, mock.Anything).Unset()
-		s.OnActivity(jobsOf.CompleteJobs, mock.Anything, mock.Anything).Return(activities.CompleteResult{ToReview: waiting}, nil)
+		s.toReview = waiting
 		var reviews []workflows.ReviewInput
 		s.OnWorkflow(workflows.Review, mock.Anything, mock.Anything).Return(func(_ workflow.Context, in workflows.ReviewInput) (workflows.ReviewProgress, error) {
 			reviews = append(reviews, in)
@@ -232,8 +233,7 @@ func TestIngestStartsAReviewAndDoesNotWait(t *testing.T) {
 func TestIngestOfTheFirstVersionStartsNoReview(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)
-	s.OnActivity(jobsOf.CompleteJobs, mock.Anything, mock.Anything).Unset()
-	s.OnActivity(jobsOf.CompleteJobs, mock.Anything, mock.Anything).Return(activities.CompleteResult{ToReview: 1}, nil)
+	s.toReview = 1
 	s.OnGetVersion("start-review", workflow.DefaultVersion, workflow.Version(1)).Return(workflow.DefaultVersion)
 	result, err := s.run(t, 1)
 	require.NoError(t, err)
@@ -475,7 +475,7 @@ func TestAReviewKeepsContentOutOfItsHistory(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	p := testkit.Principal()
-	result, item := moved(t, h, p, "Dana lives in "+canary+".", "Dana lives in Porto near "+canary+".")
+	result, item := moved(t, h, p, "Dana lives in Old"+canary+".", "Dana lives in New"+canary+".")
 	req := decision(p, item, schema.DecisionApprove)
 	const words = "quietword"
 	req.Reason = words

@@ -82,8 +82,12 @@ CREATE TRIGGER memories_versions_in_time BEFORE UPDATE ON memories
 -- +goose StatementBegin
 CREATE FUNCTION mneme_begins_with(longer jsonb, shorter jsonb) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN shorter IS NULL OR (jsonb_typeof(longer) = 'array' AND jsonb_array_length(longer) >= jsonb_array_length(shorter)
-        AND NOT EXISTS (SELECT FROM jsonb_array_elements(shorter) WITH ORDINALITY s(e, n) WHERE longer->(n::integer - 1) <> s.e));
+    RETURN CASE
+        WHEN shorter IS NULL THEN true
+        WHEN longer IS NULL OR jsonb_typeof(longer) <> 'array' OR jsonb_typeof(shorter) <> 'array' THEN longer IS NOT DISTINCT FROM shorter
+        ELSE jsonb_array_length(longer) >= jsonb_array_length(shorter)
+            AND NOT EXISTS (SELECT FROM jsonb_array_elements(shorter) WITH ORDINALITY s(e, n) WHERE longer->(n::integer - 1) <> s.e)
+    END;
 -- +goose StatementEnd
 -- +goose StatementBegin
 CREATE FUNCTION mneme_episode_only_grows() RETURNS trigger

@@ -267,13 +267,27 @@ func fill(t *testing.T, s *store.Store, tenant string) {
 		}
 		episode.Payload, err = json.Marshal(payload)
 		require.NoError(t, err)
-		episode.Version = i + 1
 		put := schema.PutRequest{Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{episode}}
 		require.NoError(t, put.Validate())
 		result, err := s.Put(ctx, store.PutInput{Operation: store.Operation{Tenant: tenant, ID: fmt.Sprint("put", i), WorkflowID: "put"}, Request: put,
 			Policy: memory.DefaultWritePolicy(), Now: now.Add(time.Duration(i) * time.Second)})
 		require.NoError(t, err)
 		require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutUpdated}[i], result.Items[0].Status)
+	}
+	others := schema.PutRequest{Operation: schema.Operation{Principal: p}}
+	for i, kind := range testkit.MemoryTypes[1:] {
+		m := testkit.RecordGen(kind).Example(i + 10)
+		m.Tenant, m.Agent, m.Project, m.Scope, m.PolicyGroup, m.ExternalID = tenant, p.Agent, "", "", "", ""
+		if kind == schema.TypeSemantic {
+			m.Payload = json.RawMessage(`{"kind":"semantic","subject":"Bob","predicate":"likes","object":"tea","validity":{"mode":"global"},"cardinality":"many"}`)
+		}
+		others.Records = append(others.Records, m)
+	}
+	require.NoError(t, others.Validate())
+	created, err := s.Put(ctx, store.PutInput{Operation: store.Operation{Tenant: tenant, ID: "others", WorkflowID: "put"}, Request: others, Policy: memory.DefaultWritePolicy(), Now: now})
+	require.NoError(t, err)
+	for _, item := range created.Items {
+		require.Equal(t, schema.PutCreated, item.Status)
 	}
 	require.NoError(t, s.Accept(ctx, store.Operation{Tenant: tenant, ID: "later"}, "put", schema.PutRequest{}, now))
 	preview, err := s.SelectForget(ctx, store.Operation{Tenant: tenant, ID: "forget", WorkflowID: "forget"}, schema.ForgetRequest{
@@ -374,16 +388,19 @@ var enums = map[string]string{
 	"memories.sensitivity":          "public low medium high hyper",
 	"memory_embeddings.tier":        "interaction session persistent",
 	"memory_embeddings.typology":    "episodic semantic procedural",
-	"memory_relations.predicate":    "derived_from supersedes contradicts supports",
 	"memory_provenance.kind":        "event artifact tool_call observation outcome human retrieval",
 	"memory_history.event":          "created modified deleted recovered none",
+	"memory_history.action":         "create revise fork merge delete recover contest resolve retract modify erase",
+	"staged_requests.kind":          "put revise modify forget recover review",
+	"forget_runs.mode":              "soft force erase",
+	"forget_runs.state":             "preview confirmed done expired cancelled",
 	"ingest_batches.visibility":     "private group shared global",
 	"ingest_batches.mode":           "shadow frozen controlled",
 	"memory_candidates.state":       "staged duplicate recalled done dead",
 	"memory_candidates.source_kind": "user_input tool_output observation outcome memory",
 	"memory_candidates.category":    "fact preference decision procedural semantic rule learning issue",
 	"memory_candidates.sensitivity": "public low medium high hyper",
-	"proposals.state":               "proposed applied skipped blocked stale",
+	"proposals.state":               "proposed applied skipped blocked stale rejected expired",
 	"proposals.action":              "add update delete none",
 	"jobs.kind":                     "ingest",
 	"jobs.state":                    "pending leased completed failed dead",
@@ -403,7 +420,10 @@ var freeText = strings.Fields(`
 	proposals.reason proposals.outcome proposals.embedding_model jobs.workflow_id jobs.last_error operations.id
 	retrievals.agent_id retrievals.project retrievals.scope
 	entities.canonical_name entities.name entity_relations.relationship
-	entity_claims.subject entity_claims.predicate entity_claims.object entity_claims.subject_key`)
+	entity_claims.subject entity_claims.predicate entity_claims.object entity_claims.subject_key
+	memories.external_id memory_relations.predicate memory_relations.reason memory_entity_relations.relationship artifacts.media_type artifacts.agent_id
+	artifact_holders.agent_id staged_requests.id tenant_secrets.name proposals.reviewed_by proposals.review_reason
+	forget_runs.workflow_id forget_runs.agent_id forget_runs.reason forget_runs.requested_by forget_runs.confirmed_by forget_items.outcome`)
 
 var quoted = regexp.MustCompile(`'([^']*)'::text`)
 

@@ -1,0 +1,374 @@
+package migrations_test
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/migrations"
+)
+
+// columnsOf lists the columns of a table that can be written.
+func columnsOf(t *testing.T, owner *pgx.Conn, in, table string) []string {
+	t.Helper()
+	rows, err := owner.Query(ctx, `SELECT column_name::text FROM information_schema.columns
+		WHERE table_schema = $1 AND table_name = $2 AND is_generated = 'NEVER' ORDER BY ordinal_position`, in, table)
+	require.NoError(t, err)
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	return names
+}
+
+func quoteAll(names []string) string {
+	out := ""
+	for i, name := range names {
+		if i > 0 {
+			out += ", "
+		}
+		out += pgx.Identifier{name}.Sanitize()
+	}
+	return out
+}
+
+// TestRowsOfTheReleaseBeforeAreKept fills version 5 with what a run of the pipeline wrote, and upgrades.
+func TestRowsOfTheReleaseBeforeAreKept(t *testing.T) {
+	t.Parallel()
+	current := testkit.DatabaseURL(t)
+	fill(t, testkit.OpenStore(t, current), "tenant-a")
+	older := emptySchema(t)
+	require.NoError(t, migrations.UpTo(ctx, older, 5))
+	from, owner := testkit.Owner(t, current), testkit.Owner(t, older)
+	var source, target string
+	require.NoError(t, from.QueryRow(ctx, `SELECT current_schema()`).Scan(&source))
+	require.NoError(t, owner.QueryRow(ctx, `SELECT current_schema()`).Scan(&target))
+	_, err := owner.Exec(ctx, `SET session_replication_role = replica`)
+	require.NoError(t, err)
+	tables := tenantTables(t, owner, "r")
+	before := map[string]map[string]json.RawMessage{}
+	for _, table := range tables {
+		now := columnsOf(t, from, source, table)
+		shared := slices.DeleteFunc(columnsOf(t, owner, target, table), func(name string) bool { return !slices.Contains(now, name) })
+		_, err := owner.Exec(ctx, fmt.Sprintf(`INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %[2]s FROM %s.%[1]s`, table, quoteAll(shared), source))
+		require.NoError(t, err, table)
+	}
+	// As version 5 wrote payloads: revision state in them, cardinality in the column alone.
+	_, err = owner.Exec(ctx, `UPDATE memories SET payload = (payload - 'cardinality') || '{"revision": {"status": "active"}}' WHERE type = 'semantic'`)
+	require.NoError(t, err)
+	_, err = owner.Exec(ctx, `SET session_replication_role = origin`)
+	require.NoError(t, err)
+	snapshot := func(table, columns string) map[string]json.RawMessage {
+		rows, err := owner.Query(ctx, fmt.Sprintf(`SELECT md5(x::text), to_jsonb(x) FROM (SELECT %s FROM %s) x`, columns, table))
+		require.NoError(t, err)
+		out := map[string]json.RawMessage{}
+		var key string
+		var row json.RawMessage
+		_, err = pgx.ForEachRow(rows, []any{&key, &row}, func() error { out[key] = row; return nil })
+		require.NoError(t, err)
+		return out
+	}
+	columns := map[string]string{}
+	for _, table := range tables {
+		names := slices.DeleteFunc(columnsOf(t, owner, target, table), func(name string) bool { return table == "memories" && name == "payload" })
+		columns[table] = quoteAll(names)
+		before[table] = snapshot(table, columns[table])
+		require.NotEmpty(t, before[table], "%s: fill puts no row here", table)
+	}
+
+	applied, err := migrations.Up(ctx, older)
+	require.NoError(t, err)
+	require.NotEmpty(t, applied)
+	for _, table := range tables {
+		require.Equal(t, before[table], snapshot(table, columns[table]), "rows of %s have changed", table)
+	}
+	var revised, many, one, kinds int
+	require.NoError(t, owner.QueryRow(ctx, `SELECT count(*) FILTER (WHERE payload ? 'revision'),
+			count(*) FILTER (WHERE type = 'semantic' AND NOT functional AND payload->>'cardinality' = 'many'),
+			count(*) FILTER (WHERE functional AND NOT payload ? 'cardinality'), count(DISTINCT type) FROM memories`).Scan(&revised, &many, &one, &kinds))
+	require.Zero(t, revised, "revision state is the columns'")
+	require.Equal(t, 1, many, "what the column says, the payload says too")
+	require.Positive(t, one)
+	require.Equal(t, 5, kinds)
+
+	// What the application of today reads is whole.
+	s := testkit.OpenStore(t, older)
+	rows, err := owner.Query(ctx, `SELECT id FROM memories WHERE tenant = 'tenant-a'`)
+	require.NoError(t, err)
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	require.NoError(t, err)
+	require.NotEmpty(t, ids)
+	for _, id := range ids {
+		m, err := s.Get(ctx, schema.Principal{Tenant: "tenant-a", Agent: "agent"}, id)
+		require.NoError(t, err)
+		require.NoError(t, m.Validate())
+	}
+}
+
+// hashes makes contents differ.
+var hashes atomic.Int64
+
+// remembered puts a memory there, past the store, and returns its id.
+func remembered(t *testing.T, conn *pgx.Conn, kind, payload string) uuid.UUID {
+	t.Helper()
+	id, err := row{tenant: "t", agent: "a", visibility: "private", kind: kind, hash: byte(hashes.Add(1))}.insert(conn)
+	require.NoError(t, err)
+	if payload != "" {
+		_, err = conn.Exec(ctx, `UPDATE memories SET payload = $2 WHERE id = $1`, id, payload)
+		require.NoError(t, err)
+	}
+	return id
+}
+
+const episodePayload = `{"kind": "episodic", "timeline": [{"t": 1}, {"t": 2}], "artifacts": ["x", "y"], "tool_graph": [{"id": "a"}], "outcome": "success", "tool_graph_ref": "r"}`
+
+func TestAnEpisodeOnlyGrows(t *testing.T) {
+	t.Parallel()
+	url := testkit.DatabaseURL(t)
+	owner, conn := testkit.Owner(t, url), app(t, url)
+	bind(t, conn, "t")
+	id := remembered(t, conn, "episodic", episodePayload)
+	for name, set := range map[string]string{
+		"an event edited":            `payload = jsonb_set(payload, '{timeline,0,t}', '9')`,
+		"an event removed":           `payload = payload #- '{timeline,1}'`,
+		"an event in front":          `payload = jsonb_insert(payload, '{timeline,0}', '{"t": 0}')`,
+		"events reordered":           `payload = jsonb_set(payload, '{timeline}', '[{"t": 2}, {"t": 1}]')`,
+		"the timeline gone":          `payload = payload - 'timeline'`,
+		"the timeline null":          `payload = jsonb_set(payload, '{timeline}', 'null')`,
+		"the timeline another thing": `payload = jsonb_set(payload, '{timeline}', '{"0": {"t": 1}}')`,
+		"an artifact replaced":       `payload = jsonb_set(payload, '{artifacts,1}', '"z"')`,
+		"the artifacts gone":         `payload = payload - 'artifacts'`,
+		"a call edited":              `payload = jsonb_set(payload, '{tool_graph,0,id}', '"b"')`,
+		"the calls gone":             `payload = payload - 'tool_graph'`,
+		"the outcome changed":        `payload = jsonb_set(payload, '{outcome}', '"failure"')`,
+		"the outcome gone":           `payload = payload - 'outcome'`,
+		"the payload empty":          `payload = '{}'`,
+		"the content":                `content = 'y'`,
+		"the type":                   `type = 'semantic', payload = '{"kind": "semantic"}'`,
+	} {
+		for who, c := range map[string]*pgx.Conn{"owner": owner, "application": conn} {
+			_, err := c.Exec(ctx, `UPDATE memories SET `+set+` WHERE id = $1`, id)
+			requireCode(t, err, restrictViolation, "%s, by the %s", name, who)
+		}
+	}
+	for name, set := range map[string]string{
+		"nothing":           `payload = payload, content = content`,
+		"an event more":     `payload = jsonb_insert(payload, '{timeline,-1}', '{"t": 3}', true)`,
+		"an artifact more":  `payload = jsonb_insert(payload, '{artifacts,-1}', '"z"', true)`,
+		"a call more":       `payload = jsonb_insert(payload, '{tool_graph,-1}', '{"id": "b"}', true)`,
+		"what was not said": `payload = payload || '{"environment": {"os": "linux"}}'`,
+		"its worth":         `salience = 0.5, pinned = true, tags = '{x}'`,
+	} {
+		_, err := conn.Exec(ctx, `UPDATE memories SET `+set+` WHERE id = $1`, id)
+		require.NoError(t, err, name)
+	}
+	_, err := conn.Exec(ctx, `UPDATE memories SET payload = '{}', content = '', deleted_at = now(), erased_at = now() WHERE id = $1`, id)
+	require.NoError(t, err, "erasure")
+	other := remembered(t, conn, "working", `{"kind": "working", "timeline": [1]}`)
+	_, err = conn.Exec(ctx, `UPDATE memories SET payload = '{"kind": "working"}', content = 'y' WHERE id = $1`, other)
+	require.NoError(t, err, "working memory is freely edited")
+}
+
+func TestWhatIsErasedStaysErased(t *testing.T) {
+	t.Parallel()
+	url := testkit.DatabaseURL(t)
+	owner, conn := testkit.Owner(t, url), app(t, url)
+	bind(t, conn, "t")
+	id := remembered(t, conn, "semantic", "")
+	_, err := conn.Exec(ctx, `UPDATE memories SET payload = '{}', content = '', erased_at = now() WHERE id = $1`, id)
+	requireCode(t, err, checkViolation, "what is erased is deleted")
+	_, err = conn.Exec(ctx, `UPDATE memories SET payload = '{}', content = '', deleted_at = now(), erased_at = now() WHERE id = $1`, id)
+	require.NoError(t, err)
+	for _, set := range []string{`content = 'x'`, `erased_at = NULL`, `deleted_at = NULL, erased_at = NULL`, `salience = 0`} {
+		for _, c := range []*pgx.Conn{owner, conn} {
+			_, err = c.Exec(ctx, `UPDATE memories SET `+set+` WHERE id = $1`, id)
+			requireCode(t, err, restrictViolation, set)
+		}
+	}
+}
+
+func TestAPayloadIsOfItsRowsType(t *testing.T) {
+	t.Parallel()
+	owner := testkit.Owner(t, testkit.DatabaseURL(t))
+	id := remembered(t, owner, "semantic", "")
+	for _, payload := range []string{`{}`, `{"kind": null}`, `{"kind": "episodic"}`, `[]`, `"semantic"`, `null`} {
+		_, err := owner.Exec(ctx, `UPDATE memories SET payload = $2 WHERE id = $1`, id, payload)
+		requireCode(t, err, checkViolation, payload)
+	}
+	_, err := owner.Exec(ctx, `UPDATE memories SET type = 'working' WHERE id = $1`, id)
+	requireCode(t, err, checkViolation)
+}
+
+func TestEveryReplacedVersionIsKept(t *testing.T) {
+	t.Parallel()
+	url := testkit.DatabaseURL(t)
+	owner, conn := testkit.Owner(t, url), app(t, url)
+	bind(t, conn, "t")
+	var ids []uuid.UUID
+	for range 3 {
+		ids = append(ids, remembered(t, conn, "semantic", ""))
+	}
+	kept := func() int {
+		var n int
+		require.NoError(t, conn.QueryRow(ctx, `SELECT count(*) FROM memory_versions`).Scan(&n))
+		return n
+	}
+	_, err := conn.Exec(ctx, `UPDATE memories SET salience = 0.5, content = 'y', updated_at = now()`)
+	require.NoError(t, err)
+	require.Zero(t, kept(), "the version is the same")
+
+	_, err = conn.Exec(ctx, `UPDATE memories SET version = version + 1, content = 'z', updated_at = updated_at + interval '1 minute' WHERE id = ANY($1)`, ids[:2])
+	require.NoError(t, err)
+	require.Equal(t, 2, kept(), "one a row of one statement")
+	_, err = conn.Exec(ctx, `UPDATE memories SET version = version + 1, updated_at = updated_at + interval '1 minute' WHERE id = $1`, ids[0])
+	require.NoError(t, err)
+	rows, err := conn.Query(ctx, `SELECT v.version, v.record->>'content', (v.record->>'salience')::float8, v.until - v.since = interval '1 minute', v.record ? 'tsv'
+		FROM memory_versions v WHERE v.memory_id = $1 ORDER BY v.version`, ids[0])
+	require.NoError(t, err)
+	type version struct {
+		Version  int
+		Content  string
+		Salience float64
+		Minute   bool
+		Derived  bool
+	}
+	got, err := pgx.CollectRows(rows, pgx.RowToStructByPos[version])
+	require.NoError(t, err)
+	require.Len(t, got, 2)
+	require.Equal(t, version{Version: 2, Content: "z", Salience: 0.5, Minute: true}, got[1])
+	require.Equal(t, "y", got[0].Content)
+
+	before := kept()
+	_, err = conn.Exec(ctx, `UPDATE memories SET version = version + 1, payload = '{}', content = '', deleted_at = now(), erased_at = now() WHERE id = $1`, ids[2])
+	require.NoError(t, err)
+	require.Equal(t, before, kept(), "erasing keeps nothing of what it removes")
+	_, err = conn.Exec(ctx, `UPDATE memory_versions SET record = '{}'`)
+	requireCode(t, err, insufficientPrivilege, "kept versions are not rewritten")
+	bind(t, conn, "t2")
+	require.Zero(t, kept())
+	_, err = owner.Exec(ctx, `DELETE FROM memories WHERE id = $1`, ids[0])
+	require.NoError(t, err)
+	bind(t, conn, "t")
+	require.Equal(t, before-2, kept(), "what is really deleted takes its versions along")
+}
+
+func TestHistoryAdmitsErasureAndNothingElse(t *testing.T) {
+	t.Parallel()
+	url := testkit.DatabaseURL(t)
+	owner, conn := testkit.Owner(t, url), app(t, url)
+	mine, theirs := uuid.New(), uuid.New()
+	for tenant, id := range map[string]uuid.UUID{"t": mine, "t2": theirs} {
+		_, err := owner.Exec(ctx, `INSERT INTO memory_history (tenant, id, memory_id, event, old_content, new_content, changed_by, reason, metadata, created_at, action, version)
+			VALUES ($1, $2, $3, 'modified', 'old', 'new', 'me', 'why', '{"fact": "new", "batch_id": "b"}', now(), 'modify', 2)`, tenant, uuid.New(), id)
+		require.NoError(t, err)
+	}
+	bind(t, conn, "t")
+	const erase = `UPDATE memory_history SET old_content = NULL, new_content = NULL, reason = '[erased]', erased_at = now()`
+	_, err := conn.Exec(ctx, erase)
+	requireCode(t, err, insufficientPrivilege, "the application erases through the function alone")
+	for _, set := range []string{
+		`new_content = 'forged'`, `new_content = NULL`, `reason = 'forged'`, `erased_at = now()`, `old_content = NULL, new_content = NULL`,
+	} {
+		_, err := owner.Exec(ctx, `UPDATE memory_history SET `+set)
+		requireCode(t, err, restrictViolation, set)
+	}
+	for _, set := range []string{`changed_by = 'another'`, `created_at = now() + interval '1 day'`, `event = 'created'`, `action = 'create'`, `version = 7`, `memory_id = gen_random_uuid()`, `tenant = 't3'`} {
+		_, err := owner.Exec(ctx, erase+`, `+set)
+		requireCode(t, err, restrictViolation, "erasing does not change who, when and what kind: %s", set)
+	}
+	_, err = owner.Exec(ctx, `DELETE FROM memory_history`)
+	requireCode(t, err, restrictViolation)
+
+	_, err = conn.Exec(ctx, `SELECT mneme_erase_history($1, now())`, []uuid.UUID{theirs})
+	require.NoError(t, err)
+	var n int
+	require.NoError(t, owner.QueryRow(ctx, `SELECT count(*) FROM memory_history WHERE erased_at IS NOT NULL`).Scan(&n))
+	require.Zero(t, n, "another tenant's history is out of reach")
+	require.NoError(t, conn.QueryRow(ctx, `SELECT mneme_erase_history($1, now())`, []uuid.UUID{mine, theirs}).Scan(&n))
+	require.Equal(t, 1, n)
+	var old, new *string
+	var by, reason, action, metadata string
+	var version int
+	require.NoError(t, owner.QueryRow(ctx, `SELECT old_content, new_content, changed_by, reason, action, version, metadata::text FROM memory_history WHERE memory_id = $1`, mine).
+		Scan(&old, &new, &by, &reason, &action, &version, &metadata))
+	require.Nil(t, old)
+	require.Nil(t, new)
+	require.Equal(t, []any{"me", "[erased]", "modify", 2}, []any{by, reason, action, version}, "who, what kind and which version stay")
+	require.JSONEq(t, `{"batch_id": "b"}`, metadata)
+	require.NoError(t, conn.QueryRow(ctx, `SELECT mneme_erase_history($1, now())`, []uuid.UUID{mine}).Scan(&n))
+	require.Zero(t, n, "a second time there is nothing left")
+	require.NoError(t, owner.QueryRow(ctx, `SELECT count(*) FROM memory_history WHERE memory_id = $1 AND new_content = 'new'`, theirs).Scan(&n))
+	require.Equal(t, 1, n)
+}
+
+func TestAnArtifactIsWhatItsAddressSays(t *testing.T) {
+	t.Parallel()
+	url := testkit.DatabaseURL(t)
+	owner, conn := testkit.Owner(t, url), app(t, url)
+	bind(t, conn, "t")
+	put := func(content string, sum [32]byte, size int) error {
+		_, err := conn.Exec(ctx, `INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at) VALUES ('t', $1, 'text/plain', $2, $3, 'a', now())`,
+			sum[:], size, []byte(content))
+		return err
+	}
+	requireCode(t, put("bytes", sha256.Sum256([]byte("others")), 5), checkViolation, "the bytes are not those of the address")
+	requireCode(t, put("bytes", sha256.Sum256([]byte("bytes")), 6), checkViolation, "the size is not theirs")
+	require.NoError(t, put("bytes", sha256.Sum256([]byte("bytes")), 5))
+	requireCode(t, put("bytes", sha256.Sum256([]byte("bytes")), 5), uniqueViolation, "stored once")
+	_, err := conn.Exec(ctx, `UPDATE artifacts SET content = 'x'`)
+	requireCode(t, err, insufficientPrivilege)
+	_, err = owner.Exec(ctx, `UPDATE artifacts SET content = 'x'`)
+	requireCode(t, err, checkViolation)
+}
+
+func TestRelationsHaveNamesAndTwoEnds(t *testing.T) {
+	t.Parallel()
+	owner := testkit.Owner(t, testkit.DatabaseURL(t))
+	a, b := remembered(t, owner, "semantic", ""), remembered(t, owner, "semantic", "")
+	relate := func(predicate string, to uuid.UUID) error {
+		_, err := owner.Exec(ctx, `INSERT INTO memory_relations (tenant, source_id, predicate, target_id, weight, created_at) VALUES ('t', $1, $2, $3, 1, now())`, a, predicate, to)
+		return err
+	}
+	for _, predicate := range []string{"", "Supports", "two words", "1st", "a-b", "supports ", fmt.Sprintf("a%064d", 0)} {
+		requireCode(t, relate(predicate, b), checkViolation, "%q", predicate)
+	}
+	for _, predicate := range []string{"derived_from", "supersedes", "contradicts", "supports", "blocks_2"} {
+		require.NoError(t, relate(predicate, b))
+	}
+	requireCode(t, relate("supports", a), checkViolation, "to itself")
+	for _, column := range []string{"supersedes", "superseded_by"} {
+		_, err := owner.Exec(ctx, `UPDATE memories SET `+column+` = id WHERE id = $1`, a)
+		requireCode(t, err, checkViolation, column)
+	}
+}
+
+// TestConditionsApply holds mneme_applies against what the RFC's example needs (document 004 §7).
+func TestConditionsApply(t *testing.T) {
+	t.Parallel()
+	owner := testkit.Owner(t, testkit.DatabaseURL(t))
+	for _, c := range []struct {
+		conditions, context any
+		want                bool
+	}{
+		{nil, `{"a": 1}`, true},
+		{`{"a": 1}`, nil, true},
+		{`{"a": 1}`, `{}`, true},
+		{`{"a": 1}`, `{"a": 1, "b": 2}`, true},
+		{`{"a": 1}`, `{"a": 2}`, false},
+		{`{"a": [1, 2]}`, `{"a": 2}`, true},
+		{`{"a": [1, 2]}`, `{"a": 3}`, false},
+		{`{"a": 1, "b": 2}`, `{"a": 1, "b": 3}`, false},
+		{`{"a": null}`, `{"a": 1}`, false},
+	} {
+		var got bool
+		require.NoError(t, owner.QueryRow(ctx, `SELECT mneme_applies($1::jsonb, $2::jsonb)`, c.conditions, c.context).Scan(&got))
+		require.Equal(t, c.want, got, "%v in %v", c.conditions, c.context)
+	}
+}

@@ -1,0 +1,408 @@
+package store_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+// varied fills a world with all that there is: ingested, linked, put, revised, modified, contested,
+// forgotten in every mode, recovered, read; of two agents and in a scope.
+func (w *world) varied() {
+	w.t.Helper()
+	_, r := w.linkable("Alice knows Bob. Bob lives in Rome.", triple("Alice", "knows", "Bob"), triple("Bob", "lives in", "Rome"))
+	w.link(r)
+	_, r = w.linkable("Alice knows Bob well", triple("alice", "knows", "Bob"))
+	w.link(r)
+	rome := w.claimed("Bob lives in Rome", "Bob", "Rome")
+	_, r = w.source("Bob moved to Oslo, says Alice", idea{fact: lives("Bob lives in Oslo", "Bob", "Oslo"), action: schema.ActionUpdate, target: rome})
+	w.write(r)
+	language := w.created(likes(w.t, "", "go", always))
+	w.applied(w.revision(schema.ReviseSupersede, same(likes(w.t, "", "rust", always)), w.as(language)...))
+	tea, coffee := w.explicit("Tea is served hot & <strong>"), w.explicit("Coffee is served black")
+	w.modify(schema.Patch{ID: tea.String(), Content: ptr("Tea is served cold"), Tags: &[]string{"drinks"}})
+	artifact, err := w.PutArtifact(ctx, w.p, strings.NewReader("a log\x00 with bytes"), "text/plain", "", w.now)
+	require.NoError(w.t, err)
+	_, err = w.PutArtifact(ctx, w.p, strings.NewReader("nobody refers to this"), "", "", w.now)
+	require.NoError(w.t, err)
+	w.created(record(w.t, `{"type": "episodic", "confidence": 1, "payload": {"kind": "episodic", "artifacts": [%q],
+		"timeline": [{"t": "2026-01-01T00:00:00.123456Z", "event_kind": "observation", "ref": "e1", "summary": "the build failed"}]}}`, artifact.Address))
+	w.created(task(w.t, "", "planning", "set the project up"))
+	w.created(record(w.t, `{"id": "elsewhere-7", "type": "competence", "confidence": 0.7, "payload": {"kind": "competence", "skill_name": "fix_linker",
+		"triggers": [{"signal": "ld: cache mismatch"}], "recipe": [{"step": "Clear the cache"}], "performance": {"success_count": 3}}}`))
+	w.forgetAll(w.forgets(schema.ForgetSoft, named(coffee)))
+	w.forgetAll(w.forgets(schema.ForgetForce, named(w.explicit("This is really deleted"))))
+	w.forgetAll(w.forgets(schema.ForgetErase, named(w.explicit("This is erased"))))
+	back := w.explicit("This comes back")
+	w.forgetAll(w.forgets(schema.ForgetSoft, named(back)))
+	w.recoverOne(back)
+	require.NoError(w.t, w.TrackRetrieval(ctx, store.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte("h"), MemoryIDs: []uuid.UUID{tea, back}}, w.now))
+	other := *w
+	other.p = schema.Principal{Tenant: w.p.Tenant, Agent: "b", Scope: "elsewhere", Project: "p"}
+	other.stage(schema.Candidate{Content: "Another agent's memory", SourceKind: schema.SourceMemory, Sensitivity: schema.SensitivityHyper, Speaker: "Zoë",
+		Refs: []schema.Ref{{Kind: "event", Ref: "e/1", Hash: "h"}}})
+}
+
+// dump reads what an export carries, row by row.
+func (w *world) dump(tenant string) map[string][]string {
+	w.t.Helper()
+	out := map[string][]string{}
+	for table, order := range map[string]string{
+		"memories": "id", "memory_access": "memory_id", "memory_history": "memory_id, seq", "memory_versions": "memory_id, version", "memory_relations": "source_id, predicate, target_id",
+		"memory_provenance": "memory_id, position", "entity_claims": "memory_id, subject, predicate", "entities": "canonical_name", "entity_relations": "source_id, relationship, target_id",
+		"memory_entity_mentions": "memory_id, entity_id", "memory_entity_relations": "memory_id, source_id, relationship, target_id", "artifacts": "sha256",
+		"memory_artifacts": "memory_id, sha256", "artifact_holders": "sha256, agent_id", "lexeme_stats": "lexeme", "corpus_stats": "tenant",
+	} {
+		filter := ""
+		switch table {
+		case "lexeme_stats":
+			filter = " AND docs <> 0"
+		case "entities", "entity_relations":
+			filter = " AND mentions > 0" // what nothing names any more belongs to no memory
+		}
+		rows, err := w.owner.Query(ctx, `SELECT ((to_jsonb(x) - '{tenant,seq,embedding_id}'::text[])#-'{record,tenant}')::text FROM `+table+` x WHERE tenant = $1`+filter+` ORDER BY `+order, tenant)
+		require.NoError(w.t, err)
+		out[table] = []string{}
+		for rows.Next() {
+			var row string
+			require.NoError(w.t, rows.Scan(&row))
+			out[table] = append(out[table], row)
+		}
+		require.NoError(w.t, rows.Err())
+	}
+	return out
+}
+
+func (w *world) whole() store.ExportSelection {
+	return store.ExportSelection{Filter: store.Filter{Principal: w.p}, AllAgents: true, IncludeDeleted: true}
+}
+
+// export writes lines as a file has them.
+func (w *world) export(x store.ExportSelection) [][]byte {
+	w.t.Helper()
+	var out [][]byte
+	_, err := w.Export(ctx, x, w.now, func(line store.ExportLine) error {
+		encoded, err := json.Marshal(line)
+		out = append(out, encoded)
+		return err
+	})
+	require.NoError(w.t, err)
+	return out
+}
+
+func parsed(t testing.TB, lines ...[]byte) []store.ExportLine {
+	t.Helper()
+	out := make([]store.ExportLine, len(lines))
+	for i, line := range lines {
+		var err error
+		out[i], err = store.DecodeExportLine(line)
+		require.NoError(t, err)
+	}
+	return out
+}
+
+// restore takes lines in, some at a time.
+func (w *world) restore(tenant string, lines [][]byte, size int) store.RestoreResult {
+	w.t.Helper()
+	var total store.RestoreResult
+	all := parsed(w.t, lines...)
+	for len(all) > 0 {
+		n := min(size, len(all))
+		out, err := w.Restore(ctx, tenant, all[:n], w.now.AddDate(1, 0, 0))
+		require.NoError(w.t, err)
+		total.Restored += out.Restored
+		total.Unchanged += out.Unchanged
+		total.Conflicts = append(total.Conflicts, out.Conflicts...)
+		total.Pending = append(total.Pending, out.Pending...)
+		all = all[n:]
+	}
+	_, missing, err := w.RestoreRelations(ctx, tenant, total.Pending, w.now)
+	require.NoError(w.t, err)
+	total.Relations = missing
+	return total
+}
+
+func TestARestoredDatabaseIsEqual(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.varied()
+	lines := w.export(w.whole())
+	want := w.dump("t")
+	for table, rows := range want {
+		require.NotEmpty(t, rows, table)
+	}
+
+	to := newWorld(t)
+	got := to.restore("t", lines, 7)
+	require.Equal(t, len(want["memories"]), got.Restored)
+	require.Empty(t, got.Conflicts)
+	require.Zero(t, got.Relations, "every relation leads somewhere")
+	require.Equal(t, want, to.dump("t"))
+	to.requireExactStats()
+	require.Zero(t, to.count("memories m", `live AND NOT EXISTS (SELECT FROM index_outbox o WHERE o.memory_id = m.id AND o.version = m.version AND o.op = 'upsert')`))
+	for _, query := range []string{"Bob", "tea", "build failed", "Another agent", "erased", "coffee"} {
+		require.Equal(t, w.search(query), to.search(query), query)
+	}
+	all, err := to.Outbox(ctx, "t", hash, nil, 500)
+	require.NoError(t, err)
+	require.Len(t, all, to.count("memories", "live"), "the index can learn of them all")
+
+	// Again it changes nothing, whatever has been read meanwhile; and what is exported again is the same.
+	require.NoError(t, to.TrackRetrieval(ctx, store.Retrieval{ID: uuid.New(), Principal: to.p, QueryHash: []byte("h"), MemoryIDs: []uuid.UUID{uuid.MustParse(to.ids("live")[0])}}, to.now))
+	before := to.snapshot()
+	got = to.restore("t", lines, 3)
+	require.Equal(t, store.RestoreResult{Unchanged: len(want["memories"])}, got)
+	require.Equal(t, before, to.snapshot())
+
+	// Into another tenant it goes as well: the ids are the tenant's own.
+	to.restore("t2", lines, 1000)
+	second := to.dump("t2")
+	delete(second, "memory_access")
+	first := want
+	delete(first, "memory_access")
+	require.Equal(t, first, second)
+	require.Zero(t, to.count("memory_versions", `tenant = 't2' AND record->>'tenant' <> 't2'`))
+	to.requireExactStats()
+	to.requireExactMentions()
+}
+
+func (w *world) ids(where string) []string {
+	w.t.Helper()
+	var out []string
+	require.NoError(w.t, w.owner.QueryRow(ctx, `SELECT array_agg(id::text ORDER BY id) FROM memories WHERE tenant = 't' AND `+where).Scan(&out))
+	return out
+}
+
+// A restore that is cut off anywhere, and started again from the beginning, ends in the same database.
+func TestAnInterruptedRestoreGoesOn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.varied()
+	lines := w.export(w.whole())
+	want := w.dump("t")
+	for _, cut := range []int{1, 4, len(lines) / 2, len(lines) - 1} {
+		to := newWorld(t)
+		for i := 0; i < cut; i++ { // pending relations are lost with the process
+			_, err := to.Restore(ctx, "t", parsed(t, lines[i]), to.now)
+			require.NoError(t, err)
+		}
+		// The batch in which it stops leaves nothing behind.
+		before := to.snapshot()
+		to.breaking("memory_history", func() {
+			_, err := to.Restore(ctx, "t", parsed(t, lines[cut:]...), to.now)
+			if cut < len(lines)-1 {
+				require.Error(t, err)
+			}
+		})
+		require.Equal(t, before, to.snapshot())
+		to.restore("t", lines, 5)
+		require.Equal(t, want, to.dump("t"), cut)
+		to.requireExactStats()
+	}
+}
+
+func TestRestoreOverwritesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	same, changed, erased := w.explicit("This stays"), w.explicit("This changes"), w.explicit("This is to be erased")
+	duplicate := w.explicit("Said by two")
+	fact := w.claimed("Bob lives in Rome", "Bob", "Rome")
+	lines := w.export(w.whole())
+
+	w.modify(schema.Patch{ID: changed.String(), Content: ptr("This has changed")})
+	w.forgetAll(w.forgets(schema.ForgetErase, named(erased)))
+	before := w.dump("t")
+	got := w.restore("t", lines, 100)
+	require.Equal(t, 2, len(got.Conflicts))
+	for _, c := range got.Conflicts {
+		require.Contains(t, []string{changed.String(), erased.String()}, c.ID)
+		require.Equal(t, store.ConflictDifferent, c.Reason)
+	}
+	require.Equal(t, len(w.ids("true"))-2, got.Unchanged)
+	require.Equal(t, before, w.dump("t"), "what was erased stays erased, although the file has it")
+	_ = same
+
+	// Another database has the same content under other ids.
+	to := newWorld(t)
+	to.explicit("Said by two")
+	to.claimed("Bob lives in Oslo", "Bob", "Oslo")
+	got = to.restore("t", lines, 100)
+	reasons := map[string]string{}
+	for _, c := range got.Conflicts {
+		reasons[c.ID] = c.Reason
+	}
+	require.Equal(t, map[string]string{duplicate.String(): store.ConflictDuplicate, fact.String(): store.ConflictFact}, reasons)
+	to.requireExactStats()
+}
+
+func TestExportSelects(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.varied()
+	contents := func(x store.ExportSelection) string {
+		var out []string
+		for _, line := range parsed(t, w.export(x)...) {
+			if line.Kind == store.LineMemory {
+				out = append(out, line.Record.Content)
+			}
+		}
+		return strings.Join(out, "|")
+	}
+	own := store.ExportSelection{Filter: store.Filter{Principal: w.p}}
+	require.NotContains(t, contents(own), "Another agent")
+	require.NotContains(t, contents(own), "Coffee", "deleted")
+	require.Contains(t, contents(own), "Rome", "what is superseded belongs to the chain")
+	own.IncludeDeleted = true
+	require.Contains(t, contents(own), "Coffee")
+	own.Filter.Tags = []string{"drinks"}
+	require.Equal(t, "Tea is served cold", contents(own))
+	require.Contains(t, contents(w.whole()), "Another agent")
+	limited := w.whole()
+	limited.Filter.MaxSensitivity = schema.SensitivityHigh
+	require.NotContains(t, contents(limited), "Another agent")
+	scoped := store.ExportSelection{Filter: store.Filter{Principal: schema.Principal{Tenant: "t", Agent: "b", Scope: "elsewhere"}}}
+	require.Equal(t, "Another agent's memory", contents(scoped))
+	scoped.Filter.Principal.Tenant = "t2"
+	require.Empty(t, contents(scoped))
+
+	// A part restores by itself; what it points at is missing and said to be.
+	to := newWorld(t)
+	got := to.restore("t", w.export(store.ExportSelection{Filter: store.Filter{Principal: w.p, Types: []schema.MemoryType{schema.TypeSemantic}}}), 10)
+	require.Empty(t, got.Conflicts)
+	require.Positive(t, got.Relations)
+	to.requireExactStats()
+	to.requireExactMentions()
+
+	// The end of a file tells how much there was; a reader that fails ends it.
+	all := parsed(t, w.export(w.whole())...)
+	require.Equal(t, store.ExportFormat, all[0].Format)
+	require.Equal(t, store.LineEnd, all[len(all)-1].Kind)
+	require.Equal(t, len(w.ids("true")), all[len(all)-1].Counts.Memories)
+	full := errors.New("disk full")
+	_, err := w.Export(ctx, w.whole(), w.now, func(store.ExportLine) error { return full })
+	require.ErrorIs(t, err, full)
+}
+
+// What is written while an export runs is not in it: it is one state of the database.
+func TestAnExportIsOneState(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.explicit("Before")
+	n := 0
+	_, err := w.Export(ctx, w.whole(), w.now, func(line store.ExportLine) error {
+		if line.Kind == store.LineHeader {
+			w.explicit("Meanwhile")
+		}
+		if line.Kind == store.LineMemory {
+			n++
+			require.Equal(t, "Before", line.Record.Content)
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+}
+
+// Files from elsewhere: nothing of a value shows in an error, and nothing stays of the batch.
+func TestRestoreRefusesWhatDoesNotFit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.explicit("Secret words")
+	good := w.export(w.whole())
+	for name, change := range map[string][2]string{
+		"payload of another type": {`"kind":"semantic"`, `"kind":"episodic"`},
+		"not a time":              {`"created_at":"2026`, `"created_at":"Secret`},
+		"no such visibility":      {`"visibility":"private"`, `"visibility":"Secret"`},
+		"hash of wrong length":    {`"content_hash":"\\x`, `"content_hash":"\\x00`},
+		"no normalized content":   {`"normalized_content":`, `"abnormal_content":`},
+	} {
+		to := newWorld(t)
+		before := to.snapshot()
+		var lines []store.ExportLine
+		var refused error
+		changed := false
+		for _, line := range good {
+			text := strings.ReplaceAll(string(line), change[0], change[1])
+			changed = changed || text != string(line)
+			parsed, err := store.DecodeExportLine([]byte(text))
+			if err != nil {
+				refused = err
+			}
+			if err := json.Unmarshal([]byte(text), &parsed); err == nil { // the database must refuse it too
+				lines = append(lines, parsed)
+			}
+		}
+		require.True(t, changed, name)
+		if refused != nil {
+			require.NotContains(t, refused.Error(), "Secret", name)
+		}
+		if len(lines) < len(good) {
+			continue
+		}
+		_, err := to.Restore(ctx, "t", lines, to.now)
+		require.Error(t, err, name)
+		require.NotContains(t, err.Error(), "Secret", name)
+		require.Equal(t, before, to.snapshot(), name)
+	}
+	bad := parsed(t, good...)
+	bad = append(bad, store.ExportLine{Kind: store.LineArtifact, Artifact: &store.ExportArtifact{SHA256: strings.Repeat("00", 32), MediaType: "x", Agent: "a", CreatedAt: w.now, Content: []byte("other bytes")}})
+	_, err := newWorld(t).Restore(ctx, "t", bad, w.now)
+	require.Error(t, err, "bytes that do not match their address")
+}
+
+func TestSupersessionCheck(t *testing.T) {
+	t.Parallel()
+	ids := make([]uuid.UUID, 6)
+	for i := range ids {
+		ids[i] = uuid.New()
+	}
+	line := func(id int, supersedes, by int, edges ...int) store.ExportLine {
+		l := store.ExportLine{Kind: store.LineMemory, Record: &schema.MemoryRecord{ID: ids[id].String()}}
+		if supersedes >= 0 {
+			l.Record.Supersedes = ids[supersedes].String()
+		}
+		if by >= 0 {
+			l.Record.SupersededBy = ids[by].String()
+		}
+		for _, e := range edges {
+			l.Relations = append(l.Relations, store.ExportRelation{Predicate: "supersedes", TargetID: ids[e]})
+		}
+		return l
+	}
+	for name, c := range map[string]struct {
+		lines []store.ExportLine
+		want  bool
+	}{
+		"none":                  {[]store.ExportLine{line(0, -1, -1)}, false},
+		"a chain, both ways":    {[]store.ExportLine{line(0, -1, 1), line(1, 0, 2), line(2, 1, -1)}, false},
+		"a merge":               {[]store.ExportLine{line(0, -1, 2), line(1, -1, 2), line(2, 0, -1, 0, 1)}, false},
+		"a diamond":             {[]store.ExportLine{line(0, -1, 1, 4), line(1, 0, 3), line(2, 0, 3), line(3, 1, -1, 2)}, false},
+		"itself":                {[]store.ExportLine{line(0, -1, 0)}, true},
+		"two":                   {[]store.ExportLine{line(0, -1, 1), line(1, -1, 0)}, true},
+		"through a relation":    {[]store.ExportLine{line(0, -1, 1), line(1, -1, 2), line(0, -1, -1, 2)}, true},
+		"columns that disagree": {[]store.ExportLine{line(0, 1, 1), line(1, -1, -1)}, true},
+	} {
+		var check store.SupersessionCheck
+		for _, l := range c.lines {
+			check.Add(l)
+		}
+		_, cyclic := check.Cycle()
+		require.Equal(t, c.want, cyclic, name)
+	}
+	var long store.SupersessionCheck
+	previous := uuid.New()
+	for range 200_000 {
+		next := uuid.New()
+		long.Add(store.ExportLine{Record: &schema.MemoryRecord{ID: next.String(), Supersedes: previous.String()}})
+		previous = next
+	}
+	_, cyclic := long.Cycle()
+	require.False(t, cyclic)
+}

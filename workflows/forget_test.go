@@ -1,0 +1,656 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
+	tlog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows"
+)
+
+func forgetRequest(p schema.Principal, mode schema.ForgetMode, sel schema.Selector) schema.ForgetRequest {
+	return schema.ForgetRequest{Operation: schema.Operation{Principal: p, Actor: "person:mia", Reason: "not wanted any more"}, Mode: mode, Selector: sel}
+}
+
+// startForget starts a run and returns what it would forget.
+func startForget(t testing.TB, h *testkit.Harness, req schema.ForgetRequest) (client.WorkflowRun, schema.ForgetPreview) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	run, err := workflows.StartForget(ctx, h.Temporal, h.TaskQueue, req)
+	require.NoError(t, err)
+	preview, err := workflows.ForgetPreview(ctx, h.Temporal, run)
+	require.NoError(t, err)
+	return run, preview
+}
+
+func forgetToken(t testing.TB, h *testkit.Harness, p schema.Principal, preview schema.ForgetPreview) string {
+	t.Helper()
+	token, err := h.Store.ForgetToken(context.Background(), p, uuid.MustParse(preview.RunID), time.Now())
+	require.NoError(t, err)
+	return token
+}
+
+func confirmForget(t testing.TB, h *testkit.Harness, p schema.Principal, preview schema.ForgetPreview) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	_, err := workflows.ConfirmForget(ctx, h.Temporal, preview.WorkflowID, schema.ForgetConfirmation{Token: forgetToken(t, h, p, preview), Actor: "person:bo"})
+	require.NoError(t, err)
+}
+
+func receiptOf(t testing.TB, run client.WorkflowRun) schema.ForgetReceipt {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	receipt, err := workflows.Outcome[schema.ForgetReceipt](ctx, run)
+	require.NoError(t, err)
+	return receipt
+}
+
+func TestForgetWaitsForItsConfirmation(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	ids := known(t, h, p, "The old project used Subversion.", "The old project had no tests.", "Tea is served hot.")
+	run, preview := startForget(t, h, forgetRequest(p, "", schema.Selector{Query: "old project"}))
+	require.Equal(t, 2, preview.Total)
+	require.ElementsMatch(t, ids[:2], preview.Sample)
+	require.Empty(t, preview.ConfirmToken)
+	_, again := startForget(t, h, forgetRequest(p, "", schema.Selector{Query: "old project"}))
+	require.Equal(t, preview, again, "the same request joins the run that waits")
+	_, other := startForget(t, h, forgetRequest(p, "", schema.Selector{Query: "tea"}))
+	ctx := context.Background()
+	for token, want := range map[string]error{"x": memory.ErrTokenMalformed, forgetToken(t, h, p, other): memory.ErrTokenOther} {
+		_, err := workflows.ConfirmForget(ctx, h.Temporal, run.GetID(), schema.ForgetConfirmation{Token: token})
+		require.ErrorIs(t, err, want)
+		require.NotContains(t, err.Error(), token+"x")
+	}
+	db := testkit.Owner(t, h.DatabaseURL)
+	require.Zero(t, testkit.Rows(t, db, "memories", "deleted_at IS NOT NULL"), "a preview changes nothing")
+
+	// Confirmed twice at once: one of them is it.
+	token := forgetToken(t, h, p, preview)
+	var wg sync.WaitGroup
+	var first, failed atomic.Int32
+	for range 4 {
+		wg.Go(func() {
+			out, err := workflows.ConfirmForget(ctx, h.Temporal, run.GetID(), schema.ForgetConfirmation{Token: token})
+			var ended *serviceerror.NotFound
+			switch {
+			case errors.As(err, &ended):
+			case err != nil:
+				failed.Add(1)
+			case !out.Already:
+				first.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	require.EqualValues(t, 1, first.Load())
+	require.Zero(t, failed.Load())
+	receipt := receiptOf(t, run)
+	require.Equal(t, schema.ForgetDone, receipt.State)
+	require.Equal(t, 2, receipt.Forgotten)
+	require.Equal(t, 2, receipt.Removed["vectors/pgvector"])
+	require.Equal(t, 2, testkit.Rows(t, db, "memory_history", "event = 'deleted' AND changed_by = 'person:mia'"))
+	require.Zero(t, testkit.Rows(t, db, "index_outbox", "op = 'delete'"))
+	_, err := workflows.ConfirmForget(ctx, h.Temporal, run.GetID(), schema.ForgetConfirmation{Token: token})
+	var ended *serviceerror.NotFound
+	require.ErrorAs(t, err, &ended)
+
+	// By signal, which answers nothing.
+	require.NoError(t, h.Temporal.SignalWorkflow(ctx, other.WorkflowID, "", workflows.SignalConfirm, schema.ForgetConfirmation{Token: token}))
+	require.NoError(t, h.Temporal.SignalWorkflow(ctx, other.WorkflowID, "", workflows.SignalConfirm, schema.ForgetConfirmation{Token: forgetToken(t, h, p, other)}))
+	require.Equal(t, 1, receiptOf(t, h.Temporal.GetWorkflow(ctx, other.WorkflowID, "")).Forgotten)
+}
+
+func TestForgetOfFewNamedOnesGoesAhead(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	ids := known(t, h, p, "Tea is served hot.", "The kettle is made of copper.")
+	req := forgetRequest(p, "", schema.Selector{IDs: append(ids, uuid.NewString())})
+	req.Execute, req.OperationID = true, "op-1"
+	run, preview := startForget(t, h, req)
+	require.Equal(t, schema.ForgetConfirmed, preview.State)
+	receipt := receiptOf(t, run)
+	require.Equal(t, 2, receipt.Forgotten)
+	require.Equal(t, map[string]int{memory.OutcomeNotFound: 1}, receipt.Skipped)
+	again, _ := startForget(t, h, req)
+	require.Equal(t, receipt, receiptOf(t, again), "the operation answers with its first result")
+}
+
+func TestForgetIsRefused(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Policy.Mode = schema.ModeFrozen })
+	p := testkit.Principal()
+	ctx := context.Background()
+	run, err := workflows.StartForget(ctx, h.Temporal, h.TaskQueue, forgetRequest(p, "", schema.Selector{All: true}))
+	require.NoError(t, err)
+	_, err = workflows.ForgetPreview(ctx, h.Temporal, run)
+	require.ErrorContains(t, err, memory.ReasonMutationsFrozen)
+	var app *temporal.ApplicationError
+	require.ErrorAs(t, run.Get(ctx, nil), &app)
+	require.Equal(t, activities.ErrTypeFrozen, app.Type())
+
+	_, err = workflows.StartForget(ctx, h.Temporal, h.TaskQueue, forgetRequest(p, "gone", schema.Selector{IDs: []string{canary}}))
+	var invalid *schema.ValidationError
+	require.ErrorAs(t, err, &invalid)
+	require.NotContains(t, err.Error(), canary)
+	plain, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: h.TaskQueue}, workflows.Forget, schema.ForgetRequest{})
+	require.NoError(t, err)
+	_, err = workflows.Outcome[schema.ForgetReceipt](ctx, plain)
+	require.ErrorAs(t, err, &invalid)
+}
+
+// crowd makes many memories of a principal and returns how many.
+func crowd(t testing.TB, h *testkit.Harness, p schema.Principal, n int) {
+	t.Helper()
+	for from := 0; from < n; from += 500 {
+		var texts []string
+		for i := from; i < min(n, from+500); i++ {
+			texts = append(texts, fmt.Sprintf("Machine %d stands in hall %d.", i, i%7))
+		}
+		req := testkit.Request(p, schema.SourceObservation, texts...)
+		req.Mode = schema.ModeFrozen
+		h.Ingest(t, req)
+	}
+}
+
+// hook lets a test stand before and behind each activity.
+type hook struct {
+	interceptor.WorkerInterceptorBase
+	around func(ctx context.Context, name string, run func() (any, error)) (any, error)
+}
+
+func (w *hook) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+	i := &hookActivity{around: w.around}
+	i.Next = next
+	return i
+}
+
+type hookActivity struct {
+	interceptor.ActivityInboundInterceptorBase
+	around func(ctx context.Context, name string, run func() (any, error)) (any, error)
+}
+
+func (i *hookActivity) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
+	return i.around(ctx, activity.GetInfo(ctx).ActivityType.Name, func() (any, error) { return i.Next.ExecuteActivity(ctx, in) })
+}
+
+// requireForgottenOnce checks that each of n memories has exactly one deleted row and one more version.
+func requireForgottenOnce(t testing.TB, h *testkit.Harness, n int) {
+	t.Helper()
+	db := testkit.Owner(t, h.DatabaseURL)
+	require.Equal(t, n, testkit.Rows(t, db, "memory_history", "event = 'deleted'"))
+	require.Equal(t, n, testkit.Rows(t, db, "memories", "deleted_at IS NOT NULL AND version = 2 AND (SELECT count(*) FROM memory_history h WHERE h.memory_id = memories.id AND h.event = 'deleted') = 1"))
+	require.Empty(t, testkit.Strings(t, db, `SELECT lexeme FROM lexeme_stats s WHERE docs <> (SELECT count(*) FROM memories m WHERE m.tenant = s.tenant AND m.live AND s.lexeme = ANY(tsvector_to_array(m.tsv)))`))
+	require.Empty(t, testkit.Strings(t, db, `SELECT tenant FROM corpus_stats s WHERE docs <> (SELECT count(*) FROM memories m WHERE m.tenant = s.tenant AND m.live)`))
+}
+
+// The worker stops between two batches, and another goes on.
+func TestForgetSurvivesAStoppedWorker(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	crowd(t, h, p, 2000)
+	h.StopWorker()
+	second, stopped := make(chan struct{}), make(chan struct{})
+	var batches atomic.Int32
+	h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{&hook{around: func(ctx context.Context, name string, run func() (any, error)) (any, error) {
+		if name != "ForgetBatch" {
+			return run()
+		}
+		if batches.Add(1) == 3 {
+			close(second)
+			<-stopped
+			return nil, errors.New("the worker went away")
+		}
+		return run()
+	}}}})
+	run, preview := startForget(t, h, forgetRequest(p, "", schema.Selector{All: true}))
+	require.Equal(t, 2000, preview.Total)
+	require.Len(t, preview.Sample, schema.MaxForgetSample)
+	confirmForget(t, h, p, preview)
+	<-second
+	status, err := h.Store.ForgetStatus(context.Background(), p, uuid.MustParse(preview.RunID))
+	require.NoError(t, err)
+	require.Equal(t, []int{1000, 1000}, []int{status.Forgotten, status.Remaining})
+	value, err := h.Temporal.QueryWorkflow(context.Background(), run.GetID(), "", workflows.QueryProgress)
+	require.NoError(t, err)
+	var progress schema.ForgetReceipt
+	require.NoError(t, value.Get(&progress))
+	require.Equal(t, 1000, progress.Remaining)
+	close(stopped)
+	h.StopWorker()
+	h.StartWorker(t)
+	receipt := receiptOf(t, run)
+	require.Equal(t, 2000, receipt.Forgotten)
+	requireForgottenOnce(t, h, 2000)
+}
+
+// The worker is killed when a batch has committed and Temporal has not learned of it.
+func TestForgetKilledBeforeAcknowledgement(t *testing.T) {
+	t.Parallel()
+	address := testkit.TemporalAddress(t)
+	gate := testkit.NewGate(t, address, "ForgetBatch")
+	namespace := testkit.NewNamespace(t, address)
+	c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+	url := testkit.DatabaseURL(t)
+	h := testkit.NewHarnessAt(t, url, c, nil)
+	p := testkit.Principal()
+	crowd(t, h, p, 2000)
+	h.StopWorker()
+	settings := map[string]string{"DATABASE_URL": url, "TEMPORAL_ADDRESS": gate.Address, "TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": h.TaskQueue}
+	victim := testkit.StartProcess(t, settings)
+	run, preview := startForget(t, h, forgetRequest(p, "", schema.Selector{All: true}))
+	confirmForget(t, h, p, preview)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	require.NoError(t, gate.WaitHeld(ctx), victim.Output())
+	victim.Kill()
+	settings["TEMPORAL_ADDRESS"] = address
+	testkit.StartProcess(t, settings)
+	require.Equal(t, 2000, receiptOf(t, run).Forgotten)
+	requireForgottenOnce(t, h, 2000)
+}
+
+// Each activity runs twice, as after a lost acknowledgement.
+func TestForgetEveryActivityTwice(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []schema.ForgetMode{schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			h := testkit.NewHarness(t, nil)
+			p := testkit.Principal()
+			h.Ingest(t, project(p))
+			db := testkit.Owner(t, h.DatabaseURL)
+			live := testkit.Rows(t, db, "memories", "live")
+			h.StopWorker()
+			h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{&twice{}}})
+			run, preview := startForget(t, h, forgetRequest(p, mode, schema.Selector{All: true}))
+			confirmForget(t, h, p, preview)
+			receipt := receiptOf(t, run)
+			require.Equal(t, schema.ForgetDone, receipt.State)
+			require.Equal(t, preview.Total, receipt.Forgotten)
+			require.GreaterOrEqual(t, receipt.Forgotten, live)
+			require.Equal(t, receipt.Forgotten, testkit.Rows(t, db, "memory_history", "event = 'deleted'"))
+			require.Equal(t, receipt.Forgotten, receipt.Removed["memories"])
+			require.Zero(t, testkit.Rows(t, db, "index_outbox", ""))
+			require.Zero(t, testkit.Rows(t, db, "staged_requests", ""))
+			require.Zero(t, testkit.Rows(t, db, "lexeme_stats", "docs <> 0"))
+			if mode != schema.ForgetSoft {
+				require.Zero(t, testkit.Rows(t, db, "entities", ""))
+				require.Zero(t, testkit.Rows(t, db, "entity_relations", ""))
+			}
+			require.Empty(t, receipt.Pending)
+		})
+	}
+}
+
+// A run that is cancelled stops between two batches. What was forgotten stays so.
+func TestForgetCancelledBetweenBatches(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	crowd(t, h, p, 1200)
+	h.StopWorker()
+	reached, release := make(chan struct{}), make(chan struct{})
+	var batches atomic.Int32
+	h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{&hook{around: func(_ context.Context, name string, run func() (any, error)) (any, error) {
+		if name == "ForgetBatch" && batches.Add(1) == 2 {
+			close(reached)
+			<-release
+		}
+		return run()
+	}}}})
+	run, preview := startForget(t, h, forgetRequest(p, "", schema.Selector{All: true}))
+	confirmForget(t, h, p, preview)
+	<-reached
+	require.NoError(t, h.Temporal.CancelWorkflow(context.Background(), run.GetID(), ""))
+	receipt := receiptOf(t, run)
+	close(release)
+	require.Equal(t, schema.ForgetCancelled, receipt.State)
+	require.Equal(t, []int{1200, 500, 700}, []int{receipt.Total, receipt.Forgotten, receipt.Remaining})
+	h.StopWorker() // the late batch has had its turn
+	requireForgottenOnce(t, h, 500)
+	status, err := h.Store.ForgetStatus(context.Background(), p, uuid.MustParse(preview.RunID))
+	require.NoError(t, err)
+	require.Equal(t, receipt, status.ForgetReceipt)
+
+	// While it waits for its confirmation, it has done nothing.
+	h.StartWorker(t)
+	run, preview = startForget(t, h, forgetRequest(p, "", schema.Selector{All: true}))
+	require.Equal(t, 700, preview.Total)
+	require.NoError(t, h.Temporal.CancelWorkflow(context.Background(), run.GetID(), ""))
+	receipt = receiptOf(t, run)
+	require.Equal(t, schema.ForgetCancelled, receipt.State)
+	require.Equal(t, 700, receipt.Remaining)
+}
+
+// gated holds an extraction back until it is let go, or given up.
+type gated struct {
+	inference.Extractor
+	reached chan struct{}
+	release chan struct{}
+	stopped chan struct{}
+}
+
+func (g gated) Extract(ctx context.Context, src inference.Source) (memory.Extraction, inference.Usage, error) {
+	if !strings.Contains(src.Content, canary) {
+		return g.Extractor.Extract(ctx, src)
+	}
+	close(g.reached)
+	select {
+	case <-g.release:
+	case <-ctx.Done():
+		close(g.stopped)
+	}
+	return memory.Extraction{Facts: []memory.Fact{{Content: "The " + canary + " was seen", Category: schema.CategoryFact, Confidence: 0.9}}}, inference.Usage{}, nil
+}
+
+// A pipeline that is at work on a memory while it is forgotten stops, and what its model still says is
+// not written.
+func TestForgetStopsARunningPipeline(t *testing.T) {
+	t.Parallel()
+	for _, alone := range []bool{true, false} {
+		t.Run(fmt.Sprintf("alone %v", alone), func(t *testing.T) {
+			t.Parallel()
+			g := gated{reached: make(chan struct{}), release: make(chan struct{}), stopped: make(chan struct{})}
+			h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+				g.Extractor = d.Brain.Extractor
+				d.Brain.Extractor = g
+			})
+			p := testkit.Principal()
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			texts := []string{"The " + canary + " came by."}
+			if !alone {
+				texts = append(texts, "I prefer tabs over spaces. I live in Porto.")
+			}
+			started, err := workflows.StartIngest(ctx, h.Temporal, h.TaskQueue, testkit.Request(p, schema.SourceUserInput, texts...))
+			require.NoError(t, err)
+			<-g.reached
+			req := forgetRequest(p, "", schema.Selector{IDs: started.Ack.MemoryIDs[:1]})
+			req.Execute = true
+			run, _ := startForget(t, h, req)
+			receipt := receiptOf(t, run)
+			require.Equal(t, 1, receipt.Forgotten)
+			if alone {
+				require.Equal(t, 1, receipt.Stopped)
+				var cancelled *temporal.CanceledError
+				require.ErrorAs(t, started.Run.Get(ctx, nil), &cancelled)
+				<-g.stopped // the model is not waited for
+			} else {
+				require.Zero(t, receipt.Stopped, "the other one goes on")
+				close(g.release)
+				result := testkit.Wait(t, started.Run)
+				require.NotZero(t, result.Written.Added)
+				require.Zero(t, result.Dead)
+			}
+			h.StopWorker()
+			db := testkit.Owner(t, h.DatabaseURL)
+			require.Zero(t, testkit.Rows(t, db, "memories", "live AND content LIKE '%"+canary+"%'"))
+			require.Zero(t, testkit.Rows(t, db, "proposals", "fact::text LIKE '%"+canary+"%'"))
+			require.Zero(t, testkit.Rows(t, db, "memory_candidates", "extraction::text LIKE '%"+canary+"%'"))
+			require.Equal(t, 1, testkit.Rows(t, db, "jobs", "state = 'dead' AND last_error = 'forgotten'"))
+			require.Zero(t, testkit.Rows(t, db, "jobs", "state IN ('pending', 'leased', 'failed')"))
+		})
+	}
+}
+
+// cellsHolding lists the columns in which a row holds the word, whatever their type.
+func cellsHolding(t testing.TB, h *testkit.Harness, word string) []string {
+	t.Helper()
+	db := testkit.Owner(t, h.DatabaseURL)
+	out := []string{}
+	for _, column := range testkit.Strings(t, db, `SELECT format('%I %I', c.relname, a.attname) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+		WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped`) {
+		table, name, _ := strings.Cut(column, " ")
+		if n := testkit.Strings(t, db, `SELECT count(*)::text FROM `+table+` WHERE lower(`+name+`::text) LIKE ANY($1)`,
+			[]string{"%" + word + "%", fmt.Sprintf("%%%x%%", word)}); n[0] != "0" { // bytea shows as hex
+			out = append(out, table+"."+name)
+		}
+	}
+	return out
+}
+
+// An erased text is nowhere: in no table, and in no history of the runs that brought it.
+func TestEraseLeavesNoTrace(t *testing.T) {
+	t.Parallel()
+	address := testkit.TemporalAddress(t)
+	namespace := testkit.NewNamespace(t, address)
+	c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+	h := testkit.NewHarnessAt(t, testkit.DatabaseURL(t), c, nil)
+	p := testkit.Principal()
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+
+	req := testkit.Request(p, schema.SourceUserInput, "I live in "+canary+" and work at Acme.", "Tea is served hot in Porto.")
+	req.Candidates[0].Speaker = "Ana " + canary
+	req.Candidates[0].Refs = []schema.Ref{{Kind: "event", Ref: "ref-" + canary}}
+	started, _ := h.Ingest(t, req)
+	var put schema.PutResult
+	var record schema.MemoryRecord
+	require.NoError(t, record.UnmarshalJSON([]byte(`{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "subject": "`+canary+`",
+		"predicate": "is_near", "object": "the sea", "validity": {"mode": "global"}}}`)))
+	putRun, err := workflows.StartPut(ctx, c, h.TaskQueue, schema.PutRequest{Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{record}})
+	require.NoError(t, err)
+	require.NoError(t, putRun.Get(ctx, &put))
+	require.Equal(t, schema.PutCreated, put.Items[0].Status)
+	plain := known(t, h, p, "The kettle is made of copper.")
+	words := "The kettle comes from " + canary + "."
+	_, modified := modify(t, h, modifyRequest(p, schema.Patch{ID: plain[0], Content: &words}))
+	require.Equal(t, schema.PatchUpdated, modified.Results[0].Status)
+	// A soft forget by a query that names it, taken back by what follows: its request quotes the word.
+	soft, preview := startForget(t, h, forgetRequest(p, "", schema.Selector{Query: "kettle " + canary}))
+	require.Equal(t, 1, preview.Total)
+	confirmForget(t, h, p, preview)
+	receiptOf(t, soft)
+	require.Greater(t, len(cellsHolding(t, h, canary)), 10, "it is everywhere")
+	db := testkit.Owner(t, h.DatabaseURL)
+
+	ids := []string{started.Ack.MemoryIDs[0], put.Items[0].ID, plain[0]}
+	run, preview := startForget(t, h, forgetRequest(p, schema.ForgetErase, schema.Selector{IDs: ids, IncludeDerived: true}))
+	require.GreaterOrEqual(t, preview.Total, 3)
+	confirmForget(t, h, p, preview)
+	receipt := receiptOf(t, run)
+	require.Equal(t, preview.Total, receipt.Forgotten)
+	require.Empty(t, receipt.Pending)
+	require.Equal(t, 5, receipt.Removed["temporal_runs"], "ingest, put, ingest, modify and forget: %v", receipt.Removed)
+	require.Empty(t, cellsHolding(t, h, canary))
+
+	require.NoError(t, testkit.Eventually(ctx, func() error { // deletion is the server's, and takes it a moment
+		for _, gone := range []string{started.ID, putRun.GetID(), soft.GetID()} {
+			_, err := c.DescribeWorkflowExecution(ctx, gone, "")
+			var missing *serviceerror.NotFound
+			if !errors.As(err, &missing) {
+				return fmt.Errorf("%s is still there: %v", strings.SplitN(gone, "/", 2)[0], err)
+			}
+		}
+		return nil
+	}))
+	require.NoError(t, testkit.Eventually(ctx, func() error {
+		left := 0
+		for token := []byte(nil); ; {
+			page, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Namespace: namespace, NextPageToken: token})
+			if err != nil {
+				return err
+			}
+			for _, e := range page.GetExecutions() {
+				id := e.GetExecution()
+				iter := c.GetWorkflowHistory(ctx, id.GetWorkflowId(), id.GetRunId(), false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+				for iter.HasNext() {
+					event, err := iter.Next()
+					if err != nil {
+						break // deleted meanwhile
+					}
+					if bares(t, event, canary) {
+						return fmt.Errorf("a history still has it: %s", strings.SplitN(id.GetWorkflowId(), "/", 2)[0])
+					}
+				}
+				left++
+			}
+			if token = page.GetNextPageToken(); len(token) == 0 {
+				break
+			}
+		}
+		if left == 0 {
+			return errors.New("nothing was looked at")
+		}
+		return nil
+	}))
+
+	// The skeleton and the audit are there; the bystander is unharmed.
+	require.Equal(t, receipt.Forgotten, testkit.Rows(t, db, "memories", "erased_at IS NOT NULL AND content = '' AND payload = '{}'"))
+	for _, id := range ids {
+		require.Equal(t, 1, testkit.Rows(t, db, "memory_history", "memory_id = $1 AND action = 'erase' AND changed_by = 'person:bo' AND reason = 'not wanted any more'", id))
+		require.NotZero(t, testkit.Rows(t, db, "memory_history", "memory_id = $1 AND event = 'created' AND erased_at IS NOT NULL", id))
+	}
+	require.Equal(t, 1, testkit.Rows(t, db, "memories", "live AND content = 'Tea is served hot in Porto.'"))
+	requireExactGraph(t, h)
+}
+
+// requireExactGraph recounts what is counted in the graph.
+func requireExactGraph(t testing.TB, h *testkit.Harness) {
+	t.Helper()
+	db := testkit.Owner(t, h.DatabaseURL)
+	require.Zero(t, testkit.Rows(t, db, "entities", "mentions <> (SELECT count(*) FROM memory_entity_mentions m WHERE m.tenant = entities.tenant AND m.entity_id = entities.id)"))
+	require.Zero(t, testkit.Rows(t, db, "entity_relations", `mentions <> (SELECT count(*) FROM memory_entity_relations m WHERE m.tenant = entity_relations.tenant
+		AND (m.source_id, m.relationship, m.target_id) = (entity_relations.source_id, entity_relations.relationship, entity_relations.target_id))`))
+}
+
+var forgettingOf *activities.Forgetting
+
+// forgetStage is a Forget run whose activities are faked: total memories, in batches of 500.
+type forgetStage struct {
+	*testsuite.TestWorkflowEnvironment
+	receipt schema.ForgetReceipt
+	closed  []schema.ForgetState
+	batches int
+}
+
+func newForgetStage(t *testing.T, total int) *forgetStage {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	s := &forgetStage{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment()}
+	s.SetTestTimeout(30 * time.Second)
+	workflows.Register(s.TestWorkflowEnvironment, workflows.Dependencies{})
+	s.receipt = schema.ForgetReceipt{State: schema.ForgetPreviewed, RunID: uuid.NewString(), Mode: schema.ForgetSoft, Total: total, Remaining: total}
+	var accepting *activities.Accepting
+	s.OnActivity(accepting.Accept, mock.Anything, mock.Anything).Return(nil).Maybe()
+	s.OnActivity(forgettingOf.SelectForget, mock.Anything, mock.Anything).Return(func(context.Context, activities.OperationRef) (schema.ForgetPreview, error) {
+		return schema.ForgetPreview{RunID: s.receipt.RunID, Mode: schema.ForgetSoft, State: schema.ForgetPreviewed, Total: total, ExpiresAt: s.Now().Add(24 * time.Hour)}, nil
+	}).Maybe()
+	s.OnActivity(forgettingOf.ConfirmForget, mock.Anything, mock.Anything).Return(func(context.Context, activities.ConfirmForgetRequest) (schema.ForgetApproval, error) {
+		s.receipt.State = schema.ForgetConfirmed
+		return schema.ForgetApproval{State: schema.ForgetConfirmed}, nil
+	}).Maybe()
+	s.OnActivity(forgettingOf.ForgetBatch, mock.Anything, mock.Anything).Return(func(context.Context, activities.ForgetRef) (schema.ForgetReceipt, error) {
+		s.batches++
+		n := min(500, s.receipt.Remaining)
+		s.receipt.Forgotten, s.receipt.Remaining = s.receipt.Forgotten+n, s.receipt.Remaining-n
+		return s.receipt, nil
+	}).Maybe()
+	s.OnActivity(forgettingOf.ForgetVectors, mock.Anything, mock.Anything).Return(nil).Maybe()
+	s.OnActivity(forgettingOf.CloseForget, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.CloseForgetRequest) (schema.ForgetReceipt, error) {
+		s.closed = append(s.closed, in.State)
+		if in.State != schema.ForgetExpired || s.receipt.State == schema.ForgetPreviewed {
+			s.receipt.State = in.State
+		}
+		s.receipt.Pending = append(s.receipt.Pending, in.Pending...)
+		return s.receipt, nil
+	}).Maybe()
+	return s
+}
+
+func TestUnconfirmedForgetExpires(t *testing.T) {
+	t.Parallel()
+	s := newForgetStage(t, 10)
+	s.ExecuteWorkflow(workflows.Forget, forgetRequest(schema.Principal{Tenant: "t", Agent: "a"}, "", schema.Selector{All: true}))
+	var receipt schema.ForgetReceipt
+	require.NoError(t, s.GetWorkflowResult(&receipt))
+	require.Equal(t, schema.ForgetExpired, receipt.State)
+	require.Equal(t, 10, receipt.Remaining)
+	require.Zero(t, s.batches)
+}
+
+// The database was told in time, and the workflow was not: it goes ahead.
+func TestForgetConfirmedAtTheLastMoment(t *testing.T) {
+	t.Parallel()
+	s := newForgetStage(t, 10)
+	s.receipt.State = schema.ForgetConfirmed
+	s.ExecuteWorkflow(workflows.Forget, forgetRequest(schema.Principal{Tenant: "t", Agent: "a"}, "", schema.Selector{All: true}))
+	var receipt schema.ForgetReceipt
+	require.NoError(t, s.GetWorkflowResult(&receipt))
+	require.Equal(t, schema.ForgetDone, receipt.State)
+	require.Equal(t, 10, receipt.Forgotten)
+}
+
+func TestLongForgetContinuesAsNew(t *testing.T) {
+	t.Parallel()
+	s := newForgetStage(t, 400*500+700)
+	s.RegisterDelayedCallback(func() { s.SignalWorkflow(workflows.SignalConfirm, schema.ForgetConfirmation{Token: "t"}) }, time.Hour)
+	s.ExecuteWorkflow(workflows.Forget, forgetRequest(schema.Principal{Tenant: "t", Agent: "a"}, "", schema.Selector{Query: canary}))
+	var next *workflow.ContinueAsNewError
+	require.ErrorAs(t, s.GetWorkflowError(), &next)
+	require.Equal(t, "ContinueForget", next.WorkflowType.Name)
+	require.NotContains(t, next.Input.String(), canary)
+
+	rest := newForgetStage(t, 400*500+700)
+	rest.receipt = s.receipt
+	rest.ExecuteWorkflow(workflows.ContinueForget, workflows.ForgetRest{Tenant: "t", Preview: schema.ForgetPreview{RunID: s.receipt.RunID}, Receipt: s.receipt})
+	var receipt schema.ForgetReceipt
+	require.NoError(t, rest.GetWorkflowResult(&receipt))
+	require.Equal(t, schema.ForgetDone, receipt.State)
+	require.Equal(t, 400*500+700, receipt.Forgotten)
+	require.Equal(t, []int{400, 2}, []int{s.batches, rest.batches})
+}
+
+// An index that is away delays nothing, and the receipt says so.
+func TestForgetReportsWhatItCouldNotReach(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	known(t, h, p, "Tea is served hot.")
+	h.StopWorker()
+	h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{&hook{around: func(_ context.Context, name string, run func() (any, error)) (any, error) {
+		if name == "ForgetVectors" {
+			return nil, temporal.NewNonRetryableApplicationError("the index is away", "Away", nil)
+		}
+		return run()
+	}}}})
+	run, preview := startForget(t, h, forgetRequest(p, "", schema.Selector{All: true}))
+	confirmForget(t, h, p, preview)
+	receipt := receiptOf(t, run)
+	require.Equal(t, []string{"index"}, receipt.Pending)
+	require.Equal(t, 1, receipt.Forgotten)
+}
