@@ -52,13 +52,13 @@ func (a *Writing) embedSources(ctx context.Context, r store.Range) (map[uuid.UUI
 	}
 	out := make(map[uuid.UUID]store.Embedding, len(missing))
 	var texts []string
-	var ids []uuid.UUID
+	var asked []store.Unembedded
 	for _, m := range missing {
 		if m.Vector != nil {
-			out[m.MemoryID] = store.Embedding{Model: model, Vector: m.Vector}
+			out[m.MemoryID] = store.Embedding{Model: model, Vector: m.Vector, Hash: m.Hash}
 			continue
 		}
-		texts, ids = append(texts, m.Content), append(ids, m.MemoryID)
+		texts, asked = append(texts, m.Content), append(asked, m)
 	}
 	if len(texts) == 0 {
 		return out, nil
@@ -68,11 +68,11 @@ func (a *Writing) embedSources(ctx context.Context, r store.Range) (map[uuid.UUI
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		activity.GetLogger(ctx).Warn("embedding put off", "memories", len(ids), "error", err)
+		activity.GetLogger(ctx).Warn("embedding put off", "memories", len(asked), "error", err)
 		return out, nil
 	}
-	for i, id := range ids {
-		out[id] = store.Embedding{Model: model, Vector: vectors[i]}
+	for i, m := range asked {
+		out[m.MemoryID] = store.Embedding{Model: model, Vector: vectors[i], Hash: m.Hash}
 	}
 	return out, nil
 }

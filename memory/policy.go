@@ -186,7 +186,6 @@ func (p *Policy) Apply(cl Classification, in PolicyInput) (Classification, []Dec
 // is never persistent. A rule whose condition cannot be evaluated counts as not matching.
 func (p *Policy) Explain(cl Classification, in PolicyInput) Explanation {
 	in.Visibility = cmp.Or(in.Visibility, schema.VisibilityPrivate)
-	cl.Tags, cl.Detected = slices.Clone(cl.Tags), slices.Clone(cl.Detected)
 	e := Explanation{Policy: p.Hash(), Matched: []string{}, Problems: []RuleProblem{}}
 	a := policyApplication{in: in, base: cl, state: cl, by: map[string]string{}, own: len(cl.Tags)}
 	if p != nil && len(p.rules) > 0 {

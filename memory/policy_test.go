@@ -1,9 +1,8 @@
-//go:build cel
-
 package memory_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -171,16 +170,18 @@ func TestARuleThatCannotBeEvaluatedDoesNotMatch(t *testing.T) {
 rules:
   - {name: index, when: "candidate.tags[3] == 'x'", set: {sensitivity: hyper}}
   - {name: number, when: "int(candidate.content) > 3", set: {sensitivity: hyper}}
+  - {name: time, when: "timestamp(candidate.content) > timestamp('2020-01-01T00:00:00Z')", set: {sensitivity: hyper}}
+  - {name: key, when: "{'a': true}[candidate.speaker]", set: {sensitivity: hyper}}
   - {name: costly, when: "candidate.content.matches('(a|b|c|d|e|f|g|h)+x') && candidate.content.contains(candidate.content + candidate.content)", set: {sensitivity: hyper}}
   - {name: good, when: "true", set: {sensitivity: medium}}
-`, schema.Candidate{Content: "hunter2canary" + strings.Repeat("abcdefgx", 20_000)})
+`, schema.Candidate{Speaker: "canary", Content: "hunter2canary" + strings.Repeat("abcdefgx", 20_000)})
 	require.Equal(t, []string{"good"}, e.Matched)
 	require.Equal(t, schema.SensitivityMedium, e.Classification.Sensitivity)
-	require.Len(t, e.Problems, 3)
+	require.Len(t, e.Problems, 5)
 	require.Equal(t, memory.RuleProblem{Rule: "index", Field: "when", Problem: "cannot be evaluated: index out of bounds"}, e.Problems[0])
-	require.Equal(t, "takes longer than a condition may", e.Problems[2].Problem)
+	require.Equal(t, "takes longer than a condition may", e.Problems[4].Problem)
 	require.NotContains(t, fmt.Sprint(e.Problems), "canary", "no content in what is recorded")
-	require.Equal(t, []string{"index", "number", "costly"}, e.Metadata()["rules_failed"])
+	require.Equal(t, []string{"index", "number", "time", "key", "costly"}, e.Metadata()["rules_failed"])
 }
 
 func TestWhatConditionsSee(t *testing.T) {
@@ -378,6 +379,47 @@ func TestTagsOfRulesAreKeptWhereThereAreTooMany(t *testing.T) {
 	}
 	e := admit(t, `rules: [{name: a, when: "true", set: {tags: [a]}}, {name: b, when: "true", set: {tags: [b]}}]`, schema.Candidate{Content: "x", Tags: own})
 	require.Equal(t, append(append([]string{}, own[:schema.MaxTags-2]...), "a", "b"), e.Classification.Tags)
+}
+
+// The example of docs/policy.md is valid, and does what it says.
+func TestTheDocumentedRules(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../docs/policy.md")
+	require.NoError(t, err)
+	var examples []string
+	for _, part := range strings.Split(string(text), "```yaml\n")[1:] {
+		example, _, _ := strings.Cut(part, "```")
+		examples = append(examples, example)
+	}
+	require.Len(t, examples, 1)
+	for _, c := range []struct {
+		in      schema.Candidate
+		matches []string
+	}{
+		{schema.Candidate{Content: "The Salary is paid."}, []string{"payroll"}},
+		{schema.Candidate{Content: "make: ok", SourceKind: schema.SourceToolOutput}, []string{"build-logs-fade-fast"}},
+		{schema.Candidate{Content: "make: ok", SourceKind: schema.SourceToolOutput, Tags: []string{"Keep"}}, []string{}},
+		{schema.Candidate{Content: "x", SourceKind: schema.SourceUserInput, Refs: []schema.Ref{{Kind: "human", Ref: "a"}}}, []string{"hearsay"}},
+		{schema.Candidate{Content: "mail help@acme.example"}, []string{"addresses-of-our-own"}},
+		{schema.Candidate{Content: "mail help@acme.example, password: hunter2x"}, []string{}},
+	} {
+		require.Equal(t, c.matches, admit(t, examples[0], c.in).Matched, c.in.Content)
+	}
+	fact := memory.Fact{Content: "Dana lives in Oslo", Claim: memory.Claim{Subject: "Dana", Predicate: "lives_in", Object: "Oslo"}}
+	e := memory.AdmitFact(fact, memory.FactSource{Principal: principal, Trust: 1}, parsePolicy(t, examples[0]))
+	require.Equal(t, schema.SensitivityMedium, e.Classification.Sensitivity)
+
+	// Every field, kind and variable is in its table.
+	for _, d := range e.Decisions {
+		if name := strings.TrimPrefix(d.Field, "decay."); d.Field != "tier" && d.Field != "typology" {
+			require.Contains(t, string(text), "`"+name+"`")
+		}
+	}
+	for _, kind := range []string{memory.DetectedPrivateKey, memory.DetectedAPIKey, memory.DetectedToken, memory.DetectedPassword, memory.DetectedSecret,
+		memory.DetectedConnectionString, memory.DetectedPaymentCard, memory.DetectedIBAN, memory.DetectedBankAccount, memory.DetectedSSN, memory.DetectedIdentity,
+		memory.DetectedEmail, memory.DetectedPhone, memory.DetectedAddress} {
+		require.Contains(t, string(text), "`"+kind+"`")
+	}
 }
 
 func BenchmarkExplain(b *testing.B) {

@@ -333,7 +333,7 @@ func maxAgeOf(v yamlValue) (any, string) {
 var agePart = regexp.MustCompile(`^(\d+(?:\.\d+)?)(w|d|h|ms|m|s)`)
 
 // ParseAge reads a length of time in weeks, days, hours, minutes, seconds and milliseconds: 2w, 30d,
-// 1d12h, 90m. "none" is zero, as FormatAge writes it.
+// 1d12h, 90m, rounded to the millisecond. "none" is zero, as FormatAge writes it.
 func ParseAge(s string) (time.Duration, bool) {
 	if s == "none" {
 		return 0, true
@@ -355,7 +355,7 @@ func ParseAge(s string) (time.Duration, bool) {
 	if !(total > 0 && total < math.MaxInt64/2) {
 		return 0, false
 	}
-	return time.Duration(math.Round(total)), true
+	return time.Duration(math.Round(total/float64(time.Millisecond))) * time.Millisecond, true
 }
 
 // FormatAge writes a length of time as ParseAge reads it, to the millisecond; zero and less is "none".

@@ -68,6 +68,11 @@ type filterFlags struct {
 
 func (f *filterFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.readPolicy, "read-policy", "", "isolated (own memories, the default), shared or group")
+	f.narrow(flags)
+}
+
+// narrow registers all but the read policy.
+func (f *filterFlags) narrow(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.types, "type", nil, "memory type: episodic, working, semantic, competence, plan_graph (repeatable)")
 	flags.StringSliceVar(&f.categories, "category", nil, "fact, preference, decision, procedural, semantic, rule, learning or issue (repeatable)")
 	flags.StringSliceVar(&f.tags, "tag", nil, "tag that must be there (repeatable: all of them)")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -57,13 +60,20 @@ so that what was forgotten meanwhile is learned anew.
 
 Batches in flight overtake each other. Where later lines correct earlier ones, use --parallel 1 --wait.
 
+A file that ` + "`mneme export`" + ` wrote is known by its first line: its memories are restored as they were, past
+the pipeline, into the tenant of the principal. What stands already is left alone, and reported where it
+differs (exit code 6). Relations, history and versions come back with them; run again, it goes on.
+
+--format mem0 and --format membrane read exports of Mem0 and Membrane and put their memories as records,
+as docs/import.md says.
+
 --format locomo reads conversations of the LoCoMo data set, one a line (conversation, turns [{id,
 speaker, text, session, when, image_caption}]); each turn becomes an observation.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case f.format != formatMneme && f.format != formatLocomo:
-				return invalid("format", "must be mneme or locomo")
+			case !slices.Contains(importFormats, f.format):
+				return invalid("format", "must be one of %s", strings.Join(importFormats, ", "))
 			case f.conversation != "" && f.format != formatLocomo:
 				return invalid("conversation", "goes with --format locomo")
 			case f.batchSize < 1 || f.batchSize > schema.MaxBatch:
@@ -79,7 +89,7 @@ speaker, text, session, when, image_caption}]); each turn becomes an observation
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.format, "format", formatMneme, "mneme or locomo")
+	flags.StringVar(&f.format, "format", formatMneme, strings.Join(importFormats, ", "))
 	flags.StringVar(&f.conversation, "conversation", "", "with --format locomo: only the conversation of this id")
 	flags.IntVar(&f.batchSize, "batch-size", schema.MaxBatch, "candidates in one request at most")
 	flags.IntVar(&f.parallel, "parallel", 4, "batches in flight")
@@ -154,6 +164,20 @@ func (a *app) importFile(ctx context.Context, path string, f importFlags, req sc
 			size = info.Size()
 		}
 		input = file
+	}
+	switch f.format {
+	case formatMem0, formatMembrane:
+		return a.importForeign(ctx, input, f, req)
+	case formatMneme:
+		peek := bufio.NewReaderSize(input, 4096)
+		if isExport(peek) {
+			file, ok := input.(*os.File)
+			if !ok || !rewind(file) {
+				file = nil
+			}
+			return a.restore(ctx, file, peek, f)
+		}
+		input = peek
 	}
 	im := &importer{app: a, flags: f, req: req, began: time.Now(), bar: a.progress(size)}
 	im.report.Errors, im.report.Runs = []lineError{}, []importRun{}

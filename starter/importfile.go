@@ -15,9 +15,13 @@ import (
 
 // Formats of an import.
 const (
-	formatMneme  = "mneme"
-	formatLocomo = "locomo"
+	formatMneme    = "mneme" // candidates, or an export
+	formatLocomo   = "locomo"
+	formatMem0     = "mem0"
+	formatMembrane = "membrane"
 )
+
+var importFormats = []string{formatMneme, formatLocomo, formatMem0, formatMembrane}
 
 // maxLine bounds one line: a whole conversation of LoCoMo is one.
 const maxLine = 64 << 20

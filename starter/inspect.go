@@ -12,13 +12,16 @@ import (
 )
 
 func newGet(a *app) *cobra.Command {
-	var asOf string
+	var asOf, shape string
 	cmd := &cobra.Command{
 		Use:   "get ID",
 		Short: "Show one memory, whatever its state",
 		Long: `Show one memory, whatever its state: its content, evidence, relations and what happened to it.
 
---as-of shows it as it was believed at a time. What has been erased since is gone from the past too.`,
+--as-of shows it as it was believed at a time. What has been erased since is gone from the past too.
+
+--shape prints the record as JSON in one of the two shapes that it can be put in: appendix (lifecycle,
+provenance, relations), which --json prints too, or canonical (decay_profile, relationships).`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := parseID("id", args[0])
@@ -28,6 +31,9 @@ func newGet(a *app) *cobra.Command {
 			at, err := parseTime("as_of", asOf)
 			if err != nil {
 				return err
+			}
+			if shape != "" && shape != string(schema.ShapeAppendix) && shape != string(schema.ShapeCanonical) {
+				return invalid("shape", "must be appendix or canonical")
 			}
 			st, err := a.openStore(cmd.Context())
 			if err != nil {
@@ -44,9 +50,18 @@ func newGet(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if shape != "" {
+				encoded, err := schema.EncodeRecord(m, schema.Shape(shape))
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(a.out, "%s\n", encoded)
+				return err
+			}
 			return a.print(m, func(t *text) { record(t, m) })
 		},
 	}
+	cmd.Flags().StringVar(&shape, "shape", "", "print JSON in the shape appendix or canonical")
 	cmd.Flags().StringVar(&asOf, "as-of", "", "as it was believed then (RFC 3339, or a date)")
 	return cmd
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -87,6 +88,7 @@ type relation struct {
 type Embedding struct {
 	Model  inference.EmbeddingModel
 	Vector []float32
+	Hash   []byte // content hash of the stored memory that was embedded; nil where the text is part of the change
 }
 
 const insertMemorySQL = `
@@ -143,8 +145,7 @@ func (c *change) insertMemories(ctx context.Context, rows []newMemory) ([]uuid.U
 		return nil, fmt.Errorf("insert memory: %w", err)
 	}
 	for _, i := range existing {
-		r := &rows[i]
-		id, err := c.liveByHash(ctx, r.Owner, r.Visibility, r.Text.Hash)
+		id, err := c.standing(ctx, &rows[i])
 		if err != nil {
 			return nil, fmt.Errorf("find duplicate: %w", err)
 		}
@@ -156,6 +157,28 @@ func (c *change) insertMemories(ctx context.Context, rows []newMemory) ([]uuid.U
 		}
 	}
 	return ids, nil
+}
+
+// standing returns the live memory that has a row's content, which an insert has found to be there.
+// One that was forgotten or changed since is there no more: then the row goes in after all.
+func (c *change) standing(ctx context.Context, r *newMemory) (uuid.UUID, error) {
+	for {
+		id, err := c.liveByHash(ctx, r.Owner, r.Visibility, r.Text.Hash)
+		if !errors.Is(err, pgx.ErrNoRows) {
+			return id, err
+		}
+		args, err := c.memoryArgs(r)
+		if err != nil {
+			return uuid.Nil, err
+		}
+		tag, err := c.tx.Exec(ctx, insertMemorySQL, args...)
+		if err != nil {
+			return uuid.Nil, err
+		}
+		if tag.RowsAffected() == 1 {
+			return r.ID, nil
+		}
+	}
 }
 
 func (c *change) memoryArgs(r *newMemory) ([]any, error) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -552,6 +553,81 @@ func TestModifyFailsAsAWhole(t *testing.T) {
 	w.requireExactStats()
 }
 
+// Both, ended before each of their statements, the commit included.
+func TestModifyAndRecoverCutShort(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	cut := &cutter{}
+	cutStore, err := store.OpenTraced(ctx, w.url, cut)
+	require.NoError(t, err)
+	t.Cleanup(cutStore.Close)
+	alice, tea, gone, rome := w.claimed("Alice lives in Paris.", "Alice", "Paris"), w.explicit("Tea is served hot."), w.explicit("The kettle hums."),
+		w.claimed("Bob lives in Rome.", "Bob", "Rome")
+	w.softDelete(gone)
+	w.softDelete(rome)
+	modify := w.modifyInput(schema.Patch{ID: alice.String(), Content: ptr("Alice lives in Rome.")}, schema.Patch{ID: tea.String(), Pinned: ptr(true), Who: ptr("ana")},
+		schema.Patch{ID: gone.String(), Who: ptr("x")})
+	modify.Embeddings = []*store.Embedding{{Model: hash, Vector: embed(t, "Alice lives in Rome.")}}
+	back := w.recoverInput(schema.Target{ID: gone.String()}, schema.Target{ID: rome.String()}, schema.Target{ID: tea.String()})
+	require.NoError(t, w.Accept(ctx, modify.Operation, "modify", modify.Request, w.now))
+	require.NoError(t, w.Accept(ctx, back.Operation, "recover", back.Request, w.now))
+	for name, carry := range map[string]func() (int, error){
+		"modify":  func() (int, error) { out, err := cutStore.Modify(ctx, modify); return out.Updated, err },
+		"recover": func() (int, error) { out, err := cutStore.Recover(ctx, back); return len(out.Changed()), err },
+	} {
+		before := w.snapshot()
+		for at := 1; ; at++ {
+			cut.at, cut.seen = at, 0
+			done, err := carry()
+			if err == nil {
+				require.Less(t, cut.seen, at, "a failure was overlooked")
+				require.Greater(t, at, 10, name)
+				require.Equal(t, 2, done)
+				break
+			}
+			require.Equal(t, before, w.snapshot(), "%s, cut before statement %d", name, at)
+		}
+	}
+	testkit.CheckInvariants(t, w.owner)
+	w.requireExactStats()
+}
+
+// racer does something of another's when a statement begins.
+type racer struct {
+	statement string
+	once      sync.Once
+	do        func()
+}
+
+func (r *racer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
+	if strings.HasPrefix(q.SQL, r.statement) {
+		r.once.Do(r.do)
+	}
+	return ctx
+}
+
+func (*racer) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// A new memory finds its content there already, and before it has seen where, the content is changed:
+// then it is new after all.
+func TestStageMeetsAContentThatGoes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.explicit("Tea is served hot.")
+	race := &racer{statement: "SELECT id FROM memories", do: func() {
+		w.modifyOne(schema.Patch{ID: id.String(), Content: ptr("Tea is served cold.")})
+	}}
+	racing, err := store.OpenTraced(ctx, w.url, race)
+	require.NoError(t, err)
+	t.Cleanup(racing.Close)
+	ack, err := racing.Stage(ctx, w.input(schema.Candidate{Content: "Tea is served hot.", SourceKind: schema.SourceMemory}))
+	require.NoError(t, err)
+	require.Empty(t, ack.Deduped)
+	require.Equal(t, "Tea is served hot.", w.get(uuid.MustParse(ack.MemoryIDs[0])).Content)
+	require.Equal(t, "Tea is served cold.", w.get(id).Content)
+	w.requireExactStats()
+}
+
 func TestModifyReplacesTheEmbedding(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -598,6 +674,23 @@ func TestModifyReplacesTheEmbedding(t *testing.T) {
 	require.Equal(t, 1, w.count("memory_embeddings", "memory_id = $1", id))
 }
 
+// The pipeline embeds a source, and before it has written, the source is modified: the vector is of a
+// text that nobody says any more.
+func TestModifyOvertakesTheEmbeddingOfASource(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ack, r := w.stage(schema.Candidate{Content: "Tea is served hot.", SourceKind: schema.SourceMemory})
+	id := uuid.MustParse(ack.MemoryIDs[0])
+	missing, err := w.Unembedded(ctx, r, hash)
+	require.NoError(t, err)
+	require.Len(t, missing, 1)
+	sources := map[uuid.UUID]store.Embedding{id: {Model: hash, Vector: embed(t, missing[0].Content), Hash: missing[0].Hash}}
+	require.Equal(t, schema.PatchUpdated, w.modifyOne(schema.Patch{ID: id.String(), Content: ptr("Zebras graze.")}).Status)
+	_, err = w.Write(ctx, store.WriteInput{Range: r, MaxRounds: 3, Now: w.now, Sources: sources})
+	require.NoError(t, err)
+	require.Zero(t, w.count("memory_embeddings", "memory_id = $1", id))
+}
+
 func TestModifyAndRecoverKeepTheStatisticsExact(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -631,11 +724,13 @@ func TestModifyAndRecoverKeepTheStatisticsExact(t *testing.T) {
 	require.Positive(t, recovered)
 }
 
-// softDelete forgets a memory as the pipeline does, text statistics included.
+// softDelete forgets a memory as the application does, with history and text statistics.
 func (w *world) softDelete(id uuid.UUID) {
 	w.t.Helper()
 	live := w.count("memories", "id = $1 AND live", id) == 1
 	w.exec(`UPDATE memories SET deleted_at = $2, updated_at = $2, version = version + 1 WHERE id = $1`, id, w.now)
+	w.exec(`INSERT INTO memory_history (tenant, id, memory_id, event, old_content, changed_by, reason, created_at, action, version)
+		SELECT tenant, gen_random_uuid(), id, 'deleted', content, 'person:mia', 'no longer wanted', $2, 'delete', version FROM memories WHERE id = $1`, id, w.now)
 	if live {
 		w.exec(`UPDATE lexeme_stats s SET docs = docs - 1 FROM memories m WHERE m.id = $1 AND s.tenant = m.tenant AND s.lexeme = ANY(tsvector_to_array(m.tsv))`, id)
 		w.exec(`UPDATE corpus_stats s SET docs = docs - 1, lexemes = lexemes - length(m.tsv) FROM memories m WHERE m.id = $1 AND s.tenant = m.tenant`, id)

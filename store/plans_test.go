@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -72,6 +73,10 @@ const fillSQL = `
 	INSERT INTO corpus_stats SELECT tenant, count(*), sum(length(tsv)) FROM memories GROUP BY 1;
 	INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, created_at) SELECT tenant, id, id, 'created', 'x', 'y', now() FROM memories;
 	INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT tenant, id, 1, 'upsert', now() FROM memories;
+	INSERT INTO memory_versions SELECT tenant, id, 0, created_at - interval '1 day', created_at, to_jsonb(m) - '{tsv,normalized_content}'::text[] FROM memories m;
+	INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at)
+		SELECT m.tenant, m.id, 'derived_from', n.id, now() FROM memories m JOIN memories n ON n.tenant = m.tenant AND n.id = lpad(to_hex(('x' || right(m.id::text, 8))::bit(32)::integer / 2), 32, '0')::uuid
+		WHERE m.id <> n.id;
 	INSERT INTO entity_claims SELECT tenant, id, subject, predicate, 'tea', false, now() FROM memories;
 	INSERT INTO ingest_batches SELECT tenant, lpad(to_hex(b), 32, '0')::uuid, 'w', 'a', '', '', '', 'private', 'controlled', true, 0.5, 500, now()
 		FROM generate_series(1, 250) b, (VALUES ('t'), ('t2')) v(tenant);
@@ -112,7 +117,11 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 	functional := lives("Subject7 lives in Rome", "Subject7", "Rome")
 	parent, adding := w.source("a talk about subject seven", idea{fact: functional, action: schema.ActionAdd, offered: []uuid.UUID{id}})
 	require.NotEqual(t, uuid.Nil, parent)
-	big := []string{"memories", "memory_history", "index_outbox", "entity_claims", "memory_candidates", "jobs", "memory_embeddings", "lexeme_stats"}
+	big := []string{"memories", "memory_history", "index_outbox", "entity_claims", "memory_candidates", "jobs", "memory_embeddings", "lexeme_stats",
+		"memory_versions", "memory_relations"}
+	then := time.Now().Add(-time.Hour)
+	past := isolated
+	past.AsOf, past.Context, past.At = &then, []byte(`{"k": "v"}`), then
 	for name, c := range map[string]struct {
 		run  func() error
 		want []string // indexes that some statement must use
@@ -127,6 +136,30 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"list":            {func() error { return second(s.List(ctx, isolated, store.Page{})) }, []string{"memories_pkey"}},
 		"list, next page": {func() error { return second(s.List(ctx, shared, store.Page{Before: id.String()})) }, []string{"memories_pkey"}},
 		"history":         {func() error { return second(s.History(ctx, schema.Principal{Tenant: "t", Agent: "a"}, id)) }, []string{"memory_history_of"}},
+		"history, next": {func() error {
+			return second(s.HistoryAt(ctx, w.p, id, store.HistoryPage{After: id.String(), Limit: 5}))
+		}, []string{"memory_history_of"}},
+		"get, as of":  {func() error { return second(s.GetAsOf(ctx, w.p, id, then)) }, []string{"memories_pkey", "memory_versions_pkey"}},
+		"list, as of": {func() error { return second(s.List(ctx, past, store.Page{Before: id.String()})) }, []string{"memories_pkey", "memory_versions_pkey"}},
+		"text, in a context": {func() error {
+			f := isolated
+			f.Context, f.At = past.Context, then
+			return second(s.SearchText(ctx, f, "word12 rare345", 150))
+		}, []string{"memories_text"}},
+		"lineage": {func() error { return second(s.Lineage(ctx, w.p, id, 6)) }, []string{"memory_relations_pkey", "memory_relations_target", "memories_superseded_by"}},
+		"export": {func() error {
+			first := errors.New("one page is enough")
+			_, err := s.Export(ctx, store.ExportSelection{Filter: isolated}, w.now, func(line store.ExportLine) error {
+				if line.Kind == store.LineMemory {
+					return first
+				}
+				return nil
+			})
+			if errors.Is(err, first) {
+				return nil
+			}
+			return err
+		}, []string{"memories_pkey", "memory_history_of", "memory_versions_pkey"}},
 		"outbox":          {func() error { return second(s.Outbox(ctx, "t", hash, nil, 500)) }, []string{"index_outbox_pkey"}},
 		"outbox of some":  {func() error { return second(s.Outbox(ctx, "t", hash, []uuid.UUID{id}, 500)) }, []string{"index_outbox_of_memory"}},
 		"jobs":            {func() error { return second(s.Jobs(ctx, "t", store.JobFilter{})) }, []string{"jobs_pkey"}},

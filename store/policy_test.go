@@ -1,5 +1,3 @@
-//go:build cel
-
 package store_test
 
 import (
@@ -168,16 +166,16 @@ func TestFactsAreAsSensitiveAndAsHiddenAsTheirSource(t *testing.T) {
 	require.Equal(t, "vault", facts[0].Scope)
 	require.InDelta(t, 0.4, facts[0].SourceTrust, 0)
 
-	// The claim is made where the fact is: elsewhere another may stand.
+	// The claim is made where the fact is, and holds there.
+	ack, r = w.stageUnder(p, schema.Candidate{Content: "Dana moved to Rome; the password is hunter3x."})
+	second := uuid.MustParse(ack.MemoryIDs[0])
+	w.decided(r, second, idea{fact: lives("Dana lives in Rome", "Dana", "Rome"), action: schema.ActionAdd})
+	require.Equal(t, 1, w.writeUnder(p, r).Blocked)
+	// Elsewhere another may stand.
 	ack, r = w.stageUnder(nil, schema.Candidate{Content: "Dana says she has moved to Bergen."})
 	elsewhere := uuid.MustParse(ack.MemoryIDs[0])
 	w.decided(r, elsewhere, idea{fact: lives("Dana lives in Bergen", "Dana", "Bergen"), action: schema.ActionAdd})
 	require.Equal(t, 1, w.writeUnder(nil, r).Added)
-	// Where it is, it holds.
-	ack, r = w.stageUnder(p, schema.Candidate{Content: "Dana moved to Rome; the password is hunter3x."})
-	third := uuid.MustParse(ack.MemoryIDs[0])
-	w.decided(r, third, idea{fact: lives("Dana lives in Rome", "Dana", "Rome"), action: schema.ActionAdd})
-	require.Equal(t, 1, w.writeUnder(p, r).Blocked)
 }
 
 func TestARuleForFactsDecidesThem(t *testing.T) {

@@ -136,6 +136,9 @@ func TestPutFindsDuplicates(t *testing.T) {
 		likes(t, "", "go", `{"mode": "conditional", "conditions": {"kind": "cli"}}`))
 	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated, schema.PutDuplicate}, statuses(forks))
 	require.Equal(t, forks[1].ID, forks[2].ID)
+	worded := []schema.MemoryRecord{likes(t, "", "go", `{"mode": "conditional", "conditions": {"os": "linux"}}`), likes(t, "", "go", `{"mode": "conditional", "conditions": {"os": "macos"}}`)}
+	worded[0].Content, worded[1].Content = "Ana takes Go there.", "Ana takes Go there."
+	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated}, statuses(w.putAll(worded...)), "forks may have the same words")
 
 	twice := w.putAll(episode(t, "", "deployed"), episode(t, "", "deployed"))
 	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutDuplicate}, statuses(twice))
@@ -617,13 +620,16 @@ func TestPutIsAllOrNothing(t *testing.T) {
 	testkit.CheckInvariants(t, w.owner)
 }
 
-// Many writers claim the same at once: one of them holds it, the others are told who.
+// Many writers claim the same at once, from projects that do not wait for each other: one of them holds
+// it, the others are told who.
 func TestConcurrentPutsOfOneClaim(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var wg sync.WaitGroup
 	items := make([][]schema.PutItem, 8)
+	w.vis = schema.VisibilityGlobal
 	for i := range items {
+		w.p.Project = fmt.Sprintf("project %d", i)
 		in := w.putInput(likes(t, "", fmt.Sprintf("language %d", i), always),
 			likes(t, "", fmt.Sprintf("language %d", i), fmt.Sprintf(`{"mode": "timeboxed", "start": "2026-01-%02dT00:00:00Z", "end": "2026-03-01T00:00:00Z"}`, i+1)))
 		if i%2 == 1 {

@@ -116,6 +116,11 @@ func (c *change) take(ctx context.Context, m memoryRow, s step) (int, error) {
 			return 0, err
 		}
 	}
+	if payload, ok := s.Set["payload"].(string); ok {
+		if err := schema.ValidatePayload(m.Type, json.RawMessage(payload)); err != nil {
+			return 0, err
+		}
+	}
 	columns := make([]string, 0, len(s.Set))
 	for name := range s.Set {
 		columns = append(columns, name)

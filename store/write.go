@@ -654,7 +654,8 @@ func (w *writing) metadata(p *pendingProposal, v memory.Verdict) map[string]any 
 // embedSources stores the embeddings of source memories that are still alive.
 func (w *writing) embedSources(sources map[uuid.UUID]Embedding) {
 	for id, e := range sources {
-		if m, ok := w.known[id]; ok && m.live {
+		// A memory may have been modified since it was read to be embedded.
+		if m, ok := w.known[id]; ok && m.live && (e.Hash == nil || bytes.Equal(e.Hash, m.neighbor.Hash)) {
 			w.embed(id, m.tier, m.typology, m.neighbor.Hash, &e)
 		}
 	}
@@ -664,6 +665,7 @@ func (w *writing) embedSources(sources map[uuid.UUID]Embedding) {
 type Unembedded struct {
 	MemoryID uuid.UUID
 	Content  string
+	Hash     []byte    // of the content
 	Vector   []float32 // of a fact with the same content, when one was embedded already
 }
 
@@ -672,7 +674,7 @@ func (s *Store) Unembedded(ctx context.Context, r Range, model inference.Embeddi
 	var out []Unembedded
 	err := s.read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `
-			SELECT m.id, m.content, (SELECT p.embedding FROM proposals p WHERE p.tenant = $1 AND p.candidate_id = c.id
+			SELECT m.id, m.content, m.content_hash, (SELECT p.embedding FROM proposals p WHERE p.tenant = $1 AND p.candidate_id = c.id
 				AND p.embedding_model = $5 AND p.fact->>'content' = m.content LIMIT 1)
 			FROM memory_candidates c JOIN memories m ON m.tenant = c.tenant AND m.id = c.memory_id
 			WHERE c.tenant = $1 AND c.batch_id = $2 AND c.ordinal >= $3 AND c.ordinal < $4 AND c.state = 'staged' AND m.live
@@ -684,7 +686,7 @@ func (s *Store) Unembedded(ctx context.Context, r Range, model inference.Embeddi
 		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (Unembedded, error) {
 			var u Unembedded
 			var v *pgvector.Vector
-			err := row.Scan(&u.MemoryID, &u.Content, &v)
+			err := row.Scan(&u.MemoryID, &u.Content, &u.Hash, &v)
 			if v != nil {
 				u.Vector = v.Slice()
 			}

@@ -235,8 +235,9 @@ func (run *ingest) startReview(ctx workflow.Context, tenant string) {
 	if run.result.ToReview == 0 || workflow.GetVersion(ctx, changeReview, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		return
 	}
-	ctx, cancel := workflow.NewDisconnectedContext(ctx) // what a cancelled run has left behind waits too
-	defer cancel()
+	// What a cancelled run has left behind waits too. The context is never cancelled: that would cancel
+	// the review.
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	id := ReviewWorkflowID(tenant, run.result.BatchID)
 	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID:            id,

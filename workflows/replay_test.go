@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
@@ -143,9 +142,7 @@ func recordReviews(t *testing.T, h *testkit.Harness) {
 	ctx := context.Background()
 	p := testkit.Principal()
 	result, item := moved(t, h, p, "Dana lives in Lisbon.", "Dana lives in Porto.")
-	ingest, err := h.Store.Batch(ctx, p.Tenant, uuid.MustParse(result.BatchID))
-	require.NoError(t, err)
-	record(t, h, "ingest-review", ingest.WorkflowID, "")
+	record(t, h, "ingest-review", batchRun(t, h, p, result.BatchID), "")
 	decide(t, h, decision(p, item, schema.DecisionApprove), result.BatchID)
 	reviewEnds(t, h, result.ReviewID)
 	record(t, h, "review-approved", result.ReviewID, "")
@@ -155,8 +152,9 @@ func recordReviews(t *testing.T, h *testkit.Harness) {
 
 	p = testkit.Principal()
 	result, _ = moved(t, h, p, "Dana lives in Lisbon.", "Dana lives in Porto.")
+	reviewWaits(t, h, result.ReviewID)
 	require.NoError(t, h.Temporal.TerminateWorkflow(ctx, result.ReviewID, "", "its proposals are to expire sooner"))
-	_, err = testkit.Owner(t, h.DatabaseURL).Exec(ctx, `UPDATE proposals SET expires_at = NULL WHERE tenant = $1`, p.Tenant)
+	_, err := testkit.Owner(t, h.DatabaseURL).Exec(ctx, `UPDATE proposals SET expires_at = NULL WHERE tenant = $1`, p.Tenant)
 	require.NoError(t, err)
 	_, err = h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: result.ReviewID, TaskQueue: h.TaskQueue}, workflows.Review,
 		workflows.ReviewInput{Tenant: p.Tenant, BatchID: result.BatchID, ExpiresAfterSeconds: 1})

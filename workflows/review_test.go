@@ -277,11 +277,50 @@ func statusOf(t *testing.T, c client.Client, id string) enumspb.WorkflowExecutio
 
 func reviewEnds(t *testing.T, h *testkit.Harness, id string) workflows.ReviewProgress {
 	t.Helper()
+	return runEnds(t, h, id, "")
+}
+
+func runEnds(t *testing.T, h *testkit.Harness, id, runID string) workflows.ReviewProgress {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var p workflows.ReviewProgress
-	require.NoError(t, h.Temporal.GetWorkflow(ctx, id, "").Get(ctx, &p))
+	require.NoError(t, h.Temporal.GetWorkflow(ctx, id, runID).Get(ctx, &p))
 	return p
+}
+
+// reviewWaits waits until a run has seen its one open proposal.
+func reviewWaits(t *testing.T, h *testkit.Harness, id string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	require.NoError(t, testkit.Eventually(ctx, func() error {
+		answer, err := h.Temporal.QueryWorkflow(ctx, id, "", workflows.QueryProgress)
+		if err != nil {
+			return err
+		}
+		var p workflows.ReviewProgress
+		if err := answer.Get(&p); err != nil || p.Open != 1 || p.NextAt == nil {
+			return errors.Join(err, fmt.Errorf("%+v", p))
+		}
+		return nil
+	}))
+}
+
+// batchRun is the workflow id of the ingest of a batch.
+func batchRun(t *testing.T, h *testkit.Harness, p schema.Principal, batch string) string {
+	t.Helper()
+	b, err := h.Store.Batch(context.Background(), p.Tenant, uuid.MustParse(batch))
+	require.NoError(t, err)
+	return b.WorkflowID
+}
+
+// runOf is the run that has a workflow id now.
+func runOf(t *testing.T, c client.Client, id string) string {
+	t.Helper()
+	described, err := c.DescribeWorkflowExecution(context.Background(), id, "")
+	require.NoError(t, err)
+	return described.GetWorkflowExecutionInfo().GetExecution().GetRunId()
 }
 
 // A changed preference waits for a person; once that person approves it, the new one is recalled and
@@ -299,17 +338,11 @@ func TestAChangedPreferenceWaitsForApproval(t *testing.T) {
 			result, item := moved(t, h, p, texts...)
 			require.Equal(t, schema.ActionUpdate, item.Action)
 			require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, statusOf(t, h.Temporal, result.ReviewID), "the ingest did not wait for it")
-			require.NoError(t, testkit.Eventually(ctx, func() error { // the run has looked
-				answer, err := h.Temporal.QueryWorkflow(ctx, result.ReviewID, "", workflows.QueryProgress)
-				if err != nil {
-					return err
-				}
-				var progress workflows.ReviewProgress
-				if err := answer.Get(&progress); err != nil || progress.Open != 1 || progress.NextAt == nil {
-					return errors.Join(err, fmt.Errorf("%+v", progress))
-				}
-				return nil
-			}))
+			runID := runOf(t, h.Temporal, result.ReviewID)
+			reviewWaits(t, h, result.ReviewID)
+			for _, event := range rawHistory(t, h.Temporal, batchRun(t, h, p, result.BatchID), "") {
+				require.NotContains(t, event.GetEventType().String(), "Cancel", "the review is left to itself")
+			}
 			r := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}
 			recalled := func() (out []string) {
 				answer, err := r.Recall(ctx, schema.RecallRequest{Principal: p, Query: "What does Dana prefer for backend services?"})
@@ -335,7 +368,7 @@ func TestAChangedPreferenceWaitsForApproval(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, old.Lifecycle.Pinned, successor.Lifecycle.Pinned)
 
-			require.Equal(t, workflows.ReviewProgress{Approved: 1}, reviewEnds(t, h, result.ReviewID))
+			require.Equal(t, workflows.ReviewProgress{Approved: 1}, runEnds(t, h, result.ReviewID, runID), "it was the run that the ingest started")
 			// The run has ended; a decision still has its answer.
 			again := decide(t, h, decision(p, item, schema.DecisionReject), result.BatchID)
 			require.Equal(t, schema.ReviewDecided, again.Status)
@@ -426,10 +459,11 @@ func TestAReviewSurvivesItsWorker(t *testing.T) {
 	p := testkit.Principal()
 	result, item := moved(t, h, p, "Dana lives in Lisbon.", "Dana lives in Porto.")
 	victim.Kill()
+	runID := runOf(t, c, result.ReviewID)
 	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, statusOf(t, c, result.ReviewID))
 	testkit.StartProcess(t, settings)
 	require.Equal(t, schema.ReviewApplied, decide(t, h, decision(p, item, schema.DecisionApprove), result.BatchID).Status)
-	require.Equal(t, workflows.ReviewProgress{Approved: 1}, reviewEnds(t, h, result.ReviewID))
+	require.Equal(t, workflows.ReviewProgress{Approved: 1}, runEnds(t, h, result.ReviewID, runID))
 }
 
 // A replayed dead job joins the review that its batch has already.

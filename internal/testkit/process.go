@@ -100,6 +100,12 @@ func (p *Process) Kill() {
 	<-p.done
 }
 
+// Signal sends the process a signal.
+func (p *Process) Signal(t testing.TB, signal os.Signal) {
+	t.Helper()
+	require.NoError(t, p.cmd.Process.Signal(signal))
+}
+
 // Terminate asks the process to stop and returns how it ended.
 func (p *Process) Terminate(t testing.TB, within time.Duration) error {
 	t.Helper()

@@ -1,0 +1,538 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/workflows"
+)
+
+// shownSample is how many of the selected memories are shown with their contents.
+const shownSample = 20
+
+type forgetFlags struct {
+	operationFlags
+	mode, query, who, sourceKind, session, since, until string
+	types, categories, tags                             []string
+	limit                                               int
+	derived, all, execute, yes                          bool
+	expires                                             time.Duration
+}
+
+// request returns the request that the flags describe.
+func (f *forgetFlags) request(p schema.Principal, ids []string) (schema.ForgetRequest, error) {
+	r := schema.ForgetRequest{Operation: f.operation(p), Mode: schema.ForgetMode(f.mode), Execute: f.execute, ExpiresSeconds: int(f.expires.Seconds()),
+		Selector: schema.Selector{IDs: ids, Query: f.query, Limit: f.limit, Tags: f.tags, Who: f.who, SourceKind: schema.SourceKind(f.sourceKind), Session: f.session,
+			IncludeDerived: f.derived, All: f.all}}
+	for _, t := range f.types {
+		if t == "plan" { // what one version of the RFC calls it
+			t = string(schema.TypePlanGraph)
+		}
+		r.Selector.Types = append(r.Selector.Types, schema.MemoryType(t))
+	}
+	for _, c := range f.categories {
+		r.Selector.Categories = append(r.Selector.Categories, schema.Category(c))
+	}
+	var err error
+	if r.Selector.Since, err = parseTime("since", f.since); err != nil {
+		return r, err
+	}
+	if r.Selector.Until, err = parseTime("until", f.until); err != nil {
+		return r, err
+	}
+	if f.expires < 0 || f.expires > 0 && f.expires < time.Second {
+		return r, invalid("expires", "must be at least a second")
+	}
+	return r, selectorFlags(r.Validate())
+}
+
+// selectorFlags names the fields of a selector as the flags do.
+func selectorFlags(err error) error {
+	var bad *schema.ValidationError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	fields := slices.Clone(bad.Fields)
+	for i, f := range fields {
+		fields[i].Field = strings.TrimPrefix(f.Field, "selector.")
+		if f.Field == "selector" && strings.HasPrefix(f.Problem, "must have a condition") {
+			fields[i].Problem = "name ids, a query or filters; or --all"
+		}
+	}
+	return &schema.ValidationError{Fields: fields}
+}
+
+func newForget(a *app) *cobra.Command {
+	var f forgetFlags
+	cmd := &cobra.Command{
+		Use:   "forget [ID...]",
+		Short: "Forget memories: preview, confirm, execute",
+		Long: `Forget memories. What is selected is shown first, with a token; nothing is changed before the run is
+confirmed with it, here with --yes or later with "forget confirm". A run waits a day at most.
+
+Conditions narrow each other. --query finds live memories that have every word ("a phrase", or, -not);
+filters find all of the principal's own memories in its project and scope, superseded ones included.
+
+  soft   (the default) leaves tombstones, which "recover" takes back within the window; pinned
+         memories stay. Up to ` + strconv.Itoa(memory.ConfirmThreshold) + ` named memories need no confirmation with --execute.
+  force  really deletes rows and texts, pinned ones included; history keeps who, when and why.
+  erase  removes the texts everywhere, from the workflow runs that brought them too, and leaves an
+         empty row and the audit. Erase by id: a query stays in the history of this very run.
+
+What was derived from the selected stays, and may say the same, unless --include-derived is given.`,
+		Example: `  mneme forget 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --reason "wrong person" --execute
+  mneme forget --query "old project" --reason "project is archived"
+  mneme forget confirm 0198c3f2-… --token fgt1.…
+  mneme forget --session s-17 --mode erase --include-derived --reason "asked for by the user" --yes`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req, err := f.request(a.cfg.Principal, args)
+			if err != nil {
+				return err
+			}
+			return a.forget(cmd.Context(), req, f.yes)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.mode, "mode", string(schema.ForgetSoft), "soft, force or erase")
+	flags.StringVar(&f.query, "query", "", "live memories that match in full text")
+	flags.IntVar(&f.limit, "limit", 0, "with --query: the best so many")
+	flags.StringSliceVar(&f.types, "type", nil, "memory type: episodic, working, semantic, competence, plan_graph (repeatable)")
+	flags.StringSliceVar(&f.categories, "category", nil, "fact, preference, decision, procedural, semantic, rule, learning or issue (repeatable)")
+	flags.StringSliceVar(&f.tags, "tag", nil, "tag that must be there (repeatable: all of them)")
+	flags.StringVar(&f.who, "who", "", "speaker")
+	flags.StringVar(&f.sourceKind, "source-kind", "", "what they came in as: user_input, tool_output, observation, outcome or memory")
+	flags.StringVar(&f.session, "session", "", "session that they belong to")
+	flags.StringVar(&f.since, "since", "", "occurred at or after (RFC 3339, or a date)")
+	flags.StringVar(&f.until, "until", "", "occurred before (RFC 3339, or a date)")
+	flags.BoolVar(&f.all, "all", false, "all of the principal's memories in its project and scope")
+	flags.BoolVar(&f.execute, "execute", false, "go ahead at once where no confirmation is needed")
+	f.common(cmd)
+	cmd.AddCommand(newForgetConfirm(a), newForgetStatus(a), newForgetCancel(a))
+	return cmd
+}
+
+// common registers what forget and erase have in common.
+func (f *forgetFlags) common(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.derived, "include-derived", false, "what was derived from the selected, too")
+	flags.BoolVar(&f.yes, "yes", false, "confirm at once")
+	flags.DurationVar(&f.expires, "expires", 0, "how long the run waits for its confirmation (default and at most a day)")
+	f.register(flags)
+}
+
+func newErase(a *app) *cobra.Command {
+	f := forgetFlags{mode: string(schema.ForgetErase)}
+	cmd := &cobra.Command{
+		Use:   "erase ID...",
+		Short: "Remove the texts of memories everywhere (forget --mode erase)",
+		Long: `Remove the texts of memories everywhere: content, payload, embeddings, what the pipeline kept, history,
+old versions, and the workflow runs that brought them. An empty row and the audit stay. It cannot be
+taken back, and has to be confirmed: with --yes, or later with "forget confirm".`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req, err := f.request(a.cfg.Principal, args)
+			if err != nil {
+				return err
+			}
+			return a.forget(cmd.Context(), req, f.yes)
+		},
+	}
+	f.common(cmd)
+	return cmd
+}
+
+// sampled is one of the memories that would be forgotten.
+type sampled struct {
+	ID      string            `json:"id"`
+	Type    schema.MemoryType `json:"type"`
+	Pinned  bool              `json:"pinned,omitempty"`
+	Content string            `json:"content"`
+}
+
+// forgotten is what `forget` and `erase` print.
+type forgotten struct {
+	WorkflowID string                `json:"workflow_id"`
+	URL        string                `json:"url,omitempty"`
+	Preview    schema.ForgetPreview  `json:"preview"`
+	Memories   []sampled             `json:"memories,omitempty"` // of a run that waits
+	Receipt    *schema.ForgetReceipt `json:"receipt,omitempty"`  // of one that has ended
+}
+
+// forget takes a request to its preview and, where it may, to its end.
+func (a *app) forget(ctx context.Context, req schema.ForgetRequest, yes bool) error {
+	st, err := a.openStore(ctx)
+	if err != nil {
+		return err
+	}
+	c, err := a.openTemporal(ctx)
+	if err != nil {
+		return err
+	}
+	limited, cancel := a.within(ctx)
+	defer cancel()
+	run, err := workflows.StartForget(limited, c, a.cfg.TaskQueue, req)
+	if err != nil {
+		return selectorFlags(err)
+	}
+	out := forgotten{WorkflowID: run.GetID(), URL: a.runURL(run.GetID(), run.GetRunID())}
+	a.interrupted = "the request is durable, and its run waits or goes on: " + run.GetID()
+	if out.Preview, err = workflows.ForgetPreview(limited, c, run); err != nil {
+		if ctx.Err() == nil && timedOut(err) {
+			return a.explainSilence(ctx, c, run.GetID())
+		}
+		return refusedForget(selectorFlags(err))
+	}
+	id, err := parseID("run_id", out.Preview.RunID)
+	if err != nil {
+		return err
+	}
+	if out.Preview.State == schema.ForgetPreviewed {
+		token, err := st.ForgetToken(limited, req.Principal, id, time.Now())
+		if err != nil {
+			return refusedForget(err)
+		}
+		if !yes && token != "" { // empty: it has been confirmed already
+			out.Preview.ConfirmToken = token
+			if out.Memories, err = a.sample(limited, out.Preview.Sample); err != nil {
+				return err
+			}
+			return a.print(out, out.previewText)
+		}
+		a.note("mneme: %s", counted(out.Preview))
+		if token != "" {
+			if _, err := workflows.ConfirmForget(limited, c, run.GetID(), schema.ForgetConfirmation{Token: token, Actor: req.Actor}); err != nil {
+				return refusedForget(err)
+			}
+		}
+	}
+	receipt, err := a.followForget(ctx, c, run, id)
+	if err != nil {
+		return refusedForget(err)
+	}
+	out.Receipt = &receipt
+	if err := a.print(out, func(t *text) { receiptText(t, receipt) }); err != nil {
+		return err
+	}
+	return forgetProblem(receipt, len(req.Selector.IDs))
+}
+
+// counted says in a line what would be forgotten.
+func counted(p schema.ForgetPreview) string {
+	s := fmt.Sprintf("%d memories selected (%s)", p.Total-p.NotFound, p.Mode)
+	if p.NotFound > 0 {
+		s += fmt.Sprintf(", %d ids not found", p.NotFound)
+	}
+	switch {
+	case p.Pinned > 0 && p.Mode == schema.ForgetSoft:
+		s += fmt.Sprintf("; %d pinned ones stay", p.Pinned)
+	case p.Pinned > 0:
+		s += fmt.Sprintf("; %d pinned ones among them", p.Pinned)
+	}
+	if p.Derived > 0 {
+		s += fmt.Sprintf("; %d derived from them stay, and may say the same (--include-derived)", p.Derived)
+	}
+	return s
+}
+
+// sample reads what the principal may see of the selected.
+func (a *app) sample(ctx context.Context, ids []string) ([]sampled, error) {
+	out := []sampled{}
+	for _, s := range ids[:min(len(ids), shownSample)] {
+		id, err := parseID("id", s)
+		if err != nil {
+			return nil, err
+		}
+		m, err := a.store.Get(ctx, a.cfg.Principal, id)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, sampled{ID: m.ID, Type: m.Type, Pinned: m.Lifecycle.Pinned, Content: m.Content})
+	}
+	return out, nil
+}
+
+func (f forgotten) previewText(t *text) {
+	t.line("%s", counted(f.Preview))
+	rows := make([][]string, 0, len(f.Memories))
+	for _, m := range f.Memories {
+		pinned := ""
+		if m.Pinned {
+			pinned = "pinned"
+		}
+		rows = append(rows, []string{m.ID, string(m.Type), pinned, m.Content})
+	}
+	t.table("ID TYPE PIN MEMORY", rows)
+	if more := f.Preview.Total - f.Preview.NotFound - len(f.Memories); more > 0 {
+		t.line("and %d more", more)
+	}
+	t.line("")
+	t.fields("run", f.Preview.RunID, "waits until", when(f.Preview.ExpiresAt), "ui", f.URL)
+	t.line("nothing is forgotten yet. To go ahead:")
+	t.line("  mneme forget confirm %s --token %s", f.Preview.RunID, f.Preview.ConfirmToken)
+}
+
+func receiptText(t *text, r schema.ForgetReceipt) {
+	skipped := []string{}
+	for _, reason := range slices.Sorted(maps.Keys(r.Skipped)) {
+		skipped = append(skipped, fmt.Sprintf("%d %s", r.Skipped[reason], reason))
+	}
+	remaining, stopped := "", ""
+	if r.Remaining > 0 {
+		remaining = strconv.Itoa(r.Remaining)
+	}
+	if r.Stopped > 0 {
+		stopped = fmt.Sprintf("%d pipelines", r.Stopped)
+	}
+	t.fields("run", r.RunID, "state", string(r.State), "forgotten", fmt.Sprintf("%d of %d (%s)", r.Forgotten, r.Total, r.Mode),
+		"left alone", strings.Join(skipped, ", "), "remaining", remaining, "stopped", stopped, "not reached yet", strings.Join(r.Pending, ", "))
+	if len(r.Removed) == 0 {
+		return
+	}
+	t.line("")
+	rows := make([][]string, 0, len(r.Removed))
+	for _, place := range slices.Sorted(maps.Keys(r.Removed)) {
+		rows = append(rows, []string{place, strconv.Itoa(r.Removed[place])})
+	}
+	t.table("PLACE ROWS", rows)
+}
+
+// followForget waits for a run to end, with a bar where there is a terminal.
+func (a *app) followForget(ctx context.Context, c client.Client, run client.WorkflowRun, id uuid.UUID) (schema.ForgetReceipt, error) {
+	var receipt schema.ForgetReceipt
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var bar *progressbar.ProgressBar
+		tick := time.NewTicker(500 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-watching.Done():
+				if bar != nil {
+					_ = bar.Finish()
+				}
+				return
+			case <-tick.C:
+			}
+			status, err := a.store.ForgetStatus(watching, a.cfg.Principal, id)
+			if err != nil {
+				continue // the run tells what is wrong, if something is
+			}
+			if bar == nil {
+				bar = a.counting(status.Total, "forgetting")
+			}
+			_ = bar.Set(status.Processed())
+		}
+	}()
+	err := a.follow(ctx, run, &receipt)
+	stop()
+	<-done
+	return receipt, err
+}
+
+// refusedForget turns a refusal into an error with its exit code.
+func refusedForget(err error) error {
+	var app *temporal.ApplicationError
+	switch {
+	case errors.Is(err, memory.ErrTokenMalformed):
+		return invalid("token", "is no confirm token")
+	case errors.Is(err, memory.ErrTokenOther):
+		return &codedError{exitConflict, errors.New("refused: the token is not for this run")}
+	case errors.Is(err, memory.ErrTokenExpired):
+		return &codedError{exitConflict, errors.New("refused: the confirmation has expired; forget again")}
+	case errors.Is(err, store.ErrForgetClosed):
+		return &codedError{exitConflict, errors.New("refused: the run was cancelled")}
+	case errors.As(err, &app) && app.Type() == activities.ErrTypeFrozen:
+		return &codedError{exitConflict, errors.New("refused: the worker changes no memories (mutations_frozen)")}
+	}
+	return err
+}
+
+// forgetProblem is the error that a command ends with, by what became of its run. Named is how many
+// memories were named one by one.
+func forgetProblem(r schema.ForgetReceipt, named int) error {
+	left := r.Processed() - r.Forgotten
+	switch {
+	case r.State != schema.ForgetDone:
+		return &codedError{exitPartial, fmt.Errorf("the run is %s: %d of %d forgotten, %d remain", r.State, r.Forgotten, r.Total, r.Remaining)}
+	case len(r.Pending) > 0:
+		return &codedError{exitPartial, errors.New("not everything could be reached: " + strings.Join(r.Pending, ", "))}
+	case left == 0 || named == 0:
+		return nil
+	case named > 1:
+		return &codedError{exitPartial, fmt.Errorf("%d of %d memories were left alone", left, r.Total)}
+	case r.Skipped[memory.OutcomeNotFound] > 0:
+		return &codedError{exitNotFound, errors.New("the memory is not found")}
+	}
+	for reason := range r.Skipped {
+		return &codedError{exitConflict, errors.New("refused: " + reason)}
+	}
+	return nil
+}
+
+func newForgetConfirm(a *app) *cobra.Command {
+	var in schema.ForgetConfirmation
+	cmd := &cobra.Command{
+		Use:   "confirm RUN --token TOKEN",
+		Short: "Let a forget run go ahead, and wait for it",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := in.Validate(); err != nil {
+				return err
+			}
+			return a.withForgetRun(cmd.Context(), args[0], func(ctx context.Context, status schema.ForgetStatus, id uuid.UUID) error {
+				return a.confirmForget(ctx, status, id, in)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&in.Token, "token", "", "the token of the preview")
+	flags.StringVar(&in.Actor, "actor", operator(), "who, for history")
+	flags.StringVar(&in.Reason, "reason", "", "why, for history; that of the request by default")
+	return cmd
+}
+
+// withForgetRun looks a run up.
+func (a *app) withForgetRun(ctx context.Context, arg string, fn func(context.Context, schema.ForgetStatus, uuid.UUID) error) error {
+	id, err := parseID("run", arg)
+	if err != nil {
+		return err
+	}
+	st, err := a.openStore(ctx)
+	if err != nil {
+		return err
+	}
+	limited, cancel := a.within(ctx)
+	status, err := st.ForgetStatus(limited, a.cfg.Principal, id)
+	cancel()
+	if err != nil {
+		return err
+	}
+	return fn(ctx, status, id)
+}
+
+func (a *app) confirmForget(ctx context.Context, status schema.ForgetStatus, id uuid.UUID, in schema.ForgetConfirmation) error {
+	c, err := a.openTemporal(ctx)
+	if err != nil {
+		return err
+	}
+	limited, cancel := a.within(ctx)
+	defer cancel()
+	if status.State == schema.ForgetPreviewed {
+		_, err = workflows.ConfirmForget(limited, c, status.WorkflowID, in)
+	}
+	var ended *serviceerror.NotFound
+	if status.State != schema.ForgetPreviewed || errors.As(err, &ended) {
+		// The run has ended, or is at work: the database answers, and changes nothing.
+		if status, err = a.store.ForgetStatus(limited, a.cfg.Principal, id); err != nil {
+			return err
+		}
+		if status.State == schema.ForgetPreviewed {
+			return &codedError{exitConflict, errors.New("refused: the workflow of the run is gone; forget again")}
+		}
+		_, err = a.store.ConfirmForget(limited, a.cfg.Principal.Tenant, id, in, time.Now())
+	}
+	if err != nil {
+		return refusedForget(err)
+	}
+	return a.endOfForget(ctx, c, status, id)
+}
+
+// endOfForget waits for a run that goes on and prints its receipt.
+func (a *app) endOfForget(ctx context.Context, c client.Client, status schema.ForgetStatus, id uuid.UUID) error {
+	receipt := status.ForgetReceipt
+	if status.FinishedAt == nil {
+		var err error
+		a.interrupted = "the run goes on: " + status.WorkflowID
+		if receipt, err = a.followForget(ctx, c, c.GetWorkflow(ctx, status.WorkflowID, ""), id); err != nil {
+			return err
+		}
+	}
+	if err := a.print(receipt, func(t *text) { receiptText(t, receipt) }); err != nil {
+		return err
+	}
+	return forgetProblem(receipt, 0)
+}
+
+func newForgetStatus(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status RUN",
+		Short: "Show how far a forget run has come, and what it removed where",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withForgetRun(cmd.Context(), args[0], func(_ context.Context, s schema.ForgetStatus, _ uuid.UUID) error {
+				return a.print(s, func(t *text) {
+					receiptText(t, s.ForgetReceipt)
+					t.line("")
+					t.fields("reason", s.Reason, "requested by", s.RequestedBy, "confirmed by", s.ConfirmedBy, "created", when(s.CreatedAt), "waits until", when(s.ExpiresAt),
+						"confirmed", whenSet(s.ConfirmedAt), "finished", whenSet(s.FinishedAt), "workflow", s.WorkflowID, "ui", a.runURL(s.WorkflowID, ""))
+				})
+			})
+		},
+	}
+}
+
+func newForgetCancel(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "cancel RUN",
+		Short: "Stop a forget run between two batches; what is forgotten stays forgotten",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withForgetRun(cmd.Context(), args[0], a.cancelForget)
+		},
+	}
+}
+
+func (a *app) cancelForget(ctx context.Context, status schema.ForgetStatus, id uuid.UUID) error {
+	if status.State != schema.ForgetPreviewed && status.State != schema.ForgetConfirmed {
+		return &codedError{exitConflict, fmt.Errorf("refused: the run is %s", status.State)}
+	}
+	c, err := a.openTemporal(ctx)
+	if err != nil {
+		return err
+	}
+	limited, cancel := a.within(ctx)
+	defer cancel()
+	var receipt schema.ForgetReceipt
+	err = c.CancelWorkflow(limited, status.WorkflowID, "")
+	var gone *serviceerror.NotFound
+	switch {
+	case errors.As(err, &gone): // no workflow is left to end it
+		receipt, err = a.store.CloseForget(limited, a.cfg.Principal.Tenant, id, schema.ForgetCancelled, time.Now())
+	case err == nil:
+		receipt, err = a.followForget(ctx, c, c.GetWorkflow(ctx, status.WorkflowID, ""), id)
+	}
+	if err != nil {
+		return err
+	}
+	if err := a.print(receipt, func(t *text) { receiptText(t, receipt) }); err != nil {
+		return err
+	}
+	if receipt.State != schema.ForgetCancelled {
+		return &codedError{exitConflict, fmt.Errorf("too late: the run is %s", receipt.State)}
+	}
+	return nil
+}

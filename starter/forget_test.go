@@ -1,0 +1,103 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows"
+)
+
+func (c *cli) forget(code int, args ...string) forgotten {
+	c.t.Helper()
+	var f forgotten
+	c.run(append([]string{"forget", "--json", "--reason", "not wanted"}, args...)...).is(code).json(&f)
+	return f
+}
+
+func TestForgetCommand(t *testing.T) {
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	one := c.remember("The old project used Subversion.").MemoryIDs[0]
+	two := c.remember("The old project had no tests.").MemoryIDs[0]
+	pinned := c.remember("critical: Never deploy the old project on Fridays.").MemoryIDs[0]
+	tea := c.remember("Tea is served hot.").MemoryIDs[0]
+
+	// Preview, with the contents and how to go on.
+	f := c.forget(exitOK, "--query", "old project")
+	require.Equal(t, 3, f.Preview.Total)
+	require.Equal(t, 1, f.Preview.Pinned)
+	require.Len(t, f.Memories, 3)
+	require.NotEmpty(t, f.Preview.ConfirmToken)
+	require.Nil(t, f.Receipt)
+	o := c.run("forget", "--query", "old project", "--reason", "not wanted").is(exitOK)
+	require.Contains(t, o.out, "mneme forget confirm "+f.Preview.RunID+" --token "+f.Preview.ConfirmToken)
+	require.Contains(t, o.out, "Subversion")
+	require.Contains(t, o.out, "1 pinned ones stay")
+	require.Len(t, c.list().Items, 4, "nothing is changed")
+
+	// Tokens that are none, and that are another run's.
+	other := c.forget(exitOK, "--query", "tea")
+	confirm := []string{"forget", "confirm", f.Preview.RunID, "--token"}
+	require.Equal(t, "token", c.run(append(confirm, "nonsense", "--json")...).is(exitUsage).problem().Fields[0].Field)
+	require.NotContains(t, c.run(append(confirm, other.Preview.ConfirmToken)...).is(exitConflict).err, other.Preview.ConfirmToken[5:])
+	require.Equal(t, "token", c.run("forget", "confirm", f.Preview.RunID, "--json").is(exitUsage).problem().Fields[0].Field)
+	c.run("forget", "confirm", uuid.NewString(), "--token", "x").is(exitNotFound)
+	c.run("forget", "confirm", "x", "--token", "x").is(exitUsage)
+
+	var r schema.ForgetReceipt
+	c.run(append(confirm, f.Preview.ConfirmToken, "--json")...).is(exitOK).json(&r)
+	require.Equal(t, []any{schema.ForgetDone, 2, map[string]int{memory.OutcomePinned: 1}}, []any{r.State, r.Forgotten, r.Skipped})
+	again := schema.ForgetReceipt{}
+	c.run(append(confirm, f.Preview.ConfirmToken, "--json")...).is(exitOK).json(&again)
+	require.Equal(t, r, again, "a second time nothing is done")
+	require.Len(t, c.list().Items, 2)
+
+	// A run that is cancelled.
+	c.run("forget", "cancel", other.Preview.RunID, "--json").is(exitOK).json(&r)
+	require.Equal(t, schema.ForgetCancelled, r.State)
+	c.run("forget", "cancel", other.Preview.RunID).is(exitConflict)
+	c.run("forget", "confirm", other.Preview.RunID, "--token", other.Preview.ConfirmToken).is(exitConflict)
+	var s schema.ForgetStatus
+	c.run("forget", "status", f.Preview.RunID, "--json").is(exitOK).json(&s)
+	require.Equal(t, 2, s.Forgotten)
+	require.Contains(t, c.run("forget", "status", f.Preview.RunID).is(exitOK).out, "2 of 3 (soft)")
+	c.run("forget", "status", f.Preview.RunID, "--agent", "stranger").is(exitNotFound)
+
+	// By id, at once; what is pinned needs force.
+	require.Equal(t, 1, c.forget(exitOK, tea, "--execute").Receipt.Forgotten)
+	require.Equal(t, map[string]int{memory.OutcomePinned: 1}, c.forget(exitConflict, pinned, "--execute").Receipt.Skipped)
+	require.Equal(t, map[string]int{memory.OutcomeDeleted: 1}, c.forget(exitConflict, one, "--execute").Receipt.Skipped)
+	c.forget(exitNotFound, uuid.NewString(), "--execute")
+	require.Equal(t, 1, c.forget(exitPartial, two, pinned, "--mode", "force", "--yes", "--tenant", c.cfg.Principal.Tenant, uuid.NewString()).Receipt.Skipped[memory.OutcomeNotFound])
+	c.run("get", pinned).is(exitNotFound)
+	o = c.run("erase", one, "--reason", "asked for", "--yes").is(exitOK)
+	require.Contains(t, o.out, "temporal_runs")
+	require.Contains(t, o.err, "1 memories selected (erase)")
+	require.Empty(t, c.get(one).Content)
+	var f2 forgotten
+	c.run("erase", tea, "--reason", "asked for", "--json").is(exitOK).json(&f2)
+	require.NotEmpty(t, f2.Preview.ConfirmToken, "it is confirmed always")
+
+	for field, args := range map[string][]string{
+		"selector": {}, "ids[0]": {"x"}, "reason": {"--all", "--reason", ""}, "mode": {"--all", "--mode", "gone"}, "since": {"--since", "noon"},
+		"types[0]": {"--type", "dream"}, "source_kind": {"--source-kind", "odd"}, "limit": {"--all", "--limit", "3"}, "expires_seconds": {"--all", "--expires", "48h"},
+		"expires": {"--all", "--expires", "3ms"},
+	} {
+		fields := c.run(append([]string{"forget", "--json", "--reason", "r"}, args...)...).is(exitUsage).problem().Fields
+		require.Equal(t, field, fields[0].Field, args)
+	}
+	c.run("erase").is(exitUsage)
+	c.run("forget", strings.Repeat("x", 3), "--reason", "r").is(exitUsage)
+}
+
+func TestForgetIsRefusedWhenFrozen(t *testing.T) {
+	c := newCLI(t, testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Policy.Mode = schema.ModeFrozen }))
+	id := c.remember("Tea is served hot.").MemoryIDs[0]
+	require.Contains(t, c.run("forget", id, "--execute", "--reason", "r").is(exitConflict).err, "mutations_frozen")
+	require.Equal(t, "Tea is served hot.", c.get(id).Content)
+}

@@ -1,0 +1,88 @@
+package workflows_test
+
+import (
+	"context"
+	"encoding/json"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/recall"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows"
+)
+
+// Rules are in force for every batch that begins after they change, and history says which they were.
+func TestRulesInForce(t *testing.T) {
+	t.Parallel()
+	var current atomic.Pointer[memory.Policy]
+	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Rules = current.Load })
+	p := testkit.Principal()
+	ctx := context.Background()
+	remembered := func(text string) (schema.MemoryRecord, map[string]any) {
+		t.Helper()
+		started, result := h.Ingest(t, testkit.Request(p, schema.SourceMemory, text))
+		require.Zero(t, result.Dead)
+		id := uuid.MustParse(started.Ack.MemoryIDs[0])
+		m, err := h.Store.Get(ctx, p, id)
+		require.NoError(t, err)
+		history, err := h.Store.History(ctx, p, id)
+		require.NoError(t, err)
+		var metadata map[string]any
+		require.NoError(t, json.Unmarshal(history[0].Metadata, &metadata))
+		return m, metadata
+	}
+
+	m, metadata := remembered("The office plants are watered on Mondays.")
+	require.Equal(t, schema.SensitivityLow, m.Sensitivity)
+	require.NotContains(t, metadata, "policy")
+
+	rules, err := memory.ParsePolicy([]byte(`
+rules:
+  - name: plants
+    when: candidate.content.contains("plants")
+    set: {sensitivity: medium, visibility: shared, decay: {half_life: 3d}, deletion_policy: manual_only}
+`))
+	require.NoError(t, err)
+	current.Store(rules)
+	m, metadata = remembered("The kitchen plants are watered on Fridays.")
+	require.Equal(t, schema.SensitivityMedium, m.Sensitivity)
+	require.Equal(t, schema.VisibilityShared, m.Visibility)
+	require.EqualValues(t, 3*86400, m.Lifecycle.Decay.HalfLifeSeconds)
+	require.Equal(t, schema.DeleteManualOnly, m.Lifecycle.DeletionPolicy)
+	require.Equal(t, rules.Hash(), metadata["policy"])
+	require.Equal(t, []any{"plants"}, metadata["rules"])
+}
+
+// What the detectors find is kept out of recall by default, and so is what is drawn from it.
+func TestASecretIsNotRecalledByDefault(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	ctx := context.Background()
+	started, result := h.Ingest(t, testkit.Request(p, schema.SourceUserInput, "Dana lives in Oslo. The password of the vault is hunter2x."))
+	require.Zero(t, result.Dead)
+	require.NotZero(t, result.Written.Added, "facts were drawn from it")
+	m, err := h.Store.Get(ctx, p, uuid.MustParse(started.Ack.MemoryIDs[0]))
+	require.NoError(t, err)
+	require.Equal(t, schema.SensitivityHyper, m.Sensitivity)
+
+	r := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}
+	for _, query := range []string{"what is the password of the vault", "where does Dana live"} {
+		answer, err := r.Recall(ctx, schema.RecallRequest{Principal: p, Query: query})
+		require.NoError(t, err)
+		require.Empty(t, answer.Results, query)
+		answer, err = r.Recall(ctx, schema.RecallRequest{Principal: p, Query: query, MaxSensitivity: schema.SensitivityHyper})
+		require.NoError(t, err)
+		require.NotEmpty(t, answer.Results, query)
+		for _, found := range answer.Results {
+			m, err := h.Store.Get(ctx, p, uuid.MustParse(found.ID))
+			require.NoError(t, err)
+			require.Equal(t, schema.SensitivityHyper, m.Sensitivity, "facts too")
+		}
+	}
+}
