@@ -571,21 +571,24 @@ func TestModifyAndRecoverCutShort(t *testing.T) {
 	back := w.recoverInput(schema.Target{ID: gone.String()}, schema.Target{ID: rome.String()}, schema.Target{ID: tea.String()})
 	require.NoError(t, w.Accept(ctx, modify.Operation, "modify", modify.Request, w.now))
 	require.NoError(t, w.Accept(ctx, back.Operation, "recover", back.Request, w.now))
-	for name, carry := range map[string]func() (int, error){
-		"modify":  func() (int, error) { out, err := cutStore.Modify(ctx, modify); return out.Updated, err },
-		"recover": func() (int, error) { out, err := cutStore.Recover(ctx, back); return len(out.Changed()), err },
+	for _, c := range []struct {
+		name  string
+		carry func() (int, error)
+	}{
+		{"modify", func() (int, error) { out, err := cutStore.Modify(ctx, modify); return out.Updated, err }},
+		{"recover", func() (int, error) { out, err := cutStore.Recover(ctx, back); return len(out.Changed()), err }},
 	} {
 		before := w.snapshot()
 		for at := 1; ; at++ {
 			cut.at, cut.seen = at, 0
-			done, err := carry()
+			done, err := c.carry()
 			if err == nil {
 				require.Less(t, cut.seen, at, "a failure was overlooked")
-				require.Greater(t, at, 10, name)
+				require.Greater(t, at, 10, c.name)
 				require.Equal(t, 2, done)
 				break
 			}
-			require.Equal(t, before, w.snapshot(), "%s, cut before statement %d", name, at)
+			require.Equal(t, before, w.snapshot(), "%s, cut before statement %d", c.name, at)
 		}
 	}
 	testkit.CheckInvariants(t, w.owner)
