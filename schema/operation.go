@@ -20,7 +20,7 @@ const (
 // Operation is what every such request carries.
 type Operation struct {
 	Principal   Principal `json:"principal"`
-	OperationID string    `json:"operation_id,omitempty"` // default: derived from the request, so that the same request is the same operation
+	OperationID string    `json:"operation_id,omitempty"` // once only; without one, the same request joins a run that is under way, and is a new operation after it
 	Actor       string    `json:"actor,omitempty"`        // who history names; default agent:<agent>
 	Reason      string    `json:"reason,omitempty"`       // required by all but put
 }

@@ -81,7 +81,7 @@ func (f *filterFlags) narrow(flags *pflag.FlagSet) {
 	flags.Float64Var(&f.importanceMin, "importance-min", 0, "least importance, 0 to 1")
 	flags.StringVar(&f.since, "since", "", "occurred at or after (RFC 3339, or a date)")
 	flags.StringVar(&f.until, "until", "", "occurred before (RFC 3339, or a date)")
-	flags.StringArrayVar(&f.context, "context", nil, "key=value of the situation: leaves out what holds only elsewhere (repeatable)")
+	flags.StringArrayVar(&f.context, "context", nil, "key=value of the situation, or a JSON object: leaves out what holds only elsewhere (repeatable)")
 	flags.StringVar(&f.validAt, "valid-at", "", "the time that it is about (RFC 3339, or a date; default now)")
 	flags.StringVar(&f.maxSensitivity, "max-sensitivity", "", "public, low, medium (the default), high or hyper")
 }
@@ -109,33 +109,38 @@ func (f *filterFlags) request(flags *pflag.FlagSet, p schema.Principal) (schema.
 	if r.ValidAt, err = parseTime("valid_at", f.validAt); err != nil {
 		return r, err
 	}
-	r.Context, err = parseContext(f.context)
+	r.Context, err = parseContext("context", f.context)
 	return r, err
 }
 
-// parseContext puts key=value pairs together to a JSON object. A value that is a number, true, false or
-// a text in double quotes in JSON is that; anything else is text.
-func parseContext(pairs []string) (json.RawMessage, error) {
+// parseContext puts key=value pairs, and JSON objects, together to one JSON object. A value that is a
+// number, true, false or a text in double quotes in JSON is that; anything else is text.
+func parseContext(field string, pairs []string) (json.RawMessage, error) {
 	if len(pairs) == 0 {
 		return nil, nil
 	}
 	out := map[string]json.RawMessage{}
 	for _, pair := range pairs {
+		if strings.HasPrefix(strings.TrimSpace(pair), "{") {
+			if err := json.Unmarshal([]byte(pair), &out); err != nil {
+				return nil, invalid(field, "must be a JSON object or key=value")
+			}
+			continue
+		}
 		key, text, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
-			return nil, invalid("context", "must be key=value")
+			return nil, invalid(field, "must be key=value or a JSON object")
 		}
-		value := json.RawMessage(text)
-		if !json.Valid(value) || text == "null" || strings.ContainsAny(text[:1], "{[ \t\r\n") {
-			encoded, err := json.Marshal(text)
-			if err != nil {
-				return nil, invalid("context", "must be text")
-			}
-			value = encoded
-		}
-		out[key] = value
+		out[key] = contextValue(text)
 	}
 	return json.Marshal(out)
+}
+
+func contextValue(text string) json.RawMessage {
+	if json.Valid([]byte(text)) && text != "null" && !strings.ContainsAny(text[:1], "{[ \t\r\n") {
+		return json.RawMessage(text)
+	}
+	return jsonOf(text)
 }
 
 // filter returns the store's filter for a listing.

@@ -77,7 +77,7 @@ version, the one that stands when the command begins is meant.`,
 			flags.StringVar(&f.with, "with", "", "the new record: a file with its JSON, or - for standard input")
 			flags.StringVar(&f.object, "object", "", "the new record is the (first) memory with this object: text, or JSON that is no text")
 			flags.StringVar(&f.content, "content", "", "its text; without --object, a semantic memory becomes a statement of it")
-			flags.StringVar(&f.conditions, "conditions", "", "where it holds: a JSON object; a list admits any of its elements")
+			flags.StringVar(&f.conditions, "conditions", "", "where it holds: key=value or a JSON object; a list admits any of its elements")
 			flags.StringVar(&f.from, "valid-from", "", "from when on it holds (RFC 3339, or a date)")
 			flags.StringVar(&f.until, "valid-until", "", "until when")
 			flags.Float64Var(&f.confidence, "confidence", 0, "how certain it is, 0 to 1; default that of the memory")
@@ -86,7 +86,7 @@ version, the one that stands when the command begins is meant.`,
 			flags.StringVar(&f.by, "by", "", "the memory that is there already, as ID or ID@VERSION")
 		}
 		if c.action == schema.ReviseFork || c.action == schema.ReviseReconcile {
-			flags.StringVar(&f.targetConditions, "target-conditions", "", "where the memory still holds: a JSON object")
+			flags.StringVar(&f.targetConditions, "target-conditions", "", "where the memory still holds: key=value or a JSON object")
 		}
 		if c.action == schema.ReviseResolve {
 			flags.StringVar(&f.winner, "winner", "", "which of the memories holds")
@@ -286,10 +286,11 @@ func jsonOf(v any) json.RawMessage {
 func validityOf(field, conditions, from, until string) (*schema.Validity, error) {
 	var v schema.Validity
 	if conditions != "" {
-		if !json.Valid([]byte(conditions)) {
-			return nil, invalid(field, "must be a JSON object")
+		parsed, err := parseContext(field, []string{conditions})
+		if err != nil {
+			return nil, err
 		}
-		v.Mode, v.Conditions = schema.ValidConditional, json.RawMessage(conditions)
+		v.Mode, v.Conditions = schema.ValidConditional, parsed
 	}
 	var err error
 	if v.Start, err = parseTime("valid_from", from); err != nil {

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"strings"
 
 	"go.temporal.io/sdk/temporal"
 
@@ -74,8 +75,20 @@ func IngestWorkflowID(r schema.IngestRequest) string {
 	if r.IdempotencyKey != "" {
 		key = r.IdempotencyKey
 	}
-	return "ingest/" + r.Principal.Tenant + "/" + r.Principal.Agent + "/" + key
+	return workflowID("ingest", r.Principal.Tenant, r.Principal.Agent, key)
 }
+
+// workflowID joins the parts of an id. No other parts give the same id, whatever is in them: a run that
+// is joined by its id is that of the same tenant and agent. The last part is left as it is.
+func workflowID(kind string, parts ...string) string {
+	last := len(parts) - 1
+	for i, part := range parts[:last] {
+		parts[i] = idEscaper.Replace(part)
+	}
+	return kind + "/" + strings.Join(parts, "/")
+}
+
+var idEscaper = strings.NewReplacer("%", "%25", "/", "%2F")
 
 // contentKey is a digest of everything in the request. Equal requests have equal keys.
 func contentKey(r schema.IngestRequest) string {
@@ -88,10 +101,10 @@ func contentKey(r schema.IngestRequest) string {
 }
 
 // ResumeWorkflowID is the id of the run that replays a dead job.
-func ResumeWorkflowID(tenant, jobID string) string { return "ingest/" + tenant + "/job/" + jobID }
+func ResumeWorkflowID(tenant, jobID string) string { return workflowID("resume", tenant, jobID) }
 
 // ReviewWorkflowID is the id of the run in which the proposals of a batch wait for a decision.
-func ReviewWorkflowID(tenant, batchID string) string { return "review/" + tenant + "/" + batchID }
+func ReviewWorkflowID(tenant, batchID string) string { return workflowID(KindReview, tenant, batchID) }
 
 // SyncIndexWorkflowID is the id of the run that drains the outbox into an index.
 func SyncIndexWorkflowID(index string) string { return "sync-index/" + index }

@@ -27,9 +27,7 @@ const (
 	KindReview  = "review"
 )
 
-var (
-	accepting *activities.Accepting
-)
+var accepting *activities.Accepting
 
 // operation is a request that one activity carries out in one transaction.
 type operation struct {
@@ -139,7 +137,7 @@ func OperationWorkflowID(kind string, op schema.Operation, request any) string {
 		sum := sha256.Sum256(encoded)
 		key = "content-" + hex.EncodeToString(sum[:16])
 	}
-	return kind + "/" + op.Principal.Tenant + "/" + op.Principal.Agent + "/" + key
+	return workflowID(kind, op.Principal.Tenant, op.Principal.Agent, key)
 }
 
 // startOperation starts a run, or joins the one that has the request already. With an operation id it
