@@ -147,7 +147,7 @@ func SameJSON(a, b json.RawMessage) bool {
 // leaves out follows from its type, as for a candidate (Classify), and its category from its text.
 // Its sensitivity is a floor, as a candidate's is: what DetectSensitive finds in its text or its payload
 // raises it. Numbers that it leaves out are zero and stay so, but for those that the schema does not
-// admit as zero: a half-life.
+// admit as zero: a half-life. What is pinned has importance 1, whatever it says (document 002).
 func ClassifyRecord(m schema.MemoryRecord, text Normalized) Classification {
 	category := m.Category
 	if !category.Valid() {
@@ -155,7 +155,7 @@ func ClassifyRecord(m schema.MemoryRecord, text Normalized) Classification {
 	}
 	l := m.Lifecycle
 	out := classification(m.Type, category, m.Importance, l.Pinned)
-	out.Importance, out.Confidence = m.Importance, m.Confidence
+	out.Confidence = m.Confidence
 	if m.Sensitivity.Valid() {
 		out.Sensitivity = m.Sensitivity
 	}

@@ -119,6 +119,15 @@ func TestRecordIDs(t *testing.T) {
 	require.Equal(t, "63f65ccc-36ad-5e1a-bf4f-d0465980cfc1", memory.RecordID("t", "mem-1").String(), "fixed for ever")
 }
 
+// Document 002: "Pinned memories have importance = 1.0 and never decay", whoever pins them.
+func TestAPinnedRecordHasImportanceOne(t *testing.T) {
+	t.Parallel()
+	m := schema.MemoryRecord{Type: schema.TypeSemantic, Content: "The office is closed.", Importance: 0.3}
+	require.InDelta(t, 0.3, memory.ClassifyRecord(m, memory.Normalize(m.Content)).Importance, 0)
+	m.Lifecycle.Pinned = true
+	require.InDelta(t, 1, memory.ClassifyRecord(m, memory.Normalize(m.Content)).Importance, 0)
+}
+
 func TestDerivedTrust(t *testing.T) {
 	t.Parallel()
 	require.InDelta(t, 0.8, memory.DerivedTrust(0.8), 0)

@@ -105,6 +105,8 @@ Exit codes:
 		newForget(a),
 		newErase(a),
 		newRecover(a),
+		newReview(a),
+		newContradictions(a),
 		newLineage(a),
 		newExport(a),
 		newPolicy(a),

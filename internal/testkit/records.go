@@ -79,6 +79,9 @@ func record(r *rapid.T, t schema.MemoryType) schema.MemoryRecord {
 		Who: maybe(r, "who", word), Session: maybe(r, "session", word), Interaction: maybe(r, "interaction", word),
 		Language: rapid.SampledFrom([]string{"en", "de"}).Draw(r, "language"), WorldID: maybe(r, "world", word), WorldVersion: maybe(r, "world version", word),
 	}
+	if m.Lifecycle.Pinned {
+		m.Importance = 1 // what is pinned has no other
+	}
 	if rapid.Bool().Draw(r, "external") {
 		m.ExternalID = "mem-" + uuidFrom(r).String()
 	}

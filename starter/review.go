@@ -1,0 +1,401 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/workflows"
+)
+
+func newReview(a *app) *cobra.Command {
+	cmd := group(&cobra.Command{
+		Use:   "review",
+		Short: "Decide on what the pipeline may not change by itself: list, show, approve, reject",
+		Long: `Decide on what the pipeline may not change by itself: updates and deletes that a rule holds back, and
+contradictions. Each is a proposal that waits. What is approved is applied with the reviewer as actor,
+if what the reviewer looked at still stands; what nobody decides expires.`,
+		Example: `  mneme review list --contradictions
+  mneme review show 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b
+  mneme review approve 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --reason "she told me herself"`,
+	})
+	cmd.AddCommand(newReviewList(a), newReviewShow(a), newReviewDecide(a, schema.DecisionApprove), newReviewDecide(a, schema.DecisionReject))
+	return cmd
+}
+
+func newReviewList(a *app) *cobra.Command {
+	var f store.ReviewFilter
+	var state, before string
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List proposals that wait for a decision, newest first",
+		Long: `List proposals that wait for a decision, or have had one, newest first. JSON is
+{"items":[…],"next":"ID"}; --before takes next, for the page behind.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.State = schema.ReviewFilter(state); !f.State.Valid() {
+				return invalid("state", "must be waiting, decided or all")
+			}
+			if limit < 1 || limit > 500 {
+				return invalid("limit", "must be between 1 and 500")
+			}
+			st, err := a.openStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.within(cmd.Context())
+			defer cancel()
+			found, err := st.ListReviews(ctx, a.cfg.Principal, f, store.Page{Before: before, Limit: limit})
+			if err != nil {
+				return err
+			}
+			out := page[schema.ReviewItem]{Items: found}
+			if len(found) == limit {
+				out.Next = found[len(found)-1].ProposalID
+			}
+			return a.print(out, func(t *text) {
+				rows := make([][]string, 0, len(found))
+				for _, r := range found {
+					rows = append(rows, []string{r.ProposalID, string(r.Action), stateOfReview(r), r.Outcome, when(r.ExpiresAt), proposedChange(r)})
+				}
+				t.table("PROPOSAL ACTION STATE WHY EXPIRES CHANGE", rows)
+				if out.Next != "" {
+					t.line("more: --before %s", out.Next)
+				}
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&state, "state", string(schema.ReviewsWaiting), "waiting, decided (expired ones included) or all")
+	flags.BoolVar(&f.Contradictions, "contradictions", false, "only what seems to contradict its target")
+	flags.StringVar(&before, "before", "", "id of the last proposal of the page before")
+	flags.IntVar(&limit, "limit", 50, "proposals at most, up to 500")
+	return cmd
+}
+
+// stateOfReview is a proposal's state in the words of a review.
+func stateOfReview(r schema.ReviewItem) string {
+	if r.State == schema.ProposalBlocked {
+		return string(schema.ReviewsWaiting)
+	}
+	return string(r.State)
+}
+
+// proposedChange shows what a proposal would do to its target.
+func proposedChange(r schema.ReviewItem) string {
+	stands := ""
+	if r.TargetNow != nil {
+		stands = r.TargetNow.Content
+	}
+	switch {
+	case r.Action == schema.ActionDelete:
+		return "- " + stands
+	case stands != "":
+		return stands + " → " + r.Fact
+	}
+	return "+ " + r.Fact
+}
+
+func newReviewShow(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show ID",
+		Short: "Show a proposal: what is proposed, why, what stands, and until when it waits",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := parseID("id", args[0])
+			if err != nil {
+				return err
+			}
+			st, err := a.openStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.within(cmd.Context())
+			defer cancel()
+			r, err := st.GetReview(ctx, a.cfg.Principal, id)
+			if err != nil {
+				return err
+			}
+			return a.print(r, func(t *text) { a.reviewText(t, r) })
+		},
+	}
+}
+
+// reviewText prints a proposal in full.
+func (a *app) reviewText(t *text, r schema.ReviewItem) {
+	risk := ""
+	if r.ContradictionRisk {
+		risk = "it seems to contradict its target"
+	}
+	evidence := make([]string, 0, len(r.Evidence))
+	for _, ref := range r.Evidence {
+		evidence = append(evidence, ref.Kind+"="+ref.Ref)
+	}
+	offered := make([]string, 0, len(r.Offered))
+	for _, o := range r.Offered {
+		offered = append(offered, fmt.Sprintf("%s@%d", o.ID, o.IfVersion))
+	}
+	t.fields(
+		"proposal", r.ProposalID,
+		"state", stateOfReview(r),
+		"action", string(r.Action),
+		"held back by", r.Outcome,
+		"reason", r.Reason,
+		"warnings", strings.Join(r.Warnings, "; "),
+		"contradiction", risk,
+		"category", string(r.Category),
+		"confidence", number(r.Confidence),
+		"source", r.SourceID,
+		"evidence", strings.Join(evidence, ", "),
+		"looked at", strings.Join(offered, ", "),
+		"memory", r.MemoryID,
+		"batch", r.BatchID,
+		"proposed", when(r.DecidedAt),
+		"waits until", when(r.ExpiresAt),
+		"reviewed by", r.ReviewedBy,
+		"because", r.ReviewReason,
+		"reviewed", whenSet(r.ReviewedAt),
+		"ui", a.runURL(workflows.ReviewWorkflowID(a.cfg.Principal.Tenant, r.BatchID), ""),
+	)
+	side := func(heading, content string) {
+		t.line("")
+		t.line("%s", heading)
+		t.line("  %s", printable(content))
+	}
+	side("proposed:", r.Fact)
+	switch now := r.TargetNow; {
+	case now != nil:
+		side(fmt.Sprintf("target %s, %s (the proposal is about version %d):", now.ID, sideState(*now), r.TargetVersion), now.Content)
+	case r.TargetID != "":
+		t.line("")
+		t.line("target %s is gone (the proposal is about version %d)", r.TargetID, r.TargetVersion)
+	}
+	if r.Source != "" && r.Source != r.Fact {
+		side("drawn from:", r.Source)
+	}
+}
+
+// sideState says in which version and state a side stands.
+func sideState(s schema.Side) string {
+	out := fmt.Sprintf("version %d, %s", s.Version, s.Status)
+	if !s.Live {
+		out += ", no longer live"
+	}
+	if s.Pinned {
+		out += ", pinned"
+	}
+	return out + ", confidence " + number(s.Confidence)
+}
+
+// reviewed is what `review approve` and `review reject` print for one proposal.
+type reviewed struct {
+	schema.ReviewResult
+	WorkflowID string `json:"workflow_id,omitempty"` // absent where there is no such proposal
+	URL        string `json:"url,omitempty"`
+}
+
+func newReviewDecide(a *app, decision schema.Decision) *cobra.Command {
+	var f operationFlags
+	var targetVersion int
+	cmd := &cobra.Command{
+		Use:   string(decision) + " ID...",
+		Short: "Give proposals up; what stands stays as it is",
+		Long:  "Give proposals up; what stands stays as it is. They are decided one after another.",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if targetVersion != 0 && len(args) > 1 {
+				return invalid("target-version", "goes with one id")
+			}
+			requests := make([]schema.ReviewRequest, len(args))
+			for i, id := range args { // all of them are checked before any is decided
+				requests[i] = schema.ReviewRequest{Operation: f.operation(a.cfg.Principal), ProposalID: id, Decision: decision, TargetVersion: targetVersion}
+				if err := requests[i].Validate(); err != nil {
+					return err
+				}
+			}
+			return a.decide(cmd.Context(), requests)
+		},
+	}
+	flags := cmd.Flags()
+	f.register(flags)
+	flags.StringVar(&f.actor, "by", operator(), "who decides, for history")
+	_ = flags.MarkHidden("actor") // what --by is called elsewhere
+	if decision == schema.DecisionApprove {
+		flags.IntVar(&targetVersion, "target-version", 0, "the version of the target that was looked at, where it has changed since the proposal")
+		cmd.Short = "Apply proposals, if what they are about still stands"
+		cmd.Long = `Apply proposals, one after another, with the reviewer as actor. Nothing is changed where the target has
+changed since: look at it (review show) and name its version with --target-version.`
+	}
+	cmd.Long += `
+
+Each proposal has a status: ` + decidedStatus(decision) + `, already_decided, expired, version_conflict (the ground has
+changed; it waits on), not_found or mutations_frozen. Of one proposal, not found exits with 3 and
+refused with 6; of several, some that were refused exit with 5.`
+	return cmd
+}
+
+// decidedStatus is what a decision that is carried out leads to.
+func decidedStatus(d schema.Decision) string {
+	if d == schema.DecisionApprove {
+		return string(schema.ReviewApplied)
+	}
+	return string(schema.ReviewRejected)
+}
+
+// decide hands decisions in one after another and prints what became of each. A failure ends it: what
+// was decided until then is printed all the same.
+func (a *app) decide(ctx context.Context, requests []schema.ReviewRequest) error {
+	out := page[reviewed]{Items: []reviewed{}}
+	var failed error
+	for _, req := range requests {
+		var r reviewed
+		if r, failed = a.decideOne(ctx, req); failed != nil {
+			break
+		}
+		out.Items = append(out.Items, r)
+	}
+	if failed != nil && len(out.Items) == 0 {
+		return failed
+	}
+	if err := a.print(out, func(t *text) { reviewedText(t, out.Items) }); err != nil {
+		return err
+	}
+	if failed != nil {
+		return fmt.Errorf("%d of %d proposals were not decided: %w", len(requests)-len(out.Items), len(requests), failed)
+	}
+	return reviewProblem(out.Items)
+}
+
+func (a *app) decideOne(ctx context.Context, req schema.ReviewRequest) (reviewed, error) {
+	out := reviewed{ReviewResult: schema.ReviewResult{ProposalID: req.ProposalID, Status: schema.ReviewNotFound}}
+	st, err := a.openStore(ctx)
+	if err != nil {
+		return out, err
+	}
+	id, err := uuid.Parse(req.ProposalID)
+	if err != nil {
+		return out, invalid("proposal_id", "must be an id")
+	}
+	limited, cancel := a.within(ctx)
+	defer cancel()
+	item, err := st.GetReview(limited, req.Principal, id) // which batch it belongs to
+	if errors.Is(err, store.ErrNotFound) {
+		return out, nil
+	}
+	if err != nil {
+		return out, err
+	}
+	c, err := a.openTemporal(ctx)
+	if err != nil {
+		return out, err
+	}
+	a.interrupted = "the decision may be carried out all the same: `mneme review show` tells"
+	out.WorkflowID = workflows.ReviewWorkflowID(req.Principal.Tenant, item.BatchID)
+	out.URL = a.runURL(out.WorkflowID, "")
+	out.ReviewResult, err = workflows.Decide(limited, c, a.cfg.TaskQueue, req, item.BatchID)
+	if err != nil && ctx.Err() == nil && (limited.Err() != nil || timedOut(err)) {
+		return out, unavailable("no worker has answered within %s (is one up? `make worker`); the decision may be carried out all the same, and deciding again is harmless", a.timeout)
+	}
+	return out, err
+}
+
+// reviewProblem is the error that a command ends with, by what became of the decisions.
+func reviewProblem(items []reviewed) error {
+	refused := 0
+	for _, r := range items {
+		if r.Status != schema.ReviewApplied && r.Status != schema.ReviewRejected {
+			refused++
+		}
+	}
+	switch {
+	case refused == 0:
+		return nil
+	case len(items) > 1:
+		return &codedError{exitPartial, fmt.Errorf("%d of %d proposals were not decided", refused, len(items))}
+	case items[0].Status == schema.ReviewNotFound:
+		return &codedError{exitNotFound, errors.New("the proposal is not found")}
+	}
+	return &codedError{exitConflict, fmt.Errorf("refused: %s: %s", items[0].Status, items[0].Why)}
+}
+
+func reviewedText(t *text, items []reviewed) {
+	rows := make([][]string, 0, len(items))
+	for _, r := range items {
+		note := r.Why
+		switch {
+		case r.Status == schema.ReviewNotFound && note == "":
+			note = "not there, or not yours to see"
+		case len(r.Superseded) > 0:
+			note = strings.TrimPrefix(note+"; supersedes "+strings.Join(r.Superseded, ", "), "; ")
+		}
+		rows = append(rows, []string{r.ProposalID, string(r.Status), r.MemoryID, note})
+	}
+	t.table("PROPOSAL STATUS MEMORY NOTE", rows)
+}
+
+func newContradictions(a *app) *cobra.Command {
+	var before string
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "contradictions",
+		Short: "List what contradicts each other, with both sides",
+		Long: `List what contradicts each other, with both sides: contested memories in pairs, the latest first, and
+then proposals that wait and seem to contradict what they would replace. Settle the ones with "revise
+resolve", the others with "review".
+
+JSON is {"items":[…],"next":"CURSOR"}; --before takes next, for the page behind.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if limit < 1 || limit > 500 {
+				return invalid("limit", "must be between 1 and 500")
+			}
+			st, err := a.openStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.within(cmd.Context())
+			defer cancel()
+			found, err := st.Contradictions(ctx, a.cfg.Principal, store.Page{Before: before, Limit: limit})
+			if err != nil {
+				return err
+			}
+			out := page[schema.Contradiction]{Items: found}
+			if len(found) == limit {
+				out.Next = found[len(found)-1].Cursor
+			}
+			return a.print(out, func(t *text) { contradictionsText(t, out) })
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&before, "before", "", "cursor of the last contradiction of the page before")
+	flags.IntVar(&limit, "limit", 50, "contradictions at most, up to 500")
+	return cmd
+}
+
+func contradictionsText(t *text, p page[schema.Contradiction]) {
+	rows := make([][]string, 0, 2*len(p.Items))
+	for _, c := range p.Items {
+		left := []string{when(c.Since), "proposal " + c.ProposalID, "", "proposed", c.Left.Content}
+		if c.Kind == schema.ContradictionOfMemories {
+			left = sideRow(when(c.Since), c.Left)
+		}
+		right := sideRow("", c.Right)
+		rows = append(rows, append(left, c.Reason), append(right, ""))
+	}
+	t.table("SINCE WHAT VERSION STATUS CONTENT REASON", rows)
+	if p.Next != "" {
+		t.line("more: --before %s", p.Next)
+	}
+}
+
+func sideRow(since string, s schema.Side) []string {
+	return []string{since, "memory " + s.ID, strconv.Itoa(s.Version), string(s.Status), s.Content}
+}

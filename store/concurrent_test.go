@@ -1,0 +1,555 @@
+package store_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+// TestOperationsAtOnce lets eight callers, of two agents, do everything that can be done to memories, to
+// few memories and claims: whatever meets whatever, no operation fails, no invariant is violated, and each
+// operation delivered again answers as it did and changes nothing.
+//
+// What the callers do follows from the seed, which a failure shows and MNEME_TEST_SEED sets; which of
+// them comes first does not.
+func TestOperationsAtOnce(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	if s := os.Getenv("MNEME_TEST_SEED"); s != "" {
+		var err error
+		seed, err = strconv.ParseUint(s, 10, 64)
+		require.NoError(t, err)
+	}
+	t.Logf("MNEME_TEST_SEED=%d", seed)
+	a := newArena(t)
+	const callers, steps = 8, 10
+	var wg sync.WaitGroup
+	failures := make(chan error, callers)
+	begin := make(chan struct{})
+	for i := range callers {
+		c := &caller{arena: a, Rand: rand.New(rand.NewPCG(seed, uint64(i))), p: a.agents[i%len(a.agents)]}
+		wg.Go(func() {
+			<-begin
+			for step := range steps {
+				if what, err := c.step(); err != nil {
+					failures <- fmt.Errorf("caller %d, step %d, %s: %w", i, step, what, err)
+					return
+				}
+			}
+		})
+	}
+	close(begin)
+	wg.Wait()
+	close(failures)
+	for err := range failures {
+		require.NoError(t, err)
+	}
+	testkit.CheckInvariants(t, a.owner)
+
+	before := a.snapshot()
+	for _, d := range a.delivered {
+		again, err := d.deliver()
+		require.NoError(t, err, d.what)
+		if d.result != nil {
+			require.Equal(t, d.result, again, d.what)
+		}
+	}
+	require.Equal(t, before, a.snapshot())
+}
+
+// arena is what the callers share.
+type arena struct {
+	*world
+	agents  []schema.Principal
+	clock   atomic.Int64
+	working []string // ids of records that are put again and again
+	grown   []string
+
+	mu        sync.Mutex
+	ids       []uuid.UUID // of memories, in whatever state
+	delivered []delivery
+}
+
+// delivery is an operation that was carried out, and can be delivered again.
+type delivery struct {
+	what    string
+	deliver func() (any, error)
+	result  any // nil where a second delivery answers otherwise: that there is nothing to do
+}
+
+func newArena(t *testing.T) *arena {
+	w := newWorld(t)
+	a := &arena{world: w, working: []string{uuid.NewString()}, grown: []string{uuid.NewString()}}
+	for _, agent := range []string{"a", "b"} {
+		a.agents = append(a.agents, schema.Principal{Tenant: w.p.Tenant, Agent: agent, Project: "p"})
+	}
+	w.p = a.agents[0]
+	for i, vis := range []schema.Visibility{schema.VisibilityPrivate, schema.VisibilityShared, schema.VisibilityShared} {
+		w.vis = vis
+		a.ids = append(a.ids, w.memory(notes[i]), w.created(claims(people[i%len(people)], places[i], "")))
+	}
+	return a
+}
+
+// The words are few, so that callers say the same.
+var (
+	people  = []string{"Ana", "Bob"}
+	places  = []string{"Lisbon", "Porto", "Rome"}
+	grounds = []string{`{"mode":"global"}`, `{"mode":"global"}`, `{"mode":"conditional","conditions":{"k":1}}`, `{"mode":"conditional","conditions":{"k":2}}`,
+		`{"mode":"timeboxed","start":"2026-01-01T00:00:00Z","end":"2026-03-01T00:00:00Z"}`, `{"mode":"timeboxed","start":"2026-02-01T00:00:00Z"}`}
+	notes = []string{"The office has a green door.", "The kettle is never empty.", "The meeting is on Monday.", "The key is under the mat."}
+)
+
+// now passes with every operation. Who takes it first need not be first at the locks.
+func (a *arena) tick() time.Time { return a.world.now.Add(time.Duration(a.clock.Add(1)) * time.Second) }
+
+func (a *arena) met(ids ...string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, s := range ids {
+		if id, err := uuid.Parse(s); err == nil && !slices.Contains(a.ids, id) {
+			a.ids = append(a.ids, id)
+		}
+	}
+}
+
+func (a *arena) keepDelivery(d delivery) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.delivered = append(a.delivered, d)
+}
+
+// caller is one of those who work at once.
+type caller struct {
+	*arena
+	*rand.Rand
+	p schema.Principal
+}
+
+func one[T any](c *caller, of []T) T { return of[c.IntN(len(of))] }
+
+// chance is true n times in a hundred.
+func (c *caller) chance(n int) bool { return c.IntN(100) < n }
+
+func (c *caller) operation() store.Operation {
+	return store.Operation{Tenant: c.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}
+}
+
+func (c *caller) asks(reason string) schema.Operation {
+	return schema.Operation{Principal: c.p, Reason: reason}
+}
+
+// pick chooses memories, rather later ones.
+func (c *caller) pick(n int) []uuid.UUID {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	latest := c.ids[max(0, len(c.ids)-12):]
+	var out []uuid.UUID
+	for range n {
+		if id := one(c, latest); !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// pickLive chooses a memory that is live and that the caller may see; the zero record where there is none.
+func (c *caller) pickLive() (schema.MemoryRecord, error) {
+	known, err := c.List(ctx, store.Filter{Principal: c.p}, store.Page{})
+	if err != nil || len(known) == 0 {
+		return schema.MemoryRecord{}, err
+	}
+	return one(c, known), nil
+}
+
+// version is the one that the caller saw: not always the one that stands.
+func (c *caller) version(id uuid.UUID) (int, error) {
+	m, err := c.Get(ctx, c.p, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return 1, nil
+	}
+	if c.chance(10) {
+		m.Version++
+	}
+	return m.Version, err
+}
+
+// carry delivers an operation, now and then two times at once, and keeps it to be delivered again.
+func carry[R any](c *caller, what string, fn func() (R, error)) (R, error) {
+	result, err := fn, error(nil)
+	first, second := *new(R), *new(R)
+	if c.chance(20) {
+		var wg sync.WaitGroup
+		var other error
+		wg.Go(func() { second, other = result() })
+		first, err = result()
+		wg.Wait()
+		if err = cmp.Or(err, other); err == nil && !sameJSON(first, second) {
+			err = fmt.Errorf("two deliveries, two results: %+v and %+v", first, second)
+		}
+	} else {
+		first, err = result()
+	}
+	if err == nil {
+		c.keepDelivery(delivery{what: what, result: first, deliver: func() (any, error) { return fn() }})
+	}
+	return first, err
+}
+
+func sameJSON(a, b any) bool {
+	x, errA := json.Marshal(a)
+	y, errB := json.Marshal(b)
+	return errA == nil && errB == nil && string(x) == string(y)
+}
+
+// step does one thing and says what.
+func (c *caller) step() (string, error) {
+	steps := []struct {
+		what   string
+		weight int
+		do     func() error
+	}{
+		{"ingest", 4, c.ingest}, {"put", 3, c.put}, {"revise", 5, c.revises}, {"modify", 3, c.modifies}, {"forget", 3, c.forgets},
+		{"recover", 2, c.recovers}, {"review", 3, c.reviews}, {"index", 1, c.index},
+	}
+	total := 0
+	for _, s := range steps {
+		total += s.weight
+	}
+	n := c.IntN(total)
+	for _, s := range steps {
+		if n -= s.weight; n < 0 {
+			return s.what, s.do()
+		}
+	}
+	return "", nil // unreachable
+}
+
+// ingest takes a text through the whole pipeline.
+func (c *caller) ingest() error {
+	candidate := schema.Candidate{Content: one(c, notes), SourceKind: one(c, []schema.SourceKind{schema.SourceUserInput, schema.SourceMemory})}
+	if c.chance(60) {
+		candidate.Content = fmt.Sprintf("Letter %d of %s.", c.IntN(1000), one(c, people))
+	}
+	if c.chance(20) {
+		candidate.IdempotencyKey = fmt.Sprintf("key %d", c.IntN(2))
+	}
+	policy := c.policy
+	policy.AllowUpdateDelete = c.chance(60)
+	now := c.tick()
+	in := store.StageInput{OperationID: uuid.NewString(), WorkflowID: "wf", MaxAttempts: 3, Now: now, Policy: policy,
+		Request: schema.IngestRequest{Principal: c.p, Visibility: one(c, []schema.Visibility{schema.VisibilityPrivate, schema.VisibilityShared}),
+			Candidates: []schema.Candidate{candidate}}}
+	ack, err := carry(c, "stage", func() (schema.IngestAck, error) { return c.Stage(ctx, in) })
+	if err != nil {
+		return err
+	}
+	c.met(ack.MemoryIDs...)
+	if len(ack.Deduped) > 0 {
+		return nil
+	}
+	source := uuid.MustParse(ack.MemoryIDs[0])
+	r := store.Range{Tenant: c.p.Tenant, BatchID: uuid.MustParse(ack.BatchID), From: 0, To: 1}
+	var facts []memory.Fact
+	for range 1 + c.IntN(2) {
+		who, where := one(c, people), one(c, places)
+		facts = append(facts, lives(who+" lives in "+where+".", who, where))
+	}
+	extraction := memory.Extraction{Facts: facts, Triples: []memory.Triple{triple(one(c, people), "lives in", one(c, places))}}
+	if err := c.SaveExtractions(ctx, r.Tenant, []store.Extracted{{CandidateID: source, Extraction: extraction}}, c.tick()); err != nil {
+		return err
+	}
+	for round := 1; ; round++ {
+		if err := c.decides(r, source, facts); err != nil {
+			return err
+		}
+		in := store.WriteInput{Range: r, MaxRounds: 2, Now: c.tick(), Sources: map[uuid.UUID]store.Embedding{}}
+		missing, err := c.Unembedded(ctx, r, hash)
+		if err != nil {
+			return err
+		}
+		for _, u := range missing {
+			in.Sources[u.MemoryID] = store.Embedding{Model: hash, Vector: axis(), Hash: u.Hash}
+		}
+		counts, err := c.Write(ctx, in)
+		if err != nil {
+			return fmt.Errorf("write: %w", err)
+		}
+		if counts.Stale == 0 || round == 2 {
+			c.keepDelivery(delivery{what: "write", deliver: func() (any, error) { return c.Write(ctx, in) }})
+			break
+		}
+	}
+	outcomes, err := c.FactOutcomes(ctx, r.Tenant, r.BatchID)
+	if err != nil {
+		return err
+	}
+	for _, o := range outcomes {
+		c.met(o.MemoryID)
+	}
+	linking := c.tick()
+	link := func() (any, error) { return c.Link(ctx, r, linking) }
+	if _, err := link(); err != nil {
+		return fmt.Errorf("link: %w", err)
+	}
+	c.keepDelivery(delivery{what: "link", deliver: link})
+	return nil
+}
+
+// decides proposes something for each fact, on the ground of what the caller sees now.
+func (c *caller) decides(r store.Range, source uuid.UUID, facts []memory.Fact) error {
+	var decided []store.Decided
+	for i, f := range facts {
+		d := store.Decided{CandidateID: source, Ordinal: i, Fact: f, Proposal: memory.Proposal{Action: schema.ActionAdd, Confidence: 0.9, Reason: "because"},
+			Embedding: &store.Embedding{Model: hash, Vector: axis()}}
+		known, err := c.pickLive()
+		if err != nil {
+			return err
+		}
+		if known.ID != "" && known.ID != source.String() {
+			d.Offered = []memory.Neighbor{{ID: known.ID, Version: known.Version, Content: known.Content, Score: 0.5}}
+			if action := one(c, []schema.Action{schema.ActionAdd, schema.ActionUpdate, schema.ActionUpdate, schema.ActionDelete, schema.ActionNone}); action != schema.ActionAdd {
+				d.Proposal.Action, d.Proposal.TargetID = action, known.ID
+			}
+		}
+		decided = append(decided, d)
+	}
+	return c.SaveDecisions(ctx, r, []uuid.UUID{source}, decided, c.tick())
+}
+
+// put writes records: claims, working memory that is replaced and discarded, an episode that grows.
+func (c *caller) put() error {
+	record := semantic("", one(c, people), "lives_in", one(c, places), one(c, grounds))
+	switch {
+	case c.chance(20):
+		record = task(c.t, one(c, c.working), one(c, []string{"planning", "executing", "done"}), one(c, notes))
+	case c.chance(20):
+		record = episode(c.t, one(c, c.grown), []string{"one", "two", "three", "four"}[:1+c.IntN(4)]...)
+	}
+	if c.chance(10) {
+		record.Lifecycle.Pinned = true
+	}
+	in := store.PutInput{Operation: c.operation(), Policy: c.policy, Now: c.tick(), Embeddings: []*store.Embedding{{Model: hash, Vector: axis()}},
+		Request: schema.PutRequest{Operation: c.asks("put"), Visibility: one(c, []schema.Visibility{schema.VisibilityPrivate, schema.VisibilityShared}),
+			Records: []schema.MemoryRecord{record}}}
+	if err := in.Request.Validate(); err != nil {
+		return err
+	}
+	result, err := carry(c, "put", func() (schema.PutResult, error) { return c.Put(ctx, in) })
+	if err != nil {
+		return err
+	}
+	for _, item := range result.Items {
+		if !slices.Contains(c.working, item.ID) && !slices.Contains(c.grown, item.ID) { // those would be put again under an id that has a history
+			c.met(item.ID)
+		}
+	}
+	return nil
+}
+
+// revises revises in one of the ways, mostly what is live, in the version that the caller sees.
+func (c *caller) revises() error {
+	record := semantic("", one(c, people), "lives_in", one(c, places), one(c, grounds))
+	req := schema.ReviseRequest{Operation: c.asks("heard otherwise"), Record: &record, Evidence: slices.Clone(heard),
+		Action: one(c, []schema.ReviseAction{schema.ReviseSupersede, schema.ReviseFork, schema.ReviseRetract, schema.ReviseMerge, schema.ReviseContest,
+			schema.ReviseContest, schema.ReviseResolve, schema.ReviseResolve, schema.ReviseReconcile})}
+	n := 1
+	if req.Action == schema.ReviseMerge || req.Action == schema.ReviseResolve {
+		n = 2
+	}
+	known, err := c.List(ctx, store.Filter{Principal: c.p}, store.Page{})
+	if err != nil {
+		return err
+	}
+	known = slices.DeleteFunc(known, func(m schema.MemoryRecord) bool {
+		return m.Type != schema.TypeSemantic && c.chance(90) || req.Action == schema.ReviseResolve && m.Status != schema.StatusContested && c.chance(90)
+	})
+	for range n {
+		id := c.pick(1)[0]
+		if len(known) > 0 && c.chance(90) {
+			id = uuid.MustParse(one(c, known).ID)
+		}
+		version, err := c.version(id)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(req.Targets, func(t schema.Target) bool { return t.ID == id.String() }) {
+			req.Targets = append(req.Targets, schema.Target{ID: id.String(), IfVersion: version})
+		}
+	}
+	switch {
+	case req.Action == schema.ReviseRetract:
+		req.Record = nil
+	case req.Action == schema.ReviseResolve && c.chance(60):
+		req.Record, req.Winner = nil, req.Targets[0].ID
+	case req.Action == schema.ReviseFork && c.chance(50):
+		req.TargetConditions = &schema.Validity{Mode: schema.ValidConditional, Conditions: json.RawMessage(`{"k":3}`)}
+	case (req.Action == schema.ReviseSupersede || req.Action == schema.ReviseContest) && c.chance(40) && len(known) > 0:
+		req.Record = &schema.MemoryRecord{ID: one(c, known).ID}
+	}
+	if c.chance(30) {
+		req.Evidence = append(req.Evidence, schema.Ref{Kind: "observation", Ref: c.pick(1)[0].String()})
+	}
+	if req.Validate() != nil {
+		return nil // one target twice, or itself
+	}
+	in := store.ReviseInput{Operation: c.operation(), Request: req, Policy: c.policy, Embedding: &store.Embedding{Model: hash, Vector: axis()}, Now: c.tick()}
+	result, err := carry(c, "revise", func() (schema.ReviseResult, error) { return c.Revise(ctx, in) })
+	c.met(result.Created...)
+	return err
+}
+
+func (c *caller) modifies() error {
+	req := schema.ModifyRequest{Operation: c.asks("looked again")}
+	for _, id := range c.pick(1 + c.IntN(3)) {
+		p := schema.Patch{ID: id.String(), Force: c.chance(50)}
+		if c.chance(50) {
+			var err error
+			if p.IfVersion, err = c.version(id); err != nil {
+				return err
+			}
+		}
+		switch c.IntN(4) {
+		case 0:
+			p.Importance = ptr(float64(c.IntN(4)) / 4)
+		case 1:
+			p.Pinned = ptr(c.chance(30))
+		case 2:
+			p.Who, p.Tags = ptr(one(c, people)), &[]string{one(c, places)}
+		default:
+			p.Content = ptr(one(c, notes))
+		}
+		req.Patches = append(req.Patches, p)
+	}
+	if err := req.Validate(); err != nil {
+		return err
+	}
+	in := store.ModifyInput{Operation: c.operation(), Request: req, Policy: c.policy, Now: c.tick()}
+	for _, p := range req.Patches {
+		var e *store.Embedding
+		if p.Content != nil && c.chance(50) {
+			e = &store.Embedding{Model: hash, Vector: axis()}
+		}
+		in.Embeddings = append(in.Embeddings, e)
+	}
+	_, err := carry(c, "modify", func() (schema.ModifyResult, error) { return c.Modify(ctx, in) })
+	return err
+}
+
+// forgets previews, confirms (or does not) and carries out.
+func (c *caller) forgets() error {
+	req := schema.ForgetRequest{Operation: c.asks("no longer wanted"), Execute: c.chance(50),
+		Mode: one(c, []schema.ForgetMode{schema.ForgetSoft, schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase})}
+	if c.chance(15) {
+		req.Selector = schema.Selector{Query: one(c, places), Limit: 3, IncludeDerived: c.chance(50)}
+	} else {
+		req.Selector = named(c.pick(1 + c.IntN(2))...)
+	}
+	if err := req.Validate(); err != nil {
+		return err
+	}
+	op, at := c.operation(), c.tick()
+	preview, err := carry(c, "select", func() (schema.ForgetPreview, error) { return c.SelectForget(ctx, op, req, at) })
+	if err != nil {
+		return err
+	}
+	run := uuid.MustParse(preview.RunID)
+	token, err := c.ForgetToken(ctx, c.p, run, c.tick())
+	if err != nil {
+		return err
+	}
+	end := schema.ForgetDone
+	switch {
+	case preview.State == schema.ForgetConfirmed:
+	case c.chance(20):
+		end = one(c, []schema.ForgetState{schema.ForgetExpired, schema.ForgetCancelled})
+	default:
+		for range 1 + c.IntN(2) {
+			if _, err := c.ConfirmForget(ctx, c.p.Tenant, run, schema.ForgetConfirmation{Token: token, Actor: "operator"}, c.tick()); err != nil {
+				return err
+			}
+		}
+	}
+	for {
+		in := c.tick()
+		out, err := c.ForgetBatch(ctx, c.p.Tenant, run, 1, in)
+		if err != nil {
+			return err
+		}
+		if out.Receipt.Remaining == 0 || end != schema.ForgetDone {
+			c.keepDelivery(delivery{what: "forget", deliver: func() (any, error) { return c.ForgetBatch(ctx, c.p.Tenant, run, 1, in) }})
+			break
+		}
+	}
+	closing := c.tick()
+	_, err = carry(c, "close", func() (schema.ForgetReceipt, error) { return c.CloseForget(ctx, c.p.Tenant, run, end, closing) })
+	return err
+}
+
+func (c *caller) recovers() error {
+	in := store.RecoverInput{Operation: c.operation(), Policy: c.policy, Now: c.tick(), Request: schema.RecoverRequest{Operation: c.asks("by mistake")}}
+	for _, id := range c.pick(1 + c.IntN(3)) {
+		target := schema.Target{ID: id.String()}
+		if c.chance(30) {
+			var err error
+			if target.IfVersion, err = c.version(id); err != nil {
+				return err
+			}
+		}
+		in.Request.Targets = append(in.Request.Targets, target)
+	}
+	_, err := carry(c, "recover", func() (schema.RecoverResult, error) { return c.Recover(ctx, in) })
+	return err
+}
+
+// reviews decides on a proposal that waits.
+func (c *caller) reviews() error {
+	waiting, err := c.ListReviews(ctx, c.p, store.ReviewFilter{}, store.Page{Limit: 5})
+	if err != nil || len(waiting) == 0 {
+		return err
+	}
+	item := one(c, waiting)
+	in := store.DecideInput{Principal: c.p, BatchID: uuid.MustParse(item.BatchID), ProposalID: uuid.MustParse(item.ProposalID),
+		Decision: schema.DecisionApprove, By: "operator", Reason: "looked at both", Policy: c.policy, Now: c.tick(), Embedding: &store.Embedding{Model: hash, Vector: axis()}}
+	if c.chance(25) {
+		in.Decision = schema.DecisionReject
+	} else if item.TargetNow != nil {
+		in.TargetVersion = item.TargetNow.Version
+	}
+	op := c.operation()
+	result, err := carry(c, "review", func() (schema.ReviewResult, error) { return c.DecideProposal(ctx, op, in) })
+	c.met(result.MemoryID)
+	return err
+}
+
+// index tells the index what has changed, embedding what has no vector.
+func (c *caller) index() error {
+	entries, err := c.Outbox(ctx, c.p.Tenant, hash, nil, 5)
+	if err != nil {
+		return err
+	}
+	embedded := map[uuid.UUID][]float32{}
+	for _, e := range entries {
+		if !e.Delete && e.Vector == nil {
+			embedded[e.MemoryID] = axis()
+		}
+	}
+	return c.SettleOutbox(ctx, c.p.Tenant, hash, entries, embedded, c.tick())
+}
