@@ -23,21 +23,6 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// operationFlags are what every command that changes memories takes.
-type operationFlags struct {
-	reason, actor, operationID string
-}
-
-func (f *operationFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.reason, "reason", "", "why, for history")
-	flags.StringVar(&f.actor, "actor", operator(), "who, for history")
-	flags.StringVar(&f.operationID, "operation-id", "", "the same id always answers with the first result")
-}
-
-func (f *operationFlags) operation(p schema.Principal) schema.Operation {
-	return schema.Operation{Principal: p, OperationID: f.operationID, Actor: f.actor, Reason: f.reason}
-}
-
 type modifyFlags struct {
 	operationFlags
 	content, category, who string
@@ -221,13 +206,6 @@ func ofItem(path string, err error) error {
 	return &schema.ValidationError{Fields: fields}
 }
 
-// operationRun is the run of an operation as commands show it.
-type operationRun struct {
-	WorkflowID string `json:"workflow_id"`
-	RunID      string `json:"run_id"`
-	URL        string `json:"url,omitempty"`
-}
-
 // modified is what `modify` prints.
 type modified struct {
 	schema.ModifyResult
@@ -281,22 +259,12 @@ func (a *app) modify(ctx context.Context, op schema.Operation, patches []schema.
 
 // modifyPart carries one run out and adds what it did.
 func (a *app) modifyPart(ctx context.Context, req schema.ModifyRequest, out *modified) error {
-	c, err := a.openTemporal(ctx)
-	if err != nil {
-		return err
-	}
-	limited, cancel := a.within(ctx)
-	run, err := workflows.StartModify(limited, c, a.cfg.TaskQueue, req)
-	cancel()
-	if err != nil {
-		return err
-	}
-	a.interrupted = "the request is durable, and its run goes on: " + run.GetID()
 	var result schema.ModifyResult
-	if err := a.follow(ctx, run, &result); err != nil {
+	run, err := carryOut(ctx, a, workflows.StartModify, req, &result)
+	if err != nil {
 		return err
 	}
-	out.Runs = append(out.Runs, operationRun{WorkflowID: run.GetID(), RunID: run.GetRunID(), URL: a.runURL(run.GetID(), run.GetRunID())})
+	out.Runs = append(out.Runs, run)
 	out.Results = append(out.Results, result.Results...)
 	out.Updated += result.Updated
 	for _, r := range result.Results {

@@ -199,29 +199,22 @@ func (a *app) put(ctx context.Context, req schema.PutRequest, records []schema.M
 
 // putPart carries one run out and adds what it did.
 func (a *app) putPart(ctx context.Context, req schema.PutRequest, noWait bool, out *put) error {
-	c, err := a.openTemporal(ctx)
-	if err != nil {
-		return err
-	}
-	limited, cancel := a.within(ctx)
-	run, err := workflows.StartPut(limited, c, a.cfg.TaskQueue, req)
-	cancel()
-	if err != nil {
-		return err
-	}
-	a.interrupted = "the request is durable, and its run goes on: " + run.GetID()
-	started := operationRun{WorkflowID: run.GetID(), RunID: run.GetRunID(), URL: a.runURL(run.GetID(), run.GetRunID())}
+	var result *schema.PutResult
 	if !noWait {
-		var result schema.PutResult
-		if err := a.follow(ctx, run, &result); err != nil {
-			return err
-		}
-		out.Items = append(out.Items, result.Items...)
-		for _, item := range result.Items {
-			out.Counts[item.Status]++
-		}
+		result = &schema.PutResult{}
 	}
-	out.Runs = append(out.Runs, started)
+	run, err := carryOut(ctx, a, workflows.StartPut, req, result)
+	if err != nil {
+		return err
+	}
+	out.Runs = append(out.Runs, run)
+	if result == nil {
+		return nil
+	}
+	out.Items = append(out.Items, result.Items...)
+	for _, item := range result.Items {
+		out.Counts[item.Status]++
+	}
 	return nil
 }
 

@@ -46,20 +46,9 @@ found exits with 3 and refused with 6; of several, some that were refused exit w
 				}
 				return err
 			}
-			ctx := cmd.Context()
-			c, err := a.openTemporal(ctx)
-			if err != nil {
-				return err
-			}
-			limited, cancel := a.within(ctx)
-			run, err := workflows.StartRecover(limited, c, a.cfg.TaskQueue, req)
-			cancel()
-			if err != nil {
-				return err
-			}
-			a.interrupted = "the request is durable, and its run goes on: " + run.GetID()
-			out := recovered{operationRun: operationRun{WorkflowID: run.GetID(), RunID: run.GetRunID(), URL: a.runURL(run.GetID(), run.GetRunID())}}
-			if err := a.follow(ctx, run, &out.RecoverResult); err != nil {
+			var out recovered
+			var err error
+			if out.operationRun, err = carryOut(cmd.Context(), a, workflows.StartRecover, req, &out.RecoverResult); err != nil {
 				return err
 			}
 			if err := a.print(out, out.text); err != nil {

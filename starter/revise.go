@@ -350,19 +350,9 @@ type revised struct {
 }
 
 func (a *app) carryRevision(ctx context.Context, req schema.ReviseRequest) error {
-	c, err := a.openTemporal(ctx)
-	if err != nil {
-		return err
-	}
-	limited, cancel := a.within(ctx)
-	run, err := workflows.StartRevise(limited, c, a.cfg.TaskQueue, req)
-	cancel()
-	if err != nil {
-		return err
-	}
-	a.interrupted = "the request is durable, and its run goes on: " + run.GetID()
-	out := revised{operationRun: operationRun{WorkflowID: run.GetID(), RunID: run.GetRunID(), URL: a.runURL(run.GetID(), run.GetRunID())}}
-	if err := a.follow(ctx, run, &out.ReviseResult); err != nil {
+	var out revised
+	var err error
+	if out.operationRun, err = carryOut(ctx, a, workflows.StartRevise, req, &out.ReviseResult); err != nil {
 		return err
 	}
 	if err := a.print(out, out.text); err != nil {

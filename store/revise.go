@@ -107,7 +107,7 @@ func (r *revising) decide(ctx context.Context) (*schema.ReviseResult, error) {
 	}
 	// Locks in one order: scopes, claims, rows. Owners and claims are read before the rows are locked;
 	// what changes in between has another version afterwards, and is refused for it.
-	before, err := r.peek(ctx, known)
+	before, err := r.peekRows(ctx, req.Principal, known)
 	if err != nil {
 		return nil, err
 	}
@@ -135,25 +135,6 @@ func (r *revising) decide(ctx context.Context) (*schema.ReviseResult, error) {
 		return r.refuse(r.plan.Status, r.plan.Why, r.plan.Conflicts...), nil
 	}
 	return r.refuseDuplicates(ctx)
-}
-
-// peek reads the memories without locking them.
-func (r *revising) peek(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]memoryRow, error) {
-	p := r.in.Request.Principal
-	rows, err := r.tx.Query(ctx, `SELECT `+rowColumns+` FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+mayLookAt,
-		r.tenant, ids, p.Agent, p.Project, p.PolicyGroup)
-	if err != nil {
-		return nil, err
-	}
-	found, err := pgx.CollectRows(rows, scanRow)
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[uuid.UUID]memoryRow, len(found))
-	for _, m := range found {
-		out[m.ID] = m
-	}
-	return out, nil
 }
 
 // prepare makes the record a row to insert, owned and visible as its targets are.
@@ -550,7 +531,20 @@ func (r *revising) carry(ctx context.Context) error {
 	if r.in.Request.Winner != "" {
 		return r.supportWinner(ctx)
 	}
-	return nil
+	return r.discardDone(ctx)
+}
+
+// discardDone discards a new record that says that its task is done, as a put of it does (document 004
+// §6).
+func (r *revising) discardDone(ctx context.Context) error {
+	if r.record == nil || !workingDone(*r.in.Request.Record) {
+		return nil
+	}
+	content := r.record.Text.Storage
+	version, err := r.take(ctx, memoryRow{ID: r.record.ID, Version: 1, Live: true, Content: content}, step{Set: map[string]any{"deleted_at": r.now},
+		Event: schema.EventDeleted, Action: schema.AuditDelete, Old: &content, By: r.in.Request.By(), Reason: "task ended", Metadata: r.metadata(nil)})
+	r.versions[r.record.ID] = version
+	return err
 }
 
 // takeTarget carries out the step of the target at a position.
@@ -705,7 +699,7 @@ func (r *revising) result() schema.ReviseResult {
 	}
 	if r.record != nil {
 		out.Created = append(out.Created, r.record.ID.String())
-		out.Record = &schema.RevisedMemory{ID: r.record.ID.String(), Version: 1, Status: r.record.Status}
+		out.Record = &schema.RevisedMemory{ID: r.record.ID.String(), Version: r.versions[r.record.ID], Status: r.record.Status}
 	}
 	if r.named != uuid.Nil {
 		status := r.rows[r.named].Status

@@ -78,8 +78,17 @@ func scanRow(row pgx.CollectableRow) (memoryRow, error) {
 // lockRows locks those of the ids that the principal may look at, in order of id so that two changes
 // never wait for each other in a circle. What it may not see is missing, as what does not exist is.
 func (c *change) lockRows(ctx context.Context, p schema.Principal, ids []uuid.UUID) (map[uuid.UUID]memoryRow, error) {
-	rows, err := c.tx.Query(ctx, `SELECT `+rowColumns+` FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+mayLookAt+`
-		ORDER BY m.id FOR UPDATE OF m`, c.tenant, ids, p.Agent, p.Project, p.PolicyGroup)
+	return c.rows(ctx, p, ids, ` ORDER BY m.id FOR UPDATE OF m`)
+}
+
+// peekRows reads them without locking them.
+func (c *change) peekRows(ctx context.Context, p schema.Principal, ids []uuid.UUID) (map[uuid.UUID]memoryRow, error) {
+	return c.rows(ctx, p, ids, "")
+}
+
+func (c *change) rows(ctx context.Context, p schema.Principal, ids []uuid.UUID, lock string) (map[uuid.UUID]memoryRow, error) {
+	rows, err := c.tx.Query(ctx, `SELECT `+rowColumns+` FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+mayLookAt+lock,
+		c.tenant, ids, p.Agent, p.Project, p.PolicyGroup)
 	if err != nil {
 		return nil, err
 	}
