@@ -12,7 +12,7 @@ build := $(GO) build -trimpath -buildvcs=false -ldflags "-X main.version=$(VERSI
 
 .DEFAULT_GOAL := help
 .PHONY: help build up down status clean migrate worker worker-start worker-stop \
-	demo test check bench histories fmt generate
+	demo test race check bench histories fmt generate
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ demo: migrate ## see Mneme at work
 
 test: ## all tests, against a stack of their own (PKG=./store to choose)
 	@scripts/test $(TEST_FLAGS) $(PKG)
+
+race: ## the tests in which writers meet, 200 times with -race (COUNT=…, TESTS=REGEXP)
+	@scripts/race
 
 check: ## format, vet, staticcheck, workflowcheck, tidy, generated files, shell
 	@scripts/check

@@ -26,6 +26,7 @@ const (
 	ReasonPinnedTarget        = "pinned_target"
 	ReasonDestructiveDisabled = "destructive_mutations_disabled"
 	ReasonContradiction       = "semantic_contradiction"
+	ReasonRevisionPolicy      = "revision_policy" // the target is to be forked or contested, not replaced
 
 	// Blocked: the mode forbids it, and nothing else does.
 	ReasonShadowMode      = "shadow_mode"
@@ -73,7 +74,8 @@ type Verdict struct {
 	Reason string
 	// ContradictionRisk says that an update or delete seems to contradict its target.
 	ContradictionRisk bool
-	// ReviewNeeded says that a person should look: at a contradiction, or because the target is pinned.
+	// ReviewNeeded says that a person should look: at a contradiction, or because the target is pinned
+	// or not to be replaced.
 	ReviewNeeded bool
 }
 
@@ -86,8 +88,10 @@ type Verdict struct {
 //  1. Skipped, nothing to write: low confidence, empty content, a decision of none, an unusable
 //     action or target.
 //  2. Blocked by a rule, updates and deletes only: the target is pinned; updates and deletes are not
-//     allowed; fact and target contradict each other by their words. The last holds even where
-//     updates and deletes are allowed: replacing a memory by its opposite is what a person should see.
+//     allowed; fact and target contradict each other by their words; the target's revision policy is
+//     to fork or to contest (document 004 §7). The last two hold even where updates and deletes are
+//     allowed: replacing a memory by its opposite is what a person should see, and so is replacing
+//     what says of itself that it is not to be replaced.
 //  3. Blocked by the mode: shadow or frozen. Without it the proposal would have been applied.
 func EvaluateWrite(policy WritePolicy, fact Fact, p Proposal, target *Neighbor) Verdict {
 	if reason := skipReason(policy, fact, p, target); reason != "" {
@@ -96,7 +100,8 @@ func EvaluateWrite(policy WritePolicy, fact Fact, p Proposal, target *Neighbor) 
 	v := Verdict{State: schema.ProposalBlocked}
 	if p.Action != schema.ActionAdd {
 		v.ContradictionRisk = DetectContradiction(fact.Content, target.Content).Risk
-		v.ReviewNeeded = v.ContradictionRisk || target.Pinned
+		kept := target.Policy == schema.PolicyFork || target.Policy == schema.PolicyContest
+		v.ReviewNeeded = v.ContradictionRisk || target.Pinned || kept
 		switch {
 		case target.Pinned:
 			v.Reason = ReasonPinnedTarget
@@ -104,6 +109,8 @@ func EvaluateWrite(policy WritePolicy, fact Fact, p Proposal, target *Neighbor) 
 			v.Reason = ReasonDestructiveDisabled
 		case v.ContradictionRisk:
 			v.Reason = ReasonContradiction
+		case kept:
+			v.Reason = ReasonRevisionPolicy
 		}
 		if v.Reason != "" {
 			return v

@@ -54,6 +54,9 @@ func TestEvaluateWrite(t *testing.T) {
 
 	target := &memory.Neighbor{ID: "m1", Content: "User prefers tea"}
 	pinned := &memory.Neighbor{ID: "m1", Content: "User prefers tea", Pinned: true}
+	toContest := &memory.Neighbor{ID: "m1", Content: "User prefers tea", Policy: schema.PolicyContest}
+	toFork := &memory.Neighbor{ID: "m1", Content: "User prefers tea", Policy: schema.PolicyFork}
+	toReplace := &memory.Neighbor{ID: "m1", Content: "User prefers tea", Policy: schema.PolicyReplace}
 	add := memory.Proposal{Action: schema.ActionAdd}
 	none := memory.Proposal{Action: schema.ActionNone, Reason: "covered by m1"}
 	update := memory.Proposal{Action: schema.ActionUpdate, TargetID: "m1"}
@@ -93,6 +96,12 @@ func TestEvaluateWrite(t *testing.T) {
 		"contradiction, allowed":      {open, opposite, remove, target, blocked("semantic_contradiction", true, true)},
 		"pinned":                      {open, good, update, pinned, blocked("pinned_target", false, true)},
 		"pinned, default policy":      {defaults, opposite, remove, pinned, blocked("pinned_target", true, true)},
+		"to be contested":             {open, good, update, toContest, blocked("revision_policy", false, true)},
+		"to be contested, deleted":    {open, good, remove, toContest, blocked("revision_policy", false, true)},
+		"to be forked":                {open, good, update, toFork, blocked("revision_policy", false, true)},
+		"to be forked, default":       {defaults, good, update, toFork, blocked("destructive_mutations_disabled", false, true)},
+		"contradiction comes first":   {open, opposite, update, toContest, blocked("semantic_contradiction", true, true)},
+		"to be replaced":              {open, good, update, toReplace, applied},
 		"shadow add":                  {shadow, good, add, nil, blocked("shadow_mode", false, false)},
 		"shadow update":               {shadow, good, update, target, blocked("shadow_mode", false, false)},
 		"shadow, would be skipped":    {shadow, unsure, add, nil, skipped("low_fact_confidence")},

@@ -335,7 +335,9 @@ func (d *decoder) payload(record, payload map[string]any) {
 		}
 		rename("procedure", "recipe")
 		steps(payload["recipe"])
-		triggers(payload["triggers"])
+		if bare {
+			triggers(payload["triggers"])
+		}
 		fallbacks(payload)
 	case TypePlanGraph:
 		rename("input_schema", "inputs_schema")

@@ -2,13 +2,19 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
@@ -77,6 +83,156 @@ func TestExportAndImportRestore(t *testing.T) {
 	}
 	c.run("export", "-o", "/no/such/directory/x").is(exitUsage)
 	c.run("export", "--read-policy", "shared").is(exitUsage)
+}
+
+// everything fills a tenant through the commands: the pipeline, put, modify, revise, review, forget in
+// every mode, erase and recover, of two agents and in a scope. It returns some of the memories.
+func (c *cli) everything() map[string]string {
+	c.t.Helper()
+	why := []string{"--reason", "a test", "--evidence", "human=Mia"}
+	c.remember("Alice works at Acme in Lisbon.", "--tag", "people", "--ref", "event=chat/1", "--session", "s-1")
+	c.remember("I live in Lisbon.", "--source-kind", "user_input", "--speaker", "Dana")
+	c.remember("<b>Tea</b> & scones\tare served at \u201cfour\u201d \U0001F375.", "--sensitivity", "high", "--visibility", "shared")
+	c.preference("Dana")
+	c.decision(exitOK, "approve", c.preference("Karl").ProposalID)
+
+	golang := c.putFact("go")
+	fork := c.revise(exitOK, append([]string{"fork", golang, "--object", "python", "--conditions", `{"kind":"data"}`, "--target-conditions", `{"kind":"backend"}`}, why...)...)
+	c.revise(exitOK, append([]string{"contest", fork.Created[0], "--object", "julia", "--conditions", `{"kind":"data"}`}, why...)...)
+	rust := c.revise(exitOK, append([]string{"supersede", fork.Created[1], "--object", "rust", "--valid-until", "2030-01-01"}, why...)...).Created[0]
+	gone := c.remember("The old project used Subversion.").MemoryIDs[0]
+	c.revise(exitOK, append([]string{"retract", gone}, why...)...)
+	var artifact store.Artifact
+	o := c.runWith(c.t.Context(), "a log\x00 with bytes", "artifact", "put", "-", "--json").is(exitOK)
+	require.NoError(c.t, json.Unmarshal([]byte(o.out), &artifact))
+	var episode, skill put
+	c.run("put", writeFile(c.t, `{"type": "episodic", "confidence": 1, "payload": {"kind": "episodic", "artifacts": ["`+artifact.Address+`"],
+		"timeline": [{"t": "2026-01-01T00:00:00.123456Z", "event_kind": "observation", "ref": "e1", "summary": "the build failed"}]}}`), "--json").is(exitOK).json(&episode)
+	c.run("put", writeFile(c.t, `[{"id": "elsewhere-7", "type": "competence", "confidence": 0.7, "payload": {"kind": "competence", "skill_name": "fix_linker",
+			"triggers": [{"signal": "ld: cache mismatch"}], "recipe": [{"step": "Clear the cache"}]}, "relations": [{"predicate": "derived_from", "target_id": "`+episode.Items[0].ID+`"}]},
+		{"type": "working", "confidence": 1, "payload": {"kind": "working", "thread_id": "t", "state": "planning"}}]`), "--json", "--scope", "ops").is(exitOK).json(&skill)
+
+	tea := c.remember("Tea is served hot.").MemoryIDs[0]
+	c.run("modify", tea, "--content", "Tea is served cold.", "--tag", "drinks", "--pin", "--reason", "summer").is(exitOK)
+	soft, force, erased, back := c.remember("Coffee is served black.").MemoryIDs[0], c.remember("Milk is sour.").MemoryIDs[0],
+		c.remember("The combination of the safe is 4711.").MemoryIDs[0], c.remember("Water is wet.").MemoryIDs[0]
+	c.forget(exitOK, soft, back, "--execute")
+	c.forget(exitOK, force, "--mode", "force", "--yes")
+	c.run("erase", erased, "--reason", "asked for", "--yes").is(exitOK)
+	c.run("recover", back, "--reason", "a mistake").is(exitOK)
+	c.remember("Another agent knows this.", "--agent", "agent-2", "--project", "p")
+	c.recall("when is tea served", "--max-sensitivity", "high")
+	return map[string]string{"rust": rust, "tea": tea, "soft": soft, "force": force, "erased": erased, "skill": skill.Items[0].ID}
+}
+
+// tables reads what an export carries, row by row, without what names the tenant.
+func tables(t *testing.T, databaseURL, tenant string) map[string][]string {
+	t.Helper()
+	db, out := testkit.Owner(t, databaseURL), map[string][]string{}
+	for table, order := range map[string]string{
+		"memories": "id", "memory_access": "memory_id", "memory_history": "memory_id, seq", "memory_versions": "memory_id, version", "memory_relations": "source_id, predicate, target_id",
+		"memory_provenance": "memory_id, position", "entity_claims": "memory_id, subject, predicate", "entities": "canonical_name", "entity_relations": "source_id, relationship, target_id",
+		"memory_entity_mentions": "memory_id, entity_id", "memory_entity_relations": "memory_id, source_id, relationship, target_id", "artifacts": "sha256",
+		"memory_artifacts": "memory_id, sha256", "artifact_holders": "sha256, agent_id", "lexeme_stats": "lexeme", "corpus_stats": "tenant",
+	} {
+		filter := map[string]string{"lexeme_stats": " AND docs <> 0", "entities": " AND mentions > 0", "entity_relations": " AND mentions > 0"}[table]
+		rows, err := db.Query(t.Context(), `SELECT ((to_jsonb(x) - '{tenant,seq,embedding_id}'::text[])#-'{record,tenant}')::text FROM `+table+` x WHERE tenant = $1`+filter+` ORDER BY `+order, tenant)
+		require.NoError(t, err)
+		out[table], err = pgx.CollectRows(rows, pgx.RowTo[string])
+		require.NoError(t, err)
+		require.NotEmpty(t, out[table], table)
+	}
+	return out
+}
+
+// What every command has left behind comes back in another database and in another tenant: row by row,
+// and as the commands show it.
+func TestExportAndImportOfAllThatCommandsDo(t *testing.T) {
+	h := testkit.NewHarness(t, nil)
+	c := newCLI(t, h)
+	ids := c.everything()
+	path := filepath.Join(t.TempDir(), "all.jsonl")
+	var out exported
+	c.run("export", "--all-agents", "--include-deleted", "-o", path, "--json").is(exitOK).json(&out)
+	require.Equal(t, 1, out.Artifacts)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NotContains(t, string(data), "4711", "what is erased is in no export")
+	want := tables(t, h.DatabaseURL, c.cfg.Principal.Tenant)
+
+	from, at := c.cfg.Principal.Tenant, time.Now().Format(time.RFC3339Nano)
+	shown := func(c *cli) (out []string) {
+		for _, args := range [][]string{{"list", "--max-sensitivity", "hyper"}, {"list", "--scope", "ops"}, {"get", ids["rust"]}, {"history", ids["rust"]}, {"history", ids["erased"]}, {"history", ids["force"]},
+			{"history", ids["tea"]}, {"lineage", ids["rust"]}, {"lineage", ids["skill"], "--scope", "ops"}, {"contradictions"}, {"list", "--as-of", at}} {
+			o := c.run(append(args, "--json")...).is(exitOK)
+			out = append(out, strings.NewReplacer(from, "TENANT", c.cfg.Principal.Tenant, "TENANT").Replace(o.out))
+		}
+		return out
+	}
+	was := shown(c)
+	for _, test := range []struct {
+		name, tenant string
+		h            *testkit.Harness
+	}{{"another database", c.cfg.Principal.Tenant, testkit.NewHarness(t, nil)}, {"another tenant", "other-" + uuid.NewString(), h}} {
+		to := *c
+		to.cfg.DatabaseURL, to.cfg.TaskQueue, to.cfg.Principal.Tenant = test.h.DatabaseURL, test.h.TaskQueue, test.tenant
+		var r restored
+		to.run("import", path, "--json").is(exitOK).json(&r)
+		require.Equal(t, []int{out.Memories, out.Memories, 0, 0}, []int{r.Memories, r.Restored, r.Dangling, r.Failed}, test.name)
+		got := tables(t, test.h.DatabaseURL, test.tenant)
+		for table := range want {
+			require.Equal(t, want[table], got[table], test.name+": "+table)
+		}
+		require.Equal(t, was, shown(&to), test.name)
+		// What was deleted can be recovered, what stands can be revised, and the erased stays erased.
+		to.run("recover", ids["soft"], "--reason", "it was mine").is(exitOK)
+		to.run("recover", ids["erased"], "--reason", "r").is(exitConflict)
+		to.run("revise", "supersede", ids["rust"], "--object", "zig", "--reason", "r", "--evidence", "human=Mia").is(exitOK)
+		to.run("import", path).is(exitConflict)
+	}
+}
+
+func TestExportNarrowed(t *testing.T) {
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	ids := c.everything()
+	exported := func(args ...string) (out []string) {
+		lines := strings.Split(strings.TrimSpace(c.run(append([]string{"export"}, args...)...).is(exitOK).out), "\n")
+		var end store.ExportLine
+		for i, encoded := range lines {
+			line, err := store.DecodeExportLine([]byte(encoded))
+			require.NoError(t, err)
+			require.Equal(t, i == 0, line.Kind == store.LineHeader)
+			if line.Kind == store.LineMemory {
+				out = append(out, line.Record.ID)
+			}
+			end = line
+		}
+		require.Equal(t, store.LineEnd, end.Kind)
+		require.Equal(t, len(out), end.Counts.Memories)
+		return out
+	}
+	all := exported()
+	require.Contains(t, all, ids["skill"], "of every scope")
+	require.NotContains(t, all, ids["soft"])
+	require.NotContains(t, all, ids["erased"])
+	require.Subset(t, exported("--include-deleted"), []string{ids["soft"], ids["erased"]})
+	require.Len(t, exported("--agent", "agent-2"), 1)
+	require.Len(t, exported("--all-agents"), len(all)+1)
+	require.Equal(t, []string{ids["skill"]}, exported("--type", "competence"))
+	require.Equal(t, []string{ids["tea"]}, exported("--tag", "drinks"))
+	require.Equal(t, []string{ids["tea"]}, exported("--pinned"))
+	require.Len(t, exported("--scope", "ops"), 2)
+	require.Empty(t, exported("--project", "elsewhere"))
+	require.Empty(t, exported("--since", "2099-01-01"))
+	require.Len(t, exported("--max-sensitivity", "medium"), len(all)-1)
+
+	// A part is whole in itself: what its relations lead to outside of it is left out, and counted.
+	path := writeFile(t, c.run("export", "--type", "competence").is(exitOK).out)
+	c.cfg.Principal.Tenant = "other-" + uuid.NewString()
+	var r restored
+	c.run("import", path, "--json").is(exitOK).json(&r)
+	require.Equal(t, []int{1, 1, 1}, []int{r.Memories, r.Restored, r.Dangling})
+	require.Contains(t, c.run("import", path).is(exitOK).out, "1 relations lead to memories that are not there")
 }
 
 func TestImportOfADamagedExport(t *testing.T) {
@@ -164,6 +320,106 @@ func TestImportMem0(t *testing.T) {
 	require.NotContains(t, o.err+o.out, "secret")
 	c.run("import", "--format", "mem0", "testdata/mem0.json", "--strict").is(exitUsage)
 	c.run("import", "--format", "mem0", writeFile(t, "not json")).is(exitUsage)
+}
+
+// What cannot become a record is said by memory and by the other system's name of the field, without the
+// value, and keeps nothing else out.
+func TestImportMem0SaysWhatIsWrong(t *testing.T) {
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	long := strings.Repeat("secret", 1000)
+	lines := []string{
+		`{"id":"ok","memory":"Dana is allergic to nuts","colour":"red","metadata":null,"expiration_date":"","categories":null}`,
+		`{"id":7,"memory":{"text":"secret"}}`,
+		`{"id":"a","memory":"x","metadata":"secret","categories":"secret","immutable":"yes","updated_at":"noon","created_at":12,"expiration_date":5,"hash":7,"user_id":9}`,
+		`{"id":"b","memory":"` + strings.Repeat("secret ", 150_000) + `"}`,
+		`{"id":"c","text":"secret \u0000"}`,
+		`{"id":"d","memory":"x","user_id":"` + long + `","run_id":"` + long + `","hash":"` + long + `"}`,
+		`{"id":"` + long + `","memory":"x"}`,
+		`{"id":"ok","memory":"Dana is allergic to secrets"}`,
+		`["secret"]`, `{"memory":"secret"}`, `{"id":"e","memory":" "}`,
+	}
+	var r foreignReport
+	o := c.runWith(t.Context(), strings.Join(lines, "\n"), "import", "--format", "mem0", "-", "--json").is(exitPartial)
+	o.json(&r)
+	require.NotContains(t, o.out+o.err, "secret")
+	got := map[int][]string{}
+	for _, e := range r.Errors {
+		for _, f := range e.Fields {
+			got[e.Line] = append(got[e.Line], f.Field)
+		}
+	}
+	require.Equal(t, map[int][]string{2: {"id", "memory"}, 3: {"categories", "created_at", "expiration_date", "hash", "immutable", "metadata", "updated_at", "user_id"},
+		4: {"memory"}, 5: {"text"}, 6: {"user_id", "run_id", "hash", "user_id"}, 7: {"id"}, 8: {"id"}, 9: {"(memory)"}, 10: {"id"}, 11: {"memory"}}, got)
+	require.Equal(t, []int{11, 10, 1}, []int{r.Read, r.Failed, r.Counts[schema.PutCreated]})
+	require.Equal(t, map[string]int{"colour": 1}, r.LeftOut)
+	require.Equal(t, "must be at most 262144 bytes, got 1050000", r.Errors[2].Fields[0].Problem)
+
+	for _, format := range []string{"mem0", "membrane"} {
+		for in, problem := range map[string]string{"": "holds no record", " \n": "holds no record", "[]": "holds no record", "{\"id\":\"a\"}\n{\"id\":": "is not JSON at or behind line 1",
+			"{\"id\":\"\xff\"}": "is not valid UTF-8"} {
+			fields := c.runWith(t.Context(), in, "import", "--format", format, "-", "--json").is(exitUsage).problem().Fields
+			require.Equal(t, []schema.FieldError{{Field: "file", Problem: problem}}, fields, in)
+		}
+	}
+	twice := `{"id":"5f0c2f6e-93a8-4f0e-8f6c-000000000003","type":"semantic","sensitivity":"low","confidence":1,"payload":{"kind":"semantic","subject":"Ana","predicate":"states","object":"x","validity":{"mode":"global"}}}`
+	r = foreignReport{}
+	c.runWith(t.Context(), twice+twice, "import", "--format", "membrane", "-", "--json").is(exitPartial).json(&r)
+	require.Equal(t, []int{2, 1, 1}, []int{r.Read, r.Failed, r.Counts[schema.PutCreated]})
+	require.Equal(t, "is that of memory 1 as well", r.Errors[0].Fields[0].Problem)
+}
+
+// docs/import.md names every field and every kind of line, and shows what the commands print.
+func TestTheDocumentedImport(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join(testkit.Root(), "docs", "import.md"))
+	require.NoError(t, err)
+	text := string(data)
+	names := regexp.MustCompile("`([^`]+)`")
+	// table lists the names in the first column of the table that begins with a header.
+	table := func(header string) (out []string) {
+		_, rows, found := strings.Cut(text, "\n| "+header+" |")
+		require.True(t, found, header)
+		for i, row := range strings.Split(rows, "\n") {
+			if i < 2 {
+				continue // the rest of the header, and the line below it
+			}
+			if !strings.HasPrefix(row, "|") {
+				break
+			}
+			for _, m := range names.FindAllStringSubmatch(strings.Split(row, "|")[1], -1) {
+				out = append(out, m[1])
+			}
+		}
+		return out
+	}
+	require.ElementsMatch(t, slices.Collect(maps.Keys(mem0Fields)), table("field | form"))
+	for name, form := range mem0Fields {
+		require.Contains(t, text, "\n| `"+name+"` | "+form.want, "its form")
+	}
+	require.ElementsMatch(t, membraneFields, table("field | becomes"))
+	require.ElementsMatch(t, append(slices.Collect(maps.Keys(membraneInverse)), "contests"), table("relation"))
+	require.Equal(t, []string{store.LineHeader, store.LineArtifact, store.LineMemory, store.LineHistory, store.LineEnd}, table("`kind`"))
+	require.ElementsMatch(t, []string{store.ConflictDifferent, store.ConflictDuplicate, store.ConflictFact, store.ConflictExternal}, table("conflict"))
+	line := table("field of a `memory` line")
+	for _, of := range []reflect.Type{reflect.TypeFor[store.ExportLine](), reflect.TypeFor[store.ExportArtifact](), reflect.TypeFor[store.ExportCounts](), reflect.TypeFor[store.ExportRelation](),
+		reflect.TypeFor[restored]()} {
+		for i := range of.NumField() {
+			name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
+			require.Contains(t, text, "`"+name+"`", of.Name())
+			line = slices.DeleteFunc(line, func(s string) bool { return s == name })
+		}
+	}
+	require.Empty(t, line, "no line of an export has these")
+	require.Contains(t, text, "at most "+strconv.Itoa(schema.MaxContentBytes>>10)+" KiB")
+	require.Contains(t, text, "at most "+strconv.Itoa(maxPutInput>>20)+" MiB")
+	require.Contains(t, text, "at most "+strconv.Itoa(schema.MaxRefLength)+" characters")
+	require.Contains(t, text, "up to "+strconv.Itoa(restoreLines)+" lines")
+	require.Contains(t, text, "`confidence` "+strconv.FormatFloat(mem0Confidence, 'g', -1, 64)+" ")
+
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	for _, format := range []string{"mem0", "membrane"} {
+		o := c.run("import", "--format", format, "testdata/"+format+".json").is(exitPartial)
+		require.Contains(t, text, "$ mneme import --format "+format+" starter/testdata/"+format+".json\n"+o.out+o.err+"```")
+	}
 }
 
 // record reads one memory.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -22,7 +23,36 @@ import (
 type foreign struct {
 	item    int // in the file, from 1
 	record  schema.MemoryRecord
-	leftOut []string // names of fields
+	leftOut []string          // names of fields
+	names   map[string]string // fields of the record, as the other system calls them; nil: as the record does
+}
+
+// named names the fields of an error as the other system does. A record that is too large as a whole is
+// the memory.
+func (m foreign) named(err error) error {
+	var bad *schema.ValidationError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	var out []schema.FieldError
+	for _, f := range bad.Fields {
+		if f.Field == "records" {
+			f.Field = "(memory)"
+		}
+		if m.names != nil {
+			if f.Field == "type" { // the mapping gives it: it cannot be what is wrong
+				continue
+			}
+			f.Field = cmp.Or(m.names[f.Field], f.Field)
+		}
+		if !slices.Contains(out, f) {
+			out = append(out, f)
+		}
+	}
+	if out == nil {
+		return err
+	}
+	return &schema.ValidationError{Fields: out}
 }
 
 // foreignReport is what an import of another system's export prints.
@@ -54,6 +84,7 @@ func (a *app) importForeign(ctx context.Context, input io.Reader, f importFlags,
 		Operation: schema.Operation{Principal: req.Principal, Actor: operator(), Reason: "imported from " + f.format}}
 	report := foreignReport{Read: len(values), LeftOut: map[string]int{}, Errors: []lineError{}}
 	var all []foreign
+	seen := map[string]int{} // ids, with the memory that had them
 	read := map[string]func(json.RawMessage) (foreign, error){formatMem0: readMem0, formatMembrane: readMembrane}[f.format]
 	for i, value := range values {
 		m, err := read(value)
@@ -61,7 +92,15 @@ func (a *app) importForeign(ctx context.Context, input io.Reader, f importFlags,
 		if err == nil {
 			check := operation
 			check.Records = []schema.MemoryRecord{m.record}
-			err = ofItem("records[0]", check.Validate())
+			err = m.named(ofItem("records[0]", check.Validate()))
+		}
+		if err == nil {
+			key := strings.ToLower(cmp.Or(m.record.ID, m.record.ExternalID))
+			if first, ok := seen[key]; ok && key != "" {
+				err = invalid("id", "is that of memory %d as well", first)
+			} else {
+				seen[key] = m.item
+			}
 		}
 		if err != nil {
 			report.Failed++

@@ -15,9 +15,30 @@ import (
 // export does not say how sure it was.
 const mem0Confidence = 0.8
 
-// mem0Fields have a place in a record; docs/import.md has the table.
-var mem0Fields = []string{"id", "memory", "text", "data", "hash", "metadata", "user_id", "agent_id", "app_id", "run_id", "actor_id", "role", "categories",
-	"created_at", "updated_at", "expiration_date", "immutable"}
+// mem0Fields have a place in a record, and a form; docs/import.md has the table.
+var mem0Fields = map[string]mem0Form{"id": mem0Text, "memory": mem0Text, "text": mem0Text, "data": mem0Text, "hash": mem0Text, "metadata": mem0Object,
+	"user_id": mem0Text, "agent_id": mem0Text, "app_id": mem0Text, "run_id": mem0Text, "actor_id": mem0Text, "role": mem0Text, "categories": mem0List,
+	"created_at": mem0Time, "updated_at": mem0Time, "expiration_date": mem0Time, "immutable": mem0Flag}
+
+// mem0Form is what the value of a field must be, unless it is null or absent.
+type mem0Form struct {
+	want string
+	has  func(any) bool
+}
+
+var (
+	mem0Text   = mem0Form{"text", isA[string]}
+	mem0Object = mem0Form{"an object", isA[map[string]any]}
+	mem0List   = mem0Form{"a list", isA[[]any]}
+	mem0Flag   = mem0Form{"true or false", isA[bool]}
+	mem0Time   = mem0Form{"a time or a date", func(v any) bool {
+		text, isText := v.(string)
+		_, ok := foreignTime(text)
+		return ok || isText && text == ""
+	}}
+)
+
+func isA[T any](v any) bool { _, ok := v.(T); return ok }
 
 // readMem0 makes a statement of a memory that Mem0 exported.
 func readMem0(data json.RawMessage) (foreign, error) {
@@ -25,34 +46,50 @@ func readMem0(data json.RawMessage) (foreign, error) {
 	if err != nil {
 		return foreign{}, err
 	}
-	id, content := textOf(in, "id"), cmp.Or(textOf(in, "memory"), textOf(in, "text"), textOf(in, "data"))
+	var bad []schema.FieldError
+	for _, name := range slices.Sorted(maps.Keys(mem0Fields)) {
+		if v := in[name]; v != nil && !mem0Fields[name].has(v) {
+			bad = append(bad, schema.FieldError{Field: name, Problem: "must be " + mem0Fields[name].want})
+		}
+	}
+	if len(bad) > 0 {
+		return foreign{}, &schema.ValidationError{Fields: bad}
+	}
+	id, said := textOf(in, "id"), "memory"
+	for _, name := range []string{"memory", "text", "data"} {
+		if strings.TrimSpace(textOf(in, name)) != "" {
+			said = name
+			break
+		}
+	}
+	content := textOf(in, said)
 	switch {
 	case id == "":
 		return foreign{}, invalid("id", "is required")
 	case strings.TrimSpace(content) == "":
 		return foreign{}, invalid("memory", "is required")
+	case len(content) > schema.MaxContentBytes:
+		return foreign{}, invalid(said, "must be at most %d bytes, got %d", schema.MaxContentBytes, len(content))
 	}
-	var out foreign
+	speaker := "user_id"
+	if textOf(in, "actor_id") != "" {
+		speaker = "actor_id"
+	}
+	out := foreign{names: map[string]string{"content": said, "payload.object": said, "who": speaker, "payload.subject": speaker, "agent_session_id": "run_id",
+		"provenance.sources[0].ref": "id", "provenance.sources[0].hash": "hash", "created_at": "created_at", "payload.validity.end": "expiration_date"}}
 	for _, name := range slices.Sorted(maps.Keys(in)) {
-		if !slices.Contains(mem0Fields, name) && in[name] != nil {
+		if _, known := mem0Fields[name]; !known && in[name] != nil {
 			out.leftOut = append(out.leftOut, name)
 		}
 	}
 	created, ok := foreignTime(textOf(in, "created_at"))
-	if in["created_at"] != nil && !ok {
-		return foreign{}, invalid("created_at", "must be a time")
-	}
 	updated, hasUpdated := foreignTime(textOf(in, "updated_at"))
 	validity := map[string]any{"mode": "global"}
-	if expires := textOf(in, "expiration_date"); expires != "" {
-		end, ok := foreignTime(expires)
-		if !ok {
-			return foreign{}, invalid("expiration_date", "must be a date")
-		}
+	if end, ok := foreignTime(textOf(in, "expiration_date")); ok {
 		validity = map[string]any{"mode": "timeboxed", "end": end}
 	}
 	source := map[string]any{"kind": "event", "ref": "mem0:" + id, "hash": textOf(in, "hash")}
-	who := cmp.Or(textOf(in, "actor_id"), textOf(in, "user_id"))
+	who := textOf(in, speaker)
 	payload := map[string]any{"kind": "semantic", "subject": cmp.Or(who, "user"), "predicate": schema.PredicateStates, "object": content, "validity": validity}
 	if in["immutable"] == true {
 		payload["revision_policy"] = "contest" // it is not to be replaced by itself

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/mneme/mneme/schema"
 )
@@ -134,7 +135,7 @@ func membranePayloadOf(payload map[string]any, out *foreign) {
 			if !ok {
 				continue
 			}
-			if result := textOf(node, "result"); result != "" && len(result) <= schema.MaxRefLength && node["result_ref"] == nil {
+			if result := textOf(node, "result"); result != "" && utf8.RuneCountInString(result) <= schema.MaxRefLength && node["result_ref"] == nil {
 				node["result_ref"] = result
 				delete(node, "result")
 			}

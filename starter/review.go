@@ -124,13 +124,47 @@ func newReviewShow(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.print(r, func(t *text) { a.reviewText(t, r) })
+			out := shownReview{ReviewItem: r}
+			if out.Stands, err = a.claimHolder(ctx, r); err != nil {
+				return err
+			}
+			return a.print(out, func(t *text) { a.reviewText(t, out) })
 		},
 	}
 }
 
+// shownReview is what `review show` prints.
+type shownReview struct {
+	schema.ReviewItem
+	Stands *schema.Side `json:"stands,omitempty"` // the memory that makes the claim of a proposal which has no target
+}
+
+// claimHolder is what a waiting proposal without a target would replace.
+func (a *app) claimHolder(ctx context.Context, r schema.ReviewItem) (*schema.Side, error) {
+	if r.TargetID != "" || r.MemoryID == "" || r.State != schema.ProposalBlocked {
+		return nil, nil
+	}
+	id, err := parseID("memory_id", r.MemoryID)
+	if err != nil {
+		return nil, err
+	}
+	m, err := a.store.Get(ctx, a.cfg.Principal, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	live := m.DeletedAt == nil && m.ArchivedAt == nil && m.SupersededBy == "" && m.Status != schema.StatusRetracted
+	return &schema.Side{ID: m.ID, Version: m.Version, Status: m.Status, Live: live, Pinned: m.Lifecycle.Pinned, Content: m.Content, Confidence: m.Confidence}, nil
+}
+
 // reviewText prints a proposal in full.
-func (a *app) reviewText(t *text, r schema.ReviewItem) {
+func (a *app) reviewText(t *text, r shownReview) {
+	written := r.MemoryID
+	if r.State == schema.ProposalBlocked { // it is the target, or stands below
+		written = ""
+	}
 	risk := ""
 	if r.ContradictionRisk {
 		risk = "it seems to contradict its target"
@@ -145,7 +179,7 @@ func (a *app) reviewText(t *text, r schema.ReviewItem) {
 	}
 	t.fields(
 		"proposal", r.ProposalID,
-		"state", stateOfReview(r),
+		"state", stateOfReview(r.ReviewItem),
 		"action", string(r.Action),
 		"held back by", r.Outcome,
 		"reason", r.Reason,
@@ -156,7 +190,7 @@ func (a *app) reviewText(t *text, r schema.ReviewItem) {
 		"source", r.SourceID,
 		"evidence", strings.Join(evidence, ", "),
 		"looked at", strings.Join(offered, ", "),
-		"memory", r.MemoryID,
+		"memory", written,
 		"batch", r.BatchID,
 		"proposed", when(r.DecidedAt),
 		"waits until", when(r.ExpiresAt),
@@ -177,6 +211,8 @@ func (a *app) reviewText(t *text, r schema.ReviewItem) {
 	case r.TargetID != "":
 		t.line("")
 		t.line("target %s is gone (the proposal is about version %d)", r.TargetID, r.TargetVersion)
+	case r.Stands != nil:
+		side(fmt.Sprintf("memory %s makes the claim, %s:", r.Stands.ID, sideState(*r.Stands)), r.Stands.Content)
 	}
 	if r.Source != "" && r.Source != r.Fact {
 		side("drawn from:", r.Source)

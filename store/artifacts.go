@@ -59,22 +59,26 @@ func (s *Store) PutArtifact(ctx context.Context, p schema.Principal, content io.
 		mediaType = "application/octet-stream"
 	}
 	out := Artifact{Address: schema.ArtifactPrefix + hex.EncodeToString(sum[:])}
-	err = s.write(ctx, p.Tenant, now, func(c *change) error {
-		if _, err := c.tx.Exec(ctx, `INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`, c.tenant, sum[:], mediaType, len(data), data, p.Agent, c.now); err != nil {
-			return err
-		}
-		if _, err := c.tx.Exec(ctx, `INSERT INTO artifact_holders (tenant, sha256, agent_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
-			c.tenant, sum[:], p.Agent); err != nil {
-			return err
-		}
-		return c.tx.QueryRow(ctx, `SELECT media_type, size, created_at FROM artifacts WHERE tenant = $1 AND sha256 = $2`, c.tenant, sum[:]).
-			Scan(&out.MediaType, &out.Size, &out.CreatedAt)
+	err = againAlone(ctx, func() error { // the same bytes may be erased at the moment
+		return s.write(ctx, p.Tenant, now, func(c *change) error { return c.putArtifact(ctx, p, sum[:], data, mediaType, &out) })
 	})
 	if err != nil {
 		return Artifact{}, fmt.Errorf("put artifact: %w", err)
 	}
 	return out, nil
+}
+
+func (c *change) putArtifact(ctx context.Context, p schema.Principal, sum, data []byte, mediaType string, out *Artifact) error {
+	if _, err := c.tx.Exec(ctx, `INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`, c.tenant, sum, mediaType, len(data), data, p.Agent, c.now); err != nil {
+		return err
+	}
+	if _, err := c.tx.Exec(ctx, `INSERT INTO artifact_holders (tenant, sha256, agent_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
+		c.tenant, sum, p.Agent); err != nil {
+		return err
+	}
+	return c.tx.QueryRow(ctx, `SELECT media_type, size, created_at FROM artifacts WHERE tenant = $1 AND sha256 = $2`, c.tenant, sum).
+		Scan(&out.MediaType, &out.Size, &out.CreatedAt)
 }
 
 // GetArtifact returns the bytes at an address to whoever brought them or may look at a memory that

@@ -163,7 +163,7 @@ func (c *change) insertMemories(ctx context.Context, rows []newMemory) ([]uuid.U
 // One that was forgotten or changed since is there no more: then the row goes in after all.
 func (c *change) standing(ctx context.Context, r *newMemory) (uuid.UUID, error) {
 	for {
-		id, err := c.liveByHash(ctx, r.Owner, r.Visibility, r.Text.Hash)
+		id, err := c.holdLiveByHash(ctx, r.Owner, r.Visibility, r.Text.Hash)
 		if !errors.Is(err, pgx.ErrNoRows) {
 			return id, err
 		}
@@ -340,12 +340,33 @@ func (c *change) history(h historyRow) {
 		c.tenant, newID(), h.MemoryID, h.Event, h.Old, h.New, h.By, h.Reason, metadata, c.orNow(h.At), nullable(string(h.Action)), version)
 }
 
+// forgottenIDs returns those of the ids whose memory was forgotten by force: there is history of its
+// deletion, and no row.
+func (c *change) forgottenIDs(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := c.tx.Query(ctx, `SELECT id FROM unnest($2::uuid[]) x(id) WHERE NOT EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = x.id)
+		AND EXISTS (SELECT FROM memory_history h WHERE h.tenant = $1 AND h.memory_id = x.id AND h.event = 'deleted' AND h.version IS NOT NULL)`, c.tenant, ids)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+}
+
 // liveByHash returns the live memory with this content in the dedup scope: tenant, agent, project,
 // scope and visibility.
 func (c *change) liveByHash(ctx context.Context, p schema.Principal, v schema.Visibility, hash []byte) (uuid.UUID, error) {
+	return c.findByHash(ctx, p, v, hash, "")
+}
+
+// holdLiveByHash is liveByHash for who keeps a text beside the memory that has it, or writes on its
+// account: the memory stands until commit, or an erasure would not find what is kept.
+func (c *change) holdLiveByHash(ctx context.Context, p schema.Principal, v schema.Visibility, hash []byte) (uuid.UUID, error) {
+	return c.findByHash(ctx, p, v, hash, " FOR SHARE")
+}
+
+func (c *change) findByHash(ctx context.Context, p schema.Principal, v schema.Visibility, hash []byte, lock string) (uuid.UUID, error) {
 	var id uuid.UUID
 	err := c.tx.QueryRow(ctx, `SELECT id FROM memories
-		WHERE tenant = $1 AND agent_id = $2 AND project = $3 AND scope = $4 AND visibility = $5 AND content_hash = $6 AND live`,
+		WHERE tenant = $1 AND agent_id = $2 AND project = $3 AND scope = $4 AND visibility = $5 AND content_hash = $6 AND live`+lock,
 		c.tenant, p.Agent, p.Project, p.Scope, v, hash).Scan(&id)
 	return id, err
 }

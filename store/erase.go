@@ -206,15 +206,16 @@ func (f *forgetting) removeRows(ctx context.Context) error {
 		UPDATE memories m SET content = '', normalized_content = '', content_hash = sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
 			payload = '{}', tags = '{}', who = '', subject = NULL, predicate = NULL, object = NULL, conditions = NULL, conditions_hash = '',
 			external_id = NULL, embedding_id = NULL, decay_due_at = NULL, deleted_at = coalesce(m.deleted_at, $4), erased_at = $4, updated_at = $4, version = m.version + 1
-		FROM unnest($2::uuid[], $3::uuid[]) x(id, entry) WHERE m.tenant = $1 AND m.id = x.id RETURNING m.id, m.version, x.entry`
-	if f.run.Mode == schema.ForgetForce {
+		FROM unnest($2::uuid[], $3::uuid[]) x(id, entry) WHERE m.tenant = $1 AND m.id = x.id RETURNING m.id, m.version, x.entry, '{}'::jsonb AS owner`
+	if f.run.Mode == schema.ForgetForce { // without a row, history says whose it was: it is the agent's to read
 		action, removed = schema.AuditDelete, `
-		DELETE FROM memories m USING unnest($2::uuid[], $3::uuid[]) x(id, entry) WHERE m.tenant = $1 AND m.id = x.id RETURNING m.id, m.version + 1 AS version, x.entry`
+		DELETE FROM memories m USING unnest($2::uuid[], $3::uuid[]) x(id, entry) WHERE m.tenant = $1 AND m.id = x.id
+		RETURNING m.id, m.version + 1 AS version, x.entry, jsonb_build_object('agent', m.agent_id) AS owner`
 	}
 	tag, err := f.tx.Exec(ctx, `
 		WITH removed AS (`+removed+`), told AS (
 			INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, metadata, created_at, action, version)
-			SELECT $1, r.entry, r.id, 'deleted', $5, $6, $7, $4, $8, r.version FROM removed r
+			SELECT $1, r.entry, r.id, 'deleted', $5, $6, $7::jsonb || r.owner, $4, $8, r.version FROM removed r
 		)
 		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT $1, r.id, r.version, 'delete', $4 FROM removed r`,
 		f.tenant, f.gone, newIDs(len(f.gone)), f.now, f.run.ConfirmedBy, f.run.Reason, metadata, action)
@@ -229,7 +230,7 @@ func (f *forgetting) removeRows(ctx context.Context) error {
 // it stood in. Rows are locked in the order in which writers lock them.
 func (s *Store) SweepLexemes(ctx context.Context, tenant string, now time.Time) (int, error) {
 	removed := 0
-	err := retryDeadlock(func() error {
+	err := againAlone(ctx, func() error {
 		return s.write(ctx, tenant, now, func(c *change) error {
 			tag, err := c.tx.Exec(ctx, `WITH unused AS (SELECT lexeme FROM lexeme_stats WHERE tenant = $1 AND docs = 0 ORDER BY lexeme FOR UPDATE)
 				DELETE FROM lexeme_stats s USING unused u WHERE s.tenant = $1 AND s.lexeme = u.lexeme`, c.tenant)

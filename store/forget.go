@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
@@ -439,7 +438,7 @@ type Forgot struct {
 // that is not confirmed, or has been cancelled, it changes nothing; the receipt's state tells.
 func (s *Store) ForgetBatch(ctx context.Context, tenant string, run uuid.UUID, limit int, now time.Time) (Forgot, error) {
 	var out Forgot
-	err := retryDeadlock(func() error {
+	err := againAlone(ctx, func() error {
 		out = Forgot{}
 		return s.write(ctx, tenant, now, func(c *change) error {
 			r, err := c.lockForget(ctx, run)
@@ -461,20 +460,6 @@ func (s *Store) ForgetBatch(ctx context.Context, tenant string, run uuid.UUID, l
 		return Forgot{}, fmt.Errorf("forget: %w", err)
 	}
 	return out, nil
-}
-
-// maxDeadlocks is how often a batch that lost a deadlock is tried again here. It takes its locks in one
-// order; the pipelines that it meets do not all take theirs in the same.
-const maxDeadlocks = 5
-
-func retryDeadlock(fn func() error) error {
-	for attempt := 1; ; attempt++ {
-		err := fn()
-		var pgErr *pgconn.PgError
-		if err == nil || attempt == maxDeadlocks || !errors.As(err, &pgErr) || pgErr.Code != "40P01" {
-			return err
-		}
-	}
 }
 
 // forgetting is one batch at work.

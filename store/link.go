@@ -68,32 +68,38 @@ func (l linkable) naming(names ...string) []uuid.UUID {
 // reverts a fact. A candidate is linked once; a mention counts once a memory and entity.
 func (s *Store) Link(ctx context.Context, r Range, now time.Time) (LinkCounts, error) {
 	var counts LinkCounts
-	err := s.write(ctx, r.Tenant, now, func(c *change) error {
-		batch, err := c.linkables(ctx, r)
-		if err != nil || len(batch) == 0 {
-			return err
-		}
-		ids, err := c.upsertEntities(ctx, batch, &counts)
-		if err != nil {
-			return err
-		}
-		if err := c.upsertMentions(ctx, batch, ids, &counts); err != nil {
-			return err
-		}
-		if err := c.upsertRelations(ctx, batch, ids, &counts); err != nil {
-			return err
-		}
-		done := make([]uuid.UUID, len(batch))
-		for i, l := range batch {
-			done[i] = l.candidateID
-		}
-		c.queue.Queue(`UPDATE memory_candidates SET linked_at = $3 WHERE tenant = $1 AND id = ANY($2)`, c.tenant, done, c.now)
-		return nil
+	// A forget locks edges ahead of entities.
+	err := againAlone(ctx, func() error {
+		counts = LinkCounts{}
+		return s.write(ctx, r.Tenant, now, func(c *change) error { return c.link(ctx, r, &counts) })
 	})
 	if err != nil {
 		return LinkCounts{}, fmt.Errorf("link: %w", err)
 	}
 	return counts, nil
+}
+
+func (c *change) link(ctx context.Context, r Range, counts *LinkCounts) error {
+	batch, err := c.linkables(ctx, r)
+	if err != nil || len(batch) == 0 {
+		return err
+	}
+	ids, err := c.upsertEntities(ctx, batch, counts)
+	if err != nil {
+		return err
+	}
+	if err := c.upsertMentions(ctx, batch, ids, counts); err != nil {
+		return err
+	}
+	if err := c.upsertRelations(ctx, batch, ids, counts); err != nil {
+		return err
+	}
+	done := make([]uuid.UUID, len(batch))
+	for i, l := range batch {
+		done[i] = l.candidateID
+	}
+	c.queue.Queue(`UPDATE memory_candidates SET linked_at = $3 WHERE tenant = $1 AND id = ANY($2)`, c.tenant, done, c.now)
+	return nil
 }
 
 func (c *change) linkables(ctx context.Context, r Range) ([]linkable, error) {
@@ -124,6 +130,7 @@ func (c *change) linkables(ctx context.Context, r Range) ([]linkable, error) {
 	for i := range out {
 		candidates[i] = out[i].candidateID
 	}
+	// Locked: what is forgotten meanwhile must not get its place in the graph back.
 	rows, err = c.tx.Query(ctx, `
 		WITH named AS (
 			SELECT u.candidate_id, u.memory_id FROM unnest($2::uuid[], $3::uuid[]) u(candidate_id, memory_id)
@@ -132,7 +139,7 @@ func (c *change) linkables(ctx context.Context, r Range) ([]linkable, error) {
 			WHERE p.tenant = $1 AND p.candidate_id = ANY($2) AND p.state = 'applied' AND p.memory_id IS NOT NULL
 		)
 		SELECT n.candidate_id, m.id, m.content FROM named n JOIN memories m ON m.tenant = $1 AND m.id = n.memory_id
-		WHERE m.live ORDER BY m.id`, c.tenant, candidates, sources)
+		WHERE m.live ORDER BY m.id FOR SHARE OF m`, c.tenant, candidates, sources)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +153,7 @@ func (c *change) linkables(ctx context.Context, r Range) ([]linkable, error) {
 	return out, err
 }
 
-// upsertEntities returns the ids of all entities of the batch by canonical name. Rows go in by
+// upsertEntities returns the ids of all entities of the batch by canonical name, locked. Rows go in by
 // name, so that concurrent links of one tenant do not deadlock.
 func (c *change) upsertEntities(ctx context.Context, batch []linkable, counts *LinkCounts) (map[string]uuid.UUID, error) {
 	display := map[string]string{}
@@ -168,6 +175,26 @@ func (c *change) upsertEntities(ctx context.Context, batch []linkable, counts *L
 		names = append(names, name)
 	}
 	slices.Sort(names)
+	out := make(map[string]uuid.UUID, len(names))
+	for len(out) < len(names) { // one that nothing mentioned any more may go between the two statements
+		if err := c.insertEntities(ctx, names, display, counts); err != nil {
+			return nil, err
+		}
+		rows, err := c.tx.Query(ctx, `SELECT canonical_name, id FROM entities WHERE tenant = $1 AND canonical_name = ANY($2)
+			ORDER BY canonical_name FOR NO KEY UPDATE`, c.tenant, names)
+		if err != nil {
+			return nil, err
+		}
+		var name string
+		var id uuid.UUID
+		if _, err = pgx.ForEachRow(rows, []any{&name, &id}, func() error { out[name] = id; return nil }); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (c *change) insertEntities(ctx context.Context, names []string, display map[string]string, counts *LinkCounts) error {
 	ids := make([]uuid.UUID, len(names))
 	shown := make([]string, len(names))
 	for i, name := range names {
@@ -176,19 +203,8 @@ func (c *change) upsertEntities(ctx context.Context, batch []linkable, counts *L
 	tag, err := c.tx.Exec(ctx, `INSERT INTO entities (tenant, id, canonical_name, name, created_at, updated_at)
 		SELECT $1, e.id, e.canonical, e.name, $5, $5 FROM unnest($2::uuid[], $3::text[], $4::text[]) e(id, canonical, name)
 		ON CONFLICT (tenant, canonical_name) DO NOTHING`, c.tenant, ids, names, shown, c.now)
-	if err != nil {
-		return nil, err
-	}
 	counts.Entities += int(tag.RowsAffected())
-	rows, err := c.tx.Query(ctx, `SELECT canonical_name, id FROM entities WHERE tenant = $1 AND canonical_name = ANY($2)`, c.tenant, names)
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[string]uuid.UUID, len(names))
-	var name string
-	var id uuid.UUID
-	_, err = pgx.ForEachRow(rows, []any{&name, &id}, func() error { out[name] = id; return nil })
-	return out, err
+	return err
 }
 
 // upsertMentions records which memory names which entity, and counts only the mentions that are new.

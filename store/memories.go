@@ -196,7 +196,8 @@ type HistoryPage struct {
 }
 
 // History returns every step of a memory that the principal may see, oldest first; none for any
-// other. What shadow mode evaluated has history and no memory: it is its agent's to see.
+// other. What shadow mode evaluated, and what was really deleted, has history and no memory: it is its
+// agent's to see.
 func (s *Store) History(ctx context.Context, p schema.Principal, id uuid.UUID) ([]schema.HistoryEntry, error) {
 	return s.HistoryAt(ctx, p, id, HistoryPage{})
 }
@@ -229,8 +230,9 @@ func (s *Store) HistoryAt(ctx context.Context, p schema.Principal, id uuid.UUID,
 			FROM memory_history h WHERE h.tenant = $1 AND h.memory_id = $2 AND h.seq > $6
 				AND (EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = $2 AND `+mayLookAt+`)
 					OR NOT EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = $2)
-						AND EXISTS (SELECT FROM memory_candidates c JOIN ingest_batches b ON b.tenant = c.tenant AND b.id = c.batch_id
-							WHERE c.tenant = $1 AND c.id = $2 AND b.agent_id = $3))
+						AND (EXISTS (SELECT FROM memory_candidates c JOIN ingest_batches b ON b.tenant = c.tenant AND b.id = c.batch_id
+								WHERE c.tenant = $1 AND c.id = $2 AND b.agent_id = $3)
+							OR EXISTS (SELECT FROM memory_history d WHERE d.tenant = $1 AND d.memory_id = $2 AND d.event = 'deleted' AND d.metadata->>'agent' = $3)))
 			ORDER BY h.seq LIMIT $7`, p.Tenant, id, p.Agent, p.Project, p.PolicyGroup, behind, limit)
 		if err != nil {
 			return err

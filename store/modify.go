@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -284,8 +285,14 @@ func again[R any](ctx context.Context, carry func() (R, error)) (R, error) {
 	}
 }
 
+// againAlone is again for a change without a result.
+func againAlone(ctx context.Context, carry func() error) error {
+	_, err := again(ctx, func() (struct{}, error) { return struct{}{}, carry() })
+	return err
+}
+
 // overtaken reports whether a change failed because another one was committed or waited for: a live
-// content or an active fact appeared, or each waited for the other.
+// content, an active fact or an id appeared, what it refers to went, or each waited for the other.
 func overtaken(err error) bool {
 	if errors.Is(err, errOvertaken) {
 		return true
@@ -294,11 +301,11 @@ func overtaken(err error) bool {
 	if !errors.As(err, &pgErr) {
 		return false
 	}
-	const uniqueViolation, deadlock, serialization = "23505", "40P01", "40001"
+	const uniqueViolation, foreignKeyViolation, deadlock, serialization = "23505", "23503", "40P01", "40001"
 	switch pgErr.Code {
 	case uniqueViolation:
-		return pgErr.ConstraintName == "memories_live_hash" || pgErr.ConstraintName == "memories_active_fact"
-	case deadlock, serialization:
+		return slices.Contains([]string{"memories_live_hash", "memories_active_fact", "memories_pkey", "memories_external"}, pgErr.ConstraintName)
+	case foreignKeyViolation, deadlock, serialization:
 		return true
 	}
 	return false

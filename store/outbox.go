@@ -70,7 +70,15 @@ func (s *Store) Outbox(ctx context.Context, tenant string, model inference.Embed
 // SettleOutbox stores embeddings that were made for pending entries, and removes the changes that
 // the index now knows: those up to each entry's Seq. A change that came later stays.
 func (s *Store) SettleOutbox(ctx context.Context, tenant string, model inference.EmbeddingModel, entries []OutboxEntry, embedded map[uuid.UUID][]float32, now time.Time) error {
-	err := s.write(ctx, tenant, now, func(c *change) error {
+	err := againAlone(ctx, func() error { return s.settleOutbox(ctx, tenant, model, entries, embedded, now) })
+	if err != nil {
+		return fmt.Errorf("settle outbox: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) settleOutbox(ctx context.Context, tenant string, model inference.EmbeddingModel, entries []OutboxEntry, embedded map[uuid.UUID][]float32, now time.Time) error {
+	return s.write(ctx, tenant, now, func(c *change) error {
 		ids, seqs := make([]uuid.UUID, len(entries)), make([]int64, len(entries))
 		for i, e := range entries {
 			ids[i], seqs[i] = e.MemoryID, e.Seq
@@ -89,10 +97,6 @@ func (s *Store) SettleOutbox(ctx context.Context, tenant string, model inference
 			WHERE o.tenant = $1 AND o.memory_id = x.memory_id AND o.seq <= x.seq`, tenant, ids, seqs)
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("settle outbox: %w", err)
-	}
-	return nil
 }
 
 // OutboxTenants lists the tenants with changes pending.

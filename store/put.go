@@ -33,14 +33,16 @@ type PutInput struct {
 // Every record leaves a history row, whatever its status. Carried out again, the operation answers with
 // the first result and changes nothing.
 func (s *Store) Put(ctx context.Context, in PutInput) (schema.PutResult, error) {
-	p := &putting{in: in}
-	p.classify()
-	result, err := carryOut(ctx, s, in.Operation, in.Now, func(c *change) (schema.PutResult, error) {
-		if len(in.Request.Records) == 0 {
-			return schema.PutResult{}, fmt.Errorf("the request: %w", ErrNotFound) // swept before it was carried out
-		}
-		p.change = c
-		return p.run(ctx)
+	result, err := again(ctx, func() (schema.PutResult, error) {
+		p := &putting{in: in}
+		p.classify()
+		return carryOut(ctx, s, in.Operation, in.Now, func(c *change) (schema.PutResult, error) {
+			if len(in.Request.Records) == 0 {
+				return schema.PutResult{}, fmt.Errorf("the request: %w", ErrNotFound) // swept before it was carried out
+			}
+			p.change = c
+			return p.run(ctx)
+		})
 	})
 	if err != nil {
 		return schema.PutResult{}, fmt.Errorf("put: %w", err)
@@ -58,6 +60,7 @@ type putting struct {
 	standing map[uuid.UUID]schema.MemoryRecord // what is stored under the ids that the records bring
 	external map[string]uuid.UUID              // likewise, by external id
 	rows     map[uuid.UUID]memoryRow           // likewise, locked
+	gone     []uuid.UUID                       // of the ids that the records bring, those whose memories were forgotten by force
 }
 
 // putItem is one record on its way in.
@@ -164,6 +167,9 @@ func (p *putting) readStanding(ctx context.Context, externals []string) error {
 	if err != nil {
 		return err
 	}
+	if p.gone, err = p.forgottenIDs(ctx, ids); err != nil {
+		return err
+	}
 	p.rows, p.standing, p.external = map[uuid.UUID]memoryRow{}, map[uuid.UUID]schema.MemoryRecord{}, map[string]uuid.UUID{}
 	if len(locked) == 0 {
 		return nil
@@ -225,6 +231,10 @@ func (p *putting) decide(ctx context.Context, i int) error {
 	}
 	if taken {
 		return p.decideStanding(ctx, it, id)
+	}
+	if slices.Contains(p.gone, id) { // its history has ended; it may be learned anew under another
+		it.Status = schema.PutExists
+		return nil
 	}
 	return p.decideNew(ctx, i)
 }
@@ -592,7 +602,8 @@ func (p *putting) replace(ctx context.Context, it *putItem, m memoryRow) (int, e
 	if err != nil {
 		return 0, err
 	}
-	p.queue.Queue(`DELETE FROM memory_relations WHERE tenant = $1 AND source_id = $2`, p.tenant, m.ID)
+	// What it replaced stays replaced, and a contradiction is not one side's to take back.
+	p.queue.Queue(`DELETE FROM memory_relations WHERE tenant = $1 AND source_id = $2 AND predicate NOT IN ('supersedes', 'contradicts')`, p.tenant, m.ID)
 	p.queue.Queue(`DELETE FROM memory_provenance WHERE tenant = $1 AND memory_id = $2`, p.tenant, m.ID)
 	p.queue.Queue(`DELETE FROM memory_artifacts WHERE tenant = $1 AND memory_id = $2`, p.tenant, m.ID)
 	p.queue.Queue(`DELETE FROM memory_embeddings WHERE tenant = $1 AND memory_id = $2 AND content_hash <> $3`, p.tenant, m.ID, row.Text.Hash)

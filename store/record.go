@@ -287,7 +287,7 @@ func chain(m schema.MemoryRecord) (supersedes, supersededBy string) {
 	return supersedes, supersededBy
 }
 
-// checkTargets looks the named memories up, and takes over what the sources among them impose.
+// checkTargets looks the named memories up, holds them as they are, and takes over what the sources among them impose.
 func (c *change) checkTargets(ctx context.Context, d recordDefaults, named map[uuid.UUID]string, sources []uuid.UUID, row *newMemory) error {
 	ids := make([]uuid.UUID, 0, len(named))
 	for id := range named {
@@ -299,7 +299,7 @@ func (c *change) checkTargets(ctx context.Context, d recordDefaults, named map[u
 		return nil
 	}
 	rows, err := c.tx.Query(ctx, `SELECT m.id, m.source_trust, m.sensitivity FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND m.erased_at IS NULL
-		AND `+mayLookAt, c.tenant, ids, d.Owner.Agent, d.Owner.Project, d.Owner.PolicyGroup)
+		AND `+mayLookAt+` ORDER BY m.id FOR SHARE OF m`, c.tenant, ids, d.Owner.Agent, d.Owner.Project, d.Owner.PolicyGroup)
 	if err != nil {
 		return err
 	}

@@ -274,7 +274,9 @@ type reviewing struct {
 // An approved fact whose claim another memory makes replaces that memory: a person has seen that they
 // contradict each other (document 004 §7 and §12).
 func (s *Store) DecideProposal(ctx context.Context, op Operation, in DecideInput) (schema.ReviewResult, error) {
-	result, err := carryOut(ctx, s, op, in.Now, func(c *change) (schema.ReviewResult, error) { return c.decideProposal(ctx, in) })
+	result, err := again(ctx, func() (schema.ReviewResult, error) {
+		return carryOut(ctx, s, op, in.Now, func(c *change) (schema.ReviewResult, error) { return c.decideProposal(ctx, in) })
+	})
 	if err != nil {
 		return result, fmt.Errorf("decide proposal: %w", err)
 	}

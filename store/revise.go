@@ -171,7 +171,11 @@ func (r *revising) prepare(ctx context.Context, targets map[uuid.UUID]memoryRow)
 		r.tenant, row.ID, nullable(row.ExternalID)).Scan(&taken); err != nil {
 		return nil, err
 	}
-	if taken {
+	gone, err := r.forgottenIDs(ctx, []uuid.UUID{row.ID})
+	if err != nil {
+		return nil, err
+	}
+	if taken || len(gone) > 0 {
 		return r.refuse(schema.ReviseExists, "another memory has the record's id"), nil
 	}
 	return nil, nil
@@ -387,7 +391,7 @@ func (r *revising) evidenceMemories(ctx context.Context) ([]memory.EvidenceMemor
 		Trust       float64
 		Sensitivity schema.Sensitivity
 	}](ctx, r.tx, `SELECT m.id, m.source_trust, m.sensitivity FROM memories m
-		WHERE m.tenant = $1 AND m.id = ANY($2) AND m.erased_at IS NULL AND `+mayLookAt+` ORDER BY m.id FOR KEY SHARE OF m`,
+		WHERE m.tenant = $1 AND m.id = ANY($2) AND m.erased_at IS NULL AND `+mayLookAt+` ORDER BY m.id FOR SHARE OF m`,
 		r.tenant, ids, p.Agent, p.Project, p.PolicyGroup)
 	if err != nil {
 		return nil, err

@@ -336,12 +336,16 @@ func (s *Store) Authorize(ctx context.Context, f Filter, ids []uuid.UUID) (map[u
 	return out, nil
 }
 
-// DerivedFrom returns, for those of the ids that were derived from another memory, which one.
+// DerivedFrom returns, for those of the ids that are facts drawn from another memory, which one: the one
+// says again what the other says. A procedure derived from an episode, or a fork beside its target, says
+// something else, and both are answers (document 004 §12 and §15B).
 func (s *Store) DerivedFrom(ctx context.Context, tenant string, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
 	out := make(map[uuid.UUID]uuid.UUID)
 	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT source_id, target_id FROM memory_relations
-			WHERE tenant = $1 AND source_id = ANY($2) AND predicate = 'derived_from'`, tenant, ids)
+		rows, err := tx.Query(ctx, `SELECT r.source_id, r.target_id FROM memory_relations r
+			JOIN memories m ON m.tenant = r.tenant AND m.id = r.source_id JOIN memories s ON s.tenant = r.tenant AND s.id = r.target_id
+			WHERE r.tenant = $1 AND r.source_id = ANY($2) AND r.predicate = 'derived_from'
+				AND m.type = 'semantic' AND (s.type <> 'semantic' OR s.conditions_hash = m.conditions_hash)`, tenant, ids)
 		if err != nil {
 			return err
 		}

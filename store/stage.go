@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -36,20 +37,22 @@ func (s *Store) Stage(ctx context.Context, in StageInput) (schema.IngestAck, err
 	for i, c := range in.Request.Candidates {
 		intakes[i] = memory.Admit(c, p, in.Request.Visibility, in.Rules)
 	}
-	err := s.write(ctx, p.Tenant, in.Now, func(c *change) error {
-		done, err := c.operation(ctx, in.OperationID, &ack)
-		if err != nil || done {
-			return err
-		}
-		st := staging{change: c, in: in, intakes: intakes, batchID: newID()}
-		if err := st.prepare(ctx); err != nil {
-			return err
-		}
-		if err := st.insert(ctx); err != nil {
-			return err
-		}
-		ack = st.ack()
-		return c.recordOperation(in.OperationID, ack)
+	err := againAlone(ctx, func() error {
+		return s.write(ctx, p.Tenant, in.Now, func(c *change) error {
+			done, err := c.operation(ctx, in.OperationID, &ack)
+			if err != nil || done {
+				return err
+			}
+			st := staging{change: c, in: in, intakes: intakes, batchID: newID()}
+			if err := st.prepare(ctx); err != nil {
+				return err
+			}
+			if err := st.insert(ctx); err != nil {
+				return err
+			}
+			ack = st.ack()
+			return c.recordOperation(in.OperationID, ack)
+		})
 	})
 	if err != nil {
 		return schema.IngestAck{}, fmt.Errorf("stage: %w", err)
@@ -74,6 +77,7 @@ type stagedItem struct {
 	memoryID  uuid.UUID // id, or the memory that it duplicates
 	state     string
 	replayed  bool // the candidate's own idempotency key was seen before
+	forgotten bool // likewise, and its memory has been erased since
 }
 
 const (
@@ -112,6 +116,37 @@ func (st *staging) prepare(ctx context.Context) error {
 			known[key] = it.memoryID // the same key may come twice in one batch
 		}
 		st.items = append(st.items, it)
+	}
+	return st.markForgotten(ctx)
+}
+
+// markForgotten finds the replayed candidates whose memory was erased or forgotten by force: their
+// text, which comes once more, is not to be kept beside it. Those that stand do so until commit.
+func (st *staging) markForgotten(ctx context.Context) error {
+	var ids []uuid.UUID
+	for _, it := range st.items {
+		if it.replayed {
+			ids = append(ids, it.memoryID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	type standing struct {
+		ID     uuid.UUID
+		Erased bool
+	}
+	found, err := collect[standing](ctx, st.tx, `SELECT id, erased_at IS NOT NULL FROM memories WHERE tenant = $1 AND id = ANY($2) ORDER BY id FOR SHARE`, st.tenant, ids)
+	if err != nil {
+		return err
+	}
+	gone, err := st.forgottenIDs(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for i := range st.items {
+		it := &st.items[i]
+		it.forgotten = it.replayed && (slices.Contains(found, standing{it.memoryID, true}) || slices.Contains(gone, it.memoryID))
 	}
 	return nil
 }
@@ -193,7 +228,7 @@ func (st *staging) settleDuplicates(ctx context.Context, shadow bool) error {
 		return nil
 	}
 	for n, i := range at {
-		id, err := st.liveByHash(ctx, rows[n].Owner, rows[n].Visibility, rows[n].Text.Hash)
+		id, err := st.holdLiveByHash(ctx, rows[n].Owner, rows[n].Visibility, rows[n].Text.Hash)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
 		case err != nil:
@@ -279,7 +314,12 @@ func semanticPayload(subject, predicate, object string, functional bool) schema.
 
 func (st *staging) queueItem(i int) error {
 	it := &st.items[i]
-	c, cl := &it.candidate, it.intake.Classification
+	c, cl, text := &it.candidate, it.intake.Classification, it.intake.Text.Storage
+	if it.forgotten {
+		blank := *c
+		blank.Refs, blank.Speaker, blank.Session = nil, "", ""
+		c, cl.Tags, text = &blank, nil, ""
+	}
 	refs, err := json.Marshal(append([]schema.Ref{}, c.Refs...))
 	if err != nil {
 		return fmt.Errorf("refs: %w", err)
@@ -288,7 +328,7 @@ func (st *staging) queueItem(i int) error {
 	st.queue.Queue(`INSERT INTO memory_candidates (tenant, id, batch_id, ordinal, state, memory_id, source_kind, content, category,
 			speaker, session, sensitivity, tags, refs, occurred_at, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
-		st.tenant, it.id, st.batchID, i, it.state, it.memoryID, kind, it.intake.Text.Storage, cl.Category,
+		st.tenant, it.id, st.batchID, i, it.state, it.memoryID, kind, text, cl.Category,
 		c.Speaker, c.Session, cl.Sensitivity, tagList(cl.Tags), string(refs), at, st.now)
 	if kind != schema.SourceMemory {
 		st.queue.Queue(`INSERT INTO events (tenant, id, agent_id, kind, candidate_id, session, occurred_at, recorded_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,

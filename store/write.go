@@ -104,33 +104,35 @@ type seen struct {
 // source memory. Writing a range again finds no proposal left and changes nothing.
 func (s *Store) Write(ctx context.Context, in WriteInput) (WriteCounts, error) {
 	var counts WriteCounts
-	err := s.write(ctx, in.Range.Tenant, in.Now, func(c *change) error {
-		batch, err := readBatch(ctx, c.tx, c.tenant, in.Range.BatchID)
-		if err != nil {
-			return err
-		}
-		if err := c.lockScope(ctx, batch.Owner); err != nil {
-			return err
-		}
-		actor := actorPipeline
-		if batch.Policy.Mode == schema.ModeShadow {
-			actor = actorShadow
-		}
-		w := newWriting(c, batch, actor, in.Rules)
-		if err := w.load(ctx, in); err != nil {
-			return err
-		}
-		for i := range w.proposals {
-			if err := w.evaluate(ctx, &w.proposals[i], in.MaxRounds); err != nil {
+	err := againAlone(ctx, func() error {
+		return s.write(ctx, in.Range.Tenant, in.Now, func(c *change) error {
+			batch, err := readBatch(ctx, c.tx, c.tenant, in.Range.BatchID)
+			if err != nil {
 				return err
 			}
-		}
-		if err := w.insertAdds(ctx); err != nil {
-			return err
-		}
-		w.embedSources(in.Sources)
-		counts = w.counts
-		return nil
+			if err := c.lockScope(ctx, batch.Owner); err != nil {
+				return err
+			}
+			actor := actorPipeline
+			if batch.Policy.Mode == schema.ModeShadow {
+				actor = actorShadow
+			}
+			w := newWriting(c, batch, actor, in.Rules)
+			if err := w.load(ctx, in); err != nil {
+				return err
+			}
+			for i := range w.proposals {
+				if err := w.evaluate(ctx, &w.proposals[i], in.MaxRounds); err != nil {
+					return err
+				}
+			}
+			if err := w.insertAdds(ctx); err != nil {
+				return err
+			}
+			w.embedSources(in.Sources)
+			counts = w.counts
+			return nil
+		})
 	})
 	if err != nil {
 		return WriteCounts{}, fmt.Errorf("write proposals: %w", err)
@@ -215,7 +217,7 @@ func (w *writing) load(ctx context.Context, in WriteInput) error {
 // locks it for that ("UPDATE") at once.
 func (w *writing) look(ctx context.Context, ids []uuid.UUID, lock string) error {
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
-	rows, err := w.tx.Query(ctx, `SELECT id, version, live, content, content_hash, category, pinned, tier, typology, source_trust, scope, visibility FROM memories
+	rows, err := w.tx.Query(ctx, `SELECT id, version, live, content, content_hash, category, pinned, revision_policy, tier, typology, source_trust, scope, visibility FROM memories
 		WHERE tenant = $1 AND id = ANY($2) ORDER BY id FOR `+lock, w.tenant, slices.Compact(ids))
 	if err != nil {
 		return err
@@ -224,7 +226,7 @@ func (w *writing) look(ctx context.Context, ids []uuid.UUID, lock string) error 
 	for rows.Next() {
 		var id uuid.UUID
 		var m seen
-		if err := rows.Scan(&id, &m.version, &m.live, &m.neighbor.Content, &m.neighbor.Hash, &m.neighbor.Category, &m.neighbor.Pinned, &m.tier, &m.typology, &m.trust,
+		if err := rows.Scan(&id, &m.version, &m.live, &m.neighbor.Content, &m.neighbor.Hash, &m.neighbor.Category, &m.neighbor.Pinned, &m.neighbor.Policy, &m.tier, &m.typology, &m.trust,
 			&m.scope, &m.visibility); err != nil {
 			return err
 		}
@@ -377,7 +379,7 @@ type claimHolder struct {
 }
 
 // activeFact returns the active memory that makes the functional claim in the claim space of an owner
-// and a visibility.
+// and a visibility. It stands until commit: what is said of it must be found when it is erased.
 func (w *writing) activeFact(ctx context.Context, cl memory.Claim, o schema.Principal, v schema.Visibility) (*claimHolder, error) {
 	var h claimHolder
 	err := w.tx.QueryRow(ctx, `SELECT id, content_hash, agent_id = $7 AND project = $6 AND visibility = $5 FROM memories
@@ -387,7 +389,7 @@ func (w *writing) activeFact(ctx context.Context, cl memory.Claim, o schema.Prin
 				WHEN 'private' THEN 'private:' || $6 || ':' || $7
 				WHEN 'group'   THEN 'group:' || $6 || ':' || $8
 				WHEN 'shared'  THEN 'shared:' || $6
-				ELSE 'global' END`,
+				ELSE 'global' END FOR SHARE`,
 		w.tenant, o.Scope, cl.Subject, cl.Predicate, v, o.Project, o.Agent, o.PolicyGroup).Scan(&h.id, &h.hash, &h.ours)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil

@@ -146,6 +146,14 @@ var invariants = []struct{ name, query string }{
 			UNION ALL SELECT p.tenant, c.memory_id, 'fact' FROM proposals p JOIN memory_candidates c ON c.tenant = p.tenant AND c.id = p.candidate_id
 				WHERE p.fact->>'content' <> '' OR p.embedding IS NOT NULL
 		) x ON x.tenant = m.tenant AND x.memory_id = m.id WHERE m.erased_at IS NOT NULL`},
+	{"nothing says what was forgotten by force", `
+		SELECT format('%s: %s', x.memory_id, x.place) FROM (
+			SELECT tenant, memory_id, 'history' AS place FROM memory_history WHERE num_nonnulls(old_content, new_content) > 0
+			UNION ALL SELECT tenant, memory_id, 'candidate' FROM memory_candidates WHERE content <> '' OR refs <> '[]' OR tags <> '{}'
+				OR coalesce(extraction, '{"facts": []}') <> '{"facts": []}'
+			UNION ALL SELECT tenant, memory_id, 'proposal' FROM proposals WHERE fact->>'content' <> '' OR embedding IS NOT NULL
+		) x WHERE NOT EXISTS (SELECT FROM memories m WHERE m.tenant = x.tenant AND m.id = x.memory_id) AND ` + removedByForce("x.tenant", "x.memory_id") + `
+		`},
 	{"no request waits that names what was erased long ago", `
 		SELECT r.id FROM staged_requests r JOIN memories m ON m.tenant = r.tenant AND m.erased_at - interval '1 hour' > r.created_at AND position(m.id::text IN r.body::text) > 0`},
 	{"what belongs to a memory has one", `

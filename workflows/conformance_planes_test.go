@@ -1,0 +1,1188 @@
+package workflows_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/recall"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/vector"
+	"github.com/mneme/mneme/workflows"
+)
+
+// What document 004 §12 and §15.0 to §15.8 ask of the system as a whole, and its examples, run through
+// workflows. docs/conformance.md says which test shows which requirement.
+
+// onlooker sees what the commands show a principal: recall, get, history, lineage, contradictions.
+type onlooker struct {
+	t testing.TB
+	h *testkit.Harness
+	p schema.Principal
+}
+
+func (o onlooker) recall(req schema.RecallRequest) schema.RecallResponse {
+	o.t.Helper()
+	if req.Principal == (schema.Principal{}) {
+		req.Principal = o.p
+	}
+	r := recall.Recaller{Store: o.h.Store, Index: o.h.Deps.Index, Embedder: o.h.Deps.Brain.Embedder}
+	answer, err := r.Recall(context.Background(), req)
+	require.NoError(o.t, err)
+	return answer
+}
+
+// found lists the ids of what a query finds among the types, in order of id. Context may be empty.
+func (o onlooker) found(query, situation string, types ...schema.MemoryType) []string {
+	o.t.Helper()
+	ids := []string{}
+	for _, r := range o.recall(schema.RecallRequest{Query: query, Context: json.RawMessage(situation), Types: types}).Results {
+		ids = append(ids, r.ID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func (o onlooker) get(id string) schema.MemoryRecord {
+	o.t.Helper()
+	m, err := o.h.Store.Get(context.Background(), o.p, uuid.MustParse(id))
+	require.NoError(o.t, err)
+	return m
+}
+
+// live lists the ids of the live memories of a type, in order of id.
+func (o onlooker) live(types ...schema.MemoryType) []string {
+	o.t.Helper()
+	page, err := o.h.Store.List(context.Background(), store.Filter{Principal: o.p, Types: types}, store.Page{})
+	require.NoError(o.t, err)
+	ids := []string{}
+	for _, m := range page {
+		ids = append(ids, m.ID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// lastStep is the latest step of a memory that changed it.
+func (o onlooker) lastStep(id string) schema.HistoryEntry {
+	o.t.Helper()
+	steps, err := o.h.Store.History(context.Background(), o.p, uuid.MustParse(id))
+	require.NoError(o.t, err)
+	for _, step := range slices.Backward(steps) {
+		if step.Action != "" {
+			return step
+		}
+	}
+	require.FailNow(o.t, "no step")
+	return schema.HistoryEntry{}
+}
+
+// edges are the relations of a lineage as "from predicate to", by the names that the test gives ids.
+func (o onlooker) edges(id string, name map[string]string) []string {
+	o.t.Helper()
+	l, err := o.h.Store.Lineage(context.Background(), o.p, uuid.MustParse(id), 0)
+	require.NoError(o.t, err)
+	require.Empty(o.t, l.Cut)
+	out := []string{}
+	for _, e := range l.Edges {
+		out = append(out, strings.Join([]string{name[e.From], e.Predicate, name[e.To]}, " "))
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (o onlooker) contradictions() []schema.Contradiction {
+	o.t.Helper()
+	out, err := o.h.Store.Contradictions(context.Background(), o.p, store.Page{})
+	require.NoError(o.t, err)
+	return out
+}
+
+func (o onlooker) revise(action schema.ReviseAction, record *schema.MemoryRecord, change func(*schema.ReviseRequest), targets ...string) schema.ReviseResult {
+	o.t.Helper()
+	var named []schema.Target
+	for _, id := range targets {
+		named = append(named, schema.Target{ID: id, IfVersion: o.get(id).Version})
+	}
+	req := reviseRequest(o.p, action, record, named...)
+	if change != nil {
+		change(&req)
+	}
+	_, result := revise(o.t, o.h.Temporal, o.h.TaskQueue, req)
+	return result
+}
+
+// sorted returns the ids in order.
+func sorted(ids ...string) []string {
+	slices.Sort(ids)
+	return ids
+}
+
+// recordOf reads a record from JSON.
+func recordOf(t testing.TB, text string) schema.MemoryRecord {
+	t.Helper()
+	var m schema.MemoryRecord
+	require.NoError(t, json.Unmarshal([]byte(text), &m))
+	return m
+}
+
+// TestSection12ConflictsAndSolutions: several solutions of one problem are kept, and conflicts are
+// resolved by context and evidence. TestLinkerError and TestContradictionRules are its examples.
+func TestSection12ConflictsAndSolutions(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+
+	t.Run("several solutions of one problem are kept, each with its conditions", func(t *testing.T) {
+		t.Parallel()
+		o := onlooker{t, h, testkit.Principal()}
+		plan := func(platform, op string) string {
+			return fmt.Sprintf(`{"type": "plan_graph", "confidence": 0.8, "payload": {"kind": "plan_graph", "plan_id": "setup-%[1]s", "version": "1", "intent": "setup_project",
+				"constraints": {"platform": %[1]q}, "nodes": [{"id": "a", "op": "git.init"}, {"id": "b", "op": %[2]q}], "edges": [{"from": "a", "to": "b", "kind": "control"}]}}`, platform, op)
+		}
+		skill := func(os, step string, successes int) string {
+			return fmt.Sprintf(`{"type": "competence", "confidence": 0.8, "payload": {"kind": "competence", "skill_name": "free_the_port", "triggers": [{"signal": "address already in use", "conditions": {"os": %q}}],
+				"recipe": [{"step": %q}], "performance": {"success_count": %d, "failure_count": 1}}}`, os, step, successes)
+		}
+		_, _, result := runPut(t, h, putRequest(t, o.p, plan("linux", "go.mod"), plan("macos", "swift.package"), skill("linux", "Run fuser", 3), skill("macos", "Run lsof", 9)))
+		var ids []string
+		for _, item := range result.Items {
+			require.Equal(t, schema.PutCreated, item.Status, item.Problem)
+			ids = append(ids, item.ID)
+			require.Equal(t, schema.StatusActive, o.get(item.ID).Status)
+		}
+		require.Equal(t, sorted(ids[0], ids[1]), o.found("setup project", "", schema.TypePlanGraph))
+		require.Equal(t, sorted(ids[2], ids[3]), o.found("address already in use", "", schema.TypeCompetence))
+		third := recordOf(t, plan("windows", "winget"))
+		forked := o.revise(schema.ReviseFork, &third, nil, ids[0])
+		require.Equal(t, schema.ReviseApplied, forked.Status, forked.Why)
+		require.Equal(t, sorted(ids[0], ids[1], forked.Created[0]), o.live(schema.TypePlanGraph))
+		require.Contains(t, string(o.get(ids[3]).Payload), `"success_count": 9`, "each keeps how it fared")
+	})
+
+	t.Run("a second truth is not forced onto the first", func(t *testing.T) {
+		t.Parallel()
+		o := onlooker{t, h, testkit.Principal()}
+		golang, python := prefers("go", ""), prefers("python", "")
+		first := putRecord(t, h.Temporal, h.TaskQueue, o.p, golang)
+		_, _, result := runPut(t, h, schema.PutRequest{Operation: schema.Operation{Principal: o.p, Reason: "imported"}, Records: []schema.MemoryRecord{python}})
+		require.Equal(t, schema.PutItem{ID: first, Status: schema.PutConflict}, result.Items[0], "it names what stands, for a revision to decide")
+		require.Equal(t, []string{first}, o.live())
+		require.Equal(t, golang.Content, o.get(first).Content)
+	})
+
+	t.Run("the context says which of several truths holds", func(t *testing.T) {
+		t.Parallel()
+		o := onlooker{t, h, testkit.Principal()}
+		byDay := putRecord(t, h.Temporal, h.TaskQueue, o.p, prefers("tea", `{"time": "morning"}`))
+		byNight := putRecord(t, h.Temporal, h.TaskQueue, o.p, prefers("wine", `{"time": ["evening", "night"]}`))
+		require.Equal(t, []string{byDay}, o.found("What does the user prefer?", `{"time": "morning"}`))
+		require.Equal(t, []string{byNight}, o.found("What does the user prefer?", `{"time": "night"}`))
+		require.Empty(t, o.found("What does the user prefer?", `{"time": "noon"}`))
+		require.Equal(t, sorted(byDay, byNight), o.found("What does the user prefer?", ""))
+	})
+}
+
+// TestSection15_0StoragePhilosophy: learning semantics are application logic on top of a proven store.
+func TestSection15_0StoragePhilosophy(t *testing.T) {
+	t.Parallel()
+	imports := func(dir string) (out []string) {
+		t.Helper()
+		files, err := filepath.Glob(filepath.Join("..", dir, "*.go"))
+		require.NoError(t, err)
+		require.NotEmpty(t, files)
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+			require.NoError(t, err)
+			for _, i := range parsed.Imports {
+				out = append(out, strings.Trim(i.Path.Value, `"`))
+			}
+		}
+		return out
+	}
+
+	t.Run("the rules of learning know no database", func(t *testing.T) {
+		t.Parallel()
+		for _, path := range imports("memory") {
+			for _, engine := range []string{"pgx", "database/sql", "pgvector", "qdrant", "temporal", "net", "os", "mneme/store"} {
+				require.False(t, path == engine || strings.Contains(path, engine+"/") || strings.HasSuffix(path, engine), "memory imports %s", path)
+			}
+		}
+	})
+	t.Run("one package speaks to the database, and it is one that others have proven", func(t *testing.T) {
+		t.Parallel()
+		require.Contains(t, imports("store"), "github.com/jackc/pgx/v5")
+		for _, dir := range []string{"schema", "memory", "inference", "inference/rules", "recall", "activities", "workflows", "starter", "worker"} {
+			for _, path := range imports(dir) {
+				require.NotContains(t, path, "jackc/pgx", dir)
+				require.NotEqual(t, "database/sql", path, dir)
+			}
+		}
+	})
+}
+
+// errIndexAway is what an index says that cannot be reached. Nobody tries again at once: what is to be
+// put off is put off without a wait.
+var errIndexAway = temporal.NewNonRetryableApplicationError("the index is away", "IndexAway", nil)
+
+// faultyIndex is a vector index of its own that can be away, and that never forgets an id by itself.
+type faultyIndex struct {
+	away   atomic.Bool
+	mu     sync.Mutex
+	points map[uuid.UUID]bool
+}
+
+func (*faultyIndex) Name() string { return "faulty" }
+
+func (x *faultyIndex) Apply(_ context.Context, _ string, _ inference.EmbeddingModel, upserts []vector.Point, deletes []uuid.UUID) error {
+	if x.away.Load() {
+		return errIndexAway
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, p := range upserts {
+		x.points[p.MemoryID] = true
+	}
+	for _, id := range deletes {
+		delete(x.points, id)
+	}
+	return nil
+}
+
+// Search finds everything that it has, whatever is asked for.
+func (x *faultyIndex) Search(context.Context, store.Filter, store.Embedding, int) ([]store.Hit, error) {
+	if x.away.Load() {
+		return nil, errIndexAway
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var hits []store.Hit
+	for id := range x.points {
+		hits = append(hits, store.Hit{ID: id, Score: 0.9})
+	}
+	return hits, nil
+}
+
+func (x *faultyIndex) holds() []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	ids := []string{}
+	for id := range x.points {
+		ids = append(ids, id.String())
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// TestSection15_1AuthoritativeStore: one relational store has metadata, lifecycle, revision chains,
+// salience, confidence, relations and audit, with transactions and invariants.
+func TestSection15_1AuthoritativeStore(t *testing.T) {
+	t.Parallel()
+
+	t.Run("it needs no other store", func(t *testing.T) {
+		t.Parallel()
+		index := &faultyIndex{points: map[uuid.UUID]bool{}}
+		index.away.Store(true)
+		h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Index = index })
+		o := onlooker{t, h, testkit.Principal()}
+		old := putRecord(t, h.Temporal, h.TaskQueue, o.p, prefers("go", ""))
+		python := prefers("python", "")
+		result := o.revise(schema.ReviseSupersede, &python, nil, old)
+		require.Equal(t, schema.ReviseApplied, result.Status, result.Why)
+		fresh := result.Created[0]
+		m, before := o.get(fresh), o.get(old)
+		require.Equal(t, []string{old, fresh}, []string{m.Supersedes, before.SupersededBy})
+		require.Equal(t, schema.StatusSuperseded, before.Status)
+		require.NotZero(t, m.Confidence)
+		require.NotZero(t, m.Salience)
+		require.NotZero(t, m.Lifecycle.Decay.HalfLifeSeconds)
+		require.NotZero(t, m.Lifecycle.LastReinforcedAt)
+		require.NotEmpty(t, m.Provenance.Sources)
+		require.Equal(t, []schema.Relation{{Predicate: memory.RelationSupersedes, TargetID: old, Weight: 1, Reason: "said so later"}}, m.Relations)
+		require.Equal(t, []schema.AuditAction{schema.AuditCreate, schema.AuditRevise}, []schema.AuditAction{before.AuditLog[0].Action, before.AuditLog[1].Action})
+		require.Equal(t, []string{"new supersedes old"}, o.edges(old, map[string]string{old: "old", fresh: "new"}))
+		answer := o.recall(schema.RecallRequest{Query: "What does the user prefer?"})
+		require.Len(t, answer.Results, 1)
+		require.Equal(t, fresh, answer.Results[0].ID)
+		require.Equal(t, []string{memory.ChannelVector}, answer.Meta.Degraded)
+		testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
+	})
+
+	t.Run("one active fact per condition set, however many write at once", func(t *testing.T) {
+		t.Parallel()
+		h := testkit.NewHarness(t, nil)
+		o := onlooker{t, h, testkit.Principal()}
+		const writers = 8
+		statuses := make(chan string, 2*writers)
+		atOnce := func(fn func(n int) string) map[string]int {
+			var wg sync.WaitGroup
+			for n := range writers {
+				wg.Go(func() { statuses <- fn(n) })
+			}
+			wg.Wait()
+			count := map[string]int{}
+			for range writers {
+				count[<-statuses]++
+			}
+			return count
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		defer cancel()
+		put := atOnce(func(n int) string {
+			run, err := workflows.StartPut(ctx, h.Temporal, h.TaskQueue, schema.PutRequest{Operation: schema.Operation{Principal: o.p, Reason: "at once"},
+				Records: []schema.MemoryRecord{prefers(fmt.Sprintf("language %d", n), "")}})
+			if err != nil {
+				return err.Error()
+			}
+			result, err := workflows.Outcome[schema.PutResult](ctx, run)
+			if err != nil {
+				return err.Error()
+			}
+			return string(result.Items[0].Status)
+		})
+		require.Equal(t, map[string]int{string(schema.PutCreated): 1, string(schema.PutConflict): writers - 1}, put)
+		first := o.live()[0]
+		revised := atOnce(func(n int) string {
+			record := prefers(fmt.Sprintf("newer language %d", n), "")
+			run, err := workflows.StartRevise(ctx, h.Temporal, h.TaskQueue, reviseRequest(o.p, schema.ReviseSupersede, &record, schema.Target{ID: first, IfVersion: 1}))
+			if err != nil {
+				return err.Error()
+			}
+			result, err := workflows.Outcome[schema.ReviseResult](ctx, run)
+			if err != nil {
+				return err.Error()
+			}
+			return string(result.Status)
+		})
+		require.Equal(t, map[string]int{string(schema.ReviseApplied): 1, string(schema.ReviseVersionConflict): writers - 1}, revised)
+		require.Len(t, o.live(), 1)
+		require.Equal(t, o.get(first).SupersededBy, o.live()[0])
+		testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
+	})
+
+	t.Run("deletion does the same every time and can be explained", func(t *testing.T) {
+		t.Parallel()
+		h := testkit.NewHarness(t, nil)
+		o := onlooker{t, h, testkit.Principal()}
+		ids := known(t, h, o.p, "The kettle is made of copper.", "critical: The kettle must not boil dry.")
+		req := forgetRequest(o.p, schema.ForgetSoft, schema.Selector{IDs: ids})
+		req.Execute = true
+		run, _ := startForget(t, h, req)
+		receipt := receiptOf(t, run)
+		require.Equal(t, []any{1, map[string]int{memory.OutcomePinned: 1}}, []any{receipt.Forgotten, receipt.Skipped})
+		require.Equal(t, []string{ids[1]}, o.live())
+		step := o.lastStep(ids[0])
+		require.Equal(t, []string{"delete", "person:mia", "not wanted any more"}, []string{string(step.Action), step.ChangedBy, step.Reason})
+		require.Equal(t, "The kettle is made of copper.", o.get(ids[0]).Content, "it is not lost yet")
+	})
+}
+
+// TestSection15_2PayloadStores: what lies outside of the authoritative store is a replaceable cache.
+// Payloads lie inside; vectors are what there is to lose.
+func TestSection15_2PayloadStores(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	o := onlooker{t, h, testkit.Principal()}
+	first := putRecord(t, h.Temporal, h.TaskQueue, o.p, prefers("go", ""))
+	db := testkit.Owner(t, h.DatabaseURL)
+	require.Equal(t, 1, testkit.Rows(t, db, "memory_embeddings", ""))
+	_, err := db.Exec(context.Background(), `DELETE FROM memory_embeddings`)
+	require.NoError(t, err)
+	require.Equal(t, []string{first}, o.found("What does the user prefer?", ""))
+	python := prefers("python", `{"project_kind": "data_science"}`)
+	result := o.revise(schema.ReviseFork, &python, func(req *schema.ReviseRequest) {
+		req.TargetConditions = &schema.Validity{Mode: schema.ValidConditional, Conditions: json.RawMessage(`{"project_kind": "backend_service"}`)}
+	}, first)
+	require.Equal(t, schema.ReviseApplied, result.Status, result.Why)
+	require.Equal(t, sorted(result.Created...), o.live())
+	require.Equal(t, 2, testkit.Rows(t, db, "memory_embeddings", ""), "what is new has its vector")
+	testkit.CheckInvariants(t, db)
+}
+
+// TestSection15_2CanonicalStructures: what the pipeline makes by itself is a whole record, too.
+func TestSection15_2CanonicalStructures(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	o := onlooker{t, h, testkit.Principal()}
+	req := schema.IngestRequest{Principal: o.p, Candidates: []schema.Candidate{
+		{Content: "I moved to Lisbon. I work at Acme on the Atlas project.", SourceKind: schema.SourceUserInput, Speaker: "Ana", Refs: []schema.Ref{{Kind: "event", Ref: "evt://1"}}},
+		{Content: "go: build failed: ld: cache mismatch", SourceKind: schema.SourceToolOutput, Refs: []schema.Ref{{Kind: "tool_call", Ref: "tool://1"}}},
+		{Content: "Never deploy on Fridays.", SourceKind: schema.SourceMemory, Refs: []schema.Ref{{Kind: "human", Ref: "Ana"}}},
+	}}
+	_, result := h.Ingest(t, req)
+	require.Zero(t, result.Dead)
+	ids, types := o.live(), map[schema.MemoryType]int{}
+	require.Greater(t, len(ids), len(req.Candidates), "facts were drawn")
+	for _, id := range ids {
+		m := o.get(id)
+		types[m.Type]++
+		for _, shape := range []schema.Shape{schema.ShapeAppendix, schema.ShapeCanonical} {
+			encoded, err := schema.EncodeRecord(m, shape)
+			require.NoError(t, err)
+			_, err = schema.DecodeRecord(encoded)
+			require.NoError(t, err, "%s: %s", shape, encoded)
+		}
+		require.NoError(t, uuid.Validate(m.ID))
+		require.True(t, m.Type.Valid() && m.Sensitivity.Valid())
+		require.True(t, m.Confidence > 0 && m.Confidence <= 1)
+		require.True(t, m.Salience > 0 && m.Salience <= 1)
+		require.NotZero(t, m.CreatedAt)
+		require.NotZero(t, m.Lifecycle.LastReinforcedAt)
+		require.NotZero(t, m.Lifecycle.Decay.Curve)
+		require.NotZero(t, m.Lifecycle.Decay.HalfLifeSeconds)
+		require.NotEmpty(t, m.Provenance.Sources)
+		var payload struct{ Kind schema.MemoryType }
+		require.NoError(t, json.Unmarshal(m.Payload, &payload))
+		require.Equal(t, m.Type, payload.Kind)
+	}
+	require.NotZero(t, types[schema.TypeEpisodic])
+	require.NotZero(t, types[schema.TypeSemantic])
+}
+
+// TestSection15_3VectorIndexes: the index is advisory. What is deleted or revised is so at once, while
+// the index still knows it, and the index is told afterwards.
+func TestSection15_3VectorIndexes(t *testing.T) {
+	t.Parallel()
+	index := &faultyIndex{points: map[uuid.UUID]bool{}}
+	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Index = index })
+	o := onlooker{t, h, testkit.Principal()}
+	tea := known(t, h, o.p, "Tea is served hot.")[0]
+	golang := putRecord(t, h.Temporal, h.TaskQueue, o.p, prefers("go", ""))
+	require.Equal(t, sorted(tea, golang), index.holds())
+
+	index.away.Store(true)
+	python := prefers("python", "")
+	result := o.revise(schema.ReviseSupersede, &python, nil, golang)
+	require.Equal(t, schema.ReviseApplied, result.Status, result.Why)
+	fresh := result.Created[0]
+	req := forgetRequest(o.p, schema.ForgetSoft, schema.Selector{IDs: []string{tea}})
+	req.Execute = true
+	run, _ := startForget(t, h, req)
+	require.Equal(t, 1, receiptOf(t, run).Forgotten)
+	require.Equal(t, []string{fresh}, o.found("What does the user prefer?", ""), "without the index")
+	index.away.Store(false)
+	require.Equal(t, sorted(tea, golang), index.holds(), "it still knows what is gone")
+	require.Equal(t, []string{fresh}, o.found("What does the user prefer?", ""))
+	require.Empty(t, o.found("Tea is served", ""), "and is not believed")
+	_, synced, err := syncIndex(t, h)
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 2}, []int{synced.Upserted, synced.Deleted})
+	require.Equal(t, []string{fresh}, index.holds())
+}
+
+// TestSection15_3StorageLayout: artifacts are addressed by their content, also where an episode names
+// them.
+func TestSection15_3StorageLayout(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	o := onlooker{t, h, testkit.Principal()}
+	ctx := context.Background()
+	const log = "ld: cache mismatch"
+	address := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(log)))
+	_, _, result := runPut(t, h, putRequest(t, o.p, linkerFailure(1, "macos", address)))
+	require.Equal(t, schema.PutBadRef, result.Items[0].Status, "there are no such bytes")
+	_, err := h.Store.PutArtifact(ctx, o.p, strings.NewReader(log+"!"), "text/plain", address, time.Now())
+	require.ErrorIs(t, err, store.ErrAddressMismatch)
+	for range 2 {
+		artifact, err := h.Store.PutArtifact(ctx, o.p, strings.NewReader(log), "text/plain", address, time.Now())
+		require.NoError(t, err)
+		require.Equal(t, address, artifact.Address)
+	}
+	require.Equal(t, 1, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "artifacts", ""), "once")
+	_, _, result = runPut(t, h, putRequest(t, o.p, linkerFailure(1, "macos", address)))
+	require.Equal(t, schema.PutCreated, result.Items[0].Status)
+}
+
+// TestSection15_4GraphRepresentation: relations are part of the record in the authoritative store.
+func TestSection15_4GraphRepresentation(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	o := onlooker{t, h, testkit.Principal()}
+	_, _, result := runPut(t, h, putRequest(t, o.p,
+		`{"id": "9a2b0000-0000-4000-8000-000000000001", "type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "subject": "cache", "predicate": "is", "object": "shared", "validity": {"mode": "global"}}}`,
+		`{"id": "9a2b0000-0000-4000-8000-000000000002", "type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "subject": "build", "predicate": "needs", "object": "the cache", "validity": {"mode": "global"}},
+			"relations": [{"predicate": "derived_from", "target_id": "9a2b0000-0000-4000-8000-000000000001", "weight": 0.5}, {"predicate": "depends_on", "target_id": "9a2b0000-0000-4000-8000-000000000001"}]}`))
+	a, b := result.Items[0].ID, result.Items[1].ID
+	var predicates []string
+	for _, r := range o.get(b).Relations {
+		require.Equal(t, a, r.TargetID)
+		predicates = append(predicates, r.Predicate)
+	}
+	require.ElementsMatch(t, []string{"derived_from", "depends_on"}, predicates)
+	require.Equal(t, []string{"b depends_on a", "b derived_from a"}, o.edges(a, map[string]string{a: "a", b: "b"}))
+	require.Equal(t, 2, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "memory_relations", ""))
+	_, _, result = runPut(t, h, putRequest(t, o.p, `{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "subject": "x", "predicate": "is", "object": "y", "validity": {"mode": "global"}},
+		"relations": [{"predicate": "supports", "target_id": "9a2b0000-0000-4000-8000-00000000000f"}]}`))
+	require.Equal(t, schema.PutBadRef, result.Items[0].Status, "a relation has two ends")
+}
+
+// TestSection15_4IngestionAPI: user inputs, tool outputs, observations and outcomes are taken in, and
+// each becomes a candidate in the staging area.
+func TestSection15_4IngestionAPI(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	db := testkit.Owner(t, h.DatabaseURL)
+	for _, kind := range []schema.SourceKind{schema.SourceUserInput, schema.SourceToolOutput, schema.SourceObservation, schema.SourceOutcome} {
+		t.Run(string(kind), func(t *testing.T) {
+			o := onlooker{t, h, testkit.Principal()}
+			started, result := h.Ingest(t, testkit.Request(o.p, kind, "The build of Atlas takes an hour.", "The tests of Atlas take a minute."))
+			require.Zero(t, result.Dead)
+			require.Len(t, started.Ack.MemoryIDs, 2)
+			require.Equal(t, 2, testkit.Rows(t, db, "memory_candidates", "tenant = $1 AND source_kind = $2", o.p.Tenant, string(kind)))
+			for _, id := range started.Ack.MemoryIDs {
+				require.Equal(t, schema.TypeEpisodic, o.get(id).Type, "what happened is an episode")
+			}
+		})
+	}
+}
+
+// gatedExtractor waits until it is let go.
+type gatedExtractor struct {
+	inference.Extractor
+	gate chan struct{}
+}
+
+func (e gatedExtractor) Extract(ctx context.Context, src inference.Source) (memory.Extraction, inference.Usage, error) {
+	select {
+	case <-e.gate:
+	case <-ctx.Done():
+		return memory.Extraction{}, inference.Usage{}, ctx.Err()
+	}
+	return e.Extractor.Extract(ctx, src)
+}
+
+// TestSection15_5ProcessModel: ingestion answers at once, what is learned from it comes behind.
+func TestSection15_5ProcessModel(t *testing.T) {
+	t.Parallel()
+	gate := make(chan struct{})
+	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain.Extractor = gatedExtractor{d.Brain.Extractor, gate} })
+	o := onlooker{t, h, testkit.Principal()}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	req := testkit.Request(o.p, schema.SourceUserInput, "I moved to Lisbon.")
+	req.Candidates[0].Speaker = "Ana"
+	started, err := workflows.StartIngest(ctx, h.Temporal, h.TaskQueue, req)
+	require.NoError(t, err)
+	require.Equal(t, started.Ack.MemoryIDs, o.live(), "it is stored")
+	require.Equal(t, started.Ack.MemoryIDs, o.found("moved to Lisbon", ""), "and can be found")
+	close(gate)
+	require.Zero(t, testkit.Wait(t, started.Run).Dead)
+	require.Len(t, o.live(), 2, "and a fact was learned from it")
+}
+
+// TestSection15_5Classification: candidates are classified before they are persisted, and rules
+// override the classifier.
+func TestSection15_5Classification(t *testing.T) {
+	t.Parallel()
+	var rules atomic.Pointer[memory.Policy]
+	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Rules = rules.Load })
+	o := onlooker{t, h, testkit.Principal()}
+	plain := o.get(known(t, h, o.p, "The office plants are watered on Mondays.")[0])
+	require.Equal(t, []any{schema.TypeSemantic, schema.SensitivityLow, 1.0, schema.CurveExponential, "", schema.VisibilityPrivate},
+		[]any{plain.Type, plain.Sensitivity, plain.Confidence, plain.Lifecycle.Decay.Curve, plain.Scope, plain.Visibility}, "the classifier's, and every field has a value")
+	require.NotZero(t, plain.Lifecycle.Decay.HalfLifeSeconds)
+	require.NotZero(t, plain.Lifecycle.DeletionPolicy)
+
+	parsed, err := memory.ParsePolicy([]byte(`
+rules:
+  - name: plants
+    when: candidate.content.contains("plants")
+    set: {type: episodic, sensitivity: medium, confidence: 0.3, decay: {curve: linear, half_life: 3d}, scope: garden, visibility: shared, deletion_policy: manual_only}
+`))
+	require.NoError(t, err)
+	rules.Store(parsed)
+	started, result := h.Ingest(t, testkit.Request(o.p, schema.SourceMemory, "The kitchen plants are watered on Fridays."))
+	require.Zero(t, result.Dead)
+	m := o.get(started.Ack.MemoryIDs[0])
+	require.Equal(t, []any{schema.TypeEpisodic, schema.SensitivityMedium, 0.3, schema.CurveLinear, "garden", schema.VisibilityShared, schema.DeleteManualOnly},
+		[]any{m.Type, m.Sensitivity, m.Confidence, m.Lifecycle.Decay.Curve, m.Scope, m.Visibility, m.Lifecycle.DeletionPolicy})
+	require.EqualValues(t, 3*86400, m.Lifecycle.Decay.HalfLifeSeconds)
+	history, err := h.Store.History(context.Background(), o.p, uuid.MustParse(m.ID))
+	require.NoError(t, err)
+	require.Contains(t, string(history[0].Metadata), `"plants"`, "history says which rule it was")
+
+	// What is put whole is classified likewise, but for its type.
+	_, _, put := runPut(t, h, putRequest(t, o.p, `{"type": "semantic", "sensitivity": "low", "confidence": 0.9, "payload": {"kind": "semantic", "subject": "plants", "predicate": "need", "object": "light for plants", "validity": {"mode": "global"}}}`))
+	m = o.get(put.Items[0].ID)
+	require.Equal(t, []any{schema.TypeSemantic, schema.SensitivityMedium, schema.CurveLinear}, []any{m.Type, m.Sensitivity, m.Lifecycle.Decay.Curve})
+}
+
+// TestSection15_6DistinctSchemas: what is remembered does not collapse into text.
+func TestSection15_6DistinctSchemas(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	o := onlooker{t, h, testkit.Principal()}
+	req := testkit.Request(o.p, schema.SourceUserInput, "I moved to Lisbon.")
+	req.Candidates[0].Speaker = "Ana"
+	started, _ := h.Ingest(t, req)
+	facts := o.live(schema.TypeSemantic)
+	require.Len(t, facts, 1)
+	var fact schema.SemanticPayload
+	require.NoError(t, json.Unmarshal(o.get(facts[0]).Payload, &fact))
+	require.Equal(t, []string{"Ana", "moved_to", `"Lisbon"`, "global"}, []string{fact.Subject, fact.Predicate, string(fact.Object), string(fact.Validity.Mode)})
+	var episode schema.EpisodicPayload
+	require.NoError(t, json.Unmarshal(o.get(started.Ack.MemoryIDs[0]).Payload, &episode))
+	require.NotEmpty(t, episode.Timeline)
+	for i, payload := range []string{
+		`{"kind": "episodic", "timeline": []}`, `{"kind": "working", "thread_id": "t", "state": "planning"}`,
+		`{"kind": "semantic", "subject": "a", "predicate": "b", "object": "c", "validity": {"mode": "global"}}`,
+		`{"kind": "competence", "skill_name": "s", "triggers": [], "recipe": []}`, `{"kind": "plan_graph", "plan_id": "p", "version": "1", "nodes": [], "edges": []}`, `"text"`,
+	} {
+		for n, kind := range []schema.MemoryType{schema.TypeEpisodic, schema.TypeWorking, schema.TypeSemantic, schema.TypeCompetence, schema.TypePlanGraph} {
+			if i == n {
+				continue
+			}
+			_, err := workflows.StartPut(context.Background(), h.Temporal, h.TaskQueue, putRequest(t, o.p, fmt.Sprintf(`{"type": %q, "confidence": 1, "content": "x", "payload": %s}`, kind, payload)))
+			var invalid *schema.ValidationError
+			require.ErrorAs(t, err, &invalid, "%s as %s", payload, kind)
+			require.Contains(t, invalid.Fields[0].Field, "records[0].payload")
+		}
+	}
+}
+
+// TestSection15_7RevisionGuarantees: whoever reads while revisions run sees each of them whole or not
+// at all.
+func TestSection15_7RevisionGuarantees(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	o := onlooker{t, h, testkit.Principal()}
+	filter := store.Filter{Principal: o.p}
+	state := func() (string, error) {
+		page, err := h.Store.List(context.Background(), filter, store.Page{})
+		var out []string
+		for _, m := range page {
+			out = append(out, m.Content+" "+string(m.Status))
+		}
+		slices.Sort(out)
+		return strings.Join(out, " + "), err
+	}
+	global := func(language string) schema.MemoryRecord { r := prefers(language, ""); r.Content = language; return r }
+	first, second := global("go"), global("rust")
+	second.Payload = json.RawMessage(strings.Replace(string(second.Payload), "prefers_backend_language", "prefers_language", 1))
+	a := putRecord(t, h.Temporal, h.TaskQueue, o.p, first)
+	b := putRecord(t, h.Temporal, h.TaskQueue, o.p, second)
+
+	done := make(chan struct{})
+	var seen []string
+	var failed error
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		for {
+			now, err := state()
+			if err != nil {
+				failed = err
+				return
+			}
+			if len(seen) == 0 || seen[len(seen)-1] != now {
+				seen = append(seen, now)
+			}
+			select {
+			case <-done:
+				return
+			default:
+			}
+		}
+	})
+	states := []string{"go active + rust active"}
+	applied := func(after string, action schema.ReviseAction, record *schema.MemoryRecord, change func(*schema.ReviseRequest), targets ...string) []string {
+		t.Helper()
+		result := o.revise(action, record, change, targets...)
+		require.Equal(t, schema.ReviseApplied, result.Status, result.Why)
+		states = append(states, after)
+		now, err := state()
+		require.NoError(t, err)
+		require.Equal(t, after, now)
+		return result.Created
+	}
+	next := func(language string) *schema.MemoryRecord { r := global(language); return &r }
+	for i := range 5 {
+		a = applied(fmt.Sprintf("go%d active + rust active", i), schema.ReviseSupersede, next(fmt.Sprintf("go%d", i)), nil, a)[0]
+	}
+	a = applied("zig active", schema.ReviseMerge, next("zig"), nil, a, b)[0]
+	python := prefers("python", `{"project_kind": "data_science"}`)
+	python.Content = "python"
+	forked := applied("python active + zig active", schema.ReviseFork, &python, func(req *schema.ReviseRequest) {
+		req.TargetConditions = &schema.Validity{Mode: schema.ValidConditional, Conditions: json.RawMessage(`{"project_kind": "backend_service"}`)}
+	}, a)
+	applied("zig active", schema.ReviseRetract, nil, nil, forked[0])
+	backend := prefers("c", `{"project_kind": "backend_service"}`)
+	backend.Content = "c"
+	contested := applied("c contested + zig contested", schema.ReviseContest, &backend, nil, forked[1])[0]
+	applied("c active", schema.ReviseResolve, nil, func(req *schema.ReviseRequest) { req.Winner = contested }, forked[1], contested)
+	req := forgetRequest(o.p, schema.ForgetSoft, schema.Selector{IDs: []string{contested}})
+	req.Execute = true
+	run, _ := startForget(t, h, req)
+	require.Equal(t, 1, receiptOf(t, run).Forgotten)
+	states = append(states, "")
+	close(done)
+	reader.Wait()
+	require.NoError(t, failed)
+	require.Greater(t, len(seen), 2, "somebody looked")
+	// What was seen is what was there, in order: nothing in between.
+	at := 0
+	for _, s := range seen {
+		i := slices.Index(states[at:], s)
+		require.GreaterOrEqual(t, i, 0, "%q was seen", s)
+		at += i
+	}
+	testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
+}
+
+// TestSection15_8RetrievalInterface: a task and a trust context go in, structured results come out, and
+// nothing that the context does not allow.
+func TestSection15_8RetrievalInterface(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	o := onlooker{t, h, testkit.Principal()}
+	o.p.Project = "atlas"
+	_, _, result := runPut(t, h, putRequest(t, o.p,
+		`{"type": "working", "sensitivity": "low", "confidence": 1, "payload": {"kind": "working", "thread_id": "atlas-1", "state": "executing", "context_summary": "Deploying Atlas"}}`,
+		`{"type": "semantic", "sensitivity": "public", "confidence": 0.9, "payload": {"kind": "semantic", "subject": "Atlas", "predicate": "runs_on", "object": "linux", "validity": {"mode": "conditional", "conditions": {"stage": "production"}}}}`,
+		`{"type": "competence", "sensitivity": "medium", "confidence": 0.9, "payload": {"kind": "competence", "skill_name": "deploy_atlas", "triggers": [{"signal": "deploy Atlas"}], "recipe": [{"step": "Run make deploy"}]}}`,
+		`{"type": "plan_graph", "sensitivity": "high", "confidence": 0.9, "payload": {"kind": "plan_graph", "plan_id": "atlas", "version": "1", "intent": "deploy Atlas", "nodes": [{"id": "a", "op": "build"}], "edges": []}}`,
+		`{"type": "episodic", "sensitivity": "hyper", "confidence": 1, "payload": {"kind": "episodic", "timeline": [{"t": "2026-11-01T10:00:00Z", "event_kind": "tool_call", "ref": "tool://1", "summary": "deploy Atlas"}]}}`))
+	var ids []string
+	for _, item := range result.Items {
+		require.Equal(t, schema.PutCreated, item.Status, item.Problem)
+		ids = append(ids, item.ID)
+	}
+	ask := func(change func(*schema.RecallRequest)) []string {
+		t.Helper()
+		req := schema.RecallRequest{Principal: o.p, Query: "deploy Atlas"}
+		change(&req)
+		out := []string{}
+		for _, r := range o.recall(req).Results {
+			out = append(out, r.ID)
+		}
+		slices.Sort(out)
+		return out
+	}
+
+	t.Run("nothing above the sensitivity that is allowed", func(t *testing.T) {
+		for limit, n := range map[schema.Sensitivity]int{"": 3, schema.SensitivityPublic: 1, schema.SensitivityLow: 2, schema.SensitivityMedium: 3, schema.SensitivityHigh: 4, schema.SensitivityHyper: 5} {
+			want := []string{ids[1], ids[0], ids[2], ids[3], ids[4]}[:n]
+			require.Equal(t, sorted(want...), ask(func(r *schema.RecallRequest) { r.MaxSensitivity = limit }), "at most %s", limit)
+		}
+	})
+	t.Run("nothing of others", func(t *testing.T) {
+		for name, change := range map[string]func(*schema.Principal){
+			"tenant": func(p *schema.Principal) { p.Tenant = "another" }, "agent": func(p *schema.Principal) { p.Agent = "another" },
+			"project": func(p *schema.Principal) { p.Project = "another" }, "scope": func(p *schema.Principal) { p.Scope = "another" },
+		} {
+			require.Empty(t, ask(func(r *schema.RecallRequest) { change(&r.Principal); r.MaxSensitivity = schema.SensitivityHyper }), name)
+		}
+	})
+	t.Run("a trust context is required, and a task", func(t *testing.T) {
+		r := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}
+		for field, req := range map[string]schema.RecallRequest{
+			"principal.tenant": {Principal: schema.Principal{Agent: "a"}, Query: "x"}, "principal.agent": {Principal: schema.Principal{Tenant: "t"}, Query: "x"},
+			"query": {Principal: o.p}, "max_sensitivity": {Principal: o.p, Query: "x", MaxSensitivity: "any"}, "context": {Principal: o.p, Query: "x", Context: json.RawMessage(`[]`)},
+		} {
+			_, err := r.Recall(context.Background(), req)
+			var invalid *schema.ValidationError
+			require.ErrorAs(t, err, &invalid, field)
+			require.Equal(t, field, invalid.Fields[0].Field)
+		}
+	})
+	t.Run("the task narrows: situation and layers", func(t *testing.T) {
+		require.Equal(t, sorted(ids[0], ids[2]), ask(func(r *schema.RecallRequest) { r.Context = json.RawMessage(`{"stage": "test"}`) }))
+		require.Equal(t, []string{ids[2]}, ask(func(r *schema.RecallRequest) { r.Types = []schema.MemoryType{schema.TypeCompetence} }))
+	})
+	t.Run("results have a structure", func(t *testing.T) {
+		answer := o.recall(schema.RecallRequest{Query: "deploy Atlas", Principal: o.p, Types: []schema.MemoryType{schema.TypeSemantic}})
+		require.NotEmpty(t, answer.RetrievalID)
+		require.Len(t, answer.Results, 1)
+		r := answer.Results[0]
+		require.Equal(t, []any{ids[1], schema.TypeSemantic, schema.StatusActive, schema.ValidConditional}, []any{r.ID, r.Type, r.Status, r.Validity.Mode})
+		require.JSONEq(t, `{"stage": "production"}`, string(r.Validity.Conditions))
+		require.True(t, r.Score > 0 && r.Score <= 1)
+	})
+}
+
+// The preference example of document 004 §7, as it comes about: what the user said is remembered, later
+// experience speaks for another language in another kind of project, and a person lets both hold.
+func TestGoAndPythonPreference(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	o := onlooker{t, h, testkit.Principal()}
+	golang := known(t, h, o.p, "Dana prefers Go for backend services.")[0]
+	later, result := h.Ingest(t, testkit.Request(o.p, schema.SourceOutcome, "The notebook of the data science project was rewritten in Python, as Dana had asked."))
+	require.Zero(t, result.Dead)
+	seen := later.Ack.MemoryIDs[0]
+	require.Equal(t, schema.StatusActive, o.get(golang).Status, "new experience overwrites nothing")
+
+	python := recordOf(t, `{"type": "semantic", "confidence": 0.8, "content": "Dana prefers Python for data science.", "payload": {"kind": "semantic", "subject": "Dana",
+		"predicate": "prefers_for_backend_services", "object": "Python", "validity": {"mode": "conditional", "conditions": {"project_kind": "data_science"}}}}`)
+	evidence := func(req *schema.ReviseRequest) {
+		req.Evidence = []schema.Ref{{Kind: "observation", Ref: seen}, {Kind: "human", Ref: "Dana"}}
+	}
+	refused := o.revise(schema.ReviseFork, &python, evidence, golang)
+	require.Equal(t, schema.ReviseOverlap, refused.Status, "a preference that holds everywhere leaves no room for another")
+	require.Equal(t, []string{golang}, o.found("What does Dana prefer?", "", schema.TypeSemantic), "and nothing has changed")
+	forked := o.revise(schema.ReviseFork, &python, func(req *schema.ReviseRequest) {
+		evidence(req)
+		req.TargetConditions = &schema.Validity{Mode: schema.ValidConditional, Conditions: json.RawMessage(`{"project_kind": "backend_service"}`)}
+	}, golang)
+	require.Equal(t, schema.ReviseApplied, forked.Status, forked.Why)
+	forPython, forGo := forked.Created[0], forked.Created[1]
+
+	// Both hold, each where it does.
+	for situation, want := range map[string][]string{
+		`{"project_kind": "data_science"}`: {forPython}, `{"project_kind": "backend_service"}`: {forGo},
+		`{"project_kind": "game"}`: {}, "": sorted(forPython, forGo), `{"season": "summer"}`: sorted(forPython, forGo),
+	} {
+		require.Equal(t, want, o.found("What does Dana prefer?", situation, schema.TypeSemantic), situation)
+	}
+	for _, id := range forked.Created {
+		m := o.get(id)
+		require.Equal(t, schema.StatusActive, m.Status)
+		require.Equal(t, schema.AuditFork, m.AuditLog[len(m.AuditLog)-1].Action)
+	}
+	// Neither deleted the other: what was said before is on record, with who changed it and why.
+	old := o.get(golang)
+	require.Equal(t, schema.StatusSuperseded, old.Status)
+	require.Nil(t, old.DeletedAt)
+	require.Equal(t, forGo, old.SupersededBy)
+	require.Equal(t, "Dana prefers Go for backend services.", old.Content)
+	step := o.lastStep(golang)
+	require.Equal(t, []string{string(schema.AuditFork), "person:mia", "said so later"}, []string{string(step.Action), step.ChangedBy, step.Reason})
+	name := map[string]string{golang: "said", forGo: "go", forPython: "python", seen: "notebook"}
+	require.Subset(t, o.edges(forPython, name), []string{"notebook supports python", "python derived_from said"})
+	require.Subset(t, o.edges(golang, name), []string{"go supersedes said", "go derived_from said", "python derived_from said"})
+	require.Contains(t, o.get(forPython).Provenance.Sources, schema.Ref{Kind: "human", Ref: "Dana"})
+
+	// What the user then learns of Go concerns Go alone.
+	rust := recordOf(t, `{"type": "semantic", "confidence": 0.9, "content": "Dana prefers Rust for backend services.", "payload": {"kind": "semantic", "subject": "Dana",
+		"predicate": "prefers_for_backend_services", "object": "Rust", "validity": {"mode": "conditional", "conditions": {"project_kind": "backend_service"}}}}`)
+	replaced := o.revise(schema.ReviseSupersede, &rust, nil, forGo)
+	require.Equal(t, schema.ReviseApplied, replaced.Status, replaced.Why)
+	require.Equal(t, replaced.Created, o.found("What does Dana prefer?", `{"project_kind": "backend_service"}`, schema.TypeSemantic))
+	require.Equal(t, []string{forPython}, o.found("What does Dana prefer?", `{"project_kind": "data_science"}`, schema.TypeSemantic))
+	require.Equal(t, 1, o.get(forPython).Version)
+	testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
+}
+
+// linkerFailure is an episode in which a build failed with the linker's error.
+func linkerFailure(n int, os, log string) string {
+	return fmt.Sprintf(`{"type": "episodic", "confidence": 1, "source_trust": 0.9, "provenance": {"sources": [{"kind": "tool_call", "ref": "tool://build#%[1]d"}, {"kind": "artifact", "ref": %[3]q}]},
+		"payload": {"kind": "episodic", "timeline": [
+			{"t": "2026-11-0%[1]dT10:00:00Z", "event_kind": "tool_call", "ref": "tool://build#%[1]d", "summary": "make all"},
+			{"t": "2026-11-0%[1]dT10:00:09Z", "event_kind": "error", "ref": "log://build#%[1]d", "summary": "ld: cache mismatch"}],
+			"artifacts": [%[3]q], "environment": {"os": %[2]q, "tool_versions": {"ld": "1015.7"}}, "outcome": "failure"}}`, n, os, log)
+}
+
+// The linker example of document 004 §5 and §8: what happened stays as it happened, the fix is a
+// competence that rests on it, and the fix for other conditions stands beside the first.
+func TestLinkerError(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	o := onlooker{t, h, testkit.Principal()}
+	ctx := context.Background()
+	put := func(records ...string) (ids []string) {
+		t.Helper()
+		_, _, result := runPut(t, h, putRequest(t, o.p, records...))
+		for _, item := range result.Items {
+			require.Equal(t, schema.PutCreated, item.Status, item.Problem)
+			ids = append(ids, item.ID)
+		}
+		return ids
+	}
+	keep := func(n int) string {
+		t.Helper()
+		log, err := h.Store.PutArtifact(ctx, o.p, strings.NewReader(fmt.Sprintf("build %d\nld: cache mismatch for module Atlas\n", n)), "text/plain", "", time.Now())
+		require.NoError(t, err)
+		return log.Address
+	}
+	var failures []string
+	for n := range 3 {
+		failures = append(failures, linkerFailure(n+1, "macos", keep(n+1)))
+	}
+	episodes := put(failures...)
+	derived := func(ids []string) string {
+		var out []string
+		for _, id := range ids {
+			out = append(out, fmt.Sprintf(`{"predicate": "derived_from", "target_id": %q, "weight": 1}`, id))
+		}
+		return strings.Join(out, ", ")
+	}
+	fix := put(fmt.Sprintf(`{"type": "competence", "confidence": 0.7, "provenance": {"sources": [{"kind": "tool_call", "ref": "tool://build#3"}]}, "relations": [%s],
+		"payload": {"kind": "competence", "skill_name": "fix_linker_cache_error", "triggers": [{"signal": "ld: cache mismatch", "conditions": {"os": "macos"}}],
+			"recipe": [{"step": "Clear the build cache", "tool": "shell", "validation": "the cache directory is gone"},
+				{"step": "Rebuild with clean flags", "tool": "build", "validation": "the build succeeds"}],
+			"required_tools": ["shell", "build"], "failure_modes": ["The cache directory is locked"], "fallbacks": ["Reinstall the toolchain"], "version": "1.0"}}`, derived(episodes)))[0]
+	first := o.get(fix)
+	require.LessOrEqual(t, first.SourceTrust, 0.9, "it is trusted no further than what it was learned from")
+
+	// The fix is not written into what happened.
+	var changed schema.MemoryRecord
+	require.NoError(t, json.Unmarshal([]byte(strings.Replace(failures[0], "ld: cache mismatch", "ld: cache mismatch, fixed by clearing the cache", 1)), &changed))
+	changed.ID = episodes[0]
+	_, _, result := runPut(t, h, schema.PutRequest{Operation: schema.Operation{Principal: o.p, Reason: "it is known now"}, Records: []schema.MemoryRecord{changed}})
+	require.Equal(t, schema.PutAppendOnly, result.Items[0].Status)
+	text := "The linker failed; clearing the cache fixed it."
+	_, patched := modify(t, h, modifyRequest(o.p, schema.Patch{ID: episodes[0], Content: &text}))
+	require.Equal(t, schema.PatchAppendOnly, patched.Results[0].Status)
+	require.Equal(t, schema.ReviseEpisodic, o.revise(schema.ReviseRetract, nil, nil, episodes[0]).Status)
+	var kept, given schema.EpisodicPayload
+	require.NoError(t, json.Unmarshal(o.get(episodes[0]).Payload, &kept))
+	require.NoError(t, json.Unmarshal(recordOf(t, failures[0]).Payload, &given))
+	require.Equal(t, given, kept)
+	_, log, err := h.Store.GetArtifact(ctx, o.p, kept.Artifacts[0])
+	require.NoError(t, err)
+	require.Contains(t, string(log), "ld: cache mismatch", "the evidence can be looked at")
+
+	// Elsewhere another fix does better: it is learned beside the first.
+	elsewhere := put(linkerFailure(4, "linux", keep(4)))[0]
+	lld := recordOf(t, `{"type": "competence", "confidence": 0.9, "payload": {"kind": "competence", "skill_name": "fix_linker_cache_error",
+		"triggers": [{"signal": "ld: cache mismatch", "conditions": {"os": "linux"}}], "recipe": [{"step": "Link with lld", "tool": "build", "validation": "the build succeeds"}],
+		"required_tools": ["build"], "failure_modes": ["lld is not installed"], "fallbacks": ["Clear the build cache"], "version": "1.0"}}`)
+	forked := o.revise(schema.ReviseFork, &lld, func(req *schema.ReviseRequest) {
+		req.Evidence = []schema.Ref{{Kind: "outcome", Ref: elsewhere}}
+	}, fix)
+	require.Equal(t, schema.ReviseApplied, forked.Status, forked.Why)
+	require.Len(t, forked.Created, 1)
+	second := forked.Created[0]
+	now := o.get(fix)
+	require.Equal(t, schema.StatusActive, now.Status)
+	require.JSONEq(t, string(first.Payload), string(now.Payload), "the first is as it was")
+	require.Equal(t, first.Confidence, now.Confidence)
+
+	// The error text finds both, each with the conditions under which it applies and its steps in order.
+	require.Equal(t, sorted(fix, second), o.found("ld: cache mismatch", "", schema.TypeCompetence))
+	answer := o.recall(schema.RecallRequest{Query: "ld: cache mismatch"})
+	byID := map[string]schema.RecallResult{}
+	for _, r := range answer.Results {
+		byID[r.ID] = r
+	}
+	require.Contains(t, byID, fix, "episodes do not hide what was learned from them")
+	require.Contains(t, byID, second)
+	require.Regexp(t, `(?s)os is macos.*Clear the build cache.*Rebuild with clean flags.*locked.*Reinstall`, byID[fix].Content)
+	require.Regexp(t, `(?s)os is linux.*Link with lld`, byID[second].Content)
+
+	// Lineage says what each was learned from.
+	name := map[string]string{fix: "fix", second: "second", elsewhere: "elsewhere", episodes[0]: "1", episodes[1]: "2", episodes[2]: "3"}
+	require.Equal(t, []string{"fix derived_from 1", "fix derived_from 2", "fix derived_from 3", "second derived_from fix"}, o.edges(fix, name))
+	require.Subset(t, o.edges(second, name), []string{"elsewhere supports second", "fix derived_from 1", "second derived_from fix"})
+	require.Equal(t, []string{"fix derived_from 1", "second derived_from fix"}, o.edges(episodes[0], name), "and an episode, what it gave rise to")
+	testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
+}
+
+// The contradiction rules of document 004 §7: new evidence replaces, forks or contests what is held, by
+// its revision policy and by what speaks for each side; both sides are kept, and it can be told why.
+func TestContradictionRules(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	lives := func(town, policy string, confidence float64, conditions string) schema.MemoryRecord {
+		validity := `{"mode": "global"}`
+		if conditions != "" {
+			validity = `{"mode": "conditional", "conditions": ` + conditions + `}`
+		}
+		return recordOf(t, fmt.Sprintf(`{"type": "semantic", "confidence": %v, "provenance": {"sources": [{"kind": "event", "ref": "evt://%[2]s"}, {"kind": "event", "ref": "evt://%[2]s/2"}]},
+			"payload": {"kind": "semantic", "subject": "Ana", "predicate": "lives_in", "object": %[2]q, "validity": %s, "revision_policy": %q}}`, confidence, town, validity, policy))
+	}
+	const query = "Where does Ana live?"
+	summer, winter := `{"season": "summer"}`, &schema.Validity{Mode: schema.ValidConditional, Conditions: json.RawMessage(`{"season": "winter"}`)}
+	for name, c := range map[string]struct {
+		policy     string
+		confidence float64 // of what is held; the new one has 0.8
+		ground     string  // of what is held
+		conditions string  // of the new one
+		left       *schema.Validity
+		want       schema.ReviseAction
+		why        string
+	}{
+		"replace, and at least as much speaks for the new":       {policy: "replace", confidence: 0.5, want: schema.ReviseSupersede, why: "at least as much speaks for the record"},
+		"replace, and less speaks for the new":                   {policy: "replace", confidence: 1, want: schema.ReviseContest, why: "less speaks for the record"},
+		"replace, by a special case":                             {policy: "replace", confidence: 0.1, conditions: summer, want: schema.ReviseContest, why: "does not hold everywhere"},
+		"fork, where it is said what is left to each":            {policy: "fork", confidence: 1, conditions: summer, left: winter, want: schema.ReviseFork, why: "disjoint"},
+		"fork, where nobody says what is left":                   {policy: "fork", confidence: 0.1, conditions: summer, want: schema.ReviseContest, why: "not disjoint"},
+		"contest, whatever speaks for the new":                   {policy: "contest", confidence: 0.1, want: schema.ReviseContest, why: "policy contest"},
+		"disjoint grounds are no contradiction under any policy": {policy: "contest", confidence: 1, ground: `{"season": "winter"}`, conditions: summer, want: schema.ReviseFork, why: "both hold"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := onlooker{t, h, testkit.Principal()}
+			held := putRecord(t, h.Temporal, h.TaskQueue, o.p, lives("Lisbon", c.policy, c.confidence, c.ground))
+			porto := lives("Porto", c.policy, 0.8, c.conditions)
+			result := o.revise(schema.ReviseReconcile, &porto, func(req *schema.ReviseRequest) { req.TargetConditions = c.left }, held)
+			require.Equal(t, schema.ReviseApplied, result.Status, result.Why)
+			require.Equal(t, c.want, result.Action)
+			require.Contains(t, result.Why, c.why)
+			fresh := result.Created[0]
+			require.Equal(t, fmt.Sprint([]string{"person:mia", "said so later"}), fmt.Sprint([]string{o.lastStep(held).ChangedBy, o.lastStep(held).Reason}))
+			require.Contains(t, o.get(held).Content, "Lisbon", "both sides are kept")
+			require.Contains(t, o.get(fresh).Content, "Porto")
+			switch c.want {
+			case schema.ReviseSupersede:
+				require.Equal(t, []string{fresh}, o.found(query, ""))
+				require.Equal(t, schema.StatusSuperseded, o.get(held).Status)
+				require.Equal(t, []string{"new supersedes old"}, o.edges(held, map[string]string{held: "old", fresh: "new"}))
+				require.Empty(t, o.contradictions())
+			case schema.ReviseFork:
+				other := held
+				if c.left != nil {
+					other = result.Created[1]
+				}
+				require.Equal(t, []string{fresh}, o.found(query, summer))
+				require.Equal(t, []string{other}, o.found(query, `{"season": "winter"}`))
+				require.Equal(t, sorted(fresh, other), o.found(query, ""), "where the season is not known, both may hold")
+				require.Empty(t, o.contradictions())
+			default:
+				answer := o.recall(schema.RecallRequest{Query: query})
+				require.Len(t, answer.Results, 2)
+				for _, r := range answer.Results {
+					require.Equal(t, schema.StatusContested, r.Status, "who asks is told of the doubt")
+				}
+				sides := o.contradictions()
+				require.Len(t, sides, 1)
+				require.ElementsMatch(t, []string{held, fresh}, []string{sides[0].Left.ID, sides[0].Right.ID})
+				require.Equal(t, schema.AuditContest, o.lastStep(held).Action)
+				require.Equal(t, []string{"new contradicts old", "old contradicts new"}, o.edges(held, map[string]string{held: "old", fresh: "new"}))
+			}
+		})
+	}
+
+	t.Run("resolving ends a contradiction", func(t *testing.T) {
+		t.Parallel()
+		o := onlooker{t, h, testkit.Principal()}
+		lisbon := putRecord(t, h.Temporal, h.TaskQueue, o.p, lives("Lisbon", "contest", 0.9, ""))
+		porto := lives("Porto", "contest", 0.9, "")
+		fresh := o.revise(schema.ReviseReconcile, &porto, nil, lisbon).Created[0]
+		stale := reviseRequest(o.p, schema.ReviseResolve, nil, schema.Target{ID: lisbon, IfVersion: 1}, schema.Target{ID: fresh, IfVersion: 1})
+		stale.Winner = lisbon
+		_, refused := revise(t, h.Temporal, h.TaskQueue, stale)
+		require.Equal(t, schema.ReviseVersionConflict, refused.Status, "whoever has not seen the doubt does not resolve it")
+		require.Len(t, o.contradictions(), 1)
+		result := o.revise(schema.ReviseResolve, nil, func(req *schema.ReviseRequest) { req.Winner = lisbon }, lisbon, fresh)
+		require.Equal(t, schema.ReviseApplied, result.Status, result.Why)
+		require.Empty(t, o.contradictions())
+		require.Equal(t, []string{lisbon}, o.found(query, ""))
+		require.Equal(t, schema.StatusActive, o.get(lisbon).Status)
+		require.Equal(t, schema.StatusSuperseded, o.get(fresh).Status)
+		require.Equal(t, []string{"new contradicts old", "old contradicts new", "old supersedes new"}, o.edges(lisbon, map[string]string{lisbon: "old", fresh: "new"}), "that they contradicted stays on record")
+		require.Equal(t, schema.AuditResolve, o.lastStep(fresh).Action)
+	})
+
+	t.Run("what is retracted keeps its evidence", func(t *testing.T) {
+		t.Parallel()
+		o := onlooker{t, h, testkit.Principal()}
+		lisbon := putRecord(t, h.Temporal, h.TaskQueue, o.p, lives("Lisbon", "replace", 0.9, ""))
+		before := o.get(lisbon)
+		result := o.revise(schema.ReviseRetract, nil, nil, lisbon)
+		require.Equal(t, schema.ReviseApplied, result.Status, result.Why)
+		require.Empty(t, o.found(query, ""))
+		after := o.get(lisbon)
+		require.Equal(t, schema.StatusRetracted, after.Status)
+		require.Nil(t, after.DeletedAt)
+		require.Equal(t, before.Content, after.Content)
+		require.Subset(t, after.Provenance.Sources, before.Provenance.Sources)
+		require.Equal(t, []schema.AuditAction{schema.AuditCreate, schema.AuditRetract}, []schema.AuditAction{after.AuditLog[0].Action, after.AuditLog[1].Action})
+		require.Equal(t, schema.ReviseNotLive, o.revise(schema.ReviseRetract, nil, nil, lisbon).Status)
+	})
+
+	t.Run("what says the same is no conflict", func(t *testing.T) {
+		t.Parallel()
+		o := onlooker{t, h, testkit.Principal()}
+		lisbon := putRecord(t, h.Temporal, h.TaskQueue, o.p, lives("Lisbon", "replace", 0.5, ""))
+		again := lives("Lisbon", "replace", 0.9, "")
+		again.Content = "Ana has her home in Lisbon."
+		require.Equal(t, schema.ReviseNoConflict, o.revise(schema.ReviseReconcile, &again, nil, lisbon).Status)
+		require.Equal(t, 1, o.get(lisbon).Version)
+	})
+
+	// Through the pipeline what speaks against a memory waits for a person, and both sides stand until it
+	// is decided.
+	for name, c := range map[string]struct {
+		held, said string
+		listed     bool // as a contradiction
+	}{
+		"another value": {"Dana lives in Lisbon.", "Dana lives in Porto.", false},
+		"a negation":    {"The build cache is enabled in production.", "The build cache is disabled in production.", true},
+	} {
+		for _, verdict := range []schema.Decision{schema.DecisionApprove, schema.DecisionReject} {
+			t.Run(name+" waits for review: "+string(verdict), func(t *testing.T) {
+				t.Parallel()
+				o := onlooker{t, h, testkit.Principal()}
+				result, item := moved(t, h, o.p, c.held, c.said)
+				require.Equal(t, []string{c.said, c.held}, []string{item.Fact, item.TargetNow.Content}, "the review shows both sides")
+				before := o.get(item.TargetID)
+				require.Equal(t, schema.StatusActive, before.Status, "nothing is overwritten by what was only said")
+				if c.listed {
+					sides := o.contradictions()
+					require.Len(t, sides, 1)
+					require.Equal(t, schema.ContradictionOfProposal, sides[0].Kind)
+					require.Equal(t, []string{c.said, c.held}, []string{sides[0].Left.Content, sides[0].Right.Content})
+				}
+				recalled := func() (out []string) {
+					for _, r := range o.recall(schema.RecallRequest{Query: c.said}).Results {
+						out = append(out, r.Content)
+					}
+					return out
+				}
+				require.ElementsMatch(t, []string{c.said, c.held}, recalled())
+
+				decided := decide(t, h, decision(o.p, item, verdict), result.BatchID)
+				require.Empty(t, o.contradictions())
+				after := o.get(item.TargetID)
+				if verdict == schema.DecisionApprove {
+					require.Equal(t, schema.ReviewApplied, decided.Status)
+					require.Equal(t, []string{c.said}, recalled())
+					require.Equal(t, schema.StatusSuperseded, after.Status)
+					require.Equal(t, decided.MemoryID, after.SupersededBy)
+					require.Equal(t, "operator:rita", o.lastStep(item.TargetID).ChangedBy)
+				} else {
+					require.Equal(t, schema.ReviewRejected, decided.Status)
+					require.Contains(t, recalled(), c.held)
+					require.Equal(t, before.Version, after.Version)
+				}
+				require.Equal(t, c.held, after.Content, "it stays on record either way")
+			})
+		}
+	}
+
+	// Where updates are allowed, the revision policy of what is held still decides.
+	eager := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Policy.AllowUpdateDelete = true })
+	for policy, waits := range map[schema.RevisionPolicy]bool{schema.PolicyReplace: false, schema.PolicyFork: true, schema.PolicyContest: true} {
+		t.Run("the pipeline may update, and the policy is "+string(policy), func(t *testing.T) {
+			t.Parallel()
+			o := onlooker{t, eager, testkit.Principal()}
+			held := lives("Lisbon", string(policy), 0.9, "")
+			held.Content = "Ana lives in Lisbon."
+			id := putRecord(t, eager.Temporal, eager.TaskQueue, o.p, held)
+			_, result := eager.Ingest(t, testkit.Request(o.p, schema.SourceMemory, "Ana lives in Porto."))
+			require.Zero(t, result.Dead)
+			if !waits {
+				require.Equal(t, schema.StatusSuperseded, o.get(id).Status)
+				return
+			}
+			require.Equal(t, 1, result.ToReview)
+			require.Equal(t, schema.StatusActive, o.get(id).Status, "it is not for the pipeline to replace it")
+			items, err := eager.Store.ListReviews(context.Background(), o.p, store.ReviewFilter{}, store.Page{})
+			require.NoError(t, err)
+			require.Equal(t, memory.ReasonRevisionPolicy, items[0].Outcome)
+			require.Equal(t, schema.ReviewApplied, decide(t, eager, decision(o.p, items[0], schema.DecisionApprove), result.BatchID).Status, "a person may")
+			require.Equal(t, schema.StatusSuperseded, o.get(id).Status)
+		})
+	}
+	t.Cleanup(func() { testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL)) })
+}

@@ -1,0 +1,886 @@
+package workflows_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/recall"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/workflows"
+)
+
+// The conformance suite of document 004 §4 to §9, §15A (both versions) and §15B: what these sections
+// require of the records, as a client of Temporal sees it. docs/conformance.md lists every requirement,
+// also those that tests elsewhere show.
+
+// conforming is one agent's memory behind real workflows.
+type conforming struct {
+	*testkit.Harness
+	p schema.Principal
+}
+
+func newConforming(t testing.TB) *conforming {
+	t.Helper()
+	return &conforming{Harness: testkit.NewHarness(t, nil), p: testkit.Principal()}
+}
+
+// put puts records given as JSON through the Put workflow, and returns what became of each.
+func (c *conforming) put(t testing.TB, records ...string) []schema.PutItem {
+	t.Helper()
+	_, _, result := runPut(t, c.Harness, putRequest(t, c.p, records...))
+	require.Len(t, result.Items, len(records))
+	return result.Items
+}
+
+// made is put of one record that is new.
+func (c *conforming) made(t testing.TB, record string) string {
+	t.Helper()
+	item := c.put(t, record)[0]
+	require.Equal(t, schema.PutCreated, item.Status, item.Problem)
+	return item.ID
+}
+
+// refused starts a put that the request's validation refuses, and returns the fields that it names.
+func (c *conforming) refused(t testing.TB, record string) []string {
+	t.Helper()
+	_, err := workflows.StartPut(context.Background(), c.Temporal, c.TaskQueue, putRequest(t, c.p, record))
+	var invalid *schema.ValidationError
+	require.ErrorAs(t, err, &invalid, record)
+	fields := make([]string, 0, len(invalid.Fields))
+	for _, f := range invalid.Fields {
+		fields = append(fields, f.Field)
+	}
+	return fields
+}
+
+func (c *conforming) get(t testing.TB, id string) schema.MemoryRecord {
+	t.Helper()
+	m, err := c.Store.Get(context.Background(), c.p, uuid.MustParse(id))
+	require.NoError(t, err)
+	return m
+}
+
+// shown is a record as a client reads it, in one of the two shapes of §15A.
+func (c *conforming) shown(t testing.TB, id string, shape schema.Shape) string {
+	t.Helper()
+	encoded, err := schema.EncodeRecord(c.get(t, id), shape)
+	require.NoError(t, err)
+	return string(encoded)
+}
+
+// as names memories in the versions that they have now.
+func (c *conforming) as(t testing.TB, ids ...string) []schema.Target {
+	t.Helper()
+	out := make([]schema.Target, 0, len(ids))
+	for _, id := range ids {
+		out = append(out, schema.Target{ID: id, IfVersion: c.get(t, id).Version})
+	}
+	return out
+}
+
+// revise runs a revision; record may be empty.
+func (c *conforming) revise(t testing.TB, action schema.ReviseAction, record string, targets ...string) schema.ReviseResult {
+	t.Helper()
+	req := reviseRequest(c.p, action, nil, c.as(t, targets...)...)
+	if record != "" {
+		req.Record = new(schema.MemoryRecord)
+		require.NoError(t, json.Unmarshal([]byte(record), req.Record))
+	}
+	_, result := revise(t, c.Temporal, c.TaskQueue, req)
+	return result
+}
+
+// applied is revise of what is applied, and returns the id of the new record, if there is one.
+func (c *conforming) applied(t testing.TB, action schema.ReviseAction, record string, targets ...string) string {
+	t.Helper()
+	result := c.revise(t, action, record, targets...)
+	require.Equal(t, schema.ReviseApplied, result.Status, result.Why)
+	if result.Record == nil {
+		return ""
+	}
+	return result.Record.ID
+}
+
+// forget forgets softly, without a preview.
+func (c *conforming) forget(t testing.TB, ids ...string) {
+	t.Helper()
+	req := forgetRequest(c.p, schema.ForgetSoft, schema.Selector{IDs: ids})
+	req.Execute = true
+	run, _ := startForget(t, c.Harness, req)
+	require.Equal(t, len(ids), receiptOf(t, run).Forgotten)
+}
+
+// listed are the ids of the live memories of a type that hold in a context; the context may be empty.
+func (c *conforming) listed(t testing.TB, kind schema.MemoryType, situation string) []string {
+	t.Helper()
+	page, err := c.Store.List(context.Background(), store.Filter{Principal: c.p, Types: []schema.MemoryType{kind}, Context: json.RawMessage(situation)}, store.Page{})
+	require.NoError(t, err)
+	ids := []string{}
+	for _, m := range page {
+		ids = append(ids, m.ID)
+	}
+	return ids
+}
+
+// recalled are the ids of what recall finds; the context may be empty.
+func (c *conforming) recalled(t testing.TB, query, situation string) []string {
+	t.Helper()
+	r := recall.Recaller{Store: c.Store, Index: c.Deps.Index, Embedder: c.Deps.Brain.Embedder}
+	response, err := r.Recall(context.Background(), schema.RecallRequest{Principal: c.p, Query: query, Context: json.RawMessage(situation)})
+	require.NoError(t, err)
+	ids := []string{}
+	for _, found := range response.Results {
+		ids = append(ids, found.ID)
+	}
+	return ids
+}
+
+// requireHolds checks that all of a JSON object stands in another as it is, lists at full length.
+func requireHolds(t testing.TB, want, got string) {
+	t.Helper()
+	var w, g any
+	require.NoError(t, json.Unmarshal([]byte(want), &w))
+	require.NoError(t, json.Unmarshal([]byte(got), &g))
+	holds(t, "", w, g)
+}
+
+func holds(t testing.TB, path string, want, got any) {
+	t.Helper()
+	switch w := want.(type) {
+	case map[string]any:
+		g, ok := got.(map[string]any)
+		require.True(t, ok, "%s is no object", path)
+		for name, value := range w {
+			require.Contains(t, g, name, path)
+			holds(t, path+"."+name, value, g[name])
+		}
+	case []any:
+		g, ok := got.([]any)
+		require.True(t, ok && len(w) == len(g), "%s: %v", path, got)
+		for i := range w {
+			holds(t, fmt.Sprintf("%s[%d]", path, i), w[i], g[i])
+		}
+	default:
+		require.Equal(t, want, got, path)
+	}
+}
+
+// withMembers is a JSON object with members set, or removed where they are nil.
+func withMembers(t testing.TB, object string, members map[string]any) string {
+	t.Helper()
+	var all map[string]any
+	require.NoError(t, json.Unmarshal([]byte(object), &all))
+	for name, value := range members {
+		if all[name] = value; value == nil {
+			delete(all, name)
+		}
+	}
+	encoded, err := json.Marshal(all)
+	require.NoError(t, err)
+	return string(encoded)
+}
+
+// semantic, competence, plan, working and episodic are records of each type with what they need; text
+// makes them differ.
+func semantic(subject, object, validity string) string {
+	return fmt.Sprintf(`{"type": "semantic", "confidence": 0.9, "provenance": {"sources": [{"kind": "event", "ref": "evt://1"}]},
+		"payload": {"kind": "semantic", "subject": %q, "predicate": "prefers_backend_language", "object": %q, "validity": %s}}`, subject, object, validity)
+}
+
+func competence(version, step, os string) string {
+	return fmt.Sprintf(`{"type": "competence", "confidence": 0.7, "provenance": {"sources": [{"kind": "tool_call", "ref": "tool://build#123"}]},
+		"payload": {"kind": "competence", "skill_name": "fix_linker_cache_error", "triggers": [{"signal": "ld: cache mismatch", "conditions": {"os": %q}}],
+			"recipe": [{"step": %q, "tool": "shell"}, {"step": "Rebuild with clean flags", "tool": "build", "validation": "build succeeds"}],
+			"required_tools": ["shell", "build"], "failure_modes": ["cache directory is locked"], "fallbacks": ["Reinstall toolchain"], "version": %q}}`, os, step, version)
+}
+
+func planOf(version, backend, platform string) string {
+	return fmt.Sprintf(`{"type": "plan_graph", "confidence": 0.8, "provenance": {"sources": [{"kind": "outcome", "ref": "evt://9"}]},
+		"payload": {"kind": "plan_graph", "plan_id": "setup-project", "version": %q, "intent": "setup_project", "constraints": {"platform": %q},
+			"nodes": [{"id": "repo", "op": "init_repository"}, {"id": "backend", "op": "configure_backend", "params": {"language": %q}},
+				{"id": "ci", "op": "link_ci", "guards": {"hosted": true}}],
+			"edges": [{"from": "repo", "to": "backend", "kind": "data"}, {"from": "backend", "to": "ci", "kind": "control"}]}}`, version, platform, backend)
+}
+
+func workingOn(id, state, summary string) string {
+	return fmt.Sprintf(`{"id": %q, "type": "working", "confidence": 1, "payload": {"kind": "working", "thread_id": "setup", "state": %q,
+		"next_actions": ["choose a frontend", "write documentation"], "open_questions": ["Which frontend?"], "context_summary": %q}}`, id, state, summary)
+}
+
+// buildFailure is the example of §5: what the compiler said, what was run, where, and how it ended.
+func buildFailure(id, more string) string {
+	return fmt.Sprintf(`{"id": %q, "type": "episodic", "confidence": 1, "provenance": {"sources": [{"kind": "tool_call", "ref": "tool://build#123"}]},
+		"payload": {"kind": "episodic", "timeline": [
+				{"t": "2026-01-28T10:00:00Z", "event_kind": "tool_call", "ref": "evt://1", "summary": "make all"},
+				{"t": "2026-01-28T10:00:05Z", "event_kind": "error", "ref": "evt://2", "summary": "ld: cache mismatch"}%s],
+			"tool_graph": [{"id": "build", "tool": "make", "args": {"target": "all"}, "result_ref": "evt://2"}],
+			"environment": {"os": "macos", "tool_versions": {"clang": "17.0.0"}}, "artifacts": ["file:///tmp/build.log"]}}`, id, more)
+}
+
+const (
+	everywhere = `{"mode": "global"}`
+	onBackends = `{"mode": "conditional", "conditions": {"project_kind": "backend_service"}}`
+	onData     = `{"mode": "conditional", "conditions": {"project_kind": "data_science"}}`
+)
+
+func TestSection4RecordStructure(t *testing.T) {
+	t.Parallel()
+	c := newConforming(t)
+	t.Run("a record has an id, a type, a sensitivity, a confidence, a salience, a lifecycle and provenance", func(t *testing.T) {
+		for kind, text := range map[schema.MemoryType]string{schema.TypeSemantic: semantic("Sol", "go", everywhere), schema.TypeCompetence: competence("1", "Look", "plan9"),
+			schema.TypePlanGraph: planOf("1", "cobol", "mainframe"), schema.TypeWorking: workingOn("", "planning", "everything"),
+			schema.TypeEpisodic: buildFailure("", "")} {
+			id := c.made(t, text)
+			m, err := schema.DecodeRecord([]byte(c.shown(t, id, schema.ShapeAppendix)))
+			require.NoError(t, err, "what the schema requires is there")
+			require.Equal(t, []any{kind, id}, []any{m.Type, uuid.MustParse(m.ID).String()})
+			require.Equal(t, schema.SensitivityLow, m.Sensitivity)
+			require.Positive(t, m.Salience)
+			require.False(t, m.Lifecycle.LastReinforcedAt.IsZero())
+		}
+	})
+	t.Run("provenance links to events, artifacts, tool outputs, observations and outcomes", func(t *testing.T) {
+		sources := `[{"kind": "event", "ref": "evt://1"}, {"kind": "artifact", "ref": "file:///log", "hash": "sha256:00"}, {"kind": "tool_call", "ref": "tool://1"},
+			{"kind": "observation", "ref": "obs://1"}, {"kind": "outcome", "ref": "out://1", "timestamp": "2026-01-28T00:00:00Z"}]`
+		record := withMembers(t, semantic("Tea", "hot", everywhere), map[string]any{"provenance": map[string]any{"sources": json.RawMessage(sources)}})
+		requireHolds(t, `{"provenance": {"sources": `+sources+`}}`, c.shown(t, c.made(t, record), schema.ShapeAppendix))
+	})
+	t.Run("editing a preference rewrites nothing that is unrelated", func(t *testing.T) {
+		edited, unrelated := c.made(t, semantic("Ana", "go", everywhere)), c.made(t, semantic("Bob", "go", everywhere))
+		before := c.shown(t, unrelated, schema.ShapeAppendix)
+		c.applied(t, schema.ReviseSupersede, semantic("Ana", "rust", everywhere), edited)
+		require.JSONEq(t, before, c.shown(t, unrelated, schema.ShapeAppendix))
+	})
+	t.Run("contradictory facts can be compared", func(t *testing.T) {
+		one := c.made(t, semantic("Eve", "go", everywhere))
+		other := c.applied(t, schema.ReviseContest, semantic("Eve", "rust", everywhere), one)
+		found, err := c.Store.Contradictions(context.Background(), c.p, store.Page{})
+		require.NoError(t, err)
+		require.Len(t, found, 1)
+		require.ElementsMatch(t, []string{one, other}, []string{found[0].Left.ID, found[0].Right.ID})
+	})
+	t.Run("a payload of another type is refused", func(t *testing.T) {
+		record := withMembers(t, semantic("Ana", "go", everywhere), map[string]any{"type": "competence"})
+		require.Equal(t, []string{"records[0].payload.kind"}, c.refused(t, record))
+	})
+}
+
+func TestSection5EpisodicMemory(t *testing.T) {
+	t.Parallel()
+	c := newConforming(t)
+	ctx := context.Background()
+	id := uuid.NewString()
+	first := buildFailure(id, "")
+	require.Equal(t, id, c.made(t, first))
+	fixed := `, {"t": "2026-01-28T10:05:00Z", "event_kind": "outcome", "ref": "evt://3", "summary": "it builds"}`
+
+	t.Run("an episode is kept as it happened, with what it refers to", func(t *testing.T) {
+		requireHolds(t, first, c.shown(t, id, schema.ShapeAppendix))
+		log, err := c.Store.PutArtifact(ctx, c.p, strings.NewReader("ld: cache mismatch\x00\xff"), "text/plain", "", time.Now())
+		require.NoError(t, err)
+		record := strings.Replace(buildFailure("", `, {"t": "2026-01-28T11:00:00Z", "event_kind": "log", "ref": "evt://4"}`), "file:///tmp/build.log", log.Address, 1)
+		record = strings.Replace(record, "10:00:00Z", "10:00:01Z", 1)
+		requireHolds(t, `{"payload": {"artifacts": ["`+log.Address+`"]}}`, c.shown(t, c.made(t, record), schema.ShapeAppendix))
+		_, content, err := c.Store.GetArtifact(ctx, c.p, log.Address)
+		require.NoError(t, err)
+		require.Equal(t, "ld: cache mismatch\x00\xff", string(content))
+	})
+	t.Run("events are in order of time", func(t *testing.T) {
+		early := strings.Replace(fixed, "10:05", "09:05", 1)
+		require.Equal(t, []string{"records[0].payload.timeline[2].t"}, c.refused(t, buildFailure("", early)))
+	})
+	t.Run("the timeline may be extended, and what it was before stays known", func(t *testing.T) {
+		before := time.Now()
+		item := c.put(t, buildFailure(id, fixed))[0]
+		require.Equal(t, []any{schema.PutUpdated, 2}, []any{item.Status, item.Version}, item.Problem)
+		requireHolds(t, buildFailure(id, fixed), c.shown(t, id, schema.ShapeAppendix))
+		then, err := c.Store.GetAsOf(ctx, c.p, uuid.MustParse(id), before)
+		require.NoError(t, err)
+		require.NotContains(t, string(then.Payload), "it builds")
+	})
+	t.Run("nothing that stands is edited, replaced, retracted or taken away", func(t *testing.T) {
+		before := c.shown(t, id, schema.ShapeAppendix)
+		for _, edit := range []string{strings.Replace(buildFailure(id, fixed), "ld: cache mismatch", "it never failed", 1), first,
+			withMembers(t, buildFailure(id, fixed), map[string]any{"content": "It never failed."})} {
+			require.Equal(t, schema.PutAppendOnly, c.put(t, edit)[0].Status)
+		}
+		text := "It never failed."
+		_, modified := modify(t, c.Harness, modifyRequest(c.p, schema.Patch{ID: id, Content: &text}))
+		require.Equal(t, schema.PatchAppendOnly, modified.Results[0].Status)
+		require.Equal(t, schema.ReviseEpisodic, c.revise(t, schema.ReviseRetract, "", id).Status)
+		require.Equal(t, schema.ReviseEpisodic, c.revise(t, schema.ReviseSupersede, semantic("The build", "fine", everywhere), id).Status)
+		req := reviseRequest(c.p, schema.ReviseSupersede, new(schema.MemoryRecord), c.as(t, id)...)
+		require.NoError(t, json.Unmarshal([]byte(buildFailure("", fixed)), req.Record))
+		_, err := workflows.StartRevise(ctx, c.Temporal, c.TaskQueue, req)
+		var invalid *schema.ValidationError
+		require.ErrorAs(t, err, &invalid)
+		require.Equal(t, "record.type", invalid.Fields[0].Field)
+		require.JSONEq(t, before, c.shown(t, id, schema.ShapeAppendix))
+	})
+	t.Run("an episode fades faster than what is learned from it", func(t *testing.T) {
+		decay := func(id string) (int64, time.Time) {
+			l := c.get(t, id).Lifecycle
+			require.NotNil(t, l.DecayDueAt)
+			return l.Decay.HalfLifeSeconds, *l.DecayDueAt
+		}
+		episode, due := decay(id)
+		learned, learnedDue := decay(c.made(t, competence("1", "Clear the cache", "macos")))
+		fact, _ := decay(c.made(t, semantic("user", "go", everywhere)))
+		require.Less(t, episode, learned)
+		require.Less(t, learned, fact)
+		require.True(t, due.Before(learnedDue))
+	})
+	t.Run("a fix is written beside the episode, which is its evidence", func(t *testing.T) {
+		before := c.get(t, id)
+		skill := withMembers(t, competence("1", "Clear build cache", "macos"), map[string]any{"relations": []any{map[string]any{"predicate": "derived_from", "target_id": id}}})
+		derived := c.made(t, skill)
+		requireHolds(t, `{"relations": [{"predicate": "derived_from", "target_id": "`+id+`"}]}`, c.shown(t, derived, schema.ShapeAppendix))
+		require.Equal(t, before, c.get(t, id))
+		lineage, err := c.Store.Lineage(ctx, c.p, uuid.MustParse(derived), 0)
+		require.NoError(t, err)
+		require.Equal(t, id, lineage.Nodes[1].ID)
+		require.Subset(t, c.recalled(t, "ld: cache mismatch", ""), []string{id, derived}, "one does not hide the other")
+	})
+}
+
+func TestSection6WorkingMemory(t *testing.T) {
+	t.Parallel()
+	c := newConforming(t)
+	ctx := context.Background()
+	id := uuid.NewString()
+	t.Run("the state of a task is taken up by another session", func(t *testing.T) {
+		first := withMembers(t, workingOn(id, "planning", "The backend is initialised; the frontend is pending."), map[string]any{"agent_session_id": "laptop"})
+		require.Equal(t, id, c.made(t, first))
+		require.Equal(t, []string{id}, c.listed(t, schema.TypeWorking, ""))
+		requireHolds(t, first, c.shown(t, id, schema.ShapeAppendix))
+		later := withMembers(t, workingOn(id, "executing", "The frontend is Svelte."), map[string]any{"agent_session_id": "phone"})
+		require.Equal(t, schema.PutUpdated, c.put(t, later)[0].Status)
+		requireHolds(t, later, c.shown(t, id, schema.ShapeAppendix))
+	})
+	t.Run("it is edited freely: put again in part or whole, modified, revised", func(t *testing.T) {
+		shorter := `{"id": "` + id + `", "type": "working", "confidence": 0.5, "payload": {"kind": "working", "task_id": "t-1", "state": "waiting"}}`
+		require.Equal(t, schema.PutUpdated, c.put(t, shorter)[0].Status)
+		require.NotContains(t, string(c.get(t, id).Payload), "frontend")
+		rival := c.made(t, withMembers(t, workingOn("", "planning", "No frontend at all."), map[string]any{"relations": []any{map[string]any{"predicate": "contradicts", "target_id": id}}}))
+		require.Equal(t, schema.PutUpdated, c.put(t, workingOn(rival, "planning", "No frontend yet."))[0].Status)
+		requireHolds(t, `{"relations": [{"predicate": "contradicts", "target_id": "`+id+`"}]}`, c.shown(t, rival, schema.ShapeAppendix))
+		c.forget(t, rival)
+		text := "Waiting for Ana."
+		_, modified := modify(t, c.Harness, modifyRequest(c.p, schema.Patch{ID: id, Content: &text}))
+		require.Equal(t, schema.PatchUpdated, modified.Results[0].Status)
+		requireHolds(t, `{"payload": {"context_summary": "Waiting for Ana.", "state": "waiting"}}`, c.shown(t, id, schema.ShapeAppendix))
+		id = c.applied(t, schema.ReviseSupersede, workingOn("", "blocked", "Ana is away."), id)
+		require.Equal(t, []string{id}, c.listed(t, schema.TypeWorking, ""))
+	})
+	t.Run("it is discarded when its task is done", func(t *testing.T) {
+		require.Equal(t, []string{id}, c.recalled(t, "Ana is away", ""))
+		item := c.put(t, workingOn(id, "done", "All is set up."))[0]
+		require.Equal(t, schema.PutDiscarded, item.Status)
+		require.Empty(t, c.listed(t, schema.TypeWorking, ""))
+		require.Empty(t, c.recalled(t, "Ana is away, all is set up", ""))
+		m := c.get(t, id)
+		require.NotNil(t, m.DeletedAt)
+		last := m.AuditLog[len(m.AuditLog)-1]
+		require.Equal(t, []any{schema.AuditDelete, "task ended"}, []any{last.Action, last.Rationale})
+		require.Equal(t, schema.PutExists, c.put(t, workingOn(id, "executing", "Once more."))[0].Status, "a task that goes on is another")
+		require.Equal(t, schema.PutDiscarded, c.put(t, workingOn("", "done", "Over before it began."))[0].Status)
+		require.Empty(t, c.listed(t, schema.TypeWorking, ""))
+	})
+	t.Run("a revision that ends the task discards it too", func(t *testing.T) {
+		open := c.made(t, workingOn("", "executing", "Write the documentation."))
+		closed := c.applied(t, schema.ReviseSupersede, workingOn("", "done", "The documentation is written."), open)
+		require.Empty(t, c.listed(t, schema.TypeWorking, ""))
+		require.Empty(t, c.recalled(t, "documentation is written", ""))
+		m := c.get(t, closed)
+		require.NotNil(t, m.DeletedAt)
+		require.Equal(t, "task ended", m.AuditLog[len(m.AuditLog)-1].Rationale)
+		found, err := c.Store.Lineage(ctx, c.p, uuid.MustParse(closed), 0)
+		require.NoError(t, err)
+		require.Len(t, found.Nodes, 2, "what it ended is known")
+	})
+	t.Run("what has become irrelevant is forgotten", func(t *testing.T) {
+		open := c.made(t, workingOn("", "planning", "Perhaps a mobile app."))
+		c.forget(t, open)
+		require.Empty(t, c.listed(t, schema.TypeWorking, ""))
+	})
+	testkit.CheckInvariants(t, testkit.Owner(t, c.DatabaseURL))
+}
+
+func TestSection7SemanticMemory(t *testing.T) {
+	t.Parallel()
+	c := newConforming(t)
+	ctx := context.Background()
+	t.Run("a record encodes a triple, its evidence, a confidence and where it holds", func(t *testing.T) {
+		for i, object := range []string{`"go"`, `1.5`, `true`, `{"first": "go"}`, `["go", 2]`} {
+			record := strings.Replace(semantic(fmt.Sprint("subject ", i), "OBJECT", onBackends), `"OBJECT"`, object, 1)
+			record = strings.Replace(record, `"kind": "semantic",`, `"kind": "semantic", "evidence": [{"kind": "observation", "ref": "obs://1"}],`, 1)
+			requireHolds(t, record, c.shown(t, c.made(t, record), schema.ShapeAppendix))
+		}
+		for _, member := range []string{"subject", "predicate", "object", "validity"} {
+			var record map[string]any
+			require.NoError(t, json.Unmarshal([]byte(semantic("x", "y", everywhere)), &record))
+			payload, ok := record["payload"].(map[string]any)
+			require.True(t, ok)
+			delete(payload, member)
+			encoded, err := json.Marshal(record)
+			require.NoError(t, err)
+			require.Equal(t, []string{"records[0].payload." + member}, c.refused(t, string(encoded)))
+		}
+	})
+	t.Run("a record is replaced, and the old one stays known", func(t *testing.T) {
+		old := c.made(t, semantic("Ana", "go", everywhere))
+		id := c.applied(t, schema.ReviseSupersede, semantic("Ana", "rust", everywhere), old)
+		requireHolds(t, `{"payload": {"object": "rust", "revision": {"status": "active", "supersedes": "`+old+`"}}}`, c.shown(t, id, schema.ShapeAppendix))
+		requireHolds(t, `{"payload": {"object": "go", "revision": {"status": "superseded", "superseded_by": "`+id+`"}}}`, c.shown(t, old, schema.ShapeAppendix))
+	})
+	t.Run("conditional records coexist and the context decides", func(t *testing.T) {
+		backend := c.made(t, semantic("Bob", "go", onBackends))
+		data := c.made(t, semantic("Bob", "python", onData))
+		for situation, want := range map[string][2]bool{`{"project_kind": "backend_service"}`: {true, false}, `{"project_kind": "data_science"}`: {false, true},
+			`{"project_kind": "game"}`: {}, ``: {true, true}} {
+			found := c.recalled(t, "Bob prefers backend language", situation)
+			require.Equal(t, want, [2]bool{slices.Contains(found, backend), slices.Contains(found, data)}, situation)
+		}
+	})
+	t.Run("a fork stands beside what it was forked from, also for recall", func(t *testing.T) {
+		backend := c.made(t, semantic("Bea", "go", onBackends))
+		data := c.applied(t, schema.ReviseFork, semantic("Bea", "python", onData), backend)
+		require.Subset(t, c.recalled(t, "Bea prefers backend language", ""), []string{backend, data})
+	})
+	t.Run("a record is deleted", func(t *testing.T) {
+		id := c.made(t, semantic("Cleo", "perl", everywhere))
+		require.Contains(t, c.recalled(t, "Cleo prefers backend language perl", ""), id)
+		c.forget(t, id)
+		require.NotContains(t, c.recalled(t, "Cleo prefers backend language perl", ""), id)
+	})
+	t.Run("a record is edited through evidence only", func(t *testing.T) {
+		id := c.made(t, semantic("Dora", "go", everywhere))
+		before := c.shown(t, id, schema.ShapeAppendix)
+		require.Equal(t, schema.PutExists, c.put(t, withMembers(t, semantic("Dora", "rust", everywhere), map[string]any{"id": id}))[0].Status)
+		require.Equal(t, schema.PutConflict, c.put(t, semantic("Dora", "rust", everywhere))[0].Status)
+		var invalid *schema.ValidationError
+		for _, action := range []schema.ReviseAction{schema.ReviseSupersede, schema.ReviseFork, schema.ReviseContest, schema.ReviseReconcile, schema.ReviseRetract} {
+			req := reviseRequest(c.p, action, nil, c.as(t, id)...)
+			if action != schema.ReviseRetract {
+				m := prefers("rust", "")
+				req.Record = &m
+			}
+			req.Evidence = nil
+			_, err := workflows.StartRevise(ctx, c.Temporal, c.TaskQueue, req)
+			require.ErrorAs(t, err, &invalid)
+			require.Equal(t, []schema.FieldError{{Field: "evidence", Problem: "must hold at least one ref"}}, invalid.Fields)
+		}
+		text := "Dora prefers OCaml."
+		unexplained := modifyRequest(c.p, schema.Patch{ID: id, Content: &text})
+		unexplained.Reason = ""
+		_, err := workflows.StartModify(ctx, c.Temporal, c.TaskQueue, unexplained)
+		require.ErrorAs(t, err, &invalid)
+		require.JSONEq(t, before, c.shown(t, id, schema.ShapeAppendix), "nothing of that changed it")
+
+		_, modified := modify(t, c.Harness, modifyRequest(c.p, schema.Patch{ID: id, Content: &text}))
+		require.Equal(t, schema.PatchUpdated, modified.Results[0].Status)
+		sources := c.get(t, id).Provenance.Sources
+		require.Len(t, sources, 2, "who edited it, and why, is evidence as well")
+		require.Equal(t, []string{"human", "person:mia: it was wrong"}, []string{sources[1].Kind, sources[1].Ref})
+	})
+	t.Run("conflicting evidence ends in replacement, a conditional fork or contestation", func(t *testing.T) {
+		for name, reconcile := range map[string]struct {
+			held, policy, record string
+			want                 schema.ReviseAction
+			status               schema.Status // of what was held
+			believed             int           // how many are live afterwards
+		}{
+			"as much speaks for it": {everywhere, "replace", semantic("S", "rust", everywhere), schema.ReviseSupersede, schema.StatusSuperseded, 1},
+			"less speaks for it": {everywhere, "replace", withMembers(t, semantic("S", "rust", everywhere), map[string]any{"confidence": 0.2}), schema.ReviseContest,
+				schema.StatusContested, 2},
+			"it holds elsewhere":     {onBackends, "replace", semantic("S", "python", onData), schema.ReviseFork, schema.StatusActive, 2},
+			"the policy leaves it":   {everywhere, "contest", semantic("S", "rust", everywhere), schema.ReviseContest, schema.StatusContested, 2},
+			"a special case is made": {everywhere, "replace", semantic("S", "python", onData), schema.ReviseContest, schema.StatusContested, 2},
+		} {
+			subject := "subject: " + name
+			held := strings.Replace(semantic(subject, "go", reconcile.held), `"kind": "semantic",`, `"kind": "semantic", "revision_policy": "`+reconcile.policy+`",`, 1)
+			id := c.made(t, held)
+			result := c.revise(t, schema.ReviseReconcile, strings.Replace(reconcile.record, `"S"`, `"`+subject+`"`, 1), id)
+			require.Equal(t, []any{schema.ReviseApplied, reconcile.want}, []any{result.Status, result.Action}, "%s: %s", name, result.Why)
+			require.NotEmpty(t, result.Why)
+			require.Equal(t, reconcile.status, c.get(t, id).Status, name)
+			live := 0
+			for _, m := range []string{id, result.Record.ID} {
+				if s := c.get(t, m).Status; s == schema.StatusActive || s == schema.StatusContested {
+					live++
+				}
+			}
+			require.Equal(t, reconcile.believed, live, name)
+		}
+	})
+	t.Run("what is contested is uncertain until it is resolved", func(t *testing.T) {
+		one := c.made(t, semantic("Finn", "go", everywhere))
+		other := c.applied(t, schema.ReviseContest, semantic("Finn", "rust", everywhere), one)
+		for _, id := range []string{one, other} {
+			requireHolds(t, `{"payload": {"revision": {"status": "contested"}}}`, c.shown(t, id, schema.ShapeAppendix))
+		}
+		req := reviseRequest(c.p, schema.ReviseResolve, nil, c.as(t, one, other)...)
+		req.Winner = other
+		_, result := revise(t, c.Temporal, c.TaskQueue, req)
+		require.Equal(t, schema.ReviseApplied, result.Status, result.Why)
+		require.Equal(t, []schema.Status{schema.StatusSuperseded, schema.StatusActive}, []schema.Status{c.get(t, one).Status, c.get(t, other).Status})
+	})
+	testkit.CheckInvariants(t, testkit.Owner(t, c.DatabaseURL))
+}
+
+func TestSection8CompetenceMemory(t *testing.T) {
+	t.Parallel()
+	c := newConforming(t)
+	first := c.made(t, competence("1.0", "Clear build cache", "macos"))
+	t.Run("triggers, ordered and conditional steps, tools, failure modes and fallbacks are kept", func(t *testing.T) {
+		requireHolds(t, competence("1.0", "Clear build cache", "macos"), c.shown(t, first, schema.ShapeAppendix))
+		conditional := strings.Replace(competence("1.0", "Run it under sudo", "solaris"), `"tool": "shell"`, `"tool": "shell", "args_schema": {"type": "object"}, "conditions": {"locked": true}`, 1)
+		requireHolds(t, conditional, c.shown(t, c.made(t, conditional), schema.ShapeAppendix))
+	})
+	t.Run("a procedure without triggers or steps is refused", func(t *testing.T) {
+		for _, member := range []string{"triggers", "recipe"} {
+			for _, value := range []any{nil, []any{}} {
+				var record map[string]any
+				require.NoError(t, json.Unmarshal([]byte(competence("1.0", "x", "y")), &record))
+				payload, err := json.Marshal(record["payload"])
+				require.NoError(t, err)
+				record["payload"] = json.RawMessage(withMembers(t, string(payload), map[string]any{member: value}))
+				encoded, err := json.Marshal(record)
+				require.NoError(t, err)
+				require.Equal(t, []string{"records[0].payload." + member}, c.refused(t, string(encoded)))
+			}
+		}
+	})
+	t.Run("confidence is a score", func(t *testing.T) {
+		require.InDelta(t, 0.7, c.get(t, first).Confidence, 0)
+		require.Equal(t, []string{"records[0].confidence"}, c.refused(t, withMembers(t, competence("1", "x", "y"), map[string]any{"confidence": nil})))
+		require.Equal(t, []string{"records[0].confidence"}, c.refused(t, withMembers(t, competence("1", "x", "y"), map[string]any{"confidence": 1.1})))
+	})
+	t.Run("another fix for other conditions is added beside the first", func(t *testing.T) {
+		before := c.get(t, first)
+		second := c.applied(t, schema.ReviseFork, competence("1.0", "Switch to the other linker", "linux"), first)
+		third := c.made(t, competence("1.0", "Turn the cache off", "windows"))
+		require.Subset(t, c.recalled(t, "ld: cache mismatch", ""), []string{first, second, third})
+		require.JSONEq(t, string(before.Payload), string(c.get(t, first).Payload))
+		require.Equal(t, schema.StatusActive, c.get(t, first).Status)
+	})
+	t.Run("a new version takes the place of the old, which stays", func(t *testing.T) {
+		next := c.applied(t, schema.ReviseSupersede, competence("1.1", "Clear build and module cache", "macos"), first)
+		require.NotContains(t, c.recalled(t, "ld: cache mismatch", ""), first)
+		requireHolds(t, `{"status": "superseded", "superseded_by": "`+next+`", "payload": {"version": "1.0"}}`, c.shown(t, first, schema.ShapeAppendix))
+		requireHolds(t, `{"status": "active", "supersedes": "`+first+`", "payload": {"version": "1.1"}}`, c.shown(t, next, schema.ShapeAppendix))
+	})
+	testkit.CheckInvariants(t, testkit.Owner(t, c.DatabaseURL))
+}
+
+func TestSection9PlanMemory(t *testing.T) {
+	t.Parallel()
+	c := newConforming(t)
+	first := c.made(t, planOf("1", "go", "linux"))
+	t.Run("actions are nodes, dependencies are edges, branches are conditional", func(t *testing.T) {
+		requireHolds(t, planOf("1", "go", "linux"), c.shown(t, first, schema.ShapeAppendix))
+	})
+	t.Run("an edge leads from a node to a node, in no circle", func(t *testing.T) {
+		for broken, field := range map[string]string{
+			strings.Replace(planOf("1", "x", "y"), `"from": "repo"`, `"from": "nowhere"`, 1): "records[0].payload.edges[0].from",
+			strings.Replace(planOf("1", "x", "y"), `"to": "ci"`, `"to": "nowhere"`, 1):       "records[0].payload.edges[1].to",
+			strings.Replace(planOf("1", "x", "y"), `"to": "ci"`, `"to": "repo"`, 1):          "records[0].payload.edges",
+			strings.Replace(planOf("1", "x", "y"), `"id": "ci"`, `"id": "backend"`, 1):       "records[0].payload.nodes[2].id",
+			strings.Replace(planOf("1", "x", "y"), `"kind": "data"`, `"kind": "magic"`, 1):   "records[0].payload.edges[0].kind",
+			strings.Replace(planOf("1", "x", "y"), `"version": "1", `, ``, 1):                "records[0].payload.version",
+			strings.Replace(planOf("1", "x", "y"), `"version": "1"`, `"version": ""`, 1):     "records[0].payload.version",
+		} {
+			require.Contains(t, c.refused(t, broken), field)
+		}
+	})
+	t.Run("several plans serve one intent", func(t *testing.T) {
+		other := c.made(t, planOf("1", "python", "macos"))
+		require.Subset(t, c.recalled(t, "setup_project", ""), []string{first, other})
+	})
+	t.Run("a new version supersedes the old without deleting it", func(t *testing.T) {
+		before := c.get(t, first)
+		next := c.applied(t, schema.ReviseSupersede, planOf("2", "rust", "linux"), first)
+		require.NotContains(t, c.recalled(t, "setup_project", ""), first)
+		old := c.get(t, first)
+		require.Equal(t, []any{schema.StatusSuperseded, next, (*time.Time)(nil)}, []any{old.Status, old.SupersededBy, old.DeletedAt})
+		require.JSONEq(t, string(before.Payload), string(old.Payload))
+	})
+	testkit.CheckInvariants(t, testkit.Owner(t, c.DatabaseURL))
+}
+
+// recordFile is a record of the schema's tests.
+func recordFile(t testing.TB, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(testkit.Root(), "schema", "testdata", name))
+	require.NoError(t, err)
+	return string(data)
+}
+
+func recordFiles(t testing.TB, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(testkit.Root(), "schema", "testdata", pattern))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for i := range files {
+		files[i] = filepath.Base(files[i])
+	}
+	return files
+}
+
+func TestSection15ASchemaAppendix(t *testing.T) {
+	t.Parallel()
+	c := newConforming(t)
+	target := "7b1f8a52-8c0a-4f2e-9f33-0a2d5a6f1d99" // of the relations in the files
+	c.made(t, withMembers(t, semantic("what others name", "go", everywhere), map[string]any{"id": target}))
+
+	t.Run("15A.1 the enumerations are these and no others", func(t *testing.T) {
+		for i, sensitivity := range []string{"public", "low", "medium", "high", "hyper"} {
+			record := withMembers(t, semantic(fmt.Sprint("sensitive ", i), "x", everywhere), map[string]any{"sensitivity": sensitivity})
+			requireHolds(t, record, c.shown(t, c.made(t, record), schema.ShapeAppendix))
+		}
+		require.Equal(t, []string{"records[0].sensitivity"}, c.refused(t, withMembers(t, semantic("x", "y", everywhere), map[string]any{"sensitivity": "secret"})))
+		require.Contains(t, c.refused(t, withMembers(t, semantic("x", "y", everywhere), map[string]any{"type": "note"})), "records[0].type")
+	})
+	t.Run("15A.2 to 15A.10 every field of a record comes back as it was put", func(t *testing.T) {
+		for _, file := range recordFiles(t, "appendix_*.json") {
+			record := recordFile(t, file)
+			item := c.put(t, record)[0]
+			require.Equal(t, schema.PutCreated, item.Status, "%s: %s", file, item.Problem)
+			got := c.shown(t, item.ID, schema.ShapeAppendix)
+			requireHolds(t, withMembers(t, record, map[string]any{"audit_log": nil}), got)
+			require.Equal(t, schema.PutUnchanged, c.put(t, got)[0].Status, "what was read is put again")
+			_, err := schema.DecodeRecord([]byte(got))
+			require.NoError(t, err)
+		}
+	})
+	t.Run("15A.2 to 15A.10 what the schemas do not admit is refused under its path", func(t *testing.T) {
+		base := recordFile(t, "appendix_semantic.json")
+		for field, spoiled := range map[string]string{
+			"confidence":                        withMembers(t, base, map[string]any{"confidence": 1.5}),
+			"salience":                          withMembers(t, base, map[string]any{"salience": -0.1}),
+			"created_at":                        withMembers(t, base, map[string]any{"created_at": "yesterday"}),
+			"tags[0]":                           withMembers(t, base, map[string]any{"tags": []any{7}}),
+			"lifecycle.decay.curve":             strings.Replace(base, `"exponential"`, `"sudden"`, 1),
+			"lifecycle.decay.half_life_seconds": strings.Replace(base, `604800`, `-1`, 1),
+			"lifecycle.decay.min_salience":      strings.Replace(base, `0.05`, `2`, 1),
+			"lifecycle.decay.max_age_seconds":   strings.Replace(base, `31536000`, `-3`, 1),
+			"lifecycle.deletion_policy":         strings.Replace(base, `"auto_prune"`, `"sometimes"`, 1),
+			"provenance.sources[0].kind":        strings.Replace(base, `"kind": "event"`, `"kind": "rumour"`, 1),
+			"relations[0].weight":               withMembers(t, base, map[string]any{"relations": []any{map[string]any{"predicate": "supports", "target_id": target, "weight": 2}}}),
+			"relations[0].target_id":            withMembers(t, base, map[string]any{"relations": []any{map[string]any{"predicate": "supports"}}}),
+			"payload.validity.mode":             strings.Replace(base, `"timeboxed"`, `"mostly"`, 1),
+			"payload.revision.status":           strings.Replace(base, `"contested"`, `"doubtful"`, 1),
+			"payload.validity.start":            strings.Replace(base, `"2026-01-01T00:00:00Z"`, `"new year"`, 1),
+			"payload.colour":                    strings.Replace(base, `"subject"`, `"colour": "red", "subject"`, 1),
+			"payload.state":                     strings.Replace(recordFile(t, "appendix_working.json"), `"planning"`, `"sleeping"`, 1),
+			"payload.timeline[0].t":             strings.Replace(recordFile(t, "appendix_episodic.json"), `"t": "2026-01-28T00:00:00Z"`, `"t": "noon"`, 1),
+			"payload.metrics.failure_rate":      strings.Replace(recordFile(t, "appendix_plan_graph.json"), `"failure_rate": 0.1`, `"failure_rate": 1.1`, 1),
+			"payload.edges[0].kind":             strings.Replace(recordFile(t, "appendix_plan_graph.json"), `"control"`, `"other"`, 1),
+			"payload.recipe[0].step":            strings.Replace(recordFile(t, "rfc_competence.json"), `"step": "Clear build cache"`, `"step": 1`, 1),
+			"payload.triggers[0].signal":        strings.Replace(recordFile(t, "rfc_competence.json"), `"signal": "ld: cache mismatch",`, ``, 1),
+		} {
+			require.Contains(t, c.refused(t, spoiled), "records[0]."+field)
+		}
+	})
+	t.Run("15A.12 the example records go in as they are printed and come back so", func(t *testing.T) {
+		for file, id := range map[string]string{"rfc_semantic.json": "9a2b...", "rfc_competence.json": "c01d..."} {
+			record := recordFile(t, file)
+			item := c.put(t, record)[0]
+			require.Equal(t, schema.PutCreated, item.Status, item.Problem)
+			require.Equal(t, []string{id, memory.RecordID(c.p.Tenant, id).String()}, []string{item.ExternalID, item.ID}, "an id that is no UUID is mapped, and kept")
+			requireHolds(t, withMembers(t, record, map[string]any{"id": item.ID, "external_id": id}), c.shown(t, item.ID, schema.ShapeAppendix))
+			require.Equal(t, schema.PutUnchanged, c.put(t, record)[0].Status)
+		}
+		require.Contains(t, c.recalled(t, "backend language", `{"project_kind": "backend_service"}`), memory.RecordID(c.p.Tenant, "9a2b...").String())
+		require.NotContains(t, c.recalled(t, "backend language", `{"project_kind": "data_science"}`), memory.RecordID(c.p.Tenant, "9a2b...").String())
+		require.Contains(t, c.recalled(t, "ld: cache mismatch", ""), memory.RecordID(c.p.Tenant, "c01d...").String())
+	})
+	testkit.CheckInvariants(t, testkit.Owner(t, c.DatabaseURL))
+}
+
+func TestSection15ACanonicalSchemas(t *testing.T) {
+	t.Parallel()
+	c := newConforming(t)
+	target := "7b1f8a52-8c0a-4f2e-9f33-0a2d5a6f1c99"
+	c.made(t, withMembers(t, semantic("what others name", "go", everywhere), map[string]any{"id": target}))
+
+	t.Run("15A.1 to 15A.8 a record in this shape goes in and comes back in both", func(t *testing.T) {
+		for _, file := range recordFiles(t, "canonical_*.json") {
+			record := recordFile(t, file)
+			given, err := schema.DecodeRecord([]byte(record))
+			require.NoError(t, err)
+			item := c.put(t, record)[0]
+			require.Equal(t, schema.PutCreated, item.Status, "%s: %s", file, item.Problem)
+			for _, shape := range []schema.Shape{schema.ShapeCanonical, schema.ShapeAppendix} {
+				want, err := schema.EncodeRecord(given, shape)
+				require.NoError(t, err)
+				// The store's own: owner, defaults of what the record leaves out, when it falls due, what it was made of.
+				own := map[string]any{"tenant": nil, "agent": nil, "project": nil, "visibility": nil, "policy_group": nil, "version": nil, "category": nil, "tier": nil,
+					"typology": nil, "content": nil, "salience_at": nil, "status": nil, "occurred_at": nil, "tags": nil, "audit_log": nil, "who": nil,
+					"deletion_policy": nil, "lifecycle": nil, "created_by": nil, "provenance": nil}
+				if shape == schema.ShapeCanonical {
+					delete(own, "provenance")
+				}
+				got := c.shown(t, item.ID, shape)
+				requireHolds(t, withMembers(t, string(want), own), got)
+				again, err := schema.DecodeRecord([]byte(got))
+				require.NoError(t, err)
+				encoded, err := schema.EncodeRecord(again, shape)
+				require.NoError(t, err)
+				require.JSONEq(t, got, string(encoded))
+			}
+			require.Equal(t, schema.PutUnchanged, c.put(t, record)[0].Status)
+		}
+	})
+	t.Run("15A.1 plan and plan_graph are one type", func(t *testing.T) {
+		require.Equal(t, schema.TypePlanGraph, c.get(t, "7b1f8a52-8c0a-4f2e-9f33-0a2d5a6f1c05").Type)
+	})
+	t.Run("15A.1 salience beyond the appendix's maximum of 1 is refused, not cut", func(t *testing.T) {
+		require.Equal(t, []string{"records[0].salience"}, c.refused(t, withMembers(t, recordFile(t, "canonical_working.json"), map[string]any{"salience": 1.5})))
+	})
+	t.Run("15A.1 no type goes past the base record, whichever way it comes in", func(t *testing.T) {
+		started, result := c.Ingest(t, testkit.Request(c.p, schema.SourceObservation, "I prefer tea. The kettle is made of copper."))
+		require.Zero(t, result.Dead)
+		require.NotEmpty(t, started.Ack.MemoryIDs)
+		db := testkit.Owner(t, c.DatabaseURL)
+		kinds := map[schema.MemoryType]bool{}
+		for _, id := range testkit.Strings(t, db, `SELECT id::text FROM memories`) {
+			m := c.get(t, id)
+			kinds[m.Type] = true
+			for _, shape := range []schema.Shape{schema.ShapeAppendix, schema.ShapeCanonical} {
+				_, err := schema.DecodeRecord([]byte(c.shown(t, id, shape)))
+				require.NoError(t, err, "%s %s", m.Type, shape)
+			}
+			require.NotEmpty(t, m.AuditLog)
+		}
+		require.Len(t, kinds, len(testkit.MemoryTypes))
+	})
+	t.Run("15A.4 conditional truths coexist", func(t *testing.T) {
+		for _, ground := range []string{onBackends, onData, `{"mode": "timeboxed", "end": "2020-01-01T00:00:00Z"}`, `{"mode": "timeboxed", "start": "2031-01-01T00:00:00Z"}`} {
+			c.made(t, semantic("Gus", "go on some ground", ground))
+		}
+		require.Len(t, testkit.Strings(t, testkit.Owner(t, c.DatabaseURL), `SELECT id::text FROM memories WHERE subject = 'Gus' AND live AND status = 'active'`), 4)
+	})
+	t.Run("15A.8 every revision is audited and leads to its evidence", func(t *testing.T) {
+		held := func(subject string) string { return c.made(t, semantic(subject, "go", onBackends)) }
+		said := func(subject string) string { return semantic(subject, "rust", onBackends) }
+		contested := held("Kai")
+		revised := map[schema.AuditAction][]string{} // what each step touched: the new record, then what it acted on
+		for action, revision := range map[schema.AuditAction]struct {
+			action  schema.ReviseAction
+			record  string
+			targets []string
+		}{
+			schema.AuditRevise:  {schema.ReviseSupersede, said("Hal"), []string{held("Hal")}},
+			schema.AuditFork:    {schema.ReviseFork, semantic("Ida", "python", onData), []string{held("Ida")}},
+			schema.AuditMerge:   {schema.ReviseMerge, said("Jo and Jay"), []string{held("Jo"), held("Jay")}},
+			schema.AuditContest: {schema.ReviseContest, said("Kai"), []string{contested}},
+			schema.AuditRetract: {schema.ReviseRetract, "", []string{held("Lea")}},
+		} {
+			touched := revision.targets
+			if id := c.applied(t, revision.action, revision.record, revision.targets...); id != "" {
+				touched = append([]string{id}, touched...)
+			}
+			revised[action] = touched
+		}
+		rival := revised[schema.AuditContest][0]
+		resolution := c.applied(t, schema.ReviseResolve, semantic("Kai", "zig", onBackends), contested, rival)
+		for action, ids := range revised {
+			for _, id := range ids {
+				requireAudited(t, c.get(t, id), action, "person:mia", "said so later")
+			}
+		}
+		for _, id := range []string{resolution, contested, rival} {
+			requireAudited(t, c.get(t, id), schema.AuditResolve, "person:mia", "said so later")
+		}
+		for _, id := range []string{revised[schema.AuditRevise][0], revised[schema.AuditFork][0], revised[schema.AuditMerge][0], rival, resolution} {
+			require.Contains(t, c.get(t, id).Provenance.Sources, schema.Ref{Kind: "event", Ref: "evt://2"}, "its evidence")
+		}
+		retracted := revised[schema.AuditRetract][0]
+		history, err := c.Store.History(context.Background(), c.p, uuid.MustParse(retracted))
+		require.NoError(t, err)
+		require.Contains(t, string(history[len(history)-1].Metadata), "evt://2", "what is retracted leads to its evidence through its history")
+
+		id := held("Max")
+		requireAudited(t, c.get(t, id), schema.AuditCreate, "agent:agent-1", "known elsewhere")
+		c.forget(t, id)
+		requireAudited(t, c.get(t, id), schema.AuditDelete, "person:mia", "not wanted any more")
+		recovered := recoverMemories(t, c.Harness, schema.RecoverRequest{Operation: schema.Operation{Principal: c.p, Actor: "person:bo", Reason: "by mistake"}, Targets: []schema.Target{{ID: id}}})
+		require.Equal(t, schema.RecoverRecovered, recovered.Items[0].Status)
+		requireAudited(t, c.get(t, id), schema.AuditRecover, "person:bo", "by mistake")
+	})
+	testkit.CheckInvariants(t, testkit.Owner(t, c.DatabaseURL))
+}
+
+// requireAudited checks that a record's audit log has a step with its actor and rationale.
+func requireAudited(t testing.TB, m schema.MemoryRecord, action schema.AuditAction, actor, rationale string) {
+	t.Helper()
+	require.True(t, slices.ContainsFunc(m.AuditLog, func(e schema.AuditEntry) bool {
+		return e.Action == action && e.Actor == actor && e.Rationale == rationale && !e.Timestamp.IsZero()
+	}), "%s by %s: %v", action, actor, m.AuditLog)
+}
+
+func TestSection15BBehaviouralGuarantees(t *testing.T) {
+	t.Parallel()
+	c := newConforming(t)
+	t.Run("memory is created without anybody's approval", func(t *testing.T) {
+		_, result := c.Ingest(t, testkit.Request(c.p, schema.SourceUserInput, "I prefer tea over coffee. My sister lives in Lisbon."))
+		require.Positive(t, result.Written.Added)
+		require.NotEmpty(t, c.listed(t, schema.TypeSemantic, ""))
+		waiting, err := c.Store.ListReviews(context.Background(), c.p, store.ReviewFilter{}, store.Page{})
+		require.NoError(t, err)
+		require.Empty(t, waiting)
+	})
+	t.Run("all memory but episodes can be revised", func(t *testing.T) {
+		for kind, version := range map[schema.MemoryType]func(n int) string{
+			schema.TypeSemantic:   func(n int) string { return semantic("Ned", fmt.Sprint("language ", n), everywhere) },
+			schema.TypeCompetence: func(n int) string { return competence("1", fmt.Sprint("step ", n), "beos") },
+			schema.TypePlanGraph:  func(n int) string { return planOf("1", fmt.Sprint("language ", n), "beos") },
+			schema.TypeWorking:    func(n int) string { return workingOn("", "planning", fmt.Sprint("state ", n)) },
+		} {
+			next := c.applied(t, schema.ReviseSupersede, version(1), c.made(t, version(0)))
+			require.Equal(t, kind, c.get(t, next).Type)
+			other := c.made(t, strings.Replace(version(2), "Ned", "Nell", 1))
+			merged := c.applied(t, schema.ReviseMerge, version(3), next, other)
+			c.applied(t, schema.ReviseRetract, "", merged)
+			for _, id := range []string{next, other, merged} {
+				require.NotContains(t, c.listed(t, kind, ""), id)
+			}
+			gone := c.made(t, version(4))
+			c.forget(t, gone)
+			require.NotContains(t, c.listed(t, kind, ""), gone)
+		}
+	})
+	t.Run("competing procedures and facts stand side by side and the context chooses among facts", func(t *testing.T) {
+		golang, python := c.made(t, semantic("Ora", "go", onBackends)), c.made(t, semantic("Ora", "python", onData))
+		clear, rebuild := c.made(t, competence("1", "Clear the cache", "macos")), c.made(t, competence("1", "Rebuild it all", "macos"))
+		require.Subset(t, c.listed(t, schema.TypeCompetence, ""), []string{clear, rebuild})
+		require.Contains(t, c.listed(t, schema.TypeSemantic, `{"project_kind": "backend_service"}`), golang)
+		require.NotContains(t, c.listed(t, schema.TypeSemantic, `{"project_kind": "backend_service"}`), python)
+	})
+	t.Run("a deletion can be taken back and leaves its history", func(t *testing.T) {
+		id := c.made(t, semantic("Pia", "go", everywhere))
+		before := c.get(t, id)
+		c.forget(t, id)
+		require.NotContains(t, c.listed(t, schema.TypeSemantic, ""), id)
+		recovered := recoverMemories(t, c.Harness, schema.RecoverRequest{Operation: schema.Operation{Principal: c.p, Reason: "by mistake"}, Targets: []schema.Target{{ID: id}}})
+		require.Equal(t, schema.RecoverRecovered, recovered.Items[0].Status)
+		after := c.get(t, id)
+		require.JSONEq(t, string(before.Payload), string(after.Payload))
+		require.Len(t, after.AuditLog, 3)
+	})
+	testkit.CheckInvariants(t, testkit.Owner(t, c.DatabaseURL))
+}
