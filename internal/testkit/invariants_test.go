@@ -1,0 +1,173 @@
+package testkit
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+// plants violate one invariant each, past all triggers and keys; double semicolons stand between several ways. Names in braces are memories of plantable.
+var plants = map[string]string{
+	"one active fact per claim and ground":                       `DROP INDEX memories_active_fact; UPDATE memories SET subject = 'Ana' WHERE id IN ('{new}', '{artful}')`,
+	"live says what it means":                                    `ALTER TABLE memories ALTER COLUMN live DROP EXPRESSION; UPDATE memories SET live = true WHERE id = '{old}'`,
+	"what is superseded has a successor":                         `UPDATE memories SET superseded_by = gen_random_uuid() WHERE id = '{old}'`,
+	"what is not superseded has none":                            `UPDATE memories SET superseded_by = '{artful}' WHERE id = '{new}'`,
+	"supersession ends":                                          `UPDATE memories SET superseded_by = '{old}' WHERE id = '{new}'`,
+	"a successor says what it supersedes":                        `DELETE FROM memory_relations WHERE target_id = '{old}' AND predicate = 'supersedes'`,
+	"what is said to be superseded names its successor":          `UPDATE memories SET superseded_by = '{artful}' WHERE id = '{old}'`,
+	"relations have two ends":                                    `INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at) VALUES ('t', '{new}', 'supports', gen_random_uuid(), now())`,
+	"a revision leaves its relations":                            `UPDATE forget_runs SET mode = 'soft'; DELETE FROM memory_relations WHERE source_id = '{rival}'`,
+	"a revision names its evidence":                              `UPDATE memory_history SET metadata = metadata - 'evidence' WHERE memory_id = '{new}'`,
+	"what was concluded rests on evidence":                       `DELETE FROM memory_provenance WHERE memory_id = '{fact}'; DELETE FROM memory_relations WHERE source_id = '{fact}'`,
+	"contradiction is mutual":                                    `DELETE FROM memory_relations WHERE source_id = '{other}' AND predicate = 'contradicts'`,
+	"one history row a version":                                  `DELETE FROM memory_history WHERE memory_id = '{old}' AND version = 2`,
+	"no history row without its version":                         `UPDATE memories SET version = 1 WHERE id = '{old}'`,
+	"history is in the order of the versions":                    `UPDATE memory_history SET version = 3 - version WHERE memory_id = '{old}'`,
+	"history begins with the creation":                           `UPDATE memory_history SET event = 'modified' WHERE memory_id = '{new}' AND version = 1`,
+	"the history of what is gone is whole and ends with that":    `DELETE FROM memory_history WHERE memory_id = '{forced}' AND version = 2`,
+	"history has the content that was replaced":                  `UPDATE memory_history SET old_content = 'another' WHERE memory_id = '{old}' AND version = 2`,
+	"history has the content that stands":                        `UPDATE memories SET content = 'another' WHERE id = '{new}'`,
+	"what is deleted was said to be":                             `UPDATE memories SET deleted_at = now() WHERE id = '{new}'`,
+	"every earlier version is kept":                              `DELETE FROM memory_versions WHERE memory_id = '{old}'`,
+	"kept versions follow each other":                            `UPDATE memory_versions SET until = since - interval '1 s' WHERE memory_id = '{old}'`,
+	"the last kept version ends where the present one begins":    `UPDATE memory_versions SET until = until + interval '1 s' WHERE memory_id = '{old}'`,
+	"a kept version is that version":                             `UPDATE memory_versions SET record = jsonb_set(record, '{version}', '7') WHERE memory_id = '{old}'`,
+	"a derived memory is no more trusted than its sources":       `UPDATE memories SET source_trust = 0.1 WHERE id = '{source}'`,
+	"the payload says where the memory holds":                    `UPDATE memories SET validity = 'conditional' WHERE id = '{new}'`,
+	"the payload is of the type":                                 `ALTER TABLE memories DROP CONSTRAINT memories_payload_of_type; UPDATE memories SET payload = payload - 'kind' WHERE id = '{new}'`,
+	"what is pinned is as important as can be and does not fade": `UPDATE memories SET pinned = true, importance = 0.5 WHERE id = '{new}'`,
+	"what was erased says nothing":                               `UPDATE memories SET who = 'Ana' WHERE id = '{erased}'`,
+	"nothing beside it says what was erased": `INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, created_at) VALUES ('t', '{erased}', 0, 'event', 'e', now());;
+		INSERT INTO memory_versions SELECT tenant, '{erased}', version, since, until, record FROM memory_versions LIMIT 1;;
+		UPDATE memory_embeddings SET memory_id = '{erased}' WHERE memory_id = '{artful}';;
+		UPDATE entity_claims SET memory_id = '{erased}' WHERE memory_id = '{new}';;
+		UPDATE memory_entity_mentions SET memory_id = '{erased}' WHERE ctid = (SELECT min(ctid) FROM memory_entity_mentions);; UPDATE memory_entity_relations SET memory_id = '{erased}' WHERE ctid = (SELECT min(ctid) FROM memory_entity_relations);;
+		UPDATE memory_artifacts SET memory_id = '{erased}';; UPDATE memory_relations SET target_id = '{erased}', reason = 'because' WHERE ctid = (SELECT min(ctid) FROM memory_relations);;
+		UPDATE memory_history SET new_content = 'again' WHERE memory_id = '{erased}' AND version = 1;; UPDATE memory_history SET reason = 'again' WHERE memory_id = '{erased}' AND version = 1;;
+		UPDATE memory_candidates SET memory_id = '{erased}';; UPDATE proposals SET memory_id = '{erased}';; UPDATE proposals SET target_id = '{erased}', decided_at = '-infinity'`,
+	"nothing says what was forgotten by force": `UPDATE memory_history SET old_content = 'again' WHERE memory_id = '{forced}' AND version = 1`,
+	"no request waits that names what was erased long ago": `INSERT INTO staged_requests (tenant, id, kind, body, created_at)
+		SELECT 't', 'x', 'modify', '{"id": "{erased}"}', erased_at - interval '1 day' FROM memories WHERE id = '{erased}'`,
+	"what belongs to a memory has one":                                  `UPDATE entity_claims SET memory_id = gen_random_uuid() WHERE memory_id = '{new}'`,
+	"embeddings are of the text that stands":                            `UPDATE memory_embeddings SET content_hash = sha256('other') WHERE memory_id = '{artful}'`,
+	"mentions are counted":                                              `UPDATE entities SET mentions = mentions + 1`,
+	"edges are counted":                                                 `DELETE FROM memory_entity_relations`,
+	"artifacts that are named are there":                                `DELETE FROM artifacts`,
+	"an artifact has a memory that names it or somebody who brought it": `DELETE FROM memory_artifacts; DELETE FROM artifact_holders`,
+	"documents are counted":                                             `UPDATE lexeme_stats SET docs = docs + 1 WHERE lexeme = 'bob'`,
+	"words are counted":                                                 `UPDATE corpus_stats SET lexemes = lexemes - 1`,
+	"what the index is to hear last is what stands":                     `DELETE FROM index_outbox WHERE memory_id = '{old}' AND op = 'delete'`,
+	"a run of forgetting counts what it did":                            `UPDATE forget_items SET outcome = 'pinned' WHERE memory_id = '{erased}'`,
+	"a memory is forgotten once a version":                              `INSERT INTO forget_items SELECT tenant, gen_random_uuid(), ordinal, memory_id, version, outcome FROM forget_items WHERE memory_id = '{erased}'`,
+	"no request outlives its operation":                                 `INSERT INTO staged_requests (tenant, id, kind, body, created_at) SELECT tenant, id, 'put', '{}', now() FROM operations LIMIT 1`,
+}
+
+// Every invariant can be seen to be violated.
+func TestInvariantsCanFail(t *testing.T) {
+	t.Parallel()
+	url := DatabaseURL(t)
+	db, ctx := Owner(t, url), context.Background()
+	names := plantable(t, OpenStore(t, url))
+	CheckInvariants(t, db)
+	for _, i := range invariants {
+		plant, ok := plants[i.name]
+		require.True(t, ok, "nothing violates %q", i.name)
+		for way := range strings.SplitSeq(plant, ";;") {
+			tx, err := db.Begin(ctx)
+			require.NoError(t, err)
+			_, err = tx.Exec(ctx, `SET LOCAL session_replication_role = replica; `+names.Replace(way))
+			require.NoError(t, err, i.name+": "+way)
+			rows, err := tx.Query(ctx, i.query)
+			require.NoError(t, err, i.name+": "+way)
+			found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+			require.NoError(t, err, i.name+": "+way)
+			require.NotEmpty(t, found, i.name+": "+way)
+			require.NoError(t, tx.Rollback(ctx))
+		}
+	}
+	require.Len(t, plants, len(invariants))
+}
+
+// plantable makes a memory of every kind that an invariant is about, and returns their names.
+func plantable(t *testing.T, s *store.Store) *strings.Replacer {
+	t.Helper()
+	ctx, now := context.Background(), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	p := schema.Principal{Tenant: "t", Agent: "a"}
+	policy := memory.WritePolicy{Mode: schema.ModeControlled, AllowUpdateDelete: true, MinFactConfidence: 0.5}
+	vector := &store.Embedding{Model: inference.EmbeddingModel{Name: memory.HashModel, Dimensions: 384}, Vector: make([]float32, 384)}
+	vector.Vector[0] = 1
+	operation := func() store.Operation {
+		return store.Operation{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}
+	}
+	asks := schema.Operation{Principal: p, Reason: "because"}
+	record := func(who, where string) schema.MemoryRecord {
+		payload := fmt.Sprintf(`{"kind":"semantic","subject":%q,"predicate":"lives_in","object":%q,"validity":{"mode":"global"}}`, who, where)
+		return schema.MemoryRecord{Type: schema.TypeSemantic, Content: who + " lives in " + where + ".", Confidence: 0.9, SourceTrust: 1, Payload: json.RawMessage(payload)}
+	}
+	put := func(m schema.MemoryRecord) string {
+		result, err := s.Put(ctx, store.PutInput{Operation: operation(), Policy: policy, Now: now, Embeddings: []*store.Embedding{vector},
+			Request: schema.PutRequest{Operation: asks, Visibility: schema.VisibilityPrivate, Records: []schema.MemoryRecord{m}}})
+		require.NoError(t, err)
+		require.Equal(t, schema.PutCreated, result.Items[0].Status)
+		return result.Items[0].ID
+	}
+	revise := func(action schema.ReviseAction, id string, m schema.MemoryRecord) string {
+		result, err := s.Revise(ctx, store.ReviseInput{Operation: operation(), Policy: policy, Now: now.Add(time.Minute),
+			Request: schema.ReviseRequest{Operation: asks, Action: action, Targets: []schema.Target{{ID: id, IfVersion: 1}}, Record: &m,
+				Evidence: []schema.Ref{{Kind: "event", Ref: "evt://1"}}}})
+		require.NoError(t, err)
+		require.Equal(t, schema.ReviseApplied, result.Status, result.Why)
+		return result.Created[0]
+	}
+	forget := func(mode schema.ForgetMode, id string) {
+		preview, err := s.SelectForget(ctx, operation(), schema.ForgetRequest{Operation: asks, Mode: mode, Selector: schema.Selector{IDs: []string{id}}}, now)
+		require.NoError(t, err)
+		run := uuid.MustParse(preview.RunID)
+		token, err := s.ForgetToken(ctx, p, run, now)
+		require.NoError(t, err)
+		_, err = s.ConfirmForget(ctx, p.Tenant, run, schema.ForgetConfirmation{Token: token}, now)
+		require.NoError(t, err)
+		_, err = s.ForgetBatch(ctx, p.Tenant, run, 10, now.Add(time.Minute))
+		require.NoError(t, err)
+	}
+	old, other, erased, forced := put(record("Ana", "Lisbon")), put(record("Bob", "Rome")), put(record("Cleo", "Rome")), put(record("Dan", "Rome"))
+	fresh, rival := revise(schema.ReviseSupersede, old, record("Ana", "Porto")), revise(schema.ReviseContest, other, record("Bob", "Porto"))
+	forget(schema.ForgetErase, erased)
+	forget(schema.ForgetForce, forced)
+	kept, err := s.PutArtifact(ctx, p, strings.NewReader("a log"), "text/plain", "", now)
+	require.NoError(t, err)
+	naming := record("Eve", "Rome")
+	naming.Provenance.Sources = []schema.Ref{{Kind: "artifact", Ref: kept.Address}}
+	artful := put(naming)
+
+	ack, err := s.Stage(ctx, store.StageInput{OperationID: uuid.NewString(), WorkflowID: "wf", MaxAttempts: 3, Now: now, Policy: policy,
+		Request: schema.IngestRequest{Principal: p, Visibility: schema.VisibilityPrivate, Candidates: []schema.Candidate{{Content: "Fay wrote a letter"}}}})
+	require.NoError(t, err)
+	source := uuid.MustParse(ack.MemoryIDs[0])
+	r := store.Range{Tenant: p.Tenant, BatchID: uuid.MustParse(ack.BatchID), From: 0, To: 1}
+	f := memory.Fact{Content: "Fay knows Gil.", Category: schema.CategoryFact, Confidence: 0.9}
+	require.NoError(t, s.SaveExtractions(ctx, p.Tenant, []store.Extracted{{CandidateID: source, Extraction: memory.Extraction{Facts: []memory.Fact{f},
+		Triples: []memory.Triple{{Source: "Fay", Relationship: "knows", Target: "Gil", Confidence: 0.9}}}}}, now))
+	require.NoError(t, s.SaveDecisions(ctx, r, []uuid.UUID{source}, []store.Decided{{CandidateID: source, Fact: f,
+		Proposal: memory.Proposal{Action: schema.ActionAdd, Confidence: 0.9, Reason: "new"}}}, now))
+	_, err = s.Write(ctx, store.WriteInput{Range: r, MaxRounds: 3, Now: now})
+	require.NoError(t, err)
+	_, err = s.Link(ctx, r, now)
+	require.NoError(t, err)
+	outcomes, err := s.FactOutcomes(ctx, p.Tenant, r.BatchID)
+	require.NoError(t, err)
+	return strings.NewReplacer("{old}", old, "{new}", fresh, "{other}", other, "{rival}", rival, "{erased}", erased, "{forced}", forced,
+		"{artful}", artful, "{source}", source.String(), "{fact}", outcomes[0].MemoryID)
+}
