@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,9 +12,11 @@ import (
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mneme/mneme/inference"
@@ -43,6 +46,7 @@ type Forgetting struct {
 	Index    vector.Index
 	Embedder inference.Embedder // names the embedding space whose points go
 	Policy   memory.WritePolicy
+	ReviewID func(tenant, batchID string) string // the workflow id of a batch's review
 	Now      func() time.Time
 }
 
@@ -227,30 +231,31 @@ const (
 
 // ForgetRuns deletes workflow executions whose start carried an erased text. A run that carried other
 // texts, too, goes as well: its history is transit, and what it did stands in Postgres. One that still
-// runs is waited for, by failing, then cancelled, at last terminated.
+// runs is waited for, by failing, then cancelled, at last terminated. A review is not waited for: it may
+// take weeks, and goes on as a new run. What is not the tenant's own is left alone.
 func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (ForgetRunsResult, error) {
 	defer beat(ctx)()
 	id, err := in.Run.id()
 	if err != nil {
 		return ForgetRunsResult{}, err
 	}
-	ids, next, err := a.Store.ForgottenWorkflows(ctx, in.Run.Tenant, id, in.From, store.ForgetBatchSize)
+	carriers, err := a.Store.ForgottenWorkflows(ctx, in.Run.Tenant, id, in.From, store.ForgetBatchSize)
 	if err != nil {
 		return ForgetRunsResult{}, fail(err)
 	}
-	deleted, running := 0, 0
-	for _, workflowID := range ids {
-		n, open, failed := deleteRuns(ctx, workflowID)
-		deleted += n
-		if open {
-			running++
-		}
-		if err = failed; err != nil {
-			break
+	d := runDeleter{client: activity.GetClient(ctx), tenant: in.Run.Tenant}
+	for _, workflowID := range carriers.Workflows {
+		if err == nil {
+			err = d.delete(ctx, workflowID)
 		}
 	}
-	if deleted > 0 { // what went is on the receipt even if the rest has to be tried again
-		note := store.ForgetNote{Removed: map[string]int{"temporal_runs": deleted}}
+	for _, batch := range carriers.Batches {
+		if err == nil && d.running == 0 { // once, when nothing else is to be tried again
+			err = d.renew(ctx, a.ReviewID(in.Run.Tenant, batch.String()), ReviewRef{Tenant: in.Run.Tenant, BatchID: batch.String()})
+		}
+	}
+	if d.deleted > 0 { // what went is on the receipt even if the rest has to be tried again
+		note := store.ForgetNote{Removed: map[string]int{"temporal_runs": d.deleted}}
 		if noteErr := a.Store.NoteForget(ctx, in.Run.Tenant, id, note, now(a.Now)); noteErr != nil {
 			return ForgetRunsResult{}, fail(noteErr)
 		}
@@ -258,37 +263,96 @@ func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (Forg
 	if err != nil {
 		return ForgetRunsResult{}, err
 	}
-	if running > 0 {
-		return ForgetRunsResult{}, pendingError(running, 0)
+	if d.running > 0 {
+		return ForgetRunsResult{}, pendingError(d.running, 0)
 	}
-	return ForgetRunsResult{Next: next}, nil
+	return ForgetRunsResult{Next: carriers.Next}, nil
 }
 
-// deleteRuns deletes every run of a workflow id. It reports a run that is still open, having asked it
-// to end when it has been waited for long enough.
-func deleteRuns(ctx context.Context, workflowID string) (deleted int, open bool, err error) {
-	c, info := activity.GetClient(ctx), activity.GetInfo(ctx)
-	latest, err := c.DescribeWorkflowExecution(ctx, workflowID, "") // always up to date, as the list below is not
-	if err != nil && !isGone(err) {
-		return 0, false, fmt.Errorf("describe run: %w", err)
+// TenantAttribute is the search attribute that says whose a workflow is.
+const TenantAttribute = "MnemeTenant"
+
+// runDeleter deletes runs of one tenant.
+type runDeleter struct {
+	client  client.Client
+	tenant  string
+	deleted int
+	running int // workflows that are still open
+}
+
+// describe returns a run, the latest of a workflow when no run is named; nil when there is none, or when
+// it is not the tenant's: ids may come from an imported file.
+func (d *runDeleter) describe(ctx context.Context, workflowID, runID string) (*workflowpb.WorkflowExecutionInfo, error) {
+	found, err := d.client.DescribeWorkflowExecution(ctx, workflowID, runID) // always up to date, as a list is not
+	if isGone(err) {
+		return nil, nil
 	}
-	if latest.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
-		return 0, true, endRun(ctx, c, workflowID, info.Attempt)
+	if err != nil {
+		return nil, fmt.Errorf("describe run: %w", err)
 	}
-	runs := []*commonpb.WorkflowExecution{}
-	if e := latest.GetWorkflowExecutionInfo().GetExecution(); e != nil {
-		runs = append(runs, e)
+	info := found.GetWorkflowExecutionInfo()
+	var tenant string
+	payload, ok := info.GetSearchAttributes().GetIndexedFields()[TenantAttribute]
+	if !ok || converter.GetDefaultDataConverter().FromPayload(payload, &tenant) != nil || tenant != d.tenant {
+		return nil, nil
+	}
+	return info, nil
+}
+
+// delete deletes every run of a workflow. One that is still open is counted, and asked to end when it has
+// been waited for long enough.
+func (d *runDeleter) delete(ctx context.Context, workflowID string) error {
+	latest, err := d.describe(ctx, workflowID, "")
+	if err != nil {
+		return err
+	}
+	if latest.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		d.running++
+		return endRun(ctx, d.client, workflowID, activity.GetInfo(ctx).Attempt)
+	}
+	return d.deleteRuns(ctx, workflowID, latest)
+}
+
+// renew deletes the runs of a review. A review holds no state of its own: one that waits goes on as a new
+// run, so that what is still open is decided, or expires in its time. Whoever decides at this moment tries
+// again, and finds the first result or the new run.
+func (d *runDeleter) renew(ctx context.Context, workflowID string, ref ReviewRef) error {
+	latest, err := d.describe(ctx, workflowID, "")
+	if err != nil {
+		return err
+	}
+	if latest.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		_, err := d.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+			ID:                       workflowID,
+			TaskQueue:                activity.GetInfo(ctx).TaskQueue,
+			WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING,
+			WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+			StaticSummary:            "review of batch " + ref.BatchID,
+		}, "Review", ref)
+		if err != nil {
+			return fmt.Errorf("renew review: %w", err)
+		}
+	}
+	return d.deleteRuns(ctx, workflowID, latest)
+}
+
+// deleteRuns deletes the tenant's closed runs of a workflow: the one given, and those that are listed.
+func (d *runDeleter) deleteRuns(ctx context.Context, workflowID string, latest *workflowpb.WorkflowExecutionInfo) error {
+	namespace := activity.GetInfo(ctx).Namespace
+	runs := []string{}
+	if latest != nil {
+		runs = append(runs, latest.GetExecution().GetRunId())
 	}
 	// A quote in an id would end the literal.
-	query := fmt.Sprintf("WorkflowId = '%s'", strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(workflowID))
+	query := fmt.Sprintf("WorkflowId = '%s' AND ExecutionStatus != 'Running'", strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(workflowID))
 	for token := []byte(nil); ; {
-		page, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Namespace: info.Namespace, Query: query, NextPageToken: token})
+		page, err := d.client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Namespace: namespace, Query: query, NextPageToken: token})
 		if err != nil {
-			return deleted, false, fmt.Errorf("list runs: %w", err)
+			return fmt.Errorf("list runs: %w", err)
 		}
 		for _, e := range page.GetExecutions() {
-			if e.GetExecution().GetRunId() != latest.GetWorkflowExecutionInfo().GetExecution().GetRunId() {
-				runs = append(runs, e.GetExecution())
+			if id := e.GetExecution().GetRunId(); !slices.Contains(runs, id) {
+				runs = append(runs, id)
 			}
 		}
 		if token = page.GetNextPageToken(); len(token) == 0 {
@@ -296,15 +360,25 @@ func deleteRuns(ctx context.Context, workflowID string) (deleted int, open bool,
 		}
 	}
 	for _, run := range runs {
-		_, err := c.WorkflowService().DeleteWorkflowExecution(ctx, &workflowservice.DeleteWorkflowExecutionRequest{Namespace: info.Namespace, WorkflowExecution: run})
+		if run != latest.GetExecution().GetRunId() { // an id may have had several tenants' runs
+			own, err := d.describe(ctx, workflowID, run)
+			if err != nil {
+				return err
+			}
+			if own == nil {
+				continue
+			}
+		}
+		_, err := d.client.WorkflowService().DeleteWorkflowExecution(ctx, &workflowservice.DeleteWorkflowExecutionRequest{Namespace: namespace,
+			WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: workflowID, RunId: run}})
 		switch {
 		case err == nil:
-			deleted++
+			d.deleted++
 		case !isGone(err):
-			return deleted, false, fmt.Errorf("delete run: %w", err)
+			return fmt.Errorf("delete run: %w", err)
 		}
 	}
-	return deleted, false, nil
+	return nil
 }
 
 func endRun(ctx context.Context, c client.Client, workflowID string, attempt int32) error {

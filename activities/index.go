@@ -62,10 +62,13 @@ type DrainResult struct {
 }
 
 // DrainOutbox drains the outbox of every tenant: what an ingest could not index, and memories that
-// still lack an embedding.
+// still lack an embedding. Requests that nobody will carry out any more go by the way.
 func (a *Indexing) DrainOutbox(ctx context.Context, in DrainRequest) (DrainResult, error) {
 	defer beat(ctx)()
 	var out DrainResult
+	if _, err := a.Store.SweepStaged(ctx); err != nil {
+		return out, fail(err)
+	}
 	tenants, err := a.Store.OutboxTenants(ctx)
 	if err != nil {
 		return out, fail(err)

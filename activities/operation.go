@@ -32,13 +32,18 @@ type Accepting struct {
 // input in a history.
 type AcceptRequest struct {
 	Operation OperationRef    `json:"operation"`
-	Kind      string          `json:"kind"` // put, revise, modify, forget or recover
+	Kind      string          `json:"kind"` // put, revise, modify, forget, recover or review
 	Body      json.RawMessage `json:"body"`
 }
 
 // Accept keeps a request's body in Postgres until it is carried out.
 func (a *Accepting) Accept(ctx context.Context, in AcceptRequest) error {
 	return fail(a.Store.Accept(ctx, in.Operation.store(), in.Kind, in.Body, now(a.Now)))
+}
+
+// Drop deletes the body of a request whose run ends without having carried it out.
+func (a *Accepting) Drop(ctx context.Context, ref OperationRef) error {
+	return fail(a.Store.Drop(ctx, ref.store(), now(a.Now)))
 }
 
 // MemoriesRequest names memories by id.

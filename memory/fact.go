@@ -58,10 +58,9 @@ type Neighbor struct {
 	Category schema.Category `json:"category"`
 	Claim    Claim           `json:"claim,omitzero"`
 	Pinned   bool            `json:"pinned,omitempty"`
-	// Policy is what is to become of it when evidence speaks against it; empty means replace. Only the
-	// write knows it.
-	Policy schema.RevisionPolicy `json:"-"`
-	Score  float64               `json:"score"` // [0,1]
+	// Kept says that the fact may not take its place by itself (KeepsItsPlace). Only the write knows it.
+	Kept  bool    `json:"-"`
+	Score float64 `json:"score"` // [0,1]
 }
 
 // Proposal is what a decider wants done with a fact. It is a proposal: CheckProposal validates it

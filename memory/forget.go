@@ -33,19 +33,25 @@ const (
 	OutcomeDeleted         = "deleted"          // it is forgotten already
 	OutcomePinned          = "pinned"           // pinned memories need force
 	OutcomeErased          = "erased"           // there is nothing left to remove
+	OutcomeNotOwner        = "not_owner"        // only the agent that it belongs to may destroy it
 )
 
 // Forgettable is what decides on one selected memory as it stands now.
 type Forgettable struct {
 	Version                 int
 	Pinned, Deleted, Erased bool
+	Foreign                 bool // it belongs to another agent, which shares it
 }
 
 // ForgetOutcome says what becomes of a memory that was selected at a version. A later version is a
-// conflict even where the mode would not mind: what was confirmed was another text.
+// conflict even where the mode would not mind: what was confirmed was another text. What is shared is
+// shared work, and may be forgotten by whoever sees it, since that can be taken back; what cannot be
+// taken back is for its own agent alone.
 func ForgetOutcome(mode schema.ForgetMode, selected int, m Forgettable) string {
 	soft := mode == schema.ForgetSoft
 	switch {
+	case m.Foreign && !soft:
+		return OutcomeNotOwner
 	case m.Erased && mode != schema.ForgetForce:
 		return OutcomeErased
 	case m.Deleted && soft:

@@ -417,6 +417,24 @@ func ChooseRevision(existing, incoming Standing, targetConditions *schema.Validi
 	if why := agree(existing, incoming); why != "" {
 		return "", why
 	}
+	return choose(existing, incoming, targetConditions)
+}
+
+// KeepsItsPlace reports whether a memory is not the pipeline's to replace by a fact, or to delete on its
+// word (document 004 §7 and §12): where ChooseRevision would fork or contest, where the memory holds on
+// a ground of its own, since what a text says without conditions does not say that the special case has
+// gone, and where the memory is contested already. Only semantic memories are revised so; whether fact
+// and memory conflict, the decision has said.
+func KeepsItsPlace(existing, incoming Standing) bool {
+	if existing.Type != schema.TypeSemantic {
+		return false
+	}
+	action, _ := choose(existing, incoming, nil)
+	return action != schema.ReviseSupersede || existing.Status == schema.StatusContested || !SameGround(existing.Validity, incoming.Validity)
+}
+
+// choose is ChooseRevision for memories that conflict.
+func choose(existing, incoming Standing, targetConditions *schema.Validity) (schema.ReviseAction, string) {
 	if Disjoint(existing.Validity, incoming.Validity) {
 		return schema.ReviseFork, "both hold: their grounds are disjoint"
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 
@@ -12,19 +13,20 @@ import (
 )
 
 // ConditionsHash identifies the ground on which a semantic memory holds: equal grounds have equal
-// hashes, whatever the order and spacing of their conditions. Global is the empty string.
+// hashes, however their conditions are written: in another order or spacing, or a value as a list of
+// that value, which admits the same. Global is the empty string.
 func ConditionsHash(v schema.Validity) string {
 	if isGlobal(v) {
 		return ""
 	}
 	ground := struct {
-		Mode       schema.ValidityMode `json:"mode"`
-		Conditions json.RawMessage     `json:"conditions,omitempty"`
+		Mode       schema.ValidityMode `json:"mode,omitempty"`
+		Conditions map[string][]string `json:"conditions,omitempty"`
 		Start      *time.Time          `json:"start,omitempty"`
 		End        *time.Time          `json:"end,omitempty"`
-	}{Mode: v.Mode, Start: utc(v.Start), End: utc(v.End)}
-	if len(v.Conditions) > 0 {
-		ground.Conditions = json.RawMessage(canonical(v.Conditions))
+	}{Mode: v.Mode, Conditions: admittedBy(v), Start: utc(v.Start), End: utc(v.End)}
+	if len(ground.Conditions) > 0 {
+		ground.Mode = "" // the conditions are the ground, whatever it is called
 	}
 	encoded, err := json.Marshal(ground)
 	if err != nil {
@@ -36,13 +38,17 @@ func ConditionsHash(v schema.Validity) string {
 
 // SameGround reports whether two claims with these validities exclude each other as active facts
 // (document 004 §15.1, "uniqueness of active semantic facts per condition set"): both are global, or
-// both are of the same other kind with equal conditions and windows that overlap. Grounds of
-// different kinds exist side by side: a rule and its exception.
+// their conditions admit the same and their windows overlap. What has conditions exists beside what has
+// none, and a window beside what always holds: a rule and its exception.
 func SameGround(a, b schema.Validity) bool {
 	if isGlobal(a) || isGlobal(b) {
 		return isGlobal(a) && isGlobal(b)
 	}
-	return a.Mode == b.Mode && sameConditions(a, b) && windowsOverlap(a, b)
+	conditionsA, conditionsB := admittedBy(a), admittedBy(b)
+	if len(conditionsA) == 0 && a.Mode != b.Mode {
+		return false
+	}
+	return maps.EqualFunc(conditionsA, conditionsB, slices.Equal) && windowsOverlap(a, b)
 }
 
 // Disjoint reports whether two grounds can never hold at once (document 004 §7, "disjoint
@@ -126,17 +132,6 @@ func Holds(v schema.Validity, at time.Time, context map[string]json.RawMessage) 
 }
 
 func isGlobal(v schema.Validity) bool { return v.Mode == "" || v.Mode == schema.ValidGlobal }
-
-func sameConditions(a, b schema.Validity) bool {
-	return canonical(orEmptyObject(a.Conditions)) == canonical(orEmptyObject(b.Conditions))
-}
-
-func orEmptyObject(raw json.RawMessage) json.RawMessage {
-	if len(raw) == 0 || string(raw) == "null" {
-		return json.RawMessage("{}")
-	}
-	return raw
-}
 
 // windowsOverlap compares [start, end); a side that is not set is unbounded.
 func windowsOverlap(a, b schema.Validity) bool {

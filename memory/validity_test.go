@@ -63,7 +63,12 @@ func TestGrounds(t *testing.T) {
 		"overlap under different conditions":  {during(0, 4, `{"os":"linux"}`), during(2, 6, `{"os":"macos"}`), false, true},
 		"overlap under the same conditions":   {during(0, 4, `{"os":"linux"}`), during(2, 6, `{"os":"linux"}`), true, false},
 		"a window with and one without":       {during(0, 4, ""), during(2, 6, `{"os":"linux"}`), false, false},
-		"conditional and timeboxed and equal": {when(`{"os":"linux"}`), during(0, 4, `{"os":"linux"}`), false, false},
+		"conditional and timeboxed and equal": {when(`{"os":"linux"}`), during(0, 4, `{"os":"linux"}`), true, false},
+		"conditional and timeboxed":           {when(`{"os":"linux"}`), during(0, 4, `{"os":"bsd"}`), false, true},
+		"a value and a list of it":            {when(`{"os":"linux"}`), when(`{"os":["linux"]}`), true, false},
+		"a value that is listed twice":        {when(`{"os":"linux"}`), when(`{"os":["linux","linux"]}`), true, false},
+		"lists in another order":              {when(`{"os":["linux","mac"]}`), when(`{"os":["mac","linux"]}`), true, false},
+		"a list and a list of it":             {when(`{"os":["linux"]}`), when(`{"os":[["linux"]]}`), false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -196,7 +201,7 @@ func TestGroundsProperties(t *testing.T) {
 		if memory.ConditionsHash(a) == memory.ConditionsHash(b) {
 			require.True(t, memory.SameGround(a, b))
 		}
-		if a.Mode == schema.ValidConditional && memory.SameGround(a, b) {
+		if a.Mode == schema.ValidConditional && b.Mode == schema.ValidConditional && memory.SameGround(a, b) {
 			require.Equal(t, memory.ConditionsHash(a), memory.ConditionsHash(b), "the unique key sees what the rule sees")
 		}
 

@@ -26,7 +26,7 @@ const (
 	ReasonPinnedTarget        = "pinned_target"
 	ReasonDestructiveDisabled = "destructive_mutations_disabled"
 	ReasonContradiction       = "semantic_contradiction"
-	ReasonRevisionPolicy      = "revision_policy" // the target is to be forked or contested, not replaced
+	ReasonRevisionPolicy      = "revision_policy" // the target is to be forked or contested, or more speaks for it (KeepsItsPlace)
 
 	// Blocked: the mode forbids it, and nothing else does.
 	ReasonShadowMode      = "shadow_mode"
@@ -88,10 +88,10 @@ type Verdict struct {
 //  1. Skipped, nothing to write: low confidence, empty content, a decision of none, an unusable
 //     action or target.
 //  2. Blocked by a rule, updates and deletes only: the target is pinned; updates and deletes are not
-//     allowed; fact and target contradict each other by their words; the target's revision policy is
-//     to fork or to contest (document 004 §7). The last two hold even where updates and deletes are
-//     allowed: replacing a memory by its opposite is what a person should see, and so is replacing
-//     what says of itself that it is not to be replaced.
+//     allowed; fact and target contradict each other by their words; revision would not replace the
+//     target by the fact (document 004 §7 and §12, KeepsItsPlace). The last two hold even where updates
+//     and deletes are allowed: replacing a memory by its opposite is what a person should see, and so
+//     is replacing what policy or evidence speak for.
 //  3. Blocked by the mode: shadow or frozen. Without it the proposal would have been applied.
 func EvaluateWrite(policy WritePolicy, fact Fact, p Proposal, target *Neighbor) Verdict {
 	if reason := skipReason(policy, fact, p, target); reason != "" {
@@ -100,8 +100,7 @@ func EvaluateWrite(policy WritePolicy, fact Fact, p Proposal, target *Neighbor) 
 	v := Verdict{State: schema.ProposalBlocked}
 	if p.Action != schema.ActionAdd {
 		v.ContradictionRisk = DetectContradiction(fact.Content, target.Content).Risk
-		kept := target.Policy == schema.PolicyFork || target.Policy == schema.PolicyContest
-		v.ReviewNeeded = v.ContradictionRisk || target.Pinned || kept
+		v.ReviewNeeded = v.ContradictionRisk || target.Pinned || target.Kept
 		switch {
 		case target.Pinned:
 			v.Reason = ReasonPinnedTarget
@@ -109,7 +108,7 @@ func EvaluateWrite(policy WritePolicy, fact Fact, p Proposal, target *Neighbor) 
 			v.Reason = ReasonDestructiveDisabled
 		case v.ContradictionRisk:
 			v.Reason = ReasonContradiction
-		case kept:
+		case target.Kept:
 			v.Reason = ReasonRevisionPolicy
 		}
 		if v.Reason != "" {

@@ -54,9 +54,7 @@ func TestEvaluateWrite(t *testing.T) {
 
 	target := &memory.Neighbor{ID: "m1", Content: "User prefers tea"}
 	pinned := &memory.Neighbor{ID: "m1", Content: "User prefers tea", Pinned: true}
-	toContest := &memory.Neighbor{ID: "m1", Content: "User prefers tea", Policy: schema.PolicyContest}
-	toFork := &memory.Neighbor{ID: "m1", Content: "User prefers tea", Policy: schema.PolicyFork}
-	toReplace := &memory.Neighbor{ID: "m1", Content: "User prefers tea", Policy: schema.PolicyReplace}
+	kept := &memory.Neighbor{ID: "m1", Content: "User prefers tea", Kept: true}
 	add := memory.Proposal{Action: schema.ActionAdd}
 	none := memory.Proposal{Action: schema.ActionNone, Reason: "covered by m1"}
 	update := memory.Proposal{Action: schema.ActionUpdate, TargetID: "m1"}
@@ -96,12 +94,11 @@ func TestEvaluateWrite(t *testing.T) {
 		"contradiction, allowed":      {open, opposite, remove, target, blocked("semantic_contradiction", true, true)},
 		"pinned":                      {open, good, update, pinned, blocked("pinned_target", false, true)},
 		"pinned, default policy":      {defaults, opposite, remove, pinned, blocked("pinned_target", true, true)},
-		"to be contested":             {open, good, update, toContest, blocked("revision_policy", false, true)},
-		"to be contested, deleted":    {open, good, remove, toContest, blocked("revision_policy", false, true)},
-		"to be forked":                {open, good, update, toFork, blocked("revision_policy", false, true)},
-		"to be forked, default":       {defaults, good, update, toFork, blocked("destructive_mutations_disabled", false, true)},
-		"contradiction comes first":   {open, opposite, update, toContest, blocked("semantic_contradiction", true, true)},
-		"to be replaced":              {open, good, update, toReplace, applied},
+		"keeps its place":             {open, good, update, kept, blocked("revision_policy", false, true)},
+		"keeps its place, deleted":    {open, good, remove, kept, blocked("revision_policy", false, true)},
+		"keeps its place, default":    {defaults, good, update, kept, blocked("destructive_mutations_disabled", false, true)},
+		"keeps its place, shadow":     {shadow, good, update, kept, blocked("revision_policy", false, true)},
+		"contradiction comes first":   {open, opposite, update, kept, blocked("semantic_contradiction", true, true)},
 		"shadow add":                  {shadow, good, add, nil, blocked("shadow_mode", false, false)},
 		"shadow update":               {shadow, good, update, target, blocked("shadow_mode", false, false)},
 		"shadow, would be skipped":    {shadow, unsure, add, nil, skipped("low_fact_confidence")},
@@ -128,7 +125,7 @@ func TestEvaluateWriteProperties(t *testing.T) {
 			Content:    rapid.OneOf(anyText(), rapid.Just("User prefers tea"), rapid.Just("User never prefers tea")).Draw(t, "content"),
 			Confidence: rapid.Float64Range(0, 1).Draw(t, "confidence"),
 		}
-		target := &memory.Neighbor{ID: "m1", Content: "User prefers tea", Pinned: rapid.Bool().Draw(t, "pinned")}
+		target := &memory.Neighbor{ID: "m1", Content: "User prefers tea", Pinned: rapid.Bool().Draw(t, "pinned"), Kept: rapid.Bool().Draw(t, "kept")}
 		p := memory.Proposal{
 			Action:   schema.Action(rapid.SampledFrom([]string{"add", "update", "delete", "none", "odd"}).Draw(t, "action")),
 			TargetID: rapid.SampledFrom([]string{"", "m1", "m2"}).Draw(t, "target"),
@@ -143,7 +140,7 @@ func TestEvaluateWriteProperties(t *testing.T) {
 			require.GreaterOrEqual(t, f.Confidence, policy.MinFactConfidence)
 			require.False(t, got.ReviewNeeded)
 			if p.Action != schema.ActionAdd {
-				require.True(t, policy.AllowUpdateDelete && !target.Pinned && target.ID == p.TargetID)
+				require.True(t, policy.AllowUpdateDelete && !target.Pinned && !target.Kept && target.ID == p.TargetID)
 			}
 		}
 

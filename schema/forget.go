@@ -35,8 +35,9 @@ func (v ForgetMode) Valid() bool { return slices.Contains(forgetModes, v) }
 
 // Selector chooses memories to forget. Conditions narrow each other.
 //
-// Ids name memories that the principal may look at, in whatever state. A query finds live memories of
-// the principal's own that match it in full text: every word, "a phrase", or, -not. Filters alone find
+// Ids name memories that the principal may look at, in whatever state; force and erase leave those of
+// other agents alone. A query finds live memories of the principal's own that match it in full text:
+// words that must all be there, "a phrase", or, and beside a word that must be there -not. Filters alone find
 // the principal's own in its project and scope: for soft what is not forgotten yet, archived and
 // superseded ones included, for force and erase what is soft-deleted, too.
 type Selector struct {
@@ -76,6 +77,7 @@ type ForgetPreview struct {
 	Total        int         `json:"total"`                   // ids named, or memories selected
 	NotFound     int         `json:"not_found,omitempty"`     // named ids that the principal has no memory for
 	Pinned       int         `json:"pinned"`                  // soft leaves these alone
+	NotOwner     int         `json:"not_owner,omitempty"`     // other agents' that the principal may look at: force and erase leave these alone
 	Derived      int         `json:"derived"`                 // memories derived from the selected that are not selected
 	Sample       []string    `json:"sample"`                  // ids, at most 100
 	ConfirmToken string      `json:"confirm_token,omitempty"` // from Store.ForgetToken alone: it stays out of results that Temporal keeps
@@ -108,7 +110,7 @@ type ForgetReceipt struct {
 	Mode      ForgetMode     `json:"mode"`
 	Total     int            `json:"total"`
 	Forgotten int            `json:"forgotten"`
-	Skipped   map[string]int `json:"skipped,omitempty"`   // by reason: version_conflict, pinned, deleted, not_found, …
+	Skipped   map[string]int `json:"skipped,omitempty"`   // by reason: version_conflict, pinned, deleted, not_owner, not_found, …
 	Removed   map[string]int `json:"removed,omitempty"`   // rows by table, vectors by index, runs of Temporal
 	Stopped   int            `json:"stopped,omitempty"`   // pipelines that were still working on what is forgotten
 	Remaining int            `json:"remaining,omitempty"` // of a run that was cancelled
@@ -196,6 +198,14 @@ type ForgetStatus struct {
 	ConfirmedAt *time.Time `json:"confirmed_at,omitempty"`
 	FinishedAt  *time.Time `json:"finished_at,omitempty"`
 	CreatedAt   time.Time  `json:"created_at"`
+}
+
+// ForgetItem is one memory of a run's selection.
+type ForgetItem struct {
+	Ordinal  int    `json:"ordinal"` // from 0; the memories that are selected, then ids that are not found
+	MemoryID string `json:"memory_id"`
+	Version  int    `json:"version,omitempty"` // that it was selected in; none of what is not found
+	Outcome  string `json:"outcome,omitempty"` // forgotten, or why not; empty while it waits
 }
 
 // ForgetApproval is the answer to a confirmation.

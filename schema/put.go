@@ -29,7 +29,8 @@ const (
 	PutVersion    PutStatus = "version_conflict"
 	PutFrozen     PutStatus = "mutations_frozen"
 	PutShadow     PutStatus = "shadow_mode"
-	PutBadRef     PutStatus = "unknown_reference" // a relation or artifact that it names is not there
+	PutBadRef     PutStatus = "unknown_reference"   // a relation or artifact that it names is not there
+	PutCycle      PutStatus = "cyclic_supersession" // what it supersedes, or is superseded by, leads back to it
 )
 
 // Stands reports whether what the record says is in the store now: written, or there already.

@@ -45,7 +45,8 @@ type ReviseRequest struct {
 	// be the one that stands.
 	//
 	// It belongs to the owner of the targets and is as visible as the least visible of them, unless it
-	// names a visibility. It is never less sensitive than any target, and a target's pin passes to it.
+	// or a rule names a visibility. What another agent owns is revised in the open only: the record is
+	// then as visible as the least visible of that agent's targets. It is never less sensitive than any target, and a target's pin passes to it.
 	Record *MemoryRecord `json:"record,omitempty"`
 	// TargetConditions is what a fork leaves to a target that is global or whose conditions overlap
 	// those of the record: the target is then replaced by a copy with this validity, which must lie
@@ -82,6 +83,7 @@ const (
 	ReviseNotContested    ReviseStatus = "not_contested"     // resolve of what nobody contests
 	ReviseNoConflict      ReviseStatus = "no_conflict"       // reconcile of what can both hold
 	ReviseExists          ReviseStatus = "exists"            // another memory has the record's id
+	ReviseNotOwner        ReviseStatus = "not_owner"         // a target belongs to another agent, and the record would be seen by others than it
 	ReviseBadRef          ReviseStatus = "unknown_reference" // the record names a memory or an artifact that is not there
 	ReviseInvalid         ReviseStatus = "invalid_record"    // what only the database could tell; Why names the field
 )

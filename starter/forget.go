@@ -87,14 +87,18 @@ func newForget(a *app) *cobra.Command {
 		Long: `Forget memories. What is selected is shown first, with a token; nothing is changed before the run is
 confirmed with it, here with --yes or later with "forget confirm". A run waits a day at most.
 
-Conditions narrow each other. --query finds live memories that have every word ("a phrase", or, -not);
-filters find all of the principal's own memories in its project and scope, superseded ones included.
+Conditions narrow each other. --query finds live memories that have every word ("a phrase", or, and
+beside a word -not); filters find all of the principal's own memories in its project and scope,
+superseded ones included. Ids may also be those of memories that others share.
 
   soft   (the default) leaves tombstones, which "recover" takes back within the window; pinned
          memories stay. Up to ` + strconv.Itoa(memory.ConfirmThreshold) + ` named memories need no confirmation with --execute.
   force  really deletes rows and texts, pinned ones included; history keeps who, when and why.
   erase  removes the texts everywhere, from the workflow runs that brought them too, and leaves an
          empty row and the audit. Erase by id: a query stays in the history of this very run.
+
+What is shared may be forgotten softly by whoever sees it. Force and erase take only what belongs to
+the principal's own agent, and leave the rest alone (not_owner).
 
 What was derived from the selected stays, and may say the same, unless --include-derived is given.`,
 		Example: `  mneme forget 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --reason "wrong person" --execute
@@ -245,6 +249,9 @@ func counted(p schema.ForgetPreview) string {
 		s += fmt.Sprintf("; %d pinned ones stay", p.Pinned)
 	case p.Pinned > 0:
 		s += fmt.Sprintf("; %d pinned ones among them", p.Pinned)
+	}
+	if p.NotOwner > 0 {
+		s += fmt.Sprintf("; %d of other agents stay", p.NotOwner)
 	}
 	if p.Derived > 0 {
 		s += fmt.Sprintf("; %d derived from them stay, and may say the same (--include-derived)", p.Derived)
@@ -478,12 +485,26 @@ func (a *app) endOfForget(ctx context.Context, c client.Client, status schema.Fo
 }
 
 func newForgetStatus(a *app) *cobra.Command {
-	return &cobra.Command{
+	var items bool
+	var after, limit int
+	cmd := &cobra.Command{
 		Use:   "status RUN",
-		Short: "Show how far a forget run has come, and what it removed where",
+		Short: "Show how far a forget run has come, what it removed where, and what it selected",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withForgetRun(cmd.Context(), args[0], func(_ context.Context, s schema.ForgetStatus, _ uuid.UUID) error {
+			if (cmd.Flags().Changed("after") || cmd.Flags().Changed("limit")) && !items {
+				return invalid("items", "must be set for a page of the selection")
+			}
+			if after < -1 {
+				return invalid("after", "must be the number of an item")
+			}
+			if limit < 1 || limit > store.ForgetBatchSize {
+				return invalid("limit", fmt.Sprintf("must be between 1 and %d", store.ForgetBatchSize))
+			}
+			return a.withForgetRun(cmd.Context(), args[0], func(ctx context.Context, s schema.ForgetStatus, id uuid.UUID) error {
+				if items {
+					return a.forgetItems(ctx, s, id, after, limit)
+				}
 				return a.print(s, func(t *text) {
 					receiptText(t, s.ForgetReceipt)
 					t.line("")
@@ -493,6 +514,45 @@ func newForgetStatus(a *app) *cobra.Command {
 			})
 		},
 	}
+	flags := cmd.Flags()
+	flags.BoolVar(&items, "items", false, "list the memories that the run has selected, and what became of each")
+	flags.IntVar(&after, "after", -1, "with --items: those behind this number, the next of the page before")
+	flags.IntVar(&limit, "limit", store.ForgetBatchSize, "with --items: so many at most")
+	return cmd
+}
+
+// forgetPage is what `forget status --items` prints.
+type forgetPage struct {
+	RunID string              `json:"run_id"`
+	State schema.ForgetState  `json:"state"`
+	Total int                 `json:"total"`
+	Items []schema.ForgetItem `json:"items"`
+	Next  *int                `json:"next,omitempty"` // --after of the next page; none on the last
+}
+
+// forgetItems prints a page of what a run has selected.
+func (a *app) forgetItems(ctx context.Context, s schema.ForgetStatus, id uuid.UUID, after, limit int) error {
+	limited, cancel := a.within(ctx)
+	defer cancel()
+	items, err := a.store.ForgetItems(limited, a.cfg.Principal, id, after+1, limit)
+	if err != nil {
+		return err
+	}
+	page := forgetPage{RunID: s.RunID, State: s.State, Total: s.Total, Items: items}
+	if n := len(items); n > 0 && items[n-1].Ordinal+1 < s.Total {
+		page.Next = &items[n-1].Ordinal
+	}
+	return a.print(page, func(t *text) {
+		rows := make([][]string, len(items))
+		for i, m := range items {
+			rows[i] = []string{strconv.Itoa(m.Ordinal), m.MemoryID, strconv.Itoa(m.Version), m.Outcome}
+		}
+		t.table("NR ID VERSION OUTCOME", rows)
+		if page.Next != nil {
+			t.line("")
+			t.line("more: --after %d", *page.Next)
+		}
+	})
 }
 
 func newForgetCancel(a *app) *cobra.Command {

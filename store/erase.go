@@ -21,7 +21,7 @@ func (f *forgetting) remove(ctx context.Context) error {
 	if err := f.loseText(ctx, f.live); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{f.removeFromGraph, f.removeBeside, f.blankPipeline, f.removeHistory, f.removeRows} {
+	for _, step := range []func(context.Context) error{f.removeFromGraph, f.blankRevised, f.removeBeside, f.blankPipeline, f.blankResults, f.removeHistory, f.removeRows} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -88,6 +88,34 @@ func (f *forgetting) removeFromGraph(ctx context.Context) error {
 	return f.exec(ctx, "entity_claims", `DELETE FROM entity_claims WHERE tenant = $1 AND memory_id = ANY($2)`)
 }
 
+// blankRevised takes reason and evidence of the revisions that made the memories out of the history of
+// what they revised. The relations still lead there.
+func (f *forgetting) blankRevised(ctx context.Context) error {
+	var n int
+	err := f.tx.QueryRow(ctx, `
+		WITH revised AS (
+			SELECT target_id AS id FROM memory_relations WHERE tenant = $1 AND source_id = ANY($2)
+			UNION SELECT source_id FROM memory_relations WHERE tenant = $1 AND target_id = ANY($2)
+			UNION SELECT id FROM memories WHERE tenant = $1 AND superseded_by = ANY($2)
+		)
+		SELECT coalesce(mneme_erase_evidence($2, array_agg(id)), 0) FROM revised WHERE id <> ALL($2)`, f.tenant, f.gone).Scan(&n)
+	if err != nil {
+		return fmt.Errorf("evidence: %w", err)
+	}
+	f.run.Receipt.Remove("memory_history", n)
+	return nil
+}
+
+// blankResults takes the names that callers gave to the memories out of the results of their puts.
+func (f *forgetting) blankResults(ctx context.Context) error {
+	var n int
+	if err := f.tx.QueryRow(ctx, `SELECT mneme_erase_external($1)`, f.gone).Scan(&n); err != nil {
+		return fmt.Errorf("results: %w", err)
+	}
+	f.run.Receipt.Remove("operations", n)
+	return nil
+}
+
 // removeBeside removes what commits with a memory.
 func (f *forgetting) removeBeside(ctx context.Context) error {
 	if err := f.exec(ctx, "memory_embeddings", `DELETE FROM memory_embeddings WHERE tenant = $1 AND memory_id = ANY($2)`); err != nil {
@@ -124,9 +152,14 @@ func (f *forgetting) removeBeside(ctx context.Context) error {
 	return nil
 }
 
-// abandonedAfter is how old a staged request must be to count as left behind: whoever was to carry it
-// out has given up long before.
-const abandonedAfter = time.Hour
+// How old a staged request must be to count as left behind. A run drops its request when it ends,
+// however it ends; one that was terminated, or lost its worker for good, does not.
+const (
+	abandonedAfter = time.Hour // of one that names what is erased: it would find nothing
+	// staleAfter is longer than all attempts of an activity take. Any request may hold an erased text,
+	// in words that cannot be looked for; one that is still to be carried out then fails, and says so.
+	staleAfter = 24 * time.Hour
+)
 
 // blankPipeline empties what the pipeline keeps: the candidates that became these memories, what was
 // proposed from them or about them, and requests that were never carried out.
@@ -181,8 +214,8 @@ func (f *forgetting) blankPipeline(ctx context.Context) error {
 	if _, err = f.tx.Exec(ctx, `UPDATE proposals SET reason = '' WHERE tenant = $1 AND target_id = ANY($2) AND state IN ('proposed', 'stale')`, f.tenant, f.gone); err != nil {
 		return fmt.Errorf("proposals: %w", err)
 	}
-	return f.exec(ctx, "staged_requests", `DELETE FROM staged_requests r WHERE r.tenant = $1 AND r.created_at < $3
-		AND EXISTS (SELECT FROM unnest($2::uuid[]) x(id) WHERE position(x.id::text IN r.body::text) > 0)`, f.now.Add(-abandonedAfter))
+	return f.exec(ctx, "staged_requests", `DELETE FROM staged_requests r WHERE r.tenant = $1 AND (r.created_at < $4 OR r.created_at < $3
+		AND EXISTS (SELECT FROM unnest($2::uuid[]) x(id) WHERE position(x.id::text IN r.body::text) > 0))`, f.now.Add(-abandonedAfter), f.now.Add(-staleAfter))
 }
 
 // removeHistory takes the texts out of history. Who did what, when, stays.
@@ -244,18 +277,27 @@ func (s *Store) SweepLexemes(ctx context.Context, tenant string, now time.Time) 
 	return removed, nil
 }
 
-// ForgottenWorkflows returns the ids of the workflows whose start carried a text of the memories that
-// a run has forgotten, for its items from an ordinal on, limit at most. Next is the ordinal to go on
-// from, and 0 when there is none left. The run's own workflow is not among them.
-func (s *Store) ForgottenWorkflows(ctx context.Context, tenant string, run uuid.UUID, from, limit int) (ids []string, next int, err error) {
-	err = s.read(ctx, tenant, func(tx pgx.Tx) error {
+// Carriers are what brought, or speaks of, the memories that a run has forgotten.
+type Carriers struct {
+	Workflows []string    // ids; not that of the run itself
+	Batches   []uuid.UUID // whose reviews may have shown them: a reviewer's words are in the review's history
+	Next      int         // the ordinal to go on from, and 0 when there is none left
+}
+
+// ForgottenWorkflows returns the workflows whose start carried a text of the memories that a run has
+// forgotten, for its items from an ordinal on, limit at most: those that brought or changed them, and the
+// forget runs that had selected them, by a query it may be, and have ended or still wait. Ids come from
+// history, which an import may have brought: whose a workflow is must be asked before it is touched.
+func (s *Store) ForgottenWorkflows(ctx context.Context, tenant string, run uuid.UUID, from, limit int) (Carriers, error) {
+	var out Carriers
+	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
 		var last *int
 		err := tx.QueryRow(ctx, `SELECT max(ordinal) FROM (SELECT ordinal FROM forget_items WHERE tenant = $1 AND run_id = $2 AND ordinal >= $3 ORDER BY ordinal LIMIT $4) i`,
 			tenant, run, from, limit).Scan(&last)
 		if err != nil || last == nil {
 			return err
 		}
-		next = *last + 1
+		out.Next = *last + 1
 		rows, err := tx.Query(ctx, `
 			WITH gone AS (SELECT memory_id FROM forget_items WHERE tenant = $1 AND run_id = $2 AND ordinal BETWEEN $3 AND $4 AND outcome = 'forgotten'),
 			carried AS (
@@ -263,17 +305,32 @@ func (s *Store) ForgottenWorkflows(ctx context.Context, tenant string, run uuid.
 				JOIN ingest_batches b ON b.tenant = $1 AND b.id = c.batch_id
 				UNION
 				SELECT coalesce(h.metadata->>'workflow_id', h.metadata->>'workflowId') FROM gone g JOIN memory_history h ON h.tenant = $1 AND h.memory_id = g.memory_id
+				UNION
+				SELECT r.workflow_id FROM gone g JOIN forget_items i ON i.tenant = $1 AND i.memory_id = g.memory_id
+				JOIN forget_runs r ON r.tenant = $1 AND r.id = i.run_id WHERE r.state <> 'confirmed'
 			)
 			SELECT workflow_id FROM carried WHERE workflow_id <> '' AND workflow_id <> (SELECT workflow_id FROM forget_runs WHERE tenant = $1 AND id = $2) ORDER BY 1`,
 			tenant, run, from, *last)
 		if err != nil {
 			return err
 		}
-		ids, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		if out.Workflows, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
+			return err
+		}
+		rows, err = tx.Query(ctx, `
+			WITH gone AS (SELECT memory_id FROM forget_items WHERE tenant = $1 AND run_id = $2 AND ordinal BETWEEN $3 AND $4 AND outcome = 'forgotten')
+			SELECT p.batch_id FROM gone g JOIN proposals p ON p.tenant = $1 AND p.memory_id = g.memory_id
+			UNION SELECT p.batch_id FROM gone g JOIN proposals p ON p.tenant = $1 AND p.target_id = g.memory_id
+			UNION SELECT c.batch_id FROM gone g JOIN memory_candidates c ON c.tenant = $1 AND c.memory_id = g.memory_id
+			ORDER BY 1`, tenant, run, from, *last)
+		if err != nil {
+			return err
+		}
+		out.Batches, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 		return err
 	})
 	if err != nil {
-		return nil, 0, fmt.Errorf("list workflows of what is forgotten: %w", err)
+		return Carriers{}, fmt.Errorf("list workflows of what is forgotten: %w", err)
 	}
-	return ids, next, nil
+	return out, nil
 }

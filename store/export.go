@@ -320,11 +320,11 @@ func plainTimes(ctx context.Context, tx pgx.Tx) error {
 }
 
 // derivedColumns of memories follow from the others, or from where the row is.
-const derivedColumns = `'{tenant,tsv,claim_space,subject_key,live}'::text[]`
+const derivedColumns = `'{tenant,tsv,claim_space,subject_key,claim_key,live}'::text[]`
 
 // exportLines reads memories with all that they own. Conditions and parameters are on the alias m.
 func exportLines(ctx context.Context, tx pgx.Tx, where, order string, p params) ([]ExportLine, error) {
-	rows, err := tx.Query(ctx, `SELECT `+recordColumns+`, `+auditLog("")+`, to_jsonb(m) - `+derivedColumns+`,
+	rows, err := tx.Query(ctx, `SELECT `+recordColumns+`, `+auditLog("", false)+`, to_jsonb(m) - `+derivedColumns+`,
 		coalesce((SELECT jsonb_agg(to_jsonb(h) - '{tenant,memory_id,seq}'::text[] ORDER BY h.seq) FROM memory_history h WHERE h.tenant = m.tenant AND h.memory_id = m.id), '[]'),
 		coalesce((SELECT jsonb_agg(to_jsonb(v) - '{tenant,memory_id}'::text[] || jsonb_build_object('record', v.record - 'tenant') ORDER BY v.version)
 			FROM memory_versions v WHERE v.tenant = m.tenant AND v.memory_id = m.id), '[]'),

@@ -26,9 +26,15 @@ const ForgetBatchSize = 500
 
 // SelectForget selects what a request would forget and keeps it, by id and version: what is confirmed
 // later is this list, whatever has been written since. Selecting again under the same operation
-// returns the first preview.
+// returns the first preview, with the state that the run has come to: a confirmed run whose workflow has
+// failed goes on without a second confirmation.
 func (s *Store) SelectForget(ctx context.Context, op Operation, req schema.ForgetRequest, now time.Time) (schema.ForgetPreview, error) {
-	preview, err := carryOut(ctx, s, op, now, func(c *change) (schema.ForgetPreview, error) { return c.selectForget(ctx, op, req) })
+	preview, err := carryOut(ctx, s, op, kindForget, now, func(c *change) (schema.ForgetPreview, error) { return c.selectForget(ctx, op, req) })
+	if err == nil {
+		err = s.read(ctx, op.Tenant, func(tx pgx.Tx) error {
+			return tx.QueryRow(ctx, `SELECT state FROM forget_runs WHERE tenant = $1 AND id = $2`, op.Tenant, preview.RunID).Scan(&preview.State)
+		})
+	}
 	if err != nil {
 		return schema.ForgetPreview{}, fmt.Errorf("select what to forget: %w", err)
 	}
@@ -48,7 +54,11 @@ func (c *change) selectForget(ctx context.Context, op Operation, req schema.Forg
 	if err != nil {
 		return preview, err
 	}
-	query, args := selectItemsSQL(run, req)
+	text, err := c.textConditions(ctx, req.Selector.Query)
+	if err != nil {
+		return preview, err
+	}
+	query, args := selectItemsSQL(run, req, text)
 	tag, err := c.tx.Exec(ctx, query, args...)
 	if err != nil {
 		return preview, err
@@ -74,11 +84,16 @@ func (c *change) selectForget(ctx context.Context, op Operation, req schema.Forg
 	err = c.tx.QueryRow(ctx, `SELECT sha256(coalesce(string_agg(uuid_send(i.memory_id) || int4send(i.version), ''::bytea ORDER BY i.ordinal), '')),
 			coalesce((array_agg(i.memory_id::text ORDER BY i.ordinal))[:$3], '{}'),
 			(SELECT count(*) FROM forget_items i JOIN memories m ON m.tenant = $1 AND m.id = i.memory_id
-				WHERE i.tenant = $1 AND i.run_id = $2 AND i.outcome = '' AND m.pinned)
-		FROM forget_items i WHERE i.tenant = $1 AND i.run_id = $2 AND i.outcome = ''`, c.tenant, run, schema.MaxForgetSample).
-		Scan(&digest, &preview.Sample, &preview.Pinned)
+				WHERE i.tenant = $1 AND i.run_id = $2 AND i.outcome = '' AND m.pinned),
+			(SELECT count(*) FROM forget_items i JOIN memories m ON m.tenant = $1 AND m.id = i.memory_id
+				WHERE i.tenant = $1 AND i.run_id = $2 AND i.outcome = '' AND m.agent_id <> $4)
+		FROM forget_items i WHERE i.tenant = $1 AND i.run_id = $2 AND i.outcome = ''`, c.tenant, run, schema.MaxForgetSample, p.Agent).
+		Scan(&digest, &preview.Sample, &preview.Pinned, &preview.NotOwner)
 	if err != nil {
 		return preview, err
+	}
+	if mode == schema.ForgetSoft {
+		preview.NotOwner = 0
 	}
 	if !req.Selector.IncludeDerived {
 		if preview.Derived, err = c.derivedBeside(ctx, run, p); err != nil {
@@ -102,7 +117,7 @@ func (c *change) selectForget(ctx context.Context, op Operation, req schema.Forg
 
 // selectItemsSQL renders the statement that writes down what a selector selects. Its first parameters
 // are those of mayLookAt, with the run second.
-func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest) (string, []any) {
+func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions) (string, []any) {
 	sel, owner := req.Selector, req.Principal
 	var p params
 	tenant, runAt := p.add(owner.Tenant), p.add(run)
@@ -146,16 +161,16 @@ func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest) (string, []any) {
 	}
 	limit, rank, from := schema.MaxForgetSelected+1, "0::float4", "memories m"
 	if sel.Query != "" {
-		// The index finds what matches in any language; the memory's own then decides. Every word must
-		// match: a memory that merely ranks is none to forget.
-		text := p.add(sel.Query)
-		parts := make([]string, len(textConfigs))
-		for i, config := range textConfigs {
-			parts[i] = "websearch_to_tsquery('pg_catalog." + config + "', " + text + ")"
+		// The index finds what matches in any language; the memory's own then decides, as a condition: a
+		// memory that merely ranks is none to forget.
+		parts := make([]string, len(text.queries))
+		for i, query := range text.queries {
+			parts[i] = p.add(query) + "::text::tsquery"
 		}
-		own := "websearch_to_tsquery(mneme_text_config(m.language), " + text + ")"
+		own := "websearch_to_tsquery(mneme_text_config(m.language), " + p.add(sel.Query) + ")"
 		from = "memory_search x JOIN memories m ON m.tenant = x.tenant AND m.id = x.id"
-		where += " AND x.live AND x.tsv @@ (" + strings.Join(parts, " || ") + ") AND m.tsv @@ " + own
+		where += " AND x.live AND x.tsv @@ (" + strings.Join(parts, " || ") + ") AND m.tsv @@ " + own +
+			" AND mneme_text_config(m.language) = ANY(" + p.add(text.configs) + "::text[]::regconfig[])"
 		rank = "ts_rank(m.tsv, " + own + ")"
 		if sel.Limit > 0 {
 			limit = min(limit, sel.Limit)
@@ -178,7 +193,31 @@ func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest) (string, []any) {
 }
 
 // textConfigs are the configurations that mneme_text_config yields.
-var textConfigs = []string{"english", "german", "french", "spanish", "italian", "portuguese", "dutch", "simple"}
+var textConfigs = []string{"pg_catalog.english", "pg_catalog.german", "pg_catalog.french", "pg_catalog.spanish", "pg_catalog.italian", "pg_catalog.portuguese",
+	"pg_catalog.dutch", "pg_catalog.simple"}
+
+// textConditions are what a query asks for in full text.
+type textConditions struct {
+	configs []string // those in which there is a word to look for
+	queries []string // what it comes to in them, each once: equal ones would make the planner expect more rows
+}
+
+// textConditions reads a query in every language. Where nothing is left of it but what must not be there,
+// as of "-zebra" or of a stop word beside it, it would select everything else: in such a language it
+// selects nothing, and when no other is left it is refused.
+func (c *change) textConditions(ctx context.Context, query string) (textConditions, error) {
+	var t textConditions
+	if query == "" {
+		return t, nil
+	}
+	err := c.tx.QueryRow(ctx, `SELECT coalesce(array_agg(config ORDER BY config), '{}'), coalesce(array_agg(DISTINCT q::text), '{}')
+		FROM (SELECT config, websearch_to_tsquery(config::regconfig, $1) AS q FROM unnest($2::text[]) config) x
+		WHERE querytree(q) NOT IN ('', 'T')`, query, textConfigs).Scan(&t.configs, &t.queries)
+	if err == nil && len(t.queries) == 0 {
+		err = &schema.ValidationError{Fields: []schema.FieldError{{Field: "selector.query", Problem: "has no word that must be there"}}}
+	}
+	return t, err
+}
 
 // derivedBeside counts what was derived, over any number of steps, from the selected and is not
 // selected: it stays, and may say the same.
@@ -248,12 +287,15 @@ func (c *change) saveReceipt(r *forgetRow) error {
 	return nil
 }
 
-// forgetKey returns the tenant's key for confirm tokens, made on first use: of two that make one at
-// the same time, both get the one that was first.
-func (c *change) forgetKey(ctx context.Context) ([]byte, error) {
-	const read = `SELECT secret FROM tenant_secrets WHERE tenant = $1 AND name = 'forget'`
+// forgetKey returns the tenant's key for confirm tokens.
+func (c *change) forgetKey(ctx context.Context) ([]byte, error) { return c.secret(ctx, "forget") }
+
+// secret returns a key of the tenant's, made on first use: of two that make one at the same time, both
+// get the one that was first.
+func (c *change) secret(ctx context.Context, name string) ([]byte, error) {
+	const read = `SELECT secret FROM tenant_secrets WHERE tenant = $1 AND name = $2`
 	var key []byte
-	err := c.tx.QueryRow(ctx, read, c.tenant).Scan(&key)
+	err := c.tx.QueryRow(ctx, read, c.tenant, name).Scan(&key)
 	if !errors.Is(err, pgx.ErrNoRows) {
 		return key, err
 	}
@@ -261,11 +303,11 @@ func (c *change) forgetKey(ctx context.Context) ([]byte, error) {
 	if _, err := rand.Read(fresh); err != nil {
 		return nil, err
 	}
-	_, err = c.tx.Exec(ctx, `INSERT INTO tenant_secrets (tenant, name, secret, created_at) VALUES ($1, 'forget', $2, $3) ON CONFLICT DO NOTHING`, c.tenant, fresh, c.now)
+	_, err = c.tx.Exec(ctx, `INSERT INTO tenant_secrets (tenant, name, secret, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`, c.tenant, name, fresh, c.now)
 	if err != nil {
 		return nil, err
 	}
-	err = c.tx.QueryRow(ctx, read, c.tenant).Scan(&key)
+	err = c.tx.QueryRow(ctx, read, c.tenant, name).Scan(&key)
 	return key, err
 }
 
@@ -426,6 +468,36 @@ func (s *Store) ForgetStatus(ctx context.Context, p schema.Principal, run uuid.U
 	return out, nil
 }
 
+// ForgetItems lists what a run of the principal's agent has selected, from an ordinal on, limit at most
+// (500, also when it is 0); ErrNotFound for any other run.
+func (s *Store) ForgetItems(ctx context.Context, p schema.Principal, run uuid.UUID, from, limit int) ([]schema.ForgetItem, error) {
+	if limit <= 0 || limit > ForgetBatchSize {
+		limit = ForgetBatchSize
+	}
+	out := []schema.ForgetItem{}
+	err := s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
+		var known bool
+		err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM forget_runs WHERE tenant = $1 AND id = $2 AND agent_id = $3)`, p.Tenant, run, p.Agent).Scan(&known)
+		if err == nil && !known {
+			err = ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, `SELECT ordinal, memory_id::text, version, outcome FROM forget_items WHERE tenant = $1 AND run_id = $2 AND ordinal >= $3
+			ORDER BY ordinal LIMIT $4`, p.Tenant, run, from, limit)
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, pgx.RowToStructByPos[schema.ForgetItem])
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list items of run %s: %w", run, err)
+	}
+	return out, nil
+}
+
 // Forgot is what one batch did.
 type Forgot struct {
 	Receipt   schema.ForgetReceipt // of the run so far
@@ -548,8 +620,8 @@ func (f *forgetting) lockAhead(ctx context.Context, ids []uuid.UUID) error {
 
 // judge locks the memories and says what becomes of each.
 func (f *forgetting) judge(ctx context.Context, ids []uuid.UUID, versions []int) ([]string, error) {
-	rows, err := f.tx.Query(ctx, `SELECT id, version, pinned, deleted_at IS NOT NULL, erased_at IS NOT NULL, live FROM memories
-		WHERE tenant = $1 AND id = ANY($2) ORDER BY id FOR UPDATE`, f.tenant, ids)
+	rows, err := f.tx.Query(ctx, `SELECT id, version, pinned, deleted_at IS NOT NULL, erased_at IS NOT NULL, agent_id <> $3, live FROM memories
+		WHERE tenant = $1 AND id = ANY($2) ORDER BY id FOR UPDATE`, f.tenant, ids, f.run.Agent)
 	if err != nil {
 		return nil, err
 	}
@@ -560,7 +632,7 @@ func (f *forgetting) judge(ctx context.Context, ids []uuid.UUID, versions []int)
 	found := make(map[uuid.UUID]state, len(ids))
 	var id uuid.UUID
 	var m state
-	_, err = pgx.ForEachRow(rows, []any{&id, &m.Version, &m.Pinned, &m.Deleted, &m.Erased, &m.live}, func() error { found[id] = m; return nil })
+	_, err = pgx.ForEachRow(rows, []any{&id, &m.Version, &m.Pinned, &m.Deleted, &m.Erased, &m.Foreign, &m.live}, func() error { found[id] = m; return nil })
 	if err != nil {
 		return nil, err
 	}

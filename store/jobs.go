@@ -145,7 +145,7 @@ func (s *Store) NoteOnJobs(ctx context.Context, r Range, note string, now time.T
 func (s *Store) ReviveJob(ctx context.Context, tenant string, id uuid.UUID, operation, actor string, now time.Time) (Range, error) {
 	r := Range{Tenant: tenant}
 	err := s.write(ctx, tenant, now, func(c *change) error {
-		done, err := c.operation(ctx, operation, &r)
+		done, err := c.operation(ctx, operation, kindResume, &r)
 		if err != nil || done {
 			return err
 		}
@@ -171,7 +171,7 @@ func (s *Store) ReviveJob(ctx context.Context, tenant string, id uuid.UUID, oper
 		if err != nil {
 			return err
 		}
-		return c.recordOperation(operation, r)
+		return c.recordOperation(operation, kindResume, r)
 	})
 	if err != nil {
 		return Range{}, fmt.Errorf("retry job: %w", err)

@@ -304,7 +304,7 @@ func (w *lineageWalk) look(ctx context.Context, ids []uuid.UUID, distance int) e
 	rows, err := w.tx.Query(ctx, `SELECT m.id, m.type, m.category, m.status, m.version, m.content, m.source_trust, m.created_at, m.created_by,
 			CASE WHEN m.erased_at IS NOT NULL THEN 'erased' WHEN m.deleted_at IS NOT NULL THEN 'deleted' WHEN m.archived_at IS NOT NULL THEN 'archived'
 				WHEN m.live THEN 'live' ELSE '' END,
-			(SELECT jsonb_build_object('action', h.action, 'actor', h.changed_by, 'timestamp', h.created_at, 'rationale', h.reason)
+			(SELECT jsonb_build_object('action', h.action, 'actor', h.changed_by, 'timestamp', h.created_at, 'rationale', `+reasonAsked+`)
 				FROM memory_history h WHERE h.tenant = m.tenant AND h.memory_id = m.id AND h.action IS NOT NULL ORDER BY h.seq DESC LIMIT 1)
 		FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+mayLookAt, w.p.Tenant, ids, w.p.Agent, w.p.Project, w.p.PolicyGroup)
 	if err != nil {

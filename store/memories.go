@@ -14,19 +14,23 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// recordColumns are what scanRecord reads, as it stands now.
-var recordColumns = recordColumnsAsOf("")
+// recordColumns are what scanRecord reads, as it stands now, with all relations.
+var recordColumns = recordColumnsAsOf("", "")
+
+// relatedTo is the condition that a relation leads to a memory that the asker may look at: what links
+// to another may tell of it, as in a lineage. Its parameters are those of mayLookAt.
+var relatedTo = ` AND EXISTS (SELECT FROM memories o WHERE o.tenant = r.tenant AND o.id = r.target_id AND ` + visibleAs("o") + `)`
 
 // recordColumnsAsOf are the same with what belongs to the record as it stood at a time, given as a
-// placeholder.
-func recordColumnsAsOf(at string) string {
+// placeholder or empty for now, and with those relations that a condition admits.
+func recordColumnsAsOf(at, related string) string {
 	then := func(alias string) string {
 		if at == "" {
 			return ""
 		}
 		return " AND " + alias + ".created_at <= " + at
 	}
-	return strings.NewReplacer("/*v*/", then("v"), "/*r*/", then("r")).Replace(recordTemplate)
+	return strings.NewReplacer("/*v*/", then("v"), "/*r*/", then("r")).Replace(strings.Replace(recordTemplate, "/*related*/", related, 1))
 }
 
 const recordTemplate = `m.id, m.type, m.sensitivity, m.confidence, m.salience, m.scope, m.tags, m.created_at, m.updated_at,
@@ -39,7 +43,7 @@ const recordTemplate = `m.id, m.type, m.sensitivity, m.confidence, m.salience, m
 	coalesce((SELECT jsonb_agg(jsonb_build_object('kind', v.kind, 'ref', v.ref, 'hash', v.hash, 'timestamp', v.at) ORDER BY v.position)
 		FROM memory_provenance v WHERE v.tenant = m.tenant AND v.memory_id = m.id/*v*/), '[]'),
 	coalesce((SELECT jsonb_agg(jsonb_build_object('predicate', r.predicate, 'target_id', r.target_id, 'weight', r.weight, 'reason', r.reason) ORDER BY r.predicate, r.target_id)
-		FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id/*r*/), '[]')`
+		FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id/*r*//*related*/), '[]')`
 
 const recordTables = ` FROM memories m LEFT JOIN memory_access a ON a.tenant = m.tenant AND a.memory_id = m.id `
 
@@ -100,20 +104,34 @@ func tablesAsOf(at string) string {
 }
 
 // auditLog is the audit log of the memory m (document 004 §15A.1), oldest first, up to a time given
-// as a placeholder; an empty one means all of it.
-func auditLog(at string) string {
+// as a placeholder; an empty one means all of it. For an asker, whom the parameters of mayLookAt name,
+// it gives no reason of a step that made or took a memory which the asker may not look at.
+func auditLog(at string, asked bool) string {
+	reason := "h.reason"
+	if asked {
+		reason = reasonAsked
+	}
 	until := ""
 	if at != "" {
 		until = " AND h.created_at <= " + at
 	}
-	return `coalesce((SELECT jsonb_agg(jsonb_build_object('action', h.action, 'actor', h.changed_by, 'timestamp', h.created_at, 'rationale', h.reason) ORDER BY h.seq)
+	return `coalesce((SELECT jsonb_agg(jsonb_build_object('action', h.action, 'actor', h.changed_by, 'timestamp', h.created_at, 'rationale', ` + reason + `) ORDER BY h.seq)
 		FROM memory_history h WHERE h.tenant = m.tenant AND h.memory_id = m.id AND h.action IS NOT NULL` + until + `), '[]')`
 }
+
+// tellsOfHidden is the condition that a history row h is of a revision together with a memory that the
+// asker may not look at: its reason was given for that one, too. What has gone for good hides nothing.
+var tellsOfHidden = `(h.metadata ?| '{successor,beside}' AND EXISTS (SELECT FROM memories o WHERE o.tenant = h.tenant
+	AND o.id = CASE WHEN coalesce(h.metadata->>'successor', h.metadata->>'beside') ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+		THEN coalesce(h.metadata->>'successor', h.metadata->>'beside')::uuid END AND NOT ` + visibleAs("o") + `))`
+
+// reasonAsked is the reason of the history row h as an asker may see it.
+var reasonAsked = `CASE WHEN ` + tellsOfHidden + ` THEN '[withheld]' ELSE h.reason END`
 
 // Get reads one memory that is the principal's own or shared with it, whatever its life state, with its
 // audit log: an operator may look at what was superseded. It returns ErrNotFound otherwise.
 func (s *Store) Get(ctx context.Context, p schema.Principal, id uuid.UUID) (schema.MemoryRecord, error) {
-	return s.get(ctx, p, id, `SELECT `+recordColumns+`, `+auditLog("")+recordTables+`WHERE m.tenant = $1 AND m.id = $2 AND `+mayLookAt,
+	return s.get(ctx, p, id, `SELECT `+recordColumnsAsOf("", relatedTo)+`, `+auditLog("", true)+recordTables+`WHERE m.tenant = $1 AND m.id = $2 AND `+mayLookAt,
 		p.Tenant, id, p.Agent, p.Project, p.PolicyGroup)
 }
 
@@ -121,7 +139,7 @@ func (s *Store) Get(ctx context.Context, p schema.Principal, id uuid.UUID) (sche
 // Who may look is judged by what holds now. It returns ErrNotFound for what was not known then, and
 // for what has been erased since.
 func (s *Store) GetAsOf(ctx context.Context, p schema.Principal, id uuid.UUID, at time.Time) (schema.MemoryRecord, error) {
-	return s.get(ctx, p, id, `SELECT `+recordColumnsAsOf("$6")+`, `+auditLog("$6")+tablesAsOf("$6")+
+	return s.get(ctx, p, id, `SELECT `+recordColumnsAsOf("$6", relatedTo)+`, `+auditLog("$6", true)+tablesAsOf("$6")+
 		`WHERE c.tenant = $1 AND c.id = $2 AND `+strings.ReplaceAll(mayLookAt, "m.", "c."),
 		p.Tenant, id, p.Agent, p.Project, p.PolicyGroup, at.UTC())
 }
@@ -160,11 +178,13 @@ func (s *Store) List(ctx context.Context, f Filter, page Page) ([]schema.MemoryR
 	}
 	var p params
 	var query, id string
+	pr := f.Principal
+	related := strings.NewReplacer("$3", p.add(pr.Agent), "$4", p.add(pr.Project), "$5", p.add(pr.PolicyGroup)).Replace(relatedTo)
 	if f.AsOf == nil {
-		query, id = `SELECT `+recordColumns+recordTables+`WHERE `+f.where("m", &p), "m.id"
+		query, id = `SELECT `+recordColumnsAsOf("", related)+recordTables+`WHERE `+f.where("m", &p), "m.id"
 	} else {
 		at := p.add(f.AsOf.UTC())
-		query, id = `SELECT `+recordColumnsAsOf(at)+tablesAsOf(at)+`WHERE `+wasLive+` AND `+f.visible("c", &p)+` AND `+f.visible("m", &p)+f.narrowed("m", &p), "c.id"
+		query, id = `SELECT `+recordColumnsAsOf(at, related)+tablesAsOf(at)+`WHERE `+wasLive+` AND `+f.visible("c", &p)+` AND `+f.visible("m", &p)+f.narrowed("m", &p), "c.id"
 	}
 	if page.Before != "" {
 		before, err := uuid.Parse(page.Before)
@@ -226,7 +246,7 @@ func (s *Store) HistoryAt(ctx context.Context, p schema.Principal, id uuid.UUID,
 				return err
 			}
 		}
-		rows, err := tx.Query(ctx, `SELECT `+historyColumns+`
+		rows, err := tx.Query(ctx, `SELECT `+historyColumnsAsked+`
 			FROM memory_history h WHERE h.tenant = $1 AND h.memory_id = $2 AND h.seq > $6
 				AND (EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = $2 AND `+mayLookAt+`)
 					OR NOT EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = $2)
@@ -245,6 +265,10 @@ func (s *Store) HistoryAt(ctx context.Context, p schema.Principal, id uuid.UUID,
 	}
 	return out, nil
 }
+
+// historyColumnsAsked are historyColumns as an asker may see them, whom the parameters of mayLookAt name.
+var historyColumnsAsked = strings.NewReplacer("h.reason", reasonAsked,
+	"h.metadata", `CASE WHEN `+tellsOfHidden+` THEN h.metadata - '{successor,beside,evidence}'::text[] ELSE h.metadata END`).Replace(historyColumns)
 
 const historyColumns = `h.id, h.memory_id, h.event, h.old_content, h.new_content, h.changed_by, h.reason, h.metadata, h.created_at,
 	coalesce(h.action, ''), coalesce(h.version, 0), h.erased_at`

@@ -36,7 +36,7 @@ type ModifyInput struct {
 // for a later one, and one which it gives up is free.
 func (s *Store) Modify(ctx context.Context, in ModifyInput) (schema.ModifyResult, error) {
 	result, err := again(ctx, func() (schema.ModifyResult, error) {
-		return carryOut(ctx, s, in.Operation, in.Now, func(c *change) (schema.ModifyResult, error) {
+		return carryOut(ctx, s, in.Operation, kindModify, in.Now, func(c *change) (schema.ModifyResult, error) {
 			m := modifying{change: c, in: in}
 			return m.run(ctx)
 		})

@@ -36,7 +36,7 @@ func (s *Store) Put(ctx context.Context, in PutInput) (schema.PutResult, error) 
 	result, err := again(ctx, func() (schema.PutResult, error) {
 		p := &putting{in: in}
 		p.classify()
-		return carryOut(ctx, s, in.Operation, in.Now, func(c *change) (schema.PutResult, error) {
+		return carryOut(ctx, s, in.Operation, kindPut, in.Now, func(c *change) (schema.PutResult, error) {
 			if len(in.Request.Records) == 0 {
 				return schema.PutResult{}, fmt.Errorf("the request: %w", ErrNotFound) // swept before it was carried out
 			}
@@ -70,6 +70,8 @@ type putItem struct {
 	class  classified
 	key    uuid.UUID // under which it is kept
 	fresh  bool      // no row has its id
+	taken  bool      // an earlier record of the request has its id
+	silent bool      // what stands in its way is not for the principal to see, and history says nothing of it
 	row    newMemory
 	claim  string // who claims what, where a semantic record does; empty for any other
 }
@@ -93,6 +95,9 @@ func (p *putting) run(ctx context.Context) (schema.PutResult, error) {
 		}
 	}
 	p.settleReferences()
+	if err := p.settleChains(ctx); err != nil {
+		return schema.PutResult{}, err
+	}
 	p.settleTrust()
 	if p.in.Policy.Mode == schema.ModeControlled {
 		if err := p.write(ctx); err != nil {
@@ -125,6 +130,7 @@ func (p *putting) prepare(ctx context.Context) error {
 			p.aliases[it.ExternalID] = it.key
 		}
 		m.ID = it.ID
+		it.taken = p.together[it.key]
 		p.together[it.key] = true
 
 		o, v := it.class.owner, it.class.visibility
@@ -204,6 +210,11 @@ func (p *putting) readStanding(ctx context.Context, externals []string) error {
 func (p *putting) decide(ctx context.Context, i int) error {
 	it := &p.items[i]
 	r := &p.in.Request
+	if it.taken { // the one makes from its external id what the other has as its own
+		m, stored := p.rows[it.key]
+		it.Status, it.Problem, it.silent = schema.PutExists, "id: is that of another record of the request", stored && !mayLook(r.Principal, m)
+		return nil
+	}
 	defaults := recordDefaults{Owner: r.Principal, By: r.By(), Reason: r.Reason, Classified: &it.class,
 		Together: p.together, Aliases: p.aliases, Metadata: p.metadata()}
 	if i < len(p.in.Embeddings) {
@@ -233,7 +244,7 @@ func (p *putting) decide(ctx context.Context, i int) error {
 		return p.decideStanding(ctx, it, id)
 	}
 	if slices.Contains(p.gone, id) { // its history has ended; it may be learned anew under another
-		it.Status = schema.PutExists
+		it.Status, it.silent = schema.PutExists, true
 		return nil
 	}
 	return p.decideNew(ctx, i)
@@ -244,6 +255,7 @@ func (p *putting) decideStanding(ctx context.Context, it *putItem, id uuid.UUID)
 	m, stored := p.rows[id], p.standing[id]
 	it.ID, it.Status = id.String(), schema.PutExists
 	if !mayLook(p.in.Request.Principal, m) {
+		it.ID, it.silent = it.key.String(), true // what has the external id stays unknown
 		return nil
 	}
 	it.Version = m.Version
@@ -251,7 +263,7 @@ func (p *putting) decideStanding(ctx context.Context, it *putItem, id uuid.UUID)
 	case id != it.key || m.DeletedAt != nil || m.ArchivedAt != nil || m.Type != it.record.Type:
 	case sameRecord(stored, it.record, it.row):
 		it.Status = schema.PutUnchanged
-	case !m.Live:
+	case !m.Live, !liveStatus(it.row.Status): // what is believed is superseded by a revision
 	case m.Type != schema.TypeWorking && m.Type != schema.TypeEpisodic:
 	case it.record.Version > 0 && it.record.Version != m.Version:
 		it.Status = schema.PutVersion
@@ -322,13 +334,12 @@ func (p *putting) decideNew(ctx context.Context, i int) error {
 	}
 	for k := range p.items[:i] {
 		earlier := &p.items[k]
-		if earlier.inserts() && earlier.claim == it.claim && cmp.Or(earlier.row.Status, schema.StatusActive) == schema.StatusActive &&
-			memory.SameGround(earlier.row.Validity, row.Validity) {
+		if earlier.inserts() && earlier.claim == it.claim && liveStatus(earlier.row.Status) && memory.SameGround(earlier.row.Validity, row.Validity) {
 			it.stands(schema.PutConflict, earlier.key)
 			return nil
 		}
 	}
-	holders, err := p.claimHolders(ctx, row.Owner, row.Visibility, row.Claim.Subject, row.Claim.Predicate)
+	holders, err := p.claimants(ctx, row.Owner, row.Visibility, row.Claim.Subject, row.Claim.Predicate)
 	if err != nil {
 		return err
 	}
@@ -347,7 +358,7 @@ func (p *putting) decideNew(ctx context.Context, i int) error {
 }
 
 // settleReferences refuses records that refer to refused ones of the same request, and lets references
-// to a duplicate lead to the memory that stands.
+// to a duplicate lead to the memory that stands. Carried out again, it does the rest.
 func (p *putting) settleReferences() {
 	instead := map[uuid.UUID]uuid.UUID{}
 	for i := range p.items {
@@ -361,25 +372,37 @@ func (p *putting) settleReferences() {
 		for i := range p.items {
 			it := &p.items[i]
 			_, stored := p.rows[it.key]
-			there[it.key] = it.Status.Stands() || stored && mayLook(p.in.Request.Principal, p.rows[it.key])
+			there[it.key] = there[it.key] || it.Status.Stands() || stored && mayLook(p.in.Request.Principal, p.rows[it.key])
 		}
 		for i := range p.items {
 			it := &p.items[i]
 			if !it.writes() {
 				continue
 			}
-			for k, edge := range it.row.Relations {
-				if p.together[edge.Target] && !there[edge.Target] {
-					it.refuse(fmt.Sprintf("relations[%d].target_id", k))
-					again = true
-					break
+			refused := func(id *uuid.UUID) bool { return id != nil && p.together[*id] && !there[*id] }
+			switch {
+			case it.fresh && refused(it.row.Supersedes):
+				it.refuse("supersedes")
+			case it.fresh && refused(it.row.SupersededBy):
+				it.refuse("superseded_by")
+			default:
+				k := slices.IndexFunc(it.row.Relations, func(edge relation) bool { return refused(&edge.Target) })
+				if k < 0 {
+					continue
 				}
+				it.refuse(fmt.Sprintf("relations[%d].target_id", k))
 			}
+			again = true
 		}
 	}
 	for i := range p.items {
 		row := &p.items[i].row
 		row.Relations = redirected(row.Relations, instead, row.ID)
+		for _, id := range [...]*uuid.UUID{row.Supersedes, row.SupersededBy} {
+			if id != nil {
+				*id = follow(instead, *id)
+			}
+		}
 	}
 }
 
@@ -388,18 +411,24 @@ func (p *putting) settleReferences() {
 func redirected(edges []relation, instead map[uuid.UUID]uuid.UUID, self uuid.UUID) []relation {
 	out := edges[:0]
 	for _, edge := range edges {
-		for range len(instead) {
-			target, ok := instead[edge.Target]
-			if !ok {
-				break
-			}
-			edge.Target = target
-		}
+		edge.Target = follow(instead, edge.Target)
 		if edge.Target != self {
 			out = append(out, edge)
 		}
 	}
 	return out
+}
+
+// follow returns what stands instead of a memory, or the memory itself.
+func follow(instead map[uuid.UUID]uuid.UUID, id uuid.UUID) uuid.UUID {
+	for range len(instead) {
+		next, ok := instead[id]
+		if !ok {
+			break
+		}
+		id = next
+	}
+	return id
 }
 
 // settleTrust carries trust and sensitivity along derivations within the request, until nothing changes:
@@ -510,30 +539,44 @@ func (p *putting) distrust(ctx context.Context) error {
 		if m, stored := p.rows[it.key]; !it.writes() || !stored || *it.row.SourceTrust >= m.SourceTrust {
 			continue
 		}
-		if err := p.flush(ctx); err != nil { // relations
+		if _, err := p.distrustDerived(ctx, it.key, *it.row.SourceTrust, p.in.Request.Principal, p.metadata()); err != nil {
 			return err
-		}
-		trust := *it.row.SourceTrust
-		rows, err := p.tx.Query(ctx, `WITH RECURSIVE derived AS (
-				SELECT source_id FROM memory_relations WHERE tenant = $1 AND target_id = $2 AND predicate = 'derived_from'
-				UNION SELECT r.source_id FROM derived d JOIN memory_relations r ON r.tenant = $1 AND r.target_id = d.source_id AND r.predicate = 'derived_from')
-			SELECT `+rowColumns+` FROM memories m WHERE m.tenant = $1 AND m.id IN (SELECT source_id FROM derived) AND m.source_trust > $3 AND m.erased_at IS NULL
-			ORDER BY m.id FOR UPDATE OF m`, p.tenant, it.key, trust)
-		if err != nil {
-			return err
-		}
-		found, err := pgx.CollectRows(rows, scanRow)
-		if err != nil {
-			return err
-		}
-		for _, m := range found {
-			if _, err := p.take(ctx, m, step{Set: map[string]any{"source_trust": trust}, NowLive: m.Live, Event: schema.EventModified, Action: schema.AuditModify,
-				By: p.in.Request.By(), Reason: "a source is trusted less", Metadata: p.metadata()}); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
+}
+
+// distrustDerived lowers the trust of all that is derived from a memory, directly or not, to that of the
+// memory, and returns the versions in which it now stands. It is the rule's doing, also to memories that
+// the principal may not see: their history names nobody, and nothing of what the principal did.
+func (c *change) distrustDerived(ctx context.Context, id uuid.UUID, trust float64, p schema.Principal, metadata map[string]any) (map[uuid.UUID]int, error) {
+	if err := c.flush(ctx); err != nil { // relations
+		return nil, err
+	}
+	rows, err := c.tx.Query(ctx, `WITH RECURSIVE derived AS (
+			SELECT source_id FROM memory_relations WHERE tenant = $1 AND target_id = $2 AND predicate = 'derived_from'
+			UNION SELECT r.source_id FROM derived d JOIN memory_relations r ON r.tenant = $1 AND r.target_id = d.source_id AND r.predicate = 'derived_from')
+		SELECT `+rowColumns+` FROM memories m WHERE m.tenant = $1 AND m.id IN (SELECT source_id FROM derived) AND m.source_trust > $3 AND m.erased_at IS NULL
+		ORDER BY m.id FOR UPDATE OF m`, c.tenant, id, trust)
+	if err != nil {
+		return nil, err
+	}
+	found, err := pgx.CollectRows(rows, scanRow)
+	if err != nil {
+		return nil, err
+	}
+	versions := make(map[uuid.UUID]int, len(found))
+	for _, m := range found {
+		known := metadata
+		if !mayLook(p, m) {
+			known = nil
+		}
+		if versions[m.ID], err = c.take(ctx, m, step{Set: map[string]any{"source_trust": trust}, NowLive: m.Live, Event: schema.EventModified, Action: schema.AuditModify,
+			By: actorTrust, Reason: "a source is trusted less", Metadata: known}); err != nil {
+			return nil, err
+		}
+	}
+	return versions, nil
 }
 
 // relateBoth adds the record's edges, and those that follow from them at their other ends: contradiction
@@ -545,7 +588,7 @@ func (p *putting) relateBoth(it *putItem) {
 			p.relateAs(edge.Target, relation{Predicate: contradicts, Target: it.key, Weight: edge.Weight, Reason: edge.Reason})
 		}
 	}
-	if by := it.row.SupersededBy; by != nil && *by != it.key {
+	if by := it.row.SupersededBy; by != nil && it.fresh {
 		p.relate(*by, "supersedes", it.key)
 	}
 }
@@ -689,10 +732,10 @@ func (p *putting) noteRefusal(it *putItem) {
 		reason = "duplicate of a live memory: not written again"
 	case schema.PutUnchanged:
 		reason = "put again as it stands: not written again"
-	case schema.PutConflict, schema.PutAppendOnly, schema.PutVersion, schema.PutBadRef:
+	case schema.PutConflict, schema.PutAppendOnly, schema.PutVersion, schema.PutBadRef, schema.PutCycle:
 		reason = string(it.Status)
 	case schema.PutExists:
-		if !mayLook(p.in.Request.Principal, p.rows[uuid.MustParse(it.ID)]) {
+		if it.silent {
 			return // another agent's memory says nothing of those who may not see it
 		}
 		reason = string(it.Status)
@@ -744,6 +787,9 @@ const (
 	derivedFrom = "derived_from"
 	contradicts = "contradicts"
 )
+
+// actorTrust is who lowers the trust of what is derived from memories that are trusted less.
+const actorTrust = "trust-policy"
 
 // workingDone reports whether a record is working memory whose task has ended (document 004 §6).
 func workingDone(m schema.MemoryRecord) bool {

@@ -27,7 +27,7 @@ type RecoverInput struct {
 // a functional claim, hold it alone on its ground; an earlier target of the request counts.
 func (s *Store) Recover(ctx context.Context, in RecoverInput) (schema.RecoverResult, error) {
 	result, err := again(ctx, func() (schema.RecoverResult, error) {
-		return carryOut(ctx, s, in.Operation, in.Now, func(c *change) (schema.RecoverResult, error) {
+		return carryOut(ctx, s, in.Operation, kindRecover, in.Now, func(c *change) (schema.RecoverResult, error) {
 			r := recovering{change: c, in: in}
 			return r.run(ctx)
 		})
@@ -158,7 +158,7 @@ func (r *recovering) inTheWay(ctx context.Context, row memoryRow) (uuid.UUID, sc
 	if row.Type != schema.TypeSemantic || !row.Functional || row.Subject == "" || row.Status != schema.StatusActive {
 		return uuid.Nil, "", nil
 	}
-	holders, err := r.claimHolders(ctx, row.Owner, row.Visibility, row.Subject, row.Predicate)
+	holders, err := r.claimants(ctx, row.Owner, row.Visibility, row.Subject, row.Predicate)
 	if err != nil {
 		return uuid.Nil, "", fmt.Errorf("find active fact: %w", err)
 	}

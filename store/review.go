@@ -275,7 +275,7 @@ type reviewing struct {
 // contradict each other (document 004 §7 and §12).
 func (s *Store) DecideProposal(ctx context.Context, op Operation, in DecideInput) (schema.ReviewResult, error) {
 	result, err := again(ctx, func() (schema.ReviewResult, error) {
-		return carryOut(ctx, s, op, in.Now, func(c *change) (schema.ReviewResult, error) { return c.decideProposal(ctx, in) })
+		return carryOut(ctx, s, op, kindReview, in.Now, func(c *change) (schema.ReviewResult, error) { return c.decideProposal(ctx, in) })
 	})
 	if err != nil {
 		return result, fmt.Errorf("decide proposal: %w", err)

@@ -33,11 +33,12 @@ type ReviseInput struct {
 // or not at all. A refusal is a status, and then nothing was written but that result.
 //
 // The record belongs to the owner of the targets, or to the principal where they have several. It is
-// as visible as the least visible target unless it names a visibility, and as sensitive as the most
-// sensitive one whatever it names. See memory.PlanRevision for what each action does.
+// as visible as the least visible target unless it or a rule names a visibility, and as sensitive as the
+// most sensitive one whatever it names. What belongs to another agent is revised in the open only: its
+// owner sees what takes its place, and nothing comes to stand among its owner's private memories. See memory.PlanRevision for what each action does.
 func (s *Store) Revise(ctx context.Context, in ReviseInput) (schema.ReviseResult, error) {
 	result, err := again(ctx, func() (schema.ReviseResult, error) {
-		return carryOut(ctx, s, in.Operation, in.Now, func(c *change) (schema.ReviseResult, error) {
+		return carryOut(ctx, s, in.Operation, kindRevise, in.Now, func(c *change) (schema.ReviseResult, error) {
 			if len(in.Request.Targets) == 0 {
 				return schema.ReviseResult{}, fmt.Errorf("request of operation %s: %w", in.Operation.ID, ErrNotFound)
 			}
@@ -132,7 +133,10 @@ func (r *revising) decide(ctx context.Context) (*schema.ReviseResult, error) {
 	}
 	r.plan = memory.PlanRevision(revision)
 	if r.plan.Status != schema.ReviseApplied {
-		return r.refuse(r.plan.Status, r.plan.Why, r.plan.Conflicts...), nil
+		return r.refuseFor(ctx, r.plan.Status, r.plan.Why, r.plan.Conflicts)
+	}
+	if r.hidden() {
+		return r.refuse(schema.ReviseNotOwner, "another agent's target would give way to what it cannot see"), nil
 	}
 	return r.refuseDuplicates(ctx)
 }
@@ -152,7 +156,16 @@ func (r *revising) prepare(ctx context.Context, targets map[uuid.UUID]memoryRow)
 	}
 	m.Payload = payload
 	m.Provenance.Sources = evidenceAnd(req.Evidence, m.Provenance.Sources)
-	row, err := r.fromRecord(ctx, m, recordDefaults{Owner: req.Principal, By: req.By(), Reason: req.Reason, Rules: r.in.Rules,
+	// It is classified where it will be kept, so that rules have the last word on that. What it refers
+	// to must be there for who writes it.
+	owner, visibility := r.ownership(targets, m.Visibility)
+	m.Scope, m.Visibility = owner.Scope, visibility
+	where := recordDefaults{Owner: owner, Rules: r.in.Rules}
+	class := where.classify(m)
+	if !r.inTheOpen(targets, class.owner, class.visibility) {
+		return r.refuse(schema.ReviseNotOwner, "the record would not be seen by those who see another agent's target"), nil
+	}
+	row, err := r.fromRecord(ctx, m, recordDefaults{Owner: req.Principal, By: req.By(), Reason: req.Reason, Classified: &class,
 		Embedding: r.in.Embedding, Metadata: r.metadata(nil)})
 	var reference *ReferenceError
 	var invalid *schema.ValidationError
@@ -164,7 +177,6 @@ func (r *revising) prepare(ctx context.Context, targets map[uuid.UUID]memoryRow)
 	case err != nil:
 		return nil, err
 	}
-	row.Owner, row.Visibility = r.ownership(targets, req.Record.Visibility)
 	r.record = &row
 	var taken bool
 	if err := r.tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM memories WHERE tenant = $1 AND (id = $2 OR external_id = $3))`,
@@ -192,10 +204,59 @@ func evidenceAnd(evidence, own []schema.Ref) []schema.Ref {
 	return out
 }
 
-// ownership says whose a new record is and who sees it.
+// visibilities are in the order of how many may look.
+var visibilities = []schema.Visibility{schema.VisibilityPrivate, schema.VisibilityGroup, schema.VisibilityShared, schema.VisibilityGlobal}
+
+// inTheOpen reports whether a new record may take its place beside or instead of the targets: it does
+// where those of other agents are neither hidden behind it from their owners nor shown to more than
+// they were.
+func (r *revising) inTheOpen(targets map[uuid.UUID]memoryRow, owner schema.Principal, v schema.Visibility) bool {
+	least := len(visibilities)
+	record := memoryRow{Owner: owner, Visibility: v}
+	for _, id := range r.ids {
+		m, ok := targets[id]
+		if !ok || m.Owner.Agent == r.in.Request.Principal.Agent {
+			continue
+		}
+		least = min(least, slices.Index(visibilities, m.Visibility))
+		if !mayLook(m.Owner, record) {
+			return false
+		}
+	}
+	return least == len(visibilities) || v == visibilities[least]
+}
+
+// hides reports whether a memory that exists would take the place of another agent's, or be set against
+// it, where that agent or others who see its memory cannot look.
+func (r *revising) hides(known, other memoryRow) bool {
+	return other.Owner.Agent != r.in.Request.Principal.Agent &&
+		(!mayLook(other.Owner, known) || slices.Index(visibilities, known.Visibility) < slices.Index(visibilities, other.Visibility))
+}
+
+// hidden reports whether a record that exists, or the winner of a contest, hides what another agent owns.
+func (r *revising) hidden() bool {
+	successor, ok := r.rows[r.named]
+	if winner, err := uuid.Parse(r.in.Request.Winner); err == nil && !ok {
+		successor, ok = r.rows[winner]
+	}
+	if !ok {
+		return false
+	}
+	for _, id := range r.ids {
+		m, found := r.rows[id]
+		if !found || id == successor.ID {
+			continue
+		}
+		if r.hides(successor, m) || r.in.Request.Action == schema.ReviseContest && r.hides(m, successor) {
+			return true
+		}
+	}
+	return false
+}
+
+// ownership says whose a new record is and who sees it, as far as no rule says otherwise.
 func (r *revising) ownership(targets map[uuid.UUID]memoryRow, asked schema.Visibility) (schema.Principal, schema.Visibility) {
-	order := []schema.Visibility{schema.VisibilityPrivate, schema.VisibilityGroup, schema.VisibilityShared, schema.VisibilityGlobal}
-	owner, least := r.in.Request.Principal, len(order)-1
+	owner, least := r.in.Request.Principal, len(visibilities)-1
 	for i, id := range r.ids {
 		m, ok := targets[id]
 		if !ok {
@@ -207,9 +268,9 @@ func (r *revising) ownership(targets map[uuid.UUID]memoryRow, asked schema.Visib
 			owner = r.in.Request.Principal
 			owner.Tenant = r.tenant
 		}
-		least = min(least, max(slices.Index(order, m.Visibility), 0))
+		least = min(least, max(slices.Index(visibilities, m.Visibility), 0))
 	}
-	return owner, cmp.Or(asked, order[least])
+	return owner, cmp.Or(asked, visibilities[least])
 }
 
 // claimOf is a functional claim, by what active facts are unique by beside their ground.
@@ -259,7 +320,7 @@ func (r *revising) revision(ctx context.Context, claims map[string]claimOf) (mem
 	sources := map[uuid.UUID]int{}
 	if req.Action == schema.ReviseReconcile {
 		var err error
-		if sources, err = r.countSources(ctx); err != nil {
+		if sources, err = r.countSources(ctx, r.ids); err != nil {
 			return out, err
 		}
 	}
@@ -334,16 +395,16 @@ func (m *newMemory) standing() memory.Standing {
 	return s
 }
 
-// countSources counts the distinct sources of the targets: what their provenance names, and the
+// countSources counts the distinct sources of memories: what their provenance names, and the
 // memories that they are derived from or supported by.
-func (r *revising) countSources(ctx context.Context) (map[uuid.UUID]int, error) {
+func (c *change) countSources(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]int, error) {
 	rows, err := collect[struct {
 		ID uuid.UUID
 		N  int
-	}](ctx, r.tx, `SELECT id, (SELECT count(*) FROM (SELECT DISTINCT kind, ref FROM memory_provenance v WHERE v.tenant = $1 AND v.memory_id = id) x)
+	}](ctx, c.tx, `SELECT id, (SELECT count(*) FROM (SELECT DISTINCT kind, ref FROM memory_provenance v WHERE v.tenant = $1 AND v.memory_id = id) x)
 			+ (SELECT count(*) FROM memory_relations e WHERE e.tenant = $1 AND e.source_id = id AND e.predicate = 'derived_from')
 			+ (SELECT count(*) FROM memory_relations e WHERE e.tenant = $1 AND e.target_id = id AND e.predicate = 'supports')
-		FROM unnest($2::uuid[]) id`, r.tenant, r.ids)
+		FROM unnest($2::uuid[]) id`, c.tenant, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -429,7 +490,7 @@ func (r *revising) refuseDuplicates(ctx context.Context) (*schema.ReviseResult, 
 		if i := slices.Index(r.ids, id); i >= 0 && !remains(r.plan.Steps[i].Status) {
 			continue // it makes room
 		}
-		return r.refuse(schema.ReviseDuplicate, "memory "+id.String()+" has this content", id.String()), nil
+		return r.refuseFor(ctx, schema.ReviseDuplicate, "another memory has this content", []string{id.String()})
 	}
 	return nil, nil
 }
@@ -459,6 +520,30 @@ func withValidity(payload json.RawMessage, v schema.Validity) (json.RawMessage, 
 	}
 	members["validity"] = validity
 	return json.Marshal(members)
+}
+
+// refuseFor refuses a revision for memories that stand in its way, and names those that the principal
+// may look at.
+func (r *revising) refuseFor(ctx context.Context, status schema.ReviseStatus, why string, conflicts []string) (*schema.ReviseResult, error) {
+	ids := make([]uuid.UUID, 0, len(conflicts))
+	for _, conflict := range conflicts {
+		id, err := uuid.Parse(conflict)
+		if err != nil {
+			return nil, err // unreachable: they are ids of memories
+		}
+		ids = append(ids, id)
+	}
+	visible, err := r.peekRows(ctx, r.in.Request.Principal, ids)
+	if err != nil {
+		return nil, err
+	}
+	var named []string
+	for _, id := range ids {
+		if _, ok := visible[id]; ok {
+			named = append(named, id.String())
+		}
+	}
+	return r.refuse(status, why, named...), nil
 }
 
 // refuse is the result of a revision that changes nothing.
@@ -532,6 +617,17 @@ func (r *revising) carry(ctx context.Context) error {
 		}
 		r.relateAs(source, relation{Predicate: e.Predicate, Target: target, Weight: 1, Reason: r.in.Request.Reason})
 	}
+	if m, ok := r.rows[r.named]; ok && r.plan.Record.SourceTrust < m.SourceTrust {
+		lowered, err := r.distrustDerived(ctx, r.named, r.plan.Record.SourceTrust, r.in.Request.Principal, r.metadata(nil))
+		if err != nil {
+			return err
+		}
+		for id, version := range lowered {
+			if _, ours := r.versions[id]; ours {
+				r.versions[id] = version
+			}
+		}
+	}
 	if r.in.Request.Winner != "" {
 		return r.supportWinner(ctx)
 	}
@@ -561,6 +657,8 @@ func (r *revising) takeTarget(ctx context.Context, i int) error {
 	if planned.Successor != "" {
 		s.Set["superseded_by"], s.Set["superseded_at"] = planned.Successor, r.now
 		s.Metadata["successor"] = planned.Successor
+	} else if record := r.beside(); record != uuid.Nil {
+		s.Metadata["beside"] = record.String()
 	}
 	if !s.NowLive {
 		s.Old = &m.Content
@@ -568,6 +666,14 @@ func (r *revising) takeTarget(ctx context.Context, i int) error {
 	version, err := r.take(ctx, m, s)
 	r.versions[m.ID] = version
 	return err
+}
+
+// beside is the record that a target comes to stand beside: that of a fork or a contest.
+func (r *revising) beside() uuid.UUID {
+	if r.record != nil {
+		return r.record.ID
+	}
+	return r.named
 }
 
 // step is a step of this revision.
@@ -585,6 +691,9 @@ func (r *revising) takeNamed(ctx context.Context) error {
 	}
 	s := r.step(status)
 	s.Set["status"], s.Set["sensitivity"] = status, p.Sensitivity
+	if p.SourceTrust < m.SourceTrust { // of what it is drawn from now, too
+		s.Set["source_trust"] = p.SourceTrust
+	}
 	if p.Pinned && !m.Pinned {
 		s.Set["pinned"], s.Set["importance"], s.Set["decay_due_at"] = true, 1.0, nil
 	}

@@ -206,8 +206,24 @@ func claimSpace(p schema.Principal, v schema.Visibility) string {
 // claimHolders returns the active memories that make a functional claim about the subject and
 // predicate in a claim space, on whatever ground, locked. Call lockClaim first.
 func (c *change) claimHolders(ctx context.Context, p schema.Principal, v schema.Visibility, subject, predicate string) ([]memoryRow, error) {
+	return c.holdersIn(ctx, p, v, subject, predicate, "active")
+}
+
+// claimants returns the contested ones as well, behind the active ones: while it is open what holds, a
+// further memory that makes the claim would have the last word without anybody deciding.
+func (c *change) claimants(ctx context.Context, p schema.Principal, v schema.Visibility, subject, predicate string) ([]memoryRow, error) {
+	active, err := c.claimHolders(ctx, p, v, subject, predicate)
+	if err != nil {
+		return nil, err
+	}
+	contested, err := c.holdersIn(ctx, p, v, subject, predicate, "contested")
+	return append(active, contested...), err
+}
+
+// holdersIn names the status in the text of the query: each is served by an index of its own.
+func (c *change) holdersIn(ctx context.Context, p schema.Principal, v schema.Visibility, subject, predicate, status string) ([]memoryRow, error) {
 	rows, err := c.tx.Query(ctx, `SELECT `+rowColumns+` FROM memories m WHERE m.tenant = $1 AND m.scope = $2 AND m.claim_space = $3
-		AND m.subject_key = lower($4) AND m.predicate = $5 AND m.type = 'semantic' AND m.functional AND m.live AND m.status = 'active'
+		AND m.claim_key = mneme_claim_key($4, $5) AND m.type = 'semantic' AND m.functional AND m.live AND m.deleted_at IS NULL AND m.status = '`+status+`'
 		ORDER BY m.id FOR UPDATE OF m`, c.tenant, p.Scope, claimSpace(p, v), subject, predicate)
 	if err != nil {
 		return nil, err

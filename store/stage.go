@@ -39,7 +39,7 @@ func (s *Store) Stage(ctx context.Context, in StageInput) (schema.IngestAck, err
 	}
 	err := againAlone(ctx, func() error {
 		return s.write(ctx, p.Tenant, in.Now, func(c *change) error {
-			done, err := c.operation(ctx, in.OperationID, &ack)
+			done, err := c.operation(ctx, in.OperationID, kindIngest, &ack)
 			if err != nil || done {
 				return err
 			}
@@ -51,7 +51,7 @@ func (s *Store) Stage(ctx context.Context, in StageInput) (schema.IngestAck, err
 				return err
 			}
 			ack = st.ack()
-			return c.recordOperation(in.OperationID, ack)
+			return c.recordOperation(in.OperationID, kindIngest, ack)
 		})
 	})
 	if err != nil {
@@ -352,7 +352,7 @@ func (st *staging) queueItem(i int) error {
 			st.tenant, newID(), st.batchID, it.id, it.memoryID, st.in.WorkflowID, st.in.MaxAttempts, st.now)
 	}
 	if c.IdempotencyKey != "" && !it.replayed {
-		return st.recordOperation(st.operationKey(*c), map[string]any{"memory_id": it.memoryID})
+		return st.recordOperation(st.operationKey(*c), kindCandidate, map[string]any{"memory_id": it.memoryID})
 	}
 	return nil
 }
@@ -372,31 +372,40 @@ func (st *staging) ack() schema.IngestAck {
 }
 
 // operation reads the first result of an operation into result, if there is one. A concurrent
-// delivery of the same operation waits here for the first to commit.
-func (c *change) operation(ctx context.Context, id string, result any) (bool, error) {
+// delivery of the same operation waits here for the first to commit. An operation of another kind is
+// a *schema.ValidationError.
+func (c *change) operation(ctx context.Context, id, kind string, result any) (bool, error) {
+	var first string
 	var encoded []byte
-	_, err := c.tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1 || '/operation/' || $2, 0))`, c.tenant, id)
-	if err != nil {
+	if err := c.lockOperation(ctx, id); err != nil {
 		return false, err
 	}
-	err = c.tx.QueryRow(ctx, `SELECT result FROM operations WHERE tenant = $1 AND id = $2`, c.tenant, id).Scan(&encoded)
-	if errors.Is(err, pgx.ErrNoRows) {
+	err := c.tx.QueryRow(ctx, `SELECT kind, result FROM operations WHERE tenant = $1 AND id = $2`, c.tenant, id).Scan(&first, &encoded)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
 		return false, nil
-	}
-	if err != nil {
+	case err != nil:
 		return false, err
+	case first != "" && first != kind:
+		return false, otherRequest()
 	}
 	return true, json.Unmarshal(encoded, result)
 }
 
+func (c *change) lockOperation(ctx context.Context, id string) error {
+	_, err := c.tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1 || '/operation/' || $2, 0))`, c.tenant, id)
+	return err
+}
+
 // recordOperation stores the result of an operation in the transaction that produces it.
-func (c *change) recordOperation(id string, result any) error {
+func (c *change) recordOperation(id, kind string, result any) error {
 	encoded, err := json.Marshal(result)
 	if err != nil {
 		return fmt.Errorf("operation result: %w", err)
 	}
-	c.queue.Queue(`INSERT INTO operations (tenant, id, result, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
-		c.tenant, id, string(encoded), c.now)
+	c.queue.Queue(`INSERT INTO operations (tenant, id, kind, digest, result, created_at)
+		VALUES ($1, $2, $3, (SELECT digest FROM staged_requests WHERE tenant = $1 AND id = $2 AND kind = $3), $4, $5) ON CONFLICT DO NOTHING`,
+		c.tenant, id, kind, string(encoded), c.now)
 	return nil
 }
 

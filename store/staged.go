@@ -1,13 +1,31 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/schema"
+)
+
+// Kinds of operations. Those that are staged have the names that package workflows gives them.
+const (
+	kindPut       = "put"
+	kindRevise    = "revise"
+	kindModify    = "modify"
+	kindForget    = "forget"
+	kindRecover   = "recover"
+	kindReview    = "review"
+	kindIngest    = "ingest"
+	kindCandidate = "candidate"
+	kindResume    = "resume"
 )
 
 // Operation names a request that a workflow has taken in.
@@ -18,23 +36,69 @@ type Operation struct {
 }
 
 // Accept keeps the body of a request that carries content until it is carried out, so that activities
-// need only its id. Accepting it again changes nothing.
+// need only its id. Accepting it again changes nothing. It returns a *schema.ValidationError where the
+// operation is, or was, another request: of another kind, or with another body.
 func (s *Store) Accept(ctx context.Context, op Operation, kind string, body any, now time.Time) error {
 	encoded, err := json.Marshal(body)
 	if err != nil {
 		return fmt.Errorf("accept %s: %w", kind, err)
 	}
 	err = s.write(ctx, op.Tenant, now, func(c *change) error {
-		// A body delivered again behind the result is not kept: nobody would drop it.
-		c.queue.Queue(`INSERT INTO staged_requests (tenant, id, kind, body, created_at)
-			SELECT $1, $2, $3, $4, $5 WHERE NOT EXISTS (SELECT FROM operations WHERE tenant = $1 AND id = $2)
-			ON CONFLICT DO NOTHING`, c.tenant, op.ID, kind, string(encoded), c.now)
+		digest, err := c.digest(ctx, encoded)
+		if err != nil {
+			return err
+		}
+		if err := c.lockOperation(ctx, op.ID); err != nil {
+			return err
+		}
+		var known, same bool
+		err = c.tx.QueryRow(ctx, `SELECT count(*) > 0, coalesce(bool_and(kind IN ('', $3) AND coalesce(digest = $4, true)), true)
+			FROM (SELECT kind, digest FROM operations WHERE tenant = $1 AND id = $2
+				UNION ALL SELECT kind, digest FROM staged_requests WHERE tenant = $1 AND id = $2) x`, c.tenant, op.ID, kind, digest).Scan(&known, &same)
+		switch {
+		case err != nil:
+			return err
+		case !same:
+			return otherRequest()
+		case known: // a body delivered again behind the result is not kept: nobody would drop it
+			return nil
+		}
+		c.queue.Queue(`INSERT INTO staged_requests (tenant, id, kind, body, created_at, digest) VALUES ($1, $2, $3, $4, $5, $6)`,
+			c.tenant, op.ID, kind, string(encoded), c.now, digest)
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("accept %s: %w", kind, err)
 	}
 	return nil
+}
+
+// otherRequest is the error for an operation id that names another request: it must not answer with the
+// result of that, as though this one had been carried out.
+func otherRequest() error {
+	return &schema.ValidationError{Fields: []schema.FieldError{{Field: "operation_id", Problem: "is that of another request"}}}
+}
+
+// digest is a keyed digest of a body, whatever the order of its members: it tells two requests apart,
+// and confirms no guess at what stood in one that is gone.
+func (c *change) digest(ctx context.Context, body []byte) ([]byte, error) {
+	key, err := c.secret(ctx, "operation")
+	if err != nil {
+		return nil, err
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, err
+	}
+	ordered, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write(ordered)
+	return mac.Sum(nil), nil
 }
 
 // Accepted reads the body of an accepted request into body. It reports false, and reads nothing, when
@@ -56,20 +120,47 @@ func (s *Store) Accepted(ctx context.Context, op Operation, body any) (bool, err
 	return true, nil
 }
 
+// Drop deletes the body of a request that will not be carried out any more: its run has ended without.
+func (s *Store) Drop(ctx context.Context, op Operation, now time.Time) error {
+	err := s.write(ctx, op.Tenant, now, func(c *change) error {
+		c.queue.Queue(`DELETE FROM staged_requests WHERE tenant = $1 AND id = $2`, c.tenant, op.ID)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("drop request: %w", err)
+	}
+	return nil
+}
+
+// SweepStaged deletes the requests of all tenants that have waited for a week: longer than any outage
+// that a run outlasts. Nobody will carry them out; their runs were terminated. It returns how many there
+// were.
+func (s *Store) SweepStaged(ctx context.Context) (int, error) {
+	swept := 0
+	if err := s.pool.QueryRow(ctx, `SELECT mneme_sweep_staged()`).Scan(&swept); err != nil {
+		return 0, fmt.Errorf("sweep requests: %w", err)
+	}
+	return swept, nil
+}
+
 // carryOut runs fn as one change whose result is the operation's: delivered again, it answers with
-// the first result and changes nothing. The staged body goes in the same transaction.
-func carryOut[R any](ctx context.Context, s *Store, op Operation, now time.Time, fn func(*change) (R, error)) (R, error) {
+// the first result and changes nothing. The staged body goes in the same transaction. It returns a
+// *schema.ValidationError where the operation was one of another kind.
+func carryOut[R any](ctx context.Context, s *Store, op Operation, kind string, now time.Time, fn func(*change) (R, error)) (R, error) {
 	var result R
 	err := s.write(ctx, op.Tenant, now, func(c *change) error {
-		done, err := c.operation(ctx, op.ID, &result)
+		done, err := c.operation(ctx, op.ID, kind, &result)
 		if err != nil || done {
 			return err
 		}
 		if result, err = fn(c); err != nil {
 			return err
 		}
+		if err := c.recordOperation(op.ID, kind, result); err != nil { // with the body's digest
+			return err
+		}
 		c.queue.Queue(`DELETE FROM staged_requests WHERE tenant = $1 AND id = $2`, c.tenant, op.ID)
-		return c.recordOperation(op.ID, result)
+		return nil
 	})
 	if err != nil {
 		var none R

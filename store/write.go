@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -90,7 +89,8 @@ type seen struct {
 	neighbor memory.Neighbor
 	tier     schema.Tier
 	typology schema.Typology
-	trust    float64 // [0,1]
+	trust    float64         // [0,1]
+	standing memory.Standing // what KeepsItsPlace asks for, but for the sources
 
 	scope      string
 	visibility schema.Visibility
@@ -217,7 +217,8 @@ func (w *writing) load(ctx context.Context, in WriteInput) error {
 // locks it for that ("UPDATE") at once.
 func (w *writing) look(ctx context.Context, ids []uuid.UUID, lock string) error {
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
-	rows, err := w.tx.Query(ctx, `SELECT id, version, live, content, content_hash, category, pinned, revision_policy, tier, typology, source_trust, scope, visibility FROM memories
+	rows, err := w.tx.Query(ctx, `SELECT id, version, live, content, content_hash, category, pinned, tier, typology, source_trust, scope, visibility,
+			type, status, confidence, revision_policy, validity, conditions, valid_from, valid_until FROM memories
 		WHERE tenant = $1 AND id = ANY($2) ORDER BY id FOR `+lock, w.tenant, slices.Compact(ids))
 	if err != nil {
 		return err
@@ -226,11 +227,12 @@ func (w *writing) look(ctx context.Context, ids []uuid.UUID, lock string) error 
 	for rows.Next() {
 		var id uuid.UUID
 		var m seen
-		if err := rows.Scan(&id, &m.version, &m.live, &m.neighbor.Content, &m.neighbor.Hash, &m.neighbor.Category, &m.neighbor.Pinned, &m.neighbor.Policy, &m.tier, &m.typology, &m.trust,
-			&m.scope, &m.visibility); err != nil {
+		s := &m.standing
+		if err := rows.Scan(&id, &m.version, &m.live, &m.neighbor.Content, &m.neighbor.Hash, &m.neighbor.Category, &m.neighbor.Pinned, &m.tier, &m.typology, &m.trust,
+			&m.scope, &m.visibility, &s.Type, &s.Status, &s.Confidence, &s.Policy, &s.Validity.Mode, &s.Validity.Conditions, &s.Validity.Start, &s.Validity.End); err != nil {
 			return err
 		}
-		m.neighbor.ID, m.neighbor.Version = id.String(), m.version
+		m.neighbor.ID, m.neighbor.Version, s.SourceTrust = id.String(), m.version, m.trust
 		w.known[id] = m
 	}
 	return rows.Err()
@@ -256,6 +258,10 @@ func (w *writing) evaluate(ctx context.Context, p *pendingProposal, maxRounds in
 	var target *memory.Neighbor
 	if p.TargetID != nil {
 		n := w.known[*p.TargetID].neighbor
+		var err error
+		if n.Kept, err = w.keepsItsPlace(ctx, p); err != nil {
+			return err
+		}
 		target = &n
 	}
 	verdict := memory.EvaluateWrite(w.batch.Policy, p.Fact, p.Proposal, target)
@@ -271,6 +277,23 @@ func (w *writing) evaluate(ctx context.Context, p *pendingProposal, maxRounds in
 		return nil
 	}
 	return w.apply(ctx, p, verdict)
+}
+
+// keepsItsPlace reports whether the target of an update or a delete is not for the fact to replace.
+func (w *writing) keepsItsPlace(ctx context.Context, p *pendingProposal) (bool, error) {
+	held, ok := w.known[*p.TargetID]
+	if !ok || held.standing.Type != schema.TypeSemantic || p.Proposal.Action != schema.ActionUpdate && p.Proposal.Action != schema.ActionDelete {
+		return false, nil
+	}
+	sources, err := w.countSources(ctx, []uuid.UUID{*p.TargetID})
+	if err != nil {
+		return false, err
+	}
+	add := w.factMemory(p, nil)
+	said := add.standing()
+	said.Sources++ // the memory that it is drawn from
+	held.standing.Sources = sources[*p.TargetID]
+	return memory.KeepsItsPlace(held.standing, said), nil
 }
 
 // apply carries a proposal out, as far as it is not left to insertAdds.
@@ -328,21 +351,30 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v memo
 		w.settle(p, blocked, nil)
 		return true, nil
 	}
-	holder, err := w.activeFact(ctx, cl, add.Owner, add.Visibility)
+	holders, err := w.factHolders(ctx, cl, add.Owner, add.Visibility)
 	if err != nil {
 		return false, err
 	}
 	replaces := add.Supersedes
-	if holder == nil || replaces != nil && holder.id == *replaces {
+	if replaces != nil {
+		holders = slices.DeleteFunc(holders, func(h claimHolder) bool { return h.id == *replaces })
+	}
+	if len(holders) == 0 {
 		w.claimed[key] = hash
 		return false, nil
 	}
+	holder := holders[0]
 	same := bytes.Equal(holder.hash, hash)
 	switch {
 	case same && holder.ours:
 		return false, nil // likewise
 	case w.review != nil:
-		return false, w.replaceHolder(ctx, p, v, holder.id, add)
+		for _, h := range holders {
+			if err := w.replaceHolder(ctx, p, v, h.id, add); err != nil {
+				return false, err
+			}
+		}
+		return false, nil
 	case same && replaces == nil:
 		w.settle(p, memory.Verdict{State: schema.ProposalSkipped, Reason: reasonDuplicate}, &holder.id)
 	default:
@@ -371,30 +403,36 @@ func (w *writing) replaceHolder(ctx context.Context, p *pendingProposal, v memor
 	return nil
 }
 
-// claimHolder is the active memory that makes a functional claim.
+// claimHolder is an active or contested memory that makes a functional claim.
 type claimHolder struct {
 	id   uuid.UUID
 	hash []byte
 	ours bool // within the dedup scope of what is being written
 }
 
-// activeFact returns the active memory that makes the functional claim in the claim space of an owner
-// and a visibility. It stands until commit: what is said of it must be found when it is erased.
-func (w *writing) activeFact(ctx context.Context, cl memory.Claim, o schema.Principal, v schema.Visibility) (*claimHolder, error) {
-	var h claimHolder
-	err := w.tx.QueryRow(ctx, `SELECT id, content_hash, agent_id = $7 AND project = $6 AND visibility = $5 FROM memories
-		WHERE tenant = $1 AND scope = $2 AND subject_key = lower($3) AND predicate = $4 AND conditions_hash = ''
-			AND type = 'semantic' AND functional AND live AND status = 'active'
-			AND claim_space = CASE $5::text
-				WHEN 'private' THEN 'private:' || $6 || ':' || $7
-				WHEN 'group'   THEN 'group:' || $6 || ':' || $8
-				WHEN 'shared'  THEN 'shared:' || $6
-				ELSE 'global' END FOR SHARE`,
-		w.tenant, o.Scope, cl.Subject, cl.Predicate, v, o.Project, o.Agent, o.PolicyGroup).Scan(&h.id, &h.hash, &h.ours)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil
+// factHolders returns the memories that make the functional claim everywhere in the claim space of an
+// owner and a visibility: the active one, and those between which it is contested. They stand until
+// commit: what is said of them must be found when they are erased.
+func (w *writing) factHolders(ctx context.Context, cl memory.Claim, o schema.Principal, v schema.Visibility) ([]claimHolder, error) {
+	var out []claimHolder
+	for _, status := range []string{"active", "contested"} { // in the text of the query: each has an index of its own
+		rows, err := w.tx.Query(ctx, `SELECT id, content_hash, agent_id = $6 AND project = $7 AND visibility = $8 FROM memories
+			WHERE tenant = $1 AND scope = $2 AND claim_key = mneme_claim_key($3, $4) AND claim_space = $5 AND conditions_hash = ''
+				AND type = 'semantic' AND functional AND live AND deleted_at IS NULL AND status = '`+status+`' ORDER BY id FOR SHARE`,
+			w.tenant, o.Scope, cl.Subject, cl.Predicate, claimSpace(o, v), o.Agent, o.Project, v)
+		if err != nil {
+			return nil, err
+		}
+		found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (h claimHolder, err error) {
+			err = row.Scan(&h.id, &h.hash, &h.ours)
+			return h, err
+		})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
 	}
-	return &h, err
+	return out, nil
 }
 
 // factMemory is the memory that a fact becomes: in the scope of its source and visible to whom that is,

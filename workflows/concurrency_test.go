@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
@@ -60,6 +62,90 @@ func TestConcurrentWritersOfOneScope(t *testing.T) {
 	require.Equal(t, 1, testkit.Rows(t, db, "memory_relations", "predicate = 'supersedes' AND target_id = $1", target))
 	require.Len(t, model.Calls(testkit.Decision), 3)
 	require.Zero(t, testkit.Rows(t, db, "jobs", "state <> 'completed'"))
+	testkit.CheckInvariants(t, db)
+}
+
+// Every way to change a memory at once, each request started twice: of those that name the version they
+// saw one is carried out, unless the memory was forgotten first, and the others are told.
+func TestOperationsOnOneMemoryAtOnce(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	id := putRecord(t, h.Temporal, h.TaskQueue, p, prefers("go", ""))
+	target := schema.Target{ID: id, IfVersion: 1}
+	rust, zig, who := prefers("rust", ""), prefers("zig", ""), "Ana"
+	asks := func() schema.Operation {
+		return schema.Operation{Principal: p, OperationID: uuid.NewString(), Reason: "all at once"}
+	}
+	supersede, contest, retract := reviseRequest(p, schema.ReviseSupersede, &rust, target), reviseRequest(p, schema.ReviseContest, &zig, target),
+		reviseRequest(p, schema.ReviseRetract, nil, target)
+	supersede.Operation, contest.Operation, retract.Operation = asks(), asks(), asks()
+	modify := schema.ModifyRequest{Operation: asks(), Patches: []schema.Patch{{ID: id, IfVersion: 1, Who: &who}}}
+	forget := schema.ForgetRequest{Operation: asks(), Selector: schema.Selector{IDs: []string{id}}, Execute: true}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	var guarded, forgotten atomic.Int32
+	ways := []func() (bool, error){
+		func() (bool, error) {
+			run, err := workflows.StartModify(ctx, h.Temporal, h.TaskQueue, modify)
+			if err != nil {
+				return false, err
+			}
+			r, err := workflows.Outcome[schema.ModifyResult](ctx, run)
+			return r.Updated == 1, err
+		},
+		func() (bool, error) {
+			run, err := workflows.StartForget(ctx, h.Temporal, h.TaskQueue, forget)
+			if err != nil {
+				return false, err
+			}
+			r, err := workflows.Outcome[schema.ForgetReceipt](ctx, run)
+			if r.Forgotten == 1 {
+				forgotten.Store(1)
+			}
+			return false, err
+		},
+	}
+	for _, req := range []schema.ReviseRequest{supersede, contest, retract} {
+		ways = append(ways, func() (bool, error) {
+			run, err := workflows.StartRevise(ctx, h.Temporal, h.TaskQueue, req)
+			if err != nil {
+				return false, err
+			}
+			r, err := workflows.Outcome[schema.ReviseResult](ctx, run)
+			return r.Status == schema.ReviseApplied, err
+		})
+	}
+	var wg sync.WaitGroup
+	for _, way := range ways {
+		var done [2]bool
+		var both sync.WaitGroup
+		for i := range done {
+			both.Add(1)
+			wg.Go(func() {
+				defer both.Done()
+				var err error
+				if done[i], err = way(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Go(func() {
+			both.Wait()
+			if done[0] != done[1] {
+				t.Error("one request, two results")
+			}
+			if done[0] {
+				guarded.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	require.LessOrEqual(t, guarded.Load(), int32(1))
+	require.Positive(t, guarded.Load()+forgotten.Load())
+	db := testkit.Owner(t, h.DatabaseURL)
+	testkit.CheckInvariants(t, db)
+	require.Zero(t, testkit.Rows(t, db, "staged_requests", ""))
 }
 
 // Ground that moves before every write is decided on a bounded number of times, and then a person

@@ -1166,7 +1166,7 @@ func TestContradictionRules(t *testing.T) {
 		t.Run("the pipeline may update, and the policy is "+string(policy), func(t *testing.T) {
 			t.Parallel()
 			o := onlooker{t, eager, testkit.Principal()}
-			held := lives("Lisbon", string(policy), 0.9, "")
+			held := lives("Lisbon", string(policy), 0.5, "") // more speaks for the new
 			held.Content = "Ana lives in Lisbon."
 			id := putRecord(t, eager.Temporal, eager.TaskQueue, o.p, held)
 			_, result := eager.Ingest(t, testkit.Request(o.p, schema.SourceMemory, "Ana lives in Porto."))

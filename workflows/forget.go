@@ -103,6 +103,9 @@ func (run *forgetRun) setup(ctx workflow.Context) error {
 			if !signals.Receive(ctx, &in) {
 				return
 			}
+			if in.Validate() != nil {
+				continue // as the update's validator refuses it; a signal has nobody to tell
+			}
 			if _, err := run.confirm(ctx, in); err != nil {
 				workflow.GetLogger(ctx).Warn("confirmation refused", "error", err) // the error never tells the token
 			}
@@ -131,12 +134,15 @@ func (run *forgetRun) confirm(ctx workflow.Context, in schema.ForgetConfirmation
 // selects stages the request and has it selected.
 func (run *forgetRun) selects(ctx workflow.Context, req schema.ForgetRequest) error {
 	ref, err := accept(ctx, operation{kind: KindForget, common: req.Operation, body: req})
+	if err == nil {
+		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("select what to forget", infrastructureAttempts)), forgetting.SelectForget, ref).Get(ctx, &run.preview)
+	}
 	if err != nil {
+		drop(ctx, ref)
 		return err
 	}
-	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("select what to forget", infrastructureAttempts)), forgetting.SelectForget, ref).Get(ctx, &run.preview)
 	run.receipt = schema.ForgetReceipt{State: run.preview.State, RunID: run.preview.RunID, Mode: run.preview.Mode, Total: run.preview.Total, Remaining: run.preview.Total}
-	return err
+	return nil
 }
 
 // wait waits for the confirmation, until the token expires or the run is cancelled; then the run has

@@ -10,6 +10,7 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -30,7 +31,7 @@ const (
 
 // Search attributes, all of type Keyword. The program registers them (RegisterSearchAttributes).
 var (
-	AttrTenant  = temporal.NewSearchAttributeKeyKeyword("MnemeTenant")
+	AttrTenant  = temporal.NewSearchAttributeKeyKeyword(activities.TenantAttribute)
 	AttrAgent   = temporal.NewSearchAttributeKeyKeyword("MnemeAgent")
 	AttrProject = temporal.NewSearchAttributeKeyKeyword("MnemeProject")
 	AttrPhase   = temporal.NewSearchAttributeKeyKeyword("MnemePhase")

@@ -62,6 +62,7 @@ func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 	}
 	if err != nil {
 		showOperation(ctx, PhaseDone, op.summary, AttrOutcome.ValueSet(OutcomeFailed))
+		drop(ctx, ref)
 		return result, err
 	}
 	indexChanged(ctx, p.Tenant, result.Changed())
@@ -69,18 +70,33 @@ func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 	return result, nil
 }
 
-// accept stages the request's body and returns the reference that activities take.
+// accept stages the request's body and returns the reference that activities take. It ends before a
+// cancellation is looked at: a body that arrives behind drop would stay.
 func accept(ctx workflow.Context, op operation) (activities.OperationRef, error) {
 	ref := activities.OperationRef{Tenant: op.common.Principal.Tenant, ID: operationKey(ctx, op.common), WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID}
 	body, err := json.Marshal(op.body) //workflowcheck:ignore: encoding a struct gives the same bytes every time
 	if err != nil {
 		return ref, temporal.NewNonRetryableApplicationError("the request cannot be encoded", activities.ErrTypeInvalidRequest, nil)
 	}
+	ctx, stop := workflow.NewDisconnectedContext(ctx)
+	defer stop()
 	options := stageOptions
 	options.Summary = "accept the request"
 	err = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options), accepting.Accept,
 		activities.AcceptRequest{Operation: ref, Kind: op.kind, Body: body}).Get(ctx, nil)
 	return ref, err
+}
+
+// drop deletes the body of a request that this run has not carried out and will not, whether it is
+// cancelled or has failed. What cannot be dropped is swept later.
+func drop(ctx workflow.Context, ref activities.OperationRef) {
+	ctx, stop := workflow.NewDisconnectedContext(ctx)
+	defer stop()
+	options := stageOptions
+	options.Summary = "drop the request"
+	if err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options), accepting.Drop, ref).Get(ctx, nil); err != nil {
+		workflow.GetLogger(ctx).Warn("request not dropped", "error", err)
+	}
 }
 
 // operationKey keys what the operation writes. With an operation id it outlives the namespace's

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
@@ -28,7 +29,9 @@ import (
 // that wrote it.
 var histories = []string{"ingest-single", "ingest-batch", "ingest-duplicate", "ingest-dead-job", "ingest-shadow", "ingest-deferred", "ingest-invalid",
 	"ingest-cancelled", "resume", "resume-refused", "sync-index",
-	"ingest-review", "review-approved", "review-expired", "review-again"}
+	"ingest-review", "review-approved", "review-expired", "review-again",
+	"put", "put-invalid", "revise", "revise-refused", "modify", "recover",
+	"forget-named", "forget-confirmed", "forget-signalled", "forget-expired", "forget-cancelled", "erase"}
 
 func historyFile(name string) string { return filepath.Join("testdata", name+".json") }
 
@@ -42,10 +45,10 @@ func TestReplay(t *testing.T) {
 	for _, name := range histories {
 		t.Run(name, func(t *testing.T) {
 			replayer := worker.NewWorkflowReplayer()
-			replayer.RegisterWorkflow(workflows.Ingest)
-			replayer.RegisterWorkflow(workflows.ResumeIngest)
-			replayer.RegisterWorkflow(workflows.SyncIndex)
-			replayer.RegisterWorkflow(workflows.Review)
+			for _, fn := range []any{workflows.Ingest, workflows.ResumeIngest, workflows.SyncIndex, workflows.Review, workflows.Put, workflows.Revise,
+				workflows.Modify, workflows.Recover, workflows.Forget, workflows.ContinueForget} {
+				replayer.RegisterWorkflow(fn)
+			}
 			require.NoError(t, replayer.ReplayWorkflowHistoryFromJSONFile(nil, historyFile(name)))
 		})
 	}
@@ -85,6 +88,7 @@ func recordHistories(t *testing.T) {
 	record(t, h, "ingest-shadow", started.ID, started.RunID)
 
 	recordReviews(t, h)
+	recordOperations(t, h)
 
 	down := &atomic.Bool{}
 	blocked := make(chan struct{}, 10)
@@ -161,4 +165,65 @@ func recordReviews(t *testing.T, h *testkit.Harness) {
 	require.NoError(t, err)
 	require.Equal(t, 1, reviewEnds(t, h, result.ReviewID).Expired)
 	record(t, h, "review-expired", result.ReviewID, "")
+}
+
+// recordOperations records operations of each kind, and forgets of each end.
+func recordOperations(t *testing.T, h *testkit.Harness) {
+	ctx := context.Background()
+	p := testkit.Principal()
+	id, runID, _ := runPut(t, h, putRequest(t, p, putSkill("fix_linker", "Clear the cache"), putSkill("paint", "Mix the colours")))
+	record(t, h, "put", id, runID)
+	started, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(), TaskQueue: h.TaskQueue}, workflows.Put,
+		schema.PutRequest{Operation: schema.Operation{Principal: p}})
+	require.NoError(t, err)
+	require.Error(t, started.Get(ctx, nil))
+	record(t, h, "put-invalid", started.GetID(), started.GetRunID())
+
+	fact, python := putRecord(t, h.Temporal, h.TaskQueue, p, prefers("go", "")), prefers("python", "")
+	for _, name := range []string{"revise", "revise-refused"} { // the second finds another version
+		run, _ := revise(t, h.Temporal, h.TaskQueue, reviseRequest(p, schema.ReviseSupersede, &python, schema.Target{ID: fact, IfVersion: 1}))
+		record(t, h, name, run.GetID(), run.GetRunID())
+	}
+	who := "ana"
+	run, _ := modify(t, h, modifyRequest(p, schema.Patch{ID: fact, Tags: &[]string{"old"}}, schema.Patch{ID: uuid.NewString(), Who: &who}))
+	record(t, h, "modify", run.GetID(), run.GetRunID())
+
+	named := forgetRequest(p, "", schema.Selector{IDs: []string{fact}})
+	named.Execute = true
+	run, _ = startForget(t, h, named)
+	receiptOf(t, run)
+	record(t, h, "forget-named", run.GetID(), run.GetRunID())
+	run, err = workflows.StartRecover(ctx, h.Temporal, h.TaskQueue, schema.RecoverRequest{Operation: schema.Operation{Principal: p, Reason: "by mistake"},
+		Targets: []schema.Target{{ID: fact}}})
+	require.NoError(t, err)
+	require.NoError(t, run.Get(ctx, nil))
+	record(t, h, "recover", run.GetID(), run.GetRunID())
+
+	for name, end := range map[string]func(client.WorkflowRun, schema.ForgetPreview){
+		"forget-confirmed": func(_ client.WorkflowRun, preview schema.ForgetPreview) { confirmForget(t, h, p, preview) },
+		"forget-signalled": func(run client.WorkflowRun, preview schema.ForgetPreview) {
+			for _, token := range []string{"none", forgetToken(t, h, p, preview)} {
+				require.NoError(t, h.Temporal.SignalWorkflow(ctx, run.GetID(), run.GetRunID(), workflows.SignalConfirm, schema.ForgetConfirmation{Token: token}))
+			}
+		},
+		"forget-expired": func(client.WorkflowRun, schema.ForgetPreview) {},
+		"forget-cancelled": func(run client.WorkflowRun, _ schema.ForgetPreview) {
+			require.NoError(t, h.Temporal.CancelWorkflow(ctx, run.GetID(), run.GetRunID()))
+		},
+		"erase": func(_ client.WorkflowRun, preview schema.ForgetPreview) { confirmForget(t, h, p, preview) },
+	} {
+		h.Ingest(t, testkit.Request(p, schema.SourceObservation, "Of "+name+" there is something to forget."))
+		req := forgetRequest(p, "", schema.Selector{Query: name})
+		req.Reason = name
+		switch name {
+		case "forget-expired":
+			req.ExpiresSeconds = 1
+		case "erase":
+			req.Mode = schema.ForgetErase
+		}
+		run, preview := startForget(t, h, req)
+		end(run, preview)
+		receiptOf(t, run)
+		record(t, h, name, run.GetID(), run.GetRunID())
+	}
 }

@@ -170,14 +170,17 @@ func (run *review) decide(ctx workflow.Context, req schema.ReviewRequest) (schem
 	}
 	options := stageOptions
 	options.Summary = "accept the decision"
-	err = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options), accepting.Accept,
-		activities.AcceptRequest{Operation: ref, Kind: KindReview, Body: body}).Get(ctx, nil)
+	accepted, stop := workflow.NewDisconnectedContext(ctx) // as accept
+	defer stop()
+	err = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(accepted, options), accepting.Accept,
+		activities.AcceptRequest{Operation: ref, Kind: KindReview, Body: body}).Get(accepted, nil)
 	if err != nil {
 		return result, err
 	}
 	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions(string(req.Decision)+" "+req.ProposalID, infrastructureAttempts)),
 		reviewing.DecideProposal, ref).Get(ctx, &result)
 	if err != nil {
+		drop(ctx, ref)
 		return result, err
 	}
 	indexChanged(ctx, run.in.Tenant, result.Changed())

@@ -18,6 +18,18 @@ UPDATE memories SET payload = payload || '{"cardinality": "many"}' WHERE type = 
 UPDATE memories SET payload = payload - 'revision' WHERE payload ? 'revision';
 ALTER TABLE memories ADD CONSTRAINT memories_payload_of_type CHECK (erased_at IS NOT NULL OR payload->>'kind' IS NOT DISTINCT FROM type); -- a check lets NULL pass
 
+-- Subject and predicate are longer than an index row may be: the index has their digest. The length
+-- of the subject keeps two claims apart whose texts run together to the same.
+-- +goose StatementBegin
+CREATE FUNCTION mneme_claim_key(subject text, predicate text) RETURNS bytea
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN sha256(convert_to(length(lower(subject)) || ':' || lower(subject) || predicate, 'UTF8'));
+-- +goose StatementEnd
+ALTER TABLE memories ADD COLUMN claim_key bytea GENERATED ALWAYS AS (mneme_claim_key(subject, predicate)) STORED;
+DROP INDEX memories_active_fact;
+CREATE UNIQUE INDEX memories_active_fact ON memories (tenant, scope, claim_space, claim_key, conditions_hash)
+    WHERE type = 'semantic' AND functional AND live AND status = 'active';
+
 -- Erasing looks for who else has an artifact, lineage for successors, import for foreign ids.
 CREATE UNIQUE INDEX memories_external ON memories (tenant, external_id) WHERE external_id IS NOT NULL;
 CREATE INDEX memories_superseded_by ON memories (tenant, superseded_by) WHERE superseded_by IS NOT NULL;
@@ -53,7 +65,7 @@ CREATE FUNCTION mneme_keep_version() RETURNS trigger
 BEGIN
     INSERT INTO memory_versions (tenant, memory_id, version, since, until, record)
     SELECT o.tenant, o.id, o.version, o.updated_at, n.updated_at,
-        to_jsonb(o) - '{tsv,normalized_content,claim_space,subject_key,live}'::text[]
+        to_jsonb(o) - '{tsv,normalized_content,claim_space,subject_key,claim_key,live}'::text[]
     FROM replaced o JOIN replacing n ON n.tenant = o.tenant AND n.id = o.id
     WHERE n.version <> o.version AND n.erased_at IS NULL;
     RETURN NULL;
@@ -118,12 +130,16 @@ ALTER TABLE memory_history
     ADD COLUMN version   integer,     -- of the memory, after the step; NULL when nothing changed
     ADD COLUMN erased_at timestamptz; -- when its texts were removed
 
--- The one change that history admits: its texts go. Only the function below may make it.
+-- The one change that history admits: its texts go, or the reason of a step that another memory's text
+-- was in. Only the functions below may make it.
 -- +goose StatementBegin
 CREATE FUNCTION mneme_only_erase() RETURNS trigger
     LANGUAGE plpgsql AS $$
 BEGIN
-    IF TG_OP = 'UPDATE' AND NEW.erased_at IS NOT NULL AND NEW.old_content IS NULL AND NEW.new_content IS NULL
+    IF TG_OP = 'UPDATE'
+        AND (NEW.erased_at IS NOT NULL AND NEW.old_content IS NULL AND NEW.new_content IS NULL
+            OR NEW.reason = '[erased]' AND OLD.metadata @> NEW.metadata
+                AND (NEW.erased_at, NEW.old_content, NEW.new_content) IS NOT DISTINCT FROM (OLD.erased_at, OLD.old_content, OLD.new_content))
         AND (NEW.tenant, NEW.seq, NEW.id, NEW.memory_id, NEW.event, NEW.changed_by, NEW.created_at, NEW.action, NEW.version)
             IS NOT DISTINCT FROM (OLD.tenant, OLD.seq, OLD.id, OLD.memory_id, OLD.event, OLD.changed_by, OLD.created_at, OLD.action, OLD.version)
     THEN
@@ -169,6 +185,48 @@ CREATE FUNCTION mneme_erase_reasons(sources uuid[], proposals text[], at timesta
 -- +goose StatementEnd
 REVOKE EXECUTE ON FUNCTION mneme_erase_reasons(uuid[], text[], timestamptz) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION mneme_erase_reasons(uuid[], text[], timestamptz) TO mneme_app;
+
+-- Removes reason and evidence of the revisions that made memories from the history of what they revised:
+-- those words are the new memory's. The texts of the revised ones stay.
+-- +goose StatementBegin
+CREATE FUNCTION mneme_erase_evidence(made uuid[], revised uuid[]) RETURNS bigint
+    LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT
+    AS $$
+    WITH making AS (
+        SELECT DISTINCT metadata->>'operationId' AS id FROM memory_history
+        WHERE tenant = mneme_tenant() AND memory_id = ANY(made) AND event = 'created' AND metadata ? 'revision'
+    ), erased AS (
+        UPDATE memory_history h SET reason = '[erased]', metadata = h.metadata - '{fact,content,reason,rationale,evidence,refs}'::text[]
+        FROM making WHERE h.tenant = mneme_tenant() AND h.memory_id = ANY(revised) AND h.metadata ? 'revision' AND h.metadata->>'operationId' = making.id
+            AND (h.reason <> '[erased]' OR h.metadata ? 'evidence')
+        RETURNING 1)
+    SELECT count(*) FROM erased;
+    $$;
+-- +goose StatementEnd
+REVOKE EXECUTE ON FUNCTION mneme_erase_evidence(uuid[], uuid[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION mneme_erase_evidence(uuid[], uuid[]) TO mneme_app;
+
+-- Results of puts name their records as the caller does, by a text of its own. Row-level security would
+-- keep the index from being used: the function stands outside of it, with the same condition.
+CREATE INDEX operations_of_memory ON operations USING gin ((result->'items') jsonb_path_ops) WHERE jsonb_path_exists(result, '$.items[*].external_id');
+-- +goose StatementBegin
+CREATE FUNCTION mneme_erase_external(ids uuid[]) RETURNS bigint
+    LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT
+    AS $$
+    WITH naming AS (
+        SELECT DISTINCT o.id FROM unnest(ids) x(id) JOIN operations o ON o.result->'items' @> jsonb_build_array(jsonb_build_object('id', x.id))
+        WHERE jsonb_path_exists(o.result, '$.items[*].external_id') AND o.tenant = mneme_tenant()
+    ), erased AS (
+        UPDATE operations o SET result = jsonb_set(o.result, '{items}', (
+            SELECT jsonb_agg(CASE WHEN e.item->>'id' = ANY(ids::text[]) THEN e.item - 'external_id' ELSE e.item END ORDER BY e.n)
+            FROM jsonb_array_elements(o.result->'items') WITH ORDINALITY e(item, n)))
+        FROM naming WHERE o.tenant = mneme_tenant() AND o.id = naming.id
+        RETURNING 1)
+    SELECT count(*) FROM erased;
+    $$;
+-- +goose StatementEnd
+REVOKE EXECUTE ON FUNCTION mneme_erase_external(uuid[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION mneme_erase_external(uuid[]) TO mneme_app;
 
 -- Whether a conditional memory applies in a context: no condition is contradicted. A key that the
 -- context does not have decides nothing. A condition that is a list admits any of its elements.
@@ -240,8 +298,27 @@ CREATE TABLE staged_requests (
     kind       text        NOT NULL CHECK (kind IN ('put', 'revise', 'modify', 'forget', 'recover', 'review')),
     body       jsonb       NOT NULL,
     created_at timestamptz NOT NULL,
+    digest     bytea, -- of the body, keyed
     PRIMARY KEY (tenant, id)
 );
+-- A result answers the request that it was given for. The digest is keyed, so that it confirms no
+-- guess at what has been erased. Results from before have neither, and answer whoever asks.
+ALTER TABLE operations
+    ADD COLUMN kind   text NOT NULL DEFAULT '',
+    ADD COLUMN digest bytea;
+
+-- A run drops its request when it ends; one that was terminated cannot. Counts, and no text, leave the
+-- tenants that they are of.
+-- +goose StatementBegin
+CREATE FUNCTION mneme_sweep_staged() RETURNS bigint
+    LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT
+    AS $$
+    WITH swept AS (DELETE FROM staged_requests WHERE created_at < now() - interval '7 days' RETURNING 1)
+    SELECT count(*) FROM swept;
+    $$;
+-- +goose StatementEnd
+REVOKE EXECUTE ON FUNCTION mneme_sweep_staged() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION mneme_sweep_staged() TO mneme_app;
 
 ALTER TABLE proposals DROP CONSTRAINT proposals_state_check;
 ALTER TABLE proposals
@@ -287,6 +364,7 @@ CREATE TABLE forget_items (
     FOREIGN KEY (tenant, run_id) REFERENCES forget_runs (tenant, id) ON DELETE CASCADE
 );
 CREATE INDEX forget_items_waiting ON forget_items (tenant, run_id, ordinal) WHERE outcome = '';
+CREATE INDEX forget_items_of_memory ON forget_items (tenant, memory_id);
 
 -- Keys that only the database knows, made on first use.
 CREATE TABLE tenant_secrets (
