@@ -58,9 +58,11 @@ func fail(err error) error {
 		return temporal.NewNonRetryableApplicationError(err.Error(), ErrTypeNotFound, nil)
 	case errors.Is(err, store.ErrNotDead):
 		return temporal.NewNonRetryableApplicationError(err.Error(), ErrTypeConflict, nil)
-	default:
-		return err
 	}
+	if code, refused := store.Refused(err); refused {
+		return temporal.NewNonRetryableApplicationError("the database cannot keep what the request holds (SQLSTATE "+code+")", ErrTypeInvalidRequest, nil)
+	}
+	return err
 }
 
 // maxRetryAfter bounds how long a model endpoint may make the pipeline wait before it is asked again.

@@ -37,7 +37,7 @@ const (
 // memory, a gain from being reinforced, and relations of weight 1. An id that is no UUID becomes the external id.
 func (m *MemoryRecord) UnmarshalJSON(data []byte) error {
 	d := decode(data, m)
-	m.problems = d.fields
+	m.problems, m.unbuilt = d.fields, d.broken
 	return nil
 }
 

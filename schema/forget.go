@@ -66,6 +66,8 @@ type ForgetRequest struct {
 	Execute  bool       `json:"execute,omitempty"` // go ahead where no confirmation is needed
 	// ExpiresSeconds is how long the run waits; default and at most a day.
 	ExpiresSeconds int `json:"expires_seconds,omitempty"`
+
+	problems []FieldError // what decoding found wrong
 }
 
 // ForgetPreview is what a run would forget.
@@ -217,6 +219,9 @@ type ForgetApproval struct {
 // Validate reports every field that is wrong, as a *ValidationError. It changes nothing: see Mode and
 // ExpiresSeconds for what their zero values mean.
 func (r *ForgetRequest) Validate() error {
+	if len(r.problems) > 0 { // the rest is what is left when that is missing
+		return &ValidationError{Fields: r.problems}
+	}
 	var p problems
 	r.Operation.validate(&p)
 	r.requireReason(&p)

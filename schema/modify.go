@@ -26,6 +26,8 @@ type Patch struct {
 type ModifyRequest struct {
 	Operation
 	Patches []Patch `json:"patches"` // 1 to MaxPatches, each of another memory
+
+	problems []FieldError // what decoding found wrong
 }
 
 // PatchStatus is what became of a patch.
@@ -74,6 +76,9 @@ func DecodePatch(data []byte) (Patch, error) {
 
 // Validate reports every field that is wrong, as a *ValidationError.
 func (r *ModifyRequest) Validate() error {
+	if len(r.problems) > 0 { // the rest is what is left when that is missing
+		return &ValidationError{Fields: r.problems}
+	}
 	var p problems
 	r.Operation.validate(&p)
 	switch n := len(r.Patches); {

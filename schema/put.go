@@ -11,6 +11,8 @@ type PutRequest struct {
 	Visibility Visibility     `json:"visibility,omitempty"` // of records that name none; default private
 	Records    []MemoryRecord `json:"records"`
 	Mode       WriteMode      `json:"mode,omitempty"` // can only narrow what the worker allows
+
+	problems []FieldError // what decoding found wrong
 }
 
 // PutStatus is what became of one record.
@@ -59,6 +61,9 @@ type PutResult struct {
 // Validate reports every field that is wrong, as a *ValidationError. The records of a request are at
 // most MaxRequestBytes as JSON, together.
 func (r *PutRequest) Validate() error {
+	if len(r.problems) > 0 { // the rest is what is left when that is missing
+		return &ValidationError{Fields: r.problems}
+	}
 	var p problems
 	r.Operation.validate(&p)
 	if r.Visibility != "" && !r.Visibility.Valid() {

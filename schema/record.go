@@ -61,6 +61,7 @@ type MemoryRecord struct {
 	Interaction  string     `json:"agent_interaction_id,omitempty"`
 
 	problems []FieldError // what decoding found wrong; validation reports it
+	unbuilt  bool         // nothing else of the record was read
 }
 
 // ShowRevision writes the record's status and its place in the chain of revisions into the payload of a

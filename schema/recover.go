@@ -6,6 +6,8 @@ import "fmt"
 type RecoverRequest struct {
 	Operation
 	Targets []Target `json:"targets"` // 1 to MaxRecoverIDs, each once; if_version 0: any
+
+	problems []FieldError // what decoding found wrong
 }
 
 // RecoverStatus is what became of one recovery.
@@ -40,6 +42,9 @@ type RecoverResult struct {
 
 // Validate reports every field that is wrong, as a *ValidationError.
 func (r *RecoverRequest) Validate() error {
+	if len(r.problems) > 0 { // the rest is what is left when that is missing
+		return &ValidationError{Fields: r.problems}
+	}
 	var p problems
 	r.Operation.validate(&p)
 	r.requireReason(&p)

@@ -56,6 +56,8 @@ type ReviseRequest struct {
 	// Evidence is what justifies the revision, at least one ref. A ref that is the id of a memory which
 	// the caller may see makes a relation supports from that memory to the new one.
 	Evidence []Ref `json:"evidence"`
+
+	problems []FieldError // what decoding found wrong
 }
 
 // Names reports whether the record only names a memory that exists already.
@@ -110,6 +112,9 @@ type ReviseResult struct {
 
 // Validate reports every field that is wrong, as a *ValidationError.
 func (r *ReviseRequest) Validate() error {
+	if len(r.problems) > 0 { // the rest is what is left when that is missing
+		return &ValidationError{Fields: r.problems}
+	}
 	var p problems
 	r.Operation.validate(&p)
 	r.requireReason(&p)

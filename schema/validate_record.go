@@ -68,7 +68,7 @@ func (m *MemoryRecord) lacking() []string {
 // payload. path ends in a dot or is empty.
 func (m *MemoryRecord) validate(p *problems, path string) {
 	found := problems{fields: slices.Clone(m.problems)}
-	if !slices.ContainsFunc(m.problems, func(f FieldError) bool { return f.Field == "(json)" }) {
+	if !m.unbuilt { // of what was not built, nothing else is known
 		m.check(&found)
 	}
 	for i, f := range found.fields {

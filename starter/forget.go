@@ -499,7 +499,7 @@ func newForgetStatus(a *app) *cobra.Command {
 				return invalid("after", "must be the number of an item")
 			}
 			if limit < 1 || limit > store.ForgetBatchSize {
-				return invalid("limit", fmt.Sprintf("must be between 1 and %d", store.ForgetBatchSize))
+				return invalid("limit", "must be between 1 and %d", store.ForgetBatchSize)
 			}
 			return a.withForgetRun(cmd.Context(), args[0], func(ctx context.Context, s schema.ForgetStatus, id uuid.UUID) error {
 				if items {

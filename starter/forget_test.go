@@ -95,6 +95,42 @@ func TestForgetCommand(t *testing.T) {
 	c.run("forget", strings.Repeat("x", 3), "--reason", "r").is(exitUsage)
 }
 
+// The whole selection of a run can be read, in pages, with what became of each memory.
+func TestForgetStatusListsItems(t *testing.T) {
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	pinned := c.remember("critical: Never deploy the old project on Fridays.").MemoryIDs[0]
+	ids := map[string]bool{pinned: true}
+	for _, text := range []string{"The old project used Subversion.", "The old project had no tests."} {
+		ids[c.remember(text).MemoryIDs[0]] = true
+	}
+	f := c.forget(exitOK, "--query", "old project")
+	status := []string{"forget", "status", f.Preview.RunID, "--items"}
+	var first, last forgetPage
+	c.run(append(status, "--limit", "2", "--json")...).is(exitOK).json(&first)
+	require.Len(t, first.Items, 2)
+	require.Equal(t, []any{schema.ForgetPreviewed, 3, 1}, []any{first.State, first.Total, *first.Next})
+	c.run(append(status, "--limit", "2", "--after", "1", "--json")...).is(exitOK).json(&last)
+	require.Len(t, last.Items, 1)
+	require.Nil(t, last.Next)
+	for _, item := range append(first.Items, last.Items...) {
+		require.True(t, ids[item.MemoryID])
+		delete(ids, item.MemoryID)
+		require.Equal(t, []any{1, ""}, []any{item.Version, item.Outcome})
+	}
+	require.Empty(t, ids)
+	require.Contains(t, c.run(append(status, "--limit", "1")...).is(exitOK).out, "more: --after 0")
+
+	c.run("forget", "confirm", f.Preview.RunID, "--token", f.Preview.ConfirmToken).is(exitOK)
+	o := c.run(status...).is(exitOK)
+	require.Equal(t, 2, strings.Count(o.out, memory.OutcomeForgotten))
+	require.Regexp(t, pinned+" +1 +"+memory.OutcomePinned, o.out)
+	c.run(append(status, "--agent", "stranger")...).is(exitNotFound)
+	for field, args := range map[string][]string{"limit": {"--items", "--limit", "0"}, "after": {"--items", "--after", "-2"}, "items": {"--limit", "3"}} {
+		require.Equal(t, field, c.run(append([]string{"forget", "status", f.Preview.RunID, "--json"}, args...)...).is(exitUsage).problem().Fields[0].Field)
+	}
+	require.Equal(t, "query", c.run("forget", "--query", "-zebra", "--reason", "r", "--json").is(exitUsage).problem().Fields[0].Field, "it would select everything else")
+}
+
 func TestForgetIsRefusedWhenFrozen(t *testing.T) {
 	c := newCLI(t, testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Policy.Mode = schema.ModeFrozen }))
 	id := c.remember("Tea is served hot.").MemoryIDs[0]

@@ -41,7 +41,7 @@ there, that came earlier, or that goes in with it.
 Each record has a status: created, updated (working memory replaced, or an episode that grew), discarded
 (working memory whose task is done), unchanged, duplicate (the id is that of the memory that says the
 same), active_fact_exists (revise that one), exists (revise it), append_only, version_conflict,
-unknown_reference, mutations_frozen or shadow_mode. Where some of several records are refused, the exit
+cyclic_supersession, unknown_reference, mutations_frozen or shadow_mode. Where some of several records are refused, the exit
 code is 5, and 6 where all are.`,
 		Example: `  mneme put skill.json --reason "learned on the build farm"
   jq -c '.memories[]' other.json | mneme put - --visibility shared --json`,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -43,7 +44,9 @@ func TestPutRefusesCyclicSupersession(t *testing.T) {
 	both := replaced(t, a, "go", b)
 	both.Supersedes = b
 	require.Equal(t, schema.PutCycle, w.putAll(both, likes(t, b, "rust", always))[0].Status)
-	require.Equal(t, schema.PutCycle, w.putAll(replaced(t, c, "go", c))[0].Status, "its own successor")
+	own := replaced(t, "", "go", memory.RecordID(w.p.Tenant, "notes/1").String())
+	own.ExternalID = "notes/1"
+	require.Equal(t, schema.PutCycle, w.putAll(own)[0].Status, "its own successor")
 	require.Equal(t, 0, w.count("memory_relations", "predicate = 'supersedes'"))
 	require.Equal(t, 1, w.count("memories", "true"), "what does not go round goes in")
 
@@ -119,8 +122,6 @@ func TestPutSupersededByADuplicate(t *testing.T) {
 	require.Equal(t, golang.String(), w.get(uuid.MustParse(old)).SupersededBy)
 	require.Equal(t, 1, w.count("memory_relations", "source_id = $1 AND predicate = 'supersedes' AND target_id = $2", golang, old))
 
-	refused := w.putAll(replaced(t, uuid.NewString(), "d", again+"x"), replaced(t, uuid.NewString(), "e", uuid.NewString()))
-	require.Equal(t, []schema.PutStatus{schema.PutBadRef, schema.PutBadRef}, statuses(refused))
 	fallen := uuid.NewString()
 	items = w.putAll(replaced(t, uuid.NewString(), "f", fallen), likes(t, fallen, "rust", always))
 	require.Equal(t, []schema.PutStatus{schema.PutBadRef, schema.PutConflict}, statuses(items), "its successor was refused")
@@ -243,7 +244,7 @@ func TestOperationAnswersItsOwnRequestOnly(t *testing.T) {
 	require.ErrorContains(t, w.Accept(ctx, waiting, "modify", patch.Request, w.now), "operation_id")
 
 	// What was done before results had kinds answers anyone.
-	w.exec(`UPDATE operations SET kind = '', digest = NULL`)
+	w.exec(`UPDATE operations SET kind = NULL, digest = NULL`)
 	_, err = w.Modify(ctx, patch)
 	require.NoError(t, err)
 	require.NoError(t, w.Accept(ctx, in.Operation, "put", other, w.now))
@@ -265,4 +266,36 @@ func TestPutNamesWhatIsWrongAndNothingElse(t *testing.T) {
 		require.Len(t, invalid.Fields, 1, name)
 		require.ErrorContains(t, invalid, c.want, name)
 	}
+}
+
+// What was believed when is the store's to say: a record that was made long ago is believed from when
+// it was put.
+func TestPutIsBelievedFromWhenItWasPut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	m := task(t, uuid.NewString(), "planning", "set the project up")
+	m.CreatedAt, m.UpdatedAt = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC)
+	id, put := w.created(m), w.now
+	require.Equal(t, m.CreatedAt, w.get(id).CreatedAt, "when it was made is the record's to say")
+	believed := func(at time.Time) bool {
+		t.Helper()
+		_, err := w.GetAsOf(ctx, w.p, id, at)
+		if err != nil {
+			require.ErrorIs(t, err, store.ErrNotFound)
+		}
+		listed, lerr := w.List(ctx, store.Filter{Principal: w.p, AsOf: &at}, store.Page{})
+		require.NoError(t, lerr)
+		require.Len(t, listed, map[bool]int{true: 1}[err == nil])
+		return err == nil
+	}
+	require.False(t, believed(put.AddDate(-5, 0, 0)))
+	require.False(t, believed(put.Add(-time.Second)))
+	require.True(t, believed(put))
+	w.now = put.Add(time.Hour)
+	m.Confidence = 0.5
+	require.Equal(t, schema.PutUpdated, w.putAll(m)[0].Status)
+	require.False(t, believed(put.Add(-time.Second)), "nor is the version that was")
+	require.True(t, believed(put))
+	require.Equal(t, 1, w.count("memory_versions", "memory_id = $1 AND since = $2 AND until = $3", id, put, w.now))
+	testkit.CheckInvariants(t, w.owner)
 }

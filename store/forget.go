@@ -162,14 +162,15 @@ func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions
 	limit, rank, from := schema.MaxForgetSelected+1, "0::float4", "memories m"
 	if sel.Query != "" {
 		// The index finds what matches in any language; the memory's own then decides, as a condition: a
-		// memory that merely ranks is none to forget.
+		// memory that merely ranks is none to forget. The view stands apart from memories (OFFSET 0): the
+		// tenant's policy on them would spread to it, and keep the index from being used.
 		parts := make([]string, len(text.queries))
 		for i, query := range text.queries {
 			parts[i] = p.add(query) + "::text::tsquery"
 		}
 		own := "websearch_to_tsquery(mneme_text_config(m.language), " + p.add(sel.Query) + ")"
-		from = "memory_search x JOIN memories m ON m.tenant = x.tenant AND m.id = x.id"
-		where += " AND x.live AND x.tsv @@ (" + strings.Join(parts, " || ") + ") AND m.tsv @@ " + own +
+		from = "(SELECT s.id FROM memory_search s WHERE s.live AND s.tsv @@ (" + strings.Join(parts, " || ") + ") OFFSET 0) x JOIN memories m ON m.id = x.id"
+		where += " AND m.live AND m.tsv @@ " + own +
 			" AND mneme_text_config(m.language) = ANY(" + p.add(text.configs) + "::text[]::regconfig[])"
 		rank = "ts_rank(m.tsv, " + own + ")"
 		if sel.Limit > 0 {

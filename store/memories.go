@@ -96,7 +96,7 @@ const mayLookAt = `(m.agent_id = $3 OR m.visibility = 'global' OR (m.visibility 
 // from its other columns, live among them; columns that are younger than it are the row's.
 func tablesAsOf(at string) string {
 	return strings.ReplaceAll(` FROM memories c CROSS JOIN LATERAL (
-			SELECT c.* WHERE c.created_at <= $at AND c.updated_at <= $at
+			SELECT c.* WHERE coalesce(c.recorded_at, c.created_at) <= $at AND c.updated_at <= $at
 			UNION ALL
 			SELECT r.* FROM memory_versions v CROSS JOIN LATERAL jsonb_populate_record(c, v.record) r
 			WHERE v.tenant = c.tenant AND v.memory_id = c.id AND v.since <= $at AND v.until > $at AND c.updated_at > $at

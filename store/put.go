@@ -334,7 +334,8 @@ func (p *putting) decideNew(ctx context.Context, i int) error {
 	}
 	for k := range p.items[:i] {
 		earlier := &p.items[k]
-		if earlier.inserts() && earlier.claim == it.claim && liveStatus(earlier.row.Status) && memory.SameGround(earlier.row.Validity, row.Validity) {
+		if earlier.inserts() && earlier.claim == it.claim && cmp.Or(earlier.row.Status, schema.StatusActive) == schema.StatusActive &&
+			memory.SameGround(earlier.row.Validity, row.Validity) {
 			it.stands(schema.PutConflict, earlier.key)
 			return nil
 		}

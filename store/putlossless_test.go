@@ -28,12 +28,18 @@ func TestPutAndGetLoseNothing(t *testing.T) {
 				m := generator.Draw(rt, "record")
 				w.p = schema.Principal{Tenant: uuid.NewString(), Agent: "a"} // where its id is free
 				target := w.created(episode(t, "", "something that others may name"))
+				past := episode(t, "", "something that is believed no longer")
+				past.Status = schema.StatusRetracted
+				before := w.created(past) // nothing else may be said to be superseded
 				// What a record names must be there, and decides on its trust.
 				for i := range m.Relations {
 					m.Relations[i].TargetID = target.String()
+					if m.Relations[i].Predicate == "supersedes" {
+						m.Relations[i].TargetID = before.String()
+					}
 				}
 				if m.Supersedes != "" {
-					m.Supersedes = target.String()
+					m.Supersedes = before.String()
 				}
 				if m.SupersededBy != "" {
 					m.SupersededBy = target.String()

@@ -35,7 +35,8 @@ type ReviseInput struct {
 // The record belongs to the owner of the targets, or to the principal where they have several. It is
 // as visible as the least visible target unless it or a rule names a visibility, and as sensitive as the
 // most sensitive one whatever it names. What belongs to another agent is revised in the open only: its
-// owner sees what takes its place, and nothing comes to stand among its owner's private memories. See memory.PlanRevision for what each action does.
+// owner sees what takes its place, and nothing comes to stand among its owner's private memories. See
+// memory.PlanRevision for what each action does.
 func (s *Store) Revise(ctx context.Context, in ReviseInput) (schema.ReviseResult, error) {
 	result, err := again(ctx, func() (schema.ReviseResult, error) {
 		return carryOut(ctx, s, in.Operation, kindRevise, in.Now, func(c *change) (schema.ReviseResult, error) {
@@ -490,7 +491,11 @@ func (r *revising) refuseDuplicates(ctx context.Context) (*schema.ReviseResult, 
 		if i := slices.Index(r.ids, id); i >= 0 && !remains(r.plan.Steps[i].Status) {
 			continue // it makes room
 		}
-		return r.refuseFor(ctx, schema.ReviseDuplicate, "another memory has this content", []string{id.String()})
+		refused, err := r.refuseFor(ctx, schema.ReviseDuplicate, "another memory has this content", []string{id.String()})
+		if err == nil && len(refused.Conflicts) > 0 {
+			refused.Why = "memory " + id.String() + " has this content"
+		}
+		return refused, err
 	}
 	return nil, nil
 }

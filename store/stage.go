@@ -380,7 +380,7 @@ func (c *change) operation(ctx context.Context, id, kind string, result any) (bo
 	if err := c.lockOperation(ctx, id); err != nil {
 		return false, err
 	}
-	err := c.tx.QueryRow(ctx, `SELECT kind, result FROM operations WHERE tenant = $1 AND id = $2`, c.tenant, id).Scan(&first, &encoded)
+	err := c.tx.QueryRow(ctx, `SELECT coalesce(kind, ''), result FROM operations WHERE tenant = $1 AND id = $2`, c.tenant, id).Scan(&first, &encoded)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return false, nil

@@ -52,7 +52,7 @@ func (s *Store) Accept(ctx context.Context, op Operation, kind string, body any,
 			return err
 		}
 		var known, same bool
-		err = c.tx.QueryRow(ctx, `SELECT count(*) > 0, coalesce(bool_and(kind IN ('', $3) AND coalesce(digest = $4, true)), true)
+		err = c.tx.QueryRow(ctx, `SELECT count(*) > 0, coalesce(bool_and(coalesce(kind = $3, true) AND coalesce(digest = $4, true)), true)
 			FROM (SELECT kind, digest FROM operations WHERE tenant = $1 AND id = $2
 				UNION ALL SELECT kind, digest FROM staged_requests WHERE tenant = $1 AND id = $2) x`, c.tenant, op.ID, kind, digest).Scan(&known, &same)
 		switch {

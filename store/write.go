@@ -363,8 +363,12 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v memo
 		w.claimed[key] = hash
 		return false, nil
 	}
+	says := func(h claimHolder) bool { return bytes.Equal(h.hash, hash) }
 	holder := holders[0]
-	same := bytes.Equal(holder.hash, hash)
+	if i := slices.IndexFunc(holders, says); i >= 0 {
+		holder = holders[i]
+	}
+	same := says(holder)
 	switch {
 	case same && holder.ours:
 		return false, nil // likewise

@@ -34,6 +34,9 @@ func StartIngest(ctx context.Context, c client.Client, taskQueue string, req sch
 	if err := req.Validate(); err != nil {
 		return Started{}, err
 	}
+	if err := schema.CheckEncoded("candidates", req); err != nil {
+		return Started{}, err
+	}
 	options := client.StartWorkflowOptions{
 		ID:                       IngestWorkflowID(req),
 		TaskQueue:                taskQueue,

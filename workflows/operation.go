@@ -27,6 +27,9 @@ const (
 	KindReview  = "review"
 )
 
+// largeFields are the fields of requests that may be large, by kind.
+var largeFields = map[string]string{KindPut: "records", KindRevise: "record", KindModify: "patches", KindForget: "selector", KindRecover: "targets"}
+
 var accepting *activities.Accepting
 
 // operation is a request that one activity carries out in one transaction.
@@ -78,6 +81,9 @@ func accept(ctx workflow.Context, op operation) (activities.OperationRef, error)
 	if err != nil {
 		return ref, temporal.NewNonRetryableApplicationError("the request cannot be encoded", activities.ErrTypeInvalidRequest, nil)
 	}
+	if err := schema.CheckEncodedSize(largeFields[op.kind], len(body)); err != nil {
+		return ref, invalidRequest(err)
+	}
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
 	options := stageOptions
@@ -116,7 +122,7 @@ func indexChanged(ctx workflow.Context, tenant string, ids []string) {
 	if len(ids) == 0 {
 		return
 	}
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("index", indexAttempts)), indexing.IndexMemories,
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("index", changedAttempts)), indexing.IndexMemories,
 		activities.MemoriesRequest{Tenant: tenant, IDs: ids}).Get(ctx, nil)
 	if err != nil {
 		workflow.GetLogger(ctx).Warn("index put off", "error", err)
@@ -161,6 +167,9 @@ func OperationWorkflowID(kind string, op schema.Operation, request any) string {
 func startOperation(ctx context.Context, c client.Client, taskQueue, kind string, op schema.Operation, invalid error, fn, request any, summary string) (client.WorkflowRun, error) {
 	if invalid != nil {
 		return nil, invalid
+	}
+	if err := schema.CheckEncoded(largeFields[kind], request); err != nil {
+		return nil, err
 	}
 	options := client.StartWorkflowOptions{
 		ID:                       OperationWorkflowID(kind, op, request),

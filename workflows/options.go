@@ -51,6 +51,9 @@ const (
 
 	linkAttempts  = 5 // the graph can be left out; a run must not hang on it
 	indexAttempts = 5 // likewise: SyncIndex drains what is left
+	// Whoever waits for the result of an operation does not wait for an index that is down: SyncIndex
+	// makes up for it within a minute.
+	changedAttempts = 1
 )
 
 // stageOptions: staging is one short transaction. It runs as a local activity, so that its input,

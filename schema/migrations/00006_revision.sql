@@ -8,6 +8,7 @@ ALTER TABLE memories
     ADD COLUMN external_id text CHECK (external_id <> ''), -- the id elsewhere, where that is no UUID
     ADD COLUMN decay_floor double precision NOT NULL DEFAULT 0 CHECK (decay_floor BETWEEN 0 AND 1),
     ADD COLUMN erased_at   timestamptz,
+    ADD COLUMN recorded_at timestamptz, -- when the store learned of it: a record may say that it was made before; NULL: when it was made
     ADD CONSTRAINT memories_erased_is_deleted CHECK (erased_at IS NULL OR deleted_at IS NOT NULL),
     ADD CONSTRAINT memories_not_its_own_successor CHECK (superseded_by <> id AND supersedes <> id);
 
@@ -64,7 +65,7 @@ CREATE FUNCTION mneme_keep_version() RETURNS trigger
     LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO memory_versions (tenant, memory_id, version, since, until, record)
-    SELECT o.tenant, o.id, o.version, o.updated_at, n.updated_at,
+    SELECT o.tenant, o.id, o.version, greatest(o.updated_at, o.recorded_at), n.updated_at,
         to_jsonb(o) - '{tsv,normalized_content,claim_space,subject_key,claim_key,live}'::text[]
     FROM replaced o JOIN replacing n ON n.tenant = o.tenant AND n.id = o.id
     WHERE n.version <> o.version AND n.erased_at IS NULL;
@@ -81,12 +82,12 @@ CREATE TRIGGER memories_keep_version AFTER UPDATE ON memories
 CREATE FUNCTION mneme_not_before_the_last() RETURNS trigger
     LANGUAGE plpgsql AS $$
 BEGIN
-    NEW.updated_at := OLD.updated_at;
+    NEW.updated_at := greatest(OLD.updated_at, OLD.recorded_at);
     RETURN NEW;
 END $$;
 -- +goose StatementEnd
 CREATE TRIGGER memories_versions_in_time BEFORE UPDATE ON memories
-    FOR EACH ROW WHEN (NEW.version <> OLD.version AND NEW.updated_at < OLD.updated_at) EXECUTE FUNCTION mneme_not_before_the_last();
+    FOR EACH ROW WHEN (NEW.version <> OLD.version AND NEW.updated_at < greatest(OLD.updated_at, OLD.recorded_at)) EXECUTE FUNCTION mneme_not_before_the_last();
 
 -- Episodes are append-only (document 004 §5 and §15A.2): events may be added to the timeline, calls
 -- to the tool graph, artifacts to the list, and what was not there may be said; nothing that stands
@@ -304,7 +305,7 @@ CREATE TABLE staged_requests (
 -- A result answers the request that it was given for. The digest is keyed, so that it confirms no
 -- guess at what has been erased. Results from before have neither, and answer whoever asks.
 ALTER TABLE operations
-    ADD COLUMN kind   text NOT NULL DEFAULT '',
+    ADD COLUMN kind   text CHECK (kind IN ('put', 'revise', 'modify', 'forget', 'recover', 'review', 'ingest', 'candidate', 'resume')),
     ADD COLUMN digest bytea;
 
 -- A run drops its request when it ends; one that was terminated cannot. Counts, and no text, leave the

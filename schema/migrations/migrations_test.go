@@ -392,6 +392,7 @@ var enums = map[string]string{
 	"memory_history.event":          "created modified deleted recovered none",
 	"memory_history.action":         "create revise fork merge delete recover contest resolve retract modify erase",
 	"staged_requests.kind":          "put revise modify forget recover review",
+	"operations.kind":               "put revise modify forget recover review ingest candidate resume",
 	"forget_runs.mode":              "soft force erase",
 	"forget_runs.state":             "preview confirmed done expired cancelled",
 	"ingest_batches.visibility":     "private group shared global",

@@ -1,0 +1,30 @@
+package activities
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+)
+
+// What the database will never take is not tried again, and its message, which may quote a value, stays
+// behind.
+func TestFailDoesNotRetryWhatTheDatabaseCannotKeep(t *testing.T) {
+	t.Parallel()
+	for code, permanent := range map[string]bool{"22P02": true, "22021": true, "54000": true, "40001": false, "57P01": false, "23505": false} {
+		err := fail(fmt.Errorf("put: %w", &pgconn.PgError{Severity: "ERROR", Code: code, Message: `invalid input: "the secret"`}))
+		var app *temporal.ApplicationError
+		if !permanent {
+			require.NotErrorAs(t, err, &app, code)
+			continue
+		}
+		require.ErrorAs(t, err, &app, code)
+		require.True(t, app.NonRetryable(), code)
+		require.Equal(t, ErrTypeInvalidRequest, app.Type())
+		require.Contains(t, err.Error(), code)
+		require.NotContains(t, err.Error(), "secret")
+		require.NoError(t, app.Unwrap())
+	}
+}

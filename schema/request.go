@@ -1,0 +1,140 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+)
+
+// MaxEncodedBytes is the size of a request as JSON. Temporal refuses payloads over 2 MiB, and JSON may
+// write one byte of a text in six.
+const MaxEncodedBytes = 2<<20 - 128<<10
+
+// CheckEncoded reports a request that is too large to be sent, as a *ValidationError that names the
+// field which may be large. Limits on what the fields hold do not count what JSON adds.
+func CheckEncoded(field string, request any) error {
+	encoded, err := json.Marshal(request)
+	if err != nil {
+		return &ValidationError{Fields: []FieldError{{Field: field, Problem: "cannot be written as JSON"}}}
+	}
+	return CheckEncodedSize(field, len(encoded))
+}
+
+// CheckEncodedSize is CheckEncoded for a request whose size is known.
+func CheckEncodedSize(field string, size int) error {
+	var p problems
+	if size > MaxEncodedBytes {
+		p.add(field, "with the rest of the request must be at most %d bytes as JSON, got %d", MaxEncodedBytes, size)
+	}
+	return p.err()
+}
+
+// decodeRequest reads a request and returns what is wrong with it: what is unknown, of the wrong type
+// or given twice. A decoder that failed for it would fail a workflow before it could say why. deep: in
+// members of members, too; records look after themselves.
+func decodeRequest(data []byte, into any, deep bool) []FieldError {
+	var p problems
+	if deep {
+		scan(data, "", MaxPayloadDepth, math.MaxInt, &p)
+	} else {
+		repeated(data, &p)
+	}
+	if len(p.fields) > 0 {
+		return p.fields
+	}
+	err, wrong := decodeStrict(data, into).(*ValidationError) //nolint:errorlint // decodeStrict returns it unwrapped
+	if !wrong {
+		return nil
+	}
+	for i, f := range err.Fields {
+		switch {
+		case f.Problem == "unknown field":
+			err.Fields[i].Field = join("", f.Field)
+		case f.Field == "occurred_at": // no request has it: it is another time
+			err.Fields[i] = FieldError{Field: "(json)", Problem: "has a time that is not in RFC 3339"}
+		}
+	}
+	return err.Fields
+}
+
+// repeated adds a problem for every member of an object that is given twice, in whatever case: a
+// decoder would take the last.
+func repeated(data []byte, p *problems) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
+		return // decoding says so
+	}
+	seen := map[string]bool{}
+	for dec.More() {
+		token, err := dec.Token()
+		if err != nil {
+			return
+		}
+		name, _ := token.(string)
+		if key := strings.ToLower(name); seen[key] {
+			p.add(join("", name), "is given twice")
+		} else {
+			seen[key] = true
+		}
+		var value json.RawMessage
+		if dec.Decode(&value) != nil {
+			return
+		}
+	}
+}
+
+// UnmarshalJSON reads a request. What is unknown, of the wrong type or given twice is remembered, and
+// Validate reports it.
+func (r *PutRequest) UnmarshalJSON(data []byte) error {
+	type plain PutRequest
+	var v plain
+	found := decodeRequest(data, &v, false)
+	*r = PutRequest(v)
+	r.problems = found
+	return nil
+}
+
+// UnmarshalJSON reads a request. What is unknown, of the wrong type or given twice is remembered, and
+// Validate reports it.
+func (r *ReviseRequest) UnmarshalJSON(data []byte) error {
+	type plain ReviseRequest
+	var v plain
+	found := decodeRequest(data, &v, false)
+	*r = ReviseRequest(v)
+	r.problems = found
+	return nil
+}
+
+// UnmarshalJSON reads a request. What is unknown, of the wrong type or given twice is remembered, and
+// Validate reports it.
+func (r *ModifyRequest) UnmarshalJSON(data []byte) error {
+	type plain ModifyRequest
+	var v plain
+	found := decodeRequest(data, &v, true)
+	*r = ModifyRequest(v)
+	r.problems = found
+	return nil
+}
+
+// UnmarshalJSON reads a request. What is unknown, of the wrong type or given twice is remembered, and
+// Validate reports it.
+func (r *RecoverRequest) UnmarshalJSON(data []byte) error {
+	type plain RecoverRequest
+	var v plain
+	found := decodeRequest(data, &v, true)
+	*r = RecoverRequest(v)
+	r.problems = found
+	return nil
+}
+
+// UnmarshalJSON reads a request. What is unknown, of the wrong type or given twice is remembered, and
+// Validate reports it.
+func (r *ForgetRequest) UnmarshalJSON(data []byte) error {
+	type plain ForgetRequest
+	var v plain
+	found := decodeRequest(data, &v, true)
+	*r = ForgetRequest(v)
+	r.problems = found
+	return nil
+}

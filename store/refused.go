@@ -1,0 +1,22 @@
+package store
+
+import (
+	"errors"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Refused reports whether the database said that it will never take a value: it is malformed (SQLSTATE
+// class 22) or over a limit of the program (class 54). Trying again cannot help. It returns the code
+// alone: the message may quote the value.
+func Refused(err error) (code string, refused bool) {
+	var pgErr *pgconn.PgError
+	if !errors.As(err, &pgErr) || len(pgErr.Code) != 5 {
+		return "", false
+	}
+	switch pgErr.Code[:2] {
+	case "22", "54":
+		return pgErr.Code, true
+	}
+	return "", false
+}

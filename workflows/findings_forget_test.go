@@ -1,0 +1,334 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/workflows"
+)
+
+// gone waits until Temporal has no such run any more.
+func gone(t *testing.T, c client.Client, id, runID string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	require.NoError(t, testkit.Eventually(ctx, func() error {
+		_, err := c.DescribeWorkflowExecution(ctx, id, runID)
+		var missing *serviceerror.NotFound
+		if !errors.As(err, &missing) {
+			return fmt.Errorf("it is still there: %v", err)
+		}
+		return nil
+	}))
+}
+
+// around is a worker whose activities go through a function.
+func around(fn func(ctx context.Context, name string, run func() (any, error)) (any, error)) worker.Options {
+	return worker.Options{Interceptors: []interceptor.WorkerInterceptor{&hook{around: fn}}}
+}
+
+// Ids of workflows in history may come from a file that somebody wrote. The runs of another tenant, and
+// of other programs, are neither waited for nor ended nor deleted.
+func TestEraseLeavesForeignRunsAlone(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p, victim := testkit.Principal(), testkit.Principal()
+	victim.Tenant = p.Tenant + "-victim"
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	known(t, h, victim, "The victim's tea is served hot.")
+	waiting, _ := startForget(t, h, forgetRequest(victim, "", schema.Selector{Query: "tea"}))
+	ended, _ := h.Ingest(t, testkit.Request(victim, schema.SourceMemory, "The victim keeps a kettle."))
+	// Another program's, which says nothing of a tenant.
+	program := "program/" + uuid.NewString()
+	_, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: program, TaskQueue: "nobody-" + uuid.NewString()}, "Whatever")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = h.Temporal.TerminateWorkflow(context.Background(), program, "", "the test is over") })
+
+	id := known(t, h, p, "The attacker's own words.")[0]
+	db := testkit.Owner(t, h.DatabaseURL)
+	for _, foreign := range []string{waiting.GetID(), ended.ID, program} {
+		_, err = db.Exec(ctx, `INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, metadata, created_at)
+			VALUES ($1, gen_random_uuid(), $2, 'none', 'x', 'imported', jsonb_build_object('workflow_id', $3::text), now())`, p.Tenant, id, foreign)
+		require.NoError(t, err)
+	}
+
+	run, preview := startForget(t, h, forgetRequest(p, schema.ForgetErase, schema.Selector{IDs: []string{id}}))
+	confirmForget(t, h, p, preview)
+	receipt := receiptOf(t, run)
+	require.Equal(t, 1, receipt.Forgotten)
+	require.Empty(t, receipt.Pending)
+	require.Equal(t, 1, receipt.Removed["temporal_runs"], "its own ingest")
+	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, statusOf(t, h.Temporal, waiting.GetID()))
+	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, statusOf(t, h.Temporal, program))
+	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, statusOf(t, h.Temporal, ended.ID))
+}
+
+// A reviewer's words are in the history of the review. A review that still waits goes on without them, and
+// expires what nobody decides.
+func TestEraseReachesReviews(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	result, item := moved(t, h, p, "Dana prefers Go for backend services.", "Dana prefers Rust for backend services.")
+	reviewWaits(t, h, result.ReviewID)
+	first := runOf(t, h.Temporal, result.ReviewID)
+	refused := decision(p, item, schema.DecisionApprove)
+	refused.TargetVersion, refused.Reason = item.TargetVersion+7, "she said "+canary
+	require.Equal(t, schema.ReviewVersionConflict, decide(t, h, refused, result.BatchID).Status)
+
+	erase := func(id string) schema.ForgetReceipt {
+		run, preview := startForget(t, h, forgetRequest(p, schema.ForgetErase, schema.Selector{IDs: []string{id}}))
+		confirmForget(t, h, p, preview)
+		receipt := receiptOf(t, run)
+		require.Equal(t, 1, receipt.Forgotten)
+		require.Empty(t, receipt.Pending)
+		return receipt
+	}
+	// Another proposal of the batch waits on. (Deleting a run that has just been ended takes the server a
+	// minute: the receipt counts what it was told to delete.)
+	ctx := context.Background()
+	db := testkit.Owner(t, h.DatabaseURL)
+	_, err := db.Exec(ctx, `INSERT INTO proposals (tenant, id, batch_id, candidate_id, ordinal, state, action, fact, confidence, reason, outcome, decided_at, expires_at)
+		SELECT tenant, gen_random_uuid(), batch_id, candidate_id, 77, 'blocked', 'add', '{"content": "Dana likes cake."}', 1, 'r', 'updates_not_allowed', now(), now() + interval '1 hour'
+		FROM proposals WHERE id = $1`, item.ProposalID)
+	require.NoError(t, err)
+	require.Equal(t, 2, erase(item.TargetID).Removed["temporal_runs"], "its ingest and the review")
+	second := runOf(t, h.Temporal, result.ReviewID)
+	require.NotEqual(t, first, second)
+	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, statusOf(t, h.Temporal, result.ReviewID), "what is open still expires in its time")
+	reviewWaits(t, h, result.ReviewID)
+	var old *serviceerror.NotFound
+	if described, err := h.Temporal.DescribeWorkflowExecution(ctx, result.ReviewID, first); !errors.As(err, &old) {
+		require.NoError(t, err)
+		require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED, described.GetWorkflowExecutionInfo().GetStatus())
+	}
+
+	// One that has ended goes, and does not come back.
+	require.NoError(t, h.Temporal.TerminateWorkflow(ctx, result.ReviewID, "", "an operator's"))
+	require.GreaterOrEqual(t, erase(item.SourceID).Removed["temporal_runs"], 2)
+	described, err := h.Temporal.DescribeWorkflowExecution(ctx, result.ReviewID, "")
+	if !errors.As(err, &old) {
+		require.NoError(t, err)
+		require.Equal(t, second, described.GetWorkflowExecutionInfo().GetExecution().GetRunId())
+	}
+}
+
+// A preview with a query that quotes what is erased later goes with it.
+func TestEraseReachesEarlierPreviews(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	id := known(t, h, p, "The "+canary+" sings.")[0]
+	req := forgetRequest(p, "", schema.Selector{Query: canary})
+	req.ExpiresSeconds = 1
+	expired, _ := startForget(t, h, req)
+	require.Equal(t, schema.ForgetExpired, receiptOf(t, expired).State)
+	run, preview := startForget(t, h, forgetRequest(p, schema.ForgetErase, schema.Selector{IDs: []string{id}}))
+	confirmForget(t, h, p, preview)
+	require.Equal(t, 2, receiptOf(t, run).Removed["temporal_runs"], "the ingest and the preview")
+	gone(t, h.Temporal, expired.GetID(), "")
+}
+
+// A request that is not carried out leaves no body behind, however its run ends.
+func TestRequestsAreDroppedWhenTheirRunEnds(t *testing.T) {
+	t.Parallel()
+	t.Run("cancelled", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		defer cancel()
+		h := testkit.NewHarness(t, nil)
+		p := testkit.Principal()
+		h.StopWorker()
+		reached := make(chan struct{}, 100)
+		h.StartWorkerWith(t, around(func(ctx context.Context, name string, run func() (any, error)) (any, error) {
+			if name == "SelectForget" || name == "Put" {
+				reached <- struct{}{}
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return run()
+		}))
+		forget, err := workflows.StartForget(ctx, h.Temporal, h.TaskQueue, forgetRequest(p, "", schema.Selector{Query: canary}))
+		require.NoError(t, err)
+		<-reached
+		put, err := workflows.StartPut(ctx, h.Temporal, h.TaskQueue, putOf(t, p, canary))
+		require.NoError(t, err)
+		<-reached
+		db := testkit.Owner(t, h.DatabaseURL)
+		require.Equal(t, 2, testkit.Rows(t, db, "staged_requests", ""))
+		for _, run := range []client.WorkflowRun{forget, put} {
+			require.NoError(t, h.Temporal.CancelWorkflow(ctx, run.GetID(), ""))
+			var cancelled *temporal.CanceledError
+			require.ErrorAs(t, run.Get(ctx, nil), &cancelled)
+		}
+		require.Zero(t, testkit.Rows(t, db, "staged_requests", ""))
+		// At once: before the worker has seen it.
+		h.StopWorker()
+		forget, err = workflows.StartForget(ctx, h.Temporal, h.TaskQueue, forgetRequest(p, "", schema.Selector{Query: canary + " again"}))
+		require.NoError(t, err)
+		require.NoError(t, h.Temporal.CancelWorkflow(ctx, forget.GetID(), ""))
+		h.StartWorker(t)
+		require.Error(t, forget.Get(ctx, nil))
+		require.Zero(t, testkit.Rows(t, db, "staged_requests", ""))
+	})
+	t.Run("refused and failed", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		defer cancel()
+		h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Policy.Mode = schema.ModeFrozen })
+		p := testkit.Principal()
+		run, err := workflows.StartForget(ctx, h.Temporal, h.TaskQueue, forgetRequest(p, "", schema.Selector{Query: canary}))
+		require.NoError(t, err)
+		require.ErrorContains(t, run.Get(ctx, nil), memory.ReasonMutationsFrozen)
+		require.Zero(t, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "staged_requests", ""))
+		h.StopWorker()
+		h.StartWorkerWith(t, around(func(_ context.Context, name string, run func() (any, error)) (any, error) {
+			return nil, temporal.NewNonRetryableApplicationError("it cannot be", "Impossible", nil)
+		}))
+		put, err := workflows.StartPut(ctx, h.Temporal, h.TaskQueue, putOf(t, p, canary))
+		require.NoError(t, err)
+		require.Error(t, put.Get(ctx, nil))
+		require.Zero(t, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "staged_requests", ""))
+	})
+}
+
+func putOf(t *testing.T, p schema.Principal, word string) schema.PutRequest {
+	t.Helper()
+	var record schema.MemoryRecord
+	require.NoError(t, record.UnmarshalJSON([]byte(`{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "subject": "`+word+`",
+		"predicate": "is_near", "object": "the sea", "validity": {"mode": "global"}}}`)))
+	return schema.PutRequest{Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{record}}
+}
+
+// What SyncIndex comes across goes, too.
+func TestSyncIndexSweepsAbandonedRequests(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for name, age := range map[string]time.Duration{"old": 8 * 24 * time.Hour, "young": 6 * 24 * time.Hour} {
+		require.NoError(t, h.Store.Accept(ctx, store.Operation{Tenant: "t-" + name, ID: name}, "put", map[string]string{"x": canary}, time.Now().Add(-age)))
+	}
+	run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: h.TaskQueue}, workflows.SyncIndex, workflows.SyncIndexInput{})
+	require.NoError(t, err)
+	require.NoError(t, run.Get(ctx, nil))
+	require.Equal(t, []string{"young"}, testkit.Strings(t, testkit.Owner(t, h.DatabaseURL), `SELECT id FROM staged_requests`))
+}
+
+// A signal that no validator has looked at does not keep the next one waiting.
+func TestMalformedConfirmationBySignalIsIgnored(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	known(t, h, p, "Tea is served hot.")
+	h.StopWorker()
+	var checks atomic.Int32
+	h.StartWorkerWith(t, around(func(_ context.Context, name string, run func() (any, error)) (any, error) {
+		if name == "ConfirmForget" {
+			checks.Add(1)
+		}
+		return run()
+	}))
+	run, preview := startForget(t, h, forgetRequest(p, "", schema.Selector{All: true}))
+	token := forgetToken(t, h, p, preview)
+	for _, in := range []schema.ForgetConfirmation{{Token: token, Actor: "a\x00b"}, {}, {Token: token, Reason: strings.Repeat("x", 100_000)}, {Token: token, Actor: "person:bo"}} {
+		require.NoError(t, h.Temporal.SignalWorkflow(ctx, run.GetID(), "", workflows.SignalConfirm, in))
+	}
+	require.Equal(t, 1, receiptOf(t, run).Forgotten)
+	require.EqualValues(t, 1, checks.Load())
+}
+
+// A confirmed run whose workflow has failed goes on when the same operation is asked for again.
+func TestFailedForgetGoesOnWhereItStood(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	crowd(t, h, p, 700)
+	h.StopWorker()
+	var batches atomic.Int32
+	h.StartWorkerWith(t, around(func(_ context.Context, name string, run func() (any, error)) (any, error) {
+		if name == "ForgetBatch" && batches.Add(1) == 2 {
+			return nil, temporal.NewNonRetryableApplicationError("it cannot be", "Impossible", nil)
+		}
+		return run()
+	}))
+	req := forgetRequest(p, "", schema.Selector{All: true})
+	req.OperationID = "op-1"
+	run, preview := startForget(t, h, req)
+	confirmForget(t, h, p, preview)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	require.Error(t, run.Get(ctx, nil))
+	again, second := startForget(t, h, req)
+	require.NotEqual(t, run.GetRunID(), again.GetRunID())
+	require.Equal(t, schema.ForgetConfirmed, second.State)
+	require.Equal(t, preview.RunID, second.RunID)
+	receipt := receiptOf(t, again)
+	require.Equal(t, []int{700, 700}, []int{receipt.Total, receipt.Forgotten})
+	requireForgottenOnce(t, h, 700)
+}
+
+// Two workers are killed, each when a batch has committed and Temporal has not learned of it: the run goes
+// on from what stands, forgets nothing twice, and tells how far it has come.
+func TestForgetKilledTwice(t *testing.T) {
+	t.Parallel()
+	address := testkit.TemporalAddress(t)
+	namespace := testkit.NewNamespace(t, address)
+	c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+	url := testkit.DatabaseURL(t)
+	h := testkit.NewHarnessAt(t, url, c, nil)
+	p := testkit.Principal()
+	crowd(t, h, p, 2000)
+	h.StopWorker()
+	settings := map[string]string{"DATABASE_URL": url, "TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": h.TaskQueue}
+	gates := []*testkit.Gate{testkit.NewGate(t, address, "ForgetBatch"), testkit.NewGate(t, address, "ForgetBatch")}
+	settings["TEMPORAL_ADDRESS"] = gates[0].Address
+	victim := testkit.StartProcess(t, settings)
+	run, preview := startForget(t, h, forgetRequest(p, "", schema.Selector{All: true}))
+	confirmForget(t, h, p, preview)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	for i, gate := range gates {
+		require.NoError(t, gate.WaitHeld(ctx), victim.Output())
+		victim.Kill()
+		requireForgottenOnce(t, h, 500*(i+1))
+		status, err := h.Store.ForgetStatus(ctx, p, uuid.MustParse(preview.RunID))
+		require.NoError(t, err)
+		require.Equal(t, []int{500 * (i + 1), 2000 - 500*(i+1)}, []int{status.Forgotten, status.Remaining})
+		settings["TEMPORAL_ADDRESS"] = address
+		if i+1 < len(gates) {
+			settings["TEMPORAL_ADDRESS"] = gates[i+1].Address
+		}
+		victim = testkit.StartProcess(t, settings)
+	}
+	receipt := receiptOf(t, run)
+	require.Equal(t, 2000, receipt.Forgotten)
+	require.Empty(t, receipt.Skipped)
+	requireForgottenOnce(t, h, 2000)
+	value, err := c.QueryWorkflow(ctx, run.GetID(), "", workflows.QueryProgress)
+	require.NoError(t, err)
+	var progress schema.ForgetReceipt
+	require.NoError(t, value.Get(&progress))
+	require.Equal(t, []int{2000, 0}, []int{progress.Forgotten, progress.Remaining})
+}

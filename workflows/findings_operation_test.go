@@ -1,0 +1,122 @@
+package workflows_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows"
+)
+
+// refusedPlainly starts a workflow as a client without this package would, and returns the fields that
+// it was refused for.
+func refusedPlainly(t testing.TB, h *testkit.Harness, id string, fn, request any) []schema.FieldError {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: h.TaskQueue,
+		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE}, fn, request)
+	require.NoError(t, err)
+	err = run.Get(ctx, nil)
+	var app *temporal.ApplicationError
+	require.ErrorAs(t, err, &app)
+	require.Equal(t, activities.ErrTypeInvalidRequest, app.Type(), err.Error())
+	var invalid schema.ValidationError
+	require.NoError(t, app.Details(&invalid))
+	return invalid.Fields
+}
+
+func TestOperationIDOfAnotherRequest(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	req := putRequest(t, p, putSkill("paint", "Mix the colours"))
+	req.OperationID = "op-1"
+	id, _, result := runPut(t, h, req)
+	db := testkit.Owner(t, h.DatabaseURL)
+	before := testkit.Digest(t, db, "memories", "true")
+
+	patch := schema.ModifyRequest{Operation: req.Operation, Patches: []schema.Patch{{ID: result.Items[0].ID, Tags: &[]string{"x"}}}}
+	another := []schema.FieldError{{Field: "operation_id", Problem: "is that of another request"}}
+	require.Equal(t, another, refusedPlainly(t, h, id, workflows.Modify, patch))
+	other := putRequest(t, p, putSkill("draw", "Sharpen the pencil"))
+	other.OperationID = "op-1"
+	require.Equal(t, another, refusedPlainly(t, h, id, workflows.Put, other))
+	require.Equal(t, before, testkit.Digest(t, db, "memories", "true"))
+	require.Equal(t, 0, testkit.Rows(t, db, "staged_requests", "true"))
+	testkit.CheckInvariants(t, db)
+}
+
+// What JSON makes of a text counts: Temporal would refuse the start, and name no field.
+func TestOperationTooLargeAsJSON(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	common := schema.Operation{Principal: p, Reason: "because"}
+	text := strings.Repeat("<", 250<<10)
+	modify := schema.ModifyRequest{Operation: common}
+	ingest := schema.IngestRequest{Principal: p}
+	for range 4 {
+		modify.Patches = append(modify.Patches, schema.Patch{ID: uuid.NewString(), Content: &text})
+		ingest.Candidates = append(ingest.Candidates, schema.Candidate{Content: text})
+	}
+	put := putRequest(t, p, putSkill("paint", text))
+	put.Records[0].Content = text
+	revise := schema.ReviseRequest{Operation: common, Action: schema.ReviseSupersede, Targets: []schema.Target{{ID: uuid.NewString(), IfVersion: 1}},
+		Evidence: []schema.Ref{{Kind: "human", Ref: "x"}}, Record: &put.Records[0]}
+	ctx := context.Background()
+	for field, start := range map[string]func() error{
+		"patches":    func() error { _, err := workflows.StartModify(ctx, h.Temporal, h.TaskQueue, modify); return err },
+		"candidates": func() error { _, err := workflows.StartIngest(ctx, h.Temporal, h.TaskQueue, ingest); return err },
+		"records":    func() error { _, err := workflows.StartPut(ctx, h.Temporal, h.TaskQueue, put); return err },
+		"record":     func() error { _, err := workflows.StartRevise(ctx, h.Temporal, h.TaskQueue, revise); return err },
+	} {
+		var invalid *schema.ValidationError
+		require.ErrorAs(t, start(), &invalid, field)
+		require.Equal(t, field, strings.Split(invalid.Fields[0].Field, "[")[0][:len(field)], field)
+		t.Log(invalid.Error())
+	}
+}
+
+// A client in another language may send what no client in this one can: nothing of it is dropped
+// silently, and nothing makes a run loop.
+func TestOperationsRefuseWhatTheyDoNotKnow(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	principal := `"principal": {"tenant": "t", "agent": "a"}, "reason": "r"`
+	target := `{"id": "` + uuid.NewString() + `", "if_version": 1}`
+	for name, c := range map[string]struct {
+		name    string
+		request string
+		want    schema.FieldError
+	}{
+		"modify, unknown":     {"Modify", `{` + principal + `, "patches": [{"id": "x", "pinned": true, "visibility": "global"}]}`, schema.FieldError{Field: "visibility", Problem: "unknown field"}},
+		"modify, twice":       {"Modify", `{` + principal + `, "patches": [{"id": "x", "pinned": true, "pinned": false}]}`, schema.FieldError{Field: "patches[0].pinned", Problem: "is given twice"}},
+		"modify, wrong type":  {"Modify", `{` + principal + `, "patches": {}}`, schema.FieldError{Field: "patches", Problem: "must be of type []schema.Patch"}},
+		"modify, no object":   {"Modify", `[]`, schema.FieldError{Field: "(json)", Problem: "must be an object"}},
+		"put, unknown":        {"Put", `{` + principal + `, "records": [], "dry_run": true}`, schema.FieldError{Field: "dry_run", Problem: "unknown field"}},
+		"put, twice":          {"Put", `{` + principal + `, "records": [], "Records": []}`, schema.FieldError{Field: "Records", Problem: "is given twice"}},
+		"revise, unknown":     {"Revise", `{` + principal + `, "action": "retract", "targets": [` + target + `], "evidence": [], "force": true}`, schema.FieldError{Field: "force", Problem: "unknown field"}},
+		"recover, unknown":    {"Recover", `{` + principal + `, "targets": [` + target + `], "force": true}`, schema.FieldError{Field: "force", Problem: "unknown field"}},
+		"forget, unknown":     {"Forget", `{` + principal + `, "selector": {"ids": ["x"], "secret text": 1}}`, schema.FieldError{Field: "(other)", Problem: "unknown field"}},
+		"forget, a bad time":  {"Forget", `{` + principal + `, "selector": {"since": "yesterday"}}`, schema.FieldError{Field: "(json)", Problem: "has a time that is not in RFC 3339"}},
+		"forget, given twice": {"Forget", `{` + principal + `, "selector": {"all": false, "all": true}}`, schema.FieldError{Field: "selector.all", Problem: "is given twice"}},
+	} {
+		require.Equal(t, []schema.FieldError{c.want}, refusedPlainly(t, h, "plain/"+uuid.NewString(), c.name, raw(c.request)), name)
+	}
+}
+
+// raw is JSON as it is.
+type raw string
+
+func (r raw) MarshalJSON() ([]byte, error) { return []byte(r), nil }
