@@ -483,7 +483,11 @@ func (c *caller) forgets() error {
 		return err
 	}
 	op, at := c.operation(), c.tick()
-	preview, err := carry(c, "select", func() (schema.ForgetPreview, error) { return c.SelectForget(ctx, op, req, at) })
+	preview, err := carry(c, "select", func() (schema.ForgetPreview, error) {
+		preview, err := c.SelectForget(ctx, op, req, at)
+		preview.State = "" // what is selected is the first answer; how far the run is, is not
+		return preview, err
+	})
 	if err != nil {
 		return err
 	}
@@ -492,9 +496,13 @@ func (c *caller) forgets() error {
 	if err != nil {
 		return err
 	}
+	status, err := c.ForgetStatus(ctx, c.p, run)
+	if err != nil {
+		return err
+	}
 	end := schema.ForgetDone
 	switch {
-	case preview.State == schema.ForgetConfirmed:
+	case status.State == schema.ForgetConfirmed:
 	case c.chance(20):
 		end = one(c, []schema.ForgetState{schema.ForgetExpired, schema.ForgetCancelled})
 	default:

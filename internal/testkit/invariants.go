@@ -58,7 +58,7 @@ var invariants = []struct{ name, query string }{
 				AND r.predicate = CASE h.action WHEN 'contest' THEN 'contradicts' WHEN 'fork' THEN 'derived_from' ELSE 'supersedes' END)`},
 	{"a revision names its evidence", `
 		SELECT format('%s version %s', h.memory_id, h.version) FROM memory_history h
-		WHERE h.metadata ? 'revision' AND h.version IS NOT NULL AND h.erased_at IS NULL AND jsonb_array_length(coalesce(h.metadata->'evidence', '[]')) = 0`},
+		WHERE h.metadata ? 'revision' AND h.version IS NOT NULL AND h.erased_at IS NULL AND h.reason <> '[erased]' AND jsonb_array_length(coalesce(h.metadata->'evidence', '[]')) = 0`},
 	// What an agent states for itself is its own evidence; what is concluded rests on something.
 	{"what was concluded rests on evidence", `
 		SELECT m.id::text FROM memories m JOIN memory_history h ON h.tenant = m.tenant AND h.memory_id = m.id AND h.version = 1
