@@ -66,7 +66,7 @@ type Revision struct {
 	TargetConditions *schema.Validity
 	Winner           string // id of a target
 	Evidence         []EvidenceMemory
-	Holders          []Standing // active memories that make a claim of a target or the record
+	Holders          []Standing // active and contested memories that make a claim of a target or the record
 }
 
 // RevisionPlan is what a revision does, or why it does nothing.
@@ -128,7 +128,9 @@ const (
 //   - resolve: of contested targets one, or the record, is active; the others are superseded by it.
 //   - reconcile: one of supersede, fork and contest; see ChooseRevision.
 //
-// No third active memory may make the same functional claim on the same ground afterwards (§15.1).
+// No third memory may make the same functional claim on the same ground as an active one of the revision
+// afterwards (§15.1), neither actively nor in a contest, which only a revision of its parties decides. A
+// record that was contested itself is active where it takes a target's place, and stays contested in a fork.
 //
 // A revision is a deliberate act with evidence, so that a pin does not stand in its way: it passes to
 // what takes the target's place. Reconcile, which chooses by itself, leaves pinned targets alone.
@@ -173,7 +175,7 @@ func PlanRevision(r Revision) RevisionPlan {
 		}
 	}
 	if conflicts := r.conflicts(plan); len(conflicts) > 0 {
-		refused := refuse(plan.Action, schema.ReviseActiveFact, "another active memory makes the claim on the same ground")
+		refused := refuse(plan.Action, schema.ReviseActiveFact, "another active or contested memory makes the claim on the same ground")
 		refused.Conflicts = conflicts
 		return refused
 	}
@@ -321,6 +323,9 @@ func (r *Revision) supersedeBy(plan *RevisionPlan, successor string) {
 func (r *Revision) fork(plan *RevisionPlan) (schema.ReviseStatus, string) {
 	target, record := r.Targets[0], *r.Record
 	plan.relate(record.ID, RelationDerivedFrom, target.ID)
+	if r.Exists {
+		plan.Record.Status = record.Status // it comes to stand beside the target, and replaces nothing
+	}
 	switch record.Type {
 	case schema.TypeCompetence, schema.TypePlanGraph:
 		if r.TargetConditions != nil {
@@ -364,8 +369,8 @@ func (p *RevisionPlan) relate(source, predicate, target string) {
 	}
 }
 
-// conflicts lists the active memories outside the revision that would make a claim on a ground on
-// which a memory of the revision makes it afterwards.
+// conflicts lists the active and contested memories outside the revision that make a claim on a ground on
+// which a memory of the revision is active with it afterwards.
 func (r *Revision) conflicts(plan RevisionPlan) []string {
 	var active []Standing // of the revision, after it
 	ours := map[string]bool{}
@@ -383,7 +388,7 @@ func (r *Revision) conflicts(plan RevisionPlan) []string {
 	}
 	if r.Record != nil {
 		ours[r.Record.ID] = true
-		if plan.Record.Status == schema.StatusActive && !r.Exists {
+		if plan.Record.Status == schema.StatusActive && (!r.Exists || r.Record.Status != schema.StatusActive) {
 			active = append(active, *r.Record)
 		}
 	}

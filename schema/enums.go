@@ -105,6 +105,10 @@ const (
 	StatusRetracted  Status = "retracted"
 )
 
+// Live reports whether a memory of the status is held to be true, or may be: active and contested ones
+// are, unless they are deleted or archived. The empty status, which a record may leave out, means active.
+func (s Status) Live() bool { return s == "" || s == StatusActive || s == StatusContested }
+
 // WriteMode says what the pipeline may do with its proposals (document 002 "Shadow Mode vs. Controlled Writes").
 type WriteMode string
 

@@ -136,10 +136,10 @@ func (r *PutRequest) validateOwner(p *problems, m *MemoryRecord, path string) {
 	if visibility == VisibilityGroup && o.PolicyGroup == "" {
 		p.add("principal.policy_group", "is required when visibility is group")
 	}
-	switch believed := m.Status == "" || m.Status == StatusActive || m.Status == StatusContested; {
+	switch {
 	case m.Status == StatusSuperseded && m.SupersededBy == "":
 		p.add(path+"superseded_by", "is required when status is superseded")
-	case m.SupersededBy != "" && believed:
+	case m.SupersededBy != "" && m.Status.Live():
 		p.add(path+"superseded_by", "must not be given when status is active or contested")
 	}
 	if m.DeletedAt != nil || m.ArchivedAt != nil || m.ErasedAt != nil {
@@ -155,14 +155,7 @@ func (r PutResult) Summary() string {
 			stand++
 		}
 	}
-	switch stand {
-	case len(r.Items):
-		return "ok"
-	case 0:
-		return "refused"
-	default:
-		return "partial"
-	}
+	return summaryWord(stand, len(r.Items)-stand)
 }
 
 // Changed lists the memories that the request changed.

@@ -81,7 +81,7 @@ func (p *putting) standingOf(ctx context.Context, ids []uuid.UUID) (map[uuid.UUI
 	for i := range p.items { // as this put leaves them
 		it := &p.items[i]
 		if m := out[it.key]; it.inserts() {
-			out[it.key] = chainRow{it.key, 1, liveStatus(it.row.Status) && it.Status != schema.PutDiscarded}
+			out[it.key] = chainRow{it.key, 1, it.row.Status.Live() && it.Status != schema.PutDiscarded}
 		} else if it.Status == schema.PutDiscarded {
 			out[it.key] = chainRow{it.key, m.Version, false}
 		}

@@ -274,7 +274,7 @@ func (c *change) queueBeside(r *newMemory) {
 	content := r.Text.Storage
 	c.history(historyRow{MemoryID: r.ID, Event: schema.EventCreated, New: &content, By: cmp.Or(r.By, r.CreatedBy), Reason: r.Reason, Metadata: r.Metadata,
 		Action: cmp.Or(r.Action, schema.AuditCreate), Version: 1})
-	if live := r.Status == "" || r.Status == schema.StatusActive || r.Status == schema.StatusContested; live {
+	if r.Status.Live() {
 		c.outbox(r.ID, 1, "upsert")
 		c.counted = append(c.counted, r.ID)
 	}

@@ -263,7 +263,7 @@ func (p *putting) decideStanding(ctx context.Context, it *putItem, id uuid.UUID)
 	case id != it.key || m.DeletedAt != nil || m.ArchivedAt != nil || m.Type != it.record.Type:
 	case sameRecord(stored, it.record, it.row):
 		it.Status = schema.PutUnchanged
-	case !m.Live, !liveStatus(it.row.Status): // what is believed is superseded by a revision
+	case !m.Live, !it.row.Status.Live(): // what is believed is superseded by a revision
 	case m.Type != schema.TypeWorking && m.Type != schema.TypeEpisodic:
 	case it.record.Version > 0 && it.record.Version != m.Version:
 		it.Status = schema.PutVersion
@@ -312,11 +312,11 @@ func (p *putting) decideNew(ctx context.Context, i int) error {
 		it.Status = schema.PutDiscarded
 	}
 	row := &it.row
-	if !liveStatus(row.Status) {
+	if !row.Status.Live() {
 		return nil // what is not believed stands in nobody's way
 	}
 	for k := range p.items[:i] {
-		if earlier := &p.items[k]; earlier.inserts() && liveStatus(earlier.row.Status) && sameDedupScope(&earlier.row, row) && bytes.Equal(earlier.row.Text.Hash, row.Text.Hash) {
+		if earlier := &p.items[k]; earlier.inserts() && earlier.row.Status.Live() && sameDedupScope(&earlier.row, row) && bytes.Equal(earlier.row.Text.Hash, row.Text.Hash) {
 			it.stands(schema.PutDuplicate, earlier.key)
 			return nil
 		}
@@ -507,7 +507,7 @@ func (p *putting) write(ctx context.Context) error {
 		}
 		m, stored := p.rows[it.key]
 		if !stored {
-			m = memoryRow{ID: it.key, Version: 1, Live: liveStatus(it.row.Status), Content: it.row.Text.Storage}
+			m = memoryRow{ID: it.key, Version: 1, Live: it.row.Status.Live(), Content: it.row.Text.Storage}
 		} else {
 			next := p.replace
 			if m.Type == schema.TypeEpisodic {
@@ -796,11 +796,6 @@ const actorTrust = "trust-policy"
 func workingDone(m schema.MemoryRecord) bool {
 	var p schema.WorkingPayload
 	return m.Type == schema.TypeWorking && json.Unmarshal(m.Payload, &p) == nil && p.State == schema.TaskDone
-}
-
-// liveStatus reports whether a memory of the status is live, as the column live says it.
-func liveStatus(s schema.Status) bool {
-	return s == "" || s == schema.StatusActive || s == schema.StatusContested
 }
 
 func sameDedupScope(a, b *newMemory) bool {

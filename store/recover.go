@@ -116,7 +116,7 @@ func (r *recovering) recover(ctx context.Context, id uuid.UUID, ifVersion int) (
 	if r.in.Policy.MutationsFrozen() {
 		status = schema.RecoverFrozen
 	}
-	live := row.ArchivedAt == nil && (row.Status == schema.StatusActive || row.Status == schema.StatusContested)
+	live := row.ArchivedAt == nil && row.Status.Live()
 	if status == schema.RecoverRecovered && live {
 		inTheWay, why, err := r.inTheWay(ctx, row)
 		if err != nil {

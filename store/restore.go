@@ -399,7 +399,7 @@ func (r *restoring) beside(ctx context.Context, byID map[uuid.UUID]*ExportLine, 
 			}
 			r.queue.Queue(`INSERT INTO memory_artifacts (tenant, memory_id, sha256) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, r.tenant, id, sum)
 		}
-		live := m.DeletedAt == nil && m.ArchivedAt == nil && (m.Status == schema.StatusActive || m.Status == schema.StatusContested)
+		live := m.DeletedAt == nil && m.ArchivedAt == nil && m.Status.Live()
 		if live {
 			r.counted = append(r.counted, id)
 			r.outbox(id, m.Version, "upsert")

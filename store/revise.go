@@ -345,8 +345,9 @@ func (r *revising) revision(ctx context.Context, claims map[string]claimOf) (mem
 		s := r.record.standing()
 		out.Record = &s
 	}
-	for key, c := range claims {
-		holders, err := r.claimHolders(ctx, c.owner, c.visibility, c.subject, c.predicate)
+	for _, key := range slices.Sorted(maps.Keys(claims)) {
+		c := claims[key]
+		holders, err := r.claimants(ctx, c.owner, c.visibility, c.subject, c.predicate)
 		if err != nil {
 			return out, err
 		}
@@ -488,7 +489,7 @@ func (r *revising) refuseDuplicates(ctx context.Context) (*schema.ReviseResult, 
 		if err != nil {
 			return nil, err
 		}
-		if i := slices.Index(r.ids, id); i >= 0 && !remains(r.plan.Steps[i].Status) {
+		if i := slices.Index(r.ids, id); i >= 0 && !r.plan.Steps[i].Status.Live() {
 			continue // it makes room
 		}
 		refused, err := r.refuseFor(ctx, schema.ReviseDuplicate, "another memory has this content", []string{id.String()})
@@ -499,9 +500,6 @@ func (r *revising) refuseDuplicates(ctx context.Context) (*schema.ReviseResult, 
 	}
 	return nil, nil
 }
-
-// remains reports whether a memory of this status is live.
-func remains(s schema.Status) bool { return s == schema.StatusActive || s == schema.StatusContested }
 
 // narrowedHash is the content hash of a memory under another validity.
 func narrowedHash(m memoryRow, v schema.Validity) []byte {
@@ -589,7 +587,7 @@ func (r *revising) carry(ctx context.Context) error {
 	// What stops being live goes first: it frees contents and claims.
 	for _, stays := range []bool{false, true} {
 		for i := range r.ids {
-			if remains(r.plan.Steps[i].Status) == stays {
+			if r.plan.Steps[i].Status.Live() == stays {
 				if err := r.takeTarget(ctx, i); err != nil {
 					return err
 				}
@@ -683,19 +681,15 @@ func (r *revising) beside() uuid.UUID {
 
 // step is a step of this revision.
 func (r *revising) step(status schema.Status) step {
-	return step{Set: map[string]any{}, NowLive: remains(status), Event: schema.EventModified, Action: r.plan.Audit,
+	return step{Set: map[string]any{}, NowLive: status.Live(), Event: schema.EventModified, Action: r.plan.Audit,
 		By: r.in.Request.By(), Reason: r.in.Request.Reason, Metadata: r.metadata(nil)}
 }
 
 // takeNamed brings a record that existed already into its place.
 func (r *revising) takeNamed(ctx context.Context) error {
 	m, p := r.rows[r.named], r.plan.Record
-	status := m.Status
-	if p.Status == schema.StatusContested {
-		status = p.Status
-	}
-	s := r.step(status)
-	s.Set["status"], s.Set["sensitivity"] = status, p.Sensitivity
+	s := r.step(p.Status)
+	s.Set["status"], s.Set["sensitivity"] = p.Status, p.Sensitivity
 	if p.SourceTrust < m.SourceTrust { // of what it is drawn from now, too
 		s.Set["source_trust"] = p.SourceTrust
 	}
@@ -820,11 +814,7 @@ func (r *revising) result() schema.ReviseResult {
 		out.Record = &schema.RevisedMemory{ID: r.record.ID.String(), Version: r.versions[r.record.ID], Status: r.record.Status}
 	}
 	if r.named != uuid.Nil {
-		status := r.rows[r.named].Status
-		if r.plan.Record.Status == schema.StatusContested {
-			status = schema.StatusContested
-		}
-		out.Record = &schema.RevisedMemory{ID: r.named.String(), Version: r.versions[r.named], Status: status}
+		out.Record = &schema.RevisedMemory{ID: r.named.String(), Version: r.versions[r.named], Status: r.plan.Record.Status}
 	}
 	if r.plan.Narrowed != nil {
 		out.Created = append(out.Created, r.narrowed.String())
