@@ -2,6 +2,7 @@ package activities_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -549,4 +550,69 @@ func TestErrorsOfEveryPhaseCarryNoContent(t *testing.T) {
 	_, err = run[store.WriteCounts](w, (&activities.Writing{Store: w.store, Embedder: embedder}).WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
 	require.NoError(t, err)
 	require.Positive(t, w.count("memory_embeddings", "true"))
+}
+
+// failingFor is an index that one tenant cannot be told to.
+type failingFor struct {
+	recordingIndex
+	tenant string
+}
+
+func (x *failingFor) Apply(ctx context.Context, tenant string, m inference.EmbeddingModel, u []vector.Point, d []uuid.UUID) error {
+	if tenant == x.tenant {
+		return errors.New("index is down for " + tenant)
+	}
+	return x.recordingIndex.Apply(ctx, tenant, m, u, d)
+}
+
+// Neither a tenant whose changes cannot be indexed nor requests that cannot be swept keep the others waiting.
+func TestDrainGoesOnBehindAnError(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, tenant := range []string{"a", "b", "c"} {
+		w.stageRequest(schema.IngestRequest{Principal: schema.Principal{Tenant: tenant, Agent: "a"}, Candidates: []schema.Candidate{{Content: "of " + tenant}}})
+	}
+	w.exec(`DROP FUNCTION mneme_sweep_staged()`)
+	x := &failingFor{tenant: "a"}
+	_, err := run[activities.DrainResult](w, (&activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: x}).DrainOutbox, activities.DrainRequest{MaxPages: 50})
+	require.ErrorContains(t, err, "index is down for a")
+	require.Len(t, x.upserts, 2)
+	require.Equal(t, 1, w.count("index_outbox", "true"), "what failed stays")
+}
+
+// short is an embedder that leaves a vector out.
+type short struct{ inference.Embedder }
+
+func (e short) Embed(ctx context.Context, texts []string) ([][]float32, inference.Usage, error) {
+	vectors, usage, err := e.Embedder.Embed(ctx, texts)
+	return vectors[1:], usage, err
+}
+
+// An embedder that answers with too few vectors delays only the embeddings.
+func TestAnEmbedderThatLeavesOneOut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	embedder := short{rules.New().Embedder}
+	op := schema.Operation{Principal: schema.Principal{Tenant: "t", Agent: "a"}, Reason: "told"}
+	accept := func(kind string, request any) activities.OperationRef {
+		ref := activities.OperationRef{Tenant: "t", ID: uuid.NewString(), WorkflowID: "wf"}
+		body, err := json.Marshal(request)
+		require.NoError(t, err)
+		require.NoError(t, (&activities.Accepting{Store: w.store}).Accept(ctx, activities.AcceptRequest{Operation: ref, Kind: kind, Body: body}))
+		return ref
+	}
+	var record schema.MemoryRecord
+	require.NoError(t, record.UnmarshalJSON([]byte(`{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "subject": "tea",
+		"predicate": "is_served", "object": "hot", "validity": {"mode": "global"}}}`)))
+	put, err := run[schema.PutResult](w, (&activities.Putting{Store: w.store, Embedder: embedder, Policy: memory.DefaultWritePolicy()}).Put,
+		accept("put", schema.PutRequest{Operation: op, Records: []schema.MemoryRecord{record}}))
+	require.NoError(t, err)
+	require.Equal(t, schema.PutCreated, put.Items[0].Status)
+	content := "Tea is served cold."
+	modified, err := run[schema.ModifyResult](w, (&activities.Modifying{Store: w.store, Embedder: embedder, Policy: memory.DefaultWritePolicy()}).Modify,
+		accept("modify", schema.ModifyRequest{Operation: op, Patches: []schema.Patch{{ID: put.Items[0].ID, Content: &content}}}))
+	require.NoError(t, err)
+	require.Equal(t, schema.PatchUpdated, modified.Results[0].Status)
+	_, err = run[activities.DrainResult](w, (&activities.Indexing{Store: w.store, Embedder: embedder, Index: &recordingIndex{}}).DrainOutbox, activities.DrainRequest{MaxPages: 5})
+	require.ErrorContains(t, err, "0 vectors for 1")
 }

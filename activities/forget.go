@@ -47,7 +47,9 @@ type Forgetting struct {
 	Embedder inference.Embedder // names the embedding space whose points go
 	Policy   memory.WritePolicy
 	ReviewID func(tenant, batchID string) string // the workflow id of a batch's review
-	Now      func() time.Time
+	// RenewReview starts the review of a batch anew, in place of the run that waits.
+	RenewReview func(ctx context.Context, c client.Client, taskQueue, tenant, batchID string) error
+	Now         func() time.Time
 }
 
 // ForgetRef names a run.
@@ -124,13 +126,17 @@ func (a *Forgetting) ForgetBatch(ctx context.Context, in ForgetRef) (schema.Forg
 	if err != nil {
 		return schema.ForgetReceipt{}, fail(err)
 	}
-	stopped := 0
+	stopped, d := 0, runDeleter{client: activity.GetClient(ctx), tenant: in.Tenant}
 	for _, workflowID := range out.Stop {
 		// The pipeline would write nothing in any case; stopping it spares model calls. So its failure
 		// is none of the batch's.
-		if err := activity.GetClient(ctx).CancelWorkflow(ctx, workflowID, ""); err == nil {
-			stopped++
-		} else if !isGone(err) {
+		latest, err := d.describe(ctx, workflowID, "")
+		if err == nil && latest.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+			if err = d.client.CancelWorkflow(ctx, workflowID, latest.GetExecution().GetRunId()); err == nil {
+				stopped++
+			}
+		}
+		if err != nil && !isGone(err) {
 			activity.GetLogger(ctx).Warn("pipeline not stopped", "error", err)
 		}
 	}
@@ -170,8 +176,8 @@ func (a *Forgetting) CloseForget(ctx context.Context, in CloseForgetRequest) (sc
 	return receipt, fail(err)
 }
 
-// ForgetVectors tells the vector index to delete the points of what a run has forgotten, and takes the
-// words that no live memory holds any more out of the text statistics.
+// ForgetVectors tells the vector index to delete the points of what a run has forgotten and, where texts
+// went for good, takes the words that no live memory holds any more out of the text statistics.
 func (a *Forgetting) ForgetVectors(ctx context.Context, in ForgetRef) error {
 	defer beat(ctx)()
 	id, err := in.id()
@@ -202,6 +208,10 @@ func (a *Forgetting) ForgetVectors(ctx context.Context, in ForgetRef) error {
 			return fail(err)
 		}
 	}
+	removed, err := a.Store.ForgetRemoved(ctx, in.Tenant, id)
+	if err != nil || !removed {
+		return fail(err)
+	}
 	swept, err := a.Store.SweepLexemes(ctx, in.Tenant, now(a.Now))
 	if err == nil && swept > 0 {
 		err = a.Store.NoteForget(ctx, in.Tenant, id, store.ForgetNote{Removed: map[string]int{"lexeme_stats": swept}}, now(a.Now))
@@ -214,20 +224,16 @@ func (a *Forgetting) ForgetVectors(ctx context.Context, in ForgetRef) error {
 type ForgetRunsRequest struct {
 	Run  ForgetRef `json:"run"`
 	From int       `json:"from"`
+	// The attempts after which a workflow that still runs is cancelled, and terminated: the policy of
+	// whoever sets the attempts. 0 means never.
+	CancelAfter    int32 `json:"cancel_after"`
+	TerminateAfter int32 `json:"terminate_after"`
 }
 
 // ForgetRunsResult says where to go on; 0 when nothing is left.
 type ForgetRunsResult struct {
 	Next int `json:"next"`
 }
-
-// Attempts after which a workflow that still runs, and whose history carries an erased text, is no
-// longer waited for. A pipeline that is cancelled buries its open jobs, which can be replayed: their
-// texts are in Postgres.
-const (
-	cancelAfter    = 4
-	terminateAfter = 8
-)
 
 // ForgetRuns deletes workflow executions whose start carried an erased text. A run that carried other
 // texts, too, goes as well: its history is transit, and what it did stands in Postgres. One that still
@@ -243,7 +249,7 @@ func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (Forg
 	if err != nil {
 		return ForgetRunsResult{}, fail(err)
 	}
-	d := runDeleter{client: activity.GetClient(ctx), tenant: in.Run.Tenant}
+	d := runDeleter{client: activity.GetClient(ctx), tenant: in.Run.Tenant, cancelAfter: in.CancelAfter, terminateAfter: in.TerminateAfter}
 	for _, workflowID := range carriers.Workflows {
 		if err == nil {
 			err = d.delete(ctx, workflowID)
@@ -251,7 +257,9 @@ func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (Forg
 	}
 	for _, batch := range carriers.Batches {
 		if err == nil && d.running == 0 { // once, when nothing else is to be tried again
-			err = d.renew(ctx, a.ReviewID(in.Run.Tenant, batch.String()), ReviewRef{Tenant: in.Run.Tenant, BatchID: batch.String()})
+			err = d.renew(ctx, a.ReviewID(in.Run.Tenant, batch.String()), func() error {
+				return a.RenewReview(ctx, d.client, activity.GetInfo(ctx).TaskQueue, in.Run.Tenant, batch.String())
+			})
 		}
 	}
 	if d.deleted > 0 { // what went is on the receipt even if the rest has to be tried again
@@ -278,6 +286,8 @@ type runDeleter struct {
 	tenant  string
 	deleted int
 	running int // workflows that are still open
+
+	cancelAfter, terminateAfter int32 // attempts; 0 means never
 }
 
 // describe returns a run, the latest of a workflow when no run is named; nil when there is none, or when
@@ -308,7 +318,7 @@ func (d *runDeleter) delete(ctx context.Context, workflowID string) error {
 	}
 	if latest.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		d.running++
-		return endRun(ctx, d.client, workflowID, activity.GetInfo(ctx).Attempt)
+		return d.end(ctx, workflowID, activity.GetInfo(ctx).Attempt)
 	}
 	return d.deleteRuns(ctx, workflowID, latest)
 }
@@ -316,20 +326,13 @@ func (d *runDeleter) delete(ctx context.Context, workflowID string) error {
 // renew deletes the runs of a review. A review holds no state of its own: one that waits goes on as a new
 // run, so that what is still open is decided, or expires in its time. Whoever decides at this moment tries
 // again, and finds the first result or the new run.
-func (d *runDeleter) renew(ctx context.Context, workflowID string, ref ReviewRef) error {
+func (d *runDeleter) renew(ctx context.Context, workflowID string, anew func() error) error {
 	latest, err := d.describe(ctx, workflowID, "")
 	if err != nil {
 		return err
 	}
 	if latest.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
-		_, err := d.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-			ID:                       workflowID,
-			TaskQueue:                activity.GetInfo(ctx).TaskQueue,
-			WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING,
-			WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-			StaticSummary:            "review of batch " + ref.BatchID,
-		}, "Review", ref)
-		if err != nil {
+		if err := anew(); err != nil {
 			return fmt.Errorf("renew review: %w", err)
 		}
 	}
@@ -381,13 +384,14 @@ func (d *runDeleter) deleteRuns(ctx context.Context, workflowID string, latest *
 	return nil
 }
 
-func endRun(ctx context.Context, c client.Client, workflowID string, attempt int32) error {
+// end asks a workflow to end, or ends it, when it has been waited for long enough.
+func (d *runDeleter) end(ctx context.Context, workflowID string, attempt int32) error {
 	var err error
 	switch {
-	case attempt > terminateAfter:
-		err = c.TerminateWorkflow(ctx, workflowID, "", "what it carried was erased")
-	case attempt > cancelAfter:
-		err = c.CancelWorkflow(ctx, workflowID, "")
+	case d.terminateAfter > 0 && attempt > d.terminateAfter:
+		err = d.client.TerminateWorkflow(ctx, workflowID, "", "what it carried was erased")
+	case d.cancelAfter > 0 && attempt > d.cancelAfter:
+		err = d.client.CancelWorkflow(ctx, workflowID, "")
 	}
 	if err != nil && !isGone(err) {
 		return fmt.Errorf("end run: %w", err)

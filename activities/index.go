@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -62,12 +63,13 @@ type DrainResult struct {
 }
 
 // DrainOutbox drains the outbox of every tenant: what an ingest could not index, and memories that
-// still lack an embedding. Requests that nobody will carry out any more go by the way.
+// still lack an embedding. Requests that nobody will carry out any more go by the way. A tenant that
+// cannot be drained keeps none of the others waiting: it fails at the end.
 func (a *Indexing) DrainOutbox(ctx context.Context, in DrainRequest) (DrainResult, error) {
 	defer beat(ctx)()
 	var out DrainResult
 	if _, err := a.Store.SweepStaged(ctx); err != nil {
-		return out, fail(err)
+		activity.GetLogger(ctx).Warn("requests not swept", "error", err) // the next run sweeps them
 	}
 	tenants, err := a.Store.OutboxTenants(ctx)
 	if err != nil {
@@ -75,24 +77,26 @@ func (a *Indexing) DrainOutbox(ctx context.Context, in DrainRequest) (DrainResul
 	}
 	defer beat(ctx)()
 	pages := 0
+	var failed error
 	for _, tenant := range tenants {
 		for {
 			if pages++; pages > in.MaxPages {
 				out.More = true
-				return out, nil
+				return out, fail(failed)
 			}
 			result, full, err := a.drain(ctx, tenant, nil)
 			out.IndexResult = out.Add(result)
-			if err != nil {
-				return out, fail(err)
+			failed = errors.Join(failed, err)
+			if ctx.Err() != nil {
+				return out, fail(failed)
 			}
 			activity.RecordHeartbeat(ctx, pages)
-			if !full {
+			if err != nil || !full {
 				break
 			}
 		}
 	}
-	return out, nil
+	return out, fail(failed)
 }
 
 // drain brings one page of a tenant's outbox to the index, embedding what has no embedding yet. It
@@ -118,7 +122,7 @@ func (a *Indexing) drain(ctx context.Context, tenant string, only []uuid.UUID) (
 	}
 	embedded := map[uuid.UUID][]float32{}
 	if len(texts) > 0 {
-		vectors, _, err := a.Embedder.Embed(ctx, texts)
+		vectors, err := vectorsOf(ctx, a.Embedder, texts)
 		if err != nil {
 			return result, false, err
 		}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"go.temporal.io/sdk/activity"
-
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
@@ -40,8 +38,8 @@ func (a *Modifying) Modify(ctx context.Context, ref OperationRef) (schema.Modify
 	return result, fail(err)
 }
 
-// embed fetches embeddings before the transaction, so that no lock is held during a call (document 002
-// "Modify": "synchronously before the database write").
+// embed returns the embeddings of the new contents, in the places of their patches (document 002 "Modify":
+// "synchronously before the database write").
 func (a *Modifying) embed(ctx context.Context, patches []schema.Patch) ([]*store.Embedding, error) {
 	var texts []string
 	var at []int
@@ -50,20 +48,13 @@ func (a *Modifying) embed(ctx context.Context, patches []schema.Patch) ([]*store
 			texts, at = append(texts, memory.StorageContent(*p.Content)), append(at, i)
 		}
 	}
-	if len(texts) == 0 {
-		return nil, nil
+	embeddings, err := embeddingsOf(ctx, a.Embedder, texts...)
+	if err != nil || len(embeddings) == 0 {
+		return nil, err
 	}
-	vectors, _, err := a.Embedder.Embed(ctx, texts)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		activity.GetLogger(ctx).Warn("embedding put off", "memories", len(texts), "error", err)
-		return nil, nil
-	}
-	model, out := a.Embedder.Model(), make([]*store.Embedding, len(patches))
+	out := make([]*store.Embedding, len(patches))
 	for n, i := range at {
-		out[i] = &store.Embedding{Model: model, Vector: vectors[n]}
+		out[i] = embeddings[n]
 	}
 	return out, nil
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"go.temporal.io/sdk/activity"
-
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
@@ -32,9 +30,7 @@ func (a *Putting) Put(ctx context.Context, ref OperationRef) (schema.PutResult, 
 	}
 	if waiting {
 		in.Policy = a.Policy.Narrow(in.Request.Mode, false, nil)
-		if a.Rules != nil {
-			in.Rules = a.Rules()
-		}
+		in.Rules = rulesInForce(a.Rules)
 		if in.Policy.Mode == schema.ModeControlled {
 			if in.Embeddings, err = a.embed(ctx, in.Request.Records); err != nil {
 				return schema.PutResult{}, fail(err)
@@ -45,27 +41,11 @@ func (a *Putting) Put(ctx context.Context, ref OperationRef) (schema.PutResult, 
 	return result, fail(err)
 }
 
-// embed returns the embeddings of the records' texts, or none when the embedder fails: the outbox asks
-// for them again.
+// embed returns the embeddings of the records' texts.
 func (a *Putting) embed(ctx context.Context, records []schema.MemoryRecord) ([]*store.Embedding, error) {
-	if len(records) == 0 {
-		return nil, nil
-	}
 	texts := make([]string, len(records))
 	for i := range records {
 		texts[i] = memory.RecordContent(records[i]).Storage
 	}
-	vectors, _, err := a.Embedder.Embed(ctx, texts)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		activity.GetLogger(ctx).Warn("embedding put off", "memories", len(texts), "error", err)
-		return nil, nil
-	}
-	out := make([]*store.Embedding, len(records))
-	for i := range out {
-		out[i] = &store.Embedding{Model: a.Embedder.Model(), Vector: vectors[i]}
-	}
-	return out, nil
+	return embeddingsOf(ctx, a.Embedder, texts...)
 }

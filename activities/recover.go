@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
@@ -12,11 +11,9 @@ import (
 
 // Recovering takes back soft deletions.
 type Recovering struct {
-	Store    *store.Store
-	Embedder inference.Embedder
-	Policy   memory.WritePolicy
-	Rules    func() *memory.Policy
-	Now      func() time.Time
+	Store  *store.Store
+	Policy memory.WritePolicy
+	Now    func() time.Time
 }
 
 // Recover carries out an accepted request in one transaction. Delivered again, it answers with the

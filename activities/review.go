@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mneme/mneme/inference"
@@ -128,13 +127,5 @@ func (a *Reviewing) embed(ctx context.Context, p schema.Principal, id uuid.UUID)
 	if item.State != schema.ProposalBlocked || item.Action == schema.ActionDelete || item.Fact == "" {
 		return nil, nil
 	}
-	vectors, _, err := a.Embedder.Embed(ctx, []string{item.Fact})
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		activity.GetLogger(ctx).Warn("embedding put off", "proposal", id, "error", err)
-		return nil, nil
-	}
-	return &store.Embedding{Model: a.Embedder.Model(), Vector: vectors[0]}, nil
+	return embeddingOf(ctx, a.Embedder, item.Fact)
 }

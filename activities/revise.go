@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"go.temporal.io/sdk/activity"
-
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
@@ -26,10 +24,7 @@ type Revising struct {
 // Delivered again, it answers with the first result.
 func (a *Revising) Revise(ctx context.Context, ref OperationRef) (schema.ReviseResult, error) {
 	defer beat(ctx)()
-	in := store.ReviseInput{Operation: ref.store(), Policy: a.Policy, Now: now(a.Now)}
-	if a.Rules != nil {
-		in.Rules = a.Rules()
-	}
+	in := store.ReviseInput{Operation: ref.store(), Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: now(a.Now)}
 	waits, err := a.Store.Accepted(ctx, in.Operation, &in.Request)
 	if err != nil {
 		return schema.ReviseResult{}, fail(err)
@@ -43,19 +38,11 @@ func (a *Revising) Revise(ctx context.Context, ref OperationRef) (schema.ReviseR
 	return result, fail(err)
 }
 
-// embed fetches the record's embedding before the transaction, so that no lock is held during a call.
+// embed returns the embedding of the record's text; nil where it has none.
 func (a *Revising) embed(ctx context.Context, record schema.MemoryRecord) (*store.Embedding, error) {
 	text := memory.RecordContent(record).Storage
 	if text == "" {
 		return nil, nil
 	}
-	vectors, _, err := a.Embedder.Embed(ctx, []string{text})
-	if err != nil || len(vectors) != 1 {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		activity.GetLogger(ctx).Warn("embedding put off", "memories", 1, "error", err)
-		return nil, nil
-	}
-	return &store.Embedding{Model: a.Embedder.Model(), Vector: vectors[0]}, nil
+	return embeddingOf(ctx, a.Embedder, text)
 }

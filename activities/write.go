@@ -63,7 +63,7 @@ func (a *Writing) embedSources(ctx context.Context, r store.Range) (map[uuid.UUI
 	if len(texts) == 0 {
 		return out, nil
 	}
-	vectors, _, err := a.Embedder.Embed(ctx, texts)
+	vectors, err := vectorsOf(ctx, a.Embedder, texts)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

@@ -89,7 +89,8 @@ type SelectedRow struct {
 }
 
 // ForgetDigest is the SHA-256 over the rows in order: 16 bytes of id and 4 of version each, so that no
-// two lists have one encoding. Postgres computes the same where the rows are.
+// two lists have one encoding. Postgres computes the digest of a selection where the rows are; this is the
+// specification that it is tested against.
 func ForgetDigest(rows []SelectedRow) []byte {
 	h := sha256.New()
 	for _, r := range rows {

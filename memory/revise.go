@@ -130,7 +130,7 @@ const (
 //
 // No third memory may make the same functional claim on the same ground as an active one of the revision
 // afterwards (§15.1), neither actively nor in a contest, which only a revision of its parties decides. A
-// record that was contested itself is active where it takes a target's place, and stays contested in a fork.
+// record that was contested itself is active when it has taken a target's place.
 //
 // A revision is a deliberate act with evidence, so that a pin does not stand in its way: it passes to
 // what takes the target's place. Reconcile, which chooses by itself, leaves pinned targets alone.
@@ -323,9 +323,6 @@ func (r *Revision) supersedeBy(plan *RevisionPlan, successor string) {
 func (r *Revision) fork(plan *RevisionPlan) (schema.ReviseStatus, string) {
 	target, record := r.Targets[0], *r.Record
 	plan.relate(record.ID, RelationDerivedFrom, target.ID)
-	if r.Exists {
-		plan.Record.Status = record.Status // it comes to stand beside the target, and replaces nothing
-	}
 	switch record.Type {
 	case schema.TypeCompetence, schema.TypePlanGraph:
 		if r.TargetConditions != nil {

@@ -106,6 +106,9 @@ type Applicability struct {
 // the database function mneme_applies does for conditions.
 //
 // A nil context asks about the window alone; so does a zero time about the conditions alone.
+//
+// Readers filter in SQL, where the rows are: Holds is the specification that their filter is tested
+// against.
 func Holds(v schema.Validity, at time.Time, context map[string]json.RawMessage) Applicability {
 	if !at.IsZero() && (v.Start != nil && at.Before(*v.Start) || v.End != nil && !at.Before(*v.End)) {
 		return Applicability{Verdict: AppliesNo}

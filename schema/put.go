@@ -26,7 +26,7 @@ const (
 	PutUnchanged  PutStatus = "unchanged"          // the record stands as it was put
 	PutDuplicate  PutStatus = "duplicate"          // the id is that of the live memory with this content
 	PutConflict   PutStatus = "active_fact_exists" // another active fact makes the claim: revise it
-	PutExists     PutStatus = "exists"             // another record has this id, or had it until it was forgotten by force
+	PutExists     PutStatus = "exists"             // another record has this id, or had it until it was forgotten by force; or the record would supersede a live memory
 	PutAppendOnly PutStatus = "append_only"        // an episode may grow, not change
 	PutVersion    PutStatus = "version_conflict"
 	PutFrozen     PutStatus = "mutations_frozen"

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -498,4 +499,45 @@ func TestForeignTime(t *testing.T) {
 	require.Equal(t, uuid.Version(7), uuid.MustParse(a).Version())
 	require.NotEqual(t, a, importedID("mem0", "y", time.UnixMilli(1_700_000_000_000)))
 	require.Less(t, a, importedID("mem0", "x", time.UnixMilli(1_700_000_000_001)))
+}
+
+// What only the database refuses is left out like any other bad line. What was restored before it stands, and
+// no exit code says otherwise.
+func TestImportOfWhatTheDatabaseRefuses(t *testing.T) {
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	c.remember("Dana prefers tabs over spaces.")
+	c.remember("The CI server runs in Frankfurt.")
+	c.remember("The coffee machine is on the second floor.")
+	lines := strings.Split(strings.TrimSpace(c.run("export").is(exitOK).out), "\n")
+	memories := len(lines) - 2
+	require.Greater(t, memories, 2)
+	elsewhere := func() { c.cfg.Principal.Tenant = "other-" + uuid.NewString() }
+	var line map[string]any
+	require.NoError(t, json.Unmarshal([]byte(lines[2]), &line))
+	line["columns"].(map[string]any)["content_hash"] = `\x00`
+	refused, err := json.Marshal(line)
+	require.NoError(t, err)
+
+	file := []string{lines[0]}
+	for range restoreLines { // a batch that is good
+		file = append(file, lines[1])
+	}
+	path := writeFile(t, strings.Join(append(append(file, string(refused)), lines[3:]...), "\n"))
+	elsewhere()
+	o := c.run("import", path, "--json").is(exitPartial)
+	var r restored
+	o.json(&r)
+	require.Equal(t, []int{memories - 1, 1}, []int{r.Restored, r.Failed})
+	require.Equal(t, restoreLines+2, r.Errors[0].Line)
+	require.Contains(t, r.Errors[0].Fields[0].Problem, "content_hash")
+	require.Len(t, c.list().Items, memories-1)
+
+	elsewhere()
+	o = c.run("import", path, "--strict").is(exitPartial)
+	require.Contains(t, o.err, fmt.Sprintf("line %d: ", restoreLines+2))
+	require.Len(t, c.list().Items, 1)
+
+	elsewhere()
+	require.Contains(t, c.run("import", writeFile(t, lines[0]+"\n"+string(refused)+"\n"+lines[len(lines)-1]), "--strict").is(exitUsage).err, "line 2: ")
+	require.Empty(t, c.list().Items)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/store"
 )
 
@@ -122,9 +123,9 @@ func (g lineageGraph) branches(t *text, id string, way store.Way, indent string)
 			name = strings.ReplaceAll(e.Predicate, "_", " ")
 			if !outward {
 				name = "named by it in " + name
-				if e.Predicate == "contradicts" {
+				if e.Predicate == memory.RelationContradicts {
 					name = "contradicted by"
-				} else if e.Predicate == "supports" {
+				} else if e.Predicate == memory.RelationSupports {
 					name = "supported by"
 				}
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,9 +41,10 @@ there, that came earlier, or that goes in with it.
 
 Each record has a status: created, updated (working memory replaced, or an episode that grew), discarded
 (working memory whose task is done), unchanged, duplicate (the id is that of the memory that says the
-same), active_fact_exists (revise that one), exists (revise it), append_only, version_conflict,
-cyclic_supersession, unknown_reference, mutations_frozen or shadow_mode. Where some of several records are refused, the exit
-code is 5, and 6 where all are.`,
+same), active_fact_exists (revise that one), exists (the id is taken, or it would supersede a live
+memory: revise that one), append_only, version_conflict, cyclic_supersession, unknown_reference,
+mutations_frozen or shadow_mode. Where some of several records are refused, the exit code is 5, and 6
+where all are.`,
 		Example: `  mneme put skill.json --reason "learned on the build farm"
   jq -c '.memories[]' other.json | mneme put - --visibility shared --json`,
 		Args: cobra.ExactArgs(1),
@@ -265,7 +267,7 @@ func putNote(item schema.PutItem) string {
 	case schema.PutConflict:
 		return "this memory claims otherwise: revise it"
 	case schema.PutExists:
-		return "the id is taken: revise what stands there"
+		return cmp.Or(item.Problem, "the id is taken: revise what stands there")
 	case schema.PutVersion:
 		return fmt.Sprintf("version %d stands", item.Version)
 	case schema.PutFrozen, schema.PutShadow:

@@ -106,3 +106,9 @@ func TestArtifact(t *testing.T) {
 	require.Equal(t, "output", c.run("artifact", "get", stored.Address, "--json").is(exitUsage).problem().Fields[0].Field)
 	c.run("artifact", "put", filepath.Join(t.TempDir(), uuid.NewString())).is(exitUsage)
 }
+
+func TestPutNoteNamesTheProblem(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "the id is taken: revise what stands there", putNote(schema.PutItem{Status: schema.PutExists}))
+	require.Equal(t, "supersedes: is live", putNote(schema.PutItem{Status: schema.PutExists, Problem: "supersedes: is live"}))
+}

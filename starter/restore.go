@@ -64,7 +64,7 @@ func (a *app) restore(ctx context.Context, file *os.File, input io.Reader, f imp
 	if err != nil {
 		return err
 	}
-	r := restorer{app: a, store: st, report: restored{Conflicts: []store.RestoreConflict{}, Errors: []lineError{}}}
+	r := restorer{app: a, store: st, strict: f.strict, report: restored{Conflicts: []store.RestoreConflict{}, Errors: []lineError{}}}
 	if err := r.check(file); err != nil {
 		return err
 	}
@@ -82,7 +82,10 @@ func (a *app) restore(ctx context.Context, file *os.File, input io.Reader, f imp
 	if err := a.print(r.report, r.report.text); err != nil {
 		return err
 	}
+	var refused *schema.ValidationError
 	switch p := r.report; {
+	case errors.As(failed, &refused): // of a file that is not valid, something stands all the same
+		return &codedError{exitPartial, fmt.Errorf("not finished: %w", failed)}
 	case failed != nil:
 		return fmt.Errorf("not finished (run the same command again to go on): %w", failed)
 	case p.Failed > 0:
@@ -105,6 +108,7 @@ func rewind(file *os.File) bool {
 type restorer struct {
 	*app
 	store  *store.Store
+	strict bool
 	report restored
 	bad    map[int]bool // lines that are left out
 }
@@ -159,11 +163,7 @@ func (r *restorer) check(file *os.File) error {
 		}
 		if err != nil {
 			r.bad[n] = true
-			r.report.Failed++
-			if e := (lineError{Line: n, Fields: fieldsOf(err)}); len(r.report.Errors) < maxListed {
-				r.report.Errors = append(r.report.Errors, e)
-				r.note("mneme: %s", e)
-			}
+			r.refuse(n, err)
 			return nil
 		}
 		switch line.Kind {
@@ -187,6 +187,15 @@ func (r *restorer) check(file *os.File) error {
 	return nil
 }
 
+// refuse reports a line that is left out.
+func (r *restorer) refuse(n int, err error) {
+	r.report.Failed++
+	if e := (lineError{Line: n, Fields: fieldsOf(err)}); len(r.report.Errors) < maxListed {
+		r.report.Errors = append(r.report.Errors, e)
+		r.note("mneme: %s", e)
+	}
+}
+
 func decodeExportLine(data []byte) (store.ExportLine, error) {
 	if !utf8.Valid(data) { // the JSON decoder would put replacement characters in
 		return store.ExportLine{}, invalid("(json)", "is not valid UTF-8")
@@ -199,17 +208,11 @@ func decodeExportLine(data []byte) (store.ExportLine, error) {
 func (r *restorer) write(ctx context.Context, file *os.File) error {
 	tenant := r.cfg.Principal.Tenant
 	var batch []store.ExportLine
+	var numbers []int // of the batch's lines
 	var pending []store.PendingRelation
-	first, last, size := 0, 0, 0
-	flush := func() error {
-		if len(batch) == 0 {
-			return nil
-		}
-		out, err := r.store.Restore(ctx, tenant, batch, time.Now())
-		var invalid *schema.ValidationError
-		if errors.As(err, &invalid) { // Postgres refuses a value: say where it is, and leave the others alone
-			return fmt.Errorf("lines %d to %d: %w", first, last, err)
-		}
+	size := 0
+	restore := func(lines []store.ExportLine) error {
+		out, err := r.store.Restore(ctx, tenant, lines, time.Now())
 		if err != nil {
 			return err
 		}
@@ -220,8 +223,31 @@ func (r *restorer) write(ctx context.Context, file *os.File) error {
 		p.Relations += out.Relations
 		p.Conflicts = append(p.Conflicts, out.Conflicts...)
 		pending = append(pending, out.Pending...)
-		batch, size = nil, 0
 		return ctx.Err()
+	}
+	flush := func() error {
+		if len(batch) == 0 {
+			return nil
+		}
+		err := restore(batch)
+		var refused *schema.ValidationError
+		if errors.As(err, &refused) { // Postgres refuses a value: line by line, to leave that one out and no other
+			for i := range batch {
+				err = restore(batch[i : i+1])
+				if errors.As(err, &refused) {
+					if r.strict {
+						return fmt.Errorf("line %d: %w", numbers[i], err)
+					}
+					r.refuse(numbers[i], err)
+					err = nil
+				}
+				if err != nil {
+					return err
+				}
+			}
+		}
+		batch, numbers, size = nil, nil, 0
+		return err
 	}
 	err := r.lines(file, func(n int, data []byte) error {
 		if r.bad[n] {
@@ -231,10 +257,7 @@ func (r *restorer) write(ctx context.Context, file *os.File) error {
 		if err != nil {
 			return fmt.Errorf("line %d: %w", n, err) // it was good when it was checked
 		}
-		if len(batch) == 0 {
-			first = n
-		}
-		batch, last, size = append(batch, line), n, size+len(data)
+		batch, numbers, size = append(batch, line), append(numbers, n), size+len(data)
 		if len(batch) >= restoreLines || size >= restoreBytes {
 			return flush()
 		}

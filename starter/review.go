@@ -155,7 +155,7 @@ func (a *app) claimHolder(ctx context.Context, r schema.ReviewItem) (*schema.Sid
 	if err != nil {
 		return nil, err
 	}
-	live := m.DeletedAt == nil && m.ArchivedAt == nil && m.SupersededBy == "" && m.Status != schema.StatusRetracted
+	live := m.DeletedAt == nil && m.ArchivedAt == nil && (m.Status == schema.StatusActive || m.Status == schema.StatusContested) // as the column live
 	return &schema.Side{ID: m.ID, Version: m.Version, Status: m.Status, Live: live, Pinned: m.Lifecycle.Pinned, Content: m.Content, Confidence: m.Confidence}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -27,7 +28,7 @@ func (it *putItem) successions() []succession {
 		out = append(out, succession{"supersedes", it.key, *row.Supersedes})
 	}
 	for k, edge := range row.Relations {
-		if edge.Predicate == relationSupersedes {
+		if edge.Predicate == memory.RelationSupersedes {
 			out = append(out, succession{fmt.Sprintf("relations[%d].target_id", k), it.key, edge.Target})
 		}
 	}

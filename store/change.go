@@ -256,10 +256,10 @@ func (c *change) queueBeside(r *newMemory) {
 		c.queue.Queue(`INSERT INTO memory_artifacts (tenant, memory_id, sha256) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, c.tenant, r.ID, sum)
 	}
 	if r.DerivedFrom != nil {
-		c.relate(r.ID, "derived_from", *r.DerivedFrom)
+		c.relate(r.ID, memory.RelationDerivedFrom, *r.DerivedFrom)
 	}
 	if r.Supersedes != nil {
-		c.relate(r.ID, "supersedes", *r.Supersedes)
+		c.relate(r.ID, memory.RelationSupersedes, *r.Supersedes)
 	}
 	if !r.Claim.IsZero() {
 		c.claim(r.ID, r.Claim)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -21,7 +22,7 @@ func (f *forgetting) remove(ctx context.Context) error {
 	if err := f.loseText(ctx, f.live); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{f.removeFromGraph, f.blankRevised, f.removeBeside, f.blankPipeline, f.blankResults, f.removeHistory, f.removeRows} {
+	for _, step := range []func(context.Context) error{f.removeFromGraph, f.blankRevised, f.removeBeside, f.blankPipeline, f.blankResults, f.removeRows} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -152,15 +153,6 @@ func (f *forgetting) removeBeside(ctx context.Context) error {
 	return nil
 }
 
-// How old a staged request must be to count as left behind. A run drops its request when it ends,
-// however it ends; one that was terminated, or lost its worker for good, does not.
-const (
-	abandonedAfter = time.Hour // of one that names what is erased: it would find nothing
-	// staleAfter is longer than all attempts of an activity take. Any request may hold an erased text,
-	// in words that cannot be looked for; one that is still to be carried out then fails, and says so.
-	staleAfter = 24 * time.Hour
-)
-
 // blankPipeline empties what the pipeline keeps: the candidates that became these memories, what was
 // proposed from them or about them, and requests that were never carried out.
 func (f *forgetting) blankPipeline(ctx context.Context) error {
@@ -228,51 +220,95 @@ func (f *forgetting) removeHistory(ctx context.Context) error {
 	return nil
 }
 
-// removeRows deletes the memories, or empties them, with the last row of their history.
+// removeRows deletes the memories, or empties them, and ends their history: it may lose its texts when
+// the memory has, and then a last row says who did it.
 func (f *forgetting) removeRows(ctx context.Context) error {
 	metadata, err := f.metadata()
 	if err != nil {
 		return err
 	}
 	// The new hash is of nothing that could be guessed: not of the text, and not of no text.
-	action, removed := schema.AuditErase, `
+	action, remove, args := schema.AuditErase, `
 		UPDATE memories m SET content = '', normalized_content = '', content_hash = sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
 			payload = '{}', tags = '{}', who = '', subject = NULL, predicate = NULL, object = NULL, conditions = NULL, conditions_hash = '',
-			external_id = NULL, embedding_id = NULL, decay_due_at = NULL, deleted_at = coalesce(m.deleted_at, $4), erased_at = $4, updated_at = $4, version = m.version + 1
-		FROM unnest($2::uuid[], $3::uuid[]) x(id, entry) WHERE m.tenant = $1 AND m.id = x.id RETURNING m.id, m.version, x.entry, '{}'::jsonb AS owner`
+			external_id = NULL, embedding_id = NULL, decay_due_at = NULL, deleted_at = coalesce(m.deleted_at, $3), erased_at = $3, updated_at = $3, version = m.version + 1
+		WHERE m.tenant = $1 AND m.id = ANY($2) RETURNING m.id, m.version, ''`, []any{f.tenant, f.gone, f.now}
 	if f.run.Mode == schema.ForgetForce { // without a row, history says whose it was: it is the agent's to read
-		action, removed = schema.AuditDelete, `
-		DELETE FROM memories m USING unnest($2::uuid[], $3::uuid[]) x(id, entry) WHERE m.tenant = $1 AND m.id = x.id
-		RETURNING m.id, m.version + 1 AS version, x.entry, jsonb_build_object('agent', m.agent_id) AS owner`
+		action, remove, args = schema.AuditDelete, `DELETE FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) RETURNING m.id, m.version + 1, m.agent_id`, args[:2]
 	}
-	tag, err := f.tx.Exec(ctx, `
-		WITH removed AS (`+removed+`), told AS (
-			INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, metadata, created_at, action, version)
-			SELECT $1, r.entry, r.id, 'deleted', $5, $6, $7::jsonb || r.owner, $4, $8, r.version FROM removed r
-		)
-		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT $1, r.id, r.version, 'delete', $4 FROM removed r`,
-		f.tenant, f.gone, newIDs(len(f.gone)), f.now, f.run.ConfirmedBy, f.run.Reason, metadata, action)
+	rows, err := f.tx.Query(ctx, remove, args...)
 	if err != nil {
 		return fmt.Errorf("memories: %w", err)
 	}
-	f.run.Receipt.Remove("memories", int(tag.RowsAffected()))
+	var ids []uuid.UUID
+	var versions []int32
+	var owners []string
+	var id uuid.UUID
+	var version int32
+	var owner string
+	_, err = pgx.ForEachRow(rows, []any{&id, &version, &owner}, func() error {
+		ids, versions, owners = append(ids, id), append(versions, version), append(owners, owner)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("memories: %w", err)
+	}
+	f.run.Receipt.Remove("memories", len(ids))
+	if err := f.removeHistory(ctx); err != nil {
+		return err
+	}
+	_, err = f.tx.Exec(ctx, `
+		WITH removed AS (SELECT * FROM unnest($2::uuid[], $3::uuid[], $4::integer[], $5::text[]) x(id, entry, version, owner)), told AS (
+			INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, metadata, created_at, action, version)
+			SELECT $1, r.entry, r.id, 'deleted', $7, $8, $9::jsonb || CASE r.owner WHEN '' THEN '{}' ELSE jsonb_build_object('agent', r.owner) END, $6, $10, r.version
+			FROM removed r
+		)
+		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT $1, r.id, r.version, 'delete', $6 FROM removed r`,
+		f.tenant, ids, newIDs(len(ids)), versions, owners, f.now, f.run.ConfirmedBy, f.run.Reason, metadata, action)
+	if err != nil {
+		return fmt.Errorf("history: %w", err)
+	}
 	return nil
 }
 
 // SweepLexemes removes the lexemes that no live memory holds any more: a word may be as private as what
-// it stood in. Rows are locked in the order in which writers lock them.
+// it stood in. Rows are locked in the order in which writers lock them, sweepPage at most at a time, so
+// that writers do not wait for all of a large vocabulary.
 func (s *Store) SweepLexemes(ctx context.Context, tenant string, now time.Time) (int, error) {
 	removed := 0
-	err := againAlone(ctx, func() error {
-		return s.write(ctx, tenant, now, func(c *change) error {
-			tag, err := c.tx.Exec(ctx, `WITH unused AS (SELECT lexeme FROM lexeme_stats WHERE tenant = $1 AND docs = 0 ORDER BY lexeme FOR UPDATE)
-				DELETE FROM lexeme_stats s USING unused u WHERE s.tenant = $1 AND s.lexeme = u.lexeme`, c.tenant)
-			removed = int(tag.RowsAffected())
-			return err
+	for last := ""; ; {
+		n := 0
+		next := last
+		err := againAlone(ctx, func() error {
+			return s.write(ctx, tenant, now, func(c *change) error {
+				return c.tx.QueryRow(ctx, `WITH unused AS (
+						SELECT lexeme FROM lexeme_stats WHERE tenant = $1 AND docs = 0 AND lexeme > $2 ORDER BY lexeme LIMIT $3 FOR UPDATE
+					), swept AS (DELETE FROM lexeme_stats s USING unused u WHERE s.tenant = $1 AND s.lexeme = u.lexeme)
+					SELECT count(*), coalesce(max(lexeme), '') FROM unused`, c.tenant, last, sweepPage).Scan(&n, &next)
+			})
 		})
+		if err != nil {
+			return removed, fmt.Errorf("sweep lexemes: %w", err)
+		}
+		removed, last = removed+n, next
+		if n < sweepPage {
+			return removed, nil
+		}
+	}
+}
+
+// sweepPage is how many lexemes one transaction of a sweep removes.
+const sweepPage = 5000
+
+// ForgetRemoved reports whether a run has taken texts away for good. What was buried keeps its words.
+func (s *Store) ForgetRemoved(ctx context.Context, tenant string, run uuid.UUID) (bool, error) {
+	var removed bool
+	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `SELECT mode <> 'soft' AND coalesce((receipt->>'forgotten')::integer, 0) > 0 FROM forget_runs WHERE tenant = $1 AND id = $2`,
+			tenant, run).Scan(&removed)
 	})
 	if err != nil {
-		return 0, fmt.Errorf("sweep lexemes: %w", err)
+		return false, fmt.Errorf("read run %s: %w", run, err)
 	}
 	return removed, nil
 }
@@ -299,7 +335,7 @@ func (s *Store) ForgottenWorkflows(ctx context.Context, tenant string, run uuid.
 		}
 		out.Next = *last + 1
 		rows, err := tx.Query(ctx, `
-			WITH gone AS (SELECT memory_id FROM forget_items WHERE tenant = $1 AND run_id = $2 AND ordinal BETWEEN $3 AND $4 AND outcome = 'forgotten'),
+			WITH gone AS (SELECT memory_id FROM forget_items WHERE tenant = $1 AND run_id = $2 AND ordinal BETWEEN $3 AND $4 AND outcome = $5),
 			carried AS (
 				SELECT b.workflow_id FROM gone g JOIN memory_candidates c ON c.tenant = $1 AND c.memory_id = g.memory_id
 				JOIN ingest_batches b ON b.tenant = $1 AND b.id = c.batch_id
@@ -310,7 +346,7 @@ func (s *Store) ForgottenWorkflows(ctx context.Context, tenant string, run uuid.
 				JOIN forget_runs r ON r.tenant = $1 AND r.id = i.run_id WHERE r.state <> 'confirmed'
 			)
 			SELECT workflow_id FROM carried WHERE workflow_id <> '' AND workflow_id <> (SELECT workflow_id FROM forget_runs WHERE tenant = $1 AND id = $2) ORDER BY 1`,
-			tenant, run, from, *last)
+			tenant, run, from, *last, memory.OutcomeForgotten)
 		if err != nil {
 			return err
 		}
@@ -318,11 +354,11 @@ func (s *Store) ForgottenWorkflows(ctx context.Context, tenant string, run uuid.
 			return err
 		}
 		rows, err = tx.Query(ctx, `
-			WITH gone AS (SELECT memory_id FROM forget_items WHERE tenant = $1 AND run_id = $2 AND ordinal BETWEEN $3 AND $4 AND outcome = 'forgotten')
+			WITH gone AS (SELECT memory_id FROM forget_items WHERE tenant = $1 AND run_id = $2 AND ordinal BETWEEN $3 AND $4 AND outcome = $5)
 			SELECT p.batch_id FROM gone g JOIN proposals p ON p.tenant = $1 AND p.memory_id = g.memory_id
 			UNION SELECT p.batch_id FROM gone g JOIN proposals p ON p.tenant = $1 AND p.target_id = g.memory_id
 			UNION SELECT c.batch_id FROM gone g JOIN memory_candidates c ON c.tenant = $1 AND c.memory_id = g.memory_id
-			ORDER BY 1`, tenant, run, from, *last)
+			ORDER BY 1`, tenant, run, from, *last, memory.OutcomeForgotten)
 		if err != nil {
 			return err
 		}

@@ -184,7 +184,7 @@ type ExportArtifact struct {
 	SHA256    string    `json:"sha256"` // hex
 	MediaType string    `json:"media_type"`
 	Agent     string    `json:"agent"`             // who brought it first
-	Holders   []string  `json:"holders,omitempty"` // who else may have it back without a memory that refers to it
+	Holders   []string  `json:"holders,omitempty"` // all who may have it back without a memory that refers to it; in one agent's export itself alone
 	CreatedAt time.Time `json:"created_at"`
 	Content   []byte    `json:"content"` // base64 in JSON
 }

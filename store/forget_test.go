@@ -785,3 +785,44 @@ func TestCancelledForgetKeepsWhatIsLeft(t *testing.T) {
 	_, err = w.ForgetToken(ctx, w.p, run, w.now)
 	require.ErrorIs(t, err, store.ErrForgetClosed)
 }
+
+// A sweep goes through a vocabulary of any size, and takes only what nothing holds.
+func TestSweepOfManyLexemes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.memory("Tea is served hot.")
+	held := w.count("lexeme_stats", "true")
+	w.exec(`INSERT INTO lexeme_stats SELECT 't', 'unused' || g, 0 FROM generate_series(1, 12345) g`)
+	w.exec(`INSERT INTO lexeme_stats VALUES ('t2', 'unused', 0)`)
+	n, err := w.SweepLexemes(ctx, "t", w.now)
+	require.NoError(t, err)
+	require.Equal(t, 12345, n)
+	require.Equal(t, held, w.count("lexeme_stats", "tenant = 't'"))
+	require.Equal(t, 1, w.count("lexeme_stats", "tenant = 't2'"))
+	n, err = w.SweepLexemes(ctx, "t", w.now)
+	require.NoError(t, err)
+	require.Zero(t, n)
+	w.requireExactStats()
+}
+
+func TestWhatIsBuriedKeepsItsWords(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[schema.ForgetMode]bool{schema.ForgetSoft: false, schema.ForgetErase: true, schema.ForgetForce: true} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			preview := w.selects(w.forgets(mode, named(w.memory("Tea is served hot."))))
+			run := uuid.MustParse(preview.RunID)
+			removed, err := w.ForgetRemoved(ctx, "t", run)
+			require.NoError(t, err)
+			require.False(t, removed, "nothing has gone yet")
+			_, err = w.confirm(preview, w.token(preview))
+			require.NoError(t, err)
+			_, err = w.ForgetBatch(ctx, "t", run, 10, w.now)
+			require.NoError(t, err)
+			removed, err = w.ForgetRemoved(ctx, "t", run)
+			require.NoError(t, err)
+			require.Equal(t, want, removed)
+		})
+	}
+}

@@ -220,9 +220,7 @@ type JobFilter struct {
 
 // Jobs lists jobs by id, which is by age, oldest first.
 func (s *Store) Jobs(ctx context.Context, tenant string, f JobFilter) ([]schema.Job, error) {
-	if f.Limit <= 0 || f.Limit > 500 {
-		f.Limit = 50
-	}
+	f.Limit = pageLimit(f.Limit)
 	var p params
 	query := `SELECT ` + jobColumns + ` FROM jobs WHERE tenant = ` + p.add(tenant)
 	if f.State != "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -73,24 +74,18 @@ const (
 	WayBeside  Way = "beside"  // contradictions, supports and other relations: not walked on
 )
 
-// Predicates that lineage walks along.
-const (
-	relationDerivedFrom = "derived_from"
-	relationSupersedes  = "supersedes"
-)
-
 // Follow says whether a walk that came by way w goes along an edge, outward being from its source to
 // its target, and by which way it then has come.
 func (w Way) Follow(predicate string, outward bool) (Way, bool) {
 	way := WayBeside
 	switch {
-	case predicate == relationDerivedFrom && outward:
+	case predicate == memory.RelationDerivedFrom && outward:
 		way = WaySource
-	case predicate == relationDerivedFrom:
+	case predicate == memory.RelationDerivedFrom:
 		way = WayDerived
-	case predicate == relationSupersedes && outward:
+	case predicate == memory.RelationSupersedes && outward:
 		way = WayOlder
-	case predicate == relationSupersedes:
+	case predicate == memory.RelationSupersedes:
 		way = WayNewer
 	}
 	return way, w == WayRoot || w != WayBeside && w == way || w == WayOlder && way == WaySource
@@ -226,10 +221,10 @@ func (w *lineageWalk) addEdge(f foundEdge) {
 
 // lineageSQL reads the edges of a frontier. Supersession is told by the columns as well as by relations:
 // what was put with them may have no relation. An edge is explained by the step that was taken when it
-// was made.
+// was made; history is looked at for those that are shown alone.
 const lineageSQL = `
-	SELECT f.n, e.source, e.predicate, e.target, e.outward, e.weight, coalesce(nullif(e.reason, ''), h.reason, ''), coalesce(h.changed_by, ''), e.at
-	FROM unnest($2::uuid[], $3::boolean[], $4::boolean[], $5::boolean[], $6::boolean[], $7::boolean[]) WITH ORDINALITY
+	SELECT e.n, e.source, e.predicate, e.target, e.outward, e.weight, coalesce(nullif(e.reason, ''), h.reason, ''), coalesce(h.changed_by, ''), e.at
+	FROM (SELECT f.n, e.* FROM unnest($2::uuid[], $3::boolean[], $4::boolean[], $5::boolean[], $6::boolean[], $7::boolean[]) WITH ORDINALITY
 		f(id, sources, derived, older, newer, beside, n)
 	CROSS JOIN LATERAL (
 		SELECT r.source_id AS source, r.predicate, r.target_id AS target, true AS outward, r.weight, r.reason, r.created_at AS at
@@ -249,11 +244,12 @@ const lineageSQL = `
 		SELECT m.superseded_by, 'supersedes', m.id, true, 1, '', m.superseded_at
 		FROM memories m WHERE m.tenant = $1 AND f.older AND m.superseded_by = f.id
 	) e
+	ORDER BY f.n, e.predicate, e.outward DESC, e.at, e.source, e.target
+	LIMIT $8) e
 	LEFT JOIN LATERAL (SELECT h.reason, h.changed_by FROM memory_history h
 		WHERE h.tenant = $1 AND h.memory_id = ANY(ARRAY[e.source, e.target]) AND h.created_at = e.at AND h.action IS NOT NULL
 		ORDER BY h.memory_id <> e.source, h.seq LIMIT 1) h ON true
-	ORDER BY f.n, e.predicate, e.outward DESC, e.at, e.source, e.target
-	LIMIT $8`
+	ORDER BY e.n, e.predicate, e.outward DESC, e.at, e.source, e.target`
 
 // level reads the edges that the walk follows from a frontier. It reads no more than a walk may show.
 func (w *lineageWalk) level(ctx context.Context, frontier []lineageStep) ([]foundEdge, error) {
@@ -264,7 +260,7 @@ func (w *lineageWalk) level(ctx context.Context, frontier []lineageStep) ([]foun
 		for n, to := range []struct {
 			predicate string
 			outward   bool
-		}{{relationDerivedFrom, true}, {relationDerivedFrom, false}, {relationSupersedes, true}, {relationSupersedes, false}, {"", true}} {
+		}{{memory.RelationDerivedFrom, true}, {memory.RelationDerivedFrom, false}, {memory.RelationSupersedes, true}, {memory.RelationSupersedes, false}, {"", true}} {
 			_, ok := s.way.Follow(to.predicate, to.outward)
 			follow[n] = append(follow[n], ok)
 		}

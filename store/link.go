@@ -276,9 +276,6 @@ func (c *change) upsertRelations(ctx context.Context, batch []linkable, ids map[
 	for e := range confidence {
 		edges = append(edges, e)
 	}
-	slices.SortFunc(edges, func(a, b edge) int {
-		return strings.Compare(a.source.String()+a.relationship+a.target.String(), b.source.String()+b.relationship+b.target.String())
-	})
 	n := len(edges)
 	sources, targets, relationships, confidences := make([]uuid.UUID, n), make([]uuid.UUID, n), make([]string, n), make([]float64, n)
 	var memories, bySource, byTarget []uuid.UUID
@@ -290,11 +287,12 @@ func (c *change) upsertRelations(ctx context.Context, batch []linkable, ids map[
 			bySource, byTarget, byRelationship = append(bySource, e.source), append(byTarget, e.target), append(byRelationship, e.relationship)
 		}
 	}
-	// The edges first, in one order, which locks them: two links at once count one after the other.
+	// The edges first, which locks them, in the order in which forgetting and restoring do: two at once
+	// count one after the other.
 	_, err := c.tx.Exec(ctx, `
 		INSERT INTO entity_relations AS r (tenant, source_id, relationship, target_id, mentions, confidence, created_at, updated_at)
 		SELECT $1, e.source, e.relationship, e.target, 0, e.confidence, $6, $6
-		FROM unnest($2::uuid[], $3::text[], $4::uuid[], $5::float8[]) WITH ORDINALITY e(source, relationship, target, confidence, n) ORDER BY e.n
+		FROM unnest($2::uuid[], $3::text[], $4::uuid[], $5::float8[]) e(source, relationship, target, confidence) ORDER BY e.source, e.relationship, e.target
 		ON CONFLICT (tenant, source_id, relationship, target_id) DO UPDATE
 		SET confidence = greatest(r.confidence, excluded.confidence), updated_at = excluded.updated_at`,
 		c.tenant, sources, relationships, targets, confidences, c.now)

@@ -86,7 +86,7 @@ func scanRecordAnd(row pgx.CollectableRow, m *schema.MemoryRecord, more ...any) 
 }
 
 // mayLookAt is the visibility of the shared filter (Filter, read policy shared) for a single memory,
-// whatever its state: an owner may look at what was superseded. $3 is the agent, $4 the project, $5
+// whatever its state: an owner may look at what was superseded. It is memory.MayLook. $3 is the agent, $4 the project, $5
 // the policy group.
 const mayLookAt = `(m.agent_id = $3 OR m.visibility = 'global' OR (m.visibility = 'shared' AND m.project = $4)
 	OR (m.visibility = 'group' AND m.policy_group <> '' AND m.policy_group = $5))`
@@ -140,7 +140,7 @@ func (s *Store) Get(ctx context.Context, p schema.Principal, id uuid.UUID) (sche
 // for what has been erased since.
 func (s *Store) GetAsOf(ctx context.Context, p schema.Principal, id uuid.UUID, at time.Time) (schema.MemoryRecord, error) {
 	return s.get(ctx, p, id, `SELECT `+recordColumnsAsOf("$6", relatedTo)+`, `+auditLog("$6", true)+tablesAsOf("$6")+
-		`WHERE c.tenant = $1 AND c.id = $2 AND `+strings.ReplaceAll(mayLookAt, "m.", "c."),
+		`WHERE c.tenant = $1 AND c.id = $2 AND `+visibleAs("c"),
 		p.Tenant, id, p.Agent, p.Project, p.PolicyGroup, at.UTC())
 }
 
@@ -173,9 +173,7 @@ type Page struct {
 // it judges memories by what was believed then; what the asker may see, it must be allowed to see now
 // as well as then.
 func (s *Store) List(ctx context.Context, f Filter, page Page) ([]schema.MemoryRecord, error) {
-	if page.Limit <= 0 || page.Limit > 500 {
-		page.Limit = 50
-	}
+	page.Limit = pageLimit(page.Limit)
 	var p params
 	var query, id string
 	pr := f.Principal
@@ -215,15 +213,10 @@ type HistoryPage struct {
 	Limit int    // 0 means all
 }
 
-// History returns every step of a memory that the principal may see, oldest first; none for any
+// HistoryAt returns a page of the steps of a memory that the principal may see, oldest first; none of any
 // other. What shadow mode evaluated, and what was really deleted, has history and no memory: it is its
-// agent's to see.
-func (s *Store) History(ctx context.Context, p schema.Principal, id uuid.UUID) ([]schema.HistoryEntry, error) {
-	return s.HistoryAt(ctx, p, id, HistoryPage{})
-}
-
-// HistoryAt returns a page of what History returns. It returns a *schema.ValidationError when the
-// memory has no entry of the id to go on behind.
+// agent's to see. It returns a *schema.ValidationError when the memory has no entry of the id to go on
+// behind.
 func (s *Store) HistoryAt(ctx context.Context, p schema.Principal, id uuid.UUID, page HistoryPage) ([]schema.HistoryEntry, error) {
 	badCursor := &schema.ValidationError{Fields: []schema.FieldError{{Field: "after", Problem: "must be the id of an entry of this history"}}}
 	var limit any // NULL: no limit

@@ -182,7 +182,9 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"get":             {func() error { return second(s.Get(ctx, w.p, id)) }, []string{"memories_pkey"}},
 		"list":            {func() error { return second(s.List(ctx, isolated, store.Page{})) }, []string{"memories_pkey"}},
 		"list, next page": {func() error { return second(s.List(ctx, shared, store.Page{Before: id.String()})) }, []string{"memories_pkey"}},
-		"history":         {func() error { return second(s.History(ctx, schema.Principal{Tenant: "t", Agent: "a"}, id)) }, []string{"memory_history_of"}},
+		"history": {func() error {
+			return second(s.HistoryAt(ctx, schema.Principal{Tenant: "t", Agent: "a"}, id, store.HistoryPage{}))
+		}, []string{"memory_history_of"}},
 		"history, next": {func() error {
 			return second(s.HistoryAt(ctx, w.p, id, store.HistoryPage{After: id.String(), Limit: 5}))
 		}, []string{"memory_history_of"}},

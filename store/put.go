@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -118,7 +117,7 @@ func (p *putting) run(ctx context.Context) (schema.PutResult, error) {
 // and reads what stands under the ids.
 func (p *putting) prepare(ctx context.Context) error {
 	p.together, p.aliases = map[uuid.UUID]bool{}, map[string]uuid.UUID{}
-	scopes, claims := map[string]schema.Principal{}, map[string]func() error{}
+	scopes, claims := map[string]schema.Principal{}, []claimOf{}
 	externals := []string{}
 	for i := range p.items {
 		it := &p.items[i]
@@ -138,9 +137,9 @@ func (p *putting) prepare(ctx context.Context) error {
 		var payload schema.SemanticPayload
 		if m.Type == schema.TypeSemantic && json.Unmarshal(m.Payload, &payload) == nil {
 			if cl := memory.RecordClaim(payload); cl.Functional {
-				key := strings.Join([]string{o.Scope, claimSpace(o, v), strings.ToLower(cl.Subject), cl.Predicate}, "\x1f")
-				claims[key] = func() error { return p.lockClaim(ctx, o, v, cl.Subject, cl.Predicate) }
-				it.claim = key
+				claim := claimOf{o, v, cl.Subject, cl.Predicate}
+				claims = append(claims, claim)
+				it.claim = claim.key()
 			}
 		}
 	}
@@ -149,10 +148,8 @@ func (p *putting) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, claim := range sortedKeys(claims) {
-		if err := claims[claim](); err != nil {
-			return err
-		}
+	if err := p.lockClaims(ctx, claims); err != nil {
+		return err
 	}
 	return p.readStanding(ctx, externals)
 }
@@ -212,7 +209,7 @@ func (p *putting) decide(ctx context.Context, i int) error {
 	r := &p.in.Request
 	if it.taken { // the one makes from its external id what the other has as its own
 		m, stored := p.rows[it.key]
-		it.Status, it.Problem, it.silent = schema.PutExists, "id: is that of another record of the request", stored && !mayLook(r.Principal, m)
+		it.Status, it.Problem, it.silent = schema.PutExists, "id: is that of another record of the request", stored && !memory.MayLook(r.Principal, m.holding())
 		return nil
 	}
 	defaults := recordDefaults{Owner: r.Principal, By: r.By(), Reason: r.Reason, Classified: &it.class,
@@ -254,7 +251,7 @@ func (p *putting) decide(ctx context.Context, i int) error {
 func (p *putting) decideStanding(ctx context.Context, it *putItem, id uuid.UUID) error {
 	m, stored := p.rows[id], p.standing[id]
 	it.ID, it.Status = id.String(), schema.PutExists
-	if !mayLook(p.in.Request.Principal, m) {
+	if !memory.MayLook(p.in.Request.Principal, m.holding()) {
 		it.ID, it.silent = it.key.String(), true // what has the external id stays unknown
 		return nil
 	}
@@ -372,8 +369,8 @@ func (p *putting) settleReferences() {
 		there := map[uuid.UUID]bool{}
 		for i := range p.items {
 			it := &p.items[i]
-			_, stored := p.rows[it.key]
-			there[it.key] = there[it.key] || it.Status.Stands() || stored && mayLook(p.in.Request.Principal, p.rows[it.key])
+			m, stored := p.rows[it.key]
+			there[it.key] = there[it.key] || it.Status.Stands() || stored && memory.MayLook(p.in.Request.Principal, m.holding())
 		}
 		for i := range p.items {
 			it := &p.items[i]
@@ -463,7 +460,7 @@ func (p *putting) settleTrust() {
 
 // worthOf is what a source that comes in the same request imposes on what is derived from it.
 func (p *putting) worthOf(rows map[uuid.UUID]*newMemory, edge relation) (float64, schema.Sensitivity, bool) {
-	if edge.Predicate != derivedFrom {
+	if edge.Predicate != memory.RelationDerivedFrom {
 		return 0, "", false
 	}
 	if source, ok := rows[edge.Target]; ok {
@@ -549,7 +546,8 @@ func (p *putting) distrust(ctx context.Context) error {
 
 // distrustDerived lowers the trust of all that is derived from a memory, directly or not, to that of the
 // memory, and returns the versions in which it now stands. It is the rule's doing, also to memories that
-// the principal may not see: their history names nobody, and nothing of what the principal did.
+// the principal may not see: their history names nobody, and nothing of what the principal did. However
+// many there are, it asks three times: what is derived is found first, locked in one order, then written.
 func (c *change) distrustDerived(ctx context.Context, id uuid.UUID, trust float64, p schema.Principal, metadata map[string]any) (map[uuid.UUID]int, error) {
 	if err := c.flush(ctx); err != nil { // relations
 		return nil, err
@@ -557,27 +555,48 @@ func (c *change) distrustDerived(ctx context.Context, id uuid.UUID, trust float6
 	rows, err := c.tx.Query(ctx, `WITH RECURSIVE derived AS (
 			SELECT source_id FROM memory_relations WHERE tenant = $1 AND target_id = $2 AND predicate = 'derived_from'
 			UNION SELECT r.source_id FROM derived d JOIN memory_relations r ON r.tenant = $1 AND r.target_id = d.source_id AND r.predicate = 'derived_from')
-		SELECT `+rowColumns+` FROM memories m WHERE m.tenant = $1 AND m.id IN (SELECT source_id FROM derived) AND m.source_trust > $3 AND m.erased_at IS NULL
+		SELECT m.id, m.agent_id, m.project, m.policy_group, m.visibility FROM memories m
+		WHERE m.tenant = $1 AND m.id IN (SELECT source_id FROM derived) AND m.source_trust > $3 AND m.erased_at IS NULL
 		ORDER BY m.id FOR UPDATE OF m`, c.tenant, id, trust)
 	if err != nil {
 		return nil, err
 	}
-	found, err := pgx.CollectRows(rows, scanRow)
+	var ids []uuid.UUID
+	var visible []bool
+	var m memoryRow
+	_, err = pgx.ForEachRow(rows, []any{&m.ID, &m.Owner.Agent, &m.Owner.Project, &m.Owner.PolicyGroup, &m.Visibility}, func() error {
+		ids, visible = append(ids, m.ID), append(visible, memory.MayLook(p, m.holding()))
+		return nil
+	})
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	known, err := json.Marshal(metadata)
 	if err != nil {
 		return nil, err
 	}
-	versions := make(map[uuid.UUID]int, len(found))
-	for _, m := range found {
-		known := metadata
-		if !mayLook(p, m) {
-			known = nil
-		}
-		if versions[m.ID], err = c.take(ctx, m, step{Set: map[string]any{"source_trust": trust}, NowLive: m.Live, Event: schema.EventModified, Action: schema.AuditModify,
-			By: actorTrust, Reason: "a source is trusted less", Metadata: known}); err != nil {
-			return nil, err
-		}
+	// As take does it, for all of them.
+	rows, err = c.tx.Query(ctx, `
+		WITH lowered AS (
+			UPDATE memories m SET source_trust = $5, version = m.version + 1, updated_at = $6
+			FROM unnest($2::uuid[], $3::uuid[], $4::boolean[]) x(id, entry, visible) WHERE m.tenant = $1 AND m.id = x.id
+			RETURNING m.id, m.version, m.live, x.entry, x.visible
+		), told AS (
+			INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, metadata, created_at, action, version)
+			SELECT $1, l.entry, l.id, $7, $8, 'a source is trusted less', CASE WHEN l.visible THEN $9::jsonb ELSE '{}' END, $6, $10, l.version FROM lowered l
+		), indexed AS (
+			INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
+			SELECT $1, l.id, l.version, CASE WHEN l.live THEN 'upsert' ELSE 'delete' END, $6 FROM lowered l
+		)
+		SELECT id, version FROM lowered`,
+		c.tenant, ids, newIDs(len(ids)), visible, trust, c.now, schema.EventModified, actorTrust, string(known), schema.AuditModify)
+	if err != nil {
+		return nil, err
 	}
-	return versions, nil
+	versions := make(map[uuid.UUID]int, len(ids))
+	var version int
+	_, err = pgx.ForEachRow(rows, []any{&m.ID, &version}, func() error { versions[m.ID] = version; return nil })
+	return versions, err
 }
 
 // relateBoth adds the record's edges, and those that follow from them at their other ends: contradiction
@@ -585,12 +604,12 @@ func (c *change) distrustDerived(ctx context.Context, id uuid.UUID, trust float6
 func (p *putting) relateBoth(it *putItem) {
 	for _, edge := range it.row.Relations {
 		p.relateAs(it.key, edge)
-		if edge.Predicate == contradicts {
-			p.relateAs(edge.Target, relation{Predicate: contradicts, Target: it.key, Weight: edge.Weight, Reason: edge.Reason})
+		if edge.Predicate == memory.RelationContradicts {
+			p.relateAs(edge.Target, relation{Predicate: memory.RelationContradicts, Target: it.key, Weight: edge.Weight, Reason: edge.Reason})
 		}
 	}
 	if by := it.row.SupersededBy; by != nil && it.fresh {
-		p.relate(*by, "supersedes", it.key)
+		p.relate(*by, memory.RelationSupersedes, it.key)
 	}
 }
 
@@ -647,7 +666,8 @@ func (p *putting) replace(ctx context.Context, it *putItem, m memoryRow) (int, e
 		return 0, err
 	}
 	// What it replaced stays replaced, and a contradiction is not one side's to take back.
-	p.queue.Queue(`DELETE FROM memory_relations WHERE tenant = $1 AND source_id = $2 AND predicate NOT IN ('supersedes', 'contradicts')`, p.tenant, m.ID)
+	p.queue.Queue(`DELETE FROM memory_relations WHERE tenant = $1 AND source_id = $2 AND predicate <> ALL($3)`, p.tenant, m.ID,
+		[]string{memory.RelationSupersedes, memory.RelationContradicts})
 	p.queue.Queue(`DELETE FROM memory_provenance WHERE tenant = $1 AND memory_id = $2`, p.tenant, m.ID)
 	p.queue.Queue(`DELETE FROM memory_artifacts WHERE tenant = $1 AND memory_id = $2`, p.tenant, m.ID)
 	p.queue.Queue(`DELETE FROM memory_embeddings WHERE tenant = $1 AND memory_id = $2 AND content_hash <> $3`, p.tenant, m.ID, row.Text.Hash)
@@ -783,12 +803,6 @@ func (it *putItem) accessed(c *change) {
 		c.tenant, it.key, m.AccessCount, at)
 }
 
-// Predicates of relations that mean something to the store.
-const (
-	derivedFrom = "derived_from"
-	contradicts = "contradicts"
-)
-
 // actorTrust is who lowers the trust of what is derived from memories that are trusted less.
 const actorTrust = "trust-policy"
 
@@ -800,19 +814,6 @@ func workingDone(m schema.MemoryRecord) bool {
 
 func sameDedupScope(a, b *newMemory) bool {
 	return a.Owner.Agent == b.Owner.Agent && a.Owner.Project == b.Owner.Project && a.Owner.Scope == b.Owner.Scope && a.Visibility == b.Visibility
-}
-
-// mayLook is mayLookAt for a row that was read.
-func mayLook(p schema.Principal, m memoryRow) bool {
-	switch {
-	case m.Owner.Agent == p.Agent, m.Visibility == schema.VisibilityGlobal:
-		return true
-	case m.Visibility == schema.VisibilityShared:
-		return m.Owner.Project == p.Project
-	case m.Visibility == schema.VisibilityGroup:
-		return m.Owner.PolicyGroup != "" && m.Owner.PolicyGroup == p.PolicyGroup
-	}
-	return false
 }
 
 // sameRecord reports whether a stored record says all that a put one does. What the put one leaves out

@@ -872,3 +872,33 @@ func contains(t testing.TB, path string, want, got any) {
 		contains(t, path+"."+key, value, in[key])
 	}
 }
+
+// What is derived, directly or by a long way, loses trust once, also where derivations form a circle;
+// what the principal may not see does not learn who it was.
+func TestTrustFallsAlongLongDerivations(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	state := task(t, "state", "planning", "a plan")
+	w.putAll(state)
+	const n = 600
+	w.exec(`INSERT INTO memories (tenant, id, agent_id, type, category, tier, typology, content, normalized_content, content_hash, payload, confidence, importance, salience,
+			salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy, occurred_at, created_at, updated_at, created_by)
+		SELECT 't', md5('n' || g)::uuid, CASE g WHEN 7 THEN 'other' ELSE 'a' END, 'episodic', 'fact', 'session', 'episodic', 'n' || g, 'n' || g, sha256(('n' || g)::bytea),
+			'{"kind": "episodic", "timeline": []}', 1, 0.5, 1, $2, 'exponential', '1 day', 0, 0, $2, 'auto_prune', $2, $2, $2, 'x' FROM generate_series(1, $1::integer) g`, n, w.now)
+	w.exec(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at)
+		SELECT 't', md5('n' || g)::uuid, 'derived_from', CASE g WHEN 1 THEN $2 ELSE md5('n' || g - 1)::uuid END, now() FROM generate_series(1, $1::integer) g
+		UNION ALL SELECT 't', md5('n1')::uuid, 'derived_from', md5('n' || $1::integer)::uuid, now()`, n, memory.RecordID("t", "state"))
+	w.exec(`UPDATE memories SET source_trust = 0.2 WHERE content = 'n5'`)
+	w.exec(`DELETE FROM index_outbox`)
+
+	state.SourceTrust = 0.5
+	state.Confidence = 0.9
+	require.Equal(t, schema.PutUpdated, w.putAll(state)[0].Status)
+	require.Equal(t, n-1, w.count("memories", "content ~ '^n[0-9]+$' AND source_trust = 0.5 AND version = 2"))
+	require.Equal(t, 1, w.count("memories", "content = 'n5' AND source_trust = 0.2 AND version = 1"), "trust does not rise")
+	const told = "reason = 'a source is trusted less' AND changed_by = 'trust-policy' AND action = 'modify' AND version = 2"
+	require.Equal(t, n-2, w.count("memory_history", told+" AND metadata ? 'operationId'"))
+	require.Equal(t, 1, w.count("memory_history", told+" AND metadata = '{}' AND memory_id = md5('n7')::uuid"))
+	require.Equal(t, n-1, w.count("index_outbox o", "op = 'upsert' AND version = 2 AND EXISTS (SELECT FROM memories m WHERE m.id = o.memory_id AND m.content ~ '^n[0-9]+$')"))
+	require.Equal(t, n-1, w.count("memory_versions v", "version = 1 AND record->>'content' ~ '^n[0-9]+$'"))
+}

@@ -225,7 +225,7 @@ func (c *change) references(ctx context.Context, m schema.MemoryRecord, d record
 			return &schema.ValidationError{Fields: []schema.FieldError{{Field: field, Problem: "names the record itself"}}}
 		}
 		row.Relations = append(row.Relations, relation{Predicate: r.Predicate, Target: target, Weight: r.Weight, Reason: r.Reason})
-		if r.Predicate == "derived_from" {
+		if r.Predicate == memory.RelationDerivedFrom {
 			sources = append(sources, target)
 		}
 	}

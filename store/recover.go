@@ -80,8 +80,8 @@ func (r *recovering) run(ctx context.Context) (schema.RecoverResult, error) {
 	return out, nil
 }
 
-// lockDeletedClaims takes the locks of the claims that recovery would put in force again, in one order
-// and ahead of the rows.
+// lockDeletedClaims takes the locks of the claims that recovery would put in force again, ahead of the
+// rows.
 func (r *recovering) lockDeletedClaims(ctx context.Context, p schema.Principal, ids []uuid.UUID) error {
 	type claim struct {
 		Agent, Project, Scope, PolicyGroup string
@@ -90,18 +90,15 @@ func (r *recovering) lockDeletedClaims(ctx context.Context, p schema.Principal, 
 	}
 	claims, err := collect[claim](ctx, r.tx, `SELECT m.agent_id, m.project, m.scope, m.policy_group, m.visibility, m.subject, m.predicate FROM memories m
 		WHERE m.tenant = $1 AND m.id = ANY($2) AND m.deleted_at IS NOT NULL AND m.type = 'semantic' AND m.functional AND m.status = 'active'
-			AND m.subject IS NOT NULL AND m.predicate IS NOT NULL AND `+mayLookAt+`
-		ORDER BY m.scope, m.claim_space, m.subject_key, m.predicate, m.id`, r.tenant, ids, p.Agent, p.Project, p.PolicyGroup)
+			AND m.subject IS NOT NULL AND m.predicate IS NOT NULL AND `+mayLookAt, r.tenant, ids, p.Agent, p.Project, p.PolicyGroup)
 	if err != nil {
 		return err
 	}
-	for _, c := range claims {
-		owner := schema.Principal{Agent: c.Agent, Project: c.Project, Scope: c.Scope, PolicyGroup: c.PolicyGroup}
-		if err := r.lockClaim(ctx, owner, c.Visibility, c.Subject, c.Predicate); err != nil {
-			return err
-		}
+	locks := make([]claimOf, len(claims))
+	for i, c := range claims {
+		locks[i] = claimOf{schema.Principal{Agent: c.Agent, Project: c.Project, Scope: c.Scope, PolicyGroup: c.PolicyGroup}, c.Visibility, c.Subject, c.Predicate}
 	}
-	return nil
+	return r.lockClaims(ctx, locks)
 }
 
 // recover takes back one deletion.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
@@ -242,4 +243,54 @@ func TestRecoverFailsAsAWhole(t *testing.T) {
 		require.NoError(t, err)
 		return out.Items[0].Status
 	}())
+}
+
+// Whoever makes several claims takes their locks in one order: with any one of them held by another, a
+// put and a recovery have come as far as each other.
+func TestClaimLocksHaveOneOrder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	subjects := []string{"a_b", "aB", "a-b", "Zoë", "élan", "zz"}
+	var records []schema.MemoryRecord
+	var targets []schema.Target
+	for _, subject := range subjects {
+		records = append(records, claims(subject, "Porto", ""))
+		id := w.keep(claims(subject, "Lisbon", ""))
+		w.softDelete(id)
+		targets = append(targets, schema.Target{ID: id.String()})
+	}
+	watcher := testkit.Owner(t, w.url)
+	for _, held := range subjects {
+		reached := map[string][]string{}
+		for name, change := range map[string]func() error{
+			"put": func() error {
+				_, err := w.Put(ctx, store.PutInput{Operation: w.modification(), Request: schema.PutRequest{Operation: schema.Operation{Principal: w.p}, Records: records},
+					Policy: memory.WritePolicy{Mode: schema.ModeShadow}, Now: w.now})
+				return err
+			},
+			"recover": func() error {
+				in := w.recoverInput(targets...)
+				in.Policy.Mode = schema.ModeFrozen
+				_, err := w.Recover(ctx, in)
+				return err
+			},
+		} {
+			tx, err := w.owner.Begin(ctx)
+			require.NoError(t, err)
+			_, err = tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(E'\x1f', 't', 'claim', '', 'private::a', lower($1), 'lives_in'), 0))`, held)
+			require.NoError(t, err)
+			done := make(chan error, 1)
+			go func() { done <- change() }()
+			for len(reached[name]) == 0 {
+				reached[name] = testkit.Strings(t, watcher, `SELECT s.subject || ' ' || l.granted FROM pg_locks l
+					JOIN (SELECT s, hashtextextended(concat_ws(E'\x1f', 't', 'claim', '', 'private::a', lower(s), 'lives_in'), 0) FROM unnest($2::text[]) s) s(subject, key)
+						ON (l.classid::bigint, l.objid::bigint) = ((s.key >> 32) & 4294967295, s.key & 4294967295)
+					WHERE l.locktype = 'advisory' AND EXISTS (SELECT FROM pg_locks x WHERE x.pid = l.pid AND x.locktype = 'advisory' AND NOT x.granted
+						AND $1 = ANY(pg_blocking_pids(x.pid))) ORDER BY 1`, int32(w.owner.PgConn().PID()), subjects)
+			}
+			require.NoError(t, tx.Commit(ctx))
+			require.NoError(t, <-done)
+		}
+		require.Equal(t, reached["put"], reached["recover"], held)
+	}
 }

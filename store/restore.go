@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -59,32 +60,9 @@ type PendingRelation struct {
 // Lines may name another tenant: it is not looked at. Check supersession with SupersessionCheck first.
 func (s *Store) Restore(ctx context.Context, tenant string, lines []ExportLine, now time.Time) (RestoreResult, error) {
 	var out RestoreResult
-	err := s.write(ctx, tenant, now, func(c *change) error {
+	err := againAlone(ctx, func() error {
 		out = RestoreResult{}
-		if err := plainTimes(ctx, c.tx); err != nil {
-			return err
-		}
-		r := restoring{change: c, out: &out}
-		var memories []ExportLine
-		for _, line := range lines {
-			switch {
-			case line.Kind == LineArtifact && line.Artifact != nil:
-				if err := r.artifact(ctx, line.Artifact); err != nil {
-					return err
-				}
-			case line.Kind == LineMemory && line.Record != nil:
-				memories = append(memories, line)
-			case line.Kind == LineHistory && line.MemoryID != nil:
-				rows, err := r.owned(*line.MemoryID, line.History)
-				if err != nil {
-					return err
-				}
-				if _, err := r.insert(ctx, "memory_history", rows, "memory_id"); err != nil {
-					return err
-				}
-			}
-		}
-		return r.memories(ctx, memories)
+		return s.write(ctx, tenant, now, func(c *change) error { return c.restore(ctx, lines, &out) })
 	})
 	if err != nil {
 		return RestoreResult{}, fmt.Errorf("restore: %w", unquoted(err))
@@ -92,15 +70,44 @@ func (s *Store) Restore(ctx context.Context, tenant string, lines []ExportLine, 
 	return out, nil
 }
 
+func (c *change) restore(ctx context.Context, lines []ExportLine, out *RestoreResult) error {
+	if err := plainTimes(ctx, c.tx); err != nil {
+		return err
+	}
+	r := restoring{change: c, out: out}
+	var memories []ExportLine
+	for _, line := range lines {
+		switch {
+		case line.Kind == LineArtifact && line.Artifact != nil:
+			if err := r.artifact(ctx, line.Artifact); err != nil {
+				return err
+			}
+		case line.Kind == LineMemory && line.Record != nil:
+			memories = append(memories, line)
+		case line.Kind == LineHistory && line.MemoryID != nil:
+			rows, err := r.owned(*line.MemoryID, line.History)
+			if err != nil {
+				return err
+			}
+			if _, err := r.insert(ctx, "memory_history", rows, "memory_id"); err != nil {
+				return err
+			}
+		}
+	}
+	return r.memories(ctx, memories)
+}
+
 // RestoreRelations adds relations whose both ends are there, and returns how many were not there before
 // and how many lead nowhere.
 func (s *Store) RestoreRelations(ctx context.Context, tenant string, relations []PendingRelation, now time.Time) (added, missing int, err error) {
-	err = s.write(ctx, tenant, now, func(c *change) error {
-		var out RestoreResult
-		r := restoring{change: c, out: &out}
-		err := r.relations(ctx, relations)
-		added, missing = out.Relations, len(out.Pending)
-		return err
+	err = againAlone(ctx, func() error {
+		return s.write(ctx, tenant, now, func(c *change) error {
+			var out RestoreResult
+			r := restoring{change: c, out: &out}
+			err := r.relations(ctx, relations)
+			added, missing = out.Relations, len(out.Pending)
+			return err
+		})
 	})
 	if err != nil {
 		return 0, 0, fmt.Errorf("restore relations: %w", unquoted(err))
@@ -127,7 +134,7 @@ func unquoted(err error) error {
 type restoring struct {
 	*change
 	out     *RestoreResult
-	columns map[string]string // of a table, as they are written
+	columns map[string][]string // of a table, those that are written
 }
 
 func (r *restoring) artifact(ctx context.Context, a *ExportArtifact) error {
@@ -225,20 +232,46 @@ func restoredRow(line ExportLine, tenant string) (uuid.UUID, map[string]any, err
 }
 
 // insert writes rows, given by column, and returns the values of one column of those that were not
-// there before.
+// there before. A column that a row does not have gets its default: an older file lacks younger ones.
+// In the order of the file: the order of history rows is that of their insertion.
 func (r *restoring) insert(ctx context.Context, table string, rows []map[string]any, returning string) ([]uuid.UUID, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	columns, err := r.columnsOf(ctx, table)
+	known, err := r.columnsOf(ctx, table)
 	if err != nil {
 		return nil, err
 	}
+	said := func(row map[string]any) string {
+		var names []string
+		for _, name := range known {
+			if _, ok := row[name]; ok {
+				names = append(names, pgx.Identifier{name}.Sanitize())
+			}
+		}
+		return strings.Join(names, ", ")
+	}
+	var out []uuid.UUID
+	for from := 0; from < len(rows); {
+		columns, to := said(rows[from]), from+1
+		for to < len(rows) && said(rows[to]) == columns {
+			to++
+		}
+		found, err := r.insertColumns(ctx, table, columns, rows[from:to], returning)
+		if err != nil {
+			return nil, err
+		}
+		out, from = append(out, found...), to
+	}
+	return out, nil
+}
+
+// insertColumns writes rows that have the same columns.
+func (r *restoring) insertColumns(ctx context.Context, table, columns string, rows []map[string]any, returning string) ([]uuid.UUID, error) {
 	encoded, err := json.Marshal(rows)
 	if err != nil {
 		return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: table, Problem: "is not valid JSON"}}}
 	}
-	// In the order of the file: the order of history rows is that of their insertion.
 	found, err := r.tx.Query(ctx, `INSERT INTO `+table+` (`+columns+`) SELECT `+columns+` FROM jsonb_populate_recordset(NULL::`+table+`, $1) WITH ORDINALITY
 		ORDER BY ordinality ON CONFLICT DO NOTHING RETURNING `+returning, string(encoded))
 	if err != nil {
@@ -248,15 +281,15 @@ func (r *restoring) insert(ctx context.Context, table string, rows []map[string]
 }
 
 // columnsOf lists the columns of a table that are written: those that Postgres derives are not.
-func (r *restoring) columnsOf(ctx context.Context, table string) (string, error) {
+func (r *restoring) columnsOf(ctx context.Context, table string) ([]string, error) {
 	if columns, ok := r.columns[table]; ok {
 		return columns, nil
 	}
-	var columns string
-	err := r.tx.QueryRow(ctx, `SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
+	var columns []string
+	err := r.tx.QueryRow(ctx, `SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute
 		WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' AND attidentity = ''`, table).Scan(&columns)
 	if r.columns == nil {
-		r.columns = map[string]string{}
+		r.columns = map[string][]string{}
 	}
 	r.columns[table] = columns
 	return columns, err
@@ -581,7 +614,7 @@ func (k *SupersessionCheck) Add(line ExportLine) {
 		note(older, id)
 	}
 	for _, edge := range line.Relations {
-		if edge.Predicate == relationSupersedes {
+		if edge.Predicate == memory.RelationSupersedes {
 			note(edge.TargetID, id)
 		}
 	}

@@ -406,3 +406,61 @@ func TestSupersessionCheck(t *testing.T) {
 	_, cyclic := long.Cycle()
 	require.False(t, cyclic)
 }
+
+// A file from before a column has the default for it, not nothing; beside lines that have it.
+func TestRestoreFillsInWhatAFileLacks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	older, newer := w.explicit("From an older release"), w.explicit("From this release")
+	w.exec(`UPDATE memories SET revision_policy = 'fork' WHERE id = $1`, newer)
+	lines := parsed(t, w.export(w.whole())...)
+	for i := range lines {
+		if lines[i].Kind != store.LineMemory || lines[i].Record.ID != older.String() {
+			continue
+		}
+		for _, name := range []string{"revision_policy", "conditions_hash", "functional"} {
+			require.Contains(t, lines[i].Columns, name)
+			delete(lines[i].Columns, name)
+		}
+		for h := range lines[i].History {
+			var row map[string]any
+			require.NoError(t, json.Unmarshal(lines[i].History[h], &row))
+			delete(row, "metadata")
+			var err error
+			lines[i].History[h], err = json.Marshal(row)
+			require.NoError(t, err)
+		}
+	}
+	to := newWorld(t)
+	got, err := to.Restore(ctx, "t", lines, w.now)
+	require.NoError(t, err)
+	require.Equal(t, 2, got.Restored)
+	require.Equal(t, 1, to.count("memories", "id = $1 AND revision_policy = 'replace' AND conditions_hash = '' AND NOT functional", older))
+	require.Equal(t, 1, to.count("memories", "id = $1 AND revision_policy = 'fork'", newer))
+	require.Equal(t, 1, to.count("memory_history", "memory_id = $1 AND metadata = '{}'", older))
+}
+
+// A deadlock with other writers costs a restore another attempt, and nothing of the file.
+func TestRestoreAfterADeadlock(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a, b := w.explicit("This one"), w.explicit("That one")
+	w.exec(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'supports', $2, now())`, a, b)
+	lines := parsed(t, w.export(w.whole())...)
+	to := newWorld(t)
+	for _, table := range []string{"memories", "memory_relations"} { // once each
+		to.exec(`CREATE SEQUENCE ` + table + `_tries`)
+		to.exec(`CREATE FUNCTION ` + table + `_once() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN
+			IF nextval(TG_TABLE_SCHEMA || '.` + table + `_tries') = 1 THEN RAISE EXCEPTION 'deadlock' USING ERRCODE = 'deadlock_detected'; END IF; RETURN NEW; END $$`)
+		to.exec(`CREATE TRIGGER once BEFORE INSERT ON ` + table + ` FOR EACH STATEMENT EXECUTE FUNCTION ` + table + `_once()`)
+	}
+	got, err := to.Restore(ctx, "t", lines, w.now)
+	require.NoError(t, err)
+	require.Equal(t, []int{2, 1, 0}, []int{got.Restored, got.Relations, got.Unchanged})
+	require.Equal(t, w.dump("t"), to.dump("t"))
+
+	to.exec(`DELETE FROM memory_relations; ALTER SEQUENCE memory_relations_tries RESTART`)
+	added, missing, err := to.RestoreRelations(ctx, "t", []store.PendingRelation{{Source: a, ExportRelation: store.ExportRelation{Predicate: "supports", TargetID: b, Weight: 1, CreatedAt: w.now}}}, w.now)
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 0}, []int{added, missing})
+}

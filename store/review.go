@@ -407,7 +407,7 @@ func (w *writing) prepareReview(ctx context.Context, p *pendingProposal, princip
 		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
-		if err := w.lockClaim(ctx, owner, visibility, cl.Subject, cl.Predicate); err != nil {
+		if err := w.lockClaims(ctx, []claimOf{{owner, visibility, cl.Subject, cl.Predicate}}); err != nil {
 			return err
 		}
 	}

@@ -121,7 +121,7 @@ func (r *revising) decide(ctx context.Context) (*schema.ReviseResult, error) {
 	if err := r.lockScopesOf(ctx, req.Principal, known); err != nil {
 		return nil, err
 	}
-	claims, err := r.lockClaims(ctx, before)
+	claims, err := r.lockClaimsOf(ctx, before)
 	if err != nil {
 		return nil, err
 	}
@@ -159,11 +159,11 @@ func (r *revising) prepare(ctx context.Context, targets map[uuid.UUID]memoryRow)
 	m.Provenance.Sources = evidenceAnd(req.Evidence, m.Provenance.Sources)
 	// It is classified where it will be kept, so that rules have the last word on that. What it refers
 	// to must be there for who writes it.
-	owner, visibility := r.ownership(targets, m.Visibility)
-	m.Scope, m.Visibility = owner.Scope, visibility
-	where := recordDefaults{Owner: owner, Rules: r.in.Rules}
+	kept := memory.RevisionHolding(req.Principal, r.holdings(targets))
+	m.Scope, m.Visibility = kept.Owner.Scope, cmp.Or(m.Visibility, kept.Visibility)
+	where := recordDefaults{Owner: kept.Owner, Rules: r.in.Rules}
 	class := where.classify(m)
-	if !r.inTheOpen(targets, class.owner, class.visibility) {
+	if !memory.InTheOpen(req.Principal, memory.Holding{Owner: class.owner, Visibility: class.visibility}, r.holdings(targets)) {
 		return r.refuse(schema.ReviseNotOwner, "the record would not be seen by those who see another agent's target"), nil
 	}
 	row, err := r.fromRecord(ctx, m, recordDefaults{Owner: req.Principal, By: req.By(), Reason: req.Reason, Classified: &class,
@@ -205,33 +205,15 @@ func evidenceAnd(evidence, own []schema.Ref) []schema.Ref {
 	return out
 }
 
-// visibilities are in the order of how many may look.
-var visibilities = []schema.Visibility{schema.VisibilityPrivate, schema.VisibilityGroup, schema.VisibilityShared, schema.VisibilityGlobal}
-
-// inTheOpen reports whether a new record may take its place beside or instead of the targets: it does
-// where those of other agents are neither hidden behind it from their owners nor shown to more than
-// they were.
-func (r *revising) inTheOpen(targets map[uuid.UUID]memoryRow, owner schema.Principal, v schema.Visibility) bool {
-	least := len(visibilities)
-	record := memoryRow{Owner: owner, Visibility: v}
+// holdings are whose those of the targets are that were found, and who sees them.
+func (r *revising) holdings(targets map[uuid.UUID]memoryRow) []memory.Holding {
+	var out []memory.Holding
 	for _, id := range r.ids {
-		m, ok := targets[id]
-		if !ok || m.Owner.Agent == r.in.Request.Principal.Agent {
-			continue
-		}
-		least = min(least, slices.Index(visibilities, m.Visibility))
-		if !mayLook(m.Owner, record) {
-			return false
+		if m, ok := targets[id]; ok { // for one that is missing the revision will be refused
+			out = append(out, m.holding())
 		}
 	}
-	return least == len(visibilities) || v == visibilities[least]
-}
-
-// hides reports whether a memory that exists would take the place of another agent's, or be set against
-// it, where that agent or others who see its memory cannot look.
-func (r *revising) hides(known, other memoryRow) bool {
-	return other.Owner.Agent != r.in.Request.Principal.Agent &&
-		(!mayLook(other.Owner, known) || slices.Index(visibilities, known.Visibility) < slices.Index(visibilities, other.Visibility))
+	return out
 }
 
 // hidden reports whether a record that exists, or the winner of a contest, hides what another agent owns.
@@ -248,30 +230,12 @@ func (r *revising) hidden() bool {
 		if !found || id == successor.ID {
 			continue
 		}
-		if r.hides(successor, m) || r.in.Request.Action == schema.ReviseContest && r.hides(m, successor) {
+		p, contest := r.in.Request.Principal, r.in.Request.Action == schema.ReviseContest
+		if memory.Hides(p, successor.holding(), m.holding()) || contest && memory.Hides(p, m.holding(), successor.holding()) {
 			return true
 		}
 	}
 	return false
-}
-
-// ownership says whose a new record is and who sees it, as far as no rule says otherwise.
-func (r *revising) ownership(targets map[uuid.UUID]memoryRow, asked schema.Visibility) (schema.Principal, schema.Visibility) {
-	owner, least := r.in.Request.Principal, len(visibilities)-1
-	for i, id := range r.ids {
-		m, ok := targets[id]
-		if !ok {
-			continue // the revision will be refused for it
-		}
-		if i == 0 {
-			owner = m.Owner
-		} else if owner != m.Owner {
-			owner = r.in.Request.Principal
-			owner.Tenant = r.tenant
-		}
-		least = min(least, max(slices.Index(visibilities, m.Visibility), 0))
-	}
-	return owner, cmp.Or(asked, visibilities[least])
 }
 
 // claimOf is a functional claim, by what active facts are unique by beside their ground.
@@ -289,8 +253,8 @@ func (m *memoryRow) claimed() (claimOf, bool) {
 	return claimOf{m.Owner, m.Visibility, m.Subject, m.Predicate}, m.Type == schema.TypeSemantic && m.Functional
 }
 
-// lockClaims locks the functional claims of the memories and the record, and returns them by key.
-func (r *revising) lockClaims(ctx context.Context, rows map[uuid.UUID]memoryRow) (map[string]claimOf, error) {
+// lockClaimsOf locks the functional claims of the memories and the record, and returns them by key.
+func (r *revising) lockClaimsOf(ctx context.Context, rows map[uuid.UUID]memoryRow) (map[string]claimOf, error) {
 	claims := map[string]claimOf{}
 	for _, m := range rows {
 		if c, ok := m.claimed(); ok {
@@ -304,13 +268,7 @@ func (r *revising) lockClaims(ctx context.Context, rows map[uuid.UUID]memoryRow)
 			return nil, err
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(claims)) {
-		c := claims[key]
-		if err := r.lockClaim(ctx, c.owner, c.visibility, c.subject, c.predicate); err != nil {
-			return nil, err
-		}
-	}
-	return claims, nil
+	return claims, r.lockClaims(ctx, slices.Collect(maps.Values(claims)))
 }
 
 // revision is what there is to decide on, as it stands under the locks.
@@ -765,6 +723,26 @@ func (r *revising) insertNarrowed(ctx context.Context) error {
 	}
 	r.queue.Queue(`INSERT INTO memory_artifacts (tenant, memory_id, sha256) SELECT tenant, $3, sha256 FROM memory_artifacts WHERE tenant = $1 AND memory_id = $2`,
 		r.tenant, m.ID, r.narrowed)
+	// What it says of entities, in the order in which Link locks them.
+	for _, copied := range []string{
+		`WITH said AS (
+				INSERT INTO memory_entity_mentions (tenant, memory_id, entity_id, created_at)
+				SELECT tenant, $3, entity_id, $4 FROM memory_entity_mentions WHERE tenant = $1 AND memory_id = $2 RETURNING entity_id
+			), locked AS (SELECT e.id FROM entities e JOIN said ON said.entity_id = e.id WHERE e.tenant = $1 ORDER BY e.canonical_name FOR UPDATE OF e)
+			UPDATE entities e SET mentions = e.mentions + 1, updated_at = $4 FROM locked l WHERE e.tenant = $1 AND e.id = l.id`,
+		`WITH said AS (
+				INSERT INTO memory_entity_relations (tenant, memory_id, source_id, relationship, target_id)
+				SELECT tenant, $3, source_id, relationship, target_id FROM memory_entity_relations WHERE tenant = $1 AND memory_id = $2
+				RETURNING source_id, relationship, target_id
+			), locked AS (
+				SELECT e.source_id, e.relationship, e.target_id FROM entity_relations e JOIN said USING (source_id, relationship, target_id)
+				WHERE e.tenant = $1 ORDER BY e.source_id, e.relationship, e.target_id FOR UPDATE OF e
+			)
+			UPDATE entity_relations e SET mentions = e.mentions + 1, updated_at = $4 FROM locked l
+			WHERE e.tenant = $1 AND (e.source_id, e.relationship, e.target_id) = (l.source_id, l.relationship, l.target_id)`,
+	} {
+		r.queue.Queue(copied, r.tenant, m.ID, r.narrowed, r.now)
+	}
 	content := m.Content
 	r.history(historyRow{MemoryID: r.narrowed, Event: schema.EventCreated, New: &content, By: by, Reason: r.in.Request.Reason,
 		Metadata: r.metadata(map[string]any{"narrowed": m.ID.String()}), Action: r.plan.Audit, Version: 1})

@@ -214,6 +214,26 @@ func TestReviseFork(t *testing.T) {
 		require.Equal(t, 1, w.count("memory_embeddings e JOIN memories m ON m.id = e.memory_id", "m.id = $1 AND e.content_hash = m.content_hash", left))
 		require.Equal(t, []string{"derived_from " + golang.String() + ": heard otherwise", "supersedes " + golang.String() + ": heard otherwise"}, w.edges(left))
 	})
+	t.Run("in the graph", func(t *testing.T) {
+		w := newWorld(t)
+		golang := w.keep(prefers("go", `{"mode":"global"}`))
+		w.exec(`INSERT INTO entities (tenant, id, canonical_name, name, mentions, created_at, updated_at)
+			SELECT 't', md5(n)::uuid, n, n, 1, now(), now() FROM unnest('{user,go}'::text[]) n`)
+		w.exec(`INSERT INTO memory_entity_mentions SELECT 't', $1, id, now() FROM entities`, golang)
+		w.exec(`INSERT INTO entity_relations VALUES ('t', md5('user')::uuid, 'prefers', md5('go')::uuid, 1, 1, now(), now())`)
+		w.exec(`INSERT INTO memory_entity_relations SELECT 't', $1, source_id, relationship, target_id FROM entity_relations`, golang)
+		req := w.revision(schema.ReviseFork, same(prefers("python", science)), w.as(golang)...)
+		req.TargetConditions = &schema.Validity{Mode: schema.ValidConditional, Conditions: json.RawMessage(`{"project_kind":"backend_service"}`)}
+		left := w.applied(req).Created[1]
+		require.Equal(t, 2, w.count("memory_entity_mentions", "memory_id = $1", left), "who looks for what the user prefers still finds it")
+		require.Equal(t, 1, w.count("memory_entity_relations", "memory_id = $1", left))
+		require.Equal(t, []int{2, 2}, []int{w.mentions("user"), w.mentions("go")})
+		w.requireExactEdges()
+		w.forgetAll(w.forgets(schema.ForgetErase, named(golang)))
+		require.Equal(t, 1, w.mentions("go"))
+		require.Equal(t, 1, w.count("entity_relations", "mentions = 1"))
+		w.requireExactEdges()
+	})
 	t.Run("of a procedure", func(t *testing.T) {
 		fix := func(name string) schema.MemoryRecord {
 			return schema.MemoryRecord{Type: schema.TypeCompetence, Confidence: 0.7, Importance: 0.5, Salience: 1, SourceTrust: 1, Payload: json.RawMessage(

@@ -75,6 +75,11 @@ func scanRow(row pgx.CollectableRow) (memoryRow, error) {
 	return m, err
 }
 
+// holding is whose the row is, and who sees it.
+func (m *memoryRow) holding() memory.Holding {
+	return memory.Holding{Owner: m.Owner, Visibility: m.Visibility}
+}
+
 // lockRows locks those of the ids that the principal may look at, in order of id so that two changes
 // never wait for each other in a circle. What it may not see is missing, as what does not exist is.
 func (c *change) lockRows(ctx context.Context, p schema.Principal, ids []uuid.UUID) (map[uuid.UUID]memoryRow, error) {
@@ -181,11 +186,22 @@ func (c *change) loseText(ctx context.Context, ids []uuid.UUID) error {
 	return err
 }
 
-// lockClaim serialises writers of one claim: subject and predicate within the readers that share its
-// truth. The unique index would let grounds through that differ and overlap.
-func (c *change) lockClaim(ctx context.Context, p schema.Principal, v schema.Visibility, subject, predicate string) error {
-	_, err := c.tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(E'\x1f', $1::text, 'claim', $2::text, $3::text, lower($4), $5::text), 0))`,
-		c.tenant, p.Scope, claimSpace(p, v), subject, predicate)
+// lockClaims serialises writers of each of the claims: subject and predicate within the readers that
+// share its truth. The unique index would let grounds through that differ and overlap. The locks are
+// taken by their keys, so that no two changes wait for each other, whatever each knows of its claims.
+func (c *change) lockClaims(ctx context.Context, claims []claimOf) error {
+	if len(claims) == 0 {
+		return nil
+	}
+	n := len(claims)
+	scopes, spaces, subjects, predicates := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
+	for i, cl := range claims {
+		scopes[i], spaces[i], subjects[i], predicates[i] = cl.owner.Scope, claimSpace(cl.owner, cl.visibility), cl.subject, cl.predicate
+	}
+	_, err := c.tx.Exec(ctx, `SELECT pg_advisory_xact_lock(k.key) FROM (
+			SELECT DISTINCT hashtextextended(concat_ws(E'\x1f', $1::text, 'claim', x.scope, x.space, lower(x.subject), x.predicate), 0) AS key
+			FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) x(scope, space, subject, predicate) ORDER BY 1) k`,
+		c.tenant, scopes, spaces, subjects, predicates)
 	return err
 }
 
@@ -204,7 +220,7 @@ func claimSpace(p schema.Principal, v schema.Visibility) string {
 }
 
 // claimHolders returns the active memories that make a functional claim about the subject and
-// predicate in a claim space, on whatever ground, locked. Call lockClaim first.
+// predicate in a claim space, on whatever ground, locked. Call lockClaims first.
 func (c *change) claimHolders(ctx context.Context, p schema.Principal, v schema.Visibility, subject, predicate string) ([]memoryRow, error) {
 	return c.holdersIn(ctx, p, v, subject, predicate, "active")
 }

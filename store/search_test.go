@@ -427,7 +427,7 @@ func TestGetShowsWhatTheCallerMaySee(t *testing.T) {
 	} {
 		for i, id := range []uuid.UUID{private, group, shared, global} {
 			m, err := w.Get(ctx, c.p, id)
-			steps, historyErr := w.History(ctx, c.p, id)
+			steps, historyErr := w.HistoryAt(ctx, c.p, id, store.HistoryPage{})
 			require.NoError(t, historyErr)
 			require.Equal(t, c.want[i], len(steps) > 0, "%s %d: history quotes content", name, i)
 			if c.want[i] {

@@ -28,6 +28,18 @@ const (
 	kindResume    = "resume"
 )
 
+// How old a staged request must be for an erasure to count it as left behind. A run drops its request
+// when it ends, however it ends; one that was terminated, or lost its worker for good, does not.
+const (
+	// abandonedAfter is for a request that names what is erased: it would find nothing, so that nothing is
+	// lost where its run still waits. An hour spares those that are being carried out, which answer better.
+	abandonedAfter = time.Hour
+	// staleAfter is for any other: it may hold an erased text in words that cannot be looked for. It is
+	// longer than all attempts of an operation's activity can take (thirty of ten minutes, five hours: see
+	// workflows/options.go) and than a night without workers; a request that is still to be carried out then fails, and says so.
+	staleAfter = 24 * time.Hour
+)
+
 // Operation names a request that a workflow has taken in.
 type Operation struct {
 	Tenant     string

@@ -154,9 +154,7 @@ func (w *world) get(id uuid.UUID) schema.MemoryRecord {
 
 func (w *world) history(id uuid.UUID) []schema.HistoryEntry {
 	w.t.Helper()
-	h, err := w.History(ctx, w.p, id)
-	require.NoError(w.t, err)
-	return h
+	return testkit.History(w.t, w.Store, w.p, id)
 }
 
 func (w *world) outcomes(r store.Range) []schema.FactOutcome {

@@ -401,7 +401,7 @@ func (w *writing) replaceHolder(ctx context.Context, p *pendingProposal, v memor
 	if add.Supersedes == nil {
 		add.Supersedes = &holder
 	} else {
-		add.Relations = append(add.Relations, relation{Predicate: "supersedes", Target: holder, Weight: 1, Reason: reasonActiveFactExists})
+		add.Relations = append(add.Relations, relation{Predicate: memory.RelationSupersedes, Target: holder, Weight: 1, Reason: reasonActiveFactExists})
 	}
 	w.review.why = fmt.Sprintf("it also replaces %s, which made the claim", holder)
 	return nil
@@ -520,7 +520,7 @@ func (m *newMemory) replaced() []uuid.UUID {
 		out = append(out, *m.Supersedes)
 	}
 	for _, r := range m.Relations {
-		if r.Predicate == "supersedes" {
+		if r.Predicate == memory.RelationSupersedes {
 			out = append(out, r.Target)
 		}
 	}
@@ -530,8 +530,10 @@ func (m *newMemory) replaced() []uuid.UUID {
 // succeed makes a memory that says the same already the successor of what an add has superseded.
 func (w *writing) succeed(ctx context.Context, id uuid.UUID, p *pendingProposal, add *newMemory, replaced []uuid.UUID) error {
 	for _, old := range replaced {
+		// No version of its own: this change has superseded it already, by a successor that did not go in.
+		// Nobody has seen that version, and history tells the one step.
 		w.queue.Queue(`UPDATE memories SET superseded_by = $3 WHERE tenant = $1 AND id = $2`, w.tenant, old, id)
-		w.relate(id, "supersedes", old)
+		w.relate(id, memory.RelationSupersedes, old)
 	}
 	if w.review != nil && w.review.why == "" {
 		w.review.why = reasonDuplicate
@@ -548,7 +550,7 @@ func (w *writing) applyUpdate(ctx context.Context, p *pendingProposal, v memory.
 		if err := w.supersede(ctx, target, p, v, &successor); err != nil {
 			return err
 		}
-		w.relate(p.ParentID, "supersedes", target)
+		w.relate(p.ParentID, memory.RelationSupersedes, target)
 		if !p.Fact.Claim.IsZero() {
 			w.claim(p.ParentID, p.Fact.Claim)
 		}

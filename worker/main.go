@@ -80,7 +80,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 	if err := workflows.EnsureSyncIndexSchedule(ctx, temporal, cfg.TaskQueue, index.Name()); err != nil {
 		return err
 	}
-	defer watch(ctx, policies)()
+	defer watch(ctx, policies, cfg.PolicyFile)()
 	stopHealth, err := serveHealth(cfg.HealthAddress, st, temporal, policies, log)
 	if err != nil {
 		return err
@@ -97,8 +97,12 @@ func run(ctx context.Context, log *slog.Logger) error {
 	}
 }
 
-// watch follows the rules file until ctx ends or stop is called; SIGHUP makes it look at once.
-func watch(ctx context.Context, policies *config.Policies) (stop func()) {
+// watch follows the rules file until ctx ends or stop is called; SIGHUP makes it look at once. Without a
+// file SIGHUP means what it means to any program.
+func watch(ctx context.Context, policies *config.Policies, path string) (stop func()) {
+	if path == "" {
+		return func() {}
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)

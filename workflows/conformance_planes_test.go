@@ -84,8 +84,7 @@ func (o onlooker) live(types ...schema.MemoryType) []string {
 // lastStep is the latest step of a memory that changed it.
 func (o onlooker) lastStep(id string) schema.HistoryEntry {
 	o.t.Helper()
-	steps, err := o.h.Store.History(context.Background(), o.p, uuid.MustParse(id))
-	require.NoError(o.t, err)
+	steps := testkit.History(o.t, o.h.Store, o.p, uuid.MustParse(id))
 	for _, step := range slices.Backward(steps) {
 		if step.Action != "" {
 			return step
@@ -617,8 +616,7 @@ rules:
 	require.Equal(t, []any{schema.TypeEpisodic, schema.SensitivityMedium, 0.3, schema.CurveLinear, "garden", schema.VisibilityShared, schema.DeleteManualOnly},
 		[]any{m.Type, m.Sensitivity, m.Confidence, m.Lifecycle.Decay.Curve, m.Scope, m.Visibility, m.Lifecycle.DeletionPolicy})
 	require.EqualValues(t, 3*86400, m.Lifecycle.Decay.HalfLifeSeconds)
-	history, err := h.Store.History(context.Background(), o.p, uuid.MustParse(m.ID))
-	require.NoError(t, err)
+	history := testkit.History(t, h.Store, o.p, uuid.MustParse(m.ID))
 	require.Contains(t, string(history[0].Metadata), `"plants"`, "history says which rule it was")
 
 	// What is put whole is classified likewise, but for its type.

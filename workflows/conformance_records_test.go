@@ -810,8 +810,7 @@ func TestSection15ACanonicalSchemas(t *testing.T) {
 			require.Contains(t, c.get(t, id).Provenance.Sources, schema.Ref{Kind: "event", Ref: "evt://2"}, "its evidence")
 		}
 		retracted := revised[schema.AuditRetract][0]
-		history, err := c.Store.History(context.Background(), c.p, uuid.MustParse(retracted))
-		require.NoError(t, err)
+		history := testkit.History(t, c.Store, c.p, uuid.MustParse(retracted))
 		require.Contains(t, string(history[len(history)-1].Metadata), "evt://2", "what is retracted leads to its evidence through its history")
 
 		id := held("Max")

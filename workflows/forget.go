@@ -135,7 +135,12 @@ func (run *forgetRun) confirm(ctx workflow.Context, in schema.ForgetConfirmation
 func (run *forgetRun) selects(ctx workflow.Context, req schema.ForgetRequest) error {
 	ref, err := accept(ctx, operation{kind: KindForget, common: req.Operation, body: req})
 	if err == nil {
-		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("select what to forget", infrastructureAttempts)), forgetting.SelectForget, ref).Get(ctx, &run.preview)
+		options := embedOptions("select what to forget", infrastructureAttempts)
+		options.WaitForCancellation = true // what it has written by then is closed
+		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), forgetting.SelectForget, ref).Get(ctx, &run.preview)
+		if err != nil && ctx.Err() != nil {
+			err = ctx.Err() // whatever the attempt ended with
+		}
 	}
 	if err != nil {
 		drop(ctx, ref)
@@ -230,7 +235,7 @@ func (run *forgetRun) elsewhere(ctx workflow.Context) (pending []string) {
 	for from := 0; ; {
 		var out activities.ForgetRunsResult
 		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("delete the runs that carried it", infrastructureAttempts)),
-			forgetting.ForgetRuns, activities.ForgetRunsRequest{Run: ref, From: from}).Get(ctx, &out)
+			forgetting.ForgetRuns, activities.ForgetRunsRequest{Run: ref, From: from, CancelAfter: forgetCancelAfter, TerminateAfter: forgetTerminateAfter}).Get(ctx, &out)
 		if err != nil {
 			workflow.GetLogger(ctx).Warn("runs not deleted", "error", err)
 			return append(pending, "temporal_runs")

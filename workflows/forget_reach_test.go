@@ -158,10 +158,14 @@ func TestRequestsAreDroppedWhenTheirRunEnds(t *testing.T) {
 		h := testkit.NewHarness(t, nil)
 		p := testkit.Principal()
 		h.StopWorker()
-		reached := make(chan struct{}, 100)
+		selecting, putting := make(chan struct{}, 100), make(chan struct{}, 100)
 		h.StartWorkerWith(t, around(func(ctx context.Context, name string, run func() (any, error)) (any, error) {
-			if name == "SelectForget" || name == "Put" {
-				reached <- struct{}{}
+			switch name {
+			case "SelectForget": // its end is waited for
+				selecting <- struct{}{}
+				return nil, errors.New("not this time")
+			case "Put":
+				putting <- struct{}{}
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
@@ -169,10 +173,10 @@ func TestRequestsAreDroppedWhenTheirRunEnds(t *testing.T) {
 		}))
 		forget, err := workflows.StartForget(ctx, h.Temporal, h.TaskQueue, forgetRequest(p, "", schema.Selector{Query: canary}))
 		require.NoError(t, err)
-		<-reached
+		<-selecting
 		put, err := workflows.StartPut(ctx, h.Temporal, h.TaskQueue, putOf(t, p, canary))
 		require.NoError(t, err)
-		<-reached
+		<-putting
 		db := testkit.Owner(t, h.DatabaseURL)
 		require.Equal(t, 2, testkit.Rows(t, db, "staged_requests", ""))
 		for _, run := range []client.WorkflowRun{forget, put} {
@@ -331,4 +335,75 @@ func TestForgetKilledTwice(t *testing.T) {
 	var progress schema.ForgetReceipt
 	require.NoError(t, value.Get(&progress))
 	require.Equal(t, []int{2000, 0}, []int{progress.Forgotten, progress.Remaining})
+}
+
+// A pipeline's workflow id may be in use by somebody else by the time that it would be stopped.
+func TestForgetStopsNoForeignRun(t *testing.T) {
+	t.Parallel()
+	g := gated{reached: make(chan struct{}), release: make(chan struct{}), stopped: make(chan struct{})}
+	h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+		g.Extractor = d.Brain.Extractor
+		d.Brain.Extractor = g
+	})
+	p, victim := testkit.Principal(), testkit.Principal()
+	victim.Tenant = p.Tenant + "-victim"
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	known(t, h, victim, "The victim's tea is served hot.")
+	waiting, _ := startForget(t, h, forgetRequest(victim, "", schema.Selector{Query: "tea"}))
+	started, err := workflows.StartIngest(ctx, h.Temporal, h.TaskQueue, testkit.Request(p, schema.SourceUserInput, "The "+canary+" came by."))
+	require.NoError(t, err)
+	<-g.reached
+	_, err = testkit.Owner(t, h.DatabaseURL).Exec(ctx, `UPDATE jobs SET workflow_id = $2 WHERE tenant = $1`, p.Tenant, waiting.GetID())
+	require.NoError(t, err)
+	req := forgetRequest(p, "", schema.Selector{IDs: started.Ack.MemoryIDs})
+	req.Execute = true
+	run, _ := startForget(t, h, req)
+	receipt := receiptOf(t, run)
+	require.Equal(t, 1, receipt.Forgotten)
+	require.Zero(t, receipt.Stopped)
+	close(g.release)
+	require.NoError(t, started.Run.Get(ctx, nil))
+	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, statusOf(t, h.Temporal, waiting.GetID()))
+}
+
+// A run that is cancelled while it selects is closed when the selection has been written all the same.
+func TestForgetCancelledWhileItSelects(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	known(t, h, p, "Tea is served hot.")
+	h.StopWorker()
+	reached, release := make(chan struct{}), make(chan struct{})
+	h.StartWorkerWith(t, around(func(_ context.Context, name string, run func() (any, error)) (any, error) {
+		out, err := run()
+		if name == "SelectForget" {
+			close(reached)
+			<-release
+		}
+		return out, err
+	}))
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	run, err := workflows.StartForget(ctx, h.Temporal, h.TaskQueue, forgetRequest(p, "", schema.Selector{Query: "tea"}))
+	require.NoError(t, err)
+	<-reached
+	require.NoError(t, h.Temporal.CancelWorkflow(ctx, run.GetID(), ""))
+	require.NoError(t, testkit.Eventually(ctx, func() error { // the workflow has seen it
+		described, err := h.Temporal.DescribeWorkflowExecution(ctx, run.GetID(), "")
+		if err != nil {
+			return err
+		}
+		pending := described.GetPendingActivities()
+		if described.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING &&
+			(len(pending) == 0 || pending[0].GetState() != enumspb.PENDING_ACTIVITY_STATE_CANCEL_REQUESTED) {
+			return errors.New("not yet")
+		}
+		return nil
+	}))
+	close(release)
+	var receipt schema.ForgetReceipt
+	require.NoError(t, run.Get(ctx, &receipt))
+	require.Equal(t, schema.ForgetCancelled, receipt.State)
+	require.Equal(t, []string{"cancelled"}, testkit.Strings(t, testkit.Owner(t, h.DatabaseURL), `SELECT state FROM forget_runs`))
 }

@@ -38,8 +38,7 @@ func TestIngestAndRecall(t *testing.T) {
 	require.Equal(t, started.Ack.MemoryIDs, again.Ack.MemoryIDs)
 	require.Equal(t, []int{0}, again.Ack.Deduped)
 
-	history, err := h.Store.History(ctx, p, uuid.MustParse(started.Ack.MemoryIDs[0]))
-	require.NoError(t, err)
+	history := testkit.History(t, h.Store, p, uuid.MustParse(started.Ack.MemoryIDs[0]))
 	for _, entry := range history {
 		t.Log(entry.Event, entry.ChangedBy, entry.Reason)
 		require.NotEmpty(t, entry.ChangedBy)

@@ -51,6 +51,13 @@ const (
 
 	linkAttempts  = 5 // the graph can be left out; a run must not hang on it
 	indexAttempts = 5 // likewise: SyncIndex drains what is left
+	// A workflow that still runs, and whose history carries an erased text, is waited for by failing, up to
+	// these attempts of infrastructureAttempts: fifteen seconds, then it is cancelled, and terminated when
+	// it has not ended two minutes later. A pipeline that is cancelled buries its open jobs, which can be
+	// replayed: their texts are in Postgres.
+	forgetCancelAfter    = 4
+	forgetTerminateAfter = 8
+
 	// Whoever waits for the result of an operation does not wait for an index that is down: SyncIndex
 	// makes up for it within a minute.
 	changedAttempts = 1

@@ -30,8 +30,7 @@ func TestRulesInForce(t *testing.T) {
 		id := uuid.MustParse(started.Ack.MemoryIDs[0])
 		m, err := h.Store.Get(ctx, p, id)
 		require.NoError(t, err)
-		history, err := h.Store.History(ctx, p, id)
-		require.NoError(t, err)
+		history := testkit.History(t, h.Store, p, id)
 		var metadata map[string]any
 		require.NoError(t, json.Unmarshal(history[0].Metadata, &metadata))
 		return m, metadata

@@ -45,8 +45,9 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterActivity(&activities.Putting{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
 	w.RegisterActivity(&activities.Revising{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
 	w.RegisterActivity(&activities.Modifying{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
-	w.RegisterActivity(&activities.Recovering{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
+	w.RegisterActivity(&activities.Recovering{Store: d.Store, Policy: d.Policy, Now: d.Now})
 	w.RegisterActivity(&activities.Reviewing{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
-	w.RegisterActivity(&activities.Forgetting{Store: d.Store, Index: d.Index, Embedder: d.Brain.Embedder, Policy: d.Policy, ReviewID: ReviewWorkflowID, Now: d.Now})
+	w.RegisterActivity(&activities.Forgetting{Store: d.Store, Index: d.Index, Embedder: d.Brain.Embedder, Policy: d.Policy, ReviewID: ReviewWorkflowID,
+		RenewReview: renewReview, Now: d.Now})
 	w.RegisterActivity(&activities.Jobs{Store: d.Store, Now: d.Now})
 }

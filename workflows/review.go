@@ -231,13 +231,8 @@ func Decide(ctx context.Context, c client.Client, taskQueue string, req schema.R
 func decideOnce(ctx context.Context, c client.Client, taskQueue string, req schema.ReviewRequest, batchID, updateID string, result *schema.ReviewResult) error {
 	tenant := req.Principal.Tenant
 	// Joining the run that waits, or starting one behind those that have ended.
-	start := c.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
-		ID:                       ReviewWorkflowID(tenant, batchID),
-		TaskQueue:                taskQueue,
-		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:            "review of batch " + batchID,
-	}, Review, ReviewInput{Tenant: tenant, BatchID: batchID})
+	start := c.NewWithStartWorkflowOperation(reviewOptions(taskQueue, tenant, batchID, enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING),
+		Review, ReviewInput{Tenant: tenant, BatchID: batchID})
 	handle, err := c.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
 		StartWorkflowOperation: start,
 		UpdateOptions: client.UpdateWorkflowOptions{UpdateID: updateID, UpdateName: UpdateDecide, Args: []any{req},
@@ -250,4 +245,22 @@ func decideOnce(ctx context.Context, c client.Client, taskQueue string, req sche
 		return fmt.Errorf("decide: %w", err)
 	}
 	return nil
+}
+
+// renewReview starts the review of a batch anew, in place of the run that waits: what that one carried is
+// to go.
+func renewReview(ctx context.Context, c client.Client, taskQueue, tenant, batchID string) error {
+	_, err := c.ExecuteWorkflow(ctx, reviewOptions(taskQueue, tenant, batchID, enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING),
+		Review, ReviewInput{Tenant: tenant, BatchID: batchID})
+	return err
+}
+
+func reviewOptions(taskQueue, tenant, batchID string, running enumspb.WorkflowIdConflictPolicy) client.StartWorkflowOptions {
+	return client.StartWorkflowOptions{
+		ID:                       ReviewWorkflowID(tenant, batchID),
+		TaskQueue:                taskQueue,
+		WorkflowIDConflictPolicy: running,
+		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		StaticSummary:            "review of batch " + batchID,
+	}
 }

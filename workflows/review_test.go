@@ -357,8 +357,7 @@ func TestAChangedPreferenceWaitsForApproval(t *testing.T) {
 			decided := decide(t, h, decision(p, item, schema.DecisionApprove), result.BatchID)
 			require.Equal(t, schema.ReviewApplied, decided.Status)
 			require.Equal(t, []string{"Dana prefers Rust for backend services."}, recalled())
-			steps, err := h.Store.History(ctx, p, uuid.MustParse(item.TargetID))
-			require.NoError(t, err)
+			steps := testkit.History(t, h.Store, p, uuid.MustParse(item.TargetID))
 			last := steps[len(steps)-1]
 			require.Equal(t, []string{"operator:rita", "she told me herself"}, []string{last.ChangedBy, last.Reason})
 			old, err := h.Store.Get(ctx, p, uuid.MustParse(item.TargetID))

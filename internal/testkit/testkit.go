@@ -166,7 +166,7 @@ func Temporal(t testing.TB) client.Client {
 // options.
 func DialTemporal(t testing.TB, address string, change func(*client.Options)) client.Client {
 	t.Helper()
-	options := client.Options{HostPort: address, Namespace: Namespace, Logger: tlog.NewStructuredLogger(slog.New(slog.DiscardHandler))}
+	options := client.Options{HostPort: address, Namespace: Namespace, Identity: "worker@test", Logger: tlog.NewStructuredLogger(slog.New(slog.DiscardHandler))}
 	if change != nil {
 		change(&options)
 	}

@@ -58,7 +58,6 @@ CREATE TABLE memory_versions (
     PRIMARY KEY (tenant, memory_id, version),
     FOREIGN KEY (tenant, memory_id) REFERENCES memories (tenant, id) ON DELETE CASCADE
 );
-CREATE INDEX memory_versions_until ON memory_versions (tenant, until, memory_id);
 
 -- +goose StatementBegin
 CREATE FUNCTION mneme_keep_version() RETURNS trigger
@@ -138,9 +137,9 @@ CREATE FUNCTION mneme_only_erase() RETURNS trigger
     LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'UPDATE'
-        AND (NEW.erased_at IS NOT NULL AND NEW.old_content IS NULL AND NEW.new_content IS NULL
-            OR NEW.reason = '[erased]' AND OLD.metadata @> NEW.metadata
-                AND (NEW.erased_at, NEW.old_content, NEW.new_content) IS NOT DISTINCT FROM (OLD.erased_at, OLD.old_content, OLD.new_content))
+        AND NEW.reason = '[erased]' AND OLD.metadata @> NEW.metadata
+        AND (OLD.erased_at IS NULL AND NEW.erased_at IS NOT NULL AND NEW.old_content IS NULL AND NEW.new_content IS NULL
+            OR (NEW.erased_at, NEW.old_content, NEW.new_content) IS NOT DISTINCT FROM (OLD.erased_at, OLD.old_content, OLD.new_content))
         AND (NEW.tenant, NEW.seq, NEW.id, NEW.memory_id, NEW.event, NEW.changed_by, NEW.created_at, NEW.action, NEW.version)
             IS NOT DISTINCT FROM (OLD.tenant, OLD.seq, OLD.id, OLD.memory_id, OLD.event, OLD.changed_by, OLD.created_at, OLD.action, OLD.version)
     THEN
@@ -153,16 +152,24 @@ DROP TRIGGER memory_history_append_only ON memory_history;
 CREATE TRIGGER memory_history_append_only BEFORE UPDATE OR DELETE ON memory_history
     FOR EACH ROW EXECUTE FUNCTION mneme_only_erase();
 
--- Removes texts and reasons from the history of memories of the running tenant; who, when, what kind
--- of step and which version stay. Returns how many rows lost something.
+-- What is left of a history row's metadata when its texts go.
+-- +goose StatementBegin
+CREATE FUNCTION mneme_without_text(metadata jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN metadata - '{fact,content,reason,rationale,evidence,refs}'::text[];
+-- +goose StatementEnd
+
+-- Removes texts and reasons from the history of memories of the running tenant that are erased or gone;
+-- who, when, what kind of step and which version stay. Returns how many rows lost something.
 -- +goose StatementBegin
 CREATE FUNCTION mneme_erase_history(ids uuid[], at timestamptz) RETURNS bigint
     LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT
     AS $$
     WITH erased AS (
         UPDATE memory_history SET old_content = NULL, new_content = NULL, reason = '[erased]', erased_at = at,
-            metadata = metadata - '{fact,content,reason,rationale,evidence,refs}'::text[]
+            metadata = mneme_without_text(metadata)
         WHERE tenant = mneme_tenant() AND memory_id = ANY(ids) AND erased_at IS NULL
+            AND NOT EXISTS (SELECT FROM memories m WHERE m.tenant = mneme_tenant() AND m.id = memory_history.memory_id AND m.erased_at IS NULL)
         RETURNING 1)
     SELECT count(*) FROM erased;
     $$;
@@ -177,7 +184,7 @@ CREATE FUNCTION mneme_erase_reasons(sources uuid[], proposals text[], at timesta
     LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT
     AS $$
     WITH erased AS (
-        UPDATE memory_history SET reason = '[erased]', erased_at = at, metadata = metadata - '{fact,content,reason,rationale,evidence,refs}'::text[]
+        UPDATE memory_history SET reason = '[erased]', erased_at = at, metadata = mneme_without_text(metadata)
         WHERE tenant = mneme_tenant() AND memory_id = ANY(sources) AND metadata->>'proposalId' = ANY(proposals)
             AND old_content IS NULL AND new_content IS NULL AND erased_at IS NULL
         RETURNING 1)
@@ -197,7 +204,7 @@ CREATE FUNCTION mneme_erase_evidence(made uuid[], revised uuid[]) RETURNS bigint
         SELECT DISTINCT metadata->>'operationId' AS id FROM memory_history
         WHERE tenant = mneme_tenant() AND memory_id = ANY(made) AND event = 'created' AND metadata ? 'revision'
     ), erased AS (
-        UPDATE memory_history h SET reason = '[erased]', metadata = h.metadata - '{fact,content,reason,rationale,evidence,refs}'::text[]
+        UPDATE memory_history h SET reason = '[erased]', metadata = mneme_without_text(h.metadata)
         FROM making WHERE h.tenant = mneme_tenant() AND h.memory_id = ANY(revised) AND h.metadata ? 'revision' AND h.metadata->>'operationId' = making.id
             AND (h.reason <> '[erased]' OR h.metadata ? 'evidence')
         RETURNING 1)
@@ -353,7 +360,6 @@ CREATE TABLE forget_runs (
     created_at   timestamptz NOT NULL,
     PRIMARY KEY (tenant, id)
 );
-CREATE INDEX forget_runs_of_workflow ON forget_runs (tenant, workflow_id);
 CREATE TABLE forget_items (
     tenant    text    NOT NULL,
     run_id    uuid    NOT NULL,
@@ -396,6 +402,22 @@ BEGIN
     -- Kept versions are written by the trigger, which runs as the application, and go by erasure alone.
     REVOKE UPDATE ON memory_versions FROM mneme_app;
     REVOKE UPDATE ON artifacts, tenant_secrets FROM mneme_app;
+    -- A key that is made anew would let what was signed and digested with the old one answer to nobody.
+    REVOKE DELETE ON tenant_secrets FROM mneme_app;
+END $$;
+-- +goose StatementEnd
+
+-- A caller's temporary tables are looked at first unless the path names their schema: behind the own
+-- one they cannot stand in for a table of a function that acts as the owner.
+-- +goose StatementBegin
+DO $$
+DECLARE
+    f regprocedure;
+BEGIN
+    FOR f IN SELECT oid FROM pg_proc WHERE pronamespace = current_schema()::regnamespace AND prosecdef AND proname LIKE 'mneme\_%'
+    LOOP
+        EXECUTE format('ALTER FUNCTION %s SET search_path = %I, pg_temp', f, current_schema());
+    END LOOP;
 END $$;
 -- +goose StatementEnd
 

@@ -372,3 +372,60 @@ func TestConditionsApply(t *testing.T) {
 		require.Equal(t, c.want, got, "%v in %v", c.conditions, c.context)
 	}
 }
+
+// A caller's temporary table has the name of one that a function reads which acts as the owner.
+func TestTemporaryTablesStandInForNone(t *testing.T) {
+	t.Parallel()
+	url := testkit.DatabaseURL(t)
+	owner, conn := testkit.Owner(t, url), app(t, url)
+	_, err := owner.Exec(ctx, `INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) VALUES ('t', gen_random_uuid(), 1, 'delete', now())`)
+	require.NoError(t, err)
+	_, err = conn.Exec(ctx, `CREATE TEMPORARY TABLE index_outbox (tenant text); INSERT INTO index_outbox VALUES ('forged'); GRANT SELECT ON index_outbox TO PUBLIC`)
+	require.NoError(t, err)
+	rows, err := conn.Query(ctx, `SELECT mneme_outbox_tenants()`)
+	require.NoError(t, err)
+	tenants, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	require.Equal(t, []string{"t"}, tenants)
+}
+
+func TestErasedHistoryOnlyShrinks(t *testing.T) {
+	t.Parallel()
+	url := testkit.DatabaseURL(t)
+	owner, conn := testkit.Owner(t, url), app(t, url)
+	bind(t, conn, "t")
+	id := remembered(t, conn, "semantic", "")
+	_, err := owner.Exec(ctx, `INSERT INTO memory_history (tenant, id, memory_id, event, new_content, changed_by, reason, metadata, created_at, action, version)
+		VALUES ('t', gen_random_uuid(), $1, 'created', 'new', 'me', 'why', '{"fact": "new", "batch_id": "b", "x": 1}', now(), 'create', 1)`, id)
+	require.NoError(t, err)
+	erase := func() (n int) {
+		require.NoError(t, conn.QueryRow(ctx, `SELECT mneme_erase_history($1, now())`, []uuid.UUID{id}).Scan(&n))
+		return n
+	}
+	require.Zero(t, erase(), "the memory stands")
+	for _, set := range []string{`reason = 'forged'`, `reason = '[erased]', metadata = '{"forged": 1}'`} {
+		_, err = owner.Exec(ctx, `UPDATE memory_history SET old_content = NULL, new_content = NULL, erased_at = now(), `+set)
+		requireCode(t, err, restrictViolation, set)
+	}
+	_, err = conn.Exec(ctx, `UPDATE memories SET payload = '{}', content = '', deleted_at = now(), erased_at = now() WHERE id = $1`, id)
+	require.NoError(t, err)
+	require.Equal(t, 1, erase())
+	for _, set := range []string{`erased_at = erased_at + interval '1 day'`, `erased_at = NULL`, `reason = 'forged'`, `reason = ''`, `metadata = metadata || '{"forged": 1}'`, `new_content = 'forged'`} {
+		_, err = owner.Exec(ctx, `UPDATE memory_history SET `+set)
+		requireCode(t, err, restrictViolation, set)
+	}
+	_, err = owner.Exec(ctx, `UPDATE memory_history SET metadata = metadata - 'x'`)
+	require.NoError(t, err)
+}
+
+func TestSecretsAreKept(t *testing.T) {
+	t.Parallel()
+	conn := app(t, testkit.DatabaseURL(t))
+	bind(t, conn, "t")
+	_, err := conn.Exec(ctx, `INSERT INTO tenant_secrets VALUES ('t', 'forget', sha256('x'), now())`)
+	require.NoError(t, err)
+	for _, sql := range []string{`DELETE FROM tenant_secrets`, `UPDATE tenant_secrets SET secret = sha256('y')`} {
+		_, err = conn.Exec(ctx, sql)
+		requireCode(t, err, insufficientPrivilege, sql)
+	}
+}

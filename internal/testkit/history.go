@@ -1,0 +1,20 @@
+package testkit
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+// History returns every step of a memory that the principal may see, oldest first; none for any other.
+func History(t testing.TB, s *store.Store, p schema.Principal, memoryID uuid.UUID) []schema.HistoryEntry {
+	t.Helper()
+	steps, err := s.HistoryAt(context.Background(), p, memoryID, store.HistoryPage{})
+	require.NoError(t, err)
+	return steps
+}

@@ -1,0 +1,84 @@
+package memory
+
+import (
+	"slices"
+
+	"github.com/mneme/mneme/schema"
+)
+
+// Holding is whose a memory is, and who sees it.
+type Holding struct {
+	Owner      schema.Principal
+	Visibility schema.Visibility
+}
+
+// MayLook reports whether a principal may look at a memory of its tenant, whatever the memory's state
+// (document 002 "Hybrid Recall"): what is its own, what is global, what is shared within its project, and
+// what is its policy group's. Scope is no wall: it says what a memory is about. It is the specification
+// of the condition in SQL by which memories are read, which is tested against it.
+func MayLook(p schema.Principal, m Holding) bool {
+	switch {
+	case m.Owner.Agent == p.Agent, m.Visibility == schema.VisibilityGlobal:
+		return true
+	case m.Visibility == schema.VisibilityShared:
+		return m.Owner.Project == p.Project
+	case m.Visibility == schema.VisibilityGroup:
+		return m.Owner.PolicyGroup != "" && m.Owner.PolicyGroup == p.PolicyGroup
+	}
+	return false
+}
+
+// byReach are the visibilities in the order of how many may look. Between a group and a project it is a
+// convention: a group's agents are chosen one by one.
+var byReach = []schema.Visibility{schema.VisibilityPrivate, schema.VisibilityGroup, schema.VisibilityShared, schema.VisibilityGlobal}
+
+// reach is a visibility's place in that order; one that is not known reaches nobody but the owner.
+func reach(v schema.Visibility) int { return max(slices.Index(byReach, v), 0) }
+
+// Narrower reports whether a is meant for fewer than b.
+func Narrower(a, b schema.Visibility) bool { return reach(a) < reach(b) }
+
+// RevisionHolding says where the new record of a principal's revision is kept, as far as neither the
+// record nor a rule says otherwise (document 004 §7): it belongs to the owner of the targets, or to the
+// principal where they have several or there are none, and is as visible as the least visible of them.
+func RevisionHolding(p schema.Principal, targets []Holding) Holding {
+	out := Holding{Owner: p, Visibility: schema.VisibilityGlobal}
+	for i, t := range targets {
+		if i == 0 {
+			out.Owner = t.Owner
+		} else if out.Owner != t.Owner {
+			out.Owner = p
+		}
+		if Narrower(t.Visibility, out.Visibility) {
+			out.Visibility = t.Visibility
+		}
+	}
+	return out
+}
+
+// InTheOpen reports whether a new record may take its place beside or instead of the targets of a
+// principal's revision: it does where those of other agents are neither hidden behind it from their
+// owners nor shown to more than they were.
+func InTheOpen(p schema.Principal, record Holding, targets []Holding) bool {
+	foreign := slices.DeleteFunc(slices.Clone(targets), func(t Holding) bool { return t.Owner.Agent == p.Agent })
+	if len(foreign) == 0 {
+		return true
+	}
+	least := foreign[0].Visibility
+	for _, t := range foreign {
+		if !MayLook(t.Owner, record) {
+			return false
+		}
+		if Narrower(t.Visibility, least) {
+			least = t.Visibility
+		}
+	}
+	return record.Visibility == least
+}
+
+// Hides reports whether a memory that exists would hide another in a principal's revision, by taking its
+// place or being set against it: the other is another agent's, and that agent, or others who see what is
+// its own, could not look at the first. What is the principal's own it may hide.
+func Hides(p schema.Principal, known, other Holding) bool {
+	return other.Owner.Agent != p.Agent && (!MayLook(other.Owner, known) || Narrower(known.Visibility, other.Visibility))
+}

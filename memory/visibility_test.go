@@ -1,0 +1,145 @@
+package memory_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+)
+
+// who is an agent of a project and a policy group.
+func who(agent, project, group string) schema.Principal {
+	return schema.Principal{Tenant: "t", Agent: agent, Project: project, PolicyGroup: group}
+}
+
+func kept(owner schema.Principal, v schema.Visibility) memory.Holding {
+	return memory.Holding{Owner: owner, Visibility: v}
+}
+
+const (
+	private = schema.VisibilityPrivate
+	group   = schema.VisibilityGroup
+	shared  = schema.VisibilityShared
+	public  = schema.VisibilityGlobal
+)
+
+func TestMayLook(t *testing.T) {
+	t.Parallel()
+	b := who("b", "p", "g")
+	for name, c := range map[string]struct {
+		asker schema.Principal
+		v     schema.Visibility
+		want  bool
+	}{
+		"owner":                                 {b, private, true},
+		"owner from another project":            {who("b", "q", ""), private, true},
+		"stranger, private":                     {who("a", "p", "g"), private, false},
+		"stranger, global":                      {who("a", "q", ""), public, true},
+		"same project, shared":                  {who("a", "p", ""), shared, true},
+		"another project, shared":               {who("a", "q", "g"), shared, false},
+		"same group, group":                     {who("a", "q", "g"), group, true},
+		"same project but not group":            {who("a", "p", "h"), group, false},
+		"unknown visibility is the owner's":     {who("a", "p", "g"), "everyone", false},
+		"unknown visibility, seen by its owner": {b, "", true},
+	} {
+		require.Equal(t, c.want, memory.MayLook(c.asker, kept(b, c.v)), name)
+	}
+	require.False(t, memory.MayLook(who("a", "p", ""), kept(who("b", "p", ""), group)), "no group is nobody's group")
+}
+
+func TestNarrower(t *testing.T) {
+	t.Parallel()
+	order := []schema.Visibility{private, group, shared, public}
+	for i, a := range order {
+		for k, b := range order {
+			require.Equal(t, i < k, memory.Narrower(a, b), "%s and %s", a, b)
+		}
+	}
+	require.False(t, memory.Narrower("everyone", private))
+	require.True(t, memory.Narrower("everyone", group))
+}
+
+func TestRevisionHolding(t *testing.T) {
+	t.Parallel()
+	a, b := who("a", "p", "g"), who("b", "p", "g")
+	for name, c := range map[string]struct {
+		targets []memory.Holding
+		want    memory.Holding
+	}{
+		"its owner's":            {[]memory.Holding{kept(b, shared)}, kept(b, shared)},
+		"one owner, the least":   {[]memory.Holding{kept(b, public), kept(b, group)}, kept(b, group)},
+		"several owners":         {[]memory.Holding{kept(b, shared), kept(a, public)}, kept(a, shared)},
+		"back to one of them":    {[]memory.Holding{kept(b, shared), kept(who("c", "p", ""), shared), kept(b, shared)}, kept(a, shared)},
+		"one agent's, but apart": {[]memory.Holding{kept(b, shared), kept(who("b", "q", "g"), shared)}, kept(a, shared)},
+		"none":                   {nil, kept(a, public)},
+	} {
+		require.Equal(t, c.want, memory.RevisionHolding(a, c.targets), name)
+	}
+}
+
+func TestInTheOpen(t *testing.T) {
+	t.Parallel()
+	a, b := who("a", "p", "g"), who("b", "p", "g")
+	for name, c := range map[string]struct {
+		record  memory.Holding
+		targets []memory.Holding
+		want    bool
+	}{
+		"one's own, hidden":               {kept(a, private), []memory.Holding{kept(a, public)}, true},
+		"one's own, shown":                {kept(a, public), []memory.Holding{kept(a, private)}, true},
+		"another's, as it was":            {kept(b, shared), []memory.Holding{kept(b, shared)}, true},
+		"another's, hidden from others":   {kept(b, private), []memory.Holding{kept(b, shared)}, false},
+		"another's, hidden from it":       {kept(a, private), []memory.Holding{kept(b, shared)}, false},
+		"another's, shown to more":        {kept(a, public), []memory.Holding{kept(b, shared)}, false},
+		"another's, in another project":   {kept(who("a", "q", "g"), shared), []memory.Holding{kept(b, shared)}, false},
+		"two, as the least":               {kept(a, group), []memory.Holding{kept(b, public), kept(b, group)}, true},
+		"two, as the most":                {kept(a, public), []memory.Holding{kept(b, public), kept(b, group)}, false},
+		"one's own does not count":        {kept(a, shared), []memory.Holding{kept(a, private), kept(b, shared)}, true},
+		"no target, nothing to be hidden": {kept(a, private), nil, true},
+	} {
+		require.Equal(t, c.want, memory.InTheOpen(a, c.record, c.targets), name)
+	}
+}
+
+func TestHides(t *testing.T) {
+	t.Parallel()
+	a, b := who("a", "p", "g"), who("b", "p", "g")
+	for name, c := range map[string]struct {
+		known, other memory.Holding
+		want         bool
+	}{
+		"one's own":                    {kept(a, private), kept(a, public), false},
+		"another's behind a private":   {kept(a, private), kept(b, shared), true},
+		"another's behind its private": {kept(b, private), kept(b, shared), true},
+		"another's behind a group":     {kept(a, group), kept(b, shared), true},
+		"another's behind the same":    {kept(a, shared), kept(b, shared), false},
+		"another's behind a wider":     {kept(a, public), kept(b, shared), false},
+		"another's of another project": {kept(who("a", "q", "g"), shared), kept(b, shared), true},
+	} {
+		require.Equal(t, c.want, memory.Hides(a, c.known, c.other), name)
+	}
+}
+
+// TestARevisionIsKeptInTheOpen: where nobody says otherwise, what one agent revises of others is neither
+// hidden from them nor shown to more.
+func TestARevisionIsKeptInTheOpen(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		a := who("a", "p", "g")
+		var targets []memory.Holding
+		for range rapid.IntRange(1, 4).Draw(t, "targets") {
+			target := kept(who(rapid.SampledFrom([]string{"b", "c"}).Draw(t, "agent"), "p", "g"),
+				rapid.SampledFrom([]schema.Visibility{group, shared, public}).Draw(t, "visibility"))
+			targets = append(targets, target) // of one project and group: the principal sees them, and they each other
+		}
+		held := memory.RevisionHolding(a, targets)
+		require.True(t, memory.InTheOpen(a, held, targets))
+		for _, target := range targets {
+			require.True(t, memory.MayLook(target.Owner, held))
+			require.False(t, memory.Narrower(target.Visibility, held.Visibility), "no wider than the least visible")
+		}
+	})
+}

@@ -1,0 +1,87 @@
+package store_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+// TestMayLookInSQL: who may look at a memory is one rule, in whatever language it is asked: for a memory
+// by its id, for its history, for a list of what is shared, and for a row that a request would change.
+func TestMayLookInSQL(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	names := []string{"a", "b"}
+	groups := []string{"", "g", "h"}
+	var agents []schema.Principal
+	for _, agent := range names {
+		for _, project := range []string{"", "p", "q"} {
+			for _, group := range groups {
+				agents = append(agents, schema.Principal{Tenant: w.p.Tenant, Agent: agent, Project: project, PolicyGroup: group})
+			}
+		}
+	}
+	held := map[uuid.UUID]memory.Holding{}
+	for _, owner := range agents {
+		for _, v := range []schema.Visibility{schema.VisibilityPrivate, schema.VisibilityGroup, schema.VisibilityShared, schema.VisibilityGlobal} {
+			content := owner.Agent + " of " + owner.Project + " and " + owner.PolicyGroup + ": " + string(v)
+			id, err := w.Insert(ctx, owner, v, semantic(content, owner.Agent, "states", content, `{"mode":"global"}`), w.now)
+			if err != nil { // nobody's group, it may be
+				require.Equal(t, schema.VisibilityGroup, v, err)
+				require.Empty(t, owner.PolicyGroup)
+				continue
+			}
+			held[id] = memory.Holding{Owner: owner, Visibility: v}
+		}
+	}
+	require.GreaterOrEqual(t, len(held), 3*18)
+	ids := make([]uuid.UUID, 0, len(held))
+	for id := range held {
+		ids = append(ids, id)
+	}
+	slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+
+	for _, p := range agents { // every asker sees exactly the memories that the rule names, and of those its project's where it has one
+		listed := map[string]bool{}
+		list, err := w.List(ctx, store.Filter{Principal: p, ReadPolicy: schema.ReadShared}, store.Page{Limit: 500})
+		require.NoError(t, err)
+		for _, m := range list {
+			listed[m.ID] = true
+		}
+		for id, m := range held {
+			want := memory.MayLook(p, m) && (p.Project == "" || p.Project == m.Owner.Project)
+			require.Equal(t, want, listed[id.String()], "%v lists what %v keeps as %s", p, m.Owner, m.Visibility)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		p, id := rapid.SampledFrom(agents).Draw(t, "asker"), rapid.SampledFrom(ids).Draw(t, "memory")
+		m := held[id]
+		p.Scope = rapid.SampledFrom([]string{"", "kitchen"}).Draw(t, "scope") // no wall
+		want := memory.MayLook(p, m)
+		_, err := w.Get(ctx, p, id)
+		require.Equal(t, !want, errors.Is(err, store.ErrNotFound), "get: %v", err)
+		_, err = w.GetAsOf(ctx, p, id, w.now)
+		require.Equal(t, !want, errors.Is(err, store.ErrNotFound), "get as of: %v", err)
+		steps, err := w.HistoryAt(ctx, p, id, store.HistoryPage{Limit: 5})
+		require.NoError(t, err)
+		require.Equal(t, want, len(steps) > 0, "history")
+		// A request that can change nothing: its row is locked by the same condition.
+		req := schema.ReviseRequest{Operation: schema.Operation{Principal: p, Reason: "asked"}, Action: schema.ReviseRetract,
+			Targets: []schema.Target{{ID: id.String(), IfVersion: 99}}, Evidence: heard}
+		result, err := w.Revise(ctx, store.ReviseInput{Operation: store.Operation{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now})
+		require.NoError(t, err)
+		status := schema.ReviseNotFound
+		if want {
+			status = schema.ReviseVersionConflict
+		}
+		require.Equal(t, status, result.Status)
+	})
+}
