@@ -28,7 +28,7 @@ import (
 // gone waits until Temporal has no such run any more.
 func gone(t *testing.T, c client.Client, id, runID string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute) // the server may take a minute over a run that has just ended
 	defer cancel()
 	require.NoError(t, testkit.Eventually(ctx, func() error {
 		_, err := c.DescribeWorkflowExecution(ctx, id, runID)
