@@ -2,6 +2,8 @@ package store_test
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -277,13 +279,15 @@ func TestClaimLocksHaveOneOrder(t *testing.T) {
 		} {
 			tx, err := w.owner.Begin(ctx)
 			require.NoError(t, err)
-			_, err = tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(E'\x1f', 't', 'claim', '', 'private::a', lower($1), 'lives_in'), 0))`, held)
+			_, err = tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(E'\x1f', 't', 'claim', '', 'private::a', lower($1), 'lives_in'), hashtext(current_schema())))`, held)
 			require.NoError(t, err)
 			done := make(chan error, 1)
 			go func() { done <- change() }()
-			for len(reached[name]) == 0 {
+			waits := func(lock string) bool { return strings.HasSuffix(lock, " false") }
+			for before := []string{"none yet"}; !slices.ContainsFunc(reached[name], waits) || !slices.Equal(before, reached[name]); {
+				before = reached[name] // pg_locks is no snapshot: what it says twice is so
 				reached[name] = testkit.Strings(t, watcher, `SELECT s.subject || ' ' || l.granted FROM pg_locks l
-					JOIN (SELECT s, hashtextextended(concat_ws(E'\x1f', 't', 'claim', '', 'private::a', lower(s), 'lives_in'), 0) FROM unnest($2::text[]) s) s(subject, key)
+					JOIN (SELECT s, hashtextextended(concat_ws(E'\x1f', 't', 'claim', '', 'private::a', lower(s), 'lives_in'), hashtext(current_schema())) FROM unnest($2::text[]) s) s(subject, key)
 						ON (l.classid::bigint, l.objid::bigint) = ((s.key >> 32) & 4294967295, s.key & 4294967295)
 					WHERE l.locktype = 'advisory' AND EXISTS (SELECT FROM pg_locks x WHERE x.pid = l.pid AND x.locktype = 'advisory' AND NOT x.granted
 						AND $1 = ANY(pg_blocking_pids(x.pid))) ORDER BY 1`, int32(w.owner.PgConn().PID()), subjects)

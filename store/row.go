@@ -199,7 +199,7 @@ func (c *change) lockClaims(ctx context.Context, claims []claimOf) error {
 		scopes[i], spaces[i], subjects[i], predicates[i] = cl.owner.Scope, claimSpace(cl.owner, cl.visibility), cl.subject, cl.predicate
 	}
 	_, err := c.tx.Exec(ctx, `SELECT pg_advisory_xact_lock(k.key) FROM (
-			SELECT DISTINCT hashtextextended(concat_ws(E'\x1f', $1::text, 'claim', x.scope, x.space, lower(x.subject), x.predicate), 0) AS key
+			SELECT DISTINCT hashtextextended(concat_ws(E'\x1f', $1::text, 'claim', x.scope, x.space, lower(x.subject), x.predicate), hashtext(current_schema())) AS key
 			FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) x(scope, space, subject, predicate) ORDER BY 1) k`,
 		c.tenant, scopes, spaces, subjects, predicates)
 	return err

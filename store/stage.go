@@ -164,7 +164,7 @@ func (st *staging) knownKeys(ctx context.Context) (map[string]uuid.UUID, error) 
 	if len(keys) == 0 {
 		return known, nil
 	}
-	if _, err := st.tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1 || '/operation/' || k, 0))
+	if _, err := st.tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1 || '/operation/' || k, hashtext(current_schema())))
 		FROM (SELECT DISTINCT k FROM unnest($2::text[]) k ORDER BY k) keys`, st.tenant, keys); err != nil {
 		return nil, err
 	}
@@ -393,7 +393,7 @@ func (c *change) operation(ctx context.Context, id, kind string, result any) (bo
 }
 
 func (c *change) lockOperation(ctx context.Context, id string) error {
-	_, err := c.tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1 || '/operation/' || $2, 0))`, c.tenant, id)
+	_, err := c.tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1 || '/operation/' || $2, hashtext(current_schema())))`, c.tenant, id)
 	return err
 }
 

@@ -142,7 +142,7 @@ func (s *Store) Write(ctx context.Context, in WriteInput) (WriteCounts, error) {
 
 // lockScope serialises writers whose decisions may bear on each other.
 func (c *change) lockScope(ctx context.Context, p schema.Principal) error {
-	_, err := c.tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1 || '/scope/' || $2, 0))`, c.tenant, p.Project+"/"+p.Scope)
+	_, err := c.tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1 || '/scope/' || $2, hashtext(current_schema())))`, c.tenant, p.Project+"/"+p.Scope)
 	return err
 }
 
