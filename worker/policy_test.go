@@ -52,15 +52,3 @@ func TestFollowsItsRules(t *testing.T) {
 	require.Contains(t, p.Output(), "policy reloaded")
 	require.NoError(t, p.Terminate(t, 25*time.Second), p.Output())
 }
-
-// Without a rules file nobody would answer SIGHUP: it ends the worker, as it does any program.
-func TestHangupWithoutRules(t *testing.T) {
-	t.Parallel()
-	p := testkit.StartProcess(t, newPlace(t, testkit.DatabaseURL(t)).with(nil))
-	p.Signal(t, syscall.SIGHUP)
-	var exit *exec.ExitError
-	require.ErrorAs(t, p.Exit(t, 20*time.Second), &exit, p.Output())
-	status, ok := exit.Sys().(syscall.WaitStatus)
-	require.True(t, ok)
-	require.Equal(t, syscall.SIGHUP, status.Signal())
-}
