@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
@@ -52,6 +53,10 @@ func TestOperationsAtOnce(t *testing.T) {
 			<-begin
 			for step := range steps {
 				if what, err := c.step(); err != nil {
+					var refused *pgconn.PgError
+					if errors.As(err, &refused) {
+						err = fmt.Errorf("%w: %s", err, refused.Detail)
+					}
 					failures <- fmt.Errorf("caller %d, step %d, %s: %w", i, step, what, err)
 					return
 				}
@@ -360,7 +365,9 @@ func (c *caller) put() error {
 		record.Provenance.Sources = []schema.Ref{{Kind: "artifact", Ref: kept.Address}}
 	}
 	if c.chance(20) {
-		record.Relations = []schema.Relation{{Predicate: "derived_from", TargetID: c.pick(1)[0].String(), Weight: 1, Reason: "drawn from it"}}
+		if source := c.pick(1)[0].String(); source != record.ID {
+			record.Relations = []schema.Relation{{Predicate: "derived_from", TargetID: source, Weight: 1, Reason: "drawn from it"}}
+		}
 	}
 	in := store.PutInput{Operation: c.operation(), Policy: c.policy, Now: c.tick(), Embeddings: []*store.Embedding{{Model: hash, Vector: axis()}},
 		Request: schema.PutRequest{Operation: c.asks("put"), Visibility: one(c, []schema.Visibility{schema.VisibilityPrivate, schema.VisibilityShared}),

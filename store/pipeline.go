@@ -208,29 +208,34 @@ type offeredRef struct {
 // SaveDecisions stores proposals and marks their candidates decided. Deciding a stale proposal again
 // replaces it and counts the round.
 func (s *Store) SaveDecisions(ctx context.Context, r Range, candidates []uuid.UUID, decided []Decided, now time.Time) error {
-	err := s.write(ctx, r.Tenant, now, func(c *change) error {
-		// Nothing about a candidate that left the pipeline meanwhile: its text may have been erased.
-		rows, err := c.tx.Query(ctx, `SELECT id FROM memory_candidates WHERE tenant = $1 AND id = ANY($2) AND state = 'staged' ORDER BY id FOR NO KEY UPDATE`, r.Tenant, candidates)
-		if err != nil {
-			return err
-		}
-		if candidates, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID]); err != nil {
-			return err
-		}
-		for _, d := range decided {
-			if !slices.Contains(candidates, d.CandidateID) {
-				continue
-			}
-			if err := c.queueDecision(r, d); err != nil {
-				return err
-			}
-		}
-		c.queue.Queue(`UPDATE memory_candidates SET decided_at = $3 WHERE tenant = $1 AND id = ANY($2)`, r.Tenant, candidates, c.now)
-		return nil
+	err := againAlone(ctx, func() error {
+		return s.write(ctx, r.Tenant, now, func(c *change) error { return c.saveDecisions(ctx, r, candidates, decided) })
 	})
 	if err != nil {
 		return fmt.Errorf("save decisions: %w", err)
 	}
+	return nil
+}
+
+func (c *change) saveDecisions(ctx context.Context, r Range, candidates []uuid.UUID, decided []Decided) error {
+	// Nothing about a candidate that left the pipeline meanwhile: its text may have been erased.
+	rows, err := c.tx.Query(ctx, `SELECT id FROM memory_candidates WHERE tenant = $1 AND id = ANY($2) AND state = 'staged' ORDER BY id FOR NO KEY UPDATE`, r.Tenant, candidates)
+	if err != nil {
+		return err
+	}
+	staged, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	if err != nil {
+		return err
+	}
+	for _, d := range decided {
+		if !slices.Contains(staged, d.CandidateID) {
+			continue
+		}
+		if err := c.queueDecision(r, d); err != nil {
+			return err
+		}
+	}
+	c.queue.Queue(`UPDATE memory_candidates SET decided_at = $3 WHERE tenant = $1 AND id = ANY($2)`, r.Tenant, staged, c.now)
 	return nil
 }
 

@@ -196,6 +196,9 @@ func (w *writing) load(ctx context.Context, in WriteInput) error {
 	if w.proposals, err = pgx.CollectRows(rows, scanProposal); err != nil {
 		return err
 	}
+	if err := w.lockFacts(ctx); err != nil {
+		return err
+	}
 	ids := make([]uuid.UUID, 0, len(w.proposals)*2+len(in.Sources))
 	for _, p := range w.proposals {
 		ids = append(ids, p.ParentID)
@@ -211,6 +214,37 @@ func (w *writing) load(ctx context.Context, in WriteInput) error {
 		ids = append(ids, id)
 	}
 	return w.look(ctx, ids, "SHARE")
+}
+
+// lockFacts locks the functional claims that the proposals make, where their facts would stand: the
+// scope's lock does not keep out those who make the same claim from another project.
+func (w *writing) lockFacts(ctx context.Context) error {
+	var facts []*pendingProposal
+	var parents []uuid.UUID
+	for i := range w.proposals {
+		if p := &w.proposals[i]; p.Fact.Claim.Functional && !p.Fact.Claim.IsZero() {
+			facts, parents = append(facts, p), append(parents, p.ParentID)
+		}
+	}
+	if len(facts) == 0 {
+		return nil
+	}
+	rows, err := w.tx.Query(ctx, `SELECT id, scope, visibility FROM memories WHERE tenant = $1 AND id = ANY($2)`, w.tenant, parents)
+	if err != nil {
+		return err
+	}
+	var id uuid.UUID
+	var parent seen
+	if _, err := pgx.ForEachRow(rows, []any{&id, &parent.scope, &parent.visibility}, func() error { w.known[id] = parent; return nil }); err != nil {
+		return err
+	}
+	claims := make([]claimOf, len(facts))
+	for i, p := range facts {
+		add := w.factMemory(p, nil)
+		claims[i] = claimOf{add.Owner, add.Visibility, p.Fact.Claim.Subject, p.Fact.Claim.Predicate}
+	}
+	clear(w.known) // look reads them under their locks
+	return w.lockClaims(ctx, claims)
 }
 
 // look reads what stands now, and keeps it so until commit. Who is going to change what it looks at
