@@ -65,12 +65,19 @@ func (b *bench) quality(ctx context.Context) error {
 	for _, name := range names {
 		scores[name] = newScore()
 	}
+	turns, raised := 0, 0
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
 		var c conversation
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
 			return fmt.Errorf("%s: %w", b.data, err)
+		}
+		for _, t := range c.Turns {
+			turns++
+			if _, kinds := memory.DetectSensitive(t.Text + "\n" + t.Caption); len(kinds) > 0 {
+				raised++
+			}
 		}
 		if err := b.ask(ctx, c, scores); err != nil {
 			return err
@@ -82,6 +89,7 @@ func (b *bench) quality(ctx context.Context) error {
 	}
 	table(fmt.Sprintf("Retrieval quality, %.0f questions, no model", scores[rankBM25].total.n),
 		[]string{"ranker", "recall@5", "recall@10", "recall@20", "NDCG@10", "macro @10", "multi-hop @10", "temporal @10", "open-domain @10", "single-hop @10"}, rows)
+	fmt.Printf("\nOf %d turns without secrets, %d were raised by the detectors of sensitive text.\n", turns, raised)
 	return lines.Err()
 }
 

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -127,43 +126,20 @@ func TestDetectSensitiveIsLinear(t *testing.T) {
 	}
 }
 
-// What was raised on five long conversations between friends. The data is not part of the repository;
-// the test runs where MNEME_LOCOMO names it.
-func TestDetectSensitiveOnConversations(t *testing.T) {
+// An engineer's everyday work, with addresses, hosts, versions and times in it, holds no secret.
+func TestDetectSensitiveIsSilentOnEverydayWork(t *testing.T) {
 	t.Parallel()
-	path := os.Getenv("MNEME_LOCOMO")
-	if path == "" {
-		t.Skip("MNEME_LOCOMO is not set")
-	}
-	file, err := os.Open(path)
+	file, err := os.Open("../scripts/demo-data/transcript.jsonl")
 	require.NoError(t, err)
 	defer func() { _ = file.Close() }()
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 64<<20)
-	turns, raised := 0, map[string]int{}
-	for lines.Scan() {
-		var c struct {
-			Turns []struct {
-				Text    string `json:"text"`
-				Caption string `json:"image_caption"`
-			} `json:"turns"`
-		}
+	texts := 0
+	for lines := bufio.NewScanner(file); lines.Scan(); texts++ {
+		var c schema.Candidate
 		require.NoError(t, json.Unmarshal(lines.Bytes(), &c))
-		for _, turn := range c.Turns {
-			turns++
-			level, kinds := memory.DetectSensitive(turn.Text + "\n" + turn.Caption)
-			if len(kinds) > 0 {
-				raised[string(level)]++
-				slices.Sort(kinds)
-				raised[strings.Join(kinds, "+")]++
-			}
-		}
+		level, kinds := memory.DetectSensitive(c.Content)
+		require.Equal(t, schema.SensitivityLow, level, "%v in line %d", kinds, texts+1)
 	}
-	require.NoError(t, lines.Err())
-	t.Logf("%d turns, raised: %v", turns, raised)
-	require.NotZero(t, turns)
-	require.Zero(t, raised["hyper"]+raised["high"])
-	require.Less(t, raised["medium"]*1000, turns)
+	require.Greater(t, texts, 60)
 }
 
 func BenchmarkDetectSensitive(b *testing.B) {

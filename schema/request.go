@@ -88,10 +88,7 @@ func repeated(data []byte, p *problems) {
 // Validate reports it.
 func (r *PutRequest) UnmarshalJSON(data []byte) error {
 	type plain PutRequest
-	var v plain
-	found := decodeRequest(data, &v, false)
-	*r = PutRequest(v)
-	r.problems = found
+	r.problems = decodeRequest(data, (*plain)(r), false)
 	return nil
 }
 
@@ -99,10 +96,7 @@ func (r *PutRequest) UnmarshalJSON(data []byte) error {
 // Validate reports it.
 func (r *ReviseRequest) UnmarshalJSON(data []byte) error {
 	type plain ReviseRequest
-	var v plain
-	found := decodeRequest(data, &v, false)
-	*r = ReviseRequest(v)
-	r.problems = found
+	r.problems = decodeRequest(data, (*plain)(r), false)
 	return nil
 }
 
@@ -110,10 +104,7 @@ func (r *ReviseRequest) UnmarshalJSON(data []byte) error {
 // Validate reports it.
 func (r *ModifyRequest) UnmarshalJSON(data []byte) error {
 	type plain ModifyRequest
-	var v plain
-	found := decodeRequest(data, &v, true)
-	*r = ModifyRequest(v)
-	r.problems = found
+	r.problems = decodeRequest(data, (*plain)(r), true)
 	return nil
 }
 
@@ -121,10 +112,7 @@ func (r *ModifyRequest) UnmarshalJSON(data []byte) error {
 // Validate reports it.
 func (r *RecoverRequest) UnmarshalJSON(data []byte) error {
 	type plain RecoverRequest
-	var v plain
-	found := decodeRequest(data, &v, true)
-	*r = RecoverRequest(v)
-	r.problems = found
+	r.problems = decodeRequest(data, (*plain)(r), true)
 	return nil
 }
 
@@ -132,9 +120,6 @@ func (r *RecoverRequest) UnmarshalJSON(data []byte) error {
 // Validate reports it.
 func (r *ForgetRequest) UnmarshalJSON(data []byte) error {
 	type plain ForgetRequest
-	var v plain
-	found := decodeRequest(data, &v, true)
-	*r = ForgetRequest(v)
-	r.problems = found
+	r.problems = decodeRequest(data, (*plain)(r), true)
 	return nil
 }

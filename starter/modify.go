@@ -223,19 +223,10 @@ func (a *app) modify(ctx context.Context, op schema.Operation, patches []schema.
 	}
 	parts := partsOf(patches)
 	out := modified{ModifyResult: schema.ModifyResult{Results: []schema.PatchResult{}}, Counts: map[schema.PatchStatus]int{}, Runs: []operationRun{}}
-	bar := a.counting(len(patches), "modifying")
-	var failed error
-	for i, part := range parts {
-		req.Patches = part
-		if len(parts) > 1 && op.OperationID != "" {
-			req.OperationID = fmt.Sprintf("%s/%d", op.OperationID, i+1)
-		}
-		if failed = a.modifyPart(ctx, req, &out); failed != nil {
-			break
-		}
-		_ = bar.Add(len(part))
-	}
-	_ = bar.Exit()
+	failed := inParts(a, "modifying", op.OperationID, parts, func(operation string, part []schema.Patch) error {
+		req.OperationID, req.Patches = operation, part
+		return a.modifyPart(ctx, req, &out)
+	})
 	if failed != nil && len(out.Results) == 0 {
 		return failed
 	}

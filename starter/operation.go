@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/pflag"
 	"go.temporal.io/sdk/client"
@@ -51,4 +52,26 @@ func carryOut[Request, Result any](ctx context.Context, a *app,
 		}
 	}
 	return operationRun{WorkflowID: run.GetID(), RunID: run.GetRunID(), URL: a.runURL(run.GetID(), run.GetRunID())}, nil
+}
+
+// inParts carries an operation out part by part, each under an id of its own, and stops at the first
+// that fails.
+func inParts[T any](a *app, doing, operation string, parts [][]T, carry func(operation string, part []T) error) error {
+	total := 0
+	for _, part := range parts {
+		total += len(part)
+	}
+	bar := a.counting(total, doing)
+	defer func() { _ = bar.Exit() }()
+	for i, part := range parts {
+		id := operation
+		if len(parts) > 1 && id != "" {
+			id = fmt.Sprintf("%s/%d", operation, i+1)
+		}
+		if err := carry(id, part); err != nil {
+			return err
+		}
+		_ = bar.Add(len(part))
+	}
+	return nil
 }

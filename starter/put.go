@@ -160,19 +160,10 @@ func (a *app) put(ctx context.Context, req schema.PutRequest, records []schema.M
 		}
 	}
 	out := put{PutResult: schema.PutResult{Items: []schema.PutItem{}}, Counts: map[schema.PutStatus]int{}, Runs: []operationRun{}}
-	var failed error
-	bar, operation := a.counting(len(records), "putting"), req.OperationID
-	for i, part := range parts {
-		req.Records = part
-		if len(parts) > 1 && operation != "" {
-			req.OperationID = fmt.Sprintf("%s/%d", operation, i+1)
-		}
-		if failed = a.putPart(ctx, req, noWait, &out); failed != nil {
-			break
-		}
-		_ = bar.Add(len(part))
-	}
-	_ = bar.Exit()
+	failed := inParts(a, "putting", req.OperationID, parts, func(operation string, part []schema.MemoryRecord) error {
+		req.OperationID, req.Records = operation, part
+		return a.putPart(ctx, req, noWait, &out)
+	})
 	if failed != nil && len(out.Runs) == 0 {
 		return failed
 	}

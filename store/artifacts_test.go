@@ -1,0 +1,64 @@
+package store_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+func TestArtifactsAreAddressedByContent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const body = "ld: cache mismatch"
+	a, err := w.PutArtifact(ctx, w.p, strings.NewReader(body), "text/plain", "", w.now)
+	require.NoError(t, err)
+	require.Regexp(t, "^sha256:[0-9a-f]{64}$", a.Address)
+	require.Equal(t, store.Artifact{Address: a.Address, MediaType: "text/plain", Size: int64(len(body)), CreatedAt: a.CreatedAt}, a)
+	again, err := w.PutArtifact(ctx, w.p, strings.NewReader(body), "", a.Address, w.now.Add(time.Hour))
+	require.NoError(t, err)
+	require.Equal(t, a, again, "stored once")
+	require.Equal(t, 1, w.count("artifacts", "true"))
+	_, err = w.PutArtifact(ctx, w.p, strings.NewReader("other"), "", a.Address, w.now)
+	require.ErrorIs(t, err, store.ErrAddressMismatch)
+	var invalid *schema.ValidationError
+	_, err = w.PutArtifact(ctx, w.p, strings.NewReader(body), "", strings.ToUpper(a.Address), w.now)
+	require.ErrorAs(t, err, &invalid)
+	_, _, err = w.GetArtifact(ctx, w.p, "md5:1")
+	require.ErrorAs(t, err, &invalid)
+	_, err = w.PutArtifact(ctx, w.p, strings.NewReader(strings.Repeat("x", store.MaxArtifactBytes+1)), "", "", w.now)
+	require.ErrorIs(t, err, store.ErrArtifactTooLarge)
+	// The database holds to it by itself.
+	_, err = w.owner.Exec(ctx, `INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at) VALUES ('t', sha256('a'), 'x', 1, 'b', 'a', now())`)
+	require.ErrorContains(t, err, "check constraint")
+
+	got, data, err := w.GetArtifact(ctx, w.p, a.Address)
+	require.NoError(t, err)
+	require.Equal(t, a, got)
+	require.Equal(t, body, string(data))
+	stranger := schema.Principal{Tenant: "t", Agent: "b", Project: "p"}
+	for _, p := range []schema.Principal{stranger, {Tenant: "u", Agent: "a"}} {
+		_, _, err = w.GetArtifact(ctx, p, a.Address)
+		require.ErrorIs(t, err, store.ErrNotFound)
+	}
+	// Knowing an address is not having the bytes.
+	naming := episode(t, "", "saw it")
+	naming.Payload = json.RawMessage(strings.Replace(string(naming.Payload), "{", `{"artifacts": ["`+a.Address+`"],`, 1))
+	mine := w.p
+	w.p = stranger
+	require.Equal(t, schema.PutBadRef, w.putAll(naming)[0].Status)
+	w.p = mine
+	w.p.Project, w.vis = "p", schema.VisibilityShared
+	id := w.created(naming)
+	_, data, err = w.GetArtifact(ctx, stranger, a.Address) // through the shared episode
+	require.NoError(t, err)
+	require.Equal(t, body, string(data))
+	require.Equal(t, 1, w.count("memory_artifacts", "memory_id = $1", id))
+	w.p, w.vis = stranger, schema.VisibilityPrivate
+	require.Equal(t, schema.PutCreated, w.putAll(naming)[0].Status)
+}
