@@ -638,7 +638,8 @@ func (w *world) interrupted(text string, do func() error) (s *store.Store, done 
 			}
 			var held bool
 			err := watch.QueryRow(waiting, `SELECT EXISTS (SELECT FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_stat_activity a ON a.pid = l.pid
-				WHERE c.relnamespace = current_schema()::regnamespace AND a.wait_event_type = 'Lock' AND cardinality(pg_blocking_pids(l.pid)) > 0)`).Scan(&held)
+				WHERE l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND c.relnamespace = current_schema()::regnamespace
+					AND a.wait_event_type = 'Lock' AND cardinality(pg_blocking_pids(l.pid)) > 0)`).Scan(&held)
 			if err == nil && !held {
 				err = errors.New("it neither ends nor waits")
 			}

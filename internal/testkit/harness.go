@@ -30,7 +30,7 @@ func NewIdleHarness(t testing.TB, databaseURL string, c client.Client, change fu
 // StartWorkerWith is StartWorker with options of the SDK's.
 func (h *Harness) StartWorkerWith(t testing.TB, options worker.Options) {
 	t.Helper()
-	options.WorkerStopTimeout = 5 * time.Second
+	options.WorkerStopTimeout, options.DeadlockDetectionTimeout = 5*time.Second, starved
 	w := worker.New(h.Temporal, h.TaskQueue, options)
 	workflows.Register(w, h.Deps)
 	require.NoError(t, w.Start())

@@ -5,6 +5,7 @@ package testkit
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -34,6 +35,11 @@ import (
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/workflows"
 )
+
+// starved is how long a workflow may stand still before the SDK takes it for deadlocked. A machine that
+// runs many tests with the race detector keeps one waiting for seconds, and giving up on it then is a
+// data race inside the SDK.
+const starved = time.Minute
 
 // Namespace is the Temporal namespace of the tests.
 const Namespace = client.DefaultNamespace
@@ -89,44 +95,118 @@ func ReadEnv(path string) (map[string]string, error) {
 	return env, nil
 }
 
-// DatabaseURL returns the URL of a migrated schema of the test's own, as the owner. The schema goes
-// with the test.
+// DatabaseURL returns the URL, as the owner, of a migrated database of the test's own. It goes with the
+// test.
 func DatabaseURL(t testing.TB) string {
 	t.Helper()
 	env, err := stack()
 	require.NoError(t, err)
-	return NewSchema(t, env["DATABASE_URL"])
+	template, err := migrated()
+	require.NoError(t, err)
+	name := "t_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	require.NoError(t, onServer(env["DATABASE_URL"], "CREATE DATABASE "+name+" TEMPLATE "+template))
+	t.Cleanup(func() {
+		_ = onServer(env["DATABASE_URL"], "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") // the server may be gone, and the database with it
+	})
+	u, err := in(env["DATABASE_URL"], name, "main")
+	require.NoError(t, err)
+	return u
+}
+
+// in is the URL of a schema of a database on the same server.
+func in(databaseURL, database, schema string) (string, error) {
+	u, err := url.Parse(databaseURL)
+	if err != nil {
+		return "", err
+	}
+	if database != "" {
+		u.Path = "/" + database
+	}
+	q := u.Query()
+	q.Set("search_path", schema+",public")
+	u.RawQuery = q.Encode()
+	return u.String(), nil
+}
+
+// migrated makes the database that tests get copies of: migrating takes many times as long as copying. It
+// is named after its migrations, so that the next run finds it.
+var migrated = sync.OnceValues(func() (string, error) {
+	env, err := stack()
+	if err != nil {
+		return "", err
+	}
+	digest := sha256.New()
+	files, err := filepath.Glob(filepath.Join(Root(), "schema", "migrations", "*.sql"))
+	if err != nil {
+		return "", err
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(digest, "%s %d ", filepath.Base(file), len(data))
+		digest.Write(data)
+	}
+	name := fmt.Sprintf("migrated_%x", digest.Sum(nil)[:8])
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, env["DATABASE_URL"])
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	// One test process makes it, the others wait. Half a template keeps its other name.
+	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock(hashtext('mneme.test.template'))`); err != nil {
+		return "", err
+	}
+	var there bool
+	if err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)`, name).Scan(&there); err != nil || there {
+		return name, err
+	}
+	half, err := in(env["DATABASE_URL"], "half_"+name, "main")
+	if err != nil {
+		return "", err
+	}
+	for _, step := range []func() error{
+		func() error { return second(conn.Exec(ctx, "DROP DATABASE IF EXISTS half_"+name)) },
+		func() error { return second(conn.Exec(ctx, "CREATE DATABASE half_"+name)) },
+		func() error { return onServer(half, "CREATE SCHEMA main") },
+		func() error { return second(migrations.Up(ctx, half)) },
+		func() error { return second(conn.Exec(ctx, "ALTER DATABASE half_"+name+" RENAME TO "+name)) },
+	} {
+		if err := step(); err != nil {
+			return "", fmt.Errorf("make the tests' template database: %w", err)
+		}
+	}
+	return name, nil
+})
+
+func second[T any](_ T, err error) error { return err }
+
+// onServer runs one statement.
+func onServer(databaseURL, sql string) error {
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, databaseURL)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	return second(conn.Exec(ctx, sql))
 }
 
 // NewSchema creates and migrates a schema in the given database.
 func NewSchema(t testing.TB, databaseURL string) string {
 	t.Helper()
-	ctx := context.Background()
 	name := "t_" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	run := func(sql string) {
-		conn, err := pgx.Connect(ctx, databaseURL)
-		require.NoError(t, err)
-		defer func() { _ = conn.Close(ctx) }()
-		_, err = conn.Exec(ctx, sql)
-		require.NoError(t, err)
-	}
-	run("CREATE SCHEMA " + name)
+	require.NoError(t, onServer(databaseURL, "CREATE SCHEMA "+name))
 	t.Cleanup(func() {
-		conn, err := pgx.Connect(ctx, databaseURL)
-		if err != nil {
-			return // the server is gone, and the schema with it
-		}
-		defer func() { _ = conn.Close(ctx) }()
-		_, _ = conn.Exec(ctx, "DROP SCHEMA IF EXISTS "+name+" CASCADE")
+		_ = onServer(databaseURL, "DROP SCHEMA IF EXISTS "+name+" CASCADE") // the server may be gone, and the schema with it
 	})
-	u, err := url.Parse(databaseURL)
+	u, err := in(databaseURL, "", name)
 	require.NoError(t, err)
-	q := u.Query()
-	q.Set("search_path", name+",public")
-	u.RawQuery = q.Encode()
-	_, err = migrations.Up(ctx, u.String())
+	_, err = migrations.Up(context.Background(), u)
 	require.NoError(t, err)
-	return u.String()
+	return u
 }
 
 // Store opens a store on a schema of the test's own.
@@ -228,11 +308,7 @@ func NewHarnessAt(t testing.TB, databaseURL string, c client.Client, change func
 // StartWorker starts a worker; it stops with the test, or with StopWorker.
 func (h *Harness) StartWorker(t testing.TB) {
 	t.Helper()
-	w := worker.New(h.Temporal, h.TaskQueue, worker.Options{WorkerStopTimeout: 5 * time.Second})
-	workflows.Register(w, h.Deps)
-	require.NoError(t, w.Start())
-	h.worker = w
-	t.Cleanup(h.StopWorker)
+	h.StartWorkerWith(t, worker.Options{})
 }
 
 // StopWorker stops the worker gracefully.

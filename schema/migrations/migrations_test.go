@@ -30,7 +30,12 @@ var ctx = context.Background()
 // emptySchema is a schema without any table.
 func emptySchema(t *testing.T) string {
 	t.Helper()
-	base := testkit.DatabaseURL(t)
+	return emptySchemaIn(t, testkit.DatabaseURL(t))
+}
+
+// emptySchemaIn is one beside another schema.
+func emptySchemaIn(t *testing.T, base string) string {
+	t.Helper()
 	owner := testkit.Owner(t, base)
 	name := "e_" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	_, err := owner.Exec(ctx, "CREATE SCHEMA "+name)
@@ -166,7 +171,8 @@ func TestEveryTableIsBoundToATenant(t *testing.T) {
 			c.relrowsecurity, (SELECT count(*) FROM pg_policy p WHERE p.polrelid = c.oid AND p.polcmd = '*' AND p.polqual IS NOT NULL AND p.polwithcheck IS NOT NULL),
 			EXISTS (SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0] WHERE i.indrelid = c.oid AND i.indisprimary AND a.attname = 'tenant'),
 			has_table_privilege('mneme_app', c.oid, 'TRUNCATE') OR has_table_privilege('mneme_app', c.oid, 'TRIGGER') OR has_table_privilege('mneme_app', c.oid, 'REFERENCES')
-		FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND c.relname <> 'goose_db_version'`)
+		FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND c.relname NOT IN ('goose_db_version',
+			'index_generations')`) // which index is searched is the installation's: nothing of a tenant's is in it
 	require.NoError(t, err)
 	var name string
 	var tenant, rls, keyed, tooMuch bool
@@ -295,6 +301,10 @@ func fill(t *testing.T, s *store.Store, tenant string) {
 	require.NoError(t, err)
 	_, err = s.ForgetToken(ctx, p, uuid.MustParse(preview.RunID), now)
 	require.NoError(t, err)
+	_, err = s.Put(ctx, store.PutInput{Operation: store.Operation{Tenant: tenant, ID: "put-summary", WorkflowID: "wf"}, Policy: memory.DefaultWritePolicy(), Now: now,
+		Request: schema.PutRequest{Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{{Type: schema.TypeSemantic, Content: "Alice is paid well", SafeSummary: "Alice's pay",
+			Payload: []byte(`{"kind":"semantic","subject":"Alice","predicate":"states","object":"Alice is paid well","validity":{"mode":"global"}}`)}}}})
+	require.NoError(t, err)
 }
 
 func TestTenantsAreApartInEveryTable(t *testing.T) {
@@ -407,13 +417,15 @@ var enums = map[string]string{
 	"jobs.state":                    "pending leased completed failed dead",
 	"jobs.phase":                    "extract decide write link index done",
 	"index_outbox.op":               "upsert delete",
+	"index_generations.state":       "building active retired",
+	"memory_hints.source":           "rules model",
 }
 
 var freeText = strings.Fields(`
 	memories.agent_id memories.project memories.scope memories.policy_group memories.content memories.normalized_content memories.language
 	memories.who memories.subject memories.predicate memories.conditions_hash memories.key_id memories.created_by memories.world_id
 	memories.world_version memories.agent_session_id memories.agent_interaction_id memories.claim_space memories.subject_key
-	memory_embeddings.model memory_provenance.ref memory_provenance.hash
+	memories.safe_summary memory_embeddings.model memory_provenance.ref memory_provenance.hash
 	memory_history.old_content memory_history.new_content memory_history.changed_by memory_history.reason
 	events.agent_id events.kind events.session lexeme_stats.lexeme
 	ingest_batches.workflow_id ingest_batches.agent_id ingest_batches.project ingest_batches.scope ingest_batches.policy_group
@@ -424,7 +436,8 @@ var freeText = strings.Fields(`
 	entity_claims.subject entity_claims.predicate entity_claims.object entity_claims.subject_key
 	memories.external_id memory_relations.predicate memory_relations.reason memory_entity_relations.relationship artifacts.media_type artifacts.agent_id
 	artifact_holders.agent_id staged_requests.id tenant_secrets.name proposals.reviewed_by proposals.review_reason
-	forget_runs.workflow_id forget_runs.agent_id forget_runs.reason forget_runs.requested_by forget_runs.confirmed_by forget_items.outcome`)
+	forget_runs.workflow_id forget_runs.agent_id forget_runs.reason forget_runs.requested_by forget_runs.confirmed_by forget_items.outcome
+	index_generations.index_name index_generations.model index_outbox.last_error memory_hints.hint`)
 
 var quoted = regexp.MustCompile(`'([^']*)'::text`)
 

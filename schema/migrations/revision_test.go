@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/migrations"
 )
@@ -44,7 +45,7 @@ func TestRowsOfTheReleaseBeforeAreKept(t *testing.T) {
 	t.Parallel()
 	current := testkit.DatabaseURL(t)
 	fill(t, testkit.OpenStore(t, current), "tenant-a")
-	older := emptySchema(t)
+	older := emptySchemaIn(t, current)
 	require.NoError(t, migrations.UpTo(ctx, older, 5))
 	from, owner := testkit.Owner(t, current), testkit.Owner(t, older)
 	var source, target string
@@ -106,7 +107,7 @@ func TestRowsOfTheReleaseBeforeAreKept(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, ids)
 	for _, id := range ids {
-		m, err := s.Get(ctx, schema.Principal{Tenant: "tenant-a", Agent: "agent"}, id)
+		m, err := s.Get(ctx, schema.Principal{Tenant: "tenant-a", Agent: "agent"}, id, memory.UpTo(schema.SensitivityHyper))
 		require.NoError(t, err)
 		require.NoError(t, m.Validate())
 	}
