@@ -53,6 +53,7 @@ type Brain struct {
 	Extractor Extractor
 	Decider   Decider
 	Embedder  Embedder
+	Reranking Reranking // the zero value leaves reranking out
 }
 
 // EmbeddingModel identifies an embedding space.

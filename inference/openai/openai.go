@@ -54,6 +54,7 @@ func New(cfg Config) (inference.Brain, error) {
 	if cfg.ChatModel != "" {
 		c := &chat{endpoint: end, service: sdk.NewChatService(append(options, atMost(maxChatResponse))...), model: cfg.ChatModel}
 		brain.Extractor, brain.Decider = c, c
+		brain.Reranking = inference.Reranking{Reranker: c, Blend: memory.RerankBlendModel}
 	}
 	if cfg.EmbeddingModel != "" {
 		brain.Embedder = &embedder{

@@ -41,13 +41,15 @@ CONFIDENCE, 0 to 1: 0.9 and more for what is stated outright, about 0.7 for what
 
 CLAIM: the fact as one statement, or null when it has no single subject and object. subject and object are short names or values; predicate is a relation in snake_case English, such as lives_in, works_at, prefers, uses, owns, depends_on, deadline. functional is true only if a subject has one object at a time, so that a new one replaces the old (lives_in, works_at, deadline, version), and false if it can have several (likes, uses, knows, owns).
 
+HINTS: up to 3 questions that someone may ask later and that this fact answers, 10 to 300 characters each, in other words than the fact uses: synonyms, the general word for a particular thing ("instrument" for a violin). Name the subject; do not give the answer. [] if none comes to mind.
+
 ENTITIES: at most 50 edges between named things (people, organisations, projects, products, places, technologies): source, relationship (snake_case), target, confidence. Use full names, the same each time; no pronouns, no sentences.
 
 FORM
-{"facts":[{"content":"…","category":"fact","confidence":0.9,"claim":{"subject":"…","predicate":"…","object":"…","functional":false}}],"entities":[{"source":"…","relationship":"…","target":"…","confidence":0.9}]}
+{"facts":[{"content":"…","category":"fact","confidence":0.9,"claim":{"subject":"…","predicate":"…","object":"…","functional":false},"hints":["…?"]}],"entities":[{"source":"…","relationship":"…","target":"…","confidence":0.9}]}
 
 EXAMPLE, for speaker "Ana", occurred_at "Wednesday 2026-03-18T10:00:00Z" and the source "morning! I moved from Lyon to Oslo last Friday. btw the Atlas API must never be called without a timeout":
-{"facts":[{"content":"Ana moved from Lyon to Oslo on 2026-03-13.","category":"fact","confidence":0.95,"claim":{"subject":"Ana","predicate":"lives_in","object":"Oslo","functional":true}},{"content":"The Atlas API must never be called without a timeout.","category":"rule","confidence":0.9,"claim":null}],"entities":[{"source":"Ana","relationship":"lives_in","target":"Oslo","confidence":0.95}]}`
+{"facts":[{"content":"Ana moved from Lyon to Oslo on 2026-03-13.","category":"fact","confidence":0.95,"claim":{"subject":"Ana","predicate":"lives_in","object":"Oslo","functional":true},"hints":["What is the home town or address of Ana now?"]},{"content":"The Atlas API must never be called without a timeout.","category":"rule","confidence":0.9,"claim":null,"hints":["What deadline does a request to Atlas need?"]}],"entities":[{"source":"Ana","relationship":"lives_in","target":"Oslo","confidence":0.95}]}`
 
 const decisionSystem = `You keep the long-term memory of an AI agent consistent. You get one new fact and up to a few existing memories, the candidates, and say what the fact does to them. Answer with one JSON object only: no prose, no code fence.
 
@@ -80,8 +82,9 @@ var (
 		`"confidence":{"type":"number"},` +
 		`"claim":{"anyOf":[{"type":"object","properties":{"subject":{"type":"string"},"predicate":{"type":"string"},` +
 		`"object":{"type":"string"},"functional":{"type":"boolean"}},` +
-		`"required":["subject","predicate","object","functional"],"additionalProperties":false},{"type":"null"}]}},` +
-		`"required":["content","category","confidence","claim"],"additionalProperties":false}},` +
+		`"required":["subject","predicate","object","functional"],"additionalProperties":false},{"type":"null"}]},` +
+		`"hints":{"type":"array","items":{"type":"string"}}},` +
+		`"required":["content","category","confidence","claim","hints"],"additionalProperties":false}},` +
 		`"entities":{"type":"array","items":{"type":"object","properties":{"source":{"type":"string"},` +
 		`"relationship":{"type":"string"},"target":{"type":"string"},"confidence":{"type":"number"}},` +
 		`"required":["source","relationship","target","confidence"],"additionalProperties":false}}},` +

@@ -37,11 +37,13 @@ const (
 // Extraction reads the answer to an extraction prompt:
 //
 //	{"facts":    [{"content": "…", "category": "fact", "confidence": 0.9,
-//	               "claim": {"subject": "…", "predicate": "…", "object": "…", "functional": false}}],
+//	               "claim": {"subject": "…", "predicate": "…", "object": "…", "functional": false},
+//	               "hints": ["…?"]}],
 //	 "entities": [{"source": "…", "relationship": "…", "target": "…", "confidence": 0.9}]}
 //
 // The category may also be called type, as document 002 does. Category, claim and entities may be
-// null or missing. A bad claim costs the claim, any other bad field the whole element. Of several
+// null or missing, as may hints. A bad claim costs the claim, bad hints the hints, any other bad field the
+// whole element. Of several
 // objects with facts or entities the first counts.
 func Extraction(text string) memory.Extraction {
 	var w warnings
@@ -139,8 +141,25 @@ func readFact(f fields) (memory.Fact, bool) {
 		return memory.Fact{}, false
 	}
 	return memory.Fact{
-		Content: content, Category: schema.Category(category), Confidence: confidence, Claim: readClaim(f),
+		Content: content, Category: schema.Category(category), Confidence: confidence, Claim: readClaim(f), Hints: readHints(f),
 	}, true
+}
+
+// readHints returns the strings of the hints, if there are any. What is none is dropped without a warning:
+// a hint is a help, and a fact is complete without.
+func readHints(f fields) []string {
+	raw, ok := f.values["hints"]
+	if !ok || raw == "" || raw[0] != '[' {
+		return nil
+	}
+	var out []string
+	for element := range elements(raw) {
+		var hint string
+		if len(out) < 2*memory.MaxHints && element != "" && json.Unmarshal([]byte(element), &hint) == nil {
+			out = append(out, hint)
+		}
+	}
+	return out
 }
 
 // readClaim returns the zero claim when there is none or it is not well formed.

@@ -23,6 +23,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/inference/local"
 	"github.com/mneme/mneme/inference/openai"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/memory"
@@ -42,14 +43,25 @@ type Config struct {
 	Principal schema.Principal // defaults of the command line
 
 	Brain       string // rules or openai
-	Embedder    string // hash or openai
+	Embedder    string // hash, local or openai
 	OpenAI      openai.Config
-	Concurrency int // model calls at once in one activity
+	Local       local.Config // the prefixes are for openai too
+	EmbedCache  int          // vectors remembered in the process; 0 for none
+	Concurrency int          // model calls at once in one activity
+
+	Reranker       string        // off, embedding or model
+	RerankTop      int           // candidates that it reads
+	RerankDeadline time.Duration // after which the order stays as it was
 
 	Policy     memory.WritePolicy
 	PolicyFile string // classification rules; empty for none
 
+	Qdrant QdrantSettings // the vector index; in Postgres when it names no URL
+
+	Callers workflows.Callers // of the Nexus service
+
 	PayloadKey []byte // 32 bytes; empty leaves payloads in the clear
+	TrustKey   []byte // 32 bytes; empty believes what a request says of its trust
 }
 
 // Load reads the environment. Variables that are not set are looked up in the env file that
@@ -70,33 +82,63 @@ func Load() (Config, error) {
 			Scope: e.text("MNEME_SCOPE", ""), PolicyGroup: e.text("MNEME_POLICY_GROUP", ""),
 		},
 		Brain:    e.choice("MNEME_BRAIN", "rules", "openai"),
-		Embedder: e.choice("MNEME_EMBEDDER", "hash", "openai"),
+		Embedder: e.choice("MNEME_EMBEDDER", "hash", "local", "openai"),
 		OpenAI: openai.Config{
 			BaseURL: e.text("MNEME_OPENAI_BASE_URL", ""), APIKey: e.text("MNEME_OPENAI_API_KEY", ""),
 			ChatModel: e.text("MNEME_OPENAI_CHAT_MODEL", ""), EmbeddingModel: e.text("MNEME_OPENAI_EMBEDDING_MODEL", ""),
 			EmbeddingDimensions: e.number("MNEME_OPENAI_EMBEDDING_DIMENSIONS", 0),
 			Timeout:             time.Duration(e.number("MNEME_OPENAI_TIMEOUT_SECONDS", 0)) * time.Second,
 		},
+		Local: local.Config{
+			Dir: e.text("MNEME_EMBED_MODEL_DIR", ""), Model: e.text("MNEME_EMBED_MODEL", ""), Graph: e.text("MNEME_EMBED_ONNX_FILE", ""),
+			Pooling:     e.text("MNEME_EMBED_POOLING", ""),
+			QueryPrefix: e.text("MNEME_EMBED_QUERY_PREFIX", ""), PassagePrefix: e.text("MNEME_EMBED_PASSAGE_PREFIX", ""),
+		},
+		EmbedCache:  e.number("MNEME_EMBED_CACHE", 4096),
 		Concurrency: e.number("MNEME_MODEL_CONCURRENCY", 4),
+
+		Reranker:       e.choice("MNEME_RERANKER", "off", "embedding", "model"),
+		RerankTop:      e.number("MNEME_RERANK_TOP", memory.DefaultRerankTop),
+		RerankDeadline: time.Duration(e.number("MNEME_RERANK_DEADLINE_MS", int(memory.DefaultRerankDeadline.Milliseconds()))) * time.Millisecond,
 		Policy: memory.WritePolicy{
 			Mode:              schema.WriteMode(e.choice("MNEME_MODE", string(schema.ModeControlled), string(schema.ModeFrozen), string(schema.ModeShadow))),
 			AllowUpdateDelete: e.flag("MNEME_ALLOW_UPDATE_DELETE"),
 			MinFactConfidence: e.fraction("MNEME_MIN_FACT_CONFIDENCE", memory.DefaultMinFactConfidence),
 		},
 		PolicyFile: e.text("MNEME_POLICY_FILE", ""),
+		Qdrant:     e.qdrant(),
+		Callers:    e.callers("MNEME_NEXUS_CALLERS"),
 		PayloadKey: e.key("MNEME_PAYLOAD_KEY"),
+		TrustKey:   e.key("MNEME_TRUST_KEY"),
 	}
 	return c, e.err()
 }
 
-// NewBrain builds the intelligence that the configuration names.
-func (c Config) NewBrain() (inference.Brain, error) {
+// NewBrain builds the intelligence that the configuration names. With a local embedding model it reads the
+// model, and downloads it first where only its name is known, telling how that goes on standard error.
+func (c Config) NewBrain(ctx context.Context) (inference.Brain, error) {
 	brain := rules.New()
-	if c.Brain == "rules" && c.Embedder == "hash" {
-		return brain, nil
+	if c.Embedder == "local" {
+		if c.Local.Dir == "" && c.Local.Model == "" {
+			return inference.Brain{}, errors.New("MNEME_EMBED_MODEL_DIR or MNEME_EMBED_MODEL: one is required when MNEME_EMBEDDER is local")
+		}
+		c.Local.Progress = os.Stderr
+		embedder, err := local.New(ctx, c.Local)
+		if err != nil {
+			return inference.Brain{}, err
+		}
+		if brain.Embedder, err = c.cached(embedder); err != nil {
+			return inference.Brain{}, err
+		}
+	}
+	if c.Brain == "rules" && c.Embedder != "openai" && c.Reranker != "model" {
+		return c.reranked(brain, nil), nil
 	}
 	if c.Brain == "openai" && c.OpenAI.ChatModel == "" {
 		return inference.Brain{}, errors.New("MNEME_OPENAI_CHAT_MODEL: is required when MNEME_BRAIN is openai")
+	}
+	if c.Reranker == "model" && c.OpenAI.ChatModel == "" {
+		return inference.Brain{}, errors.New("MNEME_OPENAI_CHAT_MODEL: is required when MNEME_RERANKER is model")
 	}
 	if c.Embedder == "openai" && c.OpenAI.EmbeddingModel == "" {
 		return inference.Brain{}, errors.New("MNEME_OPENAI_EMBEDDING_MODEL: is required when MNEME_EMBEDDER is openai")
@@ -109,9 +151,35 @@ func (c Config) NewBrain() (inference.Brain, error) {
 		brain.Extractor, brain.Decider = remote.Extractor, remote.Decider
 	}
 	if c.Embedder == "openai" {
-		brain.Embedder = remote.Embedder
+		embedder := inference.WithPrefixes(remote.Embedder, local.Prefix(c.Local.QueryPrefix), local.Prefix(c.Local.PassagePrefix))
+		if brain.Embedder, err = c.cached(embedder); err != nil {
+			return inference.Brain{}, err
+		}
 	}
-	return brain, nil
+	return c.reranked(brain, remote.Reranking.Reranker), nil
+}
+
+// cached puts a cache before an embedder that costs more than looking a text up.
+func (c Config) cached(e inference.Embedder) (inference.Embedder, error) {
+	if c.EmbedCache == 0 {
+		return e, nil
+	}
+	return inference.NewCache(e, c.EmbedCache)
+}
+
+// reranked gives a brain the reranker that the configuration names; model is the chat model's.
+func (c Config) reranked(brain inference.Brain, model inference.Reranker) inference.Brain {
+	r := inference.Reranking{Top: c.RerankTop, Deadline: c.RerankDeadline}
+	switch c.Reranker {
+	case "embedding":
+		r.Reranker, r.Blend = inference.EmbeddingReranker{Embedder: brain.Embedder}, memory.RerankBlendEmbedding
+	case "model":
+		r.Reranker, r.Blend = model, memory.RerankBlendModel
+	default:
+		return brain
+	}
+	brain.Reranking = r
+	return brain
 }
 
 // DialTemporal connects with the settings of Temporal's own variables and files (TEMPORAL_ADDRESS,
@@ -250,6 +318,15 @@ func (r *reader) choice(name string, values ...string) string {
 	}
 	r.problems = append(r.problems, name+" must be one of "+strings.Join(values, ", "))
 	return values[0]
+}
+
+// callers reads who may call the Nexus service for which tenants.
+func (r *reader) callers(name string) workflows.Callers {
+	out, err := workflows.ParseCallers(os.Getenv(name))
+	if err != nil {
+		r.problems = append(r.problems, name+": "+err.Error())
+	}
+	return out
 }
 
 // key reads 32 bytes in base64.

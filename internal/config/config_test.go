@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/mneme/mneme/inference/local"
 	"github.com/mneme/mneme/inference/openai"
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/memory"
@@ -49,8 +50,9 @@ func TestLoadHasDefaultsThatWork(t *testing.T) {
 	c, err := config.Load()
 	require.NoError(t, err)
 	require.Equal(t, config.Config{MaxConns: 16, TaskQueue: workflows.TaskQueue, Namespace: client.DefaultNamespace, HealthAddress: "127.0.0.1:8085",
-		Principal: schema.Principal{Tenant: "default", Agent: "default"}, Brain: "rules", Embedder: "hash", Concurrency: 4, Policy: memory.DefaultWritePolicy()}, c)
-	brain, err := c.NewBrain()
+		Principal: schema.Principal{Tenant: "default", Agent: "default"}, Brain: "rules", Embedder: "hash",
+		Reranker: "off", RerankTop: 20, RerankDeadline: 2 * time.Second, EmbedCache: 4096, Concurrency: 4, Policy: memory.DefaultWritePolicy()}, c)
+	brain, err := c.NewBrain(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, memory.HashModel, brain.Embedder.Model().Name)
 }
@@ -63,7 +65,11 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 		"MNEME_TENANT": "t", "MNEME_AGENT": "a", "MNEME_PROJECT": "p", "MNEME_SCOPE": "s", "MNEME_POLICY_GROUP": "g", "MNEME_BRAIN": "openai", "MNEME_EMBEDDER": "openai",
 		"MNEME_OPENAI_BASE_URL": "http://m", "MNEME_OPENAI_API_KEY": "sk", "MNEME_OPENAI_CHAT_MODEL": "chat", "MNEME_OPENAI_EMBEDDING_MODEL": "emb",
 		"MNEME_OPENAI_EMBEDDING_DIMENSIONS": "8", "MNEME_OPENAI_TIMEOUT_SECONDS": "9", "MNEME_MODEL_CONCURRENCY": "2", "MNEME_MODE": "shadow",
+		"MNEME_EMBED_MODEL_DIR": "/m", "MNEME_EMBED_MODEL": "o/m", "MNEME_EMBED_ONNX_FILE": "x.onnx", "MNEME_EMBED_POOLING": "cls", "MNEME_EMBED_QUERY_PREFIX": "q: ",
+		"MNEME_EMBED_PASSAGE_PREFIX": "p: ", "MNEME_EMBED_CACHE": "7",
+		"MNEME_RERANKER": "model", "MNEME_RERANK_TOP": "5", "MNEME_RERANK_DEADLINE_MS": "300",
 		"MNEME_ALLOW_UPDATE_DELETE": "true", "MNEME_MIN_FACT_CONFIDENCE": "0.25", "MNEME_POLICY_FILE": "/p.yaml", "MNEME_PAYLOAD_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
+		"MNEME_TRUST_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
 	} {
 		t.Setenv(name, value)
 	}
@@ -71,14 +77,18 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, config.Config{DatabaseURL: "postgres://x", MaxConns: 3, TaskQueue: "q", Namespace: "n", TemporalUI: "http://ui", HealthAddress: ":1",
 		Principal: schema.Principal{Tenant: "t", Agent: "a", Project: "p", Scope: "s", PolicyGroup: "g"}, Brain: "openai", Embedder: "openai",
-		OpenAI:      openai.Config{BaseURL: "http://m", APIKey: "sk", ChatModel: "chat", EmbeddingModel: "emb", EmbeddingDimensions: 8, Timeout: 9 * time.Second},
-		Concurrency: 2, Policy: memory.WritePolicy{Mode: schema.ModeShadow, AllowUpdateDelete: true, MinFactConfidence: 0.25}, PolicyFile: "/p.yaml", PayloadKey: []byte(key)}, c)
+		OpenAI:   openai.Config{BaseURL: "http://m", APIKey: "sk", ChatModel: "chat", EmbeddingModel: "emb", EmbeddingDimensions: 8, Timeout: 9 * time.Second},
+		Reranker: "model", RerankTop: 5, RerankDeadline: 300 * time.Millisecond,
+		Local: local.Config{Dir: "/m", Model: "o/m", Graph: "x.onnx", Pooling: "cls", QueryPrefix: "q: ", PassagePrefix: "p: "}, EmbedCache: 7,
+		Concurrency: 2, Policy: memory.WritePolicy{Mode: schema.ModeShadow, AllowUpdateDelete: true, MinFactConfidence: 0.25}, PolicyFile: "/p.yaml", PayloadKey: []byte(key), TrustKey: []byte(key)}, c)
 }
 
 func TestLoadNamesTheVariableThatIsWrong(t *testing.T) {
 	for name, values := range map[string][]string{
 		"MNEME_DB_MAX_CONNS": {"many", "-1", "1.5"}, "MNEME_OPENAI_EMBEDDING_DIMENSIONS": {"x"}, "MNEME_OPENAI_TIMEOUT_SECONDS": {"10s"}, "MNEME_MODEL_CONCURRENCY": {"x"},
+		"MNEME_RERANKER": {"on"}, "MNEME_RERANK_TOP": {"-1"}, "MNEME_RERANK_DEADLINE_MS": {"2s"},
 		"MNEME_BRAIN": {"gpt"}, "MNEME_EMBEDDER": {"none"}, "MNEME_MODE": {"open"}, "MNEME_ALLOW_UPDATE_DELETE": {"perhaps"}, "MNEME_MIN_FACT_CONFIDENCE": {"1.1", "-0.1", "NaN", "high"},
+		"MNEME_TRUST_KEY":   {"hunter2secret", base64.StdEncoding.EncodeToString([]byte("hunter2secret"))},
 		"MNEME_PAYLOAD_KEY": {"hunter2secret", base64.StdEncoding.EncodeToString([]byte("hunter2secret"))},
 	} {
 		for _, value := range values {
@@ -106,14 +116,35 @@ func TestABrainThatIsNotConfiguredIsNamed(t *testing.T) {
 	t.Setenv("MNEME_BRAIN", "openai")
 	c, err := config.Load()
 	require.NoError(t, err)
-	_, err = c.NewBrain()
+	_, err = c.NewBrain(t.Context())
 	require.ErrorContains(t, err, "MNEME_OPENAI_CHAT_MODEL")
 	t.Setenv("MNEME_BRAIN", "rules")
 	t.Setenv("MNEME_EMBEDDER", "openai")
 	c, err = config.Load()
 	require.NoError(t, err)
-	_, err = c.NewBrain()
+	_, err = c.NewBrain(t.Context())
 	require.ErrorContains(t, err, "MNEME_OPENAI_EMBEDDING_MODEL")
+	t.Setenv("MNEME_EMBEDDER", "hash")
+	t.Setenv("MNEME_RERANKER", "model")
+	c, err = config.Load()
+	require.NoError(t, err)
+	_, err = c.NewBrain(t.Context())
+	require.ErrorContains(t, err, "MNEME_OPENAI_CHAT_MODEL")
+}
+
+func TestTheRerankerIsTheOneNamed(t *testing.T) {
+	for name, blend := range map[string]float64{"off": 0, "embedding": memory.RerankBlendEmbedding, "model": memory.RerankBlendModel} {
+		clean(t)
+		t.Setenv("MNEME_OPENAI_BASE_URL", "http://127.0.0.1:1")
+		t.Setenv("MNEME_OPENAI_CHAT_MODEL", "chat")
+		t.Setenv("MNEME_RERANKER", name)
+		c, err := config.Load()
+		require.NoError(t, err)
+		brain, err := c.NewBrain(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, name != "off", brain.Reranking.Reranker != nil, name)
+		require.Equal(t, blend, brain.Reranking.Blend, name)
+	}
 }
 
 func TestTheStacksEnvFileFillsInWhatIsNotSet(t *testing.T) {

@@ -1,0 +1,193 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"sync"
+
+	gomlx "github.com/gomlx/gomlx/backends"
+	_ "github.com/gomlx/gomlx/backends/simplego" // the backend in pure Go
+	mlcontext "github.com/gomlx/gomlx/pkg/ml/context"
+	"github.com/knights-analytics/hugot/backends"
+	"github.com/knights-analytics/hugot/options"
+)
+
+// Shapes that the graph is compiled for: a batch is padded to the next of both, and each pair that occurs
+// is compiled and kept once. Narrow steps, since this backend pays for every padded token.
+var (
+	batchShapes    = []int{1, 2, 4, 8}
+	sequenceShapes = []int{8, 12, 16, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512}
+)
+
+// engine runs the graph. Its methods may be called concurrently, destroy not before they have returned.
+type engine struct {
+	mu      sync.Mutex // hugot writes to the model while it lays out a batch
+	base    *backends.BasePipeline
+	output  int
+	pooling string
+}
+
+// newEngine compiles nothing yet: the first batch of a shape does.
+func newEngine(d description) (_ *engine, err error) {
+	defer recovered(&err, "cannot be loaded")
+	settings := options.Defaults()
+	settings.Backend = "GO"
+	settings.GoMLXOptions.BatchBuckets = batchShapes
+	settings.GoMLXOptions.SequenceBuckets = append([]int(nil), sequenceShapes...)
+	model := &backends.Model{ID: d.name, Path: filepath.Dir(d.onnx), OnnxFilename: filepath.Base(d.onnx), OnnxBytes: d.onnxBytes, MaxPositionEmbeddings: d.maxTokens}
+	if err := backends.CreateModelBackend(model, settings); err != nil {
+		return nil, fmt.Errorf("embedding model: %s: %w", d.onnx, err)
+	}
+	if err := sequential(model); err != nil {
+		return nil, fmt.Errorf("embedding model: %s: %w", d.onnx, err)
+	}
+	e := &engine{base: &backends.BasePipeline{Runtime: settings.Backend, Model: model, PipelineName: d.name}, pooling: d.pooling}
+	for _, in := range model.InputsMeta {
+		switch in.Name {
+		case "input_ids", "attention_mask", "token_type_ids":
+		default:
+			return nil, fmt.Errorf("embedding model: %s wants an input %q; only input_ids, attention_mask and token_type_ids are known", d.onnx, in.Name)
+		}
+	}
+	if e.output, err = e.choose(); err != nil {
+		return nil, fmt.Errorf("embedding model: %s: %w", d.onnx, err)
+	}
+	if len(model.OutputsMeta[e.output].Dimensions) == 2 {
+		e.pooling = poolNone
+	} else if d.dense {
+		return nil, errors.New("embedding model: modules.json names a Dense layer, which an ONNX graph of token vectors does not hold; export one with the output sentence_embedding")
+	}
+	return e, nil
+}
+
+// sequential replaces the executor that hugot made by one that takes the graph's operations one after the
+// other: the one that runs independent operations at once reads and writes shared state without a lock
+// (gomlx 0.26, seen by the race detector), and hugot has no setting for it. A matrix product still uses
+// every core.
+func sequential(model *backends.Model) error {
+	m := model.GoMLXModel
+	backend, err := gomlx.NewWithConfig("go:ops_sequential")
+	if err != nil {
+		return err
+	}
+	exec, err := mlcontext.NewExec(backend, m.Ctx, m.Call)
+	if err != nil {
+		return err
+	}
+	exec.SetMaxCache(m.MaxCache)
+	m.Exec.Finalize()
+	m.Exec = exec
+	model.Destroy = func() error {
+		exec.Finalize()
+		m.Ctx.Finalize()
+		m.Backend.Finalize()
+		backend.Finalize()
+		return nil
+	}
+	return nil
+}
+
+// choose returns the output to read: a finished sentence vector, else the last layer's tokens.
+func (e *engine) choose() (int, error) {
+	outputs := e.base.Model.OutputsMeta
+	fits := func(o backends.InputOutputInfo) bool {
+		n := len(o.Dimensions)
+		return (n == 2 || n == 3) && o.Dimensions[n-1] > 0
+	}
+	for _, name := range []string{"sentence_embedding", "last_hidden_state", "token_embeddings"} {
+		for i, o := range outputs {
+			if o.Name == name && fits(o) {
+				return i, nil
+			}
+		}
+	}
+	if len(outputs) == 1 && fits(outputs[0]) {
+		return 0, nil
+	}
+	return 0, errors.New("has no output sentence_embedding, last_hidden_state or token_embeddings")
+}
+
+// run returns a unit vector for each of at most 8 token lists.
+func (e *engine) run(lists [][]int32) (vectors [][]float32, err error) {
+	defer recovered(&err, "failed")
+	batch := backends.NewBatch(len(lists))
+	for _, ids := range lists {
+		in := backends.TokenizedInput{TokenIDs: make([]uint32, len(ids)), TypeIDs: make([]uint32, len(ids)), AttentionMask: make([]uint32, len(ids)), MaxAttentionIndex: len(ids) - 1}
+		for i, id := range ids {
+			in.TokenIDs[i], in.AttentionMask[i] = uint32(id), 1
+		}
+		batch.Input = append(batch.Input, in)
+		batch.MaxSequenceLength = max(batch.MaxSequenceLength, len(ids))
+	}
+	if err := e.layOut(batch); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, batch.Destroy()) }()
+	if err := backends.RunSessionOnBatch(batch, e.base); err != nil {
+		return nil, err
+	}
+	vectors = make([][]float32, len(lists))
+	for i := range vectors {
+		switch out := batch.OutputValues[e.output].(type) {
+		case [][]float32:
+			vectors[i] = out[i]
+		case [][][]float32:
+			vectors[i] = out[i][0]
+			if e.pooling == poolMean {
+				vectors[i] = sum(out[i]) // the mean, but for its length
+			}
+		default:
+			return nil, fmt.Errorf("its output is of type %T", out)
+		}
+		if !normalise(vectors[i]) {
+			return nil, errors.New("a vector is zero or not finite")
+		}
+	}
+	return vectors, nil
+}
+
+func (e *engine) layOut(batch *backends.PipelineBatch) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return backends.CreateInputTensors(batch, e.base.Model, e.base.Runtime)
+}
+
+func (e *engine) destroy() error { return e.base.Model.Destroy() }
+
+// recovered turns a panic of the numeric library, which reports errors so, into an error without its text.
+func recovered(err *error, what string) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("embedding model: %s: the graph is damaged or uses an operation that is not supported", what)
+		if cause, ok := r.(error); ok {
+			*err = fmt.Errorf("%w: %w", *err, cause)
+		}
+	}
+}
+
+func sum(rows [][]float32) []float32 {
+	out := make([]float32, len(rows[0]))
+	for _, row := range rows {
+		for i, x := range row {
+			out[i] += x
+		}
+	}
+	return out
+}
+
+// normalise scales v to length one. It fails on a vector that has no direction.
+func normalise(v []float32) bool {
+	square := 0.0
+	for _, x := range v {
+		square += float64(x) * float64(x)
+	}
+	if square == 0 || math.IsNaN(square) || math.IsInf(square, 0) {
+		return false
+	}
+	length := math.Sqrt(square)
+	for i, x := range v {
+		v[i] = float32(float64(x) / length)
+	}
+	return true
+}

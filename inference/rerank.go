@@ -1,0 +1,62 @@
+package inference
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Reranker reads texts beside a query and says how well each answers it.
+type Reranker interface {
+	// Rerank returns scores in [0,1] by the texts' places in the list. A text may go without one; a score for a
+	// place that was not given, and an answer that cannot be read, is an error. Errors are as for
+	// Extractor.Extract.
+	Rerank(ctx context.Context, query string, texts []string) (map[int]float64, Usage, error)
+}
+
+// Reranking says who reads the best candidates of a recall again, and how far it is believed (document 002
+// Phase 4). The zero value is nobody.
+type Reranking struct {
+	Reranker Reranker
+	Blend    float64       // the share of its scores in the result, [0,1]
+	Top      int           // candidates that it reads; memory.DefaultRerankTop when 0
+	Deadline time.Duration // memory.DefaultRerankDeadline when 0
+}
+
+// EmbeddingReranker scores texts by their cosine with the query in the space of an Embedder; opposed and
+// unrelated texts score 0.
+type EmbeddingReranker struct{ Embedder Embedder }
+
+// Rerank implements Reranker.
+func (r EmbeddingReranker) Rerank(ctx context.Context, query string, texts []string) (map[int]float64, Usage, error) {
+	if len(texts) == 0 {
+		return nil, Usage{}, nil
+	}
+	asked, usage, err := EmbedQuery(ctx, r.Embedder, query)
+	if err != nil {
+		return nil, usage, fmt.Errorf("embed query: %w", err)
+	}
+	read, more, err := r.Embedder.Embed(ctx, texts)
+	usage = usage.Add(more)
+	if err != nil {
+		return nil, usage, fmt.Errorf("embed texts: %w", err)
+	}
+	if len(read) != len(texts) {
+		return nil, usage, fmt.Errorf("rerank: %d vectors for %d texts", len(read), len(texts))
+	}
+	scores := make(map[int]float64, len(texts))
+	for i, v := range read {
+		if len(v) != len(asked) {
+			return nil, usage, fmt.Errorf("rerank: vectors of %d and %d dimensions", len(asked), len(v))
+		}
+		dot := 0.0
+		for j := range v {
+			dot += float64(v[j]) * float64(asked[j])
+		}
+		if !math.IsNaN(dot) {
+			scores[i] = min(1, max(0, dot))
+		}
+	}
+	return scores, usage, nil
+}

@@ -1,0 +1,76 @@
+package config
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/inference/openai"
+	"github.com/mneme/mneme/inference/rules"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/vector"
+)
+
+// QdrantSettings are where the vector index is. Without a URL it is in Postgres.
+type QdrantSettings struct {
+	URL    string // QDRANT_URL
+	APIKey string // QDRANT_API_KEY
+	CAFile string // QDRANT_CA_FILE: PEM certificates to trust besides the system's; empty for those alone
+	Prefix string // QDRANT_PREFIX: begins the names of collections; installations that share a server need one each
+}
+
+func (e *reader) qdrant() QdrantSettings {
+	return QdrantSettings{URL: e.text("QDRANT_URL", ""), APIKey: e.text("QDRANT_API_KEY", ""), CAFile: e.text("QDRANT_CA_FILE", ""), Prefix: e.text("QDRANT_PREFIX", "mneme")}
+}
+
+// OpenIndex opens the vector index that the configuration names: Qdrant where QDRANT_URL is set, else the
+// one in Postgres. Qdrant may be away: it is reached when it is first asked.
+func (c Config) OpenIndex(st *store.Store) (index vector.Index, closeIndex func(), err error) {
+	if c.Qdrant.URL == "" {
+		return vector.PGVector{Store: st}, func() {}, nil
+	}
+	settings := vector.QdrantConfig{URL: c.Qdrant.URL, APIKey: c.Qdrant.APIKey, Prefix: c.Qdrant.Prefix}
+	if c.Qdrant.CAFile != "" {
+		pem, err := os.ReadFile(c.Qdrant.CAFile)
+		if err != nil {
+			return nil, nil, fmt.Errorf("QDRANT_CA_FILE: %w", err)
+		}
+		if settings.RootCA, err = x509.SystemCertPool(); err != nil {
+			settings.RootCA = x509.NewCertPool()
+		}
+		if !settings.RootCA.AppendCertsFromPEM(pem) {
+			return nil, nil, errors.New("QDRANT_CA_FILE: holds no certificate")
+		}
+	}
+	q, err := vector.OpenQdrant(settings)
+	if err != nil {
+		return nil, nil, fmt.Errorf("QDRANT_URL: %w", err)
+	}
+	return q, func() { _ = q.Close() }, nil
+}
+
+// OtherEmbedder makes the embedder of a model that is not the configured one, as long as an index of the
+// model before is in use: the offline one, or another model at the same OpenAI-compatible endpoint. Of any
+// other it knows nothing: vector.ErrNoEmbedder.
+func (c Config) OtherEmbedder(model inference.EmbeddingModel) (inference.Embedder, error) {
+	if hash := rules.New().Embedder; hash.Model().Name == model.Name {
+		return hash, nil
+	}
+	if c.Embedder != "openai" || model.Dimensions == 0 {
+		return nil, vector.ErrNoEmbedder
+	}
+	settings := c.OpenAI
+	settings.ChatModel, settings.EmbeddingModel, settings.EmbeddingDimensions = "", model.Name, model.Dimensions
+	brain, err := openai.New(settings)
+	if err != nil {
+		return nil, fmt.Errorf("embedder of the index's model: %w", err)
+	}
+	return brain.Embedder, nil
+}
+
+// QueryEmbedder returns the embedder of the read path, which embeds for the generation that is searched.
+func (c Config) QueryEmbedder(st *store.Store, index vector.Index, configured inference.Embedder) *vector.Embedders {
+	return &vector.Embedders{Configured: configured, Other: c.OtherEmbedder, Store: st, Index: index.Name()}
+}
