@@ -398,7 +398,7 @@ func TestWriteEmbedsSourcesBeforeTheTransaction(t *testing.T) {
 // brokenIndex refuses every change.
 type brokenIndex struct{ vector.PGVector }
 
-func (brokenIndex) Apply(context.Context, string, inference.EmbeddingModel, []vector.Point, []uuid.UUID) error {
+func (brokenIndex) Apply(context.Context, vector.Generation, string, vector.Changes) error {
 	return errors.New("index is down")
 }
 
@@ -410,10 +410,13 @@ type recordingIndex struct {
 	deletes []uuid.UUID
 }
 
-func (x *recordingIndex) Apply(_ context.Context, _ string, _ inference.EmbeddingModel, u []vector.Point, d []uuid.UUID) error {
+func (x *recordingIndex) Apply(_ context.Context, _ vector.Generation, _ string, c vector.Changes) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.upserts, x.deletes = append(x.upserts, u...), append(x.deletes, d...)
+	x.upserts = append(x.upserts, c.Upserts...)
+	for _, d := range c.Deletes {
+		x.deletes = append(x.deletes, d.MemoryID)
+	}
 	return nil
 }
 
@@ -426,13 +429,14 @@ func TestIndexBatchTellsTheIndexAndThenForgets(t *testing.T) {
 	gone := uuid.MustParse(ack.MemoryIDs[1])
 	_, err := w.owner.Exec(ctx, `UPDATE memories SET deleted_at = now() WHERE id = $1`, gone)
 	require.NoError(t, err)
-	_, err = run[activities.IndexResult](w, (&activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: brokenIndex{}}).IndexBatch, r)
+	_, err = run[activities.IndexResult](w, (&activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: brokenIndex{vector.PGVector{Store: w.store}}}).IndexBatch, r)
 	require.Error(t, err)
 	require.Equal(t, 4, w.count("index_outbox", "true"), "what the index was not told stays")
-	x := &recordingIndex{}
+	x := &recordingIndex{PGVector: vector.PGVector{Store: w.store}}
 	out, err := run[activities.IndexResult](w, (&activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: x}).IndexBatch, r)
 	require.NoError(t, err)
-	require.Equal(t, activities.IndexResult{Upserted: 2, Deleted: 1, Embedded: 2}, out)
+	require.Equal(t, activities.IndexResult{Upserted: 2, Deleted: 1}, out, "the vectors had been kept")
+	require.Equal(t, 2, w.count("memory_embeddings", "true"))
 	require.Equal(t, []uuid.UUID{gone}, x.deletes)
 	for _, p := range x.upserts {
 		require.Len(t, p.Vector, 384)
@@ -447,13 +451,13 @@ func TestDrainGoesOnBehindFoldedChanges(t *testing.T) {
 	_, _ = w.stage(2)
 	// More pending changes than a page holds, of few memories.
 	w.exec(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT 't', (SELECT id FROM memories ORDER BY id LIMIT 1), g, 'upsert', now() FROM generate_series(1, 1200) g`)
-	out, err := run[activities.DrainResult](w, (&activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: &recordingIndex{}}).DrainOutbox, activities.DrainRequest{MaxPages: 50})
+	out, err := run[activities.DrainResult](w, (&activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: &recordingIndex{PGVector: vector.PGVector{Store: w.store}}}).DrainOutbox, activities.DrainRequest{MaxPages: 50})
 	require.NoError(t, err)
 	require.False(t, out.More)
 	require.Zero(t, w.count("index_outbox", "true"), "no more means none is left")
 
 	w.exec(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT 't', gen_random_uuid(), g, 'upsert', now() FROM generate_series(1, 1200) g`)
-	out, err = run[activities.DrainResult](w, (&activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: &recordingIndex{}}).DrainOutbox, activities.DrainRequest{MaxPages: 2})
+	out, err = run[activities.DrainResult](w, (&activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: &recordingIndex{PGVector: vector.PGVector{Store: w.store}}}).DrainOutbox, activities.DrainRequest{MaxPages: 2})
 	require.NoError(t, err)
 	require.True(t, out.More, "bounded, and it says so")
 	require.Equal(t, 1000, out.Deleted)
@@ -558,11 +562,11 @@ type failingFor struct {
 	tenant string
 }
 
-func (x *failingFor) Apply(ctx context.Context, tenant string, m inference.EmbeddingModel, u []vector.Point, d []uuid.UUID) error {
+func (x *failingFor) Apply(ctx context.Context, g vector.Generation, tenant string, c vector.Changes) error {
 	if tenant == x.tenant {
 		return errors.New("index is down for " + tenant)
 	}
-	return x.recordingIndex.Apply(ctx, tenant, m, u, d)
+	return x.recordingIndex.Apply(ctx, g, tenant, c)
 }
 
 // Neither a tenant whose changes cannot be indexed nor requests that cannot be swept keep the others waiting.
@@ -573,7 +577,7 @@ func TestDrainGoesOnBehindAnError(t *testing.T) {
 		w.stageRequest(schema.IngestRequest{Principal: schema.Principal{Tenant: tenant, Agent: "a"}, Candidates: []schema.Candidate{{Content: "of " + tenant}}})
 	}
 	w.exec(`DROP FUNCTION mneme_sweep_staged()`)
-	x := &failingFor{tenant: "a"}
+	x := &failingFor{recordingIndex: recordingIndex{PGVector: vector.PGVector{Store: w.store}}, tenant: "a"}
 	_, err := run[activities.DrainResult](w, (&activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: x}).DrainOutbox, activities.DrainRequest{MaxPages: 50})
 	require.ErrorContains(t, err, "index is down for a")
 	require.Len(t, x.upserts, 2)
@@ -613,6 +617,6 @@ func TestAnEmbedderThatLeavesOneOut(t *testing.T) {
 		accept("modify", schema.ModifyRequest{Operation: op, Patches: []schema.Patch{{ID: put.Items[0].ID, Content: &content}}}))
 	require.NoError(t, err)
 	require.Equal(t, schema.PatchUpdated, modified.Results[0].Status)
-	_, err = run[activities.DrainResult](w, (&activities.Indexing{Store: w.store, Embedder: embedder, Index: &recordingIndex{}}).DrainOutbox, activities.DrainRequest{MaxPages: 5})
+	_, err = run[activities.DrainResult](w, (&activities.Indexing{Store: w.store, Embedder: embedder, Index: &recordingIndex{PGVector: vector.PGVector{Store: w.store}}}).DrainOutbox, activities.DrainRequest{MaxPages: 5})
 	require.ErrorContains(t, err, "0 vectors for 1")
 }

@@ -193,11 +193,7 @@ func (a *Forgetting) ForgetVectors(ctx context.Context, in ForgetRef) error {
 		if len(entries) == 0 {
 			break
 		}
-		deletes := make([]uuid.UUID, len(entries))
-		for i, e := range entries {
-			deletes[i] = e.MemoryID
-		}
-		if err := a.Index.Apply(ctx, in.Tenant, model, nil, deletes); err != nil {
+		if err := removePoints(ctx, a.Store, a.Index, in.Tenant, entries); err != nil {
 			return err
 		}
 		if err := a.Store.SettleOutbox(ctx, in.Tenant, model, entries, nil, now(a.Now)); err != nil {
@@ -238,7 +234,8 @@ type ForgetRunsResult struct {
 // ForgetRuns deletes workflow executions whose start carried an erased text. A run that carried other
 // texts, too, goes as well: its history is transit, and what it did stands in Postgres. One that still
 // runs is waited for, by failing, then cancelled, at last terminated. A review is not waited for: it may
-// take weeks, and goes on as a new run. What is not the tenant's own is left alone.
+// take weeks, and goes on as a new run. At the end the runs of Recall go. What is not the tenant's own is
+// left alone.
 func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (ForgetRunsResult, error) {
 	defer beat(ctx)()
 	id, err := in.Run.id()
@@ -261,6 +258,9 @@ func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (Forg
 				return a.RenewReview(ctx, d.client, activity.GetInfo(ctx).TaskQueue, in.Run.Tenant, batch.String())
 			})
 		}
+	}
+	if err == nil && carriers.Next == 0 && d.running == 0 {
+		err = d.deleteRecalls(ctx)
 	}
 	if d.deleted > 0 { // what went is on the receipt even if the rest has to be tried again
 		note := store.ForgetNote{Removed: map[string]int{"temporal_runs": d.deleted}}
@@ -341,26 +341,18 @@ func (d *runDeleter) renew(ctx context.Context, workflowID string, anew func() e
 
 // deleteRuns deletes the tenant's closed runs of a workflow: the one given, and those that are listed.
 func (d *runDeleter) deleteRuns(ctx context.Context, workflowID string, latest *workflowpb.WorkflowExecutionInfo) error {
-	namespace := activity.GetInfo(ctx).Namespace
 	runs := []string{}
 	if latest != nil {
 		runs = append(runs, latest.GetExecution().GetRunId())
 	}
-	// A quote in an id would end the literal.
-	query := fmt.Sprintf("WorkflowId = '%s' AND ExecutionStatus != 'Running'", strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(workflowID))
-	for token := []byte(nil); ; {
-		page, err := d.client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Namespace: namespace, Query: query, NextPageToken: token})
-		if err != nil {
-			return fmt.Errorf("list runs: %w", err)
+	err := d.list(ctx, "WorkflowId = "+quoted(workflowID)+" AND ExecutionStatus != 'Running'", func(e *workflowpb.WorkflowExecutionInfo) error {
+		if id := e.GetExecution().GetRunId(); !slices.Contains(runs, id) {
+			runs = append(runs, id)
 		}
-		for _, e := range page.GetExecutions() {
-			if id := e.GetExecution().GetRunId(); !slices.Contains(runs, id) {
-				runs = append(runs, id)
-			}
-		}
-		if token = page.GetNextPageToken(); len(token) == 0 {
-			break
-		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	for _, run := range runs {
 		if run != latest.GetExecution().GetRunId() { // an id may have had several tenants' runs
@@ -372,14 +364,56 @@ func (d *runDeleter) deleteRuns(ctx context.Context, workflowID string, latest *
 				continue
 			}
 		}
-		_, err := d.client.WorkflowService().DeleteWorkflowExecution(ctx, &workflowservice.DeleteWorkflowExecutionRequest{Namespace: namespace,
-			WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: workflowID, RunId: run}})
-		switch {
-		case err == nil:
-			d.deleted++
-		case !isGone(err):
-			return fmt.Errorf("delete run: %w", err)
+		if err := d.deleteRun(ctx, &commonpb.WorkflowExecution{WorkflowId: workflowID, RunId: run}); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// deleteRecalls deletes the tenant's runs of Recall. Nothing says which of them an erased text went through:
+// what an answer shows beside its results is not tracked. They have answered, and are of no more use. One
+// that is under way is counted; it ends within a minute.
+func (d *runDeleter) deleteRecalls(ctx context.Context) error {
+	return d.list(ctx, "WorkflowType = "+quoted(RecallWorkflow)+" AND "+TenantAttribute+" = "+quoted(d.tenant), func(e *workflowpb.WorkflowExecutionInfo) error {
+		if e.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+			d.running++
+			return nil
+		}
+		return d.deleteRun(ctx, e.GetExecution())
+	})
+}
+
+// list calls each for every run that a query finds.
+func (d *runDeleter) list(ctx context.Context, query string, each func(*workflowpb.WorkflowExecutionInfo) error) error {
+	for token := []byte(nil); ; {
+		page, err := d.client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Namespace: activity.GetInfo(ctx).Namespace, Query: query, NextPageToken: token})
+		if err != nil {
+			return fmt.Errorf("list runs: %w", err)
+		}
+		for _, e := range page.GetExecutions() {
+			if err := each(e); err != nil {
+				return err
+			}
+		}
+		if token = page.GetNextPageToken(); len(token) == 0 {
+			return nil
+		}
+	}
+}
+
+// quoted is a literal of a list query: a quote in it would end it.
+func quoted(s string) string { return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'" }
+
+// deleteRun deletes a run and counts it. One that is gone already is no failure.
+func (d *runDeleter) deleteRun(ctx context.Context, run *commonpb.WorkflowExecution) error {
+	_, err := d.client.WorkflowService().DeleteWorkflowExecution(ctx, &workflowservice.DeleteWorkflowExecutionRequest{
+		Namespace: activity.GetInfo(ctx).Namespace, WorkflowExecution: run})
+	switch {
+	case err == nil:
+		d.deleted++
+	case !isGone(err):
+		return fmt.Errorf("delete run: %w", err)
 	}
 	return nil
 }

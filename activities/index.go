@@ -3,6 +3,10 @@ package activities
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,24 +17,31 @@ import (
 	"github.com/mneme/mneme/store/vector"
 )
 
-// Indexing tells the vector index what has changed, from the outbox.
+// Indexing tells the vector index what has changed, from the outbox, and builds and compares its
+// generations.
 type Indexing struct {
 	Store    *store.Store
-	Embedder inference.Embedder
-	Index    vector.Index
-	Now      func() time.Time
+	Embedder inference.Embedder // the configured one
+	// Others makes the embedder of another model, for a generation that is of one; vector.ErrNoEmbedder when
+	// there is none. Nil knows no other. Dimensions are 0 where only the name is known.
+	Others func(inference.EmbeddingModel) (inference.Embedder, error)
+	Index  vector.Index
+	Now    func() time.Time
 }
 
 // IndexResult counts what the index was told.
 type IndexResult struct {
-	Upserted int `json:"upserted"`
-	Deleted  int `json:"deleted"`
-	Embedded int `json:"embedded"` // memories that had been left without an embedding
+	Upserted  int `json:"upserted"`
+	Deleted   int `json:"deleted"`
+	Embedded  int `json:"embedded"`            // memories that had been left without an embedding
+	Postponed int `json:"postponed,omitempty"` // memories that the embedder refuses: they come again later
+	Parked    int `json:"parked,omitempty"`    // of those, given up until somebody looks
 }
 
 // Add returns the sum of two results.
 func (r IndexResult) Add(o IndexResult) IndexResult {
-	return IndexResult{Upserted: r.Upserted + o.Upserted, Deleted: r.Deleted + o.Deleted, Embedded: r.Embedded + o.Embedded}
+	return IndexResult{Upserted: r.Upserted + o.Upserted, Deleted: r.Deleted + o.Deleted, Embedded: r.Embedded + o.Embedded,
+		Postponed: r.Postponed + o.Postponed, Parked: r.Parked + o.Parked}
 }
 
 // outboxPage is how many memories are indexed together.
@@ -53,18 +64,29 @@ func (a *Indexing) IndexBatch(ctx context.Context, r Range) (IndexResult, error)
 
 // DrainRequest bounds one DrainOutbox run.
 type DrainRequest struct {
-	MaxPages int `json:"max_pages"`
+	MaxPages int    `json:"max_pages"`
+	After    string `json:"after,omitempty"` // the tenant that the run before came to
 }
 
 // DrainResult counts what was drained and says whether there is more.
 type DrainResult struct {
 	IndexResult
-	More bool `json:"more"`
+	More  bool           `json:"more"`
+	After string         `json:"after,omitempty"` // for the next run
+	Lag   store.IndexLag `json:"lag"`             // what is left, over all tenants
 }
 
+// Names of the metrics of the index. Lag is in seconds: the age of the oldest change it was not told of.
+const (
+	MetricIndexLag     = "mneme_index_lag_seconds"
+	MetricIndexPending = "mneme_index_pending"
+	MetricIndexParked  = "mneme_index_parked"
+)
+
 // DrainOutbox drains the outbox of every tenant: what an ingest could not index, and memories that
-// still lack an embedding. Requests that nobody will carry out any more go by the way. A tenant that
-// cannot be drained keeps none of the others waiting: it fails at the end.
+// still lack an embedding. Requests that nobody will carry out any more go by the way. Tenants take turns,
+// a page each, so that one with much to tell keeps none of the others waiting, and neither does one that
+// cannot be drained: it fails at the end.
 func (a *Indexing) DrainOutbox(ctx context.Context, in DrainRequest) (DrainResult, error) {
 	defer beat(ctx)()
 	var out DrainResult
@@ -75,76 +97,349 @@ func (a *Indexing) DrainOutbox(ctx context.Context, in DrainRequest) (DrainResul
 	if err != nil {
 		return out, fail(err)
 	}
-	defer beat(ctx)()
+	// Behind whom the run before came to.
+	if at := slices.IndexFunc(tenants, func(t string) bool { return t > in.After }); at > 0 {
+		tenants = append(tenants[at:], tenants[:at]...)
+	}
 	pages := 0
 	var failed error
-	for _, tenant := range tenants {
-		for {
+	for len(tenants) > 0 {
+		var left []string
+		for _, tenant := range tenants {
 			if pages++; pages > in.MaxPages {
 				out.More = true
+				a.measure(ctx, &out)
 				return out, fail(failed)
 			}
 			result, full, err := a.drain(ctx, tenant, nil)
-			out.IndexResult = out.Add(result)
+			out.IndexResult, out.After = out.Add(result), tenant
 			failed = errors.Join(failed, err)
 			if ctx.Err() != nil {
 				return out, fail(failed)
 			}
 			activity.RecordHeartbeat(ctx, pages)
-			if err != nil || !full {
-				break
+			if err == nil && full {
+				left = append(left, tenant)
 			}
 		}
+		tenants = left
 	}
+	a.measure(ctx, &out)
 	return out, fail(failed)
 }
 
-// drain brings one page of a tenant's outbox to the index, embedding what has no embedding yet. It
-// fails, leaving the page where it is, when the embedder or the index does.
+// measure reads the lag, for the result and for the metrics.
+func (a *Indexing) measure(ctx context.Context, out *DrainResult) {
+	lag, err := a.Store.OutboxLag(ctx)
+	if err != nil {
+		activity.GetLogger(ctx).Warn("lag of the index not measured", "error", err)
+		return
+	}
+	out.Lag = lag
+	age := time.Duration(0)
+	if lag.Oldest != nil {
+		age = max(0, now(a.Now).Sub(*lag.Oldest))
+	}
+	metrics := activity.GetMetricsHandler(ctx).WithTags(map[string]string{"index": a.Index.Name()})
+	metrics.Gauge(MetricIndexLag).Update(age.Seconds())
+	metrics.Gauge(MetricIndexPending).Update(float64(lag.Pending))
+	metrics.Gauge(MetricIndexParked).Update(float64(lag.Parked))
+}
+
+// drain brings one page of a tenant's outbox to the index, embedding what has no embedding yet. What the
+// embedder or the index cannot take now stays where it is, and drain fails; a memory that the embedder
+// refuses, though it takes others, is put off by itself.
 func (a *Indexing) drain(ctx context.Context, tenant string, only []uuid.UUID) (result IndexResult, full bool, err error) {
-	model := a.Embedder.Model()
 	limit := outboxPage
 	if len(only) > 0 {
 		limit = 4 * max(len(only), outboxPage) // every pending change of the batch's memories
 	}
-	entries, err := a.Store.Outbox(ctx, tenant, model, only, limit)
+	entries, err := a.Store.Outbox(ctx, tenant, a.Embedder.Model(), only, limit)
 	if err != nil || len(entries) == 0 {
 		return result, false, err
 	}
-	var texts []string
-	var missing []int
 	read := 0
-	for i, e := range entries {
-		read += e.Changes
-		if !e.Delete && e.Vector == nil {
-			texts, missing = append(texts, e.Content), append(missing, i)
-		}
-	}
-	embedded := map[uuid.UUID][]float32{}
-	if len(texts) > 0 {
-		vectors, err := vectorsOf(ctx, a.Embedder, texts)
-		if err != nil {
-			return result, false, err
-		}
-		for n, i := range missing {
-			entries[i].Vector = vectors[n]
-			embedded[entries[i].MemoryID] = vectors[n]
-		}
-	}
-	var upserts []vector.Point
-	var deletes []uuid.UUID
 	for _, e := range entries {
+		read += e.Changes
 		if e.Delete {
-			deletes = append(deletes, e.MemoryID)
-			continue
+			result.Deleted++
 		}
-		upserts = append(upserts, vector.Point{MemoryID: e.MemoryID, Version: e.Version, Tier: e.Tier, Typology: e.Typology, Vector: e.Vector})
 	}
-	if err := a.Index.Apply(ctx, tenant, model, upserts, deletes); err != nil {
-		return result, false, err
+	told, failures, err := a.tell(ctx, tenant, entries, &result)
+	settled := slices.DeleteFunc(slices.Clone(entries), func(e store.OutboxEntry) bool { return !told[e.MemoryID] })
+	if len(settled) > 0 {
+		if settleErr := a.Store.SettleOutbox(ctx, tenant, a.Embedder.Model(), settled, nil, now(a.Now)); settleErr != nil {
+			return IndexResult{}, false, firstOr(err, settleErr)
+		}
 	}
-	if err := a.Store.SettleOutbox(ctx, tenant, model, entries, embedded, now(a.Now)); err != nil {
-		return result, false, err
+	if len(failures) > 0 {
+		parked, postponeErr := a.Store.PostponeOutbox(ctx, tenant, failures, now(a.Now))
+		result.Postponed, result.Parked = len(failures), parked
+		err = firstOr(err, postponeErr)
+		activity.GetLogger(ctx).Warn("memories not indexed", "tenant", tenant, "memories", len(failures), "parked", parked)
 	}
-	return IndexResult{Upserted: len(upserts), Deleted: len(deletes), Embedded: len(embedded)}, read >= limit, nil
+	return result, read >= limit, err
+}
+
+// tell brings entries to every generation that is to know them: the one that is searched, one that is being
+// built, and, of deletions, those that wait to be dropped. It returns the memories of which all know, and
+// those that an embedder refuses for what they are. What is counted is what the searched one was told.
+//
+// The generations are read after the entries: one that is recorded later is filled later, from rows that
+// have what was read here.
+func (a *Indexing) tell(ctx context.Context, tenant string, entries []store.OutboxEntry, count *IndexResult) (map[uuid.UUID]bool, []store.OutboxFailure, error) {
+	generations, err := a.generations(ctx)
+	if err != nil {
+		*count = IndexResult{}
+		return nil, nil, err
+	}
+	told := make(map[uuid.UUID]bool, len(entries))
+	for _, e := range entries {
+		told[e.MemoryID] = true
+	}
+	refused := map[uuid.UUID]store.OutboxFailure{}
+	var failed error
+	for _, g := range generations {
+		mine := entries
+		if g.Model != a.Embedder.Model() {
+			if mine, err = a.again(ctx, tenant, g.Model, entries); err != nil {
+				return nil, nil, err
+			}
+		}
+		done, err := a.bring(ctx, g, tenant, mine)
+		for _, f := range done.refused {
+			refused[f.MemoryID] = f
+			delete(told, f.MemoryID)
+		}
+		for _, e := range done.waiting {
+			delete(told, e)
+		}
+		failed = firstOr(failed, err)
+		if done.index != nil { // the index does not know: none of this page is settled
+			*count = IndexResult{}
+			return nil, nil, firstOr(done.index, failed)
+		}
+		if g.State == store.GenerationActive {
+			count.Upserted, count.Embedded = done.upserted, done.embedded
+		}
+	}
+	return told, slices.Collect(maps.Values(refused)), failed
+}
+
+// again reads entries for another model, keeping what the outbox said of them.
+func (a *Indexing) again(ctx context.Context, tenant string, model inference.EmbeddingModel, entries []store.OutboxEntry) ([]store.OutboxEntry, error) {
+	ids := make([]uuid.UUID, len(entries))
+	pending := make(map[uuid.UUID]store.OutboxEntry, len(entries))
+	for i, e := range entries {
+		ids[i], pending[e.MemoryID] = e.MemoryID, e
+	}
+	out, err := a.Store.IndexEntries(ctx, tenant, model, ids)
+	for i, e := range out {
+		out[i].Seq, out[i].Attempts = pending[e.MemoryID].Seq, pending[e.MemoryID].Attempts
+	}
+	return out, err
+}
+
+// brought is what one generation was told.
+type brought struct {
+	upserted, embedded int
+	waiting            []uuid.UUID           // not told, because the embedder is away
+	refused            []store.OutboxFailure // not told, because the embedder takes others, but not these
+	index              error                 // the index was not told
+}
+
+// bring tells one generation of entries, embedding what has no vector of its model. Its error is the
+// embedder's: entries that need none are told all the same.
+func (a *Indexing) bring(ctx context.Context, g vector.Generation, tenant string, entries []store.OutboxEntry) (brought, error) {
+	var out brought
+	var changes vector.Changes
+	var lacking []store.OutboxEntry
+	for _, e := range entries {
+		switch {
+		case e.Delete:
+			changes.Deletes = append(changes.Deletes, vector.Ref{Tenant: tenant, MemoryID: e.MemoryID, Version: e.Version})
+		case g.State == store.GenerationRetired: // it is told what goes, and nothing else
+		case e.Vector == nil:
+			lacking = append(lacking, e)
+		default:
+			changes.Upserts = append(changes.Upserts, vector.PointOf(e))
+		}
+	}
+	var embedErr error
+	if len(lacking) > 0 {
+		var made map[uuid.UUID][]float32
+		made, out.refused, embedErr = a.embed(ctx, g.Model, lacking)
+		if err := a.Store.KeepEmbeddings(ctx, tenant, g.Model, lacking, made, now(a.Now)); err != nil {
+			out.index = err
+			return out, embedErr
+		}
+		refused := map[uuid.UUID]bool{}
+		for _, f := range out.refused {
+			refused[f.MemoryID] = true
+		}
+		for _, e := range lacking {
+			switch v, ok := made[e.MemoryID]; {
+			case ok:
+				e.Vector = v
+				changes.Upserts = append(changes.Upserts, vector.PointOf(e))
+			case embedErr != nil && !refused[e.MemoryID]:
+				out.waiting = append(out.waiting, e.MemoryID)
+			}
+		}
+		out.embedded = len(made)
+	}
+	out.index = a.apply(ctx, g, tenant, changes)
+	out.upserted = len(changes.Upserts)
+	return out, embedErr
+}
+
+// apply tells a generation of changes. One that the index has lost is made anew: the drift check fills it.
+// A deletion in what is not there is done.
+func (a *Indexing) apply(ctx context.Context, g vector.Generation, tenant string, c vector.Changes) error {
+	if len(c.Upserts) == 0 && len(c.Deletes) == 0 {
+		return nil
+	}
+	err := a.Index.Apply(ctx, g, tenant, c)
+	if !errors.Is(err, vector.ErrMissing) {
+		return err
+	}
+	if len(c.Upserts) == 0 {
+		return nil
+	}
+	if err := a.Index.Create(ctx, g); err != nil {
+		return err
+	}
+	return a.Index.Apply(ctx, g, tenant, c)
+}
+
+// removePoints has every generation of an index forget the points of memories, those that wait to be dropped
+// included.
+func removePoints(ctx context.Context, st *store.Store, index vector.Index, tenant string, entries []store.OutboxEntry) error {
+	generations, err := st.Generations(ctx, index.Name())
+	if err != nil {
+		return err
+	}
+	deletes := make([]vector.Ref, len(entries))
+	for i, e := range entries {
+		deletes[i] = vector.Ref{Tenant: tenant, MemoryID: e.MemoryID, Version: e.Version}
+	}
+	for _, g := range generations {
+		if err := index.Apply(ctx, g, tenant, vector.Changes{Deletes: deletes}); err != nil && !errors.Is(err, vector.ErrMissing) {
+			return err
+		}
+	}
+	return nil
+}
+
+// generations returns the generations of the index, and makes the first.
+func (a *Indexing) generations(ctx context.Context) ([]vector.Generation, error) {
+	known, err := a.Store.Generations(ctx, a.Index.Name())
+	if err != nil || len(known) > 0 && known[0].State == store.GenerationActive {
+		return known, err
+	}
+	if _, err := vector.Ensure(ctx, a.Store, a.Index, a.Embedder.Model(), now(a.Now)); err != nil {
+		return nil, err
+	}
+	return a.Store.Generations(ctx, a.Index.Name())
+}
+
+// firstOr returns an error as it is, with the type by which it is retried or not; the other one where there
+// is none.
+func firstOr(err, other error) error {
+	if err != nil {
+		return err
+	}
+	return other
+}
+
+// embedderOf returns the embedder of a model, or vector.ErrNoEmbedder.
+func (a *Indexing) embedderOf(model inference.EmbeddingModel) (inference.Embedder, error) {
+	all := vector.Embedders{Configured: a.Embedder, Other: a.Others}
+	return all.For(model)
+}
+
+// probeText is embedded to find out whether it is the embedder that fails or a text.
+const probeText = "ok"
+
+// embed makes vectors of what entries hold. A text that the embedder does not take, though it takes another,
+// is refused by itself, so that it holds up nobody else; when the embedder takes none, embed fails.
+//
+// A generation whose model nobody here can embed for gets nothing new, and nobody here asks it: the rebuild
+// that replaces it starts from Postgres.
+func (a *Indexing) embed(ctx context.Context, model inference.EmbeddingModel, entries []store.OutboxEntry) (map[uuid.UUID][]float32, []store.OutboxFailure, error) {
+	made := make(map[uuid.UUID][]float32, len(entries))
+	embedder, err := a.embedderOf(model)
+	if errors.Is(err, vector.ErrNoEmbedder) {
+		activity.GetLogger(ctx).Warn("a generation of the index is not kept up", "model", model.Name, "error", err)
+		return made, nil, nil
+	}
+	if err != nil {
+		return made, nil, err
+	}
+	var refused []store.OutboxFailure
+	works := false // the embedder has taken something
+	var halve func([]store.OutboxEntry) error
+	halve = func(part []store.OutboxEntry) error {
+		err := embedInto(ctx, embedder, part, made)
+		if err == nil {
+			works = true
+			return nil
+		}
+		var limited *inference.RateLimitError
+		if ctx.Err() != nil || errors.As(err, &limited) {
+			return err
+		}
+		if !works {
+			if _, probeErr := vectorsOf(ctx, embedder, []string{probeText}); probeErr != nil {
+				return err // it takes nothing
+			}
+			works = true
+		}
+		if len(part) == 1 {
+			_, _, _, reason := failure(err)
+			refused = append(refused, store.OutboxFailure{OutboxEntry: part[0], Reason: reason})
+			return nil
+		}
+		middle := len(part) / 2
+		if err := halve(part[:middle]); err != nil {
+			return err
+		}
+		return halve(part[middle:])
+	}
+	err = halve(entries)
+	return made, refused, err
+}
+
+// embedInto embeds the contents of entries, all or nothing.
+func embedInto(ctx context.Context, e inference.Embedder, entries []store.OutboxEntry, into map[uuid.UUID][]float32) error {
+	texts := make([]string, len(entries))
+	for i := range entries {
+		texts[i] = entries[i].Content
+	}
+	vectors, err := vectorsOf(ctx, e, texts)
+	if err != nil {
+		return err
+	}
+	for i, v := range vectors {
+		if err := usable(v, e.Model().Dimensions); err != nil {
+			return fmt.Errorf("vector %d of %d: %w", i+1, len(vectors), err)
+		}
+	}
+	for i, v := range vectors {
+		into[entries[i].MemoryID] = v
+	}
+	return nil
+}
+
+// usable refuses vectors that no index takes.
+func usable(v []float32, dimensions int) error {
+	if len(v) != dimensions {
+		return fmt.Errorf("%d dimensions where the model has %d", len(v), dimensions)
+	}
+	for _, x := range v {
+		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
+			return errors.New("not finite")
+		}
+	}
+	return nil
 }

@@ -117,7 +117,7 @@ func (a *Reviewing) decision(ctx context.Context, body ReviewBody) (store.Decide
 
 // embed returns the embedding of a waiting proposal's fact; nil where none is needed or to be had.
 func (a *Reviewing) embed(ctx context.Context, p schema.Principal, id uuid.UUID) (*store.Embedding, error) {
-	item, err := a.Store.GetReview(ctx, p, id)
+	item, err := a.Store.GetReview(ctx, p, id, memory.UpTo(schema.SensitivityHyper)) // nothing of it is shown
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil // the decision will say so
 	}

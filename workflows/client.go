@@ -37,16 +37,7 @@ func StartIngest(ctx context.Context, c client.Client, taskQueue string, req sch
 	if err := schema.CheckEncoded("candidates", req); err != nil {
 		return Started{}, err
 	}
-	options := client.StartWorkflowOptions{
-		ID:                       IngestWorkflowID(req),
-		TaskQueue:                taskQueue,
-		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:            fmt.Sprintf("%d candidates from %s of %s", len(req.Candidates), req.Principal.Agent, req.Principal.Tenant),
-	}
-	if req.IdempotencyKey != "" {
-		options.WorkflowIDReusePolicy = enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
-	}
+	options := ingestStart(taskQueue, req)
 	start := c.NewWithStartWorkflowOperation(options, Ingest, req)
 	handle, err := c.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
 		StartWorkflowOperation: start,
@@ -68,6 +59,21 @@ func StartIngest(ctx context.Context, c client.Client, taskQueue string, req sch
 		return Started{}, fmt.Errorf("start ingest: %w", err)
 	}
 	return Started{Ack: ack, ID: run.GetID(), RunID: run.GetRunID(), Run: run}, nil
+}
+
+// ingestStart is how a run of Ingest is started.
+func ingestStart(taskQueue string, req schema.IngestRequest) client.StartWorkflowOptions {
+	options := client.StartWorkflowOptions{
+		ID:                       IngestWorkflowID(req),
+		TaskQueue:                taskQueue,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		StaticSummary:            fmt.Sprintf("%d candidates from %s of %s", len(req.Candidates), req.Principal.Agent, req.Principal.Tenant),
+	}
+	if req.IdempotencyKey != "" {
+		options.WorkflowIDReusePolicy = enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
+	}
+	return options
 }
 
 // finishedIngest returns the acknowledgement of a run that has ended.

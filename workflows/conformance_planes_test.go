@@ -63,7 +63,7 @@ func (o onlooker) found(query, situation string, types ...schema.MemoryType) []s
 
 func (o onlooker) get(id string) schema.MemoryRecord {
 	o.t.Helper()
-	m, err := o.h.Store.Get(context.Background(), o.p, uuid.MustParse(id))
+	m, err := o.h.Store.Get(context.Background(), o.p, uuid.MustParse(id), memory.UpTo(schema.SensitivityHyper))
 	require.NoError(o.t, err)
 	return m
 }
@@ -246,24 +246,27 @@ var errIndexAway = temporal.NewNonRetryableApplicationError("the index is away",
 
 // faultyIndex is a vector index of its own that can be away, and that never forgets an id by itself.
 type faultyIndex struct {
-	away   atomic.Bool
-	mu     sync.Mutex
-	points map[uuid.UUID]bool
+	vector.PGVector // nothing of it is used
+	away            atomic.Bool
+	mu              sync.Mutex
+	points          map[uuid.UUID]bool
 }
 
 func (*faultyIndex) Name() string { return "faulty" }
 
-func (x *faultyIndex) Apply(_ context.Context, _ string, _ inference.EmbeddingModel, upserts []vector.Point, deletes []uuid.UUID) error {
+func (*faultyIndex) Create(context.Context, vector.Generation) error { return nil }
+
+func (x *faultyIndex) Apply(_ context.Context, _ vector.Generation, _ string, c vector.Changes) error {
 	if x.away.Load() {
 		return errIndexAway
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, p := range upserts {
+	for _, p := range c.Upserts {
 		x.points[p.MemoryID] = true
 	}
-	for _, id := range deletes {
-		delete(x.points, id)
+	for _, d := range c.Deletes {
+		delete(x.points, d.MemoryID)
 	}
 	return nil
 }
@@ -779,7 +782,9 @@ func TestSection15_8RetrievalInterface(t *testing.T) {
 	t.Run("nothing above the sensitivity that is allowed", func(t *testing.T) {
 		for limit, n := range map[schema.Sensitivity]int{"": 3, schema.SensitivityPublic: 1, schema.SensitivityLow: 2, schema.SensitivityMedium: 3, schema.SensitivityHigh: 4, schema.SensitivityHyper: 5} {
 			want := []string{ids[1], ids[0], ids[2], ids[3], ids[4]}[:n]
-			require.Equal(t, sorted(want...), ask(func(r *schema.RecallRequest) { r.MaxSensitivity = limit }), "at most %s", limit)
+			require.Equal(t, sorted(want...), ask(func(r *schema.RecallRequest) {
+				r.MaxSensitivity, r.Trust = limit, &schema.TrustContext{Authenticated: true}
+			}), "at most %s", limit)
 		}
 	})
 	t.Run("nothing of others", func(t *testing.T) {

@@ -21,12 +21,22 @@ const TaskQueue = "mneme"
 const (
 	UpdateStaged  = "staged"   // Ingest: waits for the staging and returns schema.IngestAck
 	UpdateDecide  = "decide"   // Review: schema.ReviewRequest to schema.ReviewResult
-	QueryProgress = "progress" // Ingest, ResumeIngest: Progress; Forget: schema.ForgetReceipt so far
+	QueryProgress = "progress" // Ingest, ResumeIngest: Progress; Forget: schema.ForgetReceipt so far; Reindex: ReindexProgress; DriftCheck: DriftResult
 
 	UpdateSelected = "selected" // Forget: waits for the selection and returns schema.ForgetPreview
 	UpdateConfirm  = "confirm"  // Forget: takes schema.ForgetConfirmation, returns schema.ForgetApproval
 	SignalConfirm  = "confirm"  // Forget: the same, without an answer
 	QueryPreview   = "preview"  // Forget: schema.ForgetPreview
+)
+
+// The Nexus service, its operations, and the endpoint that `mneme nexus apply` creates unless another name
+// is given.
+const (
+	NexusEndpoint     = "mneme"
+	NexusService      = "mneme"
+	OperationRemember = "remember" // schema.IngestRequest to IngestResult
+	OperationRecall   = "recall"   // schema.RecallRequest to schema.RecallResponse
+	OperationForget   = "forget"   // schema.ForgetRequest to schema.ForgetReceipt
 )
 
 // Search attributes, all of type Keyword. The program registers them (RegisterSearchAttributes).
@@ -51,6 +61,7 @@ const (
 	PhaseSelect  = "select"  // Forget
 	PhaseConfirm = "confirm" // Forget: it waits
 	PhaseForget  = "forget"
+	PhaseRecall  = "recall" // Recall
 )
 
 // Outcomes of an ingest run, as AttrOutcome names them.
@@ -59,6 +70,10 @@ const (
 	OutcomeDead   = "dead_jobs" // some candidates could not be processed
 	OutcomeFailed = "failed"
 )
+
+// OutcomeDegraded is the outcome of a recall that left channels or stages out; its other two are OutcomeOK
+// and OutcomeFailed.
+const OutcomeDegraded = "degraded"
 
 // Outcomes of a review.
 const (
@@ -76,7 +91,7 @@ func IngestWorkflowID(r schema.IngestRequest) string {
 	if r.IdempotencyKey != "" {
 		key = r.IdempotencyKey
 	}
-	return workflowID("ingest", r.Principal.Tenant, r.Principal.Agent, key)
+	return workflowID(KindIngest, r.Principal.Tenant, r.Principal.Agent, key)
 }
 
 // workflowID joins the parts of an id. No other parts give the same id, whatever is in them: a run that
@@ -89,7 +104,10 @@ func workflowID(kind string, parts ...string) string {
 	return kind + "/" + strings.Join(parts, "/")
 }
 
-var idEscaper = strings.NewReplacer("%", "%25", "/", "%2F")
+var (
+	idEscaper   = strings.NewReplacer("%", "%25", "/", "%2F")
+	idUnescaper = strings.NewReplacer("%25", "%", "%2F", "/")
+)
 
 // contentKey is a digest of everything in the request. Equal requests have equal keys.
 func contentKey(r schema.IngestRequest) string {

@@ -23,6 +23,7 @@ func TestWorkflowIDsOfDifferentPrincipalsDiffer(t *testing.T) {
 				for _, id := range []string{
 					workflows.IngestWorkflowID(schema.IngestRequest{Principal: p, IdempotencyKey: key}),
 					workflows.OperationWorkflowID(workflows.KindPut, schema.Operation{Principal: p, OperationID: key}, nil),
+					workflows.RecallWorkflowID(schema.RecallRequest{Principal: p, Query: key}),
 				} {
 					require.Equal(t, schema.Principal{}, seen[id], id)
 					seen[id] = p

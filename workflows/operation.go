@@ -25,6 +25,8 @@ const (
 	KindForget  = "forget"
 	KindRecover = "recover"
 	KindReview  = "review"
+	KindIngest  = "ingest" // of IngestWorkflowID
+	KindRecall  = "recall" // of RecallWorkflowID
 )
 
 // largeFields are the fields of requests that may be large, by kind.
@@ -171,6 +173,15 @@ func startOperation(ctx context.Context, c client.Client, taskQueue, kind string
 	if err := schema.CheckEncoded(largeFields[kind], request); err != nil {
 		return nil, err
 	}
+	run, err := c.ExecuteWorkflow(ctx, operationStart(taskQueue, kind, op, request, summary), fn, request) // of a run that has ended, it returns the handle
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", kind, err)
+	}
+	return run, nil
+}
+
+// operationStart is how the run of an operation is started.
+func operationStart(taskQueue, kind string, op schema.Operation, request any, summary string) client.StartWorkflowOptions {
 	options := client.StartWorkflowOptions{
 		ID:                       OperationWorkflowID(kind, op, request),
 		TaskQueue:                taskQueue,
@@ -181,11 +192,7 @@ func startOperation(ctx context.Context, c client.Client, taskQueue, kind string
 	if op.OperationID != "" {
 		options.WorkflowIDReusePolicy = enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
 	}
-	run, err := c.ExecuteWorkflow(ctx, options, fn, request) // of a run that has ended, it returns the handle
-	if err != nil {
-		return nil, fmt.Errorf("start %s: %w", kind, err)
-	}
-	return run, nil
+	return options
 }
 
 // Outcome waits for a run and returns its result. A request that was refused is a

@@ -108,6 +108,27 @@ func storeOptions(summary string, attempts int32) workflow.ActivityOptions {
 	}
 }
 
+// recallTimeout is how long a client waits for an answer at most. Whoever asks wants to go on: what is not
+// there within a minute is given up, and asked again if it still matters.
+const recallTimeout = time.Minute
+
+// recallOptions: a recall bounds itself, channel by channel, well below ten seconds. It runs as a local
+// activity, so that the question stands in the history once, and the answer needs no second round trip.
+var recallOptions = workflow.LocalActivityOptions{
+	StartToCloseTimeout:    10 * time.Second,
+	ScheduleToCloseTimeout: recallTimeout - 10*time.Second,
+	RetryPolicy:            backoff(infrastructureAttempts),
+	Summary:                "recall",
+}
+
+const (
+	// recallInHandler is how long an operation of the Nexus service asks by itself before it hands over to
+	// the Recall workflow; the server gives a handler ten seconds.
+	recallInHandler = 5 * time.Second
+	// startMargin is what a handler keeps of its time to start a workflow in.
+	startMargin = 3 * time.Second
+)
+
 // drainOptions: many pages, each with a heartbeat.
 var drainOptions = workflow.ActivityOptions{
 	StartToCloseTimeout: 10 * time.Minute,

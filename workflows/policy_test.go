@@ -28,7 +28,7 @@ func TestRulesInForce(t *testing.T) {
 		started, result := h.Ingest(t, testkit.Request(p, schema.SourceMemory, text))
 		require.Zero(t, result.Dead)
 		id := uuid.MustParse(started.Ack.MemoryIDs[0])
-		m, err := h.Store.Get(ctx, p, id)
+		m, err := h.Store.Get(ctx, p, id, memory.UpTo(schema.SensitivityHyper))
 		require.NoError(t, err)
 		history := testkit.History(t, h.Store, p, id)
 		var metadata map[string]any
@@ -66,7 +66,7 @@ func TestASecretIsNotRecalledByDefault(t *testing.T) {
 	started, result := h.Ingest(t, testkit.Request(p, schema.SourceUserInput, "Dana lives in Oslo. The password of the vault is hunter2x."))
 	require.Zero(t, result.Dead)
 	require.NotZero(t, result.Written.Added, "facts were drawn from it")
-	m, err := h.Store.Get(ctx, p, uuid.MustParse(started.Ack.MemoryIDs[0]))
+	m, err := h.Store.Get(ctx, p, uuid.MustParse(started.Ack.MemoryIDs[0]), memory.UpTo(schema.SensitivityHyper))
 	require.NoError(t, err)
 	require.Equal(t, schema.SensitivityHyper, m.Sensitivity)
 
@@ -75,11 +75,12 @@ func TestASecretIsNotRecalledByDefault(t *testing.T) {
 		answer, err := r.Recall(ctx, schema.RecallRequest{Principal: p, Query: query})
 		require.NoError(t, err)
 		require.Empty(t, answer.Results, query)
-		answer, err = r.Recall(ctx, schema.RecallRequest{Principal: p, Query: query, MaxSensitivity: schema.SensitivityHyper})
+		answer, err = r.Recall(ctx, schema.RecallRequest{Principal: p, Query: query, MaxSensitivity: schema.SensitivityHyper,
+			Trust: &schema.TrustContext{Authenticated: true}})
 		require.NoError(t, err)
 		require.NotEmpty(t, answer.Results, query)
 		for _, found := range answer.Results {
-			m, err := h.Store.Get(ctx, p, uuid.MustParse(found.ID))
+			m, err := h.Store.Get(ctx, p, uuid.MustParse(found.ID), memory.UpTo(schema.SensitivityHyper))
 			require.NoError(t, err)
 			require.Equal(t, schema.SensitivityHyper, m.Sensitivity, "facts too")
 		}

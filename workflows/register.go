@@ -8,6 +8,7 @@ import (
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/vector"
 )
@@ -17,17 +18,36 @@ type Dependencies struct {
 	Store       *store.Store
 	Brain       inference.Brain
 	Index       vector.Index
+	Embedders   func(inference.EmbeddingModel) (inference.Embedder, error) // of models that are not Brain's, while an index of one is in use; may be nil
 	Policy      memory.WritePolicy
 	Rules       func() *memory.Policy // classification rules in force; nil, or a nil policy, for the defaults
 	Concurrency int                   // model calls at once in one activity
 	Now         func() time.Time      // the activities' clock; time.Now when nil
+	Recaller    *recall.Recaller      // the read path; nil for one over Store, Index and Brain's embedder
+	Callers     Callers               // who may call the Nexus service for which tenants
+	TrustKey    []byte                // that trust contexts are signed with; empty believes them
 }
 
-// Register makes a worker host every workflow and activity.
+// recaller is the read path that is given, or the plain one.
+func (d Dependencies) recaller() *recall.Recaller {
+	if d.Recaller != nil {
+		return d.Recaller
+	}
+	embedder := d.Brain.Embedder
+	if d.Store != nil && d.Index != nil && embedder != nil { // a query is embedded for the generation that is searched
+		embedder = &vector.Embedders{Configured: embedder, Other: d.Embedders, Store: d.Store, Index: d.Index.Name(), Now: d.Now}
+	}
+	return &recall.Recaller{Store: d.Store, Index: d.Index, Embedder: embedder, Reranking: d.Brain.Reranking, Now: d.Now,
+		TrustKey: d.TrustKey, Policy: d.Rules}
+}
+
+// Register makes a worker host every workflow and activity, and the Nexus service.
 func Register(w worker.Registry, d Dependencies) {
 	w.RegisterWorkflow(Ingest)
 	w.RegisterWorkflow(ResumeIngest)
 	w.RegisterWorkflow(SyncIndex)
+	w.RegisterWorkflow(Reindex)
+	w.RegisterWorkflow(DriftCheck)
 	w.RegisterWorkflow(Put)
 	w.RegisterWorkflow(Revise)
 	w.RegisterWorkflow(Modify)
@@ -35,12 +55,13 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterWorkflow(Forget)
 	w.RegisterWorkflow(ContinueForget)
 	w.RegisterWorkflow(Review)
+	w.RegisterWorkflow(Recall)
 	w.RegisterActivity(&activities.Staging{Store: d.Store, Policy: d.Policy, Rules: d.Rules, MaxAttempts: MaxJobAttempts, Now: d.Now})
 	w.RegisterActivity(&activities.Extraction{Store: d.Store, Extractor: d.Brain.Extractor, Concurrency: d.Concurrency, Now: d.Now})
 	w.RegisterActivity(&activities.Decision{Store: d.Store, Decider: d.Brain.Decider, Embedder: d.Brain.Embedder, Concurrency: d.Concurrency, Now: d.Now})
 	w.RegisterActivity(&activities.Writing{Store: d.Store, Embedder: d.Brain.Embedder, Rules: d.Rules, Now: d.Now})
 	w.RegisterActivity(&activities.Linking{Store: d.Store, Now: d.Now})
-	w.RegisterActivity(&activities.Indexing{Store: d.Store, Embedder: d.Brain.Embedder, Index: d.Index, Now: d.Now})
+	w.RegisterActivity(&activities.Indexing{Store: d.Store, Embedder: d.Brain.Embedder, Others: d.Embedders, Index: d.Index, Now: d.Now})
 	w.RegisterActivity(&activities.Accepting{Store: d.Store, Now: d.Now})
 	w.RegisterActivity(&activities.Putting{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
 	w.RegisterActivity(&activities.Revising{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
@@ -50,4 +71,7 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterActivity(&activities.Forgetting{Store: d.Store, Index: d.Index, Embedder: d.Brain.Embedder, Policy: d.Policy, ReviewID: ReviewWorkflowID,
 		RenewReview: renewReview, Now: d.Now})
 	w.RegisterActivity(&activities.Jobs{Store: d.Store, Now: d.Now})
+	recalling := &activities.Recalling{Recaller: d.recaller()}
+	w.RegisterActivity(recalling)
+	w.RegisterNexusService(newNexusService(nexusHandlers{callers: d.Callers, recaller: recalling}))
 }

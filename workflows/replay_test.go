@@ -31,6 +31,7 @@ var histories = []string{"ingest-single", "ingest-batch", "ingest-duplicate", "i
 	"ingest-cancelled", "resume", "resume-refused", "sync-index",
 	"ingest-review", "review-approved", "review-expired", "review-again",
 	"put", "put-invalid", "revise", "revise-refused", "modify", "recover",
+	"recall", "recall-invalid",
 	"forget-named", "forget-confirmed", "forget-signalled", "forget-expired", "forget-cancelled", "erase"}
 
 func historyFile(name string) string { return filepath.Join("testdata", name+".json") }
@@ -45,8 +46,8 @@ func TestReplay(t *testing.T) {
 	for _, name := range histories {
 		t.Run(name, func(t *testing.T) {
 			replayer := worker.NewWorkflowReplayer()
-			for _, fn := range []any{workflows.Ingest, workflows.ResumeIngest, workflows.SyncIndex, workflows.Review, workflows.Put, workflows.Revise,
-				workflows.Modify, workflows.Recover, workflows.Forget, workflows.ContinueForget} {
+			for _, fn := range []any{workflows.Ingest, workflows.ResumeIngest, workflows.SyncIndex, workflows.Reindex, workflows.DriftCheck, workflows.Review, workflows.Put, workflows.Revise,
+				workflows.Modify, workflows.Recover, workflows.Forget, workflows.ContinueForget, workflows.Recall} {
 				replayer.RegisterWorkflow(fn)
 			}
 			require.NoError(t, replayer.ReplayWorkflowHistoryFromJSONFile(nil, historyFile(name)))
@@ -87,6 +88,7 @@ func recordHistories(t *testing.T) {
 	started, _ = h.Ingest(t, shadow)
 	record(t, h, "ingest-shadow", started.ID, started.RunID)
 
+	recordRecalls(t, h, p)
 	recordReviews(t, h)
 	recordOperations(t, h)
 
@@ -226,4 +228,15 @@ func recordOperations(t *testing.T, h *testkit.Harness) {
 		receiptOf(t, run)
 		record(t, h, name, run.GetID(), run.GetRunID())
 	}
+}
+
+// recordRecalls asks what the principal's memories answer, and what nothing can answer.
+func recordRecalls(t *testing.T, h *testkit.Harness, p schema.Principal) {
+	run, _ := recallBy(t, h, schema.RecallRequest{Principal: p, Query: "where does Ana work"})
+	record(t, h, "recall", run.GetID(), run.GetRunID())
+	run, err := h.Temporal.ExecuteWorkflow(context.Background(), client.StartWorkflowOptions{ID: "recall/" + uuid.NewString(), TaskQueue: h.TaskQueue},
+		workflows.Recall, schema.RecallRequest{Principal: p})
+	require.NoError(t, err)
+	require.Error(t, run.Get(context.Background(), nil))
+	record(t, h, "recall-invalid", run.GetID(), run.GetRunID())
 }

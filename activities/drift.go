@@ -1,0 +1,300 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/google/uuid"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/vector"
+)
+
+// Drift is how an index and Postgres differ. What is pending in the outbox is lag, not drift, and is only
+// counted.
+type Drift struct {
+	Memories int64 `json:"memories"` // live memories that were looked for in the index
+	Points   int64 `json:"points"`   // points that were looked for in Postgres
+	Missing  int64 `json:"missing"`  // memories without a point
+	Behind   int64 `json:"behind"`   // points of an older version than the memory's
+	Ahead    int64 `json:"ahead"`    // points of a version that Postgres has not reached: it was restored
+	Dead     int64 `json:"dead"`     // points of memories that are not live, or not there
+	Pending  int64 `json:"pending"`  // left to the outbox
+	Parked   int64 `json:"parked"`   // the outbox has given up on them
+	Repaired int64 `json:"repaired"`
+}
+
+// Found is how many differences there are.
+func (d Drift) Found() int64 { return d.Missing + d.Behind + d.Ahead + d.Dead }
+
+// Add returns the sum of two.
+func (d Drift) Add(o Drift) Drift {
+	return Drift{Memories: d.Memories + o.Memories, Points: d.Points + o.Points, Missing: d.Missing + o.Missing, Behind: d.Behind + o.Behind,
+		Ahead: d.Ahead + o.Ahead, Dead: d.Dead + o.Dead, Pending: d.Pending + o.Pending, Parked: d.Parked + o.Parked, Repaired: d.Repaired + o.Repaired}
+}
+
+// Cursor is how far a pass over all tenants' memories has come.
+type Cursor struct {
+	Tenant string `json:"tenant,omitempty"`
+	After  string `json:"after,omitempty"` // the last memory of the tenant that was looked at
+}
+
+// CompareRequest asks to compare a generation with Postgres, from a cursor on.
+type CompareRequest struct {
+	Generation string `json:"generation,omitempty"` // empty for the one that is searched
+	Cursor     Cursor `json:"cursor"`               // of CompareMemories
+	Points     string `json:"points,omitempty"`     // the cursor of ComparePoints
+	MaxPages   int    `json:"max_pages"`
+	Repair     bool   `json:"repair"`
+}
+
+// CompareResult counts what was found, and says where to go on.
+type CompareResult struct {
+	Drift
+	Cursor Cursor `json:"cursor"`
+	Points string `json:"next_points,omitempty"`
+	Done   bool   `json:"done"`
+}
+
+// CompareMemories looks for the live memories of every tenant in the index, and brings what is missing or
+// old up to date when it is to repair. An index that has lost the generation is given an empty one first.
+func (a *Indexing) CompareMemories(ctx context.Context, in CompareRequest) (CompareResult, error) {
+	g, err := a.generation(ctx, in.Generation)
+	if err != nil {
+		return CompareResult{}, fail(err)
+	}
+	work := startWork(ctx, CompareResult{Cursor: in.Cursor})
+	defer work.stop()
+	for range in.MaxPages {
+		out := work.sofar()
+		page, next, err := a.nextPage(ctx, g, out.Cursor)
+		if err != nil {
+			return out, fail(err)
+		}
+		if next == nil {
+			out.Done = true
+			return out, nil
+		}
+		drift, err := a.compareMemories(ctx, g, next.Tenant, page, in.Repair)
+		if err != nil {
+			return out, fail(err)
+		}
+		out.Drift, out.Cursor = out.Add(drift), *next
+		work.note(out)
+	}
+	return work.sofar(), nil
+}
+
+// nextPage returns the next live memories, and the cursor behind them; nil when there are no more tenants.
+func (a *Indexing) nextPage(ctx context.Context, g vector.Generation, at Cursor) ([]store.IndexState, *Cursor, error) {
+	after := uuid.Nil
+	if at.After != "" {
+		var err error
+		if after, err = uuid.Parse(at.After); err != nil {
+			return nil, nil, temporal.NewNonRetryableApplicationError("cursor.after is not an id", ErrTypeInvalidRequest, nil)
+		}
+	}
+	for {
+		if at.Tenant != "" {
+			page, err := a.Store.LivePage(ctx, at.Tenant, g.Model, after, outboxPage)
+			if err != nil {
+				return nil, nil, err
+			}
+			if len(page) > 0 {
+				return page, &Cursor{Tenant: at.Tenant, After: page[len(page)-1].ID.String()}, nil
+			}
+		}
+		tenants, err := a.Store.MemoryTenants(ctx, at.Tenant, 1)
+		if err != nil || len(tenants) == 0 {
+			return nil, nil, err
+		}
+		at, after = Cursor{Tenant: tenants[0]}, uuid.Nil
+	}
+}
+
+func (a *Indexing) compareMemories(ctx context.Context, g vector.Generation, tenant string, page []store.IndexState, repair bool) (Drift, error) {
+	drift := Drift{Memories: int64(len(page))}
+	ids := make([]uuid.UUID, 0, len(page))
+	states := make(map[uuid.UUID]store.IndexState, len(page))
+	for _, s := range page {
+		switch {
+		case s.Parked:
+			drift.Parked++
+		case s.Pending:
+			drift.Pending++
+		default:
+			ids, states[s.ID] = append(ids, s.ID), s
+		}
+	}
+	versions, err := a.lookup(ctx, g, tenant, ids)
+	if err != nil {
+		return drift, err
+	}
+	differ := slices.DeleteFunc(ids, func(id uuid.UUID) bool { return versions[id] == states[id].Version })
+	if len(differ) == 0 {
+		return drift, nil
+	}
+	// What has changed since the first look proves nothing: somebody told the index in between.
+	again, err := a.Store.IndexStates(ctx, tenant, g.Model, differ)
+	if err != nil {
+		return drift, err
+	}
+	differ = slices.DeleteFunc(differ, func(id uuid.UUID) bool {
+		return again[id].Version != states[id].Version || !again[id].Live || again[id].Pending || again[id].Parked
+	})
+	var ahead []vector.Ref
+	for _, id := range differ {
+		switch version, there := versions[id]; {
+		case !there:
+			drift.Missing++
+		case version < states[id].Version:
+			drift.Behind++
+		default:
+			drift.Ahead++
+			ahead = append(ahead, vector.Ref{Tenant: tenant, MemoryID: id, Version: version})
+		}
+	}
+	if !repair || len(differ) == 0 {
+		return drift, nil
+	}
+	if len(ahead) > 0 { // what Postgres says goes, even where it is older
+		if err := a.apply(ctx, g, tenant, vector.Changes{Deletes: ahead}); err != nil {
+			return drift, err
+		}
+	}
+	repaired, err := a.refresh(ctx, g, tenant, differ)
+	drift.Repaired += int64(repaired)
+	return drift, err
+}
+
+// lookup asks a generation for versions, and makes it where it is missing.
+func (a *Indexing) lookup(ctx context.Context, g vector.Generation, tenant string, ids []uuid.UUID) (map[uuid.UUID]int, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	versions, err := a.Index.Lookup(ctx, g, tenant, ids)
+	if errors.Is(err, vector.ErrMissing) {
+		return nil, a.Index.Create(ctx, g)
+	}
+	return versions, err
+}
+
+// refresh tells one generation of memories as Postgres has them now, and returns how many it told. What
+// the embedder refuses is left to the outbox, which puts it off where it can be seen.
+func (a *Indexing) refresh(ctx context.Context, g vector.Generation, tenant string, ids []uuid.UUID) (int, error) {
+	entries, err := a.Store.IndexEntries(ctx, tenant, g.Model, ids)
+	if err != nil {
+		return 0, err
+	}
+	done, err := a.bring(ctx, g, tenant, entries)
+	if err = firstOr(done.index, err); err != nil {
+		return 0, err
+	}
+	refused := make([]uuid.UUID, len(done.refused))
+	for i, f := range done.refused {
+		refused[i] = f.MemoryID
+	}
+	if _, err := a.Store.EnqueueOutbox(ctx, tenant, refused, now(a.Now)); err != nil {
+		return 0, err
+	}
+	// A memory that has moved on in the meantime is asked for again.
+	return done.upserted, a.Store.SettleOutbox(ctx, tenant, g.Model, entries, nil, now(a.Now))
+}
+
+// ComparePoints looks for the points of a generation among the memories, and removes those of memories that
+// are not live when it is to repair.
+func (a *Indexing) ComparePoints(ctx context.Context, in CompareRequest) (CompareResult, error) {
+	g, err := a.generation(ctx, in.Generation)
+	if err != nil {
+		return CompareResult{}, fail(err)
+	}
+	work := startWork(ctx, CompareResult{Points: in.Points})
+	defer work.stop()
+	for range in.MaxPages {
+		out := work.sofar()
+		refs, next, err := a.Index.Scroll(ctx, g, out.Points, outboxPage)
+		if errors.Is(err, vector.ErrMissing) {
+			refs, next, err = nil, "", nil // it has no points; CompareMemories makes it
+		}
+		if err != nil {
+			return out, fail(err)
+		}
+		byTenant := map[string][]vector.Ref{}
+		for _, ref := range refs {
+			byTenant[ref.Tenant] = append(byTenant[ref.Tenant], ref)
+		}
+		for tenant, refs := range byTenant {
+			drift, err := a.comparePoints(ctx, g, tenant, refs, in.Repair)
+			if err != nil {
+				return out, fail(err)
+			}
+			out.Drift = out.Add(drift)
+		}
+		out.Points = next
+		if next == "" {
+			out.Done = true
+			return out, nil
+		}
+		work.note(out)
+	}
+	return work.sofar(), nil
+}
+
+func (a *Indexing) comparePoints(ctx context.Context, g vector.Generation, tenant string, refs []vector.Ref, repair bool) (Drift, error) {
+	drift := Drift{Points: int64(len(refs))}
+	ids := make([]uuid.UUID, len(refs))
+	for i, ref := range refs {
+		ids[i] = ref.MemoryID
+	}
+	states, err := a.Store.IndexStates(ctx, tenant, g.Model, ids)
+	if err != nil {
+		return drift, err
+	}
+	dead := slices.DeleteFunc(refs, func(ref vector.Ref) bool {
+		s := states[ref.MemoryID]
+		return s.Live || s.Pending
+	})
+	if len(dead) == 0 {
+		return drift, nil
+	}
+	// A point that has gone since it was read was removed by whoever drained its deletion.
+	for i, ref := range dead {
+		ids[i] = ref.MemoryID
+	}
+	still, err := a.lookup(ctx, g, tenant, ids[:len(dead)])
+	if err != nil {
+		return drift, err
+	}
+	dead = slices.DeleteFunc(dead, func(ref vector.Ref) bool { v, there := still[ref.MemoryID]; return !there || v != ref.Version })
+	drift.Dead = int64(len(dead))
+	if !repair || len(dead) == 0 {
+		return drift, nil
+	}
+	if err := a.apply(ctx, g, tenant, vector.Changes{Deletes: dead}); err != nil {
+		return drift, err
+	}
+	drift.Repaired = drift.Dead
+	gone := make([]store.OutboxEntry, len(dead)) // one that has come back in the meantime is asked for again
+	for i, ref := range dead {
+		gone[i] = store.OutboxEntry{MemoryID: ref.MemoryID, Delete: true}
+	}
+	return drift, a.Store.SettleOutbox(ctx, tenant, g.Model, gone, nil, now(a.Now))
+}
+
+// generation returns a generation by id, or the one that is searched, making the first.
+func (a *Indexing) generation(ctx context.Context, id string) (vector.Generation, error) {
+	if id == "" {
+		return vector.Ensure(ctx, a.Store, a.Index, a.Embedder.Model(), now(a.Now))
+	}
+	parsed, err := uuid.Parse(id)
+	if err != nil {
+		return vector.Generation{}, temporal.NewNonRetryableApplicationError("generation is not an id", ErrTypeInvalidRequest, nil)
+	}
+	g, err := a.Store.Generation(ctx, parsed)
+	if err == nil && g.Index != a.Index.Name() {
+		return g, temporal.NewNonRetryableApplicationError("the generation is of another index than this worker's", ErrTypeInvalidRequest, nil)
+	}
+	return g, err
+}

@@ -1,0 +1,386 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/vector"
+)
+
+// GenerationRef names a generation in histories and results.
+type GenerationRef struct {
+	ID         string `json:"id"`
+	Model      string `json:"model"`
+	Dimensions int    `json:"dimensions"`
+}
+
+func refOf(g vector.Generation) GenerationRef {
+	return GenerationRef{ID: g.ID.String(), Model: g.Model.Name, Dimensions: g.Model.Dimensions}
+}
+
+// BeginReindexRequest asks for a new generation.
+type BeginReindexRequest struct {
+	Index string `json:"index"`           // the name of the worker's index
+	Model string `json:"model,omitempty"` // empty for the configured one
+}
+
+// BeginReindexResult names the generation to fill.
+type BeginReindexResult struct {
+	Generation GenerationRef  `json:"generation"`
+	Replaces   *GenerationRef `json:"replaces,omitempty"`
+	Resumed    bool           `json:"resumed"` // one that an earlier run had begun
+	Memories   int64          `json:"memories"`
+}
+
+// BeginReindex makes an empty generation beside the one that is searched. From the moment that it is
+// recorded, every change reaches both. One that an earlier run left half built is taken up again when it is
+// of the same model, and dropped when it is of another.
+func (a *Indexing) BeginReindex(ctx context.Context, in BeginReindexRequest) (BeginReindexResult, error) {
+	defer beat(ctx)()
+	var out BeginReindexResult
+	if in.Index != "" && in.Index != a.Index.Name() {
+		return out, temporal.NewNonRetryableApplicationError("index: this worker's index is "+a.Index.Name(), ErrTypeInvalidRequest, nil)
+	}
+	known, err := a.generations(ctx)
+	if err != nil {
+		return out, fail(err)
+	}
+	model, err := a.modelNamed(in.Model, known)
+	if err != nil {
+		return out, fail(err)
+	}
+	for _, g := range known {
+		switch {
+		case g.State == store.GenerationActive:
+			replaces := refOf(g)
+			out.Replaces = &replaces
+		case g.State == store.GenerationBuilding && g.Model == model:
+			out.Resumed = true
+		case g.State == store.GenerationBuilding:
+			if err := a.drop(ctx, g); err != nil {
+				return out, fail(err)
+			}
+		}
+	}
+	g, err := a.Store.StartGeneration(ctx, a.Index.Name(), model, store.GenerationBuilding, now(a.Now))
+	if err != nil {
+		return out, fail(err)
+	}
+	if g.Model != model {
+		return out, fmt.Errorf("another generation has been begun") // by a run under another id; the next attempt sees it
+	}
+	if err := a.Index.Create(ctx, g); err != nil {
+		return out, fail(err)
+	}
+	out.Generation = refOf(g)
+	out.Memories, err = a.Store.LiveTotal(ctx)
+	return out, fail(err)
+}
+
+// modelNamed returns the model with a name: the configured one, or one that another embedder is here for.
+func (a *Indexing) modelNamed(name string, known []vector.Generation) (inference.EmbeddingModel, error) {
+	configured := a.Embedder.Model()
+	if name == "" || name == configured.Name {
+		return configured, nil
+	}
+	model := inference.EmbeddingModel{Name: name}
+	for _, g := range known {
+		if g.Model.Name == name {
+			model = g.Model
+		}
+	}
+	embedder, err := a.embedderOf(model)
+	if err != nil {
+		return model, temporal.NewNonRetryableApplicationError("model: the worker has no embedder for it; configure it, then rebuild", ErrTypeInvalidRequest, nil)
+	}
+	return embedder.Model(), nil
+}
+
+// FillRequest asks to bring memories to a generation, from a cursor on.
+type FillRequest struct {
+	Generation string `json:"generation"`
+	Cursor     Cursor `json:"cursor"`
+	MaxPages   int    `json:"max_pages"`
+}
+
+// FillResult counts what was brought, and says where to go on.
+type FillResult struct {
+	Memories int64  `json:"memories"` // that were looked at
+	Embedded int64  `json:"embedded"` // of them had no vector of the model
+	Refused  int64  `json:"refused"`  // of them the embedder does not take: the outbox has them
+	Cursor   Cursor `json:"cursor"`
+	Done     bool   `json:"done"`
+}
+
+// FillGeneration brings the live memories of all tenants to a generation, from Postgres alone: page by page,
+// in the order of tenants and ids. Run again, it goes on behind the page that it reported last.
+func (a *Indexing) FillGeneration(ctx context.Context, in FillRequest) (FillResult, error) {
+	g, err := a.generation(ctx, in.Generation)
+	if err != nil {
+		return FillResult{}, fail(err)
+	}
+	work := startWork(ctx, FillResult{Cursor: in.Cursor})
+	defer work.stop()
+	for range in.MaxPages {
+		out := work.sofar()
+		page, next, err := a.nextPage(ctx, g, out.Cursor)
+		if err != nil {
+			return out, fail(err)
+		}
+		if next == nil {
+			out.Done = true
+			return out, nil
+		}
+		ids := make([]uuid.UUID, len(page))
+		for i, s := range page {
+			ids[i] = s.ID
+			if !s.Embedded {
+				out.Embedded++
+			}
+		}
+		told, err := a.refresh(ctx, g, next.Tenant, ids)
+		if err != nil {
+			return out, fail(err)
+		}
+		out.Memories += int64(len(page))
+		out.Refused += int64(max(0, len(page)-told))
+		out.Cursor = *next
+		work.note(out)
+	}
+	return work.sofar(), nil
+}
+
+// GenerationRequest names a generation.
+type GenerationRequest struct {
+	Generation string `json:"generation"`
+}
+
+// RebuildIndexes builds what an index keeps of a generation besides its points anew. Only Postgres has
+// such a thing.
+func (a *Indexing) RebuildIndexes(ctx context.Context, in GenerationRequest) error {
+	defer beat(ctx)()
+	g, err := a.generation(ctx, in.Generation)
+	if err != nil {
+		return fail(err)
+	}
+	if index, ok := a.Index.(vector.Rebuilder); ok {
+		return fail(index.Rebuild(ctx, g))
+	}
+	return nil
+}
+
+// VerifyResult says what was verified.
+type VerifyResult struct {
+	Memories int64 `json:"memories"` // live, with a vector of the model, in Postgres
+	Points   int64 `json:"points"`
+	Sampled  int   `json:"sampled"` // memories that were searched for by their own vector
+	Found    int   `json:"found"`   // of them came back
+}
+
+// Bounds of a verification.
+const (
+	sampleTenants   = 50
+	samplePerTenant = 10
+	sampleNearest   = 20
+	// sampleShare of the sample has to be found: a graph is an approximation, an index that lost something
+	// misses much more.
+	sampleShare = 0.95
+)
+
+// VerifyGeneration counts the points of every tenant against Postgres, and searches for a sample by its own
+// vectors. A count that differs while changes are on their way proves nothing and fails: the attempt after
+// finds them told.
+func (a *Indexing) VerifyGeneration(ctx context.Context, in GenerationRequest) (VerifyResult, error) {
+	defer beat(ctx)()
+	var out VerifyResult
+	g, err := a.generation(ctx, in.Generation)
+	if err != nil {
+		return out, fail(err)
+	}
+	after := ""
+	for sampled := 0; ; {
+		tenants, err := a.Store.MemoryTenants(ctx, after, 100)
+		if err != nil {
+			return out, fail(err)
+		}
+		if len(tenants) == 0 {
+			break
+		}
+		for _, tenant := range tenants {
+			after = tenant
+			memories, err := a.Store.CountEmbedded(ctx, tenant, g.Model)
+			if err != nil {
+				return out, fail(err)
+			}
+			points, err := a.Index.Count(ctx, g, tenant)
+			if err != nil {
+				return out, fail(err)
+			}
+			if memories != points {
+				return out, fmt.Errorf("a tenant has %d memories to find and %d points", memories, points)
+			}
+			out.Memories, out.Points = out.Memories+memories, out.Points+points
+			if sampled++; sampled <= sampleTenants {
+				if err := a.sample(ctx, g, tenant, &out); err != nil {
+					return out, fail(err)
+				}
+			}
+		}
+	}
+	if float64(out.Found) < sampleShare*float64(out.Sampled) {
+		return out, fmt.Errorf("of %d memories that were searched for by their own vectors %d were found", out.Sampled, out.Found)
+	}
+	return out, nil
+}
+
+func (a *Indexing) sample(ctx context.Context, g vector.Generation, tenant string, out *VerifyResult) error {
+	ids, err := a.Store.SampleEmbedded(ctx, tenant, g.Model, samplePerTenant)
+	if err != nil {
+		return err
+	}
+	entries, err := a.Store.IndexEntries(ctx, tenant, g.Model, ids)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Vector == nil {
+			continue
+		}
+		hits, err := a.Index.Nearest(ctx, g, tenant, e.Vector, sampleNearest)
+		if err != nil {
+			return err
+		}
+		out.Sampled++
+		for i, hit := range hits {
+			// Many may say the same: then all that comes back is as near as can be.
+			if hit.ID == e.MemoryID || i == len(hits)-1 && len(hits) == sampleNearest && hit.Score > 0.999 {
+				out.Found++
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// ActivateGeneration has the index searched in a generation from now on. First the index can be asked for
+// it, then Postgres says so: whoever still embeds for the one before finds that until it is dropped.
+func (a *Indexing) ActivateGeneration(ctx context.Context, in GenerationRequest) error {
+	defer beat(ctx)()
+	g, err := a.generation(ctx, in.Generation)
+	if err != nil {
+		return fail(err)
+	}
+	if err := a.Index.Activate(ctx, g); err != nil {
+		return fail(err)
+	}
+	return fail(a.Store.ActivateGeneration(ctx, g, now(a.Now)))
+}
+
+// DropResult counts dropped generations.
+type DropResult struct {
+	Dropped int `json:"dropped"`
+}
+
+// DropRetired drops the generations that are not searched any more.
+func (a *Indexing) DropRetired(ctx context.Context) (DropResult, error) {
+	defer beat(ctx)()
+	known, err := a.Store.Generations(ctx, a.Index.Name())
+	if err != nil {
+		return DropResult{}, fail(err)
+	}
+	var out DropResult
+	for _, g := range known {
+		if g.State != store.GenerationRetired {
+			continue
+		}
+		if err := a.drop(ctx, g); err != nil {
+			return out, fail(err)
+		}
+		out.Dropped++
+	}
+	return out, nil
+}
+
+// AbandonGeneration drops a generation that will not be finished. One that is searched stays.
+func (a *Indexing) AbandonGeneration(ctx context.Context, in GenerationRequest) error {
+	defer beat(ctx)()
+	g, err := a.generation(ctx, in.Generation)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil || g.State == store.GenerationActive {
+		return fail(err)
+	}
+	return fail(a.drop(ctx, g))
+}
+
+func (a *Indexing) drop(ctx context.Context, g vector.Generation) error {
+	if err := a.Index.Drop(ctx, g); err != nil {
+		return err
+	}
+	return a.Store.RemoveGeneration(ctx, g.ID)
+}
+
+// work is how far an activity over many pages has come. It heartbeats that while a page is under way, and
+// an attempt after takes it up.
+type work[T any] struct {
+	ctx  context.Context
+	mu   sync.Mutex
+	at   T
+	done chan struct{}
+	wg   sync.WaitGroup
+}
+
+// startWork begins where the attempt before left off, or at from.
+func startWork[T any](ctx context.Context, from T) *work[T] {
+	w := &work[T]{ctx: ctx, at: from, done: make(chan struct{})}
+	if !activity.IsActivity(ctx) {
+		return w
+	}
+	if activity.HasHeartbeatDetails(ctx) {
+		var left T
+		if err := activity.GetHeartbeatDetails(ctx, &left); err == nil {
+			w.at = left
+		}
+	}
+	w.wg.Go(func() {
+		tick := time.NewTicker(heartbeatEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-w.done:
+				return
+			case <-tick.C:
+				activity.RecordHeartbeat(ctx, w.sofar())
+			}
+		}
+	})
+	return w
+}
+
+func (w *work[T]) sofar() T {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.at
+}
+
+// note records a step that is done.
+func (w *work[T]) note(at T) {
+	w.mu.Lock()
+	w.at = at
+	w.mu.Unlock()
+	if activity.IsActivity(w.ctx) {
+		activity.RecordHeartbeat(w.ctx, at)
+	}
+}
+
+func (w *work[T]) stop() { close(w.done); w.wg.Wait() }

@@ -1,0 +1,384 @@
+package workflows_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/inference/rules"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/recall"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/vector"
+	"github.com/mneme/mneme/store/vector/qdranttest"
+	"github.com/mneme/mneme/workflows"
+)
+
+// indexed is a harness whose index is in Qdrant.
+type indexed struct {
+	*testkit.Harness
+	t      *testing.T
+	qdrant *vector.Qdrant
+	server *qdranttest.Server
+	p      schema.Principal
+}
+
+// nextModel is the offline embedder under another name: another space, as far as anybody can tell.
+type nextModel struct{ inference.Embedder }
+
+func (e nextModel) Model() inference.EmbeddingModel {
+	return inference.EmbeddingModel{Name: "next-v1", Dimensions: e.Embedder.Model().Dimensions}
+}
+
+func embedderOf(m inference.EmbeddingModel) (inference.Embedder, error) {
+	if m.Name == "next-v1" {
+		return nextModel{rules.New().Embedder}, nil
+	}
+	return nil, vector.ErrNoEmbedder
+}
+
+func newIndexed(t *testing.T) indexed {
+	t.Helper()
+	server := qdranttest.Start(t)
+	q, err := vector.OpenQdrant(vector.QdrantConfig{URL: server.URL})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = q.Close() })
+	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Index, d.Embedders = q, embedderOf })
+	return indexed{Harness: h, t: t, qdrant: q, server: server, p: testkit.Principal()}
+}
+
+func (x indexed) remember(n int) {
+	x.t.Helper()
+	var texts []string
+	for i := range n {
+		texts = append(texts, fmt.Sprintf("The harbour of town number %d has %d berths for sailing ships.", i, i+3))
+	}
+	_, result := x.Ingest(x.t, testkit.Request(x.p, schema.SourceUserInput, texts...))
+	require.Empty(x.t, result.Deferred)
+}
+
+func (x indexed) recaller() *recall.Recaller {
+	return &recall.Recaller{Store: x.Store, Index: x.qdrant,
+		Embedder: &vector.Embedders{Configured: x.Deps.Brain.Embedder, Other: embedderOf, Store: x.Store, Index: x.qdrant.Name()}}
+}
+
+// ask recalls, and says whether the vector channel had a part in the answer.
+func (x indexed) ask(r *recall.Recaller) (schema.RecallResponse, bool) {
+	x.t.Helper()
+	answer, err := r.Recall(context.Background(), schema.RecallRequest{Principal: x.p, Query: "harbour berths of town number 3"})
+	require.NoError(x.t, err)
+	require.NotEmpty(x.t, answer.Results)
+	return answer, answer.Meta.Channels[memory.ChannelVector] > 0
+}
+
+func (x indexed) reindex(in workflows.ReindexInput) (workflows.ReindexResult, error) {
+	x.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	in.GraceSeconds = -1
+	run, err := x.start(ctx, in)
+	require.NoError(x.t, err)
+	var result workflows.ReindexResult
+	err = run(&result)
+	return result, err
+}
+
+// start starts a rebuild under an id of the test's own: tests share the server.
+func (x indexed) start(ctx context.Context, in workflows.ReindexInput) (func(any) error, error) {
+	run, err := x.Temporal.ExecuteWorkflow(ctx, clientOptions("reindex", x.TaskQueue), workflows.Reindex, in)
+	if err != nil {
+		return nil, err
+	}
+	return func(result any) error { return run.Get(ctx, result) }, nil
+}
+
+func (x indexed) drift() workflows.DriftResult {
+	x.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	run, err := x.Temporal.ExecuteWorkflow(ctx, clientOptions("drift", x.TaskQueue), workflows.DriftCheck, workflows.DriftInput{})
+	require.NoError(x.t, err)
+	var result workflows.DriftResult
+	require.NoError(x.t, run.Get(ctx, &result))
+	return result
+}
+
+func (x indexed) generations() (models []string, states []store.GenerationState) {
+	x.t.Helper()
+	known, err := x.Store.Generations(context.Background(), x.qdrant.Name())
+	require.NoError(x.t, err)
+	for _, g := range known {
+		models, states = append(models, g.Model.Name), append(states, g.State)
+	}
+	return models, states
+}
+
+// The index is killed while questions are asked: none fails, the answers say what is missing, and after it
+// is back, empty, one check has everything in it again.
+func TestIndexKilledDuringRecalls(t *testing.T) {
+	t.Parallel()
+	x := newIndexed(t)
+	x.remember(12)
+	require.Zero(t, x.drift().Found.Found())
+	recaller := x.recaller()
+	answer, byVector := x.ask(recaller)
+	require.Empty(t, answer.Meta.Degraded)
+	require.True(t, byVector)
+
+	var with, without atomic.Int64
+	stop := make(chan struct{})
+	var asking sync.WaitGroup
+	for range 3 {
+		asking.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				answer, err := recaller.Recall(context.Background(), schema.RecallRequest{Principal: x.p, Query: "harbour berths of town number 3"})
+				if err != nil || len(answer.Results) == 0 {
+					t.Errorf("a recall failed: %v", err)
+					return
+				}
+				if slices.Contains(answer.Meta.Degraded, memory.ChannelVector) {
+					without.Add(1)
+				} else {
+					with.Add(1)
+				}
+			}
+		})
+	}
+	reaches := func(n *atomic.Int64) {
+		t.Helper()
+		from := n.Load()
+		require.Eventually(t, func() bool { return n.Load() > from+5 || t.Failed() }, 30*time.Second, 10*time.Millisecond)
+	}
+	reaches(&with)
+	x.server.Stop()
+	reaches(&without)
+	x.server.Restart(t, false)
+	result := x.drift()
+	require.Zero(t, result.Left.Found())
+	require.Positive(t, result.Found.Missing)
+	require.Equal(t, result.Found.Missing, result.Repaired)
+	reaches(&with)
+	close(stop)
+	asking.Wait()
+	answer, byVector = x.ask(recaller)
+	require.Empty(t, answer.Meta.Degraded)
+	require.True(t, byVector)
+}
+
+// What an index that is wrong returns is seen by nobody.
+func TestAnIndexThatIsWrongShowsNothing(t *testing.T) {
+	t.Parallel()
+	x := newIndexed(t)
+	x.remember(3)
+	ctx := context.Background()
+	g, err := vector.Ensure(ctx, x.Store, x.qdrant, x.Deps.Brain.Embedder.Model(), time.Now())
+	require.NoError(t, err)
+	theirs := schema.Principal{Tenant: "tenant-" + uuid.NewString(), Agent: "agent-1"}
+	_, result := x.Ingest(t, testkit.Request(theirs, schema.SourceUserInput, "The harbour of town number 3 is a secret."))
+	vectors, _, err := x.Deps.Brain.Embedder.Embed(ctx, []string{"harbour berths of town number 3"})
+	require.NoError(t, err)
+	point := func(id string) vector.Point {
+		return vector.Point{MemoryID: uuid.MustParse(id), Version: 9, Vector: vectors[0], IndexAttributes: store.IndexAttributes{Agent: x.p.Agent, Sensitivity: schema.SensitivityLow}}
+	}
+	// A foreign memory and one that never was, both under the asker's tenant, both nearest of all.
+	require.NoError(t, x.qdrant.Apply(ctx, g, x.p.Tenant, vector.Changes{Upserts: []vector.Point{point(result.MemoryIDs[0]), point(uuid.NewString())}}))
+	answer, _ := x.ask(x.recaller())
+	require.Empty(t, answer.Meta.Degraded)
+	for _, r := range answer.Results {
+		require.NotEqual(t, result.MemoryIDs[0], r.ID)
+		require.NotContains(t, r.Content, "secret")
+	}
+	found := x.drift()
+	require.EqualValues(t, 2, found.Found.Dead)
+	require.Zero(t, found.Left.Found())
+
+	x.server.Before(func(context.Context, string, any) error { return status.Error(codes.NotFound, "gone") })
+	answer, byVector := x.ask(x.recaller())
+	require.False(t, byVector)
+	require.Contains(t, answer.Meta.Degraded, memory.ChannelVector)
+	x.server.Before(func(ctx context.Context, _ string, _ any) error { <-ctx.Done(); return ctx.Err() })
+	answer, byVector = x.ask(x.recaller())
+	require.False(t, byVector, "an index that hangs is left out in time")
+	require.Contains(t, answer.Meta.Degraded, memory.ChannelVector)
+	x.server.Before(nil)
+}
+
+// The model is changed: until the rebuild is through, the old generation answers, though writers embed with
+// the new model already; then the new one does.
+func TestChangingTheEmbeddingModel(t *testing.T) {
+	t.Parallel()
+	x := newIndexed(t)
+	x.remember(10)
+	recaller := x.recaller()
+	reached, release := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	x.server.Before(func(_ context.Context, method string, _ any) error { // at the first comparison
+		if strings.HasSuffix(method, "Points/Scroll") {
+			once.Do(func() { close(reached); <-release })
+		}
+		return nil
+	})
+	done := make(chan error, 1)
+	var result workflows.ReindexResult
+	go func() {
+		var err error
+		result, err = x.reindex(workflows.ReindexInput{Model: "next-v1"})
+		done <- err
+	}()
+	<-reached
+	models, states := x.generations()
+	require.Equal(t, []string{"hash-v1", "next-v1"}, models)
+	require.Equal(t, []store.GenerationState{store.GenerationActive, store.GenerationBuilding}, states)
+	answer, byVector := x.ask(recaller)
+	require.Empty(t, answer.Meta.Degraded)
+	require.True(t, byVector)
+	_, late := x.Ingest(t, testkit.Request(x.p, schema.SourceUserInput, "The harbour of town number 77 was opened during the rebuild."))
+	require.Empty(t, late.Deferred)
+	close(release)
+	require.NoError(t, <-done)
+	require.Equal(t, workflows.PhaseDone, result.Phase)
+	require.Equal(t, "next-v1", result.Generation.Model)
+	require.EqualValues(t, result.Filled, result.Embedded)
+	require.Positive(t, result.Verified.Sampled)
+	require.Equal(t, result.Verified.Sampled, result.Verified.Found)
+	require.Equal(t, result.Verified.Memories, result.Verified.Points)
+	require.Equal(t, 1, result.Dropped)
+	models, _ = x.generations()
+	require.Equal(t, []string{"next-v1"}, models)
+	require.Eventually(t, func() bool { answer, byVector := x.ask(recaller); return byVector && len(answer.Meta.Degraded) == 0 }, 20*time.Second, 50*time.Millisecond)
+	require.Zero(t, x.drift().Found.Found(), "what was written meanwhile is in it")
+
+	// A reader without an embedder for that model goes on without the channel, and says so.
+	blind := x.recaller()
+	blind.Embedder = &vector.Embedders{Configured: x.Deps.Brain.Embedder, Store: x.Store, Index: x.qdrant.Name()}
+	answer, byVector = x.ask(blind)
+	require.False(t, byVector)
+	require.Contains(t, answer.Meta.Degraded, memory.ChannelVector)
+}
+
+// The worker goes at every step of a rebuild: the next one takes it up, and nothing is lost.
+func TestReindexIsTakenUp(t *testing.T) {
+	t.Parallel()
+	x := newIndexed(t)
+	x.remember(10)
+	var mu sync.Mutex
+	left := []string{"Collections/Create", "Points/CreateFieldIndex", "Points/Upsert", "Points/Get", "Points/Scroll", "Points/Count", "Points/Query", "Collections/UpdateAliases", "Collections/Delete"}
+	hits := make(chan string)
+	x.server.Before(func(_ context.Context, method string, _ any) error {
+		mu.Lock()
+		at := slices.IndexFunc(left, func(s string) bool { return strings.HasSuffix(method, s) })
+		if at < 0 {
+			mu.Unlock()
+			return nil
+		}
+		left = slices.Delete(left, at, at+1)
+		mu.Unlock()
+		hits <- method
+		return status.Error(codes.Unavailable, "the line is dead")
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	wait, err := x.start(ctx, workflows.ReindexInput{GraceSeconds: -1})
+	require.NoError(t, err)
+	done := make(chan error, 1)
+	var result workflows.ReindexResult
+	go func() { done <- wait(&result) }()
+	for ended := false; !ended; {
+		select {
+		case <-hits:
+			x.StopWorker()
+			x.StartWorker(t)
+		case err := <-done:
+			require.NoError(t, err)
+			ended = true
+		}
+	}
+	mu.Lock()
+	require.Empty(t, left, "every step was interrupted")
+	mu.Unlock()
+	require.Equal(t, workflows.PhaseDone, result.Phase)
+	require.Equal(t, result.Verified.Memories, result.Verified.Points)
+	require.Zero(t, x.drift().Found.Found())
+	_, states := x.generations()
+	require.Equal(t, []store.GenerationState{store.GenerationActive}, states)
+	answer, byVector := x.ask(x.recaller())
+	require.Empty(t, answer.Meta.Degraded)
+	require.True(t, byVector)
+}
+
+// Cancelled, a rebuild leaves the index as it was.
+func TestReindexCancelled(t *testing.T) {
+	t.Parallel()
+	x := newIndexed(t)
+	x.remember(4)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	options := clientOptions("reindex", x.TaskQueue)
+	var once sync.Once
+	x.server.Before(func(_ context.Context, method string, _ any) error {
+		if strings.HasSuffix(method, "Points/Scroll") {
+			once.Do(func() { _ = x.Temporal.CancelWorkflow(ctx, options.ID, "") })
+		}
+		return nil
+	})
+	run, err := x.Temporal.ExecuteWorkflow(ctx, options, workflows.Reindex, workflows.ReindexInput{GraceSeconds: -1})
+	require.NoError(t, err)
+	require.Error(t, run.Get(ctx, nil))
+	_, states := x.generations()
+	require.Equal(t, []store.GenerationState{store.GenerationActive}, states)
+	_, byVector := x.ask(x.recaller())
+	require.True(t, byVector)
+}
+
+// In Postgres, a rebuild embeds what lacks a vector and builds the model's indexes.
+func TestReindexInPostgres(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Embedders = embedderOf })
+	x := indexed{Harness: h, t: t, p: testkit.Principal()}
+	x.remember(5)
+	owner := testkit.Owner(t, h.DatabaseURL)
+	rebuilt := func() string {
+		return strings.Join(testkit.Strings(t, owner, `SELECT indexrelid::text FROM pg_index WHERE indrelid = 'memory_embeddings'::regclass AND NOT indisprimary ORDER BY 1`), " ")
+	}
+	before := rebuilt()
+	same, err := x.reindex(workflows.ReindexInput{})
+	require.NoError(t, err)
+	require.Zero(t, same.Embedded)
+	require.NotEqual(t, before, rebuilt(), "the indexes are others than before")
+	require.Equal(t, 4, len(strings.Fields(rebuilt())))
+	next, err := x.reindex(workflows.ReindexInput{Model: "next-v1"})
+	require.NoError(t, err)
+	require.Equal(t, next.Filled, next.Embedded)
+	require.Equal(t, 8, len(strings.Fields(rebuilt())))
+	require.EqualValues(t, next.Filled, testkit.Rows(t, owner, "memory_embeddings", "model = 'next-v1'"))
+
+	_, err = x.reindex(workflows.ReindexInput{Model: "unheard-of"})
+	require.ErrorContains(t, err, "no embedder")
+	run, err := x.start(context.Background(), workflows.ReindexInput{Index: "elsewhere"})
+	require.NoError(t, err)
+	require.ErrorContains(t, run(nil), "this worker's index is pgvector")
+}
+
+// clientOptions are those of a run under an id of the test's own: tests share the server.
+func clientOptions(kind, taskQueue string) client.StartWorkflowOptions {
+	return client.StartWorkflowOptions{ID: kind + "/" + uuid.NewString(), TaskQueue: taskQueue}
+}

@@ -1,0 +1,163 @@
+package workflows
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/nexus-rpc/sdk-go/nexus"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/temporalnexus"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/schema"
+)
+
+// References to the operations, for workflows that call them with types. Others name them.
+var (
+	Remembering = nexus.NewOperationReference[schema.IngestRequest, IngestResult](OperationRemember)
+	Recalled    = nexus.NewOperationReference[schema.RecallRequest, schema.RecallResponse](OperationRecall)
+	Forgetting  = nexus.NewOperationReference[schema.ForgetRequest, schema.ForgetReceipt](OperationForget)
+)
+
+// nexusHandlers are the operations that agents' workflows in other namespaces call. Each takes what the
+// workflow behind it takes, has its id, and so finds the run that another way of delivery has started.
+type nexusHandlers struct {
+	callers  Callers
+	recaller *activities.Recalling
+}
+
+// newNexusService builds the service. temporalnexus marks NewTemporalOperation as experimental; the older
+// constructors can neither answer at once nor see which run a cancellation is for.
+func newNexusService(h nexusHandlers) *nexus.Service {
+	service := nexus.NewService(NexusService)
+	service.MustRegister(
+		operationOf(h, OperationRemember, KindIngest, h.remember),
+		operationOf(h, OperationRecall, KindRecall, h.recall),
+		operationOf(h, OperationForget, KindForget, h.forget),
+	)
+	return service
+}
+
+type startOperationFunc[I, O any] = func(context.Context, temporalnexus.NexusClient, I, temporalnexus.StartTemporalOperationOptions) (temporalnexus.TemporalOperationResult[O], error)
+
+func operationOf[I, O any](h nexusHandlers, name, kind string, start startOperationFunc[I, O]) nexus.Operation[I, O] {
+	return temporalnexus.MustNewTemporalOperation(temporalnexus.TemporalOperationOptions[I, O]{
+		Name:  name,
+		Start: start,
+		CancelWorkflowRun: func(ctx context.Context, c client.Client, o temporalnexus.CancelTemporalWorkflowRunOptions, _ nexus.CancelOperationOptions) error {
+			if err := h.cancellable(kind, o.WorkflowID, temporalnexus.GetOperationInfo(ctx).Endpoint); err != nil {
+				return err
+			}
+			return c.CancelWorkflow(ctx, o.WorkflowID, "")
+		},
+	})
+}
+
+// remember starts Ingest, or joins the run that has the request, and completes with its result. With an
+// idempotency key it also finds a run that has ended, unless that failed: the result is the first one.
+func (h nexusHandlers) remember(ctx context.Context, nc temporalnexus.NexusClient, req schema.IngestRequest, o temporalnexus.StartTemporalOperationOptions) (temporalnexus.TemporalOperationResult[IngestResult], error) {
+	err := h.admit(ctx, &req.Principal, o)
+	if err == nil {
+		err = refusal(req.Validate())
+	}
+	if err == nil {
+		err = refusal(schema.CheckEncoded("candidates", req))
+	}
+	if err != nil {
+		return temporalnexus.TemporalOperationResult[IngestResult]{}, err
+	}
+	return attach(ctx, nc, ingestStart("", req), Ingest, req)
+}
+
+// recall answers at once where it can. What takes too long for a handler, or fails for now, goes to the
+// Recall workflow. The retrieval has the id of the request, which stays the same when it is delivered again.
+func (h nexusHandlers) recall(ctx context.Context, nc temporalnexus.NexusClient, req schema.RecallRequest, o temporalnexus.StartTemporalOperationOptions) (temporalnexus.TemporalOperationResult[schema.RecallResponse], error) {
+	var none temporalnexus.TemporalOperationResult[schema.RecallResponse]
+	if err := h.admit(ctx, &req.Principal, o); err != nil {
+		return none, err
+	}
+	if err := refusal(req.Validate()); err != nil {
+		return none, err
+	}
+	answer, err := h.ask(ctx, activities.RecallRequest{Key: "nexus#" + o.RequestID, Request: req})
+	var app *temporal.ApplicationError
+	switch {
+	case err == nil:
+		return temporalnexus.NewSyncResult(answer), nil
+	case errors.As(err, &app) && app.NonRetryable():
+		return none, &nexus.HandlerError{Type: nexus.HandlerErrorTypeBadRequest, Message: app.Message(), Cause: app}
+	}
+	temporalnexus.GetLogger(ctx).Warn("recall handed over to a workflow", "error", err)
+	return attach(ctx, nc, recallStart("", req), Recall, req)
+}
+
+// ask recalls within the time that a handler has.
+func (h nexusHandlers) ask(ctx context.Context, in activities.RecallRequest) (schema.RecallResponse, error) {
+	budget := recallInHandler
+	if deadline, ok := ctx.Deadline(); ok {
+		budget = min(budget, time.Until(deadline)-startMargin)
+	}
+	ctx, cancel := context.WithTimeout(ctx, budget)
+	defer cancel()
+	return h.recaller.RecallMemories(ctx, in)
+}
+
+// forget starts Forget and completes with its receipt. What needs a confirmation waits for one, which does
+// not come by Nexus: its token would stand in the caller's history. So a workflow forgets by itself what it
+// names, softly, and people confirm the rest.
+func (h nexusHandlers) forget(ctx context.Context, nc temporalnexus.NexusClient, req schema.ForgetRequest, o temporalnexus.StartTemporalOperationOptions) (temporalnexus.TemporalOperationResult[schema.ForgetReceipt], error) {
+	err := h.admit(ctx, &req.Principal, o)
+	if err == nil {
+		err = refusal(req.Validate())
+	}
+	if err == nil {
+		err = refusal(schema.CheckEncoded(largeFields[KindForget], req))
+	}
+	if err != nil {
+		return temporalnexus.TemporalOperationResult[schema.ForgetReceipt]{}, err
+	}
+	return attach(ctx, nc, operationStart("", KindForget, req.Operation, req, "forget"), Forget, req)
+}
+
+func (h nexusHandlers) admit(ctx context.Context, p *schema.Principal, o temporalnexus.StartTemporalOperationOptions) error {
+	return h.callers.admit(p, callerOf(temporalnexus.GetOperationInfo(ctx).Endpoint, o.Links))
+}
+
+// cancellable checks that a token leads to a run that may be cancelled with it. A token is not signed: it
+// must not reach runs of other operations, nor, where callers are bound, of other tenants.
+func (h nexusHandlers) cancellable(kind, workflowID, endpoint string) error {
+	parts := strings.SplitN(workflowID, "/", 3)
+	if len(parts) != 3 || parts[0] != kind {
+		return &nexus.HandlerError{Type: nexus.HandlerErrorTypeBadRequest, Message: "the token is not of this operation"}
+	}
+	return h.callers.admitCancel(idUnescaper.Replace(parts[1]), endpoint)
+}
+
+// attach starts a run that completes the operation, or attaches the operation to the run that is under way.
+// Of a run that has ended and may not start again, the result is the operation's.
+func attach[I, O any](ctx context.Context, nc temporalnexus.NexusClient, options client.StartWorkflowOptions, fn func(workflow.Context, I) (O, error), in I) (temporalnexus.TemporalOperationResult[O], error) {
+	out, err := temporalnexus.StartWorkflow(ctx, nc, options, fn, in)
+	var ended *serviceerror.WorkflowExecutionAlreadyStarted
+	if !errors.As(err, &ended) {
+		return out, err
+	}
+	var result O
+	if err := nc.GetWorkflowClient().GetWorkflow(ctx, options.ID, "").Get(ctx, &result); err != nil {
+		// A run that may not start again has succeeded, so it is the server that failed.
+		return out, &nexus.HandlerError{Type: nexus.HandlerErrorTypeUnavailable, Message: "the first result cannot be read now"}
+	}
+	return temporalnexus.NewSyncResult(result), nil
+}
+
+// refusal turns what Validate says into a failure that is not retried. It names fields, never values.
+func refusal(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &nexus.HandlerError{Type: nexus.HandlerErrorTypeBadRequest, Message: err.Error(), Cause: invalidRequest(err)}
+}

@@ -1,0 +1,456 @@
+package workflows_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/nexus-rpc/sdk-go/nexus"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/vector"
+	"github.com/mneme/mneme/workflows"
+)
+
+// agents are workflows of somebody else's, in a namespace of their own.
+type agents struct {
+	temporal  client.Client
+	namespace string
+	queue     string
+	endpoint  string
+}
+
+// nexusCall is one operation that an agent's workflow calls.
+type nexusCall struct {
+	Endpoint  string          `json:"endpoint"`
+	Operation string          `json:"operation"`
+	Input     json.RawMessage `json:"input"`
+}
+
+// callMneme calls one operation, and returns what it returns.
+func callMneme(ctx workflow.Context, in nexusCall) (json.RawMessage, error) {
+	var out json.RawMessage
+	mneme := workflow.NewNexusClient(in.Endpoint, workflows.NexusService)
+	err := mneme.ExecuteOperation(ctx, in.Operation, in.Input, workflow.NexusOperationOptions{ScheduleToCloseTimeout: 2 * time.Minute}).Get(ctx, &out)
+	return out, err
+}
+
+// diary is what TestNexusMemory has an agent do.
+type diary struct {
+	Endpoint string           `json:"endpoint"`
+	By       schema.Principal `json:"by"`
+	Text     string           `json:"text"`
+	Question string           `json:"question"`
+}
+
+type diaryResult struct {
+	Learned workflows.IngestResult `json:"learned"`
+	Known   schema.RecallResponse  `json:"known"`
+	Receipt schema.ForgetReceipt   `json:"receipt"`
+	Left    schema.RecallResponse  `json:"left"`
+}
+
+// keepDiary remembers, recalls what it remembered, forgets it, and asks again.
+func keepDiary(ctx workflow.Context, in diary) (out diaryResult, err error) {
+	mneme := workflow.NewNexusClient(in.Endpoint, workflows.NexusService)
+	options := workflow.NexusOperationOptions{ScheduleToCloseTimeout: 2 * time.Minute}
+	err = mneme.ExecuteOperation(ctx, workflows.Remembering, schema.IngestRequest{Principal: in.By,
+		Candidates: []schema.Candidate{{Content: in.Text, SourceKind: schema.SourceMemory}}}, options).Get(ctx, &out.Learned)
+	question := schema.RecallRequest{Principal: in.By, Query: in.Question}
+	if err == nil {
+		err = mneme.ExecuteOperation(ctx, workflows.Recalled, question, options).Get(ctx, &out.Known)
+	}
+	if err == nil {
+		err = mneme.ExecuteOperation(ctx, workflows.Forgetting, schema.ForgetRequest{Operation: schema.Operation{Principal: in.By, Reason: "the diary is closed"},
+			Selector: schema.Selector{IDs: out.Learned.MemoryIDs}, Execute: true}, options).Get(ctx, &out.Receipt)
+	}
+	if err == nil {
+		err = mneme.ExecuteOperation(ctx, workflows.Recalled, question, options).Get(ctx, &out.Left)
+	}
+	return out, err
+}
+
+// newAgents starts the worker of the agents, and makes an endpoint that leads to a task queue of Mneme's.
+func newAgents(t testing.TB, mneme client.Client, namespace, taskQueue string) *agents {
+	t.Helper()
+	return newAgentsWith(t, mneme, namespace, taskQueue, func(*client.Options) {})
+}
+
+// newAgentsWith is newAgents with options of their client.
+func newAgentsWith(t testing.TB, mneme client.Client, namespace, taskQueue string, change func(*client.Options)) *agents {
+	t.Helper()
+	address := testkit.TemporalAddress(t)
+	a := &agents{namespace: testkit.NewNamespace(t, address), queue: "agents", endpoint: "t-" + uuid.NewString()}
+	a.temporal = testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = a.namespace; change(o) })
+	made, changed, err := workflows.EnsureNexusEndpoint(context.Background(), mneme, workflows.Endpoint{Name: a.endpoint, Namespace: namespace, TaskQueue: taskQueue}, false)
+	require.NoError(t, err)
+	require.True(t, changed)
+	t.Cleanup(func() {
+		_, _ = mneme.OperatorService().DeleteNexusEndpoint(context.Background(), &operatorservice.DeleteNexusEndpointRequest{Id: made.ID, Version: made.Version})
+	})
+	w := worker.New(a.temporal, a.queue, worker.Options{WorkerStopTimeout: time.Second})
+	w.RegisterWorkflow(callMneme)
+	w.RegisterWorkflow(keepDiary)
+	require.NoError(t, w.Start())
+	t.Cleanup(w.Stop)
+	return a
+}
+
+// start has an agent call an operation.
+func (a *agents) start(t testing.TB, operation string, input any) client.WorkflowRun {
+	t.Helper()
+	encoded, err := json.Marshal(input)
+	require.NoError(t, err)
+	run, err := a.temporal.ExecuteWorkflow(context.Background(), client.StartWorkflowOptions{ID: "agent/" + uuid.NewString(), TaskQueue: a.queue},
+		callMneme, nexusCall{Endpoint: a.endpoint, Operation: operation, Input: encoded})
+	require.NoError(t, err)
+	return run
+}
+
+// within waits for the end of a run.
+func within(t testing.TB, run client.WorkflowRun, out any) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	return run.Get(ctx, out)
+}
+
+func TestNexusMemory(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
+	p := testkit.Principal()
+	run, err := a.temporal.ExecuteWorkflow(context.Background(), client.StartWorkflowOptions{ID: "diary/" + uuid.NewString(), TaskQueue: a.queue},
+		keepDiary, diary{Endpoint: a.endpoint, By: p, Text: "The copper kettle stands in the attic.", Question: "where is the kettle"})
+	require.NoError(t, err)
+	var out diaryResult
+	require.NoError(t, within(t, run, &out))
+	require.Equal(t, 1, out.Learned.Indexed.Upserted)
+	require.Len(t, out.Known.Results, 1)
+	require.Equal(t, out.Learned.MemoryIDs[0], out.Known.Results[0].ID)
+	require.Equal(t, "The copper kettle stands in the attic.", out.Known.Results[0].Content)
+	require.Equal(t, schema.ForgetDone, out.Receipt.State)
+	require.Equal(t, 1, out.Receipt.Forgotten)
+	require.Empty(t, out.Left.Results)
+	require.Equal(t, 1, accesses(t, h, out.Learned.MemoryIDs[0]))
+}
+
+// An idempotency key finds the first result, also when its run has ended.
+func TestNexusRememberWithAKey(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
+	req := testkit.Request(testkit.Principal(), schema.SourceMemory, "Tea is served hot.")
+	req.IdempotencyKey = "import/1"
+	started, first := h.Ingest(t, req) // by another way than Nexus
+	var got workflows.IngestResult
+	require.NoError(t, within(t, a.start(t, workflows.OperationRemember, req), &got))
+	require.Equal(t, first, got)
+	described, err := h.Temporal.DescribeWorkflowExecution(context.Background(), started.ID, "")
+	require.NoError(t, err)
+	require.Equal(t, started.RunID, described.GetWorkflowExecutionInfo().GetExecution().GetRunId())
+}
+
+// unheard lets every operation work and then fails its first delivery, as if the answer had been lost. The
+// server delivers the request again, under the same id.
+type unheard struct {
+	interceptor.WorkerInterceptorBase
+	lost atomic.Int32
+}
+
+func (w *unheard) InterceptNexusOperation(_ context.Context, next interceptor.NexusOperationInboundInterceptor) interceptor.NexusOperationInboundInterceptor {
+	i := &unheardOperation{worker: w}
+	i.Next = next
+	return i
+}
+
+type unheardOperation struct {
+	interceptor.NexusOperationInboundInterceptorBase
+	worker *unheard
+}
+
+func (i *unheardOperation) StartOperation(ctx context.Context, in interceptor.NexusStartOperationInput) (nexus.HandlerStartOperationResult[any], error) {
+	out, err := i.Next.StartOperation(ctx, in)
+	if err == nil && i.worker.lost.Add(1) == 1 {
+		return nil, nexus.NewHandlerErrorf(nexus.HandlerErrorTypeUnavailable, "lost")
+	}
+	return out, err
+}
+
+func TestNexusDeliveredTwice(t *testing.T) {
+	t.Parallel()
+	for _, operation := range []string{workflows.OperationRemember, workflows.OperationRecall, workflows.OperationForget} {
+		t.Run(operation, func(t *testing.T) {
+			t.Parallel()
+			lossy := &unheard{}
+			h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
+			h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{lossy}})
+			a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
+			p := testkit.Principal()
+			db := testkit.Owner(t, h.DatabaseURL)
+			switch operation {
+			case workflows.OperationRemember:
+				var out workflows.IngestResult
+				require.NoError(t, within(t, a.start(t, operation, testkit.Request(p, schema.SourceMemory, "Tea is served hot.")), &out))
+				require.Empty(t, out.Deduped, "the result is that of the run that learned it")
+				require.Equal(t, 1, testkit.Rows(t, db, "memories", ""))
+				require.Equal(t, 1, testkit.Rows(t, db, "ingest_batches", ""))
+			case workflows.OperationRecall:
+				id := known(t, h, p, "Tea is served hot.")[0]
+				var out schema.RecallResponse
+				require.NoError(t, within(t, a.start(t, operation, schema.RecallRequest{Principal: p, Query: "tea"}), &out))
+				require.Len(t, out.Results, 1)
+				require.Equal(t, 1, accesses(t, h, id))
+				require.Equal(t, 1, testkit.Rows(t, db, "retrievals", ""))
+			case workflows.OperationForget:
+				ids := known(t, h, p, "Tea is served hot.")
+				req := forgetRequest(p, "", schema.Selector{IDs: ids})
+				req.Execute = true
+				var out schema.ForgetReceipt
+				require.NoError(t, within(t, a.start(t, operation, req), &out))
+				require.Equal(t, 1, out.Forgotten)
+				require.Equal(t, 1, testkit.Rows(t, db, "forget_runs", ""))
+			}
+			require.EqualValues(t, 2, lossy.lost.Load())
+		})
+	}
+}
+
+// The worker is killed when it has started the pipeline, and before the server has learned of it. Another
+// one goes on; the caller gets its result, and everything is there once.
+func TestNexusHandlerKilled(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	address := testkit.TemporalAddress(t)
+	gate := testkit.NewGate(t, address, "RespondNexusTaskCompleted")
+	namespace := testkit.NewNamespace(t, address)
+	c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+	url := testkit.DatabaseURL(t)
+	settings := map[string]string{"DATABASE_URL": url, "TEMPORAL_ADDRESS": gate.Address, "TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": "mneme"}
+	victim := testkit.StartProcess(t, settings)
+	a := newAgents(t, c, namespace, "mneme")
+	run := a.start(t, workflows.OperationRemember, testkit.Request(testkit.Principal(), schema.SourceMemory, "Tea is served hot."))
+	require.NoError(t, gate.WaitHeld(ctx), victim.Output())
+	victim.Kill()
+	settings["TEMPORAL_ADDRESS"] = address
+	testkit.StartProcess(t, settings)
+	var out workflows.IngestResult
+	require.NoError(t, within(t, run, &out))
+	require.Len(t, out.MemoryIDs, 1)
+	require.Empty(t, out.Deduped)
+	db := testkit.Owner(t, url)
+	require.Equal(t, 1, testkit.Rows(t, db, "memories", ""))
+	require.Equal(t, 1, testkit.Rows(t, db, "ingest_batches", ""))
+}
+
+// A caller that is cancelled takes what it has asked for back: a forget that waits changes nothing, and a
+// pipeline stops.
+func TestNexusCallerCancelled(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{}, 10)
+	model := testkit.NewModel(t, func(ctx context.Context, call testkit.ModelCall) testkit.ModelReply {
+		if strings.Contains(call.Data, "endless") {
+			asked <- struct{}{}
+			<-ctx.Done()
+		}
+		return echo(call.Data)
+	})
+	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
+	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
+	p := testkit.Principal()
+	ids := known(t, h, p, "Tea is served hot.")
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	cancelled := func(run client.WorkflowRun) {
+		require.NoError(t, a.temporal.CancelWorkflow(ctx, run.GetID(), run.GetRunID()))
+	}
+
+	forget := forgetRequest(p, "", schema.Selector{Query: "tea"})
+	run := a.start(t, workflows.OperationForget, forget)
+	joined, err := waitFor(ctx, h.Temporal, workflows.OperationWorkflowID(workflows.KindForget, forget.Operation, forget))
+	require.NoError(t, err)
+	preview, err := workflows.ForgetPreview(ctx, h.Temporal, joined)
+	require.NoError(t, err)
+	require.Equal(t, schema.ForgetPreviewed, preview.State)
+	cancelled(run)
+	var receipt schema.ForgetReceipt
+	require.NoError(t, within(t, joined, &receipt))
+	require.Equal(t, schema.ForgetCancelled, receipt.State)
+	require.NoError(t, within(t, run, &receipt), "the caller is told how it ended")
+	require.Equal(t, schema.ForgetCancelled, receipt.State)
+	require.Equal(t, 1, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "memories", "id = $1 AND deleted_at IS NULL", ids[0]))
+
+	req := testkit.Request(p, schema.SourceObservation, "An endless story about tea.")
+	run = a.start(t, workflows.OperationRemember, req)
+	select {
+	case <-asked:
+	case <-ctx.Done():
+		require.FailNow(t, "the model was never asked")
+	}
+	cancelled(run)
+	var stopped *temporal.CanceledError
+	require.ErrorAs(t, within(t, run, nil), &stopped)
+	require.ErrorAs(t, within(t, h.Temporal.GetWorkflow(ctx, workflows.IngestWorkflowID(req), ""), nil), &stopped)
+}
+
+// waitFor waits until a workflow has been started.
+func waitFor(ctx context.Context, c client.Client, id string) (client.WorkflowRun, error) {
+	err := testkit.Eventually(ctx, func() error {
+		_, err := c.DescribeWorkflowExecution(ctx, id, "")
+		return err
+	})
+	return c.GetWorkflow(ctx, id, ""), err
+}
+
+func TestNexusInvalidInput(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
+	p := testkit.Principal()
+	for operation, cases := range map[string]map[string]any{
+		workflows.OperationRemember: {"candidates[1].content": badRequests()["candidates[1].content"]},
+		workflows.OperationRecall:   {"query": schema.RecallRequest{Principal: p, Query: canary + "\x00"}, "principal.agent": schema.RecallRequest{Principal: schema.Principal{Tenant: "t"}, Query: canary}},
+		workflows.OperationForget: {"reason": schema.ForgetRequest{Operation: schema.Operation{Principal: p}, Selector: schema.Selector{Query: canary}},
+			"selector.ids[0]": forgetRequest(p, "", schema.Selector{IDs: []string{canary}})},
+	} {
+		for field, input := range cases {
+			run := a.start(t, operation, input)
+			err := within(t, run, nil)
+			var bad *nexus.HandlerError
+			require.ErrorAs(t, err, &bad, operation)
+			require.Equal(t, nexus.HandlerErrorTypeBadRequest, bad.Type)
+			var app *temporal.ApplicationError
+			require.True(t, errors.As(bad, &app), "%v", bad)
+			require.Equal(t, activities.ErrTypeInvalidRequest, app.Type())
+			var invalid schema.ValidationError
+			require.NoError(t, app.Details(&invalid))
+			require.Len(t, invalid.Fields, 1)
+			require.Equal(t, field, invalid.Fields[0].Field)
+			for _, event := range barers(t, a.temporal, run.GetID(), run.GetRunID(), canary) {
+				require.NotContains(t, event, "Failed", operation)
+			}
+		}
+	}
+	require.Zero(t, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "memories", ""))
+}
+
+// What the payload says of the tenant does not count where callers are bound.
+func TestNexusCallersAreBound(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
+	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
+	foreign := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
+	p := testkit.Principal()
+	var err error
+	h.Deps.Callers, err = workflows.ParseCallers("namespace:" + a.namespace + "=" + p.Tenant)
+	require.NoError(t, err)
+	h.StartWorker(t)
+	known(t, h, p, "Tea is served hot.")
+	ask := func(by *agents, tenant string) (schema.RecallResponse, error) {
+		var out schema.RecallResponse
+		err := within(t, by.start(t, workflows.OperationRecall, schema.RecallRequest{Principal: schema.Principal{Tenant: tenant, Agent: p.Agent}, Query: "tea"}), &out)
+		return out, err
+	}
+	for _, tenant := range []string{p.Tenant, ""} { // bound to one, a caller need not name it
+		out, err := ask(a, tenant)
+		require.NoError(t, err)
+		require.Len(t, out.Results, 1)
+	}
+	for tenant, by := range map[string]*agents{p.Tenant: foreign, "tenant-of-others": a} {
+		_, err := ask(by, tenant)
+		var refused *nexus.HandlerError
+		require.ErrorAs(t, err, &refused)
+		require.Equal(t, nexus.HandlerErrorTypeUnauthorized, refused.Type)
+		require.NotContains(t, err.Error(), tenant)
+	}
+	for operation, input := range map[string]any{workflows.OperationRemember: testkit.Request(p, schema.SourceMemory, "Coffee is cold."),
+		workflows.OperationForget: forgetRequest(p, "", schema.Selector{All: true})} {
+		var refused *nexus.HandlerError
+		require.ErrorAs(t, within(t, foreign.start(t, operation, input), nil), &refused)
+		require.Equal(t, nexus.HandlerErrorTypeUnauthorized, refused.Type)
+	}
+	require.Equal(t, 1, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "memories", ""))
+}
+
+// pointing is an index that knows one id, whatever is asked.
+type pointing struct {
+	vector.Index
+	id uuid.UUID
+}
+
+func (p pointing) Search(context.Context, store.Filter, store.Embedding, int) ([]store.Hit, error) {
+	return []store.Hit{{ID: p.id, Score: 0.9}}, nil
+}
+
+// A recall that takes longer than a handler has goes on as a workflow, and the caller gets its answer.
+func TestNexusRecallTakesLong(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
+	at := &pointing{Index: h.Deps.Index}
+	h.Deps.Index = at
+	h.StartWorker(t)
+	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
+	p := testkit.Principal()
+	id := known(t, h, p, "Tea is served hot.")[0]
+	at.id = uuid.MustParse(id)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	db := testkit.Owner(t, h.DatabaseURL)
+	_, err := db.Exec(ctx, "BEGIN")
+	require.NoError(t, err)
+	_, err = db.Exec(ctx, "LOCK TABLE memories IN ACCESS EXCLUSIVE MODE")
+	require.NoError(t, err)
+	req := schema.RecallRequest{Principal: p, Query: "tea"}
+	run := a.start(t, workflows.OperationRecall, req)
+	_, err = waitFor(ctx, h.Temporal, workflows.RecallWorkflowID(req))
+	require.NoError(t, err)
+	_, err = db.Exec(ctx, "ROLLBACK")
+	require.NoError(t, err)
+	var out schema.RecallResponse
+	require.NoError(t, within(t, run, &out))
+	require.Len(t, out.Results, 1)
+	require.Equal(t, id, out.Results[0].ID)
+	require.Equal(t, 1, accesses(t, h, id))
+}
+
+func TestEnsureNexusEndpoint(t *testing.T) {
+	t.Parallel()
+	c := testkit.Temporal(t)
+	ctx := context.Background()
+	want := workflows.Endpoint{Name: "t-" + uuid.NewString(), Namespace: testkit.Namespace, TaskQueue: "q1"}
+	made, changed, err := workflows.EnsureNexusEndpoint(ctx, c, want, false)
+	require.NoError(t, err)
+	require.True(t, changed)
+	t.Cleanup(func() {
+		last, _, _ := workflows.NexusEndpointNamed(ctx, c, want.Name)
+		_, _ = c.OperatorService().DeleteNexusEndpoint(ctx, &operatorservice.DeleteNexusEndpointRequest{Id: last.ID, Version: last.Version})
+	})
+	again, changed, err := workflows.EnsureNexusEndpoint(ctx, c, want, false)
+	require.NoError(t, err)
+	require.False(t, changed)
+	require.Equal(t, made, again)
+	want.TaskQueue = "q2"
+	_, _, err = workflows.EnsureNexusEndpoint(ctx, c, want, false)
+	require.ErrorIs(t, err, workflows.ErrEndpointElsewhere)
+	moved, changed, err := workflows.EnsureNexusEndpoint(ctx, c, want, true)
+	require.NoError(t, err)
+	require.True(t, changed)
+	require.Equal(t, "q2", moved.TaskQueue)
+	require.Equal(t, made.ID, moved.ID)
+}

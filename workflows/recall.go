@@ -1,0 +1,87 @@
+package workflows
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/schema"
+)
+
+var recalling *activities.Recalling
+
+// Recall is the read path for clients that speak only Temporal; whoever reaches Postgres calls package
+// recall. An invalid request fails the run with ErrTypeInvalidRequest before anything is read.
+//
+// The request and its answer are content, and stand in the history until it is deleted: the answer twice,
+// in the marker of the local activity and in the result. They are encrypted when the worker has a payload
+// key; a request with ids_only leaves the answer's texts out altogether.
+func Recall(ctx workflow.Context, req schema.RecallRequest) (schema.RecallResponse, error) {
+	invalid := req.Validate() //workflowcheck:ignore: it looks at the request alone, in one order
+	if err := invalidRequest(invalid); err != nil {
+		return schema.RecallResponse{}, err
+	}
+	p := req.Principal
+	showOperation(ctx, PhaseRecall, "asking", AttrTenant.ValueSet(p.Tenant), AttrAgent.ValueSet(p.Agent), AttrProject.ValueSet(p.Project))
+	var out schema.RecallResponse
+	info := workflow.GetInfo(ctx)
+	// The first run id stays the same over retries and resets: the retrieval is recorded once.
+	in := activities.RecallRequest{Key: info.WorkflowExecution.ID + "#" + info.FirstRunID, Request: req}
+	err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, recallOptions), recalling.RecallMemories, in).Get(ctx, &out)
+	outcome := OutcomeOK
+	switch {
+	case err != nil:
+		outcome = OutcomeFailed
+	case len(out.Meta.Degraded) > 0:
+		outcome = OutcomeDegraded
+	}
+	showOperation(ctx, PhaseDone, fmt.Sprintf("%d memories, %d channels or stages left out", len(out.Results), len(out.Meta.Degraded)), AttrOutcome.ValueSet(outcome))
+	if err != nil {
+		return schema.RecallResponse{}, err
+	}
+	return out, nil
+}
+
+// RecallWorkflowID is the id of the run that answers a request: recall/tenant/agent/digest. The digest is
+// of all that the request says, so that the same question of the same agent, asked while it is being
+// answered, joins that run.
+func RecallWorkflowID(r schema.RecallRequest) string {
+	encoded, err := json.Marshal(r)
+	if err != nil {
+		encoded = []byte(err.Error()) // unreachable for a decoded request
+	}
+	sum := sha256.Sum256(encoded)
+	return workflowID(KindRecall, r.Principal.Tenant, r.Principal.Agent, "content-"+hex.EncodeToString(sum[:16]))
+}
+
+// recallStart is how a run of Recall is started. A question that has been answered is asked anew.
+func recallStart(taskQueue string, req schema.RecallRequest) client.StartWorkflowOptions {
+	return client.StartWorkflowOptions{
+		ID:                       RecallWorkflowID(req),
+		TaskQueue:                taskQueue,
+		WorkflowExecutionTimeout: recallTimeout,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		StaticSummary:            fmt.Sprintf("recall for %s of %s", req.Principal.Agent, req.Principal.Tenant),
+	}
+}
+
+// StartRecall starts a Recall run, or joins the one that is answering the same question. It returns a
+// *schema.ValidationError for a request that will never be accepted; Outcome waits for the answer.
+func StartRecall(ctx context.Context, c client.Client, taskQueue string, req schema.RecallRequest) (client.WorkflowRun, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	run, err := c.ExecuteWorkflow(ctx, recallStart(taskQueue, req), Recall, req)
+	if err != nil {
+		return nil, fmt.Errorf("start recall: %w", err)
+	}
+	return run, nil
+}

@@ -1,0 +1,258 @@
+package workflows
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/store/vector"
+)
+
+// Phases of a rebuild, as AttrPhase and ReindexProgress name them.
+const (
+	PhaseBegin   = "begin"
+	PhaseFill    = "fill"
+	PhaseRebuild = "rebuild"
+	PhaseVerify  = "verify"
+	PhaseSwitch  = "switch"
+	PhaseDrop    = "drop"
+)
+
+// Bounds of a rebuild and of a check.
+const (
+	// pagesPerFill is how many pages of five hundred memories one activity brings to a generation: few
+	// events, and a failed attempt goes on behind its last page.
+	pagesPerFill = 20
+	// compareRounds is how often two sides are compared before they count as different for good: what one
+	// round repairs, the next finds repaired, and a third has what was written meanwhile.
+	compareRounds = 4
+)
+
+// ReindexInput asks to rebuild a vector index from Postgres.
+type ReindexInput struct {
+	Index string `json:"index"`           // the worker's index when empty
+	Model string `json:"model,omitempty"` // the embedding model; the worker's configured one when empty
+	Actor string `json:"actor,omitempty"` // who asked
+	// How long what is not searched any more is kept, in seconds; negative for not at all, 0 for the default of
+	// vector.DropGrace. Less than that, and a process may still search it.
+	GraceSeconds int              `json:"grace_seconds,omitempty"`
+	Sofar        *ReindexProgress `json:"so_far,omitempty"` // set by continue-as-new
+}
+
+// ReindexProgress is how far a rebuild has come. Query progress returns it.
+type ReindexProgress struct {
+	Phase      string                    `json:"phase"`
+	Generation activities.GenerationRef  `json:"generation"`
+	Replaces   *activities.GenerationRef `json:"replaces,omitempty"`
+	Resumed    bool                      `json:"resumed,omitempty"` // it took up what an earlier run had begun
+	Memories   int64                     `json:"memories"`          // live ones when it began
+	Filled     int64                     `json:"filled"`            // of them, brought to the new generation
+	Embedded   int64                     `json:"embedded"`          // of them, embedded first
+	Refused    int64                     `json:"refused"`           // of them, left to the outbox: the embedder does not take them
+	Rounds     int                       `json:"rounds"`            // of comparison
+	Drift      activities.Drift          `json:"drift"`             // what the last one found
+	Verified   activities.VerifyResult   `json:"verified"`
+	Dropped    int                       `json:"dropped"` // generations
+	Cursor     activities.Cursor         `json:"cursor"`  // of the fill
+	FilledAll  bool                      `json:"filled_all,omitempty"`
+}
+
+// ReindexResult is what a rebuild did.
+type ReindexResult struct{ ReindexProgress }
+
+// Reindex builds a new generation of a vector index from Postgres alone, compares it until nothing differs,
+// counts and samples it, has it searched in place of the one before, and drops that. Until then recall goes
+// on with the one before, and every write reaches both. With another model, memories are embedded anew by
+// the way: that is how an installation changes its embedding model.
+//
+// It may be interrupted anywhere: a run takes up what it finds. Cancelled, it drops what it has built.
+func Reindex(ctx workflow.Context, in ReindexInput) (ReindexResult, error) {
+	run := &reindex{in: in}
+	if in.Sofar != nil {
+		run.ReindexProgress = *in.Sofar
+	}
+	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (ReindexProgress, error) { return run.ReindexProgress, nil }); err != nil {
+		return ReindexResult{}, err
+	}
+	err := run.build(ctx)
+	if temporal.IsCanceledError(err) && run.Generation.ID != "" {
+		run.abandon(ctx)
+	}
+	if err != nil {
+		if !workflow.IsContinueAsNewError(err) {
+			run.show(ctx, run.Phase, AttrOutcome.ValueSet(OutcomeFailed))
+		}
+		return ReindexResult{}, err
+	}
+	run.show(ctx, PhaseDone, AttrOutcome.ValueSet(OutcomeOK))
+	return ReindexResult{run.ReindexProgress}, nil
+}
+
+// reindex is one rebuild at work.
+type reindex struct {
+	ReindexProgress
+	in ReindexInput
+}
+
+func (run *reindex) build(ctx workflow.Context) error {
+	if run.Generation.ID == "" {
+		if err := run.begin(ctx); err != nil {
+			return err
+		}
+	}
+	if err := run.fill(ctx); err != nil {
+		return err
+	}
+	generation := activities.GenerationRequest{Generation: run.Generation.ID}
+	if run.Replaces != nil && run.Replaces.Model == run.Generation.Model {
+		run.show(ctx, PhaseRebuild)
+		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, rebuildOptions), indexing.RebuildIndexes, generation).Get(ctx, nil); err != nil {
+			return err
+		}
+	}
+	if err := run.verify(ctx); err != nil {
+		return err
+	}
+	run.show(ctx, PhaseSwitch)
+	if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("search the new generation", infrastructureAttempts)),
+		indexing.ActivateGeneration, generation).Get(ctx, nil); err != nil {
+		return err
+	}
+	run.show(ctx, PhaseDrop)
+	grace := vector.DropGrace
+	if run.in.GraceSeconds != 0 {
+		grace = time.Duration(run.in.GraceSeconds) * time.Second
+	}
+	if run.Replaces != nil && grace > 0 {
+		if err := workflow.Sleep(ctx, grace); err != nil { // whoever searches the one before has looked again by then
+			return err
+		}
+	}
+	var dropped activities.DropResult
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("drop what is not searched any more")), indexing.DropRetired).Get(ctx, &dropped)
+	run.Dropped += dropped.Dropped
+	return err
+}
+
+func (run *reindex) begin(ctx workflow.Context) error {
+	run.show(ctx, PhaseBegin)
+	var began activities.BeginReindexResult
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("begin a generation")), indexing.BeginReindex,
+		activities.BeginReindexRequest{Index: run.in.Index, Model: run.in.Model}).Get(ctx, &began)
+	if err != nil {
+		return err
+	}
+	run.Generation, run.Replaces, run.Resumed, run.Memories = began.Generation, began.Replaces, began.Resumed, began.Memories
+	return nil
+}
+
+func (run *reindex) fill(ctx workflow.Context) error {
+	run.show(ctx, PhaseFill)
+	for !run.FilledAll {
+		var page activities.FillResult
+		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("bring memories to the new generation")), indexing.FillGeneration,
+			activities.FillRequest{Generation: run.Generation.ID, Cursor: run.Cursor, MaxPages: pagesPerFill}).Get(ctx, &page)
+		if err != nil {
+			return err
+		}
+		run.Filled, run.Embedded, run.Refused = run.Filled+page.Memories, run.Embedded+page.Embedded, run.Refused+page.Refused
+		run.Cursor, run.FilledAll = page.Cursor, page.Done
+		run.show(ctx, PhaseFill)
+		if !run.FilledAll && workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
+			next := run.in
+			next.Sofar = &run.ReindexProgress
+			return workflow.NewContinueAsNewError(ctx, Reindex, next)
+		}
+	}
+	return nil
+}
+
+// verify compares the new generation with Postgres until nothing differs, then counts and samples it.
+func (run *reindex) verify(ctx workflow.Context) error {
+	for run.Rounds = 0; ; {
+		run.show(ctx, PhaseVerify)
+		drift, err := compareOnce(ctx, run.Generation.ID, true, nil)
+		if err != nil {
+			return err
+		}
+		run.Rounds++
+		run.Drift = drift
+		if drift.Found() == 0 {
+			break
+		}
+		if run.Rounds == compareRounds {
+			return temporal.NewApplicationError(fmt.Sprintf("after %d comparisons %d differences are left: the generation is kept, and a new run takes it up",
+				run.Rounds, drift.Found()), ErrTypeUnverified)
+		}
+	}
+	run.show(ctx, PhaseVerify)
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("count and sample the new generation")), indexing.VerifyGeneration,
+		activities.GenerationRequest{Generation: run.Generation.ID}).Get(ctx, &run.Verified)
+}
+
+// abandon drops what a cancelled run has built.
+func (run *reindex) abandon(ctx workflow.Context) {
+	ctx, cancel := workflow.NewDisconnectedContext(ctx)
+	defer cancel()
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("drop what was built")), indexing.AbandonGeneration,
+		activities.GenerationRequest{Generation: run.Generation.ID}).Get(ctx, nil)
+	if err != nil {
+		workflow.GetLogger(ctx).Warn("generation not dropped", "generation", run.Generation.ID, "error", err) // the next rebuild does
+	}
+}
+
+// show tells the UI where the run stands.
+func (run *reindex) show(ctx workflow.Context, phase string, more ...temporal.SearchAttributeUpdate) {
+	run.Phase = phase
+	workflow.SetCurrentDetails(ctx, fmt.Sprintf("**%s** (%s): %d of %d memories, %d embedded, %d refused; comparison %d found %d differences",
+		phase, run.Generation.Model, run.Filled, run.Memories, run.Embedded, run.Refused, run.Rounds, run.Drift.Found()))
+	if err := workflow.UpsertTypedSearchAttributes(ctx, append(more, AttrPhase.ValueSet(phase))...); err != nil {
+		workflow.GetLogger(ctx).Warn("search attributes not set", "phase", phase, "error", err)
+	}
+}
+
+// ErrTypeUnverified is the type of the error with which a rebuild ends that could not be shown to be whole.
+const ErrTypeUnverified = "Unverified"
+
+// ReindexWorkflowID is the id of the run that rebuilds an index: one at a time.
+func ReindexWorkflowID(index string) string { return workflowID("reindex", index) }
+
+// StartReindex starts a rebuild, or joins the one that is under way.
+func StartReindex(ctx context.Context, c client.Client, taskQueue string, in ReindexInput) (client.WorkflowRun, error) {
+	run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID:                       ReindexWorkflowID(in.Index),
+		TaskQueue:                taskQueue,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		StaticSummary:            "rebuild the vector index " + in.Index,
+	}, Reindex, in)
+	if err != nil {
+		return nil, fmt.Errorf("start reindex: %w", err)
+	}
+	return run, nil
+}
+
+// indexOptions: many pages with a heartbeat each, against an index that may be away for a quarter of an
+// hour: a rebuild is worth waiting for.
+func indexOptions(summary string) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		StartToCloseTimeout: 30 * time.Minute,
+		HeartbeatTimeout:    heartbeatTimeout,
+		RetryPolicy:         backoff(infrastructureAttempts),
+		Summary:             summary,
+	}
+}
+
+// rebuildOptions: four index builds in Postgres, which take as long as they take.
+var rebuildOptions = workflow.ActivityOptions{
+	StartToCloseTimeout: 6 * time.Hour,
+	HeartbeatTimeout:    heartbeatTimeout,
+	RetryPolicy:         backoff(indexAttempts),
+	Summary:             "build the indexes in Postgres anew",
+}
