@@ -42,6 +42,7 @@ var parts = []part{
 	{"remember", (*bench).remember},
 	{"recall", (*bench).recall},
 	{"quality", (*bench).quality},
+	{"ablation", (*bench).ablation},
 	{"revise", (*bench).revise},
 	{"forget", (*bench).forget},
 }
@@ -50,13 +51,14 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	b := &bench{}
-	only := flag.String("only", "", "comma-separated parts: ingest, remember, recall, quality, revise, forget")
+	only := flag.String("only", "", "comma-separated parts: ingest, remember, recall, quality, ablation, revise, forget")
 	flag.IntVar(&b.observations, "observations", 10_000, "observations to ingest")
 	flag.StringVar(&b.sizes, "sizes", "10000,100000", "numbers of memories to recall over")
 	flag.IntVar(&b.queries, "queries", 400, "recall queries a measurement")
 	flag.IntVar(&b.singles, "singles", 100, "single remembers a measurement")
 	flag.IntVar(&b.revisions, "revisions", 1_000, "revisions a measurement")
 	flag.IntVar(&b.forgotten, "forgotten", 50_000, "memories to forget")
+	flag.StringVar(&b.variants, "variants", "", "ablation: only the default and variants whose name contains one of these, comma-separated")
 	flag.StringVar(&b.data, "data", "../shared/data/locomo-dev.jsonl", "evaluation conversations; that part is left out when they are absent")
 	flag.Parse()
 	if err := b.main(ctx, *only); err != nil {
@@ -69,7 +71,7 @@ func main() {
 type bench struct {
 	observations, queries, singles int
 	revisions, forgotten           int
-	sizes, data                    string
+	sizes, data, variants          string
 
 	cfg      config.Config
 	brain    inference.Brain
@@ -84,7 +86,7 @@ func (b *bench) main(ctx context.Context, only string) error {
 	if b.cfg.DatabaseURL == "" {
 		return errors.New("no stack was found: run `make up`")
 	}
-	if b.brain, err = b.cfg.NewBrain(); err != nil {
+	if b.brain, err = b.cfg.NewBrain(ctx); err != nil {
 		return err
 	}
 	if b.temporal, err = b.cfg.DialTemporal(ctx, slog.New(slog.DiscardHandler)); err != nil {

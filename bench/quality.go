@@ -120,8 +120,8 @@ func (b *bench) ask(ctx context.Context, c conversation, scores map[string]*scor
 	if err := b.ingestAll(ctx, full, turns); err != nil {
 		return err
 	}
-	recaller := func(s site, textOnly bool) ranker {
-		r := &recall.Recaller{Store: s.Store, Index: vector.PGVector{Store: s.Store}, Embedder: b.brain.Embedder, NoVector: textOnly}
+	recaller := func(s site, without ...string) ranker {
+		r := &recall.Recaller{Store: s.Store, Index: vector.PGVector{Store: s.Store}, Embedder: b.brain.Embedder, Without: without}
 		return func(q string) ([]string, error) {
 			resp, err := r.Recall(ctx, schema.RecallRequest{Principal: principal, Query: q, Limit: schema.MaxRecallLimit})
 			var ids []string
@@ -135,7 +135,7 @@ func (b *bench) ask(ctx context.Context, c conversation, scores map[string]*scor
 		}
 	}
 	rankers := map[string]ranker{
-		rankPipeline: recaller(full, false), rankTurns: recaller(s, false), rankText: recaller(s, true), rankBM25: b.bm25(ctx, s, seen),
+		rankPipeline: recaller(full), rankTurns: recaller(s), rankText: recaller(s, memory.ChannelVector), rankBM25: b.bm25(ctx, s, seen),
 	}
 	for _, q := range c.QA {
 		if q.Category == 5 || len(q.Evidence) == 0 {

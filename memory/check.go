@@ -138,6 +138,7 @@ func checkFact(w *warnings, path string, f Fact) (Fact, bool) {
 		w.add("%s: unknown category, read as %s", path, f.Category)
 	}
 	f.Claim = checkClaim(w, path+".claim", f.Claim)
+	f.Hints = CheckHints(f.Hints)
 	return f, true
 }
 

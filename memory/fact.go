@@ -32,6 +32,7 @@ type Fact struct {
 	Category   schema.Category `json:"category"`
 	Confidence float64         `json:"confidence"` // [0,1]
 	Claim      Claim           `json:"claim,omitzero"`
+	Hints      []string        `json:"hints,omitempty"` // questions that it answers, of the model; see CheckHints
 }
 
 // Triple is one edge of the entity graph (document 002 "Extracted entity shape").

@@ -1,26 +1,17 @@
 package memory
 
 import (
-	"cmp"
 	"slices"
+
+	"github.com/google/uuid"
 )
 
-// Channel names, as results and timings show them.
-const (
-	ChannelText   = "text"
-	ChannelVector = "vector"
-)
+// StageFuse is the first stage: the channels' evidence of one memory becomes its score.
+const StageFuse = "fuse"
 
 // minRelativeScore is the share of the best score that a result must reach to be returned. The notes'
 // minimum of 0.1 is for scores divided by the best of the batch.
 const minRelativeScore = 0.1
-
-// Evidence is one candidate with each channel's calibrated score, all in [0,1].
-type Evidence[ID cmp.Ordered] struct {
-	ID       ID
-	Channels map[string]float64
-	Score    float64
-}
 
 // VectorTrust says how far an embedding space is to be believed beside full text, each in [0,1].
 type VectorTrust struct {
@@ -28,32 +19,54 @@ type VectorTrust struct {
 	Alone float64 // by which a vector score counts where full text found nothing
 }
 
-// Fuse merges the evidence of all channels by id and orders it, best first; ties go by vector, then
-// by id.
+// Fuse blends what full text and vectors found of each candidate, and orders them, best first.
 //
-// With both scores present the result is their blend, but never less than the text score alone: the
-// strongest calibrated evidence wins (document 002 Phase 2).
-func Fuse[ID cmp.Ordered](evidence []Evidence[ID], trust VectorTrust) []Evidence[ID] {
+// With both scores present the result is their blend, but never less than the text score alone. Hints,
+// claims, the graph and time each replace it where they are higher: the strongest calibrated evidence wins
+// (document 002 Phase 2). Without direct evidence a hint counts up to hintCap and the graph up to
+// unanchoredTraversal.
+func Fuse(evidence []Evidence, trust VectorTrust) []Evidence {
 	out := slices.Clone(evidence)
 	for i := range out {
-		text, vector := out[i].Channels[ChannelText], out[i].Channels[ChannelVector]
+		e := &out[i]
+		text, vector := e.Channels[ChannelText], e.Channels[ChannelVector]
+		score := max(text, trust.Blend*vector+(1-trust.Blend)*text)
 		switch {
 		case vector == 0:
-			out[i].Score = text
+			score = text
 		case text == 0:
-			out[i].Score = trust.Alone * vector
-		default:
-			out[i].Score = max(text, trust.Blend*vector+(1-trust.Blend)*text)
+			score = trust.Alone * vector
 		}
+		hint, graph := e.Channels[ChannelHints], e.Channels[ChannelGraph]
+		if text == 0 && e.Channels[ChannelClaims] == 0 {
+			hint = min(hint, hintCap)
+		}
+		if e.direct() == 0 {
+			graph = min(graph, unanchoredTraversal)
+		}
+		e.Set(StageFuse, max(score, hint, graph, e.Channels[ChannelClaims], e.Channels[ChannelTime]), "")
 	}
-	slices.SortFunc(out, func(a, b Evidence[ID]) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.Channels[ChannelVector], a.Channels[ChannelVector]), cmp.Compare(a.ID, b.ID))
-	})
+	Rank(out)
 	return out
 }
 
+// direct is the evidence of a candidate that does not rest on the graph: what anchors the graph's.
+func (e *Evidence) direct() float64 {
+	direct := max(e.Channels[ChannelText], e.Channels[ChannelHints])
+	for _, channel := range []string{ChannelVector, ChannelClaims} {
+		if score := e.Channels[channel]; score >= minAnchor {
+			direct = max(direct, score)
+		}
+	}
+	return direct
+}
+
+// minAnchor is how strong a vector or a claim must be to anchor what the graph found (notes on recall
+// constants, "evidence convolution").
+const minAnchor = 0.35
+
 // Relevant cuts fused evidence, best first, where it gets too weak to be worth a place.
-func Relevant[ID cmp.Ordered](fused []Evidence[ID]) []Evidence[ID] {
+func Relevant(fused []Evidence) []Evidence {
 	for i, e := range fused {
 		if e.Score <= 0 || e.Score < minRelativeScore*fused[0].Score {
 			return fused[:i]
@@ -64,19 +77,19 @@ func Relevant[ID cmp.Ordered](fused []Evidence[ID]) []Evidence[ID] {
 
 // CollapseDerived drops what says again what stands above it: a fact whose source ranks higher, since
 // the source contains it, and a source of which a fact ranks higher, since the fact says it shorter.
-// Facts of one source stay side by side. sourceOf returns what a memory was derived from, if anything.
-func CollapseDerived[ID cmp.Ordered](fused []Evidence[ID], sourceOf func(ID) (ID, bool)) []Evidence[ID] {
-	out := make([]Evidence[ID], 0, len(fused))
-	kept := map[ID]bool{}      // memories above
-	spokenFor := map[ID]bool{} // sources of facts above
-	for _, e := range fused {
-		source, derived := sourceOf(e.ID)
-		if spokenFor[e.ID] || derived && kept[source] {
+// Facts of one source stay side by side.
+func CollapseDerived(ranked []Evidence) []Evidence {
+	out := make([]Evidence, 0, len(ranked))
+	kept := map[uuid.UUID]bool{}      // memories above
+	spokenFor := map[uuid.UUID]bool{} // sources of facts above
+	for _, e := range ranked {
+		derived := e.Source != uuid.Nil
+		if spokenFor[e.ID] || derived && kept[e.Source] {
 			continue
 		}
 		kept[e.ID] = true
 		if derived {
-			spokenFor[source] = true
+			spokenFor[e.Source] = true
 		}
 		out = append(out, e)
 	}

@@ -3,16 +3,20 @@ package memory_test
 import (
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/mneme/mneme/memory"
 )
 
-type evidence = memory.Evidence[int]
+type evidence = memory.Evidence
+
+// number is the n-th id.
+func number(n int) uuid.UUID { return uuid.UUID{15: byte(n)} }
 
 func found(id int, text, vector float64) evidence {
-	e := evidence{ID: id, Channels: map[string]float64{}}
+	e := evidence{ID: number(id), Channels: map[string]float64{}}
 	if text >= 0 {
 		e.Channels[memory.ChannelText] = text
 	}
@@ -28,13 +32,13 @@ func TestFuse(t *testing.T) {
 	got := memory.Fuse([]evidence{found(1, 0.4, -1), found(2, -1, 1), found(3, 0.4, 1), found(4, 0.8, 0.1), found(6, 0.4, -1), found(5, 0.4, 0.4)}, trust)
 	var order []int
 	for _, e := range got {
-		order = append(order, e.ID)
+		order = append(order, int(e.ID[15]))
 	}
 	require.Equal(t, []int{4, 3, 5, 1, 6, 2}, order, "best first; ties by vector, then by id")
 	require.InDelta(t, 0.8, got[0].Score, 1e-12, "never less than the text score alone")
 	require.InDelta(t, 0.7, got[1].Score, 1e-12)
 	require.InDelta(t, 0.2, got[5].Score, 1e-12)
-	require.Empty(t, memory.Fuse[int](nil, trust))
+	require.Empty(t, memory.Fuse(nil, trust))
 }
 
 func TestFuseKeepsItsBounds(t *testing.T) {
@@ -78,4 +82,26 @@ func TestTrustIsABelievableShare(t *testing.T) {
 		require.True(t, trust.Blend > 0 && trust.Blend <= 1 && trust.Alone > 0 && trust.Alone <= 1)
 	}
 	require.Less(t, memory.TrustIn(memory.HashModel).Blend, memory.TrustIn("trained").Blend)
+}
+
+func TestTheStrongestEvidenceWins(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		channels map[string]float64
+		want     float64
+	}{
+		"a hint alone":                 {map[string]float64{memory.ChannelHints: 0.9}, 0.75},
+		"a hint beside text":           {map[string]float64{memory.ChannelHints: 0.9, memory.ChannelText: 0.2}, 0.9},
+		"a hint below text":            {map[string]float64{memory.ChannelHints: 0.3, memory.ChannelText: 0.5}, 0.5},
+		"a claim":                      {map[string]float64{memory.ChannelClaims: 0.6, memory.ChannelText: 0.5}, 0.6},
+		"a claim alone":                {map[string]float64{memory.ChannelClaims: 0.6}, 0.6},
+		"the graph alone":              {map[string]float64{memory.ChannelGraph: 0.9}, 0.35},
+		"the graph, a weak claim":      {map[string]float64{memory.ChannelGraph: 0.9, memory.ChannelClaims: 0.3}, 0.35},
+		"the graph, anchored by text":  {map[string]float64{memory.ChannelGraph: 0.6, memory.ChannelText: 0.1}, 0.6},
+		"the graph, anchored by claim": {map[string]float64{memory.ChannelGraph: 0.6, memory.ChannelClaims: 0.4}, 0.6},
+		"its time alone":               {map[string]float64{memory.ChannelTime: 0.1}, 0.1},
+	} {
+		got := memory.Fuse([]evidence{{Channels: c.channels}}, memory.VectorTrust{})
+		require.InDelta(t, c.want, got[0].Score, 1e-12, name)
+	}
 }

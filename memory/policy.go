@@ -14,6 +14,7 @@ import (
 // and may be used by many goroutines. A nil Policy has no rules.
 type Policy struct {
 	rules []policyRule
+	trust TrustRules
 	hash  string
 }
 
@@ -49,6 +50,14 @@ func (p *Policy) Hash() string {
 		return ""
 	}
 	return p.hash
+}
+
+// Trust is what the policy says of what is shown; the zero value for a nil policy.
+func (p *Policy) Trust() TrustRules {
+	if p == nil {
+		return TrustRules{}
+	}
+	return p.trust
 }
 
 // Rules lists the rules in order.

@@ -65,7 +65,7 @@ func ParsePolicy(data []byte) (*Policy, error) {
 		return nil, &PolicyError{f.fields}
 	}
 	sum := sha256.Sum256(data)
-	return &Policy{rules: f.rules, hash: hex.EncodeToString(sum[:6])}, nil
+	return &Policy{rules: f.rules, trust: f.trust, hash: hex.EncodeToString(sum[:6])}, nil
 }
 
 // yamlValue is a node of the file.
@@ -75,6 +75,7 @@ type yamlValue = *yaml.Node
 type policyFile struct {
 	fields []schema.FieldError
 	rules  []policyRule
+	trust  TrustRules
 }
 
 func (f *policyFile) add(at yamlValue, field, format string, args ...any) {
@@ -86,12 +87,17 @@ func (f *policyFile) add(at yamlValue, field, format string, args ...any) {
 }
 
 func (f *policyFile) document(root yamlValue) {
-	members, ok := f.object(root, "(file)", "", "rules")
+	members, ok := f.object(root, "(file)", "", "rules", "trust")
 	if !ok {
 		return
 	}
+	if node := members["trust"]; node != nil {
+		f.trust = f.trustRules(node)
+	}
 	list := members["rules"]
 	switch {
+	case list == nil && members["trust"] != nil:
+		return
 	case list == nil:
 		f.add(root, "rules", "is required")
 		return

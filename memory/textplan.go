@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -58,8 +59,13 @@ type TextPlan struct {
 	Terms                   []Term
 	LengthBase, LengthSlope float64
 
-	any []string // lexemes of which a memory must hold at least one
-	all string   // a lexeme that it must hold besides, when all of them are common; else empty
+	// Also are terms that nobody asked for by these words (ExpandQuery). They add to a score by their weight,
+	// over what the Terms' weights sum to.
+	Also []Term
+
+	any  []string // lexemes of which a memory must hold at least one
+	mass float64  // the sum of the weights before they are shares
+	all  string   // a lexeme that it must hold besides, when all of them are common; else empty
 }
 
 // IsEmpty reports whether there is nothing to search for: every word was a stop word, or occurs in
@@ -90,7 +96,7 @@ func PlanText(lexemes []Lexeme, corpus Corpus, width SearchWidth) TextPlan {
 	if len(known) > width.Terms {
 		known = known[:width.Terms]
 	}
-	var p TextPlan
+	p := TextPlan{mass: total}
 	budget := width.Matches
 	for i, l := range known {
 		p.Terms = append(p.Terms, Term{Lexeme: l.Text, Weight: idf(l.Docs, corpus.Docs) / total})
@@ -110,6 +116,25 @@ func PlanText(lexemes []Lexeme, corpus Corpus, width SearchWidth) TextPlan {
 	p.LengthBase = 1 + bm25K1*(1-bm25B)
 	p.LengthSlope = bm25K1 * bm25B / average
 	return p
+}
+
+// Expand adds lexemes that may stand in a memory for those of the query, the rarest first, as long as the
+// width has room for what they select. They count by expansionShare of their weight.
+func (p *TextPlan) Expand(lexemes []Lexeme, corpus Corpus, width SearchWidth) {
+	if p.IsEmpty() || p.all != "" {
+		return
+	}
+	budget := width.Matches / 2
+	lexemes = slices.Clone(lexemes)
+	slices.SortFunc(lexemes, func(a, b Lexeme) int { return cmp.Or(cmp.Compare(a.Docs, b.Docs), strings.Compare(a.Text, b.Text)) })
+	for _, l := range lexemes {
+		if l.Docs <= 0 || l.Docs > budget || len(p.Terms)+len(p.Also) >= width.Terms || slices.ContainsFunc(p.Terms, func(t Term) bool { return t.Lexeme == l.Text }) {
+			continue
+		}
+		budget -= l.Docs
+		p.Also = append(p.Also, Term{Lexeme: l.Text, Weight: min(1, expansionShare*idf(l.Docs, corpus.Docs)/p.mass)})
+		p.any = append(p.any, l.Text)
+	}
 }
 
 // Match renders the condition as a tsquery, with quote turning a lexeme into an operand.

@@ -9,9 +9,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -25,18 +23,7 @@ import (
 	"github.com/mneme/mneme/store/vector"
 )
 
-// Deadlines and widths. A channel that misses its deadline is left out and named in meta.degraded.
-const (
-	textDeadline   = 2 * time.Second
-	vectorDeadline = 1 * time.Second
-	embedDeadline  = 2 * time.Second
-
-	// A channel yields three candidates a result, so that a page stays full when sources and facts
-	// are collapsed and when an index returns ids that do not pass authorisation.
-	candidatesPerResult = 3
-	minCandidates       = 50
-	slowRecall          = time.Second // logged with its stages
-)
+const slowRecall = time.Second // logged with its stages
 
 // Recaller answers recall requests. It is safe for concurrent use.
 type Recaller struct {
@@ -46,38 +33,61 @@ type Recaller struct {
 	Log      *slog.Logger
 	Now      func() time.Time // the clock; time.Now when nil
 
-	// NoVector switches the vector channel off, as the benchmarks and a deployment without an
-	// embedder do.
-	NoVector bool
+	// Without names channels and stages that are switched off for every request, as the benchmarks and
+	// a deployment without an embedder do. A request can switch off more.
+	Without []string
+	With    []string // names stages that are off by default and are to work here (docs/recall.md)
+
+	// TrustKey is the key with which trust contexts are signed, of memory.MinTrustKey bytes or more; without
+	// one, what a request says of its trust is believed.
+	TrustKey []byte
+	Policy   func() *memory.Policy // whose trust rules are in force; nil, or a nil policy, for the defaults
+
+	Reranking inference.Reranking // the zero value leaves reranking out
 }
 
 // Recall returns what is known that helps with the query, best first. It fails on an invalid request
 // (*schema.ValidationError) or when Postgres cannot be asked; a failing channel only degrades it.
 func (r *Recaller) Recall(ctx context.Context, req schema.RecallRequest) (schema.RecallResponse, error) {
+	return r.RecallAs(ctx, uuid.Must(uuid.NewV7()), req)
+}
+
+// RecallAs is Recall under a retrieval id of the caller's. Whoever may have to ask again, as an activity
+// does, asks under the same id: the access to what is returned is tracked once.
+func (r *Recaller) RecallAs(ctx context.Context, id uuid.UUID, req schema.RecallRequest) (schema.RecallResponse, error) {
 	if err := req.Validate(); err != nil {
 		return schema.RecallResponse{}, err
 	}
 	req.Tags = memory.NormalizeTags(req.Tags) // the form in which they are stored
 	start := r.now()
-	q := &query{Recaller: r, req: req, limit: clampLimit(req.Limit), filter: store.FilterOf(req, start), id: uuid.Must(uuid.NewV7()),
-		meta: schema.RecallMeta{TimingsMS: map[string]float64{}, Channels: map[string]int{}, Degraded: []string{}}}
+	clearance := r.trustRules().Clear(req, r.TrustKey, start)
+	q := &query{Recaller: r, req: req, limit: clampLimit(req.Limit), filter: store.FilterOf(req, clearance, start), clearance: clearance, id: id,
+		windows: memory.Begun(memory.ParseTimes(req.Query, start), start),
+		meta:    schema.RecallMeta{Trust: clearance.Meta(), TimingsMS: map[string]float64{}, Channels: map[string]int{}, Degraded: []string{}}}
 
-	candidates := q.collect(ctx)
-	candidates, err := q.authorize(ctx, candidates)
+	evidence, err := q.authorize(ctx, q.collect(ctx))
 	if err != nil {
 		return schema.RecallResponse{}, err
 	}
-	results, err := q.assemble(ctx, q.shape(ctx, candidates))
+	results, err := q.assemble(ctx, q.shape(ctx, evidence))
 	if err != nil {
 		return schema.RecallResponse{}, err
 	}
-	q.track(ctx, results, start)
+	results, extra := q.expand(ctx, q.fit(q.withRedacted(ctx, results)))
+	if len(results) == 0 {
+		extra = q.rescue(ctx)
+	}
+	q.track(ctx, q.readInFull(results), start)
 	took := r.now().Sub(start)
 	q.meta.TimingsMS["total"] = milliseconds(took)
 	if took > slowRecall && r.Log != nil {
 		r.Log.Warn("slow recall", "retrieval_id", q.id, "timings_ms", q.meta.TimingsMS, "degraded", q.meta.Degraded)
 	}
-	return schema.RecallResponse{RetrievalID: q.id.String(), Results: results, Meta: q.meta}, nil
+	response := schema.RecallResponse{RetrievalID: q.id.String(), Results: append(results, extra...), Layers: q.layers(results), Selections: q.selections, Meta: q.meta}
+	if req.IDsOnly {
+		response = response.WithoutContent()
+	}
+	return response, nil
 }
 
 func (r *Recaller) now() time.Time {
@@ -97,160 +107,80 @@ func clampLimit(limit int) int {
 // query is one recall at work.
 type query struct {
 	*Recaller
-	req    schema.RecallRequest
-	limit  int
-	filter store.Filter
-	id     uuid.UUID
-	mu     sync.Mutex // guards meta while channels run
-	meta   schema.RecallMeta
+	req       schema.RecallRequest
+	limit     int
+	filter    store.Filter
+	clearance memory.Clearance
+	id        uuid.UUID
+	mu        sync.Mutex // guards meta while channels run
+	meta      schema.RecallMeta
+	weights   []float64            // of the text plan's terms; set by the text channel
+	texts     map[uuid.UUID]string // contents that shaping has read
+	windows   []memory.TimeWindow  // the times that the query names, as far as they have begun
+
+	solutions  []memory.Evidence  // procedures and plans to choose among
+	selections []schema.Selection // what was chosen; set by the selection stage
 }
 
-// width is how many candidates a channel yields.
-func (q *query) width() int { return max(minCandidates, candidatesPerResult*q.limit) }
-
-// candidate is an id with its evidence.
-type candidate = memory.Evidence[string]
-
-// channel yields candidate ids; it reads no content.
-type channel struct {
-	name     string
-	deadline time.Duration
-	search   func(context.Context) ([]store.Hit, error)
+// off reports whether a channel or stage is switched off.
+func (q *query) off(name string) bool {
+	return slices.Contains(q.Without, name) || slices.Contains(q.req.Without, name) || q.optional(name)
 }
 
-func (q *query) channels() []channel {
-	out := []channel{{memory.ChannelText, textDeadline, q.searchText}}
-	if !q.NoVector {
-		out = append(out, channel{memory.ChannelVector, vectorDeadline + embedDeadline, q.searchVector})
-	}
-	return out
-}
-
-func (q *query) searchText(ctx context.Context) ([]store.Hit, error) {
-	return q.Store.SearchText(ctx, q.filter, q.req.Query, q.width())
-}
-
-func (q *query) searchVector(ctx context.Context) ([]store.Hit, error) {
-	model := q.Embedder.Model()
-	embedCtx, cancel := context.WithTimeout(ctx, embedDeadline)
-	defer cancel()
-	embedded := q.timed("embed")
-	vectors, _, err := q.Embedder.Embed(embedCtx, []string{q.req.Query})
-	embedded()
-	if err != nil {
-		return nil, fmt.Errorf("embed query: %w", err)
-	}
-	if len(vectors) != 1 {
-		return nil, fmt.Errorf("embed query: %d vectors for one text", len(vectors))
-	}
-	ctx, cancelSearch := context.WithTimeout(ctx, vectorDeadline)
-	defer cancelSearch()
-	return q.Index.Search(ctx, q.filter, store.Embedding{Model: model, Vector: vectors[0]}, q.width())
-}
-
-// collect runs every channel at once, each with its own deadline, and merges what they found by id.
-func (q *query) collect(ctx context.Context) []candidate {
-	defer q.timed("collect")()
-	channels := q.channels()
-	found := make([][]store.Hit, len(channels))
-	var wg sync.WaitGroup
-	for i, ch := range channels {
-		wg.Go(func() {
-			defer q.timed(ch.name)()
-			ctx, cancel := context.WithTimeout(ctx, ch.deadline)
-			defer cancel()
-			hits, err := ch.search(ctx)
-			if err != nil {
-				q.degrade(ch.name, err)
-				return
-			}
-			found[i] = hits
-		})
-	}
-	wg.Wait()
-	byID := map[string]map[string]float64{}
-	for i, ch := range channels {
-		q.meta.Channels[ch.name] = len(found[i])
-		for _, hit := range found[i] {
-			id := hit.ID.String()
-			if byID[id] == nil {
-				byID[id] = map[string]float64{}
-			}
-			byID[id][ch.name] = max(byID[id][ch.name], hit.Score)
-		}
-	}
-	out := make([]candidate, 0, len(byID))
-	for _, id := range slices.Sorted(maps.Keys(byID)) {
-		out = append(out, candidate{ID: id, Channels: byID[id]})
-	}
-	var trust memory.VectorTrust
-	if q.Embedder != nil {
-		trust = memory.TrustIn(q.Embedder.Model().Name)
-	}
-	return memory.Fuse(out, trust)
-}
-
-// authorize drops every candidate outside the asker's view. It fails closed.
-func (q *query) authorize(ctx context.Context, candidates []candidate) ([]candidate, error) {
+// authorize drops every candidate outside the asker's view, and gives the others their sheets. It fails
+// closed. Everything that reads content comes after it (document 002 Phase 3).
+func (q *query) authorize(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
 	defer q.timed("authorize")()
-	ids := make([]uuid.UUID, 0, len(candidates))
-	for _, c := range candidates {
-		ids = append(ids, uuid.MustParse(c.ID))
-	}
-	allowed, err := q.Store.Authorize(ctx, q.filter, ids)
+	sheets, err := q.Store.Authorize(ctx, q.filter, idsOf(evidence))
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(candidates, func(c candidate) bool { return !allowed[uuid.MustParse(c.ID)] }), nil
+	out := make([]memory.Evidence, 0, len(sheets))
+	for _, e := range evidence {
+		if sheet, ok := sheets[e.ID]; ok {
+			e.Sheet = sheet
+			out = append(out, e)
+		}
+	}
+	q.recount(out)
+	return out, nil
 }
 
-// shape reorders and thins what is authorised. Its stages are not fatal: one that fails is named in
-// meta.degraded and what it got goes on.
-func (q *query) shape(ctx context.Context, candidates []candidate) []candidate {
-	defer q.timed("shape")()
-	candidates = memory.Relevant(candidates)
-	ids := make([]uuid.UUID, len(candidates))
-	for i, c := range candidates {
-		ids[i] = uuid.MustParse(c.ID)
+func idsOf(evidence []memory.Evidence) []uuid.UUID {
+	ids := make([]uuid.UUID, len(evidence))
+	for i, e := range evidence {
+		ids[i] = e.ID
 	}
-	sources, err := q.Store.DerivedFrom(ctx, q.req.Principal.Tenant, ids)
-	if err != nil {
-		q.degrade("collapse", err)
-		return candidates
-	}
-	return memory.CollapseDerived(candidates, func(id string) (string, bool) {
-		source, ok := sources[uuid.MustParse(id)]
-		return source.String(), ok
-	})
+	return ids
 }
 
 // assemble reads the best candidates through the filter once more and cuts to the limit.
-func (q *query) assemble(ctx context.Context, candidates []candidate) ([]schema.RecallResult, error) {
+func (q *query) assemble(ctx context.Context, evidence []memory.Evidence) ([]schema.RecallResult, error) {
 	defer q.timed("hydrate")()
 	results := []schema.RecallResult{}
-	if len(candidates) > q.limit {
-		candidates = candidates[:q.limit]
-	}
-	if len(candidates) == 0 {
+	evidence = q.page(evidence)
+	if len(evidence) == 0 {
 		return results, nil
 	}
-	ids := make([]uuid.UUID, len(candidates))
-	for i, c := range candidates {
-		ids[i] = uuid.MustParse(c.ID)
-	}
-	rows, err := q.Store.Hydrate(ctx, q.filter, ids)
+	rows, err := q.Store.Hydrate(ctx, q.readable(), idsOf(evidence))
 	if err != nil {
 		return nil, err
 	}
-	for i, c := range candidates {
-		row, ok := rows[ids[i]]
+	for _, e := range evidence {
+		row, ok := rows[e.ID]
 		if !ok {
 			continue // forgotten between the two looks
 		}
-		row.Score, row.Channels = c.Score, c.Channels
+		row.Score, row.Channels, row.Currentness = e.Score, e.Channels, e.Currentness
+		if e.SupersededBy != uuid.Nil {
+			row.SupersededBy = e.SupersededBy.String()
+		}
+		if q.req.Explain {
+			row.Explain = e.Steps
+		}
 		results = append(results, row)
 	}
-	return results, nil
+	return q.fit(results), nil
 }
 
 // track records the retrieval and the access to what is returned.

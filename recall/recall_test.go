@@ -179,7 +179,7 @@ func TestNothingUnauthorisedIsReturnedByAnyChannel(t *testing.T) {
 			Principal: schema.Principal{Tenant: some("t", "t2").Draw(rt, "tenant"), Agent: some("a", "b", "z").Draw(rt, "agent"), Project: some("", "p").Draw(rt, "project"),
 				Scope: some("", "s").Draw(rt, "scope"), PolicyGroup: some("g", "h").Draw(rt, "group")},
 			ReadPolicy: schema.ReadPolicy(some("", "isolated", "shared", "group").Draw(rt, "policy")), MaxSensitivity: schema.Sensitivity(some("", "public", "hyper").Draw(rt, "sensitivity")),
-			Tags: rapid.SampledFrom([][]string{nil, {"X"}, {"x", "y"}}).Draw(rt, "tags")}
+			Tags: rapid.SampledFrom([][]string{nil, {"X"}, {"x", "y"}}).Draw(rt, "tags"), Trust: &schema.TrustContext{Authenticated: true}}
 		r := *w.Recaller
 		everything := rapid.Bool().Draw(rt, "the index returns everything")
 		if everything {
@@ -329,7 +329,7 @@ func TestWithoutVectorsTextAloneAnswers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.remember("the canary sings")
-	w.NoVector, w.Embedder, w.Index = true, nil, nil
+	w.Without, w.Embedder, w.Index = []string{memory.ChannelVector}, nil, nil
 	out := w.recall("canary")
 	require.Equal(t, []string{id.String()}, ids(out))
 	require.Empty(t, out.Meta.Degraded)

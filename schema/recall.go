@@ -2,6 +2,8 @@ package schema
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -10,7 +12,7 @@ import (
 const (
 	DefaultRecallLimit = 10
 	MaxRecallLimit     = 50
-	MaxQueryBytes      = 8 << 10
+	MaxQueryBytes      = 128 << 10 // an error log is a question too; full text takes the rarest words of it
 	MaxContextBytes    = 16 << 10
 )
 
@@ -36,7 +38,48 @@ type RecallRequest struct {
 	// nothing (document 004 §7).
 	Context json.RawMessage `json:"context,omitempty"`
 	ValidAt *time.Time      `json:"valid_at,omitempty"` // the time that the question is about; default now
+
+	// Superseded asks for what was superseded too: marked, and below what replaced it (document 002 Phase 4).
+	Superseded bool `json:"superseded,omitempty"`
+
+	// Task says what the asker is about to do; with it, or with Layers, the answer has layers, and chooses among
+	// the procedures and the plans that match (document 004 §15.8 and §15A.11).
+	Task   *Task `json:"task,omitempty"`
+	Layers bool  `json:"layers,omitempty"`
+	// Expand adds supplementary rows below the results: what was said around them, their sources, and more
+	// (document 002 Phase 5).
+	Expand bool `json:"expand,omitempty"`
+
+	// KeywordQuery replaces the query for full text and hints; vectors and models see the query itself.
+	KeywordQuery string `json:"keyword_query,omitempty"`
+
+	// Traversal says how far the graph of entities is believed: as one channel of several (flat, the
+	// default), or on a level with all the others together (primary; document 002 Phase 2).
+	Traversal Traversal `json:"traversal,omitempty"`
+
+	Without []string `json:"without,omitempty"` // channels and stages to leave out, by the names that meta.timings_ms shows
+	With    []string `json:"with,omitempty"`    // stages to use that are off by default
+	Explain bool     `json:"explain,omitempty"` // say of each result how its score came about
+
+	Trust *TrustContext `json:"trust,omitempty"` // nil claims nothing
+
+	// IDsOnly leaves every text out of the answer: see RecallResponse.WithoutContent.
+	IDsOnly bool `json:"ids_only,omitempty"`
 }
+
+// Traversal is a way to use the graph of entities in a recall.
+type Traversal string
+
+// Ways to use the graph.
+const (
+	TraversalFlat    Traversal = "flat"
+	TraversalPrimary Traversal = "primary"
+)
+
+var traversals = []Traversal{TraversalFlat, TraversalPrimary}
+
+// Valid reports whether v is a known way.
+func (v Traversal) Valid() bool { return slices.Contains(traversals, v) }
 
 // Validate reports every field that is wrong, as a *ValidationError.
 func (r *RecallRequest) Validate() error {
@@ -68,6 +111,16 @@ func (r *RecallRequest) Validate() error {
 	for _, tag := range r.Tags {
 		checkText(&p, "tags", tag, MaxTagLength)
 	}
+	checkText(&p, "keyword_query", r.KeywordQuery, MaxQueryBytes)
+	if r.Traversal != "" && !r.Traversal.Valid() {
+		p.add("traversal", "must be one of %s", names(traversals))
+	}
+	for _, name := range r.Without {
+		checkText(&p, "without", name, MaxNameLength)
+	}
+	for _, name := range r.With {
+		checkText(&p, "with", name, MaxNameLength)
+	}
 	checkText(&p, "who", r.Who, MaxNameLength)
 	if !unit(r.ImportanceMin) {
 		p.add("importance_min", "must be between 0 and 1")
@@ -79,6 +132,8 @@ func (r *RecallRequest) Validate() error {
 		p.add("until", "must be after since")
 	}
 	checkContext(&p, r.Context)
+	r.Task.validate(&p, "task.")
+	r.Trust.validate(&p, "trust.")
 	return p.err()
 }
 
@@ -97,7 +152,8 @@ func checkContext(p *problems, context json.RawMessage) {
 		p.add("context", "must be an object")
 		return
 	}
-	for key, value := range keys {
+	for _, key := range slices.Sorted(maps.Keys(keys)) { // the first problem is the same every time
+		value := keys[key]
 		text, _ := value.(string)
 		switch value.(type) {
 		case string, float64, bool:
@@ -116,7 +172,12 @@ func checkContext(p *problems, context json.RawMessage) {
 type RecallResponse struct {
 	RetrievalID string         `json:"retrieval_id"`
 	Results     []RecallResult `json:"results"`
-	Meta        RecallMeta     `json:"meta"`
+
+	// Layers and Selections answer a request with a task or with layers, and are absent otherwise.
+	Layers     []Layer     `json:"layers,omitempty"`
+	Selections []Selection `json:"selections,omitempty"` // one for procedures, one for plans, where any matched
+
+	Meta RecallMeta `json:"meta"`
 }
 
 // RecallResult is one recalled memory.
@@ -136,6 +197,31 @@ type RecallResult struct {
 	Importance float64            `json:"importance"`
 	Validity   Validity           `json:"validity"` // where and when it holds
 	Status     Status             `json:"status"`   // active, or contested: something speaks against it
+
+	Currentness  Currentness `json:"currentness,omitempty"`   // empty: nothing speaks for or against it
+	SupersededBy string      `json:"superseded_by,omitempty"` // its successor, where the asker may see that
+
+	Session string `json:"session,omitempty"` // in which it was said or done
+
+	// Redacted says that the memory is above the limit, and how much of it is shown: what is not, is at its
+	// zero value. Content is the safe summary then, or empty.
+	Redacted    Redaction   `json:"redacted,omitempty"`
+	Sensitivity Sensitivity `json:"sensitivity,omitempty"` // of a redacted one
+
+	// Supplementary rows come last. They are no results of their own: see Supplement. Their ids name
+	// memories where the kind is rationale, source or rescue, and nothing that can be asked for otherwise.
+	Supplementary bool        `json:"supplementary,omitempty"`
+	Supplement    *Supplement `json:"supplement,omitempty"`
+	Truncated     bool        `json:"truncated,omitempty"` // the content was cut, and ends in a marker
+
+	Explain []ScoreStep `json:"explain,omitempty"` // in order; the last step's score is Score
+}
+
+// ScoreStep is what one stage made of a result's score.
+type ScoreStep struct {
+	Stage string  `json:"stage"`
+	Score float64 `json:"score"` // after the stage, [0,1]
+	Why   string  `json:"why,omitempty"`
 }
 
 // RecallMeta says how a recall went.
@@ -143,4 +229,7 @@ type RecallMeta struct {
 	TimingsMS map[string]float64 `json:"timings_ms"` // by stage, and total
 	Channels  map[string]int     `json:"channels"`   // candidates found by channel
 	Degraded  []string           `json:"degraded"`   // channels or stages that failed and were left out
+
+	Trust    *TrustMeta        `json:"trust,omitempty"`    // what the trust context came to
+	Redacted map[Redaction]int `json:"redacted,omitempty"` // results by redaction
 }

@@ -60,6 +60,10 @@ type MemoryRecord struct {
 	WorldVersion string     `json:"world_version,omitempty"`
 	Interaction  string     `json:"agent_interaction_id,omitempty"`
 
+	// SafeSummary is what may be told of the memory to whom its content may not be shown (document 004
+	// §13). Nothing makes it: whoever writes the record answers for it.
+	SafeSummary string `json:"safe_summary,omitempty"`
+
 	problems []FieldError // what decoding found wrong; validation reports it
 	unbuilt  bool         // nothing else of the record was read
 }

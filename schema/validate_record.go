@@ -170,6 +170,7 @@ func (m *MemoryRecord) checkIdentity(p *problems) {
 	} {
 		checkText(p, f.field, f.value, MaxNameLength)
 	}
+	checkText(p, "safe_summary", m.SafeSummary, MaxSafeSummaryChars)
 	checkText(p, "content", m.Content, MaxContentBytes)
 	if len(m.Content) > MaxContentBytes {
 		p.add("content", "must be at most %d bytes", MaxContentBytes)

@@ -18,7 +18,6 @@ import (
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
-	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -27,7 +26,8 @@ type app struct {
 	in          io.Reader
 	out, errOut io.Writer
 
-	cfg     config.Config // its principal is what the flags say
+	cfg     config.Config       // its principal is what the flags say
+	trust   schema.TrustContext // what the flags say
 	cfgErr  error
 	json    bool
 	timeout time.Duration
@@ -37,6 +37,7 @@ type app struct {
 
 	store    *store.Store
 	temporal client.Client
+	closers  []func() // of what else was opened
 }
 
 // prepare checks what holds for every command that does something.
@@ -54,6 +55,9 @@ func (a *app) prepare(cmd *cobra.Command) error {
 }
 
 func (a *app) close() {
+	for _, fn := range a.closers {
+		fn()
+	}
 	if a.store != nil {
 		a.store.Close()
 	}
@@ -121,11 +125,20 @@ func (a *app) recaller(ctx context.Context) (*recall.Recaller, error) {
 	if err != nil {
 		return nil, err
 	}
-	brain, err := a.cfg.NewBrain()
+	brain, err := a.cfg.NewBrain(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &recall.Recaller{Store: st, Index: vector.PGVector{Store: st}, Embedder: brain.Embedder}, nil
+	index, closeIndex, err := a.cfg.OpenIndex(st)
+	if err != nil {
+		return nil, err
+	}
+	a.closers = append(a.closers, closeIndex)
+	policy, err := a.policyInForce()
+	if err != nil {
+		return nil, err
+	}
+	return &recall.Recaller{TrustKey: a.cfg.TrustKey, Policy: policy, Store: st, Index: index, Embedder: a.cfg.QueryEmbedder(st, index, brain.Embedder), Reranking: brain.Reranking}, nil
 }
 
 // startIngest hands a request in and returns once its candidates are durable. When no worker takes it

@@ -39,7 +39,7 @@ func TestRecallFiltersAndBatch(t *testing.T) {
 	}
 	require.Contains(t, texts(), "Never deploy on Fridays.")
 	require.NotContains(t, texts(), "token")
-	require.Contains(t, texts("--max-sensitivity", "high"), "token")
+	require.Contains(t, texts("--max-sensitivity", "high", "--authenticated"), "token")
 	require.Equal(t, "Never deploy on Fridays.", texts("--pinned"))
 	require.Equal(t, "Never deploy on Fridays.", texts("--tag", "Ops"))
 	require.NotContains(t, texts("--pinned=false"), "Fridays")

@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
 
@@ -35,14 +37,15 @@ The file is one state of the database, and holds memory content in the clear: ke
   mneme export --tag ops --since 2026-01-01 | gzip > ops.jsonl.gz`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f, err := filter.filter(cmd.Flags(), a.cfg.Principal)
+			limit := schema.Sensitivity(filter.maxSensitivity) // a copy for who may read the database: it holds all that is not left out
+			f, err := filter.filter(cmd.Flags(), a.cfg.Principal, memory.UpTo(limit))
 			if err != nil {
 				return err
 			}
 			if !cmd.Flags().Changed("valid-at") {
 				f.At = time.Time{} // what does not hold now is exported as well
 			}
-			x.Filter = f
+			x.Filter, x.Filter.MaxSensitivity = f, limit
 			st, err := a.openStore(cmd.Context())
 			if err != nil {
 				return err

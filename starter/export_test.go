@@ -28,7 +28,7 @@ func TestExportAndImportRestore(t *testing.T) {
 	c.remember("Dana prefers tabs over spaces.", "--tag", "style")
 	c.remember("The CI server runs in Frankfurt.", "--tag", "ops")
 	c.remember("The deploy token of the vault is long.", "--sensitivity", "high")
-	before := c.recall("where does the CI server run", "--max-sensitivity", "high")
+	before := c.recall("where does the CI server run", "--max-sensitivity", "high", "--authenticated")
 	require.NotEmpty(t, before.Results)
 
 	path := filepath.Join(t.TempDir(), "all.jsonl")
@@ -64,7 +64,7 @@ func TestExportAndImportRestore(t *testing.T) {
 		require.False(t, r.CutOff)
 		c.run("import", path, "--json").is(exitOK).json(&r)
 		require.Equal(t, []int{0, out.Memories}, []int{r.Restored, r.Unchanged})
-		after := c.recall("where does the CI server run", "--max-sensitivity", "high")
+		after := c.recall("where does the CI server run", "--max-sensitivity", "high", "--authenticated")
 		require.Equal(t, before.Results[0].ID, after.Results[0].ID)
 		require.Equal(t, before.Results[0].Content, after.Results[0].Content)
 	}
@@ -122,7 +122,7 @@ func (c *cli) everything() map[string]string {
 	c.run("erase", erased, "--reason", "asked for", "--yes").is(exitOK)
 	c.run("recover", back, "--reason", "a mistake").is(exitOK)
 	c.remember("Another agent knows this.", "--agent", "agent-2", "--project", "p")
-	c.recall("when is tea served", "--max-sensitivity", "high")
+	c.recall("when is tea served", "--max-sensitivity", "high", "--authenticated")
 	return map[string]string{"rust": rust, "tea": tea, "soft": soft, "force": force, "erased": erased, "skill": skill.Items[0].ID}
 }
 
@@ -163,7 +163,7 @@ func TestExportAndImportOfAllThatCommandsDo(t *testing.T) {
 
 	from, at := c.cfg.Principal.Tenant, time.Now().Format(time.RFC3339Nano)
 	shown := func(c *cli) (out []string) {
-		for _, args := range [][]string{{"list", "--max-sensitivity", "hyper"}, {"list", "--scope", "ops"}, {"get", ids["rust"]}, {"history", ids["rust"]}, {"history", ids["erased"]}, {"history", ids["force"]},
+		for _, args := range [][]string{{"list", "--max-sensitivity", "hyper", "--authenticated"}, {"list", "--scope", "ops"}, {"get", ids["rust"]}, {"history", ids["rust"]}, {"history", ids["erased"]}, {"history", ids["force"]},
 			{"history", ids["tea"]}, {"lineage", ids["rust"]}, {"lineage", ids["skill"], "--scope", "ops"}, {"contradictions"}, {"list", "--as-of", at}} {
 			o := c.run(append(args, "--json")...).is(exitOK)
 			out = append(out, strings.NewReplacer(from, "TENANT", c.cfg.Principal.Tenant, "TENANT").Replace(o.out))

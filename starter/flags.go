@@ -83,7 +83,7 @@ func (f *filterFlags) narrow(flags *pflag.FlagSet) {
 	flags.StringVar(&f.until, "until", "", "occurred before (RFC 3339, or a date)")
 	flags.StringArrayVar(&f.context, "context", nil, "key=value of the situation, or a JSON object: leaves out what holds only elsewhere (repeatable)")
 	flags.StringVar(&f.validAt, "valid-at", "", "the time that it is about (RFC 3339, or a date; default now)")
-	flags.StringVar(&f.maxSensitivity, "max-sensitivity", "", "public, low, medium (the default), high or hyper")
+	flags.StringVar(&f.maxSensitivity, "max-sensitivity", "", maxSensitivityUsage)
 }
 
 // request returns the recall request that the flags describe.
@@ -143,8 +143,8 @@ func contextValue(text string) json.RawMessage {
 	return jsonOf(text)
 }
 
-// filter returns the store's filter for a listing.
-func (f *filterFlags) filter(flags *pflag.FlagSet, p schema.Principal) (store.Filter, error) {
+// filter returns the store's filter for a listing, within a clearance.
+func (f *filterFlags) filter(flags *pflag.FlagSet, p schema.Principal, c memory.Clearance) (store.Filter, error) {
 	r, err := f.request(flags, p)
 	if err != nil {
 		return store.Filter{}, err
@@ -154,5 +154,5 @@ func (f *filterFlags) filter(flags *pflag.FlagSet, p schema.Principal) (store.Fi
 		return store.Filter{}, err
 	}
 	r.Tags = memory.NormalizeTags(r.Tags) // as they are stored
-	return store.FilterOf(r, time.Now()), nil
+	return store.FilterOf(r, c, time.Now()), nil
 }

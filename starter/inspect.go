@@ -13,6 +13,7 @@ import (
 
 func newGet(a *app) *cobra.Command {
 	var asOf, shape string
+	var limit *string
 	cmd := &cobra.Command{
 		Use:   "get ID",
 		Short: "Show one memory, whatever its state",
@@ -21,7 +22,9 @@ func newGet(a *app) *cobra.Command {
 --as-of shows it as it was believed at a time. What has been erased since is gone from the past too.
 
 --shape prints the record as JSON in one of the two shapes that it can be put in: appendix (lifecycle,
-provenance, relations), which --json prints too, or canonical (decay_profile, relationships).`,
+provenance, relations), which --json prints too, or canonical (decay_profile, relationships).
+
+A memory above the limit of --max-sensitivity is not found.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := parseID("id", args[0])
@@ -35,6 +38,10 @@ provenance, relations), which --json prints too, or canonical (decay_profile, re
 			if shape != "" && shape != string(schema.ShapeAppendix) && shape != string(schema.ShapeCanonical) {
 				return invalid("shape", "must be appendix or canonical")
 			}
+			seen, err := a.clearance(*limit)
+			if err != nil {
+				return err
+			}
 			st, err := a.openStore(cmd.Context())
 			if err != nil {
 				return err
@@ -43,9 +50,9 @@ provenance, relations), which --json prints too, or canonical (decay_profile, re
 			defer cancel()
 			var m schema.MemoryRecord
 			if at != nil {
-				m, err = st.GetAsOf(ctx, a.cfg.Principal, id, *at)
+				m, err = st.GetAsOf(ctx, a.cfg.Principal, id, *at, seen)
 			} else {
-				m, err = st.Get(ctx, a.cfg.Principal, id)
+				m, err = st.Get(ctx, a.cfg.Principal, id, seen)
 			}
 			if err != nil {
 				return err
@@ -61,6 +68,7 @@ provenance, relations), which --json prints too, or canonical (decay_profile, re
 			return a.print(m, func(t *text) { record(t, m) })
 		},
 	}
+	limit = sensitivityFlag(cmd.Flags())
 	cmd.Flags().StringVar(&shape, "shape", "", "print JSON in the shape appendix or canonical")
 	cmd.Flags().StringVar(&asOf, "as-of", "", "as it was believed then (RFC 3339, or a date)")
 	return cmd
@@ -143,7 +151,11 @@ func newList(a *app) *cobra.Command {
 --as-of the same time by default). Both together: what was then believed to hold.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f, err := filter.filter(cmd.Flags(), a.cfg.Principal)
+			seen, err := a.clearance(filter.maxSensitivity)
+			if err != nil {
+				return err
+			}
+			f, err := filter.filter(cmd.Flags(), a.cfg.Principal, seen)
 			if err != nil {
 				return err
 			}
@@ -192,6 +204,7 @@ func newList(a *app) *cobra.Command {
 
 func newHistory(a *app) *cobra.Command {
 	var page store.HistoryPage
+	var sensitivity *string
 	cmd := &cobra.Command{
 		Use:   "history ID",
 		Short: "Show every step of a memory, with actor and reason",
@@ -213,7 +226,11 @@ neither where nothing changed.`,
 			}
 			ctx, cancel := a.within(cmd.Context())
 			defer cancel()
-			steps, err := st.HistoryAt(ctx, a.cfg.Principal, id, page)
+			seen, err := a.clearance(*sensitivity)
+			if err != nil {
+				return err
+			}
+			steps, err := st.HistoryAt(ctx, a.cfg.Principal, id, page, seen)
 			if err != nil {
 				return err
 			}
@@ -223,6 +240,7 @@ neither where nothing changed.`,
 			return a.printHistory(steps, page.Limit)
 		},
 	}
+	sensitivity = sensitivityFlag(cmd.Flags())
 	cmd.Flags().StringVar(&page.After, "after", "", "id of the last step of the page before")
 	cmd.Flags().IntVar(&page.Limit, "limit", 200, "steps at most, up to 1000")
 	return cmd

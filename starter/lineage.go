@@ -14,6 +14,7 @@ import (
 func newLineage(a *app) *cobra.Command {
 	var depth int
 	var format string
+	var sensitivity *string
 	cmd := &cobra.Command{
 		Use:   "lineage ID",
 		Short: "Show where a memory comes from and what became of it",
@@ -44,7 +45,11 @@ edges; "cut" says what kept the rest out.`,
 			}
 			ctx, cancel := a.within(cmd.Context())
 			defer cancel()
-			l, err := st.Lineage(ctx, a.cfg.Principal, id, depth)
+			seen, err := a.clearance(*sensitivity)
+			if err != nil {
+				return err
+			}
+			l, err := st.Lineage(ctx, a.cfg.Principal, id, depth, seen)
 			if err != nil {
 				return err
 			}
@@ -57,6 +62,7 @@ edges; "cut" says what kept the rest out.`,
 			return a.print(l, func(t *text) { draw(t, l) })
 		},
 	}
+	sensitivity = sensitivityFlag(cmd.Flags())
 	cmd.Flags().IntVar(&depth, "depth", store.DefaultLineageDepth, "relations between the memory and what is shown, at most")
 	cmd.Flags().StringVar(&format, "format", "tree", "tree, mermaid or dot")
 	return cmd

@@ -88,6 +88,7 @@ Exit codes:
 	flags.StringVar(&p.Project, "project", p.Project, "project (MNEME_PROJECT)")
 	flags.StringVar(&p.Scope, "scope", p.Scope, "explicit scope; without one, scoped memories stay out (MNEME_SCOPE)")
 	flags.StringVar(&p.PolicyGroup, "policy-group", p.PolicyGroup, "group whose memories are shared (MNEME_POLICY_GROUP)")
+	a.registerTrust(flags)
 	flags.BoolVar(&a.json, "json", false, "print JSON")
 	flags.DurationVar(&a.timeout, "timeout", 30*time.Second, "how long to wait for Postgres, Temporal and a worker to answer")
 
@@ -110,7 +111,11 @@ Exit codes:
 		newLineage(a),
 		newExport(a),
 		newPolicy(a),
+		newTrust(a),
 		newJobs(a),
+		newReindex(a),
+		newIndex(a),
+		newNexus(a),
 		newSchema(a),
 		newStatus(a),
 		newMigrate(a),

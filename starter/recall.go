@@ -20,6 +20,7 @@ import (
 func newRecall(a *app) *cobra.Command {
 	var (
 		filter filterFlags
+		task   taskFlags
 		limit  int
 		batch  string
 		format string
@@ -30,12 +31,17 @@ func newRecall(a *app) *cobra.Command {
 		Long: `Ask what is known that helps with a query. Results come best first; WHY names the channels that found
 one, each with its own score.
 
+With --intent, --error-signature or --budget, or with --layers, the answer comes in layers, and of the
+procedures and plans that match the one that fits --context best is selected, or what would decide is named.
+--expand adds supplementary rows: what was said around the results, their sources, and more.
+
 --format prompt prints the results in a block that a model can read and that is not learned again
 when a transcript with it is handed in.
 
 --batch - reads one query a line from standard input and prints one JSON object a line, in the same
 order: the response, and "query". A query that fails has "error" instead, and the exit code is 5.`,
 		Example: `  mneme recall "when may we deploy" --category rule
+  mneme recall "the build fails" --error-signature "ld: cache mismatch" --context os=macos --budget 2000
   mneme recall --batch - --limit 20 < questions.txt`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -43,7 +49,8 @@ order: the response, and "query". A query that fails has "error" instead, and th
 			if err != nil {
 				return err
 			}
-			req.Limit = limit
+			req.Limit, req.Trust = limit, a.trustContext()
+			task.apply(cmd.Flags(), &req)
 			switch {
 			case batch != "" && batch != "-":
 				return invalid("batch", "must be -, for standard input")
@@ -77,6 +84,7 @@ order: the response, and "query". A query that fails has "error" instead, and th
 	flags.StringVar(&batch, "batch", "", "-: read one query a line from standard input")
 	flags.StringVar(&format, "format", "text", "text, prompt or json")
 	filter.register(flags)
+	task.register(flags)
 	return cmd
 }
 
@@ -90,9 +98,10 @@ func (a *app) recallOne(ctx context.Context, r *recall.Recaller, req schema.Reca
 	if len(response.Meta.Degraded) > 0 {
 		a.note("mneme: degraded, without %s", strings.Join(response.Meta.Degraded, ", "))
 	}
+	a.noteTrust(response.Meta.Trust)
 	return a.print(response, func(t *text) {
 		if format == "prompt" {
-			t.line("%s", memory.WrapRecalled(response.RetrievalID, prompt(response.Results)))
+			t.line("%s", memory.WrapRecalled(response.RetrievalID, prompt(response)))
 			return
 		}
 		results(t, response)
@@ -153,16 +162,27 @@ func results(t *text, response schema.RecallResponse) {
 		t.line("nothing is known about that")
 		return
 	}
-	rows := make([][]string, 0, len(response.Results))
-	for _, r := range response.Results {
+	found, extra := inLayers(response)
+	rows := make([][]string, 0, len(found))
+	for _, r := range found {
 		mark := ""
 		if r.Pinned {
 			mark = "*"
 		}
 		rows = append(rows, []string{number(r.Score) + mark, why(r.Channels), string(r.Category), r.OccurredAt.Local().Format("2006-01-02"), who(r) + r.Content + holds(r)})
 	}
-	t.table("SCORE WHY CATEGORY DATE MEMORY", rows)
+	header := "SCORE WHY CATEGORY DATE MEMORY"
+	if len(response.Layers) > 0 {
+		header = "LAYER " + header
+		for i, r := range found {
+			rows[i] = slices.Insert(rows[i], 0, string(schema.LayerOf(r.Type)))
+		}
+	}
+	t.table(header, rows)
+	supplements(t, extra)
+	selections(t, response.Selections)
 	t.line("")
+	layersLine(t, response.Layers)
 	t.line("%d results in %.1f ms (retrieval %s; * pinned)", len(rows), response.Meta.TimingsMS["total"], response.RetrievalID)
 }
 
@@ -207,15 +227,19 @@ func holds(r schema.RecallResult) string {
 }
 
 // prompt renders results as a model reads them best: one line each, what it is ahead of what it says.
-func prompt(found []schema.RecallResult) string {
-	if len(found) == 0 {
+func prompt(response schema.RecallResponse) string {
+	if len(response.Results) == 0 {
 		return "Nothing is known about that."
 	}
-	lines := make([]string, 0, len(found))
-	for _, r := range found {
+	found, extra := inLayers(response)
+	lines := make([]string, 0, len(response.Results))
+	for _, r := range slices.Concat(found, extra) {
 		label := string(r.Category)
 		if r.Pinned {
 			label = "critical " + label
+		}
+		if r.Supplementary {
+			label = supplementKind(r)
 		}
 		lines = append(lines, fmt.Sprintf("- [%s, %s] %s%s", label, r.OccurredAt.UTC().Format("2006-01-02"), who(r), oneLine(r.Content+holds(r))))
 	}

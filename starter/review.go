@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/workflows"
@@ -34,6 +35,7 @@ func newReviewList(a *app) *cobra.Command {
 	var f store.ReviewFilter
 	var state, before string
 	var limit int
+	var sensitivity *string
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List proposals that wait for a decision, newest first",
@@ -53,7 +55,11 @@ func newReviewList(a *app) *cobra.Command {
 			}
 			ctx, cancel := a.within(cmd.Context())
 			defer cancel()
-			found, err := st.ListReviews(ctx, a.cfg.Principal, f, store.Page{Before: before, Limit: limit})
+			seen, err := a.clearance(*sensitivity)
+			if err != nil {
+				return err
+			}
+			found, err := st.ListReviews(ctx, a.cfg.Principal, f, store.Page{Before: before, Limit: limit}, seen)
 			if err != nil {
 				return err
 			}
@@ -78,6 +84,7 @@ func newReviewList(a *app) *cobra.Command {
 	flags.BoolVar(&f.Contradictions, "contradictions", false, "only what seems to contradict its target")
 	flags.StringVar(&before, "before", "", "id of the last proposal of the page before")
 	flags.IntVar(&limit, "limit", 50, "proposals at most, up to 500")
+	sensitivity = sensitivityFlag(cmd.Flags())
 	return cmd
 }
 
@@ -105,7 +112,8 @@ func proposedChange(r schema.ReviewItem) string {
 }
 
 func newReviewShow(a *app) *cobra.Command {
-	return &cobra.Command{
+	var sensitivity *string
+	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show a proposal: what is proposed, why, what stands, and until when it waits",
 		Args:  cobra.ExactArgs(1),
@@ -120,17 +128,23 @@ func newReviewShow(a *app) *cobra.Command {
 			}
 			ctx, cancel := a.within(cmd.Context())
 			defer cancel()
-			r, err := st.GetReview(ctx, a.cfg.Principal, id)
+			seen, err := a.clearance(*sensitivity)
+			if err != nil {
+				return err
+			}
+			r, err := st.GetReview(ctx, a.cfg.Principal, id, seen)
 			if err != nil {
 				return err
 			}
 			out := shownReview{ReviewItem: r}
-			if out.Stands, err = a.claimHolder(ctx, r); err != nil {
+			if out.Stands, err = a.claimHolder(ctx, r, seen); err != nil {
 				return err
 			}
 			return a.print(out, func(t *text) { a.reviewText(t, out) })
 		},
 	}
+	sensitivity = sensitivityFlag(cmd.Flags())
+	return cmd
 }
 
 // shownReview is what `review show` prints.
@@ -140,7 +154,7 @@ type shownReview struct {
 }
 
 // claimHolder is what a waiting proposal without a target would replace.
-func (a *app) claimHolder(ctx context.Context, r schema.ReviewItem) (*schema.Side, error) {
+func (a *app) claimHolder(ctx context.Context, r schema.ReviewItem, seen memory.Clearance) (*schema.Side, error) {
 	if r.TargetID != "" || r.MemoryID == "" || r.State != schema.ProposalBlocked {
 		return nil, nil
 	}
@@ -148,7 +162,7 @@ func (a *app) claimHolder(ctx context.Context, r schema.ReviewItem) (*schema.Sid
 	if err != nil {
 		return nil, err
 	}
-	m, err := a.store.Get(ctx, a.cfg.Principal, id)
+	m, err := a.store.Get(ctx, a.cfg.Principal, id, seen)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
@@ -322,7 +336,7 @@ func (a *app) decideOne(ctx context.Context, req schema.ReviewRequest) (reviewed
 	}
 	limited, cancel := a.within(ctx)
 	defer cancel()
-	item, err := st.GetReview(limited, req.Principal, id) // which batch it belongs to
+	item, err := st.GetReview(limited, req.Principal, id, memory.UpTo(schema.SensitivityHyper)) // which batch it belongs to
 	if errors.Is(err, store.ErrNotFound) {
 		return out, nil
 	}
@@ -380,6 +394,7 @@ func reviewedText(t *text, items []reviewed) {
 func newContradictions(a *app) *cobra.Command {
 	var before string
 	var limit int
+	var sensitivity *string
 	cmd := &cobra.Command{
 		Use:   "contradictions",
 		Short: "List what contradicts each other, with both sides",
@@ -399,7 +414,11 @@ JSON is {"items":[…],"next":"CURSOR"}; --before takes next, for the page behin
 			}
 			ctx, cancel := a.within(cmd.Context())
 			defer cancel()
-			found, err := st.Contradictions(ctx, a.cfg.Principal, store.Page{Before: before, Limit: limit})
+			seen, err := a.clearance(*sensitivity)
+			if err != nil {
+				return err
+			}
+			found, err := st.Contradictions(ctx, a.cfg.Principal, store.Page{Before: before, Limit: limit}, seen)
 			if err != nil {
 				return err
 			}
@@ -413,6 +432,7 @@ JSON is {"items":[…],"next":"CURSOR"}; --before takes next, for the page behin
 	flags := cmd.Flags()
 	flags.StringVar(&before, "before", "", "cursor of the last contradiction of the page before")
 	flags.IntVar(&limit, "limit", 50, "contradictions at most, up to 500")
+	sensitivity = sensitivityFlag(cmd.Flags())
 	return cmd
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
 )
@@ -181,7 +182,7 @@ func (a *app) read(ctx context.Context, id uuid.UUID) (schema.MemoryRecord, erro
 	}
 	ctx, cancel := a.within(ctx)
 	defer cancel()
-	return st.Get(ctx, a.cfg.Principal, id)
+	return st.Get(ctx, a.cfg.Principal, id, memory.UpTo(schema.SensitivityHyper)) // what is made of it is as sensitive
 }
 
 // newRecord is the record that the flags name or describe, nil where they do neither.

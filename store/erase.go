@@ -122,6 +122,9 @@ func (f *forgetting) removeBeside(ctx context.Context) error {
 	if err := f.exec(ctx, "memory_embeddings", `DELETE FROM memory_embeddings WHERE tenant = $1 AND memory_id = ANY($2)`); err != nil {
 		return err
 	}
+	if err := f.exec(ctx, "memory_hints", `DELETE FROM memory_hints WHERE tenant = $1 AND memory_id = ANY($2)`); err != nil {
+		return err
+	}
 	relations := `UPDATE memory_relations SET reason = '' WHERE tenant = $1 AND (source_id = ANY($2) OR target_id = ANY($2)) AND reason <> ''`
 	if f.run.Mode == schema.ForgetForce {
 		relations = `DELETE FROM memory_relations WHERE tenant = $1 AND (source_id = ANY($2) OR target_id = ANY($2))`
@@ -173,7 +176,7 @@ func (f *forgetting) blankPipeline(ctx context.Context) error {
 	err = f.exec(ctx, "memory_candidates", `
 		UPDATE memory_candidates c SET extraction = jsonb_set(c.extraction, '{facts}', (
 			SELECT jsonb_agg(CASE WHEN EXISTS (SELECT FROM proposals p WHERE p.tenant = $1 AND p.candidate_id = c.id AND p.ordinal = e.n - 1 AND p.memory_id = ANY($2))
-				THEN (e.fact || '{"content": ""}') - 'claim' ELSE e.fact END ORDER BY e.n)
+				THEN (e.fact || '{"content": ""}') - 'claim' - 'hints' ELSE e.fact END ORDER BY e.n)
 			FROM jsonb_array_elements(c.extraction->'facts') WITH ORDINALITY e(fact, n)))
 		WHERE c.tenant = $1 AND c.id IN (SELECT p.candidate_id FROM proposals p WHERE p.tenant = $1 AND p.memory_id = ANY($2)) AND c.id <> ALL($3)
 			AND jsonb_typeof(c.extraction->'facts') = 'array' AND jsonb_array_length(c.extraction->'facts') > 0`, candidates)
@@ -230,7 +233,7 @@ func (f *forgetting) removeRows(ctx context.Context) error {
 	// The new hash is of nothing that could be guessed: not of the text, and not of no text.
 	action, remove, args := schema.AuditErase, `
 		UPDATE memories m SET content = '', normalized_content = '', content_hash = sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
-			payload = '{}', tags = '{}', who = '', subject = NULL, predicate = NULL, object = NULL, conditions = NULL, conditions_hash = '',
+			payload = '{}', tags = '{}', who = '', safe_summary = '', subject = NULL, predicate = NULL, object = NULL, conditions = NULL, conditions_hash = '',
 			external_id = NULL, embedding_id = NULL, decay_due_at = NULL, deleted_at = coalesce(m.deleted_at, $3), erased_at = $3, updated_at = $3, version = m.version + 1
 		WHERE m.tenant = $1 AND m.id = ANY($2) RETURNING m.id, m.version, ''`, []any{f.tenant, f.gone, f.now}
 	if f.run.Mode == schema.ForgetForce { // without a row, history says whose it was: it is the agent's to read

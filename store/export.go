@@ -48,6 +48,7 @@ type ExportLine struct {
 	Provenance []json.RawMessage          `json:"provenance,omitempty"`
 	Relations  []ExportRelation           `json:"relations,omitempty"` // outwards
 	Claims     []json.RawMessage          `json:"claims,omitempty"`
+	Hints      []json.RawMessage          `json:"hints,omitempty"`
 	Entities   []ExportEntity             `json:"entities,omitempty"`
 	Edges      []ExportEdge               `json:"edges,omitempty"`     // of the entity graph, that the memory says
 	Artifacts  []string                   `json:"artifacts,omitempty"` // sha256:<hex>
@@ -331,6 +332,7 @@ func exportLines(ctx context.Context, tx pgx.Tx, where, order string, p params) 
 		coalesce((SELECT jsonb_agg(to_jsonb(v) - '{tenant,memory_id}'::text[] ORDER BY v.position) FROM memory_provenance v WHERE v.tenant = m.tenant AND v.memory_id = m.id), '[]'),
 		coalesce((SELECT jsonb_agg(to_jsonb(r) - '{tenant,source_id}'::text[] ORDER BY r.predicate, r.target_id) FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id), '[]'),
 		coalesce((SELECT jsonb_agg(to_jsonb(c) - '{tenant,memory_id,subject_key}'::text[] ORDER BY c.subject, c.predicate) FROM entity_claims c WHERE c.tenant = m.tenant AND c.memory_id = m.id), '[]'),
+		coalesce((SELECT jsonb_agg(to_jsonb(h) - '{tenant,memory_id,tsv}'::text[] ORDER BY h.position) FROM memory_hints h WHERE h.tenant = m.tenant AND h.memory_id = m.id), '[]'),
 		coalesce((SELECT jsonb_agg(jsonb_build_object('id', e.id, 'canonical_name', e.canonical_name, 'name', e.name, 'created_at', e.created_at,
 				'updated_at', e.updated_at, 'mentioned_at', x.created_at) ORDER BY e.canonical_name)
 			FROM entities e LEFT JOIN memory_entity_mentions x ON x.tenant = e.tenant AND x.memory_id = m.id AND x.entity_id = e.id
@@ -352,7 +354,7 @@ func exportLines(ctx context.Context, tx pgx.Tx, where, order string, p params) 
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (ExportLine, error) {
 		line := ExportLine{Kind: LineMemory, Record: &schema.MemoryRecord{}}
 		m := line.Record
-		err := scanRecordAnd(row, m, &m.AuditLog, &line.Columns, &line.History, &line.Versions, &line.Provenance, &line.Relations, &line.Claims,
+		err := scanRecordAnd(row, m, &m.AuditLog, &line.Columns, &line.History, &line.Versions, &line.Provenance, &line.Relations, &line.Claims, &line.Hints,
 			&line.Entities, &line.Edges, &line.Artifacts)
 		if err != nil {
 			return line, err
@@ -383,7 +385,8 @@ func recordRow(m schema.MemoryRecord) map[string]any {
 		"id": m.ID, "external_id": text(m.ExternalID), "agent_id": m.Agent, "project": m.Project, "scope": m.Scope, "visibility": m.Visibility,
 		"policy_group": m.PolicyGroup, "version": m.Version, "type": m.Type, "category": m.Category, "tier": m.Tier, "typology": m.Typology,
 		"content": m.Content, "payload": m.Payload, "tags": tagList(m.Tags), "language": m.Language, "who": m.Who,
-		"confidence": m.Confidence, "importance": m.Importance, "salience": m.Salience, "salience_at": m.SalienceAt,
+		"safe_summary": m.SafeSummary,
+		"confidence":   m.Confidence, "importance": m.Importance, "salience": m.Salience, "salience_at": m.SalienceAt,
 		"decay_curve": d.Curve, "half_life": seconds(d.HalfLifeSeconds), "min_salience": d.MinSalience, "max_age": seconds(d.MaxAgeSeconds),
 		"decay_floor": d.Floor, "reinforcement_gain": d.ReinforcementGain, "last_reinforced_at": m.Lifecycle.LastReinforcedAt,
 		"pinned": m.Lifecycle.Pinned, "deletion_policy": m.Lifecycle.DeletionPolicy, "decay_due_at": m.Lifecycle.DecayDueAt,

@@ -2,9 +2,11 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"time"
 
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -13,6 +15,7 @@ import (
 // and leak in another.
 type Filter struct {
 	Principal      schema.Principal
+	Scopes         []string          // to be seen beside the principal's own: what a clearance has granted
 	ReadPolicy     schema.ReadPolicy // empty means isolated
 	Types          []schema.MemoryType
 	Categories     []schema.Category
@@ -29,20 +32,23 @@ type Filter struct {
 	// Context is a JSON object of what is known of the situation: conditional memories whose
 	// conditions it contradicts stay out. A key that either side does not name decides nothing.
 	Context json.RawMessage
+	// Superseded lets in what was superseded, beside what is live. Search indexes hold none of it: it is for
+	// reading by id.
+	Superseded bool
 	// AsOf is the time at which it was believed (record time); nil means now. Only listings know the
 	// past: searching it would need every text that ever was in the index.
 	AsOf *time.Time
 }
 
-// FilterOf returns the filter that a recall request asks for; now is what it is about unless the
-// request names another time.
-func FilterOf(r schema.RecallRequest, now time.Time) Filter {
+// FilterOf returns the filter that a recall request asks for, within a clearance; now is what it is about
+// unless the request names another time.
+func FilterOf(r schema.RecallRequest, c memory.Clearance, now time.Time) Filter {
 	at := now
 	if r.ValidAt != nil {
 		at = *r.ValidAt
 	}
-	return Filter{Principal: r.Principal, ReadPolicy: r.ReadPolicy, Types: r.Types, Categories: r.Categories, Tags: r.Tags, Who: r.Who,
-		Pinned: r.Pinned, ImportanceMin: r.ImportanceMin, Since: r.Since, Until: r.Until, MaxSensitivity: r.MaxSensitivity, At: at, Context: plainJSON(r.Context)}
+	return Filter{Principal: r.Principal, Scopes: c.Scopes, ReadPolicy: r.ReadPolicy, Types: r.Types, Categories: r.Categories, Tags: r.Tags, Who: r.Who,
+		Pinned: r.Pinned, ImportanceMin: r.ImportanceMin, Since: r.Since, Until: r.Until, MaxSensitivity: cmp.Or(c.Limit, memory.DefaultLimit), At: at, Context: plainJSON(r.Context)}
 }
 
 // plainJSON writes JSON anew, without what Go reads and Postgres refuses, such as half a surrogate pair.
@@ -62,7 +68,24 @@ func plainJSON(data json.RawMessage) json.RawMessage {
 
 // where renders the filter as conditions on the alias, which is memories or memory_search.
 func (f Filter) where(m string, p *params) string {
-	return m + ".live AND " + f.visible(m, p) + f.narrowed(m, p)
+	return f.state(m) + " AND " + f.visible(m, p) + f.narrowed(m, p)
+}
+
+// state renders in which state a memory must be.
+func (f Filter) state(m string) string {
+	if !f.Superseded {
+		return m + ".live"
+	}
+	return "(" + m + ".live OR " + m + ".status = 'superseded' AND " + m + ".deleted_at IS NULL AND " + m + ".archived_at IS NULL)"
+}
+
+// cleared is how sensitive what a look at single memories shows may be: as its clearance says, or as
+// memory.DefaultLimit for whom none is given.
+func cleared(c []memory.Clearance) []schema.Sensitivity {
+	if len(c) == 0 {
+		return upTo("")
+	}
+	return upTo(c[0].Limit)
 }
 
 // wasLive is the generated column live, for versions: they do not keep what follows from the rest.
@@ -74,6 +97,16 @@ const wasLive = `m.deleted_at IS NULL AND m.archived_at IS NULL AND m.status IN 
 // global, and, when the principal names a policy group, that group's. Group is shared for a principal
 // that must name its group (requests are validated for that).
 func (f Filter) visible(m string, p *params) string {
+	return f.reachable(m, p) + " AND " + m + ".sensitivity = ANY(" + p.add(upTo(f.MaxSensitivity)) + ")"
+}
+
+// upTo lists the sensitivities that a limit admits.
+func upTo(limit schema.Sensitivity) []schema.Sensitivity {
+	return cmp.Or(limit, memory.DefaultLimit).AtMost()
+}
+
+// reachable renders what the asker may see when sensitivity is left out of account.
+func (f Filter) reachable(m string, p *params) string {
 	pr := f.Principal
 	own := m + ".agent_id = " + p.add(pr.Agent)
 	q := m + ".tenant = " + p.add(pr.Tenant)
@@ -90,13 +123,10 @@ func (f Filter) visible(m string, p *params) string {
 		q += " AND " + m + ".project = " + p.add(pr.Project)
 	}
 	// Without an explicit scope, scoped memories stay out.
-	q += " AND " + m + ".scope = " + p.add(pr.Scope)
-	limit := f.MaxSensitivity
-	if limit == "" {
-		limit = schema.SensitivityMedium
+	if len(f.Scopes) > 0 {
+		return q + " AND " + m + ".scope = ANY(" + p.add(append([]string{pr.Scope}, f.Scopes...)) + ")"
 	}
-	q += " AND " + m + ".sensitivity = ANY(" + p.add(limit.AtMost()) + ")"
-	return q
+	return q + " AND " + m + ".scope = " + p.add(pr.Scope)
 }
 
 // narrowed renders what the asker asks for, as further conditions.

@@ -91,13 +91,13 @@ func (w Way) Follow(predicate string, outward bool) (Way, bool) {
 	return way, w == WayRoot || w != WayBeside && w == way || w == WayOlder && way == WaySource
 }
 
-// Lineage walks from a memory that the principal may look at, depth edges at most, and returns what it
+// Lineage walks from a memory that the principal may look at, within the clearance, depth edges at most, and returns what it
 // comes by. It returns ErrNotFound for any other memory. A depth of 0 means DefaultLineageDepth.
-func (s *Store) Lineage(ctx context.Context, p schema.Principal, id uuid.UUID, depth int) (Lineage, error) {
+func (s *Store) Lineage(ctx context.Context, p schema.Principal, id uuid.UUID, depth int, clearance ...memory.Clearance) (Lineage, error) {
 	if depth <= 0 {
 		depth = DefaultLineageDepth
 	}
-	w := lineageWalk{p: p, depth: min(depth, MaxLineageDepth), seen: map[lineageStep]bool{}, nodes: map[uuid.UUID]*LineageNode{}, edges: map[lineageEdge]bool{},
+	w := lineageWalk{p: p, levels: cleared(clearance), depth: min(depth, MaxLineageDepth), seen: map[lineageStep]bool{}, nodes: map[uuid.UUID]*LineageNode{}, edges: map[lineageEdge]bool{},
 		out: Lineage{Root: id.String(), Edges: []LineageEdge{}, Cut: []string{}}}
 	err := s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		w.tx = tx
@@ -133,13 +133,14 @@ type lineageEdge struct {
 // lineageWalk is one Lineage call at work. It goes level by level, so that it never reads behind what
 // is withheld, and is cut where it has seen enough.
 type lineageWalk struct {
-	tx    pgx.Tx
-	p     schema.Principal
-	depth int
-	seen  map[lineageStep]bool
-	nodes map[uuid.UUID]*LineageNode
-	edges map[lineageEdge]bool
-	out   Lineage
+	tx     pgx.Tx
+	p      schema.Principal
+	depth  int
+	levels []schema.Sensitivity // what the clearance lets it see
+	seen   map[lineageStep]bool
+	nodes  map[uuid.UUID]*LineageNode
+	edges  map[lineageEdge]bool
+	out    Lineage
 }
 
 func (w *lineageWalk) withheld(id string) bool {
@@ -302,7 +303,7 @@ func (w *lineageWalk) look(ctx context.Context, ids []uuid.UUID, distance int) e
 				WHEN m.live THEN 'live' ELSE '' END,
 			(SELECT jsonb_build_object('action', h.action, 'actor', h.changed_by, 'timestamp', h.created_at, 'rationale', `+reasonAsked+`)
 				FROM memory_history h WHERE h.tenant = m.tenant AND h.memory_id = m.id AND h.action IS NOT NULL ORDER BY h.seq DESC LIMIT 1)
-		FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+mayLookAt, w.p.Tenant, ids, w.p.Agent, w.p.Project, w.p.PolicyGroup)
+		FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+readableAs("m"), w.p.Tenant, ids, w.p.Agent, w.p.Project, w.p.PolicyGroup, w.levels)
 	if err != nil {
 		return err
 	}

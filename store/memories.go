@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -18,8 +19,8 @@ import (
 var recordColumns = recordColumnsAsOf("", "")
 
 // relatedTo is the condition that a relation leads to a memory that the asker may look at: what links
-// to another may tell of it, as in a lineage. Its parameters are those of mayLookAt.
-var relatedTo = ` AND EXISTS (SELECT FROM memories o WHERE o.tenant = r.tenant AND o.id = r.target_id AND ` + visibleAs("o") + `)`
+// to another may tell of it, as in a lineage. Its parameters are those of mayRead.
+var relatedTo = ` AND EXISTS (SELECT FROM memories o WHERE o.tenant = r.tenant AND o.id = r.target_id AND ` + readableAs("o") + `)`
 
 // recordColumnsAsOf are the same with what belongs to the record as it stood at a time, given as a
 // placeholder or empty for now, and with those relations that a condition admits.
@@ -39,7 +40,7 @@ const recordTemplate = `m.id, m.type, m.sensitivity, m.confidence, m.salience, m
 	m.policy_group, m.version, m.category, m.tier, m.typology, m.content, m.who, m.importance, m.salience_at, m.status, m.occurred_at,
 	coalesce(m.agent_session_id, ''), coalesce(a.access_count, 0), a.last_accessed_at, m.deleted_at, m.archived_at, m.superseded_at, m.erased_at,
 	m.supersedes, m.superseded_by, coalesce(m.external_id, ''), m.source_trust, m.language, coalesce(m.key_id, ''), coalesce(m.world_id, ''),
-	coalesce(m.world_version, ''), coalesce(m.agent_interaction_id, ''),
+	coalesce(m.world_version, ''), coalesce(m.agent_interaction_id, ''), m.safe_summary,
 	coalesce((SELECT jsonb_agg(jsonb_build_object('kind', v.kind, 'ref', v.ref, 'hash', v.hash, 'timestamp', v.at) ORDER BY v.position)
 		FROM memory_provenance v WHERE v.tenant = m.tenant AND v.memory_id = m.id/*v*/), '[]'),
 	coalesce((SELECT jsonb_agg(jsonb_build_object('predicate', r.predicate, 'target_id', r.target_id, 'weight', r.weight, 'reason', r.reason) ORDER BY r.predicate, r.target_id)
@@ -71,7 +72,7 @@ func scanRecordAnd(row pgx.CollectableRow, m *schema.MemoryRecord, more ...any) 
 		&m.Tenant, &m.Agent, &m.Project, &m.Visibility, &m.PolicyGroup, &m.Version, &m.Category, &m.Tier, &m.Typology, &m.Content, &m.Who,
 		&m.Importance, &m.SalienceAt, &m.Status, &m.OccurredAt, &m.Session, &m.AccessCount, &m.LastAccessed, &m.DeletedAt, &m.ArchivedAt,
 		&m.SupersededAt, &m.ErasedAt, &supersedes, &supersededBy, &m.ExternalID, &m.SourceTrust, &m.Language, &m.KeyID, &m.WorldID, &m.WorldVersion,
-		&m.Interaction, &m.Provenance.Sources, &m.Relations}, more...)...)
+		&m.Interaction, &m.SafeSummary, &m.Provenance.Sources, &m.Relations}, more...)...)
 	m.ID = id.String()
 	if supersedes != nil {
 		m.Supersedes = supersedes.String()
@@ -91,6 +92,12 @@ func scanRecordAnd(row pgx.CollectableRow, m *schema.MemoryRecord, more ...any) 
 const mayLookAt = `(m.agent_id = $3 OR m.visibility = 'global' OR (m.visibility = 'shared' AND m.project = $4)
 	OR (m.visibility = 'group' AND m.policy_group <> '' AND m.policy_group = $5))`
 
+// readableAs is visibleAs for an asker who is shown what a memory says: as far as it is not too sensitive
+// for it ($6). Trust is the reader's (document 004 §13): what changes memories goes by mayLookAt alone.
+func readableAs(alias string) string {
+	return "(" + visibleAs(alias) + " AND " + alias + ".sensitivity = ANY($6))"
+}
+
 // tablesAsOf joins to every memory c what was believed of it at a time, given as a placeholder, as m:
 // the row itself if it is that old, else the version that stood then. A version lacks what follows
 // from its other columns, live among them; columns that are younger than it are the row's.
@@ -104,7 +111,7 @@ func tablesAsOf(at string) string {
 }
 
 // auditLog is the audit log of the memory m (document 004 §15A.1), oldest first, up to a time given
-// as a placeholder; an empty one means all of it. For an asker, whom the parameters of mayLookAt name,
+// as a placeholder; an empty one means all of it. For an asker, whom the parameters of readableAs name,
 // it gives no reason of a step that made or took a memory which the asker may not look at.
 func auditLog(at string, asked bool) string {
 	reason := "h.reason"
@@ -123,25 +130,26 @@ func auditLog(at string, asked bool) string {
 // asker may not look at: its reason was given for that one, too. What has gone for good hides nothing.
 var tellsOfHidden = `(h.metadata ?| '{successor,beside}' AND EXISTS (SELECT FROM memories o WHERE o.tenant = h.tenant
 	AND o.id = CASE WHEN coalesce(h.metadata->>'successor', h.metadata->>'beside') ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
-		THEN coalesce(h.metadata->>'successor', h.metadata->>'beside')::uuid END AND NOT ` + visibleAs("o") + `))`
+		THEN coalesce(h.metadata->>'successor', h.metadata->>'beside')::uuid END AND NOT ` + readableAs("o") + `))`
 
 // reasonAsked is the reason of the history row h as an asker may see it.
 var reasonAsked = `CASE WHEN ` + tellsOfHidden + ` THEN '[withheld]' ELSE h.reason END`
 
 // Get reads one memory that is the principal's own or shared with it, whatever its life state, with its
-// audit log: an operator may look at what was superseded. It returns ErrNotFound otherwise.
-func (s *Store) Get(ctx context.Context, p schema.Principal, id uuid.UUID) (schema.MemoryRecord, error) {
-	return s.get(ctx, p, id, `SELECT `+recordColumnsAsOf("", relatedTo)+`, `+auditLog("", true)+recordTables+`WHERE m.tenant = $1 AND m.id = $2 AND `+mayLookAt,
-		p.Tenant, id, p.Agent, p.Project, p.PolicyGroup)
+// audit log: an operator may look at what was superseded. It returns ErrNotFound otherwise, and for what is
+// more sensitive than the clearance lets it see.
+func (s *Store) Get(ctx context.Context, p schema.Principal, id uuid.UUID, clearance ...memory.Clearance) (schema.MemoryRecord, error) {
+	return s.get(ctx, p, id, `SELECT `+recordColumnsAsOf("", relatedTo)+`, `+auditLog("", true)+recordTables+`WHERE m.tenant = $1 AND m.id = $2 AND `+readableAs("m"),
+		p.Tenant, id, p.Agent, p.Project, p.PolicyGroup, cleared(clearance))
 }
 
 // GetAsOf reads a memory as it was believed at a time (record time), whatever its life state then.
-// Who may look is judged by what holds now. It returns ErrNotFound for what was not known then, and
+// Who may look is judged by what holds now, how sensitive it is by what holds now and held then. It returns ErrNotFound for what was not known then, and
 // for what has been erased since.
-func (s *Store) GetAsOf(ctx context.Context, p schema.Principal, id uuid.UUID, at time.Time) (schema.MemoryRecord, error) {
-	return s.get(ctx, p, id, `SELECT `+recordColumnsAsOf("$6", relatedTo)+`, `+auditLog("$6", true)+tablesAsOf("$6")+
-		`WHERE c.tenant = $1 AND c.id = $2 AND `+visibleAs("c"),
-		p.Tenant, id, p.Agent, p.Project, p.PolicyGroup, at.UTC())
+func (s *Store) GetAsOf(ctx context.Context, p schema.Principal, id uuid.UUID, at time.Time, clearance ...memory.Clearance) (schema.MemoryRecord, error) {
+	return s.get(ctx, p, id, `SELECT `+recordColumnsAsOf("$7", relatedTo)+`, `+auditLog("$7", true)+tablesAsOf("$7")+
+		`WHERE c.tenant = $1 AND c.id = $2 AND m.sensitivity = ANY($6) AND `+readableAs("c"),
+		p.Tenant, id, p.Agent, p.Project, p.PolicyGroup, cleared(clearance), at.UTC())
 }
 
 func (s *Store) get(ctx context.Context, p schema.Principal, id uuid.UUID, query string, args ...any) (schema.MemoryRecord, error) {
@@ -177,7 +185,7 @@ func (s *Store) List(ctx context.Context, f Filter, page Page) ([]schema.MemoryR
 	var p params
 	var query, id string
 	pr := f.Principal
-	related := strings.NewReplacer("$3", p.add(pr.Agent), "$4", p.add(pr.Project), "$5", p.add(pr.PolicyGroup)).Replace(relatedTo)
+	related := strings.NewReplacer("$3", p.add(pr.Agent), "$4", p.add(pr.Project), "$5", p.add(pr.PolicyGroup), "$6", p.add(upTo(f.MaxSensitivity))).Replace(relatedTo)
 	if f.AsOf == nil {
 		query, id = `SELECT `+recordColumnsAsOf("", related)+recordTables+`WHERE `+f.where("m", &p), "m.id"
 	} else {
@@ -213,11 +221,12 @@ type HistoryPage struct {
 	Limit int    // 0 means all
 }
 
-// HistoryAt returns a page of the steps of a memory that the principal may see, oldest first; none of any
+// HistoryAt returns a page of the steps of a memory that the principal may see, and that is not more
+// sensitive than the clearance lets it see, oldest first; none of any
 // other. What shadow mode evaluated, and what was really deleted, has history and no memory: it is its
 // agent's to see. It returns a *schema.ValidationError when the memory has no entry of the id to go on
 // behind.
-func (s *Store) HistoryAt(ctx context.Context, p schema.Principal, id uuid.UUID, page HistoryPage) ([]schema.HistoryEntry, error) {
+func (s *Store) HistoryAt(ctx context.Context, p schema.Principal, id uuid.UUID, page HistoryPage, clearance ...memory.Clearance) ([]schema.HistoryEntry, error) {
 	badCursor := &schema.ValidationError{Fields: []schema.FieldError{{Field: "after", Problem: "must be the id of an entry of this history"}}}
 	var limit any // NULL: no limit
 	if page.Limit > 0 {
@@ -240,13 +249,13 @@ func (s *Store) HistoryAt(ctx context.Context, p schema.Principal, id uuid.UUID,
 			}
 		}
 		rows, err := tx.Query(ctx, `SELECT `+historyColumnsAsked+`
-			FROM memory_history h WHERE h.tenant = $1 AND h.memory_id = $2 AND h.seq > $6
-				AND (EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = $2 AND `+mayLookAt+`)
+			FROM memory_history h WHERE h.tenant = $1 AND h.memory_id = $2 AND h.seq > $7
+				AND (EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = $2 AND `+readableAs("m")+`)
 					OR NOT EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = $2)
 						AND (EXISTS (SELECT FROM memory_candidates c JOIN ingest_batches b ON b.tenant = c.tenant AND b.id = c.batch_id
-								WHERE c.tenant = $1 AND c.id = $2 AND b.agent_id = $3)
+								WHERE c.tenant = $1 AND c.id = $2 AND b.agent_id = $3 AND c.sensitivity = ANY($6))
 							OR EXISTS (SELECT FROM memory_history d WHERE d.tenant = $1 AND d.memory_id = $2 AND d.event = 'deleted' AND d.metadata->>'agent' = $3)))
-			ORDER BY h.seq LIMIT $7`, p.Tenant, id, p.Agent, p.Project, p.PolicyGroup, behind, limit)
+			ORDER BY h.seq LIMIT $8`, p.Tenant, id, p.Agent, p.Project, p.PolicyGroup, cleared(clearance), behind, limit)
 		if err != nil {
 			return err
 		}
@@ -259,7 +268,7 @@ func (s *Store) HistoryAt(ctx context.Context, p schema.Principal, id uuid.UUID,
 	return out, nil
 }
 
-// historyColumnsAsked are historyColumns as an asker may see them, whom the parameters of mayLookAt name.
+// historyColumnsAsked are historyColumns as an asker may see them, whom the parameters of readableAs name.
 var historyColumnsAsked = strings.NewReplacer("h.reason", reasonAsked,
 	"h.metadata", `CASE WHEN `+tellsOfHidden+` THEN h.metadata - '{successor,beside,evidence}'::text[] ELSE h.metadata END`).Replace(historyColumns)
 

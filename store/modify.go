@@ -187,6 +187,7 @@ func (m *modifying) newContent(ctx context.Context, row memoryRow, p schema.Patc
 		return other, nil, nil
 	}
 	set["content"], set["normalized_content"], set["content_hash"], set["payload"] = text.Storage, text.Normalized, hash, string(payload)
+	set["safe_summary"] = "" // it told of the content that was
 	var claim memory.Claim
 	switch {
 	case row.Subject == "":

@@ -66,9 +66,9 @@ const fillSQL = `
 	SET maintenance_work_mem = '256MB';
 	DROP INDEX memory_embeddings_hash_v1_session_episodic;
 	INSERT INTO memories (tenant, id, agent_id, type, category, tier, typology, content, normalized_content, content_hash, payload, subject, predicate, confidence, importance, salience,
-		salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy, occurred_at, created_at, updated_at, created_by)
+		salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy, occurred_at, created_at, updated_at, created_by, agent_session_id)
 	SELECT CASE WHEN g % 50 = 0 THEN 't2' ELSE 't' END, lpad(to_hex(g), 32, '0')::uuid, CASE WHEN g % 3 = 0 THEN 'b' ELSE 'a' END, 'episodic', 'fact', 'session', 'episodic',
-		c, c, sha256(c::bytea), '{"kind": "episodic", "timeline": []}', 'subject' || g % 20000, 'likes', 1, 0.5, 1, now(), 'exponential', '1 day', 0, 0, now(), 'auto_prune', now(), now() + g * interval '1 s', now(), 'x'
+		c, c, sha256(c::bytea), '{"kind": "episodic", "timeline": []}', 'subject' || g % 20000, 'likes', 1, 0.5, 1, now(), 'exponential', '1 day', 0, 0, now(), 'auto_prune', now(), now() + g * interval '1 s', now(), 'x', 's' || g / 200
 	FROM (SELECT g, format('word%s met word%s about topic%s and rare%s', g % 977, g % 1013, g % 37, g) AS c FROM generate_series(1, 100000) g) x;
 	INSERT INTO lexeme_stats SELECT m.tenant, l.lexeme, count(*) FROM memories m, unnest(m.tsv) l GROUP BY 1, 2;
 	INSERT INTO corpus_stats SELECT tenant, count(*), sum(length(tsv)) FROM memories GROUP BY 1;
@@ -79,6 +79,18 @@ const fillSQL = `
 		SELECT m.tenant, m.id, 'derived_from', n.id, now() FROM memories m JOIN memories n ON n.tenant = m.tenant AND n.id = lpad(to_hex(('x' || right(m.id::text, 8))::bit(32)::integer / 2), 32, '0')::uuid
 		WHERE m.id <> n.id;
 	INSERT INTO entity_claims SELECT tenant, id, subject, predicate, 'tea', false, now() FROM memories;
+	INSERT INTO memory_hints (tenant, memory_id, position, source, hint, created_at)
+		SELECT tenant, id, 0, 'rules', 'What is the home of ' || subject || ' and its ' || split_part(content, ' ', 1) || '?', now() FROM memories WHERE right(id::text, 1) IN ('0', '5', 'a');
+	INSERT INTO entities SELECT 't', lpad(to_hex(g), 32, '0')::uuid, 'subject' || g, 'subject' || g, 5, now(), now() FROM generate_series(0, 9999) g;
+	INSERT INTO memory_entity_mentions SELECT m.tenant, m.id, lpad(to_hex(substr(m.subject, 8)::int / CASE WHEN right(m.id::text, 1) = '7' THEN 20000 ELSE 2 END), 32, '0')::uuid, now() FROM memories m WHERE m.tenant = 't';
+	INSERT INTO entity_relations SELECT 't', lpad(to_hex(g % 10000), 32, '0')::uuid, 'r' || g / 10000, lpad(to_hex(CASE WHEN g < 10000 THEN 0 ELSE (g * 7) % 10000 END), 32, '0')::uuid, 3, 0.8, now(), now()
+		FROM generate_series(0, 29999) g;
+	INSERT INTO memories (tenant, id, agent_id, type, category, tier, typology, content, normalized_content, content_hash, payload, confidence, importance, salience,
+		salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy, occurred_at, created_at, updated_at, created_by)
+	SELECT 't', lpad(to_hex(200000 + g), 32, '0')::uuid, CASE WHEN g % 3 = 0 THEN 'b' ELSE 'a' END, 'competence', 'procedural', 'persistent', 'procedural', 'how' || g, 'how' || g, sha256(('how' || g)::bytea),
+		jsonb_build_object('kind', 'competence', 'skill_name', 'skill', 'recipe', '[]'::jsonb, 'triggers', jsonb_build_array(jsonb_build_object('signal', format('error%s of part%s', g % 500, g)))),
+		1, 0.5, 1, now(), 'exponential', '1 day', 0, 0, now(), 'auto_prune', now(), now(), now(), 'x' FROM generate_series(1, 3000) g;
+	UPDATE memories SET validity = 'timeboxed', valid_from = occurred_at WHERE right(id::text, 2) = '33';
 	INSERT INTO ingest_batches SELECT tenant, lpad(to_hex(b), 32, '0')::uuid, 'w', 'a', '', '', '', 'private', 'controlled', true, 0.5, 500, now()
 		FROM generate_series(1, 250) b, (VALUES ('t'), ('t2')) v(tenant);
 	INSERT INTO memory_candidates (tenant, id, batch_id, ordinal, state, memory_id, source_kind, content, category, sensitivity, occurred_at, created_at, extraction)
@@ -123,7 +135,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 	parent, adding := w.source("a talk about subject seven", idea{fact: functional, action: schema.ActionAdd, offered: []uuid.UUID{id}})
 	require.NotEqual(t, uuid.Nil, parent)
 	big := []string{"memories", "memory_history", "index_outbox", "entity_claims", "memory_candidates", "jobs", "memory_embeddings", "lexeme_stats",
-		"memory_versions", "memory_relations", "proposals", "memory_provenance"}
+		"memory_versions", "memory_relations", "proposals", "memory_provenance", "memory_hints", "entities", "entity_relations", "memory_entity_mentions"}
 	then := time.Now().Add(-time.Hour)
 	past := isolated
 	past.AsOf, past.Context, past.At = &then, []byte(`{"k": "v"}`), then
@@ -137,6 +149,8 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		_, err = w.confirm(run, w.token(run))
 		require.NoError(t, err)
 	}
+	graphIndexes := []string{"entities_tenant_canonical_name_key", "entity_relations_source", "entity_relations_target", "memory_entity_mentions_of_entity", "memories_pkey"}
+	hour := []memory.TimeWindow{{Start: time.Now(), End: time.Now().Add(time.Hour), Kind: memory.WindowSpan}}
 	type planned struct {
 		run  func() error
 		want []string // indexes that some statement must use
@@ -173,15 +187,36 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"decide a proposal": {func() error {
 			return second(s.DecideProposal(ctx, w.decisionKey(), w.decision(item, schema.DecisionApprove)))
 		}, []string{"proposals_pkey", "memories_pkey"}},
-		"text":            {func() error { return second(s.SearchText(ctx, isolated, "word12 rare345", 150)) }, []string{"memories_text"}},
-		"text, common":    {func() error { return second(s.SearchText(ctx, isolated, "topic3 topic4 word7", 150)) }, []string{"memories_text"}},
-		"text, shared":    {func() error { return second(s.SearchText(ctx, shared, "word12 rare345", 150)) }, []string{"memories_text"}},
-		"vector":          {func() error { return second(s.SearchVector(ctx, isolated, *vec, 150)) }, []string{"memory_embeddings_hash_v1_session_episodic"}},
-		"authorize":       {func() error { return second(s.Authorize(ctx, shared, []uuid.UUID{id, uuid.New()})) }, []string{"memories_pkey"}},
-		"hydrate":         {func() error { return second(s.Hydrate(ctx, shared, []uuid.UUID{id, uuid.New()})) }, []string{"memories_pkey"}},
-		"get":             {func() error { return second(s.Get(ctx, w.p, id)) }, []string{"memories_pkey"}},
-		"list":            {func() error { return second(s.List(ctx, isolated, store.Page{})) }, []string{"memories_pkey"}},
-		"list, next page": {func() error { return second(s.List(ctx, shared, store.Page{Before: id.String()})) }, []string{"memories_pkey"}},
+		"text":          {func() error { return second(s.SearchText(ctx, isolated, "word12 rare345", 150)) }, []string{"memories_text"}},
+		"text, common":  {func() error { return second(s.SearchText(ctx, isolated, "topic3 topic4 word7", 150)) }, []string{"memories_text"}},
+		"text, shared":  {func() error { return second(s.SearchText(ctx, shared, "word12 rare345", 150)) }, []string{"memories_text"}},
+		"vector":        {func() error { return second(s.SearchVector(ctx, isolated, *vec, 150)) }, []string{"memory_embeddings_hash_v1_session_episodic"}},
+		"authorize":     {func() error { return second(s.Authorize(ctx, shared, []uuid.UUID{id, uuid.New()})) }, []string{"memories_pkey"}},
+		"hints":         {func() error { return second(s.SearchHints(ctx, isolated, "where is the home of subject7", 150)) }, []string{"memory_hints_text", "memories_pkey"}},
+		"hints, shared": {func() error { return second(s.SearchHints(ctx, shared, "where is the home of subject7", 150)) }, []string{"memory_hints_text", "memories_pkey"}},
+		"claims":        {func() error { return second(s.SearchClaims(ctx, isolated, "does subject7 like tea", 150)) }, []string{"entity_claims_text", "memories_pkey"}},
+		"graph":         {func() error { return second(s.SearchGraph(ctx, isolated, "who likes subject7", 150)) }, graphIndexes},
+		"graph, a hub":  {func() error { return second(s.SearchGraph(ctx, shared, "who likes subject0", 150)) }, graphIndexes},
+		"time":          {func() error { return second(s.SearchTime(ctx, isolated, hour, 150)) }, []string{"memories_occurred", "memories_timeboxed"}},
+		"time, shared":  {func() error { return second(s.SearchTime(ctx, shared, hour, 150)) }, []string{"memories_occurred", "memories_timeboxed"}},
+		"session turns": {func() error {
+			return second(s.SessionTurns(ctx, shared, []memory.Anchor{{ID: id, Place: id}, {ID: nth(9), Place: nth(9)}}, memory.NeighbourRadius))
+		}, []string{"memories_session"}},
+		"signals": {func() error {
+			return second(s.SearchSignals(ctx, isolated, []string{"error7 in part1234", "skill"}, 150))
+		}, []string{"memories_signals"}},
+		"signals, shared":  {func() error { return second(s.SearchSignals(ctx, shared, []string{"error7 in part1234"}, 150)) }, []string{"memories_signals"}},
+		"solutions":        {func() error { return second(s.Solutions(ctx, shared, []uuid.UUID{nth(200001), nth(200002)})) }, []string{"memories_pkey"}},
+		"sources":          {func() error { return second(s.Sources(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, []string{"memory_relations_pkey"}},
+		"rationale":        {func() error { return second(s.Rationale(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, []string{"memory_relations_pkey", "memory_relations_target"}},
+		"artifacts":        {func() error { return second(s.Artifacts(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, nil},
+		"newest artifacts": {func() error { return second(s.NewestArtifacts(ctx, shared)) }, nil},
+		"cards":            {func() error { return second(s.Cards(ctx, isolated, []uuid.UUID{nth(10), nth(11), nth(12)}, 6)) }, []string{"entity_claims_lookup", "memory_entity_mentions_pkey"}},
+		"rescue":           {func() error { return second(s.RescueText(ctx, isolated, []string{"rare3", "word9"}, 10)) }, []string{"memories_text"}},
+		"hydrate":          {func() error { return second(s.Hydrate(ctx, shared, []uuid.UUID{id, uuid.New()})) }, []string{"memories_pkey"}},
+		"get":              {func() error { return second(s.Get(ctx, w.p, id)) }, []string{"memories_pkey"}},
+		"list":             {func() error { return second(s.List(ctx, isolated, store.Page{})) }, []string{"memories_pkey"}},
+		"list, next page":  {func() error { return second(s.List(ctx, shared, store.Page{Before: id.String()})) }, []string{"memories_pkey"}},
 		"history": {func() error {
 			return second(s.HistoryAt(ctx, schema.Principal{Tenant: "t", Agent: "a"}, id, store.HistoryPage{}))
 		}, []string{"memory_history_of"}},

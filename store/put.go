@@ -295,7 +295,7 @@ func (p *putting) whyNotGrown(it *putItem, m memoryRow) string {
 	if field := memory.EpisodeGrows(m.Payload, mustRaw(it.row.Payload)); field != "" {
 		return "payload." + field + ": of an episode does not change"
 	}
-	if memory.SameJSON(m.Payload, mustRaw(it.row.Payload)) {
+	if memory.SameJSON(m.Payload, mustRaw(it.row.Payload)) && (it.row.SafeSummary == "" || it.row.SafeSummary == p.standing[m.ID].SafeSummary) {
 		return "payload: has not grown, and nothing else of an episode can be put again"
 	}
 	return ""
@@ -581,6 +581,9 @@ func (p *putting) grow(ctx context.Context, it *putItem, m memoryRow) (int, erro
 	row.Text.Storage, *row.SourceTrust = m.Content, memory.DerivedTrust(*row.SourceTrust, m.SourceTrust)
 	row.Classification = row.Classification.DerivedFrom(m.Sensitivity)
 	set := map[string]any{"payload": string(payload), "source_trust": *row.SourceTrust, "sensitivity": row.Classification.Sensitivity}
+	if row.SafeSummary != "" { // who adds to the episode need not know that it has one
+		set["safe_summary"] = row.SafeSummary
+	}
 	version, err := p.take(ctx, m, step{Set: set, NowLive: m.Live, Event: schema.EventModified,
 		Action: schema.AuditModify, By: p.in.Request.By(), Reason: cmp.Or(p.in.Request.Reason, "the episode went on"), Metadata: p.metadata()})
 	if err != nil {
@@ -629,6 +632,7 @@ func (p *putting) replaceable(row *newMemory) (map[string]any, error) {
 		"deletion_policy": cl.DeletionPolicy, "decay_due_at": dueAt, "sensitivity": cl.Sensitivity, "source_trust": *row.SourceTrust,
 		"occurred_at": row.OccurredAt.UTC(), "agent_session_id": nullable(row.Session), "agent_interaction_id": nullable(row.Interaction),
 		"world_id": nullable(row.WorldID), "world_version": nullable(row.WorldVersion),
+		"safe_summary": row.SafeSummary,
 	}, nil
 }
 
@@ -727,7 +731,7 @@ func sameRecord(stored, put schema.MemoryRecord, row newMemory) bool {
 		stored.Typology == cl.Typology && slices.Equal(stored.Tags, tagList(cl.Tags)) && decay == cl.Decay && l.Pinned == cl.Pinned &&
 		l.DeletionPolicy == cl.DeletionPolicy && stored.Who == row.Who && stored.Session == row.Session && stored.Interaction == row.Interaction &&
 		stored.WorldID == row.WorldID && stored.WorldVersion == row.WorldVersion && stored.SourceTrust == *row.SourceTrust &&
-		stored.Language == cmp.Or(row.Language, "en") && stored.Status == cmp.Or(row.Status, schema.StatusActive) &&
+		stored.SafeSummary == row.SafeSummary && stored.Language == cmp.Or(row.Language, "en") && stored.Status == cmp.Or(row.Status, schema.StatusActive) &&
 		at(put.CreatedAt, stored.CreatedAt) && at(put.UpdatedAt, stored.UpdatedAt) && at(put.Lifecycle.LastReinforcedAt, l.LastReinforcedAt) &&
 		at(put.OccurredAt, stored.OccurredAt) && at(put.SalienceAt, stored.SalienceAt) &&
 		slices.EqualFunc(put.Provenance.Sources, stored.Provenance.Sources, sameRef) && sameEdges(row.Relations, stored.Relations)

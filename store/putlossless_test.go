@@ -53,7 +53,7 @@ func TestPutAndGetLoseNothing(t *testing.T) {
 				result, err := w.Put(ctx, w.putInput(sent))
 				require.NoError(rt, err)
 				require.Equal(rt, schema.PutCreated, result.Items[0].Status, result.Items[0].Problem)
-				got, err := w.Get(ctx, w.p, uuid.MustParse(result.Items[0].ID))
+				got, err := w.Get(ctx, w.p, uuid.MustParse(result.Items[0].ID), memory.UpTo(schema.SensitivityHyper))
 				require.NoError(rt, err)
 				again, err := json.Marshal(got)
 				require.NoError(rt, err)

@@ -99,11 +99,14 @@ func (c *change) fromRecord(ctx context.Context, m schema.MemoryRecord, d record
 	row := newMemory{
 		ID: id, ExternalID: m.ExternalID, Owner: d.Classified.owner, Visibility: d.Classified.visibility,
 		Classification: classification, Text: text, Payload: payload, Who: m.Who, Session: m.Session, Interaction: m.Interaction,
-		WorldID: m.WorldID, WorldVersion: m.WorldVersion, Language: m.Language, Status: m.Status, SourceTrust: &trust,
+		WorldID: m.WorldID, WorldVersion: m.WorldVersion, Language: m.Language, SafeSummary: m.SafeSummary, Status: m.Status, SourceTrust: &trust,
 		Confidence: classification.Confidence, Salience: &salience, SalienceAt: m.SalienceAt, ReinforcedAt: m.Lifecycle.LastReinforcedAt,
 		OccurredAt: c.occurred(m), CreatedAt: c.past(m.CreatedAt), UpdatedAt: c.past(m.UpdatedAt), CreatedBy: cmp.Or(m.Provenance.CreatedBy, d.By), By: d.By,
 		Refs: m.Provenance.Sources, SupersededAt: m.SupersededAt, Audit: m.AuditLog, Embedding: d.Embedding,
 		Reason: cmp.Or(d.Reason, "put"), Metadata: metadata,
+	}
+	if level, kinds := memory.DetectSensitive(m.SafeSummary); len(kinds) > 0 && level.Lower(memory.DefaultLimit) != level {
+		return newMemory{}, &schema.ValidationError{Fields: []schema.FieldError{{Field: "safe_summary", Problem: "holds what a detector takes for " + strings.Join(kinds, ", ")}}}
 	}
 	if m.Type == schema.TypeSemantic {
 		if err := row.state(m); err != nil {

@@ -407,14 +407,14 @@ func inUTC(value any) any {
 // beside writes what the new memories own.
 func (r *restoring) beside(ctx context.Context, byID map[uuid.UUID]*ExportLine, fresh []uuid.UUID) error {
 	slices.SortFunc(fresh, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
-	var history, versions, provenance, claims []map[string]any
+	var history, versions, provenance, claims, hints []map[string]any
 	for _, id := range fresh {
 		line := byID[id]
 		m := line.Record
 		for _, part := range []struct {
 			rows []json.RawMessage
 			out  *[]map[string]any
-		}{{line.History, &history}, {line.Versions, &versions}, {line.Provenance, &provenance}, {line.Claims, &claims}} {
+		}{{line.History, &history}, {line.Versions, &versions}, {line.Provenance, &provenance}, {line.Claims, &claims}, {line.Hints, &hints}} {
 			rows, err := r.owned(id, part.rows)
 			if err != nil {
 				return err
@@ -448,7 +448,7 @@ func (r *restoring) beside(ctx context.Context, byID map[uuid.UUID]*ExportLine, 
 	for _, t := range []struct {
 		table string
 		rows  []map[string]any
-	}{{"memory_history", history}, {"memory_versions", versions}, {"memory_provenance", provenance}, {"entity_claims", claims}} {
+	}{{"memory_history", history}, {"memory_versions", versions}, {"memory_provenance", provenance}, {"entity_claims", claims}, {"memory_hints", hints}} {
 		if _, err := r.insert(ctx, t.table, t.rows, "memory_id"); err != nil {
 			return err
 		}

@@ -39,6 +39,8 @@ var (
 		LEFT JOIN memories s ON s.tenant = p.tenant AND s.id = c.memory_id
 		LEFT JOIN memories t ON t.tenant = p.tenant AND t.id = p.target_id `
 	mayReview = visibleAs("b") + ` AND (s.id IS NULL OR ` + visibleAs("s") + `) AND (t.id IS NULL OR ` + visibleAs("t") + `)`
+	// mayReadSides are those whose sides are not too sensitive ($6) for whom they are shown to.
+	mayReadSides = ` AND (s.id IS NULL OR s.sensitivity = ANY($6)) AND (t.id IS NULL OR t.sensitivity = ANY($6))`
 )
 
 const reviewColumns = `p.id, p.batch_id, p.state, p.action, p.outcome, p.fact, p.reason, p.warnings, p.contradiction_risk, p.offered,
@@ -90,12 +92,12 @@ type ReviewFilter struct {
 }
 
 // ListReviews returns proposals that wait for a person, or that have been through a review, newest
-// first: those of which the principal may look at source and target. The page's cursor is the id of
+// first: those of which the principal may look at source and target, within the clearance. The page's cursor is the id of
 // the last proposal of the page before.
-func (s *Store) ListReviews(ctx context.Context, p schema.Principal, f ReviewFilter, page Page) ([]schema.ReviewItem, error) {
+func (s *Store) ListReviews(ctx context.Context, p schema.Principal, f ReviewFilter, page Page, clearance ...memory.Clearance) ([]schema.ReviewItem, error) {
 	page.Limit = pageLimit(page.Limit)
-	args := params{p.Tenant, nil, p.Agent, p.Project, p.PolicyGroup}
-	where := `p.tenant = $1 AND ` + mayReview
+	args := params{p.Tenant, nil, p.Agent, p.Project, p.PolicyGroup, cleared(clearance)}
+	where := `p.tenant = $1 AND ` + mayReview + mayReadSides
 	if page.Before != "" {
 		before, err := uuid.Parse(page.Before)
 		if err != nil {
@@ -144,12 +146,12 @@ func pageLimit(n int) int {
 }
 
 // GetReview reads a proposal, whatever its state; ErrNotFound where the principal may not look at all
-// sides of it.
-func (s *Store) GetReview(ctx context.Context, p schema.Principal, id uuid.UUID) (schema.ReviewItem, error) {
+// sides of it, or not within the clearance.
+func (s *Store) GetReview(ctx context.Context, p schema.Principal, id uuid.UUID, clearance ...memory.Clearance) (schema.ReviewItem, error) {
 	var r schema.ReviewItem
 	err := s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT `+reviewColumns+reviewTables+`WHERE p.tenant = $1 AND p.id = $2 AND `+mayReview,
-			p.Tenant, id, p.Agent, p.Project, p.PolicyGroup)
+		rows, err := tx.Query(ctx, `SELECT `+reviewColumns+reviewTables+`WHERE p.tenant = $1 AND p.id = $2 AND `+mayReview+mayReadSides,
+			p.Tenant, id, p.Agent, p.Project, p.PolicyGroup, cleared(clearance))
 		if err != nil {
 			return err
 		}
@@ -472,8 +474,8 @@ func (w *writing) settleReview(p *pendingProposal, state schema.ProposalState, m
 // Contradictions returns both sides of what contradicts: first the pairs of contested memories, the
 // latest first, then the waiting proposals that seem to contradict what they would replace (document
 // 002 "Contradiction Detection", document 004 §7 and §12). It shows only what the principal may look
-// at on both sides. The page's cursor is that of the last contradiction of the page before.
-func (s *Store) Contradictions(ctx context.Context, p schema.Principal, page Page) ([]schema.Contradiction, error) {
+// at on both sides, within the clearance. The page's cursor is that of the last contradiction of the page before.
+func (s *Store) Contradictions(ctx context.Context, p schema.Principal, page Page, clearance ...memory.Clearance) ([]schema.Contradiction, error) {
 	page.Limit = pageLimit(page.Limit)
 	pairs, left, right, proposal, err := parseContradictionCursor(page.Before)
 	if err != nil {
@@ -482,7 +484,7 @@ func (s *Store) Contradictions(ctx context.Context, p schema.Principal, page Pag
 	out := []schema.Contradiction{}
 	err = s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		if pairs {
-			rows, err := tx.Query(ctx, contestedPairs, p.Tenant, left, p.Agent, p.Project, p.PolicyGroup, right, page.Limit)
+			rows, err := tx.Query(ctx, contestedPairs, p.Tenant, left, p.Agent, p.Project, p.PolicyGroup, right, page.Limit, cleared(clearance))
 			if err != nil {
 				return err
 			}
@@ -493,7 +495,7 @@ func (s *Store) Contradictions(ctx context.Context, p schema.Principal, page Pag
 		if len(out) == page.Limit {
 			return nil
 		}
-		rows, err := tx.Query(ctx, contradictingProposals, p.Tenant, proposal, p.Agent, p.Project, p.PolicyGroup, page.Limit-len(out))
+		rows, err := tx.Query(ctx, contradictingProposals, p.Tenant, proposal, p.Agent, p.Project, p.PolicyGroup, page.Limit-len(out), cleared(clearance))
 		if err != nil {
 			return err
 		}
@@ -519,6 +521,7 @@ var contestedPairs = `
 		WHERE edge.id < l.id GROUP BY edge.id) e
 	JOIN memories r ON r.tenant = $1 AND r.id = e.id AND r.status = 'contested' AND r.live
 	WHERE l.tenant = $1 AND l.status = 'contested' AND l.deleted_at IS NULL AND l.live AND ` + visibleAs("l") + ` AND ` + visibleAs("r") + `
+		AND l.sensitivity = ANY($8) AND r.sensitivity = ANY($8)
 		AND ($2::uuid IS NULL OR (l.id, r.id) < ($2::uuid, $6::uuid))
 	ORDER BY l.id DESC, r.id DESC LIMIT $7`
 
@@ -531,6 +534,7 @@ var contradictingProposals = `
 		LEFT JOIN memories s ON s.tenant = p.tenant AND s.id = p.memory_id
 	WHERE p.tenant = $1 AND p.contradiction_risk AND ` + waitsForReview + ` AND ` + visibleAs("b") + `
 		AND (t.id IS NULL OR ` + visibleAs("t") + `) AND (s.id IS NULL OR ` + visibleAs("s") + `) AND coalesce(t.id, s.id) IS NOT NULL
+		AND (t.id IS NULL OR t.sensitivity = ANY($7)) AND (s.id IS NULL OR s.sensitivity = ANY($7))
 		AND ($2::uuid IS NULL OR (p.decided_at, p.id) < (SELECT decided_at, id FROM proposals WHERE tenant = $1 AND id = $2))
 	ORDER BY p.decided_at DESC, p.id DESC LIMIT $6`
 

@@ -718,6 +718,8 @@ func (r *revising) insertNarrowed(ctx context.Context) error {
 			SELECT tenant, $3, position, kind, ref, hash, at, $4 FROM memory_provenance WHERE tenant = $1 AND memory_id = $2`,
 		`INSERT INTO entity_claims (tenant, memory_id, subject, predicate, object, functional, created_at)
 			SELECT tenant, $3, subject, predicate, object, functional, $4 FROM entity_claims WHERE tenant = $1 AND memory_id = $2`,
+		`INSERT INTO memory_hints (tenant, memory_id, position, source, hint, created_at)
+			SELECT tenant, $3, position, source, hint, $4 FROM memory_hints WHERE tenant = $1 AND memory_id = $2`,
 	} {
 		r.queue.Queue(copied, r.tenant, m.ID, r.narrowed, r.now)
 	}
@@ -756,7 +758,7 @@ func (r *revising) insertNarrowed(ctx context.Context) error {
 const copiedColumns = `tenant, agent_id, project, scope, visibility, policy_group, type, category, tier, typology, content, normalized_content, tags, language, who,
 	subject, predicate, object, functional, confidence, importance, salience, salience_at, decay_curve, half_life, min_salience, max_age, reinforcement_gain,
 	last_reinforced_at, pinned, deletion_policy, decay_due_at, decay_floor, revision_policy, sensitivity, key_id, source_trust, occurred_at,
-	world_id, world_version, agent_session_id, agent_interaction_id`
+	world_id, world_version, agent_session_id, agent_interaction_id, safe_summary`
 
 // supportWinner adds the evidence to what the winner of a contest rests on.
 func (r *revising) supportWinner(ctx context.Context) error {

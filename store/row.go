@@ -135,6 +135,9 @@ func (c *change) take(ctx context.Context, m memoryRow, s step) (int, error) {
 			return 0, err
 		}
 	}
+	if s.NewText {
+		c.rehint(m, s.Set)
+	}
 	columns := make([]string, 0, len(s.Set))
 	for name := range s.Set {
 		columns = append(columns, name)

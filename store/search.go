@@ -21,6 +21,7 @@ import (
 type Hit struct {
 	ID    uuid.UUID
 	Score float64 // [0,1]
+	Terms uint64  // full text alone: bit i is set when it holds the i-th term of the query's plan
 }
 
 // Read runs fn in a read-only transaction bound to the tenant. Vector indexes that live in Postgres
@@ -29,54 +30,84 @@ func (s *Store) Read(ctx context.Context, tenant string, fn func(pgx.Tx) error) 
 	return s.read(ctx, tenant, fn)
 }
 
-// SearchText ranks the live memories that the filter admits by BM25 and returns the best ids.
-// Scores are the share of the query's weight that a memory covers, in [0,1].
-func (s *Store) SearchText(ctx context.Context, f Filter, query string, limit int) ([]Hit, error) {
-	var out []Hit
+// TextRanking is what a full-text search found, best first.
+type TextRanking struct {
+	Hits    []Hit
+	Weights []float64 // of the terms that Hit.Terms speaks of; they sum to 1 at most
+}
+
+// RankText ranks the live memories that the filter admits by BM25 and returns the best ids. Scores are
+// the share of the query's weight that a memory covers, in [0,1].
+//
+// Document frequencies and the average length are those of the tenant's live memories, not of what the
+// asker may see: exact ones would take a count over the visible rows for every query. They move scores,
+// never what is found.
+func (s *Store) RankText(ctx context.Context, f Filter, query string, limit int) (TextRanking, error) {
+	return s.RankExpanded(ctx, f, query, "", limit)
+}
+
+// RankExpanded is RankText with words that may stand in a memory for those of the query: they find it as
+// well, and count for less (memory.ExpandQuery).
+func (s *Store) RankExpanded(ctx context.Context, f Filter, query, expansion string, limit int) (TextRanking, error) {
+	var out TextRanking
 	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
-		plans, err := textPlans(ctx, tx, f.Principal.Tenant, []string{query}, memory.BroadSearch)
-		if err != nil || plans[0].IsEmpty() {
-			return err
-		}
-		var p params
-		score, match := textRank("m", plans[0], &p)
-		rows, err := tx.Query(ctx, `SELECT m.id, `+score+` AS score FROM memory_search m WHERE `+match+` AND `+f.where("m", &p)+
-			` ORDER BY score DESC, m.id LIMIT `+p.add(limit), p...)
+		found, corpus, err := textLexemes(ctx, tx, f.Principal.Tenant, []string{query, expansion})
 		if err != nil {
 			return err
 		}
-		out, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Hit])
+		plan := memory.PlanText(found[0], corpus, memory.BroadSearch)
+		if plan.IsEmpty() {
+			return nil
+		}
+		plan.Expand(found[1], corpus, memory.BroadSearch)
+		var p params
+		score, match := textRank("m", plan, &p)
+		var lexemes []string
+		var weights []float64
+		for _, t := range slices.Concat(plan.Terms, plan.Also) {
+			lexemes, weights = append(lexemes, t.Lexeme), append(weights, t.Weight)
+		}
+		out.Weights = weights[:len(plan.Terms):len(plan.Terms)]
+		// ts_rank saturates term frequency on a curve of its own: it chooses, with room, and BM25 ranks.
+		chosen := `SELECT m.id, m.tsv, ` + score + ` AS score FROM memory_search m WHERE ` + match + ` AND ` + f.where("m", &p) +
+			` ORDER BY score DESC, m.id LIMIT ` + p.add(textOversample*limit)
+		rows, err := tx.Query(ctx, `SELECT x.id, `+bm25("cardinality(l.positions)", "length(x.tsv)", "t.weight", plan, &p)+` AS score,
+				coalesce(bit_or(1::bigint << (t.n - 1)::int) FILTER (WHERE t.n <= `+p.add(len(plan.Terms))+`), 0)
+			FROM (`+chosen+`) x CROSS JOIN unnest(x.tsv) l
+			JOIN unnest(`+p.add(lexemes)+`::text[], `+p.add(weights)+`::float8[]) WITH ORDINALITY t(lexeme, weight, n) ON t.lexeme = l.lexeme
+			GROUP BY x.id ORDER BY score DESC, x.id LIMIT `+p.add(limit), p...)
+		if err != nil {
+			return err
+		}
+		out.Hits, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Hit])
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("search text: %w", err)
+		return TextRanking{}, fmt.Errorf("search text: %w", err)
 	}
 	return out, nil
+}
+
+// textOversample is how many times as many memories as asked for are ranked by BM25 in full.
+const textOversample = 2
+
+// bm25 renders the sum of BM25's term scores over the joined terms, in [0,1]: a short memory that holds
+// every term once comes near 1.
+func bm25(tf, length, weight string, plan memory.TextPlan, p *params) string {
+	base, slope := p.add(plan.LengthBase-1), p.add(plan.LengthSlope)
+	return fmt.Sprintf("least(1, sum(%s * %s * %s::float8 / (%s + %s::float8 + %s::float8 * %s)))", weight, tf, p.add(plan.LengthBase), tf, base, slope, length)
+}
+
+// SearchText is RankText for those who need ids and scores alone.
+func (s *Store) SearchText(ctx context.Context, f Filter, query string, limit int) ([]Hit, error) {
+	ranking, err := s.RankText(ctx, f, query, limit)
+	return ranking.Hits, err
 }
 
 // textPlans analyses texts into weighted lexemes. A text goes in as a parameter and is parsed by
 // the same configuration as the memories, so that no text can be a syntax error.
 func textPlans(ctx context.Context, tx pgx.Tx, tenant string, texts []string, width memory.SearchWidth) ([]memory.TextPlan, error) {
-	rows, err := tx.Query(ctx, `
-		SELECT t.n - 1, l.lexeme, coalesce(s.docs, 0)
-		FROM unnest($2::text[]) WITH ORDINALITY t(text, n), unnest(to_tsvector(mneme_text_config('en'), t.text)) l
-		LEFT JOIN lexeme_stats s ON s.tenant = $1 AND s.lexeme = l.lexeme
-		ORDER BY 1, 2`, tenant, texts)
-	if err != nil {
-		return nil, err
-	}
-	lexemes := make([][]memory.Lexeme, len(texts))
-	var n int
-	var l memory.Lexeme
-	if _, err := pgx.ForEachRow(rows, []any{&n, &l.Text, &l.Docs}, func() error {
-		lexemes[n] = append(lexemes[n], l)
-		return nil
-	}); err != nil {
-		return nil, err
-	}
-	var corpus memory.Corpus
-	err = tx.QueryRow(ctx, `SELECT coalesce(sum(docs), 0)::bigint, coalesce(sum(lexemes), 0)::bigint FROM corpus_stats WHERE tenant = $1`, tenant).
-		Scan(&corpus.Docs, &corpus.Lexemes)
+	lexemes, corpus, err := textLexemes(ctx, tx, tenant, texts)
 	if err != nil {
 		return nil, err
 	}
@@ -85,6 +116,31 @@ func textPlans(ctx context.Context, tx pgx.Tx, tenant string, texts []string, wi
 		plans[i] = memory.PlanText(lexemes[i], corpus, width)
 	}
 	return plans, nil
+}
+
+// textLexemes returns each text's lexemes with how many live memories hold them, and the corpus.
+func textLexemes(ctx context.Context, tx pgx.Tx, tenant string, texts []string) ([][]memory.Lexeme, memory.Corpus, error) {
+	var corpus memory.Corpus
+	rows, err := tx.Query(ctx, `
+		SELECT t.n - 1, l.lexeme, coalesce(s.docs, 0)
+		FROM unnest($2::text[]) WITH ORDINALITY t(text, n), unnest(to_tsvector(mneme_text_config('en'), t.text)) l
+		LEFT JOIN lexeme_stats s ON s.tenant = $1 AND s.lexeme = l.lexeme
+		ORDER BY 1, 2`, tenant, texts)
+	if err != nil {
+		return nil, corpus, err
+	}
+	lexemes := make([][]memory.Lexeme, len(texts))
+	var n int
+	var l memory.Lexeme
+	if _, err := pgx.ForEachRow(rows, []any{&n, &l.Text, &l.Docs}, func() error {
+		lexemes[n] = append(lexemes[n], l)
+		return nil
+	}); err != nil {
+		return nil, corpus, err
+	}
+	err = tx.QueryRow(ctx, `SELECT coalesce(sum(docs), 0)::bigint, coalesce(sum(lexemes), 0)::bigint FROM corpus_stats WHERE tenant = $1`, tenant).
+		Scan(&corpus.Docs, &corpus.Lexemes)
+	return lexemes, corpus, err
 }
 
 // rankUnit is what ts_rank gives one occurrence of one lexeme of weight D: 0.1 over pi²/6.
@@ -97,7 +153,7 @@ const rankUnit = "0.0607927"
 // the cheapest exact term weight that Postgres has; document frequency and length are ours.
 func textRank(m string, plan memory.TextPlan, p *params) (score, match string) {
 	var terms strings.Builder
-	for i, t := range plan.Terms {
+	for i, t := range slices.Concat(plan.Terms, plan.Also) {
 		if i > 0 {
 			terms.WriteString(" + ")
 		}
@@ -287,7 +343,7 @@ var vectorClasses = []vectorClass{
 func nearestSQL(model inference.EmbeddingModel, class vectorClass, tenant, vector, limit, condition string) string {
 	return fmt.Sprintf(`SELECT e.memory_id, greatest(0, 1 - (e.embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d)))::float8 AS score
 		FROM memory_embeddings e JOIN memories m ON m.tenant = e.tenant AND m.id = e.memory_id AND %[8]s
-		WHERE e.tenant = %[3]s AND e.model = %[4]s AND e.tier = '%[5]s' AND e.typology = '%[6]s'
+		WHERE e.tenant = %[3]s AND e.model = %[4]s AND e.dims = %[1]d AND e.tier = '%[5]s' AND e.typology = '%[6]s'
 		ORDER BY e.embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d) LIMIT %[7]s`,
 		model.Dimensions, vector, tenant, quoteLiteral(model.Name), class.tier, class.typology, limit, condition)
 }
@@ -302,7 +358,7 @@ func (s *Store) SearchVector(ctx context.Context, f Filter, e Embedding, limit i
 	for _, class := range vectorClasses {
 		parts = append(parts, "("+nearestSQL(e.Model, class, tenant, vector, l, admitted)+")")
 	}
-	query := `SELECT memory_id, score FROM (` + strings.Join(parts, " UNION ALL ") + `) u ORDER BY score DESC, memory_id LIMIT ` + l
+	query := `SELECT memory_id, score, 0::bigint FROM (` + strings.Join(parts, " UNION ALL ") + `) u ORDER BY score DESC, memory_id LIMIT ` + l
 	var out []Hit
 	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
 		var err error
@@ -315,19 +371,24 @@ func (s *Store) SearchVector(ctx context.Context, f Filter, e Embedding, limit i
 	return out, nil
 }
 
-// Authorize returns those of the ids that the filter admits. It is the boundary between ids and
-// content: nothing that reads content may see an id that did not pass here.
-func (s *Store) Authorize(ctx context.Context, f Filter, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
-	out := make(map[uuid.UUID]bool, len(ids))
+// Authorize returns those of the ids that the filter admits, with what may be known of them without
+// reading their content. It is the boundary between ids and content: nothing that reads content may see
+// an id that did not pass here.
+func (s *Store) Authorize(ctx context.Context, f Filter, ids []uuid.UUID) (map[uuid.UUID]memory.Sheet, error) {
+	out := make(map[uuid.UUID]memory.Sheet, len(ids))
 	var p params
-	query := `SELECT m.id FROM memories m WHERE m.id = ANY(` + p.add(ids) + `) AND ` + f.where("m", &p)
+	query := `SELECT m.id, ` + sheetColumns + ` FROM ` + sheetTables + ` WHERE m.id = ANY(` + p.add(ids) + `) AND ` + f.where("m", &p)
 	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, query, p...)
 		if err != nil {
 			return err
 		}
 		var id uuid.UUID
-		_, err = pgx.ForEachRow(rows, []any{&id}, func() error { out[id] = true; return nil })
+		var sheet sheetRow
+		_, err = pgx.ForEachRow(rows, append([]any{&id}, sheet.fields()...), func() error {
+			out[id] = sheet.sheet()
+			return nil
+		})
 		return err
 	})
 	if err != nil {
@@ -336,27 +397,39 @@ func (s *Store) Authorize(ctx context.Context, f Filter, ids []uuid.UUID) (map[u
 	return out, nil
 }
 
-// DerivedFrom returns, for those of the ids that are facts drawn from another memory, which one: the one
-// says again what the other says. A procedure derived from an episode, or a fork beside its target, says
-// something else, and both are answers (document 004 §12 and §15B).
-func (s *Store) DerivedFrom(ctx context.Context, tenant string, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
-	out := make(map[uuid.UUID]uuid.UUID)
-	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT r.source_id, r.target_id FROM memory_relations r
-			JOIN memories m ON m.tenant = r.tenant AND m.id = r.source_id JOIN memories s ON s.tenant = r.tenant AND s.id = r.target_id
-			WHERE r.tenant = $1 AND r.source_id = ANY($2) AND r.predicate = 'derived_from'
-				AND m.type = 'semantic' AND (s.type <> 'semantic' OR s.conditions_hash = m.conditions_hash)`, tenant, ids)
-		if err != nil {
-			return err
-		}
-		var id, source uuid.UUID
-		_, err = pgx.ForEachRow(rows, []any{&id, &source}, func() error { out[id] = source; return nil })
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read derivations: %w", err)
+// sheetRow scans a sheet.
+type sheetRow struct {
+	memory.Sheet
+	source   *uuid.UUID
+	accessed *time.Time
+}
+
+// sheetColumns are what sheetRow scans, and sheetTables where they come from; the memory is m.
+//
+// A fact drawn from another memory says again what that says. A procedure derived from an episode, or a
+// fork beside its target, says something else, and both are answers (document 004 §12 and §15B).
+const (
+	sheetColumns = `m.type, m.category, m.status, m.agent_id, coalesce(m.agent_session_id, ''), m.who, m.occurred_at, m.importance,
+		CASE WHEN m.type = 'semantic' THEN (SELECT r.target_id FROM memory_relations r JOIN memories s ON s.tenant = r.tenant AND s.id = r.target_id
+			WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = 'derived_from'
+				AND (s.type <> 'semantic' OR s.conditions_hash = m.conditions_hash) ORDER BY r.target_id LIMIT 1) END,
+		coalesce(acc.access_count, 0), acc.last_accessed_at`
+	sheetTables = `(memories m LEFT JOIN memory_access acc ON acc.tenant = m.tenant AND acc.memory_id = m.id)`
+)
+
+func (r *sheetRow) fields() []any {
+	return []any{&r.Type, &r.Category, &r.Status, &r.Agent, &r.Session, &r.Speaker, &r.OccurredAt, &r.Importance, &r.source, &r.Accesses, &r.accessed}
+}
+
+func (r *sheetRow) sheet() memory.Sheet {
+	out := r.Sheet
+	if r.source != nil {
+		out.Source = *r.source
 	}
-	return out, nil
+	if r.accessed != nil {
+		out.LastAccessed = *r.accessed
+	}
+	return out
 }
 
 // Hydrate reads the rows of authorised ids, through the same filter once more.
@@ -364,7 +437,7 @@ func (s *Store) Hydrate(ctx context.Context, f Filter, ids []uuid.UUID) (map[uui
 	out := make(map[uuid.UUID]schema.RecallResult, len(ids))
 	var p params
 	query := `SELECT m.id, m.content, m.type, m.category, m.created_at, m.occurred_at, m.tags, m.who, m.pinned, m.importance,
-			m.status, m.validity, m.conditions, m.valid_from, m.valid_until,
+			m.status, coalesce(m.agent_session_id, ''), m.validity, m.conditions, m.valid_from, m.valid_until,
 			coalesce((SELECT r.ref FROM memory_provenance r WHERE r.tenant = m.tenant AND r.memory_id = m.id ORDER BY r.position LIMIT 1), '')
 		FROM memories m WHERE m.id = ANY(` + p.add(ids) + `) AND ` + f.where("m", &p)
 	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
@@ -376,7 +449,7 @@ func (s *Store) Hydrate(ctx context.Context, f Filter, ids []uuid.UUID) (map[uui
 		var r schema.RecallResult
 		v := &r.Validity
 		_, err = pgx.ForEachRow(rows, []any{&id, &r.Content, &r.Type, &r.Category, &r.CreatedAt, &r.OccurredAt, &r.Tags, &r.Who, &r.Pinned, &r.Importance,
-			&r.Status, &v.Mode, &v.Conditions, &v.Start, &v.End, &r.Ref},
+			&r.Status, &r.Session, &v.Mode, &v.Conditions, &v.Start, &v.End, &r.Ref},
 			func() error {
 				row := r
 				row.ID = id.String()
@@ -404,20 +477,22 @@ type Retrieval struct {
 }
 
 // TrackRetrieval records a recall and the access to the memories that it returned. Access counts
-// live beside the memory row, so that reading does not rewrite what is read.
+// live beside the memory row, so that reading does not rewrite what is read. Of two with one id the first
+// counts: a recall that was asked again, because its answer was lost, is one access.
 func (s *Store) TrackRetrieval(ctx context.Context, r Retrieval, now time.Time) error {
 	err := s.write(ctx, r.Principal.Tenant, now, func(c *change) error {
 		// A crash may lose the last moments of tracking; waiting for the disk would slow every recall.
 		c.queue.Queue(`SELECT set_config('synchronous_commit', 'off', true)`)
-		c.queue.Queue(`INSERT INTO retrievals (tenant, id, agent_id, project, scope, query_hash, memory_ids, degraded, took_ms, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
+		// In id order, so that two recalls of the same memories do not deadlock.
+		c.queue.Queue(`WITH first AS (
+				INSERT INTO retrievals (tenant, id, agent_id, project, scope, query_hash, memory_ids, degraded, took_ms, created_at)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING RETURNING tenant)
+			INSERT INTO memory_access AS a (tenant, memory_id, access_count, last_accessed_at)
+			SELECT m.tenant, m.id, 1, $10 FROM first JOIN memories m ON m.tenant = first.tenant WHERE m.tenant = $1 AND m.id = ANY($7) ORDER BY m.id
+			ON CONFLICT (tenant, memory_id) DO UPDATE SET access_count = a.access_count + 1,
+				last_accessed_at = greatest(a.last_accessed_at, excluded.last_accessed_at)`,
 			c.tenant, r.ID, r.Principal.Agent, r.Principal.Project, r.Principal.Scope, r.QueryHash, r.MemoryIDs, tagList(r.Degraded),
 			float32(r.Took.Seconds()*1000), c.now)
-		// In id order, so that two recalls of the same memories do not deadlock.
-		c.queue.Queue(`INSERT INTO memory_access AS a (tenant, memory_id, access_count, last_accessed_at)
-			SELECT m.tenant, m.id, 1, $3 FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) ORDER BY m.id
-			ON CONFLICT (tenant, memory_id) DO UPDATE SET access_count = a.access_count + 1,
-				last_accessed_at = greatest(a.last_accessed_at, excluded.last_accessed_at)`, c.tenant, r.MemoryIDs, c.now)
 		return nil
 	})
 	if err != nil {

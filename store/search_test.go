@@ -256,7 +256,7 @@ func TestSearchVectorKeepsTenantsAndModelsApart(t *testing.T) {
 	hits, err = index.Search(ctx, store.Filter{Principal: w.p}, store.Embedding{Model: otherModel, Vector: make([]float32, 8)}, 10)
 	require.NoError(t, err)
 	require.Empty(t, hits)
-	require.NoError(t, index.Apply(ctx, "t", hash, []vector.Point{{MemoryID: near}}, []uuid.UUID{far}))
+	require.NoError(t, index.Apply(ctx, vector.Generation{Model: hash}, "t", vector.Changes{Upserts: []vector.Point{{MemoryID: near}}, Deletes: []vector.Ref{{MemoryID: far}}}))
 	require.NotEmpty(t, index.Name())
 }
 
@@ -369,8 +369,7 @@ func TestFilterAdmits(t *testing.T) {
 			}
 			ok, err := w.Authorize(ctx, c.f, all)
 			require.NoError(t, err)
-			for id, yes := range ok {
-				require.True(t, yes)
+			for id := range ok {
 				allowed = append(allowed, id.String())
 			}
 			rows, err := w.Hydrate(ctx, c.f, all)
@@ -426,7 +425,7 @@ func TestGetShowsWhatTheCallerMaySee(t *testing.T) {
 		"other tenant":  {schema.Principal{Tenant: "t2", Agent: "b", Project: "p", PolicyGroup: "g"}, [4]bool{}},
 	} {
 		for i, id := range []uuid.UUID{private, group, shared, global} {
-			m, err := w.Get(ctx, c.p, id)
+			m, err := w.Get(ctx, c.p, id, memory.UpTo(schema.SensitivityHyper))
 			steps, historyErr := w.HistoryAt(ctx, c.p, id, store.HistoryPage{})
 			require.NoError(t, historyErr)
 			require.Equal(t, c.want[i], len(steps) > 0, "%s %d: history quotes content", name, i)

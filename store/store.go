@@ -37,11 +37,16 @@ type Config struct {
 	URL             string // owner or any member of AppRole; search_path selects the schema
 	MaxConns        int32  // default 16
 	ApplicationName string // shown in pg_stat_activity; default mneme
+
+	// Configure, when set, has the last word on the pool's settings: tracing, notices.
+	Configure func(*pgxpool.Config)
 }
 
 // Store runs transactions against Postgres. It is safe for concurrent use.
 type Store struct {
 	pool *pgxpool.Pool
+
+	hubs hubDegrees // of shaping
 }
 
 // Open connects as AppRole and checks that the role is bound by row-level security. It returns
@@ -62,6 +67,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	// As a start-up parameter the role survives RESET ROLE and costs no round trip.
 	pc.ConnConfig.RuntimeParams["role"] = AppRole
 	pc.AfterConnect = registerTypes
+	if cfg.Configure != nil {
+		cfg.Configure(pc)
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)

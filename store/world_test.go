@@ -147,7 +147,7 @@ func (w *world) write(r store.Range) store.WriteCounts {
 
 func (w *world) get(id uuid.UUID) schema.MemoryRecord {
 	w.t.Helper()
-	m, err := w.Get(ctx, w.p, id)
+	m, err := w.Get(ctx, w.p, id, memory.UpTo(schema.SensitivityHyper))
 	require.NoError(w.t, err)
 	return m
 }

@@ -274,6 +274,7 @@ func (w *writing) evaluate(ctx context.Context, p *pendingProposal, maxRounds in
 		}
 		if verdict.Reason == memory.ReasonAlreadyKnown && stored && *known == p.ParentID && !p.Fact.Claim.IsZero() {
 			w.claim(p.ParentID, p.Fact.Claim) // the source itself states it
+			w.hint(p.ParentID, p.Fact.AllHints())
 		}
 		w.settle(p, verdict, known)
 		return nil
@@ -365,7 +366,7 @@ func (w *writing) factMemory(p *pendingProposal, supersedes *uuid.UUID) newMemor
 		ID: newID(), Owner: owner, Visibility: visibility, Classification: cl, Text: memory.Normalize(p.Fact.Content),
 		Payload: payload, SourceTrust: cl.SourceTrust, RevisionPolicy: cl.RevisionPolicy,
 		Who: p.Speaker, Session: p.Session, Claim: claim, Confidence: cl.Confidence, OccurredAt: p.OccurredAt,
-		CreatedBy: w.actor, Refs: p.Refs, DerivedFrom: &p.ParentID, Supersedes: supersedes,
+		CreatedBy: w.actor, Refs: p.Refs, DerivedFrom: &p.ParentID, Supersedes: supersedes, Hints: append([]memory.Hint{}, p.Fact.AllHints()...),
 		Reason: w.because(p), Metadata: w.metadata(p, memory.Verdict{}),
 	}
 	maps.Copy(m.Metadata, explained.Metadata())
@@ -391,6 +392,9 @@ func (w *writing) insertAdds(ctx context.Context) error {
 	for i, id := range ids {
 		p, add := w.addFor[i], &w.adds[i]
 		if id != add.ID {
+			if id == p.ParentID { // the source says exactly this, and had no hints of a model's
+				w.hint(id, add.Hints)
+			}
 			replaced := add.replaced()
 			if len(replaced) == 0 && w.review == nil {
 				w.settle(p, memory.Verdict{State: schema.ProposalSkipped, Reason: reasonDuplicate}, &id)
@@ -451,6 +455,7 @@ func (w *writing) applyUpdate(ctx context.Context, p *pendingProposal, v memory.
 		if !p.Fact.Claim.IsZero() {
 			w.claim(p.ParentID, p.Fact.Claim)
 		}
+		w.hint(p.ParentID, p.Fact.AllHints())
 		if err := w.keepPinned(ctx, p.ParentID, p, successor.Classification.Pinned); err != nil {
 			return err
 		}

@@ -54,7 +54,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	brain, err := cfg.NewBrain()
+	brain, err := cfg.NewBrain(ctx)
 	if err != nil {
 		return err
 	}
@@ -67,17 +67,29 @@ func run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 
-	index := vector.PGVector{Store: st}
+	index, closeIndex, err := cfg.OpenIndex(st)
+	if err != nil {
+		return err
+	}
+	defer closeIndex()
+	// Recall finds nothing by vector before there is a generation. An index that is away gets one later.
+	if _, err := vector.Ensure(ctx, st, index, brain.Embedder.Model(), time.Now()); err != nil {
+		log.Warn("vector index not ready", "index", index.Name(), "error", err)
+	}
 	fatal := make(chan error, 1)
 	w := worker.New(temporal, cfg.TaskQueue, worker.Options{WorkerStopTimeout: stopTimeout, OnFatalError: func(err error) { fatal <- err }})
 	workflows.Register(w, workflows.Dependencies{
-		Store: st, Brain: brain, Index: index, Policy: cfg.Policy, Rules: policies.Current, Concurrency: cfg.Concurrency,
+		Store: st, Brain: brain, Index: index, Embedders: cfg.OtherEmbedder, Policy: cfg.Policy, Rules: policies.Current, Concurrency: cfg.Concurrency,
+		Callers: cfg.Callers, TrustKey: cfg.TrustKey,
 	})
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start worker: %w", err)
 	}
 	defer w.Stop()
 	if err := workflows.EnsureSyncIndexSchedule(ctx, temporal, cfg.TaskQueue, index.Name()); err != nil {
+		return err
+	}
+	if err := workflows.EnsureDriftSchedule(ctx, temporal, cfg.TaskQueue, index.Name()); err != nil {
 		return err
 	}
 	defer watch(ctx, policies, cfg.PolicyFile)()

@@ -54,7 +54,8 @@ func (rawFrames) Unmarshal(data []byte, v any) error {
 }
 
 // NewGate starts a gate before the server at address. A local activity, such as StageCandidates, is
-// acknowledged with the workflow task that it ran in.
+// acknowledged with the workflow task that it ran in. The name of a call to the server, such as
+// RespondNexusTaskCompleted, holds that call.
 func NewGate(t testing.TB, address, activity string) *Gate {
 	t.Helper()
 	upstream, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -128,6 +129,8 @@ func (g *Gate) catches(method string, request []byte) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch method {
+	case servicePath + g.activity:
+		caught = true
 	case completeActivity:
 		var done workflowservice.RespondActivityTaskCompletedRequest
 		caught = proto.Unmarshal(request, &done) == nil && g.types[string(done.GetTaskToken())] == g.activity

@@ -132,6 +132,7 @@ var invariants = []struct{ name, query string }{
 			UNION ALL SELECT tenant, memory_id, 'provenance' FROM memory_provenance
 			UNION ALL SELECT tenant, memory_id, 'artifacts' FROM memory_artifacts
 			UNION ALL SELECT tenant, memory_id, 'claims' FROM entity_claims
+			UNION ALL SELECT tenant, memory_id, 'hints' FROM memory_hints
 			UNION ALL SELECT tenant, memory_id, 'mentions' FROM memory_entity_mentions
 			UNION ALL SELECT tenant, memory_id, 'graph' FROM memory_entity_relations
 			UNION ALL SELECT tenant, source_id, 'reason of a relation' FROM memory_relations WHERE reason <> ''
@@ -164,6 +165,7 @@ var invariants = []struct{ name, query string }{
 			UNION ALL SELECT tenant, memory_id, 'provenance' FROM memory_provenance
 			UNION ALL SELECT tenant, memory_id, 'artifacts' FROM memory_artifacts
 			UNION ALL SELECT tenant, memory_id, 'claims' FROM entity_claims
+			UNION ALL SELECT tenant, memory_id, 'hints' FROM memory_hints
 			UNION ALL SELECT tenant, memory_id, 'mentions' FROM memory_entity_mentions
 			UNION ALL SELECT tenant, memory_id, 'graph' FROM memory_entity_relations
 			UNION ALL SELECT tenant, memory_id, 'access' FROM memory_access

@@ -1,53 +1,97 @@
 // Package vector is the advisory vector index behind one interface. Postgres is the authority: an
-// index may be stale, slow or gone, and then recall loses quality, never correctness.
+// index may be stale, slow, wiped or gone, and then recall loses quality, never correctness.
 package vector
 
 import (
 	"context"
+	"errors"
 
 	"github.com/google/uuid"
 
-	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
 
+// Generation is one build of an index. An index may hold several at once: one that is searched, one that
+// is being built, one that waits to be dropped.
+type Generation = store.Generation
+
 // Point is one memory as an index sees it: a vector and what it may be filtered by, no content.
 type Point struct {
 	MemoryID uuid.UUID
-	Version  int
+	Version  int // of the memory; an index keeps the newest that it has seen
 	Tier     schema.Tier
 	Typology schema.Typology
-	Vector   []float32
+	store.IndexAttributes
+	Vector []float32 // of unit length, of the generation's dimensions
+}
+
+// Ref names a point and the version of its memory.
+type Ref struct {
+	Tenant   string
+	MemoryID uuid.UUID
+	Version  int
+}
+
+// Changes is what an index is told of one tenant's memories.
+type Changes struct {
+	Upserts []Point
+	// Deletes removes points up to the given version; with version 0, whatever version they have.
+	Deletes []Ref
 }
 
 // Index finds memories by vector. Implementations are safe for concurrent use.
+//
+// Errors are temporary unless they are ErrMissing or ErrMismatch. They carry nothing of what was asked or
+// stored.
 type Index interface {
-	// Name identifies the index in metrics and in recall's meta.
+	// Name identifies the index in metrics, in workflow ids and in its generations.
 	Name() string
-	// Apply upserts and deletes the points of one tenant. Applying the same change twice is harmless.
-	Apply(ctx context.Context, tenant string, model inference.EmbeddingModel, upserts []Point, deletes []uuid.UUID) error
-	// Search returns at most limit ids of the filter's tenant, best first, scores in [0,1]. An index
-	// applies as much of the filter as it can. Ids may still be stale and are not authorised: the
-	// caller checks both.
+
+	// Search returns at most limit ids of the filter's tenant, best first, scores in [0,1], from the active
+	// generation of the embedding's model. An index applies as much of the filter as it can, and never
+	// more. Ids may still be stale and are not authorised: the caller checks both.
 	Search(ctx context.Context, f store.Filter, e store.Embedding, limit int) ([]store.Hit, error)
+
+	// Apply tells one generation of changes of one tenant, and returns when they can be found. Applying the
+	// same change twice is harmless, and so is applying an older one after a newer: a point is never
+	// replaced by an older version of its memory. A point that was deleted and comes back by an older
+	// change is found by the drift check.
+	Apply(ctx context.Context, g Generation, tenant string, c Changes) error
+	// Lookup returns the versions of those of a tenant's memories that a generation has.
+	Lookup(ctx context.Context, g Generation, tenant string, ids []uuid.UUID) (map[uuid.UUID]int, error)
+	// Scroll returns the points of a generation over all tenants, limit at most, in an order of its own from
+	// behind the cursor; the first cursor is empty, and so is the one returned behind the last point.
+	Scroll(ctx context.Context, g Generation, cursor string, limit int) (refs []Ref, next string, err error)
+	// Count returns how many points of a tenant a generation has.
+	Count(ctx context.Context, g Generation, tenant string) (int64, error)
+	// Nearest returns the tenant's points nearest to a vector in one generation, searched or not.
+	Nearest(ctx context.Context, g Generation, tenant string, vector []float32, limit int) ([]store.Hit, error)
+
+	// Create makes room for a generation, and leaves what is there alone. A generation that is active is
+	// made searchable, too: an index that was wiped has nothing left of either.
+	Create(ctx context.Context, g Generation) error
+	// Activate makes a generation the one that is searched for its model, at once and as a whole.
+	Activate(ctx context.Context, g Generation) error
+	// Drop removes a generation; one that is not there is no error.
+	Drop(ctx context.Context, g Generation) error
 }
 
-// PGVector searches the embeddings where they are stored. Its index is maintained by Postgres in the
-// very transaction that writes an embedding, so Apply has nothing to do.
-type PGVector struct {
-	Store *store.Store
+var (
+	// ErrMissing means that the index lacks the generation: it was never made, was dropped, or the index was
+	// wiped.
+	ErrMissing = errors.New("the vector index has no such generation")
+	// ErrMismatch means that a vector is not of the generation's embedding space.
+	ErrMismatch = errors.New("the vector is not of the index's embedding space")
+)
+
+// Rebuilder is an index that keeps something of a generation besides its points, and can build it anew while
+// it is searched.
+type Rebuilder interface {
+	Rebuild(ctx context.Context, g Generation) error
 }
 
-// Name implements Index.
-func (PGVector) Name() string { return "pgvector" }
-
-// Apply implements Index.
-func (PGVector) Apply(context.Context, string, inference.EmbeddingModel, []Point, []uuid.UUID) error {
-	return nil
-}
-
-// Search implements Index.
-func (v PGVector) Search(ctx context.Context, f store.Filter, e store.Embedding, limit int) ([]store.Hit, error) {
-	return v.Store.SearchVector(ctx, f, e, limit)
+// PointOf returns the point of an entry that has a vector.
+func PointOf(e store.OutboxEntry) Point {
+	return Point{MemoryID: e.MemoryID, Version: e.Version, Tier: e.Tier, Typology: e.Typology, IndexAttributes: e.IndexAttributes, Vector: e.Vector}
 }

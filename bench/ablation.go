@@ -1,0 +1,202 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/recall"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/vector"
+)
+
+// variant is one way to switch channels and stages.
+type variant struct {
+	name          string
+	with, without []string
+}
+
+// structural are the stages without which a page is not comparable: what is too weak and what is said twice
+// takes places.
+var structural = []string{"relevant", "collapse"}
+
+// variants are everything as it is by default; less each channel and each stage that is on; with each stage
+// that is off; fusion without any stage, with each stage alone, and of each channel alone.
+func variants() []variant {
+	out := []variant{{name: "default"}}
+	channels := recall.Channels()
+	stages := slices.DeleteFunc(recall.Stages(), func(s string) bool { return slices.Contains(structural, s) })
+	but := func(names []string, name string) []string {
+		return slices.DeleteFunc(slices.Clone(names), func(s string) bool { return s == name })
+	}
+	for _, c := range channels {
+		out = append(out, variant{name: "less channel " + c, without: []string{c}})
+	}
+	for _, s := range stages {
+		switch {
+		case s == memory.StageRerank || recall.OffByDefault(s):
+			out = append(out, variant{name: "plus stage " + s, with: []string{s}})
+		default:
+			out = append(out, variant{name: "less stage " + s, without: []string{s}})
+		}
+	}
+	out = append(out, variant{name: "fusion alone", without: stages})
+	for _, s := range stages {
+		out = append(out, variant{name: "fusion and stage " + s, with: []string{s}, without: but(stages, s)})
+	}
+	for _, c := range channels {
+		out = append(out, variant{name: "channel " + c + " alone", without: slices.Concat(stages, but(channels, c))})
+	}
+	return out
+}
+
+// ablation measures what each channel and each stage of shaping adds to retrieval over the evaluation
+// conversations, every turn taken through the pipeline. Reranking is by the embedder.
+func (b *bench) ablation(ctx context.Context) error {
+	file, err := os.Open(b.data)
+	if errors.Is(err, fs.ErrNotExist) {
+		fmt.Printf("\n(no evaluation data at %s: ablation left out)\n", b.data)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	all := variants()
+	if b.variants != "" {
+		wanted := strings.Split(b.variants, ",")
+		all = append(all[:1:1], slices.DeleteFunc(all[1:], func(v variant) bool {
+			return !slices.ContainsFunc(wanted, func(w string) bool { return strings.Contains(v.name, w) })
+		})...)
+	}
+	tallies := make([]tally, len(all))
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var c conversation
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			return fmt.Errorf("%s: %w", b.data, err)
+		}
+		if err := b.ablate(ctx, c, all, tallies); err != nil {
+			return err
+		}
+	}
+	var rows [][]string
+	base := tallies[0]
+	for i, v := range all {
+		t := tallies[i]
+		rows = append(rows, []string{v.name, fmt.Sprintf("%.3f", t.micro()), fmt.Sprintf("%+.3f", t.micro()-base.micro()),
+			fmt.Sprintf("%.3f", t.macro()), fmt.Sprintf("%+.3f", t.macro()-base.macro()), fmt.Sprintf("%.3f", t.ndcg/max(1, t.asked))})
+	}
+	table(fmt.Sprintf("Ablation, recall@10 of turns taken through the pipeline, %.0f questions of types 1 to 4", base.asked),
+		[]string{"variant", "micro, types 1-4", "difference", "macro, five types", "difference", "NDCG@10"}, rows)
+	return lines.Err()
+}
+
+// ablate asks the questions of one conversation in every variant.
+func (b *bench) ablate(ctx context.Context, c conversation, all []variant, tallies []tally) error {
+	s, drop, err := b.newSite(ctx)
+	if err != nil {
+		return err
+	}
+	defer drop()
+	turns, seen := c.candidates()
+	if err := b.ingestAll(ctx, s, turns); err != nil {
+		return err
+	}
+	for i, v := range all {
+		// What earlier variants recalled must not count as rehearsal.
+		if err := b.owner(ctx, s.url, func(conn *pgx.Conn) error {
+			_, err := conn.Exec(ctx, `TRUNCATE memory_access`)
+			return err
+		}); err != nil {
+			return err
+		}
+		r := &recall.Recaller{Store: s.Store, Index: vector.PGVector{Store: s.Store}, Embedder: b.brain.Embedder, With: v.with, Without: v.without}
+		if slices.Contains(v.with, memory.StageRerank) {
+			r.Reranking = inference.Reranking{Reranker: inference.EmbeddingReranker{Embedder: b.brain.Embedder}, Blend: memory.RerankBlendEmbedding}
+		}
+		found := make([][]string, len(c.QA))
+		if _, _, err := measure(2, len(c.QA), func(n int) error {
+			if len(c.QA[n].Evidence) == 0 {
+				return nil
+			}
+			resp, err := r.Recall(ctx, schema.RecallRequest{Principal: principal, Query: c.QA[n].Question, Limit: schema.MaxRecallLimit})
+			for _, hit := range resp.Results {
+				// A fact counts as the turn it came from, once.
+				if id := cmp.Or(seen[hit.Content], hit.Ref); !hit.Supplementary && !slices.Contains(found[n], id) {
+					found[n] = append(found[n], id)
+				}
+			}
+			return err
+		}); err != nil {
+			return fmt.Errorf("%s: %w", v.name, err)
+		}
+		for n, q := range c.QA {
+			if len(q.Evidence) > 0 {
+				tallies[i].add(q.Category, q.Evidence, found[n])
+			}
+		}
+	}
+	return nil
+}
+
+// candidates are the turns of a conversation, and the turn ids by content: repeated turns are one memory.
+func (c conversation) candidates() ([]schema.Candidate, map[string]string) {
+	turns := make([]schema.Candidate, 0, len(c.Turns))
+	seen := map[string]string{}
+	for _, t := range c.Turns {
+		text := memory.StorageContent(t.Text + " " + t.Caption)
+		if seen[text] == "" {
+			seen[text] = t.ID
+			turns = append(turns, schema.Candidate{Content: text, Speaker: t.Speaker, SourceKind: schema.SourceObservation, Session: fmt.Sprint(t.Session),
+				OccurredAt: when(t.When), Refs: []schema.Ref{{Kind: "event", Ref: t.ID}}})
+		}
+	}
+	return turns, seen
+}
+
+// tally is recall@10 by question type, and NDCG@10 of the types 1 to 4.
+type tally struct {
+	n, found    [6]float64
+	asked, ndcg float64
+}
+
+func (t *tally) add(category int, evidence, ids []string) {
+	s := newScore()
+	s.add(category, evidence, ids)
+	t.n[category]++
+	t.found[category] += s.total.at10
+	if category < 5 {
+		t.asked++
+		t.ndcg += s.total.ndcg
+	}
+}
+
+// micro is recall@10 over all questions of the types 1 to 4, macro the mean of the five types.
+func (t *tally) micro() float64 {
+	sum := 0.0
+	for category := 1; category <= 4; category++ {
+		sum += t.found[category]
+	}
+	return sum / max(1, t.asked)
+}
+
+func (t *tally) macro() float64 {
+	sum := 0.0
+	for category := 1; category <= 5; category++ {
+		sum += t.found[category] / max(1, t.n[category]) / 5
+	}
+	return sum
+}

@@ -1,0 +1,43 @@
+package memory_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/mneme/mneme/memory"
+)
+
+func TestAQueryIsExpanded(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "went gone", memory.ExpandQuery("Where did Ann go?"))
+	require.Equal(t, "buy", memory.ExpandQuery("what was BOUGHT"))
+	require.Contains(t, strings.Fields(memory.ExpandQuery("which pets has Ann")), "puppy")
+	require.Empty(t, memory.ExpandQuery("go went gone"), "nothing that is asked for already")
+	require.Empty(t, memory.ExpandQuery("?! & | !'x"))
+	rapid.Check(t, func(rt *rapid.T) {
+		words := rapid.SliceOf(rapid.SampledFrom(strings.Fields("go pets sport jobs instruments take run see children parents x"))).Draw(rt, "query")
+		if n := len(strings.Fields(memory.ExpandQuery(strings.Join(words, " ")))); n > 24 {
+			rt.Fatalf("%d words", n)
+		}
+	})
+}
+
+func TestExpansionsCountForLessAndSelectTheRare(t *testing.T) {
+	t.Parallel()
+	quote := func(s string) string { return s }
+	corpus := memory.Corpus{Docs: 100_000, Lexemes: 1_000_000}
+	plan := memory.PlanText([]memory.Lexeme{{Text: "go", Docs: 100}}, corpus, memory.BroadSearch)
+	plan.Expand([]memory.Lexeme{{Text: "went", Docs: 100}, {Text: "gone", Docs: 50_000}, {Text: "go", Docs: 100}, {Text: "unknown"}}, corpus, memory.BroadSearch)
+	require.Len(t, plan.Terms, 1)
+	require.Equal(t, 1.0, plan.Terms[0].Weight)
+	require.Len(t, plan.Also, 1)
+	require.Equal(t, memory.Term{Lexeme: "went", Weight: 0.5}, plan.Also[0])
+	require.Equal(t, "go | went", plan.Match(quote))
+	var empty memory.TextPlan
+	empty.Expand([]memory.Lexeme{{Text: "went", Docs: 1}}, corpus, memory.BroadSearch)
+	require.True(t, empty.IsEmpty())
+	require.Empty(t, empty.Also)
+}

@@ -1,0 +1,90 @@
+package memory_test
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/mneme/mneme/memory"
+)
+
+func TestExcerpt(t *testing.T) {
+	t.Parallel()
+	turn := func(n int, text string) memory.Utterance {
+		return memory.Utterance{ID: uuid.UUID{15: byte(n + 10)}, Speaker: "Ana", Text: text, Distance: n}
+	}
+	text, shown, cut := memory.Excerpt([]memory.Utterance{turn(0, "b"), turn(1, "c"), turn(-1, "a")})
+	require.Equal(t, "Ana: a\nAna: b\nAna: c", text)
+	require.Len(t, shown, 3)
+	require.False(t, cut)
+	long := strings.Repeat("word ", 60)
+	text, shown, cut = memory.Excerpt([]memory.Utterance{turn(0, "b"), turn(1, long), turn(-1, long), turn(2, long), turn(-2, long)})
+	require.Equal(t, []uuid.UUID{{15: 9}, {15: 10}, {15: 11}}, shown, "the farthest go first")
+	require.True(t, strings.HasPrefix(text, "[…]\n") && strings.HasSuffix(text, "\n[…]"))
+	require.False(t, cut, "no turn is cut")
+	text, _, cut = memory.Excerpt([]memory.Utterance{turn(0, strings.Repeat(long, 5)), turn(1, "c")})
+	require.True(t, cut)
+	require.Contains(t, text, memory.CutMark)
+	rapid.Check(t, func(rt *rapid.T) {
+		var turns []memory.Utterance
+		for n := -3; n <= 3; n++ {
+			turns = append(turns, turn(n, rapid.StringN(0, 700, -1).Draw(rt, "text")))
+		}
+		if text, shown, _ := memory.Excerpt(turns); utf8.RuneCountInString(text) > memory.MaxSupplementChars || len(shown) == 0 {
+			rt.Fatalf("%d characters, %d turns", utf8.RuneCountInString(text), len(shown))
+		}
+	})
+}
+
+func TestCard(t *testing.T) {
+	t.Parallel()
+	text, shown := memory.Card([]memory.CardClaim{{uuid.UUID{1}, "Dana", "lives_in", "Turin"}, {uuid.UUID{2}, "Dana", "states", "tea is fine"}, {uuid.UUID{3}, "dana", "lives_in", "Turin"}})
+	require.Equal(t, "Dana: lives in Turin; tea is fine", text)
+	require.Equal(t, []uuid.UUID{{1}, {2}}, shown)
+	rapid.Check(t, func(rt *rapid.T) {
+		var claims []memory.CardClaim
+		for i := range rapid.IntRange(1, 30).Draw(rt, "n") {
+			claims = append(claims, memory.CardClaim{Memory: uuid.UUID{byte(i)}, Subject: "Dana", Predicate: "owns", Object: rapid.StringN(1, 1500, -1).Draw(rt, "object")})
+		}
+		if text, shown := memory.Card(claims); utf8.RuneCountInString(text) > memory.MaxSupplementChars || len(shown) == 0 {
+			rt.Fatalf("%d characters of %d", utf8.RuneCountInString(text), len(shown))
+		}
+	})
+}
+
+func TestPlacesOfSupplements(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, []int{1, 4, 2, 3}, memory.TakeTurns([]int{1, 2, 3}, nil, []int{4}))
+	for limit, want := range map[int]int{1: 0, 2: 1, 5: 1, 10: 3, 50: 15} {
+		require.Equal(t, want, memory.ReservedPlaces(limit))
+	}
+	require.Equal(t, []int{3, 3, 15}, []int{memory.MaxCards(1), memory.MaxCards(10), memory.MaxCards(50)})
+	scores := memory.SupplementScores(0.5, 4)
+	for i, s := range scores {
+		require.True(t, s > 0 && s < 0.5 && (i == 0 || s < scores[i-1]))
+	}
+}
+
+func TestRescueFinds(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, []string{"photo", "green"}, memory.RescueWords("What is the photosynthetic greenhouse's it of"))
+	require.Equal(t, []string{"茶隼在塔上"}, memory.RescueWords("茶隼在塔上筑巢"))
+	require.Empty(t, memory.RescueWords("what was it about? !!! 'of"))
+	require.Zero(t, memory.RescueScore(1, 3))
+	require.Less(t, memory.RescueScore(2, 3), memory.RescueScore(3, 3))
+	found, passage, cut := memory.RescueFind(strings.Repeat("lorem ipsum ", 100)+"a quixotic windmill"+strings.Repeat(" dolor", 300), []string{"quixo", "windm", "zebra"})
+	require.Equal(t, 2, found)
+	require.True(t, cut)
+	require.Contains(t, passage, "a quixotic windmill")
+	rapid.Check(t, func(rt *rapid.T) {
+		text := rapid.String().Draw(rt, "text")
+		n, passage, _ := memory.RescueFind(text, memory.RescueWords(text+rapid.String().Draw(rt, "more")))
+		if n < 0 || utf8.RuneCountInString(passage) > memory.MaxSupplementChars || utf8.ValidString(text) && !utf8.ValidString(passage) {
+			rt.Fatalf("%d %q", n, passage)
+		}
+	})
+}

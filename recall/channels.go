@@ -1,0 +1,118 @@
+package recall
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/store"
+)
+
+// Deadlines and widths. A channel that misses its deadline is left out and named in meta.degraded.
+const (
+	textDeadline   = 2 * time.Second
+	vectorDeadline = 1 * time.Second
+	embedDeadline  = 2 * time.Second
+
+	// A channel yields three candidates a result, so that a page stays full when sources and facts
+	// are collapsed and when an index returns ids that do not pass authorisation.
+	candidatesPerResult = 3
+	minCandidates       = 50
+)
+
+// width is how many candidates a channel yields.
+func (q *query) width() int {
+	if q.layered() {
+		return layersWidth * max(minCandidates, candidatesPerResult*q.limit)
+	}
+	return max(minCandidates, candidatesPerResult*q.limit)
+}
+
+// channel yields candidate ids; it reads no content.
+type channel struct {
+	name     string
+	deadline time.Duration
+	search   func(context.Context) ([]store.Hit, error)
+}
+
+func (q *query) channels() []channel {
+	return slices.DeleteFunc([]channel{
+		{memory.ChannelText, textDeadline, q.searchText},
+		{memory.ChannelVector, vectorDeadline + embedDeadline, q.searchVector},
+		{memory.ChannelHints, hintsDeadline, q.searchHints},
+		{memory.ChannelClaims, claimsDeadline, q.searchClaims},
+		{memory.ChannelGraph, graphDeadline, q.searchGraph},
+		{memory.ChannelTime, timeDeadline, q.searchTime},
+		{memory.ChannelSignals, signalsDeadline, q.searchSignals},
+	}, func(c channel) bool { return q.off(c.name) || c.name == memory.ChannelSignals && !q.layered() })
+}
+
+func (q *query) searchText(ctx context.Context) ([]store.Hit, error) {
+	ranking, err := q.Store.RankExpanded(ctx, q.filter, q.keywords(), q.expansion(), q.width())
+	q.weights = ranking.Weights
+	return ranking.Hits, err
+}
+
+func (q *query) searchVector(ctx context.Context) ([]store.Hit, error) {
+	model := q.Embedder.Model()
+	embedCtx, cancel := context.WithTimeout(ctx, embedDeadline)
+	defer cancel()
+	embedded := q.timed("embed")
+	asked, _, err := inference.EmbedQuery(embedCtx, q.Embedder, q.req.Query)
+	embedded()
+	if err != nil {
+		return nil, fmt.Errorf("embed query: %w", err)
+	}
+	ctx, cancelSearch := context.WithTimeout(ctx, vectorDeadline)
+	defer cancelSearch()
+	return q.Index.Search(ctx, q.filter, store.Embedding{Model: model, Vector: asked}, q.width())
+}
+
+// collect runs every channel at once, each with its own deadline, and merges what they found by id.
+func (q *query) collect(ctx context.Context) []memory.Evidence {
+	defer q.timed("collect")()
+	channels := q.channels()
+	found := make([][]store.Hit, len(channels))
+	var wg sync.WaitGroup
+	for i, ch := range channels {
+		wg.Go(func() {
+			defer q.timed(ch.name)()
+			ctx, cancel := context.WithTimeout(ctx, ch.deadline)
+			defer cancel()
+			hits, err := ch.search(ctx)
+			if err != nil {
+				q.degrade(ch.name, err)
+				return
+			}
+			found[i] = hits
+		})
+	}
+	wg.Wait()
+	places := map[uuid.UUID]int{}
+	var out []memory.Evidence
+	for i, ch := range channels {
+		q.meta.Channels[ch.name] = len(found[i])
+		for _, hit := range found[i] {
+			at, known := places[hit.ID]
+			if !known {
+				at = len(out)
+				places[hit.ID] = at
+				out = append(out, memory.Evidence{ID: hit.ID, Channels: map[string]float64{}})
+			}
+			e := &out[at]
+			e.Channels[ch.name] = max(e.Channels[ch.name], hit.Score)
+			e.Terms |= hit.Terms
+		}
+	}
+	var trust memory.VectorTrust
+	if q.Embedder != nil {
+		trust = memory.TrustIn(q.Embedder.Model().Name)
+	}
+	return memory.Fuse(out, trust)
+}

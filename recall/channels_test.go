@@ -1,0 +1,132 @@
+package recall_test
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/inference/rules"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/recall"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/vector"
+)
+
+// statementsOf are parts of statements that one channel alone sends.
+var statementsOf = map[string]string{
+	memory.ChannelText:   "bit_or(1::bigint",
+	memory.ChannelVector: "FROM memory_embeddings",
+	memory.ChannelHints:  "memory_hint_search",
+	memory.ChannelClaims: "claim_search",
+	memory.ChannelGraph:  "FROM entities WHERE",
+	memory.ChannelTime:   "m.validity = 'timeboxed'",
+}
+
+// saboteur breaks the statements that hold a text, on their way to Postgres.
+type saboteur struct {
+	text  string
+	hangs bool
+}
+
+func (x saboteur) TraceQueryStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceQueryStartData) context.Context {
+	if !strings.Contains(d.SQL, x.text) {
+		return ctx
+	}
+	if x.hangs {
+		<-ctx.Done()
+		return ctx
+	}
+	broken, cancel := context.WithCancel(ctx)
+	cancel()
+	return broken
+}
+
+func (saboteur) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// canary is a memory that every channel finds by canaryQuery.
+func (w *world) canary() uuid.UUID {
+	yesterday := time.Now().UTC().AddDate(0, 0, -1)
+	id := w.put(w.p, schema.VisibilityPrivate, schema.Candidate{Content: "the canary sings in the mine, married as it is", Speaker: "Ann", OccurredAt: &yesterday})
+	w.exec(`INSERT INTO entity_claims (tenant, memory_id, subject, predicate, object, functional, created_at) VALUES ('t', $1, 'canary', 'sings_in', 'mine', false, now())`, id)
+	w.exec(`INSERT INTO entities (tenant, id, canonical_name, name, mentions, created_at, updated_at) VALUES ('t', $1, 'canary', 'canary', 1, now(), now())`, id)
+	w.exec(`INSERT INTO memory_entity_mentions VALUES ('t', $1, $1, now())`, id)
+	w.exec(`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash, created_at)
+		SELECT 't', $1, $1, 'hash-v1', 384, $2::text::vector, tier, typology, content_hash, now() FROM memories WHERE id = $1`, id, vectorText(w.t, "the canary sings in the mine"))
+	return id
+}
+
+const canaryQuery = "where did the canary, single or married, sing yesterday?"
+
+func vectorText(t testing.TB, text string) string {
+	t.Helper()
+	v, _, err := rules.New().Embedder.Embed(ctx, []string{text})
+	require.NoError(t, err)
+	var out strings.Builder
+	for i, x := range v[0] {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.WriteString(strconv.FormatFloat(float64(x), 'g', -1, 32))
+	}
+	return "[" + out.String() + "]"
+}
+
+func TestEveryChannelFindsWhatItIsFor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.canary()
+	out := w.recall(canaryQuery)
+	require.Empty(t, out.Meta.Degraded)
+	require.Equal(t, []string{id.String()}, ids(out))
+	for channel := range statementsOf {
+		require.Positive(t, out.Results[0].Channels[channel], channel)
+		require.Equal(t, 1, out.Meta.Channels[channel], channel)
+	}
+	for channel := range statementsOf { // each has a switch
+		off, err := w.Recall(ctx, schema.RecallRequest{Principal: w.p, Query: canaryQuery, Without: []string{channel}})
+		require.NoError(t, err)
+		require.Equal(t, []string{id.String()}, ids(off), channel)
+		require.NotContains(t, off.Results[0].Channels, channel)
+		require.NotContains(t, off.Meta.Channels, channel)
+	}
+	primary, err := w.Recall(ctx, schema.RecallRequest{Principal: w.p, Query: canaryQuery, Traversal: schema.TraversalPrimary})
+	require.NoError(t, err)
+	require.Equal(t, []string{id.String()}, ids(primary))
+	_, err = w.Recall(ctx, schema.RecallRequest{Principal: w.p, Query: canaryQuery, Traversal: "deep"})
+	var invalid *schema.ValidationError
+	require.ErrorAs(t, err, &invalid)
+	require.Equal(t, "traversal", invalid.Fields[0].Field)
+}
+
+// Every channel may fail or hang: it is left out and named, and the others answer.
+func TestAnyChannelMayFailOrHang(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.canary()
+	for channel, text := range statementsOf {
+		for what, hangs := range map[string]bool{"fails": false, "hangs": true} {
+			t.Run(channel+" "+what, func(t *testing.T) {
+				t.Parallel()
+				s, err := store.Open(ctx, store.Config{URL: w.owner.Config().ConnString(), MaxConns: 10, Configure: func(c *pgxpool.Config) {
+					c.ConnConfig.Tracer = saboteur{text, hangs}
+				}})
+				require.NoError(t, err)
+				t.Cleanup(s.Close)
+				r := &recall.Recaller{Store: s, Index: vector.PGVector{Store: s}, Embedder: rules.New().Embedder}
+				out, err := r.Recall(ctx, schema.RecallRequest{Principal: w.p, Query: canaryQuery})
+				require.NoError(t, err)
+				require.Equal(t, []string{channel}, out.Meta.Degraded)
+				require.Equal(t, []string{id.String()}, ids(out))
+				require.NotContains(t, out.Results[0].Channels, channel)
+			})
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package recall
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+const (
+	signalsDeadline = 500 * time.Millisecond
+
+	// layersWidth is how many times as many candidates a channel yields when the answer has layers: turns
+	// outnumber facts, and facts procedures, and each layer is to have something to choose from.
+	layersWidth = 3
+
+	// stageSolutions is the stage that sets procedures and plans apart before ranking thins them.
+	stageSolutions = "solutions"
+	// maxSolutions is how many procedures and plans are weighed.
+	maxSolutions = 100
+)
+
+// layered reports whether the answer has layers.
+func (q *query) layered() bool { return q.req.Layers || q.req.Task != nil }
+
+// task is the request's task descriptor; the zero value where it has none.
+func (q *query) task() schema.Task {
+	if q.req.Task == nil {
+		return schema.Task{}
+	}
+	return *q.req.Task
+}
+
+// searchSignals finds procedures and plans by what they are for, also where the query shares no word with
+// them.
+func (q *query) searchSignals(ctx context.Context) ([]store.Hit, error) {
+	task := q.task()
+	return q.Store.SearchSignals(ctx, q.filter, []string{task.ErrorSignature, task.Intent, q.req.Query}, q.width())
+}
+
+// keepSolutions sets procedures and plans apart for selection. Those that signals alone found go out of the
+// ranking until then: they have no share in what the query asks for in words.
+func (q *query) keepSolutions(_ context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+	if !q.layered() {
+		return evidence, nil
+	}
+	rest := make([]memory.Evidence, 0, len(evidence))
+	for _, e := range evidence {
+		if isSolution(e) {
+			q.solutions = append(q.solutions, e)
+		}
+		if e.Score > 0 || e.Channels[memory.ChannelSignals] == 0 {
+			rest = append(rest, e)
+		}
+	}
+	slices.SortStableFunc(q.solutions, func(a, b memory.Evidence) int {
+		return cmp.Compare(max(b.Channels[memory.ChannelSignals], b.Score), max(a.Channels[memory.ChannelSignals], a.Score))
+	})
+	q.solutions = q.solutions[:min(len(q.solutions), maxSolutions)]
+	return rest, nil
+}
+
+func isSolution(e memory.Evidence) bool {
+	layer := schema.LayerOf(e.Type)
+	return layer == schema.LayerCompetence || layer == schema.LayerPlan
+}
+
+// selection chooses among the procedures, and among the plans, that match the task (document 004 §15A.11).
+func (q *query) selection(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+	if !q.layered() || len(q.solutions) == 0 {
+		return evidence, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, readDeadline)
+	defer cancel()
+	found, err := q.Store.Solutions(ctx, q.filter, idsOf(q.solutions))
+	if err != nil {
+		return nil, err
+	}
+	scores := make(map[uuid.UUID]float64, len(q.solutions))
+	for _, e := range slices.Concat(q.solutions, evidence) { // as ranking has it in the end
+		scores[e.ID] = e.Score
+	}
+	byLayer := map[schema.LayerName][]memory.Solution{}
+	for _, s := range found {
+		s.Evidence = scores[s.ID]
+		byLayer[schema.LayerOf(s.Type)] = append(byLayer[schema.LayerOf(s.Type)], s)
+	}
+	task := q.task()
+	situation := memory.Situation{Query: q.req.Query, Intent: task.Intent, ErrorSignature: task.ErrorSignature, Context: q.req.Context, Now: q.now()}
+	var selections []schema.Selection
+	var ruledOut []uuid.UUID
+	for _, layer := range []schema.LayerName{schema.LayerCompetence, schema.LayerPlan} {
+		selection, out := memory.Select(situation, layer, byLayer[layer])
+		ruledOut = append(ruledOut, out...)
+		if len(selection.Candidates) > 0 {
+			selections = append(selections, selection)
+		}
+	}
+	evidence = memory.ApplySelections(evidence, q.solutions, selections, ruledOut)
+	for _, s := range selections {
+		q.selections = append(q.selections, memory.TrimSelection(s))
+	}
+	return evidence, nil
+}
+
+// page is what is read in full: the best, or of a layered answer the best of each layer, so that no layer is
+// crowded out before its share is counted.
+func (q *query) page(evidence []memory.Evidence) []memory.Evidence {
+	if !q.layered() {
+		return evidence[:min(q.limit, len(evidence))]
+	}
+	taken := map[schema.LayerName]int{}
+	var out []memory.Evidence
+	for _, e := range evidence {
+		layer := schema.LayerOf(e.Type)
+		if taken[layer]++; taken[layer] <= q.limit || q.isSelected(e.ID.String()) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func (q *query) isSelected(id string) bool {
+	return slices.ContainsFunc(q.selections, func(s schema.Selection) bool { return s.Selected == id })
+}
+
+// fit cuts results, best first, to the limit and the token budget of a layered answer, each layer to its
+// share. Answers without layers have no budget.
+func (q *query) fit(results []schema.RecallResult) []schema.RecallResult {
+	if !q.layered() {
+		return results
+	}
+	items := make([]memory.LayerItem, len(results))
+	for i, r := range results {
+		items[i] = memory.LayerItem{Layer: schema.LayerOf(r.Type), Selected: q.isSelected(r.ID)}
+		items[i].Tokens, items[i].Shell = memory.ResultTokens(r)
+	}
+	placed := memory.FillLayers(items, q.limit, q.task().BudgetTokens)
+	out := make([]schema.RecallResult, 0, len(placed))
+	for _, p := range placed {
+		row := results[p.Index]
+		if p.Cut {
+			row.Content, row.Truncated = memory.CutTokens(row.Content, p.Tokens-items[p.Index].Shell)
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// layers are the layers of the results, which come best first (document 004 §15.8).
+func (q *query) layers(results []schema.RecallResult) []schema.Layer {
+	if !q.layered() {
+		return nil
+	}
+	out := make([]schema.Layer, 0, len(schema.Layers()))
+	for _, name := range schema.Layers() {
+		layer := schema.Layer{Name: name, IDs: []string{}}
+		for _, r := range results {
+			if schema.LayerOf(r.Type) == name {
+				tokens, _ := memory.ResultTokens(r)
+				layer.IDs = append(layer.IDs, r.ID)
+				layer.Tokens += tokens
+			}
+		}
+		layer.IDs = memory.SelectedFirst(layer.IDs, q.selections)
+		out = append(out, layer)
+	}
+	return out
+}

@@ -1,0 +1,69 @@
+package recall_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/schema"
+)
+
+// Whatever is asked, there is an answer, within its limit, from every channel.
+func TestAnyQueryIsAnswered(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, text := range []string{"the kestrel nests in the tower", "העוף מקנן במגדל", "🦅 🏰 nest", "茶隼在塔上筑巢", "it's 'quoted' & (bracketed) | piped"} {
+		w.remember(text)
+	}
+	w.embed()
+	hundredKB := strings.Repeat("a stack trace of goroutine 7 at main.go:42 with kestrel in it\n", 1700)
+	for name, query := range map[string]string{
+		"100 KB": hundredKB, "punctuation": `?!.,;:-–—"'()[]{}`, "tsquery": `kestrel & !(tower | 'x') <-> nest:*AB`, "tsquery, broken": `&|!( ' <2> :*`,
+		"right to left": "איפה מקנן העוף", "emoji": "🦅🏰", "CJK": "茶隼在哪里筑巢", "stop words": "what is the of and to", "spaces": " \t\n ",
+		"like": `%_\%`, "one character": "k", "long word": strings.Repeat("k", 5000), "controls": "kes\x01trel\x7f\u200b\u202e", "half a pair": "kestrel \ufffd",
+	} {
+		for _, limit := range []int{0, 1, 1_000_000_000} {
+			out, err := w.Recall(ctx, schema.RecallRequest{Principal: w.p, Query: query, Limit: limit})
+			require.NoError(t, err, name)
+			require.Empty(t, out.Meta.Degraded, name)
+			require.LessOrEqual(t, len(out.Results), schema.MaxRecallLimit, name)
+			if limit == 1 {
+				require.LessOrEqual(t, len(out.Results), 1, name)
+			}
+		}
+	}
+	for name, query := range map[string]string{"100 KB": hundredKB, "tsquery": `kestrel & !(tower | 'x') <-> nest:*AB`} {
+		require.Equal(t, "the kestrel nests in the tower", w.recall(query).Results[0].Content, name)
+	}
+	require.Equal(t, "茶隼在塔上筑巢", w.recall("茶隼").Results[0].Content, "a part of what has no spaces")
+	require.Equal(t, "העוף מקנן במגדל", w.recall("מקנן").Results[0].Content)
+}
+
+func TestANegativeLimitIsRefusedByName(t *testing.T) {
+	t.Parallel()
+	_, err := newWorld(t).Recall(ctx, schema.RecallRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"}, Query: "q", Limit: -1})
+	var invalid *schema.ValidationError
+	require.ErrorAs(t, err, &invalid)
+	require.Equal(t, "limit", invalid.Fields[0].Field)
+}
+
+// embed does what the worker does for the vector index after a write.
+func (w *world) embed() {
+	w.t.Helper()
+	entries, err := w.Store.Outbox(ctx, w.p.Tenant, w.Embedder.Model(), nil, 100)
+	require.NoError(w.t, err)
+	texts := make([]string, len(entries))
+	for i, e := range entries {
+		texts[i] = e.Content
+	}
+	vectors, _, err := w.Embedder.Embed(ctx, texts)
+	require.NoError(w.t, err)
+	of := map[uuid.UUID][]float32{}
+	for i, e := range entries {
+		of[e.MemoryID] = vectors[i]
+	}
+	require.NoError(w.t, w.Store.SettleOutbox(ctx, w.p.Tenant, w.Embedder.Model(), entries, of, time.Now()))
+}

@@ -1,0 +1,149 @@
+package recall_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/store"
+)
+
+// Postgres itself tells what was read: each table that holds words of memories is a view over itself, in
+// which every such column passes through a function that says, by a notice, of which memory it is. A
+// statement that reads a column of a row says so whatever code it comes from, and one that does not, does
+// not: Postgres evaluates what is used alone. The function is dear, so that a condition on such a column is
+// looked at when the cheap ones, the filter's, have passed. That the same conditions are searched for in an
+// index otherwise is left out of account: an index yields ids.
+//
+// It is declared STABLE, which it is but for the notice, for the planner to treat it as a column.
+const spySQL = `CREATE FUNCTION spy(what text, id uuid, value anyelement) RETURNS anyelement LANGUAGE plpgsql STABLE COST 100000
+	AS $$ BEGIN RAISE NOTICE 'read % %', what, id; RETURN value; END $$`
+
+// spied are the columns with words of a memory in them, by table, and the column with the memory's id.
+var spied = []struct {
+	table, id string
+	columns   []string
+}{
+	{"memories", "id", []string{"content", "normalized_content", "payload", "tsv", "subject", "object", "safe_summary"}},
+	{"memory_embeddings", "memory_id", []string{"embedding"}},
+	{"memory_versions", "memory_id", []string{"record"}},
+	{"memory_history", "memory_id", []string{"old_content", "new_content"}},
+	{"memory_candidates", "memory_id", []string{"content", "extraction"}},
+}
+
+// plantSpies turns the tables into views. Nothing must be written to them any more.
+func plantSpies(t testing.TB, owner *pgx.Conn) {
+	t.Helper()
+	exec := func(sql string) {
+		_, err := owner.Exec(ctx, sql)
+		require.NoError(t, err, sql)
+	}
+	exec(spySQL)
+	type view struct{ Name, Definition string }
+	rows, err := owner.Query(ctx, `SELECT viewname::text, definition FROM pg_views WHERE schemaname = current_schema() ORDER BY 1`)
+	require.NoError(t, err)
+	views, err := pgx.CollectRows(rows, pgx.RowToStructByPos[view])
+	require.NoError(t, err)
+	require.NotEmpty(t, views)
+	for _, s := range spied {
+		var columns []string
+		require.NoError(t, owner.QueryRow(ctx, `SELECT array_agg(CASE WHEN attname = ANY($2) THEN format('spy(%L, %I, %I) AS %I', $1::text || '.' || attname, $3::text, attname, attname)
+			ELSE quote_ident(attname) END ORDER BY attnum) FROM pg_attribute WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped`,
+			s.table, s.columns, s.id).Scan(&columns))
+		require.Equal(t, len(s.columns), strings.Count(strings.Join(columns, " "), "spy("), "columns of %s", s.table)
+		exec(fmt.Sprintf(`ALTER TABLE %[1]s RENAME TO %[1]s_kept; CREATE VIEW %[1]s WITH (security_invoker = true) AS SELECT %[2]s FROM %[1]s_kept;
+			GRANT SELECT ON %[1]s TO mneme_app`, s.table, strings.Join(columns, ", ")))
+	}
+	for _, v := range views { // what they named tables are views now
+		exec(`CREATE OR REPLACE VIEW ` + v.Name + ` AS ` + v.Definition)
+	}
+}
+
+// watch is what was read while one request was answered.
+type watch struct {
+	mu    sync.Mutex
+	reads map[string]map[string]int // how often, by memory and by table and column
+}
+
+type watchKey struct{}
+
+func watched(ctx context.Context) (context.Context, *watch) {
+	w := &watch{reads: map[string]map[string]int{}}
+	return context.WithValue(ctx, watchKey{}, w), w
+}
+
+// watcher attributes notices to requests: a connection serves the request that sent its last statement.
+type watcher struct{ by sync.Map } // *pgconn.PgConn → *watch
+
+func (s *watcher) TraceQueryStart(ctx context.Context, conn *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	s.begin(ctx, conn)
+	return ctx
+}
+
+func (s *watcher) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+func (s *watcher) TraceBatchStart(ctx context.Context, conn *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	s.begin(ctx, conn)
+	return ctx
+}
+
+func (s *watcher) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+
+func (s *watcher) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
+
+func (s *watcher) begin(ctx context.Context, conn *pgx.Conn) {
+	w, _ := ctx.Value(watchKey{}).(*watch)
+	s.by.Store(conn.PgConn(), w)
+}
+
+func (s *watcher) notice(conn *pgconn.PgConn, n *pgconn.Notice) {
+	fields := strings.Fields(n.Message)
+	held, _ := s.by.Load(conn)
+	w, _ := held.(*watch)
+	if w == nil || len(fields) != 3 || fields[0] != "read" {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.reads[fields[2]] == nil {
+		w.reads[fields[2]] = map[string]int{}
+	}
+	w.reads[fields[2]][fields[1]]++
+}
+
+// openWatched opens a store whose reads are told to the watch of their context.
+func openWatched(t testing.TB, databaseURL string) *store.Store {
+	t.Helper()
+	var w watcher
+	s, err := store.Open(ctx, store.Config{URL: databaseURL, MaxConns: 40, Configure: func(c *pgxpool.Config) {
+		c.ConnConfig.Tracer, c.ConnConfig.OnNotice = &w, w.notice
+	}})
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// The spies tell of what is read, and of nothing else.
+func TestSpiesTellWhatIsRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	one, two := w.remember("the canary sings"), w.remember("the kestrel dives")
+	plantSpies(t, w.owner)
+	s := openWatched(t, w.owner.Config().ConnString())
+	ctx, seen := watched(ctx)
+	_, err := s.Authorize(ctx, store.Filter{Principal: w.p}, []uuid.UUID{one, two})
+	require.NoError(t, err)
+	require.Empty(t, seen.reads, "authorising reads no content")
+	_, err = s.Hydrate(ctx, store.Filter{Principal: w.p}, []uuid.UUID{one})
+	require.NoError(t, err)
+	require.Equal(t, 1, seen.reads[one.String()]["memories.content"])
+	require.NotContains(t, seen.reads, two.String())
+}

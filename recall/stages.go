@@ -1,0 +1,283 @@
+package recall
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/store"
+)
+
+// Deadlines and windows of shaping. A stage that misses its deadline is left out and named in meta.degraded.
+const (
+	readDeadline = 500 * time.Millisecond // of a stage that reads from Postgres
+
+	// Stages that read more than sheets look at the best candidates alone: three a result.
+	shapedPerResult = 3
+)
+
+// offByDefault are the stages that did not help on the evaluation conversations, or cost more than they
+// gave: docs/recall.md has the figures. With switches them on.
+var offByDefault = map[string]bool{
+	memory.StageConvolve: true, memory.StageFacets: true, memory.StageRehearse: true, memory.StageDampen: true, memory.StageHubs: true,
+	memory.StageDecisions: true, memory.StageDated: true, memory.StageDiversify: true, memory.StageExpand: true,
+}
+
+// optional reports whether a stage is off because nobody asked for it.
+func (q *query) optional(name string) bool {
+	return offByDefault[name] && !slices.Contains(q.With, name) && !slices.Contains(q.req.With, name)
+}
+
+// Channels names the channels, and Stages the stages of shaping in their order: what can be switched off.
+func Channels() []string {
+	var out []string
+	for _, c := range (&query{Recaller: &Recaller{}}).channels() {
+		out = append(out, c.name)
+	}
+	return out
+}
+
+// Stages names the stages of shaping in their order, those that are off by default among them.
+func Stages() []string {
+	var out []string
+	for _, s := range (&query{Recaller: &Recaller{}}).stages() {
+		out = append(out, s.name)
+	}
+	return out
+}
+
+// OffByDefault reports whether a stage works only where it is asked for.
+func OffByDefault(name string) bool { return offByDefault[name] }
+
+// best are the candidates that the costlier stages look at.
+func (q *query) best(evidence []memory.Evidence) []memory.Evidence {
+	return evidence[:min(len(evidence), shapedPerResult*q.limit)]
+}
+
+// readable is the filter for reading by id: with what was superseded, where that is asked for.
+func (q *query) readable() store.Filter {
+	f := q.filter
+	f.Superseded = q.req.Superseded
+	return f
+}
+
+// contents returns the texts of authorised evidence. Each is read once a recall, through the filter; one
+// that does not pass it any more has none.
+func (q *query) contents(ctx context.Context, evidence []memory.Evidence) (map[uuid.UUID]string, error) {
+	if q.texts == nil {
+		q.texts = map[uuid.UUID]string{}
+	}
+	var missing []uuid.UUID
+	for _, e := range evidence {
+		if _, read := q.texts[e.ID]; !read {
+			missing = append(missing, e.ID)
+		}
+	}
+	if len(missing) == 0 {
+		return q.texts, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, readDeadline)
+	defer cancel()
+	found, err := q.Store.Contents(ctx, q.readable(), missing)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range missing {
+		q.texts[id] = found[id]
+	}
+	return q.texts, nil
+}
+
+func (q *query) convolve(_ context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+	var trust memory.VectorTrust
+	if q.Embedder != nil {
+		trust = memory.TrustIn(q.Embedder.Model().Name)
+	}
+	return memory.Convolve(evidence, trust), nil
+}
+
+func (q *query) rehearse(_ context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+	return memory.Rehearse(evidence, q.now()), nil
+}
+
+// rerank lets the reranker read the best candidates. It sees contents that passed the filter, and the query.
+func (q *query) rerank(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+	if q.Reranking.Reranker == nil || len(evidence) == 0 {
+		return evidence, nil
+	}
+	top, deadline := q.Reranking.Top, q.Reranking.Deadline
+	if top <= 0 {
+		top = memory.DefaultRerankTop
+	}
+	if deadline <= 0 {
+		deadline = memory.DefaultRerankDeadline
+	}
+	ctx, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
+	read := evidence[:min(len(evidence), top)]
+	contents, err := q.contents(ctx, read)
+	if err != nil {
+		return nil, err
+	}
+	var ids []uuid.UUID
+	var texts []string
+	for _, e := range read {
+		if text := contents[e.ID]; text != "" {
+			ids, texts = append(ids, e.ID), append(texts, text)
+		}
+	}
+	if len(ids) == 0 {
+		return evidence, nil
+	}
+	given, err := rerankWithin(ctx, q.Reranking.Reranker, q.req.Query, texts)
+	if err != nil {
+		return nil, err
+	}
+	scores := make(map[uuid.UUID]float64, len(ids))
+	for i, score := range given {
+		if i < 0 || i >= len(ids) {
+			return nil, errors.New("the reranker scored a text that it was not given")
+		}
+		scores[ids[i]] = score
+	}
+	return memory.Rerank(evidence, scores, q.Reranking.Blend), nil
+}
+
+// rerankWithin asks the reranker and does not wait for one that does not look at its context: a recall keeps
+// its deadline, and the answer that comes later is dropped.
+func rerankWithin(ctx context.Context, r inference.Reranker, query string, texts []string) (map[int]float64, error) {
+	type answer struct {
+		scores map[int]float64
+		err    error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		scores, _, err := r.Rerank(ctx, query, texts)
+		answered <- answer{scores, err}
+	}()
+	select {
+	case a := <-answered:
+		return a.scores, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// dampen reads the contents of semantic hits alone, which are few.
+func (q *query) dampen(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+	var suspects []memory.Evidence
+	for _, e := range q.best(evidence) {
+		if memory.Unworded(e) {
+			suspects = append(suspects, e)
+		}
+	}
+	if len(suspects) == 0 {
+		return evidence, nil
+	}
+	contents, err := q.contents(ctx, suspects)
+	if err != nil {
+		return nil, err
+	}
+	return memory.DampenUnworded(evidence, func(id uuid.UUID) bool {
+		text, read := contents[id]
+		return !read || memory.SharesWord(q.req.Query, text)
+	}), nil
+}
+
+func (q *query) hubs(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+	ctx, cancel := context.WithTimeout(ctx, readDeadline)
+	defer cancel()
+	hub, err := q.Store.HubDegree(ctx, q.filter.Principal.Tenant, q.now())
+	if err != nil || hub == 0 {
+		return evidence, err
+	}
+	lowest, err := q.Store.LowestDegrees(ctx, q.readable(), idsOf(q.best(evidence)))
+	if err != nil {
+		return nil, err
+	}
+	return memory.DampenHubs(evidence, lowest, hub), nil
+}
+
+func (q *query) dated(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+	contents, err := q.contents(ctx, q.best(evidence))
+	if err != nil {
+		return nil, err
+	}
+	return memory.BoostDated(evidence, contents), nil
+}
+
+// currentness brings in what the best candidates superseded, where that is asked for, each with the score of
+// its successor, and then annotates and weighs all of them.
+func (q *query) currentness(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+	ctx, cancel := context.WithTimeout(ctx, readDeadline)
+	defer cancel()
+	best := slices.Clone(q.best(evidence))
+	if q.req.Superseded {
+		older, err := q.predecessors(ctx, best, evidence)
+		if err != nil {
+			return nil, err
+		}
+		best, evidence = append(best, older...), slices.Concat(evidence, older)
+	}
+	supersessions, err := q.Store.Supersessions(ctx, q.readable(), idsOf(best))
+	if err != nil {
+		return nil, err
+	}
+	return memory.Current(evidence, supersessions), nil
+}
+
+// predecessors returns what the best candidates superseded and is not among the evidence yet.
+func (q *query) predecessors(ctx context.Context, best, evidence []memory.Evidence) ([]memory.Evidence, error) {
+	chain, err := q.Store.Predecessors(ctx, q.readable(), idsOf(best))
+	if err != nil || len(chain) == 0 {
+		return nil, err
+	}
+	scores := make(map[uuid.UUID]float64, len(evidence)+len(chain))
+	for _, e := range evidence {
+		scores[e.ID] = e.Score
+	}
+	var older []uuid.UUID
+	for _, link := range chain {
+		if _, known := scores[link.ID]; !known {
+			scores[link.ID] = scores[link.Successor]
+			older = append(older, link.ID)
+		}
+	}
+	sheets, err := q.Store.Authorize(ctx, q.readable(), older)
+	if err != nil {
+		return nil, err
+	}
+	var out []memory.Evidence
+	for _, id := range older {
+		if sheet, ok := sheets[id]; ok {
+			e := memory.Evidence{ID: id, Channels: map[string]float64{}, Sheet: sheet}
+			e.Set(memory.StageCurrentness, scores[id], "as its successor")
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+func (q *query) duplicates(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+	contents, err := q.contents(ctx, q.best(evidence))
+	if err != nil {
+		return nil, err
+	}
+	return memory.CollapseDuplicates(evidence, contents), nil
+}
+
+func (q *query) diversify(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+	best := q.best(evidence)
+	contents, err := q.contents(ctx, best)
+	if err != nil {
+		return nil, err
+	}
+	out := slices.Concat(memory.Diversify(best, contents), evidence[len(best):])
+	memory.Rank(out)
+	return out, nil
+}

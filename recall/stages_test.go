@@ -1,0 +1,253 @@
+package recall_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/recall"
+	"github.com/mneme/mneme/schema"
+)
+
+// reranker answers as a test says.
+type reranker func(ctx context.Context, texts []string) (map[int]float64, error)
+
+func (r reranker) Rerank(ctx context.Context, _ string, texts []string) (map[int]float64, inference.Usage, error) {
+	scores, err := r(ctx, texts)
+	return scores, inference.Usage{}, err
+}
+
+func (w *world) ask(change func(*schema.RecallRequest)) schema.RecallResponse {
+	w.t.Helper()
+	req := schema.RecallRequest{Principal: w.p, Query: "where does Ana live"}
+	change(&req)
+	out, err := w.Recall(ctx, req)
+	require.NoError(w.t, err)
+	return out
+}
+
+// supersede makes one memory the successor of another.
+func (w *world) supersede(old, successor uuid.UUID) {
+	w.t.Helper()
+	w.exec(`UPDATE memories SET status = 'superseded', superseded_by = $2, superseded_at = now() WHERE id = $1`, old, successor)
+}
+
+func resultOf(t *testing.T, r schema.RecallResponse, id uuid.UUID) schema.RecallResult {
+	t.Helper()
+	i := slices.IndexFunc(r.Results, func(x schema.RecallResult) bool { return x.ID == id.String() })
+	require.GreaterOrEqual(t, i, 0, "%s is not among %v", id, ids(r))
+	return r.Results[i]
+}
+
+func TestEveryStageHasASwitch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.remember("Ana lives in Oslo and decided on 3 May 2024 to stay")
+	w.remember("Ana lives in Oslo, she says")
+	for _, name := range recall.Stages() {
+		on := w.ask(func(r *schema.RecallRequest) { r.With = []string{name} })
+		require.Contains(t, on.Meta.TimingsMS, name)
+		require.Empty(t, on.Meta.Degraded, name)
+		require.Contains(t, ids(on), id.String(), name)
+		off := w.ask(func(r *schema.RecallRequest) { r.Without = []string{name}; r.With = []string{name} })
+		require.NotContains(t, off.Meta.TimingsMS, name, "off wins")
+		byDefault := w.ask(func(*schema.RecallRequest) {})
+		require.Equal(t, !recall.OffByDefault(name), slices.Contains(keys(byDefault.Meta.TimingsMS), name), name)
+	}
+	all := w.ask(func(r *schema.RecallRequest) { r.With, r.Explain = recall.Stages(), true })
+	require.Contains(t, ids(all), id.String())
+	for _, r := range all.Results {
+		require.Equal(t, r.Score, r.Explain[len(r.Explain)-1].Score)
+	}
+	require.Subset(t, recall.Channels(), []string{memory.ChannelText, memory.ChannelVector})
+}
+
+func keys(m map[string]float64) []string {
+	var out []string
+	for k := range m {
+		out = append(out, k)
+	}
+	return out
+}
+
+// A stage that cannot read what it needs is named and left out.
+func TestAFailingStageOnlyDegrades(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var lines []uuid.UUID
+	for _, text := range []string{"Ana lives in Oslo", "Bo lives in Rome", "Cy lives in Lima", "Di lives in Graz", "Ed lives in Nara"} {
+		lines = append(lines, w.remember(text))
+	}
+	w.exec(`INSERT INTO entities (tenant, id, canonical_name, name, mentions, created_at, updated_at)
+		SELECT 't', gen_random_uuid(), 'e' || n, 'e' || n, CASE WHEN n > 17 THEN 90 ELSE 1 END, now(), now() FROM generate_series(1, 20) n`)
+	w.exec(`DROP TABLE memory_entity_mentions CASCADE`)
+	got := w.ask(func(r *schema.RecallRequest) { r.With = []string{memory.StageHubs} })
+	require.Contains(t, ids(got), lines[0].String())
+	require.Equal(t, []string{memory.StageHubs}, got.Meta.Degraded)
+}
+
+func TestHubsAreDampened(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	hub, other := w.remember("Ana lives in the city"), w.remember("Ana lives in the town")
+	w.exec(`INSERT INTO entities (tenant, id, canonical_name, name, mentions, created_at, updated_at)
+		SELECT 't', gen_random_uuid(), 'e' || n, 'e' || n, CASE WHEN n > 17 THEN 90 ELSE 1 END, now(), now() FROM generate_series(1, 20) n`)
+	w.exec(`INSERT INTO memory_entity_mentions (tenant, memory_id, entity_id, created_at) SELECT 't', $1, id, now() FROM entities WHERE canonical_name = 'e20'`, hub)
+	w.exec(`INSERT INTO memory_entity_mentions (tenant, memory_id, entity_id, created_at) SELECT 't', $1, id, now() FROM entities WHERE canonical_name IN ('e20', 'e1')`, other)
+	plain, dampened := w.ask(func(*schema.RecallRequest) {}), w.ask(func(r *schema.RecallRequest) { r.With = []string{memory.StageHubs} })
+	require.InDelta(t, 0.7*resultOf(t, plain, hub).Score, resultOf(t, dampened, hub).Score, 1e-9)
+	require.InDelta(t, resultOf(t, plain, other).Score, resultOf(t, dampened, other).Score, 1e-9, "it links to something rare too")
+	require.Equal(t, other.String(), dampened.Results[0].ID)
+}
+
+func TestTheRerankerOrdersTheBest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first, second := w.remember("Ana lives where Ana does live"), w.remember("Ana moved house and does live somewhere in a big old town near the sea")
+	stranger := w.put(schema.Principal{Tenant: "t", Agent: "someone else"}, schema.VisibilityPrivate, schema.Candidate{Content: "Ana does live in a secret place"})
+	w.Index = hitting(stranger, second)
+	require.Equal(t, first.String(), ids(w.ask(func(*schema.RecallRequest) {}))[0])
+
+	var read []string
+	w.Reranking = inference.Reranking{Blend: 1, Reranker: reranker(func(_ context.Context, texts []string) (map[int]float64, error) {
+		read = slices.Clone(texts)
+		out := map[int]float64{}
+		for i, text := range texts {
+			if text == "Ana moved house and does live somewhere in a big old town near the sea" {
+				out[i] = 1
+			} else {
+				out[i] = 0.1
+			}
+		}
+		return out, nil
+	})}
+	got := w.ask(func(*schema.RecallRequest) {})
+	require.Equal(t, []string{second.String(), first.String()}, ids(got))
+	require.Empty(t, got.Meta.Degraded)
+	require.Len(t, read, 2, "what the asker may not see is not shown to the model")
+	require.NotContains(t, ids(w.ask(func(r *schema.RecallRequest) { r.Without = []string{memory.StageRerank} }))[:1], second.String())
+
+	w.Reranking.Top = 1
+	w.ask(func(*schema.RecallRequest) {})
+	require.Len(t, read, 1)
+}
+
+func TestARerankerThatFailsIsLeftOut(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	t.Cleanup(func() { close(release) })
+	for name, r := range map[string]reranker{
+		"it fails":                      func(context.Context, []string) (map[int]float64, error) { return nil, errors.New("down") },
+		"it scores what it did not get": func(context.Context, []string) (map[int]float64, error) { return map[int]float64{7: 1}, nil },
+		"it waits for its context": func(ctx context.Context, _ []string) (map[int]float64, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		},
+		"it waits for nothing": func(context.Context, []string) (map[int]float64, error) {
+			<-release
+			return map[int]float64{}, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			id := w.remember("Ana lives in Oslo")
+			w.Reranking = inference.Reranking{Reranker: r, Blend: 1, Deadline: 50 * time.Millisecond}
+			got := w.ask(func(*schema.RecallRequest) {})
+			require.Equal(t, []string{id.String()}, ids(got))
+			require.Equal(t, []string{memory.StageRerank}, got.Meta.Degraded)
+		})
+	}
+}
+
+// What was superseded comes in when it is asked for, marked and below its successor, and only what the asker
+// may see.
+func TestSupersededIsMarkedAndDemoted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	oldest, older, now := w.remember("Ana lives in Lyon"), w.remember("Ana lives in Rome"), w.remember("Ana lives in Oslo")
+	stranger := w.put(schema.Principal{Tenant: "t", Agent: "someone else"}, schema.VisibilityPrivate, schema.Candidate{Content: "Ana lives in secret"})
+	gone := w.remember("Ana lives in Graz")
+	w.supersede(oldest, older)
+	w.supersede(older, now)
+	w.supersede(stranger, now)
+	w.supersede(gone, now)
+	w.exec(`UPDATE memories SET deleted_at = now() WHERE id = $1`, gone)
+
+	got := w.ask(func(*schema.RecallRequest) {})
+	require.Equal(t, []string{now.String()}, ids(got), "nobody asked for what was")
+	require.Equal(t, schema.CurrentnessCurrent, got.Results[0].Currentness)
+
+	got = w.ask(func(r *schema.RecallRequest) { r.Superseded, r.Explain = true, true })
+	require.Equal(t, now.String(), got.Results[0].ID)
+	require.ElementsMatch(t, []string{now.String(), older.String(), oldest.String()}, ids(got))
+	require.Empty(t, got.Meta.Degraded)
+	was := resultOf(t, got, older)
+	require.Equal(t, schema.CurrentnessSuperseded, was.Currentness)
+	require.Equal(t, now.String(), was.SupersededBy)
+	require.Equal(t, schema.StatusSuperseded, was.Status)
+	require.Equal(t, "Ana lives in Rome", was.Content)
+	require.Equal(t, older.String(), resultOf(t, got, oldest).SupersededBy)
+	require.Less(t, was.Score, got.Results[0].Score)
+	require.Empty(t, resultOf(t, got, now).SupersededBy)
+
+	ended := w.ask(func(r *schema.RecallRequest) {
+		r.Superseded, r.Types = true, []schema.MemoryType{schema.TypeCompetence}
+	})
+	require.Empty(t, ended.Results, "what else the request asks for holds for them too")
+	require.NotContains(t, ids(w.ask(func(r *schema.RecallRequest) { r.Superseded, r.Without = true, []string{memory.StageCurrentness} })), older.String())
+
+	// A successor that the asker may not see is not named.
+	hidden := w.put(schema.Principal{Tenant: "t", Agent: "someone else"}, schema.VisibilityPrivate, schema.Candidate{Content: "Ana lives in hiding"})
+	w.exec(`UPDATE memories SET superseded_by = $2 WHERE id = $1`, oldest, hidden)
+	w.exec(`UPDATE memories SET status = 'active', superseded_by = NULL WHERE id = $1`, older)
+	require.NotContains(t, ids(w.ask(func(r *schema.RecallRequest) { r.Superseded = true })), oldest.String())
+}
+
+// An episode of which what was learnt does not hold any more is marked, as far as the asker may know.
+func TestAnEpisodeIsAsCurrentAsItsFacts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	episode, old, fact := w.remember("I live in Lyon, said Ana"), w.remember("Lyon is the home of A."), w.remember("Oslo is the home of A.")
+	stranger := w.put(schema.Principal{Tenant: "t", Agent: "someone else"}, schema.VisibilityPrivate, schema.Candidate{Content: "Ana was in Lyon"})
+	w.exec(`ALTER TABLE memories DISABLE TRIGGER USER`) // an episode does not turn into a fact otherwise
+	w.exec(`UPDATE memories SET type = 'semantic', tier = 'persistent', typology = 'semantic', payload = payload || '{"kind": "semantic"}' WHERE id = ANY($1)`, []uuid.UUID{old, fact, stranger})
+	drawn := func(fact uuid.UUID) {
+		w.exec(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'derived_from', $2, now())`, fact, episode)
+	}
+	of := func() schema.Currentness {
+		return resultOf(t, w.ask(func(*schema.RecallRequest) {}), episode).Currentness
+	}
+	require.Empty(t, of())
+	drawn(stranger)
+	w.supersede(stranger, fact)
+	require.Empty(t, of(), "what others learnt is theirs")
+	drawn(old)
+	require.Empty(t, of())
+	w.supersede(old, fact)
+	require.Equal(t, schema.CurrentnessSuperseded, of())
+	drawn(fact)
+	require.Equal(t, schema.CurrentnessMixed, of())
+}
+
+func TestNearDuplicatesTakeOnePlace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	at := time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)
+	say := func(text string) uuid.UUID {
+		return w.put(w.p, schema.VisibilityPrivate, schema.Candidate{Content: text, OccurredAt: &at, Speaker: "Bo"})
+	}
+	one, again, other := say("well, Ana does live in the old town of Oslo"), say("Ana does live in an old town of Oslo"), say("Ana does live in an old town of Rome")
+	got := ids(w.ask(func(*schema.RecallRequest) {}))
+	require.Len(t, got, 2)
+	require.Contains(t, got, other.String())
+	require.NotEqual(t, slices.Contains(got, one.String()), slices.Contains(got, again.String()))
+	require.Len(t, ids(w.ask(func(r *schema.RecallRequest) { r.Without = []string{memory.StageDuplicates} })), 3)
+}

@@ -1,0 +1,59 @@
+package recall
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+// Deadlines of the structured channels. Each is a help: what is late is left out.
+const (
+	hintsDeadline  = time.Second
+	claimsDeadline = time.Second
+	graphDeadline  = 500 * time.Millisecond // notes on recall constants, "traversal"
+	timeDeadline   = 500 * time.Millisecond
+)
+
+func (q *query) searchHints(ctx context.Context) ([]store.Hit, error) {
+	return q.Store.SearchHints(ctx, q.filter, q.keywords(), q.width())
+}
+
+func (q *query) searchClaims(ctx context.Context) ([]store.Hit, error) {
+	return q.Store.SearchClaims(ctx, q.filter, q.req.Query, q.width())
+}
+
+func (q *query) searchGraph(ctx context.Context) ([]store.Hit, error) {
+	return q.Store.SearchGraph(ctx, q.filter, q.req.Query, q.width())
+}
+
+func (q *query) searchTime(ctx context.Context) ([]store.Hit, error) {
+	return q.Store.SearchTime(ctx, q.filter, q.windows, q.width())
+}
+
+// keywords is what full text and hints look for; vectors and models see the query itself.
+func (q *query) keywords() string { return cmp.Or(q.req.KeywordQuery, q.req.Query) }
+
+// expansion is what full text looks for besides.
+func (q *query) expansion() string {
+	if q.off(memory.StageExpand) {
+		return ""
+	}
+	return memory.ExpandQuery(q.keywords())
+}
+
+// timely lowers what is not of the time that the query names.
+func (q *query) timely(_ context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+	return memory.Timely(evidence, q.windows), nil
+}
+
+// primary lets the graph stand on a level with the flat channels, where the request asks for it.
+func (q *query) primary(_ context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+	if q.req.Traversal != schema.TraversalPrimary {
+		return evidence, nil
+	}
+	return memory.Primary(evidence, q.limit), nil
+}

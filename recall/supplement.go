@@ -1,0 +1,472 @@
+package recall
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+// supplementDeadline is that of each kind of supplement, and of each way of rescue; one that misses it is left
+// out and named in meta.degraded.
+const supplementDeadline = 500 * time.Millisecond
+
+// Stages of supplements and rescue, as timings, switches and meta.degraded name them.
+const (
+	stageExpand            = "expand" // all supplements
+	stageSources           = "expand_sources"
+	stageRationale         = "expand_rationale"
+	stageTranscripts       = "expand_transcripts"
+	stageArtifacts         = "expand_artifacts"
+	stageCards             = "expand_cards"
+	stageRescue            = "rescue" // all ways
+	stageRescueTranscripts = "rescue_transcripts"
+	stageRescueArtifacts   = "rescue_artifacts"
+)
+
+// optionally runs a step with a deadline, unless it is switched off. A step that fails degrades the answer.
+func (q *query) optionally(ctx context.Context, name string, step func(context.Context) error) {
+	if q.off(name) {
+		return
+	}
+	defer q.timed(name)()
+	ctx, cancel := context.WithTimeout(ctx, supplementDeadline)
+	defer cancel()
+	if err := step(ctx); err != nil {
+		q.degrade(name, err)
+	}
+}
+
+// expand adds supplementary rows to the results, which come best first (document 002 Phase 5). Together they
+// are no more than the limit and fit the token budget: on a full page the weakest results give up as many
+// places as memory.ReservedPlaces says, when there are as many supplements. It returns what is left of the
+// results, and the supplements.
+//
+// Supplements are read through the request's filter, as results are.
+func (q *query) expand(ctx context.Context, results []schema.RecallResult) (kept, extra []schema.RecallResult) {
+	if !q.req.Expand || q.off(stageExpand) || len(results) == 0 {
+		return results, nil
+	}
+	defer q.timed(stageExpand)()
+	reserved := memory.ReservedPlaces(q.limit)
+	e := &expansion{query: q, known: map[uuid.UUID]bool{}, of: map[string]int{}}
+	for _, r := range results {
+		if id, err := uuid.Parse(r.ID); err == nil {
+			e.known[id] = true
+		}
+	}
+	for _, r := range q.drop(results, len(results)-(q.limit-reserved)) { // those that stay in any case
+		if r.Redacted == "" {
+			e.of[r.ID] = len(e.results)
+			e.results = append(e.results, r)
+		}
+	}
+	found := e.find(ctx)
+	kept = results
+	budget := q.task().BudgetTokens
+	most := max(reserved, q.limit-len(results))
+	for _, row := range found {
+		if len(extra) == most {
+			break
+		}
+		next := q.drop(kept, len(kept)+len(extra)+1-q.limit)
+		if budget > 0 && tokensOf(next)+tokensOf(extra)+tokensOf([]schema.RecallResult{row}) > budget {
+			continue
+		}
+		kept, extra = next, append(extra, row)
+	}
+	lowest := 1.0
+	for _, r := range kept {
+		lowest = min(lowest, r.Score)
+	}
+	for i, score := range memory.SupplementScores(lowest, len(extra)) {
+		extra[i].Score = score
+	}
+	return kept, extra
+}
+
+// drop leaves out the last n results, but none that was selected for the task.
+func (q *query) drop(results []schema.RecallResult, n int) []schema.RecallResult {
+	out := slices.Clone(results)
+	for i := len(out) - 1; i >= 0 && n > 0; i-- {
+		if !q.isSelected(out[i].ID) {
+			out = slices.Delete(out, i, i+1)
+			n--
+		}
+	}
+	return out
+}
+
+func tokensOf(results []schema.RecallResult) int {
+	total := 0
+	for _, r := range results {
+		tokens, _ := memory.ResultTokens(r)
+		total += tokens
+	}
+	return total
+}
+
+// expansion is the search for supplements of some results.
+type expansion struct {
+	*query
+	results []schema.RecallResult
+	known   map[uuid.UUID]bool // memories among the results, also those that may give way
+	of      map[string]int     // places in results by id
+	sources []store.Linked
+}
+
+// find looks for supplements of every kind, at once, and takes them in turn: reasons, what was said around,
+// sources, texts, cards.
+func (e *expansion) find(ctx context.Context) []schema.RecallResult {
+	e.optionally(ctx, stageSources, func(ctx context.Context) error {
+		var err error
+		e.sources, err = e.Store.Sources(ctx, e.filter, e.ids(func(r schema.RecallResult) bool { return r.Type != schema.TypeEpisodic }))
+		return err
+	})
+	kinds := []struct {
+		stage string
+		find  func(context.Context) ([]schema.RecallResult, error)
+	}{{stageRationale, e.rationale}, {stageTranscripts, e.transcripts}, {stageArtifacts, e.artifacts}, {stageCards, e.cards}}
+	found := make([][]schema.RecallResult, len(kinds))
+	var sources []schema.RecallResult
+	var wg sync.WaitGroup
+	for i, kind := range kinds {
+		wg.Go(func() {
+			e.optionally(ctx, kind.stage, func(ctx context.Context) (err error) {
+				found[i], err = kind.find(ctx)
+				return err
+			})
+		})
+	}
+	wg.Go(func() {
+		if len(e.sources) > 0 {
+			e.optionally(ctx, stageSources, func(ctx context.Context) (err error) {
+				sources, err = e.linked(ctx, schema.SupplementSource, e.sources)
+				return err
+			})
+		}
+	})
+	wg.Wait()
+	quoted := map[string]bool{} // what an excerpt shows needs no row of its own
+	for _, excerpt := range found[1] {
+		for _, id := range excerpt.Supplement.Members {
+			quoted[id] = true
+		}
+	}
+	sources = slices.DeleteFunc(sources, func(r schema.RecallResult) bool { return quoted[r.ID] })
+	found[0] = slices.DeleteFunc(found[0], func(r schema.RecallResult) bool {
+		return quoted[r.ID] && slices.ContainsFunc(e.sources, func(l store.Linked) bool { return l.ID.String() == r.ID })
+	})
+	seen := map[string]bool{}
+	return slices.DeleteFunc(memory.TakeTurns(found[0], found[1], sources, found[2], found[3]), func(r schema.RecallResult) bool {
+		again := seen[r.ID]
+		seen[r.ID] = true
+		return again
+	})
+}
+
+// ids are the ids of the results of a kind.
+func (e *expansion) ids(is func(schema.RecallResult) bool) []uuid.UUID {
+	var out []uuid.UUID
+	for _, r := range e.results {
+		if id, err := uuid.Parse(r.ID); err == nil && is(r) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// linked reads linked memories that are not among the results as supplements, in the results' order.
+func (e *expansion) linked(ctx context.Context, kind schema.SupplementKind, links []store.Linked) ([]schema.RecallResult, error) {
+	of := map[uuid.UUID][]string{}
+	var ids []uuid.UUID
+	for _, l := range e.byResult(links) {
+		if e.known[l.ID] {
+			continue
+		}
+		if of[l.ID] == nil {
+			ids = append(ids, l.ID)
+		}
+		of[l.ID] = append(of[l.ID], l.Of.String())
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := e.Store.Hydrate(ctx, e.filter, ids)
+	if err != nil {
+		return nil, err
+	}
+	var out []schema.RecallResult
+	for _, id := range ids {
+		if row, ok := rows[id]; ok {
+			out = append(out, supplementary(row, kind, of[id], id))
+		}
+	}
+	return out, nil
+}
+
+func (e *expansion) byResult(links []store.Linked) []store.Linked {
+	out := slices.Clone(links)
+	slices.SortStableFunc(out, func(a, b store.Linked) int { return e.of[a.Of.String()] - e.of[b.Of.String()] })
+	return out
+}
+
+// supplementary makes a supplement of a row. A text that is too long is cut, and says so.
+func supplementary(row schema.RecallResult, kind schema.SupplementKind, of []string, members ...uuid.UUID) schema.RecallResult {
+	row.Supplementary, row.Supplement = true, &schema.Supplement{Kind: kind, Of: of}
+	for _, id := range members {
+		row.Supplement.Members = append(row.Supplement.Members, id.String())
+	}
+	var cut bool
+	row.Content, cut = memory.CutChars(row.Content, memory.MaxSupplementChars)
+	row.Truncated = row.Truncated || cut
+	if row.Tags == nil {
+		row.Tags = []string{}
+	}
+	if row.Channels == nil {
+		row.Channels = map[string]float64{}
+	}
+	return row
+}
+
+// made is a supplement that is no memory; its id is of its kind and what it was made of.
+func made(id string, t schema.MemoryType, content string, at time.Time) schema.RecallResult {
+	return schema.RecallResult{ID: id, Content: content, Type: t, Category: schema.CategoryFact, CreatedAt: at, OccurredAt: at,
+		Validity: schema.Validity{Mode: schema.ValidGlobal}, Status: schema.StatusActive}
+}
+
+// rationale are the memories that decisions rest on.
+func (e *expansion) rationale(ctx context.Context) ([]schema.RecallResult, error) {
+	decisions := e.ids(func(r schema.RecallResult) bool { return r.Category == schema.CategoryDecision })
+	if len(decisions) == 0 {
+		return nil, nil
+	}
+	links, err := e.Store.Rationale(ctx, e.filter, decisions)
+	if err != nil {
+		return nil, err
+	}
+	return e.linked(ctx, schema.SupplementRationale, links)
+}
+
+// transcripts are excerpts of what was said around results, or around the sources of facts, in their
+// sessions.
+func (e *expansion) transcripts(ctx context.Context) ([]schema.RecallResult, error) {
+	places := map[uuid.UUID][]string{} // of excerpts, with the results that they belong to
+	var anchors []memory.Anchor
+	add := func(of, place uuid.UUID) {
+		if places[place] == nil {
+			anchors = append(anchors, memory.Anchor{ID: place, Place: place})
+		}
+		places[place] = append(places[place], of.String())
+	}
+	sources := e.byResult(e.sources)
+	for _, r := range e.results {
+		id, err := uuid.Parse(r.ID)
+		if err != nil {
+			continue
+		}
+		if r.Type == schema.TypeEpisodic {
+			add(id, id)
+		}
+		for _, l := range sources {
+			if l.Of == id {
+				add(id, l.ID)
+			}
+		}
+	}
+	if len(anchors) == 0 {
+		return nil, nil
+	}
+	turns, err := e.Store.SessionTurns(ctx, e.filter, anchors, memory.ExcerptRadius)
+	if err != nil || len(turns) == 0 {
+		return nil, err
+	}
+	around := map[uuid.UUID][]memory.Turn{}
+	ids := make([]uuid.UUID, 0, len(turns)+len(anchors))
+	for _, t := range turns {
+		around[t.Anchor] = append(around[t.Anchor], t)
+		ids = append(ids, t.ID)
+	}
+	for _, a := range anchors {
+		ids = append(ids, a.Place)
+	}
+	rows, err := e.Store.Hydrate(ctx, e.filter, ids)
+	if err != nil {
+		return nil, err
+	}
+	var out []schema.RecallResult
+	shownBefore := map[uuid.UUID]bool{}
+	for _, a := range anchors {
+		centre, ok := rows[a.Place]
+		if !ok || len(around[a.ID]) == 0 {
+			continue
+		}
+		said := []memory.Utterance{{ID: a.Place, Speaker: centre.Who, Text: centre.Content}}
+		for _, t := range around[a.ID] {
+			if row, ok := rows[t.ID]; ok {
+				said = append(said, memory.Utterance{ID: t.ID, Speaker: row.Who, Text: row.Content, Distance: t.Distance})
+			}
+		}
+		text, shown, cut := memory.Excerpt(said)
+		if !slices.ContainsFunc(shown, func(id uuid.UUID) bool { return !e.known[id] && !shownBefore[id] }) {
+			continue // it says nothing that is not there already
+		}
+		for _, id := range shown {
+			shownBefore[id] = true
+		}
+		row := made(string(schema.SupplementTranscript)+":"+a.Place.String(), schema.TypeEpisodic, text, centre.OccurredAt)
+		row.Session, row.Ref, row.Truncated = centre.Session, centre.Ref, cut
+		out = append(out, supplementary(row, schema.SupplementTranscript, places[a.Place], shown...))
+	}
+	return out, nil
+}
+
+// artifacts are texts that results, or the sources of facts, refer to.
+func (e *expansion) artifacts(ctx context.Context) ([]schema.RecallResult, error) {
+	of := map[uuid.UUID][]string{}
+	var ids []uuid.UUID
+	add := func(id uuid.UUID, result string) {
+		if of[id] == nil {
+			ids = append(ids, id)
+		}
+		of[id] = append(of[id], result)
+	}
+	for _, id := range e.ids(func(schema.RecallResult) bool { return true }) {
+		add(id, id.String())
+	}
+	for _, l := range e.byResult(e.sources) {
+		add(l.ID, l.Of.String())
+	}
+	found, err := e.Store.Artifacts(ctx, e.filter, ids)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(found, func(a, b store.TextArtifact) int { return slices.Index(ids, a.Of) - slices.Index(ids, b.Of) })
+	var out []schema.RecallResult
+	for _, a := range found {
+		row := made(string(schema.SupplementArtifact)+":"+a.Address, schema.TypeEpisodic, a.Text, a.OccurredAt)
+		row.Ref, row.Truncated = a.Address, int64(len(a.Text)) < a.Size
+		out = append(out, supplementary(row, schema.SupplementArtifact, of[a.Of], a.Of))
+	}
+	return out, nil
+}
+
+// cards say what is held of the entities that the results name, where that is more than the results say.
+func (e *expansion) cards(ctx context.Context) ([]schema.RecallResult, error) {
+	most := memory.MaxCards(e.limit)
+	found, err := e.Store.Cards(ctx, e.filter, e.ids(func(schema.RecallResult) bool { return true }), 2*most)
+	if err != nil {
+		return nil, err
+	}
+	var out []schema.RecallResult
+	for _, entity := range found {
+		text, shown := memory.Card(entity.Claims)
+		if len(out) == most || !slices.ContainsFunc(shown, func(id uuid.UUID) bool { return !e.known[id] }) {
+			continue
+		}
+		of := make([]string, len(entity.Of))
+		for i, id := range entity.Of {
+			of[i] = id.String()
+		}
+		row := made(string(schema.SupplementCard)+":"+shown[0].String(), schema.TypeSemantic, text, e.results[e.of[of[0]]].OccurredAt)
+		out = append(out, supplementary(row, schema.SupplementCard, of, shown...))
+	}
+	return out, nil
+}
+
+// rescue looks for what the query asks for where the channels found nothing that the asker may see: in what
+// was said, by the beginnings of words, and in texts that memories refer to (document 002 "Source and
+// Transcript Rescue Paths"). The ledger of events and the staging area are not searched: the one has no
+// texts, and those of the other are memories already, or were refused as such.
+func (q *query) rescue(ctx context.Context) []schema.RecallResult {
+	wanted := memory.RescueWords(q.req.Query)
+	if q.off(stageRescue) || len(wanted) == 0 {
+		return nil
+	}
+	defer q.timed(stageRescue)()
+	var said, texts []schema.RecallResult
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		q.optionally(ctx, stageRescueTranscripts, func(ctx context.Context) (err error) {
+			said, err = q.rescueText(ctx, wanted)
+			return err
+		})
+	})
+	wg.Go(func() {
+		q.optionally(ctx, stageRescueArtifacts, func(ctx context.Context) (err error) {
+			texts, err = q.rescueArtifacts(ctx, wanted)
+			return err
+		})
+	})
+	wg.Wait()
+	out := slices.Concat(said, texts)
+	slices.SortStableFunc(out, func(a, b schema.RecallResult) int {
+		switch {
+		case a.Score > b.Score:
+			return -1
+		case a.Score < b.Score:
+			return 1
+		}
+		return 0
+	})
+	budget, used := q.task().BudgetTokens, 0
+	out = slices.DeleteFunc(out, func(r schema.RecallResult) bool {
+		tokens, _ := memory.ResultTokens(r)
+		if budget > 0 && used+tokens > budget {
+			return true
+		}
+		used += tokens
+		return false
+	})
+	return out[:min(len(out), q.limit)]
+}
+
+func (q *query) rescueText(ctx context.Context, wanted []string) ([]schema.RecallResult, error) {
+	hits, err := q.Store.RescueText(ctx, q.filter, wanted, q.limit)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]uuid.UUID, 0, len(hits))
+	for _, h := range hits {
+		ids = append(ids, h.ID)
+	}
+	rows, err := q.Store.Hydrate(ctx, q.filter, ids)
+	if err != nil {
+		return nil, err
+	}
+	var out []schema.RecallResult
+	for _, h := range hits {
+		row, ok := rows[h.ID]
+		if row.Score = memory.RescueScore(int(h.Score), len(wanted)); ok && row.Score > 0 {
+			out = append(out, supplementary(row, schema.SupplementRescue, nil, h.ID))
+		}
+	}
+	return out, nil
+}
+
+func (q *query) rescueArtifacts(ctx context.Context, wanted []string) ([]schema.RecallResult, error) {
+	found, err := q.Store.NewestArtifacts(ctx, q.filter)
+	if err != nil {
+		return nil, err
+	}
+	var out []schema.RecallResult
+	seen := map[string]bool{}
+	for _, a := range found {
+		n, passage, cut := memory.RescueFind(a.Text, wanted)
+		score := memory.RescueScore(n, len(wanted))
+		if score == 0 || seen[a.Address] {
+			continue
+		}
+		seen[a.Address] = true
+		row := made(string(schema.SupplementArtifact)+":"+a.Address, schema.TypeEpisodic, passage, a.OccurredAt)
+		row.Score, row.Ref, row.Truncated = score, a.Address, cut || int64(len(a.Text)) < a.Size
+		out = append(out, supplementary(row, schema.SupplementRescue, nil, a.Of))
+	}
+	return out, nil
+}

@@ -1,0 +1,84 @@
+package recall
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+)
+
+// stageRedact is the stage that looks for what may be told of memories above the limit.
+const stageRedact = "redact"
+
+// trustRules are what the policy in force says of what is shown.
+func (r *Recaller) trustRules() memory.TrustRules {
+	if r.Policy == nil {
+		return memory.TrustRules{}
+	}
+	return r.Policy().Trust()
+}
+
+// withRedacted adds what may be told of memories above the limit (document 004 §15.8): those with a safe
+// summary among the results, by how well the summary answers; the others behind them. Rows that can be
+// read stand before redacted ones of the same score.
+func (q *query) withRedacted(ctx context.Context, results []schema.RecallResult) []schema.RecallResult {
+	if len(q.clearance.Summary)+len(q.clearance.Metadata) == 0 || q.off(stageRedact) {
+		return results
+	}
+	defer q.timed(stageRedact)()
+	ctx, cancel := context.WithTimeout(ctx, textDeadline)
+	defer cancel()
+	now := q.now()
+	summaries, err := q.Store.RedactedSummaries(ctx, q.filter, q.clearance.Summary, cmp.Or(q.req.KeywordQuery, q.req.Query), now, q.limit)
+	if err != nil {
+		q.degrade(stageRedact, err)
+		return results
+	}
+	out := slices.Clone(results)
+	for _, row := range summaries {
+		at := slices.IndexFunc(out, func(r schema.RecallResult) bool { return r.Score < row.Score })
+		if at < 0 {
+			at = len(out)
+		}
+		out = slices.Insert(out, at, row)
+	}
+	out = out[:min(len(out), q.limit)]
+	stubs, err := q.Store.RedactedMetadata(ctx, q.filter, q.clearance.Metadata, now, q.limit-len(out))
+	if err != nil {
+		q.degrade(stageRedact, err)
+	}
+	return append(out, stubs...)
+}
+
+// readInFull are the results whose content is shown: the others were not accessed, and are counted in meta.
+func (q *query) readInFull(results []schema.RecallResult) []schema.RecallResult {
+	out := make([]schema.RecallResult, 0, len(results))
+	for _, row := range results {
+		if row.Redacted == "" {
+			out = append(out, row)
+			continue
+		}
+		if q.meta.Redacted == nil {
+			q.meta.Redacted = map[schema.Redaction]int{}
+		}
+		q.meta.Redacted[row.Redacted]++
+	}
+	return out
+}
+
+// recount makes meta say of every channel how many of what it found the asker may see: how many others
+// there are is not the asker's to know.
+func (q *query) recount(evidence []memory.Evidence) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for name := range q.meta.Channels {
+		q.meta.Channels[name] = 0
+	}
+	for i := range evidence {
+		for name := range evidence[i].Channels {
+			q.meta.Channels[name]++
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+)
+
+const maxSensitivityUsage = "public, low, medium (the default), high or hyper; above medium needs --authenticated"
+
+// registerTrust registers what a command says of the trust that it is given under.
+func (a *app) registerTrust(flags *pflag.FlagSet) {
+	t := &a.trust
+	flags.BoolVar(&t.Authenticated, "authenticated", false, "whoever is shown the answer has proved who they are (docs/trust.md)")
+	flags.StringSliceVar(&t.Scopes, "trust-scope", nil, "scope to be read beside --scope (repeatable)")
+	flags.StringVar(&t.Environment, "environment", os.Getenv("MNEME_ENVIRONMENT"), "in which the answer is shown; the policy may lower the limit for it (MNEME_ENVIRONMENT)")
+	flags.StringVar(&t.Token, "trust-token", os.Getenv("MNEME_TRUST_TOKEN"), "signed trust context, for a deployment with a trust key (MNEME_TRUST_TOKEN)")
+}
+
+// trustContext is what the flags say, nil when they say nothing.
+func (a *app) trustContext() *schema.TrustContext {
+	t := a.trust
+	if !t.Authenticated && len(t.Scopes) == 0 && t.Environment == "" && t.Token == "" {
+		return nil
+	}
+	return &t
+}
+
+// sensitivityFlag registers the limit of a command that shows single memories.
+func sensitivityFlag(flags *pflag.FlagSet) *string {
+	return flags.String("max-sensitivity", "", maxSensitivityUsage)
+}
+
+// clearance is what the flags come to under the policy and the key of this process.
+func (a *app) clearance(limit string) (memory.Clearance, error) {
+	req := schema.RecallRequest{Principal: a.cfg.Principal, Query: "any", MaxSensitivity: schema.Sensitivity(limit), Trust: a.trustContext()}
+	if err := req.Validate(); err != nil {
+		return memory.Clearance{}, err
+	}
+	policy, err := a.readPolicy(a.cfg.PolicyFile)
+	if err != nil {
+		return memory.Clearance{}, err
+	}
+	c := policy.Trust().Clear(req, a.cfg.TrustKey, time.Now())
+	a.noteTrust(c.Meta())
+	return c, nil
+}
+
+// noteTrust says why less is shown than was asked for.
+func (a *app) noteTrust(t *schema.TrustMeta) {
+	if t == nil || len(t.Problems) == 0 {
+		return
+	}
+	problems := make([]string, len(t.Problems))
+	for i, p := range t.Problems {
+		problems[i] = string(p)
+	}
+	a.note("mneme: shown up to %s: %s", t.MaxSensitivity, strings.Join(problems, ", "))
+}
+
+func newTrust(a *app) *cobra.Command {
+	cmd := group(&cobra.Command{
+		Use:   "trust",
+		Short: "Sign and check the trust contexts of recalls: sign, verify",
+		Long: `Sign and check trust contexts. Where MNEME_TRUST_KEY is set (32 bytes in base64), a recall is
+authenticated, reaches above medium and reads further scopes only with a token that the key has signed for
+its principal. Whoever holds a token has what it grants until it expires.`,
+		Example: `  mneme trust sign --agent support --authenticated --max-sensitivity high --expires 10m
+  mneme recall "what is owed" --agent support --max-sensitivity high --trust-token "$TOKEN"`,
+	})
+	cmd.AddCommand(newTrustSign(a), newTrustVerify(a))
+	return cmd
+}
+
+// signedTrust is what `trust sign` and `trust verify` print.
+type signedTrust struct {
+	Token     string              `json:"token,omitempty"`
+	Principal schema.Principal    `json:"principal"`
+	Trust     schema.TrustContext `json:"trust"`
+	Expires   time.Time           `json:"expires"`
+}
+
+func (s signedTrust) print(t *text) {
+	p := s.Principal
+	t.fields("owner", strings.Trim(p.Tenant+"/"+p.Agent+"/"+p.Project+"/"+p.Scope, "/"), "policy group", p.PolicyGroup, "authenticated", fmt.Sprint(s.Trust.Authenticated),
+		"up to", string(s.Trust.MaxSensitivity), "scopes", strings.Join(s.Trust.Scopes, ", "), "environment", s.Trust.Environment, "expires", when(s.Expires))
+}
+
+func newTrustSign(a *app) *cobra.Command {
+	var limit string
+	var expires time.Duration
+	cmd := &cobra.Command{
+		Use:   "sign",
+		Short: "Sign a trust context for the principal that the flags name",
+		Long: `Sign a trust context for the principal that the flags name: --authenticated, --max-sensitivity,
+--trust-scope and --environment. What is not said is not granted. Prints the token; --json prints what it
+says, too.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.needTrustKey(); err != nil {
+				return err
+			}
+			if expires <= 0 || expires > memory.MaxTrustLifetime {
+				return invalid("expires", "must be more than 0 and at most %s", memory.MaxTrustLifetime)
+			}
+			grant := a.trust
+			grant.Token, grant.MaxSensitivity = "", schema.Sensitivity(limit)
+			req := schema.RecallRequest{Principal: a.cfg.Principal, Query: "any", Trust: &grant}
+			if err := req.Validate(); err != nil {
+				return err
+			}
+			slices.Sort(grant.Scopes)
+			now := time.Now()
+			token, err := memory.SignTrust(a.cfg.TrustKey, a.cfg.Principal, grant, now.Add(expires))
+			if err != nil {
+				return err
+			}
+			signed, err := memory.ReadTrust(a.cfg.TrustKey, token, now)
+			if err != nil {
+				return err
+			}
+			out := signedTrust{Token: token, Principal: signed.Principal, Trust: signed.Trust, Expires: time.Unix(signed.Expires, 0).UTC()}
+			return a.print(out, func(t *text) { t.line("%s", token) })
+		},
+	}
+	cmd.Flags().StringVar(&limit, "max-sensitivity", "", "what may be shown at most: public, low, medium (the default), high or hyper")
+	cmd.Flags().DurationVar(&expires, "expires", time.Hour, "how long the token is good for")
+	return cmd
+}
+
+func newTrustVerify(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "verify TOKEN",
+		Short: "Say what a token grants, and to whom",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := a.needTrustKey(); err != nil {
+				return err
+			}
+			signed, err := memory.ReadTrust(a.cfg.TrustKey, strings.TrimSpace(args[0]), time.Now())
+			if err != nil {
+				return &codedError{exitConflict, err}
+			}
+			out := signedTrust{Principal: signed.Principal, Trust: signed.Trust, Expires: time.Unix(signed.Expires, 0).UTC()}
+			return a.print(out, out.print)
+		},
+	}
+}
+
+func (a *app) needTrustKey() error {
+	if len(a.cfg.TrustKey) == 0 {
+		return &codedError{exitUsage, fmt.Errorf("MNEME_TRUST_KEY is not set: 32 bytes in base64, such as of `openssl rand -base64 32`")}
+	}
+	return nil
+}
+
+// policyInForce is the rules file as the process found it.
+func (a *app) policyInForce() (func() *memory.Policy, error) {
+	policy, err := a.readPolicy(a.cfg.PolicyFile)
+	return func() *memory.Policy { return policy }, err
+}

@@ -1,0 +1,85 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory"
+)
+
+// hintMatches is how many hints of one search are taken to the filter and ranked. Which of more than that,
+// the index decides.
+const hintMatches = 3_000
+
+// hint records the questions that a memory answers, behind those that it has, as long as there is room.
+func (c *change) hint(id uuid.UUID, hints []memory.Hint) {
+	if len(hints) == 0 {
+		return
+	}
+	texts, sources := make([]string, len(hints)), make([]string, len(hints))
+	for i, h := range hints {
+		texts[i], sources[i] = h.Text, string(h.Source)
+	}
+	c.queue.Queue(`INSERT INTO memory_hints (tenant, memory_id, position, source, hint, created_at)
+		SELECT $1, $2, had.n + row_number() OVER (ORDER BY h.n) - 1, h.source, h.hint, $5
+		FROM unnest($3::text[], $4::text[]) WITH ORDINALITY h(hint, source, n), (SELECT count(*) AS n FROM memory_hints WHERE tenant = $1 AND memory_id = $2) had
+		WHERE had.n + h.n <= $6 AND NOT EXISTS (SELECT FROM memory_hints o WHERE o.tenant = $1 AND o.memory_id = $2 AND o.hint = h.hint)
+		ON CONFLICT DO NOTHING`, c.tenant, id, texts, sources, c.now, memory.MaxHints)
+}
+
+// rehint puts the hints that rules write for a memory's new text, or new speaker, in the place of all that
+// it has: a model's were about the old.
+func (c *change) rehint(m memoryRow, set map[string]any) {
+	content, who, claim := m.Content, m.Who, memory.Claim{Subject: m.Subject, Predicate: m.Predicate}
+	if text, ok := set["content"].(string); ok {
+		content = text
+	}
+	if name, ok := set["who"].(string); ok {
+		who = name
+	}
+	if subject, ok := set["subject"]; ok && subject == nil {
+		claim = memory.Claim{}
+	}
+	c.queue.Queue(`DELETE FROM memory_hints WHERE tenant = $1 AND memory_id = $2`, c.tenant, m.ID)
+	c.hint(m.ID, memory.RuleHints(content, who, claim))
+}
+
+// hintsOf are the hints that a new memory commits with.
+func hintsOf(r *newMemory) []memory.Hint {
+	if r.Hints != nil {
+		return r.Hints
+	}
+	return memory.RuleHints(r.Text.Storage, r.Who, r.Claim)
+}
+
+// SearchHints ranks the live memories that the filter admits by their best hint, as RankText ranks them
+// by their text, and returns the best ids. No content is read.
+func (s *Store) SearchHints(ctx context.Context, f Filter, query string, limit int) ([]Hit, error) {
+	var out []Hit
+	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
+		lexemes, corpus, err := textLexemes(ctx, tx, f.Principal.Tenant, []string{query, memory.HintVocabulary})
+		if err != nil {
+			return err
+		}
+		plan := memory.PlanHints(lexemes[0], lexemes[1], corpus)
+		if plan.IsEmpty() {
+			return nil
+		}
+		var p params
+		score, match := textRank("h", plan, &p)
+		// The index yields ids; the filter comes before anything of a hint is looked at.
+		sql := `SELECT m.id, max(` + score + `) AS score, 0::bigint
+			FROM (SELECT memory_id, tsv FROM memory_hint_search h WHERE h.tenant = ` + p.add(f.Principal.Tenant) + ` AND ` + match + ` LIMIT ` + p.add(hintMatches) + `) h
+			JOIN memory_search m ON m.id = h.memory_id AND ` + f.where("m", &p) + `
+			GROUP BY m.id ORDER BY score DESC, m.id LIMIT ` + p.add(limit)
+		out, err = collect[Hit](ctx, tx, sql, p...)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("search hints: %w", err)
+	}
+	return out, nil
+}

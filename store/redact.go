@@ -1,0 +1,92 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+)
+
+// What is found of memories above the filter's limit is found without their content: by their safe
+// summaries, or by what is shown of them. Were they found by their words, a query could ask whether a word
+// is in one. For the same reason they are narrowed by nothing that is not shown of them.
+
+// redactable reports whether the filter narrows by nothing but what is shown of a redacted memory.
+func (f Filter) redactable() bool {
+	return len(f.Tags) == 0 && f.Who == "" && f.Pinned == nil && f.ImportanceMin == 0
+}
+
+// above renders the conditions on a memory above the limit: live, of the given sensitivities, in all else
+// to be seen by the asker, and in force now, whatever time and situation the asker names.
+func (f Filter) above(m string, levels []schema.Sensitivity, now time.Time, p *params) string {
+	shown := Filter{Types: f.Types, Categories: f.Categories, Since: f.Since, Until: f.Until, At: now}
+	return m + ".live AND " + f.reachable(m, p) + " AND " + m + ".sensitivity = ANY(" + p.add(levels) + ")" + shown.narrowed(m, p)
+}
+
+// RedactedSummaries finds memories of the given sensitivities by their safe summaries, best first, and
+// returns what may be shown of them: see schema.RedactedSummary. Scores are as those of RankText.
+func (s *Store) RedactedSummaries(ctx context.Context, f Filter, levels []schema.Sensitivity, query string, now time.Time, limit int) ([]schema.RecallResult, error) {
+	if len(levels) == 0 || limit <= 0 || !f.redactable() {
+		return nil, nil
+	}
+	var out []schema.RecallResult
+	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
+		plans, err := textPlans(ctx, tx, f.Principal.Tenant, []string{query}, memory.BroadSearch)
+		if err != nil || plans[0].IsEmpty() {
+			return err
+		}
+		var p params
+		score, match := textRank("m", plans[0], &p)
+		found := `SELECT m.id, ` + score + ` AS score FROM memory_summaries m WHERE ` + match + ` AND ` + f.above("m", levels, now, &p) +
+			` ORDER BY score DESC, m.id LIMIT ` + p.add(limit)
+		out, err = redacted(ctx, tx, schema.RedactedSummary, `SELECT m.id, m.type, m.category, m.sensitivity, m.created_at, m.occurred_at, m.safe_summary, x.score
+			FROM (`+found+`) x JOIN memories m ON m.tenant = `+p.add(f.Principal.Tenant)+` AND m.id = x.id ORDER BY x.score DESC, m.id`, p)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find safe summaries: %w", err)
+	}
+	return out, nil
+}
+
+// RedactedMetadata returns what may be shown of the newest memories of the given sensitivities: see
+// schema.RedactedMetadata. No word of the query decides, so that there is an answer only to a filter that
+// asks for types, categories or times; their score is 0.
+func (s *Store) RedactedMetadata(ctx context.Context, f Filter, levels []schema.Sensitivity, now time.Time, limit int) ([]schema.RecallResult, error) {
+	asks := len(f.Types) > 0 || len(f.Categories) > 0 || f.Since != nil || f.Until != nil
+	if len(levels) == 0 || limit <= 0 || !asks || !f.redactable() {
+		return nil, nil
+	}
+	var out []schema.RecallResult
+	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
+		var p params
+		query := `SELECT m.id, m.type, m.category, m.sensitivity, m.created_at, m.occurred_at, '', 0::float8 FROM memories m WHERE ` +
+			f.above("m", levels, now, &p) + ` ORDER BY m.id DESC LIMIT ` + p.add(limit)
+		var err error
+		out, err = redacted(ctx, tx, schema.RedactedMetadata, query, p)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find redacted memories: %w", err)
+	}
+	return out, nil
+}
+
+func redacted(ctx context.Context, tx pgx.Tx, how schema.Redaction, query string, args []any) ([]schema.RecallResult, error) {
+	rows, err := tx.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (schema.RecallResult, error) {
+		r := schema.RecallResult{Redacted: how, Channels: map[string]float64{}, Tags: []string{}}
+		var id uuid.UUID
+		err := row.Scan(&id, &r.Type, &r.Category, &r.Sensitivity, &r.CreatedAt, &r.OccurredAt, &r.Content, &r.Score)
+		r.ID = id.String()
+		return r, err
+	})
+}

@@ -1,0 +1,212 @@
+package store
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+)
+
+const (
+	maxLinksPerMemory  = 3       // sources or reasons of one result
+	maxArtifactsShown  = 20      // of all results together
+	maxClaimsPerCard   = 40      // read; a card has room for fewer
+	artifactExcerpt    = 4 << 10 // bytes read of an artifact for a supplement
+	rescuedArtifacts   = 50      // newest artifacts that a fallback search reads
+	rescueArtifactRead = 64 << 10
+	maxRescueMatches   = 2_000
+)
+
+// Linked is a memory that the filter admits and that belongs to another, as its source or its reason.
+type Linked struct{ Of, ID uuid.UUID }
+
+// Sources returns what the memories were derived from, oldest first, a few each. Both ends of a link pass
+// the filter.
+func (s *Store) Sources(ctx context.Context, f Filter, ids []uuid.UUID) ([]Linked, error) {
+	return s.linked(ctx, f, ids, []string{memory.RelationDerivedFrom}, nil)
+}
+
+// Predicates under which a decision's reasons are found: those that lead from the decision to its reason,
+// and those that lead to the decision. Besides the RFC's, what writers call it.
+var (
+	reasonsOf  = []string{memory.RelationDerivedFrom, "based_on", "because", "because_of", "caused_by", "motivated_by", "supported_by", "justified_by", "follows_from"}
+	reasonsFor = []string{"supports", "justifies", "explains", "motivates", "rationale_for", "led_to", "causes"}
+)
+
+// Rationale returns what decisions rest on, a few each: first what was said to be a reason, then what they
+// were drawn from.
+func (s *Store) Rationale(ctx context.Context, f Filter, ids []uuid.UUID) ([]Linked, error) {
+	return s.linked(ctx, f, ids, reasonsOf, reasonsFor)
+}
+
+// linked follows the predicates outward from the memories, and those of the second list inward.
+func (s *Store) linked(ctx context.Context, f Filter, ids []uuid.UUID, outward, inward []string) ([]Linked, error) {
+	var p params
+	tenant, of := p.add(f.Principal.Tenant), p.add(ids)
+	edges := `SELECT r.source_id AS of, r.target_id AS id, r.predicate = 'derived_from' AS derived FROM memory_relations r WHERE r.tenant = ` + tenant + ` AND r.source_id = ANY(` + of + `) AND r.predicate = ANY(` + p.add(outward) + `)`
+	if len(inward) > 0 {
+		edges += ` UNION ALL SELECT r.target_id, r.source_id, false FROM memory_relations r WHERE r.tenant = ` + tenant + ` AND r.target_id = ANY(` + of + `) AND r.predicate = ANY(` + p.add(inward) + `)`
+	}
+	query := `SELECT of, id FROM (
+			SELECT e.of, e.id, row_number() OVER (PARTITION BY e.of ORDER BY e.derived, m.occurred_at, m.id) AS n
+			FROM (SELECT of, id, bool_and(derived) AS derived FROM (` + edges + `) every GROUP BY of, id) e JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = e.id JOIN memories o ON o.tenant = ` + tenant + ` AND o.id = e.of
+			WHERE ` + f.where("m", &p) + ` AND o.live AND ` + f.visible("o", &p) + `) x
+		WHERE n <= ` + p.add(maxLinksPerMemory) + ` ORDER BY of, n`
+	var out []Linked
+	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
+		var err error
+		out, err = collect[Linked](ctx, tx, query, p...)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read links: %w", err)
+	}
+	return out, nil
+}
+
+// TextArtifact is the beginning of a text that a memory refers to.
+type TextArtifact struct {
+	Of         uuid.UUID
+	OccurredAt time.Time // of the memory
+	Address    string    // sha256: and hexadecimal digits
+	MediaType  string
+	Size       int64  // bytes of the whole
+	Text       string // without what is no UTF-8
+}
+
+// isText is the condition that an artifact a holds text.
+const isText = `(a.media_type LIKE 'text/%' OR a.media_type LIKE 'application/json%' OR a.media_type LIKE 'application/%+json%'
+	OR a.media_type LIKE 'application/xml%' OR a.media_type LIKE 'application/%yaml%')`
+
+// Artifacts returns the beginnings of the texts that those of the memories refer to which the filter admits.
+func (s *Store) Artifacts(ctx context.Context, f Filter, ids []uuid.UUID) ([]TextArtifact, error) {
+	var p params
+	query := `SELECT x.memory_id, x.sha256, a.media_type, a.size, m.occurred_at, substring(a.content FROM 1 FOR ` + p.add(artifactExcerpt) + `)
+		FROM memory_artifacts x JOIN memories m ON m.tenant = x.tenant AND m.id = x.memory_id JOIN artifacts a ON a.tenant = x.tenant AND a.sha256 = x.sha256
+		WHERE x.tenant = ` + p.add(f.Principal.Tenant) + ` AND x.memory_id = ANY(` + p.add(ids) + `) AND ` + isText + ` AND ` + f.where("m", &p) + `
+		ORDER BY x.memory_id, x.sha256 LIMIT ` + p.add(maxArtifactsShown)
+	return s.textArtifacts(ctx, f, query, p)
+}
+
+// NewestArtifacts returns the beginnings of the newest texts that memories refer to which the filter admits:
+// what a fallback search looks through. Artifacts have no text index; what is older is not found.
+func (s *Store) NewestArtifacts(ctx context.Context, f Filter) ([]TextArtifact, error) {
+	var p params
+	query := `SELECT x.memory_id, x.sha256, a.media_type, a.size, m.occurred_at, substring(a.content FROM 1 FOR ` + p.add(rescueArtifactRead) + `)
+		FROM memory_artifacts x JOIN memories m ON m.tenant = x.tenant AND m.id = x.memory_id JOIN artifacts a ON a.tenant = x.tenant AND a.sha256 = x.sha256
+		WHERE x.tenant = ` + p.add(f.Principal.Tenant) + ` AND ` + isText + ` AND ` + f.where("m", &p) + `
+		ORDER BY x.memory_id DESC, x.sha256 LIMIT ` + p.add(rescuedArtifacts)
+	return s.textArtifacts(ctx, f, query, p)
+}
+
+func (s *Store) textArtifacts(ctx context.Context, f Filter, query string, p params) ([]TextArtifact, error) {
+	var out []TextArtifact
+	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, query, p...)
+		if err != nil {
+			return err
+		}
+		var row TextArtifact
+		var sum, content []byte
+		_, err = pgx.ForEachRow(rows, []any{&row.Of, &sum, &row.MediaType, &row.Size, &row.OccurredAt, &content}, func() error {
+			one := row
+			one.Address = schema.ArtifactPrefix + hex.EncodeToString(sum)
+			one.Text = strings.ReplaceAll(strings.ToValidUTF8(string(content), ""), "\x00", "")
+			out = append(out, one)
+			return nil
+		})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read artifacts: %w", err)
+	}
+	return out, nil
+}
+
+// EntityClaims is what is held of one entity by memories that the filter admits.
+type EntityClaims struct {
+	Of     []uuid.UUID // those of the given memories that name the entity
+	Claims []memory.CardClaim
+}
+
+// Cards returns, for the entities that the memories name, what memories that the filter admits state of
+// them: entities that most of the memories name first, and of each the most important claims first. The
+// number of statements does not depend on how much is known of an entity.
+func (s *Store) Cards(ctx context.Context, f Filter, ids []uuid.UUID, limit int) ([]EntityClaims, error) {
+	var p params
+	tenant, of := p.add(f.Principal.Tenant), p.add(ids)
+	query := `WITH named AS (
+			SELECT e.canonical_name AS key, n.memory_id FROM memory_entity_mentions n JOIN entities e ON e.tenant = n.tenant AND e.id = n.entity_id
+			WHERE n.tenant = ` + tenant + ` AND n.memory_id = ANY(` + of + `)
+			UNION SELECT c.subject_key, c.memory_id FROM entity_claims c WHERE c.tenant = ` + tenant + ` AND c.memory_id = ANY(` + of + `)
+		), subjects AS (
+			SELECT n.key, array_agg(m.id ORDER BY m.id) AS of FROM named n JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = n.memory_id
+			WHERE m.live AND ` + f.visible("m", &p) + ` GROUP BY n.key)
+		SELECT s.key, s.of, k.memory_id, k.subject, k.predicate, k.object
+		FROM (SELECT s.*, EXISTS (SELECT FROM entity_claims c WHERE c.tenant = ` + tenant + ` AND c.subject_key = s.key) AS held FROM subjects s) s
+		CROSS JOIN LATERAL (SELECT c.memory_id, c.subject, c.predicate, c.object, m.importance, m.occurred_at
+			FROM entity_claims c JOIN memories m ON m.tenant = c.tenant AND m.id = c.memory_id
+			WHERE c.tenant = ` + tenant + ` AND c.subject_key = s.key AND ` + f.where("m", &p) + `
+			ORDER BY m.importance DESC, m.occurred_at DESC, c.memory_id LIMIT ` + p.add(maxClaimsPerCard) + `) k
+		WHERE s.held ORDER BY cardinality(s.of) DESC, s.key, k.importance DESC, k.occurred_at DESC, k.memory_id, k.predicate`
+	var out []EntityClaims
+	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, query, p...)
+		if err != nil {
+			return err
+		}
+		var key, last string
+		var named []uuid.UUID
+		var c memory.CardClaim
+		_, err = pgx.ForEachRow(rows, []any{&key, &named, &c.Memory, &c.Subject, &c.Predicate, &c.Object}, func() error {
+			if len(out) == 0 || key != last {
+				out = append(out, EntityClaims{Of: append([]uuid.UUID{}, named...)})
+				last = key
+			}
+			at := &out[len(out)-1]
+			at.Claims = append(at.Claims, c)
+			return nil
+		})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read claims of entities: %w", err)
+	}
+	return out[:min(len(out), limit)], nil
+}
+
+// RescueText returns the memories that the filter admits which hold words that begin as the given ones do,
+// best first, with how many of them as score. It is for when the ranked search found nothing: it knows
+// neither stems nor stop words, and so finds what was said in another language or another form.
+func (s *Store) RescueText(ctx context.Context, f Filter, beginnings []string, limit int) ([]Hit, error) {
+	if len(beginnings) == 0 {
+		return nil, nil
+	}
+	var p params
+	parts, counts := make([]string, len(beginnings)), make([]string, len(beginnings))
+	for i, b := range beginnings {
+		parts[i] = quoteLexeme(b) + ":*"
+		counts[i] = "(x.tsv @@ " + p.add(parts[i]) + "::tsquery)::int"
+	}
+	query := `SELECT x.id, (` + strings.Join(counts, " + ") + `)::float8 AS score, 0::bigint
+		FROM (SELECT m.id, m.tsv FROM memory_search m WHERE m.tsv @@ ` + p.add(strings.Join(parts, " | ")) + `::tsquery AND ` + f.where("m", &p) + `
+			LIMIT ` + p.add(maxRescueMatches) + `) x
+		ORDER BY score DESC, x.id DESC LIMIT ` + p.add(limit)
+	var out []Hit
+	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
+		var err error
+		out, err = collect[Hit](ctx, tx, query, p...)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("search by beginnings: %w", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,53 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory"
+)
+
+// timeMatches is how many memories of one window, the latest, are compared by their worth.
+const timeMatches = 500
+
+// SearchTime returns live memories, of those that the filter admits, that occurred in one of the windows or
+// hold in it for a time, the most important first. No content is read.
+func (s *Store) SearchTime(ctx context.Context, f Filter, windows []memory.TimeWindow, limit int) ([]Hit, error) {
+	if len(windows) == 0 {
+		return nil, nil
+	}
+	var p params
+	var parts []string
+	admitted, most := f.where("m", &p), p.add(timeMatches)
+	for _, w := range windows {
+		from, to := p.add(w.Start.UTC()), p.add(w.End.UTC())
+		parts = append(parts,
+			`(SELECT m.id, m.importance FROM memories m WHERE `+admitted+` AND m.occurred_at >= `+from+` AND m.occurred_at < `+to+` ORDER BY m.occurred_at DESC LIMIT `+most+`)`,
+			`(SELECT m.id, m.importance FROM memories m WHERE `+admitted+` AND m.validity = 'timeboxed'
+				AND (m.valid_from IS NULL OR m.valid_from < `+to+`) AND (m.valid_until IS NULL OR m.valid_until > `+from+`) LIMIT `+most+`)`)
+	}
+	query := `SELECT x.id, max(x.importance) AS importance FROM (` + strings.Join(parts, " UNION ALL ") + `) x GROUP BY x.id
+		ORDER BY importance DESC, x.id DESC LIMIT ` + p.add(limit)
+	var out []Hit
+	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, query, p...)
+		if err != nil {
+			return err
+		}
+		var id uuid.UUID
+		var importance float64
+		_, err = pgx.ForEachRow(rows, []any{&id, &importance}, func() error {
+			out = append(out, Hit{ID: id, Score: memory.TimeScore(importance)})
+			return nil
+		})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("search time: %w", err)
+	}
+	return out, nil
+}

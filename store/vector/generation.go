@@ -1,0 +1,170 @@
+package vector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/store"
+)
+
+// Ensure returns the active generation of an index. Where there is none yet, it makes one for the given
+// model: the first start of an installation.
+func Ensure(ctx context.Context, st *store.Store, index Index, model inference.EmbeddingModel, now time.Time) (Generation, error) {
+	known, err := st.Generations(ctx, index.Name())
+	if err != nil {
+		return Generation{}, err
+	}
+	if len(known) > 0 && known[0].State == store.GenerationActive {
+		return known[0], nil
+	}
+	g, err := st.StartGeneration(ctx, index.Name(), model, store.GenerationActive, now)
+	if err != nil {
+		return Generation{}, err
+	}
+	return g, index.Create(ctx, g)
+}
+
+// ErrNoEmbedder means that nothing here can embed for an embedding model.
+var ErrNoEmbedder = errors.New("no embedder is configured for the index's embedding model: run `mneme reindex`")
+
+// Embedders knows the embedder of every embedding model that this program can embed for. It says which one
+// a query needs: that of the generation which is searched, and that may be another than the configured one
+// until a new model has all memories. The zero value of everything but Configured is usable: then the
+// configured one is the only one. It is safe for concurrent use and must not be copied.
+type Embedders struct {
+	Configured inference.Embedder
+	// Other makes the embedder of another model, or says that it cannot with ErrNoEmbedder. It may be nil.
+	Other func(inference.EmbeddingModel) (inference.Embedder, error)
+
+	// Store and Index say which generation is searched; without a store the configured model is.
+	Store *store.Store
+	Index string
+	Now   func() time.Time // the clock; time.Now when nil
+
+	mu     sync.Mutex
+	model  inference.EmbeddingModel
+	read   time.Time
+	others map[inference.EmbeddingModel]inference.Embedder
+}
+
+// generationTTL is how long a process goes on with the generation that it knows. A generation that has
+// been replaced is dropped no sooner than DropGrace after, so that nobody searches what is gone.
+const generationTTL = 2 * time.Second
+
+// DropGrace is how long a generation that is not searched any more is kept: every process has looked
+// again by then, with a margin for calls under way.
+const DropGrace = 10 * time.Second
+
+// For returns the embedder of a model, or ErrNoEmbedder. Without dimensions, the name decides.
+func (e *Embedders) For(model inference.EmbeddingModel) (inference.Embedder, error) {
+	if e.Configured != nil && (e.Configured.Model() == model || model.Dimensions == 0 && e.Configured.Model().Name == model.Name) {
+		return e.Configured, nil
+	}
+	if e.Other == nil {
+		return nil, ErrNoEmbedder
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if known := e.others[model]; known != nil {
+		return known, nil
+	}
+	made, err := e.Other(model)
+	if err != nil {
+		return nil, err
+	}
+	if got := made.Model(); got.Name != model.Name || model.Dimensions != 0 && got.Dimensions != model.Dimensions {
+		return nil, ErrNoEmbedder
+	}
+	if e.others == nil {
+		e.others = map[inference.EmbeddingModel]inference.Embedder{}
+	}
+	e.others[model] = made
+	return made, nil
+}
+
+// Current returns the embedder for queries: that of the generation which is searched. ErrNoEmbedder means
+// that nothing here can embed for it; the vector channel has to be left out then, and say so. An index that
+// has no generation yet is asked with the configured model, and has nothing to answer.
+func (e *Embedders) Current(ctx context.Context) (inference.Embedder, error) {
+	if e.Store == nil {
+		return e.Configured, nil
+	}
+	model, err := e.current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return e.For(model)
+}
+
+func (e *Embedders) current(ctx context.Context) (inference.EmbeddingModel, error) {
+	now := time.Now
+	if e.Now != nil {
+		now = e.Now
+	}
+	e.mu.Lock()
+	model, fresh := e.model, now().Sub(e.read) < generationTTL && !e.read.IsZero()
+	e.mu.Unlock()
+	if fresh {
+		return model, nil
+	}
+	known, err := e.Store.Generations(ctx, e.Index)
+	if err != nil {
+		return model, fmt.Errorf("which model is searched: %w", err)
+	}
+	model = e.Configured.Model()
+	if len(known) > 0 && known[0].State == store.GenerationActive {
+		model = known[0].Model
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.model, e.read = model, now()
+	return model, nil
+}
+
+// Model implements inference.Embedder: the model of the generation that is searched, as far as it is known.
+// Whoever embeds and searches takes Current's embedder instead, which stays the same over both.
+func (e *Embedders) Model() inference.EmbeddingModel {
+	if e.Store == nil {
+		return e.Configured.Model()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), generationTTL)
+	defer cancel()
+	model, err := e.current(ctx)
+	if err != nil && model == (inference.EmbeddingModel{}) {
+		return e.Configured.Model()
+	}
+	return model
+}
+
+// Embed implements inference.Embedder, for the model that Model named last.
+func (e *Embedders) Embed(ctx context.Context, texts []string) ([][]float32, inference.Usage, error) {
+	embedder, err := e.last()
+	if err != nil {
+		return nil, inference.Usage{}, err
+	}
+	return embedder.Embed(ctx, texts)
+}
+
+// EmbedQuery implements inference.QueryEmbedder, for the model that Model named last.
+func (e *Embedders) EmbedQuery(ctx context.Context, text string) ([]float32, inference.Usage, error) {
+	embedder, err := e.last()
+	if err != nil {
+		return nil, inference.Usage{}, err
+	}
+	return inference.EmbedQuery(ctx, embedder, text)
+}
+
+// last returns the embedder of the model that Model named last.
+func (e *Embedders) last() (inference.Embedder, error) {
+	e.mu.Lock()
+	model := e.model
+	e.mu.Unlock()
+	if model == (inference.EmbeddingModel{}) {
+		model = e.Model()
+	}
+	return e.For(model)
+}

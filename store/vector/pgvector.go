@@ -1,0 +1,88 @@
+package vector
+
+import (
+	"context"
+	"errors"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/store"
+)
+
+// PGVector searches the embeddings where they are stored: one row a memory and model, with a partial HNSW
+// index a model, tier and typology. Postgres maintains those in the very transaction that writes an
+// embedding, and a point goes with its memory, so that Apply has nothing to do and no point can outlive
+// its memory. Filters hold before the cut: the index is scanned on until enough memories meet them
+// (pgvector's iterative scan).
+type PGVector struct {
+	Store *store.Store
+}
+
+// PGVectorName is PGVector's name.
+const PGVectorName = "pgvector"
+
+// Name implements Index.
+func (PGVector) Name() string { return PGVectorName }
+
+// Search implements Index.
+func (v PGVector) Search(ctx context.Context, f store.Filter, e store.Embedding, limit int) ([]store.Hit, error) {
+	return v.Store.SearchVector(ctx, f, e, limit)
+}
+
+// Apply implements Index. The embeddings are there already.
+func (PGVector) Apply(context.Context, Generation, string, Changes) error { return nil }
+
+// Lookup implements Index. A vector of a content that has changed since does not count.
+func (v PGVector) Lookup(ctx context.Context, g Generation, tenant string, ids []uuid.UUID) (map[uuid.UUID]int, error) {
+	states, err := v.Store.IndexStates(ctx, tenant, g.Model, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[uuid.UUID]int, len(states))
+	for id, state := range states {
+		if state.Live && state.Embedded {
+			out[id] = state.Version
+		}
+	}
+	return out, nil
+}
+
+// Scroll implements Index. There is nothing to compare from this side: an embedding refers to its memory
+// by a foreign key, and a search passes over those of memories that are not live.
+func (PGVector) Scroll(context.Context, Generation, string, int) ([]Ref, string, error) {
+	return nil, "", nil
+}
+
+// Count implements Index.
+func (v PGVector) Count(ctx context.Context, g Generation, tenant string) (int64, error) {
+	return v.Store.CountEmbedded(ctx, tenant, g.Model)
+}
+
+// Nearest implements Index.
+func (v PGVector) Nearest(ctx context.Context, g Generation, tenant string, vector []float32, limit int) ([]store.Hit, error) {
+	return v.Store.NearestEmbedded(ctx, tenant, store.Embedding{Model: g.Model, Vector: vector}, limit)
+}
+
+// Create implements Index: it makes the model's indexes where they are missing. A model of a name or size
+// that cannot be indexed is searched without.
+func (v PGVector) Create(ctx context.Context, g Generation) error {
+	return v.build(ctx, g, false)
+}
+
+// Activate implements Index. Every model's embeddings can be searched as soon as they are stored.
+func (PGVector) Activate(context.Context, Generation) error { return nil }
+
+// Drop implements Index. Embeddings belong to their memories, and are kept: going back to a model costs
+// nothing then.
+func (PGVector) Drop(context.Context, Generation) error { return nil }
+
+// Rebuild makes the model's indexes anew, beside those that stand until they are replaced.
+func (v PGVector) Rebuild(ctx context.Context, g Generation) error { return v.build(ctx, g, true) }
+
+func (v PGVector) build(ctx context.Context, g Generation, anew bool) error {
+	_, err := v.Store.BuildVectorIndexes(ctx, g.Model, anew)
+	if errors.Is(err, store.ErrNotIndexable) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,294 @@
+package vector
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	qd "github.com/qdrant/go-client/qdrant"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/mneme/mneme/store"
+)
+
+// QdrantName is the name of the index that lives in Qdrant.
+const QdrantName = "qdrant"
+
+// Deadlines of calls whose caller sets none that is sooner.
+const (
+	qdrantReadTimeout  = 5 * time.Second
+	qdrantWriteTimeout = 30 * time.Second
+	qdrantAdminTimeout = 2 * time.Minute // making and dropping collections and payload indexes
+)
+
+const (
+	// A batch stays well below the four megabytes that a gRPC server takes by default.
+	qdrantBatchPoints = 256
+	qdrantBatchBytes  = 3 << 20
+	// qdrantReconnect is how soon at the latest a lost connection is tried again: an index that is back
+	// should not be left alone for the two minutes of gRPC's default.
+	qdrantReconnect = 2 * time.Second
+)
+
+const (
+	stepSearch = "search"
+	stepUpsert = "upsert"
+)
+
+// QdrantConfig says how to reach Qdrant 1.16 or later (whose conditional upserts keep an older version
+// from replacing a newer one).
+type QdrantConfig struct {
+	URL    string         // http://host:6334 or https://host:6334, the gRPC port; https is TLS
+	APIKey string         // sent with every call; empty sends none
+	RootCA *x509.CertPool // who signs the server's certificate; nil for the system's
+	// Prefix begins the names of collections and aliases; installations that share a server need one each.
+	// Default "mneme".
+	Prefix string
+}
+
+// Qdrant keeps the index in a Qdrant server: a collection a generation, with one named vector, and an
+// alias a model that names the collection to search. The tenant is a payload key with is_tenant, and the
+// graph is built within tenants alone. Points hold ids, versions and what the filter needs, no content.
+type Qdrant struct {
+	client *qd.GrpcClient
+	prefix string
+}
+
+// OpenQdrant prepares the connection; it is made with the first call, and again whenever it is lost.
+func OpenQdrant(cfg QdrantConfig) (*Qdrant, error) {
+	u, err := url.Parse(cfg.URL)
+	if err != nil || u.Hostname() == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return nil, errors.New("open Qdrant: the URL must be http://host:port or https://host:port") // it may hold a key
+	}
+	port := 6334
+	if u.Port() != "" {
+		if port, err = strconv.Atoi(u.Port()); err != nil {
+			return nil, errors.New("open Qdrant: the port is not a number")
+		}
+	}
+	reconnect := backoff.DefaultConfig
+	reconnect.BaseDelay, reconnect.MaxDelay = 100*time.Millisecond, qdrantReconnect
+	host := u.Hostname()
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]" // an IPv6 address
+	}
+	client, err := qd.NewGrpcClient(&qd.Config{
+		Host: host, Port: port, APIKey: cfg.APIKey, UseTLS: u.Scheme == "https",
+		TLSConfig:              &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.RootCA},
+		SkipCompatibilityCheck: true, // it would call the server now; Qdrant may be down when a worker starts
+		GrpcOptions:            []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: 5 * time.Second})},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open Qdrant: %w", err)
+	}
+	return &Qdrant{client: client, prefix: cmp.Or(cfg.Prefix, "mneme")}, nil
+}
+
+// Close releases the connection.
+func (q *Qdrant) Close() error { return q.client.Conn().Close() }
+
+// Name implements Index.
+func (*Qdrant) Name() string { return QdrantName }
+
+// Search implements Index.
+func (q *Qdrant) Search(ctx context.Context, f store.Filter, e store.Embedding, limit int) ([]store.Hit, error) {
+	return q.nearest(ctx, q.alias(e.Model), vectorName(e.Model), e.Vector, pushedFilter(f), limit)
+}
+
+// Nearest implements Index.
+func (q *Qdrant) Nearest(ctx context.Context, g Generation, tenant string, vector []float32, limit int) ([]store.Hit, error) {
+	return q.nearest(ctx, q.collection(g), vectorName(g.Model), vector, ofTenant(tenant), limit)
+}
+
+func (q *Qdrant) nearest(ctx context.Context, collection, name string, vector []float32, filter *qd.Filter, limit int) ([]store.Hit, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, qdrantReadTimeout)
+	defer cancel()
+	res, err := q.client.Points().Query(ctx, &qd.QueryPoints{
+		CollectionName: collection, Query: qd.NewQueryDense(vector), Using: &name, Filter: filter, Limit: new(uint64(limit)),
+		WithPayload: qd.NewWithPayloadInclude(keyMemory), Timeout: serverTimeout(ctx),
+	})
+	if err != nil {
+		return nil, qdrantError(stepSearch, err)
+	}
+	hits := make([]store.Hit, 0, len(res.GetResult()))
+	for _, p := range res.GetResult() {
+		id, err := uuid.Parse(p.GetPayload()[keyMemory].GetStringValue())
+		if err != nil {
+			continue // not a point of ours
+		}
+		hits = append(hits, store.Hit{ID: id, Score: min(1, max(0, float64(p.GetScore())))})
+	}
+	return hits, nil
+}
+
+// Apply implements Index. Points of one version go together, with the condition that what stands is no
+// newer: the server checks it in the same step that writes.
+func (q *Qdrant) Apply(ctx context.Context, g Generation, tenant string, c Changes) error {
+	collection := q.collection(g)
+	byVersion := map[int][]*qd.PointStruct{}
+	for _, p := range c.Upserts {
+		if len(p.Vector) != g.Model.Dimensions {
+			return fmt.Errorf("tell Qdrant: %w", ErrMismatch)
+		}
+		byVersion[p.Version] = append(byVersion[p.Version], pointStruct(tenant, g, p))
+	}
+	size := max(1, min(qdrantBatchPoints, qdrantBatchBytes/(4*max(1, g.Model.Dimensions)+1024)))
+	for _, version := range slices.Sorted(maps.Keys(byVersion)) {
+		for points := range slices.Chunk(byVersion[version], size) {
+			if err := q.upsert(ctx, collection, points, version); err != nil {
+				return err
+			}
+		}
+	}
+	gone := map[int][]*qd.PointId{}
+	for _, d := range c.Deletes {
+		gone[d.Version] = append(gone[d.Version], pointID(tenant, d.MemoryID))
+	}
+	for _, version := range slices.Sorted(maps.Keys(gone)) {
+		for ids := range slices.Chunk(gone[version], qdrantBatchPoints) {
+			if err := q.delete(ctx, collection, tenant, ids, version); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (q *Qdrant) upsert(ctx context.Context, collection string, points []*qd.PointStruct, version int) error {
+	ctx, cancel := context.WithTimeout(ctx, qdrantWriteTimeout)
+	defer cancel()
+	_, err := q.client.Points().Upsert(ctx, &qd.UpsertPoints{
+		CollectionName: collection, Points: points, Wait: new(true), Timeout: serverTimeout(ctx),
+		UpdateFilter: &qd.Filter{Must: []*qd.Condition{qd.NewRange(keyVersion, &qd.Range{Lte: new(float64(version))})}},
+	})
+	return qdrantError(stepUpsert, err)
+}
+
+func (q *Qdrant) delete(ctx context.Context, collection, tenant string, ids []*qd.PointId, version int) error {
+	ctx, cancel := context.WithTimeout(ctx, qdrantWriteTimeout)
+	defer cancel()
+	filter := ofTenant(tenant)
+	filter.Must = append(filter.Must, qd.NewHasID(ids...))
+	if version > 0 {
+		filter.Must = append(filter.Must, qd.NewRange(keyVersion, &qd.Range{Lte: new(float64(version))}))
+	}
+	_, err := q.client.Points().Delete(ctx, &qd.DeletePoints{
+		CollectionName: collection, Points: qd.NewPointsSelectorFilter(filter), Wait: new(true), Timeout: serverTimeout(ctx),
+	})
+	return qdrantError("delete", err)
+}
+
+// Lookup implements Index.
+func (q *Qdrant) Lookup(ctx context.Context, g Generation, tenant string, ids []uuid.UUID) (map[uuid.UUID]int, error) {
+	out := make(map[uuid.UUID]int, len(ids))
+	for page := range slices.Chunk(ids, 2*qdrantBatchPoints) {
+		points := make([]*qd.PointId, len(page))
+		for i, id := range page {
+			points[i] = pointID(tenant, id)
+		}
+		ctx, cancel := context.WithTimeout(ctx, qdrantReadTimeout)
+		res, err := q.client.Points().Get(ctx, &qd.GetPoints{CollectionName: q.collection(g), Ids: points,
+			WithPayload: qd.NewWithPayloadInclude(keyTenant, keyMemory, keyVersion), WithVectors: qd.NewWithVectors(false), Timeout: serverTimeout(ctx)})
+		cancel()
+		if err != nil {
+			return nil, qdrantError("look up", err)
+		}
+		for _, p := range res.GetResult() {
+			if ref, ok := refOf(p.GetPayload()); ok && ref.Tenant == tenant {
+				out[ref.MemoryID] = ref.Version
+			}
+		}
+	}
+	return out, nil
+}
+
+// Scroll implements Index. Points that are not of this program's making are passed over.
+func (q *Qdrant) Scroll(ctx context.Context, g Generation, cursor string, limit int) ([]Ref, string, error) {
+	ctx, cancel := context.WithTimeout(ctx, qdrantReadTimeout)
+	defer cancel()
+	req := &qd.ScrollPoints{CollectionName: q.collection(g), Limit: new(uint32(limit)),
+		WithPayload: qd.NewWithPayloadInclude(keyTenant, keyMemory, keyVersion), WithVectors: qd.NewWithVectors(false), Timeout: serverTimeout(ctx)}
+	if n, err := strconv.ParseUint(cursor, 10, 64); err == nil {
+		req.Offset = qd.NewIDNum(n)
+	} else if cursor != "" {
+		req.Offset = qd.NewIDUUID(cursor)
+	}
+	res, err := q.client.Points().Scroll(ctx, req)
+	if err != nil {
+		return nil, "", qdrantError("scroll", err)
+	}
+	refs := make([]Ref, 0, len(res.GetResult()))
+	for _, p := range res.GetResult() {
+		if ref, ok := refOf(p.GetPayload()); ok {
+			refs = append(refs, ref)
+		}
+	}
+	next := res.GetNextPageOffset().GetUuid()
+	if _, ok := res.GetNextPageOffset().GetPointIdOptions().(*qd.PointId_Num); ok {
+		next = strconv.FormatUint(res.GetNextPageOffset().GetNum(), 10)
+	}
+	return refs, next, nil
+}
+
+// Count implements Index.
+func (q *Qdrant) Count(ctx context.Context, g Generation, tenant string) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, qdrantReadTimeout)
+	defer cancel()
+	res, err := q.client.Points().Count(ctx, &qd.CountPoints{CollectionName: q.collection(g), Filter: ofTenant(tenant), Exact: new(true), Timeout: serverTimeout(ctx)})
+	if err != nil {
+		return 0, qdrantError("count", err)
+	}
+	return int64(res.GetResult().GetCount()), nil
+}
+
+// serverTimeout tells the server how long the caller waits, in whole seconds, rounded up.
+func serverTimeout(ctx context.Context) *uint64 {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return nil
+	}
+	return new(uint64(max(1, (time.Until(deadline)+time.Second-1)/time.Second)))
+}
+
+// qdrantError says what went wrong by its kind alone: a server's message may quote what it was sent.
+func qdrantError(step string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var limited *qd.QdrantResourceExhaustedError
+	code := status.Code(err)
+	switch {
+	case errors.As(err, &limited):
+		return fmt.Errorf("%s: Qdrant is busy", step)
+	case code == codes.NotFound:
+		return fmt.Errorf("%s: %w", step, ErrMissing)
+	case code == codes.InvalidArgument && (step == stepSearch || step == stepUpsert):
+		return fmt.Errorf("%s: refused by Qdrant: %w", step, ErrMismatch) // the one thing of these that is not the program's own
+	case errors.Is(err, context.Canceled) || code == codes.Canceled:
+		return fmt.Errorf("%s: %w", step, context.Canceled)
+	case errors.Is(err, context.DeadlineExceeded) || code == codes.DeadlineExceeded:
+		return fmt.Errorf("%s: Qdrant does not answer in time: %w", step, context.DeadlineExceeded)
+	case code == codes.Unavailable:
+		return fmt.Errorf("%s: Qdrant cannot be reached", step)
+	case code == codes.Unauthenticated || code == codes.PermissionDenied:
+		return fmt.Errorf("%s: Qdrant refuses the API key", step)
+	default:
+		return fmt.Errorf("%s: Qdrant failed (%s)", step, code)
+	}
+}

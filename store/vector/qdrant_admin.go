@@ -1,0 +1,171 @@
+package vector
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	qd "github.com/qdrant/go-client/qdrant"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/store"
+)
+
+// slug makes a name that collections and vectors may have of a model's name. Two models whose names differ
+// in nothing else than what is replaced are kept apart by a digest.
+func slug(name string) string {
+	var b strings.Builder
+	plain := true
+	for _, r := range name {
+		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.') {
+			b.WriteRune(r)
+			continue
+		}
+		plain = false
+		b.WriteByte('_')
+	}
+	if plain && b.Len() <= 64 {
+		return b.String()
+	}
+	sum := sha256.Sum256([]byte(name))
+	kept := b.String()
+	return kept[:min(len(kept), 64)] + "-" + hex.EncodeToString(sum[:4])
+}
+
+// collection is the name of a generation's collection.
+func (q *Qdrant) collection(g Generation) string { return q.prefix + "-" + g.ID.String() }
+
+// alias is the name under which the active generation of a model is searched. It is the model's, so that a
+// query that was embedded for the generation before still finds it while the next one takes over.
+func (q *Qdrant) alias(m inference.EmbeddingModel) string {
+	return q.prefix + "-" + vectorName(m) + "-active"
+}
+
+// payloadIndexes are the keys that filters use, and how each is indexed.
+var payloadIndexes = []struct {
+	key  string
+	kind qd.FieldType
+}{
+	{keyTenant, qd.FieldType_FieldTypeKeyword},
+	{keyAgent, qd.FieldType_FieldTypeKeyword},
+	{keyProject, qd.FieldType_FieldTypeKeyword},
+	{keyScope, qd.FieldType_FieldTypeKeyword},
+	{keyVisibility, qd.FieldType_FieldTypeKeyword},
+	{keyGroup, qd.FieldType_FieldTypeKeyword},
+	{keyType, qd.FieldType_FieldTypeKeyword},
+	{keyCategory, qd.FieldType_FieldTypeKeyword},
+	{keyTags, qd.FieldType_FieldTypeKeyword},
+	{keyWho, qd.FieldType_FieldTypeKeyword},
+	{keySensitivity, qd.FieldType_FieldTypeKeyword},
+	{keyPinned, qd.FieldType_FieldTypeBool},
+	{keyImportance, qd.FieldType_FieldTypeFloat},
+	{keyVersion, qd.FieldType_FieldTypeInteger},
+	{keyOccurred, qd.FieldType_FieldTypeInteger},
+	{keyValidFrom, qd.FieldType_FieldTypeInteger},
+	{keyValidUntil, qd.FieldType_FieldTypeInteger},
+}
+
+// Create implements Index. The graph is built within tenants alone (payload_m without m): every search
+// names its tenant, and a graph over all of them would be walked in vain by those of a small one.
+func (q *Qdrant) Create(ctx context.Context, g Generation) error {
+	ctx, cancel := context.WithTimeout(ctx, qdrantAdminTimeout)
+	defer cancel()
+	name := q.collection(g)
+	exists, err := q.exists(ctx, name)
+	if err != nil {
+		return err
+	}
+	if !exists {
+		_, err := q.client.Collections().Create(ctx, &qd.CreateCollection{
+			CollectionName: name,
+			HnswConfig:     &qd.HnswConfigDiff{M: new(uint64(0)), PayloadM: new(uint64(16))},
+			VectorsConfig: qd.NewVectorsConfigMap(map[string]*qd.VectorParams{
+				vectorName(g.Model): {Size: uint64(g.Model.Dimensions), Distance: qd.Distance_Cosine},
+			}),
+			Timeout: serverTimeout(ctx),
+		})
+		if err != nil {
+			// Another worker may have been faster.
+			if standing, lookErr := q.exists(ctx, name); lookErr != nil || !standing {
+				return qdrantError("create collection", err)
+			}
+		}
+	}
+	for _, index := range payloadIndexes {
+		req := &qd.CreateFieldIndexCollection{CollectionName: name, FieldName: index.key, FieldType: &index.kind, Wait: new(true), Timeout: serverTimeout(ctx)}
+		if index.key == keyTenant {
+			req.FieldIndexParams = qd.NewPayloadIndexParamsKeyword(&qd.KeywordIndexParams{IsTenant: new(true)})
+		}
+		if _, err := q.client.Points().CreateFieldIndex(ctx, req); err != nil {
+			return qdrantError("index payload", err)
+		}
+	}
+	if g.State == store.GenerationActive {
+		return q.Activate(ctx, g)
+	}
+	return nil
+}
+
+func (q *Qdrant) exists(ctx context.Context, collection string) (bool, error) {
+	res, err := q.client.Collections().CollectionExists(ctx, &qd.CollectionExistsRequest{CollectionName: collection})
+	if err != nil {
+		return false, qdrantError("look for collection", err)
+	}
+	return res.GetResult().GetExists(), nil
+}
+
+// Activate implements Index: the alias changes hands in one step.
+func (q *Qdrant) Activate(ctx context.Context, g Generation) error {
+	ctx, cancel := context.WithTimeout(ctx, qdrantAdminTimeout)
+	defer cancel()
+	alias, collection := q.alias(g.Model), q.collection(g)
+	listed, err := q.client.Collections().ListAliases(ctx, &qd.ListAliasesRequest{})
+	if err != nil {
+		return qdrantError("list aliases", err)
+	}
+	var actions []*qd.AliasOperations
+	for _, a := range listed.GetAliases() {
+		if a.GetAliasName() != alias {
+			continue
+		}
+		if a.GetCollectionName() == collection {
+			return nil
+		}
+		actions = append(actions, qd.NewAliasDelete(alias))
+	}
+	_, err = q.client.Collections().UpdateAliases(ctx, &qd.ChangeAliases{Actions: append(actions, qd.NewAliasCreate(alias, collection)), Timeout: serverTimeout(ctx)})
+	return qdrantError("swap alias", err)
+}
+
+// Drop implements Index. Aliases go with their collection.
+func (q *Qdrant) Drop(ctx context.Context, g Generation) error {
+	ctx, cancel := context.WithTimeout(ctx, qdrantAdminTimeout)
+	defer cancel()
+	_, err := q.client.Collections().Delete(ctx, &qd.DeleteCollection{CollectionName: q.collection(g), Timeout: serverTimeout(ctx)})
+	if status.Code(err) == codes.NotFound {
+		return nil
+	}
+	return qdrantError("drop collection", err)
+}
+
+// Check asks the server whether it is there and new enough.
+func (q *Qdrant) Check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, qdrantReadTimeout)
+	defer cancel()
+	res, err := q.client.Qdrant().HealthCheck(ctx, &qd.HealthCheckRequest{})
+	if err != nil {
+		return qdrantError("check", err)
+	}
+	major, minor := 0, 0
+	if n, err := fmt.Sscanf(res.GetVersion(), "%d.%d", &major, &minor); err != nil || n != 2 {
+		return nil // a build of one's own
+	}
+	if major < 1 || major == 1 && minor < 16 {
+		return fmt.Errorf("qdrant is version %d.%d; 1.16 or later is needed", major, minor)
+	}
+	return nil
+}

@@ -1,0 +1,214 @@
+package vector_test
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/vector"
+	"github.com/mneme/mneme/store/vector/qdranttest"
+)
+
+var (
+	ctx  = context.Background()
+	flat = inference.EmbeddingModel{Name: "flat/v1", Dimensions: 2}
+	anja = schema.Principal{Tenant: "t", Agent: "anja"}
+)
+
+// open opens an index with collections of its own, which go with the test. The server is a real one where
+// QDRANT_URL is set.
+func open(t *testing.T, url string) *vector.Qdrant {
+	t.Helper()
+	q, err := vector.OpenQdrant(vector.QdrantConfig{URL: url, Prefix: "test-" + uuid.NewString()})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = q.Close() })
+	return q
+}
+
+func generation(t *testing.T, q *vector.Qdrant, m inference.EmbeddingModel, state store.GenerationState) vector.Generation {
+	t.Helper()
+	g := vector.Generation{ID: uuid.New(), Index: q.Name(), Model: m, State: state}
+	require.NoError(t, q.Create(ctx, g))
+	t.Cleanup(func() { _ = q.Drop(ctx, g) })
+	return g
+}
+
+// at is a point that stands at an angle to (1, 0).
+func at(id uuid.UUID, version int, angle float64, change ...func(*vector.Point)) vector.Point {
+	p := vector.Point{MemoryID: id, Version: version, Tier: schema.TierSession, Typology: schema.TypologyEpisodic,
+		Vector: []float32{float32(math.Cos(angle)), float32(math.Sin(angle))},
+		IndexAttributes: store.IndexAttributes{Agent: "anja", Visibility: schema.VisibilityPrivate, Type: schema.TypeEpisodic, Category: schema.CategoryFact,
+			Sensitivity: schema.SensitivityLow, OccurredAt: time.Unix(1000, 0)}}
+	for _, fn := range change {
+		fn(&p)
+	}
+	return p
+}
+
+func search(t *testing.T, q *vector.Qdrant, f store.Filter) []uuid.UUID {
+	t.Helper()
+	hits, err := q.Search(ctx, f, store.Embedding{Model: flat, Vector: []float32{1, 0}}, 100)
+	require.NoError(t, err)
+	out := []uuid.UUID{}
+	for _, h := range hits {
+		require.GreaterOrEqual(t, h.Score, 0.0)
+		require.LessOrEqual(t, h.Score, 1.0)
+		out = append(out, h.ID)
+	}
+	return out
+}
+
+func TestQdrantFindsWhatItWasTold(t *testing.T) {
+	t.Parallel()
+	q := open(t, qdranttest.URL(t))
+	g := generation(t, q, flat, store.GenerationActive)
+	near, far, opposite := uuid.New(), uuid.New(), uuid.New()
+	apply := func(c vector.Changes) { require.NoError(t, q.Apply(ctx, g, "t", c)) }
+	points := vector.Changes{Upserts: []vector.Point{at(far, 1, 1), at(near, 3, 0.1), at(opposite, 1, math.Pi)}}
+	apply(points)
+	apply(points) // once more is harmless
+	require.Equal(t, []uuid.UUID{near, far, opposite}, search(t, q, store.Filter{Principal: anja}))
+	n, err := q.Count(ctx, g, "t")
+	require.NoError(t, err)
+	require.EqualValues(t, 3, n)
+	versions, err := q.Lookup(ctx, g, "t", []uuid.UUID{near, far, uuid.New()})
+	require.NoError(t, err)
+	require.Equal(t, map[uuid.UUID]int{near: 3, far: 1}, versions)
+
+	apply(vector.Changes{Upserts: []vector.Point{at(near, 2, 2)}})
+	require.Equal(t, near, search(t, q, store.Filter{Principal: anja})[0], "an older version never replaces a newer one")
+	apply(vector.Changes{Deletes: []vector.Ref{{MemoryID: near, Version: 2}, {MemoryID: opposite, Version: 1}}})
+	require.Equal(t, []uuid.UUID{near, far}, search(t, q, store.Filter{Principal: anja}), "nor does an older deletion remove it")
+	apply(vector.Changes{Deletes: []vector.Ref{{MemoryID: near}}})
+	require.Equal(t, []uuid.UUID{far}, search(t, q, store.Filter{Principal: anja}))
+
+	hits, err := q.Search(ctx, store.Filter{Principal: anja}, store.Embedding{Model: flat, Vector: []float32{1, 0}}, 0)
+	require.NoError(t, err)
+	require.Empty(t, hits)
+}
+
+// One record may be in two tenants, under one id.
+func TestQdrantKeepsTenantsApart(t *testing.T) {
+	t.Parallel()
+	q := open(t, qdranttest.URL(t))
+	g := generation(t, q, flat, store.GenerationActive)
+	id := uuid.New()
+	for _, tenant := range []string{"t", "u"} {
+		require.NoError(t, q.Apply(ctx, g, tenant, vector.Changes{Upserts: []vector.Point{at(id, 1, 0)}}))
+	}
+	require.NoError(t, q.Apply(ctx, g, "u", vector.Changes{Upserts: []vector.Point{at(uuid.New(), 1, 0)}}))
+	require.Equal(t, []uuid.UUID{id}, search(t, q, store.Filter{Principal: anja}))
+	require.NoError(t, q.Apply(ctx, g, "u", vector.Changes{Deletes: []vector.Ref{{MemoryID: id}}}))
+	require.Equal(t, []uuid.UUID{id}, search(t, q, store.Filter{Principal: anja}))
+	seen := map[string]int{}
+	cursor := ""
+	for {
+		refs, next, err := q.Scroll(ctx, g, cursor, 1)
+		require.NoError(t, err)
+		for _, r := range refs {
+			seen[r.Tenant]++
+		}
+		if cursor = next; next == "" {
+			break
+		}
+	}
+	require.Equal(t, map[string]int{"t": 1, "u": 1}, seen, "scrolling goes over all tenants")
+}
+
+func TestQdrantGenerations(t *testing.T) {
+	t.Parallel()
+	q := open(t, qdranttest.URL(t))
+	ask := func(m inference.EmbeddingModel) error {
+		_, err := q.Search(ctx, store.Filter{Principal: anja}, store.Embedding{Model: m, Vector: make([]float32, m.Dimensions)}, 5)
+		return err
+	}
+	require.ErrorIs(t, ask(flat), vector.ErrMissing, "nothing was made yet")
+	first := generation(t, q, flat, store.GenerationActive)
+	require.NoError(t, q.Create(ctx, first), "what is there is left alone")
+	old, fresh := uuid.New(), uuid.New()
+	require.NoError(t, q.Apply(ctx, first, "t", vector.Changes{Upserts: []vector.Point{at(old, 1, 0)}}))
+	second := generation(t, q, flat, store.GenerationBuilding)
+	require.NoError(t, q.Apply(ctx, second, "t", vector.Changes{Upserts: []vector.Point{at(fresh, 1, 0)}}))
+	require.Equal(t, []uuid.UUID{old}, search(t, q, store.Filter{Principal: anja}), "what is being built is not searched")
+	hits, err := q.Nearest(ctx, second, "t", []float32{1, 0}, 5)
+	require.NoError(t, err)
+	require.Len(t, hits, 1)
+	require.NoError(t, q.Activate(ctx, second))
+	require.NoError(t, q.Activate(ctx, second))
+	require.Equal(t, []uuid.UUID{fresh}, search(t, q, store.Filter{Principal: anja}))
+
+	deep := inference.EmbeddingModel{Name: "deep/v1", Dimensions: 3}
+	third := generation(t, q, deep, store.GenerationActive)
+	require.NoError(t, ask(deep))
+	require.NoError(t, ask(flat), "of two models both can be asked, until one is dropped")
+	require.ErrorIs(t, ask(inference.EmbeddingModel{Name: "flat_v1", Dimensions: 2}), vector.ErrMissing, "a name that differs in a sign is another's")
+	require.NoError(t, q.Drop(ctx, second))
+	require.NoError(t, q.Drop(ctx, second))
+	require.ErrorIs(t, ask(flat), vector.ErrMissing)
+	require.NoError(t, ask(deep))
+	require.ErrorIs(t, q.Apply(ctx, second, "t", vector.Changes{Upserts: []vector.Point{at(old, 1, 0)}}), vector.ErrMissing)
+	require.ErrorIs(t, q.Apply(ctx, third, "t", vector.Changes{Upserts: []vector.Point{at(old, 1, 0)}}), vector.ErrMismatch, "two dimensions where there are three")
+	_, err = q.Nearest(ctx, third, "t", []float32{1, 0}, 5)
+	require.ErrorIs(t, err, vector.ErrMismatch)
+}
+
+func TestQdrantAnswersInTimeOrSaysWhy(t *testing.T) {
+	t.Parallel()
+	server := qdranttest.Start(t)
+	q := open(t, server.URL)
+	g := generation(t, q, flat, store.GenerationActive)
+	ask := func(within time.Duration) error {
+		ctx, cancel := context.WithTimeout(ctx, within)
+		defer cancel()
+		_, err := q.Search(ctx, store.Filter{Principal: anja}, store.Embedding{Model: flat, Vector: []float32{1, 0}}, 5)
+		return err
+	}
+	require.NoError(t, ask(10*time.Second))
+	server.Before(func(ctx context.Context, _ string, _ any) error { <-ctx.Done(); return ctx.Err() })
+	require.ErrorIs(t, ask(50*time.Millisecond), context.DeadlineExceeded)
+	const secret = "what it was sent"
+	server.Before(func(context.Context, string, any) error { return status.Error(codes.Internal, secret) })
+	err := ask(10 * time.Second)
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), secret, "a server's words may quote what it was sent")
+	server.Before(nil)
+	server.Stop()
+	require.ErrorContains(t, ask(10*time.Second), "cannot be reached")
+	server.Restart(t, true)
+	require.Eventually(t, func() bool { return ask(10*time.Second) == nil }, 20*time.Second, 50*time.Millisecond, "it is found again")
+	server.Stop()
+	server.Restart(t, false)
+	require.Eventually(t, func() bool { _, err := q.Count(ctx, g, "t"); return errors.Is(err, vector.ErrMissing) }, 20*time.Second, 50*time.Millisecond)
+	require.NoError(t, q.Create(ctx, g))
+	require.NoError(t, ask(10*time.Second), "an active generation is made anew with its alias")
+}
+
+func TestQdrantSettings(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"", "qdrant:6334", "ftp://host", "http://", "http://host:port"} {
+		_, err := vector.OpenQdrant(vector.QdrantConfig{URL: url})
+		require.Error(t, err, url)
+	}
+	server := qdranttest.Start(t, qdranttest.WithAPIKey("sesame"), qdranttest.WithVersion("1.15.4"))
+	without := open(t, server.URL)
+	require.ErrorContains(t, without.Check(ctx), "API key")
+	with, err := vector.OpenQdrant(vector.QdrantConfig{URL: server.URL, APIKey: "sesame"})
+	require.NoError(t, err)
+	defer func() { _ = with.Close() }()
+	require.ErrorContains(t, with.Check(ctx), "1.16", "conditional upserts are needed")
+	secure, err := vector.OpenQdrant(vector.QdrantConfig{URL: "https" + server.URL[len("http"):], RootCA: x509.NewCertPool()})
+	require.NoError(t, err)
+	defer func() { _ = secure.Close() }()
+	require.Error(t, secure.Check(ctx), "a server without TLS is not talked to where TLS is asked for")
+}
