@@ -131,7 +131,7 @@ func TestContextKeepsBoundsAndCandidates(t *testing.T) {
 		before := scores(in)
 		near := memory.Neighbourhood(in, turns)
 		for id, score := range before {
-			if scores(near)[id] < score {
+			if scores(near)[id] < score-1e-12 {
 				rt.Fatalf("%d lost evidence", id)
 			}
 		}

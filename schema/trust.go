@@ -47,9 +47,9 @@ type TrustProblem string
 
 // The problems of a trust context.
 const (
-	TrustUnproven        TrustProblem = "unproven"        // claimed without a token, where one is needed
-	TrustTokenInvalid    TrustProblem = "token_invalid"   // not signed with the key, or not a token
-	TrustTokenExpired    TrustProblem = "token_expired"   //
+	TrustUnproven        TrustProblem = "unproven"      // claimed without a token, where one is needed
+	TrustTokenInvalid    TrustProblem = "token_invalid" // not signed with the key, or not a token
+	TrustTokenExpired    TrustProblem = "token_expired"
 	TrustTokenOther      TrustProblem = "token_other"     // signed for another principal
 	TrustTokenUnchecked  TrustProblem = "token_unchecked" // there is no key to check it with: its bearer is believed
 	TrustUnauthenticated TrustProblem = "unauthenticated" // more than medium was asked for, which needs authentication

@@ -30,7 +30,7 @@ func clean(t *testing.T) string {
 	t.Helper()
 	for _, kv := range os.Environ() {
 		name, _, _ := strings.Cut(kv, "=")
-		if strings.HasPrefix(name, "MNEME_") || strings.HasPrefix(name, "TEMPORAL_") || name == "DATABASE_URL" {
+		if strings.HasPrefix(name, "MNEME_") || strings.HasPrefix(name, "TEMPORAL_") || strings.HasPrefix(name, "QDRANT_") || name == "DATABASE_URL" {
 			unset(t, name)
 		}
 	}
@@ -50,7 +50,7 @@ func TestLoadHasDefaultsThatWork(t *testing.T) {
 	c, err := config.Load()
 	require.NoError(t, err)
 	require.Equal(t, config.Config{MaxConns: 16, TaskQueue: workflows.TaskQueue, Namespace: client.DefaultNamespace, HealthAddress: "127.0.0.1:8085",
-		Principal: schema.Principal{Tenant: "default", Agent: "default"}, Brain: "rules", Embedder: "hash",
+		Principal: schema.Principal{Tenant: "default", Agent: "default"}, Qdrant: config.QdrantSettings{Prefix: "mneme"}, Brain: "rules", Embedder: "hash",
 		Reranker: "off", RerankTop: 20, RerankDeadline: 2 * time.Second, EmbedCache: 4096, Concurrency: 4, Policy: memory.DefaultWritePolicy()}, c)
 	brain, err := c.NewBrain(t.Context())
 	require.NoError(t, err)
@@ -68,7 +68,8 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 		"MNEME_EMBED_MODEL_DIR": "/m", "MNEME_EMBED_MODEL": "o/m", "MNEME_EMBED_ONNX_FILE": "x.onnx", "MNEME_EMBED_POOLING": "cls", "MNEME_EMBED_QUERY_PREFIX": "q: ",
 		"MNEME_EMBED_PASSAGE_PREFIX": "p: ", "MNEME_EMBED_CACHE": "7",
 		"MNEME_RERANKER": "model", "MNEME_RERANK_TOP": "5", "MNEME_RERANK_DEADLINE_MS": "300",
-		"MNEME_ALLOW_UPDATE_DELETE": "true", "MNEME_MIN_FACT_CONFIDENCE": "0.25", "MNEME_POLICY_FILE": "/p.yaml", "MNEME_PAYLOAD_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
+		"MNEME_ALLOW_UPDATE_DELETE": "true", "MNEME_MIN_FACT_CONFIDENCE": "0.25", "MNEME_POLICY_FILE": "/p.yaml",
+		"QDRANT_URL": "https://i", "QDRANT_API_KEY": "key", "QDRANT_CA_FILE": "/ca.pem", "QDRANT_PREFIX": "pre", "MNEME_PAYLOAD_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
 		"MNEME_TRUST_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
 	} {
 		t.Setenv(name, value)
@@ -80,7 +81,8 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 		OpenAI:   openai.Config{BaseURL: "http://m", APIKey: "sk", ChatModel: "chat", EmbeddingModel: "emb", EmbeddingDimensions: 8, Timeout: 9 * time.Second},
 		Reranker: "model", RerankTop: 5, RerankDeadline: 300 * time.Millisecond,
 		Local: local.Config{Dir: "/m", Model: "o/m", Graph: "x.onnx", Pooling: "cls", QueryPrefix: "q: ", PassagePrefix: "p: "}, EmbedCache: 7,
-		Concurrency: 2, Policy: memory.WritePolicy{Mode: schema.ModeShadow, AllowUpdateDelete: true, MinFactConfidence: 0.25}, PolicyFile: "/p.yaml", PayloadKey: []byte(key), TrustKey: []byte(key)}, c)
+		Concurrency: 2, Policy: memory.WritePolicy{Mode: schema.ModeShadow, AllowUpdateDelete: true, MinFactConfidence: 0.25}, PolicyFile: "/p.yaml",
+		Qdrant: config.QdrantSettings{URL: "https://i", APIKey: "key", CAFile: "/ca.pem", Prefix: "pre"}, PayloadKey: []byte(key), TrustKey: []byte(key)}, c)
 }
 
 func TestLoadNamesTheVariableThatIsWrong(t *testing.T) {

@@ -21,6 +21,17 @@ type QdrantSettings struct {
 	Prefix string // QDRANT_PREFIX: begins the names of collections; installations that share a server need one each
 }
 
+// String leaves the key out: settings turn up in logs and failed tests.
+func (q QdrantSettings) String() string {
+	if q.URL == "" {
+		return "in Postgres"
+	}
+	return "Qdrant, collections " + q.Prefix + "-…"
+}
+
+// GoString is String, for %#v.
+func (q QdrantSettings) GoString() string { return q.String() }
+
 func (e *reader) qdrant() QdrantSettings {
 	return QdrantSettings{URL: e.text("QDRANT_URL", ""), APIKey: e.text("QDRANT_API_KEY", ""), CAFile: e.text("QDRANT_CA_FILE", ""), Prefix: e.text("QDRANT_PREFIX", "mneme")}
 }

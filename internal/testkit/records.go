@@ -78,6 +78,7 @@ func record(r *rapid.T, t schema.MemoryType) schema.MemoryRecord {
 			schema.CategorySemantic, schema.CategoryRule, schema.CategoryLearning, schema.CategoryIssue}).Draw(r, "category"),
 		Who: maybe(r, "who", word), Session: maybe(r, "session", word), Interaction: maybe(r, "interaction", word),
 		Language: rapid.SampledFrom([]string{"en", "de"}).Draw(r, "language"), WorldID: maybe(r, "world", word), WorldVersion: maybe(r, "world version", word),
+		SafeSummary: rapid.SampledFrom([]string{"", "what may be told of it"}).Draw(r, "safe summary"),
 	}
 	if m.Lifecycle.Pinned {
 		m.Importance = 1 // what is pinned has no other

@@ -273,6 +273,7 @@ func fill(t *testing.T, s *store.Store, tenant string) {
 		}
 		episode.Payload, err = json.Marshal(payload)
 		require.NoError(t, err)
+		episode.SafeSummary = "what was done is on record"
 		put := schema.PutRequest{Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{episode}}
 		require.NoError(t, put.Validate())
 		result, err := s.Put(ctx, store.PutInput{Operation: store.Operation{Tenant: tenant, ID: fmt.Sprint("put", i), WorkflowID: "put"}, Request: put,
@@ -300,10 +301,6 @@ func fill(t *testing.T, s *store.Store, tenant string) {
 		Operation: schema.Operation{Principal: p, Reason: "a test"}, Selector: schema.Selector{IDs: []string{id.String()}}}, now)
 	require.NoError(t, err)
 	_, err = s.ForgetToken(ctx, p, uuid.MustParse(preview.RunID), now)
-	require.NoError(t, err)
-	_, err = s.Put(ctx, store.PutInput{Operation: store.Operation{Tenant: tenant, ID: "put-summary", WorkflowID: "wf"}, Policy: memory.DefaultWritePolicy(), Now: now,
-		Request: schema.PutRequest{Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{{Type: schema.TypeSemantic, Content: "Alice is paid well", SafeSummary: "Alice's pay",
-			Payload: []byte(`{"kind":"semantic","subject":"Alice","predicate":"states","object":"Alice is paid well","validity":{"mode":"global"}}`)}}}})
 	require.NoError(t, err)
 }
 
