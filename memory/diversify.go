@@ -92,6 +92,11 @@ func shingle(e Evidence, content string) shingled {
 // repeats reports whether s, which stands lower, says nothing but what upper says.
 func (s shingled) repeats(upper shingled) bool {
 	a, b := s.of, upper.of
+	// Procedures and conditional facts say in their conditions, not in their words, what sets them apart, and
+	// several for one problem are wanted (document 004 §8).
+	if a.Type == schema.TypeCompetence || a.Type == schema.TypePlanGraph || a.Conditional || b.Conditional {
+		return false
+	}
 	if a.Type != b.Type || a.Status != b.Status || !strings.EqualFold(a.Speaker, b.Speaker) ||
 		a.Type != schema.TypeSemantic && a.OccurredAt.Sub(b.OccurredAt).Abs() >= duplicateWindow {
 		return false

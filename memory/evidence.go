@@ -38,15 +38,16 @@ type Evidence struct {
 
 // Sheet is what shaping may know of an authorised memory without reading its content.
 type Sheet struct {
-	Type       schema.MemoryType
-	Category   schema.Category
-	Status     schema.Status
-	Agent      string
-	Session    string // a name of the agent's
-	Speaker    string
-	OccurredAt time.Time
-	Importance float64
-	Source     uuid.UUID // the memory that this one, a fact, was drawn from; zero: none
+	Type        schema.MemoryType
+	Category    schema.Category
+	Status      schema.Status
+	Agent       string
+	Session     string // a name of the agent's
+	Speaker     string
+	OccurredAt  time.Time
+	Importance  float64
+	Conditional bool      // it holds under conditions
+	Source      uuid.UUID // the memory that this one, a fact, was drawn from; zero: none
 
 	Accesses     int64
 	LastAccessed time.Time // zero: never

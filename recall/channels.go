@@ -60,18 +60,27 @@ func (q *query) searchText(ctx context.Context) ([]store.Hit, error) {
 }
 
 func (q *query) searchVector(ctx context.Context) ([]store.Hit, error) {
-	model := q.Embedder.Model()
+	// Where the searched model can change, one embedder stands for the whole of this query.
+	embedder := q.Embedder
+	if several, ok := embedder.(interface {
+		Current(context.Context) (inference.Embedder, error)
+	}); ok {
+		var err error
+		if embedder, err = several.Current(ctx); err != nil {
+			return nil, fmt.Errorf("embed query: %w", err)
+		}
+	}
 	embedCtx, cancel := context.WithTimeout(ctx, embedDeadline)
 	defer cancel()
 	embedded := q.timed("embed")
-	asked, _, err := inference.EmbedQuery(embedCtx, q.Embedder, q.req.Query)
+	asked, _, err := inference.EmbedQuery(embedCtx, embedder, q.req.Query)
 	embedded()
 	if err != nil {
 		return nil, fmt.Errorf("embed query: %w", err)
 	}
 	ctx, cancelSearch := context.WithTimeout(ctx, vectorDeadline)
 	defer cancelSearch()
-	return q.Index.Search(ctx, q.filter, store.Embedding{Model: model, Vector: asked}, q.width())
+	return q.Index.Search(ctx, q.filter, store.Embedding{Model: embedder.Model(), Vector: asked}, q.width())
 }
 
 // collect runs every channel at once, each with its own deadline, and merges what they found by id.

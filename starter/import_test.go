@@ -162,10 +162,7 @@ func TestImportLocomo(t *testing.T) {
 	path := writeFile(t, conversations)
 	r := c.importFile(exitOK, path, "--format", "locomo", "--conversation", "c1", "--wait")
 	require.Equal(t, 2, r.Added)
-	var kayak schema.RecallResult
-	for _, found := range c.recall("kayak", "--type", "episodic").Results {
-		kayak = found
-	}
+	kayak := c.recall("kayak", "--type", "episodic").Results[0]
 	require.Equal(t, "Look at this! [shares a photo of a kayak]", kayak.Content)
 	require.Equal(t, "c1/D1:2", kayak.Ref)
 	require.Equal(t, "Bo", kayak.Who)

@@ -409,7 +409,7 @@ type sheetRow struct {
 // A fact drawn from another memory says again what that says. A procedure derived from an episode, or a
 // fork beside its target, says something else, and both are answers (document 004 §12 and §15B).
 const (
-	sheetColumns = `m.type, m.category, m.status, m.agent_id, coalesce(m.agent_session_id, ''), m.who, m.occurred_at, m.importance,
+	sheetColumns = `m.type, m.category, m.status, m.agent_id, coalesce(m.agent_session_id, ''), m.who, m.occurred_at, m.importance, m.conditions IS NOT NULL,
 		CASE WHEN m.type = 'semantic' THEN (SELECT r.target_id FROM memory_relations r JOIN memories s ON s.tenant = r.tenant AND s.id = r.target_id
 			WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = 'derived_from'
 				AND (s.type <> 'semantic' OR s.conditions_hash = m.conditions_hash) ORDER BY r.target_id LIMIT 1) END,
@@ -418,7 +418,7 @@ const (
 )
 
 func (r *sheetRow) fields() []any {
-	return []any{&r.Type, &r.Category, &r.Status, &r.Agent, &r.Session, &r.Speaker, &r.OccurredAt, &r.Importance, &r.source, &r.Accesses, &r.accessed}
+	return []any{&r.Type, &r.Category, &r.Status, &r.Agent, &r.Session, &r.Speaker, &r.OccurredAt, &r.Importance, &r.Conditional, &r.source, &r.Accesses, &r.accessed}
 }
 
 func (r *sheetRow) sheet() memory.Sheet {

@@ -149,7 +149,7 @@ func TestRefusesToStart(t *testing.T) {
 		settings map[string]string
 		says     string
 	}{
-		"not migrated":      {map[string]string{"DATABASE_URL": strings.Replace(at.settings["DATABASE_URL"], "search_path=t_", "search_path=none_", 1)}, "mneme migrate up"},
+		"not migrated":      {map[string]string{"DATABASE_URL": strings.Replace(at.settings["DATABASE_URL"], "search_path=main", "search_path=none", 1)}, "mneme migrate up"},
 		"no database":       {map[string]string{"DATABASE_URL": "postgres://u:" + canary + "@127.0.0.1:1/x"}, "open store"},
 		"unreadable URL":    {map[string]string{"DATABASE_URL": "postgres://u:" + canary + "@:x:/"}, "database URL"},
 		"bad setting":       {map[string]string{"MNEME_MODE": "yolo"}, "MNEME_MODE"},
