@@ -58,6 +58,9 @@ func (r *Recaller) RecallAs(ctx context.Context, id uuid.UUID, req schema.Recall
 	if err := req.Validate(); err != nil {
 		return schema.RecallResponse{}, err
 	}
+	if err := checkSwitches(req); err != nil {
+		return schema.RecallResponse{}, err
+	}
 	req.Tags = memory.NormalizeTags(req.Tags) // the form in which they are stored
 	start := r.now()
 	clearance := r.trustRules().Clear(req, r.TrustKey, start)

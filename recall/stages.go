@@ -3,13 +3,16 @@ package recall
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
 
@@ -49,6 +52,34 @@ func Stages() []string {
 		out = append(out, s.name)
 	}
 	return out
+}
+
+// switches are the names that a request may switch off, or on.
+var switches = sync.OnceValue(func() map[string]bool {
+	out := map[string]bool{memory.ChannelSignals: true, memory.StageExpand: true, stageRedact: true, stageExpand: true, stageSources: true, stageRationale: true,
+		stageTranscripts: true, stageArtifacts: true, stageCards: true, stageRescue: true, stageRescueTranscripts: true, stageRescueArtifacts: true}
+	for _, name := range slices.Concat(Channels(), Stages()) {
+		out[name] = true
+	}
+	return out
+})
+
+// checkSwitches refuses a name that switches nothing: a misspelt one would go unnoticed.
+func checkSwitches(req schema.RecallRequest) error {
+	var wrong schema.ValidationError
+	check := func(field string, names []string) {
+		for i, name := range names {
+			if !switches()[name] {
+				wrong.Fields = append(wrong.Fields, schema.FieldError{Field: fmt.Sprintf("%s[%d]", field, i), Problem: "is no channel or stage"})
+			}
+		}
+	}
+	check("without", req.Without)
+	check("with", req.With)
+	if len(wrong.Fields) == 0 {
+		return nil
+	}
+	return &wrong
 }
 
 // OffByDefault reports whether a stage works only where it is asked for.

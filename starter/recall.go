@@ -19,11 +19,12 @@ import (
 
 func newRecall(a *app) *cobra.Command {
 	var (
-		filter filterFlags
-		task   taskFlags
-		limit  int
-		batch  string
-		format string
+		filter  filterFlags
+		task    taskFlags
+		shaping shapingFlags
+		limit   int
+		batch   string
+		format  string
 	)
 	cmd := &cobra.Command{
 		Use:   "recall QUERY",
@@ -51,6 +52,7 @@ order: the response, and "query". A query that fails has "error" instead, and th
 			}
 			req.Limit, req.Trust = limit, a.trustContext()
 			task.apply(cmd.Flags(), &req)
+			shaping.apply(&req)
 			switch {
 			case batch != "" && batch != "-":
 				return invalid("batch", "must be -, for standard input")
@@ -85,6 +87,7 @@ order: the response, and "query". A query that fails has "error" instead, and th
 	flags.StringVar(&format, "format", "text", "text, prompt or json")
 	filter.register(flags)
 	task.register(flags)
+	shaping.register(flags)
 	return cmd
 }
 
@@ -179,6 +182,7 @@ func results(t *text, response schema.RecallResponse) {
 		}
 	}
 	t.table(header, rows)
+	explanations(t, found)
 	supplements(t, extra)
 	selections(t, response.Selections)
 	t.line("")
@@ -191,6 +195,10 @@ func why(channels map[string]float64) string {
 	names := slices.SortedFunc(maps.Keys(channels), func(x, y string) int {
 		return cmp.Or(cmp.Compare(channels[y], channels[x]), strings.Compare(x, y))
 	})
+	names = slices.DeleteFunc(names, func(name string) bool { return channels[name] < 0.005 }) // it would read 0.00
+	if len(names) == 0 {
+		return "stands next to results"
+	}
 	for i, name := range names {
 		names[i] = name + " " + number(channels[name])
 	}
@@ -219,6 +227,12 @@ func holds(r schema.RecallResult) string {
 	}
 	if r.Status == schema.StatusContested {
 		parts = append(parts, "contested")
+	}
+	switch {
+	case r.SupersededBy != "":
+		parts = append(parts, "superseded by "+r.SupersededBy)
+	case r.Status == schema.StatusSuperseded || r.Currentness == schema.CurrentnessSuperseded:
+		parts = append(parts, "superseded")
 	}
 	if len(parts) == 0 {
 		return ""
