@@ -113,13 +113,12 @@ func fetch(c Config, name, revision, cache string) (_ map[string]string, err err
 			files = append(files, file)
 		}
 	}
-	got, err := repo.DownloadFiles(files...)
-	if err != nil {
-		return nil, err
-	}
+	// One by one: files that it downloads at once count themselves without a lock.
 	paths := make(map[string]string, len(files))
-	for i, file := range files {
-		paths[file] = got[i]
+	for _, file := range files {
+		if paths[file], err = repo.DownloadFile(file); err != nil {
+			return nil, err
+		}
 	}
 	return paths, nil
 }
