@@ -1,12 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -66,16 +70,18 @@ func (b *bench) recallOver(ctx context.Context, size int) error {
 	}
 	recaller := &recall.Recaller{Store: s.Store, Index: vector.PGVector{Store: s.Store}, Embedder: b.brain.Embedder}
 	model := b.brain.Embedder.Model()
+	stages := &stageTimes{of: map[string]durations{}}
 	things := []struct {
 		name  string
 		calls int
 		run   func(i int) error
 	}{
-		{"recall (text and vector, authorised, hydrated, tracked)", b.queries, func(i int) error {
+		{"recall (all channels, authorised, shaped, hydrated, tracked)", b.queries, func(i int) error {
 			resp, err := recaller.Recall(ctx, schema.RecallRequest{Principal: principal, Query: queries[i]})
 			if err == nil && len(resp.Meta.Degraded) > 0 {
 				err = fmt.Errorf("degraded: %v", resp.Meta.Degraded)
 			}
+			stages.add(resp.Meta.TimingsMS)
 			return err
 		}},
 		{"bare SQL full-text query (websearch, ts_rank, top 10)", min(b.queries, 40), func(i int) error {
@@ -89,21 +95,52 @@ func (b *bench) recallOver(ctx context.Context, size int) error {
 				principal.Tenant, pgvector.NewVector(vectors[i])))
 		}},
 	}
-	var rows [][]string
+	var rows, byStage [][]string
 	for _, clients := range []int{1, 8} {
 		for _, t := range things {
 			if _, _, err := measure(clients, min(20, t.calls), t.run); err != nil { // warm-up
 				return err
 			}
+			stages.reset()
 			d, took, err := measure(clients, t.calls, t.run)
 			if err != nil {
 				return err
 			}
-			rows = append(rows, []string{t.name, fmt.Sprint(clients), ms(d.at(.5)), ms(d.at(.95)), fmt.Sprintf("%.0f/s", float64(len(d))/took.Seconds())})
+			byStage = append(byStage, stages.rows(clients)...)
+			rows = append(rows, []string{t.name, fmt.Sprint(clients), ms(d.at(.5)), ms(d.at(.95)), ms(d.at(.99)), fmt.Sprintf("%.0f/s", float64(len(d))/took.Seconds())})
 		}
 	}
-	table(fmt.Sprintf("Recall over %d memories, %d queries (40 of the bare full-text one)", size, b.queries), []string{"what", "clients", "p50", "p95", "rate"}, rows)
+	table(fmt.Sprintf("Recall over %d memories, %d queries (40 of the bare full-text one)", size, b.queries), []string{"what", "clients", "p50", "p95", "p99", "rate"}, rows)
+	table(fmt.Sprintf("Channels and stages of those recalls over %d memories", size), []string{"channel or stage", "clients", "p50", "p95", "p99"}, byStage)
 	return nil
+}
+
+// stageTimes are the times of each channel and stage over several recalls.
+type stageTimes struct {
+	mu sync.Mutex
+	of map[string]durations
+}
+
+func (s *stageTimes) add(timingsMS map[string]float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, took := range timingsMS {
+		s.of[name] = append(s.of[name], time.Duration(took*float64(time.Millisecond)))
+	}
+}
+
+func (s *stageTimes) reset() { s.of = map[string]durations{} }
+
+// rows has those that take a tenth of a millisecond or more, the slowest first.
+func (s *stageTimes) rows(clients int) [][]string {
+	names := slices.SortedFunc(maps.Keys(s.of), func(a, b string) int { return cmp.Compare(s.of[b].at(.5), s.of[a].at(.5)) })
+	var out [][]string
+	for _, name := range names {
+		if d := s.of[name]; d.at(.95) >= time.Millisecond/10 {
+			out = append(out, []string{name, fmt.Sprint(clients), ms(d.at(.5)), ms(d.at(.95)), ms(d.at(.99))})
+		}
+	}
+	return out
 }
 
 func drain(rows pgx.Rows, err error) error {
