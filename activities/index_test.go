@@ -16,6 +16,7 @@ import (
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
+	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/vector"
@@ -311,7 +312,13 @@ func TestDriftIsFoundFromBothSides(t *testing.T) {
 
 	server.Stop()
 	server.Restart(t, false)
-	require.NoError(t, err)
+	// The connection comes back in its own time; in a workflow the activity would be tried again.
+	waiting, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	require.NoError(t, testkit.Eventually(waiting, func() error {
+		_, err := run[activities.CompareResult](w, a.CompareMemories, activities.CompareRequest{MaxPages: 50})
+		return err
+	}))
 	wiped := compare(true)
 	require.EqualValues(t, 6, wiped.Missing)
 	require.EqualValues(t, 6, wiped.Repaired)

@@ -279,7 +279,7 @@ func SuccessBound(successes, failures float64) float64 {
 	rate := successes / n
 	centre := rate + z2/(2*n)
 	spread := wilsonZ * math.Sqrt(rate*(1-rate)/n+z2/(4*n*n))
-	return clampUnit((centre - spread) / (1 + z2/n))
+	return clampUnit(min(rate, (centre-spread)/(1+z2/n))) // rounding may lift it above the rate
 }
 
 // recency halves every 30 days since the last reinforcement.
