@@ -18,8 +18,8 @@ const (
 
 // Constants of context. What is said next to a hit is often what the question is about, in other words:
 // an answer rarely repeats the words of its question. Measured on the evaluation conversations, where
-// the three stages together lift recall@10 by some 15 points (docs/benchmarks.md); half or double of
-// each changes it by less than one.
+// the three stages together lift recall@10 by some 15 points (docs/recall.md); other weights, from half
+// to double, move it by about one.
 const (
 	// MaxAnchors is how many of the best candidates lend evidence to their neighbours.
 	MaxAnchors = 60
