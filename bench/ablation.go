@@ -1,14 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
@@ -64,15 +59,6 @@ func variants() []variant {
 // ablation measures what each channel and each stage of shaping adds to retrieval over the evaluation
 // conversations, every turn taken through the pipeline. Reranking is by the embedder.
 func (b *bench) ablation(ctx context.Context) error {
-	file, err := os.Open(b.data)
-	if errors.Is(err, fs.ErrNotExist) {
-		fmt.Printf("\n(no evaluation data at %s: ablation left out)\n", b.data)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = file.Close() }()
 	all := variants()
 	if b.variants != "" {
 		wanted := strings.Split(b.variants, ",")
@@ -81,16 +67,9 @@ func (b *bench) ablation(ctx context.Context) error {
 		})...)
 	}
 	tallies := make([]tally, len(all))
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 16<<20)
-	for lines.Scan() {
-		var c conversation
-		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
-			return fmt.Errorf("%s: %w", b.data, err)
-		}
-		if err := b.ablate(ctx, c, all, tallies); err != nil {
-			return err
-		}
+	there, err := b.conversations(func(c conversation) error { return b.ablate(ctx, c, all, tallies) })
+	if err != nil || !there {
+		return err
 	}
 	var rows [][]string
 	base := tallies[0]
@@ -101,7 +80,7 @@ func (b *bench) ablation(ctx context.Context) error {
 	}
 	table(fmt.Sprintf("Ablation, recall@10 of turns taken through the pipeline, %.0f questions of types 1 to 4", base.asked),
 		[]string{"variant", "micro, types 1-4", "difference", "macro, five types", "difference", "NDCG@10"}, rows)
-	return lines.Err()
+	return nil
 }
 
 // ablate asks the questions of one conversation in every variant.

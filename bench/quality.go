@@ -51,46 +51,57 @@ type ranker func(question string) ([]string, error)
 // quality measures retrieval over the evaluation conversations: every turn one memory, every
 // question of the categories 1 to 4, against the turns that hold the answer.
 func (b *bench) quality(ctx context.Context) error {
-	file, err := os.Open(b.data)
-	if errors.Is(err, fs.ErrNotExist) {
-		fmt.Printf("\n(no evaluation data at %s: retrieval quality left out)\n", b.data)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = file.Close() }()
 	names := []string{rankPipeline, rankTurns, rankText, rankBM25}
 	scores := map[string]*score{}
 	for _, name := range names {
 		scores[name] = newScore()
 	}
 	turns, raised := 0, 0
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 16<<20)
-	for lines.Scan() {
-		var c conversation
-		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
-			return fmt.Errorf("%s: %w", b.data, err)
-		}
+	there, err := b.conversations(func(c conversation) error {
 		for _, t := range c.Turns {
 			turns++
 			if _, kinds := memory.DetectSensitive(t.Text + "\n" + t.Caption); len(kinds) > 0 {
 				raised++
 			}
 		}
-		if err := b.ask(ctx, c, scores); err != nil {
-			return err
-		}
+		return b.ask(ctx, c, scores)
+	})
+	if err != nil || !there {
+		return err
 	}
 	var rows [][]string
 	for _, name := range names {
 		rows = append(rows, scores[name].row(name))
 	}
-	table(fmt.Sprintf("Retrieval quality, %.0f questions, no model", scores[rankBM25].total.n),
+	table(fmt.Sprintf("Retrieval quality, %.0f questions, embedder %s", scores[rankBM25].total.n, b.brain.Embedder.Model().Name),
 		[]string{"ranker", "recall@5", "recall@10", "recall@20", "NDCG@10", "macro @10", "multi-hop @10", "temporal @10", "open-domain @10", "single-hop @10"}, rows)
 	fmt.Printf("\nOf %d turns without secrets, %d were raised by the detectors of sensitive text.\n", turns, raised)
-	return lines.Err()
+	return nil
+}
+
+// conversations calls fn for each evaluation conversation, and reports whether there are any.
+func (b *bench) conversations(fn func(conversation) error) (there bool, err error) {
+	file, err := os.Open(b.data)
+	if errors.Is(err, fs.ErrNotExist) {
+		fmt.Printf("\n(no evaluation data at %s: left out)\n", b.data)
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = file.Close() }()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var c conversation
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			return true, fmt.Errorf("%s: %w", b.data, err)
+		}
+		if err := fn(c); err != nil {
+			return true, err
+		}
+	}
+	return true, lines.Err()
 }
 
 func (b *bench) ask(ctx context.Context, c conversation, scores map[string]*score) error {
@@ -99,16 +110,7 @@ func (b *bench) ask(ctx context.Context, c conversation, scores map[string]*scor
 		return err
 	}
 	defer drop()
-	turns := make([]schema.Candidate, 0, len(c.Turns))
-	seen := map[string]string{} // content to turn id: repeated turns are one memory
-	for _, t := range c.Turns {
-		text := memory.StorageContent(t.Text + " " + t.Caption)
-		if seen[text] == "" {
-			seen[text] = t.ID
-			turns = append(turns, schema.Candidate{Content: text, Speaker: t.Speaker, SourceKind: schema.SourceObservation, Session: fmt.Sprint(t.Session), OccurredAt: when(t.When),
-				Refs: []schema.Ref{{Kind: "event", Ref: t.ID}}})
-		}
-	}
+	turns, seen := c.candidates()
 	if err := b.load(ctx, s, turns); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/pgvector/pgvector-go"
 	pgxvec "github.com/pgvector/pgvector-go/pgx"
@@ -45,7 +46,11 @@ func (b *bench) recallOver(ctx context.Context, size int) error {
 		return err
 	}
 	defer drop()
-	if err := b.load(ctx, s, observations(size)); err != nil {
+	corpus := observations(size)
+	for i := range corpus {
+		corpus[i].Session = fmt.Sprint("session ", i/25)
+	}
+	if err := b.load(ctx, s, corpus); err != nil {
 		return err
 	}
 	pc, err := pgxpool.ParseConfig(s.url)
@@ -187,7 +192,7 @@ func (b *bench) load(ctx context.Context, s site, candidates []schema.Candidate)
 				}
 				return []any{principal.Tenant, ids[i], principal.Agent, principal.Project, cl.Type, cl.Category, cl.Tier, cl.Typology, in.Text.Storage,
 					in.Text.Normalized, in.Text.Hash, c.Speaker, 1.0, cl.Importance, 1.0, now, cl.Decay.Curve, cl.Decay.HalfLife, cl.Decay.MinSalience,
-					cl.Decay.ReinforcementGain, now, cl.DeletionPolicy, at, now, now, "bench", c.Session,
+					cl.Decay.ReinforcementGain, now, cl.DeletionPolicy, at, now, now, "bench", pgtype.Text{String: c.Session, Valid: c.Session != ""},
 					schema.EpisodicPayload{Kind: cl.Type, Timeline: []schema.TimelineEvent{{T: at, EventKind: string(c.SourceKind), Ref: "bench"}}}}, nil
 			}))
 		if err != nil {

@@ -44,13 +44,15 @@ type Turn struct {
 	Sheet
 }
 
-// Anchors returns the best of the ranked candidates with their places.
+// Anchors returns those of the best of the ranked candidates that may stand in a session, with their places.
 func Anchors(ranked []Evidence) []Anchor {
 	out := make([]Anchor, 0, MaxAnchors)
 	for _, e := range ranked[:min(MaxAnchors, len(ranked))] {
 		place := e.ID
 		if e.Source != uuid.Nil {
 			place = e.Source
+		} else if e.Session == "" {
+			continue
 		}
 		out = append(out, Anchor{ID: e.ID, Place: place})
 	}

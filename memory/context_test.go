@@ -56,8 +56,15 @@ func TestAnchorsStandWhereTheirSourcesStand(t *testing.T) {
 	t.Parallel()
 	fact := scored(1, 0.9)
 	fact.Source = number(5)
-	require.Equal(t, []memory.Anchor{{ID: number(1), Place: number(5)}, {ID: number(2), Place: number(2)}}, memory.Anchors([]evidence{fact, scored(2, 0.5)}))
-	require.Len(t, memory.Anchors(make([]evidence, 1000)), memory.MaxAnchors)
+	said := scored(2, 0.5)
+	said.Session = "s"
+	require.Equal(t, []memory.Anchor{{ID: number(1), Place: number(5)}, {ID: number(2), Place: number(2)}}, memory.Anchors([]evidence{fact, scored(3, 0.7), said}),
+		"what is of no session stands nowhere")
+	many := make([]evidence, 1000)
+	for i := range many {
+		many[i] = said
+	}
+	require.Len(t, memory.Anchors(many), memory.MaxAnchors)
 }
 
 func TestSessions(t *testing.T) {

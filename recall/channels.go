@@ -78,6 +78,7 @@ func (q *query) searchVector(ctx context.Context) ([]store.Hit, error) {
 	if err != nil {
 		return nil, fmt.Errorf("embed query: %w", err)
 	}
+	q.trust = memory.TrustIn(embedder.Model().Name)
 	ctx, cancelSearch := context.WithTimeout(ctx, vectorDeadline)
 	defer cancelSearch()
 	return q.Index.Search(ctx, q.filter, store.Embedding{Model: embedder.Model(), Vector: asked}, q.width())
@@ -119,9 +120,5 @@ func (q *query) collect(ctx context.Context) []memory.Evidence {
 			e.Terms |= hit.Terms
 		}
 	}
-	var trust memory.VectorTrust
-	if q.Embedder != nil {
-		trust = memory.TrustIn(q.Embedder.Model().Name)
-	}
-	return memory.Fuse(out, trust)
+	return memory.Fuse(out, q.trust)
 }

@@ -14,7 +14,11 @@ const contextDeadline = time.Second
 func (q *query) neighbourhood(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
 	ctx, cancel := context.WithTimeout(ctx, contextDeadline)
 	defer cancel()
-	turns, err := q.Store.SessionTurns(ctx, q.filter, memory.Anchors(evidence), memory.NeighbourRadius)
+	anchors := memory.Anchors(evidence)
+	if len(anchors) == 0 {
+		return evidence, nil
+	}
+	turns, err := q.Store.SessionTurns(ctx, q.filter, anchors, memory.NeighbourRadius)
 	if err != nil {
 		return nil, err
 	}

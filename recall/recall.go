@@ -117,6 +117,7 @@ type query struct {
 	id        uuid.UUID
 	mu        sync.Mutex // guards meta while channels run
 	meta      schema.RecallMeta
+	trust     memory.VectorTrust   // in the space that the vector channel searched; set by it
 	weights   []float64            // of the text plan's terms; set by the text channel
 	texts     map[uuid.UUID]string // contents that shaping has read
 	windows   []memory.TimeWindow  // the times that the query names, as far as they have begun
@@ -219,7 +220,7 @@ func (q *query) timed(stage string) func() {
 		took := q.now().Sub(start)
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		q.meta.TimingsMS[stage] = milliseconds(took)
+		q.meta.TimingsMS[stage] += milliseconds(took) // a stage may have two parts
 	}
 }
 

@@ -125,11 +125,7 @@ func (q *query) contents(ctx context.Context, evidence []memory.Evidence) (map[u
 }
 
 func (q *query) convolve(_ context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
-	var trust memory.VectorTrust
-	if q.Embedder != nil {
-		trust = memory.TrustIn(q.Embedder.Model().Name)
-	}
-	return memory.Convolve(evidence, trust), nil
+	return memory.Convolve(evidence, q.trust), nil
 }
 
 func (q *query) rehearse(_ context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {

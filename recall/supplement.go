@@ -76,6 +76,9 @@ func (q *query) expand(ctx context.Context, results []schema.RecallResult) (kept
 			break
 		}
 		next := q.drop(kept, len(kept)+len(extra)+1-q.limit)
+		if len(next)+len(extra)+1 > q.limit {
+			break // what was selected does not give way
+		}
 		if budget > 0 && tokensOf(next)+tokensOf(extra)+tokensOf([]schema.RecallResult{row}) > budget {
 			continue
 		}

@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -31,7 +30,7 @@ func (q *query) withRedacted(ctx context.Context, results []schema.RecallResult)
 	ctx, cancel := context.WithTimeout(ctx, textDeadline)
 	defer cancel()
 	now := q.now()
-	summaries, err := q.Store.RedactedSummaries(ctx, q.filter, q.clearance.Summary, cmp.Or(q.req.KeywordQuery, q.req.Query), now, q.limit)
+	summaries, err := q.Store.RedactedSummaries(ctx, q.filter, q.clearance.Summary, q.keywords(), now, q.limit)
 	if err != nil {
 		q.degrade(stageRedact, err)
 		return results

@@ -171,8 +171,10 @@ func lengthNormalised(m, sum string, plan memory.TextPlan, p *params) string {
 
 // quoteLexeme renders a lexeme as a tsquery operand.
 func quoteLexeme(lexeme string) string {
-	return "'" + strings.NewReplacer("'", "''", `\`, `\\`).Replace(lexeme) + "'"
+	return "'" + lexemeQuotes.Replace(lexeme) + "'"
 }
+
+var lexemeQuotes = strings.NewReplacer("'", "''", `\`, `\\`)
 
 // NeighborQuery asks for the memories that a fact may repeat, refine or contradict.
 type NeighborQuery struct {

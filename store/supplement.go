@@ -85,13 +85,14 @@ type TextArtifact struct {
 const isText = `(a.media_type LIKE 'text/%' OR a.media_type LIKE 'application/json%' OR a.media_type LIKE 'application/%+json%'
 	OR a.media_type LIKE 'application/xml%' OR a.media_type LIKE 'application/%yaml%')`
 
-// Artifacts returns the beginnings of the texts that those of the memories refer to which the filter admits.
+// Artifacts returns the beginnings of the texts that those of the memories refer to which the filter
+// admits, in the order of the ids.
 func (s *Store) Artifacts(ctx context.Context, f Filter, ids []uuid.UUID) ([]TextArtifact, error) {
 	var p params
 	query := `SELECT x.memory_id, x.sha256, a.media_type, a.size, m.occurred_at, substring(a.content FROM 1 FOR ` + p.add(artifactExcerpt) + `)
 		FROM memory_artifacts x JOIN memories m ON m.tenant = x.tenant AND m.id = x.memory_id JOIN artifacts a ON a.tenant = x.tenant AND a.sha256 = x.sha256
 		WHERE x.tenant = ` + p.add(f.Principal.Tenant) + ` AND x.memory_id = ANY(` + p.add(ids) + `) AND ` + isText + ` AND ` + f.where("m", &p) + `
-		ORDER BY x.memory_id, x.sha256 LIMIT ` + p.add(maxArtifactsShown)
+		ORDER BY array_position(` + p.add(ids) + `::uuid[], x.memory_id), x.sha256 LIMIT ` + p.add(maxArtifactsShown)
 	return s.textArtifacts(ctx, f, query, p)
 }
 
