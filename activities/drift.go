@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -20,7 +21,7 @@ type Drift struct {
 	Missing  int64 `json:"missing"`  // memories without a point
 	Behind   int64 `json:"behind"`   // points of an older version than the memory's
 	Ahead    int64 `json:"ahead"`    // points of a version that Postgres has not reached: it was restored
-	Dead     int64 `json:"dead"`     // points of memories that are not live, or not there
+	Dead     int64 `json:"dead"`     // points of memories that are not live, not there, or parked with a text that has no vector
 	Pending  int64 `json:"pending"`  // left to the outbox
 	Parked   int64 `json:"parked"`   // the outbox has given up on them
 	Repaired int64 `json:"repaired"`
@@ -59,7 +60,8 @@ type CompareResult struct {
 }
 
 // CompareMemories looks for the live memories of every tenant in the index, and brings what is missing or
-// old up to date when it is to repair. An index that has lost the generation is given an empty one first.
+// old up to date when it is to repair. An index that has lost the generation, or the name under which it is
+// searched, is given both first then.
 func (a *Indexing) CompareMemories(ctx context.Context, in CompareRequest) (CompareResult, error) {
 	g, err := a.generation(ctx, in.Generation)
 	if err != nil {
@@ -67,24 +69,41 @@ func (a *Indexing) CompareMemories(ctx context.Context, in CompareRequest) (Comp
 	}
 	work := startWork(ctx, CompareResult{Cursor: in.Cursor})
 	defer work.stop()
-	for range in.MaxPages {
-		out := work.sofar()
-		page, next, err := a.nextPage(ctx, g, out.Cursor)
-		if err != nil {
+	out := work.sofar()
+	if in.Repair && out.Cursor == (Cursor{}) {
+		if err := a.Index.Create(ctx, g); err != nil {
 			return out, fail(err)
 		}
-		if next == nil {
-			out.Done = true
-			return out, nil
+		if err := a.searchActive(ctx); err != nil { // another may have become active since g was read
+			return out, fail(err)
 		}
+	}
+	out.Done, err = a.eachPage(ctx, g, out.Cursor, in.MaxPages, func(page []store.IndexState, next Cursor) error {
 		drift, err := a.compareMemories(ctx, g, next.Tenant, page, in.Repair)
 		if err != nil {
-			return out, fail(err)
+			return err
 		}
-		out.Drift, out.Cursor = out.Add(drift), *next
+		out.Drift, out.Cursor = out.Add(drift), next
 		work.note(out)
+		return nil
+	})
+	return out, fail(err)
+}
+
+// eachPage calls each with the live memories of all tenants behind a cursor, page by page, limit pages at
+// most, and with the cursor behind them. It says whether there are no more.
+func (a *Indexing) eachPage(ctx context.Context, g vector.Generation, at Cursor, limit int, each func([]store.IndexState, Cursor) error) (done bool, err error) {
+	for range limit {
+		page, next, err := a.nextPage(ctx, g, at)
+		if err != nil || next == nil {
+			return err == nil, err
+		}
+		if err := each(page, *next); err != nil {
+			return false, err
+		}
+		at = *next
 	}
-	return work.sofar(), nil
+	return false, nil
 }
 
 // nextPage returns the next live memories, and the cursor behind them; nil when there are no more tenants.
@@ -169,14 +188,14 @@ func (a *Indexing) compareMemories(ctx context.Context, g vector.Generation, ten
 	return drift, err
 }
 
-// lookup asks a generation for versions, and makes it where it is missing.
+// lookup asks a generation for versions. One that the index has lost has none.
 func (a *Indexing) lookup(ctx context.Context, g vector.Generation, tenant string, ids []uuid.UUID) (map[uuid.UUID]int, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	versions, err := a.Index.Lookup(ctx, g, tenant, ids)
 	if errors.Is(err, vector.ErrMissing) {
-		return nil, a.Index.Create(ctx, g)
+		return nil, nil
 	}
 	return versions, err
 }
@@ -189,7 +208,7 @@ func (a *Indexing) refresh(ctx context.Context, g vector.Generation, tenant stri
 		return 0, err
 	}
 	done, err := a.bring(ctx, g, tenant, entries)
-	if err = firstOr(done.index, err); err != nil {
+	if err = cmp.Or(done.index, err); err != nil {
 		return 0, err
 	}
 	refused := make([]uuid.UUID, len(done.refused))
@@ -200,11 +219,12 @@ func (a *Indexing) refresh(ctx context.Context, g vector.Generation, tenant stri
 		return 0, err
 	}
 	// A memory that has moved on in the meantime is asked for again.
-	return done.upserted, a.Store.SettleOutbox(ctx, tenant, g.Model, entries, nil, now(a.Now))
+	return done.upserted, a.Store.SettleOutbox(ctx, tenant, entries, now(a.Now))
 }
 
 // ComparePoints looks for the points of a generation among the memories, and removes those of memories that
-// are not live when it is to repair.
+// are not live when it is to repair. So it does with a point of a memory that is parked and has no vector of
+// its present text: whatever it was made of, it is searched by what is not said any more.
 func (a *Indexing) ComparePoints(ctx context.Context, in CompareRequest) (CompareResult, error) {
 	g, err := a.generation(ctx, in.Generation)
 	if err != nil {
@@ -216,7 +236,7 @@ func (a *Indexing) ComparePoints(ctx context.Context, in CompareRequest) (Compar
 		out := work.sofar()
 		refs, next, err := a.Index.Scroll(ctx, g, out.Points, outboxPage)
 		if errors.Is(err, vector.ErrMissing) {
-			refs, next, err = nil, "", nil // it has no points; CompareMemories makes it
+			refs, next, err = nil, "", nil // it has no points
 		}
 		if err != nil {
 			return out, fail(err)
@@ -254,7 +274,7 @@ func (a *Indexing) comparePoints(ctx context.Context, g vector.Generation, tenan
 	}
 	dead := slices.DeleteFunc(refs, func(ref vector.Ref) bool {
 		s := states[ref.MemoryID]
-		return s.Live || s.Pending
+		return s.Pending || s.Live && (!s.Parked || s.Embedded)
 	})
 	if len(dead) == 0 {
 		return drift, nil
@@ -276,11 +296,12 @@ func (a *Indexing) comparePoints(ctx context.Context, g vector.Generation, tenan
 		return drift, err
 	}
 	drift.Repaired = drift.Dead
-	gone := make([]store.OutboxEntry, len(dead)) // one that has come back in the meantime is asked for again
+	gone := make([]store.OutboxEntry, len(dead)) // one that has come back or moved on in the meantime is asked for again
 	for i, ref := range dead {
-		gone[i] = store.OutboxEntry{MemoryID: ref.MemoryID, Delete: true}
+		s := states[ref.MemoryID]
+		gone[i] = store.OutboxEntry{MemoryID: ref.MemoryID, Delete: !s.Live, Version: s.Version}
 	}
-	return drift, a.Store.SettleOutbox(ctx, tenant, g.Model, gone, nil, now(a.Now))
+	return drift, a.Store.SettleOutbox(ctx, tenant, gone, now(a.Now))
 }
 
 // generation returns a generation by id, or the one that is searched, making the first.

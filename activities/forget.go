@@ -184,7 +184,6 @@ func (a *Forgetting) ForgetVectors(ctx context.Context, in ForgetRef) error {
 	if err != nil {
 		return err
 	}
-	model := a.Embedder.Model()
 	for {
 		entries, err := a.Store.ForgottenVectors(ctx, in.Tenant, id, outboxPage)
 		if err != nil {
@@ -196,7 +195,7 @@ func (a *Forgetting) ForgetVectors(ctx context.Context, in ForgetRef) error {
 		if err := removePoints(ctx, a.Store, a.Index, in.Tenant, entries); err != nil {
 			return err
 		}
-		if err := a.Store.SettleOutbox(ctx, in.Tenant, model, entries, nil, now(a.Now)); err != nil {
+		if err := a.Store.SettleOutbox(ctx, in.Tenant, entries, now(a.Now)); err != nil {
 			return fail(err)
 		}
 		note := store.ForgetNote{Removed: map[string]int{"vectors/" + a.Index.Name(): len(entries)}}

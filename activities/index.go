@@ -1,12 +1,14 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -27,6 +29,9 @@ type Indexing struct {
 	Others func(inference.EmbeddingModel) (inference.Embedder, error)
 	Index  vector.Index
 	Now    func() time.Time
+
+	once      sync.Once
+	embedders vector.Embedders // of Embedder and Others
 }
 
 // IndexResult counts what the index was told.
@@ -168,14 +173,14 @@ func (a *Indexing) drain(ctx context.Context, tenant string, only []uuid.UUID) (
 	told, failures, err := a.tell(ctx, tenant, entries, &result)
 	settled := slices.DeleteFunc(slices.Clone(entries), func(e store.OutboxEntry) bool { return !told[e.MemoryID] })
 	if len(settled) > 0 {
-		if settleErr := a.Store.SettleOutbox(ctx, tenant, a.Embedder.Model(), settled, nil, now(a.Now)); settleErr != nil {
-			return IndexResult{}, false, firstOr(err, settleErr)
+		if settleErr := a.Store.SettleOutbox(ctx, tenant, settled, now(a.Now)); settleErr != nil {
+			return IndexResult{}, false, cmp.Or(err, settleErr)
 		}
 	}
 	if len(failures) > 0 {
 		parked, postponeErr := a.Store.PostponeOutbox(ctx, tenant, failures, now(a.Now))
 		result.Postponed, result.Parked = len(failures), parked
-		err = firstOr(err, postponeErr)
+		err = cmp.Or(err, postponeErr)
 		activity.GetLogger(ctx).Warn("memories not indexed", "tenant", tenant, "memories", len(failures), "parked", parked)
 	}
 	return result, read >= limit, err
@@ -214,10 +219,10 @@ func (a *Indexing) tell(ctx context.Context, tenant string, entries []store.Outb
 		for _, e := range done.waiting {
 			delete(told, e)
 		}
-		failed = firstOr(failed, err)
-		if done.index != nil { // the index does not know: none of this page is settled
+		failed = cmp.Or(failed, err) // as it is, with the type by which it is retried or not
+		if done.index != nil {       // the index does not know: none of this page is settled
 			*count = IndexResult{}
-			return nil, nil, firstOr(done.index, failed)
+			return nil, nil, cmp.Or(done.index, failed)
 		}
 		if g.State == store.GenerationActive {
 			count.Upserted, count.Embedded = done.upserted, done.embedded
@@ -282,7 +287,9 @@ func (a *Indexing) bring(ctx context.Context, g vector.Generation, tenant string
 			case ok:
 				e.Vector = v
 				changes.Upserts = append(changes.Upserts, vector.PointOf(e))
-			case embedErr != nil && !refused[e.MemoryID]:
+			case refused[e.MemoryID]: // what it said before is not to be found any more
+				changes.Deletes = append(changes.Deletes, vector.Ref{Tenant: tenant, MemoryID: e.MemoryID, Version: e.Version})
+			case embedErr != nil:
 				out.waiting = append(out.waiting, e.MemoryID)
 			}
 		}
@@ -343,39 +350,31 @@ func (a *Indexing) generations(ctx context.Context) ([]vector.Generation, error)
 	return a.Store.Generations(ctx, a.Index.Name())
 }
 
-// firstOr returns an error as it is, with the type by which it is retried or not; the other one where there
-// is none.
-func firstOr(err, other error) error {
-	if err != nil {
-		return err
-	}
-	return other
-}
-
 // embedderOf returns the embedder of a model, or vector.ErrNoEmbedder.
 func (a *Indexing) embedderOf(model inference.EmbeddingModel) (inference.Embedder, error) {
-	all := vector.Embedders{Configured: a.Embedder, Other: a.Others}
-	return all.For(model)
+	a.once.Do(func() { a.embedders.Configured, a.embedders.Other = a.Embedder, a.Others })
+	return a.embedders.For(model)
 }
 
-// probeText is embedded to find out whether it is the embedder that fails or a text.
-const probeText = "ok"
+// probe finds out whether it is an embedder that fails or a text. It asks for another text each time: a cache
+// knows what the embedder has said before.
+func probe(ctx context.Context, e inference.Embedder) error {
+	vectors, err := vectorsOf(ctx, e, []string{"ok " + uuid.NewString()})
+	if err == nil && len(vectors[0]) != e.Model().Dimensions {
+		err = &inference.PermanentError{Reason: "its vectors are of another length than the model's"}
+	}
+	return err
+}
 
 // embed makes vectors of what entries hold. A text that the embedder does not take, though it takes another,
 // is refused by itself, so that it holds up nobody else; when the embedder takes none, embed fails.
 //
 // A generation whose model nobody here can embed for gets nothing new, and nobody here asks it: the rebuild
-// that replaces it starts from Postgres.
+// that replaces it starts from Postgres. An endpoint that takes the configured model and refuses this one is
+// such a nobody.
 func (a *Indexing) embed(ctx context.Context, model inference.EmbeddingModel, entries []store.OutboxEntry) (map[uuid.UUID][]float32, []store.OutboxFailure, error) {
 	made := make(map[uuid.UUID][]float32, len(entries))
 	embedder, err := a.embedderOf(model)
-	if errors.Is(err, vector.ErrNoEmbedder) {
-		activity.GetLogger(ctx).Warn("a generation of the index is not kept up", "model", model.Name, "error", err)
-		return made, nil, nil
-	}
-	if err != nil {
-		return made, nil, err
-	}
 	var refused []store.OutboxFailure
 	works := false // the embedder has taken something
 	var halve func([]store.OutboxEntry) error
@@ -390,7 +389,10 @@ func (a *Indexing) embed(ctx context.Context, model inference.EmbeddingModel, en
 			return err
 		}
 		if !works {
-			if _, probeErr := vectorsOf(ctx, embedder, []string{probeText}); probeErr != nil {
+			if probeErr := probe(ctx, embedder); probeErr != nil {
+				if inference.IsPermanent(probeErr) && model != a.Embedder.Model() && probe(ctx, a.Embedder) == nil {
+					return fmt.Errorf("%w: %w", vector.ErrNoEmbedder, probeErr) // the endpoint does not know the model
+				}
 				return err // it takes nothing
 			}
 			works = true
@@ -406,7 +408,13 @@ func (a *Indexing) embed(ctx context.Context, model inference.EmbeddingModel, en
 		}
 		return halve(part[middle:])
 	}
-	err = halve(entries)
+	if err == nil {
+		err = halve(entries)
+	}
+	if errors.Is(err, vector.ErrNoEmbedder) {
+		activity.GetLogger(ctx).Warn("a generation of the index is not kept up", "model", model.Name, "error", err)
+		return made, nil, nil
+	}
 	return made, refused, err
 }
 

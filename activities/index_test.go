@@ -219,7 +219,7 @@ func TestChangesReachEveryGeneration(t *testing.T) {
 	require.False(t, has(second, meanwhile))
 
 	// A model that nobody can embed for any more holds up nothing.
-	a.Others = nil
+	a = &activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
 	late := w.remember("t", "Said when the model's embedder had gone.")[0]
 	_, err = w.drain(a)
 	require.NoError(t, err)
@@ -246,7 +246,7 @@ func TestOlderNewsAreTakenBack(t *testing.T) {
 	_, err = w.drain(a)
 	require.NoError(t, err)
 	require.NoError(t, q.Apply(ctx, g, "t", vector.Changes{Upserts: []vector.Point{vector.PointOf(old[0])}}))
-	require.NoError(t, w.store.SettleOutbox(ctx, "t", embedder.Model(), old, nil, w.now()))
+	require.NoError(t, w.store.SettleOutbox(ctx, "t", old, w.now()))
 	n, err := q.Count(ctx, g, "t")
 	require.NoError(t, err)
 	require.EqualValues(t, 1, n, "the dead one is back")
@@ -269,17 +269,7 @@ func TestDriftIsFoundFromBothSides(t *testing.T) {
 	_, err := w.drain(a)
 	require.NoError(t, err)
 	g := w.active(q)
-	compare := func(repair bool) activities.Drift {
-		t.Helper()
-		memories, err := run[activities.CompareResult](w, a.CompareMemories, activities.CompareRequest{MaxPages: 50, Repair: repair})
-		require.NoError(t, err)
-		require.True(t, memories.Done)
-		points, err := run[activities.CompareResult](w, a.ComparePoints, activities.CompareRequest{MaxPages: 50, Repair: repair})
-		require.NoError(t, err)
-		require.True(t, points.Done)
-		return memories.Drift.Add(points.Drift)
-	}
-	require.Equal(t, activities.Drift{Memories: 6, Points: 6}, compare(true))
+	require.Equal(t, activities.Drift{Memories: 6, Points: 6}, w.compare(a, true))
 
 	entries, err := w.store.IndexEntries(ctx, "t", embedder.Model(), ids)
 	require.NoError(t, err)
@@ -300,14 +290,14 @@ func TestDriftIsFoundFromBothSides(t *testing.T) {
 	apply("nobody", vector.Changes{Upserts: []vector.Point{stranger}})
 	pending := w.remember("t", "On its way.")
 	want := activities.Drift{Memories: 6, Points: 7, Missing: 1, Behind: 1, Ahead: 1, Dead: 3, Pending: 1}
-	require.Equal(t, want, compare(false))
-	require.Equal(t, want, compare(false), "looking repairs nothing")
+	require.Equal(t, want, w.compare(a, false))
+	require.Equal(t, want, w.compare(a, false), "looking repairs nothing")
 	want.Repaired, want.Points = 6, 8
-	require.Equal(t, want, compare(true))
-	require.Equal(t, activities.Drift{Memories: 6, Points: 5, Pending: 1}, compare(true))
+	require.Equal(t, want, w.compare(a, true))
+	require.Equal(t, activities.Drift{Memories: 6, Points: 5, Pending: 1}, w.compare(a, true))
 	_, err = w.drain(a)
 	require.NoError(t, err)
-	require.Equal(t, activities.Drift{Memories: 6, Points: 6}, compare(true))
+	require.Equal(t, activities.Drift{Memories: 6, Points: 6}, w.compare(a, true))
 	require.NotEmpty(t, pending)
 
 	server.Stop()
@@ -319,10 +309,10 @@ func TestDriftIsFoundFromBothSides(t *testing.T) {
 		_, err := run[activities.CompareResult](w, a.CompareMemories, activities.CompareRequest{MaxPages: 50})
 		return err
 	}))
-	wiped := compare(true)
+	wiped := w.compare(a, true)
 	require.EqualValues(t, 6, wiped.Missing)
 	require.EqualValues(t, 6, wiped.Repaired)
-	require.Equal(t, activities.Drift{Memories: 6, Points: 6}, compare(true))
+	require.Equal(t, activities.Drift{Memories: 6, Points: 6}, w.compare(a, true))
 	hits, err := q.Search(ctx, store.Filter{Principal: schema.Principal{Tenant: "t", Agent: "a"}}, store.Embedding{Model: embedder.Model(), Vector: byID[ids[0]].Vector}, 3)
 	require.NoError(t, err)
 	require.Equal(t, ids[0], hits[0].ID)

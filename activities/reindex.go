@@ -54,7 +54,7 @@ func (a *Indexing) BeginReindex(ctx context.Context, in BeginReindexRequest) (Be
 	if err != nil {
 		return out, fail(err)
 	}
-	model, err := a.modelNamed(in.Model, known)
+	model, err := a.modelNamed(ctx, in.Model, known)
 	if err != nil {
 		return out, fail(err)
 	}
@@ -87,7 +87,7 @@ func (a *Indexing) BeginReindex(ctx context.Context, in BeginReindexRequest) (Be
 }
 
 // modelNamed returns the model with a name: the configured one, or one that another embedder is here for.
-func (a *Indexing) modelNamed(name string, known []vector.Generation) (inference.EmbeddingModel, error) {
+func (a *Indexing) modelNamed(ctx context.Context, name string, known []vector.Generation) (inference.EmbeddingModel, error) {
 	configured := a.Embedder.Model()
 	if name == "" || name == configured.Name {
 		return configured, nil
@@ -99,6 +99,12 @@ func (a *Indexing) modelNamed(name string, known []vector.Generation) (inference
 		}
 	}
 	embedder, err := a.embedderOf(model)
+	if err == nil {
+		err = probe(ctx, embedder)
+		if err != nil && !inference.IsPermanent(err) {
+			return model, err
+		}
+	}
 	if err != nil {
 		return model, temporal.NewNonRetryableApplicationError("model: the worker has no embedder for it; configure it, then rebuild", ErrTypeInvalidRequest, nil)
 	}
@@ -130,33 +136,26 @@ func (a *Indexing) FillGeneration(ctx context.Context, in FillRequest) (FillResu
 	}
 	work := startWork(ctx, FillResult{Cursor: in.Cursor})
 	defer work.stop()
-	for range in.MaxPages {
-		out := work.sofar()
-		page, next, err := a.nextPage(ctx, g, out.Cursor)
-		if err != nil {
-			return out, fail(err)
-		}
-		if next == nil {
-			out.Done = true
-			return out, nil
-		}
-		ids := make([]uuid.UUID, len(page))
+	out := work.sofar()
+	out.Done, err = a.eachPage(ctx, g, out.Cursor, in.MaxPages, func(page []store.IndexState, next Cursor) error {
+		ids, lacking := make([]uuid.UUID, len(page)), int64(0)
 		for i, s := range page {
 			ids[i] = s.ID
 			if !s.Embedded {
-				out.Embedded++
+				lacking++
 			}
 		}
 		told, err := a.refresh(ctx, g, next.Tenant, ids)
 		if err != nil {
-			return out, fail(err)
+			return err
 		}
-		out.Memories += int64(len(page))
+		out.Memories, out.Embedded = out.Memories+int64(len(page)), out.Embedded+lacking
 		out.Refused += int64(max(0, len(page)-told))
-		out.Cursor = *next
+		out.Cursor = next
 		work.note(out)
-	}
-	return work.sofar(), nil
+		return nil
+	})
+	return out, fail(err)
 }
 
 // GenerationRequest names a generation.
@@ -196,50 +195,66 @@ const (
 	sampleShare = 0.95
 )
 
+// verified is how far a verification has come.
+type verified struct {
+	VerifyResult
+	After   string `json:"after"`   // the last tenant that was counted
+	Tenants int    `json:"tenants"` // that were counted
+}
+
 // VerifyGeneration counts the points of every tenant against Postgres, and searches for a sample by its own
 // vectors. A count that differs while changes are on their way proves nothing and fails: the attempt after
-// finds them told.
+// finds them told, and goes on at the same tenant. A sample of which too little was found is drawn anew by
+// the attempt after.
 func (a *Indexing) VerifyGeneration(ctx context.Context, in GenerationRequest) (VerifyResult, error) {
-	defer beat(ctx)()
-	var out VerifyResult
 	g, err := a.generation(ctx, in.Generation)
 	if err != nil {
-		return out, fail(err)
+		return VerifyResult{}, fail(err)
 	}
-	after := ""
-	for sampled := 0; ; {
-		tenants, err := a.Store.MemoryTenants(ctx, after, 100)
+	work := startWork(ctx, verified{})
+	defer work.stop()
+	for {
+		tenants, err := a.Store.MemoryTenants(ctx, work.sofar().After, 100)
 		if err != nil {
-			return out, fail(err)
+			return VerifyResult{}, fail(err)
 		}
 		if len(tenants) == 0 {
 			break
 		}
 		for _, tenant := range tenants {
-			after = tenant
-			memories, err := a.Store.CountEmbedded(ctx, tenant, g.Model)
-			if err != nil {
-				return out, fail(err)
+			at := work.sofar()
+			if err := a.verify(ctx, g, tenant, &at); err != nil {
+				return at.VerifyResult, fail(err)
 			}
-			points, err := a.Index.Count(ctx, g, tenant)
-			if err != nil {
-				return out, fail(err)
-			}
-			if memories != points {
-				return out, fmt.Errorf("a tenant has %d memories to find and %d points", memories, points)
-			}
-			out.Memories, out.Points = out.Memories+memories, out.Points+points
-			if sampled++; sampled <= sampleTenants {
-				if err := a.sample(ctx, g, tenant, &out); err != nil {
-					return out, fail(err)
-				}
-			}
+			work.note(at)
 		}
 	}
+	out := work.sofar().VerifyResult
 	if float64(out.Found) < sampleShare*float64(out.Sampled) {
+		work.note(verified{})
 		return out, fmt.Errorf("of %d memories that were searched for by their own vectors %d were found", out.Sampled, out.Found)
 	}
 	return out, nil
+}
+
+// verify counts one tenant, and samples it when it is one of the first.
+func (a *Indexing) verify(ctx context.Context, g vector.Generation, tenant string, at *verified) error {
+	memories, err := a.Store.CountEmbedded(ctx, tenant, g.Model)
+	if err != nil {
+		return err
+	}
+	points, err := a.Index.Count(ctx, g, tenant)
+	if err != nil {
+		return err
+	}
+	if memories != points {
+		return fmt.Errorf("a tenant has %d memories to find and %d points", memories, points)
+	}
+	at.After, at.Tenants, at.Memories, at.Points = tenant, at.Tenants+1, at.Memories+memories, at.Points+points
+	if at.Tenants > sampleTenants {
+		return nil
+	}
+	return a.sample(ctx, g, tenant, &at.VerifyResult)
 }
 
 func (a *Indexing) sample(ctx context.Context, g vector.Generation, tenant string, out *VerifyResult) error {
@@ -282,7 +297,32 @@ func (a *Indexing) ActivateGeneration(ctx context.Context, in GenerationRequest)
 	if err := a.Index.Activate(ctx, g); err != nil {
 		return fail(err)
 	}
-	return fail(a.Store.ActivateGeneration(ctx, g, now(a.Now)))
+	if err := a.Store.ActivateGeneration(ctx, g, now(a.Now)); err != nil {
+		return fail(err)
+	}
+	return fail(a.searchActive(ctx)) // a drift check at the same time may have taken the first half back
+}
+
+// SearchActive has the index search the generation that Postgres calls active, after a switch that was cut
+// off between the two.
+func (a *Indexing) SearchActive(ctx context.Context) error {
+	defer beat(ctx)()
+	return fail(a.searchActive(ctx))
+}
+
+// searchActive is SearchActive. It looks again until nothing has changed meanwhile: of a switch and a repair
+// at the same time, whoever comes last sees what the other has written.
+func (a *Indexing) searchActive(ctx context.Context) error {
+	for last := uuid.Nil; ; {
+		known, err := a.Store.Generations(ctx, a.Index.Name())
+		if err != nil || len(known) == 0 || known[0].State != store.GenerationActive || known[0].ID == last {
+			return err
+		}
+		last = known[0].ID
+		if err := a.Index.Activate(ctx, known[0]); err != nil && !errors.Is(err, vector.ErrMissing) {
+			return err // what the index has lost, the drift check makes anew
+		}
+	}
 }
 
 // DropResult counts dropped generations.
@@ -323,7 +363,12 @@ func (a *Indexing) AbandonGeneration(ctx context.Context, in GenerationRequest) 
 	return fail(a.drop(ctx, g))
 }
 
+// drop removes a generation. A switch that was cut off may have left the index searching it, so that what is
+// active would go without a name together with this one.
 func (a *Indexing) drop(ctx context.Context, g vector.Generation) error {
+	if err := a.searchActive(ctx); err != nil {
+		return err
+	}
 	if err := a.Index.Drop(ctx, g); err != nil {
 		return err
 	}
@@ -360,7 +405,9 @@ func startWork[T any](ctx context.Context, from T) *work[T] {
 			case <-w.done:
 				return
 			case <-tick.C:
-				activity.RecordHeartbeat(ctx, w.sofar())
+				w.mu.Lock() // to the end: a newer step is never reported before an older one
+				activity.RecordHeartbeat(ctx, w.at)
+				w.mu.Unlock()
 			}
 		}
 	})
@@ -376,8 +423,8 @@ func (w *work[T]) sofar() T {
 // note records a step that is done.
 func (w *work[T]) note(at T) {
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.at = at
-	w.mu.Unlock()
 	if activity.IsActivity(w.ctx) {
 		activity.RecordHeartbeat(w.ctx, at)
 	}

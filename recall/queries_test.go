@@ -65,5 +65,6 @@ func (w *world) embed() {
 	for i, e := range entries {
 		of[e.MemoryID] = vectors[i]
 	}
-	require.NoError(w.t, w.Store.SettleOutbox(ctx, w.p.Tenant, w.Embedder.Model(), entries, of, time.Now()))
+	require.NoError(w.t, w.Store.KeepEmbeddings(ctx, w.p.Tenant, w.Embedder.Model(), entries, of, time.Now()))
+	require.NoError(w.t, w.Store.SettleOutbox(ctx, w.p.Tenant, entries, time.Now()))
 }

@@ -583,7 +583,10 @@ func (c *caller) index() error {
 			embedded[e.MemoryID] = axis()
 		}
 	}
-	return c.SettleOutbox(ctx, c.p.Tenant, hash, entries, embedded, c.tick())
+	if err := c.KeepEmbeddings(ctx, c.p.Tenant, hash, entries, embedded, c.tick()); err != nil {
+		return err
+	}
+	return c.SettleOutbox(ctx, c.p.Tenant, entries, c.tick())
 }
 
 // between calls do once, before the first statement that contains a text.

@@ -156,9 +156,9 @@ func TestLateEmbeddingOfAnErasedMemory(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tx.Exec(ctx, `UPDATE memories SET deleted_at = now(), erased_at = now(), content = '', version = 2 WHERE id = $1`, id)
 	require.NoError(t, err)
-	settled := make(chan error, 1)
+	kept := make(chan error, 1)
 	go func() {
-		settled <- w.SettleOutbox(ctx, "t", hash, entries, map[uuid.UUID][]float32{id: axis()}, w.now)
+		kept <- w.KeepEmbeddings(ctx, "t", hash, entries, map[uuid.UUID][]float32{id: axis()}, w.now)
 	}()
 	watcher := testkit.Owner(t, w.url)
 	for {
@@ -170,7 +170,7 @@ func TestLateEmbeddingOfAnErasedMemory(t *testing.T) {
 		}
 	}
 	require.NoError(t, tx.Commit(ctx))
-	require.NoError(t, <-settled)
+	require.NoError(t, <-kept)
 	require.Zero(t, w.count("memory_embeddings", "true"))
 }
 

@@ -178,27 +178,31 @@ func (s *Store) LiveTotal(ctx context.Context) (int64, error) {
 // IndexState is what Postgres knows of a memory that an index should or should not have.
 type IndexState struct {
 	ID       uuid.UUID
-	Version  int
+	Version  int // 0 when the memory is not there
 	Live     bool
 	Embedded bool // it has a vector of the model, made of its present content
 	Pending  bool // the outbox still has something to say about it
 	Parked   bool // the outbox has given up on it
 }
 
-const indexStateColumns = `m.id, m.version, m.live,
-	EXISTS (SELECT FROM memory_embeddings e WHERE e.tenant = m.tenant AND e.memory_id = m.id AND e.model = $2 AND e.dims = $3 AND e.content_hash = m.content_hash),
-	EXISTS (SELECT FROM index_outbox o WHERE o.tenant = m.tenant AND o.memory_id = m.id AND o.parked_at IS NULL),
-	EXISTS (SELECT FROM index_outbox o WHERE o.tenant = m.tenant AND o.memory_id = m.id AND o.parked_at IS NOT NULL)`
+// indexStateColumns are those of a memory m that may be missing, whose id is given. The tenant is $1.
+func indexStateColumns(id string) string {
+	return id + `, coalesce(m.version, 0), coalesce(m.live, false),
+	EXISTS (SELECT FROM memory_embeddings e WHERE e.tenant = $1 AND e.memory_id = m.id AND e.model = $2 AND e.dims = $3 AND e.content_hash = m.content_hash),
+	EXISTS (SELECT FROM index_outbox o WHERE o.tenant = $1 AND o.memory_id = ` + id + ` AND o.parked_at IS NULL),
+	EXISTS (SELECT FROM index_outbox o WHERE o.tenant = $1 AND o.memory_id = ` + id + ` AND o.parked_at IS NOT NULL)`
+}
 
 // LivePage returns the states of a tenant's live memories by id, limit at most from behind the given one.
 func (s *Store) LivePage(ctx context.Context, tenant string, model inference.EmbeddingModel, behind uuid.UUID, limit int) ([]IndexState, error) {
-	return s.indexStates(ctx, tenant, `SELECT `+indexStateColumns+` FROM memories m WHERE m.tenant = $1 AND m.live AND m.id > $4 ORDER BY m.id LIMIT $5`,
+	return s.indexStates(ctx, tenant, `SELECT `+indexStateColumns("m.id")+` FROM memories m WHERE m.tenant = $1 AND m.live AND m.id > $4 ORDER BY m.id LIMIT $5`,
 		tenant, model.Name, model.Dimensions, behind, limit)
 }
 
-// IndexStates returns the states of those of the ids that are memories, live or not.
+// IndexStates returns the states of memories, live or not. One that is not there, because it has been deleted
+// for good or never was, has version 0; the outbox may still have its deletion.
 func (s *Store) IndexStates(ctx context.Context, tenant string, model inference.EmbeddingModel, ids []uuid.UUID) (map[uuid.UUID]IndexState, error) {
-	found, err := s.indexStates(ctx, tenant, `SELECT `+indexStateColumns+` FROM memories m WHERE m.tenant = $1 AND m.id = ANY($4)`,
+	found, err := s.indexStates(ctx, tenant, `SELECT `+indexStateColumns("x.id")+` FROM unnest($4::uuid[]) x(id) LEFT JOIN memories m ON m.tenant = $1 AND m.id = x.id`,
 		tenant, model.Name, model.Dimensions, ids)
 	out := make(map[uuid.UUID]IndexState, len(found))
 	for _, state := range found {

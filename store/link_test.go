@@ -165,7 +165,8 @@ func TestOutboxFoldsAndSettlesWhatWasSeen(t *testing.T) {
 	// Something changes after the index was told and before that is settled.
 	_, r := w.source("a correction", idea{fact: fact("the second, corrected"), action: schema.ActionUpdate, target: two})
 	w.write(r)
-	require.NoError(t, w.SettleOutbox(ctx, "t", hash, entries, map[uuid.UUID][]float32{one: axis(), three: axis()}, w.now))
+	require.NoError(t, w.KeepEmbeddings(ctx, "t", hash, entries, map[uuid.UUID][]float32{one: axis(), three: axis()}, w.now))
+	require.NoError(t, w.SettleOutbox(ctx, "t", entries, w.now))
 	require.Equal(t, 3, w.count("memory_embeddings", "true"))
 	require.Zero(t, w.count("index_outbox", "memory_id = $1", one))
 	require.Equal(t, 1, w.count("index_outbox", "memory_id = $1 AND op = 'delete'", two), "the later change stays")
@@ -192,7 +193,8 @@ func TestOutboxFoldsAndSettlesWhatWasSeen(t *testing.T) {
 	again, err := w.Outbox(ctx, "t", hash, []uuid.UUID{one}, 10)
 	require.NoError(t, err)
 	require.Nil(t, again[0].Vector)
-	require.NoError(t, w.SettleOutbox(ctx, "t", hash, entries[:1], map[uuid.UUID][]float32{one: make([]float32, 384)}, w.now))
+	require.NoError(t, w.KeepEmbeddings(ctx, "t", hash, entries[:1], map[uuid.UUID][]float32{one: make([]float32, 384)}, w.now))
+	require.NoError(t, w.SettleOutbox(ctx, "t", entries[:1], w.now))
 	require.Zero(t, w.count("memory_embeddings", "memory_id = $1 AND content_hash = sha256('x')", one), "a late vector of the old words is not stored")
 	require.Equal(t, 1, w.count("index_outbox", "memory_id = $1", one))
 }

@@ -117,21 +117,19 @@ func (s *Store) indexEntries(ctx context.Context, tenant string, model inference
 	return out, err
 }
 
-// SettleOutbox stores embeddings that were made for pending entries, and removes the changes that
-// the index now knows: those up to each entry's Seq. A change that came later stays. A memory that has
-// become another since it was read, while somebody else told the index of that, is asked for again: of two
+// SettleOutbox removes the changes that the index now knows: those up to each entry's Seq. A change that came
+// later stays. A memory that has become another since it was read, while somebody else told the index of that, is asked for again: of two
 // who tell at the same time, the one with the older news may come last.
-func (s *Store) SettleOutbox(ctx context.Context, tenant string, model inference.EmbeddingModel, entries []OutboxEntry, embedded map[uuid.UUID][]float32, now time.Time) error {
-	err := againAlone(ctx, func() error { return s.settleOutbox(ctx, tenant, model, entries, embedded, now) })
+func (s *Store) SettleOutbox(ctx context.Context, tenant string, entries []OutboxEntry, now time.Time) error {
+	err := againAlone(ctx, func() error { return s.settleOutbox(ctx, tenant, entries, now) })
 	if err != nil {
 		return fmt.Errorf("settle outbox: %w", err)
 	}
 	return nil
 }
 
-func (s *Store) settleOutbox(ctx context.Context, tenant string, model inference.EmbeddingModel, entries []OutboxEntry, embedded map[uuid.UUID][]float32, now time.Time) error {
+func (s *Store) settleOutbox(ctx context.Context, tenant string, entries []OutboxEntry, now time.Time) error {
 	return s.write(ctx, tenant, now, func(c *change) error {
-		c.keepEmbeddings(model, entries, embedded)
 		ids, seqs := make([]uuid.UUID, len(entries)), make([]int64, len(entries))
 		versions, live := make([]int, len(entries)), make([]bool, len(entries))
 		for i, e := range entries {

@@ -141,25 +141,26 @@ func RegisterSearchAttributes(ctx context.Context, c client.Client, namespace st
 // syncIndexEvery is how soon at the latest the index learns of what an ingest could not tell it.
 const syncIndexEvery = time.Minute
 
-// EnsureSyncIndexSchedule creates the schedule that drains the outbox, if there is none: one that
-// an operator has changed or paused stays as it is.
+// EnsureSyncIndexSchedule creates the schedule that drains the outbox, if there is none.
 func EnsureSyncIndexSchedule(ctx context.Context, c client.Client, taskQueue, index string) error {
-	_, err := c.ScheduleClient().Create(ctx, client.ScheduleOptions{
-		ID:      SyncIndexWorkflowID(index),
-		Spec:    client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: syncIndexEvery}}, Jitter: 5 * time.Second},
-		Overlap: enumspb.SCHEDULE_OVERLAP_POLICY_SKIP,
-		// What was missed while the server was away is made up for by one run.
-		CatchupWindow: syncIndexEvery,
-		Note:          "Brings the vector index up to date with Postgres.",
-		Action: &client.ScheduleWorkflowAction{
-			ID: SyncIndexWorkflowID(index), Workflow: SyncIndex, Args: []any{SyncIndexInput{}}, TaskQueue: taskQueue,
-		},
+	return ensureSchedule(ctx, c, syncIndexEvery, 5*time.Second, "Brings the vector index up to date with Postgres.", client.ScheduleWorkflowAction{
+		ID: SyncIndexWorkflowID(index), Workflow: SyncIndex, Args: []any{SyncIndexInput{}}, TaskQueue: taskQueue,
 	})
-	if errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("schedule index sync: %w", err)
+}
+
+// ensureSchedule creates the schedule of an action under the action's id, if there is none: one that an
+// operator has changed or paused stays as it is.
+func ensureSchedule(ctx context.Context, c client.Client, every, jitter time.Duration, note string, action client.ScheduleWorkflowAction) error {
+	_, err := c.ScheduleClient().Create(ctx, client.ScheduleOptions{
+		ID:            action.ID,
+		Spec:          client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: every}}, Jitter: jitter},
+		Overlap:       enumspb.SCHEDULE_OVERLAP_POLICY_SKIP,
+		CatchupWindow: every, // what was missed while the server was away is made up for by one run
+		Note:          note,
+		Action:        &action,
+	})
+	if err != nil && !errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
+		return fmt.Errorf("schedule %s: %w", action.ID, err)
 	}
 	return nil
 }

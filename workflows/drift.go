@@ -2,7 +2,6 @@ package workflows
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -114,14 +113,13 @@ func compareOnce(ctx workflow.Context, generation string, repair bool, looked *a
 
 func showDrift(ctx workflow.Context, out DriftResult, more ...temporal.SearchAttributeUpdate) {
 	l := out.Left
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf("round %d: %d memories and %d points; %d missing, %d behind, %d ahead, %d dead; %d repaired",
-		out.Rounds, l.Memories, l.Points, l.Missing, l.Behind, l.Ahead, l.Dead, out.Repaired))
-	if err := workflow.UpsertTypedSearchAttributes(ctx, append(more, AttrPhase.ValueSet(PhaseCompare))...); err != nil {
-		workflow.GetLogger(ctx).Warn("search attributes not set", "phase", PhaseCompare, "error", err)
-	}
+	showOperation(ctx, PhaseCompare, fmt.Sprintf("round %d: %d memories and %d points; %d missing, %d behind, %d ahead, %d dead; %d repaired",
+		out.Rounds, l.Memories, l.Points, l.Missing, l.Behind, l.Ahead, l.Dead, out.Repaired), more...)
 }
 
-// DriftWorkflowID is the id of the run that compares an index: one at a time.
+// DriftWorkflowID is the id of the run that somebody asks for, one at a time, and of the schedule. The
+// schedule's runs have it with their time behind it, and go on beside one that was asked for: that costs a
+// second look and does no harm, since a repair says what Postgres has, whoever says it.
 func DriftWorkflowID(index string) string { return workflowID("drift", index) }
 
 // StartDrift starts a check, or joins the one that is under way.
@@ -145,21 +143,7 @@ const driftEvery = time.Hour
 
 // EnsureDriftSchedule creates the schedule that compares the index, if there is none.
 func EnsureDriftSchedule(ctx context.Context, c client.Client, taskQueue, index string) error {
-	_, err := c.ScheduleClient().Create(ctx, client.ScheduleOptions{
-		ID:            DriftWorkflowID(index),
-		Spec:          client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: driftEvery}}, Jitter: time.Minute},
-		Overlap:       enumspb.SCHEDULE_OVERLAP_POLICY_SKIP,
-		CatchupWindow: driftEvery,
-		Note:          "Compares the vector index with Postgres and repairs what differs.",
-		Action: &client.ScheduleWorkflowAction{
-			ID: DriftWorkflowID(index), Workflow: DriftCheck, Args: []any{DriftInput{Index: index}}, TaskQueue: taskQueue,
-		},
+	return ensureSchedule(ctx, c, driftEvery, time.Minute, "Compares the vector index with Postgres and repairs what differs.", client.ScheduleWorkflowAction{
+		ID: DriftWorkflowID(index), Workflow: DriftCheck, Args: []any{DriftInput{Index: index}}, TaskQueue: taskQueue,
 	})
-	if errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("schedule drift check: %w", err)
-	}
-	return nil
 }

@@ -71,7 +71,8 @@ type ReindexResult struct{ ReindexProgress }
 // on with the one before, and every write reaches both. With another model, memories are embedded anew by
 // the way: that is how an installation changes its embedding model.
 //
-// It may be interrupted anywhere: a run takes up what it finds. Cancelled, it drops what it has built.
+// It may be interrupted anywhere: a run takes up what it finds. Cancelled, it drops what it has built, unless
+// that is searched by then: then it leaves what was searched before to the next run.
 func Reindex(ctx workflow.Context, in ReindexInput) (ReindexResult, error) {
 	run := &reindex{in: in}
 	if in.Sofar != nil {
@@ -119,9 +120,7 @@ func (run *reindex) build(ctx workflow.Context) error {
 	if err := run.verify(ctx); err != nil {
 		return err
 	}
-	run.show(ctx, PhaseSwitch)
-	if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("search the new generation", infrastructureAttempts)),
-		indexing.ActivateGeneration, generation).Get(ctx, nil); err != nil {
+	if err := run.switchOver(ctx, generation); err != nil {
 		return err
 	}
 	run.show(ctx, PhaseDrop)
@@ -196,6 +195,24 @@ func (run *reindex) verify(ctx workflow.Context) error {
 		activities.GenerationRequest{Generation: run.Generation.ID}).Get(ctx, &run.Verified)
 }
 
+// switchOver has the new generation searched. It ends before a cancellation is looked at: between the index and
+// Postgres, what is searched would be dropped. When it fails, the index goes back to what Postgres says.
+func (run *reindex) switchOver(ctx workflow.Context, generation activities.GenerationRequest) error {
+	run.show(ctx, PhaseSwitch)
+	ctx, stop := workflow.NewDisconnectedContext(ctx)
+	defer stop()
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("search the new generation", infrastructureAttempts)),
+		indexing.ActivateGeneration, generation).Get(ctx, nil)
+	if err == nil {
+		return nil
+	}
+	backErr := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("search what is active")), indexing.SearchActive).Get(ctx, nil)
+	if backErr != nil {
+		workflow.GetLogger(ctx).Warn("the index may search another generation than the active one", "error", backErr) // the drift check mends it
+	}
+	return err
+}
+
 // abandon drops what a cancelled run has built.
 func (run *reindex) abandon(ctx workflow.Context) {
 	ctx, cancel := workflow.NewDisconnectedContext(ctx)
@@ -210,11 +227,8 @@ func (run *reindex) abandon(ctx workflow.Context) {
 // show tells the UI where the run stands.
 func (run *reindex) show(ctx workflow.Context, phase string, more ...temporal.SearchAttributeUpdate) {
 	run.Phase = phase
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf("**%s** (%s): %d of %d memories, %d embedded, %d refused; comparison %d found %d differences",
-		phase, run.Generation.Model, run.Filled, run.Memories, run.Embedded, run.Refused, run.Rounds, run.Drift.Found()))
-	if err := workflow.UpsertTypedSearchAttributes(ctx, append(more, AttrPhase.ValueSet(phase))...); err != nil {
-		workflow.GetLogger(ctx).Warn("search attributes not set", "phase", phase, "error", err)
-	}
+	showOperation(ctx, phase, fmt.Sprintf("%s; %d of %d memories, %d embedded, %d refused; comparison %d found %d differences",
+		run.Generation.Model, run.Filled, run.Memories, run.Embedded, run.Refused, run.Rounds, run.Drift.Found()), more...)
 }
 
 // ErrTypeUnverified is the type of the error with which a rebuild ends that could not be shown to be whole.

@@ -32,7 +32,8 @@ var histories = []string{"ingest-single", "ingest-batch", "ingest-duplicate", "i
 	"ingest-review", "review-approved", "review-expired", "review-again",
 	"put", "put-invalid", "revise", "revise-refused", "modify", "recover",
 	"recall", "recall-invalid",
-	"forget-named", "forget-confirmed", "forget-signalled", "forget-expired", "forget-cancelled", "erase"}
+	"forget-named", "forget-confirmed", "forget-signalled", "forget-expired", "forget-cancelled", "erase",
+	"drift", "drift-looked", "reindex", "reindex-model", "reindex-cancelled", "reindex-failed"}
 
 func historyFile(name string) string { return filepath.Join("testdata", name+".json") }
 
@@ -91,6 +92,7 @@ func recordHistories(t *testing.T) {
 	recordRecalls(t, h, p)
 	recordReviews(t, h)
 	recordOperations(t, h)
+	recordIndex(t, h, newIndexed(t))
 
 	down := &atomic.Bool{}
 	blocked := make(chan struct{}, 10)
@@ -228,6 +230,52 @@ func recordOperations(t *testing.T, h *testkit.Harness) {
 		receiptOf(t, run)
 		record(t, h, name, run.GetID(), run.GetRunID())
 	}
+}
+
+// recordIndex records checks and rebuilds of an index: in Postgres with a rest before what was replaced is
+// dropped, else in Qdrant.
+func recordIndex(t *testing.T, h *testkit.Harness, x indexed) {
+	ctx := context.Background()
+	rebuild := func(name string, in workflows.ReindexInput, before func(method, id string)) {
+		options := clientOptions(name, x.TaskQueue)
+		if before != nil {
+			x.server.Before(func(_ context.Context, method string, _ any) error { before(method, options.ID); return nil })
+		}
+		run, err := x.Temporal.ExecuteWorkflow(ctx, options, workflows.Reindex, in)
+		require.NoError(t, err)
+		err = run.Get(ctx, nil)
+		require.Equal(t, before == nil, err == nil, "%v", err)
+		x.server.Before(nil)
+		record(t, x.Harness, name, run.GetID(), run.GetRunID())
+	}
+	check := func(name string, in workflows.DriftInput) {
+		run, err := x.Temporal.ExecuteWorkflow(ctx, clientOptions(name, x.TaskQueue), workflows.DriftCheck, in)
+		require.NoError(t, err)
+		require.NoError(t, run.Get(ctx, nil))
+		record(t, x.Harness, name, run.GetID(), run.GetRunID())
+	}
+	x.remember(4)
+	known, err := x.Store.Generations(ctx, x.qdrant.Name())
+	require.NoError(t, err)
+	require.NoError(t, x.qdrant.Drop(ctx, known[0]))
+	check("drift-looked", workflows.DriftInput{LookOnly: true})
+	check("drift", workflows.DriftInput{})
+	rebuild("reindex-model", workflows.ReindexInput{Model: "next-v1", GraceSeconds: -1}, nil)
+	rebuild("reindex-cancelled", workflows.ReindexInput{}, func(method, id string) {
+		if strings.HasSuffix(method, "Points/Scroll") {
+			_ = x.Temporal.CancelWorkflow(ctx, id, "")
+		}
+	})
+	owner := testkit.Owner(t, x.DatabaseURL)
+	rebuild("reindex-failed", workflows.ReindexInput{}, func(method, _ string) { // at its switch, there is nothing to switch to
+		if strings.HasSuffix(method, "Points/Query") {
+			_, _ = owner.Exec(ctx, `DELETE FROM index_generations WHERE state = 'building'`)
+		}
+	})
+	run, err := h.Temporal.ExecuteWorkflow(ctx, clientOptions("reindex", h.TaskQueue), workflows.Reindex, workflows.ReindexInput{GraceSeconds: 1})
+	require.NoError(t, err)
+	require.NoError(t, run.Get(ctx, nil))
+	record(t, h, "reindex", run.GetID(), run.GetRunID())
 }
 
 // recordRecalls asks what the principal's memories answer, and what nothing can answer.

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,9 +45,17 @@ func download(ctx context.Context, c Config) (string, error) {
 		}
 		root = filepath.Join(user, "mneme", "models")
 	}
+	// Another graph than the usual one has a directory of its own with all that belongs to it: a revision may
+	// have moved on since the first was fetched.
 	dir := filepath.Join(root, owner+"--"+base+"@"+revision)
-	if _, err := os.Stat(dir); err == nil {
-		return dir, nil
+	variant := dir + "+" + strings.ReplaceAll(cmp.Or(c.Graph, usualGraphs[0]), "/", "_")
+	for _, standing := range []string{dir, variant} {
+		if hasGraph(standing, c.Graph) {
+			return standing, nil
+		}
+	}
+	if _, err := os.Stat(dir); err == nil || c.Graph != "" {
+		dir = variant
 	}
 	partial := filepath.Join(root, ".downloads")
 	if err := os.MkdirAll(partial, 0o755); err != nil {
@@ -123,12 +132,27 @@ func fetch(c Config, name, revision, cache string) (_ map[string]string, err err
 	return paths, nil
 }
 
+// usualGraphs are the files that are looked for where none is named.
+var usualGraphs = []string{"onnx/model.onnx", "model.onnx"}
+
+func graphNames(named string) []string {
+	if named != "" {
+		return []string{named}
+	}
+	return usualGraphs
+}
+
+// hasGraph says whether a directory has the graph that is wanted.
+func hasGraph(dir, named string) bool {
+	return slices.ContainsFunc(graphNames(named), func(name string) bool {
+		_, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name)))
+		return err == nil
+	})
+}
+
 // graphAmong returns the repository's file that findGraph will look for.
 func graphAmong(files []string, named string) (string, error) {
-	names := []string{"onnx/model.onnx", "model.onnx"}
-	if named != "" {
-		names = []string{named}
-	}
+	names := graphNames(named)
 	for _, name := range names {
 		if slices.Contains(files, name) {
 			return name, nil

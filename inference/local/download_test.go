@@ -96,8 +96,37 @@ func TestDownload(t *testing.T) {
 		require.NotContains(t, r, "README.md", "only what is needed")
 		require.NotContains(t, r, "model_int8.onnx")
 	}
+	require.True(t, local.Named(e.Model().Name))
+
+	other := c
+	other.Graph = "onnx/model_int8.onnx"
+	load(t, other)
+	other.Graph = "onnx/model_int4.onnx"
+	_, err := local.New(t.Context(), other)
+	require.ErrorContains(t, err, "it has no onnx/model_int4.onnx")
 	h.Close()
 	require.Equal(t, e.Model(), load(t, c).Model(), "once is enough: now without a network")
+	other.Graph = "onnx/model_int8.onnx"
+	load(t, other)
+}
+
+// Another graph of a model that was downloaded with one is fetched, whichever came first, and so is one
+// that an earlier version left out.
+func TestDownloadOfAnotherGraph(t *testing.T) {
+	t.Parallel()
+	h := newModelHub(t, "onnx/model.onnx", "onnx/model_int8.onnx")
+	c := local.Config{Model: "owner/tiny", CacheDir: t.TempDir(), Endpoint: h.URL}
+	named := c
+	named.Graph = "onnx/model_int8.onnx"
+	load(t, named)
+	load(t, c)
+	load(t, named)
+
+	old := filepath.Join(c.CacheDir, "owner--tiny@main")
+	require.NoError(t, os.Remove(filepath.Join(old, "onnx", "model.onnx")))
+	load(t, c)
+	h.Close()
+	load(t, c)
 }
 
 func TestDownloadThatBreaksOffIsNoModel(t *testing.T) {

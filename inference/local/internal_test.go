@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,6 +25,22 @@ func TestTokensAreThoseOfTheReference(t *testing.T) {
 	require.NoError(t, json.Unmarshal(raw, &rows))
 	for _, r := range rows {
 		require.Equal(t, r.IDs, w.tokens(r.Text, 32), "%q", r.Text)
+	}
+}
+
+// What stands behind a run without spaces is read: such a run ends at the next sign.
+func TestALongRunEndsAtTheNextSign(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("testdata/tiny/tokenizer.json")
+	require.NoError(t, err)
+	w, err := newWordPiece(raw, false)
+	require.NoError(t, err)
+	for _, run := range []string{strings.Repeat("x", 3000), strings.Repeat("あ", 1000), strings.Repeat("e\u0301", 2000)} {
+		for _, sign := range []string{",", "。", "/"} {
+			short := w.tokens(string([]rune(run)[:400])+sign+"the cat", 32)
+			require.Equal(t, short, w.tokens(run+sign+"the cat", 32), "%.10q %q", run, sign)
+			require.Equal(t, w.vocab["cat"], short[len(short)-2])
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"sync"
 
@@ -103,6 +104,12 @@ func New(ctx context.Context, c Config) (*Embedder, error) {
 // Model implements inference.Embedder. The name is the model's with its pooling and a fingerprint of graph,
 // vocabulary, length limit and passage prefix: whatever changes vectors changes the name.
 func (e *Embedder) Model() inference.EmbeddingModel { return e.model }
+
+// names is the form of the names that Model gives.
+var names = regexp.MustCompile(`^.+:(?:` + poolMean + `|` + poolCLS + `|` + poolNone + `):[0-9a-f]{8}$`)
+
+// Named says whether a model's name is one that this package gives: no service knows a model by it.
+func Named(model string) bool { return names.MatchString(model) }
 
 // Embed implements inference.Embedder. What of a text is beyond the model's length is not read. Texts are
 // run by length, a few at a time; ctx is looked at in between.

@@ -128,7 +128,7 @@ func (w *wordPiece) tokens(text string, limit int) []int32 {
 			flush()
 		case w.clean && (r == 0 || r == utf8.RuneError || unicode.In(r, unicode.C)):
 			// dropped: the word goes on
-		case w.ideographs && isIdeograph(r):
+		case w.ideographs && isIdeograph(r), isPunctuation(r): // a word by itself
 			flush()
 			word = utf8.AppendRune(word, r)
 			flush()

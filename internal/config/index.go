@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
+	"strings"
 
 	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/inference/local"
 	"github.com/mneme/mneme/inference/openai"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/store"
@@ -64,22 +67,34 @@ func (c Config) OpenIndex(st *store.Store) (index vector.Index, closeIndex func(
 
 // OtherEmbedder makes the embedder of a model that is not the configured one, as long as an index of the
 // model before is in use: the offline one, or another model at the same OpenAI-compatible endpoint. Of any
-// other it knows nothing: vector.ErrNoEmbedder.
+// other it knows nothing: vector.ErrNoEmbedder. Whether the endpoint knows the model shows when it is asked;
+// names that other embedders give are not for it to know, and neither is a passage prefix that is not set
+// any more.
 func (c Config) OtherEmbedder(model inference.EmbeddingModel) (inference.Embedder, error) {
 	if hash := rules.New().Embedder; hash.Model().Name == model.Name {
 		return hash, nil
 	}
-	if c.Embedder != "openai" || model.Dimensions == 0 {
+	if c.Embedder != "openai" || model.Dimensions == 0 || strings.HasPrefix(model.Name, "hash-") || local.Named(model.Name) {
 		return nil, vector.ErrNoEmbedder
 	}
-	settings := c.OpenAI
+	settings, query, passage := c.OpenAI, "", ""
 	settings.ChatModel, settings.EmbeddingModel, settings.EmbeddingDimensions = "", model.Name, model.Dimensions
+	if named := withPrefix.FindStringSubmatch(model.Name); named != nil {
+		settings.EmbeddingModel, query, passage = named[1], local.Prefix(c.Local.QueryPrefix), local.Prefix(c.Local.PassagePrefix)
+	}
 	brain, err := openai.New(settings)
 	if err != nil {
 		return nil, fmt.Errorf("embedder of the index's model: %w", err)
 	}
-	return brain.Embedder, nil
+	embedder := inference.WithPrefixes(brain.Embedder, query, passage)
+	if embedder.Model() != model {
+		return nil, vector.ErrNoEmbedder
+	}
+	return embedder, nil
 }
+
+// withPrefix is the form of the names that inference.WithPrefixes gives.
+var withPrefix = regexp.MustCompile(`^(.+)\+[0-9a-f]{8}$`)
 
 // QueryEmbedder returns the embedder of the read path, which embeds for the generation that is searched.
 func (c Config) QueryEmbedder(st *store.Store, index vector.Index, configured inference.Embedder) *vector.Embedders {

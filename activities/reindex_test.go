@@ -1,0 +1,347 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+	qd "github.com/qdrant/go-client/qdrant"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/testsuite"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/inference/rules"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/vector"
+)
+
+// do executes an activity that returns nothing but an error.
+func (w *world) do(fn any, in ...any) error {
+	w.t.Helper()
+	w.env.RegisterActivity(fn)
+	_, err := w.env.ExecuteActivity(fn, in...)
+	return err
+}
+
+// asked searches the index of tenant t as recall does.
+func (w *world) asked(q vector.Index, model inference.EmbeddingModel, v []float32) ([]store.Hit, error) {
+	return q.Search(ctx, store.Filter{Principal: schema.Principal{Tenant: "t", Agent: "a"}}, store.Embedding{Model: model, Vector: v}, 10)
+}
+
+func embedded(t *testing.T, text string) []float32 {
+	t.Helper()
+	vectors, _, err := rules.New().Embedder.Embed(ctx, []string{text})
+	require.NoError(t, err)
+	return vectors[0]
+}
+
+// compare looks from both sides once.
+func (w *world) compare(a *activities.Indexing, repair bool) activities.Drift {
+	w.t.Helper()
+	memories, err := run[activities.CompareResult](w, a.CompareMemories, activities.CompareRequest{MaxPages: 50, Repair: repair})
+	require.NoError(w.t, err)
+	require.True(w.t, memories.Done)
+	points, err := run[activities.CompareResult](w, a.ComparePoints, activities.CompareRequest{MaxPages: 50, Repair: repair})
+	require.NoError(w.t, err)
+	require.True(w.t, points.Done)
+	return memories.Drift.Add(points.Drift)
+}
+
+// verifyTwice verifies with an attempt that fails and one that takes up what that has reported.
+func verifyTwice(t *testing.T, a *activities.Indexing, g vector.Generation, between func()) (out activities.VerifyResult, failed error) {
+	t.Helper()
+	env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
+	env.RegisterActivity(a.VerifyGeneration)
+	var mu sync.Mutex
+	var reported map[string]any
+	env.SetOnActivityHeartbeatListener(func(_ *activity.Info, details converter.EncodedValues) {
+		var at map[string]any
+		if details.Get(&at) == nil {
+			mu.Lock()
+			reported = at
+			mu.Unlock()
+		}
+	})
+	request := activities.GenerationRequest{Generation: g.ID.String()}
+	_, failed = env.ExecuteActivity(a.VerifyGeneration, request)
+	between()
+	mu.Lock()
+	require.NotNil(t, reported)
+	env.SetHeartbeatDetails(reported)
+	mu.Unlock()
+	value, err := env.ExecuteActivity(a.VerifyGeneration, request)
+	require.NoError(t, err)
+	require.NoError(t, value.Get(&out))
+	return out, failed
+}
+
+// A rebuild ends between the two halves of its switch: the index searches the new generation, Postgres calls
+// the old one active. What is active is searched before the other is dropped.
+func TestHalfASwitchIsTakenBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	q, _ := w.qdrant()
+	model := rules.New().Embedder.Model()
+	others := func(m inference.EmbeddingModel) (inference.Embedder, error) {
+		return renamed{rules.New().Embedder, m.Name}, nil
+	}
+	a := &activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q, Others: others}
+	w.remember("t", "The harbour has nine berths.")
+	_, err := w.drain(a)
+	require.NoError(t, err)
+	half := func() vector.Generation {
+		began, err := run[activities.BeginReindexResult](w, a.BeginReindex, activities.BeginReindexRequest{})
+		require.NoError(t, err)
+		g, err := w.store.Generation(ctx, uuid.MustParse(began.Generation.ID))
+		require.NoError(t, err)
+		require.NoError(t, q.Activate(ctx, g))
+		hits, err := w.asked(q, model, embedded(t, "harbour"))
+		require.NoError(t, err)
+		require.Empty(t, hits, "nothing was brought to the new one")
+		return g
+	}
+	finds := func() {
+		t.Helper()
+		hits, err := w.asked(q, model, embedded(t, "harbour"))
+		require.NoError(t, err)
+		require.Len(t, hits, 1)
+	}
+	g := half()
+	require.NoError(t, w.do(a.AbandonGeneration, activities.GenerationRequest{Generation: g.ID.String()}))
+	finds()
+
+	half()
+	require.NoError(t, w.do(a.SearchActive))
+	finds()
+
+	// Begun for another model, a rebuild drops it.
+	half()
+	_, err = run[activities.BeginReindexResult](w, a.BeginReindex, activities.BeginReindexRequest{Model: "next-v1"})
+	require.NoError(t, err)
+	finds()
+}
+
+// An index that has lost the name under which it is searched gets it again from the drift check, although
+// no point differs; one that only looks mends nothing.
+func TestDriftCheckMendsTheAlias(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	q, _ := w.qdrant()
+	model := rules.New().Embedder.Model()
+	a := &activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
+	w.remember("t", "The harbour has nine berths.")
+	_, err := w.drain(a)
+	require.NoError(t, err)
+	other := vector.Generation{ID: uuid.New(), Index: q.Name(), Model: model, State: store.GenerationActive}
+	require.NoError(t, q.Create(ctx, other))
+	require.NoError(t, q.Drop(ctx, other))
+	_, err = w.asked(q, model, embedded(t, "harbour"))
+	require.ErrorIs(t, err, vector.ErrMissing)
+	require.Zero(t, w.compare(a, false).Found())
+	_, err = w.asked(q, model, embedded(t, "harbour"))
+	require.ErrorIs(t, err, vector.ErrMissing, "looking mends nothing")
+	require.Zero(t, w.compare(a, true).Found())
+	hits, err := w.asked(q, model, embedded(t, "harbour"))
+	require.NoError(t, err)
+	require.Len(t, hits, 1)
+}
+
+// A check that only looks makes nothing where the index has lost everything.
+func TestLookingMakesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	q, _ := w.qdrant()
+	a := &activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
+	w.remember("t", "First of two.", "Second of two.")
+	_, err := w.drain(a)
+	require.NoError(t, err)
+	g := w.active(q)
+	require.NoError(t, q.Drop(ctx, g))
+	require.Equal(t, activities.Drift{Memories: 2, Missing: 2}, w.compare(a, false))
+	_, err = q.Count(ctx, g, "t")
+	require.ErrorIs(t, err, vector.ErrMissing)
+	require.EqualValues(t, 2, w.compare(a, true).Repaired)
+	require.Equal(t, activities.Drift{Memories: 2, Points: 2}, w.compare(a, true))
+}
+
+// The deletion of a memory that is gone for good may still be on its way: that is lag.
+func TestADeletionOnItsWayIsNoDrift(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	q, _ := w.qdrant()
+	a := &activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
+	w.remember("t", "Somebody is here.")
+	_, err := w.drain(a)
+	require.NoError(t, err)
+	gone := vector.Point{MemoryID: uuid.New(), Version: 1, Vector: embedded(t, "gone")}
+	require.NoError(t, q.Apply(ctx, w.active(q), "t", vector.Changes{Upserts: []vector.Point{gone}}))
+	require.EqualValues(t, 1, w.compare(a, false).Dead)
+	_, err = w.owner.Exec(ctx, `INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) VALUES ('t', $1, 1, 'delete', now())`, gone.MemoryID)
+	require.NoError(t, err)
+	require.Equal(t, activities.Drift{Memories: 1, Points: 2}, w.compare(a, true))
+	_, err = w.drain(a)
+	require.NoError(t, err)
+	require.Equal(t, activities.Drift{Memories: 1, Points: 1}, w.compare(a, true))
+}
+
+// A memory that becomes a text which the embedder refuses has no vector any more: its old one is not
+// searched, and does not stand in the way of a rebuild.
+func TestARefusedTextLeavesNoOldPoint(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	q, _ := w.qdrant()
+	a := &activities.Indexing{Store: w.store, Embedder: &picky{Embedder: rules.New().Embedder, word: "poison"}, Index: q}
+	ids := w.remember("t", "The harbour has nine berths.", "It is harmless.")
+	_, err := w.drain(a)
+	require.NoError(t, err)
+	g := w.active(q)
+	old, err := w.store.IndexEntries(ctx, "t", g.Model, ids[:1])
+	require.NoError(t, err)
+	w.exec(`SET session_replication_role = replica`) // it is an episode, of which the triggers let nothing be changed
+	_, err = w.owner.Exec(ctx, `WITH m AS (UPDATE memories SET content = 'poison', content_hash = sha256('poison'), version = version + 1 WHERE id = $1 RETURNING tenant, id, version)
+		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT tenant, id, version, 'upsert', now() FROM m`, ids[0])
+	require.NoError(t, err)
+	out, err := w.drain(a)
+	require.NoError(t, err)
+	require.Equal(t, 1, out.Postponed)
+	verified := func() {
+		t.Helper()
+		result, err := run[activities.VerifyResult](w, a.VerifyGeneration, activities.GenerationRequest{Generation: g.ID.String()})
+		require.NoError(t, err)
+		require.EqualValues(t, 1, result.Points)
+	}
+	verified()
+
+	// Whoever has read it before may tell of it after. When it is parked, nobody tells of it again.
+	require.NoError(t, q.Apply(ctx, g, "t", vector.Changes{Upserts: []vector.Point{vector.PointOf(old[0])}}))
+	require.Zero(t, w.compare(a, true).Found(), "it will be tried again")
+	w.exec(`UPDATE index_outbox SET parked_at = now(), attempts = 8`)
+	require.Equal(t, activities.Drift{Memories: 2, Points: 2, Dead: 1, Parked: 1, Repaired: 1}, w.compare(a, true))
+	require.Equal(t, activities.Drift{Memories: 2, Points: 1, Parked: 1}, w.compare(a, true))
+	require.Equal(t, 1, w.count("index_outbox", "true"), "it stays parked")
+	verified()
+}
+
+// A verification that fails at one tenant goes on there, with what it has counted.
+func TestVerificationGoesOn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	q, server := w.qdrant()
+	a := &activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
+	for _, tenant := range []string{"t", "u", "v"} {
+		w.remember(tenant, "A memory of "+tenant+".", "Another.")
+	}
+	_, err := w.drain(a)
+	require.NoError(t, err)
+	var mu sync.Mutex
+	counts, failAt := 0, 2
+	server.Before(func(_ context.Context, method string, _ any) error {
+		if !strings.HasSuffix(method, "Points/Count") {
+			return nil
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if counts++; counts == failAt {
+			return status.Error(codes.Unavailable, "away")
+		}
+		return nil
+	})
+	out, failed := verifyTwice(t, a, w.active(q), func() {})
+	require.ErrorContains(t, failed, "cannot be reached")
+	require.Equal(t, activities.VerifyResult{Memories: 6, Points: 6, Sampled: 6, Found: 6}, out)
+	require.Equal(t, 4, counts, "t once, u twice, v once")
+}
+
+// A sample that was not found is drawn again by the next attempt: what it counted before proves nothing.
+func TestAVerificationThatFoundTooLittleBeginsAnew(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	q, server := w.qdrant()
+	a := &activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
+	w.remember("t", "A memory.", "Another.")
+	_, err := w.drain(a)
+	require.NoError(t, err)
+	var blind atomic.Bool
+	server.Before(func(_ context.Context, method string, req any) error {
+		if query, ok := req.(*qd.QueryPoints); ok && blind.Load() {
+			query.Filter = &qd.Filter{Must: []*qd.Condition{qd.NewMatchKeyword("tenant", "nobody")}}
+		}
+		return nil
+	})
+	blind.Store(true)
+	out, failed := verifyTwice(t, a, w.active(q), func() { blind.Store(false) })
+	require.ErrorContains(t, failed, "of 2 memories that were searched for by their own vectors 0 were found")
+	require.Equal(t, activities.VerifyResult{Memories: 2, Points: 2, Sampled: 2, Found: 2}, out)
+}
+
+// unknown is an endpoint that knows no such model, or is not to be reached.
+type unknown struct {
+	renamed
+	err error
+}
+
+func (e unknown) Embed(context.Context, []string) ([][]float32, inference.Usage, error) {
+	return nil, inference.Usage{}, e.err
+}
+
+// Whether an endpoint knows a model shows when it is asked. One that says no is like none; one that does
+// not answer is waited for.
+func TestAnEndpointThatDoesNotKnowTheModel(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	q, _ := w.qdrant()
+	old := renamed{rules.New().Embedder, "gone-v1"}
+	w.remember("t", "Known to the old model.")
+	_, err := w.drain(&activities.Indexing{Store: w.store, Embedder: old, Index: q})
+	require.NoError(t, err)
+	var refusal error = &inference.PermanentError{Reason: "status 404, model_not_found"}
+	configured := &picky{Embedder: rules.New().Embedder, word: "poison"}
+	a := &activities.Indexing{Store: w.store, Embedder: configured, Index: q, Others: func(inference.EmbeddingModel) (inference.Embedder, error) {
+		return unknown{old, refusal}, nil
+	}}
+	w.remember("t", "Said when nobody knew the old model any more.")
+	configured.down.Store(true)
+	_, err = w.drain(a)
+	require.Error(t, err, "the endpoint may refuse everything: a key that is not valid any more")
+	configured.down.Store(false)
+	_, err = w.drain(a)
+	require.NoError(t, err)
+	require.Zero(t, w.count("index_outbox", "true"))
+	_, err = run[activities.BeginReindexResult](w, a.BeginReindex, activities.BeginReindexRequest{Model: "gone-v1"})
+	require.ErrorContains(t, err, "no embedder")
+
+	refusal = errors.New("away")
+	w.remember("t", "Said when it did not answer.")
+	_, err = w.drain(&activities.Indexing{Store: w.store, Embedder: configured, Index: q, Others: a.Others})
+	require.ErrorContains(t, err, "away")
+	require.Equal(t, 1, w.count("index_outbox", "attempts = 0"))
+}
+
+// A cache that remembers what the embedder has said before says nothing of how it is now.
+func TestAnEmbedderIsAskedAnew(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	q, _ := w.qdrant()
+	embedder := &picky{Embedder: rules.New().Embedder, word: "poison"}
+	cached, err := inference.NewCache(embedder, 100)
+	require.NoError(t, err)
+	a := &activities.Indexing{Store: w.store, Embedder: cached, Index: q}
+	w.remember("t", "This is poison.")
+	_, err = w.drain(a)
+	require.NoError(t, err)
+	embedder.down.Store(true)
+	w.remember("t", "This comes while it is down.")
+	_, err = w.drain(a)
+	require.ErrorContains(t, err, "down")
+	require.Equal(t, 1, w.count("index_outbox", "attempts = 0"), "it counts against no memory")
+}

@@ -1,0 +1,122 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	tlog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/workflows"
+)
+
+// Cancelled between the two halves of its switch, a rebuild makes the second half first. Otherwise it would
+// drop what the index is asked for.
+func TestReindexCancelledDuringTheSwitch(t *testing.T) {
+	t.Parallel()
+	x := newIndexed(t)
+	x.remember(4)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	owner := testkit.Owner(t, x.DatabaseURL)
+	options := clientOptions("reindex", x.TaskQueue)
+	held := make(chan error, 1)
+	var once sync.Once
+	x.server.Before(func(_ context.Context, method string, _ any) error {
+		if strings.HasSuffix(method, "Collections/UpdateAliases") {
+			once.Do(func() { // Postgres cannot be told of it
+				_, err := owner.Exec(ctx, `BEGIN`)
+				if err == nil {
+					_, err = owner.Exec(ctx, `SELECT FROM index_generations WHERE state = 'active' FOR UPDATE`)
+				}
+				held <- errors.Join(err, x.Temporal.CancelWorkflow(ctx, options.ID, ""))
+			})
+		}
+		return nil
+	})
+	run, err := x.Temporal.ExecuteWorkflow(ctx, options, workflows.Reindex, workflows.ReindexInput{GraceSeconds: -1})
+	require.NoError(t, err)
+	require.NoError(t, <-held)
+	require.NoError(t, testkit.Eventually(ctx, func() error { // until the run knows that it is cancelled
+		asked, known := false, false
+		for _, event := range rawHistory(t, x.Temporal, run.GetID(), run.GetRunID()) {
+			asked = asked || event.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED
+			known = known || asked && event.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED
+			require.NotEqual(t, "AbandonGeneration", event.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName(), "before the switch has ended")
+		}
+		if !known {
+			return errors.New("not cancelled yet")
+		}
+		return nil
+	}))
+	_, err = owner.Exec(ctx, `ROLLBACK`)
+	require.NoError(t, err)
+	require.Error(t, run.Get(ctx, nil))
+	_, states := x.generations()
+	require.Equal(t, []store.GenerationState{store.GenerationActive, store.GenerationRetired}, states)
+	answer, byVector := x.ask(x.recaller())
+	require.True(t, byVector)
+	require.Empty(t, answer.Meta.Degraded)
+	again, err := x.reindex(workflows.ReindexInput{})
+	require.NoError(t, err)
+	require.Equal(t, 2, again.Dropped, "what a cancelled run left is dropped by the next")
+}
+
+// A switch that fails for good leaves the index where Postgres says, and keeps what was built.
+func TestAFailedSwitchGoesBack(t *testing.T) {
+	t.Parallel()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := suite.NewTestWorkflowEnvironment()
+	workflows.Register(env, workflows.Dependencies{})
+	generation := activities.GenerationRef{ID: "8f14e45f-ceea-467f-a8d5-3e3f1b5a2f6c", Model: "m", Dimensions: 2}
+	env.OnActivity(indexingOf.BeginReindex, mock.Anything, mock.Anything).Return(activities.BeginReindexResult{Generation: generation}, nil)
+	env.OnActivity(indexingOf.FillGeneration, mock.Anything, mock.Anything).Return(activities.FillResult{Done: true}, nil)
+	env.OnActivity(indexingOf.CompareMemories, mock.Anything, mock.Anything).Return(activities.CompareResult{Done: true}, nil)
+	env.OnActivity(indexingOf.ComparePoints, mock.Anything, mock.Anything).Return(activities.CompareResult{Done: true}, nil)
+	env.OnActivity(indexingOf.VerifyGeneration, mock.Anything, mock.Anything).Return(activities.VerifyResult{}, nil)
+	env.OnActivity(indexingOf.ActivateGeneration, mock.Anything, mock.Anything).Return(refused("not today"))
+	env.OnActivity(indexingOf.SearchActive, mock.Anything).Return(nil).Once()
+	env.ExecuteWorkflow(workflows.Reindex, workflows.ReindexInput{})
+	require.ErrorContains(t, env.GetWorkflowError(), "not today")
+	env.AssertExpectations(t)
+}
+
+// Two checks at once, one of the schedule and one that somebody asked for, get in nobody's way.
+func TestTwoDriftChecksAtOnce(t *testing.T) {
+	t.Parallel()
+	x := newIndexed(t)
+	x.remember(12)
+	known, err := x.Store.Generations(context.Background(), x.qdrant.Name())
+	require.NoError(t, err)
+	require.NoError(t, x.qdrant.Drop(context.Background(), known[0]))
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var runs []client.WorkflowRun
+	for range 2 {
+		run, err := x.Temporal.ExecuteWorkflow(ctx, clientOptions("drift", x.TaskQueue), workflows.DriftCheck, workflows.DriftInput{})
+		require.NoError(t, err)
+		runs = append(runs, run)
+	}
+	for _, run := range runs {
+		var result workflows.DriftResult
+		require.NoError(t, run.Get(ctx, &result))
+		require.Zero(t, result.Left.Found())
+	}
+	require.Zero(t, x.drift().Found.Found())
+	answer, byVector := x.ask(x.recaller())
+	require.True(t, byVector)
+	require.Empty(t, answer.Meta.Degraded)
+}
