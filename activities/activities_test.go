@@ -362,9 +362,11 @@ func TestAnEmbedderThatIsDownDelaysOnlyTheVectors(t *testing.T) {
 	require.NoError(t, err)
 	require.Positive(t, written.Added)
 	require.Zero(t, w.count("memory_embeddings", "true"))
-	hits, err := w.store.SearchText(ctx, store.Filter{Principal: schema.Principal{Tenant: "t", Agent: "a"}}, canary, 10)
+	question, err := w.store.Analyse(ctx, "t", store.Wording{Query: canary})
 	require.NoError(t, err)
-	require.NotEmpty(t, hits, "still found by its words")
+	ranking, err := w.store.RankText(ctx, store.Filter{Principal: schema.Principal{Tenant: "t", Agent: "a"}}, question, 10)
+	require.NoError(t, err)
+	require.NotEmpty(t, ranking.Hits, "still found by its words")
 
 	index := vector.PGVector{Store: w.store}
 	_, err = run[activities.DrainResult](w, (&activities.Indexing{Store: w.store, Embedder: down, Index: index}).DrainOutbox, activities.DrainRequest{MaxPages: 10})

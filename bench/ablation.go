@@ -66,7 +66,7 @@ func (b *bench) ablation(ctx context.Context) error {
 			return !slices.ContainsFunc(wanted, func(w string) bool { return strings.Contains(v.name, w) })
 		})...)
 	}
-	tallies := make([]tally, len(all))
+	tallies := make([]score, len(all))
 	there, err := b.conversations(func(c conversation) error { return b.ablate(ctx, c, all, tallies) })
 	if err != nil || !there {
 		return err
@@ -76,15 +76,15 @@ func (b *bench) ablation(ctx context.Context) error {
 	for i, v := range all {
 		t := tallies[i]
 		rows = append(rows, []string{v.name, fmt.Sprintf("%.3f", t.micro()), fmt.Sprintf("%+.3f", t.micro()-base.micro()),
-			fmt.Sprintf("%.3f", t.macro()), fmt.Sprintf("%+.3f", t.macro()-base.macro()), fmt.Sprintf("%.3f", t.ndcg/max(1, t.asked))})
+			fmt.Sprintf("%.3f", t.macro(adversarial)), fmt.Sprintf("%+.3f", t.macro(adversarial)-base.macro(adversarial)), fmt.Sprintf("%.3f", t.total.ndcg/max(1, t.total.n))})
 	}
-	table(fmt.Sprintf("Ablation, recall@10 of turns taken through the pipeline, %.0f questions of types 1 to 4", base.asked),
+	table(fmt.Sprintf("Ablation, recall@10 of turns taken through the pipeline, %.0f questions of types 1 to 4", base.total.n),
 		[]string{"variant", "micro, types 1-4", "difference", "macro, five types", "difference", "NDCG@10"}, rows)
 	return nil
 }
 
 // ablate asks the questions of one conversation in every variant.
-func (b *bench) ablate(ctx context.Context, c conversation, all []variant, tallies []tally) error {
+func (b *bench) ablate(ctx context.Context, c conversation, all []variant, tallies []score) error {
 	s, drop, err := b.newSite(ctx)
 	if err != nil {
 		return err
@@ -144,38 +144,4 @@ func (c conversation) candidates() ([]schema.Candidate, map[string]string) {
 		}
 	}
 	return turns, seen
-}
-
-// tally is recall@10 by question type, and NDCG@10 of the types 1 to 4.
-type tally struct {
-	n, found    [6]float64
-	asked, ndcg float64
-}
-
-func (t *tally) add(category int, evidence, ids []string) {
-	s := newScore()
-	s.add(category, evidence, ids)
-	t.n[category]++
-	t.found[category] += s.total.at10
-	if category < 5 {
-		t.asked++
-		t.ndcg += s.total.ndcg
-	}
-}
-
-// micro is recall@10 over all questions of the types 1 to 4, macro the mean of the five types.
-func (t *tally) micro() float64 {
-	sum := 0.0
-	for category := 1; category <= 4; category++ {
-		sum += t.found[category]
-	}
-	return sum / max(1, t.asked)
-}
-
-func (t *tally) macro() float64 {
-	sum := 0.0
-	for category := 1; category <= 5; category++ {
-		sum += t.found[category] / max(1, t.n[category]) / 5
-	}
-	return sum
 }

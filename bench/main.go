@@ -41,6 +41,7 @@ var parts = []part{
 	{"ingest", (*bench).ingest},
 	{"remember", (*bench).remember},
 	{"recall", (*bench).recall},
+	{"tenants", (*bench).tenants},
 	{"quality", (*bench).quality},
 	{"ablation", (*bench).ablation},
 	{"revise", (*bench).revise},
@@ -51,10 +52,11 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	b := &bench{}
-	only := flag.String("only", "", "comma-separated parts: ingest, remember, recall, quality, ablation, revise, forget")
+	only := flag.String("only", "", "comma-separated parts: ingest, remember, recall, tenants, quality, ablation, revise, forget")
 	flag.IntVar(&b.observations, "observations", 10_000, "observations to ingest")
 	flag.StringVar(&b.sizes, "sizes", "10000,100000", "numbers of memories to recall over")
 	flag.IntVar(&b.queries, "queries", 400, "recall queries a measurement")
+	flag.IntVar(&b.ofTenant, "of-tenant", 100, "memories of each of a thousand tenants")
 	flag.IntVar(&b.singles, "singles", 100, "single remembers a measurement")
 	flag.IntVar(&b.revisions, "revisions", 1_000, "revisions a measurement")
 	flag.IntVar(&b.forgotten, "forgotten", 50_000, "memories to forget")
@@ -70,7 +72,7 @@ func main() {
 // bench is one run of the measurements.
 type bench struct {
 	observations, queries, singles int
-	revisions, forgotten           int
+	revisions, forgotten, ofTenant int
 	sizes, data, variants          string
 
 	cfg      config.Config

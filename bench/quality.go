@@ -48,13 +48,14 @@ const (
 // ranker answers a question with turn ids, best first.
 type ranker func(question string) ([]string, error)
 
-// quality measures retrieval over the evaluation conversations: every turn one memory, every
-// question of the categories 1 to 4, against the turns that hold the answer.
+// quality measures retrieval over the evaluation conversations: every turn one memory, every question
+// against the turns that hold the answer. All columns are over the questions of the types 1 to 4, but for
+// the last macro average, over all five.
 func (b *bench) quality(ctx context.Context) error {
 	names := []string{rankPipeline, rankTurns, rankText, rankBM25}
 	scores := map[string]*score{}
 	for _, name := range names {
-		scores[name] = newScore()
+		scores[name] = &score{}
 	}
 	turns, raised := 0, 0
 	there, err := b.conversations(func(c conversation) error {
@@ -73,8 +74,9 @@ func (b *bench) quality(ctx context.Context) error {
 	for _, name := range names {
 		rows = append(rows, scores[name].row(name))
 	}
-	table(fmt.Sprintf("Retrieval quality, %.0f questions, embedder %s", scores[rankBM25].total.n, b.brain.Embedder.Model().Name),
-		[]string{"ranker", "recall@5", "recall@10", "recall@20", "NDCG@10", "macro @10", "multi-hop @10", "temporal @10", "open-domain @10", "single-hop @10"}, rows)
+	table(fmt.Sprintf("Retrieval quality, %.0f questions of types 1 to 4 and %.0f adversarial, embedder %s", scores[rankBM25].total.n, scores[rankBM25].by[adversarial].n,
+		b.brain.Embedder.Model().Name), []string{"ranker", "recall@5", "recall@10", "recall@20", "NDCG@10", "multi-hop @10", "temporal @10", "open-domain @10", "single-hop @10",
+		"adversarial @10", "macro @10, types 1-4", "macro @10, five types"}, rows)
 	fmt.Printf("\nOf %d turns without secrets, %d were raised by the detectors of sensitive text.\n", turns, raised)
 	return nil
 }
@@ -111,7 +113,7 @@ func (b *bench) ask(ctx context.Context, c conversation, scores map[string]*scor
 	}
 	defer drop()
 	turns, seen := c.candidates()
-	if err := b.load(ctx, s, turns); err != nil {
+	if err := b.load(ctx, s, turns, 1); err != nil {
 		return err
 	}
 	full, dropFull, err := b.newSite(ctx)
@@ -140,7 +142,7 @@ func (b *bench) ask(ctx context.Context, c conversation, scores map[string]*scor
 		rankPipeline: recaller(full), rankTurns: recaller(s), rankText: recaller(s, memory.ChannelVector), rankBM25: b.bm25(ctx, s, seen),
 	}
 	for _, q := range c.QA {
-		if q.Category == 5 || len(q.Evidence) == 0 {
+		if len(q.Evidence) == 0 {
 			continue
 		}
 		for name, rank := range rankers {
@@ -261,17 +263,15 @@ func (b *bench) bm25(ctx context.Context, s site, turnOf map[string]string) rank
 // sums are the metrics of some questions.
 type sums struct{ n, at5, at10, at20, ndcg float64 }
 
+// adversarial is the type of questions that ask for what was not said, or of another speaker. Types are 1 to 5.
+const adversarial = 5
+
 type score struct {
-	total sums
-	by    map[int]*sums
+	total sums // of the types 1 to 4
+	by    [adversarial + 1]sums
 }
 
-func newScore() *score { return &score{by: map[int]*sums{}} }
-
 func (s *score) add(category int, evidence, ids []string) {
-	if s.by[category] == nil {
-		s.by[category] = &sums{}
-	}
 	found := func(k int) float64 {
 		n := 0.0
 		for _, e := range evidence {
@@ -290,7 +290,11 @@ func (s *score) add(category int, evidence, ids []string) {
 	for i := range min(10, len(evidence)) {
 		ideal += 1 / math.Log2(float64(i)+2)
 	}
-	for _, t := range []*sums{&s.total, s.by[category]} {
+	counted := []*sums{&s.by[category]}
+	if category != adversarial {
+		counted = append(counted, &s.total)
+	}
+	for _, t := range counted {
 		t.n++
 		t.at5 += found(5)
 		t.at10 += found(10)
@@ -299,19 +303,24 @@ func (s *score) add(category int, evidence, ids []string) {
 	}
 }
 
+// micro is recall@10 averaged over the questions of the types 1 to 4.
+func (s *score) micro() float64 { return s.total.at10 / max(1, s.total.n) }
+
+// macro is recall@10 averaged over the first types, each as much as any other.
+func (s *score) macro(types int) float64 {
+	sum := 0.0
+	for category := 1; category <= types; category++ {
+		sum += s.by[category].at10 / max(1, s.by[category].n)
+	}
+	return sum / float64(types)
+}
+
 func (s *score) row(name string) []string {
 	share := func(x, n float64) string { return fmt.Sprintf("%.3f", x/max(1, n)) }
 	t := s.total
 	out := []string{name, share(t.at5, t.n), share(t.at10, t.n), share(t.at20, t.n), share(t.ndcg, t.n)}
-	macro := 0.0
-	var each []string
-	for category := 1; category <= 4; category++ {
-		c := s.by[category]
-		if c == nil {
-			c = &sums{}
-		}
-		macro += c.at10 / max(1, c.n) / 4
-		each = append(each, share(c.at10, c.n))
+	for category := 1; category <= adversarial; category++ {
+		out = append(out, share(s.by[category].at10, s.by[category].n))
 	}
-	return append(append(out, fmt.Sprintf("%.3f", macro)), each...)
+	return append(out, fmt.Sprintf("%.3f", s.macro(adversarial-1)), fmt.Sprintf("%.3f", s.macro(adversarial)))
 }

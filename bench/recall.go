@@ -6,13 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -28,39 +31,127 @@ import (
 
 // recall measures the read path beside the bare SQL queries that it could not do without.
 func (b *bench) recall(ctx context.Context) error {
+	var before, rows [][]string
+	var last point
 	for _, field := range strings.Split(b.sizes, ",") {
 		size, err := strconv.Atoi(field)
 		if err != nil {
 			return errors.New("-sizes must be numbers")
 		}
-		if err := b.recallOver(ctx, size); err != nil {
+		at, room, err := b.recallOver(ctx, size)
+		if err != nil {
 			return err
 		}
+		before = append(before, room)
+		if last.size > 0 {
+			rows = append(rows, []string{fmt.Sprintf("%d to %d", last.size, size), exponent(last, at, func(p point) time.Duration { return p.recall }),
+				exponent(last, at, func(p point) time.Duration { return p.text })})
+		}
+		last = at
+	}
+	table("What memories take, and the process that recalls", []string{"memories", "rows", "text index", "vectors", "vector index", "all tables", "bytes a memory", "heap of the process"}, before)
+	if len(rows) > 0 {
+		table("Growth of the median with the number of memories, one client (exponent: 0 flat, 1 linear)", []string{"memories", "recall", "bare SQL full-text query"}, rows)
 	}
 	return nil
 }
 
-func (b *bench) recallOver(ctx context.Context, size int) error {
-	s, drop, err := b.newSite(ctx)
-	if err != nil {
-		return err
+// point is the median time of a recall, and of the bare full-text query, over so many memories.
+type point struct {
+	size         int
+	recall, text time.Duration
+}
+
+func exponent(a, b point, of func(point) time.Duration) string {
+	return fmt.Sprintf("%.2f", math.Log(float64(of(b))/float64(of(a)))/math.Log(float64(b.size)/float64(a.size)))
+}
+
+// room is what a site takes.
+func (b *bench) room(ctx context.Context, s site, size int) ([]string, error) {
+	runtime.GC()
+	var mem runtime.MemStats
+	runtime.ReadMemStats(&mem)
+	var rows, text, vectors, graph, all uint64
+	err := b.owner(ctx, s.url, func(conn *pgx.Conn) error {
+		return conn.QueryRow(ctx, `SELECT pg_table_size('memories'), pg_relation_size('memories_text'), pg_table_size('memory_embeddings'),
+			pg_relation_size('memory_embeddings_hash_v1_session_episodic'),
+			(SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace)::bigint`).
+			Scan(&rows, &text, &vectors, &graph, &all)
+	})
+	out := []string{fmt.Sprint(size)}
+	for _, n := range []uint64{rows, text, vectors, graph, all} {
+		out = append(out, humanize.IBytes(n))
 	}
-	defer drop()
-	corpus := observations(size)
+	return append(out, humanize.Comma(int64(all)/int64(size)), humanize.IBytes(mem.HeapAlloc)), err
+}
+
+// tenants measures the recall of one tenant among a thousand beside that of the same tenant alone.
+func (b *bench) tenants(ctx context.Context) error {
+	const many = 1000
+	var rows [][]string
+	for _, tenants := range []int{1, many} {
+		s, drop, err := b.newSite(ctx)
+		if err != nil {
+			return err
+		}
+		defer drop()
+		if err := b.load(ctx, s, inSessions(observations(b.ofTenant*tenants)), tenants); err != nil {
+			return err
+		}
+		recaller := &recall.Recaller{Store: s.Store, Index: vector.PGVector{Store: s.Store}, Embedder: b.brain.Embedder}
+		r := rand.New(rand.NewPCG(3, 4))
+		queries := make([]string, b.queries)
+		for i := range queries {
+			queries[i] = question(r, b.ofTenant)
+		}
+		for _, clients := range []int{1, 8} {
+			run := func(i int) error {
+				resp, err := recaller.Recall(ctx, schema.RecallRequest{Principal: principal, Query: queries[i]})
+				if err == nil && len(resp.Meta.Degraded) > 0 {
+					err = fmt.Errorf("degraded: %v", resp.Meta.Degraded)
+				}
+				return err
+			}
+			if _, _, err := measure(clients, min(20, b.queries), run); err != nil {
+				return err
+			}
+			d, took, err := measure(clients, b.queries, run)
+			if err != nil {
+				return err
+			}
+			rows = append(rows, []string{fmt.Sprint(tenants), fmt.Sprint(clients), ms(d.at(.5)), ms(d.at(.95)), ms(d.at(.99)), fmt.Sprintf("%.0f/s", float64(len(d))/took.Seconds())})
+		}
+	}
+	table(fmt.Sprintf("Recall of one tenant with %d memories, alone and among others with as many each", b.ofTenant), []string{"tenants", "clients", "p50", "p95", "p99", "rate"}, rows)
+	return nil
+}
+
+// inSessions spreads observations over sessions of 25 turns.
+func inSessions(corpus []schema.Candidate) []schema.Candidate {
 	for i := range corpus {
 		corpus[i].Session = fmt.Sprint("session ", i/25)
 	}
-	if err := b.load(ctx, s, corpus); err != nil {
-		return err
+	return corpus
+}
+
+func (b *bench) recallOver(ctx context.Context, size int) (at point, room []string, err error) {
+	at.size = size
+	s, drop, err := b.newSite(ctx)
+	if err != nil {
+		return at, nil, err
+	}
+	defer drop()
+	if err := b.load(ctx, s, inSessions(observations(size)), 1); err != nil {
+		return at, nil, err
 	}
 	pc, err := pgxpool.ParseConfig(s.url)
 	if err != nil {
-		return err
+		return at, nil, err
 	}
 	pc.AfterConnect = pgxvec.RegisterTypes
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {
-		return err
+		return at, nil, err
 	}
 	defer pool.Close()
 
@@ -71,7 +162,7 @@ func (b *bench) recallOver(ctx context.Context, size int) error {
 	}
 	vectors, _, err := b.brain.Embedder.Embed(ctx, queries)
 	if err != nil {
-		return err
+		return at, nil, err
 	}
 	recaller := &recall.Recaller{Store: s.Store, Index: vector.PGVector{Store: s.Store}, Embedder: b.brain.Embedder}
 	model := b.brain.Embedder.Model()
@@ -102,14 +193,20 @@ func (b *bench) recallOver(ctx context.Context, size int) error {
 	}
 	var rows, byStage [][]string
 	for _, clients := range []int{1, 8} {
-		for _, t := range things {
+		for i, t := range things {
 			if _, _, err := measure(clients, min(20, t.calls), t.run); err != nil { // warm-up
-				return err
+				return at, nil, err
 			}
 			stages.reset()
 			d, took, err := measure(clients, t.calls, t.run)
 			if err != nil {
-				return err
+				return at, nil, err
+			}
+			switch {
+			case clients == 1 && i == 0:
+				at.recall = d.at(.5)
+			case clients == 1 && i == 1:
+				at.text = d.at(.5)
 			}
 			byStage = append(byStage, stages.rows(clients)...)
 			rows = append(rows, []string{t.name, fmt.Sprint(clients), ms(d.at(.5)), ms(d.at(.95)), ms(d.at(.99)), fmt.Sprintf("%.0f/s", float64(len(d))/took.Seconds())})
@@ -117,7 +214,8 @@ func (b *bench) recallOver(ctx context.Context, size int) error {
 	}
 	table(fmt.Sprintf("Recall over %d memories, %d queries (40 of the bare full-text one)", size, b.queries), []string{"what", "clients", "p50", "p95", "p99", "rate"}, rows)
 	table(fmt.Sprintf("Channels and stages of those recalls over %d memories", size), []string{"channel or stage", "clients", "p50", "p95", "p99"}, byStage)
-	return nil
+	room, err = b.room(ctx, s, size)
+	return at, room, err
 }
 
 // stageTimes are the times of each channel and stage over several recalls.
@@ -158,8 +256,15 @@ func drain(rows pgx.Rows, err error) error {
 	return rows.Err()
 }
 
-// load fills a site by COPY, as its owner, and builds what the pipeline would have kept up to date.
-func (b *bench) load(ctx context.Context, s site, candidates []schema.Candidate) error {
+// load fills a site by COPY, as its owner, and builds what the pipeline would have kept up to date. The
+// candidates are shared out among so many tenants.
+func (b *bench) load(ctx context.Context, s site, candidates []schema.Candidate, tenants int) error {
+	tenant := func(i int) string { // one after the other, the principal's first
+		if at := i * tenants / len(candidates); at > 0 {
+			return fmt.Sprint("tenant ", at)
+		}
+		return principal.Tenant
+	}
 	now := time.Now().UTC()
 	model := b.brain.Embedder.Model()
 	return b.owner(ctx, s.url, func(conn *pgx.Conn) error {
@@ -190,7 +295,7 @@ func (b *bench) load(ctx context.Context, s site, candidates []schema.Candidate)
 				if c.OccurredAt != nil {
 					at = *c.OccurredAt
 				}
-				return []any{principal.Tenant, ids[i], principal.Agent, principal.Project, cl.Type, cl.Category, cl.Tier, cl.Typology, in.Text.Storage,
+				return []any{tenant(i), ids[i], principal.Agent, principal.Project, cl.Type, cl.Category, cl.Tier, cl.Typology, in.Text.Storage,
 					in.Text.Normalized, in.Text.Hash, c.Speaker, 1.0, cl.Importance, 1.0, now, cl.Decay.Curve, cl.Decay.HalfLife, cl.Decay.MinSalience,
 					cl.Decay.ReinforcementGain, now, cl.DeletionPolicy, at, now, now, "bench", pgtype.Text{String: c.Session, Valid: c.Session != ""},
 					schema.EpisodicPayload{Kind: cl.Type, Timeline: []schema.TimelineEvent{{T: at, EventKind: string(c.SourceKind), Ref: "bench"}}}}, nil
@@ -202,7 +307,7 @@ func (b *bench) load(ctx context.Context, s site, candidates []schema.Candidate)
 			[]string{"tenant", "id", "memory_id", "model", "dims", "embedding", "tier", "typology", "content_hash", "created_at"},
 			pgx.CopyFromSlice(len(candidates), func(i int) ([]any, error) {
 				in := intake(i)
-				return []any{principal.Tenant, uuid.Must(uuid.NewV7()), ids[i], model.Name, model.Dimensions, pgvector.NewVector(vectors[i]),
+				return []any{tenant(i), uuid.Must(uuid.NewV7()), ids[i], model.Name, model.Dimensions, pgvector.NewVector(vectors[i]),
 					in.Classification.Tier, in.Classification.Typology, in.Text.Hash, now}, nil
 			}))
 		if err != nil {
@@ -210,8 +315,8 @@ func (b *bench) load(ctx context.Context, s site, candidates []schema.Candidate)
 		}
 		for _, sql := range []string{
 			`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, created_at) SELECT tenant, id, 0, 'event', 'bench', now() FROM memories`,
-			`INSERT INTO lexeme_stats SELECT 'bench', word, ndoc FROM ts_stat('SELECT tsv FROM memories')`,
-			`INSERT INTO corpus_stats SELECT 'bench', count(*), sum(length(tsv)) FROM memories`,
+			`INSERT INTO lexeme_stats SELECT m.tenant, l.lexeme, count(*) FROM memories m, unnest(m.tsv) l GROUP BY 1, 2`,
+			`INSERT INTO corpus_stats SELECT tenant, count(*), sum(length(tsv)) FROM memories GROUP BY 1`,
 			`SET maintenance_work_mem = '1GB'`,
 			`CREATE INDEX memory_embeddings_hash_v1_session_episodic ON memory_embeddings
 				USING hnsw ((embedding::halfvec(384)) halfvec_cosine_ops) WITH (m = 8, ef_construction = 32)

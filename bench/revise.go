@@ -157,7 +157,7 @@ func (b *bench) forget(ctx context.Context) error {
 		return err
 	}
 	defer drop()
-	if err := b.load(ctx, s, observations(2*b.forgotten)); err != nil {
+	if err := b.load(ctx, s, observations(2*b.forgotten), 1); err != nil {
 		return err
 	}
 	queue, stop, err := b.startWorker(s)

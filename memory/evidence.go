@@ -49,6 +49,7 @@ type Sheet struct {
 	Conditional bool      // it holds under conditions
 	Source      uuid.UUID // the memory that this one, a fact, was drawn from; zero: none
 
+	// What rehearsal looks at; it reads them itself.
 	Accesses     int64
 	LastAccessed time.Time // zero: never
 }

@@ -16,6 +16,8 @@ import (
 
 // Deadlines and widths. A channel that misses its deadline is left out and named in meta.degraded.
 const (
+	analyseDeadline = time.Second // of what all channels that go by words wait for
+
 	textDeadline   = 2 * time.Second
 	vectorDeadline = 1 * time.Second
 	embedDeadline  = 2 * time.Second
@@ -53,8 +55,22 @@ func (q *query) channels() []channel {
 	}, func(c channel) bool { return q.off(c.name) || c.name == memory.ChannelSignals && !q.layered() })
 }
 
+// analyse makes a question of the query's words, when the first channel asks for it.
+func (q *query) analyse(ctx context.Context) func() (store.Question, error) {
+	return sync.OnceValues(func() (store.Question, error) {
+		defer q.timed("analyse")()
+		ctx, cancel := context.WithTimeout(ctx, analyseDeadline)
+		defer cancel()
+		return q.Store.Analyse(ctx, q.filter.Principal.Tenant, store.Wording{Query: q.req.Query, Keywords: q.req.KeywordQuery, Expansion: q.expansion()})
+	})
+}
+
 func (q *query) searchText(ctx context.Context) ([]store.Hit, error) {
-	ranking, err := q.Store.RankExpanded(ctx, q.filter, q.keywords(), q.expansion(), q.width())
+	question, err := q.question()
+	if err != nil {
+		return nil, err
+	}
+	ranking, err := q.Store.RankText(ctx, q.filter, question, q.width())
 	q.weights = ranking.Weights
 	return ranking.Hits, err
 }
@@ -87,6 +103,7 @@ func (q *query) searchVector(ctx context.Context) ([]store.Hit, error) {
 // collect runs every channel at once, each with its own deadline, and merges what they found by id.
 func (q *query) collect(ctx context.Context) []memory.Evidence {
 	defer q.timed("collect")()
+	q.question = q.analyse(ctx)
 	channels := q.channels()
 	found := make([][]store.Hit, len(channels))
 	var wg sync.WaitGroup

@@ -117,10 +117,11 @@ type query struct {
 	id        uuid.UUID
 	mu        sync.Mutex // guards meta while channels run
 	meta      schema.RecallMeta
-	trust     memory.VectorTrust   // in the space that the vector channel searched; set by it
-	weights   []float64            // of the text plan's terms; set by the text channel
-	texts     map[uuid.UUID]string // contents that shaping has read
-	windows   []memory.TimeWindow  // the times that the query names, as far as they have begun
+	trust     memory.VectorTrust             // in the space that the vector channel searched; set by it
+	question  func() (store.Question, error) // the query's words, analysed
+	weights   []float64                      // of the text plan's terms; set by the text channel
+	texts     map[uuid.UUID]string           // contents that shaping has read
+	windows   []memory.TimeWindow            // the times that the query names, as far as they have begun
 
 	solutions  []memory.Evidence  // procedures and plans to choose among
 	selections []schema.Selection // what was chosen; set by the selection stage

@@ -51,6 +51,9 @@ func pure(rule func([]memory.Evidence) []memory.Evidence) func(context.Context, 
 func (q *query) shape(ctx context.Context, evidence []memory.Evidence) []memory.Evidence {
 	defer q.timed("shape")()
 	for _, s := range q.stages() {
+		if len(evidence) == 0 && len(q.solutions) == 0 {
+			break // no stage makes something of nothing
+		}
 		if q.off(s.name) {
 			continue
 		}

@@ -128,7 +128,18 @@ func (q *query) convolve(_ context.Context, evidence []memory.Evidence) ([]memor
 	return memory.Convolve(evidence, q.trust), nil
 }
 
-func (q *query) rehearse(_ context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+func (q *query) rehearse(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+	ctx, cancel := context.WithTimeout(ctx, readDeadline)
+	defer cancel()
+	accesses, err := q.Store.Accesses(ctx, q.readable(), idsOf(evidence))
+	if err != nil {
+		return nil, err
+	}
+	evidence = slices.Clone(evidence)
+	for i := range evidence {
+		a := accesses[evidence[i].ID]
+		evidence[i].Accesses, evidence[i].LastAccessed = a.Times, a.Last
+	}
 	return memory.Rehearse(evidence, q.now()), nil
 }
 

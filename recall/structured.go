@@ -19,15 +19,27 @@ const (
 )
 
 func (q *query) searchHints(ctx context.Context) ([]store.Hit, error) {
-	return q.Store.SearchHints(ctx, q.filter, q.keywords(), q.width())
+	question, err := q.question()
+	if err != nil {
+		return nil, err
+	}
+	return q.Store.SearchHints(ctx, q.filter, question, q.width())
 }
 
 func (q *query) searchClaims(ctx context.Context) ([]store.Hit, error) {
-	return q.Store.SearchClaims(ctx, q.filter, q.req.Query, q.width())
+	question, err := q.question()
+	if err != nil {
+		return nil, err
+	}
+	return q.Store.SearchClaims(ctx, q.filter, question, q.width())
 }
 
 func (q *query) searchGraph(ctx context.Context) ([]store.Hit, error) {
-	return q.Store.SearchGraph(ctx, q.filter, q.req.Query, q.width())
+	question, err := q.question()
+	if err != nil {
+		return nil, err
+	}
+	return q.Store.SearchGraph(ctx, q.filter, question, q.width())
 }
 
 func (q *query) searchTime(ctx context.Context) ([]store.Hit, error) {

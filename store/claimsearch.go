@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
 )
@@ -18,44 +17,29 @@ const claimMatches = 3_000
 // SearchClaims ranks the live memories that the filter admits by the claim of theirs that holds most of
 // the query's weight, in subject, predicate or object, and returns the best ids: structured knowledge is
 // found though its prose is sparse (document 002 Phase 2). No content is read.
-func (s *Store) SearchClaims(ctx context.Context, f Filter, query string, limit int) ([]Hit, error) {
+func (s *Store) SearchClaims(ctx context.Context, f Filter, q Question, limit int) ([]Hit, error) {
+	plan := memory.PlanText(q.named(), q.corpus, memory.BroadSearch)
+	if plan.IsEmpty() {
+		return nil, nil
+	}
+	var p params
+	matched := make([]string, len(plan.Terms))
+	for i, t := range plan.Terms {
+		matched[i] = "(c.tsv @@ " + p.add(quoteLexeme(t.Lexeme)) + "::tsquery)::int * " + p.add(t.Weight) + "::float8"
+	}
+	// The index yields ids; the filter comes before anything of a claim is looked at.
+	query := `SELECT x.id, x.matched, x.importance, x.confidence FROM (
+			SELECT m.id, m.importance, m.confidence, max(` + strings.Join(matched, " + ") + `) AS matched
+			FROM (SELECT memory_id, tsv FROM claim_search s WHERE s.tenant = ` + p.add(f.Principal.Tenant) + ` AND s.tsv @@ ` + p.add(plan.Match(quoteLexeme)) + `::tsquery
+				LIMIT ` + p.add(claimMatches) + `) c
+			JOIN memory_search m ON m.id = c.memory_id AND ` + f.where("m", &p) + `
+			GROUP BY m.id, m.importance, m.confidence) x
+		ORDER BY x.matched * (0.55 + 0.3 * x.importance + 0.15 * x.confidence) DESC, x.id LIMIT ` + p.add(limit)
 	var out []Hit
-	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
-		lexemes, corpus, err := textLexemes(ctx, tx, f.Principal.Tenant, []string{query})
-		if err != nil {
-			return err
-		}
-		for i := range lexemes[0] {
-			lexemes[0][i].Docs = max(1, lexemes[0][i].Docs) // a predicate's word need not stand in any text
-		}
-		plan := memory.PlanText(lexemes[0], corpus, memory.BroadSearch)
-		if plan.IsEmpty() {
-			return nil
-		}
-		var p params
-		matched := make([]string, len(plan.Terms))
-		for i, t := range plan.Terms {
-			matched[i] = "(c.tsv @@ " + p.add(quoteLexeme(t.Lexeme)) + "::tsquery)::int * " + p.add(t.Weight) + "::float8"
-		}
-		// The index yields ids; the filter comes before anything of a claim is looked at.
-		sql := `SELECT x.id, x.matched, x.importance, x.confidence FROM (
-				SELECT m.id, m.importance, m.confidence, max(` + strings.Join(matched, " + ") + `) AS matched
-				FROM (SELECT memory_id, tsv FROM claim_search s WHERE s.tenant = ` + p.add(f.Principal.Tenant) + ` AND s.tsv @@ ` + p.add(plan.Match(quoteLexeme)) + `::tsquery
-					LIMIT ` + p.add(claimMatches) + `) c
-				JOIN memory_search m ON m.id = c.memory_id AND ` + f.where("m", &p) + `
-				GROUP BY m.id, m.importance, m.confidence) x
-			ORDER BY x.matched * (0.55 + 0.3 * x.importance + 0.15 * x.confidence) DESC, x.id LIMIT ` + p.add(limit)
-		rows, err := tx.Query(ctx, sql, p...)
-		if err != nil {
-			return err
-		}
-		var id uuid.UUID
-		var share, importance, confidence float64
-		_, err = pgx.ForEachRow(rows, []any{&id, &share, &importance, &confidence}, func() error {
-			out = append(out, Hit{ID: id, Score: memory.ClaimScore(share, importance, confidence)})
-			return nil
-		})
-		return err
+	var id uuid.UUID
+	var share, importance, confidence float64
+	err := s.eachRow(ctx, f, planOnce, query, p, []any{&id, &share, &importance, &confidence}, func() {
+		out = append(out, Hit{ID: id, Score: memory.ClaimScore(share, importance, confidence)})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("search claims: %w", err)

@@ -23,3 +23,13 @@ func OpenTraced(ctx context.Context, url string, tracer pgx.QueryTracer) (*Store
 	}
 	return &Store{pool: pool}, nil
 }
+
+// SearchText ranks by a query's words alone.
+func (s *Store) SearchText(ctx context.Context, f Filter, query string, limit int) ([]Hit, error) {
+	q, err := s.Analyse(ctx, f.Principal.Tenant, Wording{Query: query})
+	if err != nil {
+		return nil, err
+	}
+	ranking, err := s.RankText(ctx, f, q, limit)
+	return ranking.Hits, err
+}

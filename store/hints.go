@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
 )
@@ -57,27 +56,19 @@ func hintsOf(r *newMemory) []memory.Hint {
 
 // SearchHints ranks the live memories that the filter admits by their best hint, as RankText ranks them
 // by their text, and returns the best ids. No content is read.
-func (s *Store) SearchHints(ctx context.Context, f Filter, query string, limit int) ([]Hit, error) {
-	var out []Hit
-	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
-		lexemes, corpus, err := textLexemes(ctx, tx, f.Principal.Tenant, []string{query, memory.HintVocabulary})
-		if err != nil {
-			return err
-		}
-		plan := memory.PlanHints(lexemes[0], lexemes[1], corpus)
-		if plan.IsEmpty() {
-			return nil
-		}
-		var p params
-		score, match := textRank("h", plan, &p)
-		// The index yields ids; the filter comes before anything of a hint is looked at.
-		sql := `SELECT m.id, max(` + score + `) AS score, 0::bigint
-			FROM (SELECT memory_id, tsv FROM memory_hint_search h WHERE h.tenant = ` + p.add(f.Principal.Tenant) + ` AND ` + match + ` LIMIT ` + p.add(hintMatches) + `) h
-			JOIN memory_search m ON m.id = h.memory_id AND ` + f.where("m", &p) + `
-			GROUP BY m.id ORDER BY score DESC, m.id LIMIT ` + p.add(limit)
-		out, err = collect[Hit](ctx, tx, sql, p...)
-		return err
-	})
+func (s *Store) SearchHints(ctx context.Context, f Filter, q Question, limit int) ([]Hit, error) {
+	plan := memory.PlanHints(q.keywords, q.vocabulary, q.corpus)
+	if plan.IsEmpty() {
+		return nil, nil
+	}
+	var p params
+	score, match := textRank("h", plan, &p)
+	// The index yields ids; the filter comes before anything of a hint is looked at.
+	query := `SELECT m.id, max(` + score + `) AS score, 0::bigint
+		FROM (SELECT memory_id, tsv FROM memory_hint_search h WHERE h.tenant = ` + p.add(f.Principal.Tenant) + ` AND ` + match + ` LIMIT ` + p.add(hintMatches) + `) h
+		JOIN memory_search m ON m.id = h.memory_id AND ` + f.where("m", &p) + `
+		GROUP BY m.id ORDER BY score DESC, m.id LIMIT ` + p.add(limit)
+	out, err := askAll[Hit](ctx, s, f.Principal.Tenant, planOnce, query, p)
 	if err != nil {
 		return nil, fmt.Errorf("search hints: %w", err)
 	}

@@ -37,55 +37,33 @@ type TextRanking struct {
 }
 
 // RankText ranks the live memories that the filter admits by BM25 and returns the best ids. Scores are
-// the share of the query's weight that a memory covers, in [0,1].
-//
-// Document frequencies and the average length are those of the tenant's live memories, not of what the
-// asker may see: exact ones would take a count over the visible rows for every query. They move scores,
-// never what is found.
-func (s *Store) RankText(ctx context.Context, f Filter, query string, limit int) (TextRanking, error) {
-	return s.RankExpanded(ctx, f, query, "", limit)
-}
-
-// RankExpanded is RankText with words that may stand in a memory for those of the query: they find it as
-// well, and count for less (memory.ExpandQuery).
-func (s *Store) RankExpanded(ctx context.Context, f Filter, query, expansion string, limit int) (TextRanking, error) {
-	var out TextRanking
-	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
-		found, corpus, err := textLexemes(ctx, tx, f.Principal.Tenant, []string{query, expansion})
-		if err != nil {
-			return err
-		}
-		plan := memory.PlanText(found[0], corpus, memory.BroadSearch)
-		if plan.IsEmpty() {
-			return nil
-		}
-		plan.Expand(found[1], corpus, memory.BroadSearch)
-		var p params
-		score, match := textRank("m", plan, &p)
-		var lexemes []string
-		var weights []float64
-		for _, t := range slices.Concat(plan.Terms, plan.Also) {
-			lexemes, weights = append(lexemes, t.Lexeme), append(weights, t.Weight)
-		}
-		out.Weights = weights[:len(plan.Terms):len(plan.Terms)]
-		// ts_rank saturates term frequency on a curve of its own: it chooses, with room, and BM25 ranks.
-		chosen := `SELECT m.id, m.tsv, ` + score + ` AS score FROM memory_search m WHERE ` + match + ` AND ` + f.where("m", &p) +
-			` ORDER BY score DESC, m.id LIMIT ` + p.add(textOversample*limit)
-		rows, err := tx.Query(ctx, `SELECT x.id, `+bm25("cardinality(l.positions)", "length(x.tsv)", "t.weight", plan, &p)+` AS score,
-				coalesce(bit_or(1::bigint << (t.n - 1)::int) FILTER (WHERE t.n <= `+p.add(len(plan.Terms))+`), 0)
-			FROM (`+chosen+`) x CROSS JOIN unnest(x.tsv) l
-			JOIN unnest(`+p.add(lexemes)+`::text[], `+p.add(weights)+`::float8[]) WITH ORDINALITY t(lexeme, weight, n) ON t.lexeme = l.lexeme
-			GROUP BY x.id ORDER BY score DESC, x.id LIMIT `+p.add(limit), p...)
-		if err != nil {
-			return err
-		}
-		out.Hits, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Hit])
-		return err
-	})
+// the share of the question's weight that a memory covers, in [0,1].
+func (s *Store) RankText(ctx context.Context, f Filter, q Question, limit int) (TextRanking, error) {
+	plan := memory.PlanText(q.keywords, q.corpus, memory.BroadSearch)
+	if plan.IsEmpty() {
+		return TextRanking{}, nil
+	}
+	plan.Expand(q.expansion, q.corpus, memory.BroadSearch)
+	var p params
+	score, match := textRank("m", plan, &p)
+	var lexemes []string
+	var weights []float64
+	for _, t := range slices.Concat(plan.Terms, plan.Also) {
+		lexemes, weights = append(lexemes, t.Lexeme), append(weights, t.Weight)
+	}
+	// ts_rank saturates term frequency on a curve of its own: it chooses, with room, and BM25 ranks.
+	chosen := `SELECT m.id, m.tsv, ` + score + ` AS score FROM memory_search m WHERE ` + match + ` AND ` + f.where("m", &p) +
+		` ORDER BY score DESC, m.id LIMIT ` + p.add(textOversample*limit)
+	query := `SELECT x.id, ` + bm25("cardinality(l.positions)", "length(x.tsv)", "t.weight", plan, &p) + ` AS score,
+			coalesce(bit_or(1::bigint << (t.n - 1)::int) FILTER (WHERE t.n <= ` + p.add(len(plan.Terms)) + `), 0)
+		FROM (` + chosen + `) x CROSS JOIN unnest(x.tsv) l
+		JOIN unnest(` + p.add(lexemes) + `::text[], ` + p.add(weights) + `::float8[]) WITH ORDINALITY t(lexeme, weight, n) ON t.lexeme = l.lexeme
+		GROUP BY x.id ORDER BY score DESC, x.id LIMIT ` + p.add(limit)
+	hits, err := askAll[Hit](ctx, s, f.Principal.Tenant, planOnce, query, p)
 	if err != nil {
 		return TextRanking{}, fmt.Errorf("search text: %w", err)
 	}
-	return out, nil
+	return TextRanking{Hits: hits, Weights: weights[:len(plan.Terms):len(plan.Terms)]}, nil
 }
 
 // textOversample is how many times as many memories as asked for are ranked by BM25 in full.
@@ -96,51 +74,6 @@ const textOversample = 2
 func bm25(tf, length, weight string, plan memory.TextPlan, p *params) string {
 	base, slope := p.add(plan.LengthBase-1), p.add(plan.LengthSlope)
 	return fmt.Sprintf("least(1, sum(%s * %s * %s::float8 / (%s + %s::float8 + %s::float8 * %s)))", weight, tf, p.add(plan.LengthBase), tf, base, slope, length)
-}
-
-// SearchText is RankText for those who need ids and scores alone.
-func (s *Store) SearchText(ctx context.Context, f Filter, query string, limit int) ([]Hit, error) {
-	ranking, err := s.RankText(ctx, f, query, limit)
-	return ranking.Hits, err
-}
-
-// textPlans analyses texts into weighted lexemes. A text goes in as a parameter and is parsed by
-// the same configuration as the memories, so that no text can be a syntax error.
-func textPlans(ctx context.Context, tx pgx.Tx, tenant string, texts []string, width memory.SearchWidth) ([]memory.TextPlan, error) {
-	lexemes, corpus, err := textLexemes(ctx, tx, tenant, texts)
-	if err != nil {
-		return nil, err
-	}
-	plans := make([]memory.TextPlan, len(texts))
-	for i := range texts {
-		plans[i] = memory.PlanText(lexemes[i], corpus, width)
-	}
-	return plans, nil
-}
-
-// textLexemes returns each text's lexemes with how many live memories hold them, and the corpus.
-func textLexemes(ctx context.Context, tx pgx.Tx, tenant string, texts []string) ([][]memory.Lexeme, memory.Corpus, error) {
-	var corpus memory.Corpus
-	rows, err := tx.Query(ctx, `
-		SELECT t.n - 1, l.lexeme, coalesce(s.docs, 0)
-		FROM unnest($2::text[]) WITH ORDINALITY t(text, n), unnest(to_tsvector(mneme_text_config('en'), t.text)) l
-		LEFT JOIN lexeme_stats s ON s.tenant = $1 AND s.lexeme = l.lexeme
-		ORDER BY 1, 2`, tenant, texts)
-	if err != nil {
-		return nil, corpus, err
-	}
-	lexemes := make([][]memory.Lexeme, len(texts))
-	var n int
-	var l memory.Lexeme
-	if _, err := pgx.ForEachRow(rows, []any{&n, &l.Text, &l.Docs}, func() error {
-		lexemes[n] = append(lexemes[n], l)
-		return nil
-	}); err != nil {
-		return nil, corpus, err
-	}
-	err = tx.QueryRow(ctx, `SELECT coalesce(sum(docs), 0)::bigint, coalesce(sum(lexemes), 0)::bigint FROM corpus_stats WHERE tenant = $1`, tenant).
-		Scan(&corpus.Docs, &corpus.Lexemes)
-	return lexemes, corpus, err
 }
 
 // rankUnit is what ts_rank gives one occurrence of one lexeme of weight D: 0.1 over pi²/6.
@@ -361,12 +294,7 @@ func (s *Store) SearchVector(ctx context.Context, f Filter, e Embedding, limit i
 		parts = append(parts, "("+nearestSQL(e.Model, class, tenant, vector, l, admitted)+")")
 	}
 	query := `SELECT memory_id, score, 0::bigint FROM (` + strings.Join(parts, " UNION ALL ") + `) u ORDER BY score DESC, memory_id LIMIT ` + l
-	var out []Hit
-	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
-		var err error
-		out, err = collect[Hit](ctx, tx, query, p...)
-		return err
-	})
+	out, err := askAll[Hit](ctx, s, f.Principal.Tenant, planForValues, query, p)
 	if err != nil {
 		return nil, fmt.Errorf("search vectors: %w", err)
 	}
@@ -378,21 +306,14 @@ func (s *Store) SearchVector(ctx context.Context, f Filter, e Embedding, limit i
 // an id that did not pass here.
 func (s *Store) Authorize(ctx context.Context, f Filter, ids []uuid.UUID) (map[uuid.UUID]memory.Sheet, error) {
 	out := make(map[uuid.UUID]memory.Sheet, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
 	var p params
-	query := `SELECT m.id, ` + sheetColumns + ` FROM ` + sheetTables + ` WHERE m.id = ANY(` + p.add(ids) + `) AND ` + f.where("m", &p)
-	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, query, p...)
-		if err != nil {
-			return err
-		}
-		var id uuid.UUID
-		var sheet sheetRow
-		_, err = pgx.ForEachRow(rows, append([]any{&id}, sheet.fields()...), func() error {
-			out[id] = sheet.sheet()
-			return nil
-		})
-		return err
-	})
+	query := `SELECT m.id, ` + sheetColumns + ` FROM memories m WHERE m.id = ANY(` + p.add(ids) + `) AND ` + f.where("m", &p)
+	var id uuid.UUID
+	var sheet sheetRow
+	err := s.eachRow(ctx, f, planOnce, query, p, append([]any{&id}, sheet.fields()...), func() { out[id] = sheet.sheet() })
 	if err != nil {
 		return nil, fmt.Errorf("authorize: %w", err)
 	}
@@ -402,25 +323,23 @@ func (s *Store) Authorize(ctx context.Context, f Filter, ids []uuid.UUID) (map[u
 // sheetRow scans a sheet.
 type sheetRow struct {
 	memory.Sheet
-	source   *uuid.UUID
-	accessed *time.Time
+	source *uuid.UUID
 }
 
-// sheetColumns are what sheetRow scans, and sheetTables where they come from; the memory is m.
+// sheetColumns are what sheetRow scans of the memory m.
 //
 // A fact drawn from another memory says again what that says. A procedure derived from an episode, or a
 // fork beside its target, says something else, and both are answers (document 004 §12 and §15B).
-const (
-	sheetColumns = `m.type, m.category, m.status, m.agent_id, coalesce(m.agent_session_id, ''), m.who, m.occurred_at, m.importance, m.conditions IS NOT NULL,
-		CASE WHEN m.type = 'semantic' THEN (SELECT r.target_id FROM memory_relations r JOIN memories s ON s.tenant = r.tenant AND s.id = r.target_id
-			WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = 'derived_from'
-				AND (s.type <> 'semantic' OR s.conditions_hash = m.conditions_hash) ORDER BY r.target_id LIMIT 1) END,
-		coalesce(acc.access_count, 0), acc.last_accessed_at`
-	sheetTables = `(memories m LEFT JOIN memory_access acc ON acc.tenant = m.tenant AND acc.memory_id = m.id)`
-)
+const sheetColumns = `m.type, m.category, m.status, m.agent_id, coalesce(m.agent_session_id, ''), m.who, m.occurred_at, m.importance, m.conditions IS NOT NULL,
+	CASE WHEN m.type = 'semantic' THEN (SELECT r.target_id FROM memory_relations r JOIN memories s ON s.tenant = r.tenant AND s.id = r.target_id
+		WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = 'derived_from'
+			AND (s.type <> 'semantic' OR s.conditions_hash = m.conditions_hash) ORDER BY r.target_id LIMIT 1) END`
+
+// sheetSources are the columns of the memory m that sheetColumns reads.
+const sheetSources = `m.tenant, m.id, m.type, m.category, m.status, m.agent_id, m.agent_session_id, m.who, m.occurred_at, m.importance, m.conditions, m.conditions_hash`
 
 func (r *sheetRow) fields() []any {
-	return []any{&r.Type, &r.Category, &r.Status, &r.Agent, &r.Session, &r.Speaker, &r.OccurredAt, &r.Importance, &r.Conditional, &r.source, &r.Accesses, &r.accessed}
+	return []any{&r.Type, &r.Category, &r.Status, &r.Agent, &r.Session, &r.Speaker, &r.OccurredAt, &r.Importance, &r.Conditional, &r.source}
 }
 
 func (r *sheetRow) sheet() memory.Sheet {
@@ -428,40 +347,32 @@ func (r *sheetRow) sheet() memory.Sheet {
 	if r.source != nil {
 		out.Source = *r.source
 	}
-	if r.accessed != nil {
-		out.LastAccessed = *r.accessed
-	}
 	return out
 }
 
 // Hydrate reads the rows of authorised ids, through the same filter once more.
 func (s *Store) Hydrate(ctx context.Context, f Filter, ids []uuid.UUID) (map[uuid.UUID]schema.RecallResult, error) {
 	out := make(map[uuid.UUID]schema.RecallResult, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
 	var p params
 	query := `SELECT m.id, m.content, m.type, m.category, m.created_at, m.occurred_at, m.tags, m.who, m.pinned, m.importance,
 			m.status, coalesce(m.agent_session_id, ''), m.validity, m.conditions, m.valid_from, m.valid_until,
 			coalesce((SELECT r.ref FROM memory_provenance r WHERE r.tenant = m.tenant AND r.memory_id = m.id ORDER BY r.position LIMIT 1), '')
 		FROM memories m WHERE m.id = ANY(` + p.add(ids) + `) AND ` + f.where("m", &p)
-	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, query, p...)
-		if err != nil {
-			return err
-		}
-		var id uuid.UUID
-		var r schema.RecallResult
-		v := &r.Validity
-		_, err = pgx.ForEachRow(rows, []any{&id, &r.Content, &r.Type, &r.Category, &r.CreatedAt, &r.OccurredAt, &r.Tags, &r.Who, &r.Pinned, &r.Importance,
-			&r.Status, &r.Session, &v.Mode, &v.Conditions, &v.Start, &v.End, &r.Ref},
-			func() error {
-				row := r
-				row.ID = id.String()
-				row.Tags = append([]string{}, r.Tags...)
-				row.Validity.Conditions = bytes.Clone(v.Conditions)
-				out[id] = row
-				return nil
-			})
-		return err
-	})
+	var id uuid.UUID
+	var r schema.RecallResult
+	v := &r.Validity
+	err := s.eachRow(ctx, f, planOnce, query, p, []any{&id, &r.Content, &r.Type, &r.Category, &r.CreatedAt, &r.OccurredAt, &r.Tags, &r.Who, &r.Pinned, &r.Importance,
+		&r.Status, &r.Session, &v.Mode, &v.Conditions, &v.Start, &v.End, &r.Ref},
+		func() {
+			row := r
+			row.ID = id.String()
+			row.Tags = append([]string{}, r.Tags...)
+			row.Validity.Conditions = bytes.Clone(v.Conditions)
+			out[id] = row
+		})
 	if err != nil {
 		return nil, fmt.Errorf("hydrate: %w", err)
 	}
@@ -482,21 +393,23 @@ type Retrieval struct {
 // live beside the memory row, so that reading does not rewrite what is read. Of two with one id the first
 // counts: a recall that was asked again, because its answer was lost, is one access.
 func (s *Store) TrackRetrieval(ctx context.Context, r Retrieval, now time.Time) error {
-	err := s.write(ctx, r.Principal.Tenant, now, func(c *change) error {
-		// A crash may lose the last moments of tracking; waiting for the disk would slow every recall.
-		c.queue.Queue(`SELECT set_config('synchronous_commit', 'off', true)`)
-		// In id order, so that two recalls of the same memories do not deadlock.
-		c.queue.Queue(`WITH first AS (
-				INSERT INTO retrievals (tenant, id, agent_id, project, scope, query_hash, memory_ids, degraded, took_ms, created_at)
-				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING RETURNING tenant)
-			INSERT INTO memory_access AS a (tenant, memory_id, access_count, last_accessed_at)
-			SELECT m.tenant, m.id, 1, $10 FROM first JOIN memories m ON m.tenant = first.tenant WHERE m.tenant = $1 AND m.id = ANY($7) ORDER BY m.id
-			ON CONFLICT (tenant, memory_id) DO UPDATE SET access_count = a.access_count + 1,
-				last_accessed_at = greatest(a.last_accessed_at, excluded.last_accessed_at)`,
-			c.tenant, r.ID, r.Principal.Agent, r.Principal.Project, r.Principal.Scope, r.QueryHash, r.MemoryIDs, tagList(r.Degraded),
-			float32(r.Took.Seconds()*1000), c.now)
-		return nil
-	})
+	if r.Principal.Tenant == "" {
+		return fmt.Errorf("track retrieval: %w", errNoTenant)
+	}
+	var b pgx.Batch // one transaction, in one round trip
+	// A crash may lose the last moments of tracking; waiting for the disk would slow every recall.
+	b.Queue(`SELECT set_config('mneme.tenant', $1, true), set_config('synchronous_commit', 'off', true)`, r.Principal.Tenant)
+	// In id order, so that two recalls of the same memories do not deadlock.
+	b.Queue(`WITH first AS (
+			INSERT INTO retrievals (tenant, id, agent_id, project, scope, query_hash, memory_ids, degraded, took_ms, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING RETURNING tenant)
+		INSERT INTO memory_access AS a (tenant, memory_id, access_count, last_accessed_at)
+		SELECT m.tenant, m.id, 1, $10 FROM first JOIN memories m ON m.tenant = first.tenant WHERE m.tenant = $1 AND m.id = ANY($7) ORDER BY m.id
+		ON CONFLICT (tenant, memory_id) DO UPDATE SET access_count = a.access_count + 1,
+			last_accessed_at = greatest(a.last_accessed_at, excluded.last_accessed_at)`,
+		r.Principal.Tenant, r.ID, r.Principal.Agent, r.Principal.Project, r.Principal.Scope, r.QueryHash, r.MemoryIDs, tagList(r.Degraded),
+		float32(r.Took.Seconds()*1000), now.UTC().Truncate(time.Microsecond))
+	err := s.pool.SendBatch(ctx, &b).Close()
 	if err != nil {
 		return fmt.Errorf("track retrieval: %w", err)
 	}

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -23,6 +24,16 @@ func (w *world) search(query string) []store.Hit {
 	hits, err := w.SearchText(ctx, store.Filter{Principal: w.p, MaxSensitivity: schema.SensitivityHyper}, query, 50)
 	require.NoError(w.t, err)
 	return hits
+}
+
+// question is a query as the filter's tenant asks it.
+func question(t testing.TB, s interface {
+	Analyse(context.Context, string, store.Wording) (store.Question, error)
+}, f store.Filter, query string) store.Question {
+	t.Helper()
+	q, err := s.Analyse(ctx, f.Principal.Tenant, store.Wording{Query: query})
+	require.NoError(t, err)
+	return q
 }
 
 func TestSearchTextTakesAnyString(t *testing.T) {

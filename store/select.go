@@ -62,19 +62,11 @@ func (s *Store) Solutions(ctx context.Context, f Filter, ids []uuid.UUID) ([]mem
 	var p params
 	query := `SELECT m.id, m.type, m.payload, m.last_reinforced_at FROM memories m
 		WHERE m.id = ANY(` + p.add(ids) + `) AND m.type = ANY(` + p.add([]schema.MemoryType{schema.TypeCompetence, schema.TypePlanGraph}) + `) AND ` + f.where("m", &p) + ` ORDER BY m.id`
-	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, query, p...)
-		if err != nil {
-			return err
-		}
-		var row memory.Solution
-		_, err = pgx.ForEachRow(rows, []any{&row.ID, &row.Type, &row.Payload, &row.ReinforcedAt}, func() error {
-			one := row
-			one.Payload = bytes.Clone(row.Payload)
-			out = append(out, one)
-			return nil
-		})
-		return err
+	var row memory.Solution
+	err := s.eachRow(ctx, f, planOnce, query, p, []any{&row.ID, &row.Type, &row.Payload, &row.ReinforcedAt}, func() {
+		one := row
+		one.Payload = bytes.Clone(row.Payload)
+		out = append(out, one)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read solutions: %w", err)

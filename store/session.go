@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
 )
@@ -14,6 +13,9 @@ import (
 // the sheet of each. The turns pass the filter; so must an anchor, or its place in the session would
 // show through. A fact stands where the memory stands that it was drawn from.
 func (s *Store) SessionTurns(ctx context.Context, f Filter, anchors []memory.Anchor, radius int) ([]memory.Turn, error) {
+	if len(anchors) == 0 {
+		return nil, nil
+	}
 	ids, places := make([]uuid.UUID, len(anchors)), make([]uuid.UUID, len(anchors))
 	for i, a := range anchors {
 		ids[i], places[i] = a.ID, a.Place
@@ -22,33 +24,24 @@ func (s *Store) SessionTurns(ctx context.Context, f Filter, anchors []memory.Anc
 	l := p.add(radius)
 	admitted := f.where("m", &p)
 	side := func(before, order, sign string) string {
-		return `(SELECT m.id, ` + sign + `(row_number() OVER (ORDER BY m.occurred_at ` + order + `, m.id ` + order + `))::int AS distance FROM memories m
+		return `(SELECT ` + sheetSources + `, ` + sign + `(row_number() OVER (ORDER BY m.occurred_at ` + order + `, m.id ` + order + `))::int AS distance FROM memories m
 			WHERE m.agent_session_id = a.agent_session_id AND m.agent_id = a.agent_id AND m.typology = 'episodic'
 				AND (m.occurred_at, m.id) ` + before + ` (a.occurred_at, a.id) AND ` + admitted + `
 			ORDER BY m.occurred_at ` + order + `, m.id ` + order + ` LIMIT ` + l + `)`
 	}
-	query := `SELECT x.anchor, n.id, n.distance, a.content LIKE '%?', ` + sheetColumns + `
+	query := `SELECT x.anchor, m.id, m.distance, a.content LIKE '%?', ` + sheetColumns + `
 		FROM unnest(` + p.add(ids) + `::uuid[], ` + p.add(places) + `::uuid[]) x(anchor, place)
 		JOIN memories a ON a.tenant = ` + p.add(f.Principal.Tenant) + ` AND a.id = x.place AND a.live AND ` + f.visible("a", &p) + `
-		CROSS JOIN LATERAL (` + side("<", "DESC", "-") + ` UNION ALL ` + side(">", "ASC", "") + `) n
-		JOIN ` + sheetTables + ` ON m.tenant = a.tenant AND m.id = n.id
+		CROSS JOIN LATERAL (` + side("<", "DESC", "-") + ` UNION ALL ` + side(">", "ASC", "") + `) m
 		WHERE a.agent_session_id IS NOT NULL AND a.typology = 'episodic'
-		ORDER BY x.anchor, n.distance`
+		ORDER BY x.anchor, m.distance`
 	var out []memory.Turn
-	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, query, p...)
-		if err != nil {
-			return err
-		}
-		var t memory.Turn
-		var sheet sheetRow
-		_, err = pgx.ForEachRow(rows, append([]any{&t.Anchor, &t.ID, &t.Distance, &t.AnchorAsks}, sheet.fields()...), func() error {
-			turn := t
-			turn.Sheet = sheet.sheet()
-			out = append(out, turn)
-			return nil
-		})
-		return err
+	var t memory.Turn
+	var sheet sheetRow
+	err := s.eachRow(ctx, f, planOnce, query, p, append([]any{&t.Anchor, &t.ID, &t.Distance, &t.AnchorAsks}, sheet.fields()...), func() {
+		turn := t
+		turn.Sheet = sheet.sheet()
+		out = append(out, turn)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read session turns: %w", err)

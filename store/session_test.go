@@ -111,7 +111,7 @@ func TestRankTextIsBM25(t *testing.T) {
 		ids[w.memory(text)] = text
 	}
 	for _, query := range []string{"kestrel", "kestrel heron", "crow kestrel wren", "unknownword kestrel"} {
-		ranking, err := w.RankText(ctx, store.Filter{Principal: w.p}, query, 10)
+		ranking, err := w.RankText(ctx, store.Filter{Principal: w.p}, question(t, w, store.Filter{Principal: w.p}, query), 10)
 		require.NoError(t, err)
 		want := bm25(texts, query)
 		require.Len(t, ranking.Hits, len(want), query)

@@ -22,9 +22,30 @@ func (s *Store) Contents(ctx context.Context, f Filter, ids []uuid.UUID) (map[uu
 	query := `SELECT m.id, m.content FROM memories m WHERE m.id = ANY(` + p.add(ids) + `) AND ` + f.where("m", &p)
 	var id uuid.UUID
 	var content string
-	err := s.eachRow(ctx, f, query, p, []any{&id, &content}, func() { out[id] = content })
+	err := s.eachRow(ctx, f, planOnce, query, p, []any{&id, &content}, func() { out[id] = content })
 	if err != nil {
 		return nil, fmt.Errorf("read contents: %w", err)
+	}
+	return out, nil
+}
+
+// Access is how often a memory has been recalled, and when last.
+type Access struct {
+	Times int64
+	Last  time.Time
+}
+
+// Accesses returns the accesses to those memories that the filter admits and that have any.
+func (s *Store) Accesses(ctx context.Context, f Filter, ids []uuid.UUID) (map[uuid.UUID]Access, error) {
+	out := make(map[uuid.UUID]Access, len(ids))
+	var p params
+	query := `SELECT m.id, a.access_count, a.last_accessed_at FROM memories m JOIN memory_access a ON a.tenant = m.tenant AND a.memory_id = m.id
+		WHERE m.id = ANY(` + p.add(ids) + `) AND ` + f.where("m", &p)
+	var id uuid.UUID
+	var a Access
+	err := s.eachRow(ctx, f, planOnce, query, p, []any{&id, &a.Times, &a.Last}, func() { out[id] = a })
+	if err != nil {
+		return nil, fmt.Errorf("read accesses: %w", err)
 	}
 	return out, nil
 }
@@ -47,7 +68,7 @@ func (s *Store) Supersessions(ctx context.Context, f Filter, ids []uuid.UUID) (m
 	var id uuid.UUID
 	var successor *uuid.UUID
 	var found memory.Supersession
-	err := s.eachRow(ctx, f, query, p, []any{&id, &successor, &found.Replaces, &found.Active, &found.Superseded}, func() {
+	err := s.eachRow(ctx, f, planOnce, query, p, []any{&id, &successor, &found.Replaces, &found.Active, &found.Superseded}, func() {
 		row := found
 		if successor != nil {
 			row.SupersededBy = *successor
@@ -84,12 +105,7 @@ func (s *Store) Predecessors(ctx context.Context, f Filter, ids []uuid.UUID) ([]
 			SELECT m.id, m.superseded_by, c.depth + 1 FROM chain c JOIN memories m ON m.tenant = ` + tenant + ` AND m.superseded_by = c.id
 			WHERE c.depth < ` + p.add(predecessorsDeep) + ` AND m.status = 'superseded' AND ` + f.where("m", &p) + `)
 		SELECT id, successor FROM chain ORDER BY depth, id LIMIT ` + p.add(predecessorsMost)
-	var out []Succession
-	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
-		var err error
-		out, err = collect[Succession](ctx, tx, query, p...)
-		return err
-	})
+	out, err := askAll[Succession](ctx, s, f.Principal.Tenant, planOnce, query, p)
 	if err != nil {
 		return nil, fmt.Errorf("read predecessors: %w", err)
 	}
@@ -110,7 +126,7 @@ func (s *Store) LowestDegrees(ctx context.Context, f Filter, ids []uuid.UUID) (m
 		WHERE m.id = ANY(` + p.add(ids) + `) AND ` + f.where("m", &p) + ` GROUP BY m.id`
 	var id uuid.UUID
 	var degree int64
-	err := s.eachRow(ctx, f, query, p, []any{&id, &degree}, func() { out[id] = degree })
+	err := s.eachRow(ctx, f, planOnce, query, p, []any{&id, &degree}, func() { out[id] = degree })
 	if err != nil {
 		return nil, fmt.Errorf("read degrees: %w", err)
 	}
@@ -176,13 +192,9 @@ func (h *hubDegrees) put(tenant string, degree int64, now time.Time) {
 }
 
 // eachRow reads a query's rows within the filter's tenant.
-func (s *Store) eachRow(ctx context.Context, f Filter, query string, p params, into []any, fn func()) error {
-	return s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, query, p...)
-		if err != nil {
-			return err
-		}
-		_, err = pgx.ForEachRow(rows, into, func() error { fn(); return nil })
+func (s *Store) eachRow(ctx context.Context, f Filter, how planning, query string, p params, into []any, fn func()) error {
+	return s.ask(ctx, f.Principal.Tenant, how, query, p, func(rows pgx.Rows) error {
+		_, err := pgx.ForEachRow(rows, into, func() error { fn(); return nil })
 		return err
 	})
 }

@@ -20,6 +20,7 @@ func TestShapingReadsThroughTheFilter(t *testing.T) {
 	w.exec(`INSERT INTO entities (tenant, id, canonical_name, name, mentions, created_at, updated_at)
 		SELECT tenant, gen_random_uuid(), 'ana', 'Ana', 7, now(), now() FROM memories WHERE id = $1`, now)
 	w.exec(`INSERT INTO memory_entity_mentions (tenant, memory_id, entity_id, created_at) SELECT tenant, $1, id, now() FROM entities`, now)
+	w.exec(`INSERT INTO memory_access (tenant, memory_id, access_count, last_accessed_at) SELECT tenant, id, 3, now() FROM memories`)
 	owner := w.p
 	both := []uuid.UUID{old, now}
 	for name, c := range map[string]struct {
@@ -46,6 +47,59 @@ func TestShapingReadsThroughTheFilter(t *testing.T) {
 			chain, err := w.Predecessors(ctx, c.filter, both)
 			require.NoError(t, err)
 			require.Equal(t, c.outdated, len(chain) == 1)
+			accesses, err := w.Accesses(ctx, c.filter, both)
+			require.NoError(t, err)
+			require.Equal(t, []bool{c.live, c.outdated}, []bool{accesses[now].Times == 3, accesses[old].Times == 3})
+			rows, err := w.Hydrate(ctx, c.filter, both)
+			require.NoError(t, err)
+			require.Equal(t, []bool{c.live, c.outdated}, []bool{rows[now].Content == "Ana lives in Oslo", rows[old].Content == "Ana lives in Lyon"})
+		})
+	}
+}
+
+// So it is with what supplements read: a link shows nothing of its other end.
+func TestSupplementsReadThroughTheFilter(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	said, known, why := w.memory("we talked of Ana's new flat"), w.memory("Ana lives in Oslo"), w.memory("Ana wants to be near the sea")
+	w.exec(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'derived_from', $2, now()), ('t', $1, 'because', $3, now())`, known, said, why)
+	w.exec(`INSERT INTO entity_claims (tenant, memory_id, subject, predicate, object, functional, created_at) VALUES ('t', $1, 'Ana', 'lives_in', 'Oslo', false, now())`, known)
+	w.exec(`INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at) VALUES ('t', sha256('log'), 'text/plain', 3, 'log', 'a', now())`)
+	w.exec(`INSERT INTO memory_artifacts (tenant, memory_id, sha256) VALUES ('t', $1, sha256('log'))`, known)
+	w.exec(`UPDATE memories SET sensitivity = 'high' WHERE id = $1`, why)
+	owner := w.p
+	for name, c := range map[string]struct {
+		filter        store.Filter
+		sees, reasons bool
+	}{
+		"the owner":               {store.Filter{Principal: owner}, true, false},
+		"the owner, cleared":      {store.Filter{Principal: owner, MaxSensitivity: schema.SensitivityHigh}, true, true},
+		"another agent":           {store.Filter{Principal: schema.Principal{Tenant: "t", Agent: "other"}, MaxSensitivity: schema.SensitivityHigh}, false, false},
+		"another tenant":          {store.Filter{Principal: schema.Principal{Tenant: "other", Agent: owner.Agent}, MaxSensitivity: schema.SensitivityHigh}, false, false},
+		"the owner, elsewhere":    {store.Filter{Principal: schema.Principal{Tenant: "t", Agent: owner.Agent, Scope: "elsewhere"}, MaxSensitivity: schema.SensitivityHigh}, false, false},
+		"the owner, of one type":  {store.Filter{Principal: owner, Types: []schema.MemoryType{schema.TypeCompetence}}, false, false},
+		"the owner, of last year": {store.Filter{Principal: owner, Until: new(w.now.AddDate(-1, 0, 0))}, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			of := []uuid.UUID{known}
+			sources, err := w.Sources(ctx, c.filter, of)
+			require.NoError(t, err)
+			require.Equal(t, c.sees, len(sources) == 1 && sources[0].ID == said)
+			reasons, err := w.Rationale(ctx, c.filter, of)
+			require.NoError(t, err)
+			require.Equal(t, c.reasons, len(reasons) == 2 && reasons[0].ID == why)
+			artifacts, err := w.Artifacts(ctx, c.filter, of)
+			require.NoError(t, err)
+			newest, err := w.NewestArtifacts(ctx, c.filter)
+			require.NoError(t, err)
+			require.Equal(t, artifacts, newest)
+			require.Equal(t, c.sees, len(artifacts) == 1 && artifacts[0].Text == "log")
+			cards, err := w.Cards(ctx, c.filter, of, 5)
+			require.NoError(t, err)
+			require.Equal(t, c.sees, len(cards) == 1 && len(cards[0].Claims) == 1)
+			found, err := w.RescueText(ctx, c.filter, []string{"flat", "osl"}, 5)
+			require.NoError(t, err)
+			require.Equal(t, c.sees, len(found) == 2)
 		})
 	}
 }

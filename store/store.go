@@ -46,7 +46,8 @@ type Config struct {
 type Store struct {
 	pool *pgxpool.Pool
 
-	hubs hubDegrees // of shaping
+	hubs  hubDegrees // of shaping
+	hints vocabulary // of searching hints
 }
 
 // Open connects as AppRole and checks that the role is bound by row-level security. It returns
@@ -156,11 +157,55 @@ func (s *Store) read(ctx context.Context, tenant string, fn func(pgx.Tx) error) 
 	})
 }
 
+// planning is how Postgres plans a statement.
+type planning string
+
+const (
+	// planForValues is for statements whose best plan depends on what is asked: near a vector, a tenant's few
+	// memories are compared one by one, and many by their index.
+	planForValues planning = "force_custom_plan"
+	// planOnce is for statements that one plan serves whatever is asked, by ids or by words of which so many
+	// are chosen as memories can be ranked: planning would take longer than reading.
+	planOnce planning = "force_generic_plan"
+)
+
+// ask runs one statement that reads, bound to the tenant, and hands its rows to fn. The statements of a
+// batch are one transaction, so that it takes one round trip where read takes four.
+func (s *Store) ask(ctx context.Context, tenant string, how planning, query string, args []any, fn func(pgx.Rows) error) error {
+	if tenant == "" {
+		return errNoTenant
+	}
+	b := asking(tenant, how)
+	b.Queue(query, args...).Query(fn)
+	return s.pool.SendBatch(ctx, b).Close()
+}
+
+// asking begins a batch that reads, bound to the tenant.
+func asking(tenant string, how planning) *pgx.Batch {
+	b := &pgx.Batch{}
+	b.Queue(`SELECT set_config('mneme.tenant', $1, true), set_config('transaction_read_only', 'on', true), set_config('plan_cache_mode', $2, true),
+		set_config('jit', 'off', true), set_config('hnsw.iterative_scan', 'relaxed_order', true)`, tenant, how)
+	return b
+}
+
+// askAll is ask for rows that are structs by column position.
+func askAll[T any](ctx context.Context, s *Store, tenant string, how planning, query string, args []any) ([]T, error) {
+	var out []T
+	err := s.ask(ctx, tenant, how, query, args, func(rows pgx.Rows) (err error) {
+		out, err = pgx.CollectRows(rows, pgx.RowToStructByPos[T])
+		return err
+	})
+	return out, err
+}
+
+// errNoTenant is the answer to whoever would read or write for nobody.
+var errNoTenant = errors.New("no tenant")
+
 // bind sets the transaction's tenant. Searches are planned for their actual arguments: a generic
 // plan cannot know whether a lexeme is rare.
 func bind(ctx context.Context, tx pgx.Tx, tenant string, search bool) error {
 	if tenant == "" {
-		return errors.New("no tenant")
+		return errNoTenant
 	}
 	const tenantOnly = `SELECT set_config('mneme.tenant', $1, true)`
 	const forSearch = `SELECT set_config('mneme.tenant', $1, true), set_config('plan_cache_mode', 'force_custom_plan', true),

@@ -62,21 +62,21 @@ func TestHintsFindWhatIsToldInOtherWords(t *testing.T) {
 	require.Equal(t, map[string]string{"Whom could we visit in Portugal?": "model",
 		"Where is the home, residence or address of Alice, in which city, town, state or country is Alice based?": "rules"}, w.hints(id))
 	mine := store.Filter{Principal: w.p}
-	hits, err := w.SearchHints(ctx, mine, "what is the address of Alice", 10)
+	hits, err := w.SearchHints(ctx, mine, question(t, w, mine, "what is the address of Alice"), 10)
 	require.Equal(t, []uuid.UUID{id}, hitIDs(t, hits, err))
-	hits, err = w.SearchHints(ctx, mine, "portugal", 10)
+	hits, err = w.SearchHints(ctx, mine, question(t, w, mine, "portugal"), 10)
 	require.Equal(t, []uuid.UUID{id}, hitIDs(t, hits, err))
 	for _, query := range []string{"Lisbon", "what is the", "?!", "", "'a' & | !"} {
-		hits, err = w.SearchHints(ctx, mine, query, 10)
+		hits, err = w.SearchHints(ctx, mine, question(t, w, mine, query), 10)
 		require.Empty(t, hitIDs(t, hits, err), query)
 	}
 	for _, other := range []store.Filter{{Principal: schema.Principal{Tenant: "t", Agent: "b"}}, {Principal: schema.Principal{Tenant: "t2", Agent: "a"}},
 		{Principal: schema.Principal{Tenant: "t", Agent: "a", Scope: "s"}}} {
-		hits, err = w.SearchHints(ctx, other, "address of Alice", 10)
+		hits, err = w.SearchHints(ctx, other, question(t, w, other, "address of Alice"), 10)
 		require.Empty(t, hitIDs(t, hits, err))
 	}
 	w.forget(id)
-	hits, err = w.SearchHints(ctx, mine, "address of Alice", 10)
+	hits, err = w.SearchHints(ctx, mine, question(t, w, mine, "address of Alice"), 10)
 	require.Empty(t, hitIDs(t, hits, err))
 }
 
@@ -138,18 +138,18 @@ func TestClaimsAreFoundByWhatTheySay(t *testing.T) {
 	g.Claim = memory.Claim{Subject: "Bob", Predicate: "likes", Object: "tea"}
 	tea := w.written("a talk of tea", g)
 	mine := store.Filter{Principal: w.p}
-	hits, err := w.SearchClaims(ctx, mine, "where does Alice work?", 10)
+	hits, err := w.SearchClaims(ctx, mine, question(t, w, mine, "where does Alice work?"), 10)
 	require.Equal(t, []uuid.UUID{id}, hitIDs(t, hits, err))
 	m := w.get(id)
 	require.InDelta(t, 0.55+0.3*m.Importance+0.15*m.Confidence, hits[0].Score, 1e-9, "each word of the query matched")
-	hits, err = w.SearchClaims(ctx, mine, "does Bob or Alice like tea, or Alice's coffee", 10)
+	hits, err = w.SearchClaims(ctx, mine, question(t, w, mine, "does Bob or Alice like tea, or Alice's coffee"), 10)
 	require.Equal(t, []uuid.UUID{tea, id}, hitIDs(t, hits, err), "the claim that holds more of it first")
 	for _, other := range []store.Filter{{Principal: schema.Principal{Tenant: "t", Agent: "b"}}, {Principal: schema.Principal{Tenant: "t2", Agent: "a"}}} {
-		hits, err = w.SearchClaims(ctx, other, "where does Alice work?", 10)
+		hits, err = w.SearchClaims(ctx, other, question(t, w, other, "where does Alice work?"), 10)
 		require.Empty(t, hitIDs(t, hits, err))
 	}
 	for _, query := range []string{"", "the", "&!", "x:*", strings.Repeat("word ", 5000)} {
-		_, err = w.SearchClaims(ctx, mine, query, 10)
+		_, err = w.SearchClaims(ctx, mine, question(t, w, mine, query), 10)
 		require.NoError(t, err)
 	}
 }
@@ -179,23 +179,23 @@ func TestTheGraphIsWalkedFromWhatTheQueryNames(t *testing.T) {
 	w := newWorld(t)
 	chain := w.graph("atlas project", "initech", "berlin", "spree")
 	mine := store.Filter{Principal: w.p}
-	hits, err := w.SearchGraph(ctx, mine, "who runs the Atlas Project?", 10)
+	hits, err := w.SearchGraph(ctx, mine, question(t, w, mine, "who runs the Atlas Project?"), 10)
 	require.Equal(t, chain[:3], hitIDs(t, hits, err), "two edges far, the nearest first")
-	hits, err = w.SearchGraph(ctx, mine, "what flows through Berlin?", 10)
+	hits, err = w.SearchGraph(ctx, mine, question(t, w, mine, "what flows through Berlin?"), 10)
 	require.ElementsMatch(t, chain, hitIDs(t, hits, err), "against the direction of an edge as well")
 	for _, query := range []string{"nobody", "?!", "", "atlas"} {
-		hits, err = w.SearchGraph(ctx, mine, query, 10)
+		hits, err = w.SearchGraph(ctx, mine, question(t, w, mine, query), 10)
 		require.Empty(t, hitIDs(t, hits, err), query)
 	}
 	for _, other := range []store.Filter{{Principal: schema.Principal{Tenant: "t", Agent: "b"}}, {Principal: schema.Principal{Tenant: "t2", Agent: "a"}}} {
-		hits, err = w.SearchGraph(ctx, other, "atlas project", 10)
+		hits, err = w.SearchGraph(ctx, other, question(t, w, other, "atlas project"), 10)
 		require.Empty(t, hitIDs(t, hits, err))
 	}
 	w.exec(`UPDATE entity_relations SET confidence = 0.4 WHERE tenant = 't'`)
-	hits, err = w.SearchGraph(ctx, mine, "atlas project", 10)
+	hits, err = w.SearchGraph(ctx, mine, question(t, w, mine, "atlas project"), 10)
 	require.Equal(t, chain[:1], hitIDs(t, hits, err), "edges that are doubtful are not followed")
 	w.exec(`UPDATE entity_relations SET confidence = 0.55, mentions = 1 WHERE tenant = 't'`)
-	hits, err = w.SearchGraph(ctx, mine, "atlas project", 10)
+	hits, err = w.SearchGraph(ctx, mine, question(t, w, mine, "atlas project"), 10)
 	require.Equal(t, chain[:1], hitIDs(t, hits, err), "nor those that are weak: 0.55 of a half")
 }
 
@@ -214,7 +214,7 @@ func TestAHubCostsThreeStatements(t *testing.T) {
 	t.Cleanup(s.Close)
 	var hits []store.Hit
 	sent, err := listen.of(func() error {
-		hits, err = s.SearchGraph(ctx, store.Filter{Principal: w.p}, "tell me of the hub", 50)
+		hits, err = s.SearchGraph(ctx, store.Filter{Principal: w.p}, question(t, s, store.Filter{Principal: w.p}, "tell me of the hub"), 50)
 		return err
 	})
 	require.Contains(t, hitIDs(t, hits, err), chain[1])

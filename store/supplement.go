@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
@@ -59,12 +58,7 @@ func (s *Store) linked(ctx context.Context, f Filter, ids []uuid.UUID, outward, 
 			FROM (SELECT of, id, bool_and(derived) AS derived FROM (` + edges + `) every GROUP BY of, id) e JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = e.id JOIN memories o ON o.tenant = ` + tenant + ` AND o.id = e.of
 			WHERE ` + f.where("m", &p) + ` AND o.live AND ` + f.visible("o", &p) + `) x
 		WHERE n <= ` + p.add(maxLinksPerMemory) + ` ORDER BY of, n`
-	var out []Linked
-	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
-		var err error
-		out, err = collect[Linked](ctx, tx, query, p...)
-		return err
-	})
+	out, err := askAll[Linked](ctx, s, f.Principal.Tenant, planOnce, query, p)
 	if err != nil {
 		return nil, fmt.Errorf("read links: %w", err)
 	}
@@ -76,9 +70,8 @@ type TextArtifact struct {
 	Of         uuid.UUID
 	OccurredAt time.Time // of the memory
 	Address    string    // sha256: and hexadecimal digits
-	MediaType  string
-	Size       int64  // bytes of the whole
-	Text       string // without what is no UTF-8
+	Size       int64     // bytes of the whole
+	Text       string    // without what is no UTF-8
 }
 
 // isText is the condition that an artifact a holds text.
@@ -89,7 +82,7 @@ const isText = `(a.media_type LIKE 'text/%' OR a.media_type LIKE 'application/js
 // admits, in the order of the ids.
 func (s *Store) Artifacts(ctx context.Context, f Filter, ids []uuid.UUID) ([]TextArtifact, error) {
 	var p params
-	query := `SELECT x.memory_id, x.sha256, a.media_type, a.size, m.occurred_at, substring(a.content FROM 1 FOR ` + p.add(artifactExcerpt) + `)
+	query := `SELECT x.memory_id, x.sha256, a.size, m.occurred_at, substring(a.content FROM 1 FOR ` + p.add(artifactExcerpt) + `)
 		FROM memory_artifacts x JOIN memories m ON m.tenant = x.tenant AND m.id = x.memory_id JOIN artifacts a ON a.tenant = x.tenant AND a.sha256 = x.sha256
 		WHERE x.tenant = ` + p.add(f.Principal.Tenant) + ` AND x.memory_id = ANY(` + p.add(ids) + `) AND ` + isText + ` AND ` + f.where("m", &p) + `
 		ORDER BY array_position(` + p.add(ids) + `::uuid[], x.memory_id), x.sha256 LIMIT ` + p.add(maxArtifactsShown)
@@ -100,7 +93,7 @@ func (s *Store) Artifacts(ctx context.Context, f Filter, ids []uuid.UUID) ([]Tex
 // what a fallback search looks through. Artifacts have no text index; what is older is not found.
 func (s *Store) NewestArtifacts(ctx context.Context, f Filter) ([]TextArtifact, error) {
 	var p params
-	query := `SELECT x.memory_id, x.sha256, a.media_type, a.size, m.occurred_at, substring(a.content FROM 1 FOR ` + p.add(rescueArtifactRead) + `)
+	query := `SELECT x.memory_id, x.sha256, a.size, m.occurred_at, substring(a.content FROM 1 FOR ` + p.add(rescueArtifactRead) + `)
 		FROM memory_artifacts x JOIN memories m ON m.tenant = x.tenant AND m.id = x.memory_id JOIN artifacts a ON a.tenant = x.tenant AND a.sha256 = x.sha256
 		WHERE x.tenant = ` + p.add(f.Principal.Tenant) + ` AND ` + isText + ` AND ` + f.where("m", &p) + `
 		ORDER BY x.memory_id DESC, x.sha256 LIMIT ` + p.add(rescuedArtifacts)
@@ -109,21 +102,13 @@ func (s *Store) NewestArtifacts(ctx context.Context, f Filter) ([]TextArtifact, 
 
 func (s *Store) textArtifacts(ctx context.Context, f Filter, query string, p params) ([]TextArtifact, error) {
 	var out []TextArtifact
-	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, query, p...)
-		if err != nil {
-			return err
-		}
-		var row TextArtifact
-		var sum, content []byte
-		_, err = pgx.ForEachRow(rows, []any{&row.Of, &sum, &row.MediaType, &row.Size, &row.OccurredAt, &content}, func() error {
-			one := row
-			one.Address = schema.ArtifactPrefix + hex.EncodeToString(sum)
-			one.Text = strings.ReplaceAll(strings.ToValidUTF8(string(content), ""), "\x00", "")
-			out = append(out, one)
-			return nil
-		})
-		return err
+	var row TextArtifact
+	var sum, content []byte
+	err := s.eachRow(ctx, f, planForValues, query, p, []any{&row.Of, &sum, &row.Size, &row.OccurredAt, &content}, func() {
+		one := row
+		one.Address = schema.ArtifactPrefix + hex.EncodeToString(sum)
+		one.Text = strings.ReplaceAll(strings.ToValidUTF8(string(content), ""), "\x00", "")
+		out = append(out, one)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read artifacts: %w", err)
@@ -151,36 +136,30 @@ func (s *Store) Cards(ctx context.Context, f Filter, ids []uuid.UUID, limit int)
 			SELECT n.key, array_agg(m.id ORDER BY m.id) AS of FROM named n JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = n.memory_id
 			WHERE m.live AND ` + f.visible("m", &p) + ` GROUP BY n.key)
 		SELECT s.key, s.of, k.memory_id, k.subject, k.predicate, k.object
-		FROM (SELECT s.*, EXISTS (SELECT FROM entity_claims c WHERE c.tenant = ` + tenant + ` AND c.subject_key = s.key) AS held FROM subjects s) s
+		FROM (SELECT s.* FROM subjects s WHERE EXISTS (SELECT FROM entity_claims c JOIN memories m ON m.tenant = c.tenant AND m.id = c.memory_id
+				WHERE c.tenant = ` + tenant + ` AND c.subject_key = s.key AND ` + f.where("m", &p) + `)
+			ORDER BY cardinality(s.of) DESC, s.key LIMIT ` + p.add(limit) + `) s
 		CROSS JOIN LATERAL (SELECT c.memory_id, c.subject, c.predicate, c.object, m.importance, m.occurred_at
 			FROM entity_claims c JOIN memories m ON m.tenant = c.tenant AND m.id = c.memory_id
 			WHERE c.tenant = ` + tenant + ` AND c.subject_key = s.key AND ` + f.where("m", &p) + `
 			ORDER BY m.importance DESC, m.occurred_at DESC, c.memory_id LIMIT ` + p.add(maxClaimsPerCard) + `) k
-		WHERE s.held ORDER BY cardinality(s.of) DESC, s.key, k.importance DESC, k.occurred_at DESC, k.memory_id, k.predicate`
+		ORDER BY cardinality(s.of) DESC, s.key, k.importance DESC, k.occurred_at DESC, k.memory_id, k.predicate`
 	var out []EntityClaims
-	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, query, p...)
-		if err != nil {
-			return err
+	var key, last string
+	var named []uuid.UUID
+	var c memory.CardClaim
+	err := s.eachRow(ctx, f, planForValues, query, p, []any{&key, &named, &c.Memory, &c.Subject, &c.Predicate, &c.Object}, func() {
+		if len(out) == 0 || key != last {
+			out = append(out, EntityClaims{Of: append([]uuid.UUID{}, named...)})
+			last = key
 		}
-		var key, last string
-		var named []uuid.UUID
-		var c memory.CardClaim
-		_, err = pgx.ForEachRow(rows, []any{&key, &named, &c.Memory, &c.Subject, &c.Predicate, &c.Object}, func() error {
-			if len(out) == 0 || key != last {
-				out = append(out, EntityClaims{Of: append([]uuid.UUID{}, named...)})
-				last = key
-			}
-			at := &out[len(out)-1]
-			at.Claims = append(at.Claims, c)
-			return nil
-		})
-		return err
+		at := &out[len(out)-1]
+		at.Claims = append(at.Claims, c)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read claims of entities: %w", err)
 	}
-	return out[:min(len(out), limit)], nil
+	return out, nil
 }
 
 // RescueText returns the memories that the filter admits which hold words that begin as the given ones do,
@@ -200,12 +179,7 @@ func (s *Store) RescueText(ctx context.Context, f Filter, beginnings []string, l
 		FROM (SELECT m.id, m.tsv FROM memory_search m WHERE m.tsv @@ ` + p.add(strings.Join(parts, " | ")) + `::tsquery AND ` + f.where("m", &p) + `
 			LIMIT ` + p.add(maxRescueMatches) + `) x
 		ORDER BY score DESC, x.id DESC LIMIT ` + p.add(limit)
-	var out []Hit
-	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
-		var err error
-		out, err = collect[Hit](ctx, tx, query, p...)
-		return err
-	})
+	out, err := askAll[Hit](ctx, s, f.Principal.Tenant, planForValues, query, p)
 	if err != nil {
 		return nil, fmt.Errorf("search by beginnings: %w", err)
 	}

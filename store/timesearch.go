@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
 )
@@ -33,18 +32,10 @@ func (s *Store) SearchTime(ctx context.Context, f Filter, windows []memory.TimeW
 	query := `SELECT x.id, max(x.importance) AS importance FROM (` + strings.Join(parts, " UNION ALL ") + `) x GROUP BY x.id
 		ORDER BY importance DESC, x.id DESC LIMIT ` + p.add(limit)
 	var out []Hit
-	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, query, p...)
-		if err != nil {
-			return err
-		}
-		var id uuid.UUID
-		var importance float64
-		_, err = pgx.ForEachRow(rows, []any{&id, &importance}, func() error {
-			out = append(out, Hit{ID: id, Score: memory.TimeScore(importance)})
-			return nil
-		})
-		return err
+	var id uuid.UUID
+	var importance float64
+	err := s.eachRow(ctx, f, planForValues, query, p, []any{&id, &importance}, func() {
+		out = append(out, Hit{ID: id, Score: memory.TimeScore(importance)})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("search time: %w", err)

@@ -9,6 +9,7 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
@@ -17,6 +18,9 @@ import (
 
 var recalling *activities.Recalling
 
+// changeInvalidRecall marks runs that say whose they are before they refuse an invalid request.
+const changeInvalidRecall = "show-invalid-recall"
+
 // Recall is the read path for clients that speak only Temporal; whoever reaches Postgres calls package
 // recall. An invalid request fails the run with ErrTypeInvalidRequest before anything is read.
 //
@@ -24,12 +28,17 @@ var recalling *activities.Recalling
 // in the marker of the local activity and in the result. They are encrypted when the worker has a payload
 // key; a request with ids_only leaves the answer's texts out altogether.
 func Recall(ctx workflow.Context, req schema.RecallRequest) (schema.RecallResponse, error) {
+	p := req.Principal
+	whose := []temporal.SearchAttributeUpdate{AttrTenant.ValueSet(p.Tenant), AttrAgent.ValueSet(p.Agent), AttrProject.ValueSet(p.Project)}
 	invalid := req.Validate() //workflowcheck:ignore: it looks at the request alone, in one order
 	if err := invalidRequest(invalid); err != nil {
+		// Its text may be of what is erased later: an erasure finds runs by their tenant.
+		if workflow.GetVersion(ctx, changeInvalidRecall, workflow.DefaultVersion, 1) != workflow.DefaultVersion {
+			showOperation(ctx, PhaseDone, "invalid request", append(whose, AttrOutcome.ValueSet(OutcomeFailed))...)
+		}
 		return schema.RecallResponse{}, err
 	}
-	p := req.Principal
-	showOperation(ctx, PhaseRecall, "asking", AttrTenant.ValueSet(p.Tenant), AttrAgent.ValueSet(p.Agent), AttrProject.ValueSet(p.Project))
+	showOperation(ctx, PhaseRecall, "asking", whose...)
 	var out schema.RecallResponse
 	info := workflow.GetInfo(ctx)
 	// The first run id stays the same over retries and resets: the retrieval is recorded once.

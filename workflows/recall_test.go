@@ -98,6 +98,10 @@ func TestRecallOfAnInvalidRequest(t *testing.T) {
 		var app *temporal.ApplicationError
 		require.ErrorAs(t, run.Get(context.Background(), nil), &app)
 		require.Equal(t, activities.ErrTypeInvalidRequest, app.Type())
+		described, err := h.Temporal.DescribeWorkflow(context.Background(), run.GetID(), run.GetRunID())
+		require.NoError(t, err)
+		tenant, _ := described.TypedSearchAttributes.GetKeyword(workflows.AttrTenant)
+		require.Equal(t, req.Principal.Tenant, tenant, "an erasure finds it")
 	}
 }
 

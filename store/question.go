@@ -1,0 +1,138 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory"
+)
+
+// Wording is what a recall asks in words.
+type Wording struct {
+	Query     string // what claims and graph look for
+	Keywords  string // what full text and hints look for; the query where it is empty
+	Expansion string // what full text looks for besides, and counts for less (memory.ExpandQuery)
+}
+
+// Question is a wording as the tenant's full text sees it: its lexemes, with how many of the tenant's live
+// memories hold them. A recall makes one, and asks with it in every channel that goes by words.
+//
+// Document frequencies and the average length are those of the tenant's live memories, not of what the
+// asker may see: exact ones would take a count over the visible rows for every query. They move scores,
+// never what is found.
+type Question struct {
+	query, keywords, expansion []memory.Lexeme
+	vocabulary                 []memory.Lexeme // of the hints that rules write
+	names                      []string        // that may be an entity's
+	corpus                     memory.Corpus
+}
+
+// Analyse makes a question of a wording. A text goes in as a parameter and is parsed by the same
+// configuration as the memories, so that no text can be a syntax error.
+func (s *Store) Analyse(ctx context.Context, tenant string, w Wording) (Question, error) {
+	if tenant == "" {
+		return Question{}, fmt.Errorf("analyse: %w", errNoTenant)
+	}
+	texts := []string{w.Query, w.Keywords, w.Expansion}
+	if w.Keywords == w.Query {
+		texts[1] = ""
+	}
+	known, cached := s.hints.get()
+	if !cached {
+		texts = append(texts, memory.HintVocabulary)
+	}
+	q := Question{names: memory.FocalNames(w.Query)}
+	var lexemes [][]memory.Lexeme
+	b := asking(tenant, planOnce)
+	b.Queue(lexemesSQL, tenant, texts).Query(func(rows pgx.Rows) (err error) {
+		lexemes, err = scanLexemes(rows, len(texts))
+		return err
+	})
+	b.Queue(corpusSQL, tenant).QueryRow(func(row pgx.Row) error { return row.Scan(&q.corpus.Docs, &q.corpus.Lexemes) })
+	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+		return Question{}, fmt.Errorf("analyse: %w", err)
+	}
+	q.query, q.keywords, q.expansion, q.vocabulary = lexemes[0], lexemes[1], lexemes[2], known
+	if w.Keywords == "" || w.Keywords == w.Query {
+		q.keywords = q.query
+	}
+	if !cached {
+		q.vocabulary = lexemes[3]
+		s.hints.put(lexemes[3])
+	}
+	return q, nil
+}
+
+// named are the query's lexemes for what need not stand in any text as it stands in a name or a predicate.
+func (q Question) named() []memory.Lexeme {
+	out := make([]memory.Lexeme, len(q.query))
+	for i, l := range q.query {
+		l.Docs = max(1, l.Docs)
+		out[i] = l
+	}
+	return out
+}
+
+const (
+	lexemesSQL = `SELECT t.n - 1, l.lexeme, coalesce(s.docs, 0)
+		FROM unnest($2::text[]) WITH ORDINALITY t(text, n), unnest(to_tsvector(mneme_text_config('en'), t.text)) l
+		LEFT JOIN lexeme_stats s ON s.tenant = $1 AND s.lexeme = l.lexeme
+		ORDER BY 1, 2`
+	corpusSQL = `SELECT coalesce(sum(docs), 0)::bigint, coalesce(sum(lexemes), 0)::bigint FROM corpus_stats WHERE tenant = $1`
+)
+
+func scanLexemes(rows pgx.Rows, texts int) ([][]memory.Lexeme, error) {
+	out := make([][]memory.Lexeme, texts)
+	var n int
+	var l memory.Lexeme
+	_, err := pgx.ForEachRow(rows, []any{&n, &l.Text, &l.Docs}, func() error {
+		out[n] = append(out[n], l)
+		return nil
+	})
+	return out, err
+}
+
+// textPlans plans the search of several texts, within a transaction.
+func textPlans(ctx context.Context, tx pgx.Tx, tenant string, texts []string, width memory.SearchWidth) ([]memory.TextPlan, error) {
+	rows, err := tx.Query(ctx, lexemesSQL, tenant, texts)
+	if err != nil {
+		return nil, err
+	}
+	lexemes, err := scanLexemes(rows, len(texts))
+	if err != nil {
+		return nil, err
+	}
+	var corpus memory.Corpus
+	if err := tx.QueryRow(ctx, corpusSQL, tenant).Scan(&corpus.Docs, &corpus.Lexemes); err != nil {
+		return nil, err
+	}
+	plans := make([]memory.TextPlan, len(texts))
+	for i := range texts {
+		plans[i] = memory.PlanText(lexemes[i], corpus, width)
+	}
+	return plans, nil
+}
+
+// vocabulary remembers the lexemes of memory.HintVocabulary, which are no tenant's. The zero value is ready.
+type vocabulary struct {
+	mu      sync.Mutex
+	lexemes []memory.Lexeme
+}
+
+func (v *vocabulary) get() ([]memory.Lexeme, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.lexemes, v.lexemes != nil
+}
+
+func (v *vocabulary) put(lexemes []memory.Lexeme) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.lexemes = make([]memory.Lexeme, len(lexemes))
+	for i, l := range lexemes {
+		v.lexemes[i] = memory.Lexeme{Text: l.Text} // not how many memories of a tenant hold it
+	}
+}
