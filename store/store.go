@@ -201,8 +201,8 @@ func askAll[T any](ctx context.Context, s *Store, tenant string, how planning, q
 // errNoTenant is the answer to whoever would read or write for nobody.
 var errNoTenant = errors.New("no tenant")
 
-// bind sets the transaction's tenant. Searches are planned for their actual arguments: a generic
-// plan cannot know whether a lexeme is rare.
+// bind sets the transaction's tenant. The statements of a reading transaction are planned for their actual
+// arguments; those that one plan serves go through ask.
 func bind(ctx context.Context, tx pgx.Tx, tenant string, search bool) error {
 	if tenant == "" {
 		return errNoTenant
