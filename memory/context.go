@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -110,15 +111,7 @@ func lent(t Turn) float64 {
 // strongest is heard.
 func strongestFirst(turns []Turn, direct map[uuid.UUID]float64) []Turn {
 	out := slices.Clone(turns)
-	slices.SortStableFunc(out, func(a, b Turn) int {
-		switch x, y := direct[a.Anchor], direct[b.Anchor]; {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(out, func(a, b Turn) int { return cmp.Compare(direct[b.Anchor], direct[a.Anchor]) })
 	return out
 }
 

@@ -44,7 +44,17 @@ func Fuse(evidence []Evidence, trust VectorTrust) []Evidence {
 		if e.direct() == 0 {
 			graph = min(graph, unanchoredTraversal)
 		}
-		e.Set(StageFuse, max(score, hint, graph, e.Channels[ChannelClaims], e.Channels[ChannelTime]), "")
+		// The strongest, the first of equals.
+		best, why := score, "text and vector"
+		for _, c := range []struct {
+			name  string
+			score float64
+		}{{ChannelHints, hint}, {ChannelGraph, graph}, {ChannelClaims, e.Channels[ChannelClaims]}, {ChannelTime, e.Channels[ChannelTime]}} {
+			if c.score > best {
+				best, why = c.score, c.name
+			}
+		}
+		e.Set(StageFuse, best, why)
 	}
 	Rank(out)
 	return out

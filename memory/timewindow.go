@@ -95,8 +95,8 @@ func Timely(ranked []Evidence, windows []TimeWindow) []Evidence {
 	out := slices.Clone(ranked)
 	for i := range out {
 		e := &out[i]
-		if e.OccurredAt.IsZero() {
-			continue
+		if e.OccurredAt.IsZero() || e.Channels[ChannelTime] > 0 {
+			continue // found by its time: it may hold then, and have been said at another
 		}
 		if share := timeliness(e.OccurredAt, windows); share < 1 {
 			e.Set(StageTime, e.Score*share, fmt.Sprintf("of another time: × %.2f", share))

@@ -40,33 +40,52 @@ func (q *query) width() int {
 type channel struct {
 	name     string
 	deadline time.Duration
+	words    bool // it goes by the query's words
 	search   func(context.Context) ([]store.Hit, error)
 }
 
 func (q *query) channels() []channel {
 	return slices.DeleteFunc([]channel{
-		{memory.ChannelText, textDeadline, q.searchText},
-		{memory.ChannelVector, vectorDeadline + embedDeadline, q.searchVector},
-		{memory.ChannelHints, hintsDeadline, q.searchHints},
-		{memory.ChannelClaims, claimsDeadline, q.searchClaims},
-		{memory.ChannelGraph, graphDeadline, q.searchGraph},
-		{memory.ChannelTime, timeDeadline, q.searchTime},
-		{memory.ChannelSignals, signalsDeadline, q.searchSignals},
+		{memory.ChannelText, textDeadline, true, q.searchText},
+		{memory.ChannelVector, vectorDeadline + embedDeadline, false, q.searchVector},
+		{memory.ChannelHints, hintsDeadline, true, q.searchHints},
+		{memory.ChannelClaims, claimsDeadline, true, q.searchClaims},
+		{memory.ChannelGraph, graphDeadline, true, q.searchGraph},
+		{memory.ChannelTime, timeDeadline, false, q.searchTime},
+		{memory.ChannelSignals, signalsDeadline, false, q.searchSignals},
 	}, func(c channel) bool { return q.off(c.name) || c.name == memory.ChannelSignals && !q.layered() })
 }
 
-// analyse makes a question of the query's words, when the first channel asks for it.
-func (q *query) analyse(ctx context.Context) func() (store.Question, error) {
-	return sync.OnceValues(func() (store.Question, error) {
-		defer q.timed("analyse")()
-		ctx, cancel := context.WithTimeout(ctx, analyseDeadline)
-		defer cancel()
-		return q.Store.Analyse(ctx, q.filter.Principal.Tenant, store.Wording{Query: q.req.Query, Keywords: q.req.KeywordQuery, Expansion: q.expansion()})
-	})
+// analysis is the query's words as the tenant knows them. Channels that go by words wait for it, each as
+// long as it may.
+type analysis struct {
+	done     chan struct{}
+	question store.Question
+	err      error
+}
+
+// analyse makes the question that channels ask with; it closes done in the end.
+func (q *query) analyse(ctx context.Context) {
+	defer close(q.words.done)
+	defer q.timed("analyse")()
+	ctx, cancel := context.WithTimeout(ctx, analyseDeadline)
+	defer cancel()
+	q.words.question, q.words.err = q.Store.Analyse(ctx, q.filter.Principal.Tenant,
+		store.Wording{Query: q.req.Query, Keywords: q.req.KeywordQuery, Expansion: q.expansion()})
+}
+
+// question waits for the analysis.
+func (q *query) question(ctx context.Context) (store.Question, error) {
+	select {
+	case <-q.words.done:
+		return q.words.question, q.words.err
+	case <-ctx.Done():
+		return store.Question{}, fmt.Errorf("analyse: %w", ctx.Err())
+	}
 }
 
 func (q *query) searchText(ctx context.Context) ([]store.Hit, error) {
-	question, err := q.question()
+	question, err := q.question(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -103,10 +122,12 @@ func (q *query) searchVector(ctx context.Context) ([]store.Hit, error) {
 // collect runs every channel at once, each with its own deadline, and merges what they found by id.
 func (q *query) collect(ctx context.Context) []memory.Evidence {
 	defer q.timed("collect")()
-	q.question = q.analyse(ctx)
 	channels := q.channels()
 	found := make([][]store.Hit, len(channels))
 	var wg sync.WaitGroup
+	if slices.ContainsFunc(channels, func(c channel) bool { return c.words }) {
+		wg.Go(func() { q.analyse(ctx) })
+	}
 	for i, ch := range channels {
 		wg.Go(func() {
 			defer q.timed(ch.name)()

@@ -247,3 +247,25 @@ func TestSignalsOfAnyTextAreSearched(t *testing.T) {
 }
 
 func first(s string, n int) string { return s[:min(len(s), n)] }
+
+// A question that names a time is answered by what held then, at whatever time that was said.
+func TestWhatHeldAtTheTimeThatTheQuestionNames(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	day := func(month time.Month) *time.Time { d := time.Date(2025, month, 1, 0, 0, 0, 0, time.UTC); return &d }
+	fact := func(content string, from, until *time.Time) uuid.UUID {
+		return w.keep(w.p, schema.VisibilityPrivate, schema.MemoryRecord{Type: schema.TypeSemantic, Content: content,
+			Payload: json.RawMessage(fmt.Sprintf(`{"kind":"semantic","subject":"office","predicate":"is_in","object":%q,"validity":{"mode":"timeboxed","start":%q,"end":%q},"revision_policy":"fork"}`,
+				content, from.Format(time.RFC3339), until.Format(time.RFC3339)))})
+	}
+	summer := fact("the office is in Lisbon", day(time.June), day(time.September))
+	autumn := fact("the office is in Porto", day(time.September), day(time.December))
+	req := schema.RecallRequest{Principal: w.p, Query: "where was the office in July 2025"}
+	require.Equal(t, []string{summer.String()}, ids(w.answer(req)))
+	req.Query = "where was the office between August 2025 and October 2025"
+	require.ElementsMatch(t, []string{summer.String(), autumn.String()}, ids(w.answer(req)))
+	req.Query = "where is the office"
+	require.Empty(t, w.answer(req).Results)
+	req.Query, req.ValidAt = "where was the office in July 2025", day(time.October)
+	require.Equal(t, []string{autumn.String()}, ids(w.answer(req)), "who asks for a time gets what held then alone")
+}

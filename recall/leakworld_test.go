@@ -85,12 +85,8 @@ func shownMeets(r leakRow, q schema.RecallRequest) bool {
 
 // meets says whether a memory is among what the request asks for.
 func meets(r leakRow, q schema.RecallRequest) bool {
-	at := leakNow
-	if q.ValidAt != nil {
-		at = *q.ValidAt
-	}
 	if !shownMeets(r, q) || q.Pinned != nil && r.pinned != *q.Pinned || r.importance < q.ImportanceMin ||
-		q.Who != "" && !strings.EqualFold(r.who, q.Who) || !holds(r, at) {
+		q.Who != "" && !strings.EqualFold(r.who, q.Who) || !holdsThen(r, q) {
 		return false
 	}
 	for _, tag := range q.Tags {
@@ -110,6 +106,16 @@ func meets(r leakRow, q schema.RecallRequest) bool {
 
 func holds(r leakRow, at time.Time) bool {
 	return (r.from == nil || !r.from.After(at)) && (r.until == nil || r.until.After(at))
+}
+
+// holdsThen says whether a memory holds at the time that the request is about, or at one that its query names.
+func holdsThen(r leakRow, q schema.RecallRequest) bool {
+	if q.ValidAt != nil {
+		return holds(r, *q.ValidAt)
+	}
+	return holds(r, leakNow) || slices.ContainsFunc(memory.Begun(memory.ParseTimes(q.Query, leakNow), leakNow), func(w memory.TimeWindow) bool {
+		return (r.from == nil || r.from.Before(w.End)) && (r.until == nil || r.until.After(w.Start))
+	})
 }
 
 func oneOf[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }

@@ -23,7 +23,10 @@ import (
 	"github.com/mneme/mneme/store/vector"
 )
 
-const slowRecall = time.Second // logged with its stages
+const (
+	slowRecall    = time.Second     // logged with its stages
+	trackDeadline = 2 * time.Second // an answer that is there does not wait longer for its record
+)
 
 // Recaller answers recall requests. It is safe for concurrent use.
 type Recaller struct {
@@ -65,8 +68,8 @@ func (r *Recaller) RecallAs(ctx context.Context, id uuid.UUID, req schema.Recall
 	start := r.now()
 	clearance := r.trustRules().Clear(req, r.TrustKey, start)
 	q := &query{Recaller: r, req: req, limit: clampLimit(req.Limit), filter: store.FilterOf(req, clearance, start), clearance: clearance, id: id,
-		windows: memory.Begun(memory.ParseTimes(req.Query, start), start),
-		meta:    schema.RecallMeta{Trust: clearance.Meta(), TimingsMS: map[string]float64{}, Channels: map[string]int{}, Degraded: []string{}}}
+		windows: memory.Begun(memory.ParseTimes(req.Query, start), start), words: analysis{done: make(chan struct{})},
+		meta: schema.RecallMeta{Trust: clearance.Meta(), TimingsMS: map[string]float64{}, Channels: map[string]int{}, Degraded: []string{}}}
 
 	evidence, err := q.authorize(ctx, q.collect(ctx))
 	if err != nil {
@@ -117,11 +120,11 @@ type query struct {
 	id        uuid.UUID
 	mu        sync.Mutex // guards meta while channels run
 	meta      schema.RecallMeta
-	trust     memory.VectorTrust             // in the space that the vector channel searched; set by it
-	question  func() (store.Question, error) // the query's words, analysed
-	weights   []float64                      // of the text plan's terms; set by the text channel
-	texts     map[uuid.UUID]string           // contents that shaping has read
-	windows   []memory.TimeWindow            // the times that the query names, as far as they have begun
+	trust     memory.VectorTrust   // in the space that the vector channel searched; set by it
+	words     analysis             // of the query
+	weights   []float64            // of the text plan's terms; set by the text channel
+	texts     map[uuid.UUID]string // contents that shaping has read
+	windows   []memory.TimeWindow  // the times that the query names, as far as they have begun
 
 	solutions  []memory.Evidence  // procedures and plans to choose among
 	selections []schema.Selection // what was chosen; set by the selection stage
@@ -191,6 +194,8 @@ func (q *query) assemble(ctx context.Context, evidence []memory.Evidence) ([]sch
 // track records the retrieval and the access to what is returned.
 func (q *query) track(ctx context.Context, results []schema.RecallResult, start time.Time) {
 	defer q.timed("track")()
+	ctx, cancel := context.WithTimeout(ctx, trackDeadline)
+	defer cancel()
 	ids := make([]uuid.UUID, len(results))
 	for i, row := range results {
 		ids[i] = uuid.MustParse(row.ID)

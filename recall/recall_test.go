@@ -358,6 +358,17 @@ func TestRecallFailsClosed(t *testing.T) {
 	require.NotContains(t, err.Error(), "canary")
 }
 
+// An answer that nothing is known is an answer: it is not given when nobody could be asked.
+func TestRecallFailsWhenPostgresCannotBeAsked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.remember("the canary sings")
+	w.Store.Close()
+	out, err := w.Recall(ctx, schema.RecallRequest{Principal: w.p, Query: "canary"})
+	require.Error(t, err)
+	require.Empty(t, out)
+}
+
 func TestOnlyReturnedRowsAreTrackedAndNoneIsRewritten(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

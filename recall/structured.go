@@ -19,7 +19,7 @@ const (
 )
 
 func (q *query) searchHints(ctx context.Context) ([]store.Hit, error) {
-	question, err := q.question()
+	question, err := q.question(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func (q *query) searchHints(ctx context.Context) ([]store.Hit, error) {
 }
 
 func (q *query) searchClaims(ctx context.Context) ([]store.Hit, error) {
-	question, err := q.question()
+	question, err := q.question(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (q *query) searchClaims(ctx context.Context) ([]store.Hit, error) {
 }
 
 func (q *query) searchGraph(ctx context.Context) ([]store.Hit, error) {
-	question, err := q.question()
+	question, err := q.question(ctx)
 	if err != nil {
 		return nil, err
 	}

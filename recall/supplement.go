@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -71,6 +72,7 @@ func (q *query) expand(ctx context.Context, results []schema.RecallResult) (kept
 	kept = results
 	budget := q.task().BudgetTokens
 	most := max(reserved, q.limit-len(results))
+	tokens := tokensOf(results)
 	for _, row := range found {
 		if len(extra) == most {
 			break
@@ -79,10 +81,14 @@ func (q *query) expand(ctx context.Context, results []schema.RecallResult) (kept
 		if len(next)+len(extra)+1 > q.limit {
 			break // what was selected does not give way
 		}
-		if budget > 0 && tokensOf(next)+tokensOf(extra)+tokensOf([]schema.RecallResult{row}) > budget {
+		left := tokens + tokensOf([]schema.RecallResult{row})
+		if len(next) < len(kept) {
+			left += tokensOf(next) - tokensOf(kept)
+		}
+		if budget > 0 && left > budget {
 			continue
 		}
-		kept, extra = next, append(extra, row)
+		tokens, kept, extra = left, next, append(extra, row)
 	}
 	lowest := 1.0
 	for _, r := range kept {
@@ -409,15 +415,7 @@ func (q *query) rescue(ctx context.Context) []schema.RecallResult {
 	})
 	wg.Wait()
 	out := slices.Concat(said, texts)
-	slices.SortStableFunc(out, func(a, b schema.RecallResult) int {
-		switch {
-		case a.Score > b.Score:
-			return -1
-		case a.Score < b.Score:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(out, func(a, b schema.RecallResult) int { return cmp.Compare(b.Score, a.Score) })
 	budget, used := q.task().BudgetTokens, 0
 	out = slices.DeleteFunc(out, func(r schema.RecallResult) bool {
 		tokens, _ := memory.ResultTokens(r)

@@ -131,6 +131,21 @@ func TestNoQueryTellsWhatIsAboveTheLimit(t *testing.T) {
 	}
 }
 
+// A safe summary is found by its own words, whatever the contents of the tenant hold: were it found only where
+// a content has the word as well, it would tell so.
+func TestASummaryIsFoundByItsOwnWordsAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.obey("trust: {above_limit: {high: summary, hyper: summary}}")
+	w.keepSecret("the vault is behind the mirror", schema.SensitivityHigh, "an appointment with the notary")
+	found := func() []schema.RecallResult {
+		return w.answer(schema.RecallRequest{Query: "notary"}).Results
+	}
+	require.Len(t, found(), 1)
+	w.keepSecret("the notary keeps the second key", schema.SensitivityHyper, "something else")
+	require.Len(t, found(), 1)
+}
+
 func TestExtraScopesAreRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

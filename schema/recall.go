@@ -21,7 +21,7 @@ type RecallRequest struct {
 	Principal  Principal  `json:"principal"`
 	ReadPolicy ReadPolicy `json:"read_policy,omitempty"` // default isolated
 	Query      string     `json:"query"`
-	Limit      int        `json:"limit,omitempty"` // clamped to [1, MaxRecallLimit]; 0 means DefaultRecallLimit
+	Limit      int        `json:"limit,omitempty"` // MaxRecallLimit where it is more; 0 means DefaultRecallLimit, and less is refused
 
 	Types          []MemoryType `json:"types,omitempty"`
 	Categories     []Category   `json:"categories,omitempty"`

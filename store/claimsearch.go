@@ -10,15 +10,15 @@ import (
 	"github.com/mneme/mneme/memory"
 )
 
-// claimMatches is how many claims of one search are taken to the filter and compared. Which of more than
-// that, the index decides.
-const claimMatches = 3_000
+// claimMatches is how many claims of one search, of those that pass the filter, are compared. Which of more
+// than that, the index decides.
+const claimMatches = "3000"
 
 // SearchClaims ranks the live memories that the filter admits by the claim of theirs that holds most of
 // the query's weight, in subject, predicate or object, and returns the best ids: structured knowledge is
 // found though its prose is sparse (document 002 Phase 2). No content is read.
 func (s *Store) SearchClaims(ctx context.Context, f Filter, q Question, limit int) ([]Hit, error) {
-	plan := memory.PlanText(q.named(), q.corpus, memory.BroadSearch)
+	plan := memory.PlanText(named(q.query), q.corpus, memory.BroadSearch)
 	if plan.IsEmpty() {
 		return nil, nil
 	}
@@ -27,18 +27,17 @@ func (s *Store) SearchClaims(ctx context.Context, f Filter, q Question, limit in
 	for i, t := range plan.Terms {
 		matched[i] = "(c.tsv @@ " + p.add(quoteLexeme(t.Lexeme)) + "::tsquery)::int * " + p.add(t.Weight) + "::float8"
 	}
-	// The index yields ids; the filter comes before anything of a claim is looked at.
+	// The index yields ids; the filter comes before anything of a claim is looked at, and before the bound.
 	query := `SELECT x.id, x.matched, x.importance, x.confidence FROM (
-			SELECT m.id, m.importance, m.confidence, max(` + strings.Join(matched, " + ") + `) AS matched
-			FROM (SELECT memory_id, tsv FROM claim_search s WHERE s.tenant = ` + p.add(f.Principal.Tenant) + ` AND s.tsv @@ ` + p.add(plan.Match(quoteLexeme)) + `::tsquery
-				LIMIT ` + p.add(claimMatches) + `) c
-			JOIN memory_search m ON m.id = c.memory_id AND ` + f.where("m", &p) + `
-			GROUP BY m.id, m.importance, m.confidence) x
+			SELECT c.id, c.importance, c.confidence, max(` + strings.Join(matched, " + ") + `) AS matched
+			FROM (SELECT m.id, m.importance, m.confidence, s.tsv FROM claim_search s JOIN memory_search m ON m.id = s.memory_id AND ` + f.where("m", &p) + `
+				WHERE s.tenant = ` + p.add(f.Principal.Tenant) + ` AND s.tsv @@ ` + p.add(plan.Match(quoteLexeme)) + `::tsquery LIMIT ` + claimMatches + `) c
+			GROUP BY c.id, c.importance, c.confidence) x
 		ORDER BY x.matched * (0.55 + 0.3 * x.importance + 0.15 * x.confidence) DESC, x.id LIMIT ` + p.add(limit)
 	var out []Hit
 	var id uuid.UUID
 	var share, importance, confidence float64
-	err := s.eachRow(ctx, f, planOnce, query, p, []any{&id, &share, &importance, &confidence}, func() {
+	err := s.eachRow(ctx, f, q.planning(), query, p, []any{&id, &share, &importance, &confidence}, func() {
 		out = append(out, Hit{ID: id, Score: memory.ClaimScore(share, importance, confidence)})
 	})
 	if err != nil {

@@ -29,6 +29,9 @@ type Filter struct {
 	// At is the time that the question is about (validity): timeboxed memories that do not hold then
 	// stay out. The zero time leaves windows out of account.
 	At time.Time
+	// During are times that the question names: what held at some time in one of them is an answer as well.
+	// Without At they say nothing.
+	During []memory.TimeWindow
 	// Context is a JSON object of what is known of the situation: conditional memories whose
 	// conditions it contradicts stay out. A key that either side does not name decides nothing.
 	Context json.RawMessage
@@ -41,14 +44,14 @@ type Filter struct {
 }
 
 // FilterOf returns the filter that a recall request asks for, within a clearance; now is what it is about
-// unless the request names another time.
+// unless the request names another time, and the times that its query names.
 func FilterOf(r schema.RecallRequest, c memory.Clearance, now time.Time) Filter {
-	at := now
+	at, during := now, memory.Begun(memory.ParseTimes(r.Query, now), now)
 	if r.ValidAt != nil {
-		at = *r.ValidAt
+		at, during = *r.ValidAt, nil
 	}
 	return Filter{Principal: r.Principal, Scopes: c.Scopes, ReadPolicy: r.ReadPolicy, Types: r.Types, Categories: r.Categories, Tags: r.Tags, Who: r.Who,
-		Pinned: r.Pinned, ImportanceMin: r.ImportanceMin, Since: r.Since, Until: r.Until, MaxSensitivity: cmp.Or(c.Limit, memory.DefaultLimit), At: at, Context: plainJSON(r.Context)}
+		Pinned: r.Pinned, ImportanceMin: r.ImportanceMin, Since: r.Since, Until: r.Until, MaxSensitivity: cmp.Or(c.Limit, memory.DefaultLimit), At: at, During: during, Context: plainJSON(r.Context)}
 }
 
 // plainJSON writes JSON anew, without what Go reads and Postgres refuses, such as half a surrogate pair.
@@ -159,7 +162,11 @@ func (f Filter) narrowed(m string, p *params) string {
 	// As memory.Holds has it: what is unknown does not exclude.
 	if !f.At.IsZero() {
 		at := p.add(f.At.UTC())
-		q += " AND (" + m + ".valid_from IS NULL OR " + m + ".valid_from <= " + at + ") AND (" + m + ".valid_until IS NULL OR " + m + ".valid_until > " + at + ")"
+		q += " AND ((" + m + ".valid_from IS NULL OR " + m + ".valid_from <= " + at + ") AND (" + m + ".valid_until IS NULL OR " + m + ".valid_until > " + at + ")"
+		for _, w := range f.During {
+			q += " OR (" + m + ".valid_from IS NULL OR " + m + ".valid_from < " + p.add(w.End.UTC()) + ") AND (" + m + ".valid_until IS NULL OR " + m + ".valid_until > " + p.add(w.Start.UTC()) + ")"
+		}
+		q += ")"
 	}
 	if len(f.Context) > 0 {
 		q += " AND (" + m + ".conditions IS NULL OR mneme_applies(" + m + ".conditions, " + p.add(string(f.Context)) + "::jsonb))"

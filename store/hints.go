@@ -9,9 +9,9 @@ import (
 	"github.com/mneme/mneme/memory"
 )
 
-// hintMatches is how many hints of one search are taken to the filter and ranked. Which of more than that,
-// the index decides.
-const hintMatches = 3_000
+// hintMatches is how many hints of one search, of those that pass the filter, are ranked. Which of more
+// than that, the index decides. Written out in statements: a plan is made for it.
+const hintMatches = "3000"
 
 // hint records the questions that a memory answers, behind those that it has, as long as there is room.
 func (c *change) hint(id uuid.UUID, hints []memory.Hint) {
@@ -63,12 +63,13 @@ func (s *Store) SearchHints(ctx context.Context, f Filter, q Question, limit int
 	}
 	var p params
 	score, match := textRank("h", plan, &p)
-	// The index yields ids; the filter comes before anything of a hint is looked at.
-	query := `SELECT m.id, max(` + score + `) AS score, 0::bigint
-		FROM (SELECT memory_id, tsv FROM memory_hint_search h WHERE h.tenant = ` + p.add(f.Principal.Tenant) + ` AND ` + match + ` LIMIT ` + p.add(hintMatches) + `) h
-		JOIN memory_search m ON m.id = h.memory_id AND ` + f.where("m", &p) + `
-		GROUP BY m.id ORDER BY score DESC, m.id LIMIT ` + p.add(limit)
-	out, err := askAll[Hit](ctx, s, f.Principal.Tenant, planOnce, query, p)
+	// The index yields ids; the filter comes before anything of a hint is looked at, and before the bound, so
+	// that what the asker may not see takes no room.
+	query := `SELECT h.id, max(` + score + `) AS score, 0::bigint
+		FROM (SELECT m.id, h.tsv FROM memory_hint_search h JOIN memory_search m ON m.id = h.memory_id AND ` + f.where("m", &p) + `
+			WHERE h.tenant = ` + p.add(f.Principal.Tenant) + ` AND ` + match + ` LIMIT ` + hintMatches + `) h
+		GROUP BY h.id ORDER BY score DESC, h.id LIMIT ` + p.add(limit)
+	out, err := askAll[Hit](ctx, s, f.Principal.Tenant, q.planning(), query, p)
 	if err != nil {
 		return nil, fmt.Errorf("search hints: %w", err)
 	}

@@ -85,6 +85,8 @@ const fillSQL = `
 	INSERT INTO memory_entity_mentions SELECT m.tenant, m.id, lpad(to_hex(substr(m.subject, 8)::int / CASE WHEN right(m.id::text, 1) = '7' THEN 20000 ELSE 2 END), 32, '0')::uuid, now() FROM memories m WHERE m.tenant = 't';
 	INSERT INTO entity_relations SELECT 't', lpad(to_hex(g % 10000), 32, '0')::uuid, 'r' || g / 10000, lpad(to_hex(CASE WHEN g < 10000 THEN 0 ELSE (g * 7) % 10000 END), 32, '0')::uuid, 3, 0.8, now(), now()
 		FROM generate_series(0, 29999) g;
+	INSERT INTO memory_entity_relations SELECT 't', m.id, r.source_id, r.relationship, r.target_id
+		FROM (SELECT *, row_number() OVER (ORDER BY source_id, target_id) AS n FROM entity_relations) r JOIN memories m ON m.tenant = 't' AND m.id = lpad(to_hex(3 * r.n + 1), 32, '0')::uuid;
 	INSERT INTO memories (tenant, id, agent_id, type, category, tier, typology, content, normalized_content, content_hash, payload, confidence, importance, salience,
 		salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy, occurred_at, created_at, updated_at, created_by)
 	SELECT 't', lpad(to_hex(200000 + g), 32, '0')::uuid, CASE WHEN g % 3 = 0 THEN 'b' ELSE 'a' END, 'competence', 'procedural', 'persistent', 'procedural', 'how' || g, 'how' || g, sha256(('how' || g)::bytea),
@@ -135,7 +137,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 	parent, adding := w.source("a talk about subject seven", idea{fact: functional, action: schema.ActionAdd, offered: []uuid.UUID{id}})
 	require.NotEqual(t, uuid.Nil, parent)
 	big := []string{"memories", "memory_history", "index_outbox", "entity_claims", "memory_candidates", "jobs", "memory_embeddings", "lexeme_stats",
-		"memory_versions", "memory_relations", "proposals", "memory_provenance", "memory_hints", "entities", "entity_relations", "memory_entity_mentions"}
+		"memory_versions", "memory_relations", "proposals", "memory_provenance", "memory_hints", "entities", "entity_relations", "memory_entity_mentions", "memory_entity_relations"}
 	then := time.Now().Add(-time.Hour)
 	past := isolated
 	past.AsOf, past.Context, past.At = &then, []byte(`{"k": "v"}`), then

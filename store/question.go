@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -21,8 +22,8 @@ type Wording struct {
 // memories hold them. A recall makes one, and asks with it in every channel that goes by words.
 //
 // Document frequencies and the average length are those of the tenant's live memories, not of what the
-// asker may see: exact ones would take a count over the visible rows for every query. They move scores,
-// never what is found.
+// asker may see: exact ones would take a count over the visible rows for every query. They move scores, and
+// say by which of its words a memory is looked for where thousands hold one; never what may be seen.
 type Question struct {
 	query, keywords, expansion []memory.Lexeme
 	vocabulary                 []memory.Lexeme // of the hints that rules write
@@ -66,20 +67,19 @@ func (s *Store) Analyse(ctx context.Context, tenant string, w Wording) (Question
 	return q, nil
 }
 
-// named are the query's lexemes for what need not stand in any text as it stands in a name or a predicate.
-func (q Question) named() []memory.Lexeme {
-	out := make([]memory.Lexeme, len(q.query))
-	for i, l := range q.query {
-		l.Docs = max(1, l.Docs)
-		out[i] = l
+// named are lexemes for what need not stand in any text as it stands in a name, a predicate or a summary.
+func named(lexemes []memory.Lexeme) []memory.Lexeme {
+	out := slices.Clone(lexemes)
+	for i := range out {
+		out[i].Docs = max(1, out[i].Docs)
 	}
 	return out
 }
 
 const (
-	lexemesSQL = `SELECT t.n - 1, l.lexeme, coalesce(s.docs, 0)
+	// Not a join: one probe a lexeme, whatever the planner thinks of the tenant's vocabulary.
+	lexemesSQL = `SELECT t.n - 1, l.lexeme, coalesce((SELECT s.docs FROM lexeme_stats s WHERE s.tenant = $1 AND s.lexeme = l.lexeme), 0)
 		FROM unnest($2::text[]) WITH ORDINALITY t(text, n), unnest(to_tsvector(mneme_text_config('en'), t.text)) l
-		LEFT JOIN lexeme_stats s ON s.tenant = $1 AND s.lexeme = l.lexeme
 		ORDER BY 1, 2`
 	corpusSQL = `SELECT coalesce(sum(docs), 0)::bigint, coalesce(sum(lexemes), 0)::bigint FROM corpus_stats WHERE tenant = $1`
 )
@@ -95,18 +95,22 @@ func scanLexemes(rows pgx.Rows, texts int) ([][]memory.Lexeme, error) {
 	return out, err
 }
 
+// planning is how a search by words is planned. A small tenant's costs less than its planning; of one that
+// is large among many small ones a plan for all would not know it.
+func (q Question) planning() planning {
+	if q.corpus.Docs > planOnceUpTo {
+		return planForValues
+	}
+	return planOnce
+}
+
+// planOnceUpTo is how many memories a tenant may have for one plan to serve all its searches by words.
+const planOnceUpTo = 20_000
+
 // textPlans plans the search of several texts, within a transaction.
 func textPlans(ctx context.Context, tx pgx.Tx, tenant string, texts []string, width memory.SearchWidth) ([]memory.TextPlan, error) {
-	rows, err := tx.Query(ctx, lexemesSQL, tenant, texts)
+	lexemes, corpus, err := textLexemes(ctx, tx, tenant, texts)
 	if err != nil {
-		return nil, err
-	}
-	lexemes, err := scanLexemes(rows, len(texts))
-	if err != nil {
-		return nil, err
-	}
-	var corpus memory.Corpus
-	if err := tx.QueryRow(ctx, corpusSQL, tenant).Scan(&corpus.Docs, &corpus.Lexemes); err != nil {
 		return nil, err
 	}
 	plans := make([]memory.TextPlan, len(texts))
@@ -114,6 +118,21 @@ func textPlans(ctx context.Context, tx pgx.Tx, tenant string, texts []string, wi
 		plans[i] = memory.PlanText(lexemes[i], corpus, width)
 	}
 	return plans, nil
+}
+
+// textLexemes analyses texts within a transaction.
+func textLexemes(ctx context.Context, tx pgx.Tx, tenant string, texts []string) ([][]memory.Lexeme, memory.Corpus, error) {
+	var corpus memory.Corpus
+	rows, err := tx.Query(ctx, lexemesSQL, tenant, texts)
+	if err != nil {
+		return nil, corpus, err
+	}
+	lexemes, err := scanLexemes(rows, len(texts))
+	if err != nil {
+		return nil, corpus, err
+	}
+	err = tx.QueryRow(ctx, corpusSQL, tenant).Scan(&corpus.Docs, &corpus.Lexemes)
+	return lexemes, corpus, err
 }
 
 // vocabulary remembers the lexemes of memory.HintVocabulary, which are no tenant's. The zero value is ready.

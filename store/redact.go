@@ -29,21 +29,28 @@ func (f Filter) above(m string, levels []schema.Sensitivity, now time.Time, p *p
 }
 
 // RedactedSummaries finds memories of the given sensitivities by their safe summaries, best first, and
-// returns what may be shown of them: see schema.RedactedSummary. Scores are as those of RankText.
+// returns what may be shown of them: see schema.RedactedSummary. Scores are as those of RankText, with which
+// they are compared: how rare a word is, is known of contents. That no content has it keeps no summary from
+// being found, or being found by a word would tell that a hidden content has it.
 func (s *Store) RedactedSummaries(ctx context.Context, f Filter, levels []schema.Sensitivity, query string, now time.Time, limit int) ([]schema.RecallResult, error) {
 	if len(levels) == 0 || limit <= 0 || !f.redactable() {
 		return nil, nil
 	}
 	var out []schema.RecallResult
 	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
-		plans, err := textPlans(ctx, tx, f.Principal.Tenant, []string{query}, memory.BroadSearch)
-		if err != nil || plans[0].IsEmpty() {
+		lexemes, corpus, err := textLexemes(ctx, tx, f.Principal.Tenant, []string{query})
+		if err != nil {
 			return err
 		}
+		plan := memory.PlanText(named(lexemes[0]), corpus, memory.BroadSearch)
+		if plan.IsEmpty() {
+			return nil
+		}
 		var p params
-		score, match := textRank("m", plans[0], &p)
-		found := `SELECT m.id, ` + score + ` AS score FROM memory_summaries m WHERE ` + match + ` AND ` + f.above("m", levels, now, &p) +
-			` ORDER BY score DESC, m.id LIMIT ` + p.add(limit)
+		score, match := textRank("m", plan, &p)
+		// OFFSET 0 keeps the words of a summary, which the view makes of its text, from being made once a term.
+		found := `SELECT m.id, ` + score + ` AS score FROM (SELECT m.id, m.tsv FROM memory_summaries m WHERE ` + match + ` AND ` + f.above("m", levels, now, &p) +
+			` OFFSET 0) m ORDER BY score DESC, m.id LIMIT ` + p.add(limit)
 		out, err = redacted(ctx, tx, schema.RedactedSummary, `SELECT m.id, m.type, m.category, m.sensitivity, m.created_at, m.occurred_at, m.safe_summary, x.score
 			FROM (`+found+`) x JOIN memories m ON m.tenant = `+p.add(f.Principal.Tenant)+` AND m.id = x.id ORDER BY x.score DESC, m.id`, p)
 		return err

@@ -59,7 +59,7 @@ func (s *Store) RankText(ctx context.Context, f Filter, q Question, limit int) (
 		FROM (` + chosen + `) x CROSS JOIN unnest(x.tsv) l
 		JOIN unnest(` + p.add(lexemes) + `::text[], ` + p.add(weights) + `::float8[]) WITH ORDINALITY t(lexeme, weight, n) ON t.lexeme = l.lexeme
 		GROUP BY x.id ORDER BY score DESC, x.id LIMIT ` + p.add(limit)
-	hits, err := askAll[Hit](ctx, s, f.Principal.Tenant, planOnce, query, p)
+	hits, err := askAll[Hit](ctx, s, f.Principal.Tenant, q.planning(), query, p)
 	if err != nil {
 		return TextRanking{}, fmt.Errorf("search text: %w", err)
 	}
@@ -306,9 +306,6 @@ func (s *Store) SearchVector(ctx context.Context, f Filter, e Embedding, limit i
 // an id that did not pass here.
 func (s *Store) Authorize(ctx context.Context, f Filter, ids []uuid.UUID) (map[uuid.UUID]memory.Sheet, error) {
 	out := make(map[uuid.UUID]memory.Sheet, len(ids))
-	if len(ids) == 0 {
-		return out, nil
-	}
 	var p params
 	query := `SELECT m.id, ` + sheetColumns + ` FROM memories m WHERE m.id = ANY(` + p.add(ids) + `) AND ` + f.where("m", &p)
 	var id uuid.UUID

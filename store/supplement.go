@@ -16,7 +16,8 @@ import (
 const (
 	maxLinksPerMemory  = 3       // sources or reasons of one result
 	maxArtifactsShown  = 20      // of all results together
-	maxClaimsPerCard   = 40      // read; a card has room for fewer
+	maxClaimsPerCard   = 40      // compared; a card has room for fewer
+	claimsRead         = "400"   // of an entity; which of more than that, the index decides
 	artifactExcerpt    = 4 << 10 // bytes read of an artifact for a supplement
 	rescuedArtifacts   = 50      // newest artifacts that a fallback search reads
 	rescueArtifactRead = 64 << 10
@@ -140,8 +141,8 @@ func (s *Store) Cards(ctx context.Context, f Filter, ids []uuid.UUID, limit int)
 				WHERE c.tenant = ` + tenant + ` AND c.subject_key = s.key AND ` + f.where("m", &p) + `)
 			ORDER BY cardinality(s.of) DESC, s.key LIMIT ` + p.add(limit) + `) s
 		CROSS JOIN LATERAL (SELECT c.memory_id, c.subject, c.predicate, c.object, m.importance, m.occurred_at
-			FROM entity_claims c JOIN memories m ON m.tenant = c.tenant AND m.id = c.memory_id
-			WHERE c.tenant = ` + tenant + ` AND c.subject_key = s.key AND ` + f.where("m", &p) + `
+			FROM (SELECT * FROM entity_claims c WHERE c.tenant = ` + tenant + ` AND c.subject_key = s.key LIMIT ` + claimsRead + `) c
+			JOIN memories m ON m.tenant = c.tenant AND m.id = c.memory_id AND ` + f.where("m", &p) + `
 			ORDER BY m.importance DESC, m.occurred_at DESC, c.memory_id LIMIT ` + p.add(maxClaimsPerCard) + `) k
 		ORDER BY cardinality(s.of) DESC, s.key, k.importance DESC, k.occurred_at DESC, k.memory_id, k.predicate`
 	var out []EntityClaims

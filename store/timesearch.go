@@ -10,7 +10,8 @@ import (
 	"github.com/mneme/mneme/memory"
 )
 
-// timeMatches is how many memories of one window, the latest, are compared by their worth.
+// timeMatches is how many memories of one window are compared by their worth: the latest that occurred in
+// it, and any that hold in it for a time.
 const timeMatches = 500
 
 // SearchTime returns live memories, of those that the filter admits, that occurred in one of the windows or

@@ -3,24 +3,33 @@ package store
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"github.com/google/uuid"
 
 	"github.com/mneme/mneme/memory"
 )
 
-// edgeStrength is how well an edge is attested: the first memory that says it makes it half, each
-// further one halves what is missing less and less.
-const edgeStrength = `r.confidence * r.mentions / (r.mentions + 1.0)`
+const (
+	// edgeWitnesses is how many of the memories that say an edge count for its strength: the first makes it
+	// half, each further one halves what is missing less and less.
+	edgeWitnesses = 16
+	// mentionsRead is how many times as many memories of an entity are read as are taken: what the asker may
+	// not see is to leave room for what it may, within a bound.
+	mentionsRead = 4
+)
 
 // SearchGraph walks the graph from the entities that a question names and returns the live memories, of
 // those that the filter admits, which name what is reached, best first. It takes one statement, whatever it
 // meets: an entity's edges and memories are read up to a bound. No content is read.
 //
+// An edge is walked when memories that the asker may see say it, and is as strong as they are many: what
+// only others know, or was forgotten, connects nothing. Its confidence is that of all who said it.
+//
 // An entity begins with the share of the question's weight that its name makes up: the name of one whom
 // every memory is about says little.
 func (s *Store) SearchGraph(ctx context.Context, f Filter, q Question, limit int) ([]Hit, error) {
-	plan := memory.PlanText(q.named(), q.corpus, memory.BroadSearch)
+	plan := memory.PlanText(named(q.query), q.corpus, memory.BroadSearch)
 	if plan.IsEmpty() || len(q.names) == 0 {
 		return nil, nil
 	}
@@ -30,15 +39,20 @@ func (s *Store) SearchGraph(ctx context.Context, f Filter, q Question, limit int
 	}
 	var p params
 	tenant := p.add(f.Principal.Tenant)
+	attested := `SELECT FROM memory_entity_relations x JOIN memory_search m ON m.id = x.memory_id AND m.live AND ` + f.visible("m", &p) + `
+		WHERE x.tenant = ` + tenant + ` AND x.source_id = r.source_id AND x.relationship = r.relationship AND x.target_id = r.target_id`
 	edges := func(here, there string) string {
-		return `(SELECT r.` + there + ` AS node, ` + edgeStrength + ` AS strength FROM entity_relations r
-			WHERE r.tenant = ` + tenant + ` AND r.` + here + ` = w.node AND r.confidence >= ` + p.add(memory.MinEdgeConfidence) + `::float8
-			ORDER BY r.confidence DESC LIMIT ` + p.add(memory.MaxGraphEdges) + `)`
+		return fmt.Sprintf(`(SELECT r.%[1]s AS node, r.confidence * v.n / (v.n + 1.0) AS strength
+			FROM (SELECT * FROM entity_relations r WHERE r.tenant = %[2]s AND r.%[3]s = w.node AND r.confidence >= %[4]g
+				ORDER BY r.confidence DESC LIMIT %[5]d) r
+			CROSS JOIN LATERAL (SELECT count(*) AS n FROM (%[6]s LIMIT %[7]d) y) v)`,
+			there, tenant, here, memory.MinEdgeConfidence, memory.MaxGraphEdges, attested, edgeWitnesses)
 	}
+	// Bounds are written out: a plan is made for them.
 	query := `WITH RECURSIVE focal AS (
 			SELECT e.id AS node, sum(t.weight) AS score
 			FROM (SELECT id, canonical_name FROM entities WHERE tenant = ` + tenant + ` AND canonical_name = ANY(` + p.add(q.names) + `)
-				ORDER BY length(canonical_name) DESC, mentions, id LIMIT ` + p.add(memory.MaxFocalEntities) + `) e
+				ORDER BY length(canonical_name) DESC, mentions, id LIMIT ` + strconv.Itoa(memory.MaxFocalEntities) + `) e
 			CROSS JOIN LATERAL unnest(to_tsvector(mneme_text_config('en'), e.canonical_name)) l
 			JOIN unnest(` + p.add(lexemes) + `::text[], ` + p.add(weights) + `::float8[]) t(lexeme, weight) ON t.lexeme = l.lexeme
 			GROUP BY e.id
@@ -47,18 +61,18 @@ func (s *Store) SearchGraph(ctx context.Context, f Filter, q Question, limit int
 			UNION ALL
 			SELECT n.node, w.score * n.strength, w.depth + 1 FROM walk w CROSS JOIN LATERAL (
 				SELECT e.node, max(e.strength) AS strength FROM (` + edges("source_id", "target_id") + ` UNION ALL ` + edges("target_id", "source_id") + `) e
-				WHERE e.strength >= ` + p.add(memory.MinEdgeStrength) + `::float8 GROUP BY e.node ORDER BY strength DESC, e.node LIMIT ` + p.add(memory.MaxGraphBranches) + `) n
-			WHERE w.depth < ` + p.add(memory.MaxGraphDepth) + `
+				WHERE e.strength >= ` + fmt.Sprint(memory.MinEdgeStrength) + ` GROUP BY e.node ORDER BY strength DESC, e.node LIMIT ` + strconv.Itoa(memory.MaxGraphBranches) + `) n
+			WHERE w.depth < ` + strconv.Itoa(memory.MaxGraphDepth) + `
 		), nodes AS (
-			SELECT node, max(score) AS score FROM walk GROUP BY node ORDER BY score DESC, node LIMIT ` + p.add(memory.MaxGraphNodes) + `
+			SELECT node, max(score) AS score FROM walk GROUP BY node ORDER BY score DESC, node LIMIT ` + strconv.Itoa(memory.MaxGraphNodes) + `
 		), found AS (
-			SELECT x.memory_id, sum(n.score) AS score FROM nodes n CROSS JOIN LATERAL (
-				SELECT e.memory_id FROM memory_entity_mentions e WHERE e.tenant = ` + tenant + ` AND e.entity_id = n.node
-				ORDER BY e.memory_id DESC LIMIT ` + p.add(memory.MaxGraphMentions) + `) x
-			GROUP BY x.memory_id
+			SELECT x.id, x.importance, sum(n.score) AS score FROM nodes n CROSS JOIN LATERAL (
+				SELECT m.id, m.importance FROM (SELECT e.memory_id FROM memory_entity_mentions e WHERE e.tenant = ` + tenant + ` AND e.entity_id = n.node
+					ORDER BY e.memory_id DESC LIMIT ` + strconv.Itoa(mentionsRead*memory.MaxGraphMentions) + `) e
+				JOIN memory_search m ON m.id = e.memory_id AND ` + f.where("m", &p) + ` ORDER BY m.id DESC LIMIT ` + strconv.Itoa(memory.MaxGraphMentions) + `) x
+			GROUP BY x.id, x.importance
 		)
-		SELECT m.id, x.score, m.importance FROM found x JOIN memory_search m ON m.id = x.memory_id AND ` + f.where("m", &p) + `
-		ORDER BY least(1, x.score) * (0.7 + 0.3 * m.importance) DESC, m.id LIMIT ` + p.add(limit)
+		SELECT x.id, x.score, x.importance FROM found x ORDER BY least(1, x.score) * (0.7 + 0.3 * x.importance) DESC, x.id LIMIT ` + p.add(limit)
 	var out []Hit
 	var id uuid.UUID
 	var score, importance float64
