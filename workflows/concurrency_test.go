@@ -3,6 +3,7 @@ package workflows_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,9 +13,12 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -292,4 +296,50 @@ func TestModes(t *testing.T) {
 			require.Zero(t, testkit.Rows(t, db, "jobs", "state <> 'completed'"))
 		})
 	}
+}
+
+// Many ask while much is written: nobody fails, and everybody gets what was there before, or is told that
+// something was left out.
+func TestRecallsDuringAHeavyIngest(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	before := known(t, h, p, "The lighthouse keeper of Skagen is called Ingrid.")[0]
+	recaller := &recall.Recaller{Store: h.Store, Index: vector.PGVector{Store: h.Store}, Embedder: rules.New().Embedder}
+	var writing sync.WaitGroup
+	var written atomic.Bool
+	writing.Go(func() {
+		defer written.Store(true)
+		for part := range 3 {
+			texts := make([]string, 200)
+			for i := range texts {
+				texts[i] = fmt.Sprintf("Ship %d of convoy %d passed the lighthouse of Skagen with %d sailors.", i, part, i%40)
+			}
+			h.Ingest(t, testkit.Request(p, schema.SourceObservation, texts...))
+		}
+	})
+	const askers = 64
+	errs := make(chan error, askers)
+	var asking sync.WaitGroup
+	for range askers {
+		asking.Go(func() {
+			for asked := 0; asked < 2 || !written.Load(); asked++ {
+				out, err := recaller.Recall(context.Background(), schema.RecallRequest{Principal: p, Query: "what is the lighthouse keeper called?"})
+				if err == nil && len(out.Meta.Degraded) == 0 && !slices.ContainsFunc(out.Results, func(r schema.RecallResult) bool { return r.ID == before }) {
+					err = fmt.Errorf("not found among %d results", len(out.Results))
+				}
+				if err != nil {
+					errs <- err
+					return
+				}
+			}
+		})
+	}
+	asking.Wait()
+	writing.Wait()
+	close(errs)
+	for err := range errs {
+		require.NoError(t, err)
+	}
+	testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
 }
