@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mneme/mneme/store"
@@ -40,6 +41,8 @@ func (d Drift) Add(o Drift) Drift {
 type Cursor struct {
 	Tenant string `json:"tenant,omitempty"`
 	After  string `json:"after,omitempty"` // the last memory of the tenant that was looked at
+	// Mend means that the pass began with a generation that was not searched: at its end it is.
+	Mend bool `json:"mend,omitempty"`
 }
 
 // CompareRequest asks to compare a generation with Postgres, from a cursor on.
@@ -60,8 +63,9 @@ type CompareResult struct {
 }
 
 // CompareMemories looks for the live memories of every tenant in the index, and brings what is missing or
-// old up to date when it is to repair. An index that has lost the generation, or the name under which it is
-// searched, is given both first then.
+// old up to date when it is to repair. Then an index that has lost the generation is given it first. It is
+// searched when the pass has come to its end, and no sooner: until then, questions find nothing to search and
+// say so, instead of an answer that lacks most. A generation that is lost on the way begins the pass anew.
 func (a *Indexing) CompareMemories(ctx context.Context, in CompareRequest) (CompareResult, error) {
 	g, err := a.generation(ctx, in.Generation)
 	if err != nil {
@@ -71,12 +75,16 @@ func (a *Indexing) CompareMemories(ctx context.Context, in CompareRequest) (Comp
 	defer work.stop()
 	out := work.sofar()
 	if in.Repair && out.Cursor == (Cursor{}) {
-		if err := a.Index.Create(ctx, g); err != nil {
+		if err := a.makeRoom(ctx, g); err != nil {
 			return out, fail(err)
 		}
-		if err := a.searchActive(ctx); err != nil { // another may have become active since g was read
+		// Of two checks at once, one may have begun before the index was lost. What that one has looked at is not there
+		// any more, and it is not the one to say that all of it is.
+		searched, err := a.Index.Searched(ctx, g)
+		if err != nil && !errors.Is(err, vector.ErrMissing) {
 			return out, fail(err)
 		}
+		out.Cursor.Mend = !searched && g.State == store.GenerationActive
 	}
 	out.Done, err = a.eachPage(ctx, g, out.Cursor, in.MaxPages, func(page []store.IndexState, next Cursor) error {
 		drift, err := a.compareMemories(ctx, g, next.Tenant, page, in.Repair)
@@ -87,13 +95,24 @@ func (a *Indexing) CompareMemories(ctx context.Context, in CompareRequest) (Comp
 		work.note(out)
 		return nil
 	})
+	switch {
+	case err == nil && out.Done && out.Cursor.Mend:
+		err = a.searchActive(ctx, true) // another may have become active since g was read
+	case in.Repair && out.Cursor.Tenant != "" && errors.Is(err, vector.ErrMissing):
+		activity.GetLogger(ctx).Warn("the index has lost a generation that was being compared", "generation", g.ID)
+		out.Cursor, err = Cursor{}, nil
+	}
 	return out, fail(err)
 }
 
-// eachPage calls each with the live memories of all tenants behind a cursor, page by page, limit pages at
-// most, and with the cursor behind them. It says whether there are no more.
+// eachPage calls each with the live memories of all tenants behind a cursor, and with the cursor behind them:
+// page by page, limit pages at most, for workFor, and one page at least. It says whether there are no more.
 func (a *Indexing) eachPage(ctx context.Context, g vector.Generation, at Cursor, limit int, each func([]store.IndexState, Cursor) error) (done bool, err error) {
-	for range limit {
+	began := now(a.Now)
+	for n := range limit {
+		if n > 0 && now(a.Now).Sub(began) >= workFor {
+			return false, nil
+		}
 		page, next, err := a.nextPage(ctx, g, at)
 		if err != nil || next == nil {
 			return err == nil, err
@@ -106,7 +125,9 @@ func (a *Indexing) eachPage(ctx context.Context, g vector.Generation, at Cursor,
 	return false, nil
 }
 
-// nextPage returns the next live memories, and the cursor behind them; nil when there are no more tenants.
+// nextPage returns the next live memories, and the cursor behind them; nil when there are no more tenants. A page
+// that is not full is its tenant's last: what is written behind it meanwhile is in the outbox, and to go after it
+// would take as long as somebody writes.
 func (a *Indexing) nextPage(ctx context.Context, g vector.Generation, at Cursor) ([]store.IndexState, *Cursor, error) {
 	after := uuid.Nil
 	if at.After != "" {
@@ -122,14 +143,18 @@ func (a *Indexing) nextPage(ctx context.Context, g vector.Generation, at Cursor)
 				return nil, nil, err
 			}
 			if len(page) > 0 {
-				return page, &Cursor{Tenant: at.Tenant, After: page[len(page)-1].ID.String()}, nil
+				after = page[len(page)-1].ID
+				if len(page) < outboxPage {
+					after = uuid.Max
+				}
+				return page, &Cursor{Tenant: at.Tenant, After: after.String(), Mend: at.Mend}, nil
 			}
 		}
 		tenants, err := a.Store.MemoryTenants(ctx, at.Tenant, 1)
 		if err != nil || len(tenants) == 0 {
 			return nil, nil, err
 		}
-		at, after = Cursor{Tenant: tenants[0]}, uuid.Nil
+		at, after = Cursor{Tenant: tenants[0], Mend: at.Mend}, uuid.Nil
 	}
 }
 
@@ -232,7 +257,11 @@ func (a *Indexing) ComparePoints(ctx context.Context, in CompareRequest) (Compar
 	}
 	work := startWork(ctx, CompareResult{Points: in.Points})
 	defer work.stop()
-	for range in.MaxPages {
+	began := now(a.Now)
+	for n := range in.MaxPages {
+		if n > 0 && now(a.Now).Sub(began) >= workFor {
+			break
+		}
 		out := work.sofar()
 		refs, next, err := a.Index.Scroll(ctx, g, out.Points, outboxPage)
 		if errors.Is(err, vector.ErrMissing) {

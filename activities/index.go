@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/store"
@@ -52,6 +53,10 @@ func (r IndexResult) Add(o IndexResult) IndexResult {
 // outboxPage is how many memories are indexed together.
 const outboxPage = 500
 
+// workFor is how long an activity over many pages goes on before it returns behind the page that it is at: so
+// often at least a run can say how far it has come, however slow the embedder or the index is.
+const workFor = 20 * time.Second
+
 // IndexBatch drains the outbox of the memories that a range wrote.
 func (a *Indexing) IndexBatch(ctx context.Context, r Range) (IndexResult, error) {
 	defer beat(ctx)()
@@ -63,8 +68,20 @@ func (a *Indexing) IndexBatch(ctx context.Context, r Range) (IndexResult, error)
 	if err != nil || len(ids) == 0 {
 		return IndexResult{}, fail(err)
 	}
-	result, _, err := a.drain(ctx, r.Tenant, ids)
-	return result, fail(err)
+	return a.drainOnly(ctx, r.Tenant, ids)
+}
+
+// ErrTypeIndexLost is the type of the error with which an index is left alone that has lost what it was told.
+const ErrTypeIndexLost = "IndexLost"
+
+// drainOnly drains the outbox of some memories. To try again would not help an index that has lost what it was
+// told: SyncIndex finds that out and has it filled.
+func (a *Indexing) drainOnly(ctx context.Context, tenant string, ids []uuid.UUID) (IndexResult, error) {
+	out, err := a.drain(ctx, tenant, ids)
+	if err == nil && out.lost {
+		err = temporal.NewNonRetryableApplicationError("the vector index is lost, and is told when it has been filled again", ErrTypeIndexLost, nil)
+	}
+	return out.IndexResult, fail(err)
 }
 
 // DrainRequest bounds one DrainOutbox run.
@@ -79,6 +96,10 @@ type DrainResult struct {
 	More  bool           `json:"more"`
 	After string         `json:"after,omitempty"` // for the next run
 	Lag   store.IndexLag `json:"lag"`             // what is left, over all tenants
+	// Lost means that the index has nothing to search any more, or no room for what it was to be told. That stays in
+	// the outbox; the drift check fills the index again.
+	Lost  bool   `json:"lost,omitempty"`
+	Index string `json:"index,omitempty"` // which index is lost
 }
 
 // Names of the metrics of the index. Lag is in seconds: the age of the oldest change it was not told of.
@@ -91,7 +112,8 @@ const (
 // DrainOutbox drains the outbox of every tenant: what an ingest could not index, and memories that
 // still lack an embedding. Requests that nobody will carry out any more go by the way. Tenants take turns,
 // a page each, so that one with much to tell keeps none of the others waiting, and neither does one that
-// cannot be drained: it fails at the end.
+// cannot be drained: it fails at the end. An index that is lost is told to the caller instead, who can do
+// something about it.
 func (a *Indexing) DrainOutbox(ctx context.Context, in DrainRequest) (DrainResult, error) {
 	defer beat(ctx)()
 	var out DrainResult
@@ -108,29 +130,48 @@ func (a *Indexing) DrainOutbox(ctx context.Context, in DrainRequest) (DrainResul
 	}
 	pages := 0
 	var failed error
+	end := func() (DrainResult, error) {
+		a.measure(ctx, &out)
+		if out.Lost = out.Lost || a.lost(ctx); out.Lost {
+			if failed != nil {
+				activity.GetLogger(ctx).Warn("outbox not drained", "error", failed) // the next run sees it again
+			}
+			out.Index, out.More, failed = a.Index.Name(), false, nil
+		}
+		return out, fail(failed)
+	}
 	for len(tenants) > 0 {
 		var left []string
 		for _, tenant := range tenants {
 			if pages++; pages > in.MaxPages {
 				out.More = true
-				a.measure(ctx, &out)
-				return out, fail(failed)
+				return end()
 			}
-			result, full, err := a.drain(ctx, tenant, nil)
-			out.IndexResult, out.After = out.Add(result), tenant
+			drained, err := a.drain(ctx, tenant, nil)
+			out.IndexResult, out.After, out.Lost = out.Add(drained.IndexResult), tenant, out.Lost || drained.lost
 			failed = errors.Join(failed, err)
 			if ctx.Err() != nil {
 				return out, fail(failed)
 			}
 			activity.RecordHeartbeat(ctx, pages)
-			if err == nil && full {
+			if err == nil && drained.full && !drained.lost {
 				left = append(left, tenant)
 			}
 		}
 		tenants = left
 	}
-	a.measure(ctx, &out)
-	return out, fail(failed)
+	return end()
+}
+
+// lost says whether questions find nothing to search, of an index that has had something. An index that is
+// down is not lost.
+func (a *Indexing) lost(ctx context.Context) bool {
+	known, err := a.Store.Generations(ctx, a.Index.Name())
+	if err != nil || len(known) == 0 || known[0].State != store.GenerationActive {
+		return false
+	}
+	_, err = a.Index.Searched(ctx, known[0])
+	return errors.Is(err, vector.ErrMissing)
 }
 
 // measure reads the lag, for the result and for the metrics.
@@ -151,39 +192,48 @@ func (a *Indexing) measure(ctx context.Context, out *DrainResult) {
 	metrics.Gauge(MetricIndexParked).Update(float64(lag.Parked))
 }
 
+// drained is what became of one page of a tenant's outbox.
+type drained struct {
+	IndexResult
+	full bool // there may be more
+	lost bool // the index has lost the generation that is searched, and was not told
+}
+
 // drain brings one page of a tenant's outbox to the index, embedding what has no embedding yet. What the
 // embedder or the index cannot take now stays where it is, and drain fails; a memory that the embedder
 // refuses, though it takes others, is put off by itself.
-func (a *Indexing) drain(ctx context.Context, tenant string, only []uuid.UUID) (result IndexResult, full bool, err error) {
+func (a *Indexing) drain(ctx context.Context, tenant string, only []uuid.UUID) (drained, error) {
 	limit := outboxPage
 	if len(only) > 0 {
 		limit = 4 * max(len(only), outboxPage) // every pending change of the batch's memories
 	}
+	var out drained
 	entries, err := a.Store.Outbox(ctx, tenant, a.Embedder.Model(), only, limit)
 	if err != nil || len(entries) == 0 {
-		return result, false, err
+		return out, err
 	}
 	read := 0
 	for _, e := range entries {
 		read += e.Changes
 		if e.Delete {
-			result.Deleted++
+			out.Deleted++
 		}
 	}
-	told, failures, err := a.tell(ctx, tenant, entries, &result)
+	out.full = read >= limit
+	told, failures, err := a.tell(ctx, tenant, entries, &out)
 	settled := slices.DeleteFunc(slices.Clone(entries), func(e store.OutboxEntry) bool { return !told[e.MemoryID] })
 	if len(settled) > 0 {
 		if settleErr := a.Store.SettleOutbox(ctx, tenant, settled, now(a.Now)); settleErr != nil {
-			return IndexResult{}, false, cmp.Or(err, settleErr)
+			return drained{lost: out.lost}, cmp.Or(err, settleErr)
 		}
 	}
 	if len(failures) > 0 {
 		parked, postponeErr := a.Store.PostponeOutbox(ctx, tenant, failures, now(a.Now))
-		result.Postponed, result.Parked = len(failures), parked
+		out.Postponed, out.Parked = len(failures), parked
 		err = cmp.Or(err, postponeErr)
 		activity.GetLogger(ctx).Warn("memories not indexed", "tenant", tenant, "memories", len(failures), "parked", parked)
 	}
-	return result, read >= limit, err
+	return out, err
 }
 
 // tell brings entries to every generation that is to know them: the one that is searched, one that is being
@@ -191,11 +241,13 @@ func (a *Indexing) drain(ctx context.Context, tenant string, only []uuid.UUID) (
 // those that an embedder refuses for what they are. What is counted is what the searched one was told.
 //
 // The generations are read after the entries: one that is recorded later is filled later, from rows that
-// have what was read here.
-func (a *Indexing) tell(ctx context.Context, tenant string, entries []store.OutboxEntry, count *IndexResult) (map[uuid.UUID]bool, []store.OutboxFailure, error) {
+// have what was read here. So it is with one being built that the index has lost: whoever makes it anew fills
+// it. The one that is searched is not made here: with what is told from now on alone it would answer as if
+// that were all.
+func (a *Indexing) tell(ctx context.Context, tenant string, entries []store.OutboxEntry, out *drained) (map[uuid.UUID]bool, []store.OutboxFailure, error) {
 	generations, err := a.generations(ctx)
 	if err != nil {
-		*count = IndexResult{}
+		out.IndexResult = IndexResult{}
 		return nil, nil, err
 	}
 	told := make(map[uuid.UUID]bool, len(entries))
@@ -220,12 +272,23 @@ func (a *Indexing) tell(ctx context.Context, tenant string, entries []store.Outb
 			delete(told, e)
 		}
 		failed = cmp.Or(failed, err) // as it is, with the type by which it is retried or not
-		if done.index != nil {       // the index does not know: none of this page is settled
-			*count = IndexResult{}
+		if errors.Is(done.index, vector.ErrMissing) {
+			if g.State == store.GenerationActive {
+				out.lost = true
+				for _, e := range mine {
+					if !e.Delete { // a deletion in what is not there is done
+						delete(told, e.MemoryID)
+					}
+				}
+			}
+			done.index, done.upserted = nil, 0
+		}
+		if done.index != nil { // the index does not know: none of this page is settled
+			out.IndexResult = IndexResult{}
 			return nil, nil, cmp.Or(done.index, failed)
 		}
 		if g.State == store.GenerationActive {
-			count.Upserted, count.Embedded = done.upserted, done.embedded
+			out.Upserted, out.Embedded = done.upserted, done.embedded
 		}
 	}
 	return told, slices.Collect(maps.Values(refused)), failed
@@ -300,23 +363,23 @@ func (a *Indexing) bring(ctx context.Context, g vector.Generation, tenant string
 	return out, embedErr
 }
 
-// apply tells a generation of changes. One that the index has lost is made anew: the drift check fills it.
-// A deletion in what is not there is done.
+// apply tells a generation of changes. In one that the index has lost, a deletion is done; anything else is
+// vector.ErrMissing.
 func (a *Indexing) apply(ctx context.Context, g vector.Generation, tenant string, c vector.Changes) error {
 	if len(c.Upserts) == 0 && len(c.Deletes) == 0 {
 		return nil
 	}
 	err := a.Index.Apply(ctx, g, tenant, c)
-	if !errors.Is(err, vector.ErrMissing) {
-		return err
-	}
-	if len(c.Upserts) == 0 {
+	if len(c.Upserts) == 0 && errors.Is(err, vector.ErrMissing) {
 		return nil
 	}
-	if err := a.Index.Create(ctx, g); err != nil {
-		return err
-	}
-	return a.Index.Apply(ctx, g, tenant, c)
+	return err
+}
+
+// makeRoom makes what the index lacks of a generation, and nothing that questions are asked of.
+func (a *Indexing) makeRoom(ctx context.Context, g vector.Generation) error {
+	g.State = store.GenerationBuilding
+	return a.Index.Create(ctx, g)
 }
 
 // removePoints has every generation of an index forget the points of memories, those that wait to be dropped

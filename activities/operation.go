@@ -64,6 +64,5 @@ func (a *Indexing) IndexMemories(ctx context.Context, in MemoriesRequest) (Index
 	if len(ids) == 0 {
 		return IndexResult{}, nil
 	}
-	result, _, err := a.drain(ctx, in.Tenant, ids)
-	return result, fail(err)
+	return a.drainOnly(ctx, in.Tenant, ids)
 }

@@ -128,7 +128,8 @@ type FillResult struct {
 }
 
 // FillGeneration brings the live memories of all tenants to a generation, from Postgres alone: page by page,
-// in the order of tenants and ids. Run again, it goes on behind the page that it reported last.
+// in the order of tenants and ids. Run again, it goes on behind the page that it reported last. One that the
+// index loses meanwhile is made anew: the comparison brings what was brought before.
 func (a *Indexing) FillGeneration(ctx context.Context, in FillRequest) (FillResult, error) {
 	g, err := a.generation(ctx, in.Generation)
 	if err != nil {
@@ -146,6 +147,11 @@ func (a *Indexing) FillGeneration(ctx context.Context, in FillRequest) (FillResu
 			}
 		}
 		told, err := a.refresh(ctx, g, next.Tenant, ids)
+		if errors.Is(err, vector.ErrMissing) {
+			if err = a.makeRoom(ctx, g); err == nil {
+				told, err = a.refresh(ctx, g, next.Tenant, ids)
+			}
+		}
 		if err != nil {
 			return err
 		}
@@ -300,25 +306,35 @@ func (a *Indexing) ActivateGeneration(ctx context.Context, in GenerationRequest)
 	if err := a.Store.ActivateGeneration(ctx, g, now(a.Now)); err != nil {
 		return fail(err)
 	}
-	return fail(a.searchActive(ctx)) // a drift check at the same time may have taken the first half back
+	return fail(a.searchActive(ctx, false)) // a drift check at the same time may have taken the first half back
 }
 
 // SearchActive has the index search the generation that Postgres calls active, after a switch that was cut
 // off between the two.
 func (a *Indexing) SearchActive(ctx context.Context) error {
 	defer beat(ctx)()
-	return fail(a.searchActive(ctx))
+	return fail(a.searchActive(ctx, false))
 }
 
-// searchActive is SearchActive. It looks again until nothing has changed meanwhile: of a switch and a repair
-// at the same time, whoever comes last sees what the other has written.
-func (a *Indexing) searchActive(ctx context.Context) error {
+// searchActive has the index search what Postgres calls active in place of another generation; whole also in
+// place of none. Only whoever has filled it may say that it is whole: until then an index that was lost is
+// left out by those who ask, and they say so. It looks again until nothing has changed meanwhile: of a switch
+// and a repair at the same time, whoever comes last sees what the other has written.
+func (a *Indexing) searchActive(ctx context.Context, whole bool) error {
 	for last := uuid.Nil; ; {
 		known, err := a.Store.Generations(ctx, a.Index.Name())
 		if err != nil || len(known) == 0 || known[0].State != store.GenerationActive || known[0].ID == last {
 			return err
 		}
 		last = known[0].ID
+		searched, err := a.Index.Searched(ctx, known[0])
+		none := errors.Is(err, vector.ErrMissing)
+		if err != nil && !none {
+			return err
+		}
+		if searched || none && !whole {
+			continue
+		}
 		if err := a.Index.Activate(ctx, known[0]); err != nil && !errors.Is(err, vector.ErrMissing) {
 			return err // what the index has lost, the drift check makes anew
 		}
@@ -366,7 +382,7 @@ func (a *Indexing) AbandonGeneration(ctx context.Context, in GenerationRequest) 
 // drop removes a generation. A switch that was cut off may have left the index searching it, so that what is
 // active would go without a name together with this one.
 func (a *Indexing) drop(ctx context.Context, g vector.Generation) error {
-	if err := a.searchActive(ctx); err != nil {
+	if err := a.searchActive(ctx, false); err != nil {
 		return err
 	}
 	if err := a.Index.Drop(ctx, g); err != nil {

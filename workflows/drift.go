@@ -84,8 +84,8 @@ func DriftCheck(ctx workflow.Context, in DriftInput) (DriftResult, error) {
 // pagesPerCompare is how many pages one activity compares.
 const pagesPerCompare = 50
 
-// compareOnce compares one generation from both sides; without an id, the one that is searched. It adds to
-// looked as it goes on, where that is wanted.
+// compareOnce compares one generation from both sides; without an id, the one that is searched. Looked is what it
+// has found so far.
 func compareOnce(ctx workflow.Context, generation string, repair bool, looked *activities.Drift) (activities.Drift, error) {
 	var drift activities.Drift
 	for _, side := range []struct {
@@ -99,9 +99,7 @@ func compareOnce(ctx workflow.Context, generation string, repair bool, looked *a
 				return drift, err
 			}
 			drift = drift.Add(page.Drift)
-			if looked != nil {
-				*looked = drift
-			}
+			*looked = drift
 			if page.Done {
 				break
 			}
@@ -137,8 +135,8 @@ func StartDrift(ctx context.Context, c client.Client, taskQueue string, in Drift
 	return run, nil
 }
 
-// driftEvery is how long an index may stay without what it lost: what it is told of, it has at once, and
-// what it misses costs recall quality only.
+// driftEvery is how long an index may stay without points that it lost: what it is told of, it has at once, and
+// what it misses costs recall quality only. That it has lost everything, SyncIndex sees within a minute.
 const driftEvery = time.Hour
 
 // EnsureDriftSchedule creates the schedule that compares the index, if there is none.

@@ -341,3 +341,22 @@ func TestSyncIndexDrainsUntilNothingIsLeft(t *testing.T) {
 	require.NoError(t, env.GetWorkflowResult(&result))
 	require.Equal(t, 35, result.Upserted)
 }
+
+func TestSyncIndexHasALostIndexFilled(t *testing.T) {
+	t.Parallel()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := suite.NewTestWorkflowEnvironment()
+	workflows.Register(env, workflows.Dependencies{})
+	pages := 0
+	env.OnActivity(indexingOf.DrainOutbox, mock.Anything, mock.Anything).Return(func(context.Context, activities.DrainRequest) (activities.DrainResult, error) {
+		pages++
+		return activities.DrainResult{IndexResult: activities.IndexResult{Deleted: 1}, More: pages < 3, Lost: pages > 1, Index: "i"}, nil
+	})
+	env.OnWorkflow(workflows.DriftCheck, mock.Anything, workflows.DriftInput{Index: "i"}).Return(workflows.DriftResult{}, nil).Once()
+	env.ExecuteWorkflow(workflows.SyncIndex, workflows.SyncIndexInput{})
+	var result workflows.SyncIndexResult
+	require.NoError(t, env.GetWorkflowResult(&result))
+	require.Equal(t, 3, result.Deleted, "it goes on")
+	env.AssertExpectations(t)
+}

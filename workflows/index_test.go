@@ -28,11 +28,19 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
+// named is an index with a name of the test's own: runs have it in their ids, and tests share the server.
+type named struct {
+	*vector.Qdrant
+	name string
+}
+
+func (n named) Name() string { return n.name }
+
 // indexed is a harness whose index is in Qdrant.
 type indexed struct {
 	*testkit.Harness
 	t      *testing.T
-	qdrant *vector.Qdrant
+	qdrant named
 	server *qdranttest.Server
 	p      schema.Principal
 }
@@ -57,8 +65,9 @@ func newIndexed(t *testing.T) indexed {
 	q, err := vector.OpenQdrant(vector.QdrantConfig{URL: server.URL})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = q.Close() })
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Index, d.Embedders = q, embedderOf })
-	return indexed{Harness: h, t: t, qdrant: q, server: server, p: testkit.Principal()}
+	x := indexed{t: t, qdrant: named{q, "qdrant-" + uuid.NewString()}, server: server, p: testkit.Principal()}
+	x.Harness = testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Index, d.Embedders = x.qdrant, embedderOf })
+	return x
 }
 
 func (x indexed) remember(n int) {
@@ -182,6 +191,66 @@ func TestIndexKilledDuringRecalls(t *testing.T) {
 	answer, byVector = x.ask(recaller)
 	require.Empty(t, answer.Meta.Degraded)
 	require.True(t, byVector)
+}
+
+// The index loses everything while all else goes on. Writing does not make it: with little in it, it would be
+// searched as if that were all. Answers say what they lack until it is whole again, and what was written
+// meanwhile comes to it then.
+func TestALostIndex(t *testing.T) {
+	t.Parallel()
+	x := newIndexed(t)
+	x.remember(8)
+	recaller := x.recaller()
+	_, byVector := x.ask(recaller)
+	require.True(t, byVector)
+	known, err := x.Store.Generations(context.Background(), x.qdrant.Name())
+	require.NoError(t, err)
+	require.NoError(t, x.qdrant.Drop(context.Background(), known[0]))
+	_, late := x.Ingest(t, testkit.Request(x.p, schema.SourceUserInput, "The lighthouse of Nazaré burns oil."))
+	require.Equal(t, []string{workflows.PhaseIndex}, late.Deferred)
+	require.Zero(t, late.Dead)
+	without := func() {
+		t.Helper()
+		answer, byVector := x.ask(recaller)
+		require.False(t, byVector)
+		require.Contains(t, answer.Meta.Degraded, memory.ChannelVector)
+	}
+	without()
+
+	var made, held atomic.Bool
+	reached, release := make(chan struct{}), make(chan struct{})
+	x.server.Before(func(_ context.Context, method string, _ any) error { // there is room, and nothing in it
+		made.CompareAndSwap(false, strings.HasSuffix(method, "Points/CreateFieldIndex"))
+		if strings.HasSuffix(method, "Points/Upsert") && made.Load() && held.CompareAndSwap(false, true) {
+			close(reached)
+			<-release
+		}
+		return nil
+	})
+	_, _, err = syncIndex(t, x.Harness)
+	require.NoError(t, err)
+	<-reached
+	without()
+	_, _, err = syncIndex(t, x.Harness)
+	require.NoError(t, err, "the check is under way already")
+	close(release)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var result workflows.DriftResult
+	require.NoError(t, x.Temporal.GetWorkflow(ctx, workflows.DriftWorkflowID(x.qdrant.Name()), "").Get(ctx, &result))
+	require.Positive(t, result.Repaired)
+	require.Zero(t, result.Left.Found())
+	answer, byVector := x.ask(recaller)
+	require.Empty(t, answer.Meta.Degraded)
+	require.True(t, byVector)
+	_, _, err = syncIndex(t, x.Harness)
+	require.NoError(t, err)
+	answer, err = recaller.Recall(ctx, schema.RecallRequest{Principal: x.p, Query: "lighthouse of Nazaré burns oil"})
+	require.NoError(t, err)
+	require.Empty(t, answer.Meta.Degraded)
+	require.Contains(t, answer.Results[0].Content, "lighthouse")
+	require.Contains(t, answer.Results[0].Channels, memory.ChannelVector)
+	require.Zero(t, x.drift().Found.Found())
 }
 
 // What an index that is wrong returns is seen by nobody.

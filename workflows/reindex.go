@@ -56,7 +56,7 @@ type ReindexProgress struct {
 	Embedded   int64                     `json:"embedded"`          // of them, embedded first
 	Refused    int64                     `json:"refused"`           // of them, left to the outbox: the embedder does not take them
 	Rounds     int                       `json:"rounds"`            // of comparison
-	Drift      activities.Drift          `json:"drift"`             // what the last one found
+	Drift      activities.Drift          `json:"drift"`             // what the last one found, or has found so far
 	Verified   activities.VerifyResult   `json:"verified"`
 	Dropped    int                       `json:"dropped"` // generations
 	Cursor     activities.Cursor         `json:"cursor"`  // of the fill
@@ -176,7 +176,7 @@ func (run *reindex) fill(ctx workflow.Context) error {
 func (run *reindex) verify(ctx workflow.Context) error {
 	for run.Rounds = 0; ; {
 		run.show(ctx, PhaseVerify)
-		drift, err := compareOnce(ctx, run.Generation.ID, true, nil)
+		drift, err := compareOnce(ctx, run.Generation.ID, true, &run.Drift)
 		if err != nil {
 			return err
 		}

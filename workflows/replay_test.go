@@ -33,7 +33,7 @@ var histories = []string{"ingest-single", "ingest-batch", "ingest-duplicate", "i
 	"put", "put-invalid", "revise", "revise-refused", "modify", "recover",
 	"recall", "recall-invalid",
 	"forget-named", "forget-confirmed", "forget-signalled", "forget-expired", "forget-cancelled", "erase",
-	"drift", "drift-looked", "reindex", "reindex-model", "reindex-cancelled", "reindex-failed"}
+	"sync-index-lost", "drift", "drift-looked", "reindex", "reindex-model", "reindex-cancelled", "reindex-failed"}
 
 func historyFile(name string) string { return filepath.Join("testdata", name+".json") }
 
@@ -259,6 +259,11 @@ func recordIndex(t *testing.T, h *testkit.Harness, x indexed) {
 	require.NoError(t, err)
 	require.NoError(t, x.qdrant.Drop(ctx, known[0]))
 	check("drift-looked", workflows.DriftInput{LookOnly: true})
+	run, _, err := syncIndex(t, x.Harness)
+	require.NoError(t, err)
+	record(t, x.Harness, "sync-index-lost", run.GetID(), run.GetRunID())
+	require.NoError(t, x.Temporal.GetWorkflow(ctx, workflows.DriftWorkflowID(x.qdrant.Name()), "").Get(ctx, nil))
+	require.NoError(t, x.qdrant.Drop(ctx, known[0]))
 	check("drift", workflows.DriftInput{})
 	rebuild("reindex-model", workflows.ReindexInput{Model: "next-v1", GraceSeconds: -1}, nil)
 	rebuild("reindex-cancelled", workflows.ReindexInput{}, func(method, id string) {
@@ -272,7 +277,7 @@ func recordIndex(t *testing.T, h *testkit.Harness, x indexed) {
 			_, _ = owner.Exec(ctx, `DELETE FROM index_generations WHERE state = 'building'`)
 		}
 	})
-	run, err := h.Temporal.ExecuteWorkflow(ctx, clientOptions("reindex", h.TaskQueue), workflows.Reindex, workflows.ReindexInput{GraceSeconds: 1})
+	run, err = h.Temporal.ExecuteWorkflow(ctx, clientOptions("reindex", h.TaskQueue), workflows.Reindex, workflows.ReindexInput{GraceSeconds: 1})
 	require.NoError(t, err)
 	require.NoError(t, run.Get(ctx, nil))
 	record(t, h, "reindex", run.GetID(), run.GetRunID())

@@ -1,8 +1,11 @@
 package workflows
 
 import (
+	"errors"
 	"fmt"
 
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
@@ -31,10 +34,12 @@ type SyncIndexResult struct {
 const pagesPerDrain = 50
 
 // SyncIndex drains the index outbox of all tenants: what an ingest could not index, and memories
-// written while the embedder was away. A schedule starts it; it is at-least-once and idempotent.
+// written while the embedder was away. A schedule starts it; it is at-least-once and idempotent. Where the index
+// is lost, it has it filled again.
 func SyncIndex(ctx workflow.Context, in SyncIndexInput) (SyncIndexResult, error) {
 	total, after := in.Sofar, in.After
 	var lag store.IndexLag
+	filling := false
 	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (SyncIndexProgress, error) { return SyncIndexProgress{total, lag}, nil }); err != nil {
 		return SyncIndexResult{}, err
 	}
@@ -46,6 +51,10 @@ func SyncIndex(ctx workflow.Context, in SyncIndexInput) (SyncIndexResult, error)
 			return SyncIndexResult{}, err
 		}
 		total, after, lag = total.Add(page.IndexResult), page.After, page.Lag
+		if page.Lost && !filling {
+			filling = true
+			fillIndex(ctx, page.Index)
+		}
 		workflow.SetCurrentDetails(ctx, fmt.Sprintf("%d upserted, %d deleted, %d embedded", total.Upserted, total.Deleted, total.Embedded))
 		if !page.More {
 			return SyncIndexResult{total}, nil
@@ -53,5 +62,22 @@ func SyncIndex(ctx workflow.Context, in SyncIndexInput) (SyncIndexResult, error)
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 			return SyncIndexResult{}, workflow.NewContinueAsNewError(ctx, SyncIndex, SyncIndexInput{Sofar: total, After: after})
 		}
+	}
+}
+
+// fillIndex starts the check that fills an index again, and does not wait for it. One that is under way goes on:
+// it fills what it finds lost, and whatever it has passed by then, the next run of SyncIndex sees.
+func fillIndex(ctx workflow.Context, index string) {
+	ctx, _ = workflow.NewDisconnectedContext(ctx) // never cancelled: that would cancel the check
+	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID:            DriftWorkflowID(index),
+		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
+		StaticSummary:         "fill the vector index " + index + ", which is lost",
+	}), DriftCheck, DriftInput{Index: index})
+	err := child.GetChildWorkflowExecution().Get(ctx, nil)
+	var there *temporal.ChildWorkflowExecutionAlreadyStartedError
+	if err != nil && !errors.As(err, &there) {
+		workflow.GetLogger(ctx).Warn("drift check not started", "error", err) // the next run does
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/vector"
@@ -104,7 +105,7 @@ func someMemories(t *testing.T, r *rand.Rand, owner *pgx.Conn, n int) []uuid.UUI
 				last_reinforced_at, pinned, deletion_policy, valid_from, valid_until, conditions, sensitivity, occurred_at, created_at, updated_at, created_by, deleted_at)
 			VALUES ('t', $1, $2, $3, $4, $5, $6, $7, $8, 'session', 'episodic', 'x', 'x', $9, jsonb_build_object('kind', $7::text), $10, $11, 1, $12, 1, now(), 'exponential',
 				'1 day', 0, 0.1, now(), $13, 'auto_prune', $14, $15, $16, $17, $18, now(), now(), 'me', $19)`,
-			ids[i], pick(r, someAgents...), pick(r, somePlaces...), pick(r, "", "s"), pick(r, "private", "group", "shared", "global"), pick(r, "", "g", "h"),
+			ids[i], pick(r, someAgents...), pick(r, somePlaces...), pick(r, "", "s", "z"), pick(r, "private", "group", "shared", "global"), pick(r, "", "g", "h"),
 			pick(r, "episodic", "working"), pick(r, "fact", "decision"), hash[:], tags, pick(r, someWho...), float64(r.IntN(11))/10, r.IntN(4) == 0, from, until, conditions,
 			pick(r, levels...), base.Add(time.Duration(r.IntN(1000))*time.Hour+time.Duration(r.IntN(3))*time.Microsecond), deleted)
 	}
@@ -136,7 +137,13 @@ func someFilter(r *rand.Rand) (store.Filter, bool) {
 	often(func() { f.Since = new(base.Add(time.Duration(r.IntN(1000))*time.Hour + 1500*time.Nanosecond)) })
 	often(func() { f.Until = new(base.Add(time.Duration(r.IntN(1000))*time.Hour + time.Microsecond)) })
 	often(func() { f.MaxSensitivity = pick(r, levels...) })
+	often(func() { f.Scopes = pick(r, []string{"s"}, []string{"z", "s"}, []string{"nowhere"}) })
 	often(func() { f.At = base.AddDate(0, 0, r.IntN(120)) })
+	often(func() {
+		start := base.AddDate(0, 0, r.IntN(120))
+		f.During = []memory.TimeWindow{{Start: start, End: start.AddDate(0, 0, 1+r.IntN(30))}}
+		whole = whole && f.At.IsZero()
+	})
 	often(func() { f.Context = json.RawMessage(`{"os": "linux"}`); whole = false })
 	return f, whole
 }

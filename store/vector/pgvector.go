@@ -69,6 +69,9 @@ func (v PGVector) Create(ctx context.Context, g Generation) error {
 	return v.build(ctx, g, false)
 }
 
+// Searched implements Index: a model's generations have their vectors in common.
+func (PGVector) Searched(context.Context, Generation) (bool, error) { return true, nil }
+
 // Activate implements Index. Every model's embeddings can be searched as soon as they are stored.
 func (PGVector) Activate(context.Context, Generation) error { return nil }
 

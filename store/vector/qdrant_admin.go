@@ -118,23 +118,45 @@ func (q *Qdrant) exists(ctx context.Context, collection string) (bool, error) {
 	return res.GetResult().GetExists(), nil
 }
 
+// Searched implements Index.
+func (q *Qdrant) Searched(ctx context.Context, g Generation) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, qdrantReadTimeout)
+	defer cancel()
+	named, err := q.named(ctx, q.alias(g.Model))
+	if err != nil {
+		return false, err
+	}
+	if named == "" {
+		return false, fmt.Errorf("look for alias: %w", ErrMissing)
+	}
+	return named == q.collection(g), nil
+}
+
+// named returns the collection that an alias names; empty when there is no such alias.
+func (q *Qdrant) named(ctx context.Context, alias string) (string, error) {
+	listed, err := q.client.Collections().ListAliases(ctx, &qd.ListAliasesRequest{})
+	if err != nil {
+		return "", qdrantError("list aliases", err)
+	}
+	for _, a := range listed.GetAliases() {
+		if a.GetAliasName() == alias {
+			return a.GetCollectionName(), nil
+		}
+	}
+	return "", nil
+}
+
 // Activate implements Index: the alias changes hands in one step.
 func (q *Qdrant) Activate(ctx context.Context, g Generation) error {
 	ctx, cancel := context.WithTimeout(ctx, qdrantAdminTimeout)
 	defer cancel()
 	alias, collection := q.alias(g.Model), q.collection(g)
-	listed, err := q.client.Collections().ListAliases(ctx, &qd.ListAliasesRequest{})
-	if err != nil {
-		return qdrantError("list aliases", err)
+	named, err := q.named(ctx, alias)
+	if err != nil || named == collection {
+		return err
 	}
 	var actions []*qd.AliasOperations
-	for _, a := range listed.GetAliases() {
-		if a.GetAliasName() != alias {
-			continue
-		}
-		if a.GetCollectionName() == collection {
-			return nil
-		}
+	if named != "" {
 		actions = append(actions, qd.NewAliasDelete(alias))
 	}
 	_, err = q.client.Collections().UpdateAliases(ctx, &qd.ChangeAliases{Actions: append(actions, qd.NewAliasCreate(alias, collection)), Timeout: serverTimeout(ctx)})

@@ -1,6 +1,7 @@
 package vector
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -9,6 +10,7 @@ import (
 	qd "github.com/qdrant/go-client/qdrant"
 
 	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -93,8 +95,9 @@ func ofTenant(tenant string) *qd.Filter {
 }
 
 // pushedFilter mirrors store.Filter as far as a payload can say it. It may let more through, never less:
-// Postgres looks at every id afterwards. What it leaves out are conditions of validity, which are JSON, and
-// names that are not plain ASCII, which Go and Postgres may fold differently. All points are live.
+// Postgres looks at every id afterwards. What it leaves out are conditions of validity, which are JSON, validity
+// where the question names times of its own, and names that are not plain ASCII, which Go and Postgres may fold
+// differently. All points are live.
 func pushedFilter(f store.Filter) *qd.Filter {
 	pr := f.Principal
 	must := []*qd.Condition{qd.NewMatchKeyword(keyTenant, pr.Tenant)}
@@ -112,12 +115,8 @@ func pushedFilter(f store.Filter) *qd.Filter {
 	if pr.Project != "" {
 		must = append(must, qd.NewMatchKeyword(keyProject, pr.Project))
 	}
-	must = append(must, qd.NewMatchKeyword(keyScope, pr.Scope))
-	limit := f.MaxSensitivity
-	if limit == "" {
-		limit = schema.SensitivityMedium
-	}
-	must = append(must, anyOf(keySensitivity, limit.AtMost()))
+	must = append(must, anyOf(keyScope, append([]string{pr.Scope}, f.Scopes...)))
+	must = append(must, anyOf(keySensitivity, cmp.Or(f.MaxSensitivity, memory.DefaultLimit).AtMost()))
 	if len(f.Types) > 0 {
 		must = append(must, anyOf(keyType, f.Types))
 	}
@@ -142,7 +141,7 @@ func pushedFilter(f store.Filter) *qd.Filter {
 	if f.Until != nil {
 		must = append(must, qd.NewRange(keyOccurred, &qd.Range{Lt: new(float64(f.Until.UnixMicro()))}))
 	}
-	if !f.At.IsZero() {
+	if !f.At.IsZero() && len(f.During) == 0 {
 		at := float64(f.At.UnixMicro())
 		must = append(must, openOr(keyValidFrom, &qd.Range{Lte: &at}), openOr(keyValidUntil, &qd.Range{Gt: &at}))
 	}

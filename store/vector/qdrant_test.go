@@ -133,7 +133,15 @@ func TestQdrantGenerations(t *testing.T) {
 		_, err := q.Search(ctx, store.Filter{Principal: anja}, store.Embedding{Model: m, Vector: make([]float32, m.Dimensions)}, 5)
 		return err
 	}
+	searched := func(g vector.Generation) bool {
+		t.Helper()
+		is, err := q.Searched(ctx, g)
+		require.NoError(t, err)
+		return is
+	}
 	require.ErrorIs(t, ask(flat), vector.ErrMissing, "nothing was made yet")
+	_, err := q.Searched(ctx, vector.Generation{ID: uuid.New(), Model: flat})
+	require.ErrorIs(t, err, vector.ErrMissing)
 	first := generation(t, q, flat, store.GenerationActive)
 	require.NoError(t, q.Create(ctx, first), "what is there is left alone")
 	old, fresh := uuid.New(), uuid.New()
@@ -141,12 +149,16 @@ func TestQdrantGenerations(t *testing.T) {
 	second := generation(t, q, flat, store.GenerationBuilding)
 	require.NoError(t, q.Apply(ctx, second, "t", vector.Changes{Upserts: []vector.Point{at(fresh, 1, 0)}}))
 	require.Equal(t, []uuid.UUID{old}, search(t, q, store.Filter{Principal: anja}), "what is being built is not searched")
+	require.True(t, searched(first))
+	require.False(t, searched(second))
 	hits, err := q.Nearest(ctx, second, "t", []float32{1, 0}, 5)
 	require.NoError(t, err)
 	require.Len(t, hits, 1)
 	require.NoError(t, q.Activate(ctx, second))
 	require.NoError(t, q.Activate(ctx, second))
 	require.Equal(t, []uuid.UUID{fresh}, search(t, q, store.Filter{Principal: anja}))
+	require.False(t, searched(first))
+	require.True(t, searched(second))
 
 	deep := inference.EmbeddingModel{Name: "deep/v1", Dimensions: 3}
 	third := generation(t, q, deep, store.GenerationActive)
@@ -156,6 +168,8 @@ func TestQdrantGenerations(t *testing.T) {
 	require.NoError(t, q.Drop(ctx, second))
 	require.NoError(t, q.Drop(ctx, second))
 	require.ErrorIs(t, ask(flat), vector.ErrMissing)
+	_, err = q.Searched(ctx, first)
+	require.ErrorIs(t, err, vector.ErrMissing)
 	require.NoError(t, ask(deep))
 	require.ErrorIs(t, q.Apply(ctx, second, "t", vector.Changes{Upserts: []vector.Point{at(old, 1, 0)}}), vector.ErrMissing)
 	require.ErrorIs(t, q.Apply(ctx, third, "t", vector.Changes{Upserts: []vector.Point{at(old, 1, 0)}}), vector.ErrMismatch, "two dimensions where there are three")

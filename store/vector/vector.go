@@ -71,6 +71,9 @@ type Index interface {
 	// Create makes room for a generation, and leaves what is there alone. A generation that is active is
 	// made searchable, too: an index that was wiped has nothing left of either.
 	Create(ctx context.Context, g Generation) error
+	// Searched says whether it is this generation that questions of its model are asked of, or another. Where
+	// there is none that they are asked of, it is ErrMissing.
+	Searched(ctx context.Context, g Generation) (bool, error)
 	// Activate makes a generation the one that is searched for its model, at once and as a whole.
 	Activate(ctx context.Context, g Generation) error
 	// Drop removes a generation; one that is not there is no error.
