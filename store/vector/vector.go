@@ -69,7 +69,8 @@ type Index interface {
 	Nearest(ctx context.Context, g Generation, tenant string, vector []float32, limit int) ([]store.Hit, error)
 
 	// Create makes room for a generation, and leaves what is there alone. A generation that is active is
-	// made searchable, too: an index that was wiped has nothing left of either.
+	// made searchable, too: the first of an installation. One that was lost is not to be made as active before it
+	// has been filled.
 	Create(ctx context.Context, g Generation) error
 	// Searched says whether it is this generation that questions of its model are asked of, or another. Where
 	// there is none that they are asked of, it is ErrMissing.

@@ -1,0 +1,274 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/inference/rules"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/vector"
+)
+
+// step compares one page of memories and repairs what differs.
+func (w *world) step(a *activities.Indexing, at activities.Cursor) activities.CompareResult {
+	w.t.Helper()
+	out, err := run[activities.CompareResult](w, a.CompareMemories, activities.CompareRequest{Cursor: at, MaxPages: 1, Repair: true})
+	require.NoError(w.t, err)
+	return out
+}
+
+// lost is an index that knew two memories, of two tenants, and has lost them.
+func lost(t *testing.T) (w *world, a *activities.Indexing, q *vector.Qdrant, old uuid.UUID) {
+	w = newWorld(t)
+	q, _ = w.qdrant()
+	a = &activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
+	old = w.remember("t", "The harbour has nine berths.")[0]
+	w.remember("u", "Of another tenant.")
+	out, err := w.drain(a)
+	require.NoError(t, err)
+	require.False(t, out.Lost)
+	require.NoError(t, q.Drop(ctx, w.active(q)))
+	return w, a, q, old
+}
+
+// An index that was lost is not made by the next write: it would be searched for what it has, which is next to
+// nothing. It is searched again when a whole pass has filled it.
+func TestALostIndexIsSearchedWhenItIsWhole(t *testing.T) {
+	t.Parallel()
+	w, a, q, old := lost(t)
+	model := a.Embedder.Model()
+	g := w.active(q)
+	out, err := w.drain(a)
+	require.NoError(t, err)
+	require.True(t, out.Lost, "although nothing is pending")
+	require.Equal(t, q.Name(), out.Index)
+
+	ack, r := w.stageRequest(schema.IngestRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"}, Candidates: []schema.Candidate{{Content: "The harbour was built in May."}}})
+	fresh := uuid.MustParse(ack.MemoryIDs[0])
+	_, err = w.owner.Exec(ctx, `INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) VALUES ('t', $1, 1, 'delete', now())`, uuid.New())
+	require.NoError(t, err)
+	out, err = w.drain(a)
+	require.NoError(t, err)
+	require.True(t, out.Lost)
+	require.Equal(t, activities.IndexResult{Deleted: 1, Embedded: 1}, out.IndexResult)
+	require.False(t, out.More)
+	require.Equal(t, 1, w.count("index_outbox", "op = 'upsert' AND attempts = 0"), "a deletion is done, the rest stays")
+	require.Equal(t, 1, w.count("index_outbox", "true"))
+	_, err = run[activities.IndexResult](w, a.IndexBatch, r)
+	var app *temporal.ApplicationError
+	require.ErrorAs(t, err, &app)
+	require.Equal(t, activities.ErrTypeIndexLost, app.Type())
+	require.True(t, app.NonRetryable(), "to try again does not help")
+	_, err = q.Count(ctx, g, "t")
+	require.ErrorIs(t, err, vector.ErrMissing, "nobody has made it")
+
+	half := w.step(a, activities.Cursor{})
+	require.False(t, half.Done)
+	require.EqualValues(t, 1, half.Repaired)
+	require.EqualValues(t, 1, half.Pending)
+	_, err = w.asked(q, model, embedded(t, "harbour"))
+	require.ErrorIs(t, err, vector.ErrMissing)
+	require.NoError(t, w.do(a.SearchActive))
+	_, err = w.asked(q, model, embedded(t, "harbour"))
+	require.ErrorIs(t, err, vector.ErrMissing, "it is not whole")
+	out, err = w.drain(a)
+	require.NoError(t, err)
+	require.True(t, out.Lost, "it has room, and nothing to search yet")
+	require.Equal(t, 1, out.Upserted)
+	for at := half.Cursor; ; {
+		next := w.step(a, at)
+		if at = next.Cursor; next.Done {
+			break
+		}
+		_, err = w.asked(q, model, embedded(t, "harbour"))
+		require.ErrorIs(t, err, vector.ErrMissing)
+	}
+	hits, err := w.asked(q, model, embedded(t, "harbour"))
+	require.NoError(t, err)
+	require.Len(t, hits, 2)
+	require.ElementsMatch(t, []uuid.UUID{old, fresh}, []uuid.UUID{hits[0].ID, hits[1].ID})
+	out, err = w.drain(a)
+	require.NoError(t, err)
+	require.False(t, out.Lost)
+	require.Equal(t, activities.Drift{Memories: 3, Points: 3}, w.compare(a, true))
+}
+
+// With an embedder that is down besides, it is still said that the index is lost.
+func TestALostIndexAndNoEmbedder(t *testing.T) {
+	t.Parallel()
+	w, a, q, _ := lost(t)
+	embedder := &picky{Embedder: rules.New().Embedder, word: "poison"}
+	a = &activities.Indexing{Store: w.store, Embedder: embedder, Index: q}
+	embedder.down.Store(true)
+	w.remember("t", "It comes while the embedder is down.")
+	out, err := w.drain(a)
+	require.NoError(t, err)
+	require.True(t, out.Lost)
+	require.Equal(t, 1, w.count("index_outbox", "attempts = 0"))
+}
+
+// Lost on the way, an index is compared from the beginning.
+func TestAnIndexLostDuringAPass(t *testing.T) {
+	t.Parallel()
+	w, a, q, old := lost(t)
+	g := w.active(q)
+	first := w.step(a, activities.Cursor{})
+	require.NoError(t, q.Drop(ctx, g))
+	again := w.step(a, first.Cursor)
+	require.False(t, again.Done)
+	require.Equal(t, activities.Cursor{}, again.Cursor)
+	require.Equal(t, activities.Drift{Memories: 2, Points: 2, Missing: 2, Repaired: 2}, w.compare(a, true))
+	hits, err := w.asked(q, a.Embedder.Model(), embedded(t, "harbour"))
+	require.NoError(t, err)
+	require.Equal(t, old, hits[0].ID)
+}
+
+// Of two checks, one has begun before the index was lost, and ends while the other fills it: what it has seen is
+// not there any more.
+func TestACheckThatBeganBeforeTheLoss(t *testing.T) {
+	t.Parallel()
+	w, a, q, _ := lost(t)
+	model := a.Embedder.Model()
+	w.compare(a, true)
+	before := w.step(a, activities.Cursor{})
+	require.NoError(t, q.Drop(ctx, w.active(q)))
+	filling := w.step(a, activities.Cursor{})
+	for at := before.Cursor; ; {
+		next := w.step(a, at)
+		if at = next.Cursor; next.Done {
+			break
+		}
+	}
+	_, err := w.asked(q, model, embedded(t, "harbour"))
+	require.ErrorIs(t, err, vector.ErrMissing)
+	for at := filling.Cursor; ; {
+		next := w.step(a, at)
+		if at = next.Cursor; next.Done {
+			break
+		}
+	}
+	_, err = w.asked(q, model, embedded(t, "harbour"))
+	require.NoError(t, err)
+}
+
+// A generation that is lost while it is built holds up no change, and is filled like any other.
+func TestABuildThatIsLost(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	q, _ := w.qdrant()
+	a := &activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
+	w.remember("t", "The harbour has nine berths.")
+	_, err := w.drain(a)
+	require.NoError(t, err)
+	began, err := run[activities.BeginReindexResult](w, a.BeginReindex, activities.BeginReindexRequest{})
+	require.NoError(t, err)
+	g, err := w.store.Generation(ctx, uuid.MustParse(began.Generation.ID))
+	require.NoError(t, err)
+	require.NoError(t, q.Drop(ctx, g))
+	w.remember("t", "The harbour was built in May.")
+	out, err := w.drain(a)
+	require.NoError(t, err)
+	require.False(t, out.Lost, "what is searched is there")
+	require.Equal(t, 1, out.Upserted)
+	require.Zero(t, w.count("index_outbox", "true"))
+	_, err = q.Count(ctx, g, "t")
+	require.ErrorIs(t, err, vector.ErrMissing)
+	filled, err := run[activities.FillResult](w, a.FillGeneration, activities.FillRequest{Generation: began.Generation.ID, MaxPages: 10})
+	require.NoError(t, err)
+	require.True(t, filled.Done)
+	n, err := q.Count(ctx, g, "t")
+	require.NoError(t, err)
+	require.EqualValues(t, 2, n)
+	searched, err := q.Searched(ctx, g)
+	require.NoError(t, err)
+	require.False(t, searched)
+}
+
+// However fast somebody writes, a comparison comes to its end.
+func TestComparingEndsWhileSomebodyWrites(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	q, server := w.qdrant()
+	a := &activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
+	w.remember("t", "The first.")
+	_, err := w.drain(a)
+	require.NoError(t, err)
+	g := w.active(q)
+	var looks atomic.Int64
+	server.Before(func(_ context.Context, method string, _ any) error {
+		if !strings.HasSuffix(method, "Points/Get") {
+			return nil
+		}
+		look := looks.Add(1)
+		if look > 5 {
+			return nil // it would go on for good
+		}
+		ids := w.remember("t", fmt.Sprintf("Written at look %d.", look))
+		entries, err := w.store.IndexEntries(ctx, "t", g.Model, ids)
+		if err != nil {
+			return err
+		}
+		for i := range entries {
+			entries[i].Seq, entries[i].Vector = 1<<60, make([]float32, g.Model.Dimensions)
+			entries[i].Vector[0] = 1
+		}
+		return errors.Join(q.Apply(ctx, g, "t", vector.Changes{Upserts: []vector.Point{vector.PointOf(entries[0])}}), w.store.SettleOutbox(ctx, "t", entries, w.now()))
+	})
+	require.Zero(t, w.compare(a, true).Found())
+	require.EqualValues(t, 1, looks.Load())
+}
+
+// An activity over many pages says how far it has come after a while, and goes on in the next.
+func TestWorkIsDividedByTime(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	q, _ := w.qdrant()
+	var late atomic.Int64
+	a := &activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q,
+		Now: func() time.Time { return time.Now().Add(time.Duration(late.Add(1)) * time.Minute) }}
+	for _, tenant := range []string{"t", "u", "v"} {
+		w.remember(tenant, "A memory of "+tenant+".")
+	}
+	pages := 0
+	for at := (activities.Cursor{}); ; pages++ {
+		out, err := run[activities.FillResult](w, a.FillGeneration, activities.FillRequest{Generation: w.active(q).ID.String(), Cursor: at, MaxPages: 50})
+		require.NoError(t, err)
+		require.LessOrEqual(t, out.Memories, int64(1))
+		if at = out.Cursor; out.Done {
+			break
+		}
+	}
+	require.Equal(t, 3, pages)
+	pages = 0
+	for at := (activities.Cursor{}); ; pages++ {
+		out, err := run[activities.CompareResult](w, a.CompareMemories, activities.CompareRequest{Cursor: at, MaxPages: 50})
+		require.NoError(t, err)
+		require.LessOrEqual(t, out.Memories, int64(1))
+		if at = out.Cursor; out.Done {
+			break
+		}
+	}
+	require.Equal(t, 3, pages)
+	var strangers vector.Changes
+	for range 501 {
+		strangers.Upserts = append(strangers.Upserts, vector.Point{MemoryID: uuid.New(), Version: 1, Vector: embedded(t, "stranger")})
+	}
+	require.NoError(t, q.Apply(ctx, w.active(q), "nobody", strangers))
+	points, err := run[activities.CompareResult](w, a.ComparePoints, activities.CompareRequest{MaxPages: 50})
+	require.NoError(t, err)
+	require.False(t, points.Done)
+	require.EqualValues(t, 500, points.Drift.Points, "one page")
+	points, err = run[activities.CompareResult](w, a.ComparePoints, activities.CompareRequest{Points: points.Points, MaxPages: 50})
+	require.NoError(t, err)
+	require.True(t, points.Done)
+}
