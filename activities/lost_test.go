@@ -106,9 +106,9 @@ func TestALostIndexIsSearchedWhenItIsWhole(t *testing.T) {
 // With an embedder that is down besides, it is still said that the index is lost.
 func TestALostIndexAndNoEmbedder(t *testing.T) {
 	t.Parallel()
-	w, a, q, _ := lost(t)
+	w, _, q, _ := lost(t)
 	embedder := &picky{Embedder: rules.New().Embedder, word: "poison"}
-	a = &activities.Indexing{Store: w.store, Embedder: embedder, Index: q}
+	a := &activities.Indexing{Store: w.store, Embedder: embedder, Index: q}
 	embedder.down.Store(true)
 	w.remember("t", "It comes while the embedder is down.")
 	out, err := w.drain(a)
