@@ -68,7 +68,7 @@ type analysis struct {
 func (q *query) analyse(ctx context.Context) {
 	defer close(q.words.done)
 	defer q.timed("analyse")()
-	ctx, cancel := context.WithTimeout(ctx, analyseDeadline)
+	ctx, cancel := q.within(ctx, analyseDeadline)
 	defer cancel()
 	q.words.question, q.words.err = q.Store.Analyse(ctx, q.filter.Principal.Tenant,
 		store.Wording{Query: q.req.Query, Keywords: q.req.KeywordQuery, Expansion: q.expansion()})
@@ -105,7 +105,7 @@ func (q *query) searchVector(ctx context.Context) ([]store.Hit, error) {
 			return nil, fmt.Errorf("embed query: %w", err)
 		}
 	}
-	embedCtx, cancel := context.WithTimeout(ctx, embedDeadline)
+	embedCtx, cancel := q.within(ctx, embedDeadline)
 	defer cancel()
 	embedded := q.timed("embed")
 	asked, _, err := inference.EmbedQuery(embedCtx, embedder, q.req.Query)
@@ -114,7 +114,7 @@ func (q *query) searchVector(ctx context.Context) ([]store.Hit, error) {
 		return nil, fmt.Errorf("embed query: %w", err)
 	}
 	q.trust = memory.TrustIn(embedder.Model().Name)
-	ctx, cancelSearch := context.WithTimeout(ctx, vectorDeadline)
+	ctx, cancelSearch := q.within(ctx, vectorDeadline)
 	defer cancelSearch()
 	return q.Index.Search(ctx, q.filter, store.Embedding{Model: embedder.Model(), Vector: asked}, q.width())
 }
@@ -131,7 +131,7 @@ func (q *query) collect(ctx context.Context) []memory.Evidence {
 	for i, ch := range channels {
 		wg.Go(func() {
 			defer q.timed(ch.name)()
-			ctx, cancel := context.WithTimeout(ctx, ch.deadline)
+			ctx, cancel := q.within(ctx, ch.deadline)
 			defer cancel()
 			hits, err := ch.search(ctx)
 			if err != nil {

@@ -12,7 +12,7 @@ const contextDeadline = time.Second
 // neighbourhood looks at what stands around the best candidates in their sessions. The turns that it
 // brings in have passed the filter.
 func (q *query) neighbourhood(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
-	ctx, cancel := context.WithTimeout(ctx, contextDeadline)
+	ctx, cancel := q.within(ctx, contextDeadline)
 	defer cancel()
 	anchors := memory.Anchors(evidence)
 	if len(anchors) == 0 {

@@ -76,7 +76,7 @@ func (q *query) selection(ctx context.Context, evidence []memory.Evidence) ([]me
 	if !q.layered() || len(q.solutions) == 0 {
 		return evidence, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, readDeadline)
+	ctx, cancel := q.within(ctx, readDeadline)
 	defer cancel()
 	found, err := q.Store.Solutions(ctx, q.filter, idsOf(q.solutions))
 	if err != nil {

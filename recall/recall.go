@@ -6,6 +6,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -47,6 +48,10 @@ type Recaller struct {
 	Policy   func() *memory.Policy // whose trust rules are in force; nil, or a nil policy, for the defaults
 
 	Reranking inference.Reranking // the zero value leaves reranking out
+
+	// Patience multiplies the deadlines of channels and stages, for a database that is slow or a machine that
+	// is busy; 0 is 1. The reranker has a deadline of its own.
+	Patience float64
 }
 
 // Recall returns what is known that helps with the query, best first. It fails on an invalid request
@@ -130,6 +135,11 @@ type query struct {
 	selections []schema.Selection // what was chosen; set by the selection stage
 }
 
+// within gives a channel or a stage its time.
+func (q *query) within(ctx context.Context, deadline time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, time.Duration(cmp.Or(q.Patience, 1)*float64(deadline)))
+}
+
 // off reports whether a channel or stage is switched off.
 func (q *query) off(name string) bool {
 	return slices.Contains(q.Without, name) || slices.Contains(q.req.Without, name) || q.optional(name)
@@ -194,7 +204,7 @@ func (q *query) assemble(ctx context.Context, evidence []memory.Evidence) ([]sch
 // track records the retrieval and the access to what is returned.
 func (q *query) track(ctx context.Context, results []schema.RecallResult, start time.Time) {
 	defer q.timed("track")()
-	ctx, cancel := context.WithTimeout(ctx, trackDeadline)
+	ctx, cancel := q.within(ctx, trackDeadline)
 	defer cancel()
 	ids := make([]uuid.UUID, len(results))
 	for i, row := range results {

@@ -67,7 +67,7 @@ func newWorld(t testing.TB) *world {
 	url := testkit.DatabaseURL(t)
 	s := testkit.OpenStore(t, url)
 	return &world{t: t, owner: testkit.Owner(t, url), p: schema.Principal{Tenant: "t", Agent: "a"},
-		Recaller: &recall.Recaller{Store: s, Index: vector.PGVector{Store: s}, Embedder: rules.New().Embedder}}
+		Recaller: &recall.Recaller{Store: s, Index: vector.PGVector{Store: s}, Embedder: rules.New().Embedder, Patience: 10}} // the suite keeps the machine busy
 }
 
 func (w *world) put(p schema.Principal, v schema.Visibility, c schema.Candidate) uuid.UUID {
@@ -276,12 +276,23 @@ func TestRecallLimitIsClamped(t *testing.T) {
 	require.ErrorAs(t, err, &invalid)
 }
 
-// slowEmbedder answers when its context ends.
-type slowEmbedder struct{ inference.Embedder }
+// slowEmbedder answers when its context ends, and says how long that was to be.
+type slowEmbedder struct {
+	inference.Embedder
+	given *time.Duration
+}
 
-func (slowEmbedder) Embed(ctx context.Context, _ []string) ([][]float32, inference.Usage, error) {
-	<-ctx.Done()
+func (e slowEmbedder) Embed(ctx context.Context, _ []string) ([][]float32, inference.Usage, error) {
+	*e.given = untilDone(ctx)
 	return nil, inference.Usage{}, ctx.Err()
+}
+
+// untilDone waits for a context, and returns how long it had.
+func untilDone(ctx context.Context) time.Duration {
+	deadline, _ := ctx.Deadline()
+	left := time.Until(deadline)
+	<-ctx.Done()
+	return left
 }
 
 // silentEmbedder answers with nothing at all.
@@ -296,28 +307,30 @@ func TestAFailingChannelOnlyDegrades(t *testing.T) {
 	w := newWorld(t)
 	id := w.remember("the canary sings in the mine")
 	for name, c := range map[string]struct {
-		change func(*recall.Recaller)
-		within time.Duration
+		change func(r *recall.Recaller, given *time.Duration)
+		within time.Duration // where it hangs
 	}{
-		"index down":      {func(r *recall.Recaller) { r.Index = failing(errors.New("connection refused")) }, time.Second},
-		"embedder down":   {func(r *recall.Recaller) { r.Embedder = testkit.BrokenEmbedder{Embedder: r.Embedder} }, time.Second},
-		"embedder silent": {func(r *recall.Recaller) { r.Embedder = silentEmbedder{r.Embedder} }, time.Second},
-		"embedder slow":   {func(r *recall.Recaller) { r.Embedder = slowEmbedder{r.Embedder} }, 2900 * time.Millisecond},
-		"index slow": {func(r *recall.Recaller) {
-			r.Index = stubIndex{search: func(ctx context.Context) ([]store.Hit, error) { <-ctx.Done(); return nil, ctx.Err() }}
-		}, 1900 * time.Millisecond},
+		"index down":      {func(r *recall.Recaller, _ *time.Duration) { r.Index = failing(errors.New("connection refused")) }, 0},
+		"embedder down":   {func(r *recall.Recaller, _ *time.Duration) { r.Embedder = testkit.BrokenEmbedder{Embedder: r.Embedder} }, 0},
+		"embedder silent": {func(r *recall.Recaller, _ *time.Duration) { r.Embedder = silentEmbedder{r.Embedder} }, 0},
+		"embedder slow":   {func(r *recall.Recaller, given *time.Duration) { r.Embedder = slowEmbedder{r.Embedder, given} }, 2 * time.Second},
+		"index slow": {func(r *recall.Recaller, given *time.Duration) {
+			r.Index = stubIndex{search: func(ctx context.Context) ([]store.Hit, error) { *given = untilDone(ctx); return nil, ctx.Err() }}
+		}, time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var log bytes.Buffer
 			r := *w.Recaller
 			r.Log = slog.New(slog.NewJSONHandler(&log, nil))
-			c.change(&r)
-			start := time.Now()
+			var given time.Duration
+			c.change(&r, &given)
+			r.Patience = 0
 			out, err := r.Recall(ctx, schema.RecallRequest{Principal: w.p, Query: "where does the canary sing"})
 			require.NoError(t, err)
-			require.Less(t, time.Since(start), c.within)
-			require.Equal(t, []string{memory.ChannelVector}, out.Meta.Degraded)
+			require.LessOrEqual(t, given, c.within)
+			require.Equal(t, c.within > 0, given > 0)
+			require.Contains(t, out.Meta.Degraded, memory.ChannelVector)
 			require.Equal(t, []string{id.String()}, ids(out), "text results still come")
 			require.NotContains(t, log.String(), "canary", "neither query nor content is logged")
 			require.Contains(t, log.String(), "degraded")

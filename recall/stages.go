@@ -112,7 +112,7 @@ func (q *query) contents(ctx context.Context, evidence []memory.Evidence) (map[u
 	if len(missing) == 0 {
 		return q.texts, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, readDeadline)
+	ctx, cancel := q.within(ctx, readDeadline)
 	defer cancel()
 	found, err := q.Store.Contents(ctx, q.readable(), missing)
 	if err != nil {
@@ -129,7 +129,7 @@ func (q *query) convolve(_ context.Context, evidence []memory.Evidence) ([]memor
 }
 
 func (q *query) rehearse(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
-	ctx, cancel := context.WithTimeout(ctx, readDeadline)
+	ctx, cancel := q.within(ctx, readDeadline)
 	defer cancel()
 	accesses, err := q.Store.Accesses(ctx, q.readable(), idsOf(evidence))
 	if err != nil {
@@ -228,7 +228,7 @@ func (q *query) dampen(ctx context.Context, evidence []memory.Evidence) ([]memor
 }
 
 func (q *query) hubs(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
-	ctx, cancel := context.WithTimeout(ctx, readDeadline)
+	ctx, cancel := q.within(ctx, readDeadline)
 	defer cancel()
 	hub, err := q.Store.HubDegree(ctx, q.filter.Principal.Tenant, q.now())
 	if err != nil || hub == 0 {
@@ -252,7 +252,7 @@ func (q *query) dated(ctx context.Context, evidence []memory.Evidence) ([]memory
 // currentness brings in what the best candidates superseded, where that is asked for, each with the score of
 // its successor, and then annotates and weighs all of them.
 func (q *query) currentness(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
-	ctx, cancel := context.WithTimeout(ctx, readDeadline)
+	ctx, cancel := q.within(ctx, readDeadline)
 	defer cancel()
 	best := slices.Clone(q.best(evidence))
 	if q.req.Superseded {

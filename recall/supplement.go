@@ -37,7 +37,7 @@ func (q *query) optionally(ctx context.Context, name string, step func(context.C
 		return
 	}
 	defer q.timed(name)()
-	ctx, cancel := context.WithTimeout(ctx, supplementDeadline)
+	ctx, cancel := q.within(ctx, supplementDeadline)
 	defer cancel()
 	if err := step(ctx); err != nil {
 		q.degrade(name, err)

@@ -27,7 +27,7 @@ func (q *query) withRedacted(ctx context.Context, results []schema.RecallResult)
 		return results
 	}
 	defer q.timed(stageRedact)()
-	ctx, cancel := context.WithTimeout(ctx, textDeadline)
+	ctx, cancel := q.within(ctx, textDeadline)
 	defer cancel()
 	now := q.now()
 	summaries, err := q.Store.RedactedSummaries(ctx, q.filter, q.clearance.Summary, q.keywords(), now, q.limit)

@@ -66,7 +66,7 @@ func TestEmbedderDown(t *testing.T) {
 	require.Equal(t, 3, testkit.Rows(t, db, "index_outbox", ""))
 	require.Equal(t, 2, testkit.Rows(t, db, "proposals", "array_to_string(warnings, ' ') LIKE '%embedding unavailable%'"))
 
-	r := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: embedder}
+	r := recall.Recaller{Patience: 10, Store: h.Store, Index: h.Deps.Index, Embedder: embedder}
 	ask := func() schema.RecallResponse {
 		answer, err := r.Recall(context.Background(), schema.RecallRequest{Principal: p, Query: "where did Ana move, Lisbon?"})
 		require.NoError(t, err)

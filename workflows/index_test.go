@@ -81,7 +81,7 @@ func (x indexed) remember(n int) {
 }
 
 func (x indexed) recaller() *recall.Recaller {
-	return &recall.Recaller{Store: x.Store, Index: x.qdrant,
+	return &recall.Recaller{Patience: 4, Store: x.Store, Index: x.qdrant,
 		Embedder: &vector.Embedders{Configured: x.Deps.Brain.Embedder, Other: embedderOf, Store: x.Store, Index: x.qdrant.Name()}}
 }
 
