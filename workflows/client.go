@@ -38,11 +38,7 @@ func StartIngest(ctx context.Context, c client.Client, taskQueue string, req sch
 		return Started{}, err
 	}
 	options := ingestStart(taskQueue, req)
-	start := c.NewWithStartWorkflowOperation(options, Ingest, req)
-	handle, err := c.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
-		StartWorkflowOperation: start,
-		UpdateOptions:          client.UpdateWorkflowOptions{UpdateName: UpdateStaged, WaitForStage: client.WorkflowUpdateStageCompleted},
-	})
+	start, handle, err := startStaging(ctx, c, options, req)
 	var done *serviceerror.WorkflowExecutionAlreadyStarted
 	if errors.As(err, &done) {
 		return finishedIngest(ctx, c, options.ID)
@@ -59,6 +55,28 @@ func StartIngest(ctx context.Context, c client.Client, taskQueue string, req sch
 		return Started{}, fmt.Errorf("start ingest: %w", err)
 	}
 	return Started{Ack: ack, ID: run.GetID(), RunID: run.GetRunID(), Run: run}, nil
+}
+
+// startStaging starts the run and asks it to stage. Temporal refuses to ask a run whose workers have failed
+// or been too slow for it several times, at once and for as long as that lasts; the run goes on when they
+// do, and so does the wait for it, as it does when there is no worker at all.
+func startStaging(ctx context.Context, c client.Client, options client.StartWorkflowOptions, req schema.IngestRequest) (client.WithStartWorkflowOperation, client.WorkflowUpdateHandle, error) {
+	for {
+		start := c.NewWithStartWorkflowOperation(options, Ingest, req)
+		handle, err := c.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
+			StartWorkflowOperation: start,
+			UpdateOptions:          client.UpdateWorkflowOptions{UpdateName: UpdateStaged, WaitForStage: client.WorkflowUpdateStageCompleted},
+		})
+		var unready *serviceerror.WorkflowNotReady
+		if !errors.As(err, &unready) {
+			return start, handle, err
+		}
+		select {
+		case <-time.After(unreadyPause):
+		case <-ctx.Done():
+			return start, handle, fmt.Errorf("%w: %w", ctx.Err(), err)
+		}
+	}
 }
 
 // ingestStart is how a run of Ingest is started.

@@ -4,10 +4,14 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
 
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
@@ -140,4 +144,44 @@ func TestBatchesThatOverlap(t *testing.T) {
 			require.Equal(t, []string{"1"}, testkit.Strings(t, db, `SELECT r.mentions::text FROM entity_relations r JOIN entities e ON e.id = r.target_id WHERE e.canonical_name = 'acme'`))
 		})
 	}
+}
+
+// unready is a client whose server refuses the first updates, as it does while workers fail or are too slow.
+type unready struct {
+	interceptor.ClientInterceptorBase
+	refusals atomic.Int32
+}
+
+func (u *unready) InterceptClient(next interceptor.ClientOutboundInterceptor) interceptor.ClientOutboundInterceptor {
+	return &unreadyOutbound{interceptor.ClientOutboundInterceptorBase{Next: next}, u}
+}
+
+type unreadyOutbound struct {
+	interceptor.ClientOutboundInterceptorBase
+	*unready
+}
+
+func (u *unreadyOutbound) UpdateWithStartWorkflow(ctx context.Context, in *interceptor.ClientUpdateWithStartWorkflowInput) (client.WorkflowUpdateHandle, error) {
+	if u.refusals.Add(-1) >= 0 {
+		return nil, serviceerror.NewWorkflowNotReady("Unable to perform workflow execution update due to Workflow Task in failed state.")
+	}
+	return u.Next.UpdateWithStartWorkflow(ctx, in)
+}
+
+// Workers that are slow for a while make the hand-over slow, and lose nothing.
+func TestAHandOverWaitsForWorkersThatAreSlow(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	var server unready
+	server.refusals.Store(1)
+	c := testkit.TemporalWith(t, func(o *client.Options) { o.Interceptors = []interceptor.ClientInterceptor{&server} })
+	started, err := workflows.StartIngest(context.Background(), c, h.TaskQueue, testkit.Request(testkit.Principal(), schema.SourceObservation, "The crane is out of order."))
+	require.NoError(t, err)
+	require.Len(t, started.Ack.MemoryIDs, 1)
+
+	server.refusals.Store(1 << 20)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err = workflows.StartIngest(ctx, c, h.TaskQueue, testkit.Request(testkit.Principal(), schema.SourceObservation, "The crane works again."))
+	require.ErrorIs(t, err, context.Canceled)
 }

@@ -108,6 +108,9 @@ func storeOptions(summary string, attempts int32) workflow.ActivityOptions {
 	}
 }
 
+// unreadyPause is between two attempts to reach a run whose workers fail or are too slow.
+const unreadyPause = time.Second
+
 // recallTimeout is how long a client waits for an answer at most. Whoever asks wants to go on: what is not
 // there within a minute is given up, and asked again if it still matters.
 const recallTimeout = time.Minute

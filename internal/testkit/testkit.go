@@ -238,9 +238,15 @@ func Owner(t testing.TB, databaseURL string) *pgx.Conn {
 // Temporal connects to the test server.
 func Temporal(t testing.TB) client.Client {
 	t.Helper()
+	return TemporalWith(t, nil)
+}
+
+// TemporalWith is Temporal with other options.
+func TemporalWith(t testing.TB, change func(*client.Options)) client.Client {
+	t.Helper()
 	env, err := stack()
 	require.NoError(t, err)
-	return DialTemporal(t, env["TEMPORAL_ADDRESS"], nil)
+	return DialTemporal(t, env["TEMPORAL_ADDRESS"], change)
 }
 
 // DialTemporal connects to a server and registers the search attributes; change may alter the
