@@ -420,7 +420,7 @@ func (w *leakWorld) judge(q leakQuery, out schema.RecallResponse) error {
 
 // same holds the filter in SQL against the model: what is authorised, and what is listed, is exactly that.
 func (w *leakWorld) same(q leakQuery) error {
-	f := store.FilterOf(q.req, memory.Clearance{Limit: q.limit, Scopes: q.scopes}, leakNow)
+	f := store.FilterOf(q.req, memory.Clearance{Limit: q.limit, Scopes: q.scopes}, leakNow, memory.Begun(memory.ParseTimes(q.req.Query, leakNow), leakNow))
 	f.Tags = memory.NormalizeTags(f.Tags)
 	sheets, err := w.store.Authorize(ctx, f, w.all)
 	if err != nil {

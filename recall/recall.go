@@ -72,8 +72,9 @@ func (r *Recaller) RecallAs(ctx context.Context, id uuid.UUID, req schema.Recall
 	req.Tags = memory.NormalizeTags(req.Tags) // the form in which they are stored
 	start := r.now()
 	clearance := r.trustRules().Clear(req, r.TrustKey, start)
-	q := &query{Recaller: r, req: req, limit: clampLimit(req.Limit), filter: store.FilterOf(req, clearance, start), clearance: clearance, id: id,
-		windows: memory.Begun(memory.ParseTimes(req.Query, start), start), words: analysis{done: make(chan struct{})},
+	windows := memory.Begun(memory.ParseTimes(req.Query, start), start)
+	q := &query{Recaller: r, req: req, limit: clampLimit(req.Limit), filter: store.FilterOf(req, clearance, start, windows), clearance: clearance, id: id,
+		windows: windows, words: analysis{done: make(chan struct{})},
 		meta: schema.RecallMeta{Trust: clearance.Meta(), TimingsMS: map[string]float64{}, Channels: map[string]int{}, Degraded: []string{}}}
 
 	evidence, err := q.authorize(ctx, q.collect(ctx))

@@ -154,5 +154,5 @@ func (f *filterFlags) filter(flags *pflag.FlagSet, p schema.Principal, c memory.
 		return store.Filter{}, err
 	}
 	r.Tags = memory.NormalizeTags(r.Tags) // as they are stored
-	return store.FilterOf(r, c, time.Now()), nil
+	return store.FilterOf(r, c, time.Now(), nil), nil
 }

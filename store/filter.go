@@ -43,10 +43,10 @@ type Filter struct {
 	AsOf *time.Time
 }
 
-// FilterOf returns the filter that a recall request asks for, within a clearance; now is what it is about
-// unless the request names another time, and the times that its query names.
-func FilterOf(r schema.RecallRequest, c memory.Clearance, now time.Time) Filter {
-	at, during := now, memory.Begun(memory.ParseTimes(r.Query, now), now)
+// FilterOf returns the filter that a recall request asks for, within a clearance. It is about now, and about
+// the times that its query names, unless the request names another time.
+func FilterOf(r schema.RecallRequest, c memory.Clearance, now time.Time, named []memory.TimeWindow) Filter {
+	at, during := now, named
 	if r.ValidAt != nil {
 		at, during = *r.ValidAt, nil
 	}
