@@ -205,7 +205,7 @@ func PlanHints(query, vocabulary []Lexeme, corpus Corpus) TextPlan {
 			out[i].Docs = max(out[i].Docs, int64(vocabularyShare*float64(corpus.Docs)))
 		}
 	}
-	return PlanText(out, corpus, BroadSearch)
+	return PlanText(out, corpus, ShortSearch)
 }
 
 // topicHints returns the hints of a text by the topics that it touches, at most two.

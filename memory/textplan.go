@@ -23,14 +23,27 @@ type SearchWidth struct {
 	// their document frequencies reaches it; commoner ones still count towards the score of what the
 	// rare ones found.
 	Matches int64
+
+	// Pairs is for texts of few words, such as claims: where every word of a query is common, the rarest
+	// selects together with any other. Else what selects is how much a memory holds of the query's weight.
+	Pairs bool
+}
+
+// Wider is the width of a second search, where a first one found little of what it may return: the asker may
+// see a small part of what the document frequencies count.
+func (w SearchWidth) Wider() SearchWidth {
+	w.Matches *= 10
+	return w
 }
 
 var (
 	// BroadSearch is for recall, which wants every memory that may help.
-	BroadSearch = SearchWidth{Terms: 24, Matches: 3_000}
+	BroadSearch = SearchWidth{Terms: 24, Matches: 1_000}
 	// FocusedSearch is for a decision, which wants what a fact may repeat or contradict: that shares
 	// its rare words.
 	FocusedSearch = SearchWidth{Terms: 8, Matches: 200}
+	// ShortSearch is for what is said of memories in few words: claims, hints, summaries.
+	ShortSearch = SearchWidth{Terms: 24, Matches: 3_000, Pairs: true}
 )
 
 // Lexeme is a stem of the query with the number of the tenant's live memories that hold it.
@@ -65,7 +78,13 @@ type TextPlan struct {
 
 	any  []string // lexemes of which a memory must hold at least one
 	mass float64  // the sum of the weights before they are shares
-	all  string   // a lexeme that it must hold besides, when all of them are common; else empty
+
+	// When all of them are common, any is empty and a memory is ranked when its words among these weigh
+	// `least` together.
+	common []Term
+	least  float64
+
+	selected float64 // about how many of the tenant's memories are ranked, at most
 }
 
 // IsEmpty reports whether there is nothing to search for: every word was a stop word, or occurs in
@@ -103,14 +122,12 @@ func PlanText(lexemes []Lexeme, corpus Corpus, width SearchWidth) TextPlan {
 		if i == 0 || l.Docs <= budget {
 			p.any = append(p.any, l.Text)
 			budget -= l.Docs
+			p.selected += float64(l.Docs)
 		}
 	}
-	if len(p.any) == 1 && len(known) > 1 && known[0].Docs > width.Matches {
-		// Nothing is rare: ask for the rarest together with any other.
-		p.all, p.any = known[0].Text, nil
-		for _, l := range known[1:] {
-			p.any = append(p.any, l.Text)
-		}
+	if len(known) > 1 && known[0].Docs > width.Matches {
+		p.any = nil
+		p.together(known, corpus, width)
 	}
 	average := max(1, float64(corpus.Lexemes)/float64(corpus.Docs))
 	p.LengthBase = 1 + bm25K1*(1-bm25B)
@@ -118,10 +135,63 @@ func PlanText(lexemes []Lexeme, corpus Corpus, width SearchWidth) TextPlan {
 	return p
 }
 
+// FoundLittle reports whether a search found so few of the memories that the plan selects, and fewer than were
+// asked for, that a wider one is worth its time: most are hidden from the asker, or the words of the query
+// seldom meet. A search that found few because its words are rare found what there is.
+func (p TextPlan) FoundLittle(found, limit int) bool {
+	return found < limit && float64(found*littleOf) < p.selected
+}
+
+// littleOf is one in how many of the selected memories is little.
+const littleOf = 10
+
+// Bounds of what selects where nothing is rare.
+const (
+	togetherTerms = 8  // the rarest, whose weight counts; what they can weigh has 2^8 values at most
+	togetherSteps = 64 // in which the least weight is sought
+	leastSlack    = 1e-9
+)
+
+// together sets the least weight that a memory's common words must have for it to be ranked, so low that
+// about width.Matches memories have it, were words independent of each other; or, where even all words
+// together are common, all of them. What weighs less ranks below, so that it is BM25's best that are ranked.
+func (p *TextPlan) together(known []Lexeme, corpus Corpus, width SearchWidth) {
+	p.common = p.Terms
+	if width.Pairs {
+		p.least = -1
+		return
+	}
+	p.common = p.common[:min(togetherTerms, len(p.common))]
+	share, sum := make([]float64, len(p.common)), 0.0
+	for i, t := range p.common {
+		share[i] = min(1, float64(known[i].Docs)/float64(corpus.Docs))
+		sum += t.Weight
+	}
+	for step := togetherSteps; step > 0; step-- {
+		least := sum*float64(step)/togetherSteps - leastSlack
+		selected := likelihood(p.common, share, least) * float64(corpus.Docs)
+		if step < togetherSteps && selected > float64(width.Matches) {
+			return
+		}
+		p.least, p.selected = least, selected
+	}
+}
+
+// likelihood is how likely it is that terms weigh at least so much where each stands with its own share.
+func likelihood(terms []Term, share []float64, least float64) float64 {
+	if least <= 0 {
+		return 1
+	}
+	if len(terms) == 0 {
+		return 0
+	}
+	return share[0]*likelihood(terms[1:], share[1:], least-terms[0].Weight) + (1-share[0])*likelihood(terms[1:], share[1:], least)
+}
+
 // Expand adds lexemes that may stand in a memory for those of the query, the rarest first, as long as the
 // width has room for what they select. They count by expansionShare of their weight.
 func (p *TextPlan) Expand(lexemes []Lexeme, corpus Corpus, width SearchWidth) {
-	if p.IsEmpty() || p.all != "" {
+	if p.IsEmpty() || len(p.common) > 0 {
 		return
 	}
 	budget := width.Matches / 2
@@ -132,6 +202,7 @@ func (p *TextPlan) Expand(lexemes []Lexeme, corpus Corpus, width SearchWidth) {
 			continue
 		}
 		budget -= l.Docs
+		p.selected += float64(l.Docs)
 		p.Also = append(p.Also, Term{Lexeme: l.Text, Weight: min(1, expansionShare*idf(l.Docs, corpus.Docs)/p.mass)})
 		p.any = append(p.any, l.Text)
 	}
@@ -139,15 +210,53 @@ func (p *TextPlan) Expand(lexemes []Lexeme, corpus Corpus, width SearchWidth) {
 
 // Match renders the condition as a tsquery, with quote turning a lexeme into an operand.
 func (p TextPlan) Match(quote func(string) string) string {
-	operands := make([]string, len(p.any))
-	for i, l := range p.any {
+	if len(p.common) == 0 {
+		return anyOf(p.any, quote)
+	}
+	if p.least < 0 {
+		rest := make([]string, 0, len(p.common)-1)
+		for _, t := range p.common[1:] {
+			rest = append(rest, t.Lexeme)
+		}
+		return quote(p.common[0].Lexeme) + " & (" + anyOf(rest, quote) + ")"
+	}
+	match, _ := weighing(p.common, p.least, quote)
+	return match
+}
+
+func anyOf(lexemes []string, quote func(string) string) string {
+	operands := make([]string, len(lexemes))
+	for i, l := range lexemes {
 		operands[i] = quote(l)
 	}
-	any := strings.Join(operands, " | ")
-	if p.all == "" {
-		return any
+	return strings.Join(operands, " | ")
+}
+
+// weighing renders the condition that of these terms some are there that weigh at least so much together;
+// empty when that is always so. It reports whether it can be.
+func weighing(terms []Term, least float64, quote func(string) string) (match string, possible bool) {
+	if least <= 0 {
+		return "", true
 	}
-	return quote(p.all) + " & (" + any + ")"
+	if len(terms) == 0 {
+		return "", false
+	}
+	without, possible := weighing(terms[1:], least, quote)
+	with, reached := weighing(terms[1:], least-terms[0].Weight, quote)
+	if !reached || with == without && possible {
+		return without, possible // the term decides nothing
+	}
+	match = quote(terms[0].Lexeme)
+	switch {
+	case strings.Contains(with, " | "):
+		match += " & (" + with + ")"
+	case with != "":
+		match += " & " + with
+	}
+	if possible {
+		match += " | " + without
+	}
+	return match, true
 }
 
 // idf is BM25's inverse document frequency in the form that is never negative.

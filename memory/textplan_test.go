@@ -2,6 +2,7 @@ package memory_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,7 +34,8 @@ func TestPlanText(t *testing.T) {
 		"rarest first":              {plan(60, 5), "l1 | l0", 2},
 		"over budget only scores":   {plan(60, 50), "l1", 2},
 		"one common":                {plan(900), "l0", 1},
-		"all common go in pairs":    {plan(900, 800, 950), "l1 & (l0 | l2)", 3},
+		"all common: all of them":   {plan(900, 800, 950), "l1 & l0 & l2", 3},
+		"all common: most of them":  {plan(150, 200, 150), "l0 & (l2 | l1) | l2 & l1", 3},
 		"no more terms than wanted": {plan(1, 2, 3, 4, 5), "l0 | l1 | l2", 3},
 		"unknown words do not":      {plan(5, 0), "l0", 1},
 	} {
@@ -41,6 +43,8 @@ func TestPlanText(t *testing.T) {
 		require.Len(t, c.plan.Terms, c.terms, name)
 		require.False(t, c.plan.IsEmpty(), name)
 	}
+	width.Pairs = true
+	require.Equal(t, "l1 & (l0 | l2)", plan(900, 800, 950).Match(plain), "texts of few words seldom hold most of a query")
 	require.True(t, plan(0, 0).IsEmpty())
 	require.True(t, plan().IsEmpty())
 	require.True(t, memory.PlanText([]memory.Lexeme{{Text: "x", Docs: 1}}, memory.Corpus{}, width).IsEmpty())
@@ -87,7 +91,7 @@ func TestPlanTextProperties(t *testing.T) {
 		}
 		match := p.Match(plain)
 		if strings.Contains(match, "&") {
-			return // common words in pairs
+			return // common words
 		}
 		operands, selected := strings.Split(match, " | "), int64(0)
 		for _, o := range operands {
@@ -97,4 +101,93 @@ func TestPlanTextProperties(t *testing.T) {
 			rt.Fatalf("%d memories ranked, %d allowed", selected, width.Matches)
 		}
 	})
+}
+
+// What is ranked is what holds most of the weight of the query's rarest words, however common they are.
+func TestPlanTextOfCommonWords(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		corpus := memory.Corpus{Docs: rapid.Int64Range(100_000, 10_000_000).Draw(rt, "docs"), Lexemes: 10_000_000}
+		var ls []memory.Lexeme
+		for i := range rapid.IntRange(2, 10).Draw(rt, "n") {
+			ls = append(ls, memory.Lexeme{Text: fmt.Sprint("l", i), Docs: rapid.Int64Range(corpus.Docs/50, corpus.Docs).Draw(rt, "df")})
+		}
+		p := memory.PlanText(ls, corpus, memory.BroadSearch)
+		matches := selects(p.Match(plain))
+		terms := p.Terms[:min(8, len(p.Terms))]
+		chance, lightest, heaviest := 0.0, 2.0, -1.0
+		for held := range 1 << len(terms) {
+			weight, likely, has := 0.0, 1.0, map[string]bool{}
+			for i, term := range terms {
+				share := float64(ls[slices.IndexFunc(ls, func(l memory.Lexeme) bool { return l.Text == term.Lexeme })].Docs) / float64(corpus.Docs)
+				if held>>i&1 == 1 {
+					weight, likely, has[term.Lexeme] = weight+term.Weight, likely*share, true
+				} else {
+					likely *= 1 - share
+				}
+			}
+			if matches(has) {
+				chance, lightest = chance+likely, min(lightest, weight)
+			} else {
+				heaviest = max(heaviest, weight)
+			}
+		}
+		if heaviest > lightest+1e-6 {
+			rt.Fatalf("%s takes what weighs %v and leaves what weighs %v", p.Match(plain), lightest, heaviest)
+		}
+		if all := strings.Join(lexemesOf(terms), " & "); p.Match(plain) != all && chance*float64(corpus.Docs) > float64(memory.BroadSearch.Matches)*1.001 {
+			rt.Fatalf("%s takes %v of %d", p.Match(plain), chance*float64(corpus.Docs), corpus.Docs)
+		}
+		expected := chance * float64(corpus.Docs)
+		if p.FoundLittle(10, 10) || !p.FoundLittle(0, 10) && expected > 1 || p.FoundLittle(9, 10) && expected < 89 {
+			rt.Fatalf("little of %v", expected)
+		}
+	})
+}
+
+func lexemesOf(terms []memory.Term) []string {
+	out := make([]string, len(terms))
+	for i, term := range terms {
+		out[i] = term.Lexeme
+	}
+	return out
+}
+
+// selects reads a condition of &, | and brackets, & before |, as to_tsquery does.
+func selects(match string) func(has map[string]bool) bool {
+	return func(has map[string]bool) bool {
+		tokens := strings.Fields(strings.NewReplacer("(", "( ", ")", " )").Replace(match))
+		next := func() string {
+			token := tokens[0]
+			tokens = tokens[1:]
+			return token
+		}
+		var either func() bool
+		operand := func() bool {
+			token := next()
+			if token != "(" {
+				return has[token]
+			}
+			found := either()
+			next()
+			return found
+		}
+		both := func() bool {
+			found := operand()
+			for len(tokens) > 0 && tokens[0] == "&" {
+				next()
+				found = operand() && found
+			}
+			return found
+		}
+		either = func() bool {
+			found := both()
+			for len(tokens) > 0 && tokens[0] == "|" {
+				next()
+				found = both() || found
+			}
+			return found
+		}
+		return either()
+	}
 }

@@ -18,7 +18,7 @@ const claimMatches = "3000"
 // the query's weight, in subject, predicate or object, and returns the best ids: structured knowledge is
 // found though its prose is sparse (document 002 Phase 2). No content is read.
 func (s *Store) SearchClaims(ctx context.Context, f Filter, q Question, limit int) ([]Hit, error) {
-	plan := memory.PlanText(named(q.query), q.corpus, memory.BroadSearch)
+	plan := memory.PlanText(named(q.query), q.corpus, memory.ShortSearch)
 	if plan.IsEmpty() {
 		return nil, nil
 	}

@@ -42,7 +42,7 @@ func (s *Store) RedactedSummaries(ctx context.Context, f Filter, levels []schema
 		if err != nil {
 			return err
 		}
-		plan := memory.PlanText(named(lexemes[0]), corpus, memory.BroadSearch)
+		plan := memory.PlanText(named(lexemes[0]), corpus, memory.ShortSearch)
 		if plan.IsEmpty() {
 			return nil
 		}

@@ -38,12 +38,28 @@ type TextRanking struct {
 
 // RankText ranks the live memories that the filter admits by BM25 and returns the best ids. Scores are
 // the share of the question's weight that a memory covers, in [0,1].
+//
+// Where the filter leaves little of what the plan selects it looks once more, wider.
 func (s *Store) RankText(ctx context.Context, f Filter, q Question, limit int) (TextRanking, error) {
-	plan := memory.PlanText(q.keywords, q.corpus, memory.BroadSearch)
-	if plan.IsEmpty() {
-		return TextRanking{}, nil
+	var out TextRanking
+	for _, width := range []memory.SearchWidth{memory.BroadSearch, memory.BroadSearch.Wider()} {
+		plan := memory.PlanText(q.keywords, q.corpus, width)
+		if plan.IsEmpty() {
+			return TextRanking{}, nil
+		}
+		plan.Expand(q.expansion, q.corpus, width)
+		var err error
+		if out, err = s.rankText(ctx, f, q, plan, limit); err != nil {
+			return TextRanking{}, fmt.Errorf("search text: %w", err)
+		}
+		if !plan.FoundLittle(len(out.Hits), limit) {
+			break
+		}
 	}
-	plan.Expand(q.expansion, q.corpus, memory.BroadSearch)
+	return out, nil
+}
+
+func (s *Store) rankText(ctx context.Context, f Filter, q Question, plan memory.TextPlan, limit int) (TextRanking, error) {
 	var p params
 	score, match := textRank("m", plan, &p)
 	var lexemes []string
@@ -60,10 +76,7 @@ func (s *Store) RankText(ctx context.Context, f Filter, q Question, limit int) (
 		JOIN unnest(` + p.add(lexemes) + `::text[], ` + p.add(weights) + `::float8[]) WITH ORDINALITY t(lexeme, weight, n) ON t.lexeme = l.lexeme
 		GROUP BY x.id ORDER BY score DESC, x.id LIMIT ` + p.add(limit)
 	hits, err := askAll[Hit](ctx, s, f.Principal.Tenant, q.planning(), query, p)
-	if err != nil {
-		return TextRanking{}, fmt.Errorf("search text: %w", err)
-	}
-	return TextRanking{Hits: hits, Weights: weights[:len(plan.Terms):len(plan.Terms)]}, nil
+	return TextRanking{Hits: hits, Weights: weights[:len(plan.Terms):len(plan.Terms)]}, err
 }
 
 // textOversample is how many times as many memories as asked for are ranked by BM25 in full.

@@ -528,3 +528,24 @@ func TestStatsCountWhatATenantHolds(t *testing.T) {
 	require.Equal(t, map[schema.JobState]int64{schema.JobPending: 3}, s.Jobs)
 	require.NotNil(t, s.OldestJob)
 }
+
+// Of a large tenant an asker may see a small part: what most of the tenant's memories say of a query's common
+// words takes no place from it.
+func TestRankTextLooksWiderWhereLittleIsSeen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	mine := w.memory("the otter and the heron")
+	w.exec(`INSERT INTO memories (tenant, id, agent_id, type, category, tier, typology, content, normalized_content, content_hash, payload, confidence, importance, salience,
+			salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy, occurred_at, created_at, updated_at, created_by)
+		SELECT 't', gen_random_uuid(), 'other', 'episodic', 'fact', 'session', 'episodic', c, c, sha256(c::bytea), '{"kind": "episodic", "timeline": []}', 1, 0.5, 1,
+			now(), 'exponential', '1 day', 0, 0, now(), 'auto_prune', now(), now(), now(), 'x'
+		FROM (SELECT CASE WHEN g % 2 = 0 THEN 'otter heron falcon ' ELSE 'nothing ' END || g AS c FROM generate_series(1, 6000) g) x;
+		DELETE FROM lexeme_stats; DELETE FROM corpus_stats;
+		INSERT INTO lexeme_stats SELECT m.tenant, l.lexeme, count(*) FROM memories m, unnest(m.tsv) l GROUP BY 1, 2;
+		INSERT INTO corpus_stats SELECT tenant, count(*), sum(length(tsv)) FROM memories GROUP BY 1`)
+	f := store.Filter{Principal: w.p}
+	ranking, err := w.RankText(ctx, f, question(t, w, f, "otter heron falcon"), 10)
+	require.NoError(t, err)
+	require.Len(t, ranking.Hits, 1)
+	require.Equal(t, mine, ranking.Hits[0].ID)
+}
