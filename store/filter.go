@@ -111,16 +111,12 @@ func upTo(limit schema.Sensitivity) []schema.Sensitivity {
 // reachable renders what the asker may see when sensitivity is left out of account.
 func (f Filter) reachable(m string, p *params) string {
 	pr := f.Principal
-	own := m + ".agent_id = " + p.add(pr.Agent)
 	q := m + ".tenant = " + p.add(pr.Tenant)
 	switch f.ReadPolicy {
 	case schema.ReadShared, schema.ReadGroup:
-		q += " AND (" + own +
-			" OR " + m + ".visibility = 'global'" +
-			" OR (" + m + ".visibility = 'shared' AND " + m + ".project = " + p.add(pr.Project) + ")" +
-			" OR (" + m + ".visibility = 'group' AND " + m + ".policy_group <> '' AND " + m + ".policy_group = " + p.add(pr.PolicyGroup) + "))"
+		q += " AND " + sharedWith(m, p.add(pr.Agent), p.add(pr.Project), p.add(pr.PolicyGroup))
 	default:
-		q += " AND " + own
+		q += " AND " + m + ".agent_id = " + p.add(pr.Agent)
 	}
 	if pr.Project != "" {
 		q += " AND " + m + ".project = " + p.add(pr.Project)
@@ -130,6 +126,15 @@ func (f Filter) reachable(m string, p *params) string {
 		return q + " AND " + m + ".scope = ANY(" + p.add(append([]string{pr.Scope}, f.Scopes...)) + ")"
 	}
 	return q + " AND " + m + ".scope = " + p.add(pr.Scope)
+}
+
+// sharedWith renders that a memory is an agent's own or shared with it, whatever its state, scope and
+// sensitivity: memory.MayLook. The agent, its project and its policy group are given as they stand in the
+// statement. Whoever reads, changes or forgets memories of others by their ids goes by this one.
+func sharedWith(m, agent, project, group string) string {
+	return "(" + m + ".agent_id = " + agent + " OR " + m + ".visibility = 'global'" +
+		" OR " + m + ".visibility = 'shared' AND " + m + ".project = " + project +
+		" OR " + m + ".visibility = 'group' AND " + m + ".policy_group <> '' AND " + m + ".policy_group = " + group + ")"
 }
 
 // narrowed renders what the asker asks for, as further conditions.

@@ -115,49 +115,31 @@ func (c *change) selectForget(ctx context.Context, op Operation, req schema.Forg
 	return preview, nil
 }
 
-// selectItemsSQL renders the statement that writes down what a selector selects. Its first parameters
-// are those of mayLookAt, with the run second.
+// selectItemsSQL renders the statement that writes down what a selector selects: of what it names by id
+// whatever the asker may look at, else what the shared filter reaches of the agent's own.
 func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions) (string, []any) {
 	sel, owner := req.Selector, req.Principal
 	var p params
 	tenant, runAt := p.add(owner.Tenant), p.add(run)
-	agent, project := p.add(owner.Agent), p.add(owner.Project)
-	p.add(owner.PolicyGroup)
+	look := func() string { return sharedWith("m", p.add(owner.Agent), p.add(owner.Project), p.add(owner.PolicyGroup)) }
 	left := "m.erased_at IS NULL" // what is there to forget, beyond what is named
 	if req.HowMuch() == schema.ForgetSoft {
 		left += " AND m.deleted_at IS NULL"
 	}
-	where := "m.tenant = " + tenant + " AND " + mayLookAt
+	asked := Filter{Principal: owner, Types: sel.Types, Categories: sel.Categories, Tags: memory.NormalizeTags(sel.Tags), Who: sel.Who, Since: sel.Since, Until: sel.Until}
+	var where string
 	if len(sel.IDs) > 0 {
-		where += " AND m.id = ANY(" + p.add(parseIDs(sel.IDs)) + ")"
+		where = "m.tenant = " + tenant + " AND " + look() + " AND m.id = ANY(" + p.add(parseIDs(sel.IDs)) + ")"
 	} else {
-		where += " AND " + left + " AND m.agent_id = " + agent + " AND (" + project + "::text = '' OR m.project = " + project + ")" +
-			" AND m.scope = " + p.add(owner.Scope)
+		where = left + " AND " + asked.reachable("m", &p)
 	}
-	if len(sel.Types) > 0 {
-		where += " AND m.type = ANY(" + p.add(sel.Types) + ")"
-	}
-	if len(sel.Categories) > 0 {
-		where += " AND m.category = ANY(" + p.add(sel.Categories) + ")"
-	}
-	if len(sel.Tags) > 0 {
-		where += " AND m.tags @> " + p.add(memory.NormalizeTags(sel.Tags))
-	}
-	if sel.Who != "" {
-		where += " AND lower(m.who) = lower(" + p.add(sel.Who) + ")"
-	}
+	where += asked.narrowed("m", &p)
 	if sel.SourceKind != "" {
 		// A candidate's id is the id of the memory that it became.
 		where += " AND EXISTS (SELECT FROM memory_candidates k WHERE k.tenant = m.tenant AND k.id = m.id AND k.source_kind = " + p.add(sel.SourceKind) + ")"
 	}
 	if sel.Session != "" {
 		where += " AND m.agent_session_id = " + p.add(sel.Session)
-	}
-	if sel.Since != nil {
-		where += " AND m.occurred_at >= " + p.add(sel.Since.UTC())
-	}
-	if sel.Until != nil {
-		where += " AND m.occurred_at < " + p.add(sel.Until.UTC())
 	}
 	limit, rank, from := schema.MaxForgetSelected+1, "0::float4", "memories m"
 	if sel.Query != "" {
@@ -186,7 +168,7 @@ func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions
 			SELECT id FROM chosen
 			UNION
 			SELECT m.id FROM reached c JOIN memory_relations r ON r.tenant = ` + tenant + ` AND r.target_id = c.id AND r.predicate = 'derived_from'
-			JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = r.source_id AND ` + left + ` AND ` + mayLookAt + `
+			JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = r.source_id AND ` + left + ` AND ` + look() + `
 		)
 		` + insert + `row_number() OVER (ORDER BY c.rank DESC NULLS LAST, m.id) - 1, m.id, m.version
 		FROM reached r JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = r.id LEFT JOIN chosen c ON c.id = r.id

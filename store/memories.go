@@ -86,11 +86,12 @@ func scanRecordAnd(row pgx.CollectableRow, m *schema.MemoryRecord, more ...any) 
 	return err
 }
 
-// mayLookAt is the visibility of the shared filter (Filter, read policy shared) for a single memory,
-// whatever its state: an owner may look at what was superseded. It is memory.MayLook. $3 is the agent, $4 the project, $5
-// the policy group.
-const mayLookAt = `(m.agent_id = $3 OR m.visibility = 'global' OR (m.visibility = 'shared' AND m.project = $4)
-	OR (m.visibility = 'group' AND m.policy_group <> '' AND m.policy_group = $5))`
+// mayLookAt is sharedWith for a single memory: an owner may look at what was superseded. $3 is the agent, $4
+// the project, $5 the policy group.
+var mayLookAt = visibleAs("m")
+
+// visibleAs is mayLookAt for the memory or batch of another alias.
+func visibleAs(alias string) string { return sharedWith(alias, "$3", "$4", "$5") }
 
 // readableAs is visibleAs for an asker who is shown what a memory says: as far as it is not too sensitive
 // for it ($6). Trust is the reader's (document 004 §13): what changes memories goes by mayLookAt alone.

@@ -418,7 +418,7 @@ func parseAddress(s string) ([]byte, bool) {
 
 // maySeeArtifact is who may read an artifact: who brought it, and whoever may look at a memory that
 // refers to it. Its parameters are those of mayLookAt.
-const maySeeArtifact = `(EXISTS (SELECT FROM artifact_holders h WHERE h.tenant = a.tenant AND h.sha256 = a.sha256 AND h.agent_id = $3) OR EXISTS (SELECT FROM memory_artifacts x JOIN memories m ON m.tenant = x.tenant AND m.id = x.memory_id
+var maySeeArtifact = `(EXISTS (SELECT FROM artifact_holders h WHERE h.tenant = a.tenant AND h.sha256 = a.sha256 AND h.agent_id = $3) OR EXISTS (SELECT FROM memory_artifacts x JOIN memories m ON m.tenant = x.tenant AND m.id = x.memory_id
 	WHERE x.tenant = a.tenant AND x.sha256 = a.sha256 AND m.erased_at IS NULL AND ` + mayLookAt + `))`
 
 // eventOf is the history event of an audited step.

@@ -26,10 +26,6 @@ const (
 	wasReviewed    = `p.reviewed_at IS NOT NULL`
 )
 
-// visibleAs is mayLookAt for the memory or batch of another alias. $3 is the agent, $4 the project, $5
-// the policy group.
-func visibleAs(alias string) string { return strings.ReplaceAll(mayLookAt, "m.", alias+".") }
-
 // reviewTables joins to a proposal its batch b, its candidate c, its source s and its target t.
 // mayReview admits those of which the principal may look at every side: deciding shows each to it.
 var (
