@@ -90,6 +90,8 @@ func (r *Recaller) RecallAs(ctx context.Context, id uuid.UUID, req schema.Recall
 		extra = q.rescue(ctx)
 	}
 	q.track(ctx, q.readInFull(results), start)
+	q.explain(results)
+	q.explain(extra)
 	took := r.now().Sub(start)
 	q.meta.TimingsMS["total"] = milliseconds(took)
 	if took > slowRecall && r.Log != nil {

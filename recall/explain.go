@@ -1,0 +1,28 @@
+package recall
+
+import "github.com/mneme/mneme/schema"
+
+// explain says of the rows that no stage scored why they stand where they stand: those above the limit of
+// which something may be told, and supplements.
+func (q *query) explain(rows []schema.RecallResult) {
+	if !q.req.Explain {
+		return
+	}
+	for i := range rows {
+		row := &rows[i]
+		step := schema.ScoreStep{Score: row.Score}
+		switch {
+		case row.Redacted == schema.RedactedSummary:
+			step.Stage, step.Why = stageRedact, "above the limit: scored by its safe summary alone"
+		case row.Redacted == schema.RedactedMetadata:
+			step.Stage, step.Why = stageRedact, "above the limit: no word of it counts, it stands behind what can be read"
+		case row.Supplement != nil && row.Supplement.Kind == schema.SupplementRescue:
+			step.Stage, step.Why = stageRescue, "a fallback: no channel found anything"
+		case row.Supplement != nil:
+			step.Stage, step.Why = stageExpand, string(row.Supplement.Kind)+" beside the results, below the weakest of them"
+		default:
+			continue
+		}
+		row.Explain = []schema.ScoreStep{step}
+	}
+}
