@@ -64,12 +64,15 @@ var switches = sync.OnceValue(func() map[string]bool {
 	return out
 })
 
+// IsSwitch reports whether a channel or stage goes by that name: With and Without know no other.
+func IsSwitch(name string) bool { return switches()[name] }
+
 // checkSwitches refuses a name that switches nothing: a misspelt one would go unnoticed.
 func checkSwitches(req schema.RecallRequest) error {
 	var wrong schema.ValidationError
 	check := func(field string, names []string) {
 		for i, name := range names {
-			if !switches()[name] {
+			if !IsSwitch(name) {
 				wrong.Fields = append(wrong.Fields, schema.FieldError{Field: fmt.Sprintf("%s[%d]", field, i), Problem: "is no channel or stage"})
 			}
 		}

@@ -138,7 +138,8 @@ func (a *app) recaller(ctx context.Context) (*recall.Recaller, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &recall.Recaller{TrustKey: a.cfg.TrustKey, Policy: policy, Store: st, Index: index, Embedder: a.cfg.QueryEmbedder(st, index, brain.Embedder), Reranking: brain.Reranking}, nil
+	return &recall.Recaller{TrustKey: a.cfg.TrustKey, Policy: policy, Store: st, Index: index, Embedder: a.cfg.QueryEmbedder(st, index, brain.Embedder), Reranking: brain.Reranking,
+		With: a.cfg.RecallWith, Without: a.cfg.RecallWithout}, nil
 }
 
 // startIngest hands a request in and returns once its candidates are durable. When no worker takes it

@@ -80,7 +80,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 	w := worker.New(temporal, cfg.TaskQueue, worker.Options{WorkerStopTimeout: stopTimeout, OnFatalError: func(err error) { fatal <- err }})
 	workflows.Register(w, workflows.Dependencies{
 		Store: st, Brain: brain, Index: index, Embedders: cfg.OtherEmbedder, Policy: cfg.Policy, Rules: policies.Current, Concurrency: cfg.Concurrency,
-		Callers: cfg.Callers, TrustKey: cfg.TrustKey,
+		Callers: cfg.Callers, TrustKey: cfg.TrustKey, With: cfg.RecallWith, Without: cfg.RecallWithout,
 	})
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start worker: %w", err)

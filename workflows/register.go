@@ -25,6 +25,8 @@ type Dependencies struct {
 	Now         func() time.Time      // the activities' clock; time.Now when nil
 	Recaller    *recall.Recaller      // the read path; nil for one over Store, Index and Brain's embedder
 	Callers     Callers               // who may call the Nexus service for which tenants
+	With        []string              // channels and stages that every recall has beside the usual ones (recall.IsSwitch)
+	Without     []string              // and those that it has not
 	TrustKey    []byte                // that trust contexts are signed with; empty believes them
 }
 
@@ -38,7 +40,7 @@ func (d Dependencies) recaller() *recall.Recaller {
 		embedder = &vector.Embedders{Configured: embedder, Other: d.Embedders, Store: d.Store, Index: d.Index.Name(), Now: d.Now}
 	}
 	return &recall.Recaller{Store: d.Store, Index: d.Index, Embedder: embedder, Reranking: d.Brain.Reranking, Now: d.Now,
-		TrustKey: d.TrustKey, Policy: d.Rules}
+		TrustKey: d.TrustKey, Policy: d.Rules, With: d.With, Without: d.Without}
 }
 
 // Register makes a worker host every workflow and activity, and the Nexus service.

@@ -27,6 +27,7 @@ import (
 	"github.com/mneme/mneme/inference/openai"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
 )
@@ -52,6 +53,8 @@ type Config struct {
 	Reranker       string        // off, embedding or model
 	RerankTop      int           // candidates that it reads
 	RerankDeadline time.Duration // after which the order stays as it was
+
+	RecallWith, RecallWithout []string // channels and stages that every recall has, or has not (recall.IsSwitch)
 
 	Policy     memory.WritePolicy
 	PolicyFile string // classification rules; empty for none
@@ -100,6 +103,8 @@ func Load() (Config, error) {
 		Reranker:       e.choice("MNEME_RERANKER", "off", "embedding", "model"),
 		RerankTop:      e.number("MNEME_RERANK_TOP", memory.DefaultRerankTop),
 		RerankDeadline: time.Duration(e.number("MNEME_RERANK_DEADLINE_MS", int(memory.DefaultRerankDeadline.Milliseconds()))) * time.Millisecond,
+		RecallWith:     e.names("MNEME_RECALL_WITH", recall.IsSwitch),
+		RecallWithout:  e.names("MNEME_RECALL_WITHOUT", recall.IsSwitch),
 		Policy: memory.WritePolicy{
 			Mode:              schema.WriteMode(e.choice("MNEME_MODE", string(schema.ModeControlled), string(schema.ModeFrozen), string(schema.ModeShadow))),
 			AllowUpdateDelete: e.flag("MNEME_ALLOW_UPDATE_DELETE"),
@@ -318,6 +323,22 @@ func (r *reader) choice(name string, values ...string) string {
 	}
 	r.problems = append(r.problems, name+" must be one of "+strings.Join(values, ", "))
 	return values[0]
+}
+
+// names reads names that are known, separated by commas.
+func (r *reader) names(name string, known func(string) bool) []string {
+	var out []string
+	for field := range strings.SplitSeq(os.Getenv(name), ",") {
+		field = strings.TrimSpace(field)
+		switch {
+		case field == "":
+		case known(field):
+			out = append(out, field)
+		default:
+			r.problems = append(r.problems, fmt.Sprintf("%s: %.40q is no channel or stage of recall", name, field))
+		}
+	}
+	return out
 }
 
 // callers reads who may call the Nexus service for which tenants.
