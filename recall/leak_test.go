@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -19,6 +20,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/inference"
@@ -39,6 +41,7 @@ var (
 	leakCases  = flag.Int("leak.cases", 300, "random requests")
 	leakSeed   = flag.Uint64("leak.seed", 1, "of the rows and the requests")
 	leakCase   = flag.Int("leak.case", -1, "only this one")
+	leakTwins  = flag.Int("leak.twins", 20, "of so many requests, one is compared with what it gets where nothing is hidden from it")
 	leakAtOnce = flag.Int("leak.workers", 2*runtime.GOMAXPROCS(0), "requests at once, up to 32")
 )
 
@@ -52,11 +55,14 @@ var leakPolicies = []string{"", `trust:
   above_limit: {medium: metadata, high: summary, hyper: summary}`, `trust:
   above_limit: {low: summary, medium: summary, high: metadata, hyper: metadata}`}
 
+var leakSupplements = []string{"expand_sources", "expand_rationale", "expand_transcripts", "expand_artifacts", "expand_cards"}
+
 type leakWorld struct {
 	rows    []leakRow
 	byID    map[string]*leakRow
-	byMark  map[string]*leakRow
+	holders map[string][]*leakRow // by mark, and by hash of an artifact
 	all     []uuid.UUID
+	twin    *leakTwin
 	store   *store.Store
 	policy  []*memory.Policy
 	allOn   []string // every stage there is
@@ -64,194 +70,8 @@ type leakWorld struct {
 
 	tracked                                                            []atomic.Int64 // by row: how often it was returned in full
 	full, summaries, stubs, extra, reads, barred, superseded, degraded atomic.Int64
-}
-
-// leakQuery is a case: a request, what the deployment says, and what the model grants it.
-type leakQuery struct {
-	req      schema.RecallRequest
-	policy   int
-	key      []byte
-	hostile  bool
-	limit    schema.Sensitivity // content up to here
-	scopes   []string
-	redacted map[schema.Sensitivity]schema.Redaction
-}
-
-// draw makes up a case, and says in plain words what trust it comes to.
-func (w *leakWorld) draw(n int) leakQuery {
-	r := rand.New(rand.NewPCG(*leakSeed, uint64(n)))
-	q := leakQuery{policy: r.IntN(len(w.policy)), hostile: r.IntN(2) == 0}
-	some := w.rows[r.IntN(len(w.rows))]
-	req := &q.req
-	req.Principal, req.Limit = leakPrincipal(r), oneOf(r, 0, 3, 10, schema.MaxRecallLimit)
-	if r.IntN(3) == 0 {
-		req.Principal = some.p
-	}
-	req.ReadPolicy = oneOf[schema.ReadPolicy](r, "", "isolated", "shared", "shared", "group")
-	if req.ReadPolicy == schema.ReadGroup && req.Principal.PolicyGroup == "" {
-		req.Principal.PolicyGroup = "h"
-	}
-	req.Query = oneOf(r, "needle", some.mark, some.content, "where is the needle "+some.mark, "what does Alice keep", "Boris and the "+oneOf(r, leakTopics...),
-		"needle last week", "needle in May 2026", "sm"+some.mark[2:], oneOf(r, leakTopics...), "zyzzyva", "*'\"&|!:")
-	req.KeywordQuery = oneOf(r, "", "", "", "needle")
-	req.MaxSensitivity = oneOf(r, append(ladder, "", "", "hyper", "hyper")...)
-	switch r.IntN(8) {
-	case 0:
-		req.Types = []schema.MemoryType{oneOf(r, leakTypes...)}
-	case 1:
-		req.Categories = []schema.Category{some.category, "issue"}
-	case 2:
-		req.Tags = []string{oneOf(r, "X", "y")}
-	case 3:
-		req.Who = oneOf(r, "alice", "Boris")
-	case 4:
-		pinned := r.IntN(2) == 0
-		req.Pinned = &pinned
-	case 5:
-		req.ImportanceMin = oneOf(r, 0.4, 0.8)
-	}
-	if r.IntN(6) == 0 {
-		since, until := leakNow.AddDate(0, 0, -30), leakNow.AddDate(0, 0, -2)
-		req.Since, req.Until = &since, &until
-	}
-	if r.IntN(4) == 0 {
-		req.Context = json.RawMessage(oneOf(r, `{"os":"linux"}`, `{"os":"windows","x":1}`))
-	}
-	if r.IntN(6) == 0 {
-		at := leakNow.AddDate(0, 0, oneOf(r, -20, 6, 20))
-		req.ValidAt = &at
-	}
-	req.Expand, req.Explain, req.Layers, req.Superseded = r.IntN(2) == 0, r.IntN(2) == 0, r.IntN(4) == 0, r.IntN(4) == 0
-	if r.IntN(5) == 0 {
-		req.Task = &schema.Task{Intent: oneOf(r, "needle", "skill_"+some.mark), ErrorSignature: oneOf(r, "", "needle "+some.mark), BudgetTokens: oneOf(r, 0, 200)}
-	}
-	req.With = w.allOn
-	if r.IntN(2) == 0 {
-		req.With = nil
-	}
-	for range r.IntN(5) {
-		req.Without = append(req.Without, oneOf(r, w.without...))
-	}
-	w.drawTrust(r, &q)
-	return q
-}
-
-func (w *leakWorld) drawTrust(r *rand.Rand, q *leakQuery) {
-	req := &q.req
-	low := func(levels ...schema.Sensitivity) schema.Sensitivity { // the lowest that is set
-		out := schema.Sensitivity("hyper")
-		for _, l := range levels {
-			if l != "" && rung(l) < rung(out) {
-				out = l
-			}
-		}
-		return out
-	}
-	environment := func(name string) schema.Sensitivity {
-		if q.policy != 1 {
-			return ""
-		}
-		return map[string]schema.Sensitivity{"kiosk": "low", "office": "hyper"}[name]
-	}
-	elsewhere := schema.Sensitivity("")
-	if q.policy == 1 {
-		elsewhere = "high"
-	}
-	in := func(name string) schema.Sensitivity {
-		return low(func() schema.Sensitivity {
-			if known := environment(name); known != "" {
-				return known
-			}
-			return elsewhere
-		}())
-	}
-
-	claim := schema.TrustContext{Authenticated: r.IntN(3) > 0, MaxSensitivity: oneOf(r, append(ladder, "", "", "hyper")...), Environment: oneOf(r, "", "kiosk", "office", "elsewhere")}
-	if r.IntN(3) == 0 {
-		claim.Scopes = []string{"s"}
-	}
-	said, authenticated := claim, claim.Authenticated
-	if r.IntN(4) == 0 {
-		said, claim, authenticated = schema.TrustContext{}, schema.TrustContext{}, false
-	} else {
-		req.Trust = &said
-	}
-	q.scopes = claim.Scopes
-	asked := req.MaxSensitivity
-	if asked == "" {
-		asked = claim.MaxSensitivity
-	}
-	limit := low(claim.MaxSensitivity, in(claim.Environment))
-	if r.IntN(3) == 0 {
-		q.key = leakKey
-		switch r.IntN(5) {
-		case 0, 1: // signed for this principal, and claimed in full
-			if claim.MaxSensitivity == "" {
-				claim.MaxSensitivity = "medium"
-			}
-			token, err := memory.SignTrust(leakKey, req.Principal, claim, leakNow.Add(time.Minute))
-			if err != nil {
-				panic(err)
-			}
-			said = schema.TrustContext{Token: token}
-			req.Trust = &said
-			if asked = req.MaxSensitivity; asked == "" {
-				asked = claim.MaxSensitivity
-			}
-			limit = low(claim.MaxSensitivity, in(claim.Environment))
-		case 2, 3, 4: // not signed, by another key, too late, or for another
-			p, key, expires := req.Principal, leakKey, leakNow.Add(time.Minute)
-			switch r.IntN(4) {
-			case 0:
-				p.Agent += "x"
-			case 1:
-				key = []byte("another key of thirty-two bytes or more")
-			case 2:
-				expires = leakNow
-			case 3:
-				p.Scope += "s"
-			}
-			if req.Trust != nil && r.IntN(2) == 0 {
-				said.Token, _ = memory.SignTrust(key, p, claim, expires)
-			}
-			authenticated, q.scopes = false, nil
-			limit = low(limit, in(""))
-		}
-	}
-	if asked == "" {
-		asked = "medium"
-	}
-	q.limit = low(asked, limit)
-	if !authenticated {
-		q.limit = low(q.limit, "medium")
-	}
-	q.redacted = map[schema.Sensitivity]schema.Redaction{}
-	rules := []map[schema.Sensitivity]schema.Redaction{nil, {"medium": "metadata", "high": "summary", "hyper": "summary"},
-		{"low": "summary", "medium": "summary", "high": "metadata", "hyper": "metadata"}}[q.policy]
-	for level, how := range rules {
-		if rung(level) > rung(q.limit) && (level != "hyper" || authenticated) {
-			q.redacted[level] = how
-		}
-	}
-}
-
-// readable says whether a case may read a memory's content at all; what was superseded may be told of what
-// succeeded it, where it is asked for.
-func (q leakQuery) readable(r *leakRow) bool {
-	state := r.live() || r.gone == "" && r.status == schema.StatusSuperseded
-	return state && rung(r.sensitivity) <= rung(q.limit) && reaches(*r, q.req, q.scopes)
-}
-
-// answers says whether a memory may be an answer of a case, in full.
-func (q leakQuery) answers(r *leakRow) bool { return r.live() && q.readable(r) && meets(*r, q.req) }
-
-// redacts says how a memory may be shown that is above the limit.
-func (q leakQuery) redacts(r *leakRow) schema.Redaction {
-	req := q.req
-	if !r.live() || !reaches(*r, req, q.scopes) || !shownMeets(*r, req) || !holds(*r, leakNow) || len(req.Tags) > 0 || req.Who != "" || req.Pinned != nil || req.ImportanceMin > 0 {
-		return ""
-	}
-	return q.redacted[r.sensitivity]
+	left, compared, untracked                                          atomic.Int64
+	channels                                                           sync.Map // how many results each channel, and kind of supplement, had a share in: *atomic.Int64
 }
 
 // everything is an index that has forgotten about tenants, and about what it was asked.
@@ -275,8 +95,7 @@ func (l listener) Embed(ctx context.Context, texts []string) ([][]float32, infer
 	return l.Embedder.Embed(ctx, texts)
 }
 
-var leakMarks = regexp.MustCompile(`mk\d{4}`)
-var summaryMarks = regexp.MustCompile(`sm\d{4}`)
+var anyHash = regexp.MustCompile(`[0-9a-f]{64}`)
 var anyID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
 // run carries out a case, and returns what is wrong.
@@ -294,14 +113,15 @@ func (w *leakWorld) run(q leakQuery) error {
 		index = everything{hits: hits}
 	}
 	var log bytes.Buffer
-	recaller := &recall.Recaller{Log: slog.New(slog.NewTextHandler(&log, nil)), Store: w.store, Index: index, Embedder: embedder, Now: func() time.Time { return leakNow }, TrustKey: q.key,
-		Policy: func() *memory.Policy { return w.policy[q.policy] }, Reranking: inference.Reranking{Reranker: inference.EmbeddingReranker{Embedder: embedder}, Blend: 0.5}}
-	out, err := recaller.Recall(ctx, q.req)
+	out, err := w.ask(q, w.store, index, embedder, &log).Recall(ctx, q.req)
 	if err != nil {
 		return err
 	}
 	if len(out.Meta.Degraded) > 0 { // a busy machine misses deadlines: what is left must be right all the same
 		w.degraded.Add(1)
+		if slices.Contains(out.Meta.Degraded, "track") {
+			w.untracked.Add(1)
+		}
 		for line := range strings.Lines(log.String()) {
 			if !strings.Contains(line, "deadline exceeded") {
 				return fmt.Errorf("degraded: %s", line)
@@ -317,27 +137,119 @@ func (w *leakWorld) run(q leakQuery) error {
 			continue
 		}
 		for _, mark := range leakMarks.FindAllString(text, -1) {
-			if row := w.byMark[mark]; row == nil || !q.readable(row) {
+			if !w.held(q, mark) {
 				return fmt.Errorf("a model was sent %s", mark)
 			}
 		}
 	}
+	if mark := leakMarks.FindString(log.String()); mark != "" {
+		return fmt.Errorf("the log speaks of %s", mark)
+	}
+	if err := w.read(q, seen); err != nil {
+		return err
+	}
+	return w.judge(q, out)
+}
+
+// read says what is wrong with what was read for a case.
+func (w *leakWorld) read(q leakQuery, seen *watch) error {
+	seen.mu.Lock()
+	defer seen.mu.Unlock()
 	// Loaded, or ranked by text.
 	for id, columns := range seen.reads {
 		row := w.byID[id]
 		for column := range columns {
-			if row == nil || !(q.readable(row) || column == "memories.safe_summary" && q.redacts(row) == schema.RedactedSummary) {
+			if !w.held(q, id) && !(row != nil && (q.readable(row) || column == "memories.safe_summary" && q.redacts(row) == schema.RedactedSummary)) {
 				return fmt.Errorf("%s of %s was read", column, id)
 			}
 			w.reads.Add(1)
 		}
 	}
-	return w.judge(q, out)
+	// Come back from Postgres.
+	for l := range seen.left {
+		if err := w.mayLeave(q, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// direct asks everything that reads by ids for all ids there are: what recall gives it has been authorised, and it
+// does not rely on that.
+func (w *leakWorld) direct(q leakQuery) error {
+	ctx, seen := watched(ctx)
+	f := w.filter(q)
+	live := f
+	f.Superseded = q.req.Superseded
+	var known []uuid.UUID // whose successors are named again
+	for i := range w.rows {
+		if q.readable(&w.rows[i]) {
+			known = append(known, w.rows[i].id)
+		}
+	}
+	anchors := make([]memory.Anchor, len(w.all))
+	for i, id := range w.all {
+		anchors[i] = memory.Anchor{ID: w.all[0], Place: id}
+	}
+	failed := func(_ any, err error) error { return err }
+	err := errors.Join(failed(w.store.Hydrate(ctx, f, w.all)), failed(w.store.Contents(ctx, f, w.all)), failed(w.store.Accesses(ctx, f, w.all)),
+		failed(w.store.Supersessions(ctx, f, w.all)), failed(w.store.Predecessors(ctx, f, known)), failed(w.store.LowestDegrees(ctx, f, w.all)),
+		failed(w.store.Solutions(ctx, f, w.all)), failed(w.store.Sources(ctx, f, w.all)), failed(w.store.Rationale(ctx, f, w.all)),
+		failed(w.store.Artifacts(ctx, f, w.all)), failed(w.store.NewestArtifacts(ctx, f)), failed(w.store.Cards(ctx, f, w.all, 2*memory.MaxCards(schema.MaxRecallLimit))),
+		failed(w.store.SessionTurns(ctx, live, anchors, memory.ExcerptRadius)), failed(w.store.RescueText(ctx, live, []string{"needl", "kestr"}, len(w.all))))
+	if err != nil {
+		return err
+	}
+	return w.read(q, seen)
+}
+
+// held says whether one of those that hold a mark, or a hash, may be read.
+func (w *leakWorld) held(q leakQuery, what string) bool {
+	return slices.ContainsFunc(w.holders[what], q.readable)
+}
+
+// mayLeave says what is wrong with what a statement returned. What may not be read may come back from the one
+// search for what is redacted, and as the word of a request that is told to Postgres.
+func (w *leakWorld) mayLeave(q leakQuery, l left) error {
+	w.left.Add(1)
+	redacting := strings.Contains(l.statement, "m.sensitivity, m.created_at, m.occurred_at")
+	fine := w.held(q, l.what)
+	switch row := w.byID[l.what]; {
+	case row != nil:
+		fine = q.readable(row) || redacting && q.redacts(row) != "" ||
+			strings.Contains(l.statement, "m.superseded_by AND n.") && row.gone != "deleted_at" && q.reaches(row) // a successor that was retracted, or put away
+	case summaryMarks.MatchString(l.what):
+		row := w.holders["mk"+l.what[2:]]
+		fine = len(row) > 0 && redacting && q.redacts(row[0]) == schema.RedactedSummary
+	}
+	if fine || strings.Contains(l.statement, "to_tsvector(") && strings.Contains(q.words(), l.what) && !strings.Contains(l.statement, "memories m") {
+		return nil
+	}
+	return fmt.Errorf("%s came back from: %.700s", l.what, l.statement)
+}
+
+// words are those of a request.
+func (q leakQuery) words() string {
+	task := schema.Task{}
+	if q.req.Task != nil {
+		task = *q.req.Task
+	}
+	return strings.ToLower(strings.Join([]string{q.req.Query, q.req.KeywordQuery, task.Intent, task.ErrorSignature}, " "))
+}
+
+// ask is the recaller of a case.
+func (w *leakWorld) ask(q leakQuery, s *store.Store, index vector.Index, embedder inference.Embedder, log *bytes.Buffer) *recall.Recaller {
+	return &recall.Recaller{Log: slog.New(slog.NewTextHandler(log, nil)), Store: s, Index: index, Embedder: embedder, Now: func() time.Time { return leakNow }, TrustKey: q.key, Patience: 10,
+		Policy: func() *memory.Policy { return w.policy[q.policy] }, Reranking: inference.Reranking{Reranker: inference.EmbeddingReranker{Embedder: embedder}, Blend: 0.5}}
 }
 
 func trustedScopes(q leakQuery) []string {
 	return slices.DeleteFunc(slices.Clone(q.scopes), func(s string) bool { return s == q.req.Principal.Scope })
 }
+
+// leakRedactedWhy is all that is said of why a redacted memory stands where it stands.
+var leakRedactedWhy = map[schema.Redaction]string{schema.RedactedSummary: "above the limit: scored by its safe summary alone",
+	schema.RedactedMetadata: "above the limit: no word of it counts, it stands behind what can be read"}
 
 // judge holds an answer against the model.
 func (w *leakWorld) judge(q leakQuery, out schema.RecallResponse) error {
@@ -348,6 +260,7 @@ func (w *leakWorld) judge(q leakQuery, out schema.RecallResponse) error {
 		switch {
 		case x.Supplementary:
 			w.extra.Add(1)
+			w.count(string(x.Supplement.Kind))
 			named[x.ID] = true // what it tells is judged by its words, below
 			continue
 		case row == nil:
@@ -358,6 +271,9 @@ func (w *leakWorld) judge(q leakQuery, out schema.RecallResponse) error {
 			}
 			bare := schema.RecallResult{ID: x.ID, Content: x.Content, Type: row.kind, Category: row.category, Score: x.Score, Channels: x.Channels, CreatedAt: x.CreatedAt,
 				OccurredAt: x.OccurredAt, Tags: []string{}, Redacted: x.Redacted, Sensitivity: row.sensitivity}
+			if q.req.Explain && !q.req.IDsOnly {
+				bare.Explain = []schema.ScoreStep{{Stage: "redact", Score: x.Score, Why: leakRedactedWhy[x.Redacted]}}
+			}
 			if fmt.Sprint(bare) != fmt.Sprint(x) || x.Redacted == schema.RedactedMetadata && x.Content != "" {
 				return fmt.Errorf("%s shows more than it may", row.mark)
 			}
@@ -376,6 +292,9 @@ func (w *leakWorld) judge(q leakQuery, out schema.RecallResponse) error {
 				return fmt.Errorf("%s was shown", row.mark)
 			}
 			w.full.Add(1)
+			for name := range x.Channels {
+				w.count(name)
+			}
 			w.tracked[slices.IndexFunc(w.rows, func(r leakRow) bool { return r.id == row.id })].Add(1)
 		}
 		if returned[x.ID] {
@@ -390,12 +309,17 @@ func (w *leakWorld) judge(q leakQuery, out schema.RecallResponse) error {
 	}
 	text := strings.ReplaceAll(string(encoded), `"query":`, "")
 	for _, mark := range leakMarks.FindAllString(text, -1) {
-		if row := w.byMark[mark]; row == nil || !q.readable(row) {
+		if !w.held(q, mark) {
 			return fmt.Errorf("the answer speaks of %s", mark)
 		}
 	}
+	for _, hash := range anyHash.FindAllString(text, -1) {
+		if !w.held(q, hash) {
+			return fmt.Errorf("the answer names an artifact of others")
+		}
+	}
 	for _, mark := range summaryMarks.FindAllString(text, -1) {
-		if row := w.byMark["mk"+mark[2:]]; row == nil || q.redacts(row) != schema.RedactedSummary {
+		if row := w.holders["mk"+mark[2:]]; len(row) == 0 || q.redacts(row[0]) != schema.RedactedSummary {
 			return fmt.Errorf("the answer speaks of the summary of %s", mark)
 		}
 	}
@@ -418,10 +342,20 @@ func (w *leakWorld) judge(q leakQuery, out schema.RecallResponse) error {
 	return nil
 }
 
-// same holds the filter in SQL against the model: what is authorised, and what is listed, is exactly that.
-func (w *leakWorld) same(q leakQuery) error {
+func (w *leakWorld) count(what string) {
+	n, _ := w.channels.LoadOrStore(what, new(atomic.Int64))
+	n.(*atomic.Int64).Add(1)
+}
+
+func (w *leakWorld) filter(q leakQuery) store.Filter {
 	f := store.FilterOf(q.req, memory.Clearance{Limit: q.limit, Scopes: q.scopes}, leakNow, memory.Begun(memory.ParseTimes(q.req.Query, leakNow), leakNow))
 	f.Tags = memory.NormalizeTags(f.Tags)
+	return f
+}
+
+// same holds the filter in SQL against the model: what is authorised, and what is listed, is exactly that.
+func (w *leakWorld) same(q leakQuery) error {
+	f := w.filter(q)
 	sheets, err := w.store.Authorize(ctx, f, w.all)
 	if err != nil {
 		return err
@@ -460,18 +394,21 @@ func TestNothingUnauthorisedLeaks(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
 	owner := testkit.Owner(t, url)
-	w := &leakWorld{byID: map[string]*leakRow{}, byMark: map[string]*leakRow{}, tracked: make([]atomic.Int64, leakRows), all: []uuid.UUID{uuid.New(), uuid.Nil}}
+	w := &leakWorld{byID: map[string]*leakRow{}, tracked: make([]atomic.Int64, leakRows), all: []uuid.UUID{uuid.New(), uuid.Nil}}
 	r := rand.New(rand.NewPCG(*leakSeed, 1<<63))
 	for n := range leakRows {
 		w.rows = append(w.rows, newLeakRow(r, n))
 	}
+	succeed(r, w.rows)
 	for i := range w.rows {
 		row := &w.rows[i]
-		w.byID[row.id.String()], w.byMark[row.mark] = row, row
+		w.byID[row.id.String()] = row
 		w.all = append(w.all, row.id)
 	}
-	storeLeakWorld(t, owner, r, w.rows)
+	around := func() *rand.Rand { return rand.New(rand.NewPCG(*leakSeed, 1<<62)) }
+	w.holders = storeLeakWorld(t, owner, around(), w.rows)
 	plantSpies(t, owner)
+	w.twin = newLeakTwin(t, around(), w.rows)
 	w.store = openWatched(t, url)
 	for _, text := range leakPolicies {
 		var policy *memory.Policy
@@ -483,7 +420,7 @@ func TestNothingUnauthorisedLeaks(t *testing.T) {
 		w.policy = append(w.policy, policy)
 	}
 	w.allOn = recall.Stages()
-	w.without = slices.Concat(recall.Channels(), recall.Stages())
+	w.without = slices.Concat(recall.Channels(), recall.Stages(), leakSupplements, []string{"redact", "rescue_transcripts", "rescue_artifacts"})
 
 	first, last := 0, *leakCases
 	if *leakCase >= 0 {
@@ -505,6 +442,12 @@ func TestNothingUnauthorisedLeaks(t *testing.T) {
 				if err == nil && n%8 == 0 {
 					err = w.same(q)
 				}
+				if err == nil && n%8 == 4 {
+					err = w.direct(q)
+				}
+				if err == nil && n%*leakTwins == 0 {
+					err = w.unmoved(q)
+				}
 				if err != nil {
 					failures.Add(1)
 					encoded, _ := json.Marshal(q.req)
@@ -518,25 +461,44 @@ func TestNothingUnauthorisedLeaks(t *testing.T) {
 		return
 	}
 	// Only what was returned in full was tracked.
-	got := map[string]int64{}
-	rows, err := owner.Query(ctx, `SELECT memory_id::text, access_count FROM memory_access`)
-	require.NoError(t, err)
-	defer rows.Close()
-	for rows.Next() {
+	tracked := func(query string) map[string]int64 {
+		out := map[string]int64{}
+		rows, err := owner.Query(ctx, query)
+		require.NoError(t, err)
 		var id string
 		var n int64
-		require.NoError(t, rows.Scan(&id, &n))
-		got[id] = n
+		_, err = pgx.ForEachRow(rows, []any{&id, &n}, func() error { out[id] = n; return nil })
+		require.NoError(t, err)
+		return out
 	}
-	require.NoError(t, rows.Err())
+	accesses := tracked(`SELECT memory_id::text, access_count FROM memory_access`)
+	recorded := tracked(`SELECT x::text, count(*) FROM retrievals, unnest(memory_ids) x GROUP BY 1`)
 	for i := range w.rows {
-		require.Equal(t, w.tracked[i].Load(), got[w.rows[i].id.String()], "accesses of %s", w.rows[i].mark)
+		id, want := w.rows[i].id.String(), w.tracked[i].Load()
+		for what, n := range map[string]int64{"accesses": accesses[id] - leakAccesses(i), "records": recorded[id]} {
+			require.LessOrEqual(t, n, want, "%s of %s", what, w.rows[i].mark)
+			require.True(t, n == want || w.untracked.Load() > 0, "%s of %s: %d, not %d", what, w.rows[i].mark, n, want)
+		}
+		delete(recorded, id)
 	}
-	t.Logf("%d cases: %d results, %d summaries, %d redacted to metadata, %d supplementary, %d superseded; %d reads of content, %d rows barred; %d degraded by a deadline", last-first,
-		w.full.Load(), w.summaries.Load(), w.stubs.Load(), w.extra.Load(), w.superseded.Load(), w.reads.Load(), w.barred.Load(), w.degraded.Load())
+	require.Empty(t, recorded)
+	counts := map[string]int64{"results": w.full.Load(), "summaries": w.summaries.Load(), "metadata": w.stubs.Load(), "supplementary": w.extra.Load(), "superseded": w.superseded.Load(),
+		"reads": w.reads.Load(), "left": w.left.Load(), "barred": w.barred.Load(), "compared": w.compared.Load()}
+	kinds := map[string]int64{}
+	for _, name := range slices.Concat(recall.Channels(), []string{memory.ChannelSignals, "source", "rationale", "transcript", "artifact", "card", "rescue"}) {
+		kinds[name] = 0
+		if n, ok := w.channels.Load(name); ok {
+			kinds[name] = n.(*atomic.Int64).Load()
+		}
+	}
+	t.Logf("%d cases, of which %d degraded by a deadline: %v %v", last-first, w.degraded.Load(), counts, kinds)
 	if last-first >= 200 { // or else it says nothing
-		for what, n := range map[string]int64{"results": w.full.Load(), "summaries": w.summaries.Load(), "metadata": w.stubs.Load(), "supplements": w.extra.Load(),
-			"reads": w.reads.Load(), "barred": w.barred.Load()} {
+		for what, n := range counts {
+			require.Positive(t, n, what)
+		}
+	}
+	if last-first >= 2000 {
+		for what, n := range kinds {
 			require.Positive(t, n, what)
 		}
 	}

@@ -7,15 +7,10 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
-	"github.com/pgvector/pgvector-go"
-	"github.com/stretchr/testify/require"
 
-	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 )
@@ -23,10 +18,12 @@ import (
 // leakNow is the time at which every request is made.
 var leakNow = time.Date(2026, 6, 15, 12, 0, 0, 0, time.UTC)
 
-// leakRow is a memory as the model of authorisation sees it. Its mark stands in every text of it.
+// leakRow is a memory as the model of authorisation sees it. Its marks stand in every text of it: the one may be
+// asked for, the other is in no request.
 type leakRow struct {
 	id          uuid.UUID
 	mark        string
+	secret      string
 	p           schema.Principal
 	vis         schema.Visibility
 	kind        schema.MemoryType
@@ -43,6 +40,7 @@ type leakRow struct {
 	conditions  map[string]any
 	summary     bool
 	content     string
+	successor   uuid.UUID // of one that was superseded
 }
 
 func (r leakRow) live() bool {
@@ -124,7 +122,7 @@ var (
 	leakTopics   = []string{"harbour", "kestrel", "violin", "granite", "saffron"}
 	leakPeople   = []string{"Alice", "Boris", "Chloe"}
 	leakTypes    = []schema.MemoryType{"episodic", "episodic", "semantic", "semantic", "working", "competence", "plan_graph"}
-	leakSessions = []string{"", "s1", "s2", "s3"}
+	leakSessions = []string{"", "s1", "s1", "s2"}
 )
 
 func leakPrincipal(r *rand.Rand) schema.Principal {
@@ -134,10 +132,10 @@ func leakPrincipal(r *rand.Rand) schema.Principal {
 
 // newLeakRow makes up a memory.
 func newLeakRow(r *rand.Rand, n int) leakRow {
-	row := leakRow{id: uuid.NewSHA1(uuid.NameSpaceURL, fmt.Appendf(nil, "row %d", n)), mark: fmt.Sprintf("mk%04d", n), p: leakPrincipal(r),
+	row := leakRow{id: leakID("row", n), mark: fmt.Sprintf("mk%04d", n), secret: fmt.Sprintf("zz%04d", n), p: leakPrincipal(r),
 		vis:         oneOf[schema.Visibility](r, "private", "private", "group", "shared", "shared", "global"),
 		kind:        oneOf(r, leakTypes...),
-		category:    oneOf[schema.Category](r, "fact", "preference", "decision", "procedural", "issue"),
+		category:    oneOf[schema.Category](r, "fact", "preference", "decision", "decision", "procedural", "issue"),
 		sensitivity: oneOf(r, append(ladder, "low", "low", "medium")...),
 		status:      oneOf[schema.Status](r, "active", "active", "active", "active", "active", "contested", "superseded", "retracted"),
 		gone:        oneOf(r, "", "", "", "", "", "", "", "deleted_at", "archived_at"),
@@ -152,11 +150,39 @@ func newLeakRow(r *rand.Rand, n int) leakRow {
 		row.from, row.until = &from, &until
 	}
 	if r.IntN(8) == 0 {
-		row.conditions = map[string]any{"os": oneOf(r, "linux", "windows")}
+		row.conditions = map[string]any{"os": oneOf(r, "linux", "windows"), "note": row.secret}
 	}
-	row.content = fmt.Sprintf("%s needle %s: %s keeps the %s near the %s%s", oneOf(r, "Last week", "In May 2026", "Once"), row.mark, oneOf(r, leakPeople...),
-		oneOf(r, leakTopics...), oneOf(r, leakTopics...), oneOf(r, ".", "?"))
+	row.tags = append(slices.Clip(row.tags), "tag-"+row.secret)
+	row.content = fmt.Sprintf("%s needle %s: %s keeps the %s near the %s %s%s", oneOf(r, "Last week", "In May 2026", "Once"), row.mark, oneOf(r, leakPeople...),
+		oneOf(r, leakTopics...), oneOf(r, leakTopics...), row.secret, oneOf(r, ".", "?"))
 	return row
+}
+
+// asked is the content as far as a request may name it.
+func (r leakRow) asked() string { return strings.ReplaceAll(r.content, " "+r.secret, "") }
+
+// leakID is the id of the n-th thing of a kind, in no order.
+func leakID(kind string, n int) uuid.UUID {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", kind, n))
+	return planted([8]byte(sum[:8]))
+}
+
+// succeed gives each memory that was superseded a successor, and half of them the sight of theirs: chains that
+// an asker may follow, and such as break off.
+func succeed(r *rand.Rand, rows []leakRow) {
+	for i := range rows {
+		if rows[i].status != schema.StatusSuperseded {
+			continue
+		}
+		next := rows[r.IntN(len(rows))]
+		if next.id == rows[i].id {
+			continue
+		}
+		rows[i].successor = next.id
+		if r.IntN(2) == 0 {
+			rows[i].p, rows[i].vis, rows[i].sensitivity, rows[i].gone = next.p, next.vis, next.sensitivity, ""
+		}
+	}
 }
 
 // payload is one that its type may have, with the mark in it.
@@ -173,112 +199,4 @@ func (r leakRow) payload() string {
 		return fmt.Sprintf(`{"kind":"plan_graph","plan_id":"plan_%[1]s","version":"1","intent":"needle","nodes":[{"id":"n","op":%[2]q}],"edges":[]}`, r.mark, r.content)
 	}
 	return fmt.Sprintf(`{"kind":"episodic","timeline":[{"t":"2026-01-01T00:00:00Z","event_kind":"note","ref":"e","summary":%q}]}`, r.content)
-}
-
-// storeLeakWorld writes the rows, and around them all by which they are found: vectors, hints, claims, names,
-// relations of any to any, artifacts, sessions that run across agents.
-func storeLeakWorld(t testing.TB, owner *pgx.Conn, r *rand.Rand, rows []leakRow) {
-	t.Helper()
-	insert := func(table string, values []map[string]any) {
-		columns := []string{}
-		for name := range values[0] {
-			columns = append(columns, name)
-		}
-		encoded, err := json.Marshal(values)
-		require.NoError(t, err)
-		list := strings.Join(columns, ", ")
-		_, err = owner.Exec(ctx, `INSERT INTO `+table+` (`+list+`) SELECT `+list+` FROM jsonb_populate_recordset(NULL::`+table+`, $1) ON CONFLICT DO NOTHING`, string(encoded))
-		require.NoError(t, err, table)
-	}
-	bytea := func(b []byte) string { return fmt.Sprintf(`\x%x`, b) }
-	embedder := rules.New().Embedder
-	texts := make([]string, len(rows))
-	for i, row := range rows {
-		texts[i] = row.content
-	}
-	vectors, _, err := embedder.Embed(ctx, texts)
-	require.NoError(t, err)
-	entities := map[string]string{}
-	var memories, embeddings, hints, claims, names, mentions, relations, artifacts, held []map[string]any
-	for _, tenant := range []string{"t", "u"} {
-		for _, name := range leakPeople {
-			id := uuid.NewString()
-			entities[tenant+name] = id
-			names = append(names, map[string]any{"tenant": tenant, "id": id, "canonical_name": strings.ToLower(name), "name": name, "mentions": 9, "created_at": leakNow, "updated_at": leakNow})
-		}
-	}
-	for i, row := range rows {
-		hash := sha256.Sum256([]byte(row.content))
-		tier, typology := memory.Placement(row.kind)
-		m := map[string]any{"tenant": row.p.Tenant, "id": row.id, "agent_id": row.p.Agent, "project": row.p.Project, "scope": row.p.Scope, "visibility": row.vis,
-			"policy_group": row.p.PolicyGroup, "version": 1, "type": row.kind, "category": row.category, "tier": tier, "typology": typology, "content": row.content,
-			"normalized_content": strings.ToLower(row.content), "content_hash": bytea(hash[:]), "payload": json.RawMessage(row.payload()), "tags": append([]string{}, row.tags...),
-			"language": "en", "who": row.who, "functional": false, "confidence": 0.9, "importance": row.importance, "salience": 1, "salience_at": leakNow,
-			"decay_curve": "exponential", "half_life": "30 days", "min_salience": 0, "reinforcement_gain": 0.1, "last_reinforced_at": leakNow, "pinned": row.pinned,
-			"deletion_policy": "manual_only", "status": row.status, "sensitivity": row.sensitivity, "source_trust": 1, "occurred_at": row.occurred,
-			"created_at": row.occurred, "updated_at": row.occurred, "created_by": "test", "decay_floor": 0, "conditions_hash": "", "revision_policy": "replace",
-			"validity": "global", "conditions": nil, "valid_from": row.from, "valid_until": row.until, "agent_session_id": nil, "superseded_by": nil, "superseded_at": nil,
-			"deleted_at": nil, "archived_at": nil, "safe_summary": "", "subject": nil, "predicate": nil, "object": nil}
-		if row.gone != "" {
-			m[row.gone] = leakNow
-		}
-		if row.from != nil {
-			m["validity"] = "timeboxed"
-		}
-		if row.conditions != nil {
-			m["validity"], m["conditions"], m["conditions_hash"] = "conditional", row.conditions, row.mark
-		}
-		if session := oneOf(r, leakSessions...); session != "" {
-			m["agent_session_id"] = session
-		}
-		other := rows[r.IntN(len(rows))]
-		if row.status == schema.StatusSuperseded {
-			m["superseded_at"] = leakNow
-			if other.id != row.id {
-				m["superseded_by"] = other.id
-			}
-		}
-		if row.summary {
-			m["safe_summary"] = "There is a needle sm" + row.mark[2:] + " about a " + oneOf(r, leakTopics...)
-		}
-		if row.kind == schema.TypeSemantic {
-			m["subject"], m["predicate"], m["object"] = "Alice", "keeps", row.content
-			claims = append(claims, map[string]any{"tenant": row.p.Tenant, "memory_id": row.id, "subject": "Alice", "predicate": "keeps", "object": row.content, "functional": false, "created_at": leakNow})
-		}
-		memories = append(memories, m)
-		embeddings = append(embeddings, map[string]any{"tenant": row.p.Tenant, "id": uuid.NewString(), "memory_id": row.id, "model": embedder.Model().Name, "dims": len(vectors[i]),
-			"embedding": pgvector.NewVector(vectors[i]).String(), "tier": tier, "typology": typology, "content_hash": bytea(hash[:]), "created_at": leakNow})
-		hints = append(hints, map[string]any{"tenant": row.p.Tenant, "memory_id": row.id, "position": 0, "source": "rules", "hint": "where is the needle " + row.mark, "created_at": leakNow})
-		for _, name := range leakPeople {
-			if strings.Contains(row.content, name) {
-				mentions = append(mentions, map[string]any{"tenant": row.p.Tenant, "memory_id": row.id, "entity_id": entities[row.p.Tenant+name], "created_at": leakNow})
-			}
-		}
-		if r.IntN(5) == 0 {
-			text := []byte("An artifact of the needle " + row.mark)
-			sum := sha256.Sum256(text)
-			artifacts = append(artifacts, map[string]any{"tenant": row.p.Tenant, "sha256": bytea(sum[:]), "media_type": "text/plain", "size": len(text), "content": bytea(text), "agent_id": row.p.Agent, "created_at": leakNow})
-			held = append(held, map[string]any{"tenant": row.p.Tenant, "memory_id": row.id, "sha256": bytea(sum[:])})
-		}
-	}
-	for range 2 * len(rows) {
-		from, to := rows[r.IntN(len(rows))], rows[r.IntN(len(rows))]
-		if from.id != to.id && from.p.Tenant == to.p.Tenant {
-			relations = append(relations, map[string]any{"tenant": from.p.Tenant, "source_id": from.id, "target_id": to.id, "weight": 1, "reason": "because of " + to.mark,
-				"predicate": oneOf(r, memory.RelationDerivedFrom, memory.RelationSupersedes, memory.RelationContradicts, "supports"), "created_at": leakNow})
-		}
-	}
-	insert("memories", memories)
-	insert("memory_embeddings", embeddings)
-	insert("memory_hints", hints)
-	insert("entity_claims", claims)
-	insert("entities", names)
-	insert("memory_entity_mentions", mentions)
-	insert("memory_relations", relations)
-	insert("artifacts", artifacts)
-	insert("memory_artifacts", held)
-	_, err = owner.Exec(ctx, `
-		INSERT INTO lexeme_stats SELECT m.tenant, l.lexeme, count(*) FROM memories m, unnest(m.tsv) l WHERE m.live GROUP BY 1, 2;
-		INSERT INTO corpus_stats SELECT tenant, count(*), sum(length(tsv)) FROM memories WHERE live GROUP BY 1`)
-	require.NoError(t, err)
 }

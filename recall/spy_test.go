@@ -3,6 +3,7 @@ package recall_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -24,10 +25,11 @@ import (
 // index otherwise is left out of account: an index yields ids.
 //
 // It is declared STABLE, which it is but for the notice, for the planner to treat it as a column.
-const spySQL = `CREATE FUNCTION spy(what text, id uuid, value anyelement) RETURNS anyelement LANGUAGE plpgsql STABLE COST 100000
+const spySQL = `CREATE FUNCTION spy(what text, id text, value anyelement) RETURNS anyelement LANGUAGE plpgsql STABLE COST 100000
 	AS $$ BEGIN RAISE NOTICE 'read % %', what, id; RETURN value; END $$`
 
-// spied are the columns with words of a memory in them, by table, and the column with the memory's id.
+// spied are the columns with words of a memory in them, by table, and what tells the memory, or of an artifact
+// its address.
 var spied = []struct {
 	table, id string
 	columns   []string
@@ -37,7 +39,18 @@ var spied = []struct {
 	{"memory_versions", "memory_id", []string{"record"}},
 	{"memory_history", "memory_id", []string{"old_content", "new_content"}},
 	{"memory_candidates", "memory_id", []string{"content", "extraction"}},
+	{"memory_hints", "memory_id", []string{"hint", "tsv"}},
+	{"entity_claims", "memory_id", []string{"subject", "predicate", "object"}},
+	{"memory_provenance", "memory_id", []string{"ref"}},
+	{"memory_relations", "source_id", []string{"reason"}},
+	{"artifacts", "encode(sha256, 'hex')", []string{"content"}},
+	{"proposals", "candidate_id", []string{"fact", "reason"}},
 }
+
+// unspied are views that go on reading their tables: the words of a hint or a claim are compared where they are
+// searched, in the statement that filters, and before it where that is cheaper. What leaves that statement is
+// watched on the wire.
+var unspied = []string{"memory_hint_search", "claim_search"}
 
 // plantSpies turns the tables into views. Nothing must be written to them any more.
 func plantSpies(t testing.TB, owner *pgx.Conn) {
@@ -47,15 +60,10 @@ func plantSpies(t testing.TB, owner *pgx.Conn) {
 		require.NoError(t, err, sql)
 	}
 	exec(spySQL)
-	type view struct{ Name, Definition string }
-	rows, err := owner.Query(ctx, `SELECT viewname::text, definition FROM pg_views WHERE schemaname = current_schema() ORDER BY 1`)
-	require.NoError(t, err)
-	views, err := pgx.CollectRows(rows, pgx.RowToStructByPos[view])
-	require.NoError(t, err)
-	require.NotEmpty(t, views)
+	views := viewsOf(t, owner)
 	for _, s := range spied {
 		var columns []string
-		require.NoError(t, owner.QueryRow(ctx, `SELECT array_agg(CASE WHEN attname = ANY($2) THEN format('spy(%L, %I, %I) AS %I', $1::text || '.' || attname, $3::text, attname, attname)
+		require.NoError(t, owner.QueryRow(ctx, `SELECT array_agg(CASE WHEN attname = ANY($2) THEN format('spy(%L, %s::text, %I) AS %I', $1::text || '.' || attname, $3::text, attname, attname)
 			ELSE quote_ident(attname) END ORDER BY attnum) FROM pg_attribute WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped`,
 			s.table, s.columns, s.id).Scan(&columns))
 		require.Equal(t, len(s.columns), strings.Count(strings.Join(columns, " "), "spy("), "columns of %s", s.table)
@@ -63,35 +71,55 @@ func plantSpies(t testing.TB, owner *pgx.Conn) {
 			GRANT SELECT ON %[1]s TO mneme_app`, s.table, strings.Join(columns, ", ")))
 	}
 	for _, v := range views { // what they named tables are views now
-		exec(`CREATE OR REPLACE VIEW ` + v.Name + ` AS ` + v.Definition)
+		if !slices.Contains(unspied, v.Name) {
+			exec(`CREATE OR REPLACE VIEW ` + v.Name + ` AS ` + v.Definition)
+		}
 	}
 }
 
-// watch is what was read while one request was answered.
+type view struct{ Name, Definition string }
+
+// viewsOf are the views of the schema.
+func viewsOf(t testing.TB, owner *pgx.Conn) []view {
+	t.Helper()
+	rows, err := owner.Query(ctx, `SELECT viewname::text, definition FROM pg_views WHERE schemaname = current_schema() ORDER BY 1`)
+	require.NoError(t, err)
+	views, err := pgx.CollectRows(rows, pgx.RowToStructByPos[view])
+	require.NoError(t, err)
+	require.NotEmpty(t, views)
+	return views
+}
+
+// watch is what was read while one request was answered, and what came back from Postgres for it.
 type watch struct {
 	mu    sync.Mutex
 	reads map[string]map[string]int // how often, by memory and by table and column
+	left  map[left]bool
 }
 
 type watchKey struct{}
 
 func watched(ctx context.Context) (context.Context, *watch) {
-	w := &watch{reads: map[string]map[string]int{}}
+	w := &watch{reads: map[string]map[string]int{}, left: map[left]bool{}}
 	return context.WithValue(ctx, watchKey{}, w), w
 }
 
-// watcher attributes notices to requests: a connection serves the request that sent its last statement.
+// watcher attributes notices and rows to requests: a connection serves the request that sent its last statement.
 type watcher struct{ by sync.Map } // *pgconn.PgConn → *watch
 
-func (s *watcher) TraceQueryStart(ctx context.Context, conn *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
-	s.begin(ctx, conn)
+func (s *watcher) TraceQueryStart(ctx context.Context, conn *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	s.begin(ctx, conn, []string{data.SQL})
 	return ctx
 }
 
 func (s *watcher) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-func (s *watcher) TraceBatchStart(ctx context.Context, conn *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
-	s.begin(ctx, conn)
+func (s *watcher) TraceBatchStart(ctx context.Context, conn *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
+	var statements []string
+	for _, q := range data.Batch.QueuedQueries {
+		statements = append(statements, q.SQL)
+	}
+	s.begin(ctx, conn, statements)
 	return ctx
 }
 
@@ -99,9 +127,12 @@ func (s *watcher) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQuer
 
 func (s *watcher) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-func (s *watcher) begin(ctx context.Context, conn *pgx.Conn) {
+func (s *watcher) begin(ctx context.Context, conn *pgx.Conn, statements []string) {
 	w, _ := ctx.Value(watchKey{}).(*watch)
 	s.by.Store(conn.PgConn(), w)
+	if wire, ok := conn.PgConn().Conn().(*wire); ok {
+		wire.begin(w, statements)
+	}
 }
 
 func (s *watcher) notice(conn *pgconn.PgConn, n *pgconn.Notice) {
@@ -123,8 +154,9 @@ func (s *watcher) notice(conn *pgconn.PgConn, n *pgconn.Notice) {
 func openWatched(t testing.TB, databaseURL string) *store.Store {
 	t.Helper()
 	var w watcher
-	s, err := store.Open(ctx, store.Config{URL: databaseURL, MaxConns: 40, Configure: func(c *pgxpool.Config) {
+	s, err := store.Open(ctx, store.Config{URL: databaseURL, MaxConns: 16, Configure: func(c *pgxpool.Config) {
 		c.ConnConfig.Tracer, c.ConnConfig.OnNotice = &w, w.notice
+		tap(c.ConnConfig)
 	}})
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
@@ -135,15 +167,26 @@ func openWatched(t testing.TB, databaseURL string) *store.Store {
 func TestSpiesTellWhatIsRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	one, two := w.remember("the canary sings"), w.remember("the kestrel dives")
+	one, two := planted([8]byte{1}), planted([8]byte{2})
+	for id, text := range map[uuid.UUID]string{one: "the canary sings", two: "the kestrel dives"} {
+		was := w.remember(text)
+		for _, sql := range []string{`SET session_replication_role = replica`, `UPDATE memories SET id = '` + id.String() + `' WHERE id = '` + was.String() + `'`} {
+			_, err := w.owner.Exec(ctx, sql)
+			require.NoError(t, err)
+		}
+	}
 	plantSpies(t, w.owner)
 	s := openWatched(t, w.owner.Config().ConnString())
 	ctx, seen := watched(ctx)
-	_, err := s.Authorize(ctx, store.Filter{Principal: w.p}, []uuid.UUID{one, two})
+	_, err := s.Authorize(ctx, store.Filter{Principal: w.p}, []uuid.UUID{one})
 	require.NoError(t, err)
 	require.Empty(t, seen.reads, "authorising reads no content")
 	_, err = s.Hydrate(ctx, store.Filter{Principal: w.p}, []uuid.UUID{one})
 	require.NoError(t, err)
 	require.Equal(t, 1, seen.reads[one.String()]["memories.content"])
 	require.NotContains(t, seen.reads, two.String())
+	for l := range seen.left {
+		require.Equal(t, one.String(), l.what)
+	}
+	require.Len(t, seen.left, 2, "by authorising and by hydrating")
 }

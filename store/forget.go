@@ -121,7 +121,9 @@ func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions
 	sel, owner := req.Selector, req.Principal
 	var p params
 	tenant, runAt := p.add(owner.Tenant), p.add(run)
-	look := func() string { return sharedWith("m", p.add(owner.Agent), p.add(owner.Project), p.add(owner.PolicyGroup)) }
+	look := func() string {
+		return sharedWith("m", p.add(owner.Agent), p.add(owner.Project), p.add(owner.PolicyGroup))
+	}
 	left := "m.erased_at IS NULL" // what is there to forget, beyond what is named
 	if req.HowMuch() == schema.ForgetSoft {
 		left += " AND m.deleted_at IS NULL"

@@ -320,7 +320,7 @@ func (s *Store) SearchVector(ctx context.Context, f Filter, e Embedding, limit i
 func (s *Store) Authorize(ctx context.Context, f Filter, ids []uuid.UUID) (map[uuid.UUID]memory.Sheet, error) {
 	out := make(map[uuid.UUID]memory.Sheet, len(ids))
 	var p params
-	query := `SELECT m.id, ` + sheetColumns + ` FROM memories m WHERE m.id = ANY(` + p.add(ids) + `) AND ` + f.where("m", &p)
+	query := `SELECT m.id, ` + f.sheetColumns(&p) + ` FROM memories m WHERE m.id = ANY(` + p.add(ids) + `) AND ` + f.where("m", &p)
 	var id uuid.UUID
 	var sheet sheetRow
 	err := s.eachRow(ctx, f, planOnce, query, p, append([]any{&id}, sheet.fields()...), func() { out[id] = sheet.sheet() })
@@ -338,12 +338,15 @@ type sheetRow struct {
 
 // sheetColumns are what sheetRow scans of the memory m.
 //
-// A fact drawn from another memory says again what that says. A procedure derived from an episode, or a
-// fork beside its target, says something else, and both are answers (document 004 §12 and §15B).
-const sheetColumns = `m.type, m.category, m.status, m.agent_id, coalesce(m.agent_session_id, ''), m.who, m.occurred_at, m.importance, m.conditions IS NOT NULL,
+// A fact drawn from another memory says again what that says, where the asker may see that. A procedure derived
+// from an episode, or a fork beside its target, says something else, and both are answers (document 004 §12 and
+// §15B).
+func (f Filter) sheetColumns(p *params) string {
+	return `m.type, m.category, m.status, m.agent_id, coalesce(m.agent_session_id, ''), m.who, m.occurred_at, m.importance, m.conditions IS NOT NULL,
 	CASE WHEN m.type = 'semantic' THEN (SELECT r.target_id FROM memory_relations r JOIN memories s ON s.tenant = r.tenant AND s.id = r.target_id
-		WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = 'derived_from'
+		WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = 'derived_from' AND ` + f.state("s") + ` AND ` + f.visible("s", p) + `
 			AND (s.type <> 'semantic' OR s.conditions_hash = m.conditions_hash) ORDER BY r.target_id LIMIT 1) END`
+}
 
 // sheetSources are the columns of the memory m that sheetColumns reads.
 const sheetSources = `m.tenant, m.id, m.type, m.category, m.status, m.agent_id, m.agent_session_id, m.who, m.occurred_at, m.importance, m.conditions, m.conditions_hash`

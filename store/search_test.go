@@ -549,3 +549,23 @@ func TestRankTextLooksWiderWhereLittleIsSeen(t *testing.T) {
 	require.Len(t, ranking.Hits, 1)
 	require.Equal(t, mine, ranking.Hits[0].ID)
 }
+
+// Where a fact was drawn from is told to whom sees that as well: of what is hidden no id leaves the store, and it
+// takes no part in what is collapsed.
+func TestASheetTellsOfSourcesInSightAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	drawn := w.claimed("Mia lives in the north", "Mia", "the north")
+	var source uuid.UUID
+	require.NoError(t, w.owner.QueryRow(ctx, `SELECT target_id FROM memory_relations WHERE predicate = 'derived_from' AND source_id = $1`, drawn).Scan(&source))
+	w.exec(`UPDATE memories SET visibility = 'global' WHERE id = $1`, drawn)
+	sheets, err := w.Authorize(ctx, store.Filter{Principal: w.p}, []uuid.UUID{drawn})
+	require.NoError(t, err)
+	require.Equal(t, source, sheets[drawn].Source)
+	other := w.p
+	other.Agent = "other"
+	sheets, err = w.Authorize(ctx, store.Filter{Principal: other, ReadPolicy: schema.ReadShared}, []uuid.UUID{drawn})
+	require.NoError(t, err)
+	require.Len(t, sheets, 1)
+	require.Zero(t, sheets[drawn].Source)
+}

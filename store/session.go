@@ -29,7 +29,7 @@ func (s *Store) SessionTurns(ctx context.Context, f Filter, anchors []memory.Anc
 				AND (m.occurred_at, m.id) ` + before + ` (a.occurred_at, a.id) AND ` + admitted + `
 			ORDER BY m.occurred_at ` + order + `, m.id ` + order + ` LIMIT ` + l + `)`
 	}
-	query := `SELECT x.anchor, m.id, m.distance, a.content LIKE '%?', ` + sheetColumns + `
+	query := `SELECT x.anchor, m.id, m.distance, a.content LIKE '%?', ` + f.sheetColumns(&p) + `
 		FROM unnest(` + p.add(ids) + `::uuid[], ` + p.add(places) + `::uuid[]) x(anchor, place)
 		JOIN memories a ON a.tenant = ` + p.add(f.Principal.Tenant) + ` AND a.id = x.place AND a.live AND ` + f.visible("a", &p) + `
 		CROSS JOIN LATERAL (` + side("<", "DESC", "-") + ` UNION ALL ` + side(">", "ASC", "") + `) m

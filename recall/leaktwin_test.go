@@ -1,0 +1,165 @@
+package recall_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/inference/rules"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/vector"
+)
+
+// leakTwin is the same world once more, from which memories can be taken away and put back: what an asker may not
+// see must not move what it sees. The tables are views over themselves without what is hidden. What docs/trust.md
+// says shows through stays as it is: how many memories hold a word or name an entity, and the confidence of edges.
+type leakTwin struct {
+	mu    sync.Mutex // it hides one set at a time
+	owner *pgx.Conn
+	store *store.Store
+}
+
+// twinned are the tables of the twin, and the columns that name memories. What hangs on a memory that is shown
+// redacted is away with it.
+var twinned = []struct {
+	table, without string
+	ids            []string
+}{
+	{"memories", "away", []string{"id"}},
+	{"memory_embeddings", "unread", []string{"memory_id"}},
+	{"memory_hints", "unread", []string{"memory_id"}},
+	{"entity_claims", "unread", []string{"memory_id"}},
+	{"memory_entity_mentions", "unread", []string{"memory_id"}},
+	{"memory_entity_relations", "unread", []string{"memory_id"}},
+	{"memory_relations", "unread", []string{"source_id", "target_id"}},
+	{"memory_provenance", "unread", []string{"memory_id"}},
+	{"memory_artifacts", "unread", []string{"memory_id"}},
+}
+
+func newLeakTwin(t testing.TB, r *rand.Rand, rows []leakRow) *leakTwin {
+	t.Helper()
+	url := testkit.DatabaseURL(t)
+	twin := &leakTwin{owner: testkit.Owner(t, url)}
+	storeLeakWorld(t, twin.owner, r, rows)
+	exec := func(sql string) {
+		_, err := twin.owner.Exec(ctx, sql)
+		require.NoError(t, err, sql)
+	}
+	exec(`CREATE TABLE away (id uuid PRIMARY KEY); CREATE TABLE unread (id uuid PRIMARY KEY); GRANT SELECT ON away, unread TO mneme_app;
+		CREATE TABLE accessed AS SELECT * FROM memory_access`)
+	// An approximate index may find other things when there is less in it.
+	exec(`DO $$ DECLARE i text; BEGIN FOR i IN SELECT indexname FROM pg_indexes WHERE schemaname = current_schema() AND indexdef LIKE '%hnsw%' LOOP EXECUTE 'DROP INDEX ' || quote_ident(i); END LOOP; END $$`)
+	views := viewsOf(t, twin.owner)
+	for _, s := range twinned {
+		var hidden []string
+		for _, id := range s.ids {
+			hidden = append(hidden, fmt.Sprintf("NOT EXISTS (SELECT FROM %s h WHERE h.id = k.%s)", s.without, id))
+		}
+		exec(fmt.Sprintf(`ALTER TABLE %[1]s RENAME TO %[1]s_kept; CREATE VIEW %[1]s WITH (security_invoker = true) AS SELECT * FROM %[1]s_kept k WHERE %[2]s;
+			GRANT SELECT ON %[1]s TO mneme_app`, s.table, strings.Join(hidden, " AND ")))
+	}
+	for _, v := range views {
+		exec(`CREATE OR REPLACE VIEW ` + v.Name + ` AS ` + v.Definition)
+	}
+	var err error
+	twin.store, err = store.Open(ctx, store.Config{URL: url, MaxConns: 12})
+	require.NoError(t, err)
+	t.Cleanup(twin.store.Close)
+	return twin
+}
+
+// unmoved asks a case of the twin, with what the asker may not see and without it. The answers are the same: no
+// score, no count and no reason is otherwise.
+func (w *leakWorld) unmoved(q leakQuery) error {
+	var away, unread []uuid.UUID
+	for i := range w.rows {
+		row := &w.rows[i]
+		if !q.readable(row) {
+			unread = append(unread, row.id)
+			if q.redacts(row) == "" {
+				away = append(away, row.id)
+			}
+		}
+	}
+	w.twin.mu.Lock()
+	defer w.twin.mu.Unlock()
+	with, err := w.twin.ask(w, q, nil, nil)
+	if err != nil {
+		return err
+	}
+	without, err := w.twin.ask(w, q, away, unread)
+	if err != nil || len(with.Meta.Degraded)+len(without.Meta.Degraded) > 0 {
+		return err
+	}
+	w.compared.Add(1)
+	a, b := plainAnswer(with), plainAnswer(without)
+	if !slices.Equal(a, b) {
+		return fmt.Errorf("what is hidden moves what is seen:\nwith    %s\nwithout %s", differing(a, b), differing(b, a))
+	}
+	return nil
+}
+
+func (w *leakTwin) ask(of *leakWorld, q leakQuery, away, unread []uuid.UUID) (schema.RecallResponse, error) {
+	var b pgx.Batch
+	b.Queue(`DELETE FROM away`)
+	b.Queue(`DELETE FROM unread`)
+	b.Queue(`INSERT INTO away SELECT unnest($1::uuid[])`, away)
+	b.Queue(`INSERT INTO unread SELECT unnest($1::uuid[])`, unread)
+	b.Queue(`DELETE FROM memory_access`)
+	b.Queue(`INSERT INTO memory_access SELECT * FROM accessed`)
+	if err := w.owner.SendBatch(ctx, &b).Close(); err != nil {
+		return schema.RecallResponse{}, err
+	}
+	var log bytes.Buffer
+	return of.ask(q, w.store, vector.PGVector{Store: w.store}, rules.New().Embedder, &log).Recall(ctx, q.req)
+}
+
+// plainAnswer is an answer without what differs from one time to the next, a part to a line. Postgres may add up
+// a score in another order.
+func plainAnswer(out schema.RecallResponse) []string {
+	out.RetrievalID, out.Meta.TimingsMS = "", nil
+	var lines []string
+	for _, x := range out.Results {
+		line, _ := json.Marshal(x)
+		lines = append(lines, rounded(line))
+	}
+	slices.Sort(lines) // and so order equals otherwise
+	out.Results = nil
+	rest, _ := json.Marshal(out)
+	return append(lines, rounded(rest))
+}
+
+var number = regexp.MustCompile(`\d+\.\d+(?:e-\d+)?`)
+
+func rounded(line []byte) string {
+	return number.ReplaceAllStringFunc(string(line), func(text string) string {
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return text
+		}
+		return fmt.Sprintf("%.9f", n)
+	})
+}
+
+// differing are the first lines of an answer that another has otherwise.
+func differing(a, b []string) string {
+	for i, line := range a {
+		if i >= len(b) || line != b[i] {
+			return fmt.Sprintf("%d: %s", i, line)
+		}
+	}
+	return "is shorter"
+}

@@ -1,0 +1,158 @@
+package recall_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"net"
+	"regexp"
+	"sync"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// What leaves Postgres is read from the wire: every row of every statement, whatever code sent it and whatever
+// becomes of it. Rows are searched for what a world plants in what is to be kept: ids that begin as no other id
+// does, marks in texts, and hashes of artifacts.
+
+// left is a trace in a row of an answer of Postgres.
+type left struct {
+	what      string // an id, a mark, or the hexadecimal digits of a hash
+	statement string
+	last      bool // it stands in the last column
+}
+
+// plantedID begins the ids that the wire is searched for.
+var plantedID = [8]byte{0x1e, 0xa4, 0x1e, 0xa4, 0x1e, 0xa4, 0x4e, 0xa4}
+
+// planted makes such an id of some bytes.
+func planted(rest [8]byte) uuid.UUID { return uuid.UUID(append(plantedID[:], rest[:]...)) }
+
+// plantedText is how such an id begins as text.
+var plantedText = planted([8]byte{}).String()[:len("00000000-0000-0000-")]
+
+// leakMarks are marks in texts: of a memory, of a memory and in no request, of an entity, of an artifact.
+var leakMarks = regexp.MustCompile(`(?:mk|zz|kn|ar)\d{4}`)
+
+// summaryMarks are those of safe summaries.
+var summaryMarks = regexp.MustCompile(`sm\d{4}`)
+
+// wire is a connection that is listened to.
+type wire struct {
+	net.Conn
+	mu         sync.Mutex
+	told       *watch
+	statements []string // of the batch that is being answered
+	answered   int      // of these
+	pending    []byte   // of a message that has not come in whole
+}
+
+// tap listens to the connections of a pool.
+func tap(c *pgx.ConnConfig) {
+	dial := c.DialFunc
+	c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &wire{Conn: conn}, nil
+	}
+}
+
+// begin is called when statements are about to be sent: there is nothing on its way then.
+func (c *wire) begin(w *watch, statements []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.told, c.statements, c.answered, c.pending = w, statements, 0, c.pending[:0]
+}
+
+func (c *wire) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if n > 0 {
+		c.hear(b[:n])
+	}
+	return n, err
+}
+
+// hear takes messages apart: a type, a length with itself, and that many bytes.
+func (c *wire) hear(b []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.told == nil {
+		return
+	}
+	c.pending = append(c.pending, b...)
+	rest := c.pending
+	for len(rest) >= 5 {
+		size := 1 + int(binary.BigEndian.Uint32(rest[1:5]))
+		if len(rest) < size {
+			break
+		}
+		switch rest[0] {
+		case 'D':
+			c.row(rest[5:size])
+		case 'C', 'I', 'E': // a statement is done
+			c.answered++
+		}
+		rest = rest[size:]
+	}
+	c.pending = append(c.pending[:0], rest...)
+}
+
+// row looks at a DataRow: how many columns, and of each its length, -1 for NULL, and its bytes.
+func (c *wire) row(b []byte) {
+	statement := ""
+	if c.answered < len(c.statements) {
+		statement = c.statements[c.answered]
+	}
+	columns := int(binary.BigEndian.Uint16(b))
+	b = b[2:]
+	for i := range columns {
+		size := int(int32(binary.BigEndian.Uint32(b)))
+		b = b[4:]
+		if size < 0 {
+			continue
+		}
+		for _, what := range traces(b[:size]) {
+			c.told.mu.Lock()
+			c.told.left[left{what, statement, i == columns-1}] = true
+			c.told.mu.Unlock()
+		}
+		b = b[size:]
+	}
+}
+
+// traces finds what was planted in a value of a column.
+func traces(value []byte) []string {
+	var out []string
+	for rest := value; ; {
+		at := bytes.Index(rest, plantedID[:])
+		if at < 0 || len(rest) < at+16 {
+			break
+		}
+		out = append(out, uuid.UUID(rest[at:at+16]).String())
+		rest = rest[at+16:]
+	}
+	for rest := value; ; {
+		at := bytes.Index(rest, []byte(plantedText))
+		if at < 0 || len(rest) < at+36 {
+			break
+		}
+		out = append(out, string(rest[at:at+36]))
+		rest = rest[at+36:]
+	}
+	if len(value) == 32 {
+		out = append(out, hex.EncodeToString(value))
+	}
+	if len(value) >= 6 {
+		for _, mark := range leakMarks.FindAll(value, -1) {
+			out = append(out, string(mark))
+		}
+		for _, mark := range summaryMarks.FindAll(value, -1) {
+			out = append(out, string(mark))
+		}
+	}
+	return out
+}
