@@ -102,7 +102,7 @@ func (b *bench) ablate(ctx context.Context, c conversation, all []variant, talli
 		}); err != nil {
 			return err
 		}
-		r := &recall.Recaller{Store: s.Store, Index: vector.PGVector{Store: s.Store}, Embedder: b.brain.Embedder, With: v.with, Without: v.without}
+		r := &recall.Recaller{Store: s.Store, Index: vector.PGVector{Store: s.Store}, Embedder: b.brain.Embedder, With: v.with, Without: v.without, Patience: unhurried}
 		if slices.Contains(v.with, memory.StageRerank) {
 			r.Reranking = inference.Reranking{Reranker: inference.EmbeddingReranker{Embedder: b.brain.Embedder}, Blend: memory.RerankBlendEmbedding}
 		}
@@ -112,6 +112,9 @@ func (b *bench) ablate(ctx context.Context, c conversation, all []variant, talli
 				return nil
 			}
 			resp, err := r.Recall(ctx, schema.RecallRequest{Principal: principal, Query: c.QA[n].Question, Limit: schema.MaxRecallLimit})
+			if err == nil && len(resp.Meta.Degraded) > 0 {
+				err = fmt.Errorf("degraded: %v", resp.Meta.Degraded)
+			}
 			for _, hit := range resp.Results {
 				// A fact counts as the turn it came from, once.
 				if id := cmp.Or(seen[hit.Content], hit.Ref); !hit.Supplementary && !slices.Contains(found[n], id) {

@@ -45,6 +45,10 @@ const (
 	rankBM25     = "BM25 (k1 1.2, b 0.75)"
 )
 
+// unhurried is the patience of recalls that are judged by what they find, not by how long it takes: a busy
+// machine leaves nothing out.
+const unhurried = 30
+
 // ranker answers a question with turn ids, best first.
 type ranker func(question string) ([]string, error)
 
@@ -125,9 +129,12 @@ func (b *bench) ask(ctx context.Context, c conversation, scores map[string]*scor
 		return err
 	}
 	recaller := func(s site, without ...string) ranker {
-		r := &recall.Recaller{Store: s.Store, Index: vector.PGVector{Store: s.Store}, Embedder: b.brain.Embedder, Without: without}
+		r := &recall.Recaller{Store: s.Store, Index: vector.PGVector{Store: s.Store}, Embedder: b.brain.Embedder, Without: without, Patience: unhurried}
 		return func(q string) ([]string, error) {
 			resp, err := r.Recall(ctx, schema.RecallRequest{Principal: principal, Query: q, Limit: schema.MaxRecallLimit})
+			if err == nil && len(resp.Meta.Degraded) > 0 {
+				err = fmt.Errorf("degraded: %v", resp.Meta.Degraded)
+			}
 			var ids []string
 			for _, hit := range resp.Results {
 				// A fact counts as the turn it came from, once.

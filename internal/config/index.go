@@ -60,7 +60,7 @@ func (c Config) OpenIndex(st *store.Store) (index vector.Index, closeIndex func(
 	}
 	q, err := vector.OpenQdrant(settings)
 	if err != nil {
-		return nil, nil, fmt.Errorf("QDRANT_URL: %w", err)
+		return nil, nil, fmt.Errorf("QDRANT_URL, QDRANT_PREFIX: %w", err)
 	}
 	return q, func() { _ = q.Close() }, nil
 }

@@ -25,7 +25,7 @@ func TestPushedFilterIsNeverNarrower(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
 	st, owner := testkit.OpenStore(t, url), testkit.Owner(t, url)
-	q := open(t, qdranttest.URL(t))
+	q := open(t, qdranttest.Any(t))
 	g := generation(t, q, flat, store.GenerationActive)
 	r := rand.New(rand.NewPCG(7, 11))
 	ids := someMemories(t, r, owner, 250)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,6 +56,7 @@ type QdrantConfig struct {
 	APIKey string         // sent with every call; empty sends none
 	RootCA *x509.CertPool // who signs the server's certificate; nil for the system's
 	// Prefix begins the names of collections and aliases; installations that share a server need one each.
+	// At most 100 letters, digits and ".", "-" and "_", which is what a collection's name may have everywhere.
 	// Default "mneme".
 	Prefix string
 }
@@ -67,6 +69,8 @@ type Qdrant struct {
 	prefix string
 }
 
+var qdrantPrefix = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
+
 // OpenQdrant prepares the connection; it is made with the first call, and again whenever it is lost.
 func OpenQdrant(cfg QdrantConfig) (*Qdrant, error) {
 	u, err := url.Parse(cfg.URL)
@@ -78,6 +82,10 @@ func OpenQdrant(cfg QdrantConfig) (*Qdrant, error) {
 		if port, err = strconv.Atoi(u.Port()); err != nil {
 			return nil, errors.New("open Qdrant: the port is not a number")
 		}
+	}
+	prefix := cmp.Or(cfg.Prefix, "mneme")
+	if !qdrantPrefix.MatchString(prefix) {
+		return nil, errors.New(`open Qdrant: the prefix must be 1 to 100 letters, digits, ".", "-" and "_"`)
 	}
 	reconnect := backoff.DefaultConfig
 	reconnect.BaseDelay, reconnect.MaxDelay = 100*time.Millisecond, qdrantReconnect
@@ -94,7 +102,7 @@ func OpenQdrant(cfg QdrantConfig) (*Qdrant, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open Qdrant: %w", err)
 	}
-	return &Qdrant{client: client, prefix: cmp.Or(cfg.Prefix, "mneme")}, nil
+	return &Qdrant{client: client, prefix: prefix}, nil
 }
 
 // Close releases the connection.
@@ -124,7 +132,7 @@ func (q *Qdrant) nearest(ctx context.Context, collection, name string, vector []
 		WithPayload: qd.NewWithPayloadInclude(keyMemory), Timeout: serverTimeout(ctx),
 	})
 	if err != nil {
-		return nil, qdrantError(stepSearch, err)
+		return nil, qdrantError(ctx, stepSearch, err)
 	}
 	hits := make([]store.Hit, 0, len(res.GetResult()))
 	for _, p := range res.GetResult() {
@@ -173,11 +181,11 @@ func (q *Qdrant) Apply(ctx context.Context, g Generation, tenant string, c Chang
 func (q *Qdrant) upsert(ctx context.Context, collection string, points []*qd.PointStruct, version int) error {
 	ctx, cancel := context.WithTimeout(ctx, qdrantWriteTimeout)
 	defer cancel()
-	_, err := q.client.Points().Upsert(ctx, &qd.UpsertPoints{
+	res, err := q.client.Points().Upsert(ctx, &qd.UpsertPoints{
 		CollectionName: collection, Points: points, Wait: new(true), Timeout: serverTimeout(ctx),
 		UpdateFilter: &qd.Filter{Must: []*qd.Condition{qd.NewRange(keyVersion, &qd.Range{Lte: new(float64(version))})}},
 	})
-	return qdrantError(stepUpsert, err)
+	return updated(ctx, stepUpsert, res, err)
 }
 
 func (q *Qdrant) delete(ctx context.Context, collection, tenant string, ids []*qd.PointId, version int) error {
@@ -188,10 +196,10 @@ func (q *Qdrant) delete(ctx context.Context, collection, tenant string, ids []*q
 	if version > 0 {
 		filter.Must = append(filter.Must, qd.NewRange(keyVersion, &qd.Range{Lte: new(float64(version))}))
 	}
-	_, err := q.client.Points().Delete(ctx, &qd.DeletePoints{
+	res, err := q.client.Points().Delete(ctx, &qd.DeletePoints{
 		CollectionName: collection, Points: qd.NewPointsSelectorFilter(filter), Wait: new(true), Timeout: serverTimeout(ctx),
 	})
-	return qdrantError("delete", err)
+	return updated(ctx, "delete", res, err)
 }
 
 // Lookup implements Index.
@@ -202,12 +210,12 @@ func (q *Qdrant) Lookup(ctx context.Context, g Generation, tenant string, ids []
 		for i, id := range page {
 			points[i] = pointID(tenant, id)
 		}
-		ctx, cancel := context.WithTimeout(ctx, qdrantReadTimeout)
-		res, err := q.client.Points().Get(ctx, &qd.GetPoints{CollectionName: q.collection(g), Ids: points,
-			WithPayload: qd.NewWithPayloadInclude(keyTenant, keyMemory, keyVersion), WithVectors: qd.NewWithVectors(false), Timeout: serverTimeout(ctx)})
+		limited, cancel := context.WithTimeout(ctx, qdrantReadTimeout)
+		res, err := q.client.Points().Get(limited, &qd.GetPoints{CollectionName: q.collection(g), Ids: points,
+			WithPayload: qd.NewWithPayloadInclude(keyTenant, keyMemory, keyVersion), WithVectors: qd.NewWithVectors(false), Timeout: serverTimeout(limited)})
 		cancel()
 		if err != nil {
-			return nil, qdrantError("look up", err)
+			return nil, qdrantError(ctx, "look up", err)
 		}
 		for _, p := range res.GetResult() {
 			if ref, ok := refOf(p.GetPayload()); ok && ref.Tenant == tenant {
@@ -231,7 +239,7 @@ func (q *Qdrant) Scroll(ctx context.Context, g Generation, cursor string, limit 
 	}
 	res, err := q.client.Points().Scroll(ctx, req)
 	if err != nil {
-		return nil, "", qdrantError("scroll", err)
+		return nil, "", qdrantError(ctx, "scroll", err)
 	}
 	refs := make([]Ref, 0, len(res.GetResult()))
 	for _, p := range res.GetResult() {
@@ -252,7 +260,7 @@ func (q *Qdrant) Count(ctx context.Context, g Generation, tenant string) (int64,
 	defer cancel()
 	res, err := q.client.Points().Count(ctx, &qd.CountPoints{CollectionName: q.collection(g), Filter: ofTenant(tenant), Exact: new(true), Timeout: serverTimeout(ctx)})
 	if err != nil {
-		return 0, qdrantError("count", err)
+		return 0, qdrantError(ctx, "count", err)
 	}
 	return int64(res.GetResult().GetCount()), nil
 }
@@ -266,8 +274,20 @@ func serverTimeout(ctx context.Context) *uint64 {
 	return new(uint64(max(1, (time.Until(deadline)+time.Second-1)/time.Second)))
 }
 
+// updated says whether a change that was to be waited for has been made. A server that cannot make it in the time
+// that it was given takes it and says so without an error: it may come later, or not at all.
+func updated(ctx context.Context, step string, res *qd.PointsOperationResponse, err error) error {
+	if err != nil {
+		return qdrantError(ctx, step, err)
+	}
+	if res.GetResult().GetStatus() != qd.UpdateStatus_Completed {
+		return fmt.Errorf("%s: Qdrant has not done it in time: %w", step, context.DeadlineExceeded)
+	}
+	return nil
+}
+
 // qdrantError says what went wrong by its kind alone: a server's message may quote what it was sent.
-func qdrantError(step string, err error) error {
+func qdrantError(ctx context.Context, step string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -280,9 +300,9 @@ func qdrantError(step string, err error) error {
 		return fmt.Errorf("%s: %w", step, ErrMissing)
 	case code == codes.InvalidArgument && (step == stepSearch || step == stepUpsert):
 		return fmt.Errorf("%s: refused by Qdrant: %w", step, ErrMismatch) // the one thing of these that is not the program's own
-	case errors.Is(err, context.Canceled) || code == codes.Canceled:
+	case errors.Is(ctx.Err(), context.Canceled):
 		return fmt.Errorf("%s: %w", step, context.Canceled)
-	case errors.Is(err, context.DeadlineExceeded) || code == codes.DeadlineExceeded:
+	case code == codes.Canceled || code == codes.DeadlineExceeded: // a server whose clock ran out first says Canceled
 		return fmt.Errorf("%s: Qdrant does not answer in time: %w", step, context.DeadlineExceeded)
 	case code == codes.Unavailable:
 		return fmt.Errorf("%s: Qdrant cannot be reached", step)

@@ -91,7 +91,7 @@ func (q *Qdrant) Create(ctx context.Context, g Generation) error {
 		if err != nil {
 			// Another worker may have been faster.
 			if standing, lookErr := q.exists(ctx, name); lookErr != nil || !standing {
-				return qdrantError("create collection", err)
+				return qdrantError(ctx, "create collection", err)
 			}
 		}
 	}
@@ -100,8 +100,9 @@ func (q *Qdrant) Create(ctx context.Context, g Generation) error {
 		if index.key == keyTenant {
 			req.FieldIndexParams = qd.NewPayloadIndexParamsKeyword(&qd.KeywordIndexParams{IsTenant: new(true)})
 		}
-		if _, err := q.client.Points().CreateFieldIndex(ctx, req); err != nil {
-			return qdrantError("index payload", err)
+		res, err := q.client.Points().CreateFieldIndex(ctx, req)
+		if err := updated(ctx, "index payload", res, err); err != nil {
+			return err
 		}
 	}
 	if g.State == store.GenerationActive {
@@ -113,7 +114,7 @@ func (q *Qdrant) Create(ctx context.Context, g Generation) error {
 func (q *Qdrant) exists(ctx context.Context, collection string) (bool, error) {
 	res, err := q.client.Collections().CollectionExists(ctx, &qd.CollectionExistsRequest{CollectionName: collection})
 	if err != nil {
-		return false, qdrantError("look for collection", err)
+		return false, qdrantError(ctx, "look for collection", err)
 	}
 	return res.GetResult().GetExists(), nil
 }
@@ -136,7 +137,7 @@ func (q *Qdrant) Searched(ctx context.Context, g Generation) (bool, error) {
 func (q *Qdrant) named(ctx context.Context, alias string) (string, error) {
 	listed, err := q.client.Collections().ListAliases(ctx, &qd.ListAliasesRequest{})
 	if err != nil {
-		return "", qdrantError("list aliases", err)
+		return "", qdrantError(ctx, "list aliases", err)
 	}
 	for _, a := range listed.GetAliases() {
 		if a.GetAliasName() == alias {
@@ -146,7 +147,9 @@ func (q *Qdrant) named(ctx context.Context, alias string) (string, error) {
 	return "", nil
 }
 
-// Activate implements Index: the alias changes hands in one step.
+// Activate implements Index. To create an alias that is there gives it another collection, in one step. To delete
+// it first would not be: a server keeps what it did of several actions when a later one fails, and with a collection
+// that is lost nothing would be searched any more.
 func (q *Qdrant) Activate(ctx context.Context, g Generation) error {
 	ctx, cancel := context.WithTimeout(ctx, qdrantAdminTimeout)
 	defer cancel()
@@ -155,12 +158,8 @@ func (q *Qdrant) Activate(ctx context.Context, g Generation) error {
 	if err != nil || named == collection {
 		return err
 	}
-	var actions []*qd.AliasOperations
-	if named != "" {
-		actions = append(actions, qd.NewAliasDelete(alias))
-	}
-	_, err = q.client.Collections().UpdateAliases(ctx, &qd.ChangeAliases{Actions: append(actions, qd.NewAliasCreate(alias, collection)), Timeout: serverTimeout(ctx)})
-	return qdrantError("swap alias", err)
+	_, err = q.client.Collections().UpdateAliases(ctx, &qd.ChangeAliases{Actions: []*qd.AliasOperations{qd.NewAliasCreate(alias, collection)}, Timeout: serverTimeout(ctx)})
+	return qdrantError(ctx, "swap alias", err)
 }
 
 // Drop implements Index. Aliases go with their collection.
@@ -171,23 +170,22 @@ func (q *Qdrant) Drop(ctx context.Context, g Generation) error {
 	if status.Code(err) == codes.NotFound {
 		return nil
 	}
-	return qdrantError("drop collection", err)
+	return qdrantError(ctx, "drop collection", err)
 }
 
-// Check asks the server whether it is there and new enough.
+// Check asks the server whether it is there, new enough, and takes the API key.
 func (q *Qdrant) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, qdrantReadTimeout)
 	defer cancel()
 	res, err := q.client.Qdrant().HealthCheck(ctx, &qd.HealthCheckRequest{})
 	if err != nil {
-		return qdrantError("check", err)
+		return qdrantError(ctx, "check", err)
 	}
 	major, minor := 0, 0
-	if n, err := fmt.Sscanf(res.GetVersion(), "%d.%d", &major, &minor); err != nil || n != 2 {
-		return nil // a build of one's own
-	}
-	if major < 1 || major == 1 && minor < 16 {
+	n, err := fmt.Sscanf(res.GetVersion(), "%d.%d", &major, &minor) // what is no version is a build of one's own
+	if err == nil && n == 2 && (major < 1 || major == 1 && minor < 16) {
 		return fmt.Errorf("qdrant is version %d.%d; 1.16 or later is needed", major, minor)
 	}
-	return nil
+	_, err = q.client.Collections().ListAliases(ctx, &qd.ListAliasesRequest{}) // who asks for a server's health needs no key
+	return qdrantError(ctx, "check", err)
 }

@@ -2,9 +2,17 @@ package vector_test
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"errors"
 	"math"
+	"math/big"
+	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,9 +36,9 @@ var (
 
 // open opens an index with collections of its own, which go with the test. The server is a real one where
 // QDRANT_URL is set.
-func open(t *testing.T, url string) *vector.Qdrant {
+func open(t *testing.T, a qdranttest.Address) *vector.Qdrant {
 	t.Helper()
-	q, err := vector.OpenQdrant(vector.QdrantConfig{URL: url, Prefix: "test-" + uuid.NewString()})
+	q, err := vector.OpenQdrant(vector.QdrantConfig{URL: a.URL, APIKey: a.APIKey, RootCA: a.RootCA, Prefix: "test-" + uuid.NewString()})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = q.Close() })
 	return q
@@ -71,7 +79,7 @@ func search(t *testing.T, q *vector.Qdrant, f store.Filter) []uuid.UUID {
 
 func TestQdrantFindsWhatItWasTold(t *testing.T) {
 	t.Parallel()
-	q := open(t, qdranttest.URL(t))
+	q := open(t, qdranttest.Any(t))
 	g := generation(t, q, flat, store.GenerationActive)
 	near, far, opposite := uuid.New(), uuid.New(), uuid.New()
 	apply := func(c vector.Changes) { require.NoError(t, q.Apply(ctx, g, "t", c)) }
@@ -101,7 +109,7 @@ func TestQdrantFindsWhatItWasTold(t *testing.T) {
 // One record may be in two tenants, under one id.
 func TestQdrantKeepsTenantsApart(t *testing.T) {
 	t.Parallel()
-	q := open(t, qdranttest.URL(t))
+	q := open(t, qdranttest.Any(t))
 	g := generation(t, q, flat, store.GenerationActive)
 	id := uuid.New()
 	for _, tenant := range []string{"t", "u"} {
@@ -128,7 +136,7 @@ func TestQdrantKeepsTenantsApart(t *testing.T) {
 
 func TestQdrantGenerations(t *testing.T) {
 	t.Parallel()
-	q := open(t, qdranttest.URL(t))
+	q := open(t, qdranttest.Any(t))
 	ask := func(m inference.EmbeddingModel) error {
 		_, err := q.Search(ctx, store.Filter{Principal: anja}, store.Embedding{Model: m, Vector: make([]float32, m.Dimensions)}, 5)
 		return err
@@ -180,7 +188,7 @@ func TestQdrantGenerations(t *testing.T) {
 func TestQdrantAnswersInTimeOrSaysWhy(t *testing.T) {
 	t.Parallel()
 	server := qdranttest.Start(t)
-	q := open(t, server.URL)
+	q := open(t, qdranttest.Address{URL: server.URL})
 	g := generation(t, q, flat, store.GenerationActive)
 	ask := func(within time.Duration) error {
 		ctx, cancel := context.WithTimeout(ctx, within)
@@ -208,21 +216,115 @@ func TestQdrantAnswersInTimeOrSaysWhy(t *testing.T) {
 	require.NoError(t, ask(10*time.Second), "an active generation is made anew with its alias")
 }
 
+// An alias that stands is not given up for a collection that is not there.
+func TestQdrantActivatesNothingThatIsLost(t *testing.T) {
+	t.Parallel()
+	q := open(t, qdranttest.Any(t))
+	first := generation(t, q, flat, store.GenerationActive)
+	id := uuid.New()
+	require.NoError(t, q.Apply(ctx, first, "t", vector.Changes{Upserts: []vector.Point{at(id, 1, 0)}}))
+	require.ErrorIs(t, q.Activate(ctx, vector.Generation{ID: uuid.New(), Model: flat}), vector.ErrMissing)
+	require.Equal(t, []uuid.UUID{id}, search(t, q, store.Filter{Principal: anja}))
+}
+
+// A server that runs out of the time that it was given answers without an error.
+func TestQdrantSaysWhatIsNotDone(t *testing.T) {
+	t.Parallel()
+	server := qdranttest.Start(t)
+	q := open(t, qdranttest.Address{URL: server.URL})
+	g := generation(t, q, flat, store.GenerationActive)
+	id := uuid.New()
+	upsert := vector.Changes{Upserts: []vector.Point{at(id, 1, 0)}}
+	server.Stall(true)
+	require.ErrorIs(t, q.Apply(ctx, g, "t", upsert), context.DeadlineExceeded)
+	require.ErrorIs(t, q.Apply(ctx, g, "t", vector.Changes{Deletes: []vector.Ref{{MemoryID: id}}}), context.DeadlineExceeded)
+	require.ErrorIs(t, q.Create(ctx, g), context.DeadlineExceeded)
+	require.Empty(t, search(t, q, store.Filter{Principal: anja}))
+	server.Stall(false)
+	require.NoError(t, q.Apply(ctx, g, "t", upsert))
+	require.Equal(t, []uuid.UUID{id}, search(t, q, store.Filter{Principal: anja}))
+}
+
+// Only who asks can have called it off: a server says Canceled, too, when its clock runs out before the caller's.
+func TestQdrantTellsWhoGaveUp(t *testing.T) {
+	t.Parallel()
+	server := qdranttest.Start(t)
+	q := open(t, qdranttest.Address{URL: server.URL})
+	g := generation(t, q, flat, store.GenerationActive)
+	server.Before(func(context.Context, string, any) error { return status.Error(codes.Canceled, "Timeout expired") })
+	_, err := q.Count(ctx, g, "t")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.NotErrorIs(t, err, context.Canceled)
+	_, err = q.Lookup(ctx, g, "t", []uuid.UUID{uuid.New()})
+	require.NotErrorIs(t, err, context.Canceled)
+	own, cancel := context.WithCancel(ctx)
+	defer cancel()
+	server.Before(func(ctx context.Context, _ string, _ any) error { cancel(); <-ctx.Done(); return ctx.Err() })
+	_, err = q.Count(own, g, "t")
+	server.Before(nil)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
 func TestQdrantSettings(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"", "qdrant:6334", "ftp://host", "http://", "http://host:port"} {
 		_, err := vector.OpenQdrant(vector.QdrantConfig{URL: url})
 		require.Error(t, err, url)
 	}
-	server := qdranttest.Start(t, qdranttest.WithAPIKey("sesame"), qdranttest.WithVersion("1.15.4"))
-	without := open(t, server.URL)
-	require.ErrorContains(t, without.Check(ctx), "API key")
-	with, err := vector.OpenQdrant(vector.QdrantConfig{URL: server.URL, APIKey: "sesame"})
+	for _, prefix := range []string{"a/b", "a:b", "a b", "ü", strings.Repeat("a", 101)} {
+		_, err := vector.OpenQdrant(vector.QdrantConfig{URL: "http://host", Prefix: prefix})
+		require.ErrorContains(t, err, "prefix", prefix)
+	}
+	server := qdranttest.Start(t, qdranttest.WithAPIKey("sesame"))
+	require.NoError(t, open(t, qdranttest.Address{URL: server.URL, APIKey: "sesame"}).Check(ctx))
+	require.ErrorContains(t, open(t, qdranttest.Address{URL: server.URL}).Check(ctx), "API key")
+	require.ErrorContains(t, open(t, qdranttest.Address{URL: server.URL, APIKey: "open"}).Check(ctx), "API key")
+	old := qdranttest.Start(t, qdranttest.WithVersion("1.15.4"))
+	require.ErrorContains(t, open(t, qdranttest.Address{URL: old.URL}).Check(ctx), "1.16", "conditional upserts are needed")
+	require.NoError(t, open(t, qdranttest.Address{URL: qdranttest.Start(t, qdranttest.WithVersion("our own")).URL}).Check(ctx))
+}
+
+func TestQdrantOverTLS(t *testing.T) {
+	t.Parallel()
+	certificate, ca := certify(t)
+	server := qdranttest.Start(t, qdranttest.WithTLS(certificate), qdranttest.WithAPIKey("sesame"))
+	q := open(t, qdranttest.Address{URL: server.URL, APIKey: "sesame", RootCA: ca})
+	require.NoError(t, q.Check(ctx))
+	g := generation(t, q, flat, store.GenerationActive)
+	id := uuid.New()
+	require.NoError(t, q.Apply(ctx, g, "t", vector.Changes{Upserts: []vector.Point{at(id, 1, 0)}}))
+	require.Equal(t, []uuid.UUID{id}, search(t, q, store.Filter{Principal: anja}))
+
+	_, other := certify(t)
+	for why, a := range map[string]qdranttest.Address{
+		"another's certificate": {URL: server.URL, APIKey: "sesame", RootCA: other},
+		"not of the system's":   {URL: server.URL, APIKey: "sesame"},
+		"another name":          {URL: strings.Replace(server.URL, "127.0.0.1", "localhost", 1), APIKey: "sesame", RootCA: ca},
+		"no TLS at the client":  {URL: strings.Replace(server.URL, "https", "http", 1), APIKey: "sesame"},
+		"no TLS at the server":  {URL: strings.Replace(qdranttest.Start(t).URL, "http", "https", 1), RootCA: ca},
+	} {
+		require.ErrorContains(t, open(t, a).Check(ctx), "cannot be reached", why)
+	}
+}
+
+// certify makes an authority, and a certificate of it for 127.0.0.1.
+func certify(t *testing.T) (tls.Certificate, *x509.CertPool) {
+	t.Helper()
+	ca := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	leaf := &x509.Certificate{SerialNumber: big.NewInt(2), NotBefore: ca.NotBefore, NotAfter: ca.NotAfter, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
-	defer func() { _ = with.Close() }()
-	require.ErrorContains(t, with.Check(ctx), "1.16", "conditional upserts are needed")
-	secure, err := vector.OpenQdrant(vector.QdrantConfig{URL: "https" + server.URL[len("http"):], RootCA: x509.NewCertPool()})
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
-	defer func() { _ = secure.Close() }()
-	require.Error(t, secure.Check(ctx), "a server without TLS is not talked to where TLS is asked for")
+	root, err := x509.CreateCertificate(rand.Reader, ca, ca, caKey.Public(), caKey)
+	require.NoError(t, err)
+	signed, err := x509.CreateCertificate(rand.Reader, leaf, ca, key.Public(), caKey)
+	require.NoError(t, err)
+	trusted, err := x509.ParseCertificate(root)
+	require.NoError(t, err)
+	pool := x509.NewCertPool()
+	pool.AddCert(trusted)
+	return tls.Certificate{Certificate: [][]byte{signed}, PrivateKey: key}, pool
 }

@@ -31,8 +31,8 @@ func (s collections) Create(_ context.Context, req *qd.CreateCollection) (*qd.Co
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	name := req.GetCollectionName()
-	if name == "" || len(name) > 255 {
-		return nil, status.Error(codes.InvalidArgument, "Validation error in body: [collection_name: must be from 1 to 255 characters]")
+	if err := checkName(name, "<>:\"/\\|?*\x00\x1f"); err != nil {
+		return nil, err
 	}
 	if s.collections[name] != nil {
 		return nil, status.Errorf(codes.AlreadyExists, "Wrong input: Collection `%s` already exists!", name)
@@ -66,6 +66,9 @@ func (s collections) Delete(_ context.Context, req *qd.DeleteCollection) (*qd.Co
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	name := req.GetCollectionName()
+	if err := checkName(name, "/\x00"); err != nil {
+		return nil, err
+	}
 	if s.collections[name] == nil {
 		return &qd.CollectionOperationResponse{Result: false}, nil
 	}
@@ -90,6 +93,9 @@ func (s collections) CollectionExists(_ context.Context, req *qd.CollectionExist
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, err := s.find(req.GetCollectionName())
+	if status.Code(err) == codes.InvalidArgument {
+		return nil, err
+	}
 	return &qd.CollectionExistsResponse{Result: &qd.CollectionExists{Exists: err == nil}}, nil
 }
 
@@ -114,11 +120,14 @@ func (s collections) Get(_ context.Context, req *qd.GetCollectionInfoRequest) (*
 	}}, nil
 }
 
-// UpdateAliases implements qdrant.CollectionsServer: all of the actions or none.
+// UpdateAliases implements qdrant.CollectionsServer: one action after the other, with nobody looking in between.
+// Where one fails, those before it stay done. To create an alias that is there gives it another collection.
 func (s collections) UpdateAliases(_ context.Context, req *qd.ChangeAliases) (*qd.CollectionOperationResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next := maps.Clone(s.aliases)
+	if slices.ContainsFunc(req.GetActions(), func(a *qd.AliasOperations) bool { return a.GetAction() == nil }) {
+		return nil, status.Error(codes.InvalidArgument, "Malformed AliasOperation type")
+	}
 	for _, action := range req.GetActions() {
 		switch a := action.GetAction().(type) {
 		case *qd.AliasOperations_CreateAlias:
@@ -127,24 +136,21 @@ func (s collections) UpdateAliases(_ context.Context, req *qd.ChangeAliases) (*q
 				return nil, status.Errorf(codes.NotFound, "Not found: Collection `%s` doesn't exist!", target)
 			}
 			if s.collections[name] != nil {
-				return nil, invalid("Can't create alias with name %s. Collection with the same name already exists", name)
+				return nil, status.Errorf(codes.AlreadyExists, "Wrong input: Collection `%s` already exists!", name)
 			}
-			next[name] = target
+			s.aliases[name] = target
 		case *qd.AliasOperations_DeleteAlias:
-			delete(next, a.DeleteAlias.GetAliasName())
+			delete(s.aliases, a.DeleteAlias.GetAliasName())
 		case *qd.AliasOperations_RenameAlias:
 			from, to := a.RenameAlias.GetOldAliasName(), a.RenameAlias.GetNewAliasName()
-			target, ok := next[from]
+			target, ok := s.aliases[from]
 			if !ok {
 				return nil, status.Errorf(codes.NotFound, "Not found: Alias %s does not exists!", from)
 			}
-			delete(next, from)
-			next[to] = target
-		default:
-			return nil, invalid("Malformed AliasOperation")
+			delete(s.aliases, from)
+			s.aliases[to] = target
 		}
 	}
-	s.aliases = next
 	return &qd.CollectionOperationResponse{Result: true}, nil
 }
 

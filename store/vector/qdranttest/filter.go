@@ -32,7 +32,7 @@ func checkFilter(f *qd.Filter) error {
 			}
 		case *qd.Condition_IsEmpty, *qd.Condition_IsNull, *qd.Condition_HasVector:
 		case nil:
-			return invalid("Malformed Condition type")
+			return unimplemented("an empty condition") // which a real one passes over
 		default:
 			return unimplemented("a nested condition")
 		}

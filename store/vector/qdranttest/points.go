@@ -57,14 +57,19 @@ func (s points) update(c *collection, wait bool, apply func()) *qd.PointsOperati
 	s.operations++
 	result := &qd.UpdateResult{OperationId: new(s.operations), Status: qd.UpdateStatus_Acknowledged}
 	c.waiting = append(c.waiting, apply)
-	if wait {
+	switch {
+	case wait && s.stalled:
+		result.Status = qd.UpdateStatus_WaitTimeout // at once, and not at the end of the time
+	case wait:
 		c.flush()
 		result.Status = qd.UpdateStatus_Completed
-	} else {
+	default:
 		time.AfterFunc(applyAfter, func() {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			c.flush()
+			if !s.stalled {
+				c.flush()
+			}
 		})
 	}
 	return &qd.PointsOperationResponse{Result: result}
@@ -82,6 +87,17 @@ func (c *collection) flush() {
 func (s points) Upsert(_ context.Context, req *qd.UpsertPoints) (*qd.PointsOperationResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var order []string
+	for _, p := range req.GetPoints() { // what is malformed is refused before it is known whether the collection is there
+		if p.GetVectors() == nil {
+			return nil, status.Error(codes.InvalidArgument, "Expected some vectors")
+		}
+		key, err := keyOf(p.GetId())
+		if err != nil {
+			return nil, err
+		}
+		order = append(order, key)
+	}
 	c, err := s.find(req.GetCollectionName())
 	if err != nil {
 		return nil, err
@@ -89,19 +105,19 @@ func (s points) Upsert(_ context.Context, req *qd.UpsertPoints) (*qd.PointsOpera
 	if err := checkFilter(req.GetUpdateFilter()); err != nil {
 		return nil, err
 	}
+	if len(order) == 0 {
+		return nil, status.Error(codes.InvalidArgument, "Bad request: Empty update request")
+	}
 	incoming := make(map[string]*point, len(req.GetPoints()))
-	var order []string
-	for _, p := range req.GetPoints() {
-		key, err := keyOf(p.GetId())
-		if err != nil {
-			return nil, err
-		}
+	for i, p := range req.GetPoints() {
 		vectors, err := c.vectorsOf(p.GetVectors())
+		if status.Code(err) == codes.InvalidArgument && !req.GetWait() {
+			return s.update(c, false, func() {}), nil // it would be seen when the change is made, and nobody waits for that
+		}
 		if err != nil {
 			return nil, err
 		}
-		incoming[key] = &point{id: p.GetId(), payload: p.GetPayload(), vectors: vectors}
-		order = append(order, key)
+		incoming[order[i]] = &point{id: p.GetId(), payload: p.GetPayload(), vectors: vectors}
 	}
 	return s.update(c, req.GetWait(), func() {
 		for _, key := range order {
@@ -216,7 +232,8 @@ func (s points) Delete(_ context.Context, req *qd.DeletePoints) (*qd.PointsOpera
 	}), nil
 }
 
-// SetPayload implements qdrant.PointsServer: the given keys are replaced, the others stay.
+// SetPayload implements qdrant.PointsServer: the given keys are replaced, the others stay. Who names points that are
+// not there, and waits, is told of it when the others have been changed.
 func (s points) SetPayload(_ context.Context, req *qd.SetPayloadPoints) (*qd.PointsOperationResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -231,18 +248,26 @@ func (s points) SetPayload(_ context.Context, req *qd.SetPayloadPoints) (*qd.Poi
 	if err != nil {
 		return nil, err
 	}
-	return s.update(c, req.GetWait(), func() {
+	missing := false
+	done := s.update(c, req.GetWait(), func() {
 		for _, key := range keys() {
-			if p := c.points[key]; p != nil {
-				payload := maps.Clone(p.payload)
-				if payload == nil {
-					payload = map[string]*qd.Value{}
-				}
-				maps.Copy(payload, req.GetPayload())
-				c.points[key] = &point{id: p.id, payload: payload, vectors: p.vectors}
+			p := c.points[key]
+			if p == nil {
+				missing = true
+				continue
 			}
+			payload := maps.Clone(p.payload)
+			if payload == nil {
+				payload = map[string]*qd.Value{}
+			}
+			maps.Copy(payload, req.GetPayload())
+			c.points[key] = &point{id: p.id, payload: payload, vectors: p.vectors}
 		}
-	}), nil
+	})
+	if missing {
+		return nil, status.Error(codes.NotFound, "Not found: No point with such an id found")
+	}
+	return done, nil
 }
 
 var schemaTypes = map[qd.FieldType]qd.PayloadSchemaType{

@@ -7,8 +7,11 @@ package qdranttest
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"net"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,6 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
@@ -26,28 +31,37 @@ const Version = "1.16.3"
 
 // Server is one service. It is safe for concurrent use.
 type Server struct {
-	URL string // http://127.0.0.1:port, the same after every restart
+	URL string // http://127.0.0.1:port, the same after every restart; https with TLS
 
 	address string
 	apiKey  string
 	version string
+	tls     *tls.Config
 
 	mu          sync.Mutex
 	grpc        *grpc.Server
 	collections map[string]*collection
 	aliases     map[string]string
 	operations  uint64
+	stalled     bool
 	before      func(ctx context.Context, method string, req any) error
 }
 
 // Option changes a server before it starts.
 type Option func(*Server)
 
-// WithAPIKey has the server refuse calls that do not carry the key.
+// WithAPIKey has the server refuse calls that do not carry the key, but for HealthCheck.
 func WithAPIKey(key string) Option { return func(s *Server) { s.apiKey = key } }
 
 // WithVersion has the server say that it is of another version.
 func WithVersion(v string) Option { return func(s *Server) { s.version = v } }
+
+// WithTLS has the server speak TLS, as the one whom the certificate names.
+func WithTLS(certificate tls.Certificate) Option {
+	return func(s *Server) {
+		s.tls = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}}
+	}
+}
 
 // Start starts a server of the test's own; it ends with the test.
 func Start(t testing.TB, options ...Option) *Server {
@@ -59,21 +73,38 @@ func Start(t testing.TB, options ...Option) *Server {
 	s.wipe()
 	require.NoError(t, s.listen())
 	s.URL = "http://" + s.address
+	if s.tls != nil {
+		s.URL = "https://" + s.address
+	}
 	t.Cleanup(s.Stop)
 	return s
 }
 
-// URL returns where the tests that run unchanged against a real server find one: QDRANT_URL, and a server
-// within the process where that is not set.
-func URL(t testing.TB) string {
-	t.Helper()
-	if url := os.Getenv("QDRANT_URL"); url != "" {
-		return url
-	}
-	return Start(t).URL
+// Address is how a server is reached.
+type Address struct {
+	URL    string
+	APIKey string         // empty where none is needed
+	RootCA *x509.CertPool // nil for the system's
 }
 
-// Real says whether URL names a real server.
+// Any returns how the tests that run unchanged against a real server reach one: by QDRANT_URL, QDRANT_API_KEY and
+// QDRANT_CA_FILE. Where no URL is set it is a server within the process.
+func Any(t testing.TB) Address {
+	t.Helper()
+	if !Real() {
+		return Address{URL: Start(t).URL}
+	}
+	a := Address{URL: os.Getenv("QDRANT_URL"), APIKey: os.Getenv("QDRANT_API_KEY")}
+	if file := os.Getenv("QDRANT_CA_FILE"); file != "" {
+		pem, err := os.ReadFile(file) //nolint:gosec // who runs the tests names the file
+		require.NoError(t, err)
+		a.RootCA = x509.NewCertPool()
+		require.True(t, a.RootCA.AppendCertsFromPEM(pem), "QDRANT_CA_FILE holds no certificate")
+	}
+	return a
+}
+
+// Real says whether Any is a real server.
 func Real() bool { return os.Getenv("QDRANT_URL") != "" }
 
 func (s *Server) listen() error {
@@ -82,7 +113,13 @@ func (s *Server) listen() error {
 		return err
 	}
 	s.address = listener.Addr().String()
-	server := grpc.NewServer(grpc.MaxRecvMsgSize(64<<20), grpc.UnaryInterceptor(s.intercept))
+	options := []grpc.ServerOption{grpc.MaxRecvMsgSize(64 << 20), grpc.UnaryInterceptor(s.intercept),
+		// The client sees by pings whether the server is there, more often than gRPC's servers in Go let it by default.
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true})}
+	if s.tls != nil {
+		options = append(options, grpc.Creds(credentials.NewTLS(s.tls)))
+	}
+	server := grpc.NewServer(options...)
 	qd.RegisterQdrantServer(server, health{Server: s})
 	qd.RegisterCollectionsServer(server, collections{Server: s})
 	qd.RegisterPointsServer(server, points{Server: s})
@@ -136,11 +173,27 @@ func (s *Server) Before(fn func(ctx context.Context, method string, req any) err
 	s.before = fn
 }
 
+// Stall has the server take changes and not make them, as one does that has more to do than it can: who waits for
+// one is told, without an error, that the time is over. With false, all that it took is made.
+func (s *Server) Stall(stalled bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stalled = stalled; stalled {
+		return
+	}
+	for _, c := range s.collections {
+		c.flush()
+	}
+}
+
 func (s *Server) intercept(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	if s.apiKey != "" {
+	if s.apiKey != "" && !strings.HasSuffix(info.FullMethod, "/HealthCheck") {
 		md, _ := metadata.FromIncomingContext(ctx)
-		if keys := md.Get("api-key"); len(keys) != 1 || keys[0] != s.apiKey {
+		switch keys := md.Get("api-key"); {
+		case len(keys) != 1:
 			return nil, status.Error(codes.Unauthenticated, "Must provide an API key or an Authorization bearer token")
+		case keys[0] != s.apiKey:
+			return nil, status.Error(codes.Unauthenticated, "Invalid API key or JWT")
 		}
 	}
 	s.mu.Lock()
@@ -164,8 +217,22 @@ func (h health) HealthCheck(context.Context, *qd.HealthCheckRequest) (*qd.Health
 	return &qd.HealthCheckReply{Title: "qdrant - vector search engine", Version: h.version}, nil
 }
 
+// checkName refuses what is no name of a collection or alias.
+func checkName(name, never string) error {
+	if name == "" || len(name) > 255 {
+		return status.Error(codes.InvalidArgument, "Validation error in body: [collection_name: must be from 1 to 255 characters]")
+	}
+	if i := strings.IndexAny(name, never); i >= 0 {
+		return status.Errorf(codes.InvalidArgument, "Validation error in body: [collection_name: collection name cannot contain %q char]", name[i])
+	}
+	return nil
+}
+
 // find returns a collection by its name or an alias. The lock is held.
 func (s *Server) find(name string) (*collection, error) {
+	if err := checkName(name, "/\x00"); err != nil {
+		return nil, err
+	}
 	if target, ok := s.aliases[name]; ok {
 		name = target
 	}

@@ -2,8 +2,10 @@ package qdranttest_test
 
 import (
 	"context"
+	"crypto/tls"
 	"net/url"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,11 +31,13 @@ type server struct {
 
 func connect(t *testing.T) server {
 	t.Helper()
-	u, err := url.Parse(qdranttest.URL(t))
+	at := qdranttest.Any(t)
+	u, err := url.Parse(at.URL)
 	require.NoError(t, err)
 	port, err := strconv.Atoi(u.Port())
 	require.NoError(t, err)
-	client, err := qd.NewGrpcClient(&qd.Config{Host: u.Hostname(), Port: port, SkipCompatibilityCheck: true})
+	client, err := qd.NewGrpcClient(&qd.Config{Host: u.Hostname(), Port: port, APIKey: at.APIKey, UseTLS: u.Scheme == "https",
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: at.RootCA}, SkipCompatibilityCheck: true})
 	require.NoError(t, err)
 	s := server{GrpcClient: client, t: t, name: "test-" + uuid.NewString()}
 	t.Cleanup(func() {
@@ -150,6 +154,9 @@ func TestPayloadsAndDeletions(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []uint64{1, 2}, s.found(&qd.Filter{Must: []*qd.Condition{qd.NewMatch("k", "b")}}))
 	require.Equal(t, []uint64{1}, s.found(&qd.Filter{Must: []*qd.Condition{qd.NewMatch("k", "b"), qd.NewMatchInt("n", 1)}}), "other keys stay")
+	_, err = s.Points().SetPayload(ctx, &qd.SetPayloadPoints{CollectionName: s.name, Wait: new(true), Payload: qd.NewValueMap(map[string]any{"k": "c"}),
+		PointsSelector: qd.NewPointsSelector(qd.NewIDNum(77))})
+	requireCode(t, codes.NotFound, err)
 	_, err = s.Points().Delete(ctx, &qd.DeletePoints{CollectionName: s.name, Wait: new(true),
 		Points: qd.NewPointsSelectorFilter(&qd.Filter{Must: []*qd.Condition{qd.NewHasID(qd.NewIDNum(0), qd.NewIDNum(1)), qd.NewMatch("k", "b")}})})
 	require.NoError(t, err)
@@ -187,7 +194,7 @@ func TestScrollGoesThroughAllInTheOrderOfIDs(t *testing.T) {
 	}
 }
 
-func TestAliasesChangeHandsAtOnce(t *testing.T) {
+func TestAliases(t *testing.T) {
 	t.Parallel()
 	s := connect(t)
 	other, alias := s.name+"-other", s.name+"-alias"
@@ -205,16 +212,24 @@ func TestAliasesChangeHandsAtOnce(t *testing.T) {
 	n, err := count()
 	require.NoError(t, err)
 	require.EqualValues(t, 1, n)
-	_, err = s.Collections().UpdateAliases(ctx, &qd.ChangeAliases{Actions: []*qd.AliasOperations{qd.NewAliasDelete(alias), qd.NewAliasCreate(alias, "none-"+s.name)}})
+	_, err = s.Collections().UpdateAliases(ctx, &qd.ChangeAliases{Actions: []*qd.AliasOperations{qd.NewAliasCreate(alias, "none-"+s.name)}})
 	requireCode(t, codes.NotFound, err)
+	_, err = s.Collections().UpdateAliases(ctx, &qd.ChangeAliases{Actions: []*qd.AliasOperations{qd.NewAliasCreate(s.name, other)}})
+	requireCode(t, codes.AlreadyExists, err)
 	n, err = count()
-	require.NoError(t, err, "all or nothing")
-	require.EqualValues(t, 1, n)
-	_, err = s.Collections().UpdateAliases(ctx, &qd.ChangeAliases{Actions: []*qd.AliasOperations{qd.NewAliasDelete(alias), qd.NewAliasCreate(alias, other)}})
 	require.NoError(t, err)
+	require.EqualValues(t, 1, n)
+	_, err = s.Collections().UpdateAliases(ctx, &qd.ChangeAliases{Actions: []*qd.AliasOperations{qd.NewAliasCreate(alias, other)}})
+	require.NoError(t, err, "one that is there changes hands")
 	n, err = count()
 	require.NoError(t, err)
 	require.Zero(t, n)
+	_, err = s.Collections().UpdateAliases(ctx, &qd.ChangeAliases{Actions: []*qd.AliasOperations{qd.NewAliasDelete(alias), qd.NewAliasCreate(alias, "none-"+s.name)}})
+	requireCode(t, codes.NotFound, err)
+	_, err = count()
+	requireCode(t, codes.NotFound, err, "what was done before the failure stays done")
+	_, err = s.Collections().UpdateAliases(ctx, &qd.ChangeAliases{Actions: []*qd.AliasOperations{qd.NewAliasCreate(alias, other)}})
+	require.NoError(t, err)
 	_, err = s.Collections().Delete(ctx, &qd.DeleteCollection{CollectionName: other})
 	require.NoError(t, err)
 	_, err = count()
@@ -231,7 +246,17 @@ func TestRefusals(t *testing.T) {
 	}
 	requireCode(t, codes.InvalidArgument, wrong(qd.NewVectorsMap(map[string]*qd.Vector{"v": qd.NewVector(1, 2, 3)})))
 	requireCode(t, codes.InvalidArgument, wrong(qd.NewVectorsMap(map[string]*qd.Vector{"w": qd.NewVector(1, 2)})))
-	_, err := s.Points().Query(ctx, &qd.QueryPoints{CollectionName: s.name, Query: qd.NewQuery(1, 0), Using: new("w")})
+	requireCode(t, codes.InvalidArgument, wrong(nil))
+	_, err := s.Points().Upsert(ctx, &qd.UpsertPoints{CollectionName: s.name, Wait: new(true)})
+	requireCode(t, codes.InvalidArgument, err, "no points")
+	for _, name := range []string{"", s.name + "/", s.name + ":", s.name + strings.Repeat("n", 256)} {
+		_, err := s.Collections().Create(ctx, &qd.CreateCollection{CollectionName: name,
+			VectorsConfig: qd.NewVectorsConfigMap(map[string]*qd.VectorParams{"v": {Size: 2, Distance: qd.Distance_Cosine}})})
+		requireCode(t, codes.InvalidArgument, err, name)
+	}
+	_, err = s.Points().Count(ctx, &qd.CountPoints{CollectionName: "a/b"})
+	requireCode(t, codes.InvalidArgument, err)
+	_, err = s.Points().Query(ctx, &qd.QueryPoints{CollectionName: s.name, Query: qd.NewQuery(1, 0), Using: new("w")})
 	requireCode(t, codes.InvalidArgument, err)
 	_, err = s.Points().Query(ctx, &qd.QueryPoints{CollectionName: s.name, Query: qd.NewQuery(1, 0, 0), Using: new("v")})
 	requireCode(t, codes.InvalidArgument, err)
@@ -241,7 +266,8 @@ func TestRefusals(t *testing.T) {
 			return err
 		},
 		"upsert": func() error {
-			_, err := s.Points().Upsert(ctx, &qd.UpsertPoints{CollectionName: "none", Points: []*qd.PointStruct{{Id: qd.NewIDNum(1)}}})
+			_, err := s.Points().Upsert(ctx, &qd.UpsertPoints{CollectionName: "none", Points: []*qd.PointStruct{{Id: qd.NewIDNum(1),
+				Vectors: qd.NewVectorsMap(map[string]*qd.Vector{"v": qd.NewVector(1, 2)})}}})
 			return err
 		},
 		"scroll": func() error { _, err := s.Points().Scroll(ctx, &qd.ScrollPoints{CollectionName: "none"}); return err },
@@ -260,7 +286,7 @@ func TestRefusals(t *testing.T) {
 	require.Empty(t, s.found(nil))
 }
 
-// What nobody waits for is acknowledged first and applied in order; who waits, waits for what came before.
+// What nobody waits for is acknowledged first and applied in order, if it can be; who waits, waits for what came before.
 func TestWaiting(t *testing.T) {
 	t.Parallel()
 	s := connect(t)
@@ -279,6 +305,9 @@ func TestWaiting(t *testing.T) {
 	_, err = s.Points().Upsert(ctx, &qd.UpsertPoints{CollectionName: s.name, Points: []*qd.PointStruct{{Id: qd.NewIDNum(2),
 		Vectors: qd.NewVectorsMap(map[string]*qd.Vector{"v": qd.NewVector(1, 1)})}}})
 	require.NoError(t, err)
+	_, err = s.Points().Upsert(ctx, &qd.UpsertPoints{CollectionName: s.name, Points: []*qd.PointStruct{{Id: qd.NewIDNum(4),
+		Vectors: qd.NewVectorsMap(map[string]*qd.Vector{"v": qd.NewVector(1, 1, 1)})}}})
+	require.NoError(t, err, "nobody waits to hear that it is of another length")
 	require.NoError(t, s.put(qd.NewIDNum(3), 0, 1, nil))
 	require.Equal(t, []uint64{1, 2, 3}, s.found(nil))
 }
