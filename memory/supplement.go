@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -192,30 +193,87 @@ func RescueScore(found, wanted int) float64 {
 	return rescueCertainty * float64(found) / float64(wanted)
 }
 
-// RescueFind counts which of the words a text holds words of that begin with them, and returns a passage of
-// at most MaxSupplementChars around the first.
+// RescueFind counts which of the words a text holds words of that begin with them, and returns its Passage.
 func RescueFind(text string, wanted []string) (found int, passage string, cut bool) {
-	has := map[string]bool{}
-	for _, word := range words(text, "") {
-		for _, w := range wanted {
-			if strings.HasPrefix(word, w) {
-				has[w] = true
+	hits := beginnings(text, wanted)
+	if len(hits) == 0 {
+		return 0, "", false
+	}
+	has := map[int]bool{}
+	for _, h := range hits {
+		has[h.word] = true
+	}
+	passage, cut = passageAt(text, densest(hits))
+	return len(has), passage, cut
+}
+
+// Passage is what of a text fits the words: at most MaxSupplementChars from where most different words of it
+// that begin with them stand close together, the first such place; its beginning where there are none. CutMark
+// says on which side something is missing.
+func Passage(text string, wanted []string) (passage string, cut bool) {
+	hits := beginnings(text, wanted)
+	if len(hits) == 0 {
+		return CutChars(text, MaxSupplementChars)
+	}
+	return passageAt(text, densest(hits))
+}
+
+// hit is a word of a text that begins with one of those that are looked for.
+type hit struct{ at, word int } // byte in the text, place among the words
+
+func beginnings(text string, wanted []string) []hit {
+	var out []hit
+	word := func(from, to int) {
+		said := lower(text[from:to])
+		for i, w := range wanted {
+			if strings.HasPrefix(said, w) {
+				out = append(out, hit{from, i})
 			}
 		}
 	}
-	if len(has) == 0 {
-		return 0, "", false
-	}
-	at := len(text)
-	for w := range has {
-		if i := strings.Index(strings.ToLower(text), w); i >= 0 && i < at {
-			at = i
+	start := -1
+	for i, r := range text {
+		switch inWord := unicode.In(r, unicode.L, unicode.N, unicode.M); {
+		case inWord && start < 0:
+			start = i
+		case !inWord && start >= 0:
+			word(start, i)
+			start = -1
 		}
 	}
-	const before = 200 // bytes
+	if start >= 0 {
+		word(start, len(text))
+	}
+	return out
+}
+
+// densest is where the stretch begins that holds most different words, of what a passage shows from there.
+func densest(hits []hit) int {
+	const reach = MaxSupplementChars - passageBefore
+	best, most := 0, 0
+	has, end := map[int]int{}, 0
+	for i := range hits {
+		for end < len(hits) && hits[end].at < hits[i].at+reach {
+			has[hits[end].word]++
+			end++
+		}
+		if len(has) > most {
+			best, most = hits[i].at, len(has)
+		}
+		if has[hits[i].word]--; has[hits[i].word] == 0 {
+			delete(has, hits[i].word)
+		}
+	}
+	return best
+}
+
+// passageBefore is how much of a passage, in bytes, stands before what it is shown for.
+const passageBefore = 200
+
+func passageAt(text string, at int) (passage string, cut bool) {
 	from := 0
-	if at < len(text) && at > before {
-		from = at - before
+	if at > passageBefore && utf8.RuneCountInString(text) > MaxSupplementChars {
+		from = at - passageBefore
 		for from > 0 && !utf8.RuneStart(text[from]) {
 			from--
 		}
@@ -223,11 +281,10 @@ func RescueFind(text string, wanted []string) (found int, passage string, cut bo
 			from += space + 1
 		}
 	}
-	mark := strings.TrimSpace(CutMark)
 	if from == 0 {
-		passage, cut = CutChars(text, MaxSupplementChars)
-		return len(has), passage, cut
+		return CutChars(text, MaxSupplementChars)
 	}
-	passage, _ = CutChars(text[from:], MaxSupplementChars-len(mark)-1)
-	return len(has), mark + " " + passage, true
+	mark := strings.TrimSpace(CutMark)
+	passage, _ = CutChars(text[from:], MaxSupplementChars-utf8.RuneCountInString(mark)-1)
+	return mark + " " + passage, true
 }

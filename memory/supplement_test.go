@@ -80,11 +80,40 @@ func TestRescueFinds(t *testing.T) {
 	require.Equal(t, 2, found)
 	require.True(t, cut)
 	require.Contains(t, passage, "a quixotic windmill")
+	found, _, _ = memory.RescueFind("photosynthesis", []string{"pho", "photo"})
+	require.Equal(t, 2, found)
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.String().Draw(rt, "text")
 		n, passage, _ := memory.RescueFind(text, memory.RescueWords(text+rapid.String().Draw(rt, "more")))
 		if n < 0 || utf8.RuneCountInString(passage) > memory.MaxSupplementChars || utf8.ValidString(text) && !utf8.ValidString(passage) {
 			rt.Fatalf("%d %q", n, passage)
+		}
+	})
+}
+
+func TestPassageFits(t *testing.T) {
+	t.Parallel()
+	filler := strings.Repeat("lorem ipsum ", 200)
+	wanted := memory.RescueWords("What did the kettle cost in İzmir, with its warranty?")
+	passage, cut := memory.Passage("kettle kettle kettle "+filler+"İİİ the Kettle cost ninety with warranty "+filler, wanted)
+	require.True(t, cut)
+	require.Contains(t, passage, "the Kettle cost ninety with warranty")
+	require.True(t, strings.HasPrefix(passage, strings.TrimSpace(memory.CutMark)) && strings.HasSuffix(passage, memory.CutMark))
+	for text, want := range map[string]bool{filler + "kettle": true, filler: true, "the kettle": false, "": false} {
+		passage, cut = memory.Passage(text, wanted)
+		require.Equal(t, want, cut)
+		require.LessOrEqual(t, utf8.RuneCountInString(passage), memory.MaxSupplementChars)
+		require.Equal(t, strings.Contains(text, "kettle"), strings.Contains(passage, "kettle"))
+	}
+	short := "a kettle"
+	passage, _ = memory.Passage(short, wanted)
+	require.Equal(t, short, passage)
+	rapid.Check(t, func(rt *rapid.T) {
+		text := rapid.String().Draw(rt, "text")
+		text = strings.Repeat(text, rapid.IntRange(1, 40).Draw(rt, "times"))
+		passage, cut := memory.Passage(text, memory.RescueWords(text))
+		if utf8.RuneCountInString(passage) > memory.MaxSupplementChars || !utf8.ValidString(passage) || cut == (passage == text) {
+			rt.Fatalf("%v %q", cut, passage)
 		}
 	})
 }

@@ -336,7 +336,7 @@ func (e *expansion) transcripts(ctx context.Context) ([]schema.RecallResult, err
 	return out, nil
 }
 
-// artifacts are texts that results, or the sources of facts, refer to.
+// artifacts are passages of texts that results, or the sources of facts, refer to: those that fit the query.
 func (e *expansion) artifacts(ctx context.Context) ([]schema.RecallResult, error) {
 	of := map[uuid.UUID][]string{}
 	var ids []uuid.UUID
@@ -358,9 +358,11 @@ func (e *expansion) artifacts(ctx context.Context) ([]schema.RecallResult, error
 	}
 	slices.SortStableFunc(found, func(a, b store.TextArtifact) int { return slices.Index(ids, a.Of) - slices.Index(ids, b.Of) })
 	var out []schema.RecallResult
+	wanted := memory.RescueWords(e.req.Query)
 	for _, a := range found {
-		row := made(string(schema.SupplementArtifact)+":"+a.Address, schema.TypeEpisodic, a.Text, a.OccurredAt)
-		row.Ref, row.Truncated = a.Address, int64(len(a.Text)) < a.Size
+		passage, cut := memory.Passage(a.Text, wanted)
+		row := made(string(schema.SupplementArtifact)+":"+a.Address, schema.TypeEpisodic, passage, a.OccurredAt)
+		row.Ref, row.Truncated = a.Address, cut || int64(len(a.Text)) < a.Size
 		out = append(out, supplementary(row, schema.SupplementArtifact, of[a.Of], a.Of))
 	}
 	return out, nil

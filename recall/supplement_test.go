@@ -319,3 +319,19 @@ func TestRescue(t *testing.T) {
 	require.Equal(t, []string{said.String()}, ids(out))
 	require.Contains(t, out.Meta.Degraded, "rescue_artifacts")
 }
+
+// Of a long text that a result refers to, the part is shown that the question is about.
+func TestArtifactsAreShownWhereTheyFit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.Without = append(wordsAlone(), memory.StageNeighbourhood, memory.StageSession)
+	filler := strings.Repeat("terms and conditions ", 300)
+	artifact, err := w.Store.PutArtifact(ctx, w.p, strings.NewReader(filler+"The spout of the kettle leaks after a year. "+filler), "text/plain; charset=utf-8", "", time.Now())
+	require.NoError(t, err)
+	w.keep(w.p, schema.VisibilityPrivate, schema.MemoryRecord{Type: schema.TypeEpisodic, Content: "The kettle came with papers about its spout.",
+		Payload: json.RawMessage(fmt.Sprintf(`{"kind":"episodic","timeline":[{"t":"2026-05-01T00:00:00Z","event_kind":"delivery","ref":"e1"}],"artifacts":[%q]}`, artifact.Address))})
+	_, extra := split(t, w.answer(schema.RecallRequest{Principal: w.p, Query: "why does the spout of the kettle leak", Expand: true}))
+	text := kinds(extra)[schema.SupplementArtifact]
+	require.Contains(t, text.Content, "The spout of the kettle leaks after a year.")
+	require.True(t, text.Truncated)
+}

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	maxLinksPerMemory  = 3       // sources or reasons of one result
-	maxArtifactsShown  = 20      // of all results together
-	maxClaimsPerCard   = 40      // compared; a card has room for fewer
-	claimsRead         = "400"   // of an entity; which of more than that, the index decides
-	artifactExcerpt    = 4 << 10 // bytes read of an artifact for a supplement
-	rescuedArtifacts   = 50      // newest artifacts that a fallback search reads
+	maxLinksPerMemory  = 3        // sources or reasons of one result
+	maxArtifactsShown  = 20       // of all results together
+	maxClaimsPerCard   = 40       // compared; a card has room for fewer
+	claimsRead         = "400"    // of an entity; which of more than that, the index decides
+	artifactExcerpt    = 32 << 10 // bytes read of an artifact for a supplement
+	rescuedArtifacts   = 50       // newest artifacts that a fallback search reads
 	rescueArtifactRead = 64 << 10
 	maxRescueMatches   = 2_000
 )
