@@ -31,7 +31,7 @@ var histories = []string{"ingest-single", "ingest-batch", "ingest-duplicate", "i
 	"ingest-cancelled", "resume", "resume-refused", "sync-index",
 	"ingest-review", "review-approved", "review-expired", "review-again",
 	"put", "put-invalid", "revise", "revise-refused", "modify", "recover",
-	"recall", "recall-invalid",
+	"recall", "recall-invalid", "recall-invalid-shown",
 	"forget-named", "forget-confirmed", "forget-signalled", "forget-expired", "forget-cancelled", "erase",
 	"sync-index-lost", "drift", "drift-looked", "reindex", "reindex-model", "reindex-cancelled", "reindex-failed"}
 
@@ -292,4 +292,5 @@ func recordRecalls(t *testing.T, h *testkit.Harness, p schema.Principal) {
 	require.NoError(t, err)
 	require.Error(t, run.Get(context.Background(), nil))
 	record(t, h, "recall-invalid", run.GetID(), run.GetRunID())
+	record(t, h, "recall-invalid-shown", run.GetID(), run.GetRunID())
 }
