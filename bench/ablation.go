@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -104,7 +105,7 @@ func (b *bench) ablate(ctx context.Context, c conversation, all []variant, talli
 		}
 		r := &recall.Recaller{Store: s.Store, Index: vector.PGVector{Store: s.Store}, Embedder: b.brain.Embedder, With: v.with, Without: v.without, Patience: unhurried}
 		if slices.Contains(v.with, memory.StageRerank) {
-			r.Reranking = inference.Reranking{Reranker: inference.EmbeddingReranker{Embedder: b.brain.Embedder}, Blend: memory.RerankBlendEmbedding}
+			r.Reranking = inference.Reranking{Reranker: inference.EmbeddingReranker{Embedder: b.brain.Embedder}, Blend: memory.RerankBlendEmbedding, Deadline: time.Minute}
 		}
 		found := make([][]string, len(c.QA))
 		if _, _, err := measure(2, len(c.QA), func(n int) error {

@@ -249,7 +249,7 @@ func beginnings(text string, wanted []string) []hit {
 
 // densest is where the stretch begins that holds most different words, of what a passage shows from there.
 func densest(hits []hit) int {
-	const reach = MaxSupplementChars - passageBefore
+	const reach = MaxSupplementChars - passageBefore - 50 // the marks, and what goes with a cut at a word's end
 	best, most := 0, 0
 	has, end := map[int]int{}, 0
 	for i := range hits {

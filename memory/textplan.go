@@ -19,13 +19,17 @@ const (
 type SearchWidth struct {
 	Terms int // that a memory is scored by; the rarest are kept
 
-	// Matches is how many memories may be ranked. Terms select from the rarest on until the sum of
+	// Matches is about how many memories are ranked. Terms select from the rarest on until the sum of
 	// their document frequencies reaches it; commoner ones still count towards the score of what the
-	// rare ones found.
+	// rare ones found. A word that stands alone selects all that hold it.
 	Matches int64
 
-	// Pairs is for texts of few words, such as claims: where every word of a query is common, the rarest
-	// selects together with any other. Else what selects is how much a memory holds of the query's weight.
+	// Enough is how many memories the rare terms must select for the others not to be asked as well:
+	// where they select fewer, what holds most of the others' weight is ranked too.
+	Enough int64
+
+	// Pairs is for texts of few words, such as claims and facts, which seldom hold most of a query: where
+	// every word of it is common, the rarest selects together with any other.
 	Pairs bool
 }
 
@@ -33,16 +37,17 @@ type SearchWidth struct {
 // see a small part of what the document frequencies count.
 func (w SearchWidth) Wider() SearchWidth {
 	w.Matches *= 10
+	w.Enough *= 10
 	return w
 }
 
 var (
 	// BroadSearch is for recall, which wants every memory that may help.
-	BroadSearch = SearchWidth{Terms: 24, Matches: 1_000}
+	BroadSearch = SearchWidth{Terms: 24, Matches: 1_000, Enough: 200}
 	// FocusedSearch is for a decision, which wants what a fact may repeat or contradict: that shares
 	// its rare words.
-	FocusedSearch = SearchWidth{Terms: 8, Matches: 200}
-	// ShortSearch is for what is said of memories in few words: claims, hints, summaries.
+	FocusedSearch = SearchWidth{Terms: 8, Matches: 200, Pairs: true}
+	// ShortSearch is for what is said of memories in few words: claims, hints, summaries, names.
 	ShortSearch = SearchWidth{Terms: 24, Matches: 3_000, Pairs: true}
 )
 
@@ -76,15 +81,16 @@ type TextPlan struct {
 	// over what the Terms' weights sum to.
 	Also []Term
 
-	any  []string // lexemes of which a memory must hold at least one
-	mass float64  // the sum of the weights before they are shares
+	mass float64 // the sum of the weights before they are shares
 
-	// When all of them are common, any is empty and a memory is ranked when its words among these weigh
-	// `least` together.
+	// What selects: any of these lexemes by itself, or together those of the common terms that a memory holds,
+	// when they weigh `least`; with pairs, the first of them and any other.
+	any    []string
 	common []Term
 	least  float64
+	pairs  bool
 
-	selected float64 // about how many of the tenant's memories are ranked, at most
+	selected float64 // about how many of the tenant's memories that is, at most
 }
 
 // IsEmpty reports whether there is nothing to search for: every word was a stop word, or occurs in
@@ -117,17 +123,20 @@ func PlanText(lexemes []Lexeme, corpus Corpus, width SearchWidth) TextPlan {
 	}
 	p := TextPlan{mass: total}
 	budget := width.Matches
-	for i, l := range known {
+	for _, l := range known {
 		p.Terms = append(p.Terms, Term{Lexeme: l.Text, Weight: idf(l.Docs, corpus.Docs) / total})
-		if i == 0 || l.Docs <= budget {
+		if l.Docs <= budget || len(known) == 1 {
 			p.any = append(p.any, l.Text)
 			budget -= l.Docs
 			p.selected += float64(l.Docs)
 		}
 	}
-	if len(known) > 1 && known[0].Docs > width.Matches {
-		p.any = nil
-		p.together(known, corpus, width)
+	switch rest := len(p.any); { // the rarest come first
+	case rest == len(known):
+	case width.Pairs && rest == 0:
+		p.common, p.pairs = p.Terms, true
+	case !width.Pairs && (rest == 0 || p.selected < float64(width.Enough)):
+		p.together(p.Terms[rest:], known[rest:], corpus, float64(budget))
 	}
 	average := max(1, float64(corpus.Lexemes)/float64(corpus.Docs))
 	p.LengthBase = 1 + bm25K1*(1-bm25B)
@@ -137,7 +146,7 @@ func PlanText(lexemes []Lexeme, corpus Corpus, width SearchWidth) TextPlan {
 
 // FoundLittle reports whether a search found so few of the memories that the plan selects, and fewer than were
 // asked for, that a wider one is worth its time: most are hidden from the asker, or the words of the query
-// seldom meet. A search that found few because its words are rare found what there is.
+// seldom meet.
 func (p TextPlan) FoundLittle(found, limit int) bool {
 	return found < limit && float64(found*littleOf) < p.selected
 }
@@ -145,36 +154,33 @@ func (p TextPlan) FoundLittle(found, limit int) bool {
 // littleOf is one in how many of the selected memories is little.
 const littleOf = 10
 
-// Bounds of what selects where nothing is rare.
+// Bounds of what common words select.
 const (
 	togetherTerms = 8  // the rarest, whose weight counts; what they can weigh has 2^8 values at most
 	togetherSteps = 64 // in which the least weight is sought
 	leastSlack    = 1e-9
 )
 
-// together sets the least weight that a memory's common words must have for it to be ranked, so low that
-// about width.Matches memories have it, were words independent of each other; or, where even all words
-// together are common, all of them. What weighs less ranks below, so that it is BM25's best that are ranked.
-func (p *TextPlan) together(known []Lexeme, corpus Corpus, width SearchWidth) {
-	p.common = p.Terms
-	if width.Pairs {
-		p.least = -1
-		return
-	}
-	p.common = p.common[:min(togetherTerms, len(p.common))]
-	share, sum := make([]float64, len(p.common)), 0.0
-	for i, t := range p.common {
+// together sets the least weight that a memory's common words must have for it to be ranked, so low that no more
+// than so many memories have it, were words independent of each other. Where even all words together are too
+// common, all of them select, if nothing else does.
+func (p *TextPlan) together(terms []Term, known []Lexeme, corpus Corpus, matches float64) {
+	terms = terms[:min(togetherTerms, len(terms))]
+	share, sum := make([]float64, len(terms)), 0.0
+	for i, t := range terms {
 		share[i] = min(1, float64(known[i].Docs)/float64(corpus.Docs))
 		sum += t.Weight
 	}
+	selected := 0.0
 	for step := togetherSteps; step > 0; step-- {
 		least := sum*float64(step)/togetherSteps - leastSlack
-		selected := likelihood(p.common, share, least) * float64(corpus.Docs)
-		if step < togetherSteps && selected > float64(width.Matches) {
-			return
+		likely := likelihood(terms, share, least) * float64(corpus.Docs)
+		if likely > matches && (step < togetherSteps || len(p.any) > 0) {
+			break
 		}
-		p.least, p.selected = least, selected
+		p.common, p.least, selected = terms, least, likely
 	}
+	p.selected += selected
 }
 
 // likelihood is how likely it is that terms weigh at least so much where each stands with its own share.
@@ -191,7 +197,7 @@ func likelihood(terms []Term, share []float64, least float64) float64 {
 // Expand adds lexemes that may stand in a memory for those of the query, the rarest first, as long as the
 // width has room for what they select. They count by expansionShare of their weight.
 func (p *TextPlan) Expand(lexemes []Lexeme, corpus Corpus, width SearchWidth) {
-	if p.IsEmpty() || len(p.common) > 0 {
+	if p.IsEmpty() || len(p.any) == 0 {
 		return
 	}
 	budget := width.Matches / 2
@@ -210,17 +216,21 @@ func (p *TextPlan) Expand(lexemes []Lexeme, corpus Corpus, width SearchWidth) {
 
 // Match renders the condition as a tsquery, with quote turning a lexeme into an operand.
 func (p TextPlan) Match(quote func(string) string) string {
-	if len(p.common) == 0 {
-		return anyOf(p.any, quote)
-	}
-	if p.least < 0 {
+	match := anyOf(p.any, quote)
+	switch {
+	case p.pairs:
 		rest := make([]string, 0, len(p.common)-1)
 		for _, t := range p.common[1:] {
 			rest = append(rest, t.Lexeme)
 		}
 		return quote(p.common[0].Lexeme) + " & (" + anyOf(rest, quote) + ")"
+	case len(p.common) > 0:
+		together, _ := weighing(p.common, p.least, quote)
+		if match != "" {
+			match += " | "
+		}
+		match += together
 	}
-	match, _ := weighing(p.common, p.least, quote)
 	return match
 }
 

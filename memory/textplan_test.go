@@ -2,7 +2,7 @@ package memory_test
 
 import (
 	"fmt"
-	"slices"
+	"math"
 	"strings"
 	"testing"
 
@@ -43,6 +43,10 @@ func TestPlanText(t *testing.T) {
 		require.Len(t, c.plan.Terms, c.terms, name)
 		require.False(t, c.plan.IsEmpty(), name)
 	}
+	width.Enough = 10
+	require.Equal(t, "l0 | l2 & l1", plan(5, 300, 200).Match(plain), "few of the rare: what holds the rest as well")
+	require.Equal(t, "l0", plan(5, 800, 700).Match(plain), "of which too many are taken to be")
+	require.Equal(t, "l0", plan(10, 300, 200).Match(plain), "enough of the rare")
 	width.Pairs = true
 	require.Equal(t, "l1 & (l0 | l2)", plan(900, 800, 950).Match(plain), "texts of few words seldom hold most of a query")
 	require.True(t, plan(0, 0).IsEmpty())
@@ -103,23 +107,26 @@ func TestPlanTextProperties(t *testing.T) {
 	})
 }
 
-// What is ranked is what holds most of the weight of the query's rarest words, however common they are.
-func TestPlanTextOfCommonWords(t *testing.T) {
+// What is ranked is about as many memories as the width says: those that hold a rare word of the query, and those
+// that hold most of the weight of its common ones.
+func TestPlanTextSelectsByWeight(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		corpus := memory.Corpus{Docs: rapid.Int64Range(100_000, 10_000_000).Draw(rt, "docs"), Lexemes: 10_000_000}
+		corpus := memory.Corpus{Docs: rapid.Int64Range(2_000, 10_000_000).Draw(rt, "docs"), Lexemes: 10_000_000}
 		var ls []memory.Lexeme
-		for i := range rapid.IntRange(2, 10).Draw(rt, "n") {
-			ls = append(ls, memory.Lexeme{Text: fmt.Sprint("l", i), Docs: rapid.Int64Range(corpus.Docs/50, corpus.Docs).Draw(rt, "df")})
+		docs := map[string]int64{}
+		for i := range rapid.IntRange(2, 8).Draw(rt, "n") {
+			l := memory.Lexeme{Text: fmt.Sprint("l", i), Docs: max(1, int64(float64(corpus.Docs)*math.Pow(10, rapid.Float64Range(-6, 0).Draw(rt, "share"))))}
+			ls, docs[l.Text] = append(ls, l), l.Docs
 		}
 		p := memory.PlanText(ls, corpus, memory.BroadSearch)
-		matches := selects(p.Match(plain))
-		terms := p.Terms[:min(8, len(p.Terms))]
-		chance, lightest, heaviest := 0.0, 2.0, -1.0
-		for held := range 1 << len(terms) {
+		match := p.Match(plain)
+		matches := selects(match)
+		chance, lightest, heaviest, rare := 0.0, 2.0, -1.0, false
+		for held := range 1 << len(p.Terms) {
 			weight, likely, has := 0.0, 1.0, map[string]bool{}
-			for i, term := range terms {
-				share := float64(ls[slices.IndexFunc(ls, func(l memory.Lexeme) bool { return l.Text == term.Lexeme })].Docs) / float64(corpus.Docs)
+			for i, term := range p.Terms {
+				share := float64(docs[term.Lexeme]) / float64(corpus.Docs)
 				if held>>i&1 == 1 {
 					weight, likely, has[term.Lexeme] = weight+term.Weight, likely*share, true
 				} else {
@@ -128,19 +135,27 @@ func TestPlanTextOfCommonWords(t *testing.T) {
 			}
 			if matches(has) {
 				chance, lightest = chance+likely, min(lightest, weight)
+				rare = rare || len(has) == 1
 			} else {
 				heaviest = max(heaviest, weight)
 			}
 		}
-		if heaviest > lightest+1e-6 {
-			rt.Fatalf("%s takes what weighs %v and leaves what weighs %v", p.Match(plain), lightest, heaviest)
+		all := strings.Join(lexemesOf(p.Terms), " & ")
+		if expected := chance * float64(corpus.Docs); match != all && expected > float64(memory.BroadSearch.Matches)*1.001 {
+			rt.Fatalf("%s takes %v of %d", match, expected, corpus.Docs)
 		}
-		if all := strings.Join(lexemesOf(terms), " & "); p.Match(plain) != all && chance*float64(corpus.Docs) > float64(memory.BroadSearch.Matches)*1.001 {
-			rt.Fatalf("%s takes %v of %d", p.Match(plain), chance*float64(corpus.Docs), corpus.Docs)
+		if !rare && heaviest > lightest+1e-6 {
+			rt.Fatalf("%s takes what weighs %v and leaves what weighs %v", match, lightest, heaviest)
 		}
-		expected := chance * float64(corpus.Docs)
-		if p.FoundLittle(10, 10) || !p.FoundLittle(0, 10) && expected > 1 || p.FoundLittle(9, 10) && expected < 89 {
-			rt.Fatalf("little of %v", expected)
+		every := map[string]bool{}
+		for word := range docs {
+			every[word] = true
+		}
+		if !matches(every) {
+			rt.Fatalf("%s leaves what holds every word", match)
+		}
+		if selected := chance * float64(corpus.Docs); !p.FoundLittle(0, 10) && selected > 1 || p.FoundLittle(9, 10) && selected < 45 {
+			rt.Fatalf("little of %v", selected)
 		}
 	})
 }

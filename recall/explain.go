@@ -17,7 +17,7 @@ func (q *query) explain(rows []schema.RecallResult) {
 		case row.Redacted == schema.RedactedMetadata:
 			step.Stage, step.Why = stageRedact, "above the limit: no word of it counts, it stands behind what can be read"
 		case row.Supplement != nil && row.Supplement.Kind == schema.SupplementRescue:
-			step.Stage, step.Why = stageRescue, "a fallback: no channel found anything"
+			step.Stage, step.Why = stageRescue, "a fallback: nothing else was there to show"
 		case row.Supplement != nil:
 			step.Stage, step.Why = stageExpand, string(row.Supplement.Kind)+" beside the results, below the weakest of them"
 		default:

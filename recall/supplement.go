@@ -357,6 +357,7 @@ func (e *expansion) artifacts(ctx context.Context) ([]schema.RecallResult, error
 		return nil, err
 	}
 	slices.SortStableFunc(found, func(a, b store.TextArtifact) int { return slices.Index(ids, a.Of) - slices.Index(ids, b.Of) })
+	found = found[:min(len(found), e.limit)]
 	var out []schema.RecallResult
 	wanted := memory.RescueWords(e.req.Query)
 	for _, a := range found {

@@ -21,7 +21,6 @@ import (
 type left struct {
 	what      string // an id, a mark, or the hexadecimal digits of a hash
 	statement string
-	last      bool // it stands in the last column
 }
 
 // plantedID begins the ids that the wire is searched for.
@@ -109,7 +108,7 @@ func (c *wire) row(b []byte) {
 	}
 	columns := int(binary.BigEndian.Uint16(b))
 	b = b[2:]
-	for i := range columns {
+	for range columns {
 		size := int(int32(binary.BigEndian.Uint32(b)))
 		b = b[4:]
 		if size < 0 {
@@ -117,7 +116,7 @@ func (c *wire) row(b []byte) {
 		}
 		for _, what := range traces(b[:size]) {
 			c.told.mu.Lock()
-			c.told.left[left{what, statement, i == columns-1}] = true
+			c.told.left[left{what, statement}] = true
 			c.told.mu.Unlock()
 		}
 		b = b[size:]

@@ -33,3 +33,9 @@ func (s *Store) SearchText(ctx context.Context, f Filter, query string, limit in
 	ranking, err := s.RankText(ctx, f, q, limit)
 	return ranking.Hits, err
 }
+
+// Add puts another ranking beside this one.
+func (r TextRanking) Add(other TextRanking, limit int) TextRanking {
+	r.add(other, limit)
+	return r
+}

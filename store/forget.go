@@ -136,6 +136,9 @@ func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions
 		where = left + " AND " + asked.reachable("m", &p)
 	}
 	where += asked.narrowed("m", &p)
+	if len(sel.Tags) > 0 && len(asked.Tags) == 0 {
+		where += " AND FALSE" // tags that are none select nothing, and not everything
+	}
 	if sel.SourceKind != "" {
 		// A candidate's id is the id of the memory that it became.
 		where += " AND EXISTS (SELECT FROM memory_candidates k WHERE k.tenant = m.tenant AND k.id = m.id AND k.source_kind = " + p.add(sel.SourceKind) + ")"

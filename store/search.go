@@ -2,8 +2,10 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -39,24 +41,49 @@ type TextRanking struct {
 // RankText ranks the live memories that the filter admits by BM25 and returns the best ids. Scores are
 // the share of the question's weight that a memory covers, in [0,1].
 //
-// Where the filter leaves little of what the plan selects it looks once more, wider.
+// Where the filter leaves little of what the plan selects it looks once more, wider. That it could not is no
+// failure: there is an answer.
 func (s *Store) RankText(ctx context.Context, f Filter, q Question, limit int) (TextRanking, error) {
-	var out TextRanking
-	for _, width := range []memory.SearchWidth{memory.BroadSearch, memory.BroadSearch.Wider()} {
-		plan := memory.PlanText(q.keywords, q.corpus, width)
-		if plan.IsEmpty() {
-			return TextRanking{}, nil
-		}
-		plan.Expand(q.expansion, q.corpus, width)
-		var err error
-		if out, err = s.rankText(ctx, f, q, plan, limit); err != nil {
-			return TextRanking{}, fmt.Errorf("search text: %w", err)
-		}
-		if !plan.FoundLittle(len(out.Hits), limit) {
-			break
-		}
+	plan := q.textPlan(memory.BroadSearch)
+	if plan.IsEmpty() {
+		return TextRanking{}, nil
+	}
+	out, err := s.rankText(ctx, f, q, plan, limit)
+	if err != nil {
+		return TextRanking{}, fmt.Errorf("search text: %w", err)
+	}
+	if !plan.FoundLittle(len(out.Hits), limit) {
+		return out, nil
+	}
+	wider := q.textPlan(memory.BroadSearch.Wider())
+	if wider.Match(quoteLexeme) == plan.Match(quoteLexeme) {
+		return out, nil
+	}
+	if more, err := s.rankText(ctx, f, q, wider, limit); err == nil {
+		out.add(more, limit)
 	}
 	return out, nil
+}
+
+func (q Question) textPlan(width memory.SearchWidth) memory.TextPlan {
+	plan := memory.PlanText(q.keywords, q.corpus, width)
+	plan.Expand(q.expansion, q.corpus, width)
+	return plan
+}
+
+// add puts another ranking by the same terms beside this one: a wider search is for more, and may leave out what
+// a narrower one found.
+func (r *TextRanking) add(other TextRanking, limit int) {
+	best := map[uuid.UUID]Hit{}
+	for _, h := range slices.Concat(other.Hits, r.Hits) {
+		if had, ok := best[h.ID]; !ok || h.Score > had.Score {
+			best[h.ID] = h
+		}
+	}
+	r.Hits = slices.SortedFunc(maps.Values(best), func(a, b Hit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), bytes.Compare(a.ID[:], b.ID[:]))
+	})
+	r.Hits = r.Hits[:min(len(r.Hits), limit)]
 }
 
 func (s *Store) rankText(ctx context.Context, f Filter, q Question, plan memory.TextPlan, limit int) (TextRanking, error) {

@@ -569,3 +569,13 @@ func TestASheetTellsOfSourcesInSightAlone(t *testing.T) {
 	require.Len(t, sheets, 1)
 	require.Zero(t, sheets[drawn].Source)
 }
+
+func TestASecondRankingLosesNothingOfTheFirst(t *testing.T) {
+	t.Parallel()
+	a, b, c := uuid.UUID{1}, uuid.UUID{2}, uuid.UUID{3}
+	first := store.TextRanking{Hits: []store.Hit{{ID: a, Score: 0.5, Terms: 1}, {ID: b, Score: 0.3, Terms: 2}}}
+	second := store.TextRanking{Hits: []store.Hit{{ID: c, Score: 0.4, Terms: 3}, {ID: b, Score: 0.35, Terms: 2}}}
+	want := []store.Hit{{ID: a, Score: 0.5, Terms: 1}, {ID: c, Score: 0.4, Terms: 3}, {ID: b, Score: 0.35, Terms: 2}}
+	require.Equal(t, want, first.Add(second, 5).Hits)
+	require.Equal(t, want[:2], first.Add(second, 2).Hits)
+}

@@ -29,7 +29,7 @@ const (
 // An entity begins with the share of the question's weight that its name makes up: the name of one whom
 // every memory is about says little.
 func (s *Store) SearchGraph(ctx context.Context, f Filter, q Question, limit int) ([]Hit, error) {
-	plan := memory.PlanText(named(q.query), q.corpus, memory.BroadSearch)
+	plan := memory.PlanText(named(q.query), q.corpus, memory.ShortSearch)
 	if plan.IsEmpty() || len(q.names) == 0 {
 		return nil, nil
 	}

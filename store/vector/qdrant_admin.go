@@ -173,7 +173,7 @@ func (q *Qdrant) Drop(ctx context.Context, g Generation) error {
 	return qdrantError(ctx, "drop collection", err)
 }
 
-// Check asks the server whether it is there, new enough, and takes the API key.
+// Check asks the server whether it is there, new enough, and lets the API key read.
 func (q *Qdrant) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, qdrantReadTimeout)
 	defer cancel()

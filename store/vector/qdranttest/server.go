@@ -27,7 +27,7 @@ import (
 )
 
 // Version is what the service says it is.
-const Version = "1.16.3"
+const Version = "1.17.1"
 
 // Server is one service. It is safe for concurrent use.
 type Server struct {
