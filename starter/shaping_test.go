@@ -30,6 +30,10 @@ func TestRecallExplains(t *testing.T) {
 	require.Len(t, r.Results, 1)
 	require.Empty(t, r.Results[0].Explain)
 	require.NotContains(t, r.Meta.TimingsMS, "vector")
+	c.cfg.RecallWithout = []string{"text"}
+	r = schema.RecallResponse{}
+	c.run("recall", "kestrel", "--json").is(exitOK).json(&r)
+	require.NotContains(t, r.Meta.TimingsMS, "text", "switched off for all requests")
 	for _, args := range [][]string{{"--without", "vektor"}, {"--with", "vektor"}, {"--traversal", "sideways"}} {
 		body := c.run(append([]string{"recall", "kestrel", "--json"}, args...)...).is(exitUsage).problem()
 		require.Contains(t, args[0], body.Fields[0].Field[:4])

@@ -207,3 +207,11 @@ func TestPayloadKeyHidesRecalls(t *testing.T) {
 	anyone := testkit.DialTemporal(t, testkit.TemporalAddress(t), func(o *client.Options) { o.Namespace = a.namespace })
 	require.Empty(t, barers(t, anyone, call.GetID(), call.GetRunID(), canary))
 }
+
+func TestRecallWithoutAChannel(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Without, d.With = []string{"vector"}, []string{"expand_query"} })
+	_, out := recallBy(t, h, schema.RecallRequest{Principal: testkit.Principal(), Query: "kestrel"})
+	require.NotContains(t, out.Meta.TimingsMS, "vector")
+	require.Contains(t, out.Meta.TimingsMS, "text")
+}
