@@ -235,6 +235,16 @@ func TestExtractStopsAtTheFirstInfrastructureError(t *testing.T) {
 	w := newWorld(t)
 	_, r := w.stage(300)
 	e := &extractor{}
+	e.fn = func(ctx context.Context, _ inference.Source) error {
+		if e.calls.Load() > 100 { // later than the first save begins: an activity that goes on after it would go on here
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(10 * time.Second):
+			}
+		}
+		return nil
+	}
 	w.exec(`ALTER TABLE memory_candidates ADD CONSTRAINT broken CHECK (extraction IS NULL) NOT VALID`)
 	_, err := run[activities.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: e, Concurrency: 4}).ExtractFacts, r)
 	require.Error(t, err)
