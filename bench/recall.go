@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -168,6 +169,7 @@ func (b *bench) recallOver(ctx context.Context, size int) (at point, room []stri
 	model := b.brain.Embedder.Model()
 	bare := min(b.queries, 40, max(8, 4_000_000/size)) // it takes seconds over a million
 	stages := &stageTimes{of: map[string]durations{}}
+	var degraded atomic.Int32 // recalls that left a channel or stage out for its deadline
 	things := []struct {
 		name  string
 		calls int
@@ -175,8 +177,8 @@ func (b *bench) recallOver(ctx context.Context, size int) (at point, room []stri
 	}{
 		{"recall (all channels, authorised, shaped, hydrated, tracked)", b.queries, func(i int) error {
 			resp, err := recaller.Recall(ctx, schema.RecallRequest{Principal: principal, Query: queries[i]})
-			if err == nil && len(resp.Meta.Degraded) > 0 {
-				err = fmt.Errorf("degraded: %v", resp.Meta.Degraded)
+			if len(resp.Meta.Degraded) > 0 {
+				degraded.Add(1)
 			}
 			stages.add(resp.Meta.TimingsMS)
 			return err
@@ -199,6 +201,7 @@ func (b *bench) recallOver(ctx context.Context, size int) (at point, room []stri
 				return at, nil, err
 			}
 			stages.reset()
+			degraded.Store(0)
 			d, took, err := measure(clients, t.calls, t.run)
 			if err != nil {
 				return at, nil, err
@@ -210,10 +213,11 @@ func (b *bench) recallOver(ctx context.Context, size int) (at point, room []stri
 				at.text = d.at(.5)
 			}
 			byStage = append(byStage, stages.rows(clients)...)
-			rows = append(rows, []string{t.name, fmt.Sprint(clients), ms(d.at(.5)), ms(d.at(.95)), ms(d.at(.99)), fmt.Sprintf("%.0f/s", float64(len(d))/took.Seconds())})
+			rows = append(rows, []string{t.name, fmt.Sprint(clients), ms(d.at(.5)), ms(d.at(.95)), ms(d.at(.99)), fmt.Sprintf("%.0f/s", float64(len(d))/took.Seconds()),
+				fmt.Sprint(degraded.Load())})
 		}
 	}
-	table(fmt.Sprintf("Recall over %d memories, %d queries (%d of the bare full-text one)", size, b.queries, bare), []string{"what", "clients", "p50", "p95", "p99", "rate"}, rows)
+	table(fmt.Sprintf("Recall over %d memories, %d queries (%d of the bare full-text one)", size, b.queries, bare), []string{"what", "clients", "p50", "p95", "p99", "rate", "degraded"}, rows)
 	table(fmt.Sprintf("Channels and stages of those recalls over %d memories", size), []string{"channel or stage", "clients", "p50", "p95", "p99"}, byStage)
 	room, err = b.room(ctx, s, size)
 	return at, room, err
