@@ -224,8 +224,8 @@ const (
 	EdgeControl EdgeKind = "control"
 )
 
-// AuditAction is the kind of an audited step (document 004 §15A.8; recover, contest, resolve,
-// retract, modify and erase are added to the RFC's five).
+// AuditAction is the kind of an audited step (document 004 §15A.8; all behind delete are added to the
+// RFC's five).
 type AuditAction string
 
 // The audit actions.
@@ -241,6 +241,12 @@ const (
 	AuditRetract AuditAction = "retract"
 	AuditModify  AuditAction = "modify"
 	AuditErase   AuditAction = "erase"
+
+	AuditArchive   AuditAction = "archive"   // it faded or its window is over, and it stays out of sight
+	AuditKeep      AuditAction = "keep"      // it fell due, and a policy says that it stays
+	AuditPurge     AuditAction = "purge"     // its row is gone for good
+	AuditReinforce AuditAction = "reinforce" // it helped
+	AuditPenalise  AuditAction = "penalise"  // it was recalled in vain
 )
 
 // AuditEntry is one audited step of a memory, drawn from its history.

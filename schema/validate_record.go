@@ -27,7 +27,7 @@ var (
 	decayCurves      = []DecayCurve{CurveExponential, CurveLinear, CurveCustom}
 	deletionPolicies = []DeletionPolicy{DeleteAutoPrune, DeleteManualOnly, DeleteNever}
 	auditActions     = []AuditAction{AuditCreate, AuditRevise, AuditFork, AuditMerge, AuditDelete, AuditRecover, AuditContest, AuditResolve,
-		AuditRetract, AuditModify, AuditErase}
+		AuditRetract, AuditModify, AuditErase, AuditArchive, AuditKeep, AuditPurge, AuditReinforce, AuditPenalise}
 )
 
 var relationPredicate = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)

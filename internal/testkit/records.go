@@ -30,7 +30,8 @@ func WithAudit(g *rapid.Generator[schema.MemoryRecord]) *rapid.Generator[schema.
 		for range rapid.IntRange(1, 3).Draw(r, "audit") {
 			m.AuditLog = append(m.AuditLog, schema.AuditEntry{
 				Action: rapid.SampledFrom([]schema.AuditAction{schema.AuditCreate, schema.AuditRevise, schema.AuditFork, schema.AuditMerge, schema.AuditDelete,
-					schema.AuditRecover, schema.AuditContest, schema.AuditResolve, schema.AuditRetract, schema.AuditModify, schema.AuditErase}).Draw(r, "action"),
+					schema.AuditRecover, schema.AuditContest, schema.AuditResolve, schema.AuditRetract, schema.AuditModify, schema.AuditErase,
+					schema.AuditArchive, schema.AuditKeep, schema.AuditPurge, schema.AuditReinforce, schema.AuditPenalise}).Draw(r, "action"),
 				Actor: word(r, "actor"), Timestamp: at(r, "timestamp"), Rationale: text(r, "rationale"),
 			})
 		}

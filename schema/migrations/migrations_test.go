@@ -304,6 +304,23 @@ func fill(t *testing.T, s *store.Store, tenant string) {
 	require.NoError(t, err)
 }
 
+// fillSweeps puts what feedback and sweeps leave: a row of each kind.
+func fillSweeps(t *testing.T, owner *pgx.Conn, tenant string) {
+	t.Helper()
+	for _, sql := range []string{
+		`INSERT INTO retrieval_feedback (tenant, retrieval_id, memory_id, verdict, weight, moved, effective_at, actor, created_at, updated_at)
+			SELECT tenant, id, memory_ids[1], 'succeeded', 1, 0.1, now(), 'agent', now(), now() FROM retrievals WHERE tenant = $1`,
+		`INSERT INTO retention_policies (tenant, domain, keep, on_expiry, updated_at, updated_by, reason) VALUES ($1, 'history', '90 days', 'purge', now(), 'alice', 'a test')`,
+		`INSERT INTO retention_policy_changes (tenant, id, domain, tier, typology, changed_by, reason, changed_at)
+			VALUES ($1, gen_random_uuid(), 'history', '', '', 'alice', 'a test', now())`,
+		`INSERT INTO sweep_holds (tenant, sweep, would_take, stored, share, asked_at) VALUES ($1, 'decay', 90, 100, 0.5, now())`,
+		`INSERT INTO sweep_runs (tenant, id, sweep, started_at, updated_at) VALUES ($1, 'decay', 'decay', now(), now())`,
+	} {
+		_, err := owner.Exec(ctx, sql, tenant)
+		require.NoError(t, err)
+	}
+}
+
 func TestTenantsAreApartInEveryTable(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
@@ -311,6 +328,9 @@ func TestTenantsAreApartInEveryTable(t *testing.T) {
 	fill(t, s, "tenant-a")
 	fill(t, s, "tenant-b")
 	owner, conn := testkit.Owner(t, url), app(t, url)
+	for _, tenant := range []string{"tenant-a", "tenant-b"} {
+		fillSweeps(t, owner, tenant)
+	}
 	count := func(c *pgx.Conn, table, where string) int {
 		var n int
 		require.NoError(t, c.QueryRow(ctx, `SELECT count(*) FROM `+table+` WHERE `+where).Scan(&n))
@@ -397,9 +417,9 @@ var enums = map[string]string{
 	"memory_embeddings.typology":    "episodic semantic procedural",
 	"memory_provenance.kind":        "event artifact tool_call observation outcome human retrieval",
 	"memory_history.event":          "created modified deleted recovered none",
-	"memory_history.action":         "create revise fork merge delete recover contest resolve retract modify erase",
-	"staged_requests.kind":          "put revise modify forget recover review",
-	"operations.kind":               "put revise modify forget recover review ingest candidate resume",
+	"memory_history.action":         "create revise fork merge delete recover contest resolve retract modify erase archive keep purge reinforce penalise",
+	"staged_requests.kind":          "put revise modify forget recover review feedback",
+	"operations.kind":               "put revise modify forget recover review ingest candidate resume feedback sweep",
 	"forget_runs.mode":              "soft force erase",
 	"forget_runs.state":             "preview confirmed done expired cancelled",
 	"ingest_batches.visibility":     "private group shared global",
@@ -416,6 +436,14 @@ var enums = map[string]string{
 	"index_outbox.op":               "upsert delete",
 	"index_generations.state":       "building active retired",
 	"memory_hints.source":           "rules model",
+	"retrieval_feedback.verdict":    "succeeded partly failed unused",
+	"retrieval_feedback.counted":    "success failure",
+	"retention_policies.domain":     "memory world history jobs_completed jobs_dead retrievals",
+	"retention_policies.tier":       "any interaction session persistent",
+	"retention_policies.typology":   "any episodic semantic procedural",
+	"retention_policies.on_expiry":  "purge archive",
+	"sweep_holds.sweep":             "decay retention",
+	"sweep_runs.sweep":              "decay retention",
 }
 
 var freeText = strings.Fields(`
@@ -434,7 +462,9 @@ var freeText = strings.Fields(`
 	memories.external_id memory_relations.predicate memory_relations.reason memory_entity_relations.relationship artifacts.media_type artifacts.agent_id
 	artifact_holders.agent_id staged_requests.id tenant_secrets.name proposals.reviewed_by proposals.review_reason
 	forget_runs.workflow_id forget_runs.agent_id forget_runs.reason forget_runs.requested_by forget_runs.confirmed_by forget_items.outcome
-	index_generations.index_name index_generations.model index_outbox.last_error memory_hints.hint`)
+	index_generations.index_name index_generations.model index_outbox.last_error memory_hints.hint
+	retrieval_feedback.actor retention_policies.updated_by retention_policies.reason retention_policy_changes.domain retention_policy_changes.tier
+	retention_policy_changes.typology retention_policy_changes.changed_by retention_policy_changes.reason sweep_holds.answered_by sweep_holds.reason sweep_runs.id`)
 
 var quoted = regexp.MustCompile(`'([^']*)'::text`)
 
@@ -497,7 +527,8 @@ func TestEveryShareIsBetweenZeroAndOne(t *testing.T) {
 	t.Parallel()
 	owner := testkit.Owner(t, testkit.DatabaseURL(t))
 	rows, err := owner.Query(ctx, `SELECT c.table_name::text, c.column_name::text FROM information_schema.columns c JOIN information_schema.tables b USING (table_schema, table_name)
-		WHERE c.table_schema = current_schema() AND b.table_type = 'BASE TABLE' AND c.data_type IN ('real', 'double precision') AND c.column_name <> 'took_ms'`)
+		WHERE c.table_schema = current_schema() AND b.table_type = 'BASE TABLE' AND c.data_type IN ('real', 'double precision') AND c.column_name <> 'took_ms'
+		AND (c.table_name, c.column_name) NOT IN (('retrieval_feedback', 'weight'), ('retrieval_feedback', 'moved'))`) // these are signed
 	require.NoError(t, err)
 	type column struct{ Table, Name string }
 	columns, err := pgx.CollectRows(rows, pgx.RowToStructByPos[column])
