@@ -32,7 +32,7 @@ type Accepting struct {
 // input in a history.
 type AcceptRequest struct {
 	Operation OperationRef    `json:"operation"`
-	Kind      string          `json:"kind"` // put, revise, modify, forget, recover or review
+	Kind      string          `json:"kind"` // put, revise, modify, forget, recover, review or feedback
 	Body      json.RawMessage `json:"body"`
 }
 

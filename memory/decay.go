@@ -2,6 +2,8 @@ package memory
 
 import (
 	"math"
+	"slices"
+	"sort"
 	"time"
 
 	"github.com/mneme/mneme/schema"
@@ -16,7 +18,8 @@ const DefaultDailyDecay = 0.95
 // is pinned does not fade: callers do not ask a Decay about it.
 type Decay struct {
 	Curve schema.DecayCurve
-	// HalfLife is how long salience takes to halve. Zero or less: it never fades.
+	// HalfLife is how long salience takes to halve. Zero or less: it never fades. A custom curve goes by
+	// its points instead.
 	HalfLife time.Duration
 	// MinSalience is the threshold, in [0,1], at which the record falls due. 0: salience never makes it due.
 	MinSalience float64
@@ -27,6 +30,50 @@ type Decay struct {
 	Floor float64
 	// ReinforcementGain is what one full success adds to salience, in [0,1].
 	ReinforcementGain float64
+	// Points are those of a custom curve: their times ascend and their shares never rise. Without any it
+	// fades as an exponential one. They are shared between copies and never changed in place.
+	Points []DecayPoint
+}
+
+// DecayPoint is one point of a custom curve.
+type DecayPoint struct {
+	After time.Duration // since salience was set; whole seconds where it is stored
+	Share float64       // of the base that is left then, in [0,1]
+}
+
+// DecayOf reads how a record fades from what it says of it.
+func DecayOf(p schema.DecayProfile) Decay {
+	d := Decay{Curve: p.Curve, HalfLife: seconds(p.HalfLifeSeconds), MinSalience: p.MinSalience, MaxAge: seconds(p.MaxAgeSeconds), Floor: p.Floor,
+		ReinforcementGain: p.ReinforcementGain, Points: DecayPoints(p.Points)}
+	if d.Curve == "" {
+		d.Curve = schema.CurveExponential
+	}
+	return d
+}
+
+// DecayPoints reads the points of a custom curve; nil for none.
+func DecayPoints(points []schema.DecayPoint) []DecayPoint {
+	var out []DecayPoint
+	for _, p := range points {
+		out = append(out, DecayPoint{After: seconds(p.AfterSeconds), Share: p.Share})
+	}
+	return out
+}
+
+// Profile says in a record how it fades: what DecayOf reads, to the second.
+func (d Decay) Profile() schema.DecayProfile {
+	p := schema.DecayProfile{Curve: d.Curve, HalfLifeSeconds: int64(d.HalfLife / time.Second), MinSalience: d.MinSalience,
+		MaxAgeSeconds: int64(d.MaxAge / time.Second), Floor: d.Floor, ReinforcementGain: d.ReinforcementGain}
+	for _, point := range d.Points {
+		p.Points = append(p.Points, schema.DecayPoint{AfterSeconds: int64(point.After / time.Second), Share: point.Share})
+	}
+	return p
+}
+
+// Equal reports whether two records fade alike.
+func (d Decay) Equal(o Decay) bool {
+	return d.Curve == o.Curve && d.HalfLife == o.HalfLife && d.MinSalience == o.MinSalience && d.MaxAge == o.MaxAge && d.Floor == o.Floor &&
+		d.ReinforcementGain == o.ReinforcementGain && slices.Equal(d.Points, o.Points)
 }
 
 // DefaultDecay returns how memories of a type fade unless a policy says otherwise. The half-lives of
@@ -59,12 +106,18 @@ func DefaultDecay(t schema.MemoryType) Decay {
 //
 //   - exponential: base × 2^(−t/HalfLife)
 //   - linear: base × (1 − t/2·HalfLife): half at the half-life, nothing at two
-//   - custom and unknown curves read as exponential, so that a record whose curve is defined
-//     elsewhere fades here as well
+//   - custom: base × the share between the two points around t, on the line from one to the other.
+//     At 0 everything is left, and after the last point its share stays
+//   - a custom curve without points and an unknown one read as exponential, so that a record whose
+//     curve is defined elsewhere fades here as well
 func (d Decay) Salience(base float64, since time.Duration) float64 {
 	base = clampUnit(base)
 	left := 1.0
-	if d.HalfLife > 0 && since > 0 {
+	switch {
+	case since <= 0:
+	case d.byPoints():
+		left = d.share(since)
+	case d.HalfLife > 0:
 		halfLives := float64(since) / float64(d.HalfLife)
 		if d.Curve == schema.CurveLinear {
 			left = max(0, 1-halfLives/2)
@@ -73,6 +126,27 @@ func (d Decay) Salience(base float64, since time.Duration) float64 {
 		}
 	}
 	return max(base*left, clampUnit(d.Floor))
+}
+
+// byPoints reports whether the curve is drawn by its points.
+func (d Decay) byPoints() bool { return d.Curve == schema.CurveCustom && len(d.Points) > 0 }
+
+// share reads a custom curve. Whatever its points are, it does not rise: a point that is earlier than
+// the one before it is passed over, and a share that is larger counts as that one's.
+func (d Decay) share(since time.Duration) float64 {
+	from := DecayPoint{Share: 1}
+	for _, to := range d.Points {
+		if to.After < from.After {
+			continue
+		}
+		to.Share = min(from.Share, clampUnit(to.Share))
+		if since < to.After {
+			passed := float64(since-from.After) / float64(to.After-from.After)
+			return max(to.Share, from.Share-(from.Share-to.Share)*passed) // the last bit may fall below
+		}
+		from = to
+	}
+	return from.Share
 }
 
 // Reinforce returns salience after use: raised by ReinforcementGain × weight and kept in [Floor,1].
@@ -112,6 +186,9 @@ func (d Decay) DueAt(base float64, salienceAt, createdAt time.Time, pinned bool)
 	return due, fades || d.MaxAge > 0
 }
 
+// tick is what DueAt is rounded up to.
+const tick = time.Millisecond
+
 // timeToFade returns how long base takes to reach MinSalience, rounded up.
 func (d Decay) timeToFade(base float64) (time.Duration, bool) {
 	base, threshold := clampUnit(base), clampUnit(d.MinSalience)
@@ -121,6 +198,9 @@ func (d Decay) timeToFade(base float64) (time.Duration, bool) {
 	if base <= threshold {
 		return 0, true
 	}
+	if d.byPoints() {
+		return d.timeAlongPoints(base, threshold)
+	}
 	if d.HalfLife <= 0 {
 		return 0, false
 	}
@@ -128,7 +208,6 @@ func (d Decay) timeToFade(base float64) (time.Duration, bool) {
 	if d.Curve == schema.CurveLinear {
 		halfLives = 2 * (1 - threshold/base)
 	}
-	const tick = time.Millisecond
 	ticks := math.Ceil(halfLives * (float64(d.HalfLife) / float64(tick)))
 	const farthest = math.MaxInt64/float64(tick) - 1
 	if ticks > farthest {
@@ -144,6 +223,25 @@ func (d Decay) timeToFade(base float64) (time.Duration, bool) {
 		after += step
 	}
 	return after, true
+}
+
+// timeAlongPoints is timeToFade for a custom curve: the first tick at which Salience, which never rises,
+// has reached the threshold. The line between two points is not turned around, because Salience itself
+// is asked: a segment that is nearly level has no inverse that is exact to a tick.
+func (d Decay) timeAlongPoints(base, threshold float64) (time.Duration, bool) {
+	end := tick // of the curve, after which nothing fades; never before the first moment at which anything has
+	for _, p := range d.Points {
+		end = max(end, p.After)
+	}
+	last := end / tick
+	if end%tick > 0 && last < math.MaxInt64/tick {
+		last++
+	}
+	if d.Salience(base, last*tick) > threshold {
+		return 0, false
+	}
+	ticks := sort.Search(int(last), func(i int) bool { return d.Salience(base, time.Duration(i)*tick) <= threshold })
+	return time.Duration(ticks) * tick, true
 }
 
 // Importance returns what base is worth now: base × dailyRate^days since the last access, where days

@@ -21,6 +21,13 @@ func TestSalience(t *testing.T) {
 	exponential := memory.Decay{Curve: schema.CurveExponential, HalfLife: 10 * day}
 	linear := memory.Decay{Curve: schema.CurveLinear, HalfLife: 10 * day}
 	custom := memory.Decay{Curve: schema.CurveCustom, HalfLife: 10 * day}
+	drawn := memory.Decay{Curve: schema.CurveCustom, HalfLife: day, Points: []memory.DecayPoint{{After: 10 * day, Share: 1}, {After: 20 * day, Share: 0.5},
+		{After: 40 * day, Share: 0.5}, {After: 50 * day, Share: 0.25}}}
+	sloping := memory.Decay{Curve: schema.CurveCustom, Points: []memory.DecayPoint{{After: 10 * day, Share: 0}}}
+	other := drawn
+	other.Curve = schema.CurveExponential
+	drawnFloored := drawn
+	drawnFloored.Floor = 0.3
 	floored := memory.Decay{Curve: schema.CurveExponential, HalfLife: 10 * day, Floor: 0.3}
 	for name, tt := range map[string]struct {
 		decay memory.Decay
@@ -35,6 +42,18 @@ func TestSalience(t *testing.T) {
 		"linear nothing":        {linear, 0.8, 20 * day, 0},
 		"linear long after":     {linear, 0.8, 900 * day, 0},
 		"custom as exponential": {custom, 0.8, 10 * day, 0.4},
+		"points, now":           {drawn, 0.8, 0, 0.8},
+		"points, level":         {drawn, 0.8, 10 * day, 0.8},
+		"points, between":       {drawn, 0.8, 15 * day, 0.6},
+		"points, plateau":       {drawn, 0.8, 30 * day, 0.4},
+		"points, down again":    {drawn, 0.8, 45 * day, 0.3},
+		"points, last":          {drawn, 0.8, 50 * day, 0.2},
+		"points, long after":    {drawn, 0.8, 9000 * day, 0.2},
+		"points, floor":         {drawnFloored, 0.8, 50 * day, 0.3},
+		"points, clock skew":    {drawn, 0.8, -15 * day, 0.8},
+		"first point implied":   {sloping, 0.8, 5 * day, 0.4},
+		"first point, the end":  {sloping, 0.8, 11 * day, 0},
+		"points of no use":      {other, 0.8, day, 0.4},
 		"clock skew":            {exponential, 0.8, -time.Hour, 0.8},
 		"floor":                 {floored, 0.8, 100 * day, 0.3},
 		"floor above base":      {floored, 0.1, 0, 0.3},
@@ -79,6 +98,15 @@ func TestDueAt(t *testing.T) {
 		change(&out)
 		return out
 	}
+	curve := with(func(d *memory.Decay) {
+		d.Curve, d.HalfLife = schema.CurveCustom, 0
+		d.Points = []memory.DecayPoint{{After: 10 * day, Share: 0.5}, {After: 20 * day, Share: 0.5}, {After: 30 * day, Share: 0.125}, {After: 40 * day, Share: 0.0625}}
+	})
+	threshold := func(min float64) memory.Decay {
+		out := curve
+		out.MinSalience = min
+		return out
+	}
 	created := noon.Add(-5 * day)
 	for name, tt := range map[string]struct {
 		decay  memory.Decay
@@ -98,6 +126,12 @@ func TestDueAt(t *testing.T) {
 		"floor protects":       {with(func(d *memory.Decay) { d.Floor = 0.1 }), 0.8, false, time.Time{}},
 		"floor below":          {with(func(d *memory.Decay) { d.Floor = 0.05 }), 0.8, false, noon.Add(30 * day)},
 		"never fades":          {with(func(d *memory.Decay) { d.HalfLife = 0 }), 0.8, false, time.Time{}},
+		"points, at a point":   {threshold(0.1), 0.8, false, noon.Add(30 * day)},
+		"points, on a plateau": {threshold(0.4), 0.8, false, noon.Add(10 * day)},
+		"points, under it":     {threshold(0.1), 0.4, false, noon.Add(20*day + 10*day*2/3)},
+		"points, none so low":  {threshold(0.03), 0.8, false, time.Time{}},
+		"points, last of all":  {threshold(0.05), 0.8, false, noon.Add(40 * day)},
+		"points, pinned":       {threshold(0.1), 0.8, true, time.Time{}},
 		"no limits":            {memory.Decay{HalfLife: day}, 0.8, false, time.Time{}},
 		"beyond all dates":     {with(func(d *memory.Decay) { d.HalfLife = math.MaxInt64 }), 0.8, false, time.Time{}},
 	} {
@@ -129,6 +163,32 @@ func TestDueAtInTheLastBit(t *testing.T) {
 	}
 }
 
+// anyPoints draws curves as validation admits them: from a second to centuries, with plateaus, cliffs of one
+// second, slopes that are hardly any, and ends above and at nothing.
+func anyPoints() *rapid.Generator[[]memory.DecayPoint] {
+	return rapid.Custom(func(t *rapid.T) []memory.DecayPoint {
+		var points []memory.DecayPoint
+		after, share := time.Duration(0), 1.0
+		longest := rapid.SampledFrom([]int64{2, 1e3, 1e7, 9e9 / schema.MaxDecayPoints}).Draw(t, "longest")
+		for i := range rapid.IntRange(1, schema.MaxDecayPoints).Draw(t, "points") {
+			if i > 0 || rapid.Bool().Draw(t, "later than 0") {
+				after += time.Duration(rapid.Int64Range(1, longest).Draw(t, "seconds")) * time.Second
+				switch rapid.IntRange(0, 3).Draw(t, "step") {
+				case 0: // a plateau
+				case 1:
+					share -= share * rapid.Float64Range(0, 1).Draw(t, "off")
+				case 2:
+					share = min(share, float64(rapid.IntRange(0, 20).Draw(t, "share in twentieths"))/20)
+				default:
+					share = math.Nextafter(share, 0)
+				}
+			}
+			points = append(points, memory.DecayPoint{After: after, Share: share})
+		}
+		return points
+	})
+}
+
 // anyDecay draws decays from a second to centuries.
 func anyDecay() *rapid.Generator[memory.Decay] {
 	return rapid.Custom(func(t *rapid.T) memory.Decay {
@@ -137,6 +197,9 @@ func anyDecay() *rapid.Generator[memory.Decay] {
 			HalfLife:          time.Duration(rapid.Int64Range(0, math.MaxInt64/int64(time.Second)).Draw(t, "half-life")) * time.Second,
 			MinSalience:       rapid.Float64Range(0, 1).Draw(t, "threshold"),
 			ReinforcementGain: rapid.Float64Range(0, 1).Draw(t, "gain"),
+		}
+		if d.Curve == schema.CurveCustom && rapid.Bool().Draw(t, "with points") {
+			d.Points = anyPoints().Draw(t, "points")
 		}
 		if rapid.Bool().Draw(t, "with floor") {
 			d.Floor = rapid.Float64Range(0, 1).Draw(t, "floor")
@@ -164,6 +227,10 @@ func TestDueAtAgreesWithSalience(t *testing.T) {
 		if !ok {
 			require.Zero(t, d.MaxAge)
 			far := d.Salience(base, 100*365*day)
+			if len(d.Points) > 0 { // it is known when nothing fades any more
+				require.True(t, d.MinSalience == 0 || d.Floor >= d.MinSalience || d.Salience(base, math.MaxInt64) > d.MinSalience, "never due, yet faded")
+				return
+			}
 			require.True(t, d.MinSalience == 0 || far >= d.MinSalience, "never due, yet faded to %v", far)
 			return
 		}
@@ -174,6 +241,9 @@ func TestDueAtAgreesWithSalience(t *testing.T) {
 		// A little before it was not. Coarse floats of centuries allow for some slack.
 		if before := due.Add(-2 * time.Millisecond).Sub(noon); before > 0 {
 			require.False(t, d.MaxAge > 0 && noon.Add(before).Sub(created) >= d.MaxAge)
+			if len(d.Points) > 0 && d.MinSalience > d.Floor {
+				require.Greater(t, d.Salience(base, before), d.MinSalience, "two ticks late, though it follows a curve that is known to the bit")
+			}
 			require.GreaterOrEqual(t, d.Salience(base, before), d.MinSalience-1e-12)
 		}
 		require.Equal(t, due.Truncate(time.Microsecond), due, "Postgres stores it as it is")
@@ -189,7 +259,7 @@ func TestSalienceProperties(t *testing.T) {
 		late := time.Duration(rapid.Int64Range(int64(early), math.MaxInt64).Draw(t, "late"))
 		first, second := d.Salience(base, early), d.Salience(base, late)
 		require.GreaterOrEqual(t, first, second, "monotone")
-		require.True(t, second >= d.Floor && first <= 1)
+		require.True(t, second >= d.Floor && first <= 1, "floored, and a number") // comparisons with NaN are false
 		require.Equal(t, d.Salience(base, 0), d.Salience(base, min(0, early)))
 
 		// "Reversible via reinforcement" (§15A.7).
@@ -198,6 +268,80 @@ func TestSalienceProperties(t *testing.T) {
 		down := d.Reinforce(second, -1)
 		require.True(t, down <= second && down >= d.Floor)
 	})
+}
+
+// Just before the end of a segment that is long the line is a bit lower than the point that it leads to: 1 − 0.9
+// is less than 0.1.
+func TestSalienceDoesNotRiseInTheLastBit(t *testing.T) {
+	t.Parallel()
+	d := memory.Decay{Curve: schema.CurveCustom, Points: []memory.DecayPoint{{After: schema.MaxDurationSeconds * time.Second, Share: 0.1}}}
+	at := d.Points[0].After
+	require.GreaterOrEqual(t, d.Salience(1, at-1), d.Salience(1, at))
+}
+
+// TestAnyPointsAtAll holds a curve to its contract that no validation has seen.
+func TestAnyPointsAtAll(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		d := memory.Decay{Curve: schema.CurveCustom, MinSalience: rapid.Float64Range(0, 1).Draw(t, "threshold")}
+		shares := rapid.OneOf(rapid.Float64Range(0, 1), rapid.SampledFrom([]float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, 2}))
+		times := rapid.OneOf(rapid.Int64(), rapid.Int64Range(-2, 2), rapid.Int64Range(0, 1e10), rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64}))
+		for range rapid.IntRange(1, 4).Draw(t, "points") {
+			d.Points = append(d.Points, memory.DecayPoint{After: time.Duration(times.Draw(t, "after")), Share: shares.Draw(t, "share")})
+		}
+		base := rapid.Float64Range(0, 1).Draw(t, "base")
+		early := time.Duration(times.Draw(t, "early"))
+		late := time.Duration(rapid.Int64Range(int64(early), math.MaxInt64).Draw(t, "late"))
+		first, second := d.Salience(base, early), d.Salience(base, late)
+		require.True(t, first >= second && second >= 0 && first <= base)
+		if due, ok := d.DueAt(base, noon, noon, false); ok {
+			require.LessOrEqual(t, d.Salience(base, due.Sub(noon)), d.MinSalience)
+		} else if d.MinSalience > 0 { // or it falls due after all that a time can say
+			require.Greater(t, d.Salience(base, math.MaxInt64/time.Millisecond*time.Millisecond), d.MinSalience)
+		}
+	})
+}
+
+// TestARecordFadesAsItSays goes from what a record says of its decay to the rules, and back.
+func TestARecordFadesAsItSays(t *testing.T) {
+	t.Parallel()
+	profile := schema.DecayProfile{Curve: schema.CurveCustom, HalfLifeSeconds: 60, MinSalience: 0.1, MaxAgeSeconds: 3600, Floor: 0.01, ReinforcementGain: 0.3,
+		Points: []schema.DecayPoint{{AfterSeconds: 60, Share: 0.75}, {AfterSeconds: 90, Share: 0.25}}}
+	d := memory.DecayOf(profile)
+	require.Equal(t, memory.Decay{Curve: schema.CurveCustom, HalfLife: time.Minute, MinSalience: 0.1, MaxAge: time.Hour, Floor: 0.01, ReinforcementGain: 0.3,
+		Points: []memory.DecayPoint{{After: time.Minute, Share: 0.75}, {After: 90 * time.Second, Share: 0.25}}}, d)
+	require.Equal(t, profile, d.Profile())
+	require.Equal(t, schema.CurveExponential, memory.DecayOf(schema.DecayProfile{}).Curve)
+	require.Nil(t, memory.DecayOf(schema.DecayProfile{Points: []schema.DecayPoint{}}).Points)
+
+	same := memory.DecayOf(profile)
+	require.True(t, d.Equal(same))
+	for name, change := range map[string]func(*memory.Decay){
+		"curve":     func(d *memory.Decay) { d.Curve = schema.CurveLinear },
+		"half-life": func(d *memory.Decay) { d.HalfLife++ },
+		"threshold": func(d *memory.Decay) { d.MinSalience = 0 },
+		"max age":   func(d *memory.Decay) { d.MaxAge = 0 },
+		"floor":     func(d *memory.Decay) { d.Floor = 0 },
+		"gain":      func(d *memory.Decay) { d.ReinforcementGain = 0 },
+		"a point": func(d *memory.Decay) {
+			d.Points = []memory.DecayPoint{d.Points[0], {After: 90 * time.Second, Share: 0.2}}
+		},
+		"no points": func(d *memory.Decay) { d.Points = nil },
+	} {
+		other := d
+		change(&other)
+		require.False(t, d.Equal(other), name)
+	}
+
+	// A record that leaves out the half-life fades as its type does, but for a curve of its own.
+	m := schema.MemoryRecord{Type: schema.TypeEpisodic}
+	m.Lifecycle.Decay = profile
+	m.Lifecycle.Decay.HalfLifeSeconds = 0
+	want := d
+	want.HalfLife = memory.DefaultDecay(schema.TypeEpisodic).HalfLife
+	require.Equal(t, want, memory.ClassifyRecord(m, memory.Normalized{}).Decay)
+	m.Lifecycle.Decay.Points = nil
+	require.Equal(t, memory.DefaultDecay(schema.TypeEpisodic), memory.ClassifyRecord(m, memory.Normalized{}).Decay)
 }
 
 func TestReinforce(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// RecoveryWindow is how long a soft deletion can be taken back (document 002 "Soft-Delete and
+// RecoveryWindow is how long a soft deletion can be taken back by default (document 002 "Soft-Delete and
 // Recovery"). A memory deleted at t is recoverable before t+RecoveryWindow, and no longer at that
 // moment.
 const RecoveryWindow = 30 * 24 * time.Hour
@@ -30,7 +30,9 @@ type Snapshot struct {
 	Pinned     bool
 	Live       bool // neither deleted nor archived, superseded or retracted
 	DeletedAt  *time.Time
+	ArchivedAt *time.Time
 	ErasedAt   *time.Time
+	Over       bool // its window was found to be over: it is on its way out, or archived for good
 	CreatedAt  time.Time
 	Decay      Decay
 	Salience   float64 // [0,1], as of SalienceAt
@@ -164,23 +166,35 @@ func (m Snapshot) fading(salience float64, at time.Time, pinned bool) Fading {
 	return f
 }
 
-// EvaluateRecovery says whether a deletion may be taken back at a time (document 002 "Soft-Delete and
-// Recovery"), and how the memory fades from there: it has the salience that it had when it was
-// deleted, because nobody could use it since. The status is RecoverRecovered when it may; what stands
-// in its way, a duplicate or another active fact, only the store can tell.
-func EvaluateRecovery(m Snapshot, ifVersion int, now time.Time) (Fading, schema.RecoverStatus) {
+// EvaluateRecovery says whether a deletion may be taken back at a time, and how the memory fades from there
+// (document 002 "Soft-Delete and Recovery"). The window is that of its class's policy; 0 or less has no end.
+// A memory that was archived and not deleted may be taken back at any time.
+//
+// It has the salience that it had when it went, because nobody could use it since. One that would fall due
+// at once, as after decay has taken it, starts afresh with full salience: somebody says that it is worth
+// keeping. The status is RecoverRecovered when it may; what stands in its way, a duplicate or another active
+// fact, only the store can tell.
+func EvaluateRecovery(m Snapshot, ifVersion int, window time.Duration, now time.Time) (Fading, schema.RecoverStatus) {
+	gone := m.DeletedAt
+	if gone == nil {
+		gone = m.ArchivedAt
+	}
 	switch {
 	case m.ErasedAt != nil:
 		return Fading{}, schema.RecoverErased
-	case m.DeletedAt == nil:
+	case gone == nil:
 		return Fading{}, schema.RecoverNotDeleted
-	case !now.Before(m.DeletedAt.Add(RecoveryWindow)):
+	case m.Over, m.DeletedAt != nil && window > 0 && !now.Before(m.DeletedAt.Add(window)):
 		return Fading{}, schema.RecoverExpired
 	case ifVersion != 0 && ifVersion != m.Version:
 		return Fading{}, schema.RecoverVersionConflict
 	}
-	away := max(0, now.Sub(*m.DeletedAt))
-	return m.fading(m.Salience, m.SalienceAt.Add(away), m.Pinned), schema.RecoverRecovered
+	away := max(0, now.Sub(*gone))
+	f := m.fading(m.Salience, m.SalienceAt.Add(away), m.Pinned)
+	if f.DueAt != nil && !now.Before(*f.DueAt) {
+		f = m.fading(1, now, m.Pinned)
+	}
+	return f, schema.RecoverRecovered
 }
 
 // EditedPayload returns a memory's payload after its content was replaced by a person or an agent, and

@@ -169,7 +169,7 @@ func TestEvaluateRecovery(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := known(test.memory)
-			fading, status := memory.EvaluateRecovery(m, test.ifVersion, test.now)
+			fading, status := memory.EvaluateRecovery(m, test.ifVersion, memory.RecoveryWindow, test.now)
 			require.Equal(t, test.status, status)
 			if status != schema.RecoverRecovered {
 				require.Equal(t, memory.Fading{}, fading)

@@ -3,6 +3,7 @@ package memory
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -257,6 +258,8 @@ func (a *policyApplication) set(name string, s policySetting) (problem string) {
 		return "the principal has no policy group"
 	case field == "importance" && a.state.Pinned:
 		return "a pinned memory has importance 1"
+	case field == "decay.points" && a.state.Decay.Curve != schema.CurveCustom:
+		return "a rule above has set another curve"
 	case field == "source_trust" && a.in.TrustCap != nil && s.value.(float64) > *a.in.TrustCap:
 		return "it is derived from what is trusted less"
 	}
@@ -272,6 +275,10 @@ func (a *policyApplication) set(name string, s policySetting) (problem string) {
 			}
 		}
 		a.followDeletion()
+	case "decay.curve":
+		if a.state.Decay.Curve != schema.CurveCustom {
+			a.state.Decay.Points = nil
+		}
 	case "pinned":
 		a.followDeletion()
 		switch {
@@ -354,6 +361,9 @@ func (a *policyApplication) origin(f *policyField) (by string, was any) {
 		followed := a.by["type"]
 		if a.by["pinned"] != "" && (followed == "" || f.name == "importance") {
 			followed = a.by["pinned"]
+		}
+		if f.name == "decay.points" && a.by["decay.curve"] != "" {
+			followed = a.by["decay.curve"]
 		}
 		return byRule + followed, before
 	}
@@ -447,6 +457,7 @@ func init() { // here, because parse functions lead back to the table
 		{"tags", tagNames, func(c Classification, _ PolicyInput) any { return append([]string{}, c.Tags...) }, nil},
 		decay("curve", oneOf(schema.CurveExponential, schema.CurveLinear, schema.CurveCustom),
 			func(d Decay) any { return string(d.Curve) }, func(d *Decay, v any) { d.Curve = curveOf(v) }),
+		decay("points", curvePoints, func(d Decay) any { return d.shownPoints() }, func(d *Decay, v any) { d.Points = pointsOf(v) }),
 		decay("half_life", halfLifeOf, func(d Decay) any { return length(d.HalfLife) }, func(d *Decay, v any) { d.HalfLife = asAge(v) }),
 		decay("min_salience", unitNumber, func(d Decay) any { return d.MinSalience }, func(d *Decay, v any) { d.MinSalience = v.(float64) }),
 		decay("max_age", maxAgeOf, func(d Decay) any { return length(d.MaxAge) }, func(d *Decay, v any) { d.MaxAge = asAge(v) }),
@@ -484,6 +495,25 @@ func curveOf(v any) schema.DecayCurve {
 		return schema.DecayCurve(s)
 	}
 	return v.(schema.DecayCurve)
+}
+
+// pointsOf are the points of a curve. As they are shown they come from a type's default alone, and that has none.
+func pointsOf(v any) []DecayPoint {
+	points, _ := v.([]DecayPoint)
+	return points
+}
+
+// shownPoints are the points of a curve as explanations show them, such as "7d 0.5".
+func (d Decay) shownPoints() []string {
+	out := []string{}
+	for _, p := range d.Points {
+		after := "0s"
+		if p.After > 0 {
+			after = FormatAge(p.After)
+		}
+		out = append(out, after+" "+strconv.FormatFloat(p.Share, 'g', -1, 64))
+	}
+	return out
 }
 
 // equalValues compares two values of a field as they are shown.

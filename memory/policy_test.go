@@ -51,7 +51,7 @@ rules:
       importance: 0.3
       pinned: false
       tags: [Hot, drinks]
-      decay: {curve: linear, half_life: 1d12h, min_salience: 0.2, max_age: 2w, floor: 0.1, reinforcement_gain: 0.25}
+      decay: {curve: custom, points: [{after: 1d, share: 0.5}], half_life: 1d12h, min_salience: 0.2, max_age: 2w, floor: 0.1, reinforcement_gain: 0.25}
       scope: kitchen
       visibility: group
       deletion_policy: never
@@ -62,7 +62,8 @@ rules:
 	require.Equal(t, memory.Classification{
 		Type: schema.TypeSemantic, Tier: schema.TierPersistent, Typology: schema.TypologySemantic, Category: schema.CategoryRule,
 		Sensitivity: schema.SensitivityMedium, Confidence: 0.4, Importance: 0.3, Tags: []string{"own", "hot", "drinks"},
-		Decay: memory.Decay{Curve: schema.CurveLinear, HalfLife: 36 * time.Hour, MinSalience: 0.2, MaxAge: 14 * 24 * time.Hour, Floor: 0.1, ReinforcementGain: 0.25},
+		Decay: memory.Decay{Curve: schema.CurveCustom, Points: []memory.DecayPoint{{After: day, Share: 0.5}}, HalfLife: 36 * time.Hour, MinSalience: 0.2,
+			MaxAge: 14 * 24 * time.Hour, Floor: 0.1, ReinforcementGain: 0.25},
 		Scope: "kitchen", Visibility: schema.VisibilityGroup, DeletionPolicy: schema.DeleteNever, RevisionPolicy: schema.PolicyContest,
 		SourceTrust: &trust, Detected: []string{"password"},
 	}, e.Classification)
@@ -76,6 +77,52 @@ rules:
 	require.Equal(t, memory.Decision{Field: "sensitivity", Value: "medium", By: "rule:everything", Was: "hyper"}, decision(t, e, "sensitivity"))
 	require.Equal(t, memory.Decision{Field: "tier", Value: "persistent", By: "rule:everything", Was: "session"}, decision(t, e, "tier"))
 	require.Equal(t, memory.Decision{Field: "decay.half_life", Value: "1d12h", By: "rule:everything", Was: "7d"}, decision(t, e, "decay.half_life"))
+}
+
+func TestRulesDrawCurves(t *testing.T) {
+	t.Parallel()
+	const rules = `
+rules:
+  - {name: tea, when: "candidate.content.contains('tea')", set: {decay: {curve: linear}}}
+  - name: drawn
+    when: "true"
+    set: {decay: {curve: custom, points: [{after: 0s, share: 1}, {after: 7d, share: 1}, {after: 1d12h30d, share: 0.25}]}}
+`
+	e := admit(t, rules, schema.Candidate{Content: "coffee"})
+	require.Equal(t, []memory.DecayPoint{{Share: 1}, {After: 7 * day, Share: 1}, {After: 31*day + 12*time.Hour, Share: 0.25}}, e.Classification.Decay.Points)
+	require.Equal(t, schema.CurveCustom, e.Classification.Decay.Curve)
+	require.Equal(t, memory.Decision{Field: "decay.points", Value: []string{"0s 1", "7d 1", "31d12h 0.25"}, By: "rule:drawn", Was: []string{}}, decision(t, e, "decay.points"))
+	e = admit(t, rules, schema.Candidate{Content: "tea"})
+	require.Equal(t, schema.CurveLinear, e.Classification.Decay.Curve)
+	require.Empty(t, e.Classification.Decay.Points, "points without their curve")
+	require.Equal(t, []memory.RuleProblem{{Rule: "drawn", Field: "set.decay.points", Problem: "a rule above has set another curve"}}, e.Problems)
+
+	// A record's own curve goes when a rule sets another.
+	p, err := memory.ParsePolicy([]byte(rules))
+	require.NoError(t, err)
+	own := memory.Classification{Type: schema.TypeSemantic, Decay: memory.Decay{Curve: schema.CurveCustom, Points: []memory.DecayPoint{{After: day, Share: 0}}}}
+	e = p.Explain(own, memory.PolicyInput{Kind: memory.PolicyRecord, Candidate: schema.Candidate{Content: "tea"}})
+	require.Empty(t, e.Classification.Decay.Points)
+	require.Equal(t, memory.Decision{Field: "decay.points", Value: []string{}, By: "rule:tea", Was: []string{"1d 0"}}, decision(t, e, "decay.points"))
+
+	for points, field := range map[string]string{
+		"[]":                          "decay.points: must be a list",
+		"{after: 7d, share: 1}":       "decay.points: must be a list",
+		"[7d]":                        "decay.points: must be a list",
+		"[{after: 7d}]":               "decay.points: must be a list",
+		"[{after: none, share: 1}]":   "decay.points: must be a list",
+		"[{after: 1500ms, share: 1}]": "decay.points: must be a list",
+		"[{after: 7d, share: 2}]":     "decay.points: must be a list",
+		"[{after: 0s, share: 0.5}]":   "decay.points: must be a list",
+		"[{after: 7d, share: 0.5}, {after: 7d, share: 0}]": "decay.points: must be a list",
+		"[{after: 7d, share: 0.5}, {after: 8d, share: 1}]": "decay.points: must be a list",
+		"[{after: 9000w, share: 0.5}]":                     "decay.points: must be a list",
+	} {
+		_, err := memory.ParsePolicy([]byte("rules: [{name: a, when: 'true', set: {decay: {curve: custom, points: " + points + "}}}]"))
+		require.ErrorContains(t, err, field, points)
+	}
+	_, err = memory.ParsePolicy([]byte("rules: [{name: a, when: 'true', set: {decay: {points: [{after: 7d, share: 1}]}}}]"))
+	require.ErrorContains(t, err, "needs curve: custom")
 }
 
 func TestTheFirstRuleThatSetsAFieldWins(t *testing.T) {

@@ -209,6 +209,9 @@ func (f *policyFile) settings(node yamlValue, path string) []policySetting {
 		}
 		out = append(out, policySetting{field, value})
 	}
+	if points := members["decay.points"]; points != nil && !isScalar(members["decay.curve"], string(schema.CurveCustom)) {
+		f.add(points, path+".decay.points", "only a custom curve has points: needs curve: custom beside it")
+	}
 	if isScalar(members["pinned"], "true") && members["importance"] != nil {
 		f.add(members["importance"], path+".importance", "a pinned memory has importance 1")
 	}
@@ -334,6 +337,55 @@ func maxAgeOf(v yamlValue) (any, string) {
 		return nil, "must be none, or a time such as 36h, 30d or 2w, from a second to a hundred years"
 	}
 	return d, ""
+}
+
+// curvePoints reads the points of a custom curve: a list of mappings of after and share, as schema.DecayProfile
+// has them.
+func curvePoints(v yamlValue) (any, string) {
+	problem := fmt.Sprintf("must be a list of at most %d points such as {after: 7d, share: 0.5}, in whole seconds of at most a hundred years, "+
+		"each later than the one before and with no larger share; all is left at 0s", schema.MaxDecayPoints)
+	if v.Kind != yaml.SequenceNode || len(v.Content) == 0 || len(v.Content) > schema.MaxDecayPoints {
+		return nil, problem
+	}
+	var points []DecayPoint
+	for i, node := range v.Content {
+		point, ok := curvePoint(resolveAlias(node))
+		switch {
+		case !ok, point.After == 0 && point.Share != 1:
+			return nil, problem
+		case i > 0 && (point.After <= points[i-1].After || point.Share > points[i-1].Share):
+			return nil, problem
+		}
+		points = append(points, point)
+	}
+	return points, ""
+}
+
+func curvePoint(v yamlValue) (DecayPoint, bool) {
+	var p DecayPoint
+	if v.Kind != yaml.MappingNode || len(v.Content) != 4 {
+		return p, false
+	}
+	said := map[string]bool{}
+	for i := 0; i < len(v.Content); i += 2 {
+		key, value := v.Content[i].Value, resolveAlias(v.Content[i+1])
+		switch key {
+		case "after":
+			after, ok := ParseAge(value.Value) // which has no zero
+			if ok = ok && value.Value != "none" || value.Value == "0s"; value.Kind != yaml.ScalarNode || !ok || after > maxAgeSpan || after%time.Second != 0 {
+				return p, false
+			}
+			p.After = after
+		case "share":
+			share, wrong := unitNumber(value)
+			if wrong != "" {
+				return p, false
+			}
+			p.Share = share.(float64)
+		}
+		said[key] = true
+	}
+	return p, said["after"] && said["share"]
 }
 
 var agePart = regexp.MustCompile(`^(\d+(?:\.\d+)?)(w|d|h|ms|m|s)`)

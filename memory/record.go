@@ -2,6 +2,7 @@ package memory
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -147,7 +148,8 @@ func SameJSON(a, b json.RawMessage) bool {
 // leaves out follows from its type, as for a candidate (Classify), and its category from its text.
 // Its sensitivity is a floor, as a candidate's is: what DetectSensitive finds in its text or its payload
 // raises it. Numbers that it leaves out are zero and stay so, but for those that the schema does not
-// admit as zero: a half-life. What is pinned has importance 1, whatever it says (document 002).
+// admit as zero: a half-life. A record without one fades as its type does, unless it has a curve of
+// points. What is pinned has importance 1, whatever it says (document 002).
 func ClassifyRecord(m schema.MemoryRecord, text Normalized) Classification {
 	category := m.Category
 	if !category.Valid() {
@@ -168,13 +170,9 @@ func ClassifyRecord(m schema.MemoryRecord, text Normalized) Classification {
 	if l.DeletionPolicy != "" {
 		out.DeletionPolicy = l.DeletionPolicy
 	}
-	if l.Decay.HalfLifeSeconds > 0 {
-		d := l.Decay
-		out.Decay = Decay{Curve: d.Curve, HalfLife: seconds(d.HalfLifeSeconds), MinSalience: d.MinSalience, MaxAge: seconds(d.MaxAgeSeconds),
-			Floor: d.Floor, ReinforcementGain: d.ReinforcementGain}
-		if out.Decay.Curve == "" {
-			out.Decay.Curve = schema.CurveExponential
-		}
+	if given := DecayOf(l.Decay); given.HalfLife > 0 || given.byPoints() {
+		given.HalfLife = cmp.Or(given.HalfLife, out.Decay.HalfLife)
+		out.Decay = given
 	}
 	out.Tags = m.Tags
 	return out.Detect(text.Storage, string(m.Payload))

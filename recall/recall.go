@@ -52,6 +52,10 @@ type Recaller struct {
 	// Patience multiplies the deadlines of channels and stages, for a database that is slow or a machine that
 	// is busy; 0 is 1. The reranker has a deadline of its own.
 	Patience float64
+
+	// Observe, when set, is told of every recall: how it went, as far as it came, how long it took in all,
+	// and with which error it ended. It is called before the answer is returned, and must not keep meta.
+	Observe func(meta schema.RecallMeta, took time.Duration, err error)
 }
 
 // Recall returns what is known that helps with the query, best first. It fails on an invalid request
@@ -63,6 +67,16 @@ func (r *Recaller) Recall(ctx context.Context, req schema.RecallRequest) (schema
 // RecallAs is Recall under a retrieval id of the caller's. Whoever may have to ask again, as an activity
 // does, asks under the same id: the access to what is returned is tracked once.
 func (r *Recaller) RecallAs(ctx context.Context, id uuid.UUID, req schema.RecallRequest) (schema.RecallResponse, error) {
+	if r.Observe == nil {
+		return r.recallAs(ctx, id, req)
+	}
+	start := time.Now()
+	response, err := r.recallAs(ctx, id, req)
+	r.Observe(response.Meta, time.Since(start), err)
+	return response, err
+}
+
+func (r *Recaller) recallAs(ctx context.Context, id uuid.UUID, req schema.RecallRequest) (schema.RecallResponse, error) {
 	if err := req.Validate(); err != nil {
 		return schema.RecallResponse{}, err
 	}

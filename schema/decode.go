@@ -120,6 +120,7 @@ func (d *decoder) complete(m *MemoryRecord) {
 			m.Relations[i].Weight = 1
 		}
 	}
+	d.needPoints(&m.Lifecycle.Decay.Points)
 	if id, err := uuid.Parse(m.ID); err == nil && len(m.ID) == len(id.String()) {
 		m.ID = id.String()
 	} else if m.ID != "" && m.ExternalID == "" {

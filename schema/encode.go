@@ -51,6 +51,9 @@ func (m *MemoryRecord) toCanonical(record map[string]any) {
 	if decay.MaxAgeSeconds != 0 {
 		profile["max_age"] = formatSeconds(decay.MaxAgeSeconds)
 	}
+	if len(decay.Points) > 0 {
+		profile["points"] = decay.Points
+	}
 	record["decay_profile"] = profile
 	lifecycle, _ := record["lifecycle"].(map[string]any)
 	delete(lifecycle, "decay")

@@ -22,7 +22,7 @@ type Operation struct {
 	Principal   Principal `json:"principal"`
 	OperationID string    `json:"operation_id,omitempty"` // once only; without one, the same request joins a run that is under way, and is a new operation after it
 	Actor       string    `json:"actor,omitempty"`        // who history names; default agent:<agent>
-	Reason      string    `json:"reason,omitempty"`       // required by all but put
+	Reason      string    `json:"reason,omitempty"`       // required by all but put and feedback
 }
 
 // validate checks what all operations have in common.

@@ -104,6 +104,17 @@ type DecayProfile struct {
 	MaxAgeSeconds     int64      `json:"max_age_seconds,omitempty"`
 	Floor             float64    `json:"floor,omitempty"` // [0,1]; what salience never fades below
 	ReinforcementGain float64    `json:"reinforcement_gain"`
+	// Points make a custom curve: what is left of the base salience, linear between two points. At 0
+	// seconds everything is left, whether or not a point says so, and after the last point its share
+	// stays. Times ascend and shares never rise, for decay is monotonic (document 004 §15A.7). A
+	// custom curve without points fades as an exponential one.
+	Points []DecayPoint `json:"points,omitempty"`
+}
+
+// DecayPoint is one point of a custom curve.
+type DecayPoint struct {
+	AfterSeconds int64   `json:"after_seconds"` // since salience_at; 0 to MaxDurationSeconds
+	Share        float64 `json:"share"`         // of the base salience that is left then, [0,1]
 }
 
 // Provenance links a memory to what justifies it (document 004 §15A.4).

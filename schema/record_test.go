@@ -453,12 +453,18 @@ func TestARecordNamesEveryBadField(t *testing.T) {
 		"lifecycle.decay.floor":              func(m *schema.MemoryRecord) { m.Lifecycle.Decay.Floor = 2 },
 		"lifecycle.decay.min_salience":       func(m *schema.MemoryRecord) { m.Lifecycle.Decay.MinSalience = 2 },
 		"lifecycle.decay.reinforcement_gain": func(m *schema.MemoryRecord) { m.Lifecycle.Decay.ReinforcementGain = 2 },
-		"lifecycle.deletion_policy":          func(m *schema.MemoryRecord) { m.Lifecycle.DeletionPolicy = canary },
-		"provenance.sources[0].kind":         func(m *schema.MemoryRecord) { m.Provenance.Sources = []schema.Ref{{Kind: canary, Ref: "r"}} },
-		"provenance.sources[0].ref":          func(m *schema.MemoryRecord) { m.Provenance.Sources = []schema.Ref{{Kind: "event"}} },
-		"provenance.sources":                 func(m *schema.MemoryRecord) { m.Provenance.Sources = make([]schema.Ref, schema.MaxRecordRefs+1) },
-		"relations[0].predicate":             func(m *schema.MemoryRecord) { m.Relations = []schema.Relation{{Predicate: "No Good", TargetID: "x"}} },
-		"relations[0].target_id":             func(m *schema.MemoryRecord) { m.Relations = []schema.Relation{{Predicate: "supports", TargetID: m.ID}} },
+		"lifecycle.decay.points": func(m *schema.MemoryRecord) {
+			m.Lifecycle.Decay.Curve, m.Lifecycle.Decay.Points = schema.CurveLinear, make([]schema.DecayPoint, 1)
+		},
+		"lifecycle.decay.points[0].share": func(m *schema.MemoryRecord) {
+			m.Lifecycle.Decay.Curve, m.Lifecycle.Decay.Points = schema.CurveCustom, []schema.DecayPoint{{AfterSeconds: 1, Share: 2}}
+		},
+		"lifecycle.deletion_policy":  func(m *schema.MemoryRecord) { m.Lifecycle.DeletionPolicy = canary },
+		"provenance.sources[0].kind": func(m *schema.MemoryRecord) { m.Provenance.Sources = []schema.Ref{{Kind: canary, Ref: "r"}} },
+		"provenance.sources[0].ref":  func(m *schema.MemoryRecord) { m.Provenance.Sources = []schema.Ref{{Kind: "event"}} },
+		"provenance.sources":         func(m *schema.MemoryRecord) { m.Provenance.Sources = make([]schema.Ref, schema.MaxRecordRefs+1) },
+		"relations[0].predicate":     func(m *schema.MemoryRecord) { m.Relations = []schema.Relation{{Predicate: "No Good", TargetID: "x"}} },
+		"relations[0].target_id":     func(m *schema.MemoryRecord) { m.Relations = []schema.Relation{{Predicate: "supports", TargetID: m.ID}} },
 		"relations[0].weight": func(m *schema.MemoryRecord) {
 			m.Relations = []schema.Relation{{Predicate: "supports", TargetID: "x", Weight: 2}}
 		},
@@ -533,6 +539,84 @@ func TestDecodingReportsWhatItCannotKeep(t *testing.T) {
 	for _, text := range []string{`null`, `[]`, `"x"`, `{}{}`, ``, `{`, canary} {
 		_, err := schema.DecodeRecord([]byte(text))
 		requireProblem(t, err, "(json)")
+	}
+}
+
+func TestThePointsOfACurve(t *testing.T) {
+	t.Parallel()
+	const most = schema.MaxDurationSeconds
+	type points = []schema.DecayPoint
+	line := func(n int) (out points) {
+		for i := range n {
+			out = append(out, schema.DecayPoint{AfterSeconds: int64(i), Share: 1})
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		points points
+		wrong  string // under lifecycle.decay.points; "ok" where nothing is
+	}{
+		"one":              {points{{AfterSeconds: 5, Share: 0.5}}, "ok"},
+		"from the start":   {points{{Share: 1}, {AfterSeconds: 5, Share: 0.5}}, "ok"},
+		"level, to nought": {points{{AfterSeconds: 5, Share: 0.5}, {AfterSeconds: 6, Share: 0.5}, {AfterSeconds: most}}, "ok"},
+		"as many as may":   {line(schema.MaxDecayPoints), "ok"},
+		"one too many":     {line(schema.MaxDecayPoints + 1), ""},
+		"before the start": {points{{AfterSeconds: -1, Share: 1}}, "[0].after_seconds"},
+		"too late":         {points{{AfterSeconds: most + 1, Share: 1}}, "[0].after_seconds"},
+		"at once":          {points{{AfterSeconds: 0, Share: 0.9}}, "[0].share"},
+		"twice":            {points{{AfterSeconds: 5, Share: 1}, {AfterSeconds: 5, Share: 0.5}}, "[1].after_seconds"},
+		"backwards":        {points{{AfterSeconds: 5, Share: 1}, {AfterSeconds: 4, Share: 0.5}}, "[1].after_seconds"},
+		"rising":           {points{{AfterSeconds: 5, Share: 0.5}, {AfterSeconds: 6, Share: 0.6}}, "[1].share"},
+		"more than all":    {points{{AfterSeconds: 5, Share: 1.1}}, "[0].share"},
+		"less than none":   {points{{AfterSeconds: 5, Share: -0.1}}, "[0].share"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := testkit.RecordGen(schema.TypeWorking).Example(3)
+			m.Lifecycle.Decay.Curve, m.Lifecycle.Decay.Points = schema.CurveCustom, c.points
+			if c.wrong == "ok" {
+				require.NoError(t, m.Validate())
+				for _, shape := range []schema.Shape{schema.ShapeAppendix, schema.ShapeCanonical} {
+					encoded, err := schema.EncodeRecord(m, shape)
+					require.NoError(t, err)
+					again, err := schema.DecodeRecord(encoded)
+					require.NoError(t, err, "%s", encoded)
+					require.Equal(t, m, again)
+				}
+				m.Lifecycle.Decay.Curve = schema.CurveLinear
+				requireFields(t, m.Validate(), "lifecycle.decay.points")
+				return
+			}
+			requireFields(t, m.Validate(), "lifecycle.decay.points"+c.wrong)
+		})
+	}
+
+	// In the canonical shape, and what lacks: a share that is left out is not the end of all salience.
+	for text, field := range map[string]string{
+		`[{"after_seconds": 5, "share": 0.5}]`:  "",
+		`[]`:                                    "",
+		`null`:                                  "",
+		`[{"after_seconds": 5}]`:                "decay_profile.points[0].share",
+		`[{"after_seconds": 5, "share": null}]`: "decay_profile.points[0].share",
+		`[{"share": 0.5}]`:                      "decay_profile.points[0].after_seconds",
+		`[{"after_seconds": "P1D", "share": 0.5}]`:          "decay_profile.points[0].after_seconds",
+		`[{"after_seconds": 5, "share": 0.5, "colour": 1}]`: "decay_profile.points[0].colour",
+		`[5]`: "decay_profile.points[0]",
+		`{}`:  "decay_profile.points",
+		`[{"after_seconds": 5, "share": 1}, {"after_seconds": 4, "share": 1}]`: "decay_profile.points[1].after_seconds",
+	} {
+		record := tree(t, "testdata/canonical_semantic.json")
+		profile := record["decay_profile"].(map[string]any) //nolint:forcetypeassert // the file has it
+		profile["function"], profile["points"] = "custom", json.RawMessage(text)
+		encoded, err := json.Marshal(record)
+		require.NoError(t, err)
+		m, err := schema.DecodeRecord(encoded)
+		if field == "" {
+			require.NoError(t, err, text)
+			continue
+		}
+		requireFields(t, err, field)
+		require.Empty(t, m.ID)
 	}
 }
 

@@ -18,6 +18,7 @@ const (
 	MaxDurationSeconds = 9_000_000_000 // half-life and maximal age: 285 years
 	MaxSubjectLength   = 256           // characters of a semantic memory's subject
 	MaxPredicateLength = 256           // characters of its predicate
+	MaxDecayPoints     = 32            // points of a custom curve
 )
 
 var (
@@ -208,6 +209,7 @@ func (m *MemoryRecord) checkWorth(p *problems) {
 	if n := d.MaxAgeSeconds; n < 0 || n > MaxDurationSeconds {
 		p.add("lifecycle.decay.max_age_seconds", "must be between 1 and %d", MaxDurationSeconds)
 	}
+	checkDecayPoints(p, "lifecycle.decay.points", d)
 	if m.Version < 0 || m.Version > 1<<31-1 {
 		p.add("version", "must be between 1 and %d", 1<<31-1)
 	}

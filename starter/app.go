@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/mneme/mneme/internal/config"
+	"github.com/mneme/mneme/internal/telemetry"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
@@ -37,19 +38,23 @@ type app struct {
 
 	store    *store.Store
 	temporal client.Client
-	closers  []func() // of what else was opened
+	closers  []func()          // of what else was opened
+	traces   *telemetry.Traces // nil unless OpenTelemetry's variables ask for traces
 }
 
 // prepare checks what holds for every command that does something.
-func (a *app) prepare(cmd *cobra.Command) error {
+func (a *app) prepare(cmd *cobra.Command) (err error) {
 	if cmd.Name() == "version" {
 		return nil
 	}
-	if a.cfgErr != nil {
+	if a.cfgErr != nil && cmd.Name() != doctorName { // which says what is wrong with it, beside what else is
 		return &codedError{exitUsage, a.cfgErr}
 	}
 	if a.timeout <= 0 {
 		return invalid("timeout", "must be more than 0")
+	}
+	if a.traces, err = telemetry.OpenTraces(cmd.Context(), "mneme", versionName()); err != nil {
+		return &codedError{exitUsage, err}
 	}
 	return nil
 }
@@ -64,6 +69,7 @@ func (a *app) close() {
 	if a.temporal != nil {
 		a.temporal.Close()
 	}
+	a.traces.Close()
 }
 
 // within bounds ctx by --timeout.
@@ -89,7 +95,7 @@ func (a *app) openStore(ctx context.Context) (*store.Store, error) {
 	}
 	ctx, cancel := a.within(ctx)
 	defer cancel()
-	st, err := store.Open(ctx, store.Config{URL: databaseURL, MaxConns: int32(a.cfg.MaxConns), ApplicationName: "mneme-cli"})
+	st, err := store.Open(ctx, store.Config{URL: databaseURL, MaxConns: int32(a.cfg.MaxConns), ApplicationName: "mneme-cli", Configure: a.traces.Pool})
 	if err != nil {
 		if ctx.Err() == nil && !store.IsUnavailable(err) {
 			return nil, err
@@ -108,7 +114,7 @@ func (a *app) openTemporal(ctx context.Context) (client.Client, error) {
 	}
 	ctx, cancel := a.within(ctx)
 	defer cancel()
-	c, err := a.cfg.DialTemporal(ctx, slog.New(slog.DiscardHandler))
+	c, err := a.cfg.DialTemporal(ctx, slog.New(slog.DiscardHandler), a.traces.Client)
 	if err != nil {
 		if timedOut(err) || temporalAway(err) {
 			return nil, unavailable("Temporal does not answer (is it up? `make up`): %w", err)

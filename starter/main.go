@@ -96,6 +96,7 @@ Exit codes:
 		newRemember(a),
 		newImport(a),
 		newRecall(a),
+		newFeedback(a),
 		newGet(a),
 		newList(a),
 		newHistory(a),
@@ -116,8 +117,10 @@ Exit codes:
 		newReindex(a),
 		newIndex(a),
 		newNexus(a),
+		newSchedules(a),
 		newSchema(a),
 		newStatus(a),
+		newDoctor(a),
 		newMigrate(a),
 		newVersion(a),
 	)

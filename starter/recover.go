@@ -24,8 +24,9 @@ func newRecover(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recover ID...",
 		Short: "Take back that memories were deleted",
-		Long: fmt.Sprintf(`Take back that memories were deleted, within %d days. A memory comes back as what it was: one that had
-been superseded or archived before is so again.
+		Long: fmt.Sprintf(`Take back that memories were deleted, within %d days unless a retention policy says otherwise, or that
+decay archived them, at any time. A memory comes back as what it was: one that had been superseded or
+archived before is so again. One that had faded starts afresh, with full salience.
 
 Each memory has a status: recovered, not_found, not_deleted, retention_expired, erased,
 version_conflict, duplicate_content_hash, active_fact_exists or mutations_frozen. Of one memory, not
@@ -93,7 +94,7 @@ func recoverNote(r schema.RecoverItem) string {
 	case schema.RecoverNotDeleted:
 		return "it is not deleted"
 	case schema.RecoverExpired:
-		return "it was deleted more than " + strconv.Itoa(int(memory.RecoveryWindow.Hours()/24)) + " days ago"
+		return "the window in which it could be taken back is over (" + strconv.Itoa(int(memory.RecoveryWindow.Hours()/24)) + " days, unless a retention policy says otherwise)"
 	case schema.RecoverErased:
 		return "it is erased: nothing is left"
 	case schema.RecoverVersionConflict:

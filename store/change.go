@@ -100,10 +100,10 @@ INSERT INTO memories (tenant, id, agent_id, project, scope, visibility, policy_g
     last_reinforced_at, pinned, deletion_policy, decay_due_at, sensitivity, occurred_at, created_at, updated_at,
     created_by, agent_session_id, supersedes, external_id, decay_floor, status, validity, conditions, valid_from, valid_until,
     conditions_hash, revision_policy, source_trust, language, agent_interaction_id, world_id, world_version, superseded_by, superseded_at,
-    recorded_at, safe_summary)
+    recorded_at, safe_summary, decay_points)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
     $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48,
-    $49, $50, $51, $52, $53, $54, $55, $56, $57, $58, $59)
+    $49, $50, $51, $52, $53, $54, $55, $56, $57, $58, $59, $60)
 ON CONFLICT (tenant, agent_id, project, scope, visibility, content_hash) WHERE live DO NOTHING`
 
 // initialSalience is what a memory starts with; reinforcement and decay move it (document 004 §11).
@@ -234,7 +234,7 @@ func (c *change) memoryArgs(r *newMemory) ([]any, error) {
 		cmp.Or(r.Status, schema.StatusActive), cmp.Or(r.Validity.Mode, schema.ValidGlobal), conditions, r.Validity.Start, r.Validity.End,
 		memory.ConditionsHash(r.Validity), cmp.Or(r.RevisionPolicy, schema.PolicyReplace), trust, cmp.Or(r.Language, "en"),
 		nullable(r.Interaction), nullable(r.WorldID), nullable(r.WorldVersion), r.SupersededBy, r.SupersededAt, c.now,
-		r.SafeSummary,
+		r.SafeSummary, decayPoints(cl.Decay),
 	}, nil
 }
 
@@ -423,6 +423,15 @@ func tagList(tags []string) []string {
 		return []string{}
 	}
 	return tags
+}
+
+// decayPoints are the points of a curve as they are stored; NULL for none.
+func decayPoints(d memory.Decay) any {
+	points := d.Profile().Points
+	if len(points) == 0 {
+		return nil
+	}
+	return points
 }
 
 func nullable(s string) any {

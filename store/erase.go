@@ -41,14 +41,53 @@ func (f *forgetting) exec(ctx context.Context, place, sql string, more ...any) e
 	return nil
 }
 
-// removeFromGraph takes back what the memories say of entities: edges, mentions, and the entities that
-// nothing mentions any more. Counts fall by exactly what these memories had added.
+// removeFromGraph takes back what the memories say of entities.
 func (f *forgetting) removeFromGraph(ctx context.Context) error {
-	var said, edges, mentions int
+	u, err := f.unlink(ctx, f.gone, 0)
+	if err != nil {
+		return err
+	}
+	r := &f.run.Receipt
+	r.Remove("memory_entity_relations", u.Said)
+	r.Remove("entity_relations", u.Edges)
+	r.Remove("memory_entity_mentions", u.Mentions)
+	r.Remove("entities", u.Entities)
+	r.Remove("entity_claims", u.Claims)
+	return nil
+}
+
+// unlinked counts what memories said of entities and is taken back.
+type unlinked struct {
+	Said     int // of edges
+	Edges    int // that nobody says any more
+	Mentions int
+	Entities int // that nothing mentions any more
+	Claims   int
+}
+
+// rows is how many of the memories' own rows are gone.
+func (u unlinked) rows() int { return u.Said + u.Mentions + u.Claims }
+
+// unlink takes back what memories say of entities: edges, mentions, claims, and the entities that nothing
+// mentions any more. Counts fall by exactly what these memories had added. With a limit it takes back so
+// many rows at most, edges first, because they hold the entities.
+func (c *change) unlink(ctx context.Context, memories []uuid.UUID, limit int) (unlinked, error) {
+	var u unlinked
 	var ends, mentioned []uuid.UUID
-	err := f.tx.QueryRow(ctx, `
-		WITH gone AS (
-			DELETE FROM memory_entity_relations WHERE tenant = $1 AND memory_id = ANY($2) RETURNING source_id, relationship, target_id
+	left := func() any { // NULL is no limit
+		if limit <= 0 {
+			return nil
+		}
+		return limit - u.rows()
+	}
+	err := c.tx.QueryRow(ctx, `
+		WITH chosen AS (
+			SELECT memory_id, source_id, relationship, target_id FROM memory_entity_relations WHERE tenant = $1 AND memory_id = ANY($2)
+			ORDER BY memory_id, source_id, relationship, target_id LIMIT $4
+		), gone AS (
+			DELETE FROM memory_entity_relations d USING chosen c WHERE d.tenant = $1
+				AND (d.memory_id, d.source_id, d.relationship, d.target_id) = (c.memory_id, c.source_id, c.relationship, c.target_id)
+			RETURNING d.source_id, d.relationship, d.target_id
 		), per AS (SELECT source_id, relationship, target_id, count(*) AS n FROM gone GROUP BY 1, 2, 3
 		), locked AS (
 			SELECT r.source_id, r.relationship, r.target_id, r.mentions, per.n FROM entity_relations r JOIN per USING (source_id, relationship, target_id)
@@ -61,32 +100,37 @@ func (f *forgetting) removeFromGraph(ctx context.Context) error {
 			WHERE r.tenant = $1 AND (r.source_id, r.relationship, r.target_id) = (l.source_id, l.relationship, l.target_id) AND l.mentions > l.n
 		)
 		SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM dropped),
-			(SELECT coalesce(array_agg(DISTINCT e), '{}') FROM gone, unnest(ARRAY[source_id, target_id]) e)`, f.tenant, f.gone, f.now).Scan(&said, &edges, &ends)
+			(SELECT coalesce(array_agg(DISTINCT e), '{}') FROM gone, unnest(ARRAY[source_id, target_id]) e)`, c.tenant, memories, c.now, left()).Scan(&u.Said, &u.Edges, &ends)
 	if err != nil {
-		return fmt.Errorf("entity relations: %w", err)
+		return u, fmt.Errorf("entity relations: %w", err)
 	}
-	err = f.tx.QueryRow(ctx, `
-		WITH gone AS (DELETE FROM memory_entity_mentions WHERE tenant = $1 AND memory_id = ANY($2) RETURNING entity_id),
+	err = c.tx.QueryRow(ctx, `
+		WITH chosen AS (SELECT memory_id, entity_id FROM memory_entity_mentions WHERE tenant = $1 AND memory_id = ANY($2) ORDER BY memory_id, entity_id LIMIT $4),
+		gone AS (DELETE FROM memory_entity_mentions d USING chosen c WHERE d.tenant = $1 AND d.memory_id = c.memory_id AND d.entity_id = c.entity_id RETURNING d.entity_id),
 		per AS (SELECT entity_id, count(*) AS n FROM gone GROUP BY 1),
 		locked AS (SELECT e.id, per.n FROM entities e JOIN per ON per.entity_id = e.id WHERE e.tenant = $1 ORDER BY e.canonical_name FOR UPDATE OF e),
 		counted AS (UPDATE entities e SET mentions = e.mentions - l.n, updated_at = $3 FROM locked l WHERE e.tenant = $1 AND e.id = l.id)
-		SELECT (SELECT count(*) FROM gone), (SELECT coalesce(array_agg(entity_id), '{}') FROM per)`, f.tenant, f.gone, f.now).Scan(&mentions, &mentioned)
+		SELECT (SELECT count(*) FROM gone), (SELECT coalesce(array_agg(entity_id), '{}') FROM per)`, c.tenant, memories, c.now, left()).Scan(&u.Mentions, &mentioned)
 	if err != nil {
-		return fmt.Errorf("entity mentions: %w", err)
+		return u, fmt.Errorf("entity mentions: %w", err)
 	}
 	// An edge that another memory says needs its ends, mentioned or not.
-	tag, err := f.tx.Exec(ctx, `DELETE FROM entities e WHERE e.tenant = $1 AND e.id = ANY($2) AND e.mentions = 0
+	tag, err := c.tx.Exec(ctx, `DELETE FROM entities e WHERE e.tenant = $1 AND e.id = ANY($2) AND e.mentions = 0
 		AND NOT EXISTS (SELECT FROM memory_entity_relations r WHERE r.tenant = $1 AND r.source_id = e.id)
-		AND NOT EXISTS (SELECT FROM memory_entity_relations r WHERE r.tenant = $1 AND r.target_id = e.id)`, f.tenant, append(ends, mentioned...))
+		AND NOT EXISTS (SELECT FROM memory_entity_relations r WHERE r.tenant = $1 AND r.target_id = e.id)`, c.tenant, append(ends, mentioned...))
 	if err != nil {
-		return fmt.Errorf("entities: %w", err)
+		return u, fmt.Errorf("entities: %w", err)
 	}
-	r := &f.run.Receipt
-	r.Remove("memory_entity_relations", said)
-	r.Remove("entity_relations", edges)
-	r.Remove("memory_entity_mentions", mentions)
-	r.Remove("entities", int(tag.RowsAffected()))
-	return f.exec(ctx, "entity_claims", `DELETE FROM entity_claims WHERE tenant = $1 AND memory_id = ANY($2)`)
+	u.Entities = int(tag.RowsAffected())
+	tag, err = c.tx.Exec(ctx, `
+		WITH chosen AS (SELECT memory_id, subject, predicate FROM entity_claims WHERE tenant = $1 AND memory_id = ANY($2) ORDER BY memory_id, subject, predicate LIMIT $3)
+		DELETE FROM entity_claims d USING chosen c WHERE d.tenant = $1 AND (d.memory_id, d.subject, d.predicate) = (c.memory_id, c.subject, c.predicate)`,
+		c.tenant, memories, left())
+	if err != nil {
+		return u, fmt.Errorf("entity claims: %w", err)
+	}
+	u.Claims = int(tag.RowsAffected())
+	return u, nil
 }
 
 // blankRevised takes reason and evidence of the revisions that made the memories out of the history of

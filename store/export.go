@@ -381,6 +381,10 @@ func recordRow(m schema.MemoryRecord) map[string]any {
 		return fmt.Sprintf("%d seconds", n)
 	}
 	d := m.Lifecycle.Decay
+	var points any
+	if len(d.Points) > 0 {
+		points = d.Points
+	}
 	return map[string]any{
 		"id": m.ID, "external_id": text(m.ExternalID), "agent_id": m.Agent, "project": m.Project, "scope": m.Scope, "visibility": m.Visibility,
 		"policy_group": m.PolicyGroup, "version": m.Version, "type": m.Type, "category": m.Category, "tier": m.Tier, "typology": m.Typology,
@@ -388,7 +392,7 @@ func recordRow(m schema.MemoryRecord) map[string]any {
 		"safe_summary": m.SafeSummary,
 		"confidence":   m.Confidence, "importance": m.Importance, "salience": m.Salience, "salience_at": m.SalienceAt,
 		"decay_curve": d.Curve, "half_life": seconds(d.HalfLifeSeconds), "min_salience": d.MinSalience, "max_age": seconds(d.MaxAgeSeconds),
-		"decay_floor": d.Floor, "reinforcement_gain": d.ReinforcementGain, "last_reinforced_at": m.Lifecycle.LastReinforcedAt,
+		"decay_floor": d.Floor, "decay_points": points, "reinforcement_gain": d.ReinforcementGain, "last_reinforced_at": m.Lifecycle.LastReinforcedAt,
 		"pinned": m.Lifecycle.Pinned, "deletion_policy": m.Lifecycle.DeletionPolicy, "decay_due_at": m.Lifecycle.DecayDueAt,
 		"status": m.Status, "supersedes": text(m.Supersedes), "superseded_by": text(m.SupersededBy),
 		"sensitivity": m.Sensitivity, "key_id": text(m.KeyID), "source_trust": m.SourceTrust,

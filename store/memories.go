@@ -35,7 +35,7 @@ func recordColumnsAsOf(at, related string) string {
 }
 
 const recordTemplate = `m.id, m.type, m.sensitivity, m.confidence, m.salience, m.scope, m.tags, m.created_at, m.updated_at,
-	m.decay_curve, extract(epoch FROM m.half_life)::bigint, m.min_salience, coalesce(extract(epoch FROM m.max_age)::bigint, 0), m.decay_floor, m.reinforcement_gain,
+	m.decay_curve, extract(epoch FROM m.half_life)::bigint, m.min_salience, coalesce(extract(epoch FROM m.max_age)::bigint, 0), m.decay_floor, m.reinforcement_gain, m.decay_points,
 	m.last_reinforced_at, m.pinned, m.deletion_policy, m.decay_due_at, m.created_by, m.payload, m.tenant, m.agent_id, m.project, m.visibility,
 	m.policy_group, m.version, m.category, m.tier, m.typology, m.content, m.who, m.importance, m.salience_at, m.status, m.occurred_at,
 	coalesce(m.agent_session_id, ''), coalesce(a.access_count, 0), a.last_accessed_at, m.deleted_at, m.archived_at, m.superseded_at, m.erased_at,
@@ -67,7 +67,7 @@ func scanRecordAnd(row pgx.CollectableRow, m *schema.MemoryRecord, more ...any) 
 	var supersedes, supersededBy *uuid.UUID
 	d := &m.Lifecycle.Decay
 	err := row.Scan(append([]any{&id, &m.Type, &m.Sensitivity, &m.Confidence, &m.Salience, &m.Scope, &m.Tags, &m.CreatedAt, &m.UpdatedAt,
-		&d.Curve, &d.HalfLifeSeconds, &d.MinSalience, &d.MaxAgeSeconds, &d.Floor, &d.ReinforcementGain,
+		&d.Curve, &d.HalfLifeSeconds, &d.MinSalience, &d.MaxAgeSeconds, &d.Floor, &d.ReinforcementGain, &d.Points,
 		&m.Lifecycle.LastReinforcedAt, &m.Lifecycle.Pinned, &m.Lifecycle.DeletionPolicy, &m.Lifecycle.DecayDueAt, &m.Provenance.CreatedBy, &m.Payload,
 		&m.Tenant, &m.Agent, &m.Project, &m.Visibility, &m.PolicyGroup, &m.Version, &m.Category, &m.Tier, &m.Typology, &m.Content, &m.Who,
 		&m.Importance, &m.SalienceAt, &m.Status, &m.OccurredAt, &m.Session, &m.AccessCount, &m.LastAccessed, &m.DeletedAt, &m.ArchivedAt,
@@ -101,12 +101,13 @@ func readableAs(alias string) string {
 
 // tablesAsOf joins to every memory c what was believed of it at a time, given as a placeholder, as m:
 // the row itself if it is that old, else the version that stood then. A version lacks what follows
-// from its other columns, live among them; columns that are younger than it are the row's.
+// from its other columns, live among them; columns that are younger than it are the row's, but for the
+// points of a curve that it may not have had.
 func tablesAsOf(at string) string {
 	return strings.ReplaceAll(` FROM memories c CROSS JOIN LATERAL (
 			SELECT c.* WHERE coalesce(c.recorded_at, c.created_at) <= $at AND c.updated_at <= $at
 			UNION ALL
-			SELECT r.* FROM memory_versions v CROSS JOIN LATERAL jsonb_populate_record(c, v.record) r
+			SELECT r.* FROM memory_versions v CROSS JOIN LATERAL jsonb_populate_record(c, '{"decay_points": null}' || v.record) r
 			WHERE v.tenant = c.tenant AND v.memory_id = c.id AND v.since <= $at AND v.until > $at AND c.updated_at > $at
 		) m LEFT JOIN memory_access a ON a.tenant = m.tenant AND a.memory_id = m.id AND a.last_accessed_at <= $at `, "$at", at)
 }

@@ -252,7 +252,7 @@ func (m *modifying) refuse(id uuid.UUID, p schema.Patch, status schema.PatchStat
 // snapshot is what the rules of memory look at.
 func (m memoryRow) snapshot() memory.Snapshot {
 	return memory.Snapshot{Version: m.Version, Type: m.Type, Category: m.Category, Content: m.Content, Tags: m.Tags, Who: m.Who, Importance: m.Importance,
-		Pinned: m.Pinned, Live: m.Live, DeletedAt: m.DeletedAt, ErasedAt: m.ErasedAt, CreatedAt: m.CreatedAt, Decay: m.Decay, Salience: m.Salience, SalienceAt: m.SalienceAt}
+		Pinned: m.Pinned, Live: m.Live, DeletedAt: m.DeletedAt, ArchivedAt: m.ArchivedAt, ErasedAt: m.ErasedAt, Over: m.Over, CreatedAt: m.CreatedAt, Decay: m.Decay, Salience: m.Salience, SalienceAt: m.SalienceAt}
 }
 
 // lockScopesOf locks the scopes of those of the ids that the principal may look at, in one order, so

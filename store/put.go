@@ -628,7 +628,7 @@ func (p *putting) replaceable(row *newMemory) (map[string]any, error) {
 		"category": cl.Category, "tier": cl.Tier, "typology": cl.Typology, "tags": tagList(cl.Tags), "who": row.Who, "language": cmp.Or(row.Language, "en"),
 		"confidence": row.Confidence, "importance": cl.Importance, "salience": *row.Salience, "salience_at": salienceAt,
 		"decay_curve": cl.Decay.Curve, "half_life": cl.Decay.HalfLife, "min_salience": cl.Decay.MinSalience, "max_age": maxAge, "decay_floor": cl.Decay.Floor,
-		"reinforcement_gain": cl.Decay.ReinforcementGain, "last_reinforced_at": p.orNow(row.ReinforcedAt), "pinned": cl.Pinned,
+		"decay_points": decayPoints(cl.Decay), "reinforcement_gain": cl.Decay.ReinforcementGain, "last_reinforced_at": p.orNow(row.ReinforcedAt), "pinned": cl.Pinned,
 		"deletion_policy": cl.DeletionPolicy, "decay_due_at": dueAt, "sensitivity": cl.Sensitivity, "source_trust": *row.SourceTrust,
 		"occurred_at": row.OccurredAt.UTC(), "agent_session_id": nullable(row.Session), "agent_interaction_id": nullable(row.Interaction),
 		"world_id": nullable(row.WorldID), "world_version": nullable(row.WorldVersion),
@@ -715,9 +715,7 @@ func sameRecord(stored, put schema.MemoryRecord, row newMemory) bool {
 	if err != nil || !memory.SameJSON(payload, mustRaw(row.Payload)) {
 		return false
 	}
-	cl, l, d := row.Classification, stored.Lifecycle, stored.Lifecycle.Decay
-	decay := memory.Decay{Curve: d.Curve, HalfLife: time.Duration(d.HalfLifeSeconds) * time.Second, MinSalience: d.MinSalience,
-		MaxAge: time.Duration(d.MaxAgeSeconds) * time.Second, Floor: d.Floor, ReinforcementGain: d.ReinforcementGain}
+	cl, l := row.Classification, stored.Lifecycle
 	at := func(put, stored time.Time) bool {
 		return put.IsZero() || put.Truncate(time.Microsecond).Equal(stored.Truncate(time.Microsecond))
 	}
@@ -728,7 +726,7 @@ func sameRecord(stored, put schema.MemoryRecord, row newMemory) bool {
 	return content && stored.Visibility == row.Visibility && stored.Scope == row.Owner.Scope && stored.Agent == row.Owner.Agent &&
 		stored.ExternalID == row.ExternalID && stored.Sensitivity == cl.Sensitivity && stored.Confidence == row.Confidence &&
 		stored.Importance == cl.Importance && stored.Salience == *row.Salience && stored.Category == cl.Category && stored.Tier == cl.Tier &&
-		stored.Typology == cl.Typology && slices.Equal(stored.Tags, tagList(cl.Tags)) && decay == cl.Decay && l.Pinned == cl.Pinned &&
+		stored.Typology == cl.Typology && slices.Equal(stored.Tags, tagList(cl.Tags)) && memory.DecayOf(l.Decay).Equal(cl.Decay) && l.Pinned == cl.Pinned &&
 		l.DeletionPolicy == cl.DeletionPolicy && stored.Who == row.Who && stored.Session == row.Session && stored.Interaction == row.Interaction &&
 		stored.WorldID == row.WorldID && stored.WorldVersion == row.WorldVersion && stored.SourceTrust == *row.SourceTrust &&
 		stored.SafeSummary == row.SafeSummary && stored.Language == cmp.Or(row.Language, "en") && stored.Status == cmp.Or(row.Status, schema.StatusActive) &&

@@ -22,8 +22,8 @@ type RecoverInput struct {
 }
 
 // Recover takes back soft deletions, each on its own, in one transaction (document 002 "Soft-Delete and
-// Recovery"). A memory comes back as what it was: one that had been superseded, retracted or archived
-// before it was deleted is not live again. What is live again must have no duplicate and, if it makes
+// Recovery"), and what decay has archived. A memory comes back as what it was: one that had been superseded,
+// retracted or archived before it was deleted is not live again. What is live again must have no duplicate and, if it makes
 // a functional claim, hold it alone on its ground; an earlier target of the request counts.
 func (s *Store) Recover(ctx context.Context, in RecoverInput) (schema.RecoverResult, error) {
 	result, err := again(ctx, func() (schema.RecoverResult, error) {
@@ -41,8 +41,9 @@ func (s *Store) Recover(ctx context.Context, in RecoverInput) (schema.RecoverRes
 // recovering is one Recover call at work.
 type recovering struct {
 	*change
-	in   RecoverInput
-	rows map[uuid.UUID]memoryRow
+	in    RecoverInput
+	rows  map[uuid.UUID]memoryRow
+	rules memory.RetentionRules
 }
 
 func (r *recovering) run(ctx context.Context) (schema.RecoverResult, error) {
@@ -67,6 +68,9 @@ func (r *recovering) run(ctx context.Context) (schema.RecoverResult, error) {
 		return out, err
 	}
 	var err error
+	if r.rules, err = retentionRules(ctx, r.tx, r.tenant); err != nil {
+		return out, err
+	}
 	if r.rows, err = r.lockRows(ctx, principal, ids); err != nil {
 		return out, err
 	}
@@ -89,7 +93,7 @@ func (r *recovering) lockDeletedClaims(ctx context.Context, p schema.Principal, 
 		Subject, Predicate                 string
 	}
 	claims, err := collect[claim](ctx, r.tx, `SELECT m.agent_id, m.project, m.scope, m.policy_group, m.visibility, m.subject, m.predicate FROM memories m
-		WHERE m.tenant = $1 AND m.id = ANY($2) AND m.deleted_at IS NOT NULL AND m.type = 'semantic' AND m.functional AND m.status = 'active'
+		WHERE m.tenant = $1 AND m.id = ANY($2) AND (m.deleted_at IS NOT NULL OR m.archived_at IS NOT NULL) AND m.type = 'semantic' AND m.functional AND m.status = 'active'
 			AND m.subject IS NOT NULL AND m.predicate IS NOT NULL AND `+mayLookAt, r.tenant, ids, p.Agent, p.Project, p.PolicyGroup)
 	if err != nil {
 		return err
@@ -109,11 +113,13 @@ func (r *recovering) recover(ctx context.Context, id uuid.UUID, ifVersion int) (
 		return out, nil
 	}
 	out.CurrentVersion = row.Version
-	fading, status := memory.EvaluateRecovery(row.snapshot(), ifVersion, r.now)
+	window := time.Duration(r.rules.For(row.domain(), row.Tier, row.Typology).KeepSeconds) * time.Second
+	fading, status := memory.EvaluateRecovery(row.snapshot(), ifVersion, window, r.now)
 	if r.in.Policy.MutationsFrozen() {
 		status = schema.RecoverFrozen
 	}
-	live := row.ArchivedAt == nil && row.Status.Live()
+	archived := row.DeletedAt == nil // and nothing else: then that is what is taken back
+	live := (archived || row.ArchivedAt == nil) && row.Status.Live()
 	if status == schema.RecoverRecovered && live {
 		inTheWay, why, err := r.inTheWay(ctx, row)
 		if err != nil {
@@ -130,8 +136,12 @@ func (r *recovering) recover(ctx context.Context, id uuid.UUID, ifVersion int) (
 			Metadata: map[string]any{"refused": status, "workflow_id": workflow}})
 		return out, nil
 	}
+	set := map[string]any{"deleted_at": nil, "salience": fading.Salience, "salience_at": fading.SalienceAt, "decay_due_at": fading.DueAt}
+	if archived {
+		set["archived_at"] = nil
+	}
 	version, err := r.take(ctx, row, step{
-		Set:     map[string]any{"deleted_at": nil, "salience": fading.Salience, "salience_at": fading.SalienceAt, "decay_due_at": fading.DueAt},
+		Set:     set,
 		NowLive: live, Event: schema.EventRecovered, Action: schema.AuditRecover, New: &row.Content, By: by, Reason: reason,
 		Metadata: map[string]any{"workflow_id": workflow},
 	})

@@ -757,7 +757,7 @@ func (r *revising) insertNarrowed(ctx context.Context) error {
 // copiedColumns are what a narrowed copy has in common with its target.
 const copiedColumns = `tenant, agent_id, project, scope, visibility, policy_group, type, category, tier, typology, content, normalized_content, tags, language, who,
 	subject, predicate, object, functional, confidence, importance, salience, salience_at, decay_curve, half_life, min_salience, max_age, reinforcement_gain,
-	last_reinforced_at, pinned, deletion_policy, decay_due_at, decay_floor, revision_policy, sensitivity, key_id, source_trust, occurred_at,
+	last_reinforced_at, pinned, deletion_policy, decay_due_at, decay_floor, decay_points, revision_policy, sensitivity, key_id, source_trust, occurred_at,
 	world_id, world_version, agent_session_id, agent_interaction_id, safe_summary`
 
 // supportWinner adds the evidence to what the winner of a contest rests on.

@@ -52,27 +52,40 @@ type memoryRow struct {
 	ErasedAt       *time.Time
 	Supersedes     *uuid.UUID
 	SupersededBy   *uuid.UUID
+	World          bool // it has a world_id
+	Over           bool // its retention window was found to be over
 }
 
 const rowColumns = `m.id, m.version, m.tenant, m.agent_id, m.project, m.scope, m.policy_group, m.visibility, m.type, m.category, m.tier, m.typology,
 	m.content, m.content_hash, m.payload, m.tags, m.who, coalesce(m.subject, ''), coalesce(m.predicate, ''), m.functional, m.conditions_hash,
 	m.validity, m.conditions, m.valid_from, m.valid_until, m.revision_policy, m.confidence, m.importance, m.source_trust, m.sensitivity, m.pinned,
 	m.status, m.live, m.created_at, m.deleted_at, m.archived_at, m.erased_at, m.supersedes, m.superseded_by,
-	m.salience, m.salience_at, m.decay_curve, m.half_life, m.min_salience, m.max_age, m.decay_floor, m.reinforcement_gain`
+	m.world_id IS NOT NULL, m.purging_at IS NOT NULL OR m.retained_at IS NOT NULL,
+	m.salience, m.salience_at, m.decay_curve, m.half_life, m.min_salience, m.max_age, m.decay_floor, m.reinforcement_gain, m.decay_points`
 
 func scanRow(row pgx.CollectableRow) (memoryRow, error) {
 	var m memoryRow
 	var maxAge *time.Duration
+	var points []schema.DecayPoint
 	o, d := &m.Owner, &m.Decay
 	err := row.Scan(&m.ID, &m.Version, &o.Tenant, &o.Agent, &o.Project, &o.Scope, &o.PolicyGroup, &m.Visibility, &m.Type, &m.Category, &m.Tier, &m.Typology,
 		&m.Content, &m.Hash, &m.Payload, &m.Tags, &m.Who, &m.Subject, &m.Predicate, &m.Functional, &m.ConditionsHash,
 		&m.Validity.Mode, &m.Validity.Conditions, &m.Validity.Start, &m.Validity.End, &m.RevisionPolicy, &m.Confidence, &m.Importance, &m.SourceTrust,
-		&m.Sensitivity, &m.Pinned, &m.Status, &m.Live, &m.CreatedAt, &m.DeletedAt, &m.ArchivedAt, &m.ErasedAt, &m.Supersedes, &m.SupersededBy,
-		&m.Salience, &m.SalienceAt, &d.Curve, &d.HalfLife, &d.MinSalience, &maxAge, &d.Floor, &d.ReinforcementGain)
+		&m.Sensitivity, &m.Pinned, &m.Status, &m.Live, &m.CreatedAt, &m.DeletedAt, &m.ArchivedAt, &m.ErasedAt, &m.Supersedes, &m.SupersededBy, &m.World, &m.Over,
+		&m.Salience, &m.SalienceAt, &d.Curve, &d.HalfLife, &d.MinSalience, &maxAge, &d.Floor, &d.ReinforcementGain, &points)
+	d.Points = memory.DecayPoints(points)
 	if maxAge != nil {
 		d.MaxAge = *maxAge
 	}
 	return m, err
+}
+
+// domain is whose retention policies hold for the row.
+func (m *memoryRow) domain() schema.RetentionDomain {
+	if m.World {
+		return schema.RetainWorld
+	}
+	return schema.RetainMemory
 }
 
 // holding is whose the row is, and who sees it.

@@ -23,6 +23,7 @@ const (
 	kindForget    = "forget"
 	kindRecover   = "recover"
 	kindReview    = "review"
+	kindFeedback  = "feedback"
 	kindIngest    = "ingest"
 	kindCandidate = "candidate"
 	kindResume    = "resume"

@@ -6,17 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
 
-	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/mneme/mneme/internal/config"
+	"github.com/mneme/mneme/internal/telemetry"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/workflows"
@@ -25,6 +25,9 @@ import (
 // stopTimeout is how long running activities get to finish when the worker is told to stop. What
 // is not finished by then is retried by another worker.
 const stopTimeout = 20 * time.Second
+
+// version is set by the Makefile.
+var version = ""
 
 func main() {
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
@@ -45,11 +48,26 @@ func run(ctx context.Context, log *slog.Logger) error {
 	if cfg.DatabaseURL == "" {
 		return errors.New("DATABASE_URL: is not set, and no stack was found: run `make up`")
 	}
-	st, err := store.Open(ctx, store.Config{URL: cfg.DatabaseURL, MaxConns: int32(cfg.MaxConns), ApplicationName: "mneme-worker"})
+	traces, err := telemetry.OpenTraces(ctx, "mneme-worker", version)
+	if err != nil {
+		return err
+	}
+	defer traces.Close()
+	metrics, err := telemetry.NewMetrics(version)
+	if err != nil {
+		return err
+	}
+	database := store.Config{URL: cfg.DatabaseURL, MaxConns: int32(cfg.MaxConns), ApplicationName: "mneme-worker", Configure: traces.Pool}
+	st, err := store.Open(ctx, database)
 	if err != nil {
 		return err
 	}
 	defer st.Close()
+	stopReading, err := metrics.Open(ctx, database, telemetry.Reading{Tenants: cfg.MetricsTenants, Log: log})
+	if err != nil {
+		return err
+	}
+	defer stopReading()
 	policies, err := config.LoadPolicies(cfg.PolicyFile, log)
 	if err != nil {
 		return err
@@ -58,7 +76,8 @@ func run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	temporal, err := cfg.DialTemporal(ctx, log)
+	brain = metrics.Count(brain)
+	temporal, err := cfg.DialTemporal(ctx, log, metrics.Client, traces.Client)
 	if err != nil {
 		return err
 	}
@@ -76,24 +95,32 @@ func run(ctx context.Context, log *slog.Logger) error {
 	if _, err := vector.Ensure(ctx, st, index, brain.Embedder.Model(), time.Now()); err != nil {
 		log.Warn("vector index not ready", "index", index.Name(), "error", err)
 	}
+	schedules := workflows.Schedules{Client: temporal, Namespace: cfg.Namespace, TaskQueue: cfg.TaskQueue, Index: index.Name()}
+	h := &health{store: st, temporal: temporal, schedules: schedules, policies: policies, jobAge: cfg.ReadyJobAge, indexLag: cfg.ReadyIndexLag, now: time.Now}
 	fatal := make(chan error, 1)
-	w := worker.New(temporal, cfg.TaskQueue, worker.Options{WorkerStopTimeout: stopTimeout, OnFatalError: func(err error) { fatal <- err }})
+	w := worker.New(temporal, cfg.TaskQueue, worker.Options{WorkerStopTimeout: stopTimeout, Interceptors: []interceptor.WorkerInterceptor{metrics.Interceptor()}, OnFatalError: func(err error) {
+		h.ended(err)
+		select {
+		case fatal <- err:
+		default: // it was told of one already
+		}
+	}})
 	workflows.Register(w, workflows.Dependencies{
-		Store: st, Brain: brain, Index: index, Embedders: cfg.OtherEmbedder, Policy: cfg.Policy, Rules: policies.Current, Concurrency: cfg.Concurrency,
+		Store: st, Brain: brain, Index: index, Embedders: metrics.CountOthers(cfg.OtherEmbedder), Observe: metrics.ObserveRecall, Policy: cfg.Policy, Rules: policies.Current, Concurrency: cfg.Concurrency,
 		Callers: cfg.Callers, TrustKey: cfg.TrustKey, With: cfg.RecallWith, Without: cfg.RecallWithout,
 	})
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start worker: %w", err)
 	}
 	defer w.Stop()
-	if err := workflows.EnsureSyncIndexSchedule(ctx, temporal, cfg.TaskQueue, index.Name()); err != nil {
-		return err
-	}
-	if err := workflows.EnsureDriftSchedule(ctx, temporal, cfg.TaskQueue, index.Name()); err != nil {
+	if err := schedules.Ensure(ctx, workflows.DefaultSchedules()); err != nil {
 		return err
 	}
 	defer watch(ctx, policies, cfg.PolicyFile)()
-	stopHealth, err := serveHealth(cfg.HealthAddress, st, temporal, policies, log)
+	mux := http.NewServeMux()
+	h.register(mux)
+	mux.Handle("GET /metrics", metrics.Handler())
+	stopHealth, err := serve(cfg.HealthAddress, mux, log)
 	if err != nil {
 		return err
 	}
@@ -128,51 +155,4 @@ func watch(ctx context.Context, policies *config.Policies, path string) (stop fu
 		<-done
 		signal.Stop(hangup)
 	}
-}
-
-// serveHealth answers /livez while the process runs, and /readyz while Postgres and Temporal answer. A
-// rules file that could not be taken over does not make the worker unready: it works on under the
-// rules before, and every worker that reads the file would be unready at once. /readyz names it.
-func serveHealth(address string, st *store.Store, temporal client.Client, policies *config.Policies, log *slog.Logger) (stop func(), err error) {
-	ready := func(ctx context.Context) error {
-		if err := st.Ping(ctx); err != nil {
-			return errors.New("postgres does not answer")
-		}
-		if _, err := temporal.CheckHealth(ctx, nil); err != nil {
-			return errors.New("temporal does not answer")
-		}
-		return nil
-	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
-		defer cancel()
-		if err := ready(ctx); err != nil {
-			http.Error(w, err.Error(), http.StatusServiceUnavailable)
-			return
-		}
-		_, _ = fmt.Fprintln(w, "ok")
-		if err := policies.Stale(); err != nil {
-			_, _ = fmt.Fprintf(w, "degraded: policy %q stays in force: %v\n", policies.Current().Hash(), err)
-		}
-	})
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("health endpoint: %w", err)
-	}
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := server.Serve(listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			log.Error("health endpoint stopped", "error", err)
-		}
-	}()
-	return func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		_ = server.Shutdown(ctx)
-		<-done
-	}, nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -134,16 +136,9 @@ func StartResume(ctx context.Context, c client.Client, taskQueue string, in Resu
 // RegisterSearchAttributes makes sure that the namespace knows Mneme's search attributes. It may be
 // called any number of times. A run that sets an attribute that is not registered would hang.
 func RegisterSearchAttributes(ctx context.Context, c client.Client, namespace string) error {
-	wanted := map[string]enumspb.IndexedValueType{}
-	for _, key := range []temporal.SearchAttributeKeyKeyword{AttrTenant, AttrAgent, AttrProject, AttrPhase, AttrOutcome} {
-		wanted[key.GetName()] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
-	}
-	listed, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	wanted, err := missingSearchAttributes(ctx, c, namespace)
 	if err != nil {
-		return fmt.Errorf("list search attributes: %w", err)
-	}
-	for name := range listed.GetCustomAttributes() {
-		delete(wanted, name)
+		return err
 	}
 	if len(wanted) == 0 {
 		return nil
@@ -156,29 +151,24 @@ func RegisterSearchAttributes(ctx context.Context, c client.Client, namespace st
 	return nil
 }
 
-// syncIndexEvery is how soon at the latest the index learns of what an ingest could not tell it.
-const syncIndexEvery = time.Minute
-
-// EnsureSyncIndexSchedule creates the schedule that drains the outbox, if there is none.
-func EnsureSyncIndexSchedule(ctx context.Context, c client.Client, taskQueue, index string) error {
-	return ensureSchedule(ctx, c, syncIndexEvery, 5*time.Second, "Brings the vector index up to date with Postgres.", client.ScheduleWorkflowAction{
-		ID: SyncIndexWorkflowID(index), Workflow: SyncIndex, Args: []any{SyncIndexInput{}}, TaskQueue: taskQueue,
-	})
+// missingSearchAttributes are those that the namespace does not know.
+func missingSearchAttributes(ctx context.Context, c client.Client, namespace string) (map[string]enumspb.IndexedValueType, error) {
+	wanted := map[string]enumspb.IndexedValueType{}
+	for _, key := range []temporal.SearchAttributeKeyKeyword{AttrTenant, AttrAgent, AttrProject, AttrPhase, AttrOutcome} {
+		wanted[key.GetName()] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
+	}
+	listed, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	if err != nil {
+		return nil, fmt.Errorf("list search attributes: %w", err)
+	}
+	for name := range listed.GetCustomAttributes() {
+		delete(wanted, name)
+	}
+	return wanted, nil
 }
 
-// ensureSchedule creates the schedule of an action under the action's id, if there is none: one that an
-// operator has changed or paused stays as it is.
-func ensureSchedule(ctx context.Context, c client.Client, every, jitter time.Duration, note string, action client.ScheduleWorkflowAction) error {
-	_, err := c.ScheduleClient().Create(ctx, client.ScheduleOptions{
-		ID:            action.ID,
-		Spec:          client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: every}}, Jitter: jitter},
-		Overlap:       enumspb.SCHEDULE_OVERLAP_POLICY_SKIP,
-		CatchupWindow: every, // what was missed while the server was away is made up for by one run
-		Note:          note,
-		Action:        &action,
-	})
-	if err != nil && !errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
-		return fmt.Errorf("schedule %s: %w", action.ID, err)
-	}
-	return nil
+// MissingSearchAttributes names, in order, those of Mneme's search attributes that the namespace does not know.
+func MissingSearchAttributes(ctx context.Context, c client.Client, namespace string) ([]string, error) {
+	wanted, err := missingSearchAttributes(ctx, c, namespace)
+	return slices.Sorted(maps.Keys(wanted)), err
 }

@@ -3,7 +3,6 @@ package workflows
 import (
 	"context"
 	"fmt"
-	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
@@ -133,15 +132,4 @@ func StartDrift(ctx context.Context, c client.Client, taskQueue string, in Drift
 		return nil, fmt.Errorf("start drift check: %w", err)
 	}
 	return run, nil
-}
-
-// driftEvery is how long an index may stay without points that it lost: what it is told of, it has at once, and
-// what it misses costs recall quality only. That it has lost everything, SyncIndex sees within a minute.
-const driftEvery = time.Hour
-
-// EnsureDriftSchedule creates the schedule that compares the index, if there is none.
-func EnsureDriftSchedule(ctx context.Context, c client.Client, taskQueue, index string) error {
-	return ensureSchedule(ctx, c, driftEvery, time.Minute, "Compares the vector index with Postgres and repairs what differs.", client.ScheduleWorkflowAction{
-		ID: DriftWorkflowID(index), Workflow: DriftCheck, Args: []any{DriftInput{Index: index}}, TaskQueue: taskQueue,
-	})
 }

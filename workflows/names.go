@@ -37,6 +37,7 @@ const (
 	OperationRemember = "remember" // schema.IngestRequest to IngestResult
 	OperationRecall   = "recall"   // schema.RecallRequest to schema.RecallResponse
 	OperationForget   = "forget"   // schema.ForgetRequest to schema.ForgetReceipt
+	OperationFeedback = "feedback" // schema.FeedbackRequest to schema.FeedbackResult
 )
 
 // Search attributes, all of type Keyword. The program registers them (RegisterSearchAttributes).

@@ -22,6 +22,7 @@ var (
 	Remembering = nexus.NewOperationReference[schema.IngestRequest, IngestResult](OperationRemember)
 	Recalled    = nexus.NewOperationReference[schema.RecallRequest, schema.RecallResponse](OperationRecall)
 	Forgetting  = nexus.NewOperationReference[schema.ForgetRequest, schema.ForgetReceipt](OperationForget)
+	FedBack     = nexus.NewOperationReference[schema.FeedbackRequest, schema.FeedbackResult](OperationFeedback)
 )
 
 // nexusHandlers are the operations that agents' workflows in other namespaces call. Each takes what the
@@ -39,6 +40,7 @@ func newNexusService(h nexusHandlers) *nexus.Service {
 		operationOf(h, OperationRemember, KindIngest, h.remember),
 		operationOf(h, OperationRecall, KindRecall, h.recall),
 		operationOf(h, OperationForget, KindForget, h.forget),
+		operationOf(h, OperationFeedback, KindFeedback, h.feedback),
 	)
 	return service
 }
@@ -122,6 +124,21 @@ func (h nexusHandlers) forget(ctx context.Context, nc temporalnexus.NexusClient,
 		return temporalnexus.TemporalOperationResult[schema.ForgetReceipt]{}, err
 	}
 	return attach(ctx, nc, operationStart("", KindForget, req.Operation, req, "forget"), Forget, req)
+}
+
+// feedback starts Feedback, or joins the run that has the request, and completes with its result.
+func (h nexusHandlers) feedback(ctx context.Context, nc temporalnexus.NexusClient, req schema.FeedbackRequest, o temporalnexus.StartTemporalOperationOptions) (temporalnexus.TemporalOperationResult[schema.FeedbackResult], error) {
+	err := h.admit(ctx, &req.Principal, o)
+	if err == nil {
+		err = refusal(req.Validate())
+	}
+	if err == nil {
+		err = refusal(schema.CheckEncoded(largeFields[KindFeedback], req))
+	}
+	if err != nil {
+		return temporalnexus.TemporalOperationResult[schema.FeedbackResult]{}, err
+	}
+	return attach(ctx, nc, operationStart("", KindFeedback, req.Operation, req, "feedback"), Feedback, req)
 }
 
 func (h nexusHandlers) admit(ctx context.Context, p *schema.Principal, o temporalnexus.StartTemporalOperationOptions) error {

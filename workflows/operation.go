@@ -19,18 +19,20 @@ import (
 
 // Kinds of operations: the first part of their workflow ids.
 const (
-	KindPut     = "put"
-	KindRevise  = "revise"
-	KindModify  = "modify"
-	KindForget  = "forget"
-	KindRecover = "recover"
-	KindReview  = "review"
-	KindIngest  = "ingest" // of IngestWorkflowID
-	KindRecall  = "recall" // of RecallWorkflowID
+	KindPut      = "put"
+	KindRevise   = "revise"
+	KindModify   = "modify"
+	KindForget   = "forget"
+	KindRecover  = "recover"
+	KindReview   = "review"
+	KindFeedback = "feedback"
+	KindIngest   = "ingest" // of IngestWorkflowID
+	KindRecall   = "recall" // of RecallWorkflowID
 )
 
 // largeFields are the fields of requests that may be large, by kind.
-var largeFields = map[string]string{KindPut: "records", KindRevise: "record", KindModify: "patches", KindForget: "selector", KindRecover: "targets"}
+var largeFields = map[string]string{KindPut: "records", KindRevise: "record", KindModify: "patches", KindForget: "selector", KindRecover: "targets",
+	KindFeedback: "items"}
 
 var accepting *activities.Accepting
 

@@ -132,6 +132,17 @@ const (
 	startMargin = 3 * time.Second
 )
 
+// sweepOptions: many batches, each with a heartbeat, and a place to go on from.
+func sweepOptions(summary string) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		StartToCloseTimeout: 10 * time.Minute,
+		HeartbeatTimeout:    heartbeatTimeout,
+		RetryPolicy:         backoff(infrastructureAttempts),
+		WaitForCancellation: true, // it ends behind the batch that it is at
+		Summary:             summary,
+	}
+}
+
 // drainOptions: many pages, each with a heartbeat.
 var drainOptions = workflow.ActivityOptions{
 	StartToCloseTimeout: 10 * time.Minute,

@@ -9,6 +9,7 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/recall"
+	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/vector"
 )
@@ -27,7 +28,10 @@ type Dependencies struct {
 	Callers     Callers               // who may call the Nexus service for which tenants
 	With        []string              // channels and stages that every recall has beside the usual ones (recall.IsSwitch)
 	Without     []string              // and those that it has not
+	SweepShare  float64               // of a tenant's memories that a sweep may take without being asked for; 0: memory.SweepShare
 	TrustKey    []byte                // that trust contexts are signed with; empty believes them
+
+	Observe func(schema.RecallMeta, time.Duration, error) // is told of every recall (recall.Recaller); may be nil
 }
 
 // recaller is the read path that is given, or the plain one.
@@ -40,7 +44,7 @@ func (d Dependencies) recaller() *recall.Recaller {
 		embedder = &vector.Embedders{Configured: embedder, Other: d.Embedders, Store: d.Store, Index: d.Index.Name(), Now: d.Now}
 	}
 	return &recall.Recaller{Store: d.Store, Index: d.Index, Embedder: embedder, Reranking: d.Brain.Reranking, Now: d.Now,
-		TrustKey: d.TrustKey, Policy: d.Rules, With: d.With, Without: d.Without}
+		TrustKey: d.TrustKey, Policy: d.Rules, With: d.With, Without: d.Without, Observe: d.Observe}
 }
 
 // Register makes a worker host every workflow and activity, and the Nexus service.
@@ -54,10 +58,13 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterWorkflow(Revise)
 	w.RegisterWorkflow(Modify)
 	w.RegisterWorkflow(Recover)
+	w.RegisterWorkflow(Feedback)
 	w.RegisterWorkflow(Forget)
 	w.RegisterWorkflow(ContinueForget)
 	w.RegisterWorkflow(Review)
 	w.RegisterWorkflow(Recall)
+	w.RegisterWorkflow(DecaySweep)
+	w.RegisterWorkflow(RetentionPurge)
 	w.RegisterActivity(&activities.Staging{Store: d.Store, Policy: d.Policy, Rules: d.Rules, MaxAttempts: MaxJobAttempts, Now: d.Now})
 	w.RegisterActivity(&activities.Extraction{Store: d.Store, Extractor: d.Brain.Extractor, Concurrency: d.Concurrency, Now: d.Now})
 	w.RegisterActivity(&activities.Decision{Store: d.Store, Decider: d.Brain.Decider, Embedder: d.Brain.Embedder, Concurrency: d.Concurrency, Now: d.Now})
@@ -69,9 +76,11 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterActivity(&activities.Revising{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
 	w.RegisterActivity(&activities.Modifying{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
 	w.RegisterActivity(&activities.Recovering{Store: d.Store, Policy: d.Policy, Now: d.Now})
+	w.RegisterActivity(&activities.Reinforcing{Store: d.Store, Policy: d.Policy, Now: d.Now})
 	w.RegisterActivity(&activities.Reviewing{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
 	w.RegisterActivity(&activities.Forgetting{Store: d.Store, Index: d.Index, Embedder: d.Brain.Embedder, Policy: d.Policy, ReviewID: ReviewWorkflowID,
 		RenewReview: renewReview, Now: d.Now})
+	w.RegisterActivity(&activities.Sweeping{Store: d.Store, Share: d.SweepShare, Now: d.Now})
 	w.RegisterActivity(&activities.Jobs{Store: d.Store, Now: d.Now})
 	recalling := &activities.Recalling{Recaller: d.recaller()}
 	w.RegisterActivity(recalling)

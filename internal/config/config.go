@@ -26,6 +26,7 @@ import (
 	"github.com/mneme/mneme/inference/local"
 	"github.com/mneme/mneme/inference/openai"
 	"github.com/mneme/mneme/inference/rules"
+	"github.com/mneme/mneme/internal/telemetry"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
@@ -40,6 +41,11 @@ type Config struct {
 	Namespace     string
 	TemporalUI    string // base URL, for links in output; may be empty
 	HealthAddress string
+
+	MetricsTenants int // tenants with a label of their own in metrics; 0 for no such label
+
+	ReadyJobAge   time.Duration // a job that waits longer makes workers unready; 0 for never
+	ReadyIndexLag time.Duration // likewise an index that is further behind
 
 	Principal schema.Principal // defaults of the command line
 
@@ -80,6 +86,11 @@ func Load() (Config, error) {
 		Namespace:     e.text("TEMPORAL_NAMESPACE", client.DefaultNamespace),
 		TemporalUI:    e.text("TEMPORAL_UI_URL", ""),
 		HealthAddress: e.text("MNEME_HEALTH_ADDR", "127.0.0.1:8085"),
+
+		MetricsTenants: e.number("MNEME_METRICS_TENANTS", telemetry.DefaultTenants),
+
+		ReadyJobAge:   e.duration("MNEME_READY_JOB_AGE", 15*time.Minute),
+		ReadyIndexLag: e.duration("MNEME_READY_INDEX_LAG", 15*time.Minute),
 		Principal: schema.Principal{
 			Tenant: e.text("MNEME_TENANT", "default"), Agent: e.text("MNEME_AGENT", "default"), Project: e.text("MNEME_PROJECT", ""),
 			Scope: e.text("MNEME_SCOPE", ""), PolicyGroup: e.text("MNEME_POLICY_GROUP", ""),
@@ -189,8 +200,8 @@ func (c Config) reranked(brain inference.Brain, model inference.Reranker) infere
 
 // DialTemporal connects with the settings of Temporal's own variables and files (TEMPORAL_ADDRESS,
 // TEMPORAL_NAMESPACE, TEMPORAL_TLS_…). With a payload key, payloads and failure messages are
-// encrypted before they leave the process.
-func (c Config) DialTemporal(ctx context.Context, log *slog.Logger) (client.Client, error) {
+// encrypted before they leave the process. change has the last word on the options.
+func (c Config) DialTemporal(ctx context.Context, log *slog.Logger, change ...func(*client.Options) error) (client.Client, error) {
 	options, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
 		return nil, fmt.Errorf("temporal settings: %w", err)
@@ -198,6 +209,11 @@ func (c Config) DialTemporal(ctx context.Context, log *slog.Logger) (client.Clie
 	options.Logger = tlog.NewStructuredLogger(log)
 	if err := Encrypt(&options, c.PayloadKey); err != nil {
 		return nil, err
+	}
+	for _, fn := range change {
+		if err := fn(&options); err != nil {
+			return nil, err
+		}
 	}
 	dialed, err := client.DialContext(ctx, options)
 	if err != nil {
@@ -284,6 +300,19 @@ func (r *reader) number(name string, fallback int) int {
 		r.problems = append(r.problems, name+" must be a whole number, 0 or more")
 	}
 	return n
+}
+
+// duration reads one such as 15m.
+func (r *reader) duration(name string, fallback time.Duration) time.Duration {
+	v := os.Getenv(name)
+	if v == "" {
+		return fallback
+	}
+	d, err := time.ParseDuration(v)
+	if err != nil || d < 0 {
+		r.problems = append(r.problems, name+" must be a duration such as 15m, 0 or more")
+	}
+	return d
 }
 
 func (r *reader) fraction(name string, fallback float64) float64 {

@@ -50,6 +50,7 @@ func TestLoadHasDefaultsThatWork(t *testing.T) {
 	c, err := config.Load()
 	require.NoError(t, err)
 	require.Equal(t, config.Config{MaxConns: 16, TaskQueue: workflows.TaskQueue, Namespace: client.DefaultNamespace, HealthAddress: "127.0.0.1:8085",
+		ReadyJobAge: 15 * time.Minute, ReadyIndexLag: 15 * time.Minute,
 		Principal: schema.Principal{Tenant: "default", Agent: "default"}, Qdrant: config.QdrantSettings{Prefix: "mneme"}, Brain: "rules", Embedder: "hash",
 		Reranker: "off", RerankTop: 20, RerankDeadline: 2 * time.Second, EmbedCache: 4096, Concurrency: 4, Policy: memory.DefaultWritePolicy()}, c)
 	brain, err := c.NewBrain(t.Context())
@@ -62,6 +63,7 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 	key := strings.Repeat("k", 32)
 	for name, value := range map[string]string{
 		"DATABASE_URL": "postgres://x", "MNEME_DB_MAX_CONNS": "3", "MNEME_TASK_QUEUE": "q", "TEMPORAL_NAMESPACE": "n", "TEMPORAL_UI_URL": "http://ui", "MNEME_HEALTH_ADDR": ":1",
+		"MNEME_READY_JOB_AGE": "5m", "MNEME_READY_INDEX_LAG": "0",
 		"MNEME_TENANT": "t", "MNEME_AGENT": "a", "MNEME_PROJECT": "p", "MNEME_SCOPE": "s", "MNEME_POLICY_GROUP": "g", "MNEME_BRAIN": "openai", "MNEME_EMBEDDER": "openai",
 		"MNEME_OPENAI_BASE_URL": "http://m", "MNEME_OPENAI_API_KEY": "sk", "MNEME_OPENAI_CHAT_MODEL": "chat", "MNEME_OPENAI_EMBEDDING_MODEL": "emb",
 		"MNEME_OPENAI_EMBEDDING_DIMENSIONS": "8", "MNEME_OPENAI_TIMEOUT_SECONDS": "9", "MNEME_MODEL_CONCURRENCY": "2", "MNEME_MODE": "shadow",
@@ -76,7 +78,7 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 	}
 	c, err := config.Load()
 	require.NoError(t, err)
-	require.Equal(t, config.Config{DatabaseURL: "postgres://x", MaxConns: 3, TaskQueue: "q", Namespace: "n", TemporalUI: "http://ui", HealthAddress: ":1",
+	require.Equal(t, config.Config{DatabaseURL: "postgres://x", MaxConns: 3, TaskQueue: "q", Namespace: "n", TemporalUI: "http://ui", HealthAddress: ":1", ReadyJobAge: 5 * time.Minute,
 		Principal: schema.Principal{Tenant: "t", Agent: "a", Project: "p", Scope: "s", PolicyGroup: "g"}, Brain: "openai", Embedder: "openai",
 		OpenAI:   openai.Config{BaseURL: "http://m", APIKey: "sk", ChatModel: "chat", EmbeddingModel: "emb", EmbeddingDimensions: 8, Timeout: 9 * time.Second},
 		Reranker: "model", RerankTop: 5, RerankDeadline: 300 * time.Millisecond,
@@ -90,6 +92,7 @@ func TestLoadNamesTheVariableThatIsWrong(t *testing.T) {
 	for name, values := range map[string][]string{
 		"MNEME_DB_MAX_CONNS": {"many", "-1", "1.5"}, "MNEME_OPENAI_EMBEDDING_DIMENSIONS": {"x"}, "MNEME_OPENAI_TIMEOUT_SECONDS": {"10s"}, "MNEME_MODEL_CONCURRENCY": {"x"},
 		"MNEME_RERANKER": {"on"}, "MNEME_RERANK_TOP": {"-1"}, "MNEME_RERANK_DEADLINE_MS": {"2s"},
+		"MNEME_READY_JOB_AGE": {"15", "-1m", "soon"}, "MNEME_READY_INDEX_LAG": {"x"},
 		"MNEME_RECALL_WITH": {"vektor"}, "MNEME_RECALL_WITHOUT": {"graph,vektor"},
 		"MNEME_BRAIN": {"gpt"}, "MNEME_EMBEDDER": {"none"}, "MNEME_MODE": {"open"}, "MNEME_ALLOW_UPDATE_DELETE": {"perhaps"}, "MNEME_MIN_FACT_CONFIDENCE": {"1.1", "-0.1", "NaN", "high"},
 		"MNEME_TRUST_KEY":   {"hunter2secret", base64.StdEncoding.EncodeToString([]byte("hunter2secret"))},

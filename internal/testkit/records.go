@@ -81,6 +81,9 @@ func record(r *rapid.T, t schema.MemoryType) schema.MemoryRecord {
 		Language: rapid.SampledFrom([]string{"en", "de"}).Draw(r, "language"), WorldID: maybe(r, "world", word), WorldVersion: maybe(r, "world version", word),
 		SafeSummary: rapid.SampledFrom([]string{"", "what may be told of it"}).Draw(r, "safe summary"),
 	}
+	if m.Lifecycle.Decay.Curve == schema.CurveCustom && rapid.Bool().Draw(r, "drawn curve") {
+		m.Lifecycle.Decay.Points = decayPoints(r)
+	}
 	if m.Lifecycle.Pinned {
 		m.Importance = 1 // what is pinned has no other
 	}
@@ -89,6 +92,20 @@ func record(r *rapid.T, t schema.MemoryType) schema.MemoryRecord {
 	}
 	m.Payload = tidy(payload(r, t))
 	return m
+}
+
+// decayPoints are those of a custom curve: times ascend, shares never rise, and all is left at 0.
+func decayPoints(r *rapid.T) []schema.DecayPoint {
+	var out []schema.DecayPoint
+	at, left := int64(0), 1000
+	for i := range rapid.IntRange(1, 4).Draw(r, "curve points") {
+		if i > 0 || rapid.Bool().Draw(r, "later than 0") {
+			at += rapid.Int64Range(1, 10_000_000).Draw(r, "seconds between")
+			left = rapid.IntRange(0, left).Draw(r, "share left")
+		}
+		out = append(out, schema.DecayPoint{AfterSeconds: at, Share: float64(left) / 1000})
+	}
+	return out
 }
 
 func payload(r *rapid.T, t schema.MemoryType) any {

@@ -1,0 +1,29 @@
+package activities
+
+import (
+	"context"
+	"time"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+// Reinforcing takes feedback on retrievals.
+type Reinforcing struct {
+	Store  *store.Store
+	Policy memory.WritePolicy
+	Now    func() time.Time
+}
+
+// Feedback carries out an accepted request in one transaction. Delivered again, it answers with the first
+// result. A retrieval that is not the asker's is not found, and no retry finds it.
+func (a *Reinforcing) Feedback(ctx context.Context, ref OperationRef) (schema.FeedbackResult, error) {
+	defer beat(ctx)()
+	in := store.FeedbackInput{Operation: ref.store(), Policy: a.Policy, Now: now(a.Now)}
+	if _, err := a.Store.Accepted(ctx, in.Operation, &in.Request); err != nil {
+		return schema.FeedbackResult{}, fail(err)
+	}
+	result, err := a.Store.Feedback(ctx, in)
+	return result, fail(err)
+}

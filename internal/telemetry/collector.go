@@ -1,0 +1,351 @@
+package telemetry
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/mneme/mneme/store"
+)
+
+const (
+	// DefaultTenants is how many tenants have a label of their own.
+	DefaultTenants = 50
+	// Others is the label of what all other tenants come to.
+	Others = "_others"
+
+	// scrapePatience is how long a scrape waits for numbers that are being read. What is there after it is
+	// served, and the next scrape has the rest.
+	scrapePatience = 2 * time.Second
+	// roundBudget is the time within which a round begins to read another tenant. Those that it does not reach
+	// keep their numbers, and are the first of the next.
+	roundBudget = 10 * time.Second
+	// readDeadline is how long one read may take.
+	readDeadline = 5 * time.Second
+	// costShare bounds the time that the numbers of a tenant take: what takes a second to read is read every
+	// 50 seconds, up to every leastOften.
+	costShare  = 50
+	leastOften = 10 * time.Minute
+
+	tenantsPage = 1000
+)
+
+// Reading says how numbers are read from Postgres.
+type Reading struct {
+	// Tenants is how many tenants have a label of their own, those with the most memories; the others are
+	// summed under Others. 0: there is no label tenant, and all are summed.
+	Tenants int
+	// Every is how often at most numbers are read, however often they are asked for; a minute when 0.
+	Every time.Duration
+	Now   func() time.Time // the clock of the memories; time.Now when nil
+	Log   *slog.Logger     // may be nil
+}
+
+// Open is Read with a connection of its own: however slow that gets, memories and recalls find the others
+// free.
+func (m *Metrics) Open(ctx context.Context, database store.Config, r Reading) (stop func(), err error) {
+	before := database.Configure
+	database.MaxConns, database.ApplicationName = 1, "mneme-metrics"
+	database.Configure = func(pc *pgxpool.Config) {
+		if before != nil {
+			before(pc)
+		}
+		pc.ConnConfig.RuntimeParams["statement_timeout"] = fmt.Sprint(readDeadline.Milliseconds())
+	}
+	st, err := store.Open(ctx, database)
+	if err != nil {
+		return nil, err
+	}
+	stopReading, err := m.Read(st, r)
+	if err != nil {
+		st.Close()
+		return nil, err
+	}
+	return func() {
+		stopReading()
+		st.Close()
+	}, nil
+}
+
+// Read has the numbers that Postgres knows collected with every scrape, until stop is called. Nobody is read
+// for whom nobody asks.
+func (m *Metrics) Read(st *store.Store, r Reading) (stop func(), err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	c := &collector{store: st, Reading: r, ctx: ctx, begun: time.Now(), tenants: map[string]reading{},
+		failures: prometheus.NewCounter(prometheus.CounterOpts{Name: "mneme_metrics_failures_total", Help: "Reads of these numbers from Postgres that failed."}),
+		rounds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "mneme_metrics_round_duration_seconds", Buckets: phaseBuckets,
+			Help: "Time that one round of reading these numbers from Postgres took."})}
+	c.Every = cmp.Or(c.Every, time.Minute)
+	c.describe()
+	if err := m.registry.Register(c); err != nil {
+		cancel()
+		return nil, fmt.Errorf("metrics of Postgres: %w", err)
+	}
+	return func() {
+		cancel()
+		m.registry.Unregister(c)
+		c.working.Wait()
+	}, nil
+}
+
+// collector serves what was last read from Postgres, and has it read again when it is asked and it is old.
+type collector struct {
+	Reading
+	store    *store.Store
+	ctx      context.Context
+	begun    time.Time
+	failures prometheus.Counter
+	rounds   prometheus.Histogram
+	system   systemDescs
+	tenant   tenantDescs
+	working  sync.WaitGroup
+
+	mu       sync.Mutex
+	round    chan struct{} // closed when the round under way is over; nil when there is none
+	last     time.Time     // when the last one began
+	whole    store.SystemMetrics
+	wholeAt  time.Time // zero: never read
+	tenants  map[string]reading
+	complete bool // every tenant has been read once
+}
+
+// reading is what was read of a tenant.
+type reading struct {
+	store.TenantMetrics
+	at    time.Time     // zero: never
+	tried time.Time     // when it was last read, or could not be
+	took  time.Duration // how long that took
+}
+
+// due reports whether a tenant is to be read again.
+func (r reading) due(now time.Time, every time.Duration) bool {
+	return now.Sub(r.tried) >= min(max(every, costShare*r.took), max(leastOften, every))
+}
+
+func (c *collector) now() time.Time {
+	if c.Now != nil {
+		return c.Now()
+	}
+	return time.Now()
+}
+
+// refresh has the numbers read if they are old, and waits for it a little.
+func (c *collector) refresh() {
+	c.mu.Lock()
+	// A scrape a little early, as every second one is, counts as on time.
+	if c.round == nil && c.ctx.Err() == nil && time.Since(c.last) >= c.Every-c.Every/10 {
+		done := make(chan struct{})
+		c.round, c.last = done, time.Now()
+		c.working.Go(func() {
+			c.readAll()
+			c.mu.Lock()
+			c.round = nil
+			c.mu.Unlock()
+			close(done)
+		})
+	}
+	round := c.round
+	c.mu.Unlock()
+	if round == nil {
+		return
+	}
+	patience := time.NewTimer(scrapePatience)
+	defer patience.Stop()
+	select {
+	case <-round:
+	case <-patience.C:
+	}
+}
+
+// readAll is one round: the whole, and then tenants, those first whose numbers are oldest.
+func (c *collector) readAll() {
+	start := time.Now()
+	defer func() { c.rounds.Observe(since(start)) }()
+	ok := c.reads("the system", func(ctx context.Context) error {
+		whole, err := c.store.SystemMetrics(ctx)
+		if err == nil {
+			c.mu.Lock()
+			c.whole, c.wholeAt = whole, time.Now()
+			c.mu.Unlock()
+		}
+		return err
+	})
+	if !ok || !c.list() {
+		return // it is away: nothing else would go better
+	}
+	for _, tenant := range c.turn() {
+		if time.Since(start) > roundBudget {
+			return
+		}
+		if !c.readTenant(tenant) {
+			return
+		}
+	}
+	c.mu.Lock()
+	c.complete = true
+	c.mu.Unlock()
+}
+
+// list brings the tenants up to date. One that is new has no numbers yet.
+func (c *collector) list() bool {
+	var names []string
+	for behind, more := "", true; more; {
+		ok := c.reads("the tenants", func(ctx context.Context) error {
+			page, err := c.store.MetricsTenants(ctx, behind, tenantsPage)
+			names = append(names, page...)
+			if more = len(page) == tenantsPage; more {
+				behind = page[len(page)-1]
+			}
+			return err
+		})
+		if !ok {
+			return false
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := make(map[string]reading, len(names))
+	for _, name := range names {
+		known[name] = c.tenants[name]
+	}
+	c.tenants = known
+	return true
+}
+
+// turn names the tenants that are due, those first that have waited longest.
+func (c *collector) turn() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	var due []string
+	for name, r := range c.tenants {
+		if r.due(now, c.Every-c.Every/10) {
+			due = append(due, name)
+		}
+	}
+	slices.SortFunc(due, func(a, b string) int {
+		return cmp.Or(c.tenants[a].tried.Compare(c.tenants[b].tried), cmp.Compare(a, b))
+	})
+	return due
+}
+
+// readTenant reads one. It is false when Postgres is away; a tenant that alone cannot be read keeps its numbers,
+// and does not keep the others from theirs.
+func (c *collector) readTenant(tenant string) bool {
+	start, away := time.Now(), false
+	c.reads("a tenant", func(ctx context.Context) error {
+		m, err := c.store.TenantMetrics(ctx, tenant, c.now())
+		away = err != nil && store.IsUnavailable(err) && ctx.Err() == nil
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		r := c.tenants[tenant]
+		r.tried, r.took = time.Now(), time.Since(start)
+		if err == nil {
+			r.TenantMetrics, r.at = m, time.Now()
+		}
+		c.tenants[tenant] = r
+		return err
+	})
+	return !away && c.ctx.Err() == nil
+}
+
+// reads runs one read within its deadline, and counts it when it fails.
+func (c *collector) reads(what string, read func(context.Context) error) bool {
+	ctx, cancel := context.WithTimeout(c.ctx, readDeadline)
+	defer cancel()
+	err := read(ctx)
+	if err == nil {
+		return true
+	}
+	if c.ctx.Err() == nil { // not because the process ends
+		c.failures.Inc()
+		if c.Log != nil {
+			c.Log.Warn("metrics not read", "of", what, "error", err)
+		}
+	}
+	return false
+}
+
+// Describe implements prometheus.Collector.
+func (c *collector) Describe(ch chan<- *prometheus.Desc) {
+	c.failures.Describe(ch)
+	c.rounds.Describe(ch)
+	for _, d := range c.descs() {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector. It does not fail: without Postgres it gives what was last read,
+// and how old that is.
+func (c *collector) Collect(ch chan<- prometheus.Metric) {
+	c.refresh()
+	c.mu.Lock()
+	whole, wholeAt, complete := c.whole, c.wholeAt, c.complete
+	tenants := maps.Clone(c.tenants)
+	c.mu.Unlock()
+	c.failures.Collect(ch)
+	c.rounds.Collect(ch)
+	if !wholeAt.IsZero() {
+		c.system.emit(ch, whole, c.now())
+	}
+	oldest := wholeAt
+	for name, r := range tenants {
+		switch {
+		case !r.at.IsZero():
+			if r.at.Before(oldest) {
+				oldest = r.at
+			}
+		case complete:
+			// New since the last round.
+			delete(tenants, name)
+		default:
+			delete(tenants, name)
+		}
+	}
+	if oldest.IsZero() {
+		oldest = c.begun
+	}
+	c.system.age(ch, time.Since(oldest), len(tenants))
+	c.emitTenants(ch, tenants)
+}
+
+// emitTenants gives the largest tenants their own series and sums up the others.
+func (c *collector) emitTenants(ch chan<- prometheus.Metric, tenants map[string]reading) {
+	if len(tenants) == 0 {
+		return
+	}
+	now := c.now()
+	if c.Tenants == 0 {
+		var all store.TenantMetrics
+		for _, r := range tenants {
+			all.Add(r.TenantMetrics)
+		}
+		c.tenant.emit(ch, nil, all, now)
+		return
+	}
+	names := slices.SortedFunc(maps.Keys(tenants), func(a, b string) int {
+		return cmp.Or(cmp.Compare(tenants[b].Live, tenants[a].Live), cmp.Compare(a, b))
+	})
+	var others store.TenantMetrics
+	shown, summed := 0, 0
+	for _, name := range names {
+		if shown < c.Tenants && name != Others { // a tenant of that name is one of the others
+			shown++
+			c.tenant.emit(ch, []string{name}, tenants[name].TenantMetrics, now)
+			continue
+		}
+		summed++
+		others.Add(tenants[name].TenantMetrics)
+	}
+	if summed > 0 {
+		c.tenant.emit(ch, []string{Others}, others, now)
+	}
+}

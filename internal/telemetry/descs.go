@@ -1,0 +1,183 @@
+package telemetry
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+// Windows that numbers look back, as labels.
+const (
+	windowDay  = "1d"
+	windowWeek = "7d"
+)
+
+// Values that labels always have, so that what has not happened is 0 and not missing.
+var (
+	memoryTypes    = []schema.MemoryType{schema.TypeEpisodic, schema.TypeWorking, schema.TypeSemantic, schema.TypeCompetence, schema.TypePlanGraph}
+	procedureTypes = []schema.MemoryType{schema.TypeCompetence, schema.TypePlanGraph}
+	verdicts       = []string{"succeeded", "partly", "failed", "unused"}
+	outcomes       = []string{"success", "failure"}
+	sweeps         = []string{"decay", "retention"}
+	actions        = []schema.AuditAction{schema.AuditCreate, schema.AuditRevise, schema.AuditFork, schema.AuditMerge, schema.AuditDelete, schema.AuditRecover,
+		schema.AuditContest, schema.AuditResolve, schema.AuditRetract, schema.AuditModify, schema.AuditErase, schema.AuditArchive, schema.AuditKeep,
+		schema.AuditPurge, schema.AuditReinforce, schema.AuditPenalise}
+)
+
+// systemDescs are the series over all tenants.
+type systemDescs struct {
+	waiting, oldestWaiting, dead        *prometheus.Desc
+	indexPending, indexParked, indexLag *prometheus.Desc
+	held, heldFor                       *prometheus.Desc
+	metricsAge, metricsTenants          *prometheus.Desc
+}
+
+// tenantDescs are the series of a tenant: the eight of document 004 §14 and §15.10.
+type tenantDescs struct {
+	memories, contested                  *prometheus.Desc // growth
+	salience, salienceMean               *prometheus.Desc // distribution
+	retrievals, degraded, judged, useful *prometheus.Desc // usefulness
+	verdicts                             *prometheus.Desc
+	outcomes, reused                     *prometheus.Desc // competence success, plan reuse
+	changes, toReview                    *prometheus.Desc // contradictions and revisions
+	due, overdue, swept, dead            *prometheus.Desc // decay
+}
+
+func (c *collector) describe() {
+	c.system = systemDescs{
+		waiting:       desc("mneme_jobs_waiting", "Jobs of the pipeline that have not ended, over all tenants."),
+		oldestWaiting: desc("mneme_jobs_oldest_waiting_seconds", "Age of the oldest of them; 0 when there is none."),
+		dead:          desc("mneme_jobs_dead", "Jobs that were given up and wait for somebody to replay them, over all tenants."),
+		indexPending:  desc("mneme_index_pending_changes", "Changes that the vector index has not been told of, over all tenants."),
+		indexParked:   desc("mneme_index_parked_changes", "Changes that the vector index could not be told of, and that are not tried any more."),
+		indexLag:      desc("mneme_index_lag_seconds", "Age of the oldest change that the vector index has not been told of; 0 when there is none."),
+		held:          desc("mneme_sweeps_held", "Tenants whose sweep would take more than its share, and waits for an answer.", "sweep"),
+		heldFor:       desc("mneme_sweep_held_seconds", "How long the first of them has waited; 0 when there is none.", "sweep"),
+		metricsAge: desc("mneme_metrics_age_seconds",
+			"Age of the oldest of the numbers read from Postgres that are shown here; without any, how long the process has had none."),
+		metricsTenants: desc("mneme_metrics_tenants", "Tenants whose numbers have been read."),
+	}
+	of := func(name, help string, labels ...string) *prometheus.Desc {
+		if c.Tenants > 0 {
+			labels = append([]string{"tenant"}, labels...)
+		}
+		return desc(name, help, labels...)
+	}
+	c.tenant = tenantDescs{
+		memories:     of("mneme_memories", "Live memories by type. Of a tenant with more than 2,000 types are taken from a sample, but for competence and plan_graph.", "type"),
+		contested:    of("mneme_memories_contested", "Memories that contradict each other until it is resolved, both sides."),
+		salience:     of("mneme_salience_memories", "Live memories with a salience for now of at most le. Of a tenant with more than 2,000 they are taken from a sample.", "le"),
+		salienceMean: of("mneme_salience_mean", "Mean salience for now of the live memories, in [0,1]."),
+		retrievals:   of("mneme_retrievals", "Recalls in the window that is over now.", "window"),
+		degraded:     of("mneme_retrievals_degraded", "Of them those that left a channel or stage out.", "window"),
+		judged:       of("mneme_retrievals_judged", "Retrievals of which somebody said in the window what became of an item.", "window"),
+		useful:       of("mneme_retrievals_useful", "Of them those of which an item helped, at least partly.", "window"),
+		verdicts:     of("mneme_retrieval_verdicts", "Items of retrievals by what was said in the window to have become of them.", "verdict", "window"),
+		outcomes:     of("mneme_procedure_outcomes", "Uses of procedures (competence) and plans (plan_graph) that were said in the window to have gone well or not.", "type", "outcome", "window"),
+		reused:       of("mneme_retrievals_with_procedure", "Retrievals in the window that returned a procedure (competence) or a plan (plan_graph).", "type", "window"),
+		changes:      of("mneme_memory_changes", "Entries in the history of memories in the window, by action.", "action", "window"),
+		toReview:     of("mneme_proposals_to_review", "Proposals that wait for a person, by whether they would contradict what is known.", "contradiction"),
+		due:          of("mneme_decay_due_memories", "Memories that have fallen due and that no sweep has looked at yet; counting ends at 10,000 a tenant."),
+		overdue:      of("mneme_decay_overdue_seconds", "How long the first of them has been due; 0 when there is none."),
+		swept:        of("mneme_swept_items", "What sweeps that began in the window did, by sweep and what was done.", "sweep", "done", "window"),
+		dead:         of("mneme_tenant_jobs_dead", "Dead jobs of the tenant."),
+	}
+}
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+func (c *collector) descs() []*prometheus.Desc {
+	s, t := c.system, c.tenant
+	return []*prometheus.Desc{s.waiting, s.oldestWaiting, s.dead, s.indexPending, s.indexParked, s.indexLag, s.held, s.heldFor, s.metricsAge, s.metricsTenants,
+		t.memories, t.contested, t.salience, t.salienceMean, t.retrievals, t.degraded, t.judged, t.useful, t.verdicts, t.outcomes, t.reused, t.changes,
+		t.toReview, t.due, t.overdue, t.swept, t.dead}
+}
+
+func gauge(ch chan<- prometheus.Metric, d *prometheus.Desc, value float64, labels ...string) {
+	ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+}
+
+// ageOf is how long ago a time was, 0 for none and for one to come.
+func ageOf(at *time.Time, now time.Time) float64 {
+	if at == nil {
+		return 0
+	}
+	return max(0, now.Sub(*at).Seconds())
+}
+
+func (d systemDescs) emit(ch chan<- prometheus.Metric, m store.SystemMetrics, now time.Time) {
+	gauge(ch, d.waiting, float64(m.Jobs.Waiting))
+	gauge(ch, d.oldestWaiting, ageOf(m.Jobs.Oldest, now))
+	gauge(ch, d.dead, float64(m.Jobs.Dead))
+	gauge(ch, d.indexPending, float64(m.Index.Pending))
+	gauge(ch, d.indexParked, float64(m.Index.Parked))
+	gauge(ch, d.indexLag, ageOf(m.Index.Oldest, now))
+	for _, sweep := range sweeps {
+		held, any := m.Holds[sweep]
+		gauge(ch, d.held, float64(held.Tenants), sweep)
+		if any {
+			gauge(ch, d.heldFor, ageOf(&held.Since, now), sweep)
+		} else {
+			gauge(ch, d.heldFor, 0, sweep)
+		}
+	}
+}
+
+func (d systemDescs) age(ch chan<- prometheus.Metric, age time.Duration, tenants int) {
+	gauge(ch, d.metricsAge, max(0, age.Seconds()))
+	gauge(ch, d.metricsTenants, float64(tenants))
+}
+
+// emit gives the series of a tenant, whose label, if it has one, comes first.
+func (d tenantDescs) emit(ch chan<- prometheus.Metric, tenant []string, m store.TenantMetrics, now time.Time) {
+	one := func(desc *prometheus.Desc, value float64, labels ...string) {
+		gauge(ch, desc, value, append(append([]string{}, tenant...), labels...)...)
+	}
+	both := func(desc *prometheus.Desc, n store.Spans, labels ...string) {
+		one(desc, float64(n.Day), append(labels, windowDay)...)
+		one(desc, float64(n.Week), append(labels, windowWeek)...)
+	}
+	for _, t := range memoryTypes {
+		one(d.memories, float64(m.ByType[t]), string(t))
+	}
+	one(d.contested, float64(m.Contested))
+	total := int64(0)
+	for i, n := range m.Salience {
+		total += n
+		one(d.salience, float64(total), strconv.FormatFloat(float64(i+1)/store.SalienceBuckets, 'g', -1, 64))
+	}
+	one(d.salience, float64(total), "+Inf") // what quantiles are taken by
+	if m.Live > 0 {
+		one(d.salienceMean, m.SalienceSum/float64(m.Live))
+	}
+	both(d.retrievals, m.Retrievals)
+	one(d.degraded, float64(m.Degraded.Day), windowDay)
+	both(d.judged, m.Judged)
+	both(d.useful, m.Useful)
+	for _, verdict := range verdicts {
+		both(d.verdicts, m.Verdicts[verdict], verdict)
+	}
+	for _, t := range procedureTypes {
+		one(d.reused, float64(m.Reused[t].Day), string(t), windowDay)
+		for _, outcome := range outcomes {
+			both(d.outcomes, m.Outcomes[store.ProcedureOutcome{Type: t, Outcome: outcome}], string(t), outcome)
+		}
+	}
+	for _, action := range actions {
+		one(d.changes, float64(m.Changes[action]), string(action), windowDay)
+	}
+	one(d.toReview, float64(m.ToReview-m.Disputed), "false")
+	one(d.toReview, float64(m.Disputed), "true")
+	one(d.due, float64(m.Due))
+	one(d.overdue, ageOf(m.OldestDue, now))
+	for of, n := range m.Swept {
+		one(d.swept, float64(n), of.Sweep, of.Done, windowDay)
+	}
+	one(d.dead, float64(m.DeadJobs))
+}

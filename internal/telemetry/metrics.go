@@ -1,0 +1,121 @@
+// Package telemetry says how the running system does: metrics for Prometheus and traces for OpenTelemetry
+// (document 004 §14, §15.10). Numbers, times and names of the program's own alone: what memories say, what
+// was asked, and ids of either are in no label and no attribute.
+package telemetry
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/contrib/opentelemetry"
+)
+
+// Buckets in seconds. Steps of a recall take milliseconds, phases of the pipeline up to the minutes that a
+// model may take.
+var (
+	phaseBuckets  = []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300}
+	recallBuckets = []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5}
+	stageBuckets  = []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5}
+)
+
+// Metrics are the numbers of one process. They have a registry of their own: two in a process do not
+// know of each other.
+type Metrics struct {
+	registry *prometheus.Registry
+	sdk      client.MetricsHandler
+
+	phases   *prometheus.HistogramVec
+	recalls  *prometheus.HistogramVec
+	stages   *prometheus.HistogramVec
+	degraded *prometheus.CounterVec
+	tokens   *prometheus.CounterVec
+	calls    *prometheus.CounterVec
+}
+
+// NewMetrics makes the numbers of a process; version is that of the program.
+func NewMetrics(version string) (*Metrics, error) {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		phases: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "mneme_phase_duration_seconds", Buckets: phaseBuckets,
+			Help: "Time that one attempt at an activity took, by phase (workflows/names.go) and outcome (ok, failed)."}, []string{"phase", "outcome"}),
+		recalls: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "mneme_recall_duration_seconds", Buckets: recallBuckets,
+			Help: "Time that a recall in this process took, by outcome (ok, degraded, invalid, failed)."}, []string{"outcome"}),
+		stages: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "mneme_recall_stage_duration_seconds", Buckets: stageBuckets,
+			Help: "Time that a channel or stage of a recall in this process took."}, []string{"stage"}),
+		degraded: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_recall_degraded_total",
+			Help: "Recalls in this process that left a channel or stage out, by which."}, []string{"stage"}),
+		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_model_tokens_total",
+			Help: "Tokens that models of this process were paid for, by use (extract, decide, embed, rerank), model and direction (prompt, completion)."},
+			[]string{"use", "model", "direction"}),
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_model_calls_total",
+			Help: "Calls of models from this process, by use, model and outcome (ok, failed, throttled)."}, []string{"use", "model", "outcome"}),
+	}
+	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "mneme_build_info", Help: "1, with the version of the program.", ConstLabels: prometheus.Labels{"version": version}})
+	info.Set(1)
+	for _, c := range []prometheus.Collector{m.phases, m.recalls, m.stages, m.degraded, m.tokens, m.calls, info,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
+		if err := m.registry.Register(c); err != nil {
+			return nil, fmt.Errorf("metrics: %w", err)
+		}
+	}
+	// What has not happened yet is 0 and not missing: an alert on an increase sees the first one.
+	for _, phase := range Phases() {
+		m.phases.WithLabelValues(phase, outcomeOK)
+		m.phases.WithLabelValues(phase, outcomeFailed)
+	}
+	for _, outcome := range []string{outcomeOK, outcomeDegraded, outcomeInvalid, outcomeFailed} {
+		m.recalls.WithLabelValues(outcome)
+	}
+	return m, m.openSDK()
+}
+
+// openSDK makes the handler through which Temporal's SDK counts into the same registry. Its other handler,
+// for tally, is a second metrics library with a reporter of its own; this one goes through OpenTelemetry,
+// which the traces need anyhow.
+func (m *Metrics) openSDK() error {
+	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(m.registry), otelprometheus.WithoutScopeInfo(), otelprometheus.WithoutTargetInfo())
+	if err != nil {
+		return fmt.Errorf("metrics of the SDK: %w", err)
+	}
+	// OpenTelemetry's own buckets are for milliseconds, and the SDK counts in seconds.
+	provider := metric.NewMeterProvider(metric.WithReader(exporter), metric.WithView(metric.NewView(
+		metric.Instrument{Kind: metric.InstrumentKindHistogram},
+		metric.Stream{Aggregation: metric.AggregationExplicitBucketHistogram{Boundaries: phaseBuckets}})))
+	m.sdk = opentelemetry.NewMetricsHandler(opentelemetry.MetricsHandlerOptions{
+		Meter: provider.Meter("temporal-sdk-go"), UseMonotonicCounters: true,
+		OnError: func(error) {}, // a number that cannot be counted is no reason to stop
+	})
+	return nil
+}
+
+// Client makes a Temporal client, and the workers made from it, count what they do here.
+func (m *Metrics) Client(options *client.Options) error {
+	options.MetricsHandler = m.sdk
+	return nil
+}
+
+// Handler answers scrapes. A part that cannot be collected is left out; the rest is answered.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, Registry: m.registry, MaxRequestsInFlight: 8})
+}
+
+// Gatherer is the registry, for tests and for whoever serves it otherwise.
+func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
+
+// Outcomes as labels.
+const (
+	outcomeOK        = "ok"
+	outcomeFailed    = "failed"
+	outcomeDegraded  = "degraded"
+	outcomeInvalid   = "invalid"
+	outcomeThrottled = "throttled"
+)
+
+func since(start time.Time) float64 { return time.Since(start).Seconds() }

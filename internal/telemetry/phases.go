@@ -1,0 +1,118 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/workflows"
+)
+
+// PhaseOther is the phase of an activity that nobody has named one for.
+const PhaseOther = "other"
+
+// pipeline names the phases of an ingest run by their activities; the activities of all other workflows
+// go by the workflow.
+var pipeline = map[string]string{
+	"StageCandidates": workflows.PhaseStage,
+	"ExtractFacts":    workflows.PhaseExtract,
+	"DecideFacts":     workflows.PhaseDecide,
+	"WriteProposals":  workflows.PhaseWrite,
+	"LinkEntities":    workflows.PhaseLink,
+	"IndexBatch":      workflows.PhaseIndex,
+}
+
+// phaseOf names the phase of what a workflow does beside the pipeline. A type that is not here, such as one
+// of another program on the same task queue, counts as other: a label never comes from outside.
+var phaseOf = map[string]string{
+	"Ingest":         "jobs", // what is left of it: keeping the jobs
+	"ResumeIngest":   "jobs",
+	"SyncIndex":      "sync_index",
+	"Reindex":        "reindex",
+	"DriftCheck":     "drift_check",
+	"Put":            "put",
+	"Revise":         "revise",
+	"Modify":         "modify",
+	"Recover":        "recover",
+	"Forget":         workflows.PhaseForget,
+	"ContinueForget": workflows.PhaseForget,
+	"Review":         workflows.PhaseReview,
+	"Recall":         workflows.PhaseRecall,
+	"Feedback":       "feedback",
+	"DecaySweep":     PhaseDecay,
+	"RetentionPurge": PhaseRetention,
+}
+
+// Phases of the two sweeps, which alerts look for.
+const (
+	PhaseDecay     = "decay"
+	PhaseRetention = "retention"
+)
+
+// Phases names all phases that activities are counted under, in order.
+func Phases() []string {
+	all := map[string]bool{PhaseOther: true}
+	for _, names := range []map[string]string{pipeline, phaseOf} {
+		for _, phase := range names {
+			all[phase] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// PhaseOf names the phase that an activity of a workflow is counted under.
+func PhaseOf(workflowType, activityType string) string {
+	if phase, ok := pipeline[activityType]; ok {
+		return phase
+	}
+	if phase, ok := phaseOf[workflowType]; ok {
+		return phase
+	}
+	return PhaseOther
+}
+
+// Interceptor times activities, for the options of a worker. Activities know nothing of it.
+func (m *Metrics) Interceptor() interceptor.WorkerInterceptor { return &workerInterceptor{metrics: m} }
+
+type workerInterceptor struct {
+	interceptor.WorkerInterceptorBase
+	metrics *Metrics
+}
+
+// InterceptActivity implements interceptor.WorkerInterceptor.
+func (w *workerInterceptor) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+	return &activityInterceptor{ActivityInboundInterceptorBase: interceptor.ActivityInboundInterceptorBase{Next: next}, metrics: w.metrics}
+}
+
+type activityInterceptor struct {
+	interceptor.ActivityInboundInterceptorBase
+	metrics *Metrics
+}
+
+// ExecuteActivity implements interceptor.ActivityInboundInterceptor.
+func (a *activityInterceptor) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (out any, err error) {
+	workflowType, info := "", activity.GetInfo(ctx)
+	if info.WorkflowType != nil {
+		workflowType = info.WorkflowType.Name
+	}
+	phase, start, outcome := PhaseOf(workflowType, info.ActivityType.Name), time.Now(), outcomeFailed // one that panics has failed
+	defer func() { a.metrics.phases.WithLabelValues(phase, outcome).Observe(since(start)) }()
+	out, err = a.Next.ExecuteActivity(ctx, in)
+	if err == nil || asksToWait(err) {
+		outcome = outcomeOK
+	}
+	return out, err
+}
+
+// asksToWait reports whether an activity ended with an error only to be run again for what is left.
+func asksToWait(err error) bool {
+	var app *temporal.ApplicationError
+	return errors.As(err, &app) && app.Type() == activities.ErrTypeItemsPending
+}

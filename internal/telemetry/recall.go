@@ -1,0 +1,32 @@
+package telemetry
+
+import (
+	"errors"
+	"time"
+
+	"github.com/mneme/mneme/schema"
+)
+
+// ObserveRecall counts a recall, for the Observe field of a recall.Recaller: how long it and its stages
+// took, and what it left out.
+func (m *Metrics) ObserveRecall(meta schema.RecallMeta, took time.Duration, err error) {
+	var invalid *schema.ValidationError
+	outcome := outcomeOK
+	switch {
+	case errors.As(err, &invalid):
+		outcome = outcomeInvalid
+	case err != nil:
+		outcome = outcomeFailed
+	case len(meta.Degraded) > 0:
+		outcome = outcomeDegraded
+	}
+	m.recalls.WithLabelValues(outcome).Observe(took.Seconds())
+	for _, stage := range meta.Degraded {
+		m.degraded.WithLabelValues(stage).Inc()
+	}
+	for stage, ms := range meta.TimingsMS {
+		if stage != "total" {
+			m.stages.WithLabelValues(stage).Observe(ms / 1000)
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory"
+)
+
+// Uses of models, as labels.
+const (
+	useExtract = "extract"
+	useDecide  = "decide"
+	useEmbed   = "embed"
+	useRerank  = "rerank"
+)
+
+// Count returns the brain with its calls and tokens counted. They are counted where a model answers: a
+// call that failed after it was paid for, one that is retried, and one whose result is thrown away count
+// too, which the log of a job, written once a step, cannot say. Models go by the names that the
+// configuration gives them.
+func (m *Metrics) Count(brain inference.Brain) inference.Brain {
+	if brain.Extractor != nil {
+		brain.Extractor = extractor{brain.Extractor, m}
+	}
+	if brain.Decider != nil {
+		brain.Decider = decider{brain.Decider, m}
+	}
+	if brain.Embedder != nil {
+		brain.Embedder = m.CountEmbedder(brain.Embedder)
+	}
+	if brain.Reranking.Reranker != nil {
+		brain.Reranking.Reranker = reranker{brain.Reranking.Reranker, m}
+	}
+	return brain
+}
+
+// CountEmbedder returns an embedder with its calls and tokens counted.
+func (m *Metrics) CountEmbedder(e inference.Embedder) inference.Embedder {
+	if q, ok := e.(inference.QueryEmbedder); ok {
+		return queryEmbedder{embedder{e, m}, q}
+	}
+	return embedder{e, m}
+}
+
+// CountOthers is CountEmbedder for what makes embedders of other models (workflows.Dependencies.Embedders).
+func (m *Metrics) CountOthers(others func(inference.EmbeddingModel) (inference.Embedder, error)) func(inference.EmbeddingModel) (inference.Embedder, error) {
+	return func(model inference.EmbeddingModel) (inference.Embedder, error) {
+		e, err := others(model)
+		if err != nil {
+			return nil, err
+		}
+		return m.CountEmbedder(e), nil
+	}
+}
+
+// spent counts what a call cost. A usage without a model is of rules, which cost nothing.
+func (m *Metrics) spent(use string, usage inference.Usage, err error) {
+	var limit *inference.RateLimitError
+	outcome := outcomeOK
+	switch {
+	case errors.As(err, &limit):
+		outcome = outcomeThrottled
+	case err != nil:
+		outcome = outcomeFailed
+	}
+	if usage.Model == "" {
+		return
+	}
+	m.calls.WithLabelValues(use, usage.Model, outcome).Add(float64(max(usage.Calls, 0)))
+	m.tokens.WithLabelValues(use, usage.Model, "prompt").Add(float64(max(usage.PromptTokens, 0)))
+	m.tokens.WithLabelValues(use, usage.Model, "completion").Add(float64(max(usage.CompletionTokens, 0)))
+}
+
+type extractor struct {
+	inference.Extractor
+	metrics *Metrics
+}
+
+// Extract implements inference.Extractor.
+func (e extractor) Extract(ctx context.Context, src inference.Source) (memory.Extraction, inference.Usage, error) {
+	out, usage, err := e.Extractor.Extract(ctx, src)
+	e.metrics.spent(useExtract, usage, err)
+	return out, usage, err
+}
+
+type decider struct {
+	inference.Decider
+	metrics *Metrics
+}
+
+// Decide implements inference.Decider.
+func (d decider) Decide(ctx context.Context, fact memory.Fact, neighbors []memory.Neighbor) (memory.Proposal, inference.Usage, error) {
+	out, usage, err := d.Decider.Decide(ctx, fact, neighbors)
+	d.metrics.spent(useDecide, usage, err)
+	return out, usage, err
+}
+
+type embedder struct {
+	inference.Embedder
+	metrics *Metrics
+}
+
+// Embed implements inference.Embedder.
+func (e embedder) Embed(ctx context.Context, texts []string) ([][]float32, inference.Usage, error) {
+	out, usage, err := e.Embedder.Embed(ctx, texts)
+	e.metrics.spent(useEmbed, usage, err)
+	return out, usage, err
+}
+
+// queryEmbedder is an embedder that tells questions from passages.
+type queryEmbedder struct {
+	embedder
+	asks inference.QueryEmbedder
+}
+
+// EmbedQuery implements inference.QueryEmbedder.
+func (e queryEmbedder) EmbedQuery(ctx context.Context, text string) ([]float32, inference.Usage, error) {
+	out, usage, err := e.asks.EmbedQuery(ctx, text)
+	e.metrics.spent(useEmbed, usage, err)
+	return out, usage, err
+}
+
+type reranker struct {
+	inference.Reranker
+	metrics *Metrics
+}
+
+// Rerank implements inference.Reranker.
+func (r reranker) Rerank(ctx context.Context, query string, texts []string) (map[int]float64, inference.Usage, error) {
+	out, usage, err := r.Reranker.Rerank(ctx, query, texts)
+	r.metrics.spent(useRerank, usage, err)
+	return out, usage, err
+}

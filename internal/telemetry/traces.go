@@ -1,0 +1,191 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/exaring/otelpgx"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	meternoop "go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/sdk/resource"
+	"go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.40.0"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/contrib/opentelemetry"
+)
+
+// flushDeadline is how long a process that ends waits for its last spans to be taken.
+const flushDeadline = 3 * time.Second
+
+// Traces follows a request from the start of its workflow through workflow and activities to the statements
+// that they run. Nil traces nothing: all methods may be called on it.
+//
+// Spans carry names of workflows, activities, statements and tables, and ids of runs. What memories say is
+// in none: statements go without their text and arguments, and errors without theirs, since Postgres
+// quotes values in what it says.
+type Traces struct {
+	provider *trace.TracerProvider
+}
+
+// OpenTraces sends spans where OpenTelemetry's own variables say, as service unless OTEL_SERVICE_NAME says
+// otherwise. It is nil, and nothing is traced, unless OTEL_EXPORTER_OTLP_ENDPOINT or
+// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is set, or OTEL_TRACES_EXPORTER is otlp; and with OTEL_SDK_DISABLED or
+// OTEL_TRACES_EXPORTER none. The protocol is grpc or http/protobuf, which is the default. An endpoint that
+// is away costs spans and nothing else.
+func OpenTraces(ctx context.Context, service, version string) (*Traces, error) {
+	wanted, err := tracesWanted(os.Getenv)
+	if err != nil || !wanted {
+		return nil, err
+	}
+	var exporter trace.SpanExporter
+	switch protocol := firstSet(os.Getenv, "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"); protocol {
+	case "", "http/protobuf":
+		exporter, err = otlptracehttp.New(ctx)
+	case "grpc":
+		exporter, err = otlptracegrpc.New(ctx)
+	default:
+		return nil, errors.New("OTEL_EXPORTER_OTLP_PROTOCOL must be grpc or http/protobuf")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("traces: %w", err)
+	}
+	from, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithHost(),
+		resource.WithAttributes(semconv.ServiceName(service), semconv.ServiceVersion(version)), resource.WithFromEnv())
+	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
+		return nil, fmt.Errorf("traces: %w", err)
+	}
+	return NewTraces(exporter, trace.WithResource(from)), nil
+}
+
+// tracesWanted reads OpenTelemetry's variables.
+func tracesWanted(get func(string) string) (bool, error) {
+	switch exporter := get("OTEL_TRACES_EXPORTER"); {
+	case strings.EqualFold(get("OTEL_SDK_DISABLED"), "true"), exporter == "none":
+		return false, nil
+	case exporter == "otlp":
+		return true, nil
+	case exporter != "":
+		return false, errors.New("OTEL_TRACES_EXPORTER must be otlp or none")
+	}
+	return firstSet(get, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT") != "", nil
+}
+
+func firstSet(get func(string) string, names ...string) string {
+	for _, name := range names {
+		if v := get(name); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// NewTraces sends spans to an exporter, in batches (OTEL_BSP_…) and as many as OTEL_TRACES_SAMPLER says.
+func NewTraces(exporter trace.SpanExporter, options ...trace.TracerProviderOption) *Traces {
+	return &Traces{provider: trace.NewTracerProvider(append(options, trace.WithBatcher(quietExporter{exporter}))...)}
+}
+
+// Client makes a Temporal client, and the workers made from it, pass the trace on.
+func (t *Traces) Client(options *client.Options) error {
+	if t == nil {
+		return nil
+	}
+	// A header that another program's tracing left there is no reason for a workflow task to fail.
+	tracing, err := opentelemetry.NewTracingInterceptor(opentelemetry.TracerOptions{Tracer: t.provider.Tracer("temporal-sdk-go"), AllowInvalidParentSpans: true})
+	if err != nil {
+		return fmt.Errorf("traces: %w", err)
+	}
+	options.Interceptors = append(options.Interceptors, tracing)
+	return nil
+}
+
+// Pool traces the statements of a store, for its Configure. They are spans of whatever runs them; what
+// nobody traces is not traced here.
+func (t *Traces) Pool(pc *pgxpool.Config) {
+	if t == nil {
+		return
+	}
+	pc.ConnConfig.Tracer = otelpgx.NewTracer(otelpgx.WithTracerProvider(t.provider), otelpgx.WithMeterProvider(meternoop.NewMeterProvider()),
+		otelpgx.WithDisableSQLStatementInAttributes(), otelpgx.WithDisableConnectionDetailsInAttributes(), otelpgx.WithDisableAcquireTracer(),
+		otelpgx.WithSpanNameFunc(statementName))
+}
+
+// Flush sends what has not been sent.
+func (t *Traces) Flush(ctx context.Context) error {
+	if t == nil {
+		return nil
+	}
+	return t.provider.ForceFlush(ctx)
+}
+
+// Close sends what has not been sent, as far as it is taken in time, and ends the tracing.
+func (t *Traces) Close() {
+	if t == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), flushDeadline)
+	defer cancel()
+	_ = t.provider.Shutdown(ctx) // nobody is left to be told
+}
+
+var (
+	statementVerb  = regexp.MustCompile(`(?i)^\s*([a-z]+)`)
+	statementTable = regexp.MustCompile(`(?i)\b(?:from|into|update)\s+([a-z_][a-z0-9_]*)`)
+)
+
+// statementName is what a statement is called in a trace: its verb and the first table that it names.
+func statementName(sql string) string {
+	verb := statementVerb.FindStringSubmatch(sql)
+	if verb == nil {
+		return "statement"
+	}
+	name := strings.ToUpper(verb[1])
+	if table := statementTable.FindStringSubmatch(sql); table != nil {
+		name += " " + strings.ToLower(table[1])
+	}
+	return name
+}
+
+// quietExporter takes the texts of errors out of spans. That and where something failed stays.
+type quietExporter struct{ trace.SpanExporter }
+
+// ExportSpans implements trace.SpanExporter.
+func (e quietExporter) ExportSpans(ctx context.Context, spans []trace.ReadOnlySpan) error {
+	quiet := make([]trace.ReadOnlySpan, len(spans))
+	for i, s := range spans {
+		quiet[i] = quietSpan{s}
+	}
+	return e.SpanExporter.ExportSpans(ctx, quiet)
+}
+
+type quietSpan struct{ trace.ReadOnlySpan }
+
+// Status implements trace.ReadOnlySpan.
+func (s quietSpan) Status() trace.Status {
+	status := s.ReadOnlySpan.Status()
+	status.Description = ""
+	return status
+}
+
+// Events implements trace.ReadOnlySpan.
+func (s quietSpan) Events() []trace.Event {
+	events := s.ReadOnlySpan.Events()
+	quiet := make([]trace.Event, len(events))
+	for i, e := range events {
+		quiet[i] = e
+		quiet[i].Attributes = nil
+		for _, a := range e.Attributes {
+			if a.Key == semconv.ExceptionTypeKey {
+				quiet[i].Attributes = []attribute.KeyValue{a}
+			}
+		}
+	}
+	return quiet
+}

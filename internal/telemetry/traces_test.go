@@ -1,0 +1,152 @@
+package telemetry_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/mneme/mneme/internal/telemetry"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/recall"
+	"github.com/mneme/mneme/schema"
+)
+
+// One trace leads from the start of a run through its workflow and activities to their statements, and
+// nothing in it says what was remembered.
+func TestATraceGoesAllTheWay(t *testing.T) {
+	t.Parallel()
+	exporter := tracetest.NewInMemoryExporter()
+	traces := telemetry.NewTraces(exporter)
+	h := observed(t, newMetrics(t), traces)
+	p := testkit.Principal()
+	h.Ingest(t, testkit.Request(p, schema.SourceObservation, "The "+canary+" listens on port 4711.", "A poison "+canary+"."))
+
+	var spans tracetest.SpanStubs
+	require.NoError(t, testkit.Eventually(within(t), func() error { // the last task of the workflow may be on its way
+		if err := traces.Flush(ctx); err != nil {
+			return err
+		}
+		spans = exporter.GetSpans()
+		for _, s := range spans {
+			if strings.HasPrefix(s.Name, "RunActivity:CompleteJobs") {
+				return nil
+			}
+		}
+		return errors.New("not all there yet")
+	}))
+	byID := map[string]tracetest.SpanStub{}
+	for _, s := range spans {
+		byID[s.SpanContext.SpanID().String()] = s
+	}
+	// lineage is the way from a span up to where its trace began, by the first part of each name.
+	lineage := func(s tracetest.SpanStub) (names []string) {
+		for {
+			name, _, _ := strings.Cut(s.Name, ":")
+			names = append(names, name)
+			parent, ok := byID[s.Parent.SpanID().String()]
+			if !ok {
+				return names
+			}
+			require.Equal(t, parent.SpanContext.TraceID(), s.SpanContext.TraceID())
+			s = parent
+		}
+	}
+	var ways []string
+	for _, s := range spans {
+		ways = append(ways, strings.Join(lineage(s), " < "))
+	}
+	require.Contains(t, ways, "UPDATE jobs < RunActivity < StartActivity < RunWorkflow < UpdateWithStartWorkflow", ways)
+
+	for _, s := range spans {
+		said := fmt.Sprint(s.Name, s.Status, s.Attributes, s.Events, s.Links, s.Resource)
+		require.NotContains(t, said, canary)
+		require.NotContains(t, said, "4711")
+		for _, a := range s.Attributes {
+			require.NotContains(t, []string{"db.query.text", "pgx.query.parameters"}, string(a.Key))
+		}
+	}
+}
+
+// Postgres quotes values in its errors. A span says that a statement failed, and not with what.
+func TestErrorsInTracesAreMute(t *testing.T) {
+	t.Parallel()
+	exporter := tracetest.NewInMemoryExporter()
+	traces := telemetry.NewTraces(exporter)
+	failed := errors.New("invalid input syntax: " + canary)
+	traces.RunForTest(ctx, "statement", failed)
+	require.NoError(t, traces.Flush(ctx))
+	spans := exporter.GetSpans()
+	require.Len(t, spans, 1)
+	require.Equal(t, codes.Error, spans[0].Status.Code)
+	require.Len(t, spans[0].Events, 1)
+	require.NotContains(t, fmt.Sprint(spans[0]), canary)
+	require.Contains(t, fmt.Sprint(spans[0].Events[0].Attributes), "errorString")
+}
+
+func TestTracesAreOffUnlessAskedFor(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		env   map[string]string
+		want  bool
+		wrong bool
+	}{
+		{env: nil},
+		{env: map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318"}, want: true},
+		{env: map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://127.0.0.1:4318"}, want: true},
+		{env: map[string]string{"OTEL_TRACES_EXPORTER": "otlp"}, want: true},
+		{env: map[string]string{"OTEL_TRACES_EXPORTER": "none", "OTEL_EXPORTER_OTLP_ENDPOINT": "x"}},
+		{env: map[string]string{"OTEL_SDK_DISABLED": "TRUE", "OTEL_EXPORTER_OTLP_ENDPOINT": "x"}},
+		{env: map[string]string{"OTEL_TRACES_EXPORTER": "zipkin"}, wrong: true},
+	} {
+		got, err := telemetry.TracesWanted(func(name string) string { return c.env[name] })
+		require.Equal(t, c.want, got, c.env)
+		require.Equal(t, c.wrong, err != nil, c.env)
+	}
+	var off *telemetry.Traces
+	require.NoError(t, off.Client(nil))
+	off.Pool(nil)
+	require.NoError(t, off.Flush(ctx))
+	off.Close()
+}
+
+func TestStatementsAreNamedByVerbAndTable(t *testing.T) {
+	t.Parallel()
+	for sql, want := range map[string]string{
+		"SELECT a FROM memories m WHERE content = 'x'":                    "SELECT memories",
+		"\n\t\tUPDATE jobs j SET state = 'done' FROM memory_candidates c": "UPDATE jobs",
+		"insert into memory_history (a) VALUES ($1)":                      "INSERT memory_history",
+		"WITH c AS (SELECT id FROM memory_candidates) SELECT * FROM c":    "WITH memory_candidates",
+		"SELECT mneme_tenants($1, $2)":                                    "SELECT",
+		"begin":                                                           "BEGIN",
+		"":                                                                "statement",
+		"-- a comment":                                                    "statement",
+	} {
+		require.Equal(t, want, telemetry.StatementName(sql), sql)
+	}
+}
+
+// An endpoint that is away costs no more than the time to say goodbye.
+func TestAnEndpointThatIsAwayHoldsNobodyUp(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+	traces, err := telemetry.OpenTraces(ctx, "test", "1")
+	require.NoError(t, err)
+	require.NotNil(t, traces)
+	traces.RunForTest(ctx, "span", nil)
+	m := newMetrics(t)
+	r := recall.Recaller{Observe: m.ObserveRecall}
+	_, err = r.Recall(ctx, schema.RecallRequest{})
+	require.Error(t, err)
+	done := make(chan struct{})
+	go func() { defer close(done); traces.Close() }()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Fatal("closing hangs")
+	}
+}

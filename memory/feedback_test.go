@@ -1,0 +1,337 @@
+package memory_test
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+)
+
+var allVerdicts = []schema.Verdict{schema.VerdictSucceeded, schema.VerdictPartly, schema.VerdictFailed, schema.VerdictUnused}
+
+func TestVerdicts(t *testing.T) {
+	t.Parallel()
+	a, b, c, stranger := uuid.New(), uuid.New(), uuid.New(), uuid.New()
+	returned := []uuid.UUID{a, b, c}
+	item := func(id uuid.UUID, v schema.Verdict) schema.FeedbackItem {
+		return schema.FeedbackItem{MemoryID: id.String(), Verdict: v}
+	}
+	used := func(id uuid.UUID, yes bool) schema.FeedbackItem {
+		return schema.FeedbackItem{MemoryID: id.String(), Used: &yes}
+	}
+	says := func(id uuid.UUID, v schema.Verdict) memory.ItemVerdict {
+		return memory.ItemVerdict{MemoryID: id, Verdict: v, Returned: id != stranger}
+	}
+	fills := func(id uuid.UUID) memory.ItemVerdict {
+		return memory.ItemVerdict{MemoryID: id, Verdict: schema.VerdictUnused, Returned: true, Fill: true}
+	}
+	for name, test := range map[string]struct {
+		request schema.FeedbackRequest
+		want    []memory.ItemVerdict
+	}{
+		"as named, in the order of the request": {schema.FeedbackRequest{Items: []schema.FeedbackItem{item(c, "failed"), item(stranger, "succeeded"), item(a, "unused")}},
+			[]memory.ItemVerdict{says(c, "failed"), says(stranger, "succeeded"), says(a, "unused")}},
+		"used means that it succeeded": {schema.FeedbackRequest{Items: []schema.FeedbackItem{used(a, true), used(b, false)}},
+			[]memory.ItemVerdict{says(a, "succeeded"), says(b, "unused")}},
+		"used goes with the outcome": {schema.FeedbackRequest{Outcome: "partial", Items: []schema.FeedbackItem{used(a, true), used(b, false), item(c, "")}},
+			[]memory.ItemVerdict{says(a, "partly"), says(b, "unused"), says(c, "partly")}},
+		"a verdict goes before the outcome": {schema.FeedbackRequest{Outcome: "failure", Items: []schema.FeedbackItem{item(a, "succeeded"), item(b, "")}},
+			[]memory.ItemVerdict{says(a, "succeeded"), says(b, "failed")}},
+		"an outcome alone is of all": {schema.FeedbackRequest{Outcome: "failure"}, []memory.ItemVerdict{says(a, "failed"), says(b, "failed"), says(c, "failed")}},
+		"all others, in the order they came": {schema.FeedbackRequest{AllOthersUnused: true, Items: []schema.FeedbackItem{item(b, "succeeded")}},
+			[]memory.ItemVerdict{says(b, "succeeded"), fills(a), fills(c)}},
+		"nothing was used": {schema.FeedbackRequest{AllOthersUnused: true}, []memory.ItemVerdict{fills(a), fills(b), fills(c)}},
+	} {
+		require.Equal(t, test.want, memory.Verdicts(test.request, returned), name)
+	}
+	require.Empty(t, memory.Verdicts(schema.FeedbackRequest{Outcome: "success"}, nil))
+}
+
+// fact is a memory that fades by half in ten days and gains 0.2 by a success.
+func fadingFact(change func(*memory.Rated)) memory.Rated {
+	m := memory.Rated{Type: schema.TypeSemantic, Payload: json.RawMessage(`{"kind":"semantic"}`), Confidence: 0.7, CreatedAt: noon.Add(-20 * day),
+		Decay:    memory.Decay{Curve: schema.CurveExponential, HalfLife: 10 * day, MinSalience: 0.1, ReinforcementGain: 0.2},
+		Salience: 0.8, SalienceAt: noon.Add(-10 * day)}
+	if change != nil {
+		change(&m)
+	}
+	return m
+}
+
+func reinforce(t require.TestingT, m memory.Rated, v schema.Verdict, earlier *memory.Said, now time.Time) memory.Reinforcement {
+	r, err := memory.Reinforce(m, v, earlier, now)
+	require.NoError(t, err)
+	return r
+}
+
+// after is a memory as a verdict leaves it, and what was said.
+func after(m memory.Rated, v schema.Verdict, r memory.Reinforcement) (memory.Rated, *memory.Said) {
+	m.Salience, m.SalienceAt, m.Confidence = r.Salience, r.SalienceAt, r.Confidence
+	if r.Payload != nil {
+		m.Payload = r.Payload
+	}
+	return m, &memory.Said{Verdict: v, Moved: r.Moved, Counted: r.Counted, At: r.At}
+}
+
+func TestReinforceMovesSalience(t *testing.T) {
+	t.Parallel()
+	never := func(m *memory.Rated) { m.Decay.MinSalience = 0 }
+	for name, tt := range map[string]struct {
+		verdict       schema.Verdict
+		change        func(*memory.Rated)
+		before, after float64
+		at            time.Time
+		due           time.Time // zero: never
+		reinforced    bool
+	}{
+		"succeeded":         {schema.VerdictSucceeded, never, 0.4, 0.6, noon, time.Time{}, true},
+		"partly":            {schema.VerdictPartly, never, 0.4, 0.5, noon, time.Time{}, true},
+		"failed":            {schema.VerdictFailed, never, 0.4, 0.2, noon, time.Time{}, false},
+		"unused":            {schema.VerdictUnused, never, 0.4, 0.35, noon, time.Time{}, false},
+		"due later":         {schema.VerdictSucceeded, func(m *memory.Rated) { m.Salience = 1.2 / 2 * 2 * 0.5 }, 0.3, 0.5, noon, noon.Add(time.Duration(math.Log2(5) * float64(10*day))), true},
+		"due at once":       {schema.VerdictFailed, func(m *memory.Rated) { m.Salience = 0.5 }, 0.25, 0.05, noon, noon, false},
+		"capped":            {schema.VerdictSucceeded, func(m *memory.Rated) { m.Salience, m.SalienceAt, m.Decay.MinSalience = 0.9, noon, 0 }, 0.9, 1, noon, time.Time{}, true},
+		"floored":           {schema.VerdictFailed, func(m *memory.Rated) { m.Decay.Floor = 0.3 }, 0.4, 0.3, noon, time.Time{}, false},
+		"pinned":            {schema.VerdictFailed, func(m *memory.Rated) { m.Pinned = true }, 0.8, 0.6, noon.Add(-10 * day), time.Time{}, false},
+		"no gain":           {schema.VerdictSucceeded, func(m *memory.Rated) { m.Decay.ReinforcementGain, m.Decay.MinSalience = 0, 0 }, 0.4, 0.4, noon, time.Time{}, true},
+		"a clock put back":  {schema.VerdictSucceeded, func(m *memory.Rated) { m.SalienceAt, m.Decay.MinSalience, m.Salience = noon.Add(day), 0, 0.4 }, 0.4, 0.6, noon.Add(day), time.Time{}, true},
+		"too old all along": {schema.VerdictSucceeded, func(m *memory.Rated) { m.Decay.MaxAge = day }, 0.4, 0.6, noon, noon.Add(-19 * day), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := fadingFact(tt.change)
+			r := reinforce(t, m, tt.verdict, nil, noon)
+			require.InDelta(t, tt.before, r.Before, 1e-12)
+			require.InDelta(t, tt.after, r.Salience, 1e-12)
+			require.InDelta(t, tt.after-tt.before, r.Moved, 1e-12)
+			require.Equal(t, tt.at, r.SalienceAt)
+			require.Equal(t, tt.reinforced, r.Reinforced)
+			require.Equal(t, map[bool]schema.FeedbackStatus{true: schema.FeedbackReinforced, false: schema.FeedbackPenalised}[tt.reinforced], r.Status)
+			if tt.due.IsZero() {
+				require.Nil(t, r.DueAt)
+			} else {
+				require.WithinDuration(t, tt.due, *r.DueAt, time.Second)
+			}
+			require.Nil(t, r.Outcomes)
+			require.Nil(t, r.Payload)
+			require.Empty(t, r.Counted)
+			require.Equal(t, 0.7, r.Confidence, "what is known of the world does not follow from its use")
+
+			same := reinforce(t, m, tt.verdict, &memory.Said{Verdict: tt.verdict, Moved: r.Moved, At: r.At}, noon)
+			require.Equal(t, schema.FeedbackUnchanged, same.Status)
+		})
+	}
+	_, err := memory.Reinforce(fadingFact(nil), "liked", nil, noon)
+	require.Error(t, err)
+	_, err = memory.Reinforce(fadingFact(func(m *memory.Rated) { m.Type, m.Payload = schema.TypeCompetence, json.RawMessage(`[]`) }), schema.VerdictFailed, nil, noon)
+	require.Error(t, err)
+}
+
+func TestReinforceCountsOutcomes(t *testing.T) {
+	t.Parallel()
+	type stats = map[string]any
+	used := noon.Format(time.RFC3339)
+	for name, tt := range map[string]struct {
+		verdict    schema.Verdict
+		earlier    *memory.Said
+		before     stats
+		after      stats // nil: the payload stays
+		confidence float64
+	}{
+		"the first success": {schema.VerdictSucceeded, nil, nil, stats{"success_count": 1.0, "failure_count": 0.0, "success_rate": 1.0, "failure_rate": 0.0, "last_used_at": used}, 0.775},
+		"the first failure": {schema.VerdictFailed, nil, nil, stats{"success_count": 0.0, "failure_count": 1.0, "success_rate": 0.0, "failure_rate": 1.0, "last_used_at": used}, 0.525},
+		"one more": {schema.VerdictFailed, nil, stats{"success_count": 3, "failure_count": 0, "avg_latency_ms": 12.5},
+			stats{"success_count": 3.0, "failure_count": 1.0, "success_rate": 0.75, "failure_rate": 0.25, "avg_latency_ms": 12.5, "last_used_at": used}, 0.6},
+		"in part":                   {schema.VerdictPartly, nil, stats{"success_count": 3}, stats{"success_count": 3.0, "last_used_at": used}, 0.7},
+		"unused":                    {schema.VerdictUnused, nil, stats{"success_count": 3}, nil, 0.7},
+		"a claimed rate gives way":  {schema.VerdictFailed, nil, stats{"success_rate": 0.9}, stats{"success_count": 0.0, "failure_count": 1.0, "success_rate": 0.0, "failure_rate": 1.0, "last_used_at": used}, 0.525},
+		"used later than it is now": {schema.VerdictPartly, nil, stats{"last_used_at": "2030-01-01T00:00:00Z"}, stats{"last_used_at": "2030-01-01T00:00:00Z"}, 0.7},
+		"corrected": {schema.VerdictFailed, &memory.Said{Verdict: schema.VerdictSucceeded, Counted: memory.CountedSuccess, At: noon}, stats{"success_count": 2, "failure_count": 1},
+			stats{"success_count": 1.0, "failure_count": 2.0, "success_rate": 1.0 / 3, "failure_rate": 2.0 / 3, "last_used_at": used}, 0.7 - 1.0/6},
+		"the only one is taken back": {schema.VerdictUnused, &memory.Said{Verdict: schema.VerdictSucceeded, Counted: memory.CountedSuccess, At: noon},
+			stats{"success_count": 1, "success_rate": 1}, stats{}, 0.6},
+		"taken back from nothing": {schema.VerdictUnused, &memory.Said{Verdict: schema.VerdictFailed, Counted: memory.CountedFailure, At: noon}, stats{"success_count": 2}, nil, 0.7},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for memoryType, where := range map[schema.MemoryType]string{schema.TypeCompetence: "performance", schema.TypePlanGraph: "metrics"} {
+				members := map[string]any{"kind": memoryType, "other": "stays"}
+				if tt.before != nil {
+					members[where] = tt.before
+				}
+				payload, err := json.Marshal(members)
+				require.NoError(t, err)
+				r := reinforce(t, fadingFact(func(m *memory.Rated) { m.Type, m.Payload = memoryType, payload }), tt.verdict, tt.earlier, noon)
+				require.InDelta(t, tt.confidence, r.Confidence, 1e-12)
+				if tt.after == nil {
+					require.Nil(t, r.Payload)
+					continue
+				}
+				var got map[string]any
+				require.NoError(t, json.Unmarshal(r.Payload, &got))
+				want := map[string]any{"kind": string(memoryType), "other": "stays", where: map[string]any(tt.after)}
+				require.Equal(t, want, got)
+			}
+		})
+	}
+}
+
+// anyRated draws memories of every kind.
+func anyRated() *rapid.Generator[memory.Rated] {
+	return rapid.Custom(func(t *rapid.T) memory.Rated {
+		d := anyDecay().Draw(t, "decay")
+		d.HalfLife = time.Duration(rapid.Int64Range(0, 400).Draw(t, "half-life in days")) * day
+		d.ReinforcementGain = rapid.Float64Range(0, 1).Draw(t, "gain")
+		m := memory.Rated{Type: rapid.SampledFrom([]schema.MemoryType{schema.TypeSemantic, schema.TypeEpisodic, schema.TypeCompetence, schema.TypePlanGraph}).Draw(t, "type"),
+			Payload: json.RawMessage(`{}`), Confidence: rapid.Float64Range(0, 1).Draw(t, "confidence"), Pinned: rapid.Bool().Draw(t, "pinned"), CreatedAt: noon.Add(-1000 * day),
+			Decay: d, Salience: rapid.Float64Range(d.Floor, 1).Draw(t, "salience"), SalienceAt: noon}
+		return m
+	})
+}
+
+func TestReinforceProperties(t *testing.T) {
+	t.Parallel()
+	type item struct {
+		retrieval int
+		verdict   schema.Verdict
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		m := anyRated().Draw(t, "memory")
+		said := map[int]*memory.Said{}
+		first, now := m.Confidence, noon
+		for range rapid.IntRange(1, 12).Draw(t, "steps") {
+			now = now.Add(time.Duration(rapid.Int64Range(-5, 20).Draw(t, "days")) * day) // clocks jump
+			i := item{rapid.IntRange(0, 3).Draw(t, "retrieval"), rapid.SampledFrom(allVerdicts).Draw(t, "verdict")}
+			r := reinforce(t, m, i.verdict, said[i.retrieval], now)
+			if said[i.retrieval] != nil && said[i.retrieval].Verdict == i.verdict {
+				require.Equal(t, schema.FeedbackUnchanged, r.Status)
+				continue
+			}
+			require.True(t, r.Salience >= m.Decay.Floor && r.Salience <= 1, "in [floor,1]")
+			require.True(t, r.Confidence >= 0 && r.Confidence <= 1)
+			require.False(t, r.SalienceAt.Before(m.SalienceAt), "time does not go back")
+			due, falls := m.Decay.DueAt(r.Salience, r.SalienceAt, m.CreatedAt, m.Pinned)
+			require.Equal(t, falls, r.DueAt != nil)
+			require.True(t, !falls || due.Equal(*r.DueAt), "due is exact")
+			if said[i.retrieval] == nil { // better never ends below worse, and a success not below nothing
+				worse := r.Salience
+				for _, v := range []schema.Verdict{schema.VerdictFailed, schema.VerdictUnused, schema.VerdictPartly, schema.VerdictSucceeded} {
+					got := reinforce(t, m, v, nil, now)
+					if v == schema.VerdictFailed {
+						worse = got.Salience
+					}
+					require.GreaterOrEqual(t, got.Salience, worse, v)
+					require.Equal(t, got.Reinforced, v == schema.VerdictSucceeded || v == schema.VerdictPartly)
+					require.True(t, got.Reinforced && got.Salience >= got.Before || !got.Reinforced && got.Salience <= got.Before, v)
+					worse = got.Salience
+				}
+			}
+			m, said[i.retrieval] = after(m, i.verdict, r)
+		}
+		if m.Type != schema.TypeCompetence && m.Type != schema.TypePlanGraph {
+			require.Equal(t, first, m.Confidence)
+			return
+		}
+		// What is counted is what was said last of each retrieval, in whatever order: and so is confidence.
+		var successes, failures int64
+		for _, s := range said {
+			if s.Verdict == schema.VerdictSucceeded {
+				successes++
+			}
+			if s.Verdict == schema.VerdictFailed {
+				failures++
+			}
+		}
+		r := reinforce(t, m, schema.VerdictUnused, nil, now)
+		require.Equal(t, memory.Outcomes{Successes: successes, Failures: failures}, *r.Outcomes)
+		require.InDelta(t, (3*first+float64(successes))/float64(3+successes+failures), m.Confidence, 1e-9)
+	})
+}
+
+// Where nothing clamps, a correction leaves what the right verdict would have left, had nothing been said
+// before it: on an exponential curve whatever else was said in between, on others when nothing was.
+func TestCorrectionTakesTheEarlierVerdictBack(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		m := anyRated().Draw(t, "memory")
+		m.Decay.Floor, m.Decay.HalfLife = 0, time.Duration(rapid.Int64Range(20, 400).Draw(t, "half-life"))*day
+		m.Decay.ReinforcementGain = rapid.Float64Range(0, 0.05).Draw(t, "gain")
+		m.Salience = rapid.Float64Range(0.6, 0.8).Draw(t, "salience")
+		wrong, right := rapid.SampledFrom(allVerdicts).Draw(t, "wrong"), rapid.SampledFrom(allVerdicts).Draw(t, "right")
+		if wrong == right {
+			t.Skip("nothing to correct")
+		}
+		days := func(name string) time.Duration { return time.Duration(rapid.Int64Range(0, 15).Draw(t, name)) * day }
+		said, between := noon, noon // a write begins a curve anew; only the exponential one does not remember
+		if m.Decay.Curve == schema.CurveExponential {
+			said = noon.Add(days("until it was said"))
+			between = said.Add(days("until another was"))
+		}
+		corrected := between.Add(days("until it was corrected"))
+
+		with, without := m, m
+		var mistake *memory.Said
+		with, mistake = after(with, wrong, reinforce(t, with, wrong, nil, said))
+		if m.Decay.Curve == schema.CurveExponential && rapid.Bool().Draw(t, "another in between") {
+			v := rapid.SampledFrom(allVerdicts).Draw(t, "another")
+			with, _ = after(with, v, reinforce(t, with, v, nil, between))
+			without, _ = after(without, v, reinforce(t, without, v, nil, between))
+		}
+		got := reinforce(t, with, right, mistake, corrected)
+		want := reinforce(t, without, right, nil, corrected)
+		require.Equal(t, schema.FeedbackCorrected, got.Status)
+		require.InDelta(t, want.Salience, got.Salience, 1e-9)
+		require.InDelta(t, want.Moved, got.Moved, 1e-9)
+		require.InDelta(t, want.Confidence, got.Confidence, 1e-9)
+		require.Equal(t, want.Counted, got.Counted)
+		require.Equal(t, want.Outcomes, got.Outcomes)
+	})
+}
+
+// Among procedures that fit alike, feedback decides (document 004 §15A.11): what worked is selected, and
+// what failed gives way to what was not tried.
+func TestFeedbackDecidesBetweenProcedures(t *testing.T) {
+	t.Parallel()
+	s := memory.Situation{ErrorSignature: "ld: cache mismatch", Now: noon}
+	ids := []uuid.UUID{uuid.MustParse("00000000-0000-7000-8000-000000000001"), uuid.MustParse("00000000-0000-7000-8000-000000000002")}
+	procedures := make([]memory.Rated, 2)
+	reinforcedAt := []time.Time{noon.Add(-90 * day), noon.Add(-90 * day)}
+	for i := range procedures {
+		procedures[i] = fadingFact(func(m *memory.Rated) {
+			m.Type, m.Payload = schema.TypeCompetence, json.RawMessage(`{"kind":"competence","skill_name":"fix","triggers":[{"signal":"ld: cache mismatch"}],"recipe":[{"step":"x"}]}`)
+		})
+	}
+	choose := func() schema.Selection {
+		var solutions []memory.Solution
+		for i, m := range procedures {
+			solutions = append(solutions, memory.Solution{ID: ids[i], Type: m.Type, Payload: m.Payload, ReinforcedAt: reinforcedAt[i]})
+		}
+		out, _ := memory.Select(s, schema.LayerCompetence, solutions)
+		return out
+	}
+	say := func(i int, v schema.Verdict, times int) {
+		for range times {
+			r := reinforce(t, procedures[i], v, nil, noon)
+			procedures[i], _ = after(procedures[i], v, r)
+			if r.Reinforced {
+				reinforcedAt[i] = r.At
+			}
+		}
+	}
+	require.Empty(t, choose().Selected, "neither was tried")
+	say(1, schema.VerdictSucceeded, 5)
+	require.Equal(t, ids[1].String(), choose().Selected)
+	require.Equal(t, int64(5), choose().Candidates[0].Successes)
+	say(1, schema.VerdictFailed, 15)
+	require.Empty(t, choose().Selected, "what mostly fails is not chosen, even alone")
+	say(0, schema.VerdictSucceeded, 5)
+	require.Equal(t, ids[0].String(), choose().Selected)
+	require.Greater(t, procedures[0].Confidence, procedures[1].Confidence)
+}

@@ -1,0 +1,129 @@
+package memory
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mneme/mneme/schema"
+)
+
+// Default windows (document 002 "Retention Worker").
+const (
+	TombstoneWindow     = RecoveryWindow
+	HistoryWindow       = 180 * 24 * time.Hour
+	CompletedJobsWindow = 14 * 24 * time.Hour
+	DeadJobsWindow      = 30 * 24 * time.Hour
+	// RetrievalWindow is how late feedback may come. The documents name none; what a recall led to is
+	// known within days, and a month is as long as a deletion can be taken back.
+	RetrievalWindow = 30 * 24 * time.Hour
+)
+
+// ActionLinks are the relations by which a memory is load-bearing for something that was done: a rule that
+// was promoted, a change that was accepted, a decision that was published (document 003 D10). A memory that
+// has one is archived and never purged, whatever its tier.
+var ActionLinks = []string{"promoted_to", "accepted_in", "published_as"}
+
+// DefaultRetention is the policy of a class where nobody has said otherwise.
+//
+// Of a world, nothing is purged (document 003 D10), and its lasting procedures do not decay (D12). Facts of
+// a world decay with their validity (D12): see JudgeDue. Memories of no world go for good when their window
+// is over (document 002).
+func DefaultRetention(d schema.RetentionDomain, tier schema.Tier, typology schema.Typology) schema.RetentionPolicy {
+	keep, p := TombstoneWindow, schema.RetentionPolicy{Domain: d, Tier: tier, Typology: typology, OnExpiry: schema.ExpiryPurge, Default: true}
+	switch d {
+	case schema.RetainWorld:
+		p.OnExpiry = schema.ExpiryArchive
+		p.DecayExempt = tier == schema.TierPersistent && typology == schema.TypologyProcedural
+	case schema.RetainHistory:
+		keep = HistoryWindow
+	case schema.RetainJobsCompleted:
+		keep = CompletedJobsWindow
+	case schema.RetainJobsDead:
+		keep = DeadJobsWindow
+	case schema.RetainRetrievals:
+		keep = RetrievalWindow
+	}
+	p.KeepSeconds = int64(keep / time.Second)
+	return p
+}
+
+// RetentionRules are the policies that a tenant has set, in any order.
+type RetentionRules []schema.RetentionPolicy
+
+// For returns the policy of a class: the one set for its tier and typology, else for its tier, else for
+// its typology, else for the whole domain, else the default.
+func (r RetentionRules) For(d schema.RetentionDomain, tier schema.Tier, typology schema.Typology) schema.RetentionPolicy {
+	best, found := DefaultRetention(d, tier, typology), 0
+	for _, p := range r {
+		if p.Domain != d || p.Tier != schema.Any && p.Tier != tier || p.Typology != schema.Any && p.Typology != typology {
+			continue
+		}
+		says := 1
+		if p.Tier != schema.Any {
+			says += 2
+		}
+		if p.Typology != schema.Any {
+			says++
+		}
+		if says > found {
+			best, found = p, says
+		}
+	}
+	return best
+}
+
+// RetentionClasses are the classes of memories that may have policies of their own.
+func RetentionClasses(d schema.RetentionDomain) (classes []struct {
+	Tier     schema.Tier
+	Typology schema.Typology
+}) {
+	if !d.OfMemories() {
+		return nil
+	}
+	for _, tier := range []schema.Tier{schema.TierInteraction, schema.TierSession, schema.TierPersistent} {
+		for _, typology := range []schema.Typology{schema.TypologyEpisodic, schema.TypologySemantic, schema.TypologyProcedural} {
+			classes = append(classes, struct {
+				Tier     schema.Tier
+				Typology schema.Typology
+			}{tier, typology})
+		}
+	}
+	return classes
+}
+
+// PurgeStep is one step of a retention purge.
+type PurgeStep string
+
+// The steps. What refers to a row goes before the row.
+const (
+	PurgeExpire        PurgeStep = "expire"      // what is over is marked: from here on nobody recovers it; what is archived stays
+	PurgeGraphLinks    PurgeStep = "graph_links" // mentions, edges and claims; entities that nothing mentions any more
+	PurgeEmbeddings    PurgeStep = "embeddings"  // with their points in the index
+	PurgeTombstones    PurgeStep = "tombstones"  // the memories
+	PurgeHistory       PurgeStep = "history"
+	PurgeJobsCompleted PurgeStep = "jobs_completed"
+	PurgeJobsDead      PurgeStep = "jobs_dead"
+	PurgeRetrievals    PurgeStep = "retrievals" // with the feedback on them
+)
+
+// PurgeSteps are the steps in their order, which is mandatory (document 002 "Retention Worker"). Marking
+// ahead of them and retrievals behind them are ours.
+var PurgeSteps = []PurgeStep{PurgeExpire, PurgeGraphLinks, PurgeEmbeddings, PurgeTombstones, PurgeHistory, PurgeJobsCompleted, PurgeJobsDead, PurgeRetrievals}
+
+// NextPurgeStep returns the step behind one, and whether that one is the last.
+func NextPurgeStep(s PurgeStep) (next PurgeStep, last bool) {
+	i := slices.Index(PurgeSteps, s)
+	if i < 0 || i == len(PurgeSteps)-1 {
+		return "", true
+	}
+	return PurgeSteps[i+1], false
+}
+
+// ExpiredBefore is the moment before which something of a policy must have ended to be over at now; false
+// where it is kept for good.
+func ExpiredBefore(p schema.RetentionPolicy, now time.Time) (time.Time, bool) {
+	if p.KeepSeconds <= 0 {
+		return time.Time{}, false
+	}
+	return now.Add(-time.Duration(p.KeepSeconds) * time.Second), true
+}

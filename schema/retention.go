@@ -1,0 +1,144 @@
+package schema
+
+import (
+	"slices"
+	"time"
+)
+
+// RetentionDomain is a kind of thing that is kept for a while after it has ended.
+type RetentionDomain string
+
+// The domains. Memories are kept from their deletion on, all others from when they were made or had ended.
+const (
+	RetainMemory        RetentionDomain = "memory"         // tombstones of memories that belong to no world
+	RetainWorld         RetentionDomain = "world"          // tombstones of memories with a world_id (document 003 D2)
+	RetainHistory       RetentionDomain = "history"        // history of memories
+	RetainJobsCompleted RetentionDomain = "jobs_completed" // jobs that were done
+	RetainJobsDead      RetentionDomain = "jobs_dead"      // jobs that were given up
+	RetainRetrievals    RetentionDomain = "retrievals"     // what recalls returned, and the feedback on it
+)
+
+// RetentionDomains lists all of them.
+var RetentionDomains = []RetentionDomain{RetainMemory, RetainWorld, RetainHistory, RetainJobsCompleted, RetainJobsDead, RetainRetrievals}
+
+// Valid reports whether d is a known domain.
+func (d RetentionDomain) Valid() bool { return slices.Contains(RetentionDomains, d) }
+
+// OfMemories reports whether the domain's policies may differ by tier and typology, and may archive.
+func (d RetentionDomain) OfMemories() bool { return d == RetainMemory || d == RetainWorld }
+
+// OnExpiry is what becomes of something when its window is over.
+type OnExpiry string
+
+// What may become of it.
+const (
+	ExpiryPurge   OnExpiry = "purge"   // it goes for good
+	ExpiryArchive OnExpiry = "archive" // the row stays, out of sight and beyond recovery (document 003 D10)
+)
+
+// Any is the tier or the typology of a retention policy that holds whatever it is.
+const Any = "any"
+
+// RetentionPolicy says how long a tenant keeps what has ended (document 003 D12, document 002 "Retention
+// Worker").
+type RetentionPolicy struct {
+	Domain   RetentionDomain `json:"domain"`
+	Tier     Tier            `json:"tier"`     // or Any
+	Typology Typology        `json:"typology"` // or Any
+
+	KeepSeconds int64    `json:"keep_seconds"` // 0: for good
+	OnExpiry    OnExpiry `json:"on_expiry"`
+	// DecayExempt keeps memories of the class from being taken by decay, whatever their salience.
+	DecayExempt bool `json:"decay_exempt,omitempty"`
+
+	Default   bool       `json:"default"`           // nobody has said otherwise
+	Version   int        `json:"version,omitempty"` // of a row that somebody has said; 0 for a default
+	UpdatedAt *time.Time `json:"updated_at,omitempty"`
+	UpdatedBy string     `json:"updated_by,omitempty"`
+	Reason    string     `json:"reason,omitempty"`
+}
+
+// MinRetention is the shortest window there is: less is a slip of the hand.
+const MinRetention = time.Hour
+
+// Validate reports every field that is wrong, as a *ValidationError.
+func (r *RetentionPolicy) Validate() error {
+	var p problems
+	if !r.Domain.Valid() {
+		p.add("domain", "must be one of %s", names(RetentionDomains))
+	}
+	for _, class := range []struct{ field, value string }{{"tier", string(r.Tier)}, {"typology", string(r.Typology)}} {
+		if !r.Domain.OfMemories() && class.value != Any {
+			p.add(class.field, "must be any: only memories have classes")
+		}
+	}
+	if r.Tier != Any && !slices.Contains(tiers, r.Tier) {
+		p.add("tier", "must be any or one of %s", names(tiers))
+	}
+	if r.Typology != Any && !slices.Contains(typologies, r.Typology) {
+		p.add("typology", "must be any or one of %s", names(typologies))
+	}
+	switch {
+	case r.KeepSeconds < 0 || r.KeepSeconds > MaxDurationSeconds:
+		p.add("keep_seconds", "must be between 0 and %d", MaxDurationSeconds)
+	case r.KeepSeconds > 0 && time.Duration(r.KeepSeconds)*time.Second < MinRetention:
+		p.add("keep_seconds", "must be at least %d, or 0 to keep it for good", int64(MinRetention.Seconds()))
+	}
+	switch {
+	case r.OnExpiry != ExpiryPurge && r.OnExpiry != ExpiryArchive:
+		p.add("on_expiry", "must be purge or archive")
+	case r.OnExpiry == ExpiryArchive && !r.Domain.OfMemories():
+		p.add("on_expiry", "must be purge: only memories are archived")
+	}
+	if r.DecayExempt && !r.Domain.OfMemories() {
+		p.add("decay_exempt", "must be false: only memories decay")
+	}
+	checkText(&p, "reason", r.Reason, MaxReasonLength)
+	if isBlank(r.Reason) {
+		p.add("reason", "is required")
+	}
+	checkText(&p, "updated_by", r.UpdatedBy, MaxNameLength)
+	if r.UpdatedBy == "" {
+		p.add("updated_by", "is required")
+	}
+	return p.err()
+}
+
+// RetentionChange is one entry of the audit of retention policies.
+type RetentionChange struct {
+	ID        string           `json:"id"`
+	Domain    RetentionDomain  `json:"domain"`
+	Tier      Tier             `json:"tier"`
+	Typology  Typology         `json:"typology"`
+	Before    *RetentionPolicy `json:"before,omitempty"` // nil: the default held
+	After     *RetentionPolicy `json:"after,omitempty"`  // nil: the default holds again
+	ChangedBy string           `json:"changed_by"`
+	Reason    string           `json:"reason"`
+	ChangedAt time.Time        `json:"changed_at"`
+}
+
+// Sweep is a kind of run that takes away what is over.
+type Sweep string
+
+// The sweeps.
+const (
+	SweepDecay     Sweep = "decay"
+	SweepRetention Sweep = "retention"
+)
+
+// Valid reports whether s is a known sweep.
+func (s Sweep) Valid() bool { return s == SweepDecay || s == SweepRetention }
+
+// SweepHold is a sweep that would take too much of a tenant's, and waits until somebody admits it.
+type SweepHold struct {
+	Tenant     string     `json:"tenant"`
+	Sweep      Sweep      `json:"sweep"`
+	WouldTake  int64      `json:"would_take"` // at least
+	Stored     int64      `json:"stored"`
+	Share      float64    `json:"share"` // [0,1]; that would be passed
+	AskedAt    time.Time  `json:"asked_at"`
+	Admitted   *int64     `json:"admitted,omitempty"` // how many more may go; nil: nobody has answered
+	AnsweredBy string     `json:"answered_by,omitempty"`
+	Reason     string     `json:"reason,omitempty"`
+	AnsweredAt *time.Time `json:"answered_at,omitempty"`
+}

@@ -1,0 +1,343 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/vector"
+	"github.com/mneme/mneme/workflows"
+)
+
+func (d *doctor) jobsWaiting(ctx context.Context) (verdict, error) {
+	queue, err := d.store.JobQueue(ctx)
+	if err != nil {
+		return verdict{}, err
+	}
+	if queue.Oldest == nil {
+		return fine("none waits"), nil
+	}
+	waited, most := d.now().Sub(*queue.Oldest), d.a.cfg.ReadyJobAge
+	if most > 0 && waited > most {
+		return fail("Look at the run that has it: `mneme jobs list --state pending` for each tenant, then the UI; most often the model endpoint fails or throttles.",
+			"%d wait, the oldest for %s, longer than MNEME_READY_JOB_AGE (%s)", queue.Waiting, span(waited), span(most)), nil
+	}
+	return fine("%d wait, the oldest for %s", queue.Waiting, span(waited)), nil
+}
+
+func (d *doctor) jobsDead(ctx context.Context) (verdict, error) {
+	queue, err := d.store.JobQueue(ctx)
+	if err != nil {
+		return verdict{}, err
+	}
+	if queue.Dead > 0 {
+		return warn(fmt.Sprintf("`mneme jobs list --state dead` for each tenant says why; `mneme jobs retry ID` replays one. After %s they are purged.", days(memory.DeadJobsWindow)),
+			"%d jobs are dead", queue.Dead), nil
+	}
+	return fine("none"), nil
+}
+
+// jobsOrphaned looks for jobs that nobody works on: their run was terminated, or its namespace is lost.
+func (d *doctor) jobsOrphaned(ctx context.Context) (verdict, error) {
+	queue, err := d.store.JobQueue(ctx)
+	if err != nil {
+		return verdict{}, err
+	}
+	if queue.Waiting == 0 || d.now().Sub(*queue.Oldest) < jobGrace {
+		return fine("none"), nil
+	}
+	const perTenant = 200
+	runs, orphans, first, tenantOf := map[string]bool{}, 0, "", ""
+	looked, more, err := d.eachTenant(ctx, func(ctx context.Context, tenant string) error {
+		jobs, err := d.store.OpenJobs(ctx, tenant, d.now().Add(-jobGrace), perTenant)
+		if err != nil {
+			return err
+		}
+		for _, job := range jobs {
+			run, asked := runs[tenant+"\x00"+job.WorkflowID]
+			if !asked {
+				if run, err = d.runsStill(ctx, job.WorkflowID); err != nil {
+					return err
+				}
+				runs[tenant+"\x00"+job.WorkflowID] = run
+			}
+			if !run { // one that is replayed has a run of its own
+				if run, err = d.runsStill(ctx, workflows.ResumeWorkflowID(tenant, job.ID.String())); err != nil {
+					return err
+				}
+			}
+			if !run {
+				if orphans++; first == "" {
+					first, tenantOf = job.ID.String(), tenant
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return verdict{}, err
+	}
+	if orphans > 0 {
+		return fail("`mneme jobs show ID` names the run: it was terminated, or its namespace is another. Hand the request in again under another idempotency key.",
+			"%d open jobs have no run that works on them, such as %s of tenant %s", orphans, first, tenantOf), nil
+	}
+	return fine("none%s", ofTenants(looked, more)), nil
+}
+
+// eachTenant goes through tenants by name until there is none left, the bound is reached or the time is
+// nearly up, and says how many it has looked at.
+func (d *doctor) eachTenant(ctx context.Context, fn func(context.Context, string) error) (looked int, more bool, err error) {
+	const page = 100
+	after := ""
+	for {
+		tenants, err := d.store.SweepTenants(ctx, after, page)
+		if err != nil {
+			return looked, false, err
+		}
+		for _, tenant := range tenants {
+			if deadline, ok := ctx.Deadline(); looked >= doctorTenants || ok && time.Until(deadline) < doctorPatience/5 {
+				return looked, true, nil
+			}
+			if err := fn(ctx, tenant); err != nil {
+				return looked, false, err
+			}
+			looked, after = looked+1, tenant
+		}
+		if len(tenants) < page {
+			return looked, false, nil
+		}
+	}
+}
+
+// ofTenants says that not all tenants were looked at.
+func ofTenants(looked int, more bool) string {
+	if more {
+		return fmt.Sprintf(" (of the first %d tenants by name)", looked)
+	}
+	return ""
+}
+
+// indexAnswers tells whether the vector index can be asked.
+func (d *doctor) indexAnswers(ctx context.Context) (verdict, error) {
+	const do = "Start it, or correct QDRANT_URL. Recall goes on by full text and says so; what is written meanwhile waits."
+	index, closeIndex, err := d.a.cfg.OpenIndex(d.store)
+	if err != nil {
+		return fail(do, "%s", err), nil
+	}
+	d.a.closers = append(d.a.closers, closeIndex)
+	if q, ok := index.(*vector.Qdrant); ok {
+		if err := q.Check(ctx); err != nil {
+			return fail(do, "%s does not answer: %s", index.Name(), err), nil
+		}
+	}
+	d.index = index
+	return fine("%s answers", index.Name()), nil
+}
+
+// active is the generation that is searched, and the one that is being built.
+func (d *doctor) generations(ctx context.Context) (active, building *store.Generation, err error) {
+	known, err := d.store.Generations(ctx, d.a.indexName())
+	for i := range known {
+		switch known[i].State {
+		case store.GenerationActive:
+			active = &known[i]
+		case store.GenerationBuilding:
+			building = &known[i]
+		}
+	}
+	return active, building, err
+}
+
+func (d *doctor) indexGeneration(ctx context.Context) (verdict, error) {
+	active, _, err := d.generations(ctx)
+	if err != nil {
+		return verdict{}, err
+	}
+	if active == nil {
+		return fail("Start a worker: it makes one. If one runs, `mneme reindex`.", "index %s has no generation: recall finds nothing by vector", d.a.indexName()), nil
+	}
+	found := fmt.Sprintf("%s, %d dimensions", active.Model.Name, active.Model.Dimensions)
+	if c := d.a.cfg; c.Embedder == "local" && c.Local.Dir == "" {
+		return fine("%s; whether the configured model is that would take loading it", found), nil
+	}
+	brain, err := d.a.cfg.NewBrain(ctx)
+	if err != nil {
+		return fail("Correct the settings of the brain and the embedder.", "%s", err), nil
+	}
+	if model := brain.Embedder.Model(); model != active.Model {
+		return warn("`mneme reindex` embeds everything anew; until then recall answers from the old model's generation.",
+			"the index is of %s, and the configured model is %s with %d dimensions", found, model.Name, model.Dimensions), nil
+	}
+	return fine("%s", found), nil
+}
+
+// rebuildGrace is how long a rebuild may be without a run: it is being taken up, or its last step is under way.
+const rebuildGrace = 10 * time.Minute
+
+func (d *doctor) indexRebuild(ctx context.Context) (verdict, error) {
+	_, building, err := d.generations(ctx)
+	if err != nil {
+		return verdict{}, err
+	}
+	if building == nil {
+		return fine("none is under way"), nil
+	}
+	since := d.now().Sub(building.CreatedAt)
+	runs, err := d.runsStill(ctx, workflows.ReindexWorkflowID(d.a.indexName()))
+	if err != nil {
+		return verdict{}, err
+	}
+	if !runs && since > rebuildGrace {
+		return warn("`mneme reindex` takes it up where it was.", "a rebuild was begun %s ago and nobody works on it: every write goes to it too", span(since)), nil
+	}
+	return fine("one is under way, for %s", span(since)), nil
+}
+
+func (d *doctor) indexLag(ctx context.Context) (verdict, error) {
+	lag, err := d.store.OutboxLag(ctx)
+	if err != nil {
+		return verdict{}, err
+	}
+	if lag.Oldest == nil {
+		return fine("none"), nil
+	}
+	behind, most := d.now().Sub(*lag.Oldest), d.a.cfg.ReadyIndexLag
+	if most > 0 && behind > most {
+		return fail("`mneme index status`, then `mneme schedules list`: the index or the embedder fails, or sync_index does not run.",
+			"%d changes wait, the oldest for %s, longer than MNEME_READY_INDEX_LAG (%s)", lag.Pending, span(behind), span(most)), nil
+	}
+	return fine("%d changes wait, the oldest for %s", lag.Pending, span(behind)), nil
+}
+
+func (d *doctor) indexParked(ctx context.Context) (verdict, error) {
+	lag, err := d.store.OutboxLag(ctx)
+	if err != nil {
+		return verdict{}, err
+	}
+	if lag.Parked > 0 {
+		return warn("`mneme index parked` says why, for each tenant; `mneme index retry` has them tried again.", "%d changes are not tried any more: recall does not find those memories by vector", lag.Parked), nil
+	}
+	return fine("none"), nil
+}
+
+// indexDrift compares numbers: live memories, and points. What waits or is parked explains a difference of
+// that size. Equal numbers prove nothing: the schedule drift compares one by one.
+func (d *doctor) indexDrift(ctx context.Context) (verdict, error) {
+	active, _, err := d.generations(ctx)
+	if err != nil {
+		return verdict{}, err
+	}
+	if active == nil || d.index == nil {
+		return verdict{Status: checkSkipped, Found: "there is no index to compare with"}, nil
+	}
+	counting, cancel := context.WithTimeout(ctx, doctorPatience*4/5)
+	defer cancel()
+	var live, points, apart int64
+	looked, more, err := d.eachTenant(counting, func(ctx context.Context, tenant string) error {
+		n, err := d.store.LiveCount(ctx, tenant)
+		if err != nil {
+			return err
+		}
+		has, err := d.index.Count(ctx, *active, tenant)
+		if err != nil {
+			return err
+		}
+		live, points, apart = live+n, points+has, apart+max(n-has, has-n)
+		return nil
+	})
+	if err != nil && counting.Err() != nil && ctx.Err() == nil {
+		return fine("there are too many to count in passing: the schedule drift compares them"), nil
+	}
+	if err != nil {
+		return verdict{}, err
+	}
+	lag, err := d.store.OutboxLag(ctx)
+	if err != nil {
+		return verdict{}, err
+	}
+	if apart > lag.Pending+lag.Parked {
+		return warn("`mneme index drift` compares them one by one and repairs what differs.", "%d live memories and %d points%s: %d apart, and %d changes wait or are parked",
+			live, points, ofTenants(looked, more), apart, lag.Pending+lag.Parked), nil
+	}
+	return fine("%d live memories, %d points%s", live, points, ofTenants(looked, more)), nil
+}
+
+// overdueIntervals is after how many intervals what is due should have been swept.
+const overdueIntervals = 2
+
+// decayOverdue looks for tenants of which something was due long ago. One that has a question open is left
+// out: a sweep may take nothing of it before the answer, and sweep_holds says so.
+func (d *doctor) decayOverdue(ctx context.Context) (verdict, error) {
+	every := time.Hour
+	for _, s := range d.scheduled {
+		if s.Name == workflows.ScheduleDecay && s.Every > 0 {
+			every = s.Every
+		}
+	}
+	holds, err := d.store.SweepHolds(ctx)
+	if err != nil {
+		return verdict{}, err
+	}
+	held := map[string]bool{}
+	for _, h := range holds {
+		held[h.Tenant] = held[h.Tenant] || h.Sweep == schema.SweepDecay
+	}
+	due, err := d.store.DecayTenants(ctx, "", doctorTenants, d.now().Add(-overdueIntervals*every))
+	if err != nil {
+		return verdict{}, err
+	}
+	var late []string
+	for _, tenant := range due {
+		if !held[tenant] {
+			late = append(late, tenant)
+		}
+	}
+	if len(late) > 0 {
+		return warn("`mneme schedules list` says whether decay runs; `mneme schedules trigger decay` has it run now.",
+			"memories of %d tenants have been due for more than %s, such as of %s", len(late), span(overdueIntervals*every), late[0]), nil
+	}
+	return fine("nothing has been due for more than %s", span(overdueIntervals*every)), nil
+}
+
+func (d *doctor) sweepHolds(ctx context.Context) (verdict, error) {
+	holds, err := d.store.SweepHolds(ctx)
+	if err != nil {
+		return verdict{}, err
+	}
+	if len(holds) == 0 {
+		return fine("none waits for an answer"), nil
+	}
+	h := holds[0]
+	return warn("`mneme retention holds` lists them; admit what is meant to go, or mend the policy that asks for it.",
+		"%d sweeps wait for an answer: %s of tenant %s would take %d of %d", len(holds), h.Sweep, h.Tenant, h.WouldTake, h.Stored), nil
+}
+
+// retentionWindows looks for policies by which a deleted memory is purged while people think that they can
+// still take the deletion back (document 002 "Soft-Delete and Recovery").
+func (d *doctor) retentionWindows(ctx context.Context) (verdict, error) {
+	var short []string
+	looked, more, err := d.eachTenant(ctx, func(ctx context.Context, tenant string) error {
+		rules, err := d.store.RetentionPolicies(ctx, tenant)
+		if err != nil {
+			return err
+		}
+		for _, p := range rules {
+			keep := time.Duration(p.KeepSeconds) * time.Second
+			if !p.Default && p.Domain.OfMemories() && p.OnExpiry == schema.ExpiryPurge && keep > 0 && keep < memory.RecoveryWindow {
+				short = append(short, fmt.Sprintf("%s: %s, tier %s, typology %s after %s", tenant, p.Domain, p.Tier, p.Typology, days(keep)))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return verdict{}, err
+	}
+	if len(short) > 0 {
+		return warn("`mneme retention set` with a longer window, unless it is meant: a purge cannot be taken back.",
+			"deleted memories go for good before the %s of recovery are over: %s", days(memory.RecoveryWindow), listed(short)), nil
+	}
+	return fine("nothing is purged within the %s of recovery%s", days(memory.RecoveryWindow), ofTenants(looked, more)), nil
+}

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+
+	"github.com/mneme/mneme/internal/config"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/workflows"
+)
+
+// temporal tells whether the server answers and has the namespace.
+func (d *doctor) temporal(ctx context.Context) (verdict, error) {
+	const do = "Start it (`make up`), or correct TEMPORAL_ADDRESS."
+	c, err := d.a.openTemporal(ctx)
+	if err != nil {
+		return fail(do, "%s", err), nil
+	}
+	_, err = c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: d.a.cfg.Namespace})
+	var missing *serviceerror.NamespaceNotFound
+	switch {
+	case errors.As(err, &missing):
+		return fail("Create it (`temporal operator namespace create`), or correct TEMPORAL_NAMESPACE.", "there is no namespace %s", d.a.cfg.Namespace), nil
+	case err != nil:
+		return fail(do, "%s", err), nil
+	}
+	d.client = c
+	return fine("namespace %s", d.a.cfg.Namespace), nil
+}
+
+func (d *doctor) searchAttributes(ctx context.Context) (verdict, error) {
+	missing, err := workflows.MissingSearchAttributes(ctx, d.client, d.a.cfg.Namespace)
+	if err != nil || len(missing) == 0 {
+		return fine("registered"), err
+	}
+	return fail("Start a worker: it registers them. A run that sets one that is not registered hangs.", "not registered: %s", listed(missing)), nil
+}
+
+// namespaceRetention compares how long Temporal keeps the histories of runs that have ended with how long a
+// deleted memory is kept. A purge takes a tombstone with its text after TombstoneWindow (document 002
+// "Retention Worker"); a history that is kept for longer still has the request that brought the text.
+func (d *doctor) namespaceRetention(ctx context.Context) (verdict, error) {
+	described, err := d.client.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: d.a.cfg.Namespace})
+	if err != nil {
+		return verdict{}, err
+	}
+	kept := described.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()
+	if kept > memory.TombstoneWindow {
+		return warn(fmt.Sprintf("`temporal operator namespace update --retention %dh`: what requests brought is still in histories when a purge has removed it, unless it was erased or payloads are encrypted.",
+			int(memory.TombstoneWindow.Hours())), "histories are kept for %s, longer than a deleted memory (%s)", days(kept), days(memory.TombstoneWindow)), nil
+	}
+	if kept < memory.CompletedJobsWindow {
+		return fine("histories are kept for %s; a job, which names its run, for %s", days(kept), days(memory.CompletedJobsWindow)), nil
+	}
+	return fine("histories are kept for %s", days(kept)), nil
+}
+
+func (d *doctor) worker(ctx context.Context) (verdict, error) {
+	seen, err := d.a.workerSeen(ctx, d.client)
+	if err != nil {
+		return verdict{}, err
+	}
+	const do = "Start one (`make worker`), with this MNEME_TASK_QUEUE."
+	switch away := d.now().Sub(seen); {
+	case seen.IsZero():
+		return fail(do, "no worker asks for work on task queue %s", d.a.cfg.TaskQueue), nil
+	case away >= workerAway:
+		return fail(do, "the last worker asked for work on task queue %s %s ago", d.a.cfg.TaskQueue, span(away)), nil
+	}
+	return fine("one asks for work on task queue %s", d.a.cfg.TaskQueue), nil
+}
+
+// converter is that of this program's settings.
+func (d *doctor) converter() (converter.DataConverter, error) {
+	options := client.Options{DataConverter: converter.GetDefaultDataConverter()}
+	err := config.Encrypt(&options, d.a.cfg.PayloadKey)
+	return options.DataConverter, err
+}
+
+// payloadKey reads what a worker wrote last: a result of a run that a schedule started.
+func (d *doctor) payloadKey(ctx context.Context) (verdict, error) {
+	dc, err := d.converter()
+	if err != nil {
+		return verdict{}, err
+	}
+	known, err := d.schedules(ctx)
+	if err != nil {
+		return verdict{}, err
+	}
+	var runs []*workflows.ScheduleRun
+	for _, s := range known {
+		if s.Last != nil {
+			runs = append(runs, s.Last)
+		}
+	}
+	slices.SortFunc(runs, func(a, b *workflows.ScheduleRun) int { return b.StartedAt.Compare(a.StartedAt) })
+	for _, run := range runs {
+		events := d.client.GetWorkflowHistory(ctx, run.WorkflowID, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT)
+		for events.HasNext() {
+			event, err := events.Next()
+			if isNotFound(err) {
+				break
+			}
+			if err != nil {
+				return verdict{}, err
+			}
+			if result := event.GetWorkflowExecutionCompletedEventAttributes().GetResult().GetPayloads(); len(result) == 1 {
+				v := judgePayload(dc, len(d.a.cfg.PayloadKey) > 0, result[0])
+				d.unread = v.Status == checkFail
+				return v, nil
+			}
+		}
+	}
+	return fine("no scheduled run has ended yet: it cannot be told whether the worker has the same"), nil
+}
+
+// judgePayload tells whether a worker that wrote this has the payload key that dc has, if any.
+func judgePayload(dc converter.DataConverter, keyed bool, p *commonpb.Payload) verdict {
+	plain := string(p.GetMetadata()[converter.MetadataEncoding]) == converter.MetadataEncodingJSON
+	var read any
+	switch err := dc.FromPayload(p, &read); {
+	case err != nil && keyed:
+		return fail("Set the MNEME_PAYLOAD_KEY here that the worker has.", "the worker encrypts with another key: its runs cannot be read here, nor requests from here there")
+	case err != nil:
+		return fail("Set the MNEME_PAYLOAD_KEY here that the worker has.", "the worker encrypts, and MNEME_PAYLOAD_KEY is not set here")
+	case plain && keyed:
+		return warn("Set the same MNEME_PAYLOAD_KEY for the worker, and restart it.", "MNEME_PAYLOAD_KEY is set here, and the worker does not encrypt")
+	case plain:
+		return fine("none is set here, and the worker has none")
+	}
+	return fine("the worker has the same")
+}
+
+// trustKey looks whether workflows of other namespaces are believed whatever they say of themselves.
+func (d *doctor) trustKey(ctx context.Context) (verdict, error) {
+	if len(d.a.cfg.TrustKey) > 0 {
+		return fine("set"), nil
+	}
+	var names []string
+	request := &operatorservice.ListNexusEndpointsRequest{PageSize: 100}
+	for {
+		found, err := d.client.OperatorService().ListNexusEndpoints(ctx, request)
+		var absent *serviceerror.Unimplemented
+		var denied *serviceerror.PermissionDenied
+		if errors.As(err, &absent) || errors.As(err, &denied) {
+			return fine("not set; whether a Nexus endpoint leads here cannot be told"), nil
+		}
+		if err != nil {
+			return verdict{}, err
+		}
+		for _, e := range found.GetEndpoints() {
+			if w := e.GetSpec().GetTarget().GetWorker(); w.GetNamespace() == d.a.cfg.Namespace && w.GetTaskQueue() == d.a.cfg.TaskQueue {
+				names = append(names, e.GetSpec().GetName())
+			}
+		}
+		if request.NextPageToken = found.GetNextPageToken(); len(request.NextPageToken) == 0 {
+			break
+		}
+	}
+	if len(names) > 0 {
+		return warn("Set MNEME_TRUST_KEY for the worker and give callers tokens (docs/trust.md), if they are not all your own.",
+			"MNEME_TRUST_KEY is not set, and callers of Nexus endpoint %s are believed", listed(names)), nil
+	}
+	return fine("not set, and no Nexus endpoint leads here"), nil
+}
+
+// schedules are read once for all checks.
+func (d *doctor) schedules(ctx context.Context) ([]workflows.ScheduleStatus, error) {
+	if d.scheduled == nil && d.looked == nil {
+		var s workflows.Schedules
+		if s, d.looked = d.a.schedules(ctx); d.looked == nil {
+			d.scheduled, d.looked = s.Statuses(ctx, d.specs)
+		}
+	}
+	return d.scheduled, d.looked
+}
+
+// which names the schedules that are so, each with more.
+func (d *doctor) which(ctx context.Context, is func(workflows.ScheduleStatus) (string, bool)) ([]string, error) {
+	known, err := d.schedules(ctx)
+	var out []string
+	for _, s := range known {
+		if more, ok := is(s); ok {
+			out = append(out, s.Name+more)
+		}
+	}
+	return out, err
+}
+
+func (d *doctor) schedulesMissing(ctx context.Context) (verdict, error) {
+	found, err := d.which(ctx, func(s workflows.ScheduleStatus) (string, bool) {
+		return "", s.Missing && slices.ContainsFunc(d.specs, func(spec workflows.ScheduleSpec) bool { return spec.Name == s.Name })
+	})
+	if err != nil || len(found) == 0 {
+		return fine("none"), err
+	}
+	return fail("`mneme schedules apply`, or start a worker.", "missing: %s", listed(found)), nil
+}
+
+func (d *doctor) schedulesFailed(ctx context.Context) (verdict, error) {
+	found, err := d.which(ctx, func(s workflows.ScheduleStatus) (string, bool) {
+		return " (" + s.Note + ")", s.PausedBy == workflows.PausedByFailure
+	})
+	if err != nil || len(found) == 0 {
+		return fine("none is paused by a failure"), err
+	}
+	return fail("Mend what failed, then `mneme schedules resume NAME` and `mneme schedules trigger NAME`.", "paused by a failure: %s", listed(found)), nil
+}
+
+func (d *doctor) schedulesPaused(ctx context.Context) (verdict, error) {
+	found, err := d.which(ctx, func(s workflows.ScheduleStatus) (string, bool) {
+		return " (" + s.Note + ")", s.PausedBy == workflows.PausedByOperator
+	})
+	if err != nil || len(found) == 0 {
+		return fine("none is paused by somebody"), err
+	}
+	return warn("`mneme schedules resume NAME`, when the reason is over.", "paused by somebody: %s", listed(found)), nil
+}
+
+func (d *doctor) schedulesDiffer(ctx context.Context) (verdict, error) {
+	found, err := d.which(ctx, func(s workflows.ScheduleStatus) (string, bool) {
+		differs := s.Differs
+		if d.unread { // arguments that are as they should be look different
+			differs = slices.DeleteFunc(slices.Clone(differs), func(what string) bool { return what == "arguments" })
+		}
+		return " (" + listed(differs) + ")", len(differs) > 0
+	})
+	if err != nil || len(found) == 0 {
+		return fine("all are as the file says"), err
+	}
+	return warn("`mneme schedules apply [FILE]`; or `mneme doctor --schedules FILE`, if they are another file's.", "not as the file says: %s", listed(found)), nil
+}
+
+// runsStill tells whether one of these workflows has a run that goes on.
+func (d *doctor) runsStill(ctx context.Context, ids ...string) (bool, error) {
+	for _, id := range ids {
+		described, err := d.client.DescribeWorkflowExecution(ctx, id, "")
+		if isNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		if described.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// jobGrace is how long a job may be without a run that has it: its run has just ended, or is to begin.
+const jobGrace = 5 * time.Minute

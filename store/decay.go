@@ -1,0 +1,206 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+)
+
+// actorDecay is whom history names where a memory faded.
+const actorDecay = "decay"
+
+// DecayInput asks for one batch of what has fallen due.
+type DecayInput struct {
+	Tenant string
+	Run    string    // of which the counts are kept
+	After  DueCursor // where the batch before ended; zero at the start
+	Until  time.Time // what is due by then; the run's own time, so that it comes to an end
+	Limit  int
+	Now    time.Time
+}
+
+// DueCursor is a place in the order in which memories fall due.
+type DueCursor struct {
+	DueAt time.Time `json:"due_at"`
+	ID    uuid.UUID `json:"id"`
+}
+
+// DecayBatch is what one batch did.
+type DecayBatch struct {
+	Pruned   int       `json:"pruned"`
+	Archived int       `json:"archived"`
+	Kept     int       `json:"kept"`
+	NotDue   int       `json:"not_due"` // what was stored of them was out of date, and is mended
+	Next     DueCursor `json:"next"`
+	More     bool      `json:"more"` // there may be more behind Next
+}
+
+// decayTake counts what has fallen due of what is live.
+func (c *change) decayTake(ctx context.Context, share float64) ([]take, error) {
+	var t take
+	if err := c.tx.QueryRow(ctx, `SELECT coalesce((SELECT docs FROM corpus_stats WHERE tenant = $1), 0)`, c.tenant).Scan(&t.Stored); err != nil {
+		return nil, err
+	}
+	err := c.tx.QueryRow(ctx, `SELECT count(*) FROM (SELECT FROM memories WHERE tenant = $1 AND live AND decay_due_at IS NOT NULL AND decay_due_at <= $2 LIMIT $3) due`,
+		c.tenant, c.now, memory.SweepAllowance(t.Stored, share)+1).Scan(&t.Would)
+	return []take{t}, err
+}
+
+// DecayBatch does to the next memories that have fallen due what memory.JudgeDue says, in one transaction,
+// with a history row for each. It reads what is due and nothing else. Memories that somebody else is at, and
+// those that a pipeline still works on, are left to the next run. A batch that is delivered again finds
+// nothing to do, or the rest.
+func (s *Store) DecayBatch(ctx context.Context, in DecayInput) (DecayBatch, error) {
+	var out DecayBatch
+	err := againAlone(ctx, func() error {
+		out = DecayBatch{}
+		return s.write(ctx, in.Tenant, in.Now, func(c *change) error {
+			d := decaying{change: c, in: in, out: &out}
+			return d.run(ctx)
+		})
+	})
+	if err != nil {
+		return DecayBatch{}, fmt.Errorf("sweep what has decayed: %w", err)
+	}
+	return out, nil
+}
+
+// decaying is one batch at work.
+type decaying struct {
+	*change
+	in  DecayInput
+	out *DecayBatch
+}
+
+// dueRow is a memory that has fallen due, locked.
+type dueRow struct {
+	memory.Decayed
+	ID    uuid.UUID
+	DueAt time.Time
+	busy  bool // a pipeline still works on it
+}
+
+// judged are the memories of a batch with the same outcome, in columns.
+type judged struct {
+	ids      []uuid.UUID
+	reasons  []string
+	metadata []string
+	next     []*time.Time
+}
+
+func (d *decaying) run(ctx context.Context) error {
+	due, err := d.due(ctx)
+	if err != nil || len(due) == 0 {
+		return err
+	}
+	rules, err := retentionRules(ctx, d.tx, d.tenant)
+	if err != nil {
+		return err
+	}
+	by := map[memory.SweepOutcome]*judged{memory.SweepPrune: {}, memory.SweepArchive: {}, memory.SweepKeep: {}, memory.SweepNotDue: {}}
+	for _, m := range due {
+		if m.busy {
+			continue
+		}
+		domain := schema.RetainMemory
+		if m.World {
+			domain = schema.RetainWorld
+		}
+		v := memory.JudgeDue(m.Decayed, rules.For(domain, m.Tier, m.Typology), d.now)
+		metadata, err := json.Marshal(map[string]any{"sweep": schema.SweepDecay, "run": d.in.Run, "why": v.Why, "salience": v.Salience})
+		if err != nil {
+			return err
+		}
+		j := by[v.Outcome]
+		j.ids, j.reasons, j.metadata, j.next = append(j.ids, m.ID), append(j.reasons, memory.SweepReason(v, m.Decay)), append(j.metadata, string(metadata)), append(j.next, v.NextDue)
+	}
+	d.out.Pruned, d.out.Archived = len(by[memory.SweepPrune].ids), len(by[memory.SweepArchive].ids)
+	d.out.Kept, d.out.NotDue = len(by[memory.SweepKeep].ids), len(by[memory.SweepNotDue].ids)
+	last := due[len(due)-1]
+	d.out.Next, d.out.More = DueCursor{last.DueAt, last.ID}, len(due) == d.in.Limit
+	d.prune(by[memory.SweepPrune])
+	d.archive(by[memory.SweepArchive])
+	d.keep(by[memory.SweepKeep], by[memory.SweepNotDue])
+	d.used(schema.SweepDecay, d.out.Pruned+d.out.Archived)
+	return d.noteSweep(schema.SweepDecay, d.in.Run, map[string]int{"pruned": d.out.Pruned, "archived": d.out.Archived, "kept": d.out.Kept, "not_due": d.out.NotDue})
+}
+
+// due locks the next memories that have fallen due, oldest first.
+func (d *decaying) due(ctx context.Context) ([]dueRow, error) {
+	rows, err := d.tx.Query(ctx, `SELECT m.id, m.decay_due_at, m.tier, m.typology, m.pinned, m.deletion_policy, m.world_id IS NOT NULL, m.valid_until, m.created_at,
+			m.decay_curve, m.half_life, m.min_salience, m.max_age, m.decay_floor, m.reinforcement_gain, m.decay_points, m.salience, m.salience_at,
+			EXISTS (SELECT FROM memory_relations r WHERE r.tenant = $1 AND r.source_id = m.id AND r.predicate = ANY($6)),
+			EXISTS (SELECT FROM jobs j WHERE j.tenant = $1 AND j.kind = 'ingest' AND j.memory_id = m.id AND j.state IN ('pending', 'leased', 'failed'))
+		FROM memories m WHERE m.tenant = $1 AND m.live AND m.decay_due_at IS NOT NULL AND m.decay_due_at <= $2 AND (m.decay_due_at, m.id) > ($3, $4)
+		ORDER BY m.decay_due_at, m.id LIMIT $5 FOR UPDATE OF m SKIP LOCKED`,
+		d.tenant, d.in.Until, d.in.After.DueAt, d.in.After.ID, d.in.Limit, memory.ActionLinks)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (dueRow, error) {
+		var m dueRow
+		var maxAge *time.Duration
+		var points []schema.DecayPoint
+		y := &m.Decay
+		err := row.Scan(&m.ID, &m.DueAt, &m.Tier, &m.Typology, &m.Pinned, &m.DeletionPolicy, &m.World, &m.ValidUntil, &m.CreatedAt,
+			&y.Curve, &y.HalfLife, &y.MinSalience, &maxAge, &y.Floor, &y.ReinforcementGain, &points, &m.Salience, &m.SalienceAt, &m.ActionLinked, &m.busy)
+		if maxAge != nil {
+			y.MaxAge = *maxAge
+		}
+		y.Points = memory.DecayPoints(points)
+		return m, err
+	})
+}
+
+// prune makes tombstones, as a soft deletion does (document 004 §15B: safe deletion via decay rather than
+// hard loss).
+func (d *decaying) prune(j *judged) {
+	d.takeAway(j, "deleted_at", "buried.content", schema.EventDeleted, schema.AuditDelete)
+}
+
+// archive takes memories out of sight for good, without deleting them.
+func (d *decaying) archive(j *judged) {
+	d.takeAway(j, "archived_at", "NULL", schema.EventModified, schema.AuditArchive)
+}
+
+// takeAway sets the moment at which memories ceased to be live. One statement, so that a batch costs little
+// more than the update itself. Column and text are constants of this file.
+func (d *decaying) takeAway(j *judged, column, text string, event schema.HistoryEvent, action schema.AuditAction) {
+	if len(j.ids) == 0 {
+		return
+	}
+	d.queue.Queue(`
+		WITH buried AS (
+			UPDATE memories m SET `+column+` = $3, decay_due_at = NULL, updated_at = $3, version = m.version + 1
+			FROM unnest($2::uuid[], $4::uuid[], $5::text[], $6::jsonb[]) x(id, entry, reason, metadata) WHERE m.tenant = $1 AND m.id = x.id
+			RETURNING m.id, m.version, m.content, x.entry, x.reason, x.metadata
+		), told AS (
+			INSERT INTO memory_history (tenant, id, memory_id, event, old_content, changed_by, reason, metadata, created_at, action, version)
+			SELECT $1, entry, id, $7, `+text+`, $8, reason, metadata, $3, $9, version FROM buried
+		)
+		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT $1, id, version, 'delete', $3 FROM buried`,
+		d.tenant, j.ids, d.now, newIDs(len(j.ids)), j.reasons, j.metadata, event, actorDecay, action)
+	d.uncounted = append(d.uncounted, j.ids...)
+}
+
+// keep notes when to look again at what stays. Of what is kept although it is due, history says why.
+func (d *decaying) keep(kept, notDue *judged) {
+	for _, j := range []*judged{kept, notDue} {
+		if len(j.ids) > 0 {
+			d.queue.Queue(`UPDATE memories m SET decay_due_at = x.next FROM unnest($2::uuid[], $3::timestamptz[]) x(id, next) WHERE m.tenant = $1 AND m.id = x.id`,
+				d.tenant, j.ids, j.next)
+		}
+	}
+	if len(kept.ids) > 0 {
+		d.queue.Queue(`INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, metadata, created_at, action)
+			SELECT $1, x.entry, x.id, 'none', $6, x.reason, x.metadata, $7, 'keep' FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::jsonb[]) x(id, entry, reason, metadata)`,
+			d.tenant, kept.ids, newIDs(len(kept.ids)), kept.reasons, kept.metadata, actorDecay, d.now)
+	}
+}

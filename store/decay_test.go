@@ -1,0 +1,274 @@
+package store_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+// fading puts an episode that falls due in an hour, and returns it.
+func (w *world) fading(content string, change ...func(*schema.MemoryRecord)) uuid.UUID {
+	w.t.Helper()
+	m := episode(w.t, uuid.NewString(), content)
+	m.Content, m.Lifecycle.DeletionPolicy = content, schema.DeleteAutoPrune
+	m.Lifecycle.Decay = schema.DecayProfile{Curve: schema.CurveExponential, HalfLifeSeconds: 3600, MinSalience: 0.5, ReinforcementGain: 0.1}
+	m.Lifecycle.LastReinforcedAt = w.now
+	m.Salience = 1
+	for _, c := range change {
+		c(&m)
+	}
+	return w.created(m)
+}
+
+func (w *world) sweepDecay(run string, limit int) store.DecayBatch {
+	w.t.Helper()
+	var sum store.DecayBatch
+	for {
+		b, err := w.DecayBatch(ctx, store.DecayInput{Tenant: w.p.Tenant, Run: run, After: sum.Next, Until: w.now, Limit: limit, Now: w.now})
+		require.NoError(w.t, err)
+		require.LessOrEqual(w.t, b.Pruned+b.Archived+b.Kept+b.NotDue, limit, "a batch is capped")
+		sum = store.DecayBatch{Pruned: sum.Pruned + b.Pruned, Archived: sum.Archived + b.Archived, Kept: sum.Kept + b.Kept, NotDue: sum.NotDue + b.NotDue, Next: b.Next}
+		if !b.More {
+			return sum
+		}
+	}
+}
+
+func (w *world) last(id uuid.UUID) schema.HistoryEntry {
+	w.t.Helper()
+	h := w.history(id)
+	return h[len(h)-1]
+}
+
+func TestDecayDoesWhatThePolicySays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	policy := func(p schema.DeletionPolicy) func(*schema.MemoryRecord) {
+		return func(m *schema.MemoryRecord) { m.Lifecycle.DeletionPolicy = p }
+	}
+	world := func(m *schema.MemoryRecord) { m.WorldID = "world" }
+	auto, manual, never := w.fading("It goes."), w.fading("It is put away.", policy(schema.DeleteManualOnly)), w.fading("It stays.", policy(schema.DeleteNever))
+	pinned := w.fading("It is pinned.", func(m *schema.MemoryRecord) { m.Lifecycle.Pinned = true; m.Importance = 1 })
+	ofWorld, young := w.fading("It is of a world.", world), w.fading("It is not due.", func(m *schema.MemoryRecord) { m.Lifecycle.Decay.HalfLifeSeconds = 7200 })
+	aged := w.fading("It is old.", func(m *schema.MemoryRecord) { m.Lifecycle.Decay.HalfLifeSeconds, m.Lifecycle.Decay.MaxAgeSeconds = 1e9, 3600 })
+	decision := w.fading("It was decided.", func(m *schema.MemoryRecord) { m.Lifecycle.Decay.HalfLifeSeconds = 1e9 })
+	acted := w.fading("It was acted on.")
+	w.exec(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'promoted_to', $2, now())`, acted, decision)
+	_, err := w.SetRetention(ctx, "t", schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.TierSession, Typology: schema.Any, KeepSeconds: 86400,
+		OnExpiry: schema.ExpiryPurge, DecayExempt: false, UpdatedBy: "alice", Reason: "a test"}, w.now)
+	require.NoError(t, err)
+
+	w.now = w.now.Add(time.Hour - time.Millisecond)
+	require.Zero(t, w.sweepDecay("early", 500), "nothing is due yet")
+	w.now = w.now.Add(time.Millisecond)
+	done := w.sweepDecay("run", 500)
+	require.Equal(t, []int{2, 3, 1, 0}, []int{done.Pruned, done.Archived, done.Kept, done.NotDue})
+
+	for id, want := range map[uuid.UUID]struct {
+		event  schema.HistoryEvent
+		action schema.AuditAction
+		reason string
+	}{
+		auto:    {schema.EventDeleted, schema.AuditDelete, "decay: faded (salience 0.500, threshold 0.500)"},
+		aged:    {schema.EventDeleted, schema.AuditDelete, "decay: max_age (salience 1.000, threshold 0.500)"},
+		manual:  {schema.EventModified, schema.AuditArchive, "decay: archived, not deleted: manual_only (salience 0.500, threshold 0.500)"},
+		ofWorld: {schema.EventModified, schema.AuditArchive, "decay: archived, not deleted: world (salience 0.500, threshold 0.500)"},
+		acted:   {schema.EventModified, schema.AuditArchive, "decay: archived, not deleted: action_linked (salience 0.500, threshold 0.500)"},
+		never:   {schema.EventNone, schema.AuditKeep, "decay: kept: never (salience 0.500, threshold 0.500)"},
+	} {
+		h := w.last(id)
+		require.Equal(t, []any{want.event, want.action, want.reason, "decay"}, []any{h.Event, h.Action, h.Reason, h.ChangedBy})
+	}
+	for _, id := range []uuid.UUID{pinned, young, decision, never} {
+		require.Equal(t, 1, w.count("memories", "live AND id = $1", id))
+	}
+	require.Equal(t, "It goes.", *w.last(auto).OldContent)
+	require.Equal(t, 5, w.count("index_outbox", "op = 'delete'"))
+	require.Zero(t, w.count("memories", "id = $1 AND decay_due_at IS NOT NULL", never), "nobody looks at it again before it changes")
+	w.requireExactStats()
+	testkit.CheckInvariants(t, w.owner)
+
+	before := w.snapshot()
+	require.Zero(t, w.sweepDecay("run", 500), "a second sweep finds nothing")
+	require.Equal(t, before, w.snapshot())
+	runs, err := w.SweepRuns(ctx, "t", schema.SweepDecay, 10)
+	require.NoError(t, err)
+	require.Len(t, runs, 1)
+	require.Equal(t, map[string]int64{"pruned": 2, "archived": 3, "kept": 1}, runs[0].Counts)
+
+	// What decay took can be taken back, and starts afresh: it is not swept away at once.
+	for _, id := range []uuid.UUID{auto, manual} {
+		require.Equal(t, schema.RecoverRecovered, w.recoverOne(id).Status)
+		m := w.get(id)
+		require.Equal(t, []any{1.0, w.now.Add(time.Hour)}, []any{m.Salience, m.Lifecycle.DecayDueAt.UTC()})
+	}
+	require.Zero(t, w.sweepDecay("again", 500))
+	testkit.CheckInvariants(t, w.owner)
+}
+
+// What a policy exempts is looked at again when the policy may have changed.
+func TestDecayLooksAgainAtWhatIsExempt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.fading("It is exempt.")
+	exempt := schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 86400, OnExpiry: schema.ExpiryPurge,
+		DecayExempt: true, UpdatedBy: "alice", Reason: "a test"}
+	_, err := w.SetRetention(ctx, "t", exempt, w.now)
+	require.NoError(t, err)
+	w.now = w.now.Add(2 * time.Hour)
+	require.Equal(t, 1, w.sweepDecay("first", 500).Kept)
+	require.Contains(t, w.last(id).Reason, "decay_exempt")
+	exempt.DecayExempt = false
+	_, err = w.SetRetention(ctx, "t", exempt, w.now)
+	require.NoError(t, err)
+	require.Zero(t, w.sweepDecay("second", 500))
+	w.now = w.now.Add(memory.KeptFor)
+	require.Equal(t, 1, w.sweepDecay("third", 500).Pruned)
+
+	changes, err := w.RetentionChanges(ctx, "t", uuid.Nil, 10)
+	require.NoError(t, err)
+	require.Len(t, changes, 2)
+	require.Equal(t, []any{true, false, "alice", "a test"}, []any{changes[0].Before.DecayExempt, changes[0].After.DecayExempt, changes[0].ChangedBy, changes[0].Reason})
+	require.Nil(t, changes[1].Before)
+}
+
+// However a sweep is cut into batches and wherever it is killed, the end is the same.
+func TestDecayInterruptedAnywhere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const n = 7
+	for i := range n {
+		w.fading(fmt.Sprintf("Note %d of several.", i))
+	}
+	w.now = w.now.Add(2 * time.Hour)
+	for range (n + 1) / 2 {
+		before := w.snapshot()
+		w.failing("memory_history", func() {
+			_, err := w.DecayBatch(ctx, store.DecayInput{Tenant: "t", Run: "run", Until: w.now, Limit: 2, Now: w.now})
+			require.Error(t, err)
+		})
+		require.Equal(t, before, w.snapshot(), "a batch is all or nothing")
+		// One that is killed behind its commit is begun anew, without its place.
+		_, err := w.DecayBatch(ctx, store.DecayInput{Tenant: "t", Run: "run", Until: w.now, Limit: 2, Now: w.now})
+		require.NoError(t, err)
+	}
+	require.Equal(t, n, w.count("memories", "deleted_at IS NOT NULL AND version = 2"))
+	require.Equal(t, n, w.count("memory_history", "action = 'delete'"))
+	runs, err := w.SweepRuns(ctx, "t", schema.SweepDecay, 10)
+	require.NoError(t, err)
+	require.Equal(t, map[string]int64{"pruned": n}, runs[0].Counts, "counted with what is done, not by who reports it")
+	testkit.CheckInvariants(t, w.owner)
+}
+
+func TestTwoDecaySweepsAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const n = 40
+	for i := range n {
+		w.fading(fmt.Sprintf("Note %d of many.", i))
+	}
+	w.now = w.now.Add(2 * time.Hour)
+	var wg sync.WaitGroup
+	taken := make([]int, 4)
+	for i := range taken {
+		wg.Go(func() {
+			at := store.DueCursor{}
+			for {
+				b, err := w.DecayBatch(ctx, store.DecayInput{Tenant: "t", Run: fmt.Sprint(i), After: at, Until: w.now, Limit: 5, Now: w.now})
+				if err != nil || !b.More && b.Pruned == 0 {
+					break
+				}
+				taken[i] += b.Pruned
+				at = b.Next
+			}
+		})
+	}
+	wg.Wait()
+	left := w.sweepDecay("rest", 500).Pruned
+	for _, k := range taken {
+		left += k
+	}
+	require.Equal(t, n, left, "each is taken once")
+	require.Equal(t, n, w.count("memories", "deleted_at IS NOT NULL AND version = 2"))
+	w.requireExactStats()
+	testkit.CheckInvariants(t, w.owner)
+}
+
+// A memory that a pipeline still works on, or that somebody is changing, is left alone; what is behind it is not.
+func TestDecayLeavesWhatIsBusy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	busy := w.memory("A pipeline works on it.")
+	held, free := w.fading("Somebody holds it."), w.fading("Nobody holds it.")
+	w.exec(`UPDATE memories SET decay_due_at = $2 WHERE id = $1`, busy, w.now)
+	w.now = w.now.Add(365 * 24 * time.Hour)
+	tx, err := w.owner.Begin(ctx)
+	require.NoError(t, err)
+	_, err = tx.Exec(ctx, `SELECT FROM memories WHERE id = $1 FOR UPDATE`, held)
+	require.NoError(t, err)
+	require.Equal(t, 1, w.sweepDecay("run", 1).Pruned)
+	require.NoError(t, tx.Rollback(ctx))
+	require.Equal(t, []int{0, 1, 1}, []int{w.count("memories", "live AND id = $1", free), w.count("memories", "live AND id = $1", held), w.count("memories", "live AND id = $1", busy)})
+	require.Equal(t, 1, w.sweepDecay("run", 500).Pruned)
+}
+
+// A moment that was stored wrong takes nothing away before its time, and is mended.
+func TestDecayMendsAWrongMoment(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.fading("It has an hour.")
+	w.exec(`UPDATE memories SET decay_due_at = $2 WHERE id = $1`, id, w.now.Add(-time.Hour))
+	require.Equal(t, 1, w.sweepDecay("run", 500).NotDue)
+	require.Equal(t, w.now.Add(time.Hour), w.get(id).Lifecycle.DecayDueAt.UTC())
+	require.Len(t, w.history(id), 1, "nothing happened to it")
+}
+
+// A clock that has jumped ahead makes everything due at once. The sweep asks, and takes what is admitted.
+func TestDecayAsksBeforeItTakesMuch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const n = memory.SweepFree + 20
+	w.crowd(n)
+	w.exec(`UPDATE jobs SET state = 'completed', finished_at = now()`)
+	w.exec(`UPDATE memories SET half_life = '1 hour', min_salience = 0.5, salience_at = $1, decay_due_at = $1::timestamptz + interval '1 hour'`, w.now)
+	begin := func() store.SweepStart {
+		t.Helper()
+		start, err := w.BeginSweep(ctx, "t", schema.SweepDecay, 0.5, w.now)
+		require.NoError(t, err)
+		return start
+	}
+	require.Equal(t, store.SweepStart{Allow: memory.SweepFree}, begin())
+	w.now = w.now.Add(24 * time.Hour)
+	for range 2 { // it asks once
+		start := begin()
+		require.Zero(t, start.Allow)
+		require.Equal(t, []any{int64(memory.SweepFree + 1), int64(n), w.now}, []any{start.Held.WouldTake, start.Held.Stored, start.Held.AskedAt.UTC()})
+	}
+	holds, err := w.SweepHolds(ctx)
+	require.NoError(t, err)
+	require.Len(t, holds, 1)
+	_, err = w.AdmitSweep(ctx, "other", schema.SweepDecay, 5, "alice", "x", w.now)
+	require.ErrorIs(t, err, store.ErrNotFound)
+	_, err = w.AdmitSweep(ctx, "t", schema.SweepDecay, 15, "alice", "it was a long holiday", w.now)
+	require.NoError(t, err)
+	require.Equal(t, store.SweepStart{Allow: 15}, begin())
+	b, err := w.DecayBatch(ctx, store.DecayInput{Tenant: "t", Run: "run", Until: w.now, Limit: 15, Now: w.now})
+	require.NoError(t, err)
+	require.Equal(t, 15, b.Pruned)
+	require.NotNil(t, begin().Held, "what was admitted is used up, and there is still too much")
+	_, err = w.AdmitSweep(ctx, "t", schema.SweepDecay, n, "alice", "all of it", w.now)
+	require.NoError(t, err)
+	w.sweepDecay("run", 500)
+	require.Equal(t, store.SweepStart{Allow: memory.SweepFree}, begin(), "nothing is left to ask about")
+	require.Zero(t, w.count("sweep_holds", "true"))
+	w.requireExactStats()
+}

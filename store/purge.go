@@ -1,0 +1,434 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+)
+
+// actorRetention is whom history names where a window was over.
+const actorRetention = "retention"
+
+// PurgeInput asks for one batch of one step of a retention purge.
+type PurgeInput struct {
+	Tenant string
+	Run    string // of which the counts are kept
+	Step   memory.PurgeStep
+	Limit  int // rows
+	Now    time.Time
+}
+
+// PurgeBatch is what one batch of a step removed.
+type PurgeBatch struct {
+	Removed int            `json:"removed"` // rows that the limit is of
+	Counts  map[string]int `json:"counts"`  // by what was done
+	More    bool           `json:"more"`    // the step may have more to do
+}
+
+// Purge carries out one batch of a step, in a short transaction of its own (document 002 "Retention
+// Worker"). Steps are to be taken in the order of memory.PurgeSteps, each until it has no more: one that is
+// taken too early finds nothing that it may remove, and foreign keys stand behind that. A batch that is
+// delivered again finds nothing to do, or the rest.
+func (s *Store) Purge(ctx context.Context, in PurgeInput) (PurgeBatch, error) {
+	var out PurgeBatch
+	err := againAlone(ctx, func() error {
+		out = PurgeBatch{Counts: map[string]int{}}
+		return s.write(ctx, in.Tenant, in.Now, func(c *change) error {
+			rules, err := retentionRules(ctx, c.tx, c.tenant)
+			if err != nil {
+				return err
+			}
+			p := purging{change: c, in: in, rules: rules, out: &out}
+			if err := p.step(ctx); err != nil {
+				return err
+			}
+			out.More = out.Removed >= in.Limit
+			return c.noteSweep(schema.SweepRetention, in.Run, out.Counts)
+		})
+	})
+	if err != nil {
+		return PurgeBatch{}, fmt.Errorf("purge %s: %w", in.Step, err)
+	}
+	return out, nil
+}
+
+// purging is one batch at work.
+type purging struct {
+	*change
+	in    PurgeInput
+	rules memory.RetentionRules
+	out   *PurgeBatch
+}
+
+func (p *purging) step(ctx context.Context) error {
+	switch p.in.Step {
+	case memory.PurgeExpire:
+		return p.expire(ctx)
+	case memory.PurgeGraphLinks:
+		return p.graphLinks(ctx)
+	case memory.PurgeEmbeddings:
+		return p.embeddings(ctx)
+	case memory.PurgeTombstones:
+		return p.tombstones(ctx)
+	case memory.PurgeHistory:
+		return p.aged(ctx, schema.RetainHistory, func(before time.Time) pgx.Row {
+			return p.tx.QueryRow(ctx, `SELECT mneme_purge_history($1, $2, $3)`, before, p.in.Limit, memory.ActionLinks)
+		})
+	case memory.PurgeJobsCompleted:
+		return p.jobs(ctx, schema.RetainJobsCompleted, schema.JobCompleted)
+	case memory.PurgeJobsDead:
+		return p.jobs(ctx, schema.RetainJobsDead, schema.JobDead)
+	case memory.PurgeRetrievals:
+		return p.aged(ctx, schema.RetainRetrievals, func(before time.Time) pgx.Row {
+			return p.tx.QueryRow(ctx, `WITH old AS (SELECT id FROM retrievals WHERE tenant = $1 AND created_at < $2 ORDER BY created_at, id LIMIT $3),
+				gone AS (DELETE FROM retrievals r USING old WHERE r.tenant = $1 AND r.id = old.id RETURNING 1) SELECT count(*) FROM gone`, p.tenant, before, p.in.Limit)
+		})
+	default:
+		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "step", Problem: "is no step of a purge"}}}
+	}
+}
+
+func (p *purging) removed(n int) {
+	p.out.Removed += n
+	p.out.Counts[string(p.in.Step)] += n
+}
+
+// aged removes what a domain has had for longer than it is kept.
+func (p *purging) aged(_ context.Context, d schema.RetentionDomain, remove func(before time.Time) pgx.Row) error {
+	before, ends := memory.ExpiredBefore(p.rules.For(d, schema.Any, schema.Any), p.now)
+	if !ends {
+		return nil
+	}
+	n := 0
+	err := remove(before).Scan(&n)
+	p.removed(n)
+	if d == schema.RetainHistory {
+		p.used(schema.SweepRetention, n)
+	}
+	return err
+}
+
+func (p *purging) jobs(ctx context.Context, d schema.RetentionDomain, state schema.JobState) error {
+	return p.aged(ctx, d, func(before time.Time) pgx.Row {
+		return p.tx.QueryRow(ctx, `WITH old AS (SELECT id FROM jobs WHERE tenant = $1 AND state = $2 AND finished_at < $3 ORDER BY finished_at, id LIMIT $4 FOR UPDATE SKIP LOCKED),
+			gone AS (DELETE FROM jobs j USING old WHERE j.tenant = $1 AND j.id = old.id RETURNING 1) SELECT count(*) FROM gone`, p.tenant, state, before, p.in.Limit)
+	})
+}
+
+// windows are the classes of memories whose tombstones expire, in columns, as of a time.
+type windows struct {
+	world      []bool
+	tiers      []string
+	typologies []string
+	before     []time.Time // deleted by then: the window is over
+	purge      []bool      // and not archive
+	last       time.Time   // of before
+}
+
+func windowsOf(rules memory.RetentionRules, now time.Time) windows {
+	var w windows
+	for _, d := range []schema.RetentionDomain{schema.RetainMemory, schema.RetainWorld} {
+		for _, class := range memory.RetentionClasses(d) {
+			policy := rules.For(d, class.Tier, class.Typology)
+			before, ends := memory.ExpiredBefore(policy, now)
+			if !ends {
+				continue
+			}
+			w.world, w.tiers, w.typologies = append(w.world, d == schema.RetainWorld), append(w.tiers, string(class.Tier)), append(w.typologies, string(class.Typology))
+			w.before, w.purge = append(w.before, before), append(w.purge, policy.OnExpiry == schema.ExpiryPurge)
+			if before.After(w.last) {
+				w.last = before
+			}
+		}
+	}
+	return w
+}
+
+// expired is the condition of tombstones m that are over and not yet marked, with their windows w. Its
+// parameters are those of windows.args, behind the tenant.
+const expired = `FROM memories m JOIN unnest($2::boolean[], $3::text[], $4::text[], $5::timestamptz[], $6::boolean[]) w(world, tier, typology, before, purge)
+		ON w.world = (m.world_id IS NOT NULL) AND w.tier = m.tier AND w.typology = m.typology AND m.deleted_at <= w.before
+	WHERE m.tenant = $1 AND m.deleted_at IS NOT NULL AND m.erased_at IS NULL AND m.retained_at IS NULL AND m.purging_at IS NULL AND m.deleted_at <= $7`
+
+// actionLinked says whether the memory m is load-bearing for something that was done.
+func actionLinked(predicates string) string {
+	return `EXISTS (SELECT FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = ANY(` + predicates + `))`
+}
+
+func (w windows) args(tenant string) []any {
+	return []any{tenant, w.world, w.tiers, w.typologies, w.before, w.purge, w.last}
+}
+
+// expire marks the tombstones whose window is over: those that go are given to the steps behind, and those
+// that stay are archived for good, with a history row.
+func (p *purging) expire(ctx context.Context) error {
+	w := windowsOf(p.rules, p.now)
+	if len(w.before) == 0 {
+		return nil
+	}
+	rows, err := p.tx.Query(ctx, `SELECT m.id, w.purge AND NOT `+actionLinked("$9")+` `+expired+` ORDER BY m.deleted_at, m.id LIMIT $8 FOR UPDATE OF m SKIP LOCKED`,
+		append(w.args(p.tenant), p.in.Limit, memory.ActionLinks)...)
+	if err != nil {
+		return err
+	}
+	var going, staying []uuid.UUID
+	var id uuid.UUID
+	var purge bool
+	_, err = pgx.ForEachRow(rows, []any{&id, &purge}, func() error {
+		if purge {
+			going = append(going, id)
+		} else {
+			staying = append(staying, id)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	p.out.Removed = len(going) + len(staying)
+	p.out.Counts["archived"] = len(staying)
+	p.used(schema.SweepRetention, len(going))
+	p.queue.Queue(`UPDATE memories SET purging_at = $3 WHERE tenant = $1 AND id = ANY($2)`, p.tenant, going, p.now)
+	metadata, err := p.metadata()
+	if err != nil {
+		return err
+	}
+	p.queue.Queue(`
+		WITH kept AS (
+			UPDATE memories m SET retained_at = $3, archived_at = coalesce(m.archived_at, $3), updated_at = $3, version = m.version + 1
+			FROM unnest($2::uuid[], $4::uuid[]) x(id, entry) WHERE m.tenant = $1 AND m.id = x.id RETURNING m.id, m.version, x.entry
+		)
+		INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, metadata, created_at, action, version)
+		SELECT $1, entry, id, 'modified', $5, 'its window is over: archived for good', $6, $3, 'archive', version FROM kept`,
+		p.tenant, staying, p.now, newIDs(len(staying)), actorRetention, metadata)
+	return nil
+}
+
+func (p *purging) metadata() (string, error) {
+	encoded, err := json.Marshal(map[string]any{"sweep": schema.SweepRetention, "run": p.in.Run})
+	return string(encoded), err
+}
+
+// marked returns the next memories that are to go, by when they were marked, whose row in another table is
+// there, or is not.
+func (p *purging) marked(ctx context.Context, condition string) ([]uuid.UUID, error) {
+	rows, err := p.tx.Query(ctx, `SELECT m.id FROM memories m WHERE m.tenant = $1 AND m.purging_at IS NOT NULL AND m.erased_at IS NULL AND `+condition+`
+		ORDER BY m.purging_at, m.id LIMIT $2 FOR UPDATE OF m SKIP LOCKED`, p.tenant, p.in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+}
+
+// Conditions of memories m on their way out.
+const (
+	hasLinks = `(EXISTS (SELECT FROM memory_entity_relations x WHERE x.tenant = m.tenant AND x.memory_id = m.id)
+		OR EXISTS (SELECT FROM memory_entity_mentions x WHERE x.tenant = m.tenant AND x.memory_id = m.id)
+		OR EXISTS (SELECT FROM entity_claims x WHERE x.tenant = m.tenant AND x.memory_id = m.id))`
+	hasEmbeddings = `EXISTS (SELECT FROM memory_embeddings x WHERE x.tenant = m.tenant AND x.memory_id = m.id)`
+)
+
+func (p *purging) graphLinks(ctx context.Context) error {
+	ids, err := p.marked(ctx, hasLinks)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	u, err := p.unlink(ctx, ids, p.in.Limit)
+	p.removed(u.rows())
+	p.out.Counts["edges"], p.out.Counts["entities"] = u.Edges, u.Entities
+	return err
+}
+
+// embeddings removes vectors, and has the index asked once more to forget their points: it was when the
+// memory was deleted, and may have been rebuilt from an old copy since.
+func (p *purging) embeddings(ctx context.Context) error {
+	ids, err := p.marked(ctx, "NOT "+hasLinks+" AND "+hasEmbeddings)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	rows, err := p.tx.Query(ctx, `
+		WITH chosen AS (SELECT memory_id, model FROM memory_embeddings WHERE tenant = $1 AND memory_id = ANY($2) ORDER BY memory_id, model LIMIT $3)
+		DELETE FROM memory_embeddings d USING chosen c WHERE d.tenant = $1 AND d.memory_id = c.memory_id AND d.model = c.model RETURNING d.memory_id`,
+		p.tenant, ids, p.in.Limit)
+	if err != nil {
+		return err
+	}
+	gone, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	if err != nil {
+		return err
+	}
+	p.removed(len(gone))
+	p.queue.Queue(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
+		SELECT m.tenant, m.id, m.version, 'delete', $3 FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2)`, p.tenant, gone, p.now)
+	return nil
+}
+
+// tombstones deletes the memories that nothing holds any more, with what commits beside a memory and with
+// the pipeline's copies of their texts. History keeps what it says until its own window is over.
+func (p *purging) tombstones(ctx context.Context) error {
+	ready := "NOT " + hasLinks + " AND NOT " + hasEmbeddings
+	rows, err := p.tx.Query(ctx, `SELECT m.id FROM memories m WHERE m.tenant = $1 AND m.purging_at IS NOT NULL AND m.erased_at IS NULL AND `+ready+` ORDER BY m.purging_at, m.id LIMIT $2`,
+		p.tenant, p.in.Limit)
+	if err != nil {
+		return err
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	f := forgetting{change: p.change, run: &forgetRow{Mode: schema.ForgetForce}, gone: ids}
+	// Pipelines lock jobs, candidates and proposals ahead of memories.
+	if err := f.lockAhead(ctx, ids); err != nil {
+		return err
+	}
+	for _, step := range []func(context.Context) error{f.removeBeside, f.blankPipeline, f.blankResults} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	metadata, err := p.metadata()
+	if err != nil {
+		return err
+	}
+	var n int
+	err = p.tx.QueryRow(ctx, `
+		WITH gone AS (
+			DELETE FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND m.purging_at IS NOT NULL AND m.erased_at IS NULL RETURNING m.id, m.version + 1 AS version, m.agent_id
+		), told AS (
+			INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, metadata, created_at, action, version)
+			SELECT $1, x.entry, g.id, 'deleted', $4, 'its window is over', $5::jsonb || jsonb_build_object('agent', g.agent_id), $6, 'purge', g.version
+			FROM gone g JOIN unnest($2::uuid[], $3::uuid[]) x(id, entry) ON x.id = g.id
+		)
+		SELECT count(*) FROM gone`, p.tenant, ids, newIDs(len(ids)), actorRetention, metadata, p.now).Scan(&n)
+	p.removed(n)
+	return err
+}
+
+// retentionTake counts what would go of memories and, where somebody has shortened its window, of history.
+// What is over by the documents' windows is over: a tenant that nobody used for half a year has no history
+// left, and that is as it should be.
+func (c *change) retentionTake(ctx context.Context, share float64) ([]take, error) {
+	rules, err := retentionRules(ctx, c.tx, c.tenant)
+	if err != nil {
+		return nil, err
+	}
+	var out []take
+	if w := windowsOf(rules, c.now); len(w.before) > 0 {
+		var t take
+		err := c.tx.QueryRow(ctx, `SELECT coalesce((SELECT docs FROM corpus_stats WHERE tenant = $1), 0)
+			+ (SELECT count(*) FROM memories WHERE tenant = $1 AND deleted_at IS NOT NULL AND erased_at IS NULL AND retained_at IS NULL)`, c.tenant).Scan(&t.Stored)
+		if err != nil {
+			return nil, err
+		}
+		err = c.tx.QueryRow(ctx, `SELECT count(*) FROM (SELECT `+expired+` AND w.purge AND NOT `+actionLinked("$9")+` LIMIT $8) x`,
+			append(w.args(c.tenant), memory.SweepAllowance(t.Stored, share)+1, memory.ActionLinks)...).Scan(&t.Would)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	history := rules.For(schema.RetainHistory, schema.Any, schema.Any)
+	before, ends := memory.ExpiredBefore(history, c.now)
+	if ends && time.Duration(history.KeepSeconds)*time.Second < memory.HistoryWindow {
+		var t take
+		err := c.tx.QueryRow(ctx, `SELECT count(*) FILTER (WHERE created_at < $2), count(*) FROM memory_history WHERE tenant = $1`, c.tenant, before).Scan(&t.Would, &t.Stored)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+// PurgePreview is what a run would remove of a tenant now, by step. Counting ends at PreviewLimit.
+type PurgePreview struct {
+	Tenant string                     `json:"tenant"`
+	Would  map[memory.PurgeStep]int64 `json:"would"`
+	// Archived is how many tombstones would stay for good.
+	Archived int64             `json:"archived"`
+	Held     *schema.SweepHold `json:"held,omitempty"` // the run would ask first
+}
+
+// PreviewLimit is where a preview stops to count.
+const PreviewLimit = 100_000
+
+// PreviewPurge counts what a run would do to a tenant, and changes nothing.
+func (s *Store) PreviewPurge(ctx context.Context, tenant string, share float64, now time.Time) (PurgePreview, error) {
+	out := PurgePreview{Tenant: tenant, Would: map[memory.PurgeStep]int64{}}
+	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+		rules, err := retentionRules(ctx, tx, tenant)
+		if err != nil {
+			return err
+		}
+		count := func(step memory.PurgeStep, query string, args ...any) error {
+			var n int64
+			if err := tx.QueryRow(ctx, query, args...).Scan(&n); err != nil {
+				return fmt.Errorf("%s: %w", step, err)
+			}
+			out.Would[step] = n
+			return nil
+		}
+		if w := windowsOf(rules, now.UTC()); len(w.before) > 0 {
+			const chosen = `WITH going AS (SELECT m.id, w.purge AND NOT `
+			going := chosen + actionLinked("$9") + ` AS purge ` + expired + ` LIMIT $8),
+				dying AS (SELECT id FROM going WHERE purge UNION ALL SELECT id FROM memories m WHERE m.tenant = $1 AND m.purging_at IS NOT NULL) `
+			args := append(w.args(tenant), PreviewLimit, memory.ActionLinks)
+			for step, query := range map[memory.PurgeStep]string{
+				memory.PurgeTombstones: `SELECT count(*) FROM dying`,
+				memory.PurgeEmbeddings: `SELECT count(*) FROM dying d JOIN memory_embeddings x ON x.tenant = $1 AND x.memory_id = d.id`,
+				memory.PurgeGraphLinks: `SELECT (SELECT count(*) FROM dying d JOIN memory_entity_mentions x ON x.tenant = $1 AND x.memory_id = d.id)
+					+ (SELECT count(*) FROM dying d JOIN memory_entity_relations x ON x.tenant = $1 AND x.memory_id = d.id)
+					+ (SELECT count(*) FROM dying d JOIN entity_claims x ON x.tenant = $1 AND x.memory_id = d.id)`,
+			} {
+				if err := count(step, going+query, args...); err != nil {
+					return err
+				}
+			}
+			if err := tx.QueryRow(ctx, going+`SELECT count(*) FROM going WHERE NOT purge`, args...).Scan(&out.Archived); err != nil {
+				return err
+			}
+		}
+		for _, aged := range []struct {
+			step   memory.PurgeStep
+			domain schema.RetentionDomain
+			query  string
+		}{
+			{memory.PurgeHistory, schema.RetainHistory, `SELECT FROM memory_history h WHERE h.tenant = $1 AND h.created_at < $2
+				AND NOT EXISTS (SELECT FROM memories m WHERE m.tenant = h.tenant AND m.id = h.memory_id AND m.world_id IS NOT NULL)
+				AND NOT EXISTS (SELECT FROM memory_relations r WHERE r.tenant = h.tenant AND r.source_id = h.memory_id AND r.predicate = ANY($4))`},
+			{memory.PurgeJobsCompleted, schema.RetainJobsCompleted, `SELECT FROM jobs WHERE tenant = $1 AND state = 'completed' AND finished_at < $2 AND $4::text[] IS NOT NULL`},
+			{memory.PurgeJobsDead, schema.RetainJobsDead, `SELECT FROM jobs WHERE tenant = $1 AND state = 'dead' AND finished_at < $2 AND $4::text[] IS NOT NULL`},
+			{memory.PurgeRetrievals, schema.RetainRetrievals, `SELECT FROM retrievals WHERE tenant = $1 AND created_at < $2 AND $4::text[] IS NOT NULL`},
+		} {
+			before, ends := memory.ExpiredBefore(rules.For(aged.domain, schema.Any, schema.Any), now.UTC())
+			if !ends {
+				continue
+			}
+			if err := count(aged.step, `SELECT count(*) FROM (`+aged.query+` LIMIT $3) x`, tenant, before, PreviewLimit, memory.ActionLinks); err != nil {
+				return err
+			}
+		}
+		c := change{tx: tx, tenant: tenant, now: now.UTC()}
+		takes, err := c.retentionTake(ctx, share)
+		if err != nil {
+			return err
+		}
+		for _, t := range takes {
+			if t.Would > memory.SweepAllowance(t.Stored, share) {
+				out.Held = &schema.SweepHold{Tenant: tenant, Sweep: schema.SweepRetention, WouldTake: t.Would, Stored: t.Stored, Share: share}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return PurgePreview{}, fmt.Errorf("preview purge: %w", err)
+	}
+	return out, nil
+}

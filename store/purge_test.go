@@ -1,0 +1,403 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+const day = 24 * time.Hour
+
+// purge takes the tenant through the steps, in batches of limit rows, and returns what each removed.
+func (w *world) purge(limit int, steps ...memory.PurgeStep) map[memory.PurgeStep]int {
+	w.t.Helper()
+	if len(steps) == 0 {
+		steps = memory.PurgeSteps
+	}
+	out := map[memory.PurgeStep]int{}
+	for _, step := range steps {
+		for more := true; more; {
+			b, err := w.Purge(ctx, store.PurgeInput{Tenant: w.p.Tenant, Run: "run", Step: step, Limit: limit, Now: w.now})
+			require.NoError(w.t, err)
+			require.LessOrEqual(w.t, b.Removed, limit, "the cap holds")
+			out[step] += b.Removed
+			more = b.More
+		}
+	}
+	return out
+}
+
+// linked writes a memory that names entities, with an embedding, and completes its job.
+func (w *world) linked(content string, triples ...memory.Triple) uuid.UUID {
+	w.t.Helper()
+	id, r := w.linkable(content, triples...)
+	w.link(r)
+	require.NoError(w.t, w.AdvanceJobs(ctx, r, "done", w.now))
+	w.exec(`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash, created_at)
+		SELECT tenant, gen_random_uuid(), id, 'm' || g, 3, '[1,2,3]', tier, typology, content_hash, now() FROM memories, generate_series(1, 2) g WHERE id = $1`, id)
+	return id
+}
+
+// deletion is a transaction that deleted rows, as triggers saw it.
+type deletion struct {
+	Table, Step string
+	Tx          int64
+	Rows        int
+}
+
+// watchDeletions notes every deleted row with its transaction.
+func (w *world) watchDeletions(tables ...string) func() []deletion {
+	w.t.Helper()
+	w.exec(`CREATE TABLE deletions (seq bigint GENERATED ALWAYS AS IDENTITY, place text, what text, tx bigint)`)
+	w.exec(`CREATE FUNCTION note_deletion() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN
+		INSERT INTO deletions (place, what, tx) VALUES (TG_TABLE_NAME, coalesce(to_jsonb(OLD)->>'state', ''), txid_current()); RETURN NULL; END $$`)
+	for _, table := range tables {
+		w.exec(`CREATE TRIGGER zzz_note AFTER DELETE ON ` + table + ` FOR EACH ROW EXECUTE FUNCTION note_deletion()`)
+	}
+	return func() []deletion {
+		rows, err := w.owner.Query(ctx, `SELECT place, what, tx, count(*) FROM deletions GROUP BY place, what, tx ORDER BY min(seq)`)
+		require.NoError(w.t, err)
+		out, err := pgx.CollectRows(rows, pgx.RowToStructByPos[deletion])
+		require.NoError(w.t, err)
+		return out
+	}
+}
+
+// Document 002 "Retention Worker": the order is mandatory, each step has short transactions of its own, and
+// none of them removes more than the batch's limit.
+func TestPurgeInItsOrder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const n, limit = 7, 3
+	var gone []uuid.UUID
+	knows := func(a, b string) memory.Triple {
+		return memory.Triple{Source: a, Relationship: "knows", Target: b, Confidence: 1}
+	}
+	for i := range n {
+		gone = append(gone, w.linked(fmt.Sprintf("Person %d knows Alice and Bob.", i), knows(fmt.Sprintf("Person %d", i), "Alice"), knows("Alice", "Bob")))
+	}
+	stays := w.linked("Carol knows Alice.", knows("Carol", "Alice"))
+	for i := range 2 { // dead jobs
+		_, r := w.stage(say(fmt.Sprintf("A poisoned note %d.", i))...)
+		_, err := w.BuryRange(ctx, r, "extract", "broken", w.now)
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.TrackRetrieval(ctx, store.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte{1}, MemoryIDs: []uuid.UUID{stays}}, w.now))
+	for _, id := range gone {
+		w.softDelete(id)
+	}
+	alice := w.mentions("alice")
+	require.Equal(t, n+1, alice)
+
+	require.Equal(t, map[memory.PurgeStep]int{}, nonzero(w.purge(limit)), "nothing is over yet")
+	preview, err := w.PreviewPurge(ctx, "t", 0.5, w.now.Add(200*day))
+	require.NoError(t, err)
+
+	seen := w.watchDeletions("memory_entity_mentions", "memory_entity_relations", "entity_claims", "memory_embeddings", "memories", "memory_history", "jobs", "retrievals", "entities")
+	w.now = w.now.Add(31 * day)
+	require.Equal(t, schema.RecoverExpired, w.recoverOne(gone[0]).Status)
+	first := w.purge(limit)
+	require.Equal(t, []int{n, 2 * n, n, 0}, []int{first[memory.PurgeExpire], first[memory.PurgeEmbeddings], first[memory.PurgeTombstones], first[memory.PurgeHistory]})
+	require.Equal(t, []int{n + 1, 2, 1}, []int{first[memory.PurgeJobsCompleted], first[memory.PurgeJobsDead], first[memory.PurgeRetrievals]})
+
+	order := []string{"memory_entity_relations", "memory_entity_mentions", "entity_claims", "entities", "memory_embeddings", "memories", "jobs completed", "jobs dead", "retrievals"}
+	stepOf := func(d deletion) string {
+		switch d.Table {
+		case "memory_entity_relations", "memory_entity_mentions", "entity_claims", "entities":
+			return "graph"
+		case "jobs":
+			return "jobs " + d.Step
+		}
+		return d.Table
+	}
+	steps := map[int64]string{}
+	capped := map[int64]int{}
+	var passed []string
+	for _, d := range seen() {
+		step := stepOf(d)
+		if known, ok := steps[d.Tx]; ok {
+			require.Equal(t, known, step, "a transaction is of one step")
+		}
+		steps[d.Tx] = step
+		if d.Table != "entities" { // those that nothing mentions go with their last mention
+			capped[d.Tx] += d.Rows
+		}
+		if len(passed) == 0 || passed[len(passed)-1] != step {
+			passed = append(passed, step)
+		}
+	}
+	require.Equal(t, []string{"graph", "memory_embeddings", "memories", "jobs completed", "jobs dead", "retrievals"}, passed, "of %v", order)
+	for _, rows := range capped {
+		require.LessOrEqual(t, rows, limit)
+	}
+
+	// Exactly what was said by those that are gone is taken back.
+	require.Equal(t, 1, w.mentions("alice"))
+	require.Equal(t, []string{"alice", "carol"}, testkit.Strings(t, w.owner, `SELECT canonical_name FROM entities ORDER BY 1`))
+	require.Zero(t, w.count("memories", "id = ANY($1)", gone))
+	require.Equal(t, n, w.count("memory_history", "memory_id = ANY($1) AND action = 'purge' AND changed_by = 'retention'", gone))
+	require.Equal(t, n, w.count("memory_history", "memory_id = ANY($1) AND action = 'delete' AND old_content <> ''", gone), "history keeps its texts for its own window")
+	require.Zero(t, w.count("memory_candidates", "memory_id = ANY($1) AND content <> ''", gone))
+	w.requireExactStats()
+	w.requireExactMentions()
+	testkit.CheckInvariants(t, w.owner)
+	runs, err := w.SweepRuns(ctx, "t", schema.SweepRetention, 10)
+	require.NoError(t, err)
+	require.Equal(t, []int64{n, 2 * n, n + 1, 2}, []int64{runs[0].Counts["tombstones"], runs[0].Counts["embeddings"], runs[0].Counts["jobs_completed"], runs[0].Counts["jobs_dead"]})
+
+	require.Empty(t, nonzero(w.purge(limit)), "a second run finds nothing")
+	w.now = w.now.Add(170 * day) // by the windows of before: all that happened until then
+	second := w.purge(limit)
+	require.NotZero(t, second[memory.PurgeHistory])
+	require.Zero(t, w.count("memory_history", "created_at < $1", w.now.Add(-memory.HistoryWindow)))
+	require.NotZero(t, w.count("memory_history", "action = 'purge'"), "what the first run did is younger")
+	for _, step := range []memory.PurgeStep{memory.PurgeGraphLinks, memory.PurgeEmbeddings, memory.PurgeTombstones, memory.PurgeJobsCompleted, memory.PurgeJobsDead, memory.PurgeRetrievals} {
+		require.EqualValues(t, first[step], preview.Would[step], "a dry run says what goes: %s", step)
+	}
+}
+
+func nonzero(m map[memory.PurgeStep]int) map[memory.PurgeStep]int {
+	out := map[memory.PurgeStep]int{}
+	for k, v := range m {
+		if v != 0 {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// In any other order a step finds nothing that it may remove, and the keys stand behind that.
+func TestPurgeInAnotherOrder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.linked("Alice knows Bob.", memory.Triple{Source: "Alice", Relationship: "knows", Target: "Bob", Confidence: 1})
+	w.softDelete(id)
+	w.now = w.now.Add(31 * day)
+	for _, step := range []memory.PurgeStep{memory.PurgeTombstones, memory.PurgeEmbeddings, memory.PurgeGraphLinks} {
+		require.Zero(t, w.purge(500, step)[step], "%s before anything is marked", step)
+	}
+	w.purge(500, memory.PurgeExpire)
+	require.Zero(t, w.purge(500, memory.PurgeTombstones)[memory.PurgeTombstones])
+	require.Zero(t, w.purge(500, memory.PurgeEmbeddings)[memory.PurgeEmbeddings], "graph links are still there")
+	forbidden := func(sql string) {
+		t.Helper()
+		_, err := w.owner.Exec(ctx, sql)
+		var pgErr *pgconn.PgError
+		require.ErrorAs(t, err, &pgErr)
+		require.Equal(t, "23503", pgErr.Code, "a foreign key")
+	}
+	forbidden(`DELETE FROM memories`)
+	forbidden(`DELETE FROM entities`)
+	w.purge(500, memory.PurgeGraphLinks)
+	require.Zero(t, w.purge(500, memory.PurgeTombstones)[memory.PurgeTombstones], "embeddings are still there")
+	forbidden(`DELETE FROM memories`)
+	w.purge(500, memory.PurgeEmbeddings)
+	require.Equal(t, 1, w.purge(500, memory.PurgeTombstones)[memory.PurgeTombstones])
+	require.Zero(t, w.count("memories", "true"))
+}
+
+// Document 003 D10: nothing of a world goes, nor what an action rests on, nor what was archived; and an
+// erased row stays for the audit.
+func TestPurgeLeavesWhatMustStay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ofWorld, acted, archived, erased, plain, decision := w.fading("Of a world.", func(m *schema.MemoryRecord) { m.WorldID = "w" }), w.fading("Acted on."),
+		w.fading("Archived."), w.fading("Erased."), w.fading("Plain."), w.fading("The decision.", func(m *schema.MemoryRecord) { m.Lifecycle.Pinned = true; m.Importance = 1 })
+	w.exec(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'published_as', $2, now())`, acted, decision)
+	w.exec(`UPDATE memories SET archived_at = $2 WHERE id = $1`, archived, w.now)
+	w.exec(`DELETE FROM lexeme_stats`)
+	w.exec(`INSERT INTO lexeme_stats SELECT m.tenant, l.lexeme, count(*) FROM memories m, unnest(m.tsv) l WHERE live GROUP BY 1, 2`)
+	for _, id := range []uuid.UUID{ofWorld, acted, plain} {
+		w.softDelete(id)
+	}
+	w.forgetAll(w.forgets(schema.ForgetErase, schema.Selector{IDs: []string{erased.String()}}))
+	w.now = w.now.Add(400 * day)
+	w.purge(500)
+	require.Zero(t, w.count("memories", "id = $1", plain))
+	require.Equal(t, 2, w.count("memories", "id = ANY($1) AND retained_at IS NOT NULL AND archived_at IS NOT NULL", []uuid.UUID{ofWorld, acted}))
+	require.Equal(t, 2, w.count("memories", "id = ANY($1)", []uuid.UUID{archived, erased}))
+	for _, id := range []uuid.UUID{ofWorld, acted} {
+		h := w.last(id)
+		require.Equal(t, []any{schema.AuditArchive, "retention"}, []any{h.Action, h.ChangedBy})
+		require.Equal(t, schema.EventCreated, w.history(id)[0].Event, "and what it went through stays with it")
+		require.Equal(t, schema.RecoverExpired, w.recoverOne(id).Status, "archived for good")
+	}
+	require.Empty(t, nonzero(w.purge(500)), "what stays is not looked at again")
+}
+
+// A tombstone that a purge has begun to take apart does not come back half, whatever the policy says by then.
+func TestPurgeAndRecover(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.linked("Alice knows Bob.", memory.Triple{Source: "Alice", Relationship: "knows", Target: "Bob", Confidence: 1})
+	longer := schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: int64((60 * day).Seconds()),
+		OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a test"}
+	w.softDelete(id)
+	w.now = w.now.Add(31 * day)
+	_, err := w.SetRetention(ctx, "t", longer, w.now)
+	require.NoError(t, err)
+	require.Zero(t, w.purge(500)[memory.PurgeExpire])
+	require.Equal(t, schema.RecoverRecovered, w.recoverOne(id).Status, "the window is the policy's")
+	w.softDelete(id)
+	require.NoError(t, w.ResetRetention(ctx, "t", longer, "alice", "a test", w.now))
+	w.now = w.now.Add(31 * day)
+	w.purge(500, memory.PurgeExpire)
+	_, err = w.SetRetention(ctx, "t", longer, w.now)
+	require.NoError(t, err)
+	require.Equal(t, schema.RecoverExpired, w.recoverOne(id).Status)
+	w.purge(500)
+	require.Equal(t, schema.RecoverNotFound, w.recoverOne(id).Status)
+}
+
+// Purges, recalls, deletions and recoveries at once leave nothing half done.
+func TestPurgeWhileOthersWork(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var ids []uuid.UUID
+	for i := range 24 {
+		ids = append(ids, w.linked(fmt.Sprintf("Person %d knows Alice.", i), memory.Triple{Source: fmt.Sprintf("Person %d", i), Relationship: "knows", Target: "Alice", Confidence: 1}))
+	}
+	for _, id := range ids[:16] {
+		w.softDelete(id)
+	}
+	later := *w
+	later.now = w.now.Add(31 * day)
+	var wg sync.WaitGroup
+	failures := make(chan error, 100)
+	for range 2 {
+		wg.Go(func() {
+			for _, step := range memory.PurgeSteps {
+				for more := true; more; {
+					b, err := w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: step, Limit: 5, Now: later.now})
+					if more = b.More; err != nil {
+						failures <- err
+						return
+					}
+				}
+			}
+		})
+	}
+	wg.Go(func() { // recovers, which is too late
+		for _, id := range ids[:16] {
+			in := later.recoverInput(schema.Target{ID: id.String()})
+			if out, err := w.Recover(ctx, in); err != nil || out.Items[0].Status == schema.RecoverRecovered {
+				failures <- fmt.Errorf("recovered too late: %v", err)
+			}
+		}
+	})
+	wg.Go(func() {
+		for range 20 {
+			if _, err := w.SearchText(ctx, store.Filter{Principal: w.p}, "Alice", 10); err != nil {
+				failures <- err
+			}
+		}
+	})
+	wg.Go(func() { // forgets by force what is on its way out, and what is not
+		req := later.forgets(schema.ForgetForce, schema.Selector{IDs: []string{ids[0].String(), ids[20].String()}})
+		preview, err := w.SelectForget(ctx, store.Operation{Tenant: "t", ID: "force", WorkflowID: "force"}, req, later.now)
+		if err != nil {
+			failures <- err
+			return
+		}
+		token, err := w.ForgetToken(ctx, w.p, uuid.MustParse(preview.RunID), later.now)
+		if err == nil && token != "" {
+			_, err = w.ConfirmForget(ctx, "t", uuid.MustParse(preview.RunID), schema.ForgetConfirmation{Token: token}, later.now)
+		}
+		if err == nil {
+			_, err = w.ForgetBatch(ctx, "t", uuid.MustParse(preview.RunID), 10, later.now)
+		}
+		if err != nil {
+			failures <- err
+		}
+	})
+	wg.Wait()
+	close(failures)
+	for err := range failures {
+		require.NoError(t, err)
+	}
+	later.purge(500)
+	require.Equal(t, 7, w.count("memories", "live"))
+	require.Equal(t, 7, w.count("memories", "true"))
+	w.requireExactStats()
+	w.requireExactMentions()
+	testkit.CheckInvariants(t, w.owner)
+}
+
+// A window that was set wrong would empty a tenant: the purge asks.
+func TestPurgeAsksBeforeItTakesMuch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const n = memory.SweepFree + 10
+	w.crowd(n)
+	w.exec(`UPDATE jobs SET state = 'completed', finished_at = $1`, w.now)
+	w.forgetAll(w.forgets("", schema.Selector{All: true}))
+	w.now = w.now.Add(2 * time.Hour)
+	require.Zero(t, w.purge(500)[memory.PurgeExpire])
+	hasty := schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 3600, OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a slip"}
+	_, err := w.SetRetention(ctx, "t", hasty, w.now)
+	require.NoError(t, err)
+	start, err := w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
+	require.NoError(t, err)
+	require.Equal(t, []any{int64(memory.SweepFree + 1), int64(n)}, []any{start.Held.WouldTake, start.Held.Stored})
+	preview, err := w.PreviewPurge(ctx, "t", 0.5, w.now)
+	require.NoError(t, err)
+	require.NotNil(t, preview.Held)
+	_, err = w.AdmitSweep(ctx, "t", schema.SweepRetention, n, "alice", "meant so", w.now)
+	require.NoError(t, err)
+	start, err = w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
+	require.NoError(t, err)
+	require.EqualValues(t, n, start.Allow)
+	require.Equal(t, n, w.purge(500)[memory.PurgeTombstones])
+	start, err = w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
+	require.NoError(t, err)
+	require.Nil(t, start.Held)
+
+	// A shorter window for history asks as well; the documents' own does not, however old everything is.
+	require.Positive(t, w.count("memory_history", "true"))
+	short := schema.RetentionPolicy{Domain: schema.RetainHistory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 3600, OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a slip"}
+	_, err = w.SetRetention(ctx, "t", short, w.now)
+	require.NoError(t, err)
+	w.now = w.now.Add(2 * time.Hour)
+	start, err = w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
+	require.NoError(t, err)
+	require.NotNil(t, start.Held)
+	require.NoError(t, w.ResetRetention(ctx, "t", short, "alice", "mended", w.now))
+	start, err = w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now.Add(400*day))
+	require.NoError(t, err)
+	require.Nil(t, start.Held)
+}
+
+// A tenant's purge touches nobody else's rows, and history cannot be removed by any other way.
+func TestPurgeIsTheTenants(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	other := *w
+	other.p.Tenant = "u"
+	mine, theirs := w.linked("Mine is here."), other.linked("Theirs is there.")
+	w.softDelete(mine)
+	other.softDelete(theirs)
+	w.now = w.now.Add(400 * day)
+	before := testkit.Digest(t, w.owner, "memory_history", "tenant = 'u'")
+	w.purge(500)
+	require.Equal(t, []int{0, 1}, []int{w.count("memories", "tenant = 't'"), w.count("memories", "tenant = 'u'")})
+	require.Equal(t, before, testkit.Digest(t, w.owner, "memory_history", "tenant = 'u'"))
+	_, err := w.owner.Exec(ctx, `DELETE FROM memory_history`)
+	require.ErrorContains(t, err, "append-only")
+	_, err = w.owner.Exec(ctx, `SELECT set_config('mneme.tenant', 'u', false)`)
+	require.NoError(t, err)
+	tenants, err := w.SweepTenants(ctx, "", 10)
+	require.NoError(t, err)
+	require.True(t, slices.Equal([]string{"t", "u"}, tenants))
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mneme/mneme/internal/config"
+	"github.com/mneme/mneme/schema/migrations"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/workflows"
+)
+
+const (
+	// readyWithin bounds one look, so that a probe gets an answer while what it asks about hangs. It is
+	// below what orchestrators give a probe when they are told to be patient.
+	readyWithin = 2 * time.Second
+	// readyFor is how long an answer holds: however many ask, the parts are asked this often.
+	readyFor = 3 * time.Second
+	// schedulesFor is how long what is known of schedules holds: asking is a query of a workflow each, and
+	// hours pass between their runs.
+	schedulesFor = 30 * time.Second
+)
+
+// health answers two questions, and they are not the same.
+//
+// Liveness (/livez) is about this process: restarting it is the cure. It fails when the worker's own loop
+// has ended for good, and for nothing that a restart does not mend: with Postgres away, every worker would be
+// restarted over and over, and none would be there when it comes back.
+//
+// Readiness (/readyz) is about whether memory is being kept up. Temporal's tasks do not come through this
+// endpoint, so that failing it takes no work from the worker: it goes on trying. It is there for operators,
+// and for rollouts, which should not go on to the next worker while what there is does not get through.
+// Much of what it looks at is the installation's and not this worker's, so that all workers say the same,
+// and a rollout that is to mend a backlog has to be told to go on. A schedule that an operator paused is no
+// fault: whoever paused it knows.
+type health struct {
+	store     *store.Store
+	temporal  client.Client
+	schedules workflows.Schedules
+	policies  *config.Policies
+	jobAge    time.Duration // how long a job may wait; 0 for ever
+	indexLag  time.Duration // how far behind the index may be; 0 for ever
+	now       func() time.Time
+
+	died atomic.Pointer[string] // why the worker's loop has ended
+
+	mu      sync.Mutex // one look at a time
+	looked  time.Time
+	reasons []string
+
+	scheduled time.Time // when paused was read
+	paused    []string  // schedules that a failure paused
+}
+
+// ended notes that the worker's loop has ended for good.
+func (h *health) ended(err error) {
+	why := err.Error()
+	h.died.CompareAndSwap(nil, &why)
+}
+
+// unready returns every reason why this installation is not ready, in a fixed order; none when it is. The
+// answer is at most readyFor old. It does not end with who asks first: others wait for the same answer.
+func (h *health) unready(ctx context.Context) []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if now := h.now(); h.looked.IsZero() || now.Sub(h.looked) >= readyFor || now.Before(h.looked) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyWithin)
+		defer cancel()
+		h.reasons = h.look(ctx)
+		h.looked = h.now()
+	}
+	return h.reasons
+}
+
+func (h *health) look(ctx context.Context) []string {
+	var postgres, temporal []string
+	var group errgroup.Group // neither waits for the other
+	group.Go(func() error { postgres = h.lookAtPostgres(ctx); return nil })
+	group.Go(func() error { temporal = h.lookAtTemporal(ctx); return nil })
+	_ = group.Wait()
+	return append(postgres, temporal...)
+}
+
+func (h *health) lookAtPostgres(ctx context.Context) (out []string) {
+	if err := h.store.Ping(ctx); err != nil {
+		return []string{"postgres does not answer"}
+	}
+	// A database that is ahead is one that is being rolled out to: migrations add, and what is here goes on.
+	switch version, err := h.store.MigrationVersion(ctx); {
+	case err != nil:
+		out = append(out, "the schema's version cannot be read")
+	case version < migrations.Latest():
+		out = append(out, fmt.Sprintf("migrations are behind: the database is at version %d and needs %d", version, migrations.Latest()))
+	}
+	if h.jobAge > 0 {
+		switch queue, err := h.store.JobQueue(ctx); {
+		case err != nil:
+			out = append(out, "the job queue cannot be read")
+		case queue.Oldest != nil && h.now().Sub(*queue.Oldest) > h.jobAge:
+			out = append(out, fmt.Sprintf("the oldest of %d open jobs has waited %s, longer than MNEME_READY_JOB_AGE (%s)",
+				queue.Waiting, age(h.now().Sub(*queue.Oldest)), age(h.jobAge)))
+		}
+	}
+	if h.indexLag > 0 {
+		switch lag, err := h.store.OutboxLag(ctx); {
+		case err != nil:
+			out = append(out, "the lag of the index cannot be read")
+		case lag.Oldest != nil && h.now().Sub(*lag.Oldest) > h.indexLag:
+			out = append(out, fmt.Sprintf("the index is %s behind with %d changes, longer than MNEME_READY_INDEX_LAG (%s)",
+				age(h.now().Sub(*lag.Oldest)), lag.Pending, age(h.indexLag)))
+		}
+	}
+	return out
+}
+
+func (h *health) lookAtTemporal(ctx context.Context) []string {
+	if _, err := h.temporal.CheckHealth(ctx, nil); err != nil {
+		return []string{"temporal does not answer"}
+	}
+	if now := h.now(); h.scheduled.IsZero() || now.Sub(h.scheduled) >= schedulesFor || now.Before(h.scheduled) {
+		// A server that is too busy to say keeps what it said last: that it is busy is no failure of a schedule.
+		if known, err := h.schedules.Statuses(ctx, nil); err == nil {
+			h.scheduled, h.paused = now, nil
+			for _, s := range known {
+				if s.PausedBy == workflows.PausedByFailure { // its note quotes a failure: that is for whoever may see the namespace
+					h.paused = append(h.paused, fmt.Sprintf("schedule %s is paused by a failure: `mneme schedules list` says which", s.Name))
+				}
+			}
+		}
+	}
+	return h.paused
+}
+
+func age(d time.Duration) string { return workflows.ShortDuration(d.Truncate(time.Second)) }
+
+// register adds the two endpoints. A rules file that could not be taken over does not make the worker
+// unready: it works on under the rules before, and every worker that reads the file would be unready at
+// once. /readyz names it.
+func (h *health) register(mux *http.ServeMux) {
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) {
+		if why := h.died.Load(); why != nil {
+			http.Error(w, "the worker has stopped: "+*why, http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = fmt.Fprintln(w, "ok")
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		reasons := h.unready(r.Context())
+		if why := h.died.Load(); why != nil {
+			reasons = append([]string{"the worker has stopped: " + *why}, reasons...)
+		}
+		if len(reasons) > 0 {
+			http.Error(w, strings.Join(reasons, "\n"), http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = fmt.Fprintln(w, "ok")
+		if err := h.policies.Stale(); err != nil {
+			_, _ = fmt.Fprintf(w, "degraded: policy %q stays in force: %v\n", h.policies.Current().Hash(), err)
+		}
+	})
+}
+
+// serve answers what has been registered, until it is stopped.
+func serve(address string, mux *http.ServeMux, log *slog.Logger) (stop func(), err error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("health endpoint: %w", err)
+	}
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := server.Serve(listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			log.Error("health endpoint stopped", "error", err)
+		}
+	}()
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = server.Shutdown(ctx)
+		<-done
+	}, nil
+}

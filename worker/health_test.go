@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+
+	"github.com/mneme/mneme/internal/config"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/schema/migrations"
+	"github.com/mneme/mneme/workflows"
+)
+
+// probed is a health endpoint whose clock the test turns.
+type probed struct {
+	*health
+	t   *testing.T
+	mux *http.ServeMux
+	mu  sync.Mutex
+	at  time.Time
+}
+
+func newProbed(t *testing.T, databaseURL string) *probed {
+	t.Helper()
+	address := testkit.TemporalAddress(t)
+	namespace := testkit.NewNamespace(t, address)
+	c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+	policies, err := config.LoadPolicies("", nil)
+	require.NoError(t, err)
+	p := &probed{t: t, mux: http.NewServeMux(), at: time.Now()}
+	p.health = &health{store: testkit.OpenStore(t, databaseURL), temporal: c, policies: policies, jobAge: 15 * time.Minute, indexLag: 15 * time.Minute, now: p.now,
+		schedules: workflows.Schedules{Client: c, Namespace: namespace, TaskQueue: "none", Index: "pgvector"}}
+	p.register(p.mux)
+	return p
+}
+
+func (p *probed) now() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.at
+}
+
+// later turns the clock, so that the next probe looks again.
+func (p *probed) later() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.at = p.at.Add(schedulesFor)
+}
+
+func (p *probed) get(path string) (int, string) {
+	p.t.Helper()
+	w := httptest.NewRecorder()
+	p.mux.ServeHTTP(w, httptest.NewRequestWithContext(p.t.Context(), http.MethodGet, path, nil))
+	return w.Code, strings.TrimSpace(w.Body.String())
+}
+
+// unready looks anew, and returns the reasons.
+func (p *probed) unready() []string {
+	p.t.Helper()
+	p.later()
+	status, body := p.get("/readyz")
+	if status == http.StatusOK {
+		require.Equal(p.t, "ok", body)
+		return nil
+	}
+	require.Equal(p.t, http.StatusServiceUnavailable, status)
+	live, _ := p.get("/livez")
+	require.Equal(p.t, http.StatusOK, live, "a restart mends none of this")
+	return strings.Split(body, "\n")
+}
+
+// Readiness fails for every reason that there is, and names it; liveness does not.
+func TestReadinessTellsTheTruth(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	url := testkit.DatabaseURL(t)
+	p, db := newProbed(t, url), testkit.Owner(t, url)
+	exec := func(query string, args ...any) {
+		t.Helper()
+		_, err := db.Exec(ctx, query, args...)
+		require.NoError(t, err)
+	}
+	require.NoError(t, p.schedules.Ensure(ctx, workflows.DefaultSchedules()))
+	require.Empty(t, p.unready())
+
+	exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES ($1, true)`, migrations.Latest()+1)
+	require.Empty(t, p.unready(), "a database that is ahead is fine")
+	exec(`DELETE FROM goose_db_version WHERE version_id >= $1`, migrations.Latest())
+	behind := p.unready()
+	require.Len(t, behind, 1)
+	require.Contains(t, behind[0], "migrations are behind")
+
+	old := p.now().Add(-20 * time.Minute)
+	exec(`INSERT INTO jobs (tenant, id, kind, state, phase, batch_id, candidate_id, memory_id, workflow_id, max_attempts, created_at, updated_at)
+		VALUES ('t', $1, 'ingest', 'pending', 'extract', $1, $1, $1, 'w', 3, $2, $2)`, uuid.New(), old)
+	exec(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) VALUES ('t', $1, 1, 'upsert', $2)`, uuid.New(), old)
+	drift := p.temporal.ScheduleClient().GetHandle(ctx, "drift/pgvector")
+	require.NoError(t, drift.Pause(ctx, client.SchedulePauseOptions{Note: "for the night"}))
+	retention := p.temporal.ScheduleClient().GetHandle(ctx, "retention-purge")
+	require.NoError(t, retention.Pause(ctx, client.SchedulePauseOptions{Note: "paused due to workflow failure: retention-purge-1: a wall"}))
+	all := p.unready()
+	require.Len(t, all, 4, all)
+	require.Contains(t, all[1], "the oldest of 1 open jobs has waited 20m")
+	require.Contains(t, all[1], "MNEME_READY_JOB_AGE (15m)")
+	require.Contains(t, all[2], "the index is 20m")
+	require.Contains(t, all[2], "MNEME_READY_INDEX_LAG (15m)")
+	require.Contains(t, all[3], "schedule retention is paused by a failure")
+	require.NotContains(t, strings.Join(all, " "), "wall", "whose words are for whoever may see the namespace")
+
+	p.jobAge, p.indexLag = 0, 0 // switched off
+	require.NoError(t, retention.Unpause(ctx, client.ScheduleUnpauseOptions{}))
+	require.Len(t, p.unready(), 1)
+	exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES ($1, true)`, migrations.Latest())
+	require.Empty(t, p.unready(), "what an operator paused is no fault")
+
+	p.store.Close()
+	require.Equal(t, []string{"postgres does not answer"}, p.unready())
+}
+
+// An answer holds for a while, whoever asks and however often, also when who asks goes away.
+func TestReadinessIsCheap(t *testing.T) {
+	t.Parallel()
+	url := testkit.DatabaseURL(t)
+	p, db := newProbed(t, url), testkit.Owner(t, url)
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	w := httptest.NewRecorder()
+	p.mux.ServeHTTP(w, httptest.NewRequestWithContext(gone, http.MethodGet, "/readyz", nil))
+	require.Equal(t, http.StatusOK, w.Code, "who does not wait spoils no answer")
+	_, err := db.Exec(context.Background(), `DELETE FROM goose_db_version WHERE version_id = $1`, migrations.Latest())
+	require.NoError(t, err)
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			if status, _ := p.get("/readyz"); status != http.StatusOK {
+				t.Errorf("it looked again: %d", status)
+			}
+		})
+	}
+	wg.Wait()
+	require.Len(t, p.unready(), 1)
+}
+
+// A worker whose loop has ended for good is not alive: restarting it is the cure.
+func TestLivenessOfADeadLoop(t *testing.T) {
+	t.Parallel()
+	p := newProbed(t, testkit.DatabaseURL(t))
+	status, body := p.get("/livez")
+	require.Equal(t, http.StatusOK, status)
+	require.Equal(t, "ok", body)
+	p.ended(errors.New("the namespace is gone"))
+	p.ended(errors.New("and so is everything else"))
+	for _, path := range []string{"/livez", "/readyz"} {
+		status, body = p.get(path)
+		require.Equal(t, http.StatusServiceUnavailable, status)
+		require.Equal(t, "the worker has stopped: the namespace is gone", body)
+	}
+}

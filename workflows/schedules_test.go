@@ -1,0 +1,301 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"pgregory.net/rapid"
+
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows"
+)
+
+// newSchedules are those of a namespace of the test's own, with no worker.
+func newSchedules(t *testing.T) (context.Context, workflows.Schedules) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	address := testkit.TemporalAddress(t)
+	namespace := testkit.NewNamespace(t, address)
+	c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+	return ctx, workflows.Schedules{Client: c, Namespace: namespace, TaskQueue: "test-" + uuid.NewString(), Index: "pgvector"}
+}
+
+func outcomes(applied []workflows.AppliedSchedule) map[string]string {
+	out := map[string]string{}
+	for _, a := range applied {
+		out[a.Name] = a.Outcome + strings.Join(append([]string{""}, a.Changed...), " ")
+	}
+	return out
+}
+
+func TestDefaultSchedules(t *testing.T) {
+	t.Parallel()
+	require.Contains(t, workflows.DefaultSchedulesFile(), "schedules:")
+	every := map[string]time.Duration{}
+	for _, s := range workflows.DefaultSchedules() {
+		every[s.Name] = s.Every
+		require.Equal(t, s.Every, s.CatchUp, "one run makes up for all: one interval is enough")
+		require.Less(t, s.Jitter, s.Every)
+		require.NotEmpty(t, s.Note)
+		// Who destroys stops when something is wrong; who only tells the index goes on.
+		require.Equal(t, s.Name == workflows.ScheduleDecay || s.Name == workflows.ScheduleRetention, s.PauseOnFailure, s.Name)
+	}
+	require.Equal(t, map[string]time.Duration{workflows.ScheduleDecay: time.Hour, workflows.ScheduleRetention: 6 * time.Hour,
+		workflows.ScheduleSyncIndex: time.Minute, workflows.ScheduleDrift: time.Hour}, every)
+}
+
+func TestSchedulesFileIsStrict(t *testing.T) {
+	t.Parallel()
+	for problem, text := range map[string]string{
+		"schedules: is required":                                "",
+		"schedules: must be a list":                             "schedules: 3",
+		"(file): must be a mapping":                             "- 1",
+		"(yaml): must be one document":                          "schedules: []\n---\nschedules: []",
+		"(yaml): ":                                              "schedules: [",
+		"wheels: is unknown":                                    "wheels: []",
+		"schedules[0]: must be a mapping":                       "schedules: [decay]",
+		"schedules[0].name: is required":                        "schedules: [{every: 1h}]",
+		"schedules[0].name: must be one of decay, retention":    "schedules: [{name: dream, every: 1h}]",
+		"schedules[1].name: is the name of schedules[0] too":    "schedules: [{name: decay, every: 1h}, {name: decay, every: 2h}]",
+		"schedules[0].evry: is unknown":                         "schedules: [{name: decay, evry: 1h}]",
+		"schedules[0].every: is given twice":                    "schedules: [{name: decay, every: 1h, every: 2h}]",
+		"schedules[0].every: is required, or calendar":          "schedules: [{name: decay}]",
+		"schedules[0].every: must be a duration":                "schedules: [{name: decay, every: soon}]",
+		"schedules[0].every: must be in whole seconds":          "schedules: [{name: decay, every: 90001ms}]",
+		"schedules[0].every: must be at least 1m0s (line 1)":    "schedules: [{name: decay, every: 59s}]",
+		"schedules[0].every: must be at least 10s":              "schedules: [{name: sync_index, every: 5s}]",
+		"schedules[0].every: must be at most 744h0m0s":          "schedules: [{name: decay, every: 9999h}]",
+		"schedules[0].jitter: must be at most 59m59s":           "schedules: [{name: decay, every: 1h, jitter: 1h}]",
+		"schedules[0].jitter: must be at least 0s":              "schedules: [{name: decay, every: 1h, jitter: -1s}]",
+		"schedules[0].catch_up: must be at least 10s":           "schedules: [{name: decay, every: 1h, catch_up: 1s}]",
+		"schedules[0].pause_on_failure: must be true or false":  "schedules: [{name: decay, every: 1h, pause_on_failure: 2}]",
+		"schedules[0].note: must be a text of one line":         "schedules: [{name: decay, every: 1h, note: \"a\\nb\"}]",
+		"schedules[0].calendar: does not go with every":         "schedules: [{name: decay, every: 1h, calendar: [{hour: 3}]}]",
+		"schedules[0].calendar: must be a list of 1 to 24":      "schedules: [{name: decay, calendar: []}]",
+		"schedules[0].calendar[0].second: is unknown":           "schedules: [{name: decay, calendar: [{second: 3}]}]",
+		"schedules[0].calendar[1].hour: must be numbers from 0": "schedules: [{name: decay, calendar: [{hour: 3}, {hour: 24}]}]",
+		"schedules[0].calendar[0].weekday: must be numbers":     "schedules: [{name: decay, calendar: [{weekday: 5-1}]}]",
+		"schedules[0].time_zone: must be the name":              "schedules: [{name: decay, calendar: [{hour: 3}], time_zone: Mars/Base}]",
+		"schedules[0].time_zone: goes with calendar":            "schedules: [{name: decay, every: 1h, time_zone: UTC}]",
+	} {
+		_, err := workflows.ParseSchedules([]byte(text))
+		var bad *schema.ValidationError
+		require.ErrorAs(t, err, &bad, text)
+		require.ErrorContains(t, err, problem, text)
+	}
+	_, err := workflows.ParseSchedules([]byte("schedules: [{name: decay, every: 1s, jitter: x}, {name: drift}]"))
+	require.ErrorContains(t, err, "schedules[1].every", "every problem is told")
+	specs, err := workflows.ParseSchedules([]byte("schedules: [{name: consolidation, every: 24h}]"))
+	require.NoError(t, err, "the format knows it")
+	require.Equal(t, "consolidation", specs[0].Name)
+}
+
+// Whatever is in a file, reading it ends with schedules or with an error.
+func TestSchedulesFileNeverPanics(t *testing.T) {
+	t.Parallel()
+	whole := workflows.DefaultSchedulesFile()
+	rapid.Check(t, func(r *rapid.T) {
+		at := rapid.IntRange(0, len(whole)).Draw(r, "at")
+		end := rapid.IntRange(at, min(len(whole), at+20)).Draw(r, "end")
+		text := whole[:at] + rapid.StringMatching(`[a-z0-9:\-\[\]{}&*!|>#"', \n/]{0,12}`).Draw(r, "instead") + whole[end:]
+		specs, err := workflows.ParseSchedules([]byte(text))
+		if err != nil {
+			return
+		}
+		for _, s := range specs {
+			require.NotEmpty(r, s.Name)
+			require.True(r, s.Every > 0 || len(s.Calendar) > 0)
+		}
+	})
+}
+
+// Applied once, schedules are as described; applied again, nothing is touched. What an operator has paused
+// stays paused, with the reason that was given.
+func TestApplySchedules(t *testing.T) {
+	t.Parallel()
+	ctx, s := newSchedules(t)
+	specs := workflows.DefaultSchedules()
+
+	var wg sync.WaitGroup // several at once, as workers that start together
+	for range 3 {
+		wg.Go(func() {
+			if err := s.Ensure(ctx, specs); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	touched := func(id string) (string, *client.ScheduleDescription) {
+		described, err := s.Client.ScheduleClient().GetHandle(ctx, id).Describe(ctx)
+		require.NoError(t, err)
+		return described.Info.LastUpdateAt.String(), described
+	}
+	before, described := touched("decay-sweep")
+	require.Equal(t, enumspb.SCHEDULE_OVERLAP_POLICY_SKIP, described.Schedule.Policy.Overlap)
+	require.Equal(t, time.Hour, described.Schedule.Policy.CatchupWindow)
+	require.Equal(t, time.Minute, described.Schedule.Spec.Jitter)
+	require.True(t, described.Schedule.Policy.PauseOnFailure)
+	require.Equal(t, "DecaySweep", described.Schedule.Action.(*client.ScheduleWorkflowAction).Workflow)
+
+	applied, err := s.Apply(ctx, specs)
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"decay": "unchanged", "retention": "unchanged", "sync_index": "unchanged", "drift": "unchanged"}, outcomes(applied))
+
+	require.NoError(t, s.Pause(ctx, workflows.ScheduleDrift, "the index moves house"))
+	require.NoError(t, s.Client.ScheduleClient().GetHandle(ctx, "retention-purge").Delete(ctx))
+	changed, err := workflows.ParseSchedules([]byte(`
+schedules:
+  - {name: decay, every: 1h, jitter: 1m, note: Prunes or archives what has faded.}
+  - {name: drift, every: 2h, note: changed}
+  - {name: retention, calendar: [{hour: 3, minute: 30}, {weekday: "1-5", hour: "8-18/2"}], time_zone: Europe/Berlin}
+`))
+	require.NoError(t, err)
+	applied, err = s.Apply(ctx, changed)
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"decay": "unchanged", "retention": "created", "drift": "updated every jitter catch_up pause_on_failure"}, outcomes(applied))
+	after, _ := touched("decay-sweep")
+	require.Equal(t, before, after, "what is as described is not touched")
+	_, drift := touched("drift/pgvector")
+	require.True(t, drift.Schedule.State.Paused)
+	require.Equal(t, "the index moves house", drift.Schedule.State.Note)
+	require.Equal(t, 2*time.Hour, drift.Schedule.Spec.Intervals[0].Every)
+
+	applied, err = s.Apply(ctx, changed) // a calendar comes back from the server in a form of its own
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"decay": "unchanged", "retention": "unchanged", "drift": "unchanged"}, outcomes(applied))
+
+	known, err := s.Statuses(ctx, specs)
+	require.NoError(t, err)
+	require.Len(t, known, 4)
+	byName := map[string]workflows.ScheduleStatus{}
+	for _, k := range known {
+		byName[k.Name] = k
+	}
+	require.Equal(t, workflows.PausedByOperator, byName["drift"].PausedBy)
+	require.Nil(t, byName["drift"].Next)
+	require.Equal(t, "hour 3 minute 30; weekday 1-5 hour 8-18/2 minute 0; in Europe/Berlin", byName["retention"].When)
+	require.Contains(t, byName["retention"].Differs, "calendar")
+	require.NotNil(t, byName["decay"].Next)
+	require.Empty(t, byName["decay"].Differs)
+	require.Equal(t, "every 1h", byName["decay"].When)
+
+	require.NoError(t, s.Resume(ctx, workflows.ScheduleDrift, "back"))
+	applied, err = s.Apply(ctx, specs)
+	require.NoError(t, err)
+	require.Equal(t, "updated every jitter catch_up pause_on_failure note", outcomes(applied)["drift"])
+
+	require.ErrorIs(t, s.Pause(ctx, "dream", "x"), workflows.ErrNoSchedule)
+	elsewhere := s
+	elsewhere.Index = "qdrant"
+	require.ErrorIs(t, elsewhere.Pause(ctx, workflows.ScheduleDrift, "x"), workflows.ErrNoSchedule)
+}
+
+// What this build cannot run is refused, before anything else is done.
+func TestApplyRefusesConsolidation(t *testing.T) {
+	t.Parallel()
+	ctx, s := newSchedules(t)
+	specs := append(workflows.DefaultSchedules(), workflows.ScheduleSpec{Name: workflows.ScheduleConsolidation, Every: time.Hour})
+	_, err := s.Apply(ctx, specs)
+	require.ErrorContains(t, err, "schedules[4].name: consolidation is not part of this build")
+	require.ErrorContains(t, s.Ensure(ctx, specs), "not part of this build")
+	known, err := s.Statuses(ctx, nil)
+	require.NoError(t, err)
+	for _, k := range known {
+		require.True(t, k.Missing, k.Name)
+	}
+}
+
+// An installation from before there was a file keeps its schedules, and they are as the default file
+// describes them.
+func TestSchedulesOfEarlierReleases(t *testing.T) {
+	t.Parallel()
+	ctx, s := newSchedules(t)
+	for _, was := range []struct {
+		every, jitter time.Duration
+		note          string
+		action        client.ScheduleWorkflowAction
+	}{
+		{time.Minute, 5 * time.Second, "Brings the vector index up to date with Postgres.",
+			client.ScheduleWorkflowAction{ID: "sync-index/pgvector", Workflow: workflows.SyncIndex, Args: []any{workflows.SyncIndexInput{}}, TaskQueue: s.TaskQueue}},
+		{time.Hour, time.Minute, "Compares the vector index with Postgres and repairs what differs.",
+			client.ScheduleWorkflowAction{ID: "drift/pgvector", Workflow: workflows.DriftCheck, Args: []any{workflows.DriftInput{Index: "pgvector"}}, TaskQueue: s.TaskQueue}},
+	} {
+		_, err := s.Client.ScheduleClient().Create(ctx, client.ScheduleOptions{ID: was.action.ID, Action: &was.action, Note: was.note, CatchupWindow: was.every,
+			Spec:    client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: was.every}}, Jitter: was.jitter},
+			Overlap: enumspb.SCHEDULE_OVERLAP_POLICY_SKIP})
+		require.NoError(t, err)
+	}
+	applied, err := s.Apply(ctx, workflows.DefaultSchedules())
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"decay": "created", "retention": "created", "sync_index": "unchanged", "drift": "unchanged"}, outcomes(applied))
+}
+
+// A run that fails for good pauses a schedule that says so, and the status says why. One that goes on is not
+// joined by another.
+func TestSchedulesRunFailAndPause(t *testing.T) {
+	t.Parallel()
+	ctx, s := newSchedules(t)
+	w := worker.New(s.Client, s.TaskQueue, worker.Options{})
+	w.RegisterWorkflowWithOptions(func(workflow.Context, map[string]any) error {
+		return temporal.NewNonRetryableApplicationError("the purge met a wall", "Wall", nil)
+	}, workflow.RegisterOptions{Name: "RetentionPurge"})
+	w.RegisterWorkflowWithOptions(func(ctx workflow.Context, _ map[string]any) error {
+		return workflow.Await(ctx, func() bool { return false }) // until it is cancelled
+	}, workflow.RegisterOptions{Name: "DecaySweep"})
+	require.NoError(t, w.Start())
+	t.Cleanup(w.Stop)
+	require.NoError(t, s.Ensure(ctx, workflows.DefaultSchedules()))
+
+	run, err := s.Trigger(ctx, workflows.ScheduleRetention)
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(run.WorkflowID, "retention-purge"), run.WorkflowID)
+	var retention workflows.ScheduleStatus
+	require.NoError(t, testkit.Eventually(ctx, func() error {
+		known, err := s.Statuses(ctx, nil)
+		if err != nil {
+			return err
+		}
+		if retention = known[1]; !retention.Paused {
+			return errors.New("it is not paused yet")
+		}
+		return nil
+	}))
+	require.Equal(t, workflows.PausedByFailure, retention.PausedBy)
+	require.Contains(t, retention.Note, "the purge met a wall")
+	require.Equal(t, run.WorkflowID, retention.Last.WorkflowID)
+	require.NoError(t, s.Outcome(ctx, retention.Last))
+	require.Equal(t, "Failed", retention.Last.Status)
+	require.Equal(t, "the purge met a wall", retention.Last.Error)
+
+	applied, err := s.Apply(ctx, workflows.DefaultSchedules())
+	require.NoError(t, err)
+	require.Equal(t, "unchanged", outcomes(applied)["retention"], "a pause is for whoever looked to end")
+
+	run, err = s.Trigger(ctx, workflows.ScheduleDecay)
+	require.NoError(t, err)
+	busy, err := s.Trigger(ctx, workflows.ScheduleDecay)
+	require.ErrorIs(t, err, workflows.ErrScheduleBusy)
+	require.Equal(t, run.WorkflowID, busy.WorkflowID)
+	require.NoError(t, s.Outcome(ctx, &run))
+	require.Equal(t, "Running", run.Status)
+
+	end := time.Now().Truncate(time.Hour)
+	_, err = s.Backfill(ctx, workflows.ScheduleDecay, end.Add(-200*time.Hour), end)
+	require.ErrorIs(t, err, workflows.ErrBackfillTooLong)
+	n, err := s.Backfill(ctx, workflows.ScheduleDrift, end.Add(-150*time.Minute), end.Add(-30*time.Minute))
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+}

@@ -1,0 +1,114 @@
+package workflows
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/schema"
+)
+
+var sweeping *activities.Sweeping
+
+// PhaseSweep is the only phase of a sweep.
+const PhaseSweep = "sweep"
+
+// OutcomeHeld is the outcome of a sweep that left tenants alone, because it would have taken too much of
+// them: `mneme sweeps` lists them. Otherwise it is OutcomeOK.
+const OutcomeHeld = "held"
+
+// SweepInput asks for a sweep. The zero value is what schedules start: every tenant.
+type SweepInput struct {
+	Tenant    string `json:"tenant,omitempty"`     // this one alone
+	BatchSize int    `json:"batch_size,omitempty"` // rows in one transaction; 0: store.SweepBatchSize, which is the most
+
+	// Set by continue-as-new.
+	Sofar *activities.SweepResult `json:"so_far,omitempty"`
+	At    *time.Time              `json:"at,omitempty"`
+}
+
+// Validate reports every field that is wrong, as a *schema.ValidationError.
+func (in SweepInput) Validate() error {
+	if in.BatchSize < 0 {
+		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "batch_size", Problem: "must not be negative"}}}
+	}
+	return nil
+}
+
+// SweepResult is what a sweep did. Query progress returns it so far.
+type SweepResult struct {
+	activities.SweepResult
+}
+
+// batchesPerSweep bounds one activity, and batchesPerRun one run of the workflow: with its history it ends
+// there, and goes on as a new one.
+const (
+	batchesPerSweep = 400
+	batchesPerRun   = 40_000
+)
+
+// runSweep has activities sweep until nothing is left of what was due when the run began. It may be cancelled
+// at any time: what is committed stays, and the next run does the rest.
+func runSweep(ctx workflow.Context, in SweepInput, what string, fn, self any) (SweepResult, error) {
+	if err := invalidRequest(in.Validate()); err != nil {
+		return SweepResult{}, err
+	}
+	out := SweepResult{activities.SweepResult{Counts: map[string]int{}}}
+	if in.Sofar != nil {
+		out.SweepResult = *in.Sofar
+	}
+	at := workflow.Now(ctx)
+	if in.At != nil {
+		at = *in.At
+	}
+	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (SweepResult, error) { return out, nil }); err != nil {
+		return out, err
+	}
+	info := workflow.GetInfo(ctx)
+	request := activities.SweepRequest{Run: info.WorkflowExecution.ID + "#" + info.FirstRunID, At: at, Tenant: in.Tenant, BatchSize: in.BatchSize, MaxBatches: batchesPerSweep}
+	attributes := []temporal.SearchAttributeUpdate{}
+	if in.Tenant != "" {
+		attributes = append(attributes, AttrTenant.ValueSet(in.Tenant))
+	}
+	showOperation(ctx, PhaseSweep, what, attributes...)
+	began := out.Batches
+	for !out.Done {
+		if out.Batches-began >= batchesPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
+			return out, workflow.NewContinueAsNewError(ctx, self, SweepInput{Tenant: in.Tenant, BatchSize: in.BatchSize, Sofar: &out.SweepResult, At: &at})
+		}
+		request.Cursor = out.Cursor
+		var part activities.SweepResult
+		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, sweepOptions(what)), fn, request).Get(ctx, &part); err != nil {
+			showOperation(ctx, PhaseSweep, sweepCounts(what, out), AttrOutcome.ValueSet(OutcomeFailed))
+			return out, err
+		}
+		out.SweepResult = out.Add(part)
+		showOperation(ctx, PhaseSweep, sweepCounts(what, out))
+	}
+	outcome := OutcomeOK
+	if len(out.Held) > 0 {
+		outcome = OutcomeHeld
+	}
+	showOperation(ctx, PhaseDone, sweepCounts(what, out), AttrOutcome.ValueSet(outcome))
+	return out, nil
+}
+
+// sweepCounts says what a sweep has done, in one order.
+func sweepCounts(what string, out SweepResult) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(out.Counts)) { //workflowcheck:ignore: sorted
+		if out.Counts[name] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", out.Counts[name], strings.ReplaceAll(name, "_", " ")))
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"nothing to do"}
+	}
+	return fmt.Sprintf("%s, %d tenants: %s", what, out.Tenants, strings.Join(parts, ", "))
+}
