@@ -73,11 +73,14 @@ func (r SweepResult) Add(o SweepResult) SweepResult {
 	return sum
 }
 
+// sweepFor is how long one activity goes on: a run that is cancelled ends behind it at the latest.
+const sweepFor = 5 * time.Second
+
 // tenantPage is how many tenants are asked for at once.
 const tenantPage = 100
 
 // sweep goes through tenants, begins each and runs its batches until they have no more. It stops behind
-// MaxBatches, after workFor, and between two batches when it is cancelled; what is committed by then stays,
+// MaxBatches, after sweepFor, and between two batches when it is cancelled; what is committed by then stays,
 // and the heartbeat has the place.
 func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep, tenants func(after string) ([]string, error),
 	batch func(tenant string, at *SweepResult) (more bool, err error)) (SweepResult, error) {
@@ -132,7 +135,7 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 		if err := ctx.Err(); err != nil {
 			return out, err
 		}
-		if out.Batches >= in.MaxBatches || time.Since(began) >= workFor {
+		if out.Batches >= in.MaxBatches || time.Since(began) >= sweepFor {
 			return out, nil
 		}
 	}

@@ -131,6 +131,7 @@ func TestDueAt(t *testing.T) {
 		"points, under it":     {threshold(0.1), 0.4, false, noon.Add(20*day + 10*day*2/3)},
 		"points, none so low":  {threshold(0.03), 0.8, false, time.Time{}},
 		"points, last of all":  {threshold(0.05), 0.8, false, noon.Add(40 * day)},
+		"points, at once":      {with(func(d *memory.Decay) { d.Curve, d.Points = schema.CurveCustom, []memory.DecayPoint{{Share: 0.1}} }), 0.8, false, noon},
 		"points, pinned":       {threshold(0.1), 0.8, true, time.Time{}},
 		"no limits":            {memory.Decay{HalfLife: day}, 0.8, false, time.Time{}},
 		"beyond all dates":     {with(func(d *memory.Decay) { d.HalfLife = math.MaxInt64 }), 0.8, false, time.Time{}},

@@ -21,6 +21,7 @@ import (
 	"github.com/mneme/mneme/inference/openai"
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/migrations"
 	"github.com/mneme/mneme/store"
@@ -180,7 +181,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			sql(`DELETE FROM goose_db_version WHERE version_id > $1`, migrations.Latest()), "migrations", checkWarn, "this program knows", "up to date"},
 		{"a clock that is ahead", func() { p.since = 10 * time.Second }, healed, "clock", checkWarn, "behind this machine", "NTP"},
 		{"a clock far behind", func() { p.since = -2 * time.Minute }, healed, "clock", checkFail, "ahead of this machine", "NTP"},
-		{"a table of the application's own", sql(`ALTER TABLE rules OWNER TO mneme_app`), sql(`ALTER TABLE rules OWNER TO CURRENT_USER`),
+		{"a table of the application's own", sql(`ALTER TABLE proposals OWNER TO mneme_app`), sql(`ALTER TABLE proposals OWNER TO CURRENT_USER`),
 			"database_role", checkFail, "owns 1 tables", "OWNER TO"},
 		{"an old extension", sql(`UPDATE pg_extension SET extversion = '0.7.4' WHERE extname = 'vector'`), sql(`UPDATE pg_extension SET extversion = '0.8.0' WHERE extname = 'vector'`),
 			"extensions", checkFail, "vector 0.7.4 (needs 0.8.0)", "ALTER EXTENSION"},
@@ -238,8 +239,8 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 
 		{"a job that waits for long", job("pending", open, 20*time.Minute), noJobs, "jobs_waiting", checkFail, "the oldest for 20m", "jobs list --state pending"},
 		{"a dead job", job("dead", open, time.Hour), noJobs, "jobs_dead", checkWarn, "1 jobs are dead", "jobs retry"},
-		{"a job that nobody works on", job("leased", none, 10*time.Minute), noJobs, "jobs_orphaned", checkFail, "1 open jobs have no run", "jobs show"},
-		{"no generation of the index", sql(`CREATE TABLE kept AS SELECT * FROM index_generations; DELETE FROM index_generations`),
+		{"a job that nobody works on", job("leased", none, 10*time.Minute), noJobs, "jobs_orphaned", checkFail, "1 open jobs have no run", "jobs retry"},
+		{"no generation of the index", sql(`CREATE TEMP TABLE kept AS SELECT * FROM index_generations; DELETE FROM index_generations`),
 			sql(`INSERT INTO index_generations SELECT * FROM kept; DROP TABLE kept`), "index_generation", checkFail, "no generation", "reindex"},
 		{"another embedder than the index's", func() {
 			p.cli.cfg.Embedder = "openai"
@@ -251,7 +252,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			sql(`DELETE FROM index_outbox`), "index_lag", checkFail, "the oldest for 20m", "index status"},
 		{"a change given up", sql(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at, parked_at) VALUES ($1, $2, 1, 'upsert', $3, $3)`, tenant, uuid.New(), ago(time.Hour)),
 			sql(`DELETE FROM index_outbox`), "index_parked", checkWarn, "1 changes", "index retry"},
-		{"points that are lost", sql(`CREATE TABLE kept AS SELECT * FROM memory_embeddings WHERE memory_id::text = '` + p.memory + `'; DELETE FROM memory_embeddings WHERE memory_id::text = '` + p.memory + `'`),
+		{"points that are lost", sql(`CREATE TEMP TABLE kept AS SELECT * FROM memory_embeddings WHERE memory_id::text = '` + p.memory + `'; DELETE FROM memory_embeddings WHERE memory_id::text = '` + p.memory + `'`),
 			sql(`INSERT INTO memory_embeddings SELECT * FROM kept; DROP TABLE kept`), "index_drift", checkWarn, "1 apart", "index drift"},
 		{"decay that does not run", sql(`UPDATE memories SET decay_due_at = $1 WHERE id::text = $2`, ago(72*time.Hour), p.memory),
 			sql(`UPDATE memories SET decay_due_at = NULL WHERE id::text = $1`, p.memory), "decay_overdue", checkWarn, "of 1 tenants have been due for more than 48h", "schedules trigger decay"},
@@ -260,19 +261,33 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 		{"a window shorter than recovery", sql(`INSERT INTO retention_policies (tenant, domain, keep, on_expiry, updated_at, updated_by, reason) VALUES ($1, 'memory', '7 days', 'purge', now(), 'o', 'r')`, tenant),
 			sql(`DELETE FROM retention_policies`), "retention_windows", checkWarn, "after 7 days", "mneme retention"},
 	} {
-		f.plant()
-		d := p.examine()
-		f.undo()
-		require.Equal(t, map[string]checkStatus{f.check: f.as}, complaints(d), "%s: %+v", f.name, d.Checks)
-		require.False(t, d.OK, f.name)
-		for _, c := range d.Checks {
-			require.NotContains(t, c.Found+c.Do, "secret", "%s: %s", f.name, c.Check)
-			if c.Check == f.check {
-				require.Contains(t, c.Found, f.found, f.name)
-				require.Contains(t, c.Do, f.do, f.name)
+		t.Run(f.name, func(t *testing.T) {
+			f.plant()
+			d := p.examine()
+			f.undo()
+			require.Equal(t, map[string]checkStatus{f.check: f.as}, complaints(d), "%+v", d.Checks)
+			require.False(t, d.OK)
+			for _, c := range d.Checks {
+				require.NotContains(t, c.Found+c.Do, "secret", c.Check)
+				if c.Check == f.check {
+					require.Contains(t, c.Found, f.found)
+					require.Contains(t, c.Do, f.do)
+				}
 			}
-		}
+		})
 	}
+	// What the doctor advises for a job without a run helps.
+	principal := p.cli.cfg.Principal
+	ack, err := p.st.Stage(ctx, store.StageInput{OperationID: none, WorkflowID: none, MaxAttempts: 3, Now: time.Now(), Policy: memory.DefaultWritePolicy(),
+		Request: schema.IngestRequest{Principal: principal, Visibility: schema.VisibilityPrivate, Candidates: []schema.Candidate{{Content: "Nobody works on this.", SourceKind: schema.SourceMemory}}}})
+	require.NoError(t, err)
+	var left string
+	require.NoError(t, p.db.QueryRow(ctx, `SELECT id::text FROM jobs WHERE batch_id::text = $1`, ack.BatchID).Scan(&left))
+	require.Contains(t, p.cli.run("jobs", "retry", left).is(exitFailure).err, "only a dead job", "its run may be to begin")
+	p.exec(`UPDATE jobs SET created_at = $1 WHERE id::text = $2`, ago(10*time.Minute), left)
+	require.Contains(t, complaints(p.examine()), "jobs_orphaned")
+	p.cli.run("jobs", "retry", left, "--wait").is(exitOK)
+
 	after := p.examine()
 	require.Empty(t, complaints(after), "%+v", after.Checks)
 }

@@ -59,13 +59,13 @@ func (d *doctor) jobsOrphaned(ctx context.Context) (verdict, error) {
 		for _, job := range jobs {
 			run, asked := runs[tenant+"\x00"+job.WorkflowID]
 			if !asked {
-				if run, err = d.runsStill(ctx, job.WorkflowID); err != nil {
+				if run, err = runsStill(ctx, d.client, job.WorkflowID); err != nil {
 					return err
 				}
 				runs[tenant+"\x00"+job.WorkflowID] = run
 			}
 			if !run { // one that is replayed has a run of its own
-				if run, err = d.runsStill(ctx, workflows.ResumeWorkflowID(tenant, job.ID.String())); err != nil {
+				if run, err = runsStill(ctx, d.client, workflows.ResumeWorkflowID(tenant, job.ID.String())); err != nil {
 					return err
 				}
 			}
@@ -81,7 +81,7 @@ func (d *doctor) jobsOrphaned(ctx context.Context) (verdict, error) {
 		return verdict{}, err
 	}
 	if orphans > 0 {
-		return fail("`mneme jobs show ID` names the run: it was terminated, or its namespace is another. Hand the request in again under another idempotency key.",
+		return fail("`mneme jobs retry ID` replays one (`mneme jobs list --state pending` for each tenant names them): the run was terminated, or was in another namespace.",
 			"%d open jobs have no run that works on them, such as %s of tenant %s", orphans, first, tenantOf), nil
 	}
 	return fine("none%s", ofTenants(looked, more)), nil
@@ -186,7 +186,7 @@ func (d *doctor) indexRebuild(ctx context.Context) (verdict, error) {
 		return fine("none is under way"), nil
 	}
 	since := d.now().Sub(building.CreatedAt)
-	runs, err := d.runsStill(ctx, workflows.ReindexWorkflowID(d.a.indexName()))
+	runs, err := runsStill(ctx, d.client, workflows.ReindexWorkflowID(d.a.indexName()))
 	if err != nil {
 		return verdict{}, err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
@@ -241,23 +240,3 @@ func (d *doctor) schedulesDiffer(ctx context.Context) (verdict, error) {
 	}
 	return warn("`mneme schedules apply [FILE]`; or `mneme doctor --schedules FILE`, if they are another file's.", "not as the file says: %s", listed(found)), nil
 }
-
-// runsStill tells whether one of these workflows has a run that goes on.
-func (d *doctor) runsStill(ctx context.Context, ids ...string) (bool, error) {
-	for _, id := range ids {
-		described, err := d.client.DescribeWorkflowExecution(ctx, id, "")
-		if isNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return false, err
-		}
-		if described.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
-// jobGrace is how long a job may be without a run that has it: its run has just ended, or is to begin.
-const jobGrace = 5 * time.Minute

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os/user"
 	"strconv"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 
 	"github.com/mneme/mneme/schema"
@@ -131,14 +135,21 @@ func newJobsRetry(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retry ID...",
 		Short: "Replay dead jobs from the phase they died in",
-		Args:  cobra.MinimumNArgs(1),
+		Long: `Replay dead jobs from the phase they died in. A job that is open, and whose run is gone, was left behind, as
+by a run that was terminated: it is replayed too.`,
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, tenant := cmd.Context(), a.cfg.Principal.Tenant
 			st, err := a.openStore(ctx)
 			if err != nil {
 				return err
 			}
+			c, err := a.openTemporal(ctx)
+			if err != nil {
+				return err
+			}
 			var ids []string
+			var orphans []uuid.UUID
 			for _, arg := range args { // all of them are checked before any is replayed
 				id, err := parseID("id", arg)
 				if err != nil {
@@ -151,13 +162,26 @@ func newJobsRetry(a *app) *cobra.Command {
 					return err
 				}
 				if job.State != schema.JobDead {
-					return fmt.Errorf("job %s is %s: %w", id, job.State, store.ErrNotDead)
+					limited, cancel := a.within(ctx)
+					orphan, err := orphaned(limited, c, tenant, job)
+					cancel()
+					if err != nil {
+						return err
+					}
+					if !orphan {
+						return fmt.Errorf("job %s is %s: %w", id, job.State, store.ErrNotDead)
+					}
+					orphans = append(orphans, id)
 				}
 				ids = append(ids, id.String())
 			}
-			c, err := a.openTemporal(ctx)
-			if err != nil {
-				return err
+			for _, id := range orphans {
+				limited, cancel := a.within(ctx)
+				err := st.BuryJob(limited, tenant, id, "the run that had it is gone", time.Now())
+				cancel()
+				if err != nil {
+					return err
+				}
 			}
 			out := page[retried]{Items: []retried{}}
 			for _, id := range ids {
@@ -207,6 +231,35 @@ func retriedText(t *text, items []retried) {
 		rows = append(rows, []string{r.JobID, r.WorkflowID, outcome})
 	}
 	t.table("JOB WORKFLOW OUTCOME", rows)
+}
+
+// jobGrace is how long a job may be without a run that has it: its run has just ended, or is to begin.
+const jobGrace = 5 * time.Minute
+
+// orphaned tells whether a job is open and no run is there that would go on with it.
+func orphaned(ctx context.Context, c client.Client, tenant string, job schema.Job) (bool, error) {
+	if job.State == schema.JobDead || job.State == schema.JobCompleted || time.Since(job.CreatedAt) < jobGrace {
+		return false, nil
+	}
+	running, err := runsStill(ctx, c, job.WorkflowID, workflows.ResumeWorkflowID(tenant, job.ID))
+	return !running, err
+}
+
+// runsStill tells whether one of these workflows has a run that goes on.
+func runsStill(ctx context.Context, c client.Client, ids ...string) (bool, error) {
+	for _, id := range ids {
+		described, err := c.DescribeWorkflowExecution(ctx, id, "")
+		if isNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return false, fmt.Errorf("look at a run: %w", err)
+		}
+		if described.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // operator names who runs the command, for history.

@@ -204,3 +204,26 @@ func (d *decaying) keep(kept, notDue *judged) {
 			d.tenant, kept.ids, newIDs(len(kept.ids)), kept.reasons, kept.metadata, actorDecay, d.now)
 	}
 }
+
+// DecayOutlook is what falls due of a tenant's, and when.
+type DecayOutlook struct {
+	Due     int64      `json:"due"`              // now; counting ends at PreviewLimit
+	Soon    int64      `json:"soon"`             // within the day behind now, likewise
+	Oldest  *time.Time `json:"oldest,omitempty"` // when what has been due for longest fell due
+	NextDue *time.Time `json:"next_due,omitempty"`
+}
+
+// DecayOutlook counts what a sweep would look at now and within the next day.
+func (s *Store) DecayOutlook(ctx context.Context, tenant string, now time.Time) (DecayOutlook, error) {
+	var out DecayOutlook
+	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+		const due = `FROM memories WHERE tenant = $1 AND live AND decay_due_at IS NOT NULL AND decay_due_at `
+		return tx.QueryRow(ctx, `SELECT (SELECT count(*) FROM (SELECT `+due+`<= $2 LIMIT $4) x), (SELECT count(*) FROM (SELECT `+due+`> $2 AND decay_due_at <= $3 LIMIT $4) x),
+			(SELECT min(decay_due_at) `+due+`<= $2), (SELECT min(decay_due_at) `+due+`> $2)`, tenant, now, now.Add(24*time.Hour), PreviewLimit).
+			Scan(&out.Due, &out.Soon, &out.Oldest, &out.NextDue)
+	})
+	if err != nil {
+		return DecayOutlook{}, fmt.Errorf("look ahead at decay: %w", err)
+	}
+	return out, nil
+}

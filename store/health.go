@@ -59,6 +59,30 @@ func (s *Store) OpenJobs(ctx context.Context, tenant string, before time.Time, l
 	return out, nil
 }
 
+// BuryJob marks one open job dead that nobody works on any more, so that it can be replayed. It returns
+// ErrNotFound where the tenant has no such job that is open.
+func (s *Store) BuryJob(ctx context.Context, tenant string, id uuid.UUID, reason string, now time.Time) error {
+	err := s.write(ctx, tenant, now, func(c *change) error {
+		var candidate, memoryID uuid.UUID
+		var phase string
+		err := c.tx.QueryRow(ctx, `UPDATE jobs SET state = 'dead', last_error = $3, updated_at = $4, finished_at = $4
+			WHERE tenant = $1 AND id = $2 AND state IN ('pending', 'leased', 'failed') RETURNING candidate_id, memory_id, phase`,
+			tenant, id, reason, c.now).Scan(&candidate, &memoryID, &phase)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		c.bury(candidate, memoryID, phase, reason)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("close job: %w", err)
+	}
+	return nil
+}
+
 // LiveCount is how many live memories the tenant has. It reads one row: the count is kept with every change.
 func (s *Store) LiveCount(ctx context.Context, tenant string) (int64, error) {
 	var n int64

@@ -107,7 +107,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 	}})
 	workflows.Register(w, workflows.Dependencies{
 		Store: st, Brain: brain, Index: index, Embedders: metrics.CountOthers(cfg.OtherEmbedder), Observe: metrics.ObserveRecall, Policy: cfg.Policy, Rules: policies.Current, Concurrency: cfg.Concurrency,
-		Callers: cfg.Callers, TrustKey: cfg.TrustKey, With: cfg.RecallWith, Without: cfg.RecallWithout,
+		Callers: cfg.Callers, TrustKey: cfg.TrustKey, SweepShare: cfg.SweepShare, With: cfg.RecallWith, Without: cfg.RecallWithout,
 	})
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start worker: %w", err)

@@ -30,7 +30,7 @@ import (
 var histories = []string{"ingest-single", "ingest-batch", "ingest-duplicate", "ingest-dead-job", "ingest-shadow", "ingest-deferred", "ingest-invalid",
 	"ingest-cancelled", "resume", "resume-refused", "sync-index",
 	"ingest-review", "review-approved", "review-expired", "review-again",
-	"put", "put-invalid", "revise", "revise-refused", "modify", "recover", "feedback", "feedback-refused",
+	"put", "put-invalid", "revise", "revise-refused", "modify", "recover", "feedback", "feedback-refused", "decay-sweep", "retention-purge",
 	"recall", "recall-invalid", "recall-invalid-shown",
 	"forget-named", "forget-confirmed", "forget-signalled", "forget-expired", "forget-cancelled", "erase",
 	"sync-index-lost", "drift", "drift-looked", "reindex", "reindex-model", "reindex-cancelled", "reindex-failed"}
@@ -48,7 +48,7 @@ func TestReplay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			replayer := worker.NewWorkflowReplayer()
 			for _, fn := range []any{workflows.Ingest, workflows.ResumeIngest, workflows.SyncIndex, workflows.Reindex, workflows.DriftCheck, workflows.Review, workflows.Put, workflows.Revise,
-				workflows.Modify, workflows.Recover, workflows.Feedback, workflows.Forget, workflows.ContinueForget, workflows.Recall} {
+				workflows.Modify, workflows.Recover, workflows.Feedback, workflows.DecaySweep, workflows.RetentionPurge, workflows.Forget, workflows.ContinueForget, workflows.Recall} {
 				replayer.RegisterWorkflow(fn)
 			}
 			require.NoError(t, replayer.ReplayWorkflowHistoryFromJSONFile(nil, historyFile(name)))
@@ -93,6 +93,7 @@ func recordHistories(t *testing.T) {
 	recordReviews(t, h)
 	recordOperations(t, h)
 	recordFeedback(t, h)
+	recordSweeps(t, h)
 	recordIndex(t, h, newIndexed(t))
 
 	down := &atomic.Bool{}

@@ -69,6 +69,8 @@ type Config struct {
 
 	Callers workflows.Callers // of the Nexus service
 
+	SweepShare float64 // of a tenant's memories that one sweep may take without being asked for, [0,1]
+
 	PayloadKey []byte // 32 bytes; empty leaves payloads in the clear
 	TrustKey   []byte // 32 bytes; empty believes what a request says of its trust
 }
@@ -124,8 +126,12 @@ func Load() (Config, error) {
 		PolicyFile: e.text("MNEME_POLICY_FILE", ""),
 		Qdrant:     e.qdrant(),
 		Callers:    e.callers("MNEME_NEXUS_CALLERS"),
+		SweepShare: e.fraction("MNEME_SWEEP_SHARE", memory.SweepShare),
 		PayloadKey: e.key("MNEME_PAYLOAD_KEY"),
 		TrustKey:   e.key("MNEME_TRUST_KEY"),
+	}
+	if c.SweepShare == 0 {
+		e.problems = append(e.problems, "MNEME_SWEEP_SHARE must be more than 0")
 	}
 	return c, e.err()
 }

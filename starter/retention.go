@@ -1,0 +1,336 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/workflows"
+)
+
+func newRetention(a *app) *cobra.Command {
+	cmd := group(&cobra.Command{Use: "retention", Short: "How long what has ended is kept, and removing what is over",
+		Long: `How long what has ended is kept, and removing what is over.
+
+Deleted memories can be taken back until their window is over; then a purge removes them for good, or
+archives them, as the policy of their class says. History, jobs and retrievals have windows of their own.
+A schedule purges every six hours.`})
+	cmd.AddCommand(newRetentionList(a), newRetentionSet(a), newRetentionReset(a), newRetentionChanges(a), newRetentionPreview(a), newRetentionRun(a))
+	return cmd
+}
+
+// retentionList is what `retention list` prints.
+type retentionList struct {
+	Tenant   string                   `json:"tenant"`
+	Policies []schema.RetentionPolicy `json:"policies"`
+}
+
+func newRetentionList(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "Show what holds for the tenant: what is set, and the defaults",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			st, err := a.openStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.within(cmd.Context())
+			defer cancel()
+			rules, err := st.RetentionPolicies(ctx, a.cfg.Principal.Tenant)
+			if err != nil {
+				return err
+			}
+			out := retentionList{Tenant: a.cfg.Principal.Tenant, Policies: inForce(rules)}
+			return a.print(out, out.text)
+		},
+	}
+}
+
+// inForce lists what is set, and behind that the default of each domain. The one class of a world that the
+// default exempts from decay has a line of its own.
+func inForce(rules memory.RetentionRules) []schema.RetentionPolicy {
+	out := append([]schema.RetentionPolicy{}, rules...)
+	add := func(p schema.RetentionPolicy) {
+		for _, set := range rules {
+			if set.Domain == p.Domain && set.Tier == p.Tier && set.Typology == p.Typology {
+				return
+			}
+		}
+		out = append(out, p)
+	}
+	for _, domain := range schema.RetentionDomains {
+		add(memory.DefaultRetention(domain, schema.Any, schema.Any))
+		if domain == schema.RetainWorld {
+			add(memory.DefaultRetention(domain, schema.TierPersistent, schema.TypologyProcedural))
+		}
+	}
+	return out
+}
+
+func (l retentionList) text(t *text) {
+	rows := make([][]string, len(l.Policies))
+	for i, p := range l.Policies {
+		by := "default"
+		if !p.Default {
+			by = fmt.Sprintf("%s: %s", p.UpdatedBy, p.Reason)
+		}
+		decays := "yes"
+		if !p.Domain.OfMemories() {
+			decays = "-"
+		} else if p.DecayExempt {
+			decays = "exempt"
+		}
+		rows[i] = []string{string(p.Domain), string(p.Tier), string(p.Typology), keepFor(p.KeepSeconds), string(p.OnExpiry), decays, by}
+	}
+	t.table("DOMAIN TIER TYPOLOGY KEPT THEN DECAYS SET_BY", rows)
+}
+
+// keepFor shows a window as people say it.
+func keepFor(seconds int64) string {
+	d := time.Duration(seconds) * time.Second
+	switch {
+	case seconds <= 0:
+		return "for good"
+	case d%(24*time.Hour) == 0:
+		return fmt.Sprintf("%d days", d/(24*time.Hour))
+	default:
+		return d.String()
+	}
+}
+
+// parseKeep reads a window: 30d, 36h, 90m, or forever.
+func parseKeep(s string) (int64, error) {
+	if s == "forever" {
+		return 0, nil
+	}
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		n, err := strconv.ParseInt(days, 10, 64)
+		if err == nil && n > 0 && n <= schema.MaxDurationSeconds/86400 {
+			return n * 86400, nil
+		}
+	} else if d, err := time.ParseDuration(s); err == nil && d > 0 {
+		return int64(d / time.Second), nil
+	}
+	return 0, invalid("keep", "must be a number of days such as 30d, a duration such as 36h, or forever")
+}
+
+// classFlags name the class that a policy is for.
+type classFlags struct{ tier, typology, reason, actor string }
+
+func (f *classFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.tier, "tier", schema.Any, "of memories of this tier: interaction, session, persistent, or any")
+	cmd.Flags().StringVar(&f.typology, "typology", schema.Any, "of memories of this typology: episodic, semantic, procedural, or any")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "why, for the audit")
+	cmd.Flags().StringVar(&f.actor, "actor", operator(), "who, for the audit")
+}
+
+func (f *classFlags) policy(domain string) schema.RetentionPolicy {
+	return schema.RetentionPolicy{Domain: schema.RetentionDomain(domain), Tier: schema.Tier(f.tier), Typology: schema.Typology(f.typology),
+		OnExpiry: schema.ExpiryPurge, UpdatedBy: f.actor, Reason: f.reason}
+}
+
+func newRetentionSet(a *app) *cobra.Command {
+	var f classFlags
+	var keep, then string
+	var exempt bool
+	cmd := &cobra.Command{
+		Use:   "set DOMAIN",
+		Short: "Say how long a class is kept, and what becomes of it then",
+		Long: `Say how long a class of the tenant's is kept, and what becomes of it then. DOMAIN is memory, world (memories
+with a world_id), history, jobs_completed, jobs_dead or retrievals; tier and typology narrow memory and
+world. What says most decides. The change is audited: mneme retention changes.
+
+A window shorter than before can make much expire at once: a purge that would take more than half of what
+the tenant has stored asks first (mneme sweeps).`,
+		Example: `  mneme retention set memory --typology episodic --keep 7d --reason "notes are cheap"
+  mneme retention set history --keep 365d --reason "auditors ask for a year"`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p := f.policy(args[0])
+			var err error
+			if p.KeepSeconds, err = parseKeep(keep); err != nil {
+				return err
+			}
+			p.OnExpiry, p.DecayExempt = schema.OnExpiry(then), exempt
+			if err := p.Validate(); err != nil {
+				return err
+			}
+			st, err := a.openStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.within(cmd.Context())
+			defer cancel()
+			set, err := st.SetRetention(ctx, a.cfg.Principal.Tenant, p, time.Now())
+			if err != nil {
+				return err
+			}
+			out := retentionList{Tenant: a.cfg.Principal.Tenant, Policies: []schema.RetentionPolicy{set}}
+			return a.print(set, out.text)
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().StringVar(&keep, "keep", "", "how long: 30d, 36h, or forever")
+	cmd.Flags().StringVar(&then, "then", string(schema.ExpiryPurge), "what becomes of it: purge, or archive for memories")
+	cmd.Flags().BoolVar(&exempt, "decay-exempt", false, "decay takes none of them, whatever their salience")
+	_ = cmd.MarkFlagRequired("keep")
+	return cmd
+}
+
+func newRetentionReset(a *app) *cobra.Command {
+	var f classFlags
+	cmd := &cobra.Command{
+		Use:   "reset DOMAIN",
+		Short: "Have the default hold again",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p := f.policy(args[0])
+			p.KeepSeconds = int64(memory.TombstoneWindow / time.Second)
+			if err := p.Validate(); err != nil {
+				return err
+			}
+			st, err := a.openStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.within(cmd.Context())
+			defer cancel()
+			if err := st.ResetRetention(ctx, a.cfg.Principal.Tenant, p, f.actor, f.reason, time.Now()); err != nil {
+				return err
+			}
+			now := memory.DefaultRetention(p.Domain, p.Tier, p.Typology)
+			out := retentionList{Tenant: a.cfg.Principal.Tenant, Policies: []schema.RetentionPolicy{now}}
+			return a.print(now, out.text)
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func newRetentionChanges(a *app) *cobra.Command {
+	var behind string
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "changes",
+		Short: "Show who changed the policies, when and why, newest first",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			from := uuid.Nil
+			if behind != "" {
+				var err error
+				if from, err = parseID("after", behind); err != nil {
+					return err
+				}
+			}
+			st, err := a.openStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.within(cmd.Context())
+			defer cancel()
+			changes, err := st.RetentionChanges(ctx, a.cfg.Principal.Tenant, from, limit)
+			if err != nil {
+				return err
+			}
+			return a.print(changes, func(t *text) {
+				rows := make([][]string, len(changes))
+				says := func(p *schema.RetentionPolicy) string {
+					if p == nil {
+						return "default"
+					}
+					return strings.TrimSpace(keepFor(p.KeepSeconds) + ", " + string(p.OnExpiry) + map[bool]string{true: ", exempt"}[p.DecayExempt])
+				}
+				for i, c := range changes {
+					rows[i] = []string{c.ChangedAt.Local().Format(time.DateTime), string(c.Domain), string(c.Tier), string(c.Typology), says(c.Before), says(c.After), c.ChangedBy, c.Reason, c.ID}
+				}
+				t.table("AT DOMAIN TIER TYPOLOGY BEFORE AFTER BY REASON ID", rows)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&behind, "after", "", "id of the last change of the page before")
+	cmd.Flags().IntVar(&limit, "limit", 50, "at most so many (500)")
+	return cmd
+}
+
+func newRetentionPreview(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "preview",
+		Short: "Show what a purge would remove of the tenant now, and remove nothing",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			st, err := a.openStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.within(cmd.Context())
+			defer cancel()
+			out, err := st.PreviewPurge(ctx, a.cfg.Principal.Tenant, a.cfg.SweepShare, time.Now())
+			if err != nil {
+				return err
+			}
+			return a.print(out, func(t *text) {
+				var rows [][]string
+				for _, step := range memory.PurgeSteps[1:] {
+					rows = append(rows, []string{string(step), strconv.FormatInt(out.Would[step], 10)})
+				}
+				rows = append(rows, []string{"archived_for_good", strconv.FormatInt(out.Archived, 10)})
+				t.table("STEP WOULD_GO", rows)
+				if out.Held != nil {
+					t.line("The purge would ask first: %d of %d is more than its share (%.0f %%).", out.Held.WouldTake, out.Held.Stored, 100*out.Held.Share)
+				}
+			})
+		},
+	}
+}
+
+func newRetentionRun(a *app) *cobra.Command {
+	return sweepCommand(a, "run", "Purge what is over, now", workflows.StartRetentionPurge)
+}
+
+// decayOutlook is what `decay outlook` prints.
+type decayOutlook struct {
+	Tenant string `json:"tenant"`
+	store.DecayOutlook
+}
+
+func newDecay(a *app) *cobra.Command {
+	cmd := group(&cobra.Command{Use: "decay", Short: "What has faded, and taking it away",
+		Long: `What has faded, and taking it away. A memory falls due when its salience has faded to its threshold, or at
+its maximal age. A sweep prunes it (mneme recover brings it back), archives it or keeps it, by its deletion
+policy and by the retention policy of its class. A schedule sweeps every hour.`})
+	cmd.AddCommand(&cobra.Command{
+		Use:   "outlook",
+		Short: "Show how much is due, and how much will be within a day",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			st, err := a.openStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.within(cmd.Context())
+			defer cancel()
+			out := decayOutlook{Tenant: a.cfg.Principal.Tenant}
+			if out.DecayOutlook, err = st.DecayOutlook(ctx, out.Tenant, time.Now()); err != nil {
+				return err
+			}
+			return a.print(out, func(t *text) {
+				when := func(at *time.Time) string {
+					if at == nil {
+						return ""
+					}
+					return at.Local().Format(time.DateTime)
+				}
+				t.fields("due now", strconv.FormatInt(out.Due, 10), "due since", when(out.Oldest), "within a day", strconv.FormatInt(out.Soon, 10), "next", when(out.NextDue))
+			})
+		},
+	}, sweepCommand(a, "run", "Take away what has faded, now", workflows.StartDecaySweep))
+	return cmd
+}

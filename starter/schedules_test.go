@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/workflows"
+)
+
+func TestSchedulesCommands(t *testing.T) {
+	address := testkit.TemporalAddress(t)
+	namespace := testkit.NewNamespace(t, address)
+	h := testkit.NewHarnessAt(t, testkit.DatabaseURL(t), testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace }), nil)
+	c := newCLI(t, h)
+	c.cfg.Namespace = namespace
+	t.Setenv("TEMPORAL_NAMESPACE", namespace)
+
+	require.Contains(t, c.run("schedules", "list").is(exitOK).out, "decay is missing")
+	require.Contains(t, c.run("schedules", "trigger", "decay").is(exitNotFound).err, "schedules apply")
+	printed := c.run("schedules", "apply", "--print").is(exitOK).out
+	require.Equal(t, workflows.DefaultSchedulesFile(), printed)
+
+	var applied page[workflows.AppliedSchedule]
+	outcomes := func() string {
+		var out []string
+		for _, s := range applied.Items {
+			out = append(out, s.Name+" "+s.Outcome)
+		}
+		return strings.Join(out, ", ")
+	}
+	quiet := writeFile(t, quietSchedules)
+	c.run("schedules", "apply", "--json", quiet).is(exitOK).json(&applied)
+	require.Equal(t, "decay created, retention created, sync_index created, drift created", outcomes())
+	c.run("schedules", "apply", "--json", quiet).is(exitOK).json(&applied)
+	require.Equal(t, "decay unchanged, retention unchanged, sync_index unchanged, drift unchanged", outcomes())
+	c.runWith(context.Background(), "schedules: [{name: drift, every: 48h}]", "schedules", "apply", "--json", "-").is(exitOK).json(&applied)
+	require.Equal(t, "drift updated", outcomes())
+	require.Equal(t, "schedules[0].every", c.run("schedules", "apply", "--json", writeFile(t, "schedules: [{name: drift, every: often}]")).is(exitUsage).problem().Fields[0].Field)
+	require.Contains(t, c.run("schedules", "apply", writeFile(t, "schedules: [{name: consolidation, every: 24h}]")).is(exitUsage).err, "not part of this build")
+	c.run("schedules", "apply", "/nowhere/schedules.yaml").is(exitUsage)
+
+	var run triggered
+	c.run("schedules", "trigger", "sync_index", "--json").is(exitOK).json(&run)
+	require.Contains(t, run.URL, "http://ui.test/namespaces/"+namespace+"/workflows/sync-index%2Fpgvector")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	require.NoError(t, h.Temporal.GetWorkflow(ctx, run.WorkflowID, "").Get(ctx, nil))
+
+	require.Equal(t, "reason", c.run("schedules", "pause", "retention", "--json").is(exitUsage).problem().Fields[0].Field)
+	require.Contains(t, c.run("schedules", "pause", "retention", "--reason", "an audit").is(exitOK).out, "retention is paused: an audit (operator")
+	var known page[workflows.ScheduleStatus]
+	c.run("schedules", "list", "--json").is(exitOK).json(&known)
+	require.Equal(t, workflows.PausedByOperator, known.Items[1].PausedBy)
+	require.Contains(t, known.Items[1].Note, "an audit")
+	require.Equal(t, "Completed", known.Items[2].Last.Status)
+	require.Equal(t, "every 48h", known.Items[3].When)
+	text := c.run("schedules", "list").is(exitOK).out
+	require.Contains(t, text, "paused by operator")
+	require.Contains(t, text, "completed")
+	c.run("schedules", "apply", "--json", quiet).is(exitOK).json(&applied)
+	require.True(t, applied.Items[1].Paused)
+	c.run("schedules", "resume", "retention").is(exitOK)
+	c.run("schedules", "list", "--json").is(exitOK).json(&known)
+	require.False(t, known.Items[1].Paused)
+
+	var done scheduleDone
+	at := time.Now().UTC().Truncate(24 * time.Hour)
+	c.run("schedules", "backfill", "drift", "--json", "--from", at.Add(-36*time.Hour).Format(time.RFC3339), "--to", at.Add(-12*time.Hour).Format(time.RFC3339)).is(exitOK).json(&done)
+	require.Equal(t, 1, done.Runs)
+	for field, args := range map[string][]string{"from": {"drift"}, "to": {"drift", "--from", "2026-01-01", "--to", "2999-01-01"}, "name": {"dream", "--from", "2026-01-01"}} {
+		require.Equal(t, field, c.run(append([]string{"schedules", "backfill", "--json"}, args...)...).is(exitUsage).problem().Fields[0].Field)
+	}
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+func TestStats(t *testing.T) {
+	h := testkit.NewHarness(t, nil)
+	c := newCLI(t, h)
+	c.remember("Never deploy on Fridays.")
+	c.recall("when may we deploy")
+	var s tenantStats
+	c.run("stats", "--json", "--days", "7").is(exitOK).json(&s)
+	require.EqualValues(t, s.ByType[schema.TypeSemantic]+s.ByType[schema.TypeEpisodic], s.Live)
+	require.Positive(t, s.Live)
+	require.EqualValues(t, 1, s.Retrievals.Day)
+	require.Len(t, s.Days, 7)
+	require.EqualValues(t, 1, s.Days[5].Retrievals+s.Days[6].Retrievals) // it may have passed midnight
+	require.Len(t, s.Salience, store.SalienceBuckets)
+	all := int64(0)
+	for _, b := range s.Salience {
+		all += b.Memories
+	}
+	require.Equal(t, s.Live, all)
+	require.Positive(t, s.MeanWorth)
+
+	text := c.run("stats").is(exitOK).out
+	require.Contains(t, text, "recalls")
+	require.NotContains(t, text, "█", "charts are for terminals")
+	require.NotContains(t, text, "14_DAYS")
+	require.NotContains(t, text, "Fridays")
+
+	// Another tenant sees nothing of it.
+	s = tenantStats{}
+	c.run("stats", "--json", "--tenant", "stranger-"+uuid.NewString()).is(exitOK).json(&s)
+	require.Zero(t, s.Live+s.Retrievals.Week)
+	c.run("stats", "--days", "0").is(exitUsage)
+	c.run("stats", "--days", "1000").is(exitUsage)
+}
+
+func TestStatsCharts(t *testing.T) {
+	t.Parallel()
+	c := charts{drawn: true}
+	require.Equal(t, "·▁▄█", c.line([]int64{0, 1, 40, 80}))
+	require.Equal(t, "··", c.line([]int64{0, 0}))
+	require.Equal(t, "█", c.line([]int64{1}))
+	require.Equal(t, strings.Repeat("█", barWidth), c.bar(7, 7))
+	require.Equal(t, "", c.bar(0, 7))
+	require.Equal(t, "▏", c.bar(1, barWidth*8))
+	require.Equal(t, "", c.bar(0, 0))
+	require.Empty(t, charts{}.line([]int64{1}))
+	require.Empty(t, charts{}.bar(1, 1))
+
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	m := store.TenantMetrics{Live: 4, Salience: [store.SalienceBuckets]int64{1, 0, 3}, Due: store.MaxDueCounted, OldestDue: &now,
+		Judged: store.Spans{Day: 4, Week: 4}, Useful: store.Spans{Day: 3, Week: 3}}
+	s := statsOf("t", now, m, store.TenantDays{Days: []store.DayMetrics{{Day: now, Retrievals: 3}}}, store.SystemMetrics{})
+	draw := func(c charts) string {
+		var out text
+		s.text(&out, c)
+		return out.buf.String()
+	}
+	require.Contains(t, draw(c), strings.Repeat("█", barWidth))
+	require.Contains(t, draw(c), "1_DAYS")
+	require.Contains(t, draw(c), "75% (3/4)")
+	require.Contains(t, draw(c), "10000 or more")
+	require.NotContains(t, draw(charts{}), "█")
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.temporal.io/sdk/client"
+
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/workflows"
+)
+
+// swept is what a command that runs a sweep prints.
+type swept struct {
+	operationRun
+	Result *workflows.SweepResult `json:"result,omitempty"` // unless --detach
+}
+
+// sweepCommand runs a sweep of the tenant, or of all.
+func sweepCommand(a *app, use, short string, start func(context.Context, client.Client, string, workflows.SweepInput) (client.WorkflowRun, error)) *cobra.Command {
+	var all, detach bool
+	var batch int
+	cmd := &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			in := workflows.SweepInput{Tenant: a.cfg.Principal.Tenant, BatchSize: batch}
+			if all {
+				in.Tenant = ""
+			}
+			var result *workflows.SweepResult
+			if !detach {
+				result = &workflows.SweepResult{}
+			}
+			run, err := carryOut(cmd.Context(), a, start, in, result)
+			if err != nil {
+				return err
+			}
+			out := swept{operationRun: run, Result: result}
+			if err := a.print(out, out.text); err != nil {
+				return err
+			}
+			if result != nil && len(result.Held) > 0 {
+				return &codedError{exitConflict, fmt.Errorf("it would take too much of %d tenants, and waits for an answer: `mneme sweeps`", result.Counts["held"])}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all-tenants", false, "of every tenant, as the schedule does")
+	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the end")
+	cmd.Flags().IntVar(&batch, "batch-size", 0, fmt.Sprintf("rows in one transaction (%d, which is the most)", store.SweepBatchSize))
+	return cmd
+}
+
+func (s swept) text(t *text) {
+	t.fields("workflow", s.WorkflowID, "ui", s.URL)
+	if s.Result == nil {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Result.Counts)) {
+		if n := s.Result.Counts[name]; n > 0 {
+			t.fields(strings.ReplaceAll(name, "_", " "), strconv.Itoa(n))
+		}
+	}
+}
+
+// sweepsShown is what `sweeps` prints.
+type sweepsShown struct {
+	Holds []schema.SweepHold `json:"holds"` // of all tenants
+	Runs  []store.SweepRun   `json:"runs"`  // the tenant's latest that did something
+}
+
+func newSweeps(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "sweeps",
+		Short: "Show which sweeps wait for an answer, and what the latest did",
+		Long: `Show which sweeps wait for an answer, of whatever tenant, and what the latest did to this one.
+
+A sweep that would take more than its share of a tenant's memories (MNEME_SWEEP_SHARE) takes nothing of it
+and asks. Look why: a clock that jumped, a policy that was set wrong, or nothing but a long silence. Then
+mend the cause, and the question goes with the next run; or admit it: mneme sweeps admit.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			st, err := a.openStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.within(cmd.Context())
+			defer cancel()
+			var out sweepsShown
+			if out.Holds, err = st.SweepHolds(ctx); err != nil {
+				return err
+			}
+			for _, sweep := range []schema.Sweep{schema.SweepDecay, schema.SweepRetention} {
+				runs, err := st.SweepRuns(ctx, a.cfg.Principal.Tenant, sweep, 5)
+				if err != nil {
+					return err
+				}
+				out.Runs = append(out.Runs, runs...)
+			}
+			return a.print(out, out.text)
+		},
+	}
+	cmd.AddCommand(newSweepsAdmit(a))
+	return cmd
+}
+
+func (s sweepsShown) text(t *text) {
+	if len(s.Holds) == 0 {
+		t.line("No sweep waits for an answer.")
+	} else {
+		rows := make([][]string, len(s.Holds))
+		for i, h := range s.Holds {
+			rows[i] = []string{h.Tenant, string(h.Sweep), strconv.FormatInt(h.WouldTake, 10), strconv.FormatInt(h.Stored, 10), h.AskedAt.Local().Format(time.DateTime)}
+		}
+		t.table("TENANT WAITS WOULD_TAKE OF ASKED", rows)
+	}
+	if len(s.Runs) == 0 {
+		return
+	}
+	rows := make([][]string, len(s.Runs))
+	for i, r := range s.Runs {
+		var counts []string
+		for _, name := range slices.Sorted(maps.Keys(r.Counts)) {
+			counts = append(counts, fmt.Sprintf("%d %s", r.Counts[name], strings.ReplaceAll(name, "_", " ")))
+		}
+		rows[i] = []string{r.StartedAt.Local().Format(time.DateTime), string(r.Sweep), strings.Join(counts, ", ")}
+	}
+	t.line("")
+	t.table("AT SWEEP DID", rows)
+}
+
+func newSweepsAdmit(a *app) *cobra.Command {
+	var upTo int64
+	var reason, actor string
+	cmd := &cobra.Command{
+		Use:     "admit SWEEP",
+		Short:   "Let a sweep that has asked go ahead with the tenant",
+		Long:    `Let a sweep that has asked go ahead with the tenant, up to a number of memories. SWEEP is decay or retention.`,
+		Example: `  mneme sweeps admit decay --up-to 5000 --reason "nobody was here over the summer"`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			sweep := schema.Sweep(args[0])
+			switch {
+			case !sweep.Valid():
+				return invalid("sweep", "must be decay or retention")
+			case upTo <= 0:
+				return invalid("up-to", "must be more than 0")
+			case strings.TrimSpace(reason) == "":
+				return invalid("reason", "is required")
+			}
+			st, err := a.openStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.within(cmd.Context())
+			defer cancel()
+			hold, err := st.AdmitSweep(ctx, a.cfg.Principal.Tenant, sweep, upTo, actor, reason, time.Now())
+			if err != nil {
+				return err
+			}
+			return a.print(hold, func(t *text) {
+				t.fields("tenant", hold.Tenant, "sweep", string(hold.Sweep), "admitted", strconv.FormatInt(*hold.Admitted, 10), "by", hold.AnsweredBy)
+				t.line("The next run goes ahead: `mneme schedules trigger %s`, or wait for it.", sweep)
+			})
+		},
+	}
+	cmd.Flags().Int64Var(&upTo, "up-to", 0, "how many memories may go")
+	cmd.Flags().StringVar(&reason, "reason", "", "why")
+	cmd.Flags().StringVar(&actor, "actor", operator(), "who")
+	return cmd
+}

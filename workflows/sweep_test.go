@@ -1,0 +1,264 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	tlog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows"
+)
+
+var sweepingOf *activities.Sweeping
+
+// faded puts memories that have been due for weeks, and returns their ids.
+func faded(t testing.TB, h *testkit.Harness, p schema.Principal, n int) []string {
+	t.Helper()
+	long := time.Now().Add(-60 * 24 * time.Hour).UTC()
+	req := schema.PutRequest{Operation: schema.Operation{Principal: p}}
+	for i := range n {
+		m := testkit.RecordGen(schema.TypeEpisodic).Example(i)
+		m.ID, m.Tenant, m.Agent, m.Project, m.Scope, m.PolicyGroup, m.ExternalID, m.WorldID, m.WorldVersion, m.Relations = uuid.NewString(), p.Tenant, p.Agent, "", "", "", "", "", "", nil
+		m.Content, m.Payload = fmt.Sprintf("An old note, %s.", m.ID), []byte(fmt.Sprintf(`{"kind":"episodic","timeline":[{"t":"2026-01-01T00:00:00Z","event_kind":"note","ref":"evt://%d"}]}`, i))
+		m.Visibility, m.Sensitivity, m.Status, m.SupersededBy, m.Supersedes = schema.VisibilityPrivate, schema.SensitivityLow, schema.StatusActive, "", ""
+		m.CreatedAt, m.UpdatedAt, m.OccurredAt, m.SalienceAt, m.Salience = long, long, long, long, 1
+		m.Lifecycle = schema.Lifecycle{LastReinforcedAt: long, DeletionPolicy: schema.DeleteAutoPrune,
+			Decay: schema.DecayProfile{Curve: schema.CurveExponential, HalfLifeSeconds: 3600, MinSalience: 0.05, ReinforcementGain: 0.1}}
+		req.Records = append(req.Records, m)
+	}
+	run, err := workflows.StartPut(context.Background(), h.Temporal, h.TaskQueue, req)
+	require.NoError(t, err)
+	out, err := workflows.Outcome[schema.PutResult](context.Background(), run)
+	require.NoError(t, err)
+	var ids []string
+	for _, item := range out.Items {
+		require.Equal(t, schema.PutCreated, item.Status)
+		ids = append(ids, item.ID)
+	}
+	return ids
+}
+
+// sweep runs a sweep under an id of its own.
+func sweep(t testing.TB, h *testkit.Harness, fn any, in workflows.SweepInput) (client.WorkflowRun, workflows.SweepResult, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	run, err := h.Temporal.ExecuteWorkflow(ctx, clientOptions("sweep", h.TaskQueue), fn, in)
+	require.NoError(t, err)
+	var out workflows.SweepResult
+	err = run.Get(ctx, &out)
+	return run, out, err
+}
+
+// What has faded becomes a tombstone, and the tombstone goes when its window is over: of every tenant, by
+// what a schedule starts.
+func TestSweepsOfEveryTenant(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	owner := testkit.Owner(t, h.DatabaseURL)
+	p, q := testkit.Principal(), testkit.Principal()
+	faded(t, h, p, 5)
+	faded(t, h, q, 3)
+	run, out, err := sweep(t, h, workflows.DecaySweep, workflows.SweepInput{})
+	require.NoError(t, err)
+	require.Equal(t, []any{true, 2, 8}, []any{out.Done, out.Tenants, out.Counts["pruned"]})
+	require.Equal(t, workflows.OutcomeOK, attributeOf(t, h, run, workflows.AttrOutcome))
+	_, out, err = sweep(t, h, workflows.RetentionPurge, workflows.SweepInput{})
+	require.NoError(t, err)
+	require.Zero(t, out.Counts["tombstones"])
+	_, err = owner.Exec(context.Background(), `UPDATE memories SET deleted_at = deleted_at - interval '40 days'`)
+	require.NoError(t, err)
+	_, out, err = sweep(t, h, workflows.RetentionPurge, workflows.SweepInput{Tenant: p.Tenant})
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 5}, []int{out.Tenants, out.Counts["tombstones"]})
+	_, out, err = sweep(t, h, workflows.RetentionPurge, workflows.SweepInput{})
+	require.NoError(t, err)
+	require.Equal(t, 3, out.Counts["tombstones"])
+	require.Zero(t, testkit.Rows(t, owner, "memories", "true"))
+	testkit.CheckInvariants(t, owner)
+
+	_, _, err = sweep(t, h, workflows.DecaySweep, workflows.SweepInput{BatchSize: -1})
+	require.ErrorContains(t, err, "batch_size")
+}
+
+// A run that is cancelled ends behind the batch that it is at; the next one does the rest, and the end is the
+// same as if nobody had cancelled.
+func TestSweepCancelledInTheMiddle(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
+	// A cancellation comes with the answer to a heartbeat.
+	h.StartWorkerWith(t, worker.Options{MaxHeartbeatThrottleInterval: 50 * time.Millisecond})
+	owner := testkit.Owner(t, h.DatabaseURL)
+	p := testkit.Principal()
+	const n = 40
+	faded(t, h, p, n)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	left := func() int { return testkit.Rows(t, owner, "memories", "live") }
+	// A row that somebody holds is not waited for, so what holds a sweep up is the table that all batches write to.
+	_, err := owner.Exec(ctx, `CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.1); RETURN NEW; END $$;
+		CREATE TRIGGER aaa_slow BEFORE INSERT ON memory_history FOR EACH ROW EXECUTE FUNCTION slow()`)
+	require.NoError(t, err)
+	run, err := h.Temporal.ExecuteWorkflow(ctx, clientOptions("sweep", h.TaskQueue), workflows.DecaySweep, workflows.SweepInput{Tenant: p.Tenant, BatchSize: 1})
+	require.NoError(t, err)
+	require.NoError(t, testkit.Eventually(ctx, func() error {
+		if left() == n {
+			return errors.New("not begun")
+		}
+		return nil
+	}))
+	require.NoError(t, h.Temporal.CancelWorkflow(ctx, run.GetID(), run.GetRunID()))
+	require.Error(t, run.Get(ctx, nil))
+	_, err = owner.Exec(ctx, `DROP TRIGGER aaa_slow ON memory_history`)
+	require.NoError(t, err)
+	require.Positive(t, left(), "it was cancelled before it was through")
+	_, _, err = sweep(t, h, workflows.DecaySweep, workflows.SweepInput{Tenant: p.Tenant})
+	require.NoError(t, err)
+	require.Zero(t, left())
+	require.Equal(t, n, testkit.Rows(t, owner, "memories", "version = 2 AND deleted_at IS NOT NULL"))
+	require.Equal(t, n, testkit.Rows(t, owner, "memory_history", "action = 'delete'"))
+	testkit.CheckInvariants(t, owner)
+}
+
+// Killed behind any batch, with or without a heartbeat that tells how far it was, an activity that is begun
+// again comes to the same end.
+func TestSweepActivitiesKilledAtEveryBatch(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	owner := testkit.Owner(t, h.DatabaseURL)
+	p, q := testkit.Principal(), testkit.Principal()
+	faded(t, h, p, 5)
+	faded(t, h, q, 4)
+	_, err := owner.Exec(context.Background(), `INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash, created_at)
+		SELECT tenant, gen_random_uuid(), id, 'm', 3, '[1,2,3]', tier, typology, content_hash, now() FROM memories`)
+	require.NoError(t, err)
+	a := &activities.Sweeping{Store: h.Store}
+	type step = func(context.Context, activities.SweepRequest) (activities.SweepResult, error)
+	for _, act := range []struct {
+		run  string
+		step step
+		at   time.Time
+	}{{"decay", a.SweepDecay, time.Now()}, {"purge", a.PurgeExpired, time.Now().Add(40 * 24 * time.Hour)}} {
+		a.Now = func() time.Time { return act.at }
+		for kill := range 4 {
+			// Its place is lost with it.
+			out, err := act.step(context.Background(), activities.SweepRequest{Run: act.run, At: act.at, MaxBatches: kill + 1, BatchSize: 1})
+			require.NoError(t, err)
+			require.False(t, out.Done)
+		}
+		var at activities.SweepCursor
+		for done := false; !done; {
+			out, err := act.step(context.Background(), activities.SweepRequest{Run: act.run, At: act.at, MaxBatches: 3, BatchSize: 2, Cursor: at})
+			require.NoError(t, err)
+			at, done = out.Cursor, out.Done
+		}
+	}
+	require.Zero(t, testkit.Rows(t, owner, "memories", "true"))
+	require.Zero(t, testkit.Rows(t, owner, "memory_embeddings", "true"))
+	for _, tenant := range []schema.Principal{p, q} {
+		runs, err := h.Store.SweepRuns(context.Background(), tenant.Tenant, schema.SweepDecay, 10)
+		require.NoError(t, err)
+		want := map[string]int64{p.Tenant: 5, q.Tenant: 4}[tenant.Tenant]
+		require.Equal(t, want, runs[0].Counts["pruned"])
+		runs, err = h.Store.SweepRuns(context.Background(), tenant.Tenant, schema.SweepRetention, 10)
+		require.NoError(t, err)
+		require.Equal(t, []int64{2 * want, want}, []int64{runs[0].Counts["embeddings"], runs[0].Counts["tombstones"]})
+	}
+	testkit.CheckInvariants(t, owner)
+}
+
+// A tenant of which too much would go is left alone; the others are swept, and the run says so.
+func TestSweepHoldsOneTenant(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p, q := testkit.Principal(), testkit.Principal()
+	const n = memory.SweepFree + 20
+	for range 2 {
+		faded(t, h, p, n/2)
+	}
+	faded(t, h, q, 3)
+	run, out, err := sweep(t, h, workflows.DecaySweep, workflows.SweepInput{})
+	require.NoError(t, err)
+	require.Equal(t, []any{3, 1, []string{p.Tenant}}, []any{out.Counts["pruned"], out.Counts["held"], out.Held})
+	require.Equal(t, workflows.OutcomeHeld, attributeOf(t, h, run, workflows.AttrOutcome))
+	_, err = h.Store.AdmitSweep(context.Background(), p.Tenant, schema.SweepDecay, 110, "alice", "it is a test", time.Now())
+	require.NoError(t, err)
+	_, out, err = sweep(t, h, workflows.DecaySweep, workflows.SweepInput{})
+	require.NoError(t, err)
+	require.Equal(t, 110, out.Counts["pruned"], "what was admitted, and no more")
+	_, out, err = sweep(t, h, workflows.DecaySweep, workflows.SweepInput{})
+	require.NoError(t, err)
+	require.Equal(t, n-110, out.Counts["pruned"], "what is left is a handful")
+}
+
+func attributeOf(t testing.TB, h *testkit.Harness, run client.WorkflowRun, key temporal.SearchAttributeKeyKeyword) string {
+	t.Helper()
+	described, err := h.Temporal.DescribeWorkflow(context.Background(), run.GetID(), run.GetRunID())
+	require.NoError(t, err)
+	value, _ := described.TypedSearchAttributes.GetKeyword(key)
+	return value
+}
+
+// After so many batches, or when Temporal says that the history is long, a run goes on as a new one from where
+// it was, with the time that it began at.
+func TestSweepContinuesAsNew(t *testing.T) {
+	t.Parallel()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := suite.NewTestWorkflowEnvironment()
+	workflows.Register(env, workflows.Dependencies{})
+	began := env.Now()
+	part := activities.SweepResult{Tenants: 1, Batches: 400, Counts: map[string]int{"pruned": 200_000}, Held: []string{"x"},
+		Cursor: activities.SweepCursor{After: "a", Tenant: "b", Allow: 5, Step: memory.PurgeHistory}}
+	calls := 0
+	env.OnActivity(sweepingOf.PurgeExpired, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.SweepRequest) (activities.SweepResult, error) {
+		if calls++; calls > 1 {
+			require.Equal(t, part.Cursor, in.Cursor)
+		}
+		require.WithinDuration(t, began, in.At, time.Minute)
+		return part, nil
+	})
+	env.ExecuteWorkflow(workflows.RetentionPurge, workflows.SweepInput{BatchSize: 7})
+	var next *workflow.ContinueAsNewError
+	require.ErrorAs(t, env.GetWorkflowError(), &next)
+	var in workflows.SweepInput
+	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(next.Input, &in))
+	require.Equal(t, []any{100, 100, 20_000_000, 7, part.Cursor, 20}, []any{calls, in.Sofar.Tenants, in.Sofar.Counts["pruned"], in.BatchSize, in.Sofar.Cursor, len(in.Sofar.Held)})
+	require.NotNil(t, in.At)
+
+	// A failure for good is the run's.
+	env = suite.NewTestWorkflowEnvironment()
+	workflows.Register(env, workflows.Dependencies{})
+	env.OnActivity(sweepingOf.SweepDecay, mock.Anything, mock.Anything).Return(activities.SweepResult{}, temporal.NewNonRetryableApplicationError("broken", activities.ErrTypeInvalidRequest, nil))
+	env.ExecuteWorkflow(workflows.DecaySweep, workflows.SweepInput{})
+	require.ErrorContains(t, env.GetWorkflowError(), "broken")
+}
+
+// recordSweeps records a run of each sweep.
+func recordSweeps(t *testing.T, h *testkit.Harness) {
+	p := testkit.Principal()
+	faded(t, h, p, 3)
+	run, _, err := sweep(t, h, workflows.DecaySweep, workflows.SweepInput{Tenant: p.Tenant})
+	require.NoError(t, err)
+	record(t, h, "decay-sweep", run.GetID(), run.GetRunID())
+	run, _, err = sweep(t, h, workflows.RetentionPurge, workflows.SweepInput{Tenant: p.Tenant})
+	require.NoError(t, err)
+	record(t, h, "retention-purge", run.GetID(), run.GetRunID())
+}
