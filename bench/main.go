@@ -42,17 +42,20 @@ var parts = []part{
 	{"remember", (*bench).remember},
 	{"recall", (*bench).recall},
 	{"tenants", (*bench).tenants},
+	{"metrics", (*bench).metrics},
 	{"quality", (*bench).quality},
 	{"ablation", (*bench).ablation},
 	{"revise", (*bench).revise},
 	{"forget", (*bench).forget},
+	{"decay", (*bench).decay},
+	{"retention", (*bench).retention},
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	b := &bench{}
-	only := flag.String("only", "", "comma-separated parts: ingest, remember, recall, tenants, quality, ablation, revise, forget")
+	only := flag.String("only", "", "comma-separated parts: ingest, remember, recall, tenants, metrics, quality, ablation, revise, forget, decay, retention")
 	flag.IntVar(&b.observations, "observations", 10_000, "observations to ingest")
 	flag.StringVar(&b.sizes, "sizes", "10000,100000", "numbers of memories to recall over")
 	flag.IntVar(&b.queries, "queries", 400, "recall queries a measurement")
@@ -60,6 +63,8 @@ func main() {
 	flag.IntVar(&b.singles, "singles", 100, "single remembers a measurement")
 	flag.IntVar(&b.revisions, "revisions", 1_000, "revisions a measurement")
 	flag.IntVar(&b.forgotten, "forgotten", 50_000, "memories to forget")
+	flag.StringVar(&b.stock, "stock", "10000,100000,1000000", "decay: numbers of memories stored, growing")
+	flag.IntVar(&b.purged, "purged", 20_000, "retention: tombstones to purge")
 	flag.StringVar(&b.variants, "variants", "", "ablation: only the default and variants whose name contains one of these, comma-separated")
 	flag.StringVar(&b.data, "data", "../shared/data/locomo-dev.jsonl", "evaluation conversations; that part is left out when they are absent")
 	flag.Parse()
@@ -73,7 +78,8 @@ func main() {
 type bench struct {
 	observations, queries, singles int
 	revisions, forgotten, ofTenant int
-	sizes, data, variants          string
+	purged                         int
+	sizes, data, variants, stock   string
 
 	cfg      config.Config
 	brain    inference.Brain
