@@ -59,7 +59,9 @@ func TestDecayDoesWhatThePolicySays(t *testing.T) {
 	auto, manual, never := w.fading("It goes."), w.fading("It is put away.", policy(schema.DeleteManualOnly)), w.fading("It stays.", policy(schema.DeleteNever))
 	pinned := w.fading("It is pinned.", func(m *schema.MemoryRecord) { m.Lifecycle.Pinned = true; m.Importance = 1 })
 	ofWorld, young := w.fading("It is of a world.", world), w.fading("It is not due.", func(m *schema.MemoryRecord) { m.Lifecycle.Decay.HalfLifeSeconds = 7200 })
-	aged := w.fading("It is old.", func(m *schema.MemoryRecord) { m.Lifecycle.Decay.HalfLifeSeconds, m.Lifecycle.Decay.MaxAgeSeconds = 1e9, 3600 })
+	aged := w.fading("It is old.", func(m *schema.MemoryRecord) {
+		m.Lifecycle.Decay.HalfLifeSeconds, m.Lifecycle.Decay.MaxAgeSeconds = 1e9, 3600
+	})
 	decision := w.fading("It was decided.", func(m *schema.MemoryRecord) { m.Lifecycle.Decay.HalfLifeSeconds = 1e9 })
 	acted := w.fading("It was acted on.")
 	w.exec(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'promoted_to', $2, now())`, acted, decision)

@@ -93,6 +93,13 @@ const fillSQL = `
 		jsonb_build_object('kind', 'competence', 'skill_name', 'skill', 'recipe', '[]'::jsonb, 'triggers', jsonb_build_array(jsonb_build_object('signal', format('error%s of part%s', g % 500, g)))),
 		1, 0.5, 1, now(), 'exponential', '1 day', 0, 0, now(), 'auto_prune', now(), now(), now(), 'x' FROM generate_series(1, 3000) g;
 	UPDATE memories SET validity = 'timeboxed', valid_from = occurred_at WHERE right(id::text, 2) = '33';
+	INSERT INTO memories (tenant, id, agent_id, type, category, tier, typology, content, normalized_content, content_hash, payload, confidence, importance, salience, salience_at,
+		decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy, occurred_at, created_at, updated_at, created_by, decay_due_at, deleted_at, purging_at)
+	SELECT 't', lpad(to_hex(300000 + g), 32, '0')::uuid, 'a', 'episodic', 'fact', 'session', 'episodic', 'due' || g, 'due' || g, sha256(('due' || g)::bytea), '{"kind": "episodic", "timeline": []}',
+		1, 0.5, 1, now() - interval '9 days', 'exponential', '1 day', 0.5, 0, now(), 'auto_prune', now(), now() - interval '9 days', now(), 'x',
+		CASE WHEN g <= 1000 THEN now() - g * interval '1 s' END, CASE WHEN g > 1000 THEN now() - interval '60 days' END, CASE WHEN g > 1500 THEN now() END FROM generate_series(1, 2000) g;
+	INSERT INTO retrievals (tenant, id, agent_id, query_hash, memory_ids, took_ms, created_at)
+		SELECT 't', lpad(to_hex(g), 32, '0')::uuid, 'a', '\x00', '{}', 1, now() - g * interval '1 hour' FROM generate_series(1, 20000) g;
 	INSERT INTO ingest_batches SELECT tenant, lpad(to_hex(b), 32, '0')::uuid, 'w', 'a', '', '', '', 'private', 'controlled', true, 0.5, 500, now()
 		FROM generate_series(1, 250) b, (VALUES ('t'), ('t2')) v(tenant);
 	INSERT INTO memory_candidates (tenant, id, batch_id, ordinal, state, memory_id, source_kind, content, category, sensitivity, occurred_at, created_at, extraction)
@@ -274,6 +281,19 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"unembedded":    {func() error { return second(s.Unembedded(ctx, r, hash)) }, nil},
 		"link":          {func() error { return second(s.Link(ctx, r, w.now)) }, nil},
 		"batch":         {func() error { return second(s.BatchMemories(ctx, r)) }, nil},
+		"begin a sweep": {func() error { return second(s.BeginSweep(ctx, "t", schema.SweepDecay, 1, time.Now())) }, []string{"memories_decay_due"}},
+		"decay": {func() error {
+			return second(s.DecayBatch(ctx, store.DecayInput{Tenant: "t", Run: "plan", Until: time.Now(), Limit: 500, Now: time.Now()}))
+		}, []string{"memories_decay_due", "memories_pkey"}},
+		"decay, outlook": {func() error { return second(s.DecayOutlook(ctx, "t", time.Now())) }, []string{"memories_decay_due"}},
+		"begin a purge":  {func() error { return second(s.BeginSweep(ctx, "t", schema.SweepRetention, 1, time.Now())) }, []string{"memories_tombstones"}},
+		"purge":          {func() error { return w.purges(s, memory.PurgeExpire) }, []string{"memories_tombstones"}},
+		"purge, links":   {func() error { return w.purges(s, memory.PurgeGraphLinks) }, []string{"memories_purging"}},
+		"purge, vectors": {func() error { return w.purges(s, memory.PurgeEmbeddings) }, []string{"memories_purging"}},
+		"purge, rows":    {func() error { return w.purges(s, memory.PurgeTombstones) }, []string{"memories_purging"}},
+		"purge, jobs":    {func() error { return w.purges(s, memory.PurgeJobsDead) }, []string{"jobs_finished"}},
+		"purge, recalls": {func() error { return w.purges(s, memory.PurgeRetrievals) }, []string{"retrievals_age"}},
+		"purge, preview": {func() error { return second(s.PreviewPurge(ctx, "t", 1, time.Now())) }, []string{"memories_tombstones", "memory_history_age", "jobs_finished"}},
 		"track": {func() error {
 			return s.TrackRetrieval(ctx, store.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte("h"), MemoryIDs: []uuid.UUID{id}}, w.now)
 		}, []string{"memories_pkey"}},
@@ -307,6 +327,11 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 			}
 		})
 	}
+}
+
+// purges takes one batch of a step.
+func (w *world) purges(s *store.Store, step memory.PurgeStep) error {
+	return second(s.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "plan", Step: step, Limit: 500, Now: time.Now()}))
 }
 
 func second[T any](_ T, err error) error { return err }

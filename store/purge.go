@@ -157,9 +157,11 @@ const expired = `FROM memories m JOIN unnest($2::boolean[], $3::text[], $4::text
 		ON w.world = (m.world_id IS NOT NULL) AND w.tier = m.tier AND w.typology = m.typology AND m.deleted_at <= w.before
 	WHERE m.tenant = $1 AND m.deleted_at IS NOT NULL AND m.erased_at IS NULL AND m.retained_at IS NULL AND m.purging_at IS NULL AND m.deleted_at <= $7`
 
-// actionLinked says whether the memory m is load-bearing for something that was done.
+// actionLinked says whether the memory m is load-bearing for something that was done, or is what was done:
+// a link goes with the row that it leads to, and what it starts from would be load-bearing no more.
 func actionLinked(predicates string) string {
-	return `EXISTS (SELECT FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = ANY(` + predicates + `))`
+	return `(EXISTS (SELECT FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = ANY(` + predicates + `))
+		OR EXISTS (SELECT FROM memory_relations r WHERE r.tenant = m.tenant AND r.target_id = m.id AND r.predicate = ANY(` + predicates + `)))`
 }
 
 func (w windows) args(tenant string) []any {
@@ -227,11 +229,12 @@ func (p *purging) marked(ctx context.Context, condition string) ([]uuid.UUID, er
 	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 }
 
-// Conditions of memories m on their way out.
+// Conditions of memories m on their way out. Links are looked for as one thing: of three conditions with OR
+// between them, Postgres would read all of each table.
 const (
-	hasLinks = `(EXISTS (SELECT FROM memory_entity_relations x WHERE x.tenant = m.tenant AND x.memory_id = m.id)
-		OR EXISTS (SELECT FROM memory_entity_mentions x WHERE x.tenant = m.tenant AND x.memory_id = m.id)
-		OR EXISTS (SELECT FROM entity_claims x WHERE x.tenant = m.tenant AND x.memory_id = m.id))`
+	hasLinks = `EXISTS (SELECT FROM memory_entity_relations x WHERE x.tenant = m.tenant AND x.memory_id = m.id
+		UNION ALL SELECT FROM memory_entity_mentions x WHERE x.tenant = m.tenant AND x.memory_id = m.id
+		UNION ALL SELECT FROM entity_claims x WHERE x.tenant = m.tenant AND x.memory_id = m.id)`
 	hasEmbeddings = `EXISTS (SELECT FROM memory_embeddings x WHERE x.tenant = m.tenant AND x.memory_id = m.id)`
 )
 

@@ -16,6 +16,7 @@ ALTER TABLE memories
 DROP INDEX memories_decay_due;
 CREATE INDEX memories_decay_due ON memories (tenant, decay_due_at, id) WHERE live AND decay_due_at IS NOT NULL;
 -- Tombstones that a purge still has to look at.
+DROP INDEX memories_deleted;
 CREATE INDEX memories_tombstones ON memories (tenant, deleted_at, id) WHERE deleted_at IS NOT NULL AND erased_at IS NULL AND retained_at IS NULL;
 CREATE INDEX memories_purging ON memories (tenant, purging_at, id) WHERE purging_at IS NOT NULL;
 
