@@ -163,6 +163,18 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 	noJobs := func() { p.exec(`DELETE FROM jobs WHERE state <> 'completed'`) }
 	sql := func(query string, args ...any) func() { return func() { p.exec(query, args...) } }
 	well := func() { _, err := p.schedules.Apply(ctx, p.specs); require.NoError(t, err) }
+	// What the doctor advises for a job without a run helps.
+	principal := p.cli.cfg.Principal
+	ack, err := p.st.Stage(ctx, store.StageInput{OperationID: none, WorkflowID: none, MaxAttempts: 3, Now: time.Now(), Policy: memory.DefaultWritePolicy(),
+		Request: schema.IngestRequest{Principal: principal, Visibility: schema.VisibilityPrivate, Candidates: []schema.Candidate{{Content: "Nobody works on this.", SourceKind: schema.SourceMemory}}}})
+	require.NoError(t, err)
+	var left string
+	require.NoError(t, p.db.QueryRow(ctx, `SELECT id::text FROM jobs WHERE batch_id::text = $1`, ack.BatchID).Scan(&left))
+	require.Contains(t, p.cli.run("jobs", "retry", left).is(exitFailure).err, "only a dead job", "its run may be to begin")
+	p.exec(`UPDATE jobs SET created_at = $1 WHERE id::text = $2`, ago(10*time.Minute), left)
+	require.Contains(t, complaints(p.examine()), "jobs_orphaned")
+	p.cli.run("jobs", "retry", left, "--wait").is(exitOK)
+
 	cfg := p.cli.cfg
 	healed := func() { p.cli.cfg, p.adjust, p.since = cfg, nil, 0 }
 	var endpoint workflows.Endpoint
@@ -202,10 +214,6 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			p.adjust = func(a *app) { a.timeout = time.Second }
 		},
 			func() { t.Setenv("TEMPORAL_ADDRESS", testkit.TemporalAddress(t)); healed() }, "temporal", checkFail, "Temporal", "make up"},
-		{"a search attribute missing", func() {
-			_, err := p.temporal.OperatorService().RemoveSearchAttributes(ctx, &operatorservice.RemoveSearchAttributesRequest{Namespace: cfg.Namespace, SearchAttributes: []string{"MnemeOutcome"}})
-			require.NoError(t, err)
-		}, func() { require.NoError(t, workflows.RegisterSearchAttributes(ctx, p.temporal, cfg.Namespace)) }, "search_attributes", checkFail, "MnemeOutcome", "Start a worker"},
 		{"histories that outlast a purge", func() { p.keepHistories(60 * 24 * time.Hour) }, func() { p.keepHistories(24 * time.Hour) },
 			"namespace_retention", checkWarn, "60 days", "namespace update --retention 720h"},
 		{"no worker", func() {
@@ -257,9 +265,14 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 		{"decay that does not run", sql(`UPDATE memories SET decay_due_at = $1 WHERE id::text = $2`, ago(72*time.Hour), p.memory),
 			sql(`UPDATE memories SET decay_due_at = NULL WHERE id::text = $1`, p.memory), "decay_overdue", checkWarn, "of 1 tenants have been due for more than 48h", "schedules trigger decay"},
 		{"a sweep that asks", sql(`INSERT INTO sweep_holds (tenant, sweep, would_take, stored, share, asked_at) VALUES ($1, 'decay', 90, 100, 0.2, now())`, tenant),
-			sql(`DELETE FROM sweep_holds`), "sweep_holds", checkWarn, "would take 90 of 100", "mneme "},
+			sql(`DELETE FROM sweep_holds`), "sweep_holds", checkWarn, "would take 90 of 100", "mneme sweeps admit"},
 		{"a window shorter than recovery", sql(`INSERT INTO retention_policies (tenant, domain, keep, on_expiry, updated_at, updated_by, reason) VALUES ($1, 'memory', '7 days', 'purge', now(), 'o', 'r')`, tenant),
-			sql(`DELETE FROM retention_policies`), "retention_windows", checkWarn, "after 7 days", "mneme retention"},
+			sql(`DELETE FROM retention_policies`), "retention_windows", checkWarn, "after 7 days", "mneme retention set"},
+		// The last: a server takes its time until runs may use an attribute again that was removed.
+		{"a search attribute missing", func() {
+			_, err := p.temporal.OperatorService().RemoveSearchAttributes(ctx, &operatorservice.RemoveSearchAttributesRequest{Namespace: cfg.Namespace, SearchAttributes: []string{"MnemeOutcome"}})
+			require.NoError(t, err)
+		}, func() { require.NoError(t, workflows.RegisterSearchAttributes(ctx, p.temporal, cfg.Namespace)) }, "search_attributes", checkFail, "MnemeOutcome", "Start a worker"},
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			f.plant()
@@ -276,18 +289,6 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			}
 		})
 	}
-	// What the doctor advises for a job without a run helps.
-	principal := p.cli.cfg.Principal
-	ack, err := p.st.Stage(ctx, store.StageInput{OperationID: none, WorkflowID: none, MaxAttempts: 3, Now: time.Now(), Policy: memory.DefaultWritePolicy(),
-		Request: schema.IngestRequest{Principal: principal, Visibility: schema.VisibilityPrivate, Candidates: []schema.Candidate{{Content: "Nobody works on this.", SourceKind: schema.SourceMemory}}}})
-	require.NoError(t, err)
-	var left string
-	require.NoError(t, p.db.QueryRow(ctx, `SELECT id::text FROM jobs WHERE batch_id::text = $1`, ack.BatchID).Scan(&left))
-	require.Contains(t, p.cli.run("jobs", "retry", left).is(exitFailure).err, "only a dead job", "its run may be to begin")
-	p.exec(`UPDATE jobs SET created_at = $1 WHERE id::text = $2`, ago(10*time.Minute), left)
-	require.Contains(t, complaints(p.examine()), "jobs_orphaned")
-	p.cli.run("jobs", "retry", left, "--wait").is(exitOK)
-
 	after := p.examine()
 	require.Empty(t, complaints(after), "%+v", after.Checks)
 }

@@ -311,7 +311,7 @@ func (d *doctor) sweepHolds(ctx context.Context) (verdict, error) {
 		return fine("none waits for an answer"), nil
 	}
 	h := holds[0]
-	return warn("`mneme retention holds` lists them; admit what is meant to go, or mend the policy that asks for it.",
+	return warn("`mneme sweeps` lists them: mend the cause, or let it go ahead with `mneme sweeps admit`.",
 		"%d sweeps wait for an answer: %s of tenant %s would take %d of %d", len(holds), h.Sweep, h.Tenant, h.WouldTake, h.Stored), nil
 }
 
@@ -336,7 +336,7 @@ func (d *doctor) retentionWindows(ctx context.Context) (verdict, error) {
 		return verdict{}, err
 	}
 	if len(short) > 0 {
-		return warn("`mneme retention set` with a longer window, unless it is meant: a purge cannot be taken back.",
+		return warn("`mneme retention set` with a longer window, or `reset`, unless it is meant: a purge cannot be taken back.",
 			"deleted memories go for good before the %s of recovery are over: %s", days(memory.RecoveryWindow), listed(short)), nil
 	}
 	return fine("nothing is purged within the %s of recovery%s", days(memory.RecoveryWindow), ofTenants(looked, more)), nil

@@ -51,6 +51,10 @@ func TestSchedulesCommands(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	require.NoError(t, h.Temporal.GetWorkflow(ctx, run.WorkflowID, "").Get(ctx, nil))
+	for _, name := range []string{"decay", "retention", "drift"} { // each starts what the worker has, with an input that it takes
+		c.run("schedules", "trigger", name, "--json").is(exitOK).json(&run)
+		require.NoError(t, h.Temporal.GetWorkflow(ctx, run.WorkflowID, "").Get(ctx, nil), name)
+	}
 
 	require.Equal(t, "reason", c.run("schedules", "pause", "retention", "--json").is(exitUsage).problem().Fields[0].Field)
 	require.Contains(t, c.run("schedules", "pause", "retention", "--reason", "an audit").is(exitOK).out, "retention is paused: an audit (operator")

@@ -248,6 +248,9 @@ func (s Schedules) id(name string) string {
 	return ""
 }
 
+// differentNote is what differences calls a note.
+const differentNote = "note"
+
 // differences names what of a schedule is not as described. The note of one that is paused says why it is,
 // and counts for nothing.
 func (s Schedules) differences(have client.Schedule, spec ScheduleSpec) []string {
@@ -273,7 +276,7 @@ func (s Schedules) differences(have client.Schedule, spec ScheduleSpec) []string
 		{"workflow", action.Workflow == wanted.Workflow && action.ID == wanted.ID},
 		{"task queue", action.TaskQueue == wanted.TaskQueue},
 		{"arguments", s.sameArguments(action.Args, wanted.Args)},
-		{"note", have.State.Paused || have.State.Note == want.Note},
+		{differentNote, have.State.Paused || have.State.Note == want.Note},
 	} {
 		if !field.same {
 			out = append(out, field.name)

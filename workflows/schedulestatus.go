@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,9 +72,15 @@ func (s Schedules) Statuses(ctx context.Context, specs []ScheduleSpec) ([]Schedu
 }
 
 func (s Schedules) look(ctx context.Context, out *ScheduleStatus, specs []ScheduleSpec) error {
-	described, err := s.Client.ScheduleClient().GetHandle(ctx, out.ID).Describe(ctx)
-	for err != nil && ctx.Err() == nil && isLate(err) { // the client gives a call half of the time that is left
-		described, err = s.Client.ScheduleClient().GetHandle(ctx, out.ID).Describe(ctx)
+	var described *client.ScheduleDescription
+	var err error
+	for {
+		try, cancel := context.WithTimeout(ctx, describeWithin)
+		described, err = s.Client.ScheduleClient().GetHandle(try, out.ID).Describe(try)
+		cancel()
+		if err == nil || ctx.Err() != nil || !isLate(err) {
+			break
+		}
 	}
 	if missing(err) {
 		out.Missing = true
@@ -99,11 +106,16 @@ func (s Schedules) look(ctx context.Context, out *ScheduleStatus, specs []Schedu
 	}
 	for _, spec := range specs {
 		if spec.Name == out.Name {
-			out.Differs = s.differences(have, spec)
+			// A note is no setting: whoever resumes a schedule may leave another.
+			out.Differs = slices.DeleteFunc(s.differences(have, spec), func(what string) bool { return what == differentNote })
 		}
 	}
 	return nil
 }
+
+// describeWithin is after how long a schedule is asked again. The answer takes milliseconds; now and then the
+// server asks a worker of its own that has just gone, and would wait for that.
+const describeWithin = time.Second
 
 // isLate says whether a call was not answered in its time.
 func isLate(err error) bool {
@@ -196,7 +208,10 @@ func (s Schedules) Pause(ctx context.Context, name, reason string) error {
 func (s Schedules) Resume(ctx context.Context, name, note string) error {
 	handle, _, err := s.described(ctx, name)
 	if err == nil {
-		err = handle.Unpause(ctx, client.ScheduleUnpauseOptions{Note: note})
+		err = handle.Update(ctx, client.ScheduleUpdateOptions{DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
+			in.Description.Schedule.State.Paused, in.Description.Schedule.State.Note = false, note
+			return &client.ScheduleUpdate{Schedule: &in.Description.Schedule}, nil
+		}})
 	}
 	if err != nil {
 		return fmt.Errorf("resume schedule %s: %w", name, err)
