@@ -192,7 +192,7 @@ func (w *leakWorld) direct(q leakQuery) error {
 		anchors[i] = memory.Anchor{ID: w.all[0], Place: id}
 	}
 	failed := func(_ any, err error) error { return err }
-	err := errors.Join(failed(w.store.Hydrate(ctx, f, w.all)), failed(w.store.Contents(ctx, f, w.all)), failed(w.store.Accesses(ctx, f, w.all)),
+	err := errors.Join(failed(w.store.Hydrate(ctx, f, w.all, time.Now())), failed(w.store.Contents(ctx, f, w.all)), failed(w.store.Accesses(ctx, f, w.all)),
 		failed(w.store.Supersessions(ctx, f, w.all)), failed(w.store.Predecessors(ctx, f, known)), failed(w.store.LowestDegrees(ctx, f, w.all)),
 		failed(w.store.Solutions(ctx, f, w.all)), failed(w.store.Sources(ctx, f, w.all)), failed(w.store.Rationale(ctx, f, w.all)),
 		failed(w.store.Artifacts(ctx, f, w.all)), failed(w.store.NewestArtifacts(ctx, f)), failed(w.store.Cards(ctx, f, w.all, 2*memory.MaxCards(schema.MaxRecallLimit))),

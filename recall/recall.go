@@ -197,7 +197,7 @@ func (q *query) assemble(ctx context.Context, evidence []memory.Evidence) ([]sch
 	if len(evidence) == 0 {
 		return results, nil
 	}
-	rows, err := q.Store.Hydrate(ctx, q.readable(), idsOf(evidence))
+	rows, err := q.Store.Hydrate(ctx, q.readable(), idsOf(evidence), q.now())
 	if err != nil {
 		return nil, err
 	}

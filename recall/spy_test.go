@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -181,7 +182,7 @@ func TestSpiesTellWhatIsRead(t *testing.T) {
 	_, err := s.Authorize(ctx, store.Filter{Principal: w.p}, []uuid.UUID{one})
 	require.NoError(t, err)
 	require.Empty(t, seen.reads, "authorising reads no content")
-	_, err = s.Hydrate(ctx, store.Filter{Principal: w.p}, []uuid.UUID{one})
+	_, err = s.Hydrate(ctx, store.Filter{Principal: w.p}, []uuid.UUID{one}, time.Now())
 	require.NoError(t, err)
 	require.Equal(t, 1, seen.reads[one.String()]["memories.content"])
 	require.NotContains(t, seen.reads, two.String())

@@ -207,7 +207,7 @@ func (e *expansion) linked(ctx context.Context, kind schema.SupplementKind, link
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	rows, err := e.Store.Hydrate(ctx, e.filter, ids)
+	rows, err := e.Store.Hydrate(ctx, e.filter, ids, e.now())
 	if err != nil {
 		return nil, err
 	}
@@ -305,7 +305,7 @@ func (e *expansion) transcripts(ctx context.Context) ([]schema.RecallResult, err
 	for _, a := range anchors {
 		ids = append(ids, a.Place)
 	}
-	rows, err := e.Store.Hydrate(ctx, e.filter, ids)
+	rows, err := e.Store.Hydrate(ctx, e.filter, ids, e.now())
 	if err != nil {
 		return nil, err
 	}
@@ -440,7 +440,7 @@ func (q *query) rescueText(ctx context.Context, wanted []string) ([]schema.Recal
 	for _, h := range hits {
 		ids = append(ids, h.ID)
 	}
-	rows, err := q.Store.Hydrate(ctx, q.filter, ids)
+	rows, err := q.Store.Hydrate(ctx, q.filter, ids, q.now())
 	if err != nil {
 		return nil, err
 	}

@@ -194,9 +194,13 @@ type RecallResult struct {
 	Who        string             `json:"who,omitempty"`
 	Ref        string             `json:"ref"` // first provenance ref; empty when there is none
 	Pinned     bool               `json:"pinned"`
-	Importance float64            `json:"importance"`
-	Validity   Validity           `json:"validity"` // where and when it holds
-	Status     Status             `json:"status"`   // active, or contested: something speaks against it
+	Importance float64            `json:"importance"` // base worth, [0,1]
+	// ImportanceNow is what is left of it since the memory was last returned, and Salience what is left of that
+	// (document 002 "Importance Decay", document 004 §11); [0,1], when the recall was made.
+	ImportanceNow float64  `json:"importance_now"`
+	Salience      float64  `json:"salience"`
+	Validity      Validity `json:"validity"` // where and when it holds
+	Status        Status   `json:"status"`   // active, or contested: something speaks against it
 
 	Currentness  Currentness `json:"currentness,omitempty"`   // empty: nothing speaks for or against it
 	SupersededBy string      `json:"superseded_by,omitempty"` // its successor, where the asker may see that

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -99,11 +101,12 @@ func record(t *text, m schema.MemoryRecord) {
 		"tags", strings.Join(m.Tags, ", "),
 		"who", m.Who,
 		"pinned", pinned,
-		"worth", fmt.Sprintf("importance %s, confidence %s, salience %s", number(m.Importance), number(m.Confidence), number(m.Salience)),
+		"worth", worth(m, time.Now()),
 		"occurred", when(m.OccurredAt),
 		"created", when(m.CreatedAt)+" by "+m.Provenance.CreatedBy,
 		"updated", when(m.UpdatedAt),
 		"accessed", accessed(m),
+		"falls due", whenSet(m.Lifecycle.DecayDueAt),
 		"deleted", whenSet(m.DeletedAt),
 		"archived", whenSet(m.ArchivedAt),
 		"supersedes", m.Supersedes,
@@ -282,4 +285,18 @@ func change(h schema.HistoryEntry) string {
 		return "- " + *h.OldContent
 	}
 	return ""
+}
+
+// worth says what a memory is worth now. What is stored holds as of a moment, and fades from there.
+func worth(m schema.MemoryRecord, now time.Time) string {
+	salience, accessed := m.Salience, m.CreatedAt
+	if !m.Lifecycle.Pinned {
+		salience = memory.DecayOf(m.Lifecycle.Decay).Salience(m.Salience, now.Sub(m.SalienceAt))
+	}
+	if m.LastAccessed != nil {
+		accessed = *m.LastAccessed
+	}
+	importance := memory.Importance(m.Importance, now.Sub(accessed), memory.DefaultDailyDecay, m.Lifecycle.Pinned)
+	return fmt.Sprintf("importance %s (%s at first), confidence %s, salience %s (%s as of %s)", number(importance), number(m.Importance), number(m.Confidence),
+		number(salience), number(m.Salience), when(m.SalienceAt))
 }

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -273,4 +274,27 @@ func TestDecayAsksBeforeItTakesMuch(t *testing.T) {
 	require.Equal(t, store.SweepStart{Allow: memory.SweepFree}, begin(), "nothing is left to ask about")
 	require.Zero(t, w.count("sweep_holds", "true"))
 	w.requireExactStats()
+}
+
+// What is shown of a memory's worth is what is left of it now, and reading it moves the importance alone.
+func TestWorthIsComputedForNow(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.fading("It fades by the hour.", func(m *schema.MemoryRecord) { m.Importance = 0.8 })
+	pinned := w.fading("It is pinned.", func(m *schema.MemoryRecord) { m.Lifecycle.Pinned = true; m.Importance = 1 })
+	worth := func(id uuid.UUID) []float64 {
+		t.Helper()
+		rows, err := w.Hydrate(ctx, store.Filter{Principal: w.p}, []uuid.UUID{id}, w.now)
+		require.NoError(t, err)
+		return []float64{rows[id].Salience, rows[id].ImportanceNow, rows[id].Importance}
+	}
+	w.now = w.now.Add(day)
+	require.InDeltaSlice(t, []float64{math.Exp2(-24), 0.8 * 0.95, 0.8}, worth(id), 1e-9)
+	require.InDeltaSlice(t, []float64{1, 1, 1}, worth(pinned), 1e-9)
+	due := w.get(id).Lifecycle.DecayDueAt
+	require.NoError(t, w.TrackRetrieval(ctx, store.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte{1}, MemoryIDs: []uuid.UUID{id}}, w.now))
+	require.InDeltaSlice(t, []float64{math.Exp2(-24), 0.8, 0.8}, worth(id), 1e-9, "to be read resets the importance, and nothing else")
+	require.Equal(t, due, w.get(id).Lifecycle.DecayDueAt)
+	w.now = w.now.Add(-2 * day)
+	require.InDeltaSlice(t, []float64{1, 0.8, 0.8}, worth(id), 1e-9, "a clock that was put back decays nothing")
 }

@@ -232,7 +232,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"newest artifacts": {func() error { return second(s.NewestArtifacts(ctx, shared)) }, nil},
 		"cards":            {func() error { return second(s.Cards(ctx, isolated, []uuid.UUID{nth(10), nth(11), nth(12)}, 6)) }, []string{"entity_claims_lookup", "memory_entity_mentions_pkey"}},
 		"rescue":           {func() error { return second(s.RescueText(ctx, isolated, []string{"rare3", "word9"}, 10)) }, []string{"memories_text"}},
-		"hydrate":          {func() error { return second(s.Hydrate(ctx, shared, []uuid.UUID{id, uuid.New()})) }, []string{"memories_pkey"}},
+		"hydrate":          {func() error { return second(s.Hydrate(ctx, shared, []uuid.UUID{id, uuid.New()}, w.now)) }, []string{"memories_pkey"}},
 		"get":              {func() error { return second(s.Get(ctx, w.p, id)) }, []string{"memories_pkey"}},
 		"list":             {func() error { return second(s.List(ctx, isolated, store.Page{})) }, []string{"memories_pkey"}},
 		"list, next page":  {func() error { return second(s.List(ctx, shared, store.Page{Before: id.String()})) }, []string{"memories_pkey"}},

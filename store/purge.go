@@ -160,8 +160,8 @@ const expired = `FROM memories m JOIN unnest($2::boolean[], $3::text[], $4::text
 // actionLinked says whether the memory m is load-bearing for something that was done, or is what was done:
 // a link goes with the row that it leads to, and what it starts from would be load-bearing no more.
 func actionLinked(predicates string) string {
-	return `(EXISTS (SELECT FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = ANY(` + predicates + `))
-		OR EXISTS (SELECT FROM memory_relations r WHERE r.tenant = m.tenant AND r.target_id = m.id AND r.predicate = ANY(` + predicates + `)))`
+	return `EXISTS (SELECT FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = ANY(` + predicates + `)
+		UNION ALL SELECT FROM memory_relations r WHERE r.tenant = m.tenant AND r.target_id = m.id AND r.predicate = ANY(` + predicates + `))`
 }
 
 func (w windows) args(tenant string) []any {

@@ -390,8 +390,9 @@ func (r *sheetRow) sheet() memory.Sheet {
 	return out
 }
 
-// Hydrate reads the rows of authorised ids, through the same filter once more.
-func (s *Store) Hydrate(ctx context.Context, f Filter, ids []uuid.UUID) (map[uuid.UUID]schema.RecallResult, error) {
+// Hydrate reads the rows of authorised ids, through the same filter once more. What they are worth is computed
+// for now.
+func (s *Store) Hydrate(ctx context.Context, f Filter, ids []uuid.UUID, now time.Time) (map[uuid.UUID]schema.RecallResult, error) {
 	out := make(map[uuid.UUID]schema.RecallResult, len(ids))
 	if len(ids) == 0 {
 		return out, nil
@@ -399,15 +400,28 @@ func (s *Store) Hydrate(ctx context.Context, f Filter, ids []uuid.UUID) (map[uui
 	var p params
 	query := `SELECT m.id, m.content, m.type, m.category, m.created_at, m.occurred_at, m.tags, m.who, m.pinned, m.importance,
 			m.status, coalesce(m.agent_session_id, ''), m.validity, m.conditions, m.valid_from, m.valid_until,
-			coalesce((SELECT r.ref FROM memory_provenance r WHERE r.tenant = m.tenant AND r.memory_id = m.id ORDER BY r.position LIMIT 1), '')
+			coalesce((SELECT r.ref FROM memory_provenance r WHERE r.tenant = m.tenant AND r.memory_id = m.id ORDER BY r.position LIMIT 1), ''),
+			m.salience, m.salience_at, m.decay_curve, m.half_life, m.decay_floor, m.decay_points,
+			coalesce((SELECT a.last_accessed_at FROM memory_access a WHERE a.tenant = m.tenant AND a.memory_id = m.id), m.created_at)
 		FROM memories m WHERE m.id = ANY(` + p.add(ids) + `) AND ` + f.where("m", &p)
 	var id uuid.UUID
 	var r schema.RecallResult
+	var decay memory.Decay
+	var points []schema.DecayPoint
+	var salience float64
+	var salienceAt, accessedAt time.Time
 	v := &r.Validity
 	err := s.eachRow(ctx, f, planOnce, query, p, []any{&id, &r.Content, &r.Type, &r.Category, &r.CreatedAt, &r.OccurredAt, &r.Tags, &r.Who, &r.Pinned, &r.Importance,
-		&r.Status, &r.Session, &v.Mode, &v.Conditions, &v.Start, &v.End, &r.Ref},
+		&r.Status, &r.Session, &v.Mode, &v.Conditions, &v.Start, &v.End, &r.Ref,
+		&salience, &salienceAt, &decay.Curve, &decay.HalfLife, &decay.Floor, &points, &accessedAt},
 		func() {
 			row := r
+			decay.Points = memory.DecayPoints(points)
+			row.Salience, row.ImportanceNow = salience, memory.Importance(r.Importance, now.Sub(accessedAt), memory.DefaultDailyDecay, r.Pinned)
+			if !r.Pinned {
+				row.Salience = decay.Salience(salience, now.Sub(salienceAt))
+			}
+			points = nil
 			row.ID = id.String()
 			row.Tags = append([]string{}, r.Tags...)
 			row.Validity.Conditions = bytes.Clone(v.Conditions)

@@ -383,7 +383,7 @@ func TestFilterAdmits(t *testing.T) {
 			for id := range ok {
 				allowed = append(allowed, id.String())
 			}
-			rows, err := w.Hydrate(ctx, c.f, all)
+			rows, err := w.Hydrate(ctx, c.f, all, w.now)
 			require.NoError(t, err)
 			for id := range rows {
 				hydrated = append(hydrated, id.String())

@@ -50,7 +50,7 @@ func TestShapingReadsThroughTheFilter(t *testing.T) {
 			accesses, err := w.Accesses(ctx, c.filter, both)
 			require.NoError(t, err)
 			require.Equal(t, []bool{c.live, c.outdated}, []bool{accesses[now].Times == 3, accesses[old].Times == 3})
-			rows, err := w.Hydrate(ctx, c.filter, both)
+			rows, err := w.Hydrate(ctx, c.filter, both, w.now)
 			require.NoError(t, err)
 			require.Equal(t, []bool{c.live, c.outdated}, []bool{rows[now].Content == "Ana lives in Oslo", rows[old].Content == "Ana lives in Lyon"})
 		})

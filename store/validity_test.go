@@ -91,7 +91,7 @@ func TestReadersReturnWhatHolds(t *testing.T) {
 		allowed, err := w.Authorize(ctx, f, []uuid.UUID{id})
 		require.NoError(rt, err)
 		require.Len(rt, allowed, want, "authorize: "+say)
-		found, err := w.Hydrate(ctx, f, []uuid.UUID{id})
+		found, err := w.Hydrate(ctx, f, []uuid.UUID{id}, w.now)
 		require.NoError(rt, err)
 		require.Len(rt, found, want, "hydrate: "+say)
 		if holds {

@@ -108,13 +108,12 @@ type collector struct {
 	tenant   tenantDescs
 	working  sync.WaitGroup
 
-	mu       sync.Mutex
-	round    chan struct{} // closed when the round under way is over; nil when there is none
-	last     time.Time     // when the last one began
-	whole    store.SystemMetrics
-	wholeAt  time.Time // zero: never read
-	tenants  map[string]reading
-	complete bool // every tenant has been read once
+	mu      sync.Mutex
+	round   chan struct{} // closed when the round under way is over; nil when there is none
+	last    time.Time     // when the last one began
+	whole   store.SystemMetrics
+	wholeAt time.Time // zero: never read
+	tenants map[string]reading
 }
 
 // reading is what was read of a tenant.
@@ -189,9 +188,6 @@ func (c *collector) readAll() {
 			return
 		}
 	}
-	c.mu.Lock()
-	c.complete = true
-	c.mu.Unlock()
 }
 
 // list brings the tenants up to date. One that is new has no numbers yet.
@@ -288,7 +284,7 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	c.refresh()
 	c.mu.Lock()
-	whole, wholeAt, complete := c.whole, c.wholeAt, c.complete
+	whole, wholeAt := c.whole, c.wholeAt
 	tenants := maps.Clone(c.tenants)
 	c.mu.Unlock()
 	c.failures.Collect(ch)
@@ -297,17 +293,10 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		c.system.emit(ch, whole, c.now())
 	}
 	oldest := wholeAt
-	for name, r := range tenants {
-		switch {
-		case !r.at.IsZero():
-			if r.at.Before(oldest) {
-				oldest = r.at
-			}
-		case complete:
-			// New since the last round.
-			delete(tenants, name)
-		default:
-			delete(tenants, name)
+	maps.DeleteFunc(tenants, func(_ string, r reading) bool { return r.at.IsZero() }) // not read yet
+	for _, r := range tenants {
+		if r.at.Before(oldest) {
+			oldest = r.at
 		}
 	}
 	if oldest.IsZero() {

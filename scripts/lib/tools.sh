@@ -18,6 +18,11 @@ describe_tool() {
 	staticcheck)
 		tool_dir=lint module=honnef.co/go/tools tool_package=$module/cmd/staticcheck
 		;;
+	promtool)
+		tool_dir=promtool module=github.com/prometheus/prometheus tool_package=$module/cmd/promtool
+		tool_flags=(-tags 'remove_all_sd,enable_dns_sd') # half the work: without the libraries of clouds that it could scrape
+		tool_hint='building promtool from Go modules (first time only, 2 to 4 minutes)…'
+		;;
 	workflowcheck)
 		tool_dir=lint module=go.temporal.io/sdk/contrib/tools/workflowcheck tool_package=$module
 		;;

@@ -1,0 +1,58 @@
+package main_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows"
+)
+
+// The worker gives its own metrics, Temporal's and those of Postgres at one address, and sends its last
+// traces before it ends. Neither says what was remembered.
+func TestTellsHowItDoes(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var traces strings.Builder
+	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		traces.WriteString(r.URL.Path + " ")
+		traces.Write(body) // protobuf keeps texts as they are
+	}))
+	defer collector.Close()
+	at := newPlace(t, testkit.DatabaseURL(t))
+	p := testkit.StartProcess(t, at.with(map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": collector.URL, "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
+		"OTEL_BSP_SCHEDULE_DELAY": "3600000"})) // only the end flushes
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	started, err := workflows.StartIngest(ctx, at.client, at.queue, testkit.Request(testkit.Principal(), schema.SourceObservation, "The "+canary+" is in here."))
+	require.NoError(t, err)
+	testkit.Wait(t, started.Run)
+
+	status, body := get(t, p, "/metrics")
+	require.Equal(t, http.StatusOK, status)
+	require.Regexp(t, `(?m)^mneme_phase_duration_seconds_count\{outcome="ok",phase="write"\} [1-9]`, body)
+	require.Regexp(t, `(?m)^temporal_workflow_completed_total\{.*workflow_type="Ingest"`, body)
+	require.Contains(t, body, "\nmneme_jobs_dead 0")
+	require.NotContains(t, body, canary)
+
+	require.NoError(t, p.Terminate(t, 25*time.Second), p.Output())
+	mu.Lock()
+	defer mu.Unlock()
+	require.Contains(t, traces.String(), "/v1/traces ")
+	for _, span := range []string{"RunWorkflow:Ingest", "RunActivity:WriteProposals", "UPDATE jobs", "mneme-worker"} {
+		require.Contains(t, traces.String(), span)
+	}
+	require.NotContains(t, traces.String(), canary)
+}
