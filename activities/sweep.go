@@ -12,6 +12,10 @@ import (
 	"github.com/mneme/mneme/store"
 )
 
+// ErrTypeTenantsFailed is the type of a sweep's failure for some tenants; details: their names, as far as a
+// result has them.
+const ErrTypeTenantsFailed = "TenantsFailed"
+
 // Sweeping takes away what has faded, and what was kept for as long as it is to be.
 type Sweeping struct {
 	Store *store.Store
@@ -30,10 +34,11 @@ func (a *Sweeping) share() float64 {
 type SweepCursor struct {
 	After  string `json:"after,omitempty"`  // the last tenant that is done with
 	Tenant string `json:"tenant,omitempty"` // the one that is being swept
-	Allow  int64  `json:"allow,omitempty"`  // how much more may go of it
 
 	Due  store.DueCursor  `json:"due,omitzero"`   // of a decay sweep
 	Step memory.PurgeStep `json:"step,omitempty"` // of a purge
+	More bool             `json:"more,omitempty"` // there is more to mark, when what is marked is gone
+	Gone bool             `json:"gone,omitempty"` // memories of the tenant have gone in this run
 }
 
 // SweepRequest asks for so many batches of a run, from a cursor on.
@@ -48,16 +53,22 @@ type SweepRequest struct {
 
 // SweepResult is what a run has done so far, and where it goes on.
 type SweepResult struct {
-	Tenants int            `json:"tenants"` // that were looked at
-	Counts  map[string]int `json:"counts"`  // by what was done
-	Held    []string       `json:"held,omitempty"`
+	Tenants int            `json:"tenants"`          // that were looked at
+	Counts  map[string]int `json:"counts"`           // by what was done
+	Held    []string       `json:"held,omitempty"`   // tenants that were left alone: too much would have gone
+	Failed  []string       `json:"failed,omitempty"` // tenants that could not be swept
 	Batches int            `json:"batches"`
 	Cursor  SweepCursor    `json:"cursor"`
 	Done    bool           `json:"done"`
 }
 
-// maxHeld is how many held tenants a result names; Postgres has all of them.
-const maxHeld = 20
+// maxNamed is how many held tenants, or failed ones, a result names; counts have all of them.
+const maxNamed = 20
+
+func named(list []string, more ...string) []string {
+	out := append(append([]string{}, list...), more...)
+	return out[:min(len(out), maxNamed)]
+}
 
 // Add returns the sum of two results, with the place of the later one.
 func (r SweepResult) Add(o SweepResult) SweepResult {
@@ -68,8 +79,7 @@ func (r SweepResult) Add(o SweepResult) SweepResult {
 	for name, n := range o.Counts {
 		sum.Counts[name] += n
 	}
-	held := append(append([]string{}, r.Held...), o.Held...)
-	sum.Held = held[:min(len(held), maxHeld)]
+	sum.Held, sum.Failed = named(r.Held, o.Held...), named(r.Failed, o.Failed...)
 	return sum
 }
 
@@ -81,9 +91,15 @@ const tenantPage = 100
 
 // sweep goes through tenants, begins each and runs its batches until they have no more. It stops behind
 // MaxBatches, after sweepFor, and between two batches when it is cancelled; what is committed by then stays,
-// and the heartbeat has the place.
+// and the heartbeat has the place. A tenant that fails, and Postgres is there, is noted and passed by: it does
+// not keep the others from being swept.
 func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep, tenants func(after string) ([]string, error),
 	batch func(tenant string, at *SweepResult) (more bool, err error)) (SweepResult, error) {
+	if a.Now == nil { // by a clock that is ahead, everything is over
+		if err := a.Store.CheckClock(ctx, in.At); err != nil {
+			return SweepResult{}, fail(err)
+		}
+	}
 	work := startWork(ctx, SweepResult{Counts: map[string]int{}, Cursor: in.Cursor})
 	defer work.stop()
 	out := work.sofar()
@@ -106,31 +122,30 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 			}
 			tenant := queue[0]
 			queue = queue[1:]
-			start, err := a.Store.BeginSweep(ctx, tenant, kind, a.share(), in.At)
-			if err != nil {
+			held, err := a.Store.BeginSweep(ctx, tenant, kind, a.share(), in.At)
+			out.Tenants++
+			switch {
+			case err != nil && a.passBy(ctx, kind, tenant, err, &out):
+			case err != nil:
+				return out, fail(err)
+			case held != nil:
+				activity.GetLogger(ctx).Warn("a sweep would take too much, and waits for an answer", "sweep", kind, "would_take", held.WouldTake, "stored", held.Stored)
+				out.Counts["held"]++
+				out.Held = named(out.Held, tenant)
+				out.Cursor = SweepCursor{After: tenant}
+			default:
+				out.Cursor = SweepCursor{After: out.Cursor.After, Tenant: tenant}
+			}
+		} else {
+			more, err := batch(out.Cursor.Tenant, &out)
+			if err != nil && !a.passBy(ctx, kind, out.Cursor.Tenant, err, &out) {
 				return out, fail(err)
 			}
-			out.Tenants++
-			if start.Held != nil {
-				activity.GetLogger(ctx).Warn("a sweep would take too much, and waits for an answer", "sweep", kind, "would_take", start.Held.WouldTake, "stored", start.Held.Stored)
-				out.Counts["held"]++
-				if len(out.Held) < maxHeld {
-					out.Held = append(out.Held, tenant)
-				}
-				out.Cursor = SweepCursor{After: tenant}
-				work.note(out.clone())
-				continue
+			if err == nil && !more {
+				out.Cursor = SweepCursor{After: out.Cursor.Tenant}
 			}
-			out.Cursor = SweepCursor{After: out.Cursor.After, Tenant: tenant, Allow: start.Allow}
 		}
-		more, err := batch(out.Cursor.Tenant, &out)
-		if err != nil {
-			return out, fail(err)
-		}
-		out.Batches++
-		if !more {
-			out.Cursor = SweepCursor{After: out.Cursor.Tenant}
-		}
+		out.Batches++ // a tenant that was only looked at costs a transaction as well
 		work.note(out.clone())
 		if err := ctx.Err(); err != nil {
 			return out, err
@@ -141,18 +156,39 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 	}
 }
 
+// passBy notes a tenant that cannot be swept and goes on behind it, unless trying again can help.
+func (a *Sweeping) passBy(ctx context.Context, kind schema.Sweep, tenant string, err error, out *SweepResult) bool {
+	if ctx.Err() != nil || store.IsUnavailable(err) {
+		return false
+	}
+	activity.GetLogger(ctx).Error("a tenant could not be swept", "sweep", kind, "tenant", tenant, "error", err)
+	out.Counts["failed"]++
+	out.Failed = named(out.Failed, tenant)
+	out.Cursor = SweepCursor{After: tenant}
+	return true
+}
+
 // clone is a copy that a later change of the result does not reach.
 func (r SweepResult) clone() SweepResult {
-	r.Counts, r.Held = maps.Clone(r.Counts), append([]string(nil), r.Held...)
+	r.Counts, r.Held, r.Failed = maps.Clone(r.Counts), append([]string(nil), r.Held...), append([]string(nil), r.Failed...)
 	return r
 }
 
-func (in SweepRequest) limit(allow int64) int {
-	limit := store.SweepBatchSize
+func (in SweepRequest) limit() int {
 	if in.BatchSize > 0 {
-		limit = min(limit, in.BatchSize)
+		return min(store.SweepBatchSize, in.BatchSize)
 	}
-	return int(min(int64(limit), allow))
+	return store.SweepBatchSize
+}
+
+// times returns the clock, and the time by which a run judges: its own, which is Temporal's, or the clock where
+// that is behind. Of two clocks, the one that takes less decides.
+func (a *Sweeping) times(in SweepRequest) (clock, by time.Time) {
+	clock = now(a.Now)
+	if clock.Before(in.At) {
+		return clock, clock
+	}
+	return clock, in.At
 }
 
 // only lists one tenant, once.
@@ -172,11 +208,8 @@ func (a *Sweeping) SweepDecay(ctx context.Context, in SweepRequest) (SweepResult
 		tenants = func(after string) ([]string, error) { return a.Store.DecayTenants(ctx, after, tenantPage, in.At) }
 	}
 	return a.sweep(ctx, in, schema.SweepDecay, tenants, func(tenant string, out *SweepResult) (bool, error) {
-		limit := in.limit(out.Cursor.Allow)
-		if limit == 0 {
-			return false, nil
-		}
-		done, err := a.Store.DecayBatch(ctx, store.DecayInput{Tenant: tenant, Run: in.Run, After: out.Cursor.Due, Until: in.At, Limit: limit, Now: now(a.Now)})
+		clock, by := a.times(in)
+		done, err := a.Store.DecayBatch(ctx, store.DecayInput{Tenant: tenant, Run: in.Run, After: out.Cursor.Due, Until: by, Limit: in.limit(), Now: clock})
 		if err != nil {
 			return false, err
 		}
@@ -185,47 +218,48 @@ func (a *Sweeping) SweepDecay(ctx context.Context, in SweepRequest) (SweepResult
 		out.Counts["kept"] += done.Kept
 		out.Counts["not_due"] += done.NotDue
 		out.Cursor.Due = done.Next
-		out.Cursor.Allow -= int64(done.Pruned + done.Archived)
 		return done.More, nil
 	})
 }
 
-// PurgeExpired takes each tenant through the steps of a purge, in their order (store.Purge).
+// PurgeExpired takes each tenant through the steps of a purge, in their order (store.Purge): a batch of what is
+// over through those that take it away, then the next, and behind the last one history and the others.
 func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (SweepResult, error) {
 	tenants := only(in.Tenant)
 	if in.Tenant == "" {
 		tenants = func(after string) ([]string, error) { return a.Store.SweepTenants(ctx, after, tenantPage) }
 	}
 	return a.sweep(ctx, in, schema.SweepRetention, tenants, func(tenant string, out *SweepResult) (bool, error) {
-		if out.Cursor.Step == "" {
-			out.Cursor.Step = memory.PurgeSteps[0]
+		at := &out.Cursor
+		if at.Step == "" {
+			at.Step = memory.PurgeSteps[0]
 		}
-		limit := in.limit(store.SweepBatchSize)
-		if asksFirst(out.Cursor.Step) {
-			limit = in.limit(out.Cursor.Allow)
+		clock, by := a.times(in)
+		done, err := a.Store.Purge(ctx, store.PurgeInput{Tenant: tenant, Run: in.Run, Step: at.Step, Limit: in.limit(), At: by, Now: clock})
+		if err != nil {
+			return false, err
 		}
-		if limit > 0 {
-			done, err := a.Store.Purge(ctx, store.PurgeInput{Tenant: tenant, Run: in.Run, Step: out.Cursor.Step, Limit: limit, Now: now(a.Now)})
-			if err != nil {
-				return false, err
+		for name, n := range done.Counts {
+			out.Counts[name] += n
+		}
+		at.Gone = at.Gone || at.Step == memory.PurgeTombstones && done.Removed > 0
+		next, last := memory.NextPurgeStep(at.Step)
+		switch {
+		case at.Step == memory.PurgeExpire:
+			at.More = done.More // what is marked goes first: so the steps behind never look over many
+		case done.More:
+			return true, nil
+		case at.Step == memory.PurgeTombstones:
+			if at.Gone && !at.More {
+				if _, err := a.Store.SweepLexemes(ctx, tenant, clock); err != nil { // a word may be as private as what it stood in
+					return false, err
+				}
 			}
-			for name, n := range done.Counts {
-				out.Counts[name] += n
-			}
-			if asksFirst(out.Cursor.Step) {
-				out.Cursor.Allow -= int64(done.Removed)
-			}
-			if done.More {
-				return true, nil
+			if at.More {
+				next = memory.PurgeExpire
 			}
 		}
-		next, last := memory.NextPurgeStep(out.Cursor.Step)
-		out.Cursor.Step = next
+		at.Step = next
 		return !last, nil
 	})
-}
-
-// asksFirst reports whether what a step takes is what the run was allowed to take.
-func asksFirst(step memory.PurgeStep) bool {
-	return step == memory.PurgeExpire
 }

@@ -209,7 +209,7 @@ func (b *bench) retention(ctx context.Context) error {
 		began := time.Now()
 		for more := true; more; {
 			start := time.Now()
-			batch, err := s.Purge(ctx, store.PurgeInput{Tenant: "bench", Run: uuid.NewString(), Step: step, Limit: store.SweepBatchSize, Now: time.Now()})
+			batch, err := s.Purge(ctx, store.PurgeInput{Tenant: "bench", Run: uuid.NewString(), Step: step, Limit: store.SweepBatchSize, At: time.Now(), Now: time.Now()})
 			if err != nil {
 				return err
 			}

@@ -54,7 +54,8 @@ type PatchChange struct {
 type Fading struct {
 	Salience   float64 // [0,1], as of SalienceAt
 	SalienceAt time.Time
-	DueAt      *time.Time // nil: never
+	DueAt      *time.Time     // nil: never
+	MaxAge     *time.Duration // nil: as it is
 }
 
 // Fields names the fields that change, in a fixed order.
@@ -172,7 +173,7 @@ func (m Snapshot) fading(salience float64, at time.Time, pinned bool) Fading {
 //
 // It has the salience that it had when it went, because nobody could use it since. One that would fall due
 // at once, as after decay has taken it, starts afresh with full salience: somebody says that it is worth
-// keeping. The status is RecoverRecovered when it may; what stands in its way, a duplicate or another active
+// keeping; and where its maximal age is over, it gets as much again. The status is RecoverRecovered when it may; what stands in its way, a duplicate or another active
 // fact, only the store can tell.
 func EvaluateRecovery(m Snapshot, ifVersion int, window time.Duration, now time.Time) (Fading, schema.RecoverStatus) {
 	gone := m.DeletedAt
@@ -193,6 +194,12 @@ func EvaluateRecovery(m Snapshot, ifVersion int, window time.Duration, now time.
 	f := m.fading(m.Salience, m.SalienceAt.Add(away), m.Pinned)
 	if f.DueAt != nil && !now.Before(*f.DueAt) {
 		f = m.fading(1, now, m.Pinned)
+		if f.DueAt != nil && !now.Before(*f.DueAt) && m.Decay.MaxAge > 0 {
+			again := m
+			again.Decay.MaxAge = now.Sub(m.CreatedAt) + m.Decay.MaxAge
+			f = again.fading(1, now, m.Pinned)
+			f.MaxAge = &again.Decay.MaxAge
+		}
 	}
 	return f, schema.RecoverRecovered
 }

@@ -222,3 +222,27 @@ func TestMutationsFrozen(t *testing.T) {
 		require.Equal(t, frozen, memory.WritePolicy{Mode: mode}.MutationsFrozen(), mode)
 	}
 }
+
+// Who recovers what decay took wants to have it: it does not go again with the next sweep.
+func TestRecoveryOfWhatWasDue(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	m := memory.Snapshot{Version: 2, DeletedAt: at(now, -time.Hour), CreatedAt: now.Add(-12 * sweepDay), SalienceAt: now.Add(-12 * sweepDay), Salience: 1,
+		Decay: memory.Decay{HalfLife: sweepDay, MinSalience: 0.05}}
+	f, status := memory.EvaluateRecovery(m, 0, memory.RecoveryWindow, now)
+	require.Equal(t, schema.RecoverRecovered, status)
+	require.Equal(t, []any{1.0, now}, []any{f.Salience, f.SalienceAt})
+	require.Nil(t, f.MaxAge)
+	require.True(t, f.DueAt.After(now))
+	m.Decay.MaxAge = 10 * sweepDay
+	f, _ = memory.EvaluateRecovery(m, 0, memory.RecoveryWindow, now)
+	require.Equal(t, 22*sweepDay, *f.MaxAge, "as much again, from now")
+	require.True(t, f.DueAt.After(now))
+
+	m.DeletedAt, m.ArchivedAt = nil, at(now, -400*sweepDay)
+	_, status = memory.EvaluateRecovery(m, 0, memory.RecoveryWindow, now)
+	require.Equal(t, schema.RecoverRecovered, status, "what was archived can be taken back at any time")
+	m.DeletedAt, m.Over = at(now, -time.Hour), true
+	_, status = memory.EvaluateRecovery(m, 0, memory.RecoveryWindow, now)
+	require.Equal(t, schema.RecoverExpired, status)
+}

@@ -69,6 +69,9 @@ func (r RetentionRules) For(d schema.RetentionDomain, tier schema.Tier, typology
 			best, found = p, says
 		}
 	}
+	if found == 1 { // said of the whole domain, which does not undo what the default says of one class
+		best.DecayExempt = best.DecayExempt || DefaultRetention(d, tier, typology).DecayExempt
+	}
 	return best
 }
 
@@ -109,6 +112,10 @@ const (
 // PurgeSteps are the steps in their order, which is mandatory (document 002 "Retention Worker"). Marking
 // ahead of them and retrievals behind them are ours.
 var PurgeSteps = []PurgeStep{PurgeExpire, PurgeGraphLinks, PurgeEmbeddings, PurgeTombstones, PurgeHistory, PurgeJobsCompleted, PurgeJobsDead, PurgeRetrievals}
+
+// AsksFirst reports whether what a step takes is what a run must not take too much of: the others take what
+// these have marked, or what nobody would miss.
+func AsksFirst(s PurgeStep) bool { return s == PurgeExpire || s == PurgeHistory }
 
 // NextPurgeStep returns the step behind one, and whether that one is the last.
 func NextPurgeStep(s PurgeStep) (next PurgeStep, last bool) {

@@ -47,7 +47,7 @@ const KeptFor = 30 * 24 * time.Hour
 // JudgeDue says what becomes of a memory that fell due (document 004 §11: what is below the threshold may be
 // removed; document 003 D10 and D12). In order:
 //
-//   - a pinned one never decays, and one that is not due any more is left until it is;
+//   - a pinned one never falls due, and one that is not due any more is left until it is;
 //   - what its class's policy exempts stays; facts of a world stay as long as they are valid;
 //   - deletion policy never: it stays; manual_only: only somebody deletes it, so it is archived;
 //   - auto_prune: it is pruned, unless it is load-bearing for an action, of a world, or of a class that
@@ -58,7 +58,7 @@ func JudgeDue(m Decayed, p schema.RetentionPolicy, now time.Time) SweepVerdict {
 	later := now.Add(KeptFor)
 	switch {
 	case m.Pinned:
-		v.Salience, v.Why = m.Salience, "pinned"
+		v.Outcome, v.Salience, v.Why = SweepNotDue, m.Salience, "pinned"
 	case !fades:
 		v.Outcome, v.Why = SweepNotDue, "faded"
 	case now.Before(due):

@@ -50,7 +50,7 @@ func TestJudgeDue(t *testing.T) {
 		"too old, though it has not faded":    {due(func(m *memory.Decayed) { m.SalienceAt = now; m.Decay.MaxAge = 6 * sweepDay }), purge, memory.SweepPrune, "max_age", nil},
 		"not due yet":                         {due(func(m *memory.Decayed) { m.SalienceAt = now }), purge, memory.SweepNotDue, "faded", at(now, 4*sweepDay+27814*time.Second+588*time.Millisecond)},
 		"never falls due":                     {due(func(m *memory.Decayed) { m.Decay.MinSalience = 0 }), purge, memory.SweepNotDue, "faded", nil},
-		"pinned":                              {due(func(m *memory.Decayed) { m.Pinned = true }), purge, memory.SweepKeep, "pinned", nil},
+		"pinned":                              {due(func(m *memory.Decayed) { m.Pinned = true }), purge, memory.SweepNotDue, "pinned", nil},
 		"exempt":                              {due(), exempt, memory.SweepKeep, "decay_exempt", &recheck},
 		"never deleted":                       {due(is(schema.DeleteNever)), purge, memory.SweepKeep, "never", nil},
 		"deleted by hand only":                {due(is(schema.DeleteManualOnly)), purge, memory.SweepArchive, "manual_only", nil},
@@ -149,6 +149,13 @@ func TestRetentionRulesFor(t *testing.T) {
 		require.Equal(t, test.want, rules.For(schema.RetainMemory, test.tier, test.typology).KeepSeconds)
 	}
 	require.True(t, rules.For(schema.RetainWorld, schema.TierSession, schema.TypologyEpisodic).Default)
+
+	// What is said of a whole domain does not undo what the default says of one class.
+	world := memory.RetentionRules{{Domain: schema.RetainWorld, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 60, OnExpiry: schema.ExpiryArchive}}
+	lasting := world.For(schema.RetainWorld, schema.TierPersistent, schema.TypologyProcedural)
+	require.Equal(t, []any{int64(60), true}, []any{lasting.KeepSeconds, lasting.DecayExempt})
+	require.False(t, append(world, schema.RetentionPolicy{Domain: schema.RetainWorld, Tier: schema.TierPersistent, Typology: schema.Any}).
+		For(schema.RetainWorld, schema.TierPersistent, schema.TypologyProcedural).DecayExempt)
 }
 
 // The order of a purge is document 002's, and every step is come to once.

@@ -87,6 +87,8 @@ func (r *RetentionPolicy) Validate() error {
 	switch {
 	case r.OnExpiry != ExpiryPurge && r.OnExpiry != ExpiryArchive:
 		p.add("on_expiry", "must be purge or archive")
+	case r.OnExpiry == ExpiryPurge && r.Domain == RetainWorld && r.Tier != TierInteraction && r.Tier != TierSession:
+		p.add("on_expiry", "must be archive: what lasts of a world is never deleted") // document 003 D10
 	case r.OnExpiry == ExpiryArchive && !r.Domain.OfMemories():
 		p.add("on_expiry", "must be purge: only memories are archived")
 	}

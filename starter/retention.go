@@ -116,7 +116,7 @@ func parseKeep(s string) (int64, error) {
 		if err == nil && n > 0 && n <= schema.MaxDurationSeconds/86400 {
 			return n * 86400, nil
 		}
-	} else if d, err := time.ParseDuration(s); err == nil && d > 0 {
+	} else if d, err := time.ParseDuration(s); err == nil && d >= time.Second {
 		return int64(d / time.Second), nil
 	}
 	return 0, invalid("keep", "must be a number of days such as 30d, a duration such as 36h, or forever")
@@ -159,7 +159,14 @@ the tenant has stored asks first (mneme sweeps).`,
 			if p.KeepSeconds, err = parseKeep(keep); err != nil {
 				return err
 			}
-			p.OnExpiry, p.DecayExempt = schema.OnExpiry(then), exempt
+			before := memory.DefaultRetention(p.Domain, p.Tier, p.Typology) // what is not said stays as it is by default
+			p.OnExpiry, p.DecayExempt = before.OnExpiry, before.DecayExempt
+			if cmd.Flags().Changed("then") {
+				p.OnExpiry = schema.OnExpiry(then)
+			}
+			if cmd.Flags().Changed("decay-exempt") {
+				p.DecayExempt = exempt
+			}
 			if err := p.Validate(); err != nil {
 				return err
 			}
@@ -179,7 +186,7 @@ the tenant has stored asks first (mneme sweeps).`,
 	}
 	f.register(cmd)
 	cmd.Flags().StringVar(&keep, "keep", "", "how long: 30d, 36h, or forever")
-	cmd.Flags().StringVar(&then, "then", string(schema.ExpiryPurge), "what becomes of it: purge, or archive for memories")
+	cmd.Flags().StringVar(&then, "then", "", "what becomes of it: purge, or archive for memories (default: as without a policy)")
 	cmd.Flags().BoolVar(&exempt, "decay-exempt", false, "decay takes none of them, whatever their salience")
 	_ = cmd.MarkFlagRequired("keep")
 	return cmd
@@ -193,7 +200,7 @@ func newRetentionReset(a *app) *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p := f.policy(args[0])
-			p.KeepSeconds = int64(memory.TombstoneWindow / time.Second)
+			p.KeepSeconds, p.OnExpiry = int64(memory.TombstoneWindow/time.Second), memory.DefaultRetention(p.Domain, p.Tier, p.Typology).OnExpiry
 			if err := p.Validate(); err != nil {
 				return err
 			}

@@ -65,6 +65,10 @@ func newStats(a *app) *cobra.Command {
 		Long: `Show how a tenant's memory does: the numbers that workers give Prometheus for it (docs/operations.md), with the
 last days as charts. Of more than 2,000 live memories, types and salience are taken from a sample.
 
+Contradictions and revisions count each operation once, however many memories it touches. "created" and "gone" count
+memories: those made, and those deleted, archived or erased. What is superseded, merged or retracted is in neither, so
+that their difference is not by how much the live memories grow.
+
 Days are UTC. Charts need a terminal; without one, with --plain and with NO_COLOR set there are numbers alone.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -102,7 +106,7 @@ Days are UTC. Charts need a terminal; without one, with --plain and with NO_COLO
 
 func statsOf(tenant string, at time.Time, m store.TenantMetrics, series store.TenantDays, whole store.SystemMetrics) tenantStats {
 	s := tenantStats{Tenant: tenant, At: at, Live: m.Live, ByType: m.ByType, Contested: m.Contested, Retrievals: m.Retrievals, Judged: m.Judged,
-		Useful: m.Useful, Verdicts: m.Verdicts, Contests: m.Changes[schema.AuditContest], Revisions: revisions(m.Changes), ToReview: m.ToReview,
+		Useful: m.Useful, Verdicts: m.Verdicts, Contests: m.Revisions[schema.AuditContest], Revisions: revisions(m.Revisions), ToReview: m.ToReview,
 		Disputed: m.Disputed, Due: m.Due, OldestDue: m.OldestDue, Swept: map[string]map[string]int64{}, DeadJobs: m.DeadJobs, Recall: series.Recall,
 		Tokens: series.Tokens, Days: series.Days, WholeSystem: whole}
 	for i, n := range m.Salience {
@@ -124,9 +128,10 @@ func statsOf(tenant string, at time.Time, m store.TenantMetrics, series store.Te
 	return s
 }
 
-// revisions are the changes that say that something known does not hold as it did (document 004 §7).
-func revisions(changes map[schema.AuditAction]int64) int64 {
-	return changes[schema.AuditRevise] + changes[schema.AuditFork] + changes[schema.AuditMerge] + changes[schema.AuditRetract] + changes[schema.AuditResolve]
+// revisions are the operations that say that something known does not hold as it did (document 004 §7). A contest is a
+// contradiction, and counts as that.
+func revisions(of map[schema.AuditAction]int64) int64 {
+	return of[schema.AuditRevise] + of[schema.AuditFork] + of[schema.AuditMerge] + of[schema.AuditRetract] + of[schema.AuditResolve]
 }
 
 // gone are the changes after which a memory is not recalled any more.
@@ -155,8 +160,8 @@ func (s tenantStats) text(t *text, c charts) {
 		{"degraded", fmt.Sprint(today.Degraded), "", "", days(func(d store.DayMetrics) int64 { return d.Degraded })},
 		{"judged", "", fmt.Sprint(s.Judged.Day), fmt.Sprint(s.Judged.Week), ""},
 		{"useful", "", share(s.Useful.Day, s.Judged.Day), share(s.Useful.Week, s.Judged.Week), ""},
-		{"contradictions", fmt.Sprint(today.Changes[schema.AuditContest]), fmt.Sprint(s.Contests), "", days(change(schema.AuditContest))},
-		{"revisions", fmt.Sprint(revisions(today.Changes)), fmt.Sprint(s.Revisions), "", days(func(d store.DayMetrics) int64 { return revisions(d.Changes) })},
+		{"contradictions", fmt.Sprint(today.Revisions[schema.AuditContest]), fmt.Sprint(s.Contests), "", days(func(d store.DayMetrics) int64 { return d.Revisions[schema.AuditContest] })},
+		{"revisions", fmt.Sprint(revisions(today.Revisions)), fmt.Sprint(s.Revisions), "", days(func(d store.DayMetrics) int64 { return revisions(d.Revisions) })},
 		{"reinforced", fmt.Sprint(today.Changes[schema.AuditReinforce]), "", "", days(change(schema.AuditReinforce))},
 		{"penalised", fmt.Sprint(today.Changes[schema.AuditPenalise]), "", "", days(change(schema.AuditPenalise))},
 	}))

@@ -42,14 +42,30 @@ type DecayBatch struct {
 	More     bool      `json:"more"` // there may be more behind Next
 }
 
-// decayTake counts what has fallen due of what is live.
+// decayTake counts what would be taken of what is live: what has fallen due, less what stays though it is due.
 func (c *change) decayTake(ctx context.Context, share float64) ([]take, error) {
 	var t take
 	if err := c.tx.QueryRow(ctx, `SELECT coalesce((SELECT docs FROM corpus_stats WHERE tenant = $1), 0)`, c.tenant).Scan(&t.Stored); err != nil {
 		return nil, err
 	}
-	err := c.tx.QueryRow(ctx, `SELECT count(*) FROM (SELECT FROM memories WHERE tenant = $1 AND live AND decay_due_at IS NOT NULL AND decay_due_at <= $2 LIMIT $3) due`,
-		c.tenant, c.now, memory.SweepAllowance(t.Stored, share)+1).Scan(&t.Would)
+	rules, err := retentionRules(ctx, c.tx, c.tenant)
+	if err != nil {
+		return nil, err
+	}
+	var world []bool
+	var tiers, typologies []string
+	for _, d := range []schema.RetentionDomain{schema.RetainMemory, schema.RetainWorld} {
+		for _, class := range memory.RetentionClasses(d) {
+			if rules.For(d, class.Tier, class.Typology).DecayExempt {
+				world, tiers, typologies = append(world, d == schema.RetainWorld), append(tiers, string(class.Tier)), append(typologies, string(class.Typology))
+			}
+		}
+	}
+	err = c.tx.QueryRow(ctx, `SELECT count(*) FROM (SELECT FROM memories m WHERE m.tenant = $1 AND m.live AND m.decay_due_at IS NOT NULL AND m.decay_due_at <= $2
+			AND m.deletion_policy <> 'never' AND NOT (m.world_id IS NOT NULL AND m.tier = 'persistent' AND m.typology = 'semantic' AND coalesce(m.valid_until, 'infinity') > $2)
+			AND NOT EXISTS (SELECT FROM unnest($4::boolean[], $5::text[], $6::text[]) x(world, tier, typology)
+				WHERE x.world = (m.world_id IS NOT NULL) AND x.tier = m.tier AND x.typology = m.typology)
+		LIMIT $3) due`, c.tenant, c.now, memory.SweepAllowance(t.Stored, share)+1, world, tiers, typologies).Scan(&t.Would)
 	return []take{t}, err
 }
 
@@ -96,7 +112,11 @@ type judged struct {
 }
 
 func (d *decaying) run(ctx context.Context) error {
-	due, err := d.due(ctx)
+	limit, err := d.admitted(ctx, schema.SweepDecay, d.in.Limit)
+	if err != nil || limit == 0 {
+		return err
+	}
+	due, err := d.due(ctx, limit)
 	if err != nil || len(due) == 0 {
 		return err
 	}
@@ -113,7 +133,7 @@ func (d *decaying) run(ctx context.Context) error {
 		if m.World {
 			domain = schema.RetainWorld
 		}
-		v := memory.JudgeDue(m.Decayed, rules.For(domain, m.Tier, m.Typology), d.now)
+		v := memory.JudgeDue(m.Decayed, rules.For(domain, m.Tier, m.Typology), d.in.Until)
 		metadata, err := json.Marshal(map[string]any{"sweep": schema.SweepDecay, "run": d.in.Run, "why": v.Why, "salience": v.Salience})
 		if err != nil {
 			return err
@@ -124,7 +144,7 @@ func (d *decaying) run(ctx context.Context) error {
 	d.out.Pruned, d.out.Archived = len(by[memory.SweepPrune].ids), len(by[memory.SweepArchive].ids)
 	d.out.Kept, d.out.NotDue = len(by[memory.SweepKeep].ids), len(by[memory.SweepNotDue].ids)
 	last := due[len(due)-1]
-	d.out.Next, d.out.More = DueCursor{last.DueAt, last.ID}, len(due) == d.in.Limit
+	d.out.Next, d.out.More = DueCursor{last.DueAt, last.ID}, len(due) == limit
 	d.prune(by[memory.SweepPrune])
 	d.archive(by[memory.SweepArchive])
 	d.keep(by[memory.SweepKeep], by[memory.SweepNotDue])
@@ -133,14 +153,14 @@ func (d *decaying) run(ctx context.Context) error {
 }
 
 // due locks the next memories that have fallen due, oldest first.
-func (d *decaying) due(ctx context.Context) ([]dueRow, error) {
+func (d *decaying) due(ctx context.Context, limit int) ([]dueRow, error) {
 	rows, err := d.tx.Query(ctx, `SELECT m.id, m.decay_due_at, m.tier, m.typology, m.pinned, m.deletion_policy, m.world_id IS NOT NULL, m.valid_until, m.created_at,
 			m.decay_curve, m.half_life, m.min_salience, m.max_age, m.decay_floor, m.reinforcement_gain, m.decay_points, m.salience, m.salience_at,
-			EXISTS (SELECT FROM memory_relations r WHERE r.tenant = $1 AND r.source_id = m.id AND r.predicate = ANY($6)),
+			`+actionLinked("$6")+`,
 			EXISTS (SELECT FROM jobs j WHERE j.tenant = $1 AND j.kind = 'ingest' AND j.memory_id = m.id AND j.state IN ('pending', 'leased', 'failed'))
 		FROM memories m WHERE m.tenant = $1 AND m.live AND m.decay_due_at IS NOT NULL AND m.decay_due_at <= $2 AND (m.decay_due_at, m.id) > ($3, $4)
 		ORDER BY m.decay_due_at, m.id LIMIT $5 FOR UPDATE OF m SKIP LOCKED`,
-		d.tenant, d.in.Until, d.in.After.DueAt, d.in.After.ID, d.in.Limit, memory.ActionLinks)
+		d.tenant, d.in.Until, d.in.After.DueAt, d.in.After.ID, limit, memory.ActionLinks)
 	if err != nil {
 		return nil, err
 	}

@@ -235,7 +235,8 @@ func TestDecayMendsAWrongMoment(t *testing.T) {
 	require.Len(t, w.history(id), 1, "nothing happened to it")
 }
 
-// A clock that has jumped ahead makes everything due at once. The sweep asks, and takes what is admitted.
+// A clock that has jumped ahead makes everything due at once. The sweep asks, and takes what is admitted,
+// whatever run it is that takes it.
 func TestDecayAsksBeforeItTakesMuch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -243,37 +244,71 @@ func TestDecayAsksBeforeItTakesMuch(t *testing.T) {
 	w.crowd(n)
 	w.exec(`UPDATE jobs SET state = 'completed', finished_at = now()`)
 	w.exec(`UPDATE memories SET half_life = '1 hour', min_salience = 0.5, salience_at = $1, decay_due_at = $1::timestamptz + interval '1 hour'`, w.now)
-	begin := func() store.SweepStart {
+	begin := func() *schema.SweepHold {
 		t.Helper()
-		start, err := w.BeginSweep(ctx, "t", schema.SweepDecay, 0.5, w.now)
+		held, err := w.BeginSweep(ctx, "t", schema.SweepDecay, 0.5, w.now)
 		require.NoError(t, err)
-		return start
+		return held
 	}
-	require.Equal(t, store.SweepStart{Allow: memory.SweepFree}, begin())
+	batch := func() int {
+		t.Helper()
+		b, err := w.DecayBatch(ctx, store.DecayInput{Tenant: "t", Run: "run", Until: w.now, Limit: 10, Now: w.now})
+		require.NoError(t, err)
+		return b.Pruned
+	}
+	require.Nil(t, begin())
+	early := w.now
 	w.now = w.now.Add(24 * time.Hour)
 	for range 2 { // it asks once
-		start := begin()
-		require.Zero(t, start.Allow)
-		require.Equal(t, []any{int64(memory.SweepFree + 1), int64(n), w.now}, []any{start.Held.WouldTake, start.Held.Stored, start.Held.AskedAt.UTC()})
+		held := begin()
+		require.Equal(t, []any{int64(memory.SweepFree + 1), int64(n), w.now}, []any{held.WouldTake, held.Stored, held.AskedAt.UTC()})
+		require.Zero(t, batch(), "a run that began before the question was asked takes nothing either")
 	}
 	holds, err := w.SweepHolds(ctx)
 	require.NoError(t, err)
 	require.Len(t, holds, 1)
+	tenants, err := w.DecayTenants(ctx, "", 10, early)
+	require.NoError(t, err)
+	require.Equal(t, []string{"t"}, tenants, "who has asked is looked at, though nothing may be due any more")
 	_, err = w.AdmitSweep(ctx, "other", schema.SweepDecay, 5, "alice", "x", w.now)
 	require.ErrorIs(t, err, store.ErrNotFound)
 	_, err = w.AdmitSweep(ctx, "t", schema.SweepDecay, 15, "alice", "it was a long holiday", w.now)
 	require.NoError(t, err)
-	require.Equal(t, store.SweepStart{Allow: 15}, begin())
-	b, err := w.DecayBatch(ctx, store.DecayInput{Tenant: "t", Run: "run", Until: w.now, Limit: 15, Now: w.now})
-	require.NoError(t, err)
-	require.Equal(t, 15, b.Pruned)
-	require.NotNil(t, begin().Held, "what was admitted is used up, and there is still too much")
-	_, err = w.AdmitSweep(ctx, "t", schema.SweepDecay, n, "alice", "all of it", w.now)
+	require.Nil(t, begin())
+	var wg sync.WaitGroup
+	taken := make([]int, 4)
+	for i := range taken { // two runs and their retries
+		wg.Go(func() { taken[i] = batch() })
+	}
+	wg.Wait()
+	require.Equal(t, 15, taken[0]+taken[1]+taken[2]+taken[3], "what was admitted, once")
+	require.NotNil(t, begin(), "what was admitted is used up, and there is still too much")
+	_, err = w.AdmitSweep(ctx, "t", schema.SweepDecay, 2*n, "alice", "all of it", w.now)
 	require.NoError(t, err)
 	w.sweepDecay("run", 500)
-	require.Equal(t, store.SweepStart{Allow: memory.SweepFree}, begin(), "nothing is left to ask about")
-	require.Zero(t, w.count("sweep_holds", "true"))
+	require.Nil(t, begin(), "nothing is left to ask about")
+	require.Zero(t, w.count("sweep_holds", "true"), "and what is left of the answer is good for nothing")
 	w.requireExactStats()
+}
+
+// What stays though it is due is not counted: it would have the sweep ask for nothing.
+func TestDecayDoesNotAskAboutWhatStays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const n = memory.SweepFree + 20
+	w.crowd(n)
+	w.exec(`UPDATE jobs SET state = 'completed', finished_at = now()`)
+	due := `half_life = '1 hour', min_salience = 0.5, salience_at = $1, decay_due_at = $1::timestamptz + interval '1 hour'`
+	for _, stays := range []string{`deletion_policy = 'never'`, `world_id = 'w', tier = 'persistent', typology = 'semantic', deletion_policy = 'auto_prune'`, `typology = 'procedural'`} {
+		w.exec(`UPDATE memories SET `+stays+`, `+due, w.now)
+		held, err := w.BeginSweep(ctx, "t", schema.SweepDecay, 0.5, w.now.Add(day))
+		require.NoError(t, err)
+		require.Nil(t, held, stays)
+	}
+	w.exec(`UPDATE memories SET valid_until = $1::timestamptz + interval '2 hours', typology = 'semantic', world_id = 'w'`, w.now)
+	held, err := w.BeginSweep(ctx, "t", schema.SweepDecay, 0.5, w.now.Add(day))
+	require.NoError(t, err)
+	require.NotNil(t, held, "what held, and holds no more, goes")
 }
 
 // What is shown of a memory's worth is what is left of it now, and reading it moves the importance alone.

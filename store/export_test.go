@@ -39,3 +39,6 @@ func (r TextRanking) Add(other TextRanking, limit int) TextRanking {
 	r.add(other, limit)
 	return r
 }
+
+// Shares scales counts to a total, for tests.
+func Shares(counts map[int]int64, total int64) map[int]int64 { return shares(counts, total) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -115,7 +116,8 @@ type TenantMetrics struct {
 	Salience    [SalienceBuckets]int64
 	SalienceSum float64
 
-	Changes map[schema.AuditAction]int64 // history of the last day
+	Changes   map[schema.AuditAction]int64 // entries in history of the last day: one for each memory that a change touches
+	Revisions map[schema.AuditAction]int64 // changes of belief of the last day: one each, however many memories it touches
 
 	Retrievals Spans
 	Degraded   Spans                       // of them left channels or stages out; the last day only
@@ -141,7 +143,7 @@ func (m *TenantMetrics) Add(o TenantMetrics) {
 		m.Salience[i] += n
 	}
 	m.SalienceSum += o.SalienceSum
-	m.Changes = addCounts(m.Changes, o.Changes)
+	m.Changes, m.Revisions = addCounts(m.Changes, o.Changes), addCounts(m.Revisions, o.Revisions)
 	m.Retrievals, m.Degraded = m.Retrievals.plus(o.Retrievals), m.Degraded.plus(o.Degraded)
 	m.Judged, m.Useful = m.Judged.plus(o.Judged), m.Useful.plus(o.Useful)
 	m.Verdicts, m.Reused, m.Outcomes = addSpans(m.Verdicts, o.Verdicts), addSpans(m.Reused, o.Reused), addSpans(m.Outcomes, o.Outcomes)
@@ -201,8 +203,8 @@ func (s *Store) TenantMetrics(ctx context.Context, tenant string, at time.Time) 
 	}
 	at = at.UTC().Truncate(time.Microsecond)
 	day, week := at.Add(-MetricsDay), at.Add(-MetricsWeek)
-	m := TenantMetrics{ByType: map[schema.MemoryType]int64{}, Changes: map[schema.AuditAction]int64{}, Verdicts: map[string]Spans{},
-		Reused: map[schema.MemoryType]Spans{}, Outcomes: map[ProcedureOutcome]Spans{}, Swept: map[SweepCount]int64{}}
+	m := TenantMetrics{ByType: map[schema.MemoryType]int64{}, Changes: map[schema.AuditAction]int64{}, Revisions: map[schema.AuditAction]int64{},
+		Verdicts: map[string]Spans{}, Reused: map[schema.MemoryType]Spans{}, Outcomes: map[ProcedureOutcome]Spans{}, Swept: map[SweepCount]int64{}}
 	procedures := map[schema.MemoryType]int64{}
 	var sample []sampled
 
@@ -219,8 +221,19 @@ func (s *Store) TenantMetrics(ctx context.Context, tenant string, at time.Time) 
 		sample, err = pgx.CollectRows(rows, pgx.RowToStructByPos[sampled])
 		return err
 	})
-	b.Queue(`SELECT action, count(*) FROM memory_history WHERE tenant = $1 AND created_at > $2 AND action IS NOT NULL GROUP BY action`, tenant, day).
-		Query(into(m.Changes))
+	b.Queue(`SELECT action, count(*), `+countRevisions+` FROM memory_history WHERE tenant = $1 AND created_at > $2 AND action IS NOT NULL GROUP BY action`, tenant, day).
+		Query(func(rows pgx.Rows) error {
+			var action schema.AuditAction
+			var entries, revisions int64
+			_, err := pgx.ForEachRow(rows, []any{&action, &entries, &revisions}, func() error {
+				m.Changes[action] = entries
+				if revisions > 0 {
+					m.Revisions[action] = revisions
+				}
+				return nil
+			})
+			return err
+		})
 	b.Queue(`SELECT count(*) FILTER (WHERE created_at > $2), count(*) FROM retrievals WHERE tenant = $1 AND created_at > $3`, tenant, day, week).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&m.Retrievals.Day, &m.Retrievals.Week) })
 	b.Queue(`SELECT count(*) FROM retrievals WHERE tenant = $1 AND created_at > $2 AND degraded <> '{}'`, tenant, day).
@@ -271,6 +284,12 @@ func (s *Store) TenantMetrics(ctx context.Context, tenant string, at time.Time) 
 	return m, nil
 }
 
+// countRevisions counts, of entries in history of one action, the revisions of document 004 §7 that they are of. A
+// merge, a contest or a fork has an entry for each memory that it touches, all of one operation; what the pipeline
+// supersedes goes by the proposal, and is revised, while its successor is created.
+const countRevisions = `count(DISTINCT coalesce(metadata->>'operationId', metadata->>'proposalId', id::text))
+	FILTER (WHERE action IN ('revise', 'fork', 'merge', 'contest', 'resolve', 'retract'))`
+
 func into[K ~string](counts map[K]int64) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {
 		var k K
@@ -300,7 +319,7 @@ func (m *TenantMetrics) spread(sample []sampled, procedures map[schema.MemoryTyp
 	for _, row := range sample {
 		worth := row.now(at)
 		sum += worth
-		buckets[min(int(worth*SalienceBuckets), SalienceBuckets-1)]++
+		buckets[bucketOf(worth)]++
 		if _, counted := procedures[row.Type]; !counted {
 			others[row.Type]++
 		}
@@ -319,6 +338,12 @@ func (m *TenantMetrics) spread(sample []sampled, procedures map[schema.MemoryTyp
 	if len(sample) > 0 {
 		m.SalienceSum = sum / float64(len(sample)) * float64(m.Live)
 	}
+}
+
+// bucketOf is the bucket of a salience. Each has its upper edge and not its lower one, as le says ("at most"), but for
+// the first, which has 0 too.
+func bucketOf(worth float64) int {
+	return min(max(int(math.Ceil(worth*SalienceBuckets))-1, 0), SalienceBuckets-1)
 }
 
 func indexed(buckets [SalienceBuckets]int64) map[int]int64 {
@@ -341,7 +366,7 @@ func shares[K int | schema.MemoryType](counts map[K]int64, total int64) map[K]in
 	}
 	given, largest, most := int64(0), *new(K), int64(-1)
 	for k, n := range counts {
-		out[k] = int64(float64(n) / float64(all) * float64(total))
+		out[k] = n * total / all // in integers: as floats, all of 49 comes to 48
 		given += out[k]
 		if n > most || n == most && k < largest {
 			largest, most = k, n

@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"fmt"
-	"math"
 	"testing"
 	"time"
 
@@ -66,7 +65,7 @@ func TestTenantMetricsOfASmallTenant(t *testing.T) {
 			worth = d.Salience(worth, 240*time.Hour)
 		}
 		sum += worth
-		want[min(int(worth*store.SalienceBuckets), store.SalienceBuckets-1)]++
+		want[salienceBucket(worth)]++
 	}
 	require.Equal(t, want, m.Salience)
 	require.InDelta(t, sum, m.SalienceSum, 1e-6)
@@ -112,6 +111,14 @@ func TestTenantMetricsOfALargeTenant(t *testing.T) {
 	require.EqualValues(t, min(n, store.MaxDueCounted), w.metrics("t").Due)
 }
 
+// salienceBucket is the first bucket whose upper edge a salience is at most.
+func salienceBucket(worth float64) (i int) {
+	for worth > float64(i+1)/store.SalienceBuckets {
+		i++
+	}
+	return i
+}
+
 func (w *world) exactSalience(tenant string) (out [store.SalienceBuckets]int64) {
 	w.t.Helper()
 	rows, err := w.owner.Query(ctx, `SELECT salience, pinned, decay_curve FROM memories WHERE tenant = $1`, tenant)
@@ -125,7 +132,7 @@ func (w *world) exactSalience(tenant string) (out [store.SalienceBuckets]int64) 
 		if !pinned {
 			base = d.Salience(base, 240*time.Hour)
 		}
-		out[min(int(math.Floor(base*store.SalienceBuckets)), store.SalienceBuckets-1)]++
+		out[salienceBucket(base)]++
 	}
 	return out
 }
@@ -164,9 +171,15 @@ func TestTenantMetricsOfWhatHappened(t *testing.T) {
 	said("t", time.Hour, today, fact, "unused", nil)
 	said("t", 2*24*time.Hour, lastWeek, skill, "failed", &failure)
 	said("other", time.Hour, elsewhere, fact, "succeeded", nil)
-	for action, ago := range map[string]time.Duration{"contest": time.Hour, "revise": 2 * time.Hour, "archive": 3 * time.Hour, "retract": 30 * time.Hour} {
-		_, err := w.owner.Exec(ctx, `INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, created_at, action)
-			VALUES ('t', $1, $2, 'modified', 'a', 'r', $3, $4)`, uuid.New(), fact, w.now.Add(-ago), action)
+	for _, h := range []struct {
+		action   string
+		ago      time.Duration
+		metadata string
+	}{{"contest", time.Hour, `{"operationId": "o1"}`}, {"contest", time.Hour, `{"operationId": "o1"}`}, {"contest", 2 * time.Hour, `{"operationId": "o2"}`},
+		{"revise", 2 * time.Hour, `{"proposalId": "p1"}`}, {"revise", 2 * time.Hour, `{"proposalId": "p1"}`}, {"revise", 2 * time.Hour, `{}`}, {"create", 2 * time.Hour, `{"proposalId": "p1"}`},
+		{"archive", 3 * time.Hour, `{"operationId": "o3"}`}, {"retract", 30 * time.Hour, `{"operationId": "o4"}`}} {
+		_, err := w.owner.Exec(ctx, `INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, created_at, action, metadata)
+			VALUES ('t', $1, $2, 'modified', 'a', 'r', $3, $4, $5)`, uuid.New(), fact, w.now.Add(-h.ago), h.action, h.metadata)
 		require.NoError(t, err)
 	}
 	for i, run := range []struct {
@@ -194,7 +207,8 @@ func TestTenantMetricsOfWhatHappened(t *testing.T) {
 		{Type: schema.TypeCompetence, Outcome: "failure"}: {Week: 1},
 		{Type: schema.TypePlanGraph, Outcome: "failure"}:  {Day: 1, Week: 1},
 	}, m.Outcomes)
-	require.Equal(t, map[schema.AuditAction]int64{schema.AuditContest: 1, schema.AuditRevise: 1, schema.AuditArchive: 1}, m.Changes)
+	require.Equal(t, map[schema.AuditAction]int64{schema.AuditContest: 3, schema.AuditRevise: 3, schema.AuditCreate: 1, schema.AuditArchive: 1}, m.Changes)
+	require.Equal(t, map[schema.AuditAction]int64{schema.AuditContest: 2, schema.AuditRevise: 2}, m.Revisions, "an operation counts once")
 	require.Equal(t, map[store.SweepCount]int64{{Sweep: "decay", Done: "pruned"}: 7, {Sweep: "decay", Done: "archived"}: 1, {Sweep: "retention", Done: "tombstones"}: 7}, m.Swept)
 
 	whole, err := w.SystemMetrics(ctx)
@@ -214,6 +228,7 @@ func TestTenantMetricsOfWhatHappened(t *testing.T) {
 	require.EqualValues(t, 3, days.Days[13].Retrievals)
 	require.EqualValues(t, 1, days.Days[10].Retrievals)
 	require.EqualValues(t, 1, days.Days[12].Changes[schema.AuditRetract])
+	require.EqualValues(t, 1, days.Days[12].Revisions[schema.AuditRetract])
 	require.EqualValues(t, 12, days.Recall.P95)
 }
 
@@ -230,4 +245,41 @@ func TestTenantMetricsReadOnly(t *testing.T) {
 	require.NoError(t, err)
 	_, err = st.SystemMetrics(ctx)
 	require.NoError(t, err)
+}
+
+// One contest and one revision are one each, whatever they write.
+func TestRevisionsCountOperations(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a, b := w.contest(claims("Ana", "Rome", ""), claims("Ana", "Lyon", ""))
+	c := w.keep(claims("Ben", "Bonn", ""))
+	w.applied(w.revision(schema.ReviseSupersede, same(claims("Ben", "Oslo", "")), w.as(c)...))
+	m := w.metrics(w.p.Tenant)
+	require.Equal(t, map[schema.AuditAction]int64{schema.AuditContest: 1, schema.AuditRevise: 1}, m.Revisions, "%v %v", a, b)
+	require.EqualValues(t, 2, m.Changes[schema.AuditContest])
+	require.EqualValues(t, 2, m.Contested)
+}
+
+// What is all of a total stays all of it, and what is scaled never adds up to more or less.
+func TestSharesOfATotal(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int64{47, 49, 22} {
+		counts, want := map[int]int64{}, map[int]int64{}
+		for i := range int(n) {
+			counts[i], want[i] = 1, 1
+		}
+		require.Equal(t, want, store.Shares(counts, n), "%d of one each", n)
+	}
+	require.Equal(t, map[int]int64{0: 0, 1: 7}, store.Shares(map[int]int64{0: 0, 1: 3}, 7))
+	require.Equal(t, map[int]int64{0: 67, 1: 33}, store.Shares(map[int]int64{0: 2, 1: 1}, 100))
+}
+
+// A salience at an edge is at most the edge: it belongs to the bucket that ends there.
+func TestSalienceAtTheEdges(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.measured("t", 100)
+	_, err := w.owner.Exec(ctx, `UPDATE memories SET pinned = true, salience = right(content, 1)::int / 10.0 WHERE tenant = 't'`)
+	require.NoError(t, err)
+	require.Equal(t, [store.SalienceBuckets]int64{20, 10, 10, 10, 10, 10, 10, 10, 10, 0}, w.metrics("t").Salience)
 }

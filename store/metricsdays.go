@@ -23,7 +23,8 @@ type TenantDays struct {
 // DayMetrics are the numbers of one day, in UTC.
 type DayMetrics struct {
 	Day        time.Time                    `json:"day"`
-	Changes    map[schema.AuditAction]int64 `json:"changes"` // history, by action
+	Changes    map[schema.AuditAction]int64 `json:"changes"`   // entries in history, by action
+	Revisions  map[schema.AuditAction]int64 `json:"revisions"` // changes of belief, as TenantMetrics counts them
 	Retrievals int64                        `json:"retrievals"`
 	Degraded   int64                        `json:"degraded"` // of them
 }
@@ -52,7 +53,7 @@ func (s *Store) TenantDays(ctx context.Context, tenant string, days int, at time
 	today := at.Truncate(MetricsDay)
 	out := TenantDays{Days: make([]DayMetrics, days), Tokens: []TokenSpend{}}
 	for i := range out.Days {
-		out.Days[i] = DayMetrics{Day: today.AddDate(0, 0, i-days+1), Changes: map[schema.AuditAction]int64{}}
+		out.Days[i] = DayMetrics{Day: today.AddDate(0, 0, i-days+1), Changes: map[schema.AuditAction]int64{}, Revisions: map[schema.AuditAction]int64{}}
 	}
 	from := out.Days[0].Day
 	place := func(day time.Time) (*DayMetrics, bool) {
@@ -65,15 +66,18 @@ func (s *Store) TenantDays(ctx context.Context, tenant string, days int, at time
 	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
 		var day time.Time
 		var action schema.AuditAction
-		var n, degraded int64
-		rows, err := tx.Query(ctx, `SELECT date_trunc('day', created_at, 'UTC'), action, count(*) FROM memory_history
+		var n, revisions, degraded int64
+		rows, err := tx.Query(ctx, `SELECT date_trunc('day', created_at, 'UTC'), action, count(*), `+countRevisions+` FROM memory_history
 			WHERE tenant = $1 AND created_at >= $2 AND action IS NOT NULL GROUP BY 1, 2`, tenant, from)
 		if err != nil {
 			return err
 		}
-		if _, err := pgx.ForEachRow(rows, []any{&day, &action, &n}, func() error {
+		if _, err := pgx.ForEachRow(rows, []any{&day, &action, &n, &revisions}, func() error {
 			if d, ok := place(day); ok {
 				d.Changes[action] = n
+				if revisions > 0 {
+					d.Revisions[action] = revisions
+				}
 			}
 			return nil
 		}); err != nil {

@@ -185,7 +185,7 @@ type OutboxFailure struct {
 }
 
 // Backoff of a change that fails by itself: doubling from outboxBackoff to outboxBackoffMax, and parked
-// when it has failed outboxAttempts times. That is eight hours: an endpoint that is mended within a
+// when it has failed outboxAttempts times. That is about four hours: an endpoint that is mended within a
 // working day finds everything still waiting.
 const (
 	outboxAttempts   = 8

@@ -331,7 +331,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 
 // purges takes one batch of a step.
 func (w *world) purges(s *store.Store, step memory.PurgeStep) error {
-	return second(s.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "plan", Step: step, Limit: 500, Now: time.Now()}))
+	return second(s.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "plan", Step: step, Limit: 500, At: time.Now(), Now: time.Now()}))
 }
 
 func second[T any](_ T, err error) error { return err }

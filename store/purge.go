@@ -21,7 +21,8 @@ type PurgeInput struct {
 	Tenant string
 	Run    string // of which the counts are kept
 	Step   memory.PurgeStep
-	Limit  int // rows
+	Limit  int       // rows
+	At     time.Time // what is over by then; the run's own time, and never later than Now
 	Now    time.Time
 }
 
@@ -46,10 +47,15 @@ func (s *Store) Purge(ctx context.Context, in PurgeInput) (PurgeBatch, error) {
 				return err
 			}
 			p := purging{change: c, in: in, rules: rules, out: &out}
+			if memory.AsksFirst(in.Step) {
+				if p.in.Limit, err = c.admitted(ctx, schema.SweepRetention, in.Limit); err != nil || p.in.Limit == 0 {
+					return err
+				}
+			}
 			if err := p.step(ctx); err != nil {
 				return err
 			}
-			out.More = out.Removed >= in.Limit
+			out.More = out.Removed >= p.in.Limit
 			return c.noteSweep(schema.SweepRetention, in.Run, out.Counts)
 		})
 	})
@@ -102,7 +108,7 @@ func (p *purging) removed(n int) {
 
 // aged removes what a domain has had for longer than it is kept.
 func (p *purging) aged(_ context.Context, d schema.RetentionDomain, remove func(before time.Time) pgx.Row) error {
-	before, ends := memory.ExpiredBefore(p.rules.For(d, schema.Any, schema.Any), p.now)
+	before, ends := memory.ExpiredBefore(p.rules.For(d, schema.Any, schema.Any), p.in.At)
 	if !ends {
 		return nil
 	}
@@ -171,7 +177,7 @@ func (w windows) args(tenant string) []any {
 // expire marks the tombstones whose window is over: those that go are given to the steps behind, and those
 // that stay are archived for good, with a history row.
 func (p *purging) expire(ctx context.Context) error {
-	w := windowsOf(p.rules, p.now)
+	w := windowsOf(p.rules, p.in.At)
 	if len(w.before) == 0 {
 		return nil
 	}
@@ -326,7 +332,7 @@ func (c *change) retentionTake(ctx context.Context, share float64) ([]take, erro
 	if w := windowsOf(rules, c.now); len(w.before) > 0 {
 		var t take
 		err := c.tx.QueryRow(ctx, `SELECT coalesce((SELECT docs FROM corpus_stats WHERE tenant = $1), 0)
-			+ (SELECT count(*) FROM memories WHERE tenant = $1 AND deleted_at IS NOT NULL AND erased_at IS NULL AND retained_at IS NULL)`, c.tenant).Scan(&t.Stored)
+			+ (SELECT count(*) FROM memories WHERE tenant = $1 AND deleted_at IS NOT NULL AND erased_at IS NULL AND retained_at IS NULL AND purging_at IS NULL)`, c.tenant).Scan(&t.Stored)
 		if err != nil {
 			return nil, err
 		}
@@ -405,7 +411,8 @@ func (s *Store) PreviewPurge(ctx context.Context, tenant string, share float64, 
 		}{
 			{memory.PurgeHistory, schema.RetainHistory, `SELECT FROM memory_history h WHERE h.tenant = $1 AND h.created_at < $2
 				AND NOT EXISTS (SELECT FROM memories m WHERE m.tenant = h.tenant AND m.id = h.memory_id AND m.world_id IS NOT NULL)
-				AND NOT EXISTS (SELECT FROM memory_relations r WHERE r.tenant = h.tenant AND r.source_id = h.memory_id AND r.predicate = ANY($4))`},
+				AND NOT EXISTS (SELECT FROM memory_relations r WHERE r.tenant = h.tenant AND r.source_id = h.memory_id AND r.predicate = ANY($4)
+					UNION ALL SELECT FROM memory_relations r WHERE r.tenant = h.tenant AND r.target_id = h.memory_id AND r.predicate = ANY($4))`},
 			{memory.PurgeJobsCompleted, schema.RetainJobsCompleted, `SELECT FROM jobs WHERE tenant = $1 AND state = 'completed' AND finished_at < $2 AND $4::text[] IS NOT NULL`},
 			{memory.PurgeJobsDead, schema.RetainJobsDead, `SELECT FROM jobs WHERE tenant = $1 AND state = 'dead' AND finished_at < $2 AND $4::text[] IS NOT NULL`},
 			{memory.PurgeRetrievals, schema.RetainRetrievals, `SELECT FROM retrievals WHERE tenant = $1 AND created_at < $2 AND $4::text[] IS NOT NULL`},

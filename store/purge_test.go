@@ -29,7 +29,7 @@ func (w *world) purge(limit int, steps ...memory.PurgeStep) map[memory.PurgeStep
 	out := map[memory.PurgeStep]int{}
 	for _, step := range steps {
 		for more := true; more; {
-			b, err := w.Purge(ctx, store.PurgeInput{Tenant: w.p.Tenant, Run: "run", Step: step, Limit: limit, Now: w.now})
+			b, err := w.Purge(ctx, store.PurgeInput{Tenant: w.p.Tenant, Run: "run", Step: step, Limit: limit, At: w.now, Now: w.now})
 			require.NoError(w.t, err)
 			require.LessOrEqual(w.t, b.Removed, limit, "the cap holds")
 			out[step] += b.Removed
@@ -280,7 +280,7 @@ func TestPurgeWhileOthersWork(t *testing.T) {
 		wg.Go(func() {
 			for _, step := range memory.PurgeSteps {
 				for more := true; more; {
-					b, err := w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: step, Limit: 5, Now: later.now})
+					b, err := w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: step, Limit: 5, At: later.now, Now: later.now})
 					if more = b.More; err != nil {
 						failures <- err
 						return
@@ -348,21 +348,19 @@ func TestPurgeAsksBeforeItTakesMuch(t *testing.T) {
 	hasty := schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 3600, OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a slip"}
 	_, err := w.SetRetention(ctx, "t", hasty, w.now)
 	require.NoError(t, err)
-	start, err := w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
+	held, err := w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
 	require.NoError(t, err)
-	require.Equal(t, []any{int64(memory.SweepFree + 1), int64(n)}, []any{start.Held.WouldTake, start.Held.Stored})
+	require.Equal(t, []any{int64(memory.SweepFree + 1), int64(n)}, []any{held.WouldTake, held.Stored})
+	require.Zero(t, w.purge(500)[memory.PurgeExpire], "it has asked")
 	preview, err := w.PreviewPurge(ctx, "t", 0.5, w.now)
 	require.NoError(t, err)
 	require.NotNil(t, preview.Held)
 	_, err = w.AdmitSweep(ctx, "t", schema.SweepRetention, n, "alice", "meant so", w.now)
 	require.NoError(t, err)
-	start, err = w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
-	require.NoError(t, err)
-	require.EqualValues(t, n, start.Allow)
 	require.Equal(t, n, w.purge(500)[memory.PurgeTombstones])
-	start, err = w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
+	held, err = w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
 	require.NoError(t, err)
-	require.Nil(t, start.Held)
+	require.Nil(t, held)
 
 	// A shorter window for history asks as well; the documents' own does not, however old everything is.
 	require.Positive(t, w.count("memory_history", "true"))
@@ -370,13 +368,16 @@ func TestPurgeAsksBeforeItTakesMuch(t *testing.T) {
 	_, err = w.SetRetention(ctx, "t", short, w.now)
 	require.NoError(t, err)
 	w.now = w.now.Add(2 * time.Hour)
-	start, err = w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
+	held, err = w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
 	require.NoError(t, err)
-	require.NotNil(t, start.Held)
+	require.NotNil(t, held)
+	_, err = w.AdmitSweep(ctx, "t", schema.SweepRetention, 7, "alice", "a few", w.now)
+	require.NoError(t, err)
+	require.Equal(t, 7, w.purge(500, memory.PurgeHistory)[memory.PurgeHistory], "history is not more than was admitted either")
 	require.NoError(t, w.ResetRetention(ctx, "t", short, "alice", "mended", w.now))
-	start, err = w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now.Add(400*day))
+	held, err = w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now.Add(400*day))
 	require.NoError(t, err)
-	require.Nil(t, start.Held)
+	require.Nil(t, held)
 }
 
 // A tenant's purge touches nobody else's rows, and history cannot be removed by any other way.

@@ -137,6 +137,9 @@ func (r *recovering) recover(ctx context.Context, id uuid.UUID, ifVersion int) (
 		return out, nil
 	}
 	set := map[string]any{"deleted_at": nil, "salience": fading.Salience, "salience_at": fading.SalienceAt, "decay_due_at": fading.DueAt}
+	if fading.MaxAge != nil {
+		set["max_age"] = *fading.MaxAge
+	}
 	if archived {
 		set["archived_at"] = nil
 	}

@@ -104,7 +104,12 @@ func (s *Store) ResetRetention(ctx context.Context, tenant string, p schema.Rete
 }
 
 // lockPolicy returns what is set for exactly a policy's class, locked; nil when nothing is.
+//
+// The lock is on the tenant's policies: of two who set one that is not there yet, the second sees the first's.
 func (c *change) lockPolicy(ctx context.Context, p schema.RetentionPolicy) (*schema.RetentionPolicy, error) {
+	if _, err := c.tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(E'\x1f', $1::text, 'retention'), hashtext(current_schema())))`, c.tenant); err != nil {
+		return nil, err
+	}
 	rows, err := c.tx.Query(ctx, `SELECT `+policyColumns+` FROM retention_policies WHERE tenant = $1 AND domain = $2 AND tier = $3 AND typology = $4 FOR UPDATE`,
 		c.tenant, p.Domain, p.Tier, p.Typology)
 	if err != nil {

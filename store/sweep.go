@@ -39,17 +39,12 @@ func (s *Store) tenantNames(ctx context.Context, query string, args ...any) ([]s
 	return out, nil
 }
 
-// SweepStart is what a sweep may do with a tenant.
-type SweepStart struct {
-	Allow int64             `json:"allow"`          // how much it may take
-	Held  *schema.SweepHold `json:"held,omitempty"` // it may take nothing, and has asked
-}
-
-// BeginSweep counts what a run would take of a tenant and says how much it may. A run that would take more
-// than its share asks, once, and may take nothing until somebody has answered; what is admitted then is
-// used up by what is taken. A run that would not takes the question back.
-func (s *Store) BeginSweep(ctx context.Context, tenant string, sweep schema.Sweep, share float64, now time.Time) (SweepStart, error) {
-	var out SweepStart
+// BeginSweep counts what a run would take of a tenant. A run that would take more than its share asks, once,
+// and may take nothing until somebody has answered: then it returns the question. What is admitted is used up by
+// what is taken, by whatever run. A run that would not take too much takes the question back, and what is left
+// of an answer with it.
+func (s *Store) BeginSweep(ctx context.Context, tenant string, sweep schema.Sweep, share float64, now time.Time) (*schema.SweepHold, error) {
+	var out *schema.SweepHold
 	err := s.write(ctx, tenant, now, func(c *change) error {
 		var err error
 		if sweep == schema.SweepDecay {
@@ -60,7 +55,7 @@ func (s *Store) BeginSweep(ctx context.Context, tenant string, sweep schema.Swee
 		return err
 	})
 	if err != nil {
-		return SweepStart{}, fmt.Errorf("begin %s: %w", sweep, err)
+		return nil, fmt.Errorf("begin %s: %w", sweep, err)
 	}
 	return out, nil
 }
@@ -68,37 +63,48 @@ func (s *Store) BeginSweep(ctx context.Context, tenant string, sweep schema.Swee
 // take is how much a run would take of so much. Counting ends where the allowance is passed.
 type take struct{ Would, Stored int64 }
 
-func (c *change) guard(ctx context.Context, sweep schema.Sweep, share float64, count func(context.Context, float64) ([]take, error)) (SweepStart, error) {
+func (c *change) guard(ctx context.Context, sweep schema.Sweep, share float64, count func(context.Context, float64) ([]take, error)) (*schema.SweepHold, error) {
 	takes, err := count(ctx, share)
 	if err != nil {
-		return SweepStart{}, err
+		return nil, err
 	}
 	var worst *take
-	allow := int64(0)
 	for i, t := range takes {
-		allowed := memory.SweepAllowance(t.Stored, share)
-		allow = max(allow, allowed)
-		if t.Would > allowed && (worst == nil || t.Would > worst.Would) {
+		if t.Would > memory.SweepAllowance(t.Stored, share) && (worst == nil || t.Would > worst.Would) {
 			worst = &takes[i]
 		}
 	}
 	if worst == nil {
 		c.queue.Queue(`DELETE FROM sweep_holds WHERE tenant = $1 AND sweep = $2`, c.tenant, sweep)
-		return SweepStart{Allow: allow}, nil
+		return nil, nil
 	}
 	hold := schema.SweepHold{Tenant: c.tenant, Sweep: sweep}
+	// An answer that is used up is no answer: it asks again.
 	err = c.tx.QueryRow(ctx, `INSERT INTO sweep_holds AS h (tenant, sweep, would_take, stored, share, asked_at) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (tenant, sweep) DO UPDATE SET would_take = excluded.would_take, stored = excluded.stored, share = excluded.share,
-			asked_at = CASE WHEN h.admitted = 0 THEN excluded.asked_at ELSE h.asked_at END, admitted = nullif(h.admitted, 0)
+			asked_at = CASE WHEN h.admitted = 0 THEN excluded.asked_at ELSE h.asked_at END, answered_by = CASE WHEN h.admitted = 0 THEN '' ELSE h.answered_by END,
+			reason = CASE WHEN h.admitted = 0 THEN '' ELSE h.reason END, answered_at = CASE WHEN h.admitted > 0 THEN h.answered_at END, admitted = nullif(h.admitted, 0)
 		RETURNING would_take, stored, share, asked_at, admitted`, c.tenant, sweep, worst.Would, worst.Stored, share, c.now).
 		Scan(&hold.WouldTake, &hold.Stored, &hold.Share, &hold.AskedAt, &hold.Admitted)
-	if err != nil {
-		return SweepStart{}, err
+	if err != nil || hold.Admitted != nil {
+		return nil, err
 	}
-	if hold.Admitted != nil {
-		return SweepStart{Allow: *hold.Admitted}, nil
+	return &hold, nil
+}
+
+// admitted is how much of want a batch may take: less where a question stands, whose answer it uses up. The
+// question is locked, so that no two batches use the same answer. Without one, all of it: what was due when the
+// run began was counted then.
+func (c *change) admitted(ctx context.Context, sweep schema.Sweep, want int) (int, error) {
+	var left *int64
+	err := c.tx.QueryRow(ctx, `SELECT admitted FROM sweep_holds WHERE tenant = $1 AND sweep = $2 FOR UPDATE`, c.tenant, sweep).Scan(&left)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return want, nil
+	case err != nil || left == nil:
+		return 0, err
 	}
-	return SweepStart{Held: &hold}, nil
+	return int(min(int64(want), *left)), nil
 }
 
 // used takes what a batch took from what was admitted, if anything was.
@@ -106,6 +112,21 @@ func (c *change) used(sweep schema.Sweep, n int) {
 	if n > 0 {
 		c.queue.Queue(`UPDATE sweep_holds SET admitted = greatest(0, admitted - $3) WHERE tenant = $1 AND sweep = $2 AND admitted IS NOT NULL`, c.tenant, sweep, n)
 	}
+}
+
+// ErrClockAhead means that a clock is far ahead of the database's: nothing is to be taken away by it.
+var ErrClockAhead = errors.New("the clock is ahead of the database's")
+
+// CheckClock returns ErrClockAhead where a time is further ahead of the database's clock than a minute.
+func (s *Store) CheckClock(ctx context.Context, at time.Time) error {
+	var ahead bool
+	if err := s.pool.QueryRow(ctx, `SELECT $1::timestamptz > now() + interval '1 minute'`, at).Scan(&ahead); err != nil {
+		return fmt.Errorf("compare clocks: %w", err)
+	}
+	if ahead {
+		return ErrClockAhead
+	}
+	return nil
 }
 
 // noteSweep adds to what a run did to the tenant, in the transaction that does it.

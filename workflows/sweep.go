@@ -95,6 +95,10 @@ func runSweep(ctx workflow.Context, in SweepInput, what string, fn, self any) (S
 	if len(out.Held) > 0 {
 		outcome = OutcomeHeld
 	}
+	if n := out.Counts["failed"]; n > 0 { // the others are swept; somebody has to look
+		showOperation(ctx, PhaseDone, sweepCounts(what, out), AttrOutcome.ValueSet(OutcomeFailed))
+		return out, temporal.NewNonRetryableApplicationError(fmt.Sprintf("%d tenants could not be swept: the worker's log says why", n), activities.ErrTypeTenantsFailed, nil, out.Failed)
+	}
 	showOperation(ctx, PhaseDone, sweepCounts(what, out), AttrOutcome.ValueSet(outcome))
 	return out, nil
 }

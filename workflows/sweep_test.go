@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,6 +25,7 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -216,6 +219,42 @@ func attributeOf(t testing.TB, h *testkit.Harness, run client.WorkflowRun, key t
 	return value
 }
 
+// A tenant that cannot be swept does not keep the others from it; the run fails at its end, so that somebody looks.
+func TestSweepPassesByATenantThatFails(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	owner := testkit.Owner(t, h.DatabaseURL)
+	tenants := []schema.Principal{testkit.Principal(), testkit.Principal(), testkit.Principal()}
+	slices.SortFunc(tenants, func(a, b schema.Principal) int { return strings.Compare(a.Tenant, b.Tenant) })
+	for _, p := range tenants {
+		faded(t, h, p, 2)
+	}
+	_, err := owner.Exec(context.Background(), `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'broken by the test'; END $$;
+		CREATE TRIGGER aaa_refuse BEFORE UPDATE ON memories FOR EACH ROW WHEN (OLD.tenant = '`+tenants[0].Tenant+`') EXECUTE FUNCTION refuse()`)
+	require.NoError(t, err)
+	_, _, err = sweep(t, h, workflows.DecaySweep, workflows.SweepInput{})
+	var app *temporal.ApplicationError
+	require.ErrorAs(t, err, &app)
+	require.Equal(t, activities.ErrTypeTenantsFailed, app.Type())
+	var failed []string
+	require.NoError(t, app.Details(&failed))
+	require.Equal(t, []string{tenants[0].Tenant}, failed)
+	require.Equal(t, 2, testkit.Rows(t, owner, "memories", "live"), "those of the tenant that failed")
+}
+
+// A clock that is ahead of the database's takes nothing away.
+func TestSweepByAClockThatIsAhead(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	a := &activities.Sweeping{Store: h.Store}
+	for _, step := range []func(context.Context, activities.SweepRequest) (activities.SweepResult, error){a.SweepDecay, a.PurgeExpired} {
+		_, err := step(context.Background(), activities.SweepRequest{Run: "run", At: time.Now().Add(time.Hour), MaxBatches: 10})
+		require.ErrorIs(t, err, store.ErrClockAhead)
+		_, err = step(context.Background(), activities.SweepRequest{Run: "run", At: time.Now().Add(-time.Hour), MaxBatches: 10})
+		require.NoError(t, err)
+	}
+}
+
 // After so many batches, or when Temporal says that the history is long, a run goes on as a new one from where
 // it was, with the time that it began at.
 func TestSweepContinuesAsNew(t *testing.T) {
@@ -226,7 +265,7 @@ func TestSweepContinuesAsNew(t *testing.T) {
 	workflows.Register(env, workflows.Dependencies{})
 	began := env.Now()
 	part := activities.SweepResult{Tenants: 1, Batches: 400, Counts: map[string]int{"pruned": 200_000}, Held: []string{"x"},
-		Cursor: activities.SweepCursor{After: "a", Tenant: "b", Allow: 5, Step: memory.PurgeHistory}}
+		Cursor: activities.SweepCursor{After: "a", Tenant: "b", Step: memory.PurgeHistory}}
 	calls := 0
 	env.OnActivity(sweepingOf.PurgeExpired, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.SweepRequest) (activities.SweepResult, error) {
 		if calls++; calls > 1 {

@@ -17,7 +17,8 @@ DROP INDEX memories_decay_due;
 CREATE INDEX memories_decay_due ON memories (tenant, decay_due_at, id) WHERE live AND decay_due_at IS NOT NULL;
 -- Tombstones that a purge still has to look at.
 DROP INDEX memories_deleted;
-CREATE INDEX memories_tombstones ON memories (tenant, deleted_at, id) WHERE deleted_at IS NOT NULL AND erased_at IS NULL AND retained_at IS NULL;
+CREATE INDEX memories_tombstones ON memories (tenant, deleted_at, id) WHERE deleted_at IS NOT NULL AND erased_at IS NULL AND retained_at IS NULL
+    AND purging_at IS NULL;
 CREATE INDEX memories_purging ON memories (tenant, purging_at, id) WHERE purging_at IS NOT NULL;
 
 -- A purge removes embeddings before it removes memories (document 002 "Retention Worker"); with this key
@@ -166,7 +167,8 @@ BEGIN
     WITH old AS (
         SELECT h.id FROM memory_history h WHERE h.tenant = mneme_tenant() AND h.created_at < before
             AND NOT EXISTS (SELECT FROM memories m WHERE m.tenant = h.tenant AND m.id = h.memory_id AND m.world_id IS NOT NULL)
-            AND NOT EXISTS (SELECT FROM memory_relations r WHERE r.tenant = h.tenant AND r.source_id = h.memory_id AND r.predicate = ANY(action_links))
+            AND NOT EXISTS (SELECT FROM memory_relations r WHERE r.tenant = h.tenant AND r.source_id = h.memory_id AND r.predicate = ANY(action_links)
+                UNION ALL SELECT FROM memory_relations r WHERE r.tenant = h.tenant AND r.target_id = h.memory_id AND r.predicate = ANY(action_links))
         ORDER BY h.created_at, h.id LIMIT most
     ), gone AS (DELETE FROM memory_history h USING old WHERE h.tenant = mneme_tenant() AND h.id = old.id RETURNING 1)
     SELECT count(*) INTO n FROM gone;
@@ -182,12 +184,14 @@ CREATE FUNCTION mneme_tenants(after text, most integer) RETURNS SETOF text
     AS $$ SELECT c.tenant FROM corpus_stats c WHERE c.tenant > after ORDER BY c.tenant LIMIT most $$;
 -- +goose StatementEnd
 
--- Of these the ones of which something has fallen due: one probe of the index a tenant.
+-- Of these the ones of which something has fallen due, one probe of the index a tenant, and those whose sweep
+-- has asked: the question may have gone away.
 -- +goose StatementBegin
 CREATE FUNCTION mneme_decay_tenants(after text, most integer, at timestamptz) RETURNS SETOF text
     LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT
     AS $$ SELECT c.tenant FROM corpus_stats c WHERE c.tenant > after
-        AND (SELECT m.decay_due_at FROM memories m WHERE m.tenant = c.tenant AND m.live AND m.decay_due_at IS NOT NULL ORDER BY m.decay_due_at LIMIT 1) <= at
+        AND ((SELECT m.decay_due_at FROM memories m WHERE m.tenant = c.tenant AND m.live AND m.decay_due_at IS NOT NULL ORDER BY m.decay_due_at LIMIT 1) <= at
+            OR EXISTS (SELECT FROM sweep_holds h WHERE h.tenant = c.tenant AND h.sweep = 'decay'))
         ORDER BY c.tenant LIMIT most $$;
 -- +goose StatementEnd
 

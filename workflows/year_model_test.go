@@ -1,0 +1,616 @@
+package workflows_test
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mneme/mneme/schema"
+)
+
+// yearModel predicts what a tenant's memories come to. It is written from the documents, and shares no code
+// with what it is held against: documents 002 ("Retention and Decay", "Soft-Delete and Recovery"), 003 (D10,
+// D12) and 004 (§11, §15.6, §15A.7), and what docs/forgetting.md decides where they are silent. It is told
+// what was asked and when, and when sweeps ran.
+type yearModel struct {
+	memories   map[string]*yearMemory
+	order      []string
+	policies   []yearPolicy
+	jobs       []yearJob
+	retrievals map[string]*yearRetrieval
+	changes    int // of retention policies
+}
+
+// yearMemory is one memory. Times are as exact as Postgres keeps them.
+type yearMemory struct {
+	id, name       string
+	kind           schema.MemoryType
+	tier           schema.Tier
+	typology       schema.Typology
+	world          bool
+	actionLinked   bool // something was done because of it
+	actedOn        bool // it is what was done: another memory's link leads here
+	pinned         bool
+	deletionPolicy schema.DeletionPolicy
+	validUntil     *time.Time
+	created        time.Time
+	importance     float64
+	decay          yearDecay
+
+	salience   float64 // as of since
+	since      time.Time
+	due        *time.Time
+	deleted    *time.Time
+	archived   *time.Time
+	retained   bool // its window was over, and it stays
+	erased     bool
+	gone       bool
+	firstTrust float64 // the confidence that it came with
+	successes  int64
+	failures   int64
+	accesses   int64
+	accessed   *time.Time
+	mentions   []string // entities
+	history    []yearEntry
+}
+
+type yearEntry struct {
+	what string
+	at   time.Time
+}
+
+type yearDecay struct {
+	curve                  schema.DecayCurve
+	halfLife, maxAge       time.Duration
+	threshold, floor, gain float64
+	points                 []schema.DecayPoint
+}
+
+type yearPolicy struct {
+	domain, tier, typology string
+	keep                   time.Duration // 0: for good
+	archives, exempt       bool
+}
+
+type yearJob struct {
+	dead     bool
+	finished time.Time
+}
+
+type yearRetrieval struct {
+	at       time.Time
+	returned []string
+	said     map[string]*yearSaid
+}
+
+type yearSaid struct {
+	verdict schema.Verdict
+	moved   float64
+	at      time.Time
+}
+
+const (
+	yearDay         = 24 * time.Hour
+	yearImportance  = 0.95 // a day (document 002 "Importance Decay")
+	yearTombstones  = 30 * yearDay
+	yearHistory     = 180 * yearDay
+	yearJobsDone    = 14 * yearDay
+	yearJobsDead    = 30 * yearDay
+	yearRetrievals  = 30 * yearDay
+	yearLookAgain   = 30 * yearDay                          // at what a policy keeps: policies change
+	yearRounding    = time.Millisecond + 2*time.Microsecond // up to a millisecond, and what floats and Postgres leave of a microsecond
+	yearTrustWeight = 3                                     // outcomes that the first confidence is worth
+)
+
+var yearWeights = map[schema.Verdict]float64{schema.VerdictSucceeded: 1, schema.VerdictPartly: 0.5, schema.VerdictFailed: -1, schema.VerdictUnused: -0.25}
+
+func newYearModel() *yearModel {
+	return &yearModel{memories: map[string]*yearMemory{}, retrievals: map[string]*yearRetrieval{}}
+}
+
+// share is what a curve leaves of salience after a time (document 004 §15A.3, §15A.7).
+func (d yearDecay) share(after time.Duration) float64 {
+	x := after.Seconds()
+	switch {
+	case x <= 0:
+		return 1
+	case d.curve == schema.CurveLinear:
+		return max(0, 1-x/(2*d.halfLife.Seconds()))
+	case d.curve == schema.CurveCustom && len(d.points) > 0:
+		fromX, fromY := 0.0, 1.0
+		for _, p := range d.points {
+			toX := float64(p.AfterSeconds)
+			if x <= toX {
+				return fromY + (p.Share-fromY)*(x-fromX)/(toX-fromX)
+			}
+			fromX, fromY = toX, p.Share
+		}
+		return fromY
+	}
+	return math.Pow(2, -x/d.halfLife.Seconds())
+}
+
+// reaches is when a curve leaves no more than a share; false for never.
+func (d yearDecay) reaches(share float64) (time.Duration, bool) {
+	seconds := func(x float64) (time.Duration, bool) { return time.Duration(x * float64(time.Second)), true }
+	switch {
+	case share >= 1:
+		return 0, true
+	case d.curve == schema.CurveLinear:
+		return seconds(2 * d.halfLife.Seconds() * (1 - share))
+	case d.curve == schema.CurveCustom && len(d.points) > 0:
+		fromX, fromY := 0.0, 1.0
+		for _, p := range d.points {
+			if p.Share <= share {
+				return seconds(fromX + (float64(p.AfterSeconds)-fromX)*(fromY-share)/(fromY-p.Share))
+			}
+			fromX, fromY = float64(p.AfterSeconds), p.Share
+		}
+		return 0, false
+	}
+	return seconds(d.halfLife.Seconds() * math.Log2(1/share))
+}
+
+// at is the salience at a time. Out of sight it stands still: nobody could use the memory.
+func (m *yearMemory) at(now time.Time) float64 {
+	for _, went := range []*time.Time{m.deleted, m.archived} {
+		if went != nil && went.Before(now) {
+			now = *went
+		}
+	}
+	if m.pinned {
+		return m.salience
+	}
+	return max(m.salience*m.decay.share(now.Sub(m.since)), m.decay.floor)
+}
+
+// bearing says whether something that was done rests on the memory (document 003 D10): a link goes with the row
+// at either of its ends.
+func (m *yearMemory) bearing() bool { return m.actionLinked || m.actedOn }
+
+func (m *yearMemory) live() bool { return !m.gone && m.deleted == nil && m.archived == nil }
+
+// schedule notes when the memory falls due: at its threshold or at its age, the earlier. What is pinned does
+// not, nor what a floor holds above the threshold.
+func (m *yearMemory) schedule() {
+	m.due = nil
+	if m.pinned {
+		return
+	}
+	earliest := func(at time.Time) {
+		if m.due == nil || at.Before(*m.due) {
+			m.due = &at
+		}
+	}
+	if d := m.decay; d.threshold > 0 && d.floor < d.threshold {
+		if after, ok := d.reaches(d.threshold / m.salience); ok {
+			earliest(m.since.Add(after))
+		}
+	}
+	if m.decay.maxAge > 0 {
+		earliest(m.created.Add(m.decay.maxAge))
+	}
+}
+
+// isDue says whether a sweep that looks now finds the memory due.
+func (m *yearMemory) isDue(now time.Time) bool {
+	if m.pinned {
+		return false
+	}
+	return m.decay.threshold > 0 && m.at(now) <= m.decay.threshold || m.decay.maxAge > 0 && now.Sub(m.created) >= m.decay.maxAge
+}
+
+func (m *yearMemory) note(what string, at time.Time) {
+	m.history = append(m.history, yearEntry{what, at})
+}
+
+func (m *yearMemory) confidence() float64 {
+	if n := m.successes + m.failures; n > 0 {
+		return (yearTrustWeight*m.firstTrust + float64(m.successes)) / float64(yearTrustWeight+n)
+	}
+	return m.firstTrust
+}
+
+func (m *yearMemory) counts() bool {
+	return m.kind == schema.TypeCompetence || m.kind == schema.TypePlanGraph
+}
+
+// policy is the one that says most of a class, or the default.
+func (y *yearModel) policy(domain schema.RetentionDomain, tier, typology string) yearPolicy {
+	best, says := yearPolicy{keep: yearTombstones}, -1
+	switch domain {
+	case schema.RetainWorld: // document 003 D10, and D12 for what has been learned to do
+		best.archives, best.exempt = true, tier == string(schema.TierPersistent) && typology == string(schema.TypologyProcedural)
+	case schema.RetainHistory:
+		best.keep = yearHistory
+	case schema.RetainJobsCompleted:
+		best.keep = yearJobsDone
+	case schema.RetainJobsDead:
+		best.keep = yearJobsDead
+	case schema.RetainRetrievals:
+		best.keep = yearRetrievals
+	}
+	for _, p := range y.policies {
+		if p.domain != string(domain) || p.tier != schema.Any && p.tier != tier || p.typology != schema.Any && p.typology != typology {
+			continue
+		}
+		n := 0
+		if p.tier != schema.Any {
+			n += 2
+		}
+		if p.typology != schema.Any {
+			n++
+		}
+		if n > says {
+			byDefault := best.exempt
+			best, says = p, n
+			// What is said of all of a domain does not undo what is said of one class.
+			best.exempt = p.exempt || n == 0 && byDefault
+		}
+	}
+	return best
+}
+
+func (y *yearModel) policyOf(m *yearMemory) yearPolicy {
+	domain := schema.RetainMemory
+	if m.world {
+		domain = schema.RetainWorld
+	}
+	return y.policy(domain, string(m.tier), string(m.typology))
+}
+
+// over says whether something that ended then has been kept for as long as it is to be.
+func (p yearPolicy) over(ended, now time.Time) bool {
+	return p.keep > 0 && !now.Before(ended.Add(p.keep))
+}
+
+// set changes a policy; nil takes back what is set.
+func (y *yearModel) set(class yearPolicy, p *yearPolicy) {
+	y.changes++
+	y.policies = slices.DeleteFunc(y.policies, func(o yearPolicy) bool {
+		return o.domain == class.domain && o.tier == class.tier && o.typology == class.typology
+	})
+	if p != nil {
+		y.policies = append(y.policies, *p)
+	}
+}
+
+// add takes in a new memory as it is at the beginning.
+func (y *yearModel) add(m *yearMemory) {
+	m.schedule()
+	y.memories[m.id] = m
+	y.order = append(y.order, m.id)
+}
+
+// recalled: an answer returned these. It resets the timer of importance and nothing else.
+func (y *yearModel) recalled(retrieval string, ids []string, now time.Time) {
+	y.retrievals[retrieval] = &yearRetrieval{at: now, returned: ids, said: map[string]*yearSaid{}}
+	for _, id := range ids {
+		m := y.memories[id]
+		m.accesses++
+		m.accessed = &now
+	}
+}
+
+// feedback takes verdicts on a retrieval, and returns what becomes of each; false where the retrieval is not
+// there. rest is the verdict on what is not named, and fill that it leaves alone what was said before.
+func (y *yearModel) feedback(retrieval string, verdicts map[string]schema.Verdict, rest schema.Verdict, fill bool, now time.Time) (map[string]schema.FeedbackStatus, bool) {
+	r := y.retrievals[retrieval]
+	if r == nil {
+		return nil, false
+	}
+	out := map[string]schema.FeedbackStatus{}
+	for id := range verdicts {
+		if !slices.Contains(r.returned, id) {
+			out[id] = schema.FeedbackNotRetrieved
+		}
+	}
+	for _, id := range r.returned {
+		v, named := verdicts[id]
+		if !named {
+			if v = rest; v == "" {
+				continue
+			}
+		}
+		m, earlier := y.memories[id], r.said[id]
+		switch {
+		case !m.live():
+			out[id] = schema.FeedbackGone
+			if !m.gone {
+				m.note("none", now)
+			}
+		case earlier != nil && (earlier.verdict == v || !named && fill):
+			out[id] = schema.FeedbackUnchanged
+		default:
+			out[id] = m.judge(r, v, earlier, now)
+		}
+	}
+	return out, true
+}
+
+// judge moves a memory's salience by the gain of its profile (document 004 §11, §15.6). What is left of an
+// earlier verdict's effect is taken back first, with its count.
+func (m *yearMemory) judge(r *yearRetrieval, v schema.Verdict, earlier *yearSaid, now time.Time) schema.FeedbackStatus {
+	bound := func(x float64) float64 { return min(1, max(x, m.decay.floor, 0)) }
+	before := m.at(now)
+	if earlier != nil {
+		left := earlier.moved
+		if !m.pinned {
+			left *= m.decay.share(now.Sub(earlier.at))
+		}
+		before = bound(before - left)
+	}
+	after := bound(before + m.decay.gain*yearWeights[v])
+	if !m.pinned {
+		m.since = now
+	}
+	m.salience = after
+	m.schedule()
+	if m.counts() {
+		if earlier != nil {
+			m.count(earlier.verdict, -1)
+		}
+		m.count(v, 1)
+	}
+	r.said[m.id] = &yearSaid{verdict: v, moved: after - before, at: now}
+	helped := yearWeights[v] > 0
+	what, status := "penalise", schema.FeedbackPenalised
+	if helped {
+		what, status = "reinforce", schema.FeedbackReinforced
+	}
+	if earlier != nil {
+		status = schema.FeedbackCorrected
+	}
+	m.note(what, now)
+	return status
+}
+
+func (m *yearMemory) count(v schema.Verdict, n int64) {
+	switch v {
+	case schema.VerdictSucceeded:
+		m.successes += n
+	case schema.VerdictFailed:
+		m.failures += n
+	}
+}
+
+// forget forgets one memory and says whether it went.
+func (y *yearModel) forget(mode schema.ForgetMode, id string, now time.Time) bool {
+	m := y.memories[id]
+	switch {
+	case m.gone || m.erased:
+		return false
+	case mode == schema.ForgetSoft && (m.pinned || m.deleted != nil):
+		return false
+	}
+	switch mode {
+	case schema.ForgetSoft:
+		m.deleted = &now
+		m.note("delete", now)
+	case schema.ForgetForce:
+		m.gone, m.mentions = true, nil
+		m.note("delete", now)
+	case schema.ForgetErase:
+		m.erased, m.mentions = true, nil
+		if m.deleted == nil {
+			m.deleted = &now
+		}
+		m.note("erase", now)
+	}
+	return true
+}
+
+// recover takes back one deletion (document 002 "Soft-Delete and Recovery"), or what decay has archived.
+func (y *yearModel) recover(id string, now time.Time) schema.RecoverStatus {
+	m := y.memories[id]
+	status := schema.RecoverRecovered
+	switch {
+	case m.gone:
+		return schema.RecoverNotFound // and there is nothing to tell it of
+	case m.erased:
+		status = schema.RecoverErased
+	case m.live():
+		status = schema.RecoverNotDeleted
+	case m.deleted != nil && (m.retained || y.policyOf(m).over(*m.deleted, now)):
+		status = schema.RecoverExpired
+	}
+	if status != schema.RecoverRecovered {
+		m.note("none", now)
+		return status
+	}
+	switch { // it comes back as what it was, and its curve goes on where it stood still
+	case m.deleted != nil && m.archived != nil:
+		m.deleted = nil
+	case m.deleted != nil:
+		m.since, m.deleted = m.since.Add(now.Sub(*m.deleted)), nil
+	default:
+		m.since, m.archived = m.since.Add(now.Sub(*m.archived)), nil
+	}
+	if m.live() && m.isDue(now) { // somebody says that it is worth keeping
+		m.salience, m.since = 1, now
+		if age := now.Sub(m.created); m.decay.maxAge > 0 && age >= m.decay.maxAge {
+			m.decay.maxAge += age
+		}
+	}
+	m.schedule()
+	m.note("recover", now)
+	return status
+}
+
+// decaySweep takes away what has fallen due by now (document 004 §11; document 003 D10, D12).
+func (y *yearModel) decaySweep(now time.Time) {
+	later := now.Add(yearLookAgain)
+	for _, id := range y.order {
+		m := y.memories[id]
+		if !m.live() || m.due == nil || m.due.After(now) {
+			continue
+		}
+		if !m.isDue(now) {
+			m.schedule()
+			continue
+		}
+		p := y.policyOf(m)
+		lasting := m.world && m.tier == schema.TierPersistent
+		switch {
+		case p.exempt:
+			m.due = &later
+			m.note("keep", now)
+		case lasting && m.typology == schema.TypologySemantic && (m.validUntil == nil || now.Before(*m.validUntil)):
+			m.due = m.validUntil
+			if m.due == nil {
+				m.due = &later
+			}
+			m.note("keep", now)
+		case m.deletionPolicy == schema.DeleteNever:
+			m.due = nil
+			m.note("keep", now)
+		case m.deletionPolicy == schema.DeleteManualOnly || m.world || m.bearing() || p.archives:
+			m.archived, m.due = &now, nil
+			m.note("archive", now)
+		default:
+			m.deleted, m.due = &now, nil
+			m.note("delete", now)
+		}
+	}
+}
+
+// purge removes what has been kept for as long as it is to be (document 002 "Retention Worker").
+func (y *yearModel) purge(now time.Time) {
+	for _, id := range y.order {
+		m := y.memories[id]
+		if m.gone || m.erased || m.retained || m.deleted == nil {
+			continue
+		}
+		p := y.policyOf(m)
+		switch {
+		case !p.over(*m.deleted, now):
+		case p.archives || m.bearing():
+			m.retained = true
+			if m.archived == nil {
+				m.archived = &now
+			}
+			m.note("archive", now)
+		default:
+			m.gone, m.mentions = true, nil
+			m.note("purge", now)
+		}
+	}
+	history := y.policy(schema.RetainHistory, schema.Any, schema.Any)
+	for _, m := range y.memories {
+		if m.gone || !m.world && !m.bearing() {
+			m.history = slices.DeleteFunc(m.history, func(e yearEntry) bool { return history.over(e.at, now) })
+		}
+	}
+	done, dead := y.policy(schema.RetainJobsCompleted, schema.Any, schema.Any), y.policy(schema.RetainJobsDead, schema.Any, schema.Any)
+	y.jobs = slices.DeleteFunc(y.jobs, func(j yearJob) bool {
+		return j.dead && dead.over(j.finished, now) || !j.dead && done.over(j.finished, now)
+	})
+	retrievals := y.policy(schema.RetainRetrievals, schema.Any, schema.Any)
+	maps.DeleteFunc(y.retrievals, func(_ string, r *yearRetrieval) bool { return retrievals.over(r.at, now) })
+}
+
+// yearState is what is compared of one memory; of one that is gone only its history is left.
+type yearState struct {
+	State      string // live, tombstone, archived, kept for good, erased or gone
+	Deleted    string
+	Archived   string
+	Due        *time.Time
+	Salience   float64 // for now, or when it went
+	Importance float64 // for now
+	Confidence float64
+	Successes  int64
+	Failures   int64
+	Accesses   int64
+	Accessed   string
+	History    string
+}
+
+// yearTotals is what is compared of the rest.
+type yearTotals struct {
+	Memories, Completed, Dead, OtherJobs, Retrievals, Feedback, PolicyChanges int
+	Entities                                                                  map[string]int
+}
+
+func yearTime(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return at.UTC().Format("2006-01-02T15:04:05.000000")
+}
+
+func (m *yearMemory) state(now time.Time) yearState {
+	var entries []string
+	for _, e := range m.history {
+		entries = append(entries, e.what+" "+yearTime(&e.at))
+	}
+	s := yearState{State: "live", History: strings.Join(entries, ", ")}
+	switch {
+	case m.gone:
+		s.State = "gone"
+		return s
+	case m.erased:
+		s.State = "erased"
+	case m.retained:
+		s.State = "kept for good"
+	case m.deleted != nil:
+		s.State = "tombstone"
+	case m.archived != nil:
+		s.State = "archived"
+	}
+	s.Deleted, s.Archived = yearTime(m.deleted), yearTime(m.archived)
+	s.Accesses, s.Accessed = m.accesses, yearTime(m.accessed)
+	if m.erased { // nothing else of it is left to be known
+		return s
+	}
+	if m.live() {
+		s.Due = m.due
+	}
+	s.Salience, s.Confidence, s.Successes, s.Failures = m.at(now), m.confidence(), m.successes, m.failures
+	s.Importance = 1
+	if !m.pinned {
+		access := m.created
+		if m.accessed != nil {
+			access = *m.accessed
+		}
+		s.Importance = m.importance * math.Pow(yearImportance, now.Sub(access).Hours()/24)
+	}
+	return s
+}
+
+func (y *yearModel) totals() yearTotals {
+	t := yearTotals{Retrievals: len(y.retrievals), PolicyChanges: y.changes, Entities: map[string]int{}}
+	for _, m := range y.memories {
+		if !m.gone {
+			t.Memories++
+		}
+		for _, e := range m.mentions {
+			t.Entities[e]++
+		}
+	}
+	for _, j := range y.jobs {
+		if j.dead {
+			t.Dead++
+		} else {
+			t.Completed++
+		}
+	}
+	for _, r := range y.retrievals {
+		t.Feedback += len(r.said)
+	}
+	return t
+}
+
+// pick returns the memories that a condition holds of, in the order in which they came.
+func (y *yearModel) pick(holds func(*yearMemory) bool) []*yearMemory {
+	var out []*yearMemory
+	for _, id := range y.order {
+		if m := y.memories[id]; holds(m) {
+			out = append(out, m)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *yearMemory) int { return cmp.Compare(a.name, b.name) })
+	return out
+}
