@@ -169,7 +169,8 @@ func (m Snapshot) fading(salience float64, at time.Time, pinned bool) Fading {
 
 // EvaluateRecovery says whether a deletion may be taken back at a time, and how the memory fades from there
 // (document 002 "Soft-Delete and Recovery"). The window is that of its class's policy; 0 or less has no end.
-// A memory that was archived and not deleted may be taken back at any time.
+// A memory that was archived and not deleted may be taken back at any time; one that was archived and then
+// deleted is archived again, and what it has missed is counted when that is taken back.
 //
 // It has the salience that it had when it went, because nobody could use it since. One that would fall due
 // at once, as after decay has taken it, starts afresh with full salience: somebody says that it is worth
@@ -189,6 +190,9 @@ func EvaluateRecovery(m Snapshot, ifVersion int, window time.Duration, now time.
 		return Fading{}, schema.RecoverExpired
 	case ifVersion != 0 && ifVersion != m.Version:
 		return Fading{}, schema.RecoverVersionConflict
+	}
+	if m.DeletedAt != nil && m.ArchivedAt != nil { // it is archived again, as from then on
+		return m.fading(m.Salience, m.SalienceAt, m.Pinned), schema.RecoverRecovered
 	}
 	away := max(0, now.Sub(*gone))
 	f := m.fading(m.Salience, m.SalienceAt.Add(away), m.Pinned)

@@ -242,6 +242,10 @@ func TestRecoveryOfWhatWasDue(t *testing.T) {
 	m.DeletedAt, m.ArchivedAt = nil, at(now, -400*sweepDay)
 	_, status = memory.EvaluateRecovery(m, 0, memory.RecoveryWindow, now)
 	require.Equal(t, schema.RecoverRecovered, status, "what was archived can be taken back at any time")
+	both := m
+	both.DeletedAt = at(now, -time.Hour)
+	f, status = memory.EvaluateRecovery(both, 0, memory.RecoveryWindow, now)
+	require.Equal(t, []any{schema.RecoverRecovered, both.Salience, both.SalienceAt}, []any{status, f.Salience, f.SalienceAt}, "its time away is counted once, from when it was archived")
 	m.DeletedAt, m.Over = at(now, -time.Hour), true
 	_, status = memory.EvaluateRecovery(m, 0, memory.RecoveryWindow, now)
 	require.Equal(t, schema.RecoverExpired, status)

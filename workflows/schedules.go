@@ -92,12 +92,17 @@ type Schedules struct {
 	// Converter is the client's: it tells whether a schedule's arguments are those that it should have. The
 	// default one when nil.
 	Converter converter.DataConverter
+	// TakeOver lets Apply move a schedule here that starts its runs on another task queue. Without it that is
+	// refused: it may be another installation's.
+	TakeOver bool
 }
 
 // Errors of what is asked of a schedule.
 var (
 	ErrNoSchedule   = errors.New("there is no such schedule: `mneme schedules apply` makes what is missing")
 	ErrScheduleBusy = errors.New("a run of the schedule is under way, and two of them never overlap")
+	// ErrScheduleElsewhere is of a schedule whose runs another task queue has.
+	ErrScheduleElsewhere = errors.New("it belongs to another task queue: `mneme schedules apply --take-over` moves it to this one")
 )
 
 // What Apply did.
@@ -145,7 +150,8 @@ func (s Schedules) check(specs []ScheduleSpec) error {
 
 // Apply makes schedules what they are described to be: it creates what is missing, updates what differs
 // and leaves alone what does not. One that is paused stays paused and keeps its note, which says why. What
-// is not described is not touched. It may be called any number of times, and by several at once.
+// is not described is not touched. One of another task queue is refused with ErrScheduleElsewhere, unless
+// TakeOver. It may be called any number of times, and by several at once.
 func (s Schedules) Apply(ctx context.Context, specs []ScheduleSpec) ([]AppliedSchedule, error) {
 	if err := s.check(specs); err != nil {
 		return nil, err
@@ -181,6 +187,9 @@ func (s Schedules) apply(ctx context.Context, spec ScheduleSpec) (AppliedSchedul
 	if out.Changed = s.differences(described.Schedule, spec); len(out.Changed) == 0 {
 		return out, nil
 	}
+	if queue := taskQueueOf(described.Schedule); queue != s.TaskQueue && queue != "" && !s.TakeOver {
+		return out, fmt.Errorf("task queue %s: %w", queue, ErrScheduleElsewhere)
+	}
 	out.Outcome = ScheduleUpdated
 	return out, handle.Update(ctx, client.ScheduleUpdateOptions{DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
 		next := in.Description.Schedule // as it is now: somebody may have paused it meanwhile
@@ -197,6 +206,14 @@ func (s Schedules) apply(ctx context.Context, spec ScheduleSpec) (AppliedSchedul
 		}
 		return &client.ScheduleUpdate{Schedule: &next}, nil
 	}})
+}
+
+// taskQueueOf is where a schedule's runs go; empty where it starts none.
+func taskQueueOf(s client.Schedule) string {
+	if action, ok := s.Action.(*client.ScheduleWorkflowAction); ok {
+		return action.TaskQueue
+	}
+	return ""
 }
 
 // Ensure creates the schedules that are missing, and leaves alone those that are there: what an operator has
@@ -248,8 +265,11 @@ func (s Schedules) id(name string) string {
 	return ""
 }
 
-// differentNote is what differences calls a note.
-const differentNote = "note"
+// What differences calls a note, and a task queue.
+const (
+	differentNote      = "note"
+	DifferentTaskQueue = "task queue"
+)
 
 // differences names what of a schedule is not as described. The note of one that is paused says why it is,
 // and counts for nothing.
@@ -274,7 +294,7 @@ func (s Schedules) differences(have client.Schedule, spec ScheduleSpec) []string
 		{"catch_up", have.Policy.CatchupWindow == want.CatchupWindow},
 		{"pause_on_failure", have.Policy.PauseOnFailure == want.PauseOnFailure},
 		{"workflow", action.Workflow == wanted.Workflow && action.ID == wanted.ID},
-		{"task queue", action.TaskQueue == wanted.TaskQueue},
+		{DifferentTaskQueue, action.TaskQueue == wanted.TaskQueue},
 		{"arguments", s.sameArguments(action.Args, wanted.Args)},
 		{differentNote, have.State.Paused || have.State.Note == want.Note},
 	} {

@@ -201,6 +201,24 @@ schedules:
 	elsewhere := s
 	elsewhere.Index = "qdrant"
 	require.ErrorIs(t, elsewhere.Pause(ctx, workflows.ScheduleDrift, "x"), workflows.ErrNoSchedule)
+
+	// A schedule of another task queue is moved only by whoever says so.
+	other := s
+	other.TaskQueue = "other-" + s.TaskQueue
+	before, _ = touched("decay-sweep")
+	_, err = other.Apply(ctx, specs)
+	require.ErrorIs(t, err, workflows.ErrScheduleElsewhere)
+	require.ErrorContains(t, err, s.TaskQueue)
+	after, _ = touched("decay-sweep")
+	require.Equal(t, before, after)
+	known, err = other.Statuses(ctx, specs)
+	require.NoError(t, err)
+	require.Equal(t, []string{workflows.DifferentTaskQueue}, known[0].Differs)
+	require.Equal(t, s.TaskQueue, known[0].TaskQueue)
+	other.TakeOver = true
+	applied, err = other.Apply(ctx, specs)
+	require.NoError(t, err)
+	require.Equal(t, "updated task queue", outcomes(applied)["decay"])
 }
 
 // What this build cannot run is refused, before anything else is done.

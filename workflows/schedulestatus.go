@@ -36,6 +36,8 @@ type ScheduleStatus struct {
 	// Next is when it is due; nil for one that is paused.
 	Next *time.Time   `json:"next,omitempty"`
 	Last *ScheduleRun `json:"last,omitempty"`
+	// TaskQueue is where its runs go.
+	TaskQueue string `json:"task_queue,omitempty"`
 	// Differs names what is not as the description says that it was compared with.
 	Differs []string `json:"differs,omitempty"`
 
@@ -91,6 +93,7 @@ func (s Schedules) look(ctx context.Context, out *ScheduleStatus, specs []Schedu
 	}
 	have := described.Schedule
 	out.When, out.Paused, out.Note, out.Running = scheduled(*have.Spec), have.State.Paused, have.State.Note, len(described.Info.RunningWorkflows) > 0
+	out.TaskQueue = taskQueueOf(have)
 	if len(have.Spec.Intervals) > 0 {
 		out.Every = have.Spec.Intervals[0].Every
 	}

@@ -513,7 +513,7 @@ func (y *year) forget(ctx workflow.Context, mode schema.ForgetMode) {
 	for range 1 + y.chance.IntN(3) {
 		// Of worlds and of what was done nothing is removed by force (document 003 D10).
 		m := y.one(func(m *yearMemory) bool {
-			return !m.gone && !m.erased && (m.live() || y.chance.IntN(4) == 0) && (mode != schema.ForgetSoft || m.archived == nil || m.deleted != nil) &&
+			return !m.gone && !m.erased && (m.live() || y.chance.IntN(4) == 0) &&
 				(mode != schema.ForgetForce || !m.world && !m.bearing())
 		})
 		if m != nil && !slices.Contains(chosen, m) {
