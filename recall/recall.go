@@ -53,8 +53,9 @@ type Recaller struct {
 	// is busy; 0 is 1. The reranker has a deadline of its own.
 	Patience float64
 
-	// Observe, when set, is told of every recall: how it went, as far as it came, how long it took in all,
-	// and with which error it ended. It is called before the answer is returned, and must not keep meta.
+	// Observe, when set, is told of every recall: how the one that has an answer went, how long it took in all, and
+	// with which error it ended; meta is empty then. It is called before the answer is returned, and must not keep
+	// meta.
 	Observe func(meta schema.RecallMeta, took time.Duration, err error)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 	namespacepb "go.temporal.io/api/namespace/v1"
 	"go.temporal.io/api/operatorservice/v1"
@@ -162,7 +163,13 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 	}
 	noJobs := func() { p.exec(`DELETE FROM jobs WHERE state <> 'completed'`) }
 	sql := func(query string, args ...any) func() { return func() { p.exec(query, args...) } }
-	well := func() { _, err := p.schedules.Apply(ctx, p.specs); require.NoError(t, err) }
+	onto := func(queue string, specs ...workflows.ScheduleSpec) {
+		s := p.schedules
+		s.TaskQueue, s.TakeOver = queue, true
+		_, err := s.Apply(ctx, specs)
+		require.NoError(t, err)
+	}
+	well := func() { onto(p.schedules.TaskQueue, p.specs...) }
 	// What the doctor advises for a job without a run helps.
 	principal := p.cli.cfg.Principal
 	ack, err := p.st.Stage(ctx, store.StageInput{OperationID: none, WorkflowID: none, MaxAttempts: 3, Now: time.Now(), Policy: memory.DefaultWritePolicy(),
@@ -218,10 +225,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			"namespace_retention", checkWarn, "60 days", "namespace update --retention 720h"},
 		{"no worker", func() {
 			p.cli.cfg.TaskQueue = "nobody-" + uuid.NewString()
-			other := p.schedules
-			other.TaskQueue = p.cli.cfg.TaskQueue
-			_, err := other.Apply(ctx, p.specs)
-			require.NoError(t, err)
+			onto(p.cli.cfg.TaskQueue, p.specs...)
 		}, func() { healed(); well() }, "worker", checkFail, "no worker asks", "make worker"},
 		{"a worker without the key", func() { p.cli.cfg.PayloadKey = []byte(strings.Repeat("k", 32)) }, healed, "payload_key", checkWarn, "does not encrypt", "MNEME_PAYLOAD_KEY"},
 		{"callers that are believed", func() {
@@ -245,7 +249,8 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			require.NoError(t, err)
 		}, well, "schedules_differ", checkWarn, "drift (every", "schedules apply"},
 
-		{"a job that waits for long", job("pending", open, 20*time.Minute), noJobs, "jobs_waiting", checkFail, "the oldest for 20m", "jobs list --state pending"},
+		{"a schedule of another task queue", func() { onto("elsewhere", p.specs[3]) }, well, "schedules_differ", checkWarn, "drift (belongs to task queue elsewhere)", "correct MNEME_TASK_QUEUE"},
+		{"a job that waits for long", job("leased", open, 20*time.Minute), noJobs, "jobs_waiting", checkFail, "of tenant " + tenant, "jobs show ID"},
 		{"a dead job", job("dead", open, time.Hour), noJobs, "jobs_dead", checkWarn, "1 jobs are dead", "jobs retry"},
 		{"a job that nobody works on", job("leased", none, 10*time.Minute), noJobs, "jobs_orphaned", checkFail, "1 open jobs have no run", "jobs retry"},
 		{"no generation of the index", sql(`CREATE TEMP TABLE kept AS SELECT * FROM index_generations; DELETE FROM index_generations`),
@@ -291,6 +296,49 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 	}
 	after := p.examine()
 	require.Empty(t, complaints(after), "%+v", after.Checks)
+
+	// What is due is late by the interval of the schedule; of a calendar nothing can be said.
+	overdue := func() finding {
+		for _, f := range p.examine().Checks {
+			if f.Check == "decay_overdue" {
+				return f
+			}
+		}
+		return finding{}
+	}
+	sql(`UPDATE memories SET decay_due_at = $1 WHERE id::text = $2`, ago(40*time.Hour), p.memory)()
+	require.Equal(t, checkOK, overdue().Status)
+	nightly, err := workflows.ParseSchedules([]byte("schedules: [{name: decay, calendar: [{hour: 3}]}]"))
+	require.NoError(t, err)
+	onto(p.schedules.TaskQueue, nightly...)
+	require.Equal(t, checkSkipped, overdue().Status)
+	onto(p.schedules.TaskQueue, p.specs[0])
+
+	// Where there is no time to look at every job, what was looked at is told.
+	for range 3 {
+		job("leased", none, 10*time.Minute)()
+	}
+	d := &doctor{a: &app{cfg: p.cli.cfg}, now: time.Now, store: p.st, client: &stuck{Client: p.temporal, after: 3}} // one run, and two replays
+	short, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	v, err := d.jobsOrphaned(short)
+	require.NoError(t, err)
+	require.Equal(t, checkFail, v.Status)
+	require.Contains(t, v.Found, "2 open jobs have no run that works on them (of the first 2 open jobs that were looked at)")
+}
+
+// stuck is a Temporal that answers so many questions about runs and then no more.
+type stuck struct {
+	client.Client
+	after int
+}
+
+func (s *stuck) DescribeWorkflowExecution(ctx context.Context, id, run string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	if s.after--; s.after < 0 {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return s.Client.DescribeWorkflowExecution(ctx, id, run)
 }
 
 // What is not there costs the checks that need it, and no others; and the exit code says so.
@@ -336,6 +384,11 @@ func TestDoctorJudges(t *testing.T) {
 		as         checkStatus
 	}{{10, 100, checkOK}, {80, 100, checkWarn}, {95, 100, checkFail}, {1, 0, checkFail}} {
 		require.Equal(t, test.as, judgeConnections(store.Connections{Open: test.open, Most: test.most}).Status, "%+v", test)
+	}
+	for code, found := range map[string]string{"53300": "no more connections", "53200": "lacks resources", "57P03": "not ready yet", "28P01": "it refuses"} {
+		v := judgeRefusal(&pgconn.PgError{Code: code, Message: "said so"})
+		require.Contains(t, v.Found, found)
+		require.Equal(t, code == "28P01", strings.Contains(v.Do, "DATABASE_URL"), code)
 	}
 	for version, old := range map[string]bool{"0.8.0": false, "0.8.1": false, "0.10": false, "1": false, "0.7.9": true, "0.8": false, "": true} {
 		require.Equal(t, old, olderThan(version, "0.8.0"), version)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -22,11 +23,34 @@ func (d *doctor) jobsWaiting(ctx context.Context) (verdict, error) {
 	}
 	waited, most := d.now().Sub(*queue.Oldest), d.a.cfg.ReadyJobAge
 	if most > 0 && waited > most {
-		return fail("Look at the run that has it: `mneme jobs list --state pending` for each tenant, then the UI; most often the model endpoint fails or throttles.",
-			"%d wait, the oldest for %s, longer than MNEME_READY_JOB_AGE (%s)", queue.Waiting, span(waited), span(most)), nil
+		return fail("`mneme jobs show ID`, with its --tenant, names the run that has it: look at that in the UI; most often the model endpoint fails or throttles.",
+			"%d wait, the oldest for %s, longer than MNEME_READY_JOB_AGE (%s)%s", queue.Waiting, span(waited), span(most), d.someJobs(ctx, most)), nil
 	}
 	return fine("%d wait, the oldest for %s", queue.Waiting, span(waited)), nil
 }
+
+// someJobs names a few jobs that have waited for longer than most, as far as they are found in passing.
+func (d *doctor) someJobs(ctx context.Context, most time.Duration) string {
+	const few = 3
+	var names []string
+	_, _, err := d.eachTenant(ctx, func(ctx context.Context, tenant string) error {
+		jobs, err := d.store.OpenJobs(ctx, tenant, d.now().Add(-most), few-len(names))
+		for _, job := range jobs {
+			names = append(names, fmt.Sprintf("%s of tenant %s", job.ID, tenant))
+		}
+		if len(names) == few {
+			return errEnough
+		}
+		return err
+	})
+	if len(names) == 0 || err != nil && !errors.Is(err, errEnough) {
+		return ""
+	}
+	return ", such as " + listed(names)
+}
+
+// errEnough ends going through tenants.
+var errEnough = errors.New("enough")
 
 func (d *doctor) jobsDead(ctx context.Context) (verdict, error) {
 	queue, err := d.store.JobQueue(ctx)
@@ -49,9 +73,14 @@ func (d *doctor) jobsOrphaned(ctx context.Context) (verdict, error) {
 	if queue.Waiting == 0 || d.now().Sub(*queue.Oldest) < jobGrace {
 		return fine("none"), nil
 	}
-	const perTenant = 200
-	runs, orphans, first, tenantOf := map[string]bool{}, 0, "", ""
-	looked, more, err := d.eachTenant(ctx, func(ctx context.Context, tenant string) error {
+	const perTenant, few = 200, 3
+	looking, cancel := ctx, context.CancelFunc(func() {})
+	if deadline, ok := ctx.Deadline(); ok { // what was seen by then is told
+		looking, cancel = context.WithTimeout(ctx, time.Until(deadline)*4/5)
+	}
+	defer cancel()
+	runs, seen, orphans, names := map[string]bool{}, 0, 0, []string(nil)
+	looked, more, err := d.eachTenant(looking, func(ctx context.Context, tenant string) error {
 		jobs, err := d.store.OpenJobs(ctx, tenant, d.now().Add(-jobGrace), perTenant)
 		if err != nil {
 			return err
@@ -69,22 +98,26 @@ func (d *doctor) jobsOrphaned(ctx context.Context) (verdict, error) {
 					return err
 				}
 			}
-			if !run {
-				if orphans++; first == "" {
-					first, tenantOf = job.ID.String(), tenant
+			if seen++; !run {
+				if orphans++; len(names) < few {
+					names = append(names, fmt.Sprintf("%s of tenant %s", job.ID, tenant))
 				}
 			}
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil && (seen == 0 || looking.Err() == nil || ctx.Err() != nil) {
 		return verdict{}, err
 	}
-	if orphans > 0 {
-		return fail("`mneme jobs retry ID` replays one (`mneme jobs list --state pending` for each tenant names them): the run was terminated, or was in another namespace.",
-			"%d open jobs have no run that works on them, such as %s of tenant %s", orphans, first, tenantOf), nil
+	among := ofTenants(looked, more)
+	if err != nil { // the time was up
+		among = fmt.Sprintf(" (of the first %d open jobs that were looked at)", seen)
 	}
-	return fine("none%s", ofTenants(looked, more)), nil
+	if orphans > 0 {
+		return fail("`mneme jobs retry ID`, with its --tenant, replays one, and `mneme jobs show ID` says where it stood: the run was terminated, or was in another namespace.",
+			"%d open jobs have no run that works on them%s, such as %s", orphans, among, listed(names)), nil
+	}
+	return fine("none%s", among), nil
 }
 
 // eachTenant goes through tenants by name until there is none left, the bound is reached or the time is
@@ -268,14 +301,22 @@ func (d *doctor) indexDrift(ctx context.Context) (verdict, error) {
 // overdueIntervals is after how many intervals what is due should have been swept.
 const overdueIntervals = 2
 
-// decayOverdue looks for tenants of which something was due long ago. One that has a question open is left
+// decayOverdue looks for tenants of which something was due long ago, by the interval of the schedule. One that has a question open is left
 // out: a sweep may take nothing of it before the answer, and sweep_holds says so.
 func (d *doctor) decayOverdue(ctx context.Context) (verdict, error) {
 	every := time.Hour
-	for _, s := range d.scheduled {
-		if s.Name == workflows.ScheduleDecay && s.Every > 0 {
+	for _, s := range d.specs {
+		if s.Name == workflows.ScheduleDecay {
 			every = s.Every
 		}
+	}
+	for _, s := range d.scheduled { // as it is, if it could be read
+		if s.Name == workflows.ScheduleDecay && !s.Missing {
+			every = s.Every
+		}
+	}
+	if every == 0 {
+		return verdict{Status: checkSkipped, Found: "decay runs by a calendar: how long is too long cannot be told"}, nil
 	}
 	holds, err := d.store.SweepHolds(ctx)
 	if err != nil {

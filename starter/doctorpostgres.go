@@ -25,13 +25,26 @@ func (d *doctor) postgres(ctx context.Context) (verdict, error) {
 	if err != nil {
 		var refused *pgconn.PgError
 		if errors.As(err, &refused) { // it does, and does not let us in
-			return fail("Correct DATABASE_URL, or the rights of its role.", "it refuses: %s", refused.Message), nil
+			return judgeRefusal(refused), nil
 		}
 		return fail(do, "it does not answer: %s", err), nil
 	}
 	d.db = db
 	version, err := db.Version(ctx)
 	return fine("version %s", version), err
+}
+
+// judgeRefusal tells what a server that answers wants of whoever it does not let in.
+func judgeRefusal(refused *pgconn.PgError) verdict {
+	switch {
+	case refused.Code == "53300": // too_many_connections
+		return fail("Lower MNEME_DB_MAX_CONNS, run fewer workers, or raise max_connections.", "it takes no more connections: %s", refused.Message)
+	case strings.HasPrefix(refused.Code, "53"): // insufficient_resources
+		return fail("Give the server what it lacks: memory, or room on its disk.", "it lacks resources: %s", refused.Message)
+	case refused.Code == "57P03": // cannot_connect_now
+		return fail("Wait until it has started or recovered, and try again; its log says how far it is.", "it is not ready yet: %s", refused.Message)
+	}
+	return fail("Correct DATABASE_URL, or the rights of its role.", "it refuses: %s", refused.Message)
 }
 
 // migrations tells whether the schema is that of this program.

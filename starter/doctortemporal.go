@@ -228,15 +228,25 @@ func (d *doctor) schedulesPaused(ctx context.Context) (verdict, error) {
 }
 
 func (d *doctor) schedulesDiffer(ctx context.Context) (verdict, error) {
+	elsewhere, ours := "", false
 	found, err := d.which(ctx, func(s workflows.ScheduleStatus) (string, bool) {
+		if slices.Contains(s.Differs, workflows.DifferentTaskQueue) {
+			elsewhere = s.TaskQueue
+			return " (belongs to task queue " + s.TaskQueue + ")", true
+		}
 		differs := s.Differs
 		if d.unread { // arguments that are as they should be look different
 			differs = slices.DeleteFunc(slices.Clone(differs), func(what string) bool { return what == "arguments" })
 		}
+		ours = ours || len(differs) > 0
 		return " (" + listed(differs) + ")", len(differs) > 0
 	})
 	if err != nil || len(found) == 0 {
 		return fine("all are as the file says"), err
+	}
+	if elsewhere != "" && !ours {
+		return warn("Leave them to the installation that has them, or correct MNEME_TASK_QUEUE; only where task queue "+elsewhere+" is no more, --take-over with the file moves them here.",
+			"not of this task queue: %s", listed(found)), nil
 	}
 	return warn("`mneme schedules apply [FILE]`; or `mneme doctor --schedules FILE`, if they are another file's.", "not as the file says: %s", listed(found)), nil
 }

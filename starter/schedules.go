@@ -42,7 +42,7 @@ func scheduleError(err error) error {
 	switch {
 	case errors.Is(err, workflows.ErrNoSchedule):
 		return &codedError{exitNotFound, err}
-	case errors.Is(err, workflows.ErrScheduleBusy):
+	case errors.Is(err, workflows.ErrScheduleBusy), errors.Is(err, workflows.ErrScheduleElsewhere):
 		return &codedError{exitConflict, err}
 	case errors.Is(err, workflows.ErrBackfillTooLong), errors.As(err, &invalidSpec):
 		return &codedError{exitUsage, err}
@@ -69,13 +69,14 @@ func (a *app) readSchedules(path string) ([]workflows.ScheduleSpec, error) {
 }
 
 func newSchedulesApply(a *app) *cobra.Command {
-	var show bool
+	var show, takeOver bool
 	cmd := &cobra.Command{
 		Use:   "apply [FILE]",
 		Short: "Create and update schedules from a file; safe to repeat",
 		Long: `Create and update schedules from a file (YAML; - reads standard input), or from the defaults when none is
 given. What is as described is not touched; one that is paused stays paused and keeps its reason; what the
-file does not name is left alone. --print prints the defaults, to begin a file with.
+file does not name is left alone. --print prints the defaults, to begin a file with. A schedule that another
+task queue has (MNEME_TASK_QUEUE) is refused, with exit code 6, unless --take-over moves it to this one.
 
 The worker creates what is missing at its start, from the defaults, and changes nothing that is there.`,
 		Example: "  mneme schedules apply --print > schedules.yaml\n  mneme schedules apply schedules.yaml",
@@ -95,6 +96,7 @@ The worker creates what is missing at its start, from the defaults, and changes 
 			}
 			ctx, cancel := a.within(cmd.Context())
 			defer cancel()
+			s.TakeOver = takeOver
 			applied, err := s.Apply(ctx, specs)
 			if err != nil {
 				return scheduleError(err)
@@ -113,6 +115,7 @@ The worker creates what is missing at its start, from the defaults, and changes 
 		},
 	}
 	cmd.Flags().BoolVar(&show, "print", false, "print the default file, and do nothing")
+	cmd.Flags().BoolVar(&takeOver, "take-over", false, "move schedules of another task queue to this one")
 	return cmd
 }
 

@@ -73,6 +73,13 @@ func TestSchedulesCommands(t *testing.T) {
 	c.run("schedules", "list", "--json").is(exitOK).json(&known)
 	require.False(t, known.Items[1].Paused)
 
+	queue := c.cfg.TaskQueue
+	c.cfg.TaskQueue = "another-" + queue
+	require.Contains(t, c.run("schedules", "apply", quiet).is(exitConflict).err, queue)
+	c.run("schedules", "apply", "--take-over", quiet).is(exitOK)
+	c.cfg.TaskQueue = queue
+	c.run("schedules", "apply", "--take-over", quiet).is(exitOK)
+
 	var done scheduleDone
 	at := time.Now().UTC().Truncate(24 * time.Hour)
 	c.run("schedules", "backfill", "drift", "--json", "--from", at.Add(-36*time.Hour).Format(time.RFC3339), "--to", at.Add(-12*time.Hour).Format(time.RFC3339)).is(exitOK).json(&done)

@@ -187,11 +187,13 @@ func (i *Inspector) Extensions(ctx context.Context) ([]Extension, error) {
 // Connections are how many clients the server has, and how many it takes.
 type Connections struct{ Open, Most int }
 
-// Connections counts them.
+// Connections counts them, those of other databases of the server too: who has them, only some roles may see. What is
+// kept for superusers and for roles that may use reserved connections (from Postgres 16) nobody else gets.
 func (i *Inspector) Connections(ctx context.Context) (Connections, error) {
 	return one[Connections](ctx, i, "count connections", `
-		SELECT (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
-			current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int`)
+		SELECT (SELECT coalesce(sum(numbackends), 0)::int FROM pg_stat_database),
+			current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+				- coalesce(current_setting('reserved_connections', true)::int, 0)`)
 }
 
 // InvalidIndexes names indexes that a build left behind half made: they cost every write, and serve nobody.

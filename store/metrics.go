@@ -238,9 +238,12 @@ func (s *Store) TenantMetrics(ctx context.Context, tenant string, at time.Time) 
 		QueryRow(func(row pgx.Row) error { return row.Scan(&m.Retrievals.Day, &m.Retrievals.Week) })
 	b.Queue(`SELECT count(*) FROM retrievals WHERE tenant = $1 AND created_at > $2 AND degraded <> '{}'`, tenant, day).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&m.Degraded.Day) })
-	b.Queue(`WITH p AS MATERIALIZED (SELECT id, type FROM memories WHERE tenant = $1 AND live AND type IN ('competence', 'plan_graph'))
-		SELECT p.type, count(DISTINCT r.id), 0::bigint FROM retrievals r CROSS JOIN LATERAL unnest(r.memory_ids) u(id) JOIN p ON p.id = u.id
-		WHERE r.tenant = $1 AND r.created_at > $2 GROUP BY p.type`, tenant, day).Query(intoSpans(m.Reused))
+	// What was returned counts whether or not it is live now. Each memory is looked up once: few are returned often.
+	b.Queue(`WITH r AS MATERIALIZED (SELECT r.id, u.id AS memory FROM retrievals r CROSS JOIN LATERAL unnest(r.memory_ids) u(id)
+			WHERE r.tenant = $1 AND r.created_at > $2),
+		p AS MATERIALIZED (SELECT m.id, m.type FROM (SELECT DISTINCT memory FROM r) d
+			JOIN memories m ON m.tenant = $1 AND m.id = d.memory AND m.type IN ('competence', 'plan_graph'))
+		SELECT p.type, count(DISTINCT r.id), 0::bigint FROM r JOIN p ON p.id = r.memory GROUP BY p.type`, tenant, day).Query(intoSpans(m.Reused))
 	b.Queue(`SELECT verdict, count(*) FILTER (WHERE updated_at > $2), count(*) FROM retrieval_feedback WHERE tenant = $1 AND updated_at > $3 GROUP BY verdict`,
 		tenant, day, week).Query(intoSpans(m.Verdicts))
 	b.Queue(`SELECT count(DISTINCT retrieval_id) FILTER (WHERE updated_at > $2), count(DISTINCT retrieval_id),

@@ -195,6 +195,9 @@ func TestTenantMetricsOfWhatHappened(t *testing.T) {
 		w.now.Add(-time.Hour), w.now.Add(-2*time.Hour))
 	require.NoError(t, err)
 
+	_, err = w.owner.Exec(ctx, `UPDATE memories SET deleted_at = $2, version = version + 1, updated_at = $2 WHERE tenant = 't' AND id = $1`, plan, w.now)
+	require.NoError(t, err, "what was returned and is gone since was returned")
+
 	m := w.metrics("t")
 	require.Equal(t, store.Spans{Day: 3, Week: 4}, m.Retrievals)
 	require.EqualValues(t, 1, m.Degraded.Day)

@@ -185,8 +185,8 @@ type OutboxFailure struct {
 }
 
 // Backoff of a change that fails by itself: doubling from outboxBackoff to outboxBackoffMax, and parked
-// when it has failed outboxAttempts times. That is about four hours: an endpoint that is mended within a
-// working day finds everything still waiting.
+// when it has failed outboxAttempts times. That is about four hours: an endpoint that is mended within half
+// a working day finds everything still waiting.
 const (
 	outboxAttempts   = 8
 	outboxBackoff    = 2 * time.Minute

@@ -34,6 +34,9 @@ const (
 	// 50 seconds, up to every leastOften.
 	costShare  = 50
 	leastOften = 10 * time.Minute
+	// staleAfter is the age from which on numbers over all tenants are left out: of a queue that was read once and
+	// never again, the age only grows, and one worker that does not reach Postgres would raise alarm for all.
+	staleAfter = 15 * time.Minute
 
 	tenantsPage = 1000
 )
@@ -47,6 +50,8 @@ type Reading struct {
 	Every time.Duration
 	Now   func() time.Time // the clock of the memories; time.Now when nil
 	Log   *slog.Logger     // may be nil
+
+	wall func() time.Time // what the age of numbers is told by; time.Now when nil
 }
 
 // Open is Read with a connection of its own: however slow that gets, memories and recalls find the others
@@ -79,7 +84,10 @@ func (m *Metrics) Open(ctx context.Context, database store.Config, r Reading) (s
 // for whom nobody asks.
 func (m *Metrics) Read(st *store.Store, r Reading) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	c := &collector{store: st, Reading: r, ctx: ctx, begun: time.Now(), tenants: map[string]reading{},
+	if r.wall == nil {
+		r.wall = time.Now
+	}
+	c := &collector{store: st, Reading: r, ctx: ctx, begun: r.wall(), tenants: map[string]reading{},
 		failures: prometheus.NewCounter(prometheus.CounterOpts{Name: "mneme_metrics_failures_total", Help: "Reads of these numbers from Postgres that failed."}),
 		rounds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "mneme_metrics_round_duration_seconds", Buckets: phaseBuckets,
 			Help: "Time that one round of reading these numbers from Postgres took."})}
@@ -119,6 +127,7 @@ type collector struct {
 // reading is what was read of a tenant.
 type reading struct {
 	store.TenantMetrics
+	seen  time.Time     // when it was first heard of
 	at    time.Time     // zero: never
 	tried time.Time     // when it was last read, or could not be
 	took  time.Duration // how long that took
@@ -172,7 +181,7 @@ func (c *collector) readAll() {
 		whole, err := c.store.SystemMetrics(ctx)
 		if err == nil {
 			c.mu.Lock()
-			c.whole, c.wholeAt = whole, time.Now()
+			c.whole, c.wholeAt = whole, c.wall()
 			c.mu.Unlock()
 		}
 		return err
@@ -210,7 +219,11 @@ func (c *collector) list() bool {
 	defer c.mu.Unlock()
 	known := make(map[string]reading, len(names))
 	for _, name := range names {
-		known[name] = c.tenants[name]
+		r, there := c.tenants[name]
+		if !there {
+			r.seen = c.wall()
+		}
+		known[name] = r
 	}
 	c.tenants = known
 	return true
@@ -245,7 +258,7 @@ func (c *collector) readTenant(tenant string) bool {
 		r := c.tenants[tenant]
 		r.tried, r.took = time.Now(), time.Since(start)
 		if err == nil {
-			r.TenantMetrics, r.at = m, time.Now()
+			r.TenantMetrics, r.at = m, c.wall()
 		}
 		c.tenants[tenant] = r
 		return err
@@ -280,7 +293,7 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 }
 
 // Collect implements prometheus.Collector. It does not fail: without Postgres it gives what was last read,
-// and how old that is.
+// and how old that is. A tenant that could never be read is as old as it is known.
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	c.refresh()
 	c.mu.Lock()
@@ -289,20 +302,24 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	c.mu.Unlock()
 	c.failures.Collect(ch)
 	c.rounds.Collect(ch)
-	if !wholeAt.IsZero() {
+	if !wholeAt.IsZero() && c.wall().Sub(wholeAt) <= staleAfter {
 		c.system.emit(ch, whole, c.now())
 	}
 	oldest := wholeAt
-	maps.DeleteFunc(tenants, func(_ string, r reading) bool { return r.at.IsZero() }) // not read yet
-	for _, r := range tenants {
-		if r.at.Before(oldest) {
-			oldest = r.at
-		}
-	}
 	if oldest.IsZero() {
 		oldest = c.begun
 	}
-	c.system.age(ch, time.Since(oldest), len(tenants))
+	for _, r := range tenants {
+		at := r.at
+		if at.IsZero() {
+			at = r.seen
+		}
+		if at.Before(oldest) {
+			oldest = at
+		}
+	}
+	maps.DeleteFunc(tenants, func(_ string, r reading) bool { return r.at.IsZero() }) // there is nothing to show yet
+	c.system.age(ch, c.wall().Sub(oldest), len(tenants))
 	c.emitTenants(ch, tenants)
 }
 

@@ -103,6 +103,7 @@ func TestScrapesWithoutPostgres(t *testing.T) {
 	owner := testkit.Owner(t, url)
 	holding(t, testkit.OpenStore(t, url), "kept", 3)
 	var away atomic.Bool
+	var later atomic.Int64
 	m := newMetrics(t)
 	stop, err := m.Open(ctx, store.Config{URL: url, Configure: func(pc *pgxpool.Config) {
 		dial := pc.ConnConfig.DialFunc
@@ -112,7 +113,7 @@ func TestScrapesWithoutPostgres(t *testing.T) {
 			}
 			return dial(ctx, network, address)
 		}
-	}}, telemetry.Reading{Tenants: 5, Every: time.Nanosecond})
+	}}, telemetry.Reading{Tenants: 5, Every: time.Nanosecond}.Aged(func() time.Time { return time.Now().Add(time.Duration(later.Load())) }))
 	require.NoError(t, err)
 	defer stop()
 	is(t, m, 3, "mneme_memories", "tenant", "kept")
@@ -133,6 +134,16 @@ func TestScrapesWithoutPostgres(t *testing.T) {
 	require.GreaterOrEqual(t, age, time.Since(before).Seconds()/2)
 	require.Contains(t, scrape(t, m), "mneme_jobs_dead 0")
 
+	// What may be over long since is not told any more: no alert goes by it.
+	later.Store(int64(16 * time.Minute))
+	text := scrape(t, m)
+	for _, name := range []string{"mneme_jobs_dead", "mneme_jobs_oldest_waiting_seconds", "mneme_index_lag_seconds", "mneme_sweeps_held"} {
+		require.NotContains(t, text, "\n"+name)
+	}
+	is(t, m, 3, "mneme_memories", "tenant", "kept")
+	age, _ = value(t, m, "mneme_metrics_age_seconds")
+	require.Greater(t, age, (15 * time.Minute).Seconds())
+
 	away.Store(false)
 	holding(t, testkit.OpenStore(t, url), "kept", 5) // two are new
 	require.NoError(t, testkit.Eventually(within(t), func() error {
@@ -141,6 +152,33 @@ func TestScrapesWithoutPostgres(t *testing.T) {
 		}
 		return nil
 	}))
+}
+
+// A tenant that cannot be read, and never could, is in the age from when it was first seen.
+func TestATenantThatIsNeverRead(t *testing.T) {
+	t.Parallel()
+	url := testkit.DatabaseURL(t)
+	st := testkit.OpenStore(t, url)
+	holding(t, st, "well", 1)
+	holding(t, st, "ill", 1)
+	_, err := testkit.Owner(t, url).Exec(ctx, `INSERT INTO sweep_runs (tenant, id, sweep, counts, started_at, updated_at) VALUES ('ill', 'r', 'decay', '{"pruned": 1e30}', now(), now())`)
+	require.NoError(t, err)
+	var later atomic.Int64
+	m := newMetrics(t)
+	stop, err := m.Read(st, telemetry.Reading{Tenants: 5, Every: time.Nanosecond}.Aged(func() time.Time { return time.Now().Add(time.Duration(later.Load())) }))
+	require.NoError(t, err)
+	defer stop()
+	is(t, m, 1, "mneme_metrics_tenants")
+	later.Store(int64(20 * time.Minute))
+	require.NoError(t, testkit.Eventually(within(t), func() error { // the one that can be read is
+		if n, _ := value(t, m, "mneme_metrics_failures_total"); n < 2 {
+			return fmt.Errorf("%v reads failed", n)
+		}
+		return nil
+	}))
+	is(t, m, 0, "mneme_jobs_dead")
+	age, _ := value(t, m, "mneme_metrics_age_seconds")
+	require.Greater(t, age, (19 * time.Minute).Seconds())
 }
 
 // Without Postgres from the beginning there are no numbers of it, and the age says for how long.

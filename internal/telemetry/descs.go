@@ -26,6 +26,7 @@ var (
 	actions        = []schema.AuditAction{schema.AuditCreate, schema.AuditRevise, schema.AuditFork, schema.AuditMerge, schema.AuditDelete, schema.AuditRecover,
 		schema.AuditContest, schema.AuditResolve, schema.AuditRetract, schema.AuditModify, schema.AuditErase, schema.AuditArchive, schema.AuditKeep,
 		schema.AuditPurge, schema.AuditReinforce, schema.AuditPenalise}
+	revisions = []schema.AuditAction{schema.AuditRevise, schema.AuditFork, schema.AuditMerge, schema.AuditContest, schema.AuditResolve, schema.AuditRetract}
 )
 
 // systemDescs are the series over all tenants.
@@ -43,7 +44,7 @@ type tenantDescs struct {
 	retrievals, degraded, judged, useful *prometheus.Desc // usefulness
 	verdicts                             *prometheus.Desc
 	outcomes, reused                     *prometheus.Desc // competence success, plan reuse
-	changes, toReview                    *prometheus.Desc // contradictions and revisions
+	changes, revisions, toReview         *prometheus.Desc // contradictions and revisions
 	due, overdue, swept, dead            *prometheus.Desc // decay
 }
 
@@ -58,7 +59,7 @@ func (c *collector) describe() {
 		held:          desc("mneme_sweeps_held", "Tenants whose sweep would take more than its share, and waits for an answer.", "sweep"),
 		heldFor:       desc("mneme_sweep_held_seconds", "How long the first of them has waited; 0 when there is none.", "sweep"),
 		metricsAge: desc("mneme_metrics_age_seconds",
-			"Age of the oldest of the numbers read from Postgres that are shown here; without any, how long the process has had none."),
+			"Age of the oldest of the numbers read from Postgres; of a tenant that could not be read yet, how long it has been known; without any, how long the process has had none."),
 		metricsTenants: desc("mneme_metrics_tenants", "Tenants whose numbers have been read."),
 	}
 	of := func(name, help string, labels ...string) *prometheus.Desc {
@@ -79,12 +80,14 @@ func (c *collector) describe() {
 		verdicts:     of("mneme_retrieval_verdicts", "Items of retrievals by what was said in the window to have become of them.", "verdict", "window"),
 		outcomes:     of("mneme_procedure_outcomes", "Uses of procedures (competence) and plans (plan_graph) that were said in the window to have gone well or not.", "type", "outcome", "window"),
 		reused:       of("mneme_retrievals_with_procedure", "Retrievals in the window that returned a procedure (competence) or a plan (plan_graph).", "type", "window"),
-		changes:      of("mneme_memory_changes", "Entries in the history of memories in the window, by action.", "action", "window"),
-		toReview:     of("mneme_proposals_to_review", "Proposals that wait for a person, by whether they would contradict what is known.", "contradiction"),
-		due:          of("mneme_decay_due_memories", "Memories that have fallen due and that no sweep has looked at yet; counting ends at 10,000 a tenant."),
-		overdue:      of("mneme_decay_overdue_seconds", "How long the first of them has been due; 0 when there is none."),
-		swept:        of("mneme_swept_items", "What sweeps that began in the window did, by sweep and what was done.", "sweep", "done", "window"),
-		dead:         of("mneme_tenant_jobs_dead", "Dead jobs of the tenant."),
+		changes:      of("mneme_memory_changes", "Entries in the history of memories in the window, by action: one for each memory that a change touches.", "action", "window"),
+		revisions: of("mneme_memory_revisions",
+			"Revisions in the window, by action: one for each operation, or proposal of the pipeline, that made it, however many memories it touches.", "action", "window"),
+		toReview: of("mneme_proposals_to_review", "Proposals that wait for a person, by whether they would contradict what is known.", "contradiction"),
+		due:      of("mneme_decay_due_memories", "Memories that have fallen due and that no sweep has looked at yet; counting ends at 10,000 a tenant."),
+		overdue:  of("mneme_decay_overdue_seconds", "How long the first of them has been due; 0 when there is none."),
+		swept:    of("mneme_swept_items", "What sweeps that began in the window did, by sweep and what was done.", "sweep", "done", "window"),
+		dead:     of("mneme_tenant_jobs_dead", "Dead jobs of the tenant."),
 	}
 }
 
@@ -96,7 +99,7 @@ func (c *collector) descs() []*prometheus.Desc {
 	s, t := c.system, c.tenant
 	return []*prometheus.Desc{s.waiting, s.oldestWaiting, s.dead, s.indexPending, s.indexParked, s.indexLag, s.held, s.heldFor, s.metricsAge, s.metricsTenants,
 		t.memories, t.contested, t.salience, t.salienceMean, t.retrievals, t.degraded, t.judged, t.useful, t.verdicts, t.outcomes, t.reused, t.changes,
-		t.toReview, t.due, t.overdue, t.swept, t.dead}
+		t.revisions, t.toReview, t.due, t.overdue, t.swept, t.dead}
 }
 
 func gauge(ch chan<- prometheus.Metric, d *prometheus.Desc, value float64, labels ...string) {
@@ -171,6 +174,9 @@ func (d tenantDescs) emit(ch chan<- prometheus.Metric, tenant []string, m store.
 	}
 	for _, action := range actions {
 		one(d.changes, float64(m.Changes[action]), string(action), windowDay)
+	}
+	for _, action := range revisions {
+		one(d.revisions, float64(m.Revisions[action]), string(action), windowDay)
 	}
 	one(d.toReview, float64(m.ToReview-m.Disputed), "false")
 	one(d.toReview, float64(m.Disputed), "true")

@@ -2,7 +2,9 @@ package telemetry
 
 import (
 	"context"
+	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 )
 
@@ -12,11 +14,18 @@ var (
 	StatementName = statementName
 )
 
-// RunForTest makes a span that ends with an error.
+// Aged tells the age of numbers by another clock.
+func (r Reading) Aged(wall func() time.Time) Reading {
+	r.wall = wall
+	return r
+}
+
+// RunForTest makes a span that ends with an error, and has its text as the id of an update.
 func (t *Traces) RunForTest(ctx context.Context, name string, err error) {
 	_, span := t.provider.Tracer("test").Start(ctx, name)
 	if err != nil {
 		span.RecordError(err)
+		span.SetAttributes(attribute.String("temporalUpdateID", err.Error()))
 		span.SetStatus(codes.Error, err.Error())
 	}
 	span.End()

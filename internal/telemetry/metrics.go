@@ -46,7 +46,7 @@ func NewMetrics(version string) (*Metrics, error) {
 		phases: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "mneme_phase_duration_seconds", Buckets: phaseBuckets,
 			Help: "Time that one attempt at an activity took, by phase (workflows/names.go) and outcome (ok, failed)."}, []string{"phase", "outcome"}),
 		recalls: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "mneme_recall_duration_seconds", Buckets: recallBuckets,
-			Help: "Time that a recall in this process took, by outcome (ok, degraded, invalid, failed)."}, []string{"outcome"}),
+			Help: "Time that a recall in this process took, by outcome (ok, degraded, invalid, cancelled, failed)."}, []string{"outcome"}),
 		stages: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "mneme_recall_stage_duration_seconds", Buckets: stageBuckets,
 			Help: "Time that a channel or stage of a recall in this process took."}, []string{"stage"}),
 		degraded: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_recall_degraded_total",
@@ -70,7 +70,7 @@ func NewMetrics(version string) (*Metrics, error) {
 		m.phases.WithLabelValues(phase, outcomeOK)
 		m.phases.WithLabelValues(phase, outcomeFailed)
 	}
-	for _, outcome := range []string{outcomeOK, outcomeDegraded, outcomeInvalid, outcomeFailed} {
+	for _, outcome := range []string{outcomeOK, outcomeDegraded, outcomeInvalid, outcomeCancelled, outcomeFailed} {
 		m.recalls.WithLabelValues(outcome)
 	}
 	return m, m.openSDK()
@@ -115,6 +115,7 @@ const (
 	outcomeFailed    = "failed"
 	outcomeDegraded  = "degraded"
 	outcomeInvalid   = "invalid"
+	outcomeCancelled = "cancelled"
 	outcomeThrottled = "throttled"
 )
 

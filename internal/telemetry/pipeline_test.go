@@ -98,6 +98,7 @@ type model struct {
 func (m model) Extract(ctx context.Context, src inference.Source) (memory.Extraction, inference.Usage, error) {
 	usage := inference.Usage{Model: "chat-1", Calls: 1, PromptTokens: 11, CompletionTokens: 7}
 	if strings.Contains(src.Content, "poison") {
+		usage.Calls = 3 // two were answered
 		return memory.Extraction{}, usage, &inference.PermanentError{Reason: "refused"}
 	}
 	out, _, err := m.Extractor.Extract(ctx, src)
@@ -153,6 +154,10 @@ func TestMetricsOfARealRun(t *testing.T) {
 	cancel()
 	_, err = r.Recall(canceled, req)
 	require.Error(t, err)
+	gone := testkit.OpenStore(t, h.DatabaseURL)
+	gone.Close()
+	_, err = (&recall.Recaller{Store: gone, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder, Observe: m.ObserveRecall}).Recall(ctx, req)
+	require.Error(t, err)
 
 	for _, phase := range []string{workflows.PhaseStage, workflows.PhaseExtract, workflows.PhaseDecide, workflows.PhaseWrite, workflows.PhaseLink,
 		workflows.PhaseIndex, workflows.PhaseRecall} {
@@ -160,7 +165,7 @@ func TestMetricsOfARealRun(t *testing.T) {
 		require.Positive(t, n, phase)
 	}
 	is(t, m, 0, "mneme_phase_duration_seconds", "phase", telemetry.PhaseOther)
-	for outcome, n := range map[string]float64{"ok": 1, "degraded": 1, "invalid": 1, "failed": 1} {
+	for outcome, n := range map[string]float64{"ok": 1, "degraded": 1, "invalid": 1, "cancelled": 1, "failed": 1} {
 		is(t, m, n, "mneme_recall_duration_seconds", "outcome", outcome)
 	}
 	is(t, m, 1, "mneme_recall_degraded_total", "stage", memory.ChannelVector)
@@ -168,6 +173,7 @@ func TestMetricsOfARealRun(t *testing.T) {
 	require.EqualValues(t, 2, n)
 	is(t, m, 22, "mneme_model_tokens_total", "use", "extract", "model", "chat-1", "direction", "prompt")
 	is(t, m, 1, "mneme_model_calls_total", "use", "extract", "outcome", "failed")
+	is(t, m, 3, "mneme_model_calls_total", "use", "extract", "outcome", "ok")
 	is(t, m, 1, "mneme_jobs_dead")
 	is(t, m, 0, "mneme_jobs_waiting")
 	is(t, m, 0, "mneme_jobs_oldest_waiting_seconds")

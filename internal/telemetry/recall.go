@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -15,6 +16,8 @@ func (m *Metrics) ObserveRecall(meta schema.RecallMeta, took time.Duration, err 
 	switch {
 	case errors.As(err, &invalid):
 		outcome = outcomeInvalid
+	case errors.Is(err, context.Canceled): // whoever asked does not want it any more
+		outcome = outcomeCancelled
 	case err != nil:
 		outcome = outcomeFailed
 	case len(meta.Degraded) > 0:

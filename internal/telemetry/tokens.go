@@ -55,7 +55,8 @@ func (m *Metrics) CountOthers(others func(inference.EmbeddingModel) (inference.E
 	}
 }
 
-// spent counts what a call cost. A usage without a model is of rules, which cost nothing.
+// spent counts what a use of a model cost. Of several calls an error is the last one's: those before it were
+// answered, or it would have ended there. A usage without a model is of rules, which cost nothing.
 func (m *Metrics) spent(use string, usage inference.Usage, err error) {
 	var limit *inference.RateLimitError
 	outcome := outcomeOK
@@ -68,7 +69,10 @@ func (m *Metrics) spent(use string, usage inference.Usage, err error) {
 	if usage.Model == "" {
 		return
 	}
-	m.calls.WithLabelValues(use, usage.Model, outcome).Add(float64(max(usage.Calls, 0)))
+	if usage.Calls > 1 {
+		m.calls.WithLabelValues(use, usage.Model, outcomeOK).Add(float64(usage.Calls - 1))
+	}
+	m.calls.WithLabelValues(use, usage.Model, outcome).Add(float64(min(max(usage.Calls, 0), 1)))
 	m.tokens.WithLabelValues(use, usage.Model, "prompt").Add(float64(max(usage.PromptTokens, 0)))
 	m.tokens.WithLabelValues(use, usage.Model, "completion").Add(float64(max(usage.CompletionTokens, 0)))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,9 +29,10 @@ const flushDeadline = 3 * time.Second
 // Traces follows a request from the start of its workflow through workflow and activities to the statements
 // that they run. Nil traces nothing: all methods may be called on it.
 //
-// Spans carry names of workflows, activities, statements and tables, and ids of runs. What memories say is
-// in none: statements go without their text and arguments, and errors without theirs, since Postgres
-// quotes values in what it says.
+// Spans carry names of workflows, activities, statements and tables, and Temporal's ids of runs. What memories
+// say is in none: statements go without their text and arguments, and errors without theirs, since Postgres
+// quotes values in what it says. Ids of workflows and of updates are left out too: they have tenant, agent and
+// whatever a caller chose as idempotency key.
 type Traces struct {
 	provider *trace.TracerProvider
 }
@@ -153,7 +155,12 @@ func statementName(sql string) string {
 	return name
 }
 
-// quietExporter takes the texts of errors out of spans. That and where something failed stays.
+// callersIDs are the attributes of the SDK's spans that have a caller's words in them. The id of the run, which
+// Temporal makes, is enough to find a run.
+var callersIDs = map[attribute.Key]bool{"temporalWorkflowID": true, "temporalUpdateID": true}
+
+// quietExporter takes the texts of errors, and ids that callers choose, out of spans. That and where something
+// failed stays.
 type quietExporter struct{ trace.SpanExporter }
 
 // ExportSpans implements trace.SpanExporter.
@@ -166,6 +173,11 @@ func (e quietExporter) ExportSpans(ctx context.Context, spans []trace.ReadOnlySp
 }
 
 type quietSpan struct{ trace.ReadOnlySpan }
+
+// Attributes implements trace.ReadOnlySpan.
+func (s quietSpan) Attributes() []attribute.KeyValue {
+	return slices.DeleteFunc(slices.Clone(s.ReadOnlySpan.Attributes()), func(a attribute.KeyValue) bool { return callersIDs[a.Key] })
+}
 
 // Status implements trace.ReadOnlySpan.
 func (s quietSpan) Status() trace.Status {

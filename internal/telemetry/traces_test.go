@@ -25,7 +25,9 @@ func TestATraceGoesAllTheWay(t *testing.T) {
 	traces := telemetry.NewTraces(exporter)
 	h := observed(t, newMetrics(t), traces)
 	p := testkit.Principal()
-	h.Ingest(t, testkit.Request(p, schema.SourceObservation, "The "+canary+" listens on port 4711.", "A poison "+canary+"."))
+	req := testkit.Request(p, schema.SourceObservation, "The "+canary+" listens on port 4711.", "A poison "+canary+".")
+	req.IdempotencyKey = canary + "-once"
+	h.Ingest(t, req)
 
 	var spans tracetest.SpanStubs
 	require.NoError(t, testkit.Eventually(within(t), func() error { // the last task of the workflow may be on its way
@@ -63,14 +65,22 @@ func TestATraceGoesAllTheWay(t *testing.T) {
 	}
 	require.Contains(t, ways, "UPDATE jobs < RunActivity < StartActivity < RunWorkflow < UpdateWithStartWorkflow", ways)
 
+	runs := 0
 	for _, s := range spans {
+		for _, a := range s.Attributes {
+			if a.Key == "temporalRunID" {
+				runs++
+			}
+		}
 		said := fmt.Sprint(s.Name, s.Status, s.Attributes, s.Events, s.Links, s.Resource)
 		require.NotContains(t, said, canary)
 		require.NotContains(t, said, "4711")
 		for _, a := range s.Attributes {
 			require.NotContains(t, []string{"db.query.text", "pgx.query.parameters"}, string(a.Key))
 		}
+		require.NotContains(t, said, p.Tenant)
 	}
+	require.Positive(t, runs, "a run is found by its own id")
 }
 
 // Postgres quotes values in its errors. A span says that a statement failed, and not with what.
