@@ -88,7 +88,7 @@ func runSweep(ctx workflow.Context, in SweepInput, what string, fn, self any) (S
 			showOperation(ctx, PhaseSweep, sweepCounts(what, out), AttrOutcome.ValueSet(OutcomeFailed))
 			return out, err
 		}
-		out.SweepResult = out.Add(part)
+		out.SweepResult = out.Add(part) //workflowcheck:ignore: sums over a map are the same in any order
 		showOperation(ctx, PhaseSweep, sweepCounts(what, out))
 	}
 	outcome := OutcomeOK
@@ -106,7 +106,8 @@ func runSweep(ctx workflow.Context, in SweepInput, what string, fn, self any) (S
 // sweepCounts says what a sweep has done, in one order.
 func sweepCounts(what string, out SweepResult) string {
 	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(out.Counts)) { //workflowcheck:ignore: sorted
+	names := slices.Sorted(maps.Keys(out.Counts)) //workflowcheck:ignore: sorted
+	for _, name := range names {
 		if out.Counts[name] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", out.Counts[name], strings.ReplaceAll(name, "_", " ")))
 		}
