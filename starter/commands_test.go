@@ -239,7 +239,7 @@ func TestUsage(t *testing.T) {
 	require.Equal(t, "unknown flag: --nonsense", c.run("list", "--nonsense", "--json").is(exitUsage).problem().Message)
 	require.Contains(t, c.run("version").is(exitOK).out, "mneme ")
 	require.Contains(t, c.run("--help").is(exitOK).out, "Exit codes")
-	require.Contains(t, c.run("recal").err, "did you mean recall?")
+	require.Contains(t, c.run("recal").err, "did you mean recall")
 }
 
 func TestExitCodes(t *testing.T) {
