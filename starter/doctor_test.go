@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 	namespacepb "go.temporal.io/api/namespace/v1"
 	"go.temporal.io/api/operatorservice/v1"
@@ -386,7 +385,7 @@ func TestDoctorJudges(t *testing.T) {
 		require.Equal(t, test.as, judgeConnections(store.Connections{Open: test.open, Most: test.most}).Status, "%+v", test)
 	}
 	for code, found := range map[string]string{"53300": "no more connections", "53200": "lacks resources", "57P03": "not ready yet", "28P01": "it refuses"} {
-		v := judgeRefusal(&pgconn.PgError{Code: code, Message: "said so"})
+		v := judgeRefusal(code, "said so")
 		require.Contains(t, v.Found, found)
 		require.Equal(t, code == "28P01", strings.Contains(v.Do, "DATABASE_URL"), code)
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/mneme/mneme/schema/migrations"
 	"github.com/mneme/mneme/store"
 )
@@ -35,16 +34,16 @@ func (d *doctor) postgres(ctx context.Context) (verdict, error) {
 }
 
 // judgeRefusal tells what a server that answers wants of whoever it does not let in.
-func judgeRefusal(refused *pgconn.PgError) verdict {
+func judgeRefusal(code, message string) verdict {
 	switch {
-	case refused.Code == "53300": // too_many_connections
-		return fail("Lower MNEME_DB_MAX_CONNS, run fewer workers, or raise max_connections.", "it takes no more connections: %s", refused.Message)
-	case strings.HasPrefix(refused.Code, "53"): // insufficient_resources
-		return fail("Give the server what it lacks: memory, or room on its disk.", "it lacks resources: %s", refused.Message)
-	case refused.Code == "57P03": // cannot_connect_now
-		return fail("Wait until it has started or recovered, and try again; its log says how far it is.", "it is not ready yet: %s", refused.Message)
+	case code == "53300": // too_many_connections
+		return fail("Lower MNEME_DB_MAX_CONNS, run fewer workers, or raise max_connections.", "it takes no more connections: %s", message)
+	case strings.HasPrefix(code, "53"): // insufficient_resources
+		return fail("Give the server what it lacks: memory, or room on its disk.", "it lacks resources: %s", message)
+	case code == "57P03": // cannot_connect_now
+		return fail("Wait until it has started or recovered, and try again; its log says how far it is.", "it is not ready yet: %s", message)
 	}
-	return fail("Correct DATABASE_URL, or the rights of its role.", "it refuses: %s", refused.Message)
+	return fail("Correct DATABASE_URL, or the rights of its role.", "it refuses: %s", message)
 }
 
 // migrations tells whether the schema is that of this program.
