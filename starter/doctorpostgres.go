@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/mneme/mneme/schema/migrations"
 	"github.com/mneme/mneme/store"
 )
@@ -22,9 +20,8 @@ func (d *doctor) postgres(ctx context.Context) (verdict, error) {
 	}
 	db, err := store.Inspect(ctx, databaseURL)
 	if err != nil {
-		var refused *pgconn.PgError
-		if errors.As(err, &refused) { // it does, and does not let us in
-			return judgeRefusal(refused), nil
+		if code, message, answered := store.ServerSays(err); answered { // it does, and does not let us in
+			return judgeRefusal(code, message), nil
 		}
 		return fail(do, "it does not answer: %s", err), nil
 	}
