@@ -68,8 +68,9 @@ func inForce(rules memory.RetentionRules) []schema.RetentionPolicy {
 	}
 	for _, domain := range schema.RetentionDomains {
 		add(memory.DefaultRetention(domain, schema.Any, schema.Any))
-		if domain == schema.RetainWorld {
-			add(memory.DefaultRetention(domain, schema.TierPersistent, schema.TypologyProcedural))
+		if lasting := rules.For(domain, schema.TierPersistent, schema.TypologyProcedural); domain == schema.RetainWorld && lasting.DecayExempt {
+			lasting.Tier, lasting.Typology = schema.TierPersistent, schema.TypologyProcedural
+			add(lasting)
 		}
 	}
 	return out
