@@ -111,29 +111,32 @@ func DefaultDecay(t schema.MemoryType) Decay {
 //   - a custom curve without points and an unknown one read as exponential, so that a record whose
 //     curve is defined elsewhere fades here as well
 func (d Decay) Salience(base float64, since time.Duration) float64 {
-	base = clampUnit(base)
-	left := 1.0
+	return max(clampUnit(base)*d.share(since), clampUnit(d.Floor))
+}
+
+// share is what a curve leaves of a base of 1, without the floor.
+func (d Decay) share(since time.Duration) float64 {
 	switch {
 	case since <= 0:
+		return 1
 	case d.byPoints():
-		left = d.share(since)
+		return d.alongPoints(since)
 	case d.HalfLife > 0:
 		halfLives := float64(since) / float64(d.HalfLife)
 		if d.Curve == schema.CurveLinear {
-			left = max(0, 1-halfLives/2)
-		} else {
-			left = math.Exp2(-halfLives)
+			return max(0, 1-halfLives/2)
 		}
+		return math.Exp2(-halfLives)
 	}
-	return max(base*left, clampUnit(d.Floor))
+	return 1
 }
 
 // byPoints reports whether the curve is drawn by its points.
 func (d Decay) byPoints() bool { return d.Curve == schema.CurveCustom && len(d.Points) > 0 }
 
-// share reads a custom curve. Whatever its points are, it does not rise: a point that is earlier than
+// alongPoints is the share on a custom curve. Whatever its points are, it does not rise: a point that is earlier than
 // the one before it is passed over, and a share that is larger counts as that one's.
-func (d Decay) share(since time.Duration) float64 {
+func (d Decay) alongPoints(since time.Duration) float64 {
 	from := DecayPoint{Share: 1}
 	for _, to := range d.Points {
 		if to.After < from.After {

@@ -88,9 +88,10 @@ type Said struct {
 
 // Reinforcement is what feedback makes of a memory.
 type Reinforcement struct {
-	Status schema.FeedbackStatus // reinforced, penalised or corrected; unchanged: nothing else is set but Before
+	Status schema.FeedbackStatus // reinforced, penalised or corrected; unchanged: nothing else is set but Before and After
 	Before float64               // salience for now
-	Fading                       // after
+	After  float64               // salience for now, after
+	Fading                       // after, as it is stored: Salience is as of SalienceAt, which may be before At
 	At     time.Time             // when it takes effect
 
 	Weight     float64 // of the verdict, [-1,1]
@@ -114,8 +115,12 @@ type Outcomes struct{ Successes, Failures int64 }
 // the retrieval was, and never before SalienceAt: a clock that was put back does not make a memory fade
 // twice. A pinned memory does not fade, so that its salience stays as of the pin's moment.
 //
-// What is left of an earlier move is exact where salience was not written in between, and on an exponential
-// curve, which has no memory, always. On other curves each write begins the curve anew, and under a pin or in
+// What raises salience begins the curve at that moment. What lowers it stays on the curve that the memory was
+// on, which becomes lower in proportion: begun anew, a curve that falls at its end, as a linear one does, would
+// put off the moment at which a memory that has just failed falls due.
+//
+// What is left of an earlier move is exact where salience was not raised in between, and on an exponential
+// curve, which has no memory, always. On other curves a rise begins the curve anew, and under a pin or in
 // the grave nothing fades: there what is taken back is near, and off by less than the move.
 //
 // Procedures and plans also count their outcomes: a success or a failure in performance or metrics, with the
@@ -144,17 +149,27 @@ func Reinforce(m Rated, v schema.Verdict, earlier *Said, now time.Time) (Reinfor
 		out.Outcomes = &Outcomes{performance.Successes, performance.Failures}
 	}
 	if earlier != nil && earlier.Verdict == v {
-		out.Status = schema.FeedbackUnchanged
+		out.Status, out.After = schema.FeedbackUnchanged, out.Before
 		return out, nil
 	}
 	base := out.Before
 	if earlier != nil {
-		base = max(clampUnit(base-m.Decay.left(*earlier, fadesUntil)), clampUnit(m.Decay.Floor))
+		base = max(clampUnit(base-m.left(*earlier, fadesUntil)), clampUnit(m.Decay.Floor))
 	}
-	out.Salience = m.Decay.Reinforce(base, weight)
-	out.Moved = out.Salience - base
-	out.SalienceAt = fadesUntil
+	out.After = m.Decay.Reinforce(base, weight)
+	out.Moved = out.After - base
+	switch {
+	case out.After > out.Before:
+		out.Salience, out.SalienceAt = out.After, fadesUntil
+	case out.Before > 0:
+		out.Salience, out.SalienceAt = m.Salience*(out.After/out.Before), m.SalienceAt
+	default: // there was nothing to take
+		out.Salience, out.SalienceAt = m.Salience, m.SalienceAt
+	}
 	if due, ok := m.Decay.DueAt(out.Salience, out.SalienceAt, m.CreatedAt, m.Pinned); ok {
+		if due.Before(at) {
+			due = at // nobody was late to see what this verdict has made due
+		}
 		out.DueAt = &due
 	}
 	out.Status, out.Reinforced = schema.FeedbackPenalised, weight > 0
@@ -187,9 +202,16 @@ func Reinforce(m Rated, v schema.Verdict, earlier *Said, now time.Time) (Reinfor
 
 // left is what is left at a time of what an earlier verdict moved: it fades as the salience that it is a part
 // of, which every curve does in proportion to its base.
-func (d Decay) left(s Said, at time.Time) float64 {
-	d.Floor = 0
-	return math.Copysign(d.Salience(math.Abs(s.Moved), at.Sub(s.At)), s.Moved)
+func (m Rated) left(s Said, at time.Time) float64 {
+	if !at.After(s.At) { // as under a pin
+		return s.Moved
+	}
+	since := max(0, s.At.Sub(m.SalienceAt)) // how far the curve was then; begun anew since, it is taken for a new one then
+	was := m.Decay.share(since)
+	if was == 0 {
+		return 0
+	}
+	return s.Moved * m.Decay.share(since+at.Sub(s.At)) / was
 }
 
 // tally is the outcomes in a payload. Members that this package does not know stay.

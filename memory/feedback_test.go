@@ -3,6 +3,7 @@ package memory_test
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -80,6 +81,14 @@ func after(m memory.Rated, v schema.Verdict, r memory.Reinforcement) (memory.Rat
 	return m, &memory.Said{Verdict: v, Moved: r.Moved, Counted: r.Counted, At: r.At}
 }
 
+// salience is what a memory's stored salience is at a time, after feedback.
+func salience(m memory.Rated, r memory.Reinforcement, at time.Time) float64 {
+	if m.Pinned {
+		return r.Salience
+	}
+	return m.Decay.Salience(r.Salience, at.Sub(r.SalienceAt))
+}
+
 func TestReinforceMovesSalience(t *testing.T) {
 	t.Parallel()
 	never := func(m *memory.Rated) { m.Decay.MinSalience = 0 }
@@ -99,19 +108,25 @@ func TestReinforceMovesSalience(t *testing.T) {
 		"due at once":       {schema.VerdictFailed, func(m *memory.Rated) { m.Salience = 0.5 }, 0.25, 0.05, noon, noon, false},
 		"capped":            {schema.VerdictSucceeded, func(m *memory.Rated) { m.Salience, m.SalienceAt, m.Decay.MinSalience = 0.9, noon, 0 }, 0.9, 1, noon, time.Time{}, true},
 		"floored":           {schema.VerdictFailed, func(m *memory.Rated) { m.Decay.Floor = 0.3 }, 0.4, 0.3, noon, time.Time{}, false},
-		"pinned":            {schema.VerdictFailed, func(m *memory.Rated) { m.Pinned = true }, 0.8, 0.6, noon.Add(-10 * day), time.Time{}, false},
+		"pinned":            {schema.VerdictFailed, func(m *memory.Rated) { m.Pinned = true }, 0.8, 0.6, noon, time.Time{}, false},
 		"no gain":           {schema.VerdictSucceeded, func(m *memory.Rated) { m.Decay.ReinforcementGain, m.Decay.MinSalience = 0, 0 }, 0.4, 0.4, noon, time.Time{}, true},
 		"a clock put back":  {schema.VerdictSucceeded, func(m *memory.Rated) { m.SalienceAt, m.Decay.MinSalience, m.Salience = noon.Add(day), 0, 0.4 }, 0.4, 0.6, noon.Add(day), time.Time{}, true},
-		"too old all along": {schema.VerdictSucceeded, func(m *memory.Rated) { m.Decay.MaxAge = day }, 0.4, 0.6, noon, noon.Add(-19 * day), true},
+		"too old all along": {schema.VerdictSucceeded, func(m *memory.Rated) { m.Decay.MaxAge = day }, 0.4, 0.6, noon, noon, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := fadingFact(tt.change)
 			r := reinforce(t, m, tt.verdict, nil, noon)
 			require.InDelta(t, tt.before, r.Before, 1e-12)
-			require.InDelta(t, tt.after, r.Salience, 1e-12)
+			require.InDelta(t, tt.after, r.After, 1e-12)
 			require.InDelta(t, tt.after-tt.before, r.Moved, 1e-12)
-			require.Equal(t, tt.at, r.SalienceAt)
+			require.Equal(t, tt.at, r.At)
+			if tt.after > tt.before && !m.Pinned {
+				require.Equal(t, tt.at, r.SalienceAt, "the curve begins")
+			} else {
+				require.Equal(t, m.SalienceAt, r.SalienceAt, "the curve goes on")
+			}
+			require.InDelta(t, tt.after, salience(m, r, tt.at), 1e-12, "what is stored says so")
 			require.Equal(t, tt.reinforced, r.Reinforced)
 			require.Equal(t, map[bool]schema.FeedbackStatus{true: schema.FeedbackReinforced, false: schema.FeedbackPenalised}[tt.reinforced], r.Status)
 			if tt.due.IsZero() {
@@ -214,23 +229,31 @@ func TestReinforceProperties(t *testing.T) {
 				require.Equal(t, schema.FeedbackUnchanged, r.Status)
 				continue
 			}
-			require.True(t, r.Salience >= m.Decay.Floor && r.Salience <= 1, "in [floor,1]")
+			require.True(t, r.After >= m.Decay.Floor && r.After <= 1, "in [floor,1]")
+			require.InDelta(t, r.After, salience(m, r, r.At), 1e-9, "what is stored says so")
 			require.True(t, r.Confidence >= 0 && r.Confidence <= 1)
 			require.False(t, r.SalienceAt.Before(m.SalienceAt), "time does not go back")
 			due, falls := m.Decay.DueAt(r.Salience, r.SalienceAt, m.CreatedAt, m.Pinned)
 			require.Equal(t, falls, r.DueAt != nil)
+			before, fell := m.Decay.DueAt(m.Salience, m.SalienceAt, m.CreatedAt, m.Pinned)
+			if due.Before(r.At) {
+				due = r.At
+			}
 			require.True(t, !falls || due.Equal(*r.DueAt), "due is exact")
+			if fell && r.After <= r.Before {
+				require.True(t, falls && (due.Equal(r.At) || !due.After(before)), "what counts against a memory does not let it stay longer")
+			}
 			if said[i.retrieval] == nil { // better never ends below worse, and a success not below nothing
-				worse := r.Salience
+				worse := r.After
 				for _, v := range []schema.Verdict{schema.VerdictFailed, schema.VerdictUnused, schema.VerdictPartly, schema.VerdictSucceeded} {
 					got := reinforce(t, m, v, nil, now)
 					if v == schema.VerdictFailed {
-						worse = got.Salience
+						worse = got.After
 					}
-					require.GreaterOrEqual(t, got.Salience, worse, v)
+					require.GreaterOrEqual(t, got.After, worse, v)
 					require.Equal(t, got.Reinforced, v == schema.VerdictSucceeded || v == schema.VerdictPartly)
-					require.True(t, got.Reinforced && got.Salience >= got.Before || !got.Reinforced && got.Salience <= got.Before, v)
-					worse = got.Salience
+					require.True(t, got.Reinforced && got.After >= got.Before || !got.Reinforced && got.After <= got.Before, v)
+					worse = got.After
 				}
 			}
 			m, said[i.retrieval] = after(m, i.verdict, r)
@@ -256,36 +279,49 @@ func TestReinforceProperties(t *testing.T) {
 }
 
 // Where nothing clamps, a correction leaves what the right verdict would have left, had nothing been said
-// before it: on an exponential curve whatever else was said in between, on others when nothing was.
+// before it: on an exponential curve whatever else was said in between, on others when nothing was that raised it.
 func TestCorrectionTakesTheEarlierVerdictBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		m := anyRated().Draw(t, "memory")
-		m.Decay.Floor, m.Decay.HalfLife = 0, time.Duration(rapid.Int64Range(20, 400).Draw(t, "half-life"))*day
+		m.Decay.Floor, m.Decay.HalfLife = 0, time.Duration(rapid.Int64Range(40, 400).Draw(t, "half-life"))*day
+		m.Decay.Points = slices.Clone(m.Decay.Points)
+		for i := range m.Decay.Points {
+			m.Decay.Points[i].Share = (1 + m.Decay.Points[i].Share) / 2 // so that there is something left to take
+		}
 		m.Decay.ReinforcementGain = rapid.Float64Range(0, 0.05).Draw(t, "gain")
 		m.Salience = rapid.Float64Range(0.6, 0.8).Draw(t, "salience")
 		wrong := rapid.SampledFrom(allVerdicts).Draw(t, "wrong")
 		right := rapid.SampledFrom(allVerdicts).Filter(func(v schema.Verdict) bool { return v != wrong }).Draw(t, "right")
-		days := func(name string) time.Duration { return time.Duration(rapid.Int64Range(0, 15).Draw(t, name)) * day }
-		said, between := noon, noon // a write begins a curve anew; only the exponential one does not remember
-		if m.Decay.Curve == schema.CurveExponential {
-			said = noon.Add(days("until it was said"))
-			between = said.Add(days("until another was"))
+		most := int64(15)
+		if m.Pinned { // and does not fade
+			most = 1000
 		}
+		days := func(name string) time.Duration { return time.Duration(rapid.Int64Range(0, most).Draw(t, name)) * day }
+		exponential := m.Decay.Curve == schema.CurveExponential
+		said := noon.Add(days("until it was said"))
+		if helped := wrong == schema.VerdictSucceeded || wrong == schema.VerdictPartly; helped && !exponential {
+			said = m.SalienceAt // a rise begins a curve anew, which only here is the one that it was on
+		}
+		between := said.Add(days("until another was"))
 		corrected := between.Add(days("until it was corrected"))
 
 		with, without := m, m
 		var mistake *memory.Said
 		with, mistake = after(with, wrong, reinforce(t, with, wrong, nil, said))
-		if m.Decay.Curve == schema.CurveExponential && rapid.Bool().Draw(t, "another in between") {
-			v := rapid.SampledFrom(allVerdicts).Draw(t, "another")
+		if rapid.Bool().Draw(t, "another in between") {
+			others := []schema.Verdict{schema.VerdictFailed, schema.VerdictUnused}
+			if exponential {
+				others = allVerdicts
+			}
+			v := rapid.SampledFrom(others).Draw(t, "another")
 			with, _ = after(with, v, reinforce(t, with, v, nil, between))
 			without, _ = after(without, v, reinforce(t, without, v, nil, between))
 		}
 		got := reinforce(t, with, right, mistake, corrected)
 		want := reinforce(t, without, right, nil, corrected)
 		require.Equal(t, schema.FeedbackCorrected, got.Status)
-		require.InDelta(t, want.Salience, got.Salience, 1e-9)
+		require.InDelta(t, want.After, got.After, 1e-9)
 		require.InDelta(t, want.Moved, got.Moved, 1e-9)
 		require.InDelta(t, want.Confidence, got.Confidence, 1e-9)
 		require.Equal(t, want.Counted, got.Counted)

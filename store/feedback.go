@@ -147,11 +147,7 @@ func (f *feeding) item(v memory.ItemVerdict) (schema.FeedbackResultItem, error) 
 		return out, err
 	}
 	out.Status, out.Verdict = r.Status, v.Verdict
-	after := r.Salience
-	if r.Status == schema.FeedbackUnchanged {
-		after = r.Before
-	}
-	out.SalienceBefore, out.SalienceAfter = &r.Before, &after
+	out.SalienceBefore, out.SalienceAfter = &r.Before, &r.After
 	if r.Outcomes != nil {
 		out.SuccessCount, out.FailureCount, out.Confidence = &r.Outcomes.Successes, &r.Outcomes.Failures, &r.Confidence
 	}
@@ -174,7 +170,7 @@ func (f *feeding) reinforce(m memoryRow, v schema.Verdict, r memory.Reinforcemen
 	f.queue.Queue(`UPDATE memories SET salience = $3, salience_at = $4, decay_due_at = $5,
 			last_reinforced_at = CASE WHEN $6 THEN greatest(last_reinforced_at, $7) ELSE last_reinforced_at END
 		WHERE tenant = $1 AND id = $2`, f.tenant, m.ID, r.Salience, r.SalienceAt, r.DueAt, r.Reinforced, r.At)
-	metadata := map[string]any{"retrieval_id": f.retrieval.String(), "verdict": v, "salience_before": r.Before, "salience_after": r.Salience}
+	metadata := map[string]any{"retrieval_id": f.retrieval.String(), "verdict": v, "salience_before": r.Before, "salience_after": r.After}
 	if said.Corrects != "" {
 		metadata["corrects"] = said.Corrects
 	}

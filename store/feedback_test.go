@@ -128,8 +128,12 @@ func TestFeedbackReinforcesAndPenalises(t *testing.T) {
 		faded := memory.DefaultDecay(m.Type).Salience(0.5, w.now.Sub(was.SalienceAt))
 		require.InDelta(t, faded, *got.SalienceBefore, 1e-12)
 		require.InDelta(t, faded+0.1*expected.weight, *got.SalienceAfter, 1e-12)
-		require.InDelta(t, *got.SalienceAfter, m.Salience, 1e-12)
-		require.True(t, m.SalienceAt.Equal(w.now))
+		require.InDelta(t, *got.SalienceAfter, memory.DefaultDecay(m.Type).Salience(m.Salience, w.now.Sub(m.SalienceAt)), 1e-12)
+		if expected.weight > 0 {
+			require.True(t, m.SalienceAt.Equal(w.now), "the curve begins")
+		} else {
+			require.True(t, m.SalienceAt.Equal(was.SalienceAt), "the curve goes on")
+		}
 		require.Equal(t, expected.weight > 0, m.Lifecycle.LastReinforcedAt.Equal(w.now))
 		require.Equal(t, []any{was.Version, was.UpdatedAt, was.Content, was.Importance}, []any{m.Version, m.UpdatedAt, m.Content, m.Importance}, "not what it says")
 		h := w.history(expected.id)
@@ -189,7 +193,8 @@ func TestFeedbackIsCorrected(t *testing.T) {
 	require.Equal(t, []any{schema.FeedbackCorrected, schema.VerdictSucceeded, int64(1), int64(1)}, []any{item.Status, item.Corrects, *item.SuccessCount, *item.FailureCount})
 	d := memory.DefaultDecay(schema.TypeCompetence)
 	once := d.Salience(start.Salience, 24*time.Hour) + 0.1 // had the first not been said
-	require.InDelta(t, d.Salience(once, 20*24*time.Hour)-0.1, w.get(id).Salience, 1e-9)
+	require.InDelta(t, d.Salience(once, 20*24*time.Hour)-0.1, *item.SalienceAfter, 1e-9)
+	require.InDelta(t, *item.SalienceAfter, d.Salience(w.get(id).Salience, w.now.Sub(w.get(id).SalienceAt)), 1e-9)
 	require.InDelta(t, (3*0.7+1)/5, w.get(id).Confidence, 1e-9)
 	require.Equal(t, 1, w.count("retrieval_feedback", "retrieval_id = $1 AND corrections = 1 AND verdict = 'failed' AND counted = 'failure'", first))
 	h := w.history(id)

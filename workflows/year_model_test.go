@@ -335,20 +335,33 @@ func (y *yearModel) feedback(retrieval string, verdicts map[string]schema.Verdic
 // earlier verdict's effect is taken back first, with its count.
 func (m *yearMemory) judge(r *yearRetrieval, v schema.Verdict, earlier *yearSaid, now time.Time) schema.FeedbackStatus {
 	bound := func(x float64) float64 { return min(1, max(x, m.decay.floor, 0)) }
-	before := m.at(now)
+	stood := m.at(now)
+	before := stood
 	if earlier != nil {
 		left := earlier.moved
 		if !m.pinned {
-			left *= m.decay.share(now.Sub(earlier.at))
+			begun := m.since // of the curve that the move is a part of
+			if begun.After(earlier.at) {
+				begun = earlier.at
+			}
+			if was := m.decay.share(earlier.at.Sub(begun)); was > 0 {
+				left *= m.decay.share(now.Sub(begun)) / was
+			}
 		}
 		before = bound(before - left)
 	}
 	after := bound(before + m.decay.gain*yearWeights[v])
-	if !m.pinned {
-		m.since = now
+	switch {
+	case m.pinned:
+		m.salience = after
+	case after > stood: // up: the curve begins
+		m.salience, m.since = after, now
+	case stood > 0: // down: it goes on, lower
+		m.salience *= after / stood
 	}
-	m.salience = after
-	m.schedule()
+	if m.schedule(); m.due != nil && m.due.Before(now) {
+		m.due = &now
+	}
 	if m.counts() {
 		if earlier != nil {
 			m.count(earlier.verdict, -1)
