@@ -107,11 +107,12 @@ const (
 	PurgeJobsCompleted PurgeStep = "jobs_completed"
 	PurgeJobsDead      PurgeStep = "jobs_dead"
 	PurgeRetrievals    PurgeStep = "retrievals" // with the feedback on them
+	PurgeSweepRuns     PurgeStep = "sweep_runs" // what earlier sweeps did, kept as long as completed jobs
 )
 
 // PurgeSteps are the steps in their order, which is mandatory (document 002 "Retention Worker"). Marking
-// ahead of them and retrievals behind them are ours.
-var PurgeSteps = []PurgeStep{PurgeExpire, PurgeGraphLinks, PurgeEmbeddings, PurgeTombstones, PurgeHistory, PurgeJobsCompleted, PurgeJobsDead, PurgeRetrievals}
+// ahead of them, and retrievals and runs behind them, are ours.
+var PurgeSteps = []PurgeStep{PurgeExpire, PurgeGraphLinks, PurgeEmbeddings, PurgeTombstones, PurgeHistory, PurgeJobsCompleted, PurgeJobsDead, PurgeRetrievals, PurgeSweepRuns}
 
 // AsksFirst reports whether what a step takes is what a run must not take too much of: the others take what
 // these have marked, or what nobody would miss.

@@ -96,6 +96,11 @@ func (p *purging) step(ctx context.Context) error {
 			return p.tx.QueryRow(ctx, `WITH old AS (SELECT id FROM retrievals WHERE tenant = $1 AND created_at < $2 ORDER BY created_at, id LIMIT $3),
 				gone AS (DELETE FROM retrievals r USING old WHERE r.tenant = $1 AND r.id = old.id RETURNING 1) SELECT count(*) FROM gone`, p.tenant, before, p.in.Limit)
 		})
+	case memory.PurgeSweepRuns:
+		return p.aged(ctx, schema.RetainJobsCompleted, func(before time.Time) pgx.Row {
+			return p.tx.QueryRow(ctx, `WITH old AS (SELECT id FROM sweep_runs WHERE tenant = $1 AND sweep IN ('decay', 'retention') AND started_at < $2 LIMIT $3 FOR UPDATE SKIP LOCKED),
+				gone AS (DELETE FROM sweep_runs r USING old WHERE r.tenant = $1 AND r.id = old.id RETURNING 1) SELECT count(*) FROM gone`, p.tenant, before, p.in.Limit)
+		})
 	default:
 		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "step", Problem: "is no step of a purge"}}}
 	}
@@ -416,6 +421,7 @@ func (s *Store) PreviewPurge(ctx context.Context, tenant string, share float64, 
 			{memory.PurgeJobsCompleted, schema.RetainJobsCompleted, `SELECT FROM jobs WHERE tenant = $1 AND state = 'completed' AND finished_at < $2 AND $4::text[] IS NOT NULL`},
 			{memory.PurgeJobsDead, schema.RetainJobsDead, `SELECT FROM jobs WHERE tenant = $1 AND state = 'dead' AND finished_at < $2 AND $4::text[] IS NOT NULL`},
 			{memory.PurgeRetrievals, schema.RetainRetrievals, `SELECT FROM retrievals WHERE tenant = $1 AND created_at < $2 AND $4::text[] IS NOT NULL`},
+			{memory.PurgeSweepRuns, schema.RetainJobsCompleted, `SELECT FROM sweep_runs WHERE tenant = $1 AND sweep IN ('decay', 'retention') AND started_at < $2 AND $4::text[] IS NOT NULL`},
 		} {
 			before, ends := memory.ExpiredBefore(rules.For(aged.domain, schema.Any, schema.Any), now.UTC())
 			if !ends {

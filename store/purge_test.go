@@ -161,6 +161,7 @@ func TestPurgeInItsOrder(t *testing.T) {
 	w.now = w.now.Add(170 * day) // by the windows of before: all that happened until then
 	second := w.purge(limit)
 	require.NotZero(t, second[memory.PurgeHistory])
+	require.Equal(t, 1, second[memory.PurgeSweepRuns], "of the run before")
 	require.Zero(t, w.count("memory_history", "created_at < $1", w.now.Add(-memory.HistoryWindow)))
 	require.NotZero(t, w.count("memory_history", "action = 'purge'"), "what the first run did is younger")
 	for _, step := range []memory.PurgeStep{memory.PurgeGraphLinks, memory.PurgeEmbeddings, memory.PurgeTombstones, memory.PurgeJobsCompleted, memory.PurgeJobsDead, memory.PurgeRetrievals} {
@@ -401,4 +402,27 @@ func TestPurgeIsTheTenants(t *testing.T) {
 	tenants, err := w.SweepTenants(ctx, "", 10)
 	require.NoError(t, err)
 	require.True(t, slices.Equal([]string{"t", "u"}, tenants))
+}
+
+// Where nothing was ever remembered, recalls and their history age all the same.
+func TestSweepsVisitTenantsWithoutMemories(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.linked("Alice lives in Rome.")
+	asked, worked := *w, *w
+	asked.p.Tenant, worked.p.Tenant = "asked", "worked"
+	require.NoError(t, w.TrackRetrieval(ctx, store.Retrieval{ID: uuid.New(), Principal: asked.p, QueryHash: []byte{1}, MemoryIDs: []uuid.UUID{id}}, w.now))
+	worked.stage(say("A note.")...)
+	for _, c := range []struct {
+		after string
+		limit int
+		want  []string
+	}{{"", 10, []string{"asked", "t", "worked"}}, {"", 2, []string{"asked", "t"}}, {"asked", 1, []string{"t"}}, {"t", 10, []string{"worked"}}, {"worked", 10, nil}, {"", 0, nil}} {
+		tenants, err := w.SweepTenants(ctx, c.after, c.limit)
+		require.NoError(t, err)
+		require.ElementsMatch(t, c.want, tenants, "%d behind %q", c.limit, c.after)
+		require.True(t, slices.IsSorted(tenants))
+	}
+	asked.now = w.now.Add(31 * day)
+	require.Equal(t, 1, asked.purge(500)[memory.PurgeRetrievals])
 }
