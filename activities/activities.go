@@ -69,18 +69,26 @@ func fail(err error) error {
 const maxRetryAfter = 10 * time.Minute
 
 // pendingError asks Temporal to run the activity again for the items that are left, after the wait
-// that the endpoint asked for or, without one, that the retry policy gives.
-func pendingError(failed int, wait time.Duration) error {
-	return temporal.NewApplicationErrorWithOptions("some items have to be tried again", ErrTypeItemsPending,
+// that the endpoint asked for or, without one, that the retry policy gives. why is of an endpoint that is busy
+// or away: whoever looks at the run in the UI sees it there.
+func pendingError(failed int, wait time.Duration, why string) error {
+	message := "some items have to be tried again"
+	if why != "" {
+		message += ": " + why
+	}
+	return temporal.NewApplicationErrorWithOptions(message, ErrTypeItemsPending,
 		temporal.ApplicationErrorOptions{NextRetryDelay: min(wait, maxRetryAfter), Details: []any{failed}})
 }
 
-// failure classifies a model call's error: how long to wait when it was only throttled, or why the
-// attempt counts as failed.
-func failure(err error) (wait time.Duration, throttled, permanent bool, reason string) {
+// failure classifies a model call's error: how long to wait when the endpoint was only busy or away, which
+// is nobody's failure, or why the attempt counts as failed. A wait of 0 leaves it to the retry policy.
+func failure(err error) (wait time.Duration, away, permanent bool, reason string) {
 	var limit *inference.RateLimitError
+	var gone *inference.UnreachableError
 	var perm *inference.PermanentError
 	switch {
+	case errors.As(err, &gone):
+		return 0, true, false, gone.Error()
 	case errors.As(err, &limit):
 		return limit.RetryAfter, true, false, limit.Error()
 	case errors.As(err, &perm):

@@ -230,6 +230,24 @@ func TestThrottlingCostsNoAttemptAndIsWaitedFor(t *testing.T) {
 	}
 }
 
+func TestAnEndpointThatIsAwayCostsNoAttempt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, r := w.stage(3)
+	e := &extractor{fn: only(1, fmt.Errorf("extract: %w", &inference.UnreachableError{Reason: "connection refused"}))}
+	a := &activities.Extraction{Store: w.store, Extractor: e}
+	for range 5 { // more often than a job may fail
+		_, err := run[activities.ExtractResult](w, a.ExtractFacts, r)
+		require.Zero(t, pending(t, err).NextRetryDelay(), "the retry policy says when")
+		require.ErrorContains(t, err, "connection refused", "the run says what it waits for")
+	}
+	require.Zero(t, w.count("jobs", "attempts > 0"))
+	require.Zero(t, w.jobs()[schema.JobDead])
+	e.fn = nil
+	_, err := run[activities.ExtractResult](w, a.ExtractFacts, r)
+	require.NoError(t, err)
+}
+
 func TestExtractStopsAtTheFirstInfrastructureError(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -110,7 +110,7 @@ func (a *Decision) DecideFacts(ctx context.Context, r Range) (DecideResult, erro
 			}
 			return out.done(ctx, decidedCandidate{id: d.CandidateID, facts: facts})
 		})
-		if errors.Is(err, errThrottled) {
+		if errors.Is(err, errAway) {
 			break
 		}
 		if err != nil {

@@ -66,7 +66,7 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r Range) (ExtractResult, 
 		}
 		return out.done(ctx, store.Extracted{CandidateID: e.CandidateID, Extraction: extraction, Usage: usage})
 	})
-	if err != nil && !errors.Is(err, errThrottled) {
+	if err != nil && !errors.Is(err, errAway) {
 		return ExtractResult{}, fail(err)
 	}
 	if err := out.close(ctx); err != nil {

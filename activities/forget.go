@@ -271,7 +271,7 @@ func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (Forg
 		return ForgetRunsResult{}, err
 	}
 	if d.running > 0 {
-		return ForgetRunsResult{}, pendingError(d.running, 0)
+		return ForgetRunsResult{}, pendingError(d.running, 0, "")
 	}
 	return ForgetRunsResult{Next: carriers.Next}, nil
 }

@@ -30,8 +30,9 @@ type outcomes[T any] struct {
 	pending  []T
 	savedAt  time.Time
 	failures []store.Failure
-	waiting  int           // items that were only throttled
+	waiting  int           // items for which the endpoint was only busy or away
 	wait     time.Duration // the longest wait that an endpoint asked for
+	why      string        // the last of them waits
 }
 
 func newOutcomes[T any](s *store.Store, tenant string, clock func() time.Time, save func(context.Context, []T) error) *outcomes[T] {
@@ -64,21 +65,22 @@ func (o *outcomes[T]) failed(ctx context.Context, candidate uuid.UUID, phase str
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	wait, throttled, permanent, reason := failure(err)
+	wait, away, permanent, reason := failure(err)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.wait = max(o.wait, wait)
-	if throttled {
+	if away {
 		o.waiting++
-		return errThrottled
+		o.why = reason
+		return errAway
 	}
 	o.failures = append(o.failures, store.Failure{CandidateID: candidate, Phase: phase, Reason: reason, Permanent: permanent, Usage: usage})
 	return nil
 }
 
-// errThrottled ends a run over a range: an endpoint that asks for patience is not asked for every item
-// that is left.
-var errThrottled = errors.New("the model endpoint asked to wait")
+// errAway ends a run over a range: an endpoint that asks for patience, or that is not there, is not asked for
+// every item that is left.
+var errAway = errors.New("the model endpoint is busy or away")
 
 // close stores what is left and records the failures. It returns an error when some items have to be
 // tried again.
@@ -97,7 +99,7 @@ func (o *outcomes[T]) close(ctx context.Context) error {
 		}
 	}
 	if retryable+o.waiting > 0 {
-		return pendingError(retryable+o.waiting, o.wait)
+		return pendingError(retryable+o.waiting, o.wait, o.why)
 	}
 	return nil
 }

@@ -143,14 +143,22 @@ func TestJobs(t *testing.T) {
 	require.Contains(t, c.run("jobs", "show", second).is(exitOK).out, "no appetite")
 
 	c.run("jobs", "retry", second, "--wait").is(exitPartial)
+	require.Contains(t, c.run("jobs", "retry", "--all", "--wait").is(exitPartial).out, "dead again", "each is replayed once")
 	cured.Store(true)
-	require.Contains(t, c.run("jobs", "retry", second, r.DeadJobs[0].ID, "--wait").is(exitOK).out, "1 facts")
+	require.Contains(t, c.run("jobs", "retry", second, "--wait").is(exitOK).out, "1 facts")
+	var replayed page[retried]
+	c.run("jobs", "retry", "--all", "--wait", "--json").is(exitOK).json(&replayed)
+	require.Equal(t, []string{r.DeadJobs[0].ID}, []string{replayed.Items[0].JobID}, "what is dead, and nothing else")
+	require.Len(t, replayed.Items, 1)
+	c.run("jobs", "retry", "--all").is(exitOK)
 	require.Contains(t, c.run("jobs", "retry", second).is(exitFailure).err, "only a dead job")
 	require.Zero(t, *c.importFile(exitOK, path, "--wait").DeadJobs)
 
 	c.run("jobs", "show", uuid.NewString()).is(exitNotFound)
 	c.run("jobs", "retry", uuid.NewString()).is(exitNotFound)
 	c.run("jobs", "retry", "x").is(exitUsage)
+	c.run("jobs", "retry").is(exitUsage)
+	c.run("jobs", "retry", second, "--all").is(exitUsage)
 	c.run("jobs", "list", "--state", "odd").is(exitUsage)
 	c.run("jobs", "list", "--batch", "odd").is(exitUsage)
 	c.run("jobs", "list", "--after", "odd").is(exitUsage)

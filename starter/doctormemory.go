@@ -58,7 +58,7 @@ func (d *doctor) jobsDead(ctx context.Context) (verdict, error) {
 		return verdict{}, err
 	}
 	if queue.Dead > 0 {
-		return warn(fmt.Sprintf("`mneme jobs list --state dead` for each tenant says why; `mneme jobs retry ID` replays one. After %s they are purged.", days(memory.DeadJobsWindow)),
+		return warn(fmt.Sprintf("`mneme jobs list --state dead` for each tenant says why; `mneme jobs retry ID` replays one, and `--all` every one of a tenant. After %s they are purged.", days(memory.DeadJobsWindow)),
 			"%d jobs are dead", queue.Dead), nil
 	}
 	return fine("none"), nil

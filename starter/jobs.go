@@ -37,8 +37,8 @@ func newJobsList(a *app) *cobra.Command {
 			if state != "" && !f.State.Valid() {
 				return invalid("state", "must be pending, leased, completed, failed or dead")
 			}
-			if limit < 1 || limit > 500 {
-				return invalid("limit", "must be between 1 and 500")
+			if limit < 1 || limit > store.MaxPage {
+				return invalid("limit", "must be between 1 and %d", store.MaxPage)
 			}
 			var err error
 			if batch != "" {
@@ -131,14 +131,19 @@ type retried struct {
 }
 
 func newJobsRetry(a *app) *cobra.Command {
-	var wait bool
+	var wait, all bool
 	cmd := &cobra.Command{
-		Use:   "retry ID...",
+		Use:   "retry ID...|--all",
 		Short: "Replay dead jobs from the phase they died in",
 		Long: `Replay dead jobs from the phase they died in. A job that is open, and whose run is gone, was left behind, as
-by a run that was terminated: it is replayed too.`,
-		Args: cobra.MinimumNArgs(1),
+by a run that was terminated: it is replayed too, where it is named.
+
+--all replays every dead job of the tenant, as after an outage of a model's endpoint. Interrupted, it can be
+said again: what has been started is not dead any more.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if all == (len(args) > 0) {
+				return invalid("id", "name jobs, or all of them with --all")
+			}
 			ctx, tenant := cmd.Context(), a.cfg.Principal.Tenant
 			st, err := a.openStore(ctx)
 			if err != nil {
@@ -174,6 +179,20 @@ by a run that was terminated: it is replayed too.`,
 					orphans = append(orphans, id)
 				}
 				ids = append(ids, id.String())
+			}
+			for after := ""; all; { // those that are dead now, so that what dies again is not replayed for ever
+				limited, cancel := a.within(ctx)
+				found, err := st.Jobs(limited, tenant, store.JobFilter{State: schema.JobDead, After: after, Limit: store.MaxPage})
+				cancel()
+				if err != nil {
+					return err
+				}
+				for _, job := range found {
+					ids, after = append(ids, job.ID), job.ID
+				}
+				if len(found) < store.MaxPage {
+					break
+				}
 			}
 			for _, id := range orphans {
 				limited, cancel := a.within(ctx)
@@ -214,6 +233,7 @@ by a run that was terminated: it is replayed too.`,
 		},
 	}
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait for the runs, and print what they did")
+	cmd.Flags().BoolVar(&all, "all", false, "every dead job of the tenant")
 	return cmd
 }
 

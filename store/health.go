@@ -42,15 +42,16 @@ const migrationVersion = `SELECT coalesce(max(version_id), 0) FROM goose_db_vers
 type OpenJob struct {
 	ID         uuid.UUID
 	WorkflowID string
-	CreatedAt  time.Time
+	Since      time.Time // when it was handed in, or put back to be done
 }
 
-// OpenJobs lists the tenant's jobs from before a moment that have not ended, oldest first.
+// OpenJobs lists the tenant's jobs that have not ended and that have waited since before a moment, oldest first.
 func (s *Store) OpenJobs(ctx context.Context, tenant string, before time.Time, limit int) ([]OpenJob, error) {
 	var out []OpenJob
 	err := s.read(ctx, tenant, func(tx pgx.Tx) (err error) {
-		out, err = collect[OpenJob](ctx, tx, `SELECT id, workflow_id, created_at FROM jobs
-			WHERE tenant = $1 AND state IN ('pending', 'leased', 'failed') AND created_at < $2 ORDER BY created_at, id LIMIT $3`, tenant, before.UTC(), limit)
+		out, err = collect[OpenJob](ctx, tx, `SELECT id, workflow_id, coalesce(revived_at, created_at) FROM jobs
+			WHERE tenant = $1 AND state IN ('pending', 'leased', 'failed') AND coalesce(revived_at, created_at) < $2
+			ORDER BY coalesce(revived_at, created_at), id LIMIT $3`, tenant, before.UTC(), limit)
 		return err
 	})
 	if err != nil {

@@ -151,7 +151,7 @@ func (s *Store) ReviveJob(ctx context.Context, tenant string, id uuid.UUID, oper
 		}
 		var candidate, memoryID uuid.UUID
 		err = c.tx.QueryRow(ctx, `
-			UPDATE jobs SET state = 'pending', attempts = 0, updated_at = $3, finished_at = NULL
+			UPDATE jobs SET state = 'pending', attempts = 0, updated_at = $3, finished_at = NULL, revived_at = $3
 			WHERE tenant = $1 AND id = $2 AND state = 'dead' RETURNING batch_id, candidate_id, memory_id`, tenant, id, c.now).
 			Scan(&r.BatchID, &candidate, &memoryID)
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -215,7 +215,7 @@ type JobFilter struct {
 	State   schema.JobState // empty means any
 	BatchID uuid.UUID       // zero means any
 	After   string          // id of the last job of the page before
-	Limit   int             // at most 500; 0 means 50
+	Limit   int             // at most MaxPage; 0 means 50
 }
 
 // Jobs lists jobs by id, which is by age, oldest first.

@@ -307,7 +307,7 @@ func (s *Store) Stats(ctx context.Context, tenant string) (Stats, error) {
 			(SELECT count(*) FROM entities WHERE tenant = $1), (SELECT count(*) FROM entity_relations WHERE tenant = $1),
 			(SELECT count(*) FROM memory_history WHERE tenant = $1), (SELECT count(*) FROM proposals WHERE tenant = $1 AND state = 'blocked' AND outcome NOT IN ('shadow_mode', 'mutations_frozen')),
 			(SELECT count(*) FROM index_outbox WHERE tenant = $1),
-			(SELECT min(created_at) FROM jobs WHERE tenant = $1 AND state IN ('pending', 'leased', 'failed'))`, tenant).
+			(SELECT min(coalesce(revived_at, created_at)) FROM jobs WHERE tenant = $1 AND state IN ('pending', 'leased', 'failed'))`, tenant).
 			Scan(&byType, &out.Entities, &out.Relations, &out.History, &out.ToReview, &out.IndexPending, &out.OldestJob)
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -148,6 +149,31 @@ func TestFailedAttemptsLeadToRetryOrDeath(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[schema.JobState]int64{schema.JobDead: 2, schema.JobCompleted: 1}, counts)
 	require.Equal(t, 1, w.count("memory_candidates", "state = 'done'"))
+}
+
+// A job that is put back days later has not waited all that time: nobody is to be woken for it.
+func TestARevivedJobHasWaitedSinceThen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ack, r := w.stage(say("zero")...)
+	_, err := w.FailJobs(ctx, "t", []store.Failure{{CandidateID: uuid.MustParse(ack.MemoryIDs[0]), Phase: "extract", Reason: "poison", Permanent: true}}, w.now)
+	require.NoError(t, err)
+	w.now = w.now.Add(72 * time.Hour)
+	_, err = w.ReviveJob(ctx, "t", uuid.MustParse(w.job(r, 0).ID), "op", "ops", w.now)
+	require.NoError(t, err)
+	q, err := w.JobQueue(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, q.Waiting)
+	require.WithinDuration(t, w.now, *q.Oldest, time.Millisecond)
+	stats, err := w.Stats(ctx, "t")
+	require.NoError(t, err)
+	require.WithinDuration(t, w.now, *stats.OldestJob, time.Millisecond)
+	open, err := w.OpenJobs(ctx, "t", w.now, 10)
+	require.NoError(t, err)
+	require.Empty(t, open, "nor is it left behind")
+	open, err = w.OpenJobs(ctx, "t", w.now.Add(time.Minute), 10)
+	require.NoError(t, err)
+	require.Len(t, open, 1)
 }
 
 func TestADeadJobIsRevived(t *testing.T) {

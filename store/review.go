@@ -133,9 +133,12 @@ func (s *Store) ListReviews(ctx context.Context, p schema.Principal, f ReviewFil
 	return out, nil
 }
 
-// pageLimit is the size of a page: 50 unless 1 to 500 are asked for.
+// MaxPage is how many rows a list returns at most.
+const MaxPage = 500
+
+// pageLimit is the size of a page: 50 unless 1 to MaxPage are asked for.
 func pageLimit(n int) int {
-	if n <= 0 || n > 500 {
+	if n <= 0 || n > MaxPage {
 		return 50
 	}
 	return n

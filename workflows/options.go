@@ -45,6 +45,9 @@ const (
 	ReviewWindow = 14 * 24 * time.Hour
 
 	infrastructureAttempts = 30
+	// A model's endpoint that is away, or busy, costs no job an attempt, and the run waits for it: half a
+	// minute each, this is a day. Then its jobs are dead and can be replayed.
+	modelAttempts = 2_880
 	// A run that waits for weeks must outlast any outage at the moment that it wakes up: half a minute
 	// each, this is five weeks. What no retry can cure is typed, and ends it at once.
 	reviewAttempts = 100_000
@@ -82,7 +85,7 @@ func modelOptions(summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout: 30 * time.Minute,
 		HeartbeatTimeout:    heartbeatTimeout,
-		RetryPolicy:         backoff(infrastructureAttempts),
+		RetryPolicy:         backoff(modelAttempts),
 		Summary:             summary,
 	}
 }

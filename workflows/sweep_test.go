@@ -155,10 +155,15 @@ func TestSweepActivitiesKilledAtEveryBatch(t *testing.T) {
 	a := &activities.Sweeping{Store: h.Store}
 	type step = func(context.Context, activities.SweepRequest) (activities.SweepResult, error)
 	for _, act := range []struct {
-		run  string
-		step step
-		at   time.Time
-	}{{"decay", a.SweepDecay, time.Now()}, {"purge", a.PurgeExpired, time.Now().Add(40 * 24 * time.Hour)}} {
+		run   string
+		step  step
+		at    time.Time
+		sweep schema.Sweep
+		did   map[string]int64 // to each memory
+	}{
+		{"decay", a.SweepDecay, time.Now(), schema.SweepDecay, map[string]int64{"pruned": 1}},
+		{"purge", a.PurgeExpired, time.Now().Add(40 * 24 * time.Hour), schema.SweepRetention, map[string]int64{"embeddings": 2, "tombstones": 1}},
+	} {
 		a.Now = func() time.Time { return act.at }
 		for kill := range 4 {
 			// Its place is lost with it.
@@ -172,18 +177,17 @@ func TestSweepActivitiesKilledAtEveryBatch(t *testing.T) {
 			require.NoError(t, err)
 			at, done = out.Cursor, out.Done
 		}
+		for tenant, n := range map[string]int64{p.Tenant: 5, q.Tenant: 4} {
+			runs, err := h.Store.SweepRuns(context.Background(), tenant, act.sweep, 10)
+			require.NoError(t, err)
+			require.Len(t, runs, 1)
+			for what, times := range act.did {
+				require.Equal(t, n*times, runs[0].Counts[what], what)
+			}
+		}
 	}
 	require.Zero(t, testkit.Rows(t, owner, "memories", "true"))
 	require.Zero(t, testkit.Rows(t, owner, "memory_embeddings", "true"))
-	for _, tenant := range []schema.Principal{p, q} {
-		runs, err := h.Store.SweepRuns(context.Background(), tenant.Tenant, schema.SweepDecay, 10)
-		require.NoError(t, err)
-		want := map[string]int64{p.Tenant: 5, q.Tenant: 4}[tenant.Tenant]
-		require.Equal(t, want, runs[0].Counts["pruned"])
-		runs, err = h.Store.SweepRuns(context.Background(), tenant.Tenant, schema.SweepRetention, 10)
-		require.NoError(t, err)
-		require.Equal(t, []int64{2 * want, want}, []int64{runs[0].Counts["embeddings"], runs[0].Counts["tombstones"]})
-	}
 	testkit.CheckInvariants(t, owner)
 }
 
