@@ -80,15 +80,19 @@ func pendingError(failed int, wait time.Duration, why string) error {
 		temporal.ApplicationErrorOptions{NextRetryDelay: min(wait, maxRetryAfter), Details: []any{failed}})
 }
 
-// failure classifies a model call's error: how long to wait when the endpoint was only busy or away, which
-// is nobody's failure, or why the attempt counts as failed. A wait of 0 leaves it to the retry policy.
-func failure(err error) (wait time.Duration, away, permanent bool, reason string) {
+// patience is how long to wait behind an attempt, counted from 1, for an endpoint that is busy or away and does
+// not say for how long: as long as the retry policy would, and then longer. The attempts that a phase has
+// (thirty) outlast an outage of three hours so, and whoever is back is asked again within ten minutes.
+func patience(attempt int32) time.Duration {
+	return min(time.Second<<min(max(0, attempt-1), 30), maxRetryAfter)
+}
+
+// failure classifies a model call's error: how long to wait when it was only throttled, or why the
+// attempt counts as failed.
+func failure(err error) (wait time.Duration, throttled, permanent bool, reason string) {
 	var limit *inference.RateLimitError
-	var gone *inference.UnreachableError
 	var perm *inference.PermanentError
 	switch {
-	case errors.As(err, &gone):
-		return 0, true, false, gone.Error()
 	case errors.As(err, &limit):
 		return limit.RetryAfter, true, false, limit.Error()
 	case errors.As(err, &perm):

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -130,11 +131,15 @@ func (e *extractor) Extract(ctx context.Context, src inference.Source) (memory.E
 // decider answers as a test says.
 type decider struct {
 	calls atomic.Int32
+	away  bool
 	fn    func(context.Context) (memory.Proposal, error)
 }
 
-func (d *decider) Decide(ctx context.Context, _ memory.Fact, _ []memory.Neighbor) (memory.Proposal, inference.Usage, error) {
+func (d *decider) Decide(ctx context.Context, f memory.Fact, _ []memory.Neighbor) (memory.Proposal, inference.Usage, error) {
 	d.calls.Add(1)
+	if !d.away && !strings.Contains(f.Content, canary) { // of nobody's fact it can say something
+		return memory.Proposal{Action: schema.ActionNone}, inference.Usage{Model: "m", Calls: 1}, nil
+	}
 	p, err := d.fn(ctx)
 	return p, inference.Usage{Model: "m", Calls: 1}, err
 }
@@ -209,12 +214,12 @@ func TestACandidateThatKeepsFailingDies(t *testing.T) {
 	out, err := run[activities.ExtractResult](w, a.ExtractFacts, r)
 	require.NoError(t, err)
 	require.Equal(t, 1, out.Dead)
-	require.EqualValues(t, 1+3, e.calls.Load())
+	require.EqualValues(t, 1+3+3, e.calls.Load(), "each failure was held against what the endpoint says to another text")
 }
 
 func TestThrottlingCostsNoAttemptAndIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	for asked, want := range map[time.Duration]time.Duration{7 * time.Second: 7 * time.Second, 0: 0, 5 * time.Hour: 10 * time.Minute} {
+	for asked, want := range map[time.Duration]time.Duration{7 * time.Second: 7 * time.Second, 0: time.Second, 5 * time.Hour: 10 * time.Minute} {
 		w := newWorld(t)
 		_, r := w.stage(3)
 		e := &extractor{fn: only(1, fmt.Errorf("extract: %w", &inference.RateLimitError{RetryAfter: asked}))}
@@ -233,19 +238,38 @@ func TestThrottlingCostsNoAttemptAndIsWaitedFor(t *testing.T) {
 func TestAnEndpointThatIsAwayCostsNoAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, r := w.stage(3)
-	e := &extractor{fn: only(1, fmt.Errorf("extract: %w", &inference.UnreachableError{Reason: "connection refused"}))}
+	_, r := w.stage(30)
+	e := &extractor{fn: func(context.Context, inference.Source) error { return errors.New("connection refused") }}
 	a := &activities.Extraction{Store: w.store, Extractor: e}
-	for range 5 { // more often than a job may fail
+	for n := range int32(5) { // more often than a job may fail
 		_, err := run[activities.ExtractResult](w, a.ExtractFacts, r)
-		require.Zero(t, pending(t, err).NextRetryDelay(), "the retry policy says when")
+		require.Equal(t, time.Second, pending(t, err).NextRetryDelay())
 		require.ErrorContains(t, err, "connection refused", "the run says what it waits for")
+		require.Equal(t, 2*(n+1), e.calls.Load(), "it is not asked for everything that is left")
 	}
 	require.Zero(t, w.count("jobs", "attempts > 0"))
 	require.Zero(t, w.jobs()[schema.JobDead])
 	e.fn = nil
 	_, err := run[activities.ExtractResult](w, a.ExtractFacts, r)
 	require.NoError(t, err)
+	for _, text := range e.seen {
+		require.True(t, strings.Contains(text, canary) || text == "Nothing happened.", "what it is asked of its own is nobody's")
+	}
+}
+
+// As many attempts as a phase has outlast a long outage, and none is long behind its end.
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	total := time.Duration(0)
+	for attempt := range int32(29) { // between thirty attempts
+		wait := activities.Patience(attempt + 1)
+		require.LessOrEqual(t, wait, 10*time.Minute)
+		total += wait
+	}
+	require.Equal(t, time.Second, activities.Patience(1))
+	require.Equal(t, 8*time.Second, activities.Patience(4))
+	require.Equal(t, 10*time.Minute, activities.Patience(1<<30))
+	require.Greater(t, total, 3*time.Hour)
 }
 
 func TestExtractStopsAtTheFirstInfrastructureError(t *testing.T) {
@@ -365,7 +389,11 @@ func TestDecideTreatsFailuresAsExtractDoes(t *testing.T) {
 	_, err := run[activities.DecideResult](w, a.DecideFacts, r)
 	require.Equal(t, 3*time.Second, pending(t, err).NextRetryDelay())
 	require.Zero(t, w.count("jobs", "attempts > 0"))
-	fail = errors.New("boom")
+	fail, d.away = errors.New("boom"), true
+	_, err = run[activities.DecideResult](w, a.DecideFacts, r)
+	require.Equal(t, time.Second, pending(t, err).NextRetryDelay())
+	require.Zero(t, w.count("jobs", "attempts > 0"), "it says nothing to anything")
+	d.away = false
 	_, err = run[activities.DecideResult](w, a.DecideFacts, r)
 	pending(t, err)
 	require.Equal(t, 1, w.count("jobs", "attempts = 1 AND state = 'pending'"))

@@ -75,7 +75,6 @@ func (a *Decision) DecideFacts(ctx context.Context, r Range) (DecideResult, erro
 	if err != nil {
 		return DecideResult{}, fail(err)
 	}
-	defer beat(ctx)()
 	todo, err := a.Store.LeaseDecide(ctx, sr, now(a.Now))
 	if err != nil {
 		return DecideResult{}, fail(err)
@@ -88,7 +87,12 @@ func (a *Decision) DecideFacts(ctx context.Context, r Range) (DecideResult, erro
 		id    uuid.UUID
 		facts []store.Decided
 	}
-	out := newOutcomes(a.Store, r.Tenant, a.Now, func(ctx context.Context, done []decidedCandidate) error {
+	probe := func(ctx context.Context) error {
+		_, _, err := a.Decider.Decide(ctx, memory.Fact{Content: "Nothing happened.", Category: schema.CategoryFact, Confidence: 1},
+			[]memory.Neighbor{{ID: uuid.Nil.String(), Content: "Nothing had happened.", Category: schema.CategoryFact, Score: 1}})
+		return err
+	}
+	out := newOutcomes(a.Store, r.Tenant, a.Now, probe, func(ctx context.Context, done []decidedCandidate) error {
 		var ids []uuid.UUID
 		var facts []store.Decided
 		for _, d := range done {
@@ -107,6 +111,9 @@ func (a *Decision) DecideFacts(ctx context.Context, r Range) (DecideResult, erro
 			facts, err := a.decide(ctx, d)
 			if err != nil {
 				return out.failed(ctx, d.CandidateID, "decide", err, inference.Usage{})
+			}
+			if slices.ContainsFunc(facts, func(f store.Decided) bool { return f.Usage.Calls > 0 }) {
+				out.answered() // of the others the model was not asked
 			}
 			return out.done(ctx, decidedCandidate{id: d.CandidateID, facts: facts})
 		})

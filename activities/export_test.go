@@ -10,3 +10,6 @@ func ListenToHeartbeats(every time.Duration, fn func()) {
 	record := recordHeartbeat
 	heartbeatEvery, recordHeartbeat = every, func(ctx context.Context) { fn(); record(ctx) }
 }
+
+// Patience is how long an endpoint that is away is waited for behind an attempt.
+func Patience(attempt int32) time.Duration { return patience(attempt) }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
 
@@ -50,7 +51,11 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r Range) (ExtractResult, 
 	if err != nil {
 		return ExtractResult{}, fail(err)
 	}
-	out := newOutcomes(a.Store, r.Tenant, a.Now, func(ctx context.Context, done []store.Extracted) error {
+	probe := func(ctx context.Context) error {
+		_, _, err := a.Extractor.Extract(ctx, inference.Source{Content: "Nothing happened.", Kind: schema.SourceObservation, Category: schema.CategoryFact, OccurredAt: now(a.Now)})
+		return err
+	}
+	out := newOutcomes(a.Store, r.Tenant, a.Now, probe, func(ctx context.Context, done []store.Extracted) error {
 		return a.Store.SaveExtractions(ctx, r.Tenant, done, now(a.Now))
 	})
 	err = each(ctx, todo, a.Concurrency, func(ctx context.Context, e store.Extractable) error {
@@ -60,6 +65,7 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r Range) (ExtractResult, 
 		if err != nil {
 			return out.failed(ctx, e.CandidateID, "extract", err, usage)
 		}
+		out.answered()
 		extraction = memory.CheckExtraction(extraction)
 		if truncated {
 			extraction.Warnings = append(extraction.Warnings, "input: cut to 12000 characters")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.temporal.io/sdk/activity"
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/store"
@@ -26,7 +27,10 @@ type outcomes[T any] struct {
 	clock  func() time.Time
 	save   func(context.Context, []T) error
 
+	probe func(context.Context) error // asks the model for something that is nobody's
+
 	mu       sync.Mutex
+	answers  bool // the model has answered in this run
 	pending  []T
 	savedAt  time.Time
 	failures []store.Failure
@@ -35,8 +39,15 @@ type outcomes[T any] struct {
 	why      string        // the last of them waits
 }
 
-func newOutcomes[T any](s *store.Store, tenant string, clock func() time.Time, save func(context.Context, []T) error) *outcomes[T] {
-	return &outcomes[T]{store: s, tenant: tenant, clock: clock, save: save, savedAt: time.Now()}
+func newOutcomes[T any](s *store.Store, tenant string, clock func() time.Time, probe func(context.Context) error, save func(context.Context, []T) error) *outcomes[T] {
+	return &outcomes[T]{store: s, tenant: tenant, clock: clock, probe: probe, save: save, savedAt: time.Now()}
+}
+
+// answered notes that the model has answered.
+func (o *outcomes[T]) answered() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.answers = true
 }
 
 // done adds a result, and stores the group when it is due.
@@ -60,7 +71,9 @@ func (o *outcomes[T]) flush(ctx context.Context) error {
 }
 
 // failed notes an item whose model call failed. When the activity itself is being stopped, that is
-// no failure of the item.
+// no failure of the item. Nor is it when the endpoint is away: as long as it has answered nothing in this run,
+// it is asked for something that is nobody's, and only an endpoint that answers that can blame an item. A
+// failure that costs an attempt would have an outage of seconds kill every job that it meets.
 func (o *outcomes[T]) failed(ctx context.Context, candidate uuid.UUID, phase string, err error, usage inference.Usage) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -68,6 +81,17 @@ func (o *outcomes[T]) failed(ctx context.Context, candidate uuid.UUID, phase str
 	wait, away, permanent, reason := failure(err)
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if !away && !permanent && !o.answers && ctx.Err() == nil {
+		if probeErr := o.probe(ctx); probeErr != nil && !inference.IsPermanent(probeErr) {
+			away = true
+			wait, _, _, reason = failure(probeErr)
+		} else {
+			o.answers = true
+		}
+	}
+	if ctx.Err() != nil { // by now
+		return context.Cause(ctx)
+	}
 	o.wait = max(o.wait, wait)
 	if away {
 		o.waiting++
@@ -97,6 +121,9 @@ func (o *outcomes[T]) close(ctx context.Context) error {
 		if err != nil {
 			return fail(err)
 		}
+	}
+	if o.waiting > 0 && o.wait == 0 && activity.IsActivity(ctx) {
+		o.wait = patience(activity.GetInfo(ctx).Attempt)
 	}
 	if retryable+o.waiting > 0 {
 		return pendingError(retryable+o.waiting, o.wait, o.why)

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -233,6 +234,10 @@ func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (SweepResu
 		at := &out.Cursor
 		if at.Step == "" {
 			at.Step = memory.PurgeSteps[0]
+		}
+		if !slices.Contains(memory.PurgeSteps, at.Step) { // a newer worker's, which had come so far: the rest is for its like
+			at.Step = ""
+			return false, nil
 		}
 		clock, by := a.times(in)
 		done, err := a.Store.Purge(ctx, store.PurgeInput{Tenant: tenant, Run: in.Run, Step: at.Step, Limit: in.limit(), At: by, Now: clock})

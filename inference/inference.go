@@ -29,8 +29,7 @@ type Source struct {
 type Extractor interface {
 	// Extract returns facts and entity triples. An answer that cannot be parsed is not an error: it
 	// yields what could be read of it and warnings. Errors are of the endpoint: temporary unless
-	// they are a *PermanentError, a *RateLimitError says how long to wait, and an *UnreachableError that
-	// nobody was there.
+	// they are a *PermanentError, and a *RateLimitError says how long to wait.
 	Extract(ctx context.Context, src Source) (memory.Extraction, Usage, error)
 }
 
@@ -91,13 +90,6 @@ type RateLimitError struct {
 func (e *RateLimitError) Error() string {
 	return fmt.Sprintf("rate limited by the model endpoint (retry after %s)", e.RetryAfter)
 }
-
-// UnreachableError says that there was nobody at the endpoint to take the request: no address, nobody who
-// listens. Whatever was asked is not to blame for it.
-type UnreachableError struct{ Reason string }
-
-// Error implements error.
-func (e *UnreachableError) Error() string { return "model endpoint not reached: " + e.Reason }
 
 // PermanentError is a refusal that retrying cannot cure, such as a wrong key or an input that the
 // endpoint will not take. Reason never holds memory content.

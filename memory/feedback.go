@@ -115,9 +115,9 @@ type Outcomes struct{ Successes, Failures int64 }
 // the retrieval was, and never before SalienceAt: a clock that was put back does not make a memory fade
 // twice. A pinned memory does not fade, so that its salience stays as of the pin's moment.
 //
-// What raises salience begins the curve at that moment. What lowers it stays on the curve that the memory was
-// on, which becomes lower in proportion: begun anew, a curve that falls at its end, as a linear one does, would
-// put off the moment at which a memory that has just failed falls due.
+// What helped begins the curve at that moment. What is said against a memory leaves it on the curve that it was
+// on, which becomes lower in proportion, or higher where it takes something worse back: begun anew, a curve that
+// falls at its end, as a linear one does, would put off the moment at which a memory that has just failed falls due.
 //
 // What is left of an earlier move is exact where salience was not raised in between, and on an exponential
 // curve, which has no memory, always. On other curves a rise begins the curve anew, and under a pin or in
@@ -158,17 +158,15 @@ func Reinforce(m Rated, v schema.Verdict, earlier *Said, now time.Time) (Reinfor
 	}
 	out.After = m.Decay.Reinforce(base, weight)
 	out.Moved = out.After - base
-	switch {
-	case out.After > out.Before:
-		out.Salience, out.SalienceAt = out.After, fadesUntil
-	case out.Before > 0:
-		out.Salience, out.SalienceAt = m.Salience*(out.After/out.Before), m.SalienceAt
-	default: // there was nothing to take
-		out.Salience, out.SalienceAt = m.Salience, m.SalienceAt
+	out.Salience, out.SalienceAt = out.After, fadesUntil
+	if helped := weight > 0 && out.After >= out.Before; !helped {
+		if base, ok := m.onCurve(out); ok {
+			out.Salience, out.SalienceAt = base, m.SalienceAt
+		}
 	}
 	if due, ok := m.Decay.DueAt(out.Salience, out.SalienceAt, m.CreatedAt, m.Pinned); ok {
-		if due.Before(at) {
-			due = at // nobody was late to see what this verdict has made due
+		if due.Before(now) {
+			due = now // nobody was late to see what this verdict has made due
 		}
 		out.DueAt = &due
 	}
@@ -200,18 +198,34 @@ func Reinforce(m Rated, v schema.Verdict, earlier *Said, now time.Time) (Reinfor
 	return out, err
 }
 
+// onCurve is the base, as of SalienceAt, with which the memory has the salience After on the curve that it is on;
+// false where it cannot have it: on its floor, or above 1.
+func (m Rated) onCurve(r Reinforcement) (float64, bool) {
+	if r.After == r.Before {
+		return m.Salience, true
+	}
+	if r.Before <= clampUnit(m.Decay.Floor) {
+		return 0, false
+	}
+	base := m.Salience * (r.After / r.Before)
+	return base, base <= 1
+}
+
 // left is what is left at a time of what an earlier verdict moved: it fades as the salience that it is a part
 // of, which every curve does in proportion to its base.
 func (m Rated) left(s Said, at time.Time) float64 {
 	if !at.After(s.At) { // as under a pin
 		return s.Moved
 	}
-	since := max(0, s.At.Sub(m.SalienceAt)) // how far the curve was then; begun anew since, it is taken for a new one then
-	was := m.Decay.share(since)
+	begun := m.SalienceAt
+	if s.At.Before(begun) {
+		begun = s.At // the curve has begun anew since: it is taken for a new one then
+	}
+	was := m.Decay.share(s.At.Sub(begun))
 	if was == 0 {
 		return 0
 	}
-	return s.Moved * m.Decay.share(since+at.Sub(s.At)) / was
+	return s.Moved * m.Decay.share(at.Sub(begun)) / was
 }
 
 // tally is the outcomes in a payload. Members that this package does not know stay.

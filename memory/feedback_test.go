@@ -121,7 +121,7 @@ func TestReinforceMovesSalience(t *testing.T) {
 			require.InDelta(t, tt.after, r.After, 1e-12)
 			require.InDelta(t, tt.after-tt.before, r.Moved, 1e-12)
 			require.Equal(t, tt.at, r.At)
-			if tt.after > tt.before && !m.Pinned {
+			if tt.reinforced && !m.Pinned {
 				require.Equal(t, tt.at, r.SalienceAt, "the curve begins")
 			} else {
 				require.Equal(t, m.SalienceAt, r.SalienceAt, "the curve goes on")
@@ -236,12 +236,12 @@ func TestReinforceProperties(t *testing.T) {
 			due, falls := m.Decay.DueAt(r.Salience, r.SalienceAt, m.CreatedAt, m.Pinned)
 			require.Equal(t, falls, r.DueAt != nil)
 			before, fell := m.Decay.DueAt(m.Salience, m.SalienceAt, m.CreatedAt, m.Pinned)
-			if due.Before(r.At) {
-				due = r.At
+			if due.Before(now) {
+				due = now
 			}
 			require.True(t, !falls || due.Equal(*r.DueAt), "due is exact")
-			if fell && r.After <= r.Before {
-				require.True(t, falls && (due.Equal(r.At) || !due.After(before)), "what counts against a memory does not let it stay longer")
+			if fell && !r.Reinforced && r.After <= r.Before {
+				require.True(t, falls && (due.Equal(now) || !due.After(before)), "what counts against a memory does not let it stay longer")
 			}
 			if said[i.retrieval] == nil { // better never ends below worse, and a success not below nothing
 				worse := r.After
@@ -322,6 +322,10 @@ func TestCorrectionTakesTheEarlierVerdictBack(t *testing.T) {
 		want := reinforce(t, without, right, nil, corrected)
 		require.Equal(t, schema.FeedbackCorrected, got.Status)
 		require.InDelta(t, want.After, got.After, 1e-9)
+		if helps := func(v schema.Verdict) bool { return v == schema.VerdictSucceeded || v == schema.VerdictPartly }; !helps(wrong) && !helps(right) {
+			require.True(t, got.SalienceAt.Equal(want.SalienceAt), "on the curve that it was on")
+			require.InDelta(t, want.Salience, got.Salience, 1e-9)
+		}
 		require.InDelta(t, want.Moved, got.Moved, 1e-9)
 		require.InDelta(t, want.Confidence, got.Confidence, 1e-9)
 		require.Equal(t, want.Counted, got.Counted)

@@ -164,6 +164,15 @@ type Job struct {
 	CreatedAt   time.Time    `json:"created_at"`
 	UpdatedAt   time.Time    `json:"updated_at"`
 	FinishedAt  *time.Time   `json:"finished_at,omitempty"`
+	RevivedAt   *time.Time   `json:"revived_at,omitempty"` // when it was put back to be done, the last time
+}
+
+// WaitsSince is when an open job was handed in, or put back to be done.
+func (j Job) WaitsSince() time.Time {
+	if j.RevivedAt != nil {
+		return *j.RevivedAt
+	}
+	return j.CreatedAt
 }
 
 // JobAttempt is one attempt at one phase of a job, with what it cost.

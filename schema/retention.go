@@ -13,7 +13,7 @@ const (
 	RetainMemory        RetentionDomain = "memory"         // tombstones of memories that belong to no world
 	RetainWorld         RetentionDomain = "world"          // tombstones of memories with a world_id (document 003 D2)
 	RetainHistory       RetentionDomain = "history"        // history of memories
-	RetainJobsCompleted RetentionDomain = "jobs_completed" // jobs that were done
+	RetainJobsCompleted RetentionDomain = "jobs_completed" // jobs that were done, and what sweeps did
 	RetainJobsDead      RetentionDomain = "jobs_dead"      // jobs that were given up
 	RetainRetrievals    RetentionDomain = "retrievals"     // what recalls returned, and the feedback on it
 )

@@ -104,7 +104,7 @@ func newJobsShow(a *app) *cobra.Command {
 				t.fields("id", j.ID, "kind", j.Kind, "state", string(j.State), "phase", j.Phase,
 					"failed", fmt.Sprintf("%d of %d attempts", j.Attempts, j.MaxAttempts), "error", j.LastError,
 					"memory", j.MemoryID, "batch", j.BatchID, "workflow", j.WorkflowID, "ui", a.runURL(j.WorkflowID, ""),
-					"created", when(j.CreatedAt), "updated", when(j.UpdatedAt), "finished", whenSet(j.FinishedAt))
+					"created", when(j.CreatedAt), "updated", when(j.UpdatedAt), "finished", whenSet(j.FinishedAt), "replayed", whenSet(j.RevivedAt))
 				if len(j.Log) == 0 {
 					return
 				}
@@ -138,8 +138,8 @@ func newJobsRetry(a *app) *cobra.Command {
 		Long: `Replay dead jobs from the phase they died in. A job that is open, and whose run is gone, was left behind, as
 by a run that was terminated: it is replayed too, where it is named.
 
---all replays every dead job of the tenant, as after an outage of a model's endpoint. Interrupted, it can be
-said again: what has been started is not dead any more.`,
+--all replays every dead job of the tenant, as after an outage of a model's endpoint that was too long to wait
+for. Interrupted, it can be said again: what has been replayed is not dead any more.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
 				return invalid("id", "name jobs, or all of them with --all")
@@ -208,7 +208,7 @@ said again: what has been started is not dead any more.`,
 				run, err := workflows.StartResume(limited, c, a.cfg.TaskQueue, workflows.ResumeInput{Tenant: tenant, JobID: id, Actor: operator()})
 				cancel()
 				if err != nil {
-					return err
+					return errors.Join(err, a.print(out, func(t *text) { retriedText(t, out.Items) }))
 				}
 				out.Items = append(out.Items, retried{JobID: id, WorkflowID: run.GetID(), RunID: run.GetRunID(), URL: a.runURL(run.GetID(), run.GetRunID()), run: run})
 			}
@@ -217,7 +217,7 @@ said again: what has been started is not dead any more.`,
 				for i := range out.Items {
 					var result workflows.IngestResult
 					if err := a.follow(ctx, out.Items[i].run, &result); err != nil {
-						return err
+						return errors.Join(err, a.print(out, func(t *text) { retriedText(t, out.Items) }))
 					}
 					out.Items[i].Result = &result
 					dead += result.Dead
@@ -258,7 +258,7 @@ const jobGrace = 5 * time.Minute
 
 // orphaned tells whether a job is open and no run is there that would go on with it.
 func orphaned(ctx context.Context, c client.Client, tenant string, job schema.Job) (bool, error) {
-	if job.State == schema.JobDead || job.State == schema.JobCompleted || time.Since(job.CreatedAt) < jobGrace {
+	if job.State == schema.JobDead || job.State == schema.JobCompleted || time.Since(job.WaitsSince()) < jobGrace {
 		return false, nil
 	}
 	running, err := runsStill(ctx, c, job.WorkflowID, workflows.ResumeWorkflowID(tenant, job.ID))

@@ -182,7 +182,7 @@ func (s *Store) ReviveJob(ctx context.Context, tenant string, id uuid.UUID, oper
 // ErrNotDead means that a job cannot be replayed because it is not dead.
 var ErrNotDead = errors.New("only a dead job can be retried")
 
-const jobColumns = `id, kind, state, phase, batch_id, candidate_id, memory_id, workflow_id, attempts, max_attempts, last_error, log, created_at, updated_at, finished_at`
+const jobColumns = `id, kind, state, phase, batch_id, candidate_id, memory_id, workflow_id, attempts, max_attempts, last_error, log, created_at, updated_at, finished_at, revived_at`
 
 // Job reads one job; ErrNotFound when the tenant has none such.
 func (s *Store) Job(ctx context.Context, tenant string, id uuid.UUID) (schema.Job, error) {
@@ -256,7 +256,7 @@ func scanJob(row pgx.CollectableRow) (schema.Job, error) {
 	var j schema.Job
 	var id, batch, candidate, mem uuid.UUID
 	err := row.Scan(&id, &j.Kind, &j.State, &j.Phase, &batch, &candidate, &mem, &j.WorkflowID, &j.Attempts, &j.MaxAttempts,
-		&j.LastError, &j.Log, &j.CreatedAt, &j.UpdatedAt, &j.FinishedAt)
+		&j.LastError, &j.Log, &j.CreatedAt, &j.UpdatedAt, &j.FinishedAt, &j.RevivedAt)
 	j.ID, j.BatchID, j.CandidateID, j.MemoryID = id.String(), batch.String(), candidate.String(), mem.String()
 	return j, err
 }

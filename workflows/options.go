@@ -15,7 +15,8 @@ import (
 var permanentErrors = []string{activities.ErrTypeInvalidRequest, activities.ErrTypeNotFound, activities.ErrTypeConflict}
 
 // backoff is document 002's: one second, doubling, at most thirty. Thirty attempts outlast a
-// thirteen-minute outage of Postgres or of a model endpoint; a candidate's own failures end much
+// thirteen-minute outage of Postgres. Of a model's endpoint they outlast more than three hours, because a run
+// that finds it busy or away asks for longer waits (activities, patience); a candidate's own failures end much
 // earlier, in its job (MaxJobAttempts).
 func backoff(attempts int32) *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{
@@ -45,9 +46,6 @@ const (
 	ReviewWindow = 14 * 24 * time.Hour
 
 	infrastructureAttempts = 30
-	// A model's endpoint that is away, or busy, costs no job an attempt, and the run waits for it: half a
-	// minute each, this is a day. Then its jobs are dead and can be replayed.
-	modelAttempts = 2_880
 	// A run that waits for weeks must outlast any outage at the moment that it wakes up: half a minute
 	// each, this is five weeks. What no retry can cure is typed, and ends it at once.
 	reviewAttempts = 100_000
@@ -85,7 +83,7 @@ func modelOptions(summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout: 30 * time.Minute,
 		HeartbeatTimeout:    heartbeatTimeout,
-		RetryPolicy:         backoff(modelAttempts),
+		RetryPolicy:         backoff(infrastructureAttempts),
 		Summary:             summary,
 	}
 }

@@ -351,13 +351,16 @@ func (m *yearMemory) judge(r *yearRetrieval, v schema.Verdict, earlier *yearSaid
 		before = bound(before - left)
 	}
 	after := bound(before + m.decay.gain*yearWeights[v])
-	switch {
+	switch scaled := m.salience * after / stood; {
 	case m.pinned:
 		m.salience = after
-	case after > stood: // up: the curve begins
+	case yearWeights[v] > 0 && after >= stood: // it helped: the curve begins
 		m.salience, m.since = after, now
-	case stood > 0: // down: it goes on, lower
-		m.salience *= after / stood
+	case after == stood:
+	case stood > m.decay.floor && scaled <= 1: // the curve goes on, lower or higher
+		m.salience = scaled
+	default:
+		m.salience, m.since = after, now
 	}
 	if m.schedule(); m.due != nil && m.due.Before(now) {
 		m.due = &now

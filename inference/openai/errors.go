@@ -164,16 +164,6 @@ func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	return 0, false
 }
 
-// unreached reports whether a request never got to the endpoint. A connection that breaks later is another
-// thing: what was asked may have brought the endpoint down.
-func unreached(err error) bool {
-	var (
-		op  *net.OpError
-		dns *net.DNSError
-	)
-	return errors.As(err, &dns) || errors.As(err, &op) && op.Op == "dial"
-}
-
 // describe words a failure to reach the endpoint. Only errors that are known to hold addresses and
 // reasons are shown; others may quote what the server sent.
 func describe(err error) string {

@@ -272,8 +272,6 @@ func (e endpoint) call(ctx context.Context, do func(context.Context, ...option.R
 		return no, temporaryError(fmt.Sprintf("no answer within %s", e.timeout))
 	case res != nil:
 		return no, temporaryError(fmt.Sprintf("status %d with a body that is not the JSON asked for", res.StatusCode))
-	case unreached(err):
-		return no, &inference.UnreachableError{Reason: describe(err)}
 	default:
 		return no, temporaryError(describe(err))
 	}

@@ -28,7 +28,8 @@ CREATE OR REPLACE FUNCTION mneme_tenants(after text, most integer) RETURNS SETOF
             SELECT after, 0
             UNION ALL
             SELECT least((SELECT min(c.tenant) FROM corpus_stats c WHERE c.tenant > t.tenant), (SELECT min(j.tenant) FROM jobs j WHERE j.tenant > t.tenant),
-                (SELECT min(r.tenant) FROM retrievals r WHERE r.tenant > t.tenant), (SELECT min(h.tenant) FROM memory_history h WHERE h.tenant > t.tenant)), t.place + 1
+                (SELECT min(r.tenant) FROM retrievals r WHERE r.tenant > t.tenant), (SELECT min(h.tenant) FROM memory_history h WHERE h.tenant > t.tenant),
+                (SELECT min(s.tenant) FROM sweep_runs s WHERE s.tenant > t.tenant)), t.place + 1
             FROM turn t WHERE t.tenant IS NOT NULL AND t.place < most
         )
         SELECT t.tenant FROM turn t WHERE t.place > 0 AND t.tenant IS NOT NULL ORDER BY t.place
@@ -43,3 +44,6 @@ BEGIN
     EXECUTE format('ALTER FUNCTION mneme_job_queue() SET search_path = %I, pg_temp', current_schema());
 END $$;
 -- +goose StatementEnd
+
+-- +goose Down
+SELECT 1;
