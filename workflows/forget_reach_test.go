@@ -303,7 +303,7 @@ func TestForgetKilledTwice(t *testing.T) {
 	url := testkit.DatabaseURL(t)
 	h := testkit.NewHarnessAt(t, url, c, nil)
 	p := testkit.Principal()
-	crowd(t, h, p, 2000)
+	crowd(t, h, p, 1200)
 	h.StopWorker()
 	settings := map[string]string{"DATABASE_URL": url, "TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": h.TaskQueue}
 	gates := []*testkit.Gate{testkit.NewGate(t, address, "ForgetBatch"), testkit.NewGate(t, address, "ForgetBatch")}
@@ -319,7 +319,7 @@ func TestForgetKilledTwice(t *testing.T) {
 		requireForgottenOnce(t, h, 500*(i+1))
 		status, err := h.Store.ForgetStatus(ctx, p, uuid.MustParse(preview.RunID))
 		require.NoError(t, err)
-		require.Equal(t, []int{500 * (i + 1), 2000 - 500*(i+1)}, []int{status.Forgotten, status.Remaining})
+		require.Equal(t, []int{500 * (i + 1), 1200 - 500*(i+1)}, []int{status.Forgotten, status.Remaining})
 		settings["TEMPORAL_ADDRESS"] = address
 		if i+1 < len(gates) {
 			settings["TEMPORAL_ADDRESS"] = gates[i+1].Address
@@ -327,14 +327,14 @@ func TestForgetKilledTwice(t *testing.T) {
 		victim = testkit.StartProcess(t, settings)
 	}
 	receipt := receiptOf(t, run)
-	require.Equal(t, 2000, receipt.Forgotten)
+	require.Equal(t, 1200, receipt.Forgotten)
 	require.Empty(t, receipt.Skipped)
-	requireForgottenOnce(t, h, 2000)
+	requireForgottenOnce(t, h, 1200)
 	value, err := c.QueryWorkflow(ctx, run.GetID(), "", workflows.QueryProgress)
 	require.NoError(t, err)
 	var progress schema.ForgetReceipt
 	require.NoError(t, value.Get(&progress))
-	require.Equal(t, []int{2000, 0}, []int{progress.Forgotten, progress.Remaining})
+	require.Equal(t, []int{1200, 0}, []int{progress.Forgotten, progress.Remaining})
 }
 
 // A pipeline's workflow id may be in use by somebody else by the time that it would be stopped.

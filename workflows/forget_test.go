@@ -220,7 +220,7 @@ func TestForgetSurvivesAStoppedWorker(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	p := testkit.Principal()
-	crowd(t, h, p, 2000)
+	crowd(t, h, p, 1200)
 	h.StopWorker()
 	second, stopped := make(chan struct{}), make(chan struct{})
 	var batches atomic.Int32
@@ -236,24 +236,24 @@ func TestForgetSurvivesAStoppedWorker(t *testing.T) {
 		return run()
 	}}}})
 	run, preview := startForget(t, h, forgetRequest(p, "", schema.Selector{All: true}))
-	require.Equal(t, 2000, preview.Total)
+	require.Equal(t, 1200, preview.Total)
 	require.Len(t, preview.Sample, schema.MaxForgetSample)
 	confirmForget(t, h, p, preview)
 	<-second
 	status, err := h.Store.ForgetStatus(context.Background(), p, uuid.MustParse(preview.RunID))
 	require.NoError(t, err)
-	require.Equal(t, []int{1000, 1000}, []int{status.Forgotten, status.Remaining})
+	require.Equal(t, []int{1000, 200}, []int{status.Forgotten, status.Remaining})
 	value, err := h.Temporal.QueryWorkflow(context.Background(), run.GetID(), "", workflows.QueryProgress)
 	require.NoError(t, err)
 	var progress schema.ForgetReceipt
 	require.NoError(t, value.Get(&progress))
-	require.Equal(t, 1000, progress.Remaining)
+	require.Equal(t, 200, progress.Remaining)
 	close(stopped)
 	h.StopWorker()
 	h.StartWorker(t)
 	receipt := receiptOf(t, run)
-	require.Equal(t, 2000, receipt.Forgotten)
-	requireForgottenOnce(t, h, 2000)
+	require.Equal(t, 1200, receipt.Forgotten)
+	requireForgottenOnce(t, h, 1200)
 }
 
 // The worker is killed when a batch has committed and Temporal has not learned of it.
@@ -266,7 +266,7 @@ func TestForgetKilledBeforeAcknowledgement(t *testing.T) {
 	url := testkit.DatabaseURL(t)
 	h := testkit.NewHarnessAt(t, url, c, nil)
 	p := testkit.Principal()
-	crowd(t, h, p, 2000)
+	crowd(t, h, p, 1000)
 	h.StopWorker()
 	settings := map[string]string{"DATABASE_URL": url, "TEMPORAL_ADDRESS": gate.Address, "TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": h.TaskQueue}
 	victim := testkit.StartProcess(t, settings)
@@ -278,8 +278,8 @@ func TestForgetKilledBeforeAcknowledgement(t *testing.T) {
 	victim.Kill()
 	settings["TEMPORAL_ADDRESS"] = address
 	testkit.StartProcess(t, settings)
-	require.Equal(t, 2000, receiptOf(t, run).Forgotten)
-	requireForgottenOnce(t, h, 2000)
+	require.Equal(t, 1000, receiptOf(t, run).Forgotten)
+	requireForgottenOnce(t, h, 1000)
 }
 
 // Each activity runs twice, as after a lost acknowledgement.
