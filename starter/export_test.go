@@ -116,7 +116,7 @@ func (c *cli) everything() map[string]string {
 	tea := c.remember("Tea is served hot.").MemoryIDs[0]
 	c.run("modify", tea, "--content", "Tea is served cold.", "--tag", "drinks", "--pin", "--reason", "summer").is(exitOK)
 	soft, force, erased, back := c.remember("Coffee is served black.").MemoryIDs[0], c.remember("Milk is sour.").MemoryIDs[0],
-		c.remember("The combination of the safe is 4711.").MemoryIDs[0], c.remember("Water is wet.").MemoryIDs[0]
+		c.remember("The combination of the safe is pomegranate.").MemoryIDs[0], c.remember("Water is wet.").MemoryIDs[0]
 	c.forget(exitOK, soft, back, "--execute")
 	c.forget(exitOK, force, "--mode", "force", "--yes")
 	c.run("erase", erased, "--reason", "asked for", "--yes").is(exitOK)
@@ -158,7 +158,7 @@ func TestExportAndImportOfAllThatCommandsDo(t *testing.T) {
 	require.Equal(t, 1, out.Artifacts)
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.NotContains(t, string(data), "4711", "what is erased is in no export")
+	require.NotContains(t, string(data), "pomegranate", "what is erased is in no export")
 	want := tables(t, h.DatabaseURL, c.cfg.Principal.Tenant)
 
 	from, at := c.cfg.Principal.Tenant, time.Now().Format(time.RFC3339Nano)

@@ -25,7 +25,7 @@ func TestATraceGoesAllTheWay(t *testing.T) {
 	traces := telemetry.NewTraces(exporter)
 	h := observed(t, newMetrics(t), traces)
 	p := testkit.Principal()
-	req := testkit.Request(p, schema.SourceObservation, "The "+canary+" listens on port 4711.", "A poison "+canary+".")
+	req := testkit.Request(p, schema.SourceObservation, "The "+canary+" listens on port persimmon.", "A poison "+canary+".")
 	req.IdempotencyKey = canary + "-once"
 	h.Ingest(t, req)
 
@@ -74,7 +74,7 @@ func TestATraceGoesAllTheWay(t *testing.T) {
 		}
 		said := fmt.Sprint(s.Name, s.Status, s.Attributes, s.Events, s.Links, s.Resource)
 		require.NotContains(t, said, canary)
-		require.NotContains(t, said, "4711")
+		require.NotContains(t, said, "persimmon")
 		for _, a := range s.Attributes {
 			require.NotContains(t, []string{"db.query.text", "pgx.query.parameters"}, string(a.Key))
 		}
