@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,6 +36,7 @@ var (
 // desk is a Review in the test environment over proposals that only exist here.
 type desk struct {
 	*testsuite.TestWorkflowEnvironment
+	mu      sync.Mutex // activities run beside each other
 	state   store.ReviewState
 	decided []activities.OperationRef
 	given   []time.Time // up to when proposals were given up
@@ -48,6 +50,8 @@ func newDesk(t *testing.T, open int) *desk {
 	d.SetTestTimeout(20 * time.Second)
 	workflows.Register(d.TestWorkflowEnvironment, workflows.Dependencies{})
 	d.OnActivity(reviewingOf.OpenReview, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.OpenRequest) (store.ReviewState, error) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
 		if d.state.NextAt == nil && d.state.Open > 0 {
 			next := d.Now().Add(time.Duration(in.WindowSeconds) * time.Second)
 			d.state.NextAt = &next
@@ -55,12 +59,16 @@ func newDesk(t *testing.T, open int) *desk {
 		return d.state, nil
 	}).Maybe()
 	d.OnActivity(reviewingOf.ExpireProposals, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.ExpireRequest) error {
+		d.mu.Lock()
+		defer d.mu.Unlock()
 		d.given = append(d.given, in.Before)
 		d.state.Open, d.state.Expired, d.state.NextAt = 0, d.state.Open, nil
 		return nil
 	}).Maybe()
 	d.OnActivity(acceptingOf.Accept, mock.Anything, mock.Anything).Return(nil).Maybe()
 	d.OnActivity(reviewingOf.DecideProposal, mock.Anything, mock.Anything).Return(func(_ context.Context, ref activities.OperationRef) (schema.ReviewResult, error) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
 		d.decided = append(d.decided, ref)
 		d.state.Open, d.state.Rejected = max(0, d.state.Open-1), d.state.Rejected+1
 		if d.state.Open == 0 {

@@ -49,7 +49,8 @@ postgres_listens() { listens "$(recall MNEME_PG_PORT)"; }
 
 postgres_erase() {
 	must_be_vacant postgres
-	rm -rf --one-file-system "$state/postgres" "$state/root"
+	erase_home postgres
+	rm -rf --one-file-system "$state/root"
 }
 
 # ---- where the binaries come from: into $pg_root ("/" when installed) -------
@@ -166,14 +167,14 @@ pg_prepare() {
 	pg_home=$state/postgres
 	pg_enter=()
 	if ! is_root; then
-		mkdir -p "$pg_home"
+		make_home postgres
 		return
 	fi
 	owner=$pg_root_uid:$pg_root_uid
 	[[ $pg_root != / ]] || owner=$(id -u postgres):$(id -g postgres)
 	if may_mount; then
-		mkdir -p "$state/postgres"
-		[[ ! -L $state/postgres ]] || die "$state/postgres was made where mounts are forbidden: scripts/stack clean"
+		make_home postgres
+		[[ $(readlink "$state/postgres") != root/mnt ]] || die "$state/postgres was made where mounts are forbidden: scripts/stack clean"
 		pg_enter=(unshare --mount sh -c "$pg_enter_script" sh "$pg_home" "$pg_root" "$owner")
 		pg_home=/mnt
 	elif [[ $pg_root != / ]]; then
@@ -181,7 +182,7 @@ pg_prepare() {
 		pg_enter=(chroot --userspec="$owner" "$state/root")
 		pg_home=/mnt
 	else
-		mkdir -p "$state/postgres"
+		make_home postgres
 		pg_enter=(chroot --userspec="$owner" /)
 	fi
 	chown "$owner" "$state/postgres/."
@@ -285,6 +286,7 @@ synchronous_commit = off
 full_page_writes = off
 shared_buffers = 256MB
 wal_level = minimal
+max_wal_size = 512MB
 max_wal_senders = 0
 CONF
 }

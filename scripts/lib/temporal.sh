@@ -13,7 +13,7 @@ temporal_address() { printf '127.0.0.1:%s' "$(recall MNEME_TEMPORAL_PORT)"; }
 temporal_start() {
 	local frontend ui='' fresh='' words=()
 	build_tool temporal
-	mkdir -p "$state/temporal"
+	make_home temporal
 	must_be_vacant temporal
 	[[ -e $state/temporal/temporal.db ]] || fresh=yes
 	lock_ports
@@ -43,7 +43,7 @@ temporal_listens() { listens "$(recall MNEME_TEMPORAL_PORT)"; }
 
 temporal_erase() {
 	must_be_vacant temporal
-	rm -rf "$state/temporal"
+	erase_home temporal
 }
 
 temporal_cli() { timeout 20 "$tool" "$@" --address "$(temporal_address)" >/dev/null 2>&1; }
