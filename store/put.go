@@ -75,6 +75,22 @@ type putItem struct {
 	claim  string // who claims what, where a semantic record does; empty for any other
 }
 
+// writes reports whether the record changes anything.
+func (it *putItem) writes() bool {
+	return it.Status == schema.PutCreated || it.Status == schema.PutUpdated || it.Status == schema.PutDiscarded
+}
+
+// inserts reports whether the record becomes a new row.
+func (it *putItem) inserts() bool { return it.writes() && it.fresh }
+
+func (it *putItem) stands(status schema.PutStatus, id uuid.UUID) {
+	it.Status, it.ID, it.Version = status, id.String(), 0
+}
+
+func (it *putItem) refuse(field string) {
+	it.Status, it.Version, it.Problem = schema.PutBadRef, 0, (&ReferenceError{Field: field}).Error()
+}
+
 // classify classifies the records, before the transaction begins.
 func (p *putting) classify() {
 	r := &p.in.Request
@@ -427,272 +443,6 @@ func follow(instead map[uuid.UUID]uuid.UUID, id uuid.UUID) uuid.UUID {
 		id = next
 	}
 	return id
-}
-
-// refuseAll refuses everything that would be written: the mode does not allow it.
-func (p *putting) refuseAll() {
-	status := schema.PutShadow
-	if p.in.Policy.Mode == schema.ModeFrozen {
-		status = schema.PutFrozen
-	}
-	for i := range p.items {
-		it := &p.items[i]
-		if !it.writes() {
-			continue
-		}
-		metadata := p.metadata()
-		metadata["shadow"] = status == schema.PutShadow
-		metadata["proposed"] = "put"
-		metadata["wouldBe"] = string(it.Status)
-		p.history(historyRow{MemoryID: it.key, Event: schema.EventNone, By: p.in.Request.By(), Reason: string(status), Metadata: metadata})
-		it.Status, it.Version = status, 0
-	}
-}
-
-// write carries out what was decided.
-func (p *putting) write(ctx context.Context) error {
-	if err := p.insert(ctx); err != nil {
-		return err
-	}
-	for i := range p.items {
-		it := &p.items[i]
-		if !it.writes() {
-			continue
-		}
-		m, stored := p.rows[it.key]
-		if !stored {
-			m = memoryRow{ID: it.key, Version: 1, Live: it.row.Status.Live(), Content: it.row.Text.Storage}
-		} else {
-			next := p.replace
-			if m.Type == schema.TypeEpisodic {
-				next = p.grow
-			}
-			version, err := next(ctx, it, m)
-			if err != nil {
-				return err
-			}
-			m.Version, m.Content, it.Version = version, it.row.Text.Storage, version
-		}
-		p.relateBoth(it)
-		if it.Status == schema.PutDiscarded {
-			old := m.Content
-			version, err := p.take(ctx, m, step{Set: map[string]any{"deleted_at": p.now}, Event: schema.EventDeleted, Action: schema.AuditDelete,
-				Old: &old, By: p.in.Request.By(), Reason: "task ended", Metadata: p.metadata()})
-			if err != nil {
-				return err
-			}
-			it.Version = version
-		}
-	}
-	return p.distrust(ctx)
-}
-
-// relateBoth adds the record's edges, and those that follow from them at their other ends: contradiction
-// is mutual, and a successor says what it supersedes.
-func (p *putting) relateBoth(it *putItem) {
-	for _, edge := range it.row.Relations {
-		p.relateAs(it.key, edge)
-		if edge.Predicate == memory.RelationContradicts {
-			p.relateAs(edge.Target, relation{Predicate: memory.RelationContradicts, Target: it.key, Weight: edge.Weight, Reason: edge.Reason})
-		}
-	}
-	if by := it.row.SupersededBy; by != nil && it.fresh {
-		p.relate(*by, memory.RelationSupersedes, it.key)
-	}
-}
-
-// insert inserts the new records, their relations left out: a row that turns out to stand already is
-// the target instead.
-func (p *putting) insert(ctx context.Context) error {
-	var rows []newMemory
-	var at []int
-	for i := range p.items {
-		if it := &p.items[i]; it.inserts() {
-			row := it.row
-			row.Relations = nil
-			rows, at = append(rows, row), append(at, i)
-		}
-	}
-	if len(rows) == 0 {
-		return nil
-	}
-	ids, err := p.insertMemories(ctx, rows)
-	if err != nil {
-		return err
-	}
-	instead := map[uuid.UUID]uuid.UUID{}
-	for n, i := range at {
-		it := &p.items[i]
-		if ids[n] != it.key { // staged meanwhile, by an ingest that does not wait for the scope
-			it.stands(schema.PutDuplicate, ids[n])
-			instead[it.key] = ids[n]
-			continue
-		}
-		it.accessed(p.change)
-	}
-	for i := range p.items {
-		row := &p.items[i].row
-		row.Relations = redirected(row.Relations, instead, row.ID)
-	}
-	return nil
-}
-
-// replace puts a working record in the place of the one that stands.
-func (p *putting) replace(ctx context.Context, it *putItem, m memoryRow) (int, error) {
-	row := &it.row
-	if err := schema.ValidatePayload(m.Type, mustRaw(row.Payload)); err != nil {
-		return 0, err
-	}
-	set, err := p.replaceable(row)
-	if err != nil {
-		return 0, err
-	}
-	old, content := m.Content, row.Text.Storage
-	version, err := p.take(ctx, m, step{Set: set, NowLive: true, NewText: true, Event: schema.EventModified, Action: schema.AuditModify,
-		Old: &old, New: &content, By: p.in.Request.By(), Reason: cmp.Or(p.in.Request.Reason, "put again"), Metadata: p.metadata()})
-	if err != nil {
-		return 0, err
-	}
-	// What it replaced stays replaced, and a contradiction is not one side's to take back.
-	p.queue.Queue(`DELETE FROM memory_relations WHERE tenant = $1 AND source_id = $2 AND predicate <> ALL($3)`, p.tenant, m.ID,
-		[]string{memory.RelationSupersedes, memory.RelationContradicts})
-	p.queue.Queue(`DELETE FROM memory_provenance WHERE tenant = $1 AND memory_id = $2`, p.tenant, m.ID)
-	p.queue.Queue(`DELETE FROM memory_artifacts WHERE tenant = $1 AND memory_id = $2`, p.tenant, m.ID)
-	p.queue.Queue(`DELETE FROM memory_embeddings WHERE tenant = $1 AND memory_id = $2 AND content_hash <> $3`, p.tenant, m.ID, row.Text.Hash)
-	p.evidence(m.ID, 0, row)
-	if row.Embedding != nil {
-		p.embed(m.ID, row.Classification.Tier, row.Classification.Typology, row.Text.Hash, row.Embedding)
-	}
-	return version, nil
-}
-
-// grow lets an episode take in what was added to it.
-func (p *putting) grow(ctx context.Context, it *putItem, m memoryRow) (int, error) {
-	payload, err := json.Marshal(it.row.Payload)
-	if err != nil {
-		return 0, fmt.Errorf("payload: %w", err)
-	}
-	if err := schema.ValidatePayload(m.Type, payload); err != nil {
-		return 0, err
-	}
-	// Of an episode, the content stays as it is. What was added may be derived from what is trusted
-	// less, or hold a secret.
-	row := &it.row
-	row.Text.Storage, *row.SourceTrust = m.Content, memory.DerivedTrust(*row.SourceTrust, m.SourceTrust)
-	row.Classification = row.Classification.DerivedFrom(m.Sensitivity)
-	set := map[string]any{"payload": string(payload), "source_trust": *row.SourceTrust, "sensitivity": row.Classification.Sensitivity}
-	if row.SafeSummary != "" { // who adds to the episode need not know that it has one
-		set["safe_summary"] = row.SafeSummary
-	}
-	version, err := p.take(ctx, m, step{Set: set, NowLive: m.Live, Event: schema.EventModified,
-		Action: schema.AuditModify, By: p.in.Request.By(), Reason: cmp.Or(p.in.Request.Reason, "the episode went on"), Metadata: p.metadata()})
-	if err != nil {
-		return 0, err
-	}
-	known := p.standing[m.ID].Provenance.Sources
-	it.row.Refs = slices.DeleteFunc(slices.Clone(it.row.Refs), func(r schema.Ref) bool {
-		return slices.ContainsFunc(known, func(k schema.Ref) bool { return sameRef(r, k) })
-	})
-	p.evidence(m.ID, len(known), &it.row)
-	return version, nil
-}
-
-// evidence writes provenance from a position on, and the artifacts.
-func (p *putting) evidence(id uuid.UUID, from int, row *newMemory) {
-	for i, ref := range row.Refs {
-		p.queue.Queue(`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, hash, at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-			p.tenant, id, from+i, ref.Kind, ref.Ref, ref.Hash, ref.Timestamp, p.now)
-	}
-	for _, sum := range row.Artifacts {
-		p.queue.Queue(`INSERT INTO memory_artifacts (tenant, memory_id, sha256) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, p.tenant, id, sum)
-	}
-}
-
-// replaceable are the columns of a record that may be put again in place, with their new values.
-func (p *putting) replaceable(row *newMemory) (map[string]any, error) {
-	payload, err := json.Marshal(row.Payload)
-	if err != nil {
-		return nil, fmt.Errorf("payload: %w", err)
-	}
-	cl := row.Classification
-	salienceAt, createdAt := p.orNow(row.SalienceAt), p.rows[row.ID].CreatedAt
-	var dueAt, maxAge any
-	if due, ok := cl.Decay.DueAt(*row.Salience, salienceAt, createdAt, cl.Pinned); ok {
-		dueAt = due
-	}
-	if cl.Decay.MaxAge > 0 {
-		maxAge = cl.Decay.MaxAge
-	}
-	return map[string]any{
-		"content": row.Text.Storage, "normalized_content": row.Text.Normalized, "content_hash": row.Text.Hash, "payload": string(payload),
-		"category": cl.Category, "tier": cl.Tier, "typology": cl.Typology, "tags": tagList(cl.Tags), "who": row.Who, "language": cmp.Or(row.Language, "en"),
-		"confidence": row.Confidence, "importance": cl.Importance, "salience": *row.Salience, "salience_at": salienceAt,
-		"decay_curve": cl.Decay.Curve, "half_life": cl.Decay.HalfLife, "min_salience": cl.Decay.MinSalience, "max_age": maxAge, "decay_floor": cl.Decay.Floor,
-		"decay_points": decayPoints(cl.Decay), "reinforcement_gain": cl.Decay.ReinforcementGain, "last_reinforced_at": p.orNow(row.ReinforcedAt), "pinned": cl.Pinned,
-		"deletion_policy": cl.DeletionPolicy, "decay_due_at": dueAt, "sensitivity": cl.Sensitivity, "source_trust": *row.SourceTrust,
-		"occurred_at": row.OccurredAt.UTC(), "agent_session_id": nullable(row.Session), "agent_interaction_id": nullable(row.Interaction),
-		"world_id": nullable(row.WorldID), "world_version": nullable(row.WorldVersion),
-		"safe_summary": row.SafeSummary,
-	}, nil
-}
-
-// noteRefusal leaves a history row on the memory that stands in a record's way, or else under the
-// record's own id, so that nothing happens silently.
-func (p *putting) noteRefusal(it *putItem) {
-	var reason string
-	switch it.Status {
-	case schema.PutDuplicate:
-		reason = "duplicate of a live memory: not written again"
-	case schema.PutUnchanged:
-		reason = "put again as it stands: not written again"
-	case schema.PutConflict, schema.PutAppendOnly, schema.PutVersion, schema.PutBadRef, schema.PutCycle:
-		reason = string(it.Status)
-	case schema.PutExists:
-		if it.silent {
-			return // another agent's memory says nothing of those who may not see it
-		}
-		reason = string(it.Status)
-	default:
-		return
-	}
-	metadata := p.metadata()
-	metadata["proposed"] = "put"
-	p.history(historyRow{MemoryID: uuid.MustParse(it.ID), Event: schema.EventNone, By: p.in.Request.By(), Reason: reason, Metadata: metadata})
-}
-
-// metadata names the run in history.
-func (p *putting) metadata() map[string]any {
-	return map[string]any{"operationId": p.in.Operation.ID, "workflowId": p.in.Operation.WorkflowID}
-}
-
-// writes reports whether the record changes anything.
-func (it *putItem) writes() bool {
-	return it.Status == schema.PutCreated || it.Status == schema.PutUpdated || it.Status == schema.PutDiscarded
-}
-
-// inserts reports whether the record becomes a new row.
-func (it *putItem) inserts() bool { return it.writes() && it.fresh }
-
-func (it *putItem) stands(status schema.PutStatus, id uuid.UUID) {
-	it.Status, it.ID, it.Version = status, id.String(), 0
-}
-
-func (it *putItem) refuse(field string) {
-	it.Status, it.Version, it.Problem = schema.PutBadRef, 0, (&ReferenceError{Field: field}).Error()
-}
-
-// accessed keeps what a record says of how often it was read.
-func (it *putItem) accessed(c *change) {
-	m := &it.record
-	if m.AccessCount == 0 && m.LastAccessed == nil {
-		return
-	}
-	at := c.orNow(m.UpdatedAt)
-	if m.LastAccessed != nil {
-		at = m.LastAccessed.UTC()
-	}
-	c.queue.Queue(`INSERT INTO memory_access (tenant, memory_id, access_count, last_accessed_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
-		c.tenant, it.key, m.AccessCount, at)
 }
 
 // actorTrust is who lowers the trust of what is derived from memories that are trusted less.

@@ -311,7 +311,7 @@ func TestRecallsDuringAHeavyIngest(t *testing.T) {
 	writing.Go(func() {
 		defer written.Store(true)
 		for part := range 3 {
-			texts := make([]string, 200)
+			texts := make([]string, 100)
 			for i := range texts {
 				texts[i] = fmt.Sprintf("Ship %d of convoy %d passed the lighthouse of Skagen with %d sailors.", i, part, i%40)
 			}
@@ -324,6 +324,9 @@ func TestRecallsDuringAHeavyIngest(t *testing.T) {
 	for range askers {
 		asking.Go(func() {
 			for asked := 0; asked < 2 || !written.Load(); asked++ {
+				if asked > 2 { // the first rounds are the crowd; after those, no more than keeps the recalls coming
+					time.Sleep(200 * time.Millisecond)
+				}
 				out, err := recaller.Recall(context.Background(), schema.RecallRequest{Principal: p, Query: "what is the lighthouse keeper called?"})
 				if err == nil && len(out.Meta.Degraded) == 0 && !slices.ContainsFunc(out.Results, func(r schema.RecallResult) bool { return r.ID == before }) {
 					err = fmt.Errorf("not found among %d results", len(out.Results))

@@ -137,7 +137,7 @@ func TestRecallOfMoreThanTemporalTakes(t *testing.T) {
 	const each = 230 << 10
 	var want int
 	for i := range 10 {
-		text := "Kettle " + strings.Repeat(string(rune('a'+i)), 20) + strings.Repeat(" z", each/2)
+		text := "Kettle " + strings.Repeat(string(rune('a'+i)), 20) + strings.Repeat(" "+strings.Repeat("z", 99), each/100)
 		want += len(known(t, h, p, text))
 	}
 	run, out := recallBy(t, h, schema.RecallRequest{Principal: p, Query: "kettle"})

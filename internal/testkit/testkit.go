@@ -253,7 +253,8 @@ func TemporalWith(t testing.TB, change func(*client.Options)) client.Client {
 // options.
 func DialTemporal(t testing.TB, address string, change func(*client.Options)) client.Client {
 	t.Helper()
-	options := client.Options{HostPort: address, Namespace: Namespace, Identity: "worker@test", Logger: tlog.NewStructuredLogger(slog.New(slog.DiscardHandler))}
+	options := client.Options{HostPort: address, Namespace: Namespace, Identity: "worker@test", Logger: tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+		ConnectionOptions: client.ConnectionOptions{GrpcCompression: &client.GrpcCompressionNone{}}} // on one machine it only costs
 	if change != nil {
 		change(&options)
 	}
@@ -262,10 +263,16 @@ func DialTemporal(t testing.TB, address string, change func(*client.Options)) cl
 	c, err := client.DialContext(ctx, options)
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
-	// Tests of several packages may register at once; the loser sees the winner's attributes.
-	require.NoError(t, Eventually(ctx, func() error { return workflows.RegisterSearchAttributes(ctx, c, options.Namespace) }))
+	if _, done := registered.Load(address + options.Namespace); !done {
+		// Tests of several packages may register at once; the loser sees the winner's attributes.
+		require.NoError(t, Eventually(ctx, func() error { return workflows.RegisterSearchAttributes(ctx, c, options.Namespace) }))
+		registered.Store(address+options.Namespace, true)
+	}
 	return c
 }
+
+// registered has the namespaces whose search attributes this process has registered, by their addresses.
+var registered sync.Map
 
 // Eventually calls fn until it succeeds or ctx ends.
 func Eventually(ctx context.Context, fn func() error) error {

@@ -56,6 +56,8 @@ temporal_words() {
 		--db-filename "$state/temporal/temporal.db" --log-level warn \
 		--dynamic-config-value matching.useNewMatcher=true \
 		--dynamic-config-value matching.enableFairness=true \
+		--dynamic-config-value matching.numTaskqueueReadPartitions=1 \
+		--dynamic-config-value matching.numTaskqueueWritePartitions=1 \
 		--dynamic-config-value frontend.namespaceRPS.visibility=1000 \
 		--dynamic-config-value history.transferProcessorMaxPollRPS=1000 \
 		--dynamic-config-value history.timerProcessorMaxPollRPS=1000

@@ -1,0 +1,269 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+)
+
+// Forgot is what one batch did.
+type Forgot struct {
+	Receipt   schema.ForgetReceipt // of the run so far
+	Forgotten []uuid.UUID          // in this batch
+	Stop      []string             // workflow ids of pipelines that have no open job left
+}
+
+// ForgetBatch forgets the next waiting memories of a confirmed run, limit at most, in one transaction.
+// A batch that is delivered again goes on where the run stands: no memory is forgotten twice. Of a run
+// that is not confirmed, or has been cancelled, it changes nothing; the receipt's state tells.
+func (s *Store) ForgetBatch(ctx context.Context, tenant string, run uuid.UUID, limit int, now time.Time) (Forgot, error) {
+	var out Forgot
+	err := againAlone(ctx, func() error {
+		out = Forgot{}
+		return s.write(ctx, tenant, now, func(c *change) error {
+			r, err := c.lockForget(ctx, run)
+			if err != nil {
+				return err
+			}
+			if r.State == schema.ForgetConfirmed {
+				f := forgetting{change: c, run: &r}
+				if err := f.batch(ctx, limit); err != nil {
+					return err
+				}
+				out.Forgotten, out.Stop = f.gone, f.stop
+			}
+			out.Receipt = r.progress()
+			return nil
+		})
+	})
+	if err != nil {
+		return Forgot{}, fmt.Errorf("forget: %w", err)
+	}
+	return out, nil
+}
+
+// forgetting is one batch at work.
+type forgetting struct {
+	*change
+	run  *forgetRow
+	gone []uuid.UUID // memories that are forgotten in this batch
+	live []uuid.UUID // those of them that were live
+	stop []string
+}
+
+func (f *forgetting) batch(ctx context.Context, limit int) error {
+	ordinals, ids, versions, err := f.waiting(ctx, limit)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	if err := f.lockAhead(ctx, ids); err != nil {
+		return err
+	}
+	outcomes, err := f.judge(ctx, ids, versions)
+	if err != nil {
+		return err
+	}
+	if len(f.gone) > 0 {
+		if err := f.closeJobs(ctx); err != nil {
+			return err
+		}
+		switch f.run.Mode {
+		case schema.ForgetSoft:
+			err = f.bury(ctx)
+		default:
+			err = f.remove(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	f.queue.Queue(`UPDATE forget_items i SET outcome = x.outcome FROM unnest($3::integer[], $4::text[]) x(ordinal, outcome)
+		WHERE i.tenant = $1 AND i.run_id = $2 AND i.ordinal = x.ordinal`, f.tenant, f.run.ID, ordinals, outcomes)
+	for _, outcome := range outcomes {
+		if outcome == memory.OutcomeForgotten {
+			f.run.Receipt.Forgotten++
+		} else {
+			f.run.Receipt.Skip(outcome, 1)
+		}
+	}
+	return f.saveReceipt(f.run)
+}
+
+// waiting reads the next items. The run's row is locked: no other delivery works on them.
+func (f *forgetting) waiting(ctx context.Context, limit int) (ordinals []int32, ids []uuid.UUID, versions []int, err error) {
+	rows, err := f.tx.Query(ctx, `SELECT ordinal, memory_id, version FROM forget_items WHERE tenant = $1 AND run_id = $2 AND outcome = ''
+		ORDER BY ordinal LIMIT $3 FOR UPDATE`, f.tenant, f.run.ID, limit)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	var ordinal int32
+	var id uuid.UUID
+	var version int
+	_, err = pgx.ForEachRow(rows, []any{&ordinal, &id, &version}, func() error {
+		ordinals, ids, versions = append(ordinals, ordinal), append(ids, id), append(versions, version)
+		return nil
+	})
+	return ordinals, ids, versions, err
+}
+
+// lockAhead locks what pipelines lock ahead of memories, in their order: jobs, candidates, proposals.
+func (f *forgetting) lockAhead(ctx context.Context, ids []uuid.UUID) error {
+	_, err := f.tx.Exec(ctx, `SELECT FROM jobs WHERE tenant = $1 AND kind = 'ingest' AND memory_id = ANY($2) AND state IN ('pending', 'leased', 'failed')
+		ORDER BY id FOR UPDATE`, f.tenant, ids)
+	if err != nil || f.run.Mode == schema.ForgetSoft {
+		return err
+	}
+	var candidates []uuid.UUID
+	rows, err := f.tx.Query(ctx, `SELECT id FROM memory_candidates WHERE tenant = $1 AND memory_id = ANY($2) ORDER BY id FOR UPDATE`, f.tenant, ids)
+	if err != nil {
+		return err
+	}
+	if candidates, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID]); err != nil {
+		return err
+	}
+	_, err = f.tx.Exec(ctx, `SELECT FROM proposals WHERE tenant = $1 AND (candidate_id = ANY($2) OR memory_id = ANY($3) OR target_id = ANY($3))
+		ORDER BY id FOR UPDATE`, f.tenant, candidates, ids)
+	return err
+}
+
+// judge locks the memories and says what becomes of each.
+func (f *forgetting) judge(ctx context.Context, ids []uuid.UUID, versions []int) ([]string, error) {
+	rows, err := f.tx.Query(ctx, `SELECT id, version, pinned, deleted_at IS NOT NULL, erased_at IS NOT NULL, agent_id <> $3, live FROM memories
+		WHERE tenant = $1 AND id = ANY($2) ORDER BY id FOR UPDATE`, f.tenant, ids, f.run.Agent)
+	if err != nil {
+		return nil, err
+	}
+	type state struct {
+		memory.Forgettable
+		live bool
+	}
+	found := make(map[uuid.UUID]state, len(ids))
+	var id uuid.UUID
+	var m state
+	_, err = pgx.ForEachRow(rows, []any{&id, &m.Version, &m.Pinned, &m.Deleted, &m.Erased, &m.Foreign, &m.live}, func() error { found[id] = m; return nil })
+	if err != nil {
+		return nil, err
+	}
+	outcomes := make([]string, len(ids))
+	for i, id := range ids {
+		m, ok := found[id]
+		outcomes[i] = memory.OutcomeNotFound
+		if ok {
+			outcomes[i] = memory.ForgetOutcome(f.run.Mode, versions[i], m.Forgettable)
+		}
+		if outcomes[i] == memory.OutcomeForgotten {
+			f.gone = append(f.gone, id)
+			if m.live {
+				f.live = append(f.live, id)
+			}
+		}
+	}
+	return outcomes, nil
+}
+
+// closeJobs ends the jobs of what is forgotten and takes its candidates out of the pipeline, so that a
+// run that still works on them writes nothing.
+func (f *forgetting) closeJobs(ctx context.Context) error {
+	rows, err := f.tx.Query(ctx, `
+		WITH closed AS (
+			UPDATE jobs SET state = 'dead', last_error = 'forgotten', updated_at = $3, finished_at = $3
+			WHERE tenant = $1 AND kind = 'ingest' AND memory_id = ANY($2) AND state IN ('pending', 'leased', 'failed')
+			RETURNING candidate_id, batch_id, workflow_id
+		), out AS (
+			UPDATE memory_candidates c SET state = 'dead' FROM closed WHERE c.tenant = $1 AND c.id = closed.candidate_id AND c.state = 'staged'
+		)
+		SELECT DISTINCT batch_id, workflow_id FROM closed`, f.tenant, f.gone, f.now)
+	if err != nil {
+		return err
+	}
+	var batches []uuid.UUID
+	var ids []string
+	var batch uuid.UUID
+	var id string
+	_, err = pgx.ForEachRow(rows, []any{&batch, &id}, func() error { batches, ids = append(batches, batch), append(ids, id); return nil })
+	if err != nil || len(batches) == 0 {
+		return err
+	}
+	rows, err = f.tx.Query(ctx, `SELECT DISTINCT x.workflow_id FROM unnest($2::uuid[], $3::text[]) x(batch_id, workflow_id)
+		WHERE NOT EXISTS (SELECT FROM jobs j WHERE j.tenant = $1 AND j.batch_id = x.batch_id AND j.state IN ('pending', 'leased', 'failed')) ORDER BY 1`,
+		f.tenant, batches, ids)
+	if err != nil {
+		return err
+	}
+	f.stop, err = pgx.CollectRows(rows, pgx.RowTo[string])
+	return err
+}
+
+// newIDs returns n time-ordered ids.
+func newIDs(n int) []uuid.UUID {
+	out := make([]uuid.UUID, n)
+	for i := range out {
+		out[i] = newID()
+	}
+	return out
+}
+
+// metadata is what history says of the run. Erasing looks for workflow_id: the run's request may quote
+// what it forgot.
+func (f *forgetting) metadata() (string, error) {
+	m := map[string]any{"mode": f.run.Mode, "forget_run": f.run.ID, "workflow_id": f.run.WorkflowID}
+	if f.run.RequestedBy != f.run.ConfirmedBy {
+		m["requested_by"] = f.run.RequestedBy
+	}
+	encoded, err := json.Marshal(m)
+	return string(encoded), err
+}
+
+// bury makes tombstones (document 002 "Soft-Delete and Recovery"): embeddings, graph and texts stay for
+// the window, out of every reader's sight. One statement, so that a batch costs little more than the
+// update itself.
+func (f *forgetting) bury(ctx context.Context) error {
+	metadata, err := f.metadata()
+	if err != nil {
+		return err
+	}
+	_, err = f.tx.Exec(ctx, `
+		WITH buried AS (
+			UPDATE memories m SET deleted_at = $4, updated_at = $4, version = m.version + 1
+			FROM unnest($2::uuid[], $3::uuid[]) x(id, entry) WHERE m.tenant = $1 AND m.id = x.id
+			RETURNING m.id, m.version, m.content, x.entry
+		), told AS (
+			INSERT INTO memory_history (tenant, id, memory_id, event, old_content, changed_by, reason, metadata, created_at, action, version)
+			SELECT $1, b.entry, b.id, 'deleted', b.content, $5, $6, $7, $4, 'delete', b.version FROM buried b
+		)
+		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT $1, b.id, b.version, 'delete', $4 FROM buried b`,
+		f.tenant, f.gone, newIDs(len(f.gone)), f.now, f.run.ConfirmedBy, f.run.Reason, metadata)
+	f.uncounted = append(f.uncounted, f.live...)
+	f.run.Receipt.Remove("memories", len(f.gone))
+	return err
+}
+
+// ForgottenVectors returns pending index deletions of a run's memories, limit at most.
+func (s *Store) ForgottenVectors(ctx context.Context, tenant string, run uuid.UUID, limit int) ([]OutboxEntry, error) {
+	var out []OutboxEntry
+	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `SELECT o.memory_id, max(o.seq), count(*) FROM forget_items i JOIN index_outbox o ON o.tenant = i.tenant AND o.memory_id = i.memory_id
+			LEFT JOIN memories m ON m.tenant = i.tenant AND m.id = i.memory_id
+			WHERE i.tenant = $1 AND i.run_id = $2 AND i.outcome = '`+memory.OutcomeForgotten+`' AND m.live IS NOT TRUE GROUP BY 1 LIMIT $3`, tenant, run, limit)
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (OutboxEntry, error) {
+			e := OutboxEntry{Delete: true}
+			err := row.Scan(&e.MemoryID, &e.Seq, &e.Changes)
+			return e, err
+		})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read outbox: %w", err)
+	}
+	return out, nil
+}
