@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,14 +116,20 @@ func (a *Forgetting) ConfirmForget(ctx context.Context, in ConfirmForgetRequest)
 	return out, fail(err)
 }
 
+// ForgetBatchRequest asks for a run's next batch.
+type ForgetBatchRequest struct {
+	ForgetRef
+	BatchSize int `json:"batch_size,omitempty"` // memories; 0: schema.MaxForgetBatch
+}
+
 // ForgetBatch forgets the next memories of a confirmed run and stops pipelines that have nothing left
 // to do. Delivered again, it goes on where the run stands.
-func (a *Forgetting) ForgetBatch(ctx context.Context, in ForgetRef) (schema.ForgetReceipt, error) {
+func (a *Forgetting) ForgetBatch(ctx context.Context, in ForgetBatchRequest) (schema.ForgetReceipt, error) {
 	id, err := in.id()
 	if err != nil {
 		return schema.ForgetReceipt{}, err
 	}
-	out, err := a.Store.ForgetBatch(ctx, in.Tenant, id, store.ForgetBatchSize, now(a.Now))
+	out, err := a.Store.ForgetBatch(ctx, in.Tenant, id, cmp.Or(in.BatchSize, store.ForgetBatchSize), now(a.Now))
 	if err != nil {
 		return schema.ForgetReceipt{}, fail(err)
 	}

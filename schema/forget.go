@@ -16,6 +16,9 @@ const (
 	DefaultForgetExpiry = 86_400
 	// MaxForgetSample is how many ids a preview shows.
 	MaxForgetSample = 100
+	// MaxForgetBatch is how many memories one transaction forgets (document 002 "Retention Worker": each
+	// step is capped, so that no writer waits long).
+	MaxForgetBatch = 500
 )
 
 // ForgetMode says how much goes.
@@ -66,6 +69,9 @@ type ForgetRequest struct {
 	Execute  bool       `json:"execute,omitempty"` // go ahead where no confirmation is needed
 	// ExpiresSeconds is how long the run waits; default and at most a day.
 	ExpiresSeconds int `json:"expires_seconds,omitempty"`
+	// BatchSize is how many memories one transaction forgets; default and at most MaxForgetBatch. Fewer hold
+	// their locks for less long.
+	BatchSize int `json:"batch_size,omitempty"`
 
 	problems []FieldError // what decoding found wrong
 }
@@ -231,6 +237,9 @@ func (r *ForgetRequest) Validate() error {
 	r.Selector.validate(&p, "selector.")
 	if r.ExpiresSeconds < 0 || r.ExpiresSeconds > DefaultForgetExpiry {
 		p.add("expires_seconds", "must be between 1 and %d", DefaultForgetExpiry)
+	}
+	if r.BatchSize < 0 || r.BatchSize > MaxForgetBatch {
+		p.add("batch_size", "must be between 1 and %d", MaxForgetBatch)
 	}
 	return p.err()
 }

@@ -31,14 +31,14 @@ type forgetFlags struct {
 	operationFlags
 	mode, query, who, sourceKind, session, since, until string
 	types, categories, tags                             []string
-	limit                                               int
+	limit, batchSize                                    int
 	derived, all, execute, yes                          bool
 	expires                                             time.Duration
 }
 
 // request returns the request that the flags describe.
 func (f *forgetFlags) request(p schema.Principal, ids []string) (schema.ForgetRequest, error) {
-	r := schema.ForgetRequest{Operation: f.operation(p), Mode: schema.ForgetMode(f.mode), Execute: f.execute, ExpiresSeconds: int(f.expires.Seconds()),
+	r := schema.ForgetRequest{Operation: f.operation(p), Mode: schema.ForgetMode(f.mode), Execute: f.execute, ExpiresSeconds: int(f.expires.Seconds()), BatchSize: f.batchSize,
 		Selector: schema.Selector{IDs: ids, Query: f.query, Limit: f.limit, Tags: f.tags, Who: f.who, SourceKind: schema.SourceKind(f.sourceKind), Session: f.session,
 			IncludeDerived: f.derived, All: f.all}}
 	for _, t := range f.types {
@@ -138,6 +138,7 @@ func (f *forgetFlags) common(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.derived, "include-derived", false, "what was derived from the selected, too")
 	flags.BoolVar(&f.yes, "yes", false, "confirm at once")
+	flags.IntVar(&f.batchSize, "batch-size", 0, fmt.Sprintf("memories in one transaction (%d, which is the most)", schema.MaxForgetBatch))
 	flags.DurationVar(&f.expires, "expires", 0, "how long the run waits for its confirmation (default and at most a day)")
 	f.register(flags)
 }

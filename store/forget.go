@@ -20,9 +20,8 @@ import (
 // ErrForgetClosed means that a forget run has ended without having been confirmed.
 var ErrForgetClosed = errors.New("the run has expired or was cancelled")
 
-// ForgetBatchSize is how many memories one transaction forgets (document 002 "Retention Worker": each
-// step is capped, so that no writer waits long).
-const ForgetBatchSize = 500
+// ForgetBatchSize is how many memories one transaction forgets where nobody asks for fewer.
+const ForgetBatchSize = schema.MaxForgetBatch
 
 // SelectForget selects what a request would forget and keeps it, by id and version: what is confirmed
 // later is this list, whatever has been written since. Selecting again under the same operation

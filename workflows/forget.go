@@ -33,7 +33,7 @@ func Forget(ctx workflow.Context, req schema.ForgetRequest) (schema.ForgetReceip
 		return schema.ForgetReceipt{}, err
 	}
 	p := req.Principal
-	run := &forgetRun{tenant: p.Tenant}
+	run := &forgetRun{tenant: p.Tenant, batchSize: req.BatchSize}
 	if err := run.setup(ctx); err != nil {
 		return schema.ForgetReceipt{}, err
 	}
@@ -56,11 +56,13 @@ type ForgetRest struct {
 	Tenant  string               `json:"tenant"`
 	Preview schema.ForgetPreview `json:"preview"`
 	Receipt schema.ForgetReceipt `json:"receipt"` // so far
+
+	BatchSize int `json:"batch_size,omitempty"` // of the request
 }
 
 // ContinueForget is the rest of a long Forget, under the same workflow id and without its request.
 func ContinueForget(ctx workflow.Context, in ForgetRest) (schema.ForgetReceipt, error) {
-	run := &forgetRun{tenant: in.Tenant, preview: in.Preview, receipt: in.Receipt, selected: true}
+	run := &forgetRun{tenant: in.Tenant, preview: in.Preview, receipt: in.Receipt, selected: true, batchSize: in.BatchSize}
 	if err := run.setup(ctx); err != nil {
 		return schema.ForgetReceipt{}, err
 	}
@@ -70,6 +72,7 @@ func ContinueForget(ctx workflow.Context, in ForgetRest) (schema.ForgetReceipt, 
 // forgetRun is one run at work.
 type forgetRun struct {
 	tenant    string
+	batchSize int
 	preview   schema.ForgetPreview
 	receipt   schema.ForgetReceipt // so far
 	selected  bool                 // or failed to
@@ -201,10 +204,11 @@ func (run *forgetRun) batches(ctx workflow.Context) error {
 			if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
 				return err
 			}
-			return workflow.NewContinueAsNewError(ctx, ContinueForget, ForgetRest{Tenant: run.tenant, Preview: run.preview, Receipt: run.receipt})
+			return workflow.NewContinueAsNewError(ctx, ContinueForget, ForgetRest{Tenant: run.tenant, Preview: run.preview, Receipt: run.receipt, BatchSize: run.batchSize})
 		}
 		var receipt schema.ForgetReceipt
-		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("forget a batch", infrastructureAttempts)), forgetting.ForgetBatch, run.ref()).Get(ctx, &receipt)
+		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("forget a batch", infrastructureAttempts)), forgetting.ForgetBatch,
+			activities.ForgetBatchRequest{ForgetRef: run.ref(), BatchSize: run.batchSize}).Get(ctx, &receipt)
 		if err != nil {
 			return err
 		}

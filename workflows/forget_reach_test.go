@@ -268,7 +268,7 @@ func TestFailedForgetGoesOnWhereItStood(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	p := testkit.Principal()
-	crowd(t, h, p, 700)
+	crowd(t, h, p, 70)
 	h.StopWorker()
 	var batches atomic.Int32
 	h.StartWorkerWith(t, around(func(_ context.Context, name string, run func() (any, error)) (any, error) {
@@ -277,7 +277,7 @@ func TestFailedForgetGoesOnWhereItStood(t *testing.T) {
 		}
 		return run()
 	}))
-	req := forgetRequest(p, "", schema.Selector{All: true})
+	req := inBatches(forgetRequest(p, "", schema.Selector{All: true}))
 	req.OperationID = "op-1"
 	run, preview := startForget(t, h, req)
 	confirmForget(t, h, p, preview)
@@ -289,8 +289,8 @@ func TestFailedForgetGoesOnWhereItStood(t *testing.T) {
 	require.Equal(t, schema.ForgetConfirmed, second.State)
 	require.Equal(t, preview.RunID, second.RunID)
 	receipt := receiptOf(t, again)
-	require.Equal(t, []int{700, 700}, []int{receipt.Total, receipt.Forgotten})
-	requireForgottenOnce(t, h, 700)
+	require.Equal(t, []int{70, 70}, []int{receipt.Total, receipt.Forgotten})
+	requireForgottenOnce(t, h, 70)
 }
 
 // Two workers are killed, each when a batch has committed and Temporal has not learned of it: the run goes
@@ -303,23 +303,23 @@ func TestForgetKilledTwice(t *testing.T) {
 	url := testkit.DatabaseURL(t)
 	h := testkit.NewHarnessAt(t, url, c, nil)
 	p := testkit.Principal()
-	crowd(t, h, p, 1200)
+	crowd(t, h, p, 120)
 	h.StopWorker()
 	settings := map[string]string{"DATABASE_URL": url, "TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": h.TaskQueue}
 	gates := []*testkit.Gate{testkit.NewGate(t, address, "ForgetBatch"), testkit.NewGate(t, address, "ForgetBatch")}
 	settings["TEMPORAL_ADDRESS"] = gates[0].Address
 	victim := testkit.StartProcess(t, settings)
-	run, preview := startForget(t, h, forgetRequest(p, "", schema.Selector{All: true}))
+	run, preview := startForget(t, h, inBatches(forgetRequest(p, "", schema.Selector{All: true})))
 	confirmForget(t, h, p, preview)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	for i, gate := range gates {
 		require.NoError(t, gate.WaitHeld(ctx), victim.Output())
 		victim.Kill()
-		requireForgottenOnce(t, h, 500*(i+1))
+		requireForgottenOnce(t, h, 50*(i+1))
 		status, err := h.Store.ForgetStatus(ctx, p, uuid.MustParse(preview.RunID))
 		require.NoError(t, err)
-		require.Equal(t, []int{500 * (i + 1), 1200 - 500*(i+1)}, []int{status.Forgotten, status.Remaining})
+		require.Equal(t, []int{50 * (i + 1), 120 - 50*(i+1)}, []int{status.Forgotten, status.Remaining})
 		settings["TEMPORAL_ADDRESS"] = address
 		if i+1 < len(gates) {
 			settings["TEMPORAL_ADDRESS"] = gates[i+1].Address
@@ -327,14 +327,14 @@ func TestForgetKilledTwice(t *testing.T) {
 		victim = testkit.StartProcess(t, settings)
 	}
 	receipt := receiptOf(t, run)
-	require.Equal(t, 1200, receipt.Forgotten)
+	require.Equal(t, 120, receipt.Forgotten)
 	require.Empty(t, receipt.Skipped)
-	requireForgottenOnce(t, h, 1200)
+	requireForgottenOnce(t, h, 120)
 	value, err := c.QueryWorkflow(ctx, run.GetID(), "", workflows.QueryProgress)
 	require.NoError(t, err)
 	var progress schema.ForgetReceipt
 	require.NoError(t, value.Get(&progress))
-	require.Equal(t, []int{1200, 0}, []int{progress.Forgotten, progress.Remaining})
+	require.Equal(t, []int{120, 0}, []int{progress.Forgotten, progress.Remaining})
 }
 
 // A pipeline's workflow id may be in use by somebody else by the time that it would be stopped.

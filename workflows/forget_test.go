@@ -38,6 +38,12 @@ func forgetRequest(p schema.Principal, mode schema.ForgetMode, sel schema.Select
 	return schema.ForgetRequest{Operation: schema.Operation{Principal: p, Actor: "person:mia", Reason: "not wanted any more"}, Mode: mode, Selector: sel}
 }
 
+// inBatches has so few memories forgotten in one transaction that a test need not fill a database for three.
+func inBatches(req schema.ForgetRequest) schema.ForgetRequest {
+	req.BatchSize = 50
+	return req
+}
+
 // startForget starts a run and returns what it would forget.
 func startForget(t testing.TB, h *testkit.Harness, req schema.ForgetRequest) (client.WorkflowRun, schema.ForgetPreview) {
 	t.Helper()
@@ -220,7 +226,7 @@ func TestForgetSurvivesAStoppedWorker(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	p := testkit.Principal()
-	crowd(t, h, p, 1200)
+	crowd(t, h, p, 120)
 	h.StopWorker()
 	second, stopped := make(chan struct{}), make(chan struct{})
 	var batches atomic.Int32
@@ -235,25 +241,25 @@ func TestForgetSurvivesAStoppedWorker(t *testing.T) {
 		}
 		return run()
 	}}}})
-	run, preview := startForget(t, h, forgetRequest(p, "", schema.Selector{All: true}))
-	require.Equal(t, 1200, preview.Total)
+	run, preview := startForget(t, h, inBatches(forgetRequest(p, "", schema.Selector{All: true})))
+	require.Equal(t, 120, preview.Total)
 	require.Len(t, preview.Sample, schema.MaxForgetSample)
 	confirmForget(t, h, p, preview)
 	<-second
 	status, err := h.Store.ForgetStatus(context.Background(), p, uuid.MustParse(preview.RunID))
 	require.NoError(t, err)
-	require.Equal(t, []int{1000, 200}, []int{status.Forgotten, status.Remaining})
+	require.Equal(t, []int{100, 20}, []int{status.Forgotten, status.Remaining})
 	value, err := h.Temporal.QueryWorkflow(context.Background(), run.GetID(), "", workflows.QueryProgress)
 	require.NoError(t, err)
 	var progress schema.ForgetReceipt
 	require.NoError(t, value.Get(&progress))
-	require.Equal(t, 200, progress.Remaining)
+	require.Equal(t, 20, progress.Remaining)
 	close(stopped)
 	h.StopWorker()
 	h.StartWorker(t)
 	receipt := receiptOf(t, run)
-	require.Equal(t, 1200, receipt.Forgotten)
-	requireForgottenOnce(t, h, 1200)
+	require.Equal(t, 120, receipt.Forgotten)
+	requireForgottenOnce(t, h, 120)
 }
 
 // The worker is killed when a batch has committed and Temporal has not learned of it.
@@ -266,11 +272,11 @@ func TestForgetKilledBeforeAcknowledgement(t *testing.T) {
 	url := testkit.DatabaseURL(t)
 	h := testkit.NewHarnessAt(t, url, c, nil)
 	p := testkit.Principal()
-	crowd(t, h, p, 1000)
+	crowd(t, h, p, 100)
 	h.StopWorker()
 	settings := map[string]string{"DATABASE_URL": url, "TEMPORAL_ADDRESS": gate.Address, "TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": h.TaskQueue}
 	victim := testkit.StartProcess(t, settings)
-	run, preview := startForget(t, h, forgetRequest(p, "", schema.Selector{All: true}))
+	run, preview := startForget(t, h, inBatches(forgetRequest(p, "", schema.Selector{All: true})))
 	confirmForget(t, h, p, preview)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -278,8 +284,8 @@ func TestForgetKilledBeforeAcknowledgement(t *testing.T) {
 	victim.Kill()
 	settings["TEMPORAL_ADDRESS"] = address
 	testkit.StartProcess(t, settings)
-	require.Equal(t, 1000, receiptOf(t, run).Forgotten)
-	requireForgottenOnce(t, h, 1000)
+	require.Equal(t, 100, receiptOf(t, run).Forgotten)
+	requireForgottenOnce(t, h, 100)
 }
 
 // Each activity runs twice, as after a lost acknowledgement.
@@ -320,7 +326,7 @@ func TestForgetCancelledBetweenBatches(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	p := testkit.Principal()
-	crowd(t, h, p, 1200)
+	crowd(t, h, p, 120)
 	h.StopWorker()
 	reached, release := make(chan struct{}), make(chan struct{})
 	var batches atomic.Int32
@@ -331,16 +337,16 @@ func TestForgetCancelledBetweenBatches(t *testing.T) {
 		}
 		return run()
 	}}}})
-	run, preview := startForget(t, h, forgetRequest(p, "", schema.Selector{All: true}))
+	run, preview := startForget(t, h, inBatches(forgetRequest(p, "", schema.Selector{All: true})))
 	confirmForget(t, h, p, preview)
 	<-reached
 	require.NoError(t, h.Temporal.CancelWorkflow(context.Background(), run.GetID(), ""))
 	receipt := receiptOf(t, run)
 	close(release)
 	require.Equal(t, schema.ForgetCancelled, receipt.State)
-	require.Equal(t, []int{1200, 500, 700}, []int{receipt.Total, receipt.Forgotten, receipt.Remaining})
+	require.Equal(t, []int{120, 50, 70}, []int{receipt.Total, receipt.Forgotten, receipt.Remaining})
 	h.StopWorker() // the late batch has had its turn
-	requireForgottenOnce(t, h, 500)
+	requireForgottenOnce(t, h, 50)
 	status, err := h.Store.ForgetStatus(context.Background(), p, uuid.MustParse(preview.RunID))
 	require.NoError(t, err)
 	require.Equal(t, receipt, status.ForgetReceipt)
@@ -348,11 +354,11 @@ func TestForgetCancelledBetweenBatches(t *testing.T) {
 	// While it waits for its confirmation, it has done nothing.
 	h.StartWorker(t)
 	run, preview = startForget(t, h, forgetRequest(p, "", schema.Selector{All: true}))
-	require.Equal(t, 700, preview.Total)
+	require.Equal(t, 70, preview.Total)
 	require.NoError(t, h.Temporal.CancelWorkflow(context.Background(), run.GetID(), ""))
 	receipt = receiptOf(t, run)
 	require.Equal(t, schema.ForgetCancelled, receipt.State)
-	require.Equal(t, 700, receipt.Remaining)
+	require.Equal(t, 70, receipt.Remaining)
 }
 
 // gated holds an extraction back until it is let go, or given up.
@@ -574,7 +580,7 @@ func newForgetStage(t *testing.T, total int) *forgetStage {
 		s.receipt.State = schema.ForgetConfirmed
 		return schema.ForgetApproval{State: schema.ForgetConfirmed}, nil
 	}).Maybe()
-	s.OnActivity(forgettingOf.ForgetBatch, mock.Anything, mock.Anything).Return(func(context.Context, activities.ForgetRef) (schema.ForgetReceipt, error) {
+	s.OnActivity(forgettingOf.ForgetBatch, mock.Anything, mock.Anything).Return(func(context.Context, activities.ForgetBatchRequest) (schema.ForgetReceipt, error) {
 		s.batches++
 		n := min(500, s.receipt.Remaining)
 		s.receipt.Forgotten, s.receipt.Remaining = s.receipt.Forgotten+n, s.receipt.Remaining-n
