@@ -102,13 +102,6 @@ type DrainResult struct {
 	Index string `json:"index,omitempty"` // which index is lost
 }
 
-// Names of the metrics of the index. Lag is in seconds: the age of the oldest change it was not told of.
-const (
-	MetricIndexLag     = "mneme_index_lag_seconds"
-	MetricIndexPending = "mneme_index_pending"
-	MetricIndexParked  = "mneme_index_parked"
-)
-
 // DrainOutbox drains the outbox of every tenant: what an ingest could not index, and memories that
 // still lack an embedding. Requests that nobody will carry out any more go by the way. Tenants take turns,
 // a page each, so that one with much to tell keeps none of the others waiting, and neither does one that
@@ -174,7 +167,8 @@ func (a *Indexing) lost(ctx context.Context) bool {
 	return errors.Is(err, vector.ErrMissing)
 }
 
-// measure reads the lag, for the result and for the metrics.
+// measure reads the lag for the result. It is no metric here: internal/telemetry reads it for each scrape, also
+// while nothing is drained, and two of a name cannot be served.
 func (a *Indexing) measure(ctx context.Context, out *DrainResult) {
 	lag, err := a.Store.OutboxLag(ctx)
 	if err != nil {
@@ -182,14 +176,6 @@ func (a *Indexing) measure(ctx context.Context, out *DrainResult) {
 		return
 	}
 	out.Lag = lag
-	age := time.Duration(0)
-	if lag.Oldest != nil {
-		age = max(0, now(a.Now).Sub(*lag.Oldest))
-	}
-	metrics := activity.GetMetricsHandler(ctx).WithTags(map[string]string{"index": a.Index.Name()})
-	metrics.Gauge(MetricIndexLag).Update(age.Seconds())
-	metrics.Gauge(MetricIndexPending).Update(float64(lag.Pending))
-	metrics.Gauge(MetricIndexParked).Update(float64(lag.Parked))
 }
 
 // drained is what became of one page of a tenant's outbox.

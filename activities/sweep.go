@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -39,7 +40,8 @@ type SweepCursor struct {
 	Due  store.DueCursor  `json:"due,omitzero"`   // of a decay sweep
 	Step memory.PurgeStep `json:"step,omitempty"` // of a purge
 	More bool             `json:"more,omitempty"` // there is more to mark, when what is marked is gone
-	Gone bool             `json:"gone,omitempty"` // memories of the tenant have gone in this run
+
+	Rules string `json:"rules,omitempty"` // by which the tenant was begun with (store.Begun)
 }
 
 // SweepRequest asks for so many batches of a run, from a cursor on.
@@ -96,8 +98,8 @@ const tenantPage = 100
 // not keep the others from being swept.
 func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep, tenants func(after string) ([]string, error),
 	batch func(tenant string, at *SweepResult) (more bool, err error)) (SweepResult, error) {
-	if a.Now == nil { // by a clock that is ahead, everything is over
-		if err := a.Store.CheckClock(ctx, in.At); err != nil {
+	if a.Now == nil { // by a clock that is ahead, Temporal's or the worker's, everything is over
+		if err := a.Store.CheckClock(ctx, in.At, time.Now()); err != nil {
 			return SweepResult{}, fail(err)
 		}
 	}
@@ -123,22 +125,29 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 			}
 			tenant := queue[0]
 			queue = queue[1:]
-			held, err := a.Store.BeginSweep(ctx, tenant, kind, a.share(), in.At)
+			begun, err := a.Store.BeginSweep(ctx, tenant, kind, a.share(), in.At)
 			out.Tenants++
 			switch {
 			case err != nil && a.passBy(ctx, kind, tenant, err, &out):
 			case err != nil:
 				return out, fail(err)
-			case held != nil:
-				activity.GetLogger(ctx).Warn("a sweep would take too much, and waits for an answer", "sweep", kind, "would_take", held.WouldTake, "stored", held.Stored)
+			case begun.Held != nil:
+				held := begun.Held
+				activity.GetLogger(ctx).Warn("a sweep would take too much, and waits for an answer", "sweep", held.Sweep, "would_take", held.WouldTake, "stored", held.Stored)
 				out.Counts["held"]++
 				out.Held = named(out.Held, tenant)
 				out.Cursor = SweepCursor{After: tenant}
 			default:
-				out.Cursor = SweepCursor{After: out.Cursor.After, Tenant: tenant}
+				out.Cursor = SweepCursor{After: out.Cursor.After, Tenant: tenant, Rules: begun.Rules}
 			}
 		} else {
 			more, err := batch(out.Cursor.Tenant, &out)
+			if errors.Is(err, store.ErrRulesChanged) { // nobody was asked whether it may take what these take
+				queue = append([]string{out.Cursor.Tenant}, queue...)
+				out.Tenants--
+				out.Cursor = SweepCursor{After: out.Cursor.After}
+				more, err = true, nil
+			}
 			if err != nil && !a.passBy(ctx, kind, out.Cursor.Tenant, err, &out) {
 				return out, fail(err)
 			}
@@ -210,7 +219,7 @@ func (a *Sweeping) SweepDecay(ctx context.Context, in SweepRequest) (SweepResult
 	}
 	return a.sweep(ctx, in, schema.SweepDecay, tenants, func(tenant string, out *SweepResult) (bool, error) {
 		clock, by := a.times(in)
-		done, err := a.Store.DecayBatch(ctx, store.DecayInput{Tenant: tenant, Run: in.Run, After: out.Cursor.Due, Until: by, Limit: in.limit(), Now: clock})
+		done, err := a.Store.DecayBatch(ctx, store.DecayInput{Tenant: tenant, Run: in.Run, Rules: out.Cursor.Rules, After: out.Cursor.Due, Until: by, Limit: in.limit(), Now: clock})
 		if err != nil {
 			return false, err
 		}
@@ -240,14 +249,13 @@ func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (SweepResu
 			return false, nil
 		}
 		clock, by := a.times(in)
-		done, err := a.Store.Purge(ctx, store.PurgeInput{Tenant: tenant, Run: in.Run, Step: at.Step, Limit: in.limit(), At: by, Now: clock})
+		done, err := a.Store.Purge(ctx, store.PurgeInput{Tenant: tenant, Run: in.Run, Rules: at.Rules, Step: at.Step, Limit: in.limit(), At: by, Now: clock})
 		if err != nil {
 			return false, err
 		}
 		for name, n := range done.Counts {
 			out.Counts[name] += n
 		}
-		at.Gone = at.Gone || at.Step == memory.PurgeTombstones && done.Removed > 0
 		next, last := memory.NextPurgeStep(at.Step)
 		switch {
 		case at.Step == memory.PurgeExpire:
@@ -255,13 +263,10 @@ func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (SweepResu
 		case done.More:
 			return true, nil
 		case at.Step == memory.PurgeTombstones:
-			if at.Gone && !at.More {
-				if _, err := a.Store.SweepLexemes(ctx, tenant, clock); err != nil { // a word may be as private as what it stood in
-					return false, err
-				}
-			}
 			if at.More {
 				next = memory.PurgeExpire
+			} else if err := a.Store.SweepPurgedLexemes(ctx, tenant, clock); err != nil {
+				return false, err
 			}
 		}
 		at.Step = next

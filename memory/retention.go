@@ -75,6 +75,43 @@ func (r RetentionRules) For(d schema.RetentionDomain, tier schema.Tier, typology
 	return best
 }
 
+// Set returns what is to be set, in this order, so that a class is kept for as long as p says. What becomes of
+// it then, and whether decay takes of it, are said where then and exempt are not nil; else they stay as they
+// are in force. Where that is not the same for all of the class, as with a world's lasting procedures, what
+// differs gets a policy of its own, ahead of the class: at no moment is anything lifted of which nobody spoke.
+func (r RetentionRules) Set(p schema.RetentionPolicy, then *schema.OnExpiry, exempt *bool) []schema.RetentionPolicy {
+	unsaid := func(set, inForce schema.RetentionPolicy) schema.RetentionPolicy {
+		if then == nil {
+			set.OnExpiry = inForce.OnExpiry
+		}
+		if exempt == nil {
+			set.DecayExempt = inForce.DecayExempt
+		}
+		return set
+	}
+	p = unsaid(p, r.For(p.Domain, p.Tier, p.Typology))
+	if then != nil {
+		p.OnExpiry = *then
+	}
+	if exempt != nil {
+		p.DecayExempt = *exempt
+	}
+	after := slices.DeleteFunc(slices.Clone(r), func(q schema.RetentionPolicy) bool {
+		return q.Domain == p.Domain && q.Tier == p.Tier && q.Typology == p.Typology
+	})
+	after = append(after, p)
+	var set []schema.RetentionPolicy
+	for _, class := range RetentionClasses(p.Domain) {
+		would := after.For(p.Domain, class.Tier, class.Typology)
+		own := unsaid(would, r.For(p.Domain, class.Tier, class.Typology))
+		if own.OnExpiry != would.OnExpiry || own.DecayExempt != would.DecayExempt {
+			own.Tier, own.Typology = class.Tier, class.Typology
+			set = append(set, own)
+		}
+	}
+	return append(set, p)
+}
+
 // RetentionClasses are the classes of memories that may have policies of their own.
 func RetentionClasses(d schema.RetentionDomain) (classes []struct {
 	Tier     schema.Tier
@@ -114,9 +151,18 @@ const (
 // ahead of them, and retrievals and runs behind them, are ours.
 var PurgeSteps = []PurgeStep{PurgeExpire, PurgeGraphLinks, PurgeEmbeddings, PurgeTombstones, PurgeHistory, PurgeJobsCompleted, PurgeJobsDead, PurgeRetrievals, PurgeSweepRuns}
 
-// AsksFirst reports whether what a step takes is what a run must not take too much of: the others take what
-// these have marked, or what nobody would miss.
-func AsksFirst(s PurgeStep) bool { return s == PurgeExpire || s == PurgeHistory }
+// AsksFirst reports whether what a step takes is what a run must not take too much of, and by which question:
+// the others take what these have marked, or what nobody would miss.
+func AsksFirst(s PurgeStep) (question schema.Sweep, asks bool) {
+	switch s {
+	case PurgeExpire:
+		return schema.SweepRetention, true
+	case PurgeHistory:
+		return schema.SweepHistory, true
+	default:
+		return "", false
+	}
+}
 
 // NextPurgeStep returns the step behind one, and whether that one is the last.
 func NextPurgeStep(s PurgeStep) (next PurgeStep, last bool) {

@@ -126,10 +126,13 @@ type Sweep string
 const (
 	SweepDecay     Sweep = "decay"
 	SweepRetention Sweep = "retention"
+	// SweepHistory is what a retention purge takes of history. It asks by itself: what is admitted of memories
+	// says nothing of history, nor the other way round.
+	SweepHistory Sweep = "history"
 )
 
-// Valid reports whether s is a known sweep.
-func (s Sweep) Valid() bool { return s == SweepDecay || s == SweepRetention }
+// Valid reports whether s is something of which a sweep asks.
+func (s Sweep) Valid() bool { return s == SweepDecay || s == SweepRetention || s == SweepHistory }
 
 // SweepHold is a sweep that would take too much of a tenant's, and waits until somebody admits it.
 type SweepHold struct {

@@ -149,6 +149,10 @@ func newRetentionSet(a *app) *cobra.Command {
 with a world_id), history, jobs_completed, jobs_dead or retrievals; tier and typology narrow memory and
 world. What says most decides. The change is audited: mneme retention changes.
 
+What is not said stays as it is in force. Where that differs within the class, as with the lasting procedures
+of a world, which decay does not take, what differs is set as well, by tier and typology, and decides for itself
+from then on.
+
 A window shorter than before can make much expire at once: a purge that would take more than half of what
 the tenant has stored asks first (mneme sweeps).`,
 		Example: `  mneme retention set memory --typology episodic --keep 7d --reason "notes are cheap"
@@ -160,13 +164,16 @@ the tenant has stored asks first (mneme sweeps).`,
 			if p.KeepSeconds, err = parseKeep(keep); err != nil {
 				return err
 			}
-			before := memory.DefaultRetention(p.Domain, p.Tier, p.Typology) // what is not said stays as it is by default
-			p.OnExpiry, p.DecayExempt = before.OnExpiry, before.DecayExempt
+			var saysThen *schema.OnExpiry
+			var saysExempt *bool
+			p.OnExpiry = memory.DefaultRetention(p.Domain, p.Tier, p.Typology).OnExpiry // valid for the class, until it is known what is in force
 			if cmd.Flags().Changed("then") {
 				p.OnExpiry = schema.OnExpiry(then)
+				saysThen = &p.OnExpiry
 			}
 			if cmd.Flags().Changed("decay-exempt") {
 				p.DecayExempt = exempt
+				saysExempt = &exempt
 			}
 			if err := p.Validate(); err != nil {
 				return err
@@ -177,18 +184,25 @@ the tenant has stored asks first (mneme sweeps).`,
 			}
 			ctx, cancel := a.within(cmd.Context())
 			defer cancel()
-			set, err := st.SetRetention(ctx, a.cfg.Principal.Tenant, p, time.Now())
+			rules, err := st.RetentionPolicies(ctx, a.cfg.Principal.Tenant)
 			if err != nil {
 				return err
 			}
-			out := retentionList{Tenant: a.cfg.Principal.Tenant, Policies: []schema.RetentionPolicy{set}}
-			return a.print(set, out.text)
+			out := retentionList{Tenant: a.cfg.Principal.Tenant}
+			for _, p := range rules.Set(p, saysThen, saysExempt) {
+				set, err := st.SetRetention(ctx, a.cfg.Principal.Tenant, p, time.Now())
+				if err != nil {
+					return err
+				}
+				out.Policies = append(out.Policies, set)
+			}
+			return a.print(out.Policies[len(out.Policies)-1], out.text)
 		},
 	}
 	f.register(cmd)
 	cmd.Flags().StringVar(&keep, "keep", "", "how long: 30d, 36h, or forever")
-	cmd.Flags().StringVar(&then, "then", "", "what becomes of it: purge, or archive for memories (default: as without a policy)")
-	cmd.Flags().BoolVar(&exempt, "decay-exempt", false, "decay takes none of them, whatever their salience")
+	cmd.Flags().StringVar(&then, "then", "", "what becomes of it: purge, or archive for memories (default: as it is in force)")
+	cmd.Flags().BoolVar(&exempt, "decay-exempt", false, "decay takes none of them, whatever their salience (default: as it is in force)")
 	_ = cmd.MarkFlagRequired("keep")
 	return cmd
 }

@@ -144,14 +144,15 @@ func newSweepsAdmit(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "admit SWEEP",
 		Short:   "Let a sweep that has asked go ahead with the tenant",
-		Long:    `Let a sweep that has asked go ahead with the tenant, up to a number of memories. SWEEP is decay or retention.`,
+		Long:    `Let a sweep that has asked go ahead with the tenant, up to a number. SWEEP is what waits for an answer: decay or
+retention, of memories; or history, of what a retention purge would take of history.`,
 		Example: `  mneme sweeps admit decay --up-to 5000 --reason "nobody was here over the summer"`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			sweep := schema.Sweep(args[0])
 			switch {
 			case !sweep.Valid():
-				return invalid("sweep", "must be decay or retention")
+				return invalid("sweep", "must be decay, retention or history")
 			case upTo <= 0:
 				return invalid("up-to", "must be more than 0")
 			case strings.TrimSpace(reason) == "":
@@ -169,11 +170,15 @@ func newSweepsAdmit(a *app) *cobra.Command {
 			}
 			return a.print(hold, func(t *text) {
 				t.fields("tenant", hold.Tenant, "sweep", string(hold.Sweep), "admitted", strconv.FormatInt(*hold.Admitted, 10), "by", hold.AnsweredBy)
-				t.line("The next run goes ahead: `mneme schedules trigger %s`, or wait for it.", sweep)
+				schedule := sweep
+				if sweep == schema.SweepHistory {
+					schedule = schema.SweepRetention
+				}
+				t.line("The next run goes ahead: `mneme schedules trigger %s`, or wait for it.", schedule)
 			})
 		},
 	}
-	cmd.Flags().Int64Var(&upTo, "up-to", 0, "how many memories may go")
+	cmd.Flags().Int64Var(&upTo, "up-to", 0, "how many memories, or rows of history, may go")
 	cmd.Flags().StringVar(&reason, "reason", "", "why")
 	cmd.Flags().StringVar(&actor, "actor", operator(), "who")
 	return cmd

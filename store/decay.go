@@ -20,6 +20,7 @@ const actorDecay = "decay"
 type DecayInput struct {
 	Tenant string
 	Run    string    // of which the counts are kept
+	Rules  string    // Begun.Rules; empty: whatever is in force
 	After  DueCursor // where the batch before ended; zero at the start
 	Until  time.Time // what is due by then; the run's own time, so that it comes to an end
 	Limit  int
@@ -42,14 +43,10 @@ type DecayBatch struct {
 	More     bool      `json:"more"` // there may be more behind Next
 }
 
-// decayTake counts what would be taken of what is live: what has fallen due, less what stays though it is due.
-func (c *change) decayTake(ctx context.Context, share float64) ([]take, error) {
-	var t take
+// decayTakes counts what would be taken of what is live: what has fallen due, less what stays though it is due.
+func (c *change) decayTakes(ctx context.Context, rules memory.RetentionRules, share float64) ([]take, error) {
+	t := take{Question: schema.SweepDecay}
 	if err := c.tx.QueryRow(ctx, `SELECT coalesce((SELECT docs FROM corpus_stats WHERE tenant = $1), 0)`, c.tenant).Scan(&t.Stored); err != nil {
-		return nil, err
-	}
-	rules, err := retentionRules(ctx, c.tx, c.tenant)
-	if err != nil {
 		return nil, err
 	}
 	var world []bool
@@ -61,7 +58,7 @@ func (c *change) decayTake(ctx context.Context, share float64) ([]take, error) {
 			}
 		}
 	}
-	err = c.tx.QueryRow(ctx, `SELECT count(*) FROM (SELECT FROM memories m WHERE m.tenant = $1 AND m.live AND m.decay_due_at IS NOT NULL AND m.decay_due_at <= $2
+	err := c.tx.QueryRow(ctx, `SELECT count(*) FROM (SELECT FROM memories m WHERE m.tenant = $1 AND m.live AND m.decay_due_at IS NOT NULL AND m.decay_due_at <= $2
 			AND m.deletion_policy <> 'never' AND NOT (m.world_id IS NOT NULL AND m.tier = 'persistent' AND m.typology = 'semantic' AND coalesce(m.valid_until, 'infinity') > $2)
 			AND NOT EXISTS (SELECT FROM unnest($4::boolean[], $5::text[], $6::text[]) x(world, tier, typology)
 				WHERE x.world = (m.world_id IS NOT NULL) AND x.tier = m.tier AND x.typology = m.typology)
@@ -112,16 +109,16 @@ type judged struct {
 }
 
 func (d *decaying) run(ctx context.Context) error {
+	rules, err := d.rulesAsBegun(ctx, d.in.Rules)
+	if err != nil {
+		return err
+	}
 	limit, err := d.admitted(ctx, schema.SweepDecay, d.in.Limit)
 	if err != nil || limit == 0 {
 		return err
 	}
 	due, err := d.due(ctx, limit)
 	if err != nil || len(due) == 0 {
-		return err
-	}
-	rules, err := retentionRules(ctx, d.tx, d.tenant)
-	if err != nil {
 		return err
 	}
 	by := map[memory.SweepOutcome]*judged{memory.SweepPrune: {}, memory.SweepArchive: {}, memory.SweepKeep: {}, memory.SweepNotDue: {}}

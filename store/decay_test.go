@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -181,12 +182,13 @@ func TestTwoDecaySweepsAtOnce(t *testing.T) {
 	}
 	w.now = w.now.Add(2 * time.Hour)
 	var wg sync.WaitGroup
-	taken := make([]int, 4)
+	taken, errs := make([]int, 4), make([]error, 4)
 	for i := range taken {
 		wg.Go(func() {
 			at := store.DueCursor{}
 			for {
 				b, err := w.DecayBatch(ctx, store.DecayInput{Tenant: "t", Run: fmt.Sprint(i), After: at, Until: w.now, Limit: 5, Now: w.now})
+				errs[i] = err
 				if err != nil || !b.More && b.Pruned == 0 {
 					break
 				}
@@ -196,7 +198,9 @@ func TestTwoDecaySweepsAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
+	require.NoError(t, errors.Join(errs...))
 	left := w.sweepDecay("rest", 500).Pruned
+	require.Less(t, left, n, "they take something")
 	for _, k := range taken {
 		left += k
 	}
@@ -235,6 +239,18 @@ func TestDecayMendsAWrongMoment(t *testing.T) {
 	require.Len(t, w.history(id), 1, "nothing happened to it")
 }
 
+// One clock that is ahead is enough, whosever it is.
+func TestClocksThatAreAhead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	now := time.Now()
+	require.NoError(t, w.CheckClock(ctx))
+	require.NoError(t, w.CheckClock(ctx, now, now.Add(-1000*time.Hour)))
+	for _, at := range [][]time.Time{{now, now.Add(time.Hour)}, {now.Add(time.Hour), now}} {
+		require.ErrorIs(t, w.CheckClock(ctx, at...), store.ErrClockAhead)
+	}
+}
+
 // A clock that has jumped ahead makes everything due at once. The sweep asks, and takes what is admitted,
 // whatever run it is that takes it.
 func TestDecayAsksBeforeItTakesMuch(t *testing.T) {
@@ -246,9 +262,9 @@ func TestDecayAsksBeforeItTakesMuch(t *testing.T) {
 	w.exec(`UPDATE memories SET half_life = '1 hour', min_salience = 0.5, salience_at = $1, decay_due_at = $1::timestamptz + interval '1 hour'`, w.now)
 	begin := func() *schema.SweepHold {
 		t.Helper()
-		held, err := w.BeginSweep(ctx, "t", schema.SweepDecay, 0.5, w.now)
+		begun, err := w.BeginSweep(ctx, "t", schema.SweepDecay, 0.5, w.now)
 		require.NoError(t, err)
-		return held
+		return begun.Held
 	}
 	batch := func() int {
 		t.Helper()
@@ -301,14 +317,14 @@ func TestDecayDoesNotAskAboutWhatStays(t *testing.T) {
 	due := `half_life = '1 hour', min_salience = 0.5, salience_at = $1, decay_due_at = $1::timestamptz + interval '1 hour'`
 	for _, stays := range []string{`deletion_policy = 'never'`, `world_id = 'w', tier = 'persistent', typology = 'semantic', deletion_policy = 'auto_prune'`, `typology = 'procedural'`} {
 		w.exec(`UPDATE memories SET `+stays+`, `+due, w.now)
-		held, err := w.BeginSweep(ctx, "t", schema.SweepDecay, 0.5, w.now.Add(day))
+		begun, err := w.BeginSweep(ctx, "t", schema.SweepDecay, 0.5, w.now.Add(day))
 		require.NoError(t, err)
-		require.Nil(t, held, stays)
+		require.Nil(t, begun.Held, stays)
 	}
 	w.exec(`UPDATE memories SET valid_until = $1::timestamptz + interval '2 hours', typology = 'semantic', world_id = 'w'`, w.now)
-	held, err := w.BeginSweep(ctx, "t", schema.SweepDecay, 0.5, w.now.Add(day))
+	begun, err := w.BeginSweep(ctx, "t", schema.SweepDecay, 0.5, w.now.Add(day))
 	require.NoError(t, err)
-	require.NotNil(t, held, "what held, and holds no more, goes")
+	require.NotNil(t, begun.Held, "what held, and holds no more, goes")
 }
 
 // What is shown of a memory's worth is what is left of it now, and reading it moves the importance alone.

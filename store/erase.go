@@ -22,7 +22,7 @@ func (f *forgetting) remove(ctx context.Context) error {
 	if err := f.loseText(ctx, f.live); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{f.removeFromGraph, f.blankRevised, f.removeBeside, f.blankPipeline, f.blankResults, f.removeRows} {
+	for _, step := range []func(context.Context) error{f.removeFromGraph, f.blankRevised, f.removeBeside, f.blankPipeline, f.dropStaged, f.blankResults, f.removeRows} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -191,17 +191,65 @@ func (f *forgetting) removeBeside(ctx context.Context) error {
 		return err
 	}
 	f.run.Receipt.Remove("memory_artifacts", len(sums))
-	tag, err := f.tx.Exec(ctx, `DELETE FROM artifacts a WHERE a.tenant = $1 AND a.sha256 = ANY($2)
-		AND NOT EXISTS (SELECT FROM memory_artifacts x WHERE x.tenant = $1 AND x.sha256 = a.sha256)`, f.tenant, sums)
-	if err != nil {
-		return fmt.Errorf("artifacts: %w", err)
-	}
-	f.run.Receipt.Remove("artifacts", int(tag.RowsAffected()))
-	return nil
+	n, err := f.dropArtifacts(ctx, sums)
+	f.run.Receipt.Remove("artifacts", n)
+	return err
 }
 
-// blankPipeline empties what the pipeline keeps: the candidates that became these memories, what was
-// proposed from them or about them, and requests that were never carried out.
+// dropArtifacts deletes those of the artifacts that no memory names any more.
+func (c *change) dropArtifacts(ctx context.Context, sums [][]byte) (int, error) {
+	tag, err := c.tx.Exec(ctx, `DELETE FROM artifacts a WHERE a.tenant = $1 AND a.sha256 = ANY($2)
+		AND NOT EXISTS (SELECT FROM memory_artifacts x WHERE x.tenant = $1 AND x.sha256 = a.sha256)`, c.tenant, sums)
+	if err != nil {
+		return 0, fmt.Errorf("artifacts: %w", err)
+	}
+	return int(tag.RowsAffected()), nil
+}
+
+// removePart removes what commits with memories, so many rows at most, and returns how many there were: fewer
+// than the limit when nothing is left. A memory may have grown a thousand times, and be what a hundred thousand
+// others come from.
+func (c *change) removePart(ctx context.Context, memories []uuid.UUID, limit int) (int, error) {
+	removed := 0
+	// Each memory's rows are looked up by themselves, so that a part costs what it removes, and not what there is.
+	// They are asked for in the order of an index: where one memory has most of a table's rows, Postgres would
+	// rather read the table.
+	chosen := func(table, of, key, order string) string {
+		return `WITH chosen AS (SELECT x.* FROM unnest($2::uuid[]) m(id) CROSS JOIN LATERAL (
+				SELECT ` + key + ` FROM ` + table + ` WHERE tenant = $1 AND ` + of + ` = m.id ORDER BY ` + order + ` LIMIT $3) x LIMIT $3)
+			DELETE FROM ` + table + ` d USING chosen c WHERE d.tenant = $1`
+	}
+	const edge = ` AND d.source_id = c.source_id AND d.predicate = c.predicate AND d.target_id = c.target_id`
+	for _, remove := range []string{
+		chosen("memory_versions", "memory_id", "memory_id, version", "version") + ` AND d.memory_id = c.memory_id AND d.version = c.version`,
+		chosen("memory_relations", "source_id", "source_id, predicate, target_id", "predicate, target_id") + edge,
+		chosen("memory_relations", "target_id", "source_id, predicate, target_id", "predicate") + edge,
+		chosen("memory_provenance", "memory_id", "memory_id, position", "position") + ` AND d.memory_id = c.memory_id AND d.position = c.position`,
+		chosen("memory_hints", "memory_id", "memory_id, position", "position") + ` AND d.memory_id = c.memory_id AND d.position = c.position`,
+	} {
+		tag, err := c.tx.Exec(ctx, remove, c.tenant, memories, limit-removed)
+		if err != nil {
+			return removed, fmt.Errorf("beside memories: %w", err)
+		}
+		if removed += int(tag.RowsAffected()); removed >= limit {
+			return removed, nil
+		}
+	}
+	rows, err := c.tx.Query(ctx, chosen("memory_artifacts", "memory_id", "memory_id, sha256", "sha256")+` AND d.memory_id = c.memory_id AND d.sha256 = c.sha256 RETURNING d.sha256`,
+		c.tenant, memories, limit-removed)
+	if err != nil {
+		return removed, fmt.Errorf("artifacts: %w", err)
+	}
+	sums, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+	if err != nil || len(sums) == 0 {
+		return removed, err
+	}
+	_, err = c.dropArtifacts(ctx, sums)
+	return removed + len(sums), err
+}
+
+// blankPipeline empties what the pipeline keeps: the candidates that became these memories, and what was
+// proposed from them or about them.
 func (f *forgetting) blankPipeline(ctx context.Context) error {
 	rows, err := f.tx.Query(ctx, `
 		UPDATE memory_candidates SET content = '', extraction = CASE WHEN extraction IS NOT NULL THEN '{"facts": []}'::jsonb END, refs = '[]', speaker = '', session = '',
@@ -253,6 +301,12 @@ func (f *forgetting) blankPipeline(ctx context.Context) error {
 	if _, err = f.tx.Exec(ctx, `UPDATE proposals SET reason = '' WHERE tenant = $1 AND target_id = ANY($2) AND state IN ('proposed', 'stale')`, f.tenant, f.gone); err != nil {
 		return fmt.Errorf("proposals: %w", err)
 	}
+	return nil
+}
+
+// dropStaged deletes requests that were never carried out and may hold a text of the memories. Only who asks
+// for an erasure has it cost others their requests; a purge leaves them to SweepStaged.
+func (f *forgetting) dropStaged(ctx context.Context) error {
 	return f.exec(ctx, "staged_requests", `DELETE FROM staged_requests r WHERE r.tenant = $1 AND (r.created_at < $4 OR r.created_at < $3
 		AND EXISTS (SELECT FROM unnest($2::uuid[]) x(id) WHERE position(x.id::text IN r.body::text) > 0))`, f.now.Add(-abandonedAfter), f.now.Add(-staleAfter))
 }
@@ -342,6 +396,38 @@ func (s *Store) SweepLexemes(ctx context.Context, tenant string, now time.Time) 
 			return removed, nil
 		}
 	}
+}
+
+// SweepPurgedLexemes is SweepLexemes for what purges have taken away. Of how many of its tombstones the words are
+// swept stands beside what a run did: one that was cut short between is made up for by the next.
+func (s *Store) SweepPurgedLexemes(ctx context.Context, tenant string, now time.Time) error {
+	var runs []string
+	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `SELECT id FROM sweep_runs WHERE tenant = $1 AND sweep = 'retention'
+			AND (counts->>'tombstones')::bigint > coalesce((counts->>'without_words')::bigint, 0)`, tenant)
+		if err != nil {
+			return err
+		}
+		runs, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read what was purged: %w", err)
+	}
+	if len(runs) == 0 {
+		return nil
+	}
+	if _, err := s.SweepLexemes(ctx, tenant, now); err != nil {
+		return err
+	}
+	err = s.write(ctx, tenant, now, func(c *change) error {
+		c.queue.Queue(`UPDATE sweep_runs SET counts = counts || jsonb_build_object('without_words', counts->'tombstones') WHERE tenant = $1 AND id = ANY($2)`, c.tenant, runs)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("note what was purged: %w", err)
+	}
+	return nil
 }
 
 // sweepPage is how many lexemes one transaction of a sweep removes.

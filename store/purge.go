@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -20,6 +21,7 @@ const actorRetention = "retention"
 type PurgeInput struct {
 	Tenant string
 	Run    string // of which the counts are kept
+	Rules  string // Begun.Rules; empty: whatever is in force
 	Step   memory.PurgeStep
 	Limit  int       // rows
 	At     time.Time // what is over by then; the run's own time, and never later than Now
@@ -36,19 +38,19 @@ type PurgeBatch struct {
 // Purge carries out one batch of a step, in a short transaction of its own (document 002 "Retention
 // Worker"). Steps are to be taken in the order of memory.PurgeSteps, each until it has no more: one that is
 // taken too early finds nothing that it may remove, and foreign keys stand behind that. A batch that is
-// delivered again finds nothing to do, or the rest.
+// delivered again finds nothing to do, or the rest. ErrRulesChanged where the run has to begin anew.
 func (s *Store) Purge(ctx context.Context, in PurgeInput) (PurgeBatch, error) {
 	var out PurgeBatch
 	err := againAlone(ctx, func() error {
 		out = PurgeBatch{Counts: map[string]int{}}
 		return s.write(ctx, in.Tenant, in.Now, func(c *change) error {
-			rules, err := retentionRules(ctx, c.tx, c.tenant)
+			rules, err := c.rulesAsBegun(ctx, in.Rules)
 			if err != nil {
 				return err
 			}
 			p := purging{change: c, in: in, rules: rules, out: &out}
-			if memory.AsksFirst(in.Step) {
-				if p.in.Limit, err = c.admitted(ctx, schema.SweepRetention, in.Limit); err != nil || p.in.Limit == 0 {
+			if question, asks := memory.AsksFirst(in.Step); asks {
+				if p.in.Limit, err = c.admitted(ctx, question, in.Limit); err != nil || p.in.Limit == 0 {
 					return err
 				}
 			}
@@ -124,7 +126,7 @@ func (p *purging) aged(_ context.Context, d schema.RetentionDomain, remove func(
 	err := remove(before).Scan(&n)
 	p.removed(n)
 	if d == schema.RetainHistory {
-		p.used(schema.SweepRetention, n)
+		p.used(schema.SweepHistory, n)
 	}
 	return err
 }
@@ -287,11 +289,16 @@ func (p *purging) embeddings(ctx context.Context) error {
 	return nil
 }
 
-// tombstones deletes the memories that nothing holds any more, with what commits beside a memory and with
-// the pipeline's copies of their texts. History keeps what it says until its own window is over.
+// tombstones deletes the memories that nothing holds any more, with the pipeline's copies of their texts, and
+// ahead of them what commits beside a memory. History keeps what it says until its own window is over.
 func (p *purging) tombstones(ctx context.Context) error {
+	// What the pipeline keeps is emptied with its memory, so that it fills a batch as well.
 	ready := "NOT " + hasLinks + " AND NOT " + hasEmbeddings
-	rows, err := p.tx.Query(ctx, `SELECT m.id FROM memories m WHERE m.tenant = $1 AND m.purging_at IS NOT NULL AND m.erased_at IS NULL AND `+ready+` ORDER BY m.purging_at, m.id LIMIT $2`,
+	rows, err := p.tx.Query(ctx, `SELECT m.id FROM memories m CROSS JOIN LATERAL (
+			SELECT UNION ALL SELECT FROM memory_candidates x WHERE x.tenant = m.tenant AND x.memory_id = m.id
+			UNION ALL SELECT FROM proposals x WHERE x.tenant = m.tenant AND x.memory_id = m.id
+			UNION ALL SELECT FROM proposals x WHERE x.tenant = m.tenant AND x.target_id = m.id) kept
+		WHERE m.tenant = $1 AND m.purging_at IS NOT NULL AND m.erased_at IS NULL AND `+ready+` ORDER BY m.purging_at, m.id LIMIT $2`,
 		p.tenant, p.in.Limit)
 	if err != nil {
 		return err
@@ -300,12 +307,32 @@ func (p *purging) tombstones(ctx context.Context) error {
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	f := forgetting{change: p.change, run: &forgetRow{Mode: schema.ForgetForce}, gone: ids}
+	touched := len(ids)
+	ids = slices.Compact(ids)
+	f := forgetting{change: p.change, run: &forgetRow{Mode: schema.ForgetForce}}
 	// Pipelines lock jobs, candidates and proposals ahead of memories.
 	if err := f.lockAhead(ctx, ids); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{f.removeBeside, f.blankPipeline, f.blankResults} {
+	// Meanwhile somebody may have erased one: then it keeps its relations, for the audit.
+	rows, err = p.tx.Query(ctx, `SELECT m.id FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND m.purging_at IS NOT NULL AND m.erased_at IS NULL ORDER BY m.id FOR UPDATE`,
+		p.tenant, ids)
+	if err != nil {
+		return err
+	}
+	if ids, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID]); err != nil {
+		return err
+	}
+	beside, err := p.removePart(ctx, ids, p.in.Limit)
+	if err != nil {
+		return err
+	}
+	p.out.Removed, p.out.Counts["beside"] = beside, beside
+	if ids = ids[:min(len(ids), p.in.Limit-beside)]; len(ids) == 0 {
+		return nil
+	}
+	f.gone = ids
+	for _, step := range []func(context.Context) error{f.blankPipeline, f.blankResults} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -325,20 +352,24 @@ func (p *purging) tombstones(ctx context.Context) error {
 		)
 		SELECT count(*) FROM gone`, p.tenant, ids, newIDs(len(ids)), actorRetention, metadata, p.now).Scan(&n)
 	p.removed(n)
+	p.out.Removed = max(p.out.Removed, touched) // full, of what was emptied
 	return err
 }
 
-// retentionTake counts what would go of memories and, where somebody has shortened its window, of history.
+// agedHistory is the condition of history rows h that would go, created before $2 and of no memory that has one
+// of the links $4: as mneme_purge_history has it.
+const agedHistory = `FROM memory_history h WHERE h.tenant = $1 AND h.created_at < $2
+	AND NOT EXISTS (SELECT FROM memories m WHERE m.tenant = h.tenant AND m.id = h.memory_id AND m.world_id IS NOT NULL)
+	AND NOT EXISTS (SELECT FROM memory_relations r WHERE r.tenant = h.tenant AND r.source_id = h.memory_id AND r.predicate = ANY($4)
+		UNION ALL SELECT FROM memory_relations r WHERE r.tenant = h.tenant AND r.target_id = h.memory_id AND r.predicate = ANY($4))`
+
+// retentionTakes counts what would go of memories and, where somebody has shortened its window, of history.
 // What is over by the documents' windows is over: a tenant that nobody used for half a year has no history
 // left, and that is as it should be.
-func (c *change) retentionTake(ctx context.Context, share float64) ([]take, error) {
-	rules, err := retentionRules(ctx, c.tx, c.tenant)
-	if err != nil {
-		return nil, err
-	}
-	var out []take
+func (c *change) retentionTakes(ctx context.Context, rules memory.RetentionRules, share float64) ([]take, error) {
+	memories, history := take{Question: schema.SweepRetention}, take{Question: schema.SweepHistory}
 	if w := windowsOf(rules, c.now); len(w.before) > 0 {
-		var t take
+		t := &memories
 		err := c.tx.QueryRow(ctx, `SELECT coalesce((SELECT docs FROM corpus_stats WHERE tenant = $1), 0)
 			+ (SELECT count(*) FROM memories WHERE tenant = $1 AND deleted_at IS NOT NULL AND erased_at IS NULL AND retained_at IS NULL AND purging_at IS NULL)`, c.tenant).Scan(&t.Stored)
 		if err != nil {
@@ -349,19 +380,21 @@ func (c *change) retentionTake(ctx context.Context, share float64) ([]take, erro
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, t)
 	}
-	history := rules.For(schema.RetainHistory, schema.Any, schema.Any)
-	before, ends := memory.ExpiredBefore(history, c.now)
-	if ends && time.Duration(history.KeepSeconds)*time.Second < memory.HistoryWindow {
-		var t take
-		err := c.tx.QueryRow(ctx, `SELECT count(*) FILTER (WHERE created_at < $2), count(*) FROM memory_history WHERE tenant = $1`, c.tenant, before).Scan(&t.Would, &t.Stored)
+	policy := rules.For(schema.RetainHistory, schema.Any, schema.Any)
+	before, ends := memory.ExpiredBefore(policy, c.now)
+	if ends && time.Duration(policy.KeepSeconds)*time.Second < memory.HistoryWindow {
+		t := &history
+		if err := c.tx.QueryRow(ctx, `SELECT count(*) FROM memory_history WHERE tenant = $1`, c.tenant).Scan(&t.Stored); err != nil {
+			return nil, err
+		}
+		err := c.tx.QueryRow(ctx, `SELECT count(*) FROM (SELECT `+agedHistory+` LIMIT $3) x`,
+			c.tenant, before, memory.SweepAllowance(t.Stored, share)+1, memory.ActionLinks).Scan(&t.Would)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, t)
 	}
-	return out, nil
+	return []take{memories, history}, nil
 }
 
 // PurgePreview is what a run would remove of a tenant now, by step. Counting ends at PreviewLimit.
@@ -395,7 +428,7 @@ func (s *Store) PreviewPurge(ctx context.Context, tenant string, share float64, 
 		if w := windowsOf(rules, now.UTC()); len(w.before) > 0 {
 			const chosen = `WITH going AS (SELECT m.id, w.purge AND NOT `
 			going := chosen + actionLinked("$9") + ` AS purge ` + expired + ` LIMIT $8),
-				dying AS (SELECT id FROM going WHERE purge UNION ALL SELECT id FROM memories m WHERE m.tenant = $1 AND m.purging_at IS NOT NULL) `
+				dying AS (SELECT id FROM going WHERE purge UNION ALL SELECT id FROM memories m WHERE m.tenant = $1 AND m.purging_at IS NOT NULL AND m.erased_at IS NULL) `
 			args := append(w.args(tenant), PreviewLimit, memory.ActionLinks)
 			for step, query := range map[memory.PurgeStep]string{
 				memory.PurgeTombstones: `SELECT count(*) FROM dying`,
@@ -417,10 +450,7 @@ func (s *Store) PreviewPurge(ctx context.Context, tenant string, share float64, 
 			domain schema.RetentionDomain
 			query  string
 		}{
-			{memory.PurgeHistory, schema.RetainHistory, `SELECT FROM memory_history h WHERE h.tenant = $1 AND h.created_at < $2
-				AND NOT EXISTS (SELECT FROM memories m WHERE m.tenant = h.tenant AND m.id = h.memory_id AND m.world_id IS NOT NULL)
-				AND NOT EXISTS (SELECT FROM memory_relations r WHERE r.tenant = h.tenant AND r.source_id = h.memory_id AND r.predicate = ANY($4)
-					UNION ALL SELECT FROM memory_relations r WHERE r.tenant = h.tenant AND r.target_id = h.memory_id AND r.predicate = ANY($4))`},
+			{memory.PurgeHistory, schema.RetainHistory, `SELECT ` + agedHistory},
 			{memory.PurgeJobsCompleted, schema.RetainJobsCompleted, `SELECT FROM jobs WHERE tenant = $1 AND state = 'completed' AND finished_at < $2 AND $4::text[] IS NOT NULL`},
 			{memory.PurgeJobsDead, schema.RetainJobsDead, `SELECT FROM jobs WHERE tenant = $1 AND state = 'dead' AND finished_at < $2 AND $4::text[] IS NOT NULL`},
 			{memory.PurgeRetrievals, schema.RetainRetrievals, `SELECT FROM retrievals WHERE tenant = $1 AND created_at < $2 AND $4::text[] IS NOT NULL`},
@@ -435,13 +465,13 @@ func (s *Store) PreviewPurge(ctx context.Context, tenant string, share float64, 
 			}
 		}
 		c := change{tx: tx, tenant: tenant, now: now.UTC()}
-		takes, err := c.retentionTake(ctx, share)
+		takes, err := c.retentionTakes(ctx, rules, share)
 		if err != nil {
 			return err
 		}
 		for _, t := range takes {
-			if t.Would > memory.SweepAllowance(t.Stored, share) {
-				out.Held = &schema.SweepHold{Tenant: tenant, Sweep: schema.SweepRetention, WouldTake: t.Would, Stored: t.Stored, Share: share}
+			if out.Held == nil && t.tooMuch(share) {
+				out.Held = &schema.SweepHold{Tenant: tenant, Sweep: t.Question, WouldTake: t.Would, Stored: t.Stored, Share: share}
 			}
 		}
 		return nil

@@ -32,7 +32,9 @@ func (w *world) purge(limit int, steps ...memory.PurgeStep) map[memory.PurgeStep
 			b, err := w.Purge(ctx, store.PurgeInput{Tenant: w.p.Tenant, Run: "run", Step: step, Limit: limit, At: w.now, Now: w.now})
 			require.NoError(w.t, err)
 			require.LessOrEqual(w.t, b.Removed, limit, "the cap holds")
-			out[step] += b.Removed
+			if out[step] += b.Counts[string(step)]; step == memory.PurgeExpire {
+				out[step] += b.Removed
+			}
 			more = b.More
 		}
 	}
@@ -349,9 +351,9 @@ func TestPurgeAsksBeforeItTakesMuch(t *testing.T) {
 	hasty := schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 3600, OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a slip"}
 	_, err := w.SetRetention(ctx, "t", hasty, w.now)
 	require.NoError(t, err)
-	held, err := w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
+	begun, err := w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
 	require.NoError(t, err)
-	require.Equal(t, []any{int64(memory.SweepFree + 1), int64(n)}, []any{held.WouldTake, held.Stored})
+	require.Equal(t, []any{int64(memory.SweepFree + 1), int64(n)}, []any{begun.Held.WouldTake, begun.Held.Stored})
 	require.Zero(t, w.purge(500)[memory.PurgeExpire], "it has asked")
 	preview, err := w.PreviewPurge(ctx, "t", 0.5, w.now)
 	require.NoError(t, err)
@@ -359,9 +361,9 @@ func TestPurgeAsksBeforeItTakesMuch(t *testing.T) {
 	_, err = w.AdmitSweep(ctx, "t", schema.SweepRetention, n, "alice", "meant so", w.now)
 	require.NoError(t, err)
 	require.Equal(t, n, w.purge(500)[memory.PurgeTombstones])
-	held, err = w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
+	begun, err = w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
 	require.NoError(t, err)
-	require.Nil(t, held)
+	require.Nil(t, begun.Held)
 
 	// A shorter window for history asks as well; the documents' own does not, however old everything is.
 	require.Positive(t, w.count("memory_history", "true"))
@@ -369,16 +371,104 @@ func TestPurgeAsksBeforeItTakesMuch(t *testing.T) {
 	_, err = w.SetRetention(ctx, "t", short, w.now)
 	require.NoError(t, err)
 	w.now = w.now.Add(2 * time.Hour)
-	held, err = w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
+	begun, err = w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
 	require.NoError(t, err)
-	require.NotNil(t, held)
-	_, err = w.AdmitSweep(ctx, "t", schema.SweepRetention, 7, "alice", "a few", w.now)
+	require.Equal(t, schema.SweepHistory, begun.Held.Sweep)
+	_, err = w.AdmitSweep(ctx, "t", schema.SweepHistory, 7, "alice", "a few", w.now)
 	require.NoError(t, err)
 	require.Equal(t, 7, w.purge(500, memory.PurgeHistory)[memory.PurgeHistory], "history is not more than was admitted either")
 	require.NoError(t, w.ResetRetention(ctx, "t", short, "alice", "mended", w.now))
-	held, err = w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now.Add(400*day))
+	begun, err = w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now.Add(400*day))
 	require.NoError(t, err)
-	require.Nil(t, held)
+	require.Nil(t, begun.Held)
+}
+
+// Memories and history are asked about one by one: what is admitted of the one is not admitted of the other.
+func TestPurgeAsksOfMemoriesAndHistoryApart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const n = memory.SweepFree + 10
+	w.crowd(n)
+	w.exec(`UPDATE jobs SET state = 'completed', finished_at = $1`, w.now)
+	w.forgetAll(w.forgets("", schema.Selector{All: true}))
+	for _, d := range []schema.RetentionDomain{schema.RetainMemory, schema.RetainHistory} {
+		_, err := w.SetRetention(ctx, "t", schema.RetentionPolicy{Domain: d, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 3600, OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a slip"}, w.now)
+		require.NoError(t, err)
+	}
+	w.now = w.now.Add(2 * time.Hour)
+	begun, err := w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
+	require.NoError(t, err)
+	require.NotNil(t, begun.Held)
+	holds, err := w.SweepHolds(ctx)
+	require.NoError(t, err)
+	require.Len(t, holds, 2)
+	_, err = w.AdmitSweep(ctx, "t", schema.SweepHistory, 10*n, "alice", "history alone", w.now)
+	require.NoError(t, err)
+	took := w.purge(500)
+	require.Zero(t, took[memory.PurgeExpire])
+	require.Positive(t, took[memory.PurgeHistory])
+	require.Equal(t, n, w.count("memories", "true"))
+}
+
+// History that stays is not asked about.
+func TestPurgeDoesNotAskAboutHistoryThatStays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.crowd(memory.SweepFree + 10)
+	w.exec(`UPDATE memories SET world_id = 'w', world_version = '1'`)
+	_, err := w.SetRetention(ctx, "t", schema.RetentionPolicy{Domain: schema.RetainHistory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 3600, OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "meant so"}, w.now)
+	require.NoError(t, err)
+	w.now = w.now.Add(2 * time.Hour)
+	begun, err := w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
+	require.NoError(t, err)
+	require.Nil(t, begun.Held)
+	require.Zero(t, w.purge(500)[memory.PurgeHistory])
+}
+
+// What a run was let go ahead with is what it goes by: a policy that was set since has it begin anew, and ask.
+func TestSweepsTakeNothingByRulesOfWhichNobodyWasAsked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.crowd(memory.SweepFree + 10)
+	for keep, sweep := range map[int64]schema.Sweep{3600: schema.SweepRetention, 7200: schema.SweepDecay} {
+		begun, err := w.BeginSweep(ctx, "t", sweep, 0.5, w.now)
+		require.NoError(t, err)
+		require.Nil(t, begun.Held)
+		batch := func() error {
+			if sweep == schema.SweepDecay {
+				return second(w.DecayBatch(ctx, store.DecayInput{Tenant: "t", Run: "run", Rules: begun.Rules, Until: w.now, Limit: 10, Now: w.now}))
+			}
+			return second(w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Rules: begun.Rules, Step: memory.PurgeHistory, Limit: 10, At: w.now, Now: w.now}))
+		}
+		require.NoError(t, batch())
+		hasty := schema.RetentionPolicy{Domain: schema.RetainHistory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: keep, OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a slip"}
+		require.NoError(t, second(w.SetRetention(ctx, "t", hasty, w.now)))
+		history := w.count("memory_history", "true")
+		w.now = w.now.Add(3 * time.Hour)
+		require.ErrorIs(t, batch(), store.ErrRulesChanged)
+		require.Equal(t, history, w.count("memory_history", "true"))
+		require.NoError(t, w.ResetRetention(ctx, "t", hasty, "alice", "mended", w.now))
+	}
+}
+
+// What a purge has marked goes, so nothing can lean on it any more; until then, a link to what was done holds it.
+func TestNothingLeansOnWhatIsOnItsWayOut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	kept, gone := w.linked("Kept is here."), w.linked("Gone is here.")
+	w.softDelete(kept)
+	w.softDelete(gone)
+	lean := func(target uuid.UUID) schema.PutStatus {
+		m := task(t, uuid.NewString(), "planning", "It leans on "+target.String())
+		m.Relations = []schema.Relation{{Predicate: memory.ActionLinks[1], TargetID: target.String(), Weight: 1}}
+		return w.putOne(m).Status
+	}
+	require.Equal(t, schema.PutCreated, lean(kept))
+	w.now = w.now.Add(40 * day)
+	require.Equal(t, 2, w.purge(500, memory.PurgeExpire)[memory.PurgeExpire])
+	require.Equal(t, schema.PutBadRef, lean(gone))
+	w.purge(500)
+	require.Equal(t, []int{1, 0}, []int{w.count("memories", "id = $1", kept), w.count("memories", "id = $1", gone)})
 }
 
 // A tenant's purge touches nobody else's rows, and history cannot be removed by any other way.

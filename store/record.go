@@ -301,7 +301,7 @@ func (c *change) checkTargets(ctx context.Context, d recordDefaults, named map[u
 	if len(ids) == 0 {
 		return nil
 	}
-	rows, err := c.tx.Query(ctx, `SELECT m.id, m.source_trust, m.sensitivity FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND m.erased_at IS NULL
+	rows, err := c.tx.Query(ctx, `SELECT m.id, m.source_trust, m.sensitivity FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND m.erased_at IS NULL AND m.purging_at IS NULL
 		AND `+mayLookAt+` ORDER BY m.id FOR SHARE OF m`, c.tenant, ids, d.Owner.Agent, d.Owner.Project, d.Owner.PolicyGroup)
 	if err != nil {
 		return err

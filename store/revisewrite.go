@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"fmt"
+	"maps"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -122,7 +124,7 @@ func (r *revising) takeNamed(ctx context.Context) error {
 		s.Set["source_trust"] = p.SourceTrust
 	}
 	if p.Pinned && !m.Pinned {
-		s.Set["pinned"], s.Set["importance"], s.Set["decay_due_at"] = true, 1.0, nil
+		maps.Copy(s.Set, m.pinned(r.now))
 	}
 	if p.Supersedes != "" && m.Supersedes == nil {
 		s.Set["supersedes"] = p.Supersedes
@@ -130,6 +132,14 @@ func (r *revising) takeNamed(ctx context.Context) error {
 	version, err := r.take(ctx, m, s)
 	r.versions[m.ID] = version
 	return err
+}
+
+// pinned is what a pin sets in a row, whoever passes it on: the same as a patch that pins it.
+func (m memoryRow) pinned(now time.Time) map[string]any {
+	pin, found := true, m.snapshot()
+	found.Live, found.DeletedAt = true, nil // who brings it into its place has looked at that
+	c, _ := memory.EvaluatePatch(found, schema.Patch{Pinned: &pin}, now)
+	return columnsOf(c)
 }
 
 // insertRecord inserts the new record as planned.
@@ -172,11 +182,15 @@ func (r *revising) insertNarrowed(ctx context.Context) error {
 	}
 	hash := narrowedHash(m, v)
 	by := r.in.Request.By()
+	var due *time.Time // its age counts from now
+	if at, ok := m.Decay.DueAt(m.Salience, m.SalienceAt, r.now, m.Pinned); ok {
+		due = &at
+	}
 	// The rest of the row is the target's, whatever columns there are.
 	_, err = r.tx.Exec(ctx, `INSERT INTO memories (`+copiedColumns+`, id, version, payload, content_hash, status, validity, conditions, valid_from, valid_until,
-			conditions_hash, supersedes, created_at, updated_at, created_by)
-		SELECT `+copiedColumns+`, $3, 1, $4, $5, 'active', $6, $7, $8, $9, $10, id, $11, $11, $12 FROM memories WHERE tenant = $1 AND id = $2`,
-		r.tenant, m.ID, r.narrowed, string(payload), hash, v.Mode, conditions, v.Start, v.End, memory.ConditionsHash(v), r.now, by)
+			conditions_hash, supersedes, created_at, updated_at, created_by, decay_due_at)
+		SELECT `+copiedColumns+`, $3, 1, $4, $5, 'active', $6, $7, $8, $9, $10, id, $11, $11, $12, $13 FROM memories WHERE tenant = $1 AND id = $2`,
+		r.tenant, m.ID, r.narrowed, string(payload), hash, v.Mode, conditions, v.Start, v.End, memory.ConditionsHash(v), r.now, by, due)
 	if err != nil {
 		return fmt.Errorf("insert narrowed copy: %w", err)
 	}
@@ -227,7 +241,7 @@ func (r *revising) insertNarrowed(ctx context.Context) error {
 // copiedColumns are what a narrowed copy has in common with its target.
 const copiedColumns = `tenant, agent_id, project, scope, visibility, policy_group, type, category, tier, typology, content, normalized_content, tags, language, who,
 	subject, predicate, object, functional, confidence, importance, salience, salience_at, decay_curve, half_life, min_salience, max_age, reinforcement_gain,
-	last_reinforced_at, pinned, deletion_policy, decay_due_at, decay_floor, decay_points, revision_policy, sensitivity, key_id, source_trust, occurred_at,
+	last_reinforced_at, pinned, deletion_policy, decay_floor, decay_points, revision_policy, sensitivity, key_id, source_trust, occurred_at,
 	world_id, world_version, agent_session_id, agent_interaction_id, safe_summary`
 
 // supportWinner adds the evidence to what the winner of a contest rests on.

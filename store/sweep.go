@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,52 +41,103 @@ func (s *Store) tenantNames(ctx context.Context, query string, args ...any) ([]s
 	return out, nil
 }
 
+// Begun is what a run may go by.
+type Begun struct {
+	// Held is the first question that waits for an answer; nil: the run may go ahead.
+	Held *schema.SweepHold
+	// Rules are the retention policies by which was counted. A batch that is given them takes nothing by others.
+	Rules string
+}
+
 // BeginSweep counts what a run would take of a tenant. A run that would take more than its share asks, once,
-// and may take nothing until somebody has answered: then it returns the question. What is admitted is used up by
-// what is taken, by whatever run. A run that would not take too much takes the question back, and what is left
-// of an answer with it.
-func (s *Store) BeginSweep(ctx context.Context, tenant string, sweep schema.Sweep, share float64, now time.Time) (*schema.SweepHold, error) {
-	var out *schema.SweepHold
+// and may take nothing until somebody has answered. What is admitted is used up by what is taken, by whatever
+// run. A run that would not take too much takes the question back, and what is left of an answer with it.
+func (s *Store) BeginSweep(ctx context.Context, tenant string, sweep schema.Sweep, share float64, now time.Time) (Begun, error) {
+	var out Begun
 	err := s.write(ctx, tenant, now, func(c *change) error {
-		var err error
-		if sweep == schema.SweepDecay {
-			out, err = c.guard(ctx, sweep, share, c.decayTake)
-		} else {
-			out, err = c.guard(ctx, sweep, share, c.retentionTake)
+		rules, err := retentionRules(ctx, c.tx, c.tenant)
+		if err != nil {
+			return err
 		}
-		return err
+		if out.Rules, err = fingerprint(rules); err != nil {
+			return err
+		}
+		count := c.retentionTakes
+		if sweep == schema.SweepDecay {
+			count = c.decayTakes
+		}
+		takes, err := count(ctx, rules, share)
+		if err != nil {
+			return err
+		}
+		out.Held = nil
+		for _, t := range takes {
+			held, err := c.guard(ctx, t, share)
+			if err != nil {
+				return err
+			}
+			if out.Held == nil {
+				out.Held = held
+			}
+		}
+		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("begin %s: %w", sweep, err)
+		return Begun{}, fmt.Errorf("begin %s: %w", sweep, err)
 	}
 	return out, nil
 }
 
-// take is how much a run would take of so much. Counting ends where the allowance is passed.
-type take struct{ Would, Stored int64 }
+// ErrRulesChanged means that retention policies are not those any more by which a run was let go ahead: it is
+// to begin with the tenant anew.
+var ErrRulesChanged = errors.New("retention policies have changed since the run began")
 
-func (c *change) guard(ctx context.Context, sweep schema.Sweep, share float64, count func(context.Context, float64) ([]take, error)) (*schema.SweepHold, error) {
-	takes, err := count(ctx, share)
+// fingerprint names rules.
+func fingerprint(rules memory.RetentionRules) (string, error) {
+	encoded, err := json.Marshal(rules)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	var worst *take
-	for i, t := range takes {
-		if t.Would > memory.SweepAllowance(t.Stored, share) && (worst == nil || t.Would > worst.Would) {
-			worst = &takes[i]
-		}
+	sum := sha256.Sum256(encoded)
+	return hex.EncodeToString(sum[:8]), nil
+}
+
+// rulesAsBegun reads the rules in force, which must be those that the run began with, if it says which.
+func (c *change) rulesAsBegun(ctx context.Context, begun string) (memory.RetentionRules, error) {
+	rules, err := retentionRules(ctx, c.tx, c.tenant)
+	if err != nil || begun == "" {
+		return rules, err
 	}
-	if worst == nil {
-		c.queue.Queue(`DELETE FROM sweep_holds WHERE tenant = $1 AND sweep = $2`, c.tenant, sweep)
+	print, err := fingerprint(rules)
+	if err == nil && print != begun {
+		err = ErrRulesChanged
+	}
+	return rules, err
+}
+
+// take is how much a run would take of so much, by the question that it has to ask. Counting ends where the
+// allowance is passed.
+type take struct {
+	Question      schema.Sweep
+	Would, Stored int64
+}
+
+// tooMuch reports whether a run has to ask.
+func (t take) tooMuch(share float64) bool { return t.Would > memory.SweepAllowance(t.Stored, share) }
+
+// guard asks where a run has to, or takes the question back; it returns the one that waits.
+func (c *change) guard(ctx context.Context, t take, share float64) (*schema.SweepHold, error) {
+	if !t.tooMuch(share) {
+		c.queue.Queue(`DELETE FROM sweep_holds WHERE tenant = $1 AND sweep = $2`, c.tenant, t.Question)
 		return nil, nil
 	}
-	hold := schema.SweepHold{Tenant: c.tenant, Sweep: sweep}
+	hold := schema.SweepHold{Tenant: c.tenant, Sweep: t.Question}
 	// An answer that is used up is no answer: it asks again.
-	err = c.tx.QueryRow(ctx, `INSERT INTO sweep_holds AS h (tenant, sweep, would_take, stored, share, asked_at) VALUES ($1, $2, $3, $4, $5, $6)
+	err := c.tx.QueryRow(ctx, `INSERT INTO sweep_holds AS h (tenant, sweep, would_take, stored, share, asked_at) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (tenant, sweep) DO UPDATE SET would_take = excluded.would_take, stored = excluded.stored, share = excluded.share,
 			asked_at = CASE WHEN h.admitted = 0 THEN excluded.asked_at ELSE h.asked_at END, answered_by = CASE WHEN h.admitted = 0 THEN '' ELSE h.answered_by END,
 			reason = CASE WHEN h.admitted = 0 THEN '' ELSE h.reason END, answered_at = CASE WHEN h.admitted > 0 THEN h.answered_at END, admitted = nullif(h.admitted, 0)
-		RETURNING would_take, stored, share, asked_at, admitted`, c.tenant, sweep, worst.Would, worst.Stored, share, c.now).
+		RETURNING would_take, stored, share, asked_at, admitted`, c.tenant, t.Question, t.Would, t.Stored, share, c.now).
 		Scan(&hold.WouldTake, &hold.Stored, &hold.Share, &hold.AskedAt, &hold.Admitted)
 	if err != nil || hold.Admitted != nil {
 		return nil, err
@@ -117,10 +170,10 @@ func (c *change) used(sweep schema.Sweep, n int) {
 // ErrClockAhead means that a clock is far ahead of the database's: nothing is to be taken away by it.
 var ErrClockAhead = errors.New("the clock is ahead of the database's")
 
-// CheckClock returns ErrClockAhead where a time is further ahead of the database's clock than a minute.
-func (s *Store) CheckClock(ctx context.Context, at time.Time) error {
+// CheckClock returns ErrClockAhead where one of the times is further ahead of the database's clock than a minute.
+func (s *Store) CheckClock(ctx context.Context, at ...time.Time) error {
 	var ahead bool
-	if err := s.pool.QueryRow(ctx, `SELECT $1::timestamptz > now() + interval '1 minute'`, at).Scan(&ahead); err != nil {
+	if err := s.pool.QueryRow(ctx, `SELECT coalesce(max(x) > now() + interval '1 minute', false) FROM unnest($1::timestamptz[]) x`, at).Scan(&ahead); err != nil {
 		return fmt.Errorf("compare clocks: %w", err)
 	}
 	if ahead {

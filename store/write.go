@@ -522,16 +522,20 @@ func (w *writing) keepPinned(ctx context.Context, id uuid.UUID, p *pendingPropos
 	if !pinned {
 		return nil
 	}
-	if err := w.look(ctx, []uuid.UUID{id}, "UPDATE"); err != nil {
+	rows, err := w.lockRows(ctx, w.batch.Owner, []uuid.UUID{id}) // it is the owner's: others' contents are no duplicates
+	if err != nil {
 		return err
 	}
-	m := w.known[id]
-	if m.neighbor.Pinned {
+	m, ok := rows[id]
+	if !ok {
+		return fmt.Errorf("memory %s: %w", id, ErrNotFound) // unreachable: it is held until commit
+	}
+	if m.Pinned {
 		return nil
 	}
-	_, err := w.take(ctx, memoryRow{ID: id, Version: m.version, Live: m.live}, step{
-		Set:     map[string]any{"pinned": true, "importance": 1.0, "deletion_policy": schema.DeleteManualOnly, "decay_due_at": nil},
-		NowLive: m.live, Event: schema.EventModified, Action: schema.AuditModify, By: w.actor, Reason: w.because(p), Metadata: w.metadata(p, memory.Verdict{})})
+	_, err = w.take(ctx, m, step{
+		Set:     m.pinned(w.now),
+		NowLive: m.Live, Event: schema.EventModified, Action: schema.AuditModify, By: w.actor, Reason: w.because(p), Metadata: w.metadata(p, memory.Verdict{})})
 	return err
 }
 

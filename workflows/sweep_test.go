@@ -160,9 +160,11 @@ func TestSweepActivitiesKilledAtEveryBatch(t *testing.T) {
 		at    time.Time
 		sweep schema.Sweep
 		did   map[string]int64 // to each memory
+
+		failed int // times that words could not be removed
 	}{
-		{"decay", a.SweepDecay, time.Now(), schema.SweepDecay, map[string]int64{"pruned": 1}},
-		{"purge", a.PurgeExpired, time.Now().Add(40 * 24 * time.Hour), schema.SweepRetention, map[string]int64{"embeddings": 2, "tombstones": 1}},
+		{"decay", a.SweepDecay, time.Now(), schema.SweepDecay, map[string]int64{"pruned": 1}, 0},
+		{"purge", a.PurgeExpired, time.Now().Add(40 * 24 * time.Hour), schema.SweepRetention, map[string]int64{"embeddings": 2, "tombstones": 1}, 1},
 	} {
 		a.Now = func() time.Time { return act.at }
 		for kill := range 4 {
@@ -171,12 +173,28 @@ func TestSweepActivitiesKilledAtEveryBatch(t *testing.T) {
 			require.NoError(t, err)
 			require.False(t, out.Done)
 		}
+		// Postgres goes away once, between the last memories of a tenant and their words.
+		_, err := owner.Exec(context.Background(), `CREATE FUNCTION away() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'away' USING ERRCODE = '57P01'; END $$;
+			CREATE TRIGGER away BEFORE DELETE ON lexeme_stats EXECUTE FUNCTION away()`)
+		require.NoError(t, err)
+		failed := 0
 		var at activities.SweepCursor
 		for done := false; !done; {
-			out, err := act.step(context.Background(), activities.SweepRequest{Run: act.run, At: act.at, MaxBatches: 3, BatchSize: 2, Cursor: at})
-			require.NoError(t, err)
-			at, done = out.Cursor, out.Done
+			req := activities.SweepRequest{Run: act.run, At: act.at, MaxBatches: 1, BatchSize: 2, Cursor: at}
+			for range 2 { // nobody has heard of the first
+				out, err := act.step(context.Background(), req)
+				if err != nil {
+					failed++
+					_, err = owner.Exec(context.Background(), `DROP TRIGGER away ON lexeme_stats`)
+					require.NoError(t, err)
+					break
+				}
+				at, done = out.Cursor, out.Done
+			}
 		}
+		require.Equal(t, act.failed, failed)
+		_, err = owner.Exec(context.Background(), `DROP FUNCTION away CASCADE`)
+		require.NoError(t, err)
 		for tenant, n := range map[string]int64{p.Tenant: 5, q.Tenant: 4} {
 			runs, err := h.Store.SweepRuns(context.Background(), tenant, act.sweep, 10)
 			require.NoError(t, err)
@@ -188,7 +206,44 @@ func TestSweepActivitiesKilledAtEveryBatch(t *testing.T) {
 	}
 	require.Zero(t, testkit.Rows(t, owner, "memories", "true"))
 	require.Zero(t, testkit.Rows(t, owner, "memory_embeddings", "true"))
+	require.Zero(t, testkit.Rows(t, owner, "lexeme_stats", "true"))
 	testkit.CheckInvariants(t, owner)
+}
+
+// A policy that is set while a run is at a tenant has the run begin with it anew, and ask.
+func TestASweepAsksAgainWhenAPolicyChanges(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	const n = memory.SweepFree + 10
+	for range 2 {
+		faded(t, h, p, n/2)
+	}
+	owner := testkit.Owner(t, h.DatabaseURL)
+	_, err := owner.Exec(context.Background(), `UPDATE memories SET deleted_at = now(); UPDATE corpus_stats SET docs = 0`)
+	require.NoError(t, err)
+	at := time.Now().Add(2 * time.Hour)
+	a := &activities.Sweeping{Store: h.Store, Now: func() time.Time { return at }}
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	env.RegisterActivity(a)
+	purge := func(batches int, from activities.SweepCursor) (out activities.SweepResult) {
+		t.Helper()
+		value, err := env.ExecuteActivity(a.PurgeExpired, activities.SweepRequest{Run: "purge", At: at, Tenant: p.Tenant, MaxBatches: batches, Cursor: from})
+		require.NoError(t, err)
+		require.NoError(t, value.Get(&out))
+		return out
+	}
+	first := purge(1, activities.SweepCursor{})
+	require.Equal(t, p.Tenant, first.Cursor.Tenant, "it was let go ahead")
+	_, err = h.Store.SetRetention(context.Background(), p.Tenant, schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 3600,
+		OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a slip"}, at)
+	require.NoError(t, err)
+	rest := purge(100, first.Cursor)
+	require.True(t, rest.Done)
+	require.Equal(t, []string{p.Tenant}, rest.Held)
+	require.Zero(t, rest.Counts["tombstones"])
+	require.Equal(t, n, testkit.Rows(t, owner, "memories", "purging_at IS NULL"))
 }
 
 // A tenant of which too much would go is left alone; the others are swept, and the run says so.

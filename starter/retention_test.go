@@ -1,0 +1,33 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+)
+
+// A window says how long, and nothing of decay: what is not said stays as it is in force.
+func TestRetentionSetLeavesWhatIsNotSaid(t *testing.T) {
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	exempt := func() bool {
+		var list retentionList
+		c.run("retention", "list", "--json").is(exitOK).json(&list)
+		return memory.RetentionRules(list.Policies).For(schema.RetainWorld, schema.TierPersistent, schema.TypologyProcedural).DecayExempt
+	}
+	require.True(t, exempt())
+	text := c.run("retention", "set", "world", "--tier", "persistent", "--keep", "90d", "--reason", "a test").is(exitOK).out
+	require.Contains(t, text, "procedural", "what is set as well is shown")
+	require.True(t, exempt())
+
+	var set schema.RetentionPolicy
+	c.run("retention", "set", "memory", "--typology", "episodic", "--keep", "30d", "--then", "archive", "--reason", "a test").is(exitOK)
+	c.run("retention", "set", "memory", "--typology", "episodic", "--keep", "7d", "--reason", "a test", "--json").is(exitOK).json(&set)
+	require.Equal(t, []any{schema.ExpiryArchive, int64(7 * 86400)}, []any{set.OnExpiry, set.KeepSeconds})
+
+	c.run("retention", "set", "world", "--tier", "persistent", "--typology", "procedural", "--keep", "90d", "--decay-exempt=false", "--reason", "a test").is(exitOK)
+	require.False(t, exempt(), "who says so lifts it")
+}

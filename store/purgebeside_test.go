@@ -1,0 +1,137 @@
+package store_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+// An accepted write waits for its retry for as long as its run does; nobody has asked that what a purge
+// removes goes with every copy.
+func TestPurgeLeavesAcceptedRequestsAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.fading("It goes.")
+	w.softDelete(id)
+	w.now = w.now.Add(31 * day)
+	for name, body := range map[string]any{"other": "a fact", "naming": id} {
+		require.NoError(t, w.Accept(ctx, store.Operation{Tenant: "t", ID: name, WorkflowID: "w"}, "put", body, w.now.Add(-25*time.Hour)))
+	}
+	require.Equal(t, 1, w.purge(500)[memory.PurgeTombstones])
+	require.Equal(t, 2, w.count("staged_requests", "true"))
+
+	// What an explicit erasure does about them is another thing.
+	w.forgetAll(w.forgets(schema.ForgetErase, schema.Selector{IDs: []string{w.fading("It is erased.").String()}}))
+	require.Zero(t, w.count("staged_requests", "id IN ('other', 'naming')"))
+}
+
+// grown is a memory with many versions and many relations to it and from it, all of them on its way out.
+func (w *world) grown(content string, by, n int, end uuid.UUID) uuid.UUID {
+	w.t.Helper()
+	id := w.fading(content)
+	w.exec(`INSERT INTO memory_versions (tenant, memory_id, version, since, until, record) SELECT 't', $1, -g, now(), now(), '{}' FROM generate_series(1, $2::integer) g`, id, by)
+	w.exec(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at)
+		SELECT 't', $1::uuid, 'p' || g, $2::uuid, now() FROM generate_series(1, $3::integer) g UNION ALL SELECT 't', $2, 'q' || g, $1, now() FROM generate_series(1, $3) g`, end, id, n)
+	return id
+}
+
+// A memory may have grown a thousand times, and as many may be derived from it: none of a purge's transactions
+// removes more than its share for that.
+func TestPurgeTakesWhatLiesBesideInParts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const limit = 10
+	stays, other := w.fading("It stays."), w.fading("It stays too.")
+	w.edge(stays, memory.RelationSupports, other, "because")
+	grown := []uuid.UUID{w.grown("It has grown.", 12, 7, stays), w.grown("It has grown as well.", 3, 11, stays)}
+	for i := range 8 {
+		grown = append(grown, w.fading(fmt.Sprintf("It is small %d.", i)))
+	}
+	var ids []string
+	for _, id := range grown {
+		ids = append(ids, id.String())
+	}
+	w.forgetAll(w.forgets(schema.ForgetSoft, schema.Selector{IDs: ids}))
+	w.now = w.now.Add(31 * day)
+	w.purge(500, memory.PurgeExpire, memory.PurgeGraphLinks, memory.PurgeEmbeddings)
+
+	beside := 0
+	for _, table := range []string{"memory_versions", "memory_provenance", "memory_hints", "memory_artifacts"} {
+		beside += w.count(table, "memory_id = ANY($1)", grown)
+	}
+	beside += w.count("memory_relations", "source_id = ANY($1) OR target_id = ANY($1)", grown)
+	require.Greater(t, beside, 15+36)
+	seen := w.watchDeletions("memory_versions", "memory_relations", "memory_provenance", "memory_hints", "memory_artifacts", "memories")
+	w.purge(limit, memory.PurgeTombstones)
+	require.Zero(t, w.count("memories", "id = ANY($1)", grown))
+	perTx, all := map[int64]int{}, 0
+	for _, d := range seen() {
+		perTx[d.Tx] += d.Rows
+		all += d.Rows
+	}
+	require.Equal(t, beside+len(grown), all)
+	for _, rows := range perTx {
+		require.LessOrEqual(t, rows, limit)
+	}
+	runs, err := w.SweepRuns(ctx, "t", schema.SweepRetention, 1)
+	require.NoError(t, err)
+	require.Equal(t, []int64{int64(beside), int64(len(grown))}, []int64{runs[0].Counts["beside"], runs[0].Counts["tombstones"]})
+	require.Equal(t, 1, w.count("memory_relations", "true"), "what others say of each other stays")
+	testkit.CheckInvariants(t, w.owner)
+}
+
+// Somebody may erase what a purge has begun to take apart: the row stays for the audit, and the purge ends.
+func TestPurgeEndsWhereAnotherHasErased(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.grown("It has grown.", 12, 7, w.fading("It stays."))
+	w.softDelete(id)
+	w.now = w.now.Add(31 * day)
+	w.purge(500, memory.PurgeExpire)
+	b, err := w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: memory.PurgeTombstones, Limit: 5, At: w.now, Now: w.now})
+	require.NoError(t, err)
+	require.Equal(t, []any{5, 5, 0, true}, []any{b.Removed, b.Counts["beside"], b.Counts["tombstones"], b.More})
+	require.Equal(t, schema.RecoverExpired, w.recoverOne(id).Status)
+	w.forgetAll(w.forgets(schema.ForgetErase, schema.Selector{IDs: []string{id.String()}}))
+	edges := w.count("memory_relations", "true")
+	require.Positive(t, edges)
+	require.Zero(t, w.purge(5, memory.PurgeTombstones)[memory.PurgeTombstones])
+	require.Equal(t, []int{1, edges}, []int{w.count("memories", "id = $1 AND erased_at IS NOT NULL", id), w.count("memory_relations", "true")})
+}
+
+// What was proposed about a memory is emptied with it, and fills a batch as well.
+func TestPurgeEmptiesProposalsInParts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var gone []uuid.UUID
+	for i := range 4 {
+		target := w.memory(fmt.Sprintf("The gate is open on day %d", i))
+		gone = append(gone, target)
+		for j := range 3 {
+			w.source(fmt.Sprintf("a talk about gate %d, part %d", i, j), idea{fact: fact(fmt.Sprintf("gate %d is open", i)), action: schema.ActionDelete, target: target})
+		}
+	}
+	w.exec(`UPDATE proposals SET state = 'skipped'`)
+	for _, id := range gone {
+		w.softDelete(id)
+	}
+	w.now = w.now.Add(31 * day)
+	w.purge(500, memory.PurgeExpire, memory.PurgeGraphLinks, memory.PurgeEmbeddings)
+	for more := true; more; {
+		before := w.count("proposals", "fact->>'content' <> ''")
+		b, err := w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: memory.PurgeTombstones, Limit: 5, At: w.now, Now: w.now})
+		require.NoError(t, err)
+		require.LessOrEqual(t, before-w.count("proposals", "fact->>'content' <> ''"), 6, "of two memories at most")
+		more = b.More
+	}
+	require.Zero(t, w.count("memories", "id = ANY($1)", gone))
+	require.Zero(t, w.count("proposals", "fact->>'content' <> ''"))
+}
