@@ -221,7 +221,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 		},
 			func() { t.Setenv("TEMPORAL_ADDRESS", testkit.TemporalAddress(t)); healed() }, "temporal", checkFail, "Temporal", "make up"},
 		{"histories that outlast a purge", func() { p.keepHistories(60 * 24 * time.Hour) }, func() { p.keepHistories(24 * time.Hour) },
-			"namespace_retention", checkWarn, "60 days", "namespace update --retention 720h"},
+			"namespace_retention", checkWarn, "60 days", "namespace update --namespace " + p.cli.cfg.Namespace + " --retention 720h"},
 		{"no worker", func() {
 			p.cli.cfg.TaskQueue = "nobody-" + uuid.NewString()
 			onto(p.cli.cfg.TaskQueue, p.specs...)
@@ -249,8 +249,14 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 		}, well, "schedules_differ", checkWarn, "drift (every", "schedules apply"},
 
 		{"a schedule of another task queue", func() { onto("elsewhere", p.specs[3]) }, well, "schedules_differ", checkWarn, "drift (belongs to task queue elsewhere)", "correct MNEME_TASK_QUEUE"},
-		{"a job that waits for long", job("leased", open, 20*time.Minute), noJobs, "jobs_waiting", checkFail, "of tenant " + tenant, "jobs show ID"},
-		{"a dead job", job("dead", open, time.Hour), noJobs, "jobs_dead", checkWarn, "1 jobs are dead", "jobs retry"},
+		{"a schedule of another task queue, and one that was changed", func() {
+			changed := append([]workflows.ScheduleSpec{}, p.specs[0])
+			changed[0].Every = time.Hour
+			onto(p.schedules.TaskQueue, changed...)
+			onto("elsewhere", p.specs[3])
+		}, well, "schedules_differ", checkWarn, "drift (belongs to task queue elsewhere)", "a file that names decay alone"},
+		{"a job that waits for long", job("leased", open, 20*time.Minute), noJobs, "jobs_waiting", checkFail, "of tenant " + tenant, "jobs show ID --tenant T"},
+		{"a dead job", job("dead", open, time.Hour), noJobs, "jobs_dead", checkWarn, "1 jobs are dead, such as 1 of tenant " + tenant, "`mneme jobs retry ID --tenant T`"},
 		{"a job that nobody works on", job("leased", none, 10*time.Minute), noJobs, "jobs_orphaned", checkFail, "1 open jobs have no run", "jobs retry"},
 		{"no generation of the index", sql(`CREATE TEMP TABLE kept AS SELECT * FROM index_generations; DELETE FROM index_generations`),
 			sql(`INSERT INTO index_generations SELECT * FROM kept; DROP TABLE kept`), "index_generation", checkFail, "no generation", "reindex"},
@@ -263,13 +269,13 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 		{"an index far behind", sql(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) VALUES ($1, $2, 1, 'upsert', $3)`, tenant, uuid.New(), ago(20*time.Minute)),
 			sql(`DELETE FROM index_outbox`), "index_lag", checkFail, "the oldest for 20m", "index status"},
 		{"a change given up", sql(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at, parked_at) VALUES ($1, $2, 1, 'upsert', $3, $3)`, tenant, uuid.New(), ago(time.Hour)),
-			sql(`DELETE FROM index_outbox`), "index_parked", checkWarn, "1 changes", "index retry"},
+			sql(`DELETE FROM index_outbox`), "index_parked", checkWarn, "such as 1 memories of tenant " + tenant, "`mneme index retry --tenant T`"},
 		{"points that are lost", sql(`CREATE TEMP TABLE kept AS SELECT * FROM memory_embeddings WHERE memory_id::text = '` + p.memory + `'; DELETE FROM memory_embeddings WHERE memory_id::text = '` + p.memory + `'`),
 			sql(`INSERT INTO memory_embeddings SELECT * FROM kept; DROP TABLE kept`), "index_drift", checkWarn, "1 apart", "index drift"},
 		{"decay that does not run", sql(`UPDATE memories SET decay_due_at = $1 WHERE id::text = $2`, ago(72*time.Hour), p.memory),
 			sql(`UPDATE memories SET decay_due_at = NULL WHERE id::text = $1`, p.memory), "decay_overdue", checkWarn, "of 1 tenants have been due for more than 48h", "schedules trigger decay"},
 		{"a sweep that asks", sql(`INSERT INTO sweep_holds (tenant, sweep, would_take, stored, share, asked_at) VALUES ($1, 'decay', 90, 100, 0.2, now())`, tenant),
-			sql(`DELETE FROM sweep_holds`), "sweep_holds", checkWarn, "would take 90 of 100", "mneme sweeps admit"},
+			sql(`DELETE FROM sweep_holds`), "sweep_holds", checkWarn, "would take 90 of 100", "mneme sweeps admit SWEEP --tenant T"},
 		{"a window shorter than recovery", sql(`INSERT INTO retention_policies (tenant, domain, keep, on_expiry, updated_at, updated_by, reason) VALUES ($1, 'memory', '7 days', 'purge', now(), 'o', 'r')`, tenant),
 			sql(`DELETE FROM retention_policies`), "retention_windows", checkWarn, "after 7 days", "mneme retention set"},
 		// The last: a server takes its time until runs may use an attribute again that was removed.
@@ -307,6 +313,13 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 	}
 	sql(`UPDATE memories SET decay_due_at = $1 WHERE id::text = $2`, ago(40*time.Hour), p.memory)()
 	require.Equal(t, checkOK, overdue().Status)
+	// An answer to a sweep that asked is no sign that something is due.
+	p.exec(`INSERT INTO sweep_holds (tenant, sweep, would_take, stored, share, asked_at, admitted, answered_by, reason, answered_at)
+		VALUES ($1, 'decay', 90, 100, 0.2, now(), 90, 'o', 'r', now())`, tenant)
+	require.Equal(t, checkOK, overdue().Status)
+	sql(`UPDATE memories SET decay_due_at = $1 WHERE id::text = $2`, ago(72*time.Hour), p.memory)()
+	require.Equal(t, checkWarn, overdue().Status, "nor that nothing is")
+	p.exec(`DELETE FROM sweep_holds`)
 	nightly, err := workflows.ParseSchedules([]byte("schedules: [{name: decay, calendar: [{hour: 3}]}]"))
 	require.NoError(t, err)
 	onto(p.schedules.TaskQueue, nightly...)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
@@ -23,7 +25,7 @@ func (d *doctor) jobsWaiting(ctx context.Context) (verdict, error) {
 	}
 	waited, most := d.now().Sub(*queue.Oldest), d.a.cfg.ReadyJobAge
 	if most > 0 && waited > most {
-		return fail("`mneme jobs show ID`, with its --tenant, names the run that has it: look at that in the UI; most often the model endpoint fails or throttles.",
+		return fail("`mneme jobs show ID --tenant T` names the run that has it: look at that in the UI; most often the model endpoint fails or throttles.",
 			"%d wait, the oldest for %s, longer than MNEME_READY_JOB_AGE (%s)%s", queue.Waiting, span(waited), span(most), d.someJobs(ctx, most)), nil
 	}
 	return fine("%d wait, the oldest for %s", queue.Waiting, span(waited)), nil
@@ -58,10 +60,44 @@ func (d *doctor) jobsDead(ctx context.Context) (verdict, error) {
 		return verdict{}, err
 	}
 	if queue.Dead > 0 {
-		return warn(fmt.Sprintf("`mneme jobs list --state dead` for each tenant says why; `mneme jobs retry ID` replays one, and `--all` every one of a tenant. After %s they are purged.", days(memory.DeadJobsWindow)),
-			"%d jobs are dead", queue.Dead), nil
+		return warn(fmt.Sprintf("`mneme jobs list --state dead --tenant T` says why; `mneme jobs retry ID --tenant T` replays one, and `--all` every one of the tenant. After %s they are purged.", days(memory.DeadJobsWindow)),
+			"%d jobs are dead%s", queue.Dead, d.whose(ctx, func(ctx context.Context, tenant string) (int, error) {
+				dead, err := d.store.Jobs(ctx, tenant, store.JobFilter{State: schema.JobDead, Limit: doctorCounts})
+				return len(dead), err
+			}, "")), nil
 	}
 	return fine("none"), nil
+}
+
+// doctorCounts is where counting what a tenant has ends: who it is matters, and whether it is few or many.
+const doctorCounts = 100
+
+// whose names a few tenants of which something is counted, with how much of what, as far as they are found in
+// passing: numbers over all tenants do not say where to look.
+func (d *doctor) whose(ctx context.Context, count func(context.Context, string) (int, error), what string) string {
+	const few = 3
+	var names []string
+	looked, more, err := d.eachTenant(ctx, func(ctx context.Context, tenant string) error {
+		n, err := count(ctx, tenant)
+		if err != nil || n == 0 {
+			return err
+		}
+		atLeast := ""
+		if n == doctorCounts {
+			atLeast = "at least "
+		}
+		if names = append(names, fmt.Sprintf("%s%d%s of tenant %s", atLeast, n, what, tenant)); len(names) == few {
+			return errEnough
+		}
+		return nil
+	})
+	switch {
+	case len(names) > 0: // also when the time was up behind them
+		return ", such as " + listed(names)
+	case err == nil && more:
+		return fmt.Sprintf(", none of them of the first %d tenants by name", looked)
+	}
+	return ""
 }
 
 // jobsOrphaned looks for jobs that nobody works on: their run was terminated, or its namespace is lost.
@@ -114,7 +150,7 @@ func (d *doctor) jobsOrphaned(ctx context.Context) (verdict, error) {
 		among = fmt.Sprintf(" (of the first %d open jobs that were looked at)", seen)
 	}
 	if orphans > 0 {
-		return fail("`mneme jobs retry ID`, with its --tenant, replays one, and `mneme jobs show ID` says where it stood: the run was terminated, or was in another namespace.",
+		return fail("`mneme jobs retry ID --tenant T` replays one, and `mneme jobs show ID --tenant T` says where it stood: the run was terminated, or was in another namespace.",
 			"%d open jobs have no run that works on them%s, such as %s", orphans, among, listed(names)), nil
 	}
 	return fine("none%s", among), nil
@@ -251,7 +287,11 @@ func (d *doctor) indexParked(ctx context.Context) (verdict, error) {
 		return verdict{}, err
 	}
 	if lag.Parked > 0 {
-		return warn("`mneme index parked` says why, for each tenant; `mneme index retry` has them tried again.", "%d changes are not tried any more: recall does not find those memories by vector", lag.Parked), nil
+		return warn("`mneme index parked --tenant T` says why; `mneme index retry --tenant T` has them tried again.", "%d changes are not tried any more%s: recall does not find those memories by vector",
+			lag.Parked, d.whose(ctx, func(ctx context.Context, tenant string) (int, error) {
+				parked, err := d.store.ParkedOutbox(ctx, tenant, uuid.Nil, doctorCounts)
+				return len(parked), err
+			}, " memories")), nil
 	}
 	return fine("none"), nil
 }
@@ -302,7 +342,8 @@ func (d *doctor) indexDrift(ctx context.Context) (verdict, error) {
 const overdueIntervals = 2
 
 // decayOverdue looks for tenants of which something was due long ago, by the interval of the schedule. One that has a question open is left
-// out: a sweep may take nothing of it before the answer, and sweep_holds says so.
+// out: a sweep may take nothing of it before the answer, and sweep_holds says so. One whose question was answered is listed for the next
+// sweep whatever is due of it, so that each is asked since when.
 func (d *doctor) decayOverdue(ctx context.Context) (verdict, error) {
 	every := time.Hour
 	for _, s := range d.specs {
@@ -326,19 +367,32 @@ func (d *doctor) decayOverdue(ctx context.Context) (verdict, error) {
 	for _, h := range holds {
 		held[h.Tenant] = held[h.Tenant] || h.Sweep == schema.SweepDecay
 	}
-	due, err := d.store.DecayTenants(ctx, "", doctorTenants, d.now().Add(-overdueIntervals*every))
+	before := d.now().Add(-overdueIntervals * every)
+	named, err := d.store.DecayTenants(ctx, "", doctorTenants, before)
 	if err != nil {
 		return verdict{}, err
 	}
 	var late []string
-	for _, tenant := range due {
-		if !held[tenant] {
+	atLeast := ""
+	for _, tenant := range named {
+		if held[tenant] {
+			continue
+		}
+		if deadline, ok := ctx.Deadline(); len(late) > 0 && ok && time.Until(deadline) < doctorPatience/5 {
+			atLeast = "at least "
+			break
+		}
+		outlook, err := d.store.DecayOutlook(ctx, tenant, before)
+		if err != nil {
+			return verdict{}, err
+		}
+		if outlook.Due > 0 {
 			late = append(late, tenant)
 		}
 	}
 	if len(late) > 0 {
-		return warn("`mneme schedules list` says whether decay runs; `mneme schedules trigger decay` has it run now.",
-			"memories of %d tenants have been due for more than %s, such as of %s", len(late), span(overdueIntervals*every), late[0]), nil
+		return warn("`mneme schedules list` says whether decay runs; `mneme schedules trigger decay` has it run now. If it runs and they stay, an open job may hold them: see jobs_orphaned.",
+			"memories of %s%d tenants have been due for more than %s, such as of %s", atLeast, len(late), span(overdueIntervals*every), late[0]), nil
 	}
 	return fine("nothing has been due for more than %s", span(overdueIntervals*every)), nil
 }
@@ -352,7 +406,7 @@ func (d *doctor) sweepHolds(ctx context.Context) (verdict, error) {
 		return fine("none waits for an answer"), nil
 	}
 	h := holds[0]
-	return warn("`mneme sweeps` lists them: mend the cause, or let it go ahead with `mneme sweeps admit`.",
+	return warn("`mneme sweeps` lists them: mend the cause, or let it go ahead with `mneme sweeps admit SWEEP --tenant T --up-to N --reason …`.",
 		"%d sweeps wait for an answer: %s of tenant %s would take %d of %d", len(holds), h.Sweep, h.Tenant, h.WouldTake, h.Stored), nil
 }
 

@@ -30,7 +30,7 @@ func (d *doctor) temporal(ctx context.Context) (verdict, error) {
 	var missing *serviceerror.NamespaceNotFound
 	switch {
 	case errors.As(err, &missing):
-		return fail("Create it (`temporal operator namespace create`), or correct TEMPORAL_NAMESPACE.", "there is no namespace %s", d.a.cfg.Namespace), nil
+		return fail("Create it (`temporal operator namespace create --namespace "+d.a.cfg.Namespace+"`), or correct TEMPORAL_NAMESPACE.", "there is no namespace %s", d.a.cfg.Namespace), nil
 	case err != nil:
 		return fail(do, "%s", err), nil
 	}
@@ -56,8 +56,8 @@ func (d *doctor) namespaceRetention(ctx context.Context) (verdict, error) {
 	}
 	kept := described.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()
 	if kept > memory.TombstoneWindow {
-		return warn(fmt.Sprintf("`temporal operator namespace update --retention %dh`: what requests brought is still in histories when a purge has removed it, unless it was erased or payloads are encrypted.",
-			int(memory.TombstoneWindow.Hours())), "histories are kept for %s, longer than a deleted memory (%s)", days(kept), days(memory.TombstoneWindow)), nil
+		return warn(fmt.Sprintf("`temporal operator namespace update --namespace %s --retention %dh`: what requests brought is still in histories when a purge has removed it, unless it was erased or payloads are encrypted.",
+			d.a.cfg.Namespace, int(memory.TombstoneWindow.Hours())), "histories are kept for %s, longer than a deleted memory (%s)", days(kept), days(memory.TombstoneWindow)), nil
 	}
 	if kept < memory.CompletedJobsWindow {
 		return fine("histories are kept for %s; a job, which names its run, for %s", days(kept), days(memory.CompletedJobsWindow)), nil
@@ -228,7 +228,7 @@ func (d *doctor) schedulesPaused(ctx context.Context) (verdict, error) {
 }
 
 func (d *doctor) schedulesDiffer(ctx context.Context) (verdict, error) {
-	elsewhere, ours := "", false
+	elsewhere, ours := "", []string(nil)
 	found, err := d.which(ctx, func(s workflows.ScheduleStatus) (string, bool) {
 		if slices.Contains(s.Differs, workflows.DifferentTaskQueue) {
 			elsewhere = s.TaskQueue
@@ -238,13 +238,19 @@ func (d *doctor) schedulesDiffer(ctx context.Context) (verdict, error) {
 		if d.unread { // arguments that are as they should be look different
 			differs = slices.DeleteFunc(slices.Clone(differs), func(what string) bool { return what == "arguments" })
 		}
-		ours = ours || len(differs) > 0
+		if len(differs) > 0 {
+			ours = append(ours, s.Name)
+		}
 		return " (" + listed(differs) + ")", len(differs) > 0
 	})
 	if err != nil || len(found) == 0 {
 		return fine("all are as the file says"), err
 	}
-	if elsewhere != "" && !ours {
+	switch {
+	case elsewhere != "" && len(ours) > 0: // apply refuses a file as soon as it comes to one that is elsewhere
+		return warn("`mneme schedules apply FILE` with a file that names "+listed(ours)+" alone; leave those of task queue "+elsewhere+" to the installation that has them, or correct MNEME_TASK_QUEUE.",
+			"not as the file says: %s", listed(found)), nil
+	case elsewhere != "":
 		return warn("Leave them to the installation that has them, or correct MNEME_TASK_QUEUE; only where task queue "+elsewhere+" is no more, --take-over with the file moves them here.",
 			"not of this task queue: %s", listed(found)), nil
 	}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"go.temporal.io/sdk/client"
 	"golang.org/x/sync/errgroup"
 
@@ -30,6 +31,10 @@ const (
 	// schedulesFor is how long what is known of schedules holds: asking is a query of a workflow each, and
 	// hours pass between their runs.
 	schedulesFor = 30 * time.Second
+	// schedulesGrace is how long nothing may be known of schedules at the beginning, and schedulesStale how old what
+	// is known may get: a server that is too busy to say is no failure of a schedule, but it hides one.
+	schedulesGrace = time.Minute
+	schedulesStale = 5 * time.Minute
 )
 
 // health answers two questions, and they are not the same.
@@ -45,7 +50,7 @@ const (
 // and a rollout that is to mend a backlog has to be told to go on. A schedule that an operator paused is no
 // fault: whoever paused it knows.
 type health struct {
-	store     *store.Store
+	store     *store.Store // openHealth's
 	temporal  client.Client
 	schedules workflows.Schedules
 	policies  *config.Policies
@@ -59,8 +64,24 @@ type health struct {
 	looked  time.Time
 	reasons []string
 
-	scheduled time.Time // when paused was read
+	begun     time.Time // when schedules were first to be read
+	scheduled time.Time // when paused was read; zero: never
 	paused    []string  // schedules that a failure paused
+}
+
+// openHealth opens a way to Postgres that is health's own: through the workers' connections, a look would wait
+// in their queue, and say of a Postgres that is busy with an import that it does not answer.
+func openHealth(ctx context.Context, database store.Config) (*store.Store, error) {
+	before := database.Configure
+	database.MaxConns, database.ApplicationName = 2, "mneme-health" // one, and one while that is given up
+	database.Configure = func(pc *pgxpool.Config) {
+		if before != nil {
+			before(pc)
+		}
+		// What a look has given up waiting for ends at the server too.
+		pc.ConnConfig.RuntimeParams["statement_timeout"] = fmt.Sprint(readyWithin.Milliseconds())
+	}
+	return store.Open(ctx, database)
 }
 
 // ended notes that the worker's loop has ended for good.
@@ -128,8 +149,12 @@ func (h *health) lookAtTemporal(ctx context.Context) []string {
 	if _, err := h.temporal.CheckHealth(ctx, nil); err != nil {
 		return []string{"temporal does not answer"}
 	}
-	if now := h.now(); h.scheduled.IsZero() || now.Sub(h.scheduled) >= schedulesFor || now.Before(h.scheduled) {
-		// A server that is too busy to say keeps what it said last: that it is busy is no failure of a schedule.
+	now := h.now()
+	if h.begun.IsZero() || now.Before(h.begun) {
+		h.begun = now
+	}
+	if h.scheduled.IsZero() || now.Sub(h.scheduled) >= schedulesFor || now.Before(h.scheduled) {
+		// A server that is too busy to say keeps for a while what it said last.
 		if known, err := h.schedules.Statuses(ctx, nil); err == nil {
 			h.scheduled, h.paused = now, nil
 			for _, s := range known {
@@ -138,6 +163,12 @@ func (h *health) lookAtTemporal(ctx context.Context) []string {
 				}
 			}
 		}
+	}
+	switch {
+	case h.scheduled.IsZero() && now.Sub(h.begun) > schedulesGrace:
+		return []string{"whether a failure has paused a schedule could never be read"}
+	case !h.scheduled.IsZero() && now.Sub(h.scheduled) > schedulesStale:
+		return []string{fmt.Sprintf("whether a failure has paused a schedule could not be read for %s", age(now.Sub(h.scheduled)))}
 	}
 	return h.paused
 }

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema/migrations"
+	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -164,4 +166,106 @@ func TestLivenessOfADeadLoop(t *testing.T) {
 		require.Equal(t, http.StatusServiceUnavailable, status)
 		require.Equal(t, "the worker has stopped: the namespace is gone", body)
 	}
+}
+
+// Readiness does not wait for the workers' connections: under load it would call a Postgres that answers away.
+func TestReadinessHasAWayOfItsOwn(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	url := testkit.DatabaseURL(t)
+	p, db := newProbed(t, url), testkit.Owner(t, url)
+	database := store.Config{URL: url, MaxConns: 1}
+	workers, err := store.Open(ctx, database)
+	require.NoError(t, err)
+	defer workers.Close()
+	p.store, err = openHealth(ctx, database)
+	require.NoError(t, err)
+	defer p.store.Close()
+
+	lock, err := db.Begin(ctx)
+	require.NoError(t, err)
+	_, err = lock.Exec(ctx, `LOCK TABLE corpus_stats`)
+	require.NoError(t, err)
+	long := make(chan error, 1)
+	go func() { _, err := workers.LiveCount(ctx, "t"); long <- err }()
+	require.NoError(t, testkit.Eventually(ctx, func() error { // the workers' only connection is taken
+		short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+		defer cancel()
+		if workers.Ping(short) == nil {
+			return errors.New("it is free")
+		}
+		return nil
+	}))
+	require.Empty(t, p.unready())
+	require.NoError(t, lock.Rollback(ctx))
+	require.NoError(t, <-long)
+}
+
+// deaf is a Temporal that says nothing of schedules while it is told to.
+type deaf struct {
+	client.Client
+	now *atomic.Bool
+}
+
+func (d deaf) ScheduleClient() client.ScheduleClient {
+	return deafSchedules{d.Client.ScheduleClient(), d.now}
+}
+
+type deafSchedules struct {
+	client.ScheduleClient
+	now *atomic.Bool
+}
+
+func (d deafSchedules) GetHandle(ctx context.Context, id string) client.ScheduleHandle {
+	return deafHandle{d.ScheduleClient.GetHandle(ctx, id), d.now}
+}
+
+type deafHandle struct {
+	client.ScheduleHandle
+	now *atomic.Bool
+}
+
+func (d deafHandle) Describe(ctx context.Context) (*client.ScheduleDescription, error) {
+	if d.now.Load() {
+		return nil, errors.New("too busy")
+	}
+	return d.ScheduleHandle.Describe(ctx)
+}
+
+// Whether a failure has paused a schedule may be unknown for a while. Then that is a reason.
+func TestReadinessThatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := newProbed(t, testkit.DatabaseURL(t))
+	require.NoError(t, p.schedules.Ensure(ctx, workflows.DefaultSchedules()))
+	var silent atomic.Bool
+	p.schedules.Client = deaf{p.temporal, &silent}
+	after := func(d time.Duration) []string {
+		p.mu.Lock()
+		p.at = p.at.Add(d - schedulesFor) // which unready adds
+		p.mu.Unlock()
+		return p.unready()
+	}
+
+	silent.Store(true)
+	require.Empty(t, after(0), "a server that is just being started has a while")
+	require.Empty(t, after(schedulesGrace))
+	never := after(schedulesFor)
+	require.Len(t, never, 1)
+	require.Contains(t, never[0], "never")
+
+	silent.Store(false)
+	require.Empty(t, after(schedulesFor))
+	retention := p.temporal.ScheduleClient().GetHandle(ctx, "retention-purge")
+	require.NoError(t, retention.Pause(ctx, client.SchedulePauseOptions{Note: "paused due to workflow failure: retention-purge-1: a wall"}))
+	require.Len(t, after(schedulesFor), 1)
+
+	silent.Store(true)
+	paused := after(schedulesStale)
+	require.Len(t, paused, 1, "what was known last stands for a while")
+	require.Contains(t, paused[0], "schedule retention is paused")
+	unknown := after(schedulesFor)
+	require.Len(t, unknown, 1)
+	require.Contains(t, unknown[0], "for 5m30s")
+	require.NotContains(t, unknown[0], "too busy")
 }

@@ -63,6 +63,11 @@ func run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer st.Close()
+	healthStore, err := openHealth(ctx, database)
+	if err != nil {
+		return err
+	}
+	defer healthStore.Close()
 	stopReading, err := metrics.Open(ctx, database, telemetry.Reading{Tenants: cfg.MetricsTenants, Log: log})
 	if err != nil {
 		return err
@@ -96,7 +101,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 		log.Warn("vector index not ready", "index", index.Name(), "error", err)
 	}
 	schedules := workflows.Schedules{Client: temporal, Namespace: cfg.Namespace, TaskQueue: cfg.TaskQueue, Index: index.Name()}
-	h := &health{store: st, temporal: temporal, schedules: schedules, policies: policies, jobAge: cfg.ReadyJobAge, indexLag: cfg.ReadyIndexLag, now: time.Now}
+	h := &health{store: healthStore, temporal: temporal, schedules: schedules, policies: policies, jobAge: cfg.ReadyJobAge, indexLag: cfg.ReadyIndexLag, now: time.Now}
 	fatal := make(chan error, 1)
 	w := worker.New(temporal, cfg.TaskQueue, worker.Options{WorkerStopTimeout: stopTimeout, Interceptors: []interceptor.WorkerInterceptor{metrics.Interceptor()}, OnFatalError: func(err error) {
 		h.ended(err)
@@ -119,7 +124,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 	defer watch(ctx, policies, cfg.PolicyFile)()
 	mux := http.NewServeMux()
 	h.register(mux)
-	mux.Handle("GET /metrics", metrics.Handler())
+	mux.Handle("GET /metrics", metrics.Handler(log))
 	stopHealth, err := serve(cfg.HealthAddress, mux, log)
 	if err != nil {
 		return err

@@ -57,6 +57,11 @@ func TestTellsHowItDoes(t *testing.T) {
 		return nil
 	}))
 	require.NotContains(t, body, canary)
+	// What looks after the worker does not take its connections.
+	db := testkit.Owner(t, at.settings["DATABASE_URL"])
+	for _, own := range []string{"mneme-metrics", "mneme-health"} {
+		require.Equal(t, []string{own}, testkit.Strings(t, db, `SELECT DISTINCT application_name FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1`, own))
+	}
 
 	require.NoError(t, p.Terminate(t, 25*time.Second), p.Output())
 	mu.Lock()

@@ -25,9 +25,12 @@ const (
 	// scrapePatience is how long a scrape waits for numbers that are being read. What is there after it is
 	// served, and the next scrape has the rest.
 	scrapePatience = 2 * time.Second
-	// roundBudget is the time within which a round begins to read another tenant. Those that it does not reach
-	// keep their numbers, and are the first of the next.
-	roundBudget = 10 * time.Second
+	// roundShare is the part of the time that rounds may take: within it a round begins to read another tenant. Those
+	// that it does not reach keep their numbers, and are the first of the next. With few tenants a round ends long
+	// before; what it may not do is keep Postgres busy all the time where there are very many.
+	roundShare = 2
+	// leastRound is what a round may take however often there is one.
+	leastRound = 10 * time.Second
 	// readDeadline is how long one read may take.
 	readDeadline = 5 * time.Second
 	// costShare bounds the time that the numbers of a tenant take: what takes a second to read is read every
@@ -190,13 +193,33 @@ func (c *collector) readAll() {
 		return // it is away: nothing else would go better
 	}
 	for _, tenant := range c.turn() {
-		if time.Since(start) > roundBudget {
+		if time.Since(start) > c.budget() {
 			return
 		}
 		if !c.readTenant(tenant) {
 			return
 		}
 	}
+}
+
+// budget is how long a round goes on to the next tenant.
+func (c *collector) budget() time.Duration { return max(leastRound, c.Every/roundShare) }
+
+// lap is how long it takes until every tenant was read once: by what their reads took, of which so much goes
+// into a round. It tells numbers that are old because there are very many tenants from numbers that are old
+// because something is wrong. One that is not read yet takes what the others take.
+func lap(tenants map[string]reading, every, budget time.Duration) time.Duration {
+	var took, tried time.Duration
+	for _, r := range tenants {
+		if took += r.took; !r.tried.IsZero() {
+			tried++
+		}
+	}
+	if tried == 0 {
+		return every
+	}
+	all := took / tried * time.Duration(len(tenants))
+	return every * max(1, (all+budget-1)/budget)
 }
 
 // list brings the tenants up to date. One that is new has no numbers yet.
@@ -318,8 +341,9 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 			oldest = at
 		}
 	}
+	inTurn := lap(tenants, c.Every, c.budget())
 	maps.DeleteFunc(tenants, func(_ string, r reading) bool { return r.at.IsZero() }) // there is nothing to show yet
-	c.system.age(ch, c.wall().Sub(oldest), len(tenants))
+	c.system.age(ch, c.wall().Sub(oldest), inTurn, len(tenants))
 	c.emitTenants(ch, tenants)
 }
 

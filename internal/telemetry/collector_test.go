@@ -67,6 +67,7 @@ func TestTenantsAreBounded(t *testing.T) {
 		}
 		require.Len(t, tenants(m), len(want), "limit %d", limit)
 		is(t, m, 5, "mneme_metrics_tenants")
+		is(t, m, 60, "mneme_metrics_lap_seconds")
 		stop()
 	}
 	m := newMetrics(t)
@@ -196,4 +197,23 @@ func TestNothingWasEverRead(t *testing.T) {
 	require.Contains(t, text, "mneme_metrics_failures_total 1")
 	require.Contains(t, text, "mneme_metrics_age_seconds ")
 	require.True(t, strings.Contains(text, "mneme_phase_duration_seconds_count{"), "what the process knows itself is there")
+}
+
+// Whatever a sweep may ask about is shown, also when nobody has asked.
+func TestEveryQuestionOfASweepIsShown(t *testing.T) {
+	t.Parallel()
+	url := testkit.DatabaseURL(t)
+	_, err := testkit.Owner(t, url).Exec(ctx, `INSERT INTO sweep_holds (tenant, sweep, would_take, stored, share, asked_at) VALUES ('t', 'history', 90, 100, 0.5, now() - interval '1 hour')`)
+	require.NoError(t, err)
+	m := newMetrics(t)
+	stop, err := m.Open(ctx, store.Config{URL: url}, telemetry.Reading{Tenants: 5, Every: time.Hour})
+	require.NoError(t, err)
+	defer stop()
+	is(t, m, 1, "mneme_sweeps_held", "sweep", "history")
+	for _, quiet := range []schema.Sweep{schema.SweepDecay, schema.SweepRetention} {
+		is(t, m, 0, "mneme_sweeps_held", "sweep", string(quiet))
+		is(t, m, 0, "mneme_sweep_held_seconds", "sweep", string(quiet))
+	}
+	since, _ := value(t, m, "mneme_sweep_held_seconds", "sweep", "history")
+	require.GreaterOrEqual(t, since, time.Hour.Seconds())
 }

@@ -88,6 +88,7 @@ func TestRulesAndDashboardNameWhatThereIs(t *testing.T) {
 		return nil
 	}))
 
+	scrape(t, m) // it counts its own errors
 	there := map[string]bool{"up": true}
 	families, err := m.Gatherer().Gather()
 	require.NoError(t, err)

@@ -22,7 +22,7 @@ var (
 	procedureTypes = []schema.MemoryType{schema.TypeCompetence, schema.TypePlanGraph}
 	verdicts       = []string{"succeeded", "partly", "failed", "unused"}
 	outcomes       = []string{"success", "failure"}
-	sweeps         = []string{"decay", "retention"}
+	sweeps         = []schema.Sweep{schema.SweepDecay, schema.SweepRetention, schema.SweepHistory}
 	actions        = []schema.AuditAction{schema.AuditCreate, schema.AuditRevise, schema.AuditFork, schema.AuditMerge, schema.AuditDelete, schema.AuditRecover,
 		schema.AuditContest, schema.AuditResolve, schema.AuditRetract, schema.AuditModify, schema.AuditErase, schema.AuditArchive, schema.AuditKeep,
 		schema.AuditPurge, schema.AuditReinforce, schema.AuditPenalise}
@@ -34,7 +34,8 @@ type systemDescs struct {
 	waiting, oldestWaiting, dead        *prometheus.Desc
 	indexPending, indexParked, indexLag *prometheus.Desc
 	held, heldFor                       *prometheus.Desc
-	metricsAge, metricsTenants          *prometheus.Desc
+	metricsAge, metricsLap              *prometheus.Desc
+	metricsTenants                      *prometheus.Desc
 }
 
 // tenantDescs are the series of a tenant: the eight of document 004 §14 and §15.10.
@@ -60,6 +61,8 @@ func (c *collector) describe() {
 		heldFor:       desc("mneme_sweep_held_seconds", "How long the first of them has waited; 0 when there is none.", "sweep"),
 		metricsAge: desc("mneme_metrics_age_seconds",
 			"Age of the oldest of the numbers read from Postgres; of a tenant that could not be read yet, how long it has been known; without any, how long the process has had none."),
+		metricsLap: desc("mneme_metrics_lap_seconds",
+			"How long it takes to read every tenant once, at the pace that is kept. With very many tenants their numbers are that old."),
 		metricsTenants: desc("mneme_metrics_tenants", "Tenants whose numbers have been read."),
 	}
 	of := func(name, help string, labels ...string) *prometheus.Desc {
@@ -97,7 +100,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 
 func (c *collector) descs() []*prometheus.Desc {
 	s, t := c.system, c.tenant
-	return []*prometheus.Desc{s.waiting, s.oldestWaiting, s.dead, s.indexPending, s.indexParked, s.indexLag, s.held, s.heldFor, s.metricsAge, s.metricsTenants,
+	return []*prometheus.Desc{s.waiting, s.oldestWaiting, s.dead, s.indexPending, s.indexParked, s.indexLag, s.held, s.heldFor, s.metricsAge, s.metricsLap, s.metricsTenants,
 		t.memories, t.contested, t.salience, t.salienceMean, t.retrievals, t.degraded, t.judged, t.useful, t.verdicts, t.outcomes, t.reused, t.changes,
 		t.revisions, t.toReview, t.due, t.overdue, t.swept, t.dead}
 }
@@ -121,7 +124,8 @@ func (d systemDescs) emit(ch chan<- prometheus.Metric, m store.SystemMetrics, no
 	gauge(ch, d.indexPending, float64(m.Index.Pending))
 	gauge(ch, d.indexParked, float64(m.Index.Parked))
 	gauge(ch, d.indexLag, ageOf(m.Index.Oldest, now))
-	for _, sweep := range sweeps {
+	for _, question := range sweeps {
+		sweep := string(question)
 		held, any := m.Holds[sweep]
 		gauge(ch, d.held, float64(held.Tenants), sweep)
 		if any {
@@ -132,8 +136,9 @@ func (d systemDescs) emit(ch chan<- prometheus.Metric, m store.SystemMetrics, no
 	}
 }
 
-func (d systemDescs) age(ch chan<- prometheus.Metric, age time.Duration, tenants int) {
+func (d systemDescs) age(ch chan<- prometheus.Metric, age, lap time.Duration, tenants int) {
 	gauge(ch, d.metricsAge, max(0, age.Seconds()))
+	gauge(ch, d.metricsLap, lap.Seconds())
 	gauge(ch, d.metricsTenants, float64(tenants))
 }
 

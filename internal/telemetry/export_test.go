@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 )
@@ -13,6 +14,9 @@ var (
 	TracesWanted  = tracesWanted
 	StatementName = statementName
 )
+
+// Register adds a part to the registry.
+func (m *Metrics) Register(c prometheus.Collector) error { return m.registry.Register(c) }
 
 // Aged tells the age of numbers by another clock.
 func (r Reading) Aged(wall func() time.Time) Reading {

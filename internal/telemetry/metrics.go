@@ -5,7 +5,9 @@ package telemetry
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -101,9 +103,22 @@ func (m *Metrics) Client(options *client.Options) error {
 	return nil
 }
 
-// Handler answers scrapes. A part that cannot be collected is left out; the rest is answered.
-func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, Registry: m.registry, MaxRequestsInFlight: 8})
+// Handler answers scrapes. A part that cannot be collected is left out; the rest is answered, and log, which
+// may be nil, says what is missing: the answer does not.
+func (m *Metrics) Handler(log *slog.Logger) http.Handler {
+	options := promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, Registry: m.registry, MaxRequestsInFlight: 8}
+	if log != nil {
+		options.ErrorLog = scrapeLog{log}
+	}
+	return promhttp.HandlerFor(m.registry, options)
+}
+
+// scrapeLog makes one entry of what promhttp says of a scrape: several errors are several lines there.
+type scrapeLog struct{ *slog.Logger }
+
+// Println implements promhttp.Logger.
+func (l scrapeLog) Println(said ...any) {
+	l.Warn("metrics not gathered", "error", strings.TrimSpace(fmt.Sprintln(said...)))
 }
 
 // Gatherer is the registry, for tests and for whoever serves it otherwise.

@@ -43,7 +43,7 @@ func newMetrics(t testing.TB) *telemetry.Metrics {
 func scrape(t testing.TB, m *telemetry.Metrics) string {
 	t.Helper()
 	answer := httptest.NewRecorder()
-	m.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	m.Handler(nil).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	require.Equal(t, http.StatusOK, answer.Code, answer.Body.String())
 	return answer.Body.String()
 }
