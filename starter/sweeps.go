@@ -142,9 +142,9 @@ func newSweepsAdmit(a *app) *cobra.Command {
 	var upTo int64
 	var reason, actor string
 	cmd := &cobra.Command{
-		Use:     "admit SWEEP",
-		Short:   "Let a sweep that has asked go ahead with the tenant",
-		Long:    `Let a sweep that has asked go ahead with the tenant, up to a number. SWEEP is what waits for an answer: decay or
+		Use:   "admit SWEEP",
+		Short: "Let a sweep that has asked go ahead with the tenant",
+		Long: `Let a sweep that has asked go ahead with the tenant, up to a number. SWEEP is what waits for an answer: decay or
 retention, of memories; or history, of what a retention purge would take of history.`,
 		Example: `  mneme sweeps admit decay --up-to 5000 --reason "nobody was here over the summer"`,
 		Args:    cobra.ExactArgs(1),
