@@ -270,7 +270,7 @@ func (s *Store) TenantMetrics(ctx context.Context, tenant string, at time.Time) 
 			WHERE tenant = $1 AND live AND decay_due_at IS NOT NULL AND decay_due_at <= $2 ORDER BY decay_due_at LIMIT $3) due`, tenant, at, MaxDueCounted).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&m.Due, &m.OldestDue) })
 	b.Queue(`SELECT r.sweep, c.key, sum(c.value::bigint)::bigint FROM sweep_runs r CROSS JOIN LATERAL jsonb_each(r.counts) c
-		WHERE r.tenant = $1 AND r.sweep IN ('decay', 'retention') AND r.started_at > $2 AND jsonb_typeof(c.value) = 'number' GROUP BY 1, 2`, tenant, day).
+		WHERE r.tenant = $1 AND r.sweep IN ('decay', 'retention') AND r.started_at > $2 AND jsonb_typeof(c.value) = 'number' AND c.key <> 'without_words' GROUP BY 1, 2`, tenant, day).
 		Query(func(rows pgx.Rows) error {
 			var of SweepCount
 			var n int64

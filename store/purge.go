@@ -356,12 +356,14 @@ func (p *purging) tombstones(ctx context.Context) error {
 	return err
 }
 
-// agedHistory is the condition of history rows h that would go, created before $2 and of no memory that has one
-// of the links $4: as mneme_purge_history has it.
-const agedHistory = `FROM memory_history h WHERE h.tenant = $1 AND h.created_at < $2
-	AND NOT EXISTS (SELECT FROM memories m WHERE m.tenant = h.tenant AND m.id = h.memory_id AND m.world_id IS NOT NULL)
+// agedHistory is the condition of history rows h that would go, created before $2, of no memory of a world for
+// which stays holds, and of none that has one of the links $4: as mneme_purge_history has it.
+func agedHistory(stays string) string {
+	return `FROM memory_history h WHERE h.tenant = $1 AND h.created_at < $2
+	AND NOT EXISTS (SELECT FROM memories m WHERE m.tenant = h.tenant AND m.id = h.memory_id AND m.world_id IS NOT NULL AND ` + stays + `)
 	AND NOT EXISTS (SELECT FROM memory_relations r WHERE r.tenant = h.tenant AND r.source_id = h.memory_id AND r.predicate = ANY($4)
 		UNION ALL SELECT FROM memory_relations r WHERE r.tenant = h.tenant AND r.target_id = h.memory_id AND r.predicate = ANY($4))`
+}
 
 // retentionTakes counts what would go of memories and, where somebody has shortened its window, of history.
 // What is over by the documents' windows is over: a tenant that nobody used for half a year has no history
@@ -388,7 +390,8 @@ func (c *change) retentionTakes(ctx context.Context, rules memory.RetentionRules
 		if err := c.tx.QueryRow(ctx, `SELECT count(*) FROM memory_history WHERE tenant = $1`, c.tenant).Scan(&t.Stored); err != nil {
 			return nil, err
 		}
-		err := c.tx.QueryRow(ctx, `SELECT count(*) FROM (SELECT `+agedHistory+` LIMIT $3) x`,
+		// A tombstone of a world goes ahead of its history in the same run, if its policy says so.
+		err := c.tx.QueryRow(ctx, `SELECT count(*) FROM (SELECT `+agedHistory(`(m.deleted_at IS NULL OR m.retained_at IS NOT NULL)`)+` LIMIT $3) x`,
 			c.tenant, before, memory.SweepAllowance(t.Stored, share)+1, memory.ActionLinks).Scan(&t.Would)
 		if err != nil {
 			return nil, err
@@ -450,7 +453,7 @@ func (s *Store) PreviewPurge(ctx context.Context, tenant string, share float64, 
 			domain schema.RetentionDomain
 			query  string
 		}{
-			{memory.PurgeHistory, schema.RetainHistory, `SELECT ` + agedHistory},
+			{memory.PurgeHistory, schema.RetainHistory, `SELECT ` + agedHistory(`true`)},
 			{memory.PurgeJobsCompleted, schema.RetainJobsCompleted, `SELECT FROM jobs WHERE tenant = $1 AND state = 'completed' AND finished_at < $2 AND $4::text[] IS NOT NULL`},
 			{memory.PurgeJobsDead, schema.RetainJobsDead, `SELECT FROM jobs WHERE tenant = $1 AND state = 'dead' AND finished_at < $2 AND $4::text[] IS NOT NULL`},
 			{memory.PurgeRetrievals, schema.RetainRetrievals, `SELECT FROM retrievals WHERE tenant = $1 AND created_at < $2 AND $4::text[] IS NOT NULL`},

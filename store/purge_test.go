@@ -423,6 +423,12 @@ func TestPurgeDoesNotAskAboutHistoryThatStays(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, begun.Held)
 	require.Zero(t, w.purge(500)[memory.PurgeHistory])
+
+	// A world's tombstones may go, and then their history does, in the same run.
+	w.exec(`UPDATE memories SET deleted_at = $1`, w.now)
+	begun, err = w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
+	require.NoError(t, err)
+	require.Equal(t, schema.SweepHistory, begun.Held.Sweep)
 }
 
 // What a run was let go ahead with is what it goes by: a policy that was set since has it begin anew, and ask.

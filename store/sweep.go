@@ -59,9 +59,7 @@ func (s *Store) BeginSweep(ctx context.Context, tenant string, sweep schema.Swee
 		if err != nil {
 			return err
 		}
-		if out.Rules, err = fingerprint(rules); err != nil {
-			return err
-		}
+		out.Rules = fingerprint(rules)
 		count := c.retentionTakes
 		if sweep == schema.SweepDecay {
 			count = c.decayTakes
@@ -92,14 +90,13 @@ func (s *Store) BeginSweep(ctx context.Context, tenant string, sweep schema.Swee
 // to begin with the tenant anew.
 var ErrRulesChanged = errors.New("retention policies have changed since the run began")
 
-// fingerprint names rules.
-func fingerprint(rules memory.RetentionRules) (string, error) {
-	encoded, err := json.Marshal(rules)
-	if err != nil {
-		return "", err
+// fingerprint names what rules say, and not who said it when.
+func fingerprint(rules memory.RetentionRules) string {
+	digest := sha256.New()
+	for _, p := range rules {
+		fmt.Fprintf(digest, "%s %s %s %d %s %t\n", p.Domain, p.Tier, p.Typology, p.KeepSeconds, p.OnExpiry, p.DecayExempt)
 	}
-	sum := sha256.Sum256(encoded)
-	return hex.EncodeToString(sum[:8]), nil
+	return hex.EncodeToString(digest.Sum(nil)[:8])
 }
 
 // rulesAsBegun reads the rules in force, which must be those that the run began with, if it says which.
@@ -108,8 +105,7 @@ func (c *change) rulesAsBegun(ctx context.Context, begun string) (memory.Retenti
 	if err != nil || begun == "" {
 		return rules, err
 	}
-	print, err := fingerprint(rules)
-	if err == nil && print != begun {
+	if fingerprint(rules) != begun {
 		err = ErrRulesChanged
 	}
 	return rules, err
@@ -252,7 +248,7 @@ type SweepRun struct {
 func (s *Store) SweepRuns(ctx context.Context, tenant string, sweep schema.Sweep, limit int) ([]SweepRun, error) {
 	var out []SweepRun
 	err := s.read(ctx, tenant, func(tx pgx.Tx) (err error) {
-		out, err = collect[SweepRun](ctx, tx, `SELECT id, sweep, counts, started_at, updated_at FROM sweep_runs WHERE tenant = $1 AND sweep = $2
+		out, err = collect[SweepRun](ctx, tx, `SELECT id, sweep, counts - 'without_words' AS counts, started_at, updated_at FROM sweep_runs WHERE tenant = $1 AND sweep = $2
 			ORDER BY started_at DESC, id DESC LIMIT $3`, tenant, sweep, limit)
 		return err
 	})

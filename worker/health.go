@@ -66,6 +66,7 @@ type health struct {
 
 	begun     time.Time // when schedules were first to be read
 	scheduled time.Time // when paused was read; zero: never
+	missed    int       // how often in a row it could not be
 	paused    []string  // schedules that a failure paused
 }
 
@@ -155,8 +156,9 @@ func (h *health) lookAtTemporal(ctx context.Context) []string {
 	}
 	if h.scheduled.IsZero() || now.Sub(h.scheduled) >= schedulesFor || now.Before(h.scheduled) {
 		// A server that is too busy to say keeps for a while what it said last.
-		if known, err := h.schedules.Statuses(ctx, nil); err == nil {
-			h.scheduled, h.paused = now, nil
+		known, err := h.schedules.Statuses(ctx, nil)
+		if h.missed++; err == nil {
+			h.scheduled, h.paused, h.missed = now, nil, 0
 			for _, s := range known {
 				if s.PausedBy == workflows.PausedByFailure { // its note quotes a failure: that is for whoever may see the namespace
 					h.paused = append(h.paused, fmt.Sprintf("schedule %s is paused by a failure: `mneme schedules list` says which", s.Name))
@@ -165,6 +167,7 @@ func (h *health) lookAtTemporal(ctx context.Context) []string {
 		}
 	}
 	switch {
+	case h.missed < 2: // once is nothing, also where looks are far apart
 	case h.scheduled.IsZero() && now.Sub(h.begun) > schedulesGrace:
 		return []string{"whether a failure has paused a schedule could never be read"}
 	case !h.scheduled.IsZero() && now.Sub(h.scheduled) > schedulesStale:

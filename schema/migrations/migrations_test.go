@@ -442,7 +442,7 @@ var enums = map[string]string{
 	"retention_policies.tier":       "any interaction session persistent",
 	"retention_policies.typology":   "any episodic semantic procedural",
 	"retention_policies.on_expiry":  "purge archive",
-	"sweep_holds.sweep":             "decay retention",
+	"sweep_holds.sweep":             "decay retention history",
 	"sweep_runs.sweep":              "decay retention",
 }
 

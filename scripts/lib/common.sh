@@ -42,6 +42,7 @@ remember() {
 make_home() {
 	local memory
 	[[ ! -d $state/$1 ]] || return 0
+	rm -f "$state/$1" # a link to what was in memory before the machine was restarted
 	if [[ -z $ephemeral ]] || ! memory_to_spare; then
 		mkdir -p "$state/$1"
 		return
@@ -71,11 +72,12 @@ memory_to_spare() {
 	((free > 4 << 30 && ${available:-0} > 8 << 20))
 }
 
-# sweep_memory deletes what stacks left whose state directory was deleted without `down`.
+# sweep_memory deletes what stacks left whose state directory was deleted without `down`, a day after they
+# were made: a younger one may be that of a container that shares this memory, and sees other directories.
 sweep_memory() {
 	local memory
 	for memory in "$in_memory".*; do
-		[[ -O $memory && -s $memory/of ]] || continue
+		[[ -O $memory && -s $memory/of && -n $(find "$memory/of" -mmin +1440) ]] || continue
 		[[ $(readlink "$(cat "$memory/of")") == "$memory/home" ]] || rm -rf --one-file-system "$memory"
 	done
 }

@@ -205,6 +205,7 @@ exec chroot --userspec="$owner" "$root" "$@"'
 # Where mounts are forbidden, the root comes to the data: by hard links, so that
 # it costs neither time nor space.
 pg_copy_root() {
+	[[ -e $state/postgres ]] || rm -f "$state/postgres" # a link that leads nowhere
 	if [[ ! -d $state/root ]]; then
 		[[ ! -e $state/postgres ]] || die "$state/postgres was made where mounts are permitted: scripts/stack clean"
 		rm -rf "$state/root.new"
