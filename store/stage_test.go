@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
@@ -361,4 +362,25 @@ func TestOpenRefusesWhatItCannotTrust(t *testing.T) {
 	s := testkit.OpenStore(t, testkit.DatabaseURL(t))
 	_, err = s.List(ctx, store.Filter{}, store.Page{})
 	require.ErrorContains(t, err, "no tenant")
+}
+
+// Who gives up waiting leaves the statement behind at the server, unless the server gives up too.
+func TestStatementTimeoutEndsAtTheServer(t *testing.T) {
+	t.Parallel()
+	url := testkit.DatabaseURL(t)
+	s, err := store.Open(ctx, store.Config{URL: url, MaxConns: 1, StatementTimeout: 300 * time.Millisecond})
+	require.NoError(t, err)
+	defer s.Close()
+	lock, err := testkit.Owner(t, url).Begin(ctx)
+	require.NoError(t, err)
+	_, err = lock.Exec(ctx, `LOCK TABLE corpus_stats`)
+	require.NoError(t, err)
+
+	_, err = s.LiveCount(ctx, "t")
+	var pgErr *pgconn.PgError
+	require.ErrorAs(t, err, &pgErr)
+	require.Equal(t, "57014", pgErr.Code) // query_canceled
+	require.NoError(t, lock.Rollback(ctx))
+	_, err = s.LiveCount(ctx, "t")
+	require.NoError(t, err)
 }

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -38,6 +39,9 @@ type Config struct {
 	MaxConns        int32  // default 16
 	ApplicationName string // shown in pg_stat_activity; default mneme
 
+	// StatementTimeout ends a statement at the server, also one that its caller has given up. Zero: none.
+	StatementTimeout time.Duration
+
 	// Configure, when set, has the last word on the pool's settings: tracing, notices.
 	Configure func(*pgxpool.Config)
 }
@@ -64,6 +68,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	pc.ConnConfig.RuntimeParams["application_name"] = "mneme"
 	if cfg.ApplicationName != "" {
 		pc.ConnConfig.RuntimeParams["application_name"] = cfg.ApplicationName
+	}
+	if cfg.StatementTimeout > 0 {
+		pc.ConnConfig.RuntimeParams["statement_timeout"] = strconv.FormatInt(max(cfg.StatementTimeout.Milliseconds(), 1), 10)
 	}
 	// As a start-up parameter the role survives RESET ROLE and costs no round trip.
 	pc.ConnConfig.RuntimeParams["role"] = AppRole

@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"go.temporal.io/sdk/client"
 	"golang.org/x/sync/errgroup"
 
@@ -73,15 +72,8 @@ type health struct {
 // openHealth opens a way to Postgres that is health's own: through the workers' connections, a look would wait
 // in their queue, and say of a Postgres that is busy with an import that it does not answer.
 func openHealth(ctx context.Context, database store.Config) (*store.Store, error) {
-	before := database.Configure
 	database.MaxConns, database.ApplicationName = 2, "mneme-health" // one, and one while that is given up
-	database.Configure = func(pc *pgxpool.Config) {
-		if before != nil {
-			before(pc)
-		}
-		// What a look has given up waiting for ends at the server too.
-		pc.ConnConfig.RuntimeParams["statement_timeout"] = fmt.Sprint(readyWithin.Milliseconds())
-	}
+	database.StatementTimeout = readyWithin                         // what a look has given up waiting for ends at the server too
 	return store.Open(ctx, database)
 }
 
