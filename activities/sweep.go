@@ -41,6 +41,8 @@ type SweepCursor struct {
 	Step memory.PurgeStep `json:"step,omitempty"` // of a purge
 	More bool             `json:"more,omitempty"` // there is more to mark, when what is marked is gone
 
+	History store.HistoryCursor `json:"history,omitzero"` // of a purge's step of that name
+
 	Rules string `json:"rules,omitempty"` // by which the tenant was begun with (store.Begun)
 }
 
@@ -131,14 +133,17 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 			case err != nil && a.passBy(ctx, kind, tenant, err, &out):
 			case err != nil:
 				return out, fail(err)
-			case begun.Held != nil:
-				held := begun.Held
-				activity.GetLogger(ctx).Warn("a sweep would take too much, and waits for an answer", "sweep", held.Sweep, "would_take", held.WouldTake, "stored", held.Stored)
-				out.Counts["held"]++
-				out.Held = named(out.Held, tenant)
-				out.Cursor = SweepCursor{After: tenant}
 			default:
-				out.Cursor = SweepCursor{After: out.Cursor.After, Tenant: tenant, Rules: begun.Rules}
+				if held := begun.Held; held != nil {
+					activity.GetLogger(ctx).Warn("a sweep would take too much, and waits for an answer", "sweep", held.Sweep, "would_take", held.WouldTake, "stored", held.Stored)
+					out.Counts["held"]++
+					out.Held = named(out.Held, tenant)
+				}
+				if begun.Ahead {
+					out.Cursor = SweepCursor{After: out.Cursor.After, Tenant: tenant, Rules: begun.Rules}
+				} else {
+					out.Cursor = SweepCursor{After: tenant}
+				}
 			}
 		} else {
 			more, err := batch(out.Cursor.Tenant, &out)
@@ -249,13 +254,14 @@ func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (SweepResu
 			return false, nil
 		}
 		clock, by := a.times(in)
-		done, err := a.Store.Purge(ctx, store.PurgeInput{Tenant: tenant, Run: in.Run, Rules: at.Rules, Step: at.Step, Limit: in.limit(), At: by, Now: clock})
+		done, err := a.Store.Purge(ctx, store.PurgeInput{Tenant: tenant, Run: in.Run, Rules: at.Rules, Step: at.Step, After: at.History, Limit: in.limit(), At: by, Now: clock})
 		if err != nil {
 			return false, err
 		}
 		for name, n := range done.Counts {
 			out.Counts[name] += n
 		}
+		at.History = done.Next
 		next, last := memory.NextPurgeStep(at.Step)
 		switch {
 		case at.Step == memory.PurgeExpire:

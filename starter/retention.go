@@ -184,19 +184,11 @@ the tenant has stored asks first (mneme sweeps).`,
 			}
 			ctx, cancel := a.within(cmd.Context())
 			defer cancel()
-			rules, err := st.RetentionPolicies(ctx, a.cfg.Principal.Tenant)
-			if err != nil {
+			out := retentionList{Tenant: a.cfg.Principal.Tenant}
+			if out.Policies, err = st.SetRetention(ctx, out.Tenant, p, saysThen, saysExempt, time.Now()); err != nil {
 				return err
 			}
-			out := retentionList{Tenant: a.cfg.Principal.Tenant}
-			for _, p := range rules.Set(p, saysThen, saysExempt) {
-				set, err := st.SetRetention(ctx, a.cfg.Principal.Tenant, p, time.Now())
-				if err != nil {
-					return err
-				}
-				out.Policies = append(out.Policies, set)
-			}
-			return a.print(out.Policies[len(out.Policies)-1], out.text)
+			return a.print(out, out.text)
 		},
 	}
 	f.register(cmd)

@@ -19,14 +19,16 @@ func TestRetentionSetLeavesWhatIsNotSaid(t *testing.T) {
 		return memory.RetentionRules(list.Policies).For(schema.RetainWorld, schema.TierPersistent, schema.TypologyProcedural).DecayExempt
 	}
 	require.True(t, exempt())
-	text := c.run("retention", "set", "world", "--tier", "persistent", "--keep", "90d", "--reason", "a test").is(exitOK).out
-	require.Contains(t, text, "procedural", "what is set as well is shown")
+	var said retentionList
+	c.run("retention", "set", "world", "--tier", "persistent", "--keep", "90d", "--reason", "a test", "--json").is(exitOK).json(&said)
+	require.Len(t, said.Policies, 2, "what is set as well is shown")
+	require.Equal(t, schema.TypologyProcedural, said.Policies[0].Typology)
 	require.True(t, exempt())
 
-	var set schema.RetentionPolicy
+	var set retentionList
 	c.run("retention", "set", "memory", "--typology", "episodic", "--keep", "30d", "--then", "archive", "--reason", "a test").is(exitOK)
 	c.run("retention", "set", "memory", "--typology", "episodic", "--keep", "7d", "--reason", "a test", "--json").is(exitOK).json(&set)
-	require.Equal(t, []any{schema.ExpiryArchive, int64(7 * 86400)}, []any{set.OnExpiry, set.KeepSeconds})
+	require.Equal(t, []any{schema.ExpiryArchive, int64(7 * 86400)}, []any{set.Policies[0].OnExpiry, set.Policies[0].KeepSeconds})
 
 	c.run("retention", "set", "world", "--tier", "persistent", "--typology", "procedural", "--keep", "90d", "--decay-exempt=false", "--reason", "a test").is(exitOK)
 	require.False(t, exempt(), "who says so lifts it")

@@ -152,28 +152,57 @@ func (d *decaying) run(ctx context.Context) error {
 // due locks the next memories that have fallen due, oldest first.
 func (d *decaying) due(ctx context.Context, limit int) ([]dueRow, error) {
 	rows, err := d.tx.Query(ctx, `SELECT m.id, m.decay_due_at, m.tier, m.typology, m.pinned, m.deletion_policy, m.world_id IS NOT NULL, m.valid_until, m.created_at,
-			m.decay_curve, m.half_life, m.min_salience, m.max_age, m.decay_floor, m.reinforcement_gain, m.decay_points, m.salience, m.salience_at,
-			`+actionLinked("$6")+`,
-			EXISTS (SELECT FROM jobs j WHERE j.tenant = $1 AND j.kind = 'ingest' AND j.memory_id = m.id AND j.state IN ('pending', 'leased', 'failed'))
+			m.decay_curve, m.half_life, m.min_salience, m.max_age, m.decay_floor, m.reinforcement_gain, m.decay_points, m.salience, m.salience_at
 		FROM memories m WHERE m.tenant = $1 AND m.live AND m.decay_due_at IS NOT NULL AND m.decay_due_at <= $2 AND (m.decay_due_at, m.id) > ($3, $4)
 		ORDER BY m.decay_due_at, m.id LIMIT $5 FOR UPDATE OF m SKIP LOCKED`,
-		d.tenant, d.in.Until, d.in.After.DueAt, d.in.After.ID, limit, memory.ActionLinks)
+		d.tenant, d.in.Until, d.in.After.DueAt, d.in.After.ID, limit)
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (dueRow, error) {
+	due, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (dueRow, error) {
 		var m dueRow
 		var maxAge *time.Duration
 		var points []schema.DecayPoint
 		y := &m.Decay
 		err := row.Scan(&m.ID, &m.DueAt, &m.Tier, &m.Typology, &m.Pinned, &m.DeletionPolicy, &m.World, &m.ValidUntil, &m.CreatedAt,
-			&y.Curve, &y.HalfLife, &y.MinSalience, &maxAge, &y.Floor, &y.ReinforcementGain, &points, &m.Salience, &m.SalienceAt, &m.ActionLinked, &m.busy)
+			&y.Curve, &y.HalfLife, &y.MinSalience, &maxAge, &y.Floor, &y.ReinforcementGain, &points, &m.Salience, &m.SalienceAt)
 		if maxAge != nil {
 			y.MaxAge = *maxAge
 		}
 		y.Points = memory.DecayPoints(points)
 		return m, err
 	})
+	if err != nil || len(due) == 0 {
+		return nil, err
+	}
+	ids := make([]uuid.UUID, len(due))
+	for i, m := range due {
+		ids[i] = m.ID
+	}
+	linked, err := d.actionLinked(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	busy, err := d.inPipeline(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	for i := range due {
+		due[i].ActionLinked, due[i].busy = linked[due[i].ID], busy[due[i].ID]
+	}
+	return due, nil
+}
+
+// inPipeline returns which of the memories, which are locked, a pipeline still works on.
+func (d *decaying) inPipeline(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
+	rows, err := d.tx.Query(ctx, `SELECT memory_id FROM jobs WHERE tenant = $1 AND kind = 'ingest' AND memory_id = ANY($2) AND state IN ('pending', 'leased', 'failed')`, d.tenant, ids)
+	if err != nil {
+		return nil, err
+	}
+	busy := map[uuid.UUID]bool{}
+	var id uuid.UUID
+	_, err = pgx.ForEachRow(rows, []any{&id}, func() error { busy[id] = true; return nil })
+	return busy, err
 }
 
 // prune makes tombstones, as a soft deletion does (document 004 §15B: safe deletion via decay rather than

@@ -68,7 +68,7 @@ func TestDecayDoesWhatThePolicySays(t *testing.T) {
 	acted := w.fading("It was acted on.")
 	w.exec(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'promoted_to', $2, now())`, acted, decision)
 	_, err := w.SetRetention(ctx, "t", schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.TierSession, Typology: schema.Any, KeepSeconds: 86400,
-		OnExpiry: schema.ExpiryPurge, DecayExempt: false, UpdatedBy: "alice", Reason: "a test"}, w.now)
+		OnExpiry: schema.ExpiryPurge, DecayExempt: false, UpdatedBy: "alice", Reason: "a test"}, nil, nil, w.now)
 	require.NoError(t, err)
 
 	w.now = w.now.Add(time.Hour - time.Millisecond)
@@ -126,13 +126,13 @@ func TestDecayLooksAgainAtWhatIsExempt(t *testing.T) {
 	id := w.fading("It is exempt.")
 	exempt := schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 86400, OnExpiry: schema.ExpiryPurge,
 		DecayExempt: true, UpdatedBy: "alice", Reason: "a test"}
-	_, err := w.SetRetention(ctx, "t", exempt, w.now)
+	_, err := w.SetRetention(ctx, "t", exempt, nil, &exempt.DecayExempt, w.now)
 	require.NoError(t, err)
 	w.now = w.now.Add(2 * time.Hour)
 	require.Equal(t, 1, w.sweepDecay("first", 500).Kept)
 	require.Contains(t, w.last(id).Reason, "decay_exempt")
 	exempt.DecayExempt = false
-	_, err = w.SetRetention(ctx, "t", exempt, w.now)
+	_, err = w.SetRetention(ctx, "t", exempt, nil, &exempt.DecayExempt, w.now)
 	require.NoError(t, err)
 	require.Zero(t, w.sweepDecay("second", 500))
 	w.now = w.now.Add(memory.KeptFor)

@@ -113,11 +113,16 @@ func (f *forgetting) waiting(ctx context.Context, limit int) (ordinals []int32, 
 	return ordinals, ids, versions, err
 }
 
-// lockAhead locks what pipelines lock ahead of memories, in their order: jobs, candidates, proposals.
-func (f *forgetting) lockAhead(ctx context.Context, ids []uuid.UUID) error {
+// lockJobs locks the open jobs of memories.
+func (f *forgetting) lockJobs(ctx context.Context, ids []uuid.UUID) error {
 	_, err := f.tx.Exec(ctx, `SELECT FROM jobs WHERE tenant = $1 AND kind = 'ingest' AND memory_id = ANY($2) AND state IN ('pending', 'leased', 'failed')
 		ORDER BY id FOR UPDATE`, f.tenant, ids)
-	if err != nil || f.run.Mode == schema.ForgetSoft {
+	return err
+}
+
+// lockAhead locks what pipelines lock ahead of memories, in their order: jobs, candidates, proposals.
+func (f *forgetting) lockAhead(ctx context.Context, ids []uuid.UUID) error {
+	if err := f.lockJobs(ctx, ids); err != nil || f.run.Mode == schema.ForgetSoft {
 		return err
 	}
 	var candidates []uuid.UUID

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -23,16 +22,25 @@ type PurgeInput struct {
 	Run    string // of which the counts are kept
 	Rules  string // Begun.Rules; empty: whatever is in force
 	Step   memory.PurgeStep
-	Limit  int       // rows
-	At     time.Time // what is over by then; the run's own time, and never later than Now
+	After  HistoryCursor // where the batch of history before ended; zero at the start, and for other steps
+	Limit  int           // rows
+	At     time.Time     // what is over by then; the run's own time, and never later than Now
 	Now    time.Time
+}
+
+// HistoryCursor is a place in history, by age: what stays, of worlds and of what was done, is read once a run,
+// and not by each batch again.
+type HistoryCursor struct {
+	CreatedAt time.Time `json:"created_at"`
+	ID        uuid.UUID `json:"id"`
 }
 
 // PurgeBatch is what one batch of a step removed.
 type PurgeBatch struct {
 	Removed int            `json:"removed"` // rows that the limit is of
 	Counts  map[string]int `json:"counts"`  // by what was done
-	More    bool           `json:"more"`    // the step may have more to do
+	Next    HistoryCursor  `json:"next"`    // of the step history
+	More    bool           `json:"more"`    // the step may have more to do, behind Next
 }
 
 // Purge carries out one batch of a step, in a short transaction of its own (document 002 "Retention
@@ -89,9 +97,7 @@ func (p *purging) step(ctx context.Context) error {
 	case memory.PurgeTombstones:
 		return p.tombstones(ctx)
 	case memory.PurgeHistory:
-		return p.aged(ctx, schema.RetainHistory, func(before time.Time) pgx.Row {
-			return p.tx.QueryRow(ctx, `SELECT mneme_purge_history($1, $2, $3)`, before, p.in.Limit, memory.ActionLinks)
-		})
+		return p.history(ctx)
 	case memory.PurgeJobsCompleted:
 		return p.jobs(ctx, schema.RetainJobsCompleted, schema.JobCompleted)
 	case memory.PurgeJobsDead:
@@ -125,9 +131,19 @@ func (p *purging) aged(_ context.Context, d schema.RetentionDomain, remove func(
 	n := 0
 	err := remove(before).Scan(&n)
 	p.removed(n)
-	if d == schema.RetainHistory {
-		p.used(schema.SweepHistory, n)
+	return err
+}
+
+func (p *purging) history(ctx context.Context) error {
+	before, ends := memory.ExpiredBefore(p.rules.For(schema.RetainHistory, schema.Any, schema.Any), p.in.At)
+	if !ends {
+		return nil
 	}
+	n, after := 0, p.in.After
+	err := p.tx.QueryRow(ctx, `SELECT removed, coalesce(last_at, $4), coalesce(last_id, $5) FROM mneme_purge_history($1, $2, $3, $4, $5)`,
+		before, p.in.Limit, memory.ActionLinks, after.CreatedAt, after.ID).Scan(&n, &p.out.Next.CreatedAt, &p.out.Next.ID)
+	p.removed(n)
+	p.used(schema.SweepHistory, n)
 	return err
 }
 
@@ -180,6 +196,23 @@ func actionLinked(predicates string) string {
 		UNION ALL SELECT FROM memory_relations r WHERE r.tenant = m.tenant AND r.target_id = m.id AND r.predicate = ANY(` + predicates + `))`
 }
 
+// actionLinked returns which of some memories are action-linked, for whoever has locked them. A new link holds
+// its ends while it is written, and so is either seen from behind the lock, or sees what was done behind it; the
+// statement that locks does not see what was linked since it began.
+func (c *change) actionLinked(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := c.tx.Query(ctx, `SELECT m.id FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+actionLinked("$3"), c.tenant, ids, memory.ActionLinks)
+	if err != nil {
+		return nil, err
+	}
+	linked := map[uuid.UUID]bool{}
+	var id uuid.UUID
+	_, err = pgx.ForEachRow(rows, []any{&id}, func() error { linked[id] = true; return nil })
+	return linked, err
+}
+
 func (w windows) args(tenant string) []any {
 	return []any{tenant, w.world, w.tiers, w.typologies, w.before, w.purge, w.last}
 }
@@ -191,24 +224,32 @@ func (p *purging) expire(ctx context.Context) error {
 	if len(w.before) == 0 {
 		return nil
 	}
-	rows, err := p.tx.Query(ctx, `SELECT m.id, w.purge AND NOT `+actionLinked("$9")+` `+expired+` ORDER BY m.deleted_at, m.id LIMIT $8 FOR UPDATE OF m SKIP LOCKED`,
-		append(w.args(p.tenant), p.in.Limit, memory.ActionLinks)...)
+	rows, err := p.tx.Query(ctx, `SELECT m.id, w.purge `+expired+` ORDER BY m.deleted_at, m.id LIMIT $8 FOR UPDATE OF m SKIP LOCKED`,
+		append(w.args(p.tenant), p.in.Limit)...)
 	if err != nil {
 		return err
 	}
-	var going, staying []uuid.UUID
+	var over, going, staying []uuid.UUID
+	purges := map[uuid.UUID]bool{}
 	var id uuid.UUID
 	var purge bool
 	_, err = pgx.ForEachRow(rows, []any{&id, &purge}, func() error {
-		if purge {
-			going = append(going, id)
-		} else {
-			staying = append(staying, id)
-		}
+		over, purges[id] = append(over, id), purge
 		return nil
 	})
 	if err != nil {
 		return err
+	}
+	linked, err := p.actionLinked(ctx, over)
+	if err != nil {
+		return err
+	}
+	for _, id := range over {
+		if purges[id] && !linked[id] {
+			going = append(going, id)
+		} else {
+			staying = append(staying, id)
+		}
 	}
 	p.out.Removed = len(going) + len(staying)
 	p.out.Counts["archived"] = len(staying)
@@ -289,17 +330,13 @@ func (p *purging) embeddings(ctx context.Context) error {
 	return nil
 }
 
-// tombstones deletes the memories that nothing holds any more, with the pipeline's copies of their texts, and
-// ahead of them what commits beside a memory. History keeps what it says until its own window is over.
+// tombstones deletes the memories that nothing holds any more, and ahead of them, in parts, empties the pipeline's
+// copies of their texts and removes what commits beside a memory: a source may have brought a hundred facts, and a
+// fact may have been said again a hundred thousand times. History keeps what it says until its own window is over.
 func (p *purging) tombstones(ctx context.Context) error {
-	// What the pipeline keeps is emptied with its memory, so that it fills a batch as well.
 	ready := "NOT " + hasLinks + " AND NOT " + hasEmbeddings
-	rows, err := p.tx.Query(ctx, `SELECT m.id FROM memories m CROSS JOIN LATERAL (
-			SELECT UNION ALL SELECT FROM memory_candidates x WHERE x.tenant = m.tenant AND x.memory_id = m.id
-			UNION ALL SELECT FROM proposals x WHERE x.tenant = m.tenant AND x.memory_id = m.id
-			UNION ALL SELECT FROM proposals x WHERE x.tenant = m.tenant AND x.target_id = m.id) kept
-		WHERE m.tenant = $1 AND m.purging_at IS NOT NULL AND m.erased_at IS NULL AND `+ready+` ORDER BY m.purging_at, m.id LIMIT $2`,
-		p.tenant, p.in.Limit)
+	rows, err := p.tx.Query(ctx, `SELECT m.id FROM memories m WHERE m.tenant = $1 AND m.purging_at IS NOT NULL AND m.erased_at IS NULL AND `+ready+`
+		ORDER BY m.purging_at, m.id LIMIT $2`, p.tenant, p.in.Limit)
 	if err != nil {
 		return err
 	}
@@ -307,11 +344,14 @@ func (p *purging) tombstones(ctx context.Context) error {
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	touched := len(ids)
-	ids = slices.Compact(ids)
-	f := forgetting{change: p.change, run: &forgetRow{Mode: schema.ForgetForce}}
+	f := forgetting{change: p.change, run: &forgetRow{Mode: schema.ForgetForce}, gone: ids}
 	// Pipelines lock jobs, candidates and proposals ahead of memories.
-	if err := f.lockAhead(ctx, ids); err != nil {
+	if err := f.lockJobs(ctx, ids); err != nil {
+		return err
+	}
+	beside, err := f.blankPart(ctx, p.in.Limit)
+	p.out.Removed, p.out.Counts["beside"] = beside, beside
+	if err != nil || beside >= p.in.Limit {
 		return err
 	}
 	// Meanwhile somebody may have erased one: then it keeps its relations, for the audit.
@@ -323,25 +363,23 @@ func (p *purging) tombstones(ctx context.Context) error {
 	if ids, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID]); err != nil {
 		return err
 	}
-	beside, err := p.removePart(ctx, ids, p.in.Limit)
+	n, err := p.removePart(ctx, ids, p.in.Limit-beside)
 	if err != nil {
 		return err
 	}
+	beside += n
 	p.out.Removed, p.out.Counts["beside"] = beside, beside
 	if ids = ids[:min(len(ids), p.in.Limit-beside)]; len(ids) == 0 {
 		return nil
 	}
 	f.gone = ids
-	for _, step := range []func(context.Context) error{f.blankPipeline, f.blankResults} {
-		if err := step(ctx); err != nil {
-			return err
-		}
+	if err := f.blankResults(ctx); err != nil {
+		return err
 	}
 	metadata, err := p.metadata()
 	if err != nil {
 		return err
 	}
-	var n int
 	err = p.tx.QueryRow(ctx, `
 		WITH gone AS (
 			DELETE FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND m.purging_at IS NOT NULL AND m.erased_at IS NULL RETURNING m.id, m.version + 1 AS version, m.agent_id
@@ -352,7 +390,6 @@ func (p *purging) tombstones(ctx context.Context) error {
 		)
 		SELECT count(*) FROM gone`, p.tenant, ids, newIDs(len(ids)), actorRetention, metadata, p.now).Scan(&n)
 	p.removed(n)
-	p.out.Removed = max(p.out.Removed, touched) // full, of what was emptied
 	return err
 }
 
@@ -390,9 +427,13 @@ func (c *change) retentionTakes(ctx context.Context, rules memory.RetentionRules
 		if err := c.tx.QueryRow(ctx, `SELECT count(*) FROM memory_history WHERE tenant = $1`, c.tenant).Scan(&t.Stored); err != nil {
 			return nil, err
 		}
-		// A tombstone of a world goes ahead of its history in the same run, if its policy says so.
-		err := c.tx.QueryRow(ctx, `SELECT count(*) FROM (SELECT `+agedHistory(`(m.deleted_at IS NULL OR m.retained_at IS NOT NULL)`)+` LIMIT $3) x`,
-			c.tenant, before, memory.SweepAllowance(t.Stored, share)+1, memory.ActionLinks).Scan(&t.Would)
+		// A tombstone of a world goes ahead of its history in the same run, if its policy says so and its window is over.
+		w := windowsOf(rules, c.now)
+		const stays = `(m.erased_at IS NOT NULL OR m.purging_at IS NULL AND (m.deleted_at IS NULL OR m.retained_at IS NOT NULL OR NOT EXISTS (
+			SELECT FROM unnest($5::boolean[], $6::text[], $7::text[], $8::timestamptz[], $9::boolean[]) w(world, tier, typology, before, purge)
+			WHERE w.world AND w.purge AND w.tier = m.tier AND w.typology = m.typology AND m.deleted_at <= w.before)))`
+		err := c.tx.QueryRow(ctx, `SELECT count(*) FROM (SELECT `+agedHistory(stays)+` LIMIT $3) x`,
+			c.tenant, before, memory.SweepAllowance(t.Stored, share)+1, memory.ActionLinks, w.world, w.tiers, w.typologies, w.before, w.purge).Scan(&t.Would)
 		if err != nil {
 			return nil, err
 		}

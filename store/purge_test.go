@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
@@ -28,14 +29,15 @@ func (w *world) purge(limit int, steps ...memory.PurgeStep) map[memory.PurgeStep
 	}
 	out := map[memory.PurgeStep]int{}
 	for _, step := range steps {
+		var after store.HistoryCursor
 		for more := true; more; {
-			b, err := w.Purge(ctx, store.PurgeInput{Tenant: w.p.Tenant, Run: "run", Step: step, Limit: limit, At: w.now, Now: w.now})
+			b, err := w.Purge(ctx, store.PurgeInput{Tenant: w.p.Tenant, Run: "run", Step: step, After: after, Limit: limit, At: w.now, Now: w.now})
 			require.NoError(w.t, err)
 			require.LessOrEqual(w.t, b.Removed, limit, "the cap holds")
 			if out[step] += b.Counts[string(step)]; step == memory.PurgeExpire {
 				out[step] += b.Removed
 			}
-			more = b.More
+			after, more = b.Next, b.More
 		}
 	}
 	return out
@@ -249,7 +251,7 @@ func TestPurgeAndRecover(t *testing.T) {
 		OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a test"}
 	w.softDelete(id)
 	w.now = w.now.Add(31 * day)
-	_, err := w.SetRetention(ctx, "t", longer, w.now)
+	_, err := w.SetRetention(ctx, "t", longer, nil, nil, w.now)
 	require.NoError(t, err)
 	require.Zero(t, w.purge(500)[memory.PurgeExpire])
 	require.Equal(t, schema.RecoverRecovered, w.recoverOne(id).Status, "the window is the policy's")
@@ -257,7 +259,7 @@ func TestPurgeAndRecover(t *testing.T) {
 	require.NoError(t, w.ResetRetention(ctx, "t", longer, "alice", "a test", w.now))
 	w.now = w.now.Add(31 * day)
 	w.purge(500, memory.PurgeExpire)
-	_, err = w.SetRetention(ctx, "t", longer, w.now)
+	_, err = w.SetRetention(ctx, "t", longer, nil, nil, w.now)
 	require.NoError(t, err)
 	require.Equal(t, schema.RecoverExpired, w.recoverOne(id).Status)
 	w.purge(500)
@@ -349,7 +351,7 @@ func TestPurgeAsksBeforeItTakesMuch(t *testing.T) {
 	w.now = w.now.Add(2 * time.Hour)
 	require.Zero(t, w.purge(500)[memory.PurgeExpire])
 	hasty := schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 3600, OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a slip"}
-	_, err := w.SetRetention(ctx, "t", hasty, w.now)
+	_, err := w.SetRetention(ctx, "t", hasty, nil, nil, w.now)
 	require.NoError(t, err)
 	begun, err := w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
 	require.NoError(t, err)
@@ -368,7 +370,7 @@ func TestPurgeAsksBeforeItTakesMuch(t *testing.T) {
 	// A shorter window for history asks as well; the documents' own does not, however old everything is.
 	require.Positive(t, w.count("memory_history", "true"))
 	short := schema.RetentionPolicy{Domain: schema.RetainHistory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 3600, OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a slip"}
-	_, err = w.SetRetention(ctx, "t", short, w.now)
+	_, err = w.SetRetention(ctx, "t", short, nil, nil, w.now)
 	require.NoError(t, err)
 	w.now = w.now.Add(2 * time.Hour)
 	begun, err = w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
@@ -392,7 +394,7 @@ func TestPurgeAsksOfMemoriesAndHistoryApart(t *testing.T) {
 	w.exec(`UPDATE jobs SET state = 'completed', finished_at = $1`, w.now)
 	w.forgetAll(w.forgets("", schema.Selector{All: true}))
 	for _, d := range []schema.RetentionDomain{schema.RetainMemory, schema.RetainHistory} {
-		_, err := w.SetRetention(ctx, "t", schema.RetentionPolicy{Domain: d, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 3600, OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a slip"}, w.now)
+		_, err := w.SetRetention(ctx, "t", schema.RetentionPolicy{Domain: d, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 3600, OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a slip"}, nil, nil, w.now)
 		require.NoError(t, err)
 	}
 	w.now = w.now.Add(2 * time.Hour)
@@ -415,8 +417,8 @@ func TestPurgeDoesNotAskAboutHistoryThatStays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.crowd(memory.SweepFree + 10)
-	w.exec(`UPDATE memories SET world_id = 'w', world_version = '1'`)
-	_, err := w.SetRetention(ctx, "t", schema.RetentionPolicy{Domain: schema.RetainHistory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 3600, OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "meant so"}, w.now)
+	w.exec(`UPDATE memories SET world_id = 'w', world_version = '1', tier = 'session'`)
+	_, err := w.SetRetention(ctx, "t", schema.RetentionPolicy{Domain: schema.RetainHistory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 3600, OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "meant so"}, nil, nil, w.now)
 	require.NoError(t, err)
 	w.now = w.now.Add(2 * time.Hour)
 	begun, err := w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
@@ -424,11 +426,114 @@ func TestPurgeDoesNotAskAboutHistoryThatStays(t *testing.T) {
 	require.Nil(t, begun.Held)
 	require.Zero(t, w.purge(500)[memory.PurgeHistory])
 
-	// A world's tombstones may go, and then their history does, in the same run.
+	// A world's tombstones stay as well, unless its policy says that they go; then their history does, in the same run,
+	// once their window is over.
+	begin := func(after time.Duration) store.Begun {
+		t.Helper()
+		begun, err := w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now.Add(after))
+		require.NoError(t, err)
+		return begun
+	}
 	w.exec(`UPDATE memories SET deleted_at = $1`, w.now)
-	begun, err = w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
+	w.exec(`UPDATE corpus_stats SET docs = 0`)
+	require.Nil(t, begin(0).Held)
+	require.Nil(t, begin(400*day).Held)
+	_, err = w.SetRetention(ctx, "t", schema.RetentionPolicy{Domain: schema.RetainWorld, Tier: schema.TierSession, Typology: schema.Any, KeepSeconds: 10 * 86400, UpdatedBy: "alice", Reason: "meant so",
+		OnExpiry: schema.ExpiryPurge}, new(schema.ExpiryPurge), nil, w.now)
 	require.NoError(t, err)
-	require.Equal(t, schema.SweepHistory, begun.Held.Sweep)
+	require.Nil(t, begin(9*day).Held)
+	require.Equal(t, schema.SweepRetention, begin(10*day).Held.Sweep)
+	holds, err := w.SweepHolds(ctx)
+	require.NoError(t, err)
+	require.Len(t, holds, 2)
+	_, err = w.AdmitSweep(ctx, "t", schema.SweepRetention, 1000, "alice", "meant so", w.now)
+	require.NoError(t, err)
+	w.now = w.now.Add(10 * day)
+	require.Positive(t, w.purge(500, memory.PurgeExpire)[memory.PurgeExpire])
+	require.Equal(t, schema.SweepHistory, begin(0).Held.Sweep, "what is on its way out takes its history with it")
+	w.exec(`UPDATE memories SET erased_at = $1`, w.now)
+	require.Nil(t, begin(0).Held, "what is erased is there for the audit")
+}
+
+// History that must stay is read once a run: each batch goes on where the one before ended.
+func TestPurgeGoesThroughHistoryOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range 6 {
+		w.fading(fmt.Sprintf("Of a world %d.", i), func(m *schema.MemoryRecord) { m.WorldID = "w" })
+	}
+	for i := range 5 {
+		w.now = w.now.Add(time.Minute)
+		w.fading(fmt.Sprintf("Of none %d.", i))
+	}
+	w.now = w.now.Add(200 * day)
+	batch := func(after store.HistoryCursor) store.PurgeBatch {
+		t.Helper()
+		b, err := w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: memory.PurgeHistory, After: after, Limit: 2, At: w.now, Now: w.now})
+		require.NoError(t, err)
+		return b
+	}
+	first := batch(store.HistoryCursor{})
+	require.Equal(t, []any{2, true}, []any{first.Removed, first.More})
+	require.Equal(t, w.now.Add(-200*day-3*time.Minute), first.Next.CreatedAt, "it ended at the second that may go")
+	require.Zero(t, batch(store.HistoryCursor{CreatedAt: w.now}).Removed, "what lies before it is not looked at")
+	again := batch(store.HistoryCursor{}) // delivered again: the rest
+	require.Equal(t, 2, again.Removed)
+	last := batch(first.Next)
+	require.Equal(t, []any{1, false}, []any{last.Removed, last.More})
+	require.Equal(t, 6, w.count("memory_history", "true"))
+	none := batch(last.Next)
+	require.Equal(t, []any{0, false, last.Next}, []any{none.Removed, none.More, none.Next})
+}
+
+// Who leans on what a purge is about to take comes first, and it stays, or comes late, and is told so: in no case
+// is what an action rests on gone.
+func TestLinksAndPurgeAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const rounds, n, hands = 5, 60, 6
+	for round := range rounds {
+		var ids []uuid.UUID
+		for i := range n {
+			ids = append(ids, w.fading(fmt.Sprintf("Task %d of round %d.", i, round)))
+		}
+		w.exec(`UPDATE memories SET deleted_at = $2 WHERE id = ANY($1)`, ids, w.now)
+		w.now = w.now.Add(31 * day)
+		var mu sync.Mutex
+		var held []uuid.UUID
+		var group errgroup.Group
+		for hand := range hands {
+			group.Go(func() error {
+				for i := hand; i < n; i += hands {
+					m := task(t, uuid.NewString(), "planning", fmt.Sprintf("It leans on %d of round %d.", i, round))
+					m.Relations = []schema.Relation{{Predicate: memory.ActionLinks[1], TargetID: ids[i].String(), Weight: 1}}
+					req := schema.PutRequest{Operation: schema.Operation{Principal: w.p}, Visibility: w.vis, Records: []schema.MemoryRecord{m}}
+					result, err := w.Put(ctx, store.PutInput{Operation: store.Operation{Tenant: "t", ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now})
+					if err != nil {
+						return err
+					}
+					if result.Items[0].Status == schema.PutCreated {
+						mu.Lock()
+						held = append(held, ids[i])
+						mu.Unlock()
+					}
+				}
+				return nil
+			})
+		}
+		group.Go(func() error {
+			for range 20 {
+				if err := second(w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: memory.PurgeExpire, Limit: 5, At: w.now, Now: w.now})); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		require.NoError(t, group.Wait())
+		w.purge(500)
+		require.NotEmpty(t, held)
+		require.Equal(t, len(held), w.count("memories", "id = ANY($1)", held), "what an action rests on stays")
+	}
 }
 
 // What a run was let go ahead with is what it goes by: a policy that was set since has it begin anew, and ask.
@@ -448,7 +553,7 @@ func TestSweepsTakeNothingByRulesOfWhichNobodyWasAsked(t *testing.T) {
 		}
 		require.NoError(t, batch())
 		hasty := schema.RetentionPolicy{Domain: schema.RetainHistory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: keep, OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a slip"}
-		require.NoError(t, second(w.SetRetention(ctx, "t", hasty, w.now)))
+		require.NoError(t, second(w.SetRetention(ctx, "t", hasty, nil, nil, w.now)))
 		history := w.count("memory_history", "true")
 		w.now = w.now.Add(3 * time.Hour)
 		require.ErrorIs(t, batch(), store.ErrRulesChanged)

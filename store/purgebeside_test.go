@@ -107,31 +107,62 @@ func TestPurgeEndsWhereAnotherHasErased(t *testing.T) {
 	require.Equal(t, []int{1, edges}, []int{w.count("memories", "id = $1 AND erased_at IS NOT NULL", id), w.count("memory_relations", "true")})
 }
 
-// What was proposed about a memory is emptied with it, and fills a batch as well.
+// What was proposed from a memory or about it is emptied ahead of it, in parts: neither a source that brought many
+// facts, nor a fact that was said again and again, makes a transaction large.
 func TestPurgeEmptiesProposalsInParts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	var gone []uuid.UUID
-	for i := range 4 {
-		target := w.memory(fmt.Sprintf("The gate is open on day %d", i))
-		gone = append(gone, target)
-		for j := range 3 {
-			w.source(fmt.Sprintf("a talk about gate %d, part %d", i, j), idea{fact: fact(fmt.Sprintf("gate %d is open", i)), action: schema.ActionDelete, target: target})
-		}
+	const limit = 5
+	often, source := w.memory("The gate is open"), uuid.Nil
+	for i := range 4 { // said again: each of a source that stays
+		w.source(fmt.Sprintf("a talk about the gate, part %d", i), idea{fact: fact("gate is open"), action: schema.ActionDelete, target: often},
+			idea{fact: fact("open it is"), action: schema.ActionUpdate, target: often})
 	}
+	var ideas []idea
+	for i := range 12 { // of one source that goes
+		ideas = append(ideas, idea{fact: fact(fmt.Sprintf("gate %d is open", i)), action: schema.ActionAdd})
+	}
+	source, _ = w.source("a long talk about gates", ideas...)
+	gone := []uuid.UUID{often, source}
 	w.exec(`UPDATE proposals SET state = 'skipped'`)
-	for _, id := range gone {
-		w.softDelete(id)
-	}
+	w.forgetAll(w.forgets(schema.ForgetSoft, named(gone...)))
 	w.now = w.now.Add(31 * day)
 	w.purge(500, memory.PurgeExpire, memory.PurgeGraphLinks, memory.PurgeEmbeddings)
-	for more := true; more; {
-		before := w.count("proposals", "fact->>'content' <> ''")
-		b, err := w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: memory.PurgeTombstones, Limit: 5, At: w.now, Now: w.now})
+	const full = "fact->>'content' <> '' OR reason <> ''"
+	require.Equal(t, 20, w.count("proposals", full))
+	batches := 0
+	for more := true; more; batches++ {
+		before := w.count("proposals", full) + w.count("memory_candidates", "content <> ''")
+		b, err := w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: memory.PurgeTombstones, Limit: limit, At: w.now, Now: w.now})
 		require.NoError(t, err)
-		require.LessOrEqual(t, before-w.count("proposals", "fact->>'content' <> ''"), 6, "of two memories at most")
+		emptied := before - w.count("proposals", full) - w.count("memory_candidates", "content <> ''")
+		require.LessOrEqual(t, emptied, b.Counts["beside"])
+		require.LessOrEqual(t, b.Removed, limit)
 		more = b.More
 	}
+	require.GreaterOrEqual(t, batches, 20/limit)
 	require.Zero(t, w.count("memories", "id = ANY($1)", gone))
-	require.Zero(t, w.count("proposals", "fact->>'content' <> ''"))
+	require.Zero(t, w.count("proposals", full))
+	require.Equal(t, 4, w.count("memory_candidates", "content <> ''"), "what sources that stay said is theirs")
+	testkit.CheckInvariants(t, w.owner)
+}
+
+// A fact of a source that stays is emptied in what was extracted from it, also where its proposal was emptied
+// before, for another memory's sake.
+func TestPurgeEmptiesExtractionsOfEmptiedProposals(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	made, target := w.memory("The gate is green"), w.memory("The gate is red")
+	w.source("a talk about colours", idea{fact: fact("gate turned green"), action: schema.ActionUpdate, target: target})
+	w.exec(`UPDATE proposals SET state = 'applied', memory_id = $1`, made)
+	w.exec(`UPDATE memory_candidates SET extraction = '{"facts": [{"content": "gate turned green", "category": "fact", "confidence": 0.9}]}' WHERE content LIKE 'a talk%'`)
+	const told = "extraction::text LIKE '%turned green%'"
+	w.softDelete(target)
+	w.now = w.now.Add(31 * day)
+	w.purge(500)
+	require.Equal(t, []int{0, 1}, []int{w.count("proposals", "fact->>'content' <> ''"), w.count("memory_candidates", told)}, "the memory that it became is there")
+	w.softDelete(made)
+	w.now = w.now.Add(31 * day)
+	w.purge(500)
+	require.Equal(t, []int{0, 0}, []int{w.count("memories", "id = $1", made), w.count("memory_candidates", told)})
 }

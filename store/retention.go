@@ -45,49 +45,76 @@ func (s *Store) RetentionPolicies(ctx context.Context, tenant string) (memory.Re
 	return out, nil
 }
 
-// SetRetention sets a policy of the tenant and says so in the audit; one that says the same changes
-// nothing. What a class's longer exemption or shorter window changes, the next sweeps see.
-func (s *Store) SetRetention(ctx context.Context, tenant string, p schema.RetentionPolicy, now time.Time) (schema.RetentionPolicy, error) {
+// SetRetention sets a policy of the tenant and says so in the audit; one that says the same changes nothing. What
+// becomes of a class, and whether decay takes of it, stay as they are in force where then and exempt are nil, which
+// may need more than one policy (memory.RetentionRules.Set). It returns what is set, the class itself last: all of
+// it or nothing. What a class's longer exemption or shorter window changes, the next sweeps see.
+func (s *Store) SetRetention(ctx context.Context, tenant string, p schema.RetentionPolicy, then *schema.OnExpiry, exempt *bool, now time.Time) ([]schema.RetentionPolicy, error) {
 	if err := p.Validate(); err != nil {
-		return schema.RetentionPolicy{}, err
+		return nil, err
 	}
+	var out []schema.RetentionPolicy
 	err := s.write(ctx, tenant, now, func(c *change) error {
-		before, err := c.lockPolicy(ctx, p)
+		out = nil
+		if err := c.lockPolicies(ctx); err != nil {
+			return err
+		}
+		rules, err := retentionRules(ctx, c.tx, c.tenant)
 		if err != nil {
 			return err
 		}
-		if before != nil && before.KeepSeconds == p.KeepSeconds && before.OnExpiry == p.OnExpiry && before.DecayExempt == p.DecayExempt {
-			p = *before
-			return nil
+		for _, p := range rules.Set(p, then, exempt) {
+			set, err := c.setPolicy(ctx, p)
+			if err != nil {
+				return err
+			}
+			out = append(out, set)
 		}
-		var keep any
-		if p.KeepSeconds > 0 {
-			keep = time.Duration(p.KeepSeconds) * time.Second
-		}
-		rows, err := c.tx.Query(ctx, `INSERT INTO retention_policies AS r (tenant, domain, tier, typology, keep, on_expiry, decay_exempt, updated_at, updated_by, reason)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-			ON CONFLICT (tenant, domain, tier, typology) DO UPDATE SET keep = excluded.keep, on_expiry = excluded.on_expiry, decay_exempt = excluded.decay_exempt,
-				updated_at = excluded.updated_at, updated_by = excluded.updated_by, reason = excluded.reason, version = r.version + 1
-			RETURNING `+policyColumns, c.tenant, p.Domain, p.Tier, p.Typology, keep, p.OnExpiry, p.DecayExempt, c.now, p.UpdatedBy, p.Reason)
-		if err != nil {
-			return err
-		}
-		if p, err = pgx.CollectExactlyOneRow(rows, scanPolicy); err != nil {
-			return err
-		}
-		return c.auditPolicy(before, &p, p.UpdatedBy, p.Reason)
+		return nil
 	})
 	if err != nil {
-		return schema.RetentionPolicy{}, fmt.Errorf("set retention: %w", err)
+		return nil, fmt.Errorf("set retention: %w", err)
 	}
-	return p, nil
+	return out, nil
+}
+
+func (c *change) setPolicy(ctx context.Context, p schema.RetentionPolicy) (schema.RetentionPolicy, error) {
+	if err := p.Validate(); err != nil {
+		return p, err
+	}
+	before, err := c.policy(ctx, p)
+	if err != nil {
+		return p, err
+	}
+	if before != nil && before.KeepSeconds == p.KeepSeconds && before.OnExpiry == p.OnExpiry && before.DecayExempt == p.DecayExempt {
+		return *before, nil
+	}
+	var keep any
+	if p.KeepSeconds > 0 {
+		keep = time.Duration(p.KeepSeconds) * time.Second
+	}
+	rows, err := c.tx.Query(ctx, `INSERT INTO retention_policies AS r (tenant, domain, tier, typology, keep, on_expiry, decay_exempt, updated_at, updated_by, reason)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+		ON CONFLICT (tenant, domain, tier, typology) DO UPDATE SET keep = excluded.keep, on_expiry = excluded.on_expiry, decay_exempt = excluded.decay_exempt,
+			updated_at = excluded.updated_at, updated_by = excluded.updated_by, reason = excluded.reason, version = r.version + 1
+		RETURNING `+policyColumns, c.tenant, p.Domain, p.Tier, p.Typology, keep, p.OnExpiry, p.DecayExempt, c.now, p.UpdatedBy, p.Reason)
+	if err != nil {
+		return p, err
+	}
+	if p, err = pgx.CollectExactlyOneRow(rows, scanPolicy); err != nil {
+		return p, err
+	}
+	return p, c.auditPolicy(before, &p, p.UpdatedBy, p.Reason)
 }
 
 // ResetRetention has the default hold again for a class, and says so in the audit. ErrNotFound where
 // nothing is set.
 func (s *Store) ResetRetention(ctx context.Context, tenant string, p schema.RetentionPolicy, by, reason string, now time.Time) error {
 	err := s.write(ctx, tenant, now, func(c *change) error {
-		before, err := c.lockPolicy(ctx, p)
+		if err := c.lockPolicies(ctx); err != nil {
+			return err
+		}
+		before, err := c.policy(ctx, p)
 		if err != nil {
 			return err
 		}
@@ -103,14 +130,16 @@ func (s *Store) ResetRetention(ctx context.Context, tenant string, p schema.Rete
 	return nil
 }
 
-// lockPolicy returns what is set for exactly a policy's class, locked; nil when nothing is.
-//
-// The lock is on the tenant's policies: of two who set one that is not there yet, the second sees the first's.
-func (c *change) lockPolicy(ctx context.Context, p schema.RetentionPolicy) (*schema.RetentionPolicy, error) {
-	if _, err := c.tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(E'\x1f', $1::text, 'retention'), hashtext(current_schema())))`, c.tenant); err != nil {
-		return nil, err
-	}
-	rows, err := c.tx.Query(ctx, `SELECT `+policyColumns+` FROM retention_policies WHERE tenant = $1 AND domain = $2 AND tier = $3 AND typology = $4 FOR UPDATE`,
+// lockPolicies locks the tenant's policies, those too that are not there yet: of two who set one, the second sees
+// the first's.
+func (c *change) lockPolicies(ctx context.Context) error {
+	_, err := c.tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(E'\x1f', $1::text, 'retention'), hashtext(current_schema())))`, c.tenant)
+	return err
+}
+
+// policy returns what is set for exactly a policy's class; nil when nothing is.
+func (c *change) policy(ctx context.Context, p schema.RetentionPolicy) (*schema.RetentionPolicy, error) {
+	rows, err := c.tx.Query(ctx, `SELECT `+policyColumns+` FROM retention_policies WHERE tenant = $1 AND domain = $2 AND tier = $3 AND typology = $4`,
 		c.tenant, p.Domain, p.Tier, p.Typology)
 	if err != nil {
 		return nil, err

@@ -43,8 +43,11 @@ func (s *Store) tenantNames(ctx context.Context, query string, args ...any) ([]s
 
 // Begun is what a run may go by.
 type Begun struct {
-	// Held is the first question that waits for an answer; nil: the run may go ahead.
+	// Held is the first question that waits for an answer; nil: there is none.
 	Held *schema.SweepHold
+	// Ahead says that the run may go ahead: nothing waits, or another question was answered. A batch takes
+	// nothing of what waits.
+	Ahead bool
 	// Rules are the retention policies by which was counted. A batch that is given them takes nothing by others.
 	Rules string
 }
@@ -69,6 +72,7 @@ func (s *Store) BeginSweep(ctx context.Context, tenant string, sweep schema.Swee
 			return err
 		}
 		out.Held = nil
+		answered := false
 		for _, t := range takes {
 			held, err := c.guard(ctx, t, share)
 			if err != nil {
@@ -77,7 +81,9 @@ func (s *Store) BeginSweep(ctx context.Context, tenant string, sweep schema.Swee
 			if out.Held == nil {
 				out.Held = held
 			}
+			answered = answered || held == nil && t.tooMuch(share)
 		}
+		out.Ahead = out.Held == nil || answered
 		return nil
 	})
 	if err != nil {

@@ -165,7 +165,7 @@ func (x indexed) fillForDump(other schema.Principal) {
 		Items: []schema.FeedbackItem{{MemoryID: answer.Results[0].ID, Verdict: schema.VerdictSucceeded}}})
 	require.NoError(x.t, err)
 	_, err = x.Store.SetRetention(ctx, x.p.Tenant, schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.TierSession, Typology: schema.Any,
-		KeepSeconds: 90 * 86400, OnExpiry: schema.ExpiryArchive, DecayExempt: true, UpdatedBy: "person:mia", Reason: "the audit wants them"}, time.Now())
+		KeepSeconds: 90 * 86400, OnExpiry: schema.ExpiryArchive, UpdatedBy: "person:mia", Reason: "the audit wants them"}, new(schema.ExpiryArchive), new(true), time.Now())
 	require.NoError(x.t, err)
 }
 

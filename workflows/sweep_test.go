@@ -238,13 +238,58 @@ func TestASweepAsksAgainWhenAPolicyChanges(t *testing.T) {
 	first := purge(1, activities.SweepCursor{})
 	require.Equal(t, p.Tenant, first.Cursor.Tenant, "it was let go ahead")
 	_, err = h.Store.SetRetention(context.Background(), p.Tenant, schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 3600,
-		OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a slip"}, at)
+		OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a slip"}, nil, nil, at)
 	require.NoError(t, err)
 	rest := purge(100, first.Cursor)
 	require.True(t, rest.Done)
 	require.Equal(t, []string{p.Tenant}, rest.Held)
 	require.Zero(t, rest.Counts["tombstones"])
 	require.Equal(t, n, testkit.Rows(t, owner, "memories", "purging_at IS NULL"))
+}
+
+// Memories and history are asked about apart, so that an answer about one lets the run go ahead with that, and it says
+// that the other waits.
+func TestAPurgeGoesAheadWithWhatWasAnswered(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	const n = memory.SweepFree + 10
+	for range 2 {
+		faded(t, h, p, n/2)
+	}
+	owner := testkit.Owner(t, h.DatabaseURL)
+	_, err := owner.Exec(context.Background(), `UPDATE memories SET deleted_at = now(); UPDATE corpus_stats SET docs = 0`)
+	require.NoError(t, err)
+	for _, d := range []schema.RetentionDomain{schema.RetainMemory, schema.RetainHistory} {
+		_, err = h.Store.SetRetention(context.Background(), p.Tenant, schema.RetentionPolicy{Domain: d, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 3600,
+			OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "meant so"}, nil, nil, time.Now())
+		require.NoError(t, err)
+	}
+	at := time.Now().Add(2 * time.Hour)
+	a := &activities.Sweeping{Store: h.Store, Now: func() time.Time { return at }}
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	env.RegisterActivity(a)
+	purge := func(run string) (out activities.SweepResult) {
+		t.Helper()
+		value, err := env.ExecuteActivity(a.PurgeExpired, activities.SweepRequest{Run: run, At: at, Tenant: p.Tenant, MaxBatches: 100})
+		require.NoError(t, err)
+		require.NoError(t, value.Get(&out))
+		require.True(t, out.Done)
+		return out
+	}
+	history := testkit.Rows(t, owner, "memory_history", "true")
+	first := purge("first")
+	require.Equal(t, map[string]int{"held": 1}, first.Counts)
+	_, err = h.Store.AdmitSweep(context.Background(), p.Tenant, schema.SweepRetention, n, "alice", "meant so", at)
+	require.NoError(t, err)
+	second := purge("second")
+	require.Equal(t, []any{n, 1, []string{p.Tenant}, 0}, []any{second.Counts["tombstones"], second.Counts["held"], second.Held, second.Counts["history"]})
+	require.Equal(t, []int{0, history + n}, []int{testkit.Rows(t, owner, "memories", "true"), testkit.Rows(t, owner, "memory_history", "true")})
+	_, err = h.Store.AdmitSweep(context.Background(), p.Tenant, schema.SweepHistory, int64(history), "alice", "meant so", at)
+	require.NoError(t, err)
+	third := purge("third")
+	require.Equal(t, []int{0, history}, []int{third.Counts["held"], third.Counts["history"]})
 }
 
 // A tenant of which too much would go is left alone; the others are swept, and the run says so.

@@ -281,7 +281,7 @@ func (y *year) setPolicy(ctx workflow.Context, p schema.RetentionPolicy, reset b
 	} else {
 		p.UpdatedBy, p.Reason = "operator", "from now on"
 		y.step(ctx, func(ctx context.Context) error {
-			_, err := y.store.SetRetention(ctx, y.p.Tenant, p, now)
+			_, err := y.store.SetRetention(ctx, y.p.Tenant, p, &p.OnExpiry, &p.DecayExempt, now)
 			return err
 		})
 		y.model.set(class, &class)
