@@ -113,7 +113,7 @@ func TestPurgeEmptiesProposalsInParts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const limit = 5
-	often, source := w.memory("The gate is open"), uuid.Nil
+	often := w.memory("The gate is open")
 	for i := range 4 { // said again: each of a source that stays
 		w.source(fmt.Sprintf("a talk about the gate, part %d", i), idea{fact: fact("gate is open"), action: schema.ActionDelete, target: often},
 			idea{fact: fact("open it is"), action: schema.ActionUpdate, target: often})
@@ -122,7 +122,7 @@ func TestPurgeEmptiesProposalsInParts(t *testing.T) {
 	for i := range 12 { // of one source that goes
 		ideas = append(ideas, idea{fact: fact(fmt.Sprintf("gate %d is open", i)), action: schema.ActionAdd})
 	}
-	source, _ = w.source("a long talk about gates", ideas...)
+	source, _ := w.source("a long talk about gates", ideas...)
 	gone := []uuid.UUID{often, source}
 	w.exec(`UPDATE proposals SET state = 'skipped'`)
 	w.forgetAll(w.forgets(schema.ForgetSoft, named(gone...)))
