@@ -374,6 +374,9 @@ func (d *doctor) decayOverdue(ctx context.Context) (verdict, error) {
 	}
 	var late []string
 	atLeast := ""
+	if len(named) == doctorTenants {
+		atLeast = "at least "
+	}
 	for _, tenant := range named {
 		if held[tenant] {
 			continue
@@ -432,7 +435,7 @@ func (d *doctor) retentionWindows(ctx context.Context) (verdict, error) {
 	}
 	if len(short) > 0 {
 		return warn("`mneme retention set` with a longer window, or `reset`, unless it is meant: a purge cannot be taken back.",
-			"deleted memories go for good before the %s of recovery are over: %s", days(memory.RecoveryWindow), listed(short)), nil
+			"deleted memories go for good before the %s of recovery are over%s: %s", days(memory.RecoveryWindow), ofTenants(looked, more), listed(short)), nil
 	}
 	return fine("nothing is purged within the %s of recovery%s", days(memory.RecoveryWindow), ofTenants(looked, more)), nil
 }

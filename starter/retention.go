@@ -298,7 +298,7 @@ func newRetentionPreview(a *app) *cobra.Command {
 				rows = append(rows, []string{"archived_for_good", strconv.FormatInt(out.Archived, 10)})
 				t.table("STEP WOULD_GO", rows)
 				if out.Held != nil {
-					t.line("The purge would ask first: %d of %d is more than its share (%.0f %%).", out.Held.WouldTake, out.Held.Stored, 100*out.Held.Share)
+					t.line("The purge would ask first (%s): %d of %d is more than its share (%.0f %%).", out.Held.Sweep, out.Held.WouldTake, out.Held.Stored, 100*out.Held.Share)
 				}
 			})
 		},

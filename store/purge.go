@@ -447,7 +447,7 @@ type PurgePreview struct {
 	Would  map[memory.PurgeStep]int64 `json:"would"`
 	// Archived is how many tombstones would stay for good.
 	Archived int64             `json:"archived"`
-	Held     *schema.SweepHold `json:"held,omitempty"` // the run would ask first
+	Held     *schema.SweepHold `json:"held,omitempty"` // the first question that the run would ask, and that nobody has answered yet
 }
 
 // PreviewLimit is where a preview stops to count.
@@ -514,7 +514,14 @@ func (s *Store) PreviewPurge(ctx context.Context, tenant string, share float64, 
 			return err
 		}
 		for _, t := range takes {
-			if out.Held == nil && t.tooMuch(share) {
+			if out.Held != nil || !t.tooMuch(share) {
+				continue
+			}
+			var answered bool
+			if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM sweep_holds WHERE tenant = $1 AND sweep = $2 AND admitted > 0)`, tenant, t.Question).Scan(&answered); err != nil {
+				return err
+			}
+			if !answered {
 				out.Held = &schema.SweepHold{Tenant: tenant, Sweep: t.Question, WouldTake: t.Would, Stored: t.Stored, Share: share}
 			}
 		}

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/mneme/mneme/store"
@@ -60,14 +59,8 @@ type Reading struct {
 // Open is Read with a connection of its own: however slow that gets, memories and recalls find the others
 // free.
 func (m *Metrics) Open(ctx context.Context, database store.Config, r Reading) (stop func(), err error) {
-	before := database.Configure
 	database.MaxConns, database.ApplicationName = 1, "mneme-metrics"
-	database.Configure = func(pc *pgxpool.Config) {
-		if before != nil {
-			before(pc)
-		}
-		pc.ConnConfig.RuntimeParams["statement_timeout"] = fmt.Sprint(readDeadline.Milliseconds())
-	}
+	database.StatementTimeout = readDeadline
 	st, err := store.Open(ctx, database)
 	if err != nil {
 		return nil, err
