@@ -210,6 +210,20 @@ func (b *bench) retention(ctx context.Context) error {
 			`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash, created_at)
 				SELECT tenant, gen_random_uuid(), id, 'm', 3, '[1,2,3]', tier, typology, content_hash, now() FROM memories`,
 			`INSERT INTO memory_history (tenant, id, memory_id, event, new_content, changed_by, reason, created_at) SELECT tenant, gen_random_uuid(), id, 'created', content, 'x', 'y', now() - interval '200 days' FROM memories`,
+			// Every second memory is a source whose request was extracted into the one behind it.
+			`INSERT INTO ingest_batches SELECT 'bench', lpad('1', 32, '0')::uuid, 'w', 'a', '', '', '', 'private', 'controlled', true, 0.5, 500, now()`,
+			`INSERT INTO memory_candidates (tenant, id, batch_id, ordinal, state, memory_id, source_kind, content, category, sensitivity, occurred_at, created_at, extraction)
+				SELECT tenant, id, lpad('1', 32, '0')::uuid, row_number() OVER (ORDER BY id), 'done', id, 'observation', content, category, sensitivity, now(), now(),
+					jsonb_build_object('facts', jsonb_build_array(jsonb_build_object('content', content)))
+				FROM memories WHERE ('x' || right(id::text, 7))::bit(28)::integer % 2 = 1`,
+			`INSERT INTO proposals (tenant, id, batch_id, candidate_id, ordinal, state, action, fact, confidence, reason, memory_id, decided_at)
+				SELECT c.tenant, c.id, c.batch_id, c.id, 0, 'applied', 'add', jsonb_build_object('content', c.content), 1, 'r', m.id, now()
+				FROM memory_candidates c JOIN memories m ON m.tenant = c.tenant AND m.id = lpad(to_hex(1 + ('x' || right(c.id::text, 7))::bit(28)::integer), 32, '0')::uuid`,
+			`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at) SELECT tenant, memory_id, 'derived_from', candidate_id, now() FROM proposals`,
+			`INSERT INTO memory_versions SELECT tenant, id, 0, created_at - interval '1 day', created_at, to_jsonb(m) - '{tsv,normalized_content}'::text[] FROM memories m`,
+			`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, created_at) SELECT tenant, id, 0, 'event', 'e', now() FROM memories`,
+			`INSERT INTO jobs (tenant, id, kind, state, phase, batch_id, candidate_id, memory_id, workflow_id, max_attempts, created_at, updated_at, finished_at)
+				SELECT tenant, id, 'ingest', 'completed', 'index', batch_id, id, memory_id, 'w', 3, now(), now(), now() - interval '20 days' FROM memory_candidates`,
 			`UPDATE memories SET deleted_at = now() - interval '31 days' WHERE id <= lpad(to_hex(` + fmt.Sprint(n) + `), 32, '0')::uuid`,
 			`VACUUM ANALYZE`,
 		} {
