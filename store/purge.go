@@ -147,11 +147,45 @@ func (p *purging) history(ctx context.Context) error {
 	return err
 }
 
+// jobs removes those that ended long enough ago. What one evaluated in shadow mode stands beside no memory that it
+// could be forgotten with: it is emptied here, in parts ahead of the job.
 func (p *purging) jobs(ctx context.Context, d schema.RetentionDomain, state schema.JobState) error {
-	return p.aged(ctx, d, func(before time.Time) pgx.Row {
-		return p.tx.QueryRow(ctx, `WITH old AS (SELECT id FROM jobs WHERE tenant = $1 AND state = $2 AND finished_at < $3 ORDER BY finished_at, id LIMIT $4 FOR UPDATE SKIP LOCKED),
-			gone AS (DELETE FROM jobs j USING old WHERE j.tenant = $1 AND j.id = old.id RETURNING 1) SELECT count(*) FROM gone`, p.tenant, state, before, p.in.Limit)
-	})
+	before, ends := memory.ExpiredBefore(p.rules.For(d, schema.Any, schema.Any), p.in.At)
+	if !ends {
+		return nil
+	}
+	type ended struct {
+		ID, MemoryID uuid.UUID
+		Bare         bool
+	}
+	old, err := collect[ended](ctx, p.tx, `SELECT j.id, j.memory_id, NOT EXISTS (SELECT FROM memories m WHERE m.tenant = j.tenant AND m.id = j.memory_id)
+		FROM jobs j WHERE j.tenant = $1 AND j.state = $2 AND j.finished_at < $3 ORDER BY j.finished_at, j.id LIMIT $4 FOR UPDATE OF j SKIP LOCKED`, p.tenant, state, before, p.in.Limit)
+	if err != nil {
+		return err
+	}
+	var ids, bare []uuid.UUID
+	for _, j := range old {
+		ids = append(ids, j.ID)
+		if j.Bare {
+			bare = append(bare, j.MemoryID)
+		}
+	}
+	beside := 0
+	if len(bare) > 0 {
+		f := forgetting{change: p.change, run: &forgetRow{Mode: schema.ForgetForce}, gone: bare}
+		if beside, err = f.blankPart(ctx, p.in.Limit); err != nil {
+			return err
+		}
+		p.out.Removed += beside
+		p.out.Counts["beside"] += beside
+	}
+	ids = ids[:min(len(ids), p.in.Limit-beside)]
+	if len(ids) == 0 {
+		return nil
+	}
+	tag, err := p.tx.Exec(ctx, `DELETE FROM jobs WHERE tenant = $1 AND id = ANY($2)`, p.tenant, ids)
+	p.removed(int(tag.RowsAffected()))
+	return err
 }
 
 // windows are the classes of memories whose tombstones expire, in columns, as of a time.

@@ -166,3 +166,38 @@ func TestPurgeEmptiesExtractionsOfEmptiedProposals(t *testing.T) {
 	w.purge(500)
 	require.Equal(t, []int{0, 0}, []int{w.count("memories", "id = $1", made), w.count("memory_candidates", told)})
 }
+
+// What was evaluated in shadow mode stands beside no memory: it goes with its job, in parts.
+func TestPurgeEmptiesWhatWasEvaluatedInShadowMode(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	stays, _ := w.source("a talk about doors", idea{fact: fact("The door is green."), action: schema.ActionAdd})
+	w.policy.Mode = schema.ModeShadow
+	var ideas []idea
+	for i := range 12 {
+		ideas = append(ideas, idea{fact: fact(fmt.Sprintf("gate %d is open", i)), action: schema.ActionAdd})
+	}
+	_, r := w.source("a long talk about gates", ideas...)
+	w.write(r)
+	require.Equal(t, 12, w.count("proposals", "outcome = 'shadow_mode'"))
+	w.stage(say("a long talk about gates", "a talk about doors")...) // the first again, which has a job of its own
+	w.exec(`UPDATE jobs SET state = 'completed', finished_at = $1 WHERE memory_id <> $2`, w.now, stays)
+	memories, proposals := w.count("memories", "true"), w.count("proposals", "true")
+
+	const candidate, proposal = "content <> '' OR extraction <> '{\"facts\": []}'", "fact->>'content' <> '' OR reason <> ''"
+	before := []int{w.count("memory_candidates", candidate), w.count("proposals", proposal)}
+	require.Zero(t, w.purge(5, memory.PurgeJobsCompleted)[memory.PurgeJobsCompleted])
+	require.Equal(t, before, []int{w.count("memory_candidates", candidate), w.count("proposals", proposal)})
+	w.now = w.now.Add(15 * day)
+	batches := 0
+	for more := true; more; batches++ {
+		b, err := w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: memory.PurgeJobsCompleted, Limit: 5, At: w.now, Now: w.now})
+		require.NoError(t, err)
+		require.LessOrEqual(t, b.Removed, 5)
+		more = b.More
+	}
+	require.Equal(t, 4, batches, "14 texts and 2 jobs")
+	require.Equal(t, []int{2, 1}, []int{w.count("memory_candidates", candidate), w.count("proposals", proposal)}, "what became a memory goes with that")
+	require.Equal(t, []int{memories, proposals, 1}, []int{w.count("memories", "true"), w.count("proposals", "true"), w.count("jobs", "true")})
+	testkit.CheckInvariants(t, w.owner)
+}

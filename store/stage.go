@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -77,7 +76,7 @@ type stagedItem struct {
 	memoryID  uuid.UUID // id, or the memory that it duplicates
 	state     string
 	replayed  bool // the candidate's own idempotency key was seen before
-	forgotten bool // likewise, and its memory has been erased since
+	bare      bool // its text is not kept: there is no memory that it would be forgotten with
 }
 
 const (
@@ -117,36 +116,39 @@ func (st *staging) prepare(ctx context.Context) error {
 		}
 		st.items = append(st.items, it)
 	}
-	return st.markForgotten(ctx)
+	return st.markBare(ctx)
 }
 
-// markForgotten finds the replayed candidates whose memory was erased or forgotten by force: their
-// text, which comes once more, is not to be kept beside it. Those that stand do so until commit.
-func (st *staging) markForgotten(ctx context.Context) error {
-	var ids []uuid.UUID
+// markBare finds the candidates whose text is kept nowhere: what recall handed out, and what is replayed of a
+// memory that was erased, or is gone. Nobody could forget a text that is beside no memory. Memories that stand do
+// so until commit.
+func (st *staging) markBare(ctx context.Context) error {
+	var replayed []uuid.UUID
+	standing := map[uuid.UUID]bool{}
 	for _, it := range st.items {
-		if it.replayed {
-			ids = append(ids, it.memoryID)
+		switch {
+		case it.replayed:
+			replayed = append(replayed, it.memoryID)
+		case it.state == stateStaged: // by the time of commit it does
+			standing[it.memoryID] = true
 		}
 	}
-	if len(ids) == 0 {
-		return nil
-	}
-	type standing struct {
-		ID     uuid.UUID
-		Erased bool
-	}
-	found, err := collect[standing](ctx, st.tx, `SELECT id, erased_at IS NOT NULL FROM memories WHERE tenant = $1 AND id = ANY($2) ORDER BY id FOR SHARE`, st.tenant, ids)
-	if err != nil {
-		return err
-	}
-	gone, err := st.forgottenIDs(ctx, ids)
-	if err != nil {
-		return err
+	if len(replayed) > 0 {
+		rows, err := st.tx.Query(ctx, `SELECT id FROM memories WHERE tenant = $1 AND id = ANY($2) AND erased_at IS NULL ORDER BY id FOR SHARE`, st.tenant, replayed)
+		if err != nil {
+			return err
+		}
+		found, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+		if err != nil {
+			return err
+		}
+		for _, id := range found {
+			standing[id] = true
+		}
 	}
 	for i := range st.items {
 		it := &st.items[i]
-		it.forgotten = it.replayed && (slices.Contains(found, standing{it.memoryID, true}) || slices.Contains(gone, it.memoryID))
+		it.bare = it.state == stateRecalled || it.replayed && !standing[it.memoryID]
 	}
 	return nil
 }
@@ -315,7 +317,7 @@ func semanticPayload(subject, predicate, object string, functional bool) schema.
 func (st *staging) queueItem(i int) error {
 	it := &st.items[i]
 	c, cl, text := &it.candidate, it.intake.Classification, it.intake.Text.Storage
-	if it.forgotten {
+	if it.bare {
 		blank := *c
 		blank.Refs, blank.Speaker, blank.Session = nil, "", ""
 		c, cl.Tags, text = &blank, nil, ""

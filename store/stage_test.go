@@ -274,6 +274,37 @@ func TestStageDoesNotLearnWhatCameOutOfRecall(t *testing.T) {
 	require.Contains(t, h[0].Reason, "recall")
 }
 
+// What nobody could forget, since it stands beside no memory, is not kept: neither what recall handed out nor what
+// is delivered again of a memory that is gone.
+func TestStageKeepsNoTextBesideNoMemory(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	said := func(content string) schema.Candidate {
+		return schema.Candidate{Content: content, IdempotencyKey: content, Speaker: "Ana", Session: "s", Tags: []string{"home"}}
+	}
+	echo := said(memory.WrapRecalled("r1", "Alice lives in Paris."))
+	told := said("an answer built on recall")
+	told.Refs = []schema.Ref{{Kind: schema.RefRetrieval, Ref: "r1"}}
+	plain := said("Bob moved to Rome.")
+	ack, _ := w.stage(echo, told, plain, plain)
+	again, _ := w.stage(echo, told, plain)
+	require.Equal(t, ack.MemoryIDs[:3], again.MemoryIDs)
+	require.Equal(t, ack.MemoryIDs[2], ack.MemoryIDs[3])
+	const kept = `content <> '' OR speaker <> '' OR session <> '' OR tags <> '{}' OR refs <> '[]'`
+	require.Equal(t, []int{7, 3}, []int{w.count("memory_candidates", "true"), w.count("memory_candidates", kept)})
+
+	w.forgetAll(w.forgets(schema.ForgetSoft, named(uuid.MustParse(ack.MemoryIDs[2]))))
+	w.exec(`UPDATE jobs SET state = 'completed', finished_at = $1`, w.now)
+	w.now = w.now.Add(31 * day)
+	require.Equal(t, 1, w.purge(500)[memory.PurgeTombstones])
+	w.now = w.now.Add(200 * day) // its history goes too
+	w.purge(500)
+	w.stage(plain)
+	require.Equal(t, []int{8, 0}, []int{w.count("memory_candidates", "true"), w.count("memory_candidates", kept)})
+	require.Zero(t, w.count("memories", "true"))
+	testkit.CheckInvariants(t, w.owner)
+}
+
 func TestStageInShadowModeWritesNoMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -113,6 +113,59 @@ func TestRowsOfTheReleaseBeforeAreKept(t *testing.T) {
 	}
 }
 
+// TestTextsBesideNoMemoryGo fills version 13 with what it kept beside no memory, and upgrades.
+func TestTextsBesideNoMemoryGo(t *testing.T) {
+	t.Parallel()
+	url := emptySchemaIn(t, testkit.DatabaseURL(t))
+	require.NoError(t, migrations.UpTo(ctx, url, 13))
+	owner := testkit.Owner(t, url)
+	id := remembered(t, owner, "episodic", "")
+	batch := uuid.New()
+	_, err := owner.Exec(ctx, `INSERT INTO ingest_batches SELECT 't', $1, 'w', 'a', '', '', '', 'private', 'shadow', true, 0.5, 4, now()`, batch)
+	require.NoError(t, err)
+	candidates := []struct {
+		state    string
+		memoryID uuid.UUID
+		job      bool
+		kept     bool
+	}{
+		{"recalled", uuid.New(), false, false},
+		{"duplicate", uuid.New(), false, false},
+		{"done", uuid.New(), false, false}, // in shadow mode, its job purged
+		{"done", uuid.New(), true, true},
+		{"done", id, false, true},
+	}
+	for i, c := range candidates {
+		candidate := uuid.New()
+		_, err := owner.Exec(ctx, `INSERT INTO memory_candidates (tenant, id, batch_id, ordinal, state, memory_id, source_kind, content, category, sensitivity, occurred_at, created_at, extraction)
+			VALUES ('t', $1, $2, $3, $4, $5, 'observation', 'text', 'fact', 'low', now(), now(), '{"facts": [{"content": "text"}]}')`, candidate, batch, i, c.state, c.memoryID)
+		require.NoError(t, err)
+		_, err = owner.Exec(ctx, `INSERT INTO proposals (tenant, id, batch_id, candidate_id, ordinal, state, action, fact, confidence, reason, outcome, decided_at)
+			VALUES ('t', $1, $2, $3, 0, 'blocked', 'add', '{"content": "text", "category": "fact", "confidence": 1, "claim": {}}', 1, 'r', 'shadow_mode', now())`, uuid.New(), batch, candidate)
+		require.NoError(t, err)
+		if c.job {
+			_, err = owner.Exec(ctx, `INSERT INTO jobs (tenant, id, kind, state, phase, batch_id, candidate_id, memory_id, workflow_id, max_attempts, created_at, updated_at, finished_at)
+				VALUES ('t', $1, 'ingest', 'completed', 'index', $2, $3, $4, 'w', 3, now(), now(), now())`, uuid.New(), batch, candidate, c.memoryID)
+			require.NoError(t, err)
+		}
+	}
+	_, err = migrations.Up(ctx, url)
+	require.NoError(t, err)
+	rows, err := owner.Query(ctx, `SELECT c.content || c.extraction::text || p.fact::text || p.reason || p.state FROM memory_candidates c JOIN proposals p ON p.tenant = c.tenant AND p.candidate_id = c.id ORDER BY c.ordinal`)
+	require.NoError(t, err)
+	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	require.Len(t, found, len(candidates))
+	for i, c := range candidates {
+		if c.kept {
+			require.Contains(t, found[i], `text{"facts": [{"content": "text"}]}`)
+			require.Contains(t, found[i], "rblocked")
+		} else {
+			require.Equal(t, `{"facts": []}{"content": "", "category": "fact", "confidence": 1}skipped`, found[i])
+		}
+	}
+}
+
 // hashes makes contents differ.
 var hashes atomic.Int64
 
