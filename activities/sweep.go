@@ -44,6 +44,7 @@ type SweepCursor struct {
 	History store.HistoryCursor `json:"history,omitzero"` // of a purge's step of that name
 
 	Rules string `json:"rules,omitempty"` // by which the tenant was begun with (store.Begun)
+	Held  bool   `json:"held,omitempty"`  // it goes ahead, and a question about it waits
 }
 
 // SweepRequest asks for so many batches of a run, from a cursor on.
@@ -136,13 +137,10 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 			default:
 				if held := begun.Held; held != nil {
 					activity.GetLogger(ctx).Warn("a sweep would take too much, and waits for an answer", "sweep", held.Sweep, "would_take", held.WouldTake, "stored", held.Stored)
-					out.Counts["held"]++
-					out.Held = named(out.Held, tenant)
 				}
-				if begun.Ahead {
-					out.Cursor = SweepCursor{After: out.Cursor.After, Tenant: tenant, Rules: begun.Rules}
-				} else {
-					out.Cursor = SweepCursor{After: tenant}
+				out.Cursor = SweepCursor{After: out.Cursor.After, Tenant: tenant, Rules: begun.Rules, Held: begun.Held != nil}
+				if !begun.Ahead {
+					out.leave()
 				}
 			}
 		} else {
@@ -157,7 +155,7 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 				return out, fail(err)
 			}
 			if err == nil && !more {
-				out.Cursor = SweepCursor{After: out.Cursor.Tenant}
+				out.leave()
 			}
 		}
 		out.Batches++ // a tenant that was only looked at costs a transaction as well
@@ -169,6 +167,16 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 			return out, nil
 		}
 	}
+}
+
+// leave goes on behind a tenant that is done with. It is counted as held here, once: one that is begun anew may be
+// held, or not, more than once.
+func (r *SweepResult) leave() {
+	if r.Cursor.Held {
+		r.Counts["held"]++
+		r.Held = named(r.Held, r.Cursor.Tenant)
+	}
+	r.Cursor = SweepCursor{After: r.Cursor.Tenant}
 }
 
 // passBy notes a tenant that cannot be swept and goes on behind it, unless trying again can help.

@@ -296,9 +296,9 @@ func (f *forgetting) blankPart(ctx context.Context, limit int) (int, error) {
 	err = f.tx.QueryRow(ctx, `
 		WITH p AS (
 			SELECT p.id::text AS id, c.memory_id FROM proposals p JOIN memory_candidates c ON c.tenant = $1 AND c.id = p.candidate_id
-			WHERE p.tenant = $1 AND p.id = ANY($3) AND (p.memory_id = ANY($2) OR p.target_id = ANY($2)) AND c.memory_id <> ALL($2)
+			WHERE p.tenant = $1 AND p.id = ANY($3) AND CASE WHEN c.memory_id = ANY($2) THEN $5 ELSE p.memory_id = ANY($2) OR p.target_id = ANY($2) END
 		)
-		SELECT coalesce(mneme_erase_reasons(array_agg(DISTINCT memory_id), array_agg(DISTINCT id), $4), 0) FROM p`, f.tenant, f.gone, proposals, f.now).Scan(&reasons)
+		SELECT coalesce(mneme_erase_reasons(array_agg(DISTINCT memory_id), array_agg(DISTINCT id), $4), 0) FROM p`, f.tenant, f.gone, proposals, f.now, f.sources).Scan(&reasons)
 	if err != nil {
 		return n, fmt.Errorf("reasons: %w", err)
 	}

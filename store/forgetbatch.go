@@ -56,6 +56,10 @@ type forgetting struct {
 	gone []uuid.UUID // memories that are forgotten in this batch
 	live []uuid.UUID // those of them that were live
 	stop []string
+
+	// sources has what was proposed from them go from their own history as well, which otherwise is removed by
+	// itself, or keeps what it says until its window is over.
+	sources bool
 }
 
 func (f *forgetting) batch(ctx context.Context, limit int) error {

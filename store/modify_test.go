@@ -502,17 +502,7 @@ func TestModifyMeetsAContentThatAppears(t *testing.T) {
 		}
 		result <- out
 	}()
-	watch := testkit.Owner(t, w.url)
-	waiting, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	require.NoError(t, testkit.Eventually(waiting, func() error {
-		var held bool
-		err := watch.QueryRow(waiting, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE $1 = ANY(pg_blocking_pids(pid)))`, int32(w.owner.PgConn().PID())).Scan(&held)
-		if err == nil && !held {
-			err = fmt.Errorf("nobody waits for the new memory")
-		}
-		return err
-	}))
+	w.awaitWaiter()
 	require.NoError(t, tx.Commit(ctx))
 	out := <-result
 	require.Equal(t, []schema.PatchResult{{ID: id.String(), Status: schema.PatchDuplicate, CurrentVersion: 1, DuplicateID: taken.String()}}, out.Results)

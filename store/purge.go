@@ -65,7 +65,7 @@ func (s *Store) Purge(ctx context.Context, in PurgeInput) (PurgeBatch, error) {
 			if err := p.step(ctx); err != nil {
 				return err
 			}
-			out.More = out.Removed >= p.in.Limit
+			out.More = out.More || out.Removed >= p.in.Limit
 			if in.Step == memory.PurgeSweepRuns {
 				return nil // or what a run notes of its predecessors would be the next one's work, for ever
 			}
@@ -156,23 +156,23 @@ func (p *purging) jobs(ctx context.Context, d schema.RetentionDomain, state sche
 	}
 	type ended struct {
 		ID, MemoryID uuid.UUID
-		Bare         bool
+		Shadow       bool
 	}
-	old, err := collect[ended](ctx, p.tx, `SELECT j.id, j.memory_id, NOT EXISTS (SELECT FROM memories m WHERE m.tenant = j.tenant AND m.id = j.memory_id)
+	old, err := collect[ended](ctx, p.tx, `SELECT j.id, j.memory_id, EXISTS (SELECT FROM ingest_batches b WHERE b.tenant = j.tenant AND b.id = j.batch_id AND b.mode = 'shadow')
 		FROM jobs j WHERE j.tenant = $1 AND j.state = $2 AND j.finished_at < $3 ORDER BY j.finished_at, j.id LIMIT $4 FOR UPDATE OF j SKIP LOCKED`, p.tenant, state, before, p.in.Limit)
 	if err != nil {
 		return err
 	}
-	var ids, bare []uuid.UUID
+	var ids, evaluated []uuid.UUID
 	for _, j := range old {
 		ids = append(ids, j.ID)
-		if j.Bare {
-			bare = append(bare, j.MemoryID)
+		if j.Shadow {
+			evaluated = append(evaluated, j.MemoryID)
 		}
 	}
 	beside := 0
-	if len(bare) > 0 {
-		f := forgetting{change: p.change, run: &forgetRow{Mode: schema.ForgetForce}, gone: bare}
+	if len(evaluated) > 0 {
+		f := forgetting{change: p.change, run: &forgetRow{Mode: schema.ForgetForce}, gone: evaluated, sources: true}
 		if beside, err = f.blankPart(ctx, p.in.Limit); err != nil {
 			return err
 		}
@@ -378,6 +378,7 @@ func (p *purging) tombstones(ctx context.Context) error {
 	if err != nil || len(ids) == 0 {
 		return err
 	}
+	chosen := len(ids)
 	f := forgetting{change: p.change, run: &forgetRow{Mode: schema.ForgetForce}, gone: ids}
 	// Pipelines lock jobs, candidates and proposals ahead of memories.
 	if err := f.lockJobs(ctx, ids); err != nil {
@@ -397,12 +398,18 @@ func (p *purging) tombstones(ctx context.Context) error {
 	if ids, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID]); err != nil {
 		return err
 	}
-	n, err := p.removePart(ctx, ids, p.in.Limit-beside)
+	p.out.More = chosen == p.in.Limit && len(ids) < chosen // behind those that another has taken
+	// And somebody may have delivered one again, who held it until the copy of its text was there.
+	f.gone = ids
+	n, err := f.blankPart(ctx, p.in.Limit-beside)
+	if beside += n; err == nil && beside < p.in.Limit {
+		n, err = p.removePart(ctx, ids, p.in.Limit-beside)
+		beside += n
+	}
+	p.out.Removed, p.out.Counts["beside"] = beside, beside
 	if err != nil {
 		return err
 	}
-	beside += n
-	p.out.Removed, p.out.Counts["beside"] = beside, beside
 	if ids = ids[:min(len(ids), p.in.Limit-beside)]; len(ids) == 0 {
 		return nil
 	}

@@ -504,9 +504,12 @@ func TestLinksAndPurgeAtOnce(t *testing.T) {
 		w.now = w.now.Add(31 * day)
 		var mu sync.Mutex
 		var held []uuid.UUID
+		begun := make(chan struct{}) // one link is there; or a purge might be through before any is
+		var once sync.Once
 		var group errgroup.Group
 		for hand := range hands {
 			group.Go(func() error {
+				defer once.Do(func() { close(begun) })
 				for i := hand; i < n; i += hands {
 					m := task(t, uuid.NewString(), "planning", fmt.Sprintf("It leans on %d of round %d.", i, round))
 					m.Relations = []schema.Relation{{Predicate: memory.ActionLinks[1], TargetID: ids[i].String(), Weight: 1}}
@@ -519,12 +522,14 @@ func TestLinksAndPurgeAtOnce(t *testing.T) {
 						mu.Lock()
 						held = append(held, ids[i])
 						mu.Unlock()
+						once.Do(func() { close(begun) })
 					}
 				}
 				return nil
 			})
 		}
 		group.Go(func() error {
+			<-begun
 			for range 20 {
 				if err := second(w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: memory.PurgeExpire, Limit: 5, At: w.now, Now: w.now})); err != nil {
 					return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
@@ -185,6 +186,8 @@ func TestPurgeEmptiesWhatWasEvaluatedInShadowMode(t *testing.T) {
 	memories, proposals := w.count("memories", "true"), w.count("proposals", "true")
 
 	const candidate, proposal = "content <> '' OR extraction <> '{\"facts\": []}'", "fact->>'content' <> '' OR reason <> ''"
+	const said = "reason LIKE '%because%' AND memory_id <> $1"
+	require.Equal(t, 12, w.count("memory_history", said, stays))
 	before := []int{w.count("memory_candidates", candidate), w.count("proposals", proposal)}
 	require.Zero(t, w.purge(5, memory.PurgeJobsCompleted)[memory.PurgeJobsCompleted])
 	require.Equal(t, before, []int{w.count("memory_candidates", candidate), w.count("proposals", proposal)})
@@ -198,6 +201,37 @@ func TestPurgeEmptiesWhatWasEvaluatedInShadowMode(t *testing.T) {
 	}
 	require.Equal(t, 4, batches, "14 texts and 2 jobs")
 	require.Equal(t, []int{2, 1}, []int{w.count("memory_candidates", candidate), w.count("proposals", proposal)}, "what became a memory goes with that")
+	require.Zero(t, w.count("memory_history", said, stays), "the model's words are about what is gone")
 	require.Equal(t, []int{memories, proposals, 1}, []int{w.count("memories", "true"), w.count("proposals", "true"), w.count("jobs", "true")})
 	testkit.CheckInvariants(t, w.owner)
+}
+
+// What comes again of a memory while a purge is at it holds the memory until its copy of the text is there: the purge
+// sees that, and has it go too.
+func TestPurgeSeesWhatWasDeliveredMeanwhile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.memory("The gate is open")
+	w.softDelete(id)
+	w.exec(`UPDATE jobs SET state = 'completed', finished_at = $1`, w.now)
+	w.now = w.now.Add(31 * day)
+	w.purge(500, memory.PurgeExpire, memory.PurgeGraphLinks, memory.PurgeEmbeddings)
+
+	tx, err := w.owner.Begin(ctx) // as Stage does it
+	require.NoError(t, err)
+	_, err = tx.Exec(ctx, `SELECT FROM memories WHERE id = $1 FOR SHARE`, id)
+	require.NoError(t, err)
+	var group errgroup.Group
+	group.Go(func() error {
+		return second(w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: memory.PurgeTombstones, Limit: 500, At: w.now, Now: w.now}))
+	})
+	w.awaitWaiter()
+	_, err = tx.Exec(ctx, `INSERT INTO memory_candidates (tenant, id, batch_id, ordinal, state, memory_id, source_kind, content, category, sensitivity, occurred_at, created_at)
+		SELECT tenant, gen_random_uuid(), batch_id, 99, 'duplicate', memory_id, source_kind, 'The gate is open', category, sensitivity, occurred_at, created_at FROM memory_candidates WHERE memory_id = $1`, id)
+	require.NoError(t, err)
+	require.NoError(t, tx.Commit(ctx))
+	require.NoError(t, group.Wait())
+	w.purge(500, memory.PurgeTombstones)
+	require.Zero(t, w.count("memories", "true"))
+	require.Equal(t, []int{2, 0}, []int{w.count("memory_candidates", "true"), w.count("memory_candidates", "content <> ''")})
 }

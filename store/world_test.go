@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -162,6 +163,22 @@ func (w *world) outcomes(r store.Range) []schema.FactOutcome {
 	out, err := w.FactOutcomes(ctx, w.p.Tenant, r.BatchID)
 	require.NoError(w.t, err)
 	return out
+}
+
+// awaitWaiter returns when somebody waits for what the owner's transaction holds.
+func (w *world) awaitWaiter() {
+	w.t.Helper()
+	watch := testkit.Owner(w.t, w.url)
+	waiting, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	require.NoError(w.t, testkit.Eventually(waiting, func() error {
+		var held bool
+		err := watch.QueryRow(waiting, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE $1 = ANY(pg_blocking_pids(pid)))`, int32(w.owner.PgConn().PID())).Scan(&held)
+		if err == nil && !held {
+			err = errors.New("nobody waits")
+		}
+		return err
+	}))
 }
 
 func (w *world) exec(sql string, args ...any) {

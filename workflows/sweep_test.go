@@ -270,11 +270,16 @@ func TestAPurgeGoesAheadWithWhatWasAnswered(t *testing.T) {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
 	env.RegisterActivity(a)
-	purge := func(run string) (out activities.SweepResult) {
+	part := func(run string, batches int, from activities.SweepCursor) (out activities.SweepResult) {
 		t.Helper()
-		value, err := env.ExecuteActivity(a.PurgeExpired, activities.SweepRequest{Run: run, At: at, Tenant: p.Tenant, MaxBatches: 100})
+		value, err := env.ExecuteActivity(a.PurgeExpired, activities.SweepRequest{Run: run, At: at, Tenant: p.Tenant, MaxBatches: batches, Cursor: from})
 		require.NoError(t, err)
 		require.NoError(t, value.Get(&out))
+		return out
+	}
+	purge := func(run string) activities.SweepResult {
+		t.Helper()
+		out := part(run, 100, activities.SweepCursor{})
 		require.True(t, out.Done)
 		return out
 	}
@@ -283,7 +288,14 @@ func TestAPurgeGoesAheadWithWhatWasAnswered(t *testing.T) {
 	require.Equal(t, map[string]int{"held": 1}, first.Counts)
 	_, err = h.Store.AdmitSweep(context.Background(), p.Tenant, schema.SweepRetention, n, "alice", "meant so", at)
 	require.NoError(t, err)
-	second := purge("second")
+	begun := part("second", 1, activities.SweepCursor{})
+	require.Equal(t, p.Tenant, begun.Cursor.Tenant, "it was let go ahead")
+	_, err = h.Store.SetRetention(context.Background(), p.Tenant, schema.RetentionPolicy{Domain: schema.RetainJobsDead, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 7200,
+		OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "has it begin anew"}, nil, nil, at)
+	require.NoError(t, err)
+	second := part("second", 100, begun.Cursor)
+	require.True(t, second.Done)
+	require.Zero(t, begun.Counts["held"], "it is counted once, when it is done with")
 	require.Equal(t, []any{n, 1, []string{p.Tenant}, 0}, []any{second.Counts["tombstones"], second.Counts["held"], second.Held, second.Counts["history"]})
 	require.Equal(t, []int{0, history + n}, []int{testkit.Rows(t, owner, "memories", "true"), testkit.Rows(t, owner, "memory_history", "true")})
 	_, err = h.Store.AdmitSweep(context.Background(), p.Tenant, schema.SweepHistory, int64(history), "alice", "meant so", at)

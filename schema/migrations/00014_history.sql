@@ -3,6 +3,21 @@
 
 -- +goose Up
 
+-- What recall had handed out, what came again of a memory that was gone, and what was evaluated in shadow mode by jobs
+-- that are gone: none of it is kept any more, and here goes what was.
+WITH bare AS (
+    UPDATE memory_candidates c SET content = '', extraction = CASE WHEN c.extraction IS NOT NULL THEN '{"facts": []}'::jsonb END, refs = '[]', speaker = '', session = '', tags = '{}'
+    WHERE NOT EXISTS (SELECT FROM memories m WHERE m.tenant = c.tenant AND m.id = c.memory_id)
+        AND NOT EXISTS (SELECT FROM jobs j WHERE j.tenant = c.tenant AND j.memory_id = c.memory_id)
+        AND (c.content <> '' OR c.extraction <> '{"facts": []}' OR c.refs <> '[]' OR c.speaker <> '' OR c.session <> '' OR c.tags <> '{}')
+    RETURNING c.tenant, c.id
+)
+UPDATE proposals p SET fact = jsonb_build_object('content', '', 'category', p.fact->'category', 'confidence', p.fact->'confidence'), reason = '', review_reason = '',
+    warnings = '{}', embedding = NULL, embedding_model = NULL,
+    state = CASE WHEN p.state IN ('proposed', 'stale', 'blocked') THEN 'skipped' ELSE p.state END,
+    outcome = CASE WHEN p.state IN ('proposed', 'stale', 'blocked') THEN 'forgotten' ELSE p.outcome END
+FROM bare b WHERE p.tenant = b.tenant AND p.candidate_id = b.id;
+
 ALTER TABLE sweep_holds DROP CONSTRAINT sweep_holds_sweep_check;
 ALTER TABLE sweep_holds ADD CONSTRAINT sweep_holds_sweep_check CHECK (sweep IN ('decay', 'retention', 'history'));
 -- Until now one question stood for both, so it is not known what was answered.
@@ -37,21 +52,6 @@ DO $$ BEGIN
     EXECUTE format('ALTER FUNCTION mneme_purge_history(timestamptz, integer, text[], timestamptz, uuid) SET search_path = %I, pg_temp', current_schema());
 END $$;
 -- +goose StatementEnd
-
--- What recall had handed out, what came again of a memory that was gone, and what was evaluated in shadow mode by jobs
--- that are gone: none of it is kept any more, and here goes what was.
-WITH bare AS (
-    UPDATE memory_candidates c SET content = '', extraction = CASE WHEN c.extraction IS NOT NULL THEN '{"facts": []}'::jsonb END, refs = '[]', speaker = '', session = '', tags = '{}'
-    WHERE NOT EXISTS (SELECT FROM memories m WHERE m.tenant = c.tenant AND m.id = c.memory_id)
-        AND NOT EXISTS (SELECT FROM jobs j WHERE j.tenant = c.tenant AND j.memory_id = c.memory_id)
-        AND (c.content <> '' OR c.extraction <> '{"facts": []}' OR c.refs <> '[]' OR c.speaker <> '' OR c.session <> '' OR c.tags <> '{}')
-    RETURNING c.tenant, c.id
-)
-UPDATE proposals p SET fact = jsonb_build_object('content', '', 'category', p.fact->'category', 'confidence', p.fact->'confidence'), reason = '', review_reason = '',
-    warnings = '{}', embedding = NULL, embedding_model = NULL,
-    state = CASE WHEN p.state IN ('proposed', 'stale', 'blocked') THEN 'skipped' ELSE p.state END,
-    outcome = CASE WHEN p.state IN ('proposed', 'stale', 'blocked') THEN 'forgotten' ELSE p.outcome END
-FROM bare b WHERE p.tenant = b.tenant AND p.candidate_id = b.id;
 
 -- +goose Down
 SELECT 1;
