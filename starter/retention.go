@@ -138,6 +138,12 @@ func (f *classFlags) policy(domain string) schema.RetentionPolicy {
 		OnExpiry: schema.ExpiryPurge, UpdatedBy: f.actor, Reason: f.reason}
 }
 
+// retentionSet is what `retention set` prints as JSON: the class, as `reset` does, and what it had to set beside it.
+type retentionSet struct {
+	schema.RetentionPolicy
+	Also []schema.RetentionPolicy `json:"also,omitempty"`
+}
+
 func newRetentionSet(a *app) *cobra.Command {
 	var f classFlags
 	var keep, then string
@@ -188,7 +194,8 @@ the tenant has stored asks first (mneme sweeps).`,
 			if out.Policies, err = st.SetRetention(ctx, out.Tenant, p, saysThen, saysExempt, time.Now()); err != nil {
 				return err
 			}
-			return a.print(out, out.text)
+			last := len(out.Policies) - 1
+			return a.print(retentionSet{RetentionPolicy: out.Policies[last], Also: out.Policies[:last]}, out.text)
 		},
 	}
 	f.register(cmd)

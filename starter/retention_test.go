@@ -19,16 +19,17 @@ func TestRetentionSetLeavesWhatIsNotSaid(t *testing.T) {
 		return memory.RetentionRules(list.Policies).For(schema.RetainWorld, schema.TierPersistent, schema.TypologyProcedural).DecayExempt
 	}
 	require.True(t, exempt())
-	var said retentionList
+	var said retentionSet
 	c.run("retention", "set", "world", "--tier", "persistent", "--keep", "90d", "--reason", "a test", "--json").is(exitOK).json(&said)
-	require.Len(t, said.Policies, 2, "what is set as well is shown")
-	require.Equal(t, schema.TypologyProcedural, said.Policies[0].Typology)
+	require.Equal(t, schema.Any, string(said.Typology))
+	require.Len(t, said.Also, 1, "what is set as well is shown")
+	require.Equal(t, schema.TypologyProcedural, said.Also[0].Typology)
 	require.True(t, exempt())
 
-	var set retentionList
+	var set schema.RetentionPolicy
 	c.run("retention", "set", "memory", "--typology", "episodic", "--keep", "30d", "--then", "archive", "--reason", "a test").is(exitOK)
 	c.run("retention", "set", "memory", "--typology", "episodic", "--keep", "7d", "--reason", "a test", "--json").is(exitOK).json(&set)
-	require.Equal(t, []any{schema.ExpiryArchive, int64(7 * 86400)}, []any{set.Policies[0].OnExpiry, set.Policies[0].KeepSeconds})
+	require.Equal(t, []any{schema.ExpiryArchive, int64(7 * 86400)}, []any{set.OnExpiry, set.KeepSeconds})
 
 	c.run("retention", "set", "world", "--tier", "persistent", "--typology", "procedural", "--keep", "90d", "--decay-exempt=false", "--reason", "a test").is(exitOK)
 	require.False(t, exempt(), "who says so lifts it")

@@ -85,8 +85,9 @@ func newSweeps(a *app) *cobra.Command {
 		Long: `Show which sweeps wait for an answer, of whatever tenant, and what the latest did to this one.
 
 A sweep that would take more than its share of a tenant's memories (MNEME_SWEEP_SHARE), or a purge of its
-history, takes nothing of that tenant and asks; a purge that asks of both goes ahead with what is answered. Look why: a clock that jumped, a policy that was set wrong, or nothing but a long silence. Then
-mend the cause, and the question goes with the next run; or admit it: mneme sweeps admit.`,
+history, takes nothing of that tenant and asks; a purge that asks of both goes ahead with what is answered.
+Look why: a clock that jumped, a policy that was set wrong, or nothing but a long silence. Then mend the
+cause, and the question goes with the next run; or admit it: mneme sweeps admit.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			st, err := a.openStore(cmd.Context())

@@ -345,6 +345,18 @@ func (c *change) history(h historyRow) {
 		c.tenant, newID(), h.MemoryID, h.Event, h.Old, h.New, h.By, h.Reason, metadata, c.orNow(h.At), nullable(string(h.Action)), version)
 }
 
+// idSet reads ids.
+func (c *change) idSet(ctx context.Context, query string, args ...any) (map[uuid.UUID]bool, error) {
+	rows, err := c.tx.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	ids := map[uuid.UUID]bool{}
+	var id uuid.UUID
+	_, err = pgx.ForEachRow(rows, []any{&id}, func() error { ids[id] = true; return nil })
+	return ids, err
+}
+
 // forgottenIDs returns those of the ids whose memory was forgotten by force: there is history of its
 // deletion, and no row.
 func (c *change) forgottenIDs(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {

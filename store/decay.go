@@ -195,14 +195,7 @@ func (d *decaying) due(ctx context.Context, limit int) ([]dueRow, error) {
 
 // inPipeline returns which of the memories, which are locked, a pipeline still works on.
 func (d *decaying) inPipeline(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
-	rows, err := d.tx.Query(ctx, `SELECT memory_id FROM jobs WHERE tenant = $1 AND kind = 'ingest' AND memory_id = ANY($2) AND state IN ('pending', 'leased', 'failed')`, d.tenant, ids)
-	if err != nil {
-		return nil, err
-	}
-	busy := map[uuid.UUID]bool{}
-	var id uuid.UUID
-	_, err = pgx.ForEachRow(rows, []any{&id}, func() error { busy[id] = true; return nil })
-	return busy, err
+	return d.idSet(ctx, `SELECT memory_id FROM jobs WHERE tenant = $1 AND kind = 'ingest' AND memory_id = ANY($2) AND state IN ('pending', 'leased', 'failed')`, d.tenant, ids)
 }
 
 // prune makes tombstones, as a soft deletion does (document 004 §15B: safe deletion via decay rather than

@@ -271,13 +271,18 @@ func (f *forgetting) blankPart(ctx context.Context, limit int) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("candidates: %w", err)
 	}
-	n := len(candidates)
-	if limit > 0 && n == limit {
-		return n, nil
+	n, rest := len(candidates), 0
+	if limit > 0 {
+		if rest = limit - n; rest == 0 {
+			return n, nil
+		}
 	}
-	proposals, err := f.toBlank(ctx, limit-n)
+	proposals, err := f.toBlank(ctx, rest)
 	if err != nil {
 		return n, fmt.Errorf("proposals: %w", err)
+	}
+	if len(proposals) == 0 {
+		return n, nil
 	}
 	// A fact that became one of these memories stands in its source's extraction as well. Its place
 	// stays: facts are known by their position.
@@ -328,7 +333,7 @@ func (f *forgetting) blankCandidates(ctx context.Context, limit int) ([]uuid.UUI
 		choose += ` AND ` + candidateFull
 	}
 	ids, err := f.lockSome(ctx, "memory_candidates", choose, limit)
-	if err != nil {
+	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
 	_, err = f.tx.Exec(ctx, `

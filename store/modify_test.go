@@ -509,15 +509,6 @@ func TestModifyMeetsAContentThatAppears(t *testing.T) {
 	require.Equal(t, "Tea is served hot.", w.get(id).Content)
 }
 
-// failing makes every statement that touches a table fail while fn runs: inserts, updates and deletes.
-func (w *world) failing(table string, fn func()) {
-	w.t.Helper()
-	w.exec(`CREATE OR REPLACE FUNCTION test_fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'broken by the test'; END $$`)
-	w.exec(`CREATE TRIGGER aaa_broken BEFORE INSERT OR UPDATE OR DELETE ON ` + table + ` FOR EACH ROW EXECUTE FUNCTION test_fail()`)
-	fn()
-	w.exec(`DROP TRIGGER aaa_broken ON ` + table)
-}
-
 // A crash between any two statements leaves nothing; afterwards the same operation is carried out.
 func TestModifyFailsAsAWhole(t *testing.T) {
 	t.Parallel()

@@ -237,14 +237,7 @@ func (c *change) actionLinked(ctx context.Context, ids []uuid.UUID) (map[uuid.UU
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	rows, err := c.tx.Query(ctx, `SELECT m.id FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+actionLinked("$3"), c.tenant, ids, memory.ActionLinks)
-	if err != nil {
-		return nil, err
-	}
-	linked := map[uuid.UUID]bool{}
-	var id uuid.UUID
-	_, err = pgx.ForEachRow(rows, []any{&id}, func() error { linked[id] = true; return nil })
-	return linked, err
+	return c.idSet(ctx, `SELECT m.id FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+actionLinked("$3"), c.tenant, ids, memory.ActionLinks)
 }
 
 func (w windows) args(tenant string) []any {

@@ -124,26 +124,21 @@ func (st *staging) prepare(ctx context.Context) error {
 // so until commit.
 func (st *staging) markBare(ctx context.Context) error {
 	var replayed []uuid.UUID
-	standing := map[uuid.UUID]bool{}
 	for _, it := range st.items {
-		switch {
-		case it.replayed:
+		if it.replayed {
 			replayed = append(replayed, it.memoryID)
-		case it.state == stateStaged: // by the time of commit it does
-			standing[it.memoryID] = true
 		}
 	}
+	standing := map[uuid.UUID]bool{}
 	if len(replayed) > 0 {
-		rows, err := st.tx.Query(ctx, `SELECT id FROM memories WHERE tenant = $1 AND id = ANY($2) AND erased_at IS NULL ORDER BY id FOR SHARE`, st.tenant, replayed)
-		if err != nil {
+		var err error
+		if standing, err = st.idSet(ctx, `SELECT id FROM memories WHERE tenant = $1 AND id = ANY($2) AND erased_at IS NULL ORDER BY id FOR SHARE`, st.tenant, replayed); err != nil {
 			return err
 		}
-		found, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
-		if err != nil {
-			return err
-		}
-		for _, id := range found {
-			standing[id] = true
+	}
+	for i := range st.items {
+		if it := &st.items[i]; it.state == stateStaged { // it does by the time of commit
+			standing[it.memoryID] = true
 		}
 	}
 	for i := range st.items {

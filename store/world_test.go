@@ -165,6 +165,15 @@ func (w *world) outcomes(r store.Range) []schema.FactOutcome {
 	return out
 }
 
+// failing makes every statement that touches a table fail while fn runs: inserts, updates and deletes.
+func (w *world) failing(table string, fn func()) {
+	w.t.Helper()
+	w.exec(`CREATE OR REPLACE FUNCTION test_fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'broken by the test'; END $$`)
+	w.exec(`CREATE TRIGGER aaa_broken BEFORE INSERT OR UPDATE OR DELETE ON ` + table + ` FOR EACH ROW EXECUTE FUNCTION test_fail()`)
+	fn()
+	w.exec(`DROP TRIGGER aaa_broken ON ` + table)
+}
+
 // awaitWaiter returns when somebody waits for what the owner's transaction holds.
 func (w *world) awaitWaiter() {
 	w.t.Helper()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
@@ -211,96 +212,95 @@ func TestSweepActivitiesKilledAtEveryBatch(t *testing.T) {
 	testkit.CheckInvariants(t, owner)
 }
 
+// purgeable is a tenant that has deleted all it had, which is more than a purge takes without asking, two hours ago.
+type purgeable struct {
+	h        *testkit.Harness
+	p        schema.Principal
+	owner    *pgx.Conn
+	n        int
+	at       time.Time
+	env      *testsuite.TestActivityEnvironment
+	sweeping activities.Sweeping
+}
+
+func newPurgeable(t *testing.T) *purgeable {
+	t.Helper()
+	h := testkit.NewHarness(t, nil)
+	x := &purgeable{h: h, p: testkit.Principal(), owner: testkit.Owner(t, h.DatabaseURL), n: memory.SweepFree + 10, at: time.Now().Add(2 * time.Hour)}
+	for range 2 {
+		faded(t, h, x.p, x.n/2)
+	}
+	_, err := x.owner.Exec(context.Background(), `UPDATE memories SET deleted_at = now(); UPDATE corpus_stats SET docs = 0`)
+	require.NoError(t, err)
+	x.sweeping = activities.Sweeping{Store: h.Store, Now: func() time.Time { return x.at }}
+	var suite testsuite.WorkflowTestSuite
+	x.env = suite.NewTestActivityEnvironment()
+	x.env.RegisterActivity(&x.sweeping)
+	return x
+}
+
+// part runs so many batches of a purge.
+func (x *purgeable) part(t *testing.T, batches int, from activities.SweepCursor) (out activities.SweepResult) {
+	t.Helper()
+	value, err := x.env.ExecuteActivity(x.sweeping.PurgeExpired, activities.SweepRequest{Run: "purge", At: x.at, Tenant: x.p.Tenant, MaxBatches: batches, Cursor: from})
+	require.NoError(t, err)
+	require.NoError(t, value.Get(&out))
+	return out
+}
+
+// keep sets how long a domain is kept.
+func (x *purgeable) keep(t *testing.T, d schema.RetentionDomain, seconds int64) {
+	t.Helper()
+	_, err := x.h.Store.SetRetention(context.Background(), x.p.Tenant, schema.RetentionPolicy{Domain: d, Tier: schema.Any, Typology: schema.Any, KeepSeconds: seconds,
+		OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a test"}, nil, nil, x.at)
+	require.NoError(t, err)
+}
+
+func (x *purgeable) admit(t *testing.T, sweep schema.Sweep, n int) {
+	t.Helper()
+	_, err := x.h.Store.AdmitSweep(context.Background(), x.p.Tenant, sweep, int64(n), "alice", "meant so", x.at)
+	require.NoError(t, err)
+}
+
 // A policy that is set while a run is at a tenant has the run begin with it anew, and ask.
 func TestASweepAsksAgainWhenAPolicyChanges(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
-	p := testkit.Principal()
-	const n = memory.SweepFree + 10
-	for range 2 {
-		faded(t, h, p, n/2)
-	}
-	owner := testkit.Owner(t, h.DatabaseURL)
-	_, err := owner.Exec(context.Background(), `UPDATE memories SET deleted_at = now(); UPDATE corpus_stats SET docs = 0`)
-	require.NoError(t, err)
-	at := time.Now().Add(2 * time.Hour)
-	a := &activities.Sweeping{Store: h.Store, Now: func() time.Time { return at }}
-	var suite testsuite.WorkflowTestSuite
-	env := suite.NewTestActivityEnvironment()
-	env.RegisterActivity(a)
-	purge := func(batches int, from activities.SweepCursor) (out activities.SweepResult) {
-		t.Helper()
-		value, err := env.ExecuteActivity(a.PurgeExpired, activities.SweepRequest{Run: "purge", At: at, Tenant: p.Tenant, MaxBatches: batches, Cursor: from})
-		require.NoError(t, err)
-		require.NoError(t, value.Get(&out))
-		return out
-	}
-	first := purge(1, activities.SweepCursor{})
-	require.Equal(t, p.Tenant, first.Cursor.Tenant, "it was let go ahead")
-	_, err = h.Store.SetRetention(context.Background(), p.Tenant, schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 3600,
-		OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a slip"}, nil, nil, at)
-	require.NoError(t, err)
-	rest := purge(100, first.Cursor)
+	x := newPurgeable(t)
+	first := x.part(t, 1, activities.SweepCursor{})
+	require.Equal(t, x.p.Tenant, first.Cursor.Tenant, "it was let go ahead")
+	x.keep(t, schema.RetainMemory, 3600)
+	rest := x.part(t, 100, first.Cursor)
 	require.True(t, rest.Done)
-	require.Equal(t, []string{p.Tenant}, rest.Held)
+	require.Equal(t, []string{x.p.Tenant}, rest.Held)
 	require.Zero(t, rest.Counts["tombstones"])
-	require.Equal(t, n, testkit.Rows(t, owner, "memories", "purging_at IS NULL"))
+	require.Equal(t, x.n, testkit.Rows(t, x.owner, "memories", "purging_at IS NULL"))
 }
 
 // Memories and history are asked about apart, so that an answer about one lets the run go ahead with that, and it says
 // that the other waits.
 func TestAPurgeGoesAheadWithWhatWasAnswered(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
-	p := testkit.Principal()
-	const n = memory.SweepFree + 10
-	for range 2 {
-		faded(t, h, p, n/2)
-	}
-	owner := testkit.Owner(t, h.DatabaseURL)
-	_, err := owner.Exec(context.Background(), `UPDATE memories SET deleted_at = now(); UPDATE corpus_stats SET docs = 0`)
-	require.NoError(t, err)
-	for _, d := range []schema.RetentionDomain{schema.RetainMemory, schema.RetainHistory} {
-		_, err = h.Store.SetRetention(context.Background(), p.Tenant, schema.RetentionPolicy{Domain: d, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 3600,
-			OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "meant so"}, nil, nil, time.Now())
-		require.NoError(t, err)
-	}
-	at := time.Now().Add(2 * time.Hour)
-	a := &activities.Sweeping{Store: h.Store, Now: func() time.Time { return at }}
-	var suite testsuite.WorkflowTestSuite
-	env := suite.NewTestActivityEnvironment()
-	env.RegisterActivity(a)
-	part := func(run string, batches int, from activities.SweepCursor) (out activities.SweepResult) {
-		t.Helper()
-		value, err := env.ExecuteActivity(a.PurgeExpired, activities.SweepRequest{Run: run, At: at, Tenant: p.Tenant, MaxBatches: batches, Cursor: from})
-		require.NoError(t, err)
-		require.NoError(t, value.Get(&out))
-		return out
-	}
-	purge := func(run string) activities.SweepResult {
-		t.Helper()
-		out := part(run, 100, activities.SweepCursor{})
-		require.True(t, out.Done)
-		return out
-	}
-	history := testkit.Rows(t, owner, "memory_history", "true")
-	first := purge("first")
+	x := newPurgeable(t)
+	x.keep(t, schema.RetainMemory, 3600)
+	x.keep(t, schema.RetainHistory, 3600)
+	history := testkit.Rows(t, x.owner, "memory_history", "true")
+	first := x.part(t, 100, activities.SweepCursor{})
+	require.True(t, first.Done)
 	require.Equal(t, map[string]int{"held": 1}, first.Counts)
-	_, err = h.Store.AdmitSweep(context.Background(), p.Tenant, schema.SweepRetention, n, "alice", "meant so", at)
-	require.NoError(t, err)
-	begun := part("second", 1, activities.SweepCursor{})
-	require.Equal(t, p.Tenant, begun.Cursor.Tenant, "it was let go ahead")
-	_, err = h.Store.SetRetention(context.Background(), p.Tenant, schema.RetentionPolicy{Domain: schema.RetainJobsDead, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 7200,
-		OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "has it begin anew"}, nil, nil, at)
-	require.NoError(t, err)
-	second := part("second", 100, begun.Cursor)
-	require.True(t, second.Done)
+
+	x.admit(t, schema.SweepRetention, x.n)
+	begun := x.part(t, 1, activities.SweepCursor{})
+	require.Equal(t, x.p.Tenant, begun.Cursor.Tenant, "it was let go ahead")
 	require.Zero(t, begun.Counts["held"], "it is counted once, when it is done with")
-	require.Equal(t, []any{n, 1, []string{p.Tenant}, 0}, []any{second.Counts["tombstones"], second.Counts["held"], second.Held, second.Counts["history"]})
-	require.Equal(t, []int{0, history + n}, []int{testkit.Rows(t, owner, "memories", "true"), testkit.Rows(t, owner, "memory_history", "true")})
-	_, err = h.Store.AdmitSweep(context.Background(), p.Tenant, schema.SweepHistory, int64(history), "alice", "meant so", at)
-	require.NoError(t, err)
-	third := purge("third")
+	x.keep(t, schema.RetainJobsDead, 7200) // has it begin anew
+	second := x.part(t, 100, begun.Cursor)
+	require.True(t, second.Done)
+	require.Equal(t, []any{x.n, 1, []string{x.p.Tenant}, 0}, []any{second.Counts["tombstones"], second.Counts["held"], second.Held, second.Counts["history"]})
+	require.Equal(t, []int{0, history + x.n}, []int{testkit.Rows(t, x.owner, "memories", "true"), testkit.Rows(t, x.owner, "memory_history", "true")})
+
+	x.admit(t, schema.SweepHistory, history)
+	third := x.part(t, 100, activities.SweepCursor{})
+	require.True(t, third.Done)
 	require.Equal(t, []int{0, history}, []int{third.Counts["held"], third.Counts["history"]})
 }
 
