@@ -187,7 +187,7 @@ func results(t *text, response schema.RecallResponse) {
 	selections(t, response.Selections)
 	t.line("")
 	layersLine(t, response.Layers)
-	t.line("%d results in %.1f ms (retrieval %s; * pinned)", len(rows), response.Meta.TimingsMS["total"], response.RetrievalID)
+	t.line("found %d in %.1f ms (retrieval %s; * pinned)", len(rows), response.Meta.TimingsMS["total"], response.RetrievalID)
 }
 
 // why names the channels that found a result, strongest first.
