@@ -1,0 +1,423 @@
+package frame
+
+import (
+	"slices"
+	"strings"
+)
+
+// Certainty is how sure it is that a later statement changes what an earlier one says.
+type Certainty int
+
+// Degrees of certainty.
+const (
+	Unrelated Certainty = iota // both may hold, or they are about different things
+	Doubt                      // they answer the same question with different values
+	Likely                     // the later one probably takes the place of the earlier
+	Sure                       // it does
+)
+
+// Change is what a later statement does to an earlier one.
+type Change string
+
+// Changes.
+const (
+	Restates Change = "restates" // the same again
+	Updates  Change = "updates"  // another value
+	Ends     Change = "ends"     // it holds no longer, and nothing takes its place
+)
+
+// Relation is what Compare finds. The zero Relation says that both may hold.
+type Relation struct {
+	Certainty Certainty
+	Change    Change
+	Why       string // the rule, never content
+}
+
+// Reasons of relations.
+const (
+	WhyNamed     = "names the value that it replaces"
+	WhyEnded     = "says that it holds no longer"
+	WhyOpposite  = "says the opposite of the same"
+	WhySingle    = "another value of what has one at a time"
+	WhyCue       = "another value, in words that say it changed"
+	WhyRestated  = "another value in the same words"
+	WhyAmbiguous = "another value; not certain that it is of the same thing"
+)
+
+// Compare says what a later statement changes of an earlier one. Neither is certain to be true; who
+// said what and when is the caller's to weigh.
+func Compare(earlier, later Frame) Relation {
+	a, b := earlier, later
+	if a.ifClause || b.ifClause || a.past || a.event && a.cue < cueChange || a.ended && len(a.values) == 0 {
+		return Relation{}
+	}
+	m := match(a, b)
+	if m.strangers || m.conditions {
+		return Relation{}
+	}
+	if r := named(a, b, m); r.Certainty > Unrelated {
+		return r
+	}
+	if r := ended(a, b, m); r.Certainty > Unrelated {
+		return r
+	}
+	if r := flipped(a, b, m); r.Certainty > Unrelated {
+		return r
+	}
+	if b.past || b.event && b.cue < cueChange || b.negated || b.ended && len(b.values) == 0 {
+		return Relation{}
+	}
+	return substituted(a, b, m)
+}
+
+// alignment is how the topics of two statements fit together.
+type alignment struct {
+	shared     []string // terms of both, subjects included
+	restA      []string // terms that only one has
+	restB      []string
+	strangers  bool // about different subjects
+	conditions bool // under different conditions
+	hearsay    bool // one speaks of themselves, the other of them
+}
+
+// soft terms name no attribute: they go with many.
+var softTerms = stems(`team service system project app application time date number value day name make place thing company people
+	person use user setup production-ready per event events order set process size level length standard policy default main
+	primary official version data daily everyday`)
+
+func match(a, b Frame) alignment {
+	var m alignment
+	used := make([]bool, len(b.topic))
+	for _, t := range a.topic {
+		i := slices.IndexFunc(b.topic, func(o string) bool { return sameTerm(t, o) || samePerson(a, b, t, o) })
+		if i < 0 {
+			if !softTerms[t] {
+				m.restA = append(m.restA, t)
+			}
+			continue
+		}
+		used[i] = true
+		m.shared = append(m.shared, t)
+	}
+	for i, t := range b.topic {
+		if !used[i] && !softTerms[t] && !slices.ContainsFunc(a.topic, func(o string) bool { return sameTerm(t, o) || samePerson(a, b, o, t) }) {
+			m.restB = append(m.restB, t)
+		}
+	}
+	// Words of values are no topic: "from Go 1.24" beside "written in Go 1.24".
+	m.restA = withoutValues(m.restA, b)
+	m.restB = withoutValues(m.restB, a)
+	m.restB = slices.DeleteFunc(m.restB, func(t string) bool { return t == teamTerm })
+	m.restA = slices.DeleteFunc(m.restA, func(t string) bool { return t == teamTerm })
+	subjectA := slices.ContainsFunc(m.restA, func(t string) bool { return slices.Contains(a.subject, t) })
+	subjectB := slices.ContainsFunc(m.restB, func(t string) bool { return slices.Contains(b.subject, t) })
+	m.strangers = subjectA && subjectB || personOf(a) != "" && personOf(b) != "" && !samePerson(a, b, personOf(a), personOf(b)) && !a.holder && !b.holder
+	m.conditions = len(a.condition) > 0 && len(b.condition) > 0 && !slices.Equal(a.condition, b.condition) || len(b.condition) > 0 && len(a.condition) == 0 ||
+		len(a.condition) > 0 && len(b.condition) == 0 && b.cue < cueChange
+	m.hearsay = a.speaker != "" && slices.Contains(a.topic, a.speaker) && b.speaker != a.speaker && b.speaker != ""
+	return m
+}
+
+func withoutValues(terms []string, f Frame) []string {
+	return slices.DeleteFunc(terms, func(t string) bool {
+		return slices.ContainsFunc(slices.Concat(f.values, f.old), func(v Value) bool { return slices.Contains(strings.Fields(v.key), t) })
+	})
+}
+
+// personOf returns who the subject is, where it is who speaks.
+func personOf(f Frame) string {
+	for _, t := range f.subject {
+		if t == selfTerm || t == f.speaker && t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+// samePerson reports whether two terms stand for the same people as far as can be known: "I" of one
+// speaker and their name, "we" and one of us.
+func samePerson(a, b Frame, x, y string) bool {
+	personX := x == selfTerm || x == teamTerm || x == a.speaker && x != ""
+	personY := y == selfTerm || y == teamTerm || y == b.speaker && y != ""
+	if !personX || !personY {
+		return x == y
+	}
+	if x == teamTerm || y == teamTerm {
+		return true
+	}
+	return x == y || x == selfTerm && a.speaker == "" && y == selfTerm
+}
+
+// sameTerm reports whether two words name the same: the same stem, or words of one concept.
+func sameTerm(x, y string) bool {
+	if x == y {
+		return true
+	}
+	for _, c := range concepts[x] {
+		if slices.Contains(concepts[y], c) {
+			return true
+		}
+	}
+	return false
+}
+
+// attributes are the shared terms that are more than who is spoken of.
+func (m alignment) attributes(a, b Frame) []string {
+	return slices.DeleteFunc(slices.Clone(m.shared), func(t string) bool {
+		return t == selfTerm || t == teamTerm || t == a.speaker || t == b.speaker || softTerms[t]
+	})
+}
+
+// named handles statements that name the value they replace: "from Lyon to Oslo", "not Max".
+func named(a, b Frame, m alignment) Relation {
+	if len(b.old) == 0 || a.sentiment != 0 && b.sentiment == 0 && !b.ended {
+		return Relation{}
+	}
+	hit := false
+	for _, o := range b.old {
+		for _, v := range a.values {
+			hit = hit || o.Same(v)
+		}
+		if !hit && len(a.values) == 0 {
+			hit = subset(strings.Fields(o.key), a.topic)
+		}
+	}
+	if !hit || exclusive(a, b) {
+		return Relation{}
+	}
+	// What they have in common beside the value.
+	if len(m.shared) == 0 && !(a.holder && b.holder) && (len(m.restA) > 0 && len(m.restB) > 0) {
+		return Relation{}
+	}
+	out := Relation{Certainty: Sure, Change: Updates, Why: WhyNamed}
+	if len(b.values) == 0 {
+		out.Change = Ends
+	}
+	switch {
+	case m.hearsay && b.cue < cueChange:
+		out.Certainty = Likely
+	case len(m.restA) > 0 && len(m.restB) > 0 && b.cue < cueChange, len(m.shared) == 0 && b.cue < cueChange:
+		out.Certainty = Doubt
+	case len(m.shared) == 0, len(m.restA) > 1 && len(m.restB) > 1:
+		out.Certainty = Likely
+	}
+	return out
+}
+
+// exclusive reports whether the statements are about attributes that cannot be the same.
+func exclusive(a, b Frame) bool {
+	birth := func(f Frame) bool {
+		return slices.ContainsFunc(f.topic, func(t string) bool { return slices.Contains(concepts[t], conceptBirth) })
+	}
+	return birth(a) != birth(b)
+}
+
+// ended handles "no longer", "cancelled", "gave up".
+func ended(a, b Frame, m alignment) Relation {
+	if !b.ended && !(b.past && !b.copular) {
+		return Relation{}
+	}
+	if a.ended || a.negated {
+		return Relation{}
+	}
+	values := true // what ended is what the earlier statement gives
+	for _, v := range b.values {
+		values = values && slices.ContainsFunc(a.values, v.Same)
+	}
+	aligned := len(m.attributes(a, b)) > 0 && (len(m.restA) == 0 || len(m.restB) == 0)
+	sameValue := len(b.values) > 0 && values && len(a.values) > 0
+	switch {
+	case sameValue && (aligned || len(m.shared) > 0 && len(m.restA)+len(m.restB) <= 1):
+		return Relation{Certainty: Sure, Change: Ends, Why: WhyEnded}
+	case len(b.values) == 0 && len(b.old) == 0 && aligned && len(m.restB) == 0 && !b.past:
+		if len(m.restA) > 0 {
+			return Relation{Certainty: Likely, Change: Ends, Why: WhyEnded}
+		}
+		return Relation{Certainty: Sure, Change: Ends, Why: WhyEnded}
+	}
+	return Relation{}
+}
+
+// flipped handles the opposite of the same: love and hate, enabled and disabled, is and is not.
+func flipped(a, b Frame, m alignment) Relation {
+	sure := Relation{Certainty: Sure, Change: Updates, Why: WhyOpposite}
+	same := len(a.values) > 0 && len(a.values) == len(b.values)
+	for _, v := range a.values {
+		same = same && slices.ContainsFunc(b.values, func(o Value) bool { return o.key == v.key })
+	}
+	aligned := len(m.restA) == 0 && len(m.restB) == 0
+	if a.sentiment*b.sentiment < 0 && same && sharesSubject(m) {
+		return sure
+	}
+	if a.sentiment*b.sentiment < 0 && len(a.values) > 0 && len(b.values) > 0 && sharesSubject(m) && a.values[0].Same(b.values[0]) {
+		return sure
+	}
+	if a.negated != b.negated && same && aligned && len(m.shared) > 0 && !a.ended && !b.ended {
+		return sure
+	}
+	if len(a.values) == 1 && len(b.values) == 1 && aligned && (len(m.attributes(a, b)) > 0 || sharesSubject(m) && sameTerm(a.values[0].key, b.values[0].key)) && opposite(a.values[0].key, b.values[0].key) && !a.negated && !b.negated {
+		return sure
+	}
+	return Relation{}
+}
+
+func sharesSubject(m alignment) bool { return len(m.shared) > 0 }
+
+// substituted handles another value of the same attribute.
+func substituted(a, b Frame, m alignment) Relation {
+	va, vb, ok := valuePair(a, b)
+	if !ok {
+		return Relation{}
+	}
+	attributes := m.attributes(a, b)
+	category := va.category != "" && va.category == vb.category
+	concept := sharedConcept(a, b, m)
+	exact := len(m.restA) == 0 && len(m.restB) == 0
+	if va.Same(vb) && len(m.restA) == 1 && len(m.restB) == 1 && !restInSubject(a, b, m) && opposite(m.restA[0], m.restB[0]) {
+		return Relation{Certainty: Sure, Change: Updates, Why: WhyOpposite}
+	}
+	if len(attributes) == 0 && !category {
+		return Relation{}
+	}
+	if va.Same(vb) {
+		if exact && a.negated == b.negated {
+			return Relation{Certainty: Sure, Change: Restates}
+		}
+		return Relation{}
+	}
+	plural := pluralConcepts[concept] || a.sentiment != 0 || manyOf(a) || manyOf(b)
+	single := !plural && (singleKind(va.Kind) || singleConcepts[concept] || a.holder && b.holder && holderConcepts[concept] || isFavorite(a) && isFavorite(b) ||
+		definite(a, b, va, vb, category))
+	if a.sentiment > 0 && b.sentiment > 0 && b.cue >= cueNow && (category || opposite(va.key, vb.key) || shareHead(va, vb)) && exact {
+		return Relation{Certainty: Sure, Change: Updates, Why: WhyCue}
+	}
+	out := Relation{Change: Updates}
+	switch {
+	case plural:
+		return Relation{}
+	case exact && single:
+		out.Certainty, out.Why = Sure, WhySingle
+	case exact && b.cue >= cueNow:
+		out.Certainty, out.Why = Sure, WhyCue
+	case exact && category, exact && va.Kind == KindName && vb.Kind == KindName && len(attributes) > 0:
+		out.Certainty, out.Why = Doubt, WhyRestated
+	case exact:
+		return Relation{}
+	case len(m.restB) == 0 && b.cue == cueChange && (single || category): // the later one is shorter and refers back
+		out.Certainty, out.Why = Sure, WhyCue
+	case len(m.restA) == 0 && b.cue == cueChange && (single || category):
+		out.Certainty, out.Why = Sure, WhyCue
+	case (len(m.restA) == 0 || len(m.restB) == 0) && b.cue >= cueNow && (single || category):
+		out.Certainty, out.Why = Likely, WhyCue
+	case (len(m.restA) == 0 || len(m.restB) == 0) && single && !restInSubject(a, b, m):
+		out.Certainty, out.Why = Doubt, WhyAmbiguous
+	case b.cue == cueChange && (single || category) && len(attributes) > 0 && len(m.restA) <= 2 && len(m.restB) <= 2 && !restInSubject(a, b, m):
+		out.Certainty, out.Why = Likely, WhyAmbiguous
+	default:
+		return Relation{}
+	}
+	if m.hearsay && out.Certainty == Sure && b.cue < cueChange {
+		out.Certainty = Likely
+	}
+	return out
+}
+
+// valuePair returns the values of two statements that could stand for each other.
+func valuePair(a, b Frame) (va, vb Value, ok bool) {
+	for _, x := range a.values {
+		for _, y := range b.values {
+			if interchangeable(x, y) && !x.Same(y) {
+				return x, y, true
+			}
+		}
+	}
+	for _, x := range a.values {
+		for _, y := range b.values {
+			if interchangeable(x, y) {
+				return x, y, true
+			}
+		}
+	}
+	return va, vb, false
+}
+
+func interchangeable(x, y Value) bool {
+	words := func(k Kind) bool { return k == KindName || k == KindTerm }
+	amounts := func(k Kind) bool { return k == KindAmount || k == KindNumber }
+	switch {
+	case x.Kind == KindVersion && y.Kind == KindVersion:
+		return x.category == "" || y.category == "" || x.category == y.category || categories[x.category] == categories[y.category]
+	case x.Kind == y.Kind && !words(x.Kind):
+		return true
+	case amounts(x.Kind) && amounts(y.Kind):
+		return true
+	case words(x.Kind) && words(y.Kind):
+		return x.category == y.category || x.category == "" || y.category == ""
+	case x.Kind == KindVersion && words(y.Kind), y.Kind == KindVersion && words(x.Kind):
+		return categoryName(x) != "" && categoryName(x) == categoryName(y)
+	}
+	return false
+}
+
+func categoryName(v Value) string {
+	if v.Kind == KindVersion {
+		return categories[v.category]
+	}
+	return v.category
+}
+
+// singleKind reports whether a thing has one value of the kind at a time, said in the same words.
+func singleKind(k Kind) bool {
+	switch k {
+	case KindDate, KindTime, KindDuration, KindAmount, KindPercent, KindNumber, KindVersion, KindContact:
+		return true
+	}
+	return false
+}
+
+// sharedConcept returns the concept that both topics have, the first that decides anything.
+func sharedConcept(a, b Frame, m alignment) string {
+	first := ""
+	for _, t := range m.shared {
+		for _, o := range b.topic {
+			for _, c := range concepts[t] {
+				if t != o && !slices.Contains(concepts[o], c) {
+					continue
+				}
+				if singleConcepts[c] || pluralConcepts[c] || holderConcepts[c] {
+					return c
+				}
+				if first == "" {
+					first = c
+				}
+			}
+		}
+	}
+	return first
+}
+
+// isFavorite reports whether the statement is about the favourite of something.
+func isFavorite(f Frame) bool {
+	return slices.Contains(f.topic, stemOf("favorite")) || slices.Contains(f.topic, stemOf("preferred"))
+}
+
+// manyOf reports whether a statement lists several values, or tells of likes.
+func manyOf(f Frame) bool { return f.sentiment != 0 && f.cue < cueNow }
+
+// definite reports whether both say what the one thing of its name is: "our CI is …".
+func definite(a, b Frame, va, vb Value, category bool) bool {
+	if !a.copular || !b.copular || a.holder != b.holder && !category {
+		return a.holder != b.holder && va.Kind == KindName && vb.Kind == KindName && (a.copular || b.copular)
+	}
+	return category || va.Kind == KindName && vb.Kind == KindName
+}
+
+func shareHead(x, y Value) bool {
+	a, b := strings.Fields(x.key), strings.Fields(y.key)
+	return len(a) > 1 && len(b) > 1 && a[len(a)-1] == b[len(b)-1]
+}
+
+func restInSubject(a, b Frame, m alignment) bool {
+	return slices.ContainsFunc(m.restA, func(t string) bool { return slices.Contains(a.subject, t) }) ||
+		slices.ContainsFunc(m.restB, func(t string) bool { return slices.Contains(b.subject, t) })
+}

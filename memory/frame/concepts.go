@@ -1,0 +1,234 @@
+package frame
+
+import "strings"
+
+// A concept brings together the words by which people speak of one attribute: who asks where someone
+// lives means their home, address or city. A word may belong to several.
+const (
+	conceptHome     = "HOME"
+	conceptEmployer = "EMPLOYER"
+	conceptBirth    = "BIRTH"
+	conceptLike     = "LIKE"
+	conceptName     = "NAME"
+	conceptUse      = "USE"
+	conceptOnCall   = "ONCALL"
+	conceptLead     = "LEAD"
+	conceptDiet     = "DIET"
+)
+
+// concepts are the words of each concept.
+var concepts = func() map[string][]string {
+	out := map[string][]string{}
+	for line := range strings.Lines(conceptWords) {
+		name, list, ok := strings.Cut(strings.TrimSpace(line), ":")
+		if !ok {
+			continue
+		}
+		for w := range strings.FieldsSeq(list) {
+			stem := stemOf(w)
+			out[stem] = append(out[stem], name)
+		}
+	}
+	return out
+}()
+
+const conceptWords = `
+HOME: live reside residence home house apartment flat address city town based hometown relocate dwell settle
+EMPLOYER: work employ employer employed job company hire firm workplace join
+ROLE: role title position profession occupation job career promote promotion
+MANAGER: manager boss supervisor reportto lead line-manager
+PARTNER: partner husband wife spouse girlfriend boyfriend fiance fiancee fiancé fiancée married marry marriage engaged divorce divorced dating date breakup single relationship
+PHONE: phone phonenumber telephone mobile cell number reach
+EMAIL: email e-mail mail inbox
+NAME: name named call called rename nickname title
+BIRTH: born bornin birthday birthplace birthdate birth
+AGE: age old older year-old turn
+DIET: diet vegetarian vegan pescatarian meat eat gluten-free keto omnivore carnivore flexitarian halal kosher dairy plant-based
+ALLERGY: allergy allergic allergicto intolerant intolerance reaction
+PET: pet dog cat puppy kitten parrot rabbit hamster goldfish tortoise
+VEHICLE: car vehicle drive automobile motorbike motorcycle truck van scooter ride
+COMMUTE: commute commuting travel bus train bike cycle subway tram metro
+HOBBY: hobby pastime hobbies spare free-time weekend leisure sport activity
+INSTRUMENT: instrument guitar piano violin drum drums cello flute saxophone ukulele play
+GYM: gym fitness workout training exercise trainer
+SCHOOL: school university college study studies studying degree major course campus class kindergarten
+LANGUAGE: language speak fluent learn learning
+DRINK: drink coffee tea beverage espresso latte matcha juice beer wine
+FOOD: food dish cuisine meal snack restaurant lunch dinner breakfast
+COLOR: color shade
+WAKE: wakeup alarm awake
+SLEEP: sleep bedtime bed
+MEDICINE: medication medicine pill dose dosage prescription drug tablet
+DOCTOR: doctor physician gp dentist therapist
+BANK: bank account banking
+PLAN: plan subscription tier package
+SIZE: size wear
+ONCALL: oncall escalation pager rota rotation incident duty
+LEAD: lead leader head own owner manage responsible lookafter maintain maintainer charge chair run captain coordinate coordinator
+REVIEW: review reviewer approve approval approver sign-off signoff pullrequest pr
+STANDUP: standup stand-up daily scrum sync
+MEETING: meeting call sync one-on-one 1:1 1on1 catch-up retro retrospective
+SPRINT: sprint iteration cadence
+LAUNCH: launch release ship golive rollout roll-out go-live debut
+DEADLINE: deadline due deliver delivery deliverable submit submission
+BUDGET: budget spend spending funding allowance
+PRICE: price cost fee rate rent pay charge expensive
+SALARY: salary pay wage compensation
+ROOM: room office floor desk building venue location space place
+PARKING: parking park
+CI: ci pipeline pipelines build integration ci/cd cicd builds
+REPO: repo repository code hosted source codebase monorepo host
+TRACKER: tracker track ticket issue issues backlog bug
+CHAT: chat message messaging messenger talk communicate channel slack
+DATABASE: database db datastore data persist persistence store storage backend
+CACHE: cache caching session
+QUEUE: queue bus broker event events messaging publish stream streaming
+CLOUD: cloud host hosting hosted provider infrastructure infra platform run
+REGION: region datacenter data-center zone location
+PORT: port listen
+VERSION: version release run upgrade
+BRANCH: branch trunk
+MERGE: merge squash rebase
+RETENTION: retention retain keep kept store backup purge
+LIMIT: limit ratelimit quota cap throttle threshold maximum max rate
+TIMEOUT: timeout time-out deadline expire
+REPLICA: replica replicas instance instances node nodes pod pods worker workers
+SECRET: secret secrets credential credentials password token vault key keys
+LOG: log logs logging
+MONITOR: monitor monitoring metric metrics alert alerts alerting dashboard observability
+EDITOR: editor ide
+OS: os operating laptop machine computer desktop
+SHELL: shell terminal
+CODELANG: language programming written write code coded
+FRAMEWORK: framework library
+TEST: test tests testing assertion assertions
+LINT: linter lint formatter format formatting indent indentation style
+DOCS: docs documentation wiki doc documents document notes
+DOMAIN: domain url site website hostname
+FLAG: flag toggle feature switch
+THEME: theme mode
+FREQUENCY: daily weekly monthly biweekly fortnightly often frequency every
+DEPLOY: deploy deployment release ship deploys
+VENDOR: vendor supplier provider
+CUSTOMER: customer client
+GOAL: goal target objective okr
+VACATION: vacation holiday trip travel leave
+HOURS: hours schedule shift shifts
+DESIGN: design mockup figma sketch
+ESTIMATE: estimate estimated estimation
+STATUS: status state stage phase
+PASSWORDMANAGER: passwords
+FRAMEWORKUI: frontend front-end ui
+BACKENDLANG: backend back-end
+SEAT: seat aisle window
+PLACE: live store stored sit reside located location host keep based where
+INSURANCE: insurance insurer insured
+PROVIDER: provider carrier isp operator internet broadband
+STREAM: streaming watch series show
+NEWS: newspaper news
+`
+
+// singleConcepts are attributes of which someone or something has one value at a time.
+var singleConcepts = words(`HOME EMPLOYER MANAGER PHONE EMAIL NAME BIRTH AGE DIET WAKE SLEEP ONCALL STANDUP SPRINT LAUNCH DEADLINE BUDGET
+	PRICE SALARY CI PORT VERSION BRANCH RETENTION LIMIT TIMEOUT THEME FREQUENCY BANK PARTNER REGION TRACKER`)
+
+// pluralConcepts are attributes of which someone has many at once.
+var pluralConcepts = words("LIKE ALLERGY HOBBY LANGUAGE INSTRUMENT PET FOOD")
+
+// holderConcepts are parts that one person has at a time: a new person takes the place of the old.
+var holderConcepts = words("ONCALL LEAD REVIEW MANAGER")
+
+// sentiments are verbs of liking, +1, and disliking, -1.
+var sentiments = func() map[string]int {
+	out := map[string]int{}
+	for w := range stems("love like enjoy adore prefer fancy favor appreciate relish", "fanof") {
+		out[w] = 1
+	}
+	for w := range stems("hate dislike detest despise loathe avoid abhor resent", "cantstand") {
+		out[w] = -1
+	}
+	return out
+}()
+
+// opposites are states that exclude each other.
+var opposites = func() map[string]string {
+	out := map[string]string{}
+	for pair := range strings.FieldsSeq(`enabled/disabled enable/disable on/off open/closed open/close allowed/forbidden allow/forbid allowed/denied
+		required/optional mandatory/optional public/private up/down active/inactive manual/automatic manually/automatically
+		blocked/unblocked locked/unlocked remote/onsite remotely/onsite sync/async synchronous/asynchronous available/unavailable
+		single/married married/divorced employed/unemployed free/paid online/offline early/late tabs/spaces tab/space dark/light
+		light/dark day/night passing/failing green/red fixed/broken done/pending approved/rejected supported/unsupported
+		vegetarian/vegan yes/no true/false frozen/unfrozen paused/running signed/unsigned encrypted/unencrypted full/empty
+		full-time/part-time window/aisle squash/rebase aisle/window cash/card left/right hot/cold iced/hot morning/evening morning/afternoon afternoon/evening`) {
+		a, b, _ := strings.Cut(pair, "/")
+		out[stemOf(a)] += " " + stemOf(b)
+		out[stemOf(b)] += " " + stemOf(a)
+	}
+	return out
+}()
+
+func opposite(a, b string) bool {
+	for w := range strings.FieldsSeq(opposites[a]) {
+		if w == b {
+			return true
+		}
+	}
+	return false
+}
+
+// categories are things of which one is chosen for a purpose; the name of the category says the concept
+// that a value brings with it.
+var categories = func() map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(categoryWords) {
+		name, list, ok := strings.Cut(strings.TrimSpace(line), ":")
+		if !ok {
+			continue
+		}
+		for w := range strings.FieldsSeq(list) {
+			out[strings.ReplaceAll(w, "_", " ")] = name
+		}
+	}
+	return out
+}()
+
+const categoryWords = `
+DATABASE: postgres postgresql mysql mariadb sqlite mongodb mongo dynamodb cockroachdb cassandra oracle clickhouse couchdb scylladb firestore aurora neo4j snowflake bigquery redshift duckdb tidb yugabyte spanner
+CI: jenkins circleci githubactions github_actions gitlabci gitlab_ci travis buildkite teamcity bamboo drone tekton azure_pipelines woodpecker concourse
+QUEUE: kafka rabbitmq nats jetstream sqs pulsar activemq redpanda zeromq kinesis pubsub
+CACHE: redis memcached valkey varnish dragonfly
+CLOUD: aws gcp azure heroku hetzner digitalocean linode render fly.io vercel netlify cloudflare ovh
+TRACKER: jira linear asana trello youtrack clickup shortcut monday.com github_issues basecamp
+CHAT: slack teams discord mattermost zulip telegram whatsapp signal
+REPO: github gitlab bitbucket gitea codeberg forgejo
+EDITOR: vscode vim neovim emacs intellij goland pycharm sublime zed helix nano webstorm cursor
+CODELANG: python go golang rust java kotlin typescript javascript ruby scala elixir haskell swift perl php c++ clojure erlang zig
+MONITOR: datadog prometheus grafana newrelic honeycomb splunk sentry nagios zabbix cloudwatch dynatrace
+LOG: loki elasticsearch kibana elk logstash graylog papertrail
+OS: linux macos windows ubuntu debian fedora arch mint
+SHELL: bash zsh fish powershell nushell
+TEST: pytest unittest jest vitest mocha testify junit cypress playwright selenium ginkgo
+LINT: eslint prettier black ruff flake8 biome golangci-lint
+DOCS: confluence notion sharepoint obsidian coda wiki
+FRAMEWORKUI: react vue angular svelte solid ember htmx next.js
+SECRET: vault 1password bitwarden lastpass keepass
+ORCHESTRATION: kubernetes nomad ecs swarm mesos
+DESIGN: figma sketch penpot xd
+VIDEO: zoom meet webex jitsi
+DRINK: coffee tea espresso latte cappuccino matcha water juice soda beer wine cola cocoa kombucha americano
+DIET: vegetarian vegan pescatarian omnivore carnivore keto paleo flexitarian
+COLOR: red blue green yellow purple orange black white pink grey gray brown turquoise teal violet navy
+DAYPART: morning afternoon evening night mornings afternoons evenings nights
+SEASON: spring summer autumn fall winter
+COMMUTE: bike bus train tram metro subway car bicycle foot walking ferry scooter
+INSTRUMENT: guitar piano violin drums cello flute saxophone ukulele trumpet clarinet harp bass
+SPORT: tennis football soccer basketball running swimming climbing bouldering yoga pilates squash golf rowing judo karate boxing cycling hiking
+THEME: dark light
+FREQUENCY: daily weekly biweekly monthly quarterly yearly fortnightly hourly
+STYLE: tabs spaces
+STREAM: netflix spotify tidal deezer hulu
+MERGE: squash rebase
+`
+
+// conceptsOf returns the concepts of a stem.
+func conceptsOf(stem string) []string { return concepts[stem] }

@@ -1,0 +1,592 @@
+package frame
+
+import (
+	"slices"
+	"strings"
+)
+
+// Frame is what one statement says.
+type Frame struct {
+	speaker string   // stem of the speaker's first name; empty when unknown or a role such as "user"
+	subject []string // stems of the subject's words; selfTerm and teamTerm stand for "I" and "we"
+	topic   []string // stems of the content words that say what is stated of the subject
+	values  []Value  // what it is given
+	old     []Value  // what the statement itself says that holds no longer
+	holder  bool     // the value is who has a part: "Priya is on call"
+
+	cue       int  // one of the cue constants
+	ended     bool // it says that something is over
+	negated   bool
+	past      bool // it says how it was
+	event     bool // it tells of something that happened once
+	ifClause  bool // it holds under a condition, which it begins with
+	copular   bool
+	sentiment int      // +1 likes, -1 dislikes
+	condition []string // stems of "in staging", "on weekdays": where it holds
+	words     int      // tokens
+}
+
+// Pseudo words of subjects.
+const (
+	selfTerm = "@me"
+	teamTerm = "@we"
+)
+
+// How strongly a statement says that something has changed.
+const (
+	cueNone   = iota
+	cueNow    // now, these days: it holds, in contrast to before
+	cueChange // moved, switched, correction: another value took the place of one
+)
+
+// Read returns the frames of the statements of a text. Speaker is who says "I", empty when unknown.
+// Questions yield no frame here: see ReadQuestion.
+func Read(text, speaker string) []Frame {
+	var out []Frame
+	for _, s := range sentences(text) {
+		if strings.HasSuffix(strings.TrimRight(s, closers[:1]+" "), "?") {
+			continue
+		}
+		if f, ok := readSentence(s, speaker); ok {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// roles are speakers that have a part instead of a name.
+var roles = words("user assistant agent human customer operator system developer admin caller client")
+
+func speakerKey(speaker string) string {
+	first, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(speaker)), " ")
+	if roles[first] {
+		return ""
+	}
+	return first
+}
+
+// reader is one sentence at work.
+type reader struct {
+	Frame
+	ts     []token
+	taken  []bool // tokens of values and cues
+	verb   int    // index of the main verb, len(ts) when there is none
+	object [2]int // tokens of the object of a change verb
+}
+
+func readSentence(s, speaker string) (Frame, bool) {
+	r := &reader{ts: tokenize(s)}
+	r.speaker = speakerKey(speaker)
+	r.leadIns()
+	if len(r.ts) < 2 {
+		return Frame{}, false
+	}
+	r.words = len(r.ts)
+	r.clauses()
+	if len(r.ts) == 0 {
+		return Frame{}, false
+	}
+	r.taken = make([]bool, len(r.ts))
+	r.findVerb()
+	r.cues()
+	r.findOld()
+	r.findValues()
+	r.findTopic()
+	return r.Frame, true
+}
+
+// leadIns drops what introduces the statement, and notes that it corrects another.
+func (r *reader) leadIns() {
+	for len(r.ts) > 2 {
+		t := r.ts[0]
+		switch {
+		case correctionCues[t.low] && (t.end != 0 || t.low == "actually" || t.low == "scratchthat" || t.low == "turnsout" || t.low == "changeofplan"):
+			r.cue = max(r.cue, cueChange)
+		case leadIns[t.low] && (t.end != 0 || t.low == "and" || t.low == "but" || t.low == "so" || t.low == "also" || t.low == "fyi" || t.low == "btw" || t.low == "then"):
+		case leadIns[t.low] && leadIns[r.ts[1].low]:
+		case t.low == "it" && r.ts[1].low == "turnsout":
+		case t.low == "that" && r.cue == cueChange && !isVerb(r.ts[1]):
+		case t.low == "by" && r.ts[1].low == "the" && r.ts[2].low == "way":
+			r.ts = r.ts[2:]
+		case t.low == "heads" && r.ts[1].low == "up":
+			r.ts = r.ts[1:]
+		case (t.low == "good" || t.low == "quick" || t.low == "small" || t.low == "big") && (r.ts[1].low == "news" || r.ts[1].low == "update" || r.ts[1].low == "change" || r.ts[1].low == "correction") && r.ts[1].end != 0:
+			r.cue = max(r.cue, cueChange)
+			r.ts = r.ts[1:]
+		default:
+			r.leadingTime()
+			return
+		}
+		r.ts = r.ts[1:]
+	}
+	r.leadingTime()
+}
+
+// leadingTime drops "As of June 1," and "Last month," from the front.
+func (r *reader) leadingTime() {
+	if len(r.ts) < 4 {
+		return
+	}
+	first := r.ts[0]
+	at := func(n int) { // n tokens are the adverbial
+		if n > 0 && n < len(r.ts)-1 {
+			r.ts = r.ts[n:]
+		}
+	}
+	comma := -1
+	for i := 0; i < min(len(r.ts)-1, 7); i++ {
+		if r.ts[i].end == ',' {
+			comma = i
+			break
+		}
+	}
+	starts := first.low == "asof" || first.low == "since" || first.low == "starting" || first.low == "effective" || first.low == "beginning" || first.low == "fromnowon"
+	switch {
+	case starts:
+		r.cue = max(r.cue, cueNow)
+		if comma >= 0 {
+			at(comma + 1)
+			return
+		}
+		n := 1
+		if v, k := dateAt(r.ts, 1); k > 0 && v.Kind == KindDate {
+			n += k
+		} else if len(r.ts) > 2 && (fillers[r.ts[1].low] || nowCues[r.ts[1].low]) {
+			n = 2
+			if units[r.ts[2].stem] {
+				n = 3
+			}
+		}
+		at(n)
+	case nowCues[first.low] && first.low != "instead":
+		r.cue = max(r.cue, cueNow)
+		at(1)
+	case comma >= 0 && comma < 5 && (first.low == "last" || first.low == "this" || first.low == "yesterday" || first.low == "today" || first.low == "next" ||
+		(prepositions[first.low] && (first.low == "after" || first.low == "before" || first.low == "until" || first.low == "from" || first.low == "by"))):
+		if first.low == "from" {
+			r.cue = max(r.cue, cueNow)
+		}
+		at(comma + 1)
+	}
+}
+
+// clauses cuts what explains the statement, and keeps where it holds.
+func (r *reader) clauses() {
+	if first := r.ts[0].low; first == "if" || first == "when" || first == "whenever" || first == "unless" || first == "while" {
+		r.ifClause = true
+		return
+	}
+	for i := 2; i < len(r.ts); i++ {
+		low := r.ts[i].low
+		switch {
+		case low == "if" || low == "when" || low == "whenever" || low == "unless":
+			r.condition = append(r.condition, contentStems(r.ts[i+1:])...)
+			r.ts = r.ts[:i]
+		case low == "since" || low == "asof" || low == "starting" || low == "effective":
+			r.cue = max(r.cue, cueNow)
+			r.ts = r.ts[:i]
+		case clauseBreaks[low] && low != "due" && !(low == "given"):
+			r.ts = r.ts[:i]
+		case low == "due" && i+1 < len(r.ts) && r.ts[i+1].low == "to" && i > 3:
+			r.ts = r.ts[:i]
+		default:
+			continue
+		}
+		return
+	}
+}
+
+func contentStems(ts []token) []string {
+	var out []string
+	for _, t := range ts {
+		if isContent(t) {
+			out = append(out, t.stem)
+		}
+	}
+	return out
+}
+
+func isContent(t token) bool {
+	return !prepositions[t.low] && !articles[t.low] && !auxiliaries[t.low] && !conjunctions[t.low] && !fillers[t.low] && !pronouns[t.low] &&
+		!possessives[t.low] && !lightVerbs[t.stem] && !nowCues[t.low] && !questionWords[t.low] && !negations[t.low] && t.low != ""
+}
+
+// verbs of every day that stand between a subject and its value.
+var plainVerbs = stems(`live work reside own lead manage maintain head chair teach study learn speak play drive eat drink smoke wear weigh
+	cost listen support depend require need store write run commute cycle belong attend visit meet train practice read watch cook
+	report serve handle cover host build test format log track discuss talk communicate chat deploy ship release lock encrypt
+	expire retain purge back review approve sign merge order subscribe bank shop rent lease park sleep wake exercise swim hike climb
+	earn charge bill invoice count measure monitor alert page contain include offer last return respond answer connect expose prefer
+	identify celebrate grow sing dance paint knit volunteer gym tune cache index publish consume scale shard replicate mirror proxy
+	land fly travel stay settle book stream contact email phone text`, "oncall wakeup reportto lookafter usedto nolonger bornin allergicto fanof cantstand")
+
+func isVerb(t token) bool {
+	switch t.low {
+	case "be", "am", "is", "are", "was", "were", "have", "has", "had", "do", "does", "did", "will", "would", "can", "could", "must", "should", "may", "might", "shall", "get", "got":
+		return true
+	}
+	return changeVerbs[t.stem] || endVerbs[t.stem] || startVerbs[t.stem] || lightVerbs[t.stem] || sentiments[t.stem] != 0 || plainVerbs[t.stem]
+}
+
+func isBe(t token) bool { return t.stem == "be" }
+
+// isAux reports whether t is a verb in any place.
+func isAux(t token) bool {
+	return auxiliaries[t.low] && t.low != "to" && t.low != "not" && t.low != "never" && t.low != "need" && t.low != "let"
+}
+
+// findVerb finds the main verb: the first word that may be one where a verb may stand.
+func (r *reader) findVerb() {
+	r.verb = len(r.ts)
+	for i := range r.ts {
+		t := r.ts[i]
+		if i > 0 && r.ts[i-1].end == ':' {
+			return // "Deadline: June 10"
+		}
+		if !isVerb(t) || t.poss {
+			continue
+		}
+		if i == 0 {
+			if !isAux(t) && len(r.ts) > 1 && (isVerb(r.ts[1]) && !articles[r.ts[1].low] || prepositions[r.ts[1].low] && !changeVerbs[t.stem] && !endVerbs[t.stem] && !startVerbs[t.stem]) {
+				continue // "Release moved to …", "Work on …"
+			}
+			r.verb = 0
+			break
+		}
+		if isAux(t) || t.low == "nolonger" || t.low == "usedto" {
+			r.verb = i
+			break
+		}
+		prev := r.ts[i-1]
+		if articles[prev.low] && prev.low != "that" || possessives[prev.low] || prev.poss || prepositions[prev.low] {
+			continue // a noun: "the build", "my work"
+		}
+		if i+1 < len(r.ts) && t.end == 0 && (isAux(r.ts[i+1]) || isVerb(r.ts[i+1]) && strings.HasSuffix(r.ts[i+1].low, "ed")) {
+			continue // "mobile release slipped"
+		}
+		r.verb = i
+		break
+	}
+	// The auxiliary's verb is the main one: "was moved to", "is planned for", "has switched".
+	for i := r.verb; i < len(r.ts); i++ {
+		t := r.ts[i]
+		if t.low == "nolonger" || t.low == "usedto" {
+			r.verb = i
+			continue
+		}
+		if !isAux(t) && !fillers[t.low] && !nowCues[t.low] && t.low != "to" && t.low != "not" && t.low != "never" {
+			if isVerb(t) && i > r.verb && !isBe(t) && !articles[r.ts[i-1].low] && !possessives[r.ts[i-1].low] {
+				r.verb = i
+			}
+			break
+		}
+	}
+	if r.verb < len(r.ts) {
+		for _, t := range r.ts[:r.verb+1] {
+			if isBe(t) {
+				r.copular = true
+			}
+		}
+	}
+}
+
+// main is the main verb; the zero token when there is none.
+func (r *reader) main() token {
+	if r.verb < len(r.ts) {
+		return r.ts[r.verb]
+	}
+	return token{}
+}
+
+// cues notes by which words the statement says that something changed, ended or was.
+func (r *reader) cues() {
+	main := r.main()
+	for i, t := range r.ts {
+		switch {
+		case t.low == "nolonger":
+			r.ended, r.negated = true, true
+			r.cue = cueChange
+		case t.low == "anymore":
+			r.ended = true
+			r.cue = cueChange
+		case t.low == "usedto", t.low == "inthepast":
+			r.past = true
+		case nowCues[t.low] && (t.low != "instead" || i > 0):
+			r.cue = max(r.cue, cueNow)
+			r.taken[i] = true
+		case t.low == "insteadof", t.low == "ratherthan":
+			r.cue = max(r.cue, cueNow)
+		case t.low == "not" || t.low == "never" || t.low == "neither" || t.low == "no" && i < len(r.ts)-1 && !hasDigit(r.ts[i+1].low):
+			if !r.contrast(i) {
+				r.negated = true
+			}
+		case t.low == "back" && r.cue >= cueNow, t.low == "again":
+			r.cue = max(r.cue, cueNow)
+		case (t.low == "new" || t.low == "latest" || t.low == "updated" || t.low == "revised") && i < len(r.ts)-1 && i < r.verb+2:
+			r.cue = max(r.cue, cueNow)
+		case t.low == "over" && i == len(r.ts)-1 && isBe(main), t.low == "gone" && r.copular, t.low == "off" && i == len(r.ts)-1 && r.copular, t.low == "dead" && r.copular,
+			t.low == "out" && i > 0 && isBe(r.ts[i-1]):
+			r.ended = true
+			r.cue = cueChange
+		}
+	}
+	if r.verb < len(r.ts) {
+		for i := r.verb; i < min(len(r.ts), r.verb+6); i++ {
+			t := r.ts[i]
+			if i > r.verb && (articles[r.ts[i-1].low] || possessives[r.ts[i-1].low] || prepositions[r.ts[i-1].low]) && t.low != "takeover" {
+				continue
+			}
+			if i > r.verb && !(r.ts[i-1].low == "to" || conjunctions[r.ts[i-1].low] || isAux(r.ts[i-1])) {
+				continue
+			}
+			switch {
+			case changeVerbs[t.stem] && !r.past:
+				r.cue = cueChange
+			case endVerbs[t.stem] && !r.past:
+				r.ended = true
+				r.cue = cueChange
+			case startVerbs[t.stem]:
+				r.cue = max(r.cue, cueNow)
+			}
+		}
+	}
+	if s := sentiments[main.stem]; s != 0 {
+		r.sentiment = s
+		if r.negated || r.ended {
+			r.sentiment = -1
+		}
+	}
+	was := r.verb < len(r.ts) && slices.ContainsFunc(r.ts[:r.verb+1], func(t token) bool { return t.text == "was" || t.text == "were" || t.low == "had" })
+	if was && isBe(main) && r.cue < cueChange {
+		r.past = true
+	}
+	if main.stem == "get" || main.stem == stemOf("become") {
+		r.cue = max(r.cue, cueNow)
+	}
+	if r.cue == cueNone && !r.copular && pastTense(main) {
+		r.event = true
+	}
+}
+
+// contrast reports whether a negation at i only sets one value against another: "Rex, not Max".
+func (r *reader) contrast(i int) bool {
+	if r.ts[i].low != "not" || i+1 >= len(r.ts) {
+		return false
+	}
+	if i > 0 && (r.ts[i-1].end == ',' || r.ts[i-1].end == '–' || r.ts[i-1].low == "and") {
+		return true // ", not Max"
+	}
+	return slices.ContainsFunc(r.ts[i+1:], func(t token) bool { return t.low == "but" }) // "not Max but Rex"
+}
+
+// pastTense reports whether a verb tells of something that happened.
+func pastTense(t token) bool {
+	base, known := irregular[t.low]
+	switch {
+	case t.low == "":
+		return false
+	case known && base != t.low && !strings.HasSuffix(t.low, "s") && !strings.HasSuffix(t.low, "ing"):
+		return true
+	}
+	return strings.HasSuffix(t.low, "ed") && len(t.low) > 4 && t.low != "need"
+}
+
+// oldMarkers come before what holds no longer.
+var oldMarkers = words("insteadof ratherthan moveoff getridof nolonger")
+
+// replacers are verbs whose object is what holds no longer.
+var replacers = stems("replace swap ditch drop retire deprecate sunset abandon leave quit scrap dump axe trade exchange kill remove supersede succeed", "getridof moveoff giveup shutdown")
+
+// findOld marks what the statement says that holds no longer.
+func (r *reader) findOld() {
+	toward := slices.ContainsFunc(r.ts, func(t token) bool { return t.low == "to" || t.low == "into" || t.low == "onto" })
+	main := r.main()
+	for i := 0; i < len(r.ts); i++ {
+		t := r.ts[i]
+		from := -1
+		switch {
+		case t.low == "not" && r.contrast(i):
+			from = i + 1
+		case oldMarkers[t.low] && (t.low != "nolonger" || r.copular || i+1 < len(r.ts) && !isVerb(r.ts[i+1])):
+			from = i + 1
+		case t.low == "from" && (r.cue == cueChange || toward) && !isTimeOf(r.ts, i+1):
+			from = i + 1
+		case t.low == "over" && main.stem == stemOf("prefer") && i > r.verb:
+			from = i + 1
+		case i == r.verb && replacers[t.stem] && i+1 < len(r.ts) && !prepositions[r.ts[i+1].low] && t.low != "shutdown":
+			from = i + 1
+		case i > r.verb && i > 0 && (r.ts[i-1].low == "and" || r.ts[i-1].low == "to" || isAux(r.ts[i-1])) && replacers[t.stem] && i+1 < len(r.ts) && !prepositions[r.ts[i+1].low]:
+			from = i + 1
+		case (t.low == "using" || t.low == "doing") && i > 0 && endVerbs[r.ts[i-1].stem]:
+			from = i + 1
+		}
+		if from < 0 || from >= len(r.ts) || t.end != 0 && !oldMarkers[t.low] {
+			continue
+		}
+		if to := r.nounPhrase(from); to > from {
+			if v, ok := r.value(from, to); ok {
+				r.old = append(r.old, v)
+				r.take(from, to)
+				i = to - 1
+			}
+		}
+	}
+	r.oldSubject()
+}
+
+// oldSubject reads whose place was taken where the subject says it: "Jenkins was replaced by …",
+// "Marek handed on-call over to Priya", "Jenkins is out".
+func (r *reader) oldSubject() {
+	main := r.main()
+	passive := main.stem == stemOf("replace") && r.copular
+	gave := main.low == "handover" || main.stem == stemOf("pass") || main.stem == "hand"
+	out := r.copular && r.ended && r.verb > 0 && isBe(main)
+	retired := replacers[main.stem] && r.copular
+	if r.verb == 0 || r.verb >= len(r.ts) || !(passive || gave || out || retired) {
+		return
+	}
+	to := r.verb
+	for to > 0 && (isAux(r.ts[to-1]) || fillers[r.ts[to-1].low]) {
+		to--
+	}
+	if v, ok := r.value(0, to); ok && v.Kind != KindTerm && !r.isSelf(0, to) {
+		r.old = append(r.old, v)
+		r.take(0, to)
+	}
+}
+
+func (r *reader) isSelf(from, to int) bool {
+	return to-from == 1 && (selfWords[r.ts[from].low] || teamWords[r.ts[from].low] || pronouns[r.ts[from].low])
+}
+
+// isTimeOf reports whether a time or a date starts at i: "from Monday".
+func isTimeOf(ts []token, i int) bool {
+	if i >= len(ts) {
+		return true
+	}
+	if fillers[ts[i].low] || nowCues[ts[i].low] {
+		return true
+	}
+	_, n := dateAt(ts, i)
+	if n == 0 {
+		return false
+	}
+	// "from May 3 to June 10" gives an old date.
+	return !slices.ContainsFunc(ts[i+n:], func(t token) bool { return t.low == "to" || t.low == "until" })
+}
+
+// nounPhrase returns where the noun phrase that starts at i ends.
+func (r *reader) nounPhrase(i int) int {
+	start := i
+	if v, n := typedAt(r.ts, i); n > 0 && v.Kind != "" {
+		i += n
+		if r.ts[i-1].end != 0 {
+			return i
+		}
+	}
+	for i < len(r.ts) {
+		t := r.ts[i]
+		if i > start && (prepositions[t.low] || conjunctions[t.low] || isAux(t) || nowCues[t.low] || pronouns[t.low] && !t.cap || clauseBreaks[t.low] || oldMarkers[t.low] || t.low == "anymore" || t.low == "not" || t.low == "last" || t.low == "this") {
+			break
+		}
+		if i == start && prepositions[t.low] {
+			break
+		}
+		i++
+		if t.end != 0 {
+			break
+		}
+	}
+	return i
+}
+
+// value makes a value of the tokens, without articles and fillers around them.
+func (r *reader) value(from, to int) (Value, bool) {
+	for from < to && (articles[r.ts[from].low] || possessives[r.ts[from].low] || fillers[r.ts[from].low] || nowCues[r.ts[from].low]) {
+		from++
+	}
+	for to > from && (fillers[r.ts[to-1].low] || nowCues[r.ts[to-1].low] || r.ts[to-1].low == "anymore") {
+		to--
+	}
+	if from >= to {
+		return Value{}, false
+	}
+	if v, n := typedAt(r.ts, from); n > 0 && from+n >= to {
+		v.from, v.to, v.Text = from, from+n, textOf(r.ts[from:from+n])
+		return v, true
+	}
+	span := r.ts[from:to]
+	v := Value{Kind: KindTerm, Text: textOf(span), from: from, to: to}
+	keys := make([]string, 0, len(span))
+	for _, t := range span {
+		if t.cap && (from > 0 || properShape(span)) || isIdentifier(t.text) {
+			v.Kind = KindName
+		}
+		for w := range strings.FieldsSeq(t.low) {
+			if w != "the" && w != "of" {
+				keys = append(keys, stemOf(w))
+			}
+		}
+	}
+	v.key = strings.Join(keys, " ")
+	v.category = categoryOf(span)
+	if v.category != "" && v.Kind == KindTerm && categoryIsName(v.category) {
+		v.Kind = KindName
+	}
+	if hasDigit(v.Text) && v.Kind == KindName {
+		if last := span[len(span)-1].low; numberPattern.MatchString(last) || versionPattern.MatchString(last) {
+			v.Kind = KindVersion // "Postgres 16"
+		}
+	}
+	return v, len(keys) > 0
+}
+
+// properShape reports whether the words at the start of a sentence are a name.
+func properShape(span []token) bool {
+	first := span[0]
+	return !articles[first.low] && !possessives[first.low] && !pronouns[first.low] && concepts[first.stem] == nil
+}
+
+func categoryOf(span []token) string {
+	if c := categories[textOfLow(span)]; c != "" {
+		return c
+	}
+	for i := len(span) - 1; i >= 0; i-- {
+		if c := categories[span[i].low]; c != "" {
+			return c
+		}
+	}
+	return ""
+}
+
+// categoryIsName reports whether the members of a category are names even in small letters.
+func categoryIsName(c string) bool {
+	switch c {
+	case "DRINK", "DIET", "DAYPART", "COLOR", "SEASON", "COMMUTE", "INSTRUMENT", "SPORT", "THEME", "FREQUENCY", "STYLE", "MERGE":
+		return false
+	}
+	return true
+}
+
+// isIdentifier reports whether a word is written as a technical name: eu-west-1, gRPC, k8s, #builds.
+func isIdentifier(s string) bool {
+	if len(s) < 2 || numberPattern.MatchString(strings.ToLower(s)) {
+		return false
+	}
+	upper, letter := false, false
+	for i, c := range s {
+		if c >= 'A' && c <= 'Z' && i > 0 {
+			upper = true
+		}
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
+			letter = true
+		}
+	}
+	return letter && (upper || hasDigit(s) || strings.ContainsAny(s, "/_") && len(s) > 3)
+}
+
+func (r *reader) take(from, to int) {
+	for i := from; i < to && i < len(r.taken); i++ {
+		r.taken[i] = true
+	}
+}

@@ -1,0 +1,379 @@
+package frame
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Kind is what sort of thing a value is.
+type Kind string
+
+// Kinds of values.
+const (
+	KindDate     Kind = "date"
+	KindTime     Kind = "time"
+	KindDuration Kind = "duration"
+	KindAmount   Kind = "amount"
+	KindPercent  Kind = "percent"
+	KindNumber   Kind = "number"
+	KindVersion  Kind = "version"
+	KindContact  Kind = "contact" // an address, a number or a path that one reaches something by
+	KindName     Kind = "name"    // of a person, a place, a tool
+	KindTerm     Kind = "term"    // other words
+)
+
+// Value is something that a statement gives its attribute.
+type Value struct {
+	Kind     Kind
+	Text     string // as said
+	key      string // what makes two values the same
+	category string // of names that are chosen for a purpose; may be empty
+	from, to int    // tokens
+}
+
+// Same reports whether two values are the same thing, said more or less closely: "Postgres" and
+// "Postgres 16" are not, "Acme" and "Acme Corp" are.
+func (v Value) Same(o Value) bool {
+	if v.key == o.key {
+		return true
+	}
+	if (v.Kind == KindName || v.Kind == KindTerm) && (o.Kind == KindName || o.Kind == KindTerm) {
+		a, b := strings.Fields(v.key), strings.Fields(o.key)
+		return subset(a, b) || subset(b, a)
+	}
+	return false
+}
+
+func subset(a, b []string) bool {
+	for _, w := range a {
+		if !slices.Contains(b, w) {
+			return false
+		}
+	}
+	return len(a) > 0
+}
+
+var (
+	months   = enumerate("january february march april may june july august september october november december")
+	monthsAb = enumerate("jan feb mar apr may jun jul aug sep oct nov dec")
+	weekdays = enumerate("monday tuesday wednesday thursday friday saturday sunday")
+	weekAb   = words("mon tue tues wed thu thurs fri sat sun mondays tuesdays wednesdays thursdays fridays saturdays sundays")
+	numerals = func() map[string]int {
+		out := map[string]int{}
+		for i, w := range strings.Fields("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty") {
+			out[w] = i
+		}
+		for i, w := range strings.Fields("thirty forty fifty sixty seventy eighty ninety") {
+			out[w] = 30 + 10*i
+		}
+		out["hundred"], out["dozen"], out["thousand"] = 100, 12, 1000
+		return out
+	}()
+	units = stems(`second minute hour day week month year quarter ms millisecond sec min hr hrs fortnight sprint night`)
+
+	currencies = words("usd eur gbp chf dollars dollar euros euro pounds pound bucks k francs yen")
+
+	timePattern    = regexp.MustCompile(`^(\d{1,2})(?::|h|\.)(\d{2})(am|pm)?$`)
+	hourPattern    = regexp.MustCompile(`^(\d{1,2})(am|pm)$`)
+	isoPattern     = regexp.MustCompile(`^(\d{4})-(\d{2})-(\d{2})$`)
+	ordinalPattern = regexp.MustCompile(`^(\d{1,2})(st|nd|rd|th)$`)
+	amountPattern  = regexp.MustCompile(`^[$€£](\d[\d,.]*)(k|m|bn|million)?$|^(\d[\d,.]*)(k|m|bn)?[$€£]$|^(\d[\d,.]*)(k)$`)
+	numberPattern  = regexp.MustCompile(`^#?[\d][\d,]*(\.\d+)?$`)
+	unitPattern    = regexp.MustCompile(`^(\d[\d,.]*)-?(s|ms|min|mins|h|hr|hrs|d|days|day|weeks|week|months|month|minute|minutes|hour|hours|year|years)$`)
+	sizePattern    = regexp.MustCompile(`^(\d[\d,.]*)(gb|mb|tb|kb|gib|mib|kg|g|km|cm|mm|rps|qps|x)$`)
+	versionPattern = regexp.MustCompile(`^v?\d+(\.\d+|\.x)+[a-z0-9.-]*$|^v\d+$`)
+	contactPattern = regexp.MustCompile(`^\S+@\S+\.\S+$|^https?://|^[\w.-]+\.(com|org|net|io|dev|ai|internal|local|corp|example)(/\S*)?$|^[+]?\d[\d-]{5,}\d$|^/[\w./-]+$|^#[a-z][\w-]+$`)
+	quarterPattern = regexp.MustCompile(`^q[1-4]$`)
+	yearPattern    = regexp.MustCompile(`^(19|20)\d\d$`)
+)
+
+func enumerate(list string) map[string]int {
+	out := map[string]int{}
+	for i, w := range strings.Fields(list) {
+		out[w] = i + 1
+	}
+	return out
+}
+
+// month returns the number of a month; "may" and "march" only with a capital.
+func month(t token) int {
+	if !t.cap && (t.low == "may" || t.low == "march" || t.low == "mar" || t.low == "dec" || t.low == "sep" || t.low == "jan") {
+		return 0
+	}
+	if m := months[t.low]; m > 0 {
+		return m
+	}
+	return monthsAb[strings.TrimSuffix(t.low, "t")]
+}
+
+func dayOfMonth(low string) int {
+	if m := ordinalPattern.FindStringSubmatch(low); m != nil {
+		low = m[1]
+	}
+	d, err := strconv.Atoi(low)
+	if err != nil || d < 1 || d > 31 {
+		return 0
+	}
+	return d
+}
+
+// typedValues finds the values whose kind their form tells.
+func typedValues(ts []token) []Value {
+	var out []Value
+	for i := 0; i < len(ts); {
+		v, n := typedAt(ts, i)
+		if n == 0 {
+			i++
+			continue
+		}
+		v.from, v.to = i, i+n
+		if v.Text == "" {
+			v.Text = textOf(ts[i : i+n])
+		}
+		out = append(out, v)
+		i += n
+	}
+	return out
+}
+
+// typedAt returns the value that starts at ts[i] and how many tokens it has.
+func typedAt(ts []token, i int) (Value, int) {
+	if v, n := dateAt(ts, i); n > 0 {
+		return v, n
+	}
+	if v, n := timeAt(ts, i); n > 0 {
+		return v, n
+	}
+	t := ts[i]
+	low := t.low
+	next := func(k int) string {
+		if i+k < len(ts) && ts[i+k-1].end == 0 {
+			return ts[i+k].low
+		}
+		return ""
+	}
+	nextStem := func(k int) string {
+		if i+k < len(ts) && ts[i+k-1].end == 0 {
+			return ts[i+k].stem
+		}
+		return ""
+	}
+	switch {
+	case contactPattern.MatchString(low) && !isoPattern.MatchString(low):
+		return Value{Kind: KindContact, key: low}, 1
+	case strings.HasSuffix(low, "%"):
+		return Value{Kind: KindPercent, key: number(strings.TrimSuffix(low, "%")) + "%"}, 1
+	case unitPattern.MatchString(low):
+		m := unitPattern.FindStringSubmatch(low)
+		return Value{Kind: KindDuration, key: number(m[1]) + " " + unitKey(m[2])}, 1
+	case sizePattern.MatchString(low):
+		m := sizePattern.FindStringSubmatch(low)
+		return Value{Kind: KindNumber, key: number(m[1]) + m[2]}, 1
+	case amountPattern.MatchString(low):
+		n := 1
+		key := strings.Trim(low, "$€£")
+		if w := next(1); w == "million" || w == "thousand" || w == "billion" || currencies[w] {
+			key, n = key+" "+w, 2
+		}
+		return Value{Kind: KindAmount, key: amountKey(key)}, n
+	case versionPattern.MatchString(low):
+		return Value{Kind: KindVersion, key: strings.TrimPrefix(low, "v")}, 1
+	}
+	count, counted := numerals[low]
+	if numberPattern.MatchString(low) || counted && low != "one" && low != "zero" || low == "one" && (units[nextStem(1)] || i > 0 && isVerb(ts[i-1]) && next(1) != "" && next(1) != "of") {
+		key := number(strings.TrimPrefix(low, "#"))
+		if counted {
+			key = strconv.Itoa(count)
+		}
+		n := 1
+		if w := next(1); (w == "hundred" || w == "thousand" || w == "million") && counted != (w == "hundred") || w == "million" || w == "thousand" {
+			key, n = amountKey(key+" "+w), 2
+		}
+		switch w := next(n); {
+		case units[nextStem(n)]:
+			return Value{Kind: KindDuration, key: key + " " + unitKey(w)}, n + 1
+		case w == "percent":
+			return Value{Kind: KindPercent, key: key + "%"}, n + 1
+		case currencies[w]:
+			return Value{Kind: KindAmount, key: key}, n + 1
+		}
+		return Value{Kind: KindNumber, key: key}, n
+	}
+	return Value{}, 0
+}
+
+func dateAt(ts []token, i int) (Value, int) {
+	t := ts[i]
+	at := func(k int) token {
+		if i+k < len(ts) && ts[i+k-1].end != '.' && ts[i+k-1].end != ';' {
+			return ts[i+k]
+		}
+		return token{}
+	}
+	date := func(key string, n int) (Value, int) { return Value{Kind: KindDate, key: key}, n }
+	switch low := t.low; {
+	case isoPattern.MatchString(low):
+		m := isoPattern.FindStringSubmatch(low)
+		return date(m[2]+"-"+m[3], 1)
+	case month(t) > 0:
+		if d := dayOfMonth(at(1).low); d > 0 && t.end == 0 {
+			n := 2
+			if yearPattern.MatchString(at(2).low) {
+				n = 3
+			}
+			return date(monthDay(month(t), d), n)
+		}
+		n := 1
+		if yearPattern.MatchString(at(1).low) {
+			n = 2
+		}
+		return date(monthDay(month(t), 0), n)
+	case dayOfMonth(low) > 0 && t.end == 0 && (month(at(1)) > 0 || at(1).low == "of" && month(at(2)) > 0):
+		n := 2
+		if at(1).low == "of" {
+			n = 3
+		}
+		m := month(at(n - 1))
+		if yearPattern.MatchString(at(n).low) {
+			n++
+		}
+		return date(monthDay(m, dayOfMonth(low)), n)
+	case ordinalPattern.MatchString(low) && (i == 0 || ts[i-1].low == "the" || ts[i-1].low == "on") && !strings.HasPrefix(at(1).low, "fl"):
+		return date("00-"+low, 1)
+	case weekdays[low] > 0, weekdays[strings.TrimSuffix(low, "s")] > 0, weekAb[low] && t.cap:
+		return date("day:"+strings.TrimSuffix(low, "s")[:min(3, len(low))], 1)
+	case quarterPattern.MatchString(low):
+		return date(low, 1)
+	case yearPattern.MatchString(low) && i > 0 && (prepositions[ts[i-1].low] || ts[i-1].low == "be"):
+		return date(low, 1)
+	case low == "tomorrow" || low == "tonight":
+		return date(low, 1)
+	case (low == "next" || low == "end" || low == "early" || low == "late" || low == "mid") && at(1).low != "":
+		n := 1
+		if at(1).low == "of" {
+			n = 2
+		}
+		for articles[at(n).low] || at(n).low == "next" {
+			n++
+		}
+		if w := at(n); units[w.stem] && w.stem != "night" || month(w) > 0 || w.low == "summer" || w.low == "spring" || w.low == "autumn" || w.low == "fall" || w.low == "winter" {
+			return date(textOfLow(ts[i:i+n+1]), n+1)
+		}
+	case strings.HasPrefix(low, "mid-") && len(low) > 5:
+		return date(low, 1)
+	}
+	return Value{}, 0
+}
+
+func monthDay(m, d int) string { return strconv.Itoa(m) + "-" + strconv.Itoa(d) }
+
+func timeAt(ts []token, i int) (Value, int) {
+	low := ts[i].low
+	next := ""
+	if i+1 < len(ts) && ts[i].end == 0 {
+		next = ts[i+1].low
+	}
+	clock := func(hour, minute string, half string, n int) (Value, int) {
+		h, err := strconv.Atoi(hour)
+		if err != nil || h > 24 {
+			return Value{}, 0
+		}
+		if half == "pm" && h < 12 {
+			h += 12
+		}
+		return Value{Kind: KindTime, key: strconv.Itoa(h) + ":" + minute}, n
+	}
+	half := strings.ReplaceAll(next, ".", "")
+	if half != "am" && half != "pm" {
+		half = ""
+	}
+	switch {
+	case low == "noon" || low == "midday":
+		return clock("12", "00", "", 1)
+	case low == "midnight":
+		return clock("0", "00", "", 1)
+	case hourPattern.MatchString(low):
+		m := hourPattern.FindStringSubmatch(low)
+		return clock(m[1], "00", m[2], 1)
+	case timePattern.MatchString(low) && (strings.Contains(low, ":") || half != "" || i > 0 && (ts[i-1].low == "at" || ts[i-1].low == "to")):
+		m := timePattern.FindStringSubmatch(low)
+		if half != "" {
+			return clock(m[1], m[2], half, 2)
+		}
+		return clock(m[1], m[2], m[3], 1)
+	case half != "" && (numberPattern.MatchString(low) || numerals[low] > 0):
+		if n := numerals[low]; n > 0 {
+			low = strconv.Itoa(n)
+		}
+		return clock(low, "00", half, 2)
+	case next == "o'clock" || next == "oclock":
+		if n := numerals[low]; n > 0 {
+			low = strconv.Itoa(n)
+		}
+		return clock(low, "00", "", 2)
+	case (low == "half" || low == "quarter") && (next == "past" || next == "to") && i+2 < len(ts):
+		hour := ts[i+2].low
+		if n := numerals[hour]; n > 0 {
+			hour = strconv.Itoa(n)
+		}
+		return clock(hour, low+next, "", 3)
+	case i > 0 && (ts[i-1].low == "at" || ts[i-1].low == "until") && (numberPattern.MatchString(low) || numerals[low] > 0) && !units[stemOf(next)] && next != "percent":
+		if n := numerals[low]; n > 0 {
+			low = strconv.Itoa(n)
+		}
+		if n, err := strconv.Atoi(low); err == nil && n <= 24 && (next == "" || prepositions[next] || fillers[next] || weekdays[strings.TrimSuffix(next, "s")] > 0 || nowCues[next] || next == "sharp" || next == "every" || next == "each") {
+			return clock(low, "00", "", 1)
+		}
+	}
+	return Value{}, 0
+}
+
+func number(s string) string { return strings.TrimRight(strings.ReplaceAll(s, ",", ""), ".") }
+
+// amountKey brings the ways to write an amount together: 40k, 40,000 and 40 thousand.
+func amountKey(s string) string {
+	s = strings.ReplaceAll(strings.TrimSpace(s), ",", "")
+	num := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyz ")
+	unit := strings.TrimSpace(s[len(num):])
+	f, err := strconv.ParseFloat(strings.Trim(num, ". "), 64)
+	if err != nil {
+		return s
+	}
+	switch strings.Fields(unit + " x")[0] {
+	case "k", "thousand":
+		f *= 1e3
+	case "m", "million":
+		f *= 1e6
+	case "bn", "billion":
+		f *= 1e9
+	case "hundred":
+		f *= 100
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
+
+func unitKey(low string) string {
+	switch low {
+	case "s", "sec", "secs", "second", "seconds":
+		return "second"
+	case "min", "mins", "minute", "minutes":
+		return "minute"
+	case "h", "hr", "hrs", "hour", "hours":
+		return "hour"
+	case "d", "day", "days":
+		return "day"
+	}
+	return stemOf(low)
+}
+
+func textOf(ts []token) string {
+	out := make([]string, len(ts))
+	for i, t := range ts {
+		out[i] = t.text
+	}
+	return strings.Join(out, " ")
+}
+
+func textOfLow(ts []token) string { return strings.ToLower(textOf(ts)) }
