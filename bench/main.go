@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,6 +38,9 @@ type part struct {
 	run  func(*bench, context.Context) error
 }
 
+// withoutTemporal are the parts that need Postgres alone.
+var withoutTemporal = []string{"changes", "beam"}
+
 var parts = []part{
 	{"ingest", (*bench).ingest},
 	{"remember", (*bench).remember},
@@ -49,13 +53,15 @@ var parts = []part{
 	{"forget", (*bench).forget},
 	{"decay", (*bench).decay},
 	{"retention", (*bench).retention},
+	{"changes", (*bench).changes},
+	{"beam", (*bench).beam},
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	b := &bench{}
-	only := flag.String("only", "", "comma-separated parts: ingest, remember, recall, tenants, metrics, quality, ablation, revise, forget, decay, retention")
+	only := flag.String("only", "", "comma-separated parts: "+strings.Join(partNames(), ", "))
 	flag.IntVar(&b.observations, "observations", 10_000, "observations to ingest")
 	flag.StringVar(&b.sizes, "sizes", "10000,100000", "numbers of memories to recall over")
 	flag.IntVar(&b.queries, "queries", 400, "recall queries a measurement")
@@ -67,11 +73,24 @@ func main() {
 	flag.IntVar(&b.purged, "purged", 20_000, "retention: tombstones to purge")
 	flag.StringVar(&b.variants, "variants", "", "ablation: only the default and variants whose name contains one of these, comma-separated")
 	flag.StringVar(&b.data, "data", "../shared/data/locomo-dev.jsonl", "evaluation conversations; that part is left out when they are absent")
+	flag.Uint64Var(&b.changing.seed, "seed", 1, "changes: of the generator")
+	flag.StringVar(&b.changing.half, "half", "both", "changes: dev, heldout or both")
+	flag.BoolVar(&b.changing.quick, "quick", false, "changes, beam: a fifth of them")
+	flag.BoolVar(&b.changing.showFailures, "failures", false, "changes, beam: print what went wrong; of the held-out half only with -show-heldout")
+	flag.BoolVar(&b.changing.showHidden, "show-heldout", false, "changes: print more than sums of the held-out half; not for who writes the rules")
+	flag.StringVar(&b.beamData, "beam", "../shared/data/beam-dev.jsonl", "conversations of BEAM; that part is left out when they are absent")
 	flag.Parse()
 	if err := b.main(ctx, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
+}
+
+func partNames() (out []string) {
+	for _, p := range parts {
+		out = append(out, p.name)
+	}
+	return out
 }
 
 // bench is one run of the measurements.
@@ -80,6 +99,8 @@ type bench struct {
 	revisions, forgotten, ofTenant int
 	purged                         int
 	sizes, data, variants, stock   string
+	beamData                       string
+	changing                       changing
 
 	cfg      config.Config
 	brain    inference.Brain
@@ -97,19 +118,19 @@ func (b *bench) main(ctx context.Context, only string) error {
 	if b.brain, err = b.cfg.NewBrain(ctx); err != nil {
 		return err
 	}
-	if b.temporal, err = b.cfg.DialTemporal(ctx, slog.New(slog.DiscardHandler)); err != nil {
-		return err
-	}
-	defer b.temporal.Close()
-	if err := workflows.RegisterSearchAttributes(ctx, b.temporal, b.cfg.Namespace); err != nil {
-		return err
+	chosen := slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return only != "" && !strings.Contains(","+only+",", ","+p.name+",") })
+	if slices.ContainsFunc(chosen, func(p part) bool { return !slices.Contains(withoutTemporal, p.name) }) {
+		if b.temporal, err = b.cfg.DialTemporal(ctx, slog.New(slog.DiscardHandler)); err != nil {
+			return err
+		}
+		defer b.temporal.Close()
+		if err := workflows.RegisterSearchAttributes(ctx, b.temporal, b.cfg.Namespace); err != nil {
+			return err
+		}
 	}
 	fmt.Printf("# mneme bench, %s, %s/%s, %d cores, brain %s, embedder %s\n", time.Now().UTC().Format("2006-01-02 15:04"),
 		runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), b.cfg.Brain, b.brain.Embedder.Model().Name)
-	for _, p := range parts {
-		if only != "" && !strings.Contains(","+only+",", ","+p.name+",") {
-			continue
-		}
+	for _, p := range chosen {
 		if err := p.run(b, ctx); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}

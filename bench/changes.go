@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/bench/changes"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+// changing is what the flags say of the part changes.
+type changing struct {
+	seed                            uint64
+	half                            string
+	quick, showFailures, showHidden bool
+}
+
+// quickShare is how much of the tenants a quick run measures.
+const quickShare = 0.2
+
+// changes measures how well memory follows what changes: see package bench/changes. The pipeline and the read
+// path are those of a deployment with all defaults; only Temporal and the clock are left out.
+func (b *bench) changes(ctx context.Context) error {
+	share := 1.0
+	if b.changing.quick {
+		share = quickShare
+	}
+	var tenants []changes.Tenant
+	for _, t := range changes.Generate(b.changing.seed, share) {
+		if b.changing.half == "both" || (b.changing.half == "heldout") == t.HeldOut {
+			tenants = append(tenants, t)
+		}
+	}
+	s, drop, err := b.newSite(ctx)
+	if err != nil {
+		return err
+	}
+	defer drop()
+	results := make([]tenantResult, len(tenants))
+	var mu sync.Mutex
+	began := time.Now()
+	_, _, err = measure(2, len(tenants), func(i int) error {
+		r, err := b.follow(ctx, s, tenants[i])
+		mu.Lock()
+		defer mu.Unlock()
+		results[i] = r
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	b.reportChanges(tenants, results, time.Since(began))
+	return nil
+}
+
+// told is a tenant's memory: which statements each memory comes from.
+type told struct {
+	tenant  changes.Tenant
+	from    map[string]map[int]bool // by memory id
+	touched map[int]bool            // statements of which a memory was superseded or is contested
+	ask     func(question string) ([]schema.RecallResult, error)
+}
+
+// follow says everything to a tenant's memory, session by session, and asks the questions.
+func (b *bench) follow(ctx context.Context, s site, t changes.Tenant) (tenantResult, error) {
+	who := schema.Principal{Tenant: t.Name, Agent: "bench-agent"}
+	p := b.newPipeline(s.Store)
+	ids := make([]string, 0, len(t.Statements))
+	for start := 0; start < len(t.Statements); {
+		req := schema.IngestRequest{Principal: who}
+		end := start
+		for ; end < len(t.Statements) && t.Statements[end].Session == t.Statements[start].Session; end++ {
+			st := t.Statements[end]
+			req.Candidates = append(req.Candidates, schema.Candidate{Content: st.Text, Speaker: st.Speaker, SourceKind: st.Kind, OccurredAt: &st.At,
+				Session: fmt.Sprintf("session %d", st.Session)})
+		}
+		ack, err := p.ingest(ctx, req, t.Statements[end-1].At.Add(time.Minute))
+		if err != nil {
+			return tenantResult{}, fmt.Errorf("tenant %s: %w", t.Name, err)
+		}
+		ids = append(ids, ack.MemoryIDs...)
+		start = end
+	}
+	m := &told{tenant: t}
+	if err := m.trace(ctx, b, s, ids); err != nil {
+		return tenantResult{}, err
+	}
+	recaller := b.recaller(s.Store, changes.End, nil)
+	m.ask = func(question string) ([]schema.RecallResult, error) {
+		resp, err := recaller.Recall(ctx, schema.RecallRequest{Principal: who, Query: question})
+		if err == nil && len(resp.Meta.Degraded) > 0 {
+			err = fmt.Errorf("degraded: %v", resp.Meta.Degraded)
+		}
+		return resp.Results, err
+	}
+	return m.judge()
+}
+
+// trace finds out which statements every memory comes from: those that it is, or was derived from, and those
+// that it says in the same words.
+func (m *told) trace(ctx context.Context, b *bench, s site, ids []string) error {
+	m.from, m.touched = map[string]map[int]bool{}, map[int]bool{}
+	byText := map[string]int{}
+	note := func(id string, statement int) bool {
+		if m.from[id] == nil {
+			m.from[id] = map[int]bool{}
+		}
+		fresh := !m.from[id][statement]
+		m.from[id][statement] = true
+		return fresh
+	}
+	for i, id := range ids {
+		note(id, i)
+		byText[string(memory.Normalize(m.tenant.Statements[i].Text).Hash)] = i
+	}
+	sources := map[string][]string{} // what a memory was derived from
+	status := map[string]string{}
+	err := b.owner(ctx, s.url, func(conn *pgx.Conn) error {
+		var id, source, state, content string
+		rows, err := conn.Query(ctx, `SELECT id::text, content, CASE WHEN superseded_by IS NULL THEN status ELSE 'superseded' END
+			FROM memories WHERE tenant = $1`, m.tenant.Name)
+		if err != nil {
+			return err
+		}
+		if _, err := pgx.ForEachRow(rows, []any{&id, &content, &state}, func() error {
+			status[id] = state
+			if at, ok := byText[string(memory.Normalize(content).Hash)]; ok {
+				note(id, at)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		rows, err = conn.Query(ctx, `SELECT source_id::text, target_id::text FROM memory_relations WHERE tenant = $1 AND predicate = 'derived_from'`, m.tenant.Name)
+		if err != nil {
+			return err
+		}
+		_, err = pgx.ForEachRow(rows, []any{&id, &source}, func() error {
+			sources[id] = append(sources[id], source)
+			return nil
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for again := true; again; { // as long as something is found out
+		again = false
+		for id, list := range sources {
+			for _, source := range list {
+				for statement := range m.from[source] {
+					again = note(id, statement) || again
+				}
+			}
+		}
+	}
+	for id, state := range status {
+		if state == string(schema.StatusSuperseded) || state == string(schema.StatusContested) {
+			for statement := range m.from[id] {
+				m.touched[statement] = true
+			}
+		}
+	}
+	return nil
+}
+
+// is reports whether a result is a statement or comes from it, and from none of the others named.
+func (m *told) is(r schema.RecallResult, statement int, not ...int) bool {
+	from := m.from[r.ID]
+	for _, other := range not {
+		if from[other] {
+			return false
+		}
+	}
+	return from[statement]
+}
+
+var _ = store.ErrNotFound
+var _ = uuid.Nil
+var _ = strings.TrimSpace

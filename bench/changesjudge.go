@@ -1,0 +1,248 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/mneme/mneme/bench/changes"
+	"github.com/mneme/mneme/schema"
+)
+
+// tenantResult is what was found in one tenant.
+type tenantResult struct {
+	pairs      []pairResult
+	coexisting []coexistingResult
+	unknown    []probeResult
+	known      []probeResult
+	bystanders int // statements that belong to no pair and were superseded or contested all the same
+	failures   []failure
+}
+
+// pairResult judges the answers to one pair.
+type pairResult struct {
+	changes.Pair
+	newFirst   bool
+	old        fate
+	askedPast  bool
+	oldFirst   bool // the question about the past
+	oldInFirst bool // its first result names the old value
+}
+
+// fate is what became of an old statement in the answer.
+type fate int
+
+const (
+	fateUnmarked fate = iota // it came back as if it held
+	fateGone                 // it did not come back
+	fateMarked
+	fateContested // and so is the new one
+)
+
+func (p pairResult) oldDone() bool { return p.old != fateUnmarked }
+
+type coexistingResult struct {
+	changes.Coexisting
+	superseded bool // or contested, or marked as older: any of both
+	rightFirst int  // of the two questions
+}
+
+type probeResult struct {
+	changes.Probe
+	empty, found, first bool // of a known one: its statement is among the results, or the first
+}
+
+// failure is an answer that is not as it should be.
+type failure struct {
+	what, question string
+	statements     []string
+	results        []schema.RecallResult
+	belongs        []string // of each result
+}
+
+// outdated reports how a result says that it may not hold any more; empty when it does not. It reads the result as
+// JSON, as a client does, so that fields may be added.
+func outdated(r schema.RecallResult) string {
+	var f struct {
+		Currentness  string `json:"currentness"`
+		SupersededBy string `json:"superseded_by"`
+		Newer        string `json:"newer"`
+		Status       string `json:"status"`
+	}
+	data, err := json.Marshal(r)
+	if err != nil || json.Unmarshal(data, &f) != nil {
+		return ""
+	}
+	switch {
+	case slices.Contains([]string{"superseded", "mixed", "older"}, f.Currentness):
+		return f.Currentness
+	case f.SupersededBy != "":
+		return "superseded_by"
+	case f.Newer != "":
+		return "newer"
+	case f.Status == string(schema.StatusSuperseded):
+		return "superseded"
+	}
+	return ""
+}
+
+func contested(r schema.RecallResult) bool { return r.Status == schema.StatusContested }
+
+// judge asks all questions of a tenant.
+func (m *told) judge() (out tenantResult, err error) {
+	for _, p := range m.tenant.Pairs {
+		r, failures, err := m.judgePair(p)
+		if err != nil {
+			return out, err
+		}
+		out.pairs, out.failures = append(out.pairs, r), append(out.failures, failures...)
+	}
+	for _, c := range m.tenant.Coexisting {
+		r, failures, err := m.judgeCoexisting(c)
+		if err != nil {
+			return out, err
+		}
+		out.coexisting, out.failures = append(out.coexisting, r), append(out.failures, failures...)
+	}
+	for _, list := range []struct {
+		probes []changes.Probe
+		to     *[]probeResult
+	}{{m.tenant.Unknown, &out.unknown}, {m.tenant.Known, &out.known}} {
+		for _, q := range list.probes {
+			r, failures, err := m.judgeProbe(q)
+			if err != nil {
+				return out, err
+			}
+			*list.to, out.failures = append(*list.to, r), append(out.failures, failures...)
+		}
+	}
+	inPair := map[int]bool{}
+	for _, p := range m.tenant.Pairs {
+		inPair[p.Old], inPair[p.New] = true, true
+	}
+	for statement := range m.touched {
+		if !inPair[statement] {
+			out.bystanders++
+		}
+	}
+	return out, nil
+}
+
+func (m *told) judgePair(p changes.Pair) (out pairResult, failures []failure, err error) {
+	out.Pair = p
+	results, err := m.ask(p.Question)
+	if err != nil {
+		return out, nil, err
+	}
+	out.newFirst = len(results) > 0 && m.is(results[0], p.New)
+	newContested := slices.ContainsFunc(results, func(r schema.RecallResult) bool { return m.is(r, p.New) && contested(r) })
+	out.old = fateGone
+	for _, r := range results {
+		if !m.is(r, p.Old, p.New) {
+			continue
+		}
+		switch {
+		case outdated(r) != "":
+			out.old = max(out.old, fateMarked)
+		case contested(r) && newContested:
+			out.old = max(out.old, fateContested)
+		default:
+			out.old = fateUnmarked
+		}
+		if out.old == fateUnmarked {
+			break
+		}
+	}
+	if !out.newFirst || !out.oldDone() {
+		what := "old marked, but the new one is not first"
+		switch {
+		case out.newFirst:
+			what = "the old one is not marked"
+		case !out.oldDone():
+			what = "the new one is not first, the old one is not marked"
+		}
+		failures = append(failures, m.failure(p.Attribute+", "+p.Wording+": "+what, p.Question, results, p.Old, p.New))
+	}
+	if p.Past == "" {
+		return out, failures, nil
+	}
+	if results, err = m.ask(p.Past); err != nil {
+		return out, nil, err
+	}
+	out.askedPast = true
+	if len(results) > 0 {
+		out.oldFirst = m.is(results[0], p.Old, p.New)
+		out.oldInFirst = strings.Contains(strings.ToLower(results[0].Content), strings.ToLower(p.OldValue))
+	}
+	if !out.oldFirst {
+		failures = append(failures, m.failure(p.Attribute+", "+p.Wording+": past", p.Past, results, p.Old, p.New))
+	}
+	return out, failures, nil
+}
+
+func (m *told) judgeCoexisting(c changes.Coexisting) (out coexistingResult, failures []failure, err error) {
+	out.Coexisting = c
+	out.superseded = m.touched[c.A] || m.touched[c.B]
+	for _, q := range []struct {
+		ask        string
+		right, not int
+	}{{c.AskA, c.A, c.B}, {c.AskB, c.B, c.A}} {
+		results, err := m.ask(q.ask)
+		if err != nil {
+			return out, nil, err
+		}
+		if len(results) > 0 && m.is(results[0], q.right) {
+			out.rightFirst++
+		}
+		marked := slices.ContainsFunc(results, func(r schema.RecallResult) bool {
+			return (m.is(r, c.A) || m.is(r, c.B)) && (outdated(r) != "" || contested(r))
+		})
+		if out.superseded = out.superseded || marked; out.superseded {
+			failures = append(failures, m.failure("coexisting, "+c.Kind, q.ask, results, c.A, c.B))
+		}
+	}
+	return out, failures, nil
+}
+
+func (m *told) judgeProbe(q changes.Probe) (out probeResult, failures []failure, err error) {
+	out.Probe = q
+	results, err := m.ask(q.Question)
+	if err != nil {
+		return out, nil, err
+	}
+	out.empty = len(results) == 0
+	if q.Answer < 0 {
+		if !out.empty {
+			failures = append(failures, m.failure("unknown, "+q.Kind, q.Question, results))
+		}
+		return out, failures, nil
+	}
+	for i, r := range results {
+		if m.is(r, q.Answer) {
+			out.found, out.first = true, out.first || i == 0
+		}
+	}
+	if !out.first {
+		failures = append(failures, m.failure("known", q.Question, results, q.Answer))
+	}
+	return out, failures, nil
+}
+
+// failure describes an answer. The statements are those that it is about, in the order of time.
+func (m *told) failure(what, question string, results []schema.RecallResult, statements ...int) failure {
+	f := failure{what: what, question: question, results: results}
+	for _, at := range statements {
+		st := m.tenant.Statements[at]
+		f.statements = append(f.statements, strings.TrimSpace(st.At.Format("Jan 2 ")+st.Speaker)+": "+st.Text)
+	}
+	for _, r := range results {
+		of := ""
+		for i, at := range statements {
+			if m.is(r, at) {
+				of += string(rune('A' + i))
+			}
+		}
+		f.belongs = append(f.belongs, of)
+	}
+	return f
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/mneme/mneme/bench/changes"
+)
+
+// tally sums up pairs.
+type tally struct {
+	pairs, newFirst, gone, marked, contested, both, past, oldFirst, oldInFirst int
+}
+
+func (t *tally) add(p pairResult) {
+	count := func(n *int, when bool) {
+		if when {
+			*n++
+		}
+	}
+	t.pairs++
+	count(&t.newFirst, p.newFirst)
+	count(&t.gone, p.old == fateGone)
+	count(&t.marked, p.old == fateMarked)
+	count(&t.contested, p.old == fateContested)
+	count(&t.both, p.newFirst && p.oldDone())
+	count(&t.past, p.askedPast)
+	count(&t.oldFirst, p.oldFirst)
+	count(&t.oldInFirst, p.oldInFirst)
+}
+
+func percent(n, of int) string {
+	if of == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(of))
+}
+
+var tallyHeader = []string{"pairs", "newest first", "old marked or gone", "marked", "gone", "contested", "both", "past questions", "old first", "first names it"}
+
+func (t tally) row(name string) []string {
+	return []string{name, fmt.Sprint(t.pairs), percent(t.newFirst, t.pairs), percent(t.marked+t.gone+t.contested, t.pairs), fmt.Sprint(t.marked),
+		fmt.Sprint(t.gone), fmt.Sprint(t.contested), percent(t.both, t.pairs), fmt.Sprint(t.past), percent(t.oldFirst, t.past), percent(t.oldInFirst, t.past)}
+}
+
+// cells are the parts of the tables, by whether attribute and wording are held out.
+var cells = []struct {
+	name string
+	of   func(changes.Pair) bool
+}{
+	{"development", func(p changes.Pair) bool { return !p.HeldAttribute && !p.HeldWording }},
+	{"wordings left out", func(p changes.Pair) bool { return !p.HeldAttribute && p.HeldWording }},
+	{"attributes left out", func(p changes.Pair) bool { return p.HeldAttribute && !p.HeldWording }},
+	{"both left out", func(p changes.Pair) bool { return p.HeldAttribute && p.HeldWording }},
+	{"all that is left out", func(p changes.Pair) bool { return p.HeldAttribute || p.HeldWording }},
+}
+
+// reportChanges prints the tables. Of the held-out half they show sums only, unless it is asked for.
+func (b *bench) reportChanges(tenants []changes.Tenant, results []tenantResult, took time.Duration) {
+	statements := 0
+	sums := make([]tally, len(cells))
+	wordings, attributes := map[string]*tally{}, map[string]*tally{}
+	for i, r := range results {
+		statements += len(tenants[i].Statements)
+		for _, p := range r.pairs {
+			for k, c := range cells {
+				if c.of(p.Pair) {
+					sums[k].add(p)
+				}
+			}
+			if tenants[i].HeldOut && !b.changing.showHidden {
+				continue
+			}
+			for key, of := range map[string]map[string]*tally{p.Wording: wordings, p.Attribute: attributes} {
+				if of[key] == nil {
+					of[key] = &tally{}
+				}
+				of[key].add(p)
+			}
+		}
+	}
+	fmt.Printf("\n%d tenants, %d statements, seed %d, %s\n", len(tenants), statements, b.changing.seed, took.Round(time.Second))
+	var rows [][]string
+	for i, c := range cells {
+		if sums[i].pairs > 0 {
+			rows = append(rows, sums[i].row(c.name))
+		}
+	}
+	table("Changes", append([]string{"part"}, tallyHeader...), rows)
+	b.reportOthers(tenants, results)
+	for _, t := range []struct {
+		title string
+		of    map[string]*tally
+	}{{"wording", wordings}, {"attribute", attributes}} {
+		if len(t.of) == 0 {
+			continue
+		}
+		rows = nil
+		for _, name := range slices.SortedFunc(maps.Keys(t.of), func(x, y string) int {
+			share := func(n string) float64 { return float64(t.of[n].both) / float64(t.of[n].pairs) }
+			return cmp.Or(cmp.Compare(share(x), share(y)), cmp.Compare(x, y))
+		}) {
+			rows = append(rows, t.of[name].row(name))
+		}
+		table("Changes by "+t.title, append([]string{t.title}, tallyHeader...), rows)
+	}
+	if b.changing.showFailures {
+		b.printFailures(tenants, results)
+	}
+}
+
+// reportOthers prints what is not about changes: coexisting statements, and questions.
+func (b *bench) reportOthers(tenants []changes.Tenant, results []tenantResult) {
+	var rows, kinds [][]string
+	for _, held := range []bool{false, true} {
+		coexisting, superseded, right, bystanders, known, found, first, unknown, empty, pairs := 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+		byKind := map[string][2]int{}
+		for i, r := range results {
+			if tenants[i].HeldOut != held {
+				continue
+			}
+			pairs += len(r.pairs)
+			bystanders += r.bystanders
+			for _, c := range r.coexisting {
+				coexisting++
+				right += c.rightFirst
+				if c.superseded {
+					superseded++
+				}
+			}
+			for _, q := range r.unknown {
+				unknown++
+				of := byKind[q.Kind]
+				of[1]++
+				if q.empty {
+					empty++
+					of[0]++
+				}
+				byKind[q.Kind] = of
+			}
+			for _, q := range r.known {
+				known++
+				if q.found {
+					found++
+				}
+				if q.first {
+					first++
+				}
+			}
+		}
+		if pairs == 0 {
+			continue
+		}
+		name := map[bool]string{false: "development", true: "held out"}[held]
+		rows = append(rows, []string{name, fmt.Sprint(coexisting), percent(superseded, coexisting), percent(right, 2*coexisting), fmt.Sprint(bystanders),
+			fmt.Sprint(unknown), percent(empty, unknown), fmt.Sprint(known), percent(found, known), percent(first, known)})
+		for _, kind := range slices.Sorted(maps.Keys(byKind)) {
+			kinds = append(kinds, []string{name, kind, fmt.Sprint(byKind[kind][1]), percent(byKind[kind][0], byKind[kind][1])})
+		}
+	}
+	table("Coexisting statements, and questions with and without an answer", []string{"half", "coexisting pairs", "false supersessions", "right one first",
+		"others superseded", "never said", "recognised", "known", "answered", "answer first"}, rows)
+	table("Questions about things never said", []string{"half", "kind", "questions", "recognised"}, kinds)
+}
+
+// shownResults is how many results a failure shows.
+const shownResults = 4
+
+// printFailures prints what went wrong: statements A and B, the question, and what came back.
+func (b *bench) printFailures(tenants []changes.Tenant, results []tenantResult) {
+	fmt.Printf("\n## Failures\n")
+	for i, r := range results {
+		if tenants[i].HeldOut && !b.changing.showHidden {
+			continue
+		}
+		for _, f := range r.failures {
+			fmt.Printf("\n%s: %s\n", tenants[i].Name, f.what)
+			for k, s := range f.statements {
+				fmt.Printf("  %c  %s\n", 'A'+k, s)
+			}
+			fmt.Printf("  ?  %s\n", f.question)
+			for k, hit := range f.results[:min(shownResults, len(f.results))] {
+				fmt.Printf("     %.3f %-2s %s %s %s%s: %s\n", hit.Score, f.belongs[k], hit.Type, hit.Status, outdated(hit), hit.Currentness, hit.Content)
+			}
+			if len(f.results) == 0 {
+				fmt.Println("     (nothing)")
+			}
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/recall"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/vector"
+	"github.com/mneme/mneme/workflows"
+)
+
+// pipeline takes requests through the activities of an ingest in this process, without Temporal: the same
+// code, the same transactions, and a clock that the caller sets.
+type pipeline struct {
+	now        time.Time
+	staging    activities.Staging
+	extraction activities.Extraction
+	decision   activities.Decision
+	writing    activities.Writing
+	linking    activities.Linking
+	indexing   activities.Indexing
+	jobs       activities.Jobs
+}
+
+func (b *bench) newPipeline(s *store.Store) *pipeline {
+	p := &pipeline{}
+	clock := func() time.Time { return p.now }
+	index := vector.PGVector{Store: s}
+	p.staging = activities.Staging{Store: s, Policy: b.cfg.Policy, MaxAttempts: workflows.MaxJobAttempts, Now: clock}
+	p.extraction = activities.Extraction{Store: s, Extractor: b.brain.Extractor, Concurrency: b.cfg.Concurrency, Now: clock}
+	p.decision = activities.Decision{Store: s, Decider: b.brain.Decider, Embedder: b.brain.Embedder, Concurrency: b.cfg.Concurrency, Now: clock}
+	p.writing = activities.Writing{Store: s, Embedder: b.brain.Embedder, Now: clock}
+	p.linking = activities.Linking{Store: s, Now: clock}
+	p.indexing = activities.Indexing{Store: s, Embedder: b.brain.Embedder, Index: index, Now: clock}
+	p.jobs = activities.Jobs{Store: s, Now: clock}
+	return p
+}
+
+// ingest takes one request through all phases, at a time.
+func (p *pipeline) ingest(ctx context.Context, req schema.IngestRequest, at time.Time) (schema.IngestAck, error) {
+	p.now = at
+	id := uuid.NewString()
+	ack, err := p.staging.StageCandidates(ctx, activities.StageRequest{OperationID: id, WorkflowID: id, Request: req})
+	if err != nil {
+		return ack, err
+	}
+	r := activities.Range{Tenant: req.Principal.Tenant, BatchID: ack.BatchID, To: len(req.Candidates)}
+	if _, err := p.extraction.ExtractFacts(ctx, r); err != nil {
+		return ack, err
+	}
+	for range workflows.MaxDecideRounds {
+		if _, err := p.decision.DecideFacts(ctx, r); err != nil {
+			return ack, err
+		}
+		written, err := p.writing.WriteProposals(ctx, activities.WriteRequest{Range: r, MaxRounds: workflows.MaxDecideRounds})
+		if err != nil {
+			return ack, err
+		}
+		if written.Stale == 0 {
+			break
+		}
+	}
+	if _, err := p.linking.LinkEntities(ctx, r); err != nil {
+		return ack, err
+	}
+	if _, err := p.indexing.IndexBatch(ctx, r); err != nil {
+		return ack, err
+	}
+	_, err = p.jobs.CompleteJobs(ctx, activities.CloseRequest{Range: r, Phase: workflows.PhaseDone})
+	return ack, err
+}
+
+// recaller is the read path with all defaults, and with the patience that a busy machine needs.
+func (b *bench) recaller(s *store.Store, now time.Time, policy func() *memory.Policy) *recall.Recaller {
+	return &recall.Recaller{Store: s, Index: vector.PGVector{Store: s}, Embedder: b.brain.Embedder, Reranking: b.brain.Reranking,
+		With: b.cfg.RecallWith, Without: b.cfg.RecallWithout, Policy: policy, Patience: unhurried, Now: func() time.Time { return now }}
+}
