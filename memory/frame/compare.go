@@ -73,6 +73,7 @@ func Compare(earlier, later Frame) Relation {
 // alignment is how the topics of two statements fit together.
 type alignment struct {
 	shared     []string // terms of both, subjects included
+	partner    []string // what each shared term is matched with
 	restA      []string // terms that only one has
 	restB      []string
 	strangers  bool // about different subjects
@@ -80,58 +81,107 @@ type alignment struct {
 	hearsay    bool // one speaks of themselves, the other of them
 }
 
-// soft terms name no attribute: they go with many.
-var softTerms = stems(`team service system project app application time date number value day name make place thing company people
-	person use user setup production-ready per event events order set process size level length standard policy default main
-	primary official version data daily everyday`)
+// softTerms go with many attributes and tell none apart.
+var softTerms = stems(`team service system project app application tool time date value day name make place thing company people
+	person use user setup per event order set length default main primary official daily everyday everybody each client`)
 
 func match(a, b Frame) alignment {
 	var m alignment
-	used := make([]bool, len(b.topic))
-	for _, t := range a.topic {
-		i := slices.IndexFunc(b.topic, func(o string) bool { return sameTerm(t, o) || samePerson(a, b, t, o) })
-		if i < 0 {
-			if !softTerms[t] {
-				m.restA = append(m.restA, t)
+	usedA, usedB := make([]bool, len(a.topic)), make([]bool, len(b.topic))
+	pair := func(same func(x, y string) bool) {
+		for i, x := range a.topic {
+			for j, y := range b.topic {
+				if !usedA[i] && !usedB[j] && same(x, y) {
+					usedA[i], usedB[j] = true, true
+					m.shared = append(m.shared, x)
+					m.partner = append(m.partner, y)
+				}
 			}
-			continue
-		}
-		used[i] = true
-		m.shared = append(m.shared, t)
-	}
-	for i, t := range b.topic {
-		if !used[i] && !softTerms[t] && !slices.ContainsFunc(a.topic, func(o string) bool { return sameTerm(t, o) || samePerson(a, b, o, t) }) {
-			m.restB = append(m.restB, t)
 		}
 	}
-	// Words of values are no topic: "from Go 1.24" beside "written in Go 1.24".
-	m.restA = withoutValues(m.restA, b)
-	m.restB = withoutValues(m.restB, a)
-	m.restB = slices.DeleteFunc(m.restB, func(t string) bool { return t == teamTerm })
-	m.restA = slices.DeleteFunc(m.restA, func(t string) bool { return t == teamTerm })
-	subjectA := slices.ContainsFunc(m.restA, func(t string) bool { return slices.Contains(a.subject, t) })
-	subjectB := slices.ContainsFunc(m.restB, func(t string) bool { return slices.Contains(b.subject, t) })
-	m.strangers = subjectA && subjectB || personOf(a) != "" && personOf(b) != "" && !samePerson(a, b, personOf(a), personOf(b)) && !a.holder && !b.holder
+	pair(func(x, y string) bool { return x == y && !isPerson(a, x) || samePerson(a, b, x, y) })
+	pair(sameTerm)
+	m.restA, m.restB = unmatched(a, usedA, b), unmatched(b, usedB, a)
+	m.strangers = strangers(a, b)
+	m.restA, m.restB = withoutTeam(m.restA), withoutTeam(m.restB)
 	m.conditions = len(a.condition) > 0 && len(b.condition) > 0 && !slices.Equal(a.condition, b.condition) || len(b.condition) > 0 && len(a.condition) == 0 ||
 		len(a.condition) > 0 && len(b.condition) == 0 && b.cue < cueChange
 	m.hearsay = a.speaker != "" && slices.Contains(a.topic, a.speaker) && b.speaker != a.speaker && b.speaker != ""
 	return m
 }
 
+// unmatched returns the terms of f that the other lacks. A term that says the same as another of the other
+// frame is no difference.
+func unmatched(f Frame, used []bool, other Frame) []string {
+	var out []string
+	for i, t := range f.topic {
+		if used[i] || softTerms[t] || strings.HasPrefix(t, "@") && t != selfTerm && t != teamTerm {
+			continue
+		}
+		if conceptsMeet(t, other) && !slices.Contains(f.subject, t) {
+			continue
+		}
+		out = append(out, t)
+	}
+	return withoutValues(out, other) // "from Go 1.24" beside "written in Go 1.24"
+}
+
+// conceptsMeet reports whether a term shares a concept that decides something with a topic.
+func conceptsMeet(t string, f Frame) bool {
+	return slices.ContainsFunc(f.topic, func(o string) bool { return sameTerm(t, o) })
+}
+
+func withoutTeam(terms []string) []string {
+	return slices.DeleteFunc(terms, func(t string) bool { return t == teamTerm })
+}
+
+func isPerson(f Frame, t string) bool {
+	return t == selfTerm || t == teamTerm || t == f.speaker && t != ""
+}
+
+// strangers reports whether the statements are about different people or things: each has an owner that
+// the other lacks.
+func strangers(a, b Frame) bool {
+	if a.unresolved || b.unresolved {
+		return true
+	}
+	missing := func(f, g Frame) bool {
+		return slices.ContainsFunc(f.owner, func(t string) bool { return !has(f, g, t) })
+	}
+	if missing(a, b) && missing(b, a) {
+		return true
+	}
+	// What a person has, beside what is nobody's in particular.
+	alone := func(f, g Frame) bool { return personal(f) && len(g.owner) == 0 && g.actor == "" && missing(f, g) }
+	if alone(a, b) || alone(b, a) && b.cue < cueChange {
+		return true
+	}
+	// Someone else than the one whose it is changed it.
+	return b.actor != "" && b.actor != teamTerm && b.actor != "they" && len(b.owner) == 0 && personal(a) &&
+		!slices.ContainsFunc(a.owner, func(t string) bool { return samePerson(a, b, t, b.actor) })
+}
+
+// has reports whether an owner of f has a part in g.
+func has(f, g Frame, t string) bool {
+	if slices.ContainsFunc(g.owner, func(o string) bool { return samePerson(f, g, t, o) }) {
+		return true
+	}
+	if isPerson(f, t) {
+		return g.actor != "" && samePerson(f, g, t, g.actor)
+	}
+	return slices.Contains(g.topic, t) || g.actor == t ||
+		slices.ContainsFunc(slices.Concat(g.values, g.old), func(v Value) bool { return slices.Contains(strings.Fields(v.key), t) })
+}
+
+// personal reports whether the statement is about one person.
+func personal(f Frame) bool {
+	return slices.ContainsFunc(f.owner, func(t string) bool { return isPerson(f, t) && t != teamTerm }) || f.bareName || f.kin
+}
+
 func withoutValues(terms []string, f Frame) []string {
 	return slices.DeleteFunc(terms, func(t string) bool {
 		return slices.ContainsFunc(slices.Concat(f.values, f.old), func(v Value) bool { return slices.Contains(strings.Fields(v.key), t) })
 	})
-}
-
-// personOf returns who the subject is, where it is who speaks.
-func personOf(f Frame) string {
-	for _, t := range f.subject {
-		if t == selfTerm || t == f.speaker && t != "" {
-			return t
-		}
-	}
-	return ""
 }
 
 // samePerson reports whether two terms stand for the same people as far as can be known: "I" of one
@@ -164,7 +214,8 @@ func sameTerm(x, y string) bool {
 // attributes are the shared terms that are more than who is spoken of.
 func (m alignment) attributes(a, b Frame) []string {
 	return slices.DeleteFunc(slices.Clone(m.shared), func(t string) bool {
-		return t == selfTerm || t == teamTerm || t == a.speaker || t == b.speaker || softTerms[t]
+		return t == selfTerm || t == teamTerm || t == a.speaker || t == b.speaker || softTerms[t] ||
+			slices.Contains(a.owner, t) && slices.Contains(b.owner, t)
 	})
 }
 
@@ -255,7 +306,7 @@ func flipped(a, b Frame, m alignment) Relation {
 	if a.negated != b.negated && same && aligned && len(m.shared) > 0 && !a.ended && !b.ended {
 		return sure
 	}
-	if len(a.values) == 1 && len(b.values) == 1 && aligned && (len(m.attributes(a, b)) > 0 || sharesSubject(m) && sameTerm(a.values[0].key, b.values[0].key)) && opposite(a.values[0].key, b.values[0].key) && !a.negated && !b.negated {
+	if len(a.values) == 1 && len(b.values) == 1 && aligned && sharesSubject(m) && opposite(a.values[0].key, b.values[0].key) && !a.negated && !b.negated {
 		return sure
 	}
 	return Relation{}
@@ -276,6 +327,9 @@ func substituted(a, b Frame, m alignment) Relation {
 	if va.Same(vb) && len(m.restA) == 1 && len(m.restB) == 1 && !restInSubject(a, b, m) && opposite(m.restA[0], m.restB[0]) {
 		return Relation{Certainty: Sure, Change: Updates, Why: WhyOpposite}
 	}
+	if len(attributes) == 0 && exact && singleKind(va.Kind) && len(m.shared) > 0 && !personal(a) {
+		attributes = m.shared // "the demo": the thing itself is scheduled
+	}
 	if len(attributes) == 0 && !category {
 		return Relation{}
 	}
@@ -286,6 +340,14 @@ func substituted(a, b Frame, m alignment) Relation {
 		return Relation{}
 	}
 	plural := pluralConcepts[concept] || a.sentiment != 0 || manyOf(a) || manyOf(b)
+	// The later one may name the thing alone: "we moved the search service to Stockholm".
+	if len(m.restB) == 0 && b.cue == cueChange && len(m.restA) == 1 {
+		for _, c := range concepts[m.restA[0]] {
+			if singleConcepts[c] {
+				concept = c
+			}
+		}
+	}
 	single := !plural && (singleKind(va.Kind) || singleConcepts[concept] || a.holder && b.holder && holderConcepts[concept] || isFavorite(a) && isFavorite(b) ||
 		definite(a, b, va, vb, category))
 	if a.sentiment > 0 && b.sentiment > 0 && b.cue >= cueNow && (category || opposite(va.key, vb.key) || shareHead(va, vb)) && exact {
@@ -293,6 +355,8 @@ func substituted(a, b Frame, m alignment) Relation {
 	}
 	out := Relation{Change: Updates}
 	switch {
+	case plural && exact && b.cue >= cueNow && a.sentiment == 0:
+		out.Certainty, out.Why = Likely, WhyCue
 	case plural:
 		return Relation{}
 	case exact && single:
@@ -311,8 +375,6 @@ func substituted(a, b Frame, m alignment) Relation {
 		out.Certainty, out.Why = Likely, WhyCue
 	case (len(m.restA) == 0 || len(m.restB) == 0) && single && !restInSubject(a, b, m):
 		out.Certainty, out.Why = Doubt, WhyAmbiguous
-	case b.cue == cueChange && (single || category) && len(attributes) > 0 && len(m.restA) <= 2 && len(m.restB) <= 2 && !restInSubject(a, b, m):
-		out.Certainty, out.Why = Likely, WhyAmbiguous
 	default:
 		return Relation{}
 	}
@@ -378,23 +440,24 @@ func singleKind(k Kind) bool {
 // sharedConcept returns the concept that both topics have, the first that decides anything.
 func sharedConcept(a, b Frame, m alignment) string {
 	first := ""
-	for _, t := range m.shared {
-		for _, o := range b.topic {
-			for _, c := range concepts[t] {
-				if t != o && !slices.Contains(concepts[o], c) {
-					continue
-				}
-				if singleConcepts[c] || pluralConcepts[c] || holderConcepts[c] {
-					return c
-				}
-				if first == "" {
-					first = c
-				}
+	for i, t := range m.shared {
+		o := m.partner[i]
+		for _, c := range concepts[t] {
+			if !slices.Contains(concepts[o], c) {
+				continue
+			}
+			if c == conceptName {
+				return c
+			}
+			if first == "" || !decides(first) && decides(c) {
+				first = c
 			}
 		}
 	}
 	return first
 }
+
+func decides(c string) bool { return singleConcepts[c] || pluralConcepts[c] || holderConcepts[c] }
 
 // isFavorite reports whether the statement is about the favourite of something.
 func isFavorite(f Frame) bool {

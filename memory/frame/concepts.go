@@ -28,6 +28,7 @@ var concepts = func() map[string][]string {
 			stem := stemOf(w)
 			out[stem] = append(out[stem], name)
 		}
+		out["@"+name] = []string{name} // what a value of the category says of the attribute
 	}
 	return out
 }()
@@ -35,9 +36,9 @@ var concepts = func() map[string][]string {
 const conceptWords = `
 HOME: live reside residence home house apartment flat address city town based hometown relocate dwell settle
 EMPLOYER: work employ employer employed job company hire firm workplace join
-ROLE: role title position profession occupation job career promote promotion
-MANAGER: manager boss supervisor reportto lead line-manager
-PARTNER: partner husband wife spouse girlfriend boyfriend fiance fiancee fiancé fiancée married marry marriage engaged divorce divorced dating date breakup single relationship
+ROLE: role title position profession occupation job career promote promotion workas jobtitle work
+MANAGER: manager boss supervisor reportto manage
+PARTNER: dating partner husband wife spouse girlfriend boyfriend fiance fiancee fiancé fiancée married marry marriage engaged divorce divorced dating date breakup single relationship
 PHONE: phone phonenumber telephone mobile cell number reach
 EMAIL: email e-mail mail inbox
 NAME: name named call called rename nickname title
@@ -47,11 +48,11 @@ DIET: diet vegetarian vegan pescatarian meat eat gluten-free keto omnivore carni
 ALLERGY: allergy allergic allergicto intolerant intolerance reaction
 PET: pet dog cat puppy kitten parrot rabbit hamster goldfish tortoise
 VEHICLE: car vehicle drive automobile motorbike motorcycle truck van scooter ride
-COMMUTE: commute commuting travel bus train bike cycle subway tram metro
+COMMUTE: commute commuting gotowork
 HOBBY: hobby pastime hobbies spare free-time weekend leisure sport activity
 INSTRUMENT: instrument guitar piano violin drum drums cello flute saxophone ukulele play
-GYM: gym fitness workout training exercise trainer
-SCHOOL: school university college study studies studying degree major course campus class kindergarten
+GYM: gym fitness workout training exercise trainer train membership
+SCHOOL: school university college study studies studying degree major course campus class kindergarten pupil student attend
 LANGUAGE: language speak fluent learn learning
 DRINK: drink coffee tea beverage espresso latte matcha juice beer wine
 FOOD: food dish cuisine meal snack restaurant lunch dinner breakfast
@@ -64,33 +65,33 @@ BANK: bank account banking
 PLAN: plan subscription tier package
 SIZE: size wear
 ONCALL: oncall escalation pager rota rotation incident duty
-LEAD: lead leader head own owner manage responsible lookafter maintain maintainer charge chair run captain coordinate coordinator
+LEAD: lead leader head own owner manage responsible lookafter maintain maintainer charge chair coordinate coordinator
 REVIEW: review reviewer approve approval approver sign-off signoff pullrequest pr
 STANDUP: standup stand-up daily scrum sync
 MEETING: meeting call sync one-on-one 1:1 1on1 catch-up retro retrospective
 SPRINT: sprint iteration cadence
 LAUNCH: launch release ship golive rollout roll-out go-live debut
 DEADLINE: deadline due deliver delivery deliverable submit submission
-BUDGET: budget spend spending funding allowance
+BUDGET: budget spend spending funding
 PRICE: price cost fee rate rent pay charge expensive
 SALARY: salary pay wage compensation
 ROOM: room office floor desk building venue location space place
 PARKING: parking park
-CI: ci pipeline pipelines build integration ci/cd cicd builds
+CI: ci pipeline pipelines build built integration ci/cd cicd builds
 REPO: repo repository code hosted source codebase monorepo host
 TRACKER: tracker track ticket issue issues backlog bug
 CHAT: chat message messaging messenger talk communicate channel slack
 DATABASE: database db datastore data persist persistence store storage backend
-CACHE: cache caching session
+CACHE: cache caching
 QUEUE: queue bus broker event events messaging publish stream streaming
-CLOUD: cloud host hosting hosted provider infrastructure infra platform run
-REGION: region datacenter data-center zone location
+CLOUD: cloud host hosting hosted provider infrastructure infra platform
+REGION: region datacenter data-center zone deploy
 PORT: port listen
-VERSION: version release run upgrade
+VERSION: version release upgrade
 BRANCH: branch trunk
 MERGE: merge squash rebase
 RETENTION: retention retain keep kept store backup purge
-LIMIT: limit ratelimit quota cap throttle threshold maximum max rate
+LIMIT: limit ratelimit quota cap throttle threshold maximum max allow request
 TIMEOUT: timeout time-out deadline expire
 REPLICA: replica replicas instance instances node nodes pod pods worker workers
 SECRET: secret secrets credential credentials password token vault key keys
@@ -224,6 +225,7 @@ COMMUTE: bike bus train tram metro subway car bicycle foot walking ferry scooter
 INSTRUMENT: guitar piano violin drums cello flute saxophone ukulele trumpet clarinet harp bass
 SPORT: tennis football soccer basketball running swimming climbing bouldering yoga pilates squash golf rowing judo karate boxing cycling hiking
 THEME: dark light
+ROLE: manager engineer analyst writer recruiter architect nurse teacher designer developer director consultant accountant lawyer doctor chef
 FREQUENCY: daily weekly biweekly monthly quarterly yearly fortnightly hourly
 STYLE: tabs spaces
 STREAM: netflix spotify tidal deezer hulu

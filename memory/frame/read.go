@@ -14,16 +14,21 @@ type Frame struct {
 	old     []Value  // what the statement itself says that holds no longer
 	holder  bool     // the value is who has a part: "Priya is on call"
 
-	cue       int  // one of the cue constants
-	ended     bool // it says that something is over
-	negated   bool
-	past      bool // it says how it was
-	event     bool // it tells of something that happened once
-	ifClause  bool // it holds under a condition, which it begins with
-	copular   bool
-	sentiment int      // +1 likes, -1 dislikes
-	condition []string // stems of "in staging", "on weekdays": where it holds
-	words     int      // tokens
+	cue                    int  // one of the cue constants
+	ended                  bool // it says that something is over
+	negated                bool
+	past                   bool // it says how it was
+	event                  bool // it tells of something that happened once
+	ifClause               bool // it holds under a condition, which it begins with
+	copular                bool
+	sentiment              int      // +1 likes, -1 dislikes
+	owner                  []string // whose attribute it is: people, and things that have several attributes
+	kin                    bool     // the owner is someone whom another has: "my brother"
+	actor                  string   // who carried out a change of something else
+	bareName               bool     // the subject is a name
+	unresolved             bool     // the subject is a pronoun of an earlier sentence that is not known
+	condition              []string // stems of "in staging", "on weekdays": where it holds
+	byPronoun, subjectless bool     // of the clause
 }
 
 // Pseudo words of subjects.
@@ -44,13 +49,163 @@ const (
 func Read(text, speaker string) []Frame {
 	var out []Frame
 	for _, s := range sentences(text) {
-		if strings.HasSuffix(strings.TrimRight(s, closers[:1]+" "), "?") {
+		if strings.HasSuffix(strings.TrimRight(s, "\"'”’)]* "), "?") {
 			continue
 		}
-		if f, ok := readSentence(s, speaker); ok {
-			out = append(out, f)
+		out = appendSentence(out, s, speaker)
+	}
+	return out
+}
+
+// appendSentence reads the clauses of a sentence. A clause takes its subject from the one before where it
+// has none or a pronoun, and one that gives the value in place of what ended completes that one.
+func appendSentence(out []Frame, s, speaker string) []Frame {
+	whole := &reader{ts: tokenize(s)}
+	whole.speaker = speakerKey(speaker)
+	whole.leadIns()
+	for i, clause := range splitClauses(whole.ts) {
+		r := &reader{ts: clause}
+		r.speaker = whole.speaker
+		if i == 0 {
+			r.cue = whole.cue
+		}
+		if len(out) > 0 && r.elliptic(&out[len(out)-1]) {
+			continue
+		}
+		if !r.read() {
+			continue
+		}
+		if len(out) > 0 {
+			r.inherit(out[len(out)-1], i > 0)
+		}
+		if n := len(out); n > 0 && completes(out[n-1], r.Frame, i > 0 || r.byPronoun) {
+			out[n-1] = joined(out[n-1], r.Frame)
+			continue
+		}
+		out = append(out, r.Frame)
+	}
+	return out
+}
+
+// splitClauses cuts a sentence where another statement begins.
+func splitClauses(ts []token) [][]token {
+	var out [][]token
+	start, verbs := 0, 0
+	for i := range ts {
+		if isVerb(ts[i]) {
+			verbs++
+		}
+		if i-start < 2 || i+2 >= len(ts) || verbs == 0 {
+			continue
+		}
+		next := i + 1
+		and := ts[next].low == "and" || ts[next].low == "but" && !hasNegation(ts[start:next])
+		if and {
+			next++
+		}
+		if next+1 >= len(ts) {
+			continue
+		}
+		end := ts[i].end
+		begins := false
+		switch {
+		case end == ';' || end == '–' && verbs > 0:
+			begins = hasVerb(ts[next:min(len(ts), next+5)])
+		case end == ',' || and:
+			t := ts[next]
+			begins = (pronouns[t.low] || selfWords[t.low]) && !(t.low == "the") && hasVerb(ts[next+1:min(len(ts), next+3)]) ||
+				(possessives[t.low] || t.cap && end == ',' || articles[t.low] && end == ',') && hasAux(ts[next+1:min(len(ts), next+5)]) ||
+				and && isVerb(t) && !articles[ts[next-1].low] && (pastTense(t) || isAux(t) || strings.HasSuffix(t.low, "s") || selfStart(ts[start])) && !isNounHere(ts, next)
+		}
+		if begins {
+			out = append(out, ts[start:i+1])
+			start, verbs = next, 0
 		}
 	}
+	return append(out, ts[start:])
+}
+
+func selfStart(t token) bool { return selfWords[t.low] || teamWords[t.low] }
+
+// isNounHere reports whether a word that may be a verb is hardly one: nothing follows that it could govern.
+func isNounHere(ts []token, i int) bool { return i+1 >= len(ts) || ts[i].end != 0 }
+
+func hasVerb(ts []token) bool { return slices.ContainsFunc(ts, isVerb) }
+func hasAux(ts []token) bool  { return slices.ContainsFunc(ts, isAux) }
+
+func hasNegation(ts []token) bool {
+	return slices.ContainsFunc(ts, func(t token) bool { return t.low == "not" || t.low == "nolonger" || t.low == "never" })
+}
+
+// elliptic reads "Kofi is." after "Priya is no longer on call": the name alone is the value.
+func (r *reader) elliptic(prev *Frame) bool {
+	n := len(r.ts)
+	if n < 2 || n > 4 || !isAux(r.ts[n-1]) && !(isAux(r.ts[n-2]) && nowCues[r.ts[n-1].low]) || !r.ts[0].cap || selfWords[r.ts[0].low] || !prev.ended && !prev.negated {
+		return false
+	}
+	r.taken = make([]bool, n)
+	end := n - 1
+	for end > 0 && (isAux(r.ts[end]) || nowCues[r.ts[end].low]) {
+		end--
+	}
+	v, ok := r.value(0, end+1)
+	if !ok {
+		return false
+	}
+	v.Kind = KindName
+	prev.old = append(prev.old, prev.values...)
+	prev.values = []Value{v}
+	prev.ended, prev.negated, prev.cue = false, false, cueChange
+	return true
+}
+
+// inherit gives a clause the subject of the one before.
+func (r *reader) inherit(prev Frame, sameSentence bool) {
+	r.unresolved = r.unresolved && len(prev.subject) == 0
+	if !r.byPronoun && !(sameSentence && r.subjectless) || len(prev.subject) == 0 {
+		return
+	}
+	r.unresolved = false
+	for _, t := range slices.Backward(prev.subject) {
+		if !slices.Contains(r.topic, t) {
+			r.topic = slices.Insert(r.topic, 0, t)
+		}
+		if !slices.Contains(r.subject, t) {
+			r.subject = slices.Insert(r.subject, 0, t)
+		}
+	}
+	r.bareName, r.kin = r.bareName || prev.bareName, r.kin || prev.kin
+	for _, t := range prev.owner {
+		if !slices.Contains(r.owner, t) {
+			r.owner = append(r.owner, t)
+		}
+	}
+}
+
+// completes reports whether f gives what takes the place of what prev says is over.
+func completes(prev, f Frame, close bool) bool {
+	if !close || len(f.values) == 0 || f.ended || f.negated || !prev.ended && !prev.negated && prev.cue < cueChange {
+		return false
+	}
+	if len(prev.values) > 0 && !prev.ended && !prev.negated {
+		return false // it has a value of its own
+	}
+	m := match(prev, f)
+	return !m.strangers
+}
+
+func joined(prev, f Frame) Frame {
+	out := prev
+	out.old = append(slices.Clone(prev.old), prev.values...)
+	out.values = f.values
+	out.topic = slices.Clone(prev.topic)
+	for _, t := range f.topic {
+		if !slices.Contains(out.topic, t) {
+			out.topic = append(out.topic, t)
+		}
+	}
+	out.ended, out.negated, out.event, out.cue = false, false, false, cueChange
+	out.copular = prev.copular || f.copular
 	return out
 }
 
@@ -68,31 +223,69 @@ func speakerKey(speaker string) string {
 // reader is one sentence at work.
 type reader struct {
 	Frame
-	ts     []token
-	taken  []bool // tokens of values and cues
-	verb   int    // index of the main verb, len(ts) when there is none
-	object [2]int // tokens of the object of a change verb
+	ts    []token
+	taken []bool // tokens of values and cues
+	verb  int    // index of the main verb, len(ts) when there is none
 }
 
-func readSentence(s, speaker string) (Frame, bool) {
-	r := &reader{ts: tokenize(s)}
-	r.speaker = speakerKey(speaker)
-	r.leadIns()
+// read fills the frame in; false when there is too little to read.
+func (r *reader) read() bool {
 	if len(r.ts) < 2 {
-		return Frame{}, false
+		return false
 	}
-	r.words = len(r.ts)
 	r.clauses()
 	if len(r.ts) == 0 {
-		return Frame{}, false
+		return false
 	}
 	r.taken = make([]bool, len(r.ts))
 	r.findVerb()
 	r.cues()
+	r.but()
 	r.findOld()
 	r.findValues()
 	r.findTopic()
-	return r.Frame, true
+	return true
+}
+
+// but reads "not at 9 but at 10" and "no longer with Acme but with Globex": what stands before "but" is over.
+func (r *reader) but() {
+	at := slices.IndexFunc(r.ts, func(t token) bool { return t.low == "but" })
+	if at <= 0 || at+1 >= len(r.ts) {
+		return
+	}
+	not := -1
+	for i, t := range r.ts[:at] {
+		if t.low == "not" || t.low == "nolonger" || t.low == "anymore" {
+			not = i
+			break
+		}
+	}
+	if not < 0 {
+		return
+	}
+	if r.ts[not].low == "anymore" {
+		not = min(r.verb, at-1)
+	}
+	r.negated, r.ended, r.cue = false, false, cueChange
+	if typed := typedValues(r.ts[not+1 : at]); len(typed) > 0 {
+		for _, v := range typed {
+			v.from, v.to = v.from+not+1, v.to+not+1
+			r.old = append(r.old, v)
+			r.take(v.from, v.to)
+		}
+		return
+	}
+	from := not + 1
+	for i := at - 1; i > not; i-- { // the last phrase before "but"
+		if prepositions[r.ts[i].low] || articles[r.ts[i].low] || isVerb(r.ts[i]) {
+			from = i + 1
+			break
+		}
+	}
+	if v, ok := r.value(from, at); ok {
+		r.old = append(r.old, v)
+		r.take(v.from, v.to)
+	}
 }
 
 // leadIns drops what introduces the statement, and notes that it corrects another.
@@ -172,6 +365,7 @@ func (r *reader) leadingTime() {
 
 // clauses cuts what explains the statement, and keeps where it holds.
 func (r *reader) clauses() {
+	r.leadingPlace()
 	if first := r.ts[0].low; first == "if" || first == "when" || first == "whenever" || first == "unless" || first == "while" {
 		r.ifClause = true
 		return
@@ -196,6 +390,30 @@ func (r *reader) clauses() {
 	}
 }
 
+// environments are places that a statement holds in, and not in others.
+var environments = stems("staging production prod dev development sandbox test testing qa preprod weekday weekdays weekend weekends summer winter holidays vacation")
+
+// leadingPlace moves "In staging," and "For schema changes" from the front to the condition.
+func (r *reader) leadingPlace() {
+	switch r.ts[0].low {
+	case "in", "on", "for", "at", "during", "under", "within", "with":
+	default:
+		return
+	}
+	for i := 1; i < min(len(r.ts)-2, 7); i++ {
+		next := r.ts[i+1]
+		if r.ts[i].end == ',' || i > 0 && (articles[next.low] || possessives[next.low] || selfWords[next.low] || teamWords[next.low] || pronouns[next.low]) && !prepositions[r.ts[i].low] {
+			if v, n := dateAt(r.ts, 1); n > 0 && v.Kind == KindDate && n >= i {
+				r.ts = r.ts[i+1:] // "On Monday, …"
+				return
+			}
+			r.condition = append(r.condition, contentStems(r.ts[1:i+1])...)
+			r.ts = r.ts[i+1:]
+			return
+		}
+	}
+}
+
 func contentStems(ts []token) []string {
 	var out []string
 	for _, t := range ts {
@@ -217,8 +435,8 @@ var plainVerbs = stems(`live work reside own lead manage maintain head chair tea
 	report serve handle cover host build test format log track discuss talk communicate chat deploy ship release lock encrypt
 	expire retain purge back review approve sign merge order subscribe bank shop rent lease park sleep wake exercise swim hike climb
 	earn charge bill invoice count measure monitor alert page contain include offer last return respond answer connect expose prefer
-	identify celebrate grow sing dance paint knit volunteer gym tune cache index publish consume scale shard replicate mirror proxy
-	land fly travel stay settle book stream contact email phone text`, "oncall wakeup reportto lookafter usedto nolonger bornin allergicto fanof cantstand")
+	identify celebrate grow sing dance paint knit volunteer date allow tune cache index publish consume scale shard replicate mirror proxy
+	land fly travel stay settle book stream contact email phone text`, "workas workout gotowork oncall wakeup reportto lookafter usedto nolonger bornin allergicto fanof cantstand")
 
 func isVerb(t token) bool {
 	switch t.low {
@@ -243,7 +461,7 @@ func (r *reader) findVerb() {
 		if i > 0 && r.ts[i-1].end == ':' {
 			return // "Deadline: June 10"
 		}
-		if !isVerb(t) || t.poss {
+		if !isVerb(t) && !(i > 0 && strings.HasSuffix(t.low, "ed") && len(t.low) > 4) || t.poss {
 			continue
 		}
 		if i == 0 {

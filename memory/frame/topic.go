@@ -265,14 +265,28 @@ func (r *reader) dropAdverbialDates() {
 func (r *reader) findTopic() {
 	main := r.main()
 	actor := r.verb
-	for actor > 0 && actor < len(r.ts) && (isAux(r.ts[actor-1]) || fillers[r.ts[actor-1].low] || nowCues[r.ts[actor-1].low] || negations[r.ts[actor-1].low]) {
+	for actor > 0 && actor < len(r.ts) && (isAux(r.ts[actor-1]) || fillers[r.ts[actor-1].low] || nowCues[r.ts[actor-1].low] || negations[r.ts[actor-1].low] || r.ts[actor-1].low == "nolonger") {
 		actor--
 	}
 	agent := r.agent(actor, main)
+	if agent {
+		r.actor = r.actorKey(actor)
+	}
+	r.subjectless = actor == 0 || r.verb >= len(r.ts)
+	if first := r.ts[0].low; actor > 0 && !agent && !r.taken[0] {
+		switch first {
+		case "he", "she", "it", "they", "his", "her", "its", "their":
+			r.byPronoun, r.unresolved = true, true
+		}
+	}
+	aside := false // after a comma that follows the verb
 	for i, t := range r.ts {
 		subject := i < actor && r.verb < len(r.ts)
 		switch {
-		case r.taken[i]:
+		case aside && !isVerb(main):
+		case r.taken[i], aside:
+		case i > r.verb && environments[t.stem] && prepositions[r.ts[i-1].low]:
+			r.condition = append(r.condition, t.stem)
 		case subject && agent:
 		case selfWords[t.low]:
 			r.addTerm(subject, cmpOr(r.speaker, selfTerm))
@@ -281,7 +295,7 @@ func (r *reader) findTopic() {
 		case teamWords[t.low] || t.low == "our":
 			r.addTerm(subject, teamTerm)
 		case t.low == "my":
-			r.addTerm(subject, cmpOr(r.speaker, selfTerm))
+			r.addTerm(subject || agent && i == r.verb+1, cmpOr(r.speaker, selfTerm))
 		case !isContent(t) && !(concepts[t.stem] != nil && !auxiliaries[t.low] && !prepositions[t.low] && !fillers[t.low]):
 		case (changeVerbs[t.stem] || endVerbs[t.stem] && concepts[t.stem] == nil) && i >= actor && i <= r.verb+1:
 		case i >= actor && isMarker(t):
@@ -290,8 +304,137 @@ func (r *reader) findTopic() {
 				r.addTerm(subject, w)
 			}
 		}
+		if t.end == ',' && i > r.verb && len(r.values) > 0 {
+			aside = true
+		}
 	}
+	if actor > 0 && actor < len(r.ts) && !agent && r.verb < len(r.ts) {
+		r.bareName = r.personSubject(actor) && !r.isSelf(0, actor)
+	}
+	r.findOwner(actor, agent)
 	r.implied(main)
+	for _, v := range r.values {
+		if v.category != "" && v.Kind != KindVersion {
+			r.addTerm(false, "@"+v.category)
+		}
+	}
+}
+
+// entityHeads end the names of things although they are attributes of people: "the import job".
+var entityHeads = stems("job page lake store site gateway printer bot scheduler worker queue node module package component")
+
+// findOwner finds whose attribute the statement is about.
+func (r *reader) findOwner(actor int, agent bool) {
+	add := func(t string) {
+		if t != "" && !softTerms[t] && !slices.Contains(r.owner, t) {
+			r.owner = append(r.owner, t)
+		}
+	}
+	possessor := false
+	start := 0 // of the noun phrase
+	for i, t := range r.ts {
+		if r.taken[i] || articles[t.low] || prepositions[t.low] || isAux(t) || i == r.verb {
+			start = i + 1
+		}
+		switch {
+		case t.poss && !r.taken[i]:
+			possessor = true
+			for k := start; k <= i; k++ {
+				if w := r.ts[k]; possessives[w.low] {
+					r.kin = r.kin || i < r.verb
+				} else if isContent(w) {
+					add(w.stem)
+				}
+			}
+			start = i + 1
+		case (t.low == "my" || t.low == "our") && !r.ownsPerson(i):
+			possessor = true
+			if t.low == "our" {
+				add(teamTerm)
+			} else {
+				add(cmpOr(r.speaker, selfTerm))
+			}
+		case t.low == "of" && i+1 < len(r.ts):
+			for k := i + 1; k < len(r.ts) && (isContent(r.ts[k]) && !r.taken[k] || articles[r.ts[k].low] || possessives[r.ts[k].low]); k++ {
+				if isContent(r.ts[k]) {
+					possessor = true
+					add(r.ts[k].stem)
+				}
+				if r.ts[k].end != 0 {
+					break
+				}
+			}
+		}
+	}
+	if agent || r.verb >= len(r.ts) || actor == 0 || actor > len(r.ts) || r.taken[0] {
+		return
+	}
+	switch {
+	case r.isSelf(0, actor):
+		for _, t := range r.subject {
+			add(t)
+		}
+	case r.bareName:
+		for _, t := range r.ts[:actor] {
+			add(t.stem)
+		}
+	case possessives[r.ts[0].low] && r.ownsPerson(0):
+		r.kin = true
+		for _, t := range r.ts[:actor] {
+			if isContent(t) {
+				add(t.stem)
+			}
+		}
+	case possessor:
+	default:
+		head := r.ts[actor-1]
+		if isBe(r.main()) && !properEnd(head) || concepts[head.stem] != nil && !entityHeads[head.stem] {
+			return
+		}
+		for _, t := range r.ts[:actor] {
+			if isContent(t) {
+				add(t.stem)
+			}
+		}
+	}
+}
+
+// properEnd reports whether a noun phrase ends in a name.
+func properEnd(t token) bool { return t.cap && concepts[t.stem] == nil }
+
+// people are nouns of persons whom one has.
+var people = stems(`brother sister mother father mom dad son daughter wife husband partner boyfriend girlfriend fiance fiancee friend cousin
+	uncle aunt boss manager colleague coworker teacher doctor neighbor neighbour roommate flatmate grandmother grandfather grandma
+	grandpa niece nephew client customer landlord mentor intern child twin kid`)
+
+// ownsPerson reports whether the possessive at i has a person: "my brother lives …", but not "my manager is".
+func (r *reader) ownsPerson(i int) bool {
+	if i+1 >= len(r.ts) || !people[r.ts[i+1].stem] {
+		return false
+	}
+	if r.ts[i+1].poss {
+		return true
+	}
+	main := r.main()
+	if i+2 <= r.verb && isBe(main) && hasConcept(r.ts[i+1].stem, words("MANAGER PARTNER DOCTOR CUSTOMER")) && len(r.values) > 0 && r.values[0].Kind == KindName {
+		return false // who has the part is the value
+	}
+	return i == 0 && i+2 <= r.verb || i > r.verb && !hasConcept(r.ts[i+1].stem, words("MANAGER PARTNER DOCTOR CUSTOMER"))
+}
+
+// actorKey names who carries out a change.
+func (r *reader) actorKey(actor int) string {
+	switch low := r.ts[0].low; {
+	case teamWords[low]:
+		return teamTerm
+	case selfWords[low]:
+		return cmpOr(r.speaker, selfTerm)
+	case pronouns[low]:
+		return "they"
+	case actor == 1:
+		return r.ts[0].stem
+	}
+	return ""
 }
 
 // implied adds what a verb or a value says of the attribute without a word of its own.
@@ -334,7 +477,10 @@ func (r *reader) agent(actor int, main token) bool {
 	if prepositions[next.low] || r.taken[r.verb+1] || nowCues[next.low] {
 		return false
 	}
-	return articles[next.low] || possessives[next.low] && next.low != "my" || isContent(next) && !next.cap
+	if strings.HasSuffix(next.low, "ing") && !articles[next.low] && concepts[next.stem] == nil || endVerbs[main.stem] && strings.HasSuffix(next.low, "ing") {
+		return false
+	}
+	return articles[next.low] || possessives[next.low] || isContent(next) && !next.cap
 }
 
 func (r *reader) addTerm(subject bool, term string) {

@@ -160,6 +160,9 @@ func typedAt(ts []token, i int) (Value, int) {
 		}
 		return ""
 	}
+	if n := digitGroups(ts[i:]); n > 1 {
+		return Value{Kind: KindContact, key: strings.ReplaceAll(textOfLow(ts[i:i+n]), " ", "")}, n
+	}
 	switch {
 	case contactPattern.MatchString(low) && !isoPattern.MatchString(low):
 		return Value{Kind: KindContact, key: low}, 1
@@ -202,6 +205,25 @@ func typedAt(ts []token, i int) (Value, int) {
 		return Value{Kind: KindNumber, key: key}, n
 	}
 	return Value{}, 0
+}
+
+// digitGroups returns how many tokens at the front make a number that is dialled: 0677 120 458.
+func digitGroups(ts []token) int {
+	n, digits := 0, 0
+	for _, t := range ts {
+		if strings.Trim(t.low, "0123456789+()-") != "" || t.low == "" {
+			break
+		}
+		n++
+		digits += len(t.low)
+		if t.end != 0 {
+			break
+		}
+	}
+	if n < 2 || digits < 7 {
+		return 0
+	}
+	return n
 }
 
 func dateAt(ts []token, i int) (Value, int) {

@@ -241,6 +241,11 @@ fanof: fan of | be into | be a fan of | be fond of | be keen on | get into
 allergicto: allergic to
 ratelimit: rate limit | rate limits | rate cap
 turnsout: turn out | it turn out
+workas: work as | job as | act as
+jobtitle: job title | job description
+gotowork: go to work | get to work | come to work | travel to work | way to work | commute to work | ride to work | drive to work | going to work
+workout: work out
+notbut: not only
 `
 
 // changeVerbs say that something has another value from then on.
@@ -261,9 +266,9 @@ var startVerbs = stems("start begin join launch introduce enable open found adop
 
 // lightVerbs connect a subject with its value and are no topic of their own.
 var lightVerbs = stems(`be do have get go come use run plan schedule set due expect slate book happen occur take put make keep stay
-	remain stand sit hold fix cap equal mean say tell give need want try like_as know see look think guess decide choose pick select
+	remain stand sit hold fix cap equal mean say tell give need want try  know see look think guess decide choose pick select
 	opt agree announce confirm aim target land fall rely depend call name assign allow`,
-	"takeplace gowith settleon endup lookafter_light")
+	"takeplace gowith settleon endup")
 
 // cues that something holds now, in contrast to before.
 var nowCues = words("now thesedays fromnowon asof afterall instead finally currently presently today newly")

@@ -1,0 +1,81 @@
+package changes
+
+import (
+	"fmt"
+	"os"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/mneme/mneme/memory/frame"
+)
+
+// relate is the surest relation between the statements of two texts.
+func relate(earlier, later []frame.Frame) frame.Relation {
+	best := frame.Relation{}
+	for _, x := range earlier {
+		for _, y := range later {
+			if r := frame.Compare(x, y); r.Certainty > best.Certainty && r.Change != frame.Restates {
+				best = r
+			}
+		}
+	}
+	return best
+}
+
+// TestFramesOfTheDevelopmentHalf compares the statements of the development half without a memory.
+func TestFramesOfTheDevelopmentHalf(t *testing.T) {
+	show := os.Getenv("SHOW")
+	found, total, wrong, others := map[frame.Certainty]int{}, 0, 0, 0
+	byAttr := map[string][2]int{}
+	for _, tenant := range Generate(1, 1) {
+		if tenant.HeldOut {
+			continue
+		}
+		frames := make([][]frame.Frame, len(tenant.Statements))
+		for i, s := range tenant.Statements {
+			frames[i] = frame.Read(s.Text, s.Speaker)
+		}
+		changes := map[[2]int]bool{}
+		for _, p := range tenant.Pairs {
+			changes[[2]int{p.Old, p.New}] = true
+			r := relate(frames[p.Old], frames[p.New])
+			total++
+			found[r.Certainty]++
+			c := byAttr[p.Attribute]
+			c[1]++
+			if r.Certainty >= frame.Likely {
+				c[0]++
+			} else if strings.Contains(show, "missed") {
+				fmt.Printf("MISSED %s/%s %d\n   %s: %s\n   %s: %s\n", p.Attribute, p.Wording, r.Certainty, tenant.Statements[p.Old].Speaker, tenant.Statements[p.Old].Text, tenant.Statements[p.New].Speaker, tenant.Statements[p.New].Text)
+			}
+			byAttr[p.Attribute] = c
+		}
+		for i := range frames {
+			for j := i + 1; j < len(frames); j++ {
+				if changes[[2]int{i, j}] {
+					continue
+				}
+				others++
+				if r := relate(frames[i], frames[j]); r.Certainty >= frame.Likely {
+					wrong++
+					if strings.Contains(show, "wrong") {
+						fmt.Printf("WRONG %d %s\n   %s\n   %s\n", r.Certainty, r.Why, tenant.Statements[i].Text, tenant.Statements[j].Text)
+					}
+				}
+			}
+		}
+	}
+	var names []string
+	for n := range byAttr {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	if strings.Contains(show, "attr") {
+		for _, n := range names {
+			fmt.Printf("%-25s %d/%d\n", n, byAttr[n][0], byAttr[n][1])
+		}
+	}
+	t.Logf("changes: %d, sure %d, likely %d, doubt %d, none %d; other pairs %d, taken for changes %d",
+		total, found[frame.Sure], found[frame.Likely], found[frame.Doubt], found[frame.Unrelated], others, wrong)
+}
