@@ -67,6 +67,9 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r Range) (ExtractResult, 
 		}
 		out.answered()
 		extraction = memory.CheckExtraction(extraction)
+		for i := range extraction.Facts {
+			extraction.Facts[i].Speaker, extraction.Facts[i].SaidAt = e.Source.Speaker, e.Source.OccurredAt
+		}
 		if truncated {
 			extraction.Warnings = append(extraction.Warnings, "input: cut to 12000 characters")
 		}

@@ -82,6 +82,17 @@ func CheckProposal(p Proposal, neighbors []Neighbor) Proposal {
 		out.TargetID = ""
 		w.add("proposal: target was not among the candidates; ignored")
 	}
+	if changes := out.Action == schema.ActionUpdate || out.Action == schema.ActionDelete; changes {
+		switch p.Change {
+		case ChangeSupersede, ChangeContest, ChangeRetract:
+			out.Change, out.Own = p.Change, p.Own
+		}
+		for _, id := range p.Also {
+			if id != out.TargetID && !slices.Contains(out.Also, id) && slices.ContainsFunc(neighbors, func(n Neighbor) bool { return n.ID == id }) {
+				out.Also = append(out.Also, id)
+			}
+		}
+	}
 	out.Warnings = w.result()
 	return out
 }

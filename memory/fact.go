@@ -1,6 +1,10 @@
 package memory
 
-import "github.com/mneme/mneme/schema"
+import (
+	"time"
+
+	"github.com/mneme/mneme/schema"
+)
 
 // Limits of one extraction (document 002 "Extraction"). Lengths are in characters.
 const (
@@ -33,6 +37,9 @@ type Fact struct {
 	Confidence float64         `json:"confidence"` // [0,1]
 	Claim      Claim           `json:"claim,omitzero"`
 	Hints      []string        `json:"hints,omitempty"` // questions that it answers, of the model; see CheckHints
+
+	Speaker string    `json:"speaker,omitempty"` // who said it; empty when unknown
+	SaidAt  time.Time `json:"said_at,omitzero"`  // when the source occurred
 }
 
 // Triple is one edge of the entity graph (document 002 "Extracted entity shape").
@@ -59,6 +66,11 @@ type Neighbor struct {
 	Category schema.Category `json:"category"`
 	Claim    Claim           `json:"claim,omitzero"`
 	Pinned   bool            `json:"pinned,omitempty"`
+	// What a decision about time and speakers needs. Zero values are unknown.
+	Type       schema.MemoryType `json:"type,omitempty"`
+	Status     schema.Status     `json:"status,omitempty"`
+	Who        string            `json:"who,omitempty"`
+	OccurredAt time.Time         `json:"occurred_at,omitzero"`
 	// Kept says that the fact may not take its place by itself (KeepsItsPlace). Only the write knows it.
 	Kept  bool    `json:"-"`
 	Score float64 `json:"score"` // [0,1]
@@ -72,4 +84,23 @@ type Proposal struct {
 	Confidence float64       `json:"confidence"`          // [0,1]
 	Reason     string        `json:"reason"`
 	Warnings   []string      `json:"warnings,omitempty"`
+
+	// Change says that the fact changes what the target says, and what is to become of the target then.
+	// Empty where the decider does not tell, as models do not: see EvaluateWrite.
+	Change Change `json:"change,omitempty"`
+	// Own says that the speaker changes what they said of themselves.
+	Own bool `json:"own,omitempty"`
+	// Also are other neighbours that say the same as the target: they share its fate.
+	Also []string `json:"also,omitempty"`
 }
+
+// Change is what becomes of a memory that a later statement changes. Nothing of it deletes: each is a
+// status with its reason in history, and can be taken back (document 004 §7).
+type Change string
+
+// Changes.
+const (
+	ChangeSupersede Change = "supersede" // the fact takes its place; for certain changes
+	ChangeContest   Change = "contest"   // both are kept and marked; for likely changes
+	ChangeRetract   Change = "retract"   // it does not hold, and nothing takes its place
+)

@@ -38,13 +38,30 @@ const (
 type WritePolicy struct {
 	Mode              schema.WriteMode // empty or unknown counts as shadow
 	AllowUpdateDelete bool
-	MinFactConfidence float64 // [0,1]
+	Supersede         Supersede // empty or unknown counts as review
+	MinFactConfidence float64   // [0,1]
 }
 
-// DefaultWritePolicy returns controlled writes: adds of facts that are certain enough, no updates
-// or deletes.
+// Supersede says which changes that a decision is certain of are applied without a person. They delete
+// nothing and can be taken back, so that AllowUpdateDelete does not govern them.
+type Supersede string
+
+// Ways to apply certain changes.
+const (
+	SupersedeAuto   Supersede = "auto"   // all
+	SupersedeOwn    Supersede = "own"    // what people change of what they said of themselves
+	SupersedeReview Supersede = "review" // none: each waits for a person
+)
+
+// allows reports whether the policy applies a proposal's change without a person.
+func (s Supersede) allows(p Proposal) bool {
+	return s == SupersedeAuto || s == SupersedeOwn && p.Own
+}
+
+// DefaultWritePolicy returns controlled writes: adds of facts that are certain enough, changes that the
+// decision is certain of, no other updates or deletes.
 func DefaultWritePolicy() WritePolicy {
-	return WritePolicy{Mode: schema.ModeControlled, MinFactConfidence: DefaultMinFactConfidence}
+	return WritePolicy{Mode: schema.ModeControlled, Supersede: SupersedeAuto, MinFactConfidence: DefaultMinFactConfidence}
 }
 
 // Narrow returns the policy for one request, which can only take away from what the worker allows: a
@@ -52,6 +69,9 @@ func DefaultWritePolicy() WritePolicy {
 func (p WritePolicy) Narrow(mode schema.WriteMode, noUpdateDelete bool, minConfidence *float64) WritePolicy {
 	p.Mode = p.mode().Stricter(mode)
 	p.AllowUpdateDelete = p.AllowUpdateDelete && !noUpdateDelete
+	if noUpdateDelete {
+		p.Supersede = SupersedeReview
+	}
 	if minConfidence != nil && *minConfidence > p.MinFactConfidence { // false for NaN
 		p.MinFactConfidence = *minConfidence
 	}
@@ -77,6 +97,8 @@ type Verdict struct {
 	// ReviewNeeded says that a person should look: at a contradiction, or because the target is pinned
 	// or not to be replaced.
 	ReviewNeeded bool
+	// Change is what becomes of the target of an update; empty means supersede.
+	Change Change
 }
 
 // EvaluateWrite says whether a checked proposal about fact may be applied under policy. The target is
@@ -91,7 +113,9 @@ type Verdict struct {
 //     allowed; fact and target contradict each other by their words; revision would not replace the
 //     target by the fact (document 004 §7 and §12, KeepsItsPlace). The last two hold even where updates
 //     and deletes are allowed: replacing a memory by its opposite is what a person should see, and so
-//     is replacing what policy or evidence speak for.
+//     is replacing what policy or evidence speak for. A proposal that says how sure its change is
+//     (Proposal.Change) is not held back for the two reasons in the middle where the policy applies
+//     such changes: it deletes nothing, and the words that contradict are what it was found by.
 //  3. Blocked by the mode: shadow or frozen. Without it the proposal would have been applied.
 func EvaluateWrite(policy WritePolicy, fact Fact, p Proposal, target *Neighbor) Verdict {
 	if reason := skipReason(policy, fact, p, target); reason != "" {
@@ -104,6 +128,13 @@ func EvaluateWrite(policy WritePolicy, fact Fact, p Proposal, target *Neighbor) 
 		switch {
 		case target.Pinned:
 			v.Reason = ReasonPinnedTarget
+		case p.Change == ChangeContest && policy.Supersede.allows(p):
+			v.Change = ChangeContest
+		case p.Change != "" && p.Change != ChangeContest && policy.Supersede.allows(p):
+			v.Change = p.Change
+			if target.Kept {
+				v.Reason = ReasonRevisionPolicy
+			}
 		case !policy.AllowUpdateDelete:
 			v.Reason = ReasonDestructiveDisabled
 		case v.ContradictionRisk:

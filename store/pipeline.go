@@ -52,10 +52,10 @@ func (s *Store) Batch(ctx context.Context, tenant string, id uuid.UUID) (Batch, 
 func readBatch(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID) (Batch, error) {
 	b := Batch{ID: id, Owner: schema.Principal{Tenant: tenant}}
 	err := tx.QueryRow(ctx, `SELECT workflow_id, agent_id, project, scope, policy_group, visibility, mode, allow_update_delete,
-			min_fact_confidence, size
+			min_fact_confidence, supersede, size
 		FROM ingest_batches WHERE tenant = $1 AND id = $2`, tenant, id).
 		Scan(&b.WorkflowID, &b.Owner.Agent, &b.Owner.Project, &b.Owner.Scope, &b.Owner.PolicyGroup, &b.Visibility,
-			&b.Policy.Mode, &b.Policy.AllowUpdateDelete, &b.Policy.MinFactConfidence, &b.Size)
+			&b.Policy.Mode, &b.Policy.AllowUpdateDelete, &b.Policy.MinFactConfidence, &b.Policy.Supersede, &b.Size)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Batch{}, ErrNotFound
 	}
@@ -266,16 +266,25 @@ func (c *change) queueDecision(r Range, d Decided) error {
 	if d.Embedding != nil {
 		vector, model = pgvector.NewVector(d.Embedding.Vector), d.Embedding.Model.Name
 	}
+	also := []uuid.UUID{}
+	for _, text := range d.Proposal.Also {
+		id, err := uuid.Parse(text)
+		if err != nil {
+			return fmt.Errorf("id of a restatement: %w", err)
+		}
+		also = append(also, id)
+	}
 	c.queue.Queue(`INSERT INTO proposals (tenant, id, batch_id, candidate_id, ordinal, state, action, fact, offered, target_id, target_version,
-			confidence, reason, warnings, embedding, embedding_model, decided_at)
-		VALUES ($1, $2, $3, $4, $5, 'proposed', $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+			confidence, reason, warnings, embedding, embedding_model, decided_at, change, own, also)
+		VALUES ($1, $2, $3, $4, $5, 'proposed', $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
 		ON CONFLICT (tenant, candidate_id, ordinal) DO UPDATE SET state = 'proposed', action = excluded.action, offered = excluded.offered,
+			change = excluded.change, own = excluded.own, also = excluded.also,
 			target_id = excluded.target_id, target_version = excluded.target_version, confidence = excluded.confidence,
 			reason = excluded.reason, warnings = excluded.warnings, embedding = excluded.embedding,
 			embedding_model = excluded.embedding_model, decided_at = excluded.decided_at, rounds = proposals.rounds + 1
 		WHERE proposals.state = 'stale'`,
 		c.tenant, newID(), r.BatchID, d.CandidateID, d.Ordinal, d.Proposal.Action, string(fact), string(offeredJSON), target, targetVersion,
-		d.Proposal.Confidence, d.Proposal.Reason, tagList(d.Proposal.Warnings), vector, model, c.now)
+		d.Proposal.Confidence, d.Proposal.Reason, tagList(d.Proposal.Warnings), vector, model, c.now, d.Proposal.Change, d.Proposal.Own, also)
 	c.logUsage(d.CandidateID, "decide", d.Usage)
 	return nil
 }

@@ -160,7 +160,7 @@ type NeighborQuery struct {
 // Neighbor search constants (notes on recall constants, "decide").
 const (
 	neighborsPerChannel = 10
-	neighborsOffered    = 5
+	neighborsFound      = 16 // of which memory.Offer chooses
 	neighborMinScore    = 0.1
 )
 
@@ -195,7 +195,7 @@ func (s *Store) Neighbors(ctx context.Context, owner schema.Principal, queries [
 			var n memory.Neighbor
 			var i int
 			var id uuid.UUID
-			if err := rows.Scan(&i, &id, &n.Version, &n.Content, &n.Hash, &n.Category, &n.Pinned, &n.Claim.Subject, &n.Claim.Predicate,
+			if err := rows.Scan(&i, &id, &n.Version, &n.Content, &n.Hash, &n.Category, &n.Pinned, &n.Type, &n.Status, &n.Who, &n.OccurredAt, &n.Claim.Subject, &n.Claim.Predicate,
 				&n.Claim.Object, &n.Claim.Functional, &n.Score); err != nil {
 				return err
 			}
@@ -206,6 +206,9 @@ func (s *Store) Neighbors(ctx context.Context, owner schema.Principal, queries [
 	})
 	if err != nil {
 		return nil, fmt.Errorf("find neighbours: %w", err)
+	}
+	for i := range out {
+		out[i] = memory.Offer(queries[i].Fact, out[i])
 	}
 	return out, nil
 }
@@ -287,15 +290,15 @@ func neighborSQL(owner schema.Principal, queries []NeighborQuery, plans []memory
 		hits(n, id, score) AS (` + strings.Join(channels, " UNION ALL ") + `),
 		best AS (SELECT n, id, max(score) AS score FROM hits GROUP BY n, id),
 		ranked AS (
-			SELECT b.n, b.score, m.id, m.version, m.content, m.content_hash, m.category, m.pinned,
+			SELECT b.n, b.score, m.id, m.version, m.content, m.content_hash, m.category, m.pinned, m.type, m.status, m.who, m.occurred_at,
 				row_number() OVER (PARTITION BY b.n ORDER BY b.score DESC, m.id) AS place
 			FROM best b JOIN q USING (n) JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = b.id
 			WHERE ` + space("m") + ` AND b.score >= ` + p.add(neighborMinScore) + `)
-		SELECT r.n - 1, r.id, r.version, r.content, r.content_hash, r.category, r.pinned, coalesce(e.subject, ''), coalesce(e.predicate, ''),
+		SELECT r.n - 1, r.id, r.version, r.content, r.content_hash, r.category, r.pinned, r.type, r.status, r.who, r.occurred_at, coalesce(e.subject, ''), coalesce(e.predicate, ''),
 			coalesce(e.object, ''), coalesce(e.functional, false), r.score
 		FROM ranked r
 		LEFT JOIN LATERAL (SELECT * FROM entity_claims e WHERE e.tenant = ` + tenant + ` AND e.memory_id = r.id LIMIT 1) e ON true
-		WHERE r.place <= ` + p.add(neighborsOffered) + `
+		WHERE r.place <= ` + p.add(neighborsFound) + `
 		ORDER BY r.n, r.place`, p
 }
 

@@ -190,10 +190,11 @@ func (st *staging) insert(ctx context.Context) error {
 		return err
 	}
 	st.queue.Queue(`INSERT INTO ingest_batches (tenant, id, workflow_id, agent_id, project, scope, policy_group, visibility, mode,
-			allow_update_delete, min_fact_confidence, size, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+			allow_update_delete, min_fact_confidence, size, created_at, supersede)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
 		st.tenant, st.batchID, st.in.WorkflowID, p.Agent, p.Project, p.Scope, p.PolicyGroup, r.Visibility,
-		st.in.Policy.Mode, st.in.Policy.AllowUpdateDelete, st.in.Policy.MinFactConfidence, len(st.items), st.now)
+		st.in.Policy.Mode, st.in.Policy.AllowUpdateDelete, st.in.Policy.MinFactConfidence, len(st.items), st.now,
+		cmp.Or(st.in.Policy.Supersede, memory.SupersedeReview))
 	for i := range st.items {
 		if err := st.queueItem(i); err != nil {
 			return err

@@ -79,6 +79,7 @@ type pendingProposal struct {
 	ParentTags    []string
 	ParentContent string
 	SourceKind    schema.SourceKind
+	Also          []uuid.UUID // memories that say the same as the target
 }
 
 // seen is a memory's state at commit.
@@ -167,7 +168,8 @@ func newWriting(c *change, batch Batch, actor string, rules *memory.Policy) *wri
 
 const (
 	proposalColumns = `p.id, p.candidate_id, c.memory_id, p.fact, p.offered, p.action, p.target_id, p.confidence, p.reason, p.warnings, p.rounds,
-		p.embedding, p.embedding_model, c.refs, c.session, c.speaker, c.sensitivity, c.occurred_at, c.tags, c.content, c.source_kind`
+		p.embedding, p.embedding_model, c.refs, c.session, c.speaker, c.sensitivity, c.occurred_at, c.tags, c.content, c.source_kind,
+		p.change, p.own, p.also`
 	proposalTables = ` FROM proposals p JOIN memory_candidates c ON c.tenant = p.tenant AND c.id = p.candidate_id `
 )
 
@@ -175,7 +177,7 @@ func scanProposal(row pgx.CollectableRow) (pendingProposal, error) {
 	var p pendingProposal
 	err := row.Scan(&p.ID, &p.CandidateID, &p.ParentID, &p.Fact, &p.Offered, &p.Proposal.Action, &p.TargetID, &p.Proposal.Confidence,
 		&p.Proposal.Reason, &p.Proposal.Warnings, &p.Rounds, &p.Embedding, &p.Model, &p.Refs, &p.Session, &p.Speaker, &p.Sensitivity,
-		&p.OccurredAt, &p.ParentTags, &p.ParentContent, &p.SourceKind)
+		&p.OccurredAt, &p.ParentTags, &p.ParentContent, &p.SourceKind, &p.Proposal.Change, &p.Proposal.Own, &p.Also)
 	if p.TargetID != nil {
 		p.Proposal.TargetID = p.TargetID.String()
 	}

@@ -27,6 +27,9 @@ import (
 //	"no longer", "stopped …ing", "was removed", "used to" …
 //	of what the neighbour says: and more is said                update  0.85
 //	the same, and nothing else is said                          delete  0.85
+//	the fact changes what the neighbour says (memory.FindChange)
+//	surely: it takes its place                                  update  0.90
+//	probably: both are kept and marked                          update  0.70
 //	same subject and functional predicate, another object       update  0.90
 //	same words in the same order, but one negates, or they
 //	hold antonyms (memory.DetectContradiction)                  update  0.80
@@ -89,7 +92,15 @@ func decide(fact memory.Fact, neighbors []memory.Neighbor) memory.Proposal {
 			return propose(schema.ActionNone, n, 0.9, ReasonSameClaim)
 		}
 	}
+	if found, ok := memory.FindChange(fact, neighbors); ok {
+		p := propose(schema.ActionUpdate, found.Target, changeConfidence[found.Change], "change: "+found.Relation.Why)
+		p.Change, p.Also, p.Own = found.Change, found.Also, found.Own
+		return p
+	}
 	for i, n := range neighbors {
+		if n.Type == schema.TypeEpisodic || later(n, fact) {
+			continue // what was said stays true; what was said later is not changed
+		}
 		if ends, more := f.endsWhat(views[i]); ends {
 			if more {
 				return propose(schema.ActionUpdate, n, 0.85, ReasonEndedMore)
@@ -98,16 +109,29 @@ func decide(fact memory.Fact, neighbors []memory.Neighbor) memory.Proposal {
 		}
 	}
 	for i, n := range neighbors {
-		if f.newValue(views[i]) {
-			return propose(schema.ActionUpdate, n, 0.9, ReasonNewValue)
+		if n.Type != schema.TypeEpisodic && !later(n, fact) && f.newValue(views[i]) {
+			p := propose(schema.ActionUpdate, n, 0.9, ReasonNewValue)
+			p.Change = memory.ChangeSupersede
+			return p
 		}
 	}
 	for i, n := range neighbors {
+		if n.Type == schema.TypeEpisodic || later(n, fact) {
+			continue
+		}
 		if reason := f.contradicts(views[i]); reason != "" {
 			return propose(schema.ActionUpdate, n, 0.8, reason)
 		}
 	}
 	return memory.Proposal{Action: schema.ActionAdd, Confidence: 0.8, Reason: ReasonNew}
+}
+
+// changeConfidence is how certain a change is that was found by frames.
+var changeConfidence = map[memory.Change]float64{memory.ChangeSupersede: 0.9, memory.ChangeContest: 0.7}
+
+// later reports whether a neighbour was said after the fact.
+func later(n memory.Neighbor, fact memory.Fact) bool {
+	return !fact.SaidAt.IsZero() && !n.OccurredAt.IsZero() && fact.SaidAt.Before(n.OccurredAt)
 }
 
 // token is a word as the Decider compares it.

@@ -121,6 +121,8 @@ func Load() (Config, error) {
 		Policy: memory.WritePolicy{
 			Mode:              schema.WriteMode(e.choice("MNEME_MODE", string(schema.ModeControlled), string(schema.ModeFrozen), string(schema.ModeShadow))),
 			AllowUpdateDelete: e.flag("MNEME_ALLOW_UPDATE_DELETE"),
+			Supersede: memory.Supersede(e.choice("MNEME_SUPERSEDE", string(memory.SupersedeAuto), string(memory.SupersedeOwn),
+				string(memory.SupersedeReview))),
 			MinFactConfidence: e.fraction("MNEME_MIN_FACT_CONFIDENCE", memory.DefaultMinFactConfidence),
 		},
 		PolicyFile: e.text("MNEME_POLICY_FILE", ""),

@@ -484,3 +484,37 @@ func restInSubject(a, b Frame, m alignment) bool {
 	return slices.ContainsFunc(m.restA, func(t string) bool { return slices.Contains(a.subject, t) }) ||
 		slices.ContainsFunc(m.restB, func(t string) bool { return slices.Contains(b.subject, t) })
 }
+
+// Best returns the surest relation between the statements of two texts, and whether the earlier text says
+// other things too.
+func Best(earlier, later []Frame) (best Relation, more bool) {
+	for _, x := range earlier {
+		for _, y := range later {
+			if r := Compare(x, y); r.Certainty > best.Certainty || r.Certainty == best.Certainty && best.Change == Restates {
+				best = r
+			}
+		}
+	}
+	return best, len(earlier) > 1
+}
+
+// Terms are the words by which a statement can meet another: topics and values, without who speaks.
+func (f Frame) Terms() []string {
+	var out []string
+	for _, t := range f.topic {
+		if isPerson(f, t) || softTerms[t] {
+			continue
+		}
+		out = append(out, t)
+		out = append(out, concepts[t]...)
+	}
+	for _, v := range slices.Concat(f.values, f.old) {
+		out = append(out, strings.Fields(v.key)...)
+	}
+	return out
+}
+
+// OfSpeaker reports whether the statement is about who says it.
+func (f Frame) OfSpeaker() bool {
+	return slices.ContainsFunc(f.owner, func(t string) bool { return isPerson(f, t) && t != teamTerm }) && !f.kin
+}

@@ -1,0 +1,114 @@
+package memory
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/schema"
+)
+
+// OfferedNeighbors is how many neighbours a decision is offered (document 002 "Decision Engine").
+const OfferedNeighbors = 5
+
+// Offer returns the neighbours that a decision about a fact is offered, best first: those that the fact
+// seems to change come before those that only resemble it.
+func Offer(fact Fact, found []Neighbor) []Neighbor {
+	if len(found) <= 1 {
+		return found
+	}
+	said := frame.Read(fact.Content, fact.Speaker)
+	changed := make(map[string]bool, len(found))
+	for _, n := range found {
+		r, _ := frame.Best(frame.Read(n.Content, n.Who), said)
+		changed[n.ID] = r.Certainty >= frame.Likely && r.Change != frame.Restates
+	}
+	out := slices.Clone(found)
+	slices.SortStableFunc(out, func(a, b Neighbor) int {
+		switch {
+		case changed[a.ID] == changed[b.ID]:
+			return 0
+		case changed[a.ID]:
+			return -1
+		}
+		return 1
+	})
+	return out[:min(len(out), OfferedNeighbors)]
+}
+
+// FoundChange says which memory a fact changes.
+type FoundChange struct {
+	Target   Neighbor
+	Also     []string // others that say the same as the target
+	Change   Change
+	Own      bool // the speaker changes what they said of themselves
+	Relation frame.Relation
+}
+
+// FindChange says which of the neighbours, best first, a fact changes, and how. It finds none where the fact
+// was said before the neighbour, where the neighbour is an episode, which tells what was said and stays
+// true, and where the fact could change several that have nothing to do with each other.
+func FindChange(fact Fact, neighbors []Neighbor) (FoundChange, bool) {
+	said := frame.Read(fact.Content, fact.Speaker)
+	if len(said) == 0 {
+		return FoundChange{}, false
+	}
+	type hit struct {
+		neighbor Neighbor
+		frames   []frame.Frame
+		relation frame.Relation
+	}
+	var hits []hit
+	for _, n := range neighbors {
+		if n.Type == schema.TypeEpisodic || saidBefore(fact.SaidAt, n.OccurredAt) {
+			continue
+		}
+		frames := frame.Read(n.Content, n.Who)
+		r, more := frame.Best(frames, said)
+		if r.Certainty < frame.Likely || r.Change == frame.Restates {
+			continue
+		}
+		if more {
+			r.Certainty = frame.Likely // what else it says would go with it
+		}
+		hits = append(hits, hit{n, frames, r})
+	}
+	if len(hits) == 0 {
+		return FoundChange{}, false
+	}
+	slices.SortStableFunc(hits, func(a, b hit) int { return int(b.relation.Certainty - a.relation.Certainty) })
+	best := hits[0]
+	out := FoundChange{Target: best.neighbor, Relation: best.relation, Change: ChangeSupersede,
+		Own: sameVoice(fact.Speaker, best.neighbor.Who) && slices.ContainsFunc(said, frame.Frame.OfSpeaker)}
+	if best.relation.Certainty < frame.Sure {
+		out.Change = ChangeContest
+	}
+	for _, h := range hits[1:] {
+		if h.relation.Certainty < best.relation.Certainty {
+			continue
+		}
+		if !ofOneThing(best.frames, h.frames) {
+			if best.relation.Why == frame.WhyNamed || best.relation.Why == frame.WhyEnded {
+				continue
+			}
+			return FoundChange{}, false
+		}
+		out.Also = append(out.Also, h.neighbor.ID)
+	}
+	return out, true
+}
+
+// saidBefore reports whether a fact is older than a memory. Unknown times are not.
+func saidBefore(fact, known time.Time) bool {
+	return !fact.IsZero() && !known.IsZero() && fact.Before(known)
+}
+
+// sameVoice reports whether two speakers may be one: speakers without a name are.
+func sameVoice(a, b string) bool { return a == b || a == "" || b == "" }
+
+// ofOneThing reports whether two memories are about the same attribute of the same subject.
+func ofOneThing(a, b []frame.Frame) bool {
+	r, _ := frame.Best(a, b)
+	back, _ := frame.Best(b, a)
+	return r.Certainty > frame.Unrelated || back.Certainty > frame.Unrelated
+}
