@@ -2,6 +2,7 @@ package memory
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mneme/mneme/memory/frame"
@@ -65,11 +66,8 @@ func FindChange(fact Fact, neighbors []Neighbor) (FoundChange, bool) {
 		}
 		frames := frame.Read(n.Content, n.Who)
 		r, more := frame.Best(frames, said)
-		if r.Certainty < frame.Likely || r.Change == frame.Restates {
-			continue
-		}
-		if more {
-			r.Certainty = frame.Likely // what else it says would go with it
+		if r.Certainty < frame.Likely || r.Change == frame.Restates || more {
+			continue // what else it says would go with it
 		}
 		hits = append(hits, hit{n, frames, r})
 	}
@@ -111,4 +109,19 @@ func ofOneThing(a, b []frame.Frame) bool {
 	r, _ := frame.Best(a, b)
 	back, _ := frame.Best(b, a)
 	return r.Certainty > frame.Unrelated || back.Certainty > frame.Unrelated
+}
+
+// SuccessorHint returns the hint by which what takes the place of a statement is found by the words of
+// that one: "We switched to GitHub Actions" answers what is used for CI. Nil when there are no such words.
+func SuccessorHint(old Neighbor) []Hint {
+	var about []string
+	for _, f := range frame.Read(old.Content, old.Who) {
+		if words := f.About(); words != "" {
+			about = append(about, words)
+		}
+	}
+	if len(about) == 0 {
+		return nil
+	}
+	return joinHints(nil, CheckHints([]string{"What holds now of " + strings.Join(about, ", ") + "?"}))
 }

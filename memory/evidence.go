@@ -31,6 +31,9 @@ type Evidence struct {
 
 	Currentness  schema.Currentness // set by the stage of that name; empty: nothing is known
 	SupersededBy uuid.UUID          // likewise; zero: none that the asker may see
+	Newer        uuid.UUID          // a later statement of the same thing, set by StageLatest; zero: none was found
+	newerAt      time.Time
+	Relevance    float64 // [0,1], set by StageRelevance; 0: not known
 
 	Sheet
 	Steps []schema.ScoreStep // what each stage made of the score
@@ -52,6 +55,15 @@ type Sheet struct {
 	// What rehearsal looks at; it reads them itself.
 	Accesses     int64
 	LastAccessed time.Time // zero: never
+}
+
+// HeldUntil returns when a later statement of the same thing was made, nil when none is known.
+func (e *Evidence) HeldUntil() *time.Time {
+	if e.newerAt.IsZero() {
+		return nil
+	}
+	at := e.newerAt
+	return &at
 }
 
 // Set gives the evidence a stage's score and notes it. Scores stay in [0,1].

@@ -24,13 +24,13 @@ func TestNarrow(t *testing.T) {
 		want           memory.WritePolicy
 	}{
 		"nothing asked":       {open, "", false, nil, open},
-		"everything narrowed": {open, schema.ModeShadow, true, ptr(0.9), memory.WritePolicy{Mode: schema.ModeShadow, MinFactConfidence: 0.9}},
+		"everything narrowed": {open, schema.ModeShadow, true, ptr(0.9), memory.WritePolicy{Mode: schema.ModeShadow, Supersede: memory.SupersedeReview, MinFactConfidence: 0.9}},
 		"looser mode":         {frozen, schema.ModeControlled, false, nil, frozen},
 		"lower confidence":    {open, "", false, ptr(0.1), open},
 		"absurd confidence":   {open, "", false, ptr(math.NaN()), open},
 		"unknown mode":        {open, "yolo", false, nil, open},
 		"zero worker":         {memory.WritePolicy{}, schema.ModeControlled, false, nil, memory.WritePolicy{Mode: schema.ModeShadow}},
-		"documented defaults": {memory.DefaultWritePolicy(), "", false, nil, memory.WritePolicy{Mode: schema.ModeControlled, MinFactConfidence: 0.7}},
+		"documented defaults": {memory.DefaultWritePolicy(), "", false, nil, memory.WritePolicy{Mode: schema.ModeControlled, Supersede: memory.SupersedeAuto, MinFactConfidence: 0.7}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

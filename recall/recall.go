@@ -12,6 +12,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/frame"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/vector"
@@ -89,7 +91,7 @@ func (r *Recaller) recallAs(ctx context.Context, id uuid.UUID, req schema.Recall
 	clearance := r.trustRules().Clear(req, r.TrustKey, start)
 	windows := memory.Begun(memory.ParseTimes(req.Query, start), start)
 	q := &query{Recaller: r, req: req, limit: clampLimit(req.Limit), filter: store.FilterOf(req, clearance, start, windows), clearance: clearance, id: id,
-		windows: windows, words: analysis{done: make(chan struct{})},
+		windows: windows, asked: frame.ReadQuestion(firstBytes(req.Query, maxAskedBytes)), words: analysis{done: make(chan struct{})},
 		meta: schema.RecallMeta{Trust: clearance.Meta(), TimingsMS: map[string]float64{}, Channels: map[string]int{}, Degraded: []string{}}}
 
 	evidence, err := q.authorize(ctx, q.collect(ctx))
@@ -101,9 +103,10 @@ func (r *Recaller) recallAs(ctx context.Context, id uuid.UUID, req schema.Recall
 		return schema.RecallResponse{}, err
 	}
 	results, extra := q.expand(ctx, q.fit(q.withRedacted(ctx, results)))
-	if len(results) == 0 {
+	if len(results) == 0 && !q.meta.Unknown {
 		extra = q.rescue(ctx)
 	}
+	q.meta.Unknown = len(results)+len(extra) == 0
 	q.track(ctx, q.readInFull(results), start)
 	q.explain(results)
 	q.explain(extra)
@@ -124,6 +127,16 @@ func (r *Recaller) now() time.Time {
 		return r.Now()
 	}
 	return time.Now()
+}
+
+// maxAskedBytes is how much of a query is read as a question: more of it is a text that one asks about.
+const maxAskedBytes = 2_000
+
+func firstBytes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "")
 }
 
 func clampLimit(limit int) int {
@@ -147,6 +160,7 @@ type query struct {
 	words     analysis             // of the query
 	weights   []float64            // of the text plan's terms; set by the text channel
 	texts     map[uuid.UUID]string // contents that shaping has read
+	asked     frame.Question       // what the query asks for
 	windows   []memory.TimeWindow  // the times that the query names, as far as they have begun
 
 	solutions  []memory.Evidence  // procedures and plans to choose among
@@ -210,6 +224,13 @@ func (q *query) assemble(ctx context.Context, evidence []memory.Evidence) ([]sch
 		row.Score, row.Channels, row.Currentness = e.Score, e.Channels, e.Currentness
 		if e.SupersededBy != uuid.Nil {
 			row.SupersededBy = e.SupersededBy.String()
+		}
+		if e.Newer != uuid.Nil {
+			row.Newer = e.Newer.String()
+		}
+		row.HeldUntil, row.Relevance = e.HeldUntil(), e.Relevance
+		if row.Currentness == "" {
+			row.Currentness = schema.CurrentnessCurrent
 		}
 		if q.req.Explain {
 			row.Explain = e.Steps

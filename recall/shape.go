@@ -31,6 +31,8 @@ func (q *query) stages() []stage {
 		{memory.StageDecisions, pure(memory.BoostDecisions)},
 		{memory.StageDated, q.dated},
 		{memory.StageCurrentness, q.currentness},
+		{memory.StageLatest, q.latest},
+		{memory.StageRelevance, q.relevance},
 		{"relevant", pure(memory.Relevant)},
 		{"collapse", pure(memory.CollapseDerived)},
 		{memory.StageDuplicates, q.duplicates},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -93,10 +94,14 @@ func (q *query) best(evidence []memory.Evidence) []memory.Evidence {
 	return evidence[:min(len(evidence), shapedPerResult*q.limit)]
 }
 
+// superseded reports whether what was superseded is wanted: the request says so, or the question asks how
+// it was.
+func (q *query) superseded() bool { return q.req.Superseded || q.asked.Past }
+
 // readable is the filter for reading by id: with what was superseded, where that is asked for.
 func (q *query) readable() store.Filter {
 	f := q.filter
-	f.Superseded = q.req.Superseded
+	f.Superseded = q.superseded()
 	return f
 }
 
@@ -258,7 +263,12 @@ func (q *query) currentness(ctx context.Context, evidence []memory.Evidence) ([]
 	ctx, cancel := q.within(ctx, readDeadline)
 	defer cancel()
 	best := slices.Clone(q.best(evidence))
-	if q.req.Superseded {
+	successors, err := q.successors(ctx, best, evidence)
+	if err != nil {
+		return nil, err
+	}
+	best, evidence = append(best, successors...), slices.Concat(evidence, successors)
+	if q.superseded() {
 		older, err := q.predecessors(ctx, best, evidence)
 		if err != nil {
 			return nil, err
@@ -270,6 +280,44 @@ func (q *query) currentness(ctx context.Context, evidence []memory.Evidence) ([]
 		return nil, err
 	}
 	return memory.Current(evidence, supersessions), nil
+}
+
+// successors gives what took the place of what the candidates say their evidence: the words of a question
+// often stand in the older statement alone. It returns those that are not among the evidence yet.
+func (q *query) successors(ctx context.Context, best, evidence []memory.Evidence) ([]memory.Evidence, error) {
+	chain, err := q.Store.Successors(ctx, q.readable(), idsOf(best))
+	if err != nil || len(chain) == 0 {
+		return nil, err
+	}
+	at := make(map[uuid.UUID]int, len(evidence))
+	for i, e := range evidence {
+		at[e.ID] = i
+	}
+	scores := map[uuid.UUID]float64{}
+	for _, link := range chain {
+		score := evidence[at[link.ID]].Score
+		if i, known := at[link.Successor]; known {
+			if evidence[i].Score < score {
+				evidence[i].Set(memory.StageCurrentness, score, "takes the place of what was found")
+			}
+			continue
+		}
+		scores[link.Successor] = max(scores[link.Successor], score)
+	}
+	missing := slices.Collect(maps.Keys(scores))
+	sheets, err := q.Store.Authorize(ctx, q.filter, missing)
+	if err != nil {
+		return nil, err
+	}
+	var out []memory.Evidence
+	for _, id := range missing {
+		if sheet, ok := sheets[id]; ok {
+			e := memory.Evidence{ID: id, Channels: map[string]float64{}, Sheet: sheet}
+			e.Set(memory.StageCurrentness, scores[id], "takes the place of what was found")
+			out = append(out, e)
+		}
+	}
+	return out, nil
 }
 
 // predecessors returns what the best candidates superseded and is not among the evidence yet.

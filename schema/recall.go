@@ -59,7 +59,10 @@ type RecallRequest struct {
 
 	Without []string `json:"without,omitempty"` // channels and stages to leave out, by the names that meta.timings_ms shows
 	With    []string `json:"with,omitempty"`    // stages to use that are off by default
-	Explain bool     `json:"explain,omitempty"` // say of each result how its score came about
+	// MinScore leaves out results whose relevance is lower, [0,1]. Nil: the default floor, below which the
+	// best result makes the answer empty; 0: no floor.
+	MinScore *float64 `json:"min_score,omitempty"`
+	Explain  bool     `json:"explain,omitempty"` // say of each result how its score came about
 
 	Trust *TrustContext `json:"trust,omitempty"` // nil claims nothing
 
@@ -122,6 +125,9 @@ func (r *RecallRequest) Validate() error {
 		checkText(&p, "with", name, MaxNameLength)
 	}
 	checkText(&p, "who", r.Who, MaxNameLength)
+	if r.MinScore != nil && !unit(*r.MinScore) {
+		p.add("min_score", "must be between 0 and 1")
+	}
 	if !unit(r.ImportanceMin) {
 		p.add("importance_min", "must be between 0 and 1")
 	}
@@ -202,7 +208,10 @@ type RecallResult struct {
 	Validity      Validity `json:"validity"` // where and when it holds
 	Status        Status   `json:"status"`   // active, or contested: something speaks against it
 
-	Currentness  Currentness `json:"currentness,omitempty"`   // empty: nothing speaks for or against it
+	Currentness  Currentness `json:"currentness,omitempty"`   // whether what it tells still holds
+	Newer        string      `json:"newer,omitempty"`         // a later statement of the same thing, where there is one
+	HeldUntil    *time.Time  `json:"held_until,omitempty"`    // when that was said
+	Relevance    float64     `json:"relevance,omitempty"`     // how likely it is about what was asked, [0,1]; 0: not known
 	SupersededBy string      `json:"superseded_by,omitempty"` // its successor, where the asker may see that
 
 	Session string `json:"session,omitempty"` // in which it was said or done
@@ -233,6 +242,11 @@ type RecallMeta struct {
 	TimingsMS map[string]float64 `json:"timings_ms"` // by stage, and total
 	Channels  map[string]int     `json:"channels"`   // candidates found by channel
 	Degraded  []string           `json:"degraded"`   // channels or stages that failed and were left out
+
+	// Unknown says that nothing relevant enough was found: the answer is "I do not know". Relevance is that
+	// of the best candidate, [0,1].
+	Unknown   bool    `json:"unknown,omitempty"`
+	Relevance float64 `json:"relevance,omitempty"`
 
 	Trust    *TrustMeta        `json:"trust,omitempty"`    // what the trust context came to
 	Redacted map[Redaction]int `json:"redacted,omitempty"` // results by redaction

@@ -67,6 +67,7 @@ type newMemory struct {
 	DerivedFrom    *uuid.UUID
 	Supersedes     *uuid.UUID
 	SupersededBy   *uuid.UUID
+	Contests       *uuid.UUID // a memory that is contested with it
 	SupersededAt   *time.Time
 	Audit          []schema.AuditEntry // steps taken elsewhere, oldest first: history rows ahead of the created one
 	Relations      []relation
@@ -263,6 +264,9 @@ func (c *change) queueBeside(r *newMemory) {
 	}
 	if r.Supersedes != nil {
 		c.relate(r.ID, memory.RelationSupersedes, *r.Supersedes)
+	}
+	if r.Contests != nil {
+		c.relate(*r.Contests, memory.RelationContradicts, r.ID)
 	}
 	if !r.Claim.IsZero() {
 		c.claim(r.ID, r.Claim)

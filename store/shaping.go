@@ -112,6 +112,33 @@ func (s *Store) Predecessors(ctx context.Context, f Filter, ids []uuid.UUID) ([]
 	return out, nil
 }
 
+// Successors returns what holds now in the place of the given memories, each as far as the filter admits it: of a
+// superseded one the live end of its chain, and of a source those of the facts drawn from it that were
+// superseded.
+func (s *Store) Successors(ctx context.Context, f Filter, ids []uuid.UUID) ([]Succession, error) {
+	var p params
+	tenant := p.add(f.Principal.Tenant)
+	given := p.add(ids)
+	live := f
+	live.Superseded = false
+	query := `WITH RECURSIVE chain(id, successor, depth) AS (
+			(SELECT m.id, m.superseded_by, 1 FROM memories m WHERE m.tenant = ` + tenant + ` AND m.id = ANY(` + given + `) AND m.superseded_by IS NOT NULL
+			UNION ALL
+			SELECT r.target_id, x.superseded_by, 1 FROM memory_relations r JOIN memories x ON x.tenant = r.tenant AND x.id = r.source_id
+			WHERE r.tenant = ` + tenant + ` AND r.target_id = ANY(` + given + `) AND r.predicate = 'derived_from' AND x.status = 'superseded'
+				AND x.superseded_by IS NOT NULL AND x.deleted_at IS NULL)
+			UNION ALL
+			SELECT c.id, m.superseded_by, c.depth + 1 FROM chain c JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = c.successor
+			WHERE c.depth < ` + p.add(predecessorsDeep) + ` AND m.status = 'superseded' AND m.superseded_by IS NOT NULL)
+		SELECT DISTINCT c.id, m.id FROM chain c JOIN memories m ON m.id = c.successor AND m.live AND ` + live.where("m", &p) + `
+		ORDER BY 1, 2 LIMIT ` + p.add(predecessorsMost)
+	out, err := askAll[Succession](ctx, s, f.Principal.Tenant, planOnce, query, p)
+	if err != nil {
+		return nil, fmt.Errorf("read successors: %w", err)
+	}
+	return out, nil
+}
+
 // Succession says that one memory was superseded by another.
 type Succession struct{ ID, Successor uuid.UUID }
 

@@ -158,6 +158,7 @@ type writing struct {
 	known     map[uuid.UUID]seen // sources, and every neighbour that was offered
 	adds      []newMemory
 	addFor    []*pendingProposal // the proposal behind each add
+	added     addedFrames        // what the adds of this change say
 	claimed   map[string][]byte  // functional claims that this change adds, with the content's hash
 	counts    WriteCounts
 }
@@ -222,7 +223,7 @@ func (w *writing) load(ctx context.Context, in WriteInput) error {
 func (w *writing) look(ctx context.Context, ids []uuid.UUID, lock string) error {
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 	rows, err := w.tx.Query(ctx, `SELECT id, version, live, content, content_hash, category, pinned, tier, typology, source_trust, scope, visibility,
-			type, status, confidence, revision_policy, validity, conditions, valid_from, valid_until FROM memories
+			who, occurred_at, type, status, confidence, revision_policy, validity, conditions, valid_from, valid_until FROM memories
 		WHERE tenant = $1 AND id = ANY($2) ORDER BY id FOR `+lock, w.tenant, slices.Compact(ids))
 	if err != nil {
 		return err
@@ -233,10 +234,11 @@ func (w *writing) look(ctx context.Context, ids []uuid.UUID, lock string) error 
 		var m seen
 		s := &m.standing
 		if err := rows.Scan(&id, &m.version, &m.live, &m.neighbor.Content, &m.neighbor.Hash, &m.neighbor.Category, &m.neighbor.Pinned, &m.tier, &m.typology, &m.trust,
-			&m.scope, &m.visibility, &s.Type, &s.Status, &s.Confidence, &s.Policy, &s.Validity.Mode, &s.Validity.Conditions, &s.Validity.Start, &s.Validity.End); err != nil {
+			&m.scope, &m.visibility, &m.neighbor.Who, &m.neighbor.OccurredAt, &s.Type, &s.Status, &s.Confidence, &s.Policy, &s.Validity.Mode, &s.Validity.Conditions, &s.Validity.Start, &s.Validity.End); err != nil {
 			return err
 		}
 		m.neighbor.ID, m.neighbor.Version, s.SourceTrust = id.String(), m.version, m.trust
+		m.neighbor.Type, m.neighbor.Status = s.Type, s.Status
 		w.known[id] = m
 	}
 	return rows.Err()
@@ -250,10 +252,13 @@ func (w *writing) evaluate(ctx context.Context, p *pendingProposal, maxRounds in
 		w.settle(p, memory.Verdict{State: schema.ProposalSkipped, Reason: reasonParentForgotten}, nil)
 		return nil
 	}
+	if p.Rounds < maxRounds && w.changesAdded(p) {
+		w.decideAgain(p)
+		return nil
+	}
 	if w.stale(p) {
 		if p.Rounds < maxRounds {
-			w.queue.Queue(`UPDATE proposals SET state = 'stale', outcome = $3 WHERE tenant = $1 AND id = $2`, w.tenant, p.ID, reasonStale)
-			w.counts.Stale++
+			w.decideAgain(p)
 			return nil
 		}
 		w.settle(p, memory.Verdict{State: schema.ProposalBlocked, Reason: reasonStale, ReviewNeeded: true}, nil)
@@ -298,6 +303,11 @@ func (w *writing) keepsItsPlace(ctx context.Context, p *pendingProposal) (bool, 
 	said := add.standing()
 	said.Sources++ // the memory that it is drawn from
 	held.standing.Sources = sources[*p.TargetID]
+	if p.Proposal.Change == memory.ChangeSupersede {
+		// What was said before the change, however often, does not speak against it.
+		said.Sources = max(said.Sources, held.standing.Sources)
+		held.standing.Status = schema.StatusActive
+	}
 	return memory.KeepsItsPlace(held.standing, said), nil
 }
 
@@ -465,12 +475,18 @@ func (w *writing) applyUpdate(ctx context.Context, p *pendingProposal, v memory.
 		w.counts.Updated++
 		return nil
 	}
+	if v.Change == memory.ChangeContest {
+		return w.applyContest(ctx, p, v)
+	}
 	add := w.factMemory(p, &target)
 	settled, err := w.settleConflict(ctx, p, v, &add)
 	if err != nil || settled {
 		return err
 	}
 	if err := w.supersede(ctx, target, p, v, &add); err != nil {
+		return err
+	}
+	if err := w.supersedeAlso(ctx, p, v, &add); err != nil {
 		return err
 	}
 	w.adds = append(w.adds, add)
@@ -481,6 +497,9 @@ func (w *writing) applyUpdate(ctx context.Context, p *pendingProposal, v memory.
 // applyDelete soft-deletes the target.
 func (w *writing) applyDelete(ctx context.Context, p *pendingProposal, v memory.Verdict) error {
 	target := *p.TargetID
+	if v.Change == memory.ChangeRetract {
+		return w.applyRetract(ctx, p, v)
+	}
 	if err := w.retire(ctx, target, p, v, step{Set: map[string]any{"deleted_at": w.now}, Event: schema.EventDeleted, Action: schema.AuditDelete,
 		Reason: w.because(p)}); err != nil {
 		return err
@@ -496,6 +515,7 @@ func (w *writing) supersede(ctx context.Context, id uuid.UUID, p *pendingProposa
 	if cl := &successor.Classification; w.known[id].neighbor.Pinned {
 		cl.Pinned, cl.Importance, cl.DeletionPolicy = true, 1, memory.DefaultDeletion(cl.Type, true)
 	}
+	successor.Hints = append(successor.Hints, memory.SuccessorHint(w.known[id].neighbor)...)
 	reason := "superseded: " + p.Proposal.Reason
 	if w.review != nil {
 		reason = w.review.reason

@@ -377,7 +377,7 @@ func TestAFunctionalFactThatHoldsIsNotContradicted(t *testing.T) {
 		idea{fact: lives("Alice dwells in Rome", "Alice", "Rome"), action: schema.ActionUpdate, target: other})
 	counts := w.write(r)
 	out := w.outcomes(r)
-	for i, want := range []schema.ProposalState{schema.ProposalBlocked, schema.ProposalApplied, schema.ProposalBlocked, schema.ProposalBlocked} {
+	for i, want := range []schema.ProposalState{schema.ProposalBlocked, schema.ProposalApplied, schema.ProposalStale, schema.ProposalBlocked} {
 		require.Equal(t, want, out[i].State, "%d", i)
 		if want == schema.ProposalBlocked {
 			require.Equal(t, "active_fact_exists", out[i].Skipped)

@@ -35,7 +35,7 @@ const (
 
 	// MaxDecideRounds is how often a proposal is decided again when its ground has moved, before it
 	// waits for review.
-	MaxDecideRounds = 3
+	MaxDecideRounds = 6
 
 	// phaseRange is how many candidates one activity takes: few events a memory, and a transaction
 	// that holds the scope's lock for well under a second.

@@ -55,6 +55,14 @@ func Compare(earlier, later Frame) Relation {
 	if m.strangers || m.conditions {
 		return Relation{}
 	}
+	r := compare(a, b, m)
+	if a.hedged || b.hedged {
+		r.Certainty = min(r.Certainty, Doubt)
+	}
+	return r
+}
+
+func compare(a, b Frame, m alignment) Relation {
 	if r := named(a, b, m); r.Certainty > Unrelated {
 		return r
 	}
@@ -204,7 +212,7 @@ func sameTerm(x, y string) bool {
 		return true
 	}
 	for _, c := range concepts[x] {
-		if slices.Contains(concepts[y], c) {
+		if slices.Contains(concepts[y], c) && (!kinds[c] || x == generalWord[c] || y == generalWord[c]) {
 			return true
 		}
 	}
@@ -359,6 +367,8 @@ func substituted(a, b Frame, m alignment) Relation {
 		out.Certainty, out.Why = Likely, WhyCue
 	case plural:
 		return Relation{}
+	case exact && single && concept == conceptEmployer && b.cue == cueNone && !singleKind(va.Kind):
+		out.Certainty, out.Why = Likely, WhyRestated // some have two
 	case exact && single:
 		out.Certainty, out.Why = Sure, WhySingle
 	case exact && b.cue >= cueNow:
@@ -517,4 +527,16 @@ func (f Frame) Terms() []string {
 // OfSpeaker reports whether the statement is about who says it.
 func (f Frame) OfSpeaker() bool {
 	return slices.ContainsFunc(f.owner, func(t string) bool { return isPerson(f, t) && t != teamTerm }) && !f.kin
+}
+
+// About returns the words of a statement that say what it is about, without what it gives: "use for CI".
+// Empty when there are none beside who speaks.
+func (f Frame) About() string {
+	var out []string
+	for _, t := range f.said {
+		if !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	return strings.Join(out, " ")
 }

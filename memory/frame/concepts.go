@@ -47,10 +47,10 @@ AGE: age old older year-old turn
 DIET: diet vegetarian vegan pescatarian meat eat gluten-free keto omnivore carnivore flexitarian halal kosher dairy plant-based
 ALLERGY: allergy allergic allergicto intolerant intolerance reaction
 PET: pet dog cat puppy kitten parrot rabbit hamster goldfish tortoise
-VEHICLE: car vehicle drive automobile motorbike motorcycle truck van scooter ride
+VEHICLE: vehicle car drive automobile motorbike motorcycle truck van scooter ride
 COMMUTE: commute commuting gotowork
 HOBBY: hobby pastime hobbies spare free-time weekend leisure sport activity
-INSTRUMENT: instrument guitar piano violin drum drums cello flute saxophone ukulele play
+INSTRUMENT: instrument guitar piano violin drum drums cello flute saxophone ukulele
 GYM: gym fitness workout training exercise trainer train membership
 SCHOOL: school university college study studies studying degree major course campus class kindergarten pupil student attend
 LANGUAGE: language speak fluent learn learning
@@ -85,7 +85,7 @@ DATABASE: database db datastore data persist persistence store storage backend
 CACHE: cache caching
 QUEUE: queue bus broker event events messaging publish stream streaming
 CLOUD: cloud host hosting hosted provider infrastructure infra platform
-REGION: region datacenter data-center zone deploy
+REGION: region datacenter data-center zone
 PORT: port listen
 VERSION: version release upgrade
 BRANCH: branch trunk
@@ -122,7 +122,7 @@ PASSWORDMANAGER: passwords
 FRAMEWORKUI: frontend front-end ui
 BACKENDLANG: backend back-end
 SEAT: seat aisle window
-PLACE: live store stored sit reside located location host keep based where
+PLACE: live store stored sit reside located location host keep based where deploy region
 INSURANCE: insurance insurer insured
 PROVIDER: provider carrier isp operator internet broadband
 STREAM: streaming watch series show
@@ -232,5 +232,17 @@ STREAM: netflix spotify tidal deezer hulu
 MERGE: squash rebase
 `
 
-// conceptsOf returns the concepts of a stem.
-func conceptsOf(stem string) []string { return concepts[stem] }
+// kinds are concepts whose words name different things of one kind: a cat is no dog. The general word, the
+// first of its line, stands for any of them.
+var kinds = words("PET INSTRUMENT FOOD MEETING")
+
+// generalWord returns the stem of the general word of each concept.
+var generalWord = func() map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(conceptWords) {
+		if name, list, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			out[name] = stemOf(strings.Fields(list)[0])
+		}
+	}
+	return out
+}()

@@ -7,28 +7,34 @@ import (
 
 // Frame is what one statement says.
 type Frame struct {
-	speaker string   // stem of the speaker's first name; empty when unknown or a role such as "user"
+	speaker string   // the speaker's first name; empty when unknown or a role such as "user"
 	subject []string // stems of the subject's words; selfTerm and teamTerm stand for "I" and "we"
-	topic   []string // stems of the content words that say what is stated of the subject
+	topic   []string // stems of the content words, the subject's first, that say what is stated
 	values  []Value  // what it is given
 	old     []Value  // what the statement itself says that holds no longer
 	holder  bool     // the value is who has a part: "Priya is on call"
 
-	cue                    int  // one of the cue constants
-	ended                  bool // it says that something is over
-	negated                bool
-	past                   bool // it says how it was
-	event                  bool // it tells of something that happened once
-	ifClause               bool // it holds under a condition, which it begins with
-	copular                bool
-	sentiment              int      // +1 likes, -1 dislikes
-	owner                  []string // whose attribute it is: people, and things that have several attributes
-	kin                    bool     // the owner is someone whom another has: "my brother"
-	actor                  string   // who carried out a change of something else
-	bareName               bool     // the subject is a name
-	unresolved             bool     // the subject is a pronoun of an earlier sentence that is not known
-	condition              []string // stems of "in staging", "on weekdays": where it holds
-	byPronoun, subjectless bool     // of the clause
+	owner    []string // whose attribute it is: people, and things that have several attributes
+	kin      bool     // the owner is someone whom another has: "my brother"
+	bareName bool     // the subject is a name
+	actor    string   // who carried out a change of something else
+
+	cue       int      // one of the cue constants
+	ended     bool     // it says that something is over
+	negated   bool     // it denies
+	past      bool     // it says how it was
+	event     bool     // it tells of something that happened once
+	hedged    bool     // the speaker is not sure
+	copular   bool     // a form of "be" connects subject and value
+	sentiment int      // +1 likes, -1 dislikes
+	ifClause  bool     // it begins with the condition under which it holds
+	condition []string // stems of "in staging", "on weekdays": where it holds
+
+	said []string // the words of the topic as they were said
+
+	unresolved  bool // the subject is a pronoun, and what it stands for is not known
+	byPronoun   bool // the subject is a pronoun
+	subjectless bool // it begins with its verb
 }
 
 // Pseudo words of subjects.
@@ -99,6 +105,11 @@ func splitClauses(ts []token) [][]token {
 			continue
 		}
 		next := i + 1
+		if i+2 < len(ts) && ts[next].low == "and" && (ts[i+2].low == "nolonger" || ts[i+2].low == "not" || ts[i+2].low == "never") {
+			out = append(out, ts[start:i+1])
+			start, verbs = next+1, 0
+			continue
+		}
 		and := ts[next].low == "and" || ts[next].low == "but" && !hasNegation(ts[start:next])
 		if and {
 			next++
@@ -529,6 +540,8 @@ func (r *reader) cues() {
 			r.cue = cueChange
 		case t.low == "usedto", t.low == "inthepast":
 			r.past = true
+		case hedges[t.low] && (i == 0 || !t.cap):
+			r.hedged = true
 		case nowCues[t.low] && (t.low != "instead" || i > 0):
 			r.cue = max(r.cue, cueNow)
 			r.taken[i] = true

@@ -258,6 +258,17 @@ func (r *reader) dropAdverbialDates() {
 	times := func(v Value) bool { return v.Kind == KindDate || v.Kind == KindTime || v.Kind == KindDuration }
 	slices.SortStableFunc(r.values, func(a, b Value) int { return a.from - b.from })
 	first := times(r.values[0])
+	if head := r.values[0]; head.Kind != KindName && head.Kind != KindTerm { // "v1.2.4 for Windows": where that holds
+		r.values = slices.DeleteFunc(r.values, func(v Value) bool {
+			qualifies := (v.Kind == KindName || v.Kind == KindTerm) && v.from > head.to && prepositions[r.ts[v.from-1].low]
+			if qualifies {
+				for i := v.from; i < v.to; i++ {
+					r.taken[i] = false
+				}
+			}
+			return qualifies
+		})
+	}
 	r.values = slices.DeleteFunc(r.values, func(v Value) bool { return times(v) != first })
 }
 
@@ -285,6 +296,8 @@ func (r *reader) findTopic() {
 		switch {
 		case aside && !isVerb(main):
 		case r.taken[i], aside:
+		case subject && (t.low == "before" || t.low == "after" || t.low == "without"):
+			r.condition = append(r.condition, t.low)
 		case i > r.verb && environments[t.stem] && prepositions[r.ts[i-1].low]:
 			r.condition = append(r.condition, t.stem)
 		case subject && agent:
@@ -303,6 +316,7 @@ func (r *reader) findTopic() {
 			for w := range strings.FieldsSeq(t.stem) {
 				r.addTerm(subject, w)
 			}
+			r.said = append(r.said, t.text)
 		}
 		if t.end == ',' && i > r.verb && len(r.values) > 0 {
 			aside = true

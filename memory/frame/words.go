@@ -56,6 +56,9 @@ var (
 
 	negations = words("not never no neither nor hardly without none")
 
+	// hedges make a statement uncertain.
+	hedges = words("maybe perhaps might may possibly probably presumably apparently supposedly allegedly likely unsure guess suppose rumor rumour")
+
 	abbreviations = words(`mr mrs ms dr prof st jr sr vs e.g i.e etc approx no nr ca a.m p.m am pm u.s inc ltd co dept est`)
 
 	// beContractions are followed by 's in the sense of "is".

@@ -1,0 +1,199 @@
+package frame
+
+import (
+	"slices"
+	"strings"
+)
+
+// Question is what a question asks for.
+type Question struct {
+	Past   bool     // it asks how it was, not how it is
+	Before []string // stems of the value before which it was: "before Oslo"
+	Terms  []Term   // its content words
+	When   bool     // it asks for a date, a time or how long
+	Amount bool     // it asks how much or how many
+}
+
+// Term is a content word of a question.
+type Term struct {
+	Stem  string
+	Owner bool // it says whose: a name, "my", the thing asked about
+}
+
+// SelfTerm and TeamTerm are the stems of "I" and "we" in questions and statements.
+const (
+	SelfTerm = selfTerm
+	TeamTerm = teamTerm
+)
+
+// askFillers are words with which people ask for anything.
+var askFillers = stems(`tell know describe explain list give remind summarize summarise discuss mention talk say said said want ask show
+	think like_to help find detail information info example kind type sort name anything exactly again please current currently
+	recent recently now latest about many much any ever used previously originally before former formerly previous initial initially`)
+
+// pastCues ask how it was.
+var pastCues = words("previously previous formerly former originally original initially usedto inthepast prior earlier")
+
+// ReadQuestion reads what a question asks for.
+func ReadQuestion(text string) Question {
+	ts := tokenize(strings.TrimSpace(text))
+	var q Question
+	did := slices.ContainsFunc(ts, func(t token) bool {
+		return t.low == "did" || t.low == "was" || t.low == "were" || t.low == "had" || t.low == "usedto"
+	})
+	for i, t := range ts {
+		switch {
+		case pastCues[t.low]:
+			q.Past = true
+		case t.low == "use" && did && i+1 < len(ts) && ts[i+1].low == "to":
+			q.Past = true
+		case t.low == "first" && i > 0 && ts[i-1].low == "at":
+			q.Past = did
+		case t.low == "old" && i > 0 && ts[i-1].low != "how" && i+1 < len(ts) && !articles[ts[i-1].low]:
+			q.Past = true
+		case t.low == "before" && did && (i+1 == len(ts) || !endsGerund(ts[i+1]) || i+2 < len(ts)):
+			q.Past = true
+			for _, w := range ts[i+1:] {
+				if (isContent(w) || w.cap) && !endsGerund(w) {
+					q.Before = append(q.Before, strings.Fields(w.stem)...)
+				}
+				if w.end != 0 {
+					break
+				}
+			}
+		case t.low == "when":
+			q.When = true
+		case t.low == "how" && i+1 < len(ts) && (ts[i+1].low == "much" || ts[i+1].low == "many"):
+			q.Amount = true
+		case t.low == "how" && i+1 < len(ts) && ts[i+1].low == "long", (t.low == "what" || t.low == "which") && i+1 < len(ts) && (ts[i+1].low == "time" || ts[i+1].low == "day" || ts[i+1].low == "date"):
+			q.When = true
+		}
+	}
+	q.terms(ts)
+	return q
+}
+
+func endsGerund(t token) bool { return strings.HasSuffix(t.low, "ing") && len(t.low) > 4 }
+
+// terms collects the content words; those that say whose come from possessives and names.
+func (q *Question) terms(ts []token) {
+	add := func(stem string, owner bool) {
+		if stem == "" || slices.ContainsFunc(q.Terms, func(t Term) bool { return t.Stem == stem }) {
+			return
+		}
+		q.Terms = append(q.Terms, Term{stem, owner})
+	}
+	start := 0
+	for i, t := range ts {
+		if articles[t.low] || prepositions[t.low] || isAux(t) || questionWords[t.low] {
+			start = i + 1
+		}
+		switch {
+		case selfWords[t.low]:
+			add(selfTerm, true)
+			continue
+		case teamWords[t.low]:
+			add(teamTerm, true)
+			continue
+		case t.poss:
+			for k := start; k < i; k++ {
+				for j := range q.Terms {
+					if q.Terms[j].Stem == ts[k].stem {
+						q.Terms[j].Owner = true
+					}
+				}
+			}
+			if isContent(t) && !softTerms[t.stem] {
+				add(t.stem, true)
+			}
+			start = i + 1
+			continue
+		}
+		asks := askFillers[t.stem] || askFillers[t.low]
+		if !isContent(t) && !(concepts[t.stem] != nil && !auxiliaries[t.low] && !prepositions[t.low] && !fillers[t.low] && !questionWords[t.low]) || asks && concepts[t.stem] == nil ||
+			slices.Contains(q.Before, t.stem) {
+			continue
+		}
+		for w := range strings.FieldsSeq(t.stem) {
+			add(w, t.cap && i > 0 && categories[t.low] == "" && concepts[t.stem] == nil)
+		}
+	}
+}
+
+// Vocabulary is what the words of a text cover.
+type Vocabulary struct {
+	stems    map[string]bool
+	concepts map[string]bool
+	times    bool
+	amounts  bool
+}
+
+// ReadVocabulary reads the words of a text. Who is who said it.
+func ReadVocabulary(text, who string) Vocabulary {
+	v := Vocabulary{stems: map[string]bool{}, concepts: map[string]bool{}}
+	note := func(stem string) {
+		for w := range strings.FieldsSeq(stem) {
+			v.stems[w] = true
+		}
+		for _, c := range concepts[stem] {
+			v.concepts[c] = true
+		}
+	}
+	for _, s := range sentences(text) {
+		ts := tokenize(s)
+		for _, t := range ts {
+			switch {
+			case selfWords[t.low]:
+				v.stems[selfTerm] = true
+			case teamWords[t.low]:
+				v.stems[teamTerm] = true
+			default:
+				note(t.stem)
+				if c := categories[t.low]; c != "" {
+					v.concepts[c] = true
+				}
+			}
+		}
+		for _, value := range typedValues(ts) {
+			switch value.Kind {
+			case KindDate, KindTime, KindDuration:
+				v.times = true
+			case KindAmount, KindNumber, KindPercent:
+				v.amounts = true
+			}
+		}
+	}
+	for _, f := range Read(text, who) { // what is implied: "joined Globex" is about an employer
+		for _, t := range f.topic {
+			note(t)
+		}
+	}
+	for name := range strings.FieldsSeq(strings.ToLower(who)) {
+		v.stems[stemOf(name)], v.stems[name] = true, true
+	}
+	return v
+}
+
+// Covers says how well the words of a text cover a term of a question, in [0,1].
+func (v Vocabulary) Covers(t Term) float64 {
+	if v.stems[t.Stem] {
+		return 1
+	}
+	if t.Stem == selfTerm && (v.stems[teamTerm] || v.stems["user"]) || t.Stem == teamTerm && v.stems[selfTerm] {
+		return 1
+	}
+	for _, c := range concepts[t.Stem] {
+		if v.concepts[c] {
+			return conceptCover
+		}
+	}
+	return 0
+}
+
+// conceptCover is how much another word of the same concept counts.
+const conceptCover = 0.85
+
+// Answers reports whether the text gives a value of the kind that is asked for.
+func (v Vocabulary) Answers(q Question) bool {
+	return (!q.When || v.times) && (!q.Amount || v.amounts)
+}

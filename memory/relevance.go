@@ -1,0 +1,105 @@
+package memory
+
+import (
+	"github.com/mneme/mneme/memory/frame"
+)
+
+// StageRelevance says of the best candidates how likely they are to be about what is asked, and leaves an
+// answer empty that is about something else.
+const StageRelevance = "relevance"
+
+// Relevance constants, measured on conversations in which half of the questions have an answer
+// (docs/recall.md, "I do not know").
+const (
+	// DefaultMinRelevance is the relevance below which the best candidate is no answer.
+	DefaultMinRelevance = 0.4
+	// MaxRelevanceBytes bounds how much of a text is compared with the question's words by meaning.
+	MaxRelevanceBytes = 1_500
+
+	ownerShare  = 0.5  // of the relevance that rests on the weaker of whose and what
+	otherKind   = 0.85 // by which it counts when it gives no value of the kind that is asked for
+	unknownSelf = 0.3  // weight of "I" and "we" beside the rarest word, 1
+)
+
+// Asked is a question with the weight of its words.
+type Asked struct {
+	frame.Question
+	weights []float64 // of Terms, each in [0,1]
+}
+
+// Ask weighs the words of a question. Rarity returns the inverse document frequency of a stem in the tenant, and the
+// highest that a stem can have.
+func Ask(question frame.Question, rarity func(stem string) (idf, most float64)) Asked {
+	a := Asked{Question: question}
+	for _, t := range a.Terms {
+		w := unknownSelf
+		if t.Stem != frame.SelfTerm && t.Stem != frame.TeamTerm {
+			idf, most := rarity(t.Stem)
+			w = 0.3 + 0.7*idf/max(most, 1e-9)
+		}
+		a.weights = append(a.weights, w)
+	}
+	return a
+}
+
+// Relevance says how likely a text is to be about what is asked, in [0,1]: the share of the question's
+// words that it covers, by the word itself or by one of the same concept, and as much the weaker of
+// whose and what. Of a question without content words everything is relevant.
+func (a Asked) Relevance(v frame.Vocabulary) float64 {
+	var all, covered float64
+	var whose, what [2]float64
+	for i, t := range a.Terms {
+		w, c := a.weights[i], v.Covers(t)
+		all += w
+		covered += w * c
+		part := &what
+		if t.Owner {
+			part = &whose
+		}
+		part[0] += w
+		part[1] += w * c
+	}
+	if all == 0 {
+		return 1
+	}
+	out := covered / all
+	if whose[0] > 0 && what[0] > 0 {
+		out = (1-ownerShare)*out + ownerShare*min(whose[1]/whose[0], what[1]/what[0])
+	}
+	if !v.Answers(a.Question) {
+		out *= otherKind
+	}
+	return out
+}
+
+// RelevanceOf is the relevance of a candidate: that of its words, or what a trained embedding space, a hint
+// or a claim found, where that is more. What its session and neighbours lend it counts nothing.
+func RelevanceOf(e Evidence, a Asked, v frame.Vocabulary, trust VectorTrust) float64 {
+	out := a.Relevance(v)
+	if trust.Alone > TrustIn(HashModel).Alone {
+		out = max(out, e.Channels[ChannelVector])
+	}
+	return max(out, e.Channels[ChannelTime])
+}
+
+// EnoughRelevance leaves out what is not relevant enough. With a minimum each candidate has to reach it.
+// Without one the best has to reach the default, and the others keep their places: what they lack in
+// relevance their scores tell. It reports whether nothing is known.
+func EnoughRelevance(ranked []Evidence, least *float64) (kept []Evidence, unknown bool) {
+	best := 0.0
+	for _, e := range ranked {
+		best = max(best, e.Relevance)
+	}
+	if least == nil {
+		if best < DefaultMinRelevance {
+			return nil, len(ranked) > 0
+		}
+		return ranked, false
+	}
+	for _, e := range ranked {
+		if e.Relevance >= *least {
+			kept = append(kept, e)
+		}
+	}
+	return kept, len(kept) == 0 && len(ranked) > 0
+}

@@ -1,0 +1,60 @@
+package recall
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/frame"
+)
+
+// latest puts the newest of the statements about one thing first.
+func (q *query) latest(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+	quotes, err := q.quotes(ctx, evidence)
+	if err != nil {
+		return nil, err
+	}
+	return memory.Latest(evidence, quotes, q.asked), nil
+}
+
+// quotes reads the texts of the best candidates.
+func (q *query) quotes(ctx context.Context, evidence []memory.Evidence) (map[uuid.UUID]memory.Quote, error) {
+	best := evidence[:min(len(evidence), memory.MaxLatest)]
+	contents, err := q.contents(ctx, best)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[uuid.UUID]memory.Quote, len(best))
+	for _, e := range best {
+		out[e.ID] = memory.Quote{Text: contents[e.ID], Who: e.Speaker}
+	}
+	return out, nil
+}
+
+// relevance says of the best candidates how likely they are to be about what is asked. Where none is likely
+// enough the answer is empty: nothing is known.
+func (q *query) relevance(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+	quotes, err := q.quotes(ctx, evidence)
+	if err != nil {
+		return nil, err
+	}
+	question, err := q.question(ctx)
+	if err != nil {
+		return nil, err
+	}
+	asked := memory.Ask(q.asked, question.Rarity)
+	out := append([]memory.Evidence(nil), evidence...)
+	for i := range out[:min(len(out), memory.MaxLatest)] {
+		e := &out[i]
+		text := quotes[e.ID].Text
+		if text == "" {
+			continue
+		}
+		e.Relevance = memory.RelevanceOf(*e, asked, frame.ReadVocabulary(firstBytes(text, memory.MaxRelevanceBytes), e.Speaker), q.trust)
+		q.meta.Relevance = max(q.meta.Relevance, e.Relevance)
+	}
+	kept, unknown := memory.EnoughRelevance(out, q.req.MinScore)
+	q.meta.Unknown = unknown
+	return kept, nil
+}
