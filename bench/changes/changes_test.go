@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -42,7 +43,7 @@ func TestTenantsAreSound(t *testing.T) {
 
 func TestPrint(t *testing.T) {
 	for _, tenant := range Generate(1, 1) {
-		if tenant.HeldOut {
+		if tenant.HeldOut != (os.Getenv("HELD") != "") {
 			continue
 		}
 		for _, p := range tenant.Pairs {

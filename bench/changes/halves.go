@@ -2,12 +2,14 @@ package changes
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
 // halves reads both halves of the corpus. It is text of the program: what cannot be read is a bug.
 func halves() []half {
-	return []half{devHalf()}
+	return []half{devHalf(), heldoutHalf()}
 }
 
 func devHalf() half {
@@ -21,6 +23,48 @@ func devHalf() half {
 
 func devAttributes() []*attribute {
 	return must(parseAttributes(strings.Join([]string{devPeople, devTeams, devSoftware}, "\n")))
+}
+
+// heldoutHalf has the held-out attributes in all wordings, and those of the development half in wordings that
+// occur nowhere there.
+func heldoutHalf() half {
+	h := half{name: "heldout", heldOut: true, together: must(parseTogether(heldoutCoexisting)), distractors: parseLines(heldoutDistractors),
+		unheard: parseLines(heldoutUnheard), foreign: parseLines(heldoutForeign), names: heldoutNames}
+	known, wordings := map[string]*attribute{}, map[string]bool{}
+	for _, a := range devAttributes() {
+		a.changes, known[a.name] = nil, a
+	}
+	for _, c := range devHalf().changes {
+		wordings[c.wording] = true
+	}
+	add := func(a *attribute, c change) {
+		c.attr, c.heldOut = a, !wordings[c.wording]
+		c.corrects = c.corrects || heldoutCorrections[c.wording]
+		h.changes = append(h.changes, c)
+	}
+	for _, more := range must(parseAttributes(heldoutWordings)) {
+		a := known[more.name]
+		a.olds, a.asks = append(slices.Clone(a.olds), more.olds...), append(slices.Clone(a.asks), more.asks...)
+		for _, c := range more.changes {
+			add(a, c)
+		}
+	}
+	for _, a := range must(parseAttributes(strings.Join([]string{heldoutPeople, heldoutTeams, heldoutSoftware}, "\n"))) {
+		a.heldOut = true
+		for _, c := range a.changes {
+			add(a, c)
+		}
+	}
+	return h
+}
+
+// count describes a half for its tests and for the bench.
+func (h half) count() (attributes, wordings int) {
+	a, w := map[string]bool{}, map[string]bool{}
+	for _, c := range h.changes {
+		a[c.attr.name], w[c.wording] = true, true
+	}
+	return len(slices.Collect(maps.Keys(a))), len(w)
 }
 
 func must[T any](v T, err error) T {
