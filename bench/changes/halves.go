@@ -14,7 +14,7 @@ func halves() []half {
 
 func devHalf() half {
 	h := half{name: "dev", together: must(parseTogether(devCoexisting)), distractors: parseLines(devDistractors),
-		unheard: parseLines(devUnheard), foreign: parseLines(devForeign), names: devNames}
+		unheard: parseLines(devUnheard), foreign: parseLines(devForeign), names: devNames, frames: devFrames}
 	for _, a := range devAttributes() {
 		h.changes = append(h.changes, a.changes...)
 	}
@@ -29,31 +29,32 @@ func devAttributes() []*attribute {
 // occur nowhere there.
 func heldoutHalf() half {
 	h := half{name: "heldout", heldOut: true, together: must(parseTogether(heldoutCoexisting)), distractors: parseLines(heldoutDistractors),
-		unheard: parseLines(heldoutUnheard), foreign: parseLines(heldoutForeign), names: heldoutNames}
+		unheard: parseLines(heldoutUnheard), foreign: parseLines(heldoutForeign), names: heldoutNames,
+		frames: heldoutFrames}
 	known, wordings := map[string]*attribute{}, map[string]bool{}
 	for _, a := range devAttributes() {
-		a.changes, known[a.name] = nil, a
+		known[a.name] = a
 	}
 	for _, c := range devHalf().changes {
 		wordings[c.wording] = true
 	}
-	add := func(a *attribute, c change) {
-		c.attr, c.heldOut = a, !wordings[c.wording]
-		c.corrects = c.corrects || heldoutCorrections[c.wording]
-		h.changes = append(h.changes, c)
+	add := func(a *attribute, changes []change) {
+		a.changes = nil
+		for _, c := range changes {
+			c.attr, c.heldOut = a, !wordings[c.wording]
+			c.corrects = c.corrects || heldoutCorrections[c.wording]
+			a.changes = append(a.changes, c)
+		}
+		h.changes = append(h.changes, a.changes...)
 	}
 	for _, more := range must(parseAttributes(heldoutWordings)) {
 		a := known[more.name]
 		a.olds, a.asks = append(slices.Clone(a.olds), more.olds...), append(slices.Clone(a.asks), more.asks...)
-		for _, c := range more.changes {
-			add(a, c)
-		}
+		add(a, more.changes)
 	}
 	for _, a := range must(parseAttributes(strings.Join([]string{heldoutPeople, heldoutTeams, heldoutSoftware}, "\n"))) {
 		a.heldOut = true
-		for _, c := range a.changes {
-			add(a, c)
-		}
+		add(a, a.changes)
 	}
 	return h
 }

@@ -292,13 +292,13 @@ old: Mail for {me} goes to {old}.
 ask: What is {my} email address?
 before: What was {my} email address before?
 changed: {My} email address has changed to {new}.
-replaced: {new} replaces {old} as {my} email address.
+replaced: The address {new} replaces {old} as {my} email address.
 instead_of: Please write to {me} at {new} instead of {old}.
 stopped: The mailbox {old} stopped working; {my} email address is {new}.
 no_longer: {I} no longer read{s} {old}, {my} email address is {new}.
 correction: Correction: {my} email address is {new}.
-is_gone: {old} is gone, use {new} for email to {me}.
-retired: {old} is retired. {My} email address is {new}.
+is_gone: The mailbox {old} is gone, use {new} for email to {me}.
+retired: The address {old} is retired. {My} email address is {new}.
 effective: Effective immediately {my} email address is {new}.
 new_is: {My} new email address is {new}.
 typo: There was a typo in {my} email address, it is {new}.

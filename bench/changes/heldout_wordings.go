@@ -113,7 +113,7 @@ quit: {I} chew{s} {my} nails when nervous. || {I} kicked the nail-biting habit. 
 
 attribute: car
 old: There is a {old} in {my} garage.
-ask: Which car is {my} own?
+ask: What {do} {I} drive?
 traded_in: {I} traded in the {old} for a {new}.
 sold: {I} sold the {old} and bought a {new}.
 swapped: {I} swapped the {old} for a {new}.
@@ -245,7 +245,7 @@ succeeded: {new} succeeded {old} as {my} manager.
 out_in: {old} is out and {new} is in as {my} manager.
 new_is: {My} new manager is {new}.
 passed_to: The job of {my} manager has passed to {new}.
-over_to: {old} is over to another department, {my} manager is {new}.
+moved_on: {old} has moved on to another department, {my} manager is {new}.
 
 attribute: tracker
 old: All of {my} tickets are kept in {old}.
