@@ -173,7 +173,7 @@ func (m *told) judgePair(p changes.Pair) (out pairResult, failures []failure, er
 	out.askedPast = true
 	if len(results) > 0 {
 		out.oldFirst = m.is(results[0], p.Old, p.New)
-		out.oldInFirst = strings.Contains(strings.ToLower(results[0].Content), strings.ToLower(p.OldValue))
+		out.oldInFirst = p.OldValue != "" && strings.Contains(strings.ToLower(results[0].Content), strings.ToLower(p.OldValue))
 	}
 	if !out.oldFirst {
 		failures = append(failures, m.failure(p.Attribute+", "+p.Wording+": past", p.Past, results, p.Old, p.New))

@@ -196,6 +196,9 @@ func (g *generator) say(text, speaker string, session int) int {
 
 // whose chooses a subject that has nothing to do with the attribute yet.
 func (g *generator) whose(a *attribute) subject {
+	if a.subjects == "any" {
+		return me
+	}
 	var from []subject
 	switch a.subjects {
 	case "person":
@@ -255,6 +258,9 @@ func (g *generator) pair(c change) {
 		if len(c.attr.past) > 0 && !c.corrects {
 			p.Past = render(pick(g.Rand, c.attr.past), s, values)
 		}
+	}
+	if c.past != "" {
+		p.Past = render(c.past, s, values)
 	}
 	p.Question = render(ask, s, values)
 	first := g.IntN(firstHalf)

@@ -22,7 +22,7 @@ func devHalf() half {
 }
 
 func devAttributes() []*attribute {
-	return must(parseAttributes(strings.Join([]string{devPeople, devTeams, devSoftware}, "\n")))
+	return must(parseAttributes(strings.Join([]string{devPeople, devTeams, devSoftware, devSingle}, "\n")))
 }
 
 // heldoutHalf has the held-out attributes in all wordings, and those of the development half in wordings that
@@ -52,7 +52,7 @@ func heldoutHalf() half {
 		a.olds, a.asks = append(slices.Clone(a.olds), more.olds...), append(slices.Clone(a.asks), more.asks...)
 		add(a, more.changes)
 	}
-	for _, a := range must(parseAttributes(strings.Join([]string{heldoutPeople, heldoutTeams, heldoutSoftware}, "\n"))) {
+	for _, a := range must(parseAttributes(strings.Join([]string{heldoutPeople, heldoutTeams, heldoutSoftware, heldoutSingle}, "\n"))) {
 		a.heldOut = true
 		add(a, a.changes)
 	}
