@@ -1,5 +1,185 @@
 package main
 
-import "context"
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
 
-func (b *bench) beam(ctx context.Context) error { return nil }
+	"github.com/mneme/mneme/schema"
+)
+
+// beamConversation is one line of the evaluation data.
+type beamConversation struct {
+	ID    string `json:"conversation"`
+	Turns []struct {
+		ID               int
+		Role, When, Text string
+		Batch            int
+	}
+	QA []struct {
+		Kind, Question string
+		Evidence       []int
+	} `json:"qa"`
+}
+
+// Of a question about an update the newest evidence has to be among the first beamFirst results.
+const (
+	beamFirst   = 5
+	beamUpdate  = "knowledge_update"
+	beamRequest = 40 // turns of a request, at most
+)
+
+// beamResult judges the answer to one question about an update. Ranks count from 1; 0 is not among the results.
+type beamResult struct {
+	conversation, question string
+	newest, older          int
+	olderMarked            bool
+	results                []schema.RecallResult
+}
+
+// beam measures the questions about updates: the newest evidence has to come back among the first, and above
+// the older.
+func (b *bench) beam(ctx context.Context) error {
+	file, err := os.Open(b.beamData)
+	if errors.Is(err, fs.ErrNotExist) {
+		fmt.Printf("\n(no evaluation data at %s: left out)\n", b.beamData)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 64<<20)
+	s, drop, err := b.newSite(ctx)
+	if err != nil {
+		return err
+	}
+	defer drop()
+	var results []beamResult
+	began, conversations, turns := time.Now(), 0, 0
+	for lines.Scan() && (!b.changing.quick || conversations < 2) {
+		var c beamConversation
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			return fmt.Errorf("%s: %w", b.beamData, err)
+		}
+		more, err := b.askBeam(ctx, s, c)
+		if err != nil {
+			return err
+		}
+		results, conversations, turns = append(results, more...), conversations+1, turns+len(c.Turns)
+	}
+	if err := lines.Err(); err != nil {
+		return err
+	}
+	b.reportBeam(results, fmt.Sprintf("Questions about updates, BEAM, %d conversations, %d turns, %s", conversations, turns, time.Since(began).Round(time.Second)))
+	return nil
+}
+
+func (b *bench) reportBeam(results []beamResult, title string) {
+	first, above, both, marked, gone := 0, 0, 0, 0, 0
+	for _, r := range results {
+		isFirst, isAbove := r.newest > 0 && r.newest <= beamFirst, r.newest > 0 && (r.older == 0 || r.newest < r.older)
+		if isFirst {
+			first++
+		}
+		if isAbove {
+			above++
+		}
+		if isFirst && isAbove {
+			both++
+		} else if b.changing.showFailures {
+			fmt.Printf("\n%s: %s\n  newest at %d, older at %d\n", r.conversation, r.question, r.newest, r.older)
+			for _, hit := range r.results[:min(shownResults, len(r.results))] {
+				fmt.Printf("     %.3f %.200s\n", hit.Score, strings.Join(strings.Fields(described(hit)), " "))
+			}
+		}
+		if r.older == 0 {
+			gone++
+		} else if r.olderMarked {
+			marked++
+		}
+	}
+	n := len(results)
+	table(title, []string{"questions", fmt.Sprintf("newest in the first %d", beamFirst), "newest above older", "both", "older marked", "older gone"},
+		[][]string{{fmt.Sprint(n), percent(first, n), percent(above, n), percent(both, n), fmt.Sprint(marked), fmt.Sprint(gone)}})
+}
+
+// askBeam takes a conversation in, session by session, and asks its questions about updates.
+func (b *bench) askBeam(ctx context.Context, s site, c beamConversation) ([]beamResult, error) {
+	who := schema.Principal{Tenant: c.ID, Agent: "bench-agent"}
+	p := b.newPipeline(s.Store)
+	m := &told{from: map[string]map[int]bool{}, touched: map[int]bool{}}
+	m.tenant.Name = c.ID
+	at := time.Date(2024, 1, 1, 12, 0, 0, 0, time.UTC)
+	var ids []string
+	for start := 0; start < len(c.Turns); {
+		req := schema.IngestRequest{Principal: who}
+		end, size := start, 0
+		for ; end < len(c.Turns) && end-start < beamRequest && c.Turns[end].Batch == c.Turns[start].Batch; end++ {
+			turn := c.Turns[end]
+			if size += len(turn.Text); size > schema.MaxRequestBytes {
+				break
+			}
+			if day, err := time.Parse("January-02-2006", turn.When); err == nil && day.Add(12*time.Hour).After(at) || end == 0 && err == nil {
+				at = day.Add(12 * time.Hour)
+			}
+			at = at.Add(time.Minute)
+			kind, said := schema.SourceUserInput, at
+			if turn.Role != "user" {
+				kind = schema.SourceObservation
+			}
+			req.Candidates = append(req.Candidates, schema.Candidate{Content: turn.Text, Speaker: turn.Role, SourceKind: kind, OccurredAt: &said,
+				Session: fmt.Sprint("session ", turn.Batch)})
+		}
+		ack, err := p.ingest(ctx, req, at)
+		if err != nil {
+			return nil, fmt.Errorf("conversation %s: %w", c.ID, err)
+		}
+		ids = append(ids, ack.MemoryIDs...)
+		start = end
+	}
+	if err := m.trace(ctx, b, s, ids); err != nil {
+		return nil, err
+	}
+	position := map[int]int{}
+	for i, turn := range c.Turns {
+		position[turn.ID] = i
+	}
+	recaller := b.recaller(s.Store, at.Add(24*time.Hour), nil)
+	var out []beamResult
+	for _, q := range c.QA {
+		if q.Kind != beamUpdate || len(q.Evidence) < 2 {
+			continue
+		}
+		resp, err := recaller.Recall(ctx, schema.RecallRequest{Principal: who, Query: q.Question})
+		if err != nil {
+			return nil, err
+		}
+		evidence := slices.Sorted(slices.Values(q.Evidence)) // the higher id is the update
+		r := beamResult{conversation: c.ID, question: q.Question, results: resp.Results}
+		newest := position[evidence[len(evidence)-1]]
+		for rank, hit := range resp.Results {
+			if m.is(hit, newest) {
+				if r.newest == 0 {
+					r.newest = rank + 1
+				}
+				continue
+			}
+			for _, id := range evidence[:len(evidence)-1] {
+				if m.is(hit, position[id]) && r.older == 0 {
+					r.older, r.olderMarked = rank+1, outdated(hit) != "" || contested(hit)
+				}
+			}
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}

@@ -3,24 +3,21 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/bench/changes"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
 )
 
 // changing is what the flags say of the part changes.
 type changing struct {
-	seed                            uint64
-	half                            string
-	quick, showFailures, showHidden bool
+	seed                                    uint64
+	half                                    string
+	quick, atOnce, showFailures, showHidden bool
 }
 
 // quickShare is how much of the tenants a quick run measures.
@@ -69,7 +66,7 @@ type told struct {
 	ask     func(question string) ([]schema.RecallResult, error)
 }
 
-// follow says everything to a tenant's memory, session by session, and asks the questions.
+// follow says everything to a tenant's memory, a session a request or, at once, all in one, and asks the questions.
 func (b *bench) follow(ctx context.Context, s site, t changes.Tenant) (tenantResult, error) {
 	who := schema.Principal{Tenant: t.Name, Agent: "bench-agent"}
 	p := b.newPipeline(s.Store)
@@ -77,7 +74,7 @@ func (b *bench) follow(ctx context.Context, s site, t changes.Tenant) (tenantRes
 	for start := 0; start < len(t.Statements); {
 		req := schema.IngestRequest{Principal: who}
 		end := start
-		for ; end < len(t.Statements) && t.Statements[end].Session == t.Statements[start].Session; end++ {
+		for ; end < len(t.Statements) && (b.changing.atOnce || t.Statements[end].Session == t.Statements[start].Session); end++ {
 			st := t.Statements[end]
 			req.Candidates = append(req.Candidates, schema.Candidate{Content: st.Text, Speaker: st.Speaker, SourceKind: st.Kind, OccurredAt: &st.At,
 				Session: fmt.Sprintf("session %d", st.Session)})
@@ -119,7 +116,9 @@ func (m *told) trace(ctx context.Context, b *bench, s site, ids []string) error 
 	}
 	for i, id := range ids {
 		note(id, i)
-		byText[string(memory.Normalize(m.tenant.Statements[i].Text).Hash)] = i
+	}
+	for i, st := range m.tenant.Statements {
+		byText[string(memory.Normalize(st.Text).Hash)] = i
 	}
 	sources := map[string][]string{} // what a memory was derived from
 	status := map[string]string{}
@@ -182,7 +181,3 @@ func (m *told) is(r schema.RecallResult, statement int, not ...int) bool {
 	}
 	return from[statement]
 }
-
-var _ = store.ErrNotFound
-var _ = uuid.Nil
-var _ = strings.TrimSpace

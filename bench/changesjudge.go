@@ -12,6 +12,7 @@ import (
 // tenantResult is what was found in one tenant.
 type tenantResult struct {
 	pairs      []pairResult
+	chains     []chainResult
 	coexisting []coexistingResult
 	unknown    []probeResult
 	known      []probeResult
@@ -40,6 +41,11 @@ const (
 )
 
 func (p pairResult) oldDone() bool { return p.old != fateUnmarked }
+
+type chainResult struct {
+	changes.Chain
+	lastFirst, olderDone bool
+}
 
 type coexistingResult struct {
 	changes.Coexisting
@@ -97,6 +103,13 @@ func (m *told) judge() (out tenantResult, err error) {
 		}
 		out.pairs, out.failures = append(out.pairs, r), append(out.failures, failures...)
 	}
+	for _, c := range m.tenant.Chains {
+		r, failures, err := m.judgeChain(c)
+		if err != nil {
+			return out, err
+		}
+		out.chains, out.failures = append(out.chains, r), append(out.failures, failures...)
+	}
 	for _, c := range m.tenant.Coexisting {
 		r, failures, err := m.judgeCoexisting(c)
 		if err != nil {
@@ -120,6 +133,11 @@ func (m *told) judge() (out tenantResult, err error) {
 	for _, p := range m.tenant.Pairs {
 		inPair[p.Old], inPair[p.New] = true, true
 	}
+	for _, c := range m.tenant.Chains {
+		for _, at := range c.Statements {
+			inPair[at] = true
+		}
+	}
 	for statement := range m.touched {
 		if !inPair[statement] {
 			out.bystanders++
@@ -135,24 +153,7 @@ func (m *told) judgePair(p changes.Pair) (out pairResult, failures []failure, er
 		return out, nil, err
 	}
 	out.newFirst = len(results) > 0 && m.is(results[0], p.New)
-	newContested := slices.ContainsFunc(results, func(r schema.RecallResult) bool { return m.is(r, p.New) && contested(r) })
-	out.old = fateGone
-	for _, r := range results {
-		if !m.is(r, p.Old, p.New) {
-			continue
-		}
-		switch {
-		case outdated(r) != "":
-			out.old = max(out.old, fateMarked)
-		case contested(r) && newContested:
-			out.old = max(out.old, fateContested)
-		default:
-			out.old = fateUnmarked
-		}
-		if out.old == fateUnmarked {
-			break
-		}
-	}
+	out.old = m.fate(results, p.Old, p.New)
 	if !out.newFirst || !out.oldDone() {
 		what := "old marked, but the new one is not first"
 		switch {
@@ -172,10 +173,43 @@ func (m *told) judgePair(p changes.Pair) (out pairResult, failures []failure, er
 	out.askedPast = true
 	if len(results) > 0 {
 		out.oldFirst = m.is(results[0], p.Old, p.New)
-		out.oldInFirst = strings.Contains(strings.ToLower(results[0].Content), strings.ToLower(p.OldValue))
+		out.oldInFirst = p.OldValue != "" && strings.Contains(strings.ToLower(results[0].Content), strings.ToLower(p.OldValue))
 	}
 	if !out.oldFirst {
 		failures = append(failures, m.failure(p.Attribute+", "+p.Wording+": past", p.Past, results, p.Old, p.New))
+	}
+	return out, failures, nil
+}
+
+// fate says what became of an old statement among the results.
+func (m *told) fate(results []schema.RecallResult, old, now int) fate {
+	newContested := slices.ContainsFunc(results, func(r schema.RecallResult) bool { return m.is(r, now) && contested(r) })
+	out := fateGone
+	for _, r := range results {
+		switch {
+		case !m.is(r, old, now):
+		case outdated(r) != "":
+			out = max(out, fateMarked)
+		case contested(r) && newContested:
+			out = max(out, fateContested)
+		default:
+			return fateUnmarked
+		}
+	}
+	return out
+}
+
+func (m *told) judgeChain(c changes.Chain) (out chainResult, failures []failure, err error) {
+	out.Chain = c
+	results, err := m.ask(c.Question)
+	if err != nil {
+		return out, nil, err
+	}
+	last := c.Statements[2]
+	out.lastFirst = len(results) > 0 && m.is(results[0], last)
+	out.olderDone = m.fate(results, c.Statements[0], last) != fateUnmarked && m.fate(results, c.Statements[1], last) != fateUnmarked
+	if !out.lastFirst || !out.olderDone {
+		failures = append(failures, m.failure("twice changed, "+c.Attribute, c.Question, results, c.Statements[:]...))
 	}
 	return out, failures, nil
 }

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mneme/mneme/bench/changes"
+	"github.com/mneme/mneme/schema"
 )
 
 // tally sums up pairs.
@@ -90,6 +92,7 @@ func (b *bench) reportChanges(tenants []changes.Tenant, results []tenantResult, 
 		}
 	}
 	table("Changes", append([]string{"part"}, tallyHeader...), rows)
+	reportChains(tenants, results)
 	b.reportOthers(tenants, results)
 	for _, t := range []struct {
 		title string
@@ -110,6 +113,41 @@ func (b *bench) reportChanges(tenants []changes.Tenant, results []tenantResult, 
 	if b.changing.showFailures {
 		b.printFailures(tenants, results)
 	}
+}
+
+// reportChains prints what became of things that changed twice.
+func reportChains(tenants []changes.Tenant, results []tenantResult) {
+	var rows [][]string
+	for _, held := range []bool{false, true} {
+		for _, back := range []bool{false, true} {
+			n, first, done := 0, 0, 0
+			for i, r := range results {
+				for _, c := range r.chains {
+					if tenants[i].HeldOut != held || c.Back != back {
+						continue
+					}
+					n++
+					if c.lastFirst {
+						first++
+					}
+					if c.olderDone {
+						done++
+					}
+				}
+			}
+			if n > 0 {
+				rows = append(rows, []string{halfName(held), map[bool]string{false: "A, B, C", true: "A, B, A"}[back], fmt.Sprint(n), percent(first, n), percent(done, n)})
+			}
+		}
+	}
+	table("Changed twice", []string{"half", "values", "things", "newest first", "both others marked or gone"}, rows)
+}
+
+func halfName(held bool) string {
+	if held {
+		return "held out"
+	}
+	return "development"
 }
 
 // reportOthers prints what is not about changes: coexisting statements, and questions.
@@ -154,7 +192,7 @@ func (b *bench) reportOthers(tenants []changes.Tenant, results []tenantResult) {
 		if pairs == 0 {
 			continue
 		}
-		name := map[bool]string{false: "development", true: "held out"}[held]
+		name := halfName(held)
 		rows = append(rows, []string{name, fmt.Sprint(coexisting), percent(superseded, coexisting), percent(right, 2*coexisting), fmt.Sprint(bystanders),
 			fmt.Sprint(unknown), percent(empty, unknown), fmt.Sprint(known), percent(found, known), percent(first, known)})
 		for _, kind := range slices.Sorted(maps.Keys(byKind)) {
@@ -164,6 +202,16 @@ func (b *bench) reportOthers(tenants []changes.Tenant, results []tenantResult) {
 	table("Coexisting statements, and questions with and without an answer", []string{"half", "coexisting pairs", "false supersessions", "right one first",
 		"others superseded", "never said", "recognised", "known", "answered", "answer first"}, rows)
 	table("Questions about things never said", []string{"half", "kind", "questions", "recognised"}, kinds)
+}
+
+// described is a result on one line.
+func described(r schema.RecallResult) string {
+	marks := []string{string(r.Type), string(r.Status), string(r.Currentness)}
+	if how := outdated(r); how != "" && how != string(r.Currentness) {
+		marks = append(marks, how)
+	}
+	marks = slices.DeleteFunc(marks, func(m string) bool { return m == "" })
+	return fmt.Sprintf("[%s] %s", strings.Join(marks, ", "), strings.TrimPrefix(r.Who+": "+r.Content, ": "))
 }
 
 // shownResults is how many results a failure shows.
@@ -183,7 +231,7 @@ func (b *bench) printFailures(tenants []changes.Tenant, results []tenantResult) 
 			}
 			fmt.Printf("  ?  %s\n", f.question)
 			for k, hit := range f.results[:min(shownResults, len(f.results))] {
-				fmt.Printf("     %.3f %-2s %s %s %s%s: %s\n", hit.Score, f.belongs[k], hit.Type, hit.Status, outdated(hit), hit.Currentness, hit.Content)
+				fmt.Printf("     %.3f %-2s %s\n", hit.Score, f.belongs[k], described(hit))
 			}
 			if len(f.results) == 0 {
 				fmt.Println("     (nothing)")

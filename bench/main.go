@@ -76,6 +76,7 @@ func main() {
 	flag.Uint64Var(&b.changing.seed, "seed", 1, "changes: of the generator")
 	flag.StringVar(&b.changing.half, "half", "both", "changes: dev, heldout or both")
 	flag.BoolVar(&b.changing.quick, "quick", false, "changes, beam: a fifth of them")
+	flag.BoolVar(&b.changing.atOnce, "at-once", false, "changes: hand in everything of a tenant in one request, as an import does")
 	flag.BoolVar(&b.changing.showFailures, "failures", false, "changes, beam: print what went wrong; of the held-out half only with -show-heldout")
 	flag.BoolVar(&b.changing.showHidden, "show-heldout", false, "changes: print more than sums of the held-out half; not for who writes the rules")
 	flag.StringVar(&b.beamData, "beam", "../shared/data/beam-dev.jsonl", "conversations of BEAM; that part is left out when they are absent")

@@ -9,14 +9,15 @@ import (
 // The corpus is text in blocks of lines. A block is separated by an empty line and describes one attribute:
 //
 //	attribute: city                     its name
-//	for: person                         whose it is: person, me, team or thing
+//	for: person                         whose it is: person, me, team, thing or, of no subject, any
 //	values: Lyon | Oslo | Porto         what it may be, in ascending order where it has one
 //	old: {I} live{s} in {old}.          ways to say it at first
 //	ask: Where {do} {I} live?           ways to ask for it
 //	before: Where did {I} live before?  ways to ask what it was
 //	moved: {I} moved to {new}.          a change, in the wording named moved
 //	cut-: It was cut to {new}.          a change to a smaller value; + is to a greater one
-//	stopped: OLD || NEW || QUESTION     a change with an old statement and a question of its own
+//	stopped: OLD || NEW || QUESTION     a change with an old statement and a question of its own, and
+//	                                    perhaps a fourth part, a question about the past
 //
 // Subjects are written in the first person: see subject. A text that begins with ~ keeps its first letter
 // small.
@@ -33,7 +34,7 @@ type change struct {
 	wording            string
 	direction          int // of the value: 1 up, -1 down, 0 any
 	text               string
-	old, ask           string // its own; empty: those of the attribute
+	old, ask, past     string // its own; empty: those of the attribute
 	heldOut            bool   // its wording
 	attr               *attribute
 	corrects, hasValue bool
@@ -110,8 +111,11 @@ func parseChange(key, value string) (change, error) {
 	switch parts := alternatives(value, "||"); len(parts) {
 	case 1:
 		c.hasValue = true
-	case 3:
+	case 3, 4:
 		c.old, c.text, c.ask = parts[0], parts[1], parts[2]
+		if len(parts) == 4 {
+			c.past = parts[3]
+		}
 	default:
 		return change{}, fmt.Errorf("%q has %d parts", value, len(parts))
 	}

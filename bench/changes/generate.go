@@ -14,6 +14,7 @@ import (
 const (
 	pairsOfTenant      = 40
 	togetherOfTenant   = 14
+	chainsOfTenant     = 4
 	distractsOfTenant  = 100
 	questionsOfTenant  = 12 // about things never said, and as many whose answer is known
 	sessions           = 12
@@ -46,6 +47,14 @@ type Pair struct {
 	Question, Past             string // Past may be empty
 }
 
+// Chain is a thing that changes twice. Statements are in the order of time.
+type Chain struct {
+	Attribute  string
+	Back       bool // the last value is the first one again
+	Statements [3]int
+	Question   string
+}
+
 // Coexisting are two statements of which neither changes the other.
 type Coexisting struct {
 	Kind       string
@@ -65,6 +74,7 @@ type Tenant struct {
 	HeldOut    bool
 	Statements []Statement
 	Pairs      []Pair
+	Chains     []Chain
 	Coexisting []Coexisting
 	Unknown    []Probe
 	Known      []Probe
@@ -76,6 +86,7 @@ type half struct {
 	changes                              []change
 	together                             []together
 	distractors, unheard, foreign, names []string
+	frames                               []string
 	heldOut                              bool
 }
 
@@ -163,6 +174,9 @@ func (g *generator) tenant(name string, mine []change) Tenant {
 	for _, c := range mine {
 		g.pair(c)
 	}
+	for i := range chainsOfTenant {
+		g.chain(i%2 == 1)
+	}
 	g.coexist()
 	g.distract()
 	g.unknown()
@@ -182,6 +196,9 @@ func (g *generator) say(text, speaker string, session int) int {
 
 // whose chooses a subject that has nothing to do with the attribute yet.
 func (g *generator) whose(a *attribute) subject {
+	if a.subjects == "any" {
+		return me
+	}
 	var from []subject
 	switch a.subjects {
 	case "person":
@@ -242,13 +259,56 @@ func (g *generator) pair(c change) {
 			p.Past = render(pick(g.Rand, c.attr.past), s, values)
 		}
 	}
+	if c.past != "" {
+		p.Past = render(c.past, s, values)
+	}
 	p.Question = render(ask, s, values)
 	first := g.IntN(firstHalf)
 	second := first + 1 + g.IntN(sessions-1-first)
 	saysOld, saysNew := g.speakers(s)
-	p.Old = g.say(saysOld.of(old, s, values), saysOld.speaker, first)
-	p.New = g.say(saysNew.of(c.text, s, values), saysNew.speaker, second)
+	p.Old = g.say(g.framed(saysOld.of(old, s, values)), saysOld.speaker, first)
+	p.New = g.say(g.framed(saysNew.of(c.text, s, values)), saysNew.speaker, second)
 	g.t.Pairs = append(g.t.Pairs, p)
+}
+
+// chain adds three statements about one thing. Back at the first value, the last statement may be the first one
+// in the same words.
+func (g *generator) chain(back bool) {
+	var steps []change
+	for range 100 {
+		first := pick(g.Rand, g.changes)
+		steps = steps[:0]
+		for _, c := range first.attr.changes {
+			if c.hasValue && c.direction == 0 && !c.corrects && len(c.attr.values) > 2 {
+				steps = append(steps, c)
+			}
+		}
+		if len(steps) > 1 {
+			break
+		}
+	}
+	a := steps[0].attr
+	g.Shuffle(len(steps), func(i, j int) { steps[i], steps[j] = steps[j], steps[i] })
+	s := g.whose(a)
+	order := g.Perm(len(a.values))
+	values := []string{a.values[order[0]], a.values[order[1]], a.values[order[2]]}
+	if back {
+		values[2] = values[0]
+	}
+	v, _ := g.speakers(s)
+	old := pick(g.Rand, a.olds)
+	texts := [3]string{v.of(old, s, map[string]string{"old": values[0]})}
+	for i := range 2 {
+		texts[i+1] = v.of(steps[i].text, s, map[string]string{"old": values[i], "new": values[i+1]})
+	}
+	if back && g.IntN(2) == 0 {
+		texts[2] = texts[0]
+	}
+	c := Chain{Attribute: a.name, Back: back, Question: render(pick(g.Rand, a.asks), s, nil)}
+	for i, text := range texts {
+		c.Statements[i] = g.say(text, v.speaker, i*sessions/3+g.IntN(sessions/3))
+	}
+	g.t.Chains = append(g.t.Chains, c)
 }
 
 // voice is how something is said of a subject: by itself, in the first person, or by another.
@@ -307,6 +367,12 @@ func (g *generator) order() {
 	for i := range g.t.Pairs {
 		p := &g.t.Pairs[i]
 		p.Old, p.New = position[p.Old], position[p.New]
+	}
+	for i := range g.t.Chains {
+		c := &g.t.Chains[i]
+		for k, at := range c.Statements {
+			c.Statements[k] = position[at]
+		}
 	}
 	for i := range g.t.Coexisting {
 		c := &g.t.Coexisting[i]

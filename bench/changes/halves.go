@@ -2,17 +2,19 @@ package changes
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
 // halves reads both halves of the corpus. It is text of the program: what cannot be read is a bug.
 func halves() []half {
-	return []half{devHalf()}
+	return []half{devHalf(), heldoutHalf()}
 }
 
 func devHalf() half {
 	h := half{name: "dev", together: must(parseTogether(devCoexisting)), distractors: parseLines(devDistractors),
-		unheard: parseLines(devUnheard), foreign: parseLines(devForeign), names: devNames}
+		unheard: parseLines(devUnheard), foreign: parseLines(devForeign), names: devNames, frames: devFrames}
 	for _, a := range devAttributes() {
 		h.changes = append(h.changes, a.changes...)
 	}
@@ -20,7 +22,50 @@ func devHalf() half {
 }
 
 func devAttributes() []*attribute {
-	return must(parseAttributes(strings.Join([]string{devPeople, devTeams, devSoftware}, "\n")))
+	return must(parseAttributes(strings.Join([]string{devPeople, devTeams, devSoftware, devSingle}, "\n")))
+}
+
+// heldoutHalf has the held-out attributes in all wordings, and those of the development half in wordings that
+// occur nowhere there.
+func heldoutHalf() half {
+	h := half{name: "heldout", heldOut: true, together: must(parseTogether(heldoutCoexisting)), distractors: parseLines(heldoutDistractors),
+		unheard: parseLines(heldoutUnheard), foreign: parseLines(heldoutForeign), names: heldoutNames,
+		frames: heldoutFrames}
+	known, wordings := map[string]*attribute{}, map[string]bool{}
+	for _, a := range devAttributes() {
+		known[a.name] = a
+	}
+	for _, c := range devHalf().changes {
+		wordings[c.wording] = true
+	}
+	add := func(a *attribute, changes []change) {
+		a.changes = nil
+		for _, c := range changes {
+			c.attr, c.heldOut = a, !wordings[c.wording]
+			c.corrects = c.corrects || heldoutCorrections[c.wording]
+			a.changes = append(a.changes, c)
+		}
+		h.changes = append(h.changes, a.changes...)
+	}
+	for _, more := range must(parseAttributes(heldoutWordings)) {
+		a := known[more.name]
+		a.olds, a.asks = append(slices.Clone(a.olds), more.olds...), append(slices.Clone(a.asks), more.asks...)
+		add(a, more.changes)
+	}
+	for _, a := range must(parseAttributes(strings.Join([]string{heldoutPeople, heldoutTeams, heldoutSoftware, heldoutSingle}, "\n"))) {
+		a.heldOut = true
+		add(a, a.changes)
+	}
+	return h
+}
+
+// count describes a half for its tests and for the bench.
+func (h half) count() (attributes, wordings int) {
+	a, w := map[string]bool{}, map[string]bool{}
+	for _, c := range h.changes {
+		a[c.attr.name], w[c.wording] = true, true
+	}
+	return len(slices.Collect(maps.Keys(a))), len(w)
 }
 
 func must[T any](v T, err error) T {

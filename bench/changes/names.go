@@ -23,3 +23,10 @@ var devNames = strings.Split("Dana/she|Priyanka/she|Tomas/he|Yara/she|Owen/he|Lu
 	"Ruth/she|Paulo/he|Greta/she|Ivan/he|Mei/she|Arthur/he|Zoe/she|Karim/he|Linda/she|Oscar/he|Fatima/she|Simon/he|Elena/she|"+
 	"Bernd/he|Anita/she|Jorge/he|Tessa/she|Viktor/he|Monica/she|Adam/he|Ines/she|Leon/he|Vera/she|Ahmed/he|Clara/she|Pavel/he|"+
 	"Judith/she|Bruce/he|Nina/she|Omar/he|Petra/she|Ken/he|Mara/she|Ivo/he|Alice/she|Rolf/he|Diana/she", "|")
+
+// heldoutNames are the people of the held-out half.
+var heldoutNames = strings.Split("Astrid/she|Benedikt/he|Chiara/she|Dorian/he|Edda/she|Fabio/he|Gwen/she|Hamid/he|Isolde/she|"+
+	"Jakub/he|Keiko/she|Lars/he|Mirela/she|Nikolai/he|Odile/she|Pascal/he|Quinn/she|Renzo/he|Svea/she|Tariq/he|Ursula/she|"+
+	"Vincent/he|Wilma/she|Xaver/he|Yvette/she|Zoltan/he|Adaeze/she|Bram/he|Ciara/she|Dimitar/he|Elif/she|Fergus/he|Gudrun/she|"+
+	"Haruki/he|Imogen/she|Joaquin/he|Kaja/she|Lorcan/he|Maeve/she|Niamh/she|Oriol/he|Pilar/she|Ragnar/he|Saoirse/she|"+
+	"Thabo/he|Uma/she|Valentin/he|Winnie/she|Yann/he|Zuzana/she", "|")

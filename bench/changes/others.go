@@ -72,7 +72,7 @@ func (g *generator) unknown() {
 	}
 	var attributes []*attribute // that are known of somebody
 	for _, c := range g.changes {
-		if said[c.attr.name] && !slices.Contains(attributes, c.attr) && c.attr.subjects != "me" {
+		if said[c.attr.name] && !slices.Contains(attributes, c.attr) && c.attr.subjects != "me" && c.attr.subjects != "any" {
 			attributes = append(attributes, c.attr)
 		}
 	}

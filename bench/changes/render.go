@@ -26,7 +26,7 @@ var forms = map[string][3]string{
 	"s": {"", "", "s"}, "es": {"", "", "es"}, "am": {"am", "are", "is"}, "was": {"was", "were", "was"},
 	"have": {"have", "have", "has"}, "do": {"do", "do", "does"}, "don't": {"don't", "don't", "doesn't"},
 	"isn't": {"am not", "aren't", "isn't"}, "haven't": {"haven't", "haven't", "hasn't"},
-	"'m": {"'m", "'re", " is"}, "'ve": {"'ve", "'ve", " has"}, "'ll": {"'ll", "'ll", " will"},
+	"ies": {"y", "y", "ies"}, "'m": {"'m", "'re", " is"}, "'ve": {"'ve", "'ve", " has"}, "'ll": {"'ll", "'ll", " will"},
 }
 
 // pronouns holds subject, possessive, object and reflexive.
