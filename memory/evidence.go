@@ -46,8 +46,10 @@ type Sheet struct {
 	Speaker     string
 	OccurredAt  time.Time
 	Importance  float64
-	Conditional bool      // it holds under conditions
-	Source      uuid.UUID // the memory that this one, a fact, was drawn from; zero: none
+	Conditional bool        // it holds under conditions
+	Source      uuid.UUID   // the memory that this one, a fact, was drawn from; zero: none
+	Others      []uuid.UUID // further memories that say this fact
+	Hash        string      // of the content; empty: not known
 
 	// What rehearsal looks at; it reads them itself.
 	Accesses     int64

@@ -59,6 +59,10 @@ type Neighbor struct {
 	Category schema.Category `json:"category"`
 	Claim    Claim           `json:"claim,omitzero"`
 	Pinned   bool            `json:"pinned,omitempty"`
+	// Type, Visibility and Bounded tell whether the memory may stand for a fact (KeepLasting).
+	Type       schema.MemoryType `json:"-"`
+	Visibility schema.Visibility `json:"-"`
+	Bounded    bool              `json:"-"` // it holds under conditions or for a time
 	// Kept says that the fact may not take its place by itself (KeepsItsPlace). Only the write knows it.
 	Kept  bool    `json:"-"`
 	Score float64 `json:"score"` // [0,1]

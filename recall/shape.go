@@ -32,7 +32,7 @@ func (q *query) stages() []stage {
 		{memory.StageDated, q.dated},
 		{memory.StageCurrentness, q.currentness},
 		{"relevant", pure(memory.Relevant)},
-		{"collapse", pure(memory.CollapseDerived)},
+		{memory.StageCollapse, pure(memory.CollapseDerived)},
 		{memory.StageDuplicates, q.duplicates},
 		{memory.StageDiversify, q.diversify},
 		{memory.StageSelection, q.selection},

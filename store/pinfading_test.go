@@ -46,7 +46,7 @@ func TestAnUpdatesPinKeepsTheSalience(t *testing.T) {
 	w := newWorld(t)
 	target := w.memory("critical: deploy on Mondays")
 	_, item := w.proposed("new rules", idea{fact: fact("Deploy on Tuesdays."), action: schema.ActionUpdate, target: target})
-	stood := w.memory("deploy on Tuesdays")
+	stood := w.stated("deploy on Tuesdays")
 	w.exec(`UPDATE memories SET salience = 1, salience_at = $2, decay_curve = 'exponential', half_life = '1 hour', min_salience = 0.01, deletion_policy = 'auto_prune' WHERE id = $1`, stood, w.now)
 	w.now = w.now.Add(3 * time.Hour)
 	require.Equal(t, stood.String(), w.settle(item, schema.DecisionApprove).MemoryID)
