@@ -145,7 +145,7 @@ func TestPutFindsDuplicates(t *testing.T) {
 	later.Payload = json.RawMessage(strings.ReplaceAll(string(later.Payload), "2026-01-01", "2026-01-05"))
 	w.created(later)
 
-	said, lasting := w.memory("Ana prefers tea."), w.stated("Ana prefers tea.")
+	said, lasting := w.memory("Ana prefers tea."), w.explicit("Ana prefers tea.")
 	require.NotEqual(t, said, lasting, "that it was said, and that it is so")
 	told := record(t, `{"type": "semantic", "confidence": 1, "content": "Ana prefers  tea", "payload": {"kind": "semantic", "subject": "Ana",
 		"predicate": "prefers", "object": "tea", "validity": {"mode": "global"}, "cardinality": "many"}}`)

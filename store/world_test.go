@@ -74,13 +74,6 @@ func (w *world) memory(content string) uuid.UUID {
 	return uuid.MustParse(ack.MemoryIDs[0])
 }
 
-// stated stages one explicit memory, which lasts, and returns its id.
-func (w *world) stated(content string) uuid.UUID {
-	w.t.Helper()
-	ack, _ := w.stage(schema.Candidate{Content: content, SourceKind: schema.SourceMemory})
-	return uuid.MustParse(ack.MemoryIDs[0])
-}
-
 func fact(content string) memory.Fact {
 	return memory.Fact{Content: content, Category: schema.CategoryFact, Confidence: 0.9}
 }

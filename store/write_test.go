@@ -140,7 +140,7 @@ func TestWriteSkipsAndBlocksWithReasons(t *testing.T) {
 			w := newWorld(t)
 			var target uuid.UUID
 			if c.target != "" {
-				target = w.stated(c.target)
+				target = w.explicit(c.target)
 			}
 			if c.policy != nil {
 				c.policy(&w.policy)
@@ -225,7 +225,7 @@ func TestUpdateBySourceThatSaysItVerbatim(t *testing.T) {
 	t.Run("a source that lasts is the successor itself", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
-		target := w.stated("Alice lives in Paris")
+		target := w.explicit("Alice lives in Paris")
 		ack, r := w.stage(schema.Candidate{Content: "Alice lives in Rome now", SourceKind: schema.SourceMemory})
 		parent := uuid.MustParse(ack.MemoryIDs[0])
 		w.decided(r, parent, idea{fact: to, action: schema.ActionUpdate, target: target})
@@ -238,7 +238,7 @@ func TestUpdateBySourceThatSaysItVerbatim(t *testing.T) {
 	t.Run("one that fades has a record drawn from it", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
-		target := w.stated("Alice lives in Paris")
+		target := w.explicit("Alice lives in Paris")
 		parent, r := w.source("Alice lives in Rome now", idea{fact: to, action: schema.ActionUpdate, target: target})
 		require.Equal(t, store.WriteCounts{Updated: 1}, w.write(r))
 		next := w.get(uuid.MustParse(w.get(target).SupersededBy))
@@ -255,7 +255,7 @@ func TestUpdateToWhatAnotherMemoryAlreadySays(t *testing.T) {
 	w := newWorld(t)
 	target := w.memory("Alice lives in Paris")
 	_, r := w.source("a chat with Alice", idea{fact: fact("Alice lives in Rome now"), action: schema.ActionUpdate, target: target})
-	twin := w.stated("alice lives in rome NOW.") // arrives between decide and write
+	twin := w.explicit("alice lives in rome NOW.") // arrives between decide and write
 	w.write(r)
 	old := w.get(target)
 	require.Equal(t, schema.StatusSuperseded, old.Status)
