@@ -122,10 +122,10 @@ func CollapseDerived(ranked []Evidence) []Evidence {
 // lastingForFading drops episodes and working memories that a fact among the candidates repeats in the same words,
 // and lifts the fact to the place of the first of them.
 func lastingForFading(ranked []Evidence) []Evidence {
-	facts := map[string][]int{} // by content
+	facts := map[int64][]int{} // by their words
 	for i, e := range ranked {
-		if States(e.Type) && e.Hash != "" {
-			facts[e.Hash] = append(facts[e.Hash], i)
+		if States(e.Type) && e.Words != 0 {
+			facts[e.Words] = append(facts[e.Words], i)
 		}
 	}
 	if len(facts) == 0 {
@@ -137,14 +137,14 @@ func lastingForFading(ranked []Evidence) []Evidence {
 		if placed[e.ID] {
 			continue
 		}
-		k := slices.IndexFunc(facts[e.Hash], func(k int) bool { return repeatedBy(e, ranked[k]) })
+		k := slices.IndexFunc(facts[e.Words], func(k int) bool { return repeatedBy(e, ranked[k]) })
 		if k < 0 {
 			out, placed[e.ID] = append(out, e), true
 			continue
 		}
-		if f := ranked[facts[e.Hash][k]]; !placed[f.ID] {
+		if f := ranked[facts[e.Words][k]]; !placed[f.ID] {
 			placed[f.ID] = true
-			if facts[e.Hash][k] > i {
+			if facts[e.Words][k] > i {
 				f.Set(StageCollapse, max(f.Score, e.Score), "in the place of its source, in the same words")
 			}
 			out = append(out, f)

@@ -370,7 +370,6 @@ func (s *Store) Authorize(ctx context.Context, f Filter, ids []uuid.UUID) (map[u
 type sheetRow struct {
 	memory.Sheet
 	sources []uuid.UUID
-	hash    []byte
 }
 
 // sheetColumns are what sheetRow scans of the memory m.
@@ -386,14 +385,14 @@ func (f Filter) sheetColumns(p *params) string {
 		JOIN memories s ON s.tenant = m.tenant AND s.id = said.id
 		WHERE ` + f.state("s") + ` AND ` + f.visible("s", p) + ` AND (s.type <> 'semantic' OR s.conditions_hash = m.conditions_hash)
 		ORDER BY s.id LIMIT 500) END,
-	m.content_hash`
+	('x' || encode(substr(m.content_hash, 1, 8), 'hex'))::bit(64)::bigint`
 }
 
 // sheetSources are the columns of the memory m that sheetColumns reads.
 const sheetSources = `m.tenant, m.id, m.type, m.category, m.status, m.agent_id, m.agent_session_id, m.who, m.occurred_at, m.importance, m.conditions, m.conditions_hash, m.content_hash`
 
 func (r *sheetRow) fields() []any {
-	return []any{&r.Type, &r.Category, &r.Status, &r.Agent, &r.Session, &r.Speaker, &r.OccurredAt, &r.Importance, &r.Conditional, &r.sources, &r.hash}
+	return []any{&r.Type, &r.Category, &r.Status, &r.Agent, &r.Session, &r.Speaker, &r.OccurredAt, &r.Importance, &r.Conditional, &r.sources, &r.Words}
 }
 
 func (r *sheetRow) sheet() memory.Sheet {
@@ -401,7 +400,6 @@ func (r *sheetRow) sheet() memory.Sheet {
 	if len(r.sources) > 0 {
 		out.Source, out.Others = r.sources[0], slices.Clone(r.sources[1:])
 	}
-	out.Hash = string(r.hash)
 	return out
 }
 
