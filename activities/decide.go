@@ -55,6 +55,7 @@ func (c ActionCounts) add(d ActionCounts) ActionCounts {
 // decidable is a candidate with its facts, their embeddings and their neighbours.
 type decidable struct {
 	store.Undecided
+	visibility schema.Visibility // for whom its facts are meant
 	ordinals   []int
 	embeddings []*store.Embedding
 	neighbors  [][]memory.Neighbor
@@ -102,7 +103,7 @@ func (a *Decision) DecideFacts(ctx context.Context, r Range) (DecideResult, erro
 		return a.Store.SaveDecisions(ctx, sr, ids, facts, now(a.Now))
 	})
 	for group := range slices.Chunk(todo, decideGroup) {
-		ready, withVectors, err := a.prepare(ctx, batch.Owner, group)
+		ready, withVectors, err := a.prepare(ctx, batch, group)
 		if err != nil {
 			return result, fail(err)
 		}
@@ -135,16 +136,17 @@ func (a *Decision) DecideFacts(ctx context.Context, r Range) (DecideResult, erro
 
 // prepare embeds the facts of a group and finds their neighbours. Without an embedder the search
 // goes on by text: an embedding failure is not fatal.
-func (a *Decision) prepare(ctx context.Context, owner schema.Principal, group []store.Undecided) (ready []decidable, withVectors bool, err error) {
+func (a *Decision) prepare(ctx context.Context, batch store.Batch, group []store.Undecided) (ready []decidable, withVectors bool, err error) {
 	var texts []string
 	var queries []store.NeighborQuery
 	var scopes []string // of each query: that of its source, which a rule may have moved
+	owner := batch.Owner
 	for _, u := range group {
 		scope := owner.Scope
+		d := decidable{Undecided: u, visibility: batch.Visibility, ordinals: u.Again}
 		if u.Scope != nil {
-			scope = *u.Scope
+			scope, d.visibility = *u.Scope, *u.Visibility
 		}
-		d := decidable{Undecided: u, ordinals: u.Again}
 		if len(d.ordinals) == 0 {
 			for i := range u.Facts {
 				d.ordinals = append(d.ordinals, i)
@@ -213,11 +215,11 @@ func (a *Decision) decide(ctx context.Context, d decidable) ([]store.Decided, er
 	source := memory.Normalize(d.Content).Hash
 	for i, n := range d.ordinals {
 		fact, neighbors := d.Facts[n], d.neighbors[i]
-		proposal, usage, err := a.propose(ctx, fact, neighbors)
+		proposal, usage, err := a.propose(ctx, fact, neighbors, d.visibility)
 		if err != nil {
 			return nil, err
 		}
-		if proposal.Action == schema.ActionAdd && bytes.Equal(memory.Normalize(fact.Content).Hash, source) {
+		if proposal.Action == schema.ActionAdd && memory.States(d.Type) && bytes.Equal(memory.Normalize(fact.Content).Hash, source) {
 			proposal = memory.Proposal{Action: schema.ActionNone, Confidence: 1, Reason: "its source says it in the same words", Warnings: proposal.Warnings}
 		}
 		if d.embeddings[i] == nil {
@@ -230,20 +232,30 @@ func (a *Decision) decide(ctx context.Context, d decidable) ([]store.Decided, er
 }
 
 // propose asks the decider only when there is something to decide between: without neighbours a fact
-// is new, and with an identical one it is known (document 002 "Decision Engine").
-func (a *Decision) propose(ctx context.Context, fact memory.Fact, neighbors []memory.Neighbor) (memory.Proposal, inference.Usage, error) {
-	if len(neighbors) == 0 {
-		return memory.Proposal{Action: schema.ActionAdd, Confidence: fact.Confidence, Reason: "nothing similar is known"}, inference.Usage{}, nil
-	}
+// is new, and with an identical one that lasts it is known (document 002 "Decision Engine"). visibility is
+// that of those the fact is meant for.
+func (a *Decision) propose(ctx context.Context, fact memory.Fact, neighbors []memory.Neighbor, visibility schema.Visibility) (memory.Proposal, inference.Usage, error) {
 	hash := memory.Normalize(fact.Content).Hash
+	others := make([]memory.Neighbor, 0, len(neighbors))
+	add := memory.Proposal{Action: schema.ActionAdd, Confidence: fact.Confidence, Reason: "nothing similar is known"}
 	for _, n := range neighbors {
-		if bytes.Equal(n.Hash, hash) {
-			return memory.Proposal{Action: schema.ActionNone, TargetID: n.ID, Confidence: 1, Reason: "already known: identical"}, inference.Usage{}, nil
+		if !bytes.Equal(n.Hash, hash) {
+			others = append(others, n)
+			continue
 		}
+		known := memory.Proposal{Action: schema.ActionNone, TargetID: n.ID, Confidence: 1, Reason: "already known: identical"}
+		p := memory.KeepLasting(known, neighbors, visibility)
+		if p.Action == schema.ActionNone {
+			return p, inference.Usage{}, nil
+		}
+		add.Reason = p.Reason
 	}
-	proposal, usage, err := a.Decider.Decide(ctx, fact, neighbors)
+	if len(others) == 0 {
+		return add, inference.Usage{}, nil
+	}
+	proposal, usage, err := a.Decider.Decide(ctx, fact, others)
 	if err != nil {
 		return memory.Proposal{}, usage, err
 	}
-	return memory.CheckProposal(proposal, neighbors), usage, nil
+	return memory.KeepLasting(memory.CheckProposal(proposal, others), others, visibility), usage, nil
 }

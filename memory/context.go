@@ -45,14 +45,24 @@ type Turn struct {
 	Sheet
 }
 
-// Anchors returns those of the best of the ranked candidates that may stand in a session, with their places.
+// Anchors returns those of the best of the ranked candidates that may stand in a session, with their places. Of
+// several in one place, as a source and the facts drawn from it are, the best is taken.
 func Anchors(ranked []Evidence) []Anchor {
 	out := make([]Anchor, 0, MaxAnchors)
-	for _, e := range ranked[:min(MaxAnchors, len(ranked))] {
+	taken := make(map[uuid.UUID]bool, MaxAnchors)
+	for _, e := range ranked {
+		if len(taken) == MaxAnchors {
+			break
+		}
 		place := e.ID
 		if e.Source != uuid.Nil {
 			place = e.Source
-		} else if e.Session == "" {
+		}
+		if taken[place] {
+			continue
+		}
+		taken[place] = true
+		if e.Source == uuid.Nil && e.Session == "" {
 			continue
 		}
 		out = append(out, Anchor{ID: e.ID, Place: place})

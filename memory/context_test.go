@@ -63,8 +63,13 @@ func TestAnchorsStandWhereTheirSourcesStand(t *testing.T) {
 	many := make([]evidence, 1000)
 	for i := range many {
 		many[i] = said
+		many[i].ID = uuid.UUID{14: byte(i >> 8), 15: byte(i)}
 	}
 	require.Len(t, memory.Anchors(many), memory.MaxAnchors)
+
+	again := scored(4, 0.4)
+	again.Source = number(5)
+	require.Len(t, memory.Anchors([]evidence{fact, again, said}), 2, "facts of one source stand in one place")
 }
 
 func TestSessions(t *testing.T) {

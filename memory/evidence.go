@@ -49,8 +49,10 @@ type Sheet struct {
 	Speaker     string
 	OccurredAt  time.Time
 	Importance  float64
-	Conditional bool      // it holds under conditions
-	Source      uuid.UUID // the memory that this one, a fact, was drawn from; zero: none
+	Conditional bool        // it holds under conditions
+	Source      uuid.UUID   // the memory that this one, a fact, was drawn from; zero: none
+	Others      []uuid.UUID // further memories that say this fact
+	Words       int64       // a digest of the content, the same for the same words; 0: not known
 
 	// What rehearsal looks at; it reads them itself.
 	Accesses     int64

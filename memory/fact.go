@@ -71,6 +71,9 @@ type Neighbor struct {
 	Status     schema.Status     `json:"status,omitempty"`
 	Who        string            `json:"who,omitempty"`
 	OccurredAt time.Time         `json:"occurred_at,omitzero"`
+	// Type, Visibility and Bounded tell whether the memory may stand for a fact (KeepLasting).
+	Visibility schema.Visibility `json:"-"`
+	Bounded    bool              `json:"-"` // it holds under conditions or for a time
 	// Kept says that the fact may not take its place by itself (KeepsItsPlace). Only the write knows it.
 	Kept  bool    `json:"-"`
 	Score float64 `json:"score"` // [0,1]

@@ -2,8 +2,11 @@ package memory
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/schema"
 )
 
 // StageFuse is the first stage: the channels' evidence of one memory becomes its score.
@@ -85,25 +88,79 @@ func Relevant(fused []Evidence) []Evidence {
 	return fused
 }
 
-// CollapseDerived drops what says again what stands above it: a fact whose source ranks higher, since
-// the source contains it, and a source of which a fact ranks higher, since the fact says it shorter.
-// Facts of one source stay side by side.
+// StageCollapse is where a fact takes the place of a source in the same words.
+const StageCollapse = "collapse"
+
+// CollapseDerived drops what says again what stands above it: a fact of which a source ranks higher, since
+// the source contains it, and a source of which a fact ranks higher, since the fact says it shorter. Of several
+// sources of one fact the first is kept. Facts of one source stay side by side.
+//
+// Of a fact and a source in the same words the fact is shown, in the higher place of the two: it lasts, and the
+// source fades.
 func CollapseDerived(ranked []Evidence) []Evidence {
+	ranked = lastingForFading(ranked)
 	out := make([]Evidence, 0, len(ranked))
 	kept := map[uuid.UUID]bool{}      // memories above
-	spokenFor := map[uuid.UUID]bool{} // sources of facts above
+	spokenFor := map[uuid.UUID]bool{} // sources of facts above, also of those that were dropped
 	for _, e := range ranked {
-		derived := e.Source != uuid.Nil
-		if spokenFor[e.ID] || derived && kept[e.Source] {
-			continue
-		}
-		kept[e.ID] = true
-		if derived {
+		dropped := spokenFor[e.ID]
+		if e.Source != uuid.Nil {
+			dropped = dropped || kept[e.Source] || slices.ContainsFunc(e.Others, func(id uuid.UUID) bool { return kept[id] })
 			spokenFor[e.Source] = true
+			for _, id := range e.Others {
+				spokenFor[id] = true
+			}
 		}
-		out = append(out, e)
+		if !dropped {
+			kept[e.ID] = true
+			out = append(out, e)
+		}
 	}
 	return out
+}
+
+// lastingForFading drops episodes and working memories that a fact among the candidates repeats in the same words,
+// and lifts the fact to the place of the first of them.
+func lastingForFading(ranked []Evidence) []Evidence {
+	facts := map[int64][]int{} // by their words
+	for i, e := range ranked {
+		if States(e.Type) && e.Words != 0 {
+			facts[e.Words] = append(facts[e.Words], i)
+		}
+	}
+	if len(facts) == 0 {
+		return ranked
+	}
+	out := make([]Evidence, 0, len(ranked))
+	placed := map[uuid.UUID]bool{}
+	for i, e := range ranked {
+		if placed[e.ID] {
+			continue
+		}
+		k := slices.IndexFunc(facts[e.Words], func(k int) bool { return repeatedBy(e, ranked[k]) })
+		if k < 0 {
+			out, placed[e.ID] = append(out, e), true
+			continue
+		}
+		if f := ranked[facts[e.Words][k]]; !placed[f.ID] {
+			placed[f.ID] = true
+			if facts[e.Words][k] > i {
+				f.Set(StageCollapse, max(f.Score, e.Score), "in the place of its source, in the same words")
+			}
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// repeatedBy reports whether a fact stands for a memory in the same words: they are of one speaker, or the fact was
+// drawn from the memory. Where a question asks for a time, the memory stands for itself if it is of that time and
+// the fact is not.
+func repeatedBy(e, fact Evidence) bool {
+	if e.Type != schema.TypeEpisodic && e.Type != schema.TypeWorking || e.Channels[ChannelTime] > fact.Channels[ChannelTime] {
+		return false
+	}
+	return fact.Source == e.ID || slices.Contains(fact.Others, e.ID) || strings.EqualFold(e.Speaker, fact.Speaker)
 }
 
 // TrustIn returns how far a model's space is believed. Feature hashing sees words, as full text does,

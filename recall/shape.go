@@ -34,7 +34,7 @@ func (q *query) stages() []stage {
 		{memory.StageLatest, q.latest},
 		{memory.StageRelevance, q.relevance},
 		{"relevant", pure(memory.Relevant)},
-		{"collapse", pure(memory.CollapseDerived)},
+		{memory.StageCollapse, pure(memory.CollapseDerived)},
 		{memory.StageDuplicates, q.duplicates},
 		{memory.StageDiversify, q.diversify},
 		{memory.StageSelection, q.selection},

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -105,13 +106,13 @@ INSERT INTO memories (tenant, id, agent_id, project, scope, visibility, policy_g
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
     $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48,
     $49, $50, $51, $52, $53, $54, $55, $56, $57, $58, $59, $60)
-ON CONFLICT (tenant, agent_id, project, scope, visibility, content_hash) WHERE live DO NOTHING`
+ON CONFLICT (tenant, agent_id, project, scope, visibility, content_hash, type) WHERE live DO NOTHING`
 
 // initialSalience is what a memory starts with; reinforcement and decay move it (document 004 §11).
 const initialSalience = 1.0
 
-// insertMemories inserts the rows that are new and returns, by position, the id of the live memory
-// with that content: the row's own, or that of the one that already stands there.
+// insertMemories inserts the rows that are new and returns, by position, the id of the live memory of the
+// row's type with that content: the row's own, or that of the one that already stands there.
 //
 // Rows go in by content hash, so that two transactions with overlapping content wait for each
 // other instead of deadlocking.
@@ -120,7 +121,9 @@ func (c *change) insertMemories(ctx context.Context, rows []newMemory) ([]uuid.U
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return slices.Compare(rows[a].Text.Hash, rows[b].Text.Hash) })
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(slices.Compare(rows[a].Text.Hash, rows[b].Text.Hash), cmp.Compare(rows[a].Classification.Type, rows[b].Classification.Type))
+	})
 
 	var batch pgx.Batch
 	for _, i := range order {
@@ -167,7 +170,7 @@ func (c *change) insertMemories(ctx context.Context, rows []newMemory) ([]uuid.U
 // One that was forgotten or changed since is there no more: then the row goes in after all.
 func (c *change) standing(ctx context.Context, r *newMemory) (uuid.UUID, error) {
 	for {
-		id, err := c.holdLiveByHash(ctx, r.Owner, r.Visibility, r.Text.Hash)
+		id, err := c.holdLiveByHash(ctx, dedupOf(r))
 		if !errors.Is(err, pgx.ErrNoRows) {
 			return id, err
 		}
@@ -372,23 +375,41 @@ func (c *change) forgottenIDs(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID
 	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 }
 
-// liveByHash returns the live memory with this content in the dedup scope: tenant, agent, project,
-// scope and visibility.
-func (c *change) liveByHash(ctx context.Context, p schema.Principal, v schema.Visibility, hash []byte) (uuid.UUID, error) {
-	return c.findByHash(ctx, p, v, hash, "")
+// dedupKey is what two live memories never have in common. The type is part of it: what happened fades and
+// is pruned, and a fact in the same words must not go with it.
+type dedupKey struct {
+	Owner      schema.Principal // agent, project and scope
+	Visibility schema.Visibility
+	Type       schema.MemoryType
+	Hash       []byte // of the content
+}
+
+func dedupOf(r *newMemory) dedupKey {
+	return dedupKey{Owner: r.Owner, Visibility: r.Visibility, Type: r.Classification.Type, Hash: r.Text.Hash}
+}
+
+// same reports whether both are one content in one place.
+func (k dedupKey) same(o dedupKey) bool {
+	return k.Owner.Agent == o.Owner.Agent && k.Owner.Project == o.Owner.Project && k.Owner.Scope == o.Owner.Scope &&
+		k.Visibility == o.Visibility && k.Type == o.Type && bytes.Equal(k.Hash, o.Hash)
+}
+
+// liveByHash returns the live memory that has a key.
+func (c *change) liveByHash(ctx context.Context, k dedupKey) (uuid.UUID, error) {
+	return c.findByHash(ctx, k, "")
 }
 
 // holdLiveByHash is liveByHash for who keeps a text beside the memory that has it, or writes on its
 // account: the memory stands until commit, or an erasure would not find what is kept.
-func (c *change) holdLiveByHash(ctx context.Context, p schema.Principal, v schema.Visibility, hash []byte) (uuid.UUID, error) {
-	return c.findByHash(ctx, p, v, hash, " FOR SHARE")
+func (c *change) holdLiveByHash(ctx context.Context, k dedupKey) (uuid.UUID, error) {
+	return c.findByHash(ctx, k, " FOR SHARE")
 }
 
-func (c *change) findByHash(ctx context.Context, p schema.Principal, v schema.Visibility, hash []byte, lock string) (uuid.UUID, error) {
+func (c *change) findByHash(ctx context.Context, k dedupKey, lock string) (uuid.UUID, error) {
 	var id uuid.UUID
 	err := c.tx.QueryRow(ctx, `SELECT id FROM memories
-		WHERE tenant = $1 AND agent_id = $2 AND project = $3 AND scope = $4 AND visibility = $5 AND content_hash = $6 AND live`+lock,
-		c.tenant, p.Agent, p.Project, p.Scope, v, hash).Scan(&id)
+		WHERE tenant = $1 AND agent_id = $2 AND project = $3 AND scope = $4 AND visibility = $5 AND content_hash = $6 AND type = $7 AND live`+lock,
+		c.tenant, k.Owner.Agent, k.Owner.Project, k.Owner.Scope, k.Visibility, k.Hash, k.Type).Scan(&id)
 	return id, err
 }
 

@@ -17,23 +17,43 @@ func (w *writing) applyContest(ctx context.Context, p *pendingProposal, v memory
 	add := w.factMemory(p, nil)
 	add.Status = schema.StatusContested
 	add.Relations = append(add.Relations, relation{Predicate: memory.RelationContradicts, Target: target, Weight: 1, Reason: p.Proposal.Reason})
-	was := w.known[target]
-	version := was.version
-	if was.standing.Status != schema.StatusContested {
-		var err error
-		version, err = w.take(ctx, memoryRow{ID: target, Version: was.version, Live: was.live}, step{
-			Set: map[string]any{"status": schema.StatusContested}, NowLive: was.live, Event: schema.EventModified, Action: schema.AuditContest,
-			By: w.actor, Reason: "contested: " + p.Proposal.Reason, Metadata: w.metadata(p, v)})
-		if err != nil {
+	if err := w.contest(ctx, target, p, v); err != nil {
+		return err
+	}
+	add.Contests = &target
+	w.adds = append(w.adds, add)
+	w.addFor = append(w.addFor, p)
+	return nil
+}
+
+// contestSource contests the target with the source of the fact, which is a lasting record of the same words.
+func (w *writing) contestSource(ctx context.Context, p *pendingProposal, v memory.Verdict) error {
+	for _, id := range []uuid.UUID{*p.TargetID, p.ParentID} {
+		if err := w.contest(ctx, id, p, v); err != nil {
 			return err
 		}
 	}
-	add.Contests = &target
-	was.version, was.standing.Status = version, schema.StatusContested
-	was.neighbor.Status = schema.StatusContested
-	w.known[target] = was
-	w.adds = append(w.adds, add)
-	w.addFor = append(w.addFor, p)
+	w.relate(p.ParentID, memory.RelationContradicts, *p.TargetID)
+	w.relate(*p.TargetID, memory.RelationContradicts, p.ParentID)
+	w.settle(p, v, &p.ParentID)
+	w.counts.Updated++
+	return nil
+}
+
+// contest marks a memory as contested.
+func (w *writing) contest(ctx context.Context, id uuid.UUID, p *pendingProposal, v memory.Verdict) error {
+	was := w.known[id]
+	if was.standing.Status == schema.StatusContested {
+		return nil
+	}
+	version, err := w.take(ctx, memoryRow{ID: id, Version: was.version, Live: was.live}, step{
+		Set: map[string]any{"status": schema.StatusContested}, NowLive: was.live, Event: schema.EventModified, Action: schema.AuditContest,
+		By: w.actor, Reason: "contested: " + w.because(p), Metadata: w.metadata(p, v)})
+	if err != nil {
+		return err
+	}
+	was.version, was.standing.Status, was.neighbor.Status = version, schema.StatusContested, schema.StatusContested
+	w.known[id] = was
 	return nil
 }
 

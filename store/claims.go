@@ -98,6 +98,7 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v memo
 		}
 		return false, nil
 	case same && replaces == nil:
+		w.saidAgain(p, holder.id)
 		w.settle(p, memory.Verdict{State: schema.ProposalSkipped, Reason: reasonDuplicate}, &holder.id)
 	default:
 		w.settle(p, blocked, &holder.id)

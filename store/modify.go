@@ -179,7 +179,7 @@ func (m *modifying) newContent(ctx context.Context, row memoryRow, p schema.Patc
 		return uuid.Nil, nil, err
 	}
 	hash := memory.RecordHash(schema.MemoryRecord{Type: row.Type, Content: text.Storage, Payload: payload}, text)
-	other, err := m.liveByHash(ctx, row.Owner, row.Visibility, hash)
+	other, err := m.liveByHash(ctx, dedupKey{row.Owner, row.Visibility, row.Type, hash})
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return uuid.Nil, nil, fmt.Errorf("find duplicate: %w", err)
 	}
@@ -225,12 +225,14 @@ func (m *modifying) classify(row memoryRow, text memory.Normalized, set map[stri
 	return explained.Metadata()
 }
 
-// addEvidence adds a reference behind those that a memory has, unless it is among them.
+// addEvidence adds a reference behind those that a memory has, unless it is among them or the memory has as many
+// as it may.
 func (c *change) addEvidence(id uuid.UUID, ref schema.Ref) {
 	c.queue.Queue(`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, hash, at, created_at)
 		SELECT $1, $2, (SELECT coalesce(max(position) + 1, 0) FROM memory_provenance WHERE tenant = $1 AND memory_id = $2), $3, $4, $5, $6, $7
-		WHERE NOT EXISTS (SELECT FROM memory_provenance WHERE tenant = $1 AND memory_id = $2 AND kind = $3 AND ref = $4)`,
-		c.tenant, id, ref.Kind, ref.Ref, ref.Hash, ref.Timestamp, c.now)
+		WHERE NOT EXISTS (SELECT FROM memory_provenance WHERE tenant = $1 AND memory_id = $2 AND kind = $3 AND ref = $4)
+			AND (SELECT count(*) FROM memory_provenance WHERE tenant = $1 AND memory_id = $2) < $8`,
+		c.tenant, id, ref.Kind, ref.Ref, ref.Hash, ref.Timestamp, c.now, schema.MaxRecordRefs)
 }
 
 func (m *modifying) embedding(at int) *Embedding {

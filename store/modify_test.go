@@ -453,7 +453,11 @@ func TestModifyBesideTheOthers(t *testing.T) {
 		for i := range n {
 			texts = append(texts, fmt.Sprintf("Item %d is in place.", (i*7+worker)%n), fmt.Sprintf("Item %d is in stock.", (i*5+worker)%n))
 		}
-		staged := w.input(say(texts...)...)
+		candidates := say(texts...)
+		for i := range candidates {
+			candidates[i].SourceKind = []schema.SourceKind{schema.SourceMemory, schema.SourceObservation}[i%3%2]
+		}
+		staged := w.input(candidates...)
 		jobs = append(jobs, func() error { _, err := w.Stage(ctx, staged); return err })
 	}
 	jobs = append(jobs, func() error {
@@ -473,7 +477,7 @@ func TestModifyBesideTheOthers(t *testing.T) {
 	for range jobs {
 		require.NoError(t, <-errs)
 	}
-	require.Zero(t, w.count("(SELECT content_hash FROM memories WHERE live GROUP BY content_hash HAVING count(*) > 1) twice", "true"))
+	require.Zero(t, w.count("(SELECT content_hash FROM memories WHERE live GROUP BY content_hash, type HAVING count(*) > 1) twice", "true"))
 	require.Zero(t, w.count("memories m", "version <> 1 + (SELECT count(*) FROM memory_versions v WHERE v.memory_id = m.id)"))
 	w.requireExactStats()
 }

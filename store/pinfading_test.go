@@ -46,11 +46,11 @@ func TestAnUpdatesPinKeepsTheSalience(t *testing.T) {
 	w := newWorld(t)
 	target := w.memory("critical: deploy on Mondays")
 	_, item := w.proposed("new rules", idea{fact: fact("Deploy on Tuesdays."), action: schema.ActionUpdate, target: target})
-	stood := w.memory("deploy on Tuesdays")
+	stood := w.explicit("deploy on Tuesdays")
 	w.exec(`UPDATE memories SET salience = 1, salience_at = $2, decay_curve = 'exponential', half_life = '1 hour', min_salience = 0.01, deletion_policy = 'auto_prune' WHERE id = $1`, stood, w.now)
 	w.now = w.now.Add(3 * time.Hour)
 	require.Equal(t, stood.String(), w.settle(item, schema.DecisionApprove).MemoryID)
-	w.requirePinnedAsItWas(stood, 0.125, w.now, schema.DeleteAutoPrune)
+	w.requirePinnedAsItWas(stood, 0.225, w.now, schema.DeleteAutoPrune) // which was said again
 }
 
 // A narrowed copy is made now, and its maximal age counts from now.

@@ -144,9 +144,11 @@ func (c *change) logUsage(candidate uuid.UUID, phase string, u inference.Usage) 
 // Undecided is an extracted candidate whose facts have to be decided, or decided again.
 type Undecided struct {
 	CandidateID uuid.UUID
-	MemoryID    uuid.UUID // its source memory, which is never a neighbour of its own facts
-	Content     string    // of the source
-	Scope       *string   // of the source memory; nil in shadow mode, where there is none
+	MemoryID    uuid.UUID          // its source memory, which is never a neighbour of its own facts
+	Content     string             // of the source
+	Scope       *string            // of the source memory; nil in shadow mode, where there is none
+	Type        schema.MemoryType  // of the source memory, or what it would be
+	Visibility  *schema.Visibility // of the source memory; nil in shadow mode
 	Attempts    int
 	MaxAttempts int
 	Again       []int // ordinals of the stale proposals to decide again; empty means all facts
@@ -161,22 +163,22 @@ func (s *Store) LeaseDecide(ctx context.Context, r Range, now time.Time) ([]Unde
 			WITH due AS (
 				SELECT c.id, c.memory_id, c.content, c.extraction->'facts' AS facts, c.decided_at,
 					array(SELECT p.ordinal FROM proposals p WHERE p.tenant = $1 AND p.candidate_id = c.id AND p.state = 'stale' ORDER BY p.ordinal) AS again,
-					(SELECT m.scope FROM memories m WHERE m.tenant = $1 AND m.id = c.memory_id) AS scope
-				FROM memory_candidates c
+					m.scope, m.visibility, coalesce(m.type, CASE WHEN c.source_kind = 'memory' THEN 'semantic' ELSE 'episodic' END) AS type
+				FROM memory_candidates c LEFT JOIN memories m ON m.tenant = $1 AND m.id = c.memory_id
 				WHERE c.tenant = $1 AND c.batch_id = $2 AND c.ordinal >= $3 AND c.ordinal < $4 AND c.state = 'staged' AND c.extraction IS NOT NULL
 			)
 			UPDATE jobs j SET state = 'leased', phase = 'decide', updated_at = $5
 			FROM due
 			WHERE j.tenant = $1 AND j.batch_id = $2 AND j.candidate_id = due.id AND j.state IN ('pending', 'leased', 'failed')
 				AND (due.decided_at IS NULL OR due.again <> '{}')
-			RETURNING due.id, due.memory_id, due.content, j.attempts, j.max_attempts, due.again, due.facts, due.scope`,
+			RETURNING due.id, due.memory_id, due.content, j.attempts, j.max_attempts, due.again, due.facts, due.scope, due.type, due.visibility`,
 			r.Tenant, r.BatchID, r.From, r.To, c.now)
 		if err != nil {
 			return err
 		}
 		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (Undecided, error) {
 			var u Undecided
-			err := row.Scan(&u.CandidateID, &u.MemoryID, &u.Content, &u.Attempts, &u.MaxAttempts, &u.Again, &u.Facts, &u.Scope)
+			err := row.Scan(&u.CandidateID, &u.MemoryID, &u.Content, &u.Attempts, &u.MaxAttempts, &u.Again, &u.Facts, &u.Scope, &u.Type, &u.Visibility)
 			return u, err
 		})
 		return err

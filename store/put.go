@@ -288,7 +288,7 @@ func (p *putting) decideStanding(ctx context.Context, it *putItem, id uuid.UUID)
 	default:
 		// Where it is belongs to it: a replaced record does not change hands.
 		it.row.Owner, it.row.Visibility = m.Owner, m.Visibility
-		holder, err := p.liveByHash(ctx, m.Owner, m.Visibility, it.row.Text.Hash)
+		holder, err := p.liveByHash(ctx, dedupKey{m.Owner, m.Visibility, m.Type, it.row.Text.Hash})
 		switch {
 		case err == nil && holder != id:
 			it.ID, it.Status, it.Version = holder.String(), schema.PutDuplicate, 0
@@ -329,12 +329,12 @@ func (p *putting) decideNew(ctx context.Context, i int) error {
 		return nil // what is not believed stands in nobody's way
 	}
 	for k := range p.items[:i] {
-		if earlier := &p.items[k]; earlier.inserts() && earlier.row.Status.Live() && sameDedupScope(&earlier.row, row) && bytes.Equal(earlier.row.Text.Hash, row.Text.Hash) {
+		if earlier := &p.items[k]; earlier.inserts() && earlier.row.Status.Live() && dedupOf(&earlier.row).same(dedupOf(row)) {
 			it.stands(schema.PutDuplicate, earlier.key)
 			return nil
 		}
 	}
-	holder, err := p.liveByHash(ctx, row.Owner, row.Visibility, row.Text.Hash)
+	holder, err := p.liveByHash(ctx, dedupOf(row))
 	if err == nil {
 		it.stands(schema.PutDuplicate, holder)
 		return nil
@@ -452,10 +452,6 @@ const actorTrust = "trust-policy"
 func workingDone(m schema.MemoryRecord) bool {
 	var p schema.WorkingPayload
 	return m.Type == schema.TypeWorking && json.Unmarshal(m.Payload, &p) == nil && p.State == schema.TaskDone
-}
-
-func sameDedupScope(a, b *newMemory) bool {
-	return a.Owner.Agent == b.Owner.Agent && a.Owner.Project == b.Owner.Project && a.Owner.Scope == b.Owner.Scope && a.Visibility == b.Visibility
 }
 
 // sameRecord reports whether a stored record says all that a put one does. What the put one leaves out

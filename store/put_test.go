@@ -145,11 +145,12 @@ func TestPutFindsDuplicates(t *testing.T) {
 	later.Payload = json.RawMessage(strings.ReplaceAll(string(later.Payload), "2026-01-01", "2026-01-05"))
 	w.created(later)
 
-	said := w.memory("Ana prefers tea.")
+	said, lasting := w.memory("Ana prefers tea."), w.explicit("Ana prefers tea.")
+	require.NotEqual(t, said, lasting, "that it was said, and that it is so")
 	told := record(t, `{"type": "semantic", "confidence": 1, "content": "Ana prefers  tea", "payload": {"kind": "semantic", "subject": "Ana",
 		"predicate": "prefers", "object": "tea", "validity": {"mode": "global"}, "cardinality": "many"}}`)
-	require.Equal(t, schema.PutItem{ID: said.String(), Status: schema.PutDuplicate}, w.putAll(told)[0], "what the pipeline took in counts")
-	w.forget(said)
+	require.Equal(t, schema.PutItem{ID: lasting.String(), Status: schema.PutDuplicate}, w.putAll(told)[0], "what the pipeline took in counts")
+	w.forget(lasting)
 	w.created(told)
 	h := w.history(first)
 	require.Equal(t, schema.EventNone, h[len(h)-1].Event)

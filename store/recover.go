@@ -158,7 +158,7 @@ func (r *recovering) recover(ctx context.Context, id uuid.UUID, ifVersion int) (
 // inTheWay returns the live memory that took the place of a deleted one, and which place: that of its
 // content or that of its claim.
 func (r *recovering) inTheWay(ctx context.Context, row memoryRow) (uuid.UUID, schema.RecoverStatus, error) {
-	duplicate, err := r.liveByHash(ctx, row.Owner, row.Visibility, row.Hash)
+	duplicate, err := r.liveByHash(ctx, dedupKey{row.Owner, row.Visibility, row.Type, row.Hash})
 	if err == nil {
 		return duplicate, schema.RecoverDuplicate, nil
 	}

@@ -348,7 +348,7 @@ func (r *restoring) obstacle(ctx context.Context, line ExportLine) (string, erro
 	err = r.tx.QueryRow(ctx, `SELECT
 			EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.external_id = x.external_id),
 			EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.content_hash = x.content_hash AND m.agent_id = x.agent_id AND m.project = x.project
-				AND m.scope = x.scope AND m.visibility = x.visibility AND m.live)
+				AND m.scope = x.scope AND m.visibility = x.visibility AND m.type = x.type AND m.live)
 		FROM jsonb_populate_record(NULL::memories, $2) x`, r.tenant, string(encoded)).Scan(&external, &duplicate)
 	switch {
 	case err != nil:

@@ -341,6 +341,9 @@ func (c *change) decideProposal(ctx context.Context, in DecideInput) (schema.Rev
 	if err := w.insertAdds(ctx); err != nil {
 		return result, err
 	}
+	if err := w.corroborate(ctx); err != nil {
+		return result, err
+	}
 	result.MemoryID, result.Superseded, result.Why = w.review.memoryID, w.review.superseded, w.review.why
 	return result, nil
 }

@@ -356,14 +356,15 @@ func (m *newMemory) standing() memory.Standing {
 }
 
 // countSources counts the distinct sources of memories: what their provenance names, and the
-// memories that they are derived from or supported by.
+// memories that they are derived from, supported by or restated by.
 func (c *change) countSources(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]int, error) {
 	rows, err := collect[struct {
 		ID uuid.UUID
 		N  int
 	}](ctx, c.tx, `SELECT id, (SELECT count(*) FROM (SELECT DISTINCT kind, ref FROM memory_provenance v WHERE v.tenant = $1 AND v.memory_id = id) x)
-			+ (SELECT count(*) FROM memory_relations e WHERE e.tenant = $1 AND e.source_id = id AND e.predicate = 'derived_from')
-			+ (SELECT count(*) FROM memory_relations e WHERE e.tenant = $1 AND e.target_id = id AND e.predicate = 'supports')
+			+ (SELECT count(*) FROM memory_relations e WHERE e.tenant = $1 AND e.source_id = id AND e.predicate = 'derived_from'
+				AND NOT EXISTS (SELECT FROM memory_provenance v WHERE v.tenant = $1 AND v.memory_id = id AND v.ref = '`+memory.SourceRefPrefix+`' || e.target_id))
+			+ (SELECT count(*) FROM memory_relations e WHERE e.tenant = $1 AND e.target_id = id AND e.predicate IN ('supports', 'restates'))
 		FROM unnest($2::uuid[]) id`, c.tenant, ids)
 	if err != nil {
 		return nil, err
@@ -426,21 +427,16 @@ func (r *revising) evidenceMemories(ctx context.Context) ([]memory.EvidenceMemor
 
 // refuseDuplicates refuses a revision whose new memories another live one says already.
 func (r *revising) refuseDuplicates(ctx context.Context) (*schema.ReviseResult, error) {
-	type content struct {
-		owner      schema.Principal
-		visibility schema.Visibility
-		hash       []byte
-	}
-	var contents []content
+	var contents []dedupKey
 	if r.record != nil {
-		contents = append(contents, content{r.record.Owner, r.record.Visibility, r.record.Text.Hash})
+		contents = append(contents, dedupOf(r.record))
 	}
 	if r.plan.Narrowed != nil {
 		m := r.rows[r.ids[0]]
-		contents = append(contents, content{m.Owner, m.Visibility, narrowedHash(m, *r.plan.Narrowed)})
+		contents = append(contents, dedupKey{m.Owner, m.Visibility, m.Type, narrowedHash(m, *r.plan.Narrowed)})
 	}
 	for _, c := range contents {
-		id, err := r.liveByHash(ctx, c.owner, c.visibility, c.hash)
+		id, err := r.liveByHash(ctx, c)
 		if errors.Is(err, pgx.ErrNoRows) {
 			continue
 		}

@@ -166,8 +166,8 @@ const (
 
 // Neighbors runs a focused hybrid search for each fact: identical content, the same subject and
 // predicate, full text and vectors. It returns the best five each, best first. The space is the
-// owner's own: same agent, project and scope. The source memory and memories that are not live
-// never take a place among the five.
+// owner's own: same agent, project and scope. The source memory, memories that are not live, and episodes
+// that lasting records speak for never take a place among the five.
 //
 // All facts are searched in one statement, planned once: at hundreds of facts a batch, planning and
 // round trips would cost more than the searches.
@@ -195,7 +195,7 @@ func (s *Store) Neighbors(ctx context.Context, owner schema.Principal, queries [
 			var n memory.Neighbor
 			var i int
 			var id uuid.UUID
-			if err := rows.Scan(&i, &id, &n.Version, &n.Content, &n.Hash, &n.Category, &n.Pinned, &n.Type, &n.Status, &n.Who, &n.OccurredAt, &n.Claim.Subject, &n.Claim.Predicate,
+			if err := rows.Scan(&i, &id, &n.Version, &n.Content, &n.Hash, &n.Category, &n.Pinned, &n.Type, &n.Visibility, &n.Bounded, &n.Status, &n.Who, &n.OccurredAt, &n.Claim.Subject, &n.Claim.Predicate,
 				&n.Claim.Object, &n.Claim.Functional, &n.Score); err != nil {
 				return err
 			}
@@ -212,6 +212,15 @@ func (s *Store) Neighbors(ctx context.Context, owner schema.Principal, queries [
 	}
 	return out, nil
 }
+
+// spokenFor is the condition of an episode m that lasting records were drawn from: they say what it says, and
+// what revises it revises them. Superseded ones count: what it says was replaced with them. What is pinned speaks for
+// itself, unless they are pinned too.
+const spokenFor = `(m.type = 'episodic' AND EXISTS (
+	SELECT FROM memory_relations d JOIN memories f ON f.tenant = d.tenant AND f.id = d.source_id
+		WHERE d.tenant = m.tenant AND d.target_id = m.id AND d.predicate = 'derived_from' AND f.type = 'semantic' AND f.deleted_at IS NULL AND f.pinned >= m.pinned
+	UNION ALL SELECT FROM memory_relations d JOIN memories f ON f.tenant = d.tenant AND f.id = d.target_id
+		WHERE d.tenant = m.tenant AND d.source_id = m.id AND d.predicate = 'restates' AND f.type = 'semantic' AND f.deleted_at IS NULL AND f.pinned >= m.pinned))`
 
 // neighborSQL lays the queries out as columns and joins each channel to them laterally. Facts with
 // fewer terms than the widest are padded with terms that match nothing and weigh nothing.
@@ -290,11 +299,11 @@ func neighborSQL(owner schema.Principal, queries []NeighborQuery, plans []memory
 		hits(n, id, score) AS (` + strings.Join(channels, " UNION ALL ") + `),
 		best AS (SELECT n, id, max(score) AS score FROM hits GROUP BY n, id),
 		ranked AS (
-			SELECT b.n, b.score, m.id, m.version, m.content, m.content_hash, m.category, m.pinned, m.type, m.status, m.who, m.occurred_at,
+			SELECT b.n, b.score, m.id, m.version, m.content, m.content_hash, m.category, m.pinned, m.type, m.visibility, m.validity <> 'global' AS bounded, m.status, m.who, m.occurred_at,
 				row_number() OVER (PARTITION BY b.n ORDER BY b.score DESC, m.id) AS place
 			FROM best b JOIN q USING (n) JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = b.id
-			WHERE ` + space("m") + ` AND b.score >= ` + p.add(neighborMinScore) + `)
-		SELECT r.n - 1, r.id, r.version, r.content, r.content_hash, r.category, r.pinned, r.type, r.status, r.who, r.occurred_at, coalesce(e.subject, ''), coalesce(e.predicate, ''),
+			WHERE ` + space("m") + ` AND b.score >= ` + p.add(neighborMinScore) + ` AND NOT ` + spokenFor + `)
+		SELECT r.n - 1, r.id, r.version, r.content, r.content_hash, r.category, r.pinned, r.type, r.visibility, r.bounded, r.status, r.who, r.occurred_at, coalesce(e.subject, ''), coalesce(e.predicate, ''),
 			coalesce(e.object, ''), coalesce(e.functional, false), r.score
 		FROM ranked r
 		LEFT JOIN LATERAL (SELECT * FROM entity_claims e WHERE e.tenant = ` + tenant + ` AND e.memory_id = r.id LIMIT 1) e ON true
@@ -363,32 +372,36 @@ func (s *Store) Authorize(ctx context.Context, f Filter, ids []uuid.UUID) (map[u
 // sheetRow scans a sheet.
 type sheetRow struct {
 	memory.Sheet
-	source *uuid.UUID
+	sources []uuid.UUID
 }
 
 // sheetColumns are what sheetRow scans of the memory m.
 //
-// A fact drawn from another memory says again what that says, where the asker may see that. A procedure derived
+// A fact drawn from other memories says again what they say, where the asker may see them. A procedure derived
 // from an episode, or a fork beside its target, says something else, and both are answers (document 004 §12 and
 // §15B).
 func (f Filter) sheetColumns(p *params) string {
 	return `m.type, m.category, m.status, m.agent_id, coalesce(m.agent_session_id, ''), m.who, m.occurred_at, m.importance, m.conditions IS NOT NULL,
-	CASE WHEN m.type = 'semantic' THEN (SELECT r.target_id FROM memory_relations r JOIN memories s ON s.tenant = r.tenant AND s.id = r.target_id
-		WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = 'derived_from' AND ` + f.state("s") + ` AND ` + f.visible("s", p) + `
-			AND (s.type <> 'semantic' OR s.conditions_hash = m.conditions_hash) ORDER BY r.target_id LIMIT 1) END`
+	CASE WHEN m.type = 'semantic' THEN array(SELECT s.id FROM (
+			SELECT r.target_id AS id FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = 'derived_from'
+			UNION SELECT r.source_id FROM memory_relations r WHERE r.tenant = m.tenant AND r.target_id = m.id AND r.predicate = 'restates') said
+		JOIN memories s ON s.tenant = m.tenant AND s.id = said.id
+		WHERE ` + f.state("s") + ` AND ` + f.visible("s", p) + ` AND (s.type <> 'semantic' OR s.conditions_hash = m.conditions_hash)
+		ORDER BY s.id LIMIT 500) END,
+	('x' || encode(substr(m.content_hash, 1, 8), 'hex'))::bit(64)::bigint`
 }
 
 // sheetSources are the columns of the memory m that sheetColumns reads.
-const sheetSources = `m.tenant, m.id, m.type, m.category, m.status, m.agent_id, m.agent_session_id, m.who, m.occurred_at, m.importance, m.conditions, m.conditions_hash`
+const sheetSources = `m.tenant, m.id, m.type, m.category, m.status, m.agent_id, m.agent_session_id, m.who, m.occurred_at, m.importance, m.conditions, m.conditions_hash, m.content_hash`
 
 func (r *sheetRow) fields() []any {
-	return []any{&r.Type, &r.Category, &r.Status, &r.Agent, &r.Session, &r.Speaker, &r.OccurredAt, &r.Importance, &r.Conditional, &r.source}
+	return []any{&r.Type, &r.Category, &r.Status, &r.Agent, &r.Session, &r.Speaker, &r.OccurredAt, &r.Importance, &r.Conditional, &r.sources, &r.Words}
 }
 
 func (r *sheetRow) sheet() memory.Sheet {
 	out := r.Sheet
-	if r.source != nil {
-		out.Source = *r.source
+	if len(r.sources) > 0 {
+		out.Source, out.Others = r.sources[0], slices.Clone(r.sources[1:])
 	}
 	return out
 }

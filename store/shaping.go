@@ -61,9 +61,10 @@ func (s *Store) Supersessions(ctx context.Context, f Filter, ids []uuid.UUID) (m
 			d.active, d.superseded
 		FROM memories m CROSS JOIN LATERAL (
 			SELECT count(*) FILTER (WHERE x.live) AS active, count(*) FILTER (WHERE x.status = 'superseded') AS superseded
-			FROM memory_relations r JOIN memories x ON x.tenant = r.tenant AND x.id = r.source_id
-			WHERE r.tenant = m.tenant AND r.target_id = m.id AND r.predicate = 'derived_from' AND x.type = 'semantic'
-				AND x.deleted_at IS NULL AND ` + f.visible("x", &p) + `) d
+			FROM (SELECT r.source_id AS id FROM memory_relations r WHERE r.tenant = m.tenant AND r.target_id = m.id AND r.predicate = 'derived_from'
+				UNION SELECT r.target_id FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = 'restates') fact
+				JOIN memories x ON x.tenant = m.tenant AND x.id = fact.id
+			WHERE x.type = 'semantic' AND x.deleted_at IS NULL AND ` + f.visible("x", &p) + `) d
 		WHERE m.id = ANY(` + p.add(ids) + `) AND ` + f.where("m", &p)
 	var id uuid.UUID
 	var successor *uuid.UUID

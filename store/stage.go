@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -97,7 +98,7 @@ func (st *staging) prepare(ctx context.Context) error {
 		it := stagedItem{candidate: candidate, intake: st.intakes[i], id: newID(), state: stateStaged}
 		it.memoryID = it.id
 		owner, visibility := st.place(&it)
-		hash, key := owner.Scope+"\x00"+string(visibility)+"\x00"+string(it.intake.Text.Hash), ""
+		hash, key := strings.Join([]string{owner.Scope, string(visibility), string(it.intake.Classification.Type), string(it.intake.Text.Hash)}, "\x00"), ""
 		if candidate.IdempotencyKey != "" {
 			key = st.operationKey(candidate)
 		}
@@ -226,7 +227,7 @@ func (st *staging) settleDuplicates(ctx context.Context, shadow bool) error {
 		return nil
 	}
 	for n, i := range at {
-		id, err := st.holdLiveByHash(ctx, rows[n].Owner, rows[n].Visibility, rows[n].Text.Hash)
+		id, err := st.holdLiveByHash(ctx, dedupOf(&rows[n]))
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
 		case err != nil:

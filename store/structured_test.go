@@ -84,7 +84,9 @@ func TestASourceThatIsItsOwnFactGetsTheFactsHintsOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	f := lives("Alice lives in Lisbon", "Alice", "Lisbon")
-	parent, r := w.source(f.Content, idea{fact: f, action: schema.ActionAdd})
+	ack, r := w.stage(schema.Candidate{Content: f.Content, SourceKind: schema.SourceMemory})
+	parent := uuid.MustParse(ack.MemoryIDs[0])
+	w.decided(r, parent, idea{fact: f, action: schema.ActionAdd})
 	w.write(r)
 	w.write(r) // delivered twice
 	require.Len(t, w.hints(parent), 1)

@@ -92,8 +92,9 @@ type seen struct {
 	trust    float64         // [0,1]
 	standing memory.Standing // what KeepsItsPlace asks for, but for the sources
 
-	scope      string
-	visibility schema.Visibility
+	scope       string
+	visibility  schema.Visibility
+	sensitivity schema.Sensitivity
 }
 
 // Write evaluates the proposals of a range and commits what they change, under the scope's lock.
@@ -129,6 +130,9 @@ func (s *Store) Write(ctx context.Context, in WriteInput) (WriteCounts, error) {
 			if err := w.insertAdds(ctx); err != nil {
 				return err
 			}
+			if err := w.corroborate(ctx); err != nil {
+				return err
+			}
 			w.embedSources(in.Sources)
 			counts = w.counts
 			return nil
@@ -160,6 +164,7 @@ type writing struct {
 	addFor    []*pendingProposal // the proposal behind each add
 	added     addedFrames        // what the adds of this change say
 	claimed   map[string][]byte  // functional claims that this change adds, with the content's hash
+	said      []restatement
 	counts    WriteCounts
 }
 
@@ -222,7 +227,7 @@ func (w *writing) load(ctx context.Context, in WriteInput) error {
 // locks it for that ("UPDATE") at once.
 func (w *writing) look(ctx context.Context, ids []uuid.UUID, lock string) error {
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
-	rows, err := w.tx.Query(ctx, `SELECT id, version, live, content, content_hash, category, pinned, tier, typology, source_trust, scope, visibility,
+	rows, err := w.tx.Query(ctx, `SELECT id, version, live, content, content_hash, category, pinned, tier, typology, source_trust, scope, visibility, sensitivity,
 			who, occurred_at, type, status, confidence, revision_policy, validity, conditions, valid_from, valid_until FROM memories
 		WHERE tenant = $1 AND id = ANY($2) ORDER BY id FOR `+lock, w.tenant, slices.Compact(ids))
 	if err != nil {
@@ -234,7 +239,7 @@ func (w *writing) look(ctx context.Context, ids []uuid.UUID, lock string) error 
 		var m seen
 		s := &m.standing
 		if err := rows.Scan(&id, &m.version, &m.live, &m.neighbor.Content, &m.neighbor.Hash, &m.neighbor.Category, &m.neighbor.Pinned, &m.tier, &m.typology, &m.trust,
-			&m.scope, &m.visibility, &m.neighbor.Who, &m.neighbor.OccurredAt, &s.Type, &s.Status, &s.Confidence, &s.Policy, &s.Validity.Mode, &s.Validity.Conditions, &s.Validity.Start, &s.Validity.End); err != nil {
+			&m.scope, &m.visibility, &m.sensitivity, &m.neighbor.Who, &m.neighbor.OccurredAt, &s.Type, &s.Status, &s.Confidence, &s.Policy, &s.Validity.Mode, &s.Validity.Conditions, &s.Validity.Start, &s.Validity.End); err != nil {
 			return err
 		}
 		m.neighbor.ID, m.neighbor.Version, s.SourceTrust = id.String(), m.version, m.trust
@@ -283,6 +288,9 @@ func (w *writing) evaluate(ctx context.Context, p *pendingProposal, maxRounds in
 			w.claim(p.ParentID, p.Fact.Claim) // the source itself states it
 			w.hint(p.ParentID, p.Fact.AllHints())
 		}
+		if verdict.Reason == memory.ReasonAlreadyKnown {
+			w.saidAgain(p, *known)
+		}
 		w.settle(p, verdict, known)
 		return nil
 	}
@@ -301,7 +309,9 @@ func (w *writing) keepsItsPlace(ctx context.Context, p *pendingProposal) (bool, 
 	}
 	add := w.factMemory(p, nil)
 	said := add.standing()
-	said.Sources++ // the memory that it is drawn from
+	if len(p.Refs) > 0 { // otherwise the memory that it is drawn from is its reference
+		said.Sources++
+	}
 	held.standing.Sources = sources[*p.TargetID]
 	if p.Proposal.Change == memory.ChangeSupersede {
 		// What was said before the change, however often, does not speak against it.
@@ -350,7 +360,7 @@ func (w *writing) applyAdd(ctx context.Context, p *pendingProposal, v memory.Ver
 }
 
 // factMemory is the memory that a fact becomes: in the scope of its source and visible to whom that is,
-// unless a rule says otherwise.
+// unless a rule says otherwise. What was pinned stays so in the record that lasts.
 func (w *writing) factMemory(p *pendingProposal, supersedes *uuid.UUID) newMemory {
 	owner, visibility := w.batch.Owner, w.batch.Visibility
 	parent, stored := w.known[p.ParentID]
@@ -364,6 +374,10 @@ func (w *writing) factMemory(p *pendingProposal, supersedes *uuid.UUID) newMemor
 			Tags: p.ParentTags, Sensitivity: p.Sensitivity}}, w.rules)
 	cl := explained.Classification
 	owner.Scope, visibility = cmp.Or(cl.Scope, owner.Scope), cmp.Or(cl.Visibility, visibility)
+	text := memory.Normalize(p.Fact.Content)
+	if parent.neighbor.Pinned && bytes.Equal(text.Hash, parent.neighbor.Hash) {
+		cl.Pinned, cl.Importance, cl.DeletionPolicy = true, 1, memory.DefaultDeletion(cl.Type, true)
+	}
 	claim := p.Fact.Claim
 	subject, predicate, object := claim.Subject, claim.Predicate, claim.Object
 	if claim.IsZero() {
@@ -375,10 +389,10 @@ func (w *writing) factMemory(p *pendingProposal, supersedes *uuid.UUID) newMemor
 	payload := semanticPayload(subject, predicate, object, claim.Functional)
 	payload.RevisionPolicy = cl.RevisionPolicy
 	m := newMemory{
-		ID: newID(), Owner: owner, Visibility: visibility, Classification: cl, Text: memory.Normalize(p.Fact.Content),
+		ID: newID(), Owner: owner, Visibility: visibility, Classification: cl, Text: text,
 		Payload: payload, SourceTrust: cl.SourceTrust, RevisionPolicy: cl.RevisionPolicy,
 		Who: p.Speaker, Session: p.Session, Claim: claim, Confidence: cl.Confidence, OccurredAt: p.OccurredAt,
-		CreatedBy: w.actor, Refs: p.Refs, DerivedFrom: &p.ParentID, Supersedes: supersedes, Hints: append([]memory.Hint{}, p.Fact.AllHints()...),
+		CreatedBy: w.actor, Refs: p.evidence(), DerivedFrom: &p.ParentID, Supersedes: supersedes, Hints: append([]memory.Hint{}, p.Fact.AllHints()...),
 		Reason: w.because(p), Metadata: w.metadata(p, memory.Verdict{}),
 	}
 	maps.Copy(m.Metadata, explained.Metadata())
@@ -407,6 +421,7 @@ func (w *writing) insertAdds(ctx context.Context) error {
 			if id == p.ParentID { // the source says exactly this, and had no hints of a model's
 				w.hint(id, add.Hints)
 			}
+			w.saidAgain(p, id)
 			replaced := add.replaced()
 			if len(replaced) == 0 && w.review == nil {
 				w.settle(p, memory.Verdict{State: schema.ProposalSkipped, Reason: reasonDuplicate}, &id)
@@ -457,17 +472,25 @@ func (w *writing) succeed(ctx context.Context, id uuid.UUID, p *pendingProposal,
 // applyUpdate supersedes the target: it stays, marked, and the new truth points back at it.
 func (w *writing) applyUpdate(ctx context.Context, p *pendingProposal, v memory.Verdict) error {
 	target := *p.TargetID
-	if bytes.Equal(memory.Normalize(p.Fact.Content).Hash, w.known[p.ParentID].neighbor.Hash) {
-		// The source says exactly this: it is the successor itself.
+	if parent := w.known[p.ParentID]; memory.States(parent.standing.Type) && bytes.Equal(memory.Normalize(p.Fact.Content).Hash, parent.neighbor.Hash) {
+		// The source says exactly this, and lasts: it is the successor itself.
+		if v.Change == memory.ChangeContest {
+			return w.contestSource(ctx, p, v)
+		}
 		successor := newMemory{ID: p.ParentID}
 		if err := w.supersede(ctx, target, p, v, &successor); err != nil {
 			return err
 		}
-		w.relate(p.ParentID, memory.RelationSupersedes, target)
+		if err := w.supersedeAlso(ctx, p, v, &successor); err != nil {
+			return err
+		}
+		for _, old := range append([]uuid.UUID{target}, successor.replaced()...) {
+			w.relate(p.ParentID, memory.RelationSupersedes, old)
+		}
 		if !p.Fact.Claim.IsZero() {
 			w.claim(p.ParentID, p.Fact.Claim)
 		}
-		w.hint(p.ParentID, p.Fact.AllHints())
+		w.hint(p.ParentID, append(p.Fact.AllHints(), successor.Hints...))
 		if err := w.keepPinned(ctx, p.ParentID, p, successor.Classification.Pinned); err != nil {
 			return err
 		}

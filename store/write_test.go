@@ -140,7 +140,7 @@ func TestWriteSkipsAndBlocksWithReasons(t *testing.T) {
 			w := newWorld(t)
 			var target uuid.UUID
 			if c.target != "" {
-				target = w.memory(c.target)
+				target = w.explicit(c.target)
 			}
 			if c.policy != nil {
 				c.policy(&w.policy)
@@ -153,13 +153,18 @@ func TestWriteSkipsAndBlocksWithReasons(t *testing.T) {
 			require.Equal(t, c.state, out[0].State)
 			require.Equal(t, c.reason, out[0].Skipped)
 			after := w.snapshot()
-			for _, table := range []string{"memories", "memory_relations", "memory_embeddings", "index_outbox", "lexeme_stats", "corpus_stats"} {
+			tables := []string{"memory_embeddings", "index_outbox", "lexeme_stats", "corpus_stats"}
+			if name == "known" || name == "duplicate" {
+				require.Equal(t, target.String(), out[0].MemoryID, "it says which memory covers the fact")
+				require.Equal(t, 1, w.get(target).Version)
+				require.Len(t, w.get(target).Relations, 1, "which was said once more")
+			} else {
+				tables = append(tables, "memories", "memory_relations")
+			}
+			for _, table := range tables {
 				require.Equal(t, before[table], after[table], table)
 			}
 			require.NotEqual(t, before["memory_history"], after["memory_history"])
-			if name == "known" || name == "duplicate" {
-				require.Equal(t, target.String(), out[0].MemoryID, "it says which memory covers the fact")
-			}
 		})
 	}
 }
@@ -216,14 +221,33 @@ func TestUpdateSupersedesItsTarget(t *testing.T) {
 
 func TestUpdateBySourceThatSaysItVerbatim(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	target := w.memory("Alice lives in Paris")
-	parent, r := w.source("Alice lives in Rome now", idea{fact: lives("Alice lives in Rome now.", "Alice", "Rome"), action: schema.ActionUpdate, target: target})
-	require.Equal(t, store.WriteCounts{Updated: 1}, w.write(r))
-	require.Equal(t, parent.String(), w.get(target).SupersededBy, "the source itself is the successor")
-	require.Equal(t, 2, w.count("memories", "true"))
-	require.Equal(t, []schema.Relation{{Predicate: "supersedes", TargetID: target.String(), Weight: 1}}, w.get(parent).Relations)
-	w.requireExactStats()
+	to := lives("Alice lives in Rome now.", "Alice", "Rome")
+	t.Run("a source that lasts is the successor itself", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		target := w.explicit("Alice lives in Paris")
+		ack, r := w.stage(schema.Candidate{Content: "Alice lives in Rome now", SourceKind: schema.SourceMemory})
+		parent := uuid.MustParse(ack.MemoryIDs[0])
+		w.decided(r, parent, idea{fact: to, action: schema.ActionUpdate, target: target})
+		require.Equal(t, store.WriteCounts{Updated: 1}, w.write(r))
+		require.Equal(t, parent.String(), w.get(target).SupersededBy)
+		require.Equal(t, 2, w.count("memories", "true"))
+		require.Equal(t, []schema.Relation{{Predicate: "supersedes", TargetID: target.String(), Weight: 1}}, w.get(parent).Relations)
+		w.requireExactStats()
+	})
+	t.Run("one that fades has a record drawn from it", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		target := w.explicit("Alice lives in Paris")
+		parent, r := w.source("Alice lives in Rome now", idea{fact: to, action: schema.ActionUpdate, target: target})
+		require.Equal(t, store.WriteCounts{Updated: 1}, w.write(r))
+		next := w.get(uuid.MustParse(w.get(target).SupersededBy))
+		require.Equal(t, schema.TypeSemantic, next.Type)
+		require.Equal(t, schema.TierPersistent, next.Tier)
+		require.Equal(t, "Alice lives in Rome now.", next.Content)
+		require.ElementsMatch(t, []schema.Relation{{Predicate: "supersedes", TargetID: target.String(), Weight: 1}, {Predicate: "derived_from", TargetID: parent.String(), Weight: 1}}, next.Relations)
+		w.requireExactStats()
+	})
 }
 
 func TestUpdateToWhatAnotherMemoryAlreadySays(t *testing.T) {
@@ -231,7 +255,7 @@ func TestUpdateToWhatAnotherMemoryAlreadySays(t *testing.T) {
 	w := newWorld(t)
 	target := w.memory("Alice lives in Paris")
 	_, r := w.source("a chat with Alice", idea{fact: fact("Alice lives in Rome now"), action: schema.ActionUpdate, target: target})
-	twin := w.memory("alice lives in rome NOW.") // arrives between decide and write
+	twin := w.explicit("alice lives in rome NOW.") // arrives between decide and write
 	w.write(r)
 	old := w.get(target)
 	require.Equal(t, schema.StatusSuperseded, old.Status)
