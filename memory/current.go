@@ -48,7 +48,7 @@ func Current(evidence []Evidence, supersessions map[uuid.UUID]Supersession) []Ev
 	for i := range out {
 		e := &out[i]
 		s := supersessions[e.ID]
-		e.Currentness, e.SupersededBy = s.Currentness(e.Status), s.SupersededBy
+		e.Currentness, e.SupersededBy, e.Replaces = s.Currentness(e.Status), s.SupersededBy, s.Replaces
 		switch e.Currentness {
 		case schema.CurrentnessSuperseded:
 			e.Set(StageCurrentness, currentSuperseded*e.Score, "superseded")

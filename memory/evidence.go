@@ -31,6 +31,7 @@ type Evidence struct {
 
 	Currentness  schema.Currentness // set by the stage of that name; empty: nothing is known
 	SupersededBy uuid.UUID          // likewise; zero: none that the asker may see
+	Replaces     bool               // likewise: it took the place of another
 	Newer        uuid.UUID          // a later statement of the same thing, set by StageLatest; zero: none was found
 	newerAt      time.Time
 	Relevance    float64 // [0,1], set by StageRelevance; 0: not known

@@ -1,6 +1,9 @@
 package memory
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/mneme/mneme/memory/frame"
 )
 
@@ -80,6 +83,23 @@ func RelevanceOf(e Evidence, a Asked, v frame.Vocabulary, trust VectorTrust) flo
 		out = max(out, e.Channels[ChannelVector])
 	}
 	return max(out, e.Channels[ChannelTime])
+}
+
+// relevanceBlend is how much of the ranking relevance decides, where it is known.
+const relevanceBlend = 0.3
+
+// PreferRelevant moves the scores of the ranked candidates towards their relevance.
+func PreferRelevant(ranked []Evidence) []Evidence {
+	out := slices.Clone(ranked)
+	for i := range out {
+		if e := &out[i]; e.Relevance > 0 {
+			e.Set(StageRelevance, (1-relevanceBlend)*e.Score+relevanceBlend*e.Relevance, fmt.Sprintf("relevance %.2f", e.Relevance))
+		} else if i < MaxLatest {
+			e.Set(StageRelevance, (1-relevanceBlend)*e.Score, "no relevance")
+		}
+	}
+	Rank(out)
+	return out
 }
 
 // EnoughRelevance leaves out what is not relevant enough. With a minimum each candidate has to reach it.

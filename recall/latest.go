@@ -43,6 +43,10 @@ func (q *query) relevance(ctx context.Context, evidence []memory.Evidence) ([]me
 	if err != nil {
 		return nil, err
 	}
+	replaced, err := q.replaced(ctx, evidence)
+	if err != nil {
+		return nil, err
+	}
 	asked := memory.Ask(q.asked, question.Rarity)
 	out := append([]memory.Evidence(nil), evidence...)
 	for i := range out[:min(len(out), memory.MaxLatest)] {
@@ -51,10 +55,55 @@ func (q *query) relevance(ctx context.Context, evidence []memory.Evidence) ([]me
 		if text == "" {
 			continue
 		}
-		e.Relevance = memory.RelevanceOf(*e, asked, frame.ReadVocabulary(firstBytes(text, memory.MaxRelevanceBytes), e.Speaker), q.trust)
+		words := frame.ReadVocabulary(firstBytes(text, memory.MaxRelevanceBytes), e.Speaker)
+		for _, old := range replaced[e.ID] {
+			words.Add(frame.ReadVocabulary(old, "")) // it is about what that was about
+		}
+		e.Relevance = memory.RelevanceOf(*e, asked, words, q.trust)
 		q.meta.Relevance = max(q.meta.Relevance, e.Relevance)
+	}
+	if !q.asked.Past {
+		out = memory.PreferRelevant(out)
 	}
 	kept, unknown := memory.EnoughRelevance(out, q.req.MinScore)
 	q.meta.Unknown = unknown
 	return kept, nil
+}
+
+// replaced reads what the best candidates took the place of. Nothing of it is shown.
+func (q *query) replaced(ctx context.Context, evidence []memory.Evidence) (map[uuid.UUID][]string, error) {
+	var ids []uuid.UUID
+	for _, e := range evidence[:min(len(evidence), memory.MaxLatest)] {
+		if e.Replaces {
+			ids = append(ids, e.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	f := q.filter
+	f.Superseded = true
+	chain, err := q.Store.Predecessors(ctx, f, ids)
+	if err != nil || len(chain) == 0 {
+		return nil, err
+	}
+	older := make([]uuid.UUID, len(chain))
+	for i, link := range chain {
+		older[i] = link.ID
+	}
+	texts, err := q.Store.Contents(ctx, f, older)
+	if err != nil {
+		return nil, err
+	}
+	out := map[uuid.UUID][]string{}
+	heads := map[uuid.UUID]uuid.UUID{} // the end of the chain that each leads to
+	for _, link := range chain {
+		head := link.Successor
+		if h, ok := heads[head]; ok {
+			head = h
+		}
+		heads[link.ID] = head
+		out[head] = append(out[head], texts[link.ID])
+	}
+	return out, nil
 }

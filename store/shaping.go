@@ -127,6 +127,10 @@ func (s *Store) Successors(ctx context.Context, f Filter, ids []uuid.UUID) ([]Su
 			UNION ALL
 			SELECT r.target_id, x.superseded_by, 1 FROM memory_relations r JOIN memories x ON x.tenant = r.tenant AND x.id = r.source_id
 			WHERE r.tenant = ` + tenant + ` AND r.target_id = ANY(` + given + `) AND r.predicate = 'derived_from' AND x.status = 'superseded'
+				AND x.superseded_by IS NOT NULL AND x.deleted_at IS NULL
+			UNION ALL
+			SELECT r.source_id, x.superseded_by, 1 FROM memory_relations r JOIN memories x ON x.tenant = r.tenant AND x.id = r.target_id
+			WHERE r.tenant = ` + tenant + ` AND r.source_id = ANY(` + given + `) AND r.predicate = 'restates' AND x.status = 'superseded'
 				AND x.superseded_by IS NOT NULL AND x.deleted_at IS NULL)
 			UNION ALL
 			SELECT c.id, m.superseded_by, c.depth + 1 FROM chain c JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = c.successor

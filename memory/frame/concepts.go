@@ -37,9 +37,9 @@ const conceptWords = `
 HOME: live reside residence home house apartment flat address city town based hometown relocate dwell settle
 EMPLOYER: work employ employer employed job company hire firm workplace join
 ROLE: role title position profession occupation job career promote promotion workas jobtitle work
-MANAGER: manager boss supervisor reportto manage
+MANAGER: manager boss supervisor reportto manage lookafter
 PARTNER: dating partner husband wife spouse girlfriend boyfriend fiance fiancee fiancé fiancée married marry marriage engaged divorce divorced dating date breakup single relationship
-PHONE: phone phonenumber telephone mobile cell number reach
+PHONE: phone phonenumber telephone mobile cell number reach dial ring
 EMAIL: email e-mail mail inbox
 NAME: name named call called rename nickname title
 BIRTH: born bornin birthday birthplace birthdate birth
@@ -47,7 +47,7 @@ AGE: age old older year-old turn
 DIET: diet vegetarian vegan pescatarian meat eat gluten-free keto omnivore carnivore flexitarian halal kosher dairy plant-based
 ALLERGY: allergy allergic allergicto intolerant intolerance reaction
 PET: pet dog cat puppy kitten parrot rabbit hamster goldfish tortoise
-VEHICLE: vehicle car drive automobile motorbike motorcycle truck van scooter ride
+VEHICLE: vehicle car drive wheel automobile motorbike motorcycle truck van scooter ride
 COMMUTE: commute commuting gotowork
 HOBBY: hobby pastime hobbies spare free-time weekend leisure sport activity
 INSTRUMENT: instrument guitar piano violin drum drums cello flute saxophone ukulele
@@ -64,7 +64,7 @@ DOCTOR: doctor physician gp dentist therapist
 BANK: bank account banking
 PLAN: plan subscription tier package
 SIZE: size wear
-ONCALL: oncall escalation pager rota rotation incident duty
+ONCALL: oncall escalation pager rota rotation incident duty page
 LEAD: lead leader head own owner manage responsible lookafter maintain maintainer charge chair coordinate coordinator
 REVIEW: review reviewer approve approval approver sign-off signoff pullrequest pr
 STANDUP: standup stand-up daily scrum sync

@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -126,6 +127,14 @@ type Vocabulary struct {
 	concepts map[string]bool
 	times    bool
 	amounts  bool
+	self     bool // somebody with a name says "I"
+}
+
+// Add adds what other words cover.
+func (v *Vocabulary) Add(o Vocabulary) {
+	maps.Copy(v.stems, o.stems)
+	maps.Copy(v.concepts, o.concepts)
+	v.times, v.amounts = v.times || o.times, v.amounts || o.amounts
 }
 
 // ReadVocabulary reads the words of a text. Who is who said it.
@@ -143,8 +152,12 @@ func ReadVocabulary(text, who string) Vocabulary {
 		ts := tokenize(s)
 		for _, t := range ts {
 			switch {
-			case selfWords[t.low]:
+			case selfWords[t.low] && speakerKey(who) == "":
 				v.stems[selfTerm] = true
+			case selfWords[t.low]:
+				v.self = true
+			case t.low == "user":
+				v.stems[selfTerm], v.stems["user"] = true, true
 			case teamWords[t.low]:
 				v.stems[teamTerm] = true
 			default:
@@ -179,8 +192,11 @@ func (v Vocabulary) Covers(t Term) float64 {
 	if v.stems[t.Stem] {
 		return 1
 	}
-	if t.Stem == selfTerm && (v.stems[teamTerm] || v.stems["user"]) || t.Stem == teamTerm && v.stems[selfTerm] {
+	if t.Stem == selfTerm && v.stems[teamTerm] || t.Stem == teamTerm && v.stems[selfTerm] {
 		return 1
+	}
+	if t.Stem == selfTerm && v.self {
+		return namedSelf
 	}
 	for _, c := range concepts[t.Stem] {
 		if v.concepts[c] {
@@ -189,6 +205,9 @@ func (v Vocabulary) Covers(t Term) float64 {
 	}
 	return 0
 }
+
+// namedSelf is how much "I" of a speaker with a name counts for who asks without one: it may be them.
+const namedSelf = 0.5
 
 // conceptCover is how much another word of the same concept counts.
 const conceptCover = 0.85

@@ -301,6 +301,7 @@ func (r *reader) but() {
 
 // leadIns drops what introduces the statement, and notes that it corrects another.
 func (r *reader) leadIns() {
+	r.label()
 	for len(r.ts) > 2 {
 		t := r.ts[0]
 		switch {
@@ -324,6 +325,25 @@ func (r *reader) leadIns() {
 		r.ts = r.ts[1:]
 	}
 	r.leadingTime()
+}
+
+// label drops "Quick note:" and "One more thing:" from the front. What names an attribute stays: "Deadline: …".
+func (r *reader) label() {
+	for i := 0; i < min(5, len(r.ts)-2); i++ {
+		t := r.ts[i]
+		if t.end == ':' {
+			if hasVerb(r.ts[i+1:]) {
+				r.ts = r.ts[i+1:]
+			}
+			return
+		}
+		if concepts[t.stem] != nil && !correctionCues[t.low] && t.low != "note" && t.low != "record" {
+			return
+		}
+		if correctionCues[t.low] {
+			r.cue = max(r.cue, cueChange)
+		}
+	}
 }
 
 // leadingTime drops "As of June 1," and "Last month," from the front.

@@ -303,7 +303,7 @@ func (r *reader) findTopic() {
 		case subject && agent:
 		case selfWords[t.low]:
 			r.addTerm(subject, cmpOr(r.speaker, selfTerm))
-		case t.low == "user" && i > 0 && r.ts[i-1].low == "the":
+		case t.low == "user" && (i == 0 || r.ts[i-1].low == "the"):
 			r.addTerm(subject, selfTerm)
 		case teamWords[t.low] || t.low == "our":
 			r.addTerm(subject, teamTerm)
@@ -356,6 +356,9 @@ func (r *reader) findOwner(actor int, agent bool) {
 			for k := start; k <= i; k++ {
 				if w := r.ts[k]; possessives[w.low] {
 					r.kin = r.kin || i < r.verb
+				} else if w.low == "user" {
+					add(selfTerm)
+					r.kin = r.kin || i+1 < r.verb && r.ownsPerson(i)
 				} else if isContent(w) {
 					add(w.stem)
 				}
