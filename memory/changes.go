@@ -18,9 +18,15 @@ func Offer(fact Fact, found []Neighbor) []Neighbor {
 	if len(found) <= 1 {
 		return found
 	}
+	if len(fact.Content) > MaxLatestChars {
+		return found[:min(len(found), OfferedNeighbors)]
+	}
 	said := frame.Read(fact.Content, fact.Speaker)
 	changed := make(map[string]bool, len(found))
 	for _, n := range found {
+		if !changeable(fact, n) {
+			continue
+		}
 		r, _ := frame.Best(frame.Read(n.Content, n.Who), said)
 		changed[n.ID] = r.Certainty >= frame.Likely && r.Change != frame.Restates
 	}
@@ -47,9 +53,11 @@ type FoundChange struct {
 }
 
 // FindChange says which of the neighbours, best first, a fact changes, and how. It finds none where the fact
-// was said before the neighbour, where the neighbour is an episode, which tells what was said and stays
-// true, and where the fact could change several that have nothing to do with each other.
+// could change several that have nothing to do with each other.
 func FindChange(fact Fact, neighbors []Neighbor) (FoundChange, bool) {
+	if len(fact.Content) > MaxLatestChars {
+		return FoundChange{}, false
+	}
 	said := frame.Read(fact.Content, fact.Speaker)
 	if len(said) == 0 {
 		return FoundChange{}, false
@@ -61,7 +69,7 @@ func FindChange(fact Fact, neighbors []Neighbor) (FoundChange, bool) {
 	}
 	var hits []hit
 	for _, n := range neighbors {
-		if n.Type == schema.TypeEpisodic || saidBefore(fact.SaidAt, n.OccurredAt) {
+		if !changeable(fact, n) {
 			continue
 		}
 		frames := frame.Read(n.Content, n.Who)
@@ -96,6 +104,12 @@ func FindChange(fact Fact, neighbors []Neighbor) (FoundChange, bool) {
 	return out, true
 }
 
+// changeable reports whether a neighbour may be changed by a fact: an episode tells what was said and stays
+// true, what was said later is not changed, and long texts say many things.
+func changeable(fact Fact, n Neighbor) bool {
+	return n.Type != schema.TypeEpisodic && len(n.Content) <= MaxLatestChars && !saidBefore(fact.SaidAt, n.OccurredAt)
+}
+
 // saidBefore reports whether a fact is older than a memory. Unknown times are not.
 func saidBefore(fact, known time.Time) bool {
 	return !fact.IsZero() && !known.IsZero() && fact.Before(known)
@@ -124,4 +138,21 @@ func SuccessorHint(old Neighbor) []Hint {
 		return nil
 	}
 	return joinHints(nil, CheckHints([]string{"What holds now of " + strings.Join(about, ", ") + "?"}))
+}
+
+// attributeHints returns the hints of a fact by what it states: the words by which people ask for it.
+func attributeHints(f Fact) []Hint {
+	if len(f.Content) > MaxLatestChars {
+		return nil
+	}
+	for _, said := range frame.Read(f.Content, f.Speaker) {
+		if asked := said.AskedBy(); asked != "" {
+			whose := f.Speaker
+			if about := said.About(); about != "" {
+				whose = about
+			}
+			return joinHints(nil, CheckHints([]string{"What is the " + asked + " of " + whose + "?"}))
+		}
+	}
+	return nil
 }

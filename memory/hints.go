@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mneme/mneme/memory/frame"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -70,7 +71,13 @@ var questionWords = set(`who whom whose what when where which why how is are am 
 // AllHints returns the hints of a fact: those that the model gave it, then those that follow from what it
 // claims.
 func (f Fact) AllHints() []Hint {
-	return joinHints(CheckHints(f.Hints), ClaimHints(f.Claim))
+	out := joinHints(CheckHints(f.Hints), ClaimHints(f.Claim))
+	for _, h := range attributeHints(f) {
+		if len(out) < MaxHints {
+			out = append(out, h)
+		}
+	}
+	return out
 }
 
 // joinHints marks where hints come from and keeps the first MaxHints.
@@ -184,7 +191,7 @@ var HintVocabulary = func() string {
 		out = append(out, t.question)
 	}
 	slices.Sort(out)
-	return strings.ReplaceAll(strings.Join(out, " "), "$", "")
+	return strings.ReplaceAll(strings.Join(out, " ")+" "+frame.ConceptVocabulary, "$", "")
 }()
 
 // vocabularyShare is the share of a corpus that is taken to have a hint with a given word of the rules.

@@ -21,7 +21,7 @@ const (
 
 	ownerShare  = 0.5  // of the relevance that rests on the weaker of whose and what
 	otherKind   = 0.85 // by which it counts when it gives no value of the kind that is asked for
-	unknownSelf = 0.3  // weight of "I" and "we" beside the rarest word, 1
+	unknownSelf = 0.5  // weight of "I" and "we" beside the rarest word, 1
 )
 
 // Asked is a question with the weight of its words.

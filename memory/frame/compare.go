@@ -229,7 +229,7 @@ func (m alignment) attributes(a, b Frame) []string {
 
 // named handles statements that name the value they replace: "from Lyon to Oslo", "not Max".
 func named(a, b Frame, m alignment) Relation {
-	if len(b.old) == 0 || a.sentiment != 0 && b.sentiment == 0 && !b.ended {
+	if len(b.old) == 0 || a.sentiment != 0 && b.sentiment == 0 && !b.ended && !isFavorite(b) {
 		return Relation{}
 	}
 	hit := false

@@ -1,6 +1,9 @@
 package frame
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A concept brings together the words by which people speak of one attribute: who asks where someone
 // lives means their home, address or city. A word may belong to several.
@@ -38,7 +41,7 @@ HOME: live reside residence home house apartment flat address city town based ho
 EMPLOYER: work employ employer employed job company hire firm workplace join
 ROLE: role title position profession occupation job career promote promotion workas jobtitle work
 MANAGER: manager boss supervisor reportto manage lookafter
-PARTNER: dating partner husband wife spouse girlfriend boyfriend fiance fiancee fiancé fiancée married marry marriage engaged divorce divorced dating date breakup single relationship
+PARTNER: partner dating husband wife spouse girlfriend boyfriend fiance fiancee fiancé fiancée married marry marriage engaged divorce divorced dating date breakup single relationship
 PHONE: phone phonenumber telephone mobile cell number reach dial ring
 EMAIL: email e-mail mail inbox
 NAME: name named call called rename nickname title
@@ -246,3 +249,43 @@ var generalWord = func() map[string]string {
 	}
 	return out
 }()
+
+// askedBy is how many words of a concept a question names it by.
+const askedBy = 5
+
+// conceptAsked are the words by which people ask for a concept.
+var conceptAsked = func() map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(conceptWords) {
+		if name, list, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			out[name] = strings.Join(strings.Fields(list)[:min(askedBy, len(strings.Fields(list)))], ", ")
+		}
+	}
+	return out
+}()
+
+// ConceptVocabulary is the text of all words that AskedBy uses.
+var ConceptVocabulary = func() string {
+	var out []string
+	for _, asked := range conceptAsked {
+		out = append(out, asked)
+	}
+	slices.Sort(out)
+	return strings.ReplaceAll(strings.Join(out, " "), ",", "")
+}()
+
+// AskedBy returns the words by which people ask for what a statement gives, beyond its own; empty when the
+// attribute is none of the lexicon that decides anything.
+func (f Frame) AskedBy() string {
+	if f.event || f.ifClause || len(f.values) == 0 && len(f.old) == 0 {
+		return ""
+	}
+	for _, t := range f.topic {
+		for _, c := range concepts[t] {
+			if decides(c) && c != conceptName && c != conceptLike && c != "PRICE" && c != "VERSION" && !slices.Contains(f.owner, t) {
+				return conceptAsked[c]
+			}
+		}
+	}
+	return ""
+}

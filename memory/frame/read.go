@@ -467,7 +467,7 @@ var plainVerbs = stems(`live work reside own lead manage maintain head chair tea
 	expire retain purge back review approve sign merge order subscribe bank shop rent lease park sleep wake exercise swim hike climb
 	earn charge bill invoice count measure monitor alert page contain include offer last return respond answer connect expose prefer
 	identify celebrate grow sing dance paint knit volunteer date allow tune cache index publish consume scale shard replicate mirror proxy
-	land fly travel stay settle book stream contact email phone text`, "workas workout gotowork oncall wakeup reportto lookafter usedto nolonger bornin allergicto fanof cantstand")
+	land fly travel stay settle book stream contact email phone text`, "dating workas workout gotowork oncall wakeup reportto lookafter usedto nolonger bornin allergicto fanof cantstand")
 
 func isVerb(t token) bool {
 	switch t.low {
@@ -664,12 +664,16 @@ func (r *reader) findOld() {
 			from = i + 1
 		case t.low == "over" && main.stem == stemOf("prefer") && i > r.verb:
 			from = i + 1
+		case i == r.verb && replacers[t.stem] && i+1 < len(r.ts) && strings.HasSuffix(r.ts[i+1].low, "ing"):
 		case i == r.verb && replacers[t.stem] && i+1 < len(r.ts) && !prepositions[r.ts[i+1].low] && t.low != "shutdown":
 			from = i + 1
 		case i > r.verb && i > 0 && (r.ts[i-1].low == "and" || r.ts[i-1].low == "to" || isAux(r.ts[i-1])) && replacers[t.stem] && i+1 < len(r.ts) && !prepositions[r.ts[i+1].low]:
 			from = i + 1
-		case (t.low == "using" || t.low == "doing") && i > 0 && endVerbs[r.ts[i-1].stem]:
-			from = i + 1
+		case strings.HasSuffix(t.low, "ing") && len(t.low) > 4 && i > 0 && endVerbs[r.ts[i-1].stem] && i+1 < len(r.ts):
+			from = i + 1 // "stopped using Jira", "gave up being a recruiter"
+			for from < len(r.ts)-1 && (r.ts[from].low == "as" || r.ts[from].low == "to" || r.ts[from].low == "in" || r.ts[from].low == "on" || r.ts[from].low == "at" || r.ts[from].low == "by" || r.ts[from].low == "with") {
+				from++
+			}
 		}
 		if from < 0 || from >= len(r.ts) || t.end != 0 && !oldMarkers[t.low] {
 			continue

@@ -2,6 +2,8 @@ package frame
 
 import (
 	"strings"
+	"sync"
+	"sync/atomic"
 	"unicode"
 	"unicode/utf8"
 
@@ -145,8 +147,24 @@ func stemOf(low string) string {
 	if len(low) < 3 || strings.ContainsAny(low, "0123456789_@/.") {
 		return low
 	}
-	return english.Stem(low, true)
+	if stem, ok := stemCache.Load(low); ok {
+		return stem.(string)
+	}
+	stem := english.Stem(low, true)
+	if stemCount.Add(1) < maxStems {
+		stemCache.Store(low, stem)
+	}
+	return stem
 }
+
+// stemCache keeps the stems of the first words that were met: a few thousand words make up most of what
+// people say, and stemming costs most of what reading does.
+var (
+	stemCache sync.Map
+	stemCount atomic.Int64
+)
+
+const maxStems = 20_000
 
 // joinPhrases makes one token of the phrases of the lexicon: "no longer", "on call".
 func joinPhrases(ts []token) []token {

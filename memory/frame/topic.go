@@ -30,7 +30,8 @@ func (r *reader) modifies(v Value) bool {
 		return false
 	}
 	next := r.ts[v.to]
-	return (articles[r.ts[v.from-1].low] || possessives[r.ts[v.from-1].low]) && isContent(next) && !isVerb(next)
+	prev := r.ts[v.from-1]
+	return (articles[prev.low] || possessives[prev.low] || prev.poss) && isContent(next) && !isVerb(next)
 }
 
 func (r *reader) addValue(v Value) {
@@ -269,7 +270,14 @@ func (r *reader) dropAdverbialDates() {
 			return qualifies
 		})
 	}
-	r.values = slices.DeleteFunc(r.values, func(v Value) bool { return times(v) != first })
+	clock := r.values[0].Kind == KindTime
+	r.values = slices.DeleteFunc(r.values, func(v Value) bool {
+		if clock && v.Kind == KindDate && v.from > 0 && r.ts[v.from-1].low == "on" { // "at 9 on Mondays"
+			r.condition = append(r.condition, v.key)
+			return true
+		}
+		return times(v) != first
+	})
 }
 
 // findTopic collects what the statement is about: the subject's words and the other content words.
@@ -309,7 +317,7 @@ func (r *reader) findTopic() {
 			r.addTerm(subject, teamTerm)
 		case t.low == "my":
 			r.addTerm(subject || agent && i == r.verb+1, cmpOr(r.speaker, selfTerm))
-		case !isContent(t) && !(concepts[t.stem] != nil && !auxiliaries[t.low] && !prepositions[t.low] && !fillers[t.low]):
+		case !isContent(t) && !(t.cap && i > 0 && lightVerbs[t.stem]) && !(concepts[t.stem] != nil && !auxiliaries[t.low] && !prepositions[t.low] && !fillers[t.low]):
 		case (changeVerbs[t.stem] || endVerbs[t.stem] && concepts[t.stem] == nil) && i >= actor && i <= r.verb+1:
 		case i >= actor && isMarker(t):
 		default:
@@ -466,7 +474,9 @@ func (r *reader) implied(main token) {
 }
 
 // moversOnly reports whether nothing but who moves is known: people, who move home.
-func (r *reader) moversOnly() bool { return len(r.topic) <= 1 && !r.copular }
+func (r *reader) moversOnly() bool {
+	return !r.copular && !slices.ContainsFunc(r.topic, func(t string) bool { return !slices.Contains(r.owner, t) && t != selfTerm && t != teamTerm })
+}
 
 func (r *reader) followed(low string) bool {
 	return r.verb+1 < len(r.ts) && r.ts[r.verb+1].low == low

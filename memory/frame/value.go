@@ -148,6 +148,9 @@ func typedAt(ts []token, i int) (Value, int) {
 	}
 	t := ts[i]
 	low := t.low
+	if !hasDigit(low) && numerals[low] == 0 && !strings.ContainsAny(low, "@/%#.$€£") {
+		return Value{}, 0 // no form to look at
+	}
 	next := func(k int) string {
 		if i+k < len(ts) && ts[i+k-1].end == 0 {
 			return ts[i+k].low
@@ -235,8 +238,9 @@ func dateAt(ts []token, i int) (Value, int) {
 		return token{}
 	}
 	date := func(key string, n int) (Value, int) { return Value{Kind: KindDate, key: key}, n }
+	digit := hasDigit(t.low)
 	switch low := t.low; {
-	case isoPattern.MatchString(low):
+	case digit && isoPattern.MatchString(low):
 		m := isoPattern.FindStringSubmatch(low)
 		return date(m[2]+"-"+m[3], 1)
 	case month(t) > 0:
@@ -252,7 +256,7 @@ func dateAt(ts []token, i int) (Value, int) {
 			n = 2
 		}
 		return date(monthDay(month(t), 0), n)
-	case dayOfMonth(low) > 0 && t.end == 0 && (month(at(1)) > 0 || at(1).low == "of" && month(at(2)) > 0):
+	case digit && dayOfMonth(low) > 0 && t.end == 0 && (month(at(1)) > 0 || at(1).low == "of" && month(at(2)) > 0):
 		n := 2
 		if at(1).low == "of" {
 			n = 3
@@ -262,13 +266,13 @@ func dateAt(ts []token, i int) (Value, int) {
 			n++
 		}
 		return date(monthDay(m, dayOfMonth(low)), n)
-	case ordinalPattern.MatchString(low) && (i == 0 || ts[i-1].low == "the" || ts[i-1].low == "on") && !strings.HasPrefix(at(1).low, "fl"):
+	case digit && ordinalPattern.MatchString(low) && (i == 0 || ts[i-1].low == "the" || ts[i-1].low == "on") && !strings.HasPrefix(at(1).low, "fl"):
 		return date("00-"+low, 1)
 	case weekdays[low] > 0, weekdays[strings.TrimSuffix(low, "s")] > 0, weekAb[low] && t.cap:
 		return date("day:"+strings.TrimSuffix(low, "s")[:min(3, len(low))], 1)
-	case quarterPattern.MatchString(low):
+	case digit && quarterPattern.MatchString(low):
 		return date(low, 1)
-	case yearPattern.MatchString(low) && i > 0 && (prepositions[ts[i-1].low] || ts[i-1].low == "be"):
+	case digit && yearPattern.MatchString(low) && i > 0 && (prepositions[ts[i-1].low] || ts[i-1].low == "be"):
 		return date(low, 1)
 	case low == "tomorrow" || low == "tonight":
 		return date(low, 1)
@@ -307,6 +311,10 @@ func timeAt(ts []token, i int) (Value, int) {
 		}
 		return Value{Kind: KindTime, key: strconv.Itoa(h) + ":" + minute}, n
 	}
+	digit := hasDigit(low)
+	if !digit && numerals[low] == 0 && low != "noon" && low != "midday" && low != "midnight" && low != "half" && low != "quarter" {
+		return Value{}, 0
+	}
 	half := strings.ReplaceAll(next, ".", "")
 	if half != "am" && half != "pm" {
 		half = ""
@@ -316,10 +324,10 @@ func timeAt(ts []token, i int) (Value, int) {
 		return clock("12", "00", "", 1)
 	case low == "midnight":
 		return clock("0", "00", "", 1)
-	case hourPattern.MatchString(low):
+	case digit && hourPattern.MatchString(low):
 		m := hourPattern.FindStringSubmatch(low)
 		return clock(m[1], "00", m[2], 1)
-	case timePattern.MatchString(low) && (strings.Contains(low, ":") || half != "" || i > 0 && (ts[i-1].low == "at" || ts[i-1].low == "to")):
+	case digit && timePattern.MatchString(low) && (strings.Contains(low, ":") || half != "" || i > 0 && (ts[i-1].low == "at" || ts[i-1].low == "to")):
 		m := timePattern.FindStringSubmatch(low)
 		if half != "" {
 			return clock(m[1], m[2], half, 2)

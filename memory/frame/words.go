@@ -248,7 +248,7 @@ workas: work as | job as | act as
 jobtitle: job title | job description
 gotowork: go to work | get to work | come to work | travel to work | way to work | commute to work | ride to work | drive to work | going to work
 workout: work out
-notbut: not only
+dating: be dating | go out with | be seeing | be together with
 `
 
 // changeVerbs say that something has another value from then on.

@@ -1,0 +1,26 @@
+package frame
+
+import "testing"
+
+func BenchmarkRead(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		Read("The ledger service moved from Go 1.24 to Go 1.25 yesterday, because the old version was out of support.", "Dana")
+	}
+}
+
+func BenchmarkCompare(b *testing.B) {
+	x := Read("The ledger service is written in Go 1.24.", "Dana")
+	y := Read("The ledger service moved from Go 1.24 to Go 1.25 yesterday.", "Dana")
+	b.ReportAllocs()
+	for b.Loop() {
+		Compare(x[0], y[0])
+	}
+}
+
+func BenchmarkVocabulary(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		ReadVocabulary("The ledger service moved from Go 1.24 to Go 1.25 yesterday, because the old version was out of support.", "Dana")
+	}
+}
