@@ -90,7 +90,7 @@ type alignment struct {
 }
 
 // softTerms go with many attributes and tell none apart.
-var softTerms = stems(`team service system project app application tool time date value day name make place thing company people
+var softTerms = stems(`team service system project app application tool time date value day make place thing company people
 	person use user setup per event order set length default main primary official daily everyday everybody each client`)
 
 func match(a, b Frame) alignment {
@@ -329,6 +329,9 @@ func substituted(a, b Frame, m alignment) Relation {
 		return Relation{}
 	}
 	attributes := m.attributes(a, b)
+	if head := sharedHead(va, vb); len(attributes) == 0 && head != "" && va.key != vb.key {
+		attributes = []string{head} // "a low-carb diet" and "a keto diet"
+	}
 	category := va.category != "" && va.category == vb.category
 	concept := sharedConcept(a, b, m)
 	exact := len(m.restA) == 0 && len(m.restB) == 0
@@ -347,7 +350,7 @@ func substituted(a, b Frame, m alignment) Relation {
 		}
 		return Relation{}
 	}
-	plural := pluralConcepts[concept] || a.sentiment != 0 || manyOf(a) || manyOf(b)
+	plural := pluralConcepts[concept] || (a.sentiment != 0 || manyOf(a) || manyOf(b)) && !(isFavorite(a) && isFavorite(b))
 	// The later one may name the thing alone: "we moved the search service to Stockholm".
 	if len(m.restB) == 0 && b.cue == cueChange && len(m.restA) == 1 {
 		for _, c := range concepts[m.restA[0]] {
@@ -358,6 +361,7 @@ func substituted(a, b Frame, m alignment) Relation {
 	}
 	single := !plural && (singleKind(va.Kind) || singleConcepts[concept] || a.holder && b.holder && holderConcepts[concept] || isFavorite(a) && isFavorite(b) ||
 		definite(a, b, va, vb, category))
+	usual := usualConcepts[concept]
 	if a.sentiment > 0 && b.sentiment > 0 && b.cue >= cueNow && (category || opposite(va.key, vb.key) || shareHead(va, vb)) && exact {
 		return Relation{Certainty: Sure, Change: Updates, Why: WhyCue}
 	}
@@ -367,7 +371,7 @@ func substituted(a, b Frame, m alignment) Relation {
 		out.Certainty, out.Why = Likely, WhyCue
 	case plural:
 		return Relation{}
-	case exact && single && concept == conceptEmployer && b.cue == cueNone && !singleKind(va.Kind):
+	case exact && (single || usual) && b.cue == cueNone && usual && !singleKind(va.Kind):
 		out.Certainty, out.Why = Likely, WhyRestated // some have two
 	case exact && single:
 		out.Certainty, out.Why = Sure, WhySingle
@@ -471,7 +475,7 @@ func decides(c string) bool { return singleConcepts[c] || pluralConcepts[c] || h
 
 // isFavorite reports whether the statement is about the favourite of something.
 func isFavorite(f Frame) bool {
-	return slices.Contains(f.topic, stemOf("favorite")) || slices.Contains(f.topic, stemOf("preferred"))
+	return slices.Contains(f.topic, stemOf("favorite"))
 }
 
 // manyOf reports whether a statement lists several values, or tells of likes.
@@ -485,9 +489,15 @@ func definite(a, b Frame, va, vb Value, category bool) bool {
 	return category || va.Kind == KindName && vb.Kind == KindName
 }
 
-func shareHead(x, y Value) bool {
+func shareHead(x, y Value) bool { return sharedHead(x, y) != "" }
+
+// sharedHead returns the last word of two values of several words that end alike.
+func sharedHead(x, y Value) string {
 	a, b := strings.Fields(x.key), strings.Fields(y.key)
-	return len(a) > 1 && len(b) > 1 && a[len(a)-1] == b[len(b)-1]
+	if len(a) > 1 && len(b) > 1 && a[len(a)-1] == b[len(b)-1] {
+		return a[len(a)-1]
+	}
+	return ""
 }
 
 func restInSubject(a, b Frame, m alignment) bool {

@@ -54,8 +54,8 @@ VEHICLE: vehicle car drive wheel automobile motorbike motorcycle truck van scoot
 COMMUTE: commute commuting gotowork
 HOBBY: hobby pastime hobbies spare free-time weekend leisure sport activity
 INSTRUMENT: instrument guitar piano violin drum drums cello flute saxophone ukulele
-GYM: gym fitness workout training exercise trainer train membership
-SCHOOL: school university college study studies studying degree major course campus class kindergarten pupil student attend
+GYM: gym fitness workout training exercise trainer train membership studio
+SCHOOL: school university college study studies studying degree major course campus class kindergarten pupil student attend academy primary
 LANGUAGE: language speak fluent learn learning
 DRINK: drink coffee tea beverage espresso latte matcha juice beer wine
 FOOD: food dish cuisine meal snack restaurant lunch dinner breakfast
@@ -134,7 +134,11 @@ NEWS: newspaper news
 
 // singleConcepts are attributes of which someone or something has one value at a time.
 var singleConcepts = words(`HOME EMPLOYER MANAGER PHONE EMAIL NAME BIRTH AGE DIET WAKE SLEEP ONCALL STANDUP SPRINT LAUNCH DEADLINE BUDGET
-	PRICE SALARY CI PORT VERSION BRANCH RETENTION LIMIT TIMEOUT THEME FREQUENCY BANK PARTNER REGION TRACKER`)
+	PRICE SALARY PORT VERSION BRANCH RETENTION LIMIT TIMEOUT THEME FREQUENCY REGION`)
+
+// usualConcepts are attributes of which there is usually one at a time: another value said without a word of
+// change probably takes the place of the first.
+var usualConcepts = words("REPO CHAT DATABASE QUEUE CI EMPLOYER SCHOOL GYM VEHICLE COMMUTE DRINK ROLE DIET MONITOR TRACKER MERGE PROVIDER PARTNER BANK")
 
 // pluralConcepts are attributes of which someone has many at once.
 var pluralConcepts = words("LIKE ALLERGY HOBBY LANGUAGE INSTRUMENT PET FOOD")
@@ -219,8 +223,8 @@ SECRET: vault 1password bitwarden lastpass keepass
 ORCHESTRATION: kubernetes nomad ecs swarm mesos
 DESIGN: figma sketch penpot xd
 VIDEO: zoom meet webex jitsi
-DRINK: coffee tea espresso latte cappuccino matcha water juice soda beer wine cola cocoa kombucha americano
-DIET: vegetarian vegan pescatarian omnivore carnivore keto paleo flexitarian
+DRINK: coffee tea espresso latte cappuccino matcha water juice soda beer wine cola cocoa kombucha americano chocolate lemonade cider rooibos chai mate whisky gin smoothie
+DIET: vegetarian vegan pescatarian omnivore carnivore keto paleo flexitarian low-carb gluten-free dairy-free sugar-free plant-based lactose-free halal kosher
 COLOR: red blue green yellow purple orange black white pink grey gray brown turquoise teal violet navy
 DAYPART: morning afternoon evening night mornings afternoons evenings nights
 SEASON: spring summer autumn fall winter

@@ -228,7 +228,7 @@ func speakerKey(speaker string) string {
 	if roles[first] {
 		return ""
 	}
-	return first
+	return stemOf(first)
 }
 
 // reader is one sentence at work.
@@ -332,7 +332,7 @@ func (r *reader) label() {
 	for i := 0; i < min(5, len(r.ts)-2); i++ {
 		t := r.ts[i]
 		if t.end == ':' {
-			if hasVerb(r.ts[i+1:]) {
+			if !hasVerb(r.ts[:i+1]) && hasVerb(r.ts[i+1:]) {
 				r.ts = r.ts[i+1:]
 			}
 			return
@@ -704,9 +704,16 @@ func (r *reader) oldSubject() {
 	for to > 0 && (isAux(r.ts[to-1]) || fillers[r.ts[to-1].low]) {
 		to--
 	}
-	if v, ok := r.value(0, to); ok && v.Kind != KindTerm && !r.isSelf(0, to) {
+	from := to // the name alone: "the Mistral team's chat tool Slack"
+	for from > 0 && r.nameLike(from-1) && (from == to || r.ts[from-1].end == 0 && !r.ts[from-1].poss) {
+		from--
+	}
+	if from == to {
+		from = 0
+	}
+	if v, ok := r.value(from, to); ok && v.Kind != KindTerm && !r.isSelf(0, to) {
 		r.old = append(r.old, v)
-		r.take(0, to)
+		r.take(from, to)
 	}
 }
 

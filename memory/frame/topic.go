@@ -144,7 +144,7 @@ func (r *reader) invert() bool {
 			holds = true
 		case isBe(main) && rest[0].low == "in" && len(rest) > 1 && rest[1].stem == stemOf("charge"):
 			holds = true
-		case hasConcept(main.stem, holderConcepts) && person && (possessed || rest[0].cap || len(rest) > 1) && rest[0].low != "a" && rest[0].low != "an" && !prepositions[rest[0].low]:
+		case hasConcept(main.stem, holderConcepts) && person && (possessed || rest[0].cap || len(rest) > 1 || pronouns[rest[0].low]) && rest[0].low != "a" && rest[0].low != "an" && !prepositions[rest[0].low]:
 			holds = true
 		case main.low == "lookafter" || main.low == "reportto":
 			holds = main.low == "lookafter" && person
@@ -338,7 +338,14 @@ func (r *reader) findTopic() {
 	for _, v := range r.values {
 		if v.category != "" && v.Kind != KindVersion {
 			r.addTerm(false, "@"+v.category)
+		} else if words := strings.Fields(v.key); len(words) > 1 && v.Kind == KindName {
+			for _, c := range concepts[words[len(words)-1]] { // "Lindenhof School"
+				r.addTerm(false, "@"+c)
+			}
 		}
+	}
+	if r.sentiment > 0 && slices.ContainsFunc(r.ts, func(t token) bool { return t.low == "best" || t.low == "most" }) {
+		r.addTerm(false, stemOf("favorite"))
 	}
 }
 
@@ -403,6 +410,7 @@ func (r *reader) findOwner(actor int, agent bool) {
 		for _, t := range r.ts[:actor] {
 			add(t.stem)
 		}
+	case possessor:
 	case possessives[r.ts[0].low] && r.ownsPerson(0):
 		r.kin = true
 		for _, t := range r.ts[:actor] {
@@ -410,7 +418,6 @@ func (r *reader) findOwner(actor int, agent bool) {
 				add(t.stem)
 			}
 		}
-	case possessor:
 	default:
 		head := r.ts[actor-1]
 		if isBe(r.main()) && !properEnd(head) || concepts[head.stem] != nil && !entityHeads[head.stem] {

@@ -188,6 +188,7 @@ func typedAt(ts []token, i int) (Value, int) {
 		return Value{Kind: KindVersion, key: strings.TrimPrefix(low, "v")}, 1
 	}
 	count, counted := numerals[low]
+	counted = counted && !(t.cap && i > 0) // "Gym Nine"
 	if numberPattern.MatchString(low) || counted && low != "one" && low != "zero" || low == "one" && (units[nextStem(1)] || i > 0 && isVerb(ts[i-1]) && next(1) != "" && next(1) != "of") {
 		key := number(strings.TrimPrefix(low, "#"))
 		if counted {
