@@ -33,6 +33,15 @@ type Fact struct {
 	Confidence float64         `json:"confidence"` // [0,1]
 	Claim      Claim           `json:"claim,omitzero"`
 	Hints      []string        `json:"hints,omitempty"` // questions that it answers, of the model; see CheckHints
+
+	// Retracts means that the content does not hold ("Forget that Maya likes tabs."): the fact takes a
+	// statement back, and there is nothing to add.
+	Retracts bool `json:"retracts,omitempty"`
+
+	// Cue is what the sentence began with that says it corrects or changes something, in lower case:
+	// "actually", "correction", "scratch that", "forget that". It is not part of Content, except in an
+	// explicit save, which keeps its words. Empty when there was none.
+	Cue string `json:"cue,omitempty"`
 }
 
 // Triple is one edge of the entity graph (document 002 "Extracted entity shape").
