@@ -108,93 +108,179 @@ func fromMemory(src inference.Source, content string, truncated bool) []found {
 	}
 	s := newSpeaker(src.Speaker)
 	ws := splitWords(whole)
-	resolved, changed := resolveFirstPerson(ws, s)
-	if changed {
-		resolved = splitWords(joinWords(resolved))
+	l := cutLead(ws, s)
+	if len(segs) == 1 {
+		if _, ok := cutRetraction(l.rest); ok {
+			return fromText(src, segs)
+		}
 	}
-	return []found{makeFound(src, whole, ws, resolved, s, false)}
+	resolved := resolveFirstPerson(ws, s)
+	if resolved.changed {
+		resolved.words = splitWords(joinWords(resolved.words))
+	}
+	f := makeFound(src, whole, ws, resolved.words, s, false)
+	f.fact.Cue = l.cue
+	return []found{f}
+}
+
+// statement is a sentence, or a clause of one, that is read by itself.
+type statement struct {
+	words    []word
+	cue      string
+	reminded bool // somebody asked to remember it
+	retracts bool
+	item     bool // of a list: see segment
+	settled  bool // its subject needs no resolving
+}
+
+// reader reads the sentences of one text in order.
+type reader struct {
+	src     inference.Source
+	s       speaker
+	trusted bool
+	ante    antecedent
+	cue     string // of a sentence that was nothing but a cue
+	out     []found
+	last    int // how many facts there were before the last sentence
 }
 
 // fromText reads prose.
 func fromText(src inference.Source, segs []segment) []found {
-	var (
-		out     []found
-		s       = newSpeaker(src.Speaker)
-		trusted = src.Kind == schema.SourceMemory
-		ante    antecedent
-	)
+	r := &reader{src: src, s: newSpeaker(src.Speaker), trusted: src.Kind == schema.SourceMemory}
 	for _, seg := range segs {
-		text := memory.Normalize(seg.text).Storage
-		if n := utf8.RuneCountInString(text); n < 4 || n > memory.MaxFactLength {
-			ante = antecedent{}
-			continue
-		}
-		ws := splitWords(text)
-		if strings.HasSuffix(text, ":") || isQuestion(text, ws) || !seg.item && isChatter(text, ws) || !statesWords(text) {
-			continue // what "it" was stays what it was
-		}
-		if !trusted && !seg.item && isRequest(ws) && rememberStarts.at(ws) == 0 {
-			continue
-		}
-		reminded := 0
-		if !trusted {
-			if reminded = rememberStarts.at(ws); reminded > 0 && reminded+2 <= len(ws) && (ws[0].low != "remember" || reminded > 1 || ws[1].low != "to") {
-				ws = append([]word(nil), ws[reminded:]...)
-				ws[0].core = capitalize(ws[0].core)
-			} else {
-				reminded = 0
-			}
-		}
-
-		original, indirect := ws, false
-		if kind := pronounSubject(ws); kind != "" && !seg.item {
-			if kind == "you" {
-				if !isRule(ws) && !trusted {
-					ante = antecedent{}
-					continue
-				}
-			} else {
-				var ok bool
-				if ws, ok = resolvePronoun(ws, kind, ante); !ok {
-					ante = antecedent{}
-					continue
-				}
-				indirect = true
-			}
-		}
-		if !seg.item && s.known() {
-			lead := skipLeadIns(ws)
-			if resolved, ok := resolveFirstPerson(lead, s); ok {
-				ws = resolved
-				if len(lead) < len(original) {
-					ws[0].core = capitalize(ws[0].core)
-				}
-			}
-		}
-		if indirect || s.known() {
-			ws = splitWords(joinWords(ws)) // names of several words
-		}
-		resolved := ws
-		if dated, ok := resolveDates(ws, src.OccurredAt); ok {
-			ws = dated
-		}
-		f := makeFound(src, joinWords(ws), original, ws, s, indirect)
-		if reminded > 0 && f.fact.Confidence < ConfidenceStrong {
-			f.fact.Confidence = ConfidenceStrong
-		}
-		if n := utf8.RuneCountInString(f.fact.Content); n >= memory.MinFactLength && n <= memory.MaxFactLength && !saysNothing(f.fact.Content) {
-			out = append(out, f)
-		}
-		ante = subjectOf(resolved, s)
+		r.read(seg)
 	}
-	return out
+	return r.out
 }
 
-// saysNothing reports whether a sentence states that something is itself, as "I'm Dana" does once
+// read reads one sentence.
+func (r *reader) read(seg segment) {
+	text := memory.Normalize(seg.text).Storage
+	if n := utf8.RuneCountInString(text); n < 3 || n > memory.MaxFactLength {
+		r.ante = antecedent{}
+		return
+	}
+	ws := splitWords(text)
+	if r.cueAlone(ws) {
+		return
+	}
+	l := lead{rest: ws}
+	if !seg.item {
+		l = cutLead(ws, r.s)
+	}
+	if len(l.rest) == 0 {
+		return
+	}
+	if l.reminded && strings.HasSuffix(text, "?") && polite.has(ws[0].low) {
+		text = strings.TrimRight(text, "?!") + "."
+		l.rest = append([]word(nil), l.rest...)
+		l.rest[len(l.rest)-1].post = "."
+	}
+	if strings.HasSuffix(text, ":") || isQuestion(text, l.rest) || !seg.item && isChatter(text, l.rest) || !statesWords(text) {
+		return // what "it" was stays what it was
+	}
+	before := len(r.out)
+	if scratched(l.cue) {
+		r.out = r.out[:min(r.last, len(r.out))]
+		before = len(r.out)
+	}
+	defer func() { r.last = before }()
+	if len(l.topic) > 0 {
+		r.ante = topicOf(l.topic)
+	}
+	cue := l.cue
+	if cue == "" {
+		cue = r.cue
+	}
+	r.cue = ""
+	if back, ok := cutRetraction(l.rest); ok && !seg.item {
+		r.state(statement{words: back.content, cue: back.cue, retracts: true, reminded: true, settled: back.topic})
+		if len(back.rest) > 0 {
+			r.state(statement{words: back.rest, cue: cue})
+		}
+		return
+	}
+	if !r.trusted && !l.reminded && !seg.item && isRequest(l.rest) {
+		return
+	}
+	for _, words := range splitClauses(l.rest) {
+		r.state(statement{words: words, cue: cue, reminded: l.reminded && !r.trusted, item: seg.item, settled: l.introduced && words[0].low == "this"})
+	}
+}
+
+// cueAlone takes note of a sentence that is nothing but a cue for the next: "Scratch that."
+func (r *reader) cueAlone(ws []word) bool {
+	n := cues.at(ws)
+	if n == 0 || n < len(ws) {
+		return false
+	}
+	r.cue = cueText(ws)
+	if scratched(r.cue) {
+		r.out = r.out[:min(r.last, len(r.out))]
+	}
+	return true
+}
+
+// state adds the fact that a statement makes, if it stands alone.
+func (r *reader) state(st statement) {
+	ws, original, indirect := st.words, st.words, false
+	if kind := pronounSubject(ws); kind != "" && !st.item && !st.settled {
+		if kind == "you" {
+			if !isRule(ws) && !r.trusted {
+				r.ante = antecedent{}
+				return
+			}
+		} else {
+			var ok bool
+			if ws, ok = resolvePronoun(ws, kind, r.ante); !ok {
+				r.ante = antecedent{}
+				return
+			}
+			indirect = true
+		}
+	}
+	said := ws // as far as it is certain
+	if !st.item || firstPerson(ws[0].low) {
+		resolved := resolveFirstPerson(ws, r.s)
+		ws = resolved.words
+		if resolved.certain {
+			said = ws
+		}
+	}
+	if indirect || r.s.known() {
+		ws, said = splitWords(joinWords(ws)), splitWords(joinWords(said)) // names of several words
+	}
+	if dated, ok := resolveDates(said, r.src.OccurredAt); ok {
+		said = dated
+	}
+	f := makeFound(r.src, joinWords(said), original, ws, r.s, indirect)
+	f.fact.Cue, f.fact.Retracts = st.cue, st.retracts
+	if st.reminded && f.fact.Confidence < ConfidenceStrong {
+		f.fact.Confidence = ConfidenceStrong
+	}
+	if st.retracts {
+		f.triples = nil // nothing is known by it
+	}
+	if n := utf8.RuneCountInString(f.fact.Content); n >= memory.MinFactLength && n <= memory.MaxFactLength && !saysNothing(f.fact.Content) {
+		r.out = append(r.out, f)
+	}
+	r.ante = subjectOf(ws, r.s)
+}
+
+// polite begin a request that has the form of a question.
+var polite = set("can could would will")
+
+// scratched reports whether a cue takes back the sentence before.
+func scratched(cue string) bool {
+	first, _, _ := strings.Cut(cue, " ")
+	return scratches.has(first) || strings.HasPrefix(cue, "that's ") || strings.HasPrefix(cue, "that is ") || cue == "i take that back"
+}
+
+// saysNothing reports whether a sentence states that something is itself, as "My name is Dana" does once
 // Dana is known to speak.
 func saysNothing(content string) bool {
 	subject, object, ok := strings.Cut(strings.TrimRight(content, ".!"), " is ")
-	return ok && strings.EqualFold(subject, object)
+	return ok && (strings.EqualFold(subject, object) || strings.EqualFold(subject, object+"'s name"))
 }
 
 // fromTool reads tool output.
@@ -251,7 +337,7 @@ func categoryOf(content string, ws []word) schema.Category {
 	case category != schema.CategoryFact && (category != schema.CategoryIssue || !isImperative(ws)):
 		return category
 	case isImperative(ws):
-		if ruleStarts.at(trimPlease(ws)) > 0 && ws[0].low != "make" && ws[0].low != "ensure" && ws[0].low != "be" && ws[0].low != "prefer" {
+		if ruleStarts.at(trimPlease(ws)) > 0 && ws[0].low != "prefer" {
 			return schema.CategoryRule
 		}
 		return schema.CategoryProcedural

@@ -389,7 +389,7 @@ func TestExtractKeepsTheBestOfMany(t *testing.T) {
 }
 
 func TestExtractIsUnchangedWhereNothingIsResolved(t *testing.T) {
-	for _, text := range []string{"  The  cache is\tRedis ", "So, the cache is Redis", "we ship on Mondays", "Hey team, the cache is Redis"} {
+	for _, text := range []string{"  The  cache is\tRedis ", "we ship on Mondays", "Tom said my car broke", "I took our dog to the vet"} {
 		ex := extractFrom(t, said("Caroline", text))
 		assert.Equal(t, []string{memory.Normalize(text).Storage}, contents(ex))
 	}

@@ -1,0 +1,315 @@
+package rules
+
+import "strings"
+
+// lead is what stands in front of a statement and is no part of it.
+type lead struct {
+	rest     []word
+	cue      string // of cues, in lower case
+	reminded bool   // somebody asks to remember what follows
+	topic    []word // what was wrong: "I was wrong about the port, …"
+
+	introduced bool // the speaker said the name first, so that "this" is now
+}
+
+var (
+	// cues are lead-ins that say that what follows corrects or changes something said before. They need
+	// punctuation behind them, or are in bareLeads.
+	cues = phraseList(`actually|correction|small correction|a correction|one correction|scratch that|strike that|scrap that|never mind|nevermind
+		|never mind that|forget that|wait|oh wait|no wait|wait no|wait a minute|hold on|hang on|oops|whoops|my mistake|my bad|my error|my apologies|apologies|sorry|i'm sorry|i am sorry
+		|no|nope|nah|update|quick update|small update|status update|edit|edited|erratum|on second thought|on second thoughts
+		|on reflection|change of plan|change of plans|plans changed|plans have changed|new plan|turns out|turns out that|it turns out|it turns out that
+		|it turned out|it turned out that|as it turns out|as it turned out|to correct myself|let me correct myself|let me correct that|i have to correct myself
+		|i misspoke|i was wrong|i was mistaken|i got that wrong|i stand corrected|rather|instead|false alarm|wrong|not true|not quite|not exactly
+		|that's wrong|that is wrong|that was wrong|this is wrong|that's incorrect|that is incorrect|that's false|that is false
+		|that's not right|that is not right|that's not true|that is not true|that's not correct|that is not correct|that isn't right|that isn't true
+		|that isn't correct|that's not quite right|that's no longer true|that is no longer true|that's outdated|that is outdated|that's old news
+		|i changed my mind|i've changed my mind|changed my mind|i take that back|i take it back`)
+
+	// scratches are cues that take back the sentence before them.
+	scratches = set("scratch strike scrap")
+
+	// fillers are lead-ins that add nothing.
+	fillers = phraseList(`yeah|yes|yep|yup|ok|okay|oh|ah|aw|aww|hey|hi|hello|wow|well|so|also|anyway|anyways|btw|fyi|sure|right|thanks|cheers|honestly
+		|basically|haha|lol|hmm|um|uh|great|cool|awesome|nice|and|but|plus|yay|woohoo|woah|whoa|exactly|absolutely|definitely|totally
+		|indeed|agreed|true|alright|ugh|by the way|just fyi|for your information|just so you know|so you know|for what it's worth|fwiw|to be honest
+		|to be fair|tbh|in fact|as a matter of fact|of course|heads up|heads-up|a heads up|just a heads up|quick heads up|reminder|a reminder|friendly reminder|quick reminder
+		|just a reminder|good news|great news|bad news|sad news|big news|news|fun fact|fact|important|quick note|side note|note|notes to self|nb|n.b
+		|ps|p.s|pps|p.p.s|one more thing|another thing|first of all|as you know|as you may know|as mentioned|as i mentioned|as i said|like i said|as discussed|as i told you
+		|long story short|in short|in case you missed it|in case you didn't know|in case you're wondering|in case it matters|guess what|you know|look|listen|see|i mean
+		|the thing is|thing is|fact is|the point is|the good news is|the bad news is|for the record|for future reference|for context|for your memory|memo|seriously|frankly|alternatively put
+		|speaking of which|on that note|on another note|on a side note|one thing to note|info|public service announcement|psa|attention|admittedly|if you must know|you see
+		|i must say|i have to say|i must admit|i have to admit|i must confess|i should say|i should add|i should mention|i forgot to mention|i forgot to say|i also wanted to say`)
+
+	// bareLeads may stand without punctuation, before the subject of a sentence.
+	bareLeads = set(`actually so well but and also plus oh anyway anyways honestly basically okay ok yeah yes btw fyi tbh frankly seriously`)
+
+	// bareTwo are phrases that may stand without punctuation too.
+	bareTwo = phraseList(`turns out|turns out that|it turns out|it turns out that|it turned out|it turned out that|by the way|as it turns out|as it turned out|in fact
+		|just so you know|to be honest|heads up|oh wait|wait no|no wait|i must say|i have to say|i must admit|i have to admit|i should say|i should add|i should mention
+		|i forgot to mention|i forgot to say|the thing is|thing is|fact is|the good news is|the bad news is|i mean|you know|just fyi`)
+
+	// thatLeads lead to a clause with "that" or without.
+	thatLeads = phraseList(`i must say that|i have to say that|i must admit that|i have to admit that|i should say that|i should add that|i should mention that
+		|i forgot to mention that|i forgot to say that|the thing is that|fact is that|the good news is that|the bad news is that
+		|i just wanted to say that|i just wanted to say|i wanted to say that|i just wanted to mention that|i wanted to mention that|i wanted to add that
+		|it's worth noting that|it is worth noting that|it should be noted that|be aware that|please be aware that|let me add that|let me mention that
+		|you should know that|you should know|heads up that|as you know`)
+
+	// remembers ask to remember what follows, beside rememberStarts.
+	remembers = phraseList(`can you remember that|can you please remember that|could you remember that|could you please remember that|can you note that|could you note that
+		|can you please note that|would you remember that|will you remember that|can you keep in mind that|could you keep in mind that|can you save that|can you store that
+		|make a note that|please make a note that|take note that|please take note that|make a note|please make a note|take a note
+		|i want you to remember that|i want you to know that|i'd like you to know that|i would like you to know that|i want you to know|i'd like you to remember that|i need you to remember that
+		|i need you to know that|save this|save that|store this|store that|please save this|please save that|please store this|memorize this|memorize that|memorise that|write this down|note this|note down that
+		|remember this|please remember this|please note|jot down that|jot this down|add to memory|add to your memory|save to memory|for your notes|for the notes|let the record show that`)
+
+	// unsure are openings before "but" that say nothing of what follows.
+	unsureStarts = phraseList(`not sure if|not sure whether|i'm not sure if|i'm not sure whether|don't know if|i don't know if|i don't know whether|dunno if|i dunno if
+		|you may know|you might know|you probably know|maybe you know|you may have heard|you might have heard|i may have told you|i might have mentioned`)
+
+	// callers are whom a greeting speaks to.
+	callers = set("all everyone everybody team folks there guys again friends friend people both again")
+
+	greetings = set("hey hi hello thanks cheers ok okay yo dear howdy greetings sorry yes no yeah")
+
+	// subjectStarts begin statements.
+	subjectStarts = set(`i i'm i've i'd i'll im ive my we we're we've we'll our it it's he he's she she's they they're you you're your
+		the a an this that these those his her their its there there's no some all every each both nobody everyone everybody
+		in on at when if since after before`)
+)
+
+// cutLead takes greetings, fillers, cues and requests to remember off the front of a sentence, as far
+// as a statement follows. What is left starts with a capital letter if anything was taken off.
+func cutLead(ws []word, s speaker) lead {
+	l := lead{rest: ws}
+	var said []string
+	for len(l.rest) > 1 {
+		n := l.next(&said)
+		if n == 0 || n >= len(l.rest) {
+			break
+		}
+		l.rest = l.rest[n:]
+	}
+	if len(l.rest) < len(ws) {
+		l.rest = startSentence(l.rest)
+	}
+	l.cue = strings.Join(said, " ")
+	if rest, ok := cutIntroduction(l.rest, s); ok {
+		l.rest, l.introduced = startSentence(rest), true
+	}
+	return l
+}
+
+// next returns how many words of the front lead in, and takes note of cues.
+func (l *lead) next(said *[]string) int {
+	ws := l.rest
+	if n := max(rememberStarts.at(ws), remembers.at(ws)); n > 0 && n < len(ws) && remembersStatement(ws, n) {
+		l.reminded = true
+		return n
+	}
+	if n := thatLeads.at(ws); n > 0 {
+		return n
+	}
+	if n := cues.at(ws); n > 0 {
+		if end := leadEnds(ws, n); end > 0 {
+			*said = append(*said, cueText(ws[:n]))
+			return end
+		}
+	}
+	if n := cues.at(ws); n > 0 && (ws[n-1].low == "wrong" || ws[n-1].low == "mistaken" || ws[n-1].low == "misspoke") && n < len(ws) && topicStarts.has(ws[n].low) {
+		if end := commaWithin(ws, n+1, 6); end > 0 {
+			*said = append(*said, cueText(ws[:n]))
+			l.topic = ws[n+1 : end+1]
+			return end + 1
+		}
+	}
+	if n := leadEnds(ws, fillers.at(ws)); n > 0 {
+		return n
+	}
+	if n := unsureStarts.at(ws); n > 0 {
+		for i := n; i+1 < len(ws) && i < n+8; i++ {
+			if ws[i].low == "but" && strings.HasSuffix(ws[i-1].post, ",") {
+				return i + 1
+			}
+		}
+	}
+	return vocative(ws)
+}
+
+var topicStarts = set("about on regarding with")
+
+// cueText is a cue as facts carry it.
+func cueText(ws []word) string {
+	out := make([]string, len(ws))
+	for i, w := range ws {
+		out[i] = w.low
+	}
+	return strings.Join(out, " ")
+}
+
+// leadEnds returns how many words the n words in front are that lead in, with a dash behind them, or 0
+// when they are part of the sentence: nothing cuts them off, and no subject follows.
+func leadEnds(ws []word, n int) int {
+	if n == 0 || n >= len(ws) {
+		return 0
+	}
+	post, next := ws[n-1].post, ws[n]
+	switch {
+	case strings.ContainsAny(post, ",:;!…") || strings.HasPrefix(post, "."):
+		return n
+	case post != "":
+		return 0
+	case next.core != "" && strings.Trim(next.core, "-–—") == "":
+		return n + 1
+	case n > 1 && bareTwo.at(ws) != n, n == 1 && !bareLeads.has(ws[0].low):
+		return 0
+	case subjectStarts.has(next.low), capital(next.core):
+		return n
+	case n == 1 && joiners.has(ws[0].low) && (timeStarts.has(next.low) || strings.HasSuffix(next.post, ",")):
+		return n
+	}
+	return 0
+}
+
+// remembersStatement reports whether a statement follows the n words that ask to remember.
+func remembersStatement(ws []word, n int) bool {
+	rest := ws[n:]
+	if strings.ContainsAny(ws[n-1].post, ",:") {
+		return true
+	}
+	last, first := ws[n-1].low, ws[0].low
+	if last == "that" && first != "save" && first != "store" || last == "know" {
+		return true
+	}
+	return (subjectStarts.has(rest[0].low) || capital(rest[0].core)) && holdsVerb(rest)
+}
+
+// holdsVerb reports whether a verb follows the first of ws.
+func holdsVerb(ws []word) bool {
+	if len(ws) == 0 {
+		return false
+	}
+	switch first := ws[0].low; {
+	case first == "i'm" || first == "i've" || first == "i'd" || first == "i'll" || strings.HasSuffix(first, "'s") && pronouns.has(first):
+		return true
+	case nominative.has(first) && len(ws) > 1:
+		return true
+	}
+	for _, w := range ws[1:] {
+		if finiteVerb(w.low) {
+			return true
+		}
+	}
+	return false
+}
+
+// commaWithin returns the first of limit words from start on that a comma follows, 0 when there is none
+// or it is the last.
+func commaWithin(ws []word, start, limit int) int {
+	for i := start; i < len(ws)-1 && i < start+limit; i++ {
+		if strings.HasSuffix(ws[i].post, ",") {
+			return i
+		}
+	}
+	return 0
+}
+
+// vocative returns how many words greet somebody: "Hey Mel, …", "Hi all! …".
+func vocative(ws []word) int {
+	if len(ws) < 3 || !greetings.has(ws[0].low) || ws[0].post != "" {
+		return 0
+	}
+	if n := greetingEnds(ws, 1); n > 0 {
+		return n
+	}
+	return greetingEnds(ws, 2) // "Hi there Mel, …"
+}
+
+func greetingEnds(ws []word, at int) int {
+	if at+1 < len(ws) && strings.ContainsAny(ws[at].post, ",!.") && (callers.has(ws[at].low) || capital(ws[at].core) && ws[at].core != "I") {
+		return at + 1
+	}
+	return 0
+}
+
+// startSentence writes the first word of ws with a capital letter, unless its spelling is its own.
+func startSentence(ws []word) []word {
+	if len(ws) == 0 || ws[0].core == "" || identifier(ws[0].core) || ws[0].core != strings.ToLower(ws[0].core) || strings.ContainsAny(ws[0].core, "./@_") {
+		return ws
+	}
+	out := append([]word(nil), ws...)
+	out[0].core = capitalize(out[0].core)
+	return out
+}
+
+// cutIntroduction takes off the words by which the speaker says the name that is known already: "I'm
+// Maya, I live in Lyon", "Maya here, …", "My name is Maya and …". What is said of the name stays: "I'm
+// Maya from Acme" is "I'm from Acme". It returns no words when nothing else is said.
+func cutIntroduction(ws []word, s speaker) ([]word, bool) {
+	if !s.known() || roles.has(s.name) || len(ws) < 2 {
+		return ws, false
+	}
+	if n := nameAt(ws, s); n > 0 && n < len(ws) && ws[n].low == "here" {
+		return afterName(ws, n+1)
+	}
+	n := introductions.at(ws)
+	if n == 0 || n >= len(ws) {
+		return ws, false
+	}
+	k := nameAt(ws[n:], s)
+	if k == 0 {
+		return ws, false
+	}
+	return afterName(ws, n+k)
+}
+
+// afterName is what a speaker goes on to say behind the first n words, which said the name.
+func afterName(ws []word, n int) ([]word, bool) {
+	if n >= len(ws) {
+		return nil, true
+	}
+	rest, post := ws[n:], ws[n-1].post
+	if rest[0].low == "and" || rest[0].low == "but" {
+		rest = rest[1:]
+	}
+	if len(rest) == 0 {
+		return nil, true
+	}
+	am := word{core: "I'm", low: "i'm"}
+	first := rest[0]
+	switch {
+	case subjectStarts.has(first.low) && !determinersOfKind.has(first.low) && !prepositions.has(first.low), capital(first.core) && post != "":
+		return rest, true
+	case determinersOfKind.has(first.low) && post != "" && !statesClause(rest):
+		return append([]word{am}, rest...), true // "I'm Maya, a nurse from Lyon"
+	case determinersOfKind.has(first.low) && post != "":
+		return rest, true
+	case post == "" && (prepositions.has(first.low) || first.low == "based"):
+		return append([]word{am}, rest...), true // "I'm Maya from Acme"
+	}
+	return ws, false
+}
+
+// nameAt returns how many words at the front of ws are the speaker's name, or the first part of it.
+func nameAt(ws []word, s speaker) int {
+	names := strings.Fields(fold(s.name))
+	n := 0
+	for n < len(names) && n < len(ws) && ws[n].low == names[n] {
+		n++
+		if n < len(names) && ws[n-1].ends() && ws[n-1].post != "." {
+			break
+		}
+	}
+	return n
+}
+
+var (
+	introductions     = phraseList("i'm|i am|im|my name is|my name's|this is|it's|it is|it's me|call me|they call me")
+	determinersOfKind = set("a an the")
+	nominative        = set("i we they he she it you")
+
+	// joiners join a sentence with the one before.
+	joiners    = set("so and but also plus")
+	timeStarts = set("then now today yesterday tomorrow currently recently last next these nowadays sometimes usually later")
+)
