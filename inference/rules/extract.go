@@ -200,6 +200,9 @@ func (r *reader) read(seg segment) {
 		}
 		return
 	}
+	if named, ok := preferredName(l.rest); ok && r.s.known() {
+		l.rest = named
+	}
 	if !r.trusted && !l.reminded && !seg.item && isRequest(l.rest) {
 		return
 	}
@@ -210,11 +213,20 @@ func (r *reader) read(seg segment) {
 
 // cueAlone takes note of a sentence that is nothing but a cue for the next: "Scratch that."
 func (r *reader) cueAlone(ws []word) bool {
-	n := cues.at(ws)
-	if n == 0 || n < len(ws) {
+	var said []string
+	for len(ws) > 0 {
+		n := cues.at(ws)
+		if n > 0 {
+			said = append(said, cueText(ws[:n]))
+		} else if n = fillers.at(ws); n == 0 {
+			return false
+		}
+		ws = ws[n:]
+	}
+	if len(said) == 0 {
 		return false
 	}
-	r.cue = cueText(ws)
+	r.cue = strings.Join(said, " ")
 	if scratched(r.cue) {
 		r.out = r.out[:min(r.last, len(r.out))]
 	}
@@ -265,6 +277,15 @@ func (r *reader) state(st statement) {
 		r.out = append(r.out, f)
 	}
 	r.ante = subjectOf(ws, r.s)
+}
+
+// preferredName reads "Call me Al." as what the speaker wants.
+func preferredName(ws []word) ([]word, bool) {
+	ws = trimPlease(ws)
+	if len(ws) < 3 || len(ws) > 5 || ws[0].low != "call" || ws[1].low != "me" || !properName(ws[2].core) {
+		return nil, false
+	}
+	return append(splitWords("I want to be called"), ws[2:]...), true
 }
 
 // polite begin a request that has the form of a question.
@@ -359,6 +380,8 @@ func noRule(ws []word) bool {
 		switch {
 		case (w.low == "must") && i+1 < len(ws) && ws[i+1].low == "have", w.low == "must've":
 			return true
+		case w.low == "must" && i+2 < len(ws) && ws[i+1].low == "be" && degrees.has(ws[i+2].low):
+			return true // "that must be quite a journey"
 		case w.low == "must":
 			return false
 		case firstPerson(w.low):
@@ -369,6 +392,9 @@ func noRule(ws []word) bool {
 	}
 	return false
 }
+
+// degrees say how much of something there is: what "must be so exciting" is guessed.
+var degrees = set("so quite very really such pretty super incredibly")
 
 // isDefinition reports whether a sentence says what something is in general: "BM25 is a ranking
 // function". Of persons ("Caroline is a nurse") it is a fact: definitions are of an acronym, an

@@ -22,7 +22,7 @@ func resolveFirstPerson(ws []word, s speaker) resolution {
 	if quotesOther(ws) {
 		return resolution{words: ws, changed: true}
 	}
-	r := resolver{s: s, in: ws, out: make([]word, 0, len(ws)+4)}
+	r := resolver{s: s, in: ws, last: -1, out: make([]word, 0, len(ws)+4)}
 	r.habitual = hasWord(ws, habits)
 	for i := 0; i < len(ws); {
 		i += r.step(i)
@@ -64,6 +64,7 @@ type resolver struct {
 	due      bool // the verb of "I" is still to come
 	plural   bool // of "Ana and I"
 	chain    chain
+	last     int  // where the verb of the chain is that was put in agreement last
 	habitual bool // the sentence tells of a habit
 	together bool // "Ana and I" was said: "we" are they
 	doubt    bool
@@ -103,11 +104,12 @@ func (r *resolver) step(i int) int {
 			r.chain = noChain
 		} else {
 			r.verb(w)
+			r.last = i
 			return 1
 		}
 	} else if r.goesOn(i) {
 		r.put(w, singularVerbOf(w))
-		r.chain = presentChain
+		r.chain, r.last = presentChain, i
 		return 1
 	}
 	r.breaks(i)
@@ -197,7 +199,12 @@ func (r *resolver) subject(i int) int {
 			break
 		}
 	}
-	r.due = !w.ends() && !(i > 0 && inverting.has(r.in[i-1].low))
+	r.due = !w.ends()
+	if i > 0 && inverting.has(r.in[i-1].low) && (i == 1 || !capital(r.in[i-1].core)) { // not the month of May
+		r.due = false
+		_, present := thirdPerson(r.in[i-1].core, r.in[i-1].low)
+		r.doubt = r.doubt || present || r.in[i-1].low == "don't" // "nor do I"
+	}
 	r.chain = noChain
 	return n
 }
@@ -230,7 +237,7 @@ func (r *resolver) verb(w word) {
 
 // goesOn reports whether the verb at i has the speaker as its subject by an "and" or a comma before it.
 func (r *resolver) goesOn(i int) bool {
-	if r.chain == noChain || i == 0 || !coordinated(r.in[i:]) {
+	if r.chain == noChain || i == 0 {
 		return false
 	}
 	before := i - 1
@@ -238,13 +245,17 @@ func (r *resolver) goesOn(i int) bool {
 		before--
 	}
 	joint := r.in[before]
+	bare := r.last == before || r.last == before-1 && joiningWords.has(joint.low) // "I sing and dance"
+	if !coordinated(r.in[i:], bare) {
+		return false
+	}
 	low := r.in[i].low
 	switch {
 	case r.chain == butChain:
 		return joint.low == "but"
-	case joint.low == "and" || joint.low == "or" || joint.low == "but" || joint.low == "then":
+	case joiningWords.has(joint.low):
 	case strings.HasSuffix(joint.post, ","):
-		if !r.listGoesOn(i) {
+		if !r.listGoesOn(i, bare) {
 			return false
 		}
 	default:
@@ -260,21 +271,22 @@ func (r *resolver) goesOn(i int) bool {
 	return true
 }
 
-// coordinated reports whether ws starts with a verb in its base form, as far as that can be told.
-func coordinated(ws []word) bool {
+// coordinated reports whether ws starts with a verb in its base form, as far as that can be told; directly
+// behind another verb (bare) any word that may be a verb is one.
+func coordinated(ws []word, bare bool) bool {
 	switch low := ws[0].low; {
 	case low == "am" || low == "don't" || low == "dont" || low == "haven't":
 		return true
 	case ws[0].core != low || !verbs.has(low):
 		return false
-	case nounVerbs.has(low):
+	case nounVerbs.has(low) && !bare:
 		return complementNext(ws)
 	}
 	return true
 }
 
 // listGoesOn reports whether another verb follows the one at i behind "and": "I sing, dance, and act".
-func (r *resolver) listGoesOn(i int) bool {
+func (r *resolver) listGoesOn(i int, bare bool) bool {
 	for k := i + 1; k+1 < len(r.in); k++ {
 		switch low := r.in[k].low; {
 		case low == "and" || low == "or" || low == "but":
@@ -282,7 +294,7 @@ func (r *resolver) listGoesOn(i int) bool {
 			for next+1 < len(r.in) && adverb(r.in[next].low) {
 				next++
 			}
-			return coordinated(r.in[next:])
+			return coordinated(r.in[next:], bare)
 		case newSubject.has(low) || firstPerson(low):
 			return false
 		}
@@ -321,7 +333,7 @@ func (r *resolver) newClause(i int) bool {
 	if i < len(r.in) && (r.in[i].low == "and" || r.in[i].low == "but" || r.in[i].low == "or") {
 		i++
 	}
-	if i < len(r.in) && (verbs.has(r.in[i].low) || adverb(r.in[i].low)) {
+	if i < len(r.in) && (coordinated(r.in[i:], false) || verbs.has(r.in[i].low) || adverb(r.in[i].low)) {
 		return false
 	}
 	for k := i + 1; k < len(r.in) && k <= i+4; k++ {
@@ -383,9 +395,10 @@ func (r *resolver) consistent() bool {
 }
 
 var (
-	selfWords = set("i i'm im i've ive i'll i'd my me myself mine")
-	doublers  = set("and is or")
-	tellers   = set("told tells tell telling reminded reminds informed assured promised")
+	selfWords    = set("i i'm im i've ive i'll i'd my me myself mine")
+	joiningWords = set("and or but nor then")
+	doublers     = set("and is or")
+	tellers      = set("told tells tell telling reminded reminds informed assured promised")
 
 	// wePronouns are the first person plural, with what it is in the third.
 	wePronouns = map[string]string{"we": "they", "we're": "they're", "we've": "they've", "we'll": "they'll", "we'd": "they'd",

@@ -9,6 +9,7 @@ type lead struct {
 	reminded bool   // somebody asks to remember what follows
 	topic    []word // what was wrong: "I was wrong about the port, …"
 
+	led        bool // something was taken off
 	introduced bool // the speaker said the name first, so that "this" is now
 }
 
@@ -20,7 +21,7 @@ var (
 		|no|nope|nah|update|quick update|small update|status update|edit|edited|erratum|on second thought|on second thoughts
 		|on reflection|change of plan|change of plans|plans changed|plans have changed|new plan|turns out|turns out that|it turns out|it turns out that
 		|it turned out|it turned out that|as it turns out|as it turned out|to correct myself|let me correct myself|let me correct that|i have to correct myself
-		|i misspoke|i was wrong|i was mistaken|i got that wrong|i stand corrected|rather|instead|false alarm|wrong|not true|not quite|not exactly
+		|i misspoke|typo|i was unclear|i was wrong|i was mistaken|i got that wrong|i stand corrected|rather|instead|false alarm|wrong|not true|not quite|not exactly
 		|that's wrong|that is wrong|that was wrong|this is wrong|that's incorrect|that is incorrect|that's false|that is false
 		|that's not right|that is not right|that's not true|that is not true|that's not correct|that is not correct|that isn't right|that isn't true
 		|that isn't correct|that's not quite right|that's no longer true|that is no longer true|that's outdated|that is outdated|that's old news
@@ -39,10 +40,10 @@ var (
 		|long story short|in short|in case you missed it|in case you didn't know|in case you're wondering|in case it matters|guess what|you know|look|listen|see|i mean
 		|the thing is|thing is|fact is|the point is|the good news is|the bad news is|for the record|for future reference|for context|for your memory|memo|seriously|frankly|alternatively put
 		|speaking of which|on that note|on another note|on a side note|one thing to note|info|public service announcement|psa|attention|admittedly|if you must know|you see
-		|i must say|i have to say|i must admit|i have to admit|i must confess|i should say|i should add|i should mention|i forgot to mention|i forgot to say|i also wanted to say`)
+		|i must say|i have to say|i must admit|i have to admit|i must confess|i should say|i should add|i should mention|i forgot to mention|i forgot to say|i also wanted to say|i forgot|believe it or not|me|as for me|personally|for my part|til|idk|dunno|psst`)
 
 	// bareLeads may stand without punctuation, before the subject of a sentence.
-	bareLeads = set(`actually so well but and also plus oh anyway anyways honestly basically okay ok yeah yes btw fyi tbh frankly seriously`)
+	bareLeads = set(`actually ps p.s lol haha hmm um uh til so well but and also plus oh anyway anyways honestly basically okay ok yeah yes btw fyi tbh frankly seriously`)
 
 	// bareTwo are phrases that may stand without punctuation too.
 	bareTwo = phraseList(`turns out|turns out that|it turns out|it turns out that|it turned out|it turned out that|by the way|as it turns out|as it turned out|in fact
@@ -54,7 +55,8 @@ var (
 		|i forgot to mention that|i forgot to say that|the thing is that|fact is that|the good news is that|the bad news is that
 		|i just wanted to say that|i just wanted to say|i wanted to say that|i just wanted to mention that|i wanted to mention that|i wanted to add that
 		|it's worth noting that|it is worth noting that|it should be noted that|be aware that|please be aware that|let me add that|let me mention that
-		|you should know that|you should know|heads up that|as you know`)
+		|you should know that|you should know|i'm happy to report that|i am happy to report that|i'm happy to say that|i'm pleased to announce that|i'm pleased to say that|i'm proud to announce that
+		|i'm excited to announce that|i'm sorry to say that|i regret to say that|i told you that|i told you|i already told you that|i already told you|i've told you that|i already said that|til that|i can confirm that|i can tell you that|heads up that|as you know`)
 
 	// remembers ask to remember what follows, beside rememberStarts.
 	remembers = phraseList(`can you remember that|can you please remember that|could you remember that|could you please remember that|can you note that|could you note that
@@ -75,7 +77,7 @@ var (
 
 	// subjectStarts begin statements.
 	subjectStarts = set(`i i'm i've i'd i'll im ive my we we're we've we'll our it it's he he's she she's they they're you you're your
-		the a an this that these those his her their its there there's no some all every each both nobody everyone everybody
+		the a an this that that's these those his her their its there there's no some all every each both nobody everyone everybody
 		in on at when if since after before`)
 )
 
@@ -89,9 +91,9 @@ func cutLead(ws []word, s speaker) lead {
 		if n == 0 || n >= len(l.rest) {
 			break
 		}
-		l.rest = l.rest[n:]
+		l.rest, l.led = l.rest[n:], true
 	}
-	if len(l.rest) < len(ws) {
+	if l.led {
 		l.rest = startSentence(l.rest)
 	}
 	l.cue = strings.Join(said, " ")
@@ -108,11 +110,15 @@ func (l *lead) next(said *[]string) int {
 		l.reminded = true
 		return n
 	}
-	if n := thatLeads.at(ws); n > 0 {
+	if n := thatLeads.at(ws); n > 0 && statesClause(ws[n:]) {
 		return n
 	}
 	if n := cues.at(ws); n > 0 {
 		if end := leadEnds(ws, n); end > 0 {
+			*said = append(*said, cueText(ws[:n]))
+			return end
+		}
+		if end := labelEnds(ws, n); end > 0 {
 			*said = append(*said, cueText(ws[:n]))
 			return end
 		}
@@ -134,7 +140,7 @@ func (l *lead) next(said *[]string) int {
 			}
 		}
 	}
-	return vocative(ws)
+	return vocative(ws, l.led)
 }
 
 var topicStarts = set("about on regarding with")
@@ -156,21 +162,41 @@ func leadEnds(ws []word, n int) int {
 	}
 	post, next := ws[n-1].post, ws[n]
 	switch {
-	case strings.ContainsAny(post, ",:;!…") || strings.HasPrefix(post, "."):
+	case strings.ContainsAny(post, ",:;!…") || strings.HasPrefix(post, "."), ws[0].pre == "[" && post == "]":
 		return n
 	case post != "":
 		return 0
-	case next.core != "" && strings.Trim(next.core, "-–—") == "":
+	case dash(next):
 		return n + 1
 	case n > 1 && bareTwo.at(ws) != n, n == 1 && !bareLeads.has(ws[0].low):
 		return 0
-	case subjectStarts.has(next.low), capital(next.core):
+	case ws[0].low == "so" && (next.low == "that" || next.low == "as"):
+		return 0
+	case subjectStarts.has(next.low), capital(next.core), bareLeads.has(next.low) && next.post == "":
 		return n
 	case n == 1 && joiners.has(ws[0].low) && (timeStarts.has(next.low) || strings.HasSuffix(next.post, ",")):
 		return n
 	}
 	return 0
 }
+
+// labelEnds returns how many words a longer label has: "Update 2:", "Correction to my last note:".
+func labelEnds(ws []word, n int) int {
+	if n >= len(ws) || ws[n-1].post != "" || !(strings.Trim(ws[n].core, "0123456789") == "" || labelTopics.has(ws[n].low)) {
+		return 0
+	}
+	for i := n; i+1 < len(ws) && i < n+6; i++ {
+		if strings.HasSuffix(ws[i].post, ":") {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+var labelTopics = set("to on from about for regarding re")
+
+// dash reports whether w is a dash between words.
+func dash(w word) bool { return w.core != "" && strings.Trim(w.core, "-–—") == "" }
 
 // remembersStatement reports whether a statement follows the n words that ask to remember.
 func remembersStatement(ws []word, n int) bool {
@@ -215,9 +241,19 @@ func commaWithin(ws []word, start, limit int) int {
 	return 0
 }
 
-// vocative returns how many words greet somebody: "Hey Mel, …", "Hi all! …".
-func vocative(ws []word) int {
-	if len(ws) < 3 || !greetings.has(ws[0].low) || ws[0].post != "" {
+// vocative returns how many words greet somebody: "Hey Mel, …", "Hi all! …"; once a sentence has begun
+// to lead in, or before "I", a name with a comma is one that is spoken to.
+func vocative(ws []word, led bool) int {
+	if len(ws) < 3 {
+		return 0
+	}
+	if ws[0].post == "," && properName(ws[0].core) && !notCalled(ws[0].low) {
+		next := ws[1].low
+		if firstPerson(next) || led && subjectStarts.has(next) && !determinersOfKind.has(next) {
+			return 1
+		}
+	}
+	if !greetings.has(ws[0].low) || ws[0].post != "" {
 		return 0
 	}
 	if n := greetingEnds(ws, 1); n > 0 {
@@ -225,6 +261,15 @@ func vocative(ws []word) int {
 	}
 	return greetingEnds(ws, 2) // "Hi there Mel, …"
 }
+
+// notCalled reports whether a capitalised word in front of a comma is no name.
+func notCalled(low string) bool {
+	return stopWords.has(low) || commonWords.has(low) || chatterWords.has(low) || leadIns.has(low) || calendar.has(low) || notNames.has(low) ||
+		adverb(low) || verbs.has(low) || whWords.has(low) || strings.HasSuffix(low, "ing") || nouns.has(low)
+}
+
+// nouns may stand in front of a comma as names do: "Spring, I think, …".
+var nouns = set("music food sports coffee tea breakfast lunch dinner christmas easter work home money health rules cats dogs kids mornings evenings nights weekends")
 
 func greetingEnds(ws []word, at int) int {
 	if at+1 < len(ws) && strings.ContainsAny(ws[at].post, ",!.") && (callers.has(ws[at].low) || capital(ws[at].core) && ws[at].core != "I") {
@@ -270,7 +315,10 @@ func afterName(ws []word, n int) ([]word, bool) {
 		return nil, true
 	}
 	rest, post := ws[n:], ws[n-1].post
-	if rest[0].low == "and" || rest[0].low == "but" {
+	if dash(rest[0]) {
+		rest, post = rest[1:], ","
+	}
+	if len(rest) > 0 && rest[0].low == "and" || len(rest) > 0 && rest[0].low == "but" {
 		rest = rest[1:]
 	}
 	if len(rest) == 0 {
@@ -305,7 +353,7 @@ func nameAt(ws []word, s speaker) int {
 }
 
 var (
-	introductions     = phraseList("i'm|i am|im|my name is|my name's|this is|it's|it is|it's me|call me|they call me")
+	introductions     = phraseList("i'm called|i am called|people call me|i'm|i am|im|my name is|my name's|this is|it's|it is|it's me|call me|they call me")
 	determinersOfKind = set("a an the")
 	nominative        = set("i we they he she it you")
 

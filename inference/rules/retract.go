@@ -15,7 +15,7 @@ var (
 	// them: it may blame what it does not deny.
 	withdrawals = phraseList(`forget that|forget the fact that|forget about the fact that|disregard that|disregard the fact that|ignore that|ignore the fact that
 		|unlearn that|it is not true that|it's not true that|it isn't true that|it is no longer true that|it's no longer true that|not true that
-		|it is not the case that|it's not the case that|it isn't the case that|it is no longer the case that|it's no longer the case that
+		|it is not the case that|it's not the case that|it isn't the case that|it's not true anymore that|it is not true anymore that|it isn't true anymore that|it's not true any more that|it is no longer the case that|it's no longer the case that
 		|it is false that|it's false that|it is untrue that|it's untrue that|it is incorrect that|it's incorrect that|it is a lie that|it's a lie that
 		|it was never true that|it is not correct that|it's not correct that|it isn't correct that|it's a myth that|it is a myth that
 		|that's not true that`)

@@ -294,7 +294,8 @@ func sentenceEnd(p string, start, at, end int, r rune, run int, closed bool) boo
 		word, _, _ := strings.Cut(rest, " ")
 		return !lower && sentenceStarters.has(strings.ToLower(word))
 	case lower:
-		return len(token) > 1 // chat without capitals
+		word, _, _ := strings.Cut(rest, " ")
+		return len(token) > 1 && !(hasDigit(token) && copulas.has(word)) // chat without capitals
 	}
 	return true
 }

@@ -12,7 +12,7 @@ var (
 		bought brought taught met lost built sent spent won ate drank grew drove fell broke chose spoke wore sang
 		slept stood understood heard held led paid rode rose sold shot sat sought swam threw woke put cut hit let
 		set hurt quit read cost shut became forgot forgave flew hid drew dealt dreamt caught fought hung laid lay
-		lit meant proved rang sank shook slid stole stuck struck swore swept tore upset withdrew beat bet bit
+		lit meant proved rang sank shook slid stole stuck struck swore swept tore upset withdrew beat bit
 		blew burst bent bound dug fed fled froze spread split stuck swung wound learnt burnt spelt redid undid
 		rebuilt reran rewrote overcame been done gone seen known given taken written spoken eaten
 		forgotten begun broken chosen driven fallen flown frozen grown hidden ridden risen shown sung sunk sworn thrown
@@ -21,7 +21,7 @@ var (
 		leapt leant lent shone slit sped spun stung strode strove wept wove woven arose awoke forbade forgave swelled swollen`)
 
 	// unchanging verbs have a past that is spelt like the present: only the rest of a sentence tells.
-	unchanging = set("put cut hit let set hurt quit read cost shut beat bet spread split burst upset")
+	unchanging = set("put cut hit let set hurt quit read cost shut beat spread split burst upset")
 
 	// habits are words of a sentence that make its unchanging verbs present tense.
 	habits = set(`every each usually always often never sometimes daily weekly monthly nowadays whenever regularly generally
@@ -29,8 +29,8 @@ var (
 
 	// verbs are the base forms of common verbs. They tell the verbs of a coordination and of a
 	// subject from nouns; a verb right behind "I" need not be here.
-	verbs = set(`accept achieve add admire adopt adore advise agree allow analyse analyze announce apply appreciate approve
-		argue arrange arrive ask assume attend avoid bake be become begin believe belong borrow break brew bring build burn
+	verbs = set(`accept achieve act add admire adopt adore advise agree allow analyse analyze announce apply appreciate approve
+		argue arrange arrive ask assume attend avoid bake be become begin believe belong bet borrow break brew bring build burn
 		buy call carry catch celebrate change charge check choose clean climb close collect come commute compete compile
 		complain complete configure connect consider consist consume contain continue contribute convert cook cost cover
 		create cut cycle dance deal debug decide decline define delegate delete deliver deny depend deploy describe deserve
@@ -53,7 +53,7 @@ var (
 
 	// nounVerbs are verbs that are common nouns too: behind "and" they are verbs only when something
 	// follows them ("and work at Acme", not "and work").
-	nounVerbs = set(`break brew burn call change charge check climb cook cost cover cut cycle dance deal design drink drive end
+	nounVerbs = set(`act break brew burn call change charge check climb cook cost cover cut cycle dance deal design drink drive end
 		exercise face fall feed fight file fill fish fit fix focus forward garden guess handle help hike hold host import export
 		land last laugh launch lead leave lift like list lock log look love mix monitor move need offer order paint pay plan
 		plant play point practice print process promise pull push raise reach read record rent repair reply report research
@@ -69,12 +69,12 @@ var (
 
 	adverbs = set(`just also always never often only still even already not sometimes now then too ever once
 		almost rather quite kinda sorta both all later soon first mostly maybe perhaps much far hardly barely
-		seldom currently well indeed again generally otherwise nowadays thus therefore today`)
+		seldom currently either neither well indeed again generally otherwise nowadays thus therefore today`)
 
 	// adverbials are phrases that stand between a subject and its verb.
 	adverbials = phraseList(`no longer|hardly ever|almost never|almost always|at least|at most|at last|at times|for now|of course|as a rule
 		|by default|in fact|kind of|sort of|more or less|once again|from now on|these days|now and then|every day|each day
-		|in general|in principle|not only`)
+		|in general|in principle|not only|if ever`)
 
 	lyVerbs = set("apply rely reply supply multiply fly imply comply bully ally rally tally")
 	edVerbs = set("need feed speed succeed proceed exceed embed bleed breed seed heed shed weed wed shred")
