@@ -20,7 +20,10 @@ import (
 // monday is the day on which everything in these tests is said.
 var monday = time.Date(2023, 5, 8, 13, 56, 0, 0, time.UTC)
 
-func extractFrom(t testing.TB, src inference.Source) memory.Extraction {
+func extractFrom(t interface {
+	require.TestingT
+	Helper()
+}, src inference.Source) memory.Extraction {
 	t.Helper()
 	ex, usage, err := Extractor{}.Extract(context.Background(), src)
 	require.NoError(t, err)

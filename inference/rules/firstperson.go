@@ -386,7 +386,7 @@ func (r *resolver) consistent() bool {
 		}
 		for k := i + 1; k < len(r.out) && k <= i+2; k++ {
 			other, owner := stripPossessive(r.out[k].core)
-			if (other == r.s.first || other == r.s.mid) && (k == i+1 && w.post == "" || k == i+2 && !owner && doublers.has(r.out[i+1].low)) {
+			if (other == r.s.first || other == r.s.mid) && (k == i+1 && (w.post == "" || !owner) || k == i+2 && !owner && doublers.has(r.out[i+1].low)) {
 				return false
 			}
 		}

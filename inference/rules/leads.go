@@ -9,8 +9,8 @@ type lead struct {
 	reminded bool   // somebody asks to remember what follows
 	topic    []word // what was wrong: "I was wrong about the port, …"
 
-	led        bool // something was taken off
-	introduced bool // the speaker said the name first, so that "this" is now
+	polite bool // the request to remember has the form of a question
+	led    bool // something was taken off
 }
 
 var (
@@ -61,7 +61,7 @@ var (
 	// remembers ask to remember what follows, beside rememberStarts.
 	remembers = phraseList(`can you remember that|can you please remember that|could you remember that|could you please remember that|can you note that|could you note that
 		|can you please note that|would you remember that|will you remember that|can you keep in mind that|could you keep in mind that|can you save that|can you store that
-		|make a note that|please make a note that|take note that|please take note that|make a note|please make a note|take a note
+		|don't forget|do not forget|please don't forget that|please don't forget|please do not forget that|never forget that|make a note that|please make a note that|take note that|please take note that|make a note|please make a note|take a note
 		|i want you to remember that|i want you to know that|i'd like you to know that|i would like you to know that|i want you to know|i'd like you to remember that|i need you to remember that
 		|i need you to know that|save this|save that|store this|store that|please save this|please save that|please store this|memorize this|memorize that|memorise that|write this down|note this|note down that
 		|remember this|please remember this|please note|jot down that|jot this down|add to memory|add to your memory|save to memory|for your notes|for the notes|let the record show that`)
@@ -84,7 +84,7 @@ var (
 // cutLead takes greetings, fillers, cues and requests to remember off the front of a sentence, as far
 // as a statement follows. What is left starts with a capital letter if anything was taken off.
 func cutLead(ws []word, s speaker) lead {
-	l := lead{rest: ws}
+	l := lead{rest: append([]word(nil), ws...)}
 	var said []string
 	for len(l.rest) > 1 {
 		n := l.next(&said)
@@ -98,7 +98,7 @@ func cutLead(ws []word, s speaker) lead {
 	}
 	l.cue = strings.Join(said, " ")
 	if rest, ok := cutIntroduction(l.rest, s); ok {
-		l.rest, l.introduced = startSentence(rest), true
+		l.rest = startSentence(rest)
 	}
 	return l
 }
@@ -107,7 +107,7 @@ func cutLead(ws []word, s speaker) lead {
 func (l *lead) next(said *[]string) int {
 	ws := l.rest
 	if n := max(rememberStarts.at(ws), remembers.at(ws)); n > 0 && n < len(ws) && remembersStatement(ws, n) {
-		l.reminded = true
+		l.reminded, l.polite = true, polite.has(ws[0].low)
 		return n
 	}
 	if n := thatLeads.at(ws); n > 0 && statesClause(ws[n:]) {
@@ -168,16 +168,23 @@ func leadEnds(ws []word, n int) int {
 		return 0
 	case dash(next):
 		return n + 1
-	case n > 1 && bareTwo.at(ws) != n, n == 1 && !bareLeads.has(ws[0].low):
+	case n > 1 && (bareTwo.at(ws) != n || next.low == "that"), n == 1 && !bareLeads.has(ws[0].low):
 		return 0
+	case leadsIn(ws[n:]):
+		return n
 	case ws[0].low == "so" && (next.low == "that" || next.low == "as"):
 		return 0
-	case subjectStarts.has(next.low), capital(next.core), bareLeads.has(next.low) && next.post == "":
+	case subjectStarts.has(next.low), capital(next.core), greetings.has(next.low):
 		return n
 	case n == 1 && joiners.has(ws[0].low) && (timeStarts.has(next.low) || strings.HasSuffix(next.post, ",")):
 		return n
 	}
 	return 0
+}
+
+// leadsIn reports whether ws starts with a lead-in.
+func leadsIn(ws []word) bool {
+	return leadEnds(ws, cues.at(ws)) > 0 || leadEnds(ws, fillers.at(ws)) > 0 || thatLeads.at(ws) > 0 || rememberStarts.at(ws) > 1
 }
 
 // labelEnds returns how many words a longer label has: "Update 2:", "Correction to my last note:".
@@ -194,6 +201,9 @@ func labelEnds(ws []word, n int) int {
 }
 
 var labelTopics = set("to on from about for regarding re")
+
+// polite begin a request that has the form of a question.
+var polite = set("can could would will")
 
 // dash reports whether w is a dash between words.
 func dash(w word) bool { return w.core != "" && strings.Trim(w.core, "-–—") == "" }

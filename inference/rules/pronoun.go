@@ -18,6 +18,9 @@ func pronounSubject(ws []word) (kind string) {
 	case secondPersons.has(first):
 		return "you"
 	case demonstratives.has(first):
+		if first == "this" && ordinalTime(ws) {
+			return ""
+		}
 		if len(ws) == 1 || auxiliaries.has(ws[1].low) || demonstrativeVerbs.has(ws[1].low) || adverb(ws[1].low) {
 			return "that"
 		}
@@ -39,6 +42,21 @@ func pronounSubject(ws []word) (kind string) {
 	}
 	return "person"
 }
+
+// ordinalTime reports whether "this is" tells of the present time: "This is my first week at Globex."
+func ordinalTime(ws []word) bool {
+	if len(ws) < 5 || ws[1].low != "is" {
+		return false
+	}
+	for i, w := range ws[2:min(len(ws)-1, 6)] {
+		if ordinals.has(w.low) && !determiners.has(ws[i+3].low) {
+			return i > 0
+		}
+	}
+	return false
+}
+
+var ordinals = set("first second third fourth fifth last final")
 
 var demonstrativeVerbs = set(`works work worked means meant makes made helps helped happens happened needs gives gave shows looks
 	seems feels felt sounds reminds requires breaks fails fixed fixes broke keeps kept one`)

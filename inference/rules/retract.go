@@ -6,6 +6,7 @@ import "strings"
 type retraction struct {
 	content []word // what does not hold
 	cue     string // the words that say so, in lower case
+	polite  bool   // it has the form of a question
 	topic   bool   // content names what was said, not what was stated
 	rest    []word // what the sentence goes on to state
 }
@@ -32,6 +33,9 @@ var (
 	saidAbout = phraseList(`i said about|i told you about|i wrote about|i mentioned about|i've said about|i have said about|i said earlier about|i told you earlier about
 		|i said before about|i said yesterday about|i just said about|i said on|i said regarding`)
 
+	// forgetRequests stand before "forget".
+	forgetRequests = phraseList(`can you|can you please|could you|could you please|would you|would you please|will you|will you please|i want you to|i'd like you to
+		|i would like you to|i need you to|i asked you to|you can|you should|you may|you can just|just|let's`)
 	forgetVerbs = set("forget disregard ignore")
 	// remarks are what a speaker may ask to disregard: "my last message about the outage".
 	remarks = set("message comment note statement remark mail email post question answer claim words messages comments notes remarks")
@@ -39,6 +43,11 @@ var (
 
 // cutRetraction reads a sentence that takes something back.
 func cutRetraction(ws []word) (retraction, bool) {
+	if n := forgetRequests.at(ws); n > 0 {
+		back, ok := cutRetraction(ws[n:])
+		back.polite = polite.has(ws[0].low)
+		return back, ok
+	}
 	ws = trimPlease(ws)
 	if n := denials.at(ws); n > 0 {
 		p := ws[n:]

@@ -178,6 +178,11 @@ func isRequest(ws []word) bool {
 	if ruleStarts.at(ws) > 0 {
 		return false
 	}
+	for i := 1; i < min(len(ws)-1, 4) && !pronouns.has(ws[i].low); i++ {
+		if strings.HasSuffix(ws[i].post, ":") {
+			return false // "Deploy checklist: …" is a label
+		}
+	}
 	first := ws[0].low
 	if forgetVerbs.has(first) && len(ws) > 1 && (first != "ignore" || pronouns.has(ws[1].low)) {
 		return true
