@@ -67,6 +67,9 @@ func (r *reader) read(seg segment) {
 		back, _ = cutRetraction(l.rest)
 	}
 	retracts = retracts && !strings.HasSuffix(text, "?")
+	if stated, ok := cutQuestion(l.rest); ok && !retracts && !seg.item && (strings.HasSuffix(text, "?") || addressesQuestion(l.rest[len(stated):])) {
+		l.rest, text = stated, joinWords(stated)
+	}
 	if strings.HasSuffix(text, ":") || !statesWords(text) || !retracts && (isQuestion(text, l.rest) || !seg.item && isChatter(text, l.rest)) {
 		return // what "it" was stays what it was
 	}
@@ -98,6 +101,12 @@ func (r *reader) read(seg segment) {
 	for _, words := range splitClauses(l.rest) {
 		r.state(statement{words: words, cue: cue, reminded: l.reminded && !r.trusted, item: seg.item})
 	}
+}
+
+// addressesQuestion reports whether ws, which may lack its mark, asks the listener: "can you help me …".
+func addressesQuestion(ws []word) bool {
+	return len(ws) > 2 && (hasPrefixWords(ws[:min(len(ws), 3)], []string{ws[0].low, "you"}) && inverse.has(ws[0].low) ||
+		sentenceJoints.has(ws[0].low) && ws[2].low == "you" && inverse.has(ws[1].low))
 }
 
 // cueAlone takes note of a sentence that is nothing but a cue for the next: "Scratch that."

@@ -115,6 +115,55 @@ func isQuestion(text string, ws []word) bool {
 	return inverse.has(first) && (second == "you" || second == "i" || second == "we" || second == "they" || second == "it" || second == "there")
 }
 
+// cutQuestion takes a question off the end of a sentence that states something first: "I moved to Oslo,
+// what should I register?" A tag ("…, right?", "…, isn't it?") asks whether the statement holds, and a
+// condition states nothing.
+func cutQuestion(ws []word) ([]word, bool) {
+	if len(ws) < 7 || conditionals.has(ws[0].low) || prepositions.has(ws[0].low) || whWords.has(ws[0].low) || inverse.has(ws[0].low) || !holdsVerb(ws) {
+		return ws, false
+	}
+	for i := len(ws) - 4; i >= 2; i-- {
+		if !strings.HasSuffix(ws[i].post, ",") || ws[i].quoted {
+			continue
+		}
+		next := ws[i+1:]
+		if sentenceJoints.has(next[0].low) {
+			next = next[1:]
+		}
+		if len(next) < 4 || !asks(next) {
+			continue
+		}
+		out := append([]word(nil), ws[:i+1]...)
+		out[i].post = strings.TrimSuffix(out[i].post, ",") + "."
+		if shorter, ok := cutQuestion(out); ok {
+			return shorter, true
+		}
+		return out, true
+	}
+	return ws, false
+}
+
+var sentenceJoints = set("so but and or also")
+
+// asks reports whether ws has the order of words of a question.
+func asks(ws []word) bool {
+	first, second := ws[0].low, ws[1].low
+	switch {
+	case first == "how", whWords.has(first) && strings.HasSuffix(first, "'s"):
+		return true
+	case whWords.has(first):
+		for i := 1; i < min(len(ws)-1, 5); i++ {
+			if inverse.has(ws[i].low) { // "which food should I", not "which is cheap"
+				return nominative.has(ws[i+1].low) || first != "who" && first != "which" && determiners.has(ws[i+1].low)
+			}
+		}
+		return false
+	case first == "any":
+		return second == "idea" || second == "ideas" || second == "tips" || second == "advice" || second == "suggestions"
+	}
+	return inverse.has(first) && (nominative.has(second) || determiners.has(second) || second == "there")
+}
+
 // isChatter reports whether a sentence states nothing: greetings, thanks, acknowledgements, cheers.
 func isChatter(text string, ws []word) bool {
 	if chatterStarts.at(skipLeadIns(ws)) > 0 || chatterStarts.at(ws) > 0 {
