@@ -235,6 +235,9 @@ func (a *Decision) decide(ctx context.Context, d decidable) ([]store.Decided, er
 // is new, and with an identical one that lasts it is known (document 002 "Decision Engine"). visibility is
 // that of those the fact is meant for.
 func (a *Decision) propose(ctx context.Context, fact memory.Fact, neighbors []memory.Neighbor, visibility schema.Visibility) (memory.Proposal, inference.Usage, error) {
+	if fact.Retracts {
+		return memory.CheckProposal(memory.FindRetracted(fact, neighbors), neighbors), inference.Usage{}, nil
+	}
 	hash := memory.Normalize(fact.Content).Hash
 	others := make([]memory.Neighbor, 0, len(neighbors))
 	add := memory.Proposal{Action: schema.ActionAdd, Confidence: fact.Confidence, Reason: "nothing similar is known"}

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"time"
@@ -156,3 +157,33 @@ func attributeHints(f Fact) []Hint {
 	}
 	return nil
 }
+
+// FindRetracted proposes what a fact that takes a statement back does: it retracts the memories that say
+// what its content says. Without one there is nothing to do.
+func FindRetracted(fact Fact, neighbors []Neighbor) Proposal {
+	hash := Normalize(fact.Content).Hash
+	said := frame.Read(fact.Content, fact.Speaker)
+	out := Proposal{Action: schema.ActionNone, Confidence: 1, Reason: "takes back what no memory says"}
+	for _, n := range neighbors {
+		if n.Type == schema.TypeEpisodic || saidBefore(fact.SaidAt, n.OccurredAt) {
+			continue
+		}
+		known := bytes.Equal(n.Hash, hash)
+		if !known && len(n.Content) <= MaxLatestChars {
+			r, more := frame.Best(frame.Read(n.Content, n.Who), said)
+			known = !more && r.Change == frame.Restates
+		}
+		switch {
+		case !known:
+		case out.TargetID == "":
+			out = Proposal{Action: schema.ActionDelete, TargetID: n.ID, Confidence: changeCertain, Reason: "taken back", Change: ChangeRetract,
+				Own: sameVoice(fact.Speaker, n.Who)}
+		default:
+			out.Also = append(out.Also, n.ID)
+		}
+	}
+	return out
+}
+
+// changeCertain is the confidence of a proposal that rests on what was said in so many words.
+const changeCertain = 0.9

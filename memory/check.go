@@ -15,6 +15,7 @@ const (
 	MaxWarnings      = 50  // of one extraction or proposal, the final count included
 	MaxWarningLength = 200 // of one warning
 	MaxReasonLength  = 300 // of a proposal's reason
+	MaxCueLength     = 60  // of a fact's cue
 )
 
 // CheckExtraction returns what of a model's extraction can be trusted in form (document 002
@@ -123,7 +124,13 @@ func checkAll[T any](w *warnings, field string, items []T, limit int, check func
 }
 
 // factKey is what two facts share that say the same.
-func factKey(f Fact) string { return string(Normalize(f.Content).Hash) }
+func factKey(f Fact) string {
+	key := string(Normalize(f.Content).Hash)
+	if f.Retracts {
+		key += "retracted"
+	}
+	return key
+}
 
 // tripleKey is what two triples share that say the same.
 func tripleKey(t Triple) string {
@@ -150,6 +157,7 @@ func checkFact(w *warnings, path string, f Fact) (Fact, bool) {
 	}
 	f.Claim = checkClaim(w, path+".claim", f.Claim)
 	f.Hints = CheckHints(f.Hints)
+	f.Cue = cleanLine(lower(f.Cue), MaxCueLength)
 	return f, true
 }
 

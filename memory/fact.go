@@ -40,6 +40,15 @@ type Fact struct {
 
 	Speaker string    `json:"speaker,omitempty"` // who said it; empty when unknown
 	SaidAt  time.Time `json:"said_at,omitzero"`  // when the source occurred
+
+	// Retracts means that the content does not hold ("Forget that Maya likes tabs."): the fact takes a
+	// statement back, and there is nothing to add.
+	Retracts bool `json:"retracts,omitempty"`
+
+	// Cue is what the sentence began with that says it corrects or changes something, in lower case:
+	// "actually", "correction", "scratch that", "forget that". It is not part of Content, except in an
+	// explicit save, which keeps its words. Empty when there was none.
+	Cue string `json:"cue,omitempty"`
 }
 
 // Triple is one edge of the entity graph (document 002 "Extracted entity shape").

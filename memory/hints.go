@@ -102,17 +102,28 @@ func RuleHints(text, who string, claim Claim) []Hint {
 }
 
 // ClaimHints returns the questions that a claim answers. They say the relation in the words that people
-// ask for it with: whoever asks for a home or an address means lives_in.
+// ask for it with: whoever asks for a home or an address means lives_in. What is asked depends on the
+// subject and on the kind of the value: a date answers when, a person who, a place of a person where they
+// live. A claim of which that is not clear gets no hint.
 func ClaimHints(c Claim) []string {
 	if c.IsZero() || c.Predicate == schema.PredicateStates || utf8.RuneCountInString(c.Subject) > MaxEntityLength {
 		return nil
 	}
+	who, value := subjectOf(c.Subject), answerOf(c.Object)
 	var out []string
-	for _, form := range claimQuestions[c.Predicate] {
-		out = append(out, strings.ReplaceAll(form, "$", c.Subject))
+	known := false
+	for _, q := range claimQuestions[c.Predicate] {
+		known = true
+		if q.fits(who, value, c.Object) {
+			out = append(out, q.about(c))
+		}
 	}
-	if topic, ok := strings.CutPrefix(c.Predicate, "prefers_for_"); ok {
+	topic, prefers := strings.CutPrefix(c.Predicate, "prefers_for_")
+	if prefers {
 		out = append(out, "What is the favourite choice of "+c.Subject+" for "+predicateWords(topic)+"?")
+	}
+	if form := valueQuestions[value]; !known && !prefers && form != "" {
+		out = append(out, strings.NewReplacer("$", withArticle(c.Subject), "%", predicateWords(c.Predicate)).Replace(form))
 	}
 	return CheckHints(out)
 }
@@ -120,46 +131,119 @@ func ClaimHints(c Claim) []string {
 // predicateWords reads a predicate as words.
 func predicateWords(predicate string) string { return strings.ReplaceAll(predicate, "_", " ") }
 
-// claimQuestions are the questions that claims of a predicate answer; $ is the subject. Only words count
-// that the claim itself would hardly hold: its own are found as they stand. A predicate that is not here
-// gets no hint.
-var claimQuestions = map[string][]string{
-	"lives_in":       {"Where is the home, residence or address of $, in which city, town, state or country is $ based?"},
-	"born_on":        {"When is the birthday of $, how old is $, what is the age and date of birth of $?"},
-	"born_in":        {"Where does $ come from, what is the birthplace, hometown or origin of $, how old is $?"},
-	"from":           {"Where does $ come from, what is the home country, hometown, origin or nationality of $?"},
-	"works_at":       {"What is the job of $, who is the employer of $, at which company is $ employed?"},
-	"works_as":       {"What is the job, profession, occupation, role or career of $, what does $ do for a living?"},
-	"is_a":           {"What is the role, occupation or kind of $?"},
-	"married_to":     {"Who is the husband, wife, spouse or partner of $, what is the relationship status of $, is $ single?"},
-	"allergic_to":    {"What allergies, intolerances or health problems does $ have, what should $ avoid to eat?"},
-	"likes":          {"What are the interests, hobbies and favourite things of $, what does $ enjoy, prefer or love?"},
-	"loves":          {"What are the interests, hobbies and favourite things of $, what does $ enjoy, prefer or like?"},
-	"enjoys":         {"What are the interests, hobbies and favourite activities of $, what does $ like, prefer or love?"},
-	"dislikes":       {"What does $ hate, avoid or not like?"},
-	"hates":          {"What does $ dislike, avoid or not like?"},
-	"wants":          {"What are the goals, wishes, plans and dreams of $?"},
-	"prefers":        {"What is the preference or favourite of $, which option does $ like best?"},
-	"uses":           {"Which tool, product, software or technology is $ working with, what did $ choose?"},
-	"decided_to_use": {"Which decision was made, what choice, tool or option was chosen, picked or selected by $?"},
-	"switched_to":    {"What does $ use now, what did $ migrate to, change to or replace the old one with?"},
-	"moved_to":       {"Where does $ live now, what is the new home, residence, city or address of $?"},
-	"speaks":         {"Which language is $ fluent in?"},
-	"plays":          {"Which sport, game or musical instrument does $ practise, what are the hobbies of $?"},
-	"studies":        {"What is the education, degree, major, field or course of $, what does $ learn at school, college or university?"},
-	"owns":           {"What does $ have, what are the possessions or pets of $?"},
-	"manages":        {"Who is responsible, in charge, the owner, lead, boss or manager of what $ does?"},
-	"depends_on":     {"What does $ need or require, what breaks $, what are the dependencies of $?"},
-	"requires":       {"What does $ need, what are the requirements and dependencies of $?"},
-	"stores_in":      {"Where does $ keep or save its data, which database or storage is used by $?"},
-	"written_in":     {"Which programming language is $ implemented in?"},
-	"located_in":     {"Where is $, what is the place, location or address of $?"},
-	"runs_on":        {"Where is $ hosted or deployed, which platform, server or operating system is used by $?"},
-	"listens_on":     {"Which port, address or endpoint is $ reached at?"},
-	"port":           {"Which port number does $ listen on, at which address or endpoint is $ reached?"},
-	"deadline":       {"When is $ due, by which date must $ be finished, delivered or ready?"},
-	"version":        {"Which release of $ is current?"},
-	"name":           {"What is $ called?"},
+// question is what a claim answers when its subject and value are of the right kind; $ is the subject and
+// @ the object.
+type question struct {
+	form   string
+	who    subject  // subjectUnknown for any
+	values []answer // any when empty
+	duty   bool     // the object is something that people are responsible for
+	goods  bool     // the object is not
+}
+
+func (q question) fits(who subject, value answer, object string) bool {
+	switch {
+	case q.who != subjectUnknown && q.who != who,
+		len(q.values) > 0 && !slices.Contains(q.values, value),
+		q.duty && subjectOf(object) != subjectThing,
+		q.goods && subjectOf(object) == subjectThing:
+		return false
+	}
+	return true
+}
+
+func (q question) about(c Claim) string {
+	return strings.NewReplacer("$", withArticle(c.Subject), "@", withArticle(c.Object)).Replace(q.form)
+}
+
+// withArticle is a name as a sentence has it: claims leave the article of a thing out.
+func withArticle(name string) string {
+	last := name[strings.LastIndexByte(name, ' ')+1:]
+	if subjectOf(name) == subjectThing && !startsUpper(last) && !strings.Contains(name, "'") {
+		return "the " + name
+	}
+	return name
+}
+
+// of is a question about any subject and value, ofPerson one about a person.
+func of(form string) question       { return question{form: form} }
+func ofPerson(form string) question { return question{form: form, who: subjectPerson} }
+
+// with narrows a question to kinds of values. Without a value to judge by it is asked too, if it is about a
+// person.
+func (q question) with(values ...answer) question {
+	q.values = values
+	if q.who == subjectPerson {
+		q.values = append(slices.Clip(values), answerNone)
+	}
+	return q
+}
+
+var (
+	whenIsIt  = of("When is $, on which date, day or weekday and at what time?").with(answerTime)
+	howMuch   = of("How much is $ now, how many are there?").with(answerAmount)
+	whichOne  = of("Which version or release of $ is current?").with(answerVersion)
+	interests = "What are the interests, hobbies and favourite things of $, what does $ enjoy, prefer or "
+)
+
+// claimQuestions are the questions that claims of a predicate answer. Only words count that the claim
+// itself would hardly hold: its own are found as they stand. A predicate that is not here gets a hint by
+// its value alone (valueQuestions).
+var claimQuestions = map[string][]question{
+	"lives_in": {ofPerson("Where is the home, residence or address of $, in which city, town, state or country is $ based?"),
+		{form: "Where can one find $, at which place or location?", who: subjectThing}},
+	"born_on": {of("When is the birthday of $, how old is $, what is the age and date of birth of $?")},
+	"born_in": {of("Where does $ come from, what is the birthplace, hometown or origin of $, how old is $?").with(answerName, answerOther, answerNone),
+		of("When was $ born, how old is $, what is the age and birthday of $?").with(answerTime, answerAmount)},
+	"from":        {ofPerson("Where does $ come from, what is the home country, hometown, origin or nationality of $?")},
+	"works_at":    {ofPerson("What is the job of $, who is the employer of $, at which company is $ employed?")},
+	"works_as":    {ofPerson("What is the job, profession, occupation, role or career of $, what does $ do for a living?")},
+	"is_a":        {ofPerson("What is the role, occupation or kind of $?"), {form: "What kind of thing is $?", who: subjectThing}},
+	"married_to":  {of("Who is the husband, wife, spouse or partner of $, what is the relationship status of $, is $ single?")},
+	"allergic_to": {of("What allergies, intolerances or health problems does $ have, what should $ avoid to eat?")},
+	"likes":       {of(interests + "love?")},
+	"loves":       {of(interests + "like?")},
+	"enjoys":      {of("What are the interests, hobbies and favourite activities of $, what does $ like, prefer or love?")},
+	"dislikes":    {of("What does $ hate, avoid or not like?")},
+	"hates":       {of("What does $ dislike, avoid or not like?")},
+	"wants":       {ofPerson("What are the goals, wishes, plans and dreams of $?")},
+	"prefers":     {of("What is the preference or favourite of $, which option does $ like best?")},
+	"uses": {of("Which tool, product, software or technology is $ working with, what did $ choose?").with(answerName, answerOther, answerVersion, answerNone),
+		of("How much or how many does $ need, take or consume?").with(answerAmount)},
+	"decided_to_use": {of("Which decision was made, what choice, tool or option was chosen, picked or selected by $?")},
+	"switched_to": {of("What does $ use now, what did $ migrate to, change to or replace the old one with?").with(answerName, answerOther, answerVersion, answerNone),
+		whenIsIt},
+	"moved_to": {ofPerson("Where does $ live now, what is the new home, residence, city or address of $?").with(answerName),
+		{form: "Where can one find $ now, what has it changed to?", who: subjectThing, values: []answer{answerName}},
+		whenIsIt, howMuch, whichOne},
+	"speaks":  {of("Which language is $ fluent in?")},
+	"plays":   {ofPerson("Which sport, game or musical instrument does $ practise, what are the hobbies of $?")},
+	"studies": {ofPerson("What is the education, degree, major, field or course of $, what does $ learn at school, college or university?")},
+	"owns": {{form: "Who is responsible for @, in charge of it, its owner, lead or maintainer?", duty: true},
+		{form: "What does $ have, what are the possessions or pets of $?", goods: true, who: subjectPerson}},
+	"manages":    {of("Who is responsible, in charge, the owner, lead, boss or manager of @?").with(answerName, answerOther, answerVersion)},
+	"depends_on": {of("What does $ need or require, what breaks $, what are the dependencies of $?")},
+	"requires": {{form: "What does $ need, what are the requirements and dependencies of $?", goods: false, values: nil, who: subjectThing},
+		ofPerson("What does $ need or require?").with(answerName, answerOther)},
+	"stores_in":  {of("Where does $ keep or save its data, which database or storage is used by $?")},
+	"written_in": {of("Which programming language is $ implemented in?")},
+	"located_in": {of("Where is $, what is the place, location or address of $?")},
+	"runs_on": {of("Where is $ hosted or deployed, which platform, server or operating system is used by $?").with(answerName, answerOther, answerVersion, answerNone),
+		of("When does $ run, on which day and how often?").with(answerTime)},
+	"listens_on": {of("Which port, address or endpoint is $ reached at?")},
+	"port":       {of("Which port number does $ listen on, at which address or endpoint is $ reached?")},
+	"deadline":   {of("When is $ due, by which date must $ be finished, delivered or ready?").with(answerTime, answerNone)},
+	"version":    {of("Which release of $ is current?")},
+	"name":       {of("What is $ called?")},
+	"has":        {},
+	"is":         {whenIsIt, whichOne},
+}
+
+// valueQuestions are asked for by the kind of a value when the predicate, which is %, is any attribute.
+var valueQuestions = map[answer]string{
+	answerTime:    "When is the % of $, on which date, day or weekday and at what time?",
+	answerVersion: "Which version or release is the % of $?",
+	answerAmount:  "How much or how many is the % of $?",
 }
 
 // topic is something that people ask about in a general word and talk about in particular ones.
@@ -184,14 +268,19 @@ var topics = []topic{
 // HintVocabulary is the text of all questions that rules ask.
 var HintVocabulary = func() string {
 	var out []string
-	for _, forms := range claimQuestions {
-		out = append(out, forms...)
+	for _, questions := range claimQuestions {
+		for _, q := range questions {
+			out = append(out, q.form)
+		}
+	}
+	for _, form := range valueQuestions {
+		out = append(out, form)
 	}
 	for _, t := range topics {
 		out = append(out, t.question)
 	}
 	slices.Sort(out)
-	return strings.ReplaceAll(strings.Join(out, " ")+" "+frame.ConceptVocabulary, "$", "")
+	return strings.NewReplacer("$", "", "@", "", "%", "").Replace(strings.Join(out, " ") + " " + frame.ConceptVocabulary)
 }()
 
 // vocabularyShare is the share of a corpus that is taken to have a hint with a given word of the rules.
@@ -222,6 +311,9 @@ func topicHints(text, who string) []string {
 	}
 	var out []string
 	said := words(text, "")
+	if !slices.ContainsFunc(said, func(w string) bool { return ownWords[w] }) {
+		return nil // whose puppy it is, nobody said
+	}
 	for _, t := range topics {
 		if len(out) < 2 && slices.ContainsFunc(said, func(w string) bool { return t.said[w] }) {
 			out = append(out, strings.ReplaceAll(t.question, "$", who))
@@ -229,6 +321,9 @@ func topicHints(text, who string) []string {
 	}
 	return out
 }
+
+// ownWords are words by which somebody speaks of what is their own.
+var ownWords = set("i my me we our us mine ours")
 
 // hintCap is the most that a hint counts by itself: what was generated rescues a memory, and does not
 // stand above what the memory says itself (document 002 Phase 2; notes on recall constants).

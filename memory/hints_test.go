@@ -86,7 +86,7 @@ func TestAModelsHintsComeFirstAndAreMarked(t *testing.T) {
 	got := f.AllHints()
 	require.Equal(t, memory.Hint{Text: "Where could we visit Alice?", Source: memory.HintModel}, got[0])
 	require.Equal(t, memory.HintRules, got[1].Source)
-	require.Len(t, got, 2)
+	require.Len(t, got, 3, "the model's, that of the claim, that of the attribute")
 	checked := memory.CheckExtraction(memory.Extraction{Facts: []memory.Fact{f}}).Facts[0]
 	require.Equal(t, []string{"Where could we visit Alice?"}, checked.Hints)
 }
@@ -106,4 +106,61 @@ func TestWhatRulesAskWithDoesNotChoose(t *testing.T) {
 	require.True(t, memory.PlanHints(vocabulary, nil, memory.Corpus{}).IsEmpty())
 	require.Contains(t, memory.HintVocabulary, "address")
 	require.NotContains(t, memory.HintVocabulary, "$")
+}
+
+// A hint asks for what the sentence answers: the kind of its value decides, and whom it is about.
+func TestHintsFitTheValueAndTheSubject(t *testing.T) {
+	t.Parallel()
+	claim := func(subject, predicate, object string) memory.Claim {
+		return memory.Claim{Subject: subject, Predicate: predicate, Object: object}
+	}
+	for _, tc := range []struct {
+		claim memory.Claim
+		asks  string // the words that the hint starts with; empty for no hint
+		never string // what it must not ask for
+	}{
+		{claim("deadline", "moved_to", "March 28"), "When is the deadline", "residence"},
+		{claim("meeting", "moved_to", "9 a.m."), "When is the meeting", "home"},
+		{claim("standup", "moved_to", "Tuesdays"), "When is the standup", "home"},
+		{claim("standup", "moved_to", "Room 4"), "Where can one find the standup now", "residence"},
+		{claim("checkout service", "moved_to", "Adyen"), "Where can one find the checkout service now", "home"},
+		{claim("price", "moved_to", "12 euros"), "How much is the price", "home"},
+		{claim("gateway", "moved_to", "v2.1"), "Which version", "home"},
+		{claim("Maya", "moved_to", "Oslo"), "Where does Maya live", ""},
+		{claim("Maya's brother", "moved_to", "Oslo"), "Where does Maya's brother live", ""},
+		{claim("API key", "lives_in", "Vault"), "Where can one find the API key", "residence"},
+		{claim("credentials", "lives_in", "Vault"), "Where can one find the credentials", "home"},
+		{claim("Maya", "lives_in", "Oslo"), "Where is the home", ""},
+		{claim("gizmo", "lives_in", "Oslo"), "", ""},
+		{claim("gizmo", "moved_to", "Oslo"), "", ""},
+		{claim("Dana", "owns", "ledger service"), "Who is responsible for the ledger service", "pets"},
+		{claim("Dana", "owns", "sailing boat"), "What does Dana have", "responsible"},
+		{claim("Dana", "manages", "parser"), "Who is responsible, in charge, the owner, lead, boss or manager of the parser", ""},
+		{claim("job", "runs_on", "Saturdays"), "When does the job run", "hosted"},
+		{claim("job", "runs_on", "Kubernetes"), "Where is the job hosted", "When"},
+		{claim("job", "uses", "64 GB"), "How much", "software"},
+		{claim("job", "uses", "Python"), "Which tool", "How much"},
+		{claim("launch", "date", "May 3"), "When is the date of the launch", ""},
+		{claim("service", "sdk", "Go 1.26"), "Which version", ""},
+		{claim("project", "budget", "$3.5 million"), "How much", ""},
+		{claim("project", "mood", "cheerful"), "", ""},
+		{claim("deadline", "is", "May 5"), "When is the deadline", ""},
+	} {
+		hints := memory.ClaimHints(tc.claim)
+		if tc.asks == "" {
+			require.Empty(t, hints, "%v", tc.claim)
+			continue
+		}
+		require.Len(t, hints, 1, "%v: %q", tc.claim, hints)
+		require.True(t, strings.HasPrefix(hints[0], tc.asks), "%v: %q", tc.claim, hints[0])
+		if tc.never != "" {
+			require.NotContains(t, hints[0], tc.never, "%v", tc.claim)
+		}
+	}
+}
+
+func TestTurnsOfOthersAskNothingOfTheSpeaker(t *testing.T) {
+	t.Parallel()
+	require.Empty(t, memory.RuleHints("The neighbour has a dog and a parrot.", "Ann", memory.Claim{}))
+	require.Len(t, memory.RuleHints("My dog hates the rain.", "Ann", memory.Claim{}), 1)
 }

@@ -15,6 +15,9 @@ const (
 	ReasonEmptyFactContent  = "empty_fact_content" // nothing but punctuation
 	ReasonAlreadyKnown      = "already_known"      // the decision was none
 
+	// Skipped: the fact takes back what no memory says.
+	ReasonRetractionWithoutTarget = "retraction_without_target"
+
 	// Skipped: the decision was unusable. CheckProposal turns it into none and leaves the reason.
 	ReasonInvalidAction     = "invalid_action"
 	ReasonInvalidConfidence = "invalid_confidence"
@@ -108,7 +111,7 @@ type Verdict struct {
 // verdict tells what would have become of the proposal in controlled mode:
 //
 //  1. Skipped, nothing to write: low confidence, empty content, a decision of none, an unusable
-//     action or target.
+//     action or target, a retraction that would be added: what does not hold is not a memory.
 //  2. Blocked by a rule, updates and deletes only: the target is pinned; updates and deletes are not
 //     allowed; fact and target contradict each other by their words; revision would not replace the
 //     target by the fact (document 004 §7 and §12, KeepsItsPlace). The last two hold even where updates
@@ -167,6 +170,9 @@ func skipReason(policy WritePolicy, fact Fact, p Proposal, target *Neighbor) str
 	}
 	switch p.Action {
 	case schema.ActionAdd:
+		if fact.Retracts {
+			return ReasonRetractionWithoutTarget
+		}
 		return ""
 	case schema.ActionUpdate, schema.ActionDelete:
 		switch {
@@ -180,6 +186,9 @@ func skipReason(policy WritePolicy, fact Fact, p Proposal, target *Neighbor) str
 		switch p.Reason {
 		case ReasonInvalidAction, ReasonInvalidConfidence, ReasonMissingTarget, ReasonUnknownTarget, ReasonUndecided:
 			return p.Reason // none only because the decision could not be used
+		}
+		if fact.Retracts {
+			return ReasonRetractionWithoutTarget
 		}
 		return ReasonAlreadyKnown
 	default:

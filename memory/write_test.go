@@ -49,6 +49,7 @@ func TestEvaluateWrite(t *testing.T) {
 	good := fact("User prefers green tea")
 	opposite := fact("User never prefers tea")
 	unsure := memory.Fact{Content: good.Content, Confidence: 0.69}
+	retracting := memory.Fact{Content: good.Content, Confidence: 0.9, Retracts: true}
 	noNumber := memory.Fact{Content: good.Content, Confidence: math.NaN()}
 	empty := fact("..........")
 
@@ -79,6 +80,11 @@ func TestEvaluateWrite(t *testing.T) {
 		"not sure enough":             {defaults, unsure, add, nil, skipped("low_fact_confidence")},
 		"confidence not a number":     {memory.WritePolicy{Mode: schema.ModeControlled}, noNumber, add, nil, skipped("low_fact_confidence")},
 		"nothing but punctuation":     {defaults, empty, add, nil, skipped("empty_fact_content")},
+		"retraction of nothing":       {open, retracting, add, nil, skipped("retraction_without_target")},
+		"retraction of what is known": {open, retracting, none, nil, skipped("retraction_without_target")},
+		"retraction, undecided":       {open, retracting, memory.Proposal{Action: schema.ActionNone, Reason: memory.ReasonUndecided}, nil, skipped("undecided")},
+		"retraction with a target":    {open, retracting, remove, target, applied},
+		"retraction in shadow mode":   {shadow, retracting, add, nil, skipped("retraction_without_target")},
 		"known":                       {defaults, good, none, nil, skipped("already_known")},
 		"rejected decision":           {defaults, good, memory.CheckProposal(update, nil), nil, skipped("unknown_target_id")},
 		"undecided":                   {defaults, good, memory.Proposal{Action: schema.ActionNone, Reason: memory.ReasonUndecided}, nil, skipped("undecided")},
@@ -124,6 +130,7 @@ func TestEvaluateWriteProperties(t *testing.T) {
 		f := memory.Fact{
 			Content:    rapid.OneOf(anyText(), rapid.Just("User prefers tea"), rapid.Just("User never prefers tea")).Draw(t, "content"),
 			Confidence: rapid.Float64Range(0, 1).Draw(t, "confidence"),
+			Retracts:   rapid.Bool().Draw(t, "retracts"),
 		}
 		target := &memory.Neighbor{ID: "m1", Content: "User prefers tea", Pinned: rapid.Bool().Draw(t, "pinned"), Kept: rapid.Bool().Draw(t, "kept")}
 		p := memory.Proposal{
@@ -139,6 +146,7 @@ func TestEvaluateWriteProperties(t *testing.T) {
 			require.Equal(t, schema.ModeControlled, policy.Mode)
 			require.GreaterOrEqual(t, f.Confidence, policy.MinFactConfidence)
 			require.False(t, got.ReviewNeeded)
+			require.False(t, f.Retracts && p.Action == schema.ActionAdd, "what does not hold is never added")
 			if p.Action != schema.ActionAdd {
 				require.True(t, policy.AllowUpdateDelete && !target.Pinned && !target.Kept && target.ID == p.TargetID)
 			}

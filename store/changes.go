@@ -85,6 +85,14 @@ func (w *writing) applyRetract(ctx context.Context, p *pendingProposal, v memory
 		Action: schema.AuditRetract, Reason: w.because(p)}); err != nil {
 		return err
 	}
+	for _, id := range p.Also {
+		if was, known := w.known[id]; known && was.live && !was.neighbor.Pinned {
+			if err := w.retire(ctx, id, p, v, step{Set: map[string]any{"status": schema.StatusRetracted}, Event: schema.EventModified,
+				Action: schema.AuditRetract, Reason: w.because(p)}); err != nil {
+				return err
+			}
+		}
+	}
 	w.settle(p, v, &target)
 	w.counts.Updated++
 	return nil

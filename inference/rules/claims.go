@@ -202,7 +202,7 @@ func subjectShape(ws []word) bool {
 		if pronouns.has(w.low) && !(i == 0 && len(ws) > 1 && w.low == "this") {
 			return false
 		}
-		if i > 0 && w.low != "of" && w.low != "the" && w.low != "for" && (stopWords.has(w.low) || commonVerb(w.low)) {
+		if i > 0 && w.low != "of" && w.low != "the" && w.low != "for" && (stopWords.has(w.low) || commonVerb(w.low) || pastForms.has(w.low)) {
 			return false
 		}
 		if i > 0 && capital(w.core) {
@@ -310,11 +310,11 @@ func onlyStop(ws []word) bool {
 func (p *pattern) cut(ws []word) (object, rest []word) {
 	end := len(ws)
 	for i, w := range ws {
-		if i > 0 && (boundaries.has(w.low) || p.stops.has(w.low) || strings.HasPrefix(w.pre, "(")) || w.low == "-" || w.low == "–" || w.low == "—" {
+		if i > 0 && (boundaries.has(w.low) || w.low == "last" || w.low == "next" || p.stops.has(w.low) || strings.HasPrefix(w.pre, "(")) || w.low == "-" || w.low == "–" || w.low == "—" {
 			end = i
 			break
 		}
-		if i > 0 && w.low == "and" && i+1 < len(ws) && (p.functional || newClause(ws[i+1].low)) {
+		if i > 0 && w.low == "and" && i+1 < len(ws) && (p.functional || newClause(ws[i+1:])) {
 			end = i
 			break
 		}
@@ -333,9 +333,13 @@ func (p *pattern) cut(ws []word) (object, rest []word) {
 	return object, rest
 }
 
-// newClause reports whether the word behind "and" begins another statement.
-func newClause(low string) bool {
-	return claimVerb(low) != nil || auxiliaries.has(low) || pronouns.has(low) || pastForms.has(low) || strings.HasSuffix(low, "ed") && !edVerbs.has(low)
+// newClause reports whether the words behind "and" begin another statement, or go on with the same subject.
+func newClause(ws []word) bool {
+	for len(ws) > 1 && adverb(ws[0].low) {
+		ws = ws[1:]
+	}
+	low := ws[0].low
+	return finiteVerb(low) && !nounVerbs.has(strings.TrimSuffix(low, "s")) || pronouns.has(low) || statesClause(ws)
 }
 
 // qualifiedBy reports whether what follows an object limits the statement ("on weekdays", "for the

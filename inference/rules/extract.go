@@ -108,93 +108,19 @@ func fromMemory(src inference.Source, content string, truncated bool) []found {
 	}
 	s := newSpeaker(src.Speaker)
 	ws := splitWords(whole)
-	resolved, changed := resolveFirstPerson(ws, s)
-	if changed {
-		resolved = splitWords(joinWords(resolved))
+	l := cutLead(ws, s)
+	if len(segs) == 1 {
+		if _, ok := cutRetraction(l.rest); ok {
+			return fromText(src, segs)
+		}
 	}
-	return []found{makeFound(src, whole, ws, resolved, s, false)}
-}
-
-// fromText reads prose.
-func fromText(src inference.Source, segs []segment) []found {
-	var (
-		out     []found
-		s       = newSpeaker(src.Speaker)
-		trusted = src.Kind == schema.SourceMemory
-		ante    antecedent
-	)
-	for _, seg := range segs {
-		text := memory.Normalize(seg.text).Storage
-		if n := utf8.RuneCountInString(text); n < 4 || n > memory.MaxFactLength {
-			ante = antecedent{}
-			continue
-		}
-		ws := splitWords(text)
-		if strings.HasSuffix(text, ":") || isQuestion(text, ws) || !seg.item && isChatter(text, ws) || !statesWords(text) {
-			continue // what "it" was stays what it was
-		}
-		if !trusted && !seg.item && isRequest(ws) && rememberStarts.at(ws) == 0 {
-			continue
-		}
-		reminded := 0
-		if !trusted {
-			if reminded = rememberStarts.at(ws); reminded > 0 && reminded+2 <= len(ws) && (ws[0].low != "remember" || reminded > 1 || ws[1].low != "to") {
-				ws = append([]word(nil), ws[reminded:]...)
-				ws[0].core = capitalize(ws[0].core)
-			} else {
-				reminded = 0
-			}
-		}
-
-		original, indirect := ws, false
-		if kind := pronounSubject(ws); kind != "" && !seg.item {
-			if kind == "you" {
-				if !isRule(ws) && !trusted {
-					ante = antecedent{}
-					continue
-				}
-			} else {
-				var ok bool
-				if ws, ok = resolvePronoun(ws, kind, ante); !ok {
-					ante = antecedent{}
-					continue
-				}
-				indirect = true
-			}
-		}
-		if !seg.item && s.known() {
-			lead := skipLeadIns(ws)
-			if resolved, ok := resolveFirstPerson(lead, s); ok {
-				ws = resolved
-				if len(lead) < len(original) {
-					ws[0].core = capitalize(ws[0].core)
-				}
-			}
-		}
-		if indirect || s.known() {
-			ws = splitWords(joinWords(ws)) // names of several words
-		}
-		resolved := ws
-		if dated, ok := resolveDates(ws, src.OccurredAt); ok {
-			ws = dated
-		}
-		f := makeFound(src, joinWords(ws), original, ws, s, indirect)
-		if reminded > 0 && f.fact.Confidence < ConfidenceStrong {
-			f.fact.Confidence = ConfidenceStrong
-		}
-		if n := utf8.RuneCountInString(f.fact.Content); n >= memory.MinFactLength && n <= memory.MaxFactLength && !saysNothing(f.fact.Content) {
-			out = append(out, f)
-		}
-		ante = subjectOf(resolved, s)
+	resolved := resolveFirstPerson(ws, s)
+	if resolved.changed {
+		resolved.words = splitWords(joinWords(resolved.words))
 	}
-	return out
-}
-
-// saysNothing reports whether a sentence states that something is itself, as "I'm Dana" does once
-// Dana is known to speak.
-func saysNothing(content string) bool {
-	subject, object, ok := strings.Cut(strings.TrimRight(content, ".!"), " is ")
-	return ok && strings.EqualFold(subject, object)
+	f := makeFound(src, whole, ws, resolved.words, s, false)
+	f.fact.Cue = l.cue
+	return []found{f}
 }
 
 // fromTool reads tool output.
@@ -251,7 +177,7 @@ func categoryOf(content string, ws []word) schema.Category {
 	case category != schema.CategoryFact && (category != schema.CategoryIssue || !isImperative(ws)):
 		return category
 	case isImperative(ws):
-		if ruleStarts.at(trimPlease(ws)) > 0 && ws[0].low != "make" && ws[0].low != "ensure" && ws[0].low != "be" && ws[0].low != "prefer" {
+		if ruleStarts.at(trimPlease(ws)) > 0 && ws[0].low != "prefer" {
 			return schema.CategoryRule
 		}
 		return schema.CategoryProcedural
@@ -273,6 +199,8 @@ func noRule(ws []word) bool {
 		switch {
 		case (w.low == "must") && i+1 < len(ws) && ws[i+1].low == "have", w.low == "must've":
 			return true
+		case w.low == "must" && i+2 < len(ws) && ws[i+1].low == "be" && degrees.has(ws[i+2].low):
+			return true // "that must be quite a journey"
 		case w.low == "must":
 			return false
 		case firstPerson(w.low):
@@ -283,6 +211,9 @@ func noRule(ws []word) bool {
 	}
 	return false
 }
+
+// degrees say how much of something there is: what "must be so exciting" is guessed.
+var degrees = set("so quite very really such pretty super incredibly")
 
 // isDefinition reports whether a sentence says what something is in general: "BM25 is a ranking
 // function". Of persons ("Caroline is a nurse") it is a fact: definitions are of an acronym, an
@@ -366,7 +297,11 @@ func assemble(all []found) memory.Extraction {
 	seen := make(map[string]bool, len(all))
 	unique := all[:0]
 	for _, f := range all {
-		if h := string(memory.Normalize(f.fact.Content).Hash); !seen[h] {
+		h := string(memory.Normalize(f.fact.Content).Hash)
+		if f.fact.Retracts {
+			h += "retracted"
+		}
+		if !seen[h] {
 			seen[h] = true
 			unique = append(unique, f)
 		}

@@ -20,7 +20,10 @@ import (
 // monday is the day on which everything in these tests is said.
 var monday = time.Date(2023, 5, 8, 13, 56, 0, 0, time.UTC)
 
-func extractFrom(t testing.TB, src inference.Source) memory.Extraction {
+func extractFrom(t interface {
+	require.TestingT
+	Helper()
+}, src inference.Source) memory.Extraction {
 	t.Helper()
 	ex, usage, err := Extractor{}.Extract(context.Background(), src)
 	require.NoError(t, err)
@@ -389,7 +392,7 @@ func TestExtractKeepsTheBestOfMany(t *testing.T) {
 }
 
 func TestExtractIsUnchangedWhereNothingIsResolved(t *testing.T) {
-	for _, text := range []string{"  The  cache is\tRedis ", "So, the cache is Redis", "we ship on Mondays", "Hey team, the cache is Redis"} {
+	for _, text := range []string{"  The  cache is\tRedis ", "we ship on Mondays", "Tom said my car broke", "I took our dog to the vet"} {
 		ex := extractFrom(t, said("Caroline", text))
 		assert.Equal(t, []string{memory.Normalize(text).Storage}, contents(ex))
 	}

@@ -3,7 +3,6 @@ package rules
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 var (
@@ -12,17 +11,20 @@ var (
 		|good to see|good to hear|great to see|great to hear|good to know|good luck|good morning|good evening|good night
 		|good afternoon|good point|good idea|good question|great question|great idea|great job|good job|nice job|nice work
 		|well done|keep up|keep it up|keep me posted|keep in touch|how are|how's it|what's up|hope you|hope that|hope this
-		|hope to|talk to you|talk soon|talk later|see you|take care|take it easy|have a good|have a great|have a nice
+		|hope to|talk to you|talk soon|talk later|see you|see ya|great to chat|great to talk|nice to chat|good to chat|good to talk|take care|take it easy|have a good|have a great|have a nice
 		|have fun|let me know|let's|lets|let me|sounds good|sounds great|sounds like|sounds awesome|sounds amazing
 		|looks good|looks great|happy to help|glad to|glad you|so glad|no problem|no worries|you're welcome|you are welcome
-		|my pleasure|congrats|congratulations|got it|i see|i got it|i know right|of course|for sure|long time no
-		|way to go|can't wait|i can't wait|i appreciate|i agree|i hear you|i'm here|i'm glad|i'm so glad|i'm happy to
-		|i hope|i'd love to hear|i'm sorry|sorry to|sorry about|sorry for|so sorry|bye|goodbye|cheers|welcome back
-		|happy birthday|i understand|i don't know|not sure|no idea|same here|me too|me neither|as an ai|i'm an ai
+		|my pleasure|congrats|congratulations|got it|i got it|i know right|of course|for sure|long time no
+		|way to go|can't wait|i can't wait|i appreciate you|i appreciate your|i appreciate it|i appreciate that|i appreciate the|i appreciate all|i appreciate this|i hear you|i'm glad to|i'm glad you|i'm glad it|i'm glad that|i'm glad we|i'm glad they|i'm so glad|i'm happy to
+		|i hope you|i hope this|i hope that|i hope it|i hope so|i hope everyone|i hope all|i hope we|i hope they|i hope your|i'd love to hear|i'm sorry|sorry to|sorry about|sorry for|so sorry|bye|goodbye|cheers|welcome back
+		|happy birthday|i don't know what|i don't know why|i don't know if|i don't know whether|i don't know about|i don't know much|i don't know yet|not sure|no idea|same here|me too|me neither|as an ai|i'm an ai
 		|sure thing|absolutely|here you go|here you are|here is the|here's the|here are the|i'll keep you|i will keep you
 		|tell me|just wanted to say|wanted to say|as i said|love that|love your|love seeing|love all|love the|love it|love this|been a|makes me|made me|really made me
-		|glad|really glad|bet|so proud|so happy|here's|here is a|here are some|look at|look what|check out|stay safe|chat soon|appreciate|really appreciate|i really appreciate
-		|highly recommend it|always happy to|nice one|fingers crossed|like i said|never mind|nevermind|feel free|don't worry`)
+		|glad|really glad|so proud|so happy|here's|here is a|here are some|look at|look what|check out|stay safe|chat soon|appreciate|really appreciate|i really appreciate
+		|highly recommend it|forget it|forget about it|always happy to|nice one|fingers crossed|like i said|never mind|nevermind|feel free|don't worry`)
+
+	// chatterWhole are chatter when nothing but punctuation follows.
+	chatterWhole = phraseList(`i see|i understand|i agree|i'm here|i know|i get it|bet|i don't know|i hope|i appreciate|i'm glad`)
 
 	// chatterWords carry no fact of their own.
 	chatterWords = set(`hey hi hello wow yeah yes yep yup nope no ok okay oh ah aw aww haha lol hmm um uh hm cheers great cool
@@ -60,7 +62,7 @@ var (
 	policyVerbs = set("use prefer avoid keep ensure follow treat store pin name")
 
 	// standing marks a request that is to hold from now on.
-	standing = phraseList("always|never|from now on|every time|by default|in future|in the future")
+	standing = phraseList("stop using|stop adding|stop writing|stop saying|stop putting|stop calling|always|never|from now on|every time|by default|in future|in the future")
 
 	// ruleStarts begin rules.
 	ruleStarts = phraseList(`never|always|do not|don't|dont|must|must not|make sure|be sure to|ensure|avoid|prefer|no deploys|no deployments`)
@@ -71,8 +73,8 @@ var (
 		|just so you know|for your information|wanted to let you know that|just wanted to let you know that|i wanted to let you know that|i wanted to tell you that|remember`)
 
 	// hedges make a statement uncertain.
-	hedges = phraseList(`maybe|might|perhaps|possibly|probably|presumably|i think|i guess|i suppose|i believe|i assume|not sure|unsure
-		|apparently|supposedly|allegedly|seems|seem|seemed|likely|unlikely|could be|may be|not certain|i'm not sure|rumor|rumour
+	hedges = phraseList(`maybe|might|perhaps|possibly|probably|presumably|i think|i guess|i suppose|i believe|i assume|i bet|not sure|unsure
+		|apparently|supposedly|allegedly|seems|seem|seemed|it appears|it looks like|it looks as|looks like|likely|unlikely|could be|may be|not certain|i'm not sure|rumor|rumour
 		|if i remember|i don't think|thinks|guesses|supposes|doesn't think|we think|we guess|we assume`)
 
 	leadIns = set(`yeah yes yep yup ok okay oh ah aw aww hey hi hello wow well so also anyway btw fyi sure right thanks cheers
@@ -101,7 +103,10 @@ func isQuestion(text string, ws []word) bool {
 		return false
 	}
 	first, second := ws[0].low, ws[1].low
-	if whWords.has(first) && (inverse.has(second) || strings.HasSuffix(first, "'s")) && first != "when" {
+	if whWords.has(first) && (inverse.has(second) || strings.HasSuffix(first, "'s")) {
+		return true
+	}
+	if (first == "which" || first == "who" || first == "whose") && !strings.HasSuffix(text, ".") {
 		return true
 	}
 	if first == "how" || first == "what" && (second == "about" || second == "if") {
@@ -110,9 +115,61 @@ func isQuestion(text string, ws []word) bool {
 	return inverse.has(first) && (second == "you" || second == "i" || second == "we" || second == "they" || second == "it" || second == "there")
 }
 
+// cutQuestion takes a question off the end of a sentence that states something first: "I moved to Oslo,
+// what should I register?" A tag ("…, right?", "…, isn't it?") asks whether the statement holds, and a
+// condition states nothing.
+func cutQuestion(ws []word) ([]word, bool) {
+	if len(ws) < 7 || conditionals.has(ws[0].low) || prepositions.has(ws[0].low) || whWords.has(ws[0].low) || inverse.has(ws[0].low) || !holdsVerb(ws) {
+		return ws, false
+	}
+	for i := len(ws) - 4; i >= 2; i-- {
+		if !strings.HasSuffix(ws[i].post, ",") || ws[i].quoted {
+			continue
+		}
+		next := ws[i+1:]
+		if sentenceJoints.has(next[0].low) {
+			next = next[1:]
+		}
+		if len(next) < 4 || !asks(next) {
+			continue
+		}
+		out := append([]word(nil), ws[:i+1]...)
+		out[i].post = strings.TrimSuffix(out[i].post, ",") + "."
+		if shorter, ok := cutQuestion(out); ok {
+			return shorter, true
+		}
+		return out, true
+	}
+	return ws, false
+}
+
+var sentenceJoints = set("so but and or also")
+
+// asks reports whether ws has the order of words of a question.
+func asks(ws []word) bool {
+	first, second := ws[0].low, ws[1].low
+	switch {
+	case first == "how", whWords.has(first) && strings.HasSuffix(first, "'s"):
+		return true
+	case whWords.has(first):
+		for i := 1; i < min(len(ws)-1, 5); i++ {
+			if inverse.has(ws[i].low) { // "which food should I", not "which is cheap"
+				return nominative.has(ws[i+1].low) || first != "who" && first != "which" && determiners.has(ws[i+1].low)
+			}
+		}
+		return false
+	case first == "any":
+		return second == "idea" || second == "ideas" || second == "tips" || second == "advice" || second == "suggestions"
+	}
+	return inverse.has(first) && (nominative.has(second) || determiners.has(second) || second == "there")
+}
+
 // isChatter reports whether a sentence states nothing: greetings, thanks, acknowledgements, cheers.
 func isChatter(text string, ws []word) bool {
 	if chatterStarts.at(skipLeadIns(ws)) > 0 || chatterStarts.at(ws) > 0 {
+		return true
+	}
+	if n := chatterWhole.at(ws); n > 0 && (n == len(ws) || ws[n-1].ends()) {
 		return true
 	}
 	need := 1
@@ -170,7 +227,15 @@ func isRequest(ws []word) bool {
 	if ruleStarts.at(ws) > 0 {
 		return false
 	}
+	for i := 1; i < min(len(ws)-1, 4) && !pronouns.has(ws[i].low); i++ {
+		if strings.HasSuffix(ws[i].post, ":") {
+			return false // "Deploy checklist: …" is a label
+		}
+	}
 	first := ws[0].low
+	if forgetVerbs.has(first) && len(ws) > 1 && (first != "ignore" || pronouns.has(ws[1].low)) {
+		return true
+	}
 	if !requestVerbs.has(first) && !howToVerbs.has(first) || len(ws) > 1 && predicateNext(ws) {
 		return false
 	}
@@ -273,7 +338,7 @@ func addresses(ws []word) bool {
 			}
 		}
 	}
-	return you && !isRule(ws) && !isImperative(ws)
+	return you && !isRule(ws) && !isImperative(ws) && !standing.in(ws)
 }
 
 // skipLeadIns drops "Yeah,", "Hey Mel!", "Oh, well," and the like from the front.
@@ -305,183 +370,3 @@ func firstPerson(low string) bool {
 
 // isHedged reports whether the speaker is not sure.
 func isHedged(ws []word) bool { return hedges.in(ws) }
-
-// pronounSubject reports whether the subject of a sentence is a pronoun that its text does not
-// resolve, and which: "it", "person" (he, she), "they", "that" or "you".
-func pronounSubject(ws []word) (kind string) {
-	ws = skipLeadIns(ws)
-	if len(ws) == 0 {
-		return ""
-	}
-	first := ws[0].low
-	switch {
-	case secondPersons.has(first):
-		return "you"
-	case demonstratives.has(first):
-		if len(ws) == 1 || auxiliaries.has(ws[1].low) || demonstrativeVerbs.has(ws[1].low) || adverb(ws[1].low) {
-			return "that"
-		}
-		return "" // "this project uses Go"
-	case !thirdPersons.has(first):
-		return ""
-	}
-	switch first[:2] {
-	case "it":
-		if pleonastic(ws) {
-			return ""
-		}
-		return "it"
-	case "th":
-		if first == "that's" || first == "this's" || first == "that'll" || first == "that'd" {
-			return "that"
-		}
-		return "they"
-	}
-	return "person"
-}
-
-var demonstrativeVerbs = set(`works work worked means meant makes made helps helped happens happened needs gives gave shows looks
-	seems feels felt sounds reminds requires breaks fails fixed fixes broke keeps kept one`)
-
-// pleonastic reports whether "it" stands for nothing: "It is important to run the tests".
-func pleonastic(ws []word) bool {
-	low := ws[0].low
-	if low != "it" && low != "it's" {
-		return false
-	}
-	i := 1
-	if low == "it" {
-		if len(ws) < 2 || !copulas.has(ws[1].low) {
-			return false
-		}
-		i = 2
-	}
-	if i < len(ws) && determiners.has(ws[i].low) {
-		return false // "It is a tool to …"
-	}
-	for end := min(len(ws), i+4); i+1 < end; i++ {
-		if ws[i+1].low == "to" || ws[i+1].low == "that" {
-			return true
-		}
-	}
-	return false
-}
-
-// antecedent is what a pronoun of the next sentence may stand for.
-type antecedent struct {
-	text   string // empty when there is none
-	person bool
-	thing  bool
-}
-
-var (
-	kin = set(`brother sister mother father mom dad mum son daughter wife husband partner boyfriend girlfriend friend cousin uncle
-		aunt boss manager colleague coworker teacher doctor neighbor neighbour roommate grandmother grandfather grandma
-		grandpa niece nephew client customer user team`)
-	determiners = set(`the our their his her its this that my a an`)
-	thingVerbs  = set(`runs run supports stores listens requires provides exposes depends uses fails failed crashes crashed
-		returns deploys builds compiles imports exports breaks broke is was has needs`)
-)
-
-// subjectOf finds the subject of a resolved sentence, when there is exactly one candidate.
-func subjectOf(ws []word, s speaker) antecedent {
-	ws = skipLeadIns(ws)
-	if s.known() && len(ws) > 0 && hasPrefixFold(joinWords(ws), s.first) && !hasPrefixFold(joinWords(ws), s.first+"'s ") {
-		return antecedent{} // nobody calls themselves "he"
-	}
-	for i := 1; i < len(ws) && i <= 5; i++ {
-		if ws[i-1].ends() {
-			return antecedent{}
-		}
-		low := ws[i].low
-		if !auxiliaries.has(low) && !thingVerbs.has(low) && claimVerb(low) == nil && !(strings.HasSuffix(low, "ed") && !edVerbs.has(low)) {
-			continue
-		}
-		subject := ws[:i]
-		for len(subject) > 0 && adverb(subject[len(subject)-1].low) {
-			subject = subject[:len(subject)-1]
-		}
-		if len(subject) == 0 {
-			return antecedent{}
-		}
-		for j, w := range subject {
-			if w.quoted || w.low == "and" || w.low == "or" || pronouns.has(w.low) || j > 0 && stopWords.has(w.low) && w.low != "of" {
-				return antecedent{}
-			}
-		}
-		text, head := coreText(subject), subject[len(subject)-1].low
-		if determiners.has(subject[0].low) {
-			if len(subject) == 1 {
-				return antecedent{}
-			}
-			if low := subject[0].low; low == "a" || low == "an" {
-				text = "the " + coreText(subject[1:])
-			} else {
-				text = low + text[len(subject[0].core):]
-			}
-			return antecedent{text: text, person: kin.has(head), thing: !kin.has(head)}
-		}
-		if _, ok := stripPossessive(subject[0].low); ok && len(subject) > 1 {
-			return antecedent{text: text, person: kin.has(head), thing: !kin.has(head)}
-		}
-		if identifier(subject[0].core) || len(subject) > 1 && !capital(subject[len(subject)-1].core) {
-			return antecedent{text: lowerFirstUnlessName(text, subject), thing: true}
-		}
-		if capital(subject[0].core) {
-			// A bare name may be a person or a thing: what it does tells, "is" does not.
-			thing := thingVerbs.has(low) && !auxiliaries.has(low) && low != "uses" && low != "needs"
-			return antecedent{text: text, person: !thing, thing: thing}
-		}
-		return antecedent{}
-	}
-	return antecedent{}
-}
-
-// hasPrefixFold reports whether s starts with prefix, whatever the case.
-func hasPrefixFold(s, prefix string) bool {
-	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
-}
-
-// lowerFirstUnlessName makes the first word of a former sentence start fit for mid-sentence use.
-func lowerFirstUnlessName(text string, subject []word) string {
-	if identifier(subject[0].core) || len(subject) > 1 && capital(subject[1].core) {
-		return text
-	}
-	r, n := utf8.DecodeRuneInString(text)
-	return string(unicode.ToLower(r)) + text[n:]
-}
-
-// resolvePronoun replaces the pronoun subject of ws by ante. It reports false when they do not fit.
-func resolvePronoun(ws []word, kind string, ante antecedent) ([]word, bool) {
-	if ante.text == "" || kind == "it" && !ante.thing || kind == "person" && !ante.person || kind == "they" || kind == "that" || kind == "you" {
-		return ws, false
-	}
-	ws = skipLeadIns(ws)
-	out := append(make([]word, 0, len(ws)+1), ws...)
-	name := capitalize(ante.text)
-	w := &out[0]
-	verb := ""
-	switch w.low {
-	case "it", "he", "she":
-	case "its", "his", "her":
-		name += "'s"
-	case "it's", "he's", "she's":
-		verb = "is"
-		if len(ws) > 1 && participle(ws[1].low) && ws[1].low != "made" && ws[1].low != "known" && kind == "person" || len(ws) > 1 && ws[1].low == "been" {
-			verb = "has"
-		}
-	case "it'll", "he'll", "she'll":
-		verb = "will"
-	case "it'd", "he'd", "she'd":
-		verb = "would"
-	default:
-		return ws, false
-	}
-	post := w.post
-	w.core, w.low = name, fold(name)
-	if verb != "" {
-		w.post = ""
-		out = append(out[:1], append([]word{{core: verb, low: verb, post: post}}, out[1:]...)...)
-	}
-	return out, true
-}

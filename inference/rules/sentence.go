@@ -179,12 +179,20 @@ func softWrap(prev, line string) bool {
 
 // abbreviations that do not end a sentence.
 var (
-	abbreviations = set(`mr mrs ms dr prof st sr jr gen col sgt rev hon vs cf e.g i.e eg ie viz approx ca resp
-		fig figs eq vol ed eds pp para sec al dept est min max misc temp incl excl`)
-	numberAbbreviations = set(`no nos jan feb mar apr jun jul aug sep sept oct nov dec ch p`) // before a digit
-	lowerAbbreviations  = set(`etc inc ltd corp co bros`)                                     // before a small letter
-	sentenceStarters    = set(`the a an it he she they we i this that these those there but and so in on at when if
+	abbreviations = set(`mr mrs ms mx dr prof st mt ft gen col sgt capt lt rev hon vs cf e.g i.e eg ie viz approx ca cca resp
+		fig figs eq vol ver ed eds pp para dept est incl excl a.k.a w.r.t`)
+	numberAbbreviations = set(`no nos jan feb mar apr jun jul aug sep sept oct nov dec ch p v ext tel art`) // before a digit
+
+	// before a small letter or a digit: at the end of a sentence they stand as well ("takes 5 min.")
+	lowerAbbreviations = set(`etc inc ltd corp co bros min max sec secs hr hrs wk wks mo mos yr yrs al temp misc avg jr sr
+		ave blvd rd sq apt kg km lb lbs oz ml approx dept`)
+	dayAbbreviations = set(`mon tue tues wed thu thur thurs fri sat sun jan feb mar apr jun jul aug sep sept oct nov dec`)
+
+	sentenceStarters = set(`the a an it he she they we i this that these those there but and so in on at when if
 		after before his her their our my you your`)
+
+	// zones may follow a time of day: "9 a.m. Pacific time".
+	zones = set("pacific eastern central mountain utc gmt cet cest est edt pst pdt cst cdt mst mdt bst ist jst sharp")
 )
 
 // splitSentences cuts a paragraph at the ends of its sentences. It leaves alone abbreviations,
@@ -274,19 +282,32 @@ func sentenceEnd(p string, start, at, end int, r rune, run int, closed bool) boo
 		return false
 	case numberAbbreviations.has(low) && unicode.IsDigit(next):
 		return false
-	case lowerAbbreviations.has(low) && lower:
+	case (lowerAbbreviations.has(low) || capital(token) && dayAbbreviations.has(low)) && (lower || unicode.IsDigit(next)):
 		return false
 	case len(token) == 1 && token != "I" && token[0] >= 'A' && token[0] <= 'Z':
 		return false // an initial
 	case strings.TrimSpace(p[start:at]) == token && strings.Trim(token, "0123456789") == "":
 		return false // the number of a list item
-	case len(low) >= 3 && len(low) <= 5 && strings.Trim(low[1:], ".") != "" && low[1] == '.': // U.S, a.m
+	case low == "a.m" || low == "p.m":
+		return timeEnds(rest, lower)
+	case len(low) >= 3 && len(low) <= 5 && strings.Trim(low[1:], ".") != "" && low[1] == '.' && !hasDigit(low): // U.S, p.s
 		word, _, _ := strings.Cut(rest, " ")
 		return !lower && sentenceStarters.has(strings.ToLower(word))
 	case lower:
-		return len(token) > 1 // chat without capitals
+		word, _, _ := strings.Cut(rest, " ")
+		return len(token) > 1 && !(hasDigit(token) && copulas.has(word)) // chat without capitals
 	}
 	return true
+}
+
+// timeEnds reports whether a sentence ends behind a time of day that rest follows: not before its zone,
+// its day or "time".
+func timeEnds(rest string, lower bool) bool {
+	first, more, _ := strings.Cut(rest, " ")
+	second, _, _ := strings.Cut(more, " ")
+	first = strings.ToLower(strings.TrimRight(first, closing))
+	second = strings.ToLower(strings.TrimRight(second, closing))
+	return !lower && !zones.has(first) && !calendar.has(first) && !dayAbbreviations.has(first) && second != "time" && capital(rest)
 }
 
 // nesting counts what is open.

@@ -53,7 +53,25 @@ func splitWords(s string) []word {
 			out[i].quoted = false
 		}
 	}
+	quoteSingle(out)
 	return out
+}
+
+// quoteSingle marks what stands in single quotes, which apostrophes look like: a quote opens before a word
+// and closes behind one.
+func quoteSingle(ws []word) {
+	open := -1
+	for i, w := range ws {
+		if open < 0 && (strings.HasSuffix(w.pre, "'") || strings.HasSuffix(w.pre, "‘")) {
+			open = i
+		}
+		if open >= 0 && strings.ContainsAny(w.post, "'’") {
+			for k := open; k <= i; k++ {
+				ws[k].quoted = true
+			}
+			open = -1
+		}
+	}
 }
 
 func quoteMarks(s string) int {
@@ -130,6 +148,14 @@ func stripPossessive(s string) (string, bool) {
 		}
 	}
 	return s, false
+}
+
+// ownerForm is a name or a noun that something belongs to: Ana's, James's, the tests'.
+func ownerForm(s string) string {
+	if low := fold(s); plural(low) && strings.HasPrefix(low, "the ") {
+		return s + "'"
+	}
+	return s + "'s"
 }
 
 // hasPrefixWords reports whether the words of ws start with the given ones.

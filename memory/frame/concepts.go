@@ -39,7 +39,7 @@ var concepts = func() map[string][]string {
 const conceptWords = `
 HOME: live reside residence home house apartment flat address city town based hometown relocate dwell settle
 EMPLOYER: work employ employer employed job company hire firm workplace join
-ROLE: role title position profession occupation job career promote promotion workas jobtitle work
+ROLE: role title position profession occupation job career promote promotion workas jobtitle
 MANAGER: manager boss supervisor reportto manage lookafter
 PARTNER: partner dating husband wife spouse girlfriend boyfriend fiance fiancee fiancé fiancée married marry marriage engaged divorce divorced dating date breakup single relationship
 PHONE: phone phonenumber telephone mobile cell number reach dial ring

@@ -1,0 +1,81 @@
+package rules
+
+import "strings"
+
+// splitClauses cuts a sentence of plain statements of which each says "I" again into these: "I live in
+// Lyon and I work at Acme". One may change without the other. What is told in the past tense, depends on
+// a condition or points back stays together.
+func splitClauses(ws []word) [][]word {
+	if len(ws) < 6 || !startsWithSelf(ws) || hasWord(ws, binding) {
+		return [][]word{ws}
+	}
+	var out [][]word
+	start := 0
+	for i := 1; i < len(ws); i++ {
+		joint := i
+		if ws[i].low == "and" && i+1 < len(ws) && !ws[i].quoted {
+			joint = i + 1
+		} else if !strings.HasSuffix(ws[i-1].post, ",") && !strings.HasSuffix(ws[i-1].post, ";") {
+			continue
+		}
+		if !selfSubject(ws[joint:]) || !presentClause(ws[start:i]) || !presentClause(ws[joint:]) {
+			continue
+		}
+		clause := append([]word(nil), ws[start:i]...)
+		clause[len(clause)-1].post = strings.TrimRight(clause[len(clause)-1].post, ",;") + "."
+		out = append(out, clause)
+		start, i = joint, joint
+	}
+	return append(out, startSentence(ws[start:]))
+}
+
+// startsWithSelf reports whether ws is about the speaker from its first word on.
+func startsWithSelf(ws []word) bool { return selfSubject(ws) || ws[0].low == "my" }
+
+// selfSubject reports whether ws starts with "I".
+func selfSubject(ws []word) bool {
+	switch {
+	case len(ws) < 3:
+		return false
+	case ws[0].low == "i":
+		return ws[0].post == ""
+	}
+	return ws[0].low == "i'm" || ws[0].low == "im" || ws[0].low == "i've"
+}
+
+// presentClause reports whether a clause that starts at ws states how things are, in at least three
+// words.
+func presentClause(ws []word) bool {
+	if len(ws) < 3 || ws[0].quoted {
+		return false
+	}
+	if ws[0].low == "my" {
+		for _, w := range ws[2:min(len(ws), 5)] {
+			if w.low == "is" || w.low == "are" {
+				return true
+			}
+		}
+		return false
+	}
+	if ws[0].low != "i" {
+		return true // I'm, I've
+	}
+	i := 1
+	for i+1 < len(ws) {
+		n := adverbialAt(ws[i:])
+		if n == 0 {
+			break
+		}
+		i += n
+	}
+	if i >= len(ws) {
+		return false
+	}
+	low := ws[i].low
+	return low == "am" || low == "have" || low == "own" || low == "don't" || low == "can't" || verbs.has(low) && !unchanging.has(low)
+}
+
+// binding are words that tie the clauses of a sentence together.
+var binding = set(`because if when while unless although though so since until after before whenever whether that which who whose where
+	but or then it it's its they they're them their this these those there he she him her his hers both too either same one ones
+	we we're we've our us you your else however instead did`)
