@@ -100,7 +100,7 @@ found exits with 3 and refused with 6; of several, some that were refused exit w
 	flags.IntVar(&f.ifVersion, "if-version", 0, "only if this version stands")
 	flags.BoolVar(&f.force, "force", false, "change the content of a pinned memory")
 	flags.StringVar(&f.file, "file", "", "read patches from a file, or with - from standard input")
-	f.register(flags)
+	f.registerRequired(flags)
 	return cmd
 }
 

@@ -129,7 +129,7 @@ type classFlags struct{ tier, typology, reason, actor string }
 func (f *classFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.tier, "tier", schema.Any, "of memories of this tier: interaction, session, persistent, or any")
 	cmd.Flags().StringVar(&f.typology, "typology", schema.Any, "of memories of this typology: episodic, semantic, procedural, or any")
-	cmd.Flags().StringVar(&f.reason, "reason", "", "why, for the audit")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "why, for the audit (required)")
 	cmd.Flags().StringVar(&f.actor, "actor", operator(), "who, for the audit")
 }
 

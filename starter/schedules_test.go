@@ -56,7 +56,9 @@ func TestSchedulesCommands(t *testing.T) {
 		require.NoError(t, h.Temporal.GetWorkflow(ctx, run.WorkflowID, "").Get(ctx, nil), name)
 	}
 
-	require.Equal(t, "reason", c.run("schedules", "pause", "retention", "--json").is(exitUsage).problem().Fields[0].Field)
+	require.Equal(t, "reason", c.run("schedules", "pause", "retention", "--reason", strings.Repeat("x", 501), "--json").is(exitUsage).problem().Fields[0].Field)
+	require.Contains(t, c.run("schedules", "pause", "retention").is(exitOK).out, "retention is paused: paused by hand (operator")
+	c.run("schedules", "resume", "retention").is(exitOK)
 	require.Contains(t, c.run("schedules", "pause", "retention", "--reason", "an audit").is(exitOK).out, "retention is paused: an audit (operator")
 	var known page[workflows.ScheduleStatus]
 	c.run("schedules", "list", "--json").is(exitOK).json(&known)

@@ -180,7 +180,7 @@ retention, of memories; or history, of what a retention purge would take of hist
 		},
 	}
 	cmd.Flags().Int64Var(&upTo, "up-to", 0, "how many memories, or rows of history, may go")
-	cmd.Flags().StringVar(&reason, "reason", "", "why")
+	cmd.Flags().StringVar(&reason, "reason", "", "why (required)")
 	cmd.Flags().StringVar(&actor, "actor", operator(), "who")
 	return cmd
 }
