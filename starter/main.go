@@ -130,6 +130,7 @@ Exit codes:
 	)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	group(root)
+	setHelp(root)
 	return root
 }
 
