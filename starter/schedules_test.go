@@ -45,6 +45,10 @@ func TestSchedulesCommands(t *testing.T) {
 	require.Contains(t, c.run("schedules", "apply", writeFile(t, "schedules: [{name: consolidation, every: 24h}]")).is(exitUsage).err, "not part of this build")
 	c.run("schedules", "apply", "/nowhere/schedules.yaml").is(exitUsage)
 
+	for _, name := range []string{"dream", "consolidation"} { // only what exists is offered
+		require.Equal(t, "must be one of decay, retention, sync_index, drift", c.run("schedules", "trigger", name, "--json").is(exitUsage).problem().Fields[0].Problem)
+	}
+
 	var run triggered
 	c.run("schedules", "trigger", "sync_index", "--json").is(exitOK).json(&run)
 	require.Contains(t, run.URL, "http://ui.test/namespaces/"+namespace+"/workflows/sync-index%2Fpgvector")
