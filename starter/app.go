@@ -97,10 +97,10 @@ func (a *app) openStore(ctx context.Context) (*store.Store, error) {
 	defer cancel()
 	st, err := store.Open(ctx, store.Config{URL: databaseURL, MaxConns: int32(a.cfg.MaxConns), ApplicationName: "mneme-cli", Configure: a.traces.Pool})
 	if err != nil {
-		if ctx.Err() == nil && !store.IsUnavailable(err) {
-			return nil, err
+		if ctx.Err() != nil {
+			return nil, postgresAway(err)
 		}
-		return nil, unavailable("Postgres does not answer (is it up? `make up`): %w", err)
+		return nil, databaseError(err)
 	}
 	a.store = st
 	return st, nil
@@ -116,7 +116,10 @@ func (a *app) openTemporal(ctx context.Context) (client.Client, error) {
 	defer cancel()
 	c, err := a.cfg.DialTemporal(ctx, slog.New(slog.DiscardHandler), a.traces.Client)
 	if err != nil {
-		if timedOut(err) || temporalAway(err) {
+		switch {
+		case temporalRefuses(err):
+			return nil, unavailable("Temporal refuses the connection (correct its credentials: TEMPORAL_API_KEY, TEMPORAL_TLS_…): %w", err)
+		case timedOut(err) || temporalAway(err):
 			return nil, unavailable("Temporal does not answer (is it up? `make up`): %w", err)
 		}
 		return nil, err

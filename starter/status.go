@@ -27,8 +27,9 @@ type systemStatus struct {
 type postgresStatus struct {
 	Reachable bool   `json:"reachable"`
 	Migrated  bool   `json:"migrated"`
-	Version   int64  `json:"version"` // newest migration applied
-	Latest    int64  `json:"latest"`  // newest that this program knows
+	Version   int64  `json:"version"`          // newest migration applied
+	Latest    int64  `json:"latest"`           // newest that this program knows
+	Denied    bool   `json:"denied,omitempty"` // it answers, and does not let this user in
 	Error     string `json:"error,omitempty"`
 }
 
@@ -61,6 +62,8 @@ still counts for a minute.`,
 				return err
 			}
 			switch {
+			case s.Postgres.Denied:
+				return unavailable("Postgres refuses the connection: correct DATABASE_URL")
 			case !s.Postgres.Reachable:
 				return unavailable("Postgres does not answer: run `make up`")
 			case !s.Postgres.Migrated:
@@ -80,7 +83,7 @@ func (a *app) systemStatus(ctx context.Context) systemStatus {
 		Postgres: postgresStatus{Latest: migrations.Latest()}, Temporal: temporalStatus{Namespace: a.cfg.Namespace},
 		Worker: workerStatus{TaskQueue: a.cfg.TaskQueue}}
 	if err := a.lookAtPostgres(ctx, &s); err != nil {
-		s.Postgres.Error = oneLine(err.Error())
+		s.Postgres.Error, s.Postgres.Denied = oneLine(err.Error()), denied(err)
 	}
 	if err := a.lookAtTemporal(ctx, &s); err != nil {
 		s.Temporal.Error = oneLine(err.Error())
@@ -145,6 +148,8 @@ func (a *app) lookAtTemporal(ctx context.Context, s *systemStatus) error {
 func (s systemStatus) text(t *text) {
 	postgres := "does not answer: " + s.Postgres.Error
 	switch p := s.Postgres; {
+	case p.Denied:
+		postgres = "refuses the connection: " + p.Error
 	case p.Reachable && p.Migrated:
 		postgres = fmt.Sprintf("up, migrated (version %d)", p.Version)
 	case p.Reachable:
