@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -120,11 +119,10 @@ func (f *modifyFlags) patch(a *app, flags *pflag.FlagSet, id string) (schema.Pat
 		p.Pinned = &f.pin
 	}
 	if p.Content != nil && *p.Content == "-" {
-		data, err := io.ReadAll(io.LimitReader(a.in, schema.MaxContentBytes+1))
+		text, err := readContent(a.in)
 		if err != nil {
-			return p, fmt.Errorf("read standard input: %w", err)
+			return p, err
 		}
-		text := string(data)
 		p.Content = &text
 	}
 	return p, nil
