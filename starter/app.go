@@ -128,6 +128,21 @@ func (a *app) openTemporal(ctx context.Context) (client.Client, error) {
 	return c, nil
 }
 
+// unknownTenant says that nothing was ever handed in for the tenant, as where its name is misspelt; it is empty
+// otherwise. A new tenant's first question is no error, so that the exit code stays 0.
+func (a *app) unknownTenant(ctx context.Context) (string, error) {
+	st, err := a.openStore(ctx)
+	if err != nil {
+		return "", err
+	}
+	tenant := a.cfg.Principal.Tenant
+	known, err := st.KnowsTenant(ctx, tenant)
+	if err != nil || known {
+		return "", err
+	}
+	return "tenant " + tenant + " is not known here: nothing was ever handed in for it", nil
+}
+
 // recaller returns the read path.
 func (a *app) recaller(ctx context.Context) (*recall.Recaller, error) {
 	st, err := a.openStore(ctx)

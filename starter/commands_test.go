@@ -190,6 +190,29 @@ func TestStatus(t *testing.T) {
 	s = systemStatus{}
 	c.run("status", "--json", "--tenant", "stranger-"+uuid.NewString()).is(exitOK).json(&s)
 	require.Empty(t, s.Counts.Memories)
+	require.Contains(t, s.Note, "is not known here")
+}
+
+// A tenant whose name is misspelt is told from one that knows nothing of what is asked.
+func TestUnknownTenantIsNamed(t *testing.T) {
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	id := c.remember("Dana prefers tabs.").MemoryIDs[0]
+	known := c.cfg.Principal.Tenant
+	says := func(tenant string) (out []bool) {
+		note := "tenant " + tenant + " is not known here"
+		for _, args := range [][]string{{"recall", "quasars"}, {"list", "--tag", "none"}, {"status"}} {
+			args = append(args, "--tenant", tenant)
+			text, structured := c.run(args...).is(exitOK), c.run(append(args, "--json")...).is(exitOK)
+			require.Equal(t, strings.Contains(text.out, note), strings.Contains(structured.out, note), args)
+			out = append(out, strings.Contains(text.out, note))
+		}
+		lines := c.runWith(t.Context(), "quasars\n", "recall", "--batch", "-", "--tenant", tenant).is(exitOK).out
+		return append(out, strings.Contains(lines, note))
+	}
+	require.Equal(t, []bool{true, true, true, true}, says("stranger-"+uuid.NewString()))
+	require.Equal(t, []bool{false, false, false, false}, says(known))
+	c.run("erase", id, "--reason", "a test", "--yes").is(exitOK)
+	require.Equal(t, []bool{false, false, false, false}, says(known), "what was forgotten was known")
 }
 
 func TestMigrate(t *testing.T) {

@@ -162,6 +162,7 @@ func accessed(m schema.MemoryRecord) string {
 type page[T any] struct {
 	Items []T    `json:"items"`
 	Next  string `json:"next,omitempty"` // to go on behind; absent on the last page
+	Note  string `json:"note,omitempty"` // that the tenant is not known
 }
 
 func newList(a *app) *cobra.Command {
@@ -206,6 +207,11 @@ func newList(a *app) *cobra.Command {
 				return err
 			}
 			out := page[schema.MemoryRecord]{Items: found}
+			if len(found) == 0 {
+				if out.Note, err = a.unknownTenant(ctx); err != nil {
+					return err
+				}
+			}
 			if len(found) == limit {
 				out.Next = found[len(found)-1].ID
 			}
@@ -215,6 +221,7 @@ func newList(a *app) *cobra.Command {
 					rows = append(rows, []string{m.ID, when(m.CreatedAt), string(m.Type), string(m.Category), number(m.Importance), m.Content})
 				}
 				t.table("ID CREATED TYPE CATEGORY WORTH MEMORY", rows)
+				t.note(out.Note)
 				if out.Next != "" {
 					t.line("more: --before %s", out.Next)
 				}

@@ -48,6 +48,13 @@ type text struct {
 
 func (t *text) line(format string, args ...any) { fmt.Fprintf(&t.buf, format+"\n", args...) }
 
+// note prints a line that may be empty, and then is none.
+func (t *text) note(line string) {
+	if line != "" {
+		t.line("%s", oneLine(line))
+	}
+}
+
 // table prints aligned columns. On a terminal, lines are cut to its width.
 func (t *text) table(header string, rows [][]string) {
 	var aligned bytes.Buffer

@@ -21,6 +21,7 @@ type systemStatus struct {
 	Worker   workerStatus   `json:"worker"`
 	UI       string         `json:"ui,omitempty"`
 	Tenant   string         `json:"tenant"`
+	Note     string         `json:"note,omitempty"`   // that the tenant is not known
 	Counts   *store.Stats   `json:"counts,omitempty"` // of the tenant
 }
 
@@ -123,7 +124,8 @@ func (a *app) lookAtPostgres(ctx context.Context, s *systemStatus) error {
 		return err
 	}
 	s.Counts = &counts
-	return nil
+	s.Note, err = a.unknownTenant(ctx)
+	return err
 }
 
 func (a *app) lookAtTemporal(ctx context.Context, s *systemStatus) error {
@@ -169,6 +171,7 @@ func (s systemStatus) text(t *text) {
 	}
 	c := s.Counts
 	t.line("")
+	t.note(s.Note)
 	t.fields(
 		"tenant", s.Tenant,
 		"memories", counts(c.Memories),
