@@ -66,18 +66,20 @@ func (d *doctor) namespaceRetention(ctx context.Context) (verdict, error) {
 }
 
 func (d *doctor) worker(ctx context.Context) (verdict, error) {
-	seen, err := d.a.workerSeen(ctx, d.client)
+	w, err := d.a.workerState(ctx, d.client)
 	if err != nil {
 		return verdict{}, err
 	}
 	const do = "Start one (`make worker`), with this MNEME_TASK_QUEUE."
-	switch away := d.now().Sub(seen); {
-	case seen.IsZero():
+	switch away := span(d.now().Sub(w.seen)); {
+	case w.seen.IsZero():
 		return fail(do, "no worker asks for work on task queue %s", d.a.cfg.TaskQueue), nil
-	case away >= workerAway:
-		return fail(do, "the last worker asked for work on task queue %s %s ago", d.a.cfg.TaskQueue, span(away)), nil
+	case !w.there():
+		return fail(do, "the last worker asked for work on task queue %s %s ago, and does not answer", d.a.cfg.TaskQueue, away), nil
+	case !w.asked:
+		return fine("one asked for work on task queue %s %s ago", d.a.cfg.TaskQueue, away), nil
 	}
-	return fine("one asks for work on task queue %s", d.a.cfg.TaskQueue), nil
+	return fine("one answers on task queue %s", d.a.cfg.TaskQueue), nil
 }
 
 // converter is that of this program's settings.

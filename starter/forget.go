@@ -201,7 +201,7 @@ func (a *app) forget(ctx context.Context, req schema.ForgetRequest, yes bool) er
 	a.interrupted = "the request is durable, and its run waits or goes on: " + run.GetID()
 	if out.Preview, err = workflows.ForgetPreview(limited, c, run); err != nil {
 		if ctx.Err() == nil && timedOut(err) {
-			return a.explainSilence(ctx, c, run.GetID())
+			return a.explainSilence(ctx, c, run.GetID(), a.timeout)
 		}
 		return refusedForget(selectorFlags(err))
 	}

@@ -122,6 +122,13 @@ func (a *app) printEndpoint(ctx context.Context, e workflows.Endpoint, changed b
 			}
 		}
 		out.Polling = out.Seen != nil && time.Since(*out.Seen) < workerAway
+		if out.Polling && e.TaskQueue == a.cfg.TaskQueue {
+			w, err := a.workerState(ctx, a.temporal)
+			if err != nil {
+				return err
+			}
+			out.Polling = w.there()
+		}
 	}
 	return a.print(out, func(t *text) {
 		verb := "leads"

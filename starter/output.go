@@ -40,6 +40,13 @@ func (a *app) note(format string, args ...any) {
 	}
 }
 
+// noteOnce is note for what several goroutines may find.
+func (a *app) noteOnce(format string, args ...any) {
+	if _, told := a.told.LoadOrStore(fmt.Sprintf(format, args...), true); !told {
+		a.note(format, args...)
+	}
+}
+
 // text is output for people.
 type text struct {
 	buf   bytes.Buffer

@@ -41,7 +41,8 @@ type temporalStatus struct {
 }
 
 type workerStatus struct {
-	Polling   bool       `json:"polling"`
+	Polling   bool       `json:"polling"`           // one takes work
+	Answers   bool       `json:"answers,omitempty"` // one has just answered
 	TaskQueue string     `json:"task_queue"`
 	Seen      *time.Time `json:"seen,omitempty"` // when one last asked for work
 }
@@ -50,9 +51,9 @@ func newStatus(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Show what is there, what runs, and how much a tenant holds",
-		Long: `Show whether Postgres is there and migrated, whether Temporal is, whether a worker asks for work, and
-how much the tenant holds. The exit code is 4 when something is missing. A worker that was killed
-still counts for a minute.`,
+		Long: `Show whether Postgres is there and migrated, whether Temporal is, whether a worker answers, and how much the
+tenant holds. The exit code is 4 when something is missing. Before the first run has completed there is
+nothing to ask a worker about; then one that was killed still counts for a minute.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s := a.systemStatus(cmd.Context())
@@ -135,14 +136,14 @@ func (a *app) lookAtTemporal(ctx context.Context, s *systemStatus) error {
 	}
 	ctx, cancel := a.within(ctx)
 	defer cancel()
-	seen, err := a.workerSeen(ctx, c)
+	w, err := a.workerState(ctx, c)
 	if err != nil {
 		return err
 	}
 	s.Temporal.Reachable = true
-	if !seen.IsZero() {
-		s.Worker.Seen = &seen
-		s.Worker.Polling = time.Since(seen) < workerAway
+	s.Worker.Polling, s.Worker.Answers = w.there(), w.answered
+	if !w.seen.IsZero() {
+		s.Worker.Seen = &w.seen
 	}
 	return nil
 }
@@ -162,8 +163,13 @@ func (s systemStatus) text(t *text) {
 		temporal = "up (namespace " + s.Temporal.Namespace + ")"
 	}
 	worker := "none on task queue " + s.Worker.TaskQueue
-	if s.Worker.Polling {
-		worker = "asks for work on task queue " + s.Worker.TaskQueue
+	switch w := s.Worker; {
+	case w.Answers:
+		worker = "answers on task queue " + w.TaskQueue
+	case w.Polling:
+		worker = fmt.Sprintf("asked for work %s ago on task queue %s", span(time.Since(*w.Seen)), w.TaskQueue)
+	case w.Seen != nil:
+		worker += fmt.Sprintf(": the last one asked for work %s ago, and does not answer", span(time.Since(*w.Seen)))
 	}
 	t.fields("postgres", postgres, "temporal", temporal, "worker", worker, "ui", s.UI)
 	if s.Counts == nil {
