@@ -25,6 +25,7 @@ func TestHelpPointsToGlobalFlags(t *testing.T) {
 			out := c.run(append(strings.Fields(cmd.CommandPath())[1:], "--help")...).is(exitOK).out
 			require.Contains(t, out, "mneme help flags", cmd.CommandPath())
 			require.NotContains(t, out, "(MNEME_TENANT)", cmd.CommandPath())
+			require.NotContains(t, out, "document 00", cmd.CommandPath())
 		}
 	}
 	check(newRoot(&app{}))
