@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -68,13 +69,16 @@ var switches = sync.OnceValue(func() map[string]bool {
 // IsSwitch reports whether a channel or stage goes by that name: With and Without know no other.
 func IsSwitch(name string) bool { return switches()[name] }
 
+// Switches lists the names of all channels and stages, sorted.
+func Switches() []string { return slices.Sorted(maps.Keys(switches())) }
+
 // checkSwitches refuses a name that switches nothing: a misspelt one would go unnoticed.
 func checkSwitches(req schema.RecallRequest) error {
 	var wrong schema.ValidationError
 	check := func(field string, names []string) {
 		for i, name := range names {
 			if !IsSwitch(name) {
-				wrong.Fields = append(wrong.Fields, schema.FieldError{Field: fmt.Sprintf("%s[%d]", field, i), Problem: "is no channel or stage"})
+				wrong.Fields = append(wrong.Fields, schema.FieldError{Field: fmt.Sprintf("%s[%d]", field, i), Problem: notASwitch()})
 			}
 		}
 	}
@@ -85,6 +89,9 @@ func checkSwitches(req schema.RecallRequest) error {
 	}
 	return &wrong
 }
+
+// notASwitch is the problem of a name that is none of Switches.
+func notASwitch() string { return "not a channel or stage; choose from " + strings.Join(Switches(), ", ") }
 
 // OffByDefault reports whether a stage works only where it is asked for.
 func OffByDefault(name string) bool { return offByDefault[name] }

@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"testing"
 
@@ -45,5 +46,34 @@ func TestStatusesAreDocumented(t *testing.T) {
 	}
 	for name, n := range documented {
 		require.Positive(t, n, name)
+	}
+}
+
+// What users read cites the documents that the project follows by a short name, and leads to the page that says
+// what they are. Only that page numbers them, for readers of the code.
+func TestSourcesAreCitedByName(t *testing.T) {
+	t.Parallel()
+	const page = "../docs/sources.md"
+	numbered := regexp.MustCompile(`(?i)\bdocument\s+00[1-4]`)
+	for _, pattern := range []string{"../README.md", "../docs/*.md", "jsonschema/*.json", "../deploy/grafana/dashboards/*.json"} {
+		files, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		require.NotEmpty(t, files, pattern)
+		for _, file := range files {
+			if file == page {
+				continue
+			}
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			require.NotRegexp(t, numbered, string(text), file)
+			if filepath.Ext(file) == ".md" && regexp.MustCompile(`\bRFC(\]\(| §|'s)|ADR-058|\bSignet\b`).Match(text) {
+				require.Contains(t, string(text), "sources.md", file)
+			}
+		}
+	}
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	for _, n := range []string{"001", "002", "003", "004"} {
+		require.Contains(t, string(text), "| document "+n+" |")
 	}
 }

@@ -56,7 +56,7 @@ func TestFeedbackRequestValidate(t *testing.T) {
 	}
 	var odd schema.FeedbackRequest
 	require.NoError(t, json.Unmarshal([]byte(`{"items":[{"memory_id":"x","verdict":"failed","score":3}]}`), &odd))
-	require.Equal(t, []string{"score"}, fieldsOf(t, odd.Validate()))
+	require.Equal(t, []string{"items[0].score"}, fieldsOf(t, odd.Validate()))
 }
 
 func TestFeedbackSummary(t *testing.T) {

@@ -97,6 +97,8 @@ type ForgetConfirmation struct {
 	Token  string `json:"token"`
 	Actor  string `json:"actor,omitempty"`
 	Reason string `json:"reason,omitempty"` // default: the request's
+
+	decoded Decoded
 }
 
 // ForgetState is where a run stands.
@@ -266,6 +268,9 @@ const maxTokenLength = 200
 // Validate reports every field that is wrong, as a *ValidationError. Whether the token is right is
 // another question, which needs the run.
 func (c *ForgetConfirmation) Validate() error {
+	if err := c.decoded.Err(); err != nil { // the rest is what is left when that is missing
+		return err
+	}
 	var p problems
 	switch {
 	case c.Token == "":

@@ -77,6 +77,8 @@ type IngestRequest struct {
 	Mode              WriteMode `json:"mode,omitempty"`
 	NoUpdateDelete    bool      `json:"no_update_delete,omitempty"`
 	MinFactConfidence *float64  `json:"min_fact_confidence,omitempty"` // [0,1]
+
+	decoded Decoded
 }
 
 // IngestAck is what the caller gets back at once: every candidate is staged durably and its id is
@@ -122,6 +124,9 @@ func decodeStrict(data []byte, into any) error {
 
 // Validate checks the whole request and reports every field that is wrong, as a *ValidationError.
 func (r *IngestRequest) Validate() error {
+	if err := r.decoded.Err(); err != nil { // the rest is what is left when that is missing
+		return err
+	}
 	var p problems
 	r.Principal.validate(&p, "principal.")
 	if r.Visibility != "" && !r.Visibility.Valid() {

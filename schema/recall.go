@@ -68,6 +68,8 @@ type RecallRequest struct {
 
 	// IDsOnly leaves every text out of the answer: see RecallResponse.WithoutContent.
 	IDsOnly bool `json:"ids_only,omitempty"`
+
+	decoded Decoded
 }
 
 // Traversal is a way to use the graph of entities in a recall.
@@ -86,6 +88,9 @@ func (v Traversal) Valid() bool { return slices.Contains(traversals, v) }
 
 // Validate reports every field that is wrong, as a *ValidationError.
 func (r *RecallRequest) Validate() error {
+	if err := r.decoded.Err(); err != nil { // the rest is what is left when that is missing
+		return err
+	}
 	var p problems
 	r.Principal.validate(&p, "principal.")
 	if r.ReadPolicy != "" && !r.ReadPolicy.Valid() {

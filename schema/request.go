@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"reflect"
 	"strings"
 )
 
@@ -46,6 +47,11 @@ func decodeRequest(data []byte, into any, deep bool) []FieldError {
 	err, wrong := decodeStrict(data, into).(*ValidationError) //nolint:errorlint // decodeStrict returns it unwrapped
 	if !wrong {
 		return nil
+	}
+	var d Decoded // names them with their paths, and types in words
+	d.check(data, reflect.TypeOf(into).Elem(), "")
+	if found := append(d.wrong, d.unread...); len(found) > 0 {
+		return found
 	}
 	for i, f := range err.Fields {
 		switch {
@@ -123,3 +129,47 @@ func (r *ForgetRequest) UnmarshalJSON(data []byte) error {
 	r.problems = decodeRequest(data, (*plain)(r), true)
 	return nil
 }
+
+// UnmarshalJSON reads a request. What is unknown, of the wrong type or given twice is remembered, and
+// Validate reports it.
+func (r *IngestRequest) UnmarshalJSON(data []byte) error {
+	type plain IngestRequest
+	r.decoded = DecodeInput(data, (*plain)(r))
+	return nil
+}
+
+// DropUnread reads the request as earlier versions did: see Decoded.
+func (r *IngestRequest) DropUnread() bool { return r.decoded.DropUnread() }
+
+// UnmarshalJSON reads a request. What is unknown, of the wrong type or given twice is remembered, and
+// Validate reports it.
+func (r *RecallRequest) UnmarshalJSON(data []byte) error {
+	type plain RecallRequest
+	r.decoded = DecodeInput(data, (*plain)(r))
+	return nil
+}
+
+// DropUnread reads the request as earlier versions did: see Decoded.
+func (r *RecallRequest) DropUnread() bool { return r.decoded.DropUnread() }
+
+// UnmarshalJSON reads a request. What is unknown, of the wrong type or given twice is remembered, and
+// Validate reports it.
+func (r *ReviewRequest) UnmarshalJSON(data []byte) error {
+	type plain ReviewRequest
+	r.decoded = DecodeInput(data, (*plain)(r))
+	return nil
+}
+
+// DropUnread reads the request as earlier versions did: see Decoded.
+func (r *ReviewRequest) DropUnread() bool { return r.decoded.DropUnread() }
+
+// UnmarshalJSON reads a request. What is unknown, of the wrong type or given twice is remembered, and
+// Validate reports it.
+func (r *ForgetConfirmation) UnmarshalJSON(data []byte) error {
+	type plain ForgetConfirmation
+	r.decoded = DecodeInput(data, (*plain)(r))
+	return nil
+}
+
+// DropUnread reads the request as earlier versions did: see Decoded.
+func (r *ForgetConfirmation) DropUnread() bool { return r.decoded.DropUnread() }

@@ -20,6 +20,8 @@ type ReviewRequest struct {
 	// TargetVersion is the version of the target that the reviewer looked at, where that is not the one
 	// that the proposal was decided on. Approve only; 0 means the proposal's.
 	TargetVersion int `json:"target_version,omitempty"`
+
+	decoded Decoded
 }
 
 // ReviewStatus is what became of a review.
@@ -131,6 +133,9 @@ type Side struct {
 
 // Validate reports every field that is wrong, as a *ValidationError.
 func (r *ReviewRequest) Validate() error {
+	if err := r.decoded.Err(); err != nil { // the rest is what is left when that is missing
+		return err
+	}
 	var p problems
 	r.Operation.validate(&p)
 	r.requireReason(&p)

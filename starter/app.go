@@ -3,15 +3,14 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
-	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 
 	"github.com/mneme/mneme/internal/config"
@@ -35,6 +34,7 @@ type app struct {
 	started bool // flags and arguments were understood
 
 	interrupted string // what to say of an interrupt
+	told        sync.Map
 
 	store    *store.Store
 	temporal client.Client
@@ -97,10 +97,10 @@ func (a *app) openStore(ctx context.Context) (*store.Store, error) {
 	defer cancel()
 	st, err := store.Open(ctx, store.Config{URL: databaseURL, MaxConns: int32(a.cfg.MaxConns), ApplicationName: "mneme-cli", Configure: a.traces.Pool})
 	if err != nil {
-		if ctx.Err() == nil && !store.IsUnavailable(err) {
-			return nil, err
+		if ctx.Err() != nil {
+			return nil, postgresAway(err)
 		}
-		return nil, unavailable("Postgres does not answer (is it up? `make up`): %w", err)
+		return nil, databaseError(err)
 	}
 	a.store = st
 	return st, nil
@@ -116,13 +116,31 @@ func (a *app) openTemporal(ctx context.Context) (client.Client, error) {
 	defer cancel()
 	c, err := a.cfg.DialTemporal(ctx, slog.New(slog.DiscardHandler), a.traces.Client)
 	if err != nil {
-		if timedOut(err) || temporalAway(err) {
+		switch {
+		case temporalRefuses(err):
+			return nil, unavailable("Temporal refuses the connection (correct its credentials: TEMPORAL_API_KEY, TEMPORAL_TLS_…): %w", err)
+		case timedOut(err) || temporalAway(err):
 			return nil, unavailable("Temporal does not answer (is it up? `make up`): %w", err)
 		}
 		return nil, err
 	}
 	a.temporal = c
 	return c, nil
+}
+
+// unknownTenant says that nothing was ever handed in for the tenant, as where its name is misspelt; it is empty
+// otherwise. A new tenant's first question is no error, so that the exit code stays 0.
+func (a *app) unknownTenant(ctx context.Context) (string, error) {
+	st, err := a.openStore(ctx)
+	if err != nil {
+		return "", err
+	}
+	tenant := a.cfg.Principal.Tenant
+	known, err := st.KnowsTenant(ctx, tenant)
+	if err != nil || known {
+		return "", err
+	}
+	return "tenant " + tenant + " is not known here: nothing was ever handed in for it", nil
 }
 
 // recaller returns the read path.
@@ -148,56 +166,6 @@ func (a *app) recaller(ctx context.Context) (*recall.Recaller, error) {
 		With: a.cfg.RecallWith, Without: a.cfg.RecallWithout}, nil
 }
 
-// startIngest hands a request in and returns once its candidates are durable. When no worker takes it
-// in time, the error says what has become of it.
-func (a *app) startIngest(ctx context.Context, req schema.IngestRequest) (workflows.Started, error) {
-	c, err := a.openTemporal(ctx)
-	if err != nil {
-		return workflows.Started{}, err
-	}
-	limited, cancel := a.within(ctx)
-	defer cancel()
-	started, err := workflows.StartIngest(limited, c, a.cfg.TaskQueue, req)
-	if err == nil || ctx.Err() != nil || (limited.Err() == nil && !timedOut(err)) {
-		return started, err
-	}
-	return workflows.Started{}, a.explainSilence(ctx, c, workflows.IngestWorkflowID(req))
-}
-
-// explainSilence says why a request was not acknowledged in time.
-func (a *app) explainSilence(ctx context.Context, c client.Client, workflowID string) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	described, err := c.DescribeWorkflowExecution(ctx, workflowID, "")
-	if err != nil || described.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
-		return unavailable("Temporal has not taken the request within %s: hand it in again", a.timeout)
-	}
-	seen, err := a.workerSeen(ctx, c)
-	if err == nil && time.Since(seen) < workerAway {
-		return unavailable("the worker has not acknowledged the request within %s; it is durable in Temporal and goes on (workflow %s)", a.timeout, workflowID)
-	}
-	return unavailable("no worker has picked the request up; it is durable in Temporal and will run when a worker starts: `make worker` (workflow %s)", workflowID)
-}
-
-// workerAway is how long a worker may be silent before it counts as gone: it asks for work again at
-// least once a minute.
-const workerAway = 75 * time.Second
-
-// workerSeen returns when a worker last asked for work, or the zero time.
-func (a *app) workerSeen(ctx context.Context, c client.Client) (time.Time, error) {
-	queue, err := c.DescribeTaskQueue(ctx, a.cfg.TaskQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("describe task queue: %w", err)
-	}
-	var seen time.Time
-	for _, poller := range queue.GetPollers() {
-		if at := poller.GetLastAccessTime().AsTime(); at.After(seen) {
-			seen = at
-		}
-	}
-	return seen, nil
-}
-
 // watchEvery is how often a run that is waited for is looked at.
 const watchEvery = 10 * time.Second
 
@@ -220,9 +188,12 @@ func (a *app) follow(ctx context.Context, run client.WorkflowRun, result any) er
 				return
 			case <-tick.C:
 			}
-			if seen, err := a.workerSeen(ctx, c); err == nil && time.Since(seen) > workerAway {
-				cancel(unavailable("no worker is there to go on with workflow %s; it is durable in Temporal and will run when a worker starts: `make worker`", run.GetID()))
-				return
+			if w, err := a.workerState(ctx, c); err == nil && !w.there() {
+				if time.Since(w.seen) > workerAway {
+					cancel(unavailable("no worker is there to go on with workflow %s; it is durable in Temporal and will run when a worker starts: `make worker`", run.GetID()))
+					return
+				}
+				a.noteOnce("mneme: no worker answers; waiting until one has been gone for %s", workflows.ShortDuration(workerAway))
 			}
 			if trouble := heldUp(ctx, c, run); trouble != "" && trouble != told {
 				told = trouble

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -12,10 +13,15 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/serviceerror"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
@@ -184,6 +190,29 @@ func TestStatus(t *testing.T) {
 	s = systemStatus{}
 	c.run("status", "--json", "--tenant", "stranger-"+uuid.NewString()).is(exitOK).json(&s)
 	require.Empty(t, s.Counts.Memories)
+	require.Contains(t, s.Note, "is not known here")
+}
+
+// A tenant whose name is misspelt is told from one that knows nothing of what is asked.
+func TestUnknownTenantIsNamed(t *testing.T) {
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	id := c.remember("Dana prefers tabs.").MemoryIDs[0]
+	known := c.cfg.Principal.Tenant
+	says := func(tenant string) (out []bool) {
+		note := "tenant " + tenant + " is not known here"
+		for _, args := range [][]string{{"recall", "quasars"}, {"list", "--tag", "none"}, {"status"}} {
+			args = append(args, "--tenant", tenant)
+			text, structured := c.run(args...).is(exitOK), c.run(append(args, "--json")...).is(exitOK)
+			require.Equal(t, strings.Contains(text.out, note), strings.Contains(structured.out, note), args)
+			out = append(out, strings.Contains(text.out, note))
+		}
+		lines := c.runWith(t.Context(), "quasars\n", "recall", "--batch", "-", "--tenant", tenant).is(exitOK).out
+		return append(out, strings.Contains(lines, note))
+	}
+	require.Equal(t, []bool{true, true, true, true}, says("stranger-"+uuid.NewString()))
+	require.Equal(t, []bool{false, false, false, false}, says(known))
+	c.run("erase", id, "--reason", "a test", "--yes").is(exitOK)
+	require.Equal(t, []bool{false, false, false, false}, says(known), "what was forgotten was known")
 }
 
 func TestMigrate(t *testing.T) {
@@ -238,6 +267,51 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
+// Postgres answers and does not let this user in: another password, database or role is wanted, and no restart.
+func TestWrongCredentials(t *testing.T) {
+	h := testkit.NewHarness(t, nil)
+	c := newCLI(t, h)
+	owner := testkit.Owner(t, h.DatabaseURL)
+	outsider := "outsider_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	_, err := owner.Exec(t.Context(), "CREATE ROLE "+outsider+" LOGIN PASSWORD 'secret'")
+	require.NoError(t, err)
+	t.Cleanup(func() { _, _ = owner.Exec(context.Background(), "DROP ROLE "+outsider) })
+	u, err := url.Parse(h.DatabaseURL)
+	require.NoError(t, err)
+	absent, password, role := *u, *u, *u
+	absent.Path = "/nothere"
+	password.User = url.UserPassword(outsider, "wrong")
+	role.User = url.UserPassword(outsider, "secret")
+	for name, wrong := range map[string]url.URL{"database": absent, "password": password, "role": role} {
+		c.cfg.DatabaseURL = wrong.String()
+		for _, args := range [][]string{{"recall", "x"}, {"list"}, {"status"}, {"remember", "x", "--wait"}} {
+			o := c.run(args...).is(exitUnavailable)
+			require.Contains(t, o.err, "Postgres refuses the connection", "%s %v", name, args)
+			require.Contains(t, o.err, "DATABASE_URL")
+		}
+	}
+	for _, wrong := range []url.URL{absent, password, role} {
+		c.cfg.DatabaseURL = wrong.String()
+		require.Contains(t, c.run("migrate", "status").is(exitUnavailable).err, "Postgres refuses the connection")
+	}
+}
+
+// Temporal answers, and does not accept this client.
+func TestTemporalRefusesCredentials(t *testing.T) {
+	for _, code := range []codes.Code{codes.Unauthenticated, codes.PermissionDenied} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		server := grpc.NewServer(grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error { return status.Error(code, "who are you") }))
+		go func() { _ = server.Serve(listener) }()
+		t.Cleanup(server.Stop)
+		t.Setenv("TEMPORAL_ADDRESS", listener.Addr().String())
+		c := &cli{t: t, cfg: config.Config{Principal: testkit.Principal(), TaskQueue: "any", Namespace: "default"}}
+		o := c.run("remember", "x", "--timeout", "5s").is(exitUnavailable)
+		require.Contains(t, o.err, "Temporal refuses the connection", code)
+		require.Contains(t, o.err, "TEMPORAL_API_KEY")
+	}
+}
+
 func TestUsage(t *testing.T) {
 	c := &cli{t: t}
 	for _, args := range [][]string{{}, {"recal"}, {"get"}, {"get", "a", "b"}, {"remember"}, {"--nonsense"}, {"import", "x", "--parallel", "many"}} {
@@ -268,6 +342,8 @@ func TestExitCodes(t *testing.T) {
 		{nil, unavailable("gone"), exitUnavailable},
 		{nil, fmt.Errorf("slow: %w", context.DeadlineExceeded), exitUnavailable},
 		{nil, serviceerror.NewUnavailable("gone"), exitUnavailable},
+		{nil, fmt.Errorf("deep: %w", &pgconn.PgError{Code: "28P01"}), exitUnavailable},
+		{nil, &pgconn.PgError{Code: "42501"}, exitFailure}, // of a row, not of a connection
 		{nil, serviceerror.NewDeadlineExceeded("slow"), exitUnavailable},
 		{nil, fmt.Errorf("deep: %w", &codedError{exitPartial, errors.New("some")}), exitPartial},
 		{interrupted, unavailable("gone"), exitInterrupted},

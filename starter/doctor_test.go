@@ -299,6 +299,16 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			}
 		})
 	}
+	// Callers that are held to their tenants are no reason to complain.
+	endpoint, _, err = workflows.EnsureNexusEndpoint(ctx, p.temporal, workflows.Endpoint{Name: "t-" + uuid.NewString(), Namespace: cfg.Namespace, TaskQueue: cfg.TaskQueue}, false)
+	require.NoError(t, err)
+	p.cli.cfg.Callers, err = workflows.ParseCallers("namespace:shop=acme")
+	require.NoError(t, err)
+	require.Empty(t, complaints(p.examine()))
+	healed()
+	_, err = p.temporal.OperatorService().DeleteNexusEndpoint(ctx, &operatorservice.DeleteNexusEndpointRequest{Id: endpoint.ID, Version: endpoint.Version})
+	require.NoError(t, err)
+
 	after := p.examine()
 	require.Empty(t, complaints(after), "%+v", after.Checks)
 
@@ -419,4 +429,15 @@ func TestDoctorJudges(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, test.as, judgePayload(test.here, test.here != none, payload).Status)
 	}
+}
+
+// README's own `mneme nexus apply` on a server of one's own is no reason to complain for good.
+func TestJudgeCallers(t *testing.T) {
+	require.Equal(t, checkOK, judgeCallers(nil, false, "shop").Status)
+	require.Equal(t, checkOK, judgeCallers([]string{"mneme"}, false, "").Status)
+	require.Equal(t, checkOK, judgeCallers([]string{"mneme"}, true, "shop").Status)
+	v := judgeCallers([]string{"mneme"}, false, "shop")
+	require.Equal(t, checkWarn, v.Status)
+	require.Contains(t, v.Found, "shop")
+	require.Contains(t, v.Do, "MNEME_NEXUS_CALLERS")
 }

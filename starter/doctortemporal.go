@@ -66,18 +66,20 @@ func (d *doctor) namespaceRetention(ctx context.Context) (verdict, error) {
 }
 
 func (d *doctor) worker(ctx context.Context) (verdict, error) {
-	seen, err := d.a.workerSeen(ctx, d.client)
+	w, err := d.a.workerState(ctx, d.client)
 	if err != nil {
 		return verdict{}, err
 	}
 	const do = "Start one (`make worker`), with this MNEME_TASK_QUEUE."
-	switch away := d.now().Sub(seen); {
-	case seen.IsZero():
+	switch away := span(d.now().Sub(w.seen)); {
+	case w.seen.IsZero():
 		return fail(do, "no worker asks for work on task queue %s", d.a.cfg.TaskQueue), nil
-	case away >= workerAway:
-		return fail(do, "the last worker asked for work on task queue %s %s ago", d.a.cfg.TaskQueue, span(away)), nil
+	case !w.there():
+		return fail(do, "the last worker asked for work on task queue %s %s ago, and does not answer", d.a.cfg.TaskQueue, away), nil
+	case !w.asked:
+		return fine("one asked for work on task queue %s %s ago", d.a.cfg.TaskQueue, away), nil
 	}
-	return fine("one asks for work on task queue %s", d.a.cfg.TaskQueue), nil
+	return fine("one answers on task queue %s", d.a.cfg.TaskQueue), nil
 }
 
 // converter is that of this program's settings.
@@ -141,7 +143,7 @@ func judgePayload(dc converter.DataConverter, keyed bool, p *commonpb.Payload) v
 	return fine("the worker has the same")
 }
 
-// trustKey looks whether workflows of other namespaces are believed whatever they say of themselves.
+// trustKey reports whether workflows of other namespaces are believed whatever they say of themselves.
 func (d *doctor) trustKey(ctx context.Context) (verdict, error) {
 	if len(d.a.cfg.TrustKey) > 0 {
 		return fine("set"), nil
@@ -167,11 +169,49 @@ func (d *doctor) trustKey(ctx context.Context) (verdict, error) {
 			break
 		}
 	}
-	if len(names) > 0 {
-		return warn("Set MNEME_TRUST_KEY for the worker and give callers tokens (docs/trust.md), if they are not all your own.",
-			"MNEME_TRUST_KEY is not set, and callers of Nexus endpoint %s are believed", listed(names)), nil
+	if len(names) == 0 || d.a.cfg.Callers.Bound() {
+		return judgeCallers(names, d.a.cfg.Callers.Bound(), ""), nil
 	}
-	return fine("not set, and no Nexus endpoint leads here"), nil
+	other, err := d.otherNamespace(ctx)
+	return judgeCallers(names, false, other), err
+}
+
+// judgeCallers tells whether somebody else may call through the endpoints, without a trust key: whoever
+// shares the worker's namespace can start its workflows anyway.
+func judgeCallers(endpoints []string, bound bool, other string) verdict {
+	switch {
+	case len(endpoints) == 0:
+		return fine("not set, and no Nexus endpoint leads here")
+	case bound:
+		return fine("not set; MNEME_NEXUS_CALLERS holds callers of Nexus endpoint %s to their tenants", listed(endpoints))
+	case other == "":
+		return fine("not set; Nexus endpoint %s can be called from this namespace alone, the server has no other", listed(endpoints))
+	}
+	return warn("Set MNEME_NEXUS_CALLERS (docs/nexus.md) for the worker and here; or MNEME_TRUST_KEY, and give callers tokens (docs/trust.md).",
+		"MNEME_TRUST_KEY and MNEME_NEXUS_CALLERS are not set: callers of Nexus endpoint %s from other namespaces, such as %s, are believed", listed(endpoints), other)
+}
+
+// otherNamespace names a namespace that is neither this one nor the server's own; empty when there is none.
+func (d *doctor) otherNamespace(ctx context.Context) (string, error) {
+	request := &workflowservice.ListNamespacesRequest{PageSize: 100}
+	for {
+		found, err := d.client.WorkflowService().ListNamespaces(ctx, request)
+		var denied *serviceerror.PermissionDenied
+		if errors.As(err, &denied) {
+			return "those that this client may not list", nil
+		}
+		if err != nil {
+			return "", err
+		}
+		for _, n := range found.GetNamespaces() {
+			if name := n.GetNamespaceInfo().GetName(); name != d.a.cfg.Namespace && name != "temporal-system" {
+				return name, nil
+			}
+		}
+		if request.NextPageToken = found.GetNextPageToken(); len(request.NextPageToken) == 0 {
+			return "", nil
+		}
+	}
 }
 
 // schedules are read once for all checks.

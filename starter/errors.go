@@ -47,6 +47,28 @@ func unavailable(format string, args ...any) error {
 	return &codedError{exitUnavailable, fmt.Errorf(format, args...)}
 }
 
+// databaseError says what to do about a database that does not answer, or does not let this user in.
+func databaseError(err error) error {
+	switch {
+	case denied(err):
+		return unavailable("Postgres refuses the connection (correct DATABASE_URL, or the rights of its role): %w", err)
+	case store.IsUnavailable(err), timedOut(err):
+		return postgresAway(err)
+	}
+	return err
+}
+
+// denied reports whether Postgres does not let this user in, or to the tables that say what is migrated.
+func denied(err error) bool {
+	const insufficientPrivilege = "42501"
+	code, _, _ := store.ServerSays(err)
+	return store.IsDenied(err) || code == insufficientPrivilege
+}
+
+func postgresAway(err error) error {
+	return unavailable("Postgres does not answer (is it up? `make up`): %w", err)
+}
+
 // exitCode chooses the exit code for an error; ctx is the one that an interrupt cancels.
 func exitCode(ctx context.Context, err error) int {
 	var coded *codedError
@@ -64,7 +86,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitNotFound
 	case errors.Is(err, store.ErrAddressMismatch), errors.Is(err, store.ErrArtifactTooLarge):
 		return exitUsage
-	case errors.Is(err, store.ErrNotMigrated), store.IsUnavailable(err), temporalAway(err), timedOut(err):
+	case errors.Is(err, store.ErrNotMigrated), store.IsUnavailable(err), store.IsDenied(err), temporalAway(err), timedOut(err):
 		return exitUnavailable
 	}
 	return exitFailure
@@ -73,6 +95,13 @@ func exitCode(ctx context.Context, err error) int {
 func temporalAway(err error) bool {
 	var away *serviceerror.Unavailable
 	return errors.As(err, &away) || status.Code(err) == codes.Unavailable
+}
+
+// temporalRefuses reports whether Temporal answers and does not accept this client's credentials.
+func temporalRefuses(err error) bool {
+	var denied *serviceerror.PermissionDenied
+	code := status.Code(err)
+	return errors.As(err, &denied) || code == codes.Unauthenticated || code == codes.PermissionDenied
 }
 
 // timedOut reports whether err says that a deadline passed, in Go's, Temporal's or gRPC's words.

@@ -140,7 +140,7 @@ func (f *forgetFlags) common(cmd *cobra.Command) {
 	flags.BoolVar(&f.yes, "yes", false, "confirm at once")
 	flags.IntVar(&f.batchSize, "batch-size", 0, fmt.Sprintf("memories in one transaction (%d, which is the most)", schema.MaxForgetBatch))
 	flags.DurationVar(&f.expires, "expires", 0, "how long the run waits for its confirmation (default and at most a day)")
-	f.register(flags)
+	f.registerRequired(flags)
 }
 
 func newErase(a *app) *cobra.Command {
@@ -201,7 +201,7 @@ func (a *app) forget(ctx context.Context, req schema.ForgetRequest, yes bool) er
 	a.interrupted = "the request is durable, and its run waits or goes on: " + run.GetID()
 	if out.Preview, err = workflows.ForgetPreview(limited, c, run); err != nil {
 		if ctx.Err() == nil && timedOut(err) {
-			return a.explainSilence(ctx, c, run.GetID())
+			return a.explainSilence(ctx, c, run.GetID(), a.timeout)
 		}
 		return refusedForget(selectorFlags(err))
 	}
@@ -419,7 +419,7 @@ func newForgetConfirm(a *app) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&in.Token, "token", "", "the token of the preview")
 	flags.StringVar(&in.Actor, "actor", operator(), "who, for history")
-	flags.StringVar(&in.Reason, "reason", "", "why, for history; that of the request by default")
+	flags.StringVar(&in.Reason, "reason", "", "why, for history; by default that of the request")
 	return cmd
 }
 

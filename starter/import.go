@@ -38,6 +38,7 @@ type importFlags struct {
 	format, conversation string
 	batchSize, parallel  int
 	wait, strict, again  bool
+	patience             time.Duration // with a worker, or Postgres, that restarts
 }
 
 func newImport(a *app) *cobra.Command {
@@ -58,6 +59,7 @@ Run again after an interruption, or by mistake, it repeats no work: each batch h
 content, and what an earlier import has handed in counts as deduplicated. --again leaves the key out,
 so that what was forgotten meanwhile is learned anew.
 
+A batch that is not acknowledged, as while a worker restarts, is waited for a minute, or for --timeout.
 Batches in flight overtake each other. Where later lines correct earlier ones, use --parallel 1 --wait.
 
 A file that ` + "`mneme export`" + ` wrote is known by its first line: its memories are restored as they were, past
@@ -80,6 +82,10 @@ speaker, text, session, when, image_caption}]); each turn becomes an observation
 				return invalid("batch-size", "must be between 1 and %d", schema.MaxBatch)
 			case f.parallel < 1 || f.parallel > 64:
 				return invalid("parallel", "must be between 1 and 64")
+			}
+			f.patience = max(a.timeout, importPatience)
+			if cmd.Flags().Changed("timeout") {
+				f.patience = a.timeout
 			}
 			req := f.request(cmd.Flags(), a.cfg.Principal)
 			if err := checkSettings(req); err != nil {
@@ -265,7 +271,7 @@ func (im *importer) send(ctx context.Context, b batch) error {
 	if err != nil {
 		return err
 	}
-	started, err := im.startIngest(ctx, req)
+	started, err := im.start(ctx, req)
 	var refused *schema.ValidationError
 	if errors.As(err, &refused) {
 		im.lost(b, "refused: "+refused.Error())
@@ -295,6 +301,19 @@ func (im *importer) send(ctx context.Context, b batch) error {
 	}
 	im.finished(result.Extracted, result.Written, result.Dead)
 	return nil
+}
+
+// start hands a batch in, again and again while it is not acknowledged: it joins the run that has the batch.
+func (im *importer) start(ctx context.Context, req schema.IngestRequest) (workflows.Started, error) {
+	attempt := min(im.flags.patience/4, 10*time.Second)
+	for began := time.Now(); ; {
+		started, err := im.startIngestWithin(ctx, req, attempt)
+		var silent *silence
+		if !errors.As(err, &silent) || time.Since(began) >= im.flags.patience {
+			return started, err
+		}
+		im.noteOnce("mneme: waiting up to %s: %s", span(im.flags.patience), oneLine(silent.why))
+	}
 }
 
 // batchKey identifies a batch by everything in it, its principal included.

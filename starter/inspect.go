@@ -96,7 +96,7 @@ func record(t *text, m schema.MemoryRecord) {
 		"kind", fmt.Sprintf("%s, %s (%s, %s)", m.Category, m.Type, m.Tier, m.Typology),
 		"owner", strings.Trim(m.Tenant+"/"+m.Agent+"/"+m.Project+"/"+m.Scope, "/"),
 		"visibility", string(m.Visibility),
-		"status", string(m.Status),
+		"status", standing(m),
 		"sensitivity", string(m.Sensitivity),
 		"tags", strings.Join(m.Tags, ", "),
 		"who", m.Who,
@@ -116,7 +116,11 @@ func record(t *text, m schema.MemoryRecord) {
 		"relations", strings.Join(relations, ", "),
 	)
 	t.line("")
-	t.line("%s", printable(m.Content))
+	if m.ErasedAt != nil {
+		t.line("no text is left: it was erased")
+	} else {
+		t.line("%s", printable(m.Content))
+	}
 	if len(m.AuditLog) > 0 {
 		t.line("")
 		rows := make([][]string, 0, len(m.AuditLog))
@@ -125,6 +129,26 @@ func record(t *text, m schema.MemoryRecord) {
 		}
 		t.table("WHEN ACTION BY WHY", rows)
 	}
+}
+
+// standing is the state of a memory for people. The status of a record says whether it is true; one that is
+// gone is shown as gone first.
+func standing(m schema.MemoryRecord) string {
+	gone := ""
+	switch {
+	case m.ErasedAt != nil:
+		return "erased"
+	case m.DeletedAt != nil:
+		gone = "deleted"
+	case m.ArchivedAt != nil:
+		gone = "archived"
+	default:
+		return string(m.Status)
+	}
+	if m.Status != schema.StatusActive {
+		gone += ", " + string(m.Status)
+	}
+	return gone
 }
 
 func accessed(m schema.MemoryRecord) string {
@@ -138,6 +162,7 @@ func accessed(m schema.MemoryRecord) string {
 type page[T any] struct {
 	Items []T    `json:"items"`
 	Next  string `json:"next,omitempty"` // to go on behind; absent on the last page
+	Note  string `json:"note,omitempty"` // that the tenant is not known
 }
 
 func newList(a *app) *cobra.Command {
@@ -182,6 +207,11 @@ func newList(a *app) *cobra.Command {
 				return err
 			}
 			out := page[schema.MemoryRecord]{Items: found}
+			if len(found) == 0 {
+				if out.Note, err = a.unknownTenant(ctx); err != nil {
+					return err
+				}
+			}
 			if len(found) == limit {
 				out.Next = found[len(found)-1].ID
 			}
@@ -191,6 +221,7 @@ func newList(a *app) *cobra.Command {
 					rows = append(rows, []string{m.ID, when(m.CreatedAt), string(m.Type), string(m.Category), number(m.Importance), m.Content})
 				}
 				t.table("ID CREATED TYPE CATEGORY WORTH MEMORY", rows)
+				t.note(out.Note)
 				if out.Next != "" {
 					t.line("more: --before %s", out.Next)
 				}

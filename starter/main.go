@@ -71,7 +71,7 @@ Exit codes:
   1    failure
   2    the command line or the request is invalid
   3    not found
-  4    Postgres, Temporal or the worker is not there
+  4    Postgres, Temporal or the worker is not there, or does not let this user in
   5    partly done: some lines, queries or jobs failed
   6    refused: what stands is in the way (another version, a duplicate, a rule)
   130  interrupted`,
@@ -130,6 +130,7 @@ Exit codes:
 	)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	group(root)
+	setHelp(root)
 	return root
 }
 

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mneme/mneme/schema/migrations"
-	"github.com/mneme/mneme/store"
 )
 
 func newMigrate(a *app) *cobra.Command {
@@ -70,12 +69,4 @@ func newMigrate(a *app) *cobra.Command {
 			},
 		})
 	return cmd
-}
-
-// databaseError marks errors of a database that does not answer.
-func databaseError(err error) error {
-	if store.IsUnavailable(err) || timedOut(err) {
-		return unavailable("Postgres does not answer (is it up? `make up`): %w", err)
-	}
-	return err
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -100,7 +99,7 @@ found exits with 3 and refused with 6; of several, some that were refused exit w
 	flags.IntVar(&f.ifVersion, "if-version", 0, "only if this version stands")
 	flags.BoolVar(&f.force, "force", false, "change the content of a pinned memory")
 	flags.StringVar(&f.file, "file", "", "read patches from a file, or with - from standard input")
-	f.register(flags)
+	f.registerRequired(flags)
 	return cmd
 }
 
@@ -120,11 +119,10 @@ func (f *modifyFlags) patch(a *app, flags *pflag.FlagSet, id string) (schema.Pat
 		p.Pinned = &f.pin
 	}
 	if p.Content != nil && *p.Content == "-" {
-		data, err := io.ReadAll(io.LimitReader(a.in, schema.MaxContentBytes+1))
+		text, err := readContent(a.in)
 		if err != nil {
-			return p, fmt.Errorf("read standard input: %w", err)
+			return p, err
 		}
-		text := string(data)
 		p.Content = &text
 	}
 	return p, nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -108,7 +109,7 @@ func nexusError(err error) error {
 
 func (a *app) printEndpoint(ctx context.Context, e workflows.Endpoint, changed bool) error {
 	out := nexusEndpoint{Endpoint: e, Changed: changed, Service: workflows.NexusService,
-		Operations: []string{workflows.OperationRemember, workflows.OperationRecall, workflows.OperationForget}}
+		Operations: workflows.NexusOperations()}
 	// Only a worker of this client's own namespace can be seen.
 	if e.Namespace == a.cfg.Namespace {
 		queue, err := a.temporal.DescribeTaskQueue(ctx, e.TaskQueue, enumspb.TASK_QUEUE_TYPE_NEXUS)
@@ -121,6 +122,13 @@ func (a *app) printEndpoint(ctx context.Context, e workflows.Endpoint, changed b
 			}
 		}
 		out.Polling = out.Seen != nil && time.Since(*out.Seen) < workerAway
+		if out.Polling && e.TaskQueue == a.cfg.TaskQueue {
+			w, err := a.workerState(ctx, a.temporal)
+			if err != nil {
+				return err
+			}
+			out.Polling = w.there()
+		}
 	}
 	return a.print(out, func(t *text) {
 		verb := "leads"
@@ -136,6 +144,6 @@ func (a *app) printEndpoint(ctx context.Context, e workflows.Endpoint, changed b
 		default:
 			t.line("no worker takes its calls: `make worker`")
 		}
-		t.line("service %s: %s, %s, %s", out.Service, workflows.OperationRemember, workflows.OperationRecall, workflows.OperationForget)
+		t.line("service %s: %s", out.Service, strings.Join(out.Operations, ", "))
 	})
 }

@@ -40,8 +40,10 @@ func TestNexusCommands(t *testing.T) {
 		}
 		return nil
 	}))
-	require.Equal(t, []string{workflows.OperationRemember, workflows.OperationRecall, workflows.OperationForget}, shown.Operations)
-	require.Contains(t, c.run("nexus", "show", "--endpoint", name).is(exitOK).out, "a worker takes its calls")
+	require.Equal(t, []string{workflows.OperationRemember, workflows.OperationRecall, workflows.OperationForget, workflows.OperationFeedback}, shown.Operations)
+	text := c.run("nexus", "show", "--endpoint", name).is(exitOK).out
+	require.Contains(t, text, "a worker takes its calls")
+	require.Contains(t, text, "service mneme: remember, recall, forget, feedback")
 
 	c.cfg.TaskQueue = "elsewhere-" + uuid.NewString()
 	require.Contains(t, c.run("nexus", "apply", "--endpoint", name).is(exitConflict).err, h.TaskQueue)

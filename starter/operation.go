@@ -15,8 +15,14 @@ type operationFlags struct {
 	reason, actor, operationID string
 }
 
+// registerRequired is register for the commands whose request has to give a reason.
+func (f *operationFlags) registerRequired(flags *pflag.FlagSet) {
+	f.register(flags)
+	flags.Lookup("reason").Usage = "why, for history (required)"
+}
+
 func (f *operationFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.reason, "reason", "", "why, for history")
+	flags.StringVar(&f.reason, "reason", "", "why, for history (optional)")
 	flags.StringVar(&f.actor, "actor", operator(), "who, for history")
 	flags.StringVar(&f.operationID, "operation-id", "", "the same id always answers with the first result")
 }

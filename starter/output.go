@@ -40,6 +40,13 @@ func (a *app) note(format string, args ...any) {
 	}
 }
 
+// noteOnce is note for what several goroutines may find.
+func (a *app) noteOnce(format string, args ...any) {
+	if _, told := a.told.LoadOrStore(fmt.Sprintf(format, args...), true); !told {
+		a.note(format, args...)
+	}
+}
+
 // text is output for people.
 type text struct {
 	buf   bytes.Buffer
@@ -47,6 +54,13 @@ type text struct {
 }
 
 func (t *text) line(format string, args ...any) { fmt.Fprintf(&t.buf, format+"\n", args...) }
+
+// note prints a line that may be empty, and then is none.
+func (t *text) note(line string) {
+	if line != "" {
+		t.line("%s", oneLine(line))
+	}
+}
 
 // table prints aligned columns. On a terminal, lines are cut to its width.
 func (t *text) table(header string, rows [][]string) {

@@ -102,19 +102,33 @@ func (a *app) recallOne(ctx context.Context, r *recall.Recaller, req schema.Reca
 		a.note("mneme: degraded, without %s", strings.Join(response.Meta.Degraded, ", "))
 	}
 	a.noteTrust(response.Meta.Trust)
-	return a.print(response, func(t *text) {
+	out := answered{RecallResponse: response}
+	if len(response.Results) == 0 {
+		if out.Note, err = a.unknownTenant(ctx); err != nil {
+			return err
+		}
+	}
+	return a.print(out, func(t *text) {
 		if format == "prompt" {
 			t.line("%s", memory.WrapRecalled(response.RetrievalID, prompt(response)))
 			return
 		}
 		results(t, response)
+		t.note(out.Note)
 	})
+}
+
+// answered is what `recall` prints as JSON.
+type answered struct {
+	schema.RecallResponse
+	Note string `json:"note,omitempty"` // that the tenant is not known
 }
 
 // answer is one line of a batch.
 type answer struct {
 	Query string `json:"query"`
 	*schema.RecallResponse
+	Note  string     `json:"note,omitempty"` // that the tenant is not known
 	Error *errorBody `json:"error,omitempty"`
 }
 
@@ -133,6 +147,9 @@ func (a *app) recallBatch(ctx context.Context, r *recall.Recaller, req schema.Re
 			defer cancel()
 			response, err := r.Recall(ctx, req)
 			line.RecallResponse = &response
+			if err == nil && len(response.Results) == 0 {
+				line.Note, err = a.unknownTenant(ctx)
+			}
 			return err
 		}()
 		if err != nil {

@@ -60,7 +60,7 @@ found exits with 3 and refused with 6; of several, some that were refused exit w
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&ifVersion, "if-version", 0, "only if this version stands")
-	f.register(flags)
+	f.registerRequired(flags)
 	return cmd
 }
 

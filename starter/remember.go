@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"strings"
 
 	"github.com/google/uuid"
@@ -60,11 +58,10 @@ func (f *candidateFlags) candidate(a *app, flags *pflag.FlagSet, args []string) 
 	c := f.c
 	c.Content = strings.Join(args, " ")
 	if c.Content == "-" {
-		data, err := io.ReadAll(io.LimitReader(a.in, schema.MaxContentBytes+1))
-		if err != nil {
-			return c, fmt.Errorf("read standard input: %w", err)
+		var err error
+		if c.Content, err = readContent(a.in); err != nil {
+			return c, err
 		}
-		c.Content = string(data)
 	}
 	c.SourceKind, c.Category, c.Sensitivity = schema.SourceKind(f.kind), schema.Category(f.category), schema.Sensitivity(f.sensitive)
 	c.Importance = optional(flags, "importance", f.importance)

@@ -86,9 +86,11 @@ func TestRememberReadsStandardInput(t *testing.T) {
 	c.run("get", r.MemoryIDs[0], "--json").is(exitOK).json(&m)
 	require.Contains(t, m.Content, "four minutes.")
 
-	tooLong := strings.Repeat("x", schema.MaxContentBytes+1)
-	body := c.runWith(t.Context(), tooLong, "remember", "-", "--json").is(exitUsage).problem()
-	require.Equal(t, "content", body.Fields[0].Field)
+	tooLong := strings.Repeat("x", 400_000)
+	for _, args := range [][]string{{"remember", "-"}, {"modify", r.MemoryIDs[0], "--content", "-", "--reason", "r"}} {
+		body := c.runWith(t.Context(), tooLong, append(args, "--json")...).is(exitUsage).problem()
+		require.Equal(t, schema.FieldError{Field: "content", Problem: "must be at most 262144 bytes, got 400000"}, body.Fields[0], "its true size")
+	}
 }
 
 func TestRememberWithoutWaitHasNoFacts(t *testing.T) {

@@ -129,7 +129,7 @@ type classFlags struct{ tier, typology, reason, actor string }
 func (f *classFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.tier, "tier", schema.Any, "of memories of this tier: interaction, session, persistent, or any")
 	cmd.Flags().StringVar(&f.typology, "typology", schema.Any, "of memories of this typology: episodic, semantic, procedural, or any")
-	cmd.Flags().StringVar(&f.reason, "reason", "", "why, for the audit")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "why, for the audit (required)")
 	cmd.Flags().StringVar(&f.actor, "actor", operator(), "who, for the audit")
 }
 
@@ -270,7 +270,7 @@ func newRetentionChanges(a *app) *cobra.Command {
 					return strings.TrimSpace(keepFor(p.KeepSeconds) + ", " + string(p.OnExpiry) + map[bool]string{true: ", exempt"}[p.DecayExempt])
 				}
 				for i, c := range changes {
-					rows[i] = []string{c.ChangedAt.Local().Format(time.DateTime), string(c.Domain), string(c.Tier), string(c.Typology), says(c.Before), says(c.After), c.ChangedBy, c.Reason, c.ID}
+					rows[i] = []string{when(c.ChangedAt), string(c.Domain), string(c.Tier), string(c.Typology), says(c.Before), says(c.After), c.ChangedBy, c.Reason, c.ID}
 				}
 				t.table("AT DOMAIN TIER TYPOLOGY BEFORE AFTER BY REASON ID", rows)
 			})
@@ -343,13 +343,8 @@ policy and by the retention policy of its class. A schedule sweeps every hour.`}
 				return err
 			}
 			return a.print(out, func(t *text) {
-				when := func(at *time.Time) string {
-					if at == nil {
-						return ""
-					}
-					return at.Local().Format(time.DateTime)
-				}
-				t.fields("due now", strconv.FormatInt(out.Due, 10), "due since", when(out.Oldest), "within a day", strconv.FormatInt(out.Soon, 10), "next", when(out.NextDue))
+				t.fields("due now", strconv.FormatInt(out.Due, 10), "due since", whenSet(out.Oldest),
+					"within a day", strconv.FormatInt(out.Soon, 10), "next", whenSet(out.NextDue))
 			})
 		},
 	}, sweepCommand(a, "run", "Take away what has faded, now", workflows.StartDecaySweep))

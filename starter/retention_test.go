@@ -34,3 +34,16 @@ func TestRetentionSetLeavesWhatIsNotSaid(t *testing.T) {
 	c.run("retention", "set", "world", "--tier", "persistent", "--typology", "procedural", "--keep", "90d", "--decay-exempt=false", "--reason", "a test").is(exitOK)
 	require.False(t, exempt(), "who says so lifts it")
 }
+
+// Whoever reads a time in another zone, or in a ticket, has to know which it is in.
+func TestTimesHaveAZone(t *testing.T) {
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	c.remember("Dana prefers tabs.")
+	c.remember("The build takes nine minutes.", "--source-kind", "observation")
+	const zoned = `\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)`
+	require.Regexp(t, `next +`+zoned, c.run("decay", "outlook").is(exitOK).out)
+	c.run("retention", "set", "memory", "--keep", "7d", "--reason", "a test").is(exitOK)
+	require.Regexp(t, zoned, c.run("retention", "changes").is(exitOK).out)
+	c.run("decay", "run").is(exitOK)
+	require.NotRegexp(t, `\d{4}-\d\d-\d\d \d\d:`, c.run("sweeps").is(exitOK).out)
+}

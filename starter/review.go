@@ -261,6 +261,9 @@ func newReviewDecide(a *app, decision schema.Decision) *cobra.Command {
 		Long:  "Give proposals up; what stands stays as it is. They are decided one after another.",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if !cmd.Flags().Changed("reason") {
+				f.reason = pastOf(decision) + " by " + f.actor
+			}
 			if targetVersion != 0 && len(args) > 1 {
 				return invalid("target-version", "goes with one id")
 			}
@@ -276,6 +279,7 @@ func newReviewDecide(a *app, decision schema.Decision) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	f.register(flags)
+	flags.Lookup("reason").Usage = "why, for history (default: " + pastOf(decision) + " by the one who decides)"
 	flags.StringVar(&f.actor, "by", operator(), "who decides, for history")
 	_ = flags.MarkHidden("actor") // what --by is called elsewhere
 	if decision == schema.DecisionApprove {
@@ -290,6 +294,14 @@ Each proposal has a status: ` + decidedStatus(decision) + `, already_decided, ex
 changed; it waits on), not_found or mutations_frozen. Of one proposal, not found exits with 3 and
 refused with 6; of several, some that were refused exit with 5.`
 	return cmd
+}
+
+// pastOf says what a decision did.
+func pastOf(d schema.Decision) string {
+	if d == schema.DecisionApprove {
+		return "approved"
+	}
+	return "rejected"
 }
 
 // decidedStatus is what a decision that is carried out leads to.

@@ -148,7 +148,8 @@ func TestReviewsOfSeveralAndTheirPages(t *testing.T) {
 		status = append(status, r.Status)
 	}
 	require.Equal(t, []schema.ReviewStatus{schema.ReviewRejected, schema.ReviewNotFound, schema.ReviewRejected, schema.ReviewDecided}, status)
-	o := c.run("review", "approve", ids[2], ids[3], "--reason", "r").is(exitOK)
+	o := c.run("review", "approve", ids[2], ids[3], "--by", "human:dana").is(exitOK)
+	require.Equal(t, "approved by human:dana", c.showReview(ids[2]).ReviewReason, "a decision needs no reason on the command line")
 	require.Equal(t, 2, strings.Count(o.out, "applied"))
 	require.Contains(t, o.out, "supersedes ")
 	require.Equal(t, ids[4:], paged())
@@ -181,7 +182,7 @@ func TestReviewsOfSeveralAndTheirPages(t *testing.T) {
 		args  []string
 	}{
 		{"id", []string{"show", "x"}}, {"state", []string{"list", "--state", "odd"}}, {"limit", []string{"list", "--limit", "0"}}, {"limit", []string{"list", "--limit", "501"}},
-		{"before", []string{"list", "--before", "x"}}, {"reason", []string{"approve", ids[4]}}, {"reason", []string{"reject", ids[4], "--reason", " "}},
+		{"before", []string{"list", "--before", "x"}}, {"reason", []string{"reject", ids[4], "--reason", " "}},
 		{"proposal_id", []string{"approve", ids[4], "x", "--reason", "r"}}, {"target_version", []string{"approve", ids[4], "--reason", "r", "--target-version", "-1"}},
 		{"target-version", []string{"approve", ids[4], uuid.NewString(), "--reason", "r", "--target-version", "2"}},
 	} {

@@ -93,7 +93,7 @@ version, the one that stands when the command begins is meant.`,
 			flags.StringVar(&f.winner, "winner", "", "which of the memories holds")
 		}
 		flags.StringArrayVar(&f.evidence, "evidence", nil, "what justifies it, as KIND=REF (repeatable): event, artifact, tool_call, observation, outcome, human or retrieval; REF may be a memory's id")
-		f.register(flags)
+		f.registerRequired(flags)
 		cmd.AddCommand(sub)
 	}
 	return cmd

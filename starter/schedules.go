@@ -212,13 +212,14 @@ func onSchedule(a *app, cmd *cobra.Command, do func(context.Context, workflows.S
 func newSchedulesPause(a *app) *cobra.Command {
 	var reason string
 	cmd := onSchedule(a, &cobra.Command{
-		Use:     "pause NAME",
-		Short:   "Keep a schedule from starting runs, and say why",
-		Long:    `Keep a schedule from starting runs, and say why. A run that goes on is not stopped: cancel it in the UI.`,
+		Use:   "pause NAME",
+		Short: "Keep a schedule from starting runs",
+		Long: `Keep a schedule from starting runs. The schedule shows the reason, who paused it and on which day. A run that
+is under way is not stopped: cancel it in the UI.`,
 		Example: `  mneme schedules pause retention --reason "an audit asks for everything until May"`,
 	}, func(ctx context.Context, s workflows.Schedules, name string) (any, func(*text), error) {
 		if reason = strings.TrimSpace(reason); reason == "" {
-			return nil, nil, invalid("reason", "is required: whoever finds it paused wants to know")
+			reason = "paused by hand"
 		}
 		if len(reason) > 500 {
 			return nil, nil, invalid("reason", "must be at most 500 bytes")
@@ -229,7 +230,7 @@ func newSchedulesPause(a *app) *cobra.Command {
 		}
 		return scheduleDone{Schedule: name, Done: "paused", Reason: note}, func(t *text) { t.line("%s is paused: %s", name, oneLine(note)) }, nil
 	})
-	cmd.Flags().StringVar(&reason, "reason", "", "why (required)")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for who finds it paused (default: paused by hand)")
 	return cmd
 }
 

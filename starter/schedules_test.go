@@ -45,6 +45,10 @@ func TestSchedulesCommands(t *testing.T) {
 	require.Contains(t, c.run("schedules", "apply", writeFile(t, "schedules: [{name: consolidation, every: 24h}]")).is(exitUsage).err, "not part of this build")
 	c.run("schedules", "apply", "/nowhere/schedules.yaml").is(exitUsage)
 
+	for _, name := range []string{"dream", "consolidation"} { // only what exists is offered
+		require.Equal(t, "must be one of decay, retention, sync_index, drift", c.run("schedules", "trigger", name, "--json").is(exitUsage).problem().Fields[0].Problem)
+	}
+
 	var run triggered
 	c.run("schedules", "trigger", "sync_index", "--json").is(exitOK).json(&run)
 	require.Contains(t, run.URL, "http://ui.test/namespaces/"+namespace+"/workflows/sync-index%2Fpgvector")
@@ -56,7 +60,9 @@ func TestSchedulesCommands(t *testing.T) {
 		require.NoError(t, h.Temporal.GetWorkflow(ctx, run.WorkflowID, "").Get(ctx, nil), name)
 	}
 
-	require.Equal(t, "reason", c.run("schedules", "pause", "retention", "--json").is(exitUsage).problem().Fields[0].Field)
+	require.Equal(t, "reason", c.run("schedules", "pause", "retention", "--reason", strings.Repeat("x", 501), "--json").is(exitUsage).problem().Fields[0].Field)
+	require.Contains(t, c.run("schedules", "pause", "retention").is(exitOK).out, "retention is paused: paused by hand (operator")
+	c.run("schedules", "resume", "retention").is(exitOK)
 	require.Contains(t, c.run("schedules", "pause", "retention", "--reason", "an audit").is(exitOK).out, "retention is paused: an audit (operator")
 	var known page[workflows.ScheduleStatus]
 	c.run("schedules", "list", "--json").is(exitOK).json(&known)

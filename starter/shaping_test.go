@@ -37,5 +37,8 @@ func TestRecallExplains(t *testing.T) {
 	for _, args := range [][]string{{"--without", "vektor"}, {"--with", "vektor"}, {"--traversal", "sideways"}} {
 		body := c.run(append([]string{"recall", "kestrel", "--json"}, args...)...).is(exitUsage).problem()
 		require.Contains(t, args[0], body.Fields[0].Field[:4])
+		if args[1] == "vektor" { // the names there are, of channels as of stages
+			require.Regexp(t, `choose from .*\bneighbourhood, .*\btext, .*\bvector\b`, body.Fields[0].Problem)
+		}
 	}
 }

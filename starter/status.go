@@ -21,14 +21,16 @@ type systemStatus struct {
 	Worker   workerStatus   `json:"worker"`
 	UI       string         `json:"ui,omitempty"`
 	Tenant   string         `json:"tenant"`
+	Note     string         `json:"note,omitempty"`   // that the tenant is not known
 	Counts   *store.Stats   `json:"counts,omitempty"` // of the tenant
 }
 
 type postgresStatus struct {
 	Reachable bool   `json:"reachable"`
 	Migrated  bool   `json:"migrated"`
-	Version   int64  `json:"version"` // newest migration applied
-	Latest    int64  `json:"latest"`  // newest that this program knows
+	Version   int64  `json:"version"`          // newest migration applied
+	Latest    int64  `json:"latest"`           // newest that this program knows
+	Denied    bool   `json:"denied,omitempty"` // it answers, and does not let this user in
 	Error     string `json:"error,omitempty"`
 }
 
@@ -39,7 +41,8 @@ type temporalStatus struct {
 }
 
 type workerStatus struct {
-	Polling   bool       `json:"polling"`
+	Polling   bool       `json:"polling"`           // one takes work
+	Answers   bool       `json:"answers,omitempty"` // one has just answered
 	TaskQueue string     `json:"task_queue"`
 	Seen      *time.Time `json:"seen,omitempty"` // when one last asked for work
 }
@@ -48,9 +51,9 @@ func newStatus(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Show what is there, what runs, and how much a tenant holds",
-		Long: `Show whether Postgres is there and migrated, whether Temporal is, whether a worker asks for work, and
-how much the tenant holds. The exit code is 4 when something is missing. A worker that was killed
-still counts for a minute.`,
+		Long: `Show whether Postgres is there and migrated, whether Temporal is, whether a worker answers, and how much the
+tenant holds. The exit code is 4 when something is missing. Before the first run has completed there is
+nothing to ask a worker about; then one that was killed still counts for a minute.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s := a.systemStatus(cmd.Context())
@@ -61,6 +64,8 @@ still counts for a minute.`,
 				return err
 			}
 			switch {
+			case s.Postgres.Denied:
+				return unavailable("Postgres refuses the connection: correct DATABASE_URL")
 			case !s.Postgres.Reachable:
 				return unavailable("Postgres does not answer: run `make up`")
 			case !s.Postgres.Migrated:
@@ -80,7 +85,7 @@ func (a *app) systemStatus(ctx context.Context) systemStatus {
 		Postgres: postgresStatus{Latest: migrations.Latest()}, Temporal: temporalStatus{Namespace: a.cfg.Namespace},
 		Worker: workerStatus{TaskQueue: a.cfg.TaskQueue}}
 	if err := a.lookAtPostgres(ctx, &s); err != nil {
-		s.Postgres.Error = oneLine(err.Error())
+		s.Postgres.Error, s.Postgres.Denied = oneLine(err.Error()), denied(err)
 	}
 	if err := a.lookAtTemporal(ctx, &s); err != nil {
 		s.Temporal.Error = oneLine(err.Error())
@@ -120,7 +125,8 @@ func (a *app) lookAtPostgres(ctx context.Context, s *systemStatus) error {
 		return err
 	}
 	s.Counts = &counts
-	return nil
+	s.Note, err = a.unknownTenant(ctx)
+	return err
 }
 
 func (a *app) lookAtTemporal(ctx context.Context, s *systemStatus) error {
@@ -130,14 +136,14 @@ func (a *app) lookAtTemporal(ctx context.Context, s *systemStatus) error {
 	}
 	ctx, cancel := a.within(ctx)
 	defer cancel()
-	seen, err := a.workerSeen(ctx, c)
+	w, err := a.workerState(ctx, c)
 	if err != nil {
 		return err
 	}
 	s.Temporal.Reachable = true
-	if !seen.IsZero() {
-		s.Worker.Seen = &seen
-		s.Worker.Polling = time.Since(seen) < workerAway
+	s.Worker.Polling, s.Worker.Answers = w.there(), w.answered
+	if !w.seen.IsZero() {
+		s.Worker.Seen = &w.seen
 	}
 	return nil
 }
@@ -145,6 +151,8 @@ func (a *app) lookAtTemporal(ctx context.Context, s *systemStatus) error {
 func (s systemStatus) text(t *text) {
 	postgres := "does not answer: " + s.Postgres.Error
 	switch p := s.Postgres; {
+	case p.Denied:
+		postgres = "refuses the connection: " + p.Error
 	case p.Reachable && p.Migrated:
 		postgres = fmt.Sprintf("up, migrated (version %d)", p.Version)
 	case p.Reachable:
@@ -155,8 +163,13 @@ func (s systemStatus) text(t *text) {
 		temporal = "up (namespace " + s.Temporal.Namespace + ")"
 	}
 	worker := "none on task queue " + s.Worker.TaskQueue
-	if s.Worker.Polling {
-		worker = "asks for work on task queue " + s.Worker.TaskQueue
+	switch w := s.Worker; {
+	case w.Answers:
+		worker = "answers on task queue " + w.TaskQueue
+	case w.Polling:
+		worker = fmt.Sprintf("asked for work %s ago on task queue %s", span(time.Since(*w.Seen)), w.TaskQueue)
+	case w.Seen != nil:
+		worker += fmt.Sprintf(": the last one asked for work %s ago, and does not answer", span(time.Since(*w.Seen)))
 	}
 	t.fields("postgres", postgres, "temporal", temporal, "worker", worker, "ui", s.UI)
 	if s.Counts == nil {
@@ -164,6 +177,7 @@ func (s systemStatus) text(t *text) {
 	}
 	c := s.Counts
 	t.line("")
+	t.note(s.Note)
 	t.fields(
 		"tenant", s.Tenant,
 		"memories", counts(c.Memories),

@@ -120,7 +120,7 @@ func (s sweepsShown) text(t *text) {
 	} else {
 		rows := make([][]string, len(s.Holds))
 		for i, h := range s.Holds {
-			rows[i] = []string{h.Tenant, string(h.Sweep), strconv.FormatInt(h.WouldTake, 10), strconv.FormatInt(h.Stored, 10), h.AskedAt.Local().Format(time.DateTime)}
+			rows[i] = []string{h.Tenant, string(h.Sweep), strconv.FormatInt(h.WouldTake, 10), strconv.FormatInt(h.Stored, 10), when(h.AskedAt)}
 		}
 		t.table("TENANT WAITS WOULD_TAKE OF ASKED", rows)
 	}
@@ -133,7 +133,7 @@ func (s sweepsShown) text(t *text) {
 		for _, name := range slices.Sorted(maps.Keys(r.Counts)) {
 			counts = append(counts, fmt.Sprintf("%d %s", r.Counts[name], strings.ReplaceAll(name, "_", " ")))
 		}
-		rows[i] = []string{r.StartedAt.Local().Format(time.DateTime), string(r.Sweep), strings.Join(counts, ", ")}
+		rows[i] = []string{when(r.StartedAt), string(r.Sweep), strings.Join(counts, ", ")}
 	}
 	t.line("")
 	t.table("AT SWEEP DID", rows)
@@ -180,7 +180,7 @@ retention, of memories; or history, of what a retention purge would take of hist
 		},
 	}
 	cmd.Flags().Int64Var(&upTo, "up-to", 0, "how many memories, or rows of history, may go")
-	cmd.Flags().StringVar(&reason, "reason", "", "why")
+	cmd.Flags().StringVar(&reason, "reason", "", "why (required)")
 	cmd.Flags().StringVar(&actor, "actor", operator(), "who")
 	return cmd
 }

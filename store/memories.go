@@ -297,6 +297,20 @@ type Stats struct {
 	OldestJob    *time.Time                  `json:"oldest_open_job,omitempty"`
 }
 
+// KnowsTenant reports whether anything was ever handed in or set for a tenant, as far as that is kept. What was
+// only asked does not count.
+func (s *Store) KnowsTenant(ctx context.Context, tenant string) (known bool, err error) {
+	err = s.read(ctx, tenant, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM memories WHERE tenant = $1) OR EXISTS (SELECT 1 FROM ingest_batches WHERE tenant = $1)
+			OR EXISTS (SELECT 1 FROM memory_history WHERE tenant = $1) OR EXISTS (SELECT 1 FROM artifacts WHERE tenant = $1)
+			OR EXISTS (SELECT 1 FROM retention_policies WHERE tenant = $1)`, tenant).Scan(&known)
+	})
+	if err != nil {
+		return false, fmt.Errorf("look for the tenant: %w", err)
+	}
+	return known, nil
+}
+
 // Stats counts what the tenant holds.
 func (s *Store) Stats(ctx context.Context, tenant string) (Stats, error) {
 	out := Stats{Memories: map[schema.MemoryType]int64{}}

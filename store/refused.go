@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -29,4 +30,17 @@ func ServerSays(err error) (code, message string, answered bool) {
 		return "", "", false
 	}
 	return pgErr.Code, pgErr.Message, true
+}
+
+// IsDenied reports whether err says that Postgres answers and does not let this user in: a wrong name or
+// password, a database that does not exist, or a user that may not act as AppRole. Trying again does not help.
+func IsDenied(err error) bool {
+	var pgErr *pgconn.PgError
+	if !errors.As(err, &pgErr) {
+		return false
+	}
+	var connecting *pgconn.ConnectError
+	const invalidAuthorization, invalidCatalog, insufficientPrivilege = "28", "3D", "42501"
+	return strings.HasPrefix(pgErr.Code, invalidAuthorization) || strings.HasPrefix(pgErr.Code, invalidCatalog) ||
+		pgErr.Code == insufficientPrivilege && errors.As(err, &connecting)
 }

@@ -109,7 +109,7 @@ func (s *Store) check(ctx context.Context) error {
 	err := s.pool.QueryRow(ctx, `SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user`).Scan(&bypass)
 	if err != nil {
 		var pgErr *pgconn.PgError
-		if errors.As(err, &pgErr) && strings.Contains(pgErr.Message, AppRole) {
+		if errors.As(err, &pgErr) && strings.Contains(pgErr.Message, AppRole) && !IsDenied(err) {
 			return ErrNotMigrated
 		}
 		return err

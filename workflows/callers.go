@@ -54,6 +54,11 @@ func ParseCallers(text string) (Callers, error) {
 	return out, nil
 }
 
+// Bound reports whether any caller is held to a tenant.
+func (c Callers) Bound() bool {
+	return c.anyone != nil || c.byEndpoint != nil || c.byNamespace != nil
+}
+
 func bind(m *map[string][]string, name, tenant string) {
 	if *m == nil {
 		*m = map[string][]string{}

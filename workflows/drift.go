@@ -23,7 +23,9 @@ type DriftInput struct {
 	Index    string       `json:"index"`               // names the run; the worker's index when empty
 	LookOnly bool         `json:"look_only,omitempty"` // repair nothing
 	Actor    string       `json:"actor,omitempty"`
-	Sofar    *DriftResult `json:"so_far,omitempty"` // set by continue-as-new
+	Sofar    *DriftResult `json:"so_far,omitempty" decode:"state"` // set by continue-as-new
+
+	strict
 }
 
 // DriftResult is what the comparisons found. Query progress returns it so far.
@@ -42,6 +44,9 @@ type DriftResult struct {
 // again by that.
 func DriftCheck(ctx workflow.Context, in DriftInput) (DriftResult, error) {
 	var out DriftResult
+	if err := invalidRequest(validate(ctx, &in)); err != nil {
+		return out, err
+	}
 	if in.Sofar != nil {
 		out = *in.Sofar
 	}

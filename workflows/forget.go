@@ -29,13 +29,17 @@ const forgetBatchesPerRun = 400
 //
 // The request is the history's only content: a query, if there is one.
 func Forget(ctx workflow.Context, req schema.ForgetRequest) (schema.ForgetReceipt, error) {
-	if err := invalidRequest(req.Validate()); err != nil {
-		return schema.ForgetReceipt{}, err
-	}
 	p := req.Principal
 	run := &forgetRun{tenant: p.Tenant, batchSize: req.BatchSize}
 	if err := run.setup(ctx); err != nil {
 		return schema.ForgetReceipt{}, err
+	}
+	if run.selectErr = invalidRequest(req.Validate()); run.selectErr != nil {
+		run.selected = true // an update that came with the start returns it, too
+		if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+			return schema.ForgetReceipt{}, err
+		}
+		return schema.ForgetReceipt{}, run.selectErr
 	}
 	showOperation(ctx, PhaseSelect, "choosing what to forget", AttrTenant.ValueSet(p.Tenant), AttrAgent.ValueSet(p.Agent), AttrProject.ValueSet(p.Project))
 	run.selectErr = run.selects(ctx, req)
@@ -106,8 +110,9 @@ func (run *forgetRun) setup(ctx workflow.Context) error {
 			if !signals.Receive(ctx, &in) {
 				return
 			}
+			in.DropUnread() // a signal has nobody to tell
 			if in.Validate() != nil {
-				continue // as the update's validator refuses it; a signal has nobody to tell
+				continue // as the update's validator refuses it
 			}
 			if _, err := run.confirm(ctx, in); err != nil {
 				workflow.GetLogger(ctx).Warn("confirmation refused", "error", err) // the error never tells the token

@@ -70,12 +70,17 @@ type ResumeInput struct {
 	Tenant string `json:"tenant"`
 	JobID  string `json:"job_id"`
 	Actor  string `json:"actor"` // who wants it, for history
+
+	strict
 }
 
 // ResumeIngest replays a dead job from the phase it died in: what earlier attempts achieved is kept.
 func ResumeIngest(ctx workflow.Context, in ResumeInput) (IngestResult, error) {
 	run := &ingest{progress: Progress{Phase: PhaseStage, Total: 1}}
 	if err := run.setup(ctx); err != nil {
+		return IngestResult{}, err
+	}
+	if err := invalidRequest(validate(ctx, &in)); err != nil {
 		return IngestResult{}, err
 	}
 	run.show(ctx, PhaseStage, AttrTenant.ValueSet(in.Tenant))
@@ -116,10 +121,7 @@ func (run *ingest) setup(ctx workflow.Context) error {
 // stage makes the candidates durable.
 func (run *ingest) stage(ctx workflow.Context, req schema.IngestRequest) error {
 	defer func() { run.staged = true }()
-	if err := req.Validate(); err != nil {
-		var invalid *schema.ValidationError
-		errors.As(err, &invalid)
-		run.stageErr = temporal.NewNonRetryableApplicationError(err.Error(), activities.ErrTypeInvalidRequest, nil, invalid)
+	if run.stageErr = invalidRequest(validate(ctx, &req)); run.stageErr != nil {
 		return run.stageErr
 	}
 	p := req.Principal

@@ -32,17 +32,31 @@ type nexusHandlers struct {
 	recaller *activities.Recalling
 }
 
-// newNexusService builds the service. temporalnexus marks NewTemporalOperation as experimental; the older
-// constructors can neither answer at once nor see which run a cancellation is for.
+// newNexusService builds the service.
 func newNexusService(h nexusHandlers) *nexus.Service {
 	service := nexus.NewService(NexusService)
-	service.MustRegister(
+	service.MustRegister(h.operations()...)
+	return service
+}
+
+// operations are those of the service. temporalnexus marks NewTemporalOperation as experimental; the older
+// constructors can neither answer at once nor see which run a cancellation is for.
+func (h nexusHandlers) operations() []nexus.RegisterableOperation {
+	return []nexus.RegisterableOperation{
 		operationOf(h, OperationRemember, KindIngest, h.remember),
 		operationOf(h, OperationRecall, KindRecall, h.recall),
 		operationOf(h, OperationForget, KindForget, h.forget),
 		operationOf(h, OperationFeedback, KindFeedback, h.feedback),
-	)
-	return service
+	}
+}
+
+// NexusOperations are the names of the operations that the service has.
+func NexusOperations() []string {
+	var out []string
+	for _, o := range (nexusHandlers{}).operations() {
+		out = append(out, o.Name())
+	}
+	return out
 }
 
 type startOperationFunc[I, O any] = func(context.Context, temporalnexus.NexusClient, I, temporalnexus.StartTemporalOperationOptions) (temporalnexus.TemporalOperationResult[O], error)

@@ -324,8 +324,10 @@ func TestNexusInvalidInput(t *testing.T) {
 	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
 	p := testkit.Principal()
 	for operation, cases := range map[string]map[string]any{
-		workflows.OperationRemember: {"candidates[1].content": badRequests()["candidates[1].content"]},
-		workflows.OperationRecall:   {"query": schema.RecallRequest{Principal: p, Query: canary + "\x00"}, "principal.agent": schema.RecallRequest{Principal: schema.Principal{Tenant: "t"}, Query: canary}},
+		workflows.OperationRemember: {"candidates[1].content": badRequests()["candidates[1].content"],
+			"candidates[0].colour": map[string]any{"principal": p, "candidates": []any{map[string]any{"content": "x", "colour": canary}}}},
+		workflows.OperationFeedback: {"colour": map[string]any{"principal": p, "retrieval_id": uuid.NewString(), "outcome": "success", "colour": canary}},
+		workflows.OperationRecall:   {"limt": map[string]any{"principal": p, "query": "x", "limt": canary}, "query": schema.RecallRequest{Principal: p, Query: canary + "\x00"}, "principal.agent": schema.RecallRequest{Principal: schema.Principal{Tenant: "t"}, Query: canary}},
 		workflows.OperationForget: {"reason": schema.ForgetRequest{Operation: schema.Operation{Principal: p}, Selector: schema.Selector{Query: canary}},
 			"selector.ids[0]": forgetRequest(p, "", schema.Selector{IDs: []string{canary}})},
 	} {

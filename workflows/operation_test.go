@@ -93,23 +93,39 @@ func TestOperationTooLargeAsJSON(t *testing.T) {
 func TestOperationsRefuseWhatTheyDoNotKnow(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
-	principal := `"principal": {"tenant": "t", "agent": "a"}, "reason": "r"`
+	whose := `"principal": {"tenant": "t", "agent": "a"}`
+	principal := whose + `, "reason": "r"`
 	target := `{"id": "` + uuid.NewString() + `", "if_version": 1}`
 	for name, c := range map[string]struct {
 		name    string
 		request string
 		want    schema.FieldError
 	}{
-		"modify, unknown":     {"Modify", `{` + principal + `, "patches": [{"id": "x", "pinned": true, "visibility": "global"}]}`, schema.FieldError{Field: "visibility", Problem: "unknown field"}},
+		"modify, unknown":     {"Modify", `{` + principal + `, "patches": [{"id": "x", "pinned": true, "visibility": "global"}]}`, schema.FieldError{Field: "patches[0].visibility", Problem: "unknown field"}},
 		"modify, twice":       {"Modify", `{` + principal + `, "patches": [{"id": "x", "pinned": true, "pinned": false}]}`, schema.FieldError{Field: "patches[0].pinned", Problem: "is given twice"}},
-		"modify, wrong type":  {"Modify", `{` + principal + `, "patches": {}}`, schema.FieldError{Field: "patches", Problem: "must be of type []schema.Patch"}},
+		"modify, wrong type":  {"Modify", `{` + principal + `, "patches": {}}`, schema.FieldError{Field: "patches", Problem: "must be a list"}},
 		"modify, no object":   {"Modify", `[]`, schema.FieldError{Field: "(json)", Problem: "must be an object"}},
 		"put, unknown":        {"Put", `{` + principal + `, "records": [], "dry_run": true}`, schema.FieldError{Field: "dry_run", Problem: "unknown field"}},
 		"put, twice":          {"Put", `{` + principal + `, "records": [], "Records": []}`, schema.FieldError{Field: "Records", Problem: "is given twice"}},
 		"revise, unknown":     {"Revise", `{` + principal + `, "action": "retract", "targets": [` + target + `], "evidence": [], "force": true}`, schema.FieldError{Field: "force", Problem: "unknown field"}},
 		"recover, unknown":    {"Recover", `{` + principal + `, "targets": [` + target + `], "force": true}`, schema.FieldError{Field: "force", Problem: "unknown field"}},
-		"forget, unknown":     {"Forget", `{` + principal + `, "selector": {"ids": ["x"], "secret text": 1}}`, schema.FieldError{Field: "(other)", Problem: "unknown field"}},
-		"forget, a bad time":  {"Forget", `{` + principal + `, "selector": {"since": "yesterday"}}`, schema.FieldError{Field: "(json)", Problem: "has a time that is not in RFC 3339"}},
+		"forget, unknown":     {"Forget", `{` + principal + `, "selector": {"ids": ["x"], "secret text": 1}}`, schema.FieldError{Field: "selector.(other)", Problem: "unknown field"}},
+		"forget, a bad time":  {"Forget", `{` + principal + `, "selector": {"since": "yesterday"}}`, schema.FieldError{Field: "selector.since", Problem: "must be a time in RFC 3339"}},
+		"ingest, unknown":     {"Ingest", `{` + whose + `, "candidates": [{"content": "x"}, {"content": "y", "sorce_kind": "memory"}]}`, schema.FieldError{Field: "candidates[1].sorce_kind", Problem: "unknown field"}},
+		"ingest, a principal": {"Ingest", `{"principal": {"tenant": "t", "agent": "a", "scop": "s"}, "candidates": [{"content": "x"}]}`, schema.FieldError{Field: "principal.scop", Problem: "unknown field"}},
+		"ingest, wrong type":  {"Ingest", `{` + whose + `, "candidates": [{"content": "x", "importance": "high"}]}`, schema.FieldError{Field: "candidates[0].importance", Problem: "must be a number"}},
+		"ingest, a bad time":  {"Ingest", `{` + whose + `, "candidates": [{"content": "x", "occurred_at": "noon"}]}`, schema.FieldError{Field: "candidates[0].occurred_at", Problem: "must be a time in RFC 3339"}},
+		"ingest, twice":       {"Ingest", `{` + whose + `, "candidates": [{"content": "x", "content": "y"}]}`, schema.FieldError{Field: "candidates[0].content", Problem: "is given twice"}},
+		"ingest, no object":   {"Ingest", `"x"`, schema.FieldError{Field: "(json)", Problem: "must be an object"}},
+		"recall, unknown":     {"Recall", `{` + whose + `, "query": "x", "max_sensitivty": "low"}`, schema.FieldError{Field: "max_sensitivty", Problem: "unknown field"}},
+		"recall, a task":      {"Recall", `{` + whose + `, "query": "x", "task": {"goal": "y"}}`, schema.FieldError{Field: "task.goal", Problem: "unknown field"}},
+		"recall, wrong type":  {"Recall", `{` + whose + `, "query": "x", "limit": "5"}`, schema.FieldError{Field: "limit", Problem: "must be a whole number"}},
+		"decay, unknown":      {"DecaySweep", `{"tenat": "t"}`, schema.FieldError{Field: "tenat", Problem: "unknown field"}},
+		"purge, wrong type":   {"RetentionPurge", `{"tenant": 7}`, schema.FieldError{Field: "tenant", Problem: "must be a string"}},
+		"drift, unknown":      {"DriftCheck", `{"lookonly": true}`, schema.FieldError{Field: "lookonly", Problem: "unknown field"}},
+		"reindex, unknown":    {"Reindex", `{"modell": "x"}`, schema.FieldError{Field: "modell", Problem: "unknown field"}},
+		"resume, unknown":     {"ResumeIngest", `{"tenant": "t", "job": "x"}`, schema.FieldError{Field: "job", Problem: "unknown field"}},
+		"review, unknown":     {"Review", `{"tenant": "t", "batch_id": "x", "expires": 5}`, schema.FieldError{Field: "expires", Problem: "unknown field"}},
 		"forget, given twice": {"Forget", `{` + principal + `, "selector": {"all": false, "all": true}}`, schema.FieldError{Field: "selector.all", Problem: "is given twice"}},
 	} {
 		require.Equal(t, []schema.FieldError{c.want}, refusedPlainly(t, h, "plain/"+uuid.NewString(), c.name, raw(c.request)), name)

@@ -30,7 +30,7 @@ const changeInvalidRecall = "show-invalid-recall"
 func Recall(ctx workflow.Context, req schema.RecallRequest) (schema.RecallResponse, error) {
 	p := req.Principal
 	whose := []temporal.SearchAttributeUpdate{AttrTenant.ValueSet(p.Tenant), AttrAgent.ValueSet(p.Agent), AttrProject.ValueSet(p.Project)}
-	invalid := req.Validate() //workflowcheck:ignore: it looks at the request alone, in one order
+	invalid := validate(ctx, &req)
 	if err := invalidRequest(invalid); err != nil {
 		// Its text may be of what is erased later: an erasure finds runs by their tenant.
 		if workflow.GetVersion(ctx, changeInvalidRecall, workflow.DefaultVersion, 1) != workflow.DefaultVersion {

@@ -42,7 +42,9 @@ type ReindexInput struct {
 	// How long what is not searched any more is kept, in seconds; negative for not at all, 0 for the default of
 	// vector.DropGrace. Less than that, and a process may still search it.
 	GraceSeconds int              `json:"grace_seconds,omitempty"`
-	Sofar        *ReindexProgress `json:"so_far,omitempty"` // set by continue-as-new
+	Sofar        *ReindexProgress `json:"so_far,omitempty" decode:"state"` // set by continue-as-new
+
+	strict
 }
 
 // ReindexProgress is how far a rebuild has come. Query progress returns it.
@@ -74,6 +76,9 @@ type ReindexResult struct{ ReindexProgress }
 // It may be interrupted anywhere: a run takes up what it finds. Cancelled, it drops what it has built, unless
 // that is searched by then: then it leaves what was searched before to the next run.
 func Reindex(ctx workflow.Context, in ReindexInput) (ReindexResult, error) {
+	if err := invalidRequest(validate(ctx, &in)); err != nil {
+		return ReindexResult{}, err
+	}
 	run := &reindex{in: in}
 	if in.Sofar != nil {
 		run.ReindexProgress = *in.Sofar

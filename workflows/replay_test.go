@@ -2,6 +2,7 @@ package workflows_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -31,7 +32,7 @@ var histories = []string{"ingest-single", "ingest-batch", "ingest-duplicate", "i
 	"ingest-cancelled", "resume", "resume-refused", "sync-index",
 	"ingest-review", "review-approved", "review-expired", "review-again",
 	"put", "put-invalid", "revise", "revise-refused", "modify", "recover", "feedback", "feedback-refused", "decay-sweep", "retention-purge",
-	"recall", "recall-invalid", "recall-invalid-shown",
+	"recall", "recall-invalid", "recall-invalid-shown", "ingest-unknown-field", "forget-invalid",
 	"forget-named", "forget-confirmed", "forget-signalled", "forget-expired", "forget-cancelled", "erase",
 	"sync-index-lost", "drift", "drift-looked", "reindex", "reindex-model", "reindex-cancelled", "reindex-failed"}
 
@@ -53,6 +54,27 @@ func TestReplay(t *testing.T) {
 			}
 			require.NoError(t, replayer.ReplayWorkflowHistoryFromJSONFile(nil, historyFile(name)))
 		})
+	}
+}
+
+// Earlier versions dropped fields that they did not know: runs that were started with one replay as they were.
+func TestReplayOfRequestsWithUnknownFields(t *testing.T) {
+	for _, name := range []string{"ingest-single", "ingest-dead-job", "ingest-invalid", "recall", "recall-invalid-shown", "decay-sweep", "drift", "reindex", "review-approved", "resume"} {
+		data, err := os.ReadFile(historyFile(name))
+		require.NoError(t, err)
+		var captured history.History
+		require.NoError(t, protojson.Unmarshal(data, &captured))
+		input := captured.Events[0].GetWorkflowExecutionStartedEventAttributes().GetInput().GetPayloads()[0]
+		var members map[string]any
+		require.NoError(t, json.Unmarshal(input.Data, &members), name)
+		members["unheard_of"] = 1
+		input.Data, err = json.Marshal(members)
+		require.NoError(t, err)
+		replayer := worker.NewWorkflowReplayer()
+		for _, fn := range []any{workflows.Ingest, workflows.ResumeIngest, workflows.Reindex, workflows.DriftCheck, workflows.Review, workflows.DecaySweep, workflows.Recall} {
+			replayer.RegisterWorkflow(fn)
+		}
+		require.NoError(t, replayer.ReplayWorkflowHistory(nil, &captured), name)
 	}
 }
 
@@ -145,6 +167,13 @@ func recordHistories(t *testing.T) {
 
 	id, runID := startRaw(t, h, badRequests()["candidates[1].category"])
 	record(t, h, "ingest-invalid", id, runID)
+	id, runID = startRaw(t, h, map[string]any{"principal": map[string]any{"tenant": "t", "agent": "a"}, "candidates": []any{map[string]any{"content": "One."}}, "unheard_of": 1})
+	record(t, h, "ingest-unknown-field", id, runID)
+	run, err = h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(), TaskQueue: h.TaskQueue}, workflows.Forget,
+		schema.ForgetRequest{Operation: schema.Operation{Principal: p}, Selector: schema.Selector{All: true}})
+	require.NoError(t, err)
+	require.Error(t, run.Get(ctx, nil))
+	record(t, h, "forget-invalid", run.GetID(), run.GetRunID())
 }
 
 // recordReviews records an ingest that leaves something to a person, and reviews of each end.

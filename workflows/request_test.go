@@ -193,3 +193,34 @@ func startRaw(t *testing.T, h *testkit.Harness, raw map[string]any) (id, runID s
 	require.Error(t, run.Get(ctx, nil))
 	return run.GetID(), run.GetRunID()
 }
+
+// Whatever is wrong with a request, the update that comes with its start says so: also what cannot be read.
+func TestUpdatesSayWhatIsWrongWithTheRequest(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	whose := `"principal": {"tenant": "t", "agent": "a"}`
+	for _, test := range []struct{ workflow, update, request, field, problem string }{
+		{"Ingest", workflows.UpdateStaged, `{` + whose + `, "candidates": [{"content": "x", "importance": "` + canary + `"}]}`, "candidates[0].importance", "must be a number"},
+		{"Ingest", workflows.UpdateStaged, `{` + whose + `, "candidates": [{"content": "x", "sorce_kind": "` + canary + `"}]}`, "candidates[0].sorce_kind", "unknown field"},
+		{"Ingest", workflows.UpdateStaged, `["` + canary + `"]`, "(json)", "must be an object"},
+		{"Forget", workflows.UpdateSelected, `{` + whose + `, "reason": "r", "selector": {"ids": "` + canary + `"}}`, "selector.ids", "must be a list"},
+		{"Forget", workflows.UpdateSelected, `{` + whose + `, "selector": {"all": true}}`, "reason", "is required"},
+	} {
+		start := h.Temporal.NewWithStartWorkflowOperation(client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(), TaskQueue: h.TaskQueue,
+			WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL}, test.workflow, raw(test.request))
+		handle, err := h.Temporal.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: start,
+			UpdateOptions: client.UpdateWorkflowOptions{UpdateName: test.update, WaitForStage: client.WorkflowUpdateStageCompleted}})
+		require.NoError(t, err, test.request)
+		err = handle.Get(ctx, nil)
+		var app *temporal.ApplicationError
+		require.ErrorAs(t, err, &app, test.request)
+		require.Equal(t, activities.ErrTypeInvalidRequest, app.Type(), "%s: %v", test.request, err)
+		var invalid schema.ValidationError
+		require.NoError(t, app.Details(&invalid))
+		require.Equal(t, []schema.FieldError{{Field: test.field, Problem: test.problem}}, invalid.Fields)
+		require.NotContains(t, err.Error(), canary)
+	}
+	require.Empty(t, testkit.RowCounts(t, testkit.Owner(t, h.DatabaseURL)))
+}

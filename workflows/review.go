@@ -28,6 +28,8 @@ type ReviewInput struct {
 	// ExpiresAfterSeconds is how long a proposal waits for a decision; 0 means ReviewWindow. It counts
 	// for proposals that begin to wait with this run, not for those that wait already.
 	ExpiresAfterSeconds int64 `json:"expires_after_seconds,omitempty"`
+
+	strict
 }
 
 // ReviewProgress answers QueryProgress, and is the result of a run. It counts over all runs of a batch.
@@ -52,6 +54,9 @@ var reviewing *activities.Reviewing
 func Review(ctx workflow.Context, in ReviewInput) (ReviewProgress, error) {
 	run := &review{in: in, ref: activities.ReviewRef{Tenant: in.Tenant, BatchID: in.BatchID}}
 	if err := run.setup(ctx); err != nil {
+		return ReviewProgress{}, err
+	}
+	if err := invalidRequest(validate(ctx, &in)); err != nil {
 		return ReviewProgress{}, err
 	}
 	for {

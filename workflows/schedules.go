@@ -74,11 +74,13 @@ func kindOf(name string) (scheduleKind, bool) {
 	return scheduleKinds[i], true
 }
 
-// ScheduleNames are the names that a schedules file may use.
+// ScheduleNames are the schedules that this build can have.
 func ScheduleNames() []string {
-	out := make([]string, len(scheduleKinds))
-	for i, k := range scheduleKinds {
-		out[i] = k.name
+	var out []string
+	for _, k := range scheduleKinds {
+		if k.workflow != "" {
+			out = append(out, k.name)
+		}
 	}
 	return out
 }

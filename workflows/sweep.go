@@ -29,12 +29,17 @@ type SweepInput struct {
 	BatchSize int    `json:"batch_size,omitempty"` // rows in one transaction; 0: store.SweepBatchSize, which is the most
 
 	// Set by continue-as-new.
-	Sofar *activities.SweepResult `json:"so_far,omitempty"`
+	Sofar *activities.SweepResult `json:"so_far,omitempty" decode:"state"`
 	At    *time.Time              `json:"at,omitempty"`
+
+	strict
 }
 
 // Validate reports every field that is wrong, as a *schema.ValidationError.
-func (in SweepInput) Validate() error {
+func (in *SweepInput) Validate() error {
+	if err := in.strict.Validate(); err != nil {
+		return err
+	}
 	if in.BatchSize < 0 {
 		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "batch_size", Problem: "must not be negative"}}}
 	}
@@ -56,7 +61,7 @@ const (
 // runSweep has activities sweep until nothing is left of what was due when the run began. It may be cancelled
 // at any time: what is committed stays, and the next run does the rest.
 func runSweep(ctx workflow.Context, in SweepInput, what string, fn, self any) (SweepResult, error) {
-	if err := invalidRequest(in.Validate()); err != nil {
+	if err := invalidRequest(validate(ctx, &in)); err != nil {
 		return SweepResult{}, err
 	}
 	out := SweepResult{activities.SweepResult{Counts: map[string]int{}}}

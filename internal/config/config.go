@@ -372,7 +372,7 @@ func (r *reader) names(name string, known func(string) bool) []string {
 		case known(field):
 			out = append(out, field)
 		default:
-			r.problems = append(r.problems, fmt.Sprintf("%s: %.40q is no channel or stage of recall", name, field))
+			r.problems = append(r.problems, fmt.Sprintf("%s: %.40q is not a channel or stage of recall; choose from %s", name, field, strings.Join(recall.Switches(), ", ")))
 		}
 	}
 	return out

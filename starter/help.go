@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// usageTemplate is cobra's, with a pointer in place of the global flags.
+const usageTemplate = `Usage:{{if .Runnable}}
+  {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
+  {{.CommandPath}} [command]{{end}}{{if .HasExample}}
+
+Examples:
+{{.Example}}{{end}}{{if .HasAvailableSubCommands}}
+
+Commands:{{range .Commands}}{{if (or .IsAvailableCommand (eq .Name "help"))}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
+
+Flags:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
+
+Global flags (--json, --tenant, --timeout and others): mneme help flags{{end}}{{if .HasAvailableSubCommands}}
+
+Use "{{.CommandPath}} [command] --help" for more information about a command.{{end}}
+`
+
+// setHelp says how all commands show help, and how they report flags that they cannot read.
+func setHelp(root *cobra.Command) {
+	root.SetUsageTemplate(usageTemplate)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
+	global := root.PersistentFlags()
+	topic := &cobra.Command{Use: "flags", Short: "The flags that every command takes", Hidden: true}
+	topic.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		cmd.Printf("The flags that every command takes:\n%s", global.FlagUsages())
+	})
+	root.AddCommand(topic)
+}
+
+// flagError says what a flag takes where its value cannot be read. pflag's own words name the function of
+// Go's library that could not.
+func flagError(err error) error {
+	var bad *pflag.InvalidValueError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	flag := bad.GetFlag()
+	problem := "cannot be read"
+	switch flag.Value.Type() {
+	case "int", "int32", "int64":
+		problem = "must be a whole number"
+	case "float64":
+		problem = "must be a number"
+	case "bool":
+		problem = "must be true or false"
+	case "stringSlice":
+		problem = "must be values separated by commas; one that has a double quote is quoted as in CSV"
+	case "duration":
+		problem = "must be a duration such as 30s, 5m or 36h"
+	}
+	return invalid(flag.Name, "%s", problem)
+}
