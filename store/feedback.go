@@ -27,7 +27,8 @@ type FeedbackInput struct {
 // (document 004 §11, §15.6). What was said of an item is kept: the same again changes nothing, and something
 // else corrects it, for as long as the retrieval is kept.
 //
-// It returns ErrNotFound for a retrieval that is not there and for one of another agent, alike.
+// It returns ErrNotFound for a retrieval that is not there and for one of another agent or user, alike. What a
+// user says of the agent's own memories, which the retrieval returned, counts for them.
 func (s *Store) Feedback(ctx context.Context, in FeedbackInput) (schema.FeedbackResult, error) {
 	result, err := again(ctx, func() (schema.FeedbackResult, error) {
 		return carryOut(ctx, s, in.Operation, kindFeedback, in.Now, func(c *change) (schema.FeedbackResult, error) {
@@ -62,8 +63,8 @@ func (f *feeding) run(ctx context.Context) (schema.FeedbackResult, error) {
 	}
 	// It is held until commit, so that retention does not take it from under what is said of it.
 	var returned []uuid.UUID
-	err = f.tx.QueryRow(ctx, `SELECT memory_ids FROM retrievals WHERE tenant = $1 AND id = $2 AND agent_id = $3 FOR KEY SHARE`,
-		f.tenant, f.retrieval, req.Principal.Agent).Scan(&returned)
+	err = f.tx.QueryRow(ctx, `SELECT memory_ids FROM retrievals WHERE tenant = $1 AND id = $2 AND agent_id = $3 AND ($4 = '' OR scope = $4) FOR KEY SHARE`,
+		f.tenant, f.retrieval, req.Principal.Agent, userScope(req.Principal)).Scan(&returned)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return out, fmt.Errorf("retrieval %s: %w", f.retrieval, ErrNotFound)
 	}
@@ -77,7 +78,7 @@ func (f *feeding) run(ctx context.Context) (schema.FeedbackResult, error) {
 			ids = append(ids, v.MemoryID)
 		}
 	}
-	if f.rows, err = f.lockRows(ctx, req.Principal, ids); err != nil {
+	if f.rows, err = f.lockSeen(ctx, req.Principal, ids); err != nil {
 		return out, err
 	}
 	// Behind the locks: two feedbacks on one item wait for each other there.
@@ -203,11 +204,12 @@ func (f *feeding) reinforce(m memoryRow, v schema.Verdict, r memory.Reinforcemen
 }
 
 // Retrieved lists what a retrieval of the principal's agent returned, in that order, and what was said of it.
-// It returns ErrNotFound for a retrieval that is not there and for one of another agent, alike.
+// It returns ErrNotFound for a retrieval that is not there and for one of another agent or user, alike.
 func (s *Store) Retrieved(ctx context.Context, p schema.Principal, retrieval uuid.UUID) (schema.Retrieved, error) {
 	out := schema.Retrieved{RetrievalID: retrieval.String(), Items: []schema.RetrievedItem{}}
 	err := s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
-		err := tx.QueryRow(ctx, `SELECT created_at FROM retrievals WHERE tenant = $1 AND id = $2 AND agent_id = $3`, p.Tenant, retrieval, p.Agent).Scan(&out.At)
+		err := tx.QueryRow(ctx, `SELECT created_at FROM retrievals WHERE tenant = $1 AND id = $2 AND agent_id = $3 AND ($4 = '' OR scope = $4)`,
+			p.Tenant, retrieval, p.Agent, userScope(p)).Scan(&out.At)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return ErrNotFound
 		}

@@ -303,7 +303,7 @@ func (w *lineageWalk) look(ctx context.Context, ids []uuid.UUID, distance int) e
 				WHEN m.live THEN 'live' ELSE '' END,
 			(SELECT jsonb_build_object('action', h.action, 'actor', h.changed_by, 'timestamp', h.created_at, 'rationale', `+reasonAsked+`)
 				FROM memory_history h WHERE h.tenant = m.tenant AND h.memory_id = m.id AND h.action IS NOT NULL ORDER BY h.seq DESC LIMIT 1)
-		FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+readableAs("m"), w.p.Tenant, ids, w.p.Agent, w.p.Project, w.p.PolicyGroup, w.levels)
+		FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+readableAs("m"), w.p.Tenant, ids, w.p.Agent, w.p.Project, sees(w.p), w.levels)
 	if err != nil {
 		return err
 	}
