@@ -115,7 +115,7 @@ func (f Filter) reachable(m string, p *params) string {
 	q := m + ".tenant = " + p.add(pr.Tenant)
 	switch f.ReadPolicy {
 	case schema.ReadShared, schema.ReadGroup:
-		q += " AND " + sharedWith(m, p.add(pr.Agent), p.add(pr.Project), p.add(sees(pr)))
+		q += " AND " + sharedWith(m, p.add(pr.Agent), p.add(pr.Project), p.add([]string{pr.PolicyGroup})) // the scope is below
 	default:
 		q += " AND " + m + ".agent_id = " + p.add(pr.Agent)
 	}
