@@ -60,6 +60,13 @@ func (v Principal) MayChange(scope string) bool {
 	return v.User == "" || scope == UserScope(v.User)
 }
 
+// CheckUser reports what is wrong with the principal's user, as a *ValidationError.
+func (v *Principal) CheckUser() error {
+	var p problems
+	v.validateUser(&p, "principal.")
+	return p.err()
+}
+
 // validateUser checks the name of a user, and that the request does not name a scope as well.
 func (v *Principal) validateUser(p *problems, path string) {
 	if v.User == "" {
@@ -68,12 +75,21 @@ func (v *Principal) validateUser(p *problems, path string) {
 	if v.Scope != "" {
 		p.add(path+"scope", "must be empty where %suser is given: a user has the scope %s<name>", path, UserScopePrefix)
 	}
-	checkText(p, path+"user", v.User, MaxUserLength)
-	switch bad := strings.IndexFunc(v.User, notInUserName); {
-	case !utf8.ValidString(v.User) || strings.ContainsRune(v.User, 0): // reported already
-	case bad >= 0:
-		p.add(path+"user", "must be of printable characters without white space and without a slash")
+	if problem := UserNameProblem(v.User); problem != "" {
+		p.add(path+"user", "%s", problem)
 	}
+}
+
+// UserNameProblem says what is wrong with the name of a user; it is empty where nothing is.
+func UserNameProblem(name string) string {
+	var p problems
+	switch checkText(&p, "user", name, MaxUserLength); {
+	case len(p.fields) > 0:
+		return p.fields[0].Problem
+	case strings.ContainsFunc(name, notInUserName):
+		return "must be of printable characters without white space and without a slash"
+	}
+	return ""
 }
 
 // notInUserName reports whether a name may not hold a character. The replacement character stands for bytes
