@@ -121,7 +121,7 @@ func TestRememberSaysWhatHappened(t *testing.T) {
 
 	out = said("I live in Oslo.")
 	review, _, _ := strings.Cut(out, "\n")
-	require.Contains(t, review, "waits for review: Maya lives in Lyon → Maya lives in Oslo.")
+	require.Contains(t, review, "waits for review: Maya lives in Lyon → Maya lives in Oslo; see mneme review show ")
 	_, command, found := strings.Cut(review, "see mneme ")
 	require.True(t, found, review)
 	require.Contains(t, c.run(strings.Fields(command)...).is(exitOK).out, "Maya lives in Oslo")

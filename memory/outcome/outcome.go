@@ -92,7 +92,7 @@ func applied(f schema.FactOutcome) string {
 	case f.Contested && quote(f.Target) == "":
 		return follow("contradicts another memory, both are kept and marked", f.Content)
 	case f.Contested:
-		return fmt.Sprintf("contradicts: %s; both are kept and marked", between(f, "↔"))
+		return "contradicts: " + open(between(f, "↔")) + "; both are kept and marked"
 	case f.Retracts && (f.TargetID != "" || f.Target != ""), f.Action == schema.ActionDelete:
 		return follow("retracts", orElse(f.Target, "an earlier memory"))
 	case f.Action == schema.ActionUpdate:
@@ -119,10 +119,10 @@ func waits(f schema.FactOutcome) string {
 		why = f.Skipped
 	}
 	if why != "" {
-		line += " (" + why + ")"
+		line = open(line) + " (" + why + ")"
 	}
 	if f.ProposalID != "" {
-		line += "; see mneme review show " + f.ProposalID
+		line = open(line) + "; see mneme review show " + f.ProposalID
 	}
 	return line
 }
@@ -240,8 +240,11 @@ func between(f schema.FactOutcome, sign string) string {
 	case to == "":
 		return from
 	}
-	return strings.TrimSuffix(from, ".") + " " + sign + " " + to
+	return open(from) + " " + sign + " " + to
 }
+
+// open takes the full stop off a sentence that goes on.
+func open(sentence string) string { return strings.TrimSuffix(sentence, ".") }
 
 // follow appends what a memory says to words about it.
 func follow(words, content string) string {
