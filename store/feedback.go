@@ -131,7 +131,8 @@ func (f *feeding) item(v memory.ItemVerdict) (schema.FeedbackResultItem, error) 
 	}
 	if out.Status != schema.FeedbackNotRetrieved {
 		// Without the reason: it may be about a text that has been erased.
-		f.history(historyRow{MemoryID: m.ID, Event: schema.EventNone, By: f.in.Request.By(), Reason: fmt.Sprintf("feedback refused (%s)", out.Status),
+		by, _ := f.who(m)
+		f.history(historyRow{MemoryID: m.ID, Event: schema.EventNone, By: by, Reason: fmt.Sprintf("feedback refused (%s)", out.Status),
 			Metadata: map[string]any{"refused": out.Status, "retrieval_id": f.retrieval.String(), "verdict": v.Verdict}})
 		return out, nil
 	}
@@ -159,6 +160,16 @@ func (f *feeding) item(v memory.ItemVerdict) (schema.FeedbackResultItem, error) 
 		out.Corrects = earlier.Verdict
 	}
 	return out, f.reinforce(m, v.Verdict, r, out)
+}
+
+// who is whom history names for the feedback on a memory, and the reason that was given. All users read the
+// history of what is the agent's: it repeats nothing of what one of them said.
+func (f *feeding) who(m memoryRow) (by, reason string) {
+	p := f.in.Request.Principal
+	if !memory.MayChange(p, m.holding()) {
+		return "agent:" + p.Agent, ""
+	}
+	return f.in.Request.By(), strings.TrimSpace(f.in.Request.Reason)
 }
 
 // reinforce writes what a verdict makes of a locked memory.
@@ -192,13 +203,13 @@ func (f *feeding) reinforce(m memoryRow, v schema.Verdict, r memory.Reinforcemen
 	if r.Reinforced {
 		action = schema.AuditReinforce
 	}
-	reason := strings.TrimSpace(f.in.Request.Reason)
+	by, reason := f.who(m)
 	if reason != "" {
 		// An erasure ends the runs that carried a text. A run of feedback carries one only in its reason: those of
 		// a memory that is much used are many.
 		metadata["workflow_id"] = f.in.Operation.WorkflowID
 	}
-	f.history(historyRow{MemoryID: m.ID, Event: schema.EventModified, By: f.in.Request.By(), Reason: cmp.Or(reason, "feedback on a retrieval: "+string(v)),
+	f.history(historyRow{MemoryID: m.ID, Event: schema.EventModified, By: by, Reason: cmp.Or(reason, "feedback on a retrieval: "+string(v)),
 		Action: action, Metadata: metadata})
 	return nil
 }

@@ -222,6 +222,24 @@ func TestAUserForgetsAndErasesItsOwn(t *testing.T) {
 	}
 }
 
+// What a user's record says of the agent's memory is in no other user's lineage of it, not even as an id.
+func TestLineageLeavesOtherUsersOut(t *testing.T) {
+	t.Parallel()
+	agent := newWorld(t)
+	maya, tom := agent.forUser("maya"), agent.forUser("tom")
+	agents := agent.explicit("Opening hours are nine to five.")
+	m := *same(claims("Maya", "the hours", ""))
+	m.Relations = []schema.Relation{{Predicate: memory.RelationDerivedFrom, TargetID: agents.String(), Weight: 1, Reason: "maya asked"}}
+	mayas := maya.created(m)
+	for w, nodes := range map[*world]int{agent: 2, maya: 2, tom: 1} {
+		l := w.lineage(agents, 0)
+		require.Len(t, l.Nodes, nodes, w.p.User)
+		require.Len(t, l.Edges, nodes-1, w.p.User)
+	}
+	require.Empty(t, tom.get(agents).Relations)
+	require.Len(t, maya.lineage(mayas, 0).Nodes, 2)
+}
+
 // Feedback of a user is on its own retrievals, and reaches what they returned, the agent's memories too.
 func TestFeedbackOfAUser(t *testing.T) {
 	t.Parallel()
@@ -239,9 +257,17 @@ func TestFeedbackOfAUser(t *testing.T) {
 		gone := tom.feedbackOn(forged, mayas, schema.VerdictSucceeded)
 		require.Equal(t, schema.FeedbackGone, gone.Status)
 	})
-	for _, item := range maya.feedback(retrieval, says(mayas, schema.VerdictSucceeded), says(agents, schema.VerdictSucceeded)).Items {
+	in := maya.feedbackInput(retrieval, says(mayas, schema.VerdictSucceeded), says(agents, schema.VerdictSucceeded))
+	in.Request.Actor, in.Request.Reason = "person:maya", "Maya asked about her illness"
+	for _, item := range maya.feed(in).Items {
 		require.Equal(t, schema.FeedbackReinforced, item.Status)
 	}
+	// What she said of the agent's memory is not in the history that Tom reads.
+	steps := tom.history(agents)
+	require.Equal(t, "agent:a", steps[len(steps)-1].ChangedBy)
+	require.Equal(t, "feedback on a retrieval: succeeded", steps[len(steps)-1].Reason)
+	steps = maya.history(mayas)
+	require.Equal(t, "Maya asked about her illness", steps[len(steps)-1].Reason)
 	found, err := maya.Retrieved(ctx, maya.p, retrieval)
 	require.NoError(t, err)
 	require.Len(t, found.Items, 2)
