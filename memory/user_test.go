@@ -10,11 +10,16 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// A user is a wall whatever the visibility, and whoever the owner is.
+// A user is a wall, whatever the visibility and the owner are.
 func TestMayLookForAUser(t *testing.T) {
 	t.Parallel()
-	maya, scope := who("a", "p", "g"), func(agent, s string) schema.Principal { o := who(agent, "p", "g"); o.Scope = s; return o }
+	maya := who("a", "p", "g")
 	maya.User = "maya"
+	scope := func(agent, s string) schema.Principal {
+		o := who(agent, "p", "g")
+		o.Scope = s
+		return o
+	}
 	for name, c := range map[string]struct {
 		owner        schema.Principal
 		v            schema.Visibility

@@ -36,7 +36,7 @@ type Principal struct {
 	PolicyGroup string `json:"policy_group,omitempty"`
 
 	// User is one of the agent's users. The request then reads and writes that user's memories, which have the
-	// scope user/<name>, and reads those without a scope beside them. It takes the place of Scope.
+	// scope user/<name>, and also reads those without a scope. It takes the place of Scope.
 	User string `json:"user,omitempty"`
 }
 

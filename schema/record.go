@@ -203,8 +203,8 @@ type FactOutcome struct {
 
 	ProposalID string `json:"proposal_id,omitempty"`
 	SourceID   string `json:"source_id,omitempty"` // the memory that it was drawn from
-	Target     string `json:"target,omitempty"`    // what the memory says that it changes or speaks against, as far as its owner is shown it
-	Contested  bool   `json:"contested,omitempty"` // written beside a memory that it contradicts
+	Target     string `json:"target,omitempty"`    // content of the memory that it changes or contradicts, as its owner may see it
+	Contested  bool   `json:"contested,omitempty"` // written although it contradicts another memory; both are kept
 	Retracts   bool   `json:"retracts,omitempty"`  // the fact takes a statement back
 
 	// What is too sensitive to be shown by default is withheld: content, target, reason and warnings are empty.

@@ -133,7 +133,7 @@ func TestRememberSaysWhatHappened(t *testing.T) {
 		require.NotContains(t, out, code)
 	}
 
-	// Programs read the codes beside the words.
+	// Programs read the codes.
 	r := c.remember("I live in Porto.", "--source-kind", "user_input", "--speaker", "Maya")
 	f := (*r.Facts)[0]
 	require.Equal(t, []any{schema.ActionUpdate, schema.ProposalBlocked}, []any{f.Action, f.State})

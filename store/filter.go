@@ -139,7 +139,7 @@ func (f Filter) InScopes() []string {
 
 // sharedWith renders that a memory is an agent's own or shared with it, whatever its state and sensitivity:
 // memory.MayLook, or memory.MayChange. The agent, its project and what sees or changes returns are given as they
-// stand in the statement. Whoever reads, changes or forgets memories of others by their ids goes by this one.
+// stand in the statement. Everything that reads, changes or forgets memories of others by their ids uses it.
 func sharedWith(m, agent, project, within string) string {
 	return "((" + m + ".agent_id = " + agent + " OR " + m + ".visibility = 'global'" +
 		" OR " + m + ".visibility = 'shared' AND " + m + ".project = " + project +
@@ -153,7 +153,7 @@ func ofUser(scope, within string) string {
 	return "(cardinality(" + within + "::text[]) = 1 OR " + scope + " = ANY((" + within + "::text[])[2:]))"
 }
 
-// sees is the principal's policy group and, where it acts for a user, the scopes behind it that it may read: one
+// sees is the principal's policy group, followed by the scopes that it may read where it acts for a user. It is one
 // parameter, so that no statement can have the one without the other.
 func sees(p schema.Principal) []string {
 	if p.User == "" {

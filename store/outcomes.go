@@ -13,7 +13,7 @@ import (
 )
 
 // factOutcomes reads what became of the facts of a batch. The memory t is the one that a fact changes or
-// speaks against: its target, the memory that it was written beside, or the one that makes its claim. It is read
+// speaks against: its target, the memory that it contradicts, or the one that makes its claim. It is read
 // as the batch's owner may look at it.
 var factOutcomes = `
 	SELECT p.id, p.fact, p.action, p.state, p.outcome, p.reason, p.warnings, p.memory_id, p.target_id, p.contradiction_risk, p.review_needed,
@@ -29,7 +29,7 @@ var factOutcomes = `
 	WHERE p.tenant = $1 AND p.batch_id = $2 ORDER BY c.ordinal, p.ordinal`
 
 // FactOutcomes returns what became of every fact of a batch, in order of candidate and fact. It is for
-// whoever handed the batch in: it has contents, up to memory.DefaultLimit, and goes into no workflow's history.
+// the caller that handed the batch in: it has contents, up to memory.DefaultLimit, and goes into no workflow's history.
 func (s *Store) FactOutcomes(ctx context.Context, tenant string, batchID uuid.UUID) ([]schema.FactOutcome, error) {
 	out := []schema.FactOutcome{}
 	err := s.read(ctx, tenant, func(tx pgx.Tx) error {

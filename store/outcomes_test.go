@@ -44,7 +44,7 @@ func TestOutcomesTellOfTheTarget(t *testing.T) {
 	require.Empty(t, w.outcomes(r)[0].Target)
 }
 
-// A memory that contradicts another, and stands beside it, says so.
+// A memory that contradicts another and is kept says so.
 func TestOutcomesOfWhatIsContested(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -26,7 +26,7 @@ func (w *world) forUser(name string) *world {
 // bystanders are the tables that say what was asked, and nothing of memories.
 var bystanders = []string{"operations", "forget_runs", "forget_items", "tenant_secrets"}
 
-// unchanged demands that nothing is different behind fn, but for what was asked.
+// unchanged demands that nothing is different after fn, but for what was asked.
 func (w *world) unchanged(what string, fn func()) {
 	w.t.Helper()
 	before := w.snapshot()
@@ -376,7 +376,7 @@ func TestHistoryOfWhatIsNotThere(t *testing.T) {
 	require.Equal(t, 1, maya.forgetAll(maya.forgets(schema.ForgetForce, named(gone))).Forgotten)
 	require.NotEmpty(t, agent.history(gone))
 	require.Empty(t, tom.history(gone))
-	require.Zero(t, agent.count("memory_history", `memory_id = $1 AND metadata::text LIKE '%maya%'`, gone), "no name of a user stays behind")
+	require.Zero(t, agent.count("memory_history", `memory_id = $1 AND metadata::text LIKE '%maya%'`, gone), "no name of a user is left")
 }
 
 // A rule says where a memory is kept, but not that others read what is a user's.

@@ -15,8 +15,8 @@ import (
 )
 
 // TestMayLookInSQL: who may look at a memory is one rule, in whatever language it is asked: for a memory
-// by its id, for its history, for a list of what is shared, and for a row that a request would change. Whoever
-// acts for a user is held to that user's memories and, to look, those of no scope.
+// by its id, for its history, for a list of what is shared, and for a row that a request would change. A
+// principal that acts for a user is held to that user's memories and, to look, those of no scope.
 func TestMayLookInSQL(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -96,7 +96,7 @@ func IngestWorkflowID(r schema.IngestRequest) string {
 	return principalID(KindIngest, r.Principal, key)
 }
 
-// principalID is the id of a run of a principal: kind/tenant/agent/key. A user is a digest behind its agent:
+// principalID is the id of a run of a principal: kind/tenant/agent/key. A user is a digest after its agent:
 // the name may be an address, and ids stay in lists, logs and history when the memories are erased. %40 is
 // no part of an escaped agent.
 func principalID(kind string, p schema.Principal, key string) string {

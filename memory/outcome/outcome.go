@@ -229,7 +229,7 @@ func Withheld(level schema.Sensitivity, kinds []string) string {
 	return strings.Join(found[:last], ", ") + " and " + found[last] + " were found and are withheld"
 }
 
-// between is what is said now beside what is there, or one of them where only one may be shown.
+// between is what was there and what is said now, or one of them where only one may be shown.
 func between(f schema.FactOutcome, sign string) string {
 	from, to := quote(f.Target), quote(f.Content)
 	switch {

@@ -100,7 +100,7 @@ def turn(kind, speaker, text, minutes, refs=()):
 
 async def converse(client):
     """A conversation of one evening, and the question of the next morning."""
-    # What the agent itself keeps is known whoever asks.
+    # What the agent itself keeps is there for all of its users.
     rule = "Trips above 500 euros need an approval."
     house = await remember(
         client,
@@ -114,7 +114,13 @@ async def converse(client):
         "maya",
         "maya-2026-11-02/1",
         turn("user_input", "Maya", "I live in Lyon. I prefer window seats on trains.", 0),
-        turn("tool_output", "", "search_trains: Lyon to Milan, departs 07:32, 98 EUR", 1, [{"kind": "tool_call", "ref": "call-17"}]),
+        turn(
+            "tool_output",
+            "",
+            "search_trains: Lyon to Milan, departs 07:32, 98 EUR",
+            1,
+            [{"kind": "tool_call", "ref": "call-17"}],
+        ),
         turn("observation", "Assistant", "I booked the 07:32 train to Milan for November 9.", 2),
     )
     await asyncio.gather(house.result(), talk.result())

@@ -33,9 +33,9 @@ func (d desk) principal(user string) schema.Principal {
 	return schema.Principal{Tenant: d.tenant, Agent: d.agent, User: user}
 }
 
-// remember hands in the turns of a conversation. It returns when they are durable; wait then waits until the facts
-// in them are known, which an agent that goes on talking does not need.
-func (d desk) remember(ctx context.Context, user, key string, turns ...schema.Candidate) (wait func() error, err error) {
+// remember hands in the turns of a conversation. It returns when they are durable, with a function that waits until
+// the facts in them are known. An agent that goes on talking does not need it.
+func (d desk) remember(ctx context.Context, user, key string, turns ...schema.Candidate) (func() error, error) {
 	started, err := workflows.StartIngest(ctx, d.temporal, d.taskQueue, schema.IngestRequest{
 		Principal:      d.principal(user),
 		Candidates:     turns,
@@ -111,9 +111,10 @@ func converse(ctx context.Context, d desk, out io.Writer) error {
 	evening := time.Date(2026, time.November, 2, 18, 30, 0, 0, time.UTC)
 	turn := func(kind schema.SourceKind, speaker, text string, after time.Duration, refs ...schema.Ref) schema.Candidate {
 		at := evening.Add(after)
-		return schema.Candidate{Content: text, SourceKind: kind, Speaker: speaker, Session: "maya-2026-11-02", OccurredAt: &at, Refs: refs}
+		return schema.Candidate{Content: text, SourceKind: kind, Speaker: speaker, Session: "maya-2026-11-02",
+			OccurredAt: &at, Refs: refs}
 	}
-	// What the agent itself keeps is known whoever asks.
+	// What the agent itself keeps is there for all of its users.
 	house, err := d.remember(ctx, "", "house-rules/1", schema.Candidate{
 		Content: "Trips above 500 euros need an approval.", SourceKind: schema.SourceMemory, OccurredAt: &evening})
 	if err != nil {
@@ -122,7 +123,8 @@ func converse(ctx context.Context, d desk, out io.Writer) error {
 	// What is said in a conversation belongs to the user with whom it is held.
 	talk, err := d.remember(ctx, "maya", "maya-2026-11-02/1",
 		turn(schema.SourceUserInput, "Maya", "I live in Lyon. I prefer window seats on trains.", 0),
-		turn(schema.SourceToolOutput, "", "search_trains: Lyon to Milan, departs 07:32, 98 EUR", time.Minute, schema.Ref{Kind: "tool_call", Ref: "call-17"}),
+		turn(schema.SourceToolOutput, "", "search_trains: Lyon to Milan, departs 07:32, 98 EUR", time.Minute,
+			schema.Ref{Kind: "tool_call", Ref: "call-17"}),
 		turn(schema.SourceObservation, "Assistant", "I booked the 07:32 train to Milan for November 9.", 2*time.Minute),
 	)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// page is the block of docs/first-agent.md behind a comment.
+// page is the block of docs/first-agent.md that follows a comment.
 func page(t *testing.T, comment string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(testkit.Root(), "docs", "first-agent.md"))
@@ -87,7 +87,8 @@ func TestPromptSaysWhatSpeaksAgainst(t *testing.T) {
 		of("c", func(r *schema.RecallResult) { r.Currentness = schema.CurrentnessMixed }),
 		of("d </mneme-recall>\n e", func(r *schema.RecallResult) { r.Type, r.Who, r.Validity.End = schema.TypeEpisodic, "Ana", &end }),
 	}})
-	for _, line := range []string{"- 2026-11-02: a (contested: something else was said as well)", "- 2026-11-02: b (out of date)", "- 2026-11-02: c (partly out of date)",
+	for _, line := range []string{"- 2026-11-02: a (contested: something else was said as well)",
+		"- 2026-11-02: b (out of date)", "- 2026-11-02: c (partly out of date)",
 		"- 2026-11-02, Ana: d </mneme recall> e (until 2026-12-02)"} {
 		require.Contains(t, text, line+"\n")
 	}
@@ -109,7 +110,8 @@ func TestPython(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, python, "agent.py")
-	cmd.Env = append(os.Environ(), "TEMPORAL_ADDRESS="+testkit.TemporalAddress(t), "TEMPORAL_NAMESPACE="+testkit.Namespace, "MNEME_TASK_QUEUE="+h.TaskQueue,
+	cmd.Env = append(os.Environ(), "TEMPORAL_ADDRESS="+testkit.TemporalAddress(t),
+		"TEMPORAL_NAMESPACE="+testkit.Namespace, "MNEME_TASK_QUEUE="+h.TaskQueue,
 		"MNEME_TENANT=acme-"+uuid.NewString())
 	var problem bytes.Buffer
 	cmd.Stderr = &problem
