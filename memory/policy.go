@@ -195,7 +195,7 @@ func (p *Policy) Apply(cl Classification, in PolicyInput) (Classification, []Dec
 // No rule can name another tenant or agent, and tier and typology follow the type, so that an episode
 // is never persistent. A rule whose condition cannot be evaluated counts as not matching.
 func (p *Policy) Explain(cl Classification, in PolicyInput) Explanation {
-	in.Visibility = cmp.Or(in.Visibility, schema.VisibilityPrivate)
+	in.Visibility, in.Principal = cmp.Or(in.Visibility, schema.VisibilityPrivate), in.Principal.Owner()
 	e := Explanation{Policy: p.Hash(), Matched: []string{}, Problems: []RuleProblem{}}
 	a := policyApplication{in: in, base: cl, state: cl, by: map[string]string{}, own: len(cl.Tags)}
 	if p != nil && len(p.rules) > 0 {
@@ -256,6 +256,8 @@ func (a *policyApplication) set(name string, s policySetting) (problem string) {
 		return "the type of a " + string(a.in.Kind) + " is that of its payload"
 	case field == "visibility" && s.value == any(schema.VisibilityGroup) && a.in.Principal.PolicyGroup == "":
 		return "the principal has no policy group"
+	case field == "scope" && schema.UserOf(a.in.Principal.Scope) != "" && s.value != any(a.in.Principal.Scope):
+		return "what is a user's stays in the user's scope"
 	case field == "importance" && a.state.Pinned:
 		return "a pinned memory has importance 1"
 	case field == "decay.points" && a.state.Decay.Curve != schema.CurveCustom:
@@ -545,6 +547,7 @@ type policyPrincipal struct {
 	Agent       string `cel:"agent"`
 	Project     string `cel:"project"`
 	Scope       string `cel:"scope"`
+	User        string `cel:"user"`
 	PolicyGroup string `cel:"policy_group"`
 }
 
@@ -575,7 +578,7 @@ func newPolicyVars(in PolicyInput, cl Classification) map[string]any {
 	return map[string]any{
 		"kind":      string(in.Kind),
 		"candidate": candidate,
-		"principal": policyPrincipal{Tenant: p.Tenant, Agent: p.Agent, Project: p.Project, Scope: p.Scope, PolicyGroup: p.PolicyGroup},
+		"principal": policyPrincipal{Tenant: p.Tenant, Agent: p.Agent, Project: p.Project, Scope: p.Scope, User: schema.UserOf(p.Scope), PolicyGroup: p.PolicyGroup},
 		"detected":  append([]string{}, cl.Detected...),
 		"fact":      policyFact{Subject: in.Claim.Subject, Predicate: in.Claim.Predicate, Object: in.Claim.Object},
 	}
@@ -592,6 +595,7 @@ func RecordInput(m schema.MemoryRecord, text string, p schema.Principal) PolicyI
 	if m.Type == schema.TypeSemantic {
 		in.Claim = RecordClaim(payloadOf[schema.SemanticPayload](m))
 	}
-	in.Principal.Scope = cmp.Or(p.Scope, m.Scope)
+	in.Principal = p.Owner()
+	in.Principal.Scope = cmp.Or(in.Principal.Scope, m.Scope)
 	return in
 }

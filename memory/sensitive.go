@@ -74,6 +74,23 @@ func DetectSensitive(text string) (schema.Sensitivity, []string) {
 	return level, kinds
 }
 
+// Disclosed says how sensitive a text is, and what was found in it: as sensitive as the memory that it became
+// where there is one, since rules have the last word on that, and else as its source and what it holds.
+func Disclosed(text string, source, kept schema.Sensitivity) (schema.Sensitivity, []string) {
+	level, kinds := DetectSensitive(text)
+	switch {
+	case kept != "":
+		level = kept
+	case sensitivityRank(source) > sensitivityRank(level):
+		level = source
+	}
+	return level, kinds
+}
+
+// IsWithheld reports whether what is so sensitive is shown only to an asker that asks for more than
+// DefaultLimit.
+func IsWithheld(s schema.Sensitivity) bool { return sensitivityRank(s) > sensitivityRank(DefaultLimit) }
+
 // scanned is a text that is looked at. Offsets into both forms are the same.
 type scanned struct {
 	text, lower string

@@ -104,7 +104,12 @@ func (r TrustRules) Clear(req schema.RecallRequest, key []byte, now time.Time) C
 		environments[0] = cmp.Or(said.Environment, signed.Environment)
 		said.Authenticated, said.Scopes, said.MaxSensitivity = signed.Authenticated, scopes, said.MaxSensitivity.Lower(signed.MaxSensitivity)
 	}
-	c.Authenticated, c.Scopes = said.Authenticated, trustScopes(said.Scopes, req.Principal.Scope)
+	if req.Principal.User != "" {
+		own := ownScopes(said.Scopes, req.Principal)
+		note(schema.TrustScopes, len(own) < len(said.Scopes))
+		said.Scopes = own
+	}
+	c.Authenticated, c.Scopes = said.Authenticated, trustScopes(said.Scopes, req.Principal.EffectiveScope())
 
 	wanted := cmp.Or(req.MaxSensitivity, said.MaxSensitivity, DefaultLimit)
 	lower := func(to schema.Sensitivity, why schema.TrustProblem) {
@@ -141,6 +146,13 @@ func (r TrustRules) environment(name string) schema.Sensitivity {
 		return limit
 	}
 	return r.Environments[AnyEnvironment]
+}
+
+// ownScopes are the scopes that are no other user's: nothing grants one user the memories of another.
+func ownScopes(scopes []string, p schema.Principal) []string {
+	return slices.DeleteFunc(slices.Clone(scopes), func(s string) bool {
+		return strings.HasPrefix(s, schema.UserScopePrefix) && s != p.EffectiveScope()
+	})
 }
 
 // trustScopes are the scopes beside the principal's, each once, in order.

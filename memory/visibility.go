@@ -14,10 +14,13 @@ type Holding struct {
 
 // MayLook reports whether a principal may look at a memory of its tenant, whatever the memory's state
 // (document 002 "Hybrid Recall"): what is its own, what is global, what is shared within its project, and
-// what is its policy group's. Scope is no wall: it says what a memory is about. It is the specification
-// of the condition in SQL by which memories are read, which is tested against it.
+// what is its policy group's. Scope is no wall: it says what a memory is about. A user is one: a principal that
+// acts for a user looks at the user's memories and at those without a scope. It is the specification of the
+// condition in SQL by which memories are read, which is tested against it.
 func MayLook(p schema.Principal, m Holding) bool {
 	switch {
+	case !p.MayRead(m.Owner.Scope):
+		return false
 	case m.Owner.Agent == p.Agent, m.Visibility == schema.VisibilityGlobal:
 		return true
 	case m.Visibility == schema.VisibilityShared:
@@ -26,6 +29,12 @@ func MayLook(p schema.Principal, m Holding) bool {
 		return m.Owner.PolicyGroup != "" && m.Owner.PolicyGroup == p.PolicyGroup
 	}
 	return false
+}
+
+// MayChange reports whether a principal may change a memory by its id: one that it may look at and, where it
+// acts for a user, that is the user's.
+func MayChange(p schema.Principal, m Holding) bool {
+	return MayLook(p, m) && p.MayChange(m.Owner.Scope)
 }
 
 // byReach are the visibilities in the order of how many may look. Between a group and a project it is a
@@ -42,6 +51,7 @@ func Narrower(a, b schema.Visibility) bool { return reach(a) < reach(b) }
 // record nor a rule says otherwise (document 004 §7): it belongs to the owner of the targets, or to the
 // principal where they have several or there are none, and is as visible as the least visible of them.
 func RevisionHolding(p schema.Principal, targets []Holding) Holding {
+	p = p.Owner()
 	out := Holding{Owner: p, Visibility: schema.VisibilityGlobal}
 	for i, t := range targets {
 		if i == 0 {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mneme/mneme/memory"
@@ -32,6 +33,7 @@ func (w *leakWorld) draw(n int) leakQuery {
 	if r.IntN(3) > 0 {
 		req.Principal = some.p
 	}
+	req.Principal = leakAsker(r, req.Principal)
 	req.ReadPolicy = oneOf[schema.ReadPolicy](r, "", "isolated", "shared", "shared", "shared", "group")
 	if req.ReadPolicy == schema.ReadGroup && req.Principal.PolicyGroup == "" {
 		req.Principal.PolicyGroup = "h"
@@ -87,6 +89,9 @@ func (w *leakWorld) draw(n int) leakQuery {
 		req.Query, req.KeywordQuery, req.Task, req.Without = oneOf(r, "kestr", "saff graniti", some.mark[:5], "artif", "viol "+some.mark[:5]), "", nil, recall.Channels()
 	}
 	w.drawTrust(r, &q)
+	if req.Principal.User != "" { // no grant opens what is another user's
+		q.scopes = slices.DeleteFunc(slices.Clone(q.scopes), func(s string) bool { return strings.HasPrefix(s, "user/") })
+	}
 	return q
 }
 
@@ -122,7 +127,7 @@ func (w *leakWorld) drawTrust(r *rand.Rand, q *leakQuery) {
 
 	claim := schema.TrustContext{Authenticated: r.IntN(3) > 0, MaxSensitivity: oneOf(r, append(ladder, "", "", "hyper")...), Environment: oneOf(r, "", "kiosk", "office", "elsewhere")}
 	if r.IntN(3) == 0 {
-		claim.Scopes = []string{"s"}
+		claim.Scopes = oneOf(r, []string{"s"}, []string{"s"}, []string{"s", "user/n"})
 	}
 	said, authenticated := claim, claim.Authenticated
 	if r.IntN(4) == 0 {
@@ -164,6 +169,9 @@ func (w *leakWorld) drawTrust(r *rand.Rand, q *leakQuery) {
 				expires = leakNow
 			case 3:
 				p.Scope += "s"
+				if p.User != "" && r.IntN(2) == 0 {
+					p.Scope, p.User = "", p.User+"s"
+				}
 			}
 			if req.Trust != nil && r.IntN(2) == 0 {
 				said.Token, _ = memory.SignTrust(key, p, claim, expires)

@@ -51,7 +51,11 @@ func (r leakRow) live() bool {
 // that it was granted beside its own.
 func reaches(r leakRow, q schema.RecallRequest, scopes []string) bool {
 	p := q.Principal
-	if r.p.Tenant != p.Tenant || p.Project != "" && r.p.Project != p.Project || r.p.Scope != p.Scope && !slices.Contains(scopes, r.p.Scope) {
+	own := r.p.Scope == p.Scope
+	if p.User != "" {
+		own = r.p.Scope == "" || r.p.Scope == "user/"+p.User
+	}
+	if r.p.Tenant != p.Tenant || p.Project != "" && r.p.Project != p.Project || !own && !slices.Contains(scopes, r.p.Scope) {
 		return false
 	}
 	if r.p.Agent == p.Agent {
@@ -127,7 +131,18 @@ var (
 
 func leakPrincipal(r *rand.Rand) schema.Principal {
 	return schema.Principal{Tenant: oneOf(r, "t", "t", "t", "u"), Agent: oneOf(r, "a", "b", "c"), Project: oneOf(r, "", "p", "p", "q"),
-		Scope: oneOf(r, "", "", "", "s", "z"), PolicyGroup: oneOf(r, "", "g", "g", "h")}
+		Scope: oneOf(r, "", "", "", "", "s", "z", "user/m", "user/n"), PolicyGroup: oneOf(r, "", "g", "g", "h")}
+}
+
+// leakAsker is who asks where a memory is kept: often on behalf of a user.
+func leakAsker(r *rand.Rand, p schema.Principal) schema.Principal {
+	switch user, of := strings.CutPrefix(p.Scope, "user/"); {
+	case of && r.IntN(4) > 0:
+		p.Scope, p.User = "", user
+	case p.Scope == "" && r.IntN(4) == 0:
+		p.User = oneOf(r, "m", "n", "o")
+	}
+	return p
 }
 
 // newLeakRow makes up a memory.

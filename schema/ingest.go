@@ -34,6 +34,10 @@ type Principal struct {
 	Project     string `json:"project,omitempty"`
 	Scope       string `json:"scope,omitempty"` // explicit scope; unscoped recall excludes scoped memories
 	PolicyGroup string `json:"policy_group,omitempty"`
+
+	// User is one of the agent's users. The request then reads and writes that user's memories, which have the
+	// scope user/<name>, and also reads those without a scope. It takes the place of Scope.
+	User string `json:"user,omitempty"`
 }
 
 // Ref points at the evidence for a memory in the host system (document 004 §15A.4).
@@ -174,6 +178,7 @@ func (v *Principal) validate(p *problems, path string) {
 	checkText(p, path+"project", v.Project, MaxNameLength)
 	checkText(p, path+"scope", v.Scope, MaxNameLength)
 	checkText(p, path+"policy_group", v.PolicyGroup, MaxNameLength)
+	v.validateUser(p, path)
 }
 
 // isBlank reports whether nothing is left of s once whitespace goes. The byte order mark counts as

@@ -126,8 +126,8 @@ func (r *PutRequest) validateOwner(p *problems, m *MemoryRecord, path string) {
 	same("agent", m.Agent, o.Agent)
 	same("project", m.Project, o.Project)
 	same("policy_group", m.PolicyGroup, o.PolicyGroup)
-	if o.Scope != "" { // a principal without a scope of its own writes into those that its records name
-		same("scope", m.Scope, o.Scope)
+	if scope := o.EffectiveScope(); scope != "" { // a principal without one writes into those that its records name
+		same("scope", m.Scope, scope)
 	}
 	visibility := m.Visibility
 	if visibility == "" {

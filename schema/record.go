@@ -200,4 +200,28 @@ type FactOutcome struct {
 	ContradictionRisk bool          `json:"contradiction_risk,omitempty"`
 	ReviewNeeded      bool          `json:"review_needed,omitempty"`
 	Warnings          []string      `json:"warnings"`
+
+	ProposalID string `json:"proposal_id,omitempty"`
+	SourceID   string `json:"source_id,omitempty"` // the memory that it was drawn from
+	Target     string `json:"target,omitempty"`    // content of the memory that it changes or contradicts, as its owner may see it
+	Contested  bool   `json:"contested,omitempty"` // written although it contradicts another memory; both are kept
+	Retracts   bool   `json:"retracts,omitempty"`  // the fact takes a statement back
+
+	// What is too sensitive to be shown by default is withheld: content, target, reason and warnings are empty.
+	Withheld    bool        `json:"withheld,omitempty"`
+	Sensitivity Sensitivity `json:"sensitivity,omitempty"`
+	Detected    []string    `json:"detected,omitempty"` // kinds of what was found in it, such as api_key
+	Message     string      `json:"message,omitempty"`  // what became of it, in words
+}
+
+// CandidateOutcome is what became of a candidate itself.
+type CandidateOutcome struct {
+	MemoryID    string      `json:"memory_id"`
+	Stored      bool        `json:"stored"`             // as a memory; shadow mode stores none
+	Deduped     bool        `json:"deduped,omitempty"`  // its text was there already
+	Recalled    bool        `json:"recalled,omitempty"` // it came out of recall and is not learned again
+	Withheld    bool        `json:"withheld,omitempty"` // too sensitive to be shown by default
+	Sensitivity Sensitivity `json:"sensitivity,omitempty"`
+	Detected    []string    `json:"detected,omitempty"`
+	Message     string      `json:"message,omitempty"`
 }

@@ -53,6 +53,9 @@ func (a *app) prepare(cmd *cobra.Command) (err error) {
 	if a.timeout <= 0 {
 		return invalid("timeout", "must be more than 0")
 	}
+	if err := a.cfg.Principal.CheckUser(); err != nil {
+		return err
+	}
 	if a.traces, err = telemetry.OpenTraces(cmd.Context(), "mneme", versionName()); err != nil {
 		return &codedError{exitUsage, err}
 	}

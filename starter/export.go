@@ -29,7 +29,7 @@ func newExport(a *app) *cobra.Command {
 artifacts. Importing the file restores them as they are: same ids, versions and times.
 
 What is exported are the agent's own memories of all projects and scopes, whatever their sensitivity,
-superseded ones included; --project, --scope and the filters narrow that. --all-agents takes the whole
+superseded ones included; --project, --user, --scope and the filters narrow that. --all-agents takes the whole
 tenant, --include-deleted what is forgotten too; with both and no filter the file holds all there is.
 
 The file is one state of the database, and holds memory content in the clear: keep it accordingly.`,

@@ -134,7 +134,7 @@ func tables(t *testing.T, databaseURL, tenant string) map[string][]string {
 		"memories": "id", "memory_access": "memory_id", "memory_history": "memory_id, seq", "memory_versions": "memory_id, version", "memory_relations": "source_id, predicate, target_id",
 		"memory_provenance": "memory_id, position", "entity_claims": "memory_id, subject, predicate", "entities": "canonical_name", "entity_relations": "source_id, relationship, target_id",
 		"memory_entity_mentions": "memory_id, entity_id", "memory_entity_relations": "memory_id, source_id, relationship, target_id", "artifacts": "sha256",
-		"memory_artifacts": "memory_id, sha256", "artifact_holders": "sha256, agent_id", "lexeme_stats": "lexeme", "corpus_stats": "tenant",
+		"memory_artifacts": "memory_id, sha256", "artifact_holders": "sha256, agent_id, scope", "lexeme_stats": "lexeme", "corpus_stats": "tenant",
 	} {
 		filter := map[string]string{"lexeme_stats": " AND docs <> 0", "entities": " AND mentions > 0", "entity_relations": " AND mentions > 0"}[table]
 		rows, err := db.Query(t.Context(), `SELECT ((to_jsonb(x) - '{tenant,seq,embedding_id}'::text[])#-'{record,tenant}')::text FROM `+table+` x WHERE tenant = $1`+filter+` ORDER BY `+order, tenant)
@@ -298,6 +298,7 @@ func TestImportMem0(t *testing.T) {
 	require.Equal(t, "Dana is allergic to nuts", m.Content)
 	require.Equal(t, "dana", m.Who)
 	require.Equal(t, "run-7", m.Session)
+	require.Equal(t, "user/dana", m.Scope)
 	require.ElementsMatch(t, []string{"health", "food", "agent_id=chef", "source=onboarding", "verified=true"}, m.Tags)
 	require.True(t, m.CreatedAt.Equal(time.Date(2024, 7, 26, 6, 57, 0, 108347000, time.UTC)))
 	require.True(t, m.UpdatedAt.Equal(time.Date(2024, 8, 1, 17, 0, 0, 0, time.UTC)))
@@ -309,8 +310,9 @@ func TestImportMem0(t *testing.T) {
 	require.NoError(t, json.Unmarshal(m.Payload, &payload))
 	require.Equal(t, schema.ValidTimeboxed, payload.Validity.Mode)
 	require.Equal(t, schema.PolicyContest, payload.RevisionPolicy)
-	require.Equal(t, []string{"Dana is travelling until May"}, contents(c.list("--valid-at", "2025-04-30", "--who", "dana", "--until", "2025-12-01", "--since", "2025-01-01")))
-	require.Empty(t, c.list("--since", "2025-01-01").Items, "it holds no longer")
+	require.Equal(t, []string{"Dana is travelling until May"}, contents(c.list("--user", "dana", "--valid-at", "2025-04-30", "--who", "dana", "--until", "2025-12-01", "--since", "2025-01-01")))
+	require.Empty(t, c.list("--user", "dana", "--since", "2025-01-01").Items, "it holds no longer")
+	require.Empty(t, c.list("--user", "tom", "--valid-at", "2025-04-30").Items)
 
 	r = foreignReport{}
 	c.run("import", "--format", "mem0", "testdata/mem0.json", "--json").is(exitPartial).json(&r)
@@ -320,6 +322,19 @@ func TestImportMem0(t *testing.T) {
 	require.Contains(t, o.err, "memory 4: created_at")
 	require.NotContains(t, o.err+o.out, "secret")
 	c.run("import", "--format", "mem0", "testdata/mem0.json", "--strict").is(exitUsage)
+
+	// For one user, what is another's stays out. An explicit scope takes all of it.
+	r = foreignReport{}
+	mixed := `{"id":"m1","memory":"Tom likes tea","user_id":"tom"} {"id":"m2","memory":"Dana likes tea","user_id":"dana"} {"id":"m3","memory":"Somebody likes tea"}`
+	c.runWith(t.Context(), mixed, "import", "--format", "mem0", "-", "--user", "tom", "--json").is(exitPartial).json(&r)
+	require.Equal(t, []lineError{{Line: 2, Fields: []schema.FieldError{{Field: "user_id", Problem: "is not the principal's"}}}}, r.Errors)
+	require.ElementsMatch(t, []string{"Tom likes tea", "Somebody likes tea"}, contents(c.list("--user", "tom")))
+	c.runWith(t.Context(), strings.ReplaceAll(mixed, `"id":"m`, `"id":"n`), "import", "--format", "mem0", "-", "--scope", "cafe").is(exitOK)
+	require.Len(t, c.list("--scope", "cafe").Items, 3)
+	spaced := `{"id":"m4","memory":"Tom likes tea","user_id":"tom/7 "}`
+	r = foreignReport{}
+	c.runWith(t.Context(), spaced, "import", "--format", "mem0", "-", "--json").is(exitPartial).json(&r)
+	require.Equal(t, "user_id", r.Errors[0].Fields[0].Field)
 	c.run("import", "--format", "mem0", writeFile(t, "not json")).is(exitUsage)
 }
 

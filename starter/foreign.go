@@ -25,6 +25,33 @@ type foreign struct {
 	record  schema.MemoryRecord
 	leftOut []string          // names of fields
 	names   map[string]string // fields of the record, as the other system calls them; nil: as the record does
+	user    string            // whose memory it is, where the other system says so
+}
+
+// place puts the memory into the scope of its user, unless the request names a scope for all of the file.
+func (m *foreign) place(p schema.Principal) {
+	if m.user != "" && p.Scope == "" {
+		m.record.Scope = schema.UserScope(m.user)
+	}
+}
+
+// check is what is wrong with the memory as a record of the request, and with the name of its user.
+func (m *foreign) check(req schema.PutRequest) error {
+	req.Records = []schema.MemoryRecord{m.record}
+	err := m.named(ofItem("records[0]", req.Validate()))
+	problem := schema.UserNameProblem(m.user)
+	if problem == "" || m.record.Scope != schema.UserScope(m.user) {
+		return err
+	}
+	field := m.names["scope"]
+	bad := schema.ValidationError{}
+	if err != nil {
+		bad.Fields = fieldsOf(err)
+	}
+	if !slices.ContainsFunc(bad.Fields, func(f schema.FieldError) bool { return f.Field == field }) {
+		bad.Fields = append(bad.Fields, schema.FieldError{Field: field, Problem: problem})
+	}
+	return &bad
 }
 
 // named names the fields of an error as the other system does. A record that is too large as a whole is
@@ -90,9 +117,8 @@ func (a *app) importForeign(ctx context.Context, input io.Reader, f importFlags,
 		m, err := read(value)
 		m.item = i + 1
 		if err == nil {
-			check := operation
-			check.Records = []schema.MemoryRecord{m.record}
-			err = m.named(ofItem("records[0]", check.Validate()))
+			m.place(req.Principal)
+			err = m.check(operation)
 		}
 		if err == nil {
 			key := strings.ToLower(cmp.Or(m.record.ID, m.record.ExternalID))

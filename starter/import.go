@@ -177,6 +177,9 @@ func (a *app) importFile(ctx context.Context, path string, f importFlags, req sc
 	case formatMneme:
 		peek := bufio.NewReaderSize(input, 4096)
 		if isExport(peek) {
+			if req.Principal.User != "" {
+				return invalid("principal.user", "must be empty for an export: its memories are restored to the users that they belong to")
+			}
 			file, ok := input.(*os.File)
 			if !ok || !rewind(file) {
 				file = nil

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mneme/mneme/memory"
+	words "github.com/mneme/mneme/memory/outcome"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/workflows"
@@ -87,6 +89,9 @@ type remembered struct {
 	MemoryIDs  []string              `json:"memory_ids"`
 	Deduped    bool                  `json:"deduped"`
 	Recalled   bool                  `json:"recalled,omitempty"` // it came out of recall and is not learned again
+	Message    string                `json:"message"`            // what became of it, in words
+	Withheld   bool                  `json:"withheld,omitempty"` // too sensitive to be shown by default
+	Detected   []string              `json:"detected,omitempty"` // kinds of what was found in it, such as api_key
 	URL        string                `json:"url,omitempty"`      // of the run in Temporal's UI
 	Facts      *[]schema.FactOutcome `json:"facts,omitempty"`    // with --wait
 	Entities   *store.LinkCounts     `json:"linked,omitempty"`   // likewise
@@ -107,7 +112,20 @@ func newRemember(a *app) *cobra.Command {
 		Long: `Hand in one memory or piece of experience, and return as soon as it is durable.
 
 TEXT may begin with "critical:", which pins it, and with "[tag1,tag2]:". With - it is read from
-standard input. The same content again is found to be there already and gets the first id.`,
+standard input. The same content again is found to be there already and gets the first id.
+
+With --wait, one line a fact says what became of it:
+
+  remembered: …               it is new
+  already known: …            a memory says the same
+  updates: OLD → NEW          the old one is superseded
+  contradicts: OLD ↔ NEW      both are kept and marked
+  retracts: OLD               it is not held to be true any more
+  waits for review: …         "mneme review" decides
+  not sure enough to keep: …  its confidence is below the worker's threshold
+
+"kept as said" means that the text is kept and no fact was drawn from it. Of a text in which a secret
+was found, no word is printed: recall withholds it.`,
 		Example: `  mneme remember "critical: [ops]: Never deploy on Fridays." --wait
   make test 2>&1 | mneme remember - --source-kind tool_output --ref tool_call=run-17`,
 		Args: cobra.MinimumNArgs(1),
@@ -125,7 +143,7 @@ standard input. The same content again is found to be there already and gets the
 	flags := cmd.Flags()
 	candidate.register(flags)
 	flags.StringVar(&key, "idempotency-key", "", "the same key always answers with the first result")
-	flags.BoolVar(&wait, "wait", false, "wait for the run, and print what was extracted, decided and written")
+	flags.BoolVar(&wait, "wait", false, "wait for the run, and say what became of each fact")
 	settings.register(flags)
 	return cmd
 }
@@ -151,6 +169,8 @@ func (a *app) remember(ctx context.Context, req schema.IngestRequest, wait bool)
 		if err := a.outcome(ctx, started, &out); err != nil {
 			return err
 		}
+	} else {
+		a.accepted(req, &out)
 	}
 	if err := a.print(out, out.text); err != nil {
 		return err
@@ -178,48 +198,48 @@ func (a *app) outcome(ctx context.Context, started workflows.Started, out *remem
 	if err != nil {
 		return err
 	}
+	candidates, err := a.store.CandidateOutcomes(ctx, tenant, batch)
+	if err != nil {
+		return err
+	}
+	words.Describe(candidates, facts)
+	for _, c := range candidates { // there is one
+		out.Message, out.Withheld, out.Detected = c.Message, c.Withheld, c.Detected
+	}
 	out.Facts, out.Entities, out.Deferred = &facts, &result.Linked, result.Deferred
 	out.DeadJobs, err = a.store.Jobs(ctx, tenant, store.JobFilter{BatchID: batch, State: schema.JobDead})
 	return err
 }
 
-func (r remembered) text(t *text) {
-	state := "remembered"
-	switch {
-	case r.Recalled:
-		state = "came out of recall: recorded, not learned again"
-	case r.Deduped:
-		state = "already known"
+// accepted says what is known of a candidate without the run: how it is classified, and so what recall
+// withholds. The rules are those of the command line's own policy file.
+func (a *app) accepted(req schema.IngestRequest, out *remembered) {
+	policy, err := a.policyInForce()
+	if err != nil { // the memory is stored all the same; detectors do without rules
+		policy = func() *memory.Policy { return nil }
 	}
-	t.fields("memory", strings.Join(r.MemoryIDs, " "), "", state, "workflow", r.WorkflowID, "run", r.RunID, "ui", r.URL)
+	cl := memory.Admit(req.Candidates[0], req.Principal, req.Visibility, policy()).Classification
+	out.Withheld, out.Detected = memory.IsWithheld(cl.Sensitivity), cl.Detected
+	out.Message = words.Accepted(schema.CandidateOutcome{Deduped: out.Deduped, Recalled: out.Recalled, Withheld: out.Withheld,
+		Sensitivity: cl.Sensitivity, Detected: cl.Detected})
+}
+
+func (r remembered) text(t *text) {
+	took := false
+	if r.Facts != nil {
+		for _, f := range *r.Facts {
+			t.line("%s", oneLine(f.Message))
+			took = took || words.Took(f)
+		}
+	}
+	if !took { // or else the facts say it
+		t.line("%s", r.Message)
+	}
 	for _, job := range r.DeadJobs {
 		t.line("dead in %s: %s", job.Phase, oneLine(job.LastError))
 	}
-	if r.Facts == nil {
-		return
-	}
 	t.line("")
-	if len(*r.Facts) == 0 {
-		t.line("no new facts")
-		return
-	}
-	rows := make([][]string, 0, len(*r.Facts))
-	for _, f := range *r.Facts {
-		rows = append(rows, []string{string(f.Action), string(f.State), string(f.Category), number(f.Confidence), f.Content, because(f)})
-	}
-	t.table("ACTION STATE CATEGORY CONF FACT WHY", rows)
-}
-
-// because says why a fact was written or not.
-func because(f schema.FactOutcome) string {
-	parts := append([]string{}, f.Warnings...)
-	if f.Reason != "" {
-		parts = append([]string{f.Reason}, parts...)
-	}
-	if f.Skipped != "" {
-		parts = append([]string{f.Skipped}, parts...)
-	}
-	return strings.Join(parts, "; ")
+	t.fields("memory", strings.Join(r.MemoryIDs, " "), "workflow", r.WorkflowID, "run", r.RunID, "ui", r.URL)
 }
 
 // forFlags names the fields of a request's only candidate as its flags do.

@@ -109,6 +109,58 @@ func TestIdempotencyKeyAnswersWithTheFirstResult(t *testing.T) {
 	require.Equal(t, first, again)
 }
 
+// What became of each fact is said in words, and nothing of the codes that programs read.
+func TestRememberSaysWhatHappened(t *testing.T) {
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	said := func(text string, more ...string) string {
+		return c.run(append([]string{"remember", "--wait", "--source-kind", "user_input", "--speaker", "Maya", text}, more...)...).is(exitOK).out
+	}
+	out := said("I prefer Go for backend services.")
+	require.Contains(t, out, "remembered: Maya prefers Go for backend services.\n")
+	require.Equal(t, "remembered: Maya lives in Lyon.", strings.SplitN(said("I live in Lyon."), "\n", 2)[0])
+	require.True(t, strings.HasPrefix(said("Hello, how are you?"), "kept as said\n"))
+	require.True(t, strings.HasPrefix(said("Hello, how are you?"), "already known\n"))
+
+	out = said("I live in Oslo.")
+	review, _, _ := strings.Cut(out, "\n")
+	require.Contains(t, review, "waits for review: Maya lives in Lyon → Maya lives in Oslo; see mneme review show ")
+	_, command, found := strings.Cut(review, "see mneme ")
+	require.True(t, found, review)
+	require.Contains(t, c.run(strings.Fields(command)...).is(exitOK).out, "Maya lives in Oslo")
+
+	out = said("I might move to Rome one day.", "--min-fact-confidence", "0.99")
+	require.Contains(t, out, "kept as said")
+	for _, code := range []string{"already_known", "destructive_mutations_disabled", "low_fact_confidence", "applied", "skipped", "blocked"} {
+		require.NotContains(t, said("I own a red bicycle, "+code[:3]+"."), code)
+		require.NotContains(t, out, code)
+	}
+
+	// Programs read the codes.
+	r := c.remember("I live in Porto.", "--source-kind", "user_input", "--speaker", "Maya")
+	f := (*r.Facts)[0]
+	require.Equal(t, []any{schema.ActionUpdate, schema.ProposalBlocked}, []any{f.Action, f.State})
+	require.NotEmpty(t, f.Skipped)
+	require.Contains(t, f.Message, "waits for review")
+	require.Equal(t, "kept as said", r.Message)
+}
+
+// A secret is named and never printed, with --wait and without, for people and for programs.
+func TestRememberDoesNotEchoSecrets(t *testing.T) {
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	const key, password = "AKIAIOSFODNN7EXAMPLQ", "hunter2xyz"
+	text := "The key of our build is " + key + ". My password is " + password + "."
+	for i, args := range [][]string{{}, {"--json"}, {"--wait"}, {"--wait", "--json"}, {"--wait", "--source-kind", "user_input", "--speaker", "Maya"}} {
+		o := c.run(append([]string{"remember", strings.Repeat("So: ", i) + text}, args...)...).is(exitOK)
+		require.NotContains(t, o.out+o.err, key)
+		require.NotContains(t, o.out+o.err, password)
+		require.Regexp(t, `an API key (and a password were found and are withheld|was found and is withheld)`, o.out, args)
+	}
+	require.NotContains(t, c.run("recall", "build key").is(exitOK).out, key)
+	o := c.run("remember", "Our salaries are paid in May.", "--sensitivity", "high", "--wait").is(exitOK)
+	require.Contains(t, o.out, "withheld, because its sensitivity is high")
+	require.NotContains(t, o.out, "salaries")
+}
+
 // Shadow mode writes no memory row and leaves the proposals in history.
 func TestRememberInShadowMode(t *testing.T) {
 	c := newCLI(t, testkit.NewHarness(t, nil))

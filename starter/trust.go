@@ -90,7 +90,7 @@ type signedTrust struct {
 
 func (s signedTrust) print(t *text) {
 	p := s.Principal
-	t.fields("owner", strings.Trim(p.Tenant+"/"+p.Agent+"/"+p.Project+"/"+p.Scope, "/"), "policy group", p.PolicyGroup, "authenticated", fmt.Sprint(s.Trust.Authenticated),
+	t.fields("owner", strings.Trim(p.Tenant+"/"+p.Agent+"/"+p.Project+"/"+p.EffectiveScope(), "/"), "policy group", p.PolicyGroup, "authenticated", fmt.Sprint(s.Trust.Authenticated),
 		"up to", string(s.Trust.MaxSensitivity), "scopes", strings.Join(s.Trust.Scopes, ", "), "environment", s.Trust.Environment, "expires", when(s.Expires))
 }
 

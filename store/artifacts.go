@@ -73,8 +73,8 @@ func (c *change) putArtifact(ctx context.Context, p schema.Principal, sum, data 
 		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`, c.tenant, sum, mediaType, len(data), data, p.Agent, c.now); err != nil {
 		return err
 	}
-	if _, err := c.tx.Exec(ctx, `INSERT INTO artifact_holders (tenant, sha256, agent_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
-		c.tenant, sum, p.Agent); err != nil {
+	if _, err := c.tx.Exec(ctx, `INSERT INTO artifact_holders (tenant, sha256, agent_id, scope) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+		c.tenant, sum, p.Agent, userScope(p)); err != nil {
 		return err
 	}
 	return c.tx.QueryRow(ctx, `SELECT media_type, size, created_at FROM artifacts WHERE tenant = $1 AND sha256 = $2`, c.tenant, sum).
@@ -92,7 +92,7 @@ func (s *Store) GetArtifact(ctx context.Context, p schema.Principal, address str
 	var data []byte
 	err = s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `SELECT a.media_type, a.size, a.created_at, a.content FROM artifacts a WHERE a.tenant = $1 AND a.sha256 = $2 AND `+maySeeArtifact,
-			p.Tenant, sum, p.Agent, p.Project, p.PolicyGroup).Scan(&out.MediaType, &out.Size, &out.CreatedAt, &data)
+			p.Tenant, sum, p.Agent, p.Project, sees(p)).Scan(&out.MediaType, &out.Size, &out.CreatedAt, &data)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Artifact{}, nil, fmt.Errorf("artifact: %w", ErrNotFound)

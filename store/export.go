@@ -182,12 +182,20 @@ type ExportEdge struct {
 
 // ExportArtifact is a stored artifact with its bytes.
 type ExportArtifact struct {
-	SHA256    string    `json:"sha256"` // hex
-	MediaType string    `json:"media_type"`
-	Agent     string    `json:"agent"`             // who brought it first
-	Holders   []string  `json:"holders,omitempty"` // all who may have it back without a memory that refers to it; in one agent's export itself alone
-	CreatedAt time.Time `json:"created_at"`
-	Content   []byte    `json:"content"` // base64 in JSON
+	SHA256    string   `json:"sha256"` // hex
+	MediaType string   `json:"media_type"`
+	Agent     string   `json:"agent"`             // who brought it first
+	Holders   []string `json:"holders,omitempty"` // all who may have it back without a memory that refers to it; in one agent's export itself alone
+
+	UserHolders []UserHolder `json:"user_holders,omitempty"` // likewise, those who brought it for a user
+	CreatedAt   time.Time    `json:"created_at"`
+	Content     []byte       `json:"content"` // base64 in JSON
+}
+
+// UserHolder is an agent that brought an artifact for one of its users.
+type UserHolder struct {
+	Agent string `json:"agent"`
+	Scope string `json:"scope"`
 }
 
 // ExportCounts says what an export holds.
@@ -216,8 +224,8 @@ func (x ExportSelection) where(m string, p *params) string {
 	if pr.Project != "" {
 		q += " AND " + m + ".project = " + p.add(pr.Project)
 	}
-	if pr.Scope != "" {
-		q += " AND " + m + ".scope = " + p.add(pr.Scope)
+	if scope := pr.EffectiveScope(); scope != "" {
+		q += " AND " + m + ".scope = " + p.add(scope)
 	}
 	if x.Filter.MaxSensitivity != "" {
 		q += " AND " + m + ".sensitivity = ANY(" + p.add(x.Filter.MaxSensitivity.AtMost()) + ")"
@@ -229,7 +237,7 @@ func (x ExportSelection) where(m string, p *params) string {
 // exported too.
 func (x ExportSelection) isWhole() bool {
 	f := x.Filter
-	return x.AllAgents && x.IncludeDeleted && f.Principal.Project == "" && f.Principal.Scope == "" && f.MaxSensitivity == "" && f.narrowed("m", &params{}) == ""
+	return x.AllAgents && x.IncludeDeleted && f.Principal.Project == "" && f.Principal.EffectiveScope() == "" && f.MaxSensitivity == "" && f.narrowed("m", &params{}) == ""
 }
 
 // exportPage is how many memories an export reads at a time.
@@ -424,22 +432,26 @@ type storedArtifact struct {
 }
 
 // nextArtifact reads the artifact behind a key: one that a selected memory refers to, or that nothing
-// refers to and a selected agent holds. One at a time: they may be large.
+// refers to and a selected agent or user holds. One at a time: they may be large.
 func nextArtifact(ctx context.Context, tx pgx.Tx, x ExportSelection, after []byte) (*storedArtifact, error) {
 	var p params
 	if after == nil {
 		after = []byte{}
 	}
 	tenant, agent, all := p.add(x.Filter.Principal.Tenant), p.add(x.Filter.Principal.Agent), p.add(x.AllAgents)
+	user := p.add(userScope(x.Filter.Principal)) + "::text"
+	held := "(" + all + " OR h.agent_id = " + agent + ") AND (" + user + " = '' OR h.scope = " + user + ")"
 	var a storedArtifact
 	err := tx.QueryRow(ctx, `SELECT a.sha256, encode(a.sha256, 'hex'), a.media_type, a.agent_id, a.created_at, a.content,
-			ARRAY(SELECT h.agent_id FROM artifact_holders h WHERE h.tenant = a.tenant AND h.sha256 = a.sha256 AND (`+all+` OR h.agent_id = `+agent+`) ORDER BY 1)
+			ARRAY(SELECT h.agent_id FROM artifact_holders h WHERE h.tenant = a.tenant AND h.sha256 = a.sha256 AND h.scope = '' AND `+held+` ORDER BY 1),
+			coalesce((SELECT jsonb_agg(jsonb_build_object('agent', h.agent_id, 'scope', h.scope) ORDER BY h.agent_id, h.scope) FROM artifact_holders h
+				WHERE h.tenant = a.tenant AND h.sha256 = a.sha256 AND h.scope <> '' AND `+held+`), '[]')
 		FROM artifacts a WHERE a.tenant = `+tenant+` AND a.sha256 > `+p.add(after)+`
 			AND (EXISTS (SELECT FROM memory_artifacts x JOIN memories m ON m.tenant = x.tenant AND m.id = x.memory_id
 					WHERE x.tenant = a.tenant AND x.sha256 = a.sha256 AND `+x.where("m", &p)+`)
 				OR NOT EXISTS (SELECT FROM memory_artifacts x WHERE x.tenant = a.tenant AND x.sha256 = a.sha256)
-					AND (`+all+` OR EXISTS (SELECT FROM artifact_holders h WHERE h.tenant = a.tenant AND h.sha256 = a.sha256 AND h.agent_id = `+agent+`)))
-		ORDER BY a.sha256 LIMIT 1`, p...).Scan(&a.sum, &a.SHA256, &a.MediaType, &a.Agent, &a.CreatedAt, &a.Content, &a.Holders)
+					AND (`+all+` AND `+user+` = '' OR EXISTS (SELECT FROM artifact_holders h WHERE h.tenant = a.tenant AND h.sha256 = a.sha256 AND `+held+`)))
+		ORDER BY a.sha256 LIMIT 1`, p...).Scan(&a.sum, &a.SHA256, &a.MediaType, &a.Agent, &a.CreatedAt, &a.Content, &a.Holders, &a.UserHolders)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}

@@ -27,7 +27,8 @@ type FeedbackInput struct {
 // (document 004 §11, §15.6). What was said of an item is kept: the same again changes nothing, and something
 // else corrects it, for as long as the retrieval is kept.
 //
-// It returns ErrNotFound for a retrieval that is not there and for one of another agent, alike.
+// It returns ErrNotFound for a retrieval that is not there and for one of another agent or user, alike. What a
+// user says of the agent's own memories, which the retrieval returned, counts for them.
 func (s *Store) Feedback(ctx context.Context, in FeedbackInput) (schema.FeedbackResult, error) {
 	result, err := again(ctx, func() (schema.FeedbackResult, error) {
 		return carryOut(ctx, s, in.Operation, kindFeedback, in.Now, func(c *change) (schema.FeedbackResult, error) {
@@ -62,8 +63,8 @@ func (f *feeding) run(ctx context.Context) (schema.FeedbackResult, error) {
 	}
 	// It is held until commit, so that retention does not take it from under what is said of it.
 	var returned []uuid.UUID
-	err = f.tx.QueryRow(ctx, `SELECT memory_ids FROM retrievals WHERE tenant = $1 AND id = $2 AND agent_id = $3 FOR KEY SHARE`,
-		f.tenant, f.retrieval, req.Principal.Agent).Scan(&returned)
+	err = f.tx.QueryRow(ctx, `SELECT memory_ids FROM retrievals WHERE tenant = $1 AND id = $2 AND agent_id = $3 AND ($4 = '' OR scope = $4) FOR KEY SHARE`,
+		f.tenant, f.retrieval, req.Principal.Agent, userScope(req.Principal)).Scan(&returned)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return out, fmt.Errorf("retrieval %s: %w", f.retrieval, ErrNotFound)
 	}
@@ -77,7 +78,7 @@ func (f *feeding) run(ctx context.Context) (schema.FeedbackResult, error) {
 			ids = append(ids, v.MemoryID)
 		}
 	}
-	if f.rows, err = f.lockRows(ctx, req.Principal, ids); err != nil {
+	if f.rows, err = f.lockSeen(ctx, req.Principal, ids); err != nil {
 		return out, err
 	}
 	// Behind the locks: two feedbacks on one item wait for each other there.
@@ -130,7 +131,8 @@ func (f *feeding) item(v memory.ItemVerdict) (schema.FeedbackResultItem, error) 
 	}
 	if out.Status != schema.FeedbackNotRetrieved {
 		// Without the reason: it may be about a text that has been erased.
-		f.history(historyRow{MemoryID: m.ID, Event: schema.EventNone, By: f.in.Request.By(), Reason: fmt.Sprintf("feedback refused (%s)", out.Status),
+		by, _ := f.who(m)
+		f.history(historyRow{MemoryID: m.ID, Event: schema.EventNone, By: by, Reason: fmt.Sprintf("feedback refused (%s)", out.Status),
 			Metadata: map[string]any{"refused": out.Status, "retrieval_id": f.retrieval.String(), "verdict": v.Verdict}})
 		return out, nil
 	}
@@ -158,6 +160,16 @@ func (f *feeding) item(v memory.ItemVerdict) (schema.FeedbackResultItem, error) 
 		out.Corrects = earlier.Verdict
 	}
 	return out, f.reinforce(m, v.Verdict, r, out)
+}
+
+// who is whom history names for the feedback on a memory, and the reason that was given. All users read the
+// history of what is the agent's: it repeats nothing of what one of them said.
+func (f *feeding) who(m memoryRow) (by, reason string) {
+	p := f.in.Request.Principal
+	if !memory.MayChange(p, m.holding()) {
+		return "agent:" + p.Agent, ""
+	}
+	return f.in.Request.By(), strings.TrimSpace(f.in.Request.Reason)
 }
 
 // reinforce writes what a verdict makes of a locked memory.
@@ -191,23 +203,24 @@ func (f *feeding) reinforce(m memoryRow, v schema.Verdict, r memory.Reinforcemen
 	if r.Reinforced {
 		action = schema.AuditReinforce
 	}
-	reason := strings.TrimSpace(f.in.Request.Reason)
+	by, reason := f.who(m)
 	if reason != "" {
 		// An erasure ends the runs that carried a text. A run of feedback carries one only in its reason: those of
 		// a memory that is much used are many.
 		metadata["workflow_id"] = f.in.Operation.WorkflowID
 	}
-	f.history(historyRow{MemoryID: m.ID, Event: schema.EventModified, By: f.in.Request.By(), Reason: cmp.Or(reason, "feedback on a retrieval: "+string(v)),
+	f.history(historyRow{MemoryID: m.ID, Event: schema.EventModified, By: by, Reason: cmp.Or(reason, "feedback on a retrieval: "+string(v)),
 		Action: action, Metadata: metadata})
 	return nil
 }
 
 // Retrieved lists what a retrieval of the principal's agent returned, in that order, and what was said of it.
-// It returns ErrNotFound for a retrieval that is not there and for one of another agent, alike.
+// It returns ErrNotFound for a retrieval that is not there and for one of another agent or user, alike.
 func (s *Store) Retrieved(ctx context.Context, p schema.Principal, retrieval uuid.UUID) (schema.Retrieved, error) {
 	out := schema.Retrieved{RetrievalID: retrieval.String(), Items: []schema.RetrievedItem{}}
 	err := s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
-		err := tx.QueryRow(ctx, `SELECT created_at FROM retrievals WHERE tenant = $1 AND id = $2 AND agent_id = $3`, p.Tenant, retrieval, p.Agent).Scan(&out.At)
+		err := tx.QueryRow(ctx, `SELECT created_at FROM retrievals WHERE tenant = $1 AND id = $2 AND agent_id = $3 AND ($4 = '' OR scope = $4)`,
+			p.Tenant, retrieval, p.Agent, userScope(p)).Scan(&out.At)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return ErrNotFound
 		}

@@ -16,6 +16,7 @@ import (
 type Filter struct {
 	Principal      schema.Principal
 	Scopes         []string          // to be seen beside the principal's own: what a clearance has granted
+	OwnScope       bool              // of a principal that acts for a user: what is the user's, without what belongs to no scope
 	ReadPolicy     schema.ReadPolicy // empty means isolated
 	Types          []schema.MemoryType
 	Categories     []schema.Category
@@ -114,7 +115,7 @@ func (f Filter) reachable(m string, p *params) string {
 	q := m + ".tenant = " + p.add(pr.Tenant)
 	switch f.ReadPolicy {
 	case schema.ReadShared, schema.ReadGroup:
-		q += " AND " + sharedWith(m, p.add(pr.Agent), p.add(pr.Project), p.add(pr.PolicyGroup))
+		q += " AND " + sharedWith(m, p.add(pr.Agent), p.add(pr.Project), p.add([]string{pr.PolicyGroup})) // the scope is below
 	default:
 		q += " AND " + m + ".agent_id = " + p.add(pr.Agent)
 	}
@@ -122,19 +123,60 @@ func (f Filter) reachable(m string, p *params) string {
 		q += " AND " + m + ".project = " + p.add(pr.Project)
 	}
 	// Without an explicit scope, scoped memories stay out.
-	if len(f.Scopes) > 0 {
-		return q + " AND " + m + ".scope = ANY(" + p.add(append([]string{pr.Scope}, f.Scopes...)) + ")"
+	if scopes := f.InScopes(); len(scopes) > 1 {
+		return q + " AND " + m + ".scope = ANY(" + p.add(scopes) + ")"
 	}
-	return q + " AND " + m + ".scope = " + p.add(pr.Scope)
+	return q + " AND " + m + ".scope = " + p.add(pr.EffectiveScope())
 }
 
-// sharedWith renders that a memory is an agent's own or shared with it, whatever its state, scope and
-// sensitivity: memory.MayLook. The agent, its project and its policy group are given as they stand in the
-// statement. Whoever reads, changes or forgets memories of others by their ids goes by this one.
-func sharedWith(m, agent, project, group string) string {
-	return "(" + m + ".agent_id = " + agent + " OR " + m + ".visibility = 'global'" +
+// InScopes are the scopes that the filter admits.
+func (f Filter) InScopes() []string {
+	if f.OwnScope {
+		return []string{f.Principal.EffectiveScope()}
+	}
+	return append(f.Principal.ReadScopes(), f.Scopes...)
+}
+
+// sharedWith renders that a memory is an agent's own or shared with it, whatever its state and sensitivity:
+// memory.MayLook, or memory.MayChange. The agent, its project and what sees or changes returns are given as they
+// stand in the statement. Everything that reads, changes or forgets memories of others by their ids uses it.
+func sharedWith(m, agent, project, within string) string {
+	return "((" + m + ".agent_id = " + agent + " OR " + m + ".visibility = 'global'" +
 		" OR " + m + ".visibility = 'shared' AND " + m + ".project = " + project +
-		" OR " + m + ".visibility = 'group' AND " + m + ".policy_group <> '' AND " + m + ".policy_group = " + group + ")"
+		" OR " + m + ".visibility = 'group' AND " + m + ".policy_group <> '' AND " + m + ".policy_group = (" + within + "::text[])[1])" +
+		" AND " + ofUser(m+".scope", within) + ")"
+}
+
+// ofUser renders that a scope is one that the principal may reach. An agent reaches all of them; who acts for
+// a user is held to those that sees or changes lists.
+func ofUser(scope, within string) string {
+	return "(cardinality(" + within + "::text[]) = 1 OR " + scope + " = ANY((" + within + "::text[])[2:]))"
+}
+
+// sees is the principal's policy group, followed by the scopes that it may read where it acts for a user. It is one
+// parameter, so that no statement can have the one without the other.
+func sees(p schema.Principal) []string {
+	if p.User == "" {
+		return []string{p.PolicyGroup}
+	}
+	return append([]string{p.PolicyGroup}, p.ReadScopes()...)
+}
+
+// changes is sees for a statement that changes what it finds: a user's memories are the user's to change, and no
+// others.
+func changes(p schema.Principal) []string {
+	if p.User == "" {
+		return []string{p.PolicyGroup}
+	}
+	return []string{p.PolicyGroup, p.EffectiveScope()}
+}
+
+// userScope is the scope to which a principal that acts for a user is held, and empty for an agent.
+func userScope(p schema.Principal) string {
+	if p.User == "" {
+		return ""
+	}
+	return p.EffectiveScope()
 }
 
 // narrowed renders what the asker asks for, as further conditions.

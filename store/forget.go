@@ -47,9 +47,9 @@ func (c *change) selectForget(ctx context.Context, op Operation, req schema.Forg
 	run, mode := newID(), req.HowMuch()
 	preview := schema.ForgetPreview{RunID: run.String(), WorkflowID: op.WorkflowID, Mode: mode, State: schema.ForgetPreviewed, Sample: []string{},
 		ExpiresAt: c.now.Add(req.Expiry())}
-	_, err := c.tx.Exec(ctx, `INSERT INTO forget_runs (tenant, id, workflow_id, agent_id, mode, state, total, digest, reason, requested_by, expires_at, created_at)
-		VALUES ($1, $2, $3, $4, $5, 'preview', 0, '', $6, $7, $8, $9)`,
-		c.tenant, run, op.WorkflowID, req.Principal.Agent, mode, req.Reason, req.By(), preview.ExpiresAt, c.now)
+	_, err := c.tx.Exec(ctx, `INSERT INTO forget_runs (tenant, id, workflow_id, agent_id, scope, mode, state, total, digest, reason, requested_by, expires_at, created_at)
+		VALUES ($1, $2, $3, $4, $10, $5, 'preview', 0, '', $6, $7, $8, $9)`,
+		c.tenant, run, op.WorkflowID, req.Principal.Agent, mode, req.Reason, req.By(), preview.ExpiresAt, c.now, userScope(req.Principal))
 	if err != nil {
 		return preview, err
 	}
@@ -71,7 +71,7 @@ func (c *change) selectForget(ctx context.Context, op Operation, req schema.Forg
 	tag, err = c.tx.Exec(ctx, `INSERT INTO forget_items (tenant, run_id, ordinal, memory_id, version, outcome)
 		SELECT $1, $2, $6 + row_number() OVER (ORDER BY x.id) - 1, x.id, 0, '`+memory.OutcomeNotFound+`' FROM (SELECT DISTINCT id FROM unnest($7::uuid[]) id) x
 		WHERE NOT EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = x.id AND `+mayLookAt+`)`,
-		c.tenant, run, p.Agent, p.Project, p.PolicyGroup, found, parseIDs(req.Selector.IDs))
+		c.tenant, run, p.Agent, p.Project, changes(p), found, parseIDs(req.Selector.IDs))
 	if err != nil {
 		return preview, err
 	}
@@ -121,13 +121,13 @@ func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions
 	var p params
 	tenant, runAt := p.add(owner.Tenant), p.add(run)
 	look := func() string {
-		return sharedWith("m", p.add(owner.Agent), p.add(owner.Project), p.add(owner.PolicyGroup))
+		return sharedWith("m", p.add(owner.Agent), p.add(owner.Project), p.add(changes(owner)))
 	}
 	left := "m.erased_at IS NULL" // what is there to forget, beyond what is named
 	if req.HowMuch() == schema.ForgetSoft {
 		left += " AND m.deleted_at IS NULL"
 	}
-	asked := Filter{Principal: owner, Types: sel.Types, Categories: sel.Categories, Tags: memory.NormalizeTags(sel.Tags), Who: sel.Who, Since: sel.Since, Until: sel.Until}
+	asked := Filter{Principal: owner, OwnScope: true, Types: sel.Types, Categories: sel.Categories, Tags: memory.NormalizeTags(sel.Tags), Who: sel.Who, Since: sel.Since, Until: sel.Until}
 	var where string
 	if len(sel.IDs) > 0 {
 		where = "m.tenant = " + tenant + " AND " + look() + " AND m.id = ANY(" + p.add(parseIDs(sel.IDs)) + ")"
@@ -217,7 +217,7 @@ func (c *change) derivedBeside(ctx context.Context, run uuid.UUID, p schema.Prin
 			JOIN memories m ON m.tenant = $1 AND m.id = r.source_id AND m.erased_at IS NULL AND m.deleted_at IS NULL AND `+mayLookAt+`
 		)
 		SELECT count(*) FROM reached WHERE id NOT IN (SELECT memory_id FROM forget_items WHERE tenant = $1 AND run_id = $2 AND outcome = '')`,
-		c.tenant, run, p.Agent, p.Project, p.PolicyGroup).Scan(&n)
+		c.tenant, run, p.Agent, p.Project, changes(p)).Scan(&n)
 	return n, err
 }
 
@@ -237,6 +237,7 @@ type forgetRow struct {
 	ID          uuid.UUID
 	WorkflowID  string
 	Agent       string
+	Scope       string // of the user that it is for; empty for an agent
 	Mode        schema.ForgetMode
 	State       schema.ForgetState
 	Digest      []byte
@@ -249,9 +250,9 @@ type forgetRow struct {
 
 func (c *change) lockForget(ctx context.Context, run uuid.UUID) (forgetRow, error) {
 	r := forgetRow{ID: run}
-	err := c.tx.QueryRow(ctx, `SELECT workflow_id, agent_id, mode, state, digest, reason, requested_by, confirmed_by, expires_at, receipt
+	err := c.tx.QueryRow(ctx, `SELECT workflow_id, agent_id, scope, mode, state, digest, reason, requested_by, confirmed_by, expires_at, receipt
 		FROM forget_runs WHERE tenant = $1 AND id = $2 FOR UPDATE`, c.tenant, run).
-		Scan(&r.WorkflowID, &r.Agent, &r.Mode, &r.State, &r.Digest, &r.Reason, &r.RequestedBy, &r.ConfirmedBy, &r.ExpiresAt, &r.Receipt)
+		Scan(&r.WorkflowID, &r.Agent, &r.Scope, &r.Mode, &r.State, &r.Digest, &r.Reason, &r.RequestedBy, &r.ConfirmedBy, &r.ExpiresAt, &r.Receipt)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return r, ErrNotFound
 	}
@@ -304,7 +305,7 @@ func (c *change) forgetSubject(r forgetRow) memory.ForgetSubject {
 
 // ForgetToken makes the token that confirms a run of the principal's: it is in no workflow's history
 // and in no table. It returns memory.ErrTokenExpired, or ErrForgetClosed, for a run that no longer
-// waits, an empty token for one that is confirmed, and ErrNotFound for another agent's.
+// waits, an empty token for one that is confirmed, and ErrNotFound for another agent's or user's.
 func (s *Store) ForgetToken(ctx context.Context, p schema.Principal, run uuid.UUID, now time.Time) (string, error) {
 	token := ""
 	err := s.write(ctx, p.Tenant, now, func(c *change) error {
@@ -313,7 +314,7 @@ func (s *Store) ForgetToken(ctx context.Context, p schema.Principal, run uuid.UU
 			return err
 		}
 		switch {
-		case r.Agent != p.Agent:
+		case r.Agent != p.Agent || p.User != "" && r.Scope != userScope(p):
 			return ErrNotFound
 		case r.State == schema.ForgetExpired, r.State == schema.ForgetPreviewed && !c.now.Before(r.ExpiresAt):
 			return memory.ErrTokenExpired
@@ -433,14 +434,14 @@ func (s *Store) NoteForget(ctx context.Context, tenant string, run uuid.UUID, no
 	return nil
 }
 
-// ForgetStatus reads a run of the principal's agent; ErrNotFound for any other.
+// ForgetStatus reads a run of the principal's agent and user; ErrNotFound for any other.
 func (s *Store) ForgetStatus(ctx context.Context, p schema.Principal, run uuid.UUID) (schema.ForgetStatus, error) {
 	var out schema.ForgetStatus
 	err := s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		var receipt schema.ForgetReceipt
 		var state schema.ForgetState
 		err := tx.QueryRow(ctx, `SELECT receipt, state, workflow_id, agent_id, reason, requested_by, confirmed_by, expires_at, confirmed_at, finished_at, created_at
-			FROM forget_runs WHERE tenant = $1 AND id = $2 AND agent_id = $3`, p.Tenant, run, p.Agent).
+			FROM forget_runs WHERE tenant = $1 AND id = $2 AND agent_id = $3 AND ($4 = '' OR scope = $4)`, p.Tenant, run, p.Agent, userScope(p)).
 			Scan(&receipt, &state, &out.WorkflowID, &out.Agent, &out.Reason, &out.RequestedBy, &out.ConfirmedBy, &out.ExpiresAt, &out.ConfirmedAt, &out.FinishedAt, &out.CreatedAt)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return ErrNotFound
@@ -455,7 +456,7 @@ func (s *Store) ForgetStatus(ctx context.Context, p schema.Principal, run uuid.U
 	return out, nil
 }
 
-// ForgetItems lists what a run of the principal's agent has selected, from an ordinal on, limit at most
+// ForgetItems lists what a run of the principal's agent and user has selected, from an ordinal on, limit at most
 // (500, also when it is 0); ErrNotFound for any other run.
 func (s *Store) ForgetItems(ctx context.Context, p schema.Principal, run uuid.UUID, from, limit int) ([]schema.ForgetItem, error) {
 	if limit <= 0 || limit > ForgetBatchSize {
@@ -464,7 +465,8 @@ func (s *Store) ForgetItems(ctx context.Context, p schema.Principal, run uuid.UU
 	out := []schema.ForgetItem{}
 	err := s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		var known bool
-		err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM forget_runs WHERE tenant = $1 AND id = $2 AND agent_id = $3)`, p.Tenant, run, p.Agent).Scan(&known)
+		err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM forget_runs WHERE tenant = $1 AND id = $2 AND agent_id = $3 AND ($4 = '' OR scope = $4))`,
+			p.Tenant, run, p.Agent, userScope(p)).Scan(&known)
 		if err == nil && !known {
 			err = ErrNotFound
 		}

@@ -32,7 +32,7 @@ type Lineage struct {
 }
 
 // LineageNode is one memory. Of one that the asker may not look at, or that is gone, only the id is
-// shown; nothing behind it is walked to.
+// shown; nothing behind it is walked to. To a user, another user's is not there.
 type LineageNode struct {
 	ID          string             `json:"id"`
 	Distance    int                `json:"distance"` // edges from the root
@@ -98,7 +98,8 @@ func (s *Store) Lineage(ctx context.Context, p schema.Principal, id uuid.UUID, d
 		depth = DefaultLineageDepth
 	}
 	w := lineageWalk{p: p, levels: cleared(clearance), depth: min(depth, MaxLineageDepth), seen: map[lineageStep]bool{}, nodes: map[uuid.UUID]*LineageNode{}, edges: map[lineageEdge]bool{},
-		out: Lineage{Root: id.String(), Edges: []LineageEdge{}, Cut: []string{}}}
+		others: map[string]bool{},
+		out:    Lineage{Root: id.String(), Edges: []LineageEdge{}, Cut: []string{}}}
 	err := s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		w.tx = tx
 		return w.walk(ctx, id)
@@ -109,6 +110,7 @@ func (s *Store) Lineage(ctx context.Context, p schema.Principal, id uuid.UUID, d
 	if err != nil {
 		return Lineage{}, fmt.Errorf("read lineage: %w", err)
 	}
+	w.dropOthers()
 	for i := range w.out.Edges { // what links to a withheld memory may tell of it
 		e := &w.out.Edges[i]
 		if w.withheld(e.From) || w.withheld(e.To) {
@@ -116,6 +118,12 @@ func (s *Store) Lineage(ctx context.Context, p schema.Principal, id uuid.UUID, d
 		}
 	}
 	return w.out, nil
+}
+
+// dropOthers takes out what leads to the memories of other users: not even the id of one is shown to a user.
+func (w *lineageWalk) dropOthers() {
+	w.out.Nodes = slices.DeleteFunc(w.out.Nodes, func(n LineageNode) bool { return w.others[n.ID] })
+	w.out.Edges = slices.DeleteFunc(w.out.Edges, func(e LineageEdge) bool { return w.others[e.From] || w.others[e.To] })
 }
 
 // lineageStep is a memory and the way by which it was reached: a walk does not pass it twice.
@@ -140,6 +148,7 @@ type lineageWalk struct {
 	seen   map[lineageStep]bool
 	nodes  map[uuid.UUID]*LineageNode
 	edges  map[lineageEdge]bool
+	others map[string]bool // what a user may not read of its agent, by id
 	out    Lineage
 }
 
@@ -303,7 +312,7 @@ func (w *lineageWalk) look(ctx context.Context, ids []uuid.UUID, distance int) e
 				WHEN m.live THEN 'live' ELSE '' END,
 			(SELECT jsonb_build_object('action', h.action, 'actor', h.changed_by, 'timestamp', h.created_at, 'rationale', `+reasonAsked+`)
 				FROM memory_history h WHERE h.tenant = m.tenant AND h.memory_id = m.id AND h.action IS NOT NULL ORDER BY h.seq DESC LIMIT 1)
-		FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+readableAs("m"), w.p.Tenant, ids, w.p.Agent, w.p.Project, w.p.PolicyGroup, w.levels)
+		FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+readableAs("m"), w.p.Tenant, ids, w.p.Agent, w.p.Project, sees(w.p), w.levels)
 	if err != nil {
 		return err
 	}
@@ -318,6 +327,9 @@ func (w *lineageWalk) look(ctx context.Context, ids []uuid.UUID, distance int) e
 	if err != nil {
 		return err
 	}
+	if err := w.lookForOthers(ctx, ids); err != nil {
+		return err
+	}
 	for _, id := range ids {
 		n, ok := found[id]
 		if !ok {
@@ -327,4 +339,20 @@ func (w *lineageWalk) look(ctx context.Context, ids []uuid.UUID, distance int) e
 		w.out.Nodes = append(w.out.Nodes, n)
 	}
 	return nil
+}
+
+// lookForOthers finds those of the memories that a principal that acts for a user may not read.
+func (w *lineageWalk) lookForOthers(ctx context.Context, ids []uuid.UUID) error {
+	if w.p.User == "" {
+		return nil
+	}
+	rows, err := w.tx.Query(ctx, `SELECT id FROM memories WHERE tenant = $1 AND id = ANY($2) AND scope <> ALL($3)`, w.p.Tenant, ids, w.p.ReadScopes())
+	if err != nil {
+		return err
+	}
+	others, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	for _, id := range others {
+		w.others[id.String()] = true
+	}
+	return err
 }

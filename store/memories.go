@@ -87,7 +87,7 @@ func scanRecordAnd(row pgx.CollectableRow, m *schema.MemoryRecord, more ...any) 
 }
 
 // mayLookAt is sharedWith for a single memory: an owner may look at what was superseded. $3 is the agent, $4
-// the project, $5 the policy group.
+// the project, $5 what sees returns or, in a statement that changes what it finds, what changes returns.
 var mayLookAt = visibleAs("m")
 
 // visibleAs is mayLookAt for the memory or batch of another alias.
@@ -142,7 +142,7 @@ var reasonAsked = `CASE WHEN ` + tellsOfHidden + ` THEN '[withheld]' ELSE h.reas
 // more sensitive than the clearance lets it see.
 func (s *Store) Get(ctx context.Context, p schema.Principal, id uuid.UUID, clearance ...memory.Clearance) (schema.MemoryRecord, error) {
 	return s.get(ctx, p, id, `SELECT `+recordColumnsAsOf("", relatedTo)+`, `+auditLog("", true)+recordTables+`WHERE m.tenant = $1 AND m.id = $2 AND `+readableAs("m"),
-		p.Tenant, id, p.Agent, p.Project, p.PolicyGroup, cleared(clearance))
+		p.Tenant, id, p.Agent, p.Project, sees(p), cleared(clearance))
 }
 
 // GetAsOf reads a memory as it was believed at a time (record time), whatever its life state then.
@@ -151,7 +151,7 @@ func (s *Store) Get(ctx context.Context, p schema.Principal, id uuid.UUID, clear
 func (s *Store) GetAsOf(ctx context.Context, p schema.Principal, id uuid.UUID, at time.Time, clearance ...memory.Clearance) (schema.MemoryRecord, error) {
 	return s.get(ctx, p, id, `SELECT `+recordColumnsAsOf("$7", relatedTo)+`, `+auditLog("$7", true)+tablesAsOf("$7")+
 		`WHERE c.tenant = $1 AND c.id = $2 AND m.sensitivity = ANY($6) AND `+readableAs("c"),
-		p.Tenant, id, p.Agent, p.Project, p.PolicyGroup, cleared(clearance), at.UTC())
+		p.Tenant, id, p.Agent, p.Project, sees(p), cleared(clearance), at.UTC())
 }
 
 func (s *Store) get(ctx context.Context, p schema.Principal, id uuid.UUID, query string, args ...any) (schema.MemoryRecord, error) {
@@ -187,7 +187,7 @@ func (s *Store) List(ctx context.Context, f Filter, page Page) ([]schema.MemoryR
 	var p params
 	var query, id string
 	pr := f.Principal
-	related := strings.NewReplacer("$3", p.add(pr.Agent), "$4", p.add(pr.Project), "$5", p.add(pr.PolicyGroup), "$6", p.add(upTo(f.MaxSensitivity))).Replace(relatedTo)
+	related := strings.NewReplacer("$3", p.add(pr.Agent), "$4", p.add(pr.Project), "$5", p.add(sees(pr)), "$6", p.add(upTo(f.MaxSensitivity))).Replace(relatedTo)
 	if f.AsOf == nil {
 		query, id = `SELECT `+recordColumnsAsOf("", related)+recordTables+`WHERE `+f.where("m", &p), "m.id"
 	} else {
@@ -226,7 +226,7 @@ type HistoryPage struct {
 // HistoryAt returns a page of the steps of a memory that the principal may see, and that is not more
 // sensitive than the clearance lets it see, oldest first; none of any
 // other. What shadow mode evaluated, and what was really deleted, has history and no memory: it is its
-// agent's to see. It returns a *schema.ValidationError when the memory has no entry of the id to go on
+// agent's to see. That of what was really deleted does not say whose it was, and is shown to no user. It returns a *schema.ValidationError when the memory has no entry of the id to go on
 // behind.
 func (s *Store) HistoryAt(ctx context.Context, p schema.Principal, id uuid.UUID, page HistoryPage, clearance ...memory.Clearance) ([]schema.HistoryEntry, error) {
 	badCursor := &schema.ValidationError{Fields: []schema.FieldError{{Field: "after", Problem: "must be the id of an entry of this history"}}}
@@ -255,9 +255,10 @@ func (s *Store) HistoryAt(ctx context.Context, p schema.Principal, id uuid.UUID,
 				AND (EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = $2 AND `+readableAs("m")+`)
 					OR NOT EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = $2)
 						AND (EXISTS (SELECT FROM memory_candidates c JOIN ingest_batches b ON b.tenant = c.tenant AND b.id = c.batch_id
-								WHERE c.tenant = $1 AND c.id = $2 AND b.agent_id = $3 AND c.sensitivity = ANY($6))
-							OR EXISTS (SELECT FROM memory_history d WHERE d.tenant = $1 AND d.memory_id = $2 AND d.event = 'deleted' AND d.metadata->>'agent' = $3)))
-			ORDER BY h.seq LIMIT $8`, p.Tenant, id, p.Agent, p.Project, p.PolicyGroup, cleared(clearance), behind, limit)
+								WHERE c.tenant = $1 AND c.id = $2 AND b.agent_id = $3 AND c.sensitivity = ANY($6) AND `+ofUser("b.scope", "$5")+`)
+							OR EXISTS (SELECT FROM memory_history d WHERE d.tenant = $1 AND d.memory_id = $2 AND d.event = 'deleted' AND d.metadata->>'agent' = $3
+								AND cardinality($5::text[]) = 1)))
+			ORDER BY h.seq LIMIT $8`, p.Tenant, id, p.Agent, p.Project, sees(p), cleared(clearance), behind, limit)
 		if err != nil {
 			return err
 		}

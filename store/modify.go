@@ -262,7 +262,7 @@ func (m memoryRow) snapshot() memory.Snapshot {
 // takes the scope first as well.
 func (c *change) lockScopesOf(ctx context.Context, p schema.Principal, ids []uuid.UUID) error {
 	scopes, err := collect[struct{ Project, Scope string }](ctx, c.tx, `SELECT DISTINCT m.project, m.scope FROM memories m
-		WHERE m.tenant = $1 AND m.id = ANY($2) AND `+mayLookAt+` ORDER BY 1, 2`, c.tenant, ids, p.Agent, p.Project, p.PolicyGroup)
+		WHERE m.tenant = $1 AND m.id = ANY($2) AND `+mayLookAt+` ORDER BY 1, 2`, c.tenant, ids, p.Agent, p.Project, changes(p))
 	if err != nil {
 		return err
 	}

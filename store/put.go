@@ -273,6 +273,7 @@ func (p *putting) decideStanding(ctx context.Context, it *putItem, id uuid.UUID)
 	}
 	it.Version = m.Version
 	switch {
+	case !memory.MayChange(p.in.Request.Principal, m.holding()): // the agent's, read by a user
 	case id != it.key || m.DeletedAt != nil || m.ArchivedAt != nil || m.Type != it.record.Type:
 	case sameRecord(stored, it.record, it.row):
 		it.Status = schema.PutUnchanged

@@ -20,7 +20,7 @@ import (
 
 // recordDefaults is what a record that is put does not say itself.
 type recordDefaults struct {
-	Owner      schema.Principal
+	Owner      schema.Principal  // who puts it
 	Visibility schema.Visibility // of a record that names none; private when empty
 	By         string            // whom history names
 	Reason     string            // of the created history row; "put" when empty
@@ -48,7 +48,7 @@ type classified struct {
 
 // classify classifies a record. Rules have the last word, also on where it is kept and who may see it.
 func (d *recordDefaults) classify(m schema.MemoryRecord) classified {
-	out := classified{text: memory.RecordContent(m), owner: d.Owner, visibility: cmp.Or(m.Visibility, d.Visibility, schema.VisibilityPrivate)}
+	out := classified{text: memory.RecordContent(m), owner: d.Owner.Owner(), visibility: cmp.Or(m.Visibility, d.Visibility, schema.VisibilityPrivate)}
 	out.owner.Scope = cmp.Or(out.owner.Scope, m.Scope)
 	in := memory.RecordInput(m, out.text.Storage, out.owner)
 	in.Principal, in.Visibility = out.owner, out.visibility
@@ -302,7 +302,7 @@ func (c *change) checkTargets(ctx context.Context, d recordDefaults, named map[u
 		return nil
 	}
 	rows, err := c.tx.Query(ctx, `SELECT m.id, m.source_trust, m.sensitivity FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND m.erased_at IS NULL AND m.purging_at IS NULL
-		AND `+mayLookAt+` ORDER BY m.id FOR SHARE OF m`, c.tenant, ids, d.Owner.Agent, d.Owner.Project, d.Owner.PolicyGroup)
+		AND `+mayLookAt+` ORDER BY m.id FOR SHARE OF m`, c.tenant, ids, d.Owner.Agent, d.Owner.Project, sees(d.Owner))
 	if err != nil {
 		return err
 	}
@@ -350,7 +350,7 @@ func (c *change) checkArtifacts(ctx context.Context, p schema.Principal, m schem
 		sums = append(sums, a.sum)
 	}
 	rows, err := c.tx.Query(ctx, `SELECT a.sha256 FROM artifacts a WHERE a.tenant = $1 AND a.sha256 = ANY($2) AND `+maySeeArtifact,
-		c.tenant, sums, p.Agent, p.Project, p.PolicyGroup)
+		c.tenant, sums, p.Agent, p.Project, sees(p))
 	if err != nil {
 		return err
 	}
@@ -418,7 +418,8 @@ func parseAddress(s string) ([]byte, bool) {
 
 // maySeeArtifact is who may read an artifact: who brought it, and whoever may look at a memory that
 // refers to it. Its parameters are those of mayLookAt.
-var maySeeArtifact = `(EXISTS (SELECT FROM artifact_holders h WHERE h.tenant = a.tenant AND h.sha256 = a.sha256 AND h.agent_id = $3) OR EXISTS (SELECT FROM memory_artifacts x JOIN memories m ON m.tenant = x.tenant AND m.id = x.memory_id
+var maySeeArtifact = `(EXISTS (SELECT FROM artifact_holders h WHERE h.tenant = a.tenant AND h.sha256 = a.sha256 AND h.agent_id = $3 AND ` + ofUser("h.scope", "$5") + `)
+	OR EXISTS (SELECT FROM memory_artifacts x JOIN memories m ON m.tenant = x.tenant AND m.id = x.memory_id
 	WHERE x.tenant = a.tenant AND x.sha256 = a.sha256 AND m.erased_at IS NULL AND ` + mayLookAt + `))`
 
 // eventOf is the history event of an audited step.

@@ -94,7 +94,7 @@ func (r *recovering) lockDeletedClaims(ctx context.Context, p schema.Principal, 
 	}
 	claims, err := collect[claim](ctx, r.tx, `SELECT m.agent_id, m.project, m.scope, m.policy_group, m.visibility, m.subject, m.predicate FROM memories m
 		WHERE m.tenant = $1 AND m.id = ANY($2) AND (m.deleted_at IS NOT NULL OR m.archived_at IS NOT NULL) AND m.type = 'semantic' AND m.functional AND m.status = 'active'
-			AND m.subject IS NOT NULL AND m.predicate IS NOT NULL AND `+mayLookAt, r.tenant, ids, p.Agent, p.Project, p.PolicyGroup)
+			AND m.subject IS NOT NULL AND m.predicate IS NOT NULL AND `+mayLookAt, r.tenant, ids, p.Agent, p.Project, changes(p))
 	if err != nil {
 		return err
 	}

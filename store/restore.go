@@ -150,6 +150,12 @@ func (r *restoring) artifact(ctx context.Context, a *ExportArtifact) error {
 	}
 	r.out.Artifacts += int(tag.RowsAffected())
 	_, err = r.tx.Exec(ctx, `INSERT INTO artifact_holders (tenant, sha256, agent_id) SELECT $1, $2, h FROM unnest($3::text[]) h ON CONFLICT DO NOTHING`, r.tenant, sum, a.Holders)
+	for _, h := range a.UserHolders {
+		if err == nil {
+			_, err = r.tx.Exec(ctx, `INSERT INTO artifact_holders (tenant, sha256, agent_id, scope) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+				r.tenant, sum, h.Agent, h.Scope)
+		}
+	}
 	return err
 }
 

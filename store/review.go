@@ -92,7 +92,7 @@ type ReviewFilter struct {
 // the last proposal of the page before.
 func (s *Store) ListReviews(ctx context.Context, p schema.Principal, f ReviewFilter, page Page, clearance ...memory.Clearance) ([]schema.ReviewItem, error) {
 	page.Limit = pageLimit(page.Limit)
-	args := params{p.Tenant, nil, p.Agent, p.Project, p.PolicyGroup, cleared(clearance)}
+	args := params{p.Tenant, nil, p.Agent, p.Project, sees(p), cleared(clearance)}
 	where := `p.tenant = $1 AND ` + mayReview + mayReadSides
 	if page.Before != "" {
 		before, err := uuid.Parse(page.Before)
@@ -150,7 +150,7 @@ func (s *Store) GetReview(ctx context.Context, p schema.Principal, id uuid.UUID,
 	var r schema.ReviewItem
 	err := s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT `+reviewColumns+reviewTables+`WHERE p.tenant = $1 AND p.id = $2 AND `+mayReview+mayReadSides,
-			p.Tenant, id, p.Agent, p.Project, p.PolicyGroup, cleared(clearance))
+			p.Tenant, id, p.Agent, p.Project, sees(p), cleared(clearance))
 		if err != nil {
 			return err
 		}
@@ -288,7 +288,7 @@ func (c *change) decideProposal(ctx context.Context, in DecideInput) (schema.Rev
 	result := schema.ReviewResult{ProposalID: in.ProposalID.String()}
 	var found bool
 	err := c.tx.QueryRow(ctx, `SELECT EXISTS (SELECT`+reviewTables+`WHERE p.tenant = $1 AND p.id = $2 AND p.batch_id = $6 AND `+mayReview+`)`,
-		c.tenant, in.ProposalID, in.Principal.Agent, in.Principal.Project, in.Principal.PolicyGroup, in.BatchID).Scan(&found)
+		c.tenant, in.ProposalID, in.Principal.Agent, in.Principal.Project, changes(in.Principal), in.BatchID).Scan(&found)
 	if err != nil {
 		return result, err
 	}
@@ -486,7 +486,7 @@ func (s *Store) Contradictions(ctx context.Context, p schema.Principal, page Pag
 	out := []schema.Contradiction{}
 	err = s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		if pairs {
-			rows, err := tx.Query(ctx, contestedPairs, p.Tenant, left, p.Agent, p.Project, p.PolicyGroup, right, page.Limit, cleared(clearance))
+			rows, err := tx.Query(ctx, contestedPairs, p.Tenant, left, p.Agent, p.Project, sees(p), right, page.Limit, cleared(clearance))
 			if err != nil {
 				return err
 			}
@@ -497,7 +497,7 @@ func (s *Store) Contradictions(ctx context.Context, p schema.Principal, page Pag
 		if len(out) == page.Limit {
 			return nil
 		}
-		rows, err := tx.Query(ctx, contradictingProposals, p.Tenant, proposal, p.Agent, p.Project, p.PolicyGroup, page.Limit-len(out), cleared(clearance))
+		rows, err := tx.Query(ctx, contradictingProposals, p.Tenant, proposal, p.Agent, p.Project, sees(p), page.Limit-len(out), cleared(clearance))
 		if err != nil {
 			return err
 		}

@@ -414,7 +414,7 @@ func (r *revising) evidenceMemories(ctx context.Context) ([]memory.EvidenceMemor
 		Sensitivity schema.Sensitivity
 	}](ctx, r.tx, `SELECT m.id, m.source_trust, m.sensitivity FROM memories m
 		WHERE m.tenant = $1 AND m.id = ANY($2) AND m.erased_at IS NULL AND `+mayLookAt+` ORDER BY m.id FOR SHARE OF m`,
-		r.tenant, ids, p.Agent, p.Project, p.PolicyGroup)
+		r.tenant, ids, p.Agent, p.Project, sees(p))
 	if err != nil {
 		return nil, err
 	}

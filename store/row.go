@@ -93,20 +93,26 @@ func (m *memoryRow) holding() memory.Holding {
 	return memory.Holding{Owner: m.Owner, Visibility: m.Visibility}
 }
 
-// lockRows locks those of the ids that the principal may look at, in order of id so that two changes
+// lockRows locks those of the ids that the principal may change, in order of id so that two changes
 // never wait for each other in a circle. What it may not see is missing, as what does not exist is.
 func (c *change) lockRows(ctx context.Context, p schema.Principal, ids []uuid.UUID) (map[uuid.UUID]memoryRow, error) {
-	return c.rows(ctx, p, ids, ` ORDER BY m.id FOR UPDATE OF m`)
+	return c.rows(ctx, p, changes(p), ids, ` ORDER BY m.id FOR UPDATE OF m`)
+}
+
+// lockSeen is lockRows for a change that is no statement about what the memories say: also of those that a
+// user reads and may not change.
+func (c *change) lockSeen(ctx context.Context, p schema.Principal, ids []uuid.UUID) (map[uuid.UUID]memoryRow, error) {
+	return c.rows(ctx, p, sees(p), ids, ` ORDER BY m.id FOR UPDATE OF m`)
 }
 
 // peekRows reads them without locking them.
 func (c *change) peekRows(ctx context.Context, p schema.Principal, ids []uuid.UUID) (map[uuid.UUID]memoryRow, error) {
-	return c.rows(ctx, p, ids, "")
+	return c.rows(ctx, p, changes(p), ids, "")
 }
 
-func (c *change) rows(ctx context.Context, p schema.Principal, ids []uuid.UUID, lock string) (map[uuid.UUID]memoryRow, error) {
+func (c *change) rows(ctx context.Context, p schema.Principal, within []string, ids []uuid.UUID, lock string) (map[uuid.UUID]memoryRow, error) {
 	rows, err := c.tx.Query(ctx, `SELECT `+rowColumns+` FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+mayLookAt+lock,
-		c.tenant, ids, p.Agent, p.Project, p.PolicyGroup)
+		c.tenant, ids, p.Agent, p.Project, within)
 	if err != nil {
 		return nil, err
 	}

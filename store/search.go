@@ -477,7 +477,7 @@ func (s *Store) TrackRetrieval(ctx context.Context, r Retrieval, now time.Time) 
 		SELECT m.tenant, m.id, 1, $10 FROM first JOIN memories m ON m.tenant = first.tenant WHERE m.tenant = $1 AND m.id = ANY($7) ORDER BY m.id
 		ON CONFLICT (tenant, memory_id) DO UPDATE SET access_count = a.access_count + 1,
 			last_accessed_at = greatest(a.last_accessed_at, excluded.last_accessed_at)`,
-		r.Principal.Tenant, r.ID, r.Principal.Agent, r.Principal.Project, r.Principal.Scope, r.QueryHash, r.MemoryIDs, tagList(r.Degraded),
+		r.Principal.Tenant, r.ID, r.Principal.Agent, r.Principal.Project, r.Principal.EffectiveScope(), r.QueryHash, r.MemoryIDs, tagList(r.Degraded),
 		float32(r.Took.Seconds()*1000), now.UTC().Truncate(time.Microsecond))
 	err := s.pool.SendBatch(ctx, &b).Close()
 	if err != nil {

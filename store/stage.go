@@ -180,8 +180,12 @@ func (st *staging) knownKeys(ctx context.Context) (map[string]uuid.UUID, error) 
 }
 
 func (st *staging) operationKey(c schema.Candidate) string {
-	agent := st.in.Request.Principal.Agent
-	return fmt.Sprintf("candidate/%d/%s/%s", len(agent), agent, c.IdempotencyKey) // unambiguous whatever stands in either
+	p := st.in.Request.Principal
+	// Both forms are unambiguous, whatever is in their parts.
+	if p.User != "" {
+		return fmt.Sprintf("user-candidate/%d/%s/%d/%s/%s", len(p.Agent), p.Agent, len(p.User), p.User, c.IdempotencyKey)
+	}
+	return fmt.Sprintf("candidate/%d/%s/%s", len(p.Agent), p.Agent, c.IdempotencyKey)
 }
 
 func (st *staging) insert(ctx context.Context) error {
@@ -193,7 +197,7 @@ func (st *staging) insert(ctx context.Context) error {
 	st.queue.Queue(`INSERT INTO ingest_batches (tenant, id, workflow_id, agent_id, project, scope, policy_group, visibility, mode,
 			allow_update_delete, min_fact_confidence, size, created_at, supersede)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
-		st.tenant, st.batchID, st.in.WorkflowID, p.Agent, p.Project, p.Scope, p.PolicyGroup, r.Visibility,
+		st.tenant, st.batchID, st.in.WorkflowID, p.Agent, p.Project, p.EffectiveScope(), p.PolicyGroup, r.Visibility,
 		st.in.Policy.Mode, st.in.Policy.AllowUpdateDelete, st.in.Policy.MinFactConfidence, len(st.items), st.now,
 		cmp.Or(st.in.Policy.Supersede, memory.SupersedeReview))
 	for i := range st.items {
@@ -256,7 +260,7 @@ func (st *staging) settle(i int, id uuid.UUID) {
 // place returns whose a candidate's memory is and who may read it: what the request says, unless a
 // rule says otherwise. The content hash is unique within it.
 func (st *staging) place(it *stagedItem) (schema.Principal, schema.Visibility) {
-	owner, cl := st.in.Request.Principal, &it.intake.Classification
+	owner, cl := st.in.Request.Principal.Owner(), &it.intake.Classification
 	owner.Scope = cmp.Or(cl.Scope, owner.Scope)
 	return owner, cmp.Or(cl.Visibility, st.in.Request.Visibility)
 }

@@ -79,7 +79,7 @@ func (c *change) distrustDerived(ctx context.Context, id uuid.UUID, trust float6
 	rows, err := c.tx.Query(ctx, `WITH RECURSIVE derived AS (
 			SELECT source_id FROM memory_relations WHERE tenant = $1 AND target_id = $2 AND predicate = 'derived_from'
 			UNION SELECT r.source_id FROM derived d JOIN memory_relations r ON r.tenant = $1 AND r.target_id = d.source_id AND r.predicate = 'derived_from')
-		SELECT m.id, m.agent_id, m.project, m.policy_group, m.visibility FROM memories m
+		SELECT m.id, m.agent_id, m.project, m.scope, m.policy_group, m.visibility FROM memories m
 		WHERE m.tenant = $1 AND m.id IN (SELECT source_id FROM derived) AND m.source_trust > $3 AND m.erased_at IS NULL
 		ORDER BY m.id FOR UPDATE OF m`, c.tenant, id, trust)
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *change) distrustDerived(ctx context.Context, id uuid.UUID, trust float6
 	var ids []uuid.UUID
 	var visible []bool
 	var m memoryRow
-	_, err = pgx.ForEachRow(rows, []any{&m.ID, &m.Owner.Agent, &m.Owner.Project, &m.Owner.PolicyGroup, &m.Visibility}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&m.ID, &m.Owner.Agent, &m.Owner.Project, &m.Owner.Scope, &m.Owner.PolicyGroup, &m.Visibility}, func() error {
 		ids, visible = append(ids, m.ID), append(visible, memory.MayLook(p, m.holding()))
 		return nil
 	})

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -693,45 +692,6 @@ func (s *Store) Unembedded(ctx context.Context, r Range, model inference.Embeddi
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list memories without embedding: %w", err)
-	}
-	return out, nil
-}
-
-// FactOutcomes returns what became of every fact of a batch, in order of candidate and fact.
-func (s *Store) FactOutcomes(ctx context.Context, tenant string, batchID uuid.UUID) ([]schema.FactOutcome, error) {
-	out := []schema.FactOutcome{}
-	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `
-			SELECT p.fact, p.action, p.state, p.outcome, p.reason, p.warnings, p.memory_id, p.target_id, p.contradiction_risk, p.review_needed
-			FROM proposals p JOIN memory_candidates c ON c.tenant = p.tenant AND c.id = p.candidate_id
-			WHERE p.tenant = $1 AND p.batch_id = $2 ORDER BY c.ordinal, p.ordinal`, tenant, batchID)
-		if err != nil {
-			return err
-		}
-		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (schema.FactOutcome, error) {
-			var f schema.FactOutcome
-			var fact json.RawMessage
-			var memoryID, targetID *uuid.UUID
-			if err := row.Scan(&fact, &f.Action, &f.State, &f.Skipped, &f.Reason, &f.Warnings, &memoryID, &targetID, &f.ContradictionRisk, &f.ReviewNeeded); err != nil {
-				return f, err
-			}
-			var parsed memory.Fact
-			if err := json.Unmarshal(fact, &parsed); err != nil {
-				return f, err
-			}
-			f.Content, f.Category, f.Confidence = parsed.Content, parsed.Category, parsed.Confidence
-			if memoryID != nil {
-				f.MemoryID = memoryID.String()
-			}
-			if targetID != nil {
-				f.TargetID = targetID.String()
-			}
-			return f, nil
-		})
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read fact outcomes: %w", err)
 	}
 	return out, nil
 }

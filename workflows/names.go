@@ -85,14 +85,26 @@ const (
 // IngestWorkflowID is the id of the run that takes a request.
 //
 // With an idempotency key the id is the agent's and the key's, and a second start finds the first:
-// two agents of a tenant that hit on one key have two runs. Without a key it is derived from who
-// asks and from the content, so that a request delivered again while its run goes on joins that run.
+// two agents of a tenant that hit on one key have two runs, and so have two users of an agent. Without a
+// key it is derived from who asks and from the content, so that a request delivered again while its run
+// goes on joins that run.
 func IngestWorkflowID(r schema.IngestRequest) string {
 	key := contentKey(r)
 	if r.IdempotencyKey != "" {
 		key = r.IdempotencyKey
 	}
-	return workflowID(KindIngest, r.Principal.Tenant, r.Principal.Agent, key)
+	return principalID(KindIngest, r.Principal, key)
+}
+
+// principalID is the id of a run of a principal: kind/tenant/agent/key. A user is a digest after its agent:
+// the name may be an address, and ids stay in lists, logs and history when the memories are erased. %40 is
+// no part of an escaped agent.
+func principalID(kind string, p schema.Principal, key string) string {
+	if p.User == "" {
+		return workflowID(kind, p.Tenant, p.Agent, key)
+	}
+	sum := sha256.Sum256([]byte(p.User))
+	return workflowID(kind, p.Tenant, "") + idEscaper.Replace(p.Agent) + "%40" + hex.EncodeToString(sum[:16]) + "/" + key
 }
 
 // workflowID joins the parts of an id. No other parts give the same id, whatever is in them: a run that

@@ -17,16 +17,20 @@ func TestWorkflowIDsOfDifferentPrincipalsDiffer(t *testing.T) {
 	keys := []string{"k", "c/k", "b/c/k", "2Fb/k"}
 	seen := map[string]schema.Principal{}
 	for _, tenant := range names {
-		for _, agent := range names {
+		for _, agent := range append(names, "a%40b", "a@b") {
 			p := schema.Principal{Tenant: tenant, Agent: agent}
-			for _, key := range keys {
-				for _, id := range []string{
-					workflows.IngestWorkflowID(schema.IngestRequest{Principal: p, IdempotencyKey: key}),
-					workflows.OperationWorkflowID(workflows.KindPut, schema.Operation{Principal: p, OperationID: key}, nil),
-					workflows.RecallWorkflowID(schema.RecallRequest{Principal: p, Query: key}),
-				} {
-					require.Equal(t, schema.Principal{}, seen[id], id)
-					seen[id] = p
+			for _, user := range []string{"", "b", "k", "a@b"} {
+				p.User = user
+				for _, key := range keys {
+					for _, id := range []string{
+						workflows.IngestWorkflowID(schema.IngestRequest{Principal: p, IdempotencyKey: key}),
+						workflows.IngestWorkflowID(schema.IngestRequest{Principal: p, Candidates: []schema.Candidate{{Content: key}}}),
+						workflows.OperationWorkflowID(workflows.KindPut, schema.Operation{Principal: p, OperationID: key}, nil),
+						workflows.RecallWorkflowID(schema.RecallRequest{Principal: p, Query: key}),
+					} {
+						require.Equal(t, schema.Principal{}, seen[id], id)
+						seen[id] = p
+					}
 				}
 			}
 		}
@@ -37,4 +41,6 @@ func TestWorkflowIDsOfDifferentPrincipalsDiffer(t *testing.T) {
 	}
 	require.Equal(t, "ingest/acme/bot/import/42", workflows.IngestWorkflowID(schema.IngestRequest{
 		Principal: schema.Principal{Tenant: "acme", Agent: "bot"}, IdempotencyKey: "import/42"}), "what is plain stays readable")
+	of := schema.IngestRequest{Principal: schema.Principal{Tenant: "acme", Agent: "bot", User: "maya@acme.example"}, IdempotencyKey: "import/42"}
+	require.Regexp(t, "^ingest/acme/bot%40[0-9a-f]{32}/import/42$", workflows.IngestWorkflowID(of), "a user's name stays out of ids")
 }

@@ -150,6 +150,53 @@ func TestNexusMemory(t *testing.T) {
 	require.Equal(t, 1, accesses(t, h, out.Learned.MemoryIDs[0]))
 }
 
+// Two users keep diaries with the same words and the same key: every operation is its user's own.
+func TestNexusMemoryOfUsers(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
+	const text, question = "The copper kettle stands in the attic.", "where is the kettle"
+	p := testkit.Principal()
+	ids := map[string]string{}
+	for _, user := range []string{"maya", "tom"} {
+		p.User = user
+		req := testkit.Request(p, schema.SourceMemory, text)
+		req.IdempotencyKey = "import/1"
+		var learned workflows.IngestResult
+		require.NoError(t, within(t, a.start(t, workflows.OperationRemember, req), &learned))
+		require.Empty(t, learned.Deduped)
+		ids[user] = learned.MemoryIDs[0]
+	}
+	require.NotEqual(t, ids["maya"], ids["tom"])
+	ask := func(user string) schema.RecallResponse {
+		p.User = user
+		var out schema.RecallResponse
+		require.NoError(t, within(t, a.start(t, workflows.OperationRecall, schema.RecallRequest{Principal: p, Query: question}), &out))
+		_, by := recallBy(t, h, schema.RecallRequest{Principal: p, Query: question}) // and by the workflow
+		require.Equal(t, len(out.Results), len(by.Results))
+		return out
+	}
+	answer := ask("maya")
+	require.Len(t, answer.Results, 1)
+	require.Equal(t, ids["maya"], answer.Results[0].ID)
+	require.Empty(t, ask("").Results)
+
+	// Tom can neither rate nor forget what is Maya's, by whatever it is named.
+	p.User = "tom"
+	err := within(t, a.start(t, workflows.OperationFeedback, schema.FeedbackRequest{Operation: schema.Operation{Principal: p}, RetrievalID: answer.RetrievalID,
+		Outcome: schema.OutcomeSuccess}), nil)
+	require.Error(t, err)
+	var receipt schema.ForgetReceipt
+	require.NoError(t, within(t, a.start(t, workflows.OperationForget, schema.ForgetRequest{Operation: schema.Operation{Principal: p, Reason: "mine"},
+		Selector: schema.Selector{IDs: []string{ids["maya"]}}, Execute: true}), &receipt))
+	require.Zero(t, receipt.Forgotten)
+	require.Len(t, ask("maya").Results, 1)
+
+	p.User, p.Scope = "maya", "kitchen"
+	err = within(t, a.start(t, workflows.OperationRecall, schema.RecallRequest{Principal: p, Query: question}), nil)
+	require.ErrorContains(t, err, "BAD_REQUEST")
+}
+
 // An idempotency key finds the first result, also when its run has ended.
 func TestNexusRememberWithAKey(t *testing.T) {
 	t.Parallel()

@@ -151,7 +151,7 @@ func showOperation(ctx workflow.Context, phase, details string, more ...temporal
 	}
 }
 
-// OperationWorkflowID is the id of the run of an operation: kind/tenant/agent/key, the key being the
+// OperationWorkflowID is the id of the run of an operation (principalID), the key being the
 // operation id or, without one, a digest of the request.
 func OperationWorkflowID(kind string, op schema.Operation, request any) string {
 	key := op.OperationID
@@ -163,7 +163,7 @@ func OperationWorkflowID(kind string, op schema.Operation, request any) string {
 		sum := sha256.Sum256(encoded)
 		key = "content-" + hex.EncodeToString(sum[:16])
 	}
-	return workflowID(kind, op.Principal.Tenant, op.Principal.Agent, key)
+	return principalID(kind, op.Principal, key)
 }
 
 // startOperation starts a run, or joins the one that has the request already. With an operation id it

@@ -58,7 +58,7 @@ func Recall(ctx workflow.Context, req schema.RecallRequest) (schema.RecallRespon
 	return out, nil
 }
 
-// RecallWorkflowID is the id of the run that answers a request: recall/tenant/agent/digest. The digest is
+// RecallWorkflowID is the id of the run that answers a request (principalID). The key is a digest: it is
 // of all that the request says, so that the same question of the same agent, asked while it is being
 // answered, joins that run.
 func RecallWorkflowID(r schema.RecallRequest) string {
@@ -67,7 +67,7 @@ func RecallWorkflowID(r schema.RecallRequest) string {
 		encoded = []byte(err.Error()) // unreachable for a decoded request
 	}
 	sum := sha256.Sum256(encoded)
-	return workflowID(KindRecall, r.Principal.Tenant, r.Principal.Agent, "content-"+hex.EncodeToString(sum[:16]))
+	return principalID(KindRecall, r.Principal, "content-"+hex.EncodeToString(sum[:16]))
 }
 
 // recallStart is how a run of Recall is started. A question that has been answered is asked anew.

@@ -95,7 +95,7 @@ func Load() (Config, error) {
 		ReadyIndexLag: e.duration("MNEME_READY_INDEX_LAG", 15*time.Minute),
 		Principal: schema.Principal{
 			Tenant: e.text("MNEME_TENANT", "default"), Agent: e.text("MNEME_AGENT", "default"), Project: e.text("MNEME_PROJECT", ""),
-			Scope: e.text("MNEME_SCOPE", ""), PolicyGroup: e.text("MNEME_POLICY_GROUP", ""),
+			Scope: e.text("MNEME_SCOPE", ""), PolicyGroup: e.text("MNEME_POLICY_GROUP", ""), User: e.text("MNEME_USER", ""),
 		},
 		Brain:    e.choice("MNEME_BRAIN", "rules", "openai"),
 		Embedder: e.choice("MNEME_EMBEDDER", "hash", "local", "openai"),

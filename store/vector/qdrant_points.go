@@ -115,7 +115,7 @@ func pushedFilter(f store.Filter) *qd.Filter {
 	if pr.Project != "" {
 		must = append(must, qd.NewMatchKeyword(keyProject, pr.Project))
 	}
-	must = append(must, anyOf(keyScope, append([]string{pr.Scope}, f.Scopes...)))
+	must = append(must, anyOf(keyScope, f.InScopes()))
 	must = append(must, anyOf(keySensitivity, cmp.Or(f.MaxSensitivity, memory.DefaultLimit).AtMost()))
 	if len(f.Types) > 0 {
 		must = append(must, anyOf(keyType, f.Types))

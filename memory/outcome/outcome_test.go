@@ -1,0 +1,166 @@
+package outcome_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/outcome"
+	"github.com/mneme/mneme/schema"
+)
+
+const (
+	applied, skipped, blocked = schema.ProposalApplied, schema.ProposalSkipped, schema.ProposalBlocked
+	add, update, remove, none = schema.ActionAdd, schema.ActionUpdate, schema.ActionDelete, schema.ActionNone
+	lyon, oslo                = "Maya lives in Lyon.", "Maya lives in Oslo."
+)
+
+func TestWhatBecameOfAFact(t *testing.T) {
+	t.Parallel()
+	for want, f := range map[string]schema.FactOutcome{
+		"remembered: Maya lives in Oslo.": {Action: add, State: applied},
+		"remembered: Maya lives in Oslo. ": { // the sentence that was handed in says just this
+			Action: none, State: skipped, Skipped: memory.ReasonAlreadyKnown, MemoryID: "s", SourceID: "s"},
+		"already known: Maya lives in Oslo.":  {Action: none, State: skipped, Skipped: memory.ReasonAlreadyKnown, MemoryID: "m", SourceID: "s"},
+		"already known: Maya lives in Oslo. ": {Action: add, State: skipped, Skipped: "duplicate_content_hash", MemoryID: "m"},
+
+		"updates: Maya lives in Lyon → Maya lives in Oslo.":                                      {Action: update, State: applied, TargetID: "m", Target: lyon},
+		"updates: an earlier memory → Maya lives in Oslo.":                                       {Action: update, State: applied, TargetID: "m"},
+		"contradicts: Maya lives in Lyon ↔ Maya lives in Oslo; both are kept and marked":         {Action: add, State: applied, Contested: true, Target: lyon},
+		"contradicts another memory, both are kept and marked: Maya lives in Oslo.":              {Action: add, State: applied, Contested: true},
+		"retracts: Maya lives in Lyon.":                                                          {Action: update, State: applied, Retracts: true, TargetID: "m", Target: lyon},
+		"retracts: Maya lives in Lyon. ":                                                         {Action: remove, State: applied, TargetID: "m", Target: lyon},
+		"retracts: an earlier memory":                                                            {Action: remove, State: applied, TargetID: "m"},
+		"waits for review: Maya lives in Lyon → Maya lives in Oslo; see mneme review show p":     {Action: update, State: blocked, Skipped: memory.ReasonDestructiveDisabled, Target: lyon, ProposalID: "p"},
+		"waits for review: retracts Maya lives in Lyon (the memory is pinned)":                   {Action: remove, State: blocked, Skipped: memory.ReasonPinnedTarget, Target: lyon},
+		"waits for review: Maya lives in Lyon → Maya lives in Oslo (they contradict each other)": {Action: update, State: blocked, Skipped: memory.ReasonContradiction, Target: lyon},
+		"waits for review: Maya lives in Lyon → Maya lives in Oslo (both cannot hold)":           {Action: add, State: blocked, Skipped: "active_fact_exists", MemoryID: "m", Target: lyon},
+		"waits for review: an earlier memory → Maya lives in Oslo (some_new_reason)":             {Action: update, State: blocked, Skipped: "some_new_reason"},
+
+		"not written, because shadow mode writes nothing: Maya lives in Oslo.":                                {Action: add, State: blocked, Skipped: memory.ReasonShadowMode},
+		"not written, because frozen mode keeps only what was said: Maya lives in Lyon → Maya lives in Oslo.": {Action: update, State: blocked, Skipped: memory.ReasonMutationsFrozen, Target: lyon},
+
+		"not sure enough to keep (confidence 0.5): Maya lives in Oslo.":                           {State: skipped, Skipped: memory.ReasonLowFactConfidence, Confidence: 0.5},
+		"not sure enough to keep (confidence 0.45): Maya lives in Oslo.":                          {State: skipped, Skipped: memory.ReasonLowFactConfidence, Confidence: 0.45},
+		"nothing in it to keep: Maya lives in Oslo.":                                              {State: skipped, Skipped: memory.ReasonEmptyFactContent},
+		"forgotten meanwhile: Maya lives in Oslo.":                                                {State: skipped, Skipped: "parent_forgotten"},
+		"not written (some_new_reason): Maya lives in Oslo.":                                      {State: skipped, Skipped: "some_new_reason"},
+		"only kept as said, because the decision about it could not be used: Maya lives in Oslo.": {State: skipped, Skipped: memory.ReasonUndecided},
+
+		"rejected in review: Maya lives in Oslo.":                            {State: schema.ProposalRejected},
+		"given up, because it was not reviewed in time: Maya lives in Oslo.": {State: schema.ProposalExpired},
+		"still being worked on: Maya lives in Oslo.":                         {State: schema.ProposalProposed},
+	} {
+		f.Content = oslo
+		require.Equal(t, strings.TrimSpace(want), outcome.Fact(f))
+	}
+}
+
+// What is withheld is named, and quoted nowhere.
+func TestWithheldIsNamed(t *testing.T) {
+	t.Parallel()
+	hyper := func(f schema.FactOutcome, kinds ...string) schema.FactOutcome {
+		f.Withheld, f.Sensitivity, f.Detected = true, schema.SensitivityHyper, kinds
+		return f
+	}
+	for want, f := range map[string]schema.FactOutcome{
+		"remembered; an API key was found and is withheld":                                     hyper(schema.FactOutcome{Action: add, State: applied}, memory.DetectedAPIKey, memory.DetectedEmail),
+		"updates: an earlier memory; a password and an IBAN were found and are withheld":       hyper(schema.FactOutcome{Action: update, State: applied}, memory.DetectedPassword, memory.DetectedIBAN),
+		"waits for review; see mneme review show p; a secret was found and is withheld":        hyper(schema.FactOutcome{Action: add, State: blocked, Skipped: memory.ReasonDestructiveDisabled, ProposalID: "p"}, memory.DetectedSecret),
+		"not sure enough to keep (confidence 0.5); withheld, because its sensitivity is hyper": hyper(schema.FactOutcome{State: skipped, Skipped: memory.ReasonLowFactConfidence, Confidence: 0.5}),
+	} {
+		require.Equal(t, want, outcome.Fact(f))
+	}
+	require.Equal(t, "kept as said; a private key, an access token and a password were found and are withheld", outcome.Candidate(schema.CandidateOutcome{Stored: true, Withheld: true,
+		Detected: []string{memory.DetectedPrivateKey, memory.DetectedToken, memory.DetectedPassword}}, nil))
+}
+
+// Every kind that a detector raises above what recall shows has words of its own.
+func TestEveryWithheldKindHasWords(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"-----BEGIN RSA PRIVATE KEY-----", "AKIAIOSFODNN7EXAMPLQ", "Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abc", "my password is hunter2x",
+		"postgres://ann:s3cretpw@db.acme.example/x", "4111 1111 1111 1111", "DE89370400440532013000", "my passport number is X1234567"} {
+		level, kinds := memory.DetectSensitive(text)
+		require.True(t, memory.IsWithheld(level), text)
+		require.NotContains(t, outcome.Withheld(level, kinds), "sensitivity", text)
+	}
+	require.False(t, memory.IsWithheld(schema.SensitivityMedium))
+}
+
+func TestWhatBecameOfACandidate(t *testing.T) {
+	t.Parallel()
+	took := schema.FactOutcome{SourceID: "s", Action: add, State: applied}
+	unsure := schema.FactOutcome{SourceID: "s", State: skipped, Skipped: memory.ReasonLowFactConfidence}
+	elsewhere := schema.FactOutcome{SourceID: "other", Action: add, State: applied}
+	for want, c := range map[string]struct {
+		candidate schema.CandidateOutcome
+		facts     []schema.FactOutcome
+	}{
+		"remembered":    {schema.CandidateOutcome{Stored: true}, []schema.FactOutcome{unsure, took}},
+		"kept as said":  {schema.CandidateOutcome{Stored: true}, []schema.FactOutcome{unsure, elsewhere}},
+		"kept as said ": {schema.CandidateOutcome{Stored: true}, nil},
+		"already known": {schema.CandidateOutcome{Stored: true, Deduped: true}, nil},
+		"only evaluated, because shadow mode writes nothing": {schema.CandidateOutcome{}, nil},
+		"came out of recall: recorded, not learned again":    {schema.CandidateOutcome{Recalled: true}, nil},
+	} {
+		c.candidate.MemoryID = "s"
+		require.Equal(t, strings.TrimSpace(want), outcome.Candidate(c.candidate, c.facts))
+	}
+	for want, c := range map[string]schema.CandidateOutcome{
+		"remembered":    {},
+		"already known": {Deduped: true},
+		"came out of recall: recorded, not learned again":  {Recalled: true},
+		"remembered; an API key was found and is withheld": {Withheld: true, Detected: []string{memory.DetectedAPIKey}},
+	} {
+		require.Equal(t, want, outcome.Accepted(c))
+	}
+}
+
+// A message is one line, however long the memories are.
+func TestMessagesAreOneShortLine(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("on and\n on ", 500)
+	line := outcome.Fact(schema.FactOutcome{Action: update, State: applied, Content: long, Target: long})
+	require.NotContains(t, line, "\n")
+	require.Less(t, len([]rune(line)), 700)
+	require.Contains(t, line, "…")
+}
+
+// Every machine reason that packages memory and store give has words.
+func TestEveryReasonHasWords(t *testing.T) {
+	t.Parallel()
+	seen, named := map[string]bool{}, regexp.MustCompile("^[rR]eason[A-Z]")
+	for _, dir := range []string{"..", "../../store"} {
+		sources, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		require.NoError(t, err)
+		for _, source := range sources {
+			file, err := parser.ParseFile(token.NewFileSet(), source, nil, 0)
+			require.NoError(t, err)
+			ast.Inspect(file, func(n ast.Node) bool {
+				spec, ok := n.(*ast.ValueSpec)
+				if !ok || len(spec.Values) != 1 || !named.MatchString(spec.Names[0].Name) {
+					return true
+				}
+				if literal, ok := spec.Values[0].(*ast.BasicLit); ok {
+					reason, err := strconv.Unquote(literal.Value)
+					require.NoError(t, err)
+					require.True(t, outcome.Knows(reason), "%s: %s", spec.Names[0].Name, reason)
+					seen[reason] = true
+				}
+				return true
+			})
+		}
+	}
+	for _, reason := range []string{memory.ReasonUndecided, memory.ReasonShadowMode, "active_fact_exists", "forgotten"} {
+		require.True(t, seen[reason], reason)
+	}
+	require.False(t, outcome.Knows("some_new_reason"))
+}

@@ -1,0 +1,147 @@
+"""An agent that uses Mneme, with nothing but Temporal's SDK for Python: pip install temporalio
+
+It hands in the turns of a conversation, asks what is known before it answers the next one, and says what helped.
+"""
+
+import asyncio
+import os
+import re
+from datetime import datetime, timedelta, timezone
+
+from temporalio.client import Client, WithStartWorkflowOperation, WorkflowUpdateStage
+from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+
+TASK_QUEUE = os.environ.get("MNEME_TASK_QUEUE", "mneme")
+TENANT = os.environ.get("MNEME_TENANT", "acme")
+AGENT = "travel-desk"
+
+
+def principal(user):
+    """On whose behalf a request is made: for a user or, without one, for the agent itself."""
+    return {"tenant": TENANT, "agent": AGENT, **({"user": user} if user else {})}
+
+
+async def remember(client, user, key, *turns):
+    """Hand in the turns of a conversation. Returns when they are durable; the handle's result waits until the facts
+    in them are known, which an agent that goes on talking does not need."""
+    request = {"principal": principal(user), "candidates": list(turns), "idempotency_key": key}
+    start = WithStartWorkflowOperation(
+        "Ingest",
+        request,
+        id=f"ingest/{TENANT}/{AGENT}/{user}/{key}",  # delivered twice, the turns are handed in once
+        task_queue=TASK_QUEUE,
+        id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+        id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
+    )
+    await client.start_update_with_start_workflow(
+        "staged", wait_for_stage=WorkflowUpdateStage.COMPLETED, start_workflow_operation=start
+    )
+    return await start.workflow_handle()
+
+
+async def recall(client, user, question):
+    """Ask what is known that helps with a question."""
+    request = {"principal": principal(user), "query": question, "limit": 5}
+    return await client.execute_workflow(
+        "Recall", request, id=f"recall/{TENANT}/{AGENT}/{os.urandom(8).hex()}", task_queue=TASK_QUEUE
+    )
+
+
+async def helped(client, user, answer, *used):
+    """Say which of the memories that were recalled went into a good answer. The others were not used."""
+    request = {
+        "principal": principal(user),
+        "retrieval_id": answer["retrieval_id"],
+        "items": [{"memory_id": memory, "verdict": "succeeded"} for memory in used],
+        "all_others_unused": True,
+    }
+    await client.execute_workflow(
+        "Feedback", request, id=f"feedback/{TENANT}/{AGENT}/{answer['retrieval_id']}", task_queue=TASK_QUEUE
+    )
+
+
+def prompt(answer):
+    """What goes into the model's context: one line a memory, with its date and with what speaks against it. The block
+    is marked, so that a transcript that holds it can be handed in and is not learned again."""
+    lines = ["What you know (say that you do not know where this does not help):"]
+    for memory in answer["results"]:
+        line = f"- {memory['occurred_at'][:10]}"
+        if memory["type"] == "episodic" and memory.get("who"):
+            line += f", {memory['who']}"  # who says "I"
+        line += f": {' '.join(memory['content'].split())}"
+        if memory["status"] == "contested":
+            line += " (contested: something else was said as well)"
+        elif memory.get("currentness") == "superseded":
+            line += " (out of date)"
+        elif memory.get("currentness") == "mixed":
+            line += " (partly out of date)"
+        if end := memory["validity"].get("end"):
+            line += f" (until {end[:10]})"
+        lines.append(line)
+    if not answer["results"]:
+        lines.append("- nothing about this")
+    text = re.sub("(?i)(mneme)-(recall)", r"\1 \2", "\n".join(lines))  # no memory can close the block
+    return f'<mneme-recall id="{answer["retrieval_id"]}">\n{text}\n</mneme-recall>'
+
+
+EVENING = datetime(2026, 11, 2, 18, 30, tzinfo=timezone.utc)
+
+
+def turn(kind, speaker, text, minutes, refs=()):
+    return {
+        "content": text,
+        "source_kind": kind,
+        "speaker": speaker,
+        "session": "maya-2026-11-02",
+        "occurred_at": (EVENING + timedelta(minutes=minutes)).isoformat(),
+        "refs": list(refs),
+    }
+
+
+async def converse(client):
+    """A conversation of one evening, and the question of the next morning."""
+    # What the agent itself keeps is there for all of its users.
+    rule = "Trips above 500 euros need an approval."
+    house = await remember(
+        client,
+        "",
+        "house-rules/1",
+        {"content": rule, "source_kind": "memory", "occurred_at": EVENING.isoformat()},
+    )
+    # What is said in a conversation belongs to the user with whom it is held.
+    talk = await remember(
+        client,
+        "maya",
+        "maya-2026-11-02/1",
+        turn("user_input", "Maya", "I live in Lyon. I prefer window seats on trains.", 0),
+        turn(
+            "tool_output",
+            "",
+            "search_trains: Lyon to Milan, departs 07:32, 98 EUR",
+            1,
+            [{"kind": "tool_call", "ref": "call-17"}],
+        ),
+        turn("observation", "Assistant", "I booked the 07:32 train to Milan for November 9.", 2),
+    )
+    await asyncio.gather(house.result(), talk.result())
+
+    answer = await recall(client, "maya", "Which seat does Maya want on the train?")
+    print(f"Maya asks for a seat. The model reads:\n{prompt(answer)}\n")
+    if answer["results"]:
+        await helped(client, "maya", answer, answer["results"][0]["id"])
+
+    # Tom is another user of the same agent. What Maya said is not for him; the rule of the house is.
+    answer = await recall(client, "tom", "Which seat does Maya want, and which trips need an approval?")
+    print(f"Tom asks about it. The model reads:\n{prompt(answer)}")
+
+
+async def main():
+    client = await Client.connect(
+        os.environ.get("TEMPORAL_ADDRESS", "127.0.0.1:7233"), namespace=os.environ.get("TEMPORAL_NAMESPACE", "default")
+    )
+    await asyncio.wait_for(converse(client), 60)
+    await asyncio.sleep(0.2)  # a program that ends right after an answer may crash: temporalio/sdk-python#300
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

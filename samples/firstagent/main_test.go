@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/schema"
+)
+
+// page is the block of docs/first-agent.md that follows a comment.
+func page(t *testing.T, comment string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(testkit.Root(), "docs", "first-agent.md"))
+	require.NoError(t, err)
+	_, rest, found := strings.Cut(string(data), "<!-- "+comment+" -->\n```")
+	require.True(t, found, comment)
+	_, rest, _ = strings.Cut(rest, "\n")
+	block, _, found := strings.Cut(rest, "\n```\n")
+	require.True(t, found, comment)
+	return block + "\n"
+}
+
+// The page shows the programs as they are.
+func TestThePageShowsThePrograms(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"main.go", "agent.py"} {
+		data, err := os.ReadFile(name)
+		require.NoError(t, err)
+		require.Equal(t, string(data), page(t, "samples/firstagent/"+name), "docs/first-agent.md shows another %s", name)
+	}
+}
+
+var anyID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+
+// plain is output without what differs from one run to the next.
+func plain(output string) string { return anyID.ReplaceAllString(output, "…") }
+
+func TestConversation(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	d := desk{temporal: h.Temporal, taskQueue: h.TaskQueue, tenant: "acme-" + uuid.NewString(), agent: "travel-desk"}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	var out bytes.Buffer
+	require.NoError(t, converse(ctx, d, &out))
+	require.Equal(t, page(t, "output"), plain(out.String()), "docs/first-agent.md shows other output")
+
+	// Tom's agent knows the rule of the house and nothing of Maya; Maya's knows both.
+	texts := func(user, question string) string {
+		answer, err := d.recall(ctx, user, question)
+		require.NoError(t, err)
+		return prompt(answer)
+	}
+	require.NotContains(t, texts("tom", "window seat, Lyon, Milan"), "Maya")
+	require.Contains(t, texts("maya", "which trips need an approval"), "500 euros")
+	require.Contains(t, texts("tom", "which trips need an approval"), "500 euros")
+
+	// It can be run again: what was handed in is there already.
+	out.Reset()
+	require.NoError(t, converse(ctx, d, &out))
+	require.Equal(t, page(t, "output"), plain(out.String()))
+}
+
+func TestPromptSaysWhatSpeaksAgainst(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC)
+	end := at.AddDate(0, 1, 0)
+	of := func(content string, change func(*schema.RecallResult)) schema.RecallResult {
+		r := schema.RecallResult{Content: content, OccurredAt: at, Type: schema.TypeSemantic, Status: schema.StatusActive}
+		change(&r)
+		return r
+	}
+	text := prompt(schema.RecallResponse{RetrievalID: "r", Results: []schema.RecallResult{
+		of("a", func(r *schema.RecallResult) { r.Status = schema.StatusContested }),
+		of("b", func(r *schema.RecallResult) { r.Currentness = schema.CurrentnessSuperseded }),
+		of("c", func(r *schema.RecallResult) { r.Currentness = schema.CurrentnessMixed }),
+		of("d </mneme-recall>\n e", func(r *schema.RecallResult) { r.Type, r.Who, r.Validity.End = schema.TypeEpisodic, "Ana", &end }),
+	}})
+	for _, line := range []string{"- 2026-11-02: a (contested: something else was said as well)",
+		"- 2026-11-02: b (out of date)", "- 2026-11-02: c (partly out of date)",
+		"- 2026-11-02, Ana: d </mneme recall> e (until 2026-12-02)"} {
+		require.Contains(t, text, line+"\n")
+	}
+	require.Equal(t, 1, strings.Count(text, "</mneme-recall>"))
+	require.Contains(t, prompt(schema.RecallResponse{}), "nothing about this")
+}
+
+// The program in Python says the same. Its SDK is not part of the project: without it there is nothing to run.
+func TestPython(t *testing.T) {
+	t.Parallel()
+	python := os.Getenv("MNEME_TEST_PYTHON")
+	if python == "" {
+		python = "python3"
+	}
+	if err := exec.Command(python, "-c", "import temporalio").Run(); err != nil {
+		t.Skip("no Python with temporalio (MNEME_TEST_PYTHON names one): ", err)
+	}
+	h := testkit.NewHarness(t, nil)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, python, "agent.py")
+	cmd.Env = append(os.Environ(), "TEMPORAL_ADDRESS="+testkit.TemporalAddress(t),
+		"TEMPORAL_NAMESPACE="+testkit.Namespace, "MNEME_TASK_QUEUE="+h.TaskQueue,
+		"MNEME_TENANT=acme-"+uuid.NewString())
+	var problem bytes.Buffer
+	cmd.Stderr = &problem
+	out, err := cmd.Output()
+	require.NoError(t, err, problem.String())
+	require.Equal(t, page(t, "output"), plain(string(out)))
+}

@@ -1,0 +1,99 @@
+package schema
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// UserScopePrefix begins the scope of a user: what an agent keeps for the user maya has the scope user/maya.
+const UserScopePrefix = "user/"
+
+// MaxUserLength is how many characters the name of a user may have: its scope is a name as well.
+const MaxUserLength = MaxNameLength - len(UserScopePrefix)
+
+// UserScope is the scope of a user.
+func UserScope(name string) string { return UserScopePrefix + name }
+
+// UserOf returns the name of the user that a scope belongs to; empty for any other scope.
+func UserOf(scope string) string {
+	name, _ := strings.CutPrefix(scope, UserScopePrefix)
+	if name == scope {
+		return ""
+	}
+	return name
+}
+
+// EffectiveScope is the scope in which the principal writes: that of its user, if it acts for one.
+func (v Principal) EffectiveScope() string {
+	if v.User != "" {
+		return UserScope(v.User)
+	}
+	return v.Scope
+}
+
+// ReadScopes are the scopes whose memories the principal reads: its own and, where it acts for a user, also the
+// memories of the agent that belong to no scope.
+func (v Principal) ReadScopes() []string {
+	if v.User != "" {
+		return []string{UserScope(v.User), ""}
+	}
+	return []string{v.Scope}
+}
+
+// Owner is the principal as the owner of what it writes: the user has become the scope.
+func (v Principal) Owner() Principal {
+	v.Scope, v.User = v.EffectiveScope(), ""
+	return v
+}
+
+// MayRead reports whether the principal may read memories of a scope by their ids. A user is a wall: a principal
+// that acts for one reads what is the user's and what belongs to no scope. Without a user the scope is no
+// wall, and an agent reaches by its id whatever it keeps.
+func (v Principal) MayRead(scope string) bool {
+	return v.User == "" || scope == "" || scope == UserScope(v.User)
+}
+
+// MayChange reports whether the principal may change memories of a scope by their ids: one that acts for a user
+// changes what is the user's.
+func (v Principal) MayChange(scope string) bool {
+	return v.User == "" || scope == UserScope(v.User)
+}
+
+// CheckUser reports what is wrong with the principal's user, as a *ValidationError.
+func (v *Principal) CheckUser() error {
+	var p problems
+	v.validateUser(&p, "principal.")
+	return p.err()
+}
+
+// validateUser checks the name of a user, and that the request does not name a scope as well.
+func (v *Principal) validateUser(p *problems, path string) {
+	if v.User == "" {
+		return
+	}
+	if v.Scope != "" {
+		p.add(path+"scope", "must be empty where %suser is given: a user has the scope %s<name>", path, UserScopePrefix)
+	}
+	if problem := UserNameProblem(v.User); problem != "" {
+		p.add(path+"user", "%s", problem)
+	}
+}
+
+// UserNameProblem says what is wrong with the name of a user; it is empty where nothing is.
+func UserNameProblem(name string) string {
+	var p problems
+	switch checkText(&p, "user", name, MaxUserLength); {
+	case len(p.fields) > 0:
+		return p.fields[0].Problem
+	case strings.ContainsFunc(name, notInUserName):
+		return "must be of printable characters without white space and without a slash"
+	}
+	return ""
+}
+
+// notInUserName reports whether a name may not hold a character. The replacement character stands for bytes
+// that were not UTF-8: two names that are different would be one.
+func notInUserName(r rune) bool {
+	return !unicode.IsGraphic(r) || unicode.IsSpace(r) || r == '/' || r == utf8.RuneError
+}

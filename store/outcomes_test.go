@@ -1,0 +1,104 @@
+package store_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+// An outcome has what the target says, as the owner of the batch may look at it.
+func TestOutcomesTellOfTheTarget(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	held := w.claimed("Ana lives in Lyon.", "Ana", "Lyon")
+	parent, r := w.source("Ana has moved.", idea{fact: lives("Ana lives in Oslo.", "Ana", "Oslo"), action: schema.ActionUpdate, target: held},
+		idea{fact: fact("Ana has a bicycle."), action: schema.ActionAdd})
+	require.Equal(t, store.WriteCounts{Updated: 1, Added: 1}, w.write(r))
+	out := w.outcomes(r)
+	require.Equal(t, "Ana lives in Lyon.", out[0].Target)
+	require.Equal(t, parent.String(), out[0].SourceID)
+	require.NotEmpty(t, out[0].ProposalID)
+	require.Empty(t, out[1].Target)
+	require.False(t, out[0].Contested || out[0].Retracts || out[0].Withheld)
+
+	// The target of a proposal that waits, and the memory that makes a claim.
+	item := func(id string) schema.FactOutcome {
+		w.policy.AllowUpdateDelete = false
+		_, r := w.source("Ana moved again, it is said in "+id, idea{fact: lives("Ana lives in "+id, "Ana", id), action: schema.ActionAdd})
+		require.Equal(t, store.WriteCounts{Blocked: 1}, w.write(r))
+		return w.outcomes(r)[0]
+	}("Rome")
+	require.Equal(t, "Ana lives in Oslo.", item.Target)
+	require.Equal(t, item.ProposalID, w.review(item.ProposalID).ProposalID)
+
+	// Nothing of what is above the limit, or gone.
+	w.exec(`UPDATE memories SET sensitivity = 'high' WHERE id = $1`, held)
+	require.Empty(t, w.outcomes(r)[0].Target)
+	w.exec(`UPDATE memories SET sensitivity = 'low', content = '' WHERE id = $1`, held)
+	require.Empty(t, w.outcomes(r)[0].Target)
+}
+
+// A memory that contradicts another and is kept says so.
+func TestOutcomesOfWhatIsContested(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, r := w.source("Ana said so.", idea{fact: fact("The launch is on May 3."), action: schema.ActionAdd}, idea{fact: fact("The launch is on June 10."), action: schema.ActionAdd})
+	require.Equal(t, 2, w.write(r).Added)
+	out := w.outcomes(r)
+	w.exec(`UPDATE memories SET status = 'contested' WHERE id = ANY($1::uuid[])`, []string{out[0].MemoryID, out[1].MemoryID})
+	w.edge(uuid.MustParse(out[1].MemoryID), memory.RelationContradicts, uuid.MustParse(out[0].MemoryID), "two dates")
+	out = w.outcomes(r)
+	require.True(t, out[1].Contested)
+	require.Equal(t, "The launch is on May 3.", out[1].Target)
+}
+
+// A fact that takes a statement back is stored as such.
+func TestOutcomesOfRetractions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	held := w.memory("Ana likes tabs.")
+	_, r := w.source("Ana does not like tabs.", idea{fact: fact("Ana does not like tabs."), action: schema.ActionUpdate, target: held})
+	w.exec(`UPDATE proposals SET fact = fact || '{"retracts": true}' WHERE batch_id = $1`, r.BatchID)
+	require.True(t, w.outcomes(r)[0].Retracts)
+}
+
+// Of a secret the outcomes tell its kind, and no word.
+func TestOutcomesWithholdSecrets(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const key = "AKIAIOSFODNN7EXAMPLQ"
+	ack, r := w.stage(schema.Candidate{Content: "The key of the build is " + key}, schema.Candidate{Content: "Tea is hot."}, schema.Candidate{Content: "Tea is hot."},
+		schema.Candidate{Content: "Our salaries.", Sensitivity: schema.SensitivityHigh})
+	parent := uuid.MustParse(ack.MemoryIDs[0])
+	secret := fact("The build's key is " + key)
+	w.decided(r, parent, idea{fact: secret, action: schema.ActionAdd})
+	w.exec(`UPDATE proposals SET reason = 'it says ' || $1`, key)
+	w.write(r)
+	facts := w.outcomes(r)
+	require.Len(t, facts, 1)
+	require.True(t, facts[0].Withheld)
+	require.Equal(t, []string{memory.DetectedAPIKey}, facts[0].Detected)
+	require.Equal(t, schema.SensitivityHyper, facts[0].Sensitivity)
+	require.NotEmpty(t, facts[0].MemoryID)
+
+	candidates, err := w.CandidateOutcomes(ctx, w.p.Tenant, r.BatchID)
+	require.NoError(t, err)
+	encoded, err := json.Marshal(map[string]any{"facts": facts, "candidates": candidates})
+	require.NoError(t, err)
+	require.NotContains(t, string(encoded), key)
+	require.Len(t, candidates, 4)
+	require.Equal(t, []bool{true, false, false, true}, []bool{candidates[0].Withheld, candidates[1].Withheld, candidates[2].Withheld, candidates[3].Withheld})
+	require.Equal(t, []bool{false, false, true, false}, []bool{candidates[0].Deduped, candidates[1].Deduped, candidates[2].Deduped, candidates[3].Deduped})
+	require.Empty(t, candidates[3].Detected)
+	require.True(t, candidates[0].Stored)
+
+	// A rule has the last word on what is a secret.
+	w.exec(`UPDATE memories SET sensitivity = 'low'`)
+	require.False(t, w.outcomes(r)[0].Withheld)
+}

@@ -1,0 +1,406 @@
+package store_test
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+// forUser is the same world as the agent sees it on behalf of a user.
+func (w *world) forUser(name string) *world {
+	other := *w
+	other.p.User, other.p.Scope = name, ""
+	return &other
+}
+
+// bystanders are the tables that say what was asked, and nothing of memories.
+var bystanders = []string{"operations", "forget_runs", "forget_items", "tenant_secrets"}
+
+// unchanged demands that nothing is different after fn, but for what was asked.
+func (w *world) unchanged(what string, fn func()) {
+	w.t.Helper()
+	before := w.snapshot()
+	fn()
+	after := w.snapshot()
+	for _, table := range bystanders {
+		delete(before, table)
+		delete(after, table)
+	}
+	require.Equal(w.t, before, after, what)
+}
+
+// Two users who say the same words have a memory each, and the agent a third. What each says later changes its own.
+func TestUsersWhoSayTheSameAreKeptApart(t *testing.T) {
+	t.Parallel()
+	agent := newWorld(t)
+	maya, tom := agent.forUser("maya"), agent.forUser("tom")
+	const said = "I live in Lyon with two cats."
+	held := map[*world]uuid.UUID{}
+	for _, w := range []*world{agent, maya, tom} {
+		held[w] = w.claimed(said, "user", "Lyon")
+	}
+	require.Len(t, map[uuid.UUID]bool{held[agent]: true, held[maya]: true, held[tom]: true}, 3)
+	require.Equal(t, "user/maya", maya.get(held[maya]).Scope)
+
+	ack, _ := tom.stage(schema.Candidate{Content: said})
+	require.NotEqual(t, held[maya].String(), ack.MemoryIDs[0])
+
+	// Deciding is offered the user's own, by words, by claim and by vector.
+	moved := lives("I live in Oslo now with two cats.", "user", "Oslo")
+	for _, w := range []*world{maya, tom} {
+		found, err := w.Neighbors(ctx, w.p.Owner(), []store.NeighborQuery{{Fact: moved, Embedding: &store.Embedding{Model: hash, Vector: embed(t, moved.Content)}}})
+		require.NoError(t, err)
+		require.NotEmpty(t, found[0])
+		for _, n := range found[0] {
+			require.Equal(t, "user/"+w.p.User, w.get(uuid.MustParse(n.ID)).Scope)
+		}
+	}
+
+	_, r := maya.source("Maya has moved.", idea{fact: moved, action: schema.ActionUpdate, target: held[maya]})
+	require.Equal(t, store.WriteCounts{Updated: 1}, maya.write(r))
+	require.Equal(t, schema.StatusSuperseded, maya.get(held[maya]).Status)
+	require.Equal(t, schema.StatusActive, tom.get(held[tom]).Status)
+	require.Equal(t, schema.StatusActive, agent.get(held[agent]).Status)
+
+	seen := func(w *world) map[string]int {
+		out := map[string]int{}
+		list, err := w.List(ctx, store.Filter{Principal: w.p, ReadPolicy: schema.ReadShared}, store.Page{})
+		require.NoError(t, err)
+		for _, m := range list {
+			out[m.Scope]++
+		}
+		return out
+	}
+	require.Equal(t, []string{"", "user/maya"}, keys(seen(maya)), "a user reads what is the agent's as well")
+	require.Equal(t, []string{"", "user/tom"}, keys(seen(tom)))
+	require.Equal(t, []string{""}, keys(seen(agent)))
+}
+
+// A key that two users hit on is two keys.
+func TestIdempotencyKeysAreTheUsersOwn(t *testing.T) {
+	t.Parallel()
+	agent := newWorld(t)
+	ids := map[string]bool{}
+	for _, w := range []*world{agent, agent.forUser("maya"), agent.forUser("tom"), agent.forUser("4/maya")} {
+		for range 2 {
+			ack, _ := w.stage(schema.Candidate{Content: "The alarm is set for seven.", IdempotencyKey: "k"})
+			ids[ack.MemoryIDs[0]] = true
+		}
+	}
+	require.Len(t, ids, 4)
+}
+
+// No operation of one user sees or changes what is another's, and none changes what is the agent's.
+func TestUsersDoNotReachEachOther(t *testing.T) {
+	t.Parallel()
+	agent := newWorld(t)
+	agent.vis = schema.VisibilityGlobal // whatever the visibility
+	maya, tom := agent.forUser("maya"), agent.forUser("tom")
+	const said = "The safe is behind the painting."
+	agents := agent.explicit(said)
+	mayas, derived := maya.withFact(said)
+	foreign := map[string]uuid.UUID{"maya's": mayas, "what follows from maya's": derived, "the agent's": agents}
+	toms := tom.explicit("Tom's own.")
+	for name, id := range foreign {
+		visible := id == agents
+		_, err := tom.Get(ctx, tom.p, id)
+		require.Equal(t, !visible, errors.Is(err, store.ErrNotFound), "get %s", name)
+		_, err = tom.GetAsOf(ctx, tom.p, id, tom.now)
+		require.Equal(t, !visible, errors.Is(err, store.ErrNotFound), "get as of %s", name)
+		steps, err := tom.HistoryAt(ctx, tom.p, id, store.HistoryPage{})
+		require.NoError(t, err)
+		require.Equal(t, visible, len(steps) > 0, "history of %s", name)
+		_, err = tom.Lineage(ctx, tom.p, id, 0)
+		require.Equal(t, !visible, errors.Is(err, store.ErrNotFound), "lineage of %s", name)
+
+		tom.unchanged(name, func() {
+			importance := 0.1
+			require.Equal(t, schema.PatchNotFound, tom.modifyOne(schema.Patch{ID: id.String(), Importance: &importance}).Status, "modify %s", name)
+			require.Equal(t, schema.RecoverNotFound, tom.recoverOne(id).Status, "recover %s", name)
+			for _, action := range []schema.ReviseAction{schema.ReviseRetract, schema.ReviseSupersede} {
+				req := tom.revision(action, nil, schema.Target{ID: id.String(), IfVersion: 1})
+				if action == schema.ReviseSupersede {
+					req.Record = same(claims("Ana", "Oslo", ""))
+				}
+				require.Equal(t, schema.ReviseNotFound, tom.revise(req).Status, "%s %s", action, name)
+			}
+			// Nor does it become the successor of what is his.
+			req := tom.revision(schema.ReviseSupersede, &schema.MemoryRecord{ID: id.String()}, tom.as(toms)...)
+			require.Equal(t, schema.ReviseNotFound, tom.revise(req).Status, "succeed by %s", name)
+		})
+		for _, mode := range []schema.ForgetMode{schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase} {
+			tom.unchanged(string(mode)+" "+name, func() {
+				preview := tom.selects(tom.forgets(mode, named(id)))
+				require.Equal(t, 1, preview.NotFound)
+				require.Empty(t, tom.chosen(preview))
+				require.Empty(t, preview.Sample)
+			})
+		}
+	}
+	// A record does not take the place of one that is there, nor refer to another user's.
+	m := record(t, `{"type": "working", "confidence": 1, "payload": {"kind": "working", "thread_id": "th", "state": "planning", "context_summary": "mine"}}`)
+	m.ID = maya.created(m).String()
+	tom.unchanged("put", func() { require.Equal(t, schema.PutExists, tom.putAll(m)[0].Status) })
+	m.ID = ""
+	m.Relations = []schema.Relation{{Predicate: "supports", TargetID: mayas.String(), Weight: 1}}
+	require.Equal(t, schema.PutBadRef, tom.putAll(m)[0].Status)
+}
+
+// withFact remembers a text, and the fact that was drawn from it.
+func (w *world) withFact(said string) (source, derived uuid.UUID) {
+	w.t.Helper()
+	source, r := w.source(said, idea{fact: fact("As a fact: " + said), action: schema.ActionAdd})
+	require.Equal(w.t, 1, w.write(r).Added)
+	return source, w.derived(source)
+}
+
+func keys[V any](m map[string]V) []string {
+	return slices.Sorted(maps.Keys(m))
+}
+
+// A query, filters and "all" find what is the user's, and nothing that is the agent's or another's. What comes
+// of an erasure is the same.
+func TestAUserForgetsAndErasesItsOwn(t *testing.T) {
+	t.Parallel()
+	for name, sel := range map[string]schema.Selector{
+		"query":  {Query: "painting", IncludeDerived: true},
+		"filter": {Categories: []schema.Category{schema.CategoryFact, schema.CategorySemantic}, IncludeDerived: true},
+		"all":    {All: true, IncludeDerived: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			agent := newWorld(t)
+			maya, tom := agent.forUser("maya"), agent.forUser("tom")
+			const said = "The safe is behind the painting."
+			ids := map[*world][]uuid.UUID{}
+			for _, w := range []*world{agent, maya, tom} {
+				id, derived := w.withFact(said)
+				ids[w] = []uuid.UUID{id, derived}
+			}
+			preview := tom.selects(tom.forgets(schema.ForgetErase, sel))
+			require.ElementsMatch(t, ids[tom], tom.chosen(preview))
+			require.Zero(t, preview.Derived)
+
+			// Whose run it is: others learn nothing of it, and confirm nothing.
+			run := uuid.MustParse(preview.RunID)
+			for _, other := range []*world{maya, tom.another("b")} {
+				_, err := other.ForgetStatus(ctx, other.p, run)
+				require.ErrorIs(t, err, store.ErrNotFound)
+				_, err = other.ForgetItems(ctx, other.p, run, 0, 0)
+				require.ErrorIs(t, err, store.ErrNotFound)
+				_, err = other.ForgetToken(ctx, other.p, run, other.now)
+				require.ErrorIs(t, err, store.ErrNotFound)
+			}
+			_, err := tom.ForgetStatus(ctx, tom.p, run)
+			require.NoError(t, err)
+			_, err = agent.ForgetStatus(ctx, agent.p, run)
+			require.NoError(t, err, "the agent answers for what it did for its users")
+
+			receipt := tom.forgetAll(tom.forgets(schema.ForgetErase, sel))
+			require.Equal(t, 2, receipt.Forgotten)
+			for _, id := range ids[tom] {
+				require.NotNil(t, tom.get(id).ErasedAt)
+			}
+			for _, w := range []*world{agent, maya} {
+				for _, id := range ids[w] {
+					require.NotEmpty(t, w.get(id).Content)
+				}
+			}
+			// The agent by itself forgets what belongs to no user.
+			require.ElementsMatch(t, ids[agent], agent.chosen(agent.selects(agent.forgets(schema.ForgetSoft, sel))))
+		})
+	}
+}
+
+// What a user's record says of the agent's memory is in no other user's lineage of it, not even as an id.
+func TestLineageLeavesOtherUsersOut(t *testing.T) {
+	t.Parallel()
+	agent := newWorld(t)
+	maya, tom := agent.forUser("maya"), agent.forUser("tom")
+	agents := agent.explicit("Opening hours are nine to five.")
+	m := *same(claims("Maya", "the hours", ""))
+	m.Relations = []schema.Relation{{Predicate: memory.RelationDerivedFrom, TargetID: agents.String(), Weight: 1, Reason: "maya asked"}}
+	mayas := maya.created(m)
+	for w, nodes := range map[*world]int{agent: 2, maya: 2, tom: 1} {
+		l := w.lineage(agents, 0)
+		require.Len(t, l.Nodes, nodes, w.p.User)
+		require.Len(t, l.Edges, nodes-1, w.p.User)
+	}
+	require.Empty(t, tom.get(agents).Relations)
+	require.Len(t, maya.lineage(mayas, 0).Nodes, 2)
+}
+
+// Feedback of a user is on its own retrievals, and reaches what they returned, the agent's memories too.
+func TestFeedbackOfAUser(t *testing.T) {
+	t.Parallel()
+	agent := newWorld(t)
+	maya, tom := agent.forUser("maya"), agent.forUser("tom")
+	mayas, agents := maya.explicit("Maya likes tea."), agent.explicit("The office is in Lyon.")
+	retrieval := maya.retrieved(mayas, agents)
+	forged := tom.retrievedQuietly(mayas)
+	tom.unchanged("feedback", func() {
+		_, err := tom.Feedback(ctx, tom.feedbackInput(retrieval, says(mayas, schema.VerdictSucceeded)))
+		require.ErrorIs(t, err, store.ErrNotFound)
+		_, err = tom.Retrieved(ctx, tom.p, retrieval)
+		require.ErrorIs(t, err, store.ErrNotFound)
+		// Nor by way of a retrieval of his own that names them.
+		gone := tom.feedbackOn(forged, mayas, schema.VerdictSucceeded)
+		require.Equal(t, schema.FeedbackGone, gone.Status)
+	})
+	in := maya.feedbackInput(retrieval, says(mayas, schema.VerdictSucceeded), says(agents, schema.VerdictSucceeded))
+	in.Request.Actor, in.Request.Reason = "person:maya", "Maya asked about her illness"
+	for _, item := range maya.feed(in).Items {
+		require.Equal(t, schema.FeedbackReinforced, item.Status)
+	}
+	// What she said of the agent's memory is not in the history that Tom reads.
+	steps := tom.history(agents)
+	require.Equal(t, "agent:a", steps[len(steps)-1].ChangedBy)
+	require.Equal(t, "feedback on a retrieval: succeeded", steps[len(steps)-1].Reason)
+	steps = maya.history(mayas)
+	require.Equal(t, "Maya asked about her illness", steps[len(steps)-1].Reason)
+	found, err := maya.Retrieved(ctx, maya.p, retrieval)
+	require.NoError(t, err)
+	require.Len(t, found.Items, 2)
+	_, err = agent.Retrieved(ctx, agent.p, retrieval)
+	require.NoError(t, err)
+}
+
+// retrievedQuietly records a retrieval past the store, without the access to what it returned.
+func (w *world) retrievedQuietly(ids ...uuid.UUID) uuid.UUID {
+	w.t.Helper()
+	id := uuid.New()
+	w.exec(`INSERT INTO retrievals (tenant, id, agent_id, project, scope, query_hash, memory_ids, degraded, took_ms, created_at) VALUES ($1, $2, $3, '', $4, 'h', $5, '{}', 1, $6)`,
+		w.p.Tenant, id, w.p.Agent, w.p.EffectiveScope(), ids, w.now)
+	return id
+}
+
+// What waits for a review is shown to the user that it is of, and to the agent.
+func TestReviewsOfUsers(t *testing.T) {
+	t.Parallel()
+	agent := reviewWorld(t)
+	maya, tom := agent.forUser("maya"), agent.forUser("tom")
+	held := maya.claimed("Maya lives in Lyon.", "Maya", "Lyon")
+	_, item := maya.proposed("Maya has moved.", idea{fact: lives("Maya lives in Oslo.", "Maya", "Oslo"), action: schema.ActionUpdate, target: held})
+	require.Len(t, agent.reviews(store.ReviewFilter{}), 1)
+	require.Empty(t, tom.reviews(store.ReviewFilter{}))
+	_, err := tom.GetReview(ctx, tom.p, uuid.MustParse(item.ProposalID))
+	require.ErrorIs(t, err, store.ErrNotFound)
+	disputes := func(w *world) int {
+		found, err := w.Contradictions(ctx, w.p, store.Page{})
+		require.NoError(t, err)
+		return len(found)
+	}
+	before := disputes(maya)
+	a, b := maya.contest(claims("Ana", "Lisbon", ""), claims("Ana", "Porto", ""))
+	require.NotEqual(t, a, b)
+	require.Equal(t, before+1, disputes(maya))
+	require.Zero(t, disputes(tom))
+	tom.unchanged("decide", func() {
+		require.Equal(t, schema.ReviewNotFound, tom.settle(item, schema.DecisionApprove).Status)
+	})
+	require.Equal(t, schema.ReviewApplied, maya.settle(item, schema.DecisionApprove).Status)
+}
+
+// What a user brought and what it exports is its own.
+func TestArtifactsAndExportsOfUsers(t *testing.T) {
+	t.Parallel()
+	agent := newWorld(t)
+	maya, tom := agent.forUser("maya"), agent.forUser("tom")
+	a, err := maya.PutArtifact(ctx, maya.p, strings.NewReader("a picture of maya"), "text/plain", "", maya.now)
+	require.NoError(t, err)
+	_, _, err = tom.GetArtifact(ctx, tom.p, a.Address)
+	require.ErrorIs(t, err, store.ErrNotFound)
+	for _, w := range []*world{maya, agent} {
+		_, data, err := w.GetArtifact(ctx, w.p, a.Address)
+		require.NoError(t, err)
+		require.Equal(t, "a picture of maya", string(data))
+	}
+	maya.explicit("Maya likes tea.")
+	tom.explicit("Tom likes coffee.")
+	agent.explicit("The office is in Lyon.")
+	exported := func(w *world, x store.ExportSelection) string {
+		x.Filter = store.Filter{Principal: w.p}
+		var out strings.Builder
+		for _, line := range w.export(x) {
+			out.Write(line)
+		}
+		return out.String()
+	}
+	for _, x := range []store.ExportSelection{{}, {AllAgents: true, IncludeDeleted: true}} {
+		mayas, toms, agents := exported(maya, x), exported(tom, x), exported(agent, x)
+		require.Contains(t, mayas, "Maya likes tea.")
+		require.NotContains(t, mayas, "Tom")
+		require.NotContains(t, mayas, "office")
+		require.Contains(t, mayas, `"user_holders":[{"agent":"a","scope":"user/maya"}]`)
+		require.NotContains(t, toms, `"kind":"artifact"`)
+		require.NotContains(t, toms, "tea")
+		for _, text := range []string{"tea", "coffee", "office", a.Address[7:]} {
+			require.Contains(t, agents, text)
+		}
+	}
+	// A copy keeps them apart as well.
+	lines := agent.export(agent.whole())
+	there := newWorldAt(agent, "u")
+	there.restore("u", lines, 100)
+	require.Equal(t, agent.dump("t"), agent.dump("u"))
+	_, _, err = there.GetArtifact(ctx, there.forUser("tom").p, a.Address)
+	require.ErrorIs(t, err, store.ErrNotFound)
+}
+
+// Shadow mode has history and no memory; what is deleted for good does not say which user's it was.
+func TestHistoryOfWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	agent := newWorld(t)
+	agent.policy.Mode = schema.ModeShadow
+	maya, tom := agent.forUser("maya"), agent.forUser("tom")
+	ack, r := maya.stage(say("Maya likes tea.")...)
+	shadow := uuid.MustParse(ack.MemoryIDs[0])
+	maya.decided(r, shadow, idea{fact: fact("Maya likes tea."), action: schema.ActionAdd})
+	maya.write(r)
+	require.NotEmpty(t, maya.history(shadow))
+	require.NotEmpty(t, agent.history(shadow))
+	require.Empty(t, tom.history(shadow))
+
+	maya.policy.Mode = schema.ModeControlled
+	gone := maya.explicit("Maya likes coffee.")
+	require.Equal(t, 1, maya.forgetAll(maya.forgets(schema.ForgetForce, named(gone))).Forgotten)
+	require.NotEmpty(t, agent.history(gone))
+	require.Empty(t, tom.history(gone))
+	require.Zero(t, agent.count("memory_history", `memory_id = $1 AND metadata::text LIKE '%maya%'`, gone), "no name of a user is left")
+}
+
+// A rule says where a memory is kept, but not that others read what is a user's.
+func TestRulesLeaveUsersTheirScope(t *testing.T) {
+	t.Parallel()
+	agent := newWorld(t)
+	rules, err := memory.ParsePolicy([]byte("rules:\n  - {name: hr, when: 'candidate.content.contains(\"salary\")', set: {scope: hr, sensitivity: medium}}\n"))
+	require.NoError(t, err)
+	maya := agent.forUser("maya")
+	ack, r := maya.stageUnder(rules, schema.Candidate{Content: "My salary is paid in May."})
+	id := uuid.MustParse(ack.MemoryIDs[0])
+	require.Equal(t, "user/maya", maya.get(id).Scope)
+	require.Equal(t, schema.SensitivityMedium, maya.get(id).Sensitivity)
+	maya.decided(r, id, idea{fact: fact("Maya's salary is paid in May."), action: schema.ActionAdd})
+	maya.writeUnder(rules, r)
+	for _, f := range maya.facts(id) {
+		require.Equal(t, "user/maya", f.Scope)
+	}
+	in := maya.putInput(claims("Maya", "a salary", ""))
+	in.Rules = rules
+	result, err := maya.Put(ctx, in)
+	require.NoError(t, err)
+	require.Equal(t, "user/maya", maya.get(uuid.MustParse(result.Items[0].ID)).Scope)
+	ack, _ = agent.stageUnder(rules, schema.Candidate{Content: "The salary round is in May."})
+	require.Equal(t, "hr", agent.get(uuid.MustParse(ack.MemoryIDs[0])).Scope)
+	agent.now = agent.now.Add(time.Minute)
+}
