@@ -70,6 +70,22 @@ func saySameWords(a, b Statement) bool {
 	return len(said) > 0 && slices.Equal(said, saidWords(b))
 }
 
+// TellingWords are words that whatever says the same as a statement is likely to hold: those of its triple's
+// object, or else those of its sentence but for the speaker and the first person.
+func TellingWords(s Statement) string {
+	if s.hasTriple() {
+		return s.Claim.Object
+	}
+	out, speaker := []string{}, words(s.Speaker, "'-")
+	for _, word := range words(s.Content, "'-") {
+		stem, _, _ := strings.Cut(word, "'")
+		if !passing[word] && !firstPerson[stem] && !slices.Contains(speaker, stem) {
+			out = append(out, word)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
 // textual reports whether a memory of the type says what its text says.
 func textual(t schema.MemoryType) bool {
 	return t == schema.TypeSemantic || t == schema.TypeEpisodic
