@@ -206,9 +206,38 @@ var (
 		"can't": "can not", "won't": "will not", "shan't": "shall not", "ain't": "be not"}
 )
 
-// AlsoSays is how many other things a text says beside what is to be forgotten: so many other memories
-// were drawn from it, or, where that is more, so many further sentences does it have.
-func AlsoSays(text string, others int) int { return max(others, countSentences(text)-1) }
+// SaysMore reports whether a memory that says what asked says tells of something else, too: it has at least
+// two words that carry a meaning and that asked does not have.
+func SaysMore(asked, other Statement) bool {
+	known := map[string]bool{}
+	for _, word := range saidWords(asked) {
+		known[word] = true
+	}
+	for _, word := range words(asked.Claim.Subject+" "+asWords(asked.Claim.Predicate)+" "+asked.Claim.Object, "'-") {
+		known[withoutS(word)] = true
+	}
+	more := map[string]bool{}
+	for _, word := range saidWords(other) {
+		if !known[word] && !function[word] {
+			more[word] = true
+		}
+	}
+	return len(more) >= 2
+}
+
+// function words carry no meaning of their own, as saidWords spells them.
+var function = set(`this that these those of to in on at by for from with as and or but so if then than because be was were been have had having
+	i you he she it we they me my your his her our their us them its what who which when where how there here not`)
+
+// AlsoSays is how many other things a text says beside what is to be forgotten: so many other memories were
+// drawn from it, or, where that is more, so many further sentences does it have, or at least one where it says more.
+func AlsoSays(text string, others int, more bool) int {
+	n := max(others, countSentences(text)-1)
+	if more {
+		n = max(n, 1)
+	}
+	return n
+}
 
 // minSentenceWords is how many words a sentence has that says something: "Hi there!" does not.
 const minSentenceWords = 3

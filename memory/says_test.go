@@ -130,9 +130,27 @@ func TestAlsoSays(t *testing.T) {
 		"I live in Oslo\nI work at Acme\nI like long walks": 2,
 		"": 0,
 	} {
-		require.Equal(t, want, memory.AlsoSays(text, 0), text)
-		require.Equal(t, max(want, 2), memory.AlsoSays(text, 2), text)
+		require.Equal(t, want, memory.AlsoSays(text, 0, false), text)
+		require.Equal(t, max(want, 2), memory.AlsoSays(text, 2, false), text)
+		require.Equal(t, max(want, 1), memory.AlsoSays(text, 0, true), text)
 	}
+}
+
+func TestSaysMore(t *testing.T) {
+	t.Parallel()
+	python := claimed("Maya prefers Python.", "Maya", "prefers", "Python")
+	for text, want := range map[string]bool{
+		"I prefer Python.":                         false,
+		"As I said, it is Python that I prefer!":   false,
+		"Python is what I prefer":                  false,
+		"I prefer Python and live in Oslo.":        true,
+		"I prefer Python since my sister is ill":   true,
+		"Maya prefers Python and lives in Oslo.":   true,
+		"Ben and I prefer Python to the old stack": true,
+	} {
+		require.Equal(t, want, memory.SaysMore(python, spoken("Maya", text)), text)
+	}
+	require.False(t, memory.SaysMore(spoken("Maya", "I prefer Python and live in Oslo."), python))
 }
 
 // Whatever is said, a statement says the same as itself, and the order does not matter.

@@ -40,6 +40,7 @@ type echo struct {
 	id    uuid.UUID
 	tie   memory.Tie // by which it was found
 	stand memory.Tie // where it stands to what was asked for: how the search goes on from it
+	more  bool       // it says other things, too
 	other bool       // it is another agent's, which this mode leaves alone
 }
 
@@ -88,16 +89,16 @@ func (s *echoSearch) step(ctx context.Context, frontier []echo) ([]echo, error) 
 		if err != nil {
 			return nil, err
 		}
-		ids, ties, others := make([]uuid.UUID, len(found)), make([]string, len(found)), make([]bool, len(found))
+		ids, ties, more, others := make([]uuid.UUID, len(found)), make([]string, len(found)), make([]bool, len(found)), make([]bool, len(found))
 		for i, e := range found {
-			ids[i], ties[i], others[i] = e.id, string(e.tie), e.other
+			ids[i], ties[i], more[i], others[i] = e.id, string(e.tie), e.more, e.other
 			if !e.other {
 				next = append(next, e)
 			}
 		}
-		_, err = s.tx.Exec(ctx, `INSERT INTO forget_echoes (tenant, run_id, memory_id, position, tie, foreign_owner)
-			SELECT $1, $2, x.id, $3 + x.n, x.tie, x.other FROM unnest($4::uuid[], $5::text[], $6::boolean[]) WITH ORDINALITY x(id, tie, other, n)`,
-			s.tenant, s.run, s.found, ids, ties, others)
+		_, err = s.tx.Exec(ctx, `INSERT INTO forget_echoes (tenant, run_id, memory_id, position, tie, also_says, foreign_owner)
+			SELECT $1, $2, x.id, $3 + x.n, x.tie, x.more::integer, x.other FROM unnest($4::uuid[], $5::text[], $6::boolean[], $7::boolean[]) WITH ORDINALITY x(id, tie, more, other, n)`,
+			s.tenant, s.run, s.found, ids, ties, more, others)
 		if err != nil {
 			return nil, err
 		}
@@ -114,9 +115,9 @@ func (s *echoSearch) from(ctx context.Context, frontier []echo, near bool) ([]ec
 		said
 	}
 	ids, stands := make([]uuid.UUID, len(frontier)), make([]string, len(frontier))
-	standing := make(map[uuid.UUID]memory.Tie, len(frontier))
+	known := make(map[uuid.UUID]echo, len(frontier))
 	for i, e := range frontier {
-		ids[i], stands[i], standing[e.id] = e.id, string(e.stand), e.stand
+		ids[i], stands[i], known[e.id] = e.id, string(e.stand), e
 	}
 	seeds, err := s.statements(ctx, ids)
 	if err != nil {
@@ -155,11 +156,12 @@ func (s *echoSearch) from(ctx context.Context, frontier []echo, near bool) ([]ec
 		if !memory.Says(asked, p.by, p.Statement) {
 			continue
 		}
-		stand, ok := memory.Reached(p.by, standing[p.seed], memory.SaysSame(asked, p.Statement))
+		stand, ok := memory.Reached(p.by, known[p.seed].stand, memory.SaysSame(asked, p.Statement))
 		if !ok {
 			continue
 		}
 		e := echo{id: p.ID, tie: p.by, stand: stand, other: p.Agent != s.principal.Agent && !s.soft}
+		e.more = known[p.seed].more || p.by != memory.TieDerived && memory.SaysMore(asked, p.Statement)
 		if at := len(out) - 1; at < 0 || out[at].id != e.id {
 			out = append(out, e)
 		} else {
@@ -178,6 +180,7 @@ func nearer(a, b echo) echo {
 	case a.tie == memory.TieDerived || b.tie == memory.TieDerived:
 		a.tie = memory.TieDerived
 	}
+	a.more = a.more && b.more
 	if b.stand == memory.TieSame && a.stand == memory.TieDerived {
 		a.stand = memory.TieSame
 	}
@@ -235,7 +238,7 @@ var nearSQL = fmt.Sprintf(`
 func (s *echoSearch) countOthers(ctx context.Context) error {
 	const outside = ` AND NOT EXISTS (SELECT FROM forget_items i WHERE i.tenant = $1 AND i.run_id = $2 AND i.memory_id = m.id)
 		AND NOT EXISTS (SELECT FROM forget_echoes i WHERE i.tenant = $1 AND i.run_id = $2 AND i.memory_id = m.id)`
-	rows, err := s.tx.Query(ctx, `SELECT e.memory_id, e.tie, t.content, CASE e.tie WHEN 'derived' THEN (
+	rows, err := s.tx.Query(ctx, `SELECT e.memory_id, e.tie, t.content, e.also_says > 0, CASE e.tie WHEN 'derived' THEN (
 			SELECT count(*) FROM memory_relations r JOIN memories m ON m.tenant = $1 AND m.id = r.target_id AND m.erased_at IS NULL
 			WHERE r.tenant = $1 AND r.source_id = e.memory_id AND r.predicate = 'derived_from'`+outside+`
 		) ELSE (
@@ -254,10 +257,11 @@ func (s *echoSearch) countOthers(ctx context.Context) error {
 	var id uuid.UUID
 	var tie memory.Tie
 	var text string
+	var more bool
 	var others int
-	_, err = pgx.ForEachRow(rows, []any{&id, &tie, &text, &others}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&id, &tie, &text, &more, &others}, func() error {
 		if tie != memory.TieDerived {
-			others = memory.AlsoSays(text, others)
+			others = memory.AlsoSays(text, others, more)
 		}
 		if others > 0 {
 			s.queue.Queue(`UPDATE forget_echoes SET also_says = $4 WHERE tenant = $1 AND run_id = $2 AND memory_id = $3`, s.tenant, s.run, id, others)
