@@ -142,6 +142,7 @@ type ForgetReceipt struct {
 	Remaining int            `json:"remaining,omitempty"` // of a run that was cancelled
 	Pending   []string       `json:"pending,omitempty"`   // places that could not be reached: what is there goes later, or by hand
 
+	Everywhere bool `json:"everywhere,omitempty"` // what says the same was selected, too
 	// Of a run that has ended:
 	IDs       []string     `json:"ids,omitempty"`        // what was forgotten, at most MaxForgetIDs; a run's items list all
 	StillSaid int          `json:"still_said,omitempty"` // memories that are left and say the same

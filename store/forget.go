@@ -113,7 +113,7 @@ func (c *change) selectForget(ctx context.Context, op Operation, req schema.Forg
 			return preview, err
 		}
 	}
-	receipt := schema.ForgetReceipt{RunID: preview.RunID, Mode: mode, Total: preview.Total}
+	receipt := schema.ForgetReceipt{RunID: preview.RunID, Mode: mode, Total: preview.Total, Everywhere: preview.Everywhere}
 	receipt.Skip(memory.OutcomeNotFound, preview.NotFound)
 	var by, at any
 	if found == 0 || req.Execute && !memory.NeedsConfirmation(req, preview.Total) {
