@@ -55,12 +55,12 @@ func RewrittenRecord(record, target schema.MemoryRecord, replace string) (schema
 		return unlessReplacing(record, replace, problemOther)
 	}
 	from, to := payloadOf[schema.SemanticPayload](target), payloadOf[schema.SemanticPayload](record)
+	value, isText := plainValue(to.Object)
+	if from.Predicate == schema.PredicateStates && to.Predicate == schema.PredicateStates { // whoever states it
+		return restated(record, target, value, isText, replace)
+	}
 	if lower(from.Subject) != lower(to.Subject) || from.Predicate != to.Predicate {
 		return unlessReplacing(record, replace, problemOther)
-	}
-	value, isText := plainValue(to.Object)
-	if to.Predicate == schema.PredicateStates {
-		return restated(record, target, value, isText, replace)
 	}
 	sentence := RecordContent(target)
 	if replace == "" && Normalize(RecordText(target)).Normalized == sentence.Normalized {

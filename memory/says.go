@@ -102,12 +102,15 @@ func sameQuestion(a, b Claim) bool {
 //     has, says it only where both say the same.
 //   - What was derived says it as well, unless it gives the same subject and predicate another object
 //     and does not name that of asked.
-//   - Anything else says it where SaysSame holds.
+//   - Anything else says it where SaysSame holds. So do procedures, plans and working memory, on either
+//     side: what was learned from an episode does not tell it.
 func Says(asked Statement, tie Tie, other Statement) bool {
-	switch tie {
-	case TieSource:
+	switch {
+	case !textual(asked.Type) || !textual(other.Type):
+		return SaysSame(asked, other)
+	case tie == TieSource:
 		return !asked.hasTriple() || !other.hasTriple() || SaysSame(asked, other)
-	case TieDerived:
+	case tie == TieDerived:
 		if !asked.hasTriple() || !other.hasTriple() || !sameQuestion(asked.Claim, other.Claim) {
 			return true
 		}
@@ -118,7 +121,7 @@ func Says(asked Statement, tie Tie, other Statement) bool {
 }
 
 // Reached is the tie to what was asked for of a memory that was found from another: from has the tie
-// by, and the memory says what from says. Ok is false where the search does not go that way: what else
+// by, and same says that it says nothing but what from says. Ok is false where the search does not go that way: what else
 // was drawn from a source is not what was asked for, and neither is what else a summary was made from.
 func Reached(by, from Tie, same bool) (tie Tie, ok bool) {
 	switch {

@@ -79,6 +79,7 @@ func TestSaysSame(t *testing.T) {
 func TestSays(t *testing.T) {
 	t.Parallel()
 	oslo := claimed("Maya lives in Oslo", "Maya", "lives_in", "Oslo")
+	skill := memory.Statement{Type: schema.TypeCompetence, Content: "Clear the cache", Hash: []byte{1}}
 	for name, c := range map[string]struct {
 		asked memory.Statement
 		tie   memory.Tie
@@ -94,6 +95,8 @@ func TestSays(t *testing.T) {
 		"a summary":                          {oslo, memory.TieDerived, stated("Maya's year in three lines"), true},
 		"a fork of it":                       {oslo, memory.TieDerived, claimed("Maya lives in Lyon", "Maya", "lives_in", "Lyon"), false},
 		"a merger that names it":             {oslo, memory.TieDerived, claimed("Maya lives in Oslo and Lyon", "Maya", "lives_in", "Oslo and Lyon"), true},
+		"a procedure learned from it":        {spoken("Maya", "We cleared the cache."), memory.TieDerived, skill, false},
+		"an episode of a procedure":          {skill, memory.TieSource, spoken("Maya", "We cleared the cache."), false},
 		"a sibling that says the same":       {oslo, memory.TieSame, claimed("Maya's home is Oslo", "Maya", "lives_in", "Oslo"), true},
 		"a sibling that says something else": {oslo, memory.TieSame, claimed("Ben has a dog", "Ben", "has", "dog"), false},
 	} {

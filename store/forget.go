@@ -226,11 +226,12 @@ func (c *change) textConditions(ctx context.Context, query string) (textConditio
 }
 
 // derivedBeside counts what was derived, over any number of steps, from the selected and is not
-// selected: it stays, and may say the same.
+// selected: it stays, and may say the same. What else was drawn from a source that was taken is not meant.
 func (c *change) derivedBeside(ctx context.Context, run uuid.UUID, p schema.Principal) (n int, err error) {
 	err = c.tx.QueryRow(ctx, `
 		WITH RECURSIVE reached(id) AS (
-			SELECT memory_id FROM forget_items WHERE tenant = $1 AND run_id = $2 AND outcome = ''
+			SELECT memory_id FROM forget_items i WHERE tenant = $1 AND run_id = $2 AND outcome = ''
+				AND NOT EXISTS (SELECT FROM forget_echoes e WHERE e.tenant = $1 AND e.run_id = $2 AND e.memory_id = i.memory_id AND e.tie = 'source')
 			UNION
 			SELECT m.id FROM reached c JOIN memory_relations r ON r.tenant = $1 AND r.target_id = c.id AND r.predicate = 'derived_from'
 			JOIN memories m ON m.tenant = $1 AND m.id = r.source_id AND m.erased_at IS NULL AND m.deleted_at IS NULL AND `+mayLookAt+`

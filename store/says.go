@@ -110,8 +110,9 @@ func (s *echoSearch) step(ctx context.Context, frontier []echo) ([]echo, error) 
 // from returns what says the same as memories of the frontier and is not known yet.
 func (s *echoSearch) from(ctx context.Context, frontier []echo, near bool) ([]echo, error) {
 	type pair struct {
-		seed uuid.UUID
-		by   memory.Tie
+		seed  uuid.UUID
+		by    memory.Tie
+		drawn bool // the pipeline drew it from the seed, or found that it is what the seed says
 		said
 	}
 	ids, stands := make([]uuid.UUID, len(frontier)), make([]string, len(frontier))
@@ -134,7 +135,7 @@ func (s *echoSearch) from(ctx context.Context, frontier []echo, near bool) ([]ec
 			SELECT x.id, x.stand, x.telling, m.content_hash, m.agent_id, m.project, m.scope, m.language
 			FROM unnest($2::uuid[], $3::text[], $9::text[]) x(id, stand, telling) JOIN memories m ON m.tenant = $1 AND m.id = x.id
 		), pairs AS (`+pairs+`)
-		SELECT p.seed, p.by, `+saidColumns+` FROM pairs p JOIN memories m ON m.tenant = $1 AND m.id = p.id
+		SELECT p.seed, p.by, p.drawn, `+saidColumns+` FROM pairs p JOIN memories m ON m.tenant = $1 AND m.id = p.id
 		WHERE m.erased_at IS NULL AND (m.deleted_at IS NULL OR NOT $4) AND `+sharedWith("m", "$5", "$6", "$7")+`
 			AND NOT EXISTS (SELECT FROM forget_items i WHERE i.tenant = $1 AND i.memory_id = m.id AND i.run_id = $8)
 			AND NOT EXISTS (SELECT FROM forget_echoes e WHERE e.tenant = $1 AND e.run_id = $8 AND e.memory_id = m.id)
@@ -144,7 +145,7 @@ func (s *echoSearch) from(ctx context.Context, frontier []echo, near bool) ([]ec
 	}
 	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (pair, error) {
 		var p pair
-		err := row.Scan(append([]any{&p.seed, &p.by}, p.fields()...)...)
+		err := row.Scan(append([]any{&p.seed, &p.by, &p.drawn}, p.fields()...)...)
 		return p, err
 	})
 	if err != nil {
@@ -156,7 +157,7 @@ func (s *echoSearch) from(ctx context.Context, frontier []echo, near bool) ([]ec
 		if !memory.Says(asked, p.by, p.Statement) {
 			continue
 		}
-		stand, ok := memory.Reached(p.by, known[p.seed].stand, memory.SaysSame(asked, p.Statement))
+		stand, ok := memory.Reached(p.by, known[p.seed].stand, p.drawn || memory.SaysSame(asked, p.Statement))
 		if !ok {
 			continue
 		}
@@ -206,29 +207,29 @@ func (s *echoSearch) statements(ctx context.Context, ids []uuid.UUID) (map[uuid.
 // connectedSQL yields, for the memories f, what is connected with them: what they were drawn from, what was
 // drawn from them, and what has their text or their triple where they are kept.
 const connectedSQL = `
-	SELECT f.id AS seed, r.target_id AS id, 'source' AS by FROM f JOIN memory_relations r ON r.tenant = $1 AND r.source_id = f.id AND r.predicate = 'derived_from'
+	SELECT f.id AS seed, r.target_id AS id, 'source' AS by, false AS drawn FROM f JOIN memory_relations r ON r.tenant = $1 AND r.source_id = f.id AND r.predicate = 'derived_from'
 		WHERE f.stand <> 'derived'
-	UNION SELECT f.id, c.memory_id, 'source' FROM f JOIN proposals p ON p.tenant = $1 AND p.memory_id = f.id AND ` + linkedFact + `
+	UNION SELECT f.id, c.memory_id, 'source', false FROM f JOIN proposals p ON p.tenant = $1 AND p.memory_id = f.id AND ` + linkedFact + `
 		JOIN memory_candidates c ON c.tenant = $1 AND c.id = p.candidate_id WHERE f.stand <> 'derived' AND c.memory_id <> f.id
-	UNION SELECT f.id, r.source_id, 'derived' FROM f JOIN memory_relations r ON r.tenant = $1 AND r.target_id = f.id AND r.predicate = 'derived_from'
+	UNION SELECT f.id, r.source_id, 'derived', false FROM f JOIN memory_relations r ON r.tenant = $1 AND r.target_id = f.id AND r.predicate = 'derived_from'
 		WHERE f.stand <> 'source'
-	UNION SELECT f.id, p.memory_id, 'derived' FROM f JOIN memory_candidates c ON c.tenant = $1 AND c.memory_id = f.id
+	UNION SELECT f.id, p.memory_id, 'derived', true FROM f JOIN memory_candidates c ON c.tenant = $1 AND c.memory_id = f.id
 		JOIN proposals p ON p.tenant = $1 AND p.candidate_id = c.id AND p.memory_id IS NOT NULL AND ` + linkedFact + ` WHERE f.stand <> 'source' AND p.memory_id <> f.id
-	UNION SELECT f.id, m.id, 'restatement' FROM f JOIN memories m ON m.tenant = $1 AND m.content_hash = f.content_hash AND m.live
+	UNION SELECT f.id, m.id, 'restatement', false FROM f JOIN memories m ON m.tenant = $1 AND m.content_hash = f.content_hash AND m.live
 		AND m.agent_id = f.agent_id AND m.project = f.project AND m.scope = f.scope WHERE m.id <> f.id
-	UNION SELECT f.id, m.id, 'restatement' FROM f JOIN memories m ON m.tenant = $1 AND m.content_hash = f.content_hash AND NOT m.live AND m.erased_at IS NULL
+	UNION SELECT f.id, m.id, 'restatement', false FROM f JOIN memories m ON m.tenant = $1 AND m.content_hash = f.content_hash AND NOT m.live AND m.erased_at IS NULL
 		AND m.agent_id = f.agent_id AND m.project = f.project AND m.scope = f.scope WHERE m.id <> f.id
-	UNION SELECT f.id, m.id, 'restatement' FROM f JOIN entity_claims c ON c.tenant = $1 AND c.memory_id = f.id AND c.predicate <> 'states'
+	UNION SELECT f.id, m.id, 'restatement', false FROM f JOIN entity_claims c ON c.tenant = $1 AND c.memory_id = f.id AND c.predicate <> 'states'
 		JOIN entity_claims o ON o.tenant = $1 AND o.subject_key = c.subject_key AND o.predicate = c.predicate AND lower(o.object) = lower(c.object)
 		JOIN memories m ON m.tenant = $1 AND m.id = o.memory_id AND m.agent_id = f.agent_id AND m.project = f.project AND m.scope = f.scope WHERE m.id <> f.id`
 
 // nearSQL yields beside that what was drawn from the same sources, and what has all of their telling words.
 var nearSQL = fmt.Sprintf(`
-	UNION SELECT f.id, x.id, 'restatement' FROM f JOIN memory_relations r ON r.tenant = $1 AND r.source_id = f.id AND r.predicate = 'derived_from'
+	UNION SELECT f.id, x.id, 'restatement', false FROM f JOIN memory_relations r ON r.tenant = $1 AND r.source_id = f.id AND r.predicate = 'derived_from'
 		CROSS JOIN LATERAL (SELECT o.source_id AS id FROM memory_relations o WHERE o.tenant = $1 AND o.target_id = r.target_id AND o.predicate = 'derived_from' LIMIT %[1]d) x
 		JOIN memories m ON m.tenant = $1 AND m.id = x.id AND m.agent_id = f.agent_id AND m.project = f.project AND m.scope = f.scope
 		WHERE f.stand = 'restatement' AND x.id <> f.id
-	UNION SELECT f.id, x.id, 'restatement' FROM f CROSS JOIN LATERAL (
+	UNION SELECT f.id, x.id, 'restatement', false FROM f CROSS JOIN LATERAL (
 			SELECT s.id FROM memory_search s WHERE s.live AND s.agent_id = f.agent_id AND s.project = f.project AND s.scope = f.scope
 				AND s.tsv @@ plainto_tsquery(mneme_text_config(f.language), f.telling) LIMIT %[1]d) x
 		WHERE f.stand = 'restatement' AND x.id <> f.id`, nearLimit)

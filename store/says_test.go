@@ -309,6 +309,27 @@ func TestEverywhereTakesWhatWasDerived(t *testing.T) {
 	require.Equal(t, map[string]string{facts[0].String(): "derived", again.String(): "source", summary.String(): "derived", further.String(): "derived"}, tiesOf(preview.Echoes))
 }
 
+// A turn that says several things takes its facts along, and the turns that say one of them.
+func TestEverywhereOfATurn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first, facts := w.told("Maya", "Python, please.", add(prefers("Python")))
+	home := lives("Maya lives in Oslo", "Maya", "Oslo")
+	turn, more := w.told("Maya", "I prefer Python and live in Oslo.", idea{fact: prefers("Python"), action: schema.ActionNone, target: facts[0]}, add(home))
+	other, _ := w.told("Maya", "Rust is fine, too.", add(prefers("Rust")))
+	preview := w.selects(w.forgets(schema.ForgetErase, named(turn)))
+	require.Equal(t, map[string]string{facts[0].String(): "derived", more[1].String(): "derived", first.String(): "source"}, tiesOf(preview.Echoes))
+	require.NotContains(t, w.chosen(preview), other)
+
+	// A procedure that was learned from it is derived, and does not say it.
+	skill := w.created(record(t, `{"type": "competence", "confidence": 0.9, "payload": {"kind": "competence", "skill_name": "set up Python", "triggers": [{"signal": "setup"}],
+		"recipe": [{"step": "install it"}]}}`))
+	w.exec(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'derived_from', $2, now())`, skill, first)
+	preview = w.selects(w.forgets(schema.ForgetErase, named(first)))
+	require.NotContains(t, w.chosen(preview), skill)
+	require.Equal(t, 1, preview.Derived)
+}
+
 // A fork says something else of the same, and is nobody's restatement; a narrowed copy is.
 func TestEverywhereLeavesForksAlone(t *testing.T) {
 	t.Parallel()
