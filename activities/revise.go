@@ -30,7 +30,11 @@ func (a *Revising) Revise(ctx context.Context, ref OperationRef) (schema.ReviseR
 		return schema.ReviseResult{}, fail(err)
 	}
 	if waits && in.Request.Record != nil && !in.Request.Names() && !a.Policy.MutationsFrozen() {
-		if in.Embedding, err = a.embed(ctx, *in.Request.Record); err != nil {
+		record, err := a.Store.WordedRecord(ctx, in.Request)
+		if err != nil {
+			return schema.ReviseResult{}, fail(err)
+		}
+		if in.Embedding, err = a.embed(ctx, record); err != nil {
 			return schema.ReviseResult{}, fail(err)
 		}
 	}

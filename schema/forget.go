@@ -57,6 +57,11 @@ type Selector struct {
 	Until          *time.Time   `json:"until,omitempty"`
 	IncludeDerived bool         `json:"include_derived,omitempty"` // what was derived from the selected, too
 	All            bool         `json:"all,omitempty"`             // needed to select without any other condition
+
+	// Everywhere takes what says the same as the selected, too: the sources that they were drawn from, their
+	// restatements, and what was drawn from them. An erase does so unless OnlyNamed is set.
+	Everywhere bool `json:"everywhere,omitempty"`
+	OnlyNamed  bool `json:"only_named,omitempty"`
 }
 
 // ForgetRequest forgets what the selector selects (document 002 "Forget"). The run selects, shows
@@ -78,18 +83,31 @@ type ForgetRequest struct {
 
 // ForgetPreview is what a run would forget.
 type ForgetPreview struct {
-	RunID        string      `json:"run_id"`
-	WorkflowID   string      `json:"workflow_id"`
-	Mode         ForgetMode  `json:"mode"`
-	State        ForgetState `json:"state"`                   // preview; confirmed when it goes ahead at once
-	Total        int         `json:"total"`                   // ids named, or memories selected
-	NotFound     int         `json:"not_found,omitempty"`     // named ids that the principal has no memory for
-	Pinned       int         `json:"pinned"`                  // soft leaves these alone
-	NotOwner     int         `json:"not_owner,omitempty"`     // other agents' that the principal may look at: force and erase leave these alone
-	Derived      int         `json:"derived"`                 // memories derived from the selected that are not selected
-	Sample       []string    `json:"sample"`                  // ids, at most 100
-	ConfirmToken string      `json:"confirm_token,omitempty"` // from Store.ForgetToken alone: it stays out of results that Temporal keeps
-	ExpiresAt    time.Time   `json:"expires_at"`
+	RunID      string      `json:"run_id"`
+	WorkflowID string      `json:"workflow_id"`
+	Mode       ForgetMode  `json:"mode"`
+	State      ForgetState `json:"state"`               // preview; confirmed when it goes ahead at once
+	Total      int         `json:"total"`               // ids named, or memories selected
+	NotFound   int         `json:"not_found,omitempty"` // named ids that the principal has no memory for
+	Pinned     int         `json:"pinned"`              // soft leaves these alone
+	NotOwner   int         `json:"not_owner,omitempty"` // other agents' that the principal may look at: force and erase leave these alone
+	Derived    int         `json:"derived"`             // memories derived from the selected that are not selected
+	Sample     []string    `json:"sample"`              // ids, at most 100
+	// What says the same as the selected: with Everywhere it is selected as well, otherwise it is left alone.
+	Everywhere       bool         `json:"everywhere,omitempty"`
+	SaysSame         int          `json:"says_same,omitempty"`
+	Echoes           []ForgetEcho `json:"echoes,omitempty"`              // at most 100
+	SaysSameNotOwner int          `json:"says_same_not_owner,omitempty"` // other agents', left alone with force and erase
+	ConfirmToken     string       `json:"confirm_token,omitempty"`       // from Store.ForgetToken alone: it stays out of results that Temporal keeps
+	ExpiresAt        time.Time    `json:"expires_at"`
+}
+
+// ForgetEcho is a memory that says what a selected one says, or a part of it.
+type ForgetEcho struct {
+	ID  string `json:"id"`
+	Tie string `json:"tie"` // source, restatement or derived
+	// AlsoSays is how many other things its text says. They go with the text; facts that were drawn from it stay.
+	AlsoSays int `json:"also_says,omitempty"`
 }
 
 // ForgetConfirmation lets a run go ahead.
@@ -125,6 +143,12 @@ type ForgetReceipt struct {
 	Stopped   int            `json:"stopped,omitempty"`   // pipelines that were still working on what is forgotten
 	Remaining int            `json:"remaining,omitempty"` // of a run that was cancelled
 	Pending   []string       `json:"pending,omitempty"`   // places that could not be reached: what is there goes later, or by hand
+
+	Everywhere bool `json:"everywhere,omitempty"` // what says the same was selected, too
+	// Of a run that has ended:
+	IDs       []string     `json:"ids,omitempty"`        // what was forgotten, at most MaxForgetIDs; a run's items list all
+	StillSaid int          `json:"still_said,omitempty"` // memories that are left and say the same
+	Echoes    []ForgetEcho `json:"echoes,omitempty"`     // those, at most 100
 }
 
 // selectorFilters says whether the selector has a condition beside ids.
@@ -134,7 +158,9 @@ func (s *Selector) selectorFilters() bool {
 }
 
 // Named reports whether the selector names its memories one by one, and selects in no other way.
-func (s *Selector) Named() bool { return len(s.IDs) > 0 && !s.selectorFilters() && !s.IncludeDerived }
+func (s *Selector) Named() bool {
+	return len(s.IDs) > 0 && !s.selectorFilters() && !s.IncludeDerived && !s.Everywhere
+}
 
 // maxListedIDs bounds how many ids of a request are complained about one by one.
 const maxListedIDs = 20
@@ -145,6 +171,9 @@ func (s *Selector) validate(p *problems, path string) {
 	}
 	if s.All && (len(s.IDs) > 0 || s.selectorFilters()) {
 		p.add(path+"all", "must not be set beside a condition")
+	}
+	if s.Everywhere && s.OnlyNamed {
+		p.add(path+"only_named", "must not be set beside everywhere")
 	}
 	if len(s.IDs) > MaxForgetIDs {
 		p.add(path+"ids", "must hold at most %d ids, got %d", MaxForgetIDs, len(s.IDs))
@@ -216,6 +245,7 @@ type ForgetItem struct {
 	MemoryID string `json:"memory_id"`
 	Version  int    `json:"version,omitempty"` // that it was selected in; none of what is not found
 	Outcome  string `json:"outcome,omitempty"` // forgotten, or why not; empty while it waits
+	Tie      string `json:"tie,omitempty"`     // of what was taken because it says the same: source, restatement or derived
 }
 
 // ForgetApproval is the answer to a confirmation.
@@ -252,6 +282,11 @@ func (r *ForgetRequest) HowMuch() ForgetMode {
 		return ForgetSoft
 	}
 	return r.Mode
+}
+
+// TakesEverywhere reports whether what says the same as the selected is forgotten with them.
+func (r *ForgetRequest) TakesEverywhere() bool {
+	return r.Selector.Everywhere || r.HowMuch() == ForgetErase && !r.Selector.OnlyNamed
 }
 
 // Expiry is how long the run waits for its confirmation.
@@ -303,6 +338,7 @@ func (r *ForgetReceipt) Remove(place string, n int) { tally(&r.Removed, place, n
 
 // Clone returns a receipt that shares no map with this one.
 func (r ForgetReceipt) Clone() ForgetReceipt {
+	r.IDs, r.Echoes = slices.Clone(r.IDs), slices.Clone(r.Echoes)
 	r.Skipped, r.Removed = maps.Clone(r.Skipped), maps.Clone(r.Removed)
 	return r
 }

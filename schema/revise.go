@@ -47,7 +47,14 @@ type ReviseRequest struct {
 	// It belongs to the owner of the targets and is as visible as the least visible of them, unless it
 	// or a rule names a visibility. What another agent owns is revised in the open only: the record is
 	// then as visible as the least visible of that agent's targets. It is never less sensitive than any target, and a target's pin passes to it.
+	//
+	// A semantic record without content that has the first target's subject and predicate, and another object, is
+	// worded as the target is, with the new object in the place of the old: the rest of the sentence is kept. Where
+	// the old value does not occur exactly once in it, the revision is refused: give the record content, or Replace.
 	Record *MemoryRecord `json:"record,omitempty"`
+	// Replace is the text of the first target that the record's object takes the place of, by default the target's
+	// object. Under the predicate states, where the object is the whole sentence, it is needed for a new value.
+	Replace string `json:"replace,omitempty"`
 	// TargetConditions is what a fork leaves to a target that is global or whose conditions overlap
 	// those of the record: the target is then replaced by a copy with this validity, which must lie
 	// within the target's and be disjoint from the record's.
@@ -123,6 +130,7 @@ func (r *ReviseRequest) Validate() error {
 	}
 	r.validateTargets(&p)
 	r.validateRecord(&p)
+	r.validateReplace(&p)
 	if r.TargetConditions != nil {
 		if r.Action != ReviseFork && r.Action != ReviseReconcile {
 			p.add("target_conditions", "are for fork and reconcile only")
@@ -206,6 +214,18 @@ func (r *ReviseRequest) validateRecord(p *problems) {
 		p.add("record.type", "episodes are not corrected; corrections are of another type")
 	}
 	r.Record.validate(p, "record.")
+}
+
+// validateReplace checks what is replaced: only a record that is worded from a target needs to know.
+func (r *ReviseRequest) validateReplace(p *problems) {
+	switch {
+	case r.Replace == "":
+	case isBlank(r.Replace):
+		p.add("replace", "is blank")
+	case r.Record == nil || r.Names() || r.Record.Type != TypeSemantic || r.Record.Content != "":
+		p.add("replace", "goes with a semantic record that has an object and no content")
+	}
+	checkText(p, "replace", r.Replace, MaxContentBytes)
 }
 
 // sameID reports whether two spellings of a UUID are the same.

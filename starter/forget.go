@@ -32,7 +32,7 @@ type forgetFlags struct {
 	mode, query, who, sourceKind, session, since, until string
 	types, categories, tags                             []string
 	limit, batchSize                                    int
-	derived, all, execute, yes                          bool
+	derived, everywhere, all, execute, yes              bool
 	expires                                             time.Duration
 }
 
@@ -40,7 +40,9 @@ type forgetFlags struct {
 func (f *forgetFlags) request(p schema.Principal, ids []string) (schema.ForgetRequest, error) {
 	r := schema.ForgetRequest{Operation: f.operation(p), Mode: schema.ForgetMode(f.mode), Execute: f.execute, ExpiresSeconds: int(f.expires.Seconds()), BatchSize: f.batchSize,
 		Selector: schema.Selector{IDs: ids, Query: f.query, Limit: f.limit, Tags: f.tags, Who: f.who, SourceKind: schema.SourceKind(f.sourceKind), Session: f.session,
-			IncludeDerived: f.derived, All: f.all}}
+			IncludeDerived: f.derived, Everywhere: f.everywhere, All: f.all}}
+	// Without the flag, what says the same is shown and left alone, with erase too.
+	r.Selector.OnlyNamed = r.Mode == schema.ForgetErase && !f.everywhere
 	for _, t := range f.types {
 		if t == "plan" { // what one version of the RFC calls it
 			t = string(schema.TypePlanGraph)
@@ -100,11 +102,13 @@ superseded ones included. Ids may also be those of memories that others share.
 What is shared may be forgotten softly by whoever sees it. Force and erase take only what belongs to
 the principal's own agent, and leave the rest alone (not_owner).
 
-What was derived from the selected stays, and may say the same, unless --include-derived is given.`,
+Other memories may say the same: what the selected were drawn from, what restates them, what was drawn
+from them. They are shown, and stay unless --everywhere is given. --include-derived takes only what was
+drawn from the selected.`,
 		Example: `  mneme forget 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --reason "wrong person" --execute
   mneme forget --query "old project" --reason "project is archived"
   mneme forget confirm 0198c3f2-… --token fgt1.…
-  mneme forget --session s-17 --mode erase --include-derived --reason "asked for by the user" --yes`,
+  mneme forget --session s-17 --mode erase --everywhere --reason "asked for by the user" --yes`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req, err := f.request(a.cfg.Principal, args)
@@ -136,6 +140,7 @@ What was derived from the selected stays, and may say the same, unless --include
 // common registers what forget and erase have in common.
 func (f *forgetFlags) common(cmd *cobra.Command) {
 	flags := cmd.Flags()
+	flags.BoolVar(&f.everywhere, "everywhere", false, "what says the same, too: sources, restatements and what was derived from the selected")
 	flags.BoolVar(&f.derived, "include-derived", false, "what was derived from the selected, too")
 	flags.BoolVar(&f.yes, "yes", false, "confirm at once")
 	flags.IntVar(&f.batchSize, "batch-size", 0, fmt.Sprintf("memories in one transaction (%d, which is the most)", schema.MaxForgetBatch))
@@ -150,8 +155,13 @@ func newErase(a *app) *cobra.Command {
 		Short: "Remove the texts of memories everywhere (forget --mode erase)",
 		Long: `Remove the texts of memories everywhere: content, payload, embeddings, what the pipeline kept, history,
 old versions, and the workflow runs that brought them. An empty row and the audit stay. It cannot be
-taken back, and has to be confirmed: with --yes, or later with "forget confirm".`,
-		Args: cobra.MinimumNArgs(1),
+taken back, and has to be confirmed: with --yes, or later with "forget confirm".
+
+A fact and what somebody said of it are two memories. Those that say the same are shown, and go with
+--everywhere: the sources, restatements, and what was derived. Where a source also says other things,
+its text goes and the other facts that were drawn from it stay.`,
+		Example: `  mneme erase 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --everywhere --reason "asked for by the user" --yes`,
+		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req, err := f.request(a.cfg.Principal, args)
 			if err != nil {
@@ -164,12 +174,15 @@ taken back, and has to be confirmed: with --yes, or later with "forget confirm".
 	return cmd
 }
 
-// sampled is one of the memories that would be forgotten.
+// sampled is one of the memories that would be forgotten, or that say the same.
 type sampled struct {
 	ID      string            `json:"id"`
 	Type    schema.MemoryType `json:"type"`
 	Pinned  bool              `json:"pinned,omitempty"`
 	Content string            `json:"content"`
+	Tie     string            `json:"tie,omitempty"` // of what says the same: source, restatement or derived
+	// AlsoSays is how many other things its text says.
+	AlsoSays int `json:"also_says,omitempty"`
 }
 
 // forgotten is what `forget` and `erase` print.
@@ -177,8 +190,9 @@ type forgotten struct {
 	WorkflowID string                `json:"workflow_id"`
 	URL        string                `json:"url,omitempty"`
 	Preview    schema.ForgetPreview  `json:"preview"`
-	Memories   []sampled             `json:"memories,omitempty"` // of a run that waits
-	Receipt    *schema.ForgetReceipt `json:"receipt,omitempty"`  // of one that has ended
+	Memories   []sampled             `json:"memories,omitempty"`  // of a run that waits
+	SaysSame   []sampled             `json:"says_same,omitempty"` // likewise: taken with --everywhere, otherwise left alone
+	Receipt    *schema.ForgetReceipt `json:"receipt,omitempty"`   // of one that has ended
 }
 
 // forget takes a request to its preview and, where it may, to its end.
@@ -219,6 +233,12 @@ func (a *app) forget(ctx context.Context, req schema.ForgetRequest, yes bool) er
 			if out.Memories, err = a.sample(limited, out.Preview.Sample); err != nil {
 				return err
 			}
+			if out.SaysSame, err = a.sampleEchoes(limited, out.Preview.Echoes); err != nil {
+				return err
+			}
+			out.Memories = slices.DeleteFunc(out.Memories, func(m sampled) bool {
+				return slices.ContainsFunc(out.SaysSame, func(same sampled) bool { return same.ID == m.ID })
+			})
 			return a.print(out, out.previewText)
 		}
 		a.note("mneme: %s", counted(out.Preview))
@@ -241,7 +261,7 @@ func (a *app) forget(ctx context.Context, req schema.ForgetRequest, yes bool) er
 
 // counted says in a line what would be forgotten.
 func counted(p schema.ForgetPreview) string {
-	s := fmt.Sprintf("%d memories selected (%s)", p.Total-p.NotFound, p.Mode)
+	s := fmt.Sprintf("%s selected (%s)", memories(p.Total-p.NotFound), p.Mode)
 	if p.NotFound > 0 {
 		s += fmt.Sprintf(", %d ids not found", p.NotFound)
 	}
@@ -254,10 +274,7 @@ func counted(p schema.ForgetPreview) string {
 	if p.NotOwner > 0 {
 		s += fmt.Sprintf("; %d of other agents stay", p.NotOwner)
 	}
-	if p.Derived > 0 {
-		s += fmt.Sprintf("; %d derived from them stay, and may say the same (--include-derived)", p.Derived)
-	}
-	return s
+	return s + sameAndDerived(p)
 }
 
 // sample reads what the principal may see of the selected.
@@ -291,9 +308,14 @@ func (f forgotten) previewText(t *text) {
 		rows = append(rows, []string{m.ID, string(m.Type), pinned, m.Content})
 	}
 	t.table("ID TYPE PIN MEMORY", rows)
-	if more := f.Preview.Total - f.Preview.NotFound - len(f.Memories); more > 0 {
+	asked := f.Preview.Total - f.Preview.NotFound
+	if f.Preview.Everywhere {
+		asked -= f.Preview.SaysSame
+	}
+	if more := asked - len(f.Memories); more > 0 {
 		t.line("and %d more", more)
 	}
+	f.sameText(t)
 	t.line("")
 	t.fields("run", f.Preview.RunID, "waits until", when(f.Preview.ExpiresAt), "ui", f.URL)
 	t.line("nothing is forgotten yet. To go ahead:")
@@ -314,6 +336,7 @@ func receiptText(t *text, r schema.ForgetReceipt) {
 	}
 	t.fields("run", r.RunID, "state", string(r.State), "forgotten", fmt.Sprintf("%d of %d (%s)", r.Forgotten, r.Total, r.Mode),
 		"left alone", strings.Join(skipped, ", "), "remaining", remaining, "stopped", stopped, "not reached yet", strings.Join(r.Pending, ", "))
+	stillSaidText(t, r)
 	if len(r.Removed) == 0 {
 		return
 	}
@@ -390,7 +413,7 @@ func forgetProblem(r schema.ForgetReceipt, named int) error {
 		return &codedError{exitPartial, errors.New("not everything could be reached: " + strings.Join(r.Pending, ", "))}
 	case left == 0 || named == 0:
 		return nil
-	case named > 1:
+	case named > 1 || r.Forgotten > 0:
 		return &codedError{exitPartial, fmt.Errorf("%d of %d memories were left alone", left, r.Total)}
 	case r.Skipped[memory.OutcomeNotFound] > 0:
 		return &codedError{exitNotFound, errors.New("the memory is not found")}
@@ -546,9 +569,9 @@ func (a *app) forgetItems(ctx context.Context, s schema.ForgetStatus, id uuid.UU
 	return a.print(page, func(t *text) {
 		rows := make([][]string, len(items))
 		for i, m := range items {
-			rows[i] = []string{strconv.Itoa(m.Ordinal), m.MemoryID, strconv.Itoa(m.Version), m.Outcome}
+			rows[i] = []string{strconv.Itoa(m.Ordinal), m.MemoryID, strconv.Itoa(m.Version), m.Outcome, m.Tie}
 		}
-		t.table("NR ID VERSION OUTCOME", rows)
+		t.table("NR ID VERSION OUTCOME HOW", rows)
 		if page.Next != nil {
 			t.line("")
 			t.line("more: --after %d", *page.Next)

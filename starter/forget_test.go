@@ -77,7 +77,7 @@ func TestForgetCommand(t *testing.T) {
 	c.run("get", pinned).is(exitNotFound)
 	o = c.run("erase", one, "--reason", "asked for", "--yes").is(exitOK)
 	require.Contains(t, o.out, "temporal_runs")
-	require.Contains(t, o.err, "1 memories selected (erase)")
+	require.Contains(t, o.err, "1 memory selected (erase)")
 	require.Empty(t, c.get(one).Content)
 	var f2 forgotten
 	c.run("erase", tea, "--reason", "asked for", "--json").is(exitOK).json(&f2)

@@ -21,10 +21,10 @@ import (
 
 type reviseFlags struct {
 	operationFlags
-	with, by, content, object, conditions, from, until string
-	confidence                                         float64
-	targetConditions, winner                           string
-	evidence                                           []string
+	with, by, content, object, replace, conditions, from, until string
+	confidence                                                  float64
+	targetConditions, winner                                    string
+	evidence                                                    []string
 }
 
 // reviseCommands are the actions with what their help says.
@@ -56,6 +56,7 @@ all that it touches keeps its versions and its history.
 A memory is named as ID or ID@VERSION; the revision is refused where another version stands. Without a
 version, the one that stands when the command begins is meant.`,
 		Example: `  mneme revise supersede 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --object Porto --evidence human=Ana --reason "she moved"
+  mneme revise supersede 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --replace Lisbon --object Porto --evidence human=Ana --reason "she moved"
   mneme revise fork 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b@2 --object python --conditions '{"project_kind":"data_science"}' \
     --target-conditions '{"project_kind":"backend_service"}' --evidence event=evt://42 --reason "said so"
   mneme revise retract 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --evidence observation=log://7 --reason "was never so" --json`,
@@ -76,7 +77,8 @@ version, the one that stands when the command begins is meant.`,
 		flags := sub.Flags()
 		if c.record {
 			flags.StringVar(&f.with, "with", "", "the new record: a file with its JSON, or - for standard input")
-			flags.StringVar(&f.object, "object", "", "the new record is the (first) memory with this object: text, or JSON that is no text")
+			flags.StringVar(&f.object, "object", "", "the new record is the (first) memory with this object, in its sentence too: text, or JSON that is not text")
+			flags.StringVar(&f.replace, "replace", "", "with --object: the words of the memory's sentence that it takes the place of; by default those of its object")
 			flags.StringVar(&f.content, "content", "", "its text; without --object, a semantic memory becomes a statement of it")
 			flags.StringVar(&f.conditions, "conditions", "", "where it holds: key=value or a JSON object; a list admits any of its elements")
 			flags.StringVar(&f.from, "valid-from", "", "from when on it holds (RFC 3339, or a date)")
@@ -141,6 +143,7 @@ func (a *app) revise(ctx context.Context, flags *pflag.FlagSet, action schema.Re
 	if req.Record, err = a.newRecord(flags, first, f); err != nil {
 		return err
 	}
+	req.Replace = f.replace
 	if err := req.Validate(); err != nil {
 		return err
 	}
@@ -153,11 +156,14 @@ func (f *reviseFlags) combine(flags *pflag.FlagSet) error {
 		if !flags.Changed(source) {
 			continue
 		}
-		for _, other := range []string{"with", "by", "object", "content", "conditions", "valid-from", "valid-until", "confidence"} {
+		for _, other := range []string{"with", "by", "object", "replace", "content", "conditions", "valid-from", "valid-until", "confidence"} {
 			if other != source && flags.Changed(other) {
 				return invalid(other, "does not go with --%s", source)
 			}
 		}
+	}
+	if flags.Changed("replace") && (!flags.Changed("object") || flags.Changed("content")) {
+		return invalid("replace", "goes with --object and without --content")
 	}
 	if !f.copies(flags) {
 		for _, other := range []string{"conditions", "valid-from", "valid-until", "confidence"} {
@@ -243,6 +249,9 @@ func (f *reviseFlags) revised(flags *pflag.FlagSet, target schema.MemoryRecord) 
 	}
 	if flags.Changed("object") {
 		payload["object"] = objectOf(f.object)
+		if err := f.refuseSentence(flags, payload["predicate"]); err != nil {
+			return nil, err
+		}
 	} else {
 		payload["predicate"], payload["object"] = jsonOf(schema.PredicateStates), jsonOf(f.content)
 		delete(payload, "cardinality")
@@ -261,7 +270,22 @@ func (f *reviseFlags) revised(flags *pflag.FlagSet, target schema.MemoryRecord) 
 	if flags.Changed("confidence") {
 		out.Confidence = f.confidence
 	}
+	var refused *memory.RewriteError
+	if _, err := memory.RewrittenRecord(out, target, f.replace); errors.As(err, &refused) {
+		return nil, invalid("object", "%s; give the whole sentence with --content, or name the words that it replaces with --replace", refused.Problem)
+	}
 	return &out, nil
+}
+
+// refuseSentence refuses an object for a memory that is a sentence, where nothing says what of the sentence it takes
+// the place of.
+func (f *reviseFlags) refuseSentence(flags *pflag.FlagSet, predicate json.RawMessage) error {
+	var name string
+	if json.Unmarshal(predicate, &name) != nil || name != schema.PredicateStates || flags.Changed("replace") {
+		return nil
+	}
+	return invalid("object", "would take the place of the whole sentence, since the memory has no subject, predicate and object of its own; "+
+		"name the words that it replaces with --replace, or give the whole sentence with --content alone")
 }
 
 // objectOf reads an object: JSON that is no text, or else text.

@@ -134,7 +134,7 @@ func TestEraseOfAFactAlone(t *testing.T) {
 	require.Equal(t, 2, w.write(r).Added)
 	var id uuid.UUID
 	require.NoError(t, w.owner.QueryRow(ctx, `SELECT id FROM memories WHERE content = 'The XyzzyCanary sings'`).Scan(&id))
-	w.forgetAll(w.forgets(schema.ForgetErase, named(id)))
+	w.forgetAll(w.forgets(schema.ForgetErase, onlyNamed(id)))
 	_, err := w.SweepLexemes(ctx, "t", w.now)
 	require.NoError(t, err)
 	require.Empty(t, w.holding("XyzzyCanary"))

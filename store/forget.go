@@ -64,8 +64,22 @@ func (c *change) selectForget(ctx context.Context, op Operation, req schema.Forg
 	}
 	found := int(tag.RowsAffected())
 	if found > schema.MaxForgetSelected {
-		return preview, &schema.ValidationError{Fields: []schema.FieldError{{Field: "selector",
-			Problem: fmt.Sprintf("selects more than %d memories: narrow it", schema.MaxForgetSelected)}}}
+		return preview, selectsTooMany()
+	}
+	if err := c.findEchoes(ctx, run, req); err != nil {
+		return preview, err
+	}
+	if preview.Everywhere = req.TakesEverywhere(); preview.Everywhere {
+		taken, err := c.takeEchoes(ctx, run, found)
+		if err != nil {
+			return preview, err
+		}
+		if found += taken; found > schema.MaxForgetSelected {
+			return preview, selectsTooMany()
+		}
+	}
+	if err := c.showEchoes(ctx, run, &preview); err != nil {
+		return preview, err
 	}
 	p := req.Principal
 	tag, err = c.tx.Exec(ctx, `INSERT INTO forget_items (tenant, run_id, ordinal, memory_id, version, outcome)
@@ -99,7 +113,7 @@ func (c *change) selectForget(ctx context.Context, op Operation, req schema.Forg
 			return preview, err
 		}
 	}
-	receipt := schema.ForgetReceipt{RunID: preview.RunID, Mode: mode, Total: preview.Total}
+	receipt := schema.ForgetReceipt{RunID: preview.RunID, Mode: mode, Total: preview.Total, Everywhere: preview.Everywhere}
 	receipt.Skip(memory.OutcomeNotFound, preview.NotFound)
 	var by, at any
 	if found == 0 || req.Execute && !memory.NeedsConfirmation(req, preview.Total) {
@@ -112,6 +126,11 @@ func (c *change) selectForget(ctx context.Context, op Operation, req schema.Forg
 	c.queue.Queue(`UPDATE forget_runs SET total = $3, digest = $4, receipt = $5, state = $6, confirmed_by = coalesce($7, ''), confirmed_at = $8 WHERE tenant = $1 AND id = $2`,
 		c.tenant, run, preview.Total, digest, string(encoded), preview.State, by, at)
 	return preview, nil
+}
+
+func selectsTooMany() error {
+	return &schema.ValidationError{Fields: []schema.FieldError{{Field: "selector",
+		Problem: fmt.Sprintf("selects more than %d memories: narrow it", schema.MaxForgetSelected)}}}
 }
 
 // selectItemsSQL renders the statement that writes down what a selector selects: of what it names by id
@@ -207,11 +226,12 @@ func (c *change) textConditions(ctx context.Context, query string) (textConditio
 }
 
 // derivedBeside counts what was derived, over any number of steps, from the selected and is not
-// selected: it stays, and may say the same.
+// selected: it stays, and may say the same. What else was drawn from a source that was taken is not meant.
 func (c *change) derivedBeside(ctx context.Context, run uuid.UUID, p schema.Principal) (n int, err error) {
 	err = c.tx.QueryRow(ctx, `
 		WITH RECURSIVE reached(id) AS (
-			SELECT memory_id FROM forget_items WHERE tenant = $1 AND run_id = $2 AND outcome = ''
+			SELECT memory_id FROM forget_items i WHERE tenant = $1 AND run_id = $2 AND outcome = ''
+				AND NOT EXISTS (SELECT FROM forget_echoes e WHERE e.tenant = $1 AND e.run_id = $2 AND e.memory_id = i.memory_id AND e.tie = 'source')
 			UNION
 			SELECT m.id FROM reached c JOIN memory_relations r ON r.tenant = $1 AND r.target_id = c.id AND r.predicate = 'derived_from'
 			JOIN memories m ON m.tenant = $1 AND m.id = r.source_id AND m.erased_at IS NULL AND m.deleted_at IS NULL AND `+mayLookAt+`
@@ -393,6 +413,9 @@ func (s *Store) CloseForget(ctx context.Context, tenant string, run uuid.UUID, s
 		if state == schema.ForgetExpired && waiting || state != schema.ForgetExpired && (waiting || r.State == schema.ForgetConfirmed) {
 			r.State = state
 			c.queue.Queue(`UPDATE forget_runs SET state = $3, finished_at = $4 WHERE tenant = $1 AND id = $2`, c.tenant, run, state, c.now)
+			if err := c.conclude(ctx, &r); err != nil {
+				return err
+			}
 		}
 		receipt = r.progress()
 		return nil
@@ -401,6 +424,23 @@ func (s *Store) CloseForget(ctx context.Context, tenant string, run uuid.UUID, s
 		return receipt, fmt.Errorf("close run %s: %w", run, err)
 	}
 	return receipt, nil
+}
+
+// conclude writes on a receipt what was forgotten and what is left that says the same.
+func (c *change) conclude(ctx context.Context, r *forgetRow) error {
+	if r.Receipt.Forgotten == 0 {
+		return nil
+	}
+	err := c.tx.QueryRow(ctx, `SELECT coalesce(array_agg(i.memory_id::text ORDER BY i.ordinal), '{}') FROM (
+			SELECT memory_id, ordinal FROM forget_items WHERE tenant = $1 AND run_id = $2 AND outcome = '`+memory.OutcomeForgotten+`' ORDER BY ordinal LIMIT $3) i`,
+		c.tenant, r.ID, schema.MaxForgetIDs).Scan(&r.Receipt.IDs)
+	if err != nil {
+		return err
+	}
+	if r.Receipt.StillSaid, r.Receipt.Echoes, err = c.stillSays(ctx, r); err != nil {
+		return err
+	}
+	return c.saveReceipt(r)
 }
 
 // ForgetNote is what a run did outside of Postgres.
@@ -473,8 +513,9 @@ func (s *Store) ForgetItems(ctx context.Context, p schema.Principal, run uuid.UU
 		if err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, `SELECT ordinal, memory_id::text, version, outcome FROM forget_items WHERE tenant = $1 AND run_id = $2 AND ordinal >= $3
-			ORDER BY ordinal LIMIT $4`, p.Tenant, run, from, limit)
+		rows, err := tx.Query(ctx, `SELECT i.ordinal, i.memory_id::text, i.version, i.outcome, coalesce(e.tie, '') FROM forget_items i
+			LEFT JOIN forget_echoes e ON e.tenant = i.tenant AND e.run_id = i.run_id AND e.memory_id = i.memory_id
+			WHERE i.tenant = $1 AND i.run_id = $2 AND i.ordinal >= $3 ORDER BY i.ordinal LIMIT $4`, p.Tenant, run, from, limit)
 		if err != nil {
 			return err
 		}

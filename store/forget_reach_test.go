@@ -201,7 +201,7 @@ func TestForgottenWorkflowsNameReviewsAndForgets(t *testing.T) {
 	_, err := w.confirm(working, w.token(working))
 	require.NoError(t, err)
 	for _, id := range []uuid.UUID{uuid.MustParse(made), source} {
-		erase := w.selects(w.forgets(schema.ForgetErase, named(id)))
+		erase := w.selects(w.forgets(schema.ForgetErase, onlyNamed(id)))
 		_, err := w.confirm(erase, w.token(erase))
 		require.NoError(t, err)
 		_, err = w.ForgetBatch(ctx, "t", uuid.MustParse(erase.RunID), 10, w.now)

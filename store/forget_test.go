@@ -320,7 +320,8 @@ func TestForgetSoftly(t *testing.T) {
 	receipt, err := w.CloseForget(ctx, "t", run, schema.ForgetDone, w.now.Add(time.Hour))
 	require.NoError(t, err)
 	require.Equal(t, schema.ForgetReceipt{State: schema.ForgetDone, RunID: preview.RunID, Mode: schema.ForgetSoft, Total: 5, Forgotten: 1,
-		Skipped: map[string]int{"version_conflict": 1, "deleted": 1, "pinned": 1, "not_found": 1}, Removed: map[string]int{"memories": 1}}, receipt)
+		Skipped: map[string]int{"version_conflict": 1, "deleted": 1, "pinned": 1, "not_found": 1}, Removed: map[string]int{"memories": 1},
+		IDs: []string{gone.String()}}, receipt)
 	require.Equal(t, 5, receipt.Processed())
 
 	m := w.get(gone)
@@ -417,7 +418,7 @@ func TestForgetBatchIsWholeOrNotAtAll(t *testing.T) {
 			w := newWorld(t)
 			parent, r := w.linkedSource("XyzzyCanary knows Bob")
 			_ = r
-			preview := w.selects(w.forgets(mode, named(parent)))
+			preview := w.selects(w.forgets(mode, onlyNamed(parent)))
 			_, err := w.confirm(preview, w.token(preview))
 			require.NoError(t, err)
 			tables := []string{"memory_history", "index_outbox", "forget_items", "forget_runs", "jobs", "lexeme_stats"}

@@ -159,7 +159,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 	require.NoError(t, w.owner.QueryRow(ctx, `SELECT id FROM proposals WHERE tenant = 't' AND state = 'blocked' LIMIT 1`).Scan(&blocked))
 	item := w.review(blocked.String())
 	soft := w.selects(w.forgets("", schema.Selector{IDs: []string{nth(22).String(), nth(23).String()}}))
-	erase := w.selects(w.forgets(schema.ForgetErase, schema.Selector{IDs: []string{nth(25).String()}}))
+	erase := w.selects(w.forgets(schema.ForgetErase, onlyNamed(nth(25))))
 	for _, run := range []schema.ForgetPreview{soft, erase} {
 		_, err = w.confirm(run, w.token(run))
 		require.NoError(t, err)
@@ -182,6 +182,10 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"forget, by query": {func() error {
 			return second(s.SelectForget(ctx, w.modification(), w.forgets("", schema.Selector{Query: "rare345 word12", IncludeDerived: true}), w.now))
 		}, []string{"memories_text", "memory_relations_target"}},
+		"erase, everywhere": {func() error {
+			return second(s.SelectForget(ctx, w.modification(), w.forgets(schema.ForgetErase, named(nth(3000), preference)), w.now))
+		}, []string{"memory_relations_target", "memory_relations_pkey", "proposals_of_memory", "memory_candidates_of_memory", "memories_live_hash", "memories_past_hash",
+			"entity_claims_lookup", "memories_text"}},
 		"forget, a batch": {func() error {
 			return second(s.ForgetBatch(ctx, "t", uuid.MustParse(soft.RunID), 500, w.now))
 		}, []string{"memories_pkey"}},

@@ -63,6 +63,8 @@ type revising struct {
 	named    uuid.UUID   // of a record that exists already
 	rows     map[uuid.UUID]memoryRow
 	record   *newMemory // the record, when it is new
+	unworded string     // why the record could not be worded from its first target
+	unseen   bool       // the first target stood in another version when the record was worded
 	narrowed uuid.UUID  // the copy that a fork leaves, if it needs one
 	plan     memory.RevisionPlan
 	versions map[uuid.UUID]int // after the revision
@@ -136,7 +138,12 @@ func (r *revising) decide(ctx context.Context) (*schema.ReviseResult, error) {
 	if r.plan.Status != schema.ReviseApplied {
 		return r.refuseFor(ctx, r.plan.Status, r.plan.Why, r.plan.Conflicts)
 	}
-	if r.hidden() {
+	switch {
+	case r.unseen:
+		return r.refuse(schema.ReviseVersionConflict, "another version stood when the revision began"), nil
+	case r.unworded != "":
+		return r.refuse(schema.ReviseInvalid, r.unworded), nil
+	case r.hidden():
 		return r.refuse(schema.ReviseNotOwner, "another agent's target would give way to what it cannot see"), nil
 	}
 	return r.refuseDuplicates(ctx)
@@ -145,7 +152,13 @@ func (r *revising) decide(ctx context.Context) (*schema.ReviseResult, error) {
 // prepare makes the record a row to insert, owned and visible as its targets are.
 func (r *revising) prepare(ctx context.Context, targets map[uuid.UUID]memoryRow) (*schema.ReviseResult, error) {
 	req := r.in.Request
-	m := *req.Record
+	first := targets[r.ids[0]]
+	r.unseen = first.ID != uuid.Nil && first.Version != req.Targets[0].IfVersion
+	m, unworded, err := wordedRecord(req, first)
+	if err != nil {
+		return nil, err
+	}
+	r.unworded = unworded
 	// It is made now, and where it stands among its revisions follows from this one.
 	m.CreatedAt, m.UpdatedAt, m.SalienceAt, m.Lifecycle.LastReinforcedAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	m.Status, m.Supersedes, m.SupersededBy, m.SupersededAt, m.AuditLog = "", "", "", nil, nil

@@ -229,7 +229,7 @@ func TestReviseFork(t *testing.T) {
 		require.Equal(t, 1, w.count("memory_entity_relations", "memory_id = $1", left))
 		require.Equal(t, []int{2, 2}, []int{w.mentions("user"), w.mentions("go")})
 		w.requireExactEdges()
-		w.forgetAll(w.forgets(schema.ForgetErase, named(golang)))
+		w.forgetAll(w.forgets(schema.ForgetErase, onlyNamed(golang)))
 		require.Equal(t, 1, w.mentions("go"))
 		require.Equal(t, 1, w.count("entity_relations", "mentions = 1"))
 		w.requireExactEdges()

@@ -154,7 +154,8 @@ func (run *forgetRun) selects(ctx workflow.Context, req schema.ForgetRequest) er
 		drop(ctx, ref)
 		return err
 	}
-	run.receipt = schema.ForgetReceipt{State: run.preview.State, RunID: run.preview.RunID, Mode: run.preview.Mode, Total: run.preview.Total, Remaining: run.preview.Total}
+	run.receipt = schema.ForgetReceipt{State: run.preview.State, RunID: run.preview.RunID, Mode: run.preview.Mode, Total: run.preview.Total, Remaining: run.preview.Total,
+		Everywhere: run.preview.Everywhere}
 	return nil
 }
 

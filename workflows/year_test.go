@@ -530,6 +530,7 @@ func (y *year) forget(ctx workflow.Context, mode schema.ForgetMode) {
 	for _, m := range chosen {
 		req.Selector.IDs = append(req.Selector.IDs, m.id)
 	}
+	req.Selector.OnlyNamed = mode == schema.ForgetErase // the model knows what was named
 	run := y.child(ctx, workflows.Forget, req)
 	id := fmt.Sprintf("year/%s/%d", y.p.Tenant, y.ids)
 	if mode != schema.ForgetSoft { // it waits for its confirmation

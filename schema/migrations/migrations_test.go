@@ -422,6 +422,7 @@ var enums = map[string]string{
 	"operations.kind":               "put revise modify forget recover review ingest candidate resume feedback sweep",
 	"forget_runs.mode":              "soft force erase",
 	"forget_runs.state":             "preview confirmed done expired cancelled",
+	"forget_echoes.tie":             "restatement source derived",
 	"ingest_batches.visibility":     "private group shared global",
 	"ingest_batches.mode":           "shadow frozen controlled",
 	"memory_candidates.state":       "staged duplicate recalled done dead",
