@@ -28,9 +28,9 @@ func devAttributes() []*attribute {
 // heldoutHalf has the held-out attributes in all wordings, and those of the development half in wordings that
 // occur nowhere there.
 func heldoutHalf() half {
-	h := half{name: "heldout", heldOut: true, together: must(parseTogether(heldoutCoexisting)), distractors: parseLines(heldoutDistractors),
-		unheard: parseLines(heldoutUnheard), foreign: parseLines(heldoutForeign), names: heldoutNames,
-		frames: heldoutFrames}
+	h := half{name: "heldout", heldOut: true, together: must(parseTogether(heldoutCoexisting)),
+		distractors: parseLines(heldoutDistractors), unheard: parseLines(heldoutUnheard), foreign: parseLines(heldoutForeign),
+		names: heldoutNames, frames: heldoutFrames}
 	known, wordings := map[string]*attribute{}, map[string]bool{}
 	for _, a := range devAttributes() {
 		known[a.name] = a
@@ -52,7 +52,8 @@ func heldoutHalf() half {
 		a.olds, a.asks = append(slices.Clone(a.olds), more.olds...), append(slices.Clone(a.asks), more.asks...)
 		add(a, more.changes)
 	}
-	for _, a := range must(parseAttributes(strings.Join([]string{heldoutPeople, heldoutTeams, heldoutSoftware, heldoutSingle}, "\n"))) {
+	own := strings.Join([]string{heldoutPeople, heldoutTeams, heldoutSoftware, heldoutSingle}, "\n")
+	for _, a := range must(parseAttributes(own)) {
 		a.heldOut = true
 		add(a, a.changes)
 	}

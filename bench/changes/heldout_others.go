@@ -10,7 +10,8 @@ Our street gets fibre next year, they have marked the pavement in pink. || When 
 {p} swears the ghost in the archive is just the ventilation. || What does {p} say the ghost in the archive is?
 The pharmacist warned me not to take the drops with grapefruit. || What must I not take the drops with?
 ~smoke test was red for an hour because of a full inode table || What made the smoke test fail?
-We lost the pub quiz by one point, on a question about Liechtenstein. || What was the question about that lost us the pub quiz?
+We lost the pub quiz by one point, on a question about Liechtenstein.
+	|| What was the question about that lost us the pub quiz?
 {p} keeps a spare tie in the filing cabinet. || What does {p} keep in the filing cabinet?
 Grandad's recipe says nutmeg, never cinnamon. || Cinnamon or nutmeg in Grandad's recipe?
 The scanner eats every third page, feed it slowly. || What does the scanner do with every third page?
@@ -42,7 +43,8 @@ I've been told the tap water at the campsite is not for drinking. || Can we drin
 The beekeeper stopped by with two jars of heather honey. || What did the beekeeper bring?
 ~legal wants the word "guarantee" out of the brochure || Which word does legal want out of the brochure?
 The window cleaner comes by without announcing himself. || Who comes without announcing himself?
-The oboist next door practises scales before breakfast, poor us. || What does the oboist next door do before breakfast?
+The oboist next door practises scales before breakfast, poor us.
+	|| What does the oboist next door do before breakfast?
 {p} misread the map and we ended the hike in a quarry. || Where did our walk lead us in the end?
 The candles on the cake set off the smoke detector. || What set off the smoke detector?
 The box with the Christmas lights has a red lid. || Which box has a red lid?
