@@ -14,7 +14,8 @@ import (
 
 // tally sums up pairs.
 type tally struct {
-	pairs, newFirst, gone, marked, contested, both, past, oldFirst, oldInFirst int
+	pairs, newFirst, gone, marked, contested, both, past, oldFirst int
+	named, oldInFirst                                              int // of questions about a past value
 }
 
 func (t *tally) add(p pairResult) {
@@ -31,6 +32,7 @@ func (t *tally) add(p pairResult) {
 	count(&t.both, p.newFirst && p.oldDone())
 	count(&t.past, p.askedPast)
 	count(&t.oldFirst, p.oldFirst)
+	count(&t.named, p.askedPast && p.OldValue != "")
 	count(&t.oldInFirst, p.oldInFirst)
 }
 
@@ -47,7 +49,7 @@ var tallyHeader = []string{"pairs", "newest first", "old marked or gone", "marke
 func (t tally) row(name string) []string {
 	return []string{name, fmt.Sprint(t.pairs), percent(t.newFirst, t.pairs), percent(t.marked+t.gone+t.contested, t.pairs),
 		fmt.Sprint(t.marked), fmt.Sprint(t.gone), fmt.Sprint(t.contested), percent(t.both, t.pairs),
-		fmt.Sprint(t.past), percent(t.oldFirst, t.past), percent(t.oldInFirst, t.past)}
+		fmt.Sprint(t.past), percent(t.oldFirst, t.past), percent(t.oldInFirst, t.named)}
 }
 
 // cells are the parts of the tables, by whether attribute and wording are held out.

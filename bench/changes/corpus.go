@@ -9,7 +9,7 @@ import (
 // The corpus is text in blocks of lines. A block is separated by an empty line and describes one attribute:
 //
 //	attribute: city                     its name
-//	for: person                         whose it is: person, me, team, thing or, of no subject, any
+//	for: person                         whose it is: person, team, thing or, of no subject, any
 //	values: Lyon | Oslo | Porto         what it may be, in ascending order where it has one
 //	old: {I} live{s} in {old}.          ways to say it at first
 //	ask: Where {do} {I} live?           ways to ask for it

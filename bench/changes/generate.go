@@ -207,8 +207,6 @@ func (g *generator) whose(a *attribute) subject {
 		from = append([]subject{we, we}, g.groups...)
 	case "thing":
 		from = g.systems
-	default:
-		from = []subject{me}
 	}
 	for range 100 {
 		if s := pick(g.Rand, from); !g.taken[a.name+"/"+s.key()] {
@@ -219,7 +217,7 @@ func (g *generator) whose(a *attribute) subject {
 	for { // all of them are taken: somebody else
 		s := subject{person: 3, name: g.service(), pronoun: "it"}
 		switch a.subjects {
-		case "person", "me":
+		case "person":
 			s = person(g.name())
 		case "team":
 			s.name = "the " + g.team() + " team"
