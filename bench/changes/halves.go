@@ -2,7 +2,6 @@ package changes
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -58,15 +57,6 @@ func heldoutHalf() half {
 		add(a, a.changes)
 	}
 	return h
-}
-
-// count describes a half for its tests and for the bench.
-func (h half) count() (attributes, wordings int) {
-	a, w := map[string]bool{}, map[string]bool{}
-	for _, c := range h.changes {
-		a[c.attr.name], w[c.wording] = true, true
-	}
-	return len(slices.Collect(maps.Keys(a))), len(w)
 }
 
 func must[T any](v T, err error) T {
