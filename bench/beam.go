@@ -34,6 +34,7 @@ const (
 	beamFirst   = 5
 	beamUpdate  = "knowledge_update"
 	beamRequest = 40 // turns of a request, at most
+	noon        = 12 * time.Hour
 )
 
 // beamResult judges the answer to one question about an update. Ranks count from 1; 0 is not among the results.
@@ -63,30 +64,37 @@ func (b *bench) beam(ctx context.Context) error {
 		return err
 	}
 	defer drop()
-	var results []beamResult
-	began, conversations, turns := time.Now(), 0, 0
-	for lines.Scan() && (!b.changing.quick || conversations < 2) {
+	var conversations []beamConversation
+	turns := 0
+	for lines.Scan() && (!b.changing.quick || len(conversations) < 2) {
 		var c beamConversation
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
 			return fmt.Errorf("%s: %w", b.beamData, err)
 		}
-		more, err := b.askBeam(ctx, s, c)
-		if err != nil {
-			return err
-		}
-		results, conversations, turns = append(results, more...), conversations+1, turns+len(c.Turns)
+		conversations, turns = append(conversations, c), turns+len(c.Turns)
 	}
 	if err := lines.Err(); err != nil {
 		return err
 	}
-	b.reportBeam(results, fmt.Sprintf("Questions about updates, BEAM, %d conversations, %d turns, %s", conversations, turns, time.Since(began).Round(time.Second)))
+	results := make([][]beamResult, len(conversations))
+	_, took, err := measure(2, len(conversations), func(i int) error {
+		of, err := b.askBeam(ctx, s, conversations[i])
+		results[i] = of // each call has a place of its own
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	b.reportBeam(slices.Concat(results...), fmt.Sprintf("Questions about updates, BEAM, %d conversations, %d turns, %s",
+		len(conversations), turns, took.Round(time.Second)))
 	return nil
 }
 
 func (b *bench) reportBeam(results []beamResult, title string) {
 	first, above, both, marked, gone := 0, 0, 0, 0, 0
 	for _, r := range results {
-		isFirst, isAbove := r.newest > 0 && r.newest <= beamFirst, r.newest > 0 && (r.older == 0 || r.newest < r.older)
+		isFirst := r.newest > 0 && r.newest <= beamFirst
+		isAbove := r.newest > 0 && (r.older == 0 || r.newest < r.older)
 		if isFirst {
 			first++
 		}
@@ -108,8 +116,10 @@ func (b *bench) reportBeam(results []beamResult, title string) {
 		}
 	}
 	n := len(results)
-	table(title, []string{"questions", fmt.Sprintf("newest in the first %d", beamFirst), "newest above older", "both", "older marked", "older gone"},
-		[][]string{{fmt.Sprint(n), percent(first, n), percent(above, n), percent(both, n), fmt.Sprint(marked), fmt.Sprint(gone)}})
+	table(title, []string{"questions", fmt.Sprintf("newest in the first %d", beamFirst), "newest above older", "both",
+		"older marked", "older gone"},
+		[][]string{{fmt.Sprint(n), percent(first, n), percent(above, n), percent(both, n),
+			fmt.Sprint(marked), fmt.Sprint(gone)}})
 }
 
 // askBeam takes a conversation in, session by session, and asks its questions about updates.
@@ -118,7 +128,7 @@ func (b *bench) askBeam(ctx context.Context, s site, c beamConversation) ([]beam
 	p := b.newPipeline(s.Store)
 	m := &told{from: map[string]map[int]bool{}, touched: map[int]bool{}}
 	m.tenant.Name = c.ID
-	at := time.Date(2024, 1, 1, 12, 0, 0, 0, time.UTC)
+	at := time.Date(2024, 1, 1, 12, 0, 0, 0, time.UTC) // where no turn has a date
 	var ids []string
 	for start := 0; start < len(c.Turns); {
 		req := schema.IngestRequest{Principal: who}
@@ -128,16 +138,16 @@ func (b *bench) askBeam(ctx context.Context, s site, c beamConversation) ([]beam
 			if size += len(turn.Text); size > schema.MaxRequestBytes {
 				break
 			}
-			if day, err := time.Parse("January-02-2006", turn.When); err == nil && day.Add(12*time.Hour).After(at) || end == 0 && err == nil {
-				at = day.Add(12 * time.Hour)
+			if day, err := time.Parse("January-02-2006", turn.When); err == nil && (end == 0 || day.Add(noon).After(at)) {
+				at = day.Add(noon)
 			}
 			at = at.Add(time.Minute)
 			kind, said := schema.SourceUserInput, at
 			if turn.Role != "user" {
 				kind = schema.SourceObservation
 			}
-			req.Candidates = append(req.Candidates, schema.Candidate{Content: turn.Text, Speaker: turn.Role, SourceKind: kind, OccurredAt: &said,
-				Session: fmt.Sprint("session ", turn.Batch)})
+			req.Candidates = append(req.Candidates, schema.Candidate{Content: turn.Text, Speaker: turn.Role, SourceKind: kind,
+				OccurredAt: &said, Session: fmt.Sprint("session ", turn.Batch)})
 		}
 		ack, err := p.ingest(ctx, req, at)
 		if err != nil {
@@ -153,7 +163,7 @@ func (b *bench) askBeam(ctx context.Context, s site, c beamConversation) ([]beam
 	for i, turn := range c.Turns {
 		position[turn.ID] = i
 	}
-	recaller := b.recaller(s.Store, at.Add(24*time.Hour), nil)
+	recaller := b.recaller(s.Store, at.Add(24*time.Hour))
 	var out []beamResult
 	for _, q := range c.QA {
 		if q.Kind != beamUpdate || len(q.Evidence) < 2 {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -42,19 +41,15 @@ func (b *bench) changes(ctx context.Context) error {
 	}
 	defer drop()
 	results := make([]tenantResult, len(tenants))
-	var mu sync.Mutex
-	began := time.Now()
-	_, _, err = measure(2, len(tenants), func(i int) error {
+	_, took, err := measure(2, len(tenants), func(i int) error {
 		r, err := b.follow(ctx, s, tenants[i])
-		mu.Lock()
-		defer mu.Unlock()
-		results[i] = r
+		results[i] = r // each call has a place of its own
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	b.reportChanges(tenants, results, time.Since(began))
+	b.reportChanges(tenants, results, took)
 	return nil
 }
 
@@ -74,10 +69,13 @@ func (b *bench) follow(ctx context.Context, s site, t changes.Tenant) (tenantRes
 	for start := 0; start < len(t.Statements); {
 		req := schema.IngestRequest{Principal: who}
 		end := start
-		for ; end < len(t.Statements) && (b.changing.atOnce || t.Statements[end].Session == t.Statements[start].Session); end++ {
+		for ; end < len(t.Statements); end++ {
 			st := t.Statements[end]
-			req.Candidates = append(req.Candidates, schema.Candidate{Content: st.Text, Speaker: st.Speaker, SourceKind: st.Kind, OccurredAt: &st.At,
-				Session: fmt.Sprintf("session %d", st.Session)})
+			if st.Session != t.Statements[start].Session && !b.changing.atOnce {
+				break
+			}
+			req.Candidates = append(req.Candidates, schema.Candidate{Content: st.Text, Speaker: st.Speaker, SourceKind: st.Kind,
+				OccurredAt: &st.At, Session: fmt.Sprintf("session %d", st.Session)})
 		}
 		ack, err := p.ingest(ctx, req, t.Statements[end-1].At.Add(time.Minute))
 		if err != nil {
@@ -90,7 +88,7 @@ func (b *bench) follow(ctx context.Context, s site, t changes.Tenant) (tenantRes
 	if err := m.trace(ctx, b, s, ids); err != nil {
 		return tenantResult{}, err
 	}
-	recaller := b.recaller(s.Store, changes.End, nil)
+	recaller := b.recaller(s.Store, changes.End)
 	m.ask = func(question string) ([]schema.RecallResult, error) {
 		resp, err := recaller.Recall(ctx, schema.RecallRequest{Principal: who, Query: question})
 		if err == nil && len(resp.Meta.Degraded) > 0 {
@@ -124,7 +122,8 @@ func (m *told) trace(ctx context.Context, b *bench, s site, ids []string) error 
 	status := map[string]string{}
 	err := b.owner(ctx, s.url, func(conn *pgx.Conn) error {
 		var id, source, state, content string
-		rows, err := conn.Query(ctx, `SELECT id::text, content, CASE WHEN superseded_by IS NULL THEN status ELSE 'superseded' END
+		rows, err := conn.Query(ctx, `SELECT id::text, content,
+				CASE WHEN superseded_by IS NULL THEN status ELSE 'superseded' END
 			FROM memories WHERE tenant = $1`, m.tenant.Name)
 		if err != nil {
 			return err
@@ -138,7 +137,8 @@ func (m *told) trace(ctx context.Context, b *bench, s site, ids []string) error 
 		}); err != nil {
 			return err
 		}
-		rows, err = conn.Query(ctx, `SELECT source_id::text, target_id::text FROM memory_relations WHERE tenant = $1 AND predicate = 'derived_from'`, m.tenant.Name)
+		rows, err = conn.Query(ctx, `SELECT source_id::text, target_id::text FROM memory_relations
+			WHERE tenant = $1 AND predicate = 'derived_from'`, m.tenant.Name)
 		if err != nil {
 			return err
 		}

@@ -173,7 +173,8 @@ func (m *told) judgePair(p changes.Pair) (out pairResult, failures []failure, er
 	out.askedPast = true
 	if len(results) > 0 {
 		out.oldFirst = m.is(results[0], p.Old, p.New)
-		out.oldInFirst = p.OldValue != "" && strings.Contains(strings.ToLower(results[0].Content), strings.ToLower(p.OldValue))
+		first := strings.ToLower(results[0].Content)
+		out.oldInFirst = p.OldValue != "" && strings.Contains(first, strings.ToLower(p.OldValue))
 	}
 	if !out.oldFirst {
 		failures = append(failures, m.failure(p.Attribute+", "+p.Wording+": past", p.Past, results, p.Old, p.New))
@@ -207,7 +208,8 @@ func (m *told) judgeChain(c changes.Chain) (out chainResult, failures []failure,
 	}
 	last := c.Statements[2]
 	out.lastFirst = len(results) > 0 && m.is(results[0], last)
-	out.olderDone = m.fate(results, c.Statements[0], last) != fateUnmarked && m.fate(results, c.Statements[1], last) != fateUnmarked
+	out.olderDone = m.fate(results, c.Statements[0], last) != fateUnmarked &&
+		m.fate(results, c.Statements[1], last) != fateUnmarked
 	if !out.lastFirst || !out.olderDone {
 		failures = append(failures, m.failure("twice changed, "+c.Attribute, c.Question, results, c.Statements[:]...))
 	}

@@ -14,7 +14,8 @@ import (
 
 // tally sums up pairs.
 type tally struct {
-	pairs, newFirst, gone, marked, contested, both, past, oldFirst, oldInFirst int
+	pairs, newFirst, gone, marked, contested, both, past, oldFirst int
+	named, oldInFirst                                              int // of questions about a past value
 }
 
 func (t *tally) add(p pairResult) {
@@ -31,6 +32,7 @@ func (t *tally) add(p pairResult) {
 	count(&t.both, p.newFirst && p.oldDone())
 	count(&t.past, p.askedPast)
 	count(&t.oldFirst, p.oldFirst)
+	count(&t.named, p.askedPast && p.OldValue != "")
 	count(&t.oldInFirst, p.oldInFirst)
 }
 
@@ -41,11 +43,13 @@ func percent(n, of int) string {
 	return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(of))
 }
 
-var tallyHeader = []string{"pairs", "newest first", "old marked or gone", "marked", "gone", "contested", "both", "past questions", "old first", "first names it"}
+var tallyHeader = []string{"pairs", "newest first", "old marked or gone", "marked", "gone", "contested", "both",
+	"past questions", "old first", "first names it"}
 
 func (t tally) row(name string) []string {
-	return []string{name, fmt.Sprint(t.pairs), percent(t.newFirst, t.pairs), percent(t.marked+t.gone+t.contested, t.pairs), fmt.Sprint(t.marked),
-		fmt.Sprint(t.gone), fmt.Sprint(t.contested), percent(t.both, t.pairs), fmt.Sprint(t.past), percent(t.oldFirst, t.past), percent(t.oldInFirst, t.past)}
+	return []string{name, fmt.Sprint(t.pairs), percent(t.newFirst, t.pairs), percent(t.marked+t.gone+t.contested, t.pairs),
+		fmt.Sprint(t.marked), fmt.Sprint(t.gone), fmt.Sprint(t.contested), percent(t.both, t.pairs),
+		fmt.Sprint(t.past), percent(t.oldFirst, t.past), percent(t.oldInFirst, t.named)}
 }
 
 // cells are the parts of the tables, by whether attribute and wording are held out.
@@ -84,7 +88,8 @@ func (b *bench) reportChanges(tenants []changes.Tenant, results []tenantResult, 
 			}
 		}
 	}
-	fmt.Printf("\n%d tenants, %d statements, seed %d, %s\n", len(tenants), statements, b.changing.seed, took.Round(time.Second))
+	fmt.Printf("\n%d tenants, %d statements, seed %d, %s\n",
+		len(tenants), statements, b.changing.seed, took.Round(time.Second))
 	var rows [][]string
 	for i, c := range cells {
 		if sums[i].pairs > 0 {
@@ -136,7 +141,8 @@ func reportChains(tenants []changes.Tenant, results []tenantResult) {
 				}
 			}
 			if n > 0 {
-				rows = append(rows, []string{halfName(held), map[bool]string{false: "A, B, C", true: "A, B, A"}[back], fmt.Sprint(n), percent(first, n), percent(done, n)})
+				values := map[bool]string{false: "A, B, C", true: "A, B, A"}[back]
+				rows = append(rows, []string{halfName(held), values, fmt.Sprint(n), percent(first, n), percent(done, n)})
 			}
 		}
 	}
@@ -193,14 +199,16 @@ func (b *bench) reportOthers(tenants []changes.Tenant, results []tenantResult) {
 			continue
 		}
 		name := halfName(held)
-		rows = append(rows, []string{name, fmt.Sprint(coexisting), percent(superseded, coexisting), percent(right, 2*coexisting), fmt.Sprint(bystanders),
+		rows = append(rows, []string{name,
+			fmt.Sprint(coexisting), percent(superseded, coexisting), percent(right, 2*coexisting), fmt.Sprint(bystanders),
 			fmt.Sprint(unknown), percent(empty, unknown), fmt.Sprint(known), percent(found, known), percent(first, known)})
 		for _, kind := range slices.Sorted(maps.Keys(byKind)) {
 			kinds = append(kinds, []string{name, kind, fmt.Sprint(byKind[kind][1]), percent(byKind[kind][0], byKind[kind][1])})
 		}
 	}
-	table("Coexisting statements, and questions with and without an answer", []string{"half", "coexisting pairs", "false supersessions", "right one first",
-		"others superseded", "never said", "recognised", "known", "answered", "answer first"}, rows)
+	table("Coexisting statements, and questions with and without an answer", []string{"half",
+		"coexisting pairs", "false supersessions", "right one first", "others superseded",
+		"never said", "recognised", "known", "answered", "answer first"}, rows)
 	table("Questions about things never said", []string{"half", "kind", "questions", "recognised"}, kinds)
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mneme/mneme/activities"
-	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
@@ -33,8 +32,10 @@ func (b *bench) newPipeline(s *store.Store) *pipeline {
 	clock := func() time.Time { return p.now }
 	index := vector.PGVector{Store: s}
 	p.staging = activities.Staging{Store: s, Policy: b.cfg.Policy, MaxAttempts: workflows.MaxJobAttempts, Now: clock}
-	p.extraction = activities.Extraction{Store: s, Extractor: b.brain.Extractor, Concurrency: b.cfg.Concurrency, Now: clock}
-	p.decision = activities.Decision{Store: s, Decider: b.brain.Decider, Embedder: b.brain.Embedder, Concurrency: b.cfg.Concurrency, Now: clock}
+	calls := b.cfg.Concurrency
+	p.extraction = activities.Extraction{Store: s, Extractor: b.brain.Extractor, Concurrency: calls, Now: clock}
+	p.decision = activities.Decision{Store: s, Decider: b.brain.Decider, Embedder: b.brain.Embedder, Concurrency: calls,
+		Now: clock}
 	p.writing = activities.Writing{Store: s, Embedder: b.brain.Embedder, Now: clock}
 	p.linking = activities.Linking{Store: s, Now: clock}
 	p.indexing = activities.Indexing{Store: s, Embedder: b.brain.Embedder, Index: index, Now: clock}
@@ -77,7 +78,8 @@ func (p *pipeline) ingest(ctx context.Context, req schema.IngestRequest, at time
 }
 
 // recaller is the read path with all defaults, and with the patience that a busy machine needs.
-func (b *bench) recaller(s *store.Store, now time.Time, policy func() *memory.Policy) *recall.Recaller {
-	return &recall.Recaller{Store: s, Index: vector.PGVector{Store: s}, Embedder: b.brain.Embedder, Reranking: b.brain.Reranking,
-		With: b.cfg.RecallWith, Without: b.cfg.RecallWithout, Policy: policy, Patience: unhurried, Now: func() time.Time { return now }}
+func (b *bench) recaller(s *store.Store, now time.Time) *recall.Recaller {
+	return &recall.Recaller{Store: s, Index: vector.PGVector{Store: s}, Embedder: b.brain.Embedder,
+		Reranking: b.brain.Reranking, With: b.cfg.RecallWith, Without: b.cfg.RecallWithout, Patience: unhurried,
+		Now: func() time.Time { return now }}
 }

@@ -9,7 +9,7 @@ import (
 // The corpus is text in blocks of lines. A block is separated by an empty line and describes one attribute:
 //
 //	attribute: city                     its name
-//	for: person                         whose it is: person, me, team, thing or, of no subject, any
+//	for: person                         whose it is: person, team, thing or, of no subject, any
 //	values: Lyon | Oslo | Porto         what it may be, in ascending order where it has one
 //	old: {I} live{s} in {old}.          ways to say it at first
 //	ask: Where {do} {I} live?           ways to ask for it
@@ -20,7 +20,7 @@ import (
 //	                                    perhaps a fourth part, a question about the past
 //
 // Subjects are written in the first person: see subject. A text that begins with ~ keeps its first letter
-// small.
+// small. A line that begins with white space continues the one before.
 type attribute struct {
 	name, subjects   string
 	values           []string
@@ -43,13 +43,17 @@ type change struct {
 // corrections are wordings that say that the old statement was never true: what was before is not asked.
 var corrections = map[string]bool{"actually": true, "correction": true, "not_but": true, "turns_out": true}
 
+// continued is where a long line goes on in the next, after white space.
+var continued = regexp.MustCompile(` *\n[ \t]+`)
+
 var changeLine = regexp.MustCompile(`^([a-z_]+)([+-]?)$`)
 
 // blocks splits a corpus into blocks of key and text.
 func blocks(text string) (out [][][2]string) {
 	for block := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
 		var lines [][2]string
-		for line := range strings.SplitSeq(strings.TrimSpace(block), "\n") {
+		block = continued.ReplaceAllString(strings.TrimSpace(block), " ")
+		for line := range strings.SplitSeq(block, "\n") {
 			key, value, _ := strings.Cut(line, ":")
 			lines = append(lines, [2]string{key, strings.TrimSpace(value)})
 		}
@@ -166,5 +170,5 @@ func parseTogether(text string) ([]together, error) {
 
 // parseLines reads a corpus of one text a line.
 func parseLines(text string) []string {
-	return strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Split(continued.ReplaceAllString(strings.TrimSpace(text), " "), "\n")
 }

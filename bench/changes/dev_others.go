@@ -5,14 +5,14 @@ const devDistractors = `
 The printer on the third floor jams with thick paper. || What is wrong with the printer on the third floor?
 {p} found a wallet in the car park and handed it in. || Who found a wallet in the car park?
 We saw two herons at the pond on Sunday. || What did we see at the pond?
-The invoice from the plumber was 340 euros. || What did the repair of the pipes cost?
-I read a biography of Marie Curie on the train. || About which scientist was the book on my journey?
+The invoice from the plumber was 340 euros. || What did the plumber cost us?
+I read a biography of Marie Curie on the train. || About which scientist was the biography that I read?
 {p} broke the coffee machine and ordered a spare part. || Who is to blame that there is no coffee?
 The bakery at the corner is closed on Wednesdays. || When can't I buy bread nearby?
 The blue folder holds the insurance papers. || Where are the insurance papers?
 {p} gave a talk about compilers at the meetup. || What did {p} talk about at the meetup?
 My passport expires in October 2029. || Until when is my passport valid?
-The lift was out of order for three days. || For how many days did we have to take the stairs?
+The lift was out of order for three days. || How long was the lift broken?
 The certificate for the test domain was renewed by hand. || How was the certificate for the test domain renewed?
 {p} painted the fence dark green. || What colour did {p} paint the fence?
 The neighbours complained about the drum lessons. || What annoys the people next door?
@@ -25,7 +25,7 @@ I bought a second-hand telescope for 90 euros. || How much was the telescope?
 The outage in August was caused by an expired token. || Why was everything down in August?
 {p} brought a walnut cake to the farewell party. || Who baked for the farewell?
 The museum ticket is valid for two visits. || For how many visits is the museum ticket valid?
-The washing machine leaves stains on white shirts. || What is the problem with the laundry?
+The washing machine leaves stains on white shirts. || What is the problem with the washing machine?
 We had soup because the oven was broken. || Why did we have soup?
 {p} wrote the parser in a single afternoon. || Who is the author of the parser?
 The roof of the shed leaks near the window. || Where does the roof of the shed leak?
@@ -59,7 +59,7 @@ My grandmother's clock strikes thirteen at noon. || How often does my grandmothe
 The crash happened only with file names over 255 bytes. || With which file names did the crash happen?
 The librarian recommended a novel by Kadare. || Which author did the librarian recommend?
 {p} fixed the memory leak in the image resizer. || Who solved the memory problem of the image resizer?
-The plane to Athens was delayed by two hours. || How late was the flight to Greece?
+The plane to Athens was delayed by two hours. || How late was the plane to Athens?
 I pay for the newspaper every quarter. || How often do I pay for the newspaper?
 The snow blocked the road to the cabin in January. || What blocked the road to the cabin?
 {p} wants a quiet table for the anniversary dinner. || What kind of table does {p} want for the anniversary dinner?
@@ -78,7 +78,7 @@ The kettle switches off too early. || What is wrong with the kettle?
 I lost 40 euros at the card game. || How much did I lose at the card game?
 The choir rehearses the requiem for November. || What does the choir rehearse for November?
 The fence between the gardens is 1.80 metres high. || How high is the fence between the gardens?
-{p} overslept and missed the ferry. || What made {p} come too late for the boat?
+{p} overslept and missed the ferry. || What made {p} too late for the ferry?
 The sample data contain no real names. || What do the sample data not contain?
 I found a recipe for saffron rice. || For what did I find a recipe?
 The new benches in the park are made of larch. || What are the benches in the park made of?

@@ -49,7 +49,8 @@ as_of: As of January {I} work{s} for {new}.
 
 attribute: role
 for: person
-values: data analyst | product manager | site engineer | team lead | security architect | technical writer | account manager | recruiter
+values: data analyst | product manager | site engineer | team lead | security architect | technical writer | account
+	manager | recruiter
 old: {I} work{s} as a {old}.
 old: {My} job title is {old}.
 ask: What is {my} job?
@@ -178,9 +179,12 @@ turns_out: It turns out {I}'m allergic to {new}, not to {old}.
 correction: Correction: {my} allergy is to {new}, not to {old}.
 not_but: {I}'m not allergic to {old} but to {new}.
 actually: Actually {I}'m allergic to {new}, not {old}.
-any_more: {I} {have} a bad allergy to cats. || {I}'m not allergic to cats any more, the treatment worked. || {Am} {I} allergic to cats?
-no_longer: {I}'m allergic to eggs. || {I}'m no longer allergic to eggs, the doctor confirmed it. || {Am} {I} allergic to eggs?
-after_all: {I}'m allergic to penicillin. || {I}'m not allergic to penicillin after all. || {Am} {I} allergic to penicillin?
+any_more: {I} {have} a bad allergy to cats. || {I}'m not allergic to cats any more, the treatment worked.
+	|| {Am} {I} allergic to cats?
+no_longer: {I}'m allergic to eggs. || {I}'m no longer allergic to eggs, the doctor confirmed it.
+	|| {Am} {I} allergic to eggs?
+after_all: {I}'m allergic to penicillin. || {I}'m not allergic to penicillin after all.
+	|| {Am} {I} allergic to penicillin?
 turns_out: {I}'m lactose intolerant. || It turns out {I}'m not lactose intolerant. || {Am} {I} lactose intolerant?
 
 attribute: hobby
@@ -248,7 +252,8 @@ as_of: As of April {my} gym is {new}.
 
 attribute: school
 for: person
-values: Lindenhof School | St Mary's | Birchwood Primary | the Montessori school | Hillcrest Academy | Riverside School
+values: Lindenhof School | St Mary's | Birchwood Primary | the Montessori school | Hillcrest Academy | Riverside
+	School
 old: {My} daughter goes to {old}.
 old: {My} daughter is a pupil at {old}.
 ask: Which school does {my} daughter go to?

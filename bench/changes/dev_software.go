@@ -138,7 +138,8 @@ after_all: {My} branch policy is {new} after all.
 
 attribute: rate_limit
 for: thing
-values: 50 requests per second | 100 requests per second | 200 requests per second | 400 requests per second | 1000 requests per second
+values: 50 requests per second | 100 requests per second | 200 requests per second | 400 requests per second | 1000
+	requests per second
 old: {My} rate limit is {old}.
 old: {I} allow{s} {old} for each client.
 ask: What is {my} rate limit?

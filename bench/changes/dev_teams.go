@@ -24,7 +24,8 @@ actually: Actually, {my} standup starts at {new}.
 not_but: {My} standup is not at {old} but at {new}.
 from_to: {My} standup went from {old} to {new}.
 restated: {My} standup is at {new}.
-cancelled: {I} hold{s} a planning meeting every Monday. || {My} Monday planning meeting is cancelled for good. || {Do} {I} still have a planning meeting on Mondays?
+cancelled: {I} hold{s} a planning meeting every Monday. || {My} Monday planning meeting is cancelled for good.
+	|| {Do} {I} still have a planning meeting on Mondays?
 
 attribute: on_call
 for: team

@@ -120,7 +120,6 @@ type generator struct {
 	systems, groups        []subject
 	user                   string // the speaker who says I in the tenant; often unnamed
 	taken                  map[string]bool
-	attributes             []*attribute
 	t                      Tenant
 }
 
@@ -207,8 +206,6 @@ func (g *generator) whose(a *attribute) subject {
 		from = append([]subject{we, we}, g.groups...)
 	case "thing":
 		from = g.systems
-	default:
-		from = []subject{me}
 	}
 	for range 100 {
 		if s := pick(g.Rand, from); !g.taken[a.name+"/"+s.key()] {
@@ -216,17 +213,17 @@ func (g *generator) whose(a *attribute) subject {
 			return s
 		}
 	}
-	for { // all of them are taken: somebody else
-		s := subject{person: 3, name: g.service(), pronoun: "it"}
-		switch a.subjects {
-		case "person", "me":
-			s = person(g.name())
-		case "team":
-			s.name = "the " + g.team() + " team"
-		}
-		g.taken[a.name+"/"+s.key()] = true
-		return s
+	s := subject{person: 3, pronoun: "it"} // all of them are taken: somebody else
+	switch a.subjects {
+	case "person":
+		s = person(g.name())
+	case "team":
+		s.name = "the " + g.team() + " team"
+	default:
+		s.name = g.service()
 	}
+	g.taken[a.name+"/"+s.key()] = true
+	return s
 }
 
 func (s subject) key() string { return fmt.Sprint(s.person, s.name) }

@@ -2,7 +2,6 @@ package changes
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -28,9 +27,9 @@ func devAttributes() []*attribute {
 // heldoutHalf has the held-out attributes in all wordings, and those of the development half in wordings that
 // occur nowhere there.
 func heldoutHalf() half {
-	h := half{name: "heldout", heldOut: true, together: must(parseTogether(heldoutCoexisting)), distractors: parseLines(heldoutDistractors),
-		unheard: parseLines(heldoutUnheard), foreign: parseLines(heldoutForeign), names: heldoutNames,
-		frames: heldoutFrames}
+	h := half{name: "heldout", heldOut: true, together: must(parseTogether(heldoutCoexisting)),
+		distractors: parseLines(heldoutDistractors), unheard: parseLines(heldoutUnheard), foreign: parseLines(heldoutForeign),
+		names: heldoutNames, frames: heldoutFrames}
 	known, wordings := map[string]*attribute{}, map[string]bool{}
 	for _, a := range devAttributes() {
 		known[a.name] = a
@@ -52,20 +51,12 @@ func heldoutHalf() half {
 		a.olds, a.asks = append(slices.Clone(a.olds), more.olds...), append(slices.Clone(a.asks), more.asks...)
 		add(a, more.changes)
 	}
-	for _, a := range must(parseAttributes(strings.Join([]string{heldoutPeople, heldoutTeams, heldoutSoftware, heldoutSingle}, "\n"))) {
+	own := strings.Join([]string{heldoutPeople, heldoutTeams, heldoutSoftware, heldoutSingle}, "\n")
+	for _, a := range must(parseAttributes(own)) {
 		a.heldOut = true
 		add(a, a.changes)
 	}
 	return h
-}
-
-// count describes a half for its tests and for the bench.
-func (h half) count() (attributes, wordings int) {
-	a, w := map[string]bool{}, map[string]bool{}
-	for _, c := range h.changes {
-		a[c.attr.name], w[c.wording] = true, true
-	}
-	return len(slices.Collect(maps.Keys(a))), len(w)
 }
 
 func must[T any](v T, err error) T {

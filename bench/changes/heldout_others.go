@@ -3,21 +3,22 @@ package changes
 // heldoutDistractors holds statements about other things for the held-out half.
 const heldoutDistractors = `
 Went to the flea market and came home with a brass lamp. || Where does the brass lamp come from?
-So {p} apparently once met the king of Norway at a petrol station. || Which royal has {p} talked to?
+So {p} apparently once met the king of Norway at a petrol station. || Which king has {p} talked to?
 The dishwasher guy says the pump is clogged with olive stones. || What is the dishwasher pump clogged with?
-Note to self: the good scissors are in the sewing box. || I need something to cut fabric, where do I look?
+Note to self: the good scissors are in the sewing box. || I need scissors, where do I look?
 Our street gets fibre next year, they have marked the pavement in pink. || When do we get fast internet in our street?
 {p} swears the ghost in the archive is just the ventilation. || What does {p} say the ghost in the archive is?
 The pharmacist warned me not to take the drops with grapefruit. || What must I not take the drops with?
 ~smoke test was red for an hour because of a full inode table || What made the smoke test fail?
-We lost the pub quiz by one point, on a question about Liechtenstein. || What was the question about that lost us the pub quiz?
+We lost the pub quiz by one point, on a question about Liechtenstein.
+	|| What was the question about that lost us the pub quiz?
 {p} keeps a spare tie in the filing cabinet. || What does {p} keep in the filing cabinet?
 Grandad's recipe says nutmeg, never cinnamon. || Cinnamon or nutmeg in Grandad's recipe?
 The scanner eats every third page, feed it slowly. || What does the scanner do with every third page?
-A fox has dug under the trampoline. || Which animal visits us in the garden?
+A fox has dug under the trampoline. || Which animal was under the trampoline?
 ~migration 0042 took the table lock for nine minutes || How long did migration 0042 take the table lock?
 The optician found nothing wrong with my eyes. || How was the eye test?
-{p} tripped over the extension lead during the keynote. || What made {p} fall in front of the audience?
+{p} tripped over the extension lead during the keynote. || What made {p} fall at the keynote?
 Don't microwave the blue bowls, the rim has gold in it. || Why may the blue bowls not go into the microwave?
 The ice rink sharpens skates for six euros. || What do they charge for sharpening skates?
 Someone has drawn a moustache on the founder's portrait. || What was drawn on the founder's portrait?
@@ -34,7 +35,7 @@ The puffin mug belongs to the night porter. || Whose mug is the one with the puf
 ~prod incident in week 31: somebody had revoked the wrong certificate || What caused the incident in week 31?
 Two of the chairs on the terrace have wobbly legs. || What is wrong with two chairs on the terrace?
 {p} is writing a crossword for the anniversary issue. || What is {p} writing for the anniversary issue?
-The cobbler needs a week for the heels. || When will my shoes be ready?
+The cobbler needs a week for the heels. || How long does the cobbler have my shoes?
 In the basement it smells of paint thinner. || What does it smell of in the basement?
 The swimming badge has to be sewn on by Saturday. || What has to be sewn on by Saturday?
 I've been told the tap water at the campsite is not for drinking. || Can we drink from the tap at the campsite?
@@ -42,8 +43,9 @@ I've been told the tap water at the campsite is not for drinking. || Can we drin
 The beekeeper stopped by with two jars of heather honey. || What did the beekeeper bring?
 ~legal wants the word "guarantee" out of the brochure || Which word does legal want out of the brochure?
 The window cleaner comes by without announcing himself. || Who comes without announcing himself?
-The oboist next door practises scales before breakfast, poor us. || What does the oboist next door do before breakfast?
-{p} misread the map and we ended the hike in a quarry. || Where did our walk lead us in the end?
+The oboist next door practises scales before breakfast, poor us.
+	|| What does the oboist next door do before breakfast?
+{p} misread the map and we ended the hike in a quarry. || Where did our hike lead us in the end?
 The candles on the cake set off the smoke detector. || What set off the smoke detector?
 The box with the Christmas lights has a red lid. || Which box has a red lid?
 There's a crack in the big flowerpot, handle with care. || What has a crack in it?
@@ -65,7 +67,7 @@ The bell of the town hall is half a tone flat. || What is wrong with the bell of
 The mosquito net has a hole the size of a coin. || What has a hole the size of a coin?
 Somebody left a violin case in meeting room two. || What was left in meeting room two?
 The tax office sent the same letter four times. || How often did the tax office send the same letter?
-{p} once juggled for a living on a cruise ship. || How did {p} earn money at sea?
+{p} once juggled for a living on a cruise ship. || How did {p} earn a living on the ship?
 ~the intern found a null byte in the customer table || What did the intern find in the customer table?
 The sledges hang from the ceiling of the garage. || Where do the sledges hang?
 A peacock escaped from the zoo and sits on the church. || Where does the peacock sit?
@@ -83,12 +85,12 @@ There was a wasp nest in the letter box. || What was in the letter box?
 The ladder must be returned to the fire brigade. || To whom must the ladder be returned?
 The mayor fell asleep during the school play. || Who fell asleep during the school play?
 {p} organised a whip-round for the cleaner. || For whom did {p} organise a whip-round?
-The jigsaw with the lighthouse lacks three pieces. || Is the lighthouse puzzle complete?
+The jigsaw with the lighthouse lacks three pieces. || Is the jigsaw with the lighthouse complete?
 The pool attendant confiscated the water pistols. || What did the pool attendant confiscate?
 ~log shipping choked on a stack trace of two megabytes || What did log shipping choke on?
 The pancakes stuck because the pan was too cold. || What went wrong with the pancakes?
 My scarf got caught in the escalator. || What got caught in the escalator?
-{p} found a Roman coin while digging the pond. || Which ancient object turned up in {p}'s garden?
+{p} found a Roman coin while digging the pond. || Which ancient thing came to light when {p} was digging?
 The tram to the stadium was packed to the doors. || How full was the tram to the stadium?
 The gardener wraps the fig tree in fleece. || What does the gardener wrap in fleece?
 The exhibition on lighthouses is free on Sundays after three. || When is the exhibition on lighthouses free?
@@ -97,7 +99,7 @@ Someone filled the salt cellar with sugar. || What was the salt cellar filled wi
 {p} can recite pi to ninety digits. || To how many digits can {p} recite pi?
 The rehearsal room has to be aired for ten minutes. || How long must the rehearsal room be aired?
 The potter signed the vases with a small snail. || With what did the potter sign the vases?
-The luggage was sent on to Heraklion by mistake. || Where did our bags go?
+The luggage was sent on to Heraklion by mistake. || Where did our luggage go?
 Our chestnut tree has the leaf miner. || What does our chestnut tree have?
 The stapler in the copy room is chained to the shelf. || What is chained to the shelf?
 {p} refused the oysters politely. || What did {p} refuse?

@@ -286,7 +286,8 @@ settled_on: {I}'ve settled on {new} of running a week.
 
 attribute: email
 for: person
-values: quill@posteo.example | hello@fernbank.example | inbox@tarn.example | post@oakmill.example | mail@dunlin.example
+values: quill@posteo.example | hello@fernbank.example | inbox@tarn.example | post@oakmill.example |
+	mail@dunlin.example
 old: {My} email address is {old}.
 old: Mail for {me} goes to {old}.
 ask: What is {my} email address?

@@ -96,7 +96,8 @@ ask: What food triggers {my} allergy?
 scratch_that: Scratch {old}, {my} allergy is to {new}.
 misspoke: {I} misspoke, {I}'m allergic to {new}.
 test: The test came back: {my} allergy is to {new}, the {old} were harmless.
-cleared: {I}'m allergic to strawberries. || The clinic has cleared {me} of the strawberry allergy. || {Am} {I} allergic to strawberries?
+cleared: {I}'m allergic to strawberries. || The clinic has cleared {me} of the strawberry allergy.
+	|| {Am} {I} allergic to strawberries?
 outgrew: {I}'m allergic to milk. || {I} outgrew the milk allergy. || {Am} {I} allergic to milk?
 
 attribute: hobby
@@ -178,7 +179,8 @@ starting: Starting Monday {my} standup is at {new}.
 heads_up: Heads-up: {my} standup is at {new} from tomorrow.
 effective: Effective next week {my} standup starts at {new}.
 pushed+: {My} standup has been pushed to {new}.
-scrapped: Every Friday {my} demo is at noon. || {My} Friday demo was scrapped. || {Do} {I} still have a demo on Fridays?
+scrapped: Every Friday {my} demo is at noon. || {My} Friday demo was scrapped.
+	|| {Do} {I} still have a demo on Fridays?
 
 attribute: on_call
 old: The pager of {my} services is with {old}.
@@ -389,4 +391,5 @@ settled_on: We settled on {new} as {my} log retention.
 `
 
 // heldoutCorrections are held-out wordings that say that the old statement was never true.
-var heldoutCorrections = map[string]bool{"scratch_that": true, "make_that": true, "typo": true, "misspoke": true, "forget_that": true, "test": true}
+var heldoutCorrections = map[string]bool{"scratch_that": true, "make_that": true, "typo": true, "misspoke": true,
+	"forget_that": true, "test": true}

@@ -56,6 +56,9 @@ func (g *generator) distract() {
 	}
 }
 
+// vague are attributes that another one may answer too: a hobby may be an instrument.
+var vague = map[string]bool{"hobby": true}
+
 // unknown adds questions about things that nobody said: an attribute of a subject of which only other things
 // are known, one of a stranger, something never heard of anyone, and a foreign topic.
 func (g *generator) unknown() {
@@ -72,7 +75,8 @@ func (g *generator) unknown() {
 	}
 	var attributes []*attribute // that are known of somebody
 	for _, c := range g.changes {
-		if said[c.attr.name] && !slices.Contains(attributes, c.attr) && c.attr.subjects != "me" && c.attr.subjects != "any" {
+		known := said[c.attr.name] && c.attr.subjects != "any" && !vague[c.attr.name]
+		if known && !slices.Contains(attributes, c.attr) {
 			attributes = append(attributes, c.attr)
 		}
 	}
