@@ -17,7 +17,7 @@ func spoken(speaker, content string) memory.Statement {
 }
 
 // stated is a semantic memory without a triple.
-func stated(content string) memory.Statement {
+func claimed(content string) memory.Statement {
 	s := spoken("", content)
 	s.Type = schema.TypeSemantic
 	return s
@@ -25,7 +25,7 @@ func stated(content string) memory.Statement {
 
 // claimed is one with a triple.
 func claimed(content, subject, predicate, object string) memory.Statement {
-	s := stated(content)
+	s := claimed(content)
 	s.Claim = memory.Claim{Subject: subject, Predicate: predicate, Object: object}
 	return s
 }
@@ -44,21 +44,21 @@ func TestSaysSame(t *testing.T) {
 		a, b memory.Statement
 		want bool
 	}{
-		"the same words":                   {stated("Deploys are on Friday."), spoken("Ben", "deploys are on Friday"), true},
-		"speakers of themselves":           {spoken("Maya", "I prefer Python."), stated("Maya prefers Python"), true},
-		"their own things":                 {spoken("Maya", "My dog is called Rex."), stated("Maya's dog is called Rex"), true},
-		"contractions":                     {spoken("Maya", "I'm allergic to nuts"), stated("Maya is allergic to nuts."), true},
-		"a negation, either way":           {spoken("Maya", "I don't eat meat."), stated("Maya does not eat meat"), true},
-		"words that pass":                  {spoken("Maya", "Well, I actually live in the Hague now!"), stated("Maya lives in Hague"), true},
+		"the same words":                   {claimed("Deploys are on Friday."), spoken("Ben", "deploys are on Friday"), true},
+		"speakers of themselves":           {spoken("Maya", "I prefer Python."), claimed("Maya prefers Python"), true},
+		"their own things":                 {spoken("Maya", "My dog is called Rex."), claimed("Maya's dog is called Rex"), true},
+		"contractions":                     {spoken("Maya", "I'm allergic to nuts"), claimed("Maya is allergic to nuts."), true},
+		"a negation, either way":           {spoken("Maya", "I don't eat meat."), claimed("Maya does not eat meat"), true},
+		"words that pass":                  {spoken("Maya", "Well, I actually live in the Hague now!"), claimed("Maya lives in Hague"), true},
 		"two speakers":                     {spoken("Maya", "I prefer Python."), spoken("Ben", "I prefer Python."), false},
 		"two speakers of a third thing":    {spoken("Maya", "The build is red."), spoken("Ben", "The build is red."), true},
 		"one of them unknown":              {spoken("Maya", "I prefer Python."), spoken("", "I prefer Python."), true},
-		"an unknown one and a fact":        {spoken("", "I prefer Python."), stated("Maya prefers Python"), false},
-		"a negation":                       {stated("Maya likes tabs"), stated("Maya does not like tabs"), false},
-		"another tense":                    {stated("Maya lives in Oslo"), stated("Maya lived in Oslo"), false},
-		"roles the other way round":        {stated("Ana manages Bo"), stated("Bo manages Ana"), false},
-		"more is said":                     {stated("Maya lives in Oslo"), stated("Maya lives in Oslo and works at Acme"), false},
-		"nothing is said":                  {stated(""), stated(""), false},
+		"an unknown one and a fact":        {spoken("", "I prefer Python."), claimed("Maya prefers Python"), false},
+		"a negation":                       {claimed("Maya likes tabs"), claimed("Maya does not like tabs"), false},
+		"another tense":                    {claimed("Maya lives in Oslo"), claimed("Maya lived in Oslo"), false},
+		"roles the other way round":        {claimed("Ana manages Bo"), claimed("Bo manages Ana"), false},
+		"more is said":                     {claimed("Maya lives in Oslo"), claimed("Maya lives in Oslo and works at Acme"), false},
+		"nothing is said":                  {claimed(""), claimed(""), false},
 		"one triple in other words":        {oslo, claimed("Oslo is where Maya lives", "maya", "lives_in", "Oslo"), true},
 		"another object":                   {oslo, claimed("Maya lives in Oslo", "Maya", "lives_in", "Bergen"), false},
 		"another predicate":                {oslo, claimed("Maya works in Oslo", "Maya", "works_in", "Oslo"), false},
@@ -68,8 +68,8 @@ func TestSaysSame(t *testing.T) {
 		"on disjoint grounds":              {work, summer, false},
 		"procedures that are equal":        {skill, skill, true},
 		"procedures of one name":           {skill, other, false},
-		"a procedure and what tells of it": {skill, stated("Fix the linker error"), false},
-		"plurals and the third person":     {spoken("Maya", "I use buses and study flies"), stated("Maya uses buses and studies flies"), true},
+		"a procedure and what tells of it": {skill, claimed("Fix the linker error"), false},
+		"plurals and the third person":     {spoken("Maya", "I use buses and study flies"), claimed("Maya uses buses and studies flies"), true},
 	} {
 		require.Equal(t, c.want, memory.SaysSame(c.a, c.b), name)
 		require.Equal(t, c.want, memory.SaysSame(c.b, c.a), "%s, the other way round", name)
@@ -87,12 +87,12 @@ func TestSays(t *testing.T) {
 		want  bool
 	}{
 		"the turn that it came from":         {oslo, memory.TieSource, spoken("Maya", "We left Lyon for Oslo, and Ben got a dog."), true},
-		"a sentence that it came from":       {oslo, memory.TieSource, stated("Maya moved to Oslo"), true},
+		"a sentence that it came from":       {oslo, memory.TieSource, claimed("Maya moved to Oslo"), true},
 		"the target of a fork":               {oslo, memory.TieSource, claimed("Maya lives in Lyon", "Maya", "lives_in", "Lyon"), false},
 		"the target of a narrowing":          {oslo, memory.TieSource, oslo, true},
-		"what was merged into a sentence":    {stated("Maya lives in Oslo and likes it"), memory.TieSource, oslo, true},
+		"what was merged into a sentence":    {claimed("Maya lives in Oslo and likes it"), memory.TieSource, oslo, true},
 		"what follows from it":               {oslo, memory.TieDerived, claimed("Maya is in CET", "Maya", "timezone", "CET"), true},
-		"a summary":                          {oslo, memory.TieDerived, stated("Maya's year in three lines"), true},
+		"a summary":                          {oslo, memory.TieDerived, claimed("Maya's year in three lines"), true},
 		"a fork of it":                       {oslo, memory.TieDerived, claimed("Maya lives in Lyon", "Maya", "lives_in", "Lyon"), false},
 		"a merger that names it":             {oslo, memory.TieDerived, claimed("Maya lives in Oslo and Lyon", "Maya", "lives_in", "Oslo and Lyon"), true},
 		"a procedure learned from it":        {spoken("Maya", "We cleared the cache."), memory.TieDerived, skill, false},

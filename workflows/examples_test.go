@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,12 @@ func TestGoAndPythonPreference(t *testing.T) {
 	require.Zero(t, result.Dead)
 	seen := later.Ack.MemoryIDs[0]
 	require.Equal(t, schema.StatusActive, o.get(golang).Status, "new experience overwrites nothing")
+	noted := o.live(schema.TypeSemantic) // what was said of the notebook lasts as well, and is no preference
+	require.Len(t, noted, 2)
+	noted = slices.DeleteFunc(noted, func(id string) bool { return id == golang })
+	preferred := func(situation string) []string {
+		return slices.DeleteFunc(o.found("What does Dana prefer?", situation, schema.TypeSemantic), func(id string) bool { return slices.Contains(noted, id) })
+	}
 
 	python := recordOf(t, `{"type": "semantic", "confidence": 0.8, "content": "Dana prefers Python for data science.", "payload": {"kind": "semantic", "subject": "Dana",
 		"predicate": "prefers_for_backend_services", "object": "Python", "validity": {"mode": "conditional", "conditions": {"project_kind": "data_science"}}}}`)
@@ -36,7 +43,7 @@ func TestGoAndPythonPreference(t *testing.T) {
 	}
 	refused := o.revise(schema.ReviseFork, &python, evidence, golang)
 	require.Equal(t, schema.ReviseOverlap, refused.Status, "a preference that holds everywhere leaves no room for another")
-	require.Equal(t, []string{golang}, o.found("What does Dana prefer?", "", schema.TypeSemantic), "and nothing has changed")
+	require.Equal(t, []string{golang}, preferred(""), "and nothing has changed")
 	forked := o.revise(schema.ReviseFork, &python, func(req *schema.ReviseRequest) {
 		evidence(req)
 		req.TargetConditions = &schema.Validity{Mode: schema.ValidConditional, Conditions: json.RawMessage(`{"project_kind": "backend_service"}`)}
@@ -49,7 +56,7 @@ func TestGoAndPythonPreference(t *testing.T) {
 		`{"project_kind": "data_science"}`: {forPython}, `{"project_kind": "backend_service"}`: {forGo},
 		`{"project_kind": "game"}`: {}, "": sorted(forPython, forGo), `{"season": "summer"}`: sorted(forPython, forGo),
 	} {
-		require.Equal(t, want, o.found("What does Dana prefer?", situation, schema.TypeSemantic), situation)
+		require.Equal(t, want, preferred(situation), situation)
 	}
 	for _, id := range forked.Created {
 		m := o.get(id)
@@ -74,8 +81,8 @@ func TestGoAndPythonPreference(t *testing.T) {
 		"predicate": "prefers_for_backend_services", "object": "Rust", "validity": {"mode": "conditional", "conditions": {"project_kind": "backend_service"}}}}`)
 	replaced := o.revise(schema.ReviseSupersede, &rust, nil, forGo)
 	require.Equal(t, schema.ReviseApplied, replaced.Status, replaced.Why)
-	require.Equal(t, replaced.Created, o.found("What does Dana prefer?", `{"project_kind": "backend_service"}`, schema.TypeSemantic))
-	require.Equal(t, []string{forPython}, o.found("What does Dana prefer?", `{"project_kind": "data_science"}`, schema.TypeSemantic))
+	require.Equal(t, replaced.Created, preferred(`{"project_kind": "backend_service"}`))
+	require.Equal(t, []string{forPython}, preferred(`{"project_kind": "data_science"}`))
 	require.Equal(t, 1, o.get(forPython).Version)
 	testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
 }

@@ -540,7 +540,7 @@ func TestEraseLeavesNoTrace(t *testing.T) {
 		require.Equal(t, 1, testkit.Rows(t, db, "memory_history", "memory_id = $1 AND action = 'erase' AND changed_by = 'person:bo' AND reason = 'not wanted any more'", id))
 		require.NotZero(t, testkit.Rows(t, db, "memory_history", "memory_id = $1 AND event = 'created' AND erased_at IS NOT NULL", id))
 	}
-	require.Equal(t, 1, testkit.Rows(t, db, "memories", "live AND content = 'Tea is served hot in Porto.'"))
+	require.Equal(t, 2, testkit.Rows(t, db, "memories", "live AND content = 'Tea is served hot in Porto.'"), "said, and kept")
 	requireExactGraph(t, h)
 }
 

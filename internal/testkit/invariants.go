@@ -116,6 +116,15 @@ var invariants = []struct{ name, query string }{
 		SELECT format('%s from %s', m.id, s.id) FROM memory_relations r JOIN memories m ON m.tenant = r.tenant AND m.id = r.source_id
 			JOIN memories s ON s.tenant = r.tenant AND s.id = r.target_id
 		WHERE r.predicate = 'derived_from' AND m.source_trust > s.source_trust`},
+	{"who says again what a record says is tied to it", `
+		SELECT format('%s and %s', m.id, s.id) FROM proposals p
+			JOIN ingest_batches b ON b.tenant = p.tenant AND b.id = p.batch_id AND b.mode = 'controlled'
+			JOIN memory_candidates c ON c.tenant = p.tenant AND c.id = p.candidate_id
+			JOIN memories s ON s.tenant = p.tenant AND s.id = c.memory_id AND s.erased_at IS NULL
+			JOIN memories m ON m.tenant = p.tenant AND m.id = p.memory_id AND m.type = 'semantic' AND m.id <> s.id AND m.erased_at IS NULL
+		WHERE p.state = 'skipped' AND p.outcome IN ('already_known', 'duplicate_content_hash') AND NOT EXISTS (
+			SELECT FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = 'derived_from' AND r.target_id = s.id
+			UNION ALL SELECT FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = s.id AND r.predicate = 'restates' AND r.target_id = m.id)`},
 	{"the payload says where the memory holds", `
 		SELECT id::text FROM memories WHERE type = 'semantic' AND erased_at IS NULL AND coalesce(payload->'validity'->>'mode', 'global') <> validity`},
 	{"the payload is of the type", `
