@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mneme/mneme/memory/frame"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -42,6 +43,8 @@ func (s Statement) hasTriple() bool {
 //   - They have the same words in the same order, but for a final s, articles, words such as "now", and
 //     speakers who speak of themselves: "I prefer Python." of Maya says what "Maya prefers Python" says.
 //     "I prefer Python." of two speakers does not, unless one of them is unknown.
+//   - They give the same attribute of the same subject the same value (package frame): "My home is in
+//     Lyon." says what "I live in Lyon." says.
 //
 // Memories that hold on disjoint grounds say different things. Procedures, plans and working memory say
 // the same only where they are equal: their texts are summaries.
@@ -55,7 +58,7 @@ func SaysSame(a, b Statement) bool {
 	if a.hasTriple() && b.hasTriple() && sameQuestion(a.Claim, b.Claim) {
 		return sameObject(a.Claim.Object, b.Claim.Object)
 	}
-	if saySameWords(a, b) {
+	if saySameWords(a, b) || restates(a, b) {
 		return true
 	}
 	if a.Speaker != "" && b.Speaker != "" {
@@ -63,6 +66,21 @@ func SaysSame(a, b Statement) bool {
 	}
 	a.Speaker, b.Speaker = "", "" // an unknown speaker may be the other one
 	return saySameWords(a, b)
+}
+
+// restatedWords is by how many words two restatements of one thing may differ.
+const restatedWords = 2
+
+// restates reports whether two short statements give the same thing the same value, in whatever words.
+func restates(a, b Statement) bool {
+	if len(a.Content) > MaxLatestChars || len(b.Content) > MaxLatestChars {
+		return false
+	}
+	if n := len(words(a.Content, "'-")) - len(words(b.Content, "'-")); n > restatedWords || n < -restatedWords {
+		return false // one says more
+	}
+	r, more := frame.Best(frame.Read(a.Content, a.Speaker), frame.Read(b.Content, b.Speaker))
+	return !more && r.Certainty == frame.Sure && r.Change == frame.Restates
 }
 
 func saySameWords(a, b Statement) bool {

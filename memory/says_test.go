@@ -13,27 +13,28 @@ import (
 
 // spoken is what somebody said.
 func spoken(speaker, content string) memory.Statement {
-	return memory.Statement{Type: schema.TypeEpisodic, Speaker: speaker, Content: content, Hash: memory.Normalize(content).Hash}
+	return memory.Statement{Type: schema.TypeEpisodic, Speaker: speaker, Content: content,
+		Hash: memory.Normalize(content).Hash}
 }
 
 // stated is a semantic memory without a triple.
-func saying(content string) memory.Statement {
+func statement(content string) memory.Statement {
 	s := spoken("", content)
 	s.Type = schema.TypeSemantic
 	return s
 }
 
 // claimed is one with a triple.
-func saying(content, subject, predicate, object string) memory.Statement {
-	s := saying(content)
+func claimed(content, subject, predicate, object string) memory.Statement {
+	s := statement(content)
 	s.Claim = memory.Claim{Subject: subject, Predicate: predicate, Object: object}
 	return s
 }
 
 func TestSaysSame(t *testing.T) {
 	t.Parallel()
-	oslo := saying("Maya lives in Oslo", "Maya", "lives_in", "Oslo")
-	work := saying("Maya lives in Oslo", "Maya", "lives_in", "Oslo")
+	oslo := claimed("Maya lives in Oslo", "Maya", "lives_in", "Oslo")
+	work := claimed("Maya lives in Oslo", "Maya", "lives_in", "Oslo")
 	work.Validity = schema.Validity{Mode: schema.ValidConditional, Conditions: []byte(`{"season": "winter"}`)}
 	summer := work
 	summer.Validity.Conditions = []byte(`{"season": "summer"}`)
@@ -44,32 +45,43 @@ func TestSaysSame(t *testing.T) {
 		a, b memory.Statement
 		want bool
 	}{
-		"the same words":                   {saying("Deploys are on Friday."), spoken("Ben", "deploys are on Friday"), true},
-		"speakers of themselves":           {spoken("Maya", "I prefer Python."), saying("Maya prefers Python"), true},
-		"their own things":                 {spoken("Maya", "My dog is called Rex."), saying("Maya's dog is called Rex"), true},
-		"contractions":                     {spoken("Maya", "I'm allergic to nuts"), saying("Maya is allergic to nuts."), true},
-		"a negation, either way":           {spoken("Maya", "I don't eat meat."), saying("Maya does not eat meat"), true},
-		"words that pass":                  {spoken("Maya", "Well, I actually live in the Hague now!"), saying("Maya lives in Hague"), true},
-		"two speakers":                     {spoken("Maya", "I prefer Python."), spoken("Ben", "I prefer Python."), false},
-		"two speakers of a third thing":    {spoken("Maya", "The build is red."), spoken("Ben", "The build is red."), true},
-		"one of them unknown":              {spoken("Maya", "I prefer Python."), spoken("", "I prefer Python."), true},
-		"an unknown one and a fact":        {spoken("", "I prefer Python."), saying("Maya prefers Python"), false},
-		"a negation":                       {saying("Maya likes tabs"), saying("Maya does not like tabs"), false},
-		"another tense":                    {saying("Maya lives in Oslo"), saying("Maya lived in Oslo"), false},
-		"roles the other way round":        {saying("Ana manages Bo"), saying("Bo manages Ana"), false},
-		"more is said":                     {saying("Maya lives in Oslo"), saying("Maya lives in Oslo and works at Acme"), false},
-		"nothing is said":                  {saying(""), saying(""), false},
-		"one triple in other words":        {oslo, saying("Oslo is where Maya lives", "maya", "lives_in", "Oslo"), true},
-		"another object":                   {oslo, saying("Maya lives in Oslo", "Maya", "lives_in", "Bergen"), false},
-		"another predicate":                {oslo, saying("Maya works in Oslo", "Maya", "works_in", "Oslo"), false},
-		"a triple and a turn":              {oslo, spoken("Maya", "I live in Oslo."), true},
-		"a sentence is no triple":          {saying("x one two", "Maya", "states", "x one two"), saying("x one three", "Maya", "states", "x one three"), false},
+		"the same words": {statement("Deploys are on Friday."), spoken("Ben",
+			"deploys are on Friday"), true},
+		"speakers of themselves": {spoken("Maya", "I prefer Python."), statement("Maya prefers Python"), true},
+		"their own things": {spoken("Maya", "My dog is called Rex."),
+			statement("Maya's dog is called Rex"), true},
+		"contractions": {spoken("Maya", "I'm allergic to nuts"),
+			statement("Maya is allergic to nuts."), true},
+		"a negation, either way": {spoken("Maya", "I don't eat meat."), statement("Maya does not eat meat"),
+			true},
+		"words that pass": {spoken("Maya", "Well, I actually live in the Hague now!"),
+			statement("Maya lives in Hague"), true},
+		"two speakers": {spoken("Maya", "I prefer Python."), spoken("Ben", "I prefer Python."),
+			false},
+		"two speakers of a third thing": {spoken("Maya", "The build is red."), spoken("Ben",
+			"The build is red."), true},
+		"one of them unknown":       {spoken("Maya", "I prefer Python."), spoken("", "I prefer Python."), true},
+		"an unknown one and a fact": {spoken("", "I prefer Python."), statement("Maya prefers Python"), false},
+		"a negation":                {statement("Maya likes tabs"), statement("Maya does not like tabs"), false},
+		"another tense":             {statement("Maya lives in Oslo"), statement("Maya lived in Oslo"), false},
+		"roles the other way round": {statement("Ana manages Bo"), statement("Bo manages Ana"), false},
+		"more is said": {statement("Maya lives in Oslo"),
+			statement("Maya lives in Oslo and works at Acme"), false},
+		"nothing is said": {statement(""), statement(""), false},
+		"one triple in other words": {oslo, claimed("Oslo is where Maya lives", "maya", "lives_in", "Oslo"),
+			true},
+		"another object":      {oslo, claimed("Maya lives in Oslo", "Maya", "lives_in", "Bergen"), false},
+		"another predicate":   {oslo, claimed("Maya works in Oslo", "Maya", "works_in", "Oslo"), false},
+		"a triple and a turn": {oslo, spoken("Maya", "I live in Oslo."), true},
+		"a sentence is no triple": {claimed("x one two", "Maya", "states", "x one two"),
+			claimed("x one three", "Maya", "states", "x one three"), false},
 		"on a ground within the other":     {oslo, work, true},
 		"on disjoint grounds":              {work, summer, false},
 		"procedures that are equal":        {skill, skill, true},
 		"procedures of one name":           {skill, other, false},
-		"a procedure and what tells of it": {skill, saying("Fix the linker error"), false},
-		"plurals and the third person":     {spoken("Maya", "I use buses and study flies"), saying("Maya uses buses and studies flies"), true},
+		"a procedure and what tells of it": {skill, statement("Fix the linker error"), false},
+		"plurals and the third person": {spoken("Maya", "I use buses and study flies"),
+			statement("Maya uses buses and studies flies"), true},
 	} {
 		require.Equal(t, c.want, memory.SaysSame(c.a, c.b), name)
 		require.Equal(t, c.want, memory.SaysSame(c.b, c.a), "%s, the other way round", name)
@@ -78,7 +90,7 @@ func TestSaysSame(t *testing.T) {
 
 func TestSays(t *testing.T) {
 	t.Parallel()
-	oslo := saying("Maya lives in Oslo", "Maya", "lives_in", "Oslo")
+	oslo := claimed("Maya lives in Oslo", "Maya", "lives_in", "Oslo")
 	skill := memory.Statement{Type: schema.TypeCompetence, Content: "Clear the cache", Hash: []byte{1}}
 	for name, c := range map[string]struct {
 		asked memory.Statement
@@ -86,19 +98,27 @@ func TestSays(t *testing.T) {
 		other memory.Statement
 		want  bool
 	}{
-		"the turn that it came from":         {oslo, memory.TieSource, spoken("Maya", "We left Lyon for Oslo, and Ben got a dog."), true},
-		"a sentence that it came from":       {oslo, memory.TieSource, saying("Maya moved to Oslo"), true},
-		"the target of a fork":               {oslo, memory.TieSource, saying("Maya lives in Lyon", "Maya", "lives_in", "Lyon"), false},
-		"the target of a narrowing":          {oslo, memory.TieSource, oslo, true},
-		"what was merged into a sentence":    {saying("Maya lives in Oslo and likes it"), memory.TieSource, oslo, true},
-		"what follows from it":               {oslo, memory.TieDerived, saying("Maya is in CET", "Maya", "timezone", "CET"), true},
-		"a summary":                          {oslo, memory.TieDerived, saying("Maya's year in three lines"), true},
-		"a fork of it":                       {oslo, memory.TieDerived, saying("Maya lives in Lyon", "Maya", "lives_in", "Lyon"), false},
-		"a merger that names it":             {oslo, memory.TieDerived, saying("Maya lives in Oslo and Lyon", "Maya", "lives_in", "Oslo and Lyon"), true},
-		"a procedure learned from it":        {spoken("Maya", "We cleared the cache."), memory.TieDerived, skill, false},
-		"an episode of a procedure":          {skill, memory.TieSource, spoken("Maya", "We cleared the cache."), false},
-		"a sibling that says the same":       {oslo, memory.TieSame, saying("Maya's home is Oslo", "Maya", "lives_in", "Oslo"), true},
-		"a sibling that says something else": {oslo, memory.TieSame, saying("Ben has a dog", "Ben", "has", "dog"), false},
+		"the turn that it came from": {oslo, memory.TieSource, spoken("Maya",
+			"We left Lyon for Oslo, and Ben got a dog."), true},
+		"a sentence that it came from": {oslo, memory.TieSource, statement("Maya moved to Oslo"), true},
+		"the target of a fork": {oslo, memory.TieSource, claimed("Maya lives in Lyon", "Maya",
+			"lives_in", "Lyon"), false},
+		"the target of a narrowing":       {oslo, memory.TieSource, oslo, true},
+		"what was merged into a sentence": {statement("Maya lives in Oslo and likes it"), memory.TieSource, oslo, true},
+		"what follows from it": {oslo, memory.TieDerived, claimed("Maya is in CET", "Maya",
+			"timezone", "CET"), true},
+		"a summary": {oslo, memory.TieDerived, statement("Maya's year in three lines"), true},
+		"a fork of it": {oslo, memory.TieDerived, claimed("Maya lives in Lyon", "Maya",
+			"lives_in", "Lyon"), false},
+		"a merger that names it": {oslo, memory.TieDerived, claimed("Maya lives in Oslo and Lyon",
+			"Maya", "lives_in", "Oslo and Lyon"), true},
+		"a procedure learned from it": {spoken("Maya", "We cleared the cache."), memory.TieDerived, skill,
+			false},
+		"an episode of a procedure": {skill, memory.TieSource, spoken("Maya", "We cleared the cache."), false},
+		"a sibling that says the same": {oslo, memory.TieSame, claimed("Maya's home is Oslo", "Maya",
+			"lives_in", "Oslo"), true},
+		"a sibling that says something else": {oslo, memory.TieSame, claimed("Ben has a dog", "Ben", "has", "dog"),
+			false},
 	} {
 		require.Equal(t, c.want, memory.Says(c.asked, c.tie, c.other), name)
 	}
@@ -114,9 +134,11 @@ func TestReached(t *testing.T) {
 		want     memory.Tie
 		ok       bool
 	}{
-		{same, same, true, same, true}, {source, same, false, source, true}, {derived, same, false, derived, true}, {derived, same, true, same, true},
+		{same, same, true, same, true}, {source, same, false, source, true}, {derived, same, false, derived, true},
+		{derived, same, true, same, true},
 		{same, source, true, source, true}, {source, source, false, source, true}, {derived, source, true, "", false},
-		{same, derived, true, derived, true}, {derived, derived, false, derived, true}, {source, derived, true, "", false},
+		{same, derived, true, derived, true}, {derived, derived, false, derived, true}, {source, derived, true, "",
+			false},
 	} {
 		tie, ok := memory.Reached(c.by, c.from, c.same)
 		require.Equal(t, []any{c.want, c.ok}, []any{tie, ok}, "%s of %s", c.by, c.from)
@@ -141,7 +163,7 @@ func TestAlsoSays(t *testing.T) {
 
 func TestSaysMore(t *testing.T) {
 	t.Parallel()
-	python := saying("Maya prefers Python.", "Maya", "prefers", "Python")
+	python := claimed("Maya prefers Python.", "Maya", "prefers", "Python")
 	for text, want := range map[string]bool{
 		"I prefer Python.":                         false,
 		"As I said, it is Python that I prefer!":   false,
@@ -161,12 +183,15 @@ func TestSaysSameIsReflexiveAndSymmetric(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		gen := rapid.Custom(func(t *rapid.T) memory.Statement {
-			s := spoken(rapid.SampledFrom([]string{"", "Maya", "Ben"}).Draw(t, "who"), rapid.StringMatching(`(I|Maya|the|likes|don't|isn't|dogs|Oslo|\?| ){1,8}`).Draw(t, "text"))
+			s := spoken(rapid.SampledFrom([]string{"", "Maya", "Ben"}).Draw(t, "who"),
+				rapid.StringMatching(`(I|Maya|the|likes|don't|isn't|dogs|Oslo|\?| ){1,8}`).Draw(t, "text"))
 			if rapid.Bool().Draw(t, "semantic") {
 				s.Type = schema.TypeSemantic
-				s.Claim = memory.Claim{Subject: "Maya", Predicate: "likes", Object: rapid.SampledFrom([]string{"dogs", "Oslo"}).Draw(t, "object")}
+				s.Claim = memory.Claim{Subject: "Maya", Predicate: "likes",
+					Object: rapid.SampledFrom([]string{"dogs", "Oslo"}).Draw(t, "object")}
 			}
-			if at := time.Date(2026, 1, rapid.IntRange(1, 3).Draw(t, "day"), 0, 0, 0, 0, time.UTC); rapid.Bool().Draw(t, "from") {
+			if at := time.Date(2026, 1, rapid.IntRange(1, 3).Draw(t, "day"), 0, 0, 0, 0,
+				time.UTC); rapid.Bool().Draw(t, "from") {
 				s.Validity = schema.Validity{Mode: schema.ValidTimeboxed, Start: &at}
 			}
 			return s
