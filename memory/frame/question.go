@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Question is what a question asks for.
@@ -72,6 +73,11 @@ func ReadQuestion(text string) Question {
 	}
 	q.terms(ts)
 	return q
+}
+
+// Readable reports whether a text is in the Latin script, which is all that can be read here.
+func Readable(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) })
 }
 
 func endsGerund(t token) bool { return strings.HasSuffix(t.low, "ing") && len(t.low) > 4 }
@@ -195,8 +201,13 @@ func (v Vocabulary) Covers(t Term) float64 {
 	if t.Stem == selfTerm && v.stems[teamTerm] || t.Stem == teamTerm && v.stems[selfTerm] {
 		return 1
 	}
-	if t.Stem == selfTerm && v.self {
+	switch {
+	case t.Stem == selfTerm && v.self:
 		return namedSelf
+	case t.Stem == teamTerm && !v.self:
+		return ownerless // what is said of no one in particular may be ours
+	case t.Stem == selfTerm:
+		return ownerless / 2
 	}
 	for _, c := range concepts[t.Stem] {
 		if v.concepts[c] {
@@ -205,6 +216,9 @@ func (v Vocabulary) Covers(t Term) float64 {
 	}
 	return 0
 }
+
+// ownerless is how much a text that names no owner counts for "we".
+const ownerless = 0.7
 
 // namedSelf is how much "I" of a speaker with a name counts for who asks without one: it may be them.
 const namedSelf = 0.5
