@@ -46,7 +46,7 @@ func (q *query) relevance(ctx context.Context, evidence []memory.Evidence) ([]me
 	}
 	question, err := q.question(ctx)
 	if err != nil {
-		return nil, err
+		return evidence, nil // the channels that wanted it are named already
 	}
 	replaced, err := q.replaced(ctx, evidence)
 	if err != nil {

@@ -90,12 +90,20 @@ func (q *Question) terms(ts []token) {
 		}
 		q.Terms = append(q.Terms, Term{stem, owner})
 	}
+	dated := make([]bool, len(ts)) // what names a time is looked for as a time
+	for _, v := range typedValues(ts) {
+		for k := v.from; k < v.to && (v.Kind == KindDate || v.Kind == KindTime); k++ {
+			dated[k] = true
+		}
+	}
 	start := 0
 	for i, t := range ts {
 		if articles[t.low] || prepositions[t.low] || isAux(t) || questionWords[t.low] {
 			start = i + 1
 		}
 		switch {
+		case dated[i]:
+			continue
 		case selfWords[t.low]:
 			add(selfTerm, true)
 			continue
