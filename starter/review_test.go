@@ -48,7 +48,7 @@ func (c *cli) contradictions(args ...string) page[schema.Contradiction] {
 func (c *cli) preference(who string) schema.ReviewItem {
 	c.t.Helper()
 	c.remember(who + " prefers Go for backend services.")
-	c.remember(who+" prefers Rust for backend services.", "--ref", "event=chat/17")
+	c.remember(who+" prefers Rust for backend services.", "--ref", "event=chat/17", "--no-update-delete")
 	item := c.reviews("--limit", "1").Items[0]
 	require.Equal(c.t, who+" prefers Rust for backend services.", item.Fact)
 	return item

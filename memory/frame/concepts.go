@@ -40,7 +40,7 @@ const conceptWords = `
 HOME: live reside residence home house apartment flat address city town based hometown relocate dwell settle
 EMPLOYER: work employ employer employed job company hire firm workplace join
 ROLE: role title position profession occupation job career promote promotion workas jobtitle
-MANAGER: manager boss supervisor reportto manage lookafter
+MANAGER: manager boss supervisor reportto report manage lookafter
 PARTNER: partner dating husband wife spouse girlfriend boyfriend fiance fiancee fiancé fiancée married marry marriage engaged divorce divorced dating date breakup single relationship
 PHONE: phone phonenumber telephone mobile cell number reach dial ring
 EMAIL: email e-mail mail inbox

@@ -12,6 +12,7 @@ type Question struct {
 	Past   bool     // it asks how it was, not how it is
 	Before []string // stems of the value before which it was: "before Oslo"
 	Terms  []Term   // its content words
+	Asks   bool     // it has the form of a question; else it is a list of words or a request
 	When   bool     // it asks for a date, a time or how long
 	Amount bool     // it asks how much or how many
 }
@@ -43,6 +44,7 @@ func ReadQuestion(text string) Question {
 	did := slices.ContainsFunc(ts, func(t token) bool {
 		return t.low == "did" || t.low == "was" || t.low == "were" || t.low == "had" || t.low == "usedto"
 	})
+	q.Asks = strings.HasSuffix(strings.TrimRight(text, "\"')] "), "?") || len(ts) > 2 && (questionWords[ts[0].low] || isAux(ts[0]) || len(ts) > 3 && prepositions[ts[0].low] && questionWords[ts[1].low])
 	for i, t := range ts {
 		switch {
 		case pastCues[t.low]:
@@ -176,6 +178,11 @@ func ReadVocabulary(text, who string) Vocabulary {
 				v.stems[teamTerm] = true
 			default:
 				note(t.stem)
+				if strings.Contains(t.text, " ") { // a phrase; its words may be asked for one by one
+					for w := range strings.FieldsSeq(strings.ToLower(t.text)) {
+						note(stemOf(w))
+					}
+				}
 				if c := categories[t.low]; c != "" {
 					v.concepts[c] = true
 				}
