@@ -120,7 +120,7 @@ With --wait, one line a fact says what became of it:
   already known: …            a memory says the same
   updates: OLD → NEW          the old one is superseded
   contradicts: OLD ↔ NEW      both are kept and marked
-  retracts: OLD               it is not held to be true any more
+  takes back: OLD             it is not held to be true any more
   waits for review: …         "mneme review" decides
   not sure enough to keep: …  its confidence is below the worker's threshold
 
