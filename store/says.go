@@ -139,7 +139,7 @@ func (s *echoSearch) from(ctx context.Context, frontier []echo, near bool) ([]ec
 		WHERE m.erased_at IS NULL AND (m.deleted_at IS NULL OR NOT $4) AND `+sharedWith("m", "$5", "$6", "$7")+`
 			AND NOT EXISTS (SELECT FROM forget_items i WHERE i.tenant = $1 AND i.memory_id = m.id AND i.run_id = $8)
 			AND NOT EXISTS (SELECT FROM forget_echoes e WHERE e.tenant = $1 AND e.run_id = $8 AND e.memory_id = m.id)
-		ORDER BY m.id`, s.tenant, ids, stands, s.soft, s.principal.Agent, s.principal.Project, s.principal.PolicyGroup, s.run, telling)
+		ORDER BY m.id`, s.tenant, ids, stands, s.soft, s.principal.Agent, s.principal.Project, changes(s.principal), s.run, telling)
 	if err != nil {
 		return nil, err
 	}
