@@ -44,11 +44,11 @@ func (c *cli) contradictions(args ...string) page[schema.Contradiction] {
 	return p
 }
 
-// preference hands in that somebody prefers one thing and then another, which waits for a person.
+// preference hands in that somebody prefers one thing and then another, and has the change wait for a person.
 func (c *cli) preference(who string) schema.ReviewItem {
 	c.t.Helper()
 	c.remember(who + " prefers Go for backend services.")
-	c.remember(who+" prefers Rust for backend services.", "--ref", "event=chat/17")
+	c.remember(who+" prefers Rust for backend services.", "--ref", "event=chat/17", "--no-update-delete")
 	item := c.reviews("--limit", "1").Items[0]
 	require.Equal(c.t, who+" prefers Rust for backend services.", item.Fact)
 	return item
