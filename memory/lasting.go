@@ -6,11 +6,11 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Reasons why a fact is new although a memory says it already. They are stored with proposals.
+// Why a fact is new although a memory says it already. They are stored with proposals.
 const (
-	ReasonOnlyFading = "new: only a memory that fades says it"
-	ReasonKnownToFew = "new: known to fewer than it is meant for"
-	ReasonBounded    = "new: known only under conditions or for a time"
+	WhyOnlyFading = "new: only a memory that fades says it"
+	WhyKnownToFew = "new: known to fewer than it is meant for"
+	WhyBounded    = "new: known only under conditions or for a time"
 )
 
 // States reports whether memories of a type are lasting records of what they say. All others fade, or hold
@@ -36,11 +36,11 @@ func KeepLasting(p Proposal, neighbors []Neighbor, v schema.Visibility) Proposal
 func whyNew(n Neighbor, v schema.Visibility) string {
 	switch {
 	case !States(n.Type):
-		return ReasonOnlyFading
+		return WhyOnlyFading
 	case n.Bounded:
-		return ReasonBounded
+		return WhyBounded
 	case Narrower(n.Visibility, v):
-		return ReasonKnownToFew
+		return WhyKnownToFew
 	}
 	return ""
 }

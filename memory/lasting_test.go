@@ -30,11 +30,11 @@ func TestKeepLasting(t *testing.T) {
 	}{
 		"a lasting record stands for it":         {none("lasting"), none("lasting"), schema.VisibilityShared},
 		"also for fewer":                         {none("lasting"), none("lasting"), schema.VisibilityPrivate},
-		"not for more":                           {none("lasting"), add(memory.ReasonKnownToFew), schema.VisibilityGlobal},
-		"an episode fades":                       {none("said"), add(memory.ReasonOnlyFading), schema.VisibilityPrivate},
-		"so does working memory":                 {none("task"), add(memory.ReasonOnlyFading), schema.VisibilityPrivate},
-		"a skill is no fact":                     {none("skill"), add(memory.ReasonOnlyFading), schema.VisibilityPrivate},
-		"a condition may not hold":               {none("bounded"), add(memory.ReasonBounded), schema.VisibilityPrivate},
+		"not for more":                           {none("lasting"), add(memory.WhyKnownToFew), schema.VisibilityGlobal},
+		"an episode fades":                       {none("said"), add(memory.WhyOnlyFading), schema.VisibilityPrivate},
+		"so does working memory":                 {none("task"), add(memory.WhyOnlyFading), schema.VisibilityPrivate},
+		"a skill is no fact":                     {none("skill"), add(memory.WhyOnlyFading), schema.VisibilityPrivate},
+		"a condition may not hold":               {none("bounded"), add(memory.WhyBounded), schema.VisibilityPrivate},
 		"none without a target is left alone":    {none(""), none(""), schema.VisibilityPrivate},
 		"an unknown target is left to the write": {none("gone"), none("gone"), schema.VisibilityPrivate},
 	} {

@@ -68,6 +68,7 @@ func TestRecallFiltersAndBatch(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(line), &answers[i]))
 	}
 	require.Equal(t, "when may we deploy", answers[0].Query)
+	require.NotEmpty(t, answers[0].Results)
 	require.Equal(t, "Never deploy on Fridays.", answers[0].Results[0].Content)
 	require.Equal(t, "query", answers[1].Error.Fields[0].Field)
 	require.Empty(t, answers[1].RetrievalID)

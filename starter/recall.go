@@ -36,6 +36,9 @@ With --intent, --error-signature or --budget, or with --layers, the answer comes
 procedures and plans that match the one that fits --context best is selected, or what would decide is named.
 --expand adds supplementary rows: what was said around the results, their sources, and more.
 
+Where nothing that was found is relevant enough, nothing is known; --min-score moves that floor, and
+--min-score 0 takes it away. A result that a later statement changes is marked: superseded, or older.
+
 --format prompt prints the results in a block that a model can read and that is not learned again
 when a transcript with it is handed in.
 
@@ -52,7 +55,7 @@ order: the response, and "query". A query that fails has "error" instead, and th
 			}
 			req.Limit, req.Trust = limit, a.trustContext()
 			task.apply(cmd.Flags(), &req)
-			shaping.apply(&req)
+			shaping.apply(cmd.Flags(), &req)
 			switch {
 			case batch != "" && batch != "-":
 				return invalid("batch", "must be -, for standard input")
@@ -113,7 +116,7 @@ func (a *app) recallOne(ctx context.Context, r *recall.Recaller, req schema.Reca
 			t.line("%s", memory.WrapRecalled(response.RetrievalID, prompt(response)))
 			return
 		}
-		results(t, response)
+		results(t, response, req.MinScore)
 		t.note(out.Note)
 	})
 }
@@ -176,10 +179,27 @@ func (a *app) recallBatch(ctx context.Context, r *recall.Recaller, req schema.Re
 	return nil
 }
 
+// nothing says that an answer is empty, and why where something was found.
+func nothing(meta schema.RecallMeta, minScore *float64) string {
+	line := "nothing is known about that"
+	floor := memory.DefaultMinRelevance
+	if minScore != nil {
+		floor = *minScore
+	}
+	found := 0
+	for _, n := range meta.Channels {
+		found += n
+	}
+	if meta.Unknown && found > 0 && meta.Relevance < floor {
+		line += fmt.Sprintf(" (best relevance %s, below %s; --min-score 0 shows what was found)", number(meta.Relevance), number(floor))
+	}
+	return line
+}
+
 // results prints a response as a table.
-func results(t *text, response schema.RecallResponse) {
+func results(t *text, response schema.RecallResponse, minScore *float64) {
 	if len(response.Results) == 0 {
-		t.line("nothing is known about that")
+		t.line("%s", nothing(response.Meta, minScore))
 		return
 	}
 	found, extra := inLayers(response)
@@ -229,7 +249,7 @@ func who(r schema.RecallResult) string {
 	return r.Who + ": "
 }
 
-// holds says where and when a memory holds, if not always, and whether something speaks against it.
+// holds says where and when a memory holds, if not always, and whether something speaks against it or took its place.
 func holds(r schema.RecallResult) string {
 	var parts []string
 	v := r.Validity
@@ -250,6 +270,14 @@ func holds(r schema.RecallResult) string {
 		parts = append(parts, "superseded by "+r.SupersededBy)
 	case r.Status == schema.StatusSuperseded || r.Currentness == schema.CurrentnessSuperseded:
 		parts = append(parts, "superseded")
+	case r.Currentness == schema.CurrentnessMixed:
+		parts = append(parts, "partly superseded")
+	}
+	if r.Newer != "" && r.Newer != r.SupersededBy {
+		parts = append(parts, "older: see "+r.Newer)
+	}
+	if r.HeldUntil != nil {
+		parts = append(parts, "held until "+r.HeldUntil.UTC().Format(time.DateOnly))
 	}
 	if len(parts) == 0 {
 		return ""
@@ -257,13 +285,18 @@ func holds(r schema.RecallResult) string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// prompt renders results as a model reads them best: one line each, what it is ahead of what it says.
+// prompt renders results as a model reads them best: one line each, what it is and whether it is current ahead of what
+// it says. A line has an id where another one refers to it.
 func prompt(response schema.RecallResponse) string {
 	if len(response.Results) == 0 {
 		return "Nothing is known about that."
 	}
 	found, extra := inLayers(response)
 	lines := make([]string, 0, len(response.Results))
+	named := map[string]bool{}
+	for _, r := range found {
+		named[r.SupersededBy], named[r.Newer] = r.SupersededBy != "", r.Newer != ""
+	}
 	for _, r := range slices.Concat(found, extra) {
 		label := string(r.Category)
 		if r.Pinned {
@@ -272,7 +305,14 @@ func prompt(response schema.RecallResponse) string {
 		if r.Supplementary {
 			label = supplementKind(r)
 		}
-		lines = append(lines, fmt.Sprintf("- [%s, %s] %s%s", label, r.OccurredAt.UTC().Format("2006-01-02"), who(r), oneLine(r.Content+holds(r))))
+		label += ", " + r.OccurredAt.UTC().Format(time.DateOnly)
+		if r.Currentness != "" && !r.Supplementary {
+			label += ", " + string(r.Currentness)
+		}
+		if named[r.ID] {
+			label += ", " + r.ID
+		}
+		lines = append(lines, fmt.Sprintf("- [%s] %s%s", label, who(r), oneLine(r.Content+holds(r))))
 	}
 	return strings.Join(lines, "\n")
 }

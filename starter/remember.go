@@ -26,7 +26,7 @@ type requestFlags struct {
 func (f *requestFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.visibility, "visibility", "", "who may read it: private (the default), group, shared or global")
 	flags.StringVar(&f.mode, "mode", "", "what may be written, never more than the worker allows: controlled, frozen or shadow")
-	flags.BoolVar(&f.noUpdateDelete, "no-update-delete", false, "change no existing memory, whatever the worker allows")
+	flags.BoolVar(&f.noUpdateDelete, "no-update-delete", false, "apply no change to a memory that is there: each waits for review")
 	flags.Float64Var(&f.minFactConfidence, "min-fact-confidence", 0, "least confidence of a fact that is written, 0 to 1")
 }
 
@@ -120,7 +120,7 @@ With --wait, one line a fact says what became of it:
   already known: …            a memory says the same
   updates: OLD → NEW          the old one is superseded
   contradicts: OLD ↔ NEW      both are kept and marked
-  retracts: OLD               it is not held to be true any more
+  takes back: OLD             it is not held to be true any more
   waits for review: …         "mneme review" decides
   not sure enough to keep: …  its confidence is below the worker's threshold
 

@@ -44,7 +44,7 @@ func (c *cli) contradictions(args ...string) page[schema.Contradiction] {
 	return p
 }
 
-// preference hands in that somebody prefers one thing and then another, which waits for a person.
+// preference hands in that somebody prefers one thing and then another, and has the change wait for a person.
 func (c *cli) preference(who string) schema.ReviewItem {
 	c.t.Helper()
 	c.remember(who + " prefers Go for backend services.")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -14,6 +15,7 @@ type shapingFlags struct {
 	keywords, traversal string
 	without, with       []string
 	superseded, explain bool
+	minScore            float64
 }
 
 func (f *shapingFlags) register(flags *pflag.FlagSet) {
@@ -22,13 +24,16 @@ func (f *shapingFlags) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.without, "without", nil, "channels and stages to leave out, such as vector or speaker (docs/recall.md)")
 	flags.StringSliceVar(&f.with, "with", nil, "stages to use that are off by default, such as rehearse")
 	flags.BoolVar(&f.superseded, "superseded", false, "also what was superseded, marked, below what replaced it")
+	flags.Float64Var(&f.minScore, "min-score", 0, fmt.Sprintf("least relevance of a result, 0 to 1; 0: no floor (default: nothing is found "+
+		"where the best is below %s)", number(memory.DefaultMinRelevance)))
 	flags.BoolVar(&f.explain, "explain", false, "say of each result how its score came about")
 }
 
 // apply puts what the flags say into a request.
-func (f *shapingFlags) apply(req *schema.RecallRequest) {
+func (f *shapingFlags) apply(flags *pflag.FlagSet, req *schema.RecallRequest) {
 	req.KeywordQuery, req.Traversal, req.Without, req.With = f.keywords, schema.Traversal(f.traversal), f.without, f.with
 	req.Superseded, req.Explain = f.superseded, f.explain
+	req.MinScore = optional(flags, "min-score", f.minScore)
 }
 
 // explanations prints how each score came about, where that was asked for: a block a result.

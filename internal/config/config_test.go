@@ -70,7 +70,7 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 		"MNEME_EMBED_MODEL_DIR": "/m", "MNEME_EMBED_MODEL": "o/m", "MNEME_EMBED_ONNX_FILE": "x.onnx", "MNEME_EMBED_POOLING": "cls", "MNEME_EMBED_QUERY_PREFIX": "q: ",
 		"MNEME_EMBED_PASSAGE_PREFIX": "p: ", "MNEME_EMBED_CACHE": "7",
 		"MNEME_RERANKER": "model", "MNEME_RERANK_TOP": "5", "MNEME_RERANK_DEADLINE_MS": "300", "MNEME_RECALL_WITH": "expand_query", "MNEME_RECALL_WITHOUT": "graph, diversify,",
-		"MNEME_ALLOW_UPDATE_DELETE": "true", "MNEME_MIN_FACT_CONFIDENCE": "0.25", "MNEME_POLICY_FILE": "/p.yaml",
+		"MNEME_ALLOW_UPDATE_DELETE": "true", "MNEME_SUPERSEDE": "own", "MNEME_MIN_FACT_CONFIDENCE": "0.25", "MNEME_POLICY_FILE": "/p.yaml",
 		"QDRANT_URL": "https://i", "QDRANT_API_KEY": "key", "QDRANT_CA_FILE": "/ca.pem", "QDRANT_PREFIX": "pre", "MNEME_PAYLOAD_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
 		"MNEME_SWEEP_SHARE": "0.2", "MNEME_TRUST_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
 	} {
@@ -84,7 +84,7 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 		Reranker: "model", RerankTop: 5, RerankDeadline: 300 * time.Millisecond,
 		RecallWith: []string{"expand_query"}, RecallWithout: []string{"graph", "diversify"},
 		Local: local.Config{Dir: "/m", Model: "o/m", Graph: "x.onnx", Pooling: "cls", QueryPrefix: "q: ", PassagePrefix: "p: "}, EmbedCache: 7,
-		Concurrency: 2, Policy: memory.WritePolicy{Mode: schema.ModeShadow, AllowUpdateDelete: true, MinFactConfidence: 0.25}, PolicyFile: "/p.yaml",
+		Concurrency: 2, Policy: memory.WritePolicy{Mode: schema.ModeShadow, AllowUpdateDelete: true, Supersede: memory.SupersedeOwn, MinFactConfidence: 0.25}, PolicyFile: "/p.yaml",
 		Qdrant: config.QdrantSettings{URL: "https://i", APIKey: "key", CAFile: "/ca.pem", Prefix: "pre"}, PayloadKey: []byte(key), TrustKey: []byte(key)}, c)
 }
 
@@ -94,7 +94,7 @@ func TestLoadNamesTheVariableThatIsWrong(t *testing.T) {
 		"MNEME_RERANKER": {"on"}, "MNEME_RERANK_TOP": {"-1"}, "MNEME_RERANK_DEADLINE_MS": {"2s"},
 		"MNEME_READY_JOB_AGE": {"15", "-1m", "soon"}, "MNEME_READY_INDEX_LAG": {"x"},
 		"MNEME_RECALL_WITH": {"vektor"}, "MNEME_RECALL_WITHOUT": {"graph,vektor"},
-		"MNEME_BRAIN": {"gpt"}, "MNEME_EMBEDDER": {"none"}, "MNEME_MODE": {"open"}, "MNEME_ALLOW_UPDATE_DELETE": {"perhaps"}, "MNEME_MIN_FACT_CONFIDENCE": {"1.1", "-0.1", "NaN", "high"},
+		"MNEME_BRAIN": {"gpt"}, "MNEME_EMBEDDER": {"none"}, "MNEME_MODE": {"open"}, "MNEME_ALLOW_UPDATE_DELETE": {"perhaps"}, "MNEME_SUPERSEDE": {"always"}, "MNEME_MIN_FACT_CONFIDENCE": {"1.1", "-0.1", "NaN", "high"},
 		"MNEME_TRUST_KEY":   {"hunter2secret", base64.StdEncoding.EncodeToString([]byte("hunter2secret"))},
 		"MNEME_PAYLOAD_KEY": {"hunter2secret", base64.StdEncoding.EncodeToString([]byte("hunter2secret"))},
 	} {

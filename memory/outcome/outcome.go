@@ -22,16 +22,17 @@ const shown = 300
 
 // skipped says, by reason, why a fact was not written. The fact follows.
 var skipped = map[string]string{
-	memory.ReasonAlreadyKnown:      Known,
-	"duplicate_content_hash":       Known,
-	memory.ReasonEmptyFactContent:  "nothing in it to keep",
-	memory.ReasonInvalidAction:     unusable,
-	memory.ReasonInvalidConfidence: unusable,
-	memory.ReasonMissingTarget:     unusable,
-	memory.ReasonUnknownTarget:     unusable,
-	memory.ReasonUndecided:         unusable,
-	"parent_forgotten":             "forgotten meanwhile",
-	"forgotten":                    "forgotten meanwhile",
+	memory.ReasonAlreadyKnown:            Known,
+	"duplicate_content_hash":             Known,
+	memory.ReasonEmptyFactContent:        "nothing in it to keep",
+	memory.ReasonRetractionWithoutTarget: "takes back what no memory says",
+	memory.ReasonInvalidAction:           unusable,
+	memory.ReasonInvalidConfidence:       unusable,
+	memory.ReasonMissingTarget:           unusable,
+	memory.ReasonUnknownTarget:           unusable,
+	memory.ReasonUndecided:               unusable,
+	"parent_forgotten":                   "forgotten meanwhile",
+	"forgotten":                          "forgotten meanwhile",
 }
 
 const unusable = "only kept as said, because the decision about it could not be used"
@@ -94,7 +95,7 @@ func applied(f schema.FactOutcome) string {
 	case f.Contested:
 		return "contradicts: " + open(between(f, "↔")) + "; both are kept and marked"
 	case f.Retracts && (f.TargetID != "" || f.Target != ""), f.Action == schema.ActionDelete:
-		return follow("retracts", orElse(f.Target, "an earlier memory"))
+		return follow("takes back", orElse(f.Target, "an earlier memory"))
 	case f.Action == schema.ActionUpdate:
 		return "updates: " + between(f, "→")
 	}
@@ -106,7 +107,7 @@ func waits(f schema.FactOutcome) string {
 	change := quote(f.Content)
 	switch {
 	case f.Action == schema.ActionDelete || f.Retracts:
-		change = "retracts " + orElse(f.Target, "an earlier memory")
+		change = "takes back " + orElse(f.Target, "an earlier memory")
 	case f.Action == schema.ActionUpdate || quote(f.Target) != "":
 		change = between(f, "→")
 	}

@@ -75,6 +75,8 @@ def prompt(answer):
             line += " (out of date)"
         elif memory.get("currentness") == "mixed":
             line += " (partly out of date)"
+        elif memory.get("currentness") == "older":
+            line += " (something else was said later)"
         if end := memory["validity"].get("end"):
             line += f" (until {end[:10]})"
         lines.append(line)

@@ -94,6 +94,8 @@ func prompt(answer schema.RecallResponse) string {
 			line += " (out of date)"
 		case m.Currentness == schema.CurrentnessMixed:
 			line += " (partly out of date)"
+		case m.Currentness == schema.CurrentnessOlder:
+			line += " (something else was said later)"
 		}
 		if end := m.Validity.End; end != nil {
 			line += " (until " + end.Format(time.DateOnly) + ")"

@@ -1,0 +1,99 @@
+package workflows_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+// told hands in what Maya says on a day, and returns what became of it.
+func told(t *testing.T, o onlooker, day time.Time, text string, more func(*schema.IngestRequest)) schema.FactOutcome {
+	t.Helper()
+	req := schema.IngestRequest{Principal: o.p, Candidates: []schema.Candidate{{Content: text, Speaker: "Maya", Session: day.Format(time.DateOnly),
+		SourceKind: schema.SourceUserInput, OccurredAt: &day, Refs: []schema.Ref{{Kind: "event", Ref: "turn " + day.Format(time.DateOnly)}}}}}
+	if more != nil {
+		more(&req)
+	}
+	_, result := o.h.Ingest(t, req)
+	facts, err := o.h.Store.FactOutcomes(context.Background(), o.p.Tenant, uuid.MustParse(result.BatchID))
+	require.NoError(t, err)
+	require.Len(t, facts, 1)
+	return facts[0]
+}
+
+// The latest statement takes the place of what it changes. Nothing is deleted: the older one stays, marked, with
+// who changed it and why, and a question about the past has it with its span. Clients of the workflow read the same.
+func TestTheLatestFactWins(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	o := onlooker{t, h, testkit.Principal()}
+	first, later := time.Date(2026, 2, 3, 9, 0, 0, 0, time.UTC), time.Date(2026, 3, 10, 9, 0, 0, 0, time.UTC)
+	old := told(t, o, first, "I live in Lyon.", nil)
+	change := told(t, o, later, "I moved from Lyon to Oslo.", nil)
+	require.Equal(t, []any{schema.ActionUpdate, schema.ProposalApplied, old.MemoryID}, []any{change.Action, change.State, change.TargetID})
+
+	was := o.get(old.MemoryID)
+	require.Equal(t, schema.StatusSuperseded, was.Status)
+	require.Equal(t, change.MemoryID, was.SupersededBy)
+	require.NotEmpty(t, o.lastStep(old.MemoryID).Reason)
+	require.Contains(t, o.get(change.MemoryID).Provenance.Sources, schema.Ref{Kind: "event", Ref: "turn 2026-03-10"})
+
+	_, now := recallBy(t, h, schema.RecallRequest{Principal: o.p, Query: "where does Maya live?"})
+	require.NotEmpty(t, now.Results)
+	require.Equal(t, change.MemoryID, now.Results[0].ID)
+	for _, r := range now.Results {
+		require.NotEmpty(t, r.Currentness)
+		require.NotEqual(t, old.MemoryID, r.ID)
+	}
+	require.Equal(t, schema.CurrentnessCurrent, now.Results[0].Currentness)
+
+	_, past := recallBy(t, h, schema.RecallRequest{Principal: o.p, Query: "where did Maya live before Oslo?"})
+	require.NotEmpty(t, past.Results)
+	require.Contains(t, []string{old.MemoryID, old.SourceID}, past.Results[0].ID, "the fact, or the turn that says it")
+	require.Equal(t, schema.CurrentnessSuperseded, past.Results[0].Currentness)
+	require.Equal(t, change.MemoryID, past.Results[0].Newer)
+	require.NotNil(t, past.Results[0].HeldUntil)
+	require.True(t, past.Results[0].HeldUntil.Equal(later))
+
+	_, unknown := recallBy(t, h, schema.RecallRequest{Principal: o.p, Query: "what does a quasar emit?"})
+	require.Empty(t, unknown.Results)
+	require.True(t, unknown.Meta.Unknown)
+	floor := 0.0
+	_, all := recallBy(t, h, schema.RecallRequest{Principal: o.p, Query: "what does a quasar emit?", MinScore: &floor})
+	require.NotEmpty(t, all.Results, "0 is no floor, and not the default")
+	testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
+}
+
+// What is probably changed is kept beside the change, both marked; what a request has wait, waits for a person.
+func TestChangesThatAreNotApplied(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	o := onlooker{t, h, testkit.Principal()}
+	first, later := time.Date(2026, 2, 3, 9, 0, 0, 0, time.UTC), time.Date(2026, 3, 10, 9, 0, 0, 0, time.UTC)
+	skoda := told(t, o, first, "I drive a Skoda.", nil)
+	volvo := told(t, o, later, "I drive a Volvo.", nil)
+	require.True(t, volvo.Contested)
+	for _, id := range []string{skoda.MemoryID, volvo.MemoryID} {
+		require.Equal(t, schema.StatusContested, o.get(id).Status)
+	}
+	cars := o.recall(schema.RecallRequest{Query: "which car does Maya drive?"}).Results
+	require.GreaterOrEqual(t, len(cars), 2)
+	require.Equal(t, []string{volvo.MemoryID, skoda.MemoryID}, []string{cars[0].ID, cars[1].ID})
+	require.Equal(t, []any{schema.CurrentnessOlder, volvo.MemoryID}, []any{cars[1].Currentness, cars[1].Newer})
+
+	roth := told(t, o, first, "My dentist is Dr. Roth.", nil)
+	waits := told(t, o, later, "My dentist is Dr. Lund.", func(req *schema.IngestRequest) { req.NoUpdateDelete = true })
+	require.Equal(t, schema.ProposalBlocked, waits.State)
+	require.Equal(t, schema.StatusActive, o.get(roth.MemoryID).Status)
+	reviews, err := h.Store.ListReviews(context.Background(), o.p, store.ReviewFilter{}, store.Page{})
+	require.NoError(t, err)
+	require.Len(t, reviews, 1)
+	require.Equal(t, roth.MemoryID, reviews[0].TargetID)
+}
