@@ -117,7 +117,7 @@ func Decision(text string, neighbors []memory.Neighbor) memory.Proposal {
 			valid = false
 		}
 		if i > 0 && next.Change != p.Change {
-			next.Change = ""
+			next.Change = "" // and stays so: it differs from whatever follows, or that says none
 		}
 		if p, ok = next, valid; !ok {
 			break
