@@ -51,7 +51,7 @@ func Vouch(p Proposal, fact Fact, neighbors []Neighbor) Proposal {
 		case sure && (at < 0 || !saysFact(neighbors[at], fact)):
 			return byWords(p, found)
 		case p.Action == schema.ActionNone && at < 0 && !slices.ContainsFunc(neighbors, func(n Neighbor) bool { return States(n.Type) }):
-			return Proposal{Action: schema.ActionAdd, Confidence: p.Confidence, Reason: ReasonOnlyFading, Warnings: p.Warnings}
+			return Proposal{Action: schema.ActionAdd, Confidence: p.Confidence, Reason: WhyOnlyFading, Warnings: p.Warnings}
 		}
 		return p
 	case schema.ActionUpdate, schema.ActionDelete:

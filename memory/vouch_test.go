@@ -67,7 +67,7 @@ func TestVouch(t *testing.T) {
 		"an episode stays true":                  {garden, []memory.Neighbor{said}, propose(update, "said", supersede), add, "", "", memory.ReasonStaysTrue},
 		"an episode is not deleted":              {garden, []memory.Neighbor{said}, propose(remove, "said", ""), add, "", "", memory.ReasonStaysTrue},
 		"what was said later stays":              {garden, []memory.Neighbor{later}, propose(update, "later", supersede), add, "", "", memory.ReasonStaysTrue},
-		"known only to what fades":               {garden, []memory.Neighbor{said}, propose(none, "", ""), add, "", "", memory.ReasonOnlyFading},
+		"known only to what fades":               {garden, []memory.Neighbor{said}, propose(none, "", ""), add, "", "", memory.WhyOnlyFading},
 		"known, but not where":                   {garden, []memory.Neighbor{said, dogs}, propose(none, "", ""), none, "", "", "the model's"},
 		"new":                                    {garden, []memory.Neighbor{dogs}, propose(add, "", ""), add, "", "", "the model's"},
 	} {
