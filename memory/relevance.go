@@ -15,8 +15,12 @@ const StageRelevance = "relevance"
 // Relevance constants, measured on conversations in which half of the questions have an answer
 // (docs/recall.md, "I do not know").
 const (
-	// DefaultMinRelevance is the relevance below which the best candidate is no answer.
-	DefaultMinRelevance = 0.4
+	// DefaultMinRelevance is the relevance below which the best candidate is no answer; PlainMinRelevance that
+	// of a question for one attribute, which is answered in so many words or not at all; and
+	// StrangerMinRelevance that of one about somebody or something that the tenant never heard of.
+	DefaultMinRelevance  = 0.2
+	PlainMinRelevance    = 0.42
+	StrangerMinRelevance = 0.6
 	// MaxRelevanceBytes bounds how much of a text is compared with the question's words by meaning.
 	MaxRelevanceBytes = 1_500
 
@@ -28,7 +32,19 @@ const (
 // Asked is a question with the weight of its words.
 type Asked struct {
 	frame.Question
-	weights []float64 // of Terms, each in [0,1]
+	weights  []float64 // of Terms, each in [0,1]
+	stranger bool      // whose it is stands in no memory
+}
+
+// Floor is the relevance that the best candidate needs.
+func (a Asked) Floor() float64 {
+	switch {
+	case a.stranger:
+		return StrangerMinRelevance
+	case a.Plain:
+		return PlainMinRelevance
+	}
+	return DefaultMinRelevance
 }
 
 // Ask weighs the words of a question. Rarity returns the inverse document frequency of a stem in the tenant, and the
@@ -39,6 +55,7 @@ func Ask(question frame.Question, rarity func(stem string) (idf, most float64)) 
 		w := unknownSelf
 		if t.Stem != frame.SelfTerm && t.Stem != frame.TeamTerm {
 			idf, most := rarity(t.Stem)
+			a.stranger = a.stranger || t.Owner && idf >= most
 			w = 0.3 + 0.7*idf/max(most, 1e-9)
 		}
 		a.weights = append(a.weights, w)
@@ -107,15 +124,15 @@ func PreferRelevant(ranked []Evidence) []Evidence {
 }
 
 // EnoughRelevance leaves out what is not relevant enough. With a minimum each candidate has to reach it.
-// Without one the best has to reach the default, and the others keep their places: what they lack in
+// Without one the best has to reach the floor, and the others keep their places: what they lack in
 // relevance their scores tell. It reports whether nothing is known.
-func EnoughRelevance(ranked []Evidence, least *float64) (kept []Evidence, unknown bool) {
+func EnoughRelevance(ranked []Evidence, floor float64, least *float64) (kept []Evidence, unknown bool) {
 	best := 0.0
 	for _, e := range ranked {
 		best = max(best, e.Relevance)
 	}
 	if least == nil {
-		if best < DefaultMinRelevance {
+		if best < floor {
 			return nil, len(ranked) > 0
 		}
 		return ranked, false

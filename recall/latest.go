@@ -67,7 +67,7 @@ func (q *query) relevance(ctx context.Context, evidence []memory.Evidence) ([]me
 		e.Relevance = memory.RelevanceOf(*e, asked, words, q.trust)
 		q.meta.Relevance = max(q.meta.Relevance, e.Relevance)
 	}
-	kept, unknown := memory.EnoughRelevance(memory.PreferRelevant(out), q.req.MinScore)
+	kept, unknown := memory.EnoughRelevance(memory.PreferRelevant(out), asked.Floor(), q.req.MinScore)
 	q.meta.Unknown = unknown
 	return kept, nil
 }

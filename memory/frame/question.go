@@ -12,6 +12,7 @@ type Question struct {
 	Past   bool     // it asks how it was, not how it is
 	Before []string // stems of the value before which it was: "before Oslo"
 	Terms  []Term   // its content words
+	Plain  bool     // it asks for one attribute: "my dentist's name", "the port of the API"
 	Asks   bool     // it has the form of a question; else it is a list of words or a request
 	When   bool     // it asks for a date, a time or how long
 	Amount bool     // it asks how much or how many
@@ -82,6 +83,12 @@ func Readable(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) })
 }
 
+// A question for one attribute is short.
+const (
+	plainWords = 7
+	plainTerms = 4
+)
+
 func endsGerund(t token) bool { return strings.HasSuffix(t.low, "ing") && len(t.low) > 4 }
 
 // terms collects the content words; those that say whose come from possessives and names.
@@ -92,6 +99,11 @@ func (q *Question) terms(ts []token) {
 		}
 		q.Terms = append(q.Terms, Term{stem, owner})
 	}
+	defer func() {
+		q.Plain = q.Plain || slices.ContainsFunc(q.Terms, func(t Term) bool {
+			return slices.ContainsFunc(concepts[t.Stem], decides)
+		}) && len(q.Terms) <= plainTerms
+	}()
 	dated := make([]bool, len(ts)) // what names a time is looked for as a time
 	for _, v := range typedValues(ts) {
 		for k := v.from; k < v.to && (v.Kind == KindDate || v.Kind == KindTime); k++ {
@@ -113,6 +125,7 @@ func (q *Question) terms(ts []token) {
 			add(teamTerm, true)
 			continue
 		case t.poss:
+			q.Plain = q.Plain || len(ts) <= plainWords
 			for k := start; k < i; k++ {
 				for j := range q.Terms {
 					if q.Terms[j].Stem == ts[k].stem {
