@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
@@ -260,5 +261,26 @@ func (a *Decision) propose(ctx context.Context, fact memory.Fact, neighbors []me
 	if err != nil {
 		return memory.Proposal{}, usage, err
 	}
-	return memory.KeepLasting(memory.CheckProposal(proposal, others), others, visibility), usage, nil
+	proposal = memory.CheckProposal(proposal, others)
+	if usage != (inference.Usage{}) { // a model was asked
+		if proposal, err = vouched(ctx, proposal, fact, others); err != nil {
+			return memory.Proposal{}, usage, err
+		}
+	}
+	return memory.KeepLasting(proposal, others, visibility), usage, nil
+}
+
+// vouched is what becomes of a model's proposal: the rules decide where it could not be used, since a fact is
+// not lost because a model answered badly, and no change is made on the word of a model alone.
+func vouched(ctx context.Context, p memory.Proposal, fact memory.Fact, neighbors []memory.Neighbor) (memory.Proposal, error) {
+	if !memory.Unusable(p) {
+		return memory.Vouch(p, fact, neighbors), nil
+	}
+	byRules, _, err := rules.Decider{}.Decide(ctx, fact, neighbors)
+	if err != nil {
+		return memory.Proposal{}, err
+	}
+	byRules = memory.CheckProposal(byRules, neighbors)
+	byRules.Warnings = append(slices.Clone(p.Warnings), "proposal: the model's decision could not be used ("+p.Reason+"); the rules decided")
+	return byRules, nil
 }

@@ -67,6 +67,9 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r Range) (ExtractResult, 
 		}
 		out.answered()
 		extraction = memory.CheckExtraction(extraction)
+		if usage != (inference.Usage{}) { // a model was asked
+			extraction = memory.VouchRetractions(extraction, e.Source.Content)
+		}
 		for i := range extraction.Facts {
 			extraction.Facts[i].Speaker, extraction.Facts[i].SaidAt = e.Source.Speaker, e.Source.OccurredAt
 		}

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -143,16 +144,12 @@ func SuccessorHint(old Neighbor) []Hint {
 
 // attributeHints returns the hints of a fact by what it states: the words by which people ask for it.
 func attributeHints(f Fact) []Hint {
-	if len(f.Content) > MaxLatestChars {
-		return nil
+	if len(f.Content) > MaxLatestChars || len(ClaimHints(f.Claim)) > 0 {
+		return nil // its claim says it
 	}
 	for _, said := range frame.Read(f.Content, f.Speaker) {
 		if asked := said.AskedBy(); asked != "" {
-			whose := f.Speaker
-			if about := said.About(); about != "" {
-				whose = about
-			}
-			return joinHints(nil, CheckHints([]string{"What is the " + asked + " of " + whose + "?"}))
+			return joinHints(nil, CheckHints([]string{"What is the " + asked + " of " + cmp.Or(said.Owner(), f.Speaker, "this") + "?"}))
 		}
 	}
 	return nil

@@ -84,8 +84,9 @@ func CheckProposal(p Proposal, neighbors []Neighbor) Proposal {
 		w.add("proposal: target was not among the candidates; ignored")
 	}
 	if changes := out.Action == schema.ActionUpdate || out.Action == schema.ActionDelete; changes {
-		switch p.Change {
-		case ChangeSupersede, ChangeContest, ChangeRetract:
+		// A change fits its action: a delete would remove what is only to be superseded or contested.
+		if out.Action == schema.ActionUpdate && (p.Change == ChangeSupersede || p.Change == ChangeContest) ||
+			out.Action == schema.ActionDelete && p.Change == ChangeRetract {
 			out.Change, out.Own = p.Change, p.Own
 		}
 		for _, id := range p.Also {

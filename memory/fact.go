@@ -98,7 +98,7 @@ type Proposal struct {
 	Warnings   []string      `json:"warnings,omitempty"`
 
 	// Change says that the fact changes what the target says, and what is to become of the target then.
-	// Empty where the decider does not tell, as models do not: see EvaluateWrite.
+	// Empty where the decider does not tell: see EvaluateWrite. What a model tells is checked by Vouch.
 	Change Change `json:"change,omitempty"`
 	// Own says that the speaker changes what they said of themselves.
 	Own bool `json:"own,omitempty"`

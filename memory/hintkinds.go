@@ -30,7 +30,8 @@ func answerOf(value string) answer {
 		switch {
 		case timeWords[word] && !(word == "may" && field[0] == 'm'), isClock(word), isDate(word):
 			return answerTime
-		case i == len(fields)-1 && isVersion(word) && (i > 0 && startsUpper(fields[0]) || word[0] == 'v' || strings.Count(word, ".") > 1):
+		case i == len(fields)-1 && isVersion(word) &&
+			(i > 0 && startsUpper(fields[0]) || word[0] == 'v' || strings.Count(word, ".") > 1):
 			return answerVersion
 		case startsWithNumber(word):
 			numbers++
@@ -45,10 +46,12 @@ func answerOf(value string) answer {
 	return answerOther
 }
 
-var timeWords = set(`january february march april may june july august september october november december jan feb mar apr jun jul aug
-	sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays
-	saturdays sundays weekdays weekends today tomorrow yesterday tonight noon midnight morning afternoon evening week weekend
-	month quarter year q1 q2 q3 q4 spring summer autumn winter a.m p.m am pm o'clock easter christmas daily nightly weekly monthly`)
+var timeWords = set(`january february march april may june july august september october november
+		december jan feb mar apr jun jul aug sep sept oct nov dec monday tuesday wednesday thursday friday
+		saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays weekdays weekends
+		today tomorrow yesterday tonight noon midnight morning afternoon evening week weekend month quarter
+		year q1 q2 q3 q4 spring summer autumn winter a.m p.m am pm o'clock easter christmas daily nightly
+		weekly monthly`)
 
 // isClock reports whether word is a time of day: 9:30, 9am, 14:00.
 func isClock(word string) bool {
@@ -69,7 +72,10 @@ func isDate(word string) bool {
 	}
 	for _, sep := range [...]string{"-", "/", "."} {
 		parts := strings.Split(word, sep)
-		if len(parts) == 3 && isDigits(parts[0]) && isDigits(parts[1]) && isDigits(parts[2]) && (len(parts[0]) == 4 || len(parts[2]) == 4) {
+		if len(parts) != 3 || !isDigits(parts[0]) || !isDigits(parts[1]) || !isDigits(parts[2]) {
+			continue
+		}
+		if len(parts[0]) == 4 || len(parts[2]) == 4 {
 			return true
 		}
 	}
@@ -153,18 +159,21 @@ func lettersOnly(s string) bool {
 }
 
 var (
-	personNouns = set(`user brother sister mother father mom dad mum son daughter wife husband partner boyfriend girlfriend friend cousin
-		uncle aunt boss manager colleague coworker teacher doctor neighbor neighbour roommate grandmother grandfather grandma grandpa
-		niece nephew fiance fiancé fiancée fiancee spouse parents family kids children dentist therapist nurse lawyer landlord`)
+	personNouns = set(`user brother sister mother father mom dad mum son daughter wife husband partner
+		boyfriend girlfriend friend cousin uncle aunt boss manager colleague coworker teacher doctor
+		neighbor neighbour roommate grandmother grandfather grandma grandpa niece nephew fiance fiancé
+		fiancée fiancee spouse parents family kids children dentist therapist nurse lawyer landlord`)
 
-	thingNouns = set(`deadline meeting standup stand-up launch release demo review sprint appointment call conference exam class course
-		event flight train interview workshop offsite kickoff kick-off sync retro retrospective training rehearsal concert match session
-		migration rollout cutover milestone freeze renewal audit party trip booking reservation delivery payment invoice
-		service server api database db cluster gateway pipeline build repo repository branch queue cache app application site website
-		dashboard job cron worker backend frontend module library package tool script config configuration system platform index search
-		billing checkout auth authentication login payments storage bucket key token credential credentials password secret certificate
-		cert account license licence domain port host machine laptop phone car printer office project ticket issue bug feature roadmap
-		budget price rent cost fee salary contract lease plan policy document wiki file folder code test data backup log traffic
-		endpoint schema table model parser ledger firmware protocol rate limit timeout version newsletter blog store shop warehouse
-		factory company team department`)
+	thingNouns = set(`deadline meeting standup stand-up launch release demo review sprint appointment
+		call conference exam class course event flight train interview workshop offsite kickoff kick-off
+		sync retro retrospective training rehearsal concert match session migration rollout cutover
+		milestone freeze renewal audit party trip booking reservation delivery payment invoice service
+		server api database db cluster gateway pipeline build repo repository branch queue cache app
+		application site website dashboard job cron worker backend frontend module library package tool
+		script config configuration system platform index search billing checkout auth authentication login
+		payments storage bucket key token credential credentials password secret certificate cert account
+		license licence domain port host machine laptop phone car printer office project ticket issue bug
+		feature roadmap budget price rent cost fee salary contract lease plan policy document wiki file
+		folder code test data backup log traffic endpoint schema table model parser ledger firmware protocol
+		rate limit timeout version newsletter blog store shop warehouse factory company team department`)
 )

@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -163,4 +164,19 @@ func TestTurnsOfOthersAskNothingOfTheSpeaker(t *testing.T) {
 	t.Parallel()
 	require.Empty(t, memory.RuleHints("The neighbour has a dog and a parrot.", "Ann", memory.Claim{}))
 	require.Len(t, memory.RuleHints("My dog hates the rain.", "Ann", memory.Claim{}), 1)
+}
+
+func TestAnyClaimYieldsValidHints(t *testing.T) {
+	t.Parallel()
+	names := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"Maya", "the deadline", "API key", "v2.1", "March 28", "9 a.m.",
+		"$3.5 million", ".", "", "Ana's brother Max"}))
+	predicates := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"moved_to", "lives_in", "owns", "uses", "is", "budget",
+		"prefers_for_servers"}))
+	rapid.Check(t, func(rt *rapid.T) {
+		c := memory.Claim{Subject: names.Draw(rt, "subject"), Predicate: predicates.Draw(rt, "predicate"), Object: names.Draw(rt, "object")}
+		hints := memory.ClaimHints(c)
+		if checked := memory.CheckHints(hints); len(hints) > memory.MaxHints || !slices.Equal(hints, checked) {
+			rt.Fatalf("%v: %q, checked %q", c, hints, checked)
+		}
+	})
 }

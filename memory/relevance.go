@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/schema"
 )
 
 // StageRelevance says of the best candidates how likely they are to be about what is asked, and leaves an
@@ -66,7 +67,7 @@ func (a Asked) Relevance(v frame.Vocabulary) float64 {
 		return 1
 	}
 	out := covered / all
-	if whose[0] > 0 && what[0] > 0 {
+	if a.Asks && whose[0] > 0 && what[0] > 0 {
 		out = (1-ownerShare)*out + ownerShare*min(whose[1]/whose[0], what[1]/what[0])
 	}
 	if !v.Answers(a.Question) {
@@ -81,6 +82,9 @@ func RelevanceOf(e Evidence, a Asked, v frame.Vocabulary, trust VectorTrust) flo
 	out := a.Relevance(v)
 	if trust.Alone > TrustIn(HashModel).Alone {
 		out = max(out, e.Channels[ChannelVector])
+	}
+	if e.Type != "" && e.Type != schema.TypeSemantic && e.Type != schema.TypeEpisodic {
+		out = max(out, e.Score) // what a procedure or a plan is about its text hardly tells
 	}
 	return max(out, e.Channels[ChannelTime])
 }

@@ -34,14 +34,19 @@ func (q *query) quotes(ctx context.Context, evidence []memory.Evidence) (map[uui
 
 // relevance says of the best candidates how likely they are to be about what is asked. Where none is likely
 // enough the answer is empty: nothing is known.
+//
+// Texts that one asks about, tasks, and questions in other scripts are not read: their answers have no floor.
 func (q *query) relevance(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+	if len(q.req.Query) > maxAskedBytes || q.layered() || !frame.Readable(q.req.Query) {
+		return evidence, nil
+	}
 	quotes, err := q.quotes(ctx, evidence)
 	if err != nil {
 		return nil, err
 	}
 	question, err := q.question(ctx)
 	if err != nil {
-		return nil, err
+		return evidence, nil // the channels that wanted it are named already
 	}
 	replaced, err := q.replaced(ctx, evidence)
 	if err != nil {

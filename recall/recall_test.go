@@ -179,7 +179,7 @@ func TestNothingUnauthorisedIsReturnedByAnyChannel(t *testing.T) {
 			Principal: schema.Principal{Tenant: some("t", "t2").Draw(rt, "tenant"), Agent: some("a", "b", "z").Draw(rt, "agent"), Project: some("", "p").Draw(rt, "project"),
 				Scope: some("", "s").Draw(rt, "scope"), PolicyGroup: some("g", "h").Draw(rt, "group")},
 			ReadPolicy: schema.ReadPolicy(some("", "isolated", "shared", "group").Draw(rt, "policy")), MaxSensitivity: schema.Sensitivity(some("", "public", "hyper").Draw(rt, "sensitivity")),
-			Tags: rapid.SampledFrom([][]string{nil, {"X"}, {"x", "y"}}).Draw(rt, "tags"), Trust: &schema.TrustContext{Authenticated: true}}
+			MinScore: new(float64), Tags: rapid.SampledFrom([][]string{nil, {"X"}, {"x", "y"}}).Draw(rt, "tags"), Trust: &schema.TrustContext{Authenticated: true}}
 		r := *w.Recaller
 		everything := rapid.Bool().Draw(rt, "the index returns everything")
 		if everything {

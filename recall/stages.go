@@ -91,7 +91,9 @@ func checkSwitches(req schema.RecallRequest) error {
 }
 
 // notASwitch is the problem of a name that is none of Switches.
-func notASwitch() string { return "not a channel or stage; choose from " + strings.Join(Switches(), ", ") }
+func notASwitch() string {
+	return "not a channel or stage; choose from " + strings.Join(Switches(), ", ")
+}
 
 // OffByDefault reports whether a stage works only where it is asked for.
 func OffByDefault(name string) bool { return offByDefault[name] }

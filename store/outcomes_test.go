@@ -48,7 +48,7 @@ func TestOutcomesTellOfTheTarget(t *testing.T) {
 func TestOutcomesOfWhatIsContested(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, r := w.source("Ana said so.", idea{fact: fact("The launch is on May 3."), action: schema.ActionAdd}, idea{fact: fact("The launch is on June 10."), action: schema.ActionAdd})
+	_, r := w.source("Ana said so.", idea{fact: fact("The launch is on May 3."), action: schema.ActionAdd}, idea{fact: fact("Two launches are planned."), action: schema.ActionAdd})
 	require.Equal(t, 2, w.write(r).Added)
 	out := w.outcomes(r)
 	w.exec(`UPDATE memories SET status = 'contested' WHERE id = ANY($1::uuid[])`, []string{out[0].MemoryID, out[1].MemoryID})

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -286,7 +287,7 @@ func (c *change) queueDecision(r Range, d Decided) error {
 			embedding_model = excluded.embedding_model, decided_at = excluded.decided_at, rounds = proposals.rounds + 1
 		WHERE proposals.state = 'stale'`,
 		c.tenant, newID(), r.BatchID, d.CandidateID, d.Ordinal, d.Proposal.Action, string(fact), string(offeredJSON), target, targetVersion,
-		d.Proposal.Confidence, d.Proposal.Reason, tagList(d.Proposal.Warnings), vector, model, c.now, d.Proposal.Change, d.Proposal.Own, also)
+		d.Proposal.Confidence, d.Proposal.Reason, tagList(d.Proposal.Warnings), vector, model, c.now, cmp.Or(d.Proposal.Change, "none"), d.Proposal.Own, also)
 	c.logUsage(d.CandidateID, "decide", d.Usage)
 	return nil
 }

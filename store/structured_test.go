@@ -98,7 +98,7 @@ func TestHintsGoWithTheTextThatTheyAreOf(t *testing.T) {
 	f := lives("Alice lives in Lisbon", "Alice", "Lisbon")
 	f.Hints = []string{"Whom could we visit in Portugal?"}
 	id := w.written("a talk about Alice, who has moved", f)
-	text := "Bob has got a puppy"
+	text := "I have got a puppy"
 	_, err := w.Modify(ctx, w.modifyInput(schema.Patch{ID: id.String(), Content: &text, Who: ptr("Bob")}))
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"Which pets or animals does Bob have?": "rules"}, w.hints(id))

@@ -174,7 +174,7 @@ func newWriting(c *change, batch Batch, actor string, rules *memory.Policy) *wri
 const (
 	proposalColumns = `p.id, p.candidate_id, c.memory_id, p.fact, p.offered, p.action, p.target_id, p.confidence, p.reason, p.warnings, p.rounds,
 		p.embedding, p.embedding_model, c.refs, c.session, c.speaker, c.sensitivity, c.occurred_at, c.tags, c.content, c.source_kind,
-		p.change, p.own, p.also`
+		coalesce(nullif(p.change, 'none'), ''), p.own, p.also`
 	proposalTables = ` FROM proposals p JOIN memory_candidates c ON c.tenant = p.tenant AND c.id = p.candidate_id `
 )
 

@@ -410,7 +410,7 @@ func TestAFunctionalFactThatHoldsIsNotContradicted(t *testing.T) {
 		}
 	}
 	require.Equal(t, holder, out[0].MemoryID, "it names the fact that stands")
-	require.Equal(t, store.WriteCounts{Added: 1, Blocked: 3}, counts)
+	require.Equal(t, store.WriteCounts{Added: 1, Blocked: 2, Stale: 1}, counts)
 	require.Equal(t, schema.StatusActive, w.get(other).Status)
 
 	// The update that names the holder may replace it.

@@ -125,7 +125,7 @@ func TestMalformedDecisions(t *testing.T) {
 	}
 	_, result := h.Ingest(t, req)
 	require.Zero(t, result.Dead)
-	require.Len(t, model.Calls(testkit.Decision), len(req.Candidates), "every fact must have been decided by the model")
+	require.GreaterOrEqual(t, len(model.Calls(testkit.Decision)), len(req.Candidates), "every fact must have been decided by the model; those that change another of the batch again")
 	require.Zero(t, unaimed.Load())
 	require.Equal(t, before, unharmed(t, db, seeds))
 	require.Zero(t, result.Written.Updated+result.Written.Deleted)

@@ -252,7 +252,9 @@ func TestIngestOfTheFirstVersionStartsNoReview(t *testing.T) {
 func moved(t *testing.T, h *testkit.Harness, p schema.Principal, texts ...string) (workflows.IngestResult, schema.ReviewItem) {
 	t.Helper()
 	h.Ingest(t, testkit.Request(p, schema.SourceMemory, texts[0]))
-	_, result := h.Ingest(t, testkit.Request(p, schema.SourceMemory, texts[1]))
+	req := testkit.Request(p, schema.SourceMemory, texts[1])
+	req.NoUpdateDelete = true // a change that is certain would be applied
+	_, result := h.Ingest(t, req)
 	require.Zero(t, result.Dead)
 	require.Equal(t, 1, result.ToReview)
 	require.Equal(t, workflows.ReviewWorkflowID(p.Tenant, result.BatchID), result.ReviewID)

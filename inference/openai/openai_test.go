@@ -217,6 +217,54 @@ func TestDataIsEnclosed(t *testing.T) {
 	require.NotContains(t, rest, canary)
 }
 
+// A decision is told who said what, when, and how each candidate stands.
+func TestDecisionsKnowTimesAndSpeakers(t *testing.T) {
+	t.Parallel()
+	s := serve(t, status(200, completion(goodDecision, "stop")))
+	b := s.brain(t)
+	said := fact
+	said.Speaker, said.SaidAt, said.Cue = "Ana", time.Date(2026, 3, 18, 10, 0, 0, 0, time.UTC), "actually"
+	known := []memory.Neighbor{
+		{ID: first, Content: "Ana lives in Lyon.", Category: schema.CategoryFact, Type: schema.TypeSemantic, Status: schema.StatusContested,
+			Who: "Ben", OccurredAt: time.Date(2025, 1, 2, 0, 0, 0, 0, time.UTC), Claim: memory.Claim{Subject: "Ana", Predicate: "lives_in", Object: "Lyon"}},
+		{ID: second, Content: "I live in Lyon.", Type: schema.TypeEpisodic},
+	}
+	_, _, err := b.Decider.Decide(ctx, said, known)
+	require.NoError(t, err)
+	data, rest, _ := enclosed(t, s.requests()[0].Messages[1].Content)
+	require.JSONEq(t, `{
+		"fact": {"content": "Ana lives in Oslo. `+canary+`", "category": "fact", "said_by": "Ana", "said_at": "Wednesday 2026-03-18T10:00:00Z", "cue": "actually"},
+		"candidates": [
+			{"number": 1, "id": "`+first+`", "content": "Ana lives in Lyon.", "category": "fact", "said_by": "Ben", "said_at": "Thursday 2025-01-02T00:00:00Z",
+			 "status": "contested", "claim": {"subject": "Ana", "predicate": "lives_in", "object": "Lyon"}},
+			{"number": 2, "id": "`+second+`", "content": "I live in Lyon.", "kind": "episode"}]}`, data)
+	require.NotContains(t, rest, "Ben")
+	for _, word := range []string{"said_by", "said_at", `"episode"`, "status", "supersede", "contest"} {
+		require.Contains(t, s.requests()[0].Messages[0].Content, word, "the prompt says what it means")
+	}
+
+	_, _, err = b.Decider.Decide(ctx, fact, known[1:])
+	require.NoError(t, err)
+	data, _, _ = enclosed(t, s.requests()[1].Messages[1].Content)
+	require.NotContains(t, data, "0001-01-01", "an unknown time is left out")
+}
+
+// What a model says of its certainty, and of what is taken back, is read from its answers.
+func TestAnswersTellChangesAndRetractions(t *testing.T) {
+	t.Parallel()
+	b := serve(t, status(200, completion(strings.Replace(goodDecision, `"action"`, `"change":"supersede","action"`, 1), "stop"))).brain(t)
+	p, _, err := b.Decider.Decide(ctx, fact, neighbors)
+	require.NoError(t, err)
+	require.Equal(t, memory.ChangeSupersede, p.Change)
+	require.False(t, p.Own, "whose statement it is, no model tells")
+
+	b = serve(t, status(200, completion(strings.Replace(goodExtraction, `"claim"`, `"retracts":true,"cue":"Forget that","claim"`, 1), "stop"))).brain(t)
+	e, _, err := b.Extractor.Extract(ctx, source)
+	require.NoError(t, err)
+	require.True(t, e.Facts[0].Retracts)
+	require.Equal(t, "forget that", e.Facts[0].Cue)
+}
+
 // Endpoints that lack structured output are asked in the next best way, and remembered.
 func TestFormatFallback(t *testing.T) {
 	t.Parallel()
@@ -665,6 +713,9 @@ func TestSchemas(t *testing.T) {
 	for _, c := range e["facts"].(map[string]any)["items"].(map[string]any)["properties"].(map[string]any)["category"].(map[string]any)["enum"].([]any) {
 		require.True(t, schema.Category(c.(string)).Valid())
 	}
+
+	d := s.requests()[1].ResponseFormat["json_schema"].(map[string]any)["schema"].(map[string]any)["properties"].(map[string]any)
+	require.Equal(t, []any{"supersede", "contest", ""}, d["change"].(map[string]any)["enum"])
 
 	// The example in the prompt is an answer that loses nothing.
 	system := s.requests()[0].Messages[0].Content

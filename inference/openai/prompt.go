@@ -10,6 +10,7 @@ import (
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
 )
 
 // maxCandidateChars is how much of an existing memory a decision is shown. Explicit saves can be long.
@@ -41,15 +42,19 @@ CONFIDENCE, 0 to 1: 0.9 and more for what is stated outright, about 0.7 for what
 
 CLAIM: the fact as one statement, or null when it has no single subject and object. subject and object are short names or values; predicate is a relation in snake_case English, such as lives_in, works_at, prefers, uses, owns, depends_on, deadline. functional is true only if a subject has one object at a time, so that a new one replaces the old (lives_in, works_at, deadline, version), and false if it can have several (likes, uses, knows, owns).
 
+RETRACTS: true only when the source takes a statement back in so many words ("forget that …", "scratch that", "it is not true that …") and puts nothing in its place. content is then the statement that does not hold, without the words that take it back. Otherwise false, also for what is negated, has changed or is no longer so: that is a fact of its own ("Ana no longer uses Jira").
+
+CUE: the words of the source, copied exactly, that say that this fact corrects, changes or takes back something said before ("actually", "correction", "as of now", "forget that"). "" when there are none. Required where retracts is true. They are no part of content.
+
 HINTS: up to 3 questions that someone may ask later and that this fact answers, 10 to 300 characters each, in other words than the fact uses: synonyms, the general word for a particular thing ("instrument" for a violin). Name the subject; do not give the answer. [] if none comes to mind.
 
 ENTITIES: at most 50 edges between named things (people, organisations, projects, products, places, technologies): source, relationship (snake_case), target, confidence. Use full names, the same each time; no pronouns, no sentences.
 
 FORM
-{"facts":[{"content":"…","category":"fact","confidence":0.9,"claim":{"subject":"…","predicate":"…","object":"…","functional":false},"hints":["…?"]}],"entities":[{"source":"…","relationship":"…","target":"…","confidence":0.9}]}
+{"facts":[{"content":"…","category":"fact","confidence":0.9,"claim":{"subject":"…","predicate":"…","object":"…","functional":false},"retracts":false,"cue":"","hints":["…?"]}],"entities":[{"source":"…","relationship":"…","target":"…","confidence":0.9}]}
 
 EXAMPLE, for speaker "Ana", occurred_at "Wednesday 2026-03-18T10:00:00Z" and the source "morning! I moved from Lyon to Oslo last Friday. btw the Atlas API must never be called without a timeout":
-{"facts":[{"content":"Ana moved from Lyon to Oslo on 2026-03-13.","category":"fact","confidence":0.95,"claim":{"subject":"Ana","predicate":"lives_in","object":"Oslo","functional":true},"hints":["What is the home town or address of Ana now?"]},{"content":"The Atlas API must never be called without a timeout.","category":"rule","confidence":0.9,"claim":null,"hints":["What deadline does a request to Atlas need?"]}],"entities":[{"source":"Ana","relationship":"lives_in","target":"Oslo","confidence":0.95}]}`
+{"facts":[{"content":"Ana moved from Lyon to Oslo on 2026-03-13.","category":"fact","confidence":0.95,"claim":{"subject":"Ana","predicate":"lives_in","object":"Oslo","functional":true},"retracts":false,"cue":"","hints":["What is the home town or address of Ana now?"]},{"content":"The Atlas API must never be called without a timeout.","category":"rule","confidence":0.9,"claim":null,"retracts":false,"cue":"","hints":["What deadline does a request to Atlas need?"]}],"entities":[{"source":"Ana","relationship":"lives_in","target":"Oslo","confidence":0.95}]}`
 
 const decisionSystem = `You keep the long-term memory of an AI agent consistent. You get one new fact and up to a few existing memories, the candidates, and say what the fact does to them. Answer with one JSON object only: no prose, no code fence.
 
@@ -61,16 +66,27 @@ ACTIONS, exactly one
 - delete: the fact says that one candidate is no longer or never was true, and puts nothing in its place.
 - add: anything else. Also when the fact is only on the same topic, when both can be true at once, when it is about another subject, time, place or condition, and when you are unsure.
 
+CHANGE, how sure an update is
+- supersede: the fact leaves no doubt that the candidate no longer holds: there is one such thing at a time, the fact was said later, and by the same speaker or about the same subject.
+- contest: the fact probably replaces the candidate, but both may be true, or two speakers disagree. Both are then kept and marked.
+- "": for add, delete and none, and for an update that only refines the candidate.
+
+WHO AND WHEN
+- said_by is who said it. "I", "my" and "we" in a content mean that speaker. What one person says of themselves does not change what another says of themselves.
+- said_at is when it was said. The later statement holds. A fact never updates or deletes a candidate that was said after it.
+- A candidate with kind "episode" records what was said then; it stays true. Never update or delete it; choose the candidate that states the same, if there is one.
+- status tells how a candidate stands: active, contested (another memory says otherwise) or superseded.
+
 RULES
 - Likes, tools, skills and the like add up: "uses Go" does not replace "uses Python". Places of living, employers, deadlines, versions and other things of which there is one at a time are replaced.
 - Prefer add to update and update to delete. A wrong update or delete destroys knowledge; a needless add does not.
 - Never update or delete a pinned candidate, or one whose content ends in [truncated]: you see only its beginning.
-- target_id: for update and delete the id of the one candidate concerned, copied exactly from the list; null for add and none.
+- target_id: for update and delete the id of the one candidate concerned, copied exactly from the list; for none the id of the candidate that says the fact already; null for add.
 - confidence: 0 to 1, how sure you are of the action.
 - reason: one short sentence in general words. Do not quote the fact or the candidates.
 
 FORM
-{"reason":"The city of residence has changed.","action":"update","target_id":"…","confidence":0.9}`
+{"reason":"The city of residence has changed.","action":"update","change":"supersede","target_id":"…","confidence":0.9}`
 
 // The schemas put a decision's reason before its action, so that models think before they choose.
 // They keep to what the strict mode of every server takes: all properties required, no bounds.
@@ -83,8 +99,9 @@ var (
 		`"claim":{"anyOf":[{"type":"object","properties":{"subject":{"type":"string"},"predicate":{"type":"string"},` +
 		`"object":{"type":"string"},"functional":{"type":"boolean"}},` +
 		`"required":["subject","predicate","object","functional"],"additionalProperties":false},{"type":"null"}]},` +
+		`"retracts":{"type":"boolean"},"cue":{"type":"string"},` +
 		`"hints":{"type":"array","items":{"type":"string"}}},` +
-		`"required":["content","category","confidence","claim","hints"],"additionalProperties":false}},` +
+		`"required":["content","category","confidence","claim","retracts","cue","hints"],"additionalProperties":false}},` +
 		`"entities":{"type":"array","items":{"type":"object","properties":{"source":{"type":"string"},` +
 		`"relationship":{"type":"string"},"target":{"type":"string"},"confidence":{"type":"number"}},` +
 		`"required":["source","relationship","target","confidence"],"additionalProperties":false}}},` +
@@ -92,8 +109,9 @@ var (
 
 	decisionSchema = []byte(`{"type":"object","properties":{"reason":{"type":"string"},` +
 		`"action":{"type":"string","enum":["add","update","delete","none"]},` +
+		`"change":{"type":"string","enum":["supersede","contest",""]},` +
 		`"target_id":{"anyOf":[{"type":"string"},{"type":"null"}]},"confidence":{"type":"number"}},` +
-		`"required":["reason","action","target_id","confidence"],"additionalProperties":false}`)
+		`"required":["reason","action","change","target_id","confidence"],"additionalProperties":false}`)
 )
 
 // extractionPrompt asks for what is worth keeping in a source.
@@ -103,15 +121,20 @@ func extractionPrompt(src inference.Source) prompt {
 		Category   string `json:"category_hint,omitempty"`
 		Speaker    string `json:"speaker,omitempty"`
 		OccurredAt string `json:"occurred_at,omitempty"`
-	}{Kind: string(src.Kind), Category: string(src.Category), Speaker: src.Speaker}
-	if !src.OccurredAt.IsZero() {
-		meta.OccurredAt = src.OccurredAt.Format("Monday " + time.RFC3339)
-	}
+	}{Kind: string(src.Kind), Category: string(src.Category), Speaker: src.Speaker, OccurredAt: when(src.OccurredAt)}
 	return prompt{
 		name: "extraction", schema: extractionSchema, system: extractionSystem,
 		user: enclose("source", "Metadata: "+encode(meta), src.Content) +
 			"\n\nExtract what is worth remembering from the source above, as one JSON object.",
 	}
+}
+
+// when writes a time with its day of the week, by which models reckon; empty when it is unknown.
+func when(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format("Monday " + time.RFC3339)
 }
 
 // decisionPrompt asks what a fact does to its neighbours. They are given as JSON, so that no content
@@ -121,15 +144,19 @@ func decisionPrompt(fact memory.Fact, neighbors []memory.Neighbor) prompt {
 		Content  string        `json:"content"`
 		Category string        `json:"category,omitempty"`
 		Claim    *memory.Claim `json:"claim,omitempty"`
+		SaidBy   string        `json:"said_by,omitempty"`
+		SaidAt   string        `json:"said_at,omitempty"`
 	}
 	type candidate struct {
 		Number int    `json:"number"`
 		ID     string `json:"id"`
 		statement
-		Pinned bool `json:"pinned,omitempty"`
+		Kind   string        `json:"kind,omitempty"`
+		Status schema.Status `json:"status,omitempty"`
+		Pinned bool          `json:"pinned,omitempty"`
 	}
-	state := func(content, category string, claim memory.Claim) statement {
-		s := statement{Content: content, Category: category}
+	state := func(content, category string, claim memory.Claim, who string, at time.Time) statement {
+		s := statement{Content: content, Category: category, SaidBy: who, SaidAt: when(at)}
 		if cut := firstChars(content, maxCandidateChars); cut != content {
 			s.Content = cut + " [truncated]"
 		}
@@ -138,14 +165,21 @@ func decisionPrompt(fact memory.Fact, neighbors []memory.Neighbor) prompt {
 		}
 		return s
 	}
+	type news struct {
+		statement
+		Cue string `json:"cue,omitempty"`
+	}
 	data := struct {
-		Fact       statement   `json:"fact"`
+		Fact       news        `json:"fact"`
 		Candidates []candidate `json:"candidates"`
-	}{Fact: state(fact.Content, string(fact.Category), fact.Claim)}
+	}{Fact: news{state(fact.Content, string(fact.Category), fact.Claim, fact.Speaker, fact.SaidAt), fact.Cue}}
 	for i, n := range neighbors {
-		data.Candidates = append(data.Candidates, candidate{
-			Number: i + 1, ID: n.ID, statement: state(n.Content, string(n.Category), n.Claim), Pinned: n.Pinned,
-		})
+		c := candidate{Number: i + 1, ID: n.ID, statement: state(n.Content, string(n.Category), n.Claim, n.Who, n.OccurredAt),
+			Status: n.Status, Pinned: n.Pinned}
+		if n.Type == schema.TypeEpisodic {
+			c.Kind = "episode"
+		}
+		data.Candidates = append(data.Candidates, c)
 	}
 	return prompt{
 		name: "decision", schema: decisionSchema, system: decisionSystem,

@@ -21,6 +21,7 @@ package reply
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
@@ -38,13 +39,13 @@ const (
 //
 //	{"facts":    [{"content": "…", "category": "fact", "confidence": 0.9,
 //	               "claim": {"subject": "…", "predicate": "…", "object": "…", "functional": false},
-//	               "hints": ["…?"]}],
+//	               "hints": ["…?"], "retracts": false, "cue": "actually"}],
 //	 "entities": [{"source": "…", "relationship": "…", "target": "…", "confidence": 0.9}]}
 //
 // The category may also be called type, as document 002 does. Category, claim and entities may be
-// null or missing, as may hints. A bad claim costs the claim, bad hints the hints, any other bad field the
-// whole element. Of several
-// objects with facts or entities the first counts.
+// null or missing, as may hints, retracts and cue. A bad claim costs the claim, bad hints the hints, a bad cue
+// the cue, any other bad field the whole element: a retraction must not become a statement. Of several objects
+// with facts or entities the first counts.
 func Extraction(text string) memory.Extraction {
 	var w warnings
 	found := objects(prepare(text, &w), &w, "facts", "entities")
@@ -97,10 +98,11 @@ func Extraction(text string) memory.Extraction {
 
 // Decision reads the answer to a decision prompt about the neighbours that were offered:
 //
-//	{"action": "add", "target_id": null, "confidence": 0.9, "reason": "…"}
+//	{"action": "update", "change": "supersede", "target_id": "…", "confidence": 0.9, "reason": "…"}
 //
 // The target may also be called targetId, as document 002 does. Every field is required, the target
-// for update and delete only. Several decisions count only when all say the same.
+// for update and delete only, and the change never: a change other than supersede and contest counts as not
+// given. Several decisions count only when all say the same; where only their changes differ, none is given.
 func Decision(text string, neighbors []memory.Neighbor) memory.Proposal {
 	var w warnings
 	found := objects(prepare(text, &w), &w, "action")
@@ -113,6 +115,9 @@ func Decision(text string, neighbors []memory.Neighbor) memory.Proposal {
 		if i > 0 && (next.Action != p.Action || next.TargetID != p.TargetID) {
 			w.add("answer: holds decisions that disagree")
 			valid = false
+		}
+		if i > 0 && next.Change != p.Change {
+			next.Change = "" // and stays so: it differs from whatever follows, or that says none
 		}
 		if p, ok = next, valid; !ok {
 			break
@@ -137,11 +142,13 @@ func readFact(f fields) (memory.Fact, bool) {
 	content, ok1 := f.text("content")
 	category, ok2 := f.optional("category", "type")
 	confidence, ok3 := f.number("confidence")
-	if !ok1 || !ok2 || !ok3 {
+	retracts, ok4 := f.flag("retracts")
+	if !ok1 || !ok2 || !ok3 || !ok4 {
 		return memory.Fact{}, false
 	}
 	return memory.Fact{
 		Content: content, Category: schema.Category(category), Confidence: confidence, Claim: readClaim(f), Hints: readHints(f),
+		Retracts: retracts, Cue: f.perhaps("cue"),
 	}, true
 }
 
@@ -203,8 +210,18 @@ func readDecision(o object, w *warnings) (memory.Proposal, bool) {
 	target, ok2 := f.optional("target_id", "targetId")
 	confidence, ok3 := f.number("confidence")
 	reason, ok4 := f.text("reason")
-	return memory.Proposal{Action: schema.Action(action), TargetID: target, Confidence: confidence, Reason: reason},
+	return memory.Proposal{Action: schema.Action(action), TargetID: target, Confidence: confidence, Reason: reason, Change: readChange(f)},
 		ok1 && ok2 && ok3 && ok4
+}
+
+// readChange returns how sure a decision says its change is; empty when it does not say so in one of the two
+// words that it is offered.
+func readChange(f fields) memory.Change {
+	switch c := memory.Change(strings.ToLower(strings.TrimSpace(f.perhaps("change")))); c {
+	case memory.ChangeSupersede, memory.ChangeContest:
+		return c
+	}
+	return ""
 }
 
 // each reads the objects of an array and drops, with a warning, what is not one.
@@ -295,6 +312,14 @@ func (f fields) flag(name string) (b, ok bool) {
 	}
 	ok = f.read(name, "boolean", &b)
 	return b, ok
+}
+
+// perhaps reads a string that nothing depends on. What is none is passed over without a warning.
+func (f fields) perhaps(name string) (s string) {
+	if f.present(name) && json.Unmarshal([]byte(f.values[name]), &s) != nil {
+		return ""
+	}
+	return s
 }
 
 // optional reads a string that goes by two names, which must not contradict each other.

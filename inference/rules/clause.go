@@ -72,10 +72,11 @@ func presentClause(ws []word) bool {
 		return false
 	}
 	low := ws[i].low
-	return low == "am" || low == "have" || low == "own" || low == "don't" || low == "can't" || verbs.has(low) && !unchanging.has(low)
+	return low == "am" || low == "don't" || low == "can't" || verbs.has(low) && !unchanging.has(low)
 }
 
 // binding are words that tie the clauses of a sentence together.
-var binding = set(`because if when while unless although though so since until after before whenever whether that which who whose where
-	but or then it it's its they they're them their this these those there he she him her his hers both too either same one ones
-	we we're we've our us you your else however instead did`)
+var binding = set(`because if when while unless although though so since until after before
+		whenever whether that which who whose where but or then it it's its they they're them their this
+		these those there he she him her his hers both too either same one ones we we're we've our us you
+		your else however instead did`)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/mneme/mneme/inference"
@@ -38,15 +39,18 @@ const truncationMarker = "[truncated]"
 // What it does, in order:
 //
 //   - cuts the text in sentences (segments), leaving out code blocks, headings, tables, quoted mail;
+//   - takes off what leads in to a statement, and keeps the cues among it beside the fact (Fact.Cue);
 //   - drops questions, greetings, thanks, small talk, requests to the assistant, and sentences whose
 //     subject is a pronoun that the previous sentence does not resolve;
-//   - puts the speaker in place of the first person and a date behind relative dates;
+//   - turns a sentence that takes something back into what does not hold (Fact.Retracts);
+//   - puts the speaker in place of the first person, where that is certain, and a date behind relative
+//     dates;
 //   - gives each fact a category, a confidence, and a claim where it says one plainly.
 //
 // An explicit save (source kind memory) of one sentence is one fact with the content unchanged; of
-// several, those that stand alone; when none does, all of it. A single sentence of any source in
-// which nothing had to be resolved comes out unchanged as well, so that it is recognised as the
-// memory it came from.
+// several, those that stand alone; when none does, all of it. A single sentence of any source that
+// leads in to nothing and in which nothing had to be resolved comes out unchanged as well, so that it
+// is recognised as the memory it came from.
 type Extractor struct{}
 
 var _ inference.Extractor = Extractor{}
@@ -288,7 +292,9 @@ func statesWords(text string) bool {
 		}
 	}
 	ideographs := strings.ContainsFunc(text, isIdeograph)
-	return letters >= 4 && letters >= others && (words >= 2 || ideographs)
+	label, _, labelled := strings.Cut(text, ": ") // "Phone: +44 20 7946 0958"
+	labelled = labelled && !strings.ContainsFunc(label, func(r rune) bool { return !unicode.IsLetter(r) && r != ' ' })
+	return letters >= 4 && (letters >= others || labelled) && (words >= 2 || ideographs)
 }
 
 // assemble keeps the best memory.MaxFacts facts in the order of the text, and their triples.

@@ -318,6 +318,14 @@ func TestSplitSentences(t *testing.T) {
 		"Use Go 1.26. It is fast.":                       {"Use Go 1.26.", "It is fast."},
 		"Really?! Yes!!! Ok.":                            {"Really?!", "Yes!!!", "Ok."},
 		"An open (bracket. Next sentence.":               {"An open (bracket.", "Next sentence."},
+		"Use Node 18.2. Celery stays.":                   {"Use Node 18.2.", "Celery stays."},
+		"Use 5.1. Celery stays on v2. Fine.":             {"Use 5.1.", "Celery stays on v2.", "Fine."},
+		"It costs 1.250 EUR. Or $3.5 million.":           {"It costs 1.250 EUR.", "Or $3.5 million."},
+		"It weighs approx. 3 kg. It ships.":              {"It weighs approx. 3 kg.", "It ships."},
+		"We meet at 9 a.m. Everyone joins.":              {"We meet at 9 a.m.", "Everyone joins."},
+		"We meet at 9 a.m. Pacific time on Fri. at noon": {"We meet at 9 a.m. Pacific time on Fri. at noon"},
+		"It takes 5 min. The rest takes min. 3 hours.":   {"It takes 5 min.", "The rest takes min. 3 hours."},
+		"PR no. 42 is in. No. 43 is a Ph.D. in maths.":   {"PR no. 42 is in.", "No. 43 is a Ph.D. in maths."},
 		"これは文です。次の文です。":                                  {"これは文です。", "次の文です。"},
 	} {
 		assert.Equal(t, want, splitSentences(text), text)

@@ -184,6 +184,15 @@ func (r *resolver) subject(i int) int {
 	r.together = r.together || r.plural
 	r.put(w, r.separate(i))
 	n := 1
+	if w.post == "" && i+2 < len(r.in) && dash(r.in[i+1]) {
+		for end := i + 2; end < len(r.in) && end <= i+7; end++ {
+			if dash(r.in[end]) {
+				r.out = append(r.out, r.in[i+1:end+1]...)
+				n = end - i + 1
+				break
+			}
+		}
+	}
 	if strings.Contains(w.post, ",") {
 		for end := i + 1; end < len(r.in) && end <= i+6; end++ {
 			if !strings.Contains(r.in[end].post, ",") {
@@ -341,7 +350,7 @@ func (r *resolver) newClause(i int) bool {
 		if low == "and" || low == "or" || r.in[k-1].ends() || low == "to" {
 			return false
 		}
-		if auxiliaries.has(low) || singularVerb(low) && !nounVerbs.has(strings.TrimSuffix(low, "s")) || verbs.has(low) && !nounVerbs.has(low) {
+		if auxiliaries.has(low) || (singularVerb(low) || verbs.has(low)) && !nounVerbs.has(strings.TrimSuffix(low, "s")) {
 			return true
 		}
 	}
@@ -375,7 +384,10 @@ func (r *resolver) consistent() bool {
 		if w.quoted {
 			continue
 		}
-		if selfWords.has(w.low) && w.low != "mine" && !(w.low == "i" && romanNumeral(r.out, i)) || wePronouns[w.low] != "" && w.core != "US" {
+		if selfWords.has(w.low) && w.low != "mine" && !(w.low == "i" && romanNumeral(r.out, i)) {
+			return false
+		}
+		if wePronouns[w.low] != "" && w.core != "US" {
 			return false
 		}
 		if w.core == "am" && !(i > 0 && hasDigit(r.out[i-1].low)) {
@@ -386,7 +398,10 @@ func (r *resolver) consistent() bool {
 		}
 		for k := i + 1; k < len(r.out) && k <= i+2; k++ {
 			other, owner := stripPossessive(r.out[k].core)
-			if (other == r.s.first || other == r.s.mid) && (k == i+1 && (w.post == "" || !owner) || k == i+2 && !owner && doublers.has(r.out[i+1].low)) {
+			if other != r.s.first && other != r.s.mid {
+				continue
+			}
+			if k == i+1 && (w.post == "" || !owner) || k == i+2 && !owner && doublers.has(r.out[i+1].low) {
 				return false
 			}
 		}
@@ -401,15 +416,19 @@ var (
 	tellers      = set("told tells tell telling reminded reminds informed assured promised")
 
 	// wePronouns are the first person plural, with what it is in the third.
-	wePronouns = map[string]string{"we": "they", "we're": "they're", "we've": "they've", "we'll": "they'll", "we'd": "they'd",
-		"our": "their", "ours": "theirs", "us": "them", "ourselves": "themselves"}
+	wePronouns = map[string]string{
+		"we": "they", "we're": "they're", "we've": "they've", "we'll": "they'll", "we'd": "they'd",
+		"our": "their", "ours": "theirs", "us": "them", "ourselves": "themselves",
+	}
 	thirdPlural = set("they they're they've they'll they'd them their theirs")
 
-	numbered   = set("war part phase type chapter class section volume stage tier act grade level appendix title")
-	inverting  = set("do did does am was have had can could will would shall should may might must nor don't didn't can't")
+	numbered = set(`war part phase type chapter class section volume stage tier act grade level
+		appendix title`)
+	inverting = set(`do did does am was have had can could will would shall should may might must nor
+		don't didn't can't`)
 	beforeMine = set("of is was are were than like")
 
-	newSubject = set("you we they he she it that how who which what when while because if where whose")
+	newSubject = set(`you we they he she it that how who which what when while because if where whose`)
 )
 
 // singularVerbOf is the form of a coordinated verb that goes with a name.
@@ -431,8 +450,9 @@ func clauseBefore(ws []word) bool {
 		return true
 	}
 	for i, w := range ws {
-		if selfWords.has(w.low) && w.low != "my" && w.low != "me" || copulas.has(w.low) || modals.has(w.low) || pastTense(w.low) ||
-			i > 0 && verbs.has(strings.TrimSuffix(w.low, "s")) && !nounVerbs.has(strings.TrimSuffix(w.low, "s")) {
+		base := strings.TrimSuffix(w.low, "s")
+		if selfWords.has(w.low) && w.low != "my" && w.low != "me" || copulas.has(w.low) || modals.has(w.low) ||
+			pastTense(w.low) || i > 0 && verbs.has(base) && !nounVerbs.has(base) {
 			return true
 		}
 	}

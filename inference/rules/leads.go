@@ -16,75 +16,108 @@ type lead struct {
 var (
 	// cues are lead-ins that say that what follows corrects or changes something said before. They need
 	// punctuation behind them, or are in bareLeads.
-	cues = phraseList(`actually|correction|small correction|a correction|one correction|scratch that|strike that|scrap that|never mind|nevermind
-		|never mind that|forget that|wait|oh wait|no wait|wait no|wait a minute|hold on|hang on|oops|whoops|my mistake|my bad|my error|my apologies|apologies|sorry|i'm sorry|i am sorry
-		|no|nope|nah|update|quick update|small update|status update|edit|edited|erratum|on second thought|on second thoughts
-		|on reflection|change of plan|change of plans|plans changed|plans have changed|new plan|turns out|turns out that|it turns out|it turns out that
-		|it turned out|it turned out that|as it turns out|as it turned out|to correct myself|let me correct myself|let me correct that|i have to correct myself
-		|i misspoke|typo|i was unclear|i was wrong|i was mistaken|i got that wrong|i stand corrected|rather|instead|false alarm|wrong|not true|not quite|not exactly
-		|that's wrong|that is wrong|that was wrong|this is wrong|that's incorrect|that is incorrect|that's false|that is false
-		|that's not right|that is not right|that's not true|that is not true|that's not correct|that is not correct|that isn't right|that isn't true
-		|that isn't correct|that's not quite right|that's no longer true|that is no longer true|that's outdated|that is outdated|that's old news
-		|i changed my mind|i've changed my mind|changed my mind|i take that back|i take it back`)
+	cues = phraseList(`actually|correction|small correction|a correction|one correction|scratch that
+		|strike that|scrap that|never mind|nevermind|never mind that|forget that|wait|oh wait|no wait
+		|wait no|wait a minute|hold on|hang on|oops|whoops|my mistake|my bad|my error|my apologies|apologies
+		|sorry|i'm sorry|i am sorry|no|nope|nah|update|quick update|small update|status update|edit|edited
+		|erratum|on second thought|on second thoughts|on reflection|change of plan|change of plans
+		|plans changed|plans have changed|new plan|turns out|turns out that|it turns out|it turns out that
+		|it turned out|it turned out that|as it turns out|as it turned out|to correct myself
+		|let me correct myself|let me correct that|i have to correct myself|i misspoke|typo|i was unclear
+		|i was wrong|i was mistaken|i got that wrong|i stand corrected|rather|instead|false alarm|wrong
+		|not true|not quite|not exactly|that's wrong|that is wrong|that was wrong|this is wrong
+		|that's incorrect|that is incorrect|that's false|that is false|that's not right|that is not right
+		|that's not true|that is not true|that's not correct|that is not correct|that isn't right
+		|that isn't true|that isn't correct|that's not quite right|that's no longer true
+		|that is no longer true|that's outdated|that is outdated|that's old news|i changed my mind
+		|i've changed my mind|changed my mind|i take that back|i take it back`)
 
 	// scratches are cues that take back the sentence before them.
 	scratches = set("scratch strike scrap")
 
 	// fillers are lead-ins that add nothing.
-	fillers = phraseList(`yeah|yes|yep|yup|ok|okay|oh|ah|aw|aww|hey|hi|hello|wow|well|so|also|anyway|anyways|btw|fyi|sure|right|thanks|cheers|honestly
-		|basically|haha|lol|hmm|um|uh|great|cool|awesome|nice|and|but|plus|yay|woohoo|woah|whoa|exactly|absolutely|definitely|totally
-		|indeed|agreed|true|alright|ugh|by the way|just fyi|for your information|just so you know|so you know|for what it's worth|fwiw|to be honest
-		|to be fair|tbh|in fact|as a matter of fact|of course|heads up|heads-up|a heads up|just a heads up|quick heads up|reminder|a reminder|friendly reminder|quick reminder
-		|just a reminder|good news|great news|bad news|sad news|big news|news|fun fact|fact|important|quick note|side note|note|notes to self|nb|n.b
-		|ps|p.s|pps|p.p.s|one more thing|another thing|first of all|as you know|as you may know|as mentioned|as i mentioned|as i said|like i said|as discussed|as i told you
-		|long story short|in short|in case you missed it|in case you didn't know|in case you're wondering|in case it matters|guess what|you know|look|listen|see|i mean
-		|the thing is|thing is|fact is|the point is|the good news is|the bad news is|for the record|for future reference|for context|for your memory|memo|seriously|frankly|alternatively put
-		|speaking of which|on that note|on another note|on a side note|one thing to note|info|public service announcement|psa|attention|admittedly|if you must know|you see
-		|i must say|i have to say|i must admit|i have to admit|i must confess|i should say|i should add|i should mention|i forgot to mention|i forgot to say|i also wanted to say|i forgot|believe it or not|me|as for me|personally|for my part|til|idk|dunno|psst`)
+	fillers = phraseList(`yeah|yes|yep|yup|ok|okay|oh|ah|aw|aww|hey|hi|hello|wow|well|so|also|anyway
+		|anyways|btw|fyi|sure|right|thanks|cheers|honestly|basically|haha|lol|hmm|um|uh|great|cool|awesome
+		|nice|and|but|plus|yay|woohoo|woah|whoa|exactly|absolutely|definitely|totally|indeed|agreed|true
+		|alright|ugh|by the way|just fyi|for your information|just so you know|so you know
+		|for what it's worth|fwiw|to be honest|to be fair|tbh|in fact|as a matter of fact|of course|heads up
+		|heads-up|a heads up|just a heads up|quick heads up|reminder|a reminder|friendly reminder
+		|quick reminder|just a reminder|good news|great news|bad news|sad news|big news|news|fun fact|fact
+		|important|quick note|side note|note|notes to self|nb|n.b|ps|p.s|pps|p.p.s|one more thing
+		|another thing|first of all|as you know|as you may know|as mentioned|as i mentioned|as i said
+		|like i said|as discussed|as i told you|long story short|in short|in case you missed it
+		|in case you didn't know|in case you're wondering|in case it matters|guess what|you know|look|listen
+		|see|i mean|the thing is|thing is|fact is|the point is|the good news is|the bad news is
+		|for the record|for future reference|for context|for your memory|memo|seriously|frankly
+		|speaking of which|on that note|on another note|on a side note|one thing to note
+		|info|public service announcement|psa|attention|admittedly|if you must know|you see|i must say
+		|i have to say|i must admit|i have to admit|i must confess|i should say|i should add
+		|i should mention|i forgot to mention|i forgot to say|i also wanted to say|i forgot
+		|believe it or not|between you and me|between us|just between us|trust me|believe me|excuse me
+		|forgive me|pardon me|oh my god|my god|omg|oh my goodness|my goodness|my word|oh boy
+		|correct me if i'm wrong|correct me if i am wrong|me|as for me|personally|for my part|til|idk|dunno
+		|psst`)
 
 	// bareLeads may stand without punctuation, before the subject of a sentence.
-	bareLeads = set(`actually ps p.s lol haha hmm um uh til so well but and also plus oh anyway anyways honestly basically okay ok yeah yes btw fyi tbh frankly seriously`)
+	bareLeads = set(`actually ps p.s lol haha hmm um uh til so well but and also plus oh anyway
+		anyways honestly basically okay ok yeah yes btw fyi tbh frankly seriously`)
 
 	// bareTwo are phrases that may stand without punctuation too.
-	bareTwo = phraseList(`turns out|turns out that|it turns out|it turns out that|it turned out|it turned out that|by the way|as it turns out|as it turned out|in fact
-		|just so you know|to be honest|heads up|oh wait|wait no|no wait|i must say|i have to say|i must admit|i have to admit|i should say|i should add|i should mention
-		|i forgot to mention|i forgot to say|the thing is|thing is|fact is|the good news is|the bad news is|i mean|you know|just fyi`)
+	bareTwo = phraseList(`turns out|turns out that|it turns out|it turns out that|it turned out
+		|it turned out that|by the way|as it turns out|as it turned out|in fact|just so you know
+		|to be honest|heads up|oh wait|wait no|no wait|i must say|i have to say|i must admit|i have to admit
+		|i should say|i should add|i should mention|i forgot to mention|i forgot to say|the thing is
+		|thing is|fact is|the good news is|the bad news is|i mean|you know|just fyi`)
 
 	// thatLeads lead to a clause with "that" or without.
-	thatLeads = phraseList(`i must say that|i have to say that|i must admit that|i have to admit that|i should say that|i should add that|i should mention that
-		|i forgot to mention that|i forgot to say that|the thing is that|fact is that|the good news is that|the bad news is that
-		|i just wanted to say that|i just wanted to say|i wanted to say that|i just wanted to mention that|i wanted to mention that|i wanted to add that
-		|it's worth noting that|it is worth noting that|it should be noted that|be aware that|please be aware that|let me add that|let me mention that
-		|you should know that|you should know|i'm happy to report that|i am happy to report that|i'm happy to say that|i'm pleased to announce that|i'm pleased to say that|i'm proud to announce that
-		|i'm excited to announce that|i'm sorry to say that|i regret to say that|i told you that|i told you|i already told you that|i already told you|i've told you that|i already said that|til that|i can confirm that|i can tell you that|heads up that|as you know`)
+	thatLeads = phraseList(`i must say that|i have to say that|i must admit that|i have to admit that
+		|i should say that|i should add that|i should mention that|i forgot to mention that
+		|i forgot to say that|the thing is that|fact is that|the good news is that|the bad news is that
+		|i just wanted to say that|i just wanted to say|i wanted to say that|i just wanted to mention that
+		|i wanted to mention that|i wanted to add that|it's worth noting that|it is worth noting that
+		|it should be noted that|be aware that|please be aware that|let me add that|let me mention that
+		|you should know that|you should know|i'm happy to report that|i am happy to report that
+		|i'm happy to say that|i'm pleased to announce that|i'm pleased to say that
+		|i'm proud to announce that|i'm excited to announce that|i'm sorry to say that|i regret to say that
+		|i told you that|i told you|i already told you that|i already told you|i've told you that
+		|i already said that|til that|i can confirm that|i can tell you that|heads up that|as you know`)
 
 	// remembers ask to remember what follows, beside rememberStarts.
-	remembers = phraseList(`can you remember that|can you please remember that|could you remember that|could you please remember that|can you note that|could you note that
-		|can you please note that|would you remember that|will you remember that|can you keep in mind that|could you keep in mind that|can you save that|can you store that
-		|don't forget|do not forget|please don't forget that|please don't forget|please do not forget that|never forget that|make a note that|please make a note that|take note that|please take note that|make a note|please make a note|take a note
-		|i want you to remember that|i want you to know that|i'd like you to know that|i would like you to know that|i want you to know|i'd like you to remember that|i need you to remember that
-		|i need you to know that|save this|save that|store this|store that|please save this|please save that|please store this|memorize this|memorize that|memorise that|write this down|note this|note down that
-		|remember this|please remember this|please note|jot down that|jot this down|add to memory|add to your memory|save to memory|for your notes|for the notes|let the record show that`)
+	remembers = phraseList(`can you remember that|can you please remember that|could you remember that
+		|could you please remember that|can you note that|could you note that|can you please note that
+		|would you remember that|will you remember that|can you keep in mind that
+		|could you keep in mind that|can you save that|can you store that|don't forget|do not forget
+		|please don't forget that|please don't forget|please do not forget that|never forget that
+		|make a note that|please make a note that|take note that|please take note that|make a note
+		|please make a note|take a note|i want you to remember that|i want you to know that
+		|i'd like you to know that|i would like you to know that|i want you to know
+		|i'd like you to remember that|i need you to remember that|i need you to know that|save this
+		|save that|store this|store that|please save this|please save that|please store this|memorize this
+		|memorize that|memorise that|write this down|note this|note down that|remember this
+		|please remember this|please note|jot down that|jot this down|add to memory|add to your memory
+		|save to memory|for your notes|for the notes|let the record show that`)
 
 	// unsure are openings before "but" that say nothing of what follows.
-	unsureStarts = phraseList(`not sure if|not sure whether|i'm not sure if|i'm not sure whether|don't know if|i don't know if|i don't know whether|dunno if|i dunno if
-		|you may know|you might know|you probably know|maybe you know|you may have heard|you might have heard|i may have told you|i might have mentioned`)
+	unsureStarts = phraseList(`not sure if|not sure whether|i'm not sure if|i'm not sure whether|don't know if
+		|i don't know if|i don't know whether|dunno if|i dunno if|you may know|you might know
+		|you probably know|maybe you know|you may have heard|you might have heard|i may have told you
+		|i might have mentioned`)
 
 	// callers are whom a greeting speaks to.
-	callers = set("all everyone everybody team folks there guys again friends friend people both again")
+	callers = set(`all everyone everybody team folks there guys again friends friend people both`)
 
-	greetings = set("hey hi hello thanks cheers ok okay yo dear howdy greetings sorry yes no yeah")
+	greetings = set(`hey hi hello thanks cheers ok okay yo dear howdy greetings sorry yes no yeah`)
 
 	// subjectStarts begin statements.
-	subjectStarts = set(`i i'm i've i'd i'll im ive my we we're we've we'll our it it's he he's she she's they they're you you're your
-		the a an this that that's these those his her their its there there's no some all every each both nobody everyone everybody
-		in on at when if since after before`)
+	subjectStarts = set(`i i'm i've i'd i'll im ive my we we're we've we'll our it it's he he's she she's
+		they they're you you're your the a an this that that's these those his her their its there there's
+		no some all every each both nobody everyone everybody in on at when if since after before`)
 )
 
 // cutLead takes greetings, fillers, cues and requests to remember off the front of a sentence, as far
 // as a statement follows. What is left starts with a capital letter if anything was taken off.
 func cutLead(ws []word, s speaker) lead {
-	l := lead{rest: append([]word(nil), ws...)}
+	l := lead{rest: ws}
 	var said []string
 	for len(l.rest) > 1 {
 		n := l.next(&said)
@@ -114,6 +147,9 @@ func (l *lead) next(said *[]string) int {
 		return n
 	}
 	if n := cues.at(ws); n > 0 {
+		if ws[0].low == "no" && n == 1 && hasDigit(ws[1].core) && ws[0].post == "." {
+			return 0 // "No. 43 is open."
+		}
 		if end := leadEnds(ws, n); end > 0 {
 			*said = append(*said, cueText(ws[:n]))
 			return end
@@ -123,7 +159,7 @@ func (l *lead) next(said *[]string) int {
 			return end
 		}
 	}
-	if n := cues.at(ws); n > 0 && (ws[n-1].low == "wrong" || ws[n-1].low == "mistaken" || ws[n-1].low == "misspoke") && n < len(ws) && topicStarts.has(ws[n].low) {
+	if n := cues.at(ws); n > 0 && n < len(ws) && mistaken.has(ws[n-1].low) && topicStarts.has(ws[n].low) {
 		if end := commaWithin(ws, n+1, 6); end > 0 {
 			*said = append(*said, cueText(ws[:n]))
 			l.topic = ws[n+1 : end+1]
@@ -143,7 +179,10 @@ func (l *lead) next(said *[]string) int {
 	return vocative(ws, l.led)
 }
 
-var topicStarts = set("about on regarding with")
+var (
+	mistaken    = set("wrong mistaken misspoke")
+	topicStarts = set("about on regarding with")
+)
 
 // cueText is a cue as facts carry it.
 func cueText(ws []word) string {
@@ -168,7 +207,9 @@ func leadEnds(ws []word, n int) int {
 		return 0
 	case dash(next):
 		return n + 1
-	case n > 1 && (bareTwo.at(ws) != n || next.low == "that"), n == 1 && !bareLeads.has(ws[0].low):
+	case n == 1 && !bareLeads.has(ws[0].low):
+		return 0
+	case n > 1 && (bareTwo.at(ws) != n || next.low == "that" || !statesClause(ws[n:]) && !leadsIn(ws[n:])):
 		return 0
 	case leadsIn(ws[n:]):
 		return n
@@ -184,12 +225,13 @@ func leadEnds(ws []word, n int) int {
 
 // leadsIn reports whether ws starts with a lead-in.
 func leadsIn(ws []word) bool {
-	return leadEnds(ws, cues.at(ws)) > 0 || leadEnds(ws, fillers.at(ws)) > 0 || thatLeads.at(ws) > 0 || rememberStarts.at(ws) > 1
+	return leadEnds(ws, cues.at(ws)) > 0 || leadEnds(ws, fillers.at(ws)) > 0 ||
+		thatLeads.at(ws) > 0 || rememberStarts.at(ws) > 1
 }
 
 // labelEnds returns how many words a longer label has: "Update 2:", "Correction to my last note:".
 func labelEnds(ws []word, n int) int {
-	if n >= len(ws) || ws[n-1].post != "" || !(strings.Trim(ws[n].core, "0123456789") == "" || labelTopics.has(ws[n].low)) {
+	if n >= len(ws) || ws[n-1].post != "" || strings.Trim(ws[n].core, "0123456789") != "" && !labelTopics.has(ws[n].low) {
 		return 0
 	}
 	for i := n; i+1 < len(ws) && i < n+6; i++ {
@@ -227,7 +269,7 @@ func holdsVerb(ws []word) bool {
 		return false
 	}
 	switch first := ws[0].low; {
-	case first == "i'm" || first == "i've" || first == "i'd" || first == "i'll" || strings.HasSuffix(first, "'s") && pronouns.has(first):
+	case strings.Contains(first, "'") && (firstPerson(first) || pronouns.has(first)):
 		return true
 	case nominative.has(first) && len(ws) > 1:
 		return true
@@ -274,15 +316,20 @@ func vocative(ws []word, led bool) int {
 
 // notCalled reports whether a capitalised word in front of a comma is no name.
 func notCalled(low string) bool {
-	return stopWords.has(low) || commonWords.has(low) || chatterWords.has(low) || leadIns.has(low) || calendar.has(low) || notNames.has(low) ||
-		adverb(low) || verbs.has(low) || whWords.has(low) || strings.HasSuffix(low, "ing") || nouns.has(low)
+	return stopWords.has(low) || commonWords.has(low) || chatterWords.has(low) || leadIns.has(low) ||
+		calendar.has(low) || notNames.has(low) || adverb(low) || verbs.has(low) || whWords.has(low) ||
+		strings.HasSuffix(low, "ing") || nouns.has(low)
 }
 
 // nouns may stand in front of a comma as names do: "Spring, I think, …".
-var nouns = set("music food sports coffee tea breakfast lunch dinner christmas easter work home money health rules cats dogs kids mornings evenings nights weekends")
+var nouns = set(`music food sports coffee tea breakfast lunch dinner christmas easter work home
+		money health rules cats dogs kids mornings evenings nights weekends`)
 
 func greetingEnds(ws []word, at int) int {
-	if at+1 < len(ws) && strings.ContainsAny(ws[at].post, ",!.") && (callers.has(ws[at].low) || capital(ws[at].core) && ws[at].core != "I") {
+	if at+1 >= len(ws) || !strings.ContainsAny(ws[at].post, ",!.") {
+		return 0
+	}
+	if callers.has(ws[at].low) || capital(ws[at].core) && ws[at].core != "I" {
 		return at + 1
 	}
 	return 0
@@ -290,7 +337,11 @@ func greetingEnds(ws []word, at int) int {
 
 // startSentence writes the first word of ws with a capital letter, unless its spelling is its own.
 func startSentence(ws []word) []word {
-	if len(ws) == 0 || ws[0].core == "" || identifier(ws[0].core) || ws[0].core != strings.ToLower(ws[0].core) || strings.ContainsAny(ws[0].core, "./@_") {
+	if len(ws) == 0 || ws[0].core == "" {
+		return ws
+	}
+	core := ws[0].core
+	if core != strings.ToLower(core) || identifier(core) || strings.ContainsAny(core, "./@_") {
 		return ws
 	}
 	out := append([]word(nil), ws...)
@@ -305,8 +356,13 @@ func cutIntroduction(ws []word, s speaker) ([]word, bool) {
 	if !s.known() || roles.has(s.name) || len(ws) < 2 {
 		return ws, false
 	}
-	if n := nameAt(ws, s); n > 0 && n < len(ws) && ws[n].low == "here" {
-		return afterName(ws, n+1)
+	if n := nameAt(ws, s); n > 0 && n < len(ws) {
+		if ws[n].low == "here" {
+			return afterName(ws, n+1)
+		}
+		if strings.HasSuffix(ws[n-1].post, ":") {
+			return ws[n:], true // a transcript: "Maya: I prefer tabs."
+		}
 	}
 	n := introductions.at(ws)
 	if n == 0 || n >= len(ws) {
@@ -337,7 +393,9 @@ func afterName(ws []word, n int) ([]word, bool) {
 	am := word{core: "I'm", low: "i'm"}
 	first := rest[0]
 	switch {
-	case subjectStarts.has(first.low) && !determinersOfKind.has(first.low) && !prepositions.has(first.low), capital(first.core) && post != "":
+	case subjectStarts.has(first.low) && !determinersOfKind.has(first.low) && !prepositions.has(first.low):
+		return rest, true
+	case capital(first.core) && post != "":
 		return rest, true
 	case determinersOfKind.has(first.low) && post != "" && !statesClause(rest):
 		return append([]word{am}, rest...), true // "I'm Maya, a nurse from Lyon"
@@ -363,11 +421,13 @@ func nameAt(ws []word, s speaker) int {
 }
 
 var (
-	introductions     = phraseList("i'm called|i am called|people call me|i'm|i am|im|my name is|my name's|this is|it's|it is|it's me|call me|they call me")
+	introductions = phraseList(`i'm called|i am called|people call me|i'm|i am|im|my name is|my name's|this is
+		|it's|it is|it's me|call me|they call me`)
 	determinersOfKind = set("a an the")
 	nominative        = set("i we they he she it you")
 
 	// joiners join a sentence with the one before.
 	joiners    = set("so and but also plus")
-	timeStarts = set("then now today yesterday tomorrow currently recently last next these nowadays sometimes usually later")
+	timeStarts = set(`then now today yesterday tomorrow currently recently last next these nowadays
+		sometimes usually later`)
 )

@@ -58,8 +58,9 @@ func ordinalTime(ws []word) bool {
 
 var ordinals = set("first second third fourth fifth last final")
 
-var demonstrativeVerbs = set(`works work worked means meant makes made helps helped happens happened needs gives gave shows looks
-	seems feels felt sounds reminds requires breaks fails fixed fixes broke keeps kept one`)
+var demonstrativeVerbs = set(`works work worked means meant makes made helps helped happens happened needs
+		gives gave shows looks seems feels felt sounds reminds requires breaks fails fixed fixes broke keeps
+		kept one`)
 
 // pleonastic reports whether "it" stands for nothing: "It is important to run the tests".
 func pleonastic(ws []word) bool {
@@ -68,8 +69,10 @@ func pleonastic(ws []word) bool {
 		return false
 	}
 	i := 1
-	if low == "it" && len(ws) > 2 && seeming.has(ws[1].low) && (ws[2].low == "that" || ws[2].low == "like" || ws[2].low == "as" || subjectStarts.has(ws[2].low)) {
-		return true // "It seems that the cache is stale"
+	if low == "it" && len(ws) > 2 && seeming.has(ws[1].low) {
+		if next := ws[2].low; next == "that" || next == "like" || next == "as" || subjectStarts.has(next) {
+			return true // "It seems that the cache is stale"
+		}
 	}
 	if low == "it" {
 		if len(ws) < 2 || !copulas.has(ws[1].low) {
@@ -99,14 +102,16 @@ type antecedent struct {
 }
 
 var (
-	kin = set(`brother sister mother father mom dad mum son daughter wife husband partner boyfriend girlfriend friend cousin uncle
-		aunt boss manager colleague coworker teacher doctor neighbor neighbour roommate grandmother grandfather grandma
-		grandpa niece nephew client customer user team girl boy man woman kid child baby parent fiance fiancée fiancé spouse dentist
-		therapist nurse lawyer landlord landlady coach trainer mentor intern plumber electrician tutor accountant assistant
-		director supervisor recruiter flatmate classmate teammate buddy stepson stepdaughter twin godmother godfather`)
-	determiners = set(`the our their his her its this that my a an`)
-	thingVerbs  = set(`runs run supports stores listens requires provides exposes depends uses fails failed crashes crashed
-		returns deploys builds compiles imports exports breaks broke is was has needs`)
+	kin = set(`brother sister mother father mom dad mum son daughter wife husband partner
+		boyfriend girlfriend friend cousin uncle aunt boss manager colleague coworker teacher doctor
+		neighbor neighbour roommate grandmother grandfather grandma grandpa niece nephew client customer
+		user team girl boy man woman kid child baby parent fiance fiancée fiancé spouse dentist therapist
+		nurse lawyer landlord landlady coach trainer mentor intern plumber electrician tutor accountant
+		assistant director supervisor recruiter flatmate classmate teammate buddy stepson stepdaughter twin
+		godmother godfather`)
+	determiners = set("the our their his her its this that my a an")
+	thingVerbs  = set(`runs run supports stores listens requires provides exposes depends uses fails
+		failed crashes crashed returns deploys builds compiles imports exports breaks broke is was has needs`)
 )
 
 // topicOf is what "it" stands for after "I was wrong about the port".
@@ -179,8 +184,9 @@ func predicateAt(ws []word, i int) bool {
 	if determiners.has(ws[i-1].low) || !finiteVerb(low) && !(verbs.has(low) && plural(ws[i-1].low)) {
 		return false
 	}
-	if i+1 < len(ws) && plural(low) && nounVerbs.has(low[:len(low)-1]) && (auxiliaries.has(ws[i+1].low) || verbs.has(ws[i+1].low)) {
-		return false // "the unit tests run"
+	if i+1 < len(ws) && plural(low) && nounVerbs.has(low[:len(low)-1]) {
+		next := ws[i+1].low
+		return !auxiliaries.has(next) && !verbs.has(next) // "the unit tests run"
 	}
 	return true
 }
@@ -202,7 +208,10 @@ func nounAntecedent(text string, subject, predicate []word) antecedent {
 	if namesAnother(predicate) {
 		return antecedent{text: text, thing: !kin.has(head)}
 	}
-	person := kin.has(head) || len(subject) > 1 && kin.has(subject[len(subject)-2].low) && capital(subject[len(subject)-1].core)
+	person := kin.has(head)
+	if n := len(subject); n > 1 && capital(subject[n-1].core) {
+		person = person || kin.has(subject[n-2].low) // "Ana's brother Max"
+	}
 	return antecedent{text: text, person: person, thing: !person}
 }
 
@@ -210,8 +219,11 @@ func nounAntecedent(text string, subject, predicate []word) antecedent {
 func namesAnother(predicate []word) bool {
 	for i := 1; i < len(predicate); i++ {
 		w, before := predicate[i], predicate[i-1].low
-		if capital(w.core) && !w.quoted && !firstPerson(w.low) && !identifier(w.core) && !calendar.has(w.low) &&
-			(i == 1 && !namedThings.has(before) && !copulas.has(before) || before == "with" || before == "and" && i > 1 && capital(predicate[i-2].core)) {
+		if !capital(w.core) || w.quoted || firstPerson(w.low) || identifier(w.core) || calendar.has(w.low) {
+			continue
+		}
+		if i == 1 && !namedThings.has(before) && !copulas.has(before) || before == "with" ||
+			before == "and" && i > 1 && capital(predicate[i-2].core) {
 			return true
 		}
 	}
@@ -219,10 +231,12 @@ func namesAnother(predicate []word) bool {
 }
 
 // namedThings are verbs whose object is no person when it is a name.
-var namedThings = set(`uses used prefers preferred speaks spoke plays played studies studied drives drove writes wrote learns learned
-	supports supported runs ran installed deployed upgraded maintains maintained owns owned left joined visited reached teaches taught`)
+var namedThings = set(`uses used prefers preferred speaks spoke plays played studies studied drives
+		drove writes wrote learns learned supports supported runs ran installed deployed upgraded maintains
+		maintained owns owned left joined visited reached teaches taught`)
 
-var timeUnits = set("seconds minutes hours days weeks months years times mornings evenings nights mondays tuesdays wednesdays thursdays fridays saturdays sundays weekdays weekends")
+var timeUnits = set(`seconds minutes hours days weeks months years times mornings evenings nights
+		mondays tuesdays wednesdays thursdays fridays saturdays sundays weekdays weekends`)
 
 // hasPrefixFold reports whether s starts with prefix, whatever the case.
 func hasPrefixFold(s, prefix string) bool {
@@ -240,7 +254,8 @@ func lowerFirstUnlessName(text string, subject []word) string {
 
 // resolvePronoun replaces the pronoun subject of ws by ante. It reports false when they do not fit.
 func resolvePronoun(ws []word, kind string, ante antecedent) ([]word, bool) {
-	if ante.text == "" || kind == "it" && !ante.thing || kind == "person" && !ante.person || (kind == "they") != ante.many || kind == "that" || kind == "you" {
+	if ante.text == "" || kind == "that" || kind == "you" || (kind == "they") != ante.many ||
+		kind == "it" && !ante.thing || kind == "person" && !ante.person {
 		return ws, false
 	}
 	ws = skipLeadIns(ws)

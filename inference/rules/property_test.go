@@ -30,7 +30,7 @@ var (
 	between    = rapid.SampledFrom([]string{"", "", "always ", "no longer ", "hardly ever ", "now ", "really ", "also still ", "usually ", "kind of "})
 	speakers   = rapid.SampledFrom([]string{"Maya", "James", "Ed Sheeran", "Anne-Marie", "maya", "user"})
 
-	// finitePredicates can be joined by "and": nothing in them takes another verb.
+	// presentVerbs can be joined by "and": nothing in them takes another verb.
 	presentVerbs = rapid.SampledFrom([]string{"live in Lyon", "own a boat", "have two cats", "do yoga", "watch birds", "fix bikes", "study physics",
 		"teach yoga", "carry an umbrella", "prefer tea", "write poems", "play chess"})
 
@@ -77,14 +77,16 @@ func TestCoordinatedVerbsAgreeWithTheSpeaker(t *testing.T) {
 		a, b, c := presentVerbs.Draw(r, "a"), presentVerbs.Draw(r, "b"), presentVerbs.Draw(r, "c")
 		name := newSpeaker(speaker).first
 		form := func(v string) string { return thirdForms[v] }
-		require.Equal(r, []string{name + " " + form(a) + " and " + form(b) + "."}, contents(extractFrom(r, said(speaker, "I "+a+" and "+b+"."))))
+		require.Equal(r, []string{name + " " + form(a) + " and " + form(b) + "."},
+			contents(extractFrom(r, said(speaker, "I "+a+" and "+b+"."))))
 		require.Equal(r, []string{name + " " + form(a) + ", " + form(b) + ", and " + form(c) + "."},
 			contents(extractFrom(r, said(speaker, "I "+a+", "+b+", and "+c+"."))))
 		require.Equal(r, []string{name + " " + form(a) + " but " + form("don't eat meat") + "."},
 			contents(extractFrom(r, said(speaker, "I "+a+" but don't eat meat."))))
 		require.Equal(r, []string{name + " wants to " + a + " and " + b + "."},
 			contents(extractFrom(r, said(speaker, "I want to "+a+" and "+b+"."))), "infinitives stay")
-		require.Equal(r, []string{name + " can " + a + " and " + b + "."}, contents(extractFrom(r, said(speaker, "I can "+a+" and "+b+"."))))
+		require.Equal(r, []string{name + " can " + a + " and " + b + "."},
+			contents(extractFrom(r, said(speaker, "I can "+a+" and "+b+"."))))
 	})
 }
 
@@ -158,9 +160,11 @@ func TestNoFirstPersonIsLeftWhereASentenceWasRewritten(t *testing.T) {
 
 func TestAnyTextYieldsValidFacts(t *testing.T) {
 	piece := rapid.OneOf(rapid.String(), leadTexts, plainStatements, predicates,
-		rapid.SampledFrom([]string{"Forget that ", "I never said ", "It is not true that ", "Scratch that.", "I'm Maya", ", ", " – ", "\xff", "“", "'", "’s", "No, ", "I, "}))
+		rapid.SampledFrom([]string{"Forget that ", "I never said ", "It is not true that ", "Scratch that.", "I'm Maya", ", ", " – ",
+			"\xff", "“", "'", "’s", "No, ", "I, "}))
 	rapid.Check(t, func(r *rapid.T) {
-		text := strings.Join(rapid.SliceOfN(piece, 1, 6).Draw(r, "pieces"), rapid.SampledFrom([]string{"", " ", "\n"}).Draw(r, "between"))
+		text := strings.Join(rapid.SliceOfN(piece, 1, 6).Draw(r, "pieces"),
+			rapid.SampledFrom([]string{"", " ", "\n"}).Draw(r, "between"))
 		for _, f := range extractFrom(r, said(speakers.Draw(r, "speaker"), text)).Facts {
 			require.True(r, utf8.ValidString(f.Content) && utf8.ValidString(f.Cue), "%q", f)
 			require.LessOrEqual(r, utf8.RuneCountInString(f.Cue), memory.MaxCueLength)

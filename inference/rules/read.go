@@ -63,15 +63,21 @@ func (r *reader) read(seg segment) {
 	retracts = retracts && !seg.item
 	if (l.polite || retracts && back.polite) && strings.HasSuffix(text, "?") {
 		text = strings.TrimRight(text, "?!") + "."
+		l.rest = append([]word(nil), l.rest...)
 		l.rest[len(l.rest)-1].post = "."
 		back, _ = cutRetraction(l.rest)
 	}
 	retracts = retracts && !strings.HasSuffix(text, "?")
-	if stated, ok := cutQuestion(l.rest); ok && !retracts && !seg.item && (strings.HasSuffix(text, "?") || addressesQuestion(l.rest[len(stated):])) {
-		l.rest, text = stated, joinWords(stated)
+	if stated, ok := cutQuestion(l.rest); ok && !retracts && !seg.item {
+		if strings.HasSuffix(text, "?") || addressesQuestion(l.rest[len(stated):]) {
+			l.rest, text = stated, joinWords(stated)
+		}
 	}
-	if strings.HasSuffix(text, ":") || !statesWords(text) || !retracts && (isQuestion(text, l.rest) || !seg.item && isChatter(text, l.rest)) {
+	if strings.HasSuffix(text, ":") || !statesWords(text) {
 		return // what "it" was stays what it was
+	}
+	if !retracts && (isQuestion(text, l.rest) || !seg.item && isChatter(text, l.rest)) {
+		return
 	}
 	if scratched(l.cue) {
 		r.out = r.out[:min(r.last, len(r.out))]
@@ -105,8 +111,10 @@ func (r *reader) read(seg segment) {
 
 // addressesQuestion reports whether ws, which may lack its mark, asks the listener: "can you help me …".
 func addressesQuestion(ws []word) bool {
-	return len(ws) > 2 && (hasPrefixWords(ws[:min(len(ws), 3)], []string{ws[0].low, "you"}) && inverse.has(ws[0].low) ||
-		sentenceJoints.has(ws[0].low) && ws[2].low == "you" && inverse.has(ws[1].low))
+	if len(ws) > 0 && sentenceJoints.has(ws[0].low) {
+		ws = ws[1:]
+	}
+	return len(ws) > 2 && inverse.has(ws[0].low) && ws[1].low == "you"
 }
 
 // cueAlone takes note of a sentence that is nothing but a cue for the next: "Scratch that."
@@ -149,16 +157,16 @@ func (r *reader) state(st statement) {
 			indirect = true
 		}
 	}
-	said := ws // as far as it is certain
+	resolved := resolution{words: ws, certain: true}
 	if !st.item || firstPerson(ws[0].low) {
-		resolved := resolveFirstPerson(ws, r.s)
-		ws = resolved.words
-		if resolved.certain {
-			said = ws
-		}
+		resolved = resolveFirstPerson(ws, r.s)
 	}
-	if indirect || r.s.known() {
-		ws, said = splitWords(joinWords(ws)), splitWords(joinWords(said)) // names of several words
+	said := ws // as far as it is certain
+	if indirect || resolved.changed {
+		ws = splitWords(joinWords(resolved.words)) // names of several words
+	}
+	if resolved.certain {
+		said = ws
 	}
 	if dated, ok := resolveDates(said, r.src.OccurredAt); ok {
 		said = dated
@@ -171,7 +179,8 @@ func (r *reader) state(st statement) {
 	if st.retracts {
 		f.triples = nil // nothing is known by it
 	}
-	if n := utf8.RuneCountInString(f.fact.Content); n >= memory.MinFactLength && n <= memory.MaxFactLength && !saysNothing(f.fact.Content) {
+	n := utf8.RuneCountInString(f.fact.Content)
+	if n >= memory.MinFactLength && n <= memory.MaxFactLength && !saysNothing(f.fact.Content) {
 		r.out = append(r.out, f)
 	}
 	r.ante = subjectOf(ws, r.s)
@@ -189,12 +198,14 @@ func preferredName(ws []word) ([]word, bool) {
 // scratched reports whether a cue takes back the sentence before.
 func scratched(cue string) bool {
 	first, _, _ := strings.Cut(cue, " ")
-	return scratches.has(first) || strings.HasPrefix(cue, "that's ") || strings.HasPrefix(cue, "that is ") || cue == "i take that back"
+	return scratches.has(first) || cue == "i take that back" ||
+		strings.HasPrefix(cue, "that's ") || strings.HasPrefix(cue, "that is ")
 }
 
 // saysNothing reports whether a sentence states that something is itself, as "My name is Dana" does once
 // Dana is known to speak.
 func saysNothing(content string) bool {
 	subject, object, ok := strings.Cut(strings.TrimRight(content, ".!"), " is ")
-	return ok && (strings.EqualFold(subject, object) || strings.EqualFold(subject, object+"'s name"))
+	return ok && (strings.EqualFold(subject, object) ||
+		strings.EqualFold(subject, object+"'s name") || strings.EqualFold(subject+"'s name", object))
 }

@@ -14,31 +14,40 @@ type retraction struct {
 var (
 	// withdrawals are followed by the statement that they take back. "It is wrong that" is not among
 	// them: it may blame what it does not deny.
-	withdrawals = phraseList(`forget that|forget the fact that|forget about the fact that|disregard that|disregard the fact that|ignore that|ignore the fact that
-		|unlearn that|it is not true that|it's not true that|it isn't true that|it is no longer true that|it's no longer true that|not true that
-		|it is not the case that|it's not the case that|it isn't the case that|it's not true anymore that|it is not true anymore that|it isn't true anymore that|it's not true any more that|it is no longer the case that|it's no longer the case that
-		|it is false that|it's false that|it is untrue that|it's untrue that|it is incorrect that|it's incorrect that|it is a lie that|it's a lie that
-		|it was never true that|it is not correct that|it's not correct that|it isn't correct that|it's a myth that|it is a myth that
-		|that's not true that`)
+	withdrawals = phraseList(`forget that|forget the fact that|forget about the fact that|disregard that
+		|disregard the fact that|ignore that|ignore the fact that|unlearn that|it is not true that
+		|it's not true that|it isn't true that|it is no longer true that|it's no longer true that
+		|not true that|it is not the case that|it's not the case that|it isn't the case that
+		|it's not true anymore that|it is not true anymore that|it isn't true anymore that
+		|it's not true any more that|it is no longer the case that|it's no longer the case that
+		|it is false that|it's false that|it is untrue that|it's untrue that|it is incorrect that
+		|it's incorrect that|it is a lie that|it's a lie that|it was never true that|it is not correct that
+		|it's not correct that|it isn't correct that|it's a myth that|it is a myth that|that's not true that`)
 
 	// denials say that something was not said; "that" may follow.
-	denials = phraseList(`i never said|i never told you|i never mentioned|i never claimed|i never wrote|i never told anyone|i've never said|i have never said
-		|i didn't say|i did not say|i didn't tell you|i did not tell you|i didn't claim|i did not claim|i didn't mention|i did not mention|i didn't mean
-		|forget i said|forget i ever said|forget i mentioned|forget i told you|forget that i said|forget that i ever said|forget that i told you|forget that i mentioned
-		|forget me saying|disregard that i said|ignore that i said|i take back that`)
+	denials = phraseList(`i never said|i never told you|i never mentioned|i never claimed|i never wrote
+		|i never told anyone|i've never said|i have never said|i didn't say|i did not say|i didn't tell you
+		|i did not tell you|i didn't claim|i did not claim|i didn't mention|i did not mention|i didn't mean
+		|forget i said|forget i ever said|forget i mentioned|forget i told you|forget that i said
+		|forget that i ever said|forget that i told you|forget that i mentioned|forget me saying
+		|disregard that i said|ignore that i said|i take back that`)
 
 	// takeBacks are followed by what the speaker said and about what.
-	takeBacks = phraseList(`forget what|disregard what|ignore what|forget everything|disregard everything|ignore everything|i take back what|i take back everything
-		|please forget what|please disregard what|please ignore what`)
-	saidAbout = phraseList(`i said about|i told you about|i wrote about|i mentioned about|i've said about|i have said about|i said earlier about|i told you earlier about
-		|i said before about|i said yesterday about|i just said about|i said on|i said regarding`)
+	takeBacks = phraseList(`forget what|disregard what|ignore what|forget everything|disregard everything
+		|ignore everything|i take back what|i take back everything|please forget what|please disregard what
+		|please ignore what`)
+	saidAbout = phraseList(`i said about|i told you about|i wrote about|i mentioned about|i've said about
+		|i have said about|i said earlier about|i told you earlier about|i said before about
+		|i said yesterday about|i just said about|i said on|i said regarding`)
 
 	// forgetRequests stand before "forget".
-	forgetRequests = phraseList(`can you|can you please|could you|could you please|would you|would you please|will you|will you please|i want you to|i'd like you to
-		|i would like you to|i need you to|i asked you to|you can|you should|you may|you can just|just|let's`)
+	forgetRequests = phraseList(`can you|can you please|could you|could you please|would you|would you please
+		|will you|will you please|i want you to|i'd like you to|i would like you to|i need you to
+		|i asked you to|you can|you should|you may|you can just|just|let's`)
 	forgetVerbs = set("forget disregard ignore")
 	// remarks are what a speaker may ask to disregard: "my last message about the outage".
-	remarks = set("message comment note statement remark mail email post question answer claim words messages comments notes remarks")
+	remarks = set(`message comment note statement remark mail email post question answer claim
+		words messages comments notes remarks`)
 )
 
 // cutRetraction reads a sentence that takes something back.
@@ -113,7 +122,11 @@ func statesClause(ws []word) bool {
 	if len(ws) < 2 {
 		return false
 	}
-	if nominative.has(ws[0].low) || strings.Contains(ws[0].low, "'") && pronouns.has(ws[0].low) || ws[0].low == "there" || ws[0].low == "there's" {
+	first := ws[0].low
+	if nominative.has(first) || first == "there" || first == "there's" {
+		return true
+	}
+	if strings.Contains(first, "'") && pronouns.has(first) {
 		return true
 	}
 	for i, w := range ws[1:] {
@@ -142,5 +155,5 @@ func plural(low string) bool {
 		return true
 	}
 	n := len(low)
-	return n > 3 && low[n-1] == 's' && low[n-2] != 's' && low[n-2] != 'u' && low[n-2] != 'i' && !strings.HasSuffix(low, "'s") && !stopWords.has(low)
+	return n > 3 && low[n-1] == 's' && !strings.ContainsRune("sui'", rune(low[n-2])) && !stopWords.has(low)
 }

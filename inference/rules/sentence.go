@@ -180,7 +180,7 @@ func softWrap(prev, line string) bool {
 // abbreviations that do not end a sentence.
 var (
 	abbreviations = set(`mr mrs ms mx dr prof st mt ft gen col sgt capt lt rev hon vs cf e.g i.e eg ie viz approx ca cca resp
-		fig figs eq vol ver ed eds pp para dept est incl excl a.k.a w.r.t`)
+		fig figs eq vol ver ed eds pp para dept est incl excl a.k.a w.r.t mio mrd`)
 	numberAbbreviations = set(`no nos jan feb mar apr jun jul aug sep sept oct nov dec ch p v ext tel art`) // before a digit
 
 	// before a small letter or a digit: at the end of a sentence they stand as well ("takes 5 min.")
@@ -293,11 +293,25 @@ func sentenceEnd(p string, start, at, end int, r rune, run int, closed bool) boo
 	case len(low) >= 3 && len(low) <= 5 && strings.Trim(low[1:], ".") != "" && low[1] == '.' && !hasDigit(low): // U.S, p.s
 		word, _, _ := strings.Cut(rest, " ")
 		return !lower && sentenceStarters.has(strings.ToLower(word))
+	case lower && initials(low):
+		return false // "a Ph.D. in physics"
 	case lower:
 		word, _, _ := strings.Cut(rest, " ")
 		return len(token) > 1 && !(hasDigit(token) && copulas.has(word)) // chat without capitals
 	}
 	return true
+}
+
+// initials reports whether low is made of short parts with full stops between: ph.d, m.sc, b.a.
+func initials(low string) bool {
+	parts := 0
+	for part := range strings.SplitSeq(low, ".") {
+		if part == "" || len(part) > 3 || hasDigit(part) {
+			return false
+		}
+		parts++
+	}
+	return parts > 1
 }
 
 // timeEnds reports whether a sentence ends behind a time of day that rest follows: not before its zone,

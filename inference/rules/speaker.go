@@ -14,7 +14,8 @@ type speaker struct {
 }
 
 // roles are speakers that have a part instead of a name: "the user prefers", not "user prefers".
-var roles = set("user assistant agent human customer operator system developer admin caller client")
+var roles = set(`user assistant agent human customer operator system developer admin caller
+		client`)
 
 // newSpeaker reads a name. What does not look like one ("—", a name with a line break) is unknown.
 func newSpeaker(name string) speaker {
@@ -33,8 +34,8 @@ func (s speaker) known() bool { return s.name != "" }
 // quotesOther reports whether words of the first person follow somebody else's saying so, that they may
 // be quoted without quotation marks: "Tom said my car broke". "That" makes them the speaker's own.
 func quotesOther(ws []word) bool {
-	if len(ws) > 2 && strings.HasSuffix(ws[0].post, ":") && capital(ws[0].core) && !labels.has(ws[0].low) && speaksOfSelf(ws[1:]) {
-		return true // a transcript: "Tom: I prefer spaces."
+	if len(ws) > 2 && strings.HasSuffix(ws[0].post, ":") && capital(ws[0].core) && !labels.has(ws[0].low) {
+		return speaksOfSelf(ws[1:]) // a transcript: "Tom: I prefer spaces."
 	}
 	for i, w := range ws {
 		if w.quoted || i == 0 {
@@ -48,6 +49,12 @@ func quotesOther(ws []word) bool {
 		case w.low == "like" && copulas.has(ws[i-1].low) && len(rest) > 0 && firstPerson(rest[0].low):
 		default:
 			continue
+		}
+		if len(rest) > 1 && rest[0].low == "to" {
+			rest = rest[1:]
+		}
+		if len(rest) > 1 && (rest[0].low == "me" || rest[0].low == "us") {
+			rest = rest[1:] // "wrote me that …"
 		}
 		if saidBySelf(ws[:i]) || len(rest) == 0 || indirect.has(rest[0].low) {
 			continue
@@ -78,12 +85,13 @@ func saidBySelf(ws []word) bool {
 
 var (
 	// sayers are verbs that quote words; behind "thinks" nobody quotes.
-	sayers = set(`said says say saying replied replies answered answers wrote writes texted texts shouted yelled whispered
-		announced added adds tweeted posted`)
+	sayers = set(`said says say saying replied replies answered answers wrote writes texted texts
+		shouted yelled whispered announced added adds tweeted posted`)
 	// indirect are words that make reported speech the reporter's own.
 	indirect = set("that whether if how why what when where who which about")
 
 	// labels end in a colon and name no speaker.
-	labels = set(`note notes decision rule todo update correction reminder fyi btw edit ps warning question answer summary status
-		goal goals plan agenda reason result results context background preference preferences fact facts issue fix`)
+	labels = set(`note notes decision rule todo update correction reminder fyi btw edit ps warning
+		question answer summary status goal goals plan agenda reason result results context background
+		preference preferences fact facts issue fix`)
 )

@@ -27,6 +27,7 @@ var plants = map[string]string{
 	"supersession ends":                                          `UPDATE memories SET superseded_by = '{old}' WHERE id = '{new}'`,
 	"a successor says what it supersedes":                        `DELETE FROM memory_relations WHERE target_id = '{old}' AND predicate = 'supersedes'`,
 	"what is said to be superseded names its successor":          `UPDATE memories SET superseded_by = '{artful}' WHERE id = '{old}'`,
+	"who says again what a record says is tied to it":            `UPDATE proposals SET state = 'skipped', outcome = 'already_known', memory_id = '{artful}'`,
 	"relations have two ends":                                    `INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at) VALUES ('t', '{new}', 'supports', gen_random_uuid(), now())`,
 	"a revision leaves its relations":                            `UPDATE forget_runs SET mode = 'soft'; DELETE FROM memory_relations WHERE source_id = '{rival}'`,
 	"a revision names its evidence":                              `UPDATE memory_history SET metadata = metadata - 'evidence' WHERE memory_id = '{new}'`,

@@ -539,6 +539,17 @@ func (f Frame) OfSpeaker() bool {
 	return slices.ContainsFunc(f.owner, func(t string) bool { return isPerson(f, t) && t != teamTerm }) && !f.kin
 }
 
+// Owner returns whose attribute the statement is about, in its own words; empty when it does not say.
+func (f Frame) Owner() string {
+	var out []string
+	for _, t := range f.said {
+		if slices.Contains(f.owner, stemOf(strings.ToLower(t))) {
+			out = append(out, t)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
 // About returns the words of a statement that say what it is about, without what it gives: "use for CI".
 // Empty when there are none beside who speaks.
 func (f Frame) About() string {

@@ -40,7 +40,7 @@ const conceptWords = `
 HOME: live reside residence home house apartment flat address city town based hometown relocate dwell settle
 EMPLOYER: work employ employer employed job company hire firm workplace join
 ROLE: role title position profession occupation job career promote promotion workas jobtitle
-MANAGER: manager boss supervisor reportto manage lookafter
+MANAGER: manager boss supervisor reportto report manage lookafter
 PARTNER: partner dating husband wife spouse girlfriend boyfriend fiance fiancee fiancé fiancée married marry marriage engaged divorce divorced dating date breakup single relationship
 PHONE: phone phonenumber telephone mobile cell number reach dial ring
 EMAIL: email e-mail mail inbox
@@ -254,19 +254,25 @@ var generalWord = func() map[string]string {
 	return out
 }()
 
-// askedBy is how many words of a concept a question names it by.
-const askedBy = 5
-
-// conceptAsked are the words by which people ask for a concept.
-var conceptAsked = func() map[string]string {
-	out := map[string]string{}
-	for line := range strings.Lines(conceptWords) {
-		if name, list, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			out[name] = strings.Join(strings.Fields(list)[:min(askedBy, len(strings.Fields(list)))], ", ")
-		}
-	}
-	return out
-}()
+// conceptAsked are the words by which people ask for an attribute.
+var conceptAsked = map[string]string{
+	"HOME": "home, address or city", "EMPLOYER": "employer, company or workplace", "ROLE": "job, role, title or occupation",
+	"MANAGER": "manager, boss or supervisor, who is in charge", "PARTNER": "partner or relationship, wife or husband",
+	"PHONE": "phone number, which number to call or dial", "EMAIL": "email address", "DIET": "diet or way of eating",
+	"ALLERGY": "allergy or intolerance, what food to avoid", "VEHICLE": "car or vehicle, what is driven",
+	"COMMUTE": "commute, the way to travel to work or the office", "HOBBY": "hobby or free time activity at weekends",
+	"INSTRUMENT": "musical instrument", "GYM": "gym, training or workout, where to exercise", "SCHOOL": "school, university or class",
+	"LANGUAGE": "language that is learned or spoken", "DRINK": "favourite drink", "WAKE": "time of getting up", "PET": "pet or animal",
+	"ONCALL": "on-call duty, whom to page or call at night", "LEAD": "lead, owner or person responsible, who is in charge",
+	"REVIEW": "reviewer or approval", "STANDUP": "standup or daily meeting", "SPRINT": "sprint length or iteration",
+	"LAUNCH": "launch, release or go-live date", "DEADLINE": "deadline or due date", "BUDGET": "budget or money to spend",
+	"SALARY": "salary or pay", "CI": "CI system, build server or pipeline", "REPO": "repository, where the code is hosted",
+	"TRACKER": "issue tracker for tickets and bugs", "CHAT": "chat tool or messenger", "DATABASE": "database or data store",
+	"QUEUE": "message bus, queue or broker for events", "REGION": "region or location, where it is deployed or hosted",
+	"PORT": "port that it listens on", "BRANCH": "branch", "RETENTION": "retention, how long it is kept",
+	"LIMIT": "limit, quota or maximum", "TIMEOUT": "timeout", "THEME": "theme or mode", "MONITOR": "monitoring or dashboard",
+	"MERGE": "merge or branch policy", "BANK": "bank", "SECRET": "secret, credential or password store",
+}
 
 // ConceptVocabulary is the text of all words that AskedBy uses.
 var ConceptVocabulary = func() string {
@@ -278,16 +284,16 @@ var ConceptVocabulary = func() string {
 	return strings.ReplaceAll(strings.Join(out, " "), ",", "")
 }()
 
-// AskedBy returns the words by which people ask for what a statement gives, beyond its own; empty when the
-// attribute is none of the lexicon that decides anything.
+// AskedBy returns the words by which people ask for what a statement gives; empty when its attribute is none
+// of the lexicon's.
 func (f Frame) AskedBy() string {
 	if f.event || f.ifClause || len(f.values) == 0 && len(f.old) == 0 {
 		return ""
 	}
 	for _, t := range f.topic {
 		for _, c := range concepts[t] {
-			if decides(c) && c != conceptName && c != conceptLike && c != "PRICE" && c != "VERSION" && !slices.Contains(f.owner, t) {
-				return conceptAsked[c]
+			if asked := conceptAsked[c]; asked != "" && !slices.Contains(f.owner, t) {
+				return asked
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Question is what a question asks for.
@@ -11,6 +12,7 @@ type Question struct {
 	Past   bool     // it asks how it was, not how it is
 	Before []string // stems of the value before which it was: "before Oslo"
 	Terms  []Term   // its content words
+	Asks   bool     // it has the form of a question; else it is a list of words or a request
 	When   bool     // it asks for a date, a time or how long
 	Amount bool     // it asks how much or how many
 }
@@ -42,6 +44,7 @@ func ReadQuestion(text string) Question {
 	did := slices.ContainsFunc(ts, func(t token) bool {
 		return t.low == "did" || t.low == "was" || t.low == "were" || t.low == "had" || t.low == "usedto"
 	})
+	q.Asks = strings.HasSuffix(strings.TrimRight(text, "\"')] "), "?") || len(ts) > 2 && (questionWords[ts[0].low] || isAux(ts[0]) || len(ts) > 3 && prepositions[ts[0].low] && questionWords[ts[1].low])
 	for i, t := range ts {
 		switch {
 		case pastCues[t.low]:
@@ -74,6 +77,11 @@ func ReadQuestion(text string) Question {
 	return q
 }
 
+// Readable reports whether a text is in the Latin script, which is all that can be read here.
+func Readable(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) })
+}
+
 func endsGerund(t token) bool { return strings.HasSuffix(t.low, "ing") && len(t.low) > 4 }
 
 // terms collects the content words; those that say whose come from possessives and names.
@@ -84,12 +92,20 @@ func (q *Question) terms(ts []token) {
 		}
 		q.Terms = append(q.Terms, Term{stem, owner})
 	}
+	dated := make([]bool, len(ts)) // what names a time is looked for as a time
+	for _, v := range typedValues(ts) {
+		for k := v.from; k < v.to && (v.Kind == KindDate || v.Kind == KindTime); k++ {
+			dated[k] = true
+		}
+	}
 	start := 0
 	for i, t := range ts {
 		if articles[t.low] || prepositions[t.low] || isAux(t) || questionWords[t.low] {
 			start = i + 1
 		}
 		switch {
+		case dated[i]:
+			continue
 		case selfWords[t.low]:
 			add(selfTerm, true)
 			continue
@@ -162,6 +178,11 @@ func ReadVocabulary(text, who string) Vocabulary {
 				v.stems[teamTerm] = true
 			default:
 				note(t.stem)
+				if strings.Contains(t.text, " ") { // a phrase; its words may be asked for one by one
+					for w := range strings.FieldsSeq(strings.ToLower(t.text)) {
+						note(stemOf(w))
+					}
+				}
 				if c := categories[t.low]; c != "" {
 					v.concepts[c] = true
 				}
@@ -195,8 +216,13 @@ func (v Vocabulary) Covers(t Term) float64 {
 	if t.Stem == selfTerm && v.stems[teamTerm] || t.Stem == teamTerm && v.stems[selfTerm] {
 		return 1
 	}
-	if t.Stem == selfTerm && v.self {
+	switch {
+	case t.Stem == selfTerm && v.self:
 		return namedSelf
+	case t.Stem == teamTerm && !v.self:
+		return ownerless // what is said of no one in particular may be ours
+	case t.Stem == selfTerm:
+		return ownerless / 2
 	}
 	for _, c := range concepts[t.Stem] {
 		if v.concepts[c] {
@@ -205,6 +231,9 @@ func (v Vocabulary) Covers(t Term) float64 {
 	}
 	return 0
 }
+
+// ownerless is how much a text that names no owner counts for "we".
+const ownerless = 0.7
 
 // namedSelf is how much "I" of a speaker with a name counts for who asks without one: it may be them.
 const namedSelf = 0.5

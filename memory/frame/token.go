@@ -21,8 +21,8 @@ type token struct {
 }
 
 const (
-	openers = "\"'“”‘’«([{*`„"
-	closers = "\"'“”‘’»)]}*`.,!?;:…"
+	openers = "\"'“”‘’«([{*`„!&|<>~=:"
+	closers = "\"'“”‘’»)]}*`.,!?;:…&|<>~="
 )
 
 // tokenize splits one sentence into tokens. Contractions become two: "don't" is do and not.

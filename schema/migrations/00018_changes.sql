@@ -4,7 +4,7 @@
 -- +goose Up
 
 ALTER TABLE proposals
-    ADD COLUMN change text NOT NULL DEFAULT '' CHECK (change IN ('', 'supersede', 'contest', 'retract')),
+    ADD COLUMN change text NOT NULL DEFAULT 'none' CHECK (change IN ('none', 'supersede', 'contest', 'retract')),
     ADD COLUMN own    boolean NOT NULL DEFAULT false, -- the speaker's own later statement
     ADD COLUMN also   uuid[] NOT NULL DEFAULT '{}';   -- memories that say the same as the target
 

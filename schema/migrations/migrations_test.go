@@ -425,6 +425,8 @@ var enums = map[string]string{
 	"forget_echoes.tie":             "restatement source derived",
 	"ingest_batches.visibility":     "private group shared global",
 	"ingest_batches.mode":           "shadow frozen controlled",
+	"ingest_batches.supersede":      "auto own review",
+	"proposals.change":              "none supersede contest retract",
 	"memory_candidates.state":       "staged duplicate recalled done dead",
 	"memory_candidates.source_kind": "user_input tool_output observation outcome memory",
 	"memory_candidates.category":    "fact preference decision procedural semantic rule learning issue",
