@@ -32,7 +32,9 @@ func TestPromptSaysWhatIsCurrent(t *testing.T) {
 		}),
 		of("gone", schema.CurrentnessSuperseded, nil),
 		of("half", schema.CurrentnessMixed, func(r *schema.RecallResult) { r.Validity = schema.Validity{Mode: schema.ValidTimeboxed, End: &changed} }),
-		of("disputed", schema.CurrentnessOlder, func(r *schema.RecallResult) { r.Status, r.Newer, r.HeldUntil = schema.StatusContested, "other", &changed }),
+		of("disputed", schema.CurrentnessOlder, func(r *schema.RecallResult) {
+			r.Status, r.Newer, r.HeldUntil = schema.StatusContested, "other", &changed
+		}),
 	}})
 	require.Equal(t, []string{
 		"- [fact, 2026-02-03, current, new] About new.",
