@@ -3,12 +3,14 @@ package activities
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
 	"go.temporal.io/sdk/activity"
 
 	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
@@ -68,7 +70,9 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r Range) (ExtractResult, 
 		out.answered()
 		extraction = memory.CheckExtraction(extraction)
 		if usage != (inference.Usage{}) { // a model was asked
-			extraction = memory.VouchRetractions(extraction, e.Source.Content)
+			if extraction, err = believed(ctx, extraction, e.Source); err != nil {
+				return err
+			}
 		}
 		for i := range extraction.Facts {
 			extraction.Facts[i].Speaker, extraction.Facts[i].SaidAt = e.Source.Speaker, e.Source.OccurredAt
@@ -86,6 +90,22 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r Range) (ExtractResult, 
 	}
 	totals, err := a.Store.ExtractTotals(ctx, sr)
 	return ExtractResult(totals), fail(err)
+}
+
+// believed is what is kept of a model's extraction. Where nothing is left of an answer that was not as it should
+// be, the rules read the source: nothing that was said is lost because a model answered badly.
+func believed(ctx context.Context, e memory.Extraction, src inference.Source) (memory.Extraction, error) {
+	e = memory.VouchRetractions(e, src.Content)
+	if len(e.Facts) > 0 || len(e.Warnings) == 0 {
+		return e, nil
+	}
+	byRules, _, err := rules.Extractor{}.Extract(ctx, src)
+	if err != nil {
+		return memory.Extraction{}, err
+	}
+	byRules = memory.CheckExtraction(byRules)
+	byRules.Warnings = append(append(slices.Clone(e.Warnings), byRules.Warnings...), "answer: no fact of the model's could be used; the rules read the source")
+	return byRules, nil
 }
 
 // each runs fn over items with bounded concurrency and reports progress by heartbeat. The first

@@ -108,13 +108,16 @@ func saysFact(n Neighbor, fact Fact) bool {
 }
 
 // VouchRetractions drops the retractions of a model's extraction that the source does not make: the cue must
-// stand in the source in so many words. Neither is such a fact kept without its retraction: whether the source
+// stand in the source in so many words, and is cleared where it does not. Neither is such a fact kept without its retraction: whether the source
 // states it or takes it back is then unknown.
 func VouchRetractions(e Extraction, source string) Extraction {
 	text := lower(strings.Join(strings.Fields(source), " "))
 	facts := make([]Fact, 0, len(e.Facts))
 	for i, f := range e.Facts {
-		if f.Retracts && (f.Cue == "" || !strings.Contains(text, f.Cue)) {
+		if !strings.Contains(text, f.Cue) {
+			f.Cue = ""
+		}
+		if f.Retracts && f.Cue == "" {
 			e.Warnings = append(slices.Clone(e.Warnings), fmt.Sprintf("facts[%d]: takes back what its source does not, dropped", i))
 			continue
 		}

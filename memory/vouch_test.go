@@ -114,6 +114,8 @@ func TestVouchNeverTrustsAModelAlone(t *testing.T) {
 func TestVouchRetractions(t *testing.T) {
 	t.Parallel()
 	const tabs = "Maya likes tabs."
+	cleared := memory.VouchRetractions(memory.Extraction{Facts: []memory.Fact{{Content: tabs, Cue: "actually"}}}, tabs)
+	require.Equal(t, []memory.Fact{{Content: tabs}}, cleared.Facts, "a cue that the source does not hold")
 	for name, tt := range map[string]struct {
 		source string
 		fact   memory.Fact
@@ -122,7 +124,7 @@ func TestVouchRetractions(t *testing.T) {
 		"in so many words":      {"Forget  that Maya likes tabs.", memory.Fact{Content: tabs, Retracts: true, Cue: "forget that"}, true},
 		"the source states it":  {"Maya likes tabs.", memory.Fact{Content: tabs, Retracts: true, Cue: "forget that"}, false},
 		"without a cue":         {"Forget that Maya likes tabs.", memory.Fact{Content: tabs, Retracts: true}, false},
-		"nothing is taken back": {"Maya likes tabs.", memory.Fact{Content: tabs, Cue: "actually"}, true},
+		"nothing is taken back": {"Actually Maya likes tabs.", memory.Fact{Content: tabs, Cue: "actually"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -109,7 +109,7 @@ func (c *chat) Extract(ctx context.Context, src inference.Source) (memory.Extrac
 	}
 	out := reply.Extraction(a.text)
 	out.Warnings = append(a.warnings, out.Warnings...)
-	return out, usage, nil
+	return withoutExample(out, src), usage, nil
 }
 
 // Decide implements inference.Decider. Without neighbours it proposes to add and asks no one.

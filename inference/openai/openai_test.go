@@ -265,6 +265,33 @@ func TestAnswersTellChangesAndRetractions(t *testing.T) {
 	require.Equal(t, "forget that", e.Facts[0].Cue)
 }
 
+// Small models answer with the example of the prompt. What the source does not name is not taken from it.
+func TestTheExampleIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(w http.ResponseWriter, r request) {
+		system := r.Messages[0].Content
+		status(200, completion(system[strings.LastIndex(system, "\n")+1:], "stop"))(w, r)
+	})
+	b := s.brain(t)
+	for name, c := range map[string]struct {
+		content, speaker string
+		facts, triples   int
+	}{
+		"neither named":  {"I live in Lyon and work at Acme.", "Maya", 0, 0},
+		"the speaker":    {"I moved from Lyon to Oslo.", "Ilse", 1, 1},
+		"in the source":  {"Never call the Tamarack API without a timeout.", "Maya", 1, 0},
+		"part of a word": {"Tamaracks grow by the lake.", "Maya", 1, 0}, // believed rather than lost
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, _, err := b.Extractor.Extract(ctx, inference.Source{Content: c.content, Speaker: c.speaker})
+			require.NoError(t, err)
+			require.Len(t, got.Facts, c.facts)
+			require.Len(t, got.Triples, c.triples)
+			require.Equal(t, []string{fmt.Sprintf("answer: %d elements copied from the example of the prompt, dropped", 3-c.facts-c.triples)}, got.Warnings)
+		})
+	}
+}
+
 // Endpoints that lack structured output are asked in the next best way, and remembered.
 func TestFormatFallback(t *testing.T) {
 	t.Parallel()

@@ -42,6 +42,7 @@ type Offered struct {
 	Candidates []struct {
 		ID      string `json:"id"`
 		Content string `json:"content"`
+		Kind    string `json:"kind"` // episode, or empty
 	} `json:"candidates"`
 }
 
