@@ -67,7 +67,8 @@ func (q *query) relevance(ctx context.Context, evidence []memory.Evidence) ([]me
 		e.Relevance = memory.RelevanceOf(*e, asked, words, q.trust)
 		q.meta.Relevance = max(q.meta.Relevance, e.Relevance)
 	}
-	kept, unknown := memory.EnoughRelevance(memory.PreferRelevant(out), asked.Floor(), q.req.MinScore)
+	q.meta.Floor = asked.Floor()
+	kept, unknown := memory.EnoughRelevance(memory.PreferRelevant(out), q.meta.Floor, q.req.MinScore)
 	q.meta.Unknown = unknown
 	return kept, nil
 }

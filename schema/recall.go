@@ -252,6 +252,7 @@ type RecallMeta struct {
 	// of the best candidate, [0,1].
 	Unknown   bool    `json:"unknown,omitempty"`
 	Relevance float64 `json:"relevance,omitempty"`
+	Floor     float64 `json:"floor,omitempty"` // what the best candidate had to reach
 
 	Trust    *TrustMeta        `json:"trust,omitempty"`    // what the trust context came to
 	Redacted map[Redaction]int `json:"redacted,omitempty"` // results by redaction

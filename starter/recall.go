@@ -182,7 +182,7 @@ func (a *app) recallBatch(ctx context.Context, r *recall.Recaller, req schema.Re
 // nothing says that an answer is empty, and why where something was found.
 func nothing(meta schema.RecallMeta, minScore *float64) string {
 	line := "nothing is known about that"
-	floor := memory.DefaultMinRelevance
+	floor := meta.Floor
 	if minScore != nil {
 		floor = *minScore
 	}

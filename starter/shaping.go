@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -24,8 +23,7 @@ func (f *shapingFlags) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.without, "without", nil, "channels and stages to leave out, such as vector or speaker (docs/recall.md)")
 	flags.StringSliceVar(&f.with, "with", nil, "stages to use that are off by default, such as rehearse")
 	flags.BoolVar(&f.superseded, "superseded", false, "also what was superseded, marked, below what replaced it")
-	flags.Float64Var(&f.minScore, "min-score", 0, fmt.Sprintf("least relevance of a result, 0 to 1; 0: no floor (default: nothing is found "+
-		"where the best is below %s)", number(memory.DefaultMinRelevance)))
+	flags.Float64Var(&f.minScore, "min-score", 0, "least relevance of a result, 0 to 1; 0: no floor (default: a floor for the best, by the kind of question)")
 	flags.BoolVar(&f.explain, "explain", false, "say of each result how its score came about")
 }
 

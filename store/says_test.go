@@ -253,7 +253,7 @@ func TestEverywhereFindsRestatements(t *testing.T) {
 	_, worded := w.told("Ben", "Maya says that it has to be Python.", add(triple))
 	knownTurn, _ := w.told("Maya", "As I said, Python it is for me.", idea{fact: prefers("Python"), action: schema.ActionNone, target: asked})
 	again, _ := w.told("Maya", "Well, I really prefer Python!")
-	ben, _ := w.told("Ben", "I prefer Python.​")
+	ben, _ := w.told("Ben", "I prefer Python.\u200b")
 	rust, _ := w.told("Maya", "I prefer Rust over Python.", add(prefers("Rust")))
 	no := fact("Maya does not prefer Python")
 	_, negated := w.told("Ben", "No Python for Maya, I think.", add(no))
