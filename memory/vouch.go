@@ -10,7 +10,7 @@ import (
 
 // Reasons that Vouch gives. They name the rule and never hold content.
 const (
-	ReasonStaysTrue = "new: the model would change what was said, or was said later; that stays"
+	WhyStaysTrue = "new: the model would change what was said, or was said later; that stays"
 	vouchedFor      = "change: %s; by the words, where the model proposed %s"
 )
 
@@ -72,7 +72,7 @@ func Vouch(p Proposal, fact Fact, neighbors []Neighbor) Proposal {
 		return agreed(p, alone)
 	}
 	if target.Type == schema.TypeEpisodic || saidBefore(fact.SaidAt, target.OccurredAt) {
-		return Proposal{Action: schema.ActionAdd, Confidence: p.Confidence, Reason: ReasonStaysTrue, Warnings: p.Warnings}
+		return Proposal{Action: schema.ActionAdd, Confidence: p.Confidence, Reason: WhyStaysTrue, Warnings: p.Warnings}
 	}
 	if p.Change == ChangeSupersede {
 		p.Change = ChangeContest
