@@ -52,7 +52,10 @@ func (q *query) relevance(ctx context.Context, evidence []memory.Evidence) ([]me
 	if err != nil {
 		return nil, err
 	}
-	asked := memory.Ask(q.asked, question.Rarity)
+	var asked []memory.Asked // what the question asks for, each by itself
+	for _, clause := range frame.Clauses(q.req.Query) {
+		asked = append(asked, memory.Ask(frame.ReadQuestion(clause), question.Rarity))
+	}
 	out := append([]memory.Evidence(nil), evidence...)
 	for i := range out[:min(len(out), memory.MaxLatest)] {
 		e := &out[i]
@@ -64,10 +67,15 @@ func (q *query) relevance(ctx context.Context, evidence []memory.Evidence) ([]me
 		for _, old := range replaced[e.ID] {
 			words.Add(frame.ReadVocabulary(old, "")) // it is about what that was about
 		}
-		e.Relevance = memory.RelevanceOf(*e, asked, words, q.trust)
+		for _, a := range asked {
+			e.Relevance = max(e.Relevance, memory.RelevanceOf(*e, a, words, q.trust))
+		}
 		q.meta.Relevance = max(q.meta.Relevance, e.Relevance)
 	}
-	q.meta.Floor = asked.Floor()
+	q.meta.Floor = asked[0].Floor()
+	for _, a := range asked[1:] {
+		q.meta.Floor = min(q.meta.Floor, a.Floor())
+	}
 	kept, unknown := memory.EnoughRelevance(memory.PreferRelevant(out), q.meta.Floor, q.req.MinScore)
 	q.meta.Unknown = unknown
 	return kept, nil

@@ -91,6 +91,25 @@ const (
 
 func endsGerund(t token) bool { return strings.HasSuffix(t.low, "ing") && len(t.low) > 4 }
 
+// Clauses splits a text that asks several things: "which seat does she want, and which trips need approval?"
+func Clauses(text string) []string {
+	ts := strings.Fields(text)
+	var out []string
+	start := 0
+	for i := 3; i < len(ts)-2; i++ {
+		joins := strings.EqualFold(ts[i], "and") || strings.HasSuffix(ts[i-1], "?")
+		next := ts[i]
+		if strings.EqualFold(ts[i], "and") {
+			next = ts[i+1]
+		}
+		if joins && questionWords[strings.ToLower(next)] {
+			out = append(out, strings.Join(ts[start:i], " ")+"?")
+			start = i
+		}
+	}
+	return append(out, strings.Join(ts[start:], " "))
+}
+
 // terms collects the content words; those that say whose come from possessives and names.
 func (q *Question) terms(ts []token) {
 	add := func(stem string, owner bool) {
@@ -156,7 +175,8 @@ type Vocabulary struct {
 	concepts map[string]bool
 	times    bool
 	amounts  bool
-	self     bool // somebody with a name says "I"
+	spoke    string // who says it of somebody else
+	self     bool   // somebody with a name says "I"
 }
 
 // Add adds what other words cover.
@@ -210,10 +230,16 @@ func ReadVocabulary(text, who string) Vocabulary {
 			}
 		}
 	}
+	kin := false
 	for _, f := range Read(text, who) { // what is implied: "joined Globex" is about an employer
 		for _, t := range f.topic {
 			note(t)
 		}
+		kin = kin || f.kin
+	}
+	if kin { // "my sister lives in Porto" is not about who says it
+		v.spoke = speakerKey(who)
+		return v
 	}
 	for name := range strings.FieldsSeq(strings.ToLower(who)) {
 		v.stems[stemOf(name)], v.stems[name] = true, true
@@ -230,6 +256,8 @@ func (v Vocabulary) Covers(t Term) float64 {
 		return 1
 	}
 	switch {
+	case t.Stem == v.spoke && t.Stem != "":
+		return namedSelf
 	case t.Stem == selfTerm && v.self:
 		return namedSelf
 	case t.Stem == teamTerm && !v.self:
