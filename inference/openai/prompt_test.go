@@ -65,6 +65,13 @@ func TestAnswersTellChangesAndRetractions(t *testing.T) {
 // Small models answer with the example of the prompt. What the source does not name is not taken from it.
 func TestTheExampleIsNoAnswer(t *testing.T) {
 	t.Parallel()
+	mixed := serve(t, status(200, completion(`{"facts":[{"content":"Maya hates cilantro.","category":"preference","confidence":0.9,
+		"hints":["What is the home town of Ilse?","What does Maya not eat?"]}],"entities":[{"source":"ilse","relationship":"lives_in","target":"Oslo","confidence":0.9}]}`, "stop")))
+	got, _, err := mixed.brain(t).Extractor.Extract(ctx, inference.Source{Content: "I hate cilantro.", Speaker: "Maya"})
+	require.NoError(t, err)
+	require.Empty(t, got.Triples)
+	require.Equal(t, []string{"What does Maya not eat?"}, got.Facts[0].Hints)
+
 	s := serve(t, func(w http.ResponseWriter, r request) {
 		system := r.Messages[0].Content
 		status(200, completion(system[strings.LastIndex(system, "\n")+1:], "stop"))(w, r)
