@@ -269,7 +269,10 @@ func TestModes(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t); d.Policy.AllowUpdateDelete = test.allow })
+			h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+				d.Brain = model.Brain(t)
+				d.Policy.AllowUpdateDelete, d.Policy.Supersede = test.allow, memory.SupersedeReview
+			})
 			p := testkit.Principal()
 			target := known(t, h, p, seed)[0]
 			db := testkit.Owner(t, h.DatabaseURL)

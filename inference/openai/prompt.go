@@ -60,22 +60,25 @@ EXAMPLE, for speaker "Ilse", occurred_at "Wednesday 2026-03-18T10:00:00Z" and th
 {"facts":[{"content":"Ilse moved from Lyon to Oslo on 2026-03-13.","category":"fact","confidence":0.95,"claim":{"subject":"Ilse","predicate":"lives_in","object":"Oslo","functional":true},"retracts":false,"cue":"","hints":["What is the home town or address of Ilse now?"]},{"content":"The Tamarack API must never be called without a timeout.","category":"rule","confidence":0.9,"claim":null,"retracts":false,"cue":"","hints":["What deadline does a request to Tamarack need?"]}],"entities":[{"source":"Ilse","relationship":"lives_in","target":"Oslo","confidence":0.95}]}`
 
 // exampleNames are those of the prompt's example. Small models give it for an answer.
-var exampleNames = []string{"Ilse", "Tamarack"}
+var exampleNames = []string{"ilse", "tamarack"}
 
 // withoutExample drops what names something of the prompt's example that the source does not name.
 func withoutExample(e memory.Extraction, src inference.Source) memory.Extraction {
 	var foreign []string
 	for _, name := range exampleNames {
-		if !strings.Contains(strings.ToLower(src.Content+" "+src.Speaker), strings.ToLower(name)) {
+		if !strings.Contains(strings.ToLower(src.Content+" "+src.Speaker), name) {
 			foreign = append(foreign, name)
 		}
 	}
 	copied := func(texts ...string) bool {
-		return slices.ContainsFunc(strings.FieldsFunc(strings.Join(texts, " "), func(r rune) bool { return !unicode.IsLetter(r) }),
+		return slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(strings.Join(texts, " ")), func(r rune) bool { return !unicode.IsLetter(r) }),
 			func(word string) bool { return slices.Contains(foreign, word) })
 	}
 	all := len(e.Facts) + len(e.Triples)
 	e.Facts = slices.DeleteFunc(e.Facts, func(f memory.Fact) bool { return copied(f.Content) })
+	for i := range e.Facts {
+		e.Facts[i].Hints = slices.DeleteFunc(e.Facts[i].Hints, func(hint string) bool { return copied(hint) })
+	}
 	e.Triples = slices.DeleteFunc(e.Triples, func(t memory.Triple) bool { return copied(t.Source, t.Target) })
 	if n := all - len(e.Facts) - len(e.Triples); n > 0 {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("answer: %d elements copied from the example of the prompt, dropped", n))
