@@ -332,7 +332,7 @@ func TestExtractCutsAndChecksWhatItGets(t *testing.T) {
 	require.Len(t, []rune(e.seen[0]), memory.MaxExtractInput)
 	require.Contains(t, e.seen[0], "[truncated]")
 	require.Zero(t, out.Facts, "a fact of 12,000 characters is none")
-	require.Equal(t, 2, out.Warnings)
+	require.Equal(t, 3, out.Warnings, "the rules read what no fact was left of")
 	m, err := w.store.Get(ctx, schema.Principal{Tenant: "t", Agent: "a"}, uuid.MustParse(ack.MemoryIDs[0]))
 	require.NoError(t, err)
 	require.Equal(t, string(long), m.Content, "the memory itself is whole")
