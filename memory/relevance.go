@@ -17,51 +17,61 @@ const StageRelevance = "relevance"
 const (
 	// DefaultMinRelevance is the relevance below which the best candidate is no answer; PlainMinRelevance that
 	// of a question for one attribute, which is answered in so many words or not at all; and
-	// StrangerMinRelevance that of one about somebody or something that the tenant never heard of.
+	// StrangerMinRelevance that of one about somebody or something that no candidate names.
 	DefaultMinRelevance  = 0.2
 	PlainMinRelevance    = 0.42
 	StrangerMinRelevance = 0.6
 	// MaxRelevanceBytes bounds how much of a text is compared with the question's words by meaning.
 	MaxRelevanceBytes = 1_500
 
-	ownerShare  = 0.5  // of the relevance that rests on the weaker of whose and what
-	otherKind   = 0.85 // by which it counts when it gives no value of the kind that is asked for
-	unknownSelf = 0.5  // weight of "I" and "we" beside the rarest word, 1
+	ownerShare   = 0.5  // of the relevance that rests on the weaker of whose and what
+	otherKind    = 0.85 // by which it counts when it gives no value of the kind that is asked for
+	selfWeight   = 0.5  // of "I" and "we" beside a word that no candidate has, 1
+	commonWeight = 0.3  // of a word that all candidates have
 )
 
-// Asked is a question with the weight of its words.
+// Asked is a question with the weights of its words. Nothing in it depends on memories that are hidden from
+// the asker: they must not decide whether there is an answer.
 type Asked struct {
 	frame.Question
-	weights  []float64 // of Terms, each in [0,1]
-	stranger bool      // whose it is stands in no memory
+	weights []float64 // of Terms, (0,1]
+	met     []bool    // which of Terms some candidate covers
 }
 
-// Floor is the relevance that the best candidate needs.
+// Ask weighs the words of a question by how few of the candidates cover them.
+func Ask(question frame.Question, candidates []frame.Vocabulary) Asked {
+	a := Asked{Question: question}
+	for _, t := range question.Terms {
+		covered := 0
+		for _, v := range candidates {
+			if v.Covers(t) > 0 {
+				covered++
+			}
+		}
+		weight := selfWeight
+		if !pseudo(t) {
+			weight = commonWeight + (1-commonWeight)*(1-float64(covered)/float64(max(1, len(candidates))))
+		}
+		a.weights, a.met = append(a.weights, weight), append(a.met, covered > 0)
+	}
+	return a
+}
+
+// Floor is the relevance that the best of the candidates needs.
 func (a Asked) Floor() float64 {
-	switch {
-	case a.stranger:
-		return StrangerMinRelevance
-	case a.Plain:
+	for i, t := range a.Terms {
+		if t.Owner && !pseudo(t) && !a.met[i] {
+			return StrangerMinRelevance
+		}
+	}
+	if a.Plain {
 		return PlainMinRelevance
 	}
 	return DefaultMinRelevance
 }
 
-// Ask weighs the words of a question. Rarity returns the inverse document frequency of a stem in the tenant, and the
-// highest that a stem can have.
-func Ask(question frame.Question, rarity func(stem string) (idf, most float64)) Asked {
-	a := Asked{Question: question}
-	for _, t := range a.Terms {
-		w := unknownSelf
-		if t.Stem != frame.SelfTerm && t.Stem != frame.TeamTerm {
-			idf, most := rarity(t.Stem)
-			a.stranger = a.stranger || t.Owner && idf >= most
-			w = 0.3 + 0.7*idf/max(most, 1e-9)
-		}
-		a.weights = append(a.weights, w)
-	}
-	return a
-}
+// pseudo reports whether a term is who asks.
+func pseudo(t frame.Term) bool { return t.Stem == frame.SelfTerm || t.Stem == frame.TeamTerm }
 
 // Relevance says how likely a text is to be about what is asked, in [0,1]: the share of the question's
 // words that it covers, by the word itself or by one of the same concept, and as much the weaker of

@@ -269,10 +269,6 @@ func weighing(terms []Term, least float64, quote func(string) string) (match str
 	return match, true
 }
 
-// InverseFrequency is BM25's inverse document frequency of a word that so many of all documents hold; never
-// negative.
-func InverseFrequency(docs, total int64) float64 { return idf(docs, total) }
-
 // idf is BM25's inverse document frequency in the form that is never negative.
 func idf(docs, total int64) float64 {
 	d, n := float64(docs), float64(max(total, docs))

@@ -44,33 +44,28 @@ func (q *query) relevance(ctx context.Context, evidence []memory.Evidence) ([]me
 	if err != nil {
 		return nil, err
 	}
-	question, err := q.question(ctx)
-	if err != nil {
-		return evidence, nil // the channels that wanted it are named already
-	}
 	replaced, err := q.replaced(ctx, evidence)
 	if err != nil {
 		return nil, err
 	}
+	out := append([]memory.Evidence(nil), evidence...)
+	best := out[:min(len(out), memory.MaxLatest)]
+	words := make([]frame.Vocabulary, len(best))
+	for i, e := range best {
+		words[i] = frame.ReadVocabulary(firstBytes(quotes[e.ID].Text, memory.MaxRelevanceBytes), e.Speaker)
+		for _, old := range replaced[e.ID] {
+			words[i].Add(frame.ReadVocabulary(old, "")) // it is about what that was about
+		}
+	}
 	var asked []memory.Asked // what the question asks for, each by itself
 	for _, clause := range frame.Clauses(q.req.Query) {
-		asked = append(asked, memory.Ask(frame.ReadQuestion(clause), question.Rarity))
+		asked = append(asked, memory.Ask(frame.ReadQuestion(clause), words))
 	}
-	out := append([]memory.Evidence(nil), evidence...)
-	for i := range out[:min(len(out), memory.MaxLatest)] {
-		e := &out[i]
-		text := quotes[e.ID].Text
-		if text == "" {
-			continue
-		}
-		words := frame.ReadVocabulary(firstBytes(text, memory.MaxRelevanceBytes), e.Speaker)
-		for _, old := range replaced[e.ID] {
-			words.Add(frame.ReadVocabulary(old, "")) // it is about what that was about
-		}
+	for i := range best {
 		for _, a := range asked {
-			e.Relevance = max(e.Relevance, memory.RelevanceOf(*e, a, words, q.trust))
+			best[i].Relevance = max(best[i].Relevance, memory.RelevanceOf(best[i], a, words[i], q.trust))
 		}
-		q.meta.Relevance = max(q.meta.Relevance, e.Relevance)
+		q.meta.Relevance = max(q.meta.Relevance, best[i].Relevance)
 	}
 	q.meta.Floor = asked[0].Floor()
 	for _, a := range asked[1:] {

@@ -67,18 +67,6 @@ func (s *Store) Analyse(ctx context.Context, tenant string, w Wording) (Question
 	return q, nil
 }
 
-// Rarity returns the inverse document frequency of a stem of the question in the tenant, and that of one
-// that no memory holds. A stem that is not the question's counts as half as rare as can be.
-func (q Question) Rarity(stem string) (idf, most float64) {
-	most = memory.InverseFrequency(0, q.corpus.Docs)
-	for _, l := range q.keywords {
-		if l.Text == stem {
-			return memory.InverseFrequency(l.Docs, q.corpus.Docs), most
-		}
-	}
-	return most / 2, most
-}
-
 // named are lexemes for what need not stand in any text as it stands in a name, a predicate or a summary.
 func named(lexemes []memory.Lexeme) []memory.Lexeme {
 	out := slices.Clone(lexemes)
