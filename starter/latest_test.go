@@ -51,7 +51,7 @@ func TestPromptSaysWhatIsCurrent(t *testing.T) {
 func TestAnEmptyAnswerSaysWhy(t *testing.T) {
 	t.Parallel()
 	zero, most := 0.0, 0.9
-	found := schema.RecallMeta{Unknown: true, Relevance: 0.21, Channels: map[string]int{"text": 0, "vector": 3}}
+	found := schema.RecallMeta{Unknown: true, Relevance: 0.21, Floor: 0.4, Channels: map[string]int{"text": 0, "vector": 3}}
 	require.Equal(t, "nothing is known about that (best relevance 0.21, below 0.40; --min-score 0 shows what was found)", nothing(found, nil))
 	require.Equal(t, "nothing is known about that (best relevance 0.21, below 0.90; --min-score 0 shows what was found)", nothing(found, &most))
 	require.Equal(t, "nothing is known about that", nothing(found, &zero))
@@ -67,7 +67,7 @@ func TestRecallKnowsWhatItDoesNotKnow(t *testing.T) {
 	updated := c.run("remember", "We moved from Lyon to Oslo last month.", "--speaker", "Maya", "--occurred-at", "2026-03-10", "--wait").is(exitOK).out
 	require.Contains(t, updated, "updates: I live in Lyon → We moved from Lyon to Oslo last month.")
 
-	require.Regexp(t, `^nothing is known about that \(best relevance 0\.\d\d, below 0\.40; --min-score 0 shows what was found\)\n`,
+	require.Regexp(t, `^nothing is known about that \(best relevance 0\.\d\d, below 0\.\d\d; --min-score 0 shows what was found\)\n`,
 		c.run("recall", "what does a quasar emit?").is(exitOK).out)
 	require.True(t, c.recall("what does a quasar emit?").Meta.Unknown)
 	require.NotEmpty(t, c.recall("what does a quasar emit?", "--min-score", "0").Results)
