@@ -11,7 +11,7 @@ import (
 // Reasons that Vouch gives. They name the rule and never hold content.
 const (
 	WhyStaysTrue = "new: the model would change what was said, or was said later; that stays"
-	vouchedFor      = "change: %s; by the words, where the model proposed %s"
+	vouchedFor   = "change: %s; by the words, where the model proposed %s"
 )
 
 // Unusable reports whether a proposal is none only because the decision could not be used: it could not be
