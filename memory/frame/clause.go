@@ -1,0 +1,133 @@
+package frame
+
+import (
+	"slices"
+	"strings"
+)
+
+// splitClauses cuts a sentence where another statement begins.
+func splitClauses(ts []token) [][]token {
+	var out [][]token
+	start, verbs := 0, 0
+	for i := range ts {
+		if isVerb(ts[i]) {
+			verbs++
+		}
+		if i-start < 2 || i+2 >= len(ts) || verbs == 0 {
+			continue
+		}
+		next := i + 1
+		if i+2 < len(ts) && ts[next].low == "and" && (ts[i+2].low == "nolonger" || ts[i+2].low == "not" || ts[i+2].low == "never") {
+			out = append(out, ts[start:i+1])
+			start, verbs = next+1, 0
+			continue
+		}
+		and := ts[next].low == "and" || ts[next].low == "but" && !hasNegation(ts[start:next])
+		if and {
+			next++
+		}
+		if next+1 >= len(ts) {
+			continue
+		}
+		end := ts[i].end
+		begins := false
+		switch {
+		case end == ';' || end == '–' && verbs > 0:
+			begins = hasVerb(ts[next:min(len(ts), next+5)])
+		case end == ',' || and:
+			t := ts[next]
+			begins = (pronouns[t.low] || selfWords[t.low]) && !(t.low == "the") && hasVerb(ts[next+1:min(len(ts), next+3)]) ||
+				(possessives[t.low] || t.cap && end == ',' || articles[t.low] && end == ',') && hasAux(ts[next+1:min(len(ts), next+5)]) ||
+				and && isVerb(t) && !articles[ts[next-1].low] && (pastTense(t) || isAux(t) || strings.HasSuffix(t.low, "s") || selfStart(ts[start])) && !isNounHere(ts, next)
+		}
+		if begins {
+			out = append(out, ts[start:i+1])
+			start, verbs = next, 0
+		}
+	}
+	return append(out, ts[start:])
+}
+
+func selfStart(t token) bool { return selfWords[t.low] || teamWords[t.low] }
+
+// isNounHere reports whether a word that may be a verb is hardly one: nothing follows that it could govern.
+func isNounHere(ts []token, i int) bool { return i+1 >= len(ts) || ts[i].end != 0 }
+
+func hasVerb(ts []token) bool { return slices.ContainsFunc(ts, isVerb) }
+func hasAux(ts []token) bool  { return slices.ContainsFunc(ts, isAux) }
+
+func hasNegation(ts []token) bool {
+	return slices.ContainsFunc(ts, func(t token) bool { return t.low == "not" || t.low == "nolonger" || t.low == "never" })
+}
+
+// elliptic reads "Kofi is." after "Priya is no longer on call": the name alone is the value.
+func (r *reader) elliptic(prev *Frame) bool {
+	n := len(r.ts)
+	if n < 2 || n > 4 || !isAux(r.ts[n-1]) && !(isAux(r.ts[n-2]) && nowCues[r.ts[n-1].low]) || !r.ts[0].cap || selfWords[r.ts[0].low] || !prev.ended && !prev.negated {
+		return false
+	}
+	r.taken = make([]bool, n)
+	end := n - 1
+	for end > 0 && (isAux(r.ts[end]) || nowCues[r.ts[end].low]) {
+		end--
+	}
+	v, ok := r.value(0, end+1)
+	if !ok {
+		return false
+	}
+	v.Kind = KindName
+	prev.old = append(prev.old, prev.values...)
+	prev.values = []Value{v}
+	prev.ended, prev.negated, prev.cue = false, false, cueChange
+	return true
+}
+
+// inherit gives a clause the subject of the one before.
+func (r *reader) inherit(prev Frame, sameSentence bool) {
+	r.unresolved = r.unresolved && len(prev.subject) == 0
+	if !r.byPronoun && !(sameSentence && r.subjectless) || len(prev.subject) == 0 {
+		return
+	}
+	r.unresolved = false
+	for _, t := range slices.Backward(prev.subject) {
+		if !slices.Contains(r.topic, t) {
+			r.topic = slices.Insert(r.topic, 0, t)
+		}
+		if !slices.Contains(r.subject, t) {
+			r.subject = slices.Insert(r.subject, 0, t)
+		}
+	}
+	r.bareName, r.kin = r.bareName || prev.bareName, r.kin || prev.kin
+	for _, t := range prev.owner {
+		if !slices.Contains(r.owner, t) {
+			r.owner = append(r.owner, t)
+		}
+	}
+}
+
+// completes reports whether f gives what takes the place of what prev says is over.
+func completes(prev, f Frame, close bool) bool {
+	if !close || len(f.values) == 0 || f.ended || f.negated || !prev.ended && !prev.negated && prev.cue < cueChange {
+		return false
+	}
+	if len(prev.values) > 0 && !prev.ended && !prev.negated {
+		return false // it has a value of its own
+	}
+	m := match(prev, f)
+	return !m.strangers
+}
+
+func joined(prev, f Frame) Frame {
+	out := prev
+	out.old = append(slices.Clone(prev.old), prev.values...)
+	out.values = f.values
+	out.topic = slices.Clone(prev.topic)
+	for _, t := range f.topic {
+		if !slices.Contains(out.topic, t) {
+			out.topic = append(out.topic, t)
+		}
+	}
+	out.ended, out.negated, out.event, out.cue = false, false, false, cueChange
+	out.copular = prev.copular || f.copular
+	return out
+}

@@ -1,0 +1,101 @@
+package frame
+
+import (
+	"slices"
+	"strings"
+)
+
+// oldMarkers come before what holds no longer.
+var oldMarkers = words("insteadof ratherthan moveoff getridof nolonger")
+
+// replacers are verbs whose object is what holds no longer.
+var replacers = stems("replace swap ditch drop retire deprecate sunset abandon leave quit scrap dump axe trade exchange kill remove supersede succeed", "getridof moveoff giveup shutdown")
+
+// findOld marks what the statement says that holds no longer.
+func (r *reader) findOld() {
+	toward := slices.ContainsFunc(r.ts, func(t token) bool { return t.low == "to" || t.low == "into" || t.low == "onto" })
+	main := r.main()
+	for i := 0; i < len(r.ts); i++ {
+		t := r.ts[i]
+		from := -1
+		switch {
+		case t.low == "not" && r.contrast(i):
+			from = i + 1
+		case oldMarkers[t.low] && (t.low != "nolonger" || r.copular || i+1 < len(r.ts) && !isVerb(r.ts[i+1])):
+			from = i + 1
+		case t.low == "from" && (r.cue == cueChange || toward) && !isTimeOf(r.ts, i+1):
+			from = i + 1
+		case t.low == "over" && main.stem == stemOf("prefer") && i > r.verb:
+			from = i + 1
+		case i == r.verb && replacers[t.stem] && i+1 < len(r.ts) && strings.HasSuffix(r.ts[i+1].low, "ing"):
+		case i == r.verb && replacers[t.stem] && i+1 < len(r.ts) && !prepositions[r.ts[i+1].low] && t.low != "shutdown":
+			from = i + 1
+		case i > r.verb && i > 0 && (r.ts[i-1].low == "and" || r.ts[i-1].low == "to" || isAux(r.ts[i-1])) && replacers[t.stem] && i+1 < len(r.ts) && !prepositions[r.ts[i+1].low]:
+			from = i + 1
+		case strings.HasSuffix(t.low, "ing") && len(t.low) > 4 && i > 0 && endVerbs[r.ts[i-1].stem] && i+1 < len(r.ts):
+			from = i + 1 // "stopped using Jira", "gave up being a recruiter"
+			for from < len(r.ts)-1 && (r.ts[from].low == "as" || r.ts[from].low == "to" || r.ts[from].low == "in" || r.ts[from].low == "on" || r.ts[from].low == "at" || r.ts[from].low == "by" || r.ts[from].low == "with") {
+				from++
+			}
+		}
+		if from < 0 || from >= len(r.ts) || t.end != 0 && !oldMarkers[t.low] {
+			continue
+		}
+		if to := r.nounPhrase(from); to > from {
+			if v, ok := r.value(from, to); ok {
+				r.old = append(r.old, v)
+				r.take(from, to)
+				i = to - 1
+			}
+		}
+	}
+	r.oldSubject()
+}
+
+// oldSubject reads whose place was taken where the subject says it: "Jenkins was replaced by …",
+// "Marek handed on-call over to Priya", "Jenkins is out".
+func (r *reader) oldSubject() {
+	main := r.main()
+	passive := main.stem == stemOf("replace") && r.copular
+	gave := main.low == "handover" || main.stem == stemOf("pass") || main.stem == "hand"
+	out := r.copular && r.ended && r.verb > 0 && isBe(main)
+	retired := replacers[main.stem] && r.copular
+	if r.verb == 0 || r.verb >= len(r.ts) || !(passive || gave || out || retired) {
+		return
+	}
+	to := r.verb
+	for to > 0 && (isAux(r.ts[to-1]) || fillers[r.ts[to-1].low]) {
+		to--
+	}
+	from := to // the name alone: "the Mistral team's chat tool Slack"
+	for from > 0 && r.nameLike(from-1) && (from == to || r.ts[from-1].end == 0 && !r.ts[from-1].poss) {
+		from--
+	}
+	if from == to {
+		from = 0
+	}
+	if v, ok := r.value(from, to); ok && v.Kind != KindTerm && !r.isSelf(0, to) {
+		r.old = append(r.old, v)
+		r.take(from, to)
+	}
+}
+
+func (r *reader) isSelf(from, to int) bool {
+	return to-from == 1 && (selfWords[r.ts[from].low] || teamWords[r.ts[from].low] || pronouns[r.ts[from].low])
+}
+
+// isTimeOf reports whether a time or a date starts at i: "from Monday".
+func isTimeOf(ts []token, i int) bool {
+	if i >= len(ts) {
+		return true
+	}
+	if fillers[ts[i].low] || nowCues[ts[i].low] {
+		return true
+	}
+	_, n := dateAt(ts, i)
+	if n == 0 {
+		return false
+	}
+	// "from May 3 to June 10" gives an old date.
+	return !slices.ContainsFunc(ts[i+n:], func(t token) bool { return t.low == "to" || t.low == "until" })
+}
