@@ -5,6 +5,6 @@
 // the other; and questions, some about things that nobody said. The same seed gives the same tenants.
 //
 // The corpus has two halves. The development half (dev_*.go) is there to write rules against. The held-out
-// half (heldout_*.go) has other attributes, other wordings and other authors: whoever writes the rules must
+// half (heldout_*.go) has other attributes, other wordings and other authors: who writes the rules must
 // not read it, nor what the bench would print of it with -show-heldout.
 package changes

@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -310,13 +311,13 @@ func (r *reader) findTopic() {
 			r.condition = append(r.condition, t.stem)
 		case subject && agent:
 		case selfWords[t.low]:
-			r.addTerm(subject, cmpOr(r.speaker, selfTerm))
+			r.addTerm(subject, cmp.Or(r.speaker, selfTerm))
 		case t.low == "user" && (i == 0 || r.ts[i-1].low == "the"):
 			r.addTerm(subject, selfTerm)
 		case teamWords[t.low] || t.low == "our":
 			r.addTerm(subject, teamTerm)
 		case t.low == "my":
-			r.addTerm(subject || agent && i == r.verb+1, cmpOr(r.speaker, selfTerm))
+			r.addTerm(subject || agent && i == r.verb+1, cmp.Or(r.speaker, selfTerm))
 		case !isContent(t) && !(t.cap && i > 0 && lightVerbs[t.stem]) && !(concepts[t.stem] != nil && !auxiliaries[t.low] && !prepositions[t.low] && !fillers[t.low]):
 		case (changeVerbs[t.stem] || endVerbs[t.stem] && concepts[t.stem] == nil) && i >= actor && i <= r.verb+1:
 		case i >= actor && isMarker(t):
@@ -349,118 +350,13 @@ func (r *reader) findTopic() {
 	}
 }
 
-// entityHeads end the names of things although they are attributes of people: "the import job".
-var entityHeads = stems("job page lake store site gateway printer bot scheduler worker queue node module package component")
-
-// findOwner finds whose attribute the statement is about.
-func (r *reader) findOwner(actor int, agent bool) {
-	add := func(t string) {
-		if t != "" && !softTerms[t] && !slices.Contains(r.owner, t) {
-			r.owner = append(r.owner, t)
-		}
-	}
-	possessor := false
-	start := 0 // of the noun phrase
-	for i, t := range r.ts {
-		if r.taken[i] || articles[t.low] || prepositions[t.low] || isAux(t) || i == r.verb {
-			start = i + 1
-		}
-		switch {
-		case t.poss && !r.taken[i]:
-			possessor = true
-			for k := start; k <= i; k++ {
-				if w := r.ts[k]; possessives[w.low] {
-					r.kin = r.kin || i < r.verb
-				} else if w.low == "user" {
-					add(selfTerm)
-					r.kin = r.kin || i+1 < r.verb && r.ownsPerson(i)
-				} else if isContent(w) {
-					add(w.stem)
-				}
-			}
-			start = i + 1
-		case (t.low == "my" || t.low == "our") && !r.ownsPerson(i):
-			possessor = true
-			if t.low == "our" {
-				add(teamTerm)
-			} else {
-				add(cmpOr(r.speaker, selfTerm))
-			}
-		case t.low == "of" && i+1 < len(r.ts):
-			for k := i + 1; k < len(r.ts) && (isContent(r.ts[k]) && !r.taken[k] || articles[r.ts[k].low] || possessives[r.ts[k].low]); k++ {
-				if isContent(r.ts[k]) {
-					possessor = true
-					add(r.ts[k].stem)
-				}
-				if r.ts[k].end != 0 {
-					break
-				}
-			}
-		}
-	}
-	if agent || r.verb >= len(r.ts) || actor == 0 || actor > len(r.ts) || r.taken[0] {
-		return
-	}
-	switch {
-	case r.isSelf(0, actor):
-		for _, t := range r.subject {
-			add(t)
-		}
-	case r.bareName:
-		for _, t := range r.ts[:actor] {
-			add(t.stem)
-		}
-	case possessor:
-	case possessives[r.ts[0].low] && r.ownsPerson(0):
-		r.kin = true
-		for _, t := range r.ts[:actor] {
-			if isContent(t) {
-				add(t.stem)
-			}
-		}
-	default:
-		head := r.ts[actor-1]
-		if isBe(r.main()) && !properEnd(head) || concepts[head.stem] != nil && !entityHeads[head.stem] {
-			return
-		}
-		for _, t := range r.ts[:actor] {
-			if isContent(t) {
-				add(t.stem)
-			}
-		}
-	}
-}
-
-// properEnd reports whether a noun phrase ends in a name.
-func properEnd(t token) bool { return t.cap && concepts[t.stem] == nil }
-
-// people are nouns of persons whom one has.
-var people = stems(`brother sister mother father mom dad son daughter wife husband partner boyfriend girlfriend fiance fiancee friend cousin
-	uncle aunt boss manager colleague coworker teacher doctor neighbor neighbour roommate flatmate grandmother grandfather grandma
-	grandpa niece nephew client customer landlord mentor intern child twin kid`)
-
-// ownsPerson reports whether the possessive at i has a person: "my brother lives …", but not "my manager is".
-func (r *reader) ownsPerson(i int) bool {
-	if i+1 >= len(r.ts) || !people[r.ts[i+1].stem] {
-		return false
-	}
-	if r.ts[i+1].poss {
-		return true
-	}
-	main := r.main()
-	if i+2 <= r.verb && isBe(main) && hasConcept(r.ts[i+1].stem, words("MANAGER PARTNER DOCTOR CUSTOMER")) && len(r.values) > 0 && r.values[0].Kind == KindName {
-		return false // who has the part is the value
-	}
-	return i == 0 && i+2 <= r.verb || i > r.verb && !hasConcept(r.ts[i+1].stem, words("MANAGER PARTNER DOCTOR CUSTOMER"))
-}
-
 // actorKey names who carries out a change.
 func (r *reader) actorKey(actor int) string {
 	switch low := r.ts[0].low; {
 	case teamWords[low]:
 		return teamTerm
 	case selfWords[low]:
-		return cmpOr(r.speaker, selfTerm)
+		return cmp.Or(r.speaker, selfTerm)
 	case pronouns[low]:
 		return "they"
 	case actor == 1:
@@ -525,11 +421,4 @@ func (r *reader) addTerm(subject bool, term string) {
 	if subject {
 		r.subject = append(r.subject, term)
 	}
-}
-
-func cmpOr(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
