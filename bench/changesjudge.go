@@ -24,6 +24,7 @@ type tenantResult struct {
 type pairResult struct {
 	changes.Pair
 	newFirst   bool
+	instead    string // what is first when the new one is not
 	old        fate
 	askedPast  bool
 	oldFirst   bool // the question about the past
@@ -153,6 +154,7 @@ func (m *told) judgePair(p changes.Pair) (out pairResult, failures []failure, er
 		return out, nil, err
 	}
 	out.newFirst = len(results) > 0 && m.is(results[0], p.New)
+	out.instead = m.instead(results, p.Old, p.New)
 	out.old = m.fate(results, p.Old, p.New)
 	if !out.newFirst || !out.oldDone() {
 		what := "old marked, but the new one is not first"
@@ -180,6 +182,29 @@ func (m *told) judgePair(p changes.Pair) (out pairResult, failures []failure, er
 		failures = append(failures, m.failure(p.Attribute+", "+p.Wording+": past", p.Past, results, p.Old, p.New))
 	}
 	return out, failures, nil
+}
+
+// What the first result is when it is not the new statement.
+const (
+	insteadNothing = "nothing"
+	insteadOld     = "the old one"
+	insteadOther   = "another, the new one after it"
+	insteadLost    = "another, the new one not found"
+)
+
+// instead says what is the first result when it is not the new statement; empty when it is.
+func (m *told) instead(results []schema.RecallResult, old, now int) string {
+	switch {
+	case len(results) == 0:
+		return insteadNothing
+	case m.is(results[0], now):
+		return ""
+	case m.is(results[0], old):
+		return insteadOld
+	case slices.ContainsFunc(results, func(r schema.RecallResult) bool { return m.is(r, now) }):
+		return insteadOther
+	}
+	return insteadLost
 }
 
 // fate says what became of an old statement among the results.

@@ -97,6 +97,7 @@ func (b *bench) reportChanges(tenants []changes.Tenant, results []tenantResult, 
 		}
 	}
 	table("Changes", append([]string{"part"}, tallyHeader...), rows)
+	reportInstead(tenants, results)
 	reportChains(tenants, results)
 	b.reportOthers(tenants, results)
 	for _, t := range []struct {
@@ -118,6 +119,32 @@ func (b *bench) reportChanges(tenants []changes.Tenant, results []tenantResult, 
 	if b.changing.showFailures {
 		b.printFailures(tenants, results)
 	}
+}
+
+// reportInstead prints what comes first when the new statement does not, and whether the old one was marked.
+func reportInstead(tenants []changes.Tenant, results []tenantResult) {
+	type key struct {
+		half, instead string
+		done          bool
+	}
+	counts := map[key]int{}
+	for i, r := range results {
+		for _, p := range r.pairs {
+			if !p.newFirst {
+				counts[key{halfName(tenants[i].HeldOut), p.instead, p.oldDone()}]++
+			}
+		}
+	}
+	var rows [][]string
+	for _, half := range []bool{false, true} {
+		for _, instead := range []string{insteadOld, insteadOther, insteadLost, insteadNothing} {
+			done, not := counts[key{halfName(half), instead, true}], counts[key{halfName(half), instead, false}]
+			if done+not > 0 {
+				rows = append(rows, []string{halfName(half), instead, fmt.Sprint(done), fmt.Sprint(not)})
+			}
+		}
+	}
+	table("What is first instead of the newest", []string{"half", "first", "old one marked or gone", "not"}, rows)
 }
 
 // reportChains prints what became of things that changed twice.

@@ -1,0 +1,161 @@
+package lexicon
+
+import (
+	"bytes"
+	"compress/gzip"
+	_ "embed"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"sync"
+)
+
+// Dimensions is how many components a vector has.
+const Dimensions = 128
+
+//go:embed words.bin
+var packed []byte
+
+// table holds the words by rank, the most frequent first, and a vector of length one for each.
+type table struct {
+	rank    map[string]int32
+	vectors []int8
+	lengths []float32 // of the vectors as stored
+}
+
+var words = sync.OnceValue(func() *table {
+	t, err := read(packed)
+	if err != nil {
+		panic(fmt.Sprintf("lexicon: words.bin: %v", err)) // it is part of the program
+	}
+	return t
+})
+
+// read unpacks a table: the number of words, of dimensions and of bytes of the words, the words, a line each,
+// and four bits a component, 8 for zero.
+func read(packed []byte) (*table, error) {
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		return nil, err
+	}
+	const header = 12
+	if len(data) < header {
+		return nil, io.ErrUnexpectedEOF
+	}
+	n, dimensions := int(binary.LittleEndian.Uint32(data)), int(binary.LittleEndian.Uint32(data[4:]))
+	names := int(binary.LittleEndian.Uint32(data[8:]))
+	if dimensions != Dimensions || len(data) != header+names+n*dimensions/2 {
+		return nil, fmt.Errorf("%d bytes for %d words of %d dimensions", len(data), n, dimensions)
+	}
+	t := &table{rank: make(map[string]int32, n), vectors: make([]int8, n*dimensions), lengths: make([]float32, n)}
+	rank := int32(0)
+	for w := range strings.SplitSeq(string(data[header:header+names]), "\n") {
+		t.rank[w] = rank
+		rank++
+	}
+	for i, b := range data[header+names:] {
+		t.vectors[2*i], t.vectors[2*i+1] = int8(b>>4)-8, int8(b&15)-8
+	}
+	for i := range t.lengths {
+		sum := 0
+		for _, x := range t.at(int32(i)) {
+			sum += int(x) * int(x)
+		}
+		t.lengths[i] = float32(math.Sqrt(float64(sum)))
+	}
+	return t, nil
+}
+
+func (t *table) at(rank int32) []int8 {
+	return t.vectors[int(rank)*Dimensions : (int(rank)+1)*Dimensions]
+}
+
+// find returns the rank of a word in lower case, of its singular where it has only that.
+func (t *table) find(word string) (int32, bool) {
+	if r, ok := t.rank[word]; ok {
+		return r, true
+	}
+	if base, found := strings.CutSuffix(word, "s"); found {
+		if r, ok := t.rank[base]; ok {
+			return r, true
+		}
+	}
+	return 0, false
+}
+
+// Known reports whether a word in lower case is in the lexicon.
+func Known(word string) bool {
+	_, ok := words().find(word)
+	return ok
+}
+
+// Similarity says how near two words in lower case are in meaning: 1 for the same word, about 0 for words
+// that have nothing to do with each other, and 0 where one is unknown. Of words chosen at random one pair in a
+// hundred has more than 0.3.
+func Similarity(a, b string) float64 {
+	if a == b {
+		return 1
+	}
+	t := words()
+	i, ok := t.find(a)
+	if !ok {
+		return 0
+	}
+	j, ok := t.find(b)
+	if !ok {
+		return 0
+	}
+	sum := 0
+	x, y := t.at(i), t.at(j)
+	for k := range x {
+		sum += int(x[k]) * int(y[k])
+	}
+	return float64(sum) / float64(t.lengths[i]*t.lengths[j])
+}
+
+// rareRank is the rank from which words count as rare.
+const rareRank = 20_000
+
+// Rarity says how rare a word in lower case is, in [0,1]: 0 for the most frequent, 1 for what is unknown.
+func Rarity(word string) float64 {
+	r, ok := words().find(word)
+	if !ok {
+		return 1
+	}
+	return min(1, math.Log1p(float64(r))/math.Log1p(rareRank))
+}
+
+// Vector is the meaning of several words.
+type Vector [Dimensions]float32
+
+// Add adds a word in lower case with a weight; an unknown word adds nothing.
+func (v *Vector) Add(word string, weight float64) {
+	t := words()
+	r, ok := t.find(word)
+	if !ok {
+		return
+	}
+	scale := float32(weight) / t.lengths[r]
+	for k, x := range t.at(r) {
+		v[k] += scale * float32(x)
+	}
+}
+
+// Cosine is the cosine of two vectors; 0 where one is zero.
+func (v *Vector) Cosine(o *Vector) float64 {
+	var sum, a, b float64
+	for k := range v {
+		x, y := float64(v[k]), float64(o[k])
+		sum, a, b = sum+x*y, a+x*x, b+y*y
+	}
+	if a == 0 || b == 0 {
+		return 0
+	}
+	return sum / math.Sqrt(a*b)
+}

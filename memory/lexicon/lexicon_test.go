@@ -1,0 +1,72 @@
+package lexicon
+
+import (
+	"testing"
+)
+
+func TestNearWordsAreNearer(t *testing.T) {
+	for _, c := range []struct{ word, near, far string }{
+		{"car", "vehicle", "kitchen"},
+		{"dentist", "doctor", "database"},
+		{"medication", "pills", "deadline"},
+		{"postgres", "mysql", "salary"},
+		{"coffee", "tea", "server"},
+		{"violin", "instrument", "budget"},
+		{"cats", "dog", "deployment"},
+	} {
+		near, far := Similarity(c.word, c.near), Similarity(c.word, c.far)
+		if near < 0.3 || far > 0.2 {
+			t.Errorf("%s: %s %.2f, %s %.2f", c.word, c.near, near, c.far, far)
+		}
+	}
+}
+
+func TestSimilarityOfTheSameAndTheUnknown(t *testing.T) {
+	if got := Similarity("zzxqy", "zzxqy"); got != 1 {
+		t.Errorf("the same unknown word: %v", got)
+	}
+	if got := Similarity("zzxqy", "car"); got != 0 {
+		t.Errorf("an unknown word: %v", got)
+	}
+	if a, b := Similarity("car", "road"), Similarity("road", "car"); a != b {
+		t.Errorf("not symmetric: %v and %v", a, b)
+	}
+}
+
+func TestRarity(t *testing.T) {
+	if common, rare, unknown := Rarity("the"), Rarity("dentist"), Rarity("zzxqy"); common >= rare || rare >= unknown || unknown != 1 {
+		t.Errorf("the %v, dentist %v, unknown %v", common, rare, unknown)
+	}
+}
+
+func TestVectorsOfTexts(t *testing.T) {
+	sum := func(list ...string) *Vector {
+		var v Vector
+		for _, w := range list {
+			v.Add(w, Rarity(w))
+		}
+		return &v
+	}
+	a, b, c := sum("drives", "car"), sum("owns", "vehicle"), sum("favourite", "dish")
+	if a.Cosine(b) <= a.Cosine(c) {
+		t.Errorf("%.2f is not above %.2f", a.Cosine(b), a.Cosine(c))
+	}
+	if got := a.Cosine(&Vector{}); got != 0 {
+		t.Errorf("cosine with nothing: %v", got)
+	}
+}
+
+func TestReadRefusesWhatIsCutShort(t *testing.T) {
+	if _, err := read(packed[:len(packed)/2]); err == nil {
+		t.Error("half of the table was read")
+	}
+	if _, err := read(nil); err == nil {
+		t.Error("nothing was read")
+	}
+}
+
+func BenchmarkSimilarity(b *testing.B) {
+	for b.Loop() {
+		Similarity("car", "vehicle")
+	}
+}
