@@ -31,7 +31,7 @@ func (b *bench) changes(ctx context.Context) error {
 	}
 	var tenants []changes.Tenant
 	for _, t := range changes.Generate(b.changing.seed, share) {
-		if b.changing.half == "both" || (b.changing.half == "heldout") == t.HeldOut {
+		if b.changing.half == "all" || b.changing.half == t.Half {
 			tenants = append(tenants, t)
 		}
 	}

@@ -55,13 +55,14 @@ func (t tally) row(name string) []string {
 // cells are the parts of the tables, by whether attribute and wording are held out.
 var cells = []struct {
 	name string
-	of   func(changes.Pair) bool
+	of   func(half string, p changes.Pair) bool
 }{
-	{"development", func(p changes.Pair) bool { return !p.HeldAttribute && !p.HeldWording }},
-	{"wordings left out", func(p changes.Pair) bool { return !p.HeldAttribute && p.HeldWording }},
-	{"attributes left out", func(p changes.Pair) bool { return p.HeldAttribute && !p.HeldWording }},
-	{"both left out", func(p changes.Pair) bool { return p.HeldAttribute && p.HeldWording }},
-	{"all that is left out", func(p changes.Pair) bool { return p.HeldAttribute || p.HeldWording }},
+	{"development", func(half string, p changes.Pair) bool { return half == "dev" }},
+	{"second development", func(half string, p changes.Pair) bool { return half == "second" }},
+	{"wordings left out", func(_ string, p changes.Pair) bool { return !p.HeldAttribute && p.HeldWording }},
+	{"attributes left out", func(_ string, p changes.Pair) bool { return p.HeldAttribute && !p.HeldWording }},
+	{"both left out", func(_ string, p changes.Pair) bool { return p.HeldAttribute && p.HeldWording }},
+	{"all that is left out", func(_ string, p changes.Pair) bool { return p.HeldAttribute || p.HeldWording }},
 }
 
 // reportChanges prints the tables. Of the held-out half they show sums only, unless it is asked for.
@@ -73,7 +74,7 @@ func (b *bench) reportChanges(tenants []changes.Tenant, results []tenantResult, 
 		statements += len(tenants[i].Statements)
 		for _, p := range r.pairs {
 			for k, c := range cells {
-				if c.of(p.Pair) {
+				if c.of(tenants[i].Half, p.Pair) {
 					sums[k].add(p)
 				}
 			}
@@ -131,16 +132,16 @@ func reportInstead(tenants []changes.Tenant, results []tenantResult) {
 	for i, r := range results {
 		for _, p := range r.pairs {
 			if !p.newFirst {
-				counts[key{halfName(tenants[i].HeldOut), p.instead, p.oldDone()}]++
+				counts[key{tenants[i].Half, p.instead, p.oldDone()}]++
 			}
 		}
 	}
 	var rows [][]string
-	for _, half := range []bool{false, true} {
+	for _, half := range halfNames {
 		for _, instead := range []string{insteadOld, insteadOther, insteadLost, insteadNothing} {
-			done, not := counts[key{halfName(half), instead, true}], counts[key{halfName(half), instead, false}]
+			done, not := counts[key{half, instead, true}], counts[key{half, instead, false}]
 			if done+not > 0 {
-				rows = append(rows, []string{halfName(half), instead, fmt.Sprint(done), fmt.Sprint(not)})
+				rows = append(rows, []string{half, instead, fmt.Sprint(done), fmt.Sprint(not)})
 			}
 		}
 	}
@@ -150,12 +151,12 @@ func reportInstead(tenants []changes.Tenant, results []tenantResult) {
 // reportChains prints what became of things that changed twice.
 func reportChains(tenants []changes.Tenant, results []tenantResult) {
 	var rows [][]string
-	for _, held := range []bool{false, true} {
+	for _, half := range halfNames {
 		for _, back := range []bool{false, true} {
 			n, first, done := 0, 0, 0
 			for i, r := range results {
 				for _, c := range r.chains {
-					if tenants[i].HeldOut != held || c.Back != back {
+					if tenants[i].Half != half || c.Back != back {
 						continue
 					}
 					n++
@@ -169,28 +170,24 @@ func reportChains(tenants []changes.Tenant, results []tenantResult) {
 			}
 			if n > 0 {
 				values := map[bool]string{false: "A, B, C", true: "A, B, A"}[back]
-				rows = append(rows, []string{halfName(held), values, fmt.Sprint(n), percent(first, n), percent(done, n)})
+				rows = append(rows, []string{half, values, fmt.Sprint(n), percent(first, n), percent(done, n)})
 			}
 		}
 	}
 	table("Changed twice", []string{"half", "values", "things", "newest first", "both others marked or gone"}, rows)
 }
 
-func halfName(held bool) string {
-	if held {
-		return "held out"
-	}
-	return "development"
-}
+// halfNames are the halves in the order of the tables.
+var halfNames = []string{"dev", "second", "heldout"}
 
 // reportOthers prints what is not about changes: coexisting statements, and questions.
 func (b *bench) reportOthers(tenants []changes.Tenant, results []tenantResult) {
 	var rows, kinds [][]string
-	for _, held := range []bool{false, true} {
+	for _, half := range halfNames {
 		coexisting, superseded, right, bystanders, known, found, first, unknown, empty, pairs := 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
 		byKind := map[string][2]int{}
 		for i, r := range results {
-			if tenants[i].HeldOut != held {
+			if tenants[i].Half != half {
 				continue
 			}
 			pairs += len(r.pairs)
@@ -225,7 +222,7 @@ func (b *bench) reportOthers(tenants []changes.Tenant, results []tenantResult) {
 		if pairs == 0 {
 			continue
 		}
-		name := halfName(held)
+		name := half
 		rows = append(rows, []string{name,
 			fmt.Sprint(coexisting), percent(superseded, coexisting), percent(right, 2*coexisting), fmt.Sprint(bystanders),
 			fmt.Sprint(unknown), percent(empty, unknown), fmt.Sprint(known), percent(found, known), percent(first, known)})

@@ -71,6 +71,7 @@ type Probe struct {
 // Tenant is everything that is said to one memory, in the order of time, and what is asked in the end.
 type Tenant struct {
 	Name       string
+	Half       string // dev, second or heldout
 	HeldOut    bool
 	Statements []Statement
 	Pairs      []Pair
@@ -90,7 +91,7 @@ type half struct {
 	heldOut                              bool
 }
 
-// Generate makes the tenants of both halves, the development half first. The share, in (0,1], is how many of
+// Generate makes the tenants of all halves, the development half first. The share, in (0,1], is how many of
 // them.
 func Generate(seed uint64, share float64) []Tenant {
 	var out []Tenant
@@ -169,7 +170,7 @@ func (g *generator) team() string    { return take(&g.teams) }
 func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
 
 func (g *generator) tenant(name string, mine []change) Tenant {
-	g.t = Tenant{Name: name, HeldOut: g.heldOut}
+	g.t = Tenant{Name: name, Half: g.half.name, HeldOut: g.heldOut}
 	for _, c := range mine {
 		g.pair(c)
 	}
