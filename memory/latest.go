@@ -19,111 +19,149 @@ const (
 	MaxLatestChars = 600
 )
 
-// olderShare is what an older statement keeps of its score.
-const olderShare = 0.85
+// Probabilities of a succession (frame.Question.Successions) from which it counts. Statements that only look
+// alike, such as what two siblings do, stay below the second.
+const (
+	firstSuccession = 0.18 // the newer comes first, when the older would
+	sureSuccession  = 0.5  // the older one is said to be outdated
+)
 
-// Quote is the text of a candidate, and who said it.
-type Quote struct{ Text, Who string }
+// Shares of its score that an older statement keeps.
+const (
+	olderShare  = 0.85
+	behindShare = 0.97 // when it is not certain to be outdated
+)
 
-// Latest compares the best of the ranked candidates by what they state. Where a later one gives another
-// value of what an earlier one says, the later takes the earlier's place in the ranking, and the earlier
-// is marked with it; where the question asks for the past, the earlier comes first. Links of revisions
-// count as such pairs. Nothing is dropped.
-func Latest(ranked []Evidence, said map[uuid.UUID]Quote, asked frame.Question) []Evidence {
+// Quote is the text of a candidate as the latest stage reads it.
+type Quote struct {
+	frame.Text
+	Bytes int // of the whole text
+}
+
+// pair is a position in the ranking of an older statement, and that of a newer one.
+type pair struct {
+	older, newer int
+	probability  float64
+}
+
+// Latest compares the best of the ranked candidates as answers to what is asked. Where a later one took the
+// place of an earlier one, it takes it in the ranking too, and the earlier is marked with it; where the
+// question asks for the past, the earlier comes first. Links of revisions count as such pairs. Nothing is
+// dropped.
+func Latest(ranked []Evidence, said map[uuid.UUID]Quote, asked []frame.Question) []Evidence {
 	out := slices.Clone(ranked)
-	n := min(len(out), MaxLatest)
-	frames := make([][]frame.Frame, n)
-	for i := range n {
-		if s := said[out[i].ID]; s.Text != "" && len(s.Text) <= MaxLatestChars {
-			frames[i] = frame.Read(s.Text, s.Who)
-		}
-	}
 	position := make(map[uuid.UUID]int, len(out))
 	for i, e := range out {
 		position[e.ID] = i
 	}
-	pairs := newerOf(out[:n], frames)
+	sure, unsure := successions(out[:min(len(out), MaxLatest)], said, asked)
 	for i := range out {
 		if at, ok := position[out[i].SupersededBy]; ok && out[i].SupersededBy != uuid.Nil {
-			pairs = append(pairs, [2]int{i, at})
+			sure = append(sure, pair{i, at, 1})
 		}
 	}
-	if len(pairs) == 0 {
+	if slices.ContainsFunc(asked, func(q frame.Question) bool { return q.Past }) {
+		preferPast(out, append(sure, unsure...), said, asked)
+		Rank(out)
 		return out
 	}
-	if asked.Past {
-		preferPast(out, pairs, said, asked)
-	} else {
-		preferNewest(out, pairs)
-	}
+	preferNewest(out, sure, said)
+	newestFirst(out, unsure)
 	Rank(out)
 	return out
 }
 
-// newerOf lists the pairs of an older and a newer statement about one thing.
-func newerOf(candidates []Evidence, frames [][]frame.Frame) [][2]int {
-	var pairs [][2]int
-	for i := range frames {
-		for j := range frames {
-			a, b := candidates[i], candidates[j]
-			if i == j || len(frames[i]) != 1 || len(frames[j]) == 0 || !a.OccurredAt.Before(b.OccurredAt) || a.Source == b.ID || b.Source == a.ID {
-				continue
-			}
-			if r, _ := frame.Best(frames[i], frames[j]); r.Certainty >= frame.Doubt && r.Change != frame.Restates {
-				pairs = append(pairs, [2]int{i, j})
+// successions lists the pairs of an older and a newer statement among the candidates.
+func successions(candidates []Evidence, said map[uuid.UUID]Quote, asked []frame.Question) (sure, unsure []pair) {
+	var texts []frame.Text
+	var at []int // their candidates
+	for i, e := range candidates {
+		if s, ok := said[e.ID]; ok && s.Bytes > 0 && s.Bytes <= MaxLatestChars {
+			texts, at = append(texts, s.Text), append(at, i)
+		}
+	}
+	follows := func(i, j int) bool {
+		a, b := candidates[at[i]], candidates[at[j]]
+		return a.OccurredAt.Before(b.OccurredAt) && a.Source != b.ID && b.Source != a.ID
+	}
+	for _, q := range asked {
+		for _, s := range q.Successions(texts, firstSuccession, follows) {
+			p := pair{at[s.Older], at[s.Newer], s.Probability}
+			if s.Probability >= sureSuccession {
+				sure = append(sure, p)
+			} else {
+				unsure = append(unsure, p)
 			}
 		}
 	}
-	return pairs
+	return sure, unsure
 }
 
-func preferNewest(out []Evidence, pairs [][2]int) {
+// newestFirst puts the likeliest successor of the first candidate before it.
+func newestFirst(out []Evidence, unsure []pair) {
+	first := 0
+	for i, e := range out {
+		if e.Score > out[first].Score {
+			first = i
+		}
+	}
+	best := pair{probability: -1}
+	for _, p := range unsure {
+		if p.older == first && p.probability > best.probability {
+			best = p
+		}
+	}
+	if best.probability < 0 {
+		return
+	}
+	older, newer := &out[best.older], &out[best.newer]
+	newer.Set(StageLatest, max(newer.Score, older.Score), "may be newer than the first")
+	older.Set(StageLatest, min(older.Score, behindShare*newer.Score), "may be older than another")
+}
+
+func preferNewest(out []Evidence, pairs []pair, said map[uuid.UUID]Quote) {
 	// Oldest first, so that a score passes along a chain to its newest.
-	slices.SortStableFunc(pairs, func(a, b [2]int) int { return out[a[0]].OccurredAt.Compare(out[b[0]].OccurredAt) })
+	slices.SortStableFunc(pairs, func(a, b pair) int { return out[a.older].OccurredAt.Compare(out[b.older].OccurredAt) })
 	for _, p := range pairs {
-		older, newer := &out[p[0]], &out[p[1]]
+		older, newer := &out[p.older], &out[p.newer]
 		if newer.Score < older.Score {
 			newer.Set(StageLatest, older.Score, "the newest of its kind")
 		}
-		older.mark(newer)
+		older.mark(newer, len(said[older.ID].Frames) > 1)
 	}
 	for _, p := range pairs {
-		older, newer := &out[p[0]], &out[p[1]]
+		older, newer := &out[p.older], &out[p.newer]
 		if limit := olderShare * newer.Score; older.Score > limit {
 			older.Set(StageLatest, limit, "an older statement")
 		}
 	}
 }
 
-// mark notes which newer statement there is; of several the newest.
-func (e *Evidence) mark(newer *Evidence) {
+// mark notes which newer statement there is; of several the newest. Of what says other things too, only a part
+// is outdated.
+func (e *Evidence) mark(newer *Evidence, part bool) {
 	if e.Newer == uuid.Nil || e.newerAt.Before(newer.OccurredAt) {
 		e.Newer, e.newerAt = newer.ID, newer.OccurredAt
 	}
 	if e.Currentness == "" || e.Currentness == schema.CurrentnessCurrent {
 		e.Currentness = schema.CurrentnessOlder
+		if part {
+			e.Currentness = schema.CurrentnessMixed
+		}
 	}
 }
 
 // preferPast puts the earlier of each pair first; where the question names the value before which it was,
 // that which came right before it.
-func preferPast(out []Evidence, pairs [][2]int, said map[uuid.UUID]Quote, asked frame.Question) {
-	wanted := func(p [2]int) bool {
-		if len(asked.Before) == 0 {
-			return true
-		}
-		older, newer := frame.ReadVocabulary(said[out[p[0]].ID].Text, ""), frame.ReadVocabulary(said[out[p[1]].ID].Text, "")
-		for _, stem := range asked.Before {
-			if newer.Covers(frame.Term{Stem: stem}) == 1 && older.Covers(frame.Term{Stem: stem}) < 1 {
-				return true
-			}
-		}
-		return false
-	}
+func preferPast(out []Evidence, pairs []pair, said map[uuid.UUID]Quote, asked []frame.Question) {
 	for _, p := range pairs {
-		older, newer := &out[p[0]], &out[p[1]]
-		older.mark(newer)
-		if !wanted(p) {
+		older, newer := &out[p.older], &out[p.newer]
+		if p.probability >= sureSuccession {
+			older.mark(newer, len(said[older.ID].Frames) > 1)
+		}
+		if !slices.ContainsFunc(asked, func(q frame.Question) bool {
+			return q.Past && q.Precedes(said[older.ID].Text, said[newer.ID].Text)
+		}) {
 			continue
 		}
 		best := max(older.Score, newer.Score)

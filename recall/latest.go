@@ -11,25 +11,38 @@ import (
 
 // latest puts the newest of the statements about one thing first.
 func (q *query) latest(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
-	quotes, err := q.quotes(ctx, evidence)
+	said, err := q.read(ctx, evidence)
 	if err != nil {
 		return nil, err
 	}
-	return memory.Latest(evidence, quotes, q.asked), nil
+	return memory.Latest(evidence, said, q.clauses()), nil
 }
 
-// quotes reads the texts of the best candidates.
-func (q *query) quotes(ctx context.Context, evidence []memory.Evidence) (map[uuid.UUID]memory.Quote, error) {
+// clauses are what the question asks for, each by itself.
+func (q *query) clauses() []frame.Question {
+	var out []frame.Question
+	for _, clause := range frame.Clauses(q.req.Query) {
+		out = append(out, frame.ReadQuestion(clause))
+	}
+	return out
+}
+
+// read reads the texts of the best candidates, each once.
+func (q *query) read(ctx context.Context, evidence []memory.Evidence) (map[uuid.UUID]memory.Quote, error) {
 	best := evidence[:min(len(evidence), memory.MaxLatest)]
 	contents, err := q.contents(ctx, best)
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[uuid.UUID]memory.Quote, len(best))
-	for _, e := range best {
-		out[e.ID] = memory.Quote{Text: contents[e.ID], Who: e.Speaker}
+	if q.said == nil {
+		q.said = make(map[uuid.UUID]memory.Quote, len(best))
 	}
-	return out, nil
+	for _, e := range best {
+		if text := contents[e.ID]; q.said[e.ID].Bytes == 0 && text != "" {
+			q.said[e.ID] = memory.Quote{Text: frame.ReadText(firstBytes(text, memory.MaxRelevanceBytes), e.Speaker), Bytes: len(text)}
+		}
+	}
+	return q.said, nil
 }
 
 // relevance says of the best candidates how likely they are to be about what is asked. Where none is likely
@@ -40,7 +53,7 @@ func (q *query) relevance(ctx context.Context, evidence []memory.Evidence) ([]me
 	if len(q.req.Query) > maxAskedBytes || q.layered() || !frame.Readable(q.req.Query) {
 		return evidence, nil
 	}
-	quotes, err := q.quotes(ctx, evidence)
+	said, err := q.read(ctx, evidence)
 	if err != nil {
 		return nil, err
 	}
@@ -49,28 +62,22 @@ func (q *query) relevance(ctx context.Context, evidence []memory.Evidence) ([]me
 		return nil, err
 	}
 	out := append([]memory.Evidence(nil), evidence...)
-	best := out[:min(len(out), memory.MaxLatest)]
-	words := make([]frame.Vocabulary, len(best))
-	for i, e := range best {
-		words[i] = frame.ReadVocabulary(firstBytes(quotes[e.ID].Text, memory.MaxRelevanceBytes), e.Speaker)
-		for _, old := range replaced[e.ID] {
-			words[i].Add(frame.ReadVocabulary(old, "")) // it is about what that was about
+	asked := q.clauses()
+	for i := range out[:min(len(out), memory.MaxLatest)] {
+		e := &out[i]
+		text := said[e.ID].Text
+		for _, clause := range asked {
+			e.Relevance = max(e.Relevance, memory.RelevanceOf(*e, clause, text, q.trust))
 		}
-	}
-	var asked []memory.Asked // what the question asks for, each by itself
-	for _, clause := range frame.Clauses(q.req.Query) {
-		asked = append(asked, memory.Ask(frame.ReadQuestion(clause), words))
-	}
-	for i := range best {
-		for _, a := range asked {
-			best[i].Relevance = max(best[i].Relevance, memory.RelevanceOf(best[i], a, words[i], q.trust))
+		for _, old := range replaced[e.ID] { // it is about what that was about
+			before := frame.ReadText(old, "")
+			for _, clause := range asked {
+				e.Relevance = max(e.Relevance, clause.Relevance(before))
+			}
 		}
-		q.meta.Relevance = max(q.meta.Relevance, best[i].Relevance)
+		q.meta.Relevance = max(q.meta.Relevance, e.Relevance)
 	}
-	q.meta.Floor = asked[0].Floor()
-	for _, a := range asked[1:] {
-		q.meta.Floor = min(q.meta.Floor, a.Floor())
-	}
+	q.meta.Floor = memory.DefaultMinRelevance
 	kept, unknown := memory.EnoughRelevance(memory.PreferRelevant(out), q.meta.Floor, q.req.MinScore)
 	q.meta.Unknown = unknown
 	return kept, nil

@@ -156,12 +156,13 @@ type query struct {
 	id        uuid.UUID
 	mu        sync.Mutex // guards meta while channels run
 	meta      schema.RecallMeta
-	trust     memory.VectorTrust   // in the space that the vector channel searched; set by it
-	words     analysis             // of the query
-	weights   []float64            // of the text plan's terms; set by the text channel
-	texts     map[uuid.UUID]string // contents that shaping has read
-	asked     frame.Question       // what the query asks for
-	windows   []memory.TimeWindow  // the times that the query names, as far as they have begun
+	trust     memory.VectorTrust         // in the space that the vector channel searched; set by it
+	words     analysis                   // of the query
+	weights   []float64                  // of the text plan's terms; set by the text channel
+	texts     map[uuid.UUID]string       // contents that shaping has read
+	asked     frame.Question             // what the query asks for
+	said      map[uuid.UUID]memory.Quote // texts of candidates, read once
+	windows   []memory.TimeWindow        // the times that the query names, as far as they have begun
 
 	solutions  []memory.Evidence  // procedures and plans to choose among
 	selections []schema.Selection // what was chosen; set by the selection stage

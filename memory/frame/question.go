@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/mneme/mneme/memory/lexicon"
 )
 
 // Question is what a question asks for.
@@ -16,6 +18,11 @@ type Question struct {
 	Asks   bool     // it has the form of a question; else it is a list of words or a request
 	When   bool     // it asks for a date, a time or how long
 	Amount bool     // it asks how much or how many
+
+	who     bool
+	words   []content // its content words beside owners and Before
+	total   float64   // weight of words
+	meaning lexicon.Vector
 }
 
 // Term is a content word of a question.
@@ -75,7 +82,23 @@ func ReadQuestion(text string) Question {
 		}
 	}
 	q.terms(ts)
+	q.readWords(ts)
 	return q
+}
+
+// Precedes reports whether of an earlier and a later text the earlier tells what was before the value that the
+// question names. A question that names none takes any.
+func (q Question) Precedes(earlier, later Text) bool {
+	if len(q.Before) == 0 {
+		return true
+	}
+	for _, stem := range q.Before {
+		t := Term{Stem: stem}
+		if later.vocabulary.Covers(t) == 1 && earlier.vocabulary.Covers(t) < 1 {
+			return true
+		}
+	}
+	return false
 }
 
 // Readable reports whether a text is in the Latin script, which is all that can be read here.

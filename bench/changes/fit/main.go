@@ -1,0 +1,257 @@
+// Command fit fits the weights of memory/frame to the development conversations of package changes, and prints
+// them. It never reads the held-out half.
+//
+//	go run ./bench/changes/fit
+//
+// Each model is also fitted to one half alone and tried on the other: what differs much there was learned by
+// heart.
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/mneme/mneme/bench/changes"
+	"github.com/mneme/mneme/memory/frame"
+)
+
+// Weight of coexisting statements beside others: to take one for outdated costs more than to miss a change.
+const coexistingWeight = 4
+
+// example is what a model weighs, and whether it holds.
+type example struct {
+	measures []float64
+	holds    bool
+	weight   float64
+	half     string
+	question int  // examples of one question
+	known    bool // the question has an answer
+}
+
+func main() {
+	relevance, succession := examples()
+	fmt.Println("Relevance")
+	report(relevance, frame.RelevanceNames(), topOfQuestion)
+	answerBias(relevance)
+	fmt.Println("\nSuccession")
+	report(succession, frame.SuccessionNames(), nil)
+}
+
+// examples asks all questions of the development halves.
+func examples() (relevance, succession []example) {
+	question := 0
+	for _, tenant := range changes.Generate(1, 1) {
+		if tenant.HeldOut {
+			continue
+		}
+		texts := make([]frame.Text, len(tenant.Statements))
+		for i, s := range tenant.Statements {
+			texts[i] = frame.ReadText(s.Text, s.Speaker)
+		}
+		ask := func(text string, answers ...int) {
+			question++
+			q := frame.ReadQuestion(text)
+			for i := range texts {
+				holds := false
+				for _, a := range answers {
+					holds = holds || a == i
+				}
+				relevance = append(relevance, example{measures: frame.RelevanceMeasures(q, texts[i]), holds: holds, weight: 1,
+					half: tenant.Half, question: question, known: len(answers) > 0})
+			}
+		}
+		follow := func(text string, old, now int, weight float64) {
+			q := frame.ReadQuestion(text)
+			earlier := func(i, j int) bool { return i < j }
+			frame.SuccessionMeasures(q, texts, earlier, func(i, j int, measures []float64) {
+				succession = append(succession, example{measures: measures, holds: i == old && j == now, weight: weight, half: tenant.Half})
+			})
+		}
+		for _, p := range tenant.Pairs {
+			ask(p.Question, p.Old, p.New)
+			follow(p.Question, p.Old, p.New, 1)
+			if p.Past != "" {
+				ask(p.Past, p.Old, p.New)
+				follow(p.Past, p.Old, p.New, 1)
+			}
+		}
+		for _, c := range tenant.Coexisting {
+			ask(c.AskA, c.A)
+			ask(c.AskB, c.B)
+			follow(c.AskA, -1, -1, coexistingWeight)
+			follow(c.AskB, -1, -1, coexistingWeight)
+		}
+		for _, k := range tenant.Known {
+			ask(k.Question, k.Answer)
+			follow(k.Question, -1, -1, 1)
+		}
+		for _, k := range tenant.Unknown {
+			ask(k.Question)
+		}
+	}
+	return relevance, succession
+}
+
+// report fits a model to all examples and to each half, and prints the weights with how well they do.
+func report(all []example, names []string, judge func(all []example, weights []float64, half string) string) {
+	weights := fit(all)
+	fmt.Printf("bias %.2f\n", weights[len(names)])
+	for i, n := range names {
+		fmt.Printf("\t{%q, %.2f},\n", n, weights[i])
+	}
+	for _, half := range []string{"dev", "second"} {
+		other := fit(of(all, func(e example) bool { return e.half != half }))
+		test := of(all, func(e example) bool { return e.half == half })
+		fmt.Printf("%s: loss %.5f, %.5f by weights of the other half", half, loss(test, weights), loss(test, other))
+		if judge != nil {
+			fmt.Printf("; %s, %s", judge(all, weights, half), judge(all, other, half))
+		}
+		fmt.Println()
+	}
+}
+
+func of(all []example, which func(example) bool) (out []example) {
+	for _, e := range all {
+		if which(e) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// best returns the most relevant example of each question.
+func best(all []example, weights []float64) map[int]example {
+	out, most := map[int]example{}, map[int]float64{}
+	for _, e := range all {
+		if at, ok := most[e.question]; !ok || logit(e.measures, weights) > at {
+			out[e.question], most[e.question] = e, logit(e.measures, weights)
+		}
+	}
+	return out
+}
+
+// topOfQuestion says how often the most relevant text is an answer.
+func topOfQuestion(all []example, weights []float64, half string) string {
+	right, known := 0, 0
+	for _, e := range best(of(all, func(e example) bool { return e.half == half && e.known }), weights) {
+		known++
+		if e.holds {
+			right++
+		}
+	}
+	return fmt.Sprintf("first %.1f %%", 100*float64(right)/float64(known))
+}
+
+// answerBias fits the logit of the best text of each question to whether the question has an answer, as if
+// half of the questions had one.
+func answerBias(all []example) {
+	weights := fit(all)
+	var tops []example
+	counts := map[bool]int{}
+	for _, e := range best(all, weights) {
+		counts[e.known]++
+		tops = append(tops, example{measures: []float64{logit(e.measures, weights)}, holds: e.known})
+	}
+	for i := range tops {
+		tops[i].weight = float64(len(tops)) / 2 / float64(counts[tops[i].holds])
+	}
+	w := fit(tops)
+	fmt.Printf("answer: slope %.2f, bias %.2f\n", w[0], w[1])
+}
+
+func logit(measures, weights []float64) float64 {
+	sum := weights[len(measures)]
+	for i, x := range measures {
+		sum += weights[i] * x
+	}
+	return sum
+}
+
+func loss(all []example, weights []float64) float64 {
+	sum, total := 0.0, 0.0
+	for _, e := range all {
+		z := logit(e.measures, weights)
+		if e.holds {
+			z = -z
+		}
+		sum += e.weight * math.Log1p(math.Exp(z))
+		total += e.weight
+	}
+	return sum / total
+}
+
+// fit is logistic regression by Newton's method with a little shrinkage; the bias comes last.
+func fit(all []example) []float64 {
+	n := len(all[0].measures) + 1
+	weights := make([]float64, n)
+	const shrink, rounds = 1, 30
+	for range rounds {
+		gradient, hessian := make([]float64, n), make([][]float64, n)
+		for i := range hessian {
+			hessian[i] = make([]float64, n)
+			hessian[i][i] = shrink
+			if i < n-1 {
+				gradient[i] = -shrink * weights[i]
+			}
+		}
+		x := make([]float64, n)
+		for _, e := range all {
+			copy(x, e.measures)
+			x[n-1] = 1
+			p := 1 / (1 + math.Exp(-logit(e.measures, weights)))
+			miss := -p
+			if e.holds {
+				miss = 1 - p
+			}
+			for i, v := range x {
+				if v == 0 {
+					continue
+				}
+				gradient[i] += e.weight * miss * v
+				for j := range i + 1 {
+					hessian[i][j] += e.weight * p * (1 - p) * v * x[j]
+				}
+			}
+		}
+		most := 0.0
+		for i, d := range solve(hessian, gradient) {
+			weights[i] += d
+			most = max(most, math.Abs(d))
+		}
+		if most < 1e-6 {
+			break
+		}
+	}
+	return weights
+}
+
+// solve solves a symmetric positive system, of which the lower half is given, by Cholesky's method.
+func solve(a [][]float64, b []float64) []float64 {
+	n := len(b)
+	for j := range n {
+		for i := j; i < n; i++ {
+			for k := range j {
+				a[i][j] -= a[i][k] * a[j][k]
+			}
+			if i == j {
+				a[j][j] = math.Sqrt(a[j][j])
+			} else {
+				a[i][j] /= a[j][j]
+			}
+		}
+	}
+	x := append([]float64(nil), b...)
+	for i := range n {
+		for k := range i {
+			x[i] -= a[i][k] * x[k]
+		}
+		x[i] /= a[i][i]
+	}
+	for i := n - 1; i >= 0; i-- {
+		for k := i + 1; k < n; k++ {
+			x[i] -= a[k][i] * x[k]
+		}
+		x[i] /= a[i][i]
+	}
+	return x
+}

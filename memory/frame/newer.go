@@ -1,0 +1,178 @@
+package frame
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// succession says how likely it is that the later of two texts took the earlier's place as the answer to a
+// question. What the rules of Compare found counts for much of it; the rest is for what they cannot read.
+var succession = model{bias: -1.28, terms: []weighted{
+	{"about different owners", -0.80},
+	{"neither has an owner", -1.07},
+	{"words in common", 2.06},
+	{"only the earlier has a date, a number and the like", -1.45},
+	{"only the later has", -1.02},
+	{"the later says now", 1.14},
+	{"the later says that something is over", 0.85},
+	{"what the earlier gives is named by the later", 0.90},
+	{"the earlier tells of the past or of an event", -2.52},
+	{"the later tells of the past or of an event", 0.61},
+	{"names in common", 1.23},
+	{"the later tells of a change, by what the earlier covers of it", 1.60},
+	{"each covers the other", -2.07},
+	{"length of the later", 2.24},
+	{"likely by the rules", 1.25},
+	{"sure by the rules", 1.77},
+	{"relevance of the earlier", 1.03},
+	{"relevance of the later", 0.96},
+	{"behind the most relevant", -1.25},
+	{"the lesser relevance", -1.83},
+	{"difference in the question's words covered", 2.30},
+	{"the most of it in one word", -2.62},
+	{"rank of the earlier", -0.58},
+	{"rank of the later", -0.58},
+}}
+
+// MaxAnswers is how many of the texts nearest to a question are compared with each other.
+const MaxAnswers = 8
+
+// Succession is a pair of texts of which the later may have taken the place of the earlier, by position.
+type Succession struct {
+	Older, Newer int
+	Probability  float64
+}
+
+// Successions lists the successions among the texts nearest to a question whose probability is at least least.
+// Follows reports whether text j was said after text i and the two may be compared.
+func (q Question) Successions(texts []Text, least float64, follows func(i, j int) bool) []Succession {
+	answers := q.answers(texts)
+	var out []Succession
+	for i := range answers.order {
+		for j := range answers.order {
+			a, b := answers.order[i], answers.order[j]
+			if i == j || !follows(a, b) {
+				continue
+			}
+			if p := probability(succession.logit(answers.measures(i, j))); p >= least {
+				out = append(out, Succession{a, b, p})
+			}
+		}
+	}
+	return out
+}
+
+// answers are the texts nearest to a question, the nearest first.
+type answers struct {
+	q      Question
+	texts  []Text
+	order  []int
+	logits []float64 // of relevance, by position in order
+	covers [][]cover
+}
+
+func (q Question) answers(texts []Text) answers {
+	out := answers{q: q, texts: texts}
+	logits := make([]float64, len(texts))
+	for i, t := range texts {
+		logits[i] = q.logit(t)
+		out.order = append(out.order, i)
+	}
+	slices.SortStableFunc(out.order, func(a, b int) int { return cmp.Compare(logits[b], logits[a]) })
+	out.order = out.order[:min(len(out.order), MaxAnswers)]
+	for _, i := range out.order {
+		out.logits = append(out.logits, logits[i])
+		out.covers = append(out.covers, q.cover(texts[i]))
+	}
+	return out
+}
+
+// measures compares an earlier and a later text, given by their positions in order.
+func (a answers) measures(i, j int) []float64 {
+	x, y := &a.texts[a.order[i]], &a.texts[a.order[j]]
+	strange := len(x.Frames) > 0 && len(y.Frames) > 0
+	rule := Unrelated
+	for _, f := range x.Frames {
+		for _, g := range y.Frames {
+			strange = strange && strangers(f, g)
+			rule = max(rule, Compare(f, g).Certainty)
+		}
+	}
+	common, names, value, kept := 0.0, 0.0, 0.0, 0.0
+	for _, c := range x.words {
+		in := y.has(c.stem)
+		if c.value {
+			value += c.weight
+		}
+		if !in {
+			continue
+		}
+		common += c.weight
+		if c.value {
+			kept += c.weight
+		}
+		if c.name {
+			names += c.weight
+		}
+	}
+	later, earlier := y.coveredBy(x), x.coveredBy(y)
+	gap, most := a.gap(i, j)
+	least := min(a.logits[i], a.logits[j])
+	return []float64{
+		when(strange),
+		when(len(x.owner) == 0 && len(y.owner) == 0),
+		common / max(min(x.total, y.total), 0.5),
+		when(len(x.typed) > 0 && len(y.typed) == 0),
+		when(len(x.typed) == 0 && len(y.typed) > 0),
+		when(y.cue == cueNow),
+		when(y.ended),
+		kept / max(value, 0.5),
+		when(x.past || x.event || x.hedged),
+		when(y.past || y.event),
+		min(names, 2),
+		when(y.cue == cueChange) * later,
+		later * earlier,
+		min(float64(len(y.words)), longText) / longText,
+		when(rule == Likely),
+		when(rule == Sure),
+		a.logits[i],
+		a.logits[j],
+		a.logits[0] - least,
+		least,
+		gap,
+		most,
+		float64(i),
+		float64(j),
+	}
+}
+
+// gap is how differently two texts cover the words of the question: on the whole, and the word where they
+// differ most.
+func (a answers) gap(i, j int) (mean, most float64) {
+	for k, c := range a.q.words {
+		d := c.weight * math.Abs(a.covers[i][k].related-a.covers[j][k].related)
+		mean += d
+		most = max(most, d)
+	}
+	if a.q.total > 0 {
+		mean /= a.q.total
+	}
+	return mean, most
+}
+
+// SuccessionNames are the names of the measures of successions.
+func SuccessionNames() []string { return succession.names() }
+
+// SuccessionMeasures calls yield for each earlier and later text of the answers to a question, with what
+// succession weighs, for those who fit the weights.
+func SuccessionMeasures(q Question, texts []Text, follows func(i, j int) bool, yield func(i, j int, measures []float64)) {
+	a := q.answers(texts)
+	for i := range a.order {
+		for j := range a.order {
+			if i != j && follows(a.order[i], a.order[j]) {
+				yield(a.order[i], a.order[j], a.measures(i, j))
+			}
+		}
+	}
+}

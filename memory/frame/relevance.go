@@ -1,0 +1,129 @@
+package frame
+
+import (
+	"slices"
+	"strings"
+)
+
+// relevance says how likely a text is to answer a question.
+var relevance = model{bias: -12.58, terms: []weighted{
+	{"the question names no owner", 4.95},
+	{"owners of the question that the text names", 9.44},
+	{"the least of these", -2.08},
+	{"the text is about another owner", -2.13},
+	{"the text has an owner, the question none", -1.81},
+	{"the question has no content words", 3.78},
+	{"the best word covered, by weight", 2.46},
+	{"words of the question that the text covers", 6.20},
+	{"nearness of meaning", 2.46},
+	{"words of the text that the question covers", -0.76},
+	{"the question asks for an amount, the text has none", -2.45},
+	{"the question asks who, the text has a name", 0.93},
+	{"length of the text", -1.74},
+}}
+
+// answerBias turns the logit of the best text of many into the probability that it is an answer, where half of
+// the questions have one. The slope is 1.
+const answerBias = 1.14
+
+// longText is the number of words from which the length of a text counts no more.
+const longText = 12
+
+// RelevanceMeasures are what relevance weighs, for those who fit the weights.
+func RelevanceMeasures(q Question, t Text) []float64 {
+	owners, covered, least := 0.0, 0.0, 1.0
+	for _, term := range q.Terms {
+		if term.Owner {
+			c := t.vocabulary.Covers(term)
+			owners, covered, least = owners+1, covered+c, min(least, c)
+		}
+	}
+	if owners == 0 {
+		least = 0
+	} else {
+		covered /= owners
+	}
+	same := slices.ContainsFunc(q.Terms, func(term Term) bool { return slices.Contains(t.owner, term.Stem) })
+	best, sum := 0.0, 0.0
+	for i, c := range q.cover(t) {
+		sum += q.words[i].weight * c.related
+		best = max(best, q.words[i].weight*c.near)
+	}
+	if q.total > 0 {
+		sum /= q.total
+	}
+	back, total := 0.0, 0.0
+	asked := Text{words: q.words}
+	for _, c := range t.words {
+		if !c.typed {
+			back += c.weight * asked.nearest(c)
+			total += c.weight
+		}
+	}
+	name := slices.ContainsFunc(t.words, func(c content) bool { return c.name })
+	return []float64{
+		when(owners == 0),
+		covered,
+		least,
+		when(len(t.owner) > 0 && !same && owners > 0),
+		when(len(t.owner) > 0 && !same && owners == 0),
+		when(q.total == 0),
+		best,
+		sum,
+		q.meaning.Cosine(&t.meaning),
+		back / max(total, 0.5),
+		when(q.Amount && !t.vocabulary.amounts),
+		when(q.who && name),
+		min(float64(len(t.words)), longText) / longText,
+	}
+}
+
+// RelevanceNames are the names of the measures.
+func RelevanceNames() []string { return relevance.names() }
+
+// Relevance is the probability that a text which seems to be the best answer to a question is one.
+func (q Question) Relevance(t Text) float64 { return probability(q.logit(t) + answerBias) }
+
+func (q Question) logit(t Text) float64 { return relevance.logit(RelevanceMeasures(q, t)) }
+
+// cover is how well a text covers a word of a question: by the nearest word, and by words of one concept too.
+type cover struct{ near, related float64 }
+
+func (q Question) cover(t Text) []cover {
+	out := make([]cover, len(q.words))
+	for i, c := range q.words {
+		near := t.nearest(c)
+		if near < 1 && t.vocabulary.stems[c.stem] {
+			near = 1
+		}
+		out[i] = cover{near, near}
+		if near < conceptCover && t.vocabulary.Covers(Term{Stem: c.stem}) > 0 {
+			out[i].related = conceptCover
+		}
+	}
+	return out
+}
+
+// readWords collects the content words of a question beside owners and the value before which it asks.
+func (q *Question) readWords(ts []token) {
+	owner := func(stem string) bool {
+		return slices.ContainsFunc(q.Terms, func(t Term) bool { return t.Owner && t.Stem == stem })
+	}
+	for i, t := range ts {
+		q.who = q.who || t.low == "who" || t.low == "whom" || t.low == "whose"
+		if t.low == "many" || t.low == "much" || selfWords[t.low] || pastCues[t.low] || askFillers[t.stem] && i < 2 ||
+			!isContent(t) && !(t.cap && i > 0) {
+			continue
+		}
+		for low := range strings.FieldsSeq(strings.ToLower(t.text)) {
+			stem := stemOf(low)
+			if owner(stem) || slices.Contains(q.Before, stem) {
+				continue
+			}
+			c := content{low: low, stem: stem, weight: weightOf(low, stem), name: t.cap && i > 0}
+			q.words = append(q.words, c)
+			q.total += c.weight
+			q.meaning.Add(low, c.weight)
+		}
+	}
+}

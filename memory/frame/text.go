@@ -1,0 +1,148 @@
+package frame
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mneme/mneme/memory/lexicon"
+)
+
+// Text is a text that was read in two ways: as the statements that its grammar shows, and as words with
+// weights and meanings, which serves where the grammar does not.
+type Text struct {
+	Frames     []Frame
+	vocabulary Vocabulary
+	words      []content
+	total      float64 // weight of words
+	meaning    lexicon.Vector
+	owner      []string // as in Frame, of all statements
+	typed      map[Kind][]string
+	cue        int
+
+	ended, past, event, hedged bool
+}
+
+// content is a word that says something.
+type content struct {
+	low, stem string
+	weight    float64 // (0,1], by rarity
+	value     bool    // part of what the statement gives
+	typed     bool    // part of a date, a number and so on
+	name      bool    // it has a capital within a sentence
+}
+
+// ReadText reads a text. Who is who said it, empty when unknown.
+func ReadText(text, who string) Text {
+	t := Text{Frames: Read(text, who), vocabulary: ReadVocabulary(text, who), typed: map[Kind][]string{}}
+	values := t.sumUp()
+	seen := map[string]bool{}
+	for _, sentence := range sentences(text) {
+		t.readWords(tokenize(sentence), values, seen)
+	}
+	return t
+}
+
+// About adds what another text is about: t took its place.
+func (t *Text) About(o Text) {
+	t.vocabulary.Add(o.vocabulary)
+	for _, c := range o.words {
+		if !slices.ContainsFunc(t.words, func(d content) bool { return d.stem == c.stem }) {
+			t.words = append(t.words, c)
+		}
+	}
+}
+
+// sumUp takes over what the frames say, and returns the words of their values.
+func (t *Text) sumUp() map[string]bool {
+	owners, values := map[string]bool{}, map[string]bool{}
+	t.past, t.event = len(t.Frames) > 0, len(t.Frames) > 0
+	for _, f := range t.Frames {
+		for _, o := range f.owner {
+			owners[o] = true
+		}
+		for _, v := range f.values {
+			for w := range strings.FieldsSeq(v.key) {
+				values[w] = true
+			}
+		}
+		t.cue = max(t.cue, f.cue)
+		t.ended, t.hedged = t.ended || f.ended, t.hedged || f.hedged
+		t.past, t.event = t.past && f.past, t.event && f.event
+	}
+	t.owner = slices.Sorted(maps.Keys(owners))
+	return values
+}
+
+// readWords adds the words of a sentence that say something, without owners and words of change.
+func (t *Text) readWords(ts []token, values, seen map[string]bool) {
+	typed := make([]bool, len(ts))
+	for _, v := range typedValues(ts) {
+		t.typed[v.Kind] = append(t.typed[v.Kind], v.key)
+		for i := v.from; i < v.to; i++ {
+			typed[i] = true
+		}
+	}
+	for i, w := range ts {
+		inside := w.cap && i > 0
+		switch {
+		case selfWords[w.low], w.low == "user", correctionCues[w.low], leadIns[w.low] && i < 2,
+			!isContent(w) && !typed[i] && !inside, changeVerbs[w.stem], endVerbs[w.stem], isMarker(w):
+			continue
+		}
+		for low := range strings.FieldsSeq(strings.ToLower(w.text)) {
+			stem := stemOf(low)
+			if seen[stem] || slices.Contains(t.owner, stem) {
+				continue
+			}
+			seen[stem] = true
+			c := content{low: low, stem: stem, weight: weightOf(low, stem), typed: typed[i], name: inside,
+				value: typed[i] || values[low] || values[stem]}
+			t.words = append(t.words, c)
+			t.total += c.weight
+			if !c.typed {
+				t.meaning.Add(low, c.weight)
+			}
+		}
+	}
+}
+
+// weightOf weighs a word by its rarity.
+func weightOf(low, stem string) float64 {
+	w := 0.1 + 0.9*lexicon.Rarity(low)
+	if softTerms[stem] {
+		w /= 2
+	}
+	return w
+}
+
+func (t *Text) has(stem string) bool {
+	return slices.ContainsFunc(t.words, func(c content) bool { return c.stem == stem })
+}
+
+// nearest is how near in meaning the word of t nearest to c is, in [0,1]; 1 for c itself.
+func (t *Text) nearest(c content) float64 {
+	best := 0.0
+	for _, d := range t.words {
+		if c.stem == d.stem {
+			return 1
+		}
+		best = max(best, lexicon.Similarity(c.low, d.low))
+	}
+	return best
+}
+
+// coveredBy says how much of the content of t the words of o cover, by the nearest in meaning.
+func (t *Text) coveredBy(o *Text) float64 {
+	covered, total := 0.0, 0.0
+	for _, c := range t.words {
+		if !c.typed {
+			covered += c.weight * o.nearest(c)
+			total += c.weight
+		}
+	}
+	if total == 0 {
+		return 0
+	}
+	return covered / total
+}
