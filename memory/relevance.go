@@ -16,7 +16,7 @@ const StageRelevance = "relevance"
 // (docs/recall.md, "I do not know").
 const (
 	// DefaultMinRelevance is the relevance below which the best candidate is no answer.
-	DefaultMinRelevance = 0.25
+	DefaultMinRelevance = 0.22
 	// MaxRelevanceBytes bounds how much of a text is compared with the question's words by meaning.
 	MaxRelevanceBytes = 1_500
 )
@@ -35,11 +35,20 @@ func RelevanceOf(e Evidence, q frame.Question, text frame.Text, trust VectorTrus
 	return max(out, e.Channels[ChannelTime])
 }
 
-// relevanceBlend is how much of the ranking relevance decides, where it is known.
-const relevanceBlend = 0.3
+// Shares of relevance in the ranking, where it is known. Short statements say what they are about, and their
+// relevance can be trusted; in turns of a conversation it is a hint.
+const (
+	longBlend   = 0.15
+	shortBlend  = 0.65
+	shortLength = 0.45
+	longLength  = 0.65
+)
 
-// PreferRelevant moves the scores of the ranked candidates towards their relevance.
-func PreferRelevant(ranked []Evidence) []Evidence {
+// PreferRelevant moves the scores of the ranked candidates towards their relevance. Length is how long their
+// texts are, in [0,1]: see frame.Text.Length.
+func PreferRelevant(ranked []Evidence, length float64) []Evidence {
+	long := min(max(0, (length-shortLength)/(longLength-shortLength)), 1)
+	relevanceBlend := shortBlend + (longBlend-shortBlend)*long
 	out := slices.Clone(ranked)
 	for i := range out {
 		if e := &out[i]; e.Relevance > 0 {

@@ -63,9 +63,12 @@ func (q *query) relevance(ctx context.Context, evidence []memory.Evidence) ([]me
 	}
 	out := append([]memory.Evidence(nil), evidence...)
 	asked := q.clauses()
-	for i := range out[:min(len(out), memory.MaxLatest)] {
+	best := out[:min(len(out), memory.MaxLatest)]
+	length := 0.0
+	for i := range best {
 		e := &out[i]
 		text := said[e.ID].Text
+		length += text.Length() / float64(len(best))
 		for _, clause := range asked {
 			e.Relevance = max(e.Relevance, memory.RelevanceOf(*e, clause, text, q.trust))
 		}
@@ -78,7 +81,7 @@ func (q *query) relevance(ctx context.Context, evidence []memory.Evidence) ([]me
 		q.meta.Relevance = max(q.meta.Relevance, e.Relevance)
 	}
 	q.meta.Floor = memory.DefaultMinRelevance
-	kept, unknown := memory.EnoughRelevance(memory.PreferRelevant(out), q.meta.Floor, q.req.MinScore)
+	kept, unknown := memory.EnoughRelevance(memory.PreferRelevant(out, length), q.meta.Floor, q.req.MinScore)
 	q.meta.Unknown = unknown
 	return kept, nil
 }

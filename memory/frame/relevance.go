@@ -6,25 +6,29 @@ import (
 )
 
 // relevance says how likely a text is to answer a question.
-var relevance = model{bias: -12.58, terms: []weighted{
-	{"the question names no owner", 4.95},
-	{"owners of the question that the text names", 9.44},
-	{"the least of these", -2.08},
-	{"the text is about another owner", -2.13},
-	{"the text has an owner, the question none", -1.81},
-	{"the question has no content words", 3.78},
-	{"the best word covered, by weight", 2.46},
-	{"words of the question that the text covers", 6.20},
-	{"nearness of meaning", 2.46},
-	{"words of the text that the question covers", -0.76},
-	{"the question asks for an amount, the text has none", -2.45},
-	{"the question asks who, the text has a name", 0.93},
-	{"length of the text", -1.74},
+var relevance = model{bias: -11.67, terms: []weighted{
+	{"the question names no owner", 4.65},
+	{"owners of the question that the text names", 8.12},
+	{"the least of these", -1.94},
+	{"the text is about another owner", -1.78},
+	{"the text has an owner, the question none", -1.90},
+	{"the question has no content words", 4.21},
+	{"the best word covered, by weight", 2.06},
+	{"words of the question that the text covers", 6.79},
+	{"nearness of meaning", 2.32},
+	{"words of the text that the question covers", -0.42},
+	{"the question asks for an amount, the text has none", -1.60},
+	{"the question asks who, the text has a name", 1.35},
+	{"length of the text", -3.99},
 }}
 
-// answerBias turns the logit of the best text of many into the probability that it is an answer, where half of
-// the questions have one. The slope is 1.
-const answerBias = 1.14
+// answer turns the logit of the best of many texts into the probability that it is an answer, where half of the
+// questions have one. In long texts words meet by chance, and answers are less alike their questions.
+var answer = model{bias: 0.52, terms: []weighted{
+	{"logit", 0.88},
+	{"length of the text", 1.18},
+	{"both", -0.47},
+}}
 
 // longText is the number of words from which the length of a text counts no more.
 const longText = 12
@@ -74,7 +78,7 @@ func RelevanceMeasures(q Question, t Text) []float64 {
 		back / max(total, 0.5),
 		when(q.Amount && !t.vocabulary.amounts),
 		when(q.who && name),
-		min(float64(len(t.words)), longText) / longText,
+		t.Length(),
 	}
 }
 
@@ -82,7 +86,13 @@ func RelevanceMeasures(q Question, t Text) []float64 {
 func RelevanceNames() []string { return relevance.names() }
 
 // Relevance is the probability that a text which seems to be the best answer to a question is one.
-func (q Question) Relevance(t Text) float64 { return probability(q.logit(t) + answerBias) }
+func (q Question) Relevance(t Text) float64 {
+	logit, length := q.logit(t), t.Length()
+	return probability(answer.logit([]float64{logit, length, logit * length}))
+}
+
+// Length is how many words of a text say something, in [0,1]: 1 for a dozen and more.
+func (t *Text) Length() float64 { return min(float64(len(t.words)), longText) / longText }
 
 func (q Question) logit(t Text) float64 { return relevance.logit(RelevanceMeasures(q, t)) }
 

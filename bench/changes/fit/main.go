@@ -1,15 +1,21 @@
 // Command fit fits the weights of memory/frame to the development conversations of package changes, and prints
 // them. It never reads the held-out half.
 //
-//	go run ./bench/changes/fit
+//	go run ./bench/changes/fit [-conversations FILE]
+//
+// The file holds evaluation conversations as `make bench` reads them: they count for relevance too.
 //
 // Each model is also fitted to one half alone and tried on the other: what differs much there was learned by
 // heart.
 package main
 
 import (
+	"flag"
 	"fmt"
+	"log"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/mneme/mneme/bench/changes"
 	"github.com/mneme/mneme/memory/frame"
@@ -29,10 +35,20 @@ type example struct {
 }
 
 func main() {
+	conversations := flag.String("conversations", "", "evaluation conversations; none when empty")
+	share := flag.Float64("weight", 0.3, "of an example of these")
+	flag.Parse()
 	relevance, succession := examples()
+	if *conversations != "" {
+		more, err := chats(*conversations, *share)
+		if err != nil {
+			log.Fatal(err)
+		}
+		relevance = append(relevance, more...)
+	}
 	fmt.Println("Relevance")
 	report(relevance, frame.RelevanceNames(), topOfQuestion)
-	answerBias(relevance)
+	answers(relevance)
 	fmt.Println("\nSuccession")
 	report(succession, frame.SuccessionNames(), nil)
 }
@@ -99,7 +115,10 @@ func report(all []example, names []string, judge func(all []example, weights []f
 	for i, n := range names {
 		fmt.Printf("\t{%q, %.2f},\n", n, weights[i])
 	}
-	for _, half := range []string{"dev", "second"} {
+	for _, half := range []string{"dev", "second", chat} {
+		if !slices.ContainsFunc(all, func(e example) bool { return e.half == half }) {
+			continue
+		}
 		other := fit(of(all, func(e example) bool { return e.half != half }))
 		test := of(all, func(e example) bool { return e.half == half })
 		fmt.Printf("%s: loss %.5f, %.5f by weights of the other half", half, loss(test, weights), loss(test, other))
@@ -142,21 +161,43 @@ func topOfQuestion(all []example, weights []float64, half string) string {
 	return fmt.Sprintf("first %.1f %%", 100*float64(right)/float64(known))
 }
 
-// answerBias fits the logit of the best text of each question to whether the question has an answer, as if
-// half of the questions had one.
-func answerBias(all []example) {
+// answers fits the logit of the best text of each question, and how long that text is, to whether the question has
+// an answer, as if half of the questions of each kind of conversation had one.
+func answers(all []example) {
 	weights := fit(all)
 	var tops []example
-	counts := map[bool]int{}
+	counts := map[string]int{}
+	key := func(e example) string { return fmt.Sprint(e.half == chat, e.known) }
 	for _, e := range best(all, weights) {
-		counts[e.known]++
-		tops = append(tops, example{measures: []float64{logit(e.measures, weights)}, holds: e.known})
+		counts[key(e)]++
+		z, length := logit(e.measures, weights), e.measures[len(e.measures)-1]
+		tops = append(tops, example{measures: []float64{z, length, z * length}, holds: e.known, known: e.known, half: e.half})
 	}
 	for i := range tops {
-		tops[i].weight = float64(len(tops)) / 2 / float64(counts[tops[i].holds])
+		tops[i].weight = 1000 / float64(counts[key(tops[i])])
 	}
 	w := fit(tops)
-	fmt.Printf("answer: slope %.2f, bias %.2f\n", w[0], w[1])
+	fmt.Printf("answer: bias %.2f, logit %.2f, length %.2f, both %.2f\n", w[3], w[0], w[1], w[2])
+	for _, floor := range []float64{0.15, 0.2, 0.25, 0.3, 0.35, 0.4} {
+		kept := map[string][2]int{}
+		for _, e := range tops {
+			name := e.half
+			if !e.known {
+				name += " unknown"
+			}
+			k := kept[name]
+			k[1]++
+			if 1/(1+math.Exp(-logit(e.measures, w))) >= floor {
+				k[0]++
+			}
+			kept[name] = k
+		}
+		fmt.Printf("floor %.2f:", floor)
+		for _, name := range slices.Sorted(maps.Keys(kept)) {
+			fmt.Printf(" %s %.1f %%", name, 100*float64(kept[name][0])/float64(kept[name][1]))
+		}
+		fmt.Println()
+	}
 }
 
 func logit(measures, weights []float64) float64 {

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/mneme/mneme/memory/frame"
+)
+
+// chat is the half of the evaluation conversations.
+const chat = "chat"
+
+// firstChat is above the numbers of all other questions.
+const firstChat = 1_000_000
+
+// answerable are the categories of questions whose answer is in the conversation.
+const answerable = 4
+
+// chats reads evaluation conversations: each question with every turn, which answers it or does not.
+func chats(path string, weight float64) (out []example, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 16<<20)
+	question := firstChat
+	var others, strangers []string // questions and speakers of the conversation before
+	for lines.Scan() {
+		var c struct {
+			Speakers []string
+			Turns    []struct {
+				ID, Speaker, Text string
+				Caption           string `json:"image_caption"`
+			}
+			QA []struct {
+				Question string
+				Category int
+				Evidence []string
+			}
+		}
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		texts := make([]frame.Text, len(c.Turns))
+		for i, t := range c.Turns {
+			texts[i] = frame.ReadText(t.Text+" "+t.Caption, t.Speaker)
+		}
+		ask := func(text string, evidence []string) {
+			question++
+			q := frame.ReadQuestion(text)
+			for i, t := range texts {
+				out = append(out, example{measures: frame.RelevanceMeasures(q, t), holds: slices.Contains(evidence, c.Turns[i].ID),
+					weight: weight, half: chat, question: question, known: len(evidence) > 0})
+			}
+		}
+		for _, qa := range c.QA {
+			if len(qa.Evidence) > 0 && qa.Category <= answerable {
+				ask(qa.Question, qa.Evidence)
+			}
+		}
+		for _, text := range others { // what the speakers of another conversation were asked about
+			ask(rename(text, strangers, c.Speakers), nil)
+		}
+		others, strangers = nil, c.Speakers
+		for _, qa := range c.QA {
+			if qa.Category <= answerable {
+				others = append(others, qa.Question)
+			}
+		}
+	}
+	return out, lines.Err()
+}
+
+// rename asks a question about other people.
+func rename(question string, from, to []string) string {
+	for i := range min(len(from), len(to)) {
+		question = strings.ReplaceAll(question, from[i], to[i])
+	}
+	return question
+}
