@@ -23,14 +23,15 @@ func Offer(fact Fact, found []Neighbor) []Neighbor {
 	if len(fact.Content) > MaxLatestChars {
 		return found[:min(len(found), OfferedNeighbors)]
 	}
-	said := frame.Read(fact.Content, fact.Speaker)
+	said := frame.ReadText(fact.Content, fact.Speaker)
 	changed := make(map[string]bool, len(found))
 	for _, n := range found {
 		if !changeable(fact, n) {
 			continue
 		}
-		r, _ := frame.Best(frame.Read(n.Content, n.Who), said)
-		changed[n.ID] = r.Certainty >= frame.Likely && r.Change != frame.Restates
+		known := frame.ReadText(n.Content, n.Who)
+		r, _ := frame.Best(known.Frames, said.Frames)
+		changed[n.ID] = !frame.Apart(known, said) && r.Certainty >= frame.Likely && r.Change != frame.Restates
 	}
 	out := slices.Clone(found)
 	slices.SortStableFunc(out, func(a, b Neighbor) int {
@@ -60,8 +61,8 @@ func FindChange(fact Fact, neighbors []Neighbor) (FoundChange, bool) {
 	if len(fact.Content) > MaxLatestChars {
 		return FoundChange{}, false
 	}
-	said := frame.Read(fact.Content, fact.Speaker)
-	if len(said) == 0 {
+	said := frame.ReadText(fact.Content, fact.Speaker)
+	if len(said.Frames) == 0 {
 		return FoundChange{}, false
 	}
 	type hit struct {
@@ -74,12 +75,12 @@ func FindChange(fact Fact, neighbors []Neighbor) (FoundChange, bool) {
 		if !changeable(fact, n) {
 			continue
 		}
-		frames := frame.Read(n.Content, n.Who)
-		r, more := frame.Best(frames, said)
-		if r.Certainty < frame.Likely || r.Change == frame.Restates || more {
-			continue // what else it says would go with it
+		known := frame.ReadText(n.Content, n.Who)
+		r, more := frame.Best(known.Frames, said.Frames)
+		if r.Certainty < frame.Likely || r.Change == frame.Restates || more || frame.Apart(known, said) {
+			continue // what else it says would go with it, or both hold
 		}
-		hits = append(hits, hit{n, frames, r})
+		hits = append(hits, hit{n, known.Frames, r})
 	}
 	if len(hits) == 0 {
 		return FoundChange{}, false
@@ -87,7 +88,7 @@ func FindChange(fact Fact, neighbors []Neighbor) (FoundChange, bool) {
 	slices.SortStableFunc(hits, func(a, b hit) int { return int(b.relation.Certainty - a.relation.Certainty) })
 	best := hits[0]
 	out := FoundChange{Target: best.neighbor, Relation: best.relation, Change: ChangeSupersede,
-		Own: sameVoice(fact.Speaker, best.neighbor.Who) && slices.ContainsFunc(said, frame.Frame.OfSpeaker)}
+		Own: sameVoice(fact.Speaker, best.neighbor.Who) && slices.ContainsFunc(said.Frames, frame.Frame.OfSpeaker)}
 	if best.relation.Certainty < frame.Sure {
 		out.Change = ChangeContest
 	}

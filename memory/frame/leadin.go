@@ -98,7 +98,8 @@ func (r *reader) leadingTime() {
 // clauses cuts what explains the statement, and keeps where it holds.
 func (r *reader) clauses() {
 	r.leadingPlace()
-	if first := r.ts[0].low; first == "if" || first == "when" || first == "whenever" || first == "unless" || first == "while" {
+	if first := r.ts[0].low; first == "if" || first == "when" || first == "whenever" || first == "unless" || first == "while" ||
+		(first == "should" || first == "had" || first == "were") && len(r.ts) > 2 && r.ts[1].end == 0 {
 		r.ifClause = true
 		return
 	}

@@ -8,31 +8,37 @@ import (
 
 // succession says how likely it is that the later of two texts took the earlier's place as the answer to a
 // question. What the rules of Compare found counts for much of it; the rest is for what they cannot read.
-var succession = model{bias: -1.22, terms: []weighted{
-	{"about different owners", -0.80},
-	{"neither has an owner", -1.10},
-	{"words in common", 2.05},
-	{"only the earlier has a date, a number and the like", -1.41},
-	{"only the later has", -1.04},
-	{"the later says now", 1.13},
-	{"the later says that something is over", 0.85},
-	{"what the earlier gives is named by the later", 0.90},
-	{"the earlier tells of the past or of an event", -2.69},
-	{"the later tells of the past or of an event", 0.63},
-	{"names in common", 1.24},
-	{"the later tells of a change, by what the earlier covers of it", 1.61},
-	{"each covers the other", -2.10},
-	{"length of the later", 2.20},
-	{"likely by the rules", 1.31},
-	{"sure by the rules", 1.78},
-	{"relevance of the earlier", 1.05},
-	{"relevance of the later", 0.99},
-	{"behind the most relevant", -1.30},
-	{"the lesser relevance", -1.89},
-	{"difference in the question's words covered", 2.36},
-	{"the most of it in one word", -2.61},
-	{"rank of the earlier", -0.61},
-	{"rank of the later", -0.57},
+var succession = model{bias: -1.37, terms: []weighted{
+	{"about different owners", -0.86},
+	{"neither has an owner", -1.12},
+	{"words in common", 0.74},
+	{"only the earlier has a date, a number and the like", -1.47},
+	{"only the later has", -1.07},
+	{"the later says now", 0.72},
+	{"the later says that something is over", 0.80},
+	{"what the earlier gives is named by the later", 0.29},
+	{"the earlier tells of the past or of an event", -2.66},
+	{"the later tells of the past or of an event", 0.55},
+	{"names in common", 1.06},
+	{"the later tells of a change, by what the earlier covers of it", 0.54},
+	{"each covers the other", -1.49},
+	{"length of the later", 2.73},
+	{"likely by the rules", 2.00},
+	{"sure by the rules", 1.81},
+	{"relevance of the earlier", 1.17},
+	{"relevance of the later", 1.08},
+	{"behind the most relevant", -1.45},
+	{"the lesser relevance", -2.10},
+	{"difference in the question's words covered", 2.01},
+	{"the most of it in one word", -2.27},
+	{"rank of the earlier", -0.66},
+	{"rank of the later", -0.63},
+	{"what only the earlier says beside the question, named by the later", 1.63},
+	{"the later has a word of change", 1.04},
+	{"the later says what holds now or no longer", 0.56},
+	{"the later has a word of change, by what it covers of the earlier", 0.64},
+	{"on other days", -2.71},
+	{"of different ones of several", -2.38},
 }}
 
 // MaxAnswers is how many of the texts nearest to a question are compared with each other.
@@ -144,7 +150,30 @@ func (a answers) measures(i, j int) []float64 {
 		most,
 		float64(i),
 		float64(j),
+		a.distinct(x, y),
+		y.change,
+		when(y.current),
+		y.change * earlier,
+		when(disjoint(x.places.days, y.places.days)),
+		when(conflict(x.places.qualifiers, y.places.qualifiers)),
 	}
+}
+
+// distinct is how much of what only the earlier text says beside the question the later one names: the value
+// that it replaces.
+func (a answers) distinct(x, y *Text) float64 {
+	asked := Text{words: a.q.words}
+	shared, total := 0.0, 0.0
+	for _, c := range x.words {
+		if asked.nearest(c) > 0.5 {
+			continue
+		}
+		total += c.weight
+		if y.has(c.stem) {
+			shared += c.weight
+		}
+	}
+	return shared / max(total, 0.5)
 }
 
 // gap is how differently two texts cover the words of the question: on the whole, and the word where they

@@ -8,6 +8,9 @@ import (
 // entityHeads end the names of things although they are attributes of people: "the import job".
 var entityHeads = stems("job page lake store site gateway printer bot scheduler worker queue node module package component")
 
+// systemHeads end the names of systems and of those who run them: "the shipping service is …".
+var systemHeads = stems("service system app application api engine portal platform detector software backend widget relay archive team project")
+
 // findOwner finds whose attribute the statement is about.
 func (r *reader) findOwner(actor int, agent bool) {
 	add := func(t string) {
@@ -76,7 +79,7 @@ func (r *reader) findOwner(actor int, agent bool) {
 		}
 	default:
 		head := r.ts[actor-1]
-		if isBe(r.main()) && !properEnd(head) || concepts[head.stem] != nil && !entityHeads[head.stem] {
+		if isBe(r.main()) && !properEnd(head) && !systemHeads[head.stem] || concepts[head.stem] != nil && !entityHeads[head.stem] && !systemHeads[head.stem] {
 			return
 		}
 		for _, t := range r.ts[:actor] {

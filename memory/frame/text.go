@@ -19,8 +19,11 @@ type Text struct {
 	owner      []string // as in Frame, of all statements
 	typed      map[Kind][]string
 	cue        int
+	change     float64 // how near a word of it is to one that tells of a change, in [0,1]
+	current    bool    // it says that it holds now, or held until now
 
 	ended, past, event, hedged bool
+	places                     places
 }
 
 // content is a word that says something.
@@ -76,6 +79,7 @@ func (t *Text) sumUp() map[string]bool {
 
 // readWords adds the words of a sentence that say something, without owners and words of change.
 func (t *Text) readWords(ts []token, values, seen map[string]bool) {
+	t.places.readPlaces(ts, values)
 	typed := make([]bool, len(ts))
 	for _, v := range typedValues(ts) {
 		t.typed[v.Kind] = append(t.typed[v.Kind], v.key)
@@ -85,6 +89,7 @@ func (t *Text) readWords(ts []token, values, seen map[string]bool) {
 	}
 	for i, w := range ts {
 		inside := w.cap && i > 0
+		t.noteChange(w)
 		switch {
 		case selfWords[w.low], w.low == "user", correctionCues[w.low], leadIns[w.low] && i < 2,
 			!isContent(w) && !typed[i] && !inside, changeVerbs[w.stem], endVerbs[w.stem], isMarker(w):
@@ -104,6 +109,20 @@ func (t *Text) readWords(ts []token, values, seen map[string]bool) {
 				t.meaning.Add(low, c.weight)
 			}
 		}
+	}
+}
+
+// changing are words that tell of a change, and current those that tell what holds now from what held before.
+var (
+	changing = strings.Fields("changed switched replaced moved swapped stopped quit cancelled increased reduced")
+	current  = words(`now today nowadays currently lately recently new latest again back until instead rather than no not never
+		anymore any more longer without from since already still thesedays nolonger fromnowon asof afterall insteadof ratherthan`)
+)
+
+func (t *Text) noteChange(w token) {
+	t.current = t.current || current[w.low]
+	for _, c := range changing {
+		t.change = max(t.change, lexicon.Similarity(w.low, c))
 	}
 }
 

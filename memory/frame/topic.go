@@ -402,6 +402,9 @@ func (r *reader) agent(actor int, main token) bool {
 	if r.verb+1 >= len(r.ts) {
 		return false
 	}
+	if !changeVerbs[main.stem] && !endVerbs[main.stem] && main.low != "takeover" && strings.HasSuffix(main.text, "s") {
+		return false // "Zelda takes the tram": what is usual is told of who does it
+	}
 	next := r.ts[r.verb+1]
 	// An object follows, which is no value: "the standup", "my phone number".
 	if prepositions[next.low] || r.taken[r.verb+1] || nowCues[next.low] {

@@ -51,6 +51,11 @@ func main() {
 	answers(relevance)
 	fmt.Println("\nSuccession")
 	report(succession, frame.SuccessionNames(), nil)
+	for _, half := range []string{"dev", "second", "heldout"} {
+		for _, sure := range []float64{0, 0.5, 1} {
+			fmt.Println(simulate(half, fit(relevance), fit(succession), -1.5, sure))
+		}
+	}
 }
 
 // examples asks all questions of the development halves.

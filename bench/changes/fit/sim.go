@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/mneme/mneme/bench/changes"
+	"github.com/mneme/mneme/memory/frame"
+)
+
+// simulate answers the questions of a half with relevance and succession alone, without a memory: how often the
+// newest comes first, how often the old one is said to be outdated, and how many coexisting pairs are disturbed.
+func simulate(half string, relevance, succession []float64, first, sure float64) string {
+	newest, marked, pairs, right, asked, disturbed, coexisting := 0, 0, 0, 0, 0, 0, 0
+	for _, tenant := range changes.Generate(1, 1) {
+		if tenant.Half != half {
+			continue
+		}
+		texts := make([]frame.Text, len(tenant.Statements))
+		for i, s := range tenant.Statements {
+			texts[i] = frame.ReadText(s.Text, s.Speaker)
+		}
+		answer := func(question string) (top int, outdated map[int]bool) {
+			q := frame.ReadQuestion(question)
+			best := math.Inf(-1)
+			for i := range texts {
+				if z := logit(frame.RelevanceMeasures(q, texts[i]), relevance); z > best {
+					best, top = z, i
+				}
+			}
+			outdated = map[int]bool{}
+			successor, most := top, first
+			frame.SuccessionMeasures(q, texts, func(i, j int) bool { return i < j }, func(i, j int, measures []float64) {
+				z := logit(measures, succession)
+				if z > sure {
+					outdated[i] = true
+				}
+				if i == top && z > most {
+					successor, most = j, z
+				}
+			})
+			return successor, outdated
+		}
+		for _, p := range tenant.Pairs {
+			top, outdated := answer(p.Question)
+			pairs++
+			if top == p.New {
+				newest++
+			}
+			if outdated[p.Old] {
+				marked++
+			}
+		}
+		for _, c := range tenant.Coexisting {
+			a, outA := answer(c.AskA)
+			b, outB := answer(c.AskB)
+			coexisting++
+			asked += 2
+			if a == c.A {
+				right++
+			}
+			if b == c.B {
+				right++
+			}
+			if outA[c.A] || outA[c.B] || outB[c.A] || outB[c.B] {
+				disturbed++
+			}
+		}
+	}
+	part := func(n, of int) float64 { return 100 * float64(n) / float64(of) }
+	return fmt.Sprintf("%s: newest first %.1f %%, old marked %.1f %%, of coexisting right first %.1f %%, disturbed %.1f %%", half,
+		part(newest, pairs), part(marked, pairs), part(right, asked), part(disturbed, coexisting))
+}

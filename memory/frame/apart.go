@@ -1,0 +1,96 @@
+package frame
+
+import (
+	"slices"
+	"strings"
+)
+
+// places of a statement: what it says of itself where, when and for which of several it holds.
+type places struct {
+	days       []int    // weekdays, 1 for Monday, that are no value
+	names      []string // stems of names in phrases such as "for the Delta team"
+	qualifiers []string // "old", "second", "eldest"
+	also       bool     // it comes on top of what is known
+}
+
+// additive words say that a statement comes on top of what is known.
+var additive = words("also too additionally another besides moreover")
+
+// qualifiers tell one of several things from another.
+var qualifiers = words(`old new first second third fourth last left right upper lower top bottom front rear inner outer big small large
+	little main spare northern southern eastern western north south east west elder younger older eldest youngest oldest twin half
+	son daughter brother sister mother father aunt uncle grandmother grandfather niece nephew stepson stepdaughter stepbrother
+	stepsister summer winter spring autumn morning evening afternoon night weekday weekdays weekend weekends workday workdays
+	upstairs downstairs indoor outdoor domestic foreign personal private public internal external business premium basic
+	test staging production live sandbox demo development dev prod local remote`)
+
+// within are prepositions of phrases that say for what a statement holds, rather than what it gives.
+var within = words("for of in at on during")
+
+// ranges of days.
+var dayRanges = map[string][]int{
+	"weekend": {6, 7}, "weekends": {6, 7}, "weekday": {1, 2, 3, 4, 5}, "weekdays": {1, 2, 3, 4, 5}, "workday": {1, 2, 3, 4, 5},
+	"workdays": {1, 2, 3, 4, 5},
+}
+
+// readPlaces adds what a sentence says of where it holds. Values are the stems and words of what it gives.
+func (p *places) readPlaces(ts []token, values map[string]bool) {
+	for i, t := range ts {
+		isValue := values[t.stem] || values[t.low]
+		p.also = p.also || additive[t.low]
+		if day := weekdays[strings.TrimSuffix(t.low, "s")]; day > 0 && !isValue && !values[weekdayName(day)] {
+			from := day
+			if i > 1 && (ts[i-1].low == "to" || ts[i-1].low == "till" || ts[i-1].low == "through") {
+				if start := weekdays[strings.TrimSuffix(ts[i-2].low, "s")]; start > 0 && start < day {
+					from = start
+				}
+			}
+			for d := from; d <= day; d++ {
+				p.days = append(p.days, d)
+			}
+		}
+		p.days = append(p.days, dayRanges[t.low]...)
+		if qualifiers[t.low] && !isValue && !(t.low == "last" || t.low == "first") || (t.low == "last" || t.low == "first") && i > 0 && articles[ts[i-1].low] {
+			p.qualifiers = append(p.qualifiers, t.low)
+		}
+		if !t.cap || isValue || i == 0 || month(t) > 0 || weekdays[strings.TrimSuffix(t.low, "s")] > 0 {
+			continue
+		}
+		k := i - 1
+		for k > 0 && (ts[k].cap || articles[ts[k].low] || possessives[ts[k].low]) && ts[k].end == 0 {
+			k--
+		}
+		if within[ts[k].low] || t.poss || k == 0 && articles[ts[0].low] {
+			p.names = append(p.names, t.stem)
+		}
+	}
+}
+
+func weekdayName(day int) string {
+	for name, d := range weekdays {
+		if d == day {
+			return name
+		}
+	}
+	return ""
+}
+
+// conflict reports whether each of two lists has something that the other lacks.
+func conflict[T comparable](a, b []T) bool {
+	lacks := func(a, b []T) bool {
+		return slices.ContainsFunc(a, func(x T) bool { return !slices.Contains(b, x) })
+	}
+	return len(a) > 0 && len(b) > 0 && lacks(a, b) && lacks(b, a)
+}
+
+// disjoint reports whether two lists have something, and nothing in common.
+func disjoint(a, b []int) bool {
+	return len(a) > 0 && len(b) > 0 && !slices.ContainsFunc(a, func(x int) bool { return slices.Contains(b, x) })
+}
+
+// Apart reports whether two texts hold side by side: on different days, for different things or of different ones
+// of several, or because the later says that it comes on top.
+func Apart(earlier, later Text) bool {
+	a, b := earlier.places, later.places
+	return b.also && later.cue < cueChange || disjoint(a.days, b.days) || conflict(a.qualifiers, b.qualifiers) || conflict(a.names, b.names)
+}
