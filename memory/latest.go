@@ -22,6 +22,7 @@ const (
 // Probabilities of a succession (frame.Question.Successions) from which it counts. Statements that only look
 // alike, such as what two siblings do, stay below the second.
 const (
+	askedSuccession = 0.03 // the question asks for the past, and so says that there is an older one
 	firstSuccession = 0.18 // the newer comes first, when the older would
 	sureSuccession  = 0.5  // the older one is said to be outdated
 )
@@ -54,25 +55,29 @@ func Latest(ranked []Evidence, said map[uuid.UUID]Quote, asked []frame.Question)
 	for i, e := range out {
 		position[e.ID] = i
 	}
-	sure, unsure := successions(out[:min(len(out), MaxLatest)], said, asked)
+	past := slices.ContainsFunc(asked, func(q frame.Question) bool { return q.Past })
+	least := firstSuccession
+	if past {
+		least = askedSuccession
+	}
+	sure, unsure := successions(out[:min(len(out), MaxLatest)], said, asked, least)
 	for i := range out {
 		if at, ok := position[out[i].SupersededBy]; ok && out[i].SupersededBy != uuid.Nil {
 			sure = append(sure, pair{i, at, 1})
 		}
 	}
-	if slices.ContainsFunc(asked, func(q frame.Question) bool { return q.Past }) {
-		preferPast(out, append(sure, unsure...), said, asked)
-		Rank(out)
-		return out
+	if past {
+		preferPast(out, sure, unsure, said, asked)
+	} else {
+		preferNewest(out, sure, said)
+		newestFirst(out, sure, unsure)
 	}
-	preferNewest(out, sure, said)
-	newestFirst(out, unsure)
 	Rank(out)
 	return out
 }
 
 // successions lists the pairs of an older and a newer statement among the candidates.
-func successions(candidates []Evidence, said map[uuid.UUID]Quote, asked []frame.Question) (sure, unsure []pair) {
+func successions(candidates []Evidence, said map[uuid.UUID]Quote, asked []frame.Question, least float64) (sure, unsure []pair) {
 	var texts []frame.Text
 	var at []int // their candidates
 	for i, e := range candidates {
@@ -85,7 +90,7 @@ func successions(candidates []Evidence, said map[uuid.UUID]Quote, asked []frame.
 		return a.OccurredAt.Before(b.OccurredAt) && a.Source != b.ID && b.Source != a.ID
 	}
 	for _, q := range asked {
-		for _, s := range q.Successions(texts, firstSuccession, follows) {
+		for _, s := range q.Successions(texts, least, follows) {
 			p := pair{at[s.Older], at[s.Newer], s.Probability}
 			if s.Probability >= sureSuccession {
 				sure = append(sure, p)
@@ -97,13 +102,12 @@ func successions(candidates []Evidence, said map[uuid.UUID]Quote, asked []frame.
 	return sure, unsure
 }
 
-// newestFirst puts the likeliest successor of the first candidate before it.
-func newestFirst(out []Evidence, unsure []pair) {
-	first := 0
-	for i, e := range out {
-		if e.Score > out[first].Score {
-			first = i
-		}
+// newestFirst puts the likeliest successor of the first candidate before it, unless that is known to be the newest
+// itself.
+func newestFirst(out []Evidence, sure, unsure []pair) {
+	first := highest(out)
+	if out[first].Replaces || slices.ContainsFunc(sure, func(p pair) bool { return p.newer == first }) {
+		return
 	}
 	best := pair{probability: -1}
 	for _, p := range unsure {
@@ -117,6 +121,17 @@ func newestFirst(out []Evidence, unsure []pair) {
 	older, newer := &out[best.older], &out[best.newer]
 	newer.Set(StageLatest, max(newer.Score, older.Score), "may be newer than the first")
 	older.Set(StageLatest, min(older.Score, behindShare*newer.Score), "may be older than another")
+}
+
+// highest is the position of the highest score.
+func highest(out []Evidence) int {
+	first := 0
+	for i, e := range out {
+		if e.Score > out[first].Score {
+			first = i
+		}
+	}
+	return first
 }
 
 func preferNewest(out []Evidence, pairs []pair, said map[uuid.UUID]Quote) {
@@ -152,18 +167,16 @@ func (e *Evidence) mark(newer *Evidence, part bool) {
 }
 
 // preferPast puts the earlier of each pair first; where the question names the value before which it was,
-// that which came right before it.
-func preferPast(out []Evidence, pairs []pair, said map[uuid.UUID]Quote, asked []frame.Question) {
-	for _, p := range pairs {
+// that which came right before it. Of unsure pairs it takes the likeliest, if there is no sure one.
+func preferPast(out []Evidence, sure, unsure []pair, said map[uuid.UUID]Quote, asked []frame.Question) {
+	wanted := func(p pair) bool {
+		older, newer := said[out[p.older].ID].Text, said[out[p.newer].ID].Text
+		return slices.ContainsFunc(asked, func(q frame.Question) bool { return q.Past && q.Precedes(older, newer) })
+	}
+	swapped := false
+	swap := func(p pair) {
+		swapped = true
 		older, newer := &out[p.older], &out[p.newer]
-		if p.probability >= sureSuccession {
-			older.mark(newer, len(said[older.ID].Frames) > 1)
-		}
-		if !slices.ContainsFunc(asked, func(q frame.Question) bool {
-			return q.Past && q.Precedes(said[older.ID].Text, said[newer.ID].Text)
-		}) {
-			continue
-		}
 		best := max(older.Score, newer.Score)
 		if older.Score < best {
 			older.Set(StageLatest, best, "the question asks for the past")
@@ -171,5 +184,23 @@ func preferPast(out []Evidence, pairs []pair, said map[uuid.UUID]Quote, asked []
 		if limit := olderShare * best; newer.Score > limit {
 			newer.Set(StageLatest, limit, "the question asks for what came before it")
 		}
+	}
+	for _, p := range sure {
+		out[p.older].mark(&out[p.newer], len(said[out[p.older].ID].Frames) > 1)
+		if wanted(p) {
+			swap(p)
+		}
+	}
+	if swapped {
+		return
+	}
+	first, best := highest(out), pair{probability: -1}
+	for _, p := range unsure {
+		if p.newer == first && p.probability > best.probability && wanted(p) {
+			best = p
+		}
+	}
+	if best.probability >= 0 {
+		swap(best)
 	}
 }

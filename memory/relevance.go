@@ -39,9 +39,9 @@ func RelevanceOf(e Evidence, q frame.Question, text frame.Text, trust VectorTrus
 // relevance can be trusted; in turns of a conversation it is a hint.
 const (
 	longBlend   = 0.15
-	shortBlend  = 0.65
+	shortBlend  = 0.9
 	shortLength = 0.45
-	longLength  = 0.65
+	longLength  = 0.6
 )
 
 // PreferRelevant moves the scores of the ranked candidates towards their relevance. Length is how long their

@@ -73,7 +73,7 @@ func (q *query) relevance(ctx context.Context, evidence []memory.Evidence) ([]me
 			e.Relevance = max(e.Relevance, memory.RelevanceOf(*e, clause, text, q.trust))
 		}
 		for _, old := range replaced[e.ID] { // it is about what that was about
-			before := frame.ReadText(old, "")
+			before := frame.ReadText(old, e.Speaker)
 			for _, clause := range asked {
 				e.Relevance = max(e.Relevance, clause.Relevance(before))
 			}

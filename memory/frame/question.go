@@ -50,12 +50,19 @@ func ReadQuestion(text string) Question {
 	ts := tokenize(strings.TrimSpace(text))
 	var q Question
 	did := slices.ContainsFunc(ts, func(t token) bool {
-		return t.low == "did" || t.low == "was" || t.low == "were" || t.low == "had" || t.low == "usedto"
+		return t.low == "did" || t.low == "was" || t.low == "were" || t.low == "had" || t.low == "usedto" || pastTense(t)
 	})
 	q.Asks = strings.HasSuffix(strings.TrimRight(text, "\"')] "), "?") || len(ts) > 2 && (questionWords[ts[0].low] || isAux(ts[0]) || len(ts) > 3 && prepositions[ts[0].low] && questionWords[ts[1].low])
 	for i, t := range ts {
 		switch {
 		case pastCues[t.low]:
+			q.Past = true
+		case did && i > 0 && (t.low == "recently" && ts[i-1].low == "until" || t.low == "one" && ts[i-1].low == "last" ||
+			t.low == "last" && i > 1 && ts[i-2].low == "until"):
+			q.Past = true
+		case did && i > 1 && (t.low == "beginning" || t.low == "start" || t.low == "outset") && (ts[i-2].low == "at" || ts[i-2].low == "in"):
+			q.Past = true
+		case t.low == "before" && i+1 == len(ts):
 			q.Past = true
 		case t.low == "use" && did && i+1 < len(ts) && ts[i+1].low == "to":
 			q.Past = true

@@ -246,7 +246,7 @@ ratelimit: rate limit | rate limits | rate cap
 turnsout: turn out | it turn out
 workas: work as | job as | act as
 jobtitle: job title | job description
-gotowork: go to work | get to work | come to work | travel to work | way to work | commute to work | ride to work | drive to work | going to work
+gotowork: travel to the office | get to the office | go to the office | come to the office | get to the job | go to work | get to work | come to work | travel to work | way to work | commute to work | ride to work | drive to work | going to work
 workout: work out
 dating: be dating | go out with | be seeing | be together with
 `
