@@ -3,6 +3,8 @@ package memory
 import (
 	"slices"
 	"strings"
+
+	"github.com/mneme/mneme/memory/lexicon"
 )
 
 // StageExpand is keyword expansion, which is a part of the text channel and can be switched off by itself.
@@ -13,6 +15,8 @@ const (
 	expansionShare  = 0.5 // of its own weight that a word counts by which nobody asked for
 	maxExpansions   = 24  // words added to one query
 	maxExpandedOver = 64  // words of a query that are looked at
+	minNearness     = 0.5 // of a word in meaning
+	minRarity       = 0.5 // of a word that others may stand for
 )
 
 // ExpandQuery returns, separated by spaces, the words that a memory may hold in place of a query's: the
@@ -27,6 +31,19 @@ func ExpandQuery(query string) string {
 		for _, extra := range expansions[w] {
 			if len(out) < maxExpansions && !slices.Contains(out, extra) && !slices.Contains(said, extra) {
 				out = append(out, extra)
+			}
+		}
+	}
+	for _, w := range said {
+		if lexicon.Rarity(w) < minRarity {
+			continue
+		}
+		for _, near := range lexicon.Nearest(w) {
+			if near.Similarity < minNearness {
+				break
+			}
+			if len(out) < maxExpansions && !slices.Contains(out, near.Word) && !slices.Contains(said, near.Word) {
+				out = append(out, near.Word)
 			}
 		}
 	}

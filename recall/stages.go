@@ -30,7 +30,7 @@ const (
 // gave: docs/recall.md has the figures. With switches them on.
 var offByDefault = map[string]bool{
 	memory.StageConvolve: true, memory.StageFacets: true, memory.StageRehearse: true, memory.StageDampen: true, memory.StageHubs: true,
-	memory.StageDecisions: true, memory.StageDated: true, memory.StageDiversify: true, memory.StageExpand: true,
+	memory.StageDecisions: true, memory.StageDated: true, memory.StageDiversify: true,
 }
 
 // optional reports whether a stage is off because nobody asked for it.

@@ -2,14 +2,17 @@ package lexicon
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	_ "embed"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Dimensions is how many components a vector has.
@@ -21,6 +24,7 @@ var packed []byte
 // table holds the words by rank, the most frequent first, and a vector of length one for each.
 type table struct {
 	rank    map[string]int32
+	names   []string
 	vectors []int8
 	lengths []float32 // of the vectors as stored
 }
@@ -57,6 +61,7 @@ func read(packed []byte) (*table, error) {
 	rank := int32(0)
 	for w := range strings.SplitSeq(string(data[header:header+names]), "\n") {
 		t.rank[w] = rank
+		t.names = append(t.names, w)
 		rank++
 	}
 	for i, b := range data[header+names:] {
@@ -158,4 +163,57 @@ func (v *Vector) Cosine(o *Vector) float64 {
 		return 0
 	}
 	return sum / math.Sqrt(a*b)
+}
+
+// Nearest words: how many there are at most, and among how many of the most frequent words they are looked for.
+const (
+	nearestWords = 8
+	nearestOf    = 20_000
+	maxCached    = 20_000 // words whose nearest are remembered
+)
+
+var (
+	nearest      sync.Map // of the words that were asked for
+	nearestCount atomic.Int64
+)
+
+// Near is a word near to another.
+type Near struct {
+	Word       string
+	Similarity float64
+}
+
+// Nearest returns the frequent words nearest in meaning to a word in lower case, the nearest first and without
+// the word itself. It takes a millisecond for a word that was not asked for before.
+func Nearest(word string) []Near {
+	if found, ok := nearest.Load(word); ok {
+		return found.([]Near)
+	}
+	t := words()
+	at, ok := t.find(word)
+	if !ok {
+		return nil
+	}
+	x := t.at(at)
+	var out []Near
+	for j := range min(int32(len(t.names)), nearestOf) {
+		if j == at {
+			continue
+		}
+		sum := 0
+		for k, y := range t.at(j) {
+			sum += int(x[k]) * int(y)
+		}
+		s := float64(sum) / float64(t.lengths[at]*t.lengths[j])
+		if len(out) == nearestWords && s <= out[len(out)-1].Similarity {
+			continue
+		}
+		i, _ := slices.BinarySearchFunc(out, s, func(n Near, s float64) int { return cmp.Compare(s, n.Similarity) })
+		out = slices.Insert(out, i, Near{t.names[j], s})
+		out = out[:min(len(out), nearestWords)]
+	}
+	if nearestCount.Add(1) < maxCached {
+		nearest.Store(word, out)
+	}
+	return out
 }
