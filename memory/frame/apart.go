@@ -9,9 +9,16 @@ import (
 type places struct {
 	days       []int    // weekdays, 1 for Monday, that are no value
 	names      []string // stems of names in phrases such as "for the Delta team"
+	valueDays  []int    // that are a value, or may be
+	within     []modified
 	qualifiers []string // "old", "second", "eldest"
 	also       bool     // it comes on top of what is known
+	instance   bool     // it tells of one case: "for example", "last time"
+	imagined   bool     // it says what would be
 }
+
+// modified is a noun in a phrase such as "in the sandbox account" with the word before it.
+type modified struct{ modifier, head string }
 
 // additive words say that a statement comes on top of what is known.
 var additive = words("also too additionally another besides moreover")
@@ -33,20 +40,45 @@ var dayRanges = map[string][]int{
 	"workdays": {1, 2, 3, 4, 5},
 }
 
+// instances are words after "for" and "last" with which one case is told.
+var instances = map[string]string{"one": "for", "example": "for", "instance": "for", "time": "last"}
+
 // readPlaces adds what a sentence says of where it holds. Values are the stems and words of what it gives.
 func (p *places) readPlaces(ts []token, values map[string]bool) {
+	if len(ts) > 2 && ts[0].end == 0 {
+		switch ts[0].low {
+		case "if", "should", "unless", "had", "were", "suppose", "imagine":
+			p.imagined = true
+		}
+	}
 	for i, t := range ts {
 		isValue := values[t.stem] || values[t.low]
 		p.also = p.also || additive[t.low]
-		if day := weekdays[strings.TrimSuffix(t.low, "s")]; day > 0 && !isValue && !values[weekdayName(day)] {
+		if before := instances[t.low]; before != "" && i > 0 && ts[i-1].low == before && (t.low != "one" || t.end != 0) {
+			p.instance = true
+		}
+		if i > 1 && !isValue && isContent(t) && isContent(ts[i-1]) && ts[i-1].end == 0 && !t.cap && !ts[i-1].cap && !values[ts[i-1].stem] {
+			k := i - 2
+			if articles[ts[k].low] && k > 0 {
+				k--
+			}
+			if within[ts[k].low] {
+				p.within = append(p.within, modified{ts[i-1].stem, t.stem})
+			}
+		}
+		if day := weekdays[strings.TrimSuffix(t.low, "s")]; day > 0 {
 			from := day
 			if i > 1 && (ts[i-1].low == "to" || ts[i-1].low == "till" || ts[i-1].low == "through") {
 				if start := weekdays[strings.TrimSuffix(ts[i-2].low, "s")]; start > 0 && start < day {
 					from = start
 				}
 			}
+			to := &p.days
+			if isValue || values[weekdayName(day)] {
+				to = &p.valueDays
+			}
 			for d := from; d <= day; d++ {
-				p.days = append(p.days, d)
+				*to = append(*to, d)
 			}
 		}
 		p.days = append(p.days, dayRanges[t.low]...)
@@ -88,9 +120,21 @@ func disjoint(a, b []int) bool {
 	return len(a) > 0 && len(b) > 0 && !slices.ContainsFunc(a, func(x int) bool { return slices.Contains(b, x) })
 }
 
+// onDays are the weekdays for which a text holds. Where it gives a time, a number or the like, they are no value.
+func (t *Text) onDays() []int {
+	if len(t.typed[KindTime])+len(t.typed[KindDuration])+len(t.typed[KindAmount])+len(t.typed[KindNumber]) > 0 {
+		return slices.Concat(t.places.days, t.places.valueDays)
+	}
+	return t.places.days
+}
+
 // Apart reports whether two texts hold side by side: on different days, for different things or of different ones
-// of several, or because the later says that it comes on top.
+// of several, or because the later says that it comes on top, is one case, or would be so if.
 func Apart(earlier, later Text) bool {
 	a, b := earlier.places, later.places
-	return b.also && later.cue < cueChange || disjoint(a.days, b.days) || conflict(a.qualifiers, b.qualifiers) || conflict(a.names, b.names)
+	return b.also && later.cue < cueChange || b.instance && !a.instance || b.imagined && !a.imagined ||
+		disjoint(earlier.onDays(), later.onDays()) || conflict(a.qualifiers, b.qualifiers) || conflict(a.names, b.names) ||
+		slices.ContainsFunc(a.within, func(x modified) bool {
+			return slices.ContainsFunc(b.within, func(y modified) bool { return x.head == y.head && x.modifier != y.modifier })
+		})
 }

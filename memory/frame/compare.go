@@ -332,6 +332,9 @@ func substituted(a, b Frame, m alignment) Relation {
 	if head := sharedHead(va, vb); len(attributes) == 0 && head != "" && va.key != vb.key {
 		attributes = []string{head} // "a low-carb diet" and "a keto diet"
 	}
+	if a.negated && !b.negated && !va.Same(vb) {
+		return Relation{} // what it is not, and what something else is
+	}
 	category := va.category != "" && va.category == vb.category
 	concept := sharedConcept(a, b, m)
 	exact := len(m.restA) == 0 && len(m.restB) == 0
