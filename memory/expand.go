@@ -3,6 +3,8 @@ package memory
 import (
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/mneme/mneme/memory/lexicon"
 )
@@ -16,7 +18,7 @@ const (
 	maxExpansions   = 24  // words added to one query
 	maxExpandedOver = 64  // words of a query that are looked at
 	minNearness     = 0.5 // of a word in meaning
-	minRarity       = 0.5 // of a word that others may stand for
+	minRarity       = 0.7 // of a word that others may stand for
 )
 
 // ExpandQuery returns, separated by spaces, the words that a memory may hold in place of a query's: the
@@ -35,7 +37,7 @@ func ExpandQuery(query string) string {
 		}
 	}
 	for _, w := range said {
-		if lexicon.Rarity(w) < minRarity {
+		if expansions[w] != nil || lexicon.Rarity(w) < minRarity || isNamed(query, w) {
 			continue
 		}
 		for _, near := range lexicon.Nearest(w) {
@@ -48,6 +50,12 @@ func ExpandQuery(query string) string {
 		}
 	}
 	return strings.Join(out, " ")
+}
+
+// isNamed reports whether a query has a word with a capital: a name, for which no other word stands.
+func isNamed(query, word string) bool {
+	first, size := utf8.DecodeRuneInString(word)
+	return strings.Contains(query, string(unicode.ToUpper(first))+word[size:])
 }
 
 // expansions are, by word, the words that may stand for it.

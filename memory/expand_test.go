@@ -15,6 +15,8 @@ func TestAQueryIsExpanded(t *testing.T) {
 	require.Equal(t, "went gone", memory.ExpandQuery("Where did Ann go?"))
 	require.Equal(t, "buy", memory.ExpandQuery("what was BOUGHT"))
 	require.Contains(t, strings.Fields(memory.ExpandQuery("which pets has Ann")), "puppy")
+	require.Contains(t, strings.Fields(memory.ExpandQuery("which physician does she see")), "doctor")
+	require.Empty(t, memory.ExpandQuery("who is Anne"), "nobody else is asked for")
 	require.Empty(t, memory.ExpandQuery("go went gone"), "nothing that is asked for already")
 	require.Empty(t, memory.ExpandQuery("?! & | !'x"))
 	rapid.Check(t, func(rt *rapid.T) {

@@ -51,6 +51,9 @@ type pair struct {
 // dropped.
 func Latest(ranked []Evidence, said map[uuid.UUID]Quote, asked []frame.Question) []Evidence {
 	out := slices.Clone(ranked)
+	if len(out) == 0 {
+		return out
+	}
 	position := make(map[uuid.UUID]int, len(out))
 	for i, e := range out {
 		position[e.ID] = i

@@ -112,7 +112,8 @@ func TestHubsAreDampened(t *testing.T) {
 func TestTheRerankerOrdersTheBest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	first, second := w.remember("Ana lives where Ana does live"), w.remember("Ana moved house and does live somewhere in a big old town near the sea")
+	second := w.remember("Ana moved house and does live somewhere in a big old town near the sea")
+	first := w.remember("Ana lives where Ana does live")
 	stranger := w.put(schema.Principal{Tenant: "t", Agent: "someone else"}, schema.VisibilityPrivate, schema.Candidate{Content: "Ana does live in a secret place"})
 	w.Index = hitting(stranger, second)
 	require.Equal(t, first.String(), ids(w.ask(func(*schema.RecallRequest) {}))[0])

@@ -119,10 +119,16 @@ func (q *Question) readWords(ts []token) {
 	owner := func(stem string) bool {
 		return slices.ContainsFunc(q.Terms, func(t Term) bool { return t.Owner && t.Stem == stem })
 	}
+	dated := make([]bool, len(ts)) // what names a time is looked for as a time
+	for _, v := range typedValues(ts) {
+		for i := v.from; i < v.to && (v.Kind == KindDate || v.Kind == KindTime); i++ {
+			dated[i] = true
+		}
+	}
 	for i, t := range ts {
 		q.who = q.who || t.low == "who" || t.low == "whom" || t.low == "whose"
 		if t.low == "many" || t.low == "much" || selfWords[t.low] || pastCues[t.low] || askFillers[t.stem] && i < 2 ||
-			!isContent(t) && !(t.cap && i > 0) {
+			dated[i] || !isContent(t) && !(t.cap && i > 0) {
 			continue
 		}
 		parts := strings.Fields(strings.ToLower(t.text))
