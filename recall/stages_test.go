@@ -112,8 +112,7 @@ func TestHubsAreDampened(t *testing.T) {
 func TestTheRerankerOrdersTheBest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	second := w.remember("Ana moved house and does live somewhere in a big old town near the sea")
-	first := w.remember("Ana lives where Ana does live")
+	second, first := w.remember("Ana does live broadcasts for a big old radio near the sea"), w.remember("Ana lives where Ana does live")
 	stranger := w.put(schema.Principal{Tenant: "t", Agent: "someone else"}, schema.VisibilityPrivate, schema.Candidate{Content: "Ana does live in a secret place"})
 	w.Index = hitting(stranger, second)
 	require.Equal(t, first.String(), ids(w.ask(func(*schema.RecallRequest) {}))[0])
@@ -123,7 +122,7 @@ func TestTheRerankerOrdersTheBest(t *testing.T) {
 		read = slices.Clone(texts)
 		out := map[int]float64{}
 		for i, text := range texts {
-			if text == "Ana moved house and does live somewhere in a big old town near the sea" {
+			if text == "Ana does live broadcasts for a big old radio near the sea" {
 				out[i] = 1
 			} else {
 				out[i] = 0.1

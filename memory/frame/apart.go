@@ -51,6 +51,12 @@ func (p *places) readPlaces(ts []token, values map[string]bool) {
 			p.imagined = true
 		}
 	}
+	dated := make([]bool, len(ts))
+	for _, v := range typedValues(ts) {
+		for i := v.from; i < v.to && v.Kind == KindDate; i++ {
+			dated[i] = true
+		}
+	}
 	for i, t := range ts {
 		isValue := values[t.stem] || values[t.low]
 		p.also = p.also || additive[t.low]
@@ -74,7 +80,7 @@ func (p *places) readPlaces(ts []token, values map[string]bool) {
 				}
 			}
 			to := &p.days
-			if isValue || values[weekdayName(day)] {
+			if dated[i] {
 				to = &p.valueDays
 			}
 			for d := from; d <= day; d++ {
@@ -85,7 +91,8 @@ func (p *places) readPlaces(ts []token, values map[string]bool) {
 		if qualifiers[t.low] && !isValue && !(t.low == "last" || t.low == "first") || (t.low == "last" || t.low == "first") && i > 0 && articles[ts[i-1].low] {
 			p.qualifiers = append(p.qualifiers, t.low)
 		}
-		if !t.cap || isValue || i == 0 || month(t) > 0 || weekdays[strings.TrimSuffix(t.low, "s")] > 0 {
+		ofSystem := i+1 < len(ts) && t.end == 0 && systemHeads[ts[i+1].stem] // "for the Delta team"
+		if !t.cap || isValue && !ofSystem || i == 0 || month(t) > 0 || weekdays[strings.TrimSuffix(t.low, "s")] > 0 {
 			continue
 		}
 		k := i - 1
@@ -96,15 +103,6 @@ func (p *places) readPlaces(ts []token, values map[string]bool) {
 			p.names = append(p.names, t.stem)
 		}
 	}
-}
-
-func weekdayName(day int) string {
-	for name, d := range weekdays {
-		if d == day {
-			return name
-		}
-	}
-	return ""
 }
 
 // conflict reports whether each of two lists has something that the other lacks.
