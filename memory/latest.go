@@ -84,6 +84,9 @@ func successions(candidates []Evidence, said map[uuid.UUID]Quote, asked []frame.
 	var texts []frame.Text
 	var at []int // their candidates
 	for i, e := range candidates {
+		if e.Type != "" && e.Type != schema.TypeSemantic && e.Type != schema.TypeEpisodic {
+			continue // procedures and plans have versions
+		}
 		if s, ok := said[e.ID]; ok && s.Bytes > 0 && s.Bytes <= MaxLatestChars {
 			texts, at = append(texts, s.Text), append(at, i)
 		}
@@ -91,6 +94,16 @@ func successions(candidates []Evidence, said map[uuid.UUID]Quote, asked []frame.
 	follows := func(i, j int) bool {
 		a, b := candidates[at[i]], candidates[at[j]]
 		return a.OccurredAt.Before(b.OccurredAt) && a.Source != b.ID && b.Source != a.ID
+	}
+	for i, a := range texts { // what was contested when it was written
+		for j, b := range texts {
+			if !follows(i, j) || candidates[at[i]].Status != schema.StatusContested || candidates[at[j]].Status != schema.StatusContested {
+				continue
+			}
+			if r, _ := frame.Best(a.Frames, b.Frames); r.Certainty >= frame.Likely && !frame.Apart(a, b) {
+				sure = append(sure, pair{at[i], at[j], 1})
+			}
+		}
 	}
 	for _, q := range asked {
 		for _, s := range q.Successions(texts, least, follows) {

@@ -40,6 +40,7 @@ func RelevanceOf(e Evidence, q frame.Question, text frame.Text, trust VectorTrus
 const (
 	longBlend   = 0.15
 	shortBlend  = 0.9
+	keptShare   = 0.4 // of its score that a candidate keeps whatever its relevance
 	shortLength = 0.45
 	longLength  = 0.6
 )
@@ -50,12 +51,15 @@ func PreferRelevant(ranked []Evidence, length float64) []Evidence {
 	long := min(max(0, (length-shortLength)/(longLength-shortLength)), 1)
 	relevanceBlend := shortBlend + (longBlend-shortBlend)*long
 	out := slices.Clone(ranked)
-	for i := range out {
-		if e := &out[i]; e.Relevance > 0 {
-			e.Set(StageRelevance, (1-relevanceBlend)*e.Score+relevanceBlend*e.Relevance, fmt.Sprintf("relevance %.2f", e.Relevance))
-		} else if i < MaxLatest {
-			e.Set(StageRelevance, (1-relevanceBlend)*e.Score, "no relevance")
-		}
+	for i := range out[:min(len(out), MaxLatest)] {
+		e := &out[i]
+		// What stands next to an answer may be what is asked for, in other words.
+		score := max((1-relevanceBlend)*e.Score+relevanceBlend*e.Relevance, keptShare*e.Score)
+		e.Set(StageRelevance, score, fmt.Sprintf("relevance %.2f", e.Relevance))
+	}
+	for i := range out[min(len(out), MaxLatest):] {
+		e := &out[MaxLatest+i]
+		e.Set(StageRelevance, max(1-relevanceBlend, keptShare)*e.Score, "not compared with the question")
 	}
 	Rank(out)
 	return out

@@ -59,7 +59,7 @@ func (q Question) Successions(texts []Text, least float64, follows func(i, j int
 	for i := range answers.order {
 		for j := range answers.order {
 			a, b := answers.order[i], answers.order[j]
-			if i == j || !follows(a, b) {
+			if i == j || !follows(a, b) || restates(&texts[a], &texts[b]) {
 				continue
 			}
 			if p := probability(succession.logit(answers.measures(i, j))); p >= least {
@@ -68,6 +68,21 @@ func (q Question) Successions(texts []Text, least float64, follows func(i, j int
 		}
 	}
 	return out
+}
+
+// restates reports whether the later text says the earlier one again, perhaps with more.
+func restates(earlier, later *Text) bool {
+	if len(earlier.words) == len(later.words) && !slices.ContainsFunc(earlier.words, func(c content) bool { return !later.has(c.stem) }) {
+		return earlier.ended == later.ended && earlier.past == later.past && later.cue < cueChange
+	}
+	for _, f := range earlier.Frames {
+		for _, g := range later.Frames {
+			if r := Compare(f, g); r.Change == Restates && r.Certainty == Sure {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // answers are the texts nearest to a question, the nearest first.
@@ -103,7 +118,9 @@ func (a answers) measures(i, j int) []float64 {
 	for _, f := range x.Frames {
 		for _, g := range y.Frames {
 			strange = strange && strangers(f, g)
-			rule = max(rule, Compare(f, g).Certainty)
+			if r := Compare(f, g); r.Change != Restates {
+				rule = max(rule, r.Certainty)
+			}
 		}
 	}
 	common, names, value, kept := 0.0, 0.0, 0.0, 0.0
@@ -201,7 +218,7 @@ func SuccessionMeasures(q Question, texts []Text, follows func(i, j int) bool, y
 	a := q.answers(texts)
 	for i := range a.order {
 		for j := range a.order {
-			if i != j && follows(a.order[i], a.order[j]) {
+			if i != j && follows(a.order[i], a.order[j]) && !restates(&a.texts[a.order[i]], &a.texts[a.order[j]]) {
 				yield(a.order[i], a.order[j], a.measures(i, j))
 			}
 		}

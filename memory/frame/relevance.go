@@ -85,8 +85,34 @@ func RelevanceMeasures(q Question, t Text) []float64 {
 // RelevanceNames are the names of the measures.
 func RelevanceNames() []string { return relevance.names() }
 
-// Relevance is the probability that a text which seems to be the best answer to a question is one.
+// Relevance is the probability that a text which seems to be the best answer to a question is one. What is no
+// question, but a list of words or a task, is answered by texts that have its words: it is their share at least.
 func (q Question) Relevance(t Text) float64 {
+	share := 0.0
+	if !q.Asks {
+		share = q.share(t)
+	}
+	return max(share, q.answeredBy(t))
+}
+
+// share is the share of the question's words that a text covers, whose and what alike.
+func (q Question) share(t Text) float64 {
+	covered, total := 0.0, q.total
+	for i, c := range q.cover(t) {
+		covered += q.words[i].weight * c.related
+	}
+	for _, term := range q.Terms {
+		if term.Owner {
+			covered, total = covered+t.vocabulary.Covers(term), total+1
+		}
+	}
+	if total == 0 {
+		return 1
+	}
+	return covered / total
+}
+
+func (q Question) answeredBy(t Text) float64 {
 	logit, length := q.logit(t), t.Length()
 	return probability(answer.logit([]float64{logit, length, logit * length}))
 }
