@@ -58,6 +58,7 @@ var cells = []struct {
 	of   func(half string, p changes.Pair) bool
 }{
 	{"development", func(half string, p changes.Pair) bool { return half == "dev" }},
+	{"third development", func(half string, p changes.Pair) bool { return half == "third" }},
 	{"second development", func(half string, p changes.Pair) bool { return half == "second" }},
 	{"wordings left out", func(_ string, p changes.Pair) bool { return !p.HeldAttribute && p.HeldWording }},
 	{"attributes left out", func(_ string, p changes.Pair) bool { return p.HeldAttribute && !p.HeldWording }},
@@ -178,7 +179,7 @@ func reportChains(tenants []changes.Tenant, results []tenantResult) {
 }
 
 // halfNames are the halves in the order of the tables.
-var halfNames = []string{"dev", "second", "heldout"}
+var halfNames = []string{"dev", "second", "third", "heldout"}
 
 // reportOthers prints what is not about changes: coexisting statements, and questions.
 func (b *bench) reportOthers(tenants []changes.Tenant, results []tenantResult) {

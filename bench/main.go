@@ -74,7 +74,7 @@ func main() {
 	flag.StringVar(&b.variants, "variants", "", "ablation: only the default and variants whose name contains one of these, comma-separated")
 	flag.StringVar(&b.data, "data", "../shared/data/locomo-dev.jsonl", "evaluation conversations; that part is left out when they are absent")
 	flag.Uint64Var(&b.changing.seed, "seed", 1, "changes: of the generator")
-	flag.StringVar(&b.changing.half, "half", "all", "changes: dev, second, heldout or all")
+	flag.StringVar(&b.changing.half, "half", "all", "changes: dev, second, third, heldout or all")
 	flag.BoolVar(&b.changing.quick, "quick", false, "changes, beam: a fifth of them")
 	flag.BoolVar(&b.changing.atOnce, "at-once", false, "changes: hand in everything of a tenant in one request, as an import does")
 	flag.BoolVar(&b.changing.showFailures, "failures", false, "changes, beam: print what went wrong; of the held-out half only with -show-heldout")

@@ -60,6 +60,11 @@ type Sheet struct {
 	LastAccessed time.Time // zero: never
 }
 
+// passed reports whether a stage scored the evidence.
+func (e *Evidence) passed(stage string) bool {
+	return slices.ContainsFunc(e.Steps, func(s schema.ScoreStep) bool { return s.Stage == stage })
+}
+
 // HeldUntil returns when a later statement of the same thing was made, nil when none is known.
 func (e *Evidence) HeldUntil() *time.Time {
 	if e.newerAt.IsZero() {

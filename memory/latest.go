@@ -31,6 +31,7 @@ const (
 const (
 	olderShare  = 0.85
 	behindShare = 0.97 // when it is not certain to be outdated
+	nearFirst   = 0.25 // of the first score that what is perhaps newer has at least
 )
 
 // Quote is the text of a candidate as the latest stage reads it.
@@ -97,7 +98,7 @@ func successions(candidates []Evidence, said map[uuid.UUID]Quote, asked []frame.
 	}
 	for i, a := range texts { // what was contested when it was written
 		for j, b := range texts {
-			if !follows(i, j) || candidates[at[i]].Status != schema.StatusContested || candidates[at[j]].Status != schema.StatusContested {
+			if !follows(i, j) || candidates[at[j]].Status != schema.StatusContested {
 				continue
 			}
 			if r, _ := frame.Best(a.Frames, b.Frames); r.Certainty >= frame.Likely && !frame.Apart(a, b) {
@@ -106,6 +107,9 @@ func successions(candidates []Evidence, said map[uuid.UUID]Quote, asked []frame.
 		}
 	}
 	for _, q := range asked {
+		if !q.Asks {
+			least = sureSuccession // a list of words has no answer that another may replace
+		}
 		for _, s := range q.Successions(texts, least, follows) {
 			p := pair{at[s.Older], at[s.Newer], s.Probability}
 			if s.Probability >= sureSuccession {
@@ -127,7 +131,7 @@ func newestFirst(out []Evidence, sure, unsure []pair) {
 	}
 	best := pair{probability: -1}
 	for _, p := range unsure {
-		if p.older == first && p.probability > best.probability {
+		if p.older == first && p.probability > best.probability && out[p.newer].Score >= nearFirst*out[first].Score {
 			best = p
 		}
 	}

@@ -16,7 +16,7 @@ const StageRelevance = "relevance"
 // (docs/recall.md, "I do not know").
 const (
 	// DefaultMinRelevance is the relevance below which the best candidate is no answer.
-	DefaultMinRelevance = 0.22
+	DefaultMinRelevance = 0.25
 	// MaxRelevanceBytes bounds how much of a text is compared with the question's words by meaning.
 	MaxRelevanceBytes = 1_500
 )
@@ -45,21 +45,33 @@ const (
 	longLength  = 0.6
 )
 
+// RelevanceBlend is the share of relevance in the ranking of texts of a length.
+func RelevanceBlend(length float64) float64 {
+	long := min(max(0, (length-shortLength)/(longLength-shortLength)), 1)
+	return shortBlend + (longBlend-shortBlend)*long
+}
+
+// RelevantScore moves a score towards the relevance. A part of it stays: what stands next to an answer may be
+// what is asked for, in other words.
+func RelevantScore(score, relevance, blend float64) float64 {
+	return max((1-blend)*score+blend*relevance, keptShare*score)
+}
+
 // PreferRelevant moves the scores of the ranked candidates towards their relevance. Length is how long their
 // texts are, in [0,1]: see frame.Text.Length.
 func PreferRelevant(ranked []Evidence, length float64) []Evidence {
-	long := min(max(0, (length-shortLength)/(longLength-shortLength)), 1)
-	relevanceBlend := shortBlend + (longBlend-shortBlend)*long
+	blend := RelevanceBlend(length)
+	if slices.ContainsFunc(ranked, func(e Evidence) bool { return e.passed(StageRerank) }) {
+		blend = longBlend // a reranker has read them
+	}
 	out := slices.Clone(ranked)
 	for i := range out[:min(len(out), MaxLatest)] {
 		e := &out[i]
-		// What stands next to an answer may be what is asked for, in other words.
-		score := max((1-relevanceBlend)*e.Score+relevanceBlend*e.Relevance, keptShare*e.Score)
-		e.Set(StageRelevance, score, fmt.Sprintf("relevance %.2f", e.Relevance))
+		e.Set(StageRelevance, RelevantScore(e.Score, e.Relevance, blend), fmt.Sprintf("relevance %.2f", e.Relevance))
 	}
 	for i := range out[min(len(out), MaxLatest):] {
 		e := &out[MaxLatest+i]
-		e.Set(StageRelevance, max(1-relevanceBlend, keptShare)*e.Score, "not compared with the question")
+		e.Set(StageRelevance, max(1-blend, keptShare)*e.Score, "not compared with the question")
 	}
 	Rank(out)
 	return out

@@ -80,6 +80,7 @@ func (q *query) relevance(ctx context.Context, evidence []memory.Evidence) ([]me
 		}
 		q.meta.Relevance = max(q.meta.Relevance, e.Relevance)
 	}
+	q.blend = memory.RelevanceBlend(length)
 	q.meta.Floor = memory.DefaultMinRelevance
 	kept, unknown := memory.EnoughRelevance(memory.PreferRelevant(out, length), q.meta.Floor, q.req.MinScore)
 	q.meta.Unknown = unknown

@@ -162,6 +162,7 @@ type query struct {
 	texts     map[uuid.UUID]string       // contents that shaping has read
 	asked     frame.Question             // what the query asks for
 	said      map[uuid.UUID]memory.Quote // texts of candidates, read once
+	blend     float64                    // of relevance in the ranking; 0 where it was not looked at
 	windows   []memory.TimeWindow        // the times that the query names, as far as they have begun
 
 	solutions  []memory.Evidence  // procedures and plans to choose among

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/frame"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -37,6 +38,13 @@ func (q *query) withRedacted(ctx context.Context, results []schema.RecallResult)
 	}
 	out := slices.Clone(results)
 	for _, row := range summaries {
+		if q.blend > 0 { // as the others were
+			relevance, text := 0.0, frame.ReadText(row.Content, "")
+			for _, clause := range q.clauses() {
+				relevance = max(relevance, clause.Relevance(text))
+			}
+			row.Score = memory.RelevantScore(row.Score, relevance, q.blend)
+		}
 		at := slices.IndexFunc(out, func(r schema.RecallResult) bool { return r.Score < row.Score })
 		if at < 0 {
 			at = len(out)

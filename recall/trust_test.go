@@ -99,13 +99,13 @@ func (w *world) state() (v string) {
 }
 
 // Whether a word stands in a memory above the limit cannot be asked: what is found of it is the same for a
-// word of its content and for a word of nobody's.
+// word of its content and for a word of nobody's. Both are words that the lexicon lacks.
 func TestNoQueryTellsWhatIsAboveTheLimit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.remember("The salary of a gardener is low")
-	w.keepSecret("Dana earns ninety thousand at Quixotic", schema.SensitivityHigh, "Dana's salary is on record")
-	w.keepSecret("Boris owes a debt to Quixotic", schema.SensitivityHigh, "")
+	w.keepSecret("Dana earns ninety thousand at Quuxotic", schema.SensitivityHigh, "Dana's salary is on record")
+	w.keepSecret("Boris owes a debt to Quuxotic", schema.SensitivityHigh, "")
 	for _, policy := range []string{"rules: []", "trust: {above_limit: {high: summary}}", "trust: {above_limit: {high: metadata}}"} {
 		w.obey(policy)
 		for _, narrow := range []func(*schema.RecallRequest){
@@ -115,8 +115,8 @@ func TestNoQueryTellsWhatIsAboveTheLimit(t *testing.T) {
 			answers := func(query string) []string {
 				return ids(w.asked(func(r *schema.RecallRequest) { narrow(r); r.Query = query }))
 			}
-			require.Equal(t, answers("zyzzyva"), answers("Quixotic"), policy)
-			require.Equal(t, answers("salary Zyzzyva"), answers("salary Quixotic"), policy)
+			require.Equal(t, answers("zyzzyva"), answers("Quuxotic"), policy)
+			require.Equal(t, answers("salary Zyzzyva"), answers("salary Quuxotic"), policy)
 			require.Equal(t, answers("zyzzyva zyzzyvas zyzzyvan"), answers("Dana earns ninety thousand")[:len(answers("zyzzyva"))], policy)
 		}
 		// Nor by what it is narrowed by and does not show.

@@ -6,28 +6,28 @@ import (
 )
 
 // relevance says how likely a text is to answer a question.
-var relevance = model{bias: -11.76, terms: []weighted{
-	{"the question names no owner", 4.71},
-	{"owners of the question that the text names", 8.17},
-	{"the least of these", -1.97},
-	{"the text is about another owner", -1.76},
-	{"the text has an owner, the question none", -1.95},
-	{"the question has no content words", 4.25},
-	{"the best word covered, by weight", 1.98},
-	{"words of the question that the text covers", 6.90},
-	{"nearness of meaning", 1.99},
-	{"words of the text that the question covers", -0.10},
-	{"the question asks for an amount, the text has none", -1.58},
-	{"the question asks who, the text has a name", 1.28},
-	{"length of the text", -3.90},
+var relevance = model{bias: -11.92, terms: []weighted{
+	{"the question names no owner", 4.83},
+	{"owners of the question that the text names", 8.16},
+	{"the least of these", -1.89},
+	{"the text is about another owner", -1.96},
+	{"the text has an owner, the question none", -1.94},
+	{"the question has no content words", 4.44},
+	{"the best word covered, by weight", 1.81},
+	{"words of the question that the text covers", 7.03},
+	{"nearness of meaning", 1.77},
+	{"words of the text that the question covers", 0.34},
+	{"the question asks for an amount, the text has none", -1.51},
+	{"the question asks who, the text has a name", 1.25},
+	{"length of the text", -3.89},
 }}
 
 // answer turns the logit of the best of many texts into the probability that it is an answer, where half of the
 // questions have one. In long texts words meet by chance, and answers are less alike their questions.
-var answer = model{bias: 0.54, terms: []weighted{
-	{"logit", 0.88},
-	{"length of the text", 1.14},
-	{"both", -0.46},
+var answer = model{bias: 0.35, terms: []weighted{
+	{"logit", 0.92},
+	{"length of the text", 1.32},
+	{"both", -0.49},
 }}
 
 // longText is the number of words from which the length of a text counts no more.

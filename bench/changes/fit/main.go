@@ -51,7 +51,7 @@ func main() {
 	answers(relevance)
 	fmt.Println("\nSuccession")
 	report(succession, frame.SuccessionNames(), nil)
-	for _, half := range []string{"dev", "second", "heldout"} {
+	for _, half := range []string{"dev", "second", "third", "heldout"} {
 		for _, sure := range []float64{0, 0.5, 1} {
 			fmt.Println(simulate(half, fit(relevance), fit(succession), -1.5, sure))
 		}
@@ -120,7 +120,7 @@ func report(all []example, names []string, judge func(all []example, weights []f
 	for i, n := range names {
 		fmt.Printf("\t{%q, %.2f},\n", n, weights[i])
 	}
-	for _, half := range []string{"dev", "second", chat} {
+	for _, half := range []string{"dev", "second", "third", chat} {
 		if !slices.ContainsFunc(all, func(e example) bool { return e.half == half }) {
 			continue
 		}
