@@ -18,6 +18,9 @@ func splitClauses(ws []word) [][]word {
 		} else if !strings.HasSuffix(ws[i-1].post, ",") && !strings.HasSuffix(ws[i-1].post, ";") {
 			continue
 		}
+		if joint == i && endsSomething(ws[start:i]) {
+			continue // "I don't have the bike any more, I go by bus" is one change
+		}
 		if !selfSubject(ws[joint:]) || !presentClause(ws[start:i]) || !presentClause(ws[joint:]) {
 			continue
 		}
@@ -27,6 +30,16 @@ func splitClauses(ws []word) [][]word {
 		start, i = joint, joint
 	}
 	return append(out, startSentence(ws[start:]))
+}
+
+// endsSomething reports whether a clause says that something holds no longer.
+func endsSomething(ws []word) bool {
+	for i, w := range ws {
+		if w.low == "anymore" || i > 0 && (ws[i-1].low == "no" && w.low == "longer" || ws[i-1].low == "any" && (w.low == "more" || w.low == "longer")) {
+			return true
+		}
+	}
+	return false
 }
 
 // startsWithSelf reports whether ws is about the speaker from its first word on.

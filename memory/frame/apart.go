@@ -51,15 +51,15 @@ func (p *places) readPlaces(ts []token, values map[string]bool) {
 			p.imagined = true
 		}
 	}
-	dated := make([]bool, len(ts))
+	dated, typed := make([]bool, len(ts)), make([]bool, len(ts))
 	for _, v := range typedValues(ts) {
-		for i := v.from; i < v.to && v.Kind == KindDate; i++ {
-			dated[i] = true
+		for i := v.from; i < v.to; i++ {
+			dated[i], typed[i] = v.Kind == KindDate, true
 		}
 	}
 	for i, t := range ts {
 		isValue := values[t.stem] || values[t.low]
-		p.also = p.also || additive[t.low]
+		p.also = p.also || i > 0 && additive[t.low] && t.end != ':'
 		if before := instances[t.low]; before != "" && i > 0 && ts[i-1].low == before && (t.low != "one" || t.end != 0) {
 			p.instance = true
 		}
@@ -88,7 +88,7 @@ func (p *places) readPlaces(ts []token, values map[string]bool) {
 			}
 		}
 		p.days = append(p.days, dayRanges[t.low]...)
-		if qualifiers[t.low] && !isValue && !(t.low == "last" || t.low == "first") || (t.low == "last" || t.low == "first") && i > 0 && articles[ts[i-1].low] {
+		if qualifiers[t.low] && !isValue && !typed[i] && !(t.low == "last" || t.low == "first") || (t.low == "last" || t.low == "first") && i > 0 && articles[ts[i-1].low] {
 			p.qualifiers = append(p.qualifiers, t.low)
 		}
 		ofSystem := i+1 < len(ts) && t.end == 0 && systemHeads[ts[i+1].stem] // "for the Delta team"

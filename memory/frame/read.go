@@ -19,6 +19,7 @@ type Frame struct {
 	bareName bool     // the subject is a name
 	actor    string   // who carried out a change of something else
 
+	mainVerb  string   // its stem
 	cue       int      // one of the cue constants
 	ended     bool     // it says that something is over
 	negated   bool     // it denies
@@ -128,6 +129,17 @@ func (r *reader) read() bool {
 	r.findOld()
 	r.findValues()
 	r.findTopic()
+	r.mainVerb = r.main().stem
+	for i := range r.values {
+		v := &r.values[i]
+		k := v.from - 1
+		for k > 0 && (articles[r.ts[k].low] || possessives[r.ts[k].low]) {
+			k--
+		}
+		if k >= 0 && prepositions[r.ts[k].low] {
+			v.preposition = r.ts[k].low
+		}
+	}
 	return true
 }
 

@@ -6,20 +6,20 @@ import (
 )
 
 // relevance says how likely a text is to answer a question.
-var relevance = model{bias: -11.92, terms: []weighted{
+var relevance = model{bias: -11.93, terms: []weighted{
 	{"the question names no owner", 4.83},
 	{"owners of the question that the text names", 8.16},
 	{"the least of these", -1.89},
 	{"the text is about another owner", -1.96},
 	{"the text has an owner, the question none", -1.94},
 	{"the question has no content words", 4.44},
-	{"the best word covered, by weight", 1.81},
+	{"the best word covered, by weight", 1.80},
 	{"words of the question that the text covers", 7.03},
-	{"nearness of meaning", 1.77},
-	{"words of the text that the question covers", 0.34},
+	{"nearness of meaning", 1.76},
+	{"words of the text that the question covers", 0.35},
 	{"the question asks for an amount, the text has none", -1.51},
 	{"the question asks who, the text has a name", 1.25},
-	{"length of the text", -3.89},
+	{"length of the text", -3.87},
 }}
 
 // answer turns the logit of the best of many texts into the probability that it is an answer, where half of the

@@ -30,7 +30,9 @@ type Value struct {
 	Text     string // as said
 	key      string // what makes two values the same
 	category string // of names that are chosen for a purpose; may be empty
-	from, to int    // tokens
+
+	preposition string // before it; may be empty
+	from, to    int    // tokens
 }
 
 // Same reports whether two values are the same thing, said more or less closely: "Postgres" and
@@ -334,6 +336,11 @@ func timeAt(ts []token, i int) (Value, int) {
 			return clock(m[1], m[2], half, 2)
 		}
 		return clock(m[1], m[2], m[3], 1)
+	case dayHalf(ts, i) != "" && (numberPattern.MatchString(low) || numerals[low] > 0):
+		if n := numerals[low]; n > 0 {
+			low = strconv.Itoa(n)
+		}
+		return clock(low, "00", dayHalf(ts, i), 4)
 	case half != "" && (numberPattern.MatchString(low) || numerals[low] > 0):
 		if n := numerals[low]; n > 0 {
 			low = strconv.Itoa(n)
@@ -359,6 +366,20 @@ func timeAt(ts []token, i int) (Value, int) {
 		}
 	}
 	return Value{}, 0
+}
+
+// dayHalf is "am" or "pm" for "in the morning" and "in the evening" after the number at i; else empty.
+func dayHalf(ts []token, i int) string {
+	if i+3 >= len(ts) || ts[i].end != 0 || ts[i+1].low != "in" || ts[i+2].low != "the" {
+		return ""
+	}
+	switch ts[i+3].low {
+	case "morning":
+		return "am"
+	case "afternoon", "evening":
+		return "pm"
+	}
+	return ""
 }
 
 func number(s string) string { return strings.TrimRight(strings.ReplaceAll(s, ",", ""), ".") }

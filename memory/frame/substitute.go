@@ -1,0 +1,199 @@
+package frame
+
+import (
+	"slices"
+	"strings"
+)
+
+// substituted handles another value of the same attribute.
+func substituted(a, b Frame, m alignment) Relation {
+	va, vb, ok := valuePair(a, b)
+	if !ok {
+		return Relation{}
+	}
+	attributes := m.attributes(a, b)
+	if head := sharedHead(va, vb); len(attributes) == 0 && head != "" && va.key != vb.key {
+		attributes = []string{head} // "a low-carb diet" and "a keto diet"
+	}
+	if a.negated && !b.negated && !va.Same(vb) {
+		return Relation{} // what it is not, and what something else is
+	}
+	category := va.category != "" && va.category == vb.category
+	concept := sharedConcept(a, b, m)
+	exact := len(m.restA) == 0 && len(m.restB) == 0 || otherVerb(a, b, m, va, vb)
+	if va.Same(vb) && len(m.restA) == 1 && len(m.restB) == 1 && !restInSubject(a, b, m) && opposite(m.restA[0], m.restB[0]) {
+		return Relation{Certainty: Sure, Change: Updates, Why: WhyOpposite}
+	}
+	if len(attributes) == 0 && exact && singleKind(va.Kind) && len(m.shared) > 0 && !personal(a) {
+		attributes = m.shared // "the demo": the thing itself is scheduled
+	}
+	if len(attributes) == 0 && !category {
+		return Relation{}
+	}
+	if va.Same(vb) {
+		if exact && a.negated == b.negated {
+			return Relation{Certainty: Sure, Change: Restates}
+		}
+		return Relation{}
+	}
+	plural := pluralConcepts[concept] || (a.sentiment != 0 || manyOf(a) || manyOf(b)) && !(isFavorite(a) && isFavorite(b))
+	// The later one may name the thing alone: "we moved the search service to Stockholm".
+	if len(m.restB) == 0 && b.cue == cueChange && len(m.restA) == 1 {
+		for _, c := range concepts[m.restA[0]] {
+			if singleConcepts[c] {
+				concept = c
+			}
+		}
+	}
+	single := !plural && (singleKind(va.Kind) || singleConcepts[concept] || a.holder && b.holder && holderConcepts[concept] || isFavorite(a) && isFavorite(b) ||
+		definite(a, b, va, vb, category))
+	usual := usualConcepts[concept]
+	if a.sentiment > 0 && b.sentiment > 0 && b.cue >= cueNow && (category || opposite(va.key, vb.key) || shareHead(va, vb)) && exact {
+		return Relation{Certainty: Sure, Change: Updates, Why: WhyCue}
+	}
+	out := Relation{Change: Updates}
+	switch {
+	case plural && exact && b.cue >= cueNow && a.sentiment == 0:
+		out.Certainty, out.Why = Likely, WhyCue
+	case plural:
+		return Relation{}
+	case exact && (single || usual) && b.cue == cueNone && usual && !singleKind(va.Kind):
+		out.Certainty, out.Why = Likely, WhyRestated // some have two
+	case exact && single:
+		out.Certainty, out.Why = Sure, WhySingle
+	case exact && b.cue >= cueNow:
+		out.Certainty, out.Why = Sure, WhyCue
+	case exact && category, exact && va.Kind == KindName && vb.Kind == KindName && len(attributes) > 0:
+		out.Certainty, out.Why = Doubt, WhyRestated
+	case exact:
+		return Relation{}
+	case len(m.restB) == 0 && b.cue == cueChange && (single || category): // the later one is shorter and refers back
+		out.Certainty, out.Why = Sure, WhyCue
+	case len(m.restA) == 0 && b.cue == cueChange && (single || category):
+		out.Certainty, out.Why = Sure, WhyCue
+	case (len(m.restA) == 0 || len(m.restB) == 0) && b.cue >= cueNow && (single || category):
+		out.Certainty, out.Why = Likely, WhyCue
+	case (len(m.restA) == 0 || len(m.restB) == 0) && single && !restInSubject(a, b, m):
+		out.Certainty, out.Why = Doubt, WhyAmbiguous
+	default:
+		return Relation{}
+	}
+	if m.hearsay && out.Certainty == Sure && b.cue < cueChange {
+		out.Certainty = Likely
+	}
+	return out
+}
+
+// otherVerb reports whether all that tells two statements of one thing apart is the verb: "we track our leads in
+// Salesforce", "we keep our leads in SugarCRM". The values stand after the same preposition.
+func otherVerb(a, b Frame, m alignment, va, vb Value) bool {
+	return len(m.restA) == 1 && len(m.restB) == 1 && m.restA[0] == a.mainVerb && m.restB[0] == b.mainVerb &&
+		va.Kind == KindName && vb.Kind == KindName && va.preposition != "" && va.preposition == vb.preposition && len(m.attributes(a, b)) > 0
+}
+
+// valuePair returns the values of two statements that could stand for each other.
+func valuePair(a, b Frame) (va, vb Value, ok bool) {
+	for _, x := range a.values {
+		for _, y := range b.values {
+			if interchangeable(x, y) && !x.Same(y) {
+				return x, y, true
+			}
+		}
+	}
+	for _, x := range a.values {
+		for _, y := range b.values {
+			if interchangeable(x, y) {
+				return x, y, true
+			}
+		}
+	}
+	return va, vb, false
+}
+
+func interchangeable(x, y Value) bool {
+	words := func(k Kind) bool { return k == KindName || k == KindTerm }
+	amounts := func(k Kind) bool { return k == KindAmount || k == KindNumber }
+	switch {
+	case x.Kind == KindVersion && y.Kind == KindVersion:
+		return x.category == "" || y.category == "" || x.category == y.category || categories[x.category] == categories[y.category]
+	case x.Kind == y.Kind && !words(x.Kind):
+		return true
+	case amounts(x.Kind) && amounts(y.Kind):
+		return true
+	case words(x.Kind) && words(y.Kind):
+		return x.category == y.category || x.category == "" || y.category == ""
+	case x.Kind == KindVersion && words(y.Kind), y.Kind == KindVersion && words(x.Kind):
+		return categoryName(x) != "" && categoryName(x) == categoryName(y)
+	}
+	return false
+}
+
+func categoryName(v Value) string {
+	if v.Kind == KindVersion {
+		return categories[v.category]
+	}
+	return v.category
+}
+
+// singleKind reports whether a thing has one value of the kind at a time, said in the same words.
+func singleKind(k Kind) bool {
+	switch k {
+	case KindDate, KindTime, KindDuration, KindAmount, KindPercent, KindNumber, KindVersion, KindContact:
+		return true
+	}
+	return false
+}
+
+// sharedConcept returns the concept that both topics have, the first that decides anything.
+func sharedConcept(a, b Frame, m alignment) string {
+	first := ""
+	for i, t := range m.shared {
+		o := m.partner[i]
+		for _, c := range concepts[t] {
+			if !slices.Contains(concepts[o], c) {
+				continue
+			}
+			if c == conceptName {
+				return c
+			}
+			if first == "" || !decides(first) && decides(c) {
+				first = c
+			}
+		}
+	}
+	return first
+}
+
+func decides(c string) bool { return singleConcepts[c] || pluralConcepts[c] || holderConcepts[c] }
+
+// isFavorite reports whether the statement is about the favourite of something.
+func isFavorite(f Frame) bool {
+	return slices.Contains(f.topic, stemOf("favorite"))
+}
+
+// manyOf reports whether a statement lists several values, or tells of likes.
+func manyOf(f Frame) bool { return f.sentiment != 0 && f.cue < cueNow }
+
+// definite reports whether both say what the one thing of its name is: "our CI is …".
+func definite(a, b Frame, va, vb Value, category bool) bool {
+	if !a.copular || !b.copular || a.holder != b.holder && !category {
+		return a.holder != b.holder && va.Kind == KindName && vb.Kind == KindName && (a.copular || b.copular)
+	}
+	return category || va.Kind == KindName && vb.Kind == KindName
+}
+
+func shareHead(x, y Value) bool { return sharedHead(x, y) != "" }
+
+// sharedHead returns the last word of two values of several words that end alike.
+func sharedHead(x, y Value) string {
+	a, b := strings.Fields(x.key), strings.Fields(y.key)
+	if len(a) > 1 && len(b) > 1 && a[len(a)-1] == b[len(b)-1] {
+		return a[len(a)-1]
+	}
+	return ""
+}
+
+func restInSubject(a, b Frame, m alignment) bool {
+	return slices.ContainsFunc(m.restA, func(t string) bool { return slices.Contains(a.subject, t) }) ||
+		slices.ContainsFunc(m.restB, func(t string) bool { return slices.Contains(b.subject, t) })
+}
