@@ -24,7 +24,7 @@ const (
 const (
 	askedSuccession = 0.03 // the question asks for the past, and so says that there is an older one
 	firstSuccession = 0.18 // the newer comes first, when the older would
-	sureSuccession  = 0.62 // the older one is said to be outdated
+	sureSuccession  = 0.55 // the older one is said to be outdated
 )
 
 // Shares of its score that an older statement keeps.
