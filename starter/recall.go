@@ -209,7 +209,7 @@ func results(t *text, response schema.RecallResponse, minScore *float64) {
 		if r.Pinned {
 			mark = "*"
 		}
-		rows = append(rows, []string{number(r.Score) + mark, why(r.Channels), string(r.Category), r.OccurredAt.Local().Format("2006-01-02"), who(r) + r.Content + holds(r)})
+		rows = append(rows, []string{number(r.Score) + mark, why(r), string(r.Category), r.OccurredAt.Local().Format("2006-01-02"), who(r) + r.Content + holds(r)})
 	}
 	header := "SCORE WHY CATEGORY DATE MEMORY"
 	if len(response.Layers) > 0 {
@@ -227,14 +227,19 @@ func results(t *text, response schema.RecallResponse, minScore *float64) {
 	t.line("found %d in %.1f ms (retrieval %s; * pinned)", len(rows), response.Meta.TimingsMS["total"], response.RetrievalID)
 }
 
-// why names the channels that found a result, strongest first.
-func why(channels map[string]float64) string {
+// why names the channels that found a result, strongest first. What no channel found came in with another
+// result: it is what that one replaced, or stands next to it in the session.
+func why(r schema.RecallResult) string {
+	channels := r.Channels
 	names := slices.SortedFunc(maps.Keys(channels), func(x, y string) int {
 		return cmp.Or(cmp.Compare(channels[y], channels[x]), strings.Compare(x, y))
 	})
 	names = slices.DeleteFunc(names, func(name string) bool { return channels[name] < 0.005 }) // it would read 0.00
 	if len(names) == 0 {
-		return "stands next to results"
+		if r.SupersededBy != "" {
+			return "replaced by a result"
+		}
+		return "next to a result"
 	}
 	for i, name := range names {
 		names[i] = name + " " + number(channels[name])

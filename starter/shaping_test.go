@@ -17,7 +17,7 @@ func TestRecallExplains(t *testing.T) {
 	out := c.run("recall", "kestrel", "--explain").is(exitOK).out
 	require.Regexp(t, `0\.\d{3}  fuse`, out)
 	require.Contains(t, out, "neighbourhood  neighbours add")
-	require.Contains(t, out, "stands next to results")
+	require.Contains(t, out, "next to a result")
 	var r schema.RecallResponse
 	c.run("recall", "kestrel", "--explain", "--json").is(exitOK).json(&r)
 	require.Len(t, r.Results, 2)
