@@ -24,10 +24,11 @@ type modified struct{ modifier, head string }
 var additive = words("also too additionally another besides moreover")
 
 // qualifiers tell one of several things from another.
-var qualifiers = words(`old new first second third fourth last left right upper lower top bottom front rear inner outer big small large
-	little main spare northern southern eastern western north south east west elder younger older eldest youngest oldest twin half
-	son daughter brother sister mother father aunt uncle grandmother grandfather niece nephew stepson stepdaughter stepbrother
-	stepsister summer winter spring autumn morning evening afternoon night weekday weekdays weekend weekends workday workdays
+var qualifiers = words(`old new first second third fourth last left right upper lower top bottom front rear inner outer
+	big small large little main spare northern southern eastern western north south east west
+	elder younger older eldest youngest oldest twin half son daughter brother sister mother father aunt uncle
+	grandmother grandfather niece nephew stepson stepdaughter stepbrother stepsister
+	summer winter spring autumn morning evening afternoon night weekday weekdays weekend weekends workday workdays
 	upstairs downstairs indoor outdoor domestic foreign personal private public internal external business premium basic
 	test staging production live sandbox demo development dev prod local remote`)
 
@@ -36,8 +37,8 @@ var within = words("for of in at on during")
 
 // ranges of days.
 var dayRanges = map[string][]int{
-	"weekend": {6, 7}, "weekends": {6, 7}, "weekday": {1, 2, 3, 4, 5}, "weekdays": {1, 2, 3, 4, 5}, "workday": {1, 2, 3, 4, 5},
-	"workdays": {1, 2, 3, 4, 5},
+	"weekend": {6, 7}, "weekends": {6, 7}, "weekday": {1, 2, 3, 4, 5}, "weekdays": {1, 2, 3, 4, 5},
+	"workday": {1, 2, 3, 4, 5}, "workdays": {1, 2, 3, 4, 5},
 }
 
 // instances are words after "for" and "last" with which one case is told.
@@ -45,63 +46,101 @@ var instances = map[string]string{"one": "for", "example": "for", "instance": "f
 
 // readPlaces adds what a sentence says of where it holds. Values are the stems and words of what it gives.
 func (p *places) readPlaces(ts []token, values map[string]bool) {
-	if len(ts) > 2 && ts[0].end == 0 {
-		switch ts[0].low {
-		case "if", "should", "unless", "had", "were", "suppose", "imagine":
-			p.imagined = true
-		}
-	}
 	dated, typed := make([]bool, len(ts)), make([]bool, len(ts))
 	for _, v := range typedValues(ts) {
 		for i := v.from; i < v.to; i++ {
 			dated[i], typed[i] = v.Kind == KindDate, true
 		}
 	}
+	p.imagined = p.imagined || imagines(ts)
 	for i, t := range ts {
-		isValue := values[t.stem] || values[t.low]
+		given := values[t.stem] || values[t.low]
 		p.also = p.also || i > 0 && additive[t.low] && t.end != ':'
-		if before := instances[t.low]; before != "" && i > 0 && ts[i-1].low == before && (t.low != "one" || t.end != 0) {
-			p.instance = true
+		p.instance = p.instance || isInstance(ts, i)
+		if !given {
+			p.readModified(ts, i, values)
 		}
-		if i > 1 && !isValue && isContent(t) && isContent(ts[i-1]) && ts[i-1].end == 0 && !t.cap && !ts[i-1].cap && !values[ts[i-1].stem] {
-			k := i - 2
-			if articles[ts[k].low] && k > 0 {
-				k--
-			}
-			if within[ts[k].low] {
-				p.within = append(p.within, modified{ts[i-1].stem, t.stem})
-			}
-		}
-		if day := weekdays[strings.TrimSuffix(t.low, "s")]; day > 0 {
-			from := day
-			if i > 1 && (ts[i-1].low == "to" || ts[i-1].low == "till" || ts[i-1].low == "through") {
-				if start := weekdays[strings.TrimSuffix(ts[i-2].low, "s")]; start > 0 && start < day {
-					from = start
-				}
-			}
-			to := &p.days
-			if dated[i] {
-				to = &p.valueDays
-			}
-			for d := from; d <= day; d++ {
-				*to = append(*to, d)
-			}
-		}
+		p.readDays(ts, i, dated[i])
 		p.days = append(p.days, dayRanges[t.low]...)
-		if qualifiers[t.low] && !isValue && !typed[i] && !(t.low == "last" || t.low == "first") || (t.low == "last" || t.low == "first") && i > 0 && articles[ts[i-1].low] {
+		ordinal := t.low == "last" || t.low == "first" // "the first", but not "last week"
+		if qualifiers[t.low] && !given && !typed[i] && (!ordinal || i > 0 && articles[ts[i-1].low]) {
 			p.qualifiers = append(p.qualifiers, t.low)
 		}
-		ofSystem := i+1 < len(ts) && t.end == 0 && systemHeads[ts[i+1].stem] // "for the Delta team"
-		if !t.cap || isValue && !ofSystem || i == 0 || month(t) > 0 || weekdays[strings.TrimSuffix(t.low, "s")] > 0 {
-			continue
+		p.readName(ts, i, given)
+	}
+}
+
+// imagines reports whether a sentence says what would be.
+func imagines(ts []token) bool {
+	if len(ts) < 3 || ts[0].end != 0 {
+		return false
+	}
+	switch ts[0].low {
+	case "if", "should", "unless", "had", "were", "suppose", "imagine":
+		return true
+	}
+	return false
+}
+
+// isInstance reports whether the word at i ends a phrase with which one case is told.
+func isInstance(ts []token, i int) bool {
+	before := instances[ts[i].low]
+	return before != "" && i > 0 && ts[i-1].low == before && (ts[i].low != "one" || ts[i].end != 0)
+}
+
+// readModified notes the noun at i when it stands with a word before it in a phrase that says where.
+func (p *places) readModified(ts []token, i int, values map[string]bool) {
+	if i < 2 {
+		return
+	}
+	head, modifier := ts[i], ts[i-1]
+	if !isContent(head) || !isContent(modifier) || modifier.end != 0 || head.cap || modifier.cap || values[modifier.stem] {
+		return
+	}
+	k := i - 2
+	if articles[ts[k].low] && k > 0 {
+		k--
+	}
+	if within[ts[k].low] {
+		p.within = append(p.within, modified{modifier.stem, head.stem})
+	}
+}
+
+// readDays notes the weekday at i, or those up to it: "Mondays to Fridays". One of a date may be a value.
+func (p *places) readDays(ts []token, i int, dated bool) {
+	dayAt := func(i int) int { return weekdays[strings.TrimSuffix(ts[i].low, "s")] }
+	day := dayAt(i)
+	if day == 0 {
+		return
+	}
+	from := day
+	if i > 1 && (ts[i-1].low == "to" || ts[i-1].low == "till" || ts[i-1].low == "through") {
+		if start := dayAt(i - 2); start > 0 && start < day {
+			from = start
 		}
-		k := i - 1
-		for k > 0 && (ts[k].cap || articles[ts[k].low] || possessives[ts[k].low]) && ts[k].end == 0 {
-			k--
-		}
-		if within[ts[k].low] || t.poss || k == 0 && articles[ts[0].low] {
-			p.names = append(p.names, t.stem)
-		}
+	}
+	to := &p.days
+	if dated {
+		to = &p.valueDays
+	}
+	for d := from; d <= day; d++ {
+		*to = append(*to, d)
+	}
+}
+
+// readName notes the name at i in a phrase that says for what the statement holds.
+func (p *places) readName(ts []token, i int, given bool) {
+	t := ts[i]
+	ofSystem := i+1 < len(ts) && t.end == 0 && systemHeads[ts[i+1].stem] // "for the Delta team"
+	if !t.cap || i == 0 || given && !ofSystem || month(t) > 0 || weekdays[strings.TrimSuffix(t.low, "s")] > 0 {
+		return
+	}
+	k := i - 1
+	for k > 0 && (ts[k].cap || articles[ts[k].low] || possessives[ts[k].low]) && ts[k].end == 0 {
+		k--
+	}
+	if within[ts[k].low] || t.poss || k == 0 && articles[ts[0].low] {
+		p.names = append(p.names, t.stem)
 	}
 }
 

@@ -72,7 +72,8 @@ func (q Question) Successions(texts []Text, least float64, follows func(i, j int
 
 // restates reports whether the later text says the earlier one again, perhaps with more.
 func restates(earlier, later *Text) bool {
-	if len(earlier.words) == len(later.words) && !slices.ContainsFunc(earlier.words, func(c content) bool { return !later.has(c.stem) }) {
+	lacks := func(c content) bool { return !later.has(c.stem) }
+	if len(earlier.words) == len(later.words) && !slices.ContainsFunc(earlier.words, lacks) {
 		return earlier.ended == later.ended && earlier.past == later.past && later.cue < cueChange
 	}
 	for _, f := range earlier.Frames {
@@ -218,8 +219,9 @@ func SuccessionMeasures(q Question, texts []Text, follows func(i, j int) bool, y
 	a := q.answers(texts)
 	for i := range a.order {
 		for j := range a.order {
-			if i != j && follows(a.order[i], a.order[j]) && !restates(&a.texts[a.order[i]], &a.texts[a.order[j]]) {
-				yield(a.order[i], a.order[j], a.measures(i, j))
+			x, y := a.order[i], a.order[j]
+			if i != j && follows(x, y) && !restates(&a.texts[x], &a.texts[y]) {
+				yield(x, y, a.measures(i, j))
 			}
 		}
 	}

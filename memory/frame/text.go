@@ -115,8 +115,9 @@ func (t *Text) readWords(ts []token, values, seen map[string]bool) {
 // changing are words that tell of a change, and current those that tell what holds now from what held before.
 var (
 	changing = strings.Fields("changed switched replaced moved swapped stopped quit cancelled increased reduced")
-	current  = words(`now today nowadays currently lately recently new latest again back until instead rather than no not never
-		anymore any more longer without from since already still thesedays nolonger fromnowon asof afterall insteadof ratherthan`)
+	current  = words(`now today nowadays currently lately recently new latest again back until instead rather than no not
+		never anymore any more longer without from since already still thesedays nolonger fromnowon asof afterall
+		insteadof ratherthan`)
 )
 
 func (t *Text) noteChange(w token) {
