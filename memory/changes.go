@@ -23,15 +23,14 @@ func Offer(fact Fact, found []Neighbor) []Neighbor {
 	if len(fact.Content) > MaxLatestChars {
 		return found[:min(len(found), OfferedNeighbors)]
 	}
-	said := frame.ReadText(fact.Content, fact.Speaker)
+	said := frame.Read(fact.Content, fact.Speaker)
 	changed := make(map[string]bool, len(found))
 	for _, n := range found {
 		if !changeable(fact, n) {
 			continue
 		}
-		known := frame.ReadText(n.Content, n.Who)
-		r, _ := frame.Best(known.Frames, said.Frames)
-		changed[n.ID] = !frame.Apart(known, said) && r.Certainty >= frame.Likely && r.Change != frame.Restates
+		r, _ := frame.Best(frame.Read(n.Content, n.Who), said)
+		changed[n.ID] = r.Certainty >= frame.Likely && r.Change != frame.Restates && !holdBoth(n, fact)
 	}
 	out := slices.Clone(found)
 	slices.SortStableFunc(out, func(a, b Neighbor) int {
@@ -61,8 +60,8 @@ func FindChange(fact Fact, neighbors []Neighbor) (FoundChange, bool) {
 	if len(fact.Content) > MaxLatestChars {
 		return FoundChange{}, false
 	}
-	said := frame.ReadText(fact.Content, fact.Speaker)
-	if len(said.Frames) == 0 {
+	said := frame.Read(fact.Content, fact.Speaker)
+	if len(said) == 0 {
 		return FoundChange{}, false
 	}
 	type hit struct {
@@ -75,12 +74,12 @@ func FindChange(fact Fact, neighbors []Neighbor) (FoundChange, bool) {
 		if !changeable(fact, n) {
 			continue
 		}
-		known := frame.ReadText(n.Content, n.Who)
-		r, more := frame.Best(known.Frames, said.Frames)
-		if r.Certainty < frame.Likely || r.Change == frame.Restates || more || frame.Apart(known, said) {
+		frames := frame.Read(n.Content, n.Who)
+		r, more := frame.Best(frames, said)
+		if r.Certainty < frame.Likely || r.Change == frame.Restates || more || holdBoth(n, fact) {
 			continue // what else it says would go with it, or both hold
 		}
-		hits = append(hits, hit{n, known.Frames, r})
+		hits = append(hits, hit{n, frames, r})
 	}
 	if len(hits) == 0 {
 		return FoundChange{}, false
@@ -88,7 +87,7 @@ func FindChange(fact Fact, neighbors []Neighbor) (FoundChange, bool) {
 	slices.SortStableFunc(hits, func(a, b hit) int { return int(b.relation.Certainty - a.relation.Certainty) })
 	best := hits[0]
 	out := FoundChange{Target: best.neighbor, Relation: best.relation, Change: ChangeSupersede,
-		Own: sameVoice(fact.Speaker, best.neighbor.Who) && slices.ContainsFunc(said.Frames, frame.Frame.OfSpeaker)}
+		Own: sameVoice(fact.Speaker, best.neighbor.Who) && slices.ContainsFunc(said, frame.Frame.OfSpeaker)}
 	if best.relation.Certainty < frame.Sure {
 		out.Change = ChangeContest
 	}
@@ -105,6 +104,11 @@ func FindChange(fact Fact, neighbors []Neighbor) (FoundChange, bool) {
 		out.Also = append(out.Also, h.neighbor.ID)
 	}
 	return out, true
+}
+
+// holdBoth reports whether a memory and a fact hold side by side.
+func holdBoth(n Neighbor, fact Fact) bool {
+	return frame.ApartAs(frame.Quote{Text: n.Content, Who: n.Who}, frame.Quote{Text: fact.Content, Who: fact.Speaker})
 }
 
 // changeable reports whether a neighbour may be changed by a fact: an episode tells what was said and stays

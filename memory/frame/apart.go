@@ -45,9 +45,9 @@ var dayRanges = map[string][]int{
 var instances = map[string]string{"one": "for", "example": "for", "instance": "for", "time": "last"}
 
 // readPlaces adds what a sentence says of where it holds. Values are the stems and words of what it gives.
-func (p *places) readPlaces(ts []token, values map[string]bool) {
-	dated, typed := make([]bool, len(ts)), make([]bool, len(ts))
-	for _, v := range typedValues(ts) {
+func (p *places) readPlaces(s tokens, values map[string]bool) {
+	ts, dated, typed := s.ts, make([]bool, len(s.ts)), make([]bool, len(s.ts))
+	for _, v := range s.typed {
 		for i := v.from; i < v.to; i++ {
 			dated[i], typed[i] = v.Kind == KindDate, true
 		}
@@ -163,6 +163,14 @@ func (t *Text) onDays() []int {
 		return slices.Concat(t.places.days, t.places.valueDays)
 	}
 	return t.places.days
+}
+
+// Quote is a text and who said it.
+type Quote struct{ Text, Who string }
+
+// ApartAs reports Apart of texts that were not read yet.
+func ApartAs(earlier, later Quote) bool {
+	return Apart(ReadText(earlier.Text, earlier.Who), ReadText(later.Text, later.Who))
 }
 
 // Apart reports whether two texts hold side by side: on different days, for different things or of different ones

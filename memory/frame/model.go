@@ -2,8 +2,8 @@ package frame
 
 import "math"
 
-// model is a logistic model: measures with weights, fitted to the development conversations of bench/changes by
-// bench/changes/fit. Measures have no memory content in them, so that the weights hold elsewhere.
+// model is a logistic model: measures with weights, fitted by bench/changes/fit to the development conversations
+// of bench/changes, those of relevance to chats too. What a measure is about no weight knows: none belongs to a word.
 type model struct {
 	bias  float64
 	terms []weighted

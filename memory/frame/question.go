@@ -218,6 +218,26 @@ func (v *Vocabulary) Add(o Vocabulary) {
 
 // ReadVocabulary reads the words of a text. Who is who said it.
 func ReadVocabulary(text, who string) Vocabulary {
+	return vocabularyOf(tokenized(text), who, Read(text, who))
+}
+
+// tokens are those of a sentence, with the values whose form tells their kind.
+type tokens struct {
+	ts    []token
+	typed []Value
+}
+
+func tokenized(text string) []tokens {
+	var out []tokens
+	for _, s := range sentences(text) {
+		ts := tokenize(s)
+		out = append(out, tokens{ts, typedValues(ts)})
+	}
+	return out
+}
+
+// vocabularyOf reads the words of a text whose statements were read.
+func vocabularyOf(text []tokens, who string, frames []Frame) Vocabulary {
 	v := Vocabulary{stems: map[string]bool{}, concepts: map[string]bool{}}
 	note := func(stem string) {
 		for w := range strings.FieldsSeq(stem) {
@@ -227,9 +247,8 @@ func ReadVocabulary(text, who string) Vocabulary {
 			v.concepts[c] = true
 		}
 	}
-	for _, s := range sentences(text) {
-		ts := tokenize(s)
-		for _, t := range ts {
+	for _, s := range text {
+		for _, t := range s.ts {
 			switch {
 			case selfWords[t.low] && speakerKey(who) == "":
 				v.stems[selfTerm] = true
@@ -251,7 +270,7 @@ func ReadVocabulary(text, who string) Vocabulary {
 				}
 			}
 		}
-		for _, value := range typedValues(ts) {
+		for _, value := range s.typed {
 			switch value.Kind {
 			case KindDate, KindTime, KindDuration:
 				v.times = true
@@ -261,7 +280,7 @@ func ReadVocabulary(text, who string) Vocabulary {
 		}
 	}
 	kin := false
-	for _, f := range Read(text, who) { // what is implied: "joined Globex" is about an employer
+	for _, f := range frames { // what is implied: "joined Globex" is about an employer
 		for _, t := range f.topic {
 			note(t)
 		}

@@ -3,6 +3,8 @@ package frame
 import (
 	"slices"
 	"strings"
+
+	"github.com/mneme/mneme/memory/lexicon"
 )
 
 // relevance says how likely a text is to answer a question.
@@ -159,7 +161,8 @@ func (q *Question) readWords(ts []token) {
 		}
 		parts := strings.Fields(strings.ToLower(t.text))
 		if len(parts) > 1 { // a phrase: "work out"
-			q.add(content{low: parts[len(parts)-1], stem: t.stem, weight: weightOf(t.low, t.stem)}, parts)
+			last := parts[len(parts)-1]
+			q.add(content{low: last, stem: t.stem, place: lexicon.PlaceOf(last), weight: weightOf(t.low, t.stem)}, parts)
 			continue
 		}
 		for _, low := range parts {
@@ -167,7 +170,7 @@ func (q *Question) readWords(ts []token) {
 			if owner(stem) || slices.Contains(q.Before, stem) {
 				continue
 			}
-			q.add(content{low: low, stem: stem, weight: weightOf(low, stem), name: t.cap && i > 0}, parts)
+			q.add(content{low: low, stem: stem, place: lexicon.PlaceOf(low), weight: weightOf(low, stem), name: t.cap && i > 0}, []string{low})
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mneme/mneme/memory/lexicon"
 )
@@ -29,6 +30,7 @@ type Text struct {
 // content is a word that says something.
 type content struct {
 	low, stem string
+	place     lexicon.Place
 	weight    float64 // (0,1], by rarity
 	value     bool    // part of what the statement gives
 	typed     bool    // part of a date, a number and so on
@@ -37,11 +39,13 @@ type content struct {
 
 // ReadText reads a text. Who is who said it, empty when unknown.
 func ReadText(text, who string) Text {
-	t := Text{Frames: Read(text, who), vocabulary: ReadVocabulary(text, who), typed: map[Kind][]string{}}
+	frames, read := Read(text, who), tokenized(text)
+	t := Text{Frames: frames, vocabulary: vocabularyOf(read, who, frames), typed: map[Kind][]string{}}
 	values := t.sumUp()
 	seen := map[string]bool{}
-	for _, sentence := range sentences(text) {
-		t.readWords(tokenize(sentence), values, seen)
+	for _, sentence := range read {
+		t.places.readPlaces(sentence, values)
+		t.readWords(sentence, values, seen)
 	}
 	return t
 }
@@ -78,10 +82,9 @@ func (t *Text) sumUp() map[string]bool {
 }
 
 // readWords adds the words of a sentence that say something, without owners and words of change.
-func (t *Text) readWords(ts []token, values, seen map[string]bool) {
-	t.places.readPlaces(ts, values)
-	typed := make([]bool, len(ts))
-	for _, v := range typedValues(ts) {
+func (t *Text) readWords(s tokens, values, seen map[string]bool) {
+	ts, typed := s.ts, make([]bool, len(s.ts))
+	for _, v := range s.typed {
 		t.typed[v.Kind] = append(t.typed[v.Kind], v.key)
 		for i := v.from; i < v.to; i++ {
 			typed[i] = true
@@ -101,7 +104,7 @@ func (t *Text) readWords(ts []token, values, seen map[string]bool) {
 				continue
 			}
 			seen[stem] = true
-			c := content{low: low, stem: stem, weight: weightOf(low, stem), typed: typed[i], name: inside,
+			c := content{low: low, stem: stem, place: lexicon.PlaceOf(low), weight: weightOf(low, stem), typed: typed[i], name: inside,
 				value: typed[i] || values[low] || values[stem]}
 			t.words = append(t.words, c)
 			t.total += c.weight
@@ -114,16 +117,25 @@ func (t *Text) readWords(ts []token, values, seen map[string]bool) {
 
 // changing are words that tell of a change, and current those that tell what holds now from what held before.
 var (
-	changing = strings.Fields("changed switched replaced moved swapped stopped quit cancelled increased reduced")
-	current  = words(`now today nowadays currently lately recently new latest again back until instead rather than no not
+	changing = sync.OnceValue(func() (out []lexicon.Place) {
+		for w := range strings.FieldsSeq("changed switched replaced moved swapped stopped quit cancelled increased reduced") {
+			out = append(out, lexicon.PlaceOf(w))
+		}
+		return out
+	})
+	current = words(`now today nowadays currently lately recently new latest again back until instead rather than no not
 		never anymore any more longer without from since already still thesedays nolonger fromnowon asof afterall
 		insteadof ratherthan`)
 )
 
 func (t *Text) noteChange(w token) {
 	t.current = t.current || current[w.low]
-	for _, c := range changing {
-		t.change = max(t.change, lexicon.Similarity(w.low, c))
+	if t.change == 1 || articles[w.low] || prepositions[w.low] || pronouns[w.low] || auxiliaries[w.low] {
+		return
+	}
+	at := lexicon.PlaceOf(w.low)
+	for _, c := range changing() {
+		t.change = max(t.change, at.Similarity(c))
 	}
 }
 
@@ -147,7 +159,7 @@ func (t *Text) nearest(c content) float64 {
 		if c.stem == d.stem {
 			return 1
 		}
-		best = max(best, lexicon.Similarity(c.low, d.low))
+		best = max(best, c.place.Similarity(d.place))
 	}
 	return best
 }

@@ -116,6 +116,29 @@ func Similarity(a, b string) float64 {
 	if !ok {
 		return 0
 	}
+	return t.similarity(i, j)
+}
+
+// Place is the place of a word in the lexicon: who compares it with many others looks it up once.
+type Place int32
+
+// PlaceOf returns the place of a word in lower case; negative when it is unknown.
+func PlaceOf(word string) Place {
+	if r, ok := words().find(word); ok {
+		return Place(r)
+	}
+	return -1
+}
+
+// Similarity is that of the words of two places; 0 where one is unknown.
+func (p Place) Similarity(o Place) float64 {
+	if p < 0 || o < 0 {
+		return 0
+	}
+	return words().similarity(int32(p), int32(o))
+}
+
+func (t *table) similarity(i, j int32) float64 {
 	sum := 0
 	x, y := t.at(i), t.at(j)
 	for k := range x {

@@ -1,5 +1,5 @@
 // Command fit fits the weights of memory/frame to the development conversations of package changes, and prints
-// them. It never reads the held-out half.
+// them. To the held-out half it fits nothing; it prints sums of how well the weights do there.
 //
 //	go run ./bench/changes/fit [-conversations FILE]
 //
