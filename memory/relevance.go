@@ -21,6 +21,13 @@ const (
 	MaxRelevanceBytes = 1_500
 )
 
+// EndShare is how much of the relevance of what it ended counts for a memory that only says so: what took its
+// place is the better answer.
+const EndShare = 0.8
+
+// outdatedShare is how much of its relevance counts for a memory that does not hold any more, or only in part.
+var outdatedShare = map[schema.Currentness]float64{schema.CurrentnessMixed: 0.85, schema.CurrentnessSuperseded: 0.65}
+
 // RelevanceOf is the relevance of a candidate: that of its text, or what a trained embedding space, a hint or
 // a claim found, where that is more. What its session and neighbours lend it counts nothing. Nor does anything in
 // it depend on memories that are hidden from the asker: they must not decide whether there is an answer.
@@ -67,7 +74,11 @@ func PreferRelevant(ranked []Evidence, length float64) []Evidence {
 	out := slices.Clone(ranked)
 	for i := range out[:min(len(out), MaxLatest)] {
 		e := &out[i]
-		e.Set(StageRelevance, RelevantScore(e.Score, e.Relevance, blend), fmt.Sprintf("relevance %.2f", e.Relevance))
+		relevance := e.Relevance
+		if share, ok := outdatedShare[e.Currentness]; ok {
+			relevance *= share
+		}
+		e.Set(StageRelevance, RelevantScore(e.Score, relevance, blend), fmt.Sprintf("relevance %.2f", e.Relevance))
 	}
 	for i := range out[min(len(out), MaxLatest):] {
 		e := &out[MaxLatest+i]

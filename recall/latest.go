@@ -74,8 +74,12 @@ func (q *query) relevance(ctx context.Context, evidence []memory.Evidence) ([]me
 		}
 		for _, old := range replaced[e.ID] { // it is about what that was about
 			before := frame.ReadText(old, e.Speaker)
+			share := 1.0
+			if text.OnlyEnds() {
+				share = memory.EndShare
+			}
 			for _, clause := range asked {
-				e.Relevance = max(e.Relevance, clause.Relevance(before))
+				e.Relevance = max(e.Relevance, share*clause.Relevance(before))
 			}
 		}
 		q.meta.Relevance = max(q.meta.Relevance, e.Relevance)

@@ -62,12 +62,25 @@ func (q Question) Successions(texts []Text, least float64, follows func(i, j int
 			if i == j || !follows(a, b) || restates(&texts[a], &texts[b]) {
 				continue
 			}
-			if p := probability(succession.logit(answers.measures(i, j))); p >= least {
+			p := probability(succession.logit(answers.measures(i, j)))
+			if changesSurely(&texts[a], &texts[b]) {
+				p = max(p, SureByRules)
+			}
+			if p >= least {
 				out = append(out, Succession{a, b, p})
 			}
 		}
 	}
 	return out
+}
+
+// SureByRules is the least probability of a succession that the rules of Compare are sure of.
+const SureByRules = 0.9
+
+// changesSurely reports whether the rules are sure that the later text changes what the earlier says.
+func changesSurely(earlier, later *Text) bool {
+	r, _ := Best(earlier.Frames, later.Frames)
+	return r.Certainty == Sure && r.Change != Restates && !Apart(*earlier, *later)
 }
 
 // restates reports whether the later text says the earlier one again, perhaps with more.

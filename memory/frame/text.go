@@ -148,6 +148,11 @@ func weightOf(low, stem string) float64 {
 	return w
 }
 
+// OnlyEnds reports whether all that a text says is that something holds no longer.
+func (t *Text) OnlyEnds() bool {
+	return len(t.Frames) > 0 && !slices.ContainsFunc(t.Frames, func(f Frame) bool { return !f.ended && !f.negated })
+}
+
 func (t *Text) has(stem string) bool {
 	return slices.ContainsFunc(t.words, func(c content) bool { return c.stem == stem })
 }
