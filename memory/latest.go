@@ -107,10 +107,11 @@ func successions(candidates []Evidence, said map[uuid.UUID]Quote, asked []frame.
 		}
 	}
 	for _, q := range asked {
+		enough := least
 		if !q.Asks {
-			least = sureSuccession // a list of words has no answer that another may replace
+			enough = sureSuccession // a list of words has no answer that another may replace
 		}
-		for _, s := range q.Successions(texts, least, follows) {
+		for _, s := range q.Successions(texts, enough, follows) {
 			p := pair{at[s.Older], at[s.Newer], s.Probability}
 			if s.Probability >= sureSuccession {
 				sure = append(sure, p)

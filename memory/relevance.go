@@ -52,8 +52,12 @@ const (
 	longLength  = 0.6
 )
 
-// RelevanceBlend is the share of relevance in the ranking of texts of a length.
-func RelevanceBlend(length float64) float64 {
+// RelevanceBlend is the share of relevance in the ranking of candidates. Length is how long their texts are, in
+// [0,1]: see frame.Text.Length.
+func RelevanceBlend(ranked []Evidence, length float64) float64 {
+	if slices.ContainsFunc(ranked, func(e Evidence) bool { return e.passed(StageRerank) }) {
+		return longBlend // a reranker has read them
+	}
 	long := min(max(0, (length-shortLength)/(longLength-shortLength)), 1)
 	return shortBlend + (longBlend-shortBlend)*long
 }
@@ -64,13 +68,8 @@ func RelevantScore(score, relevance, blend float64) float64 {
 	return max((1-blend)*score+blend*relevance, keptShare*score)
 }
 
-// PreferRelevant moves the scores of the ranked candidates towards their relevance. Length is how long their
-// texts are, in [0,1]: see frame.Text.Length.
-func PreferRelevant(ranked []Evidence, length float64) []Evidence {
-	blend := RelevanceBlend(length)
-	if slices.ContainsFunc(ranked, func(e Evidence) bool { return e.passed(StageRerank) }) {
-		blend = longBlend // a reranker has read them
-	}
+// PreferRelevant moves the scores of the ranked candidates towards their relevance, by a share of it.
+func PreferRelevant(ranked []Evidence, blend float64) []Evidence {
 	out := slices.Clone(ranked)
 	for i := range out[:min(len(out), MaxLatest)] {
 		e := &out[i]

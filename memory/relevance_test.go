@@ -11,8 +11,8 @@ import (
 func TestRelevanceDecidesMoreAmongShortTexts(t *testing.T) {
 	t.Parallel()
 	list := []memory.Evidence{{Score: 0.9, Relevance: 0.1}, {Score: 0.5, Relevance: 0.9}}
-	require.Equal(t, 0.9, memory.PreferRelevant(list, 0.2)[0].Relevance)
-	require.Equal(t, 0.1, memory.PreferRelevant(list, 1)[0].Relevance)
+	require.Equal(t, 0.9, memory.PreferRelevant(list, memory.RelevanceBlend(list, 0.2))[0].Relevance)
+	require.Equal(t, 0.1, memory.PreferRelevant(list, memory.RelevanceBlend(list, 1))[0].Relevance)
 	require.Equal(t, 0.9, list[0].Score, "what it was given stays")
 }
 

@@ -20,11 +20,12 @@ func (q *query) latest(ctx context.Context, evidence []memory.Evidence) ([]memor
 
 // clauses are what the question asks for, each by itself.
 func (q *query) clauses() []frame.Question {
-	var out []frame.Question
-	for _, clause := range frame.Clauses(q.req.Query) {
-		out = append(out, frame.ReadQuestion(clause))
+	if q.parts == nil {
+		for _, clause := range frame.Clauses(q.req.Query) {
+			q.parts = append(q.parts, frame.ReadQuestion(clause))
+		}
 	}
-	return out
+	return q.parts
 }
 
 // read reads the texts of the best candidates, each once.
@@ -39,7 +40,8 @@ func (q *query) read(ctx context.Context, evidence []memory.Evidence) (map[uuid.
 	}
 	for _, e := range best {
 		if text := contents[e.ID]; q.said[e.ID].Bytes == 0 && text != "" {
-			q.said[e.ID] = memory.Quote{Text: frame.ReadText(firstBytes(text, memory.MaxRelevanceBytes), e.Speaker), Bytes: len(text)}
+			read := frame.ReadText(firstBytes(text, memory.MaxRelevanceBytes), e.Speaker)
+			q.said[e.ID] = memory.Quote{Text: read, Bytes: len(text)}
 		}
 	}
 	return q.said, nil
@@ -84,9 +86,9 @@ func (q *query) relevance(ctx context.Context, evidence []memory.Evidence) ([]me
 		}
 		q.meta.Relevance = max(q.meta.Relevance, e.Relevance)
 	}
-	q.blend = memory.RelevanceBlend(length)
+	q.blend = memory.RelevanceBlend(best, length)
 	q.meta.Floor = memory.DefaultMinRelevance
-	kept, unknown := memory.EnoughRelevance(memory.PreferRelevant(out, length), q.meta.Floor, q.req.MinScore)
+	kept, unknown := memory.EnoughRelevance(memory.PreferRelevant(out, q.blend), q.meta.Floor, q.req.MinScore)
 	q.meta.Unknown = unknown
 	return kept, nil
 }

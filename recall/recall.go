@@ -161,6 +161,7 @@ type query struct {
 	weights   []float64                  // of the text plan's terms; set by the text channel
 	texts     map[uuid.UUID]string       // contents that shaping has read
 	asked     frame.Question             // what the query asks for
+	parts     []frame.Question           // what it asks for, each by itself; read when first needed
 	said      map[uuid.UUID]memory.Quote // texts of candidates, read once
 	blend     float64                    // of relevance in the ranking; 0 where it was not looked at
 	windows   []memory.TimeWindow        // the times that the query names, as far as they have begun

@@ -2,7 +2,7 @@ package changes
 
 import "strings"
 
-// secondCoexisting holds pairs of statements of which neither changes the other, in whatever order they come.
+// secondCoexisting holds pairs of statements that hold side by side, in either order.
 const secondCoexisting = `
 kind: brothers and sisters
 values: Aberdeen | Split | Utrecht | Cork | Lublin
@@ -764,7 +764,7 @@ Which supplier delivered the screens for the warehouse app?
 What is written on the sticker of the sandbox?
 `
 
-// secondForeign asks about topics of which nothing was said.
+// secondForeign asks about topics that no one mentions.
 const secondForeign = `
 How does a sextant work?
 Who wrote The Master and Margarita?

@@ -2,7 +2,7 @@ package changes
 
 import "strings"
 
-// thirdCoexisting holds pairs of plain statements of which neither changes the other.
+// thirdCoexisting holds pairs of plain statements that hold side by side.
 const thirdCoexisting = `
 kind: two siblings
 values: Bristol | Malmö | Rotterdam | Valencia | Hamburg
@@ -697,7 +697,7 @@ What is the dial-in number for incidents of the tax service?
 Which award did the recommendation service win?
 `
 
-// thirdForeign asks about topics of which nothing was said.
+// thirdForeign asks about topics that no one mentions.
 const thirdForeign = `
 What is the largest desert on earth?
 How do magnets work?

@@ -21,6 +21,6 @@ func BenchmarkCompare(b *testing.B) {
 func BenchmarkVocabulary(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		ReadVocabulary("The ledger service moved from Go 1.24 to Go 1.25 yesterday, because the old version was out of support.", "Dana")
+		ReadText("The ledger service moved from Go 1.24 to Go 1.25 yesterday, because the old version was out of support.", "Dana")
 	}
 }

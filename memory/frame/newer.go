@@ -56,47 +56,50 @@ type Succession struct {
 func (q Question) Successions(texts []Text, least float64, follows func(i, j int) bool) []Succession {
 	answers := q.answers(texts)
 	var out []Succession
-	for i := range answers.order {
-		for j := range answers.order {
-			a, b := answers.order[i], answers.order[j]
-			if i == j || !follows(a, b) || restates(&texts[a], &texts[b]) {
-				continue
-			}
-			p := probability(succession.logit(answers.measures(i, j)))
-			if changesSurely(&texts[a], &texts[b]) {
-				p = max(p, SureByRules)
-			}
-			if p >= least {
-				out = append(out, Succession{a, b, p})
-			}
+	answers.pairs(follows, func(i, j int, r ruling) {
+		p := probability(succession.logit(answers.measures(i, j, r)))
+		if r.certainty == Sure && !r.apart {
+			p = max(p, SureByRules)
 		}
-	}
+		if p >= least {
+			out = append(out, Succession{answers.order[i], answers.order[j], p})
+		}
+	})
 	return out
 }
 
 // SureByRules is the least probability of a succession that the rules of Compare are sure of.
 const SureByRules = 0.9
 
-// changesSurely reports whether the rules are sure that the later text changes what the earlier says.
-func changesSurely(earlier, later *Text) bool {
-	r, _ := Best(earlier.Frames, later.Frames)
-	return r.Certainty == Sure && r.Change != Restates && !Apart(*earlier, *later)
+// ruling is what the rules say of an earlier and a later text.
+type ruling struct {
+	certainty Certainty // that the later changes what the earlier says
+	restates  bool      // the later says the earlier again, perhaps with more
+	strangers bool      // they are about different owners
+	apart     bool      // they hold side by side: see Apart
 }
 
-// restates reports whether the later text says the earlier one again, perhaps with more.
-func restates(earlier, later *Text) bool {
-	lacks := func(c content) bool { return !later.has(c.stem) }
-	if len(earlier.words) == len(later.words) && !slices.ContainsFunc(earlier.words, lacks) {
-		return earlier.ended == later.ended && earlier.past == later.past && later.cue < cueChange
-	}
+func rule(earlier, later *Text) ruling {
+	out := ruling{restates: sameWords(earlier, later), apart: Apart(*earlier, *later),
+		strangers: len(earlier.Frames) > 0 && len(later.Frames) > 0}
 	for _, f := range earlier.Frames {
 		for _, g := range later.Frames {
-			if r := Compare(f, g); r.Change == Restates && r.Certainty == Sure {
-				return true
+			out.strangers = out.strangers && strangers(f, g)
+			if r := Compare(f, g); r.Change != Restates {
+				out.certainty = max(out.certainty, r.Certainty)
+			} else if r.Certainty == Sure {
+				out.restates = true
 			}
 		}
 	}
-	return false
+	return out
+}
+
+// sameWords reports whether two texts have the same words and the later says of no change.
+func sameWords(earlier, later *Text) bool {
+	lacks := func(c content) bool { return !later.has(c.stem) }
+	return len(earlier.words) == len(later.words) && !slices.ContainsFunc(earlier.words, lacks) &&
+		earlier.ended == later.ended && earlier.past == later.past && later.cue < cueChange
 }
 
 // answers are the texts nearest to a question, the nearest first.
@@ -124,19 +127,25 @@ func (q Question) answers(texts []Text) answers {
 	return out
 }
 
-// measures compares an earlier and a later text, given by their positions in order.
-func (a answers) measures(i, j int) []float64 {
-	x, y := &a.texts[a.order[i]], &a.texts[a.order[j]]
-	strange := len(x.Frames) > 0 && len(y.Frames) > 0
-	rule := Unrelated
-	for _, f := range x.Frames {
-		for _, g := range y.Frames {
-			strange = strange && strangers(f, g)
-			if r := Compare(f, g); r.Change != Restates {
-				rule = max(rule, r.Certainty)
+// pairs calls yield for the positions in order of each two answers of which the later follows the earlier and
+// does not only say it again.
+func (a answers) pairs(follows func(i, j int) bool, yield func(i, j int, r ruling)) {
+	for i, x := range a.order {
+		for j, y := range a.order {
+			if i == j || !follows(x, y) {
+				continue
+			}
+			if r := rule(&a.texts[x], &a.texts[y]); !r.restates {
+				yield(i, j, r)
 			}
 		}
 	}
+}
+
+// measures compares an earlier and a later text, given by their positions in order.
+func (a answers) measures(i, j int, r ruling) []float64 {
+	x, y := &a.texts[a.order[i]], &a.texts[a.order[j]]
+	qualified := conflict(x.places.qualifiers, y.places.qualifiers)
 	common, names, value, kept := 0.0, 0.0, 0.0, 0.0
 	for _, c := range x.words {
 		in := y.has(c.stem)
@@ -158,7 +167,7 @@ func (a answers) measures(i, j int) []float64 {
 	gap, most := a.gap(i, j)
 	least := min(a.logits[i], a.logits[j])
 	return []float64{
-		when(strange),
+		when(r.strangers),
 		when(len(x.owner) == 0 && len(y.owner) == 0),
 		common / max(min(x.total, y.total), 0.5),
 		when(len(x.typed) > 0 && len(y.typed) == 0),
@@ -172,8 +181,8 @@ func (a answers) measures(i, j int) []float64 {
 		when(y.cue == cueChange) * later,
 		later * earlier,
 		y.Length(),
-		when(rule == Likely),
-		when(rule == Sure),
+		when(r.certainty == Likely),
+		when(r.certainty == Sure),
 		a.logits[i],
 		a.logits[j],
 		a.logits[0] - least,
@@ -187,18 +196,17 @@ func (a answers) measures(i, j int) []float64 {
 		when(y.current),
 		y.change * earlier,
 		when(disjoint(x.onDays(), y.onDays())),
-		when(Apart(*x, *y) && !conflict(x.places.qualifiers, y.places.qualifiers)),
-		when(conflict(x.places.qualifiers, y.places.qualifiers)),
+		when(r.apart && !qualified),
+		when(qualified),
 	}
 }
 
 // distinct is how much of what only the earlier text says beside the question the later one names: the value
 // that it replaces.
 func (a answers) distinct(x, y *Text) float64 {
-	asked := Text{words: a.q.words}
 	shared, total := 0.0, 0.0
 	for _, c := range x.words {
-		if asked.nearest(c) > 0.5 {
+		if nearest(a.q.words, c) > 0.5 {
 			continue
 		}
 		total += c.weight
@@ -228,14 +236,9 @@ func SuccessionNames() []string { return succession.names() }
 
 // SuccessionMeasures calls yield for each earlier and later text of the answers to a question, with what
 // succession weighs, for those who fit the weights.
-func SuccessionMeasures(q Question, texts []Text, follows func(i, j int) bool, yield func(i, j int, measures []float64)) {
+func SuccessionMeasures(
+	q Question, texts []Text, follows func(i, j int) bool, yield func(i, j int, measures []float64),
+) {
 	a := q.answers(texts)
-	for i := range a.order {
-		for j := range a.order {
-			x, y := a.order[i], a.order[j]
-			if i != j && follows(x, y) && !restates(&a.texts[x], &a.texts[y]) {
-				yield(x, y, a.measures(i, j))
-			}
-		}
-	}
+	a.pairs(follows, func(i, j int, r ruling) { yield(a.order[i], a.order[j], a.measures(i, j, r)) })
 }

@@ -1,7 +1,6 @@
 package frame
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -14,9 +13,7 @@ type Question struct {
 	Past   bool     // it asks how it was, not how it is
 	Before []string // stems of the value before which it was: "before Oslo"
 	Terms  []Term   // its content words
-	Plain  bool     // it asks for one attribute: "my dentist's name", "the port of the API"
 	Asks   bool     // it has the form of a question; else it is a list of words or a request
-	When   bool     // it asks for a date, a time or how long
 	Amount bool     // it asks how much or how many
 
 	who     bool
@@ -80,16 +77,18 @@ func ReadQuestion(text string) Question {
 					break
 				}
 			}
-		case t.low == "when":
-			q.When = true
 		case t.low == "how" && i+1 < len(ts) && (ts[i+1].low == "much" || ts[i+1].low == "many"):
 			q.Amount = true
-		case t.low == "how" && i+1 < len(ts) && ts[i+1].low == "long", (t.low == "what" || t.low == "which") && i+1 < len(ts) && (ts[i+1].low == "time" || ts[i+1].low == "day" || ts[i+1].low == "date"):
-			q.When = true
 		}
 	}
-	q.terms(ts)
-	q.readWords(ts)
+	dated := make([]bool, len(ts)) // what names a time is looked for as a time
+	for _, v := range typedValues(ts) {
+		for i := v.from; i < v.to && (v.Kind == KindDate || v.Kind == KindTime); i++ {
+			dated[i] = true
+		}
+	}
+	q.terms(ts, dated)
+	q.readWords(ts, dated)
 	return q
 }
 
@@ -101,7 +100,7 @@ func (q Question) Precedes(earlier, later Text) bool {
 	}
 	for _, stem := range q.Before {
 		t := Term{Stem: stem}
-		if later.vocabulary.Covers(t) == 1 && earlier.vocabulary.Covers(t) < 1 {
+		if later.vocabulary.covers(t) == 1 && earlier.vocabulary.covers(t) < 1 {
 			return true
 		}
 	}
@@ -112,12 +111,6 @@ func (q Question) Precedes(earlier, later Text) bool {
 func Readable(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) })
 }
-
-// A question for one attribute is short.
-const (
-	plainWords = 7
-	plainTerms = 4
-)
 
 func endsGerund(t token) bool { return strings.HasSuffix(t.low, "ing") && len(t.low) > 4 }
 
@@ -141,23 +134,12 @@ func Clauses(text string) []string {
 }
 
 // terms collects the content words; those that say whose come from possessives and names.
-func (q *Question) terms(ts []token) {
+func (q *Question) terms(ts []token, dated []bool) {
 	add := func(stem string, owner bool) {
 		if stem == "" || slices.ContainsFunc(q.Terms, func(t Term) bool { return t.Stem == stem }) {
 			return
 		}
 		q.Terms = append(q.Terms, Term{stem, owner})
-	}
-	defer func() {
-		q.Plain = q.Plain || slices.ContainsFunc(q.Terms, func(t Term) bool {
-			return slices.ContainsFunc(concepts[t.Stem], decides)
-		}) && len(q.Terms) <= plainTerms
-	}()
-	dated := make([]bool, len(ts)) // what names a time is looked for as a time
-	for _, v := range typedValues(ts) {
-		for k := v.from; k < v.to && (v.Kind == KindDate || v.Kind == KindTime); k++ {
-			dated[k] = true
-		}
 	}
 	start := 0
 	for i, t := range ts {
@@ -174,7 +156,6 @@ func (q *Question) terms(ts []token) {
 			add(teamTerm, true)
 			continue
 		case t.poss:
-			q.Plain = q.Plain || len(ts) <= plainWords
 			for k := start; k < i; k++ {
 				for j := range q.Terms {
 					if q.Terms[j].Stem == ts[k].stem {
@@ -199,26 +180,13 @@ func (q *Question) terms(ts []token) {
 	}
 }
 
-// Vocabulary is what the words of a text cover.
-type Vocabulary struct {
+// vocabulary is what the words of a text cover.
+type vocabulary struct {
 	stems    map[string]bool
 	concepts map[string]bool
-	times    bool
 	amounts  bool
 	spoke    string // who says it of somebody else
 	self     bool   // somebody with a name says "I"
-}
-
-// Add adds what other words cover.
-func (v *Vocabulary) Add(o Vocabulary) {
-	maps.Copy(v.stems, o.stems)
-	maps.Copy(v.concepts, o.concepts)
-	v.times, v.amounts = v.times || o.times, v.amounts || o.amounts
-}
-
-// ReadVocabulary reads the words of a text. Who is who said it.
-func ReadVocabulary(text, who string) Vocabulary {
-	return vocabularyOf(tokenized(text), who, Read(text, who))
 }
 
 // tokens are those of a sentence, with the values whose form tells their kind.
@@ -237,8 +205,8 @@ func tokenized(text string) []tokens {
 }
 
 // vocabularyOf reads the words of a text whose statements were read.
-func vocabularyOf(text []tokens, who string, frames []Frame) Vocabulary {
-	v := Vocabulary{stems: map[string]bool{}, concepts: map[string]bool{}}
+func vocabularyOf(text []tokens, who string, frames []Frame) vocabulary {
+	v := vocabulary{stems: map[string]bool{}, concepts: map[string]bool{}}
 	note := func(stem string) {
 		for w := range strings.FieldsSeq(stem) {
 			v.stems[w] = true
@@ -272,8 +240,6 @@ func vocabularyOf(text []tokens, who string, frames []Frame) Vocabulary {
 		}
 		for _, value := range s.typed {
 			switch value.Kind {
-			case KindDate, KindTime, KindDuration:
-				v.times = true
 			case KindAmount, KindNumber, KindPercent:
 				v.amounts = true
 			}
@@ -296,8 +262,8 @@ func vocabularyOf(text []tokens, who string, frames []Frame) Vocabulary {
 	return v
 }
 
-// Covers says how well the words of a text cover a term of a question, in [0,1].
-func (v Vocabulary) Covers(t Term) float64 {
+// covers says how well the words of a text cover a term of a question, in [0,1].
+func (v vocabulary) covers(t Term) float64 {
 	if v.stems[t.Stem] {
 		return 1
 	}
@@ -330,8 +296,3 @@ const namedSelf = 0.5
 
 // conceptCover is how much another word of the same concept counts.
 const conceptCover = 0.85
-
-// Answers reports whether the text gives a value of the kind that is asked for.
-func (v Vocabulary) Answers(q Question) bool {
-	return (!q.When || v.times) && (!q.Amount || v.amounts)
-}

@@ -40,7 +40,7 @@ func RelevanceMeasures(q Question, t Text) []float64 {
 	owners, covered, least := 0.0, 0.0, 1.0
 	for _, term := range q.Terms {
 		if term.Owner {
-			c := t.vocabulary.Covers(term)
+			c := t.vocabulary.covers(term)
 			owners, covered, least = owners+1, covered+c, min(least, c)
 		}
 	}
@@ -59,10 +59,9 @@ func RelevanceMeasures(q Question, t Text) []float64 {
 		sum /= q.total
 	}
 	back, total := 0.0, 0.0
-	asked := Text{words: q.words}
 	for _, c := range t.words {
 		if !c.typed {
-			back += c.weight * asked.nearest(c)
+			back += c.weight * nearest(q.words, c)
 			total += c.weight
 		}
 	}
@@ -105,7 +104,7 @@ func (q Question) share(t Text) float64 {
 	}
 	for _, term := range q.Terms {
 		if term.Owner {
-			covered, total = covered+t.vocabulary.Covers(term), total+1
+			covered, total = covered+t.vocabulary.covers(term), total+1
 		}
 	}
 	if total == 0 {
@@ -130,12 +129,12 @@ type cover struct{ near, related float64 }
 func (q Question) cover(t Text) []cover {
 	out := make([]cover, len(q.words))
 	for i, c := range q.words {
-		near := t.nearest(c)
+		near := nearest(t.words, c)
 		if near < 1 && t.vocabulary.stems[c.stem] {
 			near = 1
 		}
 		out[i] = cover{near, near}
-		if near < conceptCover && t.vocabulary.Covers(Term{Stem: c.stem}) > 0 {
+		if near < conceptCover && t.vocabulary.covers(Term{Stem: c.stem}) > 0 {
 			out[i].related = conceptCover
 		}
 	}
@@ -143,15 +142,9 @@ func (q Question) cover(t Text) []cover {
 }
 
 // readWords collects the content words of a question beside owners and the value before which it asks.
-func (q *Question) readWords(ts []token) {
+func (q *Question) readWords(ts []token, dated []bool) {
 	owner := func(stem string) bool {
 		return slices.ContainsFunc(q.Terms, func(t Term) bool { return t.Owner && t.Stem == stem })
-	}
-	dated := make([]bool, len(ts)) // what names a time is looked for as a time
-	for _, v := range typedValues(ts) {
-		for i := v.from; i < v.to && (v.Kind == KindDate || v.Kind == KindTime); i++ {
-			dated[i] = true
-		}
 	}
 	for i, t := range ts {
 		q.who = q.who || t.low == "who" || t.low == "whom" || t.low == "whose"
@@ -161,16 +154,14 @@ func (q *Question) readWords(ts []token) {
 		}
 		parts := strings.Fields(strings.ToLower(t.text))
 		if len(parts) > 1 { // a phrase: "work out"
-			last := parts[len(parts)-1]
-			q.add(content{low: last, stem: t.stem, place: lexicon.PlaceOf(last), weight: weightOf(t.low, t.stem)}, parts)
+			c := contentOf(t.low, t.stem)
+			c.place = lexicon.PlaceOf(parts[len(parts)-1])
+			q.add(c, parts)
 			continue
 		}
-		for _, low := range parts {
-			stem := stemOf(low)
-			if owner(stem) || slices.Contains(q.Before, stem) {
-				continue
-			}
-			q.add(content{low: low, stem: stem, place: lexicon.PlaceOf(low), weight: weightOf(low, stem), name: t.cap && i > 0}, []string{low})
+		low := parts[0]
+		if stem := stemOf(low); !owner(stem) && !slices.Contains(q.Before, stem) {
+			q.add(contentOf(low, stem), parts)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 // weights and meanings, which serves where the grammar does not.
 type Text struct {
 	Frames     []Frame
-	vocabulary Vocabulary
+	vocabulary vocabulary
 	words      []content
 	total      float64 // weight of words
 	meaning    lexicon.Vector
@@ -29,7 +29,7 @@ type Text struct {
 
 // content is a word that says something.
 type content struct {
-	low, stem string
+	stem      string
 	place     lexicon.Place
 	weight    float64 // (0,1], by rarity
 	value     bool    // part of what the statement gives
@@ -48,16 +48,6 @@ func ReadText(text, who string) Text {
 		t.readWords(sentence, values, seen)
 	}
 	return t
-}
-
-// About adds what another text is about: t took its place.
-func (t *Text) About(o Text) {
-	t.vocabulary.Add(o.vocabulary)
-	for _, c := range o.words {
-		if !slices.ContainsFunc(t.words, func(d content) bool { return d.stem == c.stem }) {
-			t.words = append(t.words, c)
-		}
-	}
 }
 
 // sumUp takes over what the frames say, and returns the words of their values.
@@ -104,8 +94,8 @@ func (t *Text) readWords(s tokens, values, seen map[string]bool) {
 				continue
 			}
 			seen[stem] = true
-			c := content{low: low, stem: stem, place: lexicon.PlaceOf(low), weight: weightOf(low, stem), typed: typed[i], name: inside,
-				value: typed[i] || values[low] || values[stem]}
+			c := contentOf(low, stem)
+			c.typed, c.name, c.value = typed[i], inside, typed[i] || values[low] || values[stem]
 			t.words = append(t.words, c)
 			t.total += c.weight
 			if !c.typed {
@@ -139,13 +129,13 @@ func (t *Text) noteChange(w token) {
 	}
 }
 
-// weightOf weighs a word by its rarity.
-func weightOf(low, stem string) float64 {
-	w := 0.1 + 0.9*lexicon.Rarity(low)
+// contentOf weighs a word by its rarity.
+func contentOf(low, stem string) content {
+	c := content{stem: stem, place: lexicon.PlaceOf(low), weight: 0.1 + 0.9*lexicon.Rarity(low)}
 	if softTerms[stem] {
-		w /= 2
+		c.weight /= 2
 	}
-	return w
+	return c
 }
 
 // OnlyEnds reports whether all that a text says is that something holds no longer.
@@ -157,10 +147,10 @@ func (t *Text) has(stem string) bool {
 	return slices.ContainsFunc(t.words, func(c content) bool { return c.stem == stem })
 }
 
-// nearest is how near in meaning the word of t nearest to c is, in [0,1]; 1 for c itself.
-func (t *Text) nearest(c content) float64 {
+// nearest is how near in meaning the word nearest to c is, in [0,1]; 1 for c itself.
+func nearest(words []content, c content) float64 {
 	best := 0.0
-	for _, d := range t.words {
+	for _, d := range words {
 		if c.stem == d.stem {
 			return 1
 		}
@@ -174,7 +164,7 @@ func (t *Text) coveredBy(o *Text) float64 {
 	covered, total := 0.0, 0.0
 	for _, c := range t.words {
 		if !c.typed {
-			covered += c.weight * o.nearest(c)
+			covered += c.weight * nearest(o.words, c)
 			total += c.weight
 		}
 	}

@@ -94,12 +94,6 @@ func (t *table) find(word string) (int32, bool) {
 	return 0, false
 }
 
-// Known reports whether a word in lower case is in the lexicon.
-func Known(word string) bool {
-	_, ok := words().find(word)
-	return ok
-}
-
 // Similarity says how near two words in lower case are in meaning: 1 for the same word, about 0 for words
 // that have nothing to do with each other, and 0 where one is unknown. Of words chosen at random one pair in a
 // hundred has more than 0.3.
@@ -107,16 +101,7 @@ func Similarity(a, b string) float64 {
 	if a == b {
 		return 1
 	}
-	t := words()
-	i, ok := t.find(a)
-	if !ok {
-		return 0
-	}
-	j, ok := t.find(b)
-	if !ok {
-		return 0
-	}
-	return t.similarity(i, j)
+	return PlaceOf(a).Similarity(PlaceOf(b))
 }
 
 // Place is the place of a word in the lexicon: who compares it with many others looks it up once.
@@ -217,17 +202,12 @@ func Nearest(word string) []Near {
 	if !ok {
 		return nil
 	}
-	x := t.at(at)
 	var out []Near
 	for j := range min(int32(len(t.names)), nearestOf) {
 		if j == at {
 			continue
 		}
-		sum := 0
-		for k, y := range t.at(j) {
-			sum += int(x[k]) * int(y)
-		}
-		s := float64(sum) / float64(t.lengths[at]*t.lengths[j])
+		s := t.similarity(at, j)
 		if len(out) == nearestWords && s <= out[len(out)-1].Similarity {
 			continue
 		}

@@ -51,9 +51,10 @@ func main() {
 	answers(relevance)
 	fmt.Println("\nSuccession")
 	report(succession, frame.SuccessionNames(), nil)
+	byRelevance, bySuccession := fit(relevance), fit(succession)
 	for _, half := range []string{"dev", "second", "third", "heldout"} {
 		for _, sure := range []float64{0, 0.5, 1} {
-			fmt.Println(simulate(half, fit(relevance), fit(succession), -1.5, sure))
+			fmt.Println(simulate(half, byRelevance, bySuccession, -1.5, sure))
 		}
 	}
 }
@@ -271,7 +272,7 @@ func fit(all []example) []float64 {
 	return weights
 }
 
-// solve solves a symmetric positive system, of which the lower half is given, by Cholesky's method.
+// solve solves a symmetric positive system by Cholesky's method. It reads the lower half.
 func solve(a [][]float64, b []float64) []float64 {
 	n := len(b)
 	for j := range n {
