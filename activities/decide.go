@@ -90,8 +90,11 @@ func (a *Decision) DecideFacts(ctx context.Context, r Range) (DecideResult, erro
 		facts []store.Decided
 	}
 	probe := func(ctx context.Context) error {
-		_, _, err := a.Decider.Decide(ctx, memory.Fact{Content: "Nothing happened.", Category: schema.CategoryFact, Confidence: 1},
-			[]memory.Neighbor{{ID: uuid.Nil.String(), Content: "Nothing had happened.", Category: schema.CategoryFact, Score: 1}})
+		_, _, err := a.Decider.Decide(
+			ctx,
+			memory.Fact{Content: "Nothing happened.", Category: schema.CategoryFact, Confidence: 1},
+			[]memory.Neighbor{{ID: uuid.Nil.String(), Content: "Nothing had happened.", Category: schema.CategoryFact, Score: 1}},
+		)
 		return err
 	}
 	out := newOutcomes(a.Store, r.Tenant, a.Now, probe, func(ctx context.Context, done []decidedCandidate) error {
@@ -137,7 +140,11 @@ func (a *Decision) DecideFacts(ctx context.Context, r Range) (DecideResult, erro
 
 // prepare embeds the facts of a group and finds their neighbours. Without an embedder the search
 // goes on by text: an embedding failure is not fatal.
-func (a *Decision) prepare(ctx context.Context, batch store.Batch, group []store.Undecided) (ready []decidable, withVectors bool, err error) {
+func (a *Decision) prepare(
+	ctx context.Context,
+	batch store.Batch,
+	group []store.Undecided,
+) (ready []decidable, withVectors bool, err error) {
 	var texts []string
 	var queries []store.NeighborQuery
 	var scopes []string // of each query: that of its source, which a rule may have moved
@@ -188,7 +195,12 @@ func (a *Decision) prepare(ctx context.Context, batch store.Batch, group []store
 }
 
 // neighbors searches each query's scope: one search for all queries of a scope.
-func (a *Decision) neighbors(ctx context.Context, owner schema.Principal, scopes []string, queries []store.NeighborQuery) ([][]memory.Neighbor, error) {
+func (a *Decision) neighbors(
+	ctx context.Context,
+	owner schema.Principal,
+	scopes []string,
+	queries []store.NeighborQuery,
+) ([][]memory.Neighbor, error) {
 	out := make([][]memory.Neighbor, len(queries))
 	at := map[string][]int{}
 	for i, scope := range scopes {
@@ -220,8 +232,14 @@ func (a *Decision) decide(ctx context.Context, d decidable) ([]store.Decided, er
 		if err != nil {
 			return nil, err
 		}
-		if proposal.Action == schema.ActionAdd && memory.States(d.Type) && bytes.Equal(memory.Normalize(fact.Content).Hash, source) {
-			proposal = memory.Proposal{Action: schema.ActionNone, Confidence: 1, Reason: "its source says it in the same words", Warnings: proposal.Warnings}
+		if proposal.Action == schema.ActionAdd && memory.States(d.Type) &&
+			bytes.Equal(memory.Normalize(fact.Content).Hash, source) {
+			proposal = memory.Proposal{
+				Action:     schema.ActionNone,
+				Confidence: 1,
+				Reason:     "its source says it in the same words",
+				Warnings:   proposal.Warnings,
+			}
 		}
 		if d.embeddings[i] == nil {
 			proposal.Warnings = append(proposal.Warnings, "embedding unavailable: neighbours found by text alone")
@@ -235,7 +253,12 @@ func (a *Decision) decide(ctx context.Context, d decidable) ([]store.Decided, er
 // propose asks the decider only when there is something to decide between: without neighbours a fact
 // is new, and with an identical one that lasts it is known (document 002 "Decision Engine"). visibility is
 // that of those the fact is meant for.
-func (a *Decision) propose(ctx context.Context, fact memory.Fact, neighbors []memory.Neighbor, visibility schema.Visibility) (memory.Proposal, inference.Usage, error) {
+func (a *Decision) propose(
+	ctx context.Context,
+	fact memory.Fact,
+	neighbors []memory.Neighbor,
+	visibility schema.Visibility,
+) (memory.Proposal, inference.Usage, error) {
 	if fact.Retracts {
 		return memory.CheckProposal(memory.FindRetracted(fact, neighbors), neighbors), inference.Usage{}, nil
 	}
@@ -281,6 +304,9 @@ func vouched(ctx context.Context, p memory.Proposal, fact memory.Fact, neighbors
 		return memory.Proposal{}, err
 	}
 	byRules = memory.CheckProposal(byRules, neighbors)
-	byRules.Warnings = append(slices.Clone(p.Warnings), "proposal: the model's decision could not be used ("+p.Reason+"); the rules decided")
+	byRules.Warnings = append(
+		slices.Clone(p.Warnings),
+		"proposal: the model's decision could not be used ("+p.Reason+"); the rules decided",
+	)
 	return byRules, nil
 }

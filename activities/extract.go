@@ -54,7 +54,15 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r Range) (ExtractResult, 
 		return ExtractResult{}, fail(err)
 	}
 	probe := func(ctx context.Context) error {
-		_, _, err := a.Extractor.Extract(ctx, inference.Source{Content: "Nothing happened.", Kind: schema.SourceObservation, Category: schema.CategoryFact, OccurredAt: now(a.Now)})
+		_, _, err := a.Extractor.Extract(
+			ctx,
+			inference.Source{
+				Content:    "Nothing happened.",
+				Kind:       schema.SourceObservation,
+				Category:   schema.CategoryFact,
+				OccurredAt: now(a.Now),
+			},
+		)
 		return err
 	}
 	out := newOutcomes(a.Store, r.Tenant, a.Now, probe, func(ctx context.Context, done []store.Extracted) error {
@@ -104,7 +112,10 @@ func believed(ctx context.Context, e memory.Extraction, src inference.Source) (m
 		return memory.Extraction{}, err
 	}
 	byRules = memory.CheckExtraction(byRules)
-	byRules.Warnings = append(append(slices.Clone(e.Warnings), byRules.Warnings...), "answer: no fact of the model's could be used; the rules read the source")
+	byRules.Warnings = append(
+		append(slices.Clone(e.Warnings), byRules.Warnings...),
+		"answer: no fact of the model's could be used; the rules read the source",
+	)
 	return byRules, nil
 }
 

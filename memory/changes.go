@@ -154,7 +154,10 @@ func attributeHints(f Fact) []Hint {
 	}
 	for _, said := range frame.Read(f.Content, f.Speaker) {
 		if asked := said.AskedBy(); asked != "" {
-			return joinHints(nil, CheckHints([]string{"What is the " + asked + " of " + cmp.Or(said.Owner(), f.Speaker, "this") + "?"}))
+			return joinHints(
+				nil,
+				CheckHints([]string{"What is the " + asked + " of " + cmp.Or(said.Owner(), f.Speaker, "this") + "?"}),
+			)
 		}
 	}
 	return nil
@@ -178,8 +181,14 @@ func FindRetracted(fact Fact, neighbors []Neighbor) Proposal {
 		switch {
 		case !known:
 		case out.TargetID == "":
-			out = Proposal{Action: schema.ActionDelete, TargetID: n.ID, Confidence: changeCertain, Reason: "taken back", Change: ChangeRetract,
-				Own: sameVoice(fact.Speaker, n.Who)}
+			out = Proposal{
+				Action:     schema.ActionDelete,
+				TargetID:   n.ID,
+				Confidence: changeCertain,
+				Reason:     "taken back",
+				Change:     ChangeRetract,
+				Own:        sameVoice(fact.Speaker, n.Who),
+			}
 		default:
 			out.Also = append(out.Also, n.ID)
 		}

@@ -45,7 +45,12 @@ func (r ranking) asked(question string) (order []int, marks map[int]schema.Curre
 
 func TestTheNewestComesFirstAndTheOlderIsMarked(t *testing.T) {
 	t.Parallel()
-	r := ranked([]float64{0.9, 0.4, 0.3}, "We use Jenkins for CI.", "We switched from Jenkins to GitHub Actions for CI.", "Our parcels go with FedEx.")
+	r := ranked(
+		[]float64{0.9, 0.4, 0.3},
+		"We use Jenkins for CI.",
+		"We switched from Jenkins to GitHub Actions for CI.",
+		"Our parcels go with FedEx.",
+	)
 	order, marks := r.asked("What do we use for CI?")
 	require.Equal(t, []int{2, 1, 3}, order)
 	require.Equal(t, map[int]schema.Currentness{1: schema.CurrentnessOlder}, marks)

@@ -76,7 +76,10 @@ func Vouch(p Proposal, fact Fact, neighbors []Neighbor) Proposal {
 	}
 	if p.Change == ChangeSupersede {
 		p.Change = ChangeContest
-		p.Warnings = append(slices.Clone(p.Warnings), "proposal: the words do not say that the fact takes the place of its target; contested")
+		p.Warnings = append(
+			slices.Clone(p.Warnings),
+			"proposal: the words do not say that the fact takes the place of its target; contested",
+		)
 	}
 	return p
 }
@@ -118,7 +121,10 @@ func VouchRetractions(e Extraction, source string) Extraction {
 			f.Cue = ""
 		}
 		if f.Retracts && f.Cue == "" {
-			e.Warnings = append(slices.Clone(e.Warnings), fmt.Sprintf("facts[%d]: takes back what its source does not, dropped", i))
+			e.Warnings = append(
+				slices.Clone(e.Warnings),
+				fmt.Sprintf("facts[%d]: takes back what its source does not, dropped", i),
+			)
 			continue
 		}
 		facts = append(facts, f)

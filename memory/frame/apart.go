@@ -24,13 +24,13 @@ type modified struct{ modifier, head string }
 var additive = words("also too additionally another besides moreover")
 
 // qualifiers tell one of several things from another.
-var qualifiers = words(`old new first second third fourth last left right upper lower top bottom front rear inner outer
-	big small large little main spare northern southern eastern western north south east west
-	elder younger older eldest youngest oldest twin half son daughter brother sister mother father aunt uncle
-	grandmother grandfather niece nephew stepson stepdaughter stepbrother stepsister
-	summer winter spring autumn morning evening afternoon night weekday weekdays weekend weekends workday workdays
-	upstairs downstairs indoor outdoor domestic foreign personal private public internal external business premium basic
-	test staging production live sandbox demo development dev prod local remote`)
+var qualifiers = words(`old new first second third fourth last left right upper lower top bottom front rear inner
+	outer big small large little main spare northern southern eastern western north south east west elder younger
+	older eldest youngest oldest twin half son daughter brother sister mother father aunt uncle grandmother
+	grandfather niece nephew stepson stepdaughter stepbrother stepsister summer winter spring autumn morning evening
+	afternoon night weekday weekdays weekend weekends workday workdays upstairs downstairs indoor outdoor domestic
+	foreign personal private public internal external business premium basic test staging production live sandbox demo
+	development dev prod local remote`)
 
 // within are prepositions of phrases that say for what a statement holds, rather than what it gives.
 var within = words("for of in at on during")
@@ -62,7 +62,7 @@ func (p *places) readPlaces(s tokens, values map[string]bool) {
 		}
 		p.readDays(ts, i, dated[i])
 		p.days = append(p.days, dayRanges[t.low]...)
-		ordinal := t.low == "last" || t.low == "first" // "the first", but not "last week"
+		ordinal := t.is("last", "first") // "the first", but not "last week"
 		if qualifiers[t.low] && !given && !typed[i] && (!ordinal || i > 0 && articles[ts[i-1].low]) {
 			p.qualifiers = append(p.qualifiers, t.low)
 		}
@@ -94,7 +94,8 @@ func (p *places) readModified(ts []token, i int, values map[string]bool) {
 		return
 	}
 	head, modifier := ts[i], ts[i-1]
-	if !isContent(head) || !isContent(modifier) || modifier.end != 0 || head.cap || modifier.cap || values[modifier.stem] {
+	if !isContent(head) || !isContent(modifier) || modifier.end != 0 || head.cap || modifier.cap ||
+		values[modifier.stem] {
 		return
 	}
 	k := i - 2
@@ -114,7 +115,7 @@ func (p *places) readDays(ts []token, i int, dated bool) {
 		return
 	}
 	from := day
-	if i > 1 && (ts[i-1].low == "to" || ts[i-1].low == "till" || ts[i-1].low == "through") {
+	if i > 1 && ts[i-1].is("to", "till", "through") {
 		if start := dayAt(i - 2); start > 0 && start < day {
 			from = start
 		}
@@ -178,8 +179,12 @@ func ApartAs(earlier, later Quote) bool {
 func Apart(earlier, later Text) bool {
 	a, b := earlier.places, later.places
 	return b.also && later.cue < cueChange || b.instance && !a.instance || b.imagined && !a.imagined ||
-		disjoint(earlier.onDays(), later.onDays()) || conflict(a.qualifiers, b.qualifiers) || conflict(a.names, b.names) ||
+		disjoint(earlier.onDays(), later.onDays()) || conflict(a.qualifiers, b.qualifiers) ||
+		conflict(a.names, b.names) ||
 		slices.ContainsFunc(a.within, func(x modified) bool {
-			return slices.ContainsFunc(b.within, func(y modified) bool { return x.head == y.head && x.modifier != y.modifier })
+			return slices.ContainsFunc(b.within, func(y modified) bool {
+				return x.head == y.head &&
+					x.modifier != y.modifier
+			})
 		})
 }

@@ -17,7 +17,7 @@ func splitClauses(ts []token) [][]token {
 			continue
 		}
 		next := i + 1
-		if i+2 < len(ts) && ts[next].low == "and" && (ts[i+2].low == "nolonger" || ts[i+2].low == "not" || ts[i+2].low == "never") {
+		if i+2 < len(ts) && ts[next].low == "and" && ts[i+2].is("nolonger", "not", "never") {
 			out = append(out, ts[start:i+1])
 			start, verbs = next+1, 0
 			continue
@@ -36,9 +36,13 @@ func splitClauses(ts []token) [][]token {
 			begins = hasVerb(ts[next:min(len(ts), next+5)])
 		case end == ',' || and:
 			t := ts[next]
-			begins = (pronouns[t.low] || selfWords[t.low]) && !(t.low == "the") && hasVerb(ts[next+1:min(len(ts), next+3)]) ||
-				(possessives[t.low] || t.cap && end == ',' || articles[t.low] && end == ',') && hasAux(ts[next+1:min(len(ts), next+5)]) ||
-				and && isVerb(t) && !articles[ts[next-1].low] && (pastTense(t) || isAux(t) || strings.HasSuffix(t.low, "s") || selfStart(ts[start])) && !isNounHere(ts, next)
+			begins = (pronouns[t.low] || selfWords[t.low]) && !(t.low == "the") &&
+				hasVerb(ts[next+1:min(len(ts), next+3)]) ||
+				(possessives[t.low] || t.cap && end == ',' || articles[t.low] && end == ',') &&
+					hasAux(ts[next+1:min(len(ts), next+5)]) ||
+				and && isVerb(t) && !articles[ts[next-1].low] &&
+					(pastTense(t) || isAux(t) || strings.HasSuffix(t.low, "s") || selfStart(ts[start])) &&
+					!isNounHere(ts, next)
 		}
 		if begins {
 			out = append(out, ts[start:i+1])
@@ -57,13 +61,14 @@ func hasVerb(ts []token) bool { return slices.ContainsFunc(ts, isVerb) }
 func hasAux(ts []token) bool  { return slices.ContainsFunc(ts, isAux) }
 
 func hasNegation(ts []token) bool {
-	return slices.ContainsFunc(ts, func(t token) bool { return t.low == "not" || t.low == "nolonger" || t.low == "never" })
+	return slices.ContainsFunc(ts, func(t token) bool { return t.is("not", "nolonger", "never") })
 }
 
 // elliptic reads "Kofi is." after "Priya is no longer on call": the name alone is the value.
 func (r *reader) elliptic(prev *Frame) bool {
 	n := len(r.ts)
-	if n < 2 || n > 4 || !isAux(r.ts[n-1]) && !(isAux(r.ts[n-2]) && nowCues[r.ts[n-1].low]) || !r.ts[0].cap || selfWords[r.ts[0].low] || !prev.ended && !prev.negated {
+	if n < 2 || n > 4 || !isAux(r.ts[n-1]) && !(isAux(r.ts[n-2]) && nowCues[r.ts[n-1].low]) || !r.ts[0].cap ||
+		selfWords[r.ts[0].low] || !prev.ended && !prev.negated {
 		return false
 	}
 	r.taken = make([]bool, n)

@@ -90,8 +90,9 @@ type alignment struct {
 }
 
 // softTerms go with many attributes and tell none apart.
-var softTerms = stems(`team service system project app application tool time date value day make place thing company people
-	person use user setup per event order set length default main primary official daily everyday everybody each client`)
+var softTerms = stems(`team service system project app application tool time date value day make place thing company
+	people person use user setup per event order set length default main primary official daily everyday everybody
+	each client`)
 
 func match(a, b Frame) alignment {
 	var m alignment
@@ -112,7 +113,8 @@ func match(a, b Frame) alignment {
 	m.restA, m.restB = unmatched(a, usedA, b), unmatched(b, usedB, a)
 	m.strangers = strangers(a, b)
 	m.restA, m.restB = withoutTeam(m.restA), withoutTeam(m.restB)
-	m.conditions = len(a.condition) > 0 && len(b.condition) > 0 && !slices.Equal(a.condition, b.condition) || len(b.condition) > 0 && len(a.condition) == 0 ||
+	m.conditions = len(a.condition) > 0 && len(b.condition) > 0 && !slices.Equal(a.condition, b.condition) ||
+		len(b.condition) > 0 && len(a.condition) == 0 ||
 		len(a.condition) > 0 && len(b.condition) == 0 && b.cue < cueChange
 	m.hearsay = a.speaker != "" && slices.Contains(a.topic, a.speaker) && b.speaker != a.speaker && b.speaker != ""
 	return m
@@ -183,7 +185,8 @@ func has(f, g Frame, t string) bool {
 
 // personal reports whether the statement is about one person.
 func personal(f Frame) bool {
-	return slices.ContainsFunc(f.owner, func(t string) bool { return isPerson(f, t) && t != teamTerm }) || f.bareName || f.kin
+	return slices.ContainsFunc(f.owner, func(t string) bool { return isPerson(f, t) && t != teamTerm }) ||
+		f.bareName || f.kin
 }
 
 func withoutValues(terms []string, f Frame) []string {
@@ -314,13 +317,15 @@ func flipped(a, b Frame, m alignment) Relation {
 	if a.sentiment*b.sentiment < 0 && same && sharesSubject(m) {
 		return sure
 	}
-	if a.sentiment*b.sentiment < 0 && len(a.values) > 0 && len(b.values) > 0 && sharesSubject(m) && a.values[0].Same(b.values[0]) {
+	if a.sentiment*b.sentiment < 0 && len(a.values) > 0 && len(b.values) > 0 && sharesSubject(m) &&
+		a.values[0].Same(b.values[0]) {
 		return sure
 	}
 	if a.negated != b.negated && same && aligned && len(m.shared) > 0 && !a.ended && !b.ended {
 		return sure
 	}
-	if len(a.values) == 1 && len(b.values) == 1 && aligned && sharesSubject(m) && opposite(a.values[0].key, b.values[0].key) && !a.negated && !b.negated {
+	if len(a.values) == 1 && len(b.values) == 1 && aligned && sharesSubject(m) &&
+		opposite(a.values[0].key, b.values[0].key) && !a.negated && !b.negated {
 		return sure
 	}
 	return Relation{}

@@ -133,12 +133,13 @@ NEWS: newspaper news
 `
 
 // singleConcepts are attributes of which someone or something has one value at a time.
-var singleConcepts = words(`HOME EMPLOYER MANAGER PHONE EMAIL NAME BIRTH AGE DIET WAKE SLEEP ONCALL STANDUP SPRINT LAUNCH DEADLINE BUDGET
-	PRICE SALARY PORT VERSION BRANCH RETENTION LIMIT TIMEOUT THEME FREQUENCY REGION`)
+var singleConcepts = words(`HOME EMPLOYER MANAGER PHONE EMAIL NAME BIRTH AGE DIET WAKE SLEEP ONCALL STANDUP SPRINT
+	LAUNCH DEADLINE BUDGET PRICE SALARY PORT VERSION BRANCH RETENTION LIMIT TIMEOUT THEME FREQUENCY REGION`)
 
 // usualConcepts are attributes of which there is usually one at a time: another value said without a word of
 // change probably takes the place of the first.
-var usualConcepts = words("REPO CHAT DATABASE QUEUE CI EMPLOYER SCHOOL GYM VEHICLE COMMUTE DRINK ROLE DIET MONITOR TRACKER MERGE PROVIDER PARTNER BANK")
+var usualConcepts = words(`REPO CHAT DATABASE QUEUE CI EMPLOYER SCHOOL GYM VEHICLE COMMUTE DRINK ROLE DIET MONITOR
+	TRACKER MERGE PROVIDER PARTNER BANK`)
 
 // pluralConcepts are attributes of which someone has many at once.
 var pluralConcepts = words("LIKE ALLERGY HOBBY LANGUAGE INSTRUMENT PET FOOD")
@@ -161,13 +162,15 @@ var sentiments = func() map[string]int {
 // opposites are states that exclude each other.
 var opposites = func() map[string]string {
 	out := map[string]string{}
-	for pair := range strings.FieldsSeq(`enabled/disabled enable/disable on/off open/closed open/close allowed/forbidden allow/forbid allowed/denied
-		required/optional mandatory/optional public/private up/down active/inactive manual/automatic manually/automatically
-		blocked/unblocked locked/unlocked remote/onsite remotely/onsite sync/async synchronous/asynchronous available/unavailable
-		single/married married/divorced employed/unemployed free/paid online/offline early/late tabs/spaces tab/space dark/light
-		light/dark day/night passing/failing green/red fixed/broken done/pending approved/rejected supported/unsupported
-		vegetarian/vegan yes/no true/false frozen/unfrozen paused/running signed/unsigned encrypted/unencrypted full/empty
-		full-time/part-time window/aisle squash/rebase aisle/window cash/card left/right hot/cold iced/hot morning/evening morning/afternoon afternoon/evening`) {
+	for pair := range strings.FieldsSeq(`enabled/disabled enable/disable on/off open/closed open/close
+		allowed/forbidden allow/forbid allowed/denied required/optional mandatory/optional public/private up/down
+		active/inactive manual/automatic manually/automatically blocked/unblocked locked/unlocked remote/onsite
+		remotely/onsite sync/async synchronous/asynchronous available/unavailable single/married married/divorced
+		employed/unemployed free/paid online/offline early/late tabs/spaces tab/space dark/light light/dark day/night
+		passing/failing green/red fixed/broken done/pending approved/rejected supported/unsupported vegetarian/vegan
+		yes/no true/false frozen/unfrozen paused/running signed/unsigned encrypted/unencrypted full/empty
+		full-time/part-time window/aisle squash/rebase aisle/window cash/card left/right hot/cold iced/hot
+		morning/evening morning/afternoon afternoon/evening`) {
 		a, b, _ := strings.Cut(pair, "/")
 		out[stemOf(a)] += " " + stemOf(b)
 		out[stemOf(b)] += " " + stemOf(a)

@@ -10,7 +10,8 @@ import (
 func Best(earlier, later []Frame) (best Relation, more bool) {
 	for _, x := range earlier {
 		for _, y := range later {
-			if r := Compare(x, y); r.Certainty > best.Certainty || r.Certainty == best.Certainty && best.Change == Restates {
+			if r := Compare(x, y); r.Certainty > best.Certainty ||
+				r.Certainty == best.Certainty && best.Change == Restates {
 				best = r
 			}
 		}

@@ -6,9 +6,9 @@ func (r *reader) leadIns() {
 	for len(r.ts) > 2 {
 		t := r.ts[0]
 		switch {
-		case correctionCues[t.low] && (t.end != 0 || t.low == "actually" || t.low == "scratchthat" || t.low == "turnsout" || t.low == "changeofplan"):
+		case correctionCues[t.low] && (t.end != 0 || t.is("actually", "scratchthat", "turnsout", "changeofplan")):
 			r.cue = max(r.cue, cueChange)
-		case leadIns[t.low] && (t.end != 0 || t.low == "and" || t.low == "but" || t.low == "so" || t.low == "also" || t.low == "fyi" || t.low == "btw" || t.low == "then"):
+		case leadIns[t.low] && (t.end != 0 || t.is("and", "but", "so", "also", "fyi", "btw", "then")):
 		case leadIns[t.low] && leadIns[r.ts[1].low]:
 		case t.low == "it" && r.ts[1].low == "turnsout":
 		case t.low == "that" && r.cue == cueChange && !isVerb(r.ts[1]):
@@ -16,7 +16,8 @@ func (r *reader) leadIns() {
 			r.ts = r.ts[2:]
 		case t.low == "heads" && r.ts[1].low == "up":
 			r.ts = r.ts[1:]
-		case (t.low == "good" || t.low == "quick" || t.low == "small" || t.low == "big") && (r.ts[1].low == "news" || r.ts[1].low == "update" || r.ts[1].low == "change" || r.ts[1].low == "correction") && r.ts[1].end != 0:
+		case t.is("good", "quick", "small", "big") && r.ts[1].is("news", "update", "change", "correction") &&
+			r.ts[1].end != 0:
 			r.cue = max(r.cue, cueChange)
 			r.ts = r.ts[1:]
 		default:
@@ -65,7 +66,7 @@ func (r *reader) leadingTime() {
 			break
 		}
 	}
-	starts := first.low == "asof" || first.low == "since" || first.low == "starting" || first.low == "effective" || first.low == "beginning" || first.low == "fromnowon"
+	starts := first.is("asof", "since", "starting", "effective", "beginning", "fromnowon")
 	switch {
 	case starts:
 		r.cue = max(r.cue, cueNow)
@@ -86,8 +87,8 @@ func (r *reader) leadingTime() {
 	case nowCues[first.low] && first.low != "instead":
 		r.cue = max(r.cue, cueNow)
 		at(1)
-	case comma >= 0 && comma < 5 && (first.low == "last" || first.low == "this" || first.low == "yesterday" || first.low == "today" || first.low == "next" ||
-		(prepositions[first.low] && (first.low == "after" || first.low == "before" || first.low == "until" || first.low == "from" || first.low == "by"))):
+	case comma >= 0 && comma < 5 && (first.is("last", "this", "yesterday", "today", "next") ||
+		(prepositions[first.low] && first.is("after", "before", "until", "from", "by"))):
 		if first.low == "from" {
 			r.cue = max(r.cue, cueNow)
 		}
@@ -98,7 +99,8 @@ func (r *reader) leadingTime() {
 // clauses cuts what explains the statement, and keeps where it holds.
 func (r *reader) clauses() {
 	r.leadingPlace()
-	if first := r.ts[0].low; first == "if" || first == "when" || first == "whenever" || first == "unless" || first == "while" ||
+	if first := r.ts[0].low; first == "if" || first == "when" || first == "whenever" || first == "unless" ||
+		first == "while" ||
 		(first == "should" || first == "had" || first == "were") && len(r.ts) > 2 && r.ts[1].end == 0 {
 		r.ifClause = true
 		return
@@ -124,7 +126,8 @@ func (r *reader) clauses() {
 }
 
 // environments are places that a statement holds in, and not in others.
-var environments = stems("staging production prod dev development sandbox test testing qa preprod weekday weekdays weekend weekends summer winter holidays vacation")
+var environments = stems(`staging production prod dev development sandbox test testing qa preprod weekday weekdays
+	weekend weekends summer winter holidays vacation`)
 
 // leadingPlace moves "In staging," and "For schema changes" from the front to the condition.
 func (r *reader) leadingPlace() {
@@ -135,7 +138,8 @@ func (r *reader) leadingPlace() {
 	}
 	for i := 1; i < min(len(r.ts)-2, 7); i++ {
 		next := r.ts[i+1]
-		if r.ts[i].end == ',' || i > 0 && (articles[next.low] || possessives[next.low] || selfWords[next.low] || teamWords[next.low] || pronouns[next.low]) && !prepositions[r.ts[i].low] {
+		if r.ts[i].end == ',' || i > 0 && (articles[next.low] || possessives[next.low] || selfWords[next.low] ||
+			teamWords[next.low] || pronouns[next.low]) && !prepositions[r.ts[i].low] {
 			if v, n := dateAt(r.ts, 1); n > 0 && v.Kind == KindDate && n >= i {
 				r.ts = r.ts[i+1:] // "On Monday, …"
 				return
@@ -158,6 +162,8 @@ func contentStems(ts []token) []string {
 }
 
 func isContent(t token) bool {
-	return !prepositions[t.low] && !articles[t.low] && !auxiliaries[t.low] && !conjunctions[t.low] && !fillers[t.low] && !pronouns[t.low] &&
-		!possessives[t.low] && !lightVerbs[t.stem] && !nowCues[t.low] && !questionWords[t.low] && !negations[t.low] && t.low != ""
+	return !prepositions[t.low] && !articles[t.low] && !auxiliaries[t.low] && !conjunctions[t.low] &&
+		!fillers[t.low] && !pronouns[t.low] &&
+		!possessives[t.low] && !lightVerbs[t.stem] && !nowCues[t.low] && !questionWords[t.low] && !negations[t.low] &&
+		t.low != ""
 }

@@ -9,11 +9,12 @@ import (
 var oldMarkers = words("insteadof ratherthan moveoff getridof nolonger")
 
 // replacers are verbs whose object is what holds no longer.
-var replacers = stems("replace swap ditch drop retire deprecate sunset abandon leave quit scrap dump axe trade exchange kill remove supersede succeed", "getridof moveoff giveup shutdown")
+var replacers = stems(`replace swap ditch drop retire deprecate sunset abandon leave quit scrap dump axe trade
+	exchange kill remove supersede succeed`, "getridof moveoff giveup shutdown")
 
 // findOld marks what the statement says that holds no longer.
 func (r *reader) findOld() {
-	toward := slices.ContainsFunc(r.ts, func(t token) bool { return t.low == "to" || t.low == "into" || t.low == "onto" })
+	toward := slices.ContainsFunc(r.ts, func(t token) bool { return t.is("to", "into", "onto") })
 	main := r.main()
 	for i := 0; i < len(r.ts); i++ {
 		t := r.ts[i]
@@ -30,11 +31,12 @@ func (r *reader) findOld() {
 		case i == r.verb && replacers[t.stem] && i+1 < len(r.ts) && strings.HasSuffix(r.ts[i+1].low, "ing"):
 		case i == r.verb && replacers[t.stem] && i+1 < len(r.ts) && !prepositions[r.ts[i+1].low] && t.low != "shutdown":
 			from = i + 1
-		case i > r.verb && i > 0 && (r.ts[i-1].low == "and" || r.ts[i-1].low == "to" || isAux(r.ts[i-1])) && replacers[t.stem] && i+1 < len(r.ts) && !prepositions[r.ts[i+1].low]:
+		case i > r.verb && i > 0 && (r.ts[i-1].is("and", "to") || isAux(r.ts[i-1])) && replacers[t.stem] &&
+			i+1 < len(r.ts) && !prepositions[r.ts[i+1].low]:
 			from = i + 1
 		case strings.HasSuffix(t.low, "ing") && len(t.low) > 4 && i > 0 && endVerbs[r.ts[i-1].stem] && i+1 < len(r.ts):
 			from = i + 1 // "stopped using Jira", "gave up being a recruiter"
-			for from < len(r.ts)-1 && (r.ts[from].low == "as" || r.ts[from].low == "to" || r.ts[from].low == "in" || r.ts[from].low == "on" || r.ts[from].low == "at" || r.ts[from].low == "by" || r.ts[from].low == "with") {
+			for from < len(r.ts)-1 && r.ts[from].is("as", "to", "in", "on", "at", "by", "with") {
 				from++
 			}
 		}
@@ -97,5 +99,5 @@ func isTimeOf(ts []token, i int) bool {
 		return false
 	}
 	// "from May 3 to June 10" gives an old date.
-	return !slices.ContainsFunc(ts[i+n:], func(t token) bool { return t.low == "to" || t.low == "until" })
+	return !slices.ContainsFunc(ts[i+n:], func(t token) bool { return t.is("to", "until") })
 }

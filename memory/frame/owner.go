@@ -6,10 +6,12 @@ import (
 )
 
 // entityHeads end the names of things although they are attributes of people: "the import job".
-var entityHeads = stems("job page lake store site gateway printer bot scheduler worker queue node module package component")
+var entityHeads = stems(`job page lake store site gateway printer bot scheduler worker queue node module package
+	component`)
 
 // systemHeads end the names of systems and of those who run them: "the shipping service is …".
-var systemHeads = stems("service system app application api engine portal platform detector software backend widget relay archive team project")
+var systemHeads = stems(`service system app application api engine portal platform detector software backend widget
+	relay archive team project`)
 
 // findOwner finds whose attribute the statement is about.
 func (r *reader) findOwner(actor int, agent bool) {
@@ -38,7 +40,7 @@ func (r *reader) findOwner(actor int, agent bool) {
 				}
 			}
 			start = i + 1
-		case (t.low == "my" || t.low == "our") && !r.ownsPerson(i):
+		case t.is("my", "our") && !r.ownsPerson(i):
 			possessor = true
 			if t.low == "our" {
 				add(teamTerm)
@@ -46,7 +48,8 @@ func (r *reader) findOwner(actor int, agent bool) {
 				add(cmp.Or(r.speaker, selfTerm))
 			}
 		case t.low == "of" && i+1 < len(r.ts):
-			for k := i + 1; k < len(r.ts) && (isContent(r.ts[k]) && !r.taken[k] || articles[r.ts[k].low] || possessives[r.ts[k].low]); k++ {
+			for k := i + 1; k < len(r.ts) && (isContent(r.ts[k]) && !r.taken[k] || articles[r.ts[k].low] ||
+				possessives[r.ts[k].low]); k++ {
 				if isContent(r.ts[k]) {
 					possessor = true
 					add(r.ts[k].stem)
@@ -79,7 +82,8 @@ func (r *reader) findOwner(actor int, agent bool) {
 		}
 	default:
 		head := r.ts[actor-1]
-		if isBe(r.main()) && !properEnd(head) && !systemHeads[head.stem] || concepts[head.stem] != nil && !entityHeads[head.stem] && !systemHeads[head.stem] {
+		if isBe(r.main()) && !properEnd(head) && !systemHeads[head.stem] ||
+			concepts[head.stem] != nil && !entityHeads[head.stem] && !systemHeads[head.stem] {
 			return
 		}
 		for _, t := range r.ts[:actor] {
@@ -94,9 +98,10 @@ func (r *reader) findOwner(actor int, agent bool) {
 func properEnd(t token) bool { return t.cap && concepts[t.stem] == nil }
 
 // people are nouns of persons whom one has.
-var people = stems(`brother sister mother father mom dad son daughter wife husband partner boyfriend girlfriend fiance fiancee friend cousin
-	uncle aunt boss manager colleague coworker teacher doctor neighbor neighbour roommate flatmate grandmother grandfather grandma
-	grandpa niece nephew client customer landlord mentor intern child twin kid`)
+var people = stems(`brother sister mother father mom dad son daughter wife husband partner boyfriend girlfriend fiance
+	fiancee friend cousin uncle aunt boss manager colleague coworker teacher doctor neighbor neighbour roommate
+	flatmate grandmother grandfather grandma grandpa niece nephew client customer landlord mentor intern child twin
+	kid`)
 
 // ownsPerson reports whether the possessive at i has a person: "my brother lives …", but not "my manager is".
 func (r *reader) ownsPerson(i int) bool {
@@ -107,8 +112,10 @@ func (r *reader) ownsPerson(i int) bool {
 		return true
 	}
 	main := r.main()
-	if i+2 <= r.verb && isBe(main) && hasConcept(r.ts[i+1].stem, words("MANAGER PARTNER DOCTOR CUSTOMER")) && len(r.values) > 0 && r.values[0].Kind == KindName {
+	if i+2 <= r.verb && isBe(main) && hasConcept(r.ts[i+1].stem, words("MANAGER PARTNER DOCTOR CUSTOMER")) &&
+		len(r.values) > 0 && r.values[0].Kind == KindName {
 		return false // who has the part is the value
 	}
-	return i == 0 && i+2 <= r.verb || i > r.verb && !hasConcept(r.ts[i+1].stem, words("MANAGER PARTNER DOCTOR CUSTOMER"))
+	return i == 0 && i+2 <= r.verb || i > r.verb &&
+		!hasConcept(r.ts[i+1].stem, words("MANAGER PARTNER DOCTOR CUSTOMER"))
 }

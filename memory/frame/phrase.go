@@ -15,7 +15,9 @@ func (r *reader) nounPhrase(i int) int {
 	}
 	for i < len(r.ts) {
 		t := r.ts[i]
-		if i > start && (prepositions[t.low] || conjunctions[t.low] || isAux(t) || nowCues[t.low] || pronouns[t.low] && !t.cap || clauseBreaks[t.low] || oldMarkers[t.low] || t.low == "anymore" || t.low == "not" || t.low == "last" || t.low == "this") {
+		if i > start && (prepositions[t.low] || conjunctions[t.low] || isAux(t) || nowCues[t.low] ||
+			pronouns[t.low] && !t.cap || clauseBreaks[t.low] || oldMarkers[t.low] ||
+			t.is("anymore", "not", "last", "this")) {
 			break
 		}
 		if i == start && prepositions[t.low] {
@@ -31,7 +33,8 @@ func (r *reader) nounPhrase(i int) int {
 
 // value makes a value of the tokens, without articles and fillers around them.
 func (r *reader) value(from, to int) (Value, bool) {
-	for from < to && (articles[r.ts[from].low] || possessives[r.ts[from].low] || fillers[r.ts[from].low] || nowCues[r.ts[from].low]) {
+	for from < to && (articles[r.ts[from].low] || possessives[r.ts[from].low] || fillers[r.ts[from].low] ||
+		nowCues[r.ts[from].low]) {
 		from++
 	}
 	for to > from && (fillers[r.ts[to-1].low] || nowCues[r.ts[to-1].low] || r.ts[to-1].low == "anymore") {

@@ -35,9 +35,10 @@ const (
 )
 
 // askFillers are words with which people ask for anything.
-var askFillers = stems(`tell know describe explain list give remind summarize summarise discuss mention talk say said said want ask show
-	think like_to help find detail information info example kind type sort name anything exactly again please current currently
-	recent recently now latest about many much any ever used previously originally before former formerly previous initial initially`)
+var askFillers = stems(`tell know describe explain list give remind summarize summarise discuss mention talk say said
+	said want ask show think like_to help find detail information info example kind type sort name anything exactly
+	again please current currently recent recently now latest about many much any ever used previously originally
+	before former formerly previous initial initially`)
 
 // pastCues ask how it was.
 var pastCues = words("previously previous formerly former originally original initially usedto inthepast prior earlier")
@@ -47,17 +48,18 @@ func ReadQuestion(text string) Question {
 	ts := tokenize(strings.TrimSpace(text))
 	var q Question
 	did := slices.ContainsFunc(ts, func(t token) bool {
-		return t.low == "did" || t.low == "was" || t.low == "were" || t.low == "had" || t.low == "usedto" || pastTense(t)
+		return t.is("did", "was", "were", "had", "usedto") || pastTense(t)
 	})
 	q.Asks = strings.HasSuffix(strings.TrimRight(text, "\"')] "), "?") || len(ts) > 2 && (questionWords[ts[0].low] || isAux(ts[0]) || len(ts) > 3 && prepositions[ts[0].low] && questionWords[ts[1].low])
 	for i, t := range ts {
 		switch {
 		case pastCues[t.low]:
 			q.Past = true
-		case did && i > 0 && (t.low == "recently" && ts[i-1].low == "until" || t.low == "one" && ts[i-1].low == "last" ||
+		case did && i > 0 && (t.low == "recently" && ts[i-1].low == "until" ||
+			t.low == "one" && ts[i-1].low == "last" ||
 			t.low == "last" && i > 1 && ts[i-2].low == "until"):
 			q.Past = true
-		case did && i > 1 && (t.low == "beginning" || t.low == "start" || t.low == "outset") && (ts[i-2].low == "at" || ts[i-2].low == "in"):
+		case did && i > 1 && t.is("beginning", "start", "outset") && ts[i-2].is("at", "in"):
 			q.Past = true
 		case t.low == "before" && i+1 == len(ts):
 			q.Past = true
@@ -77,7 +79,7 @@ func ReadQuestion(text string) Question {
 					break
 				}
 			}
-		case t.low == "how" && i+1 < len(ts) && (ts[i+1].low == "much" || ts[i+1].low == "many"):
+		case t.low == "how" && i+1 < len(ts) && ts[i+1].is("much", "many"):
 			q.Amount = true
 		}
 	}
@@ -109,7 +111,10 @@ func (q Question) Precedes(earlier, later Text) bool {
 
 // Readable reports whether a text is in the Latin script, which is all that can be read here.
 func Readable(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) })
+	return !strings.ContainsFunc(text, func(r rune) bool {
+		return unicode.IsLetter(r) &&
+			!unicode.Is(unicode.Latin, r)
+	})
 }
 
 func endsGerund(t token) bool { return strings.HasSuffix(t.low, "ing") && len(t.low) > 4 }
@@ -170,7 +175,8 @@ func (q *Question) terms(ts []token, dated []bool) {
 			continue
 		}
 		asks := askFillers[t.stem] || askFillers[t.low]
-		if !isContent(t) && !(concepts[t.stem] != nil && !auxiliaries[t.low] && !prepositions[t.low] && !fillers[t.low] && !questionWords[t.low]) || asks && concepts[t.stem] == nil ||
+		if !isContent(t) && !(concepts[t.stem] != nil && !auxiliaries[t.low] && !prepositions[t.low] &&
+			!fillers[t.low] && !questionWords[t.low]) || asks && concepts[t.stem] == nil ||
 			slices.Contains(q.Before, t.stem) {
 			continue
 		}

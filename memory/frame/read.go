@@ -151,7 +151,7 @@ func (r *reader) but() {
 	}
 	not := -1
 	for i, t := range r.ts[:at] {
-		if t.low == "not" || t.low == "nolonger" || t.low == "anymore" {
+		if t.is("not", "nolonger", "anymore") {
 			not = i
 			break
 		}
@@ -185,27 +185,31 @@ func (r *reader) but() {
 }
 
 // verbs of every day that stand between a subject and its value.
-var plainVerbs = stems(`live work reside own lead manage maintain head chair teach study learn speak play drive eat drink smoke wear weigh
-	cost listen support depend require need store write run commute cycle belong attend visit meet train practice read watch cook
-	report serve handle cover host build test format log track discuss talk communicate chat deploy ship release lock encrypt
-	expire retain purge back review approve sign merge order subscribe bank shop rent lease park sleep wake exercise swim hike climb
-	earn charge bill invoice count measure monitor alert page contain include offer last return respond answer connect expose prefer
-	identify celebrate grow sing dance paint knit volunteer date allow tune cache index publish consume scale shard replicate mirror proxy
-	land fly travel stay settle book stream contact email phone text`, "dating workas workout gotowork oncall wakeup reportto lookafter usedto nolonger bornin allergicto fanof cantstand")
+var plainVerbs = stems(`live work reside own lead manage maintain head chair teach study learn speak play drive eat
+	drink smoke wear weigh cost listen support depend require need store write run commute cycle belong attend visit
+	meet train practice read watch cook report serve handle cover host build test format log track discuss talk
+	communicate chat deploy ship release lock encrypt expire retain purge back review approve sign merge order
+	subscribe bank shop rent lease park sleep wake exercise swim hike climb earn charge bill invoice count measure
+	monitor alert page contain include offer last return respond answer connect expose prefer identify celebrate grow
+	sing dance paint knit volunteer date allow tune cache index publish consume scale shard replicate mirror proxy
+	land fly travel stay settle book stream contact email phone text`, `dating workas workout gotowork oncall wakeup reportto lookafter usedto nolonger bornin allergicto fanof cantstand`)
 
 func isVerb(t token) bool {
 	switch t.low {
-	case "be", "am", "is", "are", "was", "were", "have", "has", "had", "do", "does", "did", "will", "would", "can", "could", "must", "should", "may", "might", "shall", "get", "got":
+	case "be", "am", "is", "are", "was", "were", "have", "has", "had", "do", "does", "did", "will", "would", "can",
+		"could", "must", "should", "may", "might", "shall", "get", "got":
 		return true
 	}
-	return changeVerbs[t.stem] || endVerbs[t.stem] || startVerbs[t.stem] || lightVerbs[t.stem] || sentiments[t.stem] != 0 || plainVerbs[t.stem]
+	return changeVerbs[t.stem] || endVerbs[t.stem] || startVerbs[t.stem] || lightVerbs[t.stem] ||
+		sentiments[t.stem] != 0 || plainVerbs[t.stem]
 }
 
 func isBe(t token) bool { return t.stem == "be" }
 
 // isAux reports whether t is a verb in any place.
 func isAux(t token) bool {
-	return auxiliaries[t.low] && t.low != "to" && t.low != "not" && t.low != "never" && t.low != "need" && t.low != "let"
+	return auxiliaries[t.low] && t.low != "to" && t.low != "not" && t.low != "never" && t.low != "need" &&
+		t.low != "let"
 }
 
 // findVerb finds the main verb: the first word that may be one where a verb may stand.
@@ -220,13 +224,14 @@ func (r *reader) findVerb() {
 			continue
 		}
 		if i == 0 {
-			if !isAux(t) && len(r.ts) > 1 && (isVerb(r.ts[1]) && !articles[r.ts[1].low] || prepositions[r.ts[1].low] && !changeVerbs[t.stem] && !endVerbs[t.stem] && !startVerbs[t.stem]) {
+			if !isAux(t) && len(r.ts) > 1 && (isVerb(r.ts[1]) && !articles[r.ts[1].low] ||
+				prepositions[r.ts[1].low] && !changeVerbs[t.stem] && !endVerbs[t.stem] && !startVerbs[t.stem]) {
 				continue // "Release moved to …", "Work on …"
 			}
 			r.verb = 0
 			break
 		}
-		if isAux(t) || t.low == "nolonger" || t.low == "usedto" {
+		if isAux(t) || t.is("nolonger", "usedto") {
 			r.verb = i
 			break
 		}
@@ -234,7 +239,8 @@ func (r *reader) findVerb() {
 		if articles[prev.low] && prev.low != "that" || possessives[prev.low] || prev.poss || prepositions[prev.low] {
 			continue // a noun: "the build", "my work"
 		}
-		if i+1 < len(r.ts) && t.end == 0 && (isAux(r.ts[i+1]) || isVerb(r.ts[i+1]) && strings.HasSuffix(r.ts[i+1].low, "ed")) {
+		if i+1 < len(r.ts) && t.end == 0 && (isAux(r.ts[i+1]) ||
+			isVerb(r.ts[i+1]) && strings.HasSuffix(r.ts[i+1].low, "ed")) {
 			continue // "mobile release slipped"
 		}
 		r.verb = i
@@ -243,7 +249,7 @@ func (r *reader) findVerb() {
 	// The auxiliary's verb is the main one: "was moved to", "is planned for", "has switched".
 	for i := r.verb; i < len(r.ts); i++ {
 		t := r.ts[i]
-		if t.low == "nolonger" || t.low == "usedto" {
+		if t.is("nolonger", "usedto") {
 			r.verb = i
 			continue
 		}
@@ -291,15 +297,17 @@ func (r *reader) cues() {
 			r.taken[i] = true
 		case t.low == "insteadof", t.low == "ratherthan":
 			r.cue = max(r.cue, cueNow)
-		case t.low == "not" || t.low == "never" || t.low == "neither" || t.low == "no" && i < len(r.ts)-1 && !hasDigit(r.ts[i+1].low):
+		case t.low == "not" || t.low == "never" || t.low == "neither" ||
+			t.low == "no" && i < len(r.ts)-1 && !hasDigit(r.ts[i+1].low):
 			if !r.contrast(i) {
 				r.negated = true
 			}
 		case t.low == "back" && r.cue >= cueNow, t.low == "again":
 			r.cue = max(r.cue, cueNow)
-		case (t.low == "new" || t.low == "latest" || t.low == "updated" || t.low == "revised") && i < len(r.ts)-1 && i < r.verb+2:
+		case t.is("new", "latest", "updated", "revised") && i < len(r.ts)-1 && i < r.verb+2:
 			r.cue = max(r.cue, cueNow)
-		case t.low == "over" && i == len(r.ts)-1 && isBe(main), t.low == "gone" && r.copular, t.low == "off" && i == len(r.ts)-1 && r.copular, t.low == "dead" && r.copular,
+		case t.low == "over" && i == len(r.ts)-1 && isBe(main), t.low == "gone" && r.copular, t.low == "off" &&
+			i == len(r.ts)-1 && r.copular, t.low == "dead" && r.copular,
 			t.low == "out" && i > 0 && isBe(r.ts[i-1]):
 			r.ended = true
 			r.cue = cueChange
@@ -308,7 +316,8 @@ func (r *reader) cues() {
 	if r.verb < len(r.ts) {
 		for i := r.verb; i < min(len(r.ts), r.verb+6); i++ {
 			t := r.ts[i]
-			if i > r.verb && (articles[r.ts[i-1].low] || possessives[r.ts[i-1].low] || prepositions[r.ts[i-1].low]) && t.low != "takeover" {
+			if i > r.verb && (articles[r.ts[i-1].low] || possessives[r.ts[i-1].low] || prepositions[r.ts[i-1].low]) &&
+				t.low != "takeover" {
 				continue
 			}
 			if i > r.verb && !(r.ts[i-1].low == "to" || conjunctions[r.ts[i-1].low] || isAux(r.ts[i-1])) {
@@ -331,7 +340,10 @@ func (r *reader) cues() {
 			r.sentiment = -1
 		}
 	}
-	was := r.verb < len(r.ts) && slices.ContainsFunc(r.ts[:r.verb+1], func(t token) bool { return t.text == "was" || t.text == "were" || t.low == "had" })
+	was := r.verb < len(r.ts) && slices.ContainsFunc(r.ts[:r.verb+1], func(t token) bool {
+		return t.text == "was" ||
+			t.text == "were" || t.low == "had"
+	})
 	if was && isBe(main) && r.cue < cueChange {
 		r.past = true
 	}

@@ -147,8 +147,8 @@ func (q *Question) readWords(ts []token, dated []bool) {
 		return slices.ContainsFunc(q.Terms, func(t Term) bool { return t.Owner && t.Stem == stem })
 	}
 	for i, t := range ts {
-		q.who = q.who || t.low == "who" || t.low == "whom" || t.low == "whose"
-		if t.low == "many" || t.low == "much" || selfWords[t.low] || pastCues[t.low] || askFillers[t.stem] && i < 2 ||
+		q.who = q.who || t.is("who", "whom", "whose")
+		if t.is("many", "much") || selfWords[t.low] || pastCues[t.low] || askFillers[t.stem] && i < 2 ||
 			dated[i] || !isContent(t) && !(t.cap && i > 0) {
 			continue
 		}

@@ -21,7 +21,8 @@ func substituted(a, b Frame, m alignment) Relation {
 	category := va.category != "" && va.category == vb.category
 	concept := sharedConcept(a, b, m)
 	exact := len(m.restA) == 0 && len(m.restB) == 0 || otherVerb(a, b, m, va, vb)
-	if va.Same(vb) && len(m.restA) == 1 && len(m.restB) == 1 && !restInSubject(a, b, m) && opposite(m.restA[0], m.restB[0]) {
+	if va.Same(vb) && len(m.restA) == 1 && len(m.restB) == 1 && !restInSubject(a, b, m) &&
+		opposite(m.restA[0], m.restB[0]) {
 		return Relation{Certainty: Sure, Change: Updates, Why: WhyOpposite}
 	}
 	if len(attributes) == 0 && exact && singleKind(va.Kind) && len(m.shared) > 0 && !personal(a) {
@@ -36,7 +37,8 @@ func substituted(a, b Frame, m alignment) Relation {
 		}
 		return Relation{}
 	}
-	plural := pluralConcepts[concept] || (a.sentiment != 0 || manyOf(a) || manyOf(b)) && !(isFavorite(a) && isFavorite(b))
+	plural := pluralConcepts[concept] || (a.sentiment != 0 || manyOf(a) || manyOf(b)) &&
+		!(isFavorite(a) && isFavorite(b))
 	// The later one may name the thing alone: "we moved the search service to Stockholm".
 	if len(m.restB) == 0 && b.cue == cueChange && len(m.restA) == 1 {
 		for _, c := range concepts[m.restA[0]] {
@@ -45,10 +47,12 @@ func substituted(a, b Frame, m alignment) Relation {
 			}
 		}
 	}
-	single := !plural && (singleKind(va.Kind) || singleConcepts[concept] || a.holder && b.holder && holderConcepts[concept] || isFavorite(a) && isFavorite(b) ||
+	single := !plural && (singleKind(va.Kind) || singleConcepts[concept] ||
+		a.holder && b.holder && holderConcepts[concept] || isFavorite(a) && isFavorite(b) ||
 		definite(a, b, va, vb, category))
 	usual := usualConcepts[concept]
-	if a.sentiment > 0 && b.sentiment > 0 && b.cue >= cueNow && (category || opposite(va.key, vb.key) || shareHead(va, vb)) && exact {
+	if a.sentiment > 0 && b.sentiment > 0 && b.cue >= cueNow &&
+		(category || opposite(va.key, vb.key) || shareHead(va, vb)) && exact {
 		return Relation{Certainty: Sure, Change: Updates, Why: WhyCue}
 	}
 	out := Relation{Change: Updates}
@@ -88,7 +92,8 @@ func substituted(a, b Frame, m alignment) Relation {
 // Salesforce", "we keep our leads in SugarCRM". The values stand after the same preposition.
 func otherVerb(a, b Frame, m alignment, va, vb Value) bool {
 	return len(m.restA) == 1 && len(m.restB) == 1 && m.restA[0] == a.mainVerb && m.restB[0] == b.mainVerb &&
-		va.Kind == KindName && vb.Kind == KindName && va.preposition != "" && va.preposition == vb.preposition && len(m.attributes(a, b)) > 0
+		va.Kind == KindName && vb.Kind == KindName && va.preposition != "" && va.preposition == vb.preposition &&
+		len(m.attributes(a, b)) > 0
 }
 
 // valuePair returns the values of two statements that could stand for each other.
@@ -115,7 +120,8 @@ func interchangeable(x, y Value) bool {
 	amounts := func(k Kind) bool { return k == KindAmount || k == KindNumber }
 	switch {
 	case x.Kind == KindVersion && y.Kind == KindVersion:
-		return x.category == "" || y.category == "" || x.category == y.category || categories[x.category] == categories[y.category]
+		return x.category == "" || y.category == "" || x.category == y.category ||
+			categories[x.category] == categories[y.category]
 	case x.Kind == y.Kind && !words(x.Kind):
 		return true
 	case amounts(x.Kind) && amounts(y.Kind):

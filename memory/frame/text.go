@@ -29,12 +29,12 @@ type Text struct {
 
 // content is a word that says something.
 type content struct {
-	stem      string
-	place     lexicon.Place
-	weight    float64 // (0,1], by rarity
-	value     bool    // part of what the statement gives
-	typed     bool    // part of a date, a number and so on
-	name      bool    // it has a capital within a sentence
+	stem   string
+	place  lexicon.Place
+	weight float64 // (0,1], by rarity
+	value  bool    // part of what the statement gives
+	typed  bool    // part of a date, a number and so on
+	name   bool    // it has a capital within a sentence
 }
 
 // ReadText reads a text. Who is who said it, empty when unknown.
@@ -108,13 +108,14 @@ func (t *Text) readWords(s tokens, values, seen map[string]bool) {
 // changing are words that tell of a change, and current those that tell what holds now from what held before.
 var (
 	changing = sync.OnceValue(func() (out []lexicon.Place) {
-		for w := range strings.FieldsSeq("changed switched replaced moved swapped stopped quit cancelled increased reduced") {
+		for w := range strings.FieldsSeq(`changed switched replaced moved swapped stopped quit cancelled increased
+			reduced`) {
 			out = append(out, lexicon.PlaceOf(w))
 		}
 		return out
 	})
-	current = words(`now today nowadays currently lately recently new latest again back until instead rather than no not
-		never anymore any more longer without from since already still thesedays nolonger fromnowon asof afterall
+	current = words(`now today nowadays currently lately recently new latest again back until instead rather than no
+		not never anymore any more longer without from since already still thesedays nolonger fromnowon asof afterall
 		insteadof ratherthan`)
 )
 

@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,9 @@ type token struct {
 	poss bool   // it had a possessive 's
 	cap  bool   // it starts with a capital
 }
+
+// is reports whether the word is one of some.
+func (t token) is(words ...string) bool { return slices.Contains(words, t.low) }
 
 const (
 	openers = "\"'“”‘’«([{*`„!&|<>~=:"
@@ -129,9 +133,9 @@ func resolvePossessives(ts []token) []token {
 
 // isAfterBe reports whether a word hardly follows a possessive: "is" was meant.
 func isAfterBe(t token) bool {
-	return prepositions[t.low] || articles[t.low] || t.low == "not" || t.low == "now" || t.low == "been" ||
-		t.low == "going" || t.low == "moving" || t.low == "always" || strings.HasSuffix(t.low, "ing") && t.low != "meeting" &&
-		t.low != "parking" && t.low != "training" && t.low != "building" && t.low != "wedding" || hasDigit(t.low)
+	return prepositions[t.low] || articles[t.low] || t.is("not", "now", "been", "going", "moving", "always") ||
+		strings.HasSuffix(t.low, "ing") && t.low != "meeting" &&
+			t.low != "parking" && t.low != "training" && t.low != "building" && t.low != "wedding" || hasDigit(t.low)
 }
 
 func withStem(t token) token {

@@ -48,7 +48,8 @@ func (r *reader) productVersions() {
 			continue
 		}
 		p := v.from - 1
-		if t := r.ts[p]; p > r.verb && t.end == 0 && !r.taken[p] && (t.cap || categories[t.low] != "") && !t.poss && month(t) == 0 {
+		if t := r.ts[p]; p > r.verb && t.end == 0 && !r.taken[p] && (t.cap || categories[t.low] != "") && !t.poss &&
+			month(t) == 0 {
 			v.Kind, v.Text, v.from = KindVersion, t.text+" "+v.Text, p
 			v.category = t.low // versions of one product exclude each other
 			r.taken[p] = true
@@ -99,7 +100,8 @@ func (r *reader) nameLike(i int) bool {
 	if r.speaker != "" && t.low == r.speaker || t.low == "i" {
 		return false
 	}
-	if c := categories[t.low]; c != "" && categoryIsName(c) && !lightVerbs[t.stem] && (t.cap || concepts[t.stem] == nil && !plainVerbs[t.stem]) {
+	if c := categories[t.low]; c != "" && categoryIsName(c) && !lightVerbs[t.stem] &&
+		(t.cap || concepts[t.stem] == nil && !plainVerbs[t.stem]) {
 		return true
 	}
 	if t.cap && (month(t) > 0 || weekdays[t.low] > 0 || i == 0) || quarterPattern.MatchString(t.low) {
@@ -116,7 +118,8 @@ func (r *reader) invert() bool {
 		return false
 	}
 	end := r.verb
-	for end > 0 && (isAux(r.ts[end-1]) || fillers[r.ts[end-1].low] || nowCues[r.ts[end-1].low] || r.ts[end-1].low == "nolonger") {
+	for end > 0 && (isAux(r.ts[end-1]) || fillers[r.ts[end-1].low] || nowCues[r.ts[end-1].low] ||
+		r.ts[end-1].low == "nolonger") {
 		end--
 	}
 	if end == 0 || r.taken[0] {
@@ -133,8 +136,10 @@ func (r *reader) invert() bool {
 		r.holder = true
 		return false // the new one comes after "to"
 	}
-	took := main.low == "takeover" || main.stem == stemOf("replace") && !r.copular && !slices.ContainsFunc(rest, func(t token) bool { return t.low == "with" || t.low == "by" || t.low == "for" }) ||
-		main.stem == stemOf("succeed") || main.stem == stemOf("become") && person && len(rest) > 0 && (articles[rest[0].low] && rest[0].low == "the" || possessives[rest[0].low])
+	took := main.low == "takeover" || main.stem == stemOf("replace") && !r.copular &&
+		!slices.ContainsFunc(rest, func(t token) bool { return t.is("with", "by", "for") }) ||
+		main.stem == stemOf("succeed") || main.stem == stemOf("become") && person && len(rest) > 0 &&
+		(articles[rest[0].low] && rest[0].low == "the" || possessives[rest[0].low])
 	holds := main.low == "oncall"
 	if len(rest) > 0 {
 		possessed := possessives[rest[0].low] || rest[0].low == "the" || rest[0].poss
@@ -145,9 +150,11 @@ func (r *reader) invert() bool {
 			holds = true
 		case isBe(main) && rest[0].low == "in" && len(rest) > 1 && rest[1].stem == stemOf("charge"):
 			holds = true
-		case hasConcept(main.stem, holderConcepts) && person && (possessed || rest[0].cap || len(rest) > 1 || pronouns[rest[0].low]) && rest[0].low != "a" && rest[0].low != "an" && !prepositions[rest[0].low]:
+		case hasConcept(main.stem, holderConcepts) && person &&
+			(possessed || rest[0].cap || len(rest) > 1 || pronouns[rest[0].low]) && rest[0].low != "a" &&
+			rest[0].low != "an" && !prepositions[rest[0].low]:
 			holds = true
-		case main.low == "lookafter" || main.low == "reportto":
+		case main.is("lookafter", "reportto"):
 			holds = main.low == "lookafter" && person
 		}
 	}
@@ -187,7 +194,8 @@ func (r *reader) personSubject(end int) bool {
 		return false
 	}
 	for i, t := range r.ts[:end] {
-		if t.poss || !(t.cap || isIdentifier(t.text) || t.low == "and" || categories[t.low] != "") || articles[t.low] || possessives[t.low] || pronouns[t.low] {
+		if t.poss || !(t.cap || isIdentifier(t.text) || t.low == "and" || categories[t.low] != "") ||
+			articles[t.low] || possessives[t.low] || pronouns[t.low] {
 			return false
 		}
 		if i == 0 && (concepts[t.stem] != nil || verbLike(t)) && categories[t.low] == "" {
@@ -224,7 +232,8 @@ func (r *reader) tail() {
 	to := -1
 	if r.cue == cueChange { // what it changed to
 		for i := from; i < len(r.ts); i++ {
-			if l := r.ts[i].low; (l == "to" || l == "into" || l == "with" || l == "for" || l == "infavor" || l == "onto" || l == "by") && !r.taken[i] && i+1 < len(r.ts) {
+			if l := r.ts[i].low; (l == "to" || l == "into" || l == "with" || l == "for" || l == "infavor" ||
+				l == "onto" || l == "by") && !r.taken[i] && i+1 < len(r.ts) {
 				to = i
 				break
 			}
@@ -233,8 +242,10 @@ func (r *reader) tail() {
 			from = to + 1
 		}
 	}
-	for from < len(r.ts) && (r.taken[from] || isAux(r.ts[from]) || fillers[r.ts[from].low] || nowCues[r.ts[from].low] || prepositions[r.ts[from].low] ||
-		negations[r.ts[from].low] || r.ts[from].low == "to" || from > r.verb && to < 0 && isVerb(r.ts[from]) && r.ts[from].stem != stemOf("test")) {
+	for from < len(r.ts) && (r.taken[from] || isAux(r.ts[from]) || fillers[r.ts[from].low] ||
+		nowCues[r.ts[from].low] || prepositions[r.ts[from].low] ||
+		negations[r.ts[from].low] || r.ts[from].low == "to" ||
+		from > r.verb && to < 0 && isVerb(r.ts[from]) && r.ts[from].stem != stemOf("test")) {
 		if articles[r.ts[from].low] {
 			break
 		}
@@ -262,7 +273,8 @@ func (r *reader) dropAdverbialDates() {
 	first := times(r.values[0])
 	if head := r.values[0]; head.Kind != KindName && head.Kind != KindTerm { // "v1.2.4 for Windows": where that holds
 		r.values = slices.DeleteFunc(r.values, func(v Value) bool {
-			qualifies := (v.Kind == KindName || v.Kind == KindTerm) && v.from > head.to && prepositions[r.ts[v.from-1].low]
+			qualifies := (v.Kind == KindName || v.Kind == KindTerm) && v.from > head.to &&
+				prepositions[r.ts[v.from-1].low]
 			if qualifies {
 				for i := v.from; i < v.to; i++ {
 					r.taken[i] = false
@@ -285,7 +297,8 @@ func (r *reader) dropAdverbialDates() {
 func (r *reader) findTopic() {
 	main := r.main()
 	actor := r.verb
-	for actor > 0 && actor < len(r.ts) && (isAux(r.ts[actor-1]) || fillers[r.ts[actor-1].low] || nowCues[r.ts[actor-1].low] || negations[r.ts[actor-1].low] || r.ts[actor-1].low == "nolonger") {
+	for actor > 0 && actor < len(r.ts) && (isAux(r.ts[actor-1]) || fillers[r.ts[actor-1].low] ||
+		nowCues[r.ts[actor-1].low] || negations[r.ts[actor-1].low] || r.ts[actor-1].low == "nolonger") {
 		actor--
 	}
 	agent := r.agent(actor, main)
@@ -305,7 +318,7 @@ func (r *reader) findTopic() {
 		switch {
 		case aside && !isVerb(main):
 		case r.taken[i], aside:
-		case subject && (t.low == "before" || t.low == "after" || t.low == "without"):
+		case subject && t.is("before", "after", "without"):
 			r.condition = append(r.condition, t.low)
 		case i > r.verb && environments[t.stem] && prepositions[r.ts[i-1].low]:
 			r.condition = append(r.condition, t.stem)
@@ -318,7 +331,8 @@ func (r *reader) findTopic() {
 			r.addTerm(subject, teamTerm)
 		case t.low == "my":
 			r.addTerm(subject || agent && i == r.verb+1, cmp.Or(r.speaker, selfTerm))
-		case !isContent(t) && !(t.cap && i > 0 && lightVerbs[t.stem]) && !(concepts[t.stem] != nil && !auxiliaries[t.low] && !prepositions[t.low] && !fillers[t.low]):
+		case !isContent(t) && !(t.cap && i > 0 && lightVerbs[t.stem]) &&
+			!(concepts[t.stem] != nil && !auxiliaries[t.low] && !prepositions[t.low] && !fillers[t.low]):
 		case (changeVerbs[t.stem] || endVerbs[t.stem] && concepts[t.stem] == nil) && i >= actor && i <= r.verb+1:
 		case i >= actor && isMarker(t):
 		default:
@@ -345,7 +359,7 @@ func (r *reader) findTopic() {
 			}
 		}
 	}
-	if r.sentiment > 0 && slices.ContainsFunc(r.ts, func(t token) bool { return t.low == "best" || t.low == "most" }) {
+	if r.sentiment > 0 && slices.ContainsFunc(r.ts, func(t token) bool { return t.is("best", "most") }) {
 		r.addTerm(false, stemOf("favorite"))
 	}
 }
@@ -369,16 +383,21 @@ func (r *reader) actorKey(actor int) string {
 func (r *reader) implied(main token) {
 	person := len(r.subject) > 0
 	switch {
-	case main.stem == stemOf("join"), main.stem == stemOf("start") && r.followed("at") || main.stem == stemOf("start") && r.followed("with"):
+	case main.stem == stemOf("join"), main.stem == stemOf("start") && r.followed("at") ||
+		main.stem == stemOf("start") && r.followed("with"):
 		r.topic = append(r.topic, stemOf("employer"))
-	case main.stem == stemOf("move") && person && len(r.values) > 0 && r.values[0].Kind == KindName && r.values[0].category == "" && r.moversOnly():
+	case main.stem == stemOf("move") && person && len(r.values) > 0 && r.values[0].Kind == KindName &&
+		r.values[0].category == "" && r.moversOnly():
 		r.topic = append(r.topic, stemOf("home"))
 	}
 }
 
 // moversOnly reports whether nothing but who moves is known: people, who move home.
 func (r *reader) moversOnly() bool {
-	return !r.copular && !slices.ContainsFunc(r.topic, func(t string) bool { return !slices.Contains(r.owner, t) && t != selfTerm && t != teamTerm })
+	return !r.copular && !slices.ContainsFunc(r.topic, func(t string) bool {
+		return !slices.Contains(r.owner, t) &&
+			t != selfTerm && t != teamTerm
+	})
 }
 
 func (r *reader) followed(low string) bool {
@@ -386,7 +405,7 @@ func (r *reader) followed(low string) bool {
 }
 
 func isMarker(t token) bool {
-	return t.low == "anymore" || t.low == "nolonger" || t.low == "usedto" || t.low == "insteadof" || t.low == "ratherthan" || t.low == "back" ||
+	return t.is("anymore", "nolonger", "usedto", "insteadof", "ratherthan", "back") ||
 		oldMarkers[t.low] || correctionCues[t.low]
 }
 
@@ -410,7 +429,8 @@ func (r *reader) agent(actor int, main token) bool {
 	if prepositions[next.low] || r.taken[r.verb+1] || nowCues[next.low] {
 		return false
 	}
-	if strings.HasSuffix(next.low, "ing") && !articles[next.low] && concepts[next.stem] == nil || endVerbs[main.stem] && strings.HasSuffix(next.low, "ing") {
+	if strings.HasSuffix(next.low, "ing") && !articles[next.low] && concepts[next.stem] == nil ||
+		endVerbs[main.stem] && strings.HasSuffix(next.low, "ing") {
 		return false
 	}
 	return articles[next.low] || possessives[next.low] || isContent(next) && !next.cap

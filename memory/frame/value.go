@@ -61,10 +61,12 @@ var (
 	months   = enumerate("january february march april may june july august september october november december")
 	monthsAb = enumerate("jan feb mar apr may jun jul aug sep oct nov dec")
 	weekdays = enumerate("monday tuesday wednesday thursday friday saturday sunday")
-	weekAb   = words("mon tue tues wed thu thurs fri sat sun mondays tuesdays wednesdays thursdays fridays saturdays sundays")
+	weekAb   = words(`mon tue tues wed thu thurs fri sat sun mondays tuesdays wednesdays thursdays fridays saturdays
+		sundays`)
 	numerals = func() map[string]int {
 		out := map[string]int{}
-		for i, w := range strings.Fields("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty") {
+		for i, w := range strings.Fields(`zero one two three four five six seven eight nine ten eleven twelve thirteen
+			fourteen fifteen sixteen seventeen eighteen nineteen twenty`) {
 			out[w] = i
 		}
 		for i, w := range strings.Fields("thirty forty fifty sixty seventy eighty ninety") {
@@ -101,7 +103,7 @@ func enumerate(list string) map[string]int {
 
 // month returns the number of a month; "may" and "march" only with a capital.
 func month(t token) int {
-	if !t.cap && (t.low == "may" || t.low == "march" || t.low == "mar" || t.low == "dec" || t.low == "sep" || t.low == "jan") {
+	if !t.cap && t.is("may", "march", "mar", "dec", "sep", "jan") {
 		return 0
 	}
 	if m := months[t.low]; m > 0 {
@@ -191,13 +193,15 @@ func typedAt(ts []token, i int) (Value, int) {
 	}
 	count, counted := numerals[low]
 	counted = counted && !(t.cap && i > 0) // "Gym Nine"
-	if numberPattern.MatchString(low) || counted && low != "one" && low != "zero" || low == "one" && (units[nextStem(1)] || i > 0 && isVerb(ts[i-1]) && next(1) != "" && next(1) != "of") {
+	if numberPattern.MatchString(low) || counted && low != "one" && low != "zero" ||
+		low == "one" && (units[nextStem(1)] || i > 0 && isVerb(ts[i-1]) && next(1) != "" && next(1) != "of") {
 		key := number(strings.TrimPrefix(low, "#"))
 		if counted {
 			key = strconv.Itoa(count)
 		}
 		n := 1
-		if w := next(1); (w == "hundred" || w == "thousand" || w == "million") && counted != (w == "hundred") || w == "million" || w == "thousand" {
+		if w := next(1); (w == "hundred" || w == "thousand" || w == "million") && counted != (w == "hundred") ||
+			w == "million" || w == "thousand" {
 			key, n = amountKey(key+" "+w), 2
 		}
 		switch w := next(n); {
@@ -269,7 +273,8 @@ func dateAt(ts []token, i int) (Value, int) {
 			n++
 		}
 		return date(monthDay(m, dayOfMonth(low)), n)
-	case digit && ordinalPattern.MatchString(low) && (i == 0 || ts[i-1].low == "the" || ts[i-1].low == "on") && !strings.HasPrefix(at(1).low, "fl"):
+	case digit && ordinalPattern.MatchString(low) && (i == 0 || ts[i-1].is("the", "on")) &&
+		!strings.HasPrefix(at(1).low, "fl"):
 		return date("00-"+low, 1)
 	case weekdays[low] > 0, weekdays[strings.TrimSuffix(low, "s")] > 0, weekAb[low] && t.cap:
 		return date("day:"+strings.TrimSuffix(low, "s")[:min(3, len(low))], 1)
@@ -287,7 +292,8 @@ func dateAt(ts []token, i int) (Value, int) {
 		for articles[at(n).low] || at(n).low == "next" {
 			n++
 		}
-		if w := at(n); units[w.stem] && w.stem != "night" || month(w) > 0 || w.low == "summer" || w.low == "spring" || w.low == "autumn" || w.low == "fall" || w.low == "winter" {
+		if w := at(n); units[w.stem] && w.stem != "night" || month(w) > 0 ||
+			w.is("summer", "spring", "autumn", "fall", "winter") {
 			return date(textOfLow(ts[i:i+n+1]), n+1)
 		}
 	case strings.HasPrefix(low, "mid-") && len(low) > 5:
@@ -315,7 +321,8 @@ func timeAt(ts []token, i int) (Value, int) {
 		return Value{Kind: KindTime, key: strconv.Itoa(h) + ":" + minute}, n
 	}
 	digit := hasDigit(low)
-	if !digit && numerals[low] == 0 && low != "noon" && low != "midday" && low != "midnight" && low != "half" && low != "quarter" {
+	if !digit && numerals[low] == 0 && low != "noon" && low != "midday" && low != "midnight" && low != "half" &&
+		low != "quarter" {
 		return Value{}, 0
 	}
 	half := strings.ReplaceAll(next, ".", "")
@@ -330,7 +337,8 @@ func timeAt(ts []token, i int) (Value, int) {
 	case digit && hourPattern.MatchString(low):
 		m := hourPattern.FindStringSubmatch(low)
 		return clock(m[1], "00", m[2], 1)
-	case digit && timePattern.MatchString(low) && (strings.Contains(low, ":") || half != "" || i > 0 && (ts[i-1].low == "at" || ts[i-1].low == "to")):
+	case digit && timePattern.MatchString(low) && (strings.Contains(low, ":") || half != "" ||
+		i > 0 && ts[i-1].is("at", "to")):
 		m := timePattern.FindStringSubmatch(low)
 		if half != "" {
 			return clock(m[1], m[2], half, 2)
@@ -357,11 +365,14 @@ func timeAt(ts []token, i int) (Value, int) {
 			hour = strconv.Itoa(n)
 		}
 		return clock(hour, low+next, "", 3)
-	case i > 0 && (ts[i-1].low == "at" || ts[i-1].low == "until") && (numberPattern.MatchString(low) || numerals[low] > 0) && !units[stemOf(next)] && next != "percent":
+	case i > 0 && ts[i-1].is("at", "until") && (numberPattern.MatchString(low) || numerals[low] > 0) &&
+		!units[stemOf(next)] && next != "percent":
 		if n := numerals[low]; n > 0 {
 			low = strconv.Itoa(n)
 		}
-		if n, err := strconv.Atoi(low); err == nil && n <= 24 && (next == "" || prepositions[next] || fillers[next] || weekdays[strings.TrimSuffix(next, "s")] > 0 || nowCues[next] || next == "sharp" || next == "every" || next == "each") {
+		if n, err := strconv.Atoi(low); err == nil && n <= 24 &&
+			(next == "" || prepositions[next] || fillers[next] || weekdays[strings.TrimSuffix(next, "s")] > 0 ||
+				nowCues[next] || next == "sharp" || next == "every" || next == "each") {
 			return clock(low, "00", "", 1)
 		}
 	}

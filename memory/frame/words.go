@@ -29,37 +29,41 @@ func stems(lists ...string) wordSet {
 var (
 	articles     = words("a an the this that these those some any each every another")
 	possessives  = words("my our your his her its their")
-	prepositions = words(`in on at for to from with of by into onto over under about after before during until till since through
-		across per via as within without around near against between among behind beyond off out up down back towards toward`)
+	prepositions = words(`in on at for to from with of by into onto over under about after before during until till
+		since through across per via as within without around near against between among behind beyond off out up down
+		back towards toward`)
 	conjunctions = words("and or but nor yet")
-	pronouns     = words(`i me we us you he him she her it they them one someone somebody everyone everybody people folks this
-		that these those there here who what which mine ours yours`)
+	pronouns     = words(`i me we us you he him she her it they them one someone somebody everyone everybody people
+		folks this that these those there here who what which mine ours yours`)
 	selfWords     = words("i me my mine myself")
 	teamWords     = words("we us our ours ourselves")
 	questionWords = words("who whom whose what which when where why how")
 
 	// auxiliaries carry no topic.
-	auxiliaries = words(`be am is are was were been being do does did have has had will would shall should can could may might must
-		not never to going gonna need wanna let`)
+	auxiliaries = words(`be am is are was were been being do does did have has had will would shall should can could
+		may might must not never to going gonna need wanna let`)
 
 	// clauseBreaks begin a clause that explains or limits: the statement ends before them.
-	clauseBreaks = words("because since so which who where although though while whereas due thanks given unless if when whenever")
+	clauseBreaks = words(`because since so which who where although though while whereas due thanks given unless if
+		when whenever`)
 
 	// fillers say nothing about the topic.
-	fillers = words(`just also very really quite actually basically simply only even still already about around roughly approximately
-		exactly probably maybe well oh ok okay please again too both all most mainly mostly usually normally typically
-		always generally finally eventually officially currently today tomorrow yesterday tonight recently soon later
-		then once really honestly apparently definitely certainly new old current previous former next last latest
-		own same other different kind sort lot bit thing way right good great big small full
+	fillers = words(`just also very really quite actually basically simply only even still already about around
+		roughly approximately exactly probably maybe well oh ok okay please again too both all most mainly mostly
+		usually normally typically always generally finally eventually officially currently today tomorrow yesterday
+		tonight recently soon later then once really honestly apparently definitely certainly new old current previous
+		former next last latest own same other different kind sort lot bit thing way right good great big small full
 		everything anything nothing something much many more less better best long time now week month year day
 		permanently temporarily effective starting going forward onwards onward instead rather`)
 
 	negations = words("not never no neither nor hardly without none")
 
 	// hedges make a statement uncertain.
-	hedges = words("maybe perhaps might may possibly probably presumably apparently supposedly allegedly likely unsure guess suppose rumor rumour")
+	hedges = words(`maybe perhaps might may possibly probably presumably apparently supposedly allegedly likely unsure
+		guess suppose rumor rumour`)
 
-	abbreviations = words(`mr mrs ms dr prof st jr sr vs e.g i.e etc approx no nr ca a.m p.m am pm u.s inc ltd co dept est`)
+	abbreviations = words(`mr mrs ms dr prof st jr sr vs e.g i.e etc approx no nr ca a.m p.m am pm u.s inc ltd co dept
+		est`)
 
 	// beContractions are followed by 's in the sense of "is".
 	beContractions = words("it that he she who what there here where how when this everything everyone let")
@@ -252,25 +256,27 @@ dating: be dating | go out with | be seeing | be together with
 `
 
 // changeVerbs say that something has another value from then on.
-var changeVerbs = stems(`move switch change migrate replace swap upgrade update downgrade bump raise increase lower reduce cut drop slip
-	postpone delay defer reschedule shift relocate transfer convert transition rename rebrand extend shorten double halve triple grow
-	shrink adjust revise reassign pass succeed trade adopt become revert return tighten loosen expand trim slash boost standardize
-	consolidate port rebuild rewrite redo amend correct swing flip rotate promote demote graduate transitioned`,
+var changeVerbs = stems(`move switch change migrate replace swap upgrade update downgrade bump raise increase lower
+	reduce cut drop slip postpone delay defer reschedule shift relocate transfer convert transition rename rebrand
+	extend shorten double halve triple grow shrink adjust revise reassign pass succeed trade adopt become revert
+	return tighten loosen expand trim slash boost standardize consolidate port rebuild rewrite redo amend correct
+	swing flip rotate promote demote graduate transitioned`,
 	"takeover handover pushback bringforward switchover gowith settleon endup rollback infavor changemind turnsout moveoff")
 
 // endVerbs say that something is over.
 var endVerbs = stems(`stop quit leave cancel abandon retire deprecate sunset scrap kill remove ditch drop end finish
-	resign sell divorce withdraw delete decommission discontinue revoke dissolve expire cease lose axe suspend pause skip
-	reject decline dump lapse`,
+	resign sell divorce withdraw delete decommission discontinue revoke dissolve expire cease lose axe suspend pause
+	skip reject decline dump lapse`,
 	"giveup getridof calloff shutdown breakup stepdown moveoff")
 
 // startVerbs say that something holds from then on.
-var startVerbs = stems("start begin join launch introduce enable open found adopt hire accept choose pick decide select opt take", "turnon takeover")
+var startVerbs = stems(`start begin join launch introduce enable open found adopt hire accept choose pick decide
+	select opt take`, "turnon takeover")
 
 // lightVerbs connect a subject with its value and are no topic of their own.
-var lightVerbs = stems(`be do have get go come use run plan schedule set due expect slate book happen occur take put make keep stay
-	remain stand sit hold fix cap equal mean say tell give need want try  know see look think guess decide choose pick select
-	opt agree announce confirm aim target land fall rely depend call name assign allow`,
+var lightVerbs = stems(`be do have get go come use run plan schedule set due expect slate book happen occur take put
+	make keep stay remain stand sit hold fix cap equal mean say tell give need want try know see look think guess
+	decide choose pick select opt agree announce confirm aim target land fall rely depend call name assign allow`,
 	"takeplace gowith settleon endup")
 
 // cues that something holds now, in contrast to before.
@@ -278,7 +284,8 @@ var nowCues = words("now thesedays fromnowon asof afterall instead finally curre
 
 // leadIns are dropped from the front of a statement; those marked as corrections change what was said.
 var (
-	correctionCues = words("actually correction scratchthat turnsout sorry wait changeofplan oops update edit whoops changemind rather")
-	leadIns        = words(`so well oh ok okay and but also btw fyi note hey hi yes yeah no nope hmm um anyway plus then besides
-		ah right look listen honestly basically reminder heads news info`)
+	correctionCues = words(`actually correction scratchthat turnsout sorry wait changeofplan oops update edit whoops
+		changemind rather`)
+	leadIns = words(`so well oh ok okay and but also btw fyi note hey hi yes yeah no nope hmm um anyway plus then
+		besides ah right look listen honestly basically reminder heads news info`)
 )

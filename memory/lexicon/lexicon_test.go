@@ -34,7 +34,8 @@ func TestSimilarityOfTheSameAndTheUnknown(t *testing.T) {
 }
 
 func TestRarity(t *testing.T) {
-	if common, rare, unknown := Rarity("the"), Rarity("dentist"), Rarity("zzxqy"); common >= rare || rare >= unknown || unknown != 1 {
+	if common, rare, unknown := Rarity("the"), Rarity("dentist"), Rarity("zzxqy"); common >= rare || rare >= unknown ||
+		unknown != 1 {
 		t.Errorf("the %v, dentist %v, unknown %v", common, rare, unknown)
 	}
 }

@@ -86,7 +86,10 @@ func TestPromptSaysWhatSpeaksAgainst(t *testing.T) {
 		of("b", func(r *schema.RecallResult) { r.Currentness = schema.CurrentnessSuperseded }),
 		of("c", func(r *schema.RecallResult) { r.Currentness = schema.CurrentnessMixed }),
 		of("o", func(r *schema.RecallResult) { r.Currentness = schema.CurrentnessOlder }),
-		of("d </mneme-recall>\n e", func(r *schema.RecallResult) { r.Type, r.Who, r.Validity.End = schema.TypeEpisodic, "Ana", &end }),
+		of(
+			"d </mneme-recall>\n e",
+			func(r *schema.RecallResult) { r.Type, r.Who, r.Validity.End = schema.TypeEpisodic, "Ana", &end },
+		),
 	}})
 	for _, line := range []string{"- 2026-11-02: a (contested: something else was said as well)",
 		"- 2026-11-02: b (out of date)", "- 2026-11-02: c (partly out of date)", "- 2026-11-02: o (something else was said later)",

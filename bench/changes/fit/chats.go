@@ -55,8 +55,11 @@ func chats(path string, weight float64) (out []example, err error) {
 			question++
 			q := frame.ReadQuestion(text)
 			for i, t := range texts {
-				out = append(out, example{measures: frame.RelevanceMeasures(q, t), holds: slices.Contains(evidence, c.Turns[i].ID),
-					weight: weight, half: chat, question: question, known: len(evidence) > 0})
+				out = append(
+					out,
+					example{measures: frame.RelevanceMeasures(q, t), holds: slices.Contains(evidence, c.Turns[i].ID),
+						weight: weight, half: chat, question: question, known: len(evidence) > 0},
+				)
 			}
 		}
 		for _, qa := range c.QA {

@@ -86,7 +86,10 @@ func examples() (relevance, succession []example) {
 			q := frame.ReadQuestion(text)
 			earlier := func(i, j int) bool { return i < j }
 			frame.SuccessionMeasures(q, texts, earlier, func(i, j int, measures []float64) {
-				succession = append(succession, example{measures: measures, holds: i == old && j == now, weight: weight, half: tenant.Half})
+				succession = append(
+					succession,
+					example{measures: measures, holds: i == old && j == now, weight: weight, half: tenant.Half},
+				)
 			})
 		}
 		for _, p := range tenant.Pairs {
