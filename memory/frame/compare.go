@@ -180,7 +180,7 @@ func has(f, g Frame, t string) bool {
 		return g.actor != "" && samePerson(f, g, t, g.actor)
 	}
 	return slices.Contains(g.topic, t) || g.actor == t ||
-		slices.ContainsFunc(slices.Concat(g.values, g.old), func(v Value) bool { return slices.Contains(strings.Fields(v.key), t) })
+		inValues(g, t)
 }
 
 // personal reports whether the statement is about one person.
@@ -189,9 +189,16 @@ func personal(f Frame) bool {
 		f.bareName || f.kin
 }
 
+// inValues reports whether a term is a word of what a statement gives or says was replaced.
+func inValues(f Frame, t string) bool {
+	return slices.ContainsFunc(slices.Concat(f.values, f.old), func(v Value) bool {
+		return slices.Contains(strings.Fields(v.key), t)
+	})
+}
+
 func withoutValues(terms []string, f Frame) []string {
 	return slices.DeleteFunc(terms, func(t string) bool {
-		return slices.ContainsFunc(slices.Concat(f.values, f.old), func(v Value) bool { return slices.Contains(strings.Fields(v.key), t) })
+		return inValues(f, t)
 	})
 }
 

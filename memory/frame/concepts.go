@@ -41,13 +41,15 @@ HOME: live reside residence home house apartment flat address city town based ho
 EMPLOYER: work employ employer employed job company hire firm workplace join
 ROLE: role title position profession occupation job career promote promotion workas jobtitle
 MANAGER: manager boss supervisor reportto report manage lookafter
-PARTNER: partner dating husband wife spouse girlfriend boyfriend fiance fiancee fiancé fiancée married marry marriage engaged divorce divorced dating date breakup single relationship
+PARTNER: partner dating husband wife spouse girlfriend boyfriend fiance fiancee fiancé fiancée married marry
+PARTNER: marriage engaged divorce divorced dating date breakup single relationship
 PHONE: phone phonenumber telephone mobile cell number reach dial ring
 EMAIL: email e-mail mail inbox
 NAME: name named call called rename nickname title
 BIRTH: born bornin birthday birthplace birthdate birth
 AGE: age old older year-old turn
-DIET: diet vegetarian vegan pescatarian meat eat gluten-free keto omnivore carnivore flexitarian halal kosher dairy plant-based
+DIET: diet vegetarian vegan pescatarian meat eat gluten-free keto omnivore carnivore flexitarian halal kosher dairy
+DIET: plant-based
 ALLERGY: allergy allergic allergicto intolerant intolerance reaction
 PET: pet dog cat puppy kitten parrot rabbit hamster goldfish tortoise
 VEHICLE: vehicle car drive wheel automobile motorbike motorcycle truck van scooter ride
@@ -55,7 +57,8 @@ COMMUTE: commute commuting gotowork
 HOBBY: hobby pastime hobbies spare free-time weekend leisure sport activity
 INSTRUMENT: instrument guitar piano violin drum drums cello flute saxophone ukulele
 GYM: gym fitness workout training exercise trainer train membership studio
-SCHOOL: school university college study studies studying degree major course campus class kindergarten pupil student attend academy primary
+SCHOOL: school university college study studies studying degree major course campus class kindergarten pupil student
+SCHOOL: attend academy primary
 LANGUAGE: language speak fluent learn learning
 DRINK: drink coffee tea beverage espresso latte matcha juice beer wine
 FOOD: food dish cuisine meal snack restaurant lunch dinner breakfast
@@ -204,8 +207,10 @@ var categories = func() map[string]string {
 }()
 
 const categoryWords = `
-DATABASE: postgres postgresql mysql mariadb sqlite mongodb mongo dynamodb cockroachdb cassandra oracle clickhouse couchdb scylladb firestore aurora neo4j snowflake bigquery redshift duckdb tidb yugabyte spanner
-CI: jenkins circleci githubactions github_actions gitlabci gitlab_ci travis buildkite teamcity bamboo drone tekton azure_pipelines woodpecker concourse
+DATABASE: postgres postgresql mysql mariadb sqlite mongodb mongo dynamodb cockroachdb cassandra oracle clickhouse
+DATABASE: couchdb scylladb firestore aurora neo4j snowflake bigquery redshift duckdb tidb yugabyte spanner
+CI: jenkins circleci githubactions github_actions gitlabci gitlab_ci travis buildkite teamcity bamboo drone tekton
+CI: azure_pipelines woodpecker concourse
 QUEUE: kafka rabbitmq nats jetstream sqs pulsar activemq redpanda zeromq kinesis pubsub
 CACHE: redis memcached valkey varnish dragonfly
 CLOUD: aws gcp azure heroku hetzner digitalocean linode render fly.io vercel netlify cloudflare ovh
@@ -213,7 +218,8 @@ TRACKER: jira linear asana trello youtrack clickup shortcut monday.com github_is
 CHAT: slack teams discord mattermost zulip telegram whatsapp signal
 REPO: github gitlab bitbucket gitea codeberg forgejo
 EDITOR: vscode vim neovim emacs intellij goland pycharm sublime zed helix nano webstorm cursor
-CODELANG: python go golang rust java kotlin typescript javascript ruby scala elixir haskell swift perl php c++ clojure erlang zig
+CODELANG: python go golang rust java kotlin typescript javascript ruby scala elixir haskell swift perl php c++
+CODELANG: clojure erlang zig
 MONITOR: datadog prometheus grafana newrelic honeycomb splunk sentry nagios zabbix cloudwatch dynatrace
 LOG: loki elasticsearch kibana elk logstash graylog papertrail
 OS: linux macos windows ubuntu debian fedora arch mint
@@ -226,16 +232,20 @@ SECRET: vault 1password bitwarden lastpass keepass
 ORCHESTRATION: kubernetes nomad ecs swarm mesos
 DESIGN: figma sketch penpot xd
 VIDEO: zoom meet webex jitsi
-DRINK: coffee tea espresso latte cappuccino matcha water juice soda beer wine cola cocoa kombucha americano chocolate lemonade cider rooibos chai mate whisky gin smoothie
-DIET: vegetarian vegan pescatarian omnivore carnivore keto paleo flexitarian low-carb gluten-free dairy-free sugar-free plant-based lactose-free halal kosher
+DRINK: coffee tea espresso latte cappuccino matcha water juice soda beer wine cola cocoa kombucha americano
+DRINK: chocolate lemonade cider rooibos chai mate whisky gin smoothie
+DIET: vegetarian vegan pescatarian omnivore carnivore keto paleo flexitarian low-carb gluten-free dairy-free
+DIET: sugar-free plant-based lactose-free halal kosher
 COLOR: red blue green yellow purple orange black white pink grey gray brown turquoise teal violet navy
 DAYPART: morning afternoon evening night mornings afternoons evenings nights
 SEASON: spring summer autumn fall winter
 COMMUTE: bike bus train tram metro subway car bicycle foot walking ferry scooter
 INSTRUMENT: guitar piano violin drums cello flute saxophone ukulele trumpet clarinet harp bass
-SPORT: tennis football soccer basketball running swimming climbing bouldering yoga pilates squash golf rowing judo karate boxing cycling hiking
+SPORT: tennis football soccer basketball running swimming climbing bouldering yoga pilates squash golf rowing judo
+SPORT: karate boxing cycling hiking
 THEME: dark light
-ROLE: manager engineer analyst writer recruiter architect nurse teacher designer developer director consultant accountant lawyer doctor chef
+ROLE: manager engineer analyst writer recruiter architect nurse teacher designer developer director consultant
+ROLE: accountant lawyer doctor chef
 FREQUENCY: daily weekly biweekly monthly quarterly yearly fortnightly hourly
 STYLE: tabs spaces
 STREAM: netflix spotify tidal deezer hulu

@@ -50,7 +50,7 @@ func ReadQuestion(text string) Question {
 	did := slices.ContainsFunc(ts, func(t token) bool {
 		return t.is("did", "was", "were", "had", "usedto") || pastTense(t)
 	})
-	q.Asks = strings.HasSuffix(strings.TrimRight(text, "\"')] "), "?") || len(ts) > 2 && (questionWords[ts[0].low] || isAux(ts[0]) || len(ts) > 3 && prepositions[ts[0].low] && questionWords[ts[1].low])
+	q.Asks = strings.HasSuffix(strings.TrimRight(text, "\"')] "), "?") || len(ts) > 2 && asks(ts)
 	for i, t := range ts {
 		switch {
 		case pastCues[t.low]:
@@ -107,6 +107,12 @@ func (q Question) Precedes(earlier, later Text) bool {
 		}
 	}
 	return false
+}
+
+// asks reports whether a sentence begins as questions do: "which", "is", "for whom".
+func asks(ts []token) bool {
+	return questionWords[ts[0].low] || isAux(ts[0]) ||
+		len(ts) > 3 && prepositions[ts[0].low] && questionWords[ts[1].low]
 }
 
 // Readable reports whether a text is in the Latin script, which is all that can be read here.

@@ -192,7 +192,8 @@ var plainVerbs = stems(`live work reside own lead manage maintain head chair tea
 	subscribe bank shop rent lease park sleep wake exercise swim hike climb earn charge bill invoice count measure
 	monitor alert page contain include offer last return respond answer connect expose prefer identify celebrate grow
 	sing dance paint knit volunteer date allow tune cache index publish consume scale shard replicate mirror proxy
-	land fly travel stay settle book stream contact email phone text`, `dating workas workout gotowork oncall wakeup reportto lookafter usedto nolonger bornin allergicto fanof cantstand`)
+	land fly travel stay settle book stream contact email phone text`,
+	`dating workas workout gotowork oncall wakeup reportto lookafter usedto nolonger bornin allergicto fanof cantstand`)
 
 func isVerb(t token) bool {
 	switch t.low {

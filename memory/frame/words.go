@@ -202,7 +202,8 @@ const phraseForms = `
 nolonger: no longer | not any longer | not anymore
 anymore: any more | anymore | any longer
 thesedays: these days | nowadays | at the moment | right now | at present | as things stand | for now
-fromnowon: from now on | going forward | from here on | from this point on | moving forward | henceforth | from today | with immediate effect | effective immediately
+fromnowon: from now on | going forward | from here on | from this point on | moving forward | henceforth
+fromnowon: from today | with immediate effect | effective immediately
 asof: as of | as from | with effect from | effective from
 afterall: after all
 insteadof: instead of | in place of | in lieu of | as opposed to | in preference to
@@ -216,7 +217,8 @@ takeover: take over | takeover | take charge | step in | step up | step into
 handover: hand over | hand off | pass on | hand the reins
 giveup: give up | swear off | lay off | cut out | kick
 getridof: get rid of | do away with | be done with | throw out
-moveoff: move off | move away from | migrate off | migrate away from | get off | come off | step away from | phase out | move off of
+moveoff: move off | move away from | migrate off | migrate away from | get off | come off | step away from
+moveoff: phase out | move off of
 gowith: go with | go for | go over to | go ahead with | land on
 settleon: settle on | decide on | agree on
 switchover: switch over | cut over | change over
@@ -243,14 +245,17 @@ wakeup: wake up | get up | be up
 takeplace: take place
 golive: go live | go-live
 bornin: be born in | be born on
-cantstand: can not stand | can not bear | be not a fan of | be no fan of | not care for | do not like | do not enjoy | not like | not enjoy | not love | be sick of | be tired of
+cantstand: can not stand | can not bear | be not a fan of | be no fan of | not care for | do not like | do not enjoy
+cantstand: not like | not enjoy | not love | be sick of | be tired of
 fanof: fan of | be into | be a fan of | be fond of | be keen on | get into
 allergicto: allergic to
 ratelimit: rate limit | rate limits | rate cap
 turnsout: turn out | it turn out
 workas: work as | job as | act as
 jobtitle: job title | job description
-gotowork: travel to the office | get to the office | go to the office | come to the office | get to the job | go to work | get to work | come to work | travel to work | way to work | commute to work | ride to work | drive to work | going to work
+gotowork: travel to the office | get to the office | go to the office | come to the office | get to the job
+gotowork: go to work | get to work | come to work | travel to work | way to work | commute to work | ride to work
+gotowork: drive to work | going to work
 workout: work out
 dating: be dating | go out with | be seeing | be together with
 `
