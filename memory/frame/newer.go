@@ -85,6 +85,7 @@ func rule(earlier, later *Text) ruling {
 	for _, f := range earlier.Frames {
 		for _, g := range later.Frames {
 			out.strangers = out.strangers && strangers(f, g)
+			out.restates = out.restates || sameForm(f, g)
 			if r := Compare(f, g); r.Change != Restates {
 				out.certainty = max(out.certainty, r.Certainty)
 			} else if r.Certainty == Sure {
@@ -100,6 +101,17 @@ func sameWords(earlier, later *Text) bool {
 	lacks := func(c content) bool { return !later.has(c.stem) }
 	return len(earlier.words) == len(later.words) && !slices.ContainsFunc(earlier.words, lacks) &&
 		earlier.ended == later.ended && earlier.past == later.past && later.cue < cueChange
+}
+
+// sameForm reports whether two statements of one owner give the same date, number or the like and nothing else:
+// "moved to 10:00" and then "is at 10:00 every day".
+func sameForm(f, g Frame) bool {
+	if len(f.values) == 0 || len(f.values) != len(g.values) || f.ended || g.ended || f.negated != g.negated || strangers(f, g) {
+		return false
+	}
+	return !slices.ContainsFunc(f.values, func(v Value) bool {
+		return !singleKind(v.Kind) || !slices.ContainsFunc(g.values, v.Same)
+	})
 }
 
 // answers are the texts nearest to a question, the nearest first.
