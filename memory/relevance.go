@@ -16,7 +16,7 @@ const StageRelevance = "relevance"
 // (docs/recall.md, "I do not know").
 const (
 	// DefaultMinRelevance is the relevance below which the best candidate is no answer.
-	DefaultMinRelevance = 0.22
+	DefaultMinRelevance = 0.2
 	// MaxRelevanceBytes bounds how much of a text is compared with the question's words by meaning.
 	MaxRelevanceBytes = 1_500
 )

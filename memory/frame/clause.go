@@ -13,6 +13,11 @@ func splitClauses(ts []token) [][]token {
 		if isVerb(ts[i]) {
 			verbs++
 		}
+		if n := soClause(ts, i); n > 0 && i > start {
+			out = append(out, ts[start:i+1])
+			start, verbs = n, 0
+			continue
+		}
 		if i-start < 2 || i+2 >= len(ts) || verbs == 0 {
 			continue
 		}
@@ -50,6 +55,21 @@ func splitClauses(ts []token) [][]token {
 		}
 	}
 	return append(out, ts[start:])
+}
+
+// soClause returns where the clause begins that says what follows from the one that ends at i: "Ewa left, so my
+// cleaner is Bianca". It returns 0 when there is none.
+func soClause(ts []token, i int) int {
+	next := i + 1
+	if next+3 >= len(ts) || ts[next].low != "so" || ts[next].end != 0 {
+		return 0
+	}
+	next++
+	if t := ts[next]; t.is("that", "far", "much", "many", "long") ||
+		!t.is("i", "we", "he", "she", "they") && !hasVerb(ts[next:min(len(ts), next+6)]) {
+		return 0
+	}
+	return next
 }
 
 func selfStart(t token) bool { return selfWords[t.low] || teamWords[t.low] }

@@ -7,7 +7,7 @@ func (r *reader) leadIns() {
 		t := r.ts[0]
 		switch {
 		case correctionCues[t.low] && (t.end != 0 || t.is("actually", "scratchthat", "turnsout", "changeofplan")):
-			r.cue = max(r.cue, cueChange)
+			r.cue, r.corrects = max(r.cue, cueChange), true
 		case leadIns[t.low] && (t.end != 0 || t.is("and", "but", "so", "also", "fyi", "btw", "then")):
 		case leadIns[t.low] && leadIns[r.ts[1].low]:
 		case t.low == "it" && r.ts[1].low == "turnsout":
@@ -43,7 +43,7 @@ func (r *reader) label() {
 			return
 		}
 		if correctionCues[t.low] {
-			r.cue = max(r.cue, cueChange)
+			r.cue, r.corrects = max(r.cue, cueChange), true
 		}
 	}
 }

@@ -22,9 +22,12 @@ func (r *reader) findOld() {
 		switch {
 		case t.low == "not" && r.contrast(i):
 			from = i + 1
+			for from < len(r.ts)-1 && prepositions[r.ts[from].low] {
+				from++ // "not in Metabase"
+			}
 		case oldMarkers[t.low] && (t.low != "nolonger" || r.copular || i+1 < len(r.ts) && !isVerb(r.ts[i+1])):
 			from = i + 1
-		case t.low == "from" && (r.cue == cueChange || toward) && !isTimeOf(r.ts, i+1):
+		case t.low == "from" && (r.cue == cueChange && r.changes() || toward) && !isTimeOf(r.ts, i+1):
 			from = i + 1
 		case t.low == "over" && main.stem == stemOf("prefer") && i > r.verb:
 			from = i + 1
@@ -52,6 +55,12 @@ func (r *reader) findOld() {
 		}
 	}
 	r.oldSubject()
+}
+
+// changes reports whether the verb tells of a change, so that what comes after "from" is over.
+func (r *reader) changes() bool {
+	main := r.main()
+	return main.low == "" || changeVerbs[main.stem] || endVerbs[main.stem] || startVerbs[main.stem] || main.stem == "go"
 }
 
 // oldSubject reads whose place was taken where the subject says it: "Jenkins was replaced by …",

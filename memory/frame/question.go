@@ -158,7 +158,7 @@ func (q *Question) terms(ts []token, dated []bool) {
 			start = i + 1
 		}
 		switch {
-		case dated[i]:
+		case dated[i], relation(ts, i):
 			continue
 		case selfWords[t.low]:
 			add(selfTerm, true)
@@ -187,9 +187,15 @@ func (q *Question) terms(ts []token, dated []bool) {
 			continue
 		}
 		for w := range strings.FieldsSeq(t.stem) {
-			add(w, t.cap && i > 0 && categories[t.low] == "" && concepts[t.stem] == nil)
+			add(w, i > 0 && (relation(ts, i-1) || t.cap && categories[t.low] == "" && concepts[t.stem] == nil))
 		}
 	}
+}
+
+// relation reports whether the possessive at i only says whose relative or friend is asked about: "my" of "my
+// sister". What she does is not said of who asks.
+func relation(ts []token, i int) bool {
+	return ts[i].is("my", "our") && i+1 < len(ts) && (people[ts[i+1].stem] || strings.HasSuffix(ts[i+1].low, "-in-law"))
 }
 
 // vocabulary is what the words of a text cover.

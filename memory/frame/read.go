@@ -25,6 +25,7 @@ type Frame struct {
 	negated   bool     // it denies
 	past      bool     // it says how it was
 	event     bool     // it tells of something that happened once
+	corrects  bool     // it says that another statement was wrong: "correction", "after all", "it turns out"
 	hedged    bool     // the speaker is not sure
 	copular   bool     // a form of "be" connects subject and value
 	sentiment int      // +1 likes, -1 dislikes
@@ -74,16 +75,23 @@ func appendSentence(out []Frame, s, speaker string) []Frame {
 		r := &reader{ts: clause}
 		r.speaker = whole.speaker
 		if i == 0 {
-			r.cue = whole.cue
+			r.cue, r.corrects = whole.cue, whole.corrects
 		}
 		if len(out) > 0 && r.elliptic(&out[len(out)-1]) {
 			continue
 		}
-		if !r.read() {
+		if !r.read() || r.empty() {
 			continue
 		}
 		if len(out) > 0 {
 			r.inherit(out[len(out)-1], i > 0)
+		}
+		if n := len(out); i > 0 && n > 0 && follows(whole.ts, clause) {
+			r.insteadOf(out[n-1])
+			if len(r.old) > 0 {
+				out[n-1] = r.Frame
+				continue
+			}
 		}
 		if n := len(out); n > 0 && completes(out[n-1], r.Frame, i > 0 || r.byPronoun) {
 			out[n-1] = joined(out[n-1], r.Frame)
@@ -92,6 +100,40 @@ func appendSentence(out []Frame, s, speaker string) []Frame {
 		out = append(out, r.Frame)
 	}
 	return out
+}
+
+// follows reports whether a clause comes after "so".
+func follows(whole, clause []token) bool {
+	for i := 1; i < len(whole); i++ {
+		if &whole[i] == &clause[0] {
+			return whole[i-1].low == "so"
+		}
+	}
+	return false
+}
+
+// insteadOf takes the subject of the clause before "so" for what holds no longer: "Carrefour got too expensive, so I
+// shop at Aldi".
+func (r *reader) insteadOf(reason Frame) {
+	if len(r.values) == 0 || r.ended || r.negated || len(reason.said) == 0 {
+		return
+	}
+	var words []string
+	for _, t := range reason.subject {
+		if !isPerson(reason, t) && t != selfTerm && t != teamTerm && !slices.Contains(r.topic, t) {
+			words = append(words, t)
+		}
+	}
+	if len(words) == 0 {
+		return
+	}
+	r.old = append(r.old, Value{Kind: KindName, Text: strings.Join(words, " "), key: strings.Join(words, " ")})
+	r.cue = cueChange
+}
+
+// empty reports whether a clause states nothing: "Just saying."
+func (f *Frame) empty() bool {
+	return len(f.topic) == 0 && len(f.values) == 0 && len(f.old) == 0 && !f.ended
 }
 
 // roles are speakers that have a part instead of a name.
@@ -192,7 +234,7 @@ var plainVerbs = stems(`live work reside own lead manage maintain head chair tea
 	subscribe bank shop rent lease park sleep wake exercise swim hike climb earn charge bill invoice count measure
 	monitor alert page contain include offer last return respond answer connect expose prefer identify celebrate grow
 	sing dance paint knit volunteer date allow tune cache index publish consume scale shard replicate mirror proxy
-	land fly travel stay settle book stream contact email phone text`,
+	land fly travel stay settle book stream contact email phone text browse buy clean post share upload`,
 	`dating workas workout gotowork oncall wakeup reportto lookafter usedto nolonger bornin allergicto fanof cantstand`)
 
 func isVerb(t token) bool {
@@ -237,6 +279,9 @@ func (r *reader) findVerb() {
 			break
 		}
 		prev := r.ts[i-1]
+		if strings.HasSuffix(t.low, "ing") && len(t.low) > 4 && hasAux(r.ts[i+1:]) {
+			continue // "the quarterly meeting is …"
+		}
 		if articles[prev.low] && prev.low != "that" || possessives[prev.low] || prev.poss || prepositions[prev.low] {
 			continue // a noun: "the build", "my work"
 		}
@@ -247,6 +292,9 @@ func (r *reader) findVerb() {
 		r.verb = i
 		break
 	}
+	if r.verb == len(r.ts) {
+		r.guessVerb()
+	}
 	// The auxiliary's verb is the main one: "was moved to", "is planned for", "has switched".
 	for i := r.verb; i < len(r.ts); i++ {
 		t := r.ts[i]
@@ -255,7 +303,7 @@ func (r *reader) findVerb() {
 			continue
 		}
 		if !isAux(t) && !fillers[t.low] && !nowCues[t.low] && t.low != "to" && t.low != "not" && t.low != "never" {
-			if isVerb(t) && i > r.verb && !isBe(t) && !articles[r.ts[i-1].low] && !possessives[r.ts[i-1].low] {
+			if isVerb(t) && i > r.verb && !isBe(t) && !thirdPerson(t.low) && !articles[r.ts[i-1].low] && !possessives[r.ts[i-1].low] {
 				r.verb = i
 			}
 			break
@@ -268,6 +316,52 @@ func (r *reader) findVerb() {
 			}
 		}
 	}
+}
+
+// guessVerb takes as the main verb a word that is in no list and stands where one must: after "I" and the like, and
+// in the third person after a name or what someone has.
+func (r *reader) guessVerb() {
+	if len(r.ts) < 3 {
+		return
+	}
+	at := 1
+	first := r.ts[0]
+	subject := first.is("i", "we", "you", "they", "he", "she", "it")
+	for at < len(r.ts)-1 && (fillers[r.ts[at].low] || nowCues[r.ts[at].low]) {
+		at++
+	}
+	if subject {
+		if t := r.ts[at]; first.end == 0 && t.end == 0 && isContent(t) && !t.cap && !hasDigit(t.low) {
+			r.verb = at
+		}
+		return
+	}
+	for i := 1; i < len(r.ts)-1; i++ {
+		t, prev, next := r.ts[i], r.ts[i-1], r.ts[i+1]
+		if prev.end != 0 {
+			return
+		}
+		if i == 1 && first.cap && t.end == 0 && irregularPast(t) && !articles[first.low] && !possessives[first.low] {
+			r.verb = i // "Max won 50 euros"
+			return
+		}
+		if !isContent(t) || t.cap || t.poss || t.end != 0 || !thirdPerson(t.low) || hasDigit(prev.low) || articles[prev.low] ||
+			possessives[prev.low] || prev.poss || prepositions[prev.low] || strings.HasSuffix(prev.low, "s") && !prev.cap {
+			continue
+		}
+		name := i == 1 && first.cap && concepts[first.stem] == nil && !articles[first.low] && !possessives[first.low]
+		object := articles[next.low] || possessives[next.low] || next.is("me", "us", "him", "them") ||
+			prepositions[next.low] && !next.is("of") || next.cap
+		if name || object {
+			r.verb = i
+			return
+		}
+	}
+}
+
+// thirdPerson reports whether a word has the ending of a verb in the third person.
+func thirdPerson(low string) bool {
+	return len(low) > 3 && strings.HasSuffix(low, "s") && !strings.HasSuffix(low, "ss") && !strings.HasSuffix(low, "us")
 }
 
 // main is the main verb; the zero token when there is none.
@@ -291,6 +385,10 @@ func (r *reader) cues() {
 			r.cue = cueChange
 		case t.low == "usedto", t.low == "inthepast":
 			r.past = true
+		case t.low == "afterall":
+			r.corrects = true
+			r.cue = max(r.cue, cueNow)
+			r.taken[i] = true
 		case hedges[t.low] && (i == 0 || !t.cap):
 			r.hedged = true
 		case nowCues[t.low] && (t.low != "instead" || i > 0):
@@ -366,6 +464,9 @@ func (r *reader) contrast(i int) bool {
 	}
 	return slices.ContainsFunc(r.ts[i+1:], func(t token) bool { return t.low == "but" }) // "not Max but Rex"
 }
+
+// irregularPast reports whether a word is the past of an irregular verb.
+func irregularPast(t token) bool { return !strings.HasSuffix(t.low, "ed") && pastTense(t) }
 
 // pastTense reports whether a verb tells of something that happened.
 func pastTense(t token) bool {

@@ -8,28 +8,28 @@ import (
 )
 
 // relevance says how likely a text is to answer a question.
-var relevance = model{bias: -11.93, terms: []weighted{
-	{"the question names no owner", 4.83},
-	{"owners of the question that the text names", 8.16},
-	{"the least of these", -1.89},
-	{"the text is about another owner", -1.96},
-	{"the text has an owner, the question none", -1.94},
-	{"the question has no content words", 4.44},
-	{"the best word covered, by weight", 1.80},
-	{"words of the question that the text covers", 7.03},
-	{"nearness of meaning", 1.76},
-	{"words of the text that the question covers", 0.35},
+var relevance = model{bias: -11.71, terms: []weighted{
+	{"the question names no owner", 4.76},
+	{"owners of the question that the text names", 8.40},
+	{"the least of these", -2.15},
+	{"the text is about another owner", -1.90},
+	{"the text has an owner, the question none", -1.99},
+	{"the question has no content words", 4.52},
+	{"the best word covered, by weight", 1.84},
+	{"words of the question that the text covers", 7.00},
+	{"nearness of meaning", 1.88},
+	{"words of the text that the question covers", 0.19},
 	{"the question asks for an amount, the text has none", -1.51},
-	{"the question asks who, the text has a name", 1.25},
-	{"length of the text", -3.87},
+	{"the question asks who, the text has a name", 1.36},
+	{"length of the text", -4.12},
 }}
 
 // answer turns the logit of the best of many texts into the probability that it is an answer, where half of the
 // questions have one. In long texts words meet by chance, and answers are less alike their questions.
-var answer = model{bias: 0.35, terms: []weighted{
-	{"logit", 0.92},
-	{"length of the text", 1.32},
-	{"both", -0.49},
+var answer = model{bias: 0.39, terms: []weighted{
+	{"logit", 0.97},
+	{"length of the text", 1.23},
+	{"both", -0.59},
 }}
 
 // longText is the number of words from which the length of a text counts no more.

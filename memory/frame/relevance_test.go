@@ -15,12 +15,25 @@ func TestTheAnswerIsTheMostRelevant(t *testing.T) {
 		{"Who is Leon in a relationship with?", "Leon is married to Carla.", "Leon speaks Portuguese."},
 		{"How much does the gym cost?", "The gym is 40 euros a month.", "The gym is next to the station."},
 		{"What car does my brother drive?", "My brother drives a Skoda.", "I drive a Volvo."},
+		{"Which car does my aunt drive?", "My aunt drives a Saab.", "I drive a Volvo."},
 		{"Where do I work out?", "I train at Gym Nine.", "I work on the third floor."},
 	} {
 		q := ReadQuestion(c.question)
 		answer, other := q.Relevance(ReadText(c.answer, "")), q.Relevance(ReadText(c.other, ""))
 		if answer <= other {
 			t.Errorf("%s %q %.2f, %q %.2f", c.question, c.answer, answer, c.other, other)
+		}
+	}
+}
+
+// What is known of who asks is no answer about their relatives.
+func TestARelativeIsSomeoneElse(t *testing.T) {
+	for _, c := range []struct{ question, text string }{
+		{"What kind of boat does my cousin sail?", "My boat was stolen in the harbour."},
+		{"Which paper does my uncle read in the morning?", "I'm reading the Guardian in the mornings."},
+	} {
+		if got := ReadQuestion(c.question).Relevance(ReadText(c.text, "user")); got > 0.2 {
+			t.Errorf("%s %q: %.2f", c.question, c.text, got)
 		}
 	}
 }

@@ -28,6 +28,13 @@ func substituted(a, b Frame, m alignment) Relation {
 	if len(attributes) == 0 && exact && singleKind(va.Kind) && len(m.shared) > 0 && !personal(a) {
 		attributes = m.shared // "the demo": the thing itself is scheduled
 	}
+	if len(attributes) == 0 && !category && sameSlot(a, b, va, vb) && exact && sharesSubject(m) && b.cue >= cueNow {
+		out := Relation{Certainty: Likely, Change: Updates, Why: WhyCue}
+		if b.corrects {
+			out.Certainty = Sure
+		}
+		return out
+	}
 	if len(attributes) == 0 && !category {
 		return Relation{}
 	}
@@ -47,7 +54,7 @@ func substituted(a, b Frame, m alignment) Relation {
 			}
 		}
 	}
-	single := !plural && (singleKind(va.Kind) || singleConcepts[concept] ||
+	single := !plural && (singleKind(va.Kind) || singleConcepts[concept] && !paidFor(concept, va) ||
 		a.holder && b.holder && holderConcepts[concept] || isFavorite(a) && isFavorite(b) ||
 		definite(a, b, va, vb, category))
 	usual := usualConcepts[concept]
@@ -86,6 +93,19 @@ func substituted(a, b Frame, m alignment) Relation {
 		out.Certainty = Likely
 	}
 	return out
+}
+
+// paidFor reports whether a value is what is paid for, of which there are many, and not how much.
+func paidFor(concept string, v Value) bool {
+	return (concept == "PRICE" || concept == "SALARY") && v.preposition == "for"
+}
+
+// sameSlot reports whether two names stand in the same place of statements about one thing: after the same verb and
+// preposition. "The maps come from OpenStreetMap", "the maps now come from Mapbox".
+func sameSlot(a, b Frame, va, vb Value) bool {
+	return va.Kind == KindName && vb.Kind == KindName && !va.Same(vb) && !personal(a) &&
+		slices.ContainsFunc(a.subject, func(t string) bool { return !isPerson(a, t) }) &&
+		(a.mainVerb == b.mainVerb && va.preposition == vb.preposition || changeVerbs[b.mainVerb] && vb.preposition == "to")
 }
 
 // otherVerb reports whether all that tells two statements of one thing apart is the verb: "we track our leads in

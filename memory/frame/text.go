@@ -58,7 +58,7 @@ func (t *Text) sumUp() map[string]bool {
 		for _, o := range f.owner {
 			owners[o] = true
 		}
-		for _, v := range f.values {
+		for _, v := range slices.Concat(f.values, f.old) {
 			for w := range strings.FieldsSeq(v.key) {
 				values[w] = true
 			}

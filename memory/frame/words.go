@@ -113,6 +113,7 @@ hang hung
 hear heard
 hide hid hidden
 hold held
+increase upped
 keep kept
 know knew known
 lead led leads leading leader
