@@ -66,6 +66,9 @@ func (s *Store) Purge(ctx context.Context, in PurgeInput) (PurgeBatch, error) {
 				return err
 			}
 			out.More = out.More || out.Removed >= p.in.Limit
+			if !out.More {
+				out.Next = HistoryCursor{} // the next step begins at its beginning
+			}
 			if in.Step == memory.PurgeSweepRuns {
 				return nil // or what a run notes of its predecessors would be the next one's work, for ever
 			}

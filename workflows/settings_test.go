@@ -85,3 +85,27 @@ func TestSweepBatchBoundsTransactions(t *testing.T) {
 	require.NoError(t, owner.QueryRow(ctx, `SELECT max(n) FROM (SELECT count(*) AS n FROM seen GROUP BY tx) x`).Scan(&most))
 	require.Equal(t, 3, most)
 }
+
+// Where one step of a purge ended says nothing of where the next one begins.
+func TestAPurgeBeginsEachStepAtItsBeginning(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	owner := testkit.Owner(t, h.DatabaseURL)
+	ctx := context.Background()
+	started, _ := h.Ingest(t, testkit.Request(p, schema.SourceMemory, "critical: The gate is locked at night."))
+	for _, sql := range []string{
+		`INSERT INTO memory_versions (tenant, memory_id, version, since, until, record) SELECT tenant, id, 1, now() - interval '220 days', now() - interval '200 days', '{}' FROM memories`,
+		`UPDATE ingest_batches SET created_at = now() - interval '210 days'`,
+		`UPDATE jobs SET finished_at = now() - interval '60 days'`,
+	} {
+		_, err := owner.Exec(ctx, sql)
+		require.NoError(t, err)
+	}
+	run, err := workflows.StartRetentionPurge(ctx, h.Temporal, h.TaskQueue, workflows.SweepInput{Tenant: p.Tenant})
+	require.NoError(t, err)
+	var result workflows.SweepResult
+	require.NoError(t, run.Get(ctx, &result))
+	require.Equal(t, 1, result.Counts[string(memory.PurgeVersions)])
+	require.Zero(t, testkit.Rows(t, owner, "ingest_batches", "id = $1", started.Ack.BatchID))
+}
