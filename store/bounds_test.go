@@ -39,7 +39,8 @@ var bounds = map[string]bound{
 	"memory_hints": perMemory, "memory_artifacts": perMemory, "memory_entity_mentions": perMemory, "memory_entity_relations": perMemory,
 	"entity_claims": perMemory, "memory_source_kinds": perMemory,
 
-	"corpus_stats": few, "retention_policies": few, "sweep_holds": few, "tenant_secrets": few, "index_generations": few, "goose_db_version": few,
+	"corpus_stats": few, "retention_policies": few, "sweep_holds": few, "tenant_secrets": few, "index_generations": few,
+	"goose_db_version": few,
 }
 
 // A year of the same week, with sweeps and purges as schedules run them: no table has more rows in the end than it had
@@ -48,7 +49,8 @@ func TestAYearBoundsEveryTable(t *testing.T) {
 	t.Parallel()
 	y := &steadyYear{world: newWorld(t)}
 	y.now = time.Now().UTC().Truncate(time.Second).Add(-380 * day) // requests are swept by the database's clock
-	rows, err := y.owner.Query(ctx, `SELECT table_name::text FROM information_schema.tables WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'`)
+	rows, err := y.owner.Query(ctx, `SELECT table_name::text FROM information_schema.tables
+		WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'`)
 	require.NoError(t, err)
 	y.tables, err = pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
@@ -124,7 +126,8 @@ func (y *steadyYear) week(n int) {
 	// The pipeline: a memory with a key, links and a vector; the same again; a fact that waits for a review and
 	// expires; a job that is given up; a batch in shadow mode.
 	y.linked(name+" knows Alice and brought the blue folder.", knows)
-	keyed := schema.Candidate{Content: name + " handed the report in.", SourceKind: schema.SourceUserInput, Session: "s" + name, IdempotencyKey: "key-" + name}
+	keyed := schema.Candidate{Content: name + " handed the report in.", SourceKind: schema.SourceUserInput, Session: "s" + name,
+		IdempotencyKey: "key-" + name}
 	ack, r := y.stage(keyed)
 	y.decided(r, uuid.MustParse(ack.MemoryIDs[0]))
 	again, _ := y.stage(keyed)
@@ -132,7 +135,8 @@ func (y *steadyYear) week(n int) {
 	if y.pinned == uuid.Nil {
 		y.pinned = y.explicit("critical: The pass to the archive is changed every week.")
 	}
-	fades, waits := y.source(name+" wants the archive moved.", idea{fact: fact(name + " says that the pass is void."), action: schema.ActionDelete, target: y.pinned})
+	fades, waits := y.source(name+" wants the archive moved.",
+		idea{fact: fact(name + " says that the pass is void."), action: schema.ActionDelete, target: y.pinned})
 	require.Equal(y.t, store.WriteCounts{Blocked: 1}, y.write(waits))
 	_, err := y.OpenReview(ctx, y.p.Tenant, waits.BatchID, 14*day, y.now)
 	require.NoError(y.t, err)
@@ -192,7 +196,8 @@ func (y *steadyYear) keepUp() {
 	for _, step := range memory.PurgeSteps {
 		var after store.HistoryCursor
 		for more := true; more; {
-			b, err := y.Purge(ctx, store.PurgeInput{Tenant: y.p.Tenant, Run: fmt.Sprintf("purge %s", y.now), Step: step, After: after, Limit: 7, At: y.now, Now: y.now})
+			b, err := y.Purge(ctx, store.PurgeInput{Tenant: y.p.Tenant, Run: fmt.Sprintf("purge %s", y.now), Step: step, After: after,
+				Limit: 7, At: y.now, Now: y.now})
 			require.NoError(y.t, err)
 			require.LessOrEqual(y.t, b.Removed, 7, "%s: the cap holds", step)
 			after, more = b.Next, b.More

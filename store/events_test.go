@@ -17,7 +17,8 @@ import (
 // ledger lists what events say: kind, session, and whether they refer to a candidate and a memory.
 func (w *world) ledger() []string {
 	w.t.Helper()
-	rows, err := w.owner.Query(ctx, `SELECT concat_ws(' ', kind, nullif(session, ''), CASE WHEN candidate_id IS NOT NULL THEN 'candidate' END, CASE WHEN memory_id IS NOT NULL THEN 'memory' END)
+	rows, err := w.owner.Query(ctx, `SELECT concat_ws(' ', kind, nullif(session, ''), CASE WHEN candidate_id IS NOT NULL THEN 'candidate' END,
+			CASE WHEN memory_id IS NOT NULL THEN 'memory' END)
 		FROM events ORDER BY seq`)
 	require.NoError(w.t, err)
 	out, err := pgx.CollectRows(rows, pgx.RowTo[string])
@@ -47,7 +48,8 @@ func TestErasureReachesTheLedger(t *testing.T) {
 		w.hear("The bus was late.", "bus")
 		w.now = w.now.AddDate(0, 0, c.after)
 		w.purge(500)
-		require.Equal(t, []string{"user_input clinic-visit candidate memory", "user_input second-visit candidate memory", "user_input bus candidate memory"}, w.ledger())
+		require.Equal(t, []string{"user_input clinic-visit candidate memory", "user_input second-visit candidate memory",
+			"user_input bus candidate memory"}, w.ledger())
 
 		receipt := w.forgetAll(w.forgets(c.mode, named(secret)))
 		require.Equal(t, 1, receipt.Forgotten)
@@ -81,7 +83,8 @@ func TestEventsAreExportedAndRestored(t *testing.T) {
 	other := *w
 	other.p = schema.Principal{Tenant: "t", Agent: "b"}
 	other.hear("The roof is new.", "s3")
-	_, err := w.Stage(ctx, w.input(schema.Candidate{Content: memory.WrapRecalled(uuid.NewString(), "The pump leaks."), SourceKind: schema.SourceToolOutput, Session: "s4"}))
+	_, err := w.Stage(ctx, w.input(schema.Candidate{Content: memory.WrapRecalled(uuid.NewString(), "The pump leaks."),
+		SourceKind: schema.SourceToolOutput, Session: "s4"}))
 	require.NoError(t, err)
 
 	events := func(lines [][]byte) (out []string) {
@@ -127,6 +130,7 @@ func TestTheLedgerRefusesOtherChanges(t *testing.T) {
 		require.ErrorContains(t, err, "append-only", sql)
 	}
 	var n int
-	require.NoError(t, w.owner.QueryRow(ctx, `SELECT set_config('mneme.tenant', 't', false) IS NULL, mneme_purge_events(now() - interval '100 years', 10)`).Scan(nil, &n))
+	require.NoError(t, w.owner.QueryRow(ctx, `SELECT set_config('mneme.tenant', 't', false) IS NULL,
+		mneme_purge_events(now() - interval '100 years', 10)`).Scan(nil, &n))
 	require.Zero(t, n)
 }

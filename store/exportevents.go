@@ -19,9 +19,12 @@ type eventCursor struct {
 
 // exportEvents reads a page of the ledger's events behind a cursor: those of the selected memories, and of a whole
 // tenant also those that are of no memory.
-func exportEvents(ctx context.Context, tx pgx.Tx, x ExportSelection, after eventCursor) ([]ExportLine, eventCursor, error) {
+func exportEvents(
+	ctx context.Context, tx pgx.Tx, x ExportSelection, after eventCursor,
+) ([]ExportLine, eventCursor, error) {
 	var p params
-	query := `SELECT e.recorded_at, e.id, to_jsonb(e) - '{tenant,seq}'::text[] FROM events e WHERE e.tenant = ` + p.add(x.Filter.Principal.Tenant) +
+	query := `SELECT e.recorded_at, e.id, to_jsonb(e) - '{tenant,seq}'::text[] FROM events e
+		WHERE e.tenant = ` + p.add(x.Filter.Principal.Tenant) +
 		` AND (e.recorded_at, e.id) > (` + p.add(after.at) + `, ` + p.add(after.id) + `)`
 	if !x.isWhole() {
 		query += ` AND EXISTS (SELECT FROM memories m WHERE m.id = e.memory_id AND ` + x.where("m", &p) + `)`
@@ -56,13 +59,15 @@ func (r *restoring) events(ctx context.Context, events []json.RawMessage) error 
 			Memory *uuid.UUID `json:"memory_id"`
 		}
 		if err := json.Unmarshal(raw, &about); err != nil || about.ID == nil {
-			return &schema.ValidationError{Fields: []schema.FieldError{{Field: "event", Problem: "must have an id, and ids must be UUIDs"}}}
+			problem := schema.FieldError{Field: "event", Problem: "must have an id, and ids must be UUIDs"}
+			return &schema.ValidationError{Fields: []schema.FieldError{problem}}
 		}
 		if rows[i] = owned[0]; about.Memory != nil {
 			of[i] = *about.Memory
 		}
 	}
-	standing, err := r.idSet(ctx, `SELECT id FROM memories WHERE tenant = $1 AND id = ANY($2) AND erased_at IS NULL`, r.tenant, of)
+	standing, err := r.idSet(ctx, `SELECT id FROM memories WHERE tenant = $1 AND id = ANY($2) AND erased_at IS NULL`,
+		r.tenant, of)
 	if err != nil {
 		return err
 	}

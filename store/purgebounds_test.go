@@ -117,7 +117,9 @@ func TestPurgeOfWhatOnlyGrew(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	gone := w.memory("Something to forget.")
-	kept, world := w.explicit("critical: It stays."), w.fading("It is of a world.", func(m *schema.MemoryRecord) { m.WorldID, m.Lifecycle.Pinned, m.Importance = "w", true, 1 })
+	kept, world := w.explicit("critical: It stays."), w.fading("It is of a world.", func(m *schema.MemoryRecord) {
+		m.WorldID, m.Lifecycle.Pinned, m.Importance = "w", true, 1
+	})
 	w.forgetAll(w.forgets(schema.ForgetForce, named(gone)))
 	waiting := w.selects(w.forgets(schema.ForgetErase, named(kept)))
 	tags := []string{"again"}

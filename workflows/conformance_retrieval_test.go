@@ -79,7 +79,8 @@ func TestSection15_8TaskDescriptor(t *testing.T) {
 		require.NotContains(t, found(ask(schema.RecallRequest{Query: "what now", Task: &schema.Task{}})), plan)
 	})
 	t.Run("budget", func(t *testing.T) {
-		req := schema.RecallRequest{Query: "cache mismatch or publish release", Task: &schema.Task{ErrorSignature: "ld: cache mismatch", Intent: "publish_release"}}
+		req := schema.RecallRequest{Query: "cache mismatch or publish release",
+			Task: &schema.Task{ErrorSignature: "ld: cache mismatch", Intent: "publish_release"}}
 		tokens := func() (used int) {
 			for _, r := range ask(req).Results {
 				n, _ := memory.ResultTokens(r)
@@ -98,7 +99,8 @@ func TestSection15_8TaskDescriptor(t *testing.T) {
 		require.Empty(t, found(ask(schema.RecallRequest{Query: "where is the handbook kept", ValidAt: &after})))
 	})
 	t.Run("types", func(t *testing.T) {
-		req := schema.RecallRequest{Query: "ld: cache mismatch", Task: &schema.Task{ErrorSignature: "ld: cache mismatch"}, Types: []schema.MemoryType{schema.TypeCompetence}}
+		req := schema.RecallRequest{Query: "ld: cache mismatch", Task: &schema.Task{ErrorSignature: "ld: cache mismatch"},
+			Types: []schema.MemoryType{schema.TypeCompetence}}
 		require.ElementsMatch(t, []string{linux, macos}, found(ask(req)))
 		req.Types = []schema.MemoryType{schema.TypePlanGraph}
 		require.Subset(t, []string{plan}, found(ask(req)))
@@ -127,7 +129,8 @@ func TestSection15_8Layers(t *testing.T) {
 		require.Len(t, layer.IDs, 1, layer.Name)
 		got = append(got, layer.IDs...)
 	}
-	require.Equal(t, []schema.LayerName{schema.LayerWorking, schema.LayerSemantic, schema.LayerCompetence, schema.LayerPlan, schema.LayerEpisodic}, names)
+	require.Equal(t, []schema.LayerName{schema.LayerWorking, schema.LayerSemantic, schema.LayerCompetence, schema.LayerPlan,
+		schema.LayerEpisodic}, names)
 	require.Equal(t, []string{ids[4], ids[3], ids[2], ids[1], ids[0]}, got)
 }
 
@@ -144,7 +147,7 @@ func TestSection15_8Redaction(t *testing.T) {
 		redacted schema.Redaction
 		content  string
 	}{
-		"": {},
+		"":                                       {},
 		"trust: {above_limit: {high: summary}}":  {schema.RedactedSummary, "Dana's salary is on record"},
 		"trust: {above_limit: {high: metadata}}": {schema.RedactedMetadata, ""},
 	} {
@@ -154,8 +157,10 @@ func TestSection15_8Redaction(t *testing.T) {
 			rules, err = memory.ParsePolicy([]byte(policy))
 			require.NoError(t, err)
 		}
-		r := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder, Policy: func() *memory.Policy { return rules }}
-		answer, err := r.Recall(t.Context(), schema.RecallRequest{Principal: o.p, Query: "salary", Categories: []schema.Category{schema.CategoryDecision}})
+		r := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder,
+			Policy: func() *memory.Policy { return rules }}
+		answer, err := r.Recall(t.Context(), schema.RecallRequest{Principal: o.p, Query: "salary",
+			Categories: []schema.Category{schema.CategoryDecision}})
 		require.NoError(t, err)
 		encoded, err := json.Marshal(answer)
 		require.NoError(t, err)
@@ -166,7 +171,8 @@ func TestSection15_8Redaction(t *testing.T) {
 		}
 		require.Len(t, answer.Results, 1, policy)
 		got := answer.Results[0]
-		require.Equal(t, []any{ids[0], want.redacted, want.content, schema.SensitivityHigh}, []any{got.ID, got.Redacted, got.Content, got.Sensitivity})
+		require.Equal(t, []any{ids[0], want.redacted, want.content, schema.SensitivityHigh},
+			[]any{got.ID, got.Redacted, got.Content, got.Sensitivity})
 		require.Equal(t, map[schema.Redaction]int{want.redacted: 1}, answer.Meta.Redacted)
 	}
 }

@@ -67,7 +67,8 @@ func TestSweepBatchBoundsTransactions(t *testing.T) {
 	ctx := context.Background()
 	for _, sql := range []string{
 		`CREATE TABLE seen (tx bigint)`,
-		`CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN INSERT INTO seen VALUES (txid_current()); RETURN NULL; END $$`,
+		`CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+			BEGIN INSERT INTO seen VALUES (txid_current()); RETURN NULL; END $$`,
 		`CREATE TRIGGER zzz_see AFTER DELETE ON retrievals FOR EACH ROW EXECUTE FUNCTION see()`,
 	} {
 		_, err := owner.Exec(ctx, sql)
@@ -95,7 +96,8 @@ func TestAPurgeBeginsEachStepAtItsBeginning(t *testing.T) {
 	ctx := context.Background()
 	started, _ := h.Ingest(t, testkit.Request(p, schema.SourceMemory, "critical: The gate is locked at night."))
 	for _, sql := range []string{
-		`INSERT INTO memory_versions (tenant, memory_id, version, since, until, record) SELECT tenant, id, 1, now() - interval '220 days', now() - interval '200 days', '{}' FROM memories`,
+		`INSERT INTO memory_versions (tenant, memory_id, version, since, until, record)
+			SELECT tenant, id, 1, now() - interval '220 days', now() - interval '200 days', '{}' FROM memories`,
 		`UPDATE ingest_batches SET created_at = now() - interval '210 days'`,
 		`UPDATE jobs SET finished_at = now() - interval '60 days'`,
 	} {

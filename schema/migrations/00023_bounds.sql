@@ -5,8 +5,8 @@
 -- +goose Up
 
 ALTER TABLE retention_policies DROP CONSTRAINT retention_policies_domain_check;
-ALTER TABLE retention_policies ADD CONSTRAINT retention_policies_domain_check CHECK (domain IN ('memory', 'world', 'history', 'jobs_completed', 'jobs_dead',
-    'retrievals', 'ingest', 'forget_runs', 'events', 'operations', 'artifacts'));
+ALTER TABLE retention_policies ADD CONSTRAINT retention_policies_domain_check CHECK (domain IN (
+    'memory', 'world', 'history', 'jobs_completed', 'jobs_dead', 'retrievals', 'ingest', 'forget_runs', 'events', 'operations', 'artifacts'));
 
 -- One index for each purge statement.
 CREATE INDEX ingest_batches_age ON ingest_batches (tenant, created_at, id);
@@ -26,16 +26,19 @@ CREATE TABLE memory_source_kinds (
     FOREIGN KEY (tenant, memory_id) REFERENCES memories (tenant, id) ON DELETE CASCADE
 );
 ALTER TABLE memory_source_kinds ENABLE ROW LEVEL SECURITY;
-CREATE POLICY tenant_only ON memory_source_kinds USING (tenant = (SELECT mneme_tenant())) WITH CHECK (tenant = (SELECT mneme_tenant()));
+CREATE POLICY tenant_only ON memory_source_kinds
+    USING (tenant = (SELECT mneme_tenant())) WITH CHECK (tenant = (SELECT mneme_tenant()));
 GRANT SELECT, INSERT, UPDATE, DELETE ON memory_source_kinds TO mneme_app;
 
 -- The memory that an event became, or was found to repeat. NULL: it was erased, or never was.
 ALTER TABLE events ADD COLUMN memory_id uuid;
 DROP TRIGGER events_append_only ON events;
-UPDATE events e SET memory_id = c.memory_id FROM memory_candidates c WHERE c.tenant = e.tenant AND c.id = e.candidate_id;
+UPDATE events e SET memory_id = c.memory_id
+FROM memory_candidates c WHERE c.tenant = e.tenant AND c.id = e.candidate_id;
 -- What was erased before erasure reached events.
 UPDATE events e SET session = '', candidate_id = NULL, memory_id = NULL
-WHERE e.memory_id IS NOT NULL AND NOT EXISTS (SELECT FROM jobs j WHERE j.tenant = e.tenant AND j.memory_id = e.memory_id)
+WHERE e.memory_id IS NOT NULL
+    AND NOT EXISTS (SELECT FROM jobs j WHERE j.tenant = e.tenant AND j.memory_id = e.memory_id)
     AND NOT EXISTS (SELECT FROM memories m WHERE m.tenant = e.tenant AND m.id = e.memory_id AND m.erased_at IS NULL);
 CREATE INDEX events_age ON events (tenant, recorded_at, id);
 CREATE INDEX events_of_memory ON events (tenant, memory_id) WHERE memory_id IS NOT NULL;
@@ -70,7 +73,9 @@ DECLARE
     n bigint;
 BEGIN
     PERFORM set_config('mneme.events_before', before::text, true);
-    WITH old AS (SELECT e.id FROM events e WHERE e.tenant = mneme_tenant() AND e.recorded_at < before ORDER BY e.recorded_at, e.id LIMIT most),
+    WITH old AS (
+        SELECT e.id FROM events e WHERE e.tenant = mneme_tenant() AND e.recorded_at < before
+        ORDER BY e.recorded_at, e.id LIMIT most),
     gone AS (DELETE FROM events e USING old WHERE e.tenant = mneme_tenant() AND e.id = old.id RETURNING 1)
     SELECT count(*) INTO n FROM gone;
     PERFORM set_config('mneme.events_before', '', true);
@@ -84,7 +89,8 @@ END $$;
 CREATE FUNCTION mneme_erase_events(ids uuid[], most integer) RETURNS bigint
     LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT
     AS $$
-    WITH about AS (SELECT e.id FROM events e WHERE e.tenant = mneme_tenant() AND e.memory_id = ANY(ids) ORDER BY e.id LIMIT most),
+    WITH about AS (
+        SELECT e.id FROM events e WHERE e.tenant = mneme_tenant() AND e.memory_id = ANY(ids) ORDER BY e.id LIMIT most),
     erased AS (UPDATE events e SET session = '', candidate_id = NULL, memory_id = NULL
         FROM about WHERE e.tenant = mneme_tenant() AND e.id = about.id RETURNING 1)
     SELECT count(*) FROM erased;
@@ -113,8 +119,11 @@ DECLARE
     n bigint;
 BEGIN
     PERFORM set_config('mneme.changes_before', earliest::text, true);
-    WITH old AS (SELECT c.id FROM retention_policy_changes c WHERE c.tenant = mneme_tenant() AND c.changed_at < earliest ORDER BY c.changed_at LIMIT most),
-    gone AS (DELETE FROM retention_policy_changes c USING old WHERE c.tenant = mneme_tenant() AND c.id = old.id RETURNING 1)
+    WITH old AS (
+        SELECT c.id FROM retention_policy_changes c WHERE c.tenant = mneme_tenant() AND c.changed_at < earliest
+        ORDER BY c.changed_at LIMIT most),
+    gone AS (
+        DELETE FROM retention_policy_changes c USING old WHERE c.tenant = mneme_tenant() AND c.id = old.id RETURNING 1)
     SELECT count(*) INTO n FROM gone;
     PERFORM set_config('mneme.changes_before', '', true);
     RETURN n;
@@ -129,11 +138,17 @@ CREATE OR REPLACE FUNCTION mneme_tenants(after text, most integer) RETURNS SETOF
         WITH RECURSIVE turn(tenant, place) AS (
             SELECT after, 0
             UNION ALL
-            SELECT least((SELECT min(c.tenant) FROM corpus_stats c WHERE c.tenant > t.tenant), (SELECT min(j.tenant) FROM jobs j WHERE j.tenant > t.tenant),
-                (SELECT min(r.tenant) FROM retrievals r WHERE r.tenant > t.tenant), (SELECT min(h.tenant) FROM memory_history h WHERE h.tenant > t.tenant),
-                (SELECT min(s.tenant) FROM sweep_runs s WHERE s.tenant > t.tenant), (SELECT min(b.tenant) FROM ingest_batches b WHERE b.tenant > t.tenant),
-                (SELECT min(o.tenant) FROM operations o WHERE o.tenant > t.tenant), (SELECT min(e.tenant) FROM events e WHERE e.tenant > t.tenant),
-                (SELECT min(f.tenant) FROM forget_runs f WHERE f.tenant > t.tenant), (SELECT min(a.tenant) FROM artifacts a WHERE a.tenant > t.tenant),
+            SELECT least(
+                (SELECT min(c.tenant) FROM corpus_stats c WHERE c.tenant > t.tenant),
+                (SELECT min(j.tenant) FROM jobs j WHERE j.tenant > t.tenant),
+                (SELECT min(r.tenant) FROM retrievals r WHERE r.tenant > t.tenant),
+                (SELECT min(h.tenant) FROM memory_history h WHERE h.tenant > t.tenant),
+                (SELECT min(s.tenant) FROM sweep_runs s WHERE s.tenant > t.tenant),
+                (SELECT min(b.tenant) FROM ingest_batches b WHERE b.tenant > t.tenant),
+                (SELECT min(o.tenant) FROM operations o WHERE o.tenant > t.tenant),
+                (SELECT min(e.tenant) FROM events e WHERE e.tenant > t.tenant),
+                (SELECT min(f.tenant) FROM forget_runs f WHERE f.tenant > t.tenant),
+                (SELECT min(a.tenant) FROM artifacts a WHERE a.tenant > t.tenant),
                 (SELECT min(p.tenant) FROM retention_policy_changes p WHERE p.tenant > t.tenant)), t.place + 1
             FROM turn t WHERE t.tenant IS NOT NULL AND t.place < most
         )
