@@ -20,7 +20,8 @@ import (
 type Extraction struct {
 	Store       *store.Store
 	Extractor   inference.Extractor
-	Concurrency int // model calls at once; 1 when not set
+	Concurrency int  // model calls at once; 1 when not set
+	Off         bool // nothing is drawn from candidates: they are only stored
 	Now         func() time.Time
 }
 
@@ -39,6 +40,9 @@ func (r ExtractResult) Add(o ExtractResult) ExtractResult {
 		Warnings: r.Warnings + o.Warnings, Dead: r.Dead + o.Dead}
 }
 
+// notExtracted is the warning on a candidate that nothing was drawn from because extraction is off.
+const notExtracted = "extraction: is off; the source is stored and nothing was drawn from it"
+
 // ExtractFacts runs the extractor over the candidates of a range that have no extraction yet, and
 // stores each result as it comes. A candidate that fails for good goes to the dead jobs and the rest
 // go on; when some may be tried again, the activity fails with ErrTypeItemsPending and its retry
@@ -52,6 +56,10 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r Range) (ExtractResult, 
 	todo, err := a.Store.LeaseExtract(ctx, sr, now(a.Now))
 	if err != nil {
 		return ExtractResult{}, fail(err)
+	}
+	extractor := a.Extractor
+	if a.Off {
+		extractor = noExtractor{}
 	}
 	probe := func(ctx context.Context) error {
 		_, _, err := a.Extractor.Extract(
@@ -71,7 +79,7 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r Range) (ExtractResult, 
 	err = each(ctx, todo, a.Concurrency, func(ctx context.Context, e store.Extractable) error {
 		text, truncated := memory.TruncateForExtraction(e.Source.Content)
 		e.Source.Content = text
-		extraction, usage, err := a.Extractor.Extract(ctx, e.Source)
+		extraction, usage, err := extractor.Extract(ctx, e.Source)
 		if err != nil {
 			return out.failed(ctx, e.CandidateID, "extract", err, usage)
 		}
@@ -98,6 +106,13 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r Range) (ExtractResult, 
 	}
 	totals, err := a.Store.ExtractTotals(ctx, sr)
 	return ExtractResult(totals), fail(err)
+}
+
+// noExtractor draws nothing, and says so.
+type noExtractor struct{}
+
+func (noExtractor) Extract(context.Context, inference.Source) (memory.Extraction, inference.Usage, error) {
+	return memory.Extraction{Warnings: []string{notExtracted}}, inference.Usage{}, nil
 }
 
 // believed is what is kept of a model's extraction. Where nothing is left of an answer that was not as it should

@@ -22,6 +22,7 @@ const ErrTypeTenantsFailed = "TenantsFailed"
 type Sweeping struct {
 	Store *store.Store
 	Share float64 // of a tenant's memories that one run may take without being asked for; 0: memory.SweepShare
+	Batch int     // rows that one transaction touches where the run does not ask for fewer; 0: store.SweepBatchSize
 	Now   func() time.Time
 }
 
@@ -54,7 +55,7 @@ type SweepRequest struct {
 	Tenant     string      `json:"tenant,omitempty"` // this one alone
 	Cursor     SweepCursor `json:"cursor"`
 	MaxBatches int         `json:"max_batches"`
-	BatchSize  int         `json:"batch_size,omitempty"` // rows; 0: store.SweepBatchSize, which is the most
+	BatchSize  int         `json:"batch_size,omitempty"` // rows; 0: the worker's (Sweeping.Batch), which is the most
 }
 
 // SweepResult is what a run has done so far, and where it goes on.
@@ -197,11 +198,16 @@ func (r SweepResult) clone() SweepResult {
 	return r
 }
 
-func (in SweepRequest) limit() int {
-	if in.BatchSize > 0 {
-		return min(store.SweepBatchSize, in.BatchSize)
+// limit is how many rows one transaction of a run touches.
+func (a *Sweeping) limit(in SweepRequest) int {
+	most := store.SweepBatchSize
+	if a.Batch > 0 {
+		most = min(most, a.Batch)
 	}
-	return store.SweepBatchSize
+	if in.BatchSize > 0 {
+		most = min(most, in.BatchSize)
+	}
+	return most
 }
 
 // times returns the clock, and the time by which a run judges: its own, which is Temporal's, or the clock where
@@ -232,7 +238,7 @@ func (a *Sweeping) SweepDecay(ctx context.Context, in SweepRequest) (SweepResult
 	}
 	return a.sweep(ctx, in, schema.SweepDecay, tenants, func(tenant string, out *SweepResult) (bool, error) {
 		clock, by := a.times(in)
-		done, err := a.Store.DecayBatch(ctx, store.DecayInput{Tenant: tenant, Run: in.Run, Rules: out.Cursor.Rules, After: out.Cursor.Due, Until: by, Limit: in.limit(), Now: clock})
+		done, err := a.Store.DecayBatch(ctx, store.DecayInput{Tenant: tenant, Run: in.Run, Rules: out.Cursor.Rules, After: out.Cursor.Due, Until: by, Limit: a.limit(in), Now: clock})
 		if err != nil {
 			return false, err
 		}
@@ -262,7 +268,7 @@ func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (SweepResu
 			return false, nil
 		}
 		clock, by := a.times(in)
-		done, err := a.Store.Purge(ctx, store.PurgeInput{Tenant: tenant, Run: in.Run, Rules: at.Rules, Step: at.Step, After: at.History, Limit: in.limit(), At: by, Now: clock})
+		done, err := a.Store.Purge(ctx, store.PurgeInput{Tenant: tenant, Run: in.Run, Rules: at.Rules, Step: at.Step, After: at.History, Limit: a.limit(in), At: by, Now: clock})
 		if err != nil {
 			return false, err
 		}

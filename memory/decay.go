@@ -79,7 +79,7 @@ func (d Decay) Equal(o Decay) bool {
 // DefaultDecay returns how memories of a type fade unless a policy says otherwise. The half-lives of
 // semantic (90 days) and competence (30 days) are those of the RFC's example records (§15A.12), and a
 // plan is a competence in another shape. Episodes are to be "aggressively decayed" (§5): after 7 days
-// half is gone and a plain one falls due in its fourth week, in time for consolidation to have seen
+// half is gone and one that nothing reinforces falls due in its fifth week, in time for consolidation to have seen
 // it several times. Working memory (1 day) outlasts the night between two sessions. An unknown
 // type fades like an episode.
 func DefaultDecay(t schema.MemoryType) Decay {

@@ -16,6 +16,17 @@ const (
 	// RetrievalWindow is how late feedback may come. The documents name none; what a recall led to is
 	// known within days, and a month is as long as a deletion can be taken back.
 	RetrievalWindow = 30 * 24 * time.Hour
+	// IngestWindow is how long the pipeline's own rows are kept: long after a review has expired and a dead job
+	// can be replayed. What was learned from them has its provenance and relations.
+	IngestWindow = 90 * 24 * time.Hour
+	// OperationWindow is how long an idempotency key is remembered at least: see RetentionRules.Keys.
+	OperationWindow = 90 * 24 * time.Hour
+	// ForgetRunWindow is how long it is known what a run of Forget selected: as long as history.
+	ForgetRunWindow = HistoryWindow
+	// EventWindow is how long the ledger is kept: as long as history.
+	EventWindow = HistoryWindow
+	// ArtifactWindow is how long an artifact waits for a memory that refers to it.
+	ArtifactWindow = 30 * 24 * time.Hour
 )
 
 // ActionLinks are the relations by which a memory is load-bearing for something that was done: a rule that
@@ -42,6 +53,16 @@ func DefaultRetention(d schema.RetentionDomain, tier schema.Tier, typology schem
 		keep = DeadJobsWindow
 	case schema.RetainRetrievals:
 		keep = RetrievalWindow
+	case schema.RetainIngest:
+		keep = IngestWindow
+	case schema.RetainForgetRuns:
+		keep = ForgetRunWindow
+	case schema.RetainEvents:
+		keep = EventWindow
+	case schema.RetainOperations:
+		keep = OperationWindow
+	case schema.RetainArtifacts:
+		keep = ArtifactWindow
 	}
 	p.KeepSeconds = int64(keep / time.Second)
 	return p
@@ -73,6 +94,30 @@ func (r RetentionRules) For(d schema.RetentionDomain, tier schema.Tier, typology
 		best.DecayExempt = best.DecayExempt || DefaultRetention(d, tier, typology).DecayExempt
 	}
 	return best
+}
+
+// keyed are the domains of what an idempotency key keeps from being done twice. A batch may be delivered again while
+// its rows are there, a dead job be replayed, and a deleted memory be taken back or stay forgotten.
+var keyed = []schema.RetentionDomain{schema.RetainMemory, schema.RetainWorld, schema.RetainIngest, schema.RetainJobsCompleted, schema.RetainJobsDead}
+
+// Keys returns the policy of operations: kept as RetainOperations says, and never for less time than anything that
+// an idempotency key protects.
+func (r RetentionRules) Keys() schema.RetentionPolicy {
+	keys := r.For(schema.RetainOperations, schema.Any, schema.Any)
+	outlive := func(p schema.RetentionPolicy) {
+		if keys.KeepSeconds > 0 && (p.KeepSeconds <= 0 || p.KeepSeconds > keys.KeepSeconds) {
+			keys.KeepSeconds = max(p.KeepSeconds, 0)
+		}
+	}
+	for _, d := range keyed {
+		if !d.OfMemories() {
+			outlive(r.For(d, schema.Any, schema.Any))
+		}
+		for _, class := range RetentionClasses(d) {
+			outlive(r.For(d, class.Tier, class.Typology))
+		}
+	}
+	return keys
 }
 
 // Set returns what is to be set, in this order, so that a class is kept for as long as p says. What becomes of
@@ -144,12 +189,21 @@ const (
 	PurgeJobsCompleted PurgeStep = "jobs_completed"
 	PurgeJobsDead      PurgeStep = "jobs_dead"
 	PurgeRetrievals    PurgeStep = "retrievals" // with the feedback on them
-	PurgeSweepRuns     PurgeStep = "sweep_runs" // what earlier sweeps did, kept as long as completed jobs
+	PurgeVersions      PurgeStep = "versions"   // earlier versions of memories, kept as long as history
+	PurgeIngest        PurgeStep = "ingest"     // proposals, candidates and batches
+	PurgeForgetRuns    PurgeStep = "forget_runs"
+	PurgeEvents        PurgeStep = "events"
+	PurgeOperations    PurgeStep = "operations"     // idempotency keys
+	PurgeArtifacts     PurgeStep = "artifacts"      // that no memory refers to
+	PurgePolicyChanges PurgeStep = "policy_changes" // the audit of retention policies, kept as long as history
+	PurgeSweepRuns     PurgeStep = "sweep_runs"     // what earlier sweeps did, kept as long as completed jobs
 )
 
-// PurgeSteps are the steps in their order, which is mandatory (document 002 "Retention Worker"). Marking
-// ahead of them, and retrievals and runs behind them, are ours.
-var PurgeSteps = []PurgeStep{PurgeExpire, PurgeGraphLinks, PurgeEmbeddings, PurgeTombstones, PurgeHistory, PurgeJobsCompleted, PurgeJobsDead, PurgeRetrievals, PurgeSweepRuns}
+// PurgeSteps are the steps in their order. Document 002 "Retention Worker" makes that of links, embeddings,
+// tombstones, history, completed jobs and dead jobs mandatory; marking ahead of them and what follows are ours. Jobs go
+// before the batches that they are of, and batches before the keys that brought them.
+var PurgeSteps = []PurgeStep{PurgeExpire, PurgeGraphLinks, PurgeEmbeddings, PurgeTombstones, PurgeHistory, PurgeJobsCompleted, PurgeJobsDead, PurgeRetrievals,
+	PurgeVersions, PurgeIngest, PurgeForgetRuns, PurgeEvents, PurgeOperations, PurgeArtifacts, PurgePolicyChanges, PurgeSweepRuns}
 
 // AsksFirst reports whether what a step takes is what a run must not take too much of, and by which question:
 // the others take what these have marked, or what nobody would miss.

@@ -98,3 +98,27 @@ func TestSettingAPolicyChangesWhatIsSaid(t *testing.T) {
 		}
 	})
 }
+
+// An idempotency key is kept for as long as anything that it protects, whichever window is changed.
+func TestKeysOutliveWhatTheyProtect(t *testing.T) {
+	t.Parallel()
+	const day = 86_400
+	var none memory.RetentionRules
+	require.EqualValues(t, 90*day, none.Keys().KeepSeconds)
+	rapid.Check(t, func(r *rapid.T) {
+		var rules memory.RetentionRules
+		for range rapid.IntRange(0, 4).Draw(r, "policies") {
+			p := schema.RetentionPolicy{Domain: rapid.SampledFrom(schema.RetentionDomains).Draw(r, "domain"), Tier: schema.Any, Typology: schema.Any,
+				KeepSeconds: rapid.Int64Range(0, 400).Draw(r, "days") * day}
+			if p.Domain.OfMemories() {
+				p.Tier = rapid.SampledFrom([]schema.Tier{schema.Any, schema.TierSession}).Draw(r, "tier")
+			}
+			rules = setAll(rules, []schema.RetentionPolicy{p})
+		}
+		keys := rules.Keys().KeepSeconds
+		for _, d := range []schema.RetentionDomain{schema.RetainOperations, schema.RetainIngest, schema.RetainJobsDead, schema.RetainMemory, schema.RetainWorld} {
+			kept := rules.For(d, schema.TierSession, schema.TypologyEpisodic).KeepSeconds
+			require.True(r, keys == 0 || kept > 0 && keys >= kept, "%s is kept for %d s, keys for %d s", d, kept, keys)
+		}
+	})
+}

@@ -119,7 +119,9 @@ func TestDefaultRetentionIsTheDocuments(t *testing.T) {
 	t.Parallel()
 	var none memory.RetentionRules
 	for domain, want := range map[schema.RetentionDomain]time.Duration{schema.RetainMemory: 30 * sweepDay, schema.RetainWorld: 30 * sweepDay,
-		schema.RetainHistory: 180 * sweepDay, schema.RetainJobsCompleted: 14 * sweepDay, schema.RetainJobsDead: 30 * sweepDay, schema.RetainRetrievals: 30 * sweepDay} {
+		schema.RetainHistory: 180 * sweepDay, schema.RetainJobsCompleted: 14 * sweepDay, schema.RetainJobsDead: 30 * sweepDay, schema.RetainRetrievals: 30 * sweepDay,
+		schema.RetainIngest: 90 * sweepDay, schema.RetainOperations: 90 * sweepDay, schema.RetainForgetRuns: 180 * sweepDay, schema.RetainEvents: 180 * sweepDay,
+		schema.RetainArtifacts: 30 * sweepDay} {
 		p := none.For(domain, schema.TierPersistent, schema.TypologyProcedural)
 		require.Equal(t, int64(want/time.Second), p.KeepSeconds, domain)
 		require.True(t, p.Default)

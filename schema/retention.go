@@ -16,10 +16,16 @@ const (
 	RetainJobsCompleted RetentionDomain = "jobs_completed" // jobs that were done, and what sweeps did
 	RetainJobsDead      RetentionDomain = "jobs_dead"      // jobs that were given up
 	RetainRetrievals    RetentionDomain = "retrievals"     // what recalls returned, and the feedback on it
+	RetainIngest        RetentionDomain = "ingest"         // batches, their candidates and proposals
+	RetainForgetRuns    RetentionDomain = "forget_runs"    // what runs of Forget selected and did
+	RetainEvents        RetentionDomain = "events"         // the ledger of what came in
+	RetainOperations    RetentionDomain = "operations"     // results of operations, by idempotency key
+	RetainArtifacts     RetentionDomain = "artifacts"      // artifacts that no memory refers to
 )
 
 // RetentionDomains lists all of them.
-var RetentionDomains = []RetentionDomain{RetainMemory, RetainWorld, RetainHistory, RetainJobsCompleted, RetainJobsDead, RetainRetrievals}
+var RetentionDomains = []RetentionDomain{RetainMemory, RetainWorld, RetainHistory, RetainJobsCompleted, RetainJobsDead, RetainRetrievals,
+	RetainIngest, RetainForgetRuns, RetainEvents, RetainOperations, RetainArtifacts}
 
 // Valid reports whether d is a known domain.
 func (d RetentionDomain) Valid() bool { return slices.Contains(RetentionDomains, d) }

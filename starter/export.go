@@ -90,7 +90,7 @@ func (a *app) export(ctx context.Context, st *store.Store, x store.ExportSelecti
 		return fmt.Errorf("write export: %w", err)
 	}
 	return a.print(exported{ExportCounts: counts, File: output}, func(t *text) {
-		t.line("%d memories and %d artifacts in %s", counts.Memories, counts.Artifacts, output)
+		t.line("%d memories, %d artifacts and %d events in %s", counts.Memories, counts.Artifacts, counts.Events, output)
 	})
 }
 

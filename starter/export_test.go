@@ -413,7 +413,7 @@ func TestTheDocumentedImport(t *testing.T) {
 	}
 	require.ElementsMatch(t, membraneFields, table("field | becomes"))
 	require.ElementsMatch(t, append(slices.Collect(maps.Keys(membraneInverse)), "contests"), table("relation"))
-	require.Equal(t, []string{store.LineHeader, store.LineArtifact, store.LineMemory, store.LineHistory, store.LineEnd}, table("`kind`"))
+	require.Equal(t, []string{store.LineHeader, store.LineArtifact, store.LineMemory, store.LineHistory, store.LineEvent, store.LineEnd}, table("`kind`"))
 	require.ElementsMatch(t, []string{store.ConflictDifferent, store.ConflictDuplicate, store.ConflictFact, store.ConflictExternal}, table("conflict"))
 	line := table("field of a `memory` line")
 	for _, of := range []reflect.Type{reflect.TypeFor[store.ExportLine](), reflect.TypeFor[store.ExportArtifact](), reflect.TypeFor[store.ExportCounts](), reflect.TypeFor[store.ExportRelation](),

@@ -39,6 +39,7 @@ type restored struct {
 	Unchanged int                     `json:"unchanged"` // stood already
 	Artifacts int                     `json:"artifacts"` // that were not there
 	Relations int                     `json:"relations"` // that were not there
+	Events    int                     `json:"events"`    // that were not there
 	Dangling  int                     `json:"dangling_relations"`
 	Conflicts []store.RestoreConflict `json:"conflicts"`
 	Failed    int                     `json:"failed"` // lines
@@ -221,6 +222,7 @@ func (r *restorer) write(ctx context.Context, file *os.File) error {
 		p.Unchanged += out.Unchanged
 		p.Artifacts += out.Artifacts
 		p.Relations += out.Relations
+		p.Events += out.Events
 		p.Conflicts = append(p.Conflicts, out.Conflicts...)
 		pending = append(pending, out.Pending...)
 		return ctx.Err()
@@ -278,8 +280,8 @@ func (r *restorer) write(ctx context.Context, file *os.File) error {
 }
 
 func (p restored) text(t *text) {
-	t.line("%d memories: %d restored, %d unchanged, %d in conflict; %d artifacts and %d relations added", p.Memories, p.Restored, p.Unchanged,
-		len(p.Conflicts), p.Artifacts, p.Relations)
+	t.line("%d memories: %d restored, %d unchanged, %d in conflict; %d artifacts, %d relations and %d events added", p.Memories, p.Restored,
+		p.Unchanged, len(p.Conflicts), p.Artifacts, p.Relations, p.Events)
 	if p.Dangling > 0 {
 		t.line("%d relations lead to memories that are not there", p.Dangling)
 	}

@@ -20,7 +20,7 @@ func newRetention(a *app) *cobra.Command {
 		Long: `How long what has ended is kept, and removing what is over.
 
 Deleted memories can be taken back until their window is over; then a purge removes them for good, or
-archives them, as the policy of their class says. History, jobs and retrievals have windows of their own.
+archives them, as the policy of their class says. Everything else that grows has a window of its own.
 A schedule purges every six hours.`})
 	cmd.AddCommand(newRetentionList(a), newRetentionSet(a), newRetentionReset(a), newRetentionChanges(a), newRetentionPreview(a), newRetentionRun(a))
 	return cmd
@@ -67,6 +67,10 @@ func inForce(rules memory.RetentionRules) []schema.RetentionPolicy {
 		out = append(out, p)
 	}
 	for _, domain := range schema.RetentionDomains {
+		if domain == schema.RetainOperations {
+			add(rules.Keys()) // as long as the longest of what they protect
+			continue
+		}
 		add(memory.DefaultRetention(domain, schema.Any, schema.Any))
 		if lasting := rules.For(domain, schema.TierPersistent, schema.TypologyProcedural); domain == schema.RetainWorld && lasting.DecayExempt {
 			lasting.Tier, lasting.Typology = schema.TierPersistent, schema.TypologyProcedural
@@ -152,8 +156,9 @@ func newRetentionSet(a *app) *cobra.Command {
 		Use:   "set DOMAIN",
 		Short: "Say how long a class is kept, and what becomes of it then",
 		Long: `Say how long a class of the tenant's is kept, and what becomes of it then. DOMAIN is memory, world (memories
-with a world_id), history, jobs_completed, jobs_dead or retrievals; tier and typology narrow memory and
-world. What says most decides. The change is audited: mneme retention changes.
+with a world_id), history, jobs_completed, jobs_dead, retrievals, ingest, forget_runs, events, operations or
+artifacts; tier and typology narrow memory and world. Idempotency keys (operations) are kept at least as long as
+deleted memories, ingest and jobs. What says most decides. The change is audited: mneme retention changes.
 
 What is not said stays as it is in force. Where that differs within the class, as with the lasting procedures
 of a world, which decay does not take, what differs is set as well, by tier and typology, and decides for itself

@@ -51,6 +51,20 @@ func (w *world) last(id uuid.UUID) schema.HistoryEntry {
 	return h[len(h)-1]
 }
 
+// Document 004 §5: what happened fades fast. An episode that nothing reinforces falls due in its fifth week.
+func TestAnEpisodeFallsDueInItsFifthWeek(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ack, r := w.stage(schema.Candidate{Content: "The build failed on node 7.", SourceKind: schema.SourceToolOutput})
+	require.NoError(t, w.AdvanceJobs(ctx, r, "done", w.now))
+	id, began := uuid.MustParse(ack.MemoryIDs[0]), w.now
+	require.Equal(t, schema.TypeEpisodic, w.get(id).Type)
+	w.now = began.Add(28 * day)
+	require.Zero(t, w.sweepDecay("early", 500))
+	w.now = began.Add(35 * day)
+	require.Equal(t, 1, w.sweepDecay("late", 500).Pruned)
+}
+
 func TestDecayDoesWhatThePolicySays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -264,7 +264,7 @@ const (
 	factFull = `EXISTS (SELECT FROM memory_candidates c WHERE c.tenant = p.tenant AND c.id = p.candidate_id AND c.extraction->'facts'->p.ordinal->>'content' <> '')`
 )
 
-// blankPart is blankPipeline, for so many candidates and proposals at most that still hold something, or for all
+// blankPart is blankPipeline, for so many candidates, events and proposals at most that still hold something, or for all
 // with 0. It returns how many there were: fewer than the limit when nothing is left.
 func (f *forgetting) blankPart(ctx context.Context, limit int) (int, error) {
 	candidates, err := f.blankCandidates(ctx, limit)
@@ -272,6 +272,16 @@ func (f *forgetting) blankPart(ctx context.Context, limit int) (int, error) {
 		return 0, fmt.Errorf("candidates: %w", err)
 	}
 	n, rest := len(candidates), 0
+	if limit > 0 {
+		if rest = limit - n; rest == 0 {
+			return n, nil
+		}
+	}
+	events, err := f.blankEvents(ctx, rest)
+	if err != nil {
+		return n, fmt.Errorf("events: %w", err)
+	}
+	n += events
 	if limit > 0 {
 		if rest = limit - n; rest == 0 {
 			return n, nil
@@ -342,6 +352,19 @@ func (f *forgetting) blankCandidates(ctx context.Context, limit int) ([]uuid.UUI
 		WHERE tenant = $1 AND id = ANY($2)`, f.tenant, ids)
 	f.run.Receipt.Remove("memory_candidates", len(ids))
 	return ids, err
+}
+
+// blankEvents removes the labels of sessions and the references from what the ledger has of the memories, of so many
+// events at most, or of all with 0. That something came in, from whom and when, stays.
+func (f *forgetting) blankEvents(ctx context.Context, limit int) (int, error) {
+	var most any
+	if limit > 0 {
+		most = limit
+	}
+	n := 0
+	err := f.tx.QueryRow(ctx, `SELECT mneme_erase_events($1, $2)`, f.gone, most).Scan(&n)
+	f.run.Receipt.Remove("events", n)
+	return n, err
 }
 
 // toBlank locks what was proposed from the memories, or about them.

@@ -26,6 +26,7 @@ const (
 	LineArtifact = "artifact"
 	LineMemory   = "memory"
 	LineHistory  = "history" // of a memory that is gone, or never was: shadow mode
+	LineEvent    = "event"   // of the ledger
 	LineEnd      = "end"     // without it, the file has been cut off
 )
 
@@ -55,6 +56,9 @@ type ExportLine struct {
 
 	// History without a memory: whose it is.
 	MemoryID *uuid.UUID `json:"memory_id,omitempty"`
+
+	// Event: the row, with the names of its columns.
+	Event json.RawMessage `json:"event,omitempty"`
 
 	// Artifact.
 	Artifact *ExportArtifact `json:"artifact,omitempty"`
@@ -134,12 +138,16 @@ func DecodeExportLine(data []byte) (ExportLine, error) {
 		if line.MemoryID == nil {
 			return bad("memory_id", "is required")
 		}
+	case LineEvent:
+		if len(line.Event) == 0 {
+			return bad("event", "is required")
+		}
 	case LineEnd:
 		if line.Counts == nil {
 			return bad("counts", "is required")
 		}
 	default:
-		return bad("kind", "must be header, artifact, memory, history or end")
+		return bad("kind", "must be header, artifact, memory, history, event or end")
 	}
 	return line, nil
 }
@@ -202,6 +210,7 @@ type UserHolder struct {
 type ExportCounts struct {
 	Memories  int `json:"memories"`
 	Artifacts int `json:"artifacts"`
+	Events    int `json:"events"`
 }
 
 // ExportSelection says what to export: the principal's own memories, of all projects and scopes unless
@@ -244,7 +253,7 @@ func (x ExportSelection) isWhole() bool {
 const exportPage = 200
 
 // Export hands what the selection admits to emit, line by line: a header, the artifacts, the memories by
-// id, the end. It sees one state of the database, whatever is written meanwhile, and holds one page in
+// id, the events in their order, the end. It sees one state of the database, whatever is written meanwhile, and holds one page in
 // memory. An error of emit ends it and is returned as it is.
 func (s *Store) Export(ctx context.Context, x ExportSelection, now time.Time, emit func(ExportLine) error) (ExportCounts, error) {
 	var counts ExportCounts
@@ -310,6 +319,21 @@ func (s *Store) Export(ctx context.Context, x ExportSelection, now time.Time, em
 				break
 			}
 			after = *lines[len(lines)-1].MemoryID
+		}
+		for after := (eventCursor{}); ; {
+			lines, next, err := exportEvents(ctx, tx, x, after)
+			if err != nil {
+				return err
+			}
+			for _, line := range lines {
+				if err := send(line); err != nil {
+					return err
+				}
+			}
+			counts.Events += len(lines)
+			if after = next; len(lines) < exportPage {
+				break
+			}
 		}
 		return send(ExportLine{Kind: LineEnd, Counts: &counts})
 	})

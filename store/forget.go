@@ -31,7 +31,11 @@ func (s *Store) SelectForget(ctx context.Context, op Operation, req schema.Forge
 	preview, err := carryOut(ctx, s, op, kindForget, now, func(c *change) (schema.ForgetPreview, error) { return c.selectForget(ctx, op, req) })
 	if err == nil {
 		err = s.read(ctx, op.Tenant, func(tx pgx.Tx) error {
-			return tx.QueryRow(ctx, `SELECT state FROM forget_runs WHERE tenant = $1 AND id = $2`, op.Tenant, preview.RunID).Scan(&preview.State)
+			err := tx.QueryRow(ctx, `SELECT state FROM forget_runs WHERE tenant = $1 AND id = $2`, op.Tenant, preview.RunID).Scan(&preview.State)
+			if errors.Is(err, pgx.ErrNoRows) { // its key is kept for longer than the run
+				return ErrNotFound
+			}
+			return err
 		})
 	}
 	if err != nil {
@@ -158,8 +162,10 @@ func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions
 		where += " AND FALSE" // tags that are none select nothing, and not everything
 	}
 	if sel.SourceKind != "" {
-		// A candidate's id is the id of the memory that it became.
-		where += " AND EXISTS (SELECT FROM memory_candidates k WHERE k.tenant = m.tenant AND k.id = m.id AND k.source_kind = " + p.add(sel.SourceKind) + ")"
+		// A candidate's id is the id of the memory that it became. Its kind outlives it.
+		kind := p.add(sel.SourceKind)
+		where += " AND EXISTS (SELECT FROM memory_candidates k WHERE k.tenant = m.tenant AND k.id = m.id AND k.source_kind = " + kind + `
+			UNION ALL SELECT FROM memory_source_kinds k WHERE k.tenant = m.tenant AND k.memory_id = m.id AND k.source_kind = ` + kind + ")"
 	}
 	if sel.Session != "" {
 		where += " AND m.agent_session_id = " + p.add(sel.Session)

@@ -309,9 +309,13 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 			}
 		}, []string{"memories_purging", "memory_versions_pkey", "memory_relations_pkey", "memory_relations_target", "memory_provenance_pkey", "memory_hints_pkey",
 			"memory_candidates_of_memory", "proposals_of_memory", "proposals_of_target"}},
-		"purge, jobs":    {func() error { return purges(s, memory.PurgeJobsDead) }, []string{"jobs_finished"}},
-		"purge, recalls": {func() error { return purges(s, memory.PurgeRetrievals) }, []string{"retrievals_age"}},
-		"purge, preview": {func() error { return second(s.PreviewPurge(ctx, "t", 1, time.Now())) }, []string{"memories_tombstones", "memory_history_age", "jobs_finished"}},
+		"purge, jobs":     {func() error { return purges(s, memory.PurgeJobsDead) }, []string{"jobs_finished"}},
+		"purge, recalls":  {func() error { return purges(s, memory.PurgeRetrievals) }, []string{"retrievals_age"}},
+		"purge, ingest":   {func() error { return purges(s, memory.PurgeIngest) }, []string{"ingest_batches_age"}},
+		"purge, forgets":  {func() error { return purges(s, memory.PurgeForgetRuns) }, []string{"forget_echoes_pkey"}},
+		"purge, keys":     {func() error { return purges(s, memory.PurgeOperations) }, []string{"operations_age"}},
+		"purge, versions": {func() error { return purges(s, memory.PurgeVersions) }, []string{"memory_versions_age"}},
+		"purge, preview":  {func() error { return second(s.PreviewPurge(ctx, "t", 1, time.Now())) }, []string{"memories_tombstones", "memory_history_age", "jobs_finished"}},
 		"track": {func() error {
 			return s.TrackRetrieval(ctx, store.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte("h"), MemoryIDs: []uuid.UUID{id}}, w.now)
 		}, []string{"memories_pkey"}},

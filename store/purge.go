@@ -22,14 +22,14 @@ type PurgeInput struct {
 	Run    string // of which the counts are kept
 	Rules  string // Begun.Rules; empty: whatever is in force
 	Step   memory.PurgeStep
-	After  HistoryCursor // where the batch of history before ended; zero at the start, and for other steps
+	After  HistoryCursor // where the batch before ended; zero at the start, and for steps without a cursor
 	Limit  int           // rows
 	At     time.Time     // what is over by then; the run's own time, and never later than Now
 	Now    time.Time
 }
 
-// HistoryCursor is a place in history, by age: what stays, of worlds and of what was done, is read once a run,
-// and not by each batch again.
+// HistoryCursor is a place in history, versions or batches, by age: what stays, of worlds and of what was done or is
+// not settled, is read once a run, and not by each batch again.
 type HistoryCursor struct {
 	CreatedAt time.Time `json:"created_at"`
 	ID        uuid.UUID `json:"id"`
@@ -39,7 +39,7 @@ type HistoryCursor struct {
 type PurgeBatch struct {
 	Removed int            `json:"removed"` // rows that the limit is of
 	Counts  map[string]int `json:"counts"`  // by what was done
-	Next    HistoryCursor  `json:"next"`    // of the step history
+	Next    HistoryCursor  `json:"next"`    // of the steps history, versions and ingest
 	More    bool           `json:"more"`    // the step may have more to do, behind Next
 }
 
@@ -66,6 +66,9 @@ func (s *Store) Purge(ctx context.Context, in PurgeInput) (PurgeBatch, error) {
 				return err
 			}
 			out.More = out.More || out.Removed >= p.in.Limit
+			if !out.More {
+				out.Next = HistoryCursor{} // the next step begins at its beginning
+			}
 			if in.Step == memory.PurgeSweepRuns {
 				return nil // or what a run notes of its predecessors would be the next one's work, for ever
 			}
@@ -103,15 +106,23 @@ func (p *purging) step(ctx context.Context) error {
 	case memory.PurgeJobsDead:
 		return p.jobs(ctx, schema.RetainJobsDead, schema.JobDead)
 	case memory.PurgeRetrievals:
-		return p.aged(ctx, schema.RetainRetrievals, func(before time.Time) pgx.Row {
-			return p.tx.QueryRow(ctx, `WITH old AS (SELECT id FROM retrievals WHERE tenant = $1 AND created_at < $2 ORDER BY created_at, id LIMIT $3),
-				gone AS (DELETE FROM retrievals r USING old WHERE r.tenant = $1 AND r.id = old.id RETURNING 1) SELECT count(*) FROM gone`, p.tenant, before, p.in.Limit)
-		})
+		return p.aged(ctx, p.policy(schema.RetainRetrievals), purgeRetrievals)
+	case memory.PurgeVersions:
+		return p.versions(ctx)
+	case memory.PurgeIngest:
+		return p.ingest(ctx)
+	case memory.PurgeForgetRuns:
+		return p.forgetRuns(ctx)
+	case memory.PurgeEvents:
+		return p.aged(ctx, p.policy(schema.RetainEvents), purgeEvents)
+	case memory.PurgeOperations:
+		return p.aged(ctx, p.rules.Keys(), purgeOperations)
+	case memory.PurgeArtifacts:
+		return p.artifacts(ctx)
+	case memory.PurgePolicyChanges:
+		return p.aged(ctx, p.policy(schema.RetainHistory), purgePolicyChanges)
 	case memory.PurgeSweepRuns:
-		return p.aged(ctx, schema.RetainJobsCompleted, func(before time.Time) pgx.Row {
-			return p.tx.QueryRow(ctx, `WITH old AS (SELECT id FROM sweep_runs WHERE tenant = $1 AND sweep IN ('decay', 'retention') AND started_at < $2 LIMIT $3 FOR UPDATE SKIP LOCKED),
-				gone AS (DELETE FROM sweep_runs r USING old WHERE r.tenant = $1 AND r.id = old.id RETURNING 1) SELECT count(*) FROM gone`, p.tenant, before, p.in.Limit)
-		})
+		return p.aged(ctx, p.policy(schema.RetainJobsCompleted), purgeSweepRuns)
 	default:
 		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "step", Problem: "is no step of a purge"}}}
 	}
@@ -122,14 +133,20 @@ func (p *purging) removed(n int) {
 	p.out.Counts[string(p.in.Step)] += n
 }
 
-// aged removes what a domain has had for longer than it is kept.
-func (p *purging) aged(_ context.Context, d schema.RetentionDomain, remove func(before time.Time) pgx.Row) error {
-	before, ends := memory.ExpiredBefore(p.rules.For(d, schema.Any, schema.Any), p.in.At)
+// policy is that of a domain without classes.
+func (p *purging) policy(d schema.RetentionDomain) schema.RetentionPolicy {
+	return p.rules.For(d, schema.Any, schema.Any)
+}
+
+// aged removes what has been there for longer than a policy keeps it. The statement's parameters are the tenant, the
+// time before which a row is over, and the limit; it returns how many it removed.
+func (p *purging) aged(ctx context.Context, policy schema.RetentionPolicy, remove string) error {
+	before, ends := memory.ExpiredBefore(policy, p.in.At)
 	if !ends {
 		return nil
 	}
 	n := 0
-	err := remove(before).Scan(&n)
+	err := p.tx.QueryRow(ctx, remove, p.tenant, before, p.in.Limit).Scan(&n)
 	p.removed(n)
 	return err
 }
@@ -475,7 +492,7 @@ func (c *change) retentionTakes(ctx context.Context, rules memory.RetentionRules
 	return []take{memories, history}, nil
 }
 
-// PurgePreview is what a run would remove of a tenant now, by step. Counting ends at PreviewLimit.
+// PurgePreview is what a run would remove of a tenant now, by step: of ingest, batches. Counting ends at PreviewLimit.
 type PurgePreview struct {
 	Tenant string                     `json:"tenant"`
 	Would  map[memory.PurgeStep]int64 `json:"would"`
@@ -523,18 +540,28 @@ func (s *Store) PreviewPurge(ctx context.Context, tenant string, share float64, 
 				return err
 			}
 		}
+		of := func(d schema.RetentionDomain) schema.RetentionPolicy { return rules.For(d, schema.Any, schema.Any) }
+		const unused = ` AND $4::text[] IS NOT NULL` // the links, which not every query needs
 		for _, aged := range []struct {
 			step   memory.PurgeStep
-			domain schema.RetentionDomain
+			policy schema.RetentionPolicy
 			query  string
 		}{
-			{memory.PurgeHistory, schema.RetainHistory, `SELECT ` + agedHistory(`true`)},
-			{memory.PurgeJobsCompleted, schema.RetainJobsCompleted, `SELECT FROM jobs WHERE tenant = $1 AND state = 'completed' AND finished_at < $2 AND $4::text[] IS NOT NULL`},
-			{memory.PurgeJobsDead, schema.RetainJobsDead, `SELECT FROM jobs WHERE tenant = $1 AND state = 'dead' AND finished_at < $2 AND $4::text[] IS NOT NULL`},
-			{memory.PurgeRetrievals, schema.RetainRetrievals, `SELECT FROM retrievals WHERE tenant = $1 AND created_at < $2 AND $4::text[] IS NOT NULL`},
-			{memory.PurgeSweepRuns, schema.RetainJobsCompleted, `SELECT FROM sweep_runs WHERE tenant = $1 AND sweep IN ('decay', 'retention') AND started_at < $2 AND $4::text[] IS NOT NULL`},
+			{memory.PurgeHistory, of(schema.RetainHistory), `SELECT ` + agedHistory(`true`)},
+			{memory.PurgeJobsCompleted, of(schema.RetainJobsCompleted), `SELECT FROM jobs WHERE tenant = $1 AND state = 'completed' AND finished_at < $2` + unused},
+			{memory.PurgeJobsDead, of(schema.RetainJobsDead), `SELECT FROM jobs WHERE tenant = $1 AND state = 'dead' AND finished_at < $2` + unused},
+			{memory.PurgeRetrievals, of(schema.RetainRetrievals), `SELECT FROM retrievals WHERE tenant = $1 AND created_at < $2` + unused},
+			{memory.PurgeVersions, of(schema.RetainHistory), `SELECT ` + agedVersions},
+			{memory.PurgeIngest, of(schema.RetainIngest), `SELECT FROM ingest_batches b WHERE b.tenant = $1 AND b.created_at < $2 AND ` + settledBatch + unused},
+			{memory.PurgeForgetRuns, of(schema.RetainForgetRuns), `SELECT FROM forget_runs WHERE tenant = $1 AND created_at < $2
+				AND coalesce(finished_at, confirmed_at, expires_at) < $2` + unused},
+			{memory.PurgeEvents, of(schema.RetainEvents), `SELECT FROM events WHERE tenant = $1 AND recorded_at < $2` + unused},
+			{memory.PurgeOperations, rules.Keys(), `SELECT FROM operations WHERE tenant = $1 AND created_at < $2` + unused},
+			{memory.PurgeArtifacts, of(schema.RetainArtifacts), `SELECT ` + agedArtifacts + unused},
+			{memory.PurgePolicyChanges, of(schema.RetainHistory), `SELECT FROM retention_policy_changes WHERE tenant = $1 AND changed_at < $2` + unused},
+			{memory.PurgeSweepRuns, of(schema.RetainJobsCompleted), `SELECT FROM sweep_runs WHERE tenant = $1 AND sweep IN ('decay', 'retention') AND started_at < $2` + unused},
 		} {
-			before, ends := memory.ExpiredBefore(rules.For(aged.domain, schema.Any, schema.Any), now.UTC())
+			before, ends := memory.ExpiredBefore(aged.policy, now.UTC())
 			if !ends {
 				continue
 			}

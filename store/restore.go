@@ -40,6 +40,7 @@ type RestoreResult struct {
 	Unchanged int // memories that stand already, just as they are in the file
 	Artifacts int // that were not there
 	Relations int // that were not there
+	Events    int // that were not there
 	Conflicts []RestoreConflict
 	// Pending are relations to memories that are not there yet: give them to RestoreRelations when every
 	// line is done.
@@ -76,6 +77,7 @@ func (c *change) restore(ctx context.Context, lines []ExportLine, out *RestoreRe
 	}
 	r := restoring{change: c, out: out}
 	var memories []ExportLine
+	var events []json.RawMessage
 	for _, line := range lines {
 		switch {
 		case line.Kind == LineArtifact && line.Artifact != nil:
@@ -84,6 +86,8 @@ func (c *change) restore(ctx context.Context, lines []ExportLine, out *RestoreRe
 			}
 		case line.Kind == LineMemory && line.Record != nil:
 			memories = append(memories, line)
+		case line.Kind == LineEvent:
+			events = append(events, line.Event)
 		case line.Kind == LineHistory && line.MemoryID != nil:
 			rows, err := r.owned(*line.MemoryID, line.History)
 			if err != nil {
@@ -94,7 +98,10 @@ func (c *change) restore(ctx context.Context, lines []ExportLine, out *RestoreRe
 			}
 		}
 	}
-	return r.memories(ctx, memories)
+	if err := r.memories(ctx, memories); err != nil {
+		return err
+	}
+	return r.events(ctx, events)
 }
 
 // RestoreRelations adds relations whose both ends are there, and returns how many were not there before

@@ -44,6 +44,11 @@ func (w *world) varied() {
 	w.forgetAll(w.forgets(schema.ForgetSoft, named(back)))
 	w.recoverOne(back)
 	require.NoError(w.t, w.TrackRetrieval(ctx, store.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte("h"), MemoryIDs: []uuid.UUID{tea, back}}, w.now))
+	for i, session := range []string{"s1", "s1", "s2"} { // the ledger: one of them is a repetition, one is erased
+		_, err = w.Stage(ctx, w.input(schema.Candidate{Content: []string{"The pump leaks", "The pump leaks", "The tap drips"}[i], SourceKind: schema.SourceUserInput, Session: session}))
+		require.NoError(w.t, err)
+	}
+	w.forgetAll(w.forgets(schema.ForgetErase, schema.Selector{IDs: w.ids("content = 'The tap drips'")}))
 	other := *w
 	other.p = schema.Principal{Tenant: w.p.Tenant, Agent: "b", Scope: "elsewhere", Project: "p"}
 	other.stage(schema.Candidate{Content: "Another agent's memory", SourceKind: schema.SourceMemory, Sensitivity: schema.SensitivityHyper, Speaker: "Zoë",
@@ -58,7 +63,7 @@ func (w *world) dump(tenant string) map[string][]string {
 		"memories": "id", "memory_access": "memory_id", "memory_history": "memory_id, seq", "memory_versions": "memory_id, version", "memory_relations": "source_id, predicate, target_id",
 		"memory_provenance": "memory_id, position", "entity_claims": "memory_id, subject, predicate", "entities": "canonical_name", "entity_relations": "source_id, relationship, target_id",
 		"memory_entity_mentions": "memory_id, entity_id", "memory_entity_relations": "memory_id, source_id, relationship, target_id", "artifacts": "sha256",
-		"memory_artifacts": "memory_id, sha256", "artifact_holders": "sha256, agent_id, scope", "lexeme_stats": "lexeme", "corpus_stats": "tenant",
+		"memory_artifacts": "memory_id, sha256", "artifact_holders": "sha256, agent_id, scope", "lexeme_stats": "lexeme", "corpus_stats": "tenant", "events": "seq",
 	} {
 		filter := ""
 		switch table {
@@ -118,6 +123,7 @@ func (w *world) restore(tenant string, lines [][]byte, size int) store.RestoreRe
 		out, err := w.Restore(ctx, tenant, all[:n], w.now.AddDate(1, 0, 0))
 		require.NoError(w.t, err)
 		total.Restored += out.Restored
+		total.Events += out.Events
 		total.Unchanged += out.Unchanged
 		total.Conflicts = append(total.Conflicts, out.Conflicts...)
 		total.Pending = append(total.Pending, out.Pending...)

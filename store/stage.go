@@ -334,8 +334,12 @@ func (st *staging) queueItem(i int) error {
 		st.tenant, it.id, st.batchID, i, it.state, it.memoryID, kind, text, cl.Category,
 		c.Speaker, c.Session, cl.Sensitivity, tagList(cl.Tags), string(refs), at, st.now)
 	if kind != schema.SourceMemory {
-		st.queue.Queue(`INSERT INTO events (tenant, id, agent_id, kind, candidate_id, session, occurred_at, recorded_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-			st.tenant, newID(), st.in.Request.Principal.Agent, kind, it.id, c.Session, at, st.now)
+		var candidate, about *uuid.UUID // of what is kept nowhere, the event refers to nothing
+		if !it.bare {
+			candidate, about = &it.id, &it.memoryID
+		}
+		st.queue.Queue(`INSERT INTO events (tenant, id, agent_id, kind, candidate_id, memory_id, session, occurred_at, recorded_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, st.tenant, newID(), st.in.Request.Principal.Agent, kind, candidate, about, c.Session, at, st.now)
 	}
 	by := "agent:" + st.in.Request.Principal.Agent
 	metadata := map[string]any{"batch_id": st.batchID, "candidate_id": it.id, "workflow_id": st.in.WorkflowID}

@@ -297,7 +297,8 @@ func TestStageKeepsNoTextBesideNoMemory(t *testing.T) {
 	w.exec(`UPDATE jobs SET state = 'completed', finished_at = $1`, w.now)
 	w.now = w.now.Add(31 * day)
 	require.Equal(t, 1, w.purge(500)[memory.PurgeTombstones])
-	w.now = w.now.Add(200 * day) // its history goes too
+	w.keeps(schema.RetainHistory, 40)
+	w.now = w.now.Add(50 * day) // its history goes too, and the key is still remembered
 	w.purge(500)
 	w.stage(plain)
 	require.Equal(t, []int{8, 0}, []int{w.count("memory_candidates", "true"), w.count("memory_candidates", kept)})

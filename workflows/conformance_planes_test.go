@@ -430,6 +430,7 @@ func TestSection15_2CanonicalStructures(t *testing.T) {
 		{Content: "I moved to Lisbon. I work at Acme on the Atlas project.", SourceKind: schema.SourceUserInput, Speaker: "Ana", Refs: []schema.Ref{{Kind: "event", Ref: "evt://1"}}},
 		{Content: "go: build failed: ld: cache mismatch", SourceKind: schema.SourceToolOutput, Refs: []schema.Ref{{Kind: "tool_call", Ref: "tool://1"}}},
 		{Content: "Never deploy on Fridays.", SourceKind: schema.SourceMemory, Refs: []schema.Ref{{Kind: "human", Ref: "Ana"}}},
+		{Content: "The gate of the yard was left open.", SourceKind: schema.SourceObservation}, // without references
 	}}
 	_, result := h.Ingest(t, req)
 	require.Zero(t, result.Dead)

@@ -29,6 +29,9 @@ type Dependencies struct {
 	With        []string              // channels and stages that every recall has beside the usual ones (recall.IsSwitch)
 	Without     []string              // and those that it has not
 	SweepShare  float64               // of a tenant's memories that a sweep may take without being asked for; 0: memory.SweepShare
+	SweepBatch  int                   // rows that one transaction of a sweep touches; 0: store.SweepBatchSize
+	NoPipeline  bool                  // nothing is drawn from what is handed in: it is stored, recalled and indexed
+	NoGraph     bool                  // the entity graph is not written
 	TrustKey    []byte                // that trust contexts are signed with; empty believes them
 
 	Observe func(schema.RecallMeta, time.Duration, error) // is told of every recall (recall.Recaller); may be nil
@@ -66,10 +69,10 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterWorkflow(DecaySweep)
 	w.RegisterWorkflow(RetentionPurge)
 	w.RegisterActivity(&activities.Staging{Store: d.Store, Policy: d.Policy, Rules: d.Rules, MaxAttempts: MaxJobAttempts, Now: d.Now})
-	w.RegisterActivity(&activities.Extraction{Store: d.Store, Extractor: d.Brain.Extractor, Concurrency: d.Concurrency, Now: d.Now})
+	w.RegisterActivity(&activities.Extraction{Store: d.Store, Extractor: d.Brain.Extractor, Concurrency: d.Concurrency, Off: d.NoPipeline, Now: d.Now})
 	w.RegisterActivity(&activities.Decision{Store: d.Store, Decider: d.Brain.Decider, Embedder: d.Brain.Embedder, Concurrency: d.Concurrency, Now: d.Now})
 	w.RegisterActivity(&activities.Writing{Store: d.Store, Embedder: d.Brain.Embedder, Rules: d.Rules, Now: d.Now})
-	w.RegisterActivity(&activities.Linking{Store: d.Store, Now: d.Now})
+	w.RegisterActivity(&activities.Linking{Store: d.Store, Off: d.NoGraph, Now: d.Now})
 	w.RegisterActivity(&activities.Indexing{Store: d.Store, Embedder: d.Brain.Embedder, Others: d.Embedders, Index: d.Index, Now: d.Now})
 	w.RegisterActivity(&activities.Accepting{Store: d.Store, Now: d.Now})
 	w.RegisterActivity(&activities.Putting{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
@@ -80,7 +83,7 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterActivity(&activities.Reviewing{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
 	w.RegisterActivity(&activities.Forgetting{Store: d.Store, Index: d.Index, Embedder: d.Brain.Embedder, Policy: d.Policy, ReviewID: ReviewWorkflowID,
 		RenewReview: renewReview, Now: d.Now})
-	w.RegisterActivity(&activities.Sweeping{Store: d.Store, Share: d.SweepShare, Now: d.Now})
+	w.RegisterActivity(&activities.Sweeping{Store: d.Store, Share: d.SweepShare, Batch: d.SweepBatch, Now: d.Now})
 	w.RegisterActivity(&activities.Jobs{Store: d.Store, Now: d.Now})
 	recalling := &activities.Recalling{Recaller: d.recaller()}
 	w.RegisterActivity(recalling)

@@ -21,7 +21,7 @@ type yearModel struct {
 	policies   []yearPolicy
 	jobs       []yearJob
 	retrievals map[string]*yearRetrieval
-	changes    int // of retention policies
+	changes    []time.Time // of retention policies
 }
 
 // yearMemory is one memory. Times are as exact as Postgres keeps them.
@@ -267,9 +267,9 @@ func (p yearPolicy) over(ended, now time.Time) bool {
 	return p.keep > 0 && !now.Before(ended.Add(p.keep))
 }
 
-// set changes a policy; nil takes back what is set.
-func (y *yearModel) set(class yearPolicy, p *yearPolicy) {
-	y.changes++
+// set changes a policy at a time; nil takes back what is set.
+func (y *yearModel) set(class yearPolicy, p *yearPolicy, now time.Time) {
+	y.changes = append(y.changes, now)
 	y.policies = slices.DeleteFunc(y.policies, func(o yearPolicy) bool {
 		return o.domain == class.domain && o.tier == class.tier && o.typology == class.typology
 	})
@@ -520,6 +520,7 @@ func (y *yearModel) purge(now time.Time) {
 			m.history = slices.DeleteFunc(m.history, func(e yearEntry) bool { return history.over(e.at, now) })
 		}
 	}
+	y.changes = slices.DeleteFunc(y.changes, func(at time.Time) bool { return history.over(at, now) })
 	done, dead := y.policy(schema.RetainJobsCompleted, schema.Any, schema.Any), y.policy(schema.RetainJobsDead, schema.Any, schema.Any)
 	y.jobs = slices.DeleteFunc(y.jobs, func(j yearJob) bool {
 		return j.dead && dead.over(j.finished, now) || !j.dead && done.over(j.finished, now)
@@ -597,7 +598,7 @@ func (m *yearMemory) state(now time.Time) yearState {
 }
 
 func (y *yearModel) totals() yearTotals {
-	t := yearTotals{Retrievals: len(y.retrievals), PolicyChanges: y.changes, Entities: map[string]int{}}
+	t := yearTotals{Retrievals: len(y.retrievals), PolicyChanges: len(y.changes), Entities: map[string]int{}}
 	for _, m := range y.memories {
 		if !m.gone {
 			t.Memories++

@@ -277,14 +277,14 @@ func (y *year) setPolicy(ctx workflow.Context, p schema.RetentionPolicy, reset b
 		y.step(ctx, func(ctx context.Context) error {
 			return y.store.ResetRetention(ctx, y.p.Tenant, p, "operator", "no longer", now)
 		})
-		y.model.set(class, nil)
+		y.model.set(class, nil, now)
 	} else {
 		p.UpdatedBy, p.Reason = "operator", "from now on"
 		y.step(ctx, func(ctx context.Context) error {
 			_, err := y.store.SetRetention(ctx, y.p.Tenant, p, &p.OnExpiry, &p.DecayExempt, now)
 			return err
 		})
-		y.model.set(class, &class)
+		y.model.set(class, &class, now)
 	}
 	y.did["policy"]++
 }

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +31,7 @@ import (
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -70,6 +72,10 @@ type Config struct {
 	Callers workflows.Callers // of the Nexus service
 
 	SweepShare float64 // of a tenant's memories that one sweep may take without being asked for, [0,1]
+	SweepBatch int     // rows that one transaction of a sweep touches, at most store.SweepBatchSize
+
+	Pipeline bool // facts are drawn from what is handed in; else it is only stored, recalled and indexed
+	Graph    bool // the entity graph is written, and recall walks it
 
 	PayloadKey []byte // 32 bytes; empty leaves payloads in the clear
 	TrustKey   []byte // 32 bytes; empty believes what a request says of its trust
@@ -120,7 +126,7 @@ func Load() (Config, error) {
 		RecallWithout:  e.names("MNEME_RECALL_WITHOUT", recall.IsSwitch),
 		Policy: memory.WritePolicy{
 			Mode:              schema.WriteMode(e.choice("MNEME_MODE", string(schema.ModeControlled), string(schema.ModeFrozen), string(schema.ModeShadow))),
-			AllowUpdateDelete: e.flag("MNEME_ALLOW_UPDATE_DELETE"),
+			AllowUpdateDelete: e.flag("MNEME_ALLOW_UPDATE_DELETE", false),
 			Supersede: memory.Supersede(e.choice("MNEME_SUPERSEDE", string(memory.SupersedeAuto), string(memory.SupersedeOwn),
 				string(memory.SupersedeReview))),
 			MinFactConfidence: e.fraction("MNEME_MIN_FACT_CONFIDENCE", memory.DefaultMinFactConfidence),
@@ -129,11 +135,20 @@ func Load() (Config, error) {
 		Qdrant:     e.qdrant(),
 		Callers:    e.callers("MNEME_NEXUS_CALLERS"),
 		SweepShare: e.fraction("MNEME_SWEEP_SHARE", memory.SweepShare),
+		SweepBatch: e.number("MNEME_SWEEP_BATCH", store.SweepBatchSize),
+		Pipeline:   e.flag("MNEME_PIPELINE", true),
+		Graph:      e.flag("MNEME_GRAPH", true),
 		PayloadKey: e.key("MNEME_PAYLOAD_KEY"),
 		TrustKey:   e.key("MNEME_TRUST_KEY"),
 	}
 	if c.SweepShare == 0 {
 		e.problems = append(e.problems, "MNEME_SWEEP_SHARE must be more than 0")
+	}
+	if c.SweepBatch < 1 || c.SweepBatch > store.SweepBatchSize {
+		e.problems = append(e.problems, fmt.Sprintf("MNEME_SWEEP_BATCH must be between 1 and %d", store.SweepBatchSize))
+	}
+	if !c.Graph && !slices.Contains(c.RecallWithout, memory.ChannelGraph) {
+		c.RecallWithout = append(c.RecallWithout, memory.ChannelGraph)
 	}
 	return c, e.err()
 }
@@ -335,10 +350,10 @@ func (r *reader) fraction(name string, fallback float64) float64 {
 	return f
 }
 
-func (r *reader) flag(name string) bool {
+func (r *reader) flag(name string, fallback bool) bool {
 	v := os.Getenv(name)
 	if v == "" {
-		return false
+		return fallback
 	}
 	b, err := strconv.ParseBool(v)
 	if err != nil {

@@ -101,7 +101,9 @@ var invariants = []struct{ name, query string }{
 			ORDER BY h.seq DESC LIMIT 1) IS NOT DISTINCT FROM 'deleted')`},
 	{"every earlier version is kept", `
 		SELECT format('%s version %s', m.id, v) FROM memories m CROSS JOIN generate_series(1, m.version - 1) v
-		WHERE m.erased_at IS NULL AND NOT EXISTS (SELECT FROM memory_versions k WHERE k.tenant = m.tenant AND k.memory_id = m.id AND k.version = v)`},
+		WHERE m.erased_at IS NULL AND NOT EXISTS (SELECT FROM memory_versions k WHERE k.tenant = m.tenant AND k.memory_id = m.id AND k.version = v)
+			-- A purge takes a version with the history of the step that replaced it.
+			AND EXISTS (SELECT FROM memory_history h WHERE h.tenant = m.tenant AND h.memory_id = m.id AND h.version = v + 1)`},
 	{"kept versions follow each other", `
 		SELECT format('%s version %s', memory_id, version) FROM (
 			SELECT k.memory_id, k.version, k.since, k.until, lead(k.since) OVER w AS next, lead(k.version) OVER w AS following
@@ -156,6 +158,7 @@ var invariants = []struct{ name, query string }{
 				AND decided_at < (SELECT erased_at FROM memories t WHERE t.tenant = proposals.tenant AND t.id = target_id)
 			UNION ALL SELECT p.tenant, c.memory_id, 'fact' FROM proposals p JOIN memory_candidates c ON c.tenant = p.tenant AND c.id = p.candidate_id
 				WHERE p.fact->>'content' <> '' OR p.embedding IS NOT NULL
+			UNION ALL SELECT tenant, coalesce(memory_id, candidate_id), 'event' FROM events
 		) x ON x.tenant = m.tenant AND x.memory_id = m.id WHERE m.erased_at IS NOT NULL`},
 	{"nothing says what was forgotten by force", `
 		SELECT format('%s: %s', x.memory_id, x.place) FROM (
@@ -163,6 +166,7 @@ var invariants = []struct{ name, query string }{
 			UNION ALL SELECT tenant, memory_id, 'candidate' FROM memory_candidates WHERE content <> '' OR refs <> '[]' OR tags <> '{}'
 				OR coalesce(extraction, '{"facts": []}') <> '{"facts": []}'
 			UNION ALL SELECT tenant, memory_id, 'proposal' FROM proposals WHERE fact->>'content' <> '' OR embedding IS NOT NULL
+			UNION ALL SELECT tenant, coalesce(memory_id, candidate_id), 'event' FROM events
 		) x WHERE NOT EXISTS (SELECT FROM memories m WHERE m.tenant = x.tenant AND m.id = x.memory_id) AND ` + removedByForce("x.tenant", "x.memory_id") + `
 		`},
 	{"no request waits that names what was erased long ago", `

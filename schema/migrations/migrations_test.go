@@ -315,6 +315,7 @@ func fillSweeps(t *testing.T, owner *pgx.Conn, tenant string) {
 			VALUES ($1, gen_random_uuid(), 'history', '', '', 'alice', 'a test', now())`,
 		`INSERT INTO sweep_holds (tenant, sweep, would_take, stored, share, asked_at) VALUES ($1, 'decay', 90, 100, 0.5, now())`,
 		`INSERT INTO sweep_runs (tenant, id, sweep, started_at, updated_at) VALUES ($1, 'decay', 'decay', now(), now())`,
+		`INSERT INTO memory_source_kinds (tenant, memory_id, source_kind) SELECT tenant, id, 'observation' FROM memories WHERE tenant = $1 LIMIT 1`,
 	} {
 		_, err := owner.Exec(ctx, sql, tenant)
 		require.NoError(t, err)
@@ -441,12 +442,14 @@ var enums = map[string]string{
 	"memory_hints.source":           "rules model",
 	"retrieval_feedback.verdict":    "succeeded partly failed unused",
 	"retrieval_feedback.counted":    "success failure",
-	"retention_policies.domain":     "memory world history jobs_completed jobs_dead retrievals",
+	"retention_policies.domain":     "memory world history jobs_completed jobs_dead retrievals ingest forget_runs events operations artifacts",
 	"retention_policies.tier":       "any interaction session persistent",
 	"retention_policies.typology":   "any episodic semantic procedural",
 	"retention_policies.on_expiry":  "purge archive",
 	"sweep_holds.sweep":             "decay retention history",
 	"sweep_runs.sweep":              "decay retention",
+
+	"memory_source_kinds.source_kind": "user_input tool_output observation outcome memory",
 }
 
 var freeText = strings.Fields(`

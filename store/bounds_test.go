@@ -1,0 +1,216 @@
+package store_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+// bound says why a table does not grow for ever under a load that stays the same.
+type bound int
+
+const (
+	// steady: what is over goes. The table has no more rows in the last quarter of the year than before it.
+	steady bound = iota
+	// perMemory: so many rows a memory at most, and they go with it.
+	perMemory
+	// few: a number that does not depend on what comes in.
+	few
+)
+
+// bounds has every table. A new table fails the test until it says what bounds it. docs/forgetting.md lists the same.
+var bounds = map[string]bound{
+	"memories": steady, "memory_history": steady, "memory_versions": steady, "memory_candidates": steady, "proposals": steady,
+	"ingest_batches": steady, "jobs": steady, "operations": steady, "events": steady, "retrievals": steady, "retrieval_feedback": steady,
+	"forget_runs": steady, "forget_items": steady, "forget_echoes": steady, "sweep_runs": steady, "retention_policy_changes": steady,
+	"artifacts": steady, "artifact_holders": steady, "staged_requests": steady, "index_outbox": steady, "lexeme_stats": steady,
+	"entities": steady, "entity_relations": steady,
+
+	"memory_access": perMemory, "memory_embeddings": perMemory, "memory_relations": perMemory, "memory_provenance": perMemory,
+	"memory_hints": perMemory, "memory_artifacts": perMemory, "memory_entity_mentions": perMemory, "memory_entity_relations": perMemory,
+	"entity_claims": perMemory, "memory_source_kinds": perMemory,
+
+	"corpus_stats": few, "retention_policies": few, "sweep_holds": few, "tenant_secrets": few, "index_generations": few,
+	"goose_db_version": few,
+}
+
+// A year of the same week, with sweeps and purges as schedules run them: no table has more rows in the end than it had
+// when its longest window had passed once.
+func TestAYearBoundsEveryTable(t *testing.T) {
+	t.Parallel()
+	y := &steadyYear{world: newWorld(t)}
+	y.now = time.Now().UTC().Truncate(time.Second).Add(-380 * day) // requests are swept by the database's clock
+	rows, err := y.owner.Query(ctx, `SELECT table_name::text FROM information_schema.tables
+		WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'`)
+	require.NoError(t, err)
+	y.tables, err = pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	for _, table := range y.tables {
+		require.Contains(t, bounds, table, "%s is a new table: give it a bound, and say it in docs/forgetting.md", table)
+	}
+	require.Len(t, y.tables, len(bounds), "a table is gone")
+
+	// Kept for as long as their longest window, half a year, tables have filled up by day 200.
+	filled, later := map[string]int{}, map[string]int{}
+	for week := range 53 {
+		y.week(week)
+		switch at := week * 7; { // before what the week brought is looked after
+		case at > 285:
+			y.measure(later)
+		case at > 200:
+			y.measure(filled)
+		}
+		for range 7 {
+			y.now = y.now.Add(day)
+			y.keepUp()
+		}
+	}
+	memories := later["memories"]
+	for _, table := range y.tables {
+		t.Logf("%-26s %4d until day 285, %4d after", table, filled[table], later[table])
+		require.Positive(t, max(filled[table], mayBeEmpty(bounds[table])), "the load puts nothing into %s", table)
+		switch bounds[table] {
+		case steady:
+			require.LessOrEqual(t, later[table], filled[table]+filled[table]/10+2, "%s grows", table)
+		case perMemory:
+			require.LessOrEqual(t, later[table], 10*memories, table)
+		case few:
+			require.LessOrEqual(t, later[table], 40, table)
+		}
+	}
+}
+
+// mayBeEmpty lets tables of few rows be empty.
+func mayBeEmpty(b bound) int {
+	if b == few {
+		return 1
+	}
+	return 0
+}
+
+// steadyYear is a tenant to which the same happens every week.
+type steadyYear struct {
+	*world
+	tables []string
+	pinned uuid.UUID
+}
+
+// measure notes the most rows that each table had. What stays for good on purpose does not count: the empty row of
+// what was erased.
+func (y *steadyYear) measure(most map[string]int) {
+	y.t.Helper()
+	for _, table := range y.tables {
+		where := "true"
+		if table == "memories" {
+			where = "erased_at IS NULL"
+		}
+		most[table] = max(most[table], y.count(table, where))
+	}
+}
+
+// week is what happens in it.
+func (y *steadyYear) week(n int) {
+	y.t.Helper()
+	name := fmt.Sprintf("Quill%03d", n)
+	knows := memory.Triple{Source: name, Relationship: "knows", Target: "Alice", Confidence: 1}
+
+	// The pipeline: a memory with a key, links and a vector; the same again; a fact that waits for a review and
+	// expires; a job that is given up; a batch in shadow mode.
+	y.linked(name+" knows Alice and brought the blue folder.", knows)
+	keyed := schema.Candidate{Content: name + " handed the report in.", SourceKind: schema.SourceUserInput, Session: "s" + name,
+		IdempotencyKey: "key-" + name}
+	ack, r := y.stage(keyed)
+	y.decided(r, uuid.MustParse(ack.MemoryIDs[0]))
+	again, _ := y.stage(keyed)
+	require.Equal(y.t, ack.MemoryIDs, again.MemoryIDs)
+	if y.pinned == uuid.Nil {
+		y.pinned = y.explicit("critical: The pass to the archive is changed every week.")
+	}
+	fades, waits := y.source(name+" wants the archive moved.",
+		idea{fact: fact(name + " says that the pass is void."), action: schema.ActionDelete, target: y.pinned})
+	require.Equal(y.t, store.WriteCounts{Blocked: 1}, y.write(waits))
+	_, err := y.OpenReview(ctx, y.p.Tenant, waits.BatchID, 14*day, y.now)
+	require.NoError(y.t, err)
+	_, dead := y.stage(say(name + " wrote what cannot be read.")...)
+	_, err = y.BuryRange(ctx, dead, "extract", "broken", y.now)
+	require.NoError(y.t, err)
+	y.policy.Mode = schema.ModeShadow
+	y.stage(schema.Candidate{Content: name + " is only looked at.", SourceKind: schema.SourceToolOutput})
+	y.policy.Mode = schema.ModeControlled
+
+	// Recall and feedback; a modification; artifacts with and without a memory; a request whose run is terminated.
+	y.feedback(y.retrieved(fades), says(fades, schema.VerdictSucceeded))
+	tags := []string{"week" + name}
+	require.Equal(y.t, schema.PatchUpdated, y.modifyOne(schema.Patch{ID: y.pinned.String(), Tags: &tags}).Status)
+	_, err = y.PutArtifact(ctx, y.p, strings.NewReader("lost "+name), "text/plain", "", y.now)
+	require.NoError(y.t, err)
+	shown, err := y.PutArtifact(ctx, y.p, strings.NewReader("shown "+name), "text/plain", "", y.now)
+	require.NoError(y.t, err)
+	m := record(y.t, `{"id": %q, "type": "episodic", "confidence": 1, "payload": {"kind": "episodic", "timeline": [{"t": "2026-01-01T00:00:00Z",
+		"event_kind": "note", "ref": "evt://1", "summary": %q}], "artifacts": [%q]}}`, uuid.NewString(), name+" showed a picture", shown.Address)
+	y.created(m)
+	require.NoError(y.t, y.Accept(ctx, store.Operation{Tenant: y.p.Tenant, ID: "later" + name}, "put", schema.PutRequest{}, y.now))
+
+	// Forgetting of each kind, and a policy that goes back and forth.
+	for i, mode := range []schema.ForgetMode{schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase} {
+		text := fmt.Sprintf("%s lives in house number %d.", name, i)
+		source, facts := y.told(name, text, add(lives(text, name+fmt.Sprint(i), "house")))
+		require.NotEqual(y.t, source, facts[0])
+		y.forgetAll(y.forgets(mode, named(facts[0])))
+	}
+	_, err = y.SetRetention(ctx, y.p.Tenant, schema.RetentionPolicy{Domain: schema.RetainRetrievals, Tier: schema.Any, Typology: schema.Any,
+		KeepSeconds: int64(20+n%2) * 86_400, OnExpiry: schema.ExpiryPurge, UpdatedBy: "ops", Reason: "a test"}, nil, nil, y.now)
+	require.NoError(y.t, err)
+}
+
+// keepUp is what schedules do in a day, and what runs do at their end.
+func (y *steadyYear) keepUp() {
+	y.t.Helper()
+	for _, batch := range y.batches(`SELECT DISTINCT batch_id FROM proposals WHERE state = 'blocked' AND expires_at <= $1`) {
+		_, err := y.ExpireProposals(ctx, y.p.Tenant, batch, y.now, y.now)
+		require.NoError(y.t, err)
+	}
+	for _, batch := range y.batches(`SELECT DISTINCT batch_id FROM jobs WHERE state NOT IN ('completed', 'dead') AND created_at <= $1`) {
+		require.NoError(y.t, y.AdvanceJobs(ctx, store.Range{Tenant: y.p.Tenant, BatchID: batch, To: 10}, "done", y.now))
+	}
+	for { // the index learns of what has changed
+		entries, err := y.Outbox(ctx, y.p.Tenant, hash, nil, 100)
+		require.NoError(y.t, err)
+		if len(entries) == 0 {
+			break
+		}
+		require.NoError(y.t, y.SettleOutbox(ctx, y.p.Tenant, entries, y.now))
+	}
+	_, err := y.SweepStaged(ctx)
+	require.NoError(y.t, err)
+	y.sweepDecay(fmt.Sprintf("decay %s", y.now), 500)
+	for _, step := range memory.PurgeSteps {
+		var after store.HistoryCursor
+		for more := true; more; {
+			b, err := y.Purge(ctx, store.PurgeInput{Tenant: y.p.Tenant, Run: fmt.Sprintf("purge %s", y.now), Step: step, After: after,
+				Limit: 7, At: y.now, Now: y.now})
+			require.NoError(y.t, err)
+			require.LessOrEqual(y.t, b.Removed, 7, "%s: the cap holds", step)
+			after, more = b.Next, b.More
+		}
+	}
+	require.NoError(y.t, y.SweepPurgedLexemes(ctx, y.p.Tenant, y.now))
+}
+
+func (y *steadyYear) batches(query string) []uuid.UUID {
+	y.t.Helper()
+	rows, err := y.owner.Query(ctx, query, y.now)
+	require.NoError(y.t, err)
+	out, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	require.NoError(y.t, err)
+	return out
+}

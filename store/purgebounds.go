@@ -1,0 +1,248 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+)
+
+// Statements of purges by age. Parameters: the tenant, the time before which a row is over, and the limit.
+const (
+	purgeRetrievals = `
+		WITH old AS (
+			SELECT id FROM retrievals WHERE tenant = $1 AND created_at < $2 ORDER BY created_at, id LIMIT $3),
+		gone AS (DELETE FROM retrievals r USING old WHERE r.tenant = $1 AND r.id = old.id RETURNING 1)
+		SELECT count(*) FROM gone`
+	purgeSweepRuns = `
+		WITH old AS (
+			SELECT id FROM sweep_runs WHERE tenant = $1 AND sweep IN ('decay', 'retention') AND started_at < $2
+			LIMIT $3 FOR UPDATE SKIP LOCKED),
+		gone AS (DELETE FROM sweep_runs r USING old WHERE r.tenant = $1 AND r.id = old.id RETURNING 1)
+		SELECT count(*) FROM gone`
+	// The parameter for the tenant is named for its type: the function reads the tenant of the transaction.
+	purgeEvents        = `SELECT mneme_purge_events($2, $3) WHERE $1::text IS NOT NULL`
+	purgePolicyChanges = `SELECT mneme_purge_policy_changes($2, $3) WHERE $1::text IS NOT NULL`
+	// A key stays while its batch does: a batch may wait for a review longer than its window.
+	purgeOperations = `
+		WITH old AS (
+			SELECT o.id FROM operations o WHERE o.tenant = $1 AND o.created_at < $2
+				AND NOT (o.kind = 'ingest' AND EXISTS (
+					SELECT FROM ingest_batches b WHERE b.tenant = o.tenant AND b.id = (o.result->>'batch_id')::uuid))
+			ORDER BY o.created_at, o.id LIMIT $3),
+		gone AS (DELETE FROM operations o USING old WHERE o.tenant = $1 AND o.id = old.id RETURNING 1)
+		SELECT count(*) FROM gone`
+)
+
+// versions removes earlier versions of memories that ended before the history's window. Those of a world's memories,
+// and of what is linked to an action, stay as their history does.
+func (p *purging) versions(ctx context.Context) error {
+	before, ends := memory.ExpiredBefore(p.rules.For(schema.RetainHistory, schema.Any, schema.Any), p.in.At)
+	if !ends {
+		return nil
+	}
+	n, after := 0, p.in.After
+	err := p.tx.QueryRow(ctx, `
+		WITH old AS (
+			SELECT v.memory_id, v.version `+agedVersions+` AND (v.until, v.memory_id) >= ($5, $6)
+			ORDER BY v.until, v.memory_id, v.version LIMIT $3),
+		gone AS (
+			DELETE FROM memory_versions v USING old
+			WHERE v.tenant = $1 AND v.memory_id = old.memory_id AND v.version = old.version RETURNING v.until, v.memory_id),
+		last AS (SELECT until, memory_id FROM gone ORDER BY until DESC, memory_id DESC LIMIT 1)
+		SELECT (SELECT count(*) FROM gone), coalesce((SELECT until FROM last), $5), coalesce((SELECT memory_id FROM last), $6)`,
+		p.tenant, before, p.in.Limit, memory.ActionLinks, after.CreatedAt, after.ID).
+		Scan(&n, &p.out.Next.CreatedAt, &p.out.Next.ID)
+	p.removed(n)
+	return err
+}
+
+// agedVersions is the condition of versions v that would go, ended before $2, as agedHistory has it.
+const agedVersions = `FROM memory_versions v WHERE v.tenant = $1 AND v.until < $2
+	AND NOT EXISTS (SELECT FROM memories m WHERE m.tenant = v.tenant AND m.id = v.memory_id AND m.world_id IS NOT NULL)
+	AND NOT EXISTS (
+		SELECT FROM memory_relations r WHERE r.tenant = v.tenant AND r.source_id = v.memory_id AND r.predicate = ANY($4)
+		UNION ALL
+		SELECT FROM memory_relations r WHERE r.tenant = v.tenant AND r.target_id = v.memory_id AND r.predicate = ANY($4))`
+
+// settledBatch says of a batch b that nothing needs it any more: it has no jobs, which have windows of their own, and
+// no proposal that is still to be decided, written or reviewed.
+const settledBatch = `NOT EXISTS (SELECT FROM jobs j WHERE j.tenant = b.tenant AND j.batch_id = b.id)
+	AND NOT EXISTS (
+		SELECT FROM proposals p WHERE p.tenant = b.tenant AND p.batch_id = b.id
+			AND (p.state IN ('proposed', 'stale') OR ` + waitsForReview + `))`
+
+// ingest removes proposals, candidates and batches, in this order, of the batches that are over. A page of batches is
+// gone through until nothing of it is left that may go; then the next one.
+func (p *purging) ingest(ctx context.Context) error {
+	before, ends := memory.ExpiredBefore(p.rules.For(schema.RetainIngest, schema.Any, schema.Any), p.in.At)
+	if !ends {
+		return nil
+	}
+	type batch struct {
+		ID        uuid.UUID
+		CreatedAt time.Time
+		Settled   bool
+	}
+	page, err := collect[batch](ctx, p.tx, `SELECT b.id, b.created_at, `+settledBatch+` FROM ingest_batches b
+		WHERE b.tenant = $1 AND b.created_at < $2 AND (b.created_at, b.id) > ($3, $4) ORDER BY b.created_at, b.id LIMIT $5`,
+		p.tenant, before, p.in.After.CreatedAt, p.in.After.ID, p.in.Limit)
+	if err != nil || len(page) == 0 {
+		return err
+	}
+	var settled []uuid.UUID
+	for _, b := range page {
+		if b.Settled {
+			settled = append(settled, b.ID)
+		}
+	}
+	left := p.in.Limit
+	if len(settled) > 0 {
+		if left, err = p.batches(ctx, settled, left); err != nil {
+			return err
+		}
+	}
+	p.out.Next = p.in.After
+	if left > 0 { // nothing of the page is left to remove
+		last := page[len(page)-1]
+		p.out.Next, p.out.More = HistoryCursor{CreatedAt: last.CreatedAt, ID: last.ID}, len(page) == p.in.Limit
+	}
+	return nil
+}
+
+// batches removes what is below batches, and then them, so many rows at most, and returns how many more it might.
+// Candidates are locked ahead of proposals, as pipelines and forgetting lock them.
+func (p *purging) batches(ctx context.Context, settled []uuid.UUID, left int) (int, error) {
+	candidates, err := p.lockIDs(ctx, `SELECT id FROM memory_candidates WHERE tenant = $1 AND batch_id = ANY($2)
+		ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED`, settled, left)
+	if err != nil {
+		return 0, fmt.Errorf("candidates: %w", err)
+	}
+	if len(candidates) > 0 {
+		proposals, err := p.lockIDs(ctx, `SELECT id FROM proposals WHERE tenant = $1 AND candidate_id = ANY($2)
+			ORDER BY id LIMIT $3 FOR UPDATE`, candidates, left)
+		if err != nil {
+			return 0, fmt.Errorf("proposals: %w", err)
+		}
+		err = p.deleteIDs(ctx, `DELETE FROM proposals WHERE tenant = $1 AND id = ANY($2)`, "proposals", proposals)
+		if err != nil {
+			return 0, err
+		}
+		if left -= len(proposals); left == 0 {
+			return 0, nil
+		}
+		candidates = candidates[:min(len(candidates), left)]
+		// A selection by source kind still finds what they became.
+		if _, err := p.tx.Exec(ctx, `INSERT INTO memory_source_kinds (tenant, memory_id, source_kind)
+			SELECT c.tenant, c.id, c.source_kind FROM memory_candidates c
+			JOIN memories m ON m.tenant = c.tenant AND m.id = c.id AND m.erased_at IS NULL
+			WHERE c.tenant = $1 AND c.id = ANY($2) ORDER BY c.id ON CONFLICT DO NOTHING`, p.tenant, candidates); err != nil {
+			return 0, fmt.Errorf("source kinds: %w", err)
+		}
+		err = p.deleteIDs(ctx, `DELETE FROM memory_candidates WHERE tenant = $1 AND id = ANY($2)`, "candidates", candidates)
+		if err != nil {
+			return 0, err
+		}
+		if left -= len(candidates); left == 0 {
+			return 0, nil
+		}
+	}
+	empty, err := p.lockIDs(ctx, `SELECT id FROM ingest_batches b WHERE tenant = $1 AND id = ANY($2)
+		AND NOT EXISTS (SELECT FROM memory_candidates c WHERE c.tenant = b.tenant AND c.batch_id = b.id)
+		ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED`, settled, left)
+	if err != nil {
+		return 0, fmt.Errorf("batches: %w", err)
+	}
+	err = p.deleteIDs(ctx, `DELETE FROM ingest_batches WHERE tenant = $1 AND id = ANY($2)`, "batches", empty)
+	return left - len(empty), err
+}
+
+func (p *purging) lockIDs(ctx context.Context, query string, of []uuid.UUID, limit int) ([]uuid.UUID, error) {
+	rows, err := p.tx.Query(ctx, query, p.tenant, of, limit)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+}
+
+// deleteIDs deletes rows by id and counts them under a name besides the step's.
+func (p *purging) deleteIDs(ctx context.Context, query, name string, ids []uuid.UUID) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	tag, err := p.tx.Exec(ctx, query, p.tenant, ids)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	p.removed(int(tag.RowsAffected()))
+	p.out.Counts[name] += int(tag.RowsAffected())
+	return nil
+}
+
+// forgetRuns removes runs of Forget: what says the same, what was selected, and the run, in this order. A run that was
+// confirmed and has not ended stays until it has: its window begins with its end.
+func (p *purging) forgetRuns(ctx context.Context) error {
+	before, ends := memory.ExpiredBefore(p.rules.For(schema.RetainForgetRuns, schema.Any, schema.Any), p.in.At)
+	if !ends {
+		return nil
+	}
+	rows, err := p.tx.Query(ctx, `SELECT id FROM forget_runs WHERE tenant = $1 AND created_at < $2
+		AND coalesce(finished_at, confirmed_at, expires_at) < $2
+		ORDER BY created_at, id LIMIT $3 FOR UPDATE SKIP LOCKED`, p.tenant, before, p.in.Limit)
+	if err != nil {
+		return err
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	left := p.in.Limit
+	for _, table := range []struct{ name, key string }{{"forget_echoes", "memory_id"}, {"forget_items", "ordinal"}} {
+		tag, err := p.tx.Exec(ctx, `WITH old AS (SELECT x.run_id, x.`+table.key+` FROM unnest($2::uuid[]) r(id) CROSS JOIN LATERAL (
+				SELECT run_id, `+table.key+` FROM `+table.name+` WHERE tenant = $1 AND run_id = r.id
+				ORDER BY run_id, `+table.key+` LIMIT $3) x LIMIT $3)
+			DELETE FROM `+table.name+` d USING old
+			WHERE d.tenant = $1 AND d.run_id = old.run_id AND d.`+table.key+` = old.`+table.key, p.tenant, ids, left)
+		if err != nil {
+			return fmt.Errorf("%s: %w", table.name, err)
+		}
+		n := int(tag.RowsAffected())
+		p.removed(n)
+		p.out.Counts[table.name] += n
+		if left -= n; left == 0 {
+			return nil
+		}
+	}
+	ids = ids[:min(len(ids), left)]
+	return p.deleteIDs(ctx, `DELETE FROM forget_runs WHERE tenant = $1 AND id = ANY($2)`, "runs", ids)
+}
+
+// artifacts removes those that no memory refers to. Where a memory comes to refer to one meanwhile, its foreign key
+// refuses the deletion, and the batch is tried again.
+func (p *purging) artifacts(ctx context.Context) error {
+	before, ends := memory.ExpiredBefore(p.rules.For(schema.RetainArtifacts, schema.Any, schema.Any), p.in.At)
+	if !ends {
+		return nil
+	}
+	rows, err := p.tx.Query(ctx, `SELECT a.sha256 `+agedArtifacts+` ORDER BY a.created_at, a.sha256 LIMIT $3`,
+		p.tenant, before, p.in.Limit)
+	if err != nil {
+		return err
+	}
+	sums, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+	if err != nil || len(sums) == 0 {
+		return err
+	}
+	n, err := p.dropArtifacts(ctx, sums) // looks again
+	p.removed(n)
+	p.out.More = len(sums) == p.in.Limit && n > 0
+	return err
+}
+
+const agedArtifacts = `FROM artifacts a WHERE a.tenant = $1 AND a.created_at < $2
+	AND NOT EXISTS (SELECT FROM memory_artifacts x WHERE x.tenant = a.tenant AND x.sha256 = a.sha256)`

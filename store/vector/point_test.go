@@ -1,0 +1,24 @@
+package vector_test
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/store/vector"
+)
+
+// A point is an id, a version, a vector and what it may be filtered by. It has no content, and nothing of it is
+// authoritative: docs/conformance.md, §15.3.
+func TestAPointCarriesNoContent(t *testing.T) {
+	t.Parallel()
+	var fields []string
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[vector.Point]()) {
+		if !f.Anonymous {
+			fields = append(fields, f.Name)
+		}
+	}
+	require.ElementsMatch(t, []string{"MemoryID", "Version", "Vector", "Tier", "Typology", "Agent", "Project", "Scope", "Visibility", "PolicyGroup", "Type",
+		"Category", "Tags", "Who", "Pinned", "Importance", "Sensitivity", "OccurredAt", "ValidFrom", "ValidUntil"}, fields)
+}
