@@ -21,7 +21,7 @@ type RecallRequest struct {
 	Principal  Principal  `json:"principal"`
 	ReadPolicy ReadPolicy `json:"read_policy,omitempty"` // default isolated
 	Query      string     `json:"query"`
-	Limit      int        `json:"limit,omitempty"` // MaxRecallLimit where it is more; 0 means DefaultRecallLimit, and less is refused
+	Limit      int        `json:"limit,omitempty"` // clamped to 1..MaxRecallLimit; 0 means DefaultRecallLimit
 
 	Types          []MemoryType `json:"types,omitempty"`
 	Categories     []Category   `json:"categories,omitempty"`
@@ -102,9 +102,6 @@ func (r *RecallRequest) Validate() error {
 	checkText(&p, "query", r.Query, MaxQueryBytes)
 	if r.Query == "" {
 		p.add("query", "is empty")
-	}
-	if r.Limit < 0 {
-		p.add("limit", "must not be negative")
 	}
 	for _, t := range r.Types {
 		if !t.Valid() {

@@ -85,7 +85,7 @@ order: the response, and "query". A query that fails has "error" instead, and th
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&limit, "limit", 0, fmt.Sprintf("results at most, up to %d (default %d)", schema.MaxRecallLimit, schema.DefaultRecallLimit))
+	flags.IntVar(&limit, "limit", 0, fmt.Sprintf("results at most, clamped to 1 to %d (default %d)", schema.MaxRecallLimit, schema.DefaultRecallLimit))
 	flags.StringVar(&batch, "batch", "", "-: read one query a line from standard input")
 	flags.StringVar(&format, "format", "text", "text, prompt or json")
 	filter.register(flags)
