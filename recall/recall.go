@@ -55,6 +55,10 @@ type Recaller struct {
 	// is busy; 0 is 1. The reranker has a deadline of its own.
 	Patience float64
 
+	// DailyDecay is the share of its importance that a memory keeps for each day without access, (0,1]; 0 is
+	// memory.DefaultDailyDecay.
+	DailyDecay float64
+
 	// Observe, when set, is told of every recall: how the one that has an answer went, how long it took in all, and
 	// with which error it ended; meta is empty then. It is called before the answer is returned, and must not keep
 	// meta.
@@ -93,6 +97,8 @@ func (r *Recaller) recallAs(ctx context.Context, id uuid.UUID, req schema.Recall
 	q := &query{Recaller: r, req: req, limit: clampLimit(req.Limit), filter: store.FilterOf(req, clearance, start, windows), clearance: clearance, id: id,
 		windows: windows, asked: frame.ReadQuestion(firstBytes(req.Query, maxAskedBytes)), words: analysis{done: make(chan struct{})},
 		meta: schema.RecallMeta{Trust: clearance.Meta(), TimingsMS: map[string]float64{}, Channels: map[string]int{}, Degraded: []string{}}}
+
+	q.filter.DailyDecay = r.DailyDecay
 
 	evidence, err := q.authorize(ctx, q.collect(ctx))
 	if err != nil {

@@ -28,7 +28,7 @@ type RecallRequest struct {
 	Tags           []string     `json:"tags,omitempty"` // all of them
 	Who            string       `json:"who,omitempty"`
 	Pinned         *bool        `json:"pinned,omitempty"`
-	ImportanceMin  float64      `json:"importance_min,omitempty"`  // [0,1]
+	ImportanceMin  float64      `json:"importance_min,omitempty"`  // [0,1], of ImportanceNow
 	Since          *time.Time   `json:"since,omitempty"`           // occurred at or after
 	Until          *time.Time   `json:"until,omitempty"`           // occurred before
 	MaxSensitivity Sensitivity  `json:"max_sensitivity,omitempty"` // default medium

@@ -83,6 +83,7 @@ const fillSQL = `
 	INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at)
 		SELECT m.tenant, m.id, 'derived_from', n.id, now() FROM memories m JOIN memories n ON n.tenant = m.tenant AND n.id = lpad(to_hex(('x' || right(m.id::text, 8))::bit(32)::integer / 2), 32, '0')::uuid
 		WHERE m.id <> n.id;
+	INSERT INTO memory_access SELECT tenant, id, 1, now() FROM memories WHERE right(id::text, 1) < '8';
 	INSERT INTO entity_claims SELECT tenant, id, subject, predicate, 'tea', false, now() FROM memories;
 	INSERT INTO memory_hints (tenant, memory_id, position, source, hint, created_at)
 		SELECT tenant, id, 0, 'rules', 'What is the home of ' || subject || ' and its ' || split_part(content, ' ', 1) || '?', now() FROM memories WHERE right(id::text, 1) IN ('0', '5', 'a');
@@ -143,6 +144,8 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 	r := store.Range{Tenant: "t", BatchID: uuid.MustParse("00000000-0000-0000-0000-000000000003"), From: 10, To: 20}
 	isolated := store.Filter{Principal: w.p}
 	shared := store.Filter{Principal: w.p, ReadPolicy: schema.ReadShared}
+	important := isolated
+	important.ImportanceMin, important.Now = 0.4, time.Now()
 	vec := &store.Embedding{Model: hash, Vector: embed(t, "word5")}
 	claim := fact("subject7 likes rare70")
 	claim.Claim = memory.Claim{Subject: "subject7", Predicate: "likes", Object: "coffee"}
@@ -164,7 +167,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		_, err = w.confirm(run, w.token(run))
 		require.NoError(t, err)
 	}
-	graphIndexes := []string{"entities_tenant_canonical_name_key", "entity_relations_source", "entity_relations_target", "memory_entity_mentions_of_entity", "memories_pkey"}
+	graphIndexes := []string{"memory_access_pkey", "entities_tenant_canonical_name_key", "entity_relations_source", "entity_relations_target", "memory_entity_mentions_of_entity", "memories_pkey"}
 	hour := []memory.TimeWindow{{Start: time.Now(), End: time.Now().Add(time.Hour), Kind: memory.WindowSpan}}
 	type planned struct {
 		run  func() error
@@ -206,11 +209,19 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"decide a proposal": {func() error {
 			return second(s.DecideProposal(ctx, w.decisionKey(), w.decision(item, schema.DecisionApprove)))
 		}, []string{"proposals_pkey", "memories_pkey"}},
-		"text":         {func() error { return second(s.SearchText(ctx, isolated, "word12 rare345", 150)) }, []string{"memories_text"}},
-		"text, common": {func() error { return second(s.SearchText(ctx, isolated, "topic3 topic4 word7", 150)) }, []string{"memories_text"}},
-		"text, shared": {func() error { return second(s.SearchText(ctx, shared, "word12 rare345", 150)) }, []string{"memories_text"}},
-		"vector":       {func() error { return second(s.SearchVector(ctx, isolated, *vec, 150)) }, []string{"memory_embeddings_hash_v1_session_episodic"}},
-		"authorize":    {func() error { return second(s.Authorize(ctx, shared, []uuid.UUID{id, uuid.New()})) }, []string{"memories_pkey"}},
+		"text":            {func() error { return second(s.SearchText(ctx, isolated, "word12 rare345", 150)) }, []string{"memories_text"}},
+		"text, common":    {func() error { return second(s.SearchText(ctx, isolated, "topic3 topic4 word7", 150)) }, []string{"memories_text"}},
+		"text, shared":    {func() error { return second(s.SearchText(ctx, shared, "word12 rare345", 150)) }, []string{"memories_text"}},
+		"text, important": {func() error { return second(s.SearchText(ctx, important, "word12 rare345", 150)) }, []string{"memories_text", "memory_access_pkey"}},
+		"vector, important": {func() error {
+			return second(s.SearchVector(ctx, important, *vec, 150))
+		}, []string{"memory_embeddings_hash_v1_session_episodic", "memory_access_pkey"}},
+		"authorize, important": {func() error {
+			return second(s.Authorize(ctx, important, []uuid.UUID{id, uuid.New()}))
+		}, []string{"memories_pkey", "memory_access_pkey"}},
+		"list, important": {func() error { return second(s.List(ctx, important, store.Page{})) }, []string{"memories_pkey", "memory_access_pkey"}},
+		"vector":          {func() error { return second(s.SearchVector(ctx, isolated, *vec, 150)) }, []string{"memory_embeddings_hash_v1_session_episodic"}},
+		"authorize":       {func() error { return second(s.Authorize(ctx, shared, []uuid.UUID{id, uuid.New()})) }, []string{"memories_pkey"}},
 		"hints": {func() error {
 			return second(s.SearchHints(ctx, isolated, question(t, s, isolated, "where is the home of subject7"), 150))
 		}, []string{"memory_hints_text", "memories_pkey"}},

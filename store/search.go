@@ -433,7 +433,7 @@ func (s *Store) Hydrate(ctx context.Context, f Filter, ids []uuid.UUID, now time
 		func() {
 			row := r
 			decay.Points = memory.DecayPoints(points)
-			row.Salience, row.ImportanceNow = salience, memory.Importance(r.Importance, now.Sub(accessedAt), memory.DefaultDailyDecay, r.Pinned)
+			row.Salience, row.ImportanceNow = salience, memory.Importance(r.Importance, now.Sub(accessedAt), f.DailyDecay, r.Pinned)
 			if !r.Pinned {
 				row.Salience = decay.Salience(salience, now.Sub(salienceAt))
 			}

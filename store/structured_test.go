@@ -139,7 +139,7 @@ func TestClaimsAreFoundByWhatTheySay(t *testing.T) {
 	g := fact("There is nothing better in his opinion")
 	g.Claim = memory.Claim{Subject: "Bob", Predicate: "likes", Object: "tea"}
 	tea := w.written("a talk of tea", g)
-	mine := store.Filter{Principal: w.p}
+	mine := store.Filter{Principal: w.p, Now: w.now}
 	hits, err := w.SearchClaims(ctx, mine, question(t, w, mine, "where does Alice work?"), 10)
 	require.Equal(t, []uuid.UUID{id}, hitIDs(t, hits, err))
 	m := w.get(id)

@@ -140,11 +140,11 @@ func (s *Store) Cards(ctx context.Context, f Filter, ids []uuid.UUID, limit int)
 		FROM (SELECT s.* FROM subjects s WHERE EXISTS (SELECT FROM entity_claims c JOIN memories m ON m.tenant = c.tenant AND m.id = c.memory_id
 				WHERE c.tenant = ` + tenant + ` AND c.subject_key = s.key AND ` + f.where("m", &p) + `)
 			ORDER BY cardinality(s.of) DESC, s.key LIMIT ` + p.add(limit) + `) s
-		CROSS JOIN LATERAL (SELECT c.memory_id, c.subject, c.predicate, c.object, m.importance, m.occurred_at
+		CROSS JOIN LATERAL (SELECT c.memory_id, c.subject, c.predicate, c.object, ` + f.importanceNow("m", &p) + ` AS importance, m.occurred_at
 			FROM (SELECT DISTINCT i.memory_id FROM (SELECT c.memory_id FROM entity_claims c WHERE c.tenant = ` + tenant + ` AND c.subject_key = s.key LIMIT ` + claimsRead + `) i) i
 			JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = i.memory_id AND ` + f.where("m", &p) + `
 			JOIN entity_claims c ON c.tenant = m.tenant AND c.memory_id = m.id AND c.subject_key = s.key
-			ORDER BY m.importance DESC, m.occurred_at DESC, c.memory_id LIMIT ` + p.add(maxClaimsPerCard) + `) k
+			ORDER BY importance DESC, m.occurred_at DESC, c.memory_id LIMIT ` + p.add(maxClaimsPerCard) + `) k
 		ORDER BY cardinality(s.of) DESC, s.key, k.importance DESC, k.occurred_at DESC, k.memory_id, k.predicate`
 	var out []EntityClaims
 	var key, last string

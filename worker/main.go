@@ -113,6 +113,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 	workflows.Register(w, workflows.Dependencies{
 		Store: st, Brain: brain, Index: index, Embedders: metrics.CountOthers(cfg.OtherEmbedder), Observe: metrics.ObserveRecall, Policy: cfg.Policy, Rules: policies.Current, Concurrency: cfg.Concurrency,
 		Callers: cfg.Callers, TrustKey: cfg.TrustKey, SweepShare: cfg.SweepShare, With: cfg.RecallWith, Without: cfg.RecallWithout,
+		ImportanceDecay: cfg.ImportanceDecay,
 	})
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start worker: %w", err)

@@ -31,6 +31,8 @@ type Dependencies struct {
 	SweepShare  float64               // of a tenant's memories that a sweep may take without being asked for; 0: memory.SweepShare
 	TrustKey    []byte                // that trust contexts are signed with; empty believes them
 
+	ImportanceDecay float64 // the share of its importance that a memory keeps a day (recall.Recaller.DailyDecay)
+
 	Observe func(schema.RecallMeta, time.Duration, error) // is told of every recall (recall.Recaller); may be nil
 }
 
@@ -44,7 +46,7 @@ func (d Dependencies) recaller() *recall.Recaller {
 		embedder = &vector.Embedders{Configured: embedder, Other: d.Embedders, Store: d.Store, Index: d.Index.Name(), Now: d.Now}
 	}
 	return &recall.Recaller{Store: d.Store, Index: d.Index, Embedder: embedder, Reranking: d.Brain.Reranking, Now: d.Now,
-		TrustKey: d.TrustKey, Policy: d.Rules, With: d.With, Without: d.Without, Observe: d.Observe}
+		TrustKey: d.TrustKey, Policy: d.Rules, With: d.With, Without: d.Without, DailyDecay: d.ImportanceDecay, Observe: d.Observe}
 }
 
 // Register makes a worker host every workflow and activity, and the Nexus service.

@@ -69,6 +69,8 @@ type Config struct {
 
 	Callers workflows.Callers // of the Nexus service
 
+	ImportanceDecay float64 // the share of its importance that a memory keeps for each day without access, (0,1]
+
 	SweepShare float64 // of a tenant's memories that one sweep may take without being asked for, [0,1]
 
 	PayloadKey []byte // 32 bytes; empty leaves payloads in the clear
@@ -129,11 +131,17 @@ func Load() (Config, error) {
 		Qdrant:     e.qdrant(),
 		Callers:    e.callers("MNEME_NEXUS_CALLERS"),
 		SweepShare: e.fraction("MNEME_SWEEP_SHARE", memory.SweepShare),
+
+		ImportanceDecay: e.fraction("MNEME_IMPORTANCE_DECAY", memory.DefaultDailyDecay),
+
 		PayloadKey: e.key("MNEME_PAYLOAD_KEY"),
 		TrustKey:   e.key("MNEME_TRUST_KEY"),
 	}
 	if c.SweepShare == 0 {
 		e.problems = append(e.problems, "MNEME_SWEEP_SHARE must be more than 0")
+	}
+	if c.ImportanceDecay == 0 {
+		e.problems = append(e.problems, "MNEME_IMPORTANCE_DECAY must be more than 0")
 	}
 	return c, e.err()
 }
