@@ -141,7 +141,7 @@ func (q *query) fit(results []schema.RecallResult) []schema.RecallResult {
 		items[i] = memory.LayerItem{Layer: schema.LayerOf(r.Type), Selected: q.isSelected(r.ID)}
 		items[i].Tokens, items[i].Shell = memory.ResultTokens(r)
 	}
-	placed := memory.FillLayers(items, q.limit, q.task().BudgetTokens)
+	placed := memory.FillLayers(items, q.limit, q.budget())
 	out := make([]schema.RecallResult, 0, len(placed))
 	for _, p := range placed {
 		row := results[p.Index]

@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"slices"
@@ -116,6 +117,7 @@ func (r *Recaller) recallAs(ctx context.Context, id uuid.UUID, req schema.Recall
 	q.track(ctx, q.readInFull(results), start)
 	q.explain(results)
 	q.explain(extra)
+	q.addPayloads(results, extra)
 	took := r.now().Sub(start)
 	q.meta.TimingsMS["total"] = milliseconds(took)
 	if took > slowRecall && r.Log != nil {
@@ -171,6 +173,9 @@ type query struct {
 	said      map[uuid.UUID]memory.Quote // texts of candidates, read once
 	blend     float64                    // of relevance in the ranking; 0 where it was not looked at
 	windows   []memory.TimeWindow        // the times that the query names, as far as they have begun
+
+	payloads map[uuid.UUID]json.RawMessage // of results, where they are asked for
+	reserved int                           // tokens that are for payloads alone
 
 	solutions  []memory.Evidence  // procedures and plans to choose among
 	selections []schema.Selection // what was chosen; set by the selection stage
@@ -246,6 +251,7 @@ func (q *query) assemble(ctx context.Context, evidence []memory.Evidence) ([]sch
 		}
 		results = append(results, row)
 	}
+	q.readPayloads(ctx, results)
 	return q.fit(results), nil
 }
 

@@ -70,7 +70,7 @@ func (q *query) expand(ctx context.Context, results []schema.RecallResult) (kept
 	}
 	found := e.find(ctx)
 	kept = results
-	budget := q.task().BudgetTokens
+	budget := q.budget()
 	most := max(reserved, q.limit-len(results))
 	tokens := tokensOf(results)
 	for _, row := range found {

@@ -66,6 +66,10 @@ type RecallRequest struct {
 
 	Trust *TrustContext `json:"trust,omitempty"` // nil claims nothing
 
+	// Payload asks for the structured payload of each result, within the token budget: the steps of a procedure,
+	// the nodes of a plan, the timeline of an episode.
+	Payload bool `json:"payload,omitempty"`
+
 	// IDsOnly leaves every text out of the answer: see RecallResponse.WithoutContent.
 	IDsOnly bool `json:"ids_only,omitempty"`
 
@@ -228,6 +232,11 @@ type RecallResult struct {
 	Supplementary bool        `json:"supplementary,omitempty"`
 	Supplement    *Supplement `json:"supplement,omitempty"`
 	Truncated     bool        `json:"truncated,omitempty"` // the content was cut, and ends in a marker
+
+	// Payload is the record's structured payload as it is stored, where the request asks for it (document 004
+	// §15A.6 to §15A.10). PayloadLeftOut says that the budget had no room for it.
+	Payload        json.RawMessage `json:"payload,omitempty"`
+	PayloadLeftOut bool            `json:"payload_left_out,omitempty"`
 
 	Explain []ScoreStep `json:"explain,omitempty"` // in order; the last step's score is Score
 }

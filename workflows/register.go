@@ -65,6 +65,7 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterWorkflow(ContinueForget)
 	w.RegisterWorkflow(Review)
 	w.RegisterWorkflow(Recall)
+	w.RegisterWorkflow(Get)
 	w.RegisterWorkflow(DecaySweep)
 	w.RegisterWorkflow(RetentionPurge)
 	w.RegisterActivity(&activities.Staging{Store: d.Store, Policy: d.Policy, Rules: d.Rules, MaxAttempts: MaxJobAttempts, Now: d.Now})
