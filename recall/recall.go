@@ -218,41 +218,68 @@ func idsOf(evidence []memory.Evidence) []uuid.UUID {
 	return ids
 }
 
-// assemble reads the best candidates through the filter once more and cuts to the limit.
+// assemble reads the best candidates through the filter once more, and cuts to the limit. It reads more than the
+// limit, and again where rows have fallen out since they were authorised, so that the page is full when there is
+// enough to fill it with (document 002 Phase 5).
 func (q *query) assemble(ctx context.Context, evidence []memory.Evidence) ([]schema.RecallResult, error) {
 	defer q.timed("hydrate")()
-	results := []schema.RecallResult{}
-	evidence = q.page(evidence)
-	if len(evidence) == 0 {
-		return results, nil
+	type placed struct {
+		place int
+		row   schema.RecallResult
 	}
-	rows, err := q.Store.Hydrate(ctx, q.readable(), idsOf(evidence), q.now())
-	if err != nil {
-		return nil, err
+	var read []placed
+	places := make(map[uuid.UUID]int, len(evidence))
+	for i, e := range evidence {
+		places[e.ID] = i
 	}
-	for _, e := range evidence {
-		row, ok := rows[e.ID]
-		if !ok {
-			continue // forgotten between the two looks
+	for round := 0; round < maxHydrations && len(evidence) > 0; round++ {
+		var page []memory.Evidence
+		page, evidence = q.page(evidence)
+		rows, err := q.Store.Hydrate(ctx, q.readable(), idsOf(page), q.now())
+		if err != nil {
+			return nil, err
 		}
-		row.Score, row.Channels, row.Currentness = e.Score, e.Channels, e.Currentness
-		if e.SupersededBy != uuid.Nil {
-			row.SupersededBy = e.SupersededBy.String()
+		for _, e := range page {
+			if row, ok := rows[e.ID]; ok { // others were forgotten between the two looks
+				read = append(read, placed{places[e.ID], q.result(e, row)})
+			}
 		}
-		if e.Newer != uuid.Nil {
-			row.Newer = e.Newer.String()
+		if len(rows) == len(page) || !q.layered() && len(read) >= q.limit {
+			break
 		}
-		row.HeldUntil, row.Relevance = e.HeldUntil(), e.Relevance
-		if row.Currentness == "" {
-			row.Currentness = schema.CurrentnessCurrent
-		}
-		if q.req.Explain {
-			row.Explain = e.Steps
-		}
-		results = append(results, row)
+	}
+	slices.SortFunc(read, func(a, b placed) int { return cmp.Compare(a.place, b.place) })
+	results := make([]schema.RecallResult, 0, len(read))
+	for _, p := range read {
+		results = append(results, p.row)
+	}
+	if !q.layered() {
+		results = results[:min(len(results), q.limit)]
 	}
 	q.readPayloads(ctx, results)
 	return q.fit(results), nil
+}
+
+// maxHydrations is how often a recall reads rows to fill its page.
+const maxHydrations = 3
+
+// result is a row with what the recall found out about it.
+func (q *query) result(e memory.Evidence, row schema.RecallResult) schema.RecallResult {
+	row.Score, row.Channels, row.Currentness = e.Score, e.Channels, e.Currentness
+	if e.SupersededBy != uuid.Nil {
+		row.SupersededBy = e.SupersededBy.String()
+	}
+	if e.Newer != uuid.Nil {
+		row.Newer = e.Newer.String()
+	}
+	row.HeldUntil, row.Relevance = e.HeldUntil(), e.Relevance
+	if row.Currentness == "" {
+		row.Currentness = schema.CurrentnessCurrent
+	}
+	if q.req.Explain {
+		row.Explain = e.Steps
+	}
+	return row
 }
 
 // track records the retrieval and the access to what is returned.
