@@ -195,7 +195,7 @@ func (w *leakWorld) direct(q leakQuery) error {
 	err := errors.Join(failed(w.store.Hydrate(ctx, f, w.all, time.Now())), failed(w.store.Contents(ctx, f, w.all)), failed(w.store.Accesses(ctx, f, w.all)),
 		failed(w.store.Supersessions(ctx, f, w.all)), failed(w.store.Predecessors(ctx, f, known)), failed(w.store.LowestDegrees(ctx, f, w.all)),
 		failed(w.store.Solutions(ctx, f, w.all)), failed(w.store.Payloads(ctx, f, w.all)), failed(w.store.Sources(ctx, f, w.all)), failed(w.store.Rationale(ctx, f, w.all)),
-		failed(w.store.Artifacts(ctx, f, w.all)), failed(w.store.NewestArtifacts(ctx, f)), failed(w.store.Cards(ctx, f, w.all, 2*memory.MaxCards(schema.MaxRecallLimit))),
+		failed(w.store.Artifacts(ctx, f, w.all)), failed(w.store.SearchArtifacts(ctx, f, []string{"artif", "kestr"}, len(w.all))), failed(w.store.Cards(ctx, f, w.all, 2*memory.MaxCards(schema.MaxRecallLimit))),
 		failed(w.store.SessionTurns(ctx, live, anchors, memory.ExcerptRadius)), failed(w.store.RescueText(ctx, live, []string{"needl", "kestr"}, len(w.all))))
 	if err != nil {
 		return err

@@ -455,7 +455,7 @@ func (q *query) rescueText(ctx context.Context, wanted []string) ([]schema.Recal
 }
 
 func (q *query) rescueArtifacts(ctx context.Context, wanted []string) ([]schema.RecallResult, error) {
-	found, err := q.Store.NewestArtifacts(ctx, q.filter)
+	found, err := q.Store.SearchArtifacts(ctx, q.filter, wanted, q.limit)
 	if err != nil {
 		return nil, err
 	}

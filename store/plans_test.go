@@ -116,6 +116,9 @@ const fillSQL = `
 	INSERT INTO proposals (tenant, id, batch_id, candidate_id, ordinal, state, action, fact, confidence, reason, outcome, target_id, target_version, contradiction_risk, decided_at)
 		SELECT tenant, id, batch_id, id, 0, CASE WHEN ordinal = 9 THEN 'blocked' ELSE 'applied' END, 'update', '{"content": "x"}', 1, 'r', 'updates_not_allowed', memory_id, 1, ordinal = 9, now() - ordinal * interval '1 s'
 		FROM memory_candidates;
+	INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at)
+		SELECT 't', sha256(c::bytea), 'text/plain', length(c), c::bytea, 'a', now() FROM (SELECT format('word%s and rare%s', g % 977, g) AS c FROM generate_series(3, 15000, 3) g) x;
+	INSERT INTO memory_artifacts SELECT 't', lpad(to_hex(g), 32, '0')::uuid, sha256(format('word%s and rare%s', g % 977, g)::bytea) FROM generate_series(3, 15000, 3) g WHERE g % 50 <> 0;
 	INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, created_at) SELECT tenant, id, 0, 'event', 'e' || id, now() FROM memories;
 	INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash, created_at)
 		SELECT m.tenant, m.id, m.id, 'hash-v1', 384, v.v, 'session', 'episodic', m.content_hash, now()
@@ -245,18 +248,20 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"signals": {func() error {
 			return second(s.SearchSignals(ctx, isolated, []string{"error7 in part1234", "skill"}, 150))
 		}, []string{"memories_signals"}},
-		"signals, shared":  {func() error { return second(s.SearchSignals(ctx, shared, []string{"error7 in part1234"}, 150)) }, []string{"memories_signals"}},
-		"solutions":        {func() error { return second(s.Solutions(ctx, shared, []uuid.UUID{nth(200001), nth(200002)})) }, []string{"memories_pkey"}},
-		"sources":          {func() error { return second(s.Sources(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, []string{"memory_relations_pkey"}},
-		"rationale":        {func() error { return second(s.Rationale(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, []string{"memory_relations_pkey", "memory_relations_target"}},
-		"artifacts":        {func() error { return second(s.Artifacts(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, nil},
-		"newest artifacts": {func() error { return second(s.NewestArtifacts(ctx, shared)) }, nil},
-		"cards":            {func() error { return second(s.Cards(ctx, isolated, []uuid.UUID{nth(10), nth(11), nth(12)}, 6)) }, []string{"entity_claims_lookup", "memory_entity_mentions_pkey"}},
-		"rescue":           {func() error { return second(s.RescueText(ctx, isolated, []string{"rare3", "word9"}, 10)) }, []string{"memories_text"}},
-		"hydrate":          {func() error { return second(s.Hydrate(ctx, shared, []uuid.UUID{id, uuid.New()}, w.now)) }, []string{"memories_pkey"}},
-		"get":              {func() error { return second(s.Get(ctx, w.p, id)) }, []string{"memories_pkey"}},
-		"list":             {func() error { return second(s.List(ctx, isolated, store.Page{})) }, []string{"memories_pkey"}},
-		"list, next page":  {func() error { return second(s.List(ctx, shared, store.Page{Before: id.String()})) }, []string{"memories_pkey"}},
+		"signals, shared": {func() error { return second(s.SearchSignals(ctx, shared, []string{"error7 in part1234"}, 150)) }, []string{"memories_signals"}},
+		"solutions":       {func() error { return second(s.Solutions(ctx, shared, []uuid.UUID{nth(200001), nth(200002)})) }, []string{"memories_pkey"}},
+		"sources":         {func() error { return second(s.Sources(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, []string{"memory_relations_pkey"}},
+		"rationale":       {func() error { return second(s.Rationale(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, []string{"memory_relations_pkey", "memory_relations_target"}},
+		"artifacts":       {func() error { return second(s.Artifacts(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, nil},
+		"artifacts by words": {func() error {
+			return second(s.SearchArtifacts(ctx, shared, []string{"rare7", "word1"}, 10))
+		}, []string{"artifacts_words"}},
+		"cards":           {func() error { return second(s.Cards(ctx, isolated, []uuid.UUID{nth(10), nth(11), nth(12)}, 6)) }, []string{"entity_claims_lookup", "memory_entity_mentions_pkey"}},
+		"rescue":          {func() error { return second(s.RescueText(ctx, isolated, []string{"rare3", "word9"}, 10)) }, []string{"memories_text"}},
+		"hydrate":         {func() error { return second(s.Hydrate(ctx, shared, []uuid.UUID{id, uuid.New()}, w.now)) }, []string{"memories_pkey"}},
+		"get":             {func() error { return second(s.Get(ctx, w.p, id)) }, []string{"memories_pkey"}},
+		"list":            {func() error { return second(s.List(ctx, isolated, store.Page{})) }, []string{"memories_pkey"}},
+		"list, next page": {func() error { return second(s.List(ctx, shared, store.Page{Before: id.String()})) }, []string{"memories_pkey"}},
 		"history": {func() error {
 			return second(s.HistoryAt(ctx, schema.Principal{Tenant: "t", Agent: "a"}, id, store.HistoryPage{}))
 		}, []string{"memory_history_of"}},

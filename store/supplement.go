@@ -19,8 +19,8 @@ const (
 	maxClaimsPerCard   = 40       // compared; a card has room for fewer
 	claimsRead         = "400"    // of an entity; which of more than that, the index decides
 	artifactExcerpt    = 32 << 10 // bytes read of an artifact for a supplement
-	rescuedArtifacts   = 50       // newest artifacts that a fallback search reads
-	rescueArtifactRead = 64 << 10
+	rescuedArtifacts   = 20       // that a fallback search reads, of those with most of the words
+	rescueArtifactRead = 256 << 10
 	maxRescueMatches   = 2_000
 )
 
@@ -90,15 +90,38 @@ func (s *Store) Artifacts(ctx context.Context, f Filter, ids []uuid.UUID) ([]Tex
 	return s.textArtifacts(ctx, f, query, p)
 }
 
-// NewestArtifacts returns the beginnings of the newest texts that memories refer to which the filter admits:
-// what a fallback search looks through. Artifacts have no text index; what is older is not found.
-func (s *Store) NewestArtifacts(ctx context.Context, f Filter) ([]TextArtifact, error) {
+// SearchArtifacts returns the beginnings of the texts that memories refer to which the filter admits, and that hold
+// words which begin as the given ones do: those with most of them first, each text once. It is what a fallback
+// search looks through; of a text, the first 256 KiB are indexed.
+func (s *Store) SearchArtifacts(ctx context.Context, f Filter, beginnings []string, limit int) ([]TextArtifact, error) {
+	if len(beginnings) == 0 {
+		return nil, nil
+	}
 	var p params
-	query := `SELECT x.memory_id, x.sha256, a.size, m.occurred_at, substring(a.content FROM 1 FOR ` + p.add(rescueArtifactRead) + `)
-		FROM memory_artifacts x JOIN memories m ON m.tenant = x.tenant AND m.id = x.memory_id JOIN artifacts a ON a.tenant = x.tenant AND a.sha256 = x.sha256
-		WHERE x.tenant = ` + p.add(f.Principal.Tenant) + ` AND ` + isText + ` AND ` + f.where("m", &p) + `
-		ORDER BY x.memory_id DESC, x.sha256 LIMIT ` + p.add(rescuedArtifacts)
+	tenant := p.add(f.Principal.Tenant)
+	match, count := beginningsSQL("s.words", beginnings, &p)
+	query := `SELECT x.memory_id, x.sha256, a.size, x.occurred_at, substring(a.content FROM 1 FOR ` + p.add(rescueArtifactRead) + `)
+		FROM (SELECT z.* FROM (SELECT DISTINCT ON (y.sha256) y.* FROM (
+				SELECT s.sha256, s.score, k.memory_id, m.occurred_at
+				FROM (SELECT s.sha256, ` + count + ` AS score FROM artifact_search s WHERE ` + match + ` OFFSET 0) s
+				JOIN memory_artifacts k ON k.tenant = ` + tenant + ` AND k.sha256 = s.sha256
+				JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = k.memory_id AND ` + f.where("m", &p) + `
+				LIMIT ` + p.add(maxRescueMatches) + `) y ORDER BY y.sha256, y.memory_id DESC) z
+			ORDER BY z.score DESC, z.memory_id DESC, z.sha256 LIMIT ` + p.add(min(limit, rescuedArtifacts)) + `) x
+		JOIN artifacts a ON a.tenant = ` + tenant + ` AND a.sha256 = x.sha256
+		ORDER BY x.score DESC, x.memory_id DESC, x.sha256`
 	return s.textArtifacts(ctx, f, query, p)
+}
+
+// beginningsSQL renders that a column of words holds some that begin as the given ones do, and how many of these it
+// has.
+func beginningsSQL(column string, beginnings []string, p *params) (match, count string) {
+	parts, counts := make([]string, len(beginnings)), make([]string, len(beginnings))
+	for i, b := range beginnings {
+		parts[i] = quoteLexeme(b) + ":*"
+		counts[i] = "(" + column + " @@ " + p.add(parts[i]) + "::tsquery)::int"
+	}
+	return column + " @@ " + p.add(strings.Join(parts, " | ")) + "::tsquery", "(" + strings.Join(counts, " + ") + ")::float8"
 }
 
 func (s *Store) textArtifacts(ctx context.Context, f Filter, query string, p params) ([]TextArtifact, error) {
@@ -172,15 +195,11 @@ func (s *Store) RescueText(ctx context.Context, f Filter, beginnings []string, l
 		return nil, nil
 	}
 	var p params
-	parts, counts := make([]string, len(beginnings)), make([]string, len(beginnings))
-	for i, b := range beginnings {
-		parts[i] = quoteLexeme(b) + ":*"
-		counts[i] = "(x.tsv @@ " + p.add(parts[i]) + "::tsquery)::int"
-	}
-	query := `SELECT x.id, (` + strings.Join(counts, " + ") + `)::float8 AS score, 0::bigint
-		FROM (SELECT m.id, m.tsv FROM memory_search m WHERE m.tsv @@ ` + p.add(strings.Join(parts, " | ")) + `::tsquery AND ` + f.where("m", &p) + `
+	match, count := beginningsSQL("m.tsv", beginnings, &p)
+	query := `SELECT x.id, x.score, 0::bigint
+		FROM (SELECT m.id, ` + count + ` AS score FROM memory_search m WHERE ` + match + ` AND ` + f.where("m", &p) + `
 			LIMIT ` + p.add(maxRescueMatches) + `) x
-		ORDER BY score DESC, x.id DESC LIMIT ` + p.add(limit)
+		ORDER BY x.score DESC, x.id DESC LIMIT ` + p.add(limit)
 	out, err := askAll[Hit](ctx, s, f.Principal.Tenant, planForValues, query, p)
 	if err != nil {
 		return nil, fmt.Errorf("search by beginnings: %w", err)

@@ -70,5 +70,45 @@ BEGIN
 END $$;
 -- +goose StatementEnd
 
+-- The words of a text as they stand in it, of its first 256 KiB: what the fallback search of a recall looks
+-- through. Bytes that are not UTF-8 are passed over; other media have no words.
+-- +goose StatementBegin
+CREATE FUNCTION mneme_artifact_words(media_type text, content bytea) RETURNS tsvector
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    AS $$
+DECLARE
+    body bytea := substring(content FROM 1 FOR 262144);
+    cut  integer := length(body);
+    said text;
+BEGIN
+    IF NOT (media_type LIKE 'text/%' OR media_type LIKE 'application/json%' OR media_type LIKE 'application/%+json%'
+        OR media_type LIKE 'application/xml%' OR media_type LIKE 'application/%yaml%') THEN
+        RETURN ''::tsvector;
+    END IF;
+    IF length(content) > cut THEN -- not in the middle of a character
+        WHILE cut > 262140 AND get_byte(body, cut - 1) BETWEEN 128 AND 191 LOOP
+            cut := cut - 1;
+        END LOOP;
+        IF get_byte(body, cut - 1) > 191 THEN
+            cut := cut - 1;
+        END IF;
+        body := substring(body FROM 1 FOR cut);
+    END IF;
+    BEGIN
+        said := convert_from(body, 'UTF8');
+    EXCEPTION WHEN character_not_in_repertoire THEN
+        said := regexp_replace(encode(body, 'escape'), '\\[0-7]{3}', ' ', 'g');
+    END;
+    RETURN strip(to_tsvector('pg_catalog.simple'::regconfig, said));
+END $$;
+-- +goose StatementEnd
+ALTER TABLE artifacts ADD COLUMN words tsvector GENERATED ALWAYS AS (mneme_artifact_words(media_type, content)) STORED;
+CREATE INDEX artifacts_words ON artifacts USING gin (tenant, words) WITH (gin_pending_list_limit = 256);
+
+-- As memory_search: row-level security alone would keep the index from being used.
+CREATE VIEW artifact_search AS
+    SELECT tenant, sha256, words FROM artifacts WHERE tenant = (SELECT mneme_tenant());
+GRANT SELECT ON artifact_search TO mneme_app;
+
 -- +goose Down
 SELECT 1;
