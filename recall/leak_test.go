@@ -55,7 +55,7 @@ var leakPolicies = []string{"", `trust:
   above_limit: {medium: metadata, high: summary, hyper: summary}`, `trust:
   above_limit: {low: summary, medium: summary, high: metadata, hyper: metadata}`}
 
-var leakSupplements = []string{"expand_sources", "expand_rationale", "expand_transcripts", "expand_artifacts", "expand_cards"}
+var leakSupplements = []string{"expand_sources", "expand_rationale", "expand_transcripts", "expand_artifacts", "expand_cards", "expand_sessions", "expand_summary"}
 
 type leakWorld struct {
 	rows    []leakRow
@@ -93,6 +93,16 @@ type listener struct {
 func (l listener) Embed(ctx context.Context, texts []string) ([][]float32, inference.Usage, error) {
 	l.heard(texts)
 	return l.Embedder.Embed(ctx, texts)
+}
+
+// parrot says again what it was given, and has what it hears told as an embedder has.
+type parrot struct{ inference.Embedder }
+
+func (p parrot) Summarize(_ context.Context, query string, texts []string) (string, inference.Usage, error) {
+	if l, ok := p.Embedder.(listener); ok {
+		l.heard(append([]string{query}, texts...))
+	}
+	return strings.Join(texts, " "), inference.Usage{}, nil
 }
 
 var anyHash = regexp.MustCompile(`[0-9a-f]{64}`)
@@ -284,7 +294,7 @@ func (q leakQuery) words() string {
 // ask is the recaller of a case.
 func (w *leakWorld) ask(q leakQuery, s *store.Store, index vector.Index, embedder inference.Embedder, log *bytes.Buffer) *recall.Recaller {
 	return &recall.Recaller{Log: slog.New(slog.NewTextHandler(log, nil)), Store: s, Index: index, Embedder: embedder, Now: func() time.Time { return leakNow }, TrustKey: q.key, Patience: 10, DailyDecay: 1,
-		Policy: func() *memory.Policy { return w.policy[q.policy] }, Reranking: inference.Reranking{Reranker: inference.EmbeddingReranker{Embedder: embedder}, Blend: 0.5}}
+		Policy: func() *memory.Policy { return w.policy[q.policy] }, Reranking: inference.Reranking{Reranker: inference.EmbeddingReranker{Embedder: embedder}, Blend: 0.5, Deadline: 20 * time.Second, Summarizer: parrot{embedder}}}
 }
 
 func trustedScopes(q leakQuery) []string {
@@ -541,7 +551,7 @@ func TestNothingUnauthorisedLeaks(t *testing.T) {
 		"reads": w.reads.Load(), "left": w.left.Load(), "barred": w.barred.Load(), "compared": w.compared.Load(),
 		"records": w.records.Load(), "payloads": w.payloads.Load()}
 	kinds := map[string]int64{}
-	for _, name := range slices.Concat(recall.Channels(), []string{memory.ChannelSignals, "source", "rationale", "transcript", "artifact", "card", "rescue"}) {
+	for _, name := range slices.Concat(recall.Channels(), []string{memory.ChannelSignals, "source", "rationale", "transcript", "artifact", "card", "session", "summary", "rescue"}) {
 		kinds[name] = 0
 		if n, ok := w.channels.Load(name); ok {
 			kinds[name] = n.(*atomic.Int64).Load()

@@ -174,6 +174,8 @@ type query struct {
 	blend     float64                    // of relevance in the ranking; 0 where it was not looked at
 	windows   []memory.TimeWindow        // the times that the query names, as far as they have begun
 
+	summaryTime time.Duration // that reranking has left of its deadline; 0 where there was none
+
 	payloads map[uuid.UUID]json.RawMessage // of results, where they are asked for
 	reserved int                           // tokens that are for payloads alone
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,7 @@ const (
 	rescuedArtifacts   = 20       // that a fallback search reads, of those with most of the words
 	rescueArtifactRead = 256 << 10
 	maxRescueMatches   = 2_000
+	maxSessionNotes    = 12 // of one session; a digest has room for few
 )
 
 // Linked is a memory that the filter admits and that belongs to another, as its source or its reason.
@@ -64,6 +66,31 @@ func (s *Store) linked(ctx context.Context, f Filter, ids []uuid.UUID, outward, 
 		return nil, fmt.Errorf("read links: %w", err)
 	}
 	return out, nil
+}
+
+// SessionNotes are the records of one session that are not its turns.
+type SessionNotes struct {
+	Of  []uuid.UUID // those of the given memories that belong to the session
+	IDs []uuid.UUID // working state first, then the most important
+}
+
+// SessionNotes returns what was noted and learned in the sessions of the memories, as far as the filter admits it.
+// Both ends pass the filter: a memory that the asker may not see leads to no session.
+func (s *Store) SessionNotes(ctx context.Context, f Filter, ids []uuid.UUID) ([]SessionNotes, error) {
+	var p params
+	tenant := p.add(f.Principal.Tenant)
+	query := `SELECT x.of, array(SELECT m.id FROM memories m WHERE m.agent_session_id = x.agent_session_id AND m.agent_id = x.agent_id
+				AND m.type <> 'episodic' AND ` + f.where("m", &p) + `
+			ORDER BY m.type = 'working' DESC, ` + f.importanceNow("m", &p) + ` DESC, m.occurred_at, m.id LIMIT ` + p.add(maxSessionNotes) + `) AS ids
+		FROM (SELECT o.agent_id, o.agent_session_id, array_agg(o.id ORDER BY o.id) AS of FROM memories o
+			WHERE o.tenant = ` + tenant + ` AND o.id = ANY(` + p.add(ids) + `) AND o.live AND o.agent_session_id IS NOT NULL AND ` + f.visible("o", &p) + `
+			GROUP BY o.agent_id, o.agent_session_id) x
+		ORDER BY x.of`
+	out, err := askAll[SessionNotes](ctx, s, f.Principal.Tenant, planForValues, query, p)
+	if err != nil {
+		return nil, fmt.Errorf("read session notes: %w", err)
+	}
+	return slices.DeleteFunc(out, func(n SessionNotes) bool { return len(n.IDs) == 0 }), nil
 }
 
 // TextArtifact is the beginning of a text that a memory refers to.

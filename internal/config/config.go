@@ -164,7 +164,7 @@ func (c Config) NewBrain(ctx context.Context) (inference.Brain, error) {
 		}
 	}
 	if c.Brain == "rules" && c.Embedder != "openai" && c.Reranker != "model" {
-		return c.reranked(brain, nil), nil
+		return c.reranked(brain, inference.Reranking{}), nil
 	}
 	if c.Brain == "openai" && c.OpenAI.ChatModel == "" {
 		return inference.Brain{}, errors.New("MNEME_OPENAI_CHAT_MODEL: is required when MNEME_BRAIN is openai")
@@ -188,7 +188,7 @@ func (c Config) NewBrain(ctx context.Context) (inference.Brain, error) {
 			return inference.Brain{}, err
 		}
 	}
-	return c.reranked(brain, remote.Reranking.Reranker), nil
+	return c.reranked(brain, remote.Reranking), nil
 }
 
 // cached puts a cache before an embedder that costs more than looking a text up.
@@ -200,13 +200,13 @@ func (c Config) cached(e inference.Embedder) (inference.Embedder, error) {
 }
 
 // reranked gives a brain the reranker that the configuration names; model is the chat model's.
-func (c Config) reranked(brain inference.Brain, model inference.Reranker) inference.Brain {
+func (c Config) reranked(brain inference.Brain, model inference.Reranking) inference.Brain {
 	r := inference.Reranking{Top: c.RerankTop, Deadline: c.RerankDeadline}
 	switch c.Reranker {
 	case "embedding":
 		r.Reranker, r.Blend = inference.EmbeddingReranker{Embedder: brain.Embedder}, memory.RerankBlendEmbedding
 	case "model":
-		r.Reranker, r.Blend = model, memory.RerankBlendModel
+		r.Reranker, r.Blend, r.Summarizer = model.Reranker, memory.RerankBlendModel, model.Summarizer
 	default:
 		return brain
 	}

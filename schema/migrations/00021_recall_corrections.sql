@@ -110,5 +110,9 @@ CREATE VIEW artifact_search AS
     SELECT tenant, sha256, words FROM artifacts WHERE tenant = (SELECT mneme_tenant());
 GRANT SELECT ON artifact_search TO mneme_app;
 
+-- What was learned or noted in a session, beside its turns.
+CREATE INDEX memories_session_learned ON memories (tenant, agent_session_id, agent_id)
+    WHERE live AND type <> 'episodic' AND agent_session_id IS NOT NULL;
+
 -- +goose Down
 SELECT 1;
