@@ -253,6 +253,9 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"sources":         {func() error { return second(s.Sources(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, []string{"memory_relations_pkey"}},
 		"rationale":       {func() error { return second(s.Rationale(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, []string{"memory_relations_pkey", "memory_relations_target"}},
 		"artifacts":       {func() error { return second(s.Artifacts(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, nil},
+		"session notes":   {func() error { return second(s.SessionNotes(ctx, shared, []uuid.UUID{nth(7), nth(400)})) }, []string{"memories_session_learned", "memories_pkey"}},
+		"records by id":   {func() error { return second(s.Records(ctx, shared, []uuid.UUID{nth(7), nth(8)})) }, []string{"memories_pkey", "memory_history_of"}},
+		"payloads":        {func() error { return second(s.Payloads(ctx, shared, []uuid.UUID{nth(7), nth(8)})) }, []string{"memories_pkey"}},
 		"artifacts by words": {func() error {
 			return second(s.SearchArtifacts(ctx, shared, []string{"rare7", "word1"}, 10))
 		}, []string{"artifacts_words"}},
