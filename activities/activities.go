@@ -25,7 +25,8 @@ const (
 	ErrTypeInvalidRequest = "InvalidRequest" // the caller's fault; details: *schema.ValidationError
 	ErrTypeNotFound       = "NotFound"
 	ErrTypeConflict       = "Conflict"
-	ErrTypeItemsPending   = "ItemsPending" // some items of the range failed and may be tried again
+	ErrTypeVersion        = "VersionConflict" // a memory is at another version than the request names; details: schema.VersionConflict
+	ErrTypeItemsPending   = "ItemsPending"    // some items of the range failed and may be tried again
 )
 
 // Range names a run of candidates of one batch: those with From <= position < To. It is all that
@@ -49,9 +50,12 @@ func (r Range) store() (store.Range, error) {
 // fail turns an error into what Temporal's retry policy can act on.
 func fail(err error) error {
 	var invalid *schema.ValidationError
+	var conflict *schema.VersionConflict
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &conflict):
+		return temporal.NewNonRetryableApplicationError(conflict.Error(), ErrTypeVersion, nil, conflict)
 	case errors.As(err, &invalid):
 		return temporal.NewNonRetryableApplicationError(invalid.Error(), ErrTypeInvalidRequest, nil, invalid)
 	case errors.Is(err, store.ErrNotFound):

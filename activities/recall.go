@@ -15,8 +15,11 @@ type Recalling struct {
 	Recaller *recall.Recaller
 }
 
-// RecallWorkflow is the type of the workflow that carries answers.
-const RecallWorkflow = "Recall"
+// Types of the workflows that carry answers.
+const (
+	RecallWorkflow = "Recall"
+	GetWorkflow    = "Get"
+)
 
 // RecallRequest asks under a key that stays the same however often the question is asked again.
 type RecallRequest struct {
@@ -51,7 +54,14 @@ func fitting(out schema.RecallResponse) schema.RecallResponse {
 	if over <= 0 {
 		return out
 	}
-	for over += len(`"size",`); over > 0 && len(out.Results) > 0; {
+	over += len(`"size",`)
+	for i := len(out.Results) - 1; i >= 0 && over > 0; i-- { // a text without its structure tells more than neither
+		if row := &out.Results[i]; len(row.Payload) > 0 {
+			over -= encodedBytes(row.Payload) - len(`"payload_left_out":true`)
+			row.Payload, row.PayloadLeftOut = nil, true
+		}
+	}
+	for over > 0 && len(out.Results) > 0 {
 		last := len(out.Results) - 1
 		over -= encodedBytes(out.Results[last])
 		out.Results = out.Results[:last]
@@ -61,6 +71,21 @@ func fitting(out schema.RecallResponse) schema.RecallResponse {
 	}
 	out.Meta.Degraded = append(out.Meta.Degraded, "size")
 	return out
+}
+
+// GetRecords reads records by id. Its result carries content; it changes nothing.
+func (a *Recalling) GetRecords(ctx context.Context, in schema.GetRequest) (schema.GetResponse, error) {
+	out, err := a.Recaller.Get(ctx, in)
+	if err != nil {
+		return schema.GetResponse{}, fail(err)
+	}
+	for over := encodedBytes(out) - MaxAnswerBytes; over > 0 && len(out.Records) > 0; {
+		last := len(out.Records) - 1
+		over -= encodedBytes(out.Records[last])
+		out.LeftOut = append(out.LeftOut, out.Records[last].ID)
+		out.Records = out.Records[:last]
+	}
+	return out, nil
 }
 
 func encodedBytes(v any) int {

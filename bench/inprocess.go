@@ -81,5 +81,6 @@ func (p *pipeline) ingest(ctx context.Context, req schema.IngestRequest, at time
 func (b *bench) recaller(s *store.Store, now time.Time) *recall.Recaller {
 	return &recall.Recaller{Store: s, Index: vector.PGVector{Store: s}, Embedder: b.brain.Embedder,
 		Reranking: b.brain.Reranking, With: b.cfg.RecallWith, Without: b.cfg.RecallWithout, Patience: unhurried,
-		Now: func() time.Time { return now }}
+		DailyDecay: b.cfg.ImportanceDecay,
+		Now:        func() time.Time { return now }}
 }

@@ -22,6 +22,17 @@ type Reranking struct {
 	Blend    float64       // the share of its scores in the result, [0,1]
 	Top      int           // candidates that it reads; memory.DefaultRerankTop when 0
 	Deadline time.Duration // memory.DefaultRerankDeadline when 0
+
+	// Summarizer says what the best results come to, in the time that reranking leaves of its deadline; nil leaves
+	// that out.
+	Summarizer Summarizer
+}
+
+// Summarizer answers a query in a few sentences out of texts, and out of nothing else.
+type Summarizer interface {
+	// Summarize returns the empty text where the texts say nothing about the query. Errors are as for
+	// Extractor.Extract.
+	Summarize(ctx context.Context, query string, texts []string) (string, Usage, error)
 }
 
 // EmbeddingReranker scores texts by their cosine with the query in the space of an Embedder; opposed and

@@ -254,9 +254,15 @@ func Importance(base float64, sinceAccess time.Duration, dailyRate float64, pinn
 	if pinned {
 		return 1
 	}
-	if !(dailyRate > 0 && dailyRate <= 1) { // so written that NaN is caught
-		dailyRate = DefaultDailyDecay
-	}
 	days := max(0, sinceAccess.Hours()/24)
-	return clampUnit(base) * math.Pow(dailyRate, days)
+	return clampUnit(base) * math.Pow(DailyDecay(dailyRate), days)
+}
+
+// DailyDecay returns the rate at which importance fades: the given one, or DefaultDailyDecay where it is not
+// in (0,1].
+func DailyDecay(rate float64) float64 {
+	if rate > 0 && rate <= 1 {
+		return rate
+	}
+	return DefaultDailyDecay
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/mneme/mneme/memory/lexicon"
 )
 
-// StageExpand is keyword expansion, which is a part of the text channel and can be switched off by itself.
+// StageExpand is keyword expansion, which is a part of the text and hints channels and can be switched off by itself.
 const StageExpand = "expand_query"
 
 // Constants of keyword expansion.
@@ -24,7 +24,7 @@ const (
 // ExpandQuery returns, separated by spaces, the words that a memory may hold in place of a query's: the
 // other forms of an irregular verb, which stemming does not bring together, and for a few general words
 // the particular ones that people use (document 002 Phase 1, "class-to-instance gaps"). It is for full
-// text alone: vectors and models see the query as it is. Empty when there is nothing to add.
+// text and hints: vectors and models see the query as it is. Empty when there is nothing to add.
 func ExpandQuery(query string) string {
 	said := words(query[:min(len(query), 16<<10)], "")
 	said = said[:min(len(said), maxExpandedOver)]

@@ -295,19 +295,26 @@ const vocabularyShare = 0.05
 // PlanHints plans the search of a query among hints. Hints have no statistics of their own: words are taken
 // to be as rare as in the memories' texts, and as rare as can be where no text has them, except for those
 // that rules ask with, which stand in many. So the name of what is asked for chooses, and the rest ranks.
-func PlanHints(query, vocabulary []Lexeme, corpus Corpus) TextPlan {
+//
+// The expansion adds words as it does for full text (document 002 Phase 1): a hint may ask with another word, too.
+func PlanHints(query, expansion, vocabulary []Lexeme, corpus Corpus) TextPlan {
 	common := map[string]bool{}
 	for _, l := range vocabulary {
 		common[l.Text] = true
 	}
-	out := slices.Clone(query)
-	for i := range out {
-		out[i].Docs = max(1, out[i].Docs)
-		if common[out[i].Text] {
-			out[i].Docs = max(out[i].Docs, int64(vocabularyShare*float64(corpus.Docs)))
+	counted := func(lexemes []Lexeme) []Lexeme {
+		out := slices.Clone(lexemes)
+		for i := range out {
+			out[i].Docs = max(1, out[i].Docs)
+			if common[out[i].Text] {
+				out[i].Docs = max(out[i].Docs, int64(vocabularyShare*float64(corpus.Docs)))
+			}
 		}
+		return out
 	}
-	return PlanText(out, corpus, ShortSearch)
+	plan := PlanText(counted(query), corpus, ShortSearch)
+	plan.Expand(counted(expansion), corpus, ShortSearch)
+	return plan
 }
 
 // topicHints returns the hints of a text by the topics that it touches, at most two.

@@ -98,13 +98,13 @@ func TestWhatRulesAskWithDoesNotChoose(t *testing.T) {
 	quote := func(s string) string { return s }
 	corpus := memory.Corpus{Docs: 1_000_000, Lexemes: 10_000_000}
 	vocabulary := []memory.Lexeme{{Text: "home"}, {Text: "address"}}
-	plan := memory.PlanHints([]memory.Lexeme{{Text: "address"}, {Text: "alic", Docs: 40}, {Text: "home", Docs: 3}}, vocabulary, corpus)
+	plan := memory.PlanHints([]memory.Lexeme{{Text: "address"}, {Text: "alic", Docs: 40}, {Text: "home", Docs: 3}}, nil, vocabulary, corpus)
 	require.Equal(t, "alic", plan.Match(quote))
 	require.Len(t, plan.Terms, 3, "the others rank")
-	plan = memory.PlanHints([]memory.Lexeme{{Text: "address"}, {Text: "home"}}, vocabulary, corpus)
+	plan = memory.PlanHints([]memory.Lexeme{{Text: "address"}, {Text: "home"}}, nil, vocabulary, corpus)
 	require.Equal(t, "address & (home)", plan.Match(quote), "nothing but common words: two of them")
-	require.True(t, memory.PlanHints(nil, vocabulary, corpus).IsEmpty())
-	require.True(t, memory.PlanHints(vocabulary, nil, memory.Corpus{}).IsEmpty())
+	require.True(t, memory.PlanHints(nil, nil, vocabulary, corpus).IsEmpty())
+	require.True(t, memory.PlanHints(vocabulary, nil, nil, memory.Corpus{}).IsEmpty())
 	require.Contains(t, memory.HintVocabulary, "address")
 	require.NotContains(t, memory.HintVocabulary, "$")
 }

@@ -143,11 +143,11 @@ func (f *filling) rest() {
 	}
 }
 
-// ResultTokens estimates the tokens of a result as --format prompt shows it: its text, its speaker, and what
-// stands around them, which alone is shell.
+// ResultTokens estimates the tokens of a result as --format prompt shows it: its text, its payload where it has
+// one, its speaker, and what stands around them. Speaker and surroundings alone are shell.
 func ResultTokens(r schema.RecallResult) (tokens, shell int) {
 	shell = resultTokens + EstimateTokens(r.Who)
-	return shell + EstimateTokens(r.Content), shell
+	return shell + EstimateTokens(r.Content) + EstimateTokens(string(r.Payload)), shell
 }
 
 // EstimateTokens estimates how many tokens a language model reads a text as, without knowing the model. It

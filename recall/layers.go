@@ -109,21 +109,25 @@ func (q *query) selection(ctx context.Context, evidence []memory.Evidence) ([]me
 	return evidence, nil
 }
 
-// page is what is read in full: the best, or of a layered answer the best of each layer, so that no layer is
-// crowded out before its share is counted.
-func (q *query) page(evidence []memory.Evidence) []memory.Evidence {
+// page is what is read in full next, and the rest: the best, or of a layered answer the best of each layer, so
+// that no layer is crowded out before its share is counted. It is a little more than the limit, for rows that have
+// gone since they were authorised.
+func (q *query) page(evidence []memory.Evidence) (page, rest []memory.Evidence) {
+	most := q.limit + q.limit/4 + 1
 	if !q.layered() {
-		return evidence[:min(q.limit, len(evidence))]
+		most = min(most, len(evidence))
+		return evidence[:most], evidence[most:]
 	}
 	taken := map[schema.LayerName]int{}
-	var out []memory.Evidence
 	for _, e := range evidence {
 		layer := schema.LayerOf(e.Type)
-		if taken[layer]++; taken[layer] <= q.limit || q.isSelected(e.ID.String()) {
-			out = append(out, e)
+		if taken[layer]++; taken[layer] <= most || q.isSelected(e.ID.String()) {
+			page = append(page, e)
+		} else {
+			rest = append(rest, e)
 		}
 	}
-	return out
+	return page, rest
 }
 
 func (q *query) isSelected(id string) bool {
@@ -141,7 +145,7 @@ func (q *query) fit(results []schema.RecallResult) []schema.RecallResult {
 		items[i] = memory.LayerItem{Layer: schema.LayerOf(r.Type), Selected: q.isSelected(r.ID)}
 		items[i].Tokens, items[i].Shell = memory.ResultTokens(r)
 	}
-	placed := memory.FillLayers(items, q.limit, q.task().BudgetTokens)
+	placed := memory.FillLayers(items, q.limit, q.budget())
 	out := make([]schema.RecallResult, 0, len(placed))
 	for _, p := range placed {
 		row := results[p.Index]

@@ -55,7 +55,7 @@ var leakPolicies = []string{"", `trust:
   above_limit: {medium: metadata, high: summary, hyper: summary}`, `trust:
   above_limit: {low: summary, medium: summary, high: metadata, hyper: metadata}`}
 
-var leakSupplements = []string{"expand_sources", "expand_rationale", "expand_transcripts", "expand_artifacts", "expand_cards"}
+var leakSupplements = []string{"expand_sources", "expand_rationale", "expand_transcripts", "expand_artifacts", "expand_cards", "expand_sessions", "expand_summary"}
 
 type leakWorld struct {
 	rows    []leakRow
@@ -70,7 +70,7 @@ type leakWorld struct {
 
 	tracked                                                            []atomic.Int64 // by row: how often it was returned in full
 	full, summaries, stubs, extra, reads, barred, superseded, degraded atomic.Int64
-	left, compared, untracked                                          atomic.Int64
+	left, compared, untracked, records, payloads                       atomic.Int64
 	channels                                                           sync.Map // how many results each channel, and kind of supplement, had a share in: *atomic.Int64
 }
 
@@ -93,6 +93,16 @@ type listener struct {
 func (l listener) Embed(ctx context.Context, texts []string) ([][]float32, inference.Usage, error) {
 	l.heard(texts)
 	return l.Embedder.Embed(ctx, texts)
+}
+
+// parrot says again what it was given, and has what it hears told as an embedder has.
+type parrot struct{ inference.Embedder }
+
+func (p parrot) Summarize(_ context.Context, query string, texts []string) (string, inference.Usage, error) {
+	if l, ok := p.Embedder.(listener); ok {
+		l.heard(append([]string{query}, texts...))
+	}
+	return strings.Join(texts, " "), inference.Usage{}, nil
 }
 
 var anyHash = regexp.MustCompile(`[0-9a-f]{64}`)
@@ -194,11 +204,52 @@ func (w *leakWorld) direct(q leakQuery) error {
 	failed := func(_ any, err error) error { return err }
 	err := errors.Join(failed(w.store.Hydrate(ctx, f, w.all, time.Now())), failed(w.store.Contents(ctx, f, w.all)), failed(w.store.Accesses(ctx, f, w.all)),
 		failed(w.store.Supersessions(ctx, f, w.all)), failed(w.store.Predecessors(ctx, f, known)), failed(w.store.LowestDegrees(ctx, f, w.all)),
-		failed(w.store.Solutions(ctx, f, w.all)), failed(w.store.Sources(ctx, f, w.all)), failed(w.store.Rationale(ctx, f, w.all)),
-		failed(w.store.Artifacts(ctx, f, w.all)), failed(w.store.NewestArtifacts(ctx, f)), failed(w.store.Cards(ctx, f, w.all, 2*memory.MaxCards(schema.MaxRecallLimit))),
+		failed(w.store.Solutions(ctx, f, w.all)), failed(w.store.Payloads(ctx, f, w.all)), failed(w.store.Sources(ctx, f, w.all)), failed(w.store.Rationale(ctx, f, w.all)),
+		failed(w.store.Artifacts(ctx, f, w.all)), failed(w.store.SearchArtifacts(ctx, f, []string{"artif", "kestr"}, len(w.all))), failed(w.store.Cards(ctx, f, w.all, 2*memory.MaxCards(schema.MaxRecallLimit))),
 		failed(w.store.SessionTurns(ctx, live, anchors, memory.ExcerptRadius)), failed(w.store.RescueText(ctx, live, []string{"needl", "kestr"}, len(w.all))))
 	if err != nil {
 		return err
+	}
+	return w.read(q, seen)
+}
+
+// byIDs reads records by their ids: exactly those that the asker may see, and nothing of others in them.
+func (w *leakWorld) byIDs(q leakQuery, n int) error {
+	ctx, seen := watched(ctx)
+	req := schema.GetRequest{Principal: q.req.Principal, ReadPolicy: q.req.ReadPolicy, MaxSensitivity: q.req.MaxSensitivity, Trust: q.req.Trust, Superseded: q.req.Superseded}
+	r := rand.New(rand.NewPCG(*leakSeed, uint64(n)))
+	for range schema.MaxGetIDs {
+		req.IDs = append(req.IDs, oneOf(r, w.all...).String())
+	}
+	var log bytes.Buffer
+	out, err := w.ask(q, w.store, vector.PGVector{Store: w.store}, rules.New().Embedder, &log).Get(ctx, req)
+	if err != nil {
+		return err
+	}
+	read := map[string]bool{}
+	for _, record := range out.Records {
+		read[record.ID] = true
+	}
+	for _, id := range req.IDs {
+		row := w.byID[id]
+		if may := row != nil && q.readable(row) && (row.live() || req.Superseded); read[id] != may || slices.Contains(out.Missing, id) == may {
+			return fmt.Errorf("by id, %s: read %v, may be read %v", id, read[id], may)
+		}
+	}
+	encoded, err := json.Marshal(out.Records)
+	if err != nil {
+		return err
+	}
+	w.records.Add(int64(len(out.Records)))
+	for _, mark := range leakMarks.FindAllString(string(encoded), -1) {
+		if !w.held(q, mark) {
+			return fmt.Errorf("a record speaks of %s", mark)
+		}
+	}
+	for _, id := range anyID.FindAllString(string(encoded), -1) {
+		if row := w.byID[id]; row != nil && !q.readable(row) {
+			return fmt.Errorf("a record names %s", id)
+		}
 	}
 	return w.read(q, seen)
 }
@@ -220,13 +271,16 @@ func (w *leakWorld) mayLeave(q leakQuery, l left) error {
 			strings.Contains(l.statement, "m.superseded_by AND n.") && row.gone != "deleted_at" && q.reaches(row) // a successor that was retracted, or put away
 	case summaryMarks.MatchString(l.what):
 		row := w.holders["mk"+l.what[2:]]
-		fine = len(row) > 0 && redacting && q.redacts(row[0]) == schema.RedactedSummary
+		fine = len(row) > 0 && (redacting && q.redacts(row[0]) == schema.RedactedSummary || reading(l) && q.readable(row[0]))
 	}
 	if fine || strings.Contains(l.statement, "to_tsvector(") && strings.Contains(q.words(), l.what) && !strings.Contains(l.statement, "memories m") {
 		return nil
 	}
 	return fmt.Errorf("%s came back from: %.700s", l.what, l.statement)
 }
+
+// reading reports whether a statement reads records in full: the safe summary is a part of one.
+func reading(l left) bool { return strings.Contains(l.statement, "m.safe_summary,") }
 
 // words are those of a request.
 func (q leakQuery) words() string {
@@ -239,8 +293,8 @@ func (q leakQuery) words() string {
 
 // ask is the recaller of a case.
 func (w *leakWorld) ask(q leakQuery, s *store.Store, index vector.Index, embedder inference.Embedder, log *bytes.Buffer) *recall.Recaller {
-	return &recall.Recaller{Log: slog.New(slog.NewTextHandler(log, nil)), Store: s, Index: index, Embedder: embedder, Now: func() time.Time { return leakNow }, TrustKey: q.key, Patience: 10,
-		Policy: func() *memory.Policy { return w.policy[q.policy] }, Reranking: inference.Reranking{Reranker: inference.EmbeddingReranker{Embedder: embedder}, Blend: 0.5}}
+	return &recall.Recaller{Log: slog.New(slog.NewTextHandler(log, nil)), Store: s, Index: index, Embedder: embedder, Now: func() time.Time { return leakNow }, TrustKey: q.key, Patience: 10, DailyDecay: 1,
+		Policy: func() *memory.Policy { return w.policy[q.policy] }, Reranking: inference.Reranking{Reranker: inference.EmbeddingReranker{Embedder: embedder}, Blend: 0.5, Deadline: 20 * time.Second, Summarizer: parrot{embedder}}}
 }
 
 func trustedScopes(q leakQuery) []string {
@@ -292,6 +346,14 @@ func (w *leakWorld) judge(q leakQuery, out schema.RecallResponse) error {
 				return fmt.Errorf("%s was shown", row.mark)
 			}
 			w.full.Add(1)
+			if len(x.Payload) > 0 {
+				w.payloads.Add(1)
+				if !q.req.Payload || !strings.Contains(string(x.Payload), row.mark) {
+					return fmt.Errorf("%s has another payload, or was not to show one", row.mark)
+				}
+			} else if q.req.Payload && !q.req.IDsOnly && q.req.Task == nil && len(out.Meta.Degraded) == 0 {
+				return fmt.Errorf("%s lacks its payload", row.mark)
+			}
 			for name := range x.Channels {
 				w.count(name)
 			}
@@ -349,7 +411,7 @@ func (w *leakWorld) count(what string) {
 
 func (w *leakWorld) filter(q leakQuery) store.Filter {
 	f := store.FilterOf(q.req, memory.Clearance{Limit: q.limit, Scopes: q.scopes}, leakNow, memory.Begun(memory.ParseTimes(q.req.Query, leakNow), leakNow))
-	f.Tags = memory.NormalizeTags(f.Tags)
+	f.Tags, f.DailyDecay = memory.NormalizeTags(f.Tags), 1 // what one case is shown does not change what another may see
 	return f
 }
 
@@ -442,6 +504,9 @@ func TestNothingUnauthorisedLeaks(t *testing.T) {
 				if err == nil && n%8 == 0 {
 					err = w.same(q)
 				}
+				if err == nil && n%8 == 2 {
+					err = w.byIDs(q, n)
+				}
 				if err == nil && n%8 == 4 {
 					err = w.direct(q)
 				}
@@ -483,9 +548,10 @@ func TestNothingUnauthorisedLeaks(t *testing.T) {
 	}
 	require.Empty(t, recorded)
 	counts := map[string]int64{"results": w.full.Load(), "summaries": w.summaries.Load(), "metadata": w.stubs.Load(), "supplementary": w.extra.Load(), "superseded": w.superseded.Load(),
-		"reads": w.reads.Load(), "left": w.left.Load(), "barred": w.barred.Load(), "compared": w.compared.Load()}
+		"reads": w.reads.Load(), "left": w.left.Load(), "barred": w.barred.Load(), "compared": w.compared.Load(),
+		"records": w.records.Load(), "payloads": w.payloads.Load()}
 	kinds := map[string]int64{}
-	for _, name := range slices.Concat(recall.Channels(), []string{memory.ChannelSignals, "source", "rationale", "transcript", "artifact", "card", "rescue"}) {
+	for _, name := range slices.Concat(recall.Channels(), []string{memory.ChannelSignals, "source", "rationale", "transcript", "artifact", "card", "session", "summary", "rescue"}) {
 		kinds[name] = 0
 		if n, ok := w.channels.Load(name); ok {
 			kinds[name] = n.(*atomic.Int64).Load()

@@ -89,6 +89,7 @@ func (w *leakWorld) draw(n int) leakQuery {
 		req.Query, req.KeywordQuery, req.Task, req.Without = oneOf(r, "kestr", "saff graniti", some.mark[:5], "artif", "viol "+some.mark[:5]), "", nil, recall.Channels()
 	}
 	w.drawTrust(r, &q)
+	req.Payload = r.IntN(3) == 0
 	if req.Principal.User != "" { // no grant opens what is another user's
 		q.scopes = slices.DeleteFunc(slices.Clone(q.scopes), func(s string) bool { return strings.HasPrefix(s, "user/") })
 	}

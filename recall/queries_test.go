@@ -42,14 +42,6 @@ func TestAnyQueryIsAnswered(t *testing.T) {
 	require.Equal(t, "העוף מקנן במגדל", w.recall("מקנן").Results[0].Content)
 }
 
-func TestANegativeLimitIsRefusedByName(t *testing.T) {
-	t.Parallel()
-	_, err := newWorld(t).Recall(ctx, schema.RecallRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"}, Query: "q", Limit: -1})
-	var invalid *schema.ValidationError
-	require.ErrorAs(t, err, &invalid)
-	require.Equal(t, "limit", invalid.Fields[0].Field)
-}
-
 // embed does what the worker does for the vector index after a write.
 func (w *world) embed() {
 	w.t.Helper()

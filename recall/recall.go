@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"slices"
@@ -55,6 +56,10 @@ type Recaller struct {
 	// is busy; 0 is 1. The reranker has a deadline of its own.
 	Patience float64
 
+	// DailyDecay is the share of its importance that a memory keeps for each day without access, (0,1]; 0 is
+	// memory.DefaultDailyDecay.
+	DailyDecay float64
+
 	// Observe, when set, is told of every recall: how the one that has an answer went, how long it took in all, and
 	// with which error it ended; meta is empty then. It is called before the answer is returned, and must not keep
 	// meta.
@@ -94,6 +99,8 @@ func (r *Recaller) recallAs(ctx context.Context, id uuid.UUID, req schema.Recall
 		windows: windows, asked: frame.ReadQuestion(firstBytes(req.Query, maxAskedBytes)), words: analysis{done: make(chan struct{})},
 		meta: schema.RecallMeta{Trust: clearance.Meta(), TimingsMS: map[string]float64{}, Channels: map[string]int{}, Degraded: []string{}}}
 
+	q.filter.DailyDecay = r.DailyDecay
+
 	evidence, err := q.authorize(ctx, q.collect(ctx))
 	if err != nil {
 		return schema.RecallResponse{}, err
@@ -110,6 +117,7 @@ func (r *Recaller) recallAs(ctx context.Context, id uuid.UUID, req schema.Recall
 	q.track(ctx, q.readInFull(results), start)
 	q.explain(results)
 	q.explain(extra)
+	q.addPayloads(results, extra)
 	took := r.now().Sub(start)
 	q.meta.TimingsMS["total"] = milliseconds(took)
 	if took > slowRecall && r.Log != nil {
@@ -166,6 +174,11 @@ type query struct {
 	blend     float64                    // of relevance in the ranking; 0 where it was not looked at
 	windows   []memory.TimeWindow        // the times that the query names, as far as they have begun
 
+	summaryTime time.Duration // that reranking has left of its deadline; 0 where there was none
+
+	payloads map[uuid.UUID]json.RawMessage // of results, where they are asked for
+	reserved int                           // tokens that are for payloads alone
+
 	solutions  []memory.Evidence  // procedures and plans to choose among
 	selections []schema.Selection // what was chosen; set by the selection stage
 }
@@ -207,40 +220,68 @@ func idsOf(evidence []memory.Evidence) []uuid.UUID {
 	return ids
 }
 
-// assemble reads the best candidates through the filter once more and cuts to the limit.
+// assemble reads the best candidates through the filter once more, and cuts to the limit. It reads more than the
+// limit, and again where rows have fallen out since they were authorised, so that the page is full when there is
+// enough to fill it with (document 002 Phase 5).
 func (q *query) assemble(ctx context.Context, evidence []memory.Evidence) ([]schema.RecallResult, error) {
 	defer q.timed("hydrate")()
-	results := []schema.RecallResult{}
-	evidence = q.page(evidence)
-	if len(evidence) == 0 {
-		return results, nil
+	type placed struct {
+		place int
+		row   schema.RecallResult
 	}
-	rows, err := q.Store.Hydrate(ctx, q.readable(), idsOf(evidence), q.now())
-	if err != nil {
-		return nil, err
+	var read []placed
+	places := make(map[uuid.UUID]int, len(evidence))
+	for i, e := range evidence {
+		places[e.ID] = i
 	}
-	for _, e := range evidence {
-		row, ok := rows[e.ID]
-		if !ok {
-			continue // forgotten between the two looks
+	for round := 0; round < maxHydrations && len(evidence) > 0; round++ {
+		var page []memory.Evidence
+		page, evidence = q.page(evidence)
+		rows, err := q.Store.Hydrate(ctx, q.readable(), idsOf(page), q.now())
+		if err != nil {
+			return nil, err
 		}
-		row.Score, row.Channels, row.Currentness = e.Score, e.Channels, e.Currentness
-		if e.SupersededBy != uuid.Nil {
-			row.SupersededBy = e.SupersededBy.String()
+		for _, e := range page {
+			if row, ok := rows[e.ID]; ok { // others were forgotten between the two looks
+				read = append(read, placed{places[e.ID], q.result(e, row)})
+			}
 		}
-		if e.Newer != uuid.Nil {
-			row.Newer = e.Newer.String()
+		if len(rows) == len(page) || !q.layered() && len(read) >= q.limit {
+			break
 		}
-		row.HeldUntil, row.Relevance = e.HeldUntil(), e.Relevance
-		if row.Currentness == "" {
-			row.Currentness = schema.CurrentnessCurrent
-		}
-		if q.req.Explain {
-			row.Explain = e.Steps
-		}
-		results = append(results, row)
 	}
+	slices.SortFunc(read, func(a, b placed) int { return cmp.Compare(a.place, b.place) })
+	results := make([]schema.RecallResult, 0, len(read))
+	for _, p := range read {
+		results = append(results, p.row)
+	}
+	if !q.layered() {
+		results = results[:min(len(results), q.limit)]
+	}
+	q.readPayloads(ctx, results)
 	return q.fit(results), nil
+}
+
+// maxHydrations is how often a recall reads rows to fill its page.
+const maxHydrations = 3
+
+// result is a row with what the recall found out about it.
+func (q *query) result(e memory.Evidence, row schema.RecallResult) schema.RecallResult {
+	row.Score, row.Channels, row.Currentness = e.Score, e.Channels, e.Currentness
+	if e.SupersededBy != uuid.Nil {
+		row.SupersededBy = e.SupersededBy.String()
+	}
+	if e.Newer != uuid.Nil {
+		row.Newer = e.Newer.String()
+	}
+	row.HeldUntil, row.Relevance = e.HeldUntil(), e.Relevance
+	if row.Currentness == "" {
+		row.Currentness = schema.CurrentnessCurrent
+	}
+	if q.req.Explain {
+		row.Explain = e.Steps
+	}
+	return row
 }
 
 // track records the retrieval and the access to what is returned.

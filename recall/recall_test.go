@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -266,7 +267,7 @@ func TestRecallLimitIsClamped(t *testing.T) {
 		all = append(all, w.remember(fmt.Sprintf("needle %d", i)))
 	}
 	w.Index = hitting(all...)
-	for limit, want := range map[int]int{0: schema.DefaultRecallLimit, 1: 1, 7: 7, 50: 50, 51: 50, 1 << 30: 50} {
+	for limit, want := range map[int]int{math.MinInt: 1, -1: 1, 0: schema.DefaultRecallLimit, 1: 1, 7: 7, 50: 50, 51: 50, 1 << 30: 50} {
 		out, err := w.Recall(ctx, schema.RecallRequest{Principal: w.p, Query: "needle", Limit: limit})
 		require.NoError(t, err)
 		require.Len(t, out.Results, want)

@@ -44,14 +44,14 @@ var spied = []struct {
 	{"entity_claims", "memory_id", []string{"subject", "predicate", "object"}},
 	{"memory_provenance", "memory_id", []string{"ref"}},
 	{"memory_relations", "source_id", []string{"reason"}},
-	{"artifacts", "encode(sha256, 'hex')", []string{"content"}},
+	{"artifacts", "encode(sha256, 'hex')", []string{"content", "words"}},
 	{"proposals", "candidate_id", []string{"fact", "reason"}},
 }
 
-// unspied are views that go on reading their tables: the words of a hint or a claim are compared where they are
+// unspied are views that go on reading their tables: the words of a hint, a claim or an artifact are compared where they are
 // searched, in the statement that filters, and before it where that is cheaper. What leaves that statement is
 // watched on the wire.
-var unspied = []string{"memory_hint_search", "claim_search"}
+var unspied = []string{"memory_hint_search", "claim_search", "artifact_search"}
 
 // plantSpies turns the tables into views. Nothing must be written to them any more.
 func plantSpies(t testing.TB, owner *pgx.Conn) {

@@ -59,7 +59,7 @@ func Stages() []string {
 // switches are the names that a request may switch off, or on.
 var switches = sync.OnceValue(func() map[string]bool {
 	out := map[string]bool{memory.ChannelSignals: true, memory.StageExpand: true, stageRedact: true, stageExpand: true, stageSources: true, stageRationale: true,
-		stageTranscripts: true, stageArtifacts: true, stageCards: true, stageRescue: true, stageRescueTranscripts: true, stageRescueArtifacts: true}
+		stageTranscripts: true, stageArtifacts: true, stageCards: true, stageSessions: true, stageSummary: true, stageRescue: true, stageRescueTranscripts: true, stageRescueArtifacts: true}
 	for _, name := range slices.Concat(Channels(), Stages()) {
 		out[name] = true
 	}
@@ -189,7 +189,9 @@ func (q *query) rerank(ctx context.Context, evidence []memory.Evidence) ([]memor
 	if len(ids) == 0 {
 		return evidence, nil
 	}
+	asked := q.now()
 	given, err := rerankWithin(ctx, q.Reranking.Reranker, q.req.Query, texts)
+	q.summaryTime = deadline - q.now().Sub(asked)
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func (q *query) searchTime(ctx context.Context) ([]store.Hit, error) {
 // keywords is what full text and hints look for; vectors and models see the query itself.
 func (q *query) keywords() string { return cmp.Or(q.req.KeywordQuery, q.req.Query) }
 
-// expansion is what full text looks for besides.
+// expansion is what full text and hints look for besides.
 func (q *query) expansion() string {
 	if q.off(memory.StageExpand) {
 		return ""

@@ -26,6 +26,8 @@ const (
 	stageTranscripts       = "expand_transcripts"
 	stageArtifacts         = "expand_artifacts"
 	stageCards             = "expand_cards"
+	stageSessions          = "expand_sessions"
+	stageSummary           = "expand_summary"
 	stageRescue            = "rescue" // all ways
 	stageRescueTranscripts = "rescue_transcripts"
 	stageRescueArtifacts   = "rescue_artifacts"
@@ -70,7 +72,7 @@ func (q *query) expand(ctx context.Context, results []schema.RecallResult) (kept
 	}
 	found := e.find(ctx)
 	kept = results
-	budget := q.task().BudgetTokens
+	budget := q.budget()
 	most := max(reserved, q.limit-len(results))
 	tokens := tokensOf(results)
 	for _, row := range found {
@@ -130,8 +132,8 @@ type expansion struct {
 	sources []store.Linked
 }
 
-// find looks for supplements of every kind, at once, and takes them in turn: reasons, what was said around,
-// sources, texts, cards.
+// find looks for supplements of every kind, at once, and takes them in turn: a model's summary, reasons, what was
+// said around and what was noted with it, sources, texts, cards.
 func (e *expansion) find(ctx context.Context) []schema.RecallResult {
 	e.optionally(ctx, stageSources, func(ctx context.Context) error {
 		var err error
@@ -141,7 +143,7 @@ func (e *expansion) find(ctx context.Context) []schema.RecallResult {
 	kinds := []struct {
 		stage string
 		find  func(context.Context) ([]schema.RecallResult, error)
-	}{{stageRationale, e.rationale}, {stageTranscripts, e.transcripts}, {stageArtifacts, e.artifacts}, {stageCards, e.cards}}
+	}{{stageRationale, e.rationale}, {stageTranscripts, e.transcripts}, {stageArtifacts, e.artifacts}, {stageCards, e.cards}, {stageSessions, e.sessions}}
 	found := make([][]schema.RecallResult, len(kinds))
 	var sources []schema.RecallResult
 	var wg sync.WaitGroup
@@ -153,6 +155,8 @@ func (e *expansion) find(ctx context.Context) []schema.RecallResult {
 			})
 		})
 	}
+	var summary []schema.RecallResult
+	wg.Go(func() { summary = e.summary(ctx) })
 	wg.Go(func() {
 		if len(e.sources) > 0 {
 			e.optionally(ctx, stageSources, func(ctx context.Context) (err error) {
@@ -173,7 +177,7 @@ func (e *expansion) find(ctx context.Context) []schema.RecallResult {
 		return quoted[r.ID] && slices.ContainsFunc(e.sources, func(l store.Linked) bool { return l.ID.String() == r.ID })
 	})
 	seen := map[string]bool{}
-	return slices.DeleteFunc(memory.TakeTurns(found[0], found[1], sources, found[2], found[3]), func(r schema.RecallResult) bool {
+	return slices.DeleteFunc(memory.TakeTurns(summary, found[0], found[1], found[4], sources, found[2], found[3]), func(r schema.RecallResult) bool {
 		again := seen[r.ID]
 		seen[r.ID] = true
 		return again
@@ -455,7 +459,7 @@ func (q *query) rescueText(ctx context.Context, wanted []string) ([]schema.Recal
 }
 
 func (q *query) rescueArtifacts(ctx context.Context, wanted []string) ([]schema.RecallResult, error) {
-	found, err := q.Store.NewestArtifacts(ctx, q.filter)
+	found, err := q.Store.SearchArtifacts(ctx, q.filter, wanted, q.limit)
 	if err != nil {
 		return nil, err
 	}

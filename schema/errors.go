@@ -54,3 +54,18 @@ func (p *problems) err() error {
 	}
 	return &ValidationError{Fields: p.fields}
 }
+
+// VersionConflict says that a memory is not at the version that a request names. Nothing was changed.
+type VersionConflict struct {
+	ID        string `json:"id"`
+	IfVersion int    `json:"if_version"`        // of the request
+	Version   int    `json:"version,omitempty"` // of the memory; 0: it changed while the request was carried out
+}
+
+// Error implements error.
+func (e *VersionConflict) Error() string {
+	if e.Version == 0 {
+		return fmt.Sprintf("memory %s is no longer at version %d", e.ID, e.IfVersion)
+	}
+	return fmt.Sprintf("memory %s is at version %d, not %d", e.ID, e.Version, e.IfVersion)
+}

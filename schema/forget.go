@@ -72,6 +72,9 @@ type ForgetRequest struct {
 	Mode     ForgetMode `json:"mode,omitempty"` // default soft
 	Selector Selector   `json:"selector"`
 	Execute  bool       `json:"execute,omitempty"` // go ahead where no confirmation is needed
+	// IfVersion forgets the one memory that the selector names only if this is its current version; 0: any. Otherwise
+	// the run fails with a *VersionConflict, and nothing is changed (document 002 "Forget").
+	IfVersion int `json:"if_version,omitempty"`
 	// ExpiresSeconds is how long the run waits; default and at most a day.
 	ExpiresSeconds int `json:"expires_seconds,omitempty"`
 	// BatchSize is how many memories one transaction forgets; default and at most MaxForgetBatch. Fewer hold
@@ -267,6 +270,12 @@ func (r *ForgetRequest) Validate() error {
 		p.add("mode", "must be one of %s", names(forgetModes))
 	}
 	r.Selector.validate(&p, "selector.")
+	switch {
+	case r.IfVersion < 0:
+		p.add("if_version", "must not be negative")
+	case r.IfVersion > 0 && (len(r.Selector.IDs) != 1 || !r.Selector.Named() || r.TakesEverywhere()):
+		p.add("if_version", "goes with a single id alone: no other condition, nothing derived, and only_named with erase")
+	}
 	if r.ExpiresSeconds < 0 || r.ExpiresSeconds > DefaultForgetExpiry {
 		p.add("expires_seconds", "must be between 1 and %d", DefaultForgetExpiry)
 	}

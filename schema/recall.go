@@ -21,14 +21,14 @@ type RecallRequest struct {
 	Principal  Principal  `json:"principal"`
 	ReadPolicy ReadPolicy `json:"read_policy,omitempty"` // default isolated
 	Query      string     `json:"query"`
-	Limit      int        `json:"limit,omitempty"` // MaxRecallLimit where it is more; 0 means DefaultRecallLimit, and less is refused
+	Limit      int        `json:"limit,omitempty"` // clamped to 1..MaxRecallLimit; 0 means DefaultRecallLimit
 
 	Types          []MemoryType `json:"types,omitempty"`
 	Categories     []Category   `json:"categories,omitempty"`
 	Tags           []string     `json:"tags,omitempty"` // all of them
 	Who            string       `json:"who,omitempty"`
 	Pinned         *bool        `json:"pinned,omitempty"`
-	ImportanceMin  float64      `json:"importance_min,omitempty"`  // [0,1]
+	ImportanceMin  float64      `json:"importance_min,omitempty"`  // [0,1], of ImportanceNow
 	Since          *time.Time   `json:"since,omitempty"`           // occurred at or after
 	Until          *time.Time   `json:"until,omitempty"`           // occurred before
 	MaxSensitivity Sensitivity  `json:"max_sensitivity,omitempty"` // default medium
@@ -66,6 +66,10 @@ type RecallRequest struct {
 
 	Trust *TrustContext `json:"trust,omitempty"` // nil claims nothing
 
+	// Payload asks for the structured payload of each result, within the token budget: the steps of a procedure,
+	// the nodes of a plan, the timeline of an episode.
+	Payload bool `json:"payload,omitempty"`
+
 	// IDsOnly leaves every text out of the answer: see RecallResponse.WithoutContent.
 	IDsOnly bool `json:"ids_only,omitempty"`
 
@@ -102,9 +106,6 @@ func (r *RecallRequest) Validate() error {
 	checkText(&p, "query", r.Query, MaxQueryBytes)
 	if r.Query == "" {
 		p.add("query", "is empty")
-	}
-	if r.Limit < 0 {
-		p.add("limit", "must not be negative")
 	}
 	for _, t := range r.Types {
 		if !t.Valid() {
@@ -231,6 +232,11 @@ type RecallResult struct {
 	Supplementary bool        `json:"supplementary,omitempty"`
 	Supplement    *Supplement `json:"supplement,omitempty"`
 	Truncated     bool        `json:"truncated,omitempty"` // the content was cut, and ends in a marker
+
+	// Payload is the record's structured payload as it is stored, where the request asks for it (document 004
+	// §15A.6 to §15A.10). PayloadLeftOut says that the budget had no room for it.
+	Payload        json.RawMessage `json:"payload,omitempty"`
+	PayloadLeftOut bool            `json:"payload_left_out,omitempty"`
 
 	Explain []ScoreStep `json:"explain,omitempty"` // in order; the last step's score is Score
 }

@@ -198,7 +198,6 @@ func TestRecallRequestNamesEveryBadField(t *testing.T) {
 		"query NUL":       {"query", func(r *schema.RecallRequest) { r.Query = canary + "\x00" }},
 		"query not UTF-8": {"query", func(r *schema.RecallRequest) { r.Query = canary + "\xff" }},
 		"query too long":  {"query", func(r *schema.RecallRequest) { r.Query = long(schema.MaxQueryBytes) }},
-		"limit":           {"limit", func(r *schema.RecallRequest) { r.Limit = -1 }},
 		"types":           {"types", func(r *schema.RecallRequest) { r.Types = []schema.MemoryType{schema.TypeWorking, canary} }},
 		"categories":      {"categories", func(r *schema.RecallRequest) { r.Categories = []schema.Category{canary} }},
 		"tags":            {"tags", func(r *schema.RecallRequest) { r.Tags = []string{canary + "\x00"} }},

@@ -166,7 +166,7 @@ func (a *app) recaller(ctx context.Context) (*recall.Recaller, error) {
 		return nil, err
 	}
 	return &recall.Recaller{TrustKey: a.cfg.TrustKey, Policy: policy, Store: st, Index: index, Embedder: a.cfg.QueryEmbedder(st, index, brain.Embedder), Reranking: brain.Reranking,
-		With: a.cfg.RecallWith, Without: a.cfg.RecallWithout}, nil
+		With: a.cfg.RecallWith, Without: a.cfg.RecallWithout, DailyDecay: a.cfg.ImportanceDecay}, nil
 }
 
 // watchEvery is how often a run that is waited for is looked at.

@@ -76,12 +76,13 @@ func TestRecallFiltersAndBatch(t *testing.T) {
 	require.Contains(t, o.err, "1 of 3 queries failed")
 
 	for field, args := range map[string][]string{
-		"query": {""}, "limit": {"x", "--limit", "-1"}, "types": {"x", "--type", "dream"}, "categories": {"x", "--category", "dream"},
+		"query": {""}, "types": {"x", "--type", "dream"}, "categories": {"x", "--category", "dream"},
 		"read_policy": {"x", "--read-policy", "all"}, "since": {"x", "--since", "noon"}, "importance_min": {"x", "--importance-min", "3"},
 		"format": {"x", "--format", "xml"}, "batch": {"--batch", "file"}, "max_sensitivity": {"x", "--max-sensitivity", "none"},
 	} {
 		require.Equal(t, field, c.run(append([]string{"recall", "--json"}, args...)...).is(exitUsage).problem().Fields[0].Field)
 	}
+	require.Contains(t, c.run("recall", "when may we deploy", "--limit", "-1").is(exitOK).out, "found 1 in", "clamped, as too many are")
 	require.Contains(t, c.run("recall", "zebra", "--scope", "elsewhere").is(exitOK).out, "nothing is known")
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/pflag"
 
+	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
@@ -78,7 +79,7 @@ func (f *filterFlags) narrow(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.tags, "tag", nil, "tag that must be there (repeatable: all of them)")
 	flags.StringVar(&f.who, "who", "", "speaker")
 	flags.BoolVar(&f.pinned, "pinned", false, "only pinned memories; --pinned=false: only the others")
-	flags.Float64Var(&f.importanceMin, "importance-min", 0, "least importance, 0 to 1")
+	flags.Float64Var(&f.importanceMin, "importance-min", 0, "least importance as it is now, 0 to 1")
 	flags.StringVar(&f.since, "since", "", "occurred at or after (RFC 3339, or a date)")
 	flags.StringVar(&f.until, "until", "", "occurred before (RFC 3339, or a date)")
 	flags.StringArrayVar(&f.context, "context", nil, "key=value of the situation, or a JSON object: leaves out what holds only elsewhere (repeatable)")
@@ -144,8 +145,8 @@ func contextValue(text string) json.RawMessage {
 }
 
 // filter returns the store's filter for a listing, within a clearance.
-func (f *filterFlags) filter(flags *pflag.FlagSet, p schema.Principal, c memory.Clearance) (store.Filter, error) {
-	r, err := f.request(flags, p)
+func (f *filterFlags) filter(flags *pflag.FlagSet, cfg config.Config, c memory.Clearance) (store.Filter, error) {
+	r, err := f.request(flags, cfg.Principal)
 	if err != nil {
 		return store.Filter{}, err
 	}
@@ -154,5 +155,7 @@ func (f *filterFlags) filter(flags *pflag.FlagSet, p schema.Principal, c memory.
 		return store.Filter{}, err
 	}
 	r.Tags = memory.NormalizeTags(r.Tags) // as they are stored
-	return store.FilterOf(r, c, time.Now(), nil), nil
+	out := store.FilterOf(r, c, time.Now(), nil)
+	out.DailyDecay = cfg.ImportanceDecay
+	return out, nil
 }

@@ -31,14 +31,14 @@ type forgetFlags struct {
 	operationFlags
 	mode, query, who, sourceKind, session, since, until string
 	types, categories, tags                             []string
-	limit, batchSize                                    int
+	limit, batchSize, ifVersion                         int
 	derived, everywhere, all, execute, yes              bool
 	expires                                             time.Duration
 }
 
 // request returns the request that the flags describe.
 func (f *forgetFlags) request(p schema.Principal, ids []string) (schema.ForgetRequest, error) {
-	r := schema.ForgetRequest{Operation: f.operation(p), Mode: schema.ForgetMode(f.mode), Execute: f.execute, ExpiresSeconds: int(f.expires.Seconds()), BatchSize: f.batchSize,
+	r := schema.ForgetRequest{Operation: f.operation(p), Mode: schema.ForgetMode(f.mode), Execute: f.execute, ExpiresSeconds: int(f.expires.Seconds()), BatchSize: f.batchSize, IfVersion: f.ifVersion,
 		Selector: schema.Selector{IDs: ids, Query: f.query, Limit: f.limit, Tags: f.tags, Who: f.who, SourceKind: schema.SourceKind(f.sourceKind), Session: f.session,
 			IncludeDerived: f.derived, Everywhere: f.everywhere, All: f.all}}
 	// Without the flag, what says the same is shown and left alone, with erase too.
@@ -104,7 +104,10 @@ the principal's own agent, and leave the rest alone (not_owner).
 
 Other memories may say the same: what the selected were drawn from, what restates them, what was drawn
 from them. They are shown, and stay unless --everywhere is given. --include-derived takes only what was
-drawn from the selected.`,
+drawn from the selected.
+
+With --if-version a single memory is forgotten only if that is its current version. Otherwise nothing is
+changed, and the exit code is 6.`,
 		Example: `  mneme forget 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --reason "wrong person" --execute
   mneme forget --query "old project" --reason "project is archived"
   mneme forget confirm 0198c3f2-… --token fgt1.…
@@ -142,6 +145,7 @@ func (f *forgetFlags) common(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.everywhere, "everywhere", false, "what says the same, too: sources, restatements and what was derived from the selected")
 	flags.BoolVar(&f.derived, "include-derived", false, "what was derived from the selected, too")
+	flags.IntVar(&f.ifVersion, "if-version", 0, "of a single ID: only if this is its current version")
 	flags.BoolVar(&f.yes, "yes", false, "confirm at once")
 	flags.IntVar(&f.batchSize, "batch-size", 0, fmt.Sprintf("memories in one transaction (%d, which is the most)", schema.MaxForgetBatch))
 	flags.DurationVar(&f.expires, "expires", 0, "how long the run waits for its confirmation (default and at most a day)")
@@ -387,6 +391,7 @@ func (a *app) followForget(ctx context.Context, c client.Client, run client.Work
 // refusedForget turns a refusal into an error with its exit code.
 func refusedForget(err error) error {
 	var app *temporal.ApplicationError
+	var conflict *schema.VersionConflict
 	switch {
 	case errors.Is(err, memory.ErrTokenMalformed):
 		return invalid("token", "is no confirm token")
@@ -396,6 +401,8 @@ func refusedForget(err error) error {
 		return &codedError{exitConflict, errors.New("refused: the confirmation has expired; forget again")}
 	case errors.Is(err, store.ErrForgetClosed):
 		return &codedError{exitConflict, errors.New("refused: the run was cancelled")}
+	case errors.As(err, &conflict):
+		return &codedError{exitConflict, fmt.Errorf("refused, and nothing was changed: %w", err)}
 	case errors.As(err, &app) && app.Type() == activities.ErrTypeFrozen:
 		return &codedError{exitConflict, errors.New("refused: the worker changes no memories (mutations_frozen)")}
 	}

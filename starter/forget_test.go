@@ -131,6 +131,22 @@ func TestForgetStatusListsItems(t *testing.T) {
 	require.Equal(t, "query", c.run("forget", "--query", "-zebra", "--reason", "r", "--json").is(exitUsage).problem().Fields[0].Field, "it would select everything else")
 }
 
+func TestForgetAtAVersion(t *testing.T) {
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	id := c.remember("Tea is served hot.").MemoryIDs[0]
+	for _, args := range [][]string{{"forget", id, "--execute"}, {"forget", id}, {"erase", id, "--yes"}} {
+		o := c.run(append(args, "--reason", "r", "--if-version", "2")...).is(exitConflict)
+		require.Contains(t, o.err, "at version 1, not 2")
+		require.Equal(t, "Tea is served hot.", c.get(id).Content)
+	}
+	for _, args := range [][]string{{id, "--if-version", "-1"}, {id, id, "--if-version", "1"}, {"--query", "tea", "--if-version", "1"}, {id, "--everywhere", "--if-version", "1"},
+		{id, "--include-derived", "--if-version", "1"}} {
+		require.Equal(t, "if_version", c.run(append([]string{"forget", "--json", "--reason", "r"}, args...)...).is(exitUsage).problem().Fields[0].Field)
+	}
+	c.run("forget", id, "--execute", "--reason", "r", "--if-version", "1").is(exitOK)
+	require.NotNil(t, c.get(id).DeletedAt)
+}
+
 func TestForgetIsRefusedWhenFrozen(t *testing.T) {
 	c := newCLI(t, testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Policy.Mode = schema.ModeFrozen }))
 	id := c.remember("Tea is served hot.").MemoryIDs[0]

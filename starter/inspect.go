@@ -67,7 +67,7 @@ A memory above the limit of --max-sensitivity is not found.`,
 				_, err = fmt.Fprintf(a.out, "%s\n", encoded)
 				return err
 			}
-			return a.print(m, func(t *text) { record(t, m) })
+			return a.print(m, func(t *text) { record(t, m, a.cfg.ImportanceDecay) })
 		},
 	}
 	limit = sensitivityFlag(cmd.Flags())
@@ -76,8 +76,8 @@ A memory above the limit of --max-sensitivity is not found.`,
 	return cmd
 }
 
-// record prints a memory in full.
-func record(t *text, m schema.MemoryRecord) {
+// record prints a memory in full. Its importance keeps the share rate a day.
+func record(t *text, m schema.MemoryRecord, rate float64) {
 	pinned := ""
 	if m.Lifecycle.Pinned {
 		pinned = "yes"
@@ -101,7 +101,7 @@ func record(t *text, m schema.MemoryRecord) {
 		"tags", strings.Join(m.Tags, ", "),
 		"who", m.Who,
 		"pinned", pinned,
-		"worth", worth(m, time.Now()),
+		"worth", worth(m, time.Now(), rate),
 		"occurred", when(m.OccurredAt),
 		"created", when(m.CreatedAt)+" by "+m.Provenance.CreatedBy,
 		"updated", when(m.UpdatedAt),
@@ -183,7 +183,7 @@ func newList(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			f, err := filter.filter(cmd.Flags(), a.cfg.Principal, seen)
+			f, err := filter.filter(cmd.Flags(), a.cfg, seen)
 			if err != nil {
 				return err
 			}
@@ -217,8 +217,12 @@ func newList(a *app) *cobra.Command {
 			}
 			return a.print(out, func(t *text) {
 				rows := make([][]string, 0, len(found))
+				at := time.Now()
+				if f.AsOf != nil {
+					at = *f.AsOf
+				}
 				for _, m := range found {
-					rows = append(rows, []string{m.ID, when(m.CreatedAt), string(m.Type), string(m.Category), number(m.Importance), m.Content})
+					rows = append(rows, []string{m.ID, when(m.CreatedAt), string(m.Type), string(m.Category), number(importanceAt(m, at, a.cfg.ImportanceDecay)), m.Content})
 				}
 				t.table("ID CREATED TYPE CATEGORY WORTH MEMORY", rows)
 				t.note(out.Note)
@@ -319,15 +323,21 @@ func change(h schema.HistoryEntry) string {
 }
 
 // worth says what a memory is worth now. What is stored holds as of a moment, and fades from there.
-func worth(m schema.MemoryRecord, now time.Time) string {
-	salience, accessed := m.Salience, m.CreatedAt
+func worth(m schema.MemoryRecord, now time.Time, rate float64) string {
+	salience := m.Salience
 	if !m.Lifecycle.Pinned {
 		salience = memory.DecayOf(m.Lifecycle.Decay).Salience(m.Salience, now.Sub(m.SalienceAt))
 	}
+	importance := importanceAt(m, now, rate)
+	return fmt.Sprintf("importance %s (%s at first), confidence %s, salience %s (%s as of %s)", number(importance), number(m.Importance), number(m.Confidence),
+		number(salience), number(m.Salience), when(m.SalienceAt))
+}
+
+// importanceAt is what a memory's importance has faded to, keeping the share rate a day.
+func importanceAt(m schema.MemoryRecord, at time.Time, rate float64) float64 {
+	accessed := m.CreatedAt
 	if m.LastAccessed != nil {
 		accessed = *m.LastAccessed
 	}
-	importance := memory.Importance(m.Importance, now.Sub(accessed), memory.DefaultDailyDecay, m.Lifecycle.Pinned)
-	return fmt.Sprintf("importance %s (%s at first), confidence %s, salience %s (%s as of %s)", number(importance), number(m.Importance), number(m.Confidence),
-		number(salience), number(m.Salience), when(m.SalienceAt))
+	return memory.Importance(m.Importance, at.Sub(accessed), rate, m.Lifecycle.Pinned)
 }

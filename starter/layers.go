@@ -16,6 +16,7 @@ type taskFlags struct {
 	intent, signature string
 	budget            int
 	layers, expand    bool
+	payload           bool
 }
 
 func (f *taskFlags) register(flags *pflag.FlagSet) {
@@ -23,12 +24,13 @@ func (f *taskFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.signature, "error-signature", "", "the error that is to be dealt with, as it was reported; the answer comes in layers")
 	flags.IntVar(&f.budget, "budget", 0, "tokens that the answer may have, estimated; the answer comes in layers")
 	flags.BoolVar(&f.layers, "layers", false, "answer in layers: working, semantic, competence, plan, episodic")
+	flags.BoolVar(&f.payload, "payload", false, "add the structured payloads of the results: the steps of a procedure, the nodes of a plan")
 	flags.BoolVar(&f.expand, "expand", false, "add what stands behind the results: transcripts, sources, reasons, texts, cards")
 }
 
 // apply puts what the flags say into a request.
 func (f *taskFlags) apply(flags *pflag.FlagSet, req *schema.RecallRequest) {
-	req.Layers, req.Expand = f.layers, f.expand
+	req.Layers, req.Expand, req.Payload = f.layers, f.expand, f.payload
 	if flags.Changed("intent") || flags.Changed("error-signature") || flags.Changed("budget") {
 		req.Task = &schema.Task{Intent: f.intent, ErrorSignature: f.signature, BudgetTokens: f.budget}
 	}
@@ -52,6 +54,20 @@ func inLayers(response schema.RecallResponse) (found, extra []schema.RecallResul
 	}
 	slices.SortStableFunc(found, func(a, b schema.RecallResult) int { return cmp.Compare(places[a.ID], places[b.ID]) })
 	return found, extra
+}
+
+// payloads prints the structured payloads of results, where they were asked for.
+func payloads(t *text, found []schema.RecallResult) {
+	for _, r := range found {
+		switch {
+		case len(r.Payload) > 0:
+			t.line("")
+			t.line("payload of %s: %s", r.ID, r.Payload)
+		case r.PayloadLeftOut:
+			t.line("")
+			t.line("payload of %s: no room for it", r.ID)
+		}
+	}
 }
 
 // layersLine says how many results each layer has.

@@ -40,10 +40,10 @@ func TestNexusCommands(t *testing.T) {
 		}
 		return nil
 	}))
-	require.Equal(t, []string{workflows.OperationRemember, workflows.OperationRecall, workflows.OperationForget, workflows.OperationFeedback}, shown.Operations)
+	require.Equal(t, []string{workflows.OperationRemember, workflows.OperationRecall, workflows.OperationGet, workflows.OperationForget, workflows.OperationFeedback}, shown.Operations)
 	text := c.run("nexus", "show", "--endpoint", name).is(exitOK).out
 	require.Contains(t, text, "a worker takes its calls")
-	require.Contains(t, text, "service mneme: remember, recall, forget, feedback")
+	require.Contains(t, text, "service mneme: remember, recall, get, forget, feedback")
 
 	c.cfg.TaskQueue = "elsewhere-" + uuid.NewString()
 	require.Contains(t, c.run("nexus", "apply", "--endpoint", name).is(exitConflict).err, h.TaskQueue)

@@ -34,7 +34,8 @@ one, each with its own score.
 
 With --intent, --error-signature or --budget, or with --layers, the answer comes in layers, and of the
 procedures and plans that match the one that fits --context best is selected, or what would decide is named.
---expand adds supplementary rows: what was said around the results, their sources, and more.
+--expand adds supplementary rows: what was said around the results, their sources, and more. --payload adds what
+the results hold as structure: the steps of a procedure, the nodes of a plan.
 
 Where nothing that was found is relevant enough, nothing is known; --min-score moves that floor, and
 --min-score 0 takes it away. A result that a later statement changes is marked: superseded, or older.
@@ -85,7 +86,7 @@ order: the response, and "query". A query that fails has "error" instead, and th
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&limit, "limit", 0, fmt.Sprintf("results at most, up to %d (default %d)", schema.MaxRecallLimit, schema.DefaultRecallLimit))
+	flags.IntVar(&limit, "limit", 0, fmt.Sprintf("results at most, clamped to 1 to %d (default %d)", schema.MaxRecallLimit, schema.DefaultRecallLimit))
 	flags.StringVar(&batch, "batch", "", "-: read one query a line from standard input")
 	flags.StringVar(&format, "format", "text", "text, prompt or json")
 	filter.register(flags)
@@ -220,6 +221,7 @@ func results(t *text, response schema.RecallResponse, minScore *float64) {
 	}
 	t.table(header, rows)
 	explanations(t, found)
+	payloads(t, found)
 	supplements(t, extra)
 	selections(t, response.Selections)
 	t.line("")
@@ -318,6 +320,9 @@ func prompt(response schema.RecallResponse) string {
 			label += ", " + r.ID
 		}
 		lines = append(lines, fmt.Sprintf("- [%s] %s%s", label, who(r), oneLine(r.Content+holds(r))))
+		if len(r.Payload) > 0 {
+			lines = append(lines, "  payload: "+oneLine(string(r.Payload)))
+		}
 	}
 	return strings.Join(lines, "\n")
 }

@@ -28,12 +28,12 @@ func (s *Store) SearchClaims(ctx context.Context, f Filter, q Question, limit in
 		matched[i] = "(c.tsv @@ " + p.add(quoteLexeme(t.Lexeme)) + "::tsquery)::int * " + p.add(t.Weight) + "::float8"
 	}
 	// The index yields ids; the filter comes before anything of a claim is looked at, and before the bound.
-	query := `SELECT x.id, x.matched, x.importance, x.confidence FROM (
-			SELECT c.id, c.importance, c.confidence, max(` + strings.Join(matched, " + ") + `) AS matched
-			FROM (SELECT m.id, m.importance, m.confidence, s.tsv FROM claim_search s JOIN memory_search m ON m.id = s.memory_id AND ` + f.where("m", &p) + `
+	query := `SELECT x.id, x.matched, x.now, x.confidence FROM (SELECT c.*, ` + f.importanceNow("c", &p) + ` AS now FROM (
+			SELECT c.id, c.importance, c.pinned, c.created_at, c.confidence, max(` + strings.Join(matched, " + ") + `) AS matched
+			FROM (SELECT m.id, m.importance, m.pinned, m.created_at, m.confidence, s.tsv FROM claim_search s JOIN memory_search m ON m.id = s.memory_id AND ` + f.where("m", &p) + `
 				WHERE s.tenant = ` + p.add(f.Principal.Tenant) + ` AND s.tsv @@ ` + p.add(plan.Match(quoteLexeme)) + `::tsquery LIMIT ` + claimMatches + `) c
-			GROUP BY c.id, c.importance, c.confidence) x
-		ORDER BY x.matched * (0.55 + 0.3 * x.importance + 0.15 * x.confidence) DESC, x.id LIMIT ` + p.add(limit)
+			GROUP BY c.id, c.importance, c.pinned, c.created_at, c.confidence) c) x
+		ORDER BY x.matched * (0.55 + 0.3 * x.now + 0.15 * x.confidence) DESC, x.id LIMIT ` + p.add(limit)
 	var out []Hit
 	var id uuid.UUID
 	var share, importance, confidence float64

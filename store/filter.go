@@ -23,7 +23,7 @@ type Filter struct {
 	Tags           []string // all of them
 	Who            string
 	Pinned         *bool
-	ImportanceMin  float64
+	ImportanceMin  float64 // of what importance has faded to
 	Since, Until   *time.Time
 	MaxSensitivity schema.Sensitivity // empty means medium
 
@@ -39,6 +39,10 @@ type Filter struct {
 	// Superseded lets in what was superseded, beside what is live. Search indexes hold none of it: it is for
 	// reading by id.
 	Superseded bool
+	// Now is the time for which importance is computed; the zero time is the database's clock.
+	Now time.Time
+	// DailyDecay is the share of its importance that a memory keeps a day; 0 means memory.DefaultDailyDecay.
+	DailyDecay float64
 	// AsOf is the time at which it was believed (record time); nil means now. Only listings know the
 	// past: searching it would need every text that ever was in the index.
 	AsOf *time.Time
@@ -51,7 +55,7 @@ func FilterOf(r schema.RecallRequest, c memory.Clearance, now time.Time, named [
 	if r.ValidAt != nil {
 		at, during = *r.ValidAt, nil
 	}
-	return Filter{Principal: r.Principal, Scopes: c.Scopes, ReadPolicy: r.ReadPolicy, Types: r.Types, Categories: r.Categories, Tags: r.Tags, Who: r.Who,
+	return Filter{Now: now, Principal: r.Principal, Scopes: c.Scopes, ReadPolicy: r.ReadPolicy, Types: r.Types, Categories: r.Categories, Tags: r.Tags, Who: r.Who,
 		Pinned: r.Pinned, ImportanceMin: r.ImportanceMin, Since: r.Since, Until: r.Until, MaxSensitivity: cmp.Or(c.Limit, memory.DefaultLimit), At: at, During: during, Context: plainJSON(r.Context)}
 }
 
@@ -198,7 +202,9 @@ func (f Filter) narrowed(m string, p *params) string {
 		q += " AND " + m + ".pinned = " + p.add(*f.Pinned)
 	}
 	if f.ImportanceMin > 0 {
-		q += " AND " + m + ".importance >= " + p.add(f.ImportanceMin)
+		// Importance only fades: the stored value rules most memories out before their access is looked up.
+		least := p.add(f.ImportanceMin)
+		q += " AND " + m + ".importance >= " + least + " AND " + f.importanceNow(m, p) + " >= " + least
 	}
 	if f.Since != nil {
 		q += " AND " + m + ".occurred_at >= " + p.add(f.Since.UTC())

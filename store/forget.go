@@ -26,7 +26,8 @@ const ForgetBatchSize = schema.MaxForgetBatch
 // SelectForget selects what a request would forget and keeps it, by id and version: what is confirmed
 // later is this list, whatever has been written since. Selecting again under the same operation
 // returns the first preview, with the state that the run has come to: a confirmed run whose workflow has
-// failed goes on without a second confirmation.
+// failed goes on without a second confirmation. A request for another version than the current one is a
+// *schema.VersionConflict.
 func (s *Store) SelectForget(ctx context.Context, op Operation, req schema.ForgetRequest, now time.Time) (schema.ForgetPreview, error) {
 	preview, err := carryOut(ctx, s, op, kindForget, now, func(c *change) (schema.ForgetPreview, error) { return c.selectForget(ctx, op, req) })
 	if err == nil {
@@ -69,6 +70,9 @@ func (c *change) selectForget(ctx context.Context, op Operation, req schema.Forg
 	found := int(tag.RowsAffected())
 	if found > schema.MaxForgetSelected {
 		return preview, selectsTooMany()
+	}
+	if err := c.checkVersion(ctx, run, req); err != nil {
+		return preview, err
 	}
 	if err := c.findEchoes(ctx, run, req); err != nil {
 		return preview, err
@@ -130,6 +134,23 @@ func (c *change) selectForget(ctx context.Context, op Operation, req schema.Forg
 	c.queue.Queue(`UPDATE forget_runs SET total = $3, digest = $4, receipt = $5, state = $6, confirmed_by = coalesce($7, ''), confirmed_at = $8 WHERE tenant = $1 AND id = $2`,
 		c.tenant, run, preview.Total, digest, string(encoded), preview.State, by, at)
 	return preview, nil
+}
+
+// checkVersion refuses a request for one version of a memory that is at another, as a *schema.VersionConflict.
+// One that the principal has no memory for is not found, as without a version.
+func (c *change) checkVersion(ctx context.Context, run uuid.UUID, req schema.ForgetRequest) error {
+	if req.IfVersion == 0 {
+		return nil
+	}
+	var version int
+	err := c.tx.QueryRow(ctx, `SELECT version FROM forget_items WHERE tenant = $1 AND run_id = $2`, c.tenant, run).Scan(&version)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil
+	case err == nil && version != req.IfVersion:
+		return &schema.VersionConflict{ID: req.Selector.IDs[0], IfVersion: req.IfVersion, Version: version}
+	}
+	return err
 }
 
 func selectsTooMany() error {

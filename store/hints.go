@@ -57,7 +57,7 @@ func hintsOf(r *newMemory) []memory.Hint {
 // SearchHints ranks the live memories that the filter admits by their best hint, as RankText ranks them
 // by their text, and returns the best ids. No content is read.
 func (s *Store) SearchHints(ctx context.Context, f Filter, q Question, limit int) ([]Hit, error) {
-	plan := memory.PlanHints(q.keywords, q.vocabulary, q.corpus)
+	plan := memory.PlanHints(q.keywords, q.expansion, q.vocabulary, q.corpus)
 	if plan.IsEmpty() {
 		return nil, nil
 	}

@@ -83,6 +83,7 @@ const fillSQL = `
 	INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at)
 		SELECT m.tenant, m.id, 'derived_from', n.id, now() FROM memories m JOIN memories n ON n.tenant = m.tenant AND n.id = lpad(to_hex(('x' || right(m.id::text, 8))::bit(32)::integer / 2), 32, '0')::uuid
 		WHERE m.id <> n.id;
+	INSERT INTO memory_access SELECT tenant, id, 1, now() FROM memories WHERE right(id::text, 1) < '8';
 	INSERT INTO entity_claims SELECT tenant, id, subject, predicate, 'tea', false, now() FROM memories;
 	INSERT INTO memory_hints (tenant, memory_id, position, source, hint, created_at)
 		SELECT tenant, id, 0, 'rules', 'What is the home of ' || subject || ' and its ' || split_part(content, ' ', 1) || '?', now() FROM memories WHERE right(id::text, 1) IN ('0', '5', 'a');
@@ -115,6 +116,9 @@ const fillSQL = `
 	INSERT INTO proposals (tenant, id, batch_id, candidate_id, ordinal, state, action, fact, confidence, reason, outcome, target_id, target_version, contradiction_risk, decided_at)
 		SELECT tenant, id, batch_id, id, 0, CASE WHEN ordinal = 9 THEN 'blocked' ELSE 'applied' END, 'update', '{"content": "x"}', 1, 'r', 'updates_not_allowed', memory_id, 1, ordinal = 9, now() - ordinal * interval '1 s'
 		FROM memory_candidates;
+	INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at)
+		SELECT 't', sha256(c::bytea), 'text/plain', length(c), c::bytea, 'a', now() FROM (SELECT format('word%s and rare%s', g % 977, g) AS c FROM generate_series(3, 15000, 3) g) x;
+	INSERT INTO memory_artifacts SELECT 't', lpad(to_hex(g), 32, '0')::uuid, sha256(format('word%s and rare%s', g % 977, g)::bytea) FROM generate_series(3, 15000, 3) g WHERE g % 50 <> 0;
 	INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, created_at) SELECT tenant, id, 0, 'event', 'e' || id, now() FROM memories;
 	INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash, created_at)
 		SELECT m.tenant, m.id, m.id, 'hash-v1', 384, v.v, 'session', 'episodic', m.content_hash, now()
@@ -143,6 +147,8 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 	r := store.Range{Tenant: "t", BatchID: uuid.MustParse("00000000-0000-0000-0000-000000000003"), From: 10, To: 20}
 	isolated := store.Filter{Principal: w.p}
 	shared := store.Filter{Principal: w.p, ReadPolicy: schema.ReadShared}
+	important := isolated
+	important.ImportanceMin, important.Now = 0.4, time.Now()
 	vec := &store.Embedding{Model: hash, Vector: embed(t, "word5")}
 	claim := fact("subject7 likes rare70")
 	claim.Claim = memory.Claim{Subject: "subject7", Predicate: "likes", Object: "coffee"}
@@ -164,7 +170,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		_, err = w.confirm(run, w.token(run))
 		require.NoError(t, err)
 	}
-	graphIndexes := []string{"entities_tenant_canonical_name_key", "entity_relations_source", "entity_relations_target", "memory_entity_mentions_of_entity", "memories_pkey"}
+	graphIndexes := []string{"memory_access_pkey", "entities_tenant_canonical_name_key", "entity_relations_source", "entity_relations_target", "memory_entity_mentions_of_entity", "memories_pkey"}
 	hour := []memory.TimeWindow{{Start: time.Now(), End: time.Now().Add(time.Hour), Kind: memory.WindowSpan}}
 	type planned struct {
 		run  func() error
@@ -206,11 +212,19 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"decide a proposal": {func() error {
 			return second(s.DecideProposal(ctx, w.decisionKey(), w.decision(item, schema.DecisionApprove)))
 		}, []string{"proposals_pkey", "memories_pkey"}},
-		"text":         {func() error { return second(s.SearchText(ctx, isolated, "word12 rare345", 150)) }, []string{"memories_text"}},
-		"text, common": {func() error { return second(s.SearchText(ctx, isolated, "topic3 topic4 word7", 150)) }, []string{"memories_text"}},
-		"text, shared": {func() error { return second(s.SearchText(ctx, shared, "word12 rare345", 150)) }, []string{"memories_text"}},
-		"vector":       {func() error { return second(s.SearchVector(ctx, isolated, *vec, 150)) }, []string{"memory_embeddings_hash_v1_session_episodic"}},
-		"authorize":    {func() error { return second(s.Authorize(ctx, shared, []uuid.UUID{id, uuid.New()})) }, []string{"memories_pkey"}},
+		"text":            {func() error { return second(s.SearchText(ctx, isolated, "word12 rare345", 150)) }, []string{"memories_text"}},
+		"text, common":    {func() error { return second(s.SearchText(ctx, isolated, "topic3 topic4 word7", 150)) }, []string{"memories_text"}},
+		"text, shared":    {func() error { return second(s.SearchText(ctx, shared, "word12 rare345", 150)) }, []string{"memories_text"}},
+		"text, important": {func() error { return second(s.SearchText(ctx, important, "word12 rare345", 150)) }, []string{"memories_text", "memory_access_pkey"}},
+		"vector, important": {func() error {
+			return second(s.SearchVector(ctx, important, *vec, 150))
+		}, []string{"memory_embeddings_hash_v1_session_episodic", "memory_access_pkey"}},
+		"authorize, important": {func() error {
+			return second(s.Authorize(ctx, important, []uuid.UUID{id, uuid.New()}))
+		}, []string{"memories_pkey", "memory_access_pkey"}},
+		"list, important": {func() error { return second(s.List(ctx, important, store.Page{})) }, []string{"memories_pkey", "memory_access_pkey"}},
+		"vector":          {func() error { return second(s.SearchVector(ctx, isolated, *vec, 150)) }, []string{"memory_embeddings_hash_v1_session_episodic"}},
+		"authorize":       {func() error { return second(s.Authorize(ctx, shared, []uuid.UUID{id, uuid.New()})) }, []string{"memories_pkey"}},
 		"hints": {func() error {
 			return second(s.SearchHints(ctx, isolated, question(t, s, isolated, "where is the home of subject7"), 150))
 		}, []string{"memory_hints_text", "memories_pkey"}},
@@ -234,18 +248,23 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"signals": {func() error {
 			return second(s.SearchSignals(ctx, isolated, []string{"error7 in part1234", "skill"}, 150))
 		}, []string{"memories_signals"}},
-		"signals, shared":  {func() error { return second(s.SearchSignals(ctx, shared, []string{"error7 in part1234"}, 150)) }, []string{"memories_signals"}},
-		"solutions":        {func() error { return second(s.Solutions(ctx, shared, []uuid.UUID{nth(200001), nth(200002)})) }, []string{"memories_pkey"}},
-		"sources":          {func() error { return second(s.Sources(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, []string{"memory_relations_pkey"}},
-		"rationale":        {func() error { return second(s.Rationale(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, []string{"memory_relations_pkey", "memory_relations_target"}},
-		"artifacts":        {func() error { return second(s.Artifacts(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, nil},
-		"newest artifacts": {func() error { return second(s.NewestArtifacts(ctx, shared)) }, nil},
-		"cards":            {func() error { return second(s.Cards(ctx, isolated, []uuid.UUID{nth(10), nth(11), nth(12)}, 6)) }, []string{"entity_claims_lookup", "memory_entity_mentions_pkey"}},
-		"rescue":           {func() error { return second(s.RescueText(ctx, isolated, []string{"rare3", "word9"}, 10)) }, []string{"memories_text"}},
-		"hydrate":          {func() error { return second(s.Hydrate(ctx, shared, []uuid.UUID{id, uuid.New()}, w.now)) }, []string{"memories_pkey"}},
-		"get":              {func() error { return second(s.Get(ctx, w.p, id)) }, []string{"memories_pkey"}},
-		"list":             {func() error { return second(s.List(ctx, isolated, store.Page{})) }, []string{"memories_pkey"}},
-		"list, next page":  {func() error { return second(s.List(ctx, shared, store.Page{Before: id.String()})) }, []string{"memories_pkey"}},
+		"signals, shared": {func() error { return second(s.SearchSignals(ctx, shared, []string{"error7 in part1234"}, 150)) }, []string{"memories_signals"}},
+		"solutions":       {func() error { return second(s.Solutions(ctx, shared, []uuid.UUID{nth(200001), nth(200002)})) }, []string{"memories_pkey"}},
+		"sources":         {func() error { return second(s.Sources(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, []string{"memory_relations_pkey"}},
+		"rationale":       {func() error { return second(s.Rationale(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, []string{"memory_relations_pkey", "memory_relations_target"}},
+		"artifacts":       {func() error { return second(s.Artifacts(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, nil},
+		"session notes":   {func() error { return second(s.SessionNotes(ctx, shared, []uuid.UUID{nth(7), nth(400)})) }, []string{"memories_session_learned", "memories_pkey"}},
+		"records by id":   {func() error { return second(s.Records(ctx, shared, []uuid.UUID{nth(7), nth(8)})) }, []string{"memories_pkey", "memory_history_of"}},
+		"payloads":        {func() error { return second(s.Payloads(ctx, shared, []uuid.UUID{nth(7), nth(8)})) }, []string{"memories_pkey"}},
+		"artifacts by words": {func() error {
+			return second(s.SearchArtifacts(ctx, shared, []string{"rare7", "word1"}, 10))
+		}, []string{"artifacts_words"}},
+		"cards":           {func() error { return second(s.Cards(ctx, isolated, []uuid.UUID{nth(10), nth(11), nth(12)}, 6)) }, []string{"entity_claims_lookup", "memory_entity_mentions_pkey"}},
+		"rescue":          {func() error { return second(s.RescueText(ctx, isolated, []string{"rare3", "word9"}, 10)) }, []string{"memories_text"}},
+		"hydrate":         {func() error { return second(s.Hydrate(ctx, shared, []uuid.UUID{id, uuid.New()}, w.now)) }, []string{"memories_pkey"}},
+		"get":             {func() error { return second(s.Get(ctx, w.p, id)) }, []string{"memories_pkey"}},
+		"list":            {func() error { return second(s.List(ctx, isolated, store.Page{})) }, []string{"memories_pkey"}},
+		"list, next page": {func() error { return second(s.List(ctx, shared, store.Page{Before: id.String()})) }, []string{"memories_pkey"}},
 		"history": {func() error {
 			return second(s.HistoryAt(ctx, schema.Principal{Tenant: "t", Agent: "a"}, id, store.HistoryPage{}))
 		}, []string{"memory_history_of"}},

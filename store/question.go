@@ -15,7 +15,7 @@ import (
 type Wording struct {
 	Query     string // what claims and graph look for
 	Keywords  string // what full text and hints look for; the query where it is empty
-	Expansion string // what full text looks for besides, and counts for less (memory.ExpandQuery)
+	Expansion string // what full text and hints look for besides, and counts for less (memory.ExpandQuery)
 }
 
 // Question is a wording as the tenant's full text sees it: its lexemes, with how many of the tenant's live

@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,9 +92,9 @@ func TestSupplementsReadThroughTheFilter(t *testing.T) {
 			require.Equal(t, c.reasons, len(reasons) == 2 && reasons[0].ID == why)
 			artifacts, err := w.Artifacts(ctx, c.filter, of)
 			require.NoError(t, err)
-			newest, err := w.NewestArtifacts(ctx, c.filter)
+			searched, err := w.SearchArtifacts(ctx, c.filter, []string{"lo", "nothing"}, 10)
 			require.NoError(t, err)
-			require.Equal(t, artifacts, newest)
+			require.Equal(t, artifacts, searched)
 			require.Equal(t, c.sees, len(artifacts) == 1 && artifacts[0].Text == "log")
 			cards, err := w.Cards(ctx, c.filter, of, 5)
 			require.NoError(t, err)
@@ -102,6 +104,44 @@ func TestSupplementsReadThroughTheFilter(t *testing.T) {
 			require.Equal(t, c.sees, len(found) == 2)
 		})
 	}
+}
+
+// The fallback search looks through all texts there are, by the words of their first 256 KiB, whatever bytes they
+// hold.
+func TestArtifactsAreSearchedByTheirWords(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.memory("some files")
+	put := func(mediaType string, content []byte) string {
+		a, err := w.PutArtifact(ctx, w.p, bytes.NewReader(content), mediaType, "", w.now)
+		require.NoError(t, err)
+		w.exec(`INSERT INTO memory_artifacts (tenant, memory_id, sha256) VALUES ('t', $1, decode($2, 'hex'))`, id, strings.TrimPrefix(a.Address, schema.ArtifactPrefix))
+		return a.Address
+	}
+	long := strings.Repeat("ü", 128<<10-1) + "ü saffron" // a character lies across the end of what is indexed
+	texts := map[string]string{
+		"kestr": put("text/plain", []byte("the Kestrel nests")), "quoin": put("application/json", []byte(`{"kind": "Quoin"}`)),
+		"übel":   put("text/plain; charset=utf-8", []byte("Übel riecht es")),
+		"broken": put("text/plain", append([]byte("broken \xff\x00 bytes "), 0xff, 0x00, 0xfe)),
+		"middle": put("text/markdown", []byte("middle "+long)),
+	}
+	put("image/png", []byte("kestrel in a picture"))
+	find := func(words ...string) []string {
+		found, err := w.SearchArtifacts(ctx, store.Filter{Principal: w.p}, words, 10)
+		require.NoError(t, err)
+		var out []string
+		for _, a := range found {
+			out = append(out, a.Address)
+		}
+		return out
+	}
+	for word, address := range texts {
+		require.Equal(t, []string{address}, find(word), word)
+	}
+	require.Empty(t, find("saffr"), "behind what is indexed")
+	require.Equal(t, []string{texts["quoin"], texts["kestr"]}, find("quoin", "kind", "kestr"), "those with most of the words first")
+	w.forget(id)
+	require.Empty(t, find("kestr"))
 }
 
 func TestHubDegreeIsBelievedForAWhile(t *testing.T) {

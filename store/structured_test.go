@@ -80,6 +80,24 @@ func TestHintsFindWhatIsToldInOtherWords(t *testing.T) {
 	require.Empty(t, hitIDs(t, hits, err))
 }
 
+// A hint asks in one word, the query in another that means the same: the expansion of the query finds it.
+func TestKeywordExpansionReachesHints(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	f := fact("Rex came home with us")
+	f.Hints = []string{"Which dog did the family get?"}
+	id := w.written("a talk about a new friend", f)
+	mine := store.Filter{Principal: w.p}
+	ask := func(expansion string) []uuid.UUID {
+		q, err := w.Analyse(ctx, "t", store.Wording{Query: "what pet is there", Expansion: expansion})
+		require.NoError(t, err)
+		hits, err := w.SearchHints(ctx, mine, q, 10)
+		return hitIDs(t, hits, err)
+	}
+	require.Empty(t, ask(""))
+	require.Equal(t, []uuid.UUID{id}, ask(memory.ExpandQuery("what pet is there")))
+}
+
 func TestASourceThatIsItsOwnFactGetsTheFactsHintsOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -139,7 +157,7 @@ func TestClaimsAreFoundByWhatTheySay(t *testing.T) {
 	g := fact("There is nothing better in his opinion")
 	g.Claim = memory.Claim{Subject: "Bob", Predicate: "likes", Object: "tea"}
 	tea := w.written("a talk of tea", g)
-	mine := store.Filter{Principal: w.p}
+	mine := store.Filter{Principal: w.p, Now: w.now}
 	hits, err := w.SearchClaims(ctx, mine, question(t, w, mine, "where does Alice work?"), 10)
 	require.Equal(t, []uuid.UUID{id}, hitIDs(t, hits, err))
 	m := w.get(id)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,9 +20,10 @@ const (
 	maxClaimsPerCard   = 40       // compared; a card has room for fewer
 	claimsRead         = "400"    // of an entity; which of more than that, the index decides
 	artifactExcerpt    = 32 << 10 // bytes read of an artifact for a supplement
-	rescuedArtifacts   = 50       // newest artifacts that a fallback search reads
-	rescueArtifactRead = 64 << 10
+	rescuedArtifacts   = 20       // that a fallback search reads, of those with most of the words
+	rescueArtifactRead = 256 << 10
 	maxRescueMatches   = 2_000
+	maxSessionNotes    = 12 // of one session; a digest has room for few
 )
 
 // Linked is a memory that the filter admits and that belongs to another, as its source or its reason.
@@ -66,6 +68,31 @@ func (s *Store) linked(ctx context.Context, f Filter, ids []uuid.UUID, outward, 
 	return out, nil
 }
 
+// SessionNotes are the records of one session that are not its turns.
+type SessionNotes struct {
+	Of  []uuid.UUID // those of the given memories that belong to the session
+	IDs []uuid.UUID // working state first, then the most important
+}
+
+// SessionNotes returns what was noted and learned in the sessions of the memories, as far as the filter admits it.
+// Both ends pass the filter: a memory that the asker may not see leads to no session.
+func (s *Store) SessionNotes(ctx context.Context, f Filter, ids []uuid.UUID) ([]SessionNotes, error) {
+	var p params
+	tenant := p.add(f.Principal.Tenant)
+	query := `SELECT x.of, array(SELECT m.id FROM memories m WHERE m.agent_session_id = x.agent_session_id AND m.agent_id = x.agent_id
+				AND m.type <> 'episodic' AND ` + f.where("m", &p) + `
+			ORDER BY m.type = 'working' DESC, ` + f.importanceNow("m", &p) + ` DESC, m.occurred_at, m.id LIMIT ` + p.add(maxSessionNotes) + `) AS ids
+		FROM (SELECT o.agent_id, o.agent_session_id, array_agg(o.id ORDER BY o.id) AS of FROM memories o
+			WHERE o.tenant = ` + tenant + ` AND o.id = ANY(` + p.add(ids) + `) AND o.live AND o.agent_session_id IS NOT NULL AND ` + f.visible("o", &p) + `
+			GROUP BY o.agent_id, o.agent_session_id) x
+		ORDER BY x.of`
+	out, err := askAll[SessionNotes](ctx, s, f.Principal.Tenant, planForValues, query, p)
+	if err != nil {
+		return nil, fmt.Errorf("read session notes: %w", err)
+	}
+	return slices.DeleteFunc(out, func(n SessionNotes) bool { return len(n.IDs) == 0 }), nil
+}
+
 // TextArtifact is the beginning of a text that a memory refers to.
 type TextArtifact struct {
 	Of         uuid.UUID
@@ -90,15 +117,38 @@ func (s *Store) Artifacts(ctx context.Context, f Filter, ids []uuid.UUID) ([]Tex
 	return s.textArtifacts(ctx, f, query, p)
 }
 
-// NewestArtifacts returns the beginnings of the newest texts that memories refer to which the filter admits:
-// what a fallback search looks through. Artifacts have no text index; what is older is not found.
-func (s *Store) NewestArtifacts(ctx context.Context, f Filter) ([]TextArtifact, error) {
+// SearchArtifacts returns the beginnings of the texts that memories refer to which the filter admits, and that hold
+// words which begin as the given ones do: those with most of them first, each text once. It is what a fallback
+// search looks through; of a text, the first 256 KiB are indexed.
+func (s *Store) SearchArtifacts(ctx context.Context, f Filter, beginnings []string, limit int) ([]TextArtifact, error) {
+	if len(beginnings) == 0 {
+		return nil, nil
+	}
 	var p params
-	query := `SELECT x.memory_id, x.sha256, a.size, m.occurred_at, substring(a.content FROM 1 FOR ` + p.add(rescueArtifactRead) + `)
-		FROM memory_artifacts x JOIN memories m ON m.tenant = x.tenant AND m.id = x.memory_id JOIN artifacts a ON a.tenant = x.tenant AND a.sha256 = x.sha256
-		WHERE x.tenant = ` + p.add(f.Principal.Tenant) + ` AND ` + isText + ` AND ` + f.where("m", &p) + `
-		ORDER BY x.memory_id DESC, x.sha256 LIMIT ` + p.add(rescuedArtifacts)
+	tenant := p.add(f.Principal.Tenant)
+	match, count := beginningsSQL("s.words", beginnings, &p)
+	query := `SELECT x.memory_id, x.sha256, a.size, x.occurred_at, substring(a.content FROM 1 FOR ` + p.add(rescueArtifactRead) + `)
+		FROM (SELECT z.* FROM (SELECT DISTINCT ON (y.sha256) y.* FROM (
+				SELECT s.sha256, s.score, k.memory_id, m.occurred_at
+				FROM (SELECT s.sha256, ` + count + ` AS score FROM artifact_search s WHERE ` + match + ` OFFSET 0) s
+				JOIN memory_artifacts k ON k.tenant = ` + tenant + ` AND k.sha256 = s.sha256
+				JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = k.memory_id AND ` + f.where("m", &p) + `
+				LIMIT ` + p.add(maxRescueMatches) + `) y ORDER BY y.sha256, y.memory_id DESC) z
+			ORDER BY z.score DESC, z.memory_id DESC, z.sha256 LIMIT ` + p.add(min(limit, rescuedArtifacts)) + `) x
+		JOIN artifacts a ON a.tenant = ` + tenant + ` AND a.sha256 = x.sha256
+		ORDER BY x.score DESC, x.memory_id DESC, x.sha256`
 	return s.textArtifacts(ctx, f, query, p)
+}
+
+// beginningsSQL renders that a column of words holds some that begin as the given ones do, and how many of these it
+// has.
+func beginningsSQL(column string, beginnings []string, p *params) (match, count string) {
+	parts, counts := make([]string, len(beginnings)), make([]string, len(beginnings))
+	for i, b := range beginnings {
+		parts[i] = quoteLexeme(b) + ":*"
+		counts[i] = "(" + column + " @@ " + p.add(parts[i]) + "::tsquery)::int"
+	}
+	return column + " @@ " + p.add(strings.Join(parts, " | ")) + "::tsquery", "(" + strings.Join(counts, " + ") + ")::float8"
 }
 
 func (s *Store) textArtifacts(ctx context.Context, f Filter, query string, p params) ([]TextArtifact, error) {
@@ -140,11 +190,11 @@ func (s *Store) Cards(ctx context.Context, f Filter, ids []uuid.UUID, limit int)
 		FROM (SELECT s.* FROM subjects s WHERE EXISTS (SELECT FROM entity_claims c JOIN memories m ON m.tenant = c.tenant AND m.id = c.memory_id
 				WHERE c.tenant = ` + tenant + ` AND c.subject_key = s.key AND ` + f.where("m", &p) + `)
 			ORDER BY cardinality(s.of) DESC, s.key LIMIT ` + p.add(limit) + `) s
-		CROSS JOIN LATERAL (SELECT c.memory_id, c.subject, c.predicate, c.object, m.importance, m.occurred_at
+		CROSS JOIN LATERAL (SELECT c.memory_id, c.subject, c.predicate, c.object, ` + f.importanceNow("m", &p) + ` AS importance, m.occurred_at
 			FROM (SELECT DISTINCT i.memory_id FROM (SELECT c.memory_id FROM entity_claims c WHERE c.tenant = ` + tenant + ` AND c.subject_key = s.key LIMIT ` + claimsRead + `) i) i
 			JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = i.memory_id AND ` + f.where("m", &p) + `
 			JOIN entity_claims c ON c.tenant = m.tenant AND c.memory_id = m.id AND c.subject_key = s.key
-			ORDER BY m.importance DESC, m.occurred_at DESC, c.memory_id LIMIT ` + p.add(maxClaimsPerCard) + `) k
+			ORDER BY importance DESC, m.occurred_at DESC, c.memory_id LIMIT ` + p.add(maxClaimsPerCard) + `) k
 		ORDER BY cardinality(s.of) DESC, s.key, k.importance DESC, k.occurred_at DESC, k.memory_id, k.predicate`
 	var out []EntityClaims
 	var key, last string
@@ -172,15 +222,11 @@ func (s *Store) RescueText(ctx context.Context, f Filter, beginnings []string, l
 		return nil, nil
 	}
 	var p params
-	parts, counts := make([]string, len(beginnings)), make([]string, len(beginnings))
-	for i, b := range beginnings {
-		parts[i] = quoteLexeme(b) + ":*"
-		counts[i] = "(x.tsv @@ " + p.add(parts[i]) + "::tsquery)::int"
-	}
-	query := `SELECT x.id, (` + strings.Join(counts, " + ") + `)::float8 AS score, 0::bigint
-		FROM (SELECT m.id, m.tsv FROM memory_search m WHERE m.tsv @@ ` + p.add(strings.Join(parts, " | ")) + `::tsquery AND ` + f.where("m", &p) + `
+	match, count := beginningsSQL("m.tsv", beginnings, &p)
+	query := `SELECT x.id, x.score, 0::bigint
+		FROM (SELECT m.id, ` + count + ` AS score FROM memory_search m WHERE ` + match + ` AND ` + f.where("m", &p) + `
 			LIMIT ` + p.add(maxRescueMatches) + `) x
-		ORDER BY score DESC, x.id DESC LIMIT ` + p.add(limit)
+		ORDER BY x.score DESC, x.id DESC LIMIT ` + p.add(limit)
 	out, err := askAll[Hit](ctx, s, f.Principal.Tenant, planForValues, query, p)
 	if err != nil {
 		return nil, fmt.Errorf("search by beginnings: %w", err)

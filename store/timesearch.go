@@ -22,15 +22,16 @@ func (s *Store) SearchTime(ctx context.Context, f Filter, windows []memory.TimeW
 	}
 	var p params
 	var parts []string
+	const columns = "m.id, m.importance, m.pinned, m.created_at"
 	admitted, most := f.where("m", &p), p.add(timeMatches)
 	for _, w := range windows {
 		from, to := p.add(w.Start.UTC()), p.add(w.End.UTC())
 		parts = append(parts,
-			`(SELECT m.id, m.importance FROM memories m WHERE `+admitted+` AND m.occurred_at >= `+from+` AND m.occurred_at < `+to+` ORDER BY m.occurred_at DESC LIMIT `+most+`)`,
-			`(SELECT m.id, m.importance FROM memories m WHERE `+admitted+` AND m.validity = 'timeboxed'
+			`(SELECT `+columns+` FROM memories m WHERE `+admitted+` AND m.occurred_at >= `+from+` AND m.occurred_at < `+to+` ORDER BY m.occurred_at DESC LIMIT `+most+`)`,
+			`(SELECT `+columns+` FROM memories m WHERE `+admitted+` AND m.validity = 'timeboxed'
 				AND (m.valid_from IS NULL OR m.valid_from < `+to+`) AND (m.valid_until IS NULL OR m.valid_until > `+from+`) LIMIT `+most+`)`)
 	}
-	query := `SELECT x.id, max(x.importance) AS importance FROM (` + strings.Join(parts, " UNION ALL ") + `) x GROUP BY x.id
+	query := `SELECT x.id, ` + f.importanceNow("x", &p) + ` AS importance FROM (` + strings.Join(parts, " UNION ") + `) x
 		ORDER BY importance DESC, x.id DESC LIMIT ` + p.add(limit)
 	var out []Hit
 	var id uuid.UUID

@@ -66,13 +66,14 @@ func (s *Store) SearchGraph(ctx context.Context, f Filter, q Question, limit int
 		), nodes AS (
 			SELECT node, max(score) AS score FROM walk GROUP BY node ORDER BY score DESC, node LIMIT ` + strconv.Itoa(memory.MaxGraphNodes) + `
 		), found AS (
-			SELECT x.id, x.importance, sum(n.score) AS score FROM nodes n CROSS JOIN LATERAL (
-				SELECT m.id, m.importance FROM (SELECT e.memory_id FROM memory_entity_mentions e WHERE e.tenant = ` + tenant + ` AND e.entity_id = n.node
+			SELECT x.id, x.importance, x.pinned, x.created_at, sum(n.score) AS score FROM nodes n CROSS JOIN LATERAL (
+				SELECT m.id, m.importance, m.pinned, m.created_at FROM (SELECT e.memory_id FROM memory_entity_mentions e WHERE e.tenant = ` + tenant + ` AND e.entity_id = n.node
 					ORDER BY e.memory_id DESC LIMIT ` + strconv.Itoa(mentionsRead*memory.MaxGraphMentions) + `) e
 				JOIN memory_search m ON m.id = e.memory_id AND ` + f.where("m", &p) + ` ORDER BY m.id DESC LIMIT ` + strconv.Itoa(memory.MaxGraphMentions) + `) x
-			GROUP BY x.id, x.importance
+			GROUP BY x.id, x.importance, x.pinned, x.created_at
 		)
-		SELECT x.id, x.score, x.importance FROM found x ORDER BY least(1, x.score) * (0.7 + 0.3 * x.importance) DESC, x.id LIMIT ` + p.add(limit)
+		SELECT x.id, x.score, x.now FROM (SELECT x.*, ` + f.importanceNow("x", &p) + ` AS now FROM found x) x
+		ORDER BY least(1, x.score) * (0.7 + 0.3 * x.now) DESC, x.id LIMIT ` + p.add(limit)
 	var out []Hit
 	var id uuid.UUID
 	var score, importance float64

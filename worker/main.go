@@ -114,6 +114,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 		Store: st, Brain: brain, Index: index, Embedders: metrics.CountOthers(cfg.OtherEmbedder), Observe: metrics.ObserveRecall, Policy: cfg.Policy, Rules: policies.Current, Concurrency: cfg.Concurrency,
 		Callers: cfg.Callers, TrustKey: cfg.TrustKey, SweepShare: cfg.SweepShare, With: cfg.RecallWith, Without: cfg.RecallWithout,
 		SweepBatch: cfg.SweepBatch, NoPipeline: !cfg.Pipeline, NoGraph: !cfg.Graph,
+		ImportanceDecay: cfg.ImportanceDecay,
 	})
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start worker: %w", err)

@@ -109,11 +109,16 @@ func finishedIngest(ctx context.Context, c client.Client, id string) (Started, e
 // invalidOr digs a validation error out of what Temporal wraps around it.
 func invalidOr(err error) error {
 	var app *temporal.ApplicationError
-	if errors.As(err, &app) && app.Type() == activities.ErrTypeInvalidRequest {
-		var invalid schema.ValidationError
-		if app.Details(&invalid) == nil && len(invalid.Fields) > 0 {
-			return &invalid
-		}
+	if !errors.As(err, &app) {
+		return err
+	}
+	var invalid schema.ValidationError
+	var conflict schema.VersionConflict
+	switch {
+	case app.Type() == activities.ErrTypeInvalidRequest && app.Details(&invalid) == nil && len(invalid.Fields) > 0:
+		return &invalid
+	case app.Type() == activities.ErrTypeVersion && app.Details(&conflict) == nil && conflict.ID != "":
+		return &conflict
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -27,10 +28,12 @@ const forgetBatchesPerRun = 400
 // any more. Unconfirmed, the run ends as expired. Cancelled, it stops between two batches: what is
 // forgotten by then stays forgotten, and the receipt counts the rest.
 //
+// With IfVersion, a memory at another version fails the run with ErrTypeVersion, and nothing is changed.
+//
 // The request is the history's only content: a query, if there is one.
 func Forget(ctx workflow.Context, req schema.ForgetRequest) (schema.ForgetReceipt, error) {
 	p := req.Principal
-	run := &forgetRun{tenant: p.Tenant, batchSize: req.BatchSize}
+	run := &forgetRun{tenant: p.Tenant, batchSize: req.BatchSize, ifVersion: req.IfVersion}
 	if err := run.setup(ctx); err != nil {
 		return schema.ForgetReceipt{}, err
 	}
@@ -82,6 +85,7 @@ type forgetRun struct {
 	selected  bool                 // or failed to
 	selectErr error
 	confirmed bool
+	ifVersion int // of the one memory that is named; 0: any
 }
 
 func (run *forgetRun) ref() activities.ForgetRef {
@@ -200,7 +204,20 @@ func (run *forgetRun) forget(ctx workflow.Context) (schema.ForgetReceipt, error)
 		}
 	}
 	pending := run.elsewhere(ctx)
-	return run.finish(ctx, run.close(ctx, schema.ForgetDone, pending))
+	if err := run.close(ctx, schema.ForgetDone, pending); err != nil {
+		return run.finish(ctx, err)
+	}
+	return run.finish(ctx, run.conflict())
+}
+
+// conflict is the failure of a run whose one memory was changed after it was selected: who names a version wants
+// that one forgotten, or nothing.
+func (run *forgetRun) conflict() error {
+	if run.ifVersion == 0 || run.receipt.Skipped[memory.OutcomeVersionConflict] == 0 || len(run.preview.Sample) == 0 {
+		return nil
+	}
+	conflict := &schema.VersionConflict{ID: run.preview.Sample[0], IfVersion: run.ifVersion}
+	return temporal.NewNonRetryableApplicationError(conflict.Error(), activities.ErrTypeVersion, nil, conflict)
 }
 
 func (run *forgetRun) batches(ctx workflow.Context) error {

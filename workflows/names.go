@@ -27,6 +27,8 @@ const (
 	UpdateConfirm  = "confirm"  // Forget: takes schema.ForgetConfirmation, returns schema.ForgetApproval
 	SignalConfirm  = "confirm"  // Forget: the same, without an answer
 	QueryPreview   = "preview"  // Forget: schema.ForgetPreview
+
+	QueryRecord = "record" // Get: takes an id, returns the schema.MemoryRecord that the run has read
 )
 
 // The Nexus service, its operations, and the endpoint that `mneme nexus apply` creates unless another name
@@ -36,6 +38,7 @@ const (
 	NexusService      = "mneme"
 	OperationRemember = "remember" // schema.IngestRequest to IngestResult
 	OperationRecall   = "recall"   // schema.RecallRequest to schema.RecallResponse
+	OperationGet      = "get"      // schema.GetRequest to schema.GetResponse
 	OperationForget   = "forget"   // schema.ForgetRequest to schema.ForgetReceipt
 	OperationFeedback = "feedback" // schema.FeedbackRequest to schema.FeedbackResult
 )

@@ -21,6 +21,7 @@ import (
 var (
 	Remembering = nexus.NewOperationReference[schema.IngestRequest, IngestResult](OperationRemember)
 	Recalled    = nexus.NewOperationReference[schema.RecallRequest, schema.RecallResponse](OperationRecall)
+	Got         = nexus.NewOperationReference[schema.GetRequest, schema.GetResponse](OperationGet)
 	Forgetting  = nexus.NewOperationReference[schema.ForgetRequest, schema.ForgetReceipt](OperationForget)
 	FedBack     = nexus.NewOperationReference[schema.FeedbackRequest, schema.FeedbackResult](OperationFeedback)
 )
@@ -45,6 +46,7 @@ func (h nexusHandlers) operations() []nexus.RegisterableOperation {
 	return []nexus.RegisterableOperation{
 		operationOf(h, OperationRemember, KindIngest, h.remember),
 		operationOf(h, OperationRecall, KindRecall, h.recall),
+		operationOf(h, OperationGet, KindGet, h.get),
 		operationOf(h, OperationForget, KindForget, h.forget),
 		operationOf(h, OperationFeedback, KindFeedback, h.feedback),
 	}
@@ -100,27 +102,54 @@ func (h nexusHandlers) recall(ctx context.Context, nc temporalnexus.NexusClient,
 	if err := refusal(req.Validate()); err != nil {
 		return none, err
 	}
-	answer, err := h.ask(ctx, activities.RecallRequest{Key: "nexus#" + o.RequestID, Request: req})
-	var app *temporal.ApplicationError
-	switch {
-	case err == nil:
+	answer, err := inHandler(ctx, h.recaller.RecallMemories, activities.RecallRequest{Key: "nexus#" + o.RequestID, Request: req})
+	if err == nil {
 		return temporalnexus.NewSyncResult(answer), nil
-	case errors.As(err, &app) && app.NonRetryable():
-		return none, &nexus.HandlerError{Type: nexus.HandlerErrorTypeBadRequest, Message: app.Message(), Cause: app}
+	}
+	if err := neverAccepted(err); err != nil {
+		return none, err
 	}
 	temporalnexus.GetLogger(ctx).Warn("recall handed over to a workflow", "error", err)
 	return attach(ctx, nc, recallStart("", req), Recall, req)
 }
 
-// ask recalls within the time that a handler has.
-func (h nexusHandlers) ask(ctx context.Context, in activities.RecallRequest) (schema.RecallResponse, error) {
+// get answers at once where it can, as recall does.
+func (h nexusHandlers) get(ctx context.Context, nc temporalnexus.NexusClient, req schema.GetRequest, o temporalnexus.StartTemporalOperationOptions) (temporalnexus.TemporalOperationResult[schema.GetResponse], error) {
+	var none temporalnexus.TemporalOperationResult[schema.GetResponse]
+	if err := h.admit(ctx, &req.Principal, o); err != nil {
+		return none, err
+	}
+	if err := refusal(req.Validate()); err != nil {
+		return none, err
+	}
+	answer, err := inHandler(ctx, h.recaller.GetRecords, req)
+	if err == nil {
+		return temporalnexus.NewSyncResult(answer), nil
+	}
+	if err := neverAccepted(err); err != nil {
+		return none, err
+	}
+	temporalnexus.GetLogger(ctx).Warn("get handed over to a workflow", "error", err)
+	return attach(ctx, nc, getStart("", req), Get, req)
+}
+
+// neverAccepted is the refusal of a request that fails however often it is made, and nil for any other failure.
+func neverAccepted(err error) error {
+	if app := new(temporal.ApplicationError); errors.As(err, &app) && app.NonRetryable() {
+		return &nexus.HandlerError{Type: nexus.HandlerErrorTypeBadRequest, Message: app.Message(), Cause: app}
+	}
+	return nil
+}
+
+// inHandler reads within the time that a handler has.
+func inHandler[I, O any](ctx context.Context, read func(context.Context, I) (O, error), in I) (O, error) {
 	budget := recallInHandler
 	if deadline, ok := ctx.Deadline(); ok {
 		budget = min(budget, time.Until(deadline)-startMargin)
 	}
 	ctx, cancel := context.WithTimeout(ctx, budget)
 	defer cancel()
-	return h.recaller.RecallMemories(ctx, in)
+	return read(ctx, in)
 }
 
 // forget starts Forget and completes with its receipt. What needs a confirmation waits for one, which does

@@ -375,6 +375,7 @@ func TestNexusInvalidInput(t *testing.T) {
 			"candidates[0].colour": map[string]any{"principal": p, "candidates": []any{map[string]any{"content": "x", "colour": canary}}}},
 		workflows.OperationFeedback: {"colour": map[string]any{"principal": p, "retrieval_id": uuid.NewString(), "outcome": "success", "colour": canary}},
 		workflows.OperationRecall:   {"limt": map[string]any{"principal": p, "query": "x", "limt": canary}, "query": schema.RecallRequest{Principal: p, Query: canary + "\x00"}, "principal.agent": schema.RecallRequest{Principal: schema.Principal{Tenant: "t"}, Query: canary}},
+		workflows.OperationGet:      {"id": map[string]any{"principal": p, "ids": []string{uuid.NewString()}, "id": canary}, "ids[0]": schema.GetRequest{Principal: p, IDs: []string{canary}}, "ids": schema.GetRequest{Principal: p}},
 		workflows.OperationForget: {"reason": schema.ForgetRequest{Operation: schema.Operation{Principal: p}, Selector: schema.Selector{Query: canary}},
 			"selector.ids[0]": forgetRequest(p, "", schema.Selector{IDs: []string{canary}})},
 	} {

@@ -28,6 +28,7 @@ const (
 	KindFeedback = "feedback"
 	KindIngest   = "ingest" // of IngestWorkflowID
 	KindRecall   = "recall" // of RecallWorkflowID
+	KindGet      = "get"    // of GetWorkflowID
 )
 
 // largeFields are the fields of requests that may be large, by kind.

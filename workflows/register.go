@@ -34,6 +34,8 @@ type Dependencies struct {
 	NoGraph     bool                  // the entity graph is not written
 	TrustKey    []byte                // that trust contexts are signed with; empty believes them
 
+	ImportanceDecay float64 // the share of its importance that a memory keeps a day (recall.Recaller.DailyDecay)
+
 	Observe func(schema.RecallMeta, time.Duration, error) // is told of every recall (recall.Recaller); may be nil
 }
 
@@ -47,7 +49,7 @@ func (d Dependencies) recaller() *recall.Recaller {
 		embedder = &vector.Embedders{Configured: embedder, Other: d.Embedders, Store: d.Store, Index: d.Index.Name(), Now: d.Now}
 	}
 	return &recall.Recaller{Store: d.Store, Index: d.Index, Embedder: embedder, Reranking: d.Brain.Reranking, Now: d.Now,
-		TrustKey: d.TrustKey, Policy: d.Rules, With: d.With, Without: d.Without, Observe: d.Observe}
+		TrustKey: d.TrustKey, Policy: d.Rules, With: d.With, Without: d.Without, DailyDecay: d.ImportanceDecay, Observe: d.Observe}
 }
 
 // Register makes a worker host every workflow and activity, and the Nexus service.
@@ -66,6 +68,7 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterWorkflow(ContinueForget)
 	w.RegisterWorkflow(Review)
 	w.RegisterWorkflow(Recall)
+	w.RegisterWorkflow(Get)
 	w.RegisterWorkflow(DecaySweep)
 	w.RegisterWorkflow(RetentionPurge)
 	w.RegisterActivity(&activities.Staging{Store: d.Store, Policy: d.Policy, Rules: d.Rules, MaxAttempts: MaxJobAttempts, Now: d.Now})

@@ -32,7 +32,7 @@ var histories = []string{"ingest-single", "ingest-batch", "ingest-duplicate", "i
 	"ingest-cancelled", "resume", "resume-refused", "sync-index",
 	"ingest-review", "review-approved", "review-expired", "review-again",
 	"put", "put-invalid", "revise", "revise-refused", "modify", "recover", "feedback", "feedback-refused", "decay-sweep", "retention-purge",
-	"recall", "recall-invalid", "recall-invalid-shown", "ingest-unknown-field", "forget-invalid",
+	"recall", "recall-invalid", "recall-invalid-shown", "get", "ingest-unknown-field", "forget-invalid",
 	"forget-named", "forget-confirmed", "forget-signalled", "forget-expired", "forget-cancelled", "erase",
 	"sync-index-lost", "drift", "drift-looked", "reindex", "reindex-model", "reindex-cancelled", "reindex-failed"}
 
@@ -49,7 +49,7 @@ func TestReplay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			replayer := worker.NewWorkflowReplayer()
 			for _, fn := range []any{workflows.Ingest, workflows.ResumeIngest, workflows.SyncIndex, workflows.Reindex, workflows.DriftCheck, workflows.Review, workflows.Put, workflows.Revise,
-				workflows.Modify, workflows.Recover, workflows.Feedback, workflows.DecaySweep, workflows.RetentionPurge, workflows.Forget, workflows.ContinueForget, workflows.Recall} {
+				workflows.Modify, workflows.Recover, workflows.Feedback, workflows.DecaySweep, workflows.RetentionPurge, workflows.Forget, workflows.ContinueForget, workflows.Recall, workflows.Get} {
 				replayer.RegisterWorkflow(fn)
 			}
 			require.NoError(t, replayer.ReplayWorkflowHistoryFromJSONFile(nil, historyFile(name)))
@@ -59,7 +59,7 @@ func TestReplay(t *testing.T) {
 
 // Earlier versions dropped fields that they did not know: runs that were started with one replay as they were.
 func TestReplayOfRequestsWithUnknownFields(t *testing.T) {
-	for _, name := range []string{"ingest-single", "ingest-dead-job", "ingest-invalid", "recall", "recall-invalid-shown", "decay-sweep", "drift", "reindex", "review-approved", "resume"} {
+	for _, name := range []string{"ingest-single", "ingest-dead-job", "ingest-invalid", "recall", "recall-invalid-shown", "get", "decay-sweep", "drift", "reindex", "review-approved", "resume"} {
 		data, err := os.ReadFile(historyFile(name))
 		require.NoError(t, err)
 		var captured history.History
@@ -71,7 +71,7 @@ func TestReplayOfRequestsWithUnknownFields(t *testing.T) {
 		input.Data, err = json.Marshal(members)
 		require.NoError(t, err)
 		replayer := worker.NewWorkflowReplayer()
-		for _, fn := range []any{workflows.Ingest, workflows.ResumeIngest, workflows.Reindex, workflows.DriftCheck, workflows.Review, workflows.DecaySweep, workflows.Recall} {
+		for _, fn := range []any{workflows.Ingest, workflows.ResumeIngest, workflows.Reindex, workflows.DriftCheck, workflows.Review, workflows.DecaySweep, workflows.Recall, workflows.Get} {
 			replayer.RegisterWorkflow(fn)
 		}
 		require.NoError(t, replayer.ReplayWorkflowHistory(nil, &captured), name)
@@ -324,4 +324,6 @@ func recordRecalls(t *testing.T, h *testkit.Harness, p schema.Principal) {
 	require.Error(t, run.Get(context.Background(), nil))
 	record(t, h, "recall-invalid", run.GetID(), run.GetRunID())
 	record(t, h, "recall-invalid-shown", run.GetID(), run.GetRunID())
+	got := getBy(t, h, schema.GetRequest{Principal: p, IDs: []string{uuid.NewString(), known(t, h, p, "Ana works at Acme.")[0]}})
+	record(t, h, "get", got.GetID(), got.GetRunID())
 }

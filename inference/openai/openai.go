@@ -54,7 +54,7 @@ func New(cfg Config) (inference.Brain, error) {
 	if cfg.ChatModel != "" {
 		c := &chat{endpoint: end, service: sdk.NewChatService(append(options, atMost(maxChatResponse))...), model: cfg.ChatModel}
 		brain.Extractor, brain.Decider = c, c
-		brain.Reranking = inference.Reranking{Reranker: c, Blend: memory.RerankBlendModel}
+		brain.Reranking = inference.Reranking{Reranker: c, Blend: memory.RerankBlendModel, Summarizer: c}
 	}
 	if cfg.EmbeddingModel != "" {
 		brain.Embedder = &embedder{

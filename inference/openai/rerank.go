@@ -52,8 +52,15 @@ func (c *chat) Rerank(ctx context.Context, query string, texts []string) (map[in
 	return scores, usage, nil
 }
 
-// rerankPrompt gives query and texts as JSON, so that no text can pass for another or for the query.
 func rerankPrompt(query string, texts []string) prompt {
+	return prompt{
+		name: "reranking", schema: rerankSchema, system: rerankSystem,
+		user: enclose("query and texts", "", encode(queryAndTexts(query, texts))) + "\n\nScore every text for the query, as one JSON object.",
+	}
+}
+
+// queryAndTexts gives query and texts as JSON, so that no text can pass for another or for the query.
+func queryAndTexts(query string, texts []string) any {
 	type text struct {
 		N    int    `json:"n"`
 		Text string `json:"text"`
@@ -68,8 +75,5 @@ func rerankPrompt(query string, texts []string) prompt {
 		}
 		data.Texts = append(data.Texts, text{N: i + 1, Text: t})
 	}
-	return prompt{
-		name: "reranking", schema: rerankSchema, system: rerankSystem,
-		user: enclose("query and texts", "", encode(data)) + "\n\nScore every text for the query, as one JSON object.",
-	}
+	return data
 }

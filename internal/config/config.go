@@ -71,6 +71,8 @@ type Config struct {
 
 	Callers workflows.Callers // of the Nexus service
 
+	ImportanceDecay float64 // the share of its importance that a memory keeps for each day without access, (0,1]
+
 	SweepShare float64 // of a tenant's memories that one sweep may take without being asked for, [0,1]
 	SweepBatch int     // rows that one transaction of a sweep touches, at most store.SweepBatchSize
 
@@ -138,6 +140,9 @@ func Load() (Config, error) {
 		SweepBatch: e.number("MNEME_SWEEP_BATCH", store.SweepBatchSize),
 		Pipeline:   e.flag("MNEME_PIPELINE", true),
 		Graph:      e.flag("MNEME_GRAPH", true),
+
+		ImportanceDecay: e.fraction("MNEME_IMPORTANCE_DECAY", memory.DefaultDailyDecay),
+
 		PayloadKey: e.key("MNEME_PAYLOAD_KEY"),
 		TrustKey:   e.key("MNEME_TRUST_KEY"),
 	}
@@ -149,6 +154,9 @@ func Load() (Config, error) {
 	}
 	if !c.Graph && !slices.Contains(c.RecallWithout, memory.ChannelGraph) {
 		c.RecallWithout = append(c.RecallWithout, memory.ChannelGraph)
+	}
+	if c.ImportanceDecay == 0 {
+		e.problems = append(e.problems, "MNEME_IMPORTANCE_DECAY must be more than 0")
 	}
 	return c, e.err()
 }
@@ -171,7 +179,7 @@ func (c Config) NewBrain(ctx context.Context) (inference.Brain, error) {
 		}
 	}
 	if c.Brain == "rules" && c.Embedder != "openai" && c.Reranker != "model" {
-		return c.reranked(brain, nil), nil
+		return c.reranked(brain, inference.Reranking{}), nil
 	}
 	if c.Brain == "openai" && c.OpenAI.ChatModel == "" {
 		return inference.Brain{}, errors.New("MNEME_OPENAI_CHAT_MODEL: is required when MNEME_BRAIN is openai")
@@ -195,7 +203,7 @@ func (c Config) NewBrain(ctx context.Context) (inference.Brain, error) {
 			return inference.Brain{}, err
 		}
 	}
-	return c.reranked(brain, remote.Reranking.Reranker), nil
+	return c.reranked(brain, remote.Reranking), nil
 }
 
 // cached puts a cache before an embedder that costs more than looking a text up.
@@ -207,13 +215,13 @@ func (c Config) cached(e inference.Embedder) (inference.Embedder, error) {
 }
 
 // reranked gives a brain the reranker that the configuration names; model is the chat model's.
-func (c Config) reranked(brain inference.Brain, model inference.Reranker) inference.Brain {
+func (c Config) reranked(brain inference.Brain, model inference.Reranking) inference.Brain {
 	r := inference.Reranking{Top: c.RerankTop, Deadline: c.RerankDeadline}
 	switch c.Reranker {
 	case "embedding":
 		r.Reranker, r.Blend = inference.EmbeddingReranker{Embedder: brain.Embedder}, memory.RerankBlendEmbedding
 	case "model":
-		r.Reranker, r.Blend = model, memory.RerankBlendModel
+		r.Reranker, r.Blend, r.Summarizer = model.Reranker, memory.RerankBlendModel, model.Summarizer
 	default:
 		return brain
 	}

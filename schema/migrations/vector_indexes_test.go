@@ -45,7 +45,10 @@ func TestTheApplicationMakesIndexesOfModels(t *testing.T) {
 	built, err = build("BAAI/bge-small-en-v1.5", 384, "persistent", "semantic", false)
 	require.NoError(t, err)
 	require.True(t, built)
-	require.Len(t, indexes(), len(before)+1)
+	built, err = build("BAAI/bge-small-en-v1.5", 384, "brief", "learned", false)
+	require.NoError(t, err)
+	require.True(t, built)
+	require.Len(t, indexes(), len(before)+2)
 
 	for name, bad := range map[string]struct {
 		model          string
@@ -59,11 +62,12 @@ func TestTheApplicationMakesIndexesOfModels(t *testing.T) {
 		"too many":     {"a", 4001, "session", "episodic"},
 		"no such tier": {"a", 3, "eternal", "episodic"},
 		"no such pair": {"a", 3, "persistent", "episodic"},
+		"half a class": {"a", 3, "brief", "semantic"},
 	} {
 		_, err := build(bad.model, bad.dims, bad.tier, bad.typology, false)
 		requireCode(t, err, invalidParameter, name)
 	}
-	require.Len(t, indexes(), len(before)+1)
+	require.Len(t, indexes(), len(before)+2)
 	_, err = conn.Exec(ctx, `CREATE INDEX ON memory_embeddings (model)`)
 	requireCode(t, err, insufficientPrivilege)
 }

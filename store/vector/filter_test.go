@@ -133,7 +133,10 @@ func someFilter(r *rand.Rand) (store.Filter, bool) {
 		whole = whole && f.Who != "Łukasz" && f.Who != "łukasz" && f.Who != "\u212Aelvin"
 	})
 	often(func() { f.Pinned = new(r.IntN(2) == 0) })
-	often(func() { f.ImportanceMin = float64(r.IntN(11)) / 10 })
+	often(func() {
+		f.ImportanceMin = float64(r.IntN(11)) / 10
+		whole = whole && f.ImportanceMin == 0 // the index knows the base, and not what it has faded to
+	})
 	often(func() { f.Since = new(base.Add(time.Duration(r.IntN(1000))*time.Hour + 1500*time.Nanosecond)) })
 	often(func() { f.Until = new(base.Add(time.Duration(r.IntN(1000))*time.Hour + time.Microsecond)) })
 	often(func() { f.MaxSensitivity = pick(r, levels...) })

@@ -97,7 +97,7 @@ func ofTenant(tenant string) *qd.Filter {
 // pushedFilter mirrors store.Filter as far as a payload can say it. It may let more through, never less:
 // Postgres looks at every id afterwards. What it leaves out are conditions of validity, which are JSON, validity
 // where the question names times of its own, and names that are not plain ASCII, which Go and Postgres may fold
-// differently. All points are live.
+// differently. Importance is the base, of which less may be left now. All points are live.
 func pushedFilter(f store.Filter) *qd.Filter {
 	pr := f.Principal
 	must := []*qd.Condition{qd.NewMatchKeyword(keyTenant, pr.Tenant)}

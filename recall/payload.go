@@ -1,0 +1,86 @@
+package recall
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+)
+
+// stagePayload is the stage that reads structured payloads.
+const stagePayload = "payload"
+
+// readPayloads reads the structured payloads of results, where the request asks for them. Payloads of what was
+// selected for the task have a part of the token budget for themselves, half of it at most: whoever asks for a
+// procedure wants its steps rather than one more turn of a conversation.
+func (q *query) readPayloads(ctx context.Context, results []schema.RecallResult) {
+	if !q.req.Payload || len(results) == 0 {
+		return
+	}
+	defer q.timed(stagePayload)()
+	ids := make([]uuid.UUID, len(results))
+	for i, row := range results {
+		ids[i] = uuid.MustParse(row.ID)
+	}
+	ctx, cancel := q.within(ctx, readDeadline)
+	defer cancel()
+	found, err := q.Store.Payloads(ctx, q.readable(), ids)
+	if err != nil {
+		q.degrade(stagePayload, err)
+		return
+	}
+	q.payloads = found
+	budget := q.task().BudgetTokens
+	for _, id := range ids {
+		if tokens := memory.EstimateTokens(string(found[id])); q.isSelected(id.String()) && q.reserved+tokens <= budget/2 {
+			q.reserved += tokens
+		}
+	}
+}
+
+// budget is what texts may come to; 0 is no bound.
+func (q *query) budget() int {
+	if budget := q.task().BudgetTokens; budget > 0 {
+		return budget - q.reserved // which is half at most
+	}
+	return 0
+}
+
+// addPayloads gives the results their payloads, as far as the token budget has room: what was selected for the
+// task first, then the best. What is shown redacted has none.
+func (q *query) addPayloads(results, extra []schema.RecallResult) {
+	if len(q.payloads) == 0 {
+		return
+	}
+	order := make([]int, len(results))
+	for i := range order {
+		order[i] = i
+	}
+	rank := func(i int) int {
+		if q.isSelected(results[i].ID) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rank(a), rank(b)) })
+	used, budget := tokensOf(results)+tokensOf(extra), q.task().BudgetTokens
+	for _, i := range order {
+		row := &results[i]
+		id, err := uuid.Parse(row.ID)
+		payload := q.payloads[id]
+		if err != nil || row.Redacted != "" || len(payload) == 0 {
+			continue
+		}
+		tokens := memory.EstimateTokens(string(payload))
+		if budget > 0 && used+tokens > budget {
+			row.PayloadLeftOut = true
+			continue
+		}
+		used += tokens
+		row.Payload = payload
+	}
+}

@@ -1,0 +1,90 @@
+package workflows_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows"
+)
+
+// A memory is forgotten at the version that the request names, or the request fails with a typed error and nothing
+// is changed: whoever asks, and whenever the memory was changed.
+func TestForgetGuardedByItsVersion(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	o := onlooker{t, h, testkit.Principal()}
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	id := known(t, h, o.p, "Tea is served hot.")[0]
+	tags := []string{"drinks"}
+	change := func() int {
+		_, result := modify(t, h, modifyRequest(o.p, schema.Patch{ID: id, Tags: &tags}))
+		require.Equal(t, schema.PatchUpdated, result.Results[0].Status)
+		tags = append(tags, "x"+uuid.NewString())
+		return o.get(id).Version
+	}
+	version := change()
+	request := func(at int) schema.ForgetRequest {
+		req := forgetRequest(o.p, "", schema.Selector{IDs: []string{id}})
+		req.Execute, req.IfVersion = true, at
+		return req
+	}
+	refused := func(err error, want schema.VersionConflict) {
+		t.Helper()
+		var conflict *schema.VersionConflict
+		require.ErrorAs(t, err, &conflict)
+		require.Equal(t, want, *conflict)
+		require.Nil(t, o.get(id).DeletedAt)
+	}
+
+	// By Go.
+	run, err := workflows.StartForget(ctx, h.Temporal, h.TaskQueue, request(version-1))
+	require.NoError(t, err)
+	_, err = workflows.ForgetPreview(ctx, h.Temporal, run)
+	refused(err, schema.VersionConflict{ID: id, IfVersion: version - 1, Version: version})
+	_, err = workflows.Outcome[schema.ForgetReceipt](ctx, run)
+	refused(err, schema.VersionConflict{ID: id, IfVersion: version - 1, Version: version})
+
+	// By a client that knows names alone, and by an agent's workflow.
+	plain := map[string]any{"principal": o.p, "reason": "r", "execute": true, "if_version": version + 1, "selector": map[string]any{"ids": []string{id}}}
+	run, err = h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "plain/" + uuid.NewString(), TaskQueue: h.TaskQueue}, "Forget", plain)
+	require.NoError(t, err)
+	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
+	for _, err := range []error{run.Get(ctx, nil), within(t, a.start(t, workflows.OperationForget, plain), nil)} {
+		var app *temporal.ApplicationError
+		require.ErrorAs(t, err, &app)
+		require.Equal(t, activities.ErrTypeVersion, app.Type())
+		var details map[string]any
+		require.NoError(t, app.Details(&details))
+		require.Equal(t, map[string]any{"id": id, "if_version": float64(version + 1), "version": float64(version)}, details)
+	}
+
+	// It changes after it was selected.
+	later := forgetRequest(o.p, "", schema.Selector{IDs: []string{id}})
+	later.IfVersion = version
+	run, preview := startForget(t, h, later)
+	require.Equal(t, schema.ForgetPreviewed, preview.State)
+	now := change()
+	confirmForget(t, h, o.p, preview)
+	_, err = workflows.Outcome[schema.ForgetReceipt](ctx, run)
+	refused(err, schema.VersionConflict{ID: id, IfVersion: version})
+
+	// At its version it goes.
+	run, err = workflows.StartForget(ctx, h.Temporal, h.TaskQueue, request(now))
+	require.NoError(t, err)
+	receipt := receiptOf(t, run)
+	require.Equal(t, 1, receipt.Forgotten)
+	require.Zero(t, receipt.Skipped[memory.OutcomeVersionConflict])
+	require.NotNil(t, o.get(id).DeletedAt)
+}

@@ -1,0 +1,92 @@
+package workflows
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mneme/mneme/schema"
+)
+
+// ErrTypeNotRead is the type of the error of a query for a record that the run has not read.
+const ErrTypeNotRead = "NotRead"
+
+// Get reads records by id, for clients that speak only Temporal. The query QueryRecord returns one of them, as long
+// as the run is kept. An invalid request fails the run with ErrTypeInvalidRequest before anything is read.
+//
+// As of Recall, the answer is content and stands in the history: in the marker of the local activity and in the
+// result.
+func Get(ctx workflow.Context, req schema.GetRequest) (schema.GetResponse, error) {
+	var out schema.GetResponse
+	if err := workflow.SetQueryHandler(ctx, QueryRecord, func(id string) (schema.MemoryRecord, error) {
+		for _, record := range out.Records {
+			if record.ID == id {
+				return record, nil
+			}
+		}
+		return schema.MemoryRecord{}, temporal.NewNonRetryableApplicationError("this run has read no such record", ErrTypeNotRead, nil)
+	}); err != nil {
+		return out, err
+	}
+	p := req.Principal
+	whose := []temporal.SearchAttributeUpdate{AttrTenant.ValueSet(p.Tenant), AttrAgent.ValueSet(p.Agent), AttrProject.ValueSet(p.Project)}
+	if err := invalidRequest(validate(ctx, &req)); err != nil {
+		// Its text may be of what is erased later: an erasure finds runs by their tenant.
+		showOperation(ctx, PhaseDone, "invalid request", append(whose, AttrOutcome.ValueSet(OutcomeFailed))...)
+		return out, err
+	}
+	showOperation(ctx, PhaseRecall, "reading", whose...)
+	options := recallOptions
+	options.Summary = "get"
+	err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options), recalling.GetRecords, req).Get(ctx, &out)
+	outcome := OutcomeOK
+	if err != nil {
+		outcome = OutcomeFailed
+	}
+	showOperation(ctx, PhaseDone, fmt.Sprintf("%d of %d records", len(out.Records), len(req.IDs)), AttrOutcome.ValueSet(outcome))
+	if err != nil {
+		return schema.GetResponse{}, err
+	}
+	return out, nil
+}
+
+// GetWorkflowID is the id of the run that answers a request: see RecallWorkflowID.
+func GetWorkflowID(r schema.GetRequest) string {
+	encoded, err := json.Marshal(r)
+	if err != nil {
+		encoded = []byte(err.Error()) // unreachable for a decoded request
+	}
+	sum := sha256.Sum256(encoded)
+	return principalID(KindGet, r.Principal, "content-"+hex.EncodeToString(sum[:16]))
+}
+
+func getStart(taskQueue string, req schema.GetRequest) client.StartWorkflowOptions {
+	return client.StartWorkflowOptions{
+		ID:                       GetWorkflowID(req),
+		TaskQueue:                taskQueue,
+		WorkflowExecutionTimeout: recallTimeout,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		StaticSummary:            fmt.Sprintf("get for %s of %s", req.Principal.Agent, req.Principal.Tenant),
+	}
+}
+
+// StartGet starts a Get run, or joins the one that is reading the same. It returns a *schema.ValidationError for a
+// request that will never be accepted; Outcome waits for the records.
+func StartGet(ctx context.Context, c client.Client, taskQueue string, req schema.GetRequest) (client.WorkflowRun, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	run, err := c.ExecuteWorkflow(ctx, getStart(taskQueue, req), Get, req)
+	if err != nil {
+		return nil, fmt.Errorf("start get: %w", err)
+	}
+	return run, nil
+}

@@ -1,0 +1,174 @@
+package workflows_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows"
+)
+
+// getBy reads by id through the workflow.
+func getBy(t testing.TB, h *testkit.Harness, req schema.GetRequest) client.WorkflowRun {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	run, err := workflows.StartGet(ctx, h.Temporal, h.TaskQueue, req)
+	require.NoError(t, err)
+	return run
+}
+
+// A client without Go finds a procedure and gets its steps: from a recall with payloads, from the workflow that
+// reads by id, from a query, and from an agent's workflow in another namespace.
+func TestAClientWithoutGoGetsARecipe(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	ctx := context.Background()
+	p := testkit.Principal()
+	plain := func(workflow string, in map[string]any) client.WorkflowRun {
+		run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "plain/" + uuid.NewString(), TaskQueue: h.TaskQueue}, workflow, in)
+		require.NoError(t, err)
+		return run
+	}
+	who := map[string]any{"tenant": p.Tenant, "agent": p.Agent}
+	var put struct {
+		Items []struct{ ID, Status string }
+	}
+	require.NoError(t, plain("Put", map[string]any{"principal": who, "reason": "taught", "records": []any{map[string]any{"type": "competence", "confidence": 0.9,
+		"content": "How to fix a linker cache mismatch", "payload": map[string]any{"kind": "competence", "skill_name": "fix_linker",
+			"triggers": []any{map[string]any{"signal": "linker cache mismatch"}}, "recipe": []any{map[string]any{"step": "clear the cache", "tool": "rm"}, map[string]any{"step": "link again"}}}}}}).
+		Get(ctx, &put))
+	require.Len(t, put.Items, 1)
+	id := put.Items[0].ID
+
+	type recipe struct {
+		ID      string
+		Payload struct {
+			Recipe []struct{ Step string }
+		}
+	}
+	steps := func(r recipe) {
+		t.Helper()
+		require.Equal(t, id, r.ID)
+		require.Len(t, r.Payload.Recipe, 2)
+		require.Equal(t, "clear the cache", r.Payload.Recipe[0].Step)
+	}
+	var recalled struct{ Results []recipe }
+	require.NoError(t, plain("Recall", map[string]any{"principal": who, "query": "linker cache mismatch", "payload": true}).Get(ctx, &recalled))
+	require.Len(t, recalled.Results, 1)
+	steps(recalled.Results[0])
+
+	var read struct {
+		Records []recipe
+		Missing []string
+	}
+	unknown := uuid.NewString()
+	run := plain("Get", map[string]any{"principal": who, "ids": []string{id, unknown}})
+	require.NoError(t, run.Get(ctx, &read))
+	require.Len(t, read.Records, 1)
+	steps(read.Records[0])
+	require.Equal(t, []string{unknown}, read.Missing)
+
+	value, err := h.Temporal.QueryWorkflow(ctx, run.GetID(), run.GetRunID(), workflows.QueryRecord, id)
+	require.NoError(t, err)
+	var one recipe
+	require.NoError(t, value.Get(&one))
+	steps(one)
+	_, err = h.Temporal.QueryWorkflow(ctx, run.GetID(), run.GetRunID(), workflows.QueryRecord, unknown)
+	require.Error(t, err)
+
+	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
+	read.Records = nil
+	require.NoError(t, within(t, a.start(t, workflows.OperationGet, map[string]any{"principal": who, "ids": []string{id}}), &read))
+	require.Len(t, read.Records, 1)
+	steps(read.Records[0])
+
+	// Others see no record that is private, and do not learn that it is there.
+	other := p
+	other.Agent = "other"
+	out, err := workflows.Outcome[schema.GetResponse](ctx, getBy(t, h, schema.GetRequest{Principal: other, IDs: []string{id, unknown}, ReadPolicy: schema.ReadShared}))
+	require.NoError(t, err)
+	require.Empty(t, out.Records)
+	require.Equal(t, []string{id, unknown}, out.Missing)
+	whole, err := workflows.Outcome[schema.GetResponse](ctx, getBy(t, h, schema.GetRequest{Principal: p, IDs: []string{id}}))
+	require.NoError(t, err)
+	stored, err := h.Store.Get(ctx, p, uuid.MustParse(id))
+	require.NoError(t, err)
+	require.JSONEq(t, string(stored.Payload), string(whole.Records[0].Payload))
+	require.NotEmpty(t, whole.Records[0].AuditLog)
+}
+
+func TestGetOfAnInvalidRequest(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	for field, in := range map[string]any{
+		"principal.tenant": schema.GetRequest{Principal: schema.Principal{Agent: "a"}, IDs: []string{uuid.NewString()}},
+		"ids":              schema.GetRequest{Principal: testkit.Principal()},
+		"ids[1]":           schema.GetRequest{Principal: testkit.Principal(), IDs: []string{uuid.NewString(), canary}},
+		"id":               map[string]any{"principal": testkit.Principal(), "id": canary},
+	} {
+		run, err := h.Temporal.ExecuteWorkflow(context.Background(), client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(), TaskQueue: h.TaskQueue}, "Get", in)
+		require.NoError(t, err)
+		_, err = workflows.Outcome[schema.GetResponse](context.Background(), run)
+		var invalid *schema.ValidationError
+		require.ErrorAs(t, err, &invalid)
+		require.Equal(t, field, invalid.Fields[0].Field)
+		require.NotContains(t, err.Error(), canary)
+		var app *temporal.ApplicationError
+		require.ErrorAs(t, run.Get(context.Background(), nil), &app)
+		require.Equal(t, activities.ErrTypeInvalidRequest, app.Type())
+	}
+}
+
+// What was erased is in no history of a read by id, nor can a query bring it back.
+func TestEraseReachesReadsByID(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	id := known(t, h, p, "The "+canary+" sleeps in the attic.")[0]
+	run := getBy(t, h, schema.GetRequest{Principal: p, IDs: []string{id}})
+	out, err := workflows.Outcome[schema.GetResponse](context.Background(), run)
+	require.NoError(t, err)
+	require.Len(t, out.Records, 1)
+	require.Equal(t, []string{enumspb.EVENT_TYPE_MARKER_RECORDED.String(), enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED.String()},
+		barers(t, h.Temporal, run.GetID(), run.GetRunID(), canary), "what the documentation says is in the history")
+	listed(t, h.Temporal, run.GetID())
+	erase, preview := startForget(t, h, forgetRequest(p, schema.ForgetErase, schema.Selector{IDs: []string{id}}))
+	confirmForget(t, h, p, preview)
+	require.Equal(t, 2, receiptOf(t, erase).Removed["temporal_runs"], "the ingest and the read")
+	gone(t, h.Temporal, run.GetID(), run.GetRunID())
+}
+
+// What is too large for Temporal is left out by whole records, and named.
+func TestGetOfMoreThanTemporalTakes(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	var ids []string
+	for i := range 10 {
+		long := make([]byte, 230<<10)
+		for k := range long {
+			long[k] = "abcdefghij "[(k*7+i)%11]
+		}
+		ids = append(ids, known(t, h, p, string(long))...)
+	}
+	out, err := workflows.Outcome[schema.GetResponse](context.Background(), getBy(t, h, schema.GetRequest{Principal: p, IDs: ids}))
+	require.NoError(t, err)
+	require.NotEmpty(t, out.Records)
+	require.NotEmpty(t, out.LeftOut)
+	require.Empty(t, out.Missing)
+	require.Len(t, ids, len(out.Records)+len(out.LeftOut))
+	encoded, err := json.Marshal(out)
+	require.NoError(t, err)
+	require.LessOrEqual(t, len(encoded), activities.MaxAnswerBytes+1<<10)
+}
