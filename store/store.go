@@ -191,7 +191,7 @@ func (s *Store) ask(ctx context.Context, tenant string, how planning, query stri
 func asking(tenant string, how planning) *pgx.Batch {
 	b := &pgx.Batch{}
 	b.Queue(`SELECT set_config('mneme.tenant', $1, true), set_config('transaction_read_only', 'on', true), set_config('plan_cache_mode', $2, true),
-		set_config('jit', 'off', true), set_config('hnsw.iterative_scan', 'relaxed_order', true)`, tenant, how)
+		set_config('jit', 'off', true), set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('enable_seqscan', 'off', true)`, tenant, how)
 	return b
 }
 
@@ -216,7 +216,7 @@ func bind(ctx context.Context, tx pgx.Tx, tenant string, search bool) error {
 	}
 	const tenantOnly = `SELECT set_config('mneme.tenant', $1, true)`
 	const forSearch = `SELECT set_config('mneme.tenant', $1, true), set_config('plan_cache_mode', 'force_custom_plan', true),
-		set_config('jit', 'off', true), set_config('hnsw.iterative_scan', 'relaxed_order', true)`
+		set_config('jit', 'off', true), set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('enable_seqscan', 'off', true)`
 	query := tenantOnly
 	if search {
 		query = forSearch
