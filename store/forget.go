@@ -174,7 +174,7 @@ func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions
 			parts[i] = p.add(query) + "::text::tsquery"
 		}
 		own := "websearch_to_tsquery(mneme_text_config(m.language), " + p.add(sel.Query) + ")"
-		from = "(SELECT s.id FROM memory_search s WHERE s.live AND s.tsv @@ (" + strings.Join(parts, " || ") + ") OFFSET 0) x JOIN memories m ON m.id = x.id"
+		from = "(SELECT s.id FROM memory_text s WHERE s.live AND s.tsv @@ (" + strings.Join(parts, " || ") + ") OFFSET 0) x JOIN memories m ON m.id = x.id"
 		where += " AND m.live AND m.tsv @@ " + own +
 			" AND mneme_text_config(m.language) = ANY(" + p.add(text.configs) + "::text[]::regconfig[])"
 		rank = "ts_rank(m.tsv, " + own + ")"

@@ -227,7 +227,7 @@ func (x *neighborSearch) queueText(b *pgx.Batch, plans []memory.TextPlan) {
 	score := lengthNormalised("m", strings.Join(terms, " + "), scale, &p)
 	// OFFSET 0 keeps the planner from serving the space's conditions with another index.
 	x.hits(b, fmt.Sprintf(`WITH %s SELECT q.n, h.id, h.score FROM q CROSS JOIN LATERAL (
-			SELECT m.id, %s AS score FROM (SELECT * FROM memory_search s WHERE s.tsv @@ q.match AND s.live OFFSET 0) m
+			SELECT m.id, %s AS score FROM (SELECT * FROM memory_text s WHERE s.tsv @@ q.match AND s.live OFFSET 0) m
 			WHERE %s AND %s ORDER BY score DESC, m.id LIMIT %d) h`,
 		x.asked(&p, names, arrays...), score, x.place("m", &p), admitted, neighborsPerChannel), p)
 }
@@ -276,8 +276,7 @@ func (x *neighborSearch) queueScan(b *pgx.Batch, model inference.EmbeddingModel,
 	with := []string{x.asked(&p, []string{"vec"}, fmt.Sprintf("%s::text[]::vector[]::halfvec(%d)[]", p.add(vectors), model.Dimensions)), space}
 	parts := make([]string, len(vectorClasses))
 	for i, class := range vectorClasses {
-		with = append(with, fmt.Sprintf(`class%d AS MATERIALIZED (SELECT id, valid_until, vec FROM space WHERE tier = '%s' AND typology = '%s')`,
-			i, class.tier, class.typology))
+		with = append(with, fmt.Sprintf(`class%d AS MATERIALIZED (SELECT e.id, e.valid_until, e.vec FROM space e WHERE %s)`, i, class.where()))
 		parts[i] = fmt.Sprintf(`SELECT q.n, h.id, greatest(0, 1 - h.distance)::float8 FROM q CROSS JOIN LATERAL (
 			SELECT m.id, m.vec <=> q.vec AS distance FROM class%d m WHERE %s ORDER BY distance LIMIT %d) h WHERE q.vec IS NOT NULL`, i, admitted, neighborsPerChannel)
 	}

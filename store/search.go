@@ -95,7 +95,7 @@ func (s *Store) rankText(ctx context.Context, f Filter, q Question, plan memory.
 		lexemes, weights = append(lexemes, t.Lexeme), append(weights, t.Weight)
 	}
 	// ts_rank saturates term frequency on a curve of its own: it chooses, with room, and BM25 ranks.
-	chosen := `SELECT m.id, m.tsv, ` + score + ` AS score FROM memory_search m WHERE ` + match + ` AND ` + f.where("m", &p) +
+	chosen := `SELECT m.id, m.tsv, ` + score + ` AS score FROM memory_text m WHERE ` + match + ` AND ` + f.where("m", &p) +
 		` ORDER BY score DESC, m.id LIMIT ` + p.add(textOversample*limit)
 	query := `SELECT x.id, ` + bm25("cardinality(l.positions)", "length(x.tsv)", "t.weight", plan, &p) + ` AS score,
 			coalesce(bit_or(1::bigint << (t.n - 1)::int) FILTER (WHERE t.n <= ` + p.add(len(plan.Terms)) + `), 0)
@@ -162,7 +162,12 @@ var vectorClasses = []vectorClass{
 	{schema.TierPersistent, schema.TypologyProcedural},
 }
 
-// nearestSQL selects the memories of one class nearest to a vector. Model, tier and typology are
+// where renders that the embedding e is of the class, as the condition of its index does.
+func (c vectorClass) where() string {
+	return fmt.Sprintf("e.tier = '%s' AND e.typology = '%s'", c.tier, c.typology)
+}
+
+// nearestSQL selects the memories of one class nearest to a vector. Model and class are
 // written out, not passed, so that the planner can match the class's partial index. The condition on
 // the memory m holds before the cut: the index is scanned on until enough memories meet it.
 //
@@ -170,9 +175,9 @@ var vectorClasses = []vectorClass{
 func nearestSQL(model inference.EmbeddingModel, class vectorClass, tenant, vector, limit, condition string) string {
 	return fmt.Sprintf(`SELECT e.memory_id, greatest(0, 1 - (e.embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d)))::float8 AS score
 		FROM memory_embeddings e CROSS JOIN `+byKey("m", "e.tenant", "e.memory_id")+`
-		WHERE e.tenant = %[3]s AND e.model = %[4]s AND e.dims = %[1]d AND e.tier = '%[5]s' AND e.typology = '%[6]s' AND %[8]s
-		ORDER BY e.embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d) LIMIT %[7]s`,
-		model.Dimensions, vector, tenant, quoteLiteral(model.Name), class.tier, class.typology, limit, condition)
+		WHERE e.tenant = %[3]s AND e.model = %[4]s AND e.dims = %[1]d AND %[5]s AND %[7]s
+		ORDER BY e.embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d) LIMIT %[6]s`,
+		model.Dimensions, vector, tenant, quoteLiteral(model.Name), class.where(), limit, condition)
 }
 
 // SearchVector returns the ids nearest to a vector among the live memories that the filter admits,

@@ -210,11 +210,14 @@ var errNoTenant = errors.New("no tenant")
 
 // bind sets the transaction's tenant. The statements of a reading transaction are planned for their actual
 // arguments; those that one plan serves go through ask.
+//
+// No statement that is bound to a tenant reads a whole table where an index serves: a plan that was made while the
+// table was small, or from wrong statistics, would do so for as long as it is kept.
 func bind(ctx context.Context, tx pgx.Tx, tenant string, search bool) error {
 	if tenant == "" {
 		return errNoTenant
 	}
-	const tenantOnly = `SELECT set_config('mneme.tenant', $1, true)`
+	const tenantOnly = `SELECT set_config('mneme.tenant', $1, true), set_config('enable_seqscan', 'off', true)`
 	const forSearch = `SELECT set_config('mneme.tenant', $1, true), set_config('plan_cache_mode', 'force_custom_plan', true),
 		set_config('jit', 'off', true), set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('enable_seqscan', 'off', true)`
 	query := tenantOnly

@@ -178,7 +178,7 @@ func (s *Store) RescueText(ctx context.Context, f Filter, beginnings []string, l
 		counts[i] = "(x.tsv @@ " + p.add(parts[i]) + "::tsquery)::int"
 	}
 	query := `SELECT x.id, (` + strings.Join(counts, " + ") + `)::float8 AS score, 0::bigint
-		FROM (SELECT m.id, m.tsv FROM memory_search m WHERE m.tsv @@ ` + p.add(strings.Join(parts, " | ")) + `::tsquery AND ` + f.where("m", &p) + `
+		FROM (SELECT m.id, m.tsv FROM memory_text m WHERE m.tsv @@ ` + p.add(strings.Join(parts, " | ")) + `::tsquery AND ` + f.where("m", &p) + `
 			LIMIT ` + p.add(maxRescueMatches) + `) x
 		ORDER BY score DESC, x.id DESC LIMIT ` + p.add(limit)
 	out, err := askAll[Hit](ctx, s, f.Principal.Tenant, planForValues, query, p)
