@@ -26,6 +26,8 @@ const (
 	ErrTypeNotFound       = "NotFound"
 	ErrTypeConflict       = "Conflict"
 	ErrTypeItemsPending   = "ItemsPending" // some items of the range failed and may be tried again
+	// ErrTypeStatementTimeout means that Postgres ended a statement at its limit (store.ClassLimits). It is tried again.
+	ErrTypeStatementTimeout = "StatementTimeout"
 )
 
 // Range names a run of candidates of one batch: those with From <= position < To. It is all that
@@ -58,6 +60,10 @@ func fail(err error) error {
 		return temporal.NewNonRetryableApplicationError(err.Error(), ErrTypeNotFound, nil)
 	case errors.Is(err, store.ErrNotDead):
 		return temporal.NewNonRetryableApplicationError(err.Error(), ErrTypeConflict, nil)
+	}
+	var timeout *store.TimeoutError
+	if errors.As(err, &timeout) {
+		return temporal.NewApplicationErrorWithOptions(timeout.Error(), ErrTypeStatementTimeout, temporal.ApplicationErrorOptions{})
 	}
 	if code, refused := store.Refused(err); refused {
 		return temporal.NewNonRetryableApplicationError("the database cannot keep what the request holds (SQLSTATE "+code+")", ErrTypeInvalidRequest, nil)

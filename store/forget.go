@@ -28,6 +28,7 @@ const ForgetBatchSize = schema.MaxForgetBatch
 // returns the first preview, with the state that the run has come to: a confirmed run whose workflow has
 // failed goes on without a second confirmation.
 func (s *Store) SelectForget(ctx context.Context, op Operation, req schema.ForgetRequest, now time.Time) (schema.ForgetPreview, error) {
+	ctx = within(ctx, ClassLong)
 	preview, err := carryOut(ctx, s, op, kindForget, now, func(c *change) (schema.ForgetPreview, error) { return c.selectForget(ctx, op, req) })
 	if err == nil {
 		err = s.read(ctx, op.Tenant, func(tx pgx.Tx) error {
@@ -403,6 +404,7 @@ func (s *Store) ConfirmForget(ctx context.Context, tenant string, run uuid.UUID,
 // CloseForget ends a run as done, expired or cancelled and returns its receipt. A run that was confirmed
 // does not expire, and one that has ended keeps its end: the receipt's state tells.
 func (s *Store) CloseForget(ctx context.Context, tenant string, run uuid.UUID, state schema.ForgetState, now time.Time) (schema.ForgetReceipt, error) {
+	ctx = within(ctx, ClassLong)
 	var receipt schema.ForgetReceipt
 	err := s.write(ctx, tenant, now, func(c *change) error {
 		r, err := c.lockForget(ctx, run)
@@ -499,6 +501,7 @@ func (s *Store) ForgetStatus(ctx context.Context, p schema.Principal, run uuid.U
 // ForgetItems lists what a run of the principal's agent and user has selected, from an ordinal on, limit at most
 // (500, also when it is 0); ErrNotFound for any other run.
 func (s *Store) ForgetItems(ctx context.Context, p schema.Principal, run uuid.UUID, from, limit int) ([]schema.ForgetItem, error) {
+	ctx = within(ctx, ClassPipeline)
 	if limit <= 0 || limit > ForgetBatchSize {
 		limit = ForgetBatchSize
 	}

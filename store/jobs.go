@@ -260,6 +260,7 @@ func scanJob(row pgx.CollectableRow) (schema.Job, error) {
 
 // JobCounts returns the number of the tenant's jobs by state.
 func (s *Store) JobCounts(ctx context.Context, tenant string) (map[schema.JobState]int64, error) {
+	ctx = within(ctx, ClassPipeline)
 	out := map[schema.JobState]int64{}
 	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT state, count(*) FROM jobs WHERE tenant = $1 GROUP BY state`, tenant)

@@ -50,6 +50,7 @@ const neighborScan = 4000
 // rows costs as many reads for every fact as the tenant has memories. So ids are collected first and rows are read
 // by their ids, as a set.
 func (s *Store) Neighbors(ctx context.Context, owner schema.Principal, queries []NeighborQuery) ([][]memory.Neighbor, error) {
+	ctx = within(ctx, ClassPipeline)
 	if len(queries) == 0 {
 		return [][]memory.Neighbor{}, nil
 	}

@@ -85,6 +85,7 @@ func (s *Store) IndexEntries(ctx context.Context, tenant string, model inference
 
 // indexEntries joins the memories that source names to what is known of them. The tenant is $1.
 func (s *Store) indexEntries(ctx context.Context, tenant string, model inference.EmbeddingModel, source string, p *params) ([]OutboxEntry, error) {
+	ctx = within(ctx, ClassPipeline)
 	query := `SELECT o.memory_id, o.seq, o.changes, o.attempts, m.id IS NULL OR NOT m.live, coalesce(m.version, 0), coalesce(m.tier, ''), coalesce(m.typology, ''),
 			coalesce(m.agent_id, ''), coalesce(m.project, ''), coalesce(m.scope, ''), coalesce(m.visibility, ''), coalesce(m.policy_group, ''),
 			coalesce(m.type, ''), coalesce(m.category, ''), m.tags, lower(coalesce(m.who, '')), coalesce(m.pinned, false), coalesce(m.importance, 0),
@@ -310,6 +311,7 @@ func (s *Store) OutboxTenants(ctx context.Context) ([]string, error) {
 // BatchMemories returns the ids of the memories that a range wrote or changed: its sources, the
 // facts added from them, and the targets of updates and deletes.
 func (s *Store) BatchMemories(ctx context.Context, r Range) ([]uuid.UUID, error) {
+	ctx = within(ctx, ClassPipeline)
 	var out []uuid.UUID
 	err := s.read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `

@@ -50,6 +50,7 @@ type Batch struct {
 
 // Batch reads the settings of a batch; ErrNotFound when the tenant has none such.
 func (s *Store) Batch(ctx context.Context, tenant string, id uuid.UUID) (Batch, error) {
+	ctx = within(ctx, ClassPipeline)
 	var b Batch
 	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
 		var err error
@@ -317,6 +318,7 @@ type ExtractTotals struct {
 // ExtractTotals counts the stored extractions of a range and the jobs that died extracting; a job that
 // was forgotten did not die of it.
 func (s *Store) ExtractTotals(ctx context.Context, r Range) (t ExtractTotals, err error) {
+	ctx = within(ctx, ClassPipeline)
 	err = s.read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `
 			WITH `+inRange+`
@@ -339,6 +341,7 @@ type DecideTotals struct {
 
 // DecideTotals counts the proposals of a range and the jobs that died deciding, forgotten ones left out.
 func (s *Store) DecideTotals(ctx context.Context, r Range) (t DecideTotals, err error) {
+	ctx = within(ctx, ClassPipeline)
 	err = s.read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `
 			WITH `+inRange+`, p AS MATERIALIZED (SELECT action FROM proposals WHERE tenant = $1 AND candidate_id = ANY(ARRAY(SELECT id FROM c)))

@@ -47,13 +47,13 @@ func (s *Store) Analyse(ctx context.Context, tenant string, w Wording) (Question
 	}
 	q := Question{names: memory.FocalNames(w.Query)}
 	var lexemes [][]memory.Lexeme
-	b := asking(tenant, planOnce)
+	b := s.asking(ctx, tenant, planOnce)
 	b.Queue(lexemesSQL, tenant, texts).Query(func(rows pgx.Rows) (err error) {
 		lexemes, err = scanLexemes(rows, len(texts))
 		return err
 	})
 	b.Queue(corpusSQL, tenant).QueryRow(func(row pgx.Row) error { return row.Scan(&q.corpus.Docs, &q.corpus.Lexemes) })
-	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+	if err := s.sendAsked(ctx, b); err != nil {
 		return Question{}, fmt.Errorf("analyse: %w", err)
 	}
 	q.query, q.keywords, q.expansion, q.vocabulary = lexemes[0], lexemes[1], lexemes[2], known

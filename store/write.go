@@ -669,6 +669,7 @@ type Unembedded struct {
 
 // Unembedded lists the live source memories of a range that lack an embedding of the model.
 func (s *Store) Unembedded(ctx context.Context, r Range, model inference.EmbeddingModel) ([]Unembedded, error) {
+	ctx = within(ctx, ClassPipeline)
 	var out []Unembedded
 	err := s.read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `
