@@ -8,11 +8,9 @@ package activities
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mneme/mneme/inference"
@@ -116,33 +114,4 @@ func now(clock func() time.Time) time.Time {
 		return clock()
 	}
 	return time.Now()
-}
-
-// heartbeatEvery is how often work in progress reports, and recordHeartbeat how; tests replace both.
-var (
-	heartbeatEvery  = 5 * time.Second
-	recordHeartbeat = func(ctx context.Context) { activity.RecordHeartbeat(ctx) }
-)
-
-// beat reports that the activity is alive, from now until the function it returns is called: one
-// model call may take longer than the heartbeat timeout.
-func beat(ctx context.Context) (stop func()) {
-	if !activity.IsActivity(ctx) {
-		return func() {}
-	}
-	done := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		tick := time.NewTicker(heartbeatEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-tick.C:
-				recordHeartbeat(ctx)
-			}
-		}
-	})
-	return func() { close(done); wg.Wait() }
 }

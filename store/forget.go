@@ -404,7 +404,7 @@ func (s *Store) ConfirmForget(ctx context.Context, tenant string, run uuid.UUID,
 // CloseForget ends a run as done, expired or cancelled and returns its receipt. A run that was confirmed
 // does not expire, and one that has ended keeps its end: the receipt's state tells.
 func (s *Store) CloseForget(ctx context.Context, tenant string, run uuid.UUID, state schema.ForgetState, now time.Time) (schema.ForgetReceipt, error) {
-	ctx = within(ctx, ClassLong)
+	ctx = within(ctx, ClassPipeline)
 	var receipt schema.ForgetReceipt
 	err := s.write(ctx, tenant, now, func(c *change) error {
 		r, err := c.lockForget(ctx, run)

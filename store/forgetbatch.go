@@ -24,7 +24,7 @@ type Forgot struct {
 // A batch that is delivered again goes on where the run stands: no memory is forgotten twice. Of a run
 // that is not confirmed, or has been cancelled, it changes nothing; the receipt's state tells.
 func (s *Store) ForgetBatch(ctx context.Context, tenant string, run uuid.UUID, limit int, now time.Time) (Forgot, error) {
-	ctx = within(ctx, ClassLong)
+	ctx = within(ctx, ClassPipeline)
 	var out Forgot
 	err := againAlone(ctx, func() error {
 		out = Forgot{}
