@@ -98,7 +98,8 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r Range) (ExtractResult, 
 		return ExtractResult{}, stalled(ctx, err)
 	}
 	t, err := a.Store.ExtractTotals(ctx, sr)
-	return ExtractResult{Candidates: t.Candidates, Facts: t.Facts, Triples: t.Triples, Warnings: t.Warnings, Dead: t.Dead, More: more}, fail(stalled(ctx, err))
+	result := ExtractResult{Candidates: t.Candidates, Facts: t.Facts, Triples: t.Triples, Warnings: t.Warnings, Dead: t.Dead, More: more}
+	return result, fail(stalled(ctx, err))
 }
 
 // believed is what is kept of a model's extraction. Where nothing is left of an answer that was not as it should

@@ -27,8 +27,8 @@ type WriteRequest struct {
 }
 
 // WriteProposals embeds the source memories of a range that have no embedding and then commits the
-// range's proposals in one transaction, or in several where one takes too long. An embedder that fails delays only the embeddings: the
-// outbox still asks for them.
+// range's proposals in one transaction, or in several where one takes too long. An embedder that fails
+// delays only the embeddings: the outbox still asks for them.
 func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (store.WriteCounts, error) {
 	ctx, stop := beat(ctx)
 	defer stop()
@@ -43,7 +43,8 @@ func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (store.Wr
 	advance(ctx)
 	var counts store.WriteCounts
 	err = halving(ctx, sr, func(part store.Range) error {
-		written, err := a.Store.Write(ctx, store.WriteInput{Range: part, MaxRounds: in.MaxRounds, Now: now(a.Now), Sources: sources, Rules: rulesInForce(a.Rules)})
+		written, err := a.Store.Write(ctx, store.WriteInput{Range: part, MaxRounds: in.MaxRounds, Now: now(a.Now),
+			Sources: sources, Rules: rulesInForce(a.Rules)})
 		if err == nil {
 			written.Stale += counts.Stale // of this part and those before
 			counts = counts.Add(written)

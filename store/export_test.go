@@ -48,3 +48,6 @@ func Within(ctx context.Context, c Class) context.Context { return within(ctx, c
 
 // Pool is the store's connections.
 func (s *Store) Pool() *pgxpool.Pool { return s.pool }
+
+// ScanUpTo has the neighbour search compare vectors one by one for tenants of up to n memories.
+func (s *Store) ScanUpTo(n int64) { s.scanUpTo = n }

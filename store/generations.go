@@ -204,7 +204,7 @@ func (s *Store) LivePage(ctx context.Context, tenant string, model inference.Emb
 // IndexStates returns the states of memories, live or not. One that is not there, because it has been deleted
 // for good or never was, has version 0; the outbox may still have its deletion.
 func (s *Store) IndexStates(ctx context.Context, tenant string, model inference.EmbeddingModel, ids []uuid.UUID) (map[uuid.UUID]IndexState, error) {
-	found, err := s.indexStates(ctx, tenant, `SELECT `+indexStateColumns("x.id")+` FROM unnest($4::uuid[]) x(id) LEFT JOIN memories m ON m.tenant = $1 AND m.id = x.id`,
+	found, err := s.indexStates(ctx, tenant, `SELECT `+indexStateColumns("x.id")+` FROM unnest($4::uuid[]) x(id) LEFT JOIN `+byKey("m", "$1", "x.id")+` ON true`,
 		tenant, model.Name, model.Dimensions, ids)
 	out := make(map[uuid.UUID]IndexState, len(found))
 	for _, state := range found {

@@ -54,7 +54,8 @@ func (s *Store) Neighbors(ctx context.Context, owner schema.Principal, queries [
 	if len(queries) == 0 {
 		return [][]memory.Neighbor{}, nil
 	}
-	search := neighborSearch{owner: owner, queries: queries, best: make([]map[uuid.UUID]float64, len(queries))}
+	search := neighborSearch{owner: owner, queries: queries, scan: cmp.Or(s.scanUpTo, neighborScan),
+		best: make([]map[uuid.UUID]float64, len(queries))}
 	for i := range search.best {
 		search.best[i] = map[uuid.UUID]float64{}
 	}
@@ -78,6 +79,7 @@ func (s *Store) Neighbors(ctx context.Context, owner schema.Principal, queries [
 type neighborSearch struct {
 	owner   schema.Principal
 	queries []NeighborQuery
+	scan    int64                   // up to how many memories vectors are compared one by one
 	best    []map[uuid.UUID]float64 // by query: the score of each memory in its best channel
 	found   map[uuid.UUID]foundNeighbor
 }
@@ -116,8 +118,8 @@ func (x *neighborSearch) collect(ctx context.Context, tx pgx.Tx) error {
 
 // place renders that the memory m is live and in the owner's space.
 func (x *neighborSearch) place(m string, p *params) string {
-	return m + ".live AND " + m + ".agent_id = " + p.add(x.owner.Agent) + " AND " + m + ".project = " + p.add(x.owner.Project) +
-		" AND " + m + ".scope = " + p.add(x.owner.Scope)
+	return m + ".live AND " + m + ".agent_id = " + p.add(x.owner.Agent) +
+		" AND " + m + ".project = " + p.add(x.owner.Project) + " AND " + m + ".scope = " + p.add(x.owner.Scope)
 }
 
 // admitted renders that the memory m may be offered to the query q.
@@ -135,7 +137,8 @@ func (x *neighborSearch) asked(p *params, names []string, arrays ...string) stri
 	}
 	arrays = append([]string{p.add(exclude) + "::uuid[]", p.add(at) + "::timestamptz[]"}, arrays...)
 	names = append([]string{"exclude", "at"}, names...)
-	return `q AS MATERIALIZED (SELECT u.* FROM unnest(` + strings.Join(arrays, ", ") + `) WITH ORDINALITY u(` + strings.Join(names, ", ") + `, n))`
+	return `q AS MATERIALIZED (SELECT u.* FROM unnest(` + strings.Join(arrays, ", ") +
+		`) WITH ORDINALITY u(` + strings.Join(names, ", ") + `, n))`
 }
 
 // hits has a query's rows (n, id, score) noted.
@@ -157,7 +160,8 @@ func (x *neighborSearch) queueSame(b *pgx.Batch) {
 		asking[string(hashes[i])] = append(asking[string(hashes[i])], i)
 	}
 	var p params
-	query := `SELECT m.content_hash, m.id FROM memories m WHERE m.tenant = ` + p.add(x.owner.Tenant) + ` AND m.content_hash = ANY(` + p.add(hashes) + `) AND ` + x.place("m", &p)
+	query := `SELECT m.content_hash, m.id FROM memories m
+		WHERE m.tenant = ` + p.add(x.owner.Tenant) + ` AND m.content_hash = ANY(` + p.add(hashes) + `) AND ` + x.place("m", &p)
 	b.Queue(query, p...).Query(func(rows pgx.Rows) error {
 		var hash []byte
 		var id uuid.UUID
@@ -247,7 +251,7 @@ func (x *neighborSearch) queueVectors(b *pgx.Batch, docs int64) {
 	if model.Name == "" {
 		return
 	}
-	if docs <= neighborScan {
+	if docs <= x.scan {
 		x.queueScan(b, model, vectors)
 		return
 	}
@@ -257,8 +261,8 @@ func (x *neighborSearch) queueVectors(b *pgx.Batch, docs int64) {
 	limit := p.add(neighborsPerChannel)
 	parts := make([]string, len(vectorClasses))
 	for i, class := range vectorClasses {
-		parts[i] = `SELECT q.n, h.memory_id, h.score FROM q CROSS JOIN LATERAL (` + nearestSQL(model, class, tenant, "q.vec", limit, place+" AND "+admitted) +
-			`) h WHERE q.vec IS NOT NULL`
+		parts[i] = `SELECT q.n, h.memory_id, h.score FROM q CROSS JOIN LATERAL (` +
+			nearestSQL(model, class, tenant, "q.vec", limit, place+" AND "+admitted) + `) h WHERE q.vec IS NOT NULL`
 	}
 	// The index gives them in order. Sorting would need all of the tenant's, for every query.
 	b.Queue(`SELECT set_config('enable_sort', 'off', true)`)
@@ -274,12 +278,15 @@ func (x *neighborSearch) queueScan(b *pgx.Batch, model inference.EmbeddingModel,
 			FROM memory_embeddings e CROSS JOIN %[2]s
 			WHERE e.tenant = %[3]s AND e.model = %[4]s AND e.dims = %[1]d AND %[5]s)`,
 		model.Dimensions, byKey("m", "e.tenant", "e.memory_id"), p.add(x.owner.Tenant), p.add(model.Name), x.place("m", &p))
-	with := []string{x.asked(&p, []string{"vec"}, fmt.Sprintf("%s::text[]::vector[]::halfvec(%d)[]", p.add(vectors), model.Dimensions)), space}
+	array := fmt.Sprintf("%s::text[]::vector[]::halfvec(%d)[]", p.add(vectors), model.Dimensions)
+	with := []string{x.asked(&p, []string{"vec"}, array), space}
 	parts := make([]string, len(vectorClasses))
 	for i, class := range vectorClasses {
-		with = append(with, fmt.Sprintf(`class%d AS MATERIALIZED (SELECT e.id, e.valid_until, e.vec FROM space e WHERE %s)`, i, class.where()))
+		with = append(with, fmt.Sprintf(`class%d AS MATERIALIZED (SELECT e.id, e.valid_until, e.vec FROM space e WHERE %s)`,
+			i, class.where()))
 		parts[i] = fmt.Sprintf(`SELECT q.n, h.id, greatest(0, 1 - h.distance)::float8 FROM q CROSS JOIN LATERAL (
-			SELECT m.id, m.vec <=> q.vec AS distance FROM class%d m WHERE %s ORDER BY distance LIMIT %d) h WHERE q.vec IS NOT NULL`, i, admitted, neighborsPerChannel)
+			SELECT m.id, m.vec <=> q.vec AS distance FROM class%d m WHERE %s ORDER BY distance LIMIT %d) h WHERE q.vec IS NOT NULL`,
+			i, admitted, neighborsPerChannel)
 	}
 	x.hits(b, `WITH `+strings.Join(with, ", ")+` `+strings.Join(parts, " UNION ALL "), p)
 }
@@ -309,8 +316,8 @@ func (x *neighborSearch) load(ctx context.Context, tx pgx.Tx) error {
 		_, err := pgx.ForEachRow(rows, []any{&id, &pinned}, func() error { spoken[id] = spoken[id] || pinned; return nil })
 		return err
 	})
-	b.Queue(`SELECT memory_id, subject, predicate, object, functional FROM entity_claims WHERE tenant = $1 AND memory_id = ANY($2) ORDER BY memory_id, subject, predicate`,
-		x.owner.Tenant, ids).Query(func(rows pgx.Rows) error {
+	b.Queue(`SELECT memory_id, subject, predicate, object, functional FROM entity_claims
+		WHERE tenant = $1 AND memory_id = ANY($2) ORDER BY memory_id, subject, predicate`, x.owner.Tenant, ids).Query(func(rows pgx.Rows) error {
 		var id uuid.UUID
 		var c memory.Claim
 		_, err := pgx.ForEachRow(rows, []any{&id, &c.Subject, &c.Predicate, &c.Object, &c.Functional}, func() error {
@@ -322,12 +329,14 @@ func (x *neighborSearch) load(ctx context.Context, tx pgx.Tx) error {
 		return err
 	})
 	var p params
-	b.Queue(`SELECT m.id, m.version, m.content, m.content_hash, m.category, m.pinned, m.type, m.visibility, m.validity <> 'global', m.status, m.who, m.occurred_at, m.valid_until
-		FROM memories m WHERE m.tenant = `+p.add(x.owner.Tenant)+` AND m.id = ANY(`+p.add(ids)+`) AND `+x.place("m", &p), p...).Query(func(rows pgx.Rows) error {
+	query := `SELECT m.id, m.version, m.content, m.content_hash, m.category, m.pinned, m.type, m.visibility, m.validity <> 'global',
+			m.status, m.who, m.occurred_at, m.valid_until
+		FROM memories m WHERE m.tenant = ` + p.add(x.owner.Tenant) + ` AND m.id = ANY(` + p.add(ids) + `) AND ` + x.place("m", &p)
+	b.Queue(query, p...).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			var n foundNeighbor
-			if err := rows.Scan(&n.id, &n.Version, &n.Content, &n.Hash, &n.Category, &n.Pinned, &n.Type, &n.Visibility, &n.Bounded, &n.Status, &n.Who,
-				&n.OccurredAt, &n.validUntil); err != nil {
+			if err := rows.Scan(&n.id, &n.Version, &n.Content, &n.Hash, &n.Category, &n.Pinned, &n.Type, &n.Visibility, &n.Bounded,
+				&n.Status, &n.Who, &n.OccurredAt, &n.validUntil); err != nil {
 				return err
 			}
 			if byPinned, ok := spoken[n.id]; ok && n.Type == schema.TypeEpisodic && (byPinned || !n.Pinned) {
@@ -375,5 +384,6 @@ func (x *neighborSearch) ranked(query int) []memory.Neighbor {
 // together, so that the only index that can serve them is the primary key, by all of it: a plain join leaves the
 // planner free to read all of a tenant's memories for each id, which it does of a tenant that it takes for one row.
 func byKey(alias, tenant, id string) string {
-	return fmt.Sprintf("LATERAL (SELECT * FROM memories WHERE memories.tenant = %s AND memories.id = %s OFFSET 0) %s", tenant, id, alias)
+	return fmt.Sprintf("LATERAL (SELECT * FROM memories WHERE memories.tenant = %s AND memories.id = %s OFFSET 0) %s",
+		tenant, id, alias)
 }

@@ -35,34 +35,38 @@ type ignorance struct {
 	before, after string
 }
 
+// plannedTables are those that the pipeline goes through.
 const plannedTables = `'memories', 'memory_embeddings', 'memory_candidates', 'proposals', 'lexeme_stats', 'corpus_stats', 'jobs', 'entity_claims',
 	'memory_relations', 'memory_hints', 'index_outbox', 'memory_provenance'`
 
-// forgetStatistics leaves the tables as a restored dump does.
-const forgetStatistics = `
-	DELETE FROM pg_statistic WHERE starelid IN (SELECT c.oid FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relname IN (` + plannedTables + `));
-	UPDATE pg_class SET reltuples = -1, relpages = 0 WHERE relnamespace = current_schema()::regnamespace AND relname IN (` + plannedTables + `)`
+const (
+	ofSchema = `relnamespace = current_schema()::regnamespace AND relname IN (` + plannedTables + `)`
+
+	// forgetStatistics leaves the tables as a restored dump does.
+	forgetStatistics = `
+		DELETE FROM pg_statistic WHERE starelid IN (SELECT oid FROM pg_class WHERE ` + ofSchema + `);
+		UPDATE pg_class SET reltuples = -1, relpages = 0 WHERE ` + ofSchema + `;`
+
+	eachTable = `DO $$ DECLARE t text; BEGIN
+		FOREACH t IN ARRAY ARRAY[` + plannedTables + `] LOOP EXECUTE format('ALTER TABLE %I `
+)
 
 var ignorances = []ignorance{
 	{name: "missing", after: forgetStatistics},
 	{name: "stale", before: `ANALYZE`},
 	// The planner takes a tenant for a single row, whichever it is.
 	{name: "false", after: `
-		DO $$ DECLARE t text; BEGIN
-			FOREACH t IN ARRAY ARRAY[` + plannedTables + `] LOOP EXECUTE format('ALTER TABLE %I ALTER COLUMN tenant SET (n_distinct = -1)', t); END LOOP;
-		END $$;
+		` + eachTable + `ALTER COLUMN tenant SET (n_distinct = -1)', t); END LOOP; END $$;
 		ANALYZE;
 		UPDATE pg_statistic SET stakind1 = 0, stanumbers1 = NULL, stavalues1 = NULL
-		WHERE starelid IN (SELECT c.oid FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relname IN (` + plannedTables + `)) AND staattnum = 1`},
+		WHERE staattnum = 1 AND starelid IN (SELECT oid FROM pg_class WHERE ` + ofSchema + `)`},
 }
 
 // newIgnorant returns a world with a tenant that the statistics know, and the tenant t that they do not.
 func newIgnorant(t *testing.T, how ignorance) *world {
 	t.Helper()
 	w := newWorld(t)
-	w.exec(`DO $$ DECLARE t text; BEGIN
-		FOREACH t IN ARRAY ARRAY[` + plannedTables + `] LOOP EXECUTE format('ALTER TABLE %I SET (autovacuum_enabled = false)', t); END LOOP;
-	END $$`)
+	w.exec(eachTable + `SET (autovacuum_enabled = false)', t); END LOOP; END $$`)
 	require.NoError(t, pgxvec.RegisterTypes(ctx, w.owner))
 	w.fillAlike("known", knownRows)
 	if how.before != "" {
@@ -91,9 +95,10 @@ func (w *world) fillAlike(tenant string, n int) {
 	require.NoError(w.t, err)
 	w.exec(`CREATE TEMP TABLE IF NOT EXISTS alike (n int, c text, hash bytea, v vector)`)
 	w.exec(`TRUNCATE pg_temp.alike`)
-	_, err = w.owner.CopyFrom(ctx, pgx.Identifier{"pg_temp", "alike"}, []string{"n", "c", "hash", "v"}, pgx.CopyFromSlice(n, func(i int) ([]any, error) {
+	rows := pgx.CopyFromSlice(n, func(i int) ([]any, error) {
 		return []any{i, texts[i], memory.Normalize(texts[i]).Hash, pgvector.NewVector(vectors[i])}, nil
-	}))
+	})
+	_, err = w.owner.CopyFrom(ctx, pgx.Identifier{"pg_temp", "alike"}, []string{"n", "c", "hash", "v"}, rows)
 	require.NoError(w.t, err)
 	w.exec(`INSERT INTO memories (tenant, id, agent_id, type, category, tier, typology, content, normalized_content, content_hash, payload,
 			confidence, importance, salience, salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy,
@@ -105,12 +110,16 @@ func (w *world) fillAlike(tenant string, n int) {
 		`INSERT INTO corpus_stats SELECT tenant, count(*), sum(length(tsv)) FROM memories WHERE tenant = $1 GROUP BY 1`,
 		`INSERT INTO entity_claims SELECT $1, md5($1 || n)::uuid, 'service s' || n, 'listens on', 'port', false, now() FROM pg_temp.alike`,
 		`INSERT INTO ingest_batches SELECT $1, md5($1)::uuid, 'w', 'a', '', '', '', 'private', 'controlled', true, 0.5, 500, now()`,
-		`INSERT INTO memory_candidates (tenant, id, batch_id, ordinal, state, memory_id, source_kind, content, category, sensitivity, occurred_at, created_at, extraction)
-			SELECT $1, md5($1 || n)::uuid, md5($1)::uuid, n, 'staged', md5($1 || n)::uuid, 'observation', c, 'fact', 'low', now(), now(), '{"facts": []}' FROM pg_temp.alike`,
+		`INSERT INTO memory_candidates (tenant, id, batch_id, ordinal, state, memory_id, source_kind, content, category, sensitivity,
+				occurred_at, created_at, extraction)
+			SELECT $1, md5($1 || n)::uuid, md5($1)::uuid, n, 'staged', md5($1 || n)::uuid, 'observation', c, 'fact', 'low',
+				now(), now(), '{"facts": []}' FROM pg_temp.alike`,
 		`INSERT INTO jobs (tenant, id, kind, state, phase, batch_id, candidate_id, memory_id, workflow_id, max_attempts, created_at, updated_at)
-			SELECT tenant, id, 'ingest', 'pending', 'extract', batch_id, id, memory_id, 'w', 3, now(), now() FROM memory_candidates WHERE tenant = $1`,
+			SELECT tenant, id, 'ingest', 'pending', 'extract', batch_id, id, memory_id, 'w', 3, now(), now()
+			FROM memory_candidates WHERE tenant = $1`,
 		`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash, created_at)
-			SELECT $1, md5($1 || n)::uuid, md5($1 || n)::uuid, '` + memory.HashModel + `', 384, v, 'session', 'episodic', hash, now() FROM pg_temp.alike`,
+			SELECT $1, md5($1 || n)::uuid, md5($1 || n)::uuid, '` + memory.HashModel + `', 384, v, 'session', 'episodic', hash, now()
+			FROM pg_temp.alike`,
 	} {
 		w.exec(sql, tenant)
 	}
@@ -205,20 +214,24 @@ func TestNeighborsReadFewRowsWhateverTheStatistics(t *testing.T) {
 				queries = append(queries, store.NeighborQuery{Fact: f, Exclude: uuid.New(), At: time.Now(),
 					Embedding: &store.Embedding{Model: hash, Vector: embed(t, f.Content)}})
 			}
-			var found [][]memory.Neighbor
-			bounded, cancel := context.WithTimeout(ctx, time.Minute)
-			defer cancel()
-			read, plan := rowsRead(t, s, listen, func() (err error) {
-				found, err = s.Neighbors(bounded, schema.Principal{Tenant: "t", Agent: "a"}, queries)
-				return err
-			})
-			require.Len(t, found, len(queries))
-			for i := range found {
-				require.NotEmpty(t, found[i])
-				require.Equal(t, alike(i), found[i][0].Content)
+			// A small tenant's vectors are read once, a large one's are asked of the index.
+			for _, scan := range []int64{freshRows, 1} {
+				s.ScanUpTo(scan)
+				var found [][]memory.Neighbor
+				read, plan := rowsRead(t, s, listen, func() (err error) {
+					bounded, cancel := context.WithTimeout(ctx, time.Minute)
+					defer cancel()
+					found, err = s.Neighbors(bounded, schema.Principal{Tenant: "t", Agent: "a"}, queries)
+					return err
+				})
+				require.Len(t, found, len(queries))
+				for i := range found {
+					require.NotEmpty(t, found[i])
+					require.Equal(t, alike(i), found[i][0].Content)
+				}
+				t.Logf("scan up to %d: %.0f rows read", scan, read)
+				require.LessOrEqual(t, read, float64(5*freshRows+len(queries)*400), plan)
 			}
-			t.Logf("%.0f rows read", read)
-			require.LessOrEqual(t, read, float64(5*freshRows+len(queries)*400), plan)
 		})
 	}
 }
@@ -274,8 +287,9 @@ func TestThePipelineReadsFewRowsWhateverTheStatistics(t *testing.T) {
 					_, err = pgx.ForEachRow(rows, []any{&id, &content}, func() error {
 						f := fact("The " + content)
 						f.Claim = memory.Claim{Subject: fmt.Sprintf("service s%d", len(done)), Predicate: "listens on", Object: content}
-						done = append(done, store.Extracted{CandidateID: id, Extraction: memory.Extraction{Facts: []memory.Fact{f},
-							Triples: []memory.Triple{{Source: f.Claim.Subject, Relationship: "part of", Target: fmt.Sprintf("fleet %d", len(done)), Confidence: 1}}}})
+						part := memory.Triple{Source: f.Claim.Subject, Relationship: "part of", Target: fmt.Sprintf("fleet %d", len(done)), Confidence: 1}
+						done = append(done, store.Extracted{CandidateID: id,
+							Extraction: memory.Extraction{Facts: []memory.Fact{f}, Triples: []memory.Triple{part}}})
 						candidates = append(candidates, id)
 						facts = append(facts, store.Decided{CandidateID: id, Fact: f, Embedding: &store.Embedding{Model: hash, Vector: embed(t, f.Content)},
 							Proposal: memory.Proposal{Action: schema.ActionAdd, Confidence: 1, Reason: "new"}})

@@ -56,6 +56,7 @@ type Store struct {
 
 	statementTimeout time.Duration
 	timedOut         func(Class, bool)
+	scanUpTo         int64 // in place of neighborScan, for tests
 
 	hubs  hubDegrees // of shaping
 	hints vocabulary // of searching hints

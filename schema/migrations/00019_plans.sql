@@ -20,6 +20,8 @@ DROP INDEX proposals_of_batch;
 CREATE INDEX proposals_of_batch ON proposals (batch_id, tenant, state);
 ALTER TABLE proposals DROP CONSTRAINT proposals_tenant_candidate_id_ordinal_key;
 ALTER TABLE proposals ADD CONSTRAINT proposals_tenant_candidate_id_ordinal_key UNIQUE (candidate_id, tenant, ordinal);
+DROP INDEX index_outbox_of_memory;
+CREATE INDEX index_outbox_of_memory ON index_outbox (memory_id, tenant, seq);
 DROP INDEX jobs_of_batch;
 CREATE INDEX jobs_of_batch ON jobs (batch_id, tenant, id);
 -- What a call of a model costs, and what fails, is noted on the job of a candidate.
