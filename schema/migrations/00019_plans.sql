@@ -66,5 +66,12 @@ BEGIN
 END $$;
 -- +goose StatementEnd
 
+-- A replaced function has the search path of whoever replaced it: see 00006_revision.sql.
+-- +goose StatementBegin
+DO $$ BEGIN
+    EXECUTE format('ALTER FUNCTION mneme_refresh_statistics() SET search_path = %I, pg_temp', current_schema());
+END $$;
+-- +goose StatementEnd
+
 -- +goose Down
 SELECT 1;
