@@ -8,11 +8,9 @@ package activities
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mneme/mneme/inference"
@@ -27,6 +25,8 @@ const (
 	ErrTypeConflict       = "Conflict"
 	ErrTypeVersion        = "VersionConflict" // a memory is at another version than the request names; details: schema.VersionConflict
 	ErrTypeItemsPending   = "ItemsPending"    // some items of the range failed and may be tried again
+	// ErrTypeStatementTimeout means that Postgres ended a statement at its limit (store.ClassLimits). It is tried again.
+	ErrTypeStatementTimeout = "StatementTimeout"
 )
 
 // Range names a run of candidates of one batch: those with From <= position < To. It is all that
@@ -62,6 +62,10 @@ func fail(err error) error {
 		return temporal.NewNonRetryableApplicationError(err.Error(), ErrTypeNotFound, nil)
 	case errors.Is(err, store.ErrNotDead):
 		return temporal.NewNonRetryableApplicationError(err.Error(), ErrTypeConflict, nil)
+	}
+	var timeout *store.TimeoutError
+	if errors.As(err, &timeout) {
+		return temporal.NewApplicationErrorWithOptions(timeout.Error(), ErrTypeStatementTimeout, temporal.ApplicationErrorOptions{})
 	}
 	if code, refused := store.Refused(err); refused {
 		return temporal.NewNonRetryableApplicationError("the database cannot keep what the request holds (SQLSTATE "+code+")", ErrTypeInvalidRequest, nil)
@@ -114,33 +118,4 @@ func now(clock func() time.Time) time.Time {
 		return clock()
 	}
 	return time.Now()
-}
-
-// heartbeatEvery is how often work in progress reports, and recordHeartbeat how; tests replace both.
-var (
-	heartbeatEvery  = 5 * time.Second
-	recordHeartbeat = func(ctx context.Context) { activity.RecordHeartbeat(ctx) }
-)
-
-// beat reports that the activity is alive, from now until the function it returns is called: one
-// model call may take longer than the heartbeat timeout.
-func beat(ctx context.Context) (stop func()) {
-	if !activity.IsActivity(ctx) {
-		return func() {}
-	}
-	done := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		tick := time.NewTicker(heartbeatEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-tick.C:
-				recordHeartbeat(ctx)
-			}
-		}
-	})
-	return func() { close(done); wg.Wait() }
 }

@@ -43,6 +43,7 @@ const canary = "XyzzyCanary"
 
 // world is a store with one tenant and an environment in which activities run.
 type world struct {
+	url   string
 	t     *testing.T
 	store *store.Store
 	owner *pgx.Conn
@@ -52,7 +53,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	url := testkit.DatabaseURL(t)
-	w := &world{t: t, store: testkit.OpenStore(t, url), owner: testkit.Owner(t, url), env: (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()}
+	w := &world{t: t, url: url, store: testkit.OpenStore(t, url), owner: testkit.Owner(t, url), env: (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()}
 	return w
 }
 

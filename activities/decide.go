@@ -33,6 +33,8 @@ type DecideResult struct {
 	Dead       int          `json:"dead"`
 	// WithoutVectors says that the embedder was not available: neighbours were found by text alone.
 	WithoutVectors bool `json:"without_vectors,omitempty"`
+	// More says that the time of one attempt was over: the rest of the range is for another.
+	More bool `json:"more,omitempty"`
 }
 
 // Add returns the sum of two results.
@@ -62,13 +64,15 @@ type decidable struct {
 	neighbors  [][]memory.Neighbor
 }
 
-// group is how many candidates are searched together in one round trip.
+// decideGroup is how many candidates are searched together in one round trip. Where that takes too long, fewer are.
 const decideGroup = 50
 
-// DecideFacts decides the facts of a range that have not been decided, or whose ground has changed.
+// DecideFacts decides the facts of a range that have not been decided, or whose ground has changed. After partialAfter
+// it returns with More set: what it has decided is stored, and another attempt takes up the rest.
 // Failures are treated as in ExtractFacts; a fact is never lost because a decision failed.
 func (a *Decision) DecideFacts(ctx context.Context, r Range) (DecideResult, error) {
-	defer beat(ctx)()
+	ctx, stop := beat(ctx)
+	defer stop()
 	sr, err := r.store()
 	if err != nil {
 		return DecideResult{}, err
@@ -106,13 +110,26 @@ func (a *Decision) DecideFacts(ctx context.Context, r Range) (DecideResult, erro
 		}
 		return a.Store.SaveDecisions(ctx, sr, ids, facts, now(a.Now))
 	})
-	for group := range slices.Chunk(todo, decideGroup) {
-		ready, withVectors, err := a.prepare(ctx, batch, group)
-		if err != nil {
-			return result, fail(err)
+	until, size := time.Now().Add(partialAfter), decideGroup
+	for first := true; len(todo) > 0 && !result.More; first = false {
+		if result.More = !first && !time.Now().Before(until); result.More {
+			break
 		}
+		group := todo[:min(size, len(todo))]
+		ready, withVectors, err := a.prepare(ctx, batch, group)
+		if store.IsTimeout(err) && len(group) > 1 && ctx.Err() == nil {
+			size = len(group) / 2
+			activity.GetLogger(ctx).Warn("a statement met its limit: fewer candidates at once", "candidates", size, "error", err)
+			advance(ctx) // what is asked for becomes less each time
+			continue
+		}
+		if err != nil {
+			return result, fail(stalled(ctx, err))
+		}
+		advance(ctx)
+		todo = todo[len(group):]
 		result.WithoutVectors = result.WithoutVectors || !withVectors
-		err = each(ctx, ready, a.Concurrency, func(ctx context.Context, d decidable) error {
+		result.More, err = each(ctx, ready, a.Concurrency, until, func(ctx context.Context, d decidable) error {
 			facts, err := a.decide(ctx, d)
 			if err != nil {
 				return out.failed(ctx, d.CandidateID, "decide", err, inference.Usage{})
@@ -126,16 +143,16 @@ func (a *Decision) DecideFacts(ctx context.Context, r Range) (DecideResult, erro
 			break
 		}
 		if err != nil {
-			return DecideResult{}, fail(err)
+			return DecideResult{}, fail(stalled(ctx, err))
 		}
 	}
 	if err := out.close(ctx); err != nil {
-		return DecideResult{}, err
+		return DecideResult{}, stalled(ctx, err)
 	}
 	totals, err := a.Store.DecideTotals(ctx, sr)
 	result.Candidates, result.Dead = totals.Candidates, totals.Dead
 	result.Actions = ActionCounts{Add: totals.Add, Update: totals.Update, Delete: totals.Delete, None: totals.None}
-	return result, fail(err)
+	return result, fail(stalled(ctx, err))
 }
 
 // prepare embeds the facts of a group and finds their neighbours. Without an embedder the search

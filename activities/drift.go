@@ -71,7 +71,7 @@ func (a *Indexing) CompareMemories(ctx context.Context, in CompareRequest) (Comp
 	if err != nil {
 		return CompareResult{}, fail(err)
 	}
-	work := startWork(ctx, CompareResult{Cursor: in.Cursor})
+	work, ctx := startWork(ctx, CompareResult{Cursor: in.Cursor})
 	defer work.stop()
 	out := work.sofar()
 	if in.Repair && out.Cursor == (Cursor{}) {
@@ -255,7 +255,7 @@ func (a *Indexing) ComparePoints(ctx context.Context, in CompareRequest) (Compar
 	if err != nil {
 		return CompareResult{}, fail(err)
 	}
-	work := startWork(ctx, CompareResult{Points: in.Points})
+	work, ctx := startWork(ctx, CompareResult{Points: in.Points})
 	defer work.stop()
 	began := now(a.Now)
 	for n := range in.MaxPages {

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"go.temporal.io/sdk/activity"
-
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/memory"
@@ -32,6 +30,8 @@ type ExtractResult struct {
 	Triples    int `json:"triples"`
 	Warnings   int `json:"warnings"`
 	Dead       int `json:"dead"`
+	// More says that the time of one attempt was over: the rest of the range is for another.
+	More bool `json:"more,omitempty"`
 }
 
 // Add returns the sum of two results.
@@ -52,7 +52,8 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r Range) (ExtractResult, 
 	if err != nil {
 		return ExtractResult{}, err
 	}
-	defer beat(ctx)()
+	ctx, stop := beat(ctx)
+	defer stop()
 	todo, err := a.Store.LeaseExtract(ctx, sr, now(a.Now))
 	if err != nil {
 		return ExtractResult{}, fail(err)
@@ -76,7 +77,7 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r Range) (ExtractResult, 
 	out := newOutcomes(a.Store, r.Tenant, a.Now, probe, func(ctx context.Context, done []store.Extracted) error {
 		return a.Store.SaveExtractions(ctx, r.Tenant, done, now(a.Now))
 	})
-	err = each(ctx, todo, a.Concurrency, func(ctx context.Context, e store.Extractable) error {
+	more, err := each(ctx, todo, a.Concurrency, time.Now().Add(partialAfter), func(ctx context.Context, e store.Extractable) error {
 		text, truncated := memory.TruncateForExtraction(e.Source.Content)
 		e.Source.Content = text
 		extraction, usage, err := extractor.Extract(ctx, e.Source)
@@ -99,13 +100,14 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r Range) (ExtractResult, 
 		return out.done(ctx, store.Extracted{CandidateID: e.CandidateID, Extraction: extraction, Usage: usage})
 	})
 	if err != nil && !errors.Is(err, errAway) {
-		return ExtractResult{}, fail(err)
+		return ExtractResult{}, fail(stalled(ctx, err))
 	}
 	if err := out.close(ctx); err != nil {
-		return ExtractResult{}, err
+		return ExtractResult{}, stalled(ctx, err)
 	}
-	totals, err := a.Store.ExtractTotals(ctx, sr)
-	return ExtractResult(totals), fail(err)
+	t, err := a.Store.ExtractTotals(ctx, sr)
+	result := ExtractResult{Candidates: t.Candidates, Facts: t.Facts, Triples: t.Triples, Warnings: t.Warnings, Dead: t.Dead, More: more}
+	return result, fail(stalled(ctx, err))
 }
 
 // noExtractor draws nothing, and says so.
@@ -134,9 +136,14 @@ func believed(ctx context.Context, e memory.Extraction, src inference.Source) (m
 	return byRules, nil
 }
 
-// each runs fn over items with bounded concurrency and reports progress by heartbeat. The first
-// error stops it; fn decides what is an error and what is only a failed item.
-func each[T any](ctx context.Context, items []T, concurrency int, fn func(context.Context, T) error) error {
+// partialAfter is how long one attempt over a range works before it returns what it has, and leaves the rest to another:
+// well below the five minutes that an attempt has, however long the last item takes.
+var partialAfter = 2 * time.Minute
+
+// each runs fn over items with bounded concurrency, and begins none after the time given, but for the first. It says
+// whether any were left out. An item that is done is progress. The first error stops it; fn decides what is an error
+// and what is only a failed item.
+func each[T any](ctx context.Context, items []T, concurrency int, until time.Time, fn func(context.Context, T) error) (more bool, _ error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	work := make(chan T)
@@ -148,15 +155,16 @@ func each[T any](ctx context.Context, items []T, concurrency int, fn func(contex
 					cancel(err)
 					return
 				}
+				advance(ctx)
 			}
 		})
 	}
 	for i, item := range items {
+		if more = i > 0 && !time.Now().Before(until); more {
+			break
+		}
 		select {
 		case work <- item:
-			if activity.IsActivity(ctx) {
-				activity.RecordHeartbeat(ctx, i)
-			}
 		case <-ctx.Done():
 		}
 		if ctx.Err() != nil {
@@ -165,5 +173,21 @@ func each[T any](ctx context.Context, items []T, concurrency int, fn func(contex
 	}
 	close(work)
 	wg.Wait()
-	return context.Cause(ctx)
+	return more, context.Cause(ctx)
+}
+
+// halving does something with a range and, when a statement met its limit, with each half of it, down to one candidate.
+func halving(ctx context.Context, r store.Range, fn func(store.Range) error) error {
+	err := fn(r)
+	if !store.IsTimeout(err) || r.To-r.From <= 1 || ctx.Err() != nil {
+		return err
+	}
+	advance(ctx) // what is asked for becomes less each time
+	first, second := r, r
+	first.To = r.From + (r.To-r.From)/2
+	second.From = first.To
+	if err := halving(ctx, first, fn); err != nil {
+		return err
+	}
+	return halving(ctx, second, fn)
 }

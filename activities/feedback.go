@@ -19,7 +19,8 @@ type Reinforcing struct {
 // Feedback carries out an accepted request in one transaction. Delivered again, it answers with the first
 // result. A retrieval that is not the asker's is not found, and no retry finds it.
 func (a *Reinforcing) Feedback(ctx context.Context, ref OperationRef) (schema.FeedbackResult, error) {
-	defer beat(ctx)()
+	ctx, stop := beat(ctx)
+	defer stop()
 	in := store.FeedbackInput{Operation: ref.store(), Policy: a.Policy, Now: now(a.Now)}
 	if _, err := a.Store.Accepted(ctx, in.Operation, &in.Request); err != nil {
 		return schema.FeedbackResult{}, fail(err)

@@ -80,7 +80,8 @@ func (a *Forgetting) frozen() error {
 // SelectForget selects what an accepted request would forget. Ids and counts come back; the token
 // does not.
 func (a *Forgetting) SelectForget(ctx context.Context, ref OperationRef) (schema.ForgetPreview, error) {
-	defer beat(ctx)()
+	ctx, stop := beatPatiently(ctx)
+	defer stop()
 	if err := a.frozen(); err != nil {
 		return schema.ForgetPreview{}, err
 	}
@@ -186,7 +187,8 @@ func (a *Forgetting) CloseForget(ctx context.Context, in CloseForgetRequest) (sc
 // ForgetVectors tells the vector index to delete the points of what a run has forgotten and, where texts
 // went for good, takes the words that no live memory holds any more out of the text statistics.
 func (a *Forgetting) ForgetVectors(ctx context.Context, in ForgetRef) error {
-	defer beat(ctx)()
+	ctx, stop := beat(ctx)
+	defer stop()
 	id, err := in.id()
 	if err != nil {
 		return err
@@ -243,7 +245,8 @@ type ForgetRunsResult struct {
 // take weeks, and goes on as a new run. At the end the runs of Recall go. What is not the tenant's own is
 // left alone.
 func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (ForgetRunsResult, error) {
-	defer beat(ctx)()
+	ctx, stop := beat(ctx)
+	defer stop()
 	id, err := in.Run.id()
 	if err != nil {
 		return ForgetRunsResult{}, err

@@ -59,7 +59,8 @@ const workFor = 20 * time.Second
 
 // IndexBatch drains the outbox of the memories that a range wrote.
 func (a *Indexing) IndexBatch(ctx context.Context, r Range) (IndexResult, error) {
-	defer beat(ctx)()
+	ctx, stop := beat(ctx)
+	defer stop()
 	sr, err := r.store()
 	if err != nil {
 		return IndexResult{}, err
@@ -108,7 +109,8 @@ type DrainResult struct {
 // cannot be drained: it fails at the end. An index that is lost is told to the caller instead, who can do
 // something about it.
 func (a *Indexing) DrainOutbox(ctx context.Context, in DrainRequest) (DrainResult, error) {
-	defer beat(ctx)()
+	ctx, stop := beat(ctx)
+	defer stop()
 	var out DrainResult
 	if _, err := a.Store.SweepStaged(ctx); err != nil {
 		activity.GetLogger(ctx).Warn("requests not swept", "error", err) // the next run sweeps them
@@ -146,7 +148,7 @@ func (a *Indexing) DrainOutbox(ctx context.Context, in DrainRequest) (DrainResul
 			if ctx.Err() != nil {
 				return out, fail(failed)
 			}
-			activity.RecordHeartbeat(ctx, pages)
+			advance(ctx)
 			if err == nil && drained.full && !drained.lost {
 				left = append(left, tenant)
 			}
@@ -212,6 +214,7 @@ func (a *Indexing) drain(ctx context.Context, tenant string, only []uuid.UUID) (
 		if settleErr := a.Store.SettleOutbox(ctx, tenant, settled, now(a.Now)); settleErr != nil {
 			return drained{lost: out.lost}, cmp.Or(err, settleErr)
 		}
+		advance(ctx)
 	}
 	if len(failures) > 0 {
 		parked, postponeErr := a.Store.PostponeOutbox(ctx, tenant, failures, now(a.Now))
@@ -429,6 +432,7 @@ func (a *Indexing) embed(ctx context.Context, model inference.EmbeddingModel, en
 	var halve func([]store.OutboxEntry) error
 	halve = func(part []store.OutboxEntry) error {
 		err := embedInto(ctx, embedder, part, made)
+		advance(ctx) // also a refusal: it is an answer
 		if err == nil {
 			works = true
 			return nil

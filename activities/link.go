@@ -17,6 +17,8 @@ type Linking struct {
 // LinkEntities writes the entities, relations and mentions of a range, in a transaction apart from
 // the facts'.
 func (a *Linking) LinkEntities(ctx context.Context, r Range) (store.LinkCounts, error) {
+	ctx, stop := beat(ctx)
+	defer stop()
 	sr, err := r.store()
 	if err != nil {
 		return store.LinkCounts{}, err
@@ -24,6 +26,14 @@ func (a *Linking) LinkEntities(ctx context.Context, r Range) (store.LinkCounts, 
 	if a.Off {
 		return store.LinkCounts{}, nil
 	}
-	counts, err := a.Store.Link(ctx, sr, now(a.Now))
-	return counts, fail(err)
+	var counts store.LinkCounts
+	err = halving(ctx, sr, func(part store.Range) error {
+		linked, err := a.Store.Link(ctx, part, now(a.Now))
+		if err == nil {
+			counts = counts.Add(linked)
+			advance(ctx)
+		}
+		return err
+	})
+	return counts, fail(stalled(ctx, err))
 }

@@ -23,7 +23,8 @@ type Modifying struct {
 // one transaction. An embedder that fails delays only the embeddings: the outbox still asks for them.
 // Delivered again, it answers with the first result.
 func (a *Modifying) Modify(ctx context.Context, ref OperationRef) (schema.ModifyResult, error) {
-	defer beat(ctx)()
+	ctx, stop := beat(ctx)
+	defer stop()
 	in := store.ModifyInput{Operation: ref.store(), Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: now(a.Now)}
 	waits, err := a.Store.Accepted(ctx, in.Operation, &in.Request)
 	if err != nil {

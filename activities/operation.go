@@ -54,7 +54,8 @@ type MemoriesRequest struct {
 
 // IndexMemories drains the outbox of the named memories.
 func (a *Indexing) IndexMemories(ctx context.Context, in MemoriesRequest) (IndexResult, error) {
-	defer beat(ctx)()
+	ctx, stop := beat(ctx)
+	defer stop()
 	ids := make([]uuid.UUID, 0, len(in.IDs))
 	for _, s := range in.IDs {
 		if id, err := uuid.Parse(s); err == nil {

@@ -66,6 +66,9 @@ func (o *outcomes[T]) flush(ctx context.Context) error {
 		return nil
 	}
 	err := o.save(ctx, o.pending)
+	if err == nil {
+		advance(ctx)
+	}
 	o.pending, o.savedAt = nil, time.Now()
 	return err
 }

@@ -22,7 +22,8 @@ type Putting struct {
 // Put carries out an accepted request. The records' texts are embedded before the transaction, so that
 // no lock is held during a call; an embedder that fails delays only the embeddings.
 func (a *Putting) Put(ctx context.Context, ref OperationRef) (schema.PutResult, error) {
-	defer beat(ctx)()
+	ctx, stop := beat(ctx)
+	defer stop()
 	in := store.PutInput{Operation: ref.store(), Now: now(a.Now)}
 	waiting, err := a.Store.Accepted(ctx, in.Operation, &in.Request)
 	if err != nil {

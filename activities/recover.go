@@ -19,7 +19,8 @@ type Recovering struct {
 // Recover carries out an accepted request in one transaction. Delivered again, it answers with the
 // first result.
 func (a *Recovering) Recover(ctx context.Context, ref OperationRef) (schema.RecoverResult, error) {
-	defer beat(ctx)()
+	ctx, stop := beat(ctx)
+	defer stop()
 	in := store.RecoverInput{Operation: ref.store(), Policy: a.Policy, Now: now(a.Now)}
 	if _, err := a.Store.Accepted(ctx, in.Operation, &in.Request); err != nil {
 		return schema.RecoverResult{}, fail(err)

@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"time"
 
 	"github.com/google/uuid"
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mneme/mneme/inference"
@@ -45,7 +42,8 @@ type BeginReindexResult struct {
 // recorded, every change reaches both. One that an earlier run left half built is taken up again when it is
 // of the same model, and dropped when it is of another.
 func (a *Indexing) BeginReindex(ctx context.Context, in BeginReindexRequest) (BeginReindexResult, error) {
-	defer beat(ctx)()
+	ctx, stop := beatPatiently(ctx)
+	defer stop()
 	var out BeginReindexResult
 	if in.Index != "" && in.Index != a.Index.Name() {
 		return out, temporal.NewNonRetryableApplicationError("index: this worker's index is "+a.Index.Name(), ErrTypeInvalidRequest, nil)
@@ -135,7 +133,7 @@ func (a *Indexing) FillGeneration(ctx context.Context, in FillRequest) (FillResu
 	if err != nil {
 		return FillResult{}, fail(err)
 	}
-	work := startWork(ctx, FillResult{Cursor: in.Cursor})
+	work, ctx := startWork(ctx, FillResult{Cursor: in.Cursor})
 	defer work.stop()
 	out := work.sofar()
 	out.Done, err = a.eachPage(ctx, g, out.Cursor, in.MaxPages, func(page []store.IndexState, next Cursor) error {
@@ -172,7 +170,8 @@ type GenerationRequest struct {
 // RebuildIndexes builds what an index keeps of a generation besides its points anew. Only Postgres has
 // such a thing.
 func (a *Indexing) RebuildIndexes(ctx context.Context, in GenerationRequest) error {
-	defer beat(ctx)()
+	ctx, stop := beatPatiently(ctx)
+	defer stop()
 	g, err := a.generation(ctx, in.Generation)
 	if err != nil {
 		return fail(err)
@@ -217,7 +216,7 @@ func (a *Indexing) VerifyGeneration(ctx context.Context, in GenerationRequest) (
 	if err != nil {
 		return VerifyResult{}, fail(err)
 	}
-	work := startWork(ctx, verified{})
+	work, ctx := startWork(ctx, verified{})
 	defer work.stop()
 	for {
 		tenants, err := a.Store.MemoryTenants(ctx, work.sofar().After, 100)
@@ -295,7 +294,8 @@ func (a *Indexing) sample(ctx context.Context, g vector.Generation, tenant strin
 // ActivateGeneration has the index searched in a generation from now on. First the index can be asked for
 // it, then Postgres says so: whoever still embeds for the one before finds that until it is dropped.
 func (a *Indexing) ActivateGeneration(ctx context.Context, in GenerationRequest) error {
-	defer beat(ctx)()
+	ctx, stop := beat(ctx)
+	defer stop()
 	g, err := a.generation(ctx, in.Generation)
 	if err != nil {
 		return fail(err)
@@ -312,7 +312,8 @@ func (a *Indexing) ActivateGeneration(ctx context.Context, in GenerationRequest)
 // SearchActive has the index search the generation that Postgres calls active, after a switch that was cut
 // off between the two.
 func (a *Indexing) SearchActive(ctx context.Context) error {
-	defer beat(ctx)()
+	ctx, stop := beat(ctx)
+	defer stop()
 	return fail(a.searchActive(ctx, false))
 }
 
@@ -348,7 +349,8 @@ type DropResult struct {
 
 // DropRetired drops the generations that are not searched any more.
 func (a *Indexing) DropRetired(ctx context.Context) (DropResult, error) {
-	defer beat(ctx)()
+	ctx, stop := beat(ctx)
+	defer stop()
 	known, err := a.Store.Generations(ctx, a.Index.Name())
 	if err != nil {
 		return DropResult{}, fail(err)
@@ -368,7 +370,8 @@ func (a *Indexing) DropRetired(ctx context.Context) (DropResult, error) {
 
 // AbandonGeneration drops a generation that will not be finished. One that is searched stays.
 func (a *Indexing) AbandonGeneration(ctx context.Context, in GenerationRequest) error {
-	defer beat(ctx)()
+	ctx, stop := beat(ctx)
+	defer stop()
 	g, err := a.generation(ctx, in.Generation)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
@@ -390,60 +393,3 @@ func (a *Indexing) drop(ctx context.Context, g vector.Generation) error {
 	}
 	return a.Store.RemoveGeneration(ctx, g.ID)
 }
-
-// work is how far an activity over many pages has come. It heartbeats that while a page is under way, and
-// an attempt after takes it up.
-type work[T any] struct {
-	ctx  context.Context
-	mu   sync.Mutex
-	at   T
-	done chan struct{}
-	wg   sync.WaitGroup
-}
-
-// startWork begins where the attempt before left off, or at from.
-func startWork[T any](ctx context.Context, from T) *work[T] {
-	w := &work[T]{ctx: ctx, at: from, done: make(chan struct{})}
-	if !activity.IsActivity(ctx) {
-		return w
-	}
-	if activity.HasHeartbeatDetails(ctx) {
-		var left T
-		if err := activity.GetHeartbeatDetails(ctx, &left); err == nil {
-			w.at = left
-		}
-	}
-	w.wg.Go(func() {
-		tick := time.NewTicker(heartbeatEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-w.done:
-				return
-			case <-tick.C:
-				w.mu.Lock() // to the end: a newer step is never reported before an older one
-				activity.RecordHeartbeat(ctx, w.at)
-				w.mu.Unlock()
-			}
-		}
-	})
-	return w
-}
-
-func (w *work[T]) sofar() T {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.at
-}
-
-// note records a step that is done.
-func (w *work[T]) note(at T) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.at = at
-	if activity.IsActivity(w.ctx) {
-		activity.RecordHeartbeat(w.ctx, at)
-	}
-}
-
-func (w *work[T]) stop() { close(w.done); w.wg.Wait() }

@@ -81,7 +81,8 @@ type ReviewBody struct {
 // transaction, so that no lock is held during a call; an embedder that fails delays only the
 // embedding, for which the outbox still asks.
 func (a *Reviewing) DecideProposal(ctx context.Context, ref OperationRef) (schema.ReviewResult, error) {
-	defer beat(ctx)()
+	ctx, stop := beat(ctx)
+	defer stop()
 	var body ReviewBody
 	waiting, err := a.Store.Accepted(ctx, ref.store(), &body)
 	if err != nil {

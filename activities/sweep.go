@@ -107,7 +107,7 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 			return SweepResult{}, fail(err)
 		}
 	}
-	work := startWork(ctx, SweepResult{Counts: map[string]int{}, Cursor: in.Cursor})
+	work, ctx := startWork(ctx, SweepResult{Counts: map[string]int{}, Cursor: in.Cursor})
 	defer work.stop()
 	out := work.sofar()
 	if out.Counts == nil {

@@ -27,10 +27,11 @@ type WriteRequest struct {
 }
 
 // WriteProposals embeds the source memories of a range that have no embedding and then commits the
-// range's proposals in one transaction. An embedder that fails delays only the embeddings: the
-// outbox still asks for them.
+// range's proposals in one transaction, or in several where one takes too long. An embedder that fails
+// delays only the embeddings: the outbox still asks for them.
 func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (store.WriteCounts, error) {
-	defer beat(ctx)()
+	ctx, stop := beat(ctx)
+	defer stop()
 	sr, err := in.Range.store()
 	if err != nil {
 		return store.WriteCounts{}, err
@@ -39,8 +40,19 @@ func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (store.Wr
 	if err != nil {
 		return store.WriteCounts{}, fail(err)
 	}
-	counts, err := a.Store.Write(ctx, store.WriteInput{Range: sr, MaxRounds: in.MaxRounds, Now: now(a.Now), Sources: sources, Rules: rulesInForce(a.Rules)})
-	return counts, fail(err)
+	advance(ctx)
+	var counts store.WriteCounts
+	err = halving(ctx, sr, func(part store.Range) error {
+		written, err := a.Store.Write(ctx, store.WriteInput{Range: part, MaxRounds: in.MaxRounds, Now: now(a.Now),
+			Sources: sources, Rules: rulesInForce(a.Rules)})
+		if err == nil {
+			written.Stale += counts.Stale // of this part and those before
+			counts = counts.Add(written)
+			advance(ctx)
+		}
+		return err
+	})
+	return counts, fail(stalled(ctx, err))
 }
 
 // embedSources fetches embeddings before the transaction, so that no lock is held during a call.

@@ -341,6 +341,8 @@ func TestExitCodes(t *testing.T) {
 		{nil, fmt.Errorf("deep: %w", store.ErrNotFound), exitNotFound},
 		{nil, fmt.Errorf("deep: %w", store.ErrNotMigrated), exitUnavailable},
 		{nil, store.ErrNotDead, exitFailure},
+		{nil, fmt.Errorf("deep: %w", &store.TimeoutError{Class: store.ClassPipeline, Err: &pgconn.PgError{Code: "57014"}}), exitFailure}, // Postgres is there
+		{nil, databaseError(&pgconn.PgError{Code: "55P03"}), exitFailure},
 		{nil, unavailable("gone"), exitUnavailable},
 		{nil, fmt.Errorf("slow: %w", context.DeadlineExceeded), exitUnavailable},
 		{nil, serviceerror.NewUnavailable("gone"), exitUnavailable},

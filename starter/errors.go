@@ -50,6 +50,8 @@ func unavailable(format string, args ...any) error {
 // databaseError says what to do about a database that does not answer, or does not let this user in.
 func databaseError(err error) error {
 	switch {
+	case store.IsTimeout(err):
+		return statementTimeout(err)
 	case denied(err):
 		return unavailable("Postgres refuses the connection (correct DATABASE_URL, or the rights of its role): %w", err)
 	case store.IsUnavailable(err), timedOut(err):
@@ -63,6 +65,11 @@ func denied(err error) bool {
 	const insufficientPrivilege = "42501"
 	code, _, _ := store.ServerSays(err)
 	return store.IsDenied(err) || code == insufficientPrivilege
+}
+
+// statementTimeout says that Postgres answers, and ended a statement that took too long.
+func statementTimeout(err error) error {
+	return &codedError{exitFailure, fmt.Errorf("Postgres ended a statement at its time limit; try again, or ask for less at once: %w", err)}
 }
 
 func postgresAway(err error) error {
@@ -82,6 +89,8 @@ func exitCode(ctx context.Context, err error) int {
 		return coded.code
 	case errors.As(err, &bad):
 		return exitUsage
+	case store.IsTimeout(err):
+		return exitFailure
 	case errors.Is(err, store.ErrNotFound):
 		return exitNotFound
 	case errors.Is(err, store.ErrAddressMismatch), errors.Is(err, store.ErrArtifactTooLarge):

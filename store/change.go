@@ -436,7 +436,7 @@ func (c *change) finish(ctx context.Context) error {
 		WITH delta AS (
 			SELECT id, 1 AS n FROM unnest($2::uuid[]) id UNION ALL SELECT id, -1 FROM unnest($3::uuid[]) id
 		), term AS (
-			SELECT l.lexeme, d.n FROM delta d JOIN memories m ON m.tenant = $1 AND m.id = d.id, unnest(m.tsv) l
+			SELECT l.lexeme, d.n FROM delta d CROSS JOIN LATERAL (SELECT tsv FROM memories m WHERE m.tenant = $1 AND m.id = d.id OFFSET 0) m, unnest(m.tsv) l
 			UNION ALL SELECT lexeme, -1 FROM unnest($4::text[]) lexeme
 		)
 		INSERT INTO lexeme_stats AS s (tenant, lexeme, docs)
@@ -447,7 +447,8 @@ func (c *change) finish(ctx context.Context) error {
 			SELECT id, 1 AS n FROM unnest($2::uuid[]) id UNION ALL SELECT id, -1 FROM unnest($3::uuid[]) id
 		)
 		INSERT INTO corpus_stats AS s (tenant, docs, lexemes)
-		SELECT $1, coalesce(sum(d.n), 0) - $4, coalesce(sum(d.n * length(m.tsv)), 0) - $5 FROM delta d JOIN memories m ON m.tenant = $1 AND m.id = d.id
+		SELECT $1, coalesce(sum(d.n), 0) - $4, coalesce(sum(d.n * length(m.tsv)), 0) - $5 FROM delta d
+			CROSS JOIN LATERAL (SELECT tsv FROM memories m WHERE m.tenant = $1 AND m.id = d.id OFFSET 0) m
 		ON CONFLICT (tenant) DO UPDATE SET docs = s.docs + excluded.docs, lexemes = s.lexemes + excluded.lexemes`
 	c.queue.Queue(lexemes, c.tenant, c.counted, c.uncounted, tagList(c.lost))
 	c.queue.Queue(corpus, c.tenant, c.counted, c.uncounted, c.lostDocs, len(c.lost))

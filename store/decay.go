@@ -254,6 +254,7 @@ type DecayOutlook struct {
 
 // DecayOutlook counts what a sweep would look at now and within the next day.
 func (s *Store) DecayOutlook(ctx context.Context, tenant string, now time.Time) (DecayOutlook, error) {
+	ctx = within(ctx, ClassLong)
 	var out DecayOutlook
 	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
 		const due = `FROM memories WHERE tenant = $1 AND live AND decay_due_at IS NOT NULL AND decay_due_at `

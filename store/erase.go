@@ -471,6 +471,7 @@ func (f *forgetting) removeRows(ctx context.Context) error {
 // it stood in. Rows are locked in the order in which writers lock them, sweepPage at most at a time, so
 // that writers do not wait for all of a large vocabulary.
 func (s *Store) SweepLexemes(ctx context.Context, tenant string, now time.Time) (int, error) {
+	ctx = within(ctx, ClassLong)
 	removed := 0
 	for last := ""; ; {
 		n := 0
@@ -496,6 +497,7 @@ func (s *Store) SweepLexemes(ctx context.Context, tenant string, now time.Time) 
 // SweepPurgedLexemes is SweepLexemes for what purges have taken away. Of how many of its tombstones the words are
 // swept stands beside what a run did: one that was cut short between is made up for by the next.
 func (s *Store) SweepPurgedLexemes(ctx context.Context, tenant string, now time.Time) error {
+	ctx = within(ctx, ClassLong)
 	var runs []string
 	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT id FROM sweep_runs WHERE tenant = $1 AND sweep = 'retention'
@@ -530,6 +532,7 @@ const sweepPage = 5000
 
 // ForgetRemoved reports whether a run has taken texts away for good. What was buried keeps its words.
 func (s *Store) ForgetRemoved(ctx context.Context, tenant string, run uuid.UUID) (bool, error) {
+	ctx = within(ctx, ClassPipeline)
 	var removed bool
 	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `SELECT mode <> 'soft' AND coalesce((receipt->>'forgotten')::integer, 0) > 0 FROM forget_runs WHERE tenant = $1 AND id = $2`,
@@ -553,6 +556,7 @@ type Carriers struct {
 // forget runs that had selected them, by a query it may be, and have ended or still wait. Ids come from
 // history, which an import may have brought: whose a workflow is must be asked before it is touched.
 func (s *Store) ForgottenWorkflows(ctx context.Context, tenant string, run uuid.UUID, from, limit int) (Carriers, error) {
+	ctx = within(ctx, ClassPipeline)
 	var out Carriers
 	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
 		var last *int

@@ -264,7 +264,7 @@ func (s *Store) Export(ctx context.Context, x ExportSelection, now time.Time, em
 		return stopped
 	}
 	err := pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		if err := bind(ctx, tx, tenant, true); err != nil {
+		if err := bind(ctx, tx, tenant, true, s.limits(ClassLong)); err != nil {
 			return err
 		}
 		if err := plainTimes(ctx, tx); err != nil {

@@ -42,3 +42,12 @@ func (r TextRanking) Add(other TextRanking, limit int) TextRanking {
 
 // Shares scales counts to a total, for tests.
 func Shares(counts map[int]int64, total int64) map[int]int64 { return shares(counts, total) }
+
+// Within returns a context whose transactions are of a class.
+func Within(ctx context.Context, c Class) context.Context { return within(ctx, c) }
+
+// Pool is the store's connections.
+func (s *Store) Pool() *pgxpool.Pool { return s.pool }
+
+// ScanUpTo has the neighbour search compare vectors one by one for tenants of up to n memories.
+func (s *Store) ScanUpTo(n int64) { s.scanUpTo = n }

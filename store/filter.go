@@ -74,7 +74,7 @@ func plainJSON(data json.RawMessage) json.RawMessage {
 	return out
 }
 
-// where renders the filter as conditions on the alias, which is memories or memory_search.
+// where renders the filter as conditions on the alias, which is memories, memory_search or memory_text.
 func (f Filter) where(m string, p *params) string {
 	return f.state(m) + " AND " + f.visible(m, p) + f.narrowed(m, p)
 }

@@ -29,6 +29,7 @@ const ForgetBatchSize = schema.MaxForgetBatch
 // failed goes on without a second confirmation. A request for another version than the current one is a
 // *schema.VersionConflict.
 func (s *Store) SelectForget(ctx context.Context, op Operation, req schema.ForgetRequest, now time.Time) (schema.ForgetPreview, error) {
+	ctx = within(ctx, ClassLong)
 	preview, err := carryOut(ctx, s, op, kindForget, now, func(c *change) (schema.ForgetPreview, error) { return c.selectForget(ctx, op, req) })
 	if err == nil {
 		err = s.read(ctx, op.Tenant, func(tx pgx.Tx) error {
@@ -201,7 +202,7 @@ func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions
 			parts[i] = p.add(query) + "::text::tsquery"
 		}
 		own := "websearch_to_tsquery(mneme_text_config(m.language), " + p.add(sel.Query) + ")"
-		from = "(SELECT s.id FROM memory_search s WHERE s.live AND s.tsv @@ (" + strings.Join(parts, " || ") + ") OFFSET 0) x JOIN memories m ON m.id = x.id"
+		from = "(SELECT s.id FROM memory_text s WHERE s.live AND s.tsv @@ (" + strings.Join(parts, " || ") + ") OFFSET 0) x JOIN memories m ON m.id = x.id"
 		where += " AND m.live AND m.tsv @@ " + own +
 			" AND mneme_text_config(m.language) = ANY(" + p.add(text.configs) + "::text[]::regconfig[])"
 		rank = "ts_rank(m.tsv, " + own + ")"
@@ -430,6 +431,7 @@ func (s *Store) ConfirmForget(ctx context.Context, tenant string, run uuid.UUID,
 // CloseForget ends a run as done, expired or cancelled and returns its receipt. A run that was confirmed
 // does not expire, and one that has ended keeps its end: the receipt's state tells.
 func (s *Store) CloseForget(ctx context.Context, tenant string, run uuid.UUID, state schema.ForgetState, now time.Time) (schema.ForgetReceipt, error) {
+	ctx = within(ctx, ClassPipeline)
 	var receipt schema.ForgetReceipt
 	err := s.write(ctx, tenant, now, func(c *change) error {
 		r, err := c.lockForget(ctx, run)
@@ -526,6 +528,7 @@ func (s *Store) ForgetStatus(ctx context.Context, p schema.Principal, run uuid.U
 // ForgetItems lists what a run of the principal's agent and user has selected, from an ordinal on, limit at most
 // (500, also when it is 0); ErrNotFound for any other run.
 func (s *Store) ForgetItems(ctx context.Context, p schema.Principal, run uuid.UUID, from, limit int) ([]schema.ForgetItem, error) {
+	ctx = within(ctx, ClassPipeline)
 	if limit <= 0 || limit > ForgetBatchSize {
 		limit = ForgetBatchSize
 	}

@@ -24,6 +24,7 @@ type Forgot struct {
 // A batch that is delivered again goes on where the run stands: no memory is forgotten twice. Of a run
 // that is not confirmed, or has been cancelled, it changes nothing; the receipt's state tells.
 func (s *Store) ForgetBatch(ctx context.Context, tenant string, run uuid.UUID, limit int, now time.Time) (Forgot, error) {
+	ctx = within(ctx, ClassPipeline)
 	var out Forgot
 	err := againAlone(ctx, func() error {
 		out = Forgot{}
@@ -256,6 +257,7 @@ func (f *forgetting) bury(ctx context.Context) error {
 
 // ForgottenVectors returns pending index deletions of a run's memories, limit at most.
 func (s *Store) ForgottenVectors(ctx context.Context, tenant string, run uuid.UUID, limit int) ([]OutboxEntry, error) {
+	ctx = within(ctx, ClassPipeline)
 	var out []OutboxEntry
 	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT o.memory_id, max(o.seq), count(*) FROM forget_items i JOIN index_outbox o ON o.tenant = i.tenant AND o.memory_id = i.memory_id

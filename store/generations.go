@@ -134,7 +134,9 @@ func (s *Store) BuildVectorIndexes(ctx context.Context, model inference.Embeddin
 	built := 0
 	for _, class := range vectorClasses {
 		var made bool
-		err := s.pool.QueryRow(ctx, `SELECT mneme_build_vector_index($1, $2, $3, $4, $5)`, model.Name, model.Dimensions, class.tier, class.typology, anew).Scan(&made)
+		err := s.long(ctx, func(tx pgx.Tx) error {
+			return tx.QueryRow(ctx, `SELECT mneme_build_vector_index($1, $2, $3, $4, $5)`, model.Name, model.Dimensions, class.tier, class.typology, anew).Scan(&made)
+		})
 		var pgErr *pgconn.PgError
 		if errors.As(err, &pgErr) && pgErr.Code == "22023" { // invalid_parameter_value
 			return built, fmt.Errorf("index the vectors of a model: %w", ErrNotIndexable)
@@ -169,7 +171,7 @@ func (s *Store) MemoryTenants(ctx context.Context, behind string, limit int) ([]
 // LiveTotal counts the live memories of all tenants.
 func (s *Store) LiveTotal(ctx context.Context) (int64, error) {
 	var n int64
-	if err := s.pool.QueryRow(ctx, `SELECT mneme_live_total()`).Scan(&n); err != nil {
+	if err := s.long(ctx, func(tx pgx.Tx) error { return tx.QueryRow(ctx, `SELECT mneme_live_total()`).Scan(&n) }); err != nil {
 		return 0, fmt.Errorf("count memories: %w", err)
 	}
 	return n, nil
@@ -202,7 +204,7 @@ func (s *Store) LivePage(ctx context.Context, tenant string, model inference.Emb
 // IndexStates returns the states of memories, live or not. One that is not there, because it has been deleted
 // for good or never was, has version 0; the outbox may still have its deletion.
 func (s *Store) IndexStates(ctx context.Context, tenant string, model inference.EmbeddingModel, ids []uuid.UUID) (map[uuid.UUID]IndexState, error) {
-	found, err := s.indexStates(ctx, tenant, `SELECT `+indexStateColumns("x.id")+` FROM unnest($4::uuid[]) x(id) LEFT JOIN memories m ON m.tenant = $1 AND m.id = x.id`,
+	found, err := s.indexStates(ctx, tenant, `SELECT `+indexStateColumns("x.id")+` FROM unnest($4::uuid[]) x(id) LEFT JOIN `+byKey("m", "$1", "x.id")+` ON true`,
 		tenant, model.Name, model.Dimensions, ids)
 	out := make(map[uuid.UUID]IndexState, len(found))
 	for _, state := range found {
@@ -212,6 +214,7 @@ func (s *Store) IndexStates(ctx context.Context, tenant string, model inference.
 }
 
 func (s *Store) indexStates(ctx context.Context, tenant, query string, args ...any) ([]IndexState, error) {
+	ctx = within(ctx, ClassPipeline)
 	var out []IndexState
 	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
 		var err error
@@ -227,6 +230,7 @@ func (s *Store) indexStates(ctx context.Context, tenant, query string, args ...a
 // CountEmbedded counts the tenant's live memories that have a vector of the model, made of their present
 // content.
 func (s *Store) CountEmbedded(ctx context.Context, tenant string, model inference.EmbeddingModel) (int64, error) {
+	ctx = within(ctx, ClassLong)
 	var n int64
 	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `SELECT count(*) FROM memory_embeddings e JOIN memories m ON m.tenant = e.tenant AND m.id = e.memory_id AND m.live
@@ -242,6 +246,7 @@ func (s *Store) CountEmbedded(ctx context.Context, tenant string, model inferenc
 // NearestEmbedded returns the tenant's live memories nearest to a vector, whoever may see them: ids and
 // scores, for the verification of an index.
 func (s *Store) NearestEmbedded(ctx context.Context, tenant string, e Embedding, limit int) ([]Hit, error) {
+	ctx = within(ctx, ClassPipeline)
 	var p params
 	t, vector, l := p.add(tenant), p.add(pgvector.NewVector(e.Vector)), p.add(limit)
 	parts := make([]string, 0, len(vectorClasses))
@@ -269,6 +274,7 @@ func (s *Store) NearestEmbedded(ctx context.Context, tenant string, e Embedding,
 
 // SampleEmbedded picks live memories of the tenant that have a vector of the model, at random.
 func (s *Store) SampleEmbedded(ctx context.Context, tenant string, model inference.EmbeddingModel, n int) ([]uuid.UUID, error) {
+	ctx = within(ctx, ClassPipeline)
 	var out []uuid.UUID
 	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT e.memory_id FROM memory_embeddings e JOIN memories m ON m.tenant = e.tenant AND m.id = e.memory_id AND m.live

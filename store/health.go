@@ -47,6 +47,7 @@ type OpenJob struct {
 
 // OpenJobs lists the tenant's jobs that have not ended and that have waited since before a moment, oldest first.
 func (s *Store) OpenJobs(ctx context.Context, tenant string, before time.Time, limit int) ([]OpenJob, error) {
+	ctx = within(ctx, ClassPipeline)
 	var out []OpenJob
 	err := s.read(ctx, tenant, func(tx pgx.Tx) (err error) {
 		out, err = collect[OpenJob](ctx, tx, `SELECT id, workflow_id, coalesce(revived_at, created_at) FROM jobs

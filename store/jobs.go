@@ -71,17 +71,18 @@ func (c *change) bury(candidate, memoryID uuid.UUID, phase, reason string) {
 		Metadata: map[string]any{"candidate_id": candidate, "phase": phase, "job_state": schema.JobDead}})
 }
 
+// openOfRange is the condition of the open jobs of inRange.
+const openOfRange = `tenant = $1 AND batch_id = $2 AND candidate_id = ANY(ARRAY(SELECT id FROM c)) AND state IN ('pending', 'leased', 'failed')`
+
 // BuryRange marks every open job of the range dead. The workflow calls it when a phase has failed
 // for good, so that no job is left open behind a finished run.
 func (s *Store) BuryRange(ctx context.Context, r Range, phase, reason string, now time.Time) (int, error) {
 	buried := 0
 	err := s.write(ctx, r.Tenant, now, func(c *change) error {
 		rows, err := c.tx.Query(ctx, `
-			UPDATE jobs j SET state = 'dead', last_error = $5, updated_at = $6, finished_at = $6
-			FROM memory_candidates c
-			WHERE j.tenant = $1 AND j.batch_id = $2 AND c.tenant = $1 AND c.id = j.candidate_id AND c.ordinal >= $3 AND c.ordinal < $4
-				AND j.state IN ('pending', 'leased', 'failed')
-			RETURNING j.candidate_id, j.memory_id`, r.Tenant, r.BatchID, r.From, r.To, reason, c.now)
+			WITH `+inRange+` UPDATE jobs SET state = 'dead', last_error = $5, updated_at = $6, finished_at = $6
+			WHERE `+openOfRange+`
+			RETURNING candidate_id, memory_id`, r.Tenant, r.BatchID, r.From, r.To, reason, c.now)
 		if err != nil {
 			return err
 		}
@@ -107,10 +108,8 @@ func (s *Store) AdvanceJobs(ctx context.Context, r Range, phase string, now time
 			state = schema.JobCompleted
 		}
 		c.queue.Queue(`
-			UPDATE jobs j SET state = $5, phase = $6, updated_at = $7, finished_at = CASE WHEN $6 = 'done' THEN $7::timestamptz END
-			FROM memory_candidates c
-			WHERE j.tenant = $1 AND j.batch_id = $2 AND c.tenant = $1 AND c.id = j.candidate_id AND c.ordinal >= $3 AND c.ordinal < $4
-				AND j.state IN ('pending', 'leased', 'failed')`, r.Tenant, r.BatchID, r.From, r.To, state, phase, c.now)
+			WITH `+inRange+` UPDATE jobs SET state = $5, phase = $6, updated_at = $7, finished_at = CASE WHEN $6 = 'done' THEN $7::timestamptz END
+			WHERE `+openOfRange, r.Tenant, r.BatchID, r.From, r.To, state, phase, c.now)
 		if phase == "done" {
 			c.queue.Queue(`UPDATE memory_candidates SET state = 'done'
 				WHERE tenant = $1 AND batch_id = $2 AND ordinal >= $3 AND ordinal < $4 AND state = 'staged'`, r.Tenant, r.BatchID, r.From, r.To)
@@ -127,10 +126,8 @@ func (s *Store) AdvanceJobs(ctx context.Context, r Range, phase string, now time
 func (s *Store) NoteOnJobs(ctx context.Context, r Range, note string, now time.Time) error {
 	err := s.write(ctx, r.Tenant, now, func(c *change) error {
 		c.queue.Queue(`
-			UPDATE jobs j SET last_error = $5, updated_at = $6
-			FROM memory_candidates c
-			WHERE j.tenant = $1 AND j.batch_id = $2 AND c.tenant = $1 AND c.id = j.candidate_id AND c.ordinal >= $3 AND c.ordinal < $4
-				AND j.state IN ('pending', 'leased', 'failed')`, r.Tenant, r.BatchID, r.From, r.To, note, c.now)
+			WITH `+inRange+` UPDATE jobs SET last_error = $5, updated_at = $6
+			WHERE `+openOfRange, r.Tenant, r.BatchID, r.From, r.To, note, c.now)
 		return nil
 	})
 	if err != nil {
@@ -263,6 +260,7 @@ func scanJob(row pgx.CollectableRow) (schema.Job, error) {
 
 // JobCounts returns the number of the tenant's jobs by state.
 func (s *Store) JobCounts(ctx context.Context, tenant string) (map[schema.JobState]int64, error) {
+	ctx = within(ctx, ClassPipeline)
 	out := map[schema.JobState]int64{}
 	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT state, count(*) FROM jobs WHERE tenant = $1 GROUP BY state`, tenant)

@@ -94,6 +94,7 @@ func (w Way) Follow(predicate string, outward bool) (Way, bool) {
 // Lineage walks from a memory that the principal may look at, within the clearance, depth edges at most, and returns what it
 // comes by. It returns ErrNotFound for any other memory. A depth of 0 means DefaultLineageDepth.
 func (s *Store) Lineage(ctx context.Context, p schema.Principal, id uuid.UUID, depth int, clearance ...memory.Clearance) (Lineage, error) {
+	ctx = within(ctx, ClassPipeline)
 	if depth <= 0 {
 		depth = DefaultLineageDepth
 	}

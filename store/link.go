@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -131,23 +132,35 @@ func (c *change) linkables(ctx context.Context, r Range) ([]linkable, error) {
 		candidates[i] = out[i].candidateID
 	}
 	// Locked: what is forgotten meanwhile must not get its place in the graph back.
-	rows, err = c.tx.Query(ctx, `
-		WITH named AS (
-			SELECT u.candidate_id, u.memory_id FROM unnest($2::uuid[], $3::uuid[]) u(candidate_id, memory_id)
-			UNION
-			SELECT p.candidate_id, p.memory_id FROM proposals p
-			WHERE p.tenant = $1 AND p.candidate_id = ANY($2) AND p.state = 'applied' AND p.memory_id IS NOT NULL
-		)
-		SELECT n.candidate_id, m.id, m.content FROM named n JOIN memories m ON m.tenant = $1 AND m.id = n.memory_id
-		WHERE m.live ORDER BY m.id FOR SHARE OF m`, c.tenant, candidates, sources)
+	named := map[uuid.UUID][]int{} // memory to the places of the candidates that name it
+	for i, source := range sources {
+		named[source] = append(named[source], i)
+	}
+	rows, err = c.tx.Query(ctx, `SELECT DISTINCT candidate_id, memory_id FROM proposals
+		WHERE tenant = $1 AND candidate_id = ANY($2) AND state = 'applied' AND memory_id IS NOT NULL`, c.tenant, candidates)
 	if err != nil {
 		return nil, err
 	}
-	var candidate uuid.UUID
+	var candidate, id uuid.UUID
+	_, err = pgx.ForEachRow(rows, []any{&candidate, &id}, func() error {
+		if i := at[candidate]; !slices.Contains(named[id], i) {
+			named[id] = append(named[id], i)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows, err = c.tx.Query(ctx, `SELECT m.id, m.content FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND m.live ORDER BY m.id FOR SHARE OF m`,
+		c.tenant, slices.Collect(maps.Keys(named)))
+	if err != nil {
+		return nil, err
+	}
 	var m linkedMemory
-	_, err = pgx.ForEachRow(rows, []any{&candidate, &m.id, &m.content}, func() error {
-		l := &out[at[candidate]]
-		l.memories = append(l.memories, m)
+	_, err = pgx.ForEachRow(rows, []any{&m.id, &m.content}, func() error {
+		for _, i := range named[m.id] {
+			out[i].memories = append(out[i].memories, m)
+		}
 		return nil
 	})
 	return out, err
@@ -237,8 +250,10 @@ func (c *change) upsertMentions(ctx context.Context, batch []linkable, ids map[s
 			SELECT DISTINCT $1, x.memory_id, x.entity_id, $4::timestamptz FROM unnest($2::uuid[], $3::uuid[]) x(memory_id, entity_id)
 			ON CONFLICT DO NOTHING RETURNING entity_id
 		), per AS (SELECT entity_id, count(*) AS n FROM fresh GROUP BY entity_id),
-		locked AS (SELECT e.id, per.n FROM entities e JOIN per ON per.entity_id = e.id WHERE e.tenant = $1 ORDER BY e.canonical_name FOR UPDATE OF e),
-		counted AS (UPDATE entities e SET mentions = e.mentions + l.n, updated_at = $4 FROM locked l WHERE e.tenant = $1 AND e.id = l.id)
+		locked AS MATERIALIZED (SELECT e.id FROM entities e WHERE e.tenant = $1 AND e.id = ANY(ARRAY(SELECT entity_id FROM per))
+			ORDER BY e.canonical_name FOR UPDATE OF e),
+		counted AS (UPDATE entities e SET mentions = e.mentions + (SELECT per.n FROM per WHERE per.entity_id = e.id), updated_at = $4
+			WHERE e.tenant = $1 AND e.id = ANY(ARRAY(SELECT id FROM locked)))
 		SELECT count(*) FROM fresh`, c.tenant, memories, entities, c.now).Scan(&added)
 	counts.Mentions += int(added)
 	return err
@@ -299,16 +314,18 @@ func (c *change) upsertRelations(ctx context.Context, batch []linkable, ids map[
 	if err != nil {
 		return err
 	}
+	// The edges are there by now: this finds each by its key.
 	_, err = c.tx.Exec(ctx, `
 		WITH fresh AS (
 			INSERT INTO memory_entity_relations (tenant, memory_id, source_id, relationship, target_id)
 			SELECT DISTINCT $1, x.memory_id, x.source, x.relationship, x.target
 			FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::uuid[]) x(memory_id, source, relationship, target)
 			ON CONFLICT DO NOTHING RETURNING source_id, relationship, target_id
-		), per AS (SELECT source_id, relationship, target_id, count(*) AS n FROM fresh GROUP BY 1, 2, 3)
-		UPDATE entity_relations r SET mentions = r.mentions + per.n FROM per
-		WHERE r.tenant = $1 AND (r.source_id, r.relationship, r.target_id) = (per.source_id, per.relationship, per.target_id)`,
-		c.tenant, memories, bySource, byRelationship, byTarget)
+		)
+		INSERT INTO entity_relations AS r (tenant, source_id, relationship, target_id, mentions, confidence, created_at, updated_at)
+		SELECT $1, source_id, relationship, target_id, count(*), 0, $6, $6 FROM fresh GROUP BY 2, 3, 4 ORDER BY 2, 3, 4
+		ON CONFLICT (tenant, source_id, relationship, target_id) DO UPDATE SET mentions = r.mentions + excluded.mentions`,
+		c.tenant, memories, bySource, byRelationship, byTarget, c.now)
 	counts.Relations += n
 	return err
 }

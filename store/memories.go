@@ -314,6 +314,7 @@ func (s *Store) KnowsTenant(ctx context.Context, tenant string) (known bool, err
 
 // Stats counts what the tenant holds.
 func (s *Store) Stats(ctx context.Context, tenant string) (Stats, error) {
+	ctx = within(ctx, ClassLong)
 	out := Stats{Memories: map[schema.MemoryType]int64{}}
 	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
 		var byType json.RawMessage

@@ -208,7 +208,8 @@ func (s *Store) TenantMetrics(ctx context.Context, tenant string, at time.Time) 
 	procedures := map[schema.MemoryType]int64{}
 	var sample []sampled
 
-	b := asking(tenant, planForValues)
+	ctx = within(ctx, ClassLong)
+	b := s.asking(ctx, tenant, planForValues)
 	b.Queue(`SELECT coalesce((SELECT docs FROM corpus_stats WHERE tenant = $1), 0),
 			(SELECT count(*) FROM memories WHERE tenant = $1 AND status = 'contested' AND deleted_at IS NULL),
 			(SELECT count(*) FROM jobs WHERE tenant = $1 AND state = 'dead')`, tenant).QueryRow(func(row pgx.Row) error {
@@ -280,7 +281,7 @@ func (s *Store) TenantMetrics(ctx context.Context, tenant string, at time.Time) 
 			})
 			return err
 		})
-	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+	if err := s.sendAsked(ctx, b); err != nil {
 		return TenantMetrics{}, fmt.Errorf("measure a tenant: %w", err)
 	}
 	m.spread(sample, procedures, at)

@@ -85,15 +85,16 @@ func (s *Store) IndexEntries(ctx context.Context, tenant string, model inference
 
 // indexEntries joins the memories that source names to what is known of them. The tenant is $1.
 func (s *Store) indexEntries(ctx context.Context, tenant string, model inference.EmbeddingModel, source string, p *params) ([]OutboxEntry, error) {
+	ctx = within(ctx, ClassPipeline)
 	query := `SELECT o.memory_id, o.seq, o.changes, o.attempts, m.id IS NULL OR NOT m.live, coalesce(m.version, 0), coalesce(m.tier, ''), coalesce(m.typology, ''),
 			coalesce(m.agent_id, ''), coalesce(m.project, ''), coalesce(m.scope, ''), coalesce(m.visibility, ''), coalesce(m.policy_group, ''),
 			coalesce(m.type, ''), coalesce(m.category, ''), m.tags, lower(coalesce(m.who, '')), coalesce(m.pinned, false), coalesce(m.importance, 0),
 			coalesce(m.sensitivity, ''), coalesce(m.occurred_at, 'epoch'), m.valid_from, m.valid_until,
 			CASE WHEN e.embedding IS NULL AND m.live THEN m.content ELSE '' END, coalesce(m.content_hash, ''), e.embedding
 		FROM (` + source + `) o
-		LEFT JOIN memories m ON m.tenant = $1 AND m.id = o.memory_id
-		LEFT JOIN memory_embeddings e ON e.tenant = $1 AND e.memory_id = o.memory_id AND e.model = ` + p.add(model.Name) + ` AND e.dims = ` + p.add(model.Dimensions) + `
-			AND e.content_hash = m.content_hash
+		LEFT JOIN ` + byKey("m", "$1", "o.memory_id") + ` ON true
+		LEFT JOIN LATERAL (SELECT * FROM memory_embeddings x WHERE x.tenant = $1 AND x.memory_id = o.memory_id AND x.model = ` + p.add(model.Name) + ` OFFSET 0) e
+			ON e.dims = ` + p.add(model.Dimensions) + ` AND e.content_hash = m.content_hash
 		ORDER BY o.seq, o.memory_id`
 	var out []OutboxEntry
 	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
@@ -135,13 +136,13 @@ func (s *Store) settleOutbox(ctx context.Context, tenant string, entries []Outbo
 		for i, e := range entries {
 			ids[i], seqs[i], versions[i], live[i] = e.MemoryID, e.Seq, e.Version, !e.Delete
 		}
-		c.queue.Queue(`DELETE FROM index_outbox o USING unnest($2::uuid[], $3::bigint[]) x(memory_id, seq)
-			WHERE o.tenant = $1 AND o.memory_id = x.memory_id AND o.seq <= x.seq`, tenant, ids, seqs)
+		c.queue.Queue(`DELETE FROM index_outbox o WHERE o.tenant = $1 AND o.memory_id = ANY($2::uuid[])
+				AND o.seq <= ($3::bigint[])[array_position($2::uuid[], o.memory_id)]`, tenant, ids, seqs)
 		c.queue.Queue(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
 			SELECT m.tenant, m.id, m.version, CASE WHEN m.live THEN 'upsert' ELSE 'delete' END, $5
-			FROM unnest($2::uuid[], $3::int[], $4::boolean[]) x(id, version, live) JOIN memories m ON m.tenant = $1 AND m.id = x.id
+			FROM unnest($2::uuid[], $3::int[], $4::boolean[]) x(id, version, live) CROSS JOIN `+byKey("m", "$1", "x.id")+`
 			WHERE (m.live <> x.live OR x.version > 0 AND m.version <> x.version)
-				AND NOT EXISTS (SELECT FROM index_outbox o WHERE o.tenant = m.tenant AND o.memory_id = m.id AND o.parked_at IS NULL)`,
+				AND m.id <> ALL(ARRAY(SELECT o.memory_id FROM index_outbox o WHERE o.tenant = $1 AND o.memory_id = ANY($2) AND o.parked_at IS NULL))`,
 			tenant, ids, versions, live, c.now)
 		return nil
 	})
@@ -204,11 +205,10 @@ func (s *Store) PostponeOutbox(ctx context.Context, tenant string, failures []Ou
 	err = s.write(ctx, tenant, now, func(c *change) error {
 		return c.tx.QueryRow(ctx, `
 			WITH failed AS (
-				UPDATE index_outbox o SET attempts = o.attempts + 1, last_error = x.reason,
+				UPDATE index_outbox o SET attempts = o.attempts + 1, last_error = ($4::text[])[array_position($2::uuid[], o.memory_id)],
 					retry_at = now() + least($5::interval * power(2, least(o.attempts, 20)), $6::interval),
 					parked_at = CASE WHEN o.attempts + 1 >= $7 THEN $8::timestamptz END
-				FROM unnest($2::uuid[], $3::bigint[], $4::text[]) x(memory_id, seq, reason)
-				WHERE o.tenant = $1 AND o.memory_id = x.memory_id AND o.seq <= x.seq AND o.parked_at IS NULL
+				WHERE o.tenant = $1 AND o.memory_id = ANY($2::uuid[]) AND o.seq <= ($3::bigint[])[array_position($2::uuid[], o.memory_id)] AND o.parked_at IS NULL
 				RETURNING o.memory_id, o.parked_at)
 			SELECT count(DISTINCT memory_id) FROM failed WHERE parked_at IS NOT NULL`,
 			tenant, ids, seqs, reasons, outboxBackoff, outboxBackoffMax, outboxAttempts, c.now).Scan(&parked)
@@ -311,14 +311,15 @@ func (s *Store) OutboxTenants(ctx context.Context) ([]string, error) {
 // BatchMemories returns the ids of the memories that a range wrote or changed: its sources, the
 // facts added from them, and the targets of updates and deletes.
 func (s *Store) BatchMemories(ctx context.Context, r Range) ([]uuid.UUID, error) {
+	ctx = within(ctx, ClassPipeline)
 	var out []uuid.UUID
 	err := s.read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `
-			WITH c AS (SELECT id, memory_id FROM memory_candidates
-				WHERE tenant = $1 AND batch_id = $2 AND ordinal >= $3 AND ordinal < $4 AND state = 'staged')
-			SELECT memory_id FROM c
-			UNION SELECT p.memory_id FROM proposals p JOIN c ON p.tenant = $1 AND p.candidate_id = c.id WHERE p.state = 'applied' AND p.memory_id IS NOT NULL
-			UNION SELECT p.target_id FROM proposals p JOIN c ON p.tenant = $1 AND p.candidate_id = c.id WHERE p.state = 'applied' AND p.target_id IS NOT NULL`,
+			WITH `+inRange+`, own AS MATERIALIZED (SELECT id, memory_id FROM c WHERE state = 'staged'), p AS MATERIALIZED (
+				SELECT memory_id, target_id FROM proposals WHERE tenant = $1 AND candidate_id = ANY(ARRAY(SELECT id FROM own)) AND state = 'applied')
+			SELECT memory_id FROM own
+			UNION SELECT memory_id FROM p WHERE memory_id IS NOT NULL
+			UNION SELECT target_id FROM p WHERE target_id IS NOT NULL`,
 			r.Tenant, r.BatchID, r.From, r.To)
 		if err != nil {
 			return err

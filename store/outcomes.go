@@ -31,6 +31,7 @@ var factOutcomes = `
 // FactOutcomes returns what became of every fact of a batch, in order of candidate and fact. It is for
 // the caller that handed the batch in: it has contents, up to memory.DefaultLimit, and goes into no workflow's history.
 func (s *Store) FactOutcomes(ctx context.Context, tenant string, batchID uuid.UUID) ([]schema.FactOutcome, error) {
+	ctx = within(ctx, ClassPipeline)
 	out := []schema.FactOutcome{}
 	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, factOutcomes, tenant, batchID, upTo(""))
@@ -81,6 +82,7 @@ func scanFactOutcome(row pgx.CollectableRow) (schema.FactOutcome, error) {
 
 // CandidateOutcomes returns what became of every candidate of a batch, in order. It has no contents.
 func (s *Store) CandidateOutcomes(ctx context.Context, tenant string, batchID uuid.UUID) ([]schema.CandidateOutcome, error) {
+	ctx = within(ctx, ClassPipeline)
 	out := []schema.CandidateOutcome{}
 	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT c.memory_id, c.state, c.content, c.sensitivity, m.id IS NOT NULL, coalesce(m.sensitivity, '')

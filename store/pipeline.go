@@ -26,6 +26,18 @@ type Range struct {
 	To      int       `json:"to"`
 }
 
+// inRange is the candidates c of a range: the tenant is $1, the batch $2, From $3 and To $4.
+//
+// What belongs to them is read by the set of their ids, never by a join: with a tenant that the planner takes for one
+// row, a join reads all that the tenant has for each candidate, and a set reads it once at worst.
+const inRange = `c AS MATERIALIZED (SELECT * FROM memory_candidates WHERE tenant = $1 AND batch_id = $2 AND ordinal >= $3 AND ordinal < $4)`
+
+// deadOfRange counts the jobs of inRange that died in a phase; one that was forgotten did not die of it.
+func deadOfRange(phase string) string {
+	return `(SELECT count(*) FROM jobs j WHERE j.tenant = $1 AND j.batch_id = $2 AND j.candidate_id = ANY(ARRAY(SELECT id FROM c))
+		AND j.state = 'dead' AND j.phase = ` + quoteLiteral(phase) + ` AND j.last_error <> 'forgotten')`
+}
+
 // Batch is the principal and the settings that a run works under.
 type Batch struct {
 	ID         uuid.UUID
@@ -38,6 +50,7 @@ type Batch struct {
 
 // Batch reads the settings of a batch; ErrNotFound when the tenant has none such.
 func (s *Store) Batch(ctx context.Context, tenant string, id uuid.UUID) (Batch, error) {
+	ctx = within(ctx, ClassPipeline)
 	var b Batch
 	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
 		var err error
@@ -77,11 +90,12 @@ func (s *Store) LeaseExtract(ctx context.Context, r Range, now time.Time) ([]Ext
 	var out []Extractable
 	err := s.write(ctx, r.Tenant, now, func(c *change) error {
 		rows, err := c.tx.Query(ctx, `
-			UPDATE jobs j SET state = 'leased', phase = 'extract', updated_at = $5
-			FROM memory_candidates c
-			WHERE j.tenant = $1 AND j.batch_id = $2 AND c.tenant = $1 AND c.id = j.candidate_id AND c.ordinal >= $3 AND c.ordinal < $4
-				AND c.state = 'staged' AND c.extraction IS NULL AND j.state IN ('pending', 'leased', 'failed')
-			RETURNING c.id, j.attempts, j.max_attempts, c.content, c.source_kind, c.category, c.speaker, c.session, c.occurred_at`,
+			WITH `+inRange+`, due AS MATERIALIZED (SELECT * FROM c WHERE state = 'staged' AND extraction IS NULL), j AS (
+				UPDATE jobs SET state = 'leased', phase = 'extract', updated_at = $5
+				WHERE tenant = $1 AND batch_id = $2 AND candidate_id = ANY(ARRAY(SELECT id FROM due)) AND state IN ('pending', 'leased', 'failed')
+				RETURNING candidate_id, attempts, max_attempts)
+			SELECT due.id, j.attempts, j.max_attempts, due.content, due.source_kind, due.category, due.speaker, due.session, due.occurred_at
+			FROM due JOIN j ON j.candidate_id = due.id ORDER BY due.ordinal`,
 			r.Tenant, r.BatchID, r.From, r.To, c.now)
 		if err != nil {
 			return err
@@ -110,16 +124,18 @@ type Extracted struct {
 // SaveExtractions stores results as they come, so that a later attempt does not pay for them again.
 func (s *Store) SaveExtractions(ctx context.Context, tenant string, results []Extracted, now time.Time) error {
 	err := s.write(ctx, tenant, now, func(c *change) error {
-		for _, r := range results {
-			encoded, err := json.Marshal(r.Extraction)
+		ids, encoded := make([]uuid.UUID, len(results)), make([]string, len(results))
+		for i, r := range results {
+			text, err := json.Marshal(r.Extraction)
 			if err != nil {
 				return err
 			}
-			// Not of a candidate that left the pipeline meanwhile: its text may have been erased.
-			c.queue.Queue(`UPDATE memory_candidates SET extraction = $3 WHERE tenant = $1 AND id = $2 AND extraction IS NULL AND state = 'staged'`,
-				tenant, r.CandidateID, string(encoded))
+			ids[i], encoded[i] = r.CandidateID, string(text)
 			c.logUsage(r.CandidateID, "extract", r.Usage)
 		}
+		// Not of a candidate that left the pipeline meanwhile: its text may have been erased.
+		c.queue.Queue(`UPDATE memory_candidates SET extraction = ($3::text[])[array_position($2::uuid[], id)]::jsonb
+			WHERE tenant = $1 AND id = ANY($2::uuid[]) AND extraction IS NULL AND state = 'staged'`, tenant, ids, encoded)
 		return nil
 	})
 	if err != nil {
@@ -161,18 +177,20 @@ func (s *Store) LeaseDecide(ctx context.Context, r Range, now time.Time) ([]Unde
 	var out []Undecided
 	err := s.write(ctx, r.Tenant, now, func(c *change) error {
 		rows, err := c.tx.Query(ctx, `
-			WITH due AS (
-				SELECT c.id, c.memory_id, c.content, c.extraction->'facts' AS facts, c.decided_at,
-					array(SELECT p.ordinal FROM proposals p WHERE p.tenant = $1 AND p.candidate_id = c.id AND p.state = 'stale' ORDER BY p.ordinal) AS again,
+			WITH `+inRange+`, stale AS MATERIALIZED (
+				SELECT candidate_id, ordinal FROM proposals WHERE tenant = $1 AND candidate_id = ANY(ARRAY(SELECT id FROM c)) AND state = 'stale'
+			), due AS MATERIALIZED (
+				SELECT c.id, c.ordinal, c.memory_id, c.content, c.extraction->'facts' AS facts, s.again,
 					m.scope, m.visibility, coalesce(m.type, CASE WHEN c.source_kind = 'memory' THEN 'semantic' ELSE 'episodic' END) AS type
-				FROM memory_candidates c LEFT JOIN memories m ON m.tenant = $1 AND m.id = c.memory_id
-				WHERE c.tenant = $1 AND c.batch_id = $2 AND c.ordinal >= $3 AND c.ordinal < $4 AND c.state = 'staged' AND c.extraction IS NOT NULL
-			)
-			UPDATE jobs j SET state = 'leased', phase = 'decide', updated_at = $5
-			FROM due
-			WHERE j.tenant = $1 AND j.batch_id = $2 AND j.candidate_id = due.id AND j.state IN ('pending', 'leased', 'failed')
-				AND (due.decided_at IS NULL OR due.again <> '{}')
-			RETURNING due.id, due.memory_id, due.content, j.attempts, j.max_attempts, due.again, due.facts, due.scope, due.type, due.visibility`,
+				FROM c CROSS JOIN LATERAL (SELECT array(SELECT s.ordinal FROM stale s WHERE s.candidate_id = c.id ORDER BY s.ordinal) AS again OFFSET 0) s
+				LEFT JOIN `+byKey("m", "$1", "c.memory_id")+` ON true
+				WHERE c.state = 'staged' AND c.extraction IS NOT NULL AND (c.decided_at IS NULL OR s.again <> '{}')
+			), j AS (
+				UPDATE jobs SET state = 'leased', phase = 'decide', updated_at = $5
+				WHERE tenant = $1 AND batch_id = $2 AND candidate_id = ANY(ARRAY(SELECT id FROM due)) AND state IN ('pending', 'leased', 'failed')
+				RETURNING candidate_id, attempts, max_attempts)
+			SELECT due.id, due.memory_id, due.content, j.attempts, j.max_attempts, due.again, due.facts, due.scope, due.type, due.visibility
+			FROM due JOIN j ON j.candidate_id = due.id ORDER BY due.ordinal`,
 			r.Tenant, r.BatchID, r.From, r.To, c.now)
 		if err != nil {
 			return err
@@ -300,16 +318,14 @@ type ExtractTotals struct {
 // ExtractTotals counts the stored extractions of a range and the jobs that died extracting; a job that
 // was forgotten did not die of it.
 func (s *Store) ExtractTotals(ctx context.Context, r Range) (t ExtractTotals, err error) {
+	ctx = within(ctx, ClassPipeline)
 	err = s.read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `
-			SELECT count(c.extraction), coalesce(sum(n.facts), 0), coalesce(sum(n.triples), 0), coalesce(sum(n.warnings), 0),
-				count(*) FILTER (WHERE j.state = 'dead' AND j.phase = 'extract' AND j.last_error <> 'forgotten')
-			FROM memory_candidates c
-			JOIN jobs j ON j.tenant = c.tenant AND j.batch_id = c.batch_id AND j.candidate_id = c.id,
-			LATERAL (SELECT jsonb_array_length(coalesce(nullif(c.extraction->'facts', 'null'), '[]')) AS facts,
+			WITH `+inRange+`
+			SELECT count(c.extraction), coalesce(sum(n.facts), 0), coalesce(sum(n.triples), 0), coalesce(sum(n.warnings), 0), `+deadOfRange("extract")+`
+			FROM c, LATERAL (SELECT jsonb_array_length(coalesce(nullif(c.extraction->'facts', 'null'), '[]')) AS facts,
 				jsonb_array_length(coalesce(nullif(c.extraction->'triples', 'null'), '[]')) AS triples,
-				jsonb_array_length(coalesce(nullif(c.extraction->'warnings', 'null'), '[]')) AS warnings) n
-			WHERE c.tenant = $1 AND c.batch_id = $2 AND c.ordinal >= $3 AND c.ordinal < $4`, r.Tenant, r.BatchID, r.From, r.To).
+				jsonb_array_length(coalesce(nullif(c.extraction->'warnings', 'null'), '[]')) AS warnings) n`, r.Tenant, r.BatchID, r.From, r.To).
 			Scan(&t.Candidates, &t.Facts, &t.Triples, &t.Warnings, &t.Dead)
 	})
 	if err != nil {
@@ -325,13 +341,12 @@ type DecideTotals struct {
 
 // DecideTotals counts the proposals of a range and the jobs that died deciding, forgotten ones left out.
 func (s *Store) DecideTotals(ctx context.Context, r Range) (t DecideTotals, err error) {
+	ctx = within(ctx, ClassPipeline)
 	err = s.read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `
-			WITH c AS (SELECT id, decided_at FROM memory_candidates WHERE tenant = $1 AND batch_id = $2 AND ordinal >= $3 AND ordinal < $4),
-			p AS (SELECT action FROM proposals p JOIN c ON p.tenant = $1 AND p.candidate_id = c.id)
+			WITH `+inRange+`, p AS MATERIALIZED (SELECT action FROM proposals WHERE tenant = $1 AND candidate_id = ANY(ARRAY(SELECT id FROM c)))
 			SELECT (SELECT count(decided_at) FROM c), (SELECT count(*) FROM p WHERE action = 'add'), (SELECT count(*) FROM p WHERE action = 'update'),
-				(SELECT count(*) FROM p WHERE action = 'delete'), (SELECT count(*) FROM p WHERE action = 'none'),
-				(SELECT count(*) FROM jobs j JOIN c ON j.tenant = $1 AND j.batch_id = $2 AND j.candidate_id = c.id WHERE j.state = 'dead' AND j.phase = 'decide' AND j.last_error <> 'forgotten')`,
+				(SELECT count(*) FROM p WHERE action = 'delete'), (SELECT count(*) FROM p WHERE action = 'none'), `+deadOfRange("decide")+``,
 			r.Tenant, r.BatchID, r.From, r.To).Scan(&t.Candidates, &t.Add, &t.Update, &t.Delete, &t.None, &t.Dead)
 	})
 	if err != nil {

@@ -48,6 +48,7 @@ type PurgeBatch struct {
 // taken too early finds nothing that it may remove, and foreign keys stand behind that. A batch that is
 // delivered again finds nothing to do, or the rest. ErrRulesChanged where the run has to begin anew.
 func (s *Store) Purge(ctx context.Context, in PurgeInput) (PurgeBatch, error) {
+	ctx = within(ctx, ClassLong)
 	var out PurgeBatch
 	err := againAlone(ctx, func() error {
 		out = PurgeBatch{Counts: map[string]int{}}
@@ -506,6 +507,7 @@ const PreviewLimit = 100_000
 
 // PreviewPurge counts what a run would do to a tenant, and changes nothing.
 func (s *Store) PreviewPurge(ctx context.Context, tenant string, share float64, now time.Time) (PurgePreview, error) {
+	ctx = within(ctx, ClassLong)
 	out := PurgePreview{Tenant: tenant, Would: map[memory.PurgeStep]int64{}}
 	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
 		rules, err := retentionRules(ctx, tx, tenant)

@@ -47,13 +47,13 @@ func (s *Store) Analyse(ctx context.Context, tenant string, w Wording) (Question
 	}
 	q := Question{names: memory.FocalNames(w.Query)}
 	var lexemes [][]memory.Lexeme
-	b := asking(tenant, planOnce)
+	b := s.asking(ctx, tenant, planOnce)
 	b.Queue(lexemesSQL, tenant, texts).Query(func(rows pgx.Rows) (err error) {
 		lexemes, err = scanLexemes(rows, len(texts))
 		return err
 	})
 	b.Queue(corpusSQL, tenant).QueryRow(func(row pgx.Row) error { return row.Scan(&q.corpus.Docs, &q.corpus.Lexemes) })
-	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
+	if err := s.sendAsked(ctx, b); err != nil {
 		return Question{}, fmt.Errorf("analyse: %w", err)
 	}
 	q.query, q.keywords, q.expansion, q.vocabulary = lexemes[0], lexemes[1], lexemes[2], known
@@ -107,17 +107,17 @@ func (q Question) planning() planning {
 // planOnceUpTo is how many memories a tenant may have for one plan to serve all its searches by words.
 const planOnceUpTo = 20_000
 
-// textPlans plans the search of several texts, within a transaction.
-func textPlans(ctx context.Context, tx pgx.Tx, tenant string, texts []string, width memory.SearchWidth) ([]memory.TextPlan, error) {
+// textPlans plans the search of several texts, within a transaction, and says what it planned for.
+func textPlans(ctx context.Context, tx pgx.Tx, tenant string, texts []string, width memory.SearchWidth) ([]memory.TextPlan, memory.Corpus, error) {
 	lexemes, corpus, err := textLexemes(ctx, tx, tenant, texts)
 	if err != nil {
-		return nil, err
+		return nil, corpus, err
 	}
 	plans := make([]memory.TextPlan, len(texts))
 	for i := range texts {
 		plans[i] = memory.PlanText(lexemes[i], corpus, width)
 	}
-	return plans, nil
+	return plans, corpus, nil
 }
 
 // textLexemes analyses texts within a transaction.

@@ -60,6 +60,7 @@ type PendingRelation struct {
 //
 // Lines may name another tenant: it is not looked at. Check supersession with SupersessionCheck first.
 func (s *Store) Restore(ctx context.Context, tenant string, lines []ExportLine, now time.Time) (RestoreResult, error) {
+	ctx = within(ctx, ClassLong)
 	var out RestoreResult
 	err := againAlone(ctx, func() error {
 		out = RestoreResult{}
@@ -107,6 +108,7 @@ func (c *change) restore(ctx context.Context, lines []ExportLine, out *RestoreRe
 // RestoreRelations adds relations whose both ends are there, and returns how many were not there before
 // and how many lead nowhere.
 func (s *Store) RestoreRelations(ctx context.Context, tenant string, relations []PendingRelation, now time.Time) (added, missing int, err error) {
+	ctx = within(ctx, ClassLong)
 	err = againAlone(ctx, func() error {
 		return s.write(ctx, tenant, now, func(c *change) error {
 			var out RestoreResult

@@ -168,6 +168,7 @@ func (s *Store) GetReview(ctx context.Context, p schema.Principal, id uuid.UUID,
 
 // ToReview counts the proposals of a range that wait for a person.
 func (s *Store) ToReview(ctx context.Context, r Range) (n int, err error) {
+	ctx = within(ctx, ClassPipeline)
 	err = s.read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `SELECT count(*)`+proposalTables+`WHERE p.tenant = $1 AND p.batch_id = $2 AND c.ordinal >= $3 AND c.ordinal < $4 AND `+waitsForReview,
 			r.Tenant, r.BatchID, r.From, r.To).Scan(&n)

@@ -230,7 +230,7 @@ var nearSQL = fmt.Sprintf(`
 		JOIN memories m ON m.tenant = $1 AND m.id = x.id AND m.agent_id = f.agent_id AND m.project = f.project AND m.scope = f.scope
 		WHERE f.stand = 'restatement' AND x.id <> f.id
 	UNION SELECT f.id, x.id, 'restatement', false FROM f CROSS JOIN LATERAL (
-			SELECT s.id FROM memory_search s WHERE s.live AND s.agent_id = f.agent_id AND s.project = f.project AND s.scope = f.scope
+			SELECT s.id FROM memory_text s WHERE s.live AND s.agent_id = f.agent_id AND s.project = f.project AND s.scope = f.scope
 				AND s.tsv @@ plainto_tsquery(mneme_text_config(f.language), f.telling) LIMIT %[1]d) x
 		WHERE f.stand = 'restatement' AND x.id <> f.id`, nearLimit)
 

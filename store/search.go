@@ -95,7 +95,7 @@ func (s *Store) rankText(ctx context.Context, f Filter, q Question, plan memory.
 		lexemes, weights = append(lexemes, t.Lexeme), append(weights, t.Weight)
 	}
 	// ts_rank saturates term frequency on a curve of its own: it chooses, with room, and BM25 ranks.
-	chosen := `SELECT m.id, m.tsv, ` + score + ` AS score FROM memory_search m WHERE ` + match + ` AND ` + f.where("m", &p) +
+	chosen := `SELECT m.id, m.tsv, ` + score + ` AS score FROM memory_text m WHERE ` + match + ` AND ` + f.where("m", &p) +
 		` ORDER BY score DESC, m.id LIMIT ` + p.add(textOversample*limit)
 	query := `SELECT x.id, ` + bm25("cardinality(l.positions)", "length(x.tsv)", "t.weight", plan, &p) + ` AS score,
 			coalesce(bit_or(1::bigint << (t.n - 1)::int) FILTER (WHERE t.n <= ` + p.add(len(plan.Terms)) + `), 0)
@@ -149,168 +149,6 @@ func quoteLexeme(lexeme string) string {
 
 var lexemeQuotes = strings.NewReplacer("'", "''", `\`, `\\`)
 
-// NeighborQuery asks for the memories that a fact may repeat, refine or contradict.
-type NeighborQuery struct {
-	Fact      memory.Fact
-	Exclude   uuid.UUID  // the source of the fact
-	Embedding *Embedding // nil leaves the vector channel out
-	At        time.Time  // of the decision; memories whose time is over then are not offered. Zero offers them
-}
-
-// Neighbor search constants (notes on recall constants, "decide").
-const (
-	neighborsPerChannel = 10
-	neighborsFound      = 16 // of which memory.Offer chooses
-	neighborMinScore    = 0.1
-)
-
-// Neighbors runs a focused hybrid search for each fact: identical content, the same subject and
-// predicate, full text and vectors. It returns the best five each, best first. The space is the
-// owner's own: same agent, project and scope. The source memory, memories that are not live, and episodes
-// that lasting records speak for never take a place among the five.
-//
-// All facts are searched in one statement, planned once: at hundreds of facts a batch, planning and
-// round trips would cost more than the searches.
-func (s *Store) Neighbors(ctx context.Context, owner schema.Principal, queries []NeighborQuery) ([][]memory.Neighbor, error) {
-	out := make([][]memory.Neighbor, len(queries))
-	if len(queries) == 0 {
-		return out, nil
-	}
-	err := s.read(ctx, owner.Tenant, func(tx pgx.Tx) error {
-		texts := make([]string, len(queries))
-		for i, q := range queries {
-			texts[i] = q.Fact.Content
-		}
-		plans, err := textPlans(ctx, tx, owner.Tenant, texts, memory.FocusedSearch)
-		if err != nil {
-			return err
-		}
-		query, args := neighborSQL(owner, queries, plans)
-		rows, err := tx.Query(ctx, query, args...)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var n memory.Neighbor
-			var i int
-			var id uuid.UUID
-			if err := rows.Scan(&i, &id, &n.Version, &n.Content, &n.Hash, &n.Category, &n.Pinned, &n.Type, &n.Visibility, &n.Bounded, &n.Status, &n.Who, &n.OccurredAt, &n.Claim.Subject, &n.Claim.Predicate,
-				&n.Claim.Object, &n.Claim.Functional, &n.Score); err != nil {
-				return err
-			}
-			n.ID = id.String()
-			out[i] = append(out[i], n)
-		}
-		return rows.Err()
-	})
-	if err != nil {
-		return nil, fmt.Errorf("find neighbours: %w", err)
-	}
-	for i := range out {
-		out[i] = memory.Offer(queries[i].Fact, out[i])
-	}
-	return out, nil
-}
-
-// spokenFor is the condition of an episode m that lasting records were drawn from: they say what it says, and
-// what revises it revises them. Superseded ones count: what it says was replaced with them. What is pinned speaks for
-// itself, unless they are pinned too.
-const spokenFor = `(m.type = 'episodic' AND EXISTS (
-	SELECT FROM memory_relations d JOIN memories f ON f.tenant = d.tenant AND f.id = d.source_id
-		WHERE d.tenant = m.tenant AND d.target_id = m.id AND d.predicate = 'derived_from' AND f.type = 'semantic' AND f.deleted_at IS NULL AND f.pinned >= m.pinned
-	UNION ALL SELECT FROM memory_relations d JOIN memories f ON f.tenant = d.tenant AND f.id = d.target_id
-		WHERE d.tenant = m.tenant AND d.source_id = m.id AND d.predicate = 'restates' AND f.type = 'semantic' AND f.deleted_at IS NULL AND f.pinned >= m.pinned))`
-
-// neighborSQL lays the queries out as columns and joins each channel to them laterally. Facts with
-// fewer terms than the widest are padded with terms that match nothing and weigh nothing.
-func neighborSQL(owner schema.Principal, queries []NeighborQuery, plans []memory.TextPlan) (string, []any) {
-	n := len(queries)
-	width := 0
-	for _, plan := range plans {
-		width = max(width, len(plan.Terms))
-	}
-	hash, subject, predicate, exclude := make([][]byte, n), make([]string, n), make([]string, n), make([]uuid.UUID, n)
-	match, vectors, at := make([]string, n), make([]*string, n), make([]*time.Time, n)
-	lexemes, weights := make([][]string, width), make([][]float64, width)
-	for t := range width {
-		lexemes[t], weights[t] = make([]string, n), make([]float64, n)
-	}
-	var model inference.EmbeddingModel
-	for i, q := range queries {
-		hash[i] = memory.Normalize(q.Fact.Content).Hash
-		exclude[i] = q.Exclude
-		if !q.At.IsZero() {
-			utc := q.At.UTC()
-			at[i] = &utc
-		}
-		if !q.Fact.Claim.IsZero() {
-			subject[i], predicate[i] = strings.ToLower(q.Fact.Claim.Subject), q.Fact.Claim.Predicate
-		}
-		if !plans[i].IsEmpty() {
-			match[i] = plans[i].Match(quoteLexeme)
-			for t, term := range plans[i].Terms {
-				lexemes[t][i], weights[t][i] = quoteLexeme(term.Lexeme), term.Weight
-			}
-		}
-		if q.Embedding != nil {
-			text := pgvector.NewVector(q.Embedding.Vector).String()
-			vectors[i], model = &text, q.Embedding.Model
-		}
-	}
-	var p params
-	tenant, agent, project, scope := p.add(owner.Tenant), p.add(owner.Agent), p.add(owner.Project), p.add(owner.Scope)
-	space := func(m string) string {
-		return m + ".live AND " + m + ".agent_id = " + agent + " AND " + m + ".project = " + project + " AND " + m + ".scope = " + scope +
-			" AND " + m + ".id <> q.exclude AND (" + m + ".valid_until IS NULL OR q.at IS NULL OR " + m + ".valid_until > q.at)"
-	}
-	limit := p.add(neighborsPerChannel)
-	columns := []string{p.add(hash) + "::bytea[]", p.add(subject) + "::text[]", p.add(predicate) + "::text[]", p.add(exclude) + "::uuid[]",
-		p.add(match) + "::text[]::tsquery[]", p.add(vectors) + "::text[]::vector[]", p.add(at) + "::timestamptz[]"}
-	names := []string{"hash", "subject", "predicate", "exclude", "match", "vec", "at"}
-	terms := make([]string, 0, width)
-	for t := range width {
-		columns = append(columns, p.add(lexemes[t])+"::text[]::tsquery[]", p.add(weights[t])+"::float8[]")
-		names = append(names, fmt.Sprintf("t%d", t), fmt.Sprintf("w%d", t))
-		terms = append(terms, fmt.Sprintf("q.w%d * ts_rank(m.tsv, q.t%d)", t, t))
-	}
-	channels := []string{
-		`SELECT q.n, h.id, 1::float8 FROM q, LATERAL (SELECT m.id FROM memories m
-			WHERE m.tenant = ` + tenant + ` AND m.content_hash = q.hash AND ` + space("m") + ` LIMIT ` + limit + `) h`,
-		`SELECT q.n, h.id, 0.9::float8 FROM q, LATERAL (SELECT m.id FROM entity_claims e JOIN memories m ON m.tenant = e.tenant AND m.id = e.memory_id
-			WHERE q.subject <> '' AND e.tenant = ` + tenant + ` AND e.subject_key = q.subject AND e.predicate = q.predicate AND ` + space("m") +
-			` ORDER BY e.created_at DESC LIMIT ` + limit + `) h`,
-	}
-	if width > 0 {
-		scale := plans[slices.IndexFunc(plans, func(t memory.TextPlan) bool { return !t.IsEmpty() })]
-		score := lengthNormalised("m", strings.Join(terms, " + "), scale, &p)
-		// OFFSET 0 keeps the planner from serving the space's conditions with another index.
-		channels = append(channels, `SELECT q.n, h.id, h.score FROM q, LATERAL (
-			SELECT m.id, `+score+` AS score FROM (SELECT * FROM memory_search s WHERE s.tsv @@ q.match AND s.live OFFSET 0) m
-			WHERE `+space("m")+` ORDER BY score DESC, m.id LIMIT `+limit+`) h`)
-	}
-	if model.Name != "" {
-		for _, class := range vectorClasses {
-			channels = append(channels, `SELECT q.n, h.memory_id, h.score FROM q, LATERAL (`+nearestSQL(model, class, tenant, "q.vec", limit, space("m"))+
-				`) h WHERE q.vec IS NOT NULL`)
-		}
-	}
-	return `WITH q AS MATERIALIZED (SELECT u.* FROM unnest(` + strings.Join(columns, ", ") + `) WITH ORDINALITY u(` + strings.Join(names, ", ") + `, n)),
-		hits(n, id, score) AS (` + strings.Join(channels, " UNION ALL ") + `),
-		best AS (SELECT n, id, max(score) AS score FROM hits GROUP BY n, id),
-		ranked AS (
-			SELECT b.n, b.score, m.id, m.version, m.content, m.content_hash, m.category, m.pinned, m.type, m.visibility, m.validity <> 'global' AS bounded, m.status, m.who, m.occurred_at,
-				row_number() OVER (PARTITION BY b.n ORDER BY b.score DESC, m.id) AS place
-			FROM best b JOIN q USING (n) JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = b.id
-			WHERE ` + space("m") + ` AND b.score >= ` + p.add(neighborMinScore) + ` AND NOT ` + spokenFor + `)
-		SELECT r.n - 1, r.id, r.version, r.content, r.content_hash, r.category, r.pinned, r.type, r.visibility, r.bounded, r.status, r.who, r.occurred_at, coalesce(e.subject, ''), coalesce(e.predicate, ''),
-			coalesce(e.object, ''), coalesce(e.functional, false), r.score
-		FROM ranked r
-		LEFT JOIN LATERAL (SELECT * FROM entity_claims e WHERE e.tenant = ` + tenant + ` AND e.memory_id = r.id LIMIT 1) e ON true
-		WHERE r.place <= ` + p.add(neighborsFound) + `
-		ORDER BY r.n, r.place`, p
-}
-
 // vectorClass is a part of the memories that has a partial HNSW index of its own: one (tier, typology) cell, or
 // the cells that hold little together.
 type vectorClass struct {
@@ -341,10 +179,12 @@ func (c vectorClass) where() string {
 // nearestSQL selects the memories of one class nearest to a vector. Model and class are
 // written out, not passed, so that the planner can match the class's partial index. The condition on
 // the memory m holds before the cut: the index is scanned on until enough memories meet it.
+//
+// Each memory is read by its whole key, whatever the planner thinks of the tenant (byKey).
 func nearestSQL(model inference.EmbeddingModel, class vectorClass, tenant, vector, limit, condition string) string {
 	return fmt.Sprintf(`SELECT e.memory_id, greatest(0, 1 - (e.embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d)))::float8 AS score
-		FROM memory_embeddings e JOIN memories m ON m.tenant = e.tenant AND m.id = e.memory_id AND %[7]s
-		WHERE e.tenant = %[3]s AND e.model = %[4]s AND e.dims = %[1]d AND %[5]s
+		FROM memory_embeddings e CROSS JOIN `+byKey("m", "e.tenant", "e.memory_id")+`
+		WHERE e.tenant = %[3]s AND e.model = %[4]s AND e.dims = %[1]d AND %[5]s AND %[7]s
 		ORDER BY e.embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d) LIMIT %[6]s`,
 		model.Dimensions, vector, tenant, quoteLiteral(model.Name), class.where(), limit, condition)
 }

@@ -117,6 +117,7 @@ func (c *change) digest(ctx context.Context, body []byte) ([]byte, error) {
 // Accepted reads the body of an accepted request into body. It reports false, and reads nothing, when
 // the operation has been carried out already: carrying it out again answers with the first result.
 func (s *Store) Accepted(ctx context.Context, op Operation, body any) (bool, error) {
+	ctx = within(ctx, ClassPipeline)
 	var encoded []byte
 	err := s.read(ctx, op.Tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `SELECT body FROM staged_requests WHERE tenant = $1 AND id = $2`, op.Tenant, op.ID).Scan(&encoded)

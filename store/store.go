@@ -9,7 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,8 +39,12 @@ type Config struct {
 	MaxConns        int32  // default 16
 	ApplicationName string // shown in pg_stat_activity; default mneme
 
-	// StatementTimeout ends a statement at the server, also one that its caller has given up. Zero: none.
+	// StatementTimeout is a limit that holds where it is stricter than that of a statement's class (ClassLimits).
+	// The server ends the statement, also one that its caller has given up. Zero: none.
 	StatementTimeout time.Duration
+
+	// TimedOut, when set, is told of every statement that the server ended at its limit.
+	TimedOut func(c Class, lock bool)
 
 	// Configure, when set, has the last word on the pool's settings: tracing, notices.
 	Configure func(*pgxpool.Config)
@@ -49,6 +53,10 @@ type Config struct {
 // Store runs transactions against Postgres. It is safe for concurrent use.
 type Store struct {
 	pool *pgxpool.Pool
+
+	statementTimeout time.Duration
+	timedOut         func(Class, bool)
+	scanUpTo         int64 // in place of neighborScan, for tests
 
 	hubs  hubDegrees // of shaping
 	hints vocabulary // of searching hints
@@ -69,22 +77,24 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.ApplicationName != "" {
 		pc.ConnConfig.RuntimeParams["application_name"] = cfg.ApplicationName
 	}
-	if cfg.StatementTimeout > 0 {
-		pc.ConnConfig.RuntimeParams["statement_timeout"] = strconv.FormatInt(max(cfg.StatementTimeout.Milliseconds(), 1), 10)
-	}
+	s := &Store{statementTimeout: cfg.StatementTimeout, timedOut: cfg.TimedOut}
+	// What is not bound to a tenant has the limits of the pipeline.
+	limits := s.limits(ClassPipeline)
+	pc.ConnConfig.RuntimeParams["statement_timeout"] = milliseconds(limits.Statement)
+	pc.ConnConfig.RuntimeParams["lock_timeout"] = milliseconds(limits.Lock)
+	pc.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = milliseconds(limits.Idle)
 	// As a start-up parameter the role survives RESET ROLE and costs no round trip.
 	pc.ConnConfig.RuntimeParams["role"] = AppRole
 	pc.AfterConnect = registerTypes
 	if cfg.Configure != nil {
 		cfg.Configure(pc)
 	}
-	pool, err := pgxpool.NewWithConfig(ctx, pc)
+	s.pool, err = pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	s := &Store{pool: pool}
 	if err := s.check(ctx); err != nil {
-		pool.Close()
+		s.pool.Close()
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	return s, nil
@@ -135,15 +145,16 @@ func (s *Store) check(ctx context.Context) error {
 // RefreshStatistics has the planner look again at tables that have grown much since it last did.
 func (s *Store) RefreshStatistics(ctx context.Context) error {
 	if _, err := s.pool.Exec(ctx, `SELECT mneme_refresh_statistics()`); err != nil {
-		return fmt.Errorf("refresh statistics: %w", err)
+		return fmt.Errorf("refresh statistics: %w", s.limited(ClassPipeline, err))
 	}
 	return nil
 }
 
 // write runs fn in a read-write transaction bound to the tenant, as one change.
 func (s *Store) write(ctx context.Context, tenant string, now time.Time, fn func(*change) error) error {
-	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		if err := bind(ctx, tx, tenant, false); err != nil {
+	class := classOf(ctx, ClassPipeline)
+	return s.limited(class, pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if err := bind(ctx, tx, tenant, false, s.limits(class)); err != nil {
 			return err
 		}
 		c := &change{tx: tx, tenant: tenant, now: now.UTC().Truncate(time.Microsecond)}
@@ -151,17 +162,18 @@ func (s *Store) write(ctx context.Context, tenant string, now time.Time, fn func
 			return err
 		}
 		return c.finish(ctx)
-	})
+	}))
 }
 
 // read runs fn in a read-only transaction bound to the tenant.
 func (s *Store) read(ctx context.Context, tenant string, fn func(pgx.Tx) error) error {
-	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		if err := bind(ctx, tx, tenant, true); err != nil {
+	class := classOf(ctx, ClassInteractive)
+	return s.limited(class, pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+		if err := bind(ctx, tx, tenant, true, s.limits(class)); err != nil {
 			return err
 		}
 		return fn(tx)
-	})
+	}))
 }
 
 // planning is how Postgres plans a statement.
@@ -182,16 +194,24 @@ func (s *Store) ask(ctx context.Context, tenant string, how planning, query stri
 	if tenant == "" {
 		return errNoTenant
 	}
-	b := asking(tenant, how)
+	b := s.asking(ctx, tenant, how)
 	b.Queue(query, args...).Query(fn)
-	return s.pool.SendBatch(ctx, b).Close()
+	return s.sendAsked(ctx, b)
+}
+
+// sendAsked sends a batch that asking began.
+func (s *Store) sendAsked(ctx context.Context, b *pgx.Batch) error {
+	return s.limited(classOf(ctx, ClassInteractive), s.pool.SendBatch(ctx, b).Close())
 }
 
 // asking begins a batch that reads, bound to the tenant.
-func asking(tenant string, how planning) *pgx.Batch {
+func (s *Store) asking(ctx context.Context, tenant string, how planning) *pgx.Batch {
+	limits := s.limits(classOf(ctx, ClassInteractive))
 	b := &pgx.Batch{}
-	b.Queue(`SELECT set_config('mneme.tenant', $1, true), set_config('transaction_read_only', 'on', true), set_config('plan_cache_mode', $2, true),
-		set_config('jit', 'off', true), set_config('hnsw.iterative_scan', 'relaxed_order', true)`, tenant, how)
+	b.Queue(`SELECT set_config('mneme.tenant', $1, true), set_config('transaction_read_only', 'on', true),
+		`+setLimits+`, set_config('plan_cache_mode', $5, true),
+		set_config('jit', 'off', true), set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('enable_seqscan', 'off', true)`,
+		slices.Concat([]any{tenant}, limits.args(), []any{how})...)
 	return b
 }
 
@@ -210,18 +230,22 @@ var errNoTenant = errors.New("no tenant")
 
 // bind sets the transaction's tenant. The statements of a reading transaction are planned for their actual
 // arguments; those that one plan serves go through ask.
-func bind(ctx context.Context, tx pgx.Tx, tenant string, search bool) error {
+//
+// No statement that is bound to a tenant reads a whole table where an index serves: a plan that was made while the
+// table was small, or from wrong statistics, would do so for as long as it is kept.
+func bind(ctx context.Context, tx pgx.Tx, tenant string, search bool, limits Limits) error {
 	if tenant == "" {
 		return errNoTenant
 	}
-	const tenantOnly = `SELECT set_config('mneme.tenant', $1, true)`
-	const forSearch = `SELECT set_config('mneme.tenant', $1, true), set_config('plan_cache_mode', 'force_custom_plan', true),
+	const tenantOnly = `SELECT set_config('mneme.tenant', $1, true), ` + setLimits + `,
+		set_config('enable_seqscan', 'off', true)`
+	const forSearch = tenantOnly + `, set_config('plan_cache_mode', 'force_custom_plan', true),
 		set_config('jit', 'off', true), set_config('hnsw.iterative_scan', 'relaxed_order', true)`
 	query := tenantOnly
 	if search {
 		query = forSearch
 	}
-	if _, err := tx.Exec(ctx, query, tenant); err != nil {
+	if _, err := tx.Exec(ctx, query, append([]any{tenant}, limits.args()...)...); err != nil {
 		return fmt.Errorf("bind tenant: %w", err)
 	}
 	return nil
@@ -231,8 +255,11 @@ func bind(ctx context.Context, tx pgx.Tx, tenant string, search bool) error {
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
 // IsUnavailable reports whether err says that Postgres could not be reached or is going down, so
-// that trying again later can help.
+// that trying again later can help. A statement that it ended at its limit says the opposite (IsTimeout).
 func IsUnavailable(err error) bool {
+	if IsTimeout(err) {
+		return false
+	}
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) {
 		class := pgErr.Code[:min(2, len(pgErr.Code))]

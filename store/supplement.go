@@ -224,7 +224,7 @@ func (s *Store) RescueText(ctx context.Context, f Filter, beginnings []string, l
 	var p params
 	match, count := beginningsSQL("m.tsv", beginnings, &p)
 	query := `SELECT x.id, x.score, 0::bigint
-		FROM (SELECT m.id, ` + count + ` AS score FROM memory_search m WHERE ` + match + ` AND ` + f.where("m", &p) + `
+		FROM (SELECT m.id, ` + count + ` AS score FROM memory_text m WHERE ` + match + ` AND ` + f.where("m", &p) + `
 			LIMIT ` + p.add(maxRescueMatches) + `) x
 		ORDER BY x.score DESC, x.id DESC LIMIT ` + p.add(limit)
 	out, err := askAll[Hit](ctx, s, f.Principal.Tenant, planForValues, query, p)

@@ -56,6 +56,7 @@ type Begun struct {
 // and may take nothing until somebody has answered. What is admitted is used up by what is taken, by whatever
 // run. A run that would not take too much takes the question back, and what is left of an answer with it.
 func (s *Store) BeginSweep(ctx context.Context, tenant string, sweep schema.Sweep, share float64, now time.Time) (Begun, error) {
+	ctx = within(ctx, ClassLong)
 	var out Begun
 	err := s.write(ctx, tenant, now, func(c *change) error {
 		rules, err := retentionRules(ctx, c.tx, c.tenant)

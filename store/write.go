@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -192,9 +193,10 @@ func scanProposal(row pgx.CollectableRow) (pendingProposal, error) {
 // load reads the proposals of a range and what they were decided on.
 func (w *writing) load(ctx context.Context, in WriteInput) error {
 	r := in.Range
-	rows, err := w.tx.Query(ctx, `SELECT `+proposalColumns+proposalTables+`
-		WHERE p.tenant = $1 AND p.batch_id = $2 AND c.ordinal >= $3 AND c.ordinal < $4 AND c.state = 'staged' AND p.state = 'proposed'
-		ORDER BY c.ordinal, p.ordinal
+	rows, err := w.tx.Query(ctx, `WITH `+inRange+` SELECT `+strings.ReplaceAll(proposalColumns, "c.", "own.")+`
+		FROM proposals p CROSS JOIN LATERAL (SELECT * FROM c WHERE c.id = p.candidate_id AND c.state = 'staged' OFFSET 0) own
+		WHERE p.tenant = $1 AND p.batch_id = $2 AND p.candidate_id = ANY(ARRAY(SELECT id FROM c)) AND p.state = 'proposed'
+		ORDER BY own.ordinal, p.ordinal
 		FOR UPDATE OF p`, r.Tenant, r.BatchID, r.From, r.To)
 	if err != nil {
 		return err
@@ -667,14 +669,19 @@ type Unembedded struct {
 
 // Unembedded lists the live source memories of a range that lack an embedding of the model.
 func (s *Store) Unembedded(ctx context.Context, r Range, model inference.EmbeddingModel) ([]Unembedded, error) {
+	ctx = within(ctx, ClassPipeline)
 	var out []Unembedded
 	err := s.read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `
-			SELECT m.id, m.content, m.content_hash, (SELECT p.embedding FROM proposals p WHERE p.tenant = $1 AND p.candidate_id = c.id
-				AND p.embedding_model = $5 AND p.fact->>'content' = m.content LIMIT 1)
-			FROM memory_candidates c JOIN memories m ON m.tenant = c.tenant AND m.id = c.memory_id
-			WHERE c.tenant = $1 AND c.batch_id = $2 AND c.ordinal >= $3 AND c.ordinal < $4 AND c.state = 'staged' AND m.live
-				AND NOT EXISTS (SELECT FROM memory_embeddings e WHERE e.tenant = m.tenant AND e.memory_id = m.id AND e.model = $5)`,
+			WITH `+inRange+`, p AS MATERIALIZED (
+				SELECT candidate_id, fact->>'content' AS content, embedding FROM proposals
+				WHERE tenant = $1 AND candidate_id = ANY(ARRAY(SELECT id FROM c)) AND embedding_model = $5
+			), has AS MATERIALIZED (
+				SELECT memory_id FROM memory_embeddings WHERE tenant = $1 AND memory_id = ANY(ARRAY(SELECT memory_id FROM c)) AND model = $5
+			)
+			SELECT m.id, m.content, m.content_hash, (SELECT p.embedding FROM p WHERE p.candidate_id = c.id AND p.content = m.content LIMIT 1)
+			FROM c CROSS JOIN `+byKey("m", "$1", "c.memory_id")+`
+			WHERE c.state = 'staged' AND m.live AND m.id <> ALL(ARRAY(SELECT memory_id FROM has))`,
 			r.Tenant, r.BatchID, r.From, r.To, model.Name)
 		if err != nil {
 			return err

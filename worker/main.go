@@ -57,7 +57,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	database := store.Config{URL: cfg.DatabaseURL, MaxConns: int32(cfg.MaxConns), ApplicationName: "mneme-worker", Configure: traces.Pool}
+	database := store.Config{URL: cfg.DatabaseURL, MaxConns: int32(cfg.MaxConns), ApplicationName: "mneme-worker", Configure: traces.Pool, TimedOut: metrics.StatementTimedOut}
 	st, err := store.Open(ctx, database)
 	if err != nil {
 		return err

@@ -1,6 +1,8 @@
 package workflows
 
 import (
+	"time"
+
 	"context"
 	"errors"
 	"fmt"
@@ -148,7 +150,8 @@ func (run *forgetRun) selects(ctx workflow.Context, req schema.ForgetRequest) er
 	ref, err := accept(ctx, operation{kind: KindForget, common: req.Operation, body: req})
 	if err == nil {
 		options := embedOptions("select what to forget", infrastructureAttempts)
-		options.WaitForCancellation = true // what it has written by then is closed
+		options.StartToCloseTimeout = 10 * time.Minute // all that is stored may be looked through
+		options.WaitForCancellation = true             // what it has written by then is closed
 		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), forgetting.SelectForget, ref).Get(ctx, &run.preview)
 		if err != nil && ctx.Err() != nil {
 			err = ctx.Err() // whatever the attempt ended with

@@ -180,10 +180,13 @@ func (run *ingest) pipeline(ctx workflow.Context, all []activities.Range) error 
 // process runs the phases over one range and returns the phase that failed, if any.
 func (run *ingest) process(ctx workflow.Context, r activities.Range) (phase string, err error) {
 	run.show(ctx, PhaseExtract)
-	var extracted activities.ExtractResult
-	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, modelOptions("extract facts: "+label(r))), extraction.ExtractFacts, r).Get(ctx, &extracted)
-	if err != nil {
-		return PhaseExtract, err
+	extracted := activities.ExtractResult{More: true}
+	for extracted.More { // it reports the range's totals each time
+		extracted = activities.ExtractResult{}
+		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, modelOptions("extract facts: "+label(r))), extraction.ExtractFacts, r).Get(ctx, &extracted)
+		if err != nil {
+			return PhaseExtract, err
+		}
 	}
 	run.result.Extracted = run.result.Extracted.Add(extracted)
 	run.result.Dead += extracted.Dead
@@ -191,11 +194,14 @@ func (run *ingest) process(ctx workflow.Context, r activities.Range) (phase stri
 	decidedBefore, deadBefore := run.result.Decided, run.result.Dead // each round reports the range's totals
 	for round := 1; round <= MaxDecideRounds; round++ {
 		run.show(ctx, PhaseDecide)
-		var decided activities.DecideResult
-		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, modelOptions(fmt.Sprintf("decide, round %d: %s", round, label(r)))),
-			decision.DecideFacts, r).Get(ctx, &decided)
-		if err != nil {
-			return PhaseDecide, err
+		decided := activities.DecideResult{More: true}
+		for decided.More { // it reports the range's totals each time
+			decided = activities.DecideResult{}
+			err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, modelOptions(fmt.Sprintf("decide, round %d: %s", round, label(r)))),
+				decision.DecideFacts, r).Get(ctx, &decided)
+			if err != nil {
+				return PhaseDecide, err
+			}
 		}
 		run.result.Decided = decidedBefore.Add(decided)
 		run.result.Dead = deadBefore + decided.Dead
@@ -260,7 +266,7 @@ func (run *ingest) startReview(ctx workflow.Context, tenant string) {
 func (run *ingest) link(ctx workflow.Context, r activities.Range) error {
 	run.show(ctx, PhaseLink)
 	var linked store.LinkCounts
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("link entities: "+label(r), linkAttempts)), linking.LinkEntities, r).Get(ctx, &linked)
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, linkOptions("link entities: "+label(r))), linking.LinkEntities, r).Get(ctx, &linked)
 	run.result.Linked = run.result.Linked.Add(linked)
 	return run.tolerate(ctx, r, PhaseLink, err)
 }

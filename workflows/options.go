@@ -74,17 +74,34 @@ var stageOptions = workflow.LocalActivityOptions{
 	Summary:                "stage candidates",
 }
 
-// heartbeatTimeout is how soon a dead worker is noticed. Activities that call models heartbeat while
-// they wait, so that a slow model does not pass for a dead worker.
-const heartbeatTimeout = 20 * time.Second
+const (
+	// heartbeatTimeout is how soon a dead worker is noticed, and how soon an attempt is given up that has stopped
+	// its heartbeats because it made no progress (activities, stalledAfter: 150 s). Activities that call models
+	// heartbeat while they wait, so that a slow model does not pass for a dead worker.
+	heartbeatTimeout = 20 * time.Second
 
-// modelOptions: a range of model calls may take long.
+	// stepTimeout is what one attempt at a step of the pipeline has. A step over many items returns what it has after
+	// two minutes (activities, partialAfter), and the run asks for the rest.
+	stepTimeout = 5 * time.Minute
+
+	// longestWait is between two attempts: an endpoint that is away may ask for as much (activities, maxRetryAfter).
+	longestWait = 10 * time.Minute
+)
+
+// overall is what all attempts at an activity have together: as long as the retry policy lets them take, so that
+// nothing stays open for ever and no attempt is lost to it.
+func overall(attempts int32, attempt, wait time.Duration) time.Duration {
+	return time.Duration(attempts) * (attempt + wait)
+}
+
+// modelOptions: a range of model calls, which returns before its time is over.
 func modelOptions(summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
-		StartToCloseTimeout: 30 * time.Minute,
-		HeartbeatTimeout:    heartbeatTimeout,
-		RetryPolicy:         backoff(infrastructureAttempts),
-		Summary:             summary,
+		StartToCloseTimeout:    stepTimeout,
+		ScheduleToCloseTimeout: overall(infrastructureAttempts, stepTimeout, longestWait),
+		HeartbeatTimeout:       heartbeatTimeout,
+		RetryPolicy:            backoff(infrastructureAttempts),
+		Summary:                summary,
 	}
 }
 
@@ -92,20 +109,37 @@ func modelOptions(summary string) workflow.ActivityOptions {
 // answer is given up after its own timeout, which must come first.
 func embedOptions(summary string, attempts int32) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
-		StartToCloseTimeout: 10 * time.Minute,
-		HeartbeatTimeout:    heartbeatTimeout,
-		RetryPolicy:         backoff(attempts),
-		Summary:             summary,
+		StartToCloseTimeout:    stepTimeout,
+		ScheduleToCloseTimeout: overall(attempts, stepTimeout, longestWait),
+		HeartbeatTimeout:       heartbeatTimeout,
+		RetryPolicy:            backoff(attempts),
+		Summary:                summary,
 	}
 }
+
+// storeTimeout is more than Postgres gives a statement (store.ClassLimits): what met its limit is told so, instead of
+// being taken for a dead worker.
+const storeTimeout = 45 * time.Second
 
 // storeOptions: one transaction, which takes well under a second. It does not heartbeat, so this is
 // also how soon a dead worker is noticed.
 func storeOptions(summary string, attempts int32) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
-		StartToCloseTimeout: 30 * time.Second,
-		RetryPolicy:         backoff(attempts),
-		Summary:             summary,
+		StartToCloseTimeout:    storeTimeout,
+		ScheduleToCloseTimeout: overall(attempts, storeTimeout, 30*time.Second),
+		RetryPolicy:            backoff(attempts),
+		Summary:                summary,
+	}
+}
+
+// linkOptions: a transaction, or several where one takes too long.
+func linkOptions(summary string) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		StartToCloseTimeout:    stepTimeout,
+		ScheduleToCloseTimeout: overall(linkAttempts, stepTimeout, 30*time.Second),
+		HeartbeatTimeout:       heartbeatTimeout,
+		RetryPolicy:            backoff(linkAttempts),
+		Summary:                summary,
 	}
 }
 
@@ -136,18 +170,20 @@ const (
 // sweepOptions: many batches, each with a heartbeat, and a place to go on from.
 func sweepOptions(summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
-		StartToCloseTimeout: 10 * time.Minute,
-		HeartbeatTimeout:    heartbeatTimeout,
-		RetryPolicy:         backoff(infrastructureAttempts),
-		WaitForCancellation: true, // it ends behind the batch that it is at
-		Summary:             summary,
+		StartToCloseTimeout:    10 * time.Minute,
+		ScheduleToCloseTimeout: overall(infrastructureAttempts, 10*time.Minute, longestWait),
+		HeartbeatTimeout:       heartbeatTimeout,
+		RetryPolicy:            backoff(infrastructureAttempts),
+		WaitForCancellation:    true, // it ends behind the batch that it is at
+		Summary:                summary,
 	}
 }
 
 // drainOptions: many pages, each with a heartbeat.
 var drainOptions = workflow.ActivityOptions{
-	StartToCloseTimeout: 10 * time.Minute,
-	HeartbeatTimeout:    heartbeatTimeout,
-	RetryPolicy:         backoff(indexAttempts),
-	Summary:             "drain the index outbox",
+	StartToCloseTimeout:    10 * time.Minute,
+	ScheduleToCloseTimeout: overall(indexAttempts, 10*time.Minute, longestWait),
+	HeartbeatTimeout:       heartbeatTimeout,
+	RetryPolicy:            backoff(indexAttempts),
+	Summary:                "drain the index outbox",
 }

@@ -261,17 +261,19 @@ func StartReindex(ctx context.Context, c client.Client, taskQueue string, in Rei
 // hour: a rebuild is worth waiting for.
 func indexOptions(summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
-		StartToCloseTimeout: 30 * time.Minute,
-		HeartbeatTimeout:    heartbeatTimeout,
-		RetryPolicy:         backoff(infrastructureAttempts),
-		Summary:             summary,
+		StartToCloseTimeout:    30 * time.Minute,
+		ScheduleToCloseTimeout: overall(infrastructureAttempts, 30*time.Minute, longestWait),
+		HeartbeatTimeout:       heartbeatTimeout,
+		RetryPolicy:            backoff(infrastructureAttempts),
+		Summary:                summary,
 	}
 }
 
 // rebuildOptions: four index builds in Postgres, which take as long as they take.
 var rebuildOptions = workflow.ActivityOptions{
-	StartToCloseTimeout: 6 * time.Hour,
-	HeartbeatTimeout:    heartbeatTimeout,
-	RetryPolicy:         backoff(indexAttempts),
-	Summary:             "build the indexes in Postgres anew",
+	StartToCloseTimeout:    6 * time.Hour,
+	ScheduleToCloseTimeout: overall(indexAttempts, 6*time.Hour, longestWait),
+	HeartbeatTimeout:       heartbeatTimeout,
+	RetryPolicy:            backoff(indexAttempts),
+	Summary:                "build the indexes in Postgres anew",
 }

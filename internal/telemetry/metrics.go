@@ -17,6 +17,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/opentelemetry"
+
+	"github.com/mneme/mneme/store"
 )
 
 // Buckets in seconds. Steps of a recall take milliseconds, phases of the pipeline up to the minutes that a
@@ -39,6 +41,7 @@ type Metrics struct {
 	degraded *prometheus.CounterVec
 	tokens   *prometheus.CounterVec
 	calls    *prometheus.CounterVec
+	timeouts *prometheus.CounterVec
 }
 
 // NewMetrics makes the numbers of a process; version is that of the program.
@@ -59,9 +62,12 @@ func NewMetrics(version string) (*Metrics, error) {
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_model_calls_total",
 			Help: "Calls of models from this process, by use, model and outcome (ok, failed, throttled)."}, []string{"use", "model", "outcome"}),
 	}
+	m.timeouts = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_statement_timeouts_total",
+		Help: "Statements of this process that Postgres ended at their limit, by class (interactive, pipeline, long) and what was exceeded (statement, lock)."},
+		[]string{"class", "limit"})
 	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "mneme_build_info", Help: "1, with the version of the program.", ConstLabels: prometheus.Labels{"version": version}})
 	info.Set(1)
-	for _, c := range []prometheus.Collector{m.phases, m.recalls, m.stages, m.degraded, m.tokens, m.calls, info,
+	for _, c := range []prometheus.Collector{m.phases, m.recalls, m.stages, m.degraded, m.tokens, m.calls, m.timeouts, info,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
 		if err := m.registry.Register(c); err != nil {
 			return nil, fmt.Errorf("metrics: %w", err)
@@ -75,7 +81,26 @@ func NewMetrics(version string) (*Metrics, error) {
 	for _, outcome := range []string{outcomeOK, outcomeDegraded, outcomeInvalid, outcomeCancelled, outcomeFailed} {
 		m.recalls.WithLabelValues(outcome)
 	}
+	for class := range store.ClassLimits {
+		m.timeouts.WithLabelValues(string(class), limitStatement)
+		m.timeouts.WithLabelValues(string(class), limitLock)
+	}
 	return m, m.openSDK()
+}
+
+// What a statement exceeded.
+const (
+	limitStatement = "statement"
+	limitLock      = "lock"
+)
+
+// StatementTimedOut counts a statement that Postgres ended at its limit. It is meant for store.Config.TimedOut.
+func (m *Metrics) StatementTimedOut(c store.Class, lock bool) {
+	limit := limitStatement
+	if lock {
+		limit = limitLock
+	}
+	m.timeouts.WithLabelValues(string(c), limit).Inc()
 }
 
 // openSDK makes the handler through which Temporal's SDK counts into the same registry. Its other handler,

@@ -82,6 +82,9 @@ func open(databaseURL string) (*goose.Provider, func(), error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("database URL: %w", err)
 	}
+	// A migration takes as long as it takes, whatever the server or the role sets. What it waits for is bounded: those
+	// who come after a waiting migration wait for it.
+	cfg.RuntimeParams["statement_timeout"], cfg.RuntimeParams["lock_timeout"] = "0", "60s"
 	db := stdlib.OpenDB(*cfg)
 	closeDB := func() { _ = db.Close() }
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockID(lockID(cfg)))

@@ -1,0 +1,99 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/inference/rules"
+	"github.com/mneme/mneme/store"
+)
+
+// The tests that change how long an attempt has are not parallel: the others would see it.
+
+func TestAnAttemptWithoutProgressIsCancelled(t *testing.T) {
+	defer activities.StalledAfter(400 * time.Millisecond)()
+	w := newWorld(t)
+	_, r := w.stage(2)
+	e := &extractor{fn: func(ctx context.Context, _ inference.Source) error { <-ctx.Done(); return ctx.Err() }}
+	before, began := beats.Load(), time.Now()
+	_, err := run[activities.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: e, Concurrency: 2}).ExtractFacts, r)
+	var app *temporal.ApplicationError
+	require.ErrorAs(t, err, &app)
+	require.Equal(t, activities.ErrTypeStalled, app.Type())
+	require.False(t, app.NonRetryable(), "another attempt may do better")
+	require.Less(t, time.Since(began), 5*time.Second)
+	require.LessOrEqual(t, beats.Load()-before, int32(9), "it stopped saying that it is alive")
+	require.Zero(t, w.count("jobs", "attempts > 0"), "no candidate is to blame")
+}
+
+func TestSlowProgressIsProgress(t *testing.T) {
+	defer activities.StalledAfter(600 * time.Millisecond)()
+	w := newWorld(t)
+	_, r := w.stage(5)
+	e := &extractor{fn: func(context.Context, inference.Source) error { time.Sleep(300 * time.Millisecond); return nil }}
+	out, err := run[activities.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: e}).ExtractFacts, r)
+	require.NoError(t, err)
+	require.Equal(t, 5, out.Candidates)
+}
+
+func TestAnAttemptReturnsWhatItHas(t *testing.T) {
+	defer activities.PartialAfter(0)()
+	w := newWorld(t)
+	_, r := w.stage(3)
+	e := &extractor{}
+	extraction := &activities.Extraction{Store: w.store, Extractor: e}
+	for i := 1; i <= 3; i++ {
+		out, err := run[activities.ExtractResult](w, extraction.ExtractFacts, r)
+		require.NoError(t, err)
+		require.Equal(t, i, out.Candidates, "the totals of the range")
+		require.Equal(t, i < 3, out.More)
+	}
+	require.EqualValues(t, 3, e.calls.Load(), "nothing is paid for again")
+	decision := &activities.Decision{Store: w.store, Decider: &decider{}, Embedder: rules.New().Embedder}
+	for i := 1; i <= 3; i++ {
+		out, err := run[activities.DecideResult](w, decision.DecideFacts, r)
+		require.NoError(t, err)
+		require.Equal(t, i, out.Candidates)
+		require.Equal(t, i < 3, out.More)
+	}
+	require.Equal(t, 3, w.count("proposals", "true"))
+}
+
+// A search that takes longer than its limit is asked for fewer candidates at once.
+func TestAStatementAtItsLimitIsAskedForLess(t *testing.T) {
+	w := newWorld(t)
+	r := w.extracted(16)
+	// Each word of a fact that is looked up takes a hundredth of a second now.
+	w.exec(`CREATE POLICY slow ON lexeme_stats AS RESTRICTIVE FOR SELECT USING (pg_sleep(0.01)::text IS NOT NULL)`)
+	var timeouts atomic.Int32
+	limited := func(limit time.Duration) *store.Store {
+		s, err := store.Open(ctx, store.Config{URL: w.url, StatementTimeout: limit, TimedOut: func(store.Class, bool) { timeouts.Add(1) }})
+		require.NoError(t, err)
+		t.Cleanup(s.Close)
+		return s
+	}
+	decision := &activities.Decision{Store: limited(300 * time.Millisecond), Decider: &decider{}, Embedder: rules.New().Embedder}
+	out, err := run[activities.DecideResult](w, decision.DecideFacts, r)
+	require.NoError(t, err)
+	require.Equal(t, 16, out.Candidates)
+	require.Positive(t, timeouts.Load(), "the whole group was too much")
+	require.Equal(t, 16, w.count("memory_candidates", "decided_at IS NOT NULL"))
+
+	// What is too slow for a single candidate fails, with a type of its own, and is no outage.
+	w.exec(`UPDATE memory_candidates SET decided_at = NULL`)
+	decision.Store = limited(20 * time.Millisecond)
+	_, err = run[activities.DecideResult](w, decision.DecideFacts, r)
+	var app *temporal.ApplicationError
+	require.True(t, errors.As(err, &app), err)
+	require.Equal(t, activities.ErrTypeStatementTimeout, app.Type())
+	require.False(t, app.NonRetryable())
+	require.Zero(t, w.count("jobs", "attempts > 0"), "no candidate is to blame")
+}

@@ -1,0 +1,102 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/store"
+)
+
+// setting reads a setting of a connection or transaction in milliseconds.
+const settingSQL = `SELECT (SELECT setting::bigint FROM pg_settings WHERE name = $1)`
+
+func TestEveryClassHasItsLimits(t *testing.T) {
+	t.Parallel()
+	s := testkit.Store(t)
+	limit := func(in func(fn func(pgx.Tx) error) error, name string) time.Duration {
+		var ms int64
+		require.NoError(t, in(func(tx pgx.Tx) error { return tx.QueryRow(ctx, settingSQL, name).Scan(&ms) }))
+		return time.Duration(ms) * time.Millisecond
+	}
+	reads := func(c store.Class) func(func(pgx.Tx) error) error {
+		return func(fn func(pgx.Tx) error) error { return s.Read(store.Within(ctx, c), "t", fn) }
+	}
+	for class, want := range store.ClassLimits {
+		require.Positive(t, want.Statement, "no statement is without a limit")
+		require.Equal(t, want.Statement, limit(reads(class), "statement_timeout"), class)
+		require.Equal(t, want.Lock, limit(reads(class), "lock_timeout"), class)
+		require.Equal(t, want.Idle, limit(reads(class), "idle_in_transaction_session_timeout"), class)
+	}
+	byDefault := func(fn func(pgx.Tx) error) error { return s.Read(ctx, "t", fn) }
+	require.Equal(t, 5*time.Second, limit(byDefault, "statement_timeout"), "somebody waits for what is read")
+	for name, want := range map[string]time.Duration{"statement_timeout": 30 * time.Second, "lock_timeout": 20 * time.Second,
+		"idle_in_transaction_session_timeout": time.Minute} {
+		var ms int64
+		require.NoError(t, s.Pool().QueryRow(ctx, settingSQL, name).Scan(&ms))
+		require.Equal(t, want, time.Duration(ms)*time.Millisecond, "what is bound to no tenant: %s", name)
+	}
+}
+
+func TestAStatementAtItsLimitIsNoOutage(t *testing.T) {
+	t.Parallel()
+	url := testkit.DatabaseURL(t)
+	type ended struct {
+		class store.Class
+		lock  bool
+	}
+	var counted []ended
+	s, err := store.Open(ctx, store.Config{URL: url, StatementTimeout: 200 * time.Millisecond,
+		TimedOut: func(c store.Class, lock bool) { counted = append(counted, ended{c, lock}) }})
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+
+	err = s.Read(ctx, "t", func(tx pgx.Tx) error { return second(tx.Exec(ctx, `SELECT pg_sleep(5)`)) })
+	var timeout *store.TimeoutError
+	require.ErrorAs(t, err, &timeout)
+	require.Equal(t, store.ClassInteractive, timeout.Class)
+	require.True(t, store.IsTimeout(err))
+	require.False(t, store.IsUnavailable(err), "Postgres is there")
+
+	owner := testkit.Owner(t, url)
+	lock, err := owner.Begin(ctx)
+	require.NoError(t, err)
+	_, err = lock.Exec(ctx, `LOCK TABLE memories`)
+	require.NoError(t, err)
+	err = s.Read(ctx, "t", func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SET LOCAL lock_timeout = '50ms'`); err != nil {
+			return err
+		}
+		return second(tx.Exec(ctx, `SELECT FROM memories`))
+	})
+	require.NoError(t, lock.Rollback(ctx))
+	require.ErrorAs(t, err, &timeout)
+	require.True(t, timeout.Lock)
+	require.False(t, store.IsUnavailable(err))
+	require.Equal(t, []ended{{store.ClassInteractive, false}, {store.ClassInteractive, true}}, counted)
+
+	require.False(t, store.IsTimeout(&pgconn.PgError{Code: "57014", Message: "canceling statement due to user request"}))
+	require.False(t, store.IsTimeout(errors.New("x")))
+	require.True(t, store.IsUnavailable(&pgconn.PgError{Code: "57P01"}), "an administrator stops the server")
+}
+
+// A client that has died leaves no lock behind that others wait for.
+func TestATransactionDoesNotWaitForItsClientForever(t *testing.T) {
+	t.Parallel()
+	s := testkit.Store(t)
+	err := s.Read(ctx, "t", func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SET LOCAL idle_in_transaction_session_timeout = '50ms'`); err != nil {
+			return err
+		}
+		time.Sleep(300 * time.Millisecond)
+		return second(tx.Exec(context.Background(), `SELECT 1`))
+	})
+	require.Error(t, err)
+	require.NoError(t, s.Ping(ctx))
+}

@@ -1,0 +1,356 @@
+package store_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/pgvector/pgvector-go"
+	pgxvec "github.com/pgvector/pgvector-go/pgx"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/inference/rules"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+)
+
+// The tests of this file ask how much a statement reads when the planner does not know the tables. They assert on
+// rows, not on time: EXPLAIN ANALYZE counts every row that a node returned or rejected.
+
+const (
+	knownRows = 4000 // of the tenant that the statistics know
+	freshRows = 2000 // of a tenant that came after them
+)
+
+// ignorance is one way in which the planner's statistics can be wrong. Its SQL runs once the known tenant is stored,
+// and once the fresh one is.
+type ignorance struct {
+	name          string
+	before, after string
+}
+
+// plannedTables are those that the pipeline goes through.
+const plannedTables = `'memories', 'memory_embeddings', 'memory_candidates', 'proposals', 'lexeme_stats', 'corpus_stats', 'jobs', 'entity_claims',
+	'memory_relations', 'memory_hints', 'index_outbox', 'memory_provenance'`
+
+const (
+	ofSchema = `relnamespace = current_schema()::regnamespace AND relname IN (` + plannedTables + `)`
+
+	// forgetStatistics leaves the tables as a restored dump does.
+	forgetStatistics = `
+		DELETE FROM pg_statistic WHERE starelid IN (SELECT oid FROM pg_class WHERE ` + ofSchema + `);
+		UPDATE pg_class SET reltuples = -1, relpages = 0 WHERE ` + ofSchema + `;`
+
+	eachTable = `DO $$ DECLARE t text; BEGIN
+		FOREACH t IN ARRAY ARRAY[` + plannedTables + `] LOOP EXECUTE format('ALTER TABLE %I `
+)
+
+var ignorances = []ignorance{
+	{name: "missing", after: forgetStatistics},
+	{name: "stale", before: `ANALYZE`},
+	// The planner takes a tenant for a single row, whichever it is.
+	{name: "false", after: `
+		` + eachTable + `ALTER COLUMN tenant SET (n_distinct = -1)', t); END LOOP; END $$;
+		ANALYZE;
+		UPDATE pg_statistic SET stakind1 = 0, stanumbers1 = NULL, stavalues1 = NULL
+		WHERE staattnum = 1 AND starelid IN (SELECT oid FROM pg_class WHERE ` + ofSchema + `)`},
+}
+
+// newIgnorant returns a world with a tenant that the statistics know, and the tenant t that they do not.
+func newIgnorant(t *testing.T, how ignorance) *world {
+	t.Helper()
+	w := newWorld(t)
+	w.exec(eachTable + `SET (autovacuum_enabled = false)', t); END LOOP; END $$`)
+	require.NoError(t, pgxvec.RegisterTypes(ctx, w.owner))
+	w.fillAlike("known", knownRows)
+	if how.before != "" {
+		w.exec(how.before)
+	}
+	w.fillAlike("t", freshRows)
+	if how.after != "" {
+		w.exec(how.after)
+	}
+	return w
+}
+
+// alike is the n-th of many observations that differ in their numbers alone.
+func alike(n int) string {
+	return fmt.Sprintf("Probe item %d: the service s%d listens on port %d and belongs to team %d.", n, n, 10000+n, n%37)
+}
+
+// fillAlike stores observations with their embeddings past the store: staging thousands takes longer than the test.
+func (w *world) fillAlike(tenant string, n int) {
+	w.t.Helper()
+	texts := make([]string, n)
+	for i := range texts {
+		texts[i] = alike(i)
+	}
+	vectors, _, err := rules.HashEmbedder{}.Embed(ctx, texts)
+	require.NoError(w.t, err)
+	w.exec(`CREATE TEMP TABLE IF NOT EXISTS alike (n int, c text, hash bytea, v vector)`)
+	w.exec(`TRUNCATE pg_temp.alike`)
+	rows := pgx.CopyFromSlice(n, func(i int) ([]any, error) {
+		return []any{i, texts[i], memory.Normalize(texts[i]).Hash, pgvector.NewVector(vectors[i])}, nil
+	})
+	_, err = w.owner.CopyFrom(ctx, pgx.Identifier{"pg_temp", "alike"}, []string{"n", "c", "hash", "v"}, rows)
+	require.NoError(w.t, err)
+	w.exec(`INSERT INTO memories (tenant, id, agent_id, type, category, tier, typology, content, normalized_content, content_hash, payload,
+			confidence, importance, salience, salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy,
+			occurred_at, created_at, updated_at, created_by)
+		SELECT $1, md5($1 || n)::uuid, 'a', 'episodic', 'fact', 'session', 'episodic', c, lower(c), hash, '{"kind": "episodic", "timeline": []}',
+			1, 0.5, 1, now(), 'exponential', '1 day', 0, 0, now(), 'auto_prune', now(), now(), now(), 'x' FROM pg_temp.alike`, tenant)
+	for _, sql := range []string{
+		`INSERT INTO lexeme_stats SELECT m.tenant, l.lexeme, count(*) FROM memories m, unnest(m.tsv) l WHERE m.tenant = $1 GROUP BY 1, 2`,
+		`INSERT INTO corpus_stats SELECT tenant, count(*), sum(length(tsv)) FROM memories WHERE tenant = $1 GROUP BY 1`,
+		`INSERT INTO entity_claims SELECT $1, md5($1 || n)::uuid, 'service s' || n, 'listens on', 'port', false, now() FROM pg_temp.alike`,
+		`INSERT INTO ingest_batches SELECT $1, md5($1)::uuid, 'w', 'a', '', '', '', 'private', 'controlled', true, 0.5, 500, now()`,
+		`INSERT INTO memory_candidates (tenant, id, batch_id, ordinal, state, memory_id, source_kind, content, category, sensitivity,
+				occurred_at, created_at, extraction)
+			SELECT $1, md5($1 || n)::uuid, md5($1)::uuid, n, 'staged', md5($1 || n)::uuid, 'observation', c, 'fact', 'low',
+				now(), now(), '{"facts": []}' FROM pg_temp.alike`,
+		`INSERT INTO jobs (tenant, id, kind, state, phase, batch_id, candidate_id, memory_id, workflow_id, max_attempts, created_at, updated_at)
+			SELECT tenant, id, 'ingest', 'pending', 'extract', batch_id, id, memory_id, 'w', 3, now(), now()
+			FROM memory_candidates WHERE tenant = $1`,
+		`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash, created_at)
+			SELECT $1, md5($1 || n)::uuid, md5($1 || n)::uuid, '` + memory.HashModel + `', 384, v, 'session', 'episodic', hash, now()
+			FROM pg_temp.alike`,
+	} {
+		w.exec(sql, tenant)
+	}
+}
+
+// planNode is what EXPLAIN (ANALYZE, FORMAT JSON) says of one step.
+type planNode struct {
+	Type     string     `json:"Node Type"`
+	Relation string     `json:"Relation Name"`
+	Index    string     `json:"Index Name"`
+	Loops    float64    `json:"Actual Loops"`
+	Rows     float64    `json:"Actual Rows"`
+	Filtered float64    `json:"Rows Removed by Filter"`
+	Joined   float64    `json:"Rows Removed by Join Filter"`
+	Recheck  float64    `json:"Rows Removed by Index Recheck"`
+	Cond     string     `json:"Index Cond"`
+	Plans    []planNode `json:"Plans"`
+}
+
+// tree renders the plan, one step a line.
+func (p planNode) tree(depth int) string {
+	out := fmt.Sprintf("%s%s %s %s loops=%.0f rows=%.0f filtered=%.0f joined=%.0f %.160s\n", strings.Repeat(" ", depth),
+		p.Type, p.Relation, p.Index, p.Loops, p.Rows, p.Filtered, p.Joined, p.Cond)
+	for _, child := range p.Plans {
+		out += child.tree(depth + 1)
+	}
+	return out
+}
+
+// read is how many rows a plan's scans of tables and its joins looked at.
+func (p planNode) read() float64 {
+	n := p.Loops * p.Joined
+	if p.Relation != "" || p.Index != "" {
+		n += p.Loops * (p.Rows + p.Filtered + p.Recheck)
+	}
+	for _, child := range p.Plans {
+		n += child.read()
+	}
+	return n
+}
+
+// rowsRead runs fn and returns how many rows its statements read, and the plan that read most.
+func rowsRead(t *testing.T, s *store.Store, listen *tracer, fn func() error) (total float64, worst string) {
+	t.Helper()
+	sent, err := listen.of(fn)
+	require.NoError(t, err)
+	most := -1.0
+	require.NoError(t, s.Read(ctx, "t", func(tx pgx.Tx) error {
+		for _, st := range sent {
+			verb := strings.ToUpper(strings.Fields(strings.TrimLeft(st.sql, "( \t\n"))[0])
+			if strings.Contains(st.sql, "set_config(") { // planner settings of the statements that follow
+				if _, err := tx.Exec(ctx, st.sql, st.args...); err != nil {
+					return err
+				}
+				continue
+			}
+			if verb != "SELECT" && verb != "WITH" {
+				continue
+			}
+			var out []struct{ Plan planNode }
+			var raw json.RawMessage
+			if err := tx.QueryRow(ctx, `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) `+st.sql, st.args...).Scan(&raw); err != nil {
+				return fmt.Errorf("%w: %s", err, st.sql)
+			}
+			if err := json.Unmarshal(raw, &out); err != nil {
+				return err
+			}
+			n := out[0].Plan.read()
+			total += n
+			if n > most {
+				most, worst = n, st.sql+"\n"+out[0].Plan.tree(0)
+			}
+		}
+		return nil
+	}))
+	return total, worst
+}
+
+func TestNeighborsReadFewRowsWhateverTheStatistics(t *testing.T) {
+	t.Parallel()
+	for _, how := range ignorances {
+		t.Run(how.name, func(t *testing.T) {
+			w := newIgnorant(t, how)
+			listen := &tracer{}
+			s, err := store.OpenTraced(ctx, w.url, listen)
+			require.NoError(t, err)
+			t.Cleanup(s.Close)
+			var queries []store.NeighborQuery
+			for i := range 20 {
+				f := fact(alike(i))
+				f.Claim = memory.Claim{Subject: fmt.Sprintf("service s%d", i), Predicate: "listens on", Object: fmt.Sprintf("port %d", i)}
+				queries = append(queries, store.NeighborQuery{Fact: f, Exclude: uuid.New(), At: time.Now(),
+					Embedding: &store.Embedding{Model: hash, Vector: embed(t, f.Content)}})
+			}
+			// A small tenant's vectors are read once, a large one's are asked of the index.
+			for _, scan := range []int64{freshRows, 1} {
+				s.ScanUpTo(scan)
+				var found [][]memory.Neighbor
+				read, plan := rowsRead(t, s, listen, func() (err error) {
+					bounded, cancel := context.WithTimeout(ctx, time.Minute)
+					defer cancel()
+					found, err = s.Neighbors(bounded, schema.Principal{Tenant: "t", Agent: "a"}, queries)
+					return err
+				})
+				require.Len(t, found, len(queries))
+				for i := range found {
+					require.NotEmpty(t, found[i])
+					require.Equal(t, alike(i), found[i][0].Content)
+				}
+				t.Logf("scan up to %d: %.0f rows read", scan, read)
+				require.LessOrEqual(t, read, float64(5*freshRows+len(queries)*400), plan)
+			}
+		})
+	}
+}
+
+// tableReads is how many rows and index entries were read of each table of the schema since it was made.
+func (w *world) tableReads() map[string]int64 {
+	w.t.Helper()
+	rows, err := w.owner.Query(ctx, `SELECT t.relname, coalesce(t.seq_tup_read, 0) + coalesce(t.idx_tup_fetch, 0)
+			+ coalesce((SELECT sum(i.idx_tup_read) FROM pg_stat_user_indexes i WHERE i.relid = t.relid), 0)::bigint
+		FROM pg_stat_user_tables t WHERE t.schemaname = current_schema()`)
+	require.NoError(w.t, err)
+	out := map[string]int64{}
+	var table string
+	var n int64
+	_, err = pgx.ForEachRow(rows, []any{&table, &n}, func() error { out[table] = n; return nil })
+	require.NoError(w.t, err)
+	return out
+}
+
+// The phases of the pipeline go through the same tables by ids of the range. None may read a tenant once a candidate.
+func TestThePipelineReadsFewRowsWhateverTheStatistics(t *testing.T) {
+	t.Parallel()
+	const size = 200
+	for _, how := range ignorances {
+		t.Run(how.name, func(t *testing.T) {
+			w := newIgnorant(t, how)
+			var texts []string
+			for i := range size {
+				texts = append(texts, alike(freshRows+i))
+			}
+			var r store.Range
+			var facts []store.Decided
+			var candidates []uuid.UUID
+			var found [][]memory.Neighbor
+			phases := []struct {
+				name string
+				run  func(s *store.Store) error
+			}{
+				{"stage", func(s *store.Store) error {
+					ack, err := s.Stage(ctx, w.input(say(texts...)...))
+					r = w.rangeOf(ack)
+					return err
+				}},
+				{"lease extract", func(s *store.Store) error { return second(s.LeaseExtract(ctx, r, w.now)) }},
+				{"save extractions", func(s *store.Store) error {
+					var done []store.Extracted
+					rows, err := w.owner.Query(ctx, `SELECT id, content FROM memory_candidates WHERE batch_id = $1 ORDER BY ordinal`, r.BatchID)
+					if err != nil {
+						return err
+					}
+					var id uuid.UUID
+					var content string
+					_, err = pgx.ForEachRow(rows, []any{&id, &content}, func() error {
+						f := fact("The " + content)
+						f.Claim = memory.Claim{Subject: fmt.Sprintf("service s%d", len(done)), Predicate: "listens on", Object: content}
+						part := memory.Triple{Source: f.Claim.Subject, Relationship: "part of", Target: fmt.Sprintf("fleet %d", len(done)), Confidence: 1}
+						done = append(done, store.Extracted{CandidateID: id,
+							Extraction: memory.Extraction{Facts: []memory.Fact{f}, Triples: []memory.Triple{part}}})
+						candidates = append(candidates, id)
+						facts = append(facts, store.Decided{CandidateID: id, Fact: f, Embedding: &store.Embedding{Model: hash, Vector: embed(t, f.Content)},
+							Proposal: memory.Proposal{Action: schema.ActionAdd, Confidence: 1, Reason: "new"}})
+						return nil
+					})
+					if err != nil {
+						return err
+					}
+					return s.SaveExtractions(ctx, "t", done, w.now)
+				}},
+				{"extract totals", func(s *store.Store) error { return second(s.ExtractTotals(ctx, r)) }},
+				{"lease decide", func(s *store.Store) error { return second(s.LeaseDecide(ctx, r, w.now)) }},
+				{"neighbors", func(s *store.Store) (err error) {
+					var queries []store.NeighborQuery
+					for _, f := range facts[:20] {
+						queries = append(queries, store.NeighborQuery{Fact: f.Fact, Exclude: f.CandidateID, Embedding: f.Embedding, At: w.now})
+					}
+					found, err = s.Neighbors(ctx, w.p, queries)
+					return err
+				}},
+				{"save decisions", func(s *store.Store) error {
+					for i := range found {
+						facts[i].Offered = found[i]
+					}
+					return s.SaveDecisions(ctx, r, candidates, facts, w.now)
+				}},
+				{"decide totals", func(s *store.Store) error { return second(s.DecideTotals(ctx, r)) }},
+				{"unembedded", func(s *store.Store) error { return second(s.Unembedded(ctx, r, hash)) }},
+				{"write", func(s *store.Store) error {
+					counts, err := s.Write(ctx, store.WriteInput{Range: r, MaxRounds: 3, Now: w.now})
+					require.Equal(t, size, counts.Added)
+					return err
+				}},
+				{"link", func(s *store.Store) error {
+					counts, err := s.Link(ctx, r, w.now)
+					require.Equal(t, 2*size, counts.Entities)
+					return err
+				}},
+				{"memories of the range", func(s *store.Store) error { return second(s.BatchMemories(ctx, r)) }},
+				{"outbox", func(s *store.Store) error {
+					ids, err := s.BatchMemories(ctx, r)
+					if err != nil {
+						return err
+					}
+					return second(s.Outbox(ctx, "t", hash, ids, 4*len(ids)))
+				}},
+				{"complete", func(s *store.Store) error { return s.AdvanceJobs(ctx, r, "done", w.now) }},
+			}
+			before := w.tableReads()
+			for _, phase := range phases {
+				s, err := store.Open(ctx, store.Config{URL: w.url, MaxConns: 1})
+				require.NoError(t, err)
+				require.NoError(t, phase.run(s), phase.name)
+				s.Close() // has the server add up what was read
+				time.Sleep(50 * time.Millisecond)
+				after := w.tableReads()
+				for table, n := range after { // an index entry and its row are two
+					require.LessOrEqual(t, n-before[table], int64(10*(freshRows+size)), "%s reads %s", phase.name, table)
+				}
+				before = after
+			}
+		})
+	}
+}

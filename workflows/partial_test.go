@@ -1,0 +1,50 @@
+package workflows
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/store"
+)
+
+// An attempt whose time is over returns what it has, and the run asks for the rest before it goes on. What it reports
+// are the range's totals: they are not added up.
+func TestARunAsksForTheRest(t *testing.T) {
+	t.Parallel()
+	env := (&testsuite.WorkflowTestSuite{}).NewTestWorkflowEnvironment()
+	env.RegisterWorkflow(ResumeIngest)
+	r := activities.Range{Tenant: "t", BatchID: uuid.NewString(), From: 0, To: 3}
+	extractions, decisions := 0, 0
+	env.OnActivity(jobs.ReviveJob, mock.Anything, mock.Anything).Return(r, nil)
+	env.OnActivity(extraction.ExtractFacts, mock.Anything, r).Return(func(context.Context, activities.Range) (activities.ExtractResult, error) {
+		extractions++
+		return activities.ExtractResult{Candidates: extractions, Facts: extractions, More: extractions < 3}, nil
+	})
+	env.OnActivity(decision.DecideFacts, mock.Anything, r).Return(func(context.Context, activities.Range) (activities.DecideResult, error) {
+		require.Equal(t, 3, extractions, "all of the range is extracted first")
+		decisions++
+		return activities.DecideResult{Candidates: decisions, More: decisions < 2}, nil
+	})
+	env.OnActivity(writing.WriteProposals, mock.Anything, mock.Anything).Return(func(context.Context, activities.WriteRequest) (store.WriteCounts, error) {
+		require.Equal(t, 2, decisions, "all of the range is decided first")
+		return store.WriteCounts{Added: 3}, nil
+	}).Once()
+	env.OnActivity(linking.LinkEntities, mock.Anything, mock.Anything).Return(store.LinkCounts{}, nil)
+	env.OnActivity(indexing.IndexBatch, mock.Anything, mock.Anything).Return(activities.IndexResult{}, nil)
+	env.OnActivity(jobs.CompleteJobs, mock.Anything, mock.Anything).Return(activities.CompleteResult{}, nil)
+
+	env.ExecuteWorkflow(ResumeIngest, ResumeInput{Tenant: "t", JobID: uuid.NewString(), Actor: "x"})
+	require.NoError(t, env.GetWorkflowError())
+	var out IngestResult
+	require.NoError(t, env.GetWorkflowResult(&out))
+	require.Equal(t, 3, out.Extracted.Candidates)
+	require.Equal(t, 2, out.Decided.Candidates)
+	require.False(t, out.Decided.More)
+	require.Equal(t, 3, out.Written.Added)
+}
