@@ -14,7 +14,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/pgvector/pgvector-go"
 
-	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 )
@@ -148,46 +147,6 @@ func quoteLexeme(lexeme string) string {
 }
 
 var lexemeQuotes = strings.NewReplacer("'", "''", `\`, `\\`)
-
-// vectorClass is a part of the memories that has a partial HNSW index of its own: one (tier, typology) cell, or
-// the cells that hold little together.
-type vectorClass struct {
-	tier     schema.Tier
-	typology schema.Typology
-}
-
-// briefLearned are the facts and procedures that are kept for an interaction or a session only. They share an
-// index: each further one would be one more search for every question.
-var briefLearned = vectorClass{"brief", "learned"}
-
-var vectorClasses = []vectorClass{
-	{schema.TierSession, schema.TypologyEpisodic},
-	{schema.TierInteraction, schema.TypologyEpisodic},
-	{schema.TierPersistent, schema.TypologySemantic},
-	{schema.TierPersistent, schema.TypologyProcedural},
-	briefLearned,
-}
-
-// where renders that the embedding e is of the class, as the condition of its index does.
-func (c vectorClass) where() string {
-	if c == briefLearned {
-		return "e.tier IN ('interaction', 'session') AND e.typology IN ('semantic', 'procedural')"
-	}
-	return fmt.Sprintf("e.tier = '%s' AND e.typology = '%s'", c.tier, c.typology)
-}
-
-// nearestSQL selects the memories of one class nearest to a vector. Model and class are
-// written out, not passed, so that the planner can match the class's partial index. The condition on
-// the memory m holds before the cut: the index is scanned on until enough memories meet it.
-//
-// Each memory is read by its whole key, whatever the planner thinks of the tenant (byKey).
-func nearestSQL(model inference.EmbeddingModel, class vectorClass, tenant, vector, limit, condition string) string {
-	return fmt.Sprintf(`SELECT e.memory_id, greatest(0, 1 - (e.embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d)))::float8 AS score
-		FROM memory_embeddings e CROSS JOIN `+byKey("m", "e.tenant", "e.memory_id")+`
-		WHERE e.tenant = %[3]s AND e.model = %[4]s AND e.dims = %[1]d AND %[5]s AND %[7]s
-		ORDER BY e.embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d) LIMIT %[6]s`,
-		model.Dimensions, vector, tenant, quoteLiteral(model.Name), class.where(), limit, condition)
-}
 
 // SearchVector returns the ids nearest to a vector among the live memories that the filter admits,
 // best first, over all classes.
