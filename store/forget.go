@@ -108,6 +108,11 @@ func (c *change) selectForget(ctx context.Context, op Operation, req schema.Forg
 	if mode == schema.ForgetSoft {
 		preview.NotOwner = 0
 	}
+	if mode == schema.ForgetForce {
+		if preview.MustStay, err = c.mustStay(ctx, run); err != nil {
+			return preview, err
+		}
+	}
 	if !req.Selector.IncludeDerived {
 		if preview.Derived, err = c.derivedBeside(ctx, run, p); err != nil {
 			return preview, err
@@ -126,6 +131,14 @@ func (c *change) selectForget(ctx context.Context, op Operation, req schema.Forg
 	c.queue.Queue(`UPDATE forget_runs SET total = $3, digest = $4, receipt = $5, state = $6, confirmed_by = coalesce($7, ''), confirmed_at = $8 WHERE tenant = $1 AND id = $2`,
 		c.tenant, run, preview.Total, digest, string(encoded), preview.State, by, at)
 	return preview, nil
+}
+
+// mustStay counts the selected that force leaves alone because their rows must stay.
+func (c *change) mustStay(ctx context.Context, run uuid.UUID) (n int, err error) {
+	err = c.tx.QueryRow(ctx, `SELECT count(*) FROM forget_items i JOIN memories m ON m.tenant = $1 AND m.id = i.memory_id
+		WHERE i.tenant = $1 AND i.run_id = $2 AND i.outcome = '' AND (m.world_id IS NOT NULL OR `+actionLinked("$3")+`)`,
+		c.tenant, run, memory.ActionLinks).Scan(&n)
+	return n, err
 }
 
 func selectsTooMany() error {
