@@ -664,7 +664,7 @@ func TestAnEmbedderThatLeavesOneOut(t *testing.T) {
 		return ref
 	}
 	var record schema.MemoryRecord
-	require.NoError(t, record.UnmarshalJSON([]byte(`{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "subject": "tea",
+	require.NoError(t, record.UnmarshalJSON([]byte(`{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "tea",
 		"predicate": "is_served", "object": "hot", "validity": {"mode": "global"}}}`)))
 	put, err := run[schema.PutResult](w, (&activities.Putting{Store: w.store, Embedder: embedder, Policy: memory.DefaultWritePolicy()}).Put,
 		accept("put", schema.PutRequest{Operation: op, Records: []schema.MemoryRecord{record}}))

@@ -108,7 +108,7 @@ func TestEraseTakesExternalIDsOutOfResults(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	private, other := likes(t, "ana@xyzzycanary.example", "go", always), record(t, `{"id": "bystander", "type": "semantic", "confidence": 0.9,
-		"payload": {"kind": "semantic", "subject": "Bo", "predicate": "knows", "object": "rust", "validity": {"mode": "global"}}}`)
+		"payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "Bo", "predicate": "knows", "object": "rust", "validity": {"mode": "global"}}}`)
 	first := w.putInput(private, other)
 	result, err := w.Put(ctx, first)
 	require.NoError(t, err)

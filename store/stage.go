@@ -74,6 +74,7 @@ type stagedItem struct {
 	candidate schema.Candidate
 	intake    memory.Intake
 	id        uuid.UUID // of the candidate, and of the memory it becomes
+	event     uuid.UUID // of the ledger's row; nil where there is none
 	memoryID  uuid.UUID // id, or the memory that it duplicates
 	state     string
 	replayed  bool // the candidate's own idempotency key was seen before
@@ -97,6 +98,9 @@ func (st *staging) prepare(ctx context.Context) error {
 	for i, candidate := range st.in.Request.Candidates {
 		it := stagedItem{candidate: candidate, intake: st.intakes[i], id: newID(), state: stateStaged}
 		it.memoryID = it.id
+		if sourceKind(&candidate) != schema.SourceMemory {
+			it.event = newID()
+		}
 		owner, visibility := st.place(&it)
 		hash, key := strings.Join([]string{owner.Scope, string(visibility), string(it.intake.Classification.Type), string(it.intake.Text.Hash)}, "\x00"), ""
 		if candidate.IdempotencyKey != "" {
@@ -276,10 +280,23 @@ func (st *staging) source(it *stagedItem) newMemory {
 		Classification: cl, Text: it.intake.Text,
 		Payload: sourcePayload(it, owner, st.now), Who: c.Speaker, Session: c.Session,
 		Confidence: cl.Confidence, RevisionPolicy: cl.RevisionPolicy, SourceTrust: cl.SourceTrust,
-		OccurredAt: occurredAt(c, st.now), CreatedBy: "agent:" + owner.Agent, Refs: c.Refs,
+		OccurredAt: occurredAt(c, st.now), CreatedBy: "agent:" + owner.Agent, Refs: it.provenance(st.now),
 		Reason:   "ingested as " + string(sourceKind(c)),
 		Metadata: metadata,
 	}
+}
+
+// provenance is what a candidate's memory rests on: the references that came with it, or else the candidate
+// itself and its event.
+func (it *stagedItem) provenance(now time.Time) []schema.Ref {
+	if len(it.candidate.Refs) > 0 {
+		return it.candidate.Refs
+	}
+	event := ""
+	if it.event != uuid.Nil {
+		event = it.event.String()
+	}
+	return memory.HandedIn(sourceKind(&it.candidate), it.id.String(), event, occurredAt(&it.candidate, now))
 }
 
 // sourcePayload is the payload schema of the memory's type (document 004 §15A.6 and §15A.8). An
@@ -289,6 +306,7 @@ func sourcePayload(it *stagedItem, p schema.Principal, now time.Time) any {
 	case schema.TypeSemantic:
 		payload := semanticPayload(cmp.Or(it.candidate.Speaker, p.Agent), schema.PredicateStates, it.intake.Text.Storage, false)
 		payload.RevisionPolicy = it.intake.Classification.RevisionPolicy
+		payload.Evidence = it.provenance(now)
 		return payload
 	case schema.TypeWorking: // only a rule makes it one
 		at := occurredAt(&it.candidate, now)
@@ -333,9 +351,9 @@ func (st *staging) queueItem(i int) error {
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
 		st.tenant, it.id, st.batchID, i, it.state, it.memoryID, kind, text, cl.Category,
 		c.Speaker, c.Session, cl.Sensitivity, tagList(cl.Tags), string(refs), at, st.now)
-	if kind != schema.SourceMemory {
+	if it.event != uuid.Nil {
 		st.queue.Queue(`INSERT INTO events (tenant, id, agent_id, kind, candidate_id, session, occurred_at, recorded_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-			st.tenant, newID(), st.in.Request.Principal.Agent, kind, it.id, c.Session, at, st.now)
+			st.tenant, it.event, st.in.Request.Principal.Agent, kind, it.id, c.Session, at, st.now)
 	}
 	by := "agent:" + st.in.Request.Principal.Agent
 	metadata := map[string]any{"batch_id": st.batchID, "candidate_id": it.id, "workflow_id": st.in.WorkflowID}

@@ -386,7 +386,7 @@ func (w *writing) factMemory(p *pendingProposal, supersedes *uuid.UUID) newMemor
 		}
 	}
 	payload := semanticPayload(subject, predicate, object, claim.Functional)
-	payload.RevisionPolicy = cl.RevisionPolicy
+	payload.RevisionPolicy, payload.Evidence = cl.RevisionPolicy, p.evidence()
 	m := newMemory{
 		ID: newID(), Owner: owner, Visibility: visibility, Classification: cl, Text: text,
 		Payload: payload, SourceTrust: cl.SourceTrust, RevisionPolicy: cl.RevisionPolicy,
