@@ -421,6 +421,11 @@ func (w *writing) insertAdds(ctx context.Context) error {
 				w.hint(id, add.Hints)
 			}
 			w.saidAgain(p, id)
+			if against := add.contradicts(); len(against) > 0 && !slices.Contains(against, id) {
+				if err := w.contestBeside(ctx, id, p, against); err != nil {
+					return err
+				}
+			}
 			replaced := add.replaced()
 			if len(replaced) == 0 && w.review == nil {
 				w.settle(p, memory.Verdict{State: schema.ProposalSkipped, Reason: reasonDuplicate}, &id)
