@@ -1,13 +1,18 @@
 package store_test
 
 import (
+	"encoding/hex"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
 )
 
 // What is handed in without references rests on its candidate and the event of the ledger, and a fact drawn from
@@ -61,4 +66,62 @@ func TestBeingHandedInIsNoFurtherSource(t *testing.T) {
 	r := reconciled("Faro")
 	require.Equal(t, schema.ReviseApplied, r.Status, r.Why)
 	require.Equal(t, schema.StatusSuperseded, w.get(id).Status, "one source against none")
+}
+
+// History says of every proposal which fact of its source it came from: by its place and its hash, which goes with
+// the text.
+func TestHistorySaysWhichFact(t *testing.T) {
+	t.Parallel()
+	w := reviewWorld(t)
+	target := w.memory("Tea is served at noon")
+	source, r := w.source("a talk about tea", idea{fact: fact("Figs are sweet"), action: schema.ActionAdd},
+		idea{fact: fact("Tea is not served at noon"), action: schema.ActionUpdate, target: target},
+		idea{fact: fact("Tea is served at noon sharp"), action: schema.ActionUpdate, target: target})
+	require.Equal(t, 2, w.write(r).Blocked)
+	hash := func(text string) string { return hex.EncodeToString(memory.Normalize(text).Hash) }
+	texts := []string{"Figs are sweet", "Tea is not served at noon", "Tea is served at noon sharp"}
+	said := func() map[float64][]string {
+		out := map[float64][]string{}
+		for _, h := range w.history(source) {
+			if m := metadata(t, h); m["proposalId"] != nil {
+				require.Contains(t, m, "candidateId")
+				of, _ := m["factOrdinal"].(float64)
+				out[of] = append(out[of], fmt.Sprint(m["factHash"]))
+			}
+		}
+		return out
+	}
+	require.Equal(t, map[float64][]string{0: {hash(texts[0])}, 1: {hash(texts[1])}, 2: {hash(texts[2])}}, said())
+
+	// The same of a decision, and of what nobody decided.
+	_, err := w.OpenReview(ctx, "t", r.BatchID, time.Hour, w.now)
+	require.NoError(t, err)
+	for _, item := range w.reviews(store.ReviewFilter{}) {
+		if item.Fact == texts[1] {
+			require.Equal(t, schema.ReviewApplied, w.settle(item, schema.DecisionApprove).Status)
+		}
+	}
+	_, err = w.expire(r, w.now.Add(time.Hour))
+	require.NoError(t, err)
+	require.Equal(t, map[float64][]string{0: {hash(texts[0])}, 1: {hash(texts[1]), hash(texts[1])}, 2: {hash(texts[2]), hash(texts[2])}}, said())
+
+	var figs uuid.UUID
+	for _, m := range w.facts(source) {
+		if m.Content == texts[0] {
+			figs = uuid.MustParse(m.ID)
+		}
+	}
+	require.Equal(t, hash(texts[0]), hex.EncodeToString(w.hashOf(figs)), "the hash of the memory that it became")
+	w.forgetAll(w.forgets(schema.ForgetErase, onlyNamed(figs)))
+	require.Equal(t, []string{"<nil>"}, said()[0], "a hash can be guessed")
+	require.Zero(t, w.count("memory_history", "metadata::text LIKE '%' || $1 || '%'", hash(texts[0])))
+	w.forgetAll(w.forgets(schema.ForgetErase, onlyNamed(source)))
+	require.Zero(t, w.count("memory_history", "memory_id = $1 AND metadata ? 'factHash'", source))
+	testkit.CheckInvariants(t, w.owner)
+}
+
+func (w *world) hashOf(id uuid.UUID) (hash []byte) {
+	w.t.Helper()
+	require.NoError(w.t, w.owner.QueryRow(ctx, `SELECT content_hash FROM memories WHERE id = $1`, id).Scan(&hash))
+	return hash
 }

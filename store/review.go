@@ -441,6 +441,7 @@ func (w *writing) settleReview(p *pendingProposal, state schema.ProposalState, m
 		WHERE tenant = $1 AND id = $2`, w.tenant, p.ID, state, memoryID, w.actor, w.review.reason, w.now)
 	metadata := w.metadata(p, memory.Verdict{State: state})
 	metadata["decision"] = state
+	p.whichFact(metadata)
 	if w.review.expired {
 		metadata["expired"] = true
 		delete(metadata, "reviewed")

@@ -75,16 +75,17 @@ func (s *Store) giveUp(ctx context.Context, in ExpireInput) (n int, err error) {
 			FROM memory_candidates c
 			WHERE p.tenant = $1 AND p.batch_id = $2 AND p.expires_at <= $3 AND c.tenant = p.tenant AND c.id = p.candidate_id
 				AND `+waitsForReview+` AND NOT `+mayContradict+`
-			RETURNING p.id, c.memory_id, p.action`, in.Tenant, in.BatchID, in.Before.UTC(), actorExpiry, memory.ReasonUnreviewed, c.now)
+			RETURNING p.id, c.id, c.memory_id, p.action, p.ordinal, p.fact`, in.Tenant, in.BatchID, in.Before.UTC(), actorExpiry, memory.ReasonUnreviewed, c.now)
 		if err != nil {
 			return err
 		}
-		var id, source uuid.UUID
-		var action schema.Action
-		_, err = pgx.ForEachRow(rows, []any{&id, &source, &action}, func() error {
+		var p pendingProposal
+		_, err = pgx.ForEachRow(rows, []any{&p.ID, &p.CandidateID, &p.ParentID, &p.Proposal.Action, &p.Ordinal, &p.Fact}, func() error {
 			n++
-			c.history(historyRow{MemoryID: source, Event: schema.EventNone, By: actorExpiry, Reason: memory.ReasonUnreviewed,
-				Metadata: map[string]any{"proposalId": id, "proposedAction": action, "batchId": in.BatchID, "expired": true}})
+			metadata := map[string]any{"proposalId": p.ID, "candidateId": p.CandidateID, "proposedAction": p.Proposal.Action, "batchId": in.BatchID, "expired": true}
+			p.whichFact(metadata)
+			c.history(historyRow{MemoryID: p.ParentID, Event: schema.EventNone, By: actorExpiry, Reason: memory.ReasonUnreviewed, Metadata: metadata})
+			p = pendingProposal{} // Scan would write into the fact's slices
 			return nil
 		})
 		return err
