@@ -66,7 +66,7 @@ func readBatch(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID) (Bat
 // Extractable is a staged candidate that no extraction has been stored for.
 type Extractable struct {
 	CandidateID uuid.UUID
-	Attempts    int // failed attempts so far
+	Attempts    int // with this one
 	MaxAttempts int
 	Source      inference.Source
 }
@@ -77,7 +77,7 @@ func (s *Store) LeaseExtract(ctx context.Context, r Range, now time.Time) ([]Ext
 	var out []Extractable
 	err := s.write(ctx, r.Tenant, now, func(c *change) error {
 		rows, err := c.tx.Query(ctx, `
-			UPDATE jobs j SET state = 'leased', phase = 'extract', updated_at = $5
+			UPDATE jobs j SET `+leased("extract")+`, updated_at = $5
 			FROM memory_candidates c
 			WHERE j.tenant = $1 AND j.batch_id = $2 AND c.tenant = $1 AND c.id = j.candidate_id AND c.ordinal >= $3 AND c.ordinal < $4
 				AND c.state = 'staged' AND c.extraction IS NULL AND j.state IN ('pending', 'leased', 'failed')
@@ -138,7 +138,7 @@ func (c *change) logUsage(candidate uuid.UUID, phase string, u inference.Usage) 
 	if err != nil {
 		return // strings and numbers always encode
 	}
-	c.queue.Queue(`UPDATE jobs SET log = log || jsonb_set($3::jsonb, '{attempt}', to_jsonb(attempts + 1)), updated_at = $4
+	c.queue.Queue(`UPDATE jobs SET log = log || jsonb_set($3::jsonb, '{attempt}', to_jsonb(greatest(attempts, 1))), updated_at = $4
 		WHERE tenant = $1 AND candidate_id = $2`, c.tenant, candidate, string(entry), c.now)
 }
 
@@ -168,7 +168,7 @@ func (s *Store) LeaseDecide(ctx context.Context, r Range, now time.Time) ([]Unde
 				FROM memory_candidates c LEFT JOIN memories m ON m.tenant = $1 AND m.id = c.memory_id
 				WHERE c.tenant = $1 AND c.batch_id = $2 AND c.ordinal >= $3 AND c.ordinal < $4 AND c.state = 'staged' AND c.extraction IS NOT NULL
 			)
-			UPDATE jobs j SET state = 'leased', phase = 'decide', updated_at = $5
+			UPDATE jobs j SET `+leased("decide")+`, updated_at = $5
 			FROM due
 			WHERE j.tenant = $1 AND j.batch_id = $2 AND j.candidate_id = due.id AND j.state IN ('pending', 'leased', 'failed')
 				AND (due.decided_at IS NULL OR due.again <> '{}')
