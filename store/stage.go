@@ -302,6 +302,9 @@ func (it *stagedItem) provenance(now time.Time) []schema.Ref {
 // sourcePayload is the payload schema of the memory's type (document 004 §15A.6 and §15A.8). An
 // explicit memory is what its author states; facts derived from it carry the finer triple.
 func sourcePayload(it *stagedItem, p schema.Principal, now time.Time) any {
+	if it.intake.Payload != nil { // its form says what it is
+		return it.intake.Payload
+	}
 	switch it.intake.Classification.Type {
 	case schema.TypeSemantic:
 		payload := semanticPayload(cmp.Or(it.candidate.Speaker, p.Agent), schema.PredicateStates, it.intake.Text.Storage, false)
