@@ -3,9 +3,12 @@ package store
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +36,7 @@ type StageInput struct {
 func (s *Store) Stage(ctx context.Context, in StageInput) (schema.IngestAck, error) {
 	var ack schema.IngestAck
 	p := in.Request.Principal
+	whole := in.abridge()
 	intakes := make([]memory.Intake, len(in.Request.Candidates)) // before the transaction: a megabyte of text takes a while
 	for i, c := range in.Request.Candidates {
 		intakes[i] = memory.Admit(c, p, in.Request.Visibility, in.Rules)
@@ -43,7 +47,7 @@ func (s *Store) Stage(ctx context.Context, in StageInput) (schema.IngestAck, err
 			if err != nil || done {
 				return err
 			}
-			st := staging{change: c, in: in, intakes: intakes, batchID: newID()}
+			st := staging{change: c, in: in, intakes: intakes, whole: whole, batchID: newID()}
 			if err := st.prepare(ctx); err != nil {
 				return err
 			}
@@ -60,11 +64,37 @@ func (s *Store) Stage(ctx context.Context, in StageInput) (schema.IngestAck, err
 	return ack, nil
 }
 
+// abridge takes content that is kept as an artifact out of the request, and returns it by candidate. What is
+// staged in its place begins as it does and refers to it. The caller's candidates stay as they are.
+func (in *StageInput) abridge() map[int]wholeText {
+	whole := map[int]wholeText{}
+	if in.Request.Oversized != schema.OversizedArtifact {
+		return whole
+	}
+	candidates := slices.Clone(in.Request.Candidates)
+	for i, c := range candidates {
+		if len(c.Content) > schema.MaxContentBytes {
+			sum := sha256.Sum256([]byte(c.Content))
+			whole[i] = wholeText{sum[:], c.Content}
+			candidates[i] = memory.Abridge(c, schema.ArtifactPrefix+hex.EncodeToString(sum[:]))
+		}
+	}
+	in.Request.Candidates = candidates
+	return whole
+}
+
+// wholeText is the text of a candidate that is kept as an artifact.
+type wholeText struct {
+	sum  []byte // SHA-256
+	text string
+}
+
 // staging is one Stage call at work.
 type staging struct {
 	*change
 	in      StageInput
 	intakes []memory.Intake // by candidate
+	whole   map[int]wholeText
 	batchID uuid.UUID
 	items   []stagedItem
 }
@@ -221,7 +251,15 @@ func (st *staging) settleDuplicates(ctx context.Context, shadow bool) error {
 		if st.items[i].state != stateStaged {
 			continue
 		}
-		rows = append(rows, st.source(&st.items[i]))
+		row := st.source(&st.items[i])
+		if w, ok := st.whole[i]; ok && !shadow {
+			var kept Artifact
+			if err := st.putArtifact(ctx, st.in.Request.Principal, w.sum, []byte(w.text), "text/plain", &kept); err != nil {
+				return fmt.Errorf("artifact: %w", err)
+			}
+			row.Artifacts = [][]byte{w.sum}
+		}
+		rows = append(rows, row)
 		at = append(at, i)
 	}
 	if !shadow {
