@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/store"
 )
 
@@ -125,8 +126,16 @@ func (o *outcomes[T]) close(ctx context.Context) error {
 			return fail(err)
 		}
 	}
-	if o.waiting > 0 && o.wait == 0 && activity.IsActivity(ctx) {
-		o.wait = patience(activity.GetInfo(ctx).Attempt)
+	if activity.IsActivity(ctx) {
+		attempt := activity.GetInfo(ctx).Attempt
+		switch {
+		case o.wait > 0:
+		case o.waiting > 0:
+			o.wait = patience(attempt)
+		default:
+			o.wait = memory.RetryBackoff(int(attempt))
+		}
+		o.wait += memory.RetryJitter(int(attempt), retryKey(ctx))
 	}
 	if retryable+o.waiting > 0 {
 		return pendingError(retryable+o.waiting, o.wait, o.why)

@@ -61,13 +61,13 @@ type ExpireRequest struct {
 	Before time.Time `json:"before"`
 }
 
-// ExpireProposals gives up what nobody decided in time.
+// ExpireProposals ends what nobody decided in time: contradictions in contestation, the rest in nothing.
 func (a *Reviewing) ExpireProposals(ctx context.Context, in ExpireRequest) error {
 	batch, err := in.batch()
 	if err != nil {
 		return err
 	}
-	_, err = a.Store.ExpireProposals(ctx, in.Tenant, batch, in.Before, now(a.Now))
+	_, err = a.Store.ExpireProposals(ctx, store.ExpireInput{Tenant: in.Tenant, BatchID: batch, Before: in.Before, Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: now(a.Now)})
 	return fail(err)
 }
 

@@ -39,7 +39,8 @@ type Classification struct {
 	Detected []string
 }
 
-// Classify classifies a candidate whose prefixes have been parsed into p. An explicit save (source
+// Classify classifies a candidate whose prefixes have been parsed into p. A source that by its form is a
+// procedure, a plan or the state of a task is of that type (ShapeOf). Otherwise an explicit save (source
 // kind memory) is semantic and persistent; everything else is an episode of the session, from which
 // the pipeline draws facts. What the candidate says of itself wins over inference, except that a
 // pinned memory has importance 1, and that a sensitivity is a floor: what DetectSensitive finds
@@ -53,11 +54,18 @@ func Classify(c schema.Candidate, p Prefix) Classification {
 	if c.SourceKind == schema.SourceMemory {
 		memoryType = schema.TypeSemantic
 	}
+	if shape := ShapeOf(c.SourceKind, p.Content); shape.Type != "" {
+		memoryType = shape.Type
+	}
 	if c.Importance != nil && inUnit(*c.Importance) {
 		importance = *c.Importance
 	}
 	category := c.Category
-	if !category.Valid() {
+	switch {
+	case category.Valid():
+	case memoryType == schema.TypeCompetence || memoryType == schema.TypePlanGraph:
+		category = schema.CategoryProcedural
+	default:
 		category = InferCategory(p.Content)
 	}
 	out := classification(memoryType, category, importance, p.Pinned)

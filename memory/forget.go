@@ -34,6 +34,8 @@ const (
 	OutcomePinned          = "pinned"           // pinned memories need force
 	OutcomeErased          = "erased"           // there is nothing left to remove
 	OutcomeNotOwner        = "not_owner"        // only the agent that it belongs to may destroy it
+	OutcomeWorld           = "world"            // rows of a world stay: erase removes their content
+	OutcomeActionLinked    = "action_linked"    // likewise rows that something that was done rests on
 )
 
 // Forgettable is what decides on one selected memory as it stands now.
@@ -41,17 +43,24 @@ type Forgettable struct {
 	Version                 int
 	Pinned, Deleted, Erased bool
 	Foreign                 bool // it belongs to another agent, which shares it
+	World                   bool // it has a world_id
+	ActionLinked            bool // it is at an end of one of ActionLinks
 }
 
 // ForgetOutcome says what becomes of a memory that was selected at a version. A later version is a
 // conflict even where the mode would not mind: what was confirmed was another text. What is shared is
 // shared work, and may be forgotten by whoever sees it, since that can be taken back; what cannot be
-// taken back is for its own agent alone.
+// taken back is for its own agent alone. Force deletes rows, and so leaves alone what must stay for audit
+// (document 003 D10): memories of a world, and those that an action is linked to.
 func ForgetOutcome(mode schema.ForgetMode, selected int, m Forgettable) string {
 	soft := mode == schema.ForgetSoft
 	switch {
 	case m.Foreign && !soft:
 		return OutcomeNotOwner
+	case m.World && mode == schema.ForgetForce:
+		return OutcomeWorld
+	case m.ActionLinked && mode == schema.ForgetForce:
+		return OutcomeActionLinked
 	case m.Erased && mode != schema.ForgetForce:
 		return OutcomeErased
 	case m.Deleted && soft:

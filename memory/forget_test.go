@@ -127,6 +127,11 @@ func TestForgetOutcome(t *testing.T) {
 		{memory.Forgettable{Version: 3, Pinned: true}, "pinned", "forgotten", "forgotten"},
 		{memory.Forgettable{Version: 3, Deleted: true}, "deleted", "forgotten", "forgotten"},
 		{memory.Forgettable{Version: 3, Deleted: true, Erased: true}, "erased", "forgotten", "erased"},
+		{memory.Forgettable{Version: 3, World: true}, "forgotten", "world", "forgotten"},
+		{memory.Forgettable{Version: 3, ActionLinked: true}, "forgotten", "action_linked", "forgotten"},
+		{memory.Forgettable{Version: 3, World: true, Deleted: true, Erased: true}, "erased", "world", "erased"},
+		{memory.Forgettable{Version: 3, World: true, Pinned: true}, "pinned", "world", "forgotten"},
+		{memory.Forgettable{Version: 3, World: true, Foreign: true}, "forgotten", "not_owner", "not_owner"},
 	} {
 		require.Equal(t, []string{c.soft, c.force, c.erase}, []string{memory.ForgetOutcome(schema.ForgetSoft, 3, c.m),
 			memory.ForgetOutcome(schema.ForgetForce, 3, c.m), memory.ForgetOutcome(schema.ForgetErase, 3, c.m)}, "%+v", c.m)

@@ -1,12 +1,19 @@
 package memory
 
-import "github.com/mneme/mneme/schema"
+import (
+	"encoding/json"
+
+	"github.com/mneme/mneme/schema"
+)
 
 // Intake is a candidate as it is staged: cleaned, classified, and marked when it came out of recall.
 type Intake struct {
 	Text           Normalized
 	Classification Classification
 	Explanation    Explanation // who decided what of the classification
+
+	// Payload is that of a procedure, a plan or the state of a task; nil where the text is all there is.
+	Payload json.RawMessage
 
 	// Recalled marks text that recall handed out before. It is recorded and not learned again:
 	// otherwise one memory feeds on itself until it fills the store (notes on peers).
@@ -29,7 +36,12 @@ func Admit(c schema.Candidate, p schema.Principal, v schema.Visibility, rules *P
 	cl := Classify(c, prefix)
 	c.Content, c.Tags = prefix.Content, cl.Tags
 	e := rules.Explain(cl, PolicyInput{Kind: PolicyCandidate, Candidate: c, Principal: p, Visibility: v})
-	return Intake{Text: Normalize(prefix.Content), Classification: e.Classification, Explanation: e, Recalled: recalled}
+	in := Intake{Text: Normalize(prefix.Content), Classification: e.Classification, Explanation: e, Recalled: recalled}
+	switch t := e.Classification.Type; t {
+	case schema.TypeWorking, schema.TypeCompetence, schema.TypePlanGraph:
+		in.Payload, _ = ShapedAs(t, c.SourceKind, prefix.Content)
+	}
+	return in
 }
 
 // FactSource is what a fact was drawn from.

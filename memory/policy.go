@@ -441,7 +441,7 @@ func init() { // here, because parse functions lead back to the table
 		}
 	}
 	policyFields = []policyField{
-		{"type", oneOf(schema.TypeEpisodic, schema.TypeSemantic, schema.TypeWorking),
+		{"type", oneOf(schema.TypeEpisodic, schema.TypeSemantic, schema.TypeWorking, schema.TypeCompetence, schema.TypePlanGraph),
 			func(c Classification, _ PolicyInput) any { return string(c.Type) },
 			func(c *Classification, v any) { c.Type = v.(schema.MemoryType) }},
 		{"tier", nil, func(c Classification, _ PolicyInput) any { return string(c.Tier) }, nil},

@@ -284,7 +284,7 @@ func TestParsePolicyNamesRuleAndField(t *testing.T) {
 		"rules[0] (g).set.tenant":        "rules: [{name: g, when: 'true', set: {tenant: other}}]",
 		"rules[0] (h).set.sensitivity":   "rules: [{name: h, when: 'true', set: {sensitivity: secret}}]",
 		"rules[0] (i).set.confidence":    "rules: [{name: i, when: 'true', set: {confidence: 1.5}}]",
-		"rules[0] (j).set.type":          "rules: [{name: j, when: 'true', set: {type: competence}}]",
+		"rules[0] (j).set.type":          "rules: [{name: j, when: 'true', set: {type: dream}}]",
 		"rules[0] (k).set.decay.halflif": "rules: [{name: k, when: 'true', set: {decay: {halflif: 3d}}}]",
 		"rules[0] (l).set.decay.max_age": "rules: [{name: l, when: 'true', set: {decay: {max_age: 3}}}]",
 		"rules[0] (m).set.tags":          "rules: [{name: m, when: 'true', set: {tags: x}}]",

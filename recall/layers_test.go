@@ -160,7 +160,7 @@ func TestLayersAndBudget(t *testing.T) {
 	working := w.keep(w.p, schema.VisibilityPrivate, schema.MemoryRecord{Type: schema.TypeWorking, Content: "The aviary with the canary stands half built, and much is left to be done there before the winter.",
 		Payload: json.RawMessage(`{"kind":"working","thread_id":"t1","state":"executing"}`)})
 	fact := w.keep(w.p, schema.VisibilityPrivate, schema.MemoryRecord{Type: schema.TypeSemantic, Content: "Of all the birds that they keep in the old house by the river one is a canary.",
-		Payload: json.RawMessage(`{"kind":"semantic","subject":"house","predicate":"keeps","object":"canary","validity":{"mode":"global"}}`)})
+		Payload: json.RawMessage(`{"kind":"semantic","evidence":[{"kind":"event","ref":"evt://told"}],"subject":"house","predicate":"keeps","object":"canary","validity":{"mode":"global"}}`)})
 
 	out := w.answer(schema.RecallRequest{Query: "canary", Layers: true, Limit: 5})
 	require.Len(t, out.Results, 5)
@@ -255,7 +255,7 @@ func TestWhatHeldAtTheTimeThatTheQuestionNames(t *testing.T) {
 	day := func(month time.Month) *time.Time { d := time.Date(2025, month, 1, 0, 0, 0, 0, time.UTC); return &d }
 	fact := func(content string, from, until *time.Time) uuid.UUID {
 		return w.keep(w.p, schema.VisibilityPrivate, schema.MemoryRecord{Type: schema.TypeSemantic, Content: content,
-			Payload: json.RawMessage(fmt.Sprintf(`{"kind":"semantic","subject":"office","predicate":"is_in","object":%q,"validity":{"mode":"timeboxed","start":%q,"end":%q},"revision_policy":"fork"}`,
+			Payload: json.RawMessage(fmt.Sprintf(`{"kind":"semantic","evidence":[{"kind":"event","ref":"evt://told"}],"subject":"office","predicate":"is_in","object":%q,"validity":{"mode":"timeboxed","start":%q,"end":%q},"revision_policy":"fork"}`,
 				content, from.Format(time.RFC3339), until.Format(time.RFC3339)))})
 	}
 	summer := fact("the office is in Lisbon", day(time.June), day(time.September))

@@ -31,7 +31,7 @@ func (w *world) talk(p schema.Principal, session string, turns ...string) []uuid
 
 func factRecord(content, subject, predicate, object string, relations ...schema.Relation) schema.MemoryRecord {
 	return schema.MemoryRecord{Type: schema.TypeSemantic, Content: content, Relations: relations,
-		Payload: json.RawMessage(fmt.Sprintf(`{"kind":"semantic","subject":%q,"predicate":%q,"object":%q,"validity":{"mode":"global"}}`, subject, predicate, object))}
+		Payload: json.RawMessage(fmt.Sprintf(`{"kind":"semantic","evidence":[{"kind":"event","ref":"evt://told"}],"subject":%q,"predicate":%q,"object":%q,"validity":{"mode":"global"}}`, subject, predicate, object))}
 }
 
 func from(predicate string, target uuid.UUID) schema.Relation {

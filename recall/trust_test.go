@@ -19,7 +19,7 @@ import (
 func (w *world) keepSecret(content string, s schema.Sensitivity, summary string) uuid.UUID {
 	w.t.Helper()
 	record := schema.MemoryRecord{Type: schema.TypeSemantic, Category: schema.CategoryDecision, Content: content, Confidence: 0.9, Importance: 0.5, Salience: 1, SourceTrust: 1, Sensitivity: s,
-		SafeSummary: summary, Tags: []string{"secret-tag"}, Who: "Mallory", Payload: json.RawMessage(fmt.Sprintf(`{"kind":"semantic","subject":"x","predicate":"states","object":%q,"validity":{"mode":"global"}}`, content))}
+		SafeSummary: summary, Tags: []string{"secret-tag"}, Who: "Mallory", Payload: json.RawMessage(fmt.Sprintf(`{"kind":"semantic","evidence":[{"kind":"event","ref":"evt://told"}],"subject":"x","predicate":"states","object":%q,"validity":{"mode":"global"}}`, content))}
 	out, err := w.Store.Put(ctx, store.PutInput{Operation: store.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Policy: memory.DefaultWritePolicy(), Now: time.Now(),
 		Request: schema.PutRequest{Operation: schema.Operation{Principal: w.p}, Records: []schema.MemoryRecord{record}}})
 	require.NoError(w.t, err)

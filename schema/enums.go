@@ -159,8 +159,8 @@ const (
 // JobState is the state of a durable job (document 002 "Job States").
 type JobState string
 
-// The job states. A failed attempt returns a job to pending; dead means attempts are exhausted
-// or retrying cannot help.
+// The job states. A failed attempt leaves a job failed until the next attempt leases it; dead means that
+// attempts are exhausted or that retrying cannot help.
 const (
 	JobPending   JobState = "pending"
 	JobLeased    JobState = "leased"

@@ -94,6 +94,7 @@ type ForgetPreview struct {
 	NotFound   int         `json:"not_found,omitempty"` // named ids that the principal has no memory for
 	Pinned     int         `json:"pinned"`              // soft leaves these alone
 	NotOwner   int         `json:"not_owner,omitempty"` // other agents' that the principal may look at: force and erase leave these alone
+	MustStay   int         `json:"must_stay,omitempty"` // of a world or linked to an action: force leaves these alone, erase empties them
 	Derived    int         `json:"derived"`             // memories derived from the selected that are not selected
 	Sample     []string    `json:"sample"`              // ids, at most 100
 	// What says the same as the selected: with Everywhere it is selected as well, otherwise it is left alone.
@@ -141,7 +142,7 @@ type ForgetReceipt struct {
 	Mode      ForgetMode     `json:"mode"`
 	Total     int            `json:"total"`
 	Forgotten int            `json:"forgotten"`
-	Skipped   map[string]int `json:"skipped,omitempty"`   // by reason: version_conflict, pinned, deleted, not_owner, not_found, …
+	Skipped   map[string]int `json:"skipped,omitempty"`   // by reason: version_conflict, pinned, deleted, not_owner, world, action_linked, not_found, …
 	Removed   map[string]int `json:"removed,omitempty"`   // rows by table, vectors by index, runs of Temporal
 	Stopped   int            `json:"stopped,omitempty"`   // pipelines that were still working on what is forgotten
 	Remaining int            `json:"remaining,omitempty"` // of a run that was cancelled

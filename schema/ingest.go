@@ -82,7 +82,28 @@ type IngestRequest struct {
 	NoUpdateDelete    bool      `json:"no_update_delete,omitempty"`
 	MinFactConfidence *float64  `json:"min_fact_confidence,omitempty"` // [0,1]
 
+	Oversized Oversized `json:"oversized,omitempty"` // what becomes of content above MaxContentBytes; default refuse
+
 	decoded Decoded
+}
+
+// Oversized says what becomes of content above MaxContentBytes.
+type Oversized string
+
+// What may become of it.
+const (
+	OversizedRefuse   Oversized = "refuse"
+	OversizedArtifact Oversized = "artifact" // it is kept whole as an artifact; the memory is its beginning, and refers to it
+)
+
+var oversizeds = []Oversized{OversizedRefuse, OversizedArtifact}
+
+// Valid reports whether the value is one of the enumeration.
+func (v Oversized) Valid() bool { return slices.Contains(oversizeds, v) }
+
+// keptWhole reports whether a candidate's content becomes an artifact.
+func (r *IngestRequest) keptWhole(c *Candidate) bool {
+	return r.Oversized == OversizedArtifact && len(c.Content) > MaxContentBytes
 }
 
 // IngestAck is what the caller gets back at once: every candidate is staged durably and its id is
@@ -145,6 +166,7 @@ func (r *IngestRequest) Validate() error {
 	if f := r.MinFactConfidence; f != nil && !unit(*f) {
 		p.add("min_fact_confidence", "must be between 0 and 1")
 	}
+	checkEnum(&p, "oversized", r.Oversized, oversizeds)
 	checkText(&p, "idempotency_key", r.IdempotencyKey, MaxIdempotencySize)
 	switch n := len(r.Candidates); {
 	case n == 0:
@@ -156,7 +178,7 @@ func (r *IngestRequest) Validate() error {
 	for i := range r.Candidates {
 		total += len(r.Candidates[i].Content)
 		if i < MaxBatch {
-			r.Candidates[i].validate(&p, fmt.Sprintf("candidates[%d].", i))
+			r.Candidates[i].validate(&p, fmt.Sprintf("candidates[%d].", i), r.keptWhole(&r.Candidates[i]))
 		}
 	}
 	if total > MaxRequestBytes {
@@ -187,11 +209,11 @@ func isBlank(s string) bool {
 	return strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r == '\uFEFF' }) == ""
 }
 
-func (c *Candidate) validate(p *problems, path string) {
+func (c *Candidate) validate(p *problems, path string, whole bool) {
 	switch {
 	case isBlank(c.Content):
 		p.add(path+"content", "is empty")
-	case len(c.Content) > MaxContentBytes:
+	case len(c.Content) > MaxContentBytes && !whole:
 		p.add(path+"content", "must be at most %d bytes, got %d", MaxContentBytes, len(c.Content))
 	case !utf8.ValidString(c.Content):
 		p.add(path+"content", "is not valid UTF-8")
@@ -225,6 +247,9 @@ func (c *Candidate) validate(p *problems, path string) {
 			p.add(field, "is empty")
 		}
 		checkText(p, field, tag, MaxTagLength)
+	}
+	if whole && len(c.Refs) >= MaxRefs {
+		p.add(path+"refs", "must leave room for the reference to the artifact")
 	}
 	if len(c.Refs) > MaxRefs {
 		p.add(path+"refs", "must hold at most %d refs", MaxRefs)

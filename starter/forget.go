@@ -95,9 +95,10 @@ superseded ones included. Ids may also be those of memories that others share.
 
   soft   (the default) leaves tombstones, which "recover" takes back within the window; pinned
          memories stay. Up to ` + strconv.Itoa(memory.ConfirmThreshold) + ` named memories need no confirmation with --execute.
-  force  really deletes rows and texts, pinned ones included; history keeps who, when and why.
+  force  really deletes rows and texts, pinned ones included; history keeps who, when and why. Memories
+         of a world, and those that an action is linked to, must stay: they are left alone.
   erase  removes the texts everywhere, from the workflow runs that brought them too, and leaves an
-         empty row and the audit. Erase by id: a query stays in the history of this very run.
+         empty row and the audit; of what must stay, too. Erase by id: a query stays in the history of this very run.
 
 What is shared may be forgotten softly by whoever sees it. Force and erase take only what belongs to
 the principal's own agent, and leave the rest alone (not_owner).
@@ -277,6 +278,9 @@ func counted(p schema.ForgetPreview) string {
 	}
 	if p.NotOwner > 0 {
 		s += fmt.Sprintf("; %d of other agents stay", p.NotOwner)
+	}
+	if p.MustStay > 0 {
+		s += fmt.Sprintf("; %d of a world or linked to an action must stay (--mode erase empties them)", p.MustStay)
 	}
 	return s + sameAndDerived(p)
 }

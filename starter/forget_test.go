@@ -95,6 +95,18 @@ func TestForgetCommand(t *testing.T) {
 	c.run("forget", strings.Repeat("x", 3), "--reason", "r").is(exitUsage)
 }
 
+// What must stay is refused by force, by name, and emptied by erase.
+func TestForceLeavesAWorldAlone(t *testing.T) {
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	id := c.put(strings.Replace(event(0), `"relations": [{"predicate": "supports", "target_id": "e0"}]`, `"world_id": "harbour"`, 1), exitOK, "-").Items[0].ID
+	require.Contains(t, c.run("forget", id, "--mode", "force", "--reason", "r").is(exitOK).out, "1 of a world or linked to an action must stay")
+	o := c.run("forget", id, "--mode", "force", "--reason", "r", "--yes").is(exitConflict)
+	require.Contains(t, o.err, "refused: world")
+	require.NotEmpty(t, c.get(id).Content)
+	c.run("erase", id, "--reason", "asked for", "--yes").is(exitOK)
+	require.Equal(t, []any{"", "harbour"}, []any{c.get(id).Content, c.get(id).WorldID})
+}
+
 // The whole selection of a run can be read, in pages, with what became of each memory.
 func TestForgetStatusListsItems(t *testing.T) {
 	c := newCLI(t, testkit.NewHarness(t, nil))

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -36,6 +37,7 @@ const maxListed = 1000
 type importFlags struct {
 	requestFlags
 	format, conversation string
+	oversized            string
 	batchSize, parallel  int
 	wait, strict, again  bool
 	patience             time.Duration // with a worker, or Postgres, that restarts
@@ -51,6 +53,9 @@ func newImport(a *app) *cobra.Command {
   content (required), source_kind (user_input, tool_output, observation, outcome, memory), speaker,
   session, occurred_at (RFC 3339), refs [{kind, ref, hash}], category, tags [], sensitivity,
   importance, idempotency_key
+
+Content above ` + strconv.Itoa(schema.MaxContentBytes>>10) + ` KiB is kept whole as an artifact; the memory is its beginning, from which facts are
+drawn, and refers to it. --oversized refuse reports such lines instead.
 
 Unknown fields are errors. A bad line is reported with its number and left out; with --strict nothing
 is handed in when any line is bad.
@@ -78,6 +83,8 @@ speaker, text, session, when, image_caption}]); each turn becomes an observation
 				return invalid("format", "must be one of %s", strings.Join(importFormats, ", "))
 			case f.conversation != "" && f.format != formatLocomo:
 				return invalid("conversation", "goes with --format locomo")
+			case !schema.Oversized(f.oversized).Valid():
+				return invalid("oversized", "must be artifact or refuse")
 			case f.batchSize < 1 || f.batchSize > schema.MaxBatch:
 				return invalid("batch-size", "must be between 1 and %d", schema.MaxBatch)
 			case f.parallel < 1 || f.parallel > 64:
@@ -99,6 +106,7 @@ speaker, text, session, when, image_caption}]); each turn becomes an observation
 	flags.StringVar(&f.conversation, "conversation", "", "with --format locomo: only the conversation of this id")
 	flags.IntVar(&f.batchSize, "batch-size", schema.MaxBatch, "candidates in one request at most")
 	flags.IntVar(&f.parallel, "parallel", 4, "batches in flight")
+	flags.StringVar(&f.oversized, "oversized", string(schema.OversizedArtifact), fmt.Sprintf("content above %d KiB: artifact (kept whole, and learned from its beginning) or refuse", schema.MaxContentBytes>>10))
 	flags.BoolVar(&f.wait, "wait", false, "wait for the runs, and count what was extracted and written")
 	flags.BoolVar(&f.strict, "strict", false, "hand nothing in when any line is bad")
 	flags.BoolVar(&f.again, "again", false, "hand in what an earlier import has handed in once more")
@@ -232,7 +240,7 @@ func (im *importer) run(ctx context.Context, input io.Reader) error {
 			return err
 		}
 	}
-	read := reader{format: im.flags.format, conversation: im.flags.conversation, bad: im.badLine}
+	read := reader{oversized: schema.Oversized(im.flags.oversized), format: im.flags.format, conversation: im.flags.conversation, bad: im.badLine}
 	if im.flags.strict {
 		var all []item
 		if err := read.each(input, func(it item) error { all = append(all, it); return nil }); err != nil {
@@ -267,6 +275,11 @@ func (im *importer) run(ctx context.Context, input io.Reader) error {
 func (im *importer) send(ctx context.Context, b batch) error {
 	req := im.req
 	req.Candidates = b.candidates
+	for _, c := range b.candidates {
+		if len(c.Content) > schema.MaxContentBytes { // only then: the key of a batch is made of all of its request
+			req.Oversized = schema.Oversized(im.flags.oversized)
+		}
+	}
 	if !im.flags.again {
 		req.IdempotencyKey = batchKey(req)
 	}

@@ -269,3 +269,35 @@ func TestDemoTranscript(t *testing.T) {
 	}
 	require.Positive(t, duplicates)
 }
+
+// A message above the limit is kept whole, and learned from its beginning; with --oversized refuse it is reported.
+func TestImportKeepsOversizedMessages(t *testing.T) {
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	long := "Ana lives in Lisbon. " + strings.Repeat("The log goes on and on. ", 14_600)
+	line := func(text string) string {
+		encoded, err := json.Marshal(schema.Candidate{Content: text, SourceKind: schema.SourceUserInput})
+		require.NoError(t, err)
+		return string(encoded) + "\n"
+	}
+	input := line("Bo likes figs.") + line(long) + line("Cleo dances.")
+	var r importReport
+	c.runWith(t.Context(), input, "import", "-", "--oversized", "refuse", "--strict", "--json").is(exitUsage)
+	c.run("import", "-", "--oversized", "shorten").is(exitUsage)
+	c.runWith(t.Context(), input, "import", "-", "--wait", "--json").is(exitOK).json(&r)
+	require.Equal(t, []int{3, 3, 0}, []int{r.Total, r.Added, r.Failed})
+	require.Positive(t, r.Facts.Added)
+	var address string
+	for _, m := range c.list().Items {
+		require.NotContains(t, m.Content, "sha256")
+		if strings.HasPrefix(m.Content, "Ana lives in Lisbon. The log") {
+			var got schema.MemoryRecord
+			c.run("get", m.ID, "--json").is(exitOK).json(&got)
+			address = got.Provenance.Sources[0].Ref
+		}
+	}
+	require.NotEmpty(t, address)
+	require.Equal(t, long, c.run("artifact", "get", address).is(exitOK).out)
+	require.Contains(t, c.run("recall", "Where does Ana live?").is(exitOK).out, "Ana lives in Lisbon.")
+	c.runWith(t.Context(), input, "import", "-", "--wait", "--json").is(exitOK).json(&r)
+	require.Zero(t, r.Added, "run again it repeats nothing")
+}

@@ -49,6 +49,7 @@ func (e lineError) String() string {
 
 // reader reads candidates from lines of JSON.
 type reader struct {
+	oversized    schema.Oversized
 	format       string
 	conversation string // with locomo: only this one
 	bad          func(lineError)
@@ -91,7 +92,7 @@ func (r *reader) each(input io.Reader, fn func(item) error) error {
 		for i, c := range candidates {
 			share := int64(len(candidates))
 			consumed += size*int64(i+1)/share - size*int64(i)/share
-			if err := checkCandidate(c); err != nil {
+			if err := checkCandidate(c, r.oversized); err != nil {
 				r.bad(lineError{Line: n, Fields: fieldsOf(err)})
 				continue
 			}
@@ -133,8 +134,8 @@ func (r *reader) decode(line []byte, found *bool) ([]schema.Candidate, error) {
 }
 
 // checkCandidate reports every field of a candidate that is wrong.
-func checkCandidate(c schema.Candidate) error {
-	req := schema.IngestRequest{Principal: schema.Principal{Tenant: "any", Agent: "any"}, Candidates: []schema.Candidate{c}}
+func checkCandidate(c schema.Candidate, oversized schema.Oversized) error {
+	req := schema.IngestRequest{Oversized: oversized, Principal: schema.Principal{Tenant: "any", Agent: "any"}, Candidates: []schema.Candidate{c}}
 	return forFlags(req.Validate())
 }
 

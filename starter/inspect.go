@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -319,7 +320,19 @@ func change(h schema.HistoryEntry) string {
 	case h.OldContent != nil:
 		return "- " + *h.OldContent
 	}
-	return ""
+	return ofFact(h)
+}
+
+// ofFact says which fact of the memory a step is about.
+func ofFact(h schema.HistoryEntry) string {
+	var of struct {
+		Proposal string `json:"proposalId"`
+		Ordinal  *int   `json:"factOrdinal"`
+	}
+	if json.Unmarshal(h.Metadata, &of) != nil || of.Ordinal == nil {
+		return ""
+	}
+	return fmt.Sprintf("fact %d, proposal %s", *of.Ordinal+1, of.Proposal)
 }
 
 // worth says what a memory is worth now. What is stored holds as of a moment, and fades from there.

@@ -30,3 +30,12 @@ func TestStanding(t *testing.T) {
 	require.Equal(t, "archived", standing(schema.MemoryRecord{Status: schema.StatusActive, ArchivedAt: &at}))
 	require.Equal(t, "deleted, superseded", standing(schema.MemoryRecord{Status: schema.StatusSuperseded, DeletedAt: &at}))
 }
+
+// History says which fact of a source a step was about.
+func TestHistoryShowsWhichFact(t *testing.T) {
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	id := c.remember("Dana prefers tabs. Dana lives in Oslo.").MemoryIDs[0]
+	out := c.run("history", id).is(exitOK).out
+	require.Regexp(t, `fact 1, proposal [0-9a-f-]{36}`, out)
+	require.Regexp(t, `fact 2, proposal [0-9a-f-]{36}`, out)
+}

@@ -102,7 +102,7 @@ func newJobsShow(a *app) *cobra.Command {
 			}
 			return a.print(j, func(t *text) {
 				t.fields("id", j.ID, "kind", j.Kind, "state", string(j.State), "phase", j.Phase,
-					"failed", fmt.Sprintf("%d of %d attempts", j.Attempts, j.MaxAttempts), "error", j.LastError,
+					"attempts", fmt.Sprintf("%d of %d", j.Attempts, j.MaxAttempts), "error", j.LastError,
 					"memory", j.MemoryID, "batch", j.BatchID, "workflow", j.WorkflowID, "ui", a.runURL(j.WorkflowID, ""),
 					"created", when(j.CreatedAt), "updated", when(j.UpdatedAt), "finished", whenSet(j.FinishedAt), "replayed", whenSet(j.RevivedAt))
 				if len(j.Log) == 0 {

@@ -45,6 +45,7 @@ func readMembrane(data json.RawMessage) (foreign, error) {
 	membraneAudit(in)
 	if payload, ok := in["payload"].(map[string]any); ok {
 		membranePayloadOf(payload, &out)
+		membraneEvidence(in, payload)
 	}
 	out.record, err = recordOf(in)
 	return out, err
@@ -100,6 +101,16 @@ func membraneProvenance(in map[string]any) {
 			provenance["created_by"] = source["created_by"] // the record has one
 		}
 		delete(source, "created_by")
+	}
+}
+
+// membraneEvidence names the record in Membrane as the evidence of a fact that came without any.
+func membraneEvidence(in, payload map[string]any) {
+	provenance, _ := in["provenance"].(map[string]any)
+	sources, _ := provenance["sources"].([]any)
+	evidence, _ := payload["evidence"].([]any)
+	if id := textOf(in, "id"); in["type"] == "semantic" && len(sources)+len(evidence) == 0 && id != "" {
+		payload["evidence"] = []any{map[string]any{"kind": "event", "ref": "membrane:" + id}}
 	}
 }
 

@@ -42,7 +42,7 @@ there, that came earlier, or that goes in with it.
 Each record has a status: created, updated (working memory replaced, or an episode that grew), discarded
 (working memory whose task is done), unchanged, duplicate (the id is that of the memory that says the
 same), active_fact_exists (revise that one), exists (the id is taken, or it would supersede a live
-memory: revise that one), append_only, version_conflict, cyclic_supersession, unknown_reference,
+memory: revise that one), append_only, version_conflict, cyclic_supersession, unknown_reference, no_evidence,
 mutations_frozen or shadow_mode. Where some of several records are refused, the exit code is 5, and 6
 where all are.`,
 		Example: `  mneme put skill.json --reason "learned on the build farm"

@@ -176,7 +176,7 @@ func (y *steadyYear) week(n int) {
 func (y *steadyYear) keepUp() {
 	y.t.Helper()
 	for _, batch := range y.batches(`SELECT DISTINCT batch_id FROM proposals WHERE state = 'blocked' AND expires_at <= $1`) {
-		_, err := y.ExpireProposals(ctx, y.p.Tenant, batch, y.now, y.now)
+		_, err := y.ExpireProposals(ctx, store.ExpireInput{Tenant: y.p.Tenant, BatchID: batch, Before: y.now, Policy: y.policy, Now: y.now})
 		require.NoError(y.t, err)
 	}
 	for _, batch := range y.batches(`SELECT DISTINCT batch_id FROM jobs WHERE state NOT IN ('completed', 'dead') AND created_at <= $1`) {

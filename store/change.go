@@ -49,6 +49,7 @@ type newMemory struct {
 	WorldVersion   string
 	Language       string
 	SafeSummary    string
+	KeyID          string
 	Claim          memory.Claim
 	Object         json.RawMessage // the claim's object where it is no text
 	Status         schema.Status
@@ -102,10 +103,10 @@ INSERT INTO memories (tenant, id, agent_id, project, scope, visibility, policy_g
     last_reinforced_at, pinned, deletion_policy, decay_due_at, sensitivity, occurred_at, created_at, updated_at,
     created_by, agent_session_id, supersedes, external_id, decay_floor, status, validity, conditions, valid_from, valid_until,
     conditions_hash, revision_policy, source_trust, language, agent_interaction_id, world_id, world_version, superseded_by, superseded_at,
-    recorded_at, safe_summary, decay_points)
+    recorded_at, safe_summary, decay_points, key_id)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
     $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48,
-    $49, $50, $51, $52, $53, $54, $55, $56, $57, $58, $59, $60)
+    $49, $50, $51, $52, $53, $54, $55, $56, $57, $58, $59, $60, $61)
 ON CONFLICT (tenant, agent_id, project, scope, visibility, content_hash, type) WHERE live DO NOTHING`
 
 // initialSalience is what a memory starts with; reinforcement and decay move it (document 004 §11).
@@ -238,7 +239,7 @@ func (c *change) memoryArgs(r *newMemory) ([]any, error) {
 		cmp.Or(r.Status, schema.StatusActive), cmp.Or(r.Validity.Mode, schema.ValidGlobal), conditions, r.Validity.Start, r.Validity.End,
 		memory.ConditionsHash(r.Validity), cmp.Or(r.RevisionPolicy, schema.PolicyReplace), trust, cmp.Or(r.Language, "en"),
 		nullable(r.Interaction), nullable(r.WorldID), nullable(r.WorldVersion), r.SupersededBy, r.SupersededAt, c.now,
-		r.SafeSummary, decayPoints(cl.Decay),
+		r.SafeSummary, decayPoints(cl.Decay), nullable(r.KeyID),
 	}, nil
 }
 

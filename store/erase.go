@@ -427,7 +427,7 @@ func (f *forgetting) removeRows(ctx context.Context) error {
 	action, remove, args := schema.AuditErase, `
 		UPDATE memories m SET content = '', normalized_content = '', content_hash = sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
 			payload = '{}', tags = '{}', who = '', safe_summary = '', subject = NULL, predicate = NULL, object = NULL, conditions = NULL, conditions_hash = '',
-			external_id = NULL, embedding_id = NULL, decay_due_at = NULL, deleted_at = coalesce(m.deleted_at, $3), erased_at = $3, updated_at = $3, version = m.version + 1
+			external_id = NULL, key_id = NULL, embedding_id = NULL, decay_due_at = NULL, deleted_at = coalesce(m.deleted_at, $3), erased_at = $3, updated_at = $3, version = m.version + 1
 		WHERE m.tenant = $1 AND m.id = ANY($2) RETURNING m.id, m.version, ''`, []any{f.tenant, f.gone, f.now}
 	if f.run.Mode == schema.ForgetForce { // without a row, history says whose it was: it is the agent's to read
 		action, remove, args = schema.AuditDelete, `DELETE FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) RETURNING m.id, m.version + 1, m.agent_id`, args[:2]

@@ -117,6 +117,11 @@ func (c *change) selectForget(ctx context.Context, op Operation, req schema.Forg
 	if mode == schema.ForgetSoft {
 		preview.NotOwner = 0
 	}
+	if mode == schema.ForgetForce {
+		if preview.MustStay, err = c.mustStay(ctx, run); err != nil {
+			return preview, err
+		}
+	}
 	if !req.Selector.IncludeDerived {
 		if preview.Derived, err = c.derivedBeside(ctx, run, p); err != nil {
 			return preview, err
@@ -152,6 +157,14 @@ func (c *change) checkVersion(ctx context.Context, run uuid.UUID, req schema.For
 		return &schema.VersionConflict{ID: req.Selector.IDs[0], IfVersion: req.IfVersion, Version: version}
 	}
 	return err
+}
+
+// mustStay counts the selected that force leaves alone because their rows must stay.
+func (c *change) mustStay(ctx context.Context, run uuid.UUID) (n int, err error) {
+	err = c.tx.QueryRow(ctx, `SELECT count(*) FROM forget_items i JOIN memories m ON m.tenant = $1 AND m.id = i.memory_id
+		WHERE i.tenant = $1 AND i.run_id = $2 AND i.outcome = '' AND (m.world_id IS NOT NULL OR `+actionLinked("$3")+`)`,
+		c.tenant, run, memory.ActionLinks).Scan(&n)
+	return n, err
 }
 
 func selectsTooMany() error {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
@@ -107,7 +108,7 @@ func TestEraseTakesExternalIDsOutOfResults(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	private, other := likes(t, "ana@xyzzycanary.example", "go", always), record(t, `{"id": "bystander", "type": "semantic", "confidence": 0.9,
-		"payload": {"kind": "semantic", "subject": "Bo", "predicate": "knows", "object": "rust", "validity": {"mode": "global"}}}`)
+		"payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "Bo", "predicate": "knows", "object": "rust", "validity": {"mode": "global"}}}`)
 	first := w.putInput(private, other)
 	result, err := w.Put(ctx, first)
 	require.NoError(t, err)
@@ -252,4 +253,51 @@ func TestForgetItemsAreListedInPages(t *testing.T) {
 	w.forgetAll(w.forgets("", sel))
 	_, err := w.ForgetItems(ctx, schema.Principal{Tenant: "t", Agent: "stranger"}, run, 0, 4)
 	require.True(t, errors.Is(err, store.ErrNotFound))
+}
+
+// Rows that explain what was done stay (document 003 D10): force leaves them alone, and erase empties them.
+func TestForceLeavesWhatMustStay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	plain, ofWorld := w.fading("The plain note is short"), w.fading("The harbour is north of the river", func(m *schema.MemoryRecord) { m.WorldID = "harbour" })
+	acted := w.fading("The plan of the harbour was drawn")
+	decision := w.fading("The harbour is built", func(m *schema.MemoryRecord) {
+		m.Relations = []schema.Relation{{Predicate: memory.ActionLinks[0], TargetID: acted.String(), Weight: 1}}
+	})
+	stays := []uuid.UUID{ofWorld, acted, decision}
+	before := []schema.MemoryRecord{w.get(ofWorld), w.get(acted), w.get(decision)}
+
+	req := w.forgets(schema.ForgetForce, named(plain, ofWorld, acted, decision))
+	req.Selector.Everywhere = true
+	require.Equal(t, 3, w.selects(req).MustStay)
+	receipt := w.forgetAll(req)
+	require.Equal(t, 1, receipt.Forgotten)
+	require.Equal(t, map[string]int{memory.OutcomeWorld: 1, memory.OutcomeActionLinked: 2}, receipt.Skipped)
+	for i, id := range stays {
+		require.Equal(t, before[i], w.get(id))
+	}
+	require.Equal(t, 1, w.count("memory_relations", "source_id = $1", decision))
+
+	// A link that comes between the preview and the batch counts.
+	late := w.fading("The ferry sails at noon")
+	req = w.forgets(schema.ForgetForce, onlyNamed(late))
+	preview := w.selects(req)
+	require.Zero(t, preview.MustStay)
+	_, err := w.confirm(preview, w.token(preview))
+	require.NoError(t, err)
+	w.fading("The timetable was published", func(m *schema.MemoryRecord) {
+		m.Relations = []schema.Relation{{Predicate: memory.ActionLinks[2], TargetID: late.String(), Weight: 1}}
+	})
+	out, err := w.ForgetBatch(ctx, "t", uuid.MustParse(preview.RunID), 10, w.now)
+	require.NoError(t, err)
+	require.Equal(t, map[string]int{memory.OutcomeActionLinked: 1}, out.Receipt.Skipped)
+
+	receipt = w.forgetAll(w.forgets(schema.ForgetErase, onlyNamed(stays...)))
+	require.Equal(t, 3, receipt.Forgotten)
+	require.Equal(t, 3, w.count("memories", "id = ANY($1) AND erased_at IS NOT NULL AND content = '' AND payload = '{}'", stays))
+	require.Equal(t, 1, w.count("memories", "id = $1 AND world_id = 'harbour'", ofWorld))
+	require.Equal(t, 1, w.count("memory_relations", "source_id = $1 AND target_id = $2", decision, acted))
+	// What is erased is not deleted by force afterwards.
+	require.Equal(t, map[string]int{memory.OutcomeWorld: 1, memory.OutcomeActionLinked: 2}, w.forgetAll(w.forgets(schema.ForgetForce, onlyNamed(stays...))).Skipped)
+	testkit.CheckInvariants(t, w.owner)
 }

@@ -145,7 +145,8 @@ func (f *forgetting) lockAhead(ctx context.Context, ids []uuid.UUID) error {
 
 // judge locks the memories and says what becomes of each.
 func (f *forgetting) judge(ctx context.Context, ids []uuid.UUID, versions []int) ([]string, error) {
-	rows, err := f.tx.Query(ctx, `SELECT id, version, pinned, deleted_at IS NOT NULL, erased_at IS NOT NULL, agent_id <> $3, live FROM memories
+	rows, err := f.tx.Query(ctx, `SELECT id, version, pinned, deleted_at IS NOT NULL, erased_at IS NOT NULL, agent_id <> $3,
+			world_id IS NOT NULL, live FROM memories
 		WHERE tenant = $1 AND id = ANY($2) ORDER BY id FOR UPDATE`, f.tenant, ids, f.run.Agent)
 	if err != nil {
 		return nil, err
@@ -157,13 +158,20 @@ func (f *forgetting) judge(ctx context.Context, ids []uuid.UUID, versions []int)
 	found := make(map[uuid.UUID]state, len(ids))
 	var id uuid.UUID
 	var m state
-	_, err = pgx.ForEachRow(rows, []any{&id, &m.Version, &m.Pinned, &m.Deleted, &m.Erased, &m.Foreign, &m.live}, func() error { found[id] = m; return nil })
+	_, err = pgx.ForEachRow(rows, []any{&id, &m.Version, &m.Pinned, &m.Deleted, &m.Erased, &m.Foreign, &m.World, &m.live}, func() error { found[id] = m; return nil })
 	if err != nil {
 		return nil, err
+	}
+	var linked map[uuid.UUID]bool
+	if f.run.Mode == schema.ForgetForce {
+		if linked, err = f.actionLinked(ctx, ids); err != nil {
+			return nil, err
+		}
 	}
 	outcomes := make([]string, len(ids))
 	for i, id := range ids {
 		m, ok := found[id]
+		m.ActionLinked = linked[id]
 		outcomes[i] = memory.OutcomeNotFound
 		if ok {
 			outcomes[i] = memory.ForgetOutcome(f.run.Mode, versions[i], m.Forgettable)

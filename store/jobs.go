@@ -23,9 +23,9 @@ type Failure struct {
 	Usage       inference.Usage
 }
 
-// FailJobs records failed attempts. A job goes back to pending, or to dead when the failure is
-// permanent or its attempts are used up; then its candidate leaves the pipeline. It returns how
-// many of the failed candidates may be tried again.
+// FailJobs records failed attempts, which were counted when their leases were taken. A job is failed until
+// its next attempt takes it up, or dead when the failure is permanent or its attempts are used up; then its
+// candidate leaves the pipeline. It returns how many of the failed candidates may be tried again.
 func (s *Store) FailJobs(ctx context.Context, tenant string, failures []Failure, now time.Time) (retryable int, err error) {
 	err = s.write(ctx, tenant, now, func(c *change) error {
 		for _, f := range failures {
@@ -37,10 +37,10 @@ func (s *Store) FailJobs(ctx context.Context, tenant string, failures []Failure,
 			var state schema.JobState
 			var memoryID uuid.UUID
 			err = c.tx.QueryRow(ctx, `
-				UPDATE jobs SET attempts = attempts + 1, last_error = $3, updated_at = $4::timestamptz,
-					state = CASE WHEN $5 OR attempts + 1 >= max_attempts THEN 'dead' ELSE 'pending' END,
-					finished_at = CASE WHEN $5 OR attempts + 1 >= max_attempts THEN $4::timestamptz END,
-					log = log || jsonb_set($6::jsonb, '{attempt}', to_jsonb(attempts + 1))
+				UPDATE jobs SET last_error = $3, updated_at = $4::timestamptz,
+					state = CASE WHEN $5 OR attempts >= max_attempts THEN 'dead' ELSE 'failed' END,
+					finished_at = CASE WHEN $5 OR attempts >= max_attempts THEN $4::timestamptz END,
+					log = log || jsonb_set($6::jsonb, '{attempt}', to_jsonb(attempts))
 				WHERE tenant = $1 AND candidate_id = $2 AND state IN ('pending', 'leased', 'failed')
 				RETURNING state, memory_id`, tenant, f.CandidateID, f.Reason, c.now, f.Permanent, string(entry)).Scan(&state, &memoryID)
 			if errors.Is(err, pgx.ErrNoRows) {
@@ -49,7 +49,7 @@ func (s *Store) FailJobs(ctx context.Context, tenant string, failures []Failure,
 			if err != nil {
 				return err
 			}
-			if state == schema.JobPending {
+			if state == schema.JobFailed {
 				retryable++
 				continue
 			}
@@ -134,6 +134,15 @@ func (s *Store) NoteOnJobs(ctx context.Context, r Range, note string, now time.T
 		return fmt.Errorf("note on jobs: %w", err)
 	}
 	return nil
+}
+
+// leased is what an UPDATE of jobs j sets to lease them for a phase, and counts the attempt (document 002
+// "Lease Mechanism"). Where a lease stands already, because whoever held it is gone or was told to wait, the
+// attempt goes on and is not counted again: a worker that dies, or an endpoint that is away, kills no job. A
+// phase begins with none.
+func leased(phase string) string {
+	return `state = 'leased', phase = '` + phase + `', attempts = CASE WHEN j.phase <> '` + phase + `' THEN 1
+		WHEN j.state = 'leased' THEN greatest(j.attempts, 1) ELSE j.attempts + 1 END`
 }
 
 // ReviveJob puts a dead job and its candidate back into the pipeline and returns the range to run.

@@ -176,14 +176,15 @@ func TestModifyChangesEveryField(t *testing.T) {
 	var payload schema.SemanticPayload
 	require.NoError(t, json.Unmarshal(m.Payload, &payload))
 	require.Equal(t, []string{"a", "states", `"Tea is served cold."`}, []string{payload.Subject, payload.Predicate, string(payload.Object)})
-	require.Len(t, m.Provenance.Sources, 1)
-	require.Equal(t, []string{"human", "person:mia: it moved"}, []string{m.Provenance.Sources[0].Kind, m.Provenance.Sources[0].Ref})
+	require.Len(t, m.Provenance.Sources, 2)
+	require.Equal(t, []string{"human", "candidate:" + id.String()}, []string{m.Provenance.Sources[0].Kind, m.Provenance.Sources[0].Ref})
+	require.Equal(t, []string{"human", "person:mia: it moved"}, []string{m.Provenance.Sources[1].Kind, m.Provenance.Sources[1].Ref})
 
 	w.now = w.now.AddDate(0, 0, 1)
 	require.Equal(t, schema.PatchUpdated, w.modifyOne(schema.Patch{ID: id.String(), Tags: &[]string{}}).Status)
 	require.Equal(t, schema.PatchUpdated, w.modifyOne(schema.Patch{ID: id.String(), Content: ptr("Tea is served late."), Reason: "it moved"}).Status)
 	require.Empty(t, w.get(id).Tags)
-	require.Len(t, w.get(id).Provenance.Sources, 1, "the same evidence once")
+	require.Len(t, w.get(id).Provenance.Sources, 2, "the same evidence once")
 
 	// The history has every step, in order.
 	h := w.history(id)

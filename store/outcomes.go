@@ -17,14 +17,14 @@ import (
 // as the batch's owner may look at it.
 var factOutcomes = `
 	SELECT p.id, p.fact, p.action, p.state, p.outcome, p.reason, p.warnings, p.memory_id, p.target_id, p.contradiction_risk, p.review_needed,
-		c.memory_id, c.sensitivity, coalesce(m.sensitivity, ''), p.state = 'applied' AND coalesce(m.status = 'contested', false),
+		c.memory_id, c.sensitivity, coalesce(m.sensitivity, ''), p.state IN ('applied', 'expired') AND coalesce(m.status = 'contested', false),
 		CASE WHEN t.sensitivity = ANY($3) THEN t.content ELSE '' END
 	FROM proposals p JOIN memory_candidates c ON c.tenant = p.tenant AND c.id = p.candidate_id
 	JOIN ingest_batches b ON b.tenant = p.tenant AND b.id = p.batch_id
-	LEFT JOIN memories m ON p.state IN ('applied', 'skipped') AND m.tenant = p.tenant AND m.id = p.memory_id
+	LEFT JOIN memories m ON p.state IN ('applied', 'skipped', 'expired') AND m.tenant = p.tenant AND m.id = p.memory_id
 	LEFT JOIN memories t ON t.tenant = p.tenant AND t.id = coalesce(p.target_id,
 		CASE WHEN p.state = 'blocked' THEN p.memory_id ELSE (SELECT r.target_id FROM memory_relations r
-			WHERE p.state = 'applied' AND r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = '` + memory.RelationContradicts + `' ORDER BY r.target_id LIMIT 1) END)
+			WHERE p.state IN ('applied', 'expired') AND r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = '` + memory.RelationContradicts + `' ORDER BY r.target_id LIMIT 1) END)
 		AND ` + sharedWith("t", "b.agent_id", "b.project", "ARRAY[b.policy_group]") + `
 	WHERE p.tenant = $1 AND p.batch_id = $2 ORDER BY c.ordinal, p.ordinal`
 

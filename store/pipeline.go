@@ -79,7 +79,7 @@ func readBatch(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID) (Bat
 // Extractable is a staged candidate that no extraction has been stored for.
 type Extractable struct {
 	CandidateID uuid.UUID
-	Attempts    int // failed attempts so far
+	Attempts    int // with this one
 	MaxAttempts int
 	Source      inference.Source
 }
@@ -91,7 +91,7 @@ func (s *Store) LeaseExtract(ctx context.Context, r Range, now time.Time) ([]Ext
 	err := s.write(ctx, r.Tenant, now, func(c *change) error {
 		rows, err := c.tx.Query(ctx, `
 			WITH `+inRange+`, due AS MATERIALIZED (SELECT * FROM c WHERE state = 'staged' AND extraction IS NULL), j AS (
-				UPDATE jobs SET state = 'leased', phase = 'extract', updated_at = $5
+				UPDATE jobs j SET `+leased("extract")+`, updated_at = $5
 				WHERE tenant = $1 AND batch_id = $2 AND candidate_id = ANY(ARRAY(SELECT id FROM due)) AND state IN ('pending', 'leased', 'failed')
 				RETURNING candidate_id, attempts, max_attempts)
 			SELECT due.id, j.attempts, j.max_attempts, due.content, due.source_kind, due.category, due.speaker, due.session, due.occurred_at
@@ -154,7 +154,7 @@ func (c *change) logUsage(candidate uuid.UUID, phase string, u inference.Usage) 
 	if err != nil {
 		return // strings and numbers always encode
 	}
-	c.queue.Queue(`UPDATE jobs SET log = log || jsonb_set($3::jsonb, '{attempt}', to_jsonb(attempts + 1)), updated_at = $4
+	c.queue.Queue(`UPDATE jobs SET log = log || jsonb_set($3::jsonb, '{attempt}', to_jsonb(greatest(attempts, 1))), updated_at = $4
 		WHERE tenant = $1 AND candidate_id = $2`, c.tenant, candidate, string(entry), c.now)
 }
 
@@ -186,7 +186,7 @@ func (s *Store) LeaseDecide(ctx context.Context, r Range, now time.Time) ([]Unde
 				LEFT JOIN `+byKey("m", "$1", "c.memory_id")+` ON true
 				WHERE c.state = 'staged' AND c.extraction IS NOT NULL AND (c.decided_at IS NULL OR s.again <> '{}')
 			), j AS (
-				UPDATE jobs SET state = 'leased', phase = 'decide', updated_at = $5
+				UPDATE jobs j SET `+leased("decide")+`, updated_at = $5
 				WHERE tenant = $1 AND batch_id = $2 AND candidate_id = ANY(ARRAY(SELECT id FROM due)) AND state IN ('pending', 'leased', 'failed')
 				RETURNING candidate_id, attempts, max_attempts)
 			SELECT due.id, due.memory_id, due.content, j.attempts, j.max_attempts, due.again, due.facts, due.scope, due.type, due.visibility

@@ -104,6 +104,11 @@ func TestFailedAttemptsLeadToRetryOrDeath(t *testing.T) {
 	for i := range ids {
 		ids[i] = uuid.MustParse(ack.MemoryIDs[i])
 	}
+	lease := func(want ...uuid.UUID) {
+		left, err := w.LeaseExtract(ctx, r, w.now)
+		require.NoError(t, err)
+		require.ElementsMatch(t, want, leasedIDs(left))
+	}
 	fail := func(permanent bool, ids ...uuid.UUID) int {
 		var failures []store.Failure
 		for _, id := range ids {
@@ -113,9 +118,13 @@ func TestFailedAttemptsLeadToRetryOrDeath(t *testing.T) {
 		require.NoError(t, err)
 		return n
 	}
-	require.Equal(t, 1, fail(false, ids[0]))
+	require.Equal(t, 0, w.job(r, 0).Attempts)
+	lease(ids...)
 	j := w.job(r, 0)
-	require.Equal(t, schema.JobPending, j.State)
+	require.Equal(t, []any{schema.JobLeased, 1}, []any{j.State, j.Attempts}, "the attempt is counted when the lease is taken")
+	require.Equal(t, 1, fail(false, ids[0]))
+	j = w.job(r, 0)
+	require.Equal(t, schema.JobFailed, j.State)
 	require.Equal(t, 1, j.Attempts)
 	require.Equal(t, "endpoint down", j.LastError)
 	require.Nil(t, j.FinishedAt)
@@ -129,7 +138,11 @@ func TestFailedAttemptsLeadToRetryOrDeath(t *testing.T) {
 	require.Equal(t, "pipeline", h[len(h)-1].ChangedBy)
 	require.Contains(t, h[len(h)-1].Reason, "endpoint down")
 
+	lease(ids[0], ids[2])
+	require.Equal(t, []any{schema.JobLeased, 2}, []any{w.job(r, 0).State, w.job(r, 0).Attempts})
+	require.Equal(t, []any{schema.JobLeased, 1}, []any{w.job(r, 2).State, w.job(r, 2).Attempts}, "of a lease that stood the attempt goes on")
 	require.Equal(t, 1, fail(false, ids[0]))
+	lease(ids[0], ids[2])
 	require.Zero(t, fail(false, ids[0]), "the third of three attempts")
 	j = w.job(r, 0)
 	require.Equal(t, schema.JobDead, j.State)
@@ -149,6 +162,43 @@ func TestFailedAttemptsLeadToRetryOrDeath(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[schema.JobState]int64{schema.JobDead: 2, schema.JobCompleted: 1}, counts)
 	require.Equal(t, 1, w.count("memory_candidates", "state = 'done'"))
+}
+
+func leasedIDs(left []store.Extractable) (ids []uuid.UUID) {
+	for _, e := range left {
+		ids = append(ids, e.CandidateID)
+	}
+	return ids
+}
+
+// A phase begins with no attempt: what extraction needed does not count against the decision.
+func TestAttemptsAreOfAPhase(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ack, r := w.stage(say("one")...)
+	id := uuid.MustParse(ack.MemoryIDs[0])
+	failure := func(phase string) {
+		n, err := w.FailJobs(ctx, "t", []store.Failure{{CandidateID: id, Phase: phase, Reason: "endpoint down"}}, w.now)
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+	}
+	for range 2 {
+		require.NoError(t, second(w.LeaseExtract(ctx, r, w.now)))
+		failure("extract")
+	}
+	require.NoError(t, second(w.LeaseExtract(ctx, r, w.now)))
+	require.Equal(t, 3, w.job(r, 0).Attempts)
+	require.NoError(t, w.SaveExtractions(ctx, "t", []store.Extracted{{CandidateID: id, Extraction: memory.Extraction{Facts: []memory.Fact{fact("one is here")}}}}, w.now))
+	due, err := w.LeaseDecide(ctx, r, w.now)
+	require.NoError(t, err)
+	require.Len(t, due, 1)
+	j := w.job(r, 0)
+	require.Equal(t, []any{schema.JobLeased, "decide", 1}, []any{j.State, j.Phase, j.Attempts})
+	failure("decide")
+	due, err = w.LeaseDecide(ctx, r, w.now)
+	require.NoError(t, err)
+	require.Len(t, due, 1, "what has failed is tried again")
+	require.Equal(t, 2, w.job(r, 0).Attempts)
 }
 
 // A job that is put back days later has not waited all that time: nobody is to be woken for it.

@@ -208,7 +208,9 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"review":         {func() error { return second(s.GetReview(ctx, w.p, blocked)) }, []string{"proposals_pkey"}},
 		"contradictions": {func() error { return second(s.Contradictions(ctx, w.p, store.Page{Limit: 20})) }, nil},
 		"open review":    {func() error { return second(s.OpenReview(ctx, "t", r.BatchID, time.Hour, w.now)) }, []string{"proposals_of_batch"}},
-		"expire":         {func() error { return second(s.ExpireProposals(ctx, "t", r.BatchID, w.now, w.now)) }, []string{"proposals_of_batch"}},
+		"expire": {func() error {
+			return second(s.ExpireProposals(ctx, store.ExpireInput{Tenant: "t", BatchID: r.BatchID, Before: w.now, Policy: w.policy, Now: w.now}))
+		}, []string{"proposals_of_batch"}},
 		"decide a proposal": {func() error {
 			return second(s.DecideProposal(ctx, w.decisionKey(), w.decision(item, schema.DecisionApprove)))
 		}, []string{"proposals_pkey", "memories_pkey"}},

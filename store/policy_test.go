@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
@@ -206,4 +207,28 @@ rules:
 		require.Equal(t, []any{"towns-are-public"}, metadata["rules"])
 		require.Contains(t, metadata, "proposalId", "beside what the pipeline says")
 	}
+}
+
+// What a source says of its own kind is how it is kept: with the payload of its type, found by its words, and facts
+// are still drawn from it.
+func TestASourceIsKeptByItsShape(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for want, content := range map[schema.MemoryType]string{
+		schema.TypeCompetence: "How to fix the linker error:\n1. Run `go clean -cache`\n2. Rebuild with `make build`",
+		schema.TypeWorking:    "Task: migrate the ledger\nState: blocked\nNext steps:\n- ask Ana for the key",
+		schema.TypePlanGraph:  "Plan: ship the release\nbuild -> test -> deploy",
+		schema.TypeEpisodic:   "We talked about the linker error, and Ana ran `make build`.",
+	} {
+		ack, r := w.stage(schema.Candidate{Content: content, SourceKind: schema.SourceUserInput, Speaker: "Ana"})
+		id := uuid.MustParse(ack.MemoryIDs[0])
+		m := w.get(id)
+		tier, typology := memory.Placement(want)
+		require.Equal(t, []any{want, tier, typology}, []any{m.Type, m.Tier, m.Typology})
+		require.NoError(t, schema.ValidatePayload(want, m.Payload))
+		require.NotEmpty(t, m.Provenance.Sources)
+		w.decided(r, id, idea{fact: fact("Drawn from a " + string(want)), action: schema.ActionAdd})
+		require.Equal(t, 1, w.write(r).Added)
+	}
+	testkit.CheckInvariants(t, w.owner)
 }

@@ -47,7 +47,7 @@ func TestPurgeLeavesBatchesThatAreNeeded(t *testing.T) {
 	_, err = w.OpenReview(ctx, "t", waits.BatchID, 14*day, w.now)
 	require.NoError(t, err)
 	w.now = w.now.Add(20 * day)
-	_, err = w.ExpireProposals(ctx, "t", waits.BatchID, w.now, w.now)
+	_, err = w.ExpireProposals(ctx, store.ExpireInput{Tenant: "t", BatchID: waits.BatchID, Before: w.now, Policy: w.policy, Now: w.now})
 	require.NoError(t, err)
 	w.purge(3)
 	require.Equal(t, []int{0, 1, 0}, []int{left(open), left(dead), left(waits)}, "the review has expired")

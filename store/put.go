@@ -229,7 +229,7 @@ func (p *putting) decide(ctx context.Context, i int) error {
 		return nil
 	}
 	defaults := recordDefaults{Owner: r.Principal, By: r.By(), Reason: r.Reason, Classified: &it.class,
-		Together: p.together, Aliases: p.aliases, Metadata: p.metadata()}
+		Together: p.together, Aliases: p.aliases, Metadata: p.metadata(), Evidence: memory.PutEvidence(it.record.Provenance, r.By())}
 	if i < len(p.in.Embeddings) {
 		defaults.Embedding = p.in.Embeddings[i]
 	}
@@ -260,7 +260,13 @@ func (p *putting) decide(ctx context.Context, i int) error {
 		it.Status, it.silent = schema.PutExists, true
 		return nil
 	}
-	return p.decideNew(ctx, i)
+	if err := p.decideNew(ctx, i); err != nil {
+		return err
+	}
+	if it.Status == schema.PutCreated && it.row.Classification.Type == schema.TypeSemantic && len(memory.PayloadEvidence(mustRaw(it.row.Payload))) == 0 {
+		it.Status, it.Version, it.Problem = schema.PutNoEvidence, 0, "payload.evidence: is required; or provenance, or a person as actor"
+	}
+	return nil
 }
 
 // decideStanding settles a record whose id is that of a stored one.
@@ -459,7 +465,14 @@ func workingDone(m schema.MemoryRecord) bool {
 // was filled in when it was stored, and is not compared where it follows from the time.
 func sameRecord(stored, put schema.MemoryRecord, row newMemory) bool {
 	payload, err := storedPayload(stored)
-	if err != nil || !memory.SameJSON(payload, mustRaw(row.Payload)) {
+	given := mustRaw(row.Payload)
+	if err == nil && put.Type == schema.TypeSemantic && len(memory.PayloadEvidence(put.Payload)) == 0 {
+		// Evidence that the put one leaves out follows from who puts it, and another may have put it first.
+		if given, err = withMember(given, "evidence", nil); err == nil {
+			payload, err = withMember(payload, "evidence", nil)
+		}
+	}
+	if err != nil || !memory.SameJSON(payload, given) {
 		return false
 	}
 	cl, l := row.Classification, stored.Lifecycle
@@ -475,7 +488,7 @@ func sameRecord(stored, put schema.MemoryRecord, row newMemory) bool {
 		stored.Importance == cl.Importance && stored.Salience == *row.Salience && stored.Category == cl.Category && stored.Tier == cl.Tier &&
 		stored.Typology == cl.Typology && slices.Equal(stored.Tags, tagList(cl.Tags)) && memory.DecayOf(l.Decay).Equal(cl.Decay) && l.Pinned == cl.Pinned &&
 		l.DeletionPolicy == cl.DeletionPolicy && stored.Who == row.Who && stored.Session == row.Session && stored.Interaction == row.Interaction &&
-		stored.WorldID == row.WorldID && stored.WorldVersion == row.WorldVersion && stored.SourceTrust == *row.SourceTrust &&
+		stored.KeyID == row.KeyID && stored.WorldID == row.WorldID && stored.WorldVersion == row.WorldVersion && stored.SourceTrust == *row.SourceTrust &&
 		stored.SafeSummary == row.SafeSummary && stored.Language == cmp.Or(row.Language, "en") && stored.Status == cmp.Or(row.Status, schema.StatusActive) &&
 		at(put.CreatedAt, stored.CreatedAt) && at(put.UpdatedAt, stored.UpdatedAt) && at(put.Lifecycle.LastReinforcedAt, l.LastReinforcedAt) &&
 		at(put.OccurredAt, stored.OccurredAt) && at(put.SalienceAt, stored.SalienceAt) &&

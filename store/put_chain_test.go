@@ -142,7 +142,7 @@ func TestPutKeepsTheLongestNames(t *testing.T) {
 	}
 	w.p = schema.Principal{Tenant: name(schema.MaxNameLength, 1), Agent: name(schema.MaxNameLength, 2), Project: name(schema.MaxNameLength, 3), Scope: name(schema.MaxNameLength, 4)}
 	claim := func(object string) schema.MemoryRecord {
-		return record(t, `{"external_id": %q, "type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "subject": %q, "predicate": %q, "object": %q,
+		return record(t, `{"external_id": %q, "type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": %q, "predicate": %q, "object": %q,
 			"validity": {"mode": "conditional", "conditions": {"kind": %q}}}}`,
 			name(schema.MaxRefLength, len(object)), name(schema.MaxSubjectLength, 5), name(schema.MaxPredicateLength, 6), object, name(300, 7))
 	}

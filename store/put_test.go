@@ -28,7 +28,7 @@ func record(t testing.TB, format string, args ...any) schema.MemoryRecord {
 // likes is a functional claim about Ana's language.
 func likes(t testing.TB, id, object, validity string) schema.MemoryRecord {
 	t.Helper()
-	return record(t, `{"id": %q, "type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "subject": "Ana",
+	return record(t, `{"id": %q, "type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "Ana",
 		"predicate": "prefers_language", "object": %q, "validity": %s}}`, id, object, validity)
 }
 
@@ -48,6 +48,76 @@ func episode(t testing.TB, id string, events ...string) schema.MemoryRecord {
 		timeline = append(timeline, fmt.Sprintf(`{"t": "2026-01-0%dT00:00:00Z", "event_kind": "observation", "ref": "evt://%d", "summary": %q}`, i+1, i, text))
 	}
 	return record(t, `{"id": %q, "type": "episodic", "confidence": 1, "payload": {"kind": "episodic", "timeline": [%s]}}`, id, strings.Join(timeline, ","))
+}
+
+// Nothing is held to be true without evidence: the record names it, or a person or an importer is it.
+func TestPutOfAFactNeedsEvidence(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	put := func(actor string, m schema.MemoryRecord) schema.PutItem {
+		in := w.putInput(m)
+		in.Request.Actor = actor
+		result, err := w.Put(ctx, in)
+		require.NoError(t, err)
+		return result.Items[0]
+	}
+	evidence := func(item schema.PutItem) []schema.Ref {
+		t.Helper()
+		require.Equal(t, schema.PutCreated, item.Status, item.Problem)
+		m := w.get(uuid.MustParse(item.ID))
+		return memory.PayloadEvidence(m.Payload)
+	}
+	bare := func(town string) schema.MemoryRecord {
+		return record(t, `{"id": %q, "type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "subject": %q,
+			"predicate": "is_a", "object": "town", "validity": {"mode": "global"}}}`, town, town)
+	}
+	refused := put("", bare("Faro"))
+	require.Equal(t, schema.PutNoEvidence, refused.Status)
+	require.Contains(t, refused.Problem, "payload.evidence")
+	_, err := w.Get(ctx, w.p, uuid.MustParse(refused.ID))
+	require.ErrorIs(t, err, store.ErrNotFound)
+	require.Equal(t, 1, w.count("memory_history", "memory_id = $1 AND event = 'none' AND reason = 'no_evidence'", refused.ID))
+
+	ana := []schema.Ref{{Kind: "human", Ref: "operator:ana"}}
+	first := put("operator:ana", bare("Faro"))
+	require.Equal(t, ana, evidence(first))
+	require.Equal(t, schema.PutUnchanged, put("operator:bob", bare("Faro")).Status, "whoever says it again")
+	require.Equal(t, schema.PutUnchanged, put("", bare("Faro")).Status)
+
+	told := bare("Porto")
+	told.Provenance.Sources = []schema.Ref{{Kind: "tool_call", Ref: "call-7"}}
+	require.Equal(t, told.Provenance.Sources, evidence(put("", told)))
+	imported := bare("Braga")
+	imported.Provenance.CreatedBy = "mem0"
+	require.Equal(t, schema.PutNoEvidence, put("importer:other", imported).Status)
+	require.Equal(t, []schema.Ref{{Kind: "observation", Ref: "importer:mem0"}}, evidence(put("importer:mem0", imported)))
+
+	// A record that is refused keeps those that refer to it out, and no others.
+	in := w.putInput(bare("Evora"), record(t, `{"type": "working", "confidence": 1, "payload": {"kind": "working", "thread_id": "t", "state": "planning"},
+		"relations": [{"predicate": "supports", "target_id": "Evora", "weight": 1}]}`), task(t, "t2", "planning", "Pack."))
+	result, err := w.Put(ctx, in)
+	require.NoError(t, err)
+	require.Equal(t, []schema.PutStatus{schema.PutNoEvidence, schema.PutBadRef, schema.PutCreated},
+		[]schema.PutStatus{result.Items[0].Status, result.Items[1].Status, result.Items[2].Status})
+}
+
+// The key that a payload was encrypted with is kept, also where the record is put again.
+func TestPutKeepsTheKeyID(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	at := func(m schema.MemoryRecord, key string) schema.MemoryRecord { m.KeyID = key; return m }
+	id := w.created(at(task(t, "t1", "planning", "Pack the bags."), "kms/1"))
+	require.Equal(t, "kms/1", w.get(id).KeyID)
+	require.Equal(t, schema.PutUnchanged, w.putAll(at(task(t, "t1", "planning", "Pack the bags."), "kms/1"))[0].Status)
+	require.Equal(t, schema.PutUpdated, w.putAll(at(task(t, "t1", "planning", "Pack the bags."), "kms/2"))[0].Status)
+	require.Equal(t, "kms/2", w.get(id).KeyID)
+	grown := w.created(episode(t, "e1", "It began."))
+	require.Equal(t, schema.PutUpdated, w.putAll(at(episode(t, "e1", "It began.", "It went on."), "kms/3"))[0].Status)
+	require.Equal(t, "kms/3", w.get(grown).KeyID)
+	town := w.created(at(likes(t, "", "go", always), "kms/4"))
+	next := with(likes(t, "", "rust", always), func(m *schema.MemoryRecord) { m.ID, m.KeyID = "", "kms/5" })
+	r := w.applied(w.revision(schema.ReviseSupersede, next, schema.Target{ID: town.String(), IfVersion: 1}))
+	require.Equal(t, "kms/5", w.get(uuid.MustParse(r.Created[0])).KeyID)
 }
 
 func (w *world) putInput(records ...schema.MemoryRecord) store.PutInput {
@@ -147,7 +217,7 @@ func TestPutFindsDuplicates(t *testing.T) {
 
 	said, lasting := w.memory("Ana prefers tea."), w.explicit("Ana prefers tea.")
 	require.NotEqual(t, said, lasting, "that it was said, and that it is so")
-	told := record(t, `{"type": "semantic", "confidence": 1, "content": "Ana prefers  tea", "payload": {"kind": "semantic", "subject": "Ana",
+	told := record(t, `{"type": "semantic", "confidence": 1, "content": "Ana prefers  tea", "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "Ana",
 		"predicate": "prefers", "object": "tea", "validity": {"mode": "global"}, "cardinality": "many"}}`)
 	require.Equal(t, schema.PutItem{ID: lasting.String(), Status: schema.PutDuplicate}, w.putAll(told)[0], "what the pipeline took in counts")
 	w.forget(lasting)
@@ -581,7 +651,7 @@ func TestExampleRecordsOfTheRFC(t *testing.T) {
 		"created_at": "2026-01-28T00:00:00Z", "updated_at": "2026-01-28T00:00:00Z",
 		"lifecycle": {"decay": {"curve": "exponential", "half_life_seconds": 7776000}, "last_reinforced_at": "2026-01-28T00:00:00Z"},
 		"provenance": {"sources": [{"kind": "event", "ref": "evt://..."}]},
-		"payload": {"kind": "semantic", "subject": "user", "predicate": "prefers_backend_language", "object": "go",
+		"payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "user", "predicate": "prefers_backend_language", "object": "go",
 			"validity": {"mode": "conditional", "conditions": {"project_kind": "backend_service"}}, "revision": {"status": "active"}}}`, `{
 		"id": "c01d0000-0000-4000-8000-000000000001", "type": "competence", "sensitivity": "medium", "confidence": 0.7, "salience": 0.6,
 		"created_at": "2026-01-28T00:00:00Z", "updated_at": "2026-01-28T00:00:00Z",

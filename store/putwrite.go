@@ -168,6 +168,9 @@ func (p *putting) grow(ctx context.Context, it *putItem, m memoryRow) (int, erro
 	if row.SafeSummary != "" { // who adds to the episode need not know that it has one
 		set["safe_summary"] = row.SafeSummary
 	}
+	if row.KeyID != "" {
+		set["key_id"] = row.KeyID
+	}
 	version, err := p.take(ctx, m, step{Set: set, NowLive: m.Live, Event: schema.EventModified,
 		Action: schema.AuditModify, By: p.in.Request.By(), Reason: cmp.Or(p.in.Request.Reason, "the episode went on"), Metadata: p.metadata()})
 	if err != nil {
@@ -216,7 +219,7 @@ func (p *putting) replaceable(row *newMemory) (map[string]any, error) {
 		"deletion_policy": cl.DeletionPolicy, "decay_due_at": dueAt, "sensitivity": cl.Sensitivity, "source_trust": *row.SourceTrust,
 		"occurred_at": row.OccurredAt.UTC(), "agent_session_id": nullable(row.Session), "agent_interaction_id": nullable(row.Interaction),
 		"world_id": nullable(row.WorldID), "world_version": nullable(row.WorldVersion),
-		"safe_summary": row.SafeSummary,
+		"safe_summary": row.SafeSummary, "key_id": nullable(row.KeyID),
 	}, nil
 }
 
@@ -229,7 +232,7 @@ func (p *putting) noteRefusal(it *putItem) {
 		reason = "duplicate of a live memory: not written again"
 	case schema.PutUnchanged:
 		reason = "put again as it stands: not written again"
-	case schema.PutConflict, schema.PutAppendOnly, schema.PutVersion, schema.PutBadRef, schema.PutCycle:
+	case schema.PutConflict, schema.PutAppendOnly, schema.PutVersion, schema.PutBadRef, schema.PutCycle, schema.PutNoEvidence:
 		reason = string(it.Status)
 	case schema.PutExists:
 		if it.silent {

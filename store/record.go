@@ -27,6 +27,7 @@ type recordDefaults struct {
 	Rules      *memory.Policy    // classification rules; nil for none
 	Embedding  *Embedding        // of the record's text
 	Metadata   map[string]any    // of the created history row
+	Evidence   []schema.Ref      // of a semantic record that names none
 
 	// Together are the ids of records that come in the same change, which relations may name as well
 	// as what is stored. What they are worth as sources the caller settles.
@@ -99,7 +100,7 @@ func (c *change) fromRecord(ctx context.Context, m schema.MemoryRecord, d record
 	row := newMemory{
 		ID: id, ExternalID: m.ExternalID, Owner: d.Classified.owner, Visibility: d.Classified.visibility,
 		Classification: classification, Text: text, Payload: payload, Who: m.Who, Session: m.Session, Interaction: m.Interaction,
-		WorldID: m.WorldID, WorldVersion: m.WorldVersion, Language: m.Language, SafeSummary: m.SafeSummary, Status: m.Status, SourceTrust: &trust,
+		WorldID: m.WorldID, WorldVersion: m.WorldVersion, Language: m.Language, SafeSummary: m.SafeSummary, KeyID: m.KeyID, Status: m.Status, SourceTrust: &trust,
 		Confidence: classification.Confidence, Salience: &salience, SalienceAt: m.SalienceAt, ReinforcedAt: m.Lifecycle.LastReinforcedAt,
 		OccurredAt: c.occurred(m), CreatedAt: c.past(m.CreatedAt), UpdatedAt: c.past(m.UpdatedAt), CreatedBy: cmp.Or(m.Provenance.CreatedBy, d.By), By: d.By,
 		Refs: m.Provenance.Sources, SupersededAt: m.SupersededAt, Audit: m.AuditLog, Embedding: d.Embedding,
@@ -111,6 +112,12 @@ func (c *change) fromRecord(ctx context.Context, m schema.MemoryRecord, d record
 	if m.Type == schema.TypeSemantic {
 		if err := row.state(m); err != nil {
 			return newMemory{}, err
+		}
+		if len(memory.PayloadEvidence(payload)) == 0 && len(d.Evidence) > 0 {
+			if payload, err = withMember(payload, "evidence", d.Evidence); err != nil {
+				return newMemory{}, err
+			}
+			row.Payload = payload
 		}
 		if chosen := classification.RevisionPolicy; chosen != "" && chosen != row.RevisionPolicy {
 			row.RevisionPolicy = chosen

@@ -15,9 +15,6 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// actorExpiry is whom history names when nobody decided in time.
-const actorExpiry = "review-policy"
-
 // Which proposals wait for a person, and which have been through a review: the conditions of the
 // indexes proposals_to_review and proposals_reviewed. What shadow and frozen modes held back was
 // never meant to be applied.
@@ -216,35 +213,6 @@ func (s *Store) OpenReview(ctx context.Context, tenant string, batchID uuid.UUID
 	return st, nil
 }
 
-// ExpireProposals gives up the proposals of a batch that nobody decided in time: those that expire at
-// or before the given time. Each leaves a row in the history of its source. Calling it again finds none.
-func (s *Store) ExpireProposals(ctx context.Context, tenant string, batchID uuid.UUID, before, now time.Time) (int, error) {
-	expired := 0
-	err := s.write(ctx, tenant, now, func(c *change) error {
-		const reason = "nobody decided in time"
-		rows, err := c.tx.Query(ctx, `UPDATE proposals p SET state = 'expired', reviewed_by = $4, review_reason = $5, reviewed_at = $6
-			FROM memory_candidates c
-			WHERE p.tenant = $1 AND p.batch_id = $2 AND p.expires_at <= $3 AND c.tenant = p.tenant AND c.id = p.candidate_id AND `+waitsForReview+`
-			RETURNING p.id, c.memory_id, p.action`, tenant, batchID, before.UTC(), actorExpiry, reason, c.now)
-		if err != nil {
-			return err
-		}
-		var id, source uuid.UUID
-		var action schema.Action
-		_, err = pgx.ForEachRow(rows, []any{&id, &source, &action}, func() error {
-			expired++
-			c.history(historyRow{MemoryID: source, Event: schema.EventNone, By: actorExpiry, Reason: reason,
-				Metadata: map[string]any{"proposalId": id, "proposedAction": action, "batchId": batchID, "expired": true}})
-			return nil
-		})
-		return err
-	})
-	if err != nil {
-		return 0, fmt.Errorf("expire proposals: %w", err)
-	}
-	return expired, nil
-}
-
 // DecideInput is a person's decision on a proposal.
 type DecideInput struct {
 	Principal     schema.Principal
@@ -265,6 +233,7 @@ type reviewing struct {
 	memoryID   string // what was written, found there already or removed
 	superseded []string
 	why        string
+	expired    bool // nobody decided: what is written is contested
 }
 
 // DecideProposal carries out a person's decision, in one transaction (document 002 "Shadow Mode vs.
@@ -385,7 +354,10 @@ func (l *lockedProposal) answer(r *schema.ReviewResult) {
 			r.Status, r.Why = schema.ReviewFrozen, "it was handed in under a mode that applies nothing"
 		}
 	case schema.ProposalExpired:
-		r.Status, r.Why = schema.ReviewExpired, "nobody decided in time"
+		r.Status, r.Why = schema.ReviewExpired, memory.ReasonUnreviewed
+		if r.MemoryID != "" {
+			r.Why += ": both are kept, as contested"
+		}
 	case schema.ProposalApplied, schema.ProposalRejected, schema.ProposalSkipped:
 		r.Status, r.Why = schema.ReviewDecided, fmt.Sprintf("%s by the pipeline", l.state)
 		if l.reviewedBy != "" {
@@ -462,11 +434,19 @@ func (w *writing) obstacle(l *lockedProposal, in DecideInput, r *schema.ReviewRe
 // settleReview records a person's decision: on the proposal's row, which keeps the reason why it
 // waited, and in the history of its source.
 func (w *writing) settleReview(p *pendingProposal, state schema.ProposalState, memoryID *uuid.UUID) {
+	if w.review.expired {
+		state = schema.ProposalExpired
+	}
 	w.queue.Queue(`UPDATE proposals SET state = $3, memory_id = $4, reviewed_by = $5, review_reason = $6, reviewed_at = $7,
 			written_at = CASE WHEN $3 = 'applied' THEN $7::timestamptz ELSE written_at END, embedding = NULL, embedding_model = NULL
 		WHERE tenant = $1 AND id = $2`, w.tenant, p.ID, state, memoryID, w.actor, w.review.reason, w.now)
 	metadata := w.metadata(p, memory.Verdict{State: state})
 	metadata["decision"] = state
+	p.whichFact(metadata)
+	if w.review.expired {
+		metadata["expired"] = true
+		delete(metadata, "reviewed")
+	}
 	if memoryID != nil {
 		w.review.memoryID = memoryID.String()
 		metadata["memory_id"] = w.review.memoryID

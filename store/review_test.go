@@ -47,6 +47,11 @@ func (w *world) decision(item schema.ReviewItem, d schema.Decision) store.Decide
 		By: "operator:rita", Reason: "looked at both", Policy: w.policy, Now: w.now}
 }
 
+// expire ends what nobody decided by a time.
+func (w *world) expire(r store.Range, before time.Time) (int, error) {
+	return w.ExpireProposals(ctx, store.ExpireInput{Tenant: r.Tenant, BatchID: r.BatchID, Before: before, Policy: w.policy, Now: w.now})
+}
+
 func (w *world) decisionKey() store.Operation {
 	return store.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "review"}
 }
@@ -210,6 +215,7 @@ func TestAnApprovalOnChangedGroundWaitsOn(t *testing.T) {
 		"target forgotten": {func(w *world, _, target uuid.UUID) { w.forget(target) }, "no longer live"},
 		"source forgotten": {func(w *world, source, _ uuid.UUID) { w.forget(source) }, "the source"},
 		"target is no more": {func(w *world, _, target uuid.UUID) {
+			w.exec(`DELETE FROM memory_provenance WHERE memory_id = $1`, target)
 			w.exec(`UPDATE memories SET id = gen_random_uuid() WHERE id = $1`, target)
 		}, "is gone"},
 	} {
@@ -540,11 +546,11 @@ func TestWhatNobodyDecidesExpires(t *testing.T) {
 	require.True(t, items[0].ExpiresAt.Equal(next))
 	require.Equal(t, schema.ReviewRejected, w.settle(items[0], schema.DecisionReject).Status)
 
-	expired, err := w.ExpireProposals(ctx, "t", r.BatchID, next.Add(-time.Second), next)
+	expired, err := w.expire(r, next.Add(-time.Second))
 	require.NoError(t, err)
 	require.Zero(t, expired)
 	for want := 1; want >= 0; want-- {
-		expired, err = w.ExpireProposals(ctx, "t", r.BatchID, next, next)
+		expired, err = w.expire(r, next)
 		require.NoError(t, err)
 		require.Equal(t, want, expired)
 	}

@@ -180,7 +180,7 @@ func (r *revising) prepare(ctx context.Context, targets map[uuid.UUID]memoryRow)
 		return r.refuse(schema.ReviseNotOwner, "the record would not be seen by those who see another agent's target"), nil
 	}
 	row, err := r.fromRecord(ctx, m, recordDefaults{Owner: req.Principal, By: req.By(), Reason: req.Reason, Classified: &class,
-		Embedding: r.in.Embedding, Metadata: r.metadata(nil)})
+		Embedding: r.in.Embedding, Metadata: r.metadata(nil), Evidence: req.Evidence})
 	var reference *ReferenceError
 	var invalid *schema.ValidationError
 	switch {
@@ -368,13 +368,15 @@ func (m *newMemory) standing() memory.Standing {
 	return s
 }
 
-// countSources counts the distinct sources of memories: what their provenance names, and the
+// countSources counts the distinct sources of memories: what their provenance names, other than how they were
+// handed in themselves, and the
 // memories that they are derived from, supported by or restated by.
 func (c *change) countSources(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]int, error) {
 	rows, err := collect[struct {
 		ID uuid.UUID
 		N  int
-	}](ctx, c.tx, `SELECT id, (SELECT count(*) FROM (SELECT DISTINCT kind, ref FROM memory_provenance v WHERE v.tenant = $1 AND v.memory_id = id) x)
+	}](ctx, c.tx, `SELECT id, (SELECT count(*) FROM (SELECT DISTINCT kind, ref FROM memory_provenance v WHERE v.tenant = $1 AND v.memory_id = id
+				AND v.ref <> '`+memory.CandidateRefPrefix+`' || id AND v.ref NOT LIKE '`+memory.EventRefPrefix+`%') x)
 			+ (SELECT count(*) FROM memory_relations e WHERE e.tenant = $1 AND e.source_id = id AND e.predicate = 'derived_from'
 				AND NOT EXISTS (SELECT FROM memory_provenance v WHERE v.tenant = $1 AND v.memory_id = id AND v.ref = '`+memory.SourceRefPrefix+`' || e.target_id))
 			+ (SELECT count(*) FROM memory_relations e WHERE e.tenant = $1 AND e.target_id = id AND e.predicate IN ('supports', 'restates'))

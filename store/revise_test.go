@@ -32,7 +32,7 @@ func claims(who, where, conditions string) schema.MemoryRecord {
 }
 
 func semantic(content, subject, predicate, object, validity string) schema.MemoryRecord {
-	payload := fmt.Sprintf(`{"kind":"semantic","subject":%q,"predicate":%q,"object":%q,"validity":%s}`, subject, predicate, object, validity)
+	payload := fmt.Sprintf(`{"kind":"semantic","evidence":[{"kind":"event","ref":"evt://told"}],"subject":%q,"predicate":%q,"object":%q,"validity":%s}`, subject, predicate, object, validity)
 	return schema.MemoryRecord{Type: schema.TypeSemantic, Content: content, Confidence: 0.9, Importance: 0.5, Salience: 1, SourceTrust: 1,
 		Sensitivity: schema.SensitivityLow, Payload: json.RawMessage(payload)}
 }

@@ -3,9 +3,12 @@ package store
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +36,7 @@ type StageInput struct {
 func (s *Store) Stage(ctx context.Context, in StageInput) (schema.IngestAck, error) {
 	var ack schema.IngestAck
 	p := in.Request.Principal
+	whole := in.abridge()
 	intakes := make([]memory.Intake, len(in.Request.Candidates)) // before the transaction: a megabyte of text takes a while
 	for i, c := range in.Request.Candidates {
 		intakes[i] = memory.Admit(c, p, in.Request.Visibility, in.Rules)
@@ -43,7 +47,7 @@ func (s *Store) Stage(ctx context.Context, in StageInput) (schema.IngestAck, err
 			if err != nil || done {
 				return err
 			}
-			st := staging{change: c, in: in, intakes: intakes, batchID: newID()}
+			st := staging{change: c, in: in, intakes: intakes, whole: whole, batchID: newID()}
 			if err := st.prepare(ctx); err != nil {
 				return err
 			}
@@ -60,11 +64,37 @@ func (s *Store) Stage(ctx context.Context, in StageInput) (schema.IngestAck, err
 	return ack, nil
 }
 
+// abridge takes content that is kept as an artifact out of the request, and returns it by candidate. What is
+// staged in its place begins as it does and refers to it. The caller's candidates stay as they are.
+func (in *StageInput) abridge() map[int]wholeText {
+	whole := map[int]wholeText{}
+	if in.Request.Oversized != schema.OversizedArtifact {
+		return whole
+	}
+	candidates := slices.Clone(in.Request.Candidates)
+	for i, c := range candidates {
+		if len(c.Content) > schema.MaxContentBytes {
+			sum := sha256.Sum256([]byte(c.Content))
+			whole[i] = wholeText{sum[:], c.Content}
+			candidates[i] = memory.Abridge(c, schema.ArtifactPrefix+hex.EncodeToString(sum[:]))
+		}
+	}
+	in.Request.Candidates = candidates
+	return whole
+}
+
+// wholeText is the text of a candidate that is kept as an artifact.
+type wholeText struct {
+	sum  []byte // SHA-256
+	text string
+}
+
 // staging is one Stage call at work.
 type staging struct {
 	*change
 	in      StageInput
 	intakes []memory.Intake // by candidate
+	whole   map[int]wholeText
 	batchID uuid.UUID
 	items   []stagedItem
 }
@@ -74,6 +104,7 @@ type stagedItem struct {
 	candidate schema.Candidate
 	intake    memory.Intake
 	id        uuid.UUID // of the candidate, and of the memory it becomes
+	event     uuid.UUID // of the ledger's row; nil where there is none
 	memoryID  uuid.UUID // id, or the memory that it duplicates
 	state     string
 	replayed  bool // the candidate's own idempotency key was seen before
@@ -97,6 +128,9 @@ func (st *staging) prepare(ctx context.Context) error {
 	for i, candidate := range st.in.Request.Candidates {
 		it := stagedItem{candidate: candidate, intake: st.intakes[i], id: newID(), state: stateStaged}
 		it.memoryID = it.id
+		if sourceKind(&candidate) != schema.SourceMemory {
+			it.event = newID()
+		}
 		owner, visibility := st.place(&it)
 		hash, key := strings.Join([]string{owner.Scope, string(visibility), string(it.intake.Classification.Type), string(it.intake.Text.Hash)}, "\x00"), ""
 		if candidate.IdempotencyKey != "" {
@@ -217,7 +251,15 @@ func (st *staging) settleDuplicates(ctx context.Context, shadow bool) error {
 		if st.items[i].state != stateStaged {
 			continue
 		}
-		rows = append(rows, st.source(&st.items[i]))
+		row := st.source(&st.items[i])
+		if w, ok := st.whole[i]; ok && !shadow {
+			var kept Artifact
+			if err := st.putArtifact(ctx, st.in.Request.Principal, w.sum, []byte(w.text), "text/plain", &kept); err != nil {
+				return fmt.Errorf("artifact: %w", err)
+			}
+			row.Artifacts = [][]byte{w.sum}
+		}
+		rows = append(rows, row)
 		at = append(at, i)
 	}
 	if !shadow {
@@ -276,19 +318,36 @@ func (st *staging) source(it *stagedItem) newMemory {
 		Classification: cl, Text: it.intake.Text,
 		Payload: sourcePayload(it, owner, st.now), Who: c.Speaker, Session: c.Session,
 		Confidence: cl.Confidence, RevisionPolicy: cl.RevisionPolicy, SourceTrust: cl.SourceTrust,
-		OccurredAt: occurredAt(c, st.now), CreatedBy: "agent:" + owner.Agent, Refs: c.Refs,
+		OccurredAt: occurredAt(c, st.now), CreatedBy: "agent:" + owner.Agent, Refs: it.provenance(st.now),
 		Reason:   "ingested as " + string(sourceKind(c)),
 		Metadata: metadata,
 	}
 }
 
+// provenance is what a candidate's memory rests on: the references that came with it, or else the candidate
+// itself and its event.
+func (it *stagedItem) provenance(now time.Time) []schema.Ref {
+	if len(it.candidate.Refs) > 0 {
+		return it.candidate.Refs
+	}
+	event := ""
+	if it.event != uuid.Nil {
+		event = it.event.String()
+	}
+	return memory.HandedIn(sourceKind(&it.candidate), it.id.String(), event, occurredAt(&it.candidate, now))
+}
+
 // sourcePayload is the payload schema of the memory's type (document 004 §15A.6 and §15A.8). An
 // explicit memory is what its author states; facts derived from it carry the finer triple.
 func sourcePayload(it *stagedItem, p schema.Principal, now time.Time) any {
+	if it.intake.Payload != nil { // its form says what it is
+		return it.intake.Payload
+	}
 	switch it.intake.Classification.Type {
 	case schema.TypeSemantic:
 		payload := semanticPayload(cmp.Or(it.candidate.Speaker, p.Agent), schema.PredicateStates, it.intake.Text.Storage, false)
 		payload.RevisionPolicy = it.intake.Classification.RevisionPolicy
+		payload.Evidence = it.provenance(now)
 		return payload
 	case schema.TypeWorking: // only a rule makes it one
 		at := occurredAt(&it.candidate, now)
@@ -333,13 +392,14 @@ func (st *staging) queueItem(i int) error {
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
 		st.tenant, it.id, st.batchID, i, it.state, it.memoryID, kind, text, cl.Category,
 		c.Speaker, c.Session, cl.Sensitivity, tagList(cl.Tags), string(refs), at, st.now)
-	if kind != schema.SourceMemory {
+	if it.event != uuid.Nil {
 		var candidate, about *uuid.UUID // of what is kept nowhere, the event refers to nothing
 		if !it.bare {
 			candidate, about = &it.id, &it.memoryID
 		}
 		st.queue.Queue(`INSERT INTO events (tenant, id, agent_id, kind, candidate_id, memory_id, session, occurred_at, recorded_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, st.tenant, newID(), st.in.Request.Principal.Agent, kind, candidate, about, c.Session, at, st.now)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+			st.tenant, it.event, st.in.Request.Principal.Agent, kind, candidate, about, c.Session, at, st.now)
 	}
 	by := "agent:" + st.in.Request.Principal.Agent
 	metadata := map[string]any{"batch_id": st.batchID, "candidate_id": it.id, "workflow_id": st.in.WorkflowID}

@@ -91,6 +91,7 @@ type idea struct {
 	target  uuid.UUID
 	offered []uuid.UUID
 	vector  []float32
+	change  memory.Change
 }
 
 // decided takes a candidate's ideas through extract and decide.
@@ -108,7 +109,7 @@ func (w *world) decide(r store.Range, candidate uuid.UUID, ideas ...idea) {
 	w.t.Helper()
 	out := make([]store.Decided, len(ideas))
 	for i, d := range ideas {
-		out[i] = store.Decided{CandidateID: candidate, Ordinal: i, Fact: d.fact, Proposal: memory.Proposal{Action: d.action, Confidence: 0.8, Reason: "because"}}
+		out[i] = store.Decided{CandidateID: candidate, Ordinal: i, Fact: d.fact, Proposal: memory.Proposal{Action: d.action, Confidence: 0.8, Reason: "because", Change: d.change}}
 		if d.target != uuid.Nil {
 			out[i].Proposal.TargetID = d.target.String()
 			d.offered = append(d.offered, d.target)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -63,6 +64,7 @@ func (w WriteCounts) Add(v WriteCounts) WriteCounts {
 type pendingProposal struct {
 	ID            uuid.UUID
 	CandidateID   uuid.UUID
+	Ordinal       int // of the fact within the candidate
 	ParentID      uuid.UUID
 	Fact          memory.Fact
 	Offered       []offeredRef
@@ -175,7 +177,7 @@ func newWriting(c *change, batch Batch, actor string, rules *memory.Policy) *wri
 const (
 	proposalColumns = `p.id, p.candidate_id, c.memory_id, p.fact, p.offered, p.action, p.target_id, p.confidence, p.reason, p.warnings, p.rounds,
 		p.embedding, p.embedding_model, c.refs, c.session, c.speaker, c.sensitivity, c.occurred_at, c.tags, c.content, c.source_kind,
-		coalesce(nullif(p.change, 'none'), ''), p.own, p.also`
+		coalesce(nullif(p.change, 'none'), ''), p.own, p.also, p.ordinal`
 	proposalTables = ` FROM proposals p JOIN memory_candidates c ON c.tenant = p.tenant AND c.id = p.candidate_id `
 )
 
@@ -183,7 +185,7 @@ func scanProposal(row pgx.CollectableRow) (pendingProposal, error) {
 	var p pendingProposal
 	err := row.Scan(&p.ID, &p.CandidateID, &p.ParentID, &p.Fact, &p.Offered, &p.Proposal.Action, &p.TargetID, &p.Proposal.Confidence,
 		&p.Proposal.Reason, &p.Proposal.Warnings, &p.Rounds, &p.Embedding, &p.Model, &p.Refs, &p.Session, &p.Speaker, &p.Sensitivity,
-		&p.OccurredAt, &p.ParentTags, &p.ParentContent, &p.SourceKind, &p.Proposal.Change, &p.Proposal.Own, &p.Also)
+		&p.OccurredAt, &p.ParentTags, &p.ParentContent, &p.SourceKind, &p.Proposal.Change, &p.Proposal.Own, &p.Also, &p.Ordinal)
 	if p.TargetID != nil {
 		p.Proposal.TargetID = p.TargetID.String()
 	}
@@ -388,7 +390,7 @@ func (w *writing) factMemory(p *pendingProposal, supersedes *uuid.UUID) newMemor
 		}
 	}
 	payload := semanticPayload(subject, predicate, object, claim.Functional)
-	payload.RevisionPolicy = cl.RevisionPolicy
+	payload.RevisionPolicy, payload.Evidence = cl.RevisionPolicy, p.evidence()
 	m := newMemory{
 		ID: newID(), Owner: owner, Visibility: visibility, Classification: cl, Text: text,
 		Payload: payload, SourceTrust: cl.SourceTrust, RevisionPolicy: cl.RevisionPolicy,
@@ -423,6 +425,11 @@ func (w *writing) insertAdds(ctx context.Context) error {
 				w.hint(id, add.Hints)
 			}
 			w.saidAgain(p, id)
+			if against := add.contradicts(); len(against) > 0 && !slices.Contains(against, id) {
+				if err := w.contestBeside(ctx, id, p, against); err != nil {
+					return err
+				}
+			}
 			replaced := add.replaced()
 			if len(replaced) == 0 && w.review == nil {
 				w.settle(p, memory.Verdict{State: schema.ProposalSkipped, Reason: reasonDuplicate}, &id)
@@ -610,6 +617,7 @@ func (w *writing) settle(p *pendingProposal, v memory.Verdict, memoryID *uuid.UU
 		w.counts.Blocked++
 	}
 	metadata := w.metadata(p, v)
+	p.whichFact(metadata)
 	if memoryID != nil {
 		metadata["memory_id"] = memoryID.String()
 	}
@@ -618,6 +626,15 @@ func (w *writing) settle(p *pendingProposal, v memory.Verdict, memoryID *uuid.UU
 		reason = fmt.Sprintf("%s %s (%s): %s", p.Proposal.Action, v.State, v.Reason, p.Proposal.Reason)
 	}
 	w.history(historyRow{MemoryID: p.ParentID, Event: schema.EventNone, By: w.actor, Reason: reason, Metadata: metadata})
+}
+
+// whichFact says in the history of the source which fact a proposal came from: by its place in what was
+// extracted, and by the hash that a memory of these words has. The hash goes when the fact's text does.
+func (p *pendingProposal) whichFact(metadata map[string]any) {
+	metadata["factOrdinal"] = p.Ordinal
+	if text := memory.Normalize(p.Fact.Content); text.Normalized != "" {
+		metadata["factHash"] = hex.EncodeToString(text.Hash)
+	}
 }
 
 // metadata is what document 002 lists for pipeline history, without the fact's text: that stands in

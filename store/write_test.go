@@ -292,7 +292,10 @@ func TestWriteRefusesToActOnChangedGround(t *testing.T) {
 	for name, change := range map[string]func(*world, uuid.UUID){
 		"another version": (*world).touch,
 		"forgotten":       (*world).forget,
-		"gone":            func(w *world, id uuid.UUID) { w.exec(`UPDATE memories SET id = gen_random_uuid() WHERE id = $1`, id) },
+		"gone": func(w *world, id uuid.UUID) {
+			w.exec(`DELETE FROM memory_provenance WHERE memory_id = $1`, id)
+			w.exec(`UPDATE memories SET id = gen_random_uuid() WHERE id = $1`, id)
+		},
 	} {
 		for _, action := range []schema.Action{schema.ActionAdd, schema.ActionUpdate, schema.ActionDelete, schema.ActionNone} {
 			t.Run(name+" "+string(action), func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 
+	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/internal/telemetry"
 	"github.com/mneme/mneme/store"
@@ -103,7 +104,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 	schedules := workflows.Schedules{Client: temporal, Namespace: cfg.Namespace, TaskQueue: cfg.TaskQueue, Index: index.Name()}
 	h := &health{store: healthStore, temporal: temporal, schedules: schedules, policies: policies, jobAge: cfg.ReadyJobAge, indexLag: cfg.ReadyIndexLag, now: time.Now}
 	fatal := make(chan error, 1)
-	w := worker.New(temporal, cfg.TaskQueue, worker.Options{WorkerStopTimeout: stopTimeout, Interceptors: []interceptor.WorkerInterceptor{metrics.Interceptor()}, OnFatalError: func(err error) {
+	w := worker.New(temporal, cfg.TaskQueue, worker.Options{WorkerStopTimeout: stopTimeout, Interceptors: []interceptor.WorkerInterceptor{metrics.Interceptor(), activities.Jitter()}, OnFatalError: func(err error) {
 		h.ended(err)
 		select {
 		case fatal <- err:

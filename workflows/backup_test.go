@@ -139,7 +139,7 @@ func (x indexed) fillForDump(other schema.Principal) {
 	_, result = x.Ingest(x.t, testkit.Request(other, schema.SourceUserInput, "The keeper of the lighthouse grows roses."))
 	require.Empty(x.t, result.Deferred)
 	editor := func(name string) string {
-		return fmt.Sprintf(`{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "subject": "the user", "predicate": "prefers_editor",
+		return fmt.Sprintf(`{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "the user", "predicate": "prefers_editor",
 			"object": %q, "validity": {"mode": "global"}}}`, name)
 	}
 	req := putRequest(x.t, x.p, editor("emacs"), putSkill("clear_cache", "Clear the cache"), putSkill("reinstall", "Reinstall the toolchain"),

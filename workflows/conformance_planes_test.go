@@ -522,8 +522,8 @@ func TestSection15_4GraphRepresentation(t *testing.T) {
 	h := testkit.NewHarness(t, nil)
 	o := onlooker{t, h, testkit.Principal()}
 	_, _, result := runPut(t, h, putRequest(t, o.p,
-		`{"id": "9a2b0000-0000-4000-8000-000000000001", "type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "subject": "cache", "predicate": "is", "object": "shared", "validity": {"mode": "global"}}}`,
-		`{"id": "9a2b0000-0000-4000-8000-000000000002", "type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "subject": "build", "predicate": "needs", "object": "the cache", "validity": {"mode": "global"}},
+		`{"id": "9a2b0000-0000-4000-8000-000000000001", "type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "cache", "predicate": "is", "object": "shared", "validity": {"mode": "global"}}}`,
+		`{"id": "9a2b0000-0000-4000-8000-000000000002", "type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "build", "predicate": "needs", "object": "the cache", "validity": {"mode": "global"}},
 			"relations": [{"predicate": "derived_from", "target_id": "9a2b0000-0000-4000-8000-000000000001", "weight": 0.5}, {"predicate": "depends_on", "target_id": "9a2b0000-0000-4000-8000-000000000001"}]}`))
 	a, b := result.Items[0].ID, result.Items[1].ID
 	var predicates []string
@@ -534,7 +534,7 @@ func TestSection15_4GraphRepresentation(t *testing.T) {
 	require.ElementsMatch(t, []string{"derived_from", "depends_on"}, predicates)
 	require.Equal(t, []string{"b depends_on a", "b derived_from a"}, o.edges(a, map[string]string{a: "a", b: "b"}))
 	require.Equal(t, 2, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "memory_relations", ""))
-	_, _, result = runPut(t, h, putRequest(t, o.p, `{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "subject": "x", "predicate": "is", "object": "y", "validity": {"mode": "global"}},
+	_, _, result = runPut(t, h, putRequest(t, o.p, `{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "x", "predicate": "is", "object": "y", "validity": {"mode": "global"}},
 		"relations": [{"predicate": "supports", "target_id": "9a2b0000-0000-4000-8000-00000000000f"}]}`))
 	require.Equal(t, schema.PutBadRef, result.Items[0].Status, "a relation has two ends")
 }
@@ -624,7 +624,7 @@ rules:
 	require.Contains(t, string(history[0].Metadata), `"plants"`, "history says which rule it was")
 
 	// What is put whole is classified likewise, but for its type.
-	_, _, put := runPut(t, h, putRequest(t, o.p, `{"type": "semantic", "sensitivity": "low", "confidence": 0.9, "payload": {"kind": "semantic", "subject": "plants", "predicate": "need", "object": "light for plants", "validity": {"mode": "global"}}}`))
+	_, _, put := runPut(t, h, putRequest(t, o.p, `{"type": "semantic", "sensitivity": "low", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "plants", "predicate": "need", "object": "light for plants", "validity": {"mode": "global"}}}`))
 	m = o.get(put.Items[0].ID)
 	require.Equal(t, []any{schema.TypeSemantic, schema.SensitivityMedium, schema.CurveLinear}, []any{m.Type, m.Sensitivity, m.Lifecycle.Decay.Curve})
 }
@@ -647,7 +647,7 @@ func TestSection15_6DistinctSchemas(t *testing.T) {
 	require.NotEmpty(t, episode.Timeline)
 	for i, payload := range []string{
 		`{"kind": "episodic", "timeline": []}`, `{"kind": "working", "thread_id": "t", "state": "planning"}`,
-		`{"kind": "semantic", "subject": "a", "predicate": "b", "object": "c", "validity": {"mode": "global"}}`,
+		`{"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "a", "predicate": "b", "object": "c", "validity": {"mode": "global"}}`,
 		`{"kind": "competence", "skill_name": "s", "triggers": [], "recipe": []}`, `{"kind": "plan_graph", "plan_id": "p", "version": "1", "nodes": [], "edges": []}`, `"text"`,
 	} {
 		for n, kind := range []schema.MemoryType{schema.TypeEpisodic, schema.TypeWorking, schema.TypeSemantic, schema.TypeCompetence, schema.TypePlanGraph} {
@@ -759,7 +759,7 @@ func TestSection15_8RetrievalInterface(t *testing.T) {
 	o.p.Project = "atlas"
 	_, _, result := runPut(t, h, putRequest(t, o.p,
 		`{"type": "working", "sensitivity": "low", "confidence": 1, "payload": {"kind": "working", "thread_id": "atlas-1", "state": "executing", "context_summary": "Deploying Atlas"}}`,
-		`{"type": "semantic", "sensitivity": "public", "confidence": 0.9, "payload": {"kind": "semantic", "subject": "Atlas", "predicate": "runs_on", "object": "linux", "validity": {"mode": "conditional", "conditions": {"stage": "production"}}}}`,
+		`{"type": "semantic", "sensitivity": "public", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "Atlas", "predicate": "runs_on", "object": "linux", "validity": {"mode": "conditional", "conditions": {"stage": "production"}}}}`,
 		`{"type": "competence", "sensitivity": "medium", "confidence": 0.9, "payload": {"kind": "competence", "skill_name": "deploy_atlas", "triggers": [{"signal": "deploy Atlas"}], "recipe": [{"step": "Run make deploy"}]}}`,
 		`{"type": "plan_graph", "sensitivity": "high", "confidence": 0.9, "payload": {"kind": "plan_graph", "plan_id": "atlas", "version": "1", "intent": "deploy Atlas", "nodes": [{"id": "a", "op": "build"}], "edges": []}}`,
 		`{"type": "episodic", "sensitivity": "hyper", "confidence": 1, "payload": {"kind": "episodic", "timeline": [{"t": "2026-11-01T10:00:00Z", "event_kind": "tool_call", "ref": "tool://1", "summary": "deploy Atlas"}]}}`))

@@ -36,7 +36,7 @@ func TestGoAndPythonPreference(t *testing.T) {
 		return slices.DeleteFunc(o.found("What does Dana prefer?", situation, schema.TypeSemantic), func(id string) bool { return slices.Contains(noted, id) })
 	}
 
-	python := recordOf(t, `{"type": "semantic", "confidence": 0.8, "content": "Dana prefers Python for data science.", "payload": {"kind": "semantic", "subject": "Dana",
+	python := recordOf(t, `{"type": "semantic", "confidence": 0.8, "content": "Dana prefers Python for data science.", "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "Dana",
 		"predicate": "prefers_for_backend_services", "object": "Python", "validity": {"mode": "conditional", "conditions": {"project_kind": "data_science"}}}}`)
 	evidence := func(req *schema.ReviseRequest) {
 		req.Evidence = []schema.Ref{{Kind: "observation", Ref: seen}, {Kind: "human", Ref: "Dana"}}
@@ -77,7 +77,7 @@ func TestGoAndPythonPreference(t *testing.T) {
 	require.Contains(t, o.get(forPython).Provenance.Sources, schema.Ref{Kind: "human", Ref: "Dana"})
 
 	// What the user then learns of Go concerns Go alone.
-	rust := recordOf(t, `{"type": "semantic", "confidence": 0.9, "content": "Dana prefers Rust for backend services.", "payload": {"kind": "semantic", "subject": "Dana",
+	rust := recordOf(t, `{"type": "semantic", "confidence": 0.9, "content": "Dana prefers Rust for backend services.", "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "Dana",
 		"predicate": "prefers_for_backend_services", "object": "Rust", "validity": {"mode": "conditional", "conditions": {"project_kind": "backend_service"}}}}`)
 	replaced := o.revise(schema.ReviseSupersede, &rust, nil, forGo)
 	require.Equal(t, schema.ReviseApplied, replaced.Status, replaced.Why)
@@ -203,7 +203,7 @@ func TestContradictionRules(t *testing.T) {
 			validity = `{"mode": "conditional", "conditions": ` + conditions + `}`
 		}
 		return recordOf(t, fmt.Sprintf(`{"type": "semantic", "confidence": %v, "provenance": {"sources": [{"kind": "event", "ref": "evt://%[2]s"}, {"kind": "event", "ref": "evt://%[2]s/2"}]},
-			"payload": {"kind": "semantic", "subject": "Ana", "predicate": "lives_in", "object": %[2]q, "validity": %s, "revision_policy": %q}}`, confidence, town, validity, policy))
+			"payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "Ana", "predicate": "lives_in", "object": %[2]q, "validity": %s, "revision_policy": %q}}`, confidence, town, validity, policy))
 	}
 	const query = "Where does Ana live?"
 	summer, winter := `{"season": "summer"}`, &schema.Validity{Mode: schema.ValidConditional, Conditions: json.RawMessage(`{"season": "winter"}`)}

@@ -218,7 +218,7 @@ func TestRequestsAreDroppedWhenTheirRunEnds(t *testing.T) {
 func putOf(t *testing.T, p schema.Principal, word string) schema.PutRequest {
 	t.Helper()
 	var record schema.MemoryRecord
-	require.NoError(t, record.UnmarshalJSON([]byte(`{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "subject": "`+word+`",
+	require.NoError(t, record.UnmarshalJSON([]byte(`{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "`+word+`",
 		"predicate": "is_near", "object": "the sea", "validity": {"mode": "global"}}}`)))
 	return schema.PutRequest{Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{record}}
 }

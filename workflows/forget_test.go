@@ -465,7 +465,7 @@ func TestEraseLeavesNoTrace(t *testing.T) {
 	started, _ := h.Ingest(t, req)
 	var put schema.PutResult
 	var record schema.MemoryRecord
-	require.NoError(t, record.UnmarshalJSON([]byte(`{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "subject": "`+canary+`",
+	require.NoError(t, record.UnmarshalJSON([]byte(`{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "`+canary+`",
 		"predicate": "is_near", "object": "the sea", "validity": {"mode": "global"}}}`)))
 	putRun, err := workflows.StartPut(ctx, c, h.TaskQueue, schema.PutRequest{Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{record}})
 	require.NoError(t, err)

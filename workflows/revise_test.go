@@ -28,7 +28,7 @@ func prefers(language, conditions string) schema.MemoryRecord {
 	}
 	return schema.MemoryRecord{Type: schema.TypeSemantic, Content: "The user prefers " + language + ".", Confidence: 0.9, Importance: 0.8, Salience: 1, SourceTrust: 1,
 		Provenance: schema.Provenance{Sources: []schema.Ref{{Kind: "event", Ref: "evt://1"}}},
-		Payload:    json.RawMessage(`{"kind":"semantic","subject":"user","predicate":"prefers_backend_language","object":"` + language + `","validity":` + validity + `}`)}
+		Payload:    json.RawMessage(`{"kind":"semantic","evidence":[{"kind":"event","ref":"evt://told"}],"subject":"user","predicate":"prefers_backend_language","object":"` + language + `","validity":` + validity + `}`)}
 }
 
 // putRecord puts a record through its workflow and returns its id.

@@ -19,7 +19,7 @@ func TestReviseRewritesWithinTheSentence(t *testing.T) {
 	p := testkit.Principal()
 	record := func(content, object string) schema.MemoryRecord {
 		m := prefers("Lyon", "")
-		m.Content, m.Payload = content, json.RawMessage(`{"kind":"semantic","subject":"Maya","predicate":"lives_in","object":"`+object+`","validity":{"mode":"global"}}`)
+		m.Content, m.Payload = content, json.RawMessage(`{"kind":"semantic","evidence":[{"kind":"event","ref":"evt://told"}],"subject":"Maya","predicate":"lives_in","object":"`+object+`","validity":{"mode":"global"}}`)
 		return m
 	}
 	id := putRecord(t, h.Temporal, h.TaskQueue, p, record("Maya lives in Lyon and works at Acme.", "Lyon"))
@@ -40,7 +40,7 @@ func TestReviseRewritesWithinTheSentence(t *testing.T) {
 	// One value in the place of a sentence is refused, and nothing changes.
 	said := known(t, h, p, "Ben lives in Rome and works at Acme.")[0]
 	bare := record("", "Bari")
-	bare.Payload = json.RawMessage(`{"kind":"semantic","subject":"Ben","predicate":"states","object":"Bari","validity":{"mode":"global"}}`)
+	bare.Payload = json.RawMessage(`{"kind":"semantic","evidence":[{"kind":"event","ref":"evt://told"}],"subject":"Ben","predicate":"states","object":"Bari","validity":{"mode":"global"}}`)
 	req := reviseRequest(p, schema.ReviseSupersede, &bare, schema.Target{ID: said, IfVersion: 1})
 	_, result = revise(t, h.Temporal, h.TaskQueue, req)
 	require.Equal(t, schema.ReviseInvalid, result.Status)

@@ -85,7 +85,8 @@ func (y *year) payload(m *yearMemory) map[string]any {
 	switch m.kind {
 	case schema.TypeSemantic:
 		m.tier, m.typology = schema.TierPersistent, schema.TypologySemantic
-		out := object("subject", m.name, "predicate", "is_noted_for", "object", "something", "validity", map[string]any{"mode": "global"})
+		out := object("subject", m.name, "predicate", "is_noted_for", "object", "something", "validity", map[string]any{"mode": "global"},
+			"evidence", []any{map[string]any{"kind": "event", "ref": "evt://told"}})
 		if y.chance.IntN(2) == 0 {
 			until := m.created.Add(time.Duration(20+y.chance.IntN(150)) * yearDay).Truncate(time.Second)
 			m.validUntil = &until

@@ -114,7 +114,7 @@ func plantable(t *testing.T, s *store.Store) *strings.Replacer {
 	}
 	asks := schema.Operation{Principal: p, Reason: "because"}
 	record := func(who, where string) schema.MemoryRecord {
-		payload := fmt.Sprintf(`{"kind":"semantic","subject":%q,"predicate":"lives_in","object":%q,"validity":{"mode":"global"}}`, who, where)
+		payload := fmt.Sprintf(`{"kind":"semantic","evidence":[{"kind":"event","ref":"evt://told"}],"subject":%q,"predicate":"lives_in","object":%q,"validity":{"mode":"global"}}`, who, where)
 		return schema.MemoryRecord{Type: schema.TypeSemantic, Content: who + " lives in " + where + ".", Confidence: 0.9, SourceTrust: 1, Payload: json.RawMessage(payload)}
 	}
 	put := func(m schema.MemoryRecord) string {

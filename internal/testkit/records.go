@@ -79,7 +79,7 @@ func record(r *rapid.T, t schema.MemoryType) schema.MemoryRecord {
 			schema.CategorySemantic, schema.CategoryRule, schema.CategoryLearning, schema.CategoryIssue}).Draw(r, "category"),
 		Who: maybe(r, "who", word), Session: maybe(r, "session", word), Interaction: maybe(r, "interaction", word),
 		Language: rapid.SampledFrom([]string{"en", "de"}).Draw(r, "language"), WorldID: maybe(r, "world", word), WorldVersion: maybe(r, "world version", word),
-		SafeSummary: rapid.SampledFrom([]string{"", "what may be told of it"}).Draw(r, "safe summary"),
+		KeyID: maybe(r, "key id", word), SafeSummary: rapid.SampledFrom([]string{"", "what may be told of it"}).Draw(r, "safe summary"),
 	}
 	if m.Lifecycle.Decay.Curve == schema.CurveCustom && rapid.Bool().Draw(r, "drawn curve") {
 		m.Lifecycle.Decay.Points = decayPoints(r)
@@ -164,11 +164,8 @@ func semantic(r *rapid.T) schema.SemanticPayload {
 	p := schema.SemanticPayload{Kind: schema.TypeSemantic, Subject: word(r, "subject") + "-" + uuidFrom(r).String(), Predicate: "p_" + word(r, "predicate"), Object: value(r, 2),
 		RevisionPolicy: rapid.SampledFrom([]schema.RevisionPolicy{"", schema.PolicyReplace, schema.PolicyFork, schema.PolicyContest}).Draw(r, "policy"),
 		Cardinality:    rapid.SampledFrom([]schema.Cardinality{"", schema.CardinalityOne, schema.CardinalityMany}).Draw(r, "cardinality")}
-	if rapid.Bool().Draw(r, "evidence") {
-		p.Evidence = refs(r, "evidence")
-		if len(p.Evidence) == 0 {
-			p.Evidence = nil
-		}
+	if p.Evidence = refs(r, "evidence"); len(p.Evidence) == 0 { // a put without any is refused
+		p.Evidence = []schema.Ref{{Kind: "event", Ref: "evt://" + word(r, "evidence")}}
 	}
 	p.Validity.Mode = rapid.SampledFrom([]schema.ValidityMode{schema.ValidGlobal, schema.ValidConditional, schema.ValidTimeboxed}).Draw(r, "mode")
 	switch p.Validity.Mode {

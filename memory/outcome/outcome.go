@@ -80,6 +80,9 @@ func fact(f schema.FactOutcome) string {
 	case schema.ProposalRejected:
 		return follow("rejected in review", f.Content)
 	case schema.ProposalExpired:
+		if f.Contested {
+			return applied(f)
+		}
 		return follow("given up, because it was not reviewed in time", f.Content)
 	case schema.ProposalSkipped:
 		return skip(f)

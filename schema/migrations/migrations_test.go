@@ -286,7 +286,7 @@ func fill(t *testing.T, s *store.Store, tenant string) {
 		m := testkit.RecordGen(kind).Example(i + 10)
 		m.Tenant, m.Agent, m.Project, m.Scope, m.PolicyGroup, m.ExternalID = tenant, p.Agent, "", "", "", ""
 		if kind == schema.TypeSemantic {
-			m.Payload = json.RawMessage(`{"kind":"semantic","subject":"Bob","predicate":"likes","object":"tea","validity":{"mode":"global"},"cardinality":"many"}`)
+			m.Payload = json.RawMessage(`{"kind":"semantic","evidence":[{"kind":"event","ref":"evt://told"}],"subject":"Bob","predicate":"likes","object":"tea","validity":{"mode":"global"},"cardinality":"many"}`)
 		}
 		others.Records = append(others.Records, m)
 	}

@@ -1,0 +1,54 @@
+package activities
+
+import (
+	"context"
+	"errors"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mneme/mneme/memory"
+)
+
+// Jitter is the interceptor that spreads the retries of activities (memory.RetryDelay). A retry policy of
+// Temporal's has no jitter: the attempt that fails says when the next one is due.
+func Jitter() interceptor.WorkerInterceptor { return &jitter{} }
+
+type jitter struct {
+	interceptor.WorkerInterceptorBase
+}
+
+// InterceptActivity implements interceptor.WorkerInterceptor.
+func (j *jitter) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+	return &jitterInbound{interceptor.ActivityInboundInterceptorBase{Next: next}}
+}
+
+type jitterInbound struct {
+	interceptor.ActivityInboundInterceptorBase
+}
+
+// ExecuteActivity implements interceptor.ActivityInboundInterceptor.
+func (j *jitterInbound) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
+	result, err := j.Next.ExecuteActivity(ctx, in)
+	if err == nil || ctx.Err() != nil || activity.GetInfo(ctx).IsLocalActivity {
+		return result, err
+	}
+	return result, delayed(err, retryKey(ctx), activity.GetInfo(ctx).Attempt)
+}
+
+// delayed is a failure that can be retried with the delay until then; any other is left as it is.
+func delayed(err error, key string, attempt int32) error {
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) || temporal.IsCanceledError(err) || errors.Is(err, activity.ErrResultPending) {
+		return err // it says itself whether and when (pendingError), or there is nothing to retry
+	}
+	return temporal.NewApplicationErrorWithOptions(err.Error(), "", temporal.ApplicationErrorOptions{Cause: err,
+		NextRetryDelay: memory.RetryDelay(int(attempt), key)})
+}
+
+// retryKey names what an activity tries.
+func retryKey(ctx context.Context) string {
+	info := activity.GetInfo(ctx)
+	return info.WorkflowExecution.ID + "/" + info.WorkflowExecution.RunID + "/" + info.ActivityID
+}

@@ -1,0 +1,37 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mneme/mneme/memory"
+)
+
+// What can be retried is retried with jitter; what says itself when, or that it cannot, is left alone.
+func TestRetriesAreSpread(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("the database is away")
+	err := delayed(cause, "ingest/a/1", 2)
+	var app *temporal.ApplicationError
+	require.ErrorAs(t, err, &app)
+	require.ErrorIs(t, err, cause)
+	require.Equal(t, memory.RetryDelay(2, "ingest/a/1"), app.NextRetryDelay())
+	require.Equal(t, cause.Error(), app.Message())
+	require.False(t, app.NonRetryable())
+	delays := map[time.Duration]bool{}
+	for _, key := range []string{"a", "b", "c", "d", "e", "f"} {
+		require.ErrorAs(t, delayed(cause, key, 1), &app)
+		delays[app.NextRetryDelay()] = true
+	}
+	require.Greater(t, len(delays), 3)
+
+	for _, left := range []error{temporal.NewNonRetryableApplicationError("no", ErrTypeInvalidRequest, nil), pendingError(1, 3*time.Second, ""), temporal.NewCanceledError()} {
+		require.Equal(t, left, delayed(left, "a", 1))
+	}
+	require.NotErrorIs(t, delayed(cause, "a", 1), context.Canceled)
+}

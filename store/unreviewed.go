@@ -1,0 +1,239 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+)
+
+// actorExpiry is whom history names when nobody decided in time.
+const actorExpiry = "review-policy"
+
+// ExpireInput asks for the proposals of a batch that nobody decided in time.
+type ExpireInput struct {
+	Tenant  string
+	BatchID uuid.UUID
+	Before  time.Time          // those that expire at or before
+	Policy  memory.WritePolicy // what the worker allows now
+	Rules   *memory.Policy     // classification rules in force; nil for none
+	Now     time.Time
+}
+
+// ExpireProposals ends the proposals of a batch that nobody decided in time, and returns how many there were.
+// What contradicts a memory is kept beside it, both marked as contested (memory.ContestUnreviewed); everything
+// else is given up. Each leaves a row in the history of its source. Calling it again finds none, or the rest.
+func (s *Store) ExpireProposals(ctx context.Context, in ExpireInput) (int, error) {
+	n, err := s.giveUp(ctx, in)
+	if err != nil {
+		return n, fmt.Errorf("expire proposals: %w", err)
+	}
+	var rest []uuid.UUID
+	err = s.read(ctx, in.Tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `SELECT p.id FROM proposals p WHERE p.tenant = $1 AND p.batch_id = $2 AND p.expires_at <= $3 AND `+waitsForReview+` ORDER BY p.id`,
+			in.Tenant, in.BatchID, in.Before.UTC())
+		if err != nil {
+			return err
+		}
+		rest, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+		return err
+	})
+	if err != nil {
+		return n, fmt.Errorf("expire proposals: %w", err)
+	}
+	for _, id := range rest { // a transaction each: what is done stays done
+		var ended bool
+		err := againAlone(ctx, func() error {
+			return s.write(ctx, in.Tenant, in.Now, func(c *change) (err error) {
+				ended, err = c.expireOne(ctx, id, in)
+				return err
+			})
+		})
+		if err != nil {
+			return n, fmt.Errorf("expire proposal %s: %w", id, err)
+		}
+		if ended {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// mayContradict is a condition of waiting proposals p that may contradict a memory.
+const mayContradict = `(p.action IN ('update', 'delete') OR p.outcome = '` + reasonActiveFactExists + `')`
+
+// giveUp ends those that contradict nothing, in one transaction.
+func (s *Store) giveUp(ctx context.Context, in ExpireInput) (n int, err error) {
+	err = s.write(ctx, in.Tenant, in.Now, func(c *change) error {
+		rows, err := c.tx.Query(ctx, `UPDATE proposals p SET state = 'expired', memory_id = NULL, reviewed_by = $4, review_reason = $5, reviewed_at = $6
+			FROM memory_candidates c
+			WHERE p.tenant = $1 AND p.batch_id = $2 AND p.expires_at <= $3 AND c.tenant = p.tenant AND c.id = p.candidate_id
+				AND `+waitsForReview+` AND NOT `+mayContradict+`
+			RETURNING p.id, c.id, c.memory_id, p.action, p.ordinal, p.fact`, in.Tenant, in.BatchID, in.Before.UTC(), actorExpiry, memory.ReasonUnreviewed, c.now)
+		if err != nil {
+			return err
+		}
+		var p pendingProposal
+		_, err = pgx.ForEachRow(rows, []any{&p.ID, &p.CandidateID, &p.ParentID, &p.Proposal.Action, &p.Ordinal, &p.Fact}, func() error {
+			n++
+			metadata := map[string]any{"proposalId": p.ID, "candidateId": p.CandidateID, "proposedAction": p.Proposal.Action, "batchId": in.BatchID, "expired": true}
+			p.whichFact(metadata)
+			c.history(historyRow{MemoryID: p.ParentID, Event: schema.EventNone, By: actorExpiry, Reason: memory.ReasonUnreviewed, Metadata: metadata})
+			p = pendingProposal{} // Scan would write into the fact's slices
+			return nil
+		})
+		return err
+	})
+	return n, err
+}
+
+// expireOne ends a proposal, and reports whether it was still waiting. Locks come in the order of a decision.
+func (c *change) expireOne(ctx context.Context, id uuid.UUID, in ExpireInput) (bool, error) {
+	batch, err := readBatch(ctx, c.tx, c.tenant, in.BatchID)
+	if err != nil {
+		return false, err
+	}
+	if err := c.lockScope(ctx, batch.Owner); err != nil {
+		return false, err
+	}
+	l, err := c.lockProposal(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	var decided schema.ReviewResult
+	if l.answer(&decided); decided.Status != "" {
+		return false, nil
+	}
+	w := newWriting(c, batch, actorExpiry, in.Rules)
+	w.review = &reviewing{reason: memory.ReasonUnreviewed, expired: true}
+	p := &l.pendingProposal
+	var against []uuid.UUID
+	if !in.Policy.Narrow(batch.Policy.Mode, false, nil).MutationsFrozen() {
+		if against, err = w.contradicted(ctx, l); err != nil {
+			return false, err
+		}
+	}
+	if len(against) == 0 {
+		w.settleReview(p, schema.ProposalExpired, nil)
+		return true, nil
+	}
+	w.review.reason += ": both are kept, as contested"
+	if err := w.contestUnreviewed(ctx, p, against); err != nil {
+		return false, err
+	}
+	if err := w.insertAdds(ctx); err != nil {
+		return false, err
+	}
+	return true, w.corroborate(ctx)
+}
+
+// contradicted returns the memories that an unreviewed proposal contradicts, the target first.
+func (w *writing) contradicted(ctx context.Context, l *lockedProposal) ([]uuid.UUID, error) {
+	p := &l.pendingProposal
+	if err := w.prepareReview(ctx, p, w.batch.Owner); err != nil {
+		return nil, err
+	}
+	if source, ok := w.known[p.ParentID]; !ok || !source.live {
+		return nil, nil // what it was drawn from is gone
+	}
+	var against []uuid.UUID
+	contradicts := func(id uuid.UUID, claims bool) {
+		m, ok := w.known[id]
+		if !ok || !m.live || id == p.ParentID {
+			return
+		}
+		if memory.ContestUnreviewed(memory.Unreviewed{Proposal: p.Proposal, Outcome: l.outcome, Fact: p.Fact.Content, Existing: m.neighbor.Content,
+			Changed: m.version != l.targetVersion, Claims: claims}) {
+			against = append(against, id)
+		}
+	}
+	hash := memory.Normalize(p.Fact.Content).Hash
+	holders := map[uuid.UUID]bool{}
+	if cl := p.Fact.Claim; cl.Functional && !cl.IsZero() {
+		add := w.factMemory(p, nil)
+		found, err := w.factHolders(ctx, cl, add.Owner, add.Visibility)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range found {
+			holders[h.id] = !bytes.Equal(h.hash, hash)
+		}
+	}
+	if p.TargetID != nil {
+		contradicts(*p.TargetID, holders[*p.TargetID])
+		delete(holders, *p.TargetID)
+	}
+	ids := make([]uuid.UUID, 0, len(holders))
+	for id, other := range holders {
+		if other {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) > 0 {
+		if err := w.look(ctx, ids, "UPDATE"); err != nil { // which sorts them
+			return nil, err
+		}
+	}
+	for _, id := range ids {
+		contradicts(id, true)
+	}
+	return against, nil
+}
+
+// contestUnreviewed keeps a fact beside the memories that it contradicts, all of them marked as contested.
+func (w *writing) contestUnreviewed(ctx context.Context, p *pendingProposal, against []uuid.UUID) error {
+	contested := memory.Verdict{State: schema.ProposalExpired, ContradictionRisk: true}
+	parent := w.known[p.ParentID]
+	if memory.States(parent.standing.Type) && bytes.Equal(memory.Normalize(p.Fact.Content).Hash, parent.neighbor.Hash) {
+		// The source says exactly this, and lasts: it is the other side itself.
+		if err := w.contestBeside(ctx, p.ParentID, p, against); err != nil {
+			return err
+		}
+		w.settleReview(p, schema.ProposalExpired, &p.ParentID)
+		return nil
+	}
+	add := w.factMemory(p, nil)
+	add.Status, add.Contests = schema.StatusContested, &against[0]
+	for _, id := range against {
+		if err := w.contest(ctx, id, p, contested); err != nil {
+			return err
+		}
+		add.Relations = append(add.Relations, relation{Predicate: memory.RelationContradicts, Target: id, Weight: 1, Reason: w.review.reason})
+	}
+	w.adds, w.addFor = append(w.adds, add), append(w.addFor, p)
+	return nil
+}
+
+// contestBeside marks a memory that stands already, and those that it contradicts, as contested.
+func (w *writing) contestBeside(ctx context.Context, id uuid.UUID, p *pendingProposal, against []uuid.UUID) error {
+	if err := w.look(ctx, []uuid.UUID{id}, "UPDATE"); err != nil {
+		return err
+	}
+	for _, side := range append([]uuid.UUID{id}, against...) {
+		if err := w.contest(ctx, side, p, memory.Verdict{ContradictionRisk: true}); err != nil {
+			return err
+		}
+	}
+	for _, other := range against {
+		w.relate(id, memory.RelationContradicts, other)
+		w.relate(other, memory.RelationContradicts, id)
+	}
+	return nil
+}
+
+// contradicts lists what a new memory is contested with.
+func (m *newMemory) contradicts() []uuid.UUID {
+	var out []uuid.UUID
+	for _, r := range m.Relations {
+		if r.Predicate == memory.RelationContradicts {
+			out = append(out, r.Target)
+		}
+	}
+	return out
+}
