@@ -66,7 +66,7 @@ func operationOf[I, O any](h nexusHandlers, name, kind string, start startOperat
 		Name:  name,
 		Start: start,
 		CancelWorkflowRun: func(ctx context.Context, c client.Client, o temporalnexus.CancelTemporalWorkflowRunOptions, _ nexus.CancelOperationOptions) error {
-			if err := h.cancellable(kind, o.WorkflowID, temporalnexus.GetOperationInfo(ctx).Endpoint); err != nil {
+			if err := h.cancellable(ctx, c, kind, o.WorkflowID, temporalnexus.GetOperationInfo(ctx).Endpoint); err != nil {
 				return err
 			}
 			return c.CancelWorkflow(ctx, o.WorkflowID, "")
@@ -160,13 +160,36 @@ func (h nexusHandlers) admit(ctx context.Context, p *schema.Principal, o tempora
 }
 
 // cancellable checks that a token leads to a run that may be cancelled with it. A token is not signed: it
-// must not reach runs of other operations, nor, where callers are bound, of other tenants.
-func (h nexusHandlers) cancellable(kind, workflowID, endpoint string) error {
-	parts := strings.SplitN(workflowID, "/", 3)
-	if len(parts) != 3 || parts[0] != kind {
+// must not reach runs of other operations nor, where callers are bound, of other tenants.
+func (h nexusHandlers) cancellable(ctx context.Context, c client.Client, kind, workflowID, endpoint string) error {
+	if !strings.HasPrefix(workflowID, kind+"/") || strings.Count(workflowID, "/") < 2 {
 		return &nexus.HandlerError{Type: nexus.HandlerErrorTypeBadRequest, Message: "the token is not of this operation"}
 	}
-	return h.callers.admitCancel(idUnescaper.Replace(parts[1]), endpoint)
+	tenant, ok := tenantOfID(workflowID)
+	if !ok && h.callers.Bound() {
+		var err error
+		if tenant, err = tenantOfRun(ctx, c, workflowID); err != nil {
+			return err
+		}
+	}
+	return h.callers.admitCancel(tenant, endpoint)
+}
+
+// tenantOfRun reads whose a run is from its search attributes, for a run whose id is hashed.
+func tenantOfRun(ctx context.Context, c client.Client, workflowID string) (string, error) {
+	found, err := c.DescribeWorkflow(ctx, workflowID, "")
+	var missing *serviceerror.NotFound
+	if errors.As(err, &missing) {
+		return "", forbidden() // as for a run of another tenant
+	}
+	if err != nil {
+		return "", &nexus.HandlerError{Type: nexus.HandlerErrorTypeUnavailable, Message: "the run cannot be read now"}
+	}
+	tenant, ok := found.TypedSearchAttributes.GetKeyword(AttrTenant)
+	if !ok {
+		return "", forbidden()
+	}
+	return tenant, nil
 }
 
 // attach starts a run that completes the operation, or attaches the operation to the run that is under way.

@@ -218,7 +218,7 @@ func Decide(ctx context.Context, c client.Client, taskQueue string, req schema.R
 	}
 	updateID := uuid.NewString()
 	if req.OperationID != "" {
-		updateID = req.OperationID + "/" + req.ProposalID
+		updateID = boundedUpdateID(req.OperationID + "/" + req.ProposalID)
 	}
 	var result schema.ReviewResult
 	for try := 1; ; try++ {
