@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/serviceerror"
@@ -39,18 +40,26 @@ func StartIngest(ctx context.Context, c client.Client, taskQueue string, req sch
 	if err := schema.CheckEncoded("candidates", req); err != nil {
 		return Started{}, err
 	}
-	options := ingestStart(taskQueue, req)
-	start, handle, err := startStaging(ctx, c, options, req)
+	options, updateID := ingestStart(taskQueue, req), uuid.NewString()
+	var start client.WithStartWorkflowOperation
+	var ack schema.IngestAck
+	err := retryUpdate(ctx, true, func() error {
+		var handle client.WorkflowUpdateHandle
+		var err error
+		if start, handle, err = startStaging(ctx, c, options, updateID, req); err != nil {
+			return fmt.Errorf("start ingest: %w", err)
+		}
+		if err = handle.Get(ctx, &ack); err != nil {
+			return fmt.Errorf("ingest: %w", err)
+		}
+		return nil
+	})
 	var done *serviceerror.WorkflowExecutionAlreadyStarted
 	if errors.As(err, &done) {
 		return finishedIngest(ctx, c, options.ID)
 	}
 	if err != nil {
-		return Started{}, fmt.Errorf("start ingest: %w", invalidOr(err))
-	}
-	var ack schema.IngestAck
-	if err := handle.Get(ctx, &ack); err != nil {
-		return Started{}, fmt.Errorf("ingest: %w", invalidOr(err))
+		return Started{}, invalidOr(err)
 	}
 	run, err := start.Get(ctx)
 	if err != nil {
@@ -62,12 +71,13 @@ func StartIngest(ctx context.Context, c client.Client, taskQueue string, req sch
 // startStaging starts the run and asks it to stage. Temporal refuses to ask a run whose workers have failed
 // or been too slow for it several times, at once and for as long as that lasts; the run goes on when they
 // do, and so does the wait for it, as it does when there is no worker at all.
-func startStaging(ctx context.Context, c client.Client, options client.StartWorkflowOptions, req schema.IngestRequest) (client.WithStartWorkflowOperation, client.WorkflowUpdateHandle, error) {
+func startStaging(ctx context.Context, c client.Client, options client.StartWorkflowOptions, updateID string,
+	req schema.IngestRequest) (client.WithStartWorkflowOperation, client.WorkflowUpdateHandle, error) {
 	for {
 		start := c.NewWithStartWorkflowOperation(options, Ingest, req)
 		handle, err := c.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
 			StartWorkflowOperation: start,
-			UpdateOptions:          client.UpdateWorkflowOptions{UpdateName: UpdateStaged, WaitForStage: client.WorkflowUpdateStageCompleted},
+			UpdateOptions:          client.UpdateWorkflowOptions{UpdateID: updateID, UpdateName: UpdateStaged, WaitForStage: client.WorkflowUpdateStageCompleted},
 		})
 		var unready *serviceerror.WorkflowNotReady
 		if !errors.As(err, &unready) {

@@ -36,9 +36,7 @@ func Forget(ctx workflow.Context, req schema.ForgetRequest) (schema.ForgetReceip
 	}
 	if run.selectErr = invalidRequest(req.Validate()); run.selectErr != nil {
 		run.selected = true // an update that came with the start returns it, too
-		if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
-			return schema.ForgetReceipt{}, err
-		}
+		drainHandlers(ctx)
 		return schema.ForgetReceipt{}, run.selectErr
 	}
 	showOperation(ctx, PhaseSelect, "choosing what to forget", AttrTenant.ValueSet(p.Tenant), AttrAgent.ValueSet(p.Agent), AttrProject.ValueSet(p.Project))
@@ -124,8 +122,11 @@ func (run *forgetRun) setup(ctx workflow.Context) error {
 	})
 }
 
-// confirm has the token checked. It answers a run that goes ahead already, too.
+// confirm has the token checked. It answers a run that goes ahead already, too, and ends before a cancellation
+// is looked at: what Postgres has taken is what the caller is told.
 func (run *forgetRun) confirm(ctx workflow.Context, in schema.ForgetConfirmation) (schema.ForgetApproval, error) {
+	ctx, stop := workflow.NewDisconnectedContext(ctx)
+	defer stop()
 	if err := workflow.Await(ctx, func() bool { return run.selected }); err != nil {
 		return schema.ForgetApproval{}, err
 	}
@@ -207,9 +208,7 @@ func (run *forgetRun) batches(ctx workflow.Context) error {
 	for n := 0; ; n++ {
 		run.show(ctx)
 		if n == forgetBatchesPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
-				return err
-			}
+			drainHandlers(ctx)
 			return workflow.NewContinueAsNewError(ctx, ContinueForget, ForgetRest{Tenant: run.tenant, Preview: run.preview, Receipt: run.receipt, BatchSize: run.batchSize})
 		}
 		var receipt schema.ForgetReceipt
@@ -272,11 +271,7 @@ func (run *forgetRun) finish(ctx workflow.Context, err error) (schema.ForgetRece
 		outcome = run.receipt.Summary()
 	}
 	showOperation(ctx, PhaseDone, run.described(), AttrOutcome.ValueSet(outcome))
-	ctx, stop := workflow.NewDisconnectedContext(ctx)
-	defer stop()
-	if waitErr := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err == nil && waitErr != nil {
-		err = waitErr
-	}
+	drainHandlers(ctx)
 	if err != nil {
 		return schema.ForgetReceipt{}, err
 	}
@@ -299,10 +294,9 @@ func StartForget(ctx context.Context, c client.Client, taskQueue string, req sch
 // ForgetPreview waits until a run has selected, and returns what it would forget.
 func ForgetPreview(ctx context.Context, c client.Client, run client.WorkflowRun) (schema.ForgetPreview, error) {
 	var preview schema.ForgetPreview
-	handle, err := c.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: run.GetID(), UpdateName: UpdateSelected, WaitForStage: client.WorkflowUpdateStageCompleted})
-	if err == nil {
-		err = handle.Get(ctx, &preview)
-	}
+	options := client.UpdateWorkflowOptions{WorkflowID: run.GetID(), UpdateName: UpdateSelected, UpdateID: uuid.NewString(),
+		WaitForStage: client.WorkflowUpdateStageCompleted}
+	err := retryUpdate(ctx, false, func() error { return update(ctx, c, options, &preview) })
 	var ended *serviceerror.NotFound
 	if errors.As(err, &ended) { // it needed no confirmation
 		value, err := c.QueryWorkflow(ctx, run.GetID(), "", QueryPreview)
@@ -324,11 +318,9 @@ func ConfirmForget(ctx context.Context, c client.Client, workflowID string, in s
 	if err := in.Validate(); err != nil {
 		return out, err
 	}
-	handle, err := c.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: workflowID, UpdateName: UpdateConfirm, UpdateID: uuid.NewString(),
-		Args: []any{in}, WaitForStage: client.WorkflowUpdateStageCompleted})
-	if err == nil {
-		err = handle.Get(ctx, &out)
-	}
+	options := client.UpdateWorkflowOptions{WorkflowID: workflowID, UpdateName: UpdateConfirm, UpdateID: uuid.NewString(),
+		Args: []any{in}, WaitForStage: client.WorkflowUpdateStageCompleted}
+	err := retryUpdate(ctx, false, func() error { return update(ctx, c, options, &out) })
 	return out, forgetError("confirm", err)
 }
 

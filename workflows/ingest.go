@@ -319,9 +319,7 @@ func (run *ingest) finish(ctx workflow.Context, err error) (IngestResult, error)
 		outcome = OutcomeDead
 	}
 	run.show(ctx, PhaseDone, AttrOutcome.ValueSet(outcome))
-	if waitErr := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err == nil && waitErr != nil {
-		err = waitErr
-	}
+	drainHandlers(ctx)
 	if err != nil {
 		return IngestResult{}, err
 	}

@@ -3,18 +3,14 @@ package workflows
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/schema"
@@ -51,36 +47,44 @@ var reviewing *activities.Reviewing
 // A run holds no state of its own: what is open stands in Postgres, so that a decision finds its
 // proposal also when an earlier run has ended or was never there (Decide starts one). The reviewer's
 // words come in once, with the update; no other content passes through the history.
+//
+// A decision that it has accepted is carried out before the run ends, also when the run is cancelled.
 func Review(ctx workflow.Context, in ReviewInput) (ReviewProgress, error) {
 	run := &review{in: in, ref: activities.ReviewRef{Tenant: in.Tenant, BatchID: in.BatchID}}
 	if err := run.setup(ctx); err != nil {
 		return ReviewProgress{}, err
 	}
-	if err := invalidRequest(validate(ctx, &in)); err != nil {
+	err := invalidRequest(validate(ctx, &in))
+	if err == nil {
+		err = run.work(ctx)
+	}
+	if err != nil {
+		drainHandlers(ctx)
 		return ReviewProgress{}, err
 	}
+	return run.finish(ctx), nil
+}
+
+// work ends without an error when nothing is open.
+func (run *review) work(ctx workflow.Context) error {
 	for {
 		run.moved = false
 		if err := run.look(ctx); err != nil {
-			return ReviewProgress{}, err
+			return err
 		}
 		if run.progress.Open == 0 {
-			if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
-				return ReviewProgress{}, err
-			}
+			drainHandlers(ctx)
 			if run.moved {
 				continue
 			}
-			return run.finish(ctx), nil
+			return nil
 		}
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
-				return ReviewProgress{}, err
-			}
-			return ReviewProgress{}, workflow.NewContinueAsNewError(ctx, Review, in)
+			drainHandlers(ctx)
+			return workflow.NewContinueAsNewError(ctx, Review, run.in)
 		}
 		if err := run.wait(ctx); err != nil {
-			return ReviewProgress{}, err
+			return err
 		}
 	}
 }
@@ -162,9 +166,12 @@ func (run *review) wait(ctx workflow.Context) error {
 }
 
 // decide carries out one decision. It is keyed by the update's id: a decision delivered again after a
-// lost acknowledgement finds its first result, in this run or in a later one.
+// lost acknowledgement finds its first result, in this run or in a later one. It ends before a
+// cancellation is looked at.
 func (run *review) decide(ctx workflow.Context, req schema.ReviewRequest) (schema.ReviewResult, error) {
 	defer func() { run.moved = true }()
+	ctx, stop := workflow.NewDisconnectedContext(ctx)
+	defer stop()
 	info := workflow.GetInfo(ctx)
 	ref := activities.OperationRef{Tenant: run.in.Tenant, WorkflowID: info.WorkflowExecution.ID,
 		ID: info.WorkflowExecution.ID + "/" + req.ProposalID + "/" + workflow.GetCurrentUpdateInfo(ctx).ID}
@@ -175,10 +182,8 @@ func (run *review) decide(ctx workflow.Context, req schema.ReviewRequest) (schem
 	}
 	options := stageOptions
 	options.Summary = "accept the decision"
-	accepted, stop := workflow.NewDisconnectedContext(ctx) // as accept
-	defer stop()
-	err = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(accepted, options), accepting.Accept,
-		activities.AcceptRequest{Operation: ref, Kind: KindReview, Body: body}).Get(accepted, nil)
+	err = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options), accepting.Accept,
+		activities.AcceptRequest{Operation: ref, Kind: KindReview, Body: body}).Get(ctx, nil)
 	if err != nil {
 		return result, err
 	}
@@ -202,9 +207,6 @@ func (run *review) finish(ctx workflow.Context) ReviewProgress {
 	return run.progress
 }
 
-// decideTries bounds how often Decide begins anew when a run ends under it.
-const decideTries = 5
-
 // Decide hands a decision to the review of a batch and returns what became of it. A review that is not
 // there is started: of old proposals, or of one that has ended. With an operation id the same decision
 // may be delivered again and finds the first result; without one each call is a decision of its own.
@@ -221,16 +223,10 @@ func Decide(ctx context.Context, c client.Client, taskQueue string, req schema.R
 		updateID = boundedUpdateID(req.OperationID + "/" + req.ProposalID)
 	}
 	var result schema.ReviewResult
-	for try := 1; ; try++ {
-		err := decideOnce(ctx, c, taskQueue, req, batchID, updateID, &result)
-		// A run that ends just then has not taken the update, or not answered it: its key makes a second
-		// try harmless.
-		var ended *serviceerror.NotFound
-		again := errors.As(err, &ended) || status.Code(err) == codes.Aborted
-		if err == nil || try == decideTries || ctx.Err() != nil || !again {
-			return result, invalidOr(err)
-		}
-	}
+	err := retryUpdate(ctx, true, func() error {
+		return decideOnce(ctx, c, taskQueue, req, batchID, updateID, &result)
+	})
+	return result, invalidOr(err)
 }
 
 func decideOnce(ctx context.Context, c client.Client, taskQueue string, req schema.ReviewRequest, batchID, updateID string, result *schema.ReviewResult) error {

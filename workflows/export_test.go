@@ -1,0 +1,4 @@
+package workflows
+
+// RenewReview is renewReview, for tests.
+var RenewReview = renewReview
