@@ -124,6 +124,9 @@ func believed(ctx context.Context, e memory.Extraction, src inference.Source) (m
 func each[T any](ctx context.Context, items []T, concurrency int, fn func(context.Context, T) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	if activity.IsActivity(ctx) {
+		ctx = inference.WithWaiting(ctx, func() { recordHeartbeat(ctx) })
+	}
 	work := make(chan T)
 	var wg sync.WaitGroup
 	for range max(1, min(concurrency, len(items))) {

@@ -95,7 +95,7 @@ func (st *staging) prepare(ctx context.Context) error {
 	}
 	seen := map[string]uuid.UUID{}
 	for i, candidate := range st.in.Request.Candidates {
-		it := stagedItem{candidate: candidate, intake: st.intakes[i], id: newID(), state: stateStaged}
+		it := stagedItem{candidate: candidate, intake: st.intakes[i], id: schema.CandidateID(st.batchID, i), state: stateStaged}
 		it.memoryID = it.id
 		owner, visibility := st.place(&it)
 		hash, key := strings.Join([]string{owner.Scope, string(visibility), string(it.intake.Classification.Type), string(it.intake.Text.Hash)}, "\x00"), ""

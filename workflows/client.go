@@ -99,6 +99,7 @@ func ingestStart(taskQueue string, req schema.IngestRequest) client.StartWorkflo
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		StaticSummary:            fmt.Sprintf("%d candidates from %s of %s", len(req.Candidates), req.Principal.Agent, req.Principal.Tenant),
+		TypedSearchAttributes:    ofPrincipal(req.Principal),
 	}
 	if req.IdempotencyKey != "" {
 		options.WorkflowIDReusePolicy = enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
@@ -136,6 +137,7 @@ func StartResume(ctx context.Context, c client.Client, taskQueue string, in Resu
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		StaticSummary:            "replay dead job " + in.JobID,
+		TypedSearchAttributes:    ofTenant(in.Tenant),
 	}, ResumeIngest, in)
 	if err != nil {
 		return nil, fmt.Errorf("retry job: %w", err)

@@ -29,17 +29,18 @@ const forgetBatchesPerRun = 400
 //
 // The request is the history's only content: a query, if there is one.
 func Forget(ctx workflow.Context, req schema.ForgetRequest) (schema.ForgetReceipt, error) {
-	p := req.Principal
-	run := &forgetRun{tenant: p.Tenant, batchSize: req.BatchSize}
+	run := &forgetRun{display: display{lean(ctx)}, tenant: req.Principal.Tenant, batchSize: req.BatchSize}
 	if err := run.setup(ctx); err != nil {
 		return schema.ForgetReceipt{}, err
 	}
-	if run.selectErr = invalidRequest(req.Validate()); run.selectErr != nil {
-		run.selected = true // an update that came with the start returns it, too
-		drainHandlers(ctx)
-		return schema.ForgetReceipt{}, run.selectErr
+	if !run.lean {
+		if run.selectErr = invalidRequest(req.Validate()); run.selectErr != nil {
+			run.selected = true // an update that came with the start returns it, too
+			drainHandlers(ctx)
+			return schema.ForgetReceipt{}, run.selectErr
+		}
 	}
-	showOperation(ctx, PhaseSelect, "choosing what to forget", AttrTenant.ValueSet(p.Tenant), AttrAgent.ValueSet(p.Agent), AttrProject.ValueSet(p.Project))
+	run.begin(ctx, PhaseSelect, "choosing what to forget", req.Principal)
 	run.selectErr = run.selects(ctx, req)
 	run.selected = true
 	if run.selectErr != nil {
@@ -64,7 +65,7 @@ type ForgetRest struct {
 
 // ContinueForget is the rest of a long Forget, under the same workflow id and without its request.
 func ContinueForget(ctx workflow.Context, in ForgetRest) (schema.ForgetReceipt, error) {
-	run := &forgetRun{tenant: in.Tenant, preview: in.Preview, receipt: in.Receipt, selected: true, batchSize: in.BatchSize}
+	run := &forgetRun{display: display{lean(ctx)}, tenant: in.Tenant, preview: in.Preview, receipt: in.Receipt, selected: true, batchSize: in.BatchSize}
 	if err := run.setup(ctx); err != nil {
 		return schema.ForgetReceipt{}, err
 	}
@@ -73,6 +74,7 @@ func ContinueForget(ctx workflow.Context, in ForgetRest) (schema.ForgetReceipt, 
 
 // forgetRun is one run at work.
 type forgetRun struct {
+	display
 	tenant    string
 	batchSize int
 	preview   schema.ForgetPreview
@@ -109,8 +111,8 @@ func (run *forgetRun) setup(ctx workflow.Context) error {
 				return
 			}
 			in.DropUnread() // a signal has nobody to tell
-			if in.Validate() != nil {
-				continue // as the update's validator refuses it
+			if !run.lean && in.Validate() != nil {
+				continue // as the update's validator refuses it; else the activity does
 			}
 			if _, err := run.confirm(ctx, in); err != nil {
 				workflow.GetLogger(ctx).Warn("confirmation refused", "error", err) // the error never tells the token
@@ -142,7 +144,7 @@ func (run *forgetRun) confirm(ctx workflow.Context, in schema.ForgetConfirmation
 
 // selects stages the request and has it selected.
 func (run *forgetRun) selects(ctx workflow.Context, req schema.ForgetRequest) error {
-	ref, err := accept(ctx, operation{kind: KindForget, common: req.Operation, body: req})
+	ref, err := accept(ctx, operation{kind: KindForget, common: req.Operation, request: &req}, run.lean)
 	if err == nil {
 		options := embedOptions("select what to forget", infrastructureAttempts)
 		options.WaitForCancellation = true // what it has written by then is closed
@@ -152,7 +154,9 @@ func (run *forgetRun) selects(ctx workflow.Context, req schema.ForgetRequest) er
 		}
 	}
 	if err != nil {
-		drop(ctx, ref)
+		if ref.ID != "" {
+			drop(ctx, ref)
+		}
 		return err
 	}
 	run.receipt = schema.ForgetReceipt{State: run.preview.State, RunID: run.preview.RunID, Mode: run.preview.Mode, Total: run.preview.Total, Remaining: run.preview.Total,
@@ -163,10 +167,11 @@ func (run *forgetRun) selects(ctx workflow.Context, req schema.ForgetRequest) er
 // wait waits for the confirmation, until the token expires or the run is cancelled; then the run has
 // ended. The database has the last word: a confirmation that came in time counts.
 func (run *forgetRun) wait(ctx workflow.Context) (ended bool, err error) {
-	showOperation(ctx, PhaseConfirm, fmt.Sprintf("%d memories selected to be forgotten (%s); waits for its confirmation until %s",
+	run.display.wait(ctx, PhaseConfirm, fmt.Sprintf("%d memories selected to be forgotten (%s); waits for its confirmation until %s",
 		run.preview.Total, run.preview.Mode, run.preview.ExpiresAt.UTC().Format("2006-01-02 15:04:05 MST")))
 	confirmed, err := workflow.AwaitWithTimeout(ctx, run.preview.ExpiresAt.Sub(workflow.Now(ctx)), func() bool { return run.confirmed })
 	if confirmed && err == nil {
+		run.goAhead(ctx)
 		return false, nil
 	}
 	state := schema.ForgetExpired
@@ -182,7 +187,18 @@ func (run *forgetRun) wait(ctx workflow.Context) (ended bool, err error) {
 	if err := run.close(ctx, state, nil); err != nil {
 		return true, err
 	}
-	return run.receipt.State != schema.ForgetConfirmed, nil
+	ended = run.receipt.State != schema.ForgetConfirmed
+	if !ended {
+		run.goAhead(ctx)
+	}
+	return ended, nil
+}
+
+// goAhead shows that the run does not wait for a person any more.
+func (run *forgetRun) goAhead(ctx workflow.Context) {
+	if run.lean {
+		run.display.wait(ctx, PhaseForget, run.described())
+	}
 }
 
 // forget runs the batches of a confirmed run, and then tells the places outside of Postgres.
@@ -209,7 +225,7 @@ func (run *forgetRun) batches(ctx workflow.Context) error {
 		run.show(ctx)
 		if n == forgetBatchesPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 			drainHandlers(ctx)
-			return workflow.NewContinueAsNewError(ctx, ContinueForget, ForgetRest{Tenant: run.tenant, Preview: run.preview, Receipt: run.receipt, BatchSize: run.batchSize})
+			return continueAsNew(ctx, ContinueForget, ForgetRest{Tenant: run.tenant, Preview: run.preview, Receipt: run.receipt, BatchSize: run.batchSize})
 		}
 		var receipt schema.ForgetReceipt
 		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("forget a batch", infrastructureAttempts)), forgetting.ForgetBatch,
@@ -232,7 +248,7 @@ func (run *forgetRun) elsewhere(ctx workflow.Context) (pending []string) {
 		return nil
 	}
 	ref := run.ref()
-	showOperation(ctx, PhaseIndex, fmt.Sprintf("%d forgotten; removing them from the index", run.receipt.Forgotten))
+	run.display.show(ctx, PhaseIndex, fmt.Sprintf("%d forgotten; removing them from the index", run.receipt.Forgotten))
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("delete from the index", indexAttempts)), forgetting.ForgetVectors, ref).Get(ctx, nil)
 	if err != nil {
 		workflow.GetLogger(ctx).Warn("index put off", "error", err) // the outbox keeps it; SyncIndex makes up for it
@@ -270,7 +286,7 @@ func (run *forgetRun) finish(ctx workflow.Context, err error) (schema.ForgetRece
 	if err == nil {
 		outcome = run.receipt.Summary()
 	}
-	showOperation(ctx, PhaseDone, run.described(), AttrOutcome.ValueSet(outcome))
+	run.display.show(ctx, PhaseDone, run.described(), AttrOutcome.ValueSet(outcome))
 	drainHandlers(ctx)
 	if err != nil {
 		return schema.ForgetReceipt{}, err
@@ -278,7 +294,9 @@ func (run *forgetRun) finish(ctx workflow.Context, err error) (schema.ForgetRece
 	return run.receipt, nil
 }
 
-func (run *forgetRun) show(ctx workflow.Context) { showOperation(ctx, PhaseForget, run.described()) }
+func (run *forgetRun) show(ctx workflow.Context) {
+	run.display.show(ctx, PhaseForget, run.described())
+}
 
 func (run *forgetRun) described() string {
 	r := run.receipt

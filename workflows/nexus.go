@@ -120,7 +120,8 @@ func (h nexusHandlers) ask(ctx context.Context, in activities.RecallRequest) (sc
 	}
 	ctx, cancel := context.WithTimeout(ctx, budget)
 	defer cancel()
-	return h.recaller.RecallMemories(ctx, in)
+	out, err := h.recaller.RecallMemories(ctx, in)
+	return out.RecallResponse, err
 }
 
 // forget starts Forget and completes with its receipt. What needs a confirmation waits for one, which does
@@ -132,7 +133,7 @@ func (h nexusHandlers) forget(ctx context.Context, nc temporalnexus.NexusClient,
 		err = refusal(req.Validate())
 	}
 	if err == nil {
-		err = refusal(schema.CheckEncoded(largeFields[KindForget], req))
+		err = refusal(schema.CheckEncoded(activities.LargeField(KindForget), req))
 	}
 	if err != nil {
 		return temporalnexus.TemporalOperationResult[schema.ForgetReceipt]{}, err
@@ -147,7 +148,7 @@ func (h nexusHandlers) feedback(ctx context.Context, nc temporalnexus.NexusClien
 		err = refusal(req.Validate())
 	}
 	if err == nil {
-		err = refusal(schema.CheckEncoded(largeFields[KindFeedback], req))
+		err = refusal(schema.CheckEncoded(activities.LargeField(KindFeedback), req))
 	}
 	if err != nil {
 		return temporalnexus.TemporalOperationResult[schema.FeedbackResult]{}, err

@@ -50,11 +50,14 @@ var reviewing *activities.Reviewing
 //
 // A decision that it has accepted is carried out before the run ends, also when the run is cancelled.
 func Review(ctx workflow.Context, in ReviewInput) (ReviewProgress, error) {
-	run := &review{in: in, ref: activities.ReviewRef{Tenant: in.Tenant, BatchID: in.BatchID}}
+	run := &review{display: display{lean(ctx)}, in: in, ref: activities.ReviewRef{Tenant: in.Tenant, BatchID: in.BatchID}}
 	if err := run.setup(ctx); err != nil {
 		return ReviewProgress{}, err
 	}
-	err := invalidRequest(validate(ctx, &in))
+	err := invalidRequest(in.misread())
+	if !run.lean {
+		err = invalidRequest(validate(ctx, &in))
+	}
 	if err == nil {
 		err = run.work(ctx)
 	}
@@ -81,7 +84,7 @@ func (run *review) work(ctx workflow.Context) error {
 		}
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 			drainHandlers(ctx)
-			return workflow.NewContinueAsNewError(ctx, Review, run.in)
+			return continueAsNew(ctx, Review, run.in)
 		}
 		if err := run.wait(ctx); err != nil {
 			return err
@@ -91,6 +94,7 @@ func (run *review) work(ctx workflow.Context) error {
 
 // review is one run at work.
 type review struct {
+	display
 	in       ReviewInput
 	ref      activities.ReviewRef
 	progress ReviewProgress
@@ -133,7 +137,10 @@ func (run *review) look(ctx workflow.Context) error {
 		return nil
 	}
 	run.shown = true
-	showOperation(ctx, PhaseReview, run.counts(), AttrTenant.ValueSet(run.in.Tenant), AttrAgent.ValueSet(st.Agent), AttrProject.ValueSet(st.Project))
+	of := schema.Principal{Tenant: run.in.Tenant, Agent: st.Agent, Project: st.Project}
+	if !run.lean || run.progress.Open > 0 {
+		run.display.wait(ctx, PhaseReview, run.counts(), whose(of)...)
+	}
 	return nil
 }
 
@@ -203,7 +210,7 @@ func (run *review) finish(ctx workflow.Context) ReviewProgress {
 	if run.progress.Expired > 0 {
 		outcome = OutcomeExpired
 	}
-	showOperation(ctx, PhaseDone, run.counts(), AttrOutcome.ValueSet(outcome))
+	run.display.show(ctx, PhaseDone, run.counts(), AttrOutcome.ValueSet(outcome))
 	return run.progress
 }
 
@@ -263,5 +270,6 @@ func reviewOptions(taskQueue, tenant, batchID string, running enumspb.WorkflowId
 		WorkflowIDConflictPolicy: running,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		StaticSummary:            "review of batch " + batchID,
+		TypedSearchAttributes:    ofTenant(tenant),
 	}
 }

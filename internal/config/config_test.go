@@ -49,7 +49,7 @@ func TestLoadHasDefaultsThatWork(t *testing.T) {
 	clean(t)
 	c, err := config.Load()
 	require.NoError(t, err)
-	require.Equal(t, config.Config{MaxConns: 16, TaskQueue: workflows.TaskQueue, Namespace: client.DefaultNamespace, HealthAddress: "127.0.0.1:8085",
+	require.Equal(t, config.Config{MaxConns: 16, StickyRuns: 500, TaskQueue: workflows.TaskQueue, Namespace: client.DefaultNamespace, HealthAddress: "127.0.0.1:8085",
 		MetricsTenants: 50, SweepShare: 0.5, ReadyJobAge: 15 * time.Minute, ReadyIndexLag: 15 * time.Minute,
 		Principal: schema.Principal{Tenant: "default", Agent: "default"}, Qdrant: config.QdrantSettings{Prefix: "mneme"}, Brain: "rules", Embedder: "hash",
 		Reranker: "off", RerankTop: 20, RerankDeadline: 2 * time.Second, EmbedCache: 4096, Concurrency: 4, Policy: memory.DefaultWritePolicy()}, c)

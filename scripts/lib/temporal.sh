@@ -63,6 +63,10 @@ temporal_words() {
 		--dynamic-config-value frontend.namespaceRPS.visibility=1000 \
 		--dynamic-config-value history.transferProcessorMaxPollRPS=1000 \
 		--dynamic-config-value history.timerProcessorMaxPollRPS=1000
+	local setting
+	for setting in ${MNEME_TEMPORAL_CONFIG:-}; do
+		printf '%s\n' --dynamic-config-value "$setting"
+	done
 	if [[ -n $ephemeral ]]; then
 		printf '%s\n' --headless --sqlite-pragma synchronous=OFF
 	else
