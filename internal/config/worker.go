@@ -1,6 +1,8 @@
 package config
 
 import (
+	"cmp"
+
 	"go.temporal.io/sdk/worker"
 )
 
@@ -14,14 +16,17 @@ func (c Config) ActivitySlots() int {
 	if c.Slots > 0 {
 		return c.Slots
 	}
-	return max(1, c.MaxConns*3/4)
+	return max(1, c.conns()*3/4)
 }
 
 // LocalSlots is how many local activities (staging, recalls) a worker runs at once, and how many Nexus operations:
 // the connections that activities leave, four at the most and one at the least.
 func (c Config) LocalSlots() int {
-	return max(1, min(4, c.MaxConns-c.ActivitySlots()))
+	return max(1, min(4, c.conns()-c.ActivitySlots()))
 }
+
+// conns is how many connections there are at the least: without a number, the pool's own default.
+func (c Config) conns() int { return cmp.Or(c.MaxConns, 4) }
 
 // WorkerOptions are those that follow from the configuration.
 func (c Config) WorkerOptions() worker.Options {
