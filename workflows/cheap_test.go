@@ -1,17 +1,21 @@
 package workflows_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/client"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows"
 )
 
 // What an ingest leaves in its history, beside what the first version left for the same batch: one upsert of search
@@ -42,4 +46,22 @@ func TestHistoryOfAnIngest(t *testing.T) {
 		require.Equal(t, 2, strings.Count(text, id), id)
 	}
 	require.Equal(t, started.Ack.MemoryIDs, result.MemoryIDs)
+}
+
+// A namespace knows Mneme's search attributes once a worker has been there. What is started before waits for it.
+func TestStartsBeforeTheFirstWorker(t *testing.T) {
+	t.Parallel()
+	address := testkit.TemporalAddress(t)
+	c, err := client.Dial(client.Options{HostPort: address, Namespace: testkit.NewNamespace(t, address)})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	p := testkit.Principal()
+	_, err = workflows.StartRecall(t.Context(), c, workflows.TaskQueue, schema.RecallRequest{Principal: p, Query: "tea"})
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	req := testkit.Request(p, schema.SourceMemory, "Tea is served hot.")
+	_, err = workflows.StartIngest(ctx, c, workflows.TaskQueue, req)
+	require.Error(t, err, "nobody stages it yet")
+	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, statusOf(t, c, workflows.IngestWorkflowID(req)))
 }

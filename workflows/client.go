@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -79,6 +80,9 @@ func startStaging(ctx context.Context, c client.Client, options client.StartWork
 			StartWorkflowOperation: start,
 			UpdateOptions:          client.UpdateWorkflowOptions{UpdateID: updateID, UpdateName: UpdateStaged, WaitForStage: client.WorkflowUpdateStageCompleted},
 		})
+		if withoutAttributes(err, &options) {
+			continue
+		}
 		var unready *serviceerror.WorkflowNotReady
 		if !errors.As(err, &unready) {
 			return start, handle, err
@@ -131,7 +135,7 @@ func invalidOr(err error) error {
 
 // StartResume replays a dead job. A second call while it is being replayed joins that run.
 func StartResume(ctx context.Context, c client.Client, taskQueue string, in ResumeInput) (client.WorkflowRun, error) {
-	run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+	run, err := startRun(ctx, c, client.StartWorkflowOptions{
 		ID:                       ResumeWorkflowID(in.Tenant, in.JobID),
 		TaskQueue:                taskQueue,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
@@ -143,6 +147,25 @@ func StartResume(ctx context.Context, c client.Client, taskQueue string, in Resu
 		return nil, fmt.Errorf("retry job: %w", err)
 	}
 	return run, nil
+}
+
+// startRun starts a run, also in a namespace that does not know Mneme's search attributes yet.
+func startRun(ctx context.Context, c client.Client, options client.StartWorkflowOptions, fn, in any) (client.WorkflowRun, error) {
+	run, err := c.ExecuteWorkflow(ctx, options, fn, in)
+	if withoutAttributes(err, &options) {
+		run, err = c.ExecuteWorkflow(ctx, options, fn, in)
+	}
+	return run, err
+}
+
+// withoutAttributes takes the search attributes off a start that was refused for them, and reports whether it is
+// worth trying again: the first worker registers them, and runs wait for it.
+func withoutAttributes(err error, options *client.StartWorkflowOptions) bool {
+	if err == nil || options.TypedSearchAttributes.Size() == 0 || !strings.Contains(strings.ToLower(err.Error()), "search attribute") {
+		return false
+	}
+	options.TypedSearchAttributes = temporal.SearchAttributes{}
+	return true
 }
 
 // RegisterSearchAttributes makes sure that the namespace knows Mneme's search attributes. It may be

@@ -35,7 +35,7 @@ func startSweep(ctx context.Context, c client.Client, taskQueue, id string, fn a
 	if in.Tenant != "" {
 		id, summary, attributes = workflowID(id, in.Tenant), summary+" of one tenant", ofTenant(in.Tenant)
 	}
-	run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+	run, err := startRun(ctx, c, client.StartWorkflowOptions{
 		ID:                       id,
 		TaskQueue:                taskQueue,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,

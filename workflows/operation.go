@@ -187,7 +187,7 @@ func startOperation(ctx context.Context, c client.Client, taskQueue, kind string
 	if err := schema.CheckEncoded(activities.LargeField(kind), request); err != nil {
 		return nil, err
 	}
-	run, err := c.ExecuteWorkflow(ctx, operationStart(taskQueue, kind, op, request, summary), fn, request) // of a run that has ended, it returns the handle
+	run, err := startRun(ctx, c, operationStart(taskQueue, kind, op, request, summary), fn, request) // of a run that has ended, it returns the handle
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", kind, err)
 	}

@@ -100,7 +100,7 @@ func StartRecall(ctx context.Context, c client.Client, taskQueue string, req sch
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	run, err := c.ExecuteWorkflow(ctx, recallStart(taskQueue, req), Recall, req)
+	run, err := startRun(ctx, c, recallStart(taskQueue, req), Recall, req)
 	if err != nil {
 		return nil, fmt.Errorf("start recall: %w", err)
 	}
