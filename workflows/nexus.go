@@ -197,6 +197,9 @@ func tenantOfRun(ctx context.Context, c client.Client, workflowID string) (strin
 // Of a run that has ended and may not start again, the result is the operation's.
 func attach[I, O any](ctx context.Context, nc temporalnexus.NexusClient, options client.StartWorkflowOptions, fn func(workflow.Context, I) (O, error), in I) (temporalnexus.TemporalOperationResult[O], error) {
 	out, err := temporalnexus.StartWorkflow(ctx, nc, options, fn, in)
+	if withoutAttributes(err, &options) {
+		out, err = temporalnexus.StartWorkflow(ctx, nc, options, fn, in)
+	}
 	var ended *serviceerror.WorkflowExecutionAlreadyStarted
 	if !errors.As(err, &ended) {
 		return out, err
