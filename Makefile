@@ -12,10 +12,10 @@ build := $(GO) build -trimpath -buildvcs=false -ldflags "-X main.version=$(VERSI
 
 .DEFAULT_GOAL := help
 .PHONY: help build up down status clean migrate worker worker-start worker-stop \
-	demo test race check bench histories fmt generate
+	demo test test-temporal-postgres race check bench histories fmt generate
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## bin/mneme, the command line, and bin/worker
 	$(build) -o bin/mneme ./starter
@@ -51,6 +51,9 @@ demo: migrate ## see Mneme at work
 
 test: ## all tests, against a stack of their own (PKG=./store to choose)
 	@scripts/test $(TEST_FLAGS) $(PKG)
+
+test-temporal-postgres: ## the core of the workflow tests, against a Temporal server that keeps its data in Postgres (builds it first)
+	@scripts/test-temporal-postgres
 
 race: ## the tests in which writers meet, 200 times with -race (COUNT=…, TESTS=REGEXP)
 	@scripts/race

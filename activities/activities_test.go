@@ -71,7 +71,7 @@ func (w *world) stageRequest(req schema.IngestRequest) (schema.IngestAck, activi
 	staging := &activities.Staging{Store: w.store, Policy: memory.DefaultWritePolicy(), MaxAttempts: 3}
 	ack, err := staging.StageCandidates(ctx, activities.StageRequest{OperationID: uuid.NewString(), WorkflowID: "wf", Request: req})
 	require.NoError(w.t, err)
-	return ack, activities.Range{Tenant: "t", BatchID: ack.BatchID, From: 0, To: len(ack.MemoryIDs)}
+	return ack.Ack(), activities.Range{Tenant: "t", BatchID: ack.BatchID, From: 0, To: len(ack.MemoryIDs)}
 }
 
 // run executes an activity and returns its result and error.
@@ -668,7 +668,8 @@ func TestAnEmbedderThatLeavesOneOut(t *testing.T) {
 		ref := activities.OperationRef{Tenant: "t", ID: uuid.NewString(), WorkflowID: "wf"}
 		body, err := json.Marshal(request)
 		require.NoError(t, err)
-		require.NoError(t, (&activities.Accepting{Store: w.store}).Accept(ctx, activities.AcceptRequest{Operation: ref, Kind: kind, Body: body}))
+		_, err = (&activities.Accepting{Store: w.store}).Accept(ctx, activities.AcceptRequest{Operation: ref, Kind: kind, Body: body})
+		require.NoError(t, err)
 		return ref
 	}
 	var record schema.MemoryRecord

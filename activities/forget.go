@@ -108,6 +108,10 @@ func (a *Forgetting) ConfirmForget(ctx context.Context, in ConfirmForgetRequest)
 	if err := a.frozen(); err != nil {
 		return schema.ForgetApproval{}, err
 	}
+	in.Confirmation.DropUnread() // of a signal, which has nobody to tell; an update's are refused before
+	if err := in.Confirmation.Validate(); err != nil {
+		return schema.ForgetApproval{}, fail(err)
+	}
 	out, err := a.Store.ConfirmForget(ctx, in.Run.Tenant, id, in.Confirmation, now(a.Now))
 	for reason, refused := range tokenReasons {
 		if errors.Is(err, refused) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
 
@@ -34,11 +35,48 @@ type AcceptRequest struct {
 	Operation OperationRef    `json:"operation"`
 	Kind      string          `json:"kind"` // put, revise, modify, forget, recover, review or feedback
 	Body      json.RawMessage `json:"body"`
+
+	Check   bool                `json:"check,omitempty"`   // the workflow has not validated it: a refusal is a result
+	Misread []schema.FieldError `json:"misread,omitempty"` // what reading the request found wrong
 }
 
+// requests are what the bodies of operations are read into, by kind, with the field that may be large. A review's
+// decision is checked before its update is accepted.
+var requests = map[string]struct {
+	read  func() interface{ Validate() error }
+	large string
+}{
+	"put":      {func() interface{ Validate() error } { return &schema.PutRequest{} }, "records"},
+	"revise":   {func() interface{ Validate() error } { return &schema.ReviseRequest{} }, "record"},
+	"modify":   {func() interface{ Validate() error } { return &schema.ModifyRequest{} }, "patches"},
+	"forget":   {func() interface{ Validate() error } { return &schema.ForgetRequest{} }, "selector"},
+	"recover":  {func() interface{ Validate() error } { return &schema.RecoverRequest{} }, "targets"},
+	"feedback": {func() interface{ Validate() error } { return &schema.FeedbackRequest{} }, "items"},
+}
+
+// LargeField is the field of a kind's requests that may be large.
+func LargeField(kind string) string { return requests[kind].large }
+
 // Accept keeps a request's body in Postgres until it is carried out.
-func (a *Accepting) Accept(ctx context.Context, in AcceptRequest) error {
-	return fail(a.Store.Accept(ctx, in.Operation.store(), in.Kind, in.Body, now(a.Now)))
+func (a *Accepting) Accept(ctx context.Context, in AcceptRequest) (Refusal, error) {
+	err := a.accept(ctx, in)
+	if in.Check {
+		return refused(err)
+	}
+	return Refusal{}, fail(err)
+}
+
+func (a *Accepting) accept(ctx context.Context, in AcceptRequest) error {
+	if kind, ok := requests[in.Kind]; ok && in.Check {
+		req := kind.read()
+		if err := json.Unmarshal(in.Body, req); err != nil {
+			return &schema.ValidationError{Fields: []schema.FieldError{{Field: "(json)", Problem: "cannot be read"}}}
+		}
+		if err := checked(in.Misread, req, kind.large); err != nil {
+			return err
+		}
+	}
+	return a.Store.Accept(ctx, in.Operation.store(), in.Kind, in.Body, now(a.Now))
 }
 
 // Drop deletes the body of a request whose run ends without having carried it out.

@@ -25,6 +25,10 @@ const (
 type RecallRequest struct {
 	Key     string               `json:"key"`
 	Request schema.RecallRequest `json:"request"`
+
+	Misread []schema.FieldError `json:"misread,omitempty"` // what reading the request found wrong
+	Unknown []string            `json:"unknown,omitempty"` // fields that were left out of it
+	Check   bool                `json:"check,omitempty"`   // the workflow has not validated it: a refusal is a result
 }
 
 // retrievalSpace is the name space of retrieval ids that come from a key (RFC 9562, version 5).
@@ -33,14 +37,31 @@ var retrievalSpace = uuid.MustParse("2f1d4c3a-6f0e-5c39-9f5e-7d2b8a3f6c10")
 // RetrievalID is the retrieval id that a key has.
 func RetrievalID(key string) uuid.UUID { return uuid.NewSHA1(retrievalSpace, []byte(key)) }
 
+// RecallResult is an answer, or a refusal.
+type RecallResult struct {
+	schema.RecallResponse
+	Refusal
+}
+
 // RecallMemories answers a recall. Its result carries content unless the request wants ids only. It changes
 // nothing but the record of the access, which one key leaves once.
-func (a *Recalling) RecallMemories(ctx context.Context, in RecallRequest) (schema.RecallResponse, error) {
-	out, err := a.Recaller.RecallAs(ctx, RetrievalID(in.Key), in.Request)
-	if err != nil {
-		return schema.RecallResponse{}, fail(err)
+func (a *Recalling) RecallMemories(ctx context.Context, in RecallRequest) (RecallResult, error) {
+	if len(in.Misread) > 0 {
+		return RecallResult{Refusal: Refusal{Invalid: in.Misread}}, nil
 	}
-	return fitting(out), nil
+	if len(in.Unknown) > 0 {
+		in.Request.DropUnread()
+	}
+	out, err := a.Recaller.RecallAs(ctx, RetrievalID(in.Key), in.Request)
+	switch {
+	case err == nil:
+		out.Meta.Ignored = in.Unknown
+		return RecallResult{RecallResponse: fitting(out)}, nil
+	case in.Check:
+		r, err := refused(err)
+		return RecallResult{Refusal: r}, err
+	}
+	return RecallResult{}, fail(err)
 }
 
 // MaxAnswerBytes is the size of an answer as JSON that goes through Temporal: the server takes no payload
@@ -73,11 +94,32 @@ func fitting(out schema.RecallResponse) schema.RecallResponse {
 	return out
 }
 
+// GetRequest asks for records by id.
+type GetRequest struct {
+	Request schema.GetRequest `json:"request"`
+
+	Misread []schema.FieldError `json:"misread,omitempty"` // what reading the request found wrong
+	Unknown []string            `json:"unknown,omitempty"` // fields that were left out of it
+}
+
+// GetResult is what was read, or a refusal.
+type GetResult struct {
+	schema.GetResponse
+	Refusal
+}
+
 // GetRecords reads records by id. Its result carries content; it changes nothing.
-func (a *Recalling) GetRecords(ctx context.Context, in schema.GetRequest) (schema.GetResponse, error) {
-	out, err := a.Recaller.Get(ctx, in)
+func (a *Recalling) GetRecords(ctx context.Context, in GetRequest) (GetResult, error) {
+	if len(in.Misread) > 0 {
+		return GetResult{Refusal: Refusal{Invalid: in.Misread}}, nil
+	}
+	if len(in.Unknown) > 0 {
+		in.Request.DropUnread()
+	}
+	out, err := a.Recaller.Get(ctx, in.Request)
 	if err != nil {
-		return schema.GetResponse{}, fail(err)
+		r, err := refused(err)
+		return GetResult{Refusal: r}, err
 	}
 	for over := encodedBytes(out) - MaxAnswerBytes; over > 0 && len(out.Records) > 0; {
 		last := len(out.Records) - 1
@@ -85,7 +127,7 @@ func (a *Recalling) GetRecords(ctx context.Context, in schema.GetRequest) (schem
 		out.LeftOut = append(out.LeftOut, out.Records[last].ID)
 		out.Records = out.Records[:last]
 	}
-	return out, nil
+	return GetResult{GetResponse: out}, nil
 }
 
 func encodedBytes(v any) int {

@@ -2,7 +2,10 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
@@ -24,15 +27,87 @@ type StageRequest struct {
 	OperationID string               `json:"operation_id"`
 	WorkflowID  string               `json:"workflow_id"`
 	Request     schema.IngestRequest `json:"request"`
+
+	Misread []schema.FieldError `json:"misread,omitempty"` // what reading the request found wrong
+	Unknown []string            `json:"unknown,omitempty"` // fields that were left out of it
+	// Compact leaves out ids that follow from the batch's, and has a refusal as a result.
+	Compact bool `json:"compact,omitempty"`
+}
+
+// StageResult is an acknowledgement, whose ids may be left out.
+type StageResult struct {
+	schema.IngestAck
+	Size   int            `json:"size,omitempty"`   // of the batch whose ids are left out
+	Others map[int]string `json:"others,omitempty"` // ids by position, where they are not schema.CandidateID
+	Refusal
+}
+
+// Refusal says what is wrong with a request that a workflow has not validated. It is a result, and no failure, because
+// results in histories are encrypted where there is a key; failures of local activities are not.
+type Refusal struct {
+	Invalid []schema.FieldError `json:"invalid,omitempty"`
+}
+
+// Err is a *schema.ValidationError, or nil.
+func (r Refusal) Err() error {
+	if len(r.Invalid) == 0 {
+		return nil
+	}
+	return &schema.ValidationError{Fields: r.Invalid}
+}
+
+// refused turns a *schema.ValidationError into a refusal; other errors stay errors.
+func refused(err error) (Refusal, error) {
+	var invalid *schema.ValidationError
+	if errors.As(err, &invalid) {
+		return Refusal{Invalid: invalid.Fields}, nil
+	}
+	return Refusal{}, fail(err)
+}
+
+// Ack is the whole acknowledgement.
+func (r StageResult) Ack() schema.IngestAck {
+	ack := r.IngestAck
+	if batch, err := uuid.Parse(ack.BatchID); err == nil && r.Size > 0 {
+		ack.MemoryIDs = make([]string, r.Size)
+		for i := range ack.MemoryIDs {
+			ack.MemoryIDs[i] = schema.CandidateID(batch, i).String()
+			if other, ok := r.Others[i]; ok {
+				ack.MemoryIDs[i] = other
+			}
+		}
+	}
+	return ack
+}
+
+// Compact leaves out what Ack puts back.
+func Compact(ack schema.IngestAck) StageResult {
+	out := StageResult{IngestAck: ack, Size: len(ack.MemoryIDs), Others: map[int]string{}}
+	batch, err := uuid.Parse(ack.BatchID)
+	if err != nil {
+		return StageResult{IngestAck: ack}
+	}
+	for i, id := range ack.MemoryIDs {
+		if id != schema.CandidateID(batch, i).String() {
+			out.Others[i] = id
+		}
+	}
+	out.MemoryIDs = nil
+	return out
 }
 
 // StageCandidates stages a request and returns the acknowledgement. Staging the same operation again
 // returns the first acknowledgement.
-func (a *Staging) StageCandidates(ctx context.Context, in StageRequest) (schema.IngestAck, error) {
-	if err := in.Request.Validate(); err != nil {
-		return schema.IngestAck{}, fail(err)
-	}
+func (a *Staging) StageCandidates(ctx context.Context, in StageRequest) (StageResult, error) {
 	req := in.Request
+	req.DropUnread()
+	if err := checked(in.Misread, &req, "candidates"); err != nil {
+		if !in.Compact {
+			return StageResult{}, fail(err)
+		}
+		r, err := refused(err)
+		return StageResult{Refusal: r}, err
+	}
 	if req.Visibility == "" {
 		req.Visibility = schema.VisibilityPrivate
 	}
@@ -45,7 +120,29 @@ func (a *Staging) StageCandidates(ctx context.Context, in StageRequest) (schema.
 		MaxAttempts: a.MaxAttempts,
 		Now:         now(a.Now),
 	})
-	return ack, fail(err)
+	ack.Ignored = in.Unknown
+	switch {
+	case err == nil && in.Compact:
+		return Compact(ack), nil
+	case err == nil:
+		return StageResult{IngestAck: ack}, nil
+	case in.Compact:
+		r, err := refused(err)
+		return StageResult{Refusal: r}, err
+	}
+	return StageResult{}, fail(err)
+}
+
+// checked is what is wrong with a request: as it was read, by its own rules, or by its size. large is the field
+// that may be large; empty for none.
+func checked(misread []schema.FieldError, req interface{ Validate() error }, large string) error {
+	if len(misread) > 0 { // the rest is what is left when that is missing
+		return &schema.ValidationError{Fields: misread}
+	}
+	if err := req.Validate(); err != nil || large == "" {
+		return err
+	}
+	return schema.CheckEncoded(large, req)
 }
 
 // rulesInForce returns the classification rules in force now.

@@ -102,6 +102,9 @@ const tenantPage = 100
 // not keep the others from being swept.
 func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep, tenants func(after string) ([]string, error),
 	batch func(tenant string, at *SweepResult) (more bool, err error)) (SweepResult, error) {
+	if in.BatchSize < 0 {
+		return SweepResult{}, fail(&schema.ValidationError{Fields: []schema.FieldError{{Field: "batch_size", Problem: "must not be negative"}}})
+	}
 	if a.Now == nil { // by a clock that is ahead, Temporal's or the worker's, everything is over
 		if err := a.Store.CheckClock(ctx, in.At, time.Now()); err != nil {
 			return SweepResult{}, fail(err)

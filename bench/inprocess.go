@@ -47,7 +47,8 @@ func (b *bench) newPipeline(s *store.Store) *pipeline {
 func (p *pipeline) ingest(ctx context.Context, req schema.IngestRequest, at time.Time) (schema.IngestAck, error) {
 	p.now = at
 	id := uuid.NewString()
-	ack, err := p.staging.StageCandidates(ctx, activities.StageRequest{OperationID: id, WorkflowID: id, Request: req})
+	staged, err := p.staging.StageCandidates(ctx, activities.StageRequest{OperationID: id, WorkflowID: id, Request: req})
+	ack := staged.Ack()
 	if err != nil {
 		return ack, err
 	}

@@ -44,6 +44,7 @@ func (r EmbeddingReranker) Rerank(ctx context.Context, query string, texts []str
 	if len(texts) == 0 {
 		return nil, Usage{}, nil
 	}
+	ctx = Interactive(ctx)
 	asked, usage, err := EmbedQuery(ctx, r.Embedder, query)
 	if err != nil {
 		return nil, usage, fmt.Errorf("embed query: %w", err)

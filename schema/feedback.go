@@ -24,7 +24,7 @@ type FeedbackRequest struct {
 	// was said before of a memory by itself.
 	AllOthersUnused bool `json:"all_others_unused,omitempty"`
 
-	problems []FieldError // what decoding found wrong
+	decoded Decoded
 }
 
 // FeedbackItem is what is said of one memory.
@@ -124,14 +124,17 @@ type RetrievedItem struct {
 // Validate reports it.
 func (r *FeedbackRequest) UnmarshalJSON(data []byte) error {
 	type plain FeedbackRequest
-	r.problems = decodeRequest(data, (*plain)(r), true)
+	r.decoded = DecodeInput(data, (*plain)(r))
 	return nil
 }
 
+// DropUnread reads the request as earlier versions did: see Decoded.
+func (r *FeedbackRequest) DropUnread() bool { return r.decoded.DropUnread() }
+
 // Validate reports every field that is wrong, as a *ValidationError.
 func (r *FeedbackRequest) Validate() error {
-	if len(r.problems) > 0 { // the rest is what is left when that is missing
-		return &ValidationError{Fields: r.problems}
+	if err := r.decoded.Err(); err != nil { // the rest is what is left when that is missing
+		return err
 	}
 	var p problems
 	r.Operation.validate(&p)

@@ -113,6 +113,7 @@ type IngestAck struct {
 	MemoryIDs []string `json:"memory_ids"`
 	Deduped   []int    `json:"deduped,omitempty"`  // positions whose id is that of an existing memory
 	Recalled  []int    `json:"recalled,omitempty"` // positions that came out of recall and are not learned again
+	Ignored   []string `json:"ignored,omitempty"`  // fields of the request that the worker does not know and left out
 }
 
 // DecodeCandidate reads one candidate from JSON. Unknown fields and trailing data are errors.

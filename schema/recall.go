@@ -262,4 +262,5 @@ type RecallMeta struct {
 
 	Trust    *TrustMeta        `json:"trust,omitempty"`    // what the trust context came to
 	Redacted map[Redaction]int `json:"redacted,omitempty"` // results by redaction
+	Ignored  []string          `json:"ignored,omitempty"`  // fields of the request that the worker does not know and left out
 }

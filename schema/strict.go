@@ -114,7 +114,7 @@ func (d *Decoded) checkObject(data []byte, t reflect.Type, path string) {
 		case seen[key]:
 			d.unread = append(d.unread, FieldError{Field: at, Problem: "is given twice"})
 		case !known:
-			d.unread = append(d.unread, FieldError{Field: at, Problem: "unknown field"})
+			d.unread = append(d.unread, FieldError{Field: at, Problem: unknownField})
 		case field != nil:
 			d.check(value, field, at)
 		}

@@ -126,7 +126,7 @@ func (st *staging) prepare(ctx context.Context) error {
 	}
 	seen := map[string]uuid.UUID{}
 	for i, candidate := range st.in.Request.Candidates {
-		it := stagedItem{candidate: candidate, intake: st.intakes[i], id: newID(), state: stateStaged}
+		it := stagedItem{candidate: candidate, intake: st.intakes[i], id: schema.CandidateID(st.batchID, i), state: stateStaged}
 		it.memoryID = it.id
 		if sourceKind(&candidate) != schema.SourceMemory {
 			it.event = newID()

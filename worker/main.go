@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/internal/telemetry"
 	"github.com/mneme/mneme/store"
@@ -78,6 +79,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	cfg.Gate = inference.NewGate(cfg.Concurrency)
 	brain, err := cfg.NewBrain(ctx)
 	if err != nil {
 		return err
@@ -104,13 +106,17 @@ func run(ctx context.Context, log *slog.Logger) error {
 	schedules := workflows.Schedules{Client: temporal, Namespace: cfg.Namespace, TaskQueue: cfg.TaskQueue, Index: index.Name()}
 	h := &health{store: healthStore, temporal: temporal, schedules: schedules, policies: policies, jobAge: cfg.ReadyJobAge, indexLag: cfg.ReadyIndexLag, now: time.Now}
 	fatal := make(chan error, 1)
-	w := worker.New(temporal, cfg.TaskQueue, worker.Options{WorkerStopTimeout: stopTimeout, Interceptors: []interceptor.WorkerInterceptor{metrics.Interceptor(), activities.Jitter()}, OnFatalError: func(err error) {
+	options := cfg.WorkerOptions()
+	options.WorkerStopTimeout, options.Interceptors = stopTimeout, []interceptor.WorkerInterceptor{metrics.Interceptor(), activities.Jitter()}
+	options.OnFatalError = func(err error) {
 		h.ended(err)
 		select {
 		case fatal <- err:
 		default: // it was told of one already
 		}
-	}})
+	}
+	worker.SetStickyWorkflowCacheSize(cfg.StickyRuns)
+	w := worker.New(temporal, cfg.TaskQueue, options)
 	workflows.Register(w, workflows.Dependencies{
 		Store: st, Brain: brain, Index: index, Embedders: metrics.CountOthers(cfg.OtherEmbedder), Observe: metrics.ObserveRecall, Policy: cfg.Policy, Rules: policies.Current, Concurrency: cfg.Concurrency,
 		Callers: cfg.Callers, TrustKey: cfg.TrustKey, SweepShare: cfg.SweepShare, With: cfg.RecallWith, Without: cfg.RecallWithout,
@@ -133,7 +139,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer stopHealth()
-	log.Info("worker ready", "task_queue", cfg.TaskQueue, "namespace", cfg.Namespace, "health", cfg.HealthAddress,
+	log.Info("worker ready", "task_queue", cfg.TaskQueue, "activity_slots", cfg.ActivitySlots(), "namespace", cfg.Namespace, "health", cfg.HealthAddress,
 		"brain", cfg.Brain, "embedder", brain.Embedder.Model().Name, "mode", cfg.Policy.Mode, "index", index.Name(), "policy", policies.Current().Hash())
 	select {
 	case <-ctx.Done():

@@ -78,7 +78,7 @@ func TestCancelReachesOwnRunsAlone(t *testing.T) {
 		{KindForget, workflowID(KindForget, "umbra", "bot", "k")}, {KindForget, SyncIndexWorkflowID("pgvector")},
 	} {
 		var refused *nexus.HandlerError
-		require.ErrorAs(t, nexusHandlers{callers: bound}.cancellable(c.kind, c.id, ""), &refused, c.id)
+		require.ErrorAs(t, nexusHandlers{callers: bound}.cancellable(t.Context(), nil, c.kind, c.id, ""), &refused, c.id)
 	}
-	require.NoError(t, nexusHandlers{callers: bound}.cancellable(KindForget, own, ""))
+	require.NoError(t, nexusHandlers{callers: bound}.cancellable(t.Context(), nil, KindForget, own, ""))
 }

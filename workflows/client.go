@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/serviceerror"
@@ -39,18 +41,26 @@ func StartIngest(ctx context.Context, c client.Client, taskQueue string, req sch
 	if err := schema.CheckEncoded("candidates", req); err != nil {
 		return Started{}, err
 	}
-	options := ingestStart(taskQueue, req)
-	start, handle, err := startStaging(ctx, c, options, req)
+	options, updateID := ingestStart(taskQueue, req), uuid.NewString()
+	var start client.WithStartWorkflowOperation
+	var ack schema.IngestAck
+	err := retryUpdate(ctx, true, func() error {
+		var handle client.WorkflowUpdateHandle
+		var err error
+		if start, handle, err = startStaging(ctx, c, options, updateID, req); err != nil {
+			return fmt.Errorf("start ingest: %w", err)
+		}
+		if err = handle.Get(ctx, &ack); err != nil {
+			return fmt.Errorf("ingest: %w", err)
+		}
+		return nil
+	})
 	var done *serviceerror.WorkflowExecutionAlreadyStarted
 	if errors.As(err, &done) {
 		return finishedIngest(ctx, c, options.ID)
 	}
 	if err != nil {
-		return Started{}, fmt.Errorf("start ingest: %w", invalidOr(err))
-	}
-	var ack schema.IngestAck
-	if err := handle.Get(ctx, &ack); err != nil {
-		return Started{}, fmt.Errorf("ingest: %w", invalidOr(err))
+		return Started{}, invalidOr(err)
 	}
 	run, err := start.Get(ctx)
 	if err != nil {
@@ -62,13 +72,17 @@ func StartIngest(ctx context.Context, c client.Client, taskQueue string, req sch
 // startStaging starts the run and asks it to stage. Temporal refuses to ask a run whose workers have failed
 // or been too slow for it several times, at once and for as long as that lasts; the run goes on when they
 // do, and so does the wait for it, as it does when there is no worker at all.
-func startStaging(ctx context.Context, c client.Client, options client.StartWorkflowOptions, req schema.IngestRequest) (client.WithStartWorkflowOperation, client.WorkflowUpdateHandle, error) {
+func startStaging(ctx context.Context, c client.Client, options client.StartWorkflowOptions, updateID string,
+	req schema.IngestRequest) (client.WithStartWorkflowOperation, client.WorkflowUpdateHandle, error) {
 	for {
 		start := c.NewWithStartWorkflowOperation(options, Ingest, req)
 		handle, err := c.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
 			StartWorkflowOperation: start,
-			UpdateOptions:          client.UpdateWorkflowOptions{UpdateName: UpdateStaged, WaitForStage: client.WorkflowUpdateStageCompleted},
+			UpdateOptions:          client.UpdateWorkflowOptions{UpdateID: updateID, UpdateName: UpdateStaged, WaitForStage: client.WorkflowUpdateStageCompleted},
 		})
+		if withoutAttributes(err, &options) {
+			continue
+		}
 		var unready *serviceerror.WorkflowNotReady
 		if !errors.As(err, &unready) {
 			return start, handle, err
@@ -89,6 +103,7 @@ func ingestStart(taskQueue string, req schema.IngestRequest) client.StartWorkflo
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		StaticSummary:            fmt.Sprintf("%d candidates from %s of %s", len(req.Candidates), req.Principal.Agent, req.Principal.Tenant),
+		TypedSearchAttributes:    ofPrincipal(req.Principal),
 	}
 	if req.IdempotencyKey != "" {
 		options.WorkflowIDReusePolicy = enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
@@ -125,17 +140,37 @@ func invalidOr(err error) error {
 
 // StartResume replays a dead job. A second call while it is being replayed joins that run.
 func StartResume(ctx context.Context, c client.Client, taskQueue string, in ResumeInput) (client.WorkflowRun, error) {
-	run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+	run, err := startRun(ctx, c, client.StartWorkflowOptions{
 		ID:                       ResumeWorkflowID(in.Tenant, in.JobID),
 		TaskQueue:                taskQueue,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		StaticSummary:            "replay dead job " + in.JobID,
+		TypedSearchAttributes:    ofTenant(in.Tenant),
 	}, ResumeIngest, in)
 	if err != nil {
 		return nil, fmt.Errorf("retry job: %w", err)
 	}
 	return run, nil
+}
+
+// startRun starts a run, also in a namespace that does not know Mneme's search attributes yet.
+func startRun(ctx context.Context, c client.Client, options client.StartWorkflowOptions, fn, in any) (client.WorkflowRun, error) {
+	run, err := c.ExecuteWorkflow(ctx, options, fn, in)
+	if withoutAttributes(err, &options) {
+		run, err = c.ExecuteWorkflow(ctx, options, fn, in)
+	}
+	return run, err
+}
+
+// withoutAttributes takes the search attributes off a start that was refused for them, and reports whether it is
+// worth trying again: the first worker registers them, and runs wait for it.
+func withoutAttributes(err error, options *client.StartWorkflowOptions) bool {
+	if err == nil || options.TypedSearchAttributes.Size() == 0 || !strings.Contains(strings.ToLower(err.Error()), "search attribute") {
+		return false
+	}
+	options.TypedSearchAttributes = temporal.SearchAttributes{}
+	return true
 }
 
 // RegisterSearchAttributes makes sure that the namespace knows Mneme's search attributes. It may be

@@ -6,6 +6,7 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -30,15 +31,17 @@ func startSweep(ctx context.Context, c client.Client, taskQueue, id string, fn a
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
+	var attributes temporal.SearchAttributes
 	if in.Tenant != "" {
-		id, summary = workflowID(id, in.Tenant), summary+" of one tenant"
+		id, summary, attributes = workflowID(id, in.Tenant), summary+" of one tenant", ofTenant(in.Tenant)
 	}
-	run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+	run, err := startRun(ctx, c, client.StartWorkflowOptions{
 		ID:                       id,
 		TaskQueue:                taskQueue,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		StaticSummary:            summary,
+		TypedSearchAttributes:    attributes,
 	}, fn, in)
 	if err != nil {
 		return nil, fmt.Errorf("start sweep: %w", err)

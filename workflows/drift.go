@@ -20,10 +20,13 @@ const OutcomeDrift = "drift"
 
 // DriftInput asks to compare the searched generation of a vector index with Postgres.
 type DriftInput struct {
-	Index    string       `json:"index"`               // names the run; the worker's index when empty
-	LookOnly bool         `json:"look_only,omitempty"` // repair nothing
-	Actor    string       `json:"actor,omitempty"`
-	Sofar    *DriftResult `json:"so_far,omitempty" decode:"state"` // set by continue-as-new
+	Index    string `json:"index"`               // names the run; the worker's index when empty
+	LookOnly bool   `json:"look_only,omitempty"` // repair nothing
+	Actor    string `json:"actor,omitempty"`
+
+	// Set by continue-as-new.
+	Sofar *DriftResult `json:"so_far,omitempty" decode:"state"`
+	Round *Comparison  `json:"round,omitempty" decode:"state"` // the round under way
 
 	strict
 }
@@ -44,7 +47,12 @@ type DriftResult struct {
 // again by that.
 func DriftCheck(ctx workflow.Context, in DriftInput) (DriftResult, error) {
 	var out DriftResult
-	if err := invalidRequest(validate(ctx, &in)); err != nil {
+	shown := display{lean(ctx)}
+	if !shown.lean {
+		if err := invalidRequest(validate(ctx, &in)); err != nil {
+			return out, err
+		}
+	} else if err := invalidRequest(in.misread()); err != nil {
 		return out, err
 	}
 	if in.Sofar != nil {
@@ -57,65 +65,87 @@ func DriftCheck(ctx workflow.Context, in DriftInput) (DriftResult, error) {
 	if in.LookOnly {
 		rounds = 1
 	}
-	showDrift(ctx, out)
+	showDrift(ctx, shown, out)
 	for out.Rounds < rounds {
-		out.Looked = activities.Drift{}
-		drift, err := compareOnce(ctx, "", !in.LookOnly, &out.Looked)
+		round := Comparison{Repair: !in.LookOnly}
+		if in.Round != nil {
+			round, in.Round = *in.Round, nil
+		}
+		out.Looked = round.Found
+		done, err := round.compare(ctx, shown.lean, &out.Looked)
 		if err != nil {
 			return out, err
 		}
+		if !done {
+			in.Sofar, in.Round = &out, &round
+			return out, continueAsNew(ctx, DriftCheck, in)
+		}
+		drift := round.Found
 		if out.Rounds == 0 {
 			out.Found = drift
 		}
 		out.Rounds, out.Left, out.Repaired = out.Rounds+1, drift, out.Repaired+drift.Repaired
-		showDrift(ctx, out)
+		showDrift(ctx, shown, out)
 		if drift.Found() == 0 {
 			break
 		}
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() && out.Rounds < rounds {
 			in.Sofar = &out
-			return out, workflow.NewContinueAsNewError(ctx, DriftCheck, in)
+			return out, continueAsNew(ctx, DriftCheck, in)
 		}
 	}
 	outcome := OutcomeOK
 	if out.Left.Found() > 0 {
 		outcome = OutcomeDrift
 	}
-	showDrift(ctx, out, AttrOutcome.ValueSet(outcome))
+	showDrift(ctx, shown, out, AttrOutcome.ValueSet(outcome))
 	return out, nil
 }
 
 // pagesPerCompare is how many pages one activity compares.
 const pagesPerCompare = 50
 
-// compareOnce compares one generation from both sides; without an id, the one that is searched. Looked is what it
-// has found so far.
-func compareOnce(ctx workflow.Context, generation string, repair bool, looked *activities.Drift) (activities.Drift, error) {
-	var drift activities.Drift
-	for _, side := range []struct {
-		summary string
-		fn      any
-	}{{"look for memories in the index", indexing.CompareMemories}, {"look for points in Postgres", indexing.ComparePoints}} {
-		request := activities.CompareRequest{Generation: generation, MaxPages: pagesPerCompare, Repair: repair}
-		for {
-			var page activities.CompareResult
-			if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions(side.summary)), side.fn, request).Get(ctx, &page); err != nil {
-				return drift, err
-			}
-			drift = drift.Add(page.Drift)
-			*looked = drift
-			if page.Done {
-				break
-			}
-			request.Cursor, request.Points = page.Cursor, page.Points
-		}
-	}
-	return drift, nil
+// Comparison is a round that compares one generation from both sides, and how far it has come.
+type Comparison struct {
+	Generation string                    `json:"generation,omitempty"` // empty for the one that is searched
+	Repair     bool                      `json:"repair,omitempty"`
+	Found      activities.Drift          `json:"found"`          // so far
+	Side       int                       `json:"side,omitempty"` // of comparedSides
+	Next       activities.CompareRequest `json:"next"`           // of that side
 }
 
-func showDrift(ctx workflow.Context, out DriftResult, more ...temporal.SearchAttributeUpdate) {
+// comparedSides are the two ways to look, in order.
+var comparedSides = []struct {
+	summary string
+	fn      any
+}{{"look for memories in the index", indexing.CompareMemories}, {"look for points in Postgres", indexing.ComparePoints}}
+
+// compare goes on until the round is done or, where the run may continue inside a round, until it should
+// continue as new. Looked is what it has found so far.
+func (c *Comparison) compare(ctx workflow.Context, mayContinue bool, looked *activities.Drift) (done bool, err error) {
+	for began := true; c.Side < len(comparedSides); began = false {
+		if mayContinue && !began && workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
+			return false, nil
+		}
+		side := comparedSides[c.Side]
+		c.Next.Generation, c.Next.MaxPages, c.Next.Repair = c.Generation, pagesPerCompare, c.Repair
+		var page activities.CompareResult
+		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions(side.summary)), side.fn, c.Next).Get(ctx, &page); err != nil {
+			return false, err
+		}
+		c.Found = c.Found.Add(page.Drift)
+		*looked = c.Found
+		c.Next.Cursor, c.Next.Points = page.Cursor, page.Points
+		if page.Done {
+			c.Side, c.Next = c.Side+1, activities.CompareRequest{}
+		}
+	}
+	return true, nil
+}
+
+func showDrift(ctx workflow.Context, shown display, out DriftResult, more ...temporal.SearchAttributeUpdate) {
 	l := out.Left
-	showOperation(ctx, PhaseCompare, fmt.Sprintf("round %d: %d memories and %d points; %d missing, %d behind, %d ahead, %d dead; %d repaired",
+	shown.show(ctx, PhaseCompare, fmt.Sprintf("round %d: %d memories and %d points; %d missing, %d behind, %d ahead, %d dead; %d repaired",
 		out.Rounds, l.Memories, l.Points, l.Missing, l.Behind, l.Ahead, l.Dead, out.Repaired), more...)
 }
 

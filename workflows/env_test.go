@@ -67,12 +67,15 @@ func newStage(t *testing.T, fake map[string]func(activities.Range) error, dedupe
 		}
 		return nil
 	}
-	s.OnActivity(stagingOf.StageCandidates, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.StageRequest) (schema.IngestAck, error) {
+	s.OnActivity(stagingOf.StageCandidates, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.StageRequest) (activities.StageResult, error) {
 		ack := schema.IngestAck{BatchID: uuid.NewString(), Deduped: deduped}
 		for range in.Request.Candidates {
 			ack.MemoryIDs = append(ack.MemoryIDs, uuid.NewString())
 		}
-		return ack, do("stage", activities.Range{To: len(ack.MemoryIDs)})
+		if err := in.Request.Validate(); err != nil {
+			return activities.StageResult{}, temporal.NewNonRetryableApplicationError(err.Error(), activities.ErrTypeInvalidRequest, nil)
+		}
+		return activities.StageResult{IngestAck: ack}, do("stage", activities.Range{To: len(ack.MemoryIDs)})
 	}).Maybe()
 	s.OnActivity(extractionOf.ExtractFacts, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.Range) (activities.ExtractResult, error) {
 		return activities.ExtractResult{Candidates: r.To - r.From, Facts: r.To - r.From}, do("extract", r)

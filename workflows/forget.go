@@ -34,19 +34,19 @@ const forgetBatchesPerRun = 400
 //
 // The request is the history's only content: a query, if there is one.
 func Forget(ctx workflow.Context, req schema.ForgetRequest) (schema.ForgetReceipt, error) {
-	p := req.Principal
-	run := &forgetRun{tenant: p.Tenant, batchSize: req.BatchSize, ifVersion: req.IfVersion}
+	run := &forgetRun{display: display{lean(ctx)}, tenant: req.Principal.Tenant, batchSize: req.BatchSize,
+		ifVersion: req.IfVersion}
 	if err := run.setup(ctx); err != nil {
 		return schema.ForgetReceipt{}, err
 	}
-	if run.selectErr = invalidRequest(req.Validate()); run.selectErr != nil {
-		run.selected = true // an update that came with the start returns it, too
-		if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
-			return schema.ForgetReceipt{}, err
+	if !run.lean {
+		if run.selectErr = invalidRequest(req.Validate()); run.selectErr != nil {
+			run.selected = true // an update that came with the start returns it, too
+			drainHandlers(ctx)
+			return schema.ForgetReceipt{}, run.selectErr
 		}
-		return schema.ForgetReceipt{}, run.selectErr
 	}
-	showOperation(ctx, PhaseSelect, "choosing what to forget", AttrTenant.ValueSet(p.Tenant), AttrAgent.ValueSet(p.Agent), AttrProject.ValueSet(p.Project))
+	run.begin(ctx, PhaseSelect, "choosing what to forget", req.Principal)
 	run.selectErr = run.selects(ctx, req)
 	run.selected = true
 	if run.selectErr != nil {
@@ -71,7 +71,7 @@ type ForgetRest struct {
 
 // ContinueForget is the rest of a long Forget, under the same workflow id and without its request.
 func ContinueForget(ctx workflow.Context, in ForgetRest) (schema.ForgetReceipt, error) {
-	run := &forgetRun{tenant: in.Tenant, preview: in.Preview, receipt: in.Receipt, selected: true, batchSize: in.BatchSize}
+	run := &forgetRun{display: display{lean(ctx)}, tenant: in.Tenant, preview: in.Preview, receipt: in.Receipt, selected: true, batchSize: in.BatchSize}
 	if err := run.setup(ctx); err != nil {
 		return schema.ForgetReceipt{}, err
 	}
@@ -80,6 +80,7 @@ func ContinueForget(ctx workflow.Context, in ForgetRest) (schema.ForgetReceipt, 
 
 // forgetRun is one run at work.
 type forgetRun struct {
+	display
 	tenant    string
 	batchSize int
 	preview   schema.ForgetPreview
@@ -117,8 +118,8 @@ func (run *forgetRun) setup(ctx workflow.Context) error {
 				return
 			}
 			in.DropUnread() // a signal has nobody to tell
-			if in.Validate() != nil {
-				continue // as the update's validator refuses it
+			if !run.lean && in.Validate() != nil {
+				continue // as the update's validator refuses it; else the activity does
 			}
 			if _, err := run.confirm(ctx, in); err != nil {
 				workflow.GetLogger(ctx).Warn("confirmation refused", "error", err) // the error never tells the token
@@ -130,8 +131,11 @@ func (run *forgetRun) setup(ctx workflow.Context) error {
 	})
 }
 
-// confirm has the token checked. It answers a run that goes ahead already, too.
+// confirm has the token checked. It answers a run that goes ahead already, too, and ends before a cancellation
+// is looked at: what Postgres has taken is what the caller is told.
 func (run *forgetRun) confirm(ctx workflow.Context, in schema.ForgetConfirmation) (schema.ForgetApproval, error) {
+	ctx, stop := workflow.NewDisconnectedContext(ctx)
+	defer stop()
 	if err := workflow.Await(ctx, func() bool { return run.selected }); err != nil {
 		return schema.ForgetApproval{}, err
 	}
@@ -147,7 +151,7 @@ func (run *forgetRun) confirm(ctx workflow.Context, in schema.ForgetConfirmation
 
 // selects stages the request and has it selected.
 func (run *forgetRun) selects(ctx workflow.Context, req schema.ForgetRequest) error {
-	ref, err := accept(ctx, operation{kind: KindForget, common: req.Operation, body: req})
+	ref, err := accept(ctx, operation{kind: KindForget, common: req.Operation, request: &req}, run.lean)
 	if err == nil {
 		options := embedOptions("select what to forget", infrastructureAttempts)
 		options.StartToCloseTimeout = 10 * time.Minute // all that is stored may be looked through
@@ -158,7 +162,9 @@ func (run *forgetRun) selects(ctx workflow.Context, req schema.ForgetRequest) er
 		}
 	}
 	if err != nil {
-		drop(ctx, ref)
+		if ref.ID != "" {
+			drop(ctx, ref)
+		}
 		return err
 	}
 	run.receipt = schema.ForgetReceipt{State: run.preview.State, RunID: run.preview.RunID, Mode: run.preview.Mode, Total: run.preview.Total, Remaining: run.preview.Total,
@@ -169,10 +175,11 @@ func (run *forgetRun) selects(ctx workflow.Context, req schema.ForgetRequest) er
 // wait waits for the confirmation, until the token expires or the run is cancelled; then the run has
 // ended. The database has the last word: a confirmation that came in time counts.
 func (run *forgetRun) wait(ctx workflow.Context) (ended bool, err error) {
-	showOperation(ctx, PhaseConfirm, fmt.Sprintf("%d memories selected to be forgotten (%s); waits for its confirmation until %s",
+	run.display.wait(ctx, PhaseConfirm, fmt.Sprintf("%d memories selected to be forgotten (%s); waits for its confirmation until %s",
 		run.preview.Total, run.preview.Mode, run.preview.ExpiresAt.UTC().Format("2006-01-02 15:04:05 MST")))
 	confirmed, err := workflow.AwaitWithTimeout(ctx, run.preview.ExpiresAt.Sub(workflow.Now(ctx)), func() bool { return run.confirmed })
 	if confirmed && err == nil {
+		run.goAhead(ctx)
 		return false, nil
 	}
 	state := schema.ForgetExpired
@@ -188,7 +195,18 @@ func (run *forgetRun) wait(ctx workflow.Context) (ended bool, err error) {
 	if err := run.close(ctx, state, nil); err != nil {
 		return true, err
 	}
-	return run.receipt.State != schema.ForgetConfirmed, nil
+	ended = run.receipt.State != schema.ForgetConfirmed
+	if !ended {
+		run.goAhead(ctx)
+	}
+	return ended, nil
+}
+
+// goAhead shows that the run does not wait for a person any more.
+func (run *forgetRun) goAhead(ctx workflow.Context) {
+	if run.lean {
+		run.display.wait(ctx, PhaseForget, run.described())
+	}
 }
 
 // forget runs the batches of a confirmed run, and then tells the places outside of Postgres.
@@ -227,10 +245,8 @@ func (run *forgetRun) batches(ctx workflow.Context) error {
 	for n := 0; ; n++ {
 		run.show(ctx)
 		if n == forgetBatchesPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
-				return err
-			}
-			return workflow.NewContinueAsNewError(ctx, ContinueForget, ForgetRest{Tenant: run.tenant, Preview: run.preview, Receipt: run.receipt, BatchSize: run.batchSize})
+			drainHandlers(ctx)
+			return continueAsNew(ctx, ContinueForget, ForgetRest{Tenant: run.tenant, Preview: run.preview, Receipt: run.receipt, BatchSize: run.batchSize})
 		}
 		var receipt schema.ForgetReceipt
 		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("forget a batch", infrastructureAttempts)), forgetting.ForgetBatch,
@@ -253,7 +269,7 @@ func (run *forgetRun) elsewhere(ctx workflow.Context) (pending []string) {
 		return nil
 	}
 	ref := run.ref()
-	showOperation(ctx, PhaseIndex, fmt.Sprintf("%d forgotten; removing them from the index", run.receipt.Forgotten))
+	run.display.show(ctx, PhaseIndex, fmt.Sprintf("%d forgotten; removing them from the index", run.receipt.Forgotten))
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("delete from the index", indexAttempts)), forgetting.ForgetVectors, ref).Get(ctx, nil)
 	if err != nil {
 		workflow.GetLogger(ctx).Warn("index put off", "error", err) // the outbox keeps it; SyncIndex makes up for it
@@ -291,19 +307,17 @@ func (run *forgetRun) finish(ctx workflow.Context, err error) (schema.ForgetRece
 	if err == nil {
 		outcome = run.receipt.Summary()
 	}
-	showOperation(ctx, PhaseDone, run.described(), AttrOutcome.ValueSet(outcome))
-	ctx, stop := workflow.NewDisconnectedContext(ctx)
-	defer stop()
-	if waitErr := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err == nil && waitErr != nil {
-		err = waitErr
-	}
+	run.display.show(ctx, PhaseDone, run.described(), AttrOutcome.ValueSet(outcome))
+	drainHandlers(ctx)
 	if err != nil {
 		return schema.ForgetReceipt{}, err
 	}
 	return run.receipt, nil
 }
 
-func (run *forgetRun) show(ctx workflow.Context) { showOperation(ctx, PhaseForget, run.described()) }
+func (run *forgetRun) show(ctx workflow.Context) {
+	run.display.show(ctx, PhaseForget, run.described())
+}
 
 func (run *forgetRun) described() string {
 	r := run.receipt
@@ -319,10 +333,9 @@ func StartForget(ctx context.Context, c client.Client, taskQueue string, req sch
 // ForgetPreview waits until a run has selected, and returns what it would forget.
 func ForgetPreview(ctx context.Context, c client.Client, run client.WorkflowRun) (schema.ForgetPreview, error) {
 	var preview schema.ForgetPreview
-	handle, err := c.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: run.GetID(), UpdateName: UpdateSelected, WaitForStage: client.WorkflowUpdateStageCompleted})
-	if err == nil {
-		err = handle.Get(ctx, &preview)
-	}
+	options := client.UpdateWorkflowOptions{WorkflowID: run.GetID(), UpdateName: UpdateSelected, UpdateID: uuid.NewString(),
+		WaitForStage: client.WorkflowUpdateStageCompleted}
+	err := retryUpdate(ctx, false, func() error { return update(ctx, c, options, &preview) })
 	var ended *serviceerror.NotFound
 	if errors.As(err, &ended) { // it needed no confirmation
 		value, err := c.QueryWorkflow(ctx, run.GetID(), "", QueryPreview)
@@ -344,11 +357,9 @@ func ConfirmForget(ctx context.Context, c client.Client, workflowID string, in s
 	if err := in.Validate(); err != nil {
 		return out, err
 	}
-	handle, err := c.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: workflowID, UpdateName: UpdateConfirm, UpdateID: uuid.NewString(),
-		Args: []any{in}, WaitForStage: client.WorkflowUpdateStageCompleted})
-	if err == nil {
-		err = handle.Get(ctx, &out)
-	}
+	options := client.UpdateWorkflowOptions{WorkflowID: workflowID, UpdateName: UpdateConfirm, UpdateID: uuid.NewString(),
+		Args: []any{in}, WaitForStage: client.WorkflowUpdateStageCompleted}
+	err := retryUpdate(ctx, false, func() error { return update(ctx, c, options, &out) })
 	return out, forgetError("confirm", err)
 }
 

@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -24,7 +25,7 @@ const ErrTypeNotRead = "NotRead"
 // As of Recall, the answer is content and stands in the history: in the marker of the local activity and in the
 // result.
 func Get(ctx workflow.Context, req schema.GetRequest) (schema.GetResponse, error) {
-	var out schema.GetResponse
+	var out activities.GetResult
 	if err := workflow.SetQueryHandler(ctx, QueryRecord, func(id string) (schema.MemoryRecord, error) {
 		for _, record := range out.Records {
 			if record.ID == id {
@@ -33,28 +34,26 @@ func Get(ctx workflow.Context, req schema.GetRequest) (schema.GetResponse, error
 		}
 		return schema.MemoryRecord{}, temporal.NewNonRetryableApplicationError("this run has read no such record", ErrTypeNotRead, nil)
 	}); err != nil {
-		return out, err
+		return schema.GetResponse{}, err
 	}
-	p := req.Principal
-	whose := []temporal.SearchAttributeUpdate{AttrTenant.ValueSet(p.Tenant), AttrAgent.ValueSet(p.Agent), AttrProject.ValueSet(p.Project)}
-	if err := invalidRequest(validate(ctx, &req)); err != nil {
-		// Its text may be of what is erased later: an erasure finds runs by their tenant.
-		showOperation(ctx, PhaseDone, "invalid request", append(whose, AttrOutcome.ValueSet(OutcomeFailed))...)
-		return out, err
-	}
-	showOperation(ctx, PhaseRecall, "reading", whose...)
+	shown := display{lean: true} // there are no runs of the first form
+	shown.begin(ctx, PhaseRecall, "reading", req.Principal)
 	options := recallOptions
 	options.Summary = "get"
-	err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options), recalling.GetRecords, req).Get(ctx, &out)
+	in := activities.GetRequest{Request: req, Misread: req.Misread(), Unknown: req.Unknown()}
+	err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options), recalling.GetRecords, in).Get(ctx, &out)
+	if err == nil {
+		err = invalidRequest(out.Err())
+	}
 	outcome := OutcomeOK
 	if err != nil {
 		outcome = OutcomeFailed
 	}
-	showOperation(ctx, PhaseDone, fmt.Sprintf("%d of %d records", len(out.Records), len(req.IDs)), AttrOutcome.ValueSet(outcome))
+	shown.show(ctx, PhaseDone, fmt.Sprintf("%d of %d records", len(out.Records), len(req.IDs)), AttrOutcome.ValueSet(outcome))
 	if err != nil {
 		return schema.GetResponse{}, err
 	}
-	return out, nil
+	return out.GetResponse, nil
 }
 
 // GetWorkflowID is the id of the run that answers a request: see RecallWorkflowID.
@@ -75,6 +74,7 @@ func getStart(taskQueue string, req schema.GetRequest) client.StartWorkflowOptio
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		StaticSummary:            fmt.Sprintf("get for %s of %s", req.Principal.Agent, req.Principal.Tenant),
+		TypedSearchAttributes:    ofPrincipal(req.Principal),
 	}
 }
 
@@ -84,7 +84,7 @@ func StartGet(ctx context.Context, c client.Client, taskQueue string, req schema
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	run, err := c.ExecuteWorkflow(ctx, getStart(taskQueue, req), Get, req)
+	run, err := startRun(ctx, c, getStart(taskQueue, req), Get, req)
 	if err != nil {
 		return nil, fmt.Errorf("start get: %w", err)
 	}

@@ -3,6 +3,7 @@ package workflows
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
@@ -53,14 +54,16 @@ var (
 // the candidates are durable. An invalid request fails the run with ErrTypeInvalidRequest before
 // anything is written.
 func Ingest(ctx workflow.Context, req schema.IngestRequest) (IngestResult, error) {
-	run := &ingest{progress: Progress{Phase: PhaseStage, Total: len(req.Candidates)}}
+	run := &ingest{display: display{lean(ctx)}, principal: req.Principal, progress: Progress{Phase: PhaseStage, Total: len(req.Candidates)}}
 	if err := run.setup(ctx); err != nil {
 		return IngestResult{}, err
 	}
 	err := run.stage(ctx, req)
+	// The texts are in Postgres now. The activity has a list of its own: an attempt that timed out may still read it.
+	clear(req.Candidates)
 	if err == nil {
-		err = run.pipeline(ctx, ranges(req.Principal.Tenant, run.result.BatchID, 0, len(req.Candidates)))
-		run.startReview(ctx, req.Principal.Tenant)
+		err = run.pipeline(ctx, ranges(run.principal.Tenant, run.result.BatchID, 0, run.progress.Total))
+		run.startReview(ctx)
 	}
 	return run.finish(ctx, err)
 }
@@ -76,14 +79,21 @@ type ResumeInput struct {
 
 // ResumeIngest replays a dead job from the phase it died in: what earlier attempts achieved is kept.
 func ResumeIngest(ctx workflow.Context, in ResumeInput) (IngestResult, error) {
-	run := &ingest{progress: Progress{Phase: PhaseStage, Total: 1}}
+	run := &ingest{display: display{lean(ctx)}, principal: schema.Principal{Tenant: in.Tenant}, progress: Progress{Phase: PhaseStage, Total: 1}}
 	if err := run.setup(ctx); err != nil {
 		return IngestResult{}, err
 	}
-	if err := invalidRequest(validate(ctx, &in)); err != nil {
-		return IngestResult{}, err
+	if !run.lean {
+		if err := invalidRequest(validate(ctx, &in)); err != nil {
+			return IngestResult{}, err
+		}
+		run.show(ctx, PhaseStage, AttrTenant.ValueSet(in.Tenant))
+	} else {
+		if err := invalidRequest(in.misread()); err != nil {
+			return IngestResult{}, err
+		}
+		run.display.begin(ctx, PhaseStage, run.details(), run.principal)
 	}
-	run.show(ctx, PhaseStage, AttrTenant.ValueSet(in.Tenant))
 	var r activities.Range
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("put the dead job back", infrastructureAttempts)),
 		jobs.ReviveJob, activities.ReviveRequest{Tenant: in.Tenant, JobID: in.JobID, Actor: in.Actor,
@@ -93,17 +103,19 @@ func ResumeIngest(ctx workflow.Context, in ResumeInput) (IngestResult, error) {
 		run.result.BatchID = r.BatchID
 		run.progress.Staged = 1
 		err = run.pipeline(ctx, []activities.Range{r})
-		run.startReview(ctx, in.Tenant)
+		run.startReview(ctx)
 	}
 	return run.finish(ctx, err)
 }
 
 // ingest is one run at work.
 type ingest struct {
-	progress Progress
-	result   IngestResult
-	staged   bool // or failed to
-	stageErr error
+	display
+	principal schema.Principal // of a replayed job the tenant alone
+	progress  Progress
+	result    IngestResult
+	staged    bool // or failed to
+	stageErr  error
 }
 
 func (run *ingest) setup(ctx workflow.Context) error {
@@ -121,15 +133,26 @@ func (run *ingest) setup(ctx workflow.Context) error {
 // stage makes the candidates durable.
 func (run *ingest) stage(ctx workflow.Context, req schema.IngestRequest) error {
 	defer func() { run.staged = true }()
-	if run.stageErr = invalidRequest(validate(ctx, &req)); run.stageErr != nil {
+	in := activities.StageRequest{OperationID: operationID(ctx, req), WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID, Compact: run.lean}
+	if run.lean {
+		in.Misread, in.Unknown = req.Misread(), req.Unknown()
+		if len(in.Unknown) > 0 {
+			workflow.GetLogger(ctx).Warn("fields of the request left out", "fields", in.Unknown)
+		}
+	} else if run.stageErr = invalidRequest(validate(ctx, &req)); run.stageErr != nil {
 		return run.stageErr
 	}
-	p := req.Principal
-	run.show(ctx, PhaseStage, AttrTenant.ValueSet(p.Tenant), AttrAgent.ValueSet(p.Agent), AttrProject.ValueSet(p.Project))
-	in := activities.StageRequest{OperationID: operationID(ctx, req), WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID, Request: req}
+	in.Request = req
+	in.Request.Candidates = slices.Clone(req.Candidates)
+	run.begin(ctx, PhaseStage, run.details(), req.Principal)
+	var staged activities.StageResult
 	run.stageErr = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, stageOptions), staging.StageCandidates, in).
-		Get(ctx, &run.result.IngestAck)
+		Get(ctx, &staged)
 	if run.stageErr == nil {
+		run.stageErr = invalidRequest(staged.Err())
+	}
+	if run.stageErr == nil {
+		run.result.IngestAck = staged.Ack()
 		run.progress.Staged = len(run.result.MemoryIDs)
 	}
 	return run.stageErr
@@ -239,19 +262,21 @@ const changeReview = "start-review"
 // for it: it goes on by itself for days. A batch that has a review already, as when a dead job is
 // replayed, keeps that one; behind one that has ended a new one starts. An ingest never fails for
 // want of a review: decisions start one as well.
-func (run *ingest) startReview(ctx workflow.Context, tenant string) {
-	if run.result.ToReview == 0 || workflow.GetVersion(ctx, changeReview, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+func (run *ingest) startReview(ctx workflow.Context) {
+	if run.result.ToReview == 0 || !run.lean && workflow.GetVersion(ctx, changeReview, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		return
 	}
 	// What a cancelled run has left behind waits too. The context is never cancelled: that would cancel
 	// the review.
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	tenant := run.principal.Tenant
 	id := ReviewWorkflowID(tenant, run.result.BatchID)
 	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID:            id,
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, // a second one at once is refused: the first goes on
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
 		StaticSummary:         "review of batch " + run.result.BatchID,
+		TypedSearchAttributes: run.attributes(),
 	}), Review, ReviewInput{Tenant: tenant, BatchID: run.result.BatchID})
 	err := child.GetChildWorkflowExecution().Get(ctx, nil)
 	var there *temporal.ChildWorkflowExecutionAlreadyStartedError
@@ -325,25 +350,34 @@ func (run *ingest) finish(ctx workflow.Context, err error) (IngestResult, error)
 		outcome = OutcomeDead
 	}
 	run.show(ctx, PhaseDone, AttrOutcome.ValueSet(outcome))
-	if waitErr := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err == nil && waitErr != nil {
-		err = waitErr
-	}
+	drainHandlers(ctx)
 	if err != nil {
 		return IngestResult{}, err
 	}
 	return run.result, nil
 }
 
+// attributes are the search attributes of the review that this run starts.
+func (run *ingest) attributes() temporal.SearchAttributes {
+	switch {
+	case !run.lean:
+		return temporal.SearchAttributes{} // of the form that older runs have started
+	case run.principal.Agent == "":
+		return ofTenant(run.principal.Tenant)
+	}
+	return ofPrincipal(run.principal)
+}
+
 // show makes the phase visible: to queries, in the UI's current details, and to search.
 func (run *ingest) show(ctx workflow.Context, phase string, more ...temporal.SearchAttributeUpdate) {
 	run.progress.Phase = phase
+	run.display.show(ctx, phase, run.details(), more...)
+}
+
+func (run *ingest) details() string {
 	w := run.result.Written
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf("**%s**: %d of %d candidates staged, %d through; %d facts found; %d added, %d updated, %d skipped, %d blocked; %d dead",
-		phase, run.progress.Staged, run.progress.Total, run.progress.Processed, run.result.Extracted.Facts, w.Added, w.Updated, w.Skipped, w.Blocked, run.result.Dead))
-	// The phase is cheap to search by; an attribute that cannot be set must not stop a run.
-	if err := workflow.UpsertTypedSearchAttributes(ctx, append(more, AttrPhase.ValueSet(phase))...); err != nil {
-		workflow.GetLogger(ctx).Warn("search attributes not set", "phase", phase, "error", err)
-	}
+	return fmt.Sprintf("%d of %d candidates staged, %d through; %d facts found; %d added, %d updated, %d skipped, %d blocked; %d dead",
+		run.progress.Staged, run.progress.Total, run.progress.Processed, run.result.Extracted.Facts, w.Added, w.Updated, w.Skipped, w.Blocked, run.result.Dead)
 }
 
 // label names a range in the UI.

@@ -14,7 +14,7 @@ var modifying *activities.Modifying
 
 // Modify applies patches.
 func Modify(ctx workflow.Context, req schema.ModifyRequest) (schema.ModifyResult, error) {
-	return runOperation[schema.ModifyResult](ctx, operation{kind: KindModify, common: req.Operation, invalid: req.Validate(), body: req,
+	return runOperation[schema.ModifyResult](ctx, operation{kind: KindModify, common: req.Operation, request: &req,
 		step: modifying.Modify, summary: "modify"})
 }
 

@@ -90,7 +90,7 @@ const (
 // With an idempotency key the id is the agent's and the key's, and a second start finds the first:
 // two agents of a tenant that hit on one key have two runs, and so have two users of an agent. Without a
 // key it is derived from who asks and from the content, so that a request delivered again while its run
-// goes on joins that run.
+// goes on joins that run. An id that would be longer than MaxIDLength is hashed (boundedID).
 func IngestWorkflowID(r schema.IngestRequest) string {
 	key := contentKey(r)
 	if r.IdempotencyKey != "" {
@@ -107,17 +107,55 @@ func principalID(kind string, p schema.Principal, key string) string {
 		return workflowID(kind, p.Tenant, p.Agent, key)
 	}
 	sum := sha256.Sum256([]byte(p.User))
-	return workflowID(kind, p.Tenant, "") + idEscaper.Replace(p.Agent) + "%40" + hex.EncodeToString(sum[:16]) + "/" + key
+	return boundedID(kind, idEscaper.Replace(p.Tenant)+"/"+idEscaper.Replace(p.Agent)+"%40"+hex.EncodeToString(sum[:16]), key)
 }
 
 // workflowID joins the parts of an id. No other parts give the same id, whatever is in them: a run that
 // is joined by its id is that of the same tenant and agent. The last part is left as it is.
 func workflowID(kind string, parts ...string) string {
 	last := len(parts) - 1
+	escaped := make([]string, last)
 	for i, part := range parts[:last] {
-		parts[i] = idEscaper.Replace(part)
+		escaped[i] = idEscaper.Replace(part)
 	}
-	return kind + "/" + strings.Join(parts, "/")
+	return boundedID(kind, strings.Join(escaped, "/"), parts[last])
+}
+
+// MaxIDLength is how many bytes a workflow id or an update id of Mneme has at most. Temporal keeps workflow ids in
+// 255 characters where its persistence is SQL, and appends the time to those of a schedule's runs.
+const MaxIDLength = 200
+
+// boundedID is kind/owner/key or, where that is longer than MaxIDLength, kind/<32 digits of the owner's
+// SHA-256>/<SHA-256 of the key>, both in hexadecimal. The owner may be empty.
+func boundedID(kind, owner, key string) string {
+	id := kind + "/" + key
+	if owner != "" {
+		id = kind + "/" + owner + "/" + key
+	}
+	if len(id) <= MaxIDLength {
+		return id
+	}
+	of, whole := sha256.Sum256([]byte(owner)), sha256.Sum256([]byte(key))
+	return kind + "/" + hex.EncodeToString(of[:16]) + "/" + hex.EncodeToString(whole[:])
+}
+
+// boundedUpdateID is the id, or its SHA-256 where it is longer than MaxIDLength.
+func boundedUpdateID(id string) string {
+	if len(id) <= MaxIDLength {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:])
+}
+
+// tenantOfID is the tenant that an id of a principal's run names. A hashed id names none: such an id has
+// three parts, and others have four or more.
+func tenantOfID(id string) (tenant string, ok bool) {
+	parts := strings.SplitN(id, "/", 4)
+	if len(parts) != 4 {
+		return "", false
+	}
+	return idUnescaper.Replace(parts[1]), true
 }
 
 var (

@@ -1,9 +1,15 @@
 package workflows_test
 
 import (
+	"context"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/mneme/mneme/internal/testkit"
 
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
@@ -43,4 +49,84 @@ func TestWorkflowIDsOfDifferentPrincipalsDiffer(t *testing.T) {
 		Principal: schema.Principal{Tenant: "acme", Agent: "bot"}, IdempotencyKey: "import/42"}), "what is plain stays readable")
 	of := schema.IngestRequest{Principal: schema.Principal{Tenant: "acme", Agent: "bot", User: "maya@acme.example"}, IdempotencyKey: "import/42"}
 	require.Regexp(t, "^ingest/acme/bot%40[0-9a-f]{32}/import/42$", workflows.IngestWorkflowID(of), "a user's name stays out of ids")
+}
+
+// Temporal keeps 255 characters of an id where its persistence is SQL. Names and keys may be longer together.
+func TestWorkflowIDsFitTemporalsTables(t *testing.T) {
+	t.Parallel()
+	seen := map[string][3]string{}
+	rapid.Check(t, func(r *rapid.T) {
+		part := func(label string, most int) string {
+			letters := []rune("ab/%@é")
+			return string(rapid.SliceOfN(rapid.SampledFrom(letters), 1, most).Draw(r, label))
+		}
+		if rapid.Bool().Draw(r, "filled") { // to the bounds, and just around the limit
+			part = func(label string, most int) string {
+				return strings.Repeat("x", rapid.IntRange(1, most).Draw(r, label))
+			}
+		}
+		p := schema.Principal{Tenant: part("tenant", schema.MaxNameLength), Agent: part("agent", schema.MaxNameLength)}
+		key := part("key", schema.MaxIdempotencySize)
+		id := workflows.IngestWorkflowID(schema.IngestRequest{Principal: p, IdempotencyKey: key})
+		require.LessOrEqual(r, len(id), workflows.MaxIDLength)
+		of := [3]string{p.Tenant, p.Agent, key}
+		if before, ok := seen[id]; ok {
+			require.Equal(r, before, of, "two runs have one id")
+		}
+		seen[id] = of
+		require.Equal(r, id, workflows.IngestWorkflowID(schema.IngestRequest{Principal: p, IdempotencyKey: key}), "delivered again, it finds its run")
+		plain := "ingest/" + p.Tenant + "/" + p.Agent + "/" + key
+		if !strings.ContainsAny(p.Tenant+p.Agent, "/%") && len(plain) <= workflows.MaxIDLength {
+			require.Equal(r, plain, id, "a short id stays as it is")
+		}
+		for _, id := range []string{workflows.OperationWorkflowID(workflows.KindForget, schema.Operation{Principal: p, OperationID: key}, nil),
+			workflows.RecallWorkflowID(schema.RecallRequest{Principal: p, Query: key}), workflows.ReviewWorkflowID(p.Tenant, key),
+			workflows.ResumeWorkflowID(p.Tenant, key)} {
+			require.LessOrEqual(r, len(id), workflows.MaxIDLength)
+		}
+	})
+	longest := schema.IngestRequest{Principal: schema.Principal{Tenant: strings.Repeat("t", schema.MaxNameLength), Agent: strings.Repeat("a", schema.MaxNameLength)},
+		IdempotencyKey: strings.Repeat("k", schema.MaxIdempotencySize)}
+	require.Equal(t, "ingest/a33a2e903da822977e5e160e74a26716/", workflows.IngestWorkflowID(longest)[:40], "the scheme stays: a key finds its run after an upgrade")
+}
+
+// What a run does with its id works with a hashed one: delivering again, reviews, and taking an operation
+// back by Nexus where callers are bound to tenants.
+func TestRunsWithTheLongestNames(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
+	p := testkit.Principal()
+	p.Tenant += strings.Repeat("t", schema.MaxNameLength-len(p.Tenant))
+	p.Agent = strings.Repeat("a", schema.MaxNameLength)
+	var err error
+	h.Deps.Callers, err = workflows.ParseCallers("*=" + p.Tenant)
+	require.NoError(t, err)
+	h.StartWorker(t)
+	req := testkit.Request(p, schema.SourceMemory, "Tea is served hot.")
+	req.IdempotencyKey = strings.Repeat("k", schema.MaxIdempotencySize)
+	first, result := h.Ingest(t, req)
+	again, _ := h.Ingest(t, req)
+	require.Equal(t, first.RunID, again.RunID)
+	require.Equal(t, 1, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "ingest_batches", ""))
+	require.Len(t, result.MemoryIDs, 1)
+
+	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
+	forget := forgetRequest(p, "", schema.Selector{Query: "tea"})
+	forget.OperationID = strings.Repeat("f", schema.MaxIdempotencySize)
+	run := a.start(t, workflows.OperationForget, forget)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	joined, err := waitFor(ctx, h.Temporal, workflows.OperationWorkflowID(workflows.KindForget, forget.Operation, forget))
+	require.NoError(t, err)
+	_, err = workflows.ForgetPreview(ctx, h.Temporal, joined)
+	require.NoError(t, err)
+	require.NoError(t, a.temporal.CancelWorkflow(ctx, run.GetID(), run.GetRunID()))
+	var receipt schema.ForgetReceipt
+	require.NoError(t, within(t, run, &receipt), "a token with a hashed id cancels its run")
+	require.Equal(t, schema.ForgetCancelled, receipt.State)
+
+	moving, item := moved(t, h, p, "Dana lives in Lisbon.", "Dana lives in Porto.")
+	choice := decision(p, item, schema.DecisionApprove)
+	choice.OperationID = strings.Repeat("é", schema.MaxIdempotencySize)
+	require.Equal(t, decide(t, h, choice, moving.BatchID), decide(t, h, choice, moving.BatchID))
 }

@@ -68,7 +68,7 @@ func operationOf[I, O any](h nexusHandlers, name, kind string, start startOperat
 		Name:  name,
 		Start: start,
 		CancelWorkflowRun: func(ctx context.Context, c client.Client, o temporalnexus.CancelTemporalWorkflowRunOptions, _ nexus.CancelOperationOptions) error {
-			if err := h.cancellable(kind, o.WorkflowID, temporalnexus.GetOperationInfo(ctx).Endpoint); err != nil {
+			if err := h.cancellable(ctx, c, kind, o.WorkflowID, temporalnexus.GetOperationInfo(ctx).Endpoint); err != nil {
 				return err
 			}
 			return c.CancelWorkflow(ctx, o.WorkflowID, "")
@@ -104,7 +104,7 @@ func (h nexusHandlers) recall(ctx context.Context, nc temporalnexus.NexusClient,
 	}
 	answer, err := inHandler(ctx, h.recaller.RecallMemories, activities.RecallRequest{Key: "nexus#" + o.RequestID, Request: req})
 	if err == nil {
-		return temporalnexus.NewSyncResult(answer), nil
+		return temporalnexus.NewSyncResult(answer.RecallResponse), nil
 	}
 	if err := neverAccepted(err); err != nil {
 		return none, err
@@ -122,9 +122,12 @@ func (h nexusHandlers) get(ctx context.Context, nc temporalnexus.NexusClient, re
 	if err := refusal(req.Validate()); err != nil {
 		return none, err
 	}
-	answer, err := inHandler(ctx, h.recaller.GetRecords, req)
+	answer, err := inHandler(ctx, h.recaller.GetRecords, activities.GetRequest{Request: req})
 	if err == nil {
-		return temporalnexus.NewSyncResult(answer), nil
+		err = answer.Err()
+	}
+	if err == nil {
+		return temporalnexus.NewSyncResult(answer.GetResponse), nil
 	}
 	if err := neverAccepted(err); err != nil {
 		return none, err
@@ -161,7 +164,7 @@ func (h nexusHandlers) forget(ctx context.Context, nc temporalnexus.NexusClient,
 		err = refusal(req.Validate())
 	}
 	if err == nil {
-		err = refusal(schema.CheckEncoded(largeFields[KindForget], req))
+		err = refusal(schema.CheckEncoded(activities.LargeField(KindForget), req))
 	}
 	if err != nil {
 		return temporalnexus.TemporalOperationResult[schema.ForgetReceipt]{}, err
@@ -176,7 +179,7 @@ func (h nexusHandlers) feedback(ctx context.Context, nc temporalnexus.NexusClien
 		err = refusal(req.Validate())
 	}
 	if err == nil {
-		err = refusal(schema.CheckEncoded(largeFields[KindFeedback], req))
+		err = refusal(schema.CheckEncoded(activities.LargeField(KindFeedback), req))
 	}
 	if err != nil {
 		return temporalnexus.TemporalOperationResult[schema.FeedbackResult]{}, err
@@ -189,19 +192,45 @@ func (h nexusHandlers) admit(ctx context.Context, p *schema.Principal, o tempora
 }
 
 // cancellable checks that a token leads to a run that may be cancelled with it. A token is not signed: it
-// must not reach runs of other operations, nor, where callers are bound, of other tenants.
-func (h nexusHandlers) cancellable(kind, workflowID, endpoint string) error {
-	parts := strings.SplitN(workflowID, "/", 3)
-	if len(parts) != 3 || parts[0] != kind {
+// must not reach runs of other operations nor, where callers are bound, of other tenants.
+func (h nexusHandlers) cancellable(ctx context.Context, c client.Client, kind, workflowID, endpoint string) error {
+	if !strings.HasPrefix(workflowID, kind+"/") || strings.Count(workflowID, "/") < 2 {
 		return &nexus.HandlerError{Type: nexus.HandlerErrorTypeBadRequest, Message: "the token is not of this operation"}
 	}
-	return h.callers.admitCancel(idUnescaper.Replace(parts[1]), endpoint)
+	tenant, ok := tenantOfID(workflowID)
+	if !ok && h.callers.Bound() {
+		var err error
+		if tenant, err = tenantOfRun(ctx, c, workflowID); err != nil {
+			return err
+		}
+	}
+	return h.callers.admitCancel(tenant, endpoint)
+}
+
+// tenantOfRun reads whose a run is from its search attributes, for a run whose id is hashed.
+func tenantOfRun(ctx context.Context, c client.Client, workflowID string) (string, error) {
+	found, err := c.DescribeWorkflow(ctx, workflowID, "")
+	var missing *serviceerror.NotFound
+	if errors.As(err, &missing) {
+		return "", forbidden() // as for a run of another tenant
+	}
+	if err != nil {
+		return "", &nexus.HandlerError{Type: nexus.HandlerErrorTypeUnavailable, Message: "the run cannot be read now"}
+	}
+	tenant, ok := found.TypedSearchAttributes.GetKeyword(AttrTenant)
+	if !ok {
+		return "", forbidden()
+	}
+	return tenant, nil
 }
 
 // attach starts a run that completes the operation, or attaches the operation to the run that is under way.
 // Of a run that has ended and may not start again, the result is the operation's.
 func attach[I, O any](ctx context.Context, nc temporalnexus.NexusClient, options client.StartWorkflowOptions, fn func(workflow.Context, I) (O, error), in I) (temporalnexus.TemporalOperationResult[O], error) {
 	out, err := temporalnexus.StartWorkflow(ctx, nc, options, fn, in)
+	if withoutAttributes(err, &options) {
+		out, err = temporalnexus.StartWorkflow(ctx, nc, options, fn, in)
+	}
 	var ended *serviceerror.WorkflowExecutionAlreadyStarted
 	if !errors.As(err, &ended) {
 		return out, err

@@ -31,20 +31,21 @@ const (
 	KindGet      = "get"    // of GetWorkflowID
 )
 
-// largeFields are the fields of requests that may be large, by kind.
-var largeFields = map[string]string{KindPut: "records", KindRevise: "record", KindModify: "patches", KindForget: "selector", KindRecover: "targets",
-	KindFeedback: "items"}
-
 var accepting *activities.Accepting
 
 // operation is a request that one activity carries out in one transaction.
 type operation struct {
 	kind    string
 	common  schema.Operation
-	invalid error // what Validate says
-	body    any   // the request
-	step    any   // the activity: takes an activities.OperationRef and returns the result
+	request request
+	step    any // the activity: takes an activities.OperationRef and returns the result
 	summary string
+}
+
+// request is what an operation is started with.
+type request interface {
+	Validate() error              // in clients and activities; in workflows of runs of the first form
+	Misread() []schema.FieldError // what reading it found wrong
 }
 
 // outcome is what runOperation needs to know of a result.
@@ -59,43 +60,62 @@ type outcome interface {
 // only place in the history that carries content.
 func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 	var result R
-	if err := invalidRequest(op.invalid); err != nil {
-		return result, err
+	shown := display{lean(ctx)}
+	if !shown.lean {
+		if err := invalidRequest(op.request.Validate()); err != nil { //workflowcheck:ignore: it encodes payloads to measure them, which gives the same every time
+			return result, err
+		}
 	}
 	p := op.common.Principal
-	showOperation(ctx, PhaseWrite, op.summary, AttrTenant.ValueSet(p.Tenant), AttrAgent.ValueSet(p.Agent), AttrProject.ValueSet(p.Project))
-	ref, err := accept(ctx, op)
+	shown.begin(ctx, PhaseWrite, op.summary, p)
+	ref, err := accept(ctx, op, shown.lean)
+	op.request = nil // it is in Postgres
 	if err == nil {
 		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions(op.summary, infrastructureAttempts)), op.step, ref).Get(ctx, &result)
 	}
 	if err != nil {
-		showOperation(ctx, PhaseDone, op.summary, AttrOutcome.ValueSet(OutcomeFailed))
-		drop(ctx, ref)
+		shown.show(ctx, PhaseDone, op.summary, AttrOutcome.ValueSet(OutcomeFailed))
+		if ref.ID != "" {
+			drop(ctx, ref)
+		}
 		return result, err
 	}
 	indexChanged(ctx, p.Tenant, result.Changed())
-	showOperation(ctx, PhaseDone, op.summary+": "+result.Summary(), AttrOutcome.ValueSet(result.Summary()))
+	shown.show(ctx, PhaseDone, op.summary+": "+result.Summary(), AttrOutcome.ValueSet(result.Summary()))
 	return result, nil
 }
 
 // accept stages the request's body and returns the reference that activities take. It ends before a
-// cancellation is looked at: a body that arrives behind drop would stay.
-func accept(ctx workflow.Context, op operation) (activities.OperationRef, error) {
+// cancellation is looked at: a body that arrives behind drop would stay. Of a request that is refused there is
+// nothing to drop, and the reference is empty.
+func accept(ctx workflow.Context, op operation, check bool) (activities.OperationRef, error) {
 	ref := activities.OperationRef{Tenant: op.common.Principal.Tenant, ID: operationKey(ctx, op.common), WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID}
-	body, err := json.Marshal(op.body) //workflowcheck:ignore: encoding a struct gives the same bytes every time
+	body, err := json.Marshal(op.request) //workflowcheck:ignore: encoding a struct gives the same bytes every time
 	if err != nil {
 		return ref, temporal.NewNonRetryableApplicationError("the request cannot be encoded", activities.ErrTypeInvalidRequest, nil)
 	}
-	if err := schema.CheckEncodedSize(largeFields[op.kind], len(body)); err != nil {
+	in := activities.AcceptRequest{Operation: ref, Kind: op.kind, Body: body, Check: check}
+	if check {
+		in.Misread = op.request.Misread()
+	} else if err := schema.CheckEncodedSize(activities.LargeField(op.kind), len(body)); err != nil {
 		return ref, invalidRequest(err)
 	}
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
 	options := stageOptions
 	options.Summary = "accept the request"
-	err = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options), accepting.Accept,
-		activities.AcceptRequest{Operation: ref, Kind: op.kind, Body: body}).Get(ctx, nil)
-	return ref, err
+	accepted := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options), accepting.Accept, in)
+	if !check {
+		return ref, accepted.Get(ctx, nil)
+	}
+	var refusal activities.Refusal
+	if err := accepted.Get(ctx, &refusal); err != nil {
+		return ref, err
+	}
+	if err := refusal.Err(); err != nil {
+		return activities.OperationRef{}, invalidRequest(err)
+	}
+	return ref, nil
 }
 
 // drop deletes the body of a request that this run has not carried out and will not, whether it is
@@ -144,14 +164,6 @@ func invalidRequest(err error) error {
 	return temporal.NewNonRetryableApplicationError(err.Error(), activities.ErrTypeInvalidRequest, nil, invalid)
 }
 
-// showOperation makes the phase visible in the UI and to search.
-func showOperation(ctx workflow.Context, phase, details string, more ...temporal.SearchAttributeUpdate) {
-	workflow.SetCurrentDetails(ctx, "**"+phase+"**: "+details)
-	if err := workflow.UpsertTypedSearchAttributes(ctx, append(more, AttrPhase.ValueSet(phase))...); err != nil {
-		workflow.GetLogger(ctx).Warn("search attributes not set", "phase", phase, "error", err)
-	}
-}
-
 // OperationWorkflowID is the id of the run of an operation (principalID), the key being the
 // operation id or, without one, a digest of the request.
 func OperationWorkflowID(kind string, op schema.Operation, request any) string {
@@ -173,10 +185,10 @@ func startOperation(ctx context.Context, c client.Client, taskQueue, kind string
 	if invalid != nil {
 		return nil, invalid
 	}
-	if err := schema.CheckEncoded(largeFields[kind], request); err != nil {
+	if err := schema.CheckEncoded(activities.LargeField(kind), request); err != nil {
 		return nil, err
 	}
-	run, err := c.ExecuteWorkflow(ctx, operationStart(taskQueue, kind, op, request, summary), fn, request) // of a run that has ended, it returns the handle
+	run, err := startRun(ctx, c, operationStart(taskQueue, kind, op, request, summary), fn, request) // of a run that has ended, it returns the handle
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", kind, err)
 	}
@@ -191,6 +203,7 @@ func operationStart(taskQueue, kind string, op schema.Operation, request any, su
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		StaticSummary:            summary,
+		TypedSearchAttributes:    ofPrincipal(op.Principal),
 	}
 	if op.OperationID != "" {
 		options.WorkflowIDReusePolicy = enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY

@@ -9,7 +9,6 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
@@ -28,22 +27,25 @@ const changeInvalidRecall = "show-invalid-recall"
 // in the marker of the local activity and in the result. They are encrypted when the worker has a payload
 // key; a request with ids_only leaves the answer's texts out altogether.
 func Recall(ctx workflow.Context, req schema.RecallRequest) (schema.RecallResponse, error) {
-	p := req.Principal
-	whose := []temporal.SearchAttributeUpdate{AttrTenant.ValueSet(p.Tenant), AttrAgent.ValueSet(p.Agent), AttrProject.ValueSet(p.Project)}
-	invalid := validate(ctx, &req)
-	if err := invalidRequest(invalid); err != nil {
-		// Its text may be of what is erased later: an erasure finds runs by their tenant.
-		if workflow.GetVersion(ctx, changeInvalidRecall, workflow.DefaultVersion, 1) != workflow.DefaultVersion {
-			showOperation(ctx, PhaseDone, "invalid request", append(whose, AttrOutcome.ValueSet(OutcomeFailed))...)
+	shown := display{lean(ctx)}
+	if !shown.lean {
+		if err := refuseRecall(ctx, shown, &req); err != nil {
+			return schema.RecallResponse{}, err
 		}
-		return schema.RecallResponse{}, err
 	}
-	showOperation(ctx, PhaseRecall, "asking", whose...)
-	var out schema.RecallResponse
+	// Its text may be of what is erased later, also when it is refused: an erasure finds runs by their tenant.
+	shown.begin(ctx, PhaseRecall, "asking", req.Principal)
+	var out activities.RecallResult
 	info := workflow.GetInfo(ctx)
 	// The first run id stays the same over retries and resets: the retrieval is recorded once.
 	in := activities.RecallRequest{Key: info.WorkflowExecution.ID + "#" + info.FirstRunID, Request: req}
+	if shown.lean {
+		in.Misread, in.Unknown, in.Check = req.Misread(), req.Unknown(), true
+	}
 	err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, recallOptions), recalling.RecallMemories, in).Get(ctx, &out)
+	if err == nil {
+		err = invalidRequest(out.Err())
+	}
 	outcome := OutcomeOK
 	switch {
 	case err != nil:
@@ -51,11 +53,20 @@ func Recall(ctx workflow.Context, req schema.RecallRequest) (schema.RecallRespon
 	case len(out.Meta.Degraded) > 0:
 		outcome = OutcomeDegraded
 	}
-	showOperation(ctx, PhaseDone, fmt.Sprintf("%d memories, %d channels or stages left out", len(out.Results), len(out.Meta.Degraded)), AttrOutcome.ValueSet(outcome))
+	shown.show(ctx, PhaseDone, fmt.Sprintf("%d memories, %d channels or stages left out", len(out.Results), len(out.Meta.Degraded)), AttrOutcome.ValueSet(outcome))
 	if err != nil {
 		return schema.RecallResponse{}, err
 	}
-	return out, nil
+	return out.RecallResponse, nil
+}
+
+// refuseRecall says what is wrong with a request, in a run of the first form.
+func refuseRecall(ctx workflow.Context, shown display, req *schema.RecallRequest) error {
+	err := invalidRequest(validate(ctx, req))
+	if err != nil && workflow.GetVersion(ctx, changeInvalidRecall, workflow.DefaultVersion, 1) != workflow.DefaultVersion {
+		shown.show(ctx, PhaseDone, "invalid request", append(whose(req.Principal), AttrOutcome.ValueSet(OutcomeFailed))...)
+	}
+	return err
 }
 
 // RecallWorkflowID is the id of the run that answers a request (principalID). The key is a digest: it is
@@ -79,6 +90,7 @@ func recallStart(taskQueue string, req schema.RecallRequest) client.StartWorkflo
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		StaticSummary:            fmt.Sprintf("recall for %s of %s", req.Principal.Agent, req.Principal.Tenant),
+		TypedSearchAttributes:    ofPrincipal(req.Principal),
 	}
 }
 
@@ -88,7 +100,7 @@ func StartRecall(ctx context.Context, c client.Client, taskQueue string, req sch
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	run, err := c.ExecuteWorkflow(ctx, recallStart(taskQueue, req), Recall, req)
+	run, err := startRun(ctx, c, recallStart(taskQueue, req), Recall, req)
 	if err != nil {
 		return nil, fmt.Errorf("start recall: %w", err)
 	}

@@ -14,7 +14,7 @@ var recovering *activities.Recovering
 
 // Recover takes back soft deletions.
 func Recover(ctx workflow.Context, req schema.RecoverRequest) (schema.RecoverResult, error) {
-	return runOperation[schema.RecoverResult](ctx, operation{kind: KindRecover, common: req.Operation, invalid: req.Validate(), body: req,
+	return runOperation[schema.RecoverResult](ctx, operation{kind: KindRecover, common: req.Operation, request: &req,
 		step: recovering.Recover, summary: "recover"})
 }
 

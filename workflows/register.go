@@ -22,7 +22,7 @@ type Dependencies struct {
 	Embedders   func(inference.EmbeddingModel) (inference.Embedder, error) // of models that are not Brain's, while an index of one is in use; may be nil
 	Policy      memory.WritePolicy
 	Rules       func() *memory.Policy // classification rules in force; nil, or a nil policy, for the defaults
-	Concurrency int                   // model calls at once in one activity
+	Concurrency int                   // model calls at once in one activity; inference.Gate bounds those of a process
 	Now         func() time.Time      // the activities' clock; time.Now when nil
 	Recaller    *recall.Recaller      // the read path; nil for one over Store, Index and Brain's embedder
 	Callers     Callers               // who may call the Nexus service for which tenants

@@ -63,6 +63,8 @@ type ReindexProgress struct {
 	Dropped    int                       `json:"dropped"` // generations
 	Cursor     activities.Cursor         `json:"cursor"`  // of the fill
 	FilledAll  bool                      `json:"filled_all,omitempty"`
+	Rebuilt    bool                      `json:"rebuilt,omitempty"` // its indexes in Postgres
+	Comparing  *Comparison               `json:"comparing,omitempty"`
 }
 
 // ReindexResult is what a rebuild did.
@@ -76,10 +78,14 @@ type ReindexResult struct{ ReindexProgress }
 // It may be interrupted anywhere: a run takes up what it finds. Cancelled, it drops what it has built, unless
 // that is searched by then: then it leaves what was searched before to the next run.
 func Reindex(ctx workflow.Context, in ReindexInput) (ReindexResult, error) {
-	if err := invalidRequest(validate(ctx, &in)); err != nil {
+	run := &reindex{display: display{lean(ctx)}, in: in}
+	if !run.lean {
+		if err := invalidRequest(validate(ctx, &in)); err != nil {
+			return ReindexResult{}, err
+		}
+	} else if err := invalidRequest(in.misread()); err != nil {
 		return ReindexResult{}, err
 	}
-	run := &reindex{in: in}
 	if in.Sofar != nil {
 		run.ReindexProgress = *in.Sofar
 	}
@@ -102,6 +108,7 @@ func Reindex(ctx workflow.Context, in ReindexInput) (ReindexResult, error) {
 
 // reindex is one rebuild at work.
 type reindex struct {
+	display
 	ReindexProgress
 	in ReindexInput
 }
@@ -116,12 +123,13 @@ func (run *reindex) build(ctx workflow.Context) error {
 		return err
 	}
 	generation := activities.GenerationRequest{Generation: run.Generation.ID}
-	if run.Replaces != nil && run.Replaces.Model == run.Generation.Model {
+	if run.Replaces != nil && run.Replaces.Model == run.Generation.Model && !run.Rebuilt {
 		run.show(ctx, PhaseRebuild)
 		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, rebuildOptions), indexing.RebuildIndexes, generation).Get(ctx, nil); err != nil {
 			return err
 		}
 	}
+	run.Rebuilt = true
 	if err := run.verify(ctx); err != nil {
 		return err
 	}
@@ -169,22 +177,36 @@ func (run *reindex) fill(ctx workflow.Context) error {
 		run.Cursor, run.FilledAll = page.Cursor, page.Done
 		run.show(ctx, PhaseFill)
 		if !run.FilledAll && workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			next := run.in
-			next.Sofar = &run.ReindexProgress
-			return workflow.NewContinueAsNewError(ctx, Reindex, next)
+			return run.goOn(ctx)
 		}
 	}
 	return nil
 }
 
+// goOn continues as a new run, which begins where this one is.
+func (run *reindex) goOn(ctx workflow.Context) error {
+	next := run.in
+	next.Sofar = &run.ReindexProgress
+	return continueAsNew(ctx, Reindex, next)
+}
+
 // verify compares the new generation with Postgres until nothing differs, then counts and samples it.
 func (run *reindex) verify(ctx workflow.Context) error {
-	for run.Rounds = 0; ; {
+	for {
 		run.show(ctx, PhaseVerify)
-		drift, err := compareOnce(ctx, run.Generation.ID, true, &run.Drift)
+		round := Comparison{Generation: run.Generation.ID, Repair: true}
+		if run.Comparing != nil {
+			round, run.Comparing = *run.Comparing, nil
+		}
+		done, err := round.compare(ctx, run.lean, &run.Drift)
 		if err != nil {
 			return err
 		}
+		if !done {
+			run.Comparing = &round
+			return run.goOn(ctx)
+		}
+		drift := round.Found
 		run.Rounds++
 		run.Drift = drift
 		if drift.Found() == 0 {
@@ -232,7 +254,7 @@ func (run *reindex) abandon(ctx workflow.Context) {
 // show tells the UI where the run stands.
 func (run *reindex) show(ctx workflow.Context, phase string, more ...temporal.SearchAttributeUpdate) {
 	run.Phase = phase
-	showOperation(ctx, phase, fmt.Sprintf("%s; %d of %d memories, %d embedded, %d refused; comparison %d found %d differences",
+	run.display.show(ctx, phase, fmt.Sprintf("%s; %d of %d memories, %d embedded, %d refused; comparison %d found %d differences",
 		run.Generation.Model, run.Filled, run.Memories, run.Embedded, run.Refused, run.Rounds, run.Drift.Found()), more...)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -203,7 +204,8 @@ func TestUpdatesSayWhatIsWrongWithTheRequest(t *testing.T) {
 	whose := `"principal": {"tenant": "t", "agent": "a"}`
 	for _, test := range []struct{ workflow, update, request, field, problem string }{
 		{"Ingest", workflows.UpdateStaged, `{` + whose + `, "candidates": [{"content": "x", "importance": "` + canary + `"}]}`, "candidates[0].importance", "must be a number"},
-		{"Ingest", workflows.UpdateStaged, `{` + whose + `, "candidates": [{"content": "x", "sorce_kind": "` + canary + `"}]}`, "candidates[0].sorce_kind", "unknown field"},
+		{"Ingest", workflows.UpdateStaged, `{` + whose + `, "candidates": [{"content": "x", "CONTENT": "` + canary + `"}]}`, "candidates[0].CONTENT", "is given twice"},
+		{"Forget", workflows.UpdateSelected, `{` + whose + `, "reason": "r", "selector": {"all": true, "unles": "` + canary + `"}}`, "selector.unles", "unknown field"},
 		{"Ingest", workflows.UpdateStaged, `["` + canary + `"]`, "(json)", "must be an object"},
 		{"Forget", workflows.UpdateSelected, `{` + whose + `, "reason": "r", "selector": {"ids": "` + canary + `"}}`, "selector.ids", "must be a list"},
 		{"Forget", workflows.UpdateSelected, `{` + whose + `, "selector": {"all": true}}`, "reason", "is required"},
@@ -223,4 +225,51 @@ func TestUpdatesSayWhatIsWrongWithTheRequest(t *testing.T) {
 		require.NotContains(t, err.Error(), canary)
 	}
 	require.Empty(t, testkit.RowCounts(t, testkit.Owner(t, h.DatabaseURL)))
+}
+
+// A newer client may set a field that this worker does not know: the run goes on without it, and says so. Where an
+// unknown field may guard a change, the request is refused instead, before anything is changed.
+func TestFieldsOfNewerClients(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	p := testkit.Principal()
+	whose := map[string]any{"tenant": p.Tenant, "agent": p.Agent, "team": "new"}
+	start := func(workflow string, in any, out any) error {
+		run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(), TaskQueue: h.TaskQueue}, workflow, in)
+		require.NoError(t, err)
+		return run.Get(ctx, out)
+	}
+	var ingested workflows.IngestResult
+	require.NoError(t, start("Ingest", map[string]any{"principal": whose, "candidates": []any{map[string]any{"content": "Tea is served hot.", "mood": canary}}}, &ingested))
+	require.ElementsMatch(t, []string{"principal.team", "candidates[0].mood"}, ingested.Ignored)
+	require.Len(t, ingested.MemoryIDs, 1)
+	var answer schema.RecallResponse
+	require.NoError(t, start("Recall", map[string]any{"principal": whose, "query": "tea", "tone": canary}, &answer))
+	require.ElementsMatch(t, []string{"principal.team", "tone"}, answer.Meta.Ignored)
+	require.NotEmpty(t, answer.Results)
+	var judged schema.FeedbackResult
+	require.NoError(t, start("Feedback", map[string]any{"principal": whose, "retrieval_id": answer.RetrievalID, "outcome": "success", "stars": 5}, &judged))
+	require.NotEmpty(t, judged.Items)
+	require.NoError(t, start("DecaySweep", map[string]any{"tenant": p.Tenant, "gently": true}, nil))
+
+	db := testkit.Owner(t, h.DatabaseURL)
+	before := testkit.Digest(t, db, "memories", "true")
+	guarded := map[string]any{"principal": map[string]any{"tenant": p.Tenant, "agent": p.Agent}, "reason": "r", "only_if": canary}
+	for workflow, more := range map[string]map[string]any{
+		"Forget":  {"selector": map[string]any{"ids": ingested.MemoryIDs}, "execute": true},
+		"Modify":  {"patches": []any{map[string]any{"id": ingested.MemoryIDs[0], "pinned": true}}},
+		"Recover": {"targets": []any{map[string]any{"id": ingested.MemoryIDs[0]}}},
+	} {
+		in := maps.Clone(guarded)
+		maps.Copy(in, more)
+		err := start(workflow, in, nil)
+		var app *temporal.ApplicationError
+		require.ErrorAs(t, err, &app, workflow)
+		require.Equal(t, activities.ErrTypeInvalidRequest, app.Type())
+		require.Contains(t, app.Message(), "only_if: unknown field")
+		require.NotContains(t, err.Error(), canary)
+	}
+	require.Equal(t, before, testkit.Digest(t, db, "memories", "true"))
 }

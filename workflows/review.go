@@ -3,18 +3,14 @@ package workflows
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/schema"
@@ -52,42 +48,54 @@ var reviewing *activities.Reviewing
 // A run holds no state of its own: what is open stands in Postgres, so that a decision finds its
 // proposal also when an earlier run has ended or was never there (Decide starts one). The reviewer's
 // words come in once, with the update; no other content passes through the history.
+//
+// A decision that it has accepted is carried out before the run ends, also when the run is cancelled.
 func Review(ctx workflow.Context, in ReviewInput) (ReviewProgress, error) {
-	run := &review{in: in, ref: activities.ReviewRef{Tenant: in.Tenant, BatchID: in.BatchID}}
+	run := &review{display: display{lean(ctx)}, in: in, ref: activities.ReviewRef{Tenant: in.Tenant, BatchID: in.BatchID}}
 	if err := run.setup(ctx); err != nil {
 		return ReviewProgress{}, err
 	}
-	if err := invalidRequest(validate(ctx, &in)); err != nil {
+	err := invalidRequest(in.misread())
+	if !run.lean {
+		err = invalidRequest(validate(ctx, &in))
+	}
+	if err == nil {
+		err = run.work(ctx)
+	}
+	if err != nil {
+		drainHandlers(ctx)
 		return ReviewProgress{}, err
 	}
+	return run.finish(ctx), nil
+}
+
+// work ends without an error when nothing is open.
+func (run *review) work(ctx workflow.Context) error {
 	for {
 		run.moved = false
 		if err := run.look(ctx); err != nil {
-			return ReviewProgress{}, err
+			return err
 		}
 		if run.progress.Open == 0 {
-			if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
-				return ReviewProgress{}, err
-			}
+			drainHandlers(ctx)
 			if run.moved {
 				continue
 			}
-			return run.finish(ctx), nil
+			return nil
 		}
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
-				return ReviewProgress{}, err
-			}
-			return ReviewProgress{}, workflow.NewContinueAsNewError(ctx, Review, in)
+			drainHandlers(ctx)
+			return continueAsNew(ctx, Review, run.in)
 		}
 		if err := run.wait(ctx); err != nil {
-			return ReviewProgress{}, err
+			return err
 		}
 	}
 }
 
 // review is one run at work.
 type review struct {
+	display
 	in       ReviewInput
 	ref      activities.ReviewRef
 	progress ReviewProgress
@@ -130,7 +138,10 @@ func (run *review) look(ctx workflow.Context) error {
 		return nil
 	}
 	run.shown = true
-	showOperation(ctx, PhaseReview, run.counts(), AttrTenant.ValueSet(run.in.Tenant), AttrAgent.ValueSet(st.Agent), AttrProject.ValueSet(st.Project))
+	of := schema.Principal{Tenant: run.in.Tenant, Agent: st.Agent, Project: st.Project}
+	if !run.lean || run.progress.Open > 0 {
+		run.display.wait(ctx, PhaseReview, run.counts(), whose(of)...)
+	}
 	return nil
 }
 
@@ -163,9 +174,12 @@ func (run *review) wait(ctx workflow.Context) error {
 }
 
 // decide carries out one decision. It is keyed by the update's id: a decision delivered again after a
-// lost acknowledgement finds its first result, in this run or in a later one.
+// lost acknowledgement finds its first result, in this run or in a later one. It ends before a
+// cancellation is looked at.
 func (run *review) decide(ctx workflow.Context, req schema.ReviewRequest) (schema.ReviewResult, error) {
 	defer func() { run.moved = true }()
+	ctx, stop := workflow.NewDisconnectedContext(ctx)
+	defer stop()
 	info := workflow.GetInfo(ctx)
 	ref := activities.OperationRef{Tenant: run.in.Tenant, WorkflowID: info.WorkflowExecution.ID,
 		ID: info.WorkflowExecution.ID + "/" + req.ProposalID + "/" + workflow.GetCurrentUpdateInfo(ctx).ID}
@@ -176,10 +190,8 @@ func (run *review) decide(ctx workflow.Context, req schema.ReviewRequest) (schem
 	}
 	options := stageOptions
 	options.Summary = "accept the decision"
-	accepted, stop := workflow.NewDisconnectedContext(ctx) // as accept
-	defer stop()
-	err = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(accepted, options), accepting.Accept,
-		activities.AcceptRequest{Operation: ref, Kind: KindReview, Body: body}).Get(accepted, nil)
+	err = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options), accepting.Accept,
+		activities.AcceptRequest{Operation: ref, Kind: KindReview, Body: body}).Get(ctx, nil)
 	if err != nil {
 		return result, err
 	}
@@ -199,12 +211,9 @@ func (run *review) finish(ctx workflow.Context) ReviewProgress {
 	if run.progress.Expired > 0 {
 		outcome = OutcomeExpired
 	}
-	showOperation(ctx, PhaseDone, run.counts(), AttrOutcome.ValueSet(outcome))
+	run.display.show(ctx, PhaseDone, run.counts(), AttrOutcome.ValueSet(outcome))
 	return run.progress
 }
-
-// decideTries bounds how often Decide begins anew when a run ends under it.
-const decideTries = 5
 
 // Decide hands a decision to the review of a batch and returns what became of it. A review that is not
 // there is started: of old proposals, or of one that has ended. With an operation id the same decision
@@ -219,19 +228,13 @@ func Decide(ctx context.Context, c client.Client, taskQueue string, req schema.R
 	}
 	updateID := uuid.NewString()
 	if req.OperationID != "" {
-		updateID = req.OperationID + "/" + req.ProposalID
+		updateID = boundedUpdateID(req.OperationID + "/" + req.ProposalID)
 	}
 	var result schema.ReviewResult
-	for try := 1; ; try++ {
-		err := decideOnce(ctx, c, taskQueue, req, batchID, updateID, &result)
-		// A run that ends just then has not taken the update, or not answered it: its key makes a second
-		// try harmless.
-		var ended *serviceerror.NotFound
-		again := errors.As(err, &ended) || status.Code(err) == codes.Aborted
-		if err == nil || try == decideTries || ctx.Err() != nil || !again {
-			return result, invalidOr(err)
-		}
-	}
+	err := retryUpdate(ctx, true, func() error {
+		return decideOnce(ctx, c, taskQueue, req, batchID, updateID, &result)
+	})
+	return result, invalidOr(err)
 }
 
 func decideOnce(ctx context.Context, c client.Client, taskQueue string, req schema.ReviewRequest, batchID, updateID string, result *schema.ReviewResult) error {
@@ -268,5 +271,6 @@ func reviewOptions(taskQueue, tenant, batchID string, running enumspb.WorkflowId
 		WorkflowIDConflictPolicy: running,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		StaticSummary:            "review of batch " + batchID,
+		TypedSearchAttributes:    ofTenant(tenant),
 	}
 }

@@ -65,7 +65,7 @@ func newDesk(t *testing.T, open int) *desk {
 		d.state.Open, d.state.Expired, d.state.NextAt = 0, d.state.Open, nil
 		return nil
 	}).Maybe()
-	d.OnActivity(acceptingOf.Accept, mock.Anything, mock.Anything).Return(nil).Maybe()
+	d.OnActivity(acceptingOf.Accept, mock.Anything, mock.Anything).Return(activities.Refusal{}, nil).Maybe()
 	d.OnActivity(reviewingOf.DecideProposal, mock.Anything, mock.Anything).Return(func(_ context.Context, ref activities.OperationRef) (schema.ReviewResult, error) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -242,6 +242,7 @@ func TestIngestOfTheFirstVersionStartsNoReview(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)
 	s.toReview = 1
+	s.OnGetVersion("lean-history", workflow.DefaultVersion, workflow.Version(1)).Return(workflow.DefaultVersion)
 	s.OnGetVersion("start-review", workflow.DefaultVersion, workflow.Version(1)).Return(workflow.DefaultVersion)
 	result, err := s.run(t, 1)
 	require.NoError(t, err)

@@ -14,8 +14,7 @@ var revising *activities.Revising
 
 // Revise revises what is known.
 func Revise(ctx workflow.Context, req schema.ReviseRequest) (schema.ReviseResult, error) {
-	invalid := req.Validate() //workflowcheck:ignore: it encodes payloads to measure them, which gives the same every time
-	return runOperation[schema.ReviseResult](ctx, operation{kind: KindRevise, common: req.Operation, invalid: invalid, body: req,
+	return runOperation[schema.ReviseResult](ctx, operation{kind: KindRevise, common: req.Operation, request: &req,
 		step: revising.Revise, summary: reviseSummary(req)})
 }
 

@@ -41,6 +41,15 @@ func (s *strict) Validate() error { return s.decoded.Err() }
 // DropUnread reads the input as older runs did, and reports whether that makes a difference.
 func (s *strict) DropUnread() bool { return s.decoded.DropUnread() }
 
+// misread is what no version can read, as a *schema.ValidationError. Fields that this version does not know are left
+// out: a newer client may have set them.
+func (s *strict) misread() error {
+	if wrong := s.decoded.Misread(); len(wrong) > 0 {
+		return &schema.ValidationError{Fields: wrong}
+	}
+	return nil
+}
+
 // UnmarshalJSON reads the input strictly; Validate reports what it found.
 func (in *SweepInput) UnmarshalJSON(data []byte) error {
 	type plain SweepInput

@@ -61,7 +61,12 @@ const (
 // runSweep has activities sweep until nothing is left of what was due when the run began. It may be cancelled
 // at any time: what is committed stays, and the next run does the rest.
 func runSweep(ctx workflow.Context, in SweepInput, what string, fn, self any) (SweepResult, error) {
-	if err := invalidRequest(validate(ctx, &in)); err != nil {
+	shown := display{lean(ctx)}
+	if !shown.lean {
+		if err := invalidRequest(validate(ctx, &in)); err != nil {
+			return SweepResult{}, err
+		}
+	} else if err := invalidRequest(in.misread()); err != nil {
 		return SweepResult{}, err
 	}
 	out := SweepResult{activities.SweepResult{Counts: map[string]int{}}}
@@ -78,33 +83,33 @@ func runSweep(ctx workflow.Context, in SweepInput, what string, fn, self any) (S
 	info := workflow.GetInfo(ctx)
 	request := activities.SweepRequest{Run: info.WorkflowExecution.ID + "#" + info.FirstRunID, At: at, Tenant: in.Tenant, BatchSize: in.BatchSize, MaxBatches: batchesPerSweep}
 	attributes := []temporal.SearchAttributeUpdate{}
-	if in.Tenant != "" {
+	if _, ok := workflow.GetTypedSearchAttributes(ctx).GetKeyword(AttrTenant); in.Tenant != "" && (!shown.lean || !ok && len(in.Tenant) <= maxAttribute) {
 		attributes = append(attributes, AttrTenant.ValueSet(in.Tenant))
 	}
-	showOperation(ctx, PhaseSweep, what, attributes...)
+	shown.show(ctx, PhaseSweep, what, attributes...)
 	began := out.Batches
 	for !out.Done {
 		if out.Batches-began >= batchesPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			return out, workflow.NewContinueAsNewError(ctx, self, SweepInput{Tenant: in.Tenant, BatchSize: in.BatchSize, Sofar: &out.SweepResult, At: &at})
+			return out, continueAsNew(ctx, self, SweepInput{Tenant: in.Tenant, BatchSize: in.BatchSize, Sofar: &out.SweepResult, At: &at})
 		}
 		request.Cursor = out.Cursor
 		var part activities.SweepResult
 		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, sweepOptions(what)), fn, request).Get(ctx, &part); err != nil {
-			showOperation(ctx, PhaseSweep, sweepCounts(what, out), AttrOutcome.ValueSet(OutcomeFailed))
+			shown.show(ctx, PhaseSweep, sweepCounts(what, out), AttrOutcome.ValueSet(OutcomeFailed))
 			return out, err
 		}
 		out.SweepResult = out.Add(part) //workflowcheck:ignore: sums over a map are the same in any order
-		showOperation(ctx, PhaseSweep, sweepCounts(what, out))
+		shown.show(ctx, PhaseSweep, sweepCounts(what, out))
 	}
 	outcome := OutcomeOK
 	if len(out.Held) > 0 {
 		outcome = OutcomeHeld
 	}
 	if n := out.Counts["failed"]; n > 0 { // the others are swept; somebody has to look
-		showOperation(ctx, PhaseDone, sweepCounts(what, out), AttrOutcome.ValueSet(OutcomeFailed))
+		shown.show(ctx, PhaseDone, sweepCounts(what, out), AttrOutcome.ValueSet(OutcomeFailed))
 		return out, temporal.NewNonRetryableApplicationError(fmt.Sprintf("%d tenants could not be swept: the worker's log says why", n), activities.ErrTypeTenantsFailed, nil, out.Failed)
 	}
-	showOperation(ctx, PhaseDone, sweepCounts(what, out), AttrOutcome.ValueSet(outcome))
+	shown.show(ctx, PhaseDone, sweepCounts(what, out), AttrOutcome.ValueSet(outcome))
 	return out, nil
 }
 

@@ -60,7 +60,7 @@ func SyncIndex(ctx workflow.Context, in SyncIndexInput) (SyncIndexResult, error)
 			return SyncIndexResult{total}, nil
 		}
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			return SyncIndexResult{}, workflow.NewContinueAsNewError(ctx, SyncIndex, SyncIndexInput{Sofar: total, After: after})
+			return SyncIndexResult{}, continueAsNew(ctx, SyncIndex, SyncIndexInput{Sofar: total, After: after})
 		}
 	}
 }

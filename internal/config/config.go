@@ -39,6 +39,8 @@ import (
 type Config struct {
 	DatabaseURL   string
 	MaxConns      int
+	Slots         int // activities at once in a worker; 0: ActivitySlots
+	StickyRuns    int // workflow runs that a worker keeps in memory
 	TaskQueue     string
 	Namespace     string
 	TemporalUI    string // base URL, for links in output; may be empty
@@ -54,9 +56,10 @@ type Config struct {
 	Brain       string // rules or openai
 	Embedder    string // hash, local or openai
 	OpenAI      openai.Config
-	Local       local.Config // the prefixes are for openai too
-	EmbedCache  int          // vectors remembered in the process; 0 for none
-	Concurrency int          // model calls at once in one activity
+	Local       local.Config    // the prefixes are for openai too
+	EmbedCache  int             // vectors remembered in the process; 0 for none
+	Concurrency int             // model calls at once in the process; recalls do not count
+	Gate        *inference.Gate // of that many, which NewBrain puts before an endpoint; nil, as Load leaves it, for none
 
 	Reranker       string        // off, embedding or model
 	RerankTop      int           // candidates that it reads
@@ -92,6 +95,8 @@ func Load() (Config, error) {
 	c := Config{
 		DatabaseURL:   e.text("DATABASE_URL", ""),
 		MaxConns:      e.number("MNEME_DB_MAX_CONNS", 16),
+		Slots:         e.number("MNEME_ACTIVITY_SLOTS", 0),
+		StickyRuns:    e.number("MNEME_WORKFLOW_CACHE", 500),
 		TaskQueue:     e.text("MNEME_TASK_QUEUE", workflows.TaskQueue),
 		Namespace:     e.text("TEMPORAL_NAMESPACE", client.DefaultNamespace),
 		TemporalUI:    e.text("TEMPORAL_UI_URL", ""),
@@ -195,10 +200,10 @@ func (c Config) NewBrain(ctx context.Context) (inference.Brain, error) {
 		return inference.Brain{}, err
 	}
 	if c.Brain == "openai" {
-		brain.Extractor, brain.Decider = remote.Extractor, remote.Decider
+		brain.Extractor, brain.Decider = c.Gate.Extractor(remote.Extractor), c.Gate.Decider(remote.Decider)
 	}
 	if c.Embedder == "openai" {
-		embedder := inference.WithPrefixes(remote.Embedder, local.Prefix(c.Local.QueryPrefix), local.Prefix(c.Local.PassagePrefix))
+		embedder := inference.WithPrefixes(c.Gate.Embedder(remote.Embedder), local.Prefix(c.Local.QueryPrefix), local.Prefix(c.Local.PassagePrefix))
 		if brain.Embedder, err = c.cached(embedder); err != nil {
 			return inference.Brain{}, err
 		}

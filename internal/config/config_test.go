@@ -49,7 +49,7 @@ func TestLoadHasDefaultsThatWork(t *testing.T) {
 	clean(t)
 	c, err := config.Load()
 	require.NoError(t, err)
-	require.Equal(t, config.Config{MaxConns: 16, TaskQueue: workflows.TaskQueue, Namespace: client.DefaultNamespace, HealthAddress: "127.0.0.1:8085",
+	require.Equal(t, config.Config{MaxConns: 16, StickyRuns: 500, TaskQueue: workflows.TaskQueue, Namespace: client.DefaultNamespace, HealthAddress: "127.0.0.1:8085",
 		MetricsTenants: 50, SweepShare: 0.5, ImportanceDecay: 0.95, SweepBatch: 500, Pipeline: true, Graph: true, ReadyJobAge: 15 * time.Minute, ReadyIndexLag: 15 * time.Minute,
 		Principal: schema.Principal{Tenant: "default", Agent: "default"}, Qdrant: config.QdrantSettings{Prefix: "mneme"}, Brain: "rules", Embedder: "hash",
 		Reranker: "off", RerankTop: 20, RerankDeadline: 2 * time.Second, EmbedCache: 4096, Concurrency: 4, Policy: memory.DefaultWritePolicy()}, c)
@@ -62,7 +62,7 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 	clean(t)
 	key := strings.Repeat("k", 32)
 	for name, value := range map[string]string{
-		"DATABASE_URL": "postgres://x", "MNEME_DB_MAX_CONNS": "3", "MNEME_TASK_QUEUE": "q", "TEMPORAL_NAMESPACE": "n", "TEMPORAL_UI_URL": "http://ui", "MNEME_METRICS_TENANTS": "7", "MNEME_HEALTH_ADDR": ":1",
+		"DATABASE_URL": "postgres://x", "MNEME_DB_MAX_CONNS": "3", "MNEME_ACTIVITY_SLOTS": "2", "MNEME_WORKFLOW_CACHE": "100", "MNEME_TASK_QUEUE": "q", "TEMPORAL_NAMESPACE": "n", "TEMPORAL_UI_URL": "http://ui", "MNEME_METRICS_TENANTS": "7", "MNEME_HEALTH_ADDR": ":1",
 		"MNEME_READY_JOB_AGE": "5m", "MNEME_READY_INDEX_LAG": "0",
 		"MNEME_TENANT": "t", "MNEME_AGENT": "a", "MNEME_PROJECT": "p", "MNEME_SCOPE": "s", "MNEME_USER": "m", "MNEME_POLICY_GROUP": "g", "MNEME_BRAIN": "openai", "MNEME_EMBEDDER": "openai",
 		"MNEME_OPENAI_BASE_URL": "http://m", "MNEME_OPENAI_API_KEY": "sk", "MNEME_OPENAI_CHAT_MODEL": "chat", "MNEME_OPENAI_EMBEDDING_MODEL": "emb",
@@ -78,7 +78,7 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 	}
 	c, err := config.Load()
 	require.NoError(t, err)
-	require.Equal(t, config.Config{DatabaseURL: "postgres://x", MaxConns: 3, TaskQueue: "q", Namespace: "n", TemporalUI: "http://ui", HealthAddress: ":1", MetricsTenants: 7, SweepShare: 0.2, ImportanceDecay: 0.9, SweepBatch: 50, ReadyJobAge: 5 * time.Minute,
+	require.Equal(t, config.Config{DatabaseURL: "postgres://x", MaxConns: 3, Slots: 2, StickyRuns: 100, TaskQueue: "q", Namespace: "n", TemporalUI: "http://ui", HealthAddress: ":1", MetricsTenants: 7, SweepShare: 0.2, ImportanceDecay: 0.9, SweepBatch: 50, ReadyJobAge: 5 * time.Minute,
 		Principal: schema.Principal{Tenant: "t", Agent: "a", Project: "p", Scope: "s", PolicyGroup: "g", User: "m"}, Brain: "openai", Embedder: "openai",
 		OpenAI:   openai.Config{BaseURL: "http://m", APIKey: "sk", ChatModel: "chat", EmbeddingModel: "emb", EmbeddingDimensions: 8, Timeout: 9 * time.Second},
 		Reranker: "model", RerankTop: 5, RerankDeadline: 300 * time.Millisecond,

@@ -86,7 +86,7 @@ func (c Config) OtherEmbedder(model inference.EmbeddingModel) (inference.Embedde
 	if err != nil {
 		return nil, fmt.Errorf("embedder of the index's model: %w", err)
 	}
-	embedder := inference.WithPrefixes(brain.Embedder, query, passage)
+	embedder := inference.WithPrefixes(c.Gate.Embedder(brain.Embedder), query, passage)
 	if embedder.Model() != model {
 		return nil, vector.ErrNoEmbedder
 	}

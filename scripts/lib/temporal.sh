@@ -50,10 +50,12 @@ temporal_cli() { timeout 20 "$tool" "$@" --address "$(temporal_address)" >/dev/n
 
 # temporal_words FRONTEND-PORT UI-PORT: the arguments, one a line. Update with
 # start is on by default since server 1.28; priorities and fairness between
-# tenants are not.
+# tenants are not. Ids are held to what Postgres keeps of them, 255 characters:
+# SQLite would keep longer ones.
 temporal_words() {
 	printf '%s\n' server start-dev --ip 127.0.0.1 --port "$1" \
 		--db-filename "$state/temporal/temporal.db" --log-level warn \
+		--dynamic-config-value limit.maxIDLength=255 \
 		--dynamic-config-value matching.useNewMatcher=true \
 		--dynamic-config-value matching.enableFairness=true \
 		--dynamic-config-value matching.numTaskqueueReadPartitions=1 \
@@ -61,6 +63,10 @@ temporal_words() {
 		--dynamic-config-value frontend.namespaceRPS.visibility=1000 \
 		--dynamic-config-value history.transferProcessorMaxPollRPS=1000 \
 		--dynamic-config-value history.timerProcessorMaxPollRPS=1000
+	local setting
+	for setting in ${MNEME_TEMPORAL_CONFIG:-}; do
+		printf '%s\n' --dynamic-config-value "$setting"
+	done
 	if [[ -n $ephemeral ]]; then
 		printf '%s\n' --headless --sqlite-pragma synchronous=OFF
 	else

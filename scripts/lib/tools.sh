@@ -15,6 +15,14 @@ describe_tool() {
 		tool_dir=temporal module=github.com/temporalio/cli tool_package=$module/cmd/temporal
 		tool_hint='building the Temporal server from Go modules (first time only, 2 to 6 minutes)…'
 		;;
+	temporal-server)
+		tool_dir=temporal-server module=go.temporal.io/server tool_package=$module/cmd/server
+		tool_flags=(-tags disable_grpc_modules -ldflags '-s -w')
+		tool_hint='building the stock Temporal server from Go modules (first time only, 8 minutes or more)…'
+		;;
+	temporal-sql-tool)
+		tool_dir=temporal-server module=go.temporal.io/server tool_package=$module/cmd/tools/sql
+		;;
 	staticcheck)
 		tool_dir=lint module=honnef.co/go/tools tool_package=$module/cmd/staticcheck
 		;;

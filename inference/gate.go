@@ -1,0 +1,129 @@
+package inference
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/mneme/mneme/memory"
+)
+
+// Gate lets a number of model calls through at once, whoever makes them: one gate a process keeps an endpoint from
+// being asked by every activity at once. The nil Gate lets everything through.
+type Gate struct{ permits *semaphore.Weighted }
+
+// NewGate returns a gate for n calls at once; nil where n is 0.
+func NewGate(n int) *Gate {
+	if n <= 0 {
+		return nil
+	}
+	return &Gate{permits: semaphore.NewWeighted(int64(n))}
+}
+
+// waitingEvery is how often a call that waits at the gate says so.
+const waitingEvery = 5 * time.Second
+
+type (
+	interactiveKey struct{}
+	waitingKey     struct{}
+)
+
+// Interactive marks calls that somebody waits for, as in a recall: they do not wait at a gate behind a pipeline,
+// and have deadlines of their own.
+func Interactive(ctx context.Context) context.Context {
+	return context.WithValue(ctx, interactiveKey{}, true)
+}
+
+// WithWaiting has a function called every few seconds while a call waits at a gate: waiting for a turn is no
+// standstill.
+func WithWaiting(ctx context.Context, fn func()) context.Context {
+	return context.WithValue(ctx, waitingKey{}, fn)
+}
+
+// enter waits for a turn. Leave must be called after the call.
+func (g *Gate) enter(ctx context.Context) (leave func(), err error) {
+	if g == nil || ctx.Value(interactiveKey{}) != nil {
+		return func() {}, nil
+	}
+	leave = func() { g.permits.Release(1) }
+	if g.permits.TryAcquire(1) {
+		return leave, nil
+	}
+	if waiting, ok := ctx.Value(waitingKey{}).(func()); ok {
+		done := make(chan struct{})
+		defer close(done)
+		go func() {
+			tick := time.NewTicker(waitingEvery)
+			defer tick.Stop()
+			for {
+				select {
+				case <-tick.C:
+					waiting()
+				case <-done:
+					return
+				}
+			}
+		}()
+	}
+	if err := g.permits.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	return leave, nil
+}
+
+// Extractor is an extractor behind the gate.
+func (g *Gate) Extractor(e Extractor) Extractor { return gatedExtractor{g, e} }
+
+// Decider is a decider behind the gate.
+func (g *Gate) Decider(d Decider) Decider { return gatedDecider{g, d} }
+
+// Embedder is an embedder behind the gate.
+func (g *Gate) Embedder(e Embedder) Embedder { return gatedEmbedder{e, g} }
+
+type gatedExtractor struct {
+	gate *Gate
+	next Extractor
+}
+
+func (e gatedExtractor) Extract(ctx context.Context, src Source) (memory.Extraction, Usage, error) {
+	leave, err := e.gate.enter(ctx)
+	if err != nil {
+		return memory.Extraction{}, Usage{}, err
+	}
+	defer leave()
+	return e.next.Extract(ctx, src)
+}
+
+type gatedDecider struct {
+	gate *Gate
+	next Decider
+}
+
+func (d gatedDecider) Decide(ctx context.Context, fact memory.Fact, neighbors []memory.Neighbor) (memory.Proposal, Usage, error) {
+	leave, err := d.gate.enter(ctx)
+	if err != nil {
+		return memory.Proposal{}, Usage{}, err
+	}
+	defer leave()
+	return d.next.Decide(ctx, fact, neighbors)
+}
+
+type gatedEmbedder struct {
+	Embedder
+	gate *Gate
+}
+
+func (e gatedEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, Usage, error) {
+	leave, err := e.gate.enter(ctx)
+	if err != nil {
+		return nil, Usage{}, err
+	}
+	defer leave()
+	return e.Embedder.Embed(ctx, texts)
+}
+
+// EmbedQuery implements QueryEmbedder. A question does not wait.
+func (e gatedEmbedder) EmbedQuery(ctx context.Context, text string) ([]float32, Usage, error) {
+	return EmbedQuery(Interactive(ctx), e.Embedder, text)
+}

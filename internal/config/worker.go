@@ -1,0 +1,42 @@
+package config
+
+import (
+	"cmp"
+
+	"go.temporal.io/sdk/worker"
+)
+
+// Most pollers that the SDK may open for each kind of task. It begins with few and follows what waits.
+const maxPollers = 20
+
+// ActivitySlots is how many activities a worker runs at once: what MNEME_ACTIVITY_SLOTS says or, without it, three
+// quarters of its connections. The rest serves LocalSlots. Tasks that find no slot wait in Temporal, where waiting
+// costs no attempt; inside an activity they would wait for a connection while its time runs.
+func (c Config) ActivitySlots() int {
+	if c.Slots > 0 {
+		return c.Slots
+	}
+	return max(1, c.conns()*3/4)
+}
+
+// LocalSlots is how many local activities (staging, recalls) a worker runs at once, and how many Nexus operations:
+// the connections that activities leave, four at the most and one at the least.
+func (c Config) LocalSlots() int {
+	return max(1, min(4, c.conns()-c.ActivitySlots()))
+}
+
+// conns is how many connections there are at the least: without a number, the pool's own default.
+func (c Config) conns() int { return cmp.Or(c.MaxConns, 4) }
+
+// WorkerOptions are those that follow from the configuration.
+func (c Config) WorkerOptions() worker.Options {
+	pollers := worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{MaximumNumberOfPollers: maxPollers})
+	return worker.Options{
+		MaxConcurrentActivityExecutionSize:      c.ActivitySlots(),
+		MaxConcurrentLocalActivityExecutionSize: c.LocalSlots(),
+		MaxConcurrentNexusTaskExecutionSize:     c.LocalSlots(),
+		WorkflowTaskPollerBehavior:              pollers,
+		ActivityTaskPollerBehavior:              pollers,
+		NexusTaskPollerBehavior:                 pollers,
+	}
+}

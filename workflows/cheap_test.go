@@ -1,0 +1,67 @@
+package workflows_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows"
+)
+
+// What an ingest leaves in its history, beside what the first version left for the same batch: one upsert of search
+// attributes, for the outcome, and each id twice, in the acknowledgement and in the result.
+func TestHistoryOfAnIngest(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	batch := testkit.Request(testkit.Principal(), schema.SourceObservation)
+	for i := range 300 { // as in ingest-batch
+		batch.Candidates = append(batch.Candidates, schema.Candidate{Content: fmt.Sprintf("Sensor %d reads %d.", i, i*i)})
+	}
+	started, result := h.Ingest(t, batch)
+	now := &history.History{Events: rawHistory(t, h.Temporal, started.ID, started.RunID)}
+	before := capturedHistory(t, "ingest-batch")
+	t.Logf("300 candidates: %d events and %d bytes; before, %d and %d",
+		len(now.Events), proto.Size(now), len(before.Events), proto.Size(before))
+	require.Less(t, len(now.Events), len(before.Events))
+	require.Less(t, proto.Size(now), proto.Size(before)-10_000)
+	upserts := 0
+	for _, event := range now.Events {
+		if event.EventType == enumspb.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES {
+			upserts++
+		}
+	}
+	require.Equal(t, 1, upserts)
+	text := now.String()
+	for _, id := range result.MemoryIDs {
+		require.Equal(t, 2, strings.Count(text, id), id)
+	}
+	require.Equal(t, started.Ack.MemoryIDs, result.MemoryIDs)
+}
+
+// A namespace knows Mneme's search attributes once a worker has been there. What is started before waits for it.
+func TestStartsBeforeTheFirstWorker(t *testing.T) {
+	t.Parallel()
+	address := testkit.TemporalAddress(t)
+	c, err := client.Dial(client.Options{HostPort: address, Namespace: testkit.NewNamespace(t, address)})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	p := testkit.Principal()
+	_, err = workflows.StartRecall(t.Context(), c, workflows.TaskQueue, schema.RecallRequest{Principal: p, Query: "tea"})
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	req := testkit.Request(p, schema.SourceMemory, "Tea is served hot.")
+	_, err = workflows.StartIngest(ctx, c, workflows.TaskQueue, req)
+	require.Error(t, err, "nobody stages it yet")
+	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, statusOf(t, c, workflows.IngestWorkflowID(req)))
+}

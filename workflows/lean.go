@@ -1,0 +1,96 @@
+package workflows
+
+import (
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mneme/mneme/schema"
+)
+
+// changeLean marks runs of the second form where nothing else shows it: see lean.
+const changeLean = "lean-history"
+
+// lean reports whether a run has the second form. Such a run leaves validation to its first activity, whose
+// outcome is recorded: rules may change and the run replays. It upserts search attributes only for its outcome and
+// while it waits for a person, and it continues as new inside long rounds.
+//
+// A run that was started with its tenant is of that form: clients that set it are no older. Of others a marker
+// says so.
+func lean(ctx workflow.Context) bool {
+	if _, ok := workflow.GetTypedSearchAttributes(ctx).GetKeyword(AttrTenant); ok {
+		return true
+	}
+	return workflow.GetVersion(ctx, changeLean, workflow.DefaultVersion, 1) != workflow.DefaultVersion
+}
+
+// maxAttribute bounds the value of a search attribute in bytes: a request's names are not validated yet when they
+// are shown, and the server refuses values of more than 2 KB.
+const maxAttribute = 4 * schema.MaxNameLength
+
+// ofPrincipal are the search attributes with which a run is started.
+func ofPrincipal(p schema.Principal) temporal.SearchAttributes {
+	return temporal.NewSearchAttributes(whose(p)...)
+}
+
+// ofTenant are those where only the tenant is known.
+func ofTenant(tenant string) temporal.SearchAttributes {
+	return temporal.NewSearchAttributes(AttrTenant.ValueSet(tenant))
+}
+
+func whose(p schema.Principal) []temporal.SearchAttributeUpdate {
+	return []temporal.SearchAttributeUpdate{AttrTenant.ValueSet(p.Tenant), AttrAgent.ValueSet(p.Agent), AttrProject.ValueSet(p.Project)}
+}
+
+// display shows how a run stands: in the UI's details, and to search.
+type display struct{ lean bool }
+
+// begin shows the first phase and whose the run is, unless its start said so.
+func (d display) begin(ctx workflow.Context, phase, details string, p schema.Principal) {
+	if !d.lean {
+		d.show(ctx, phase, details, whose(p)...)
+		return
+	}
+	have := workflow.GetTypedSearchAttributes(ctx)
+	var missing []temporal.SearchAttributeUpdate
+	for _, name := range []struct {
+		key   temporal.SearchAttributeKeyKeyword
+		value string
+	}{{AttrTenant, p.Tenant}, {AttrAgent, p.Agent}, {AttrProject, p.Project}} {
+		if _, ok := have.GetKeyword(name.key); !ok && len(name.value) <= maxAttribute {
+			missing = append(missing, name.key.ValueSet(name.value))
+		}
+	}
+	d.show(ctx, phase, details, missing...)
+}
+
+// show shows a phase. In a lean run only the search attributes that are given are upserted.
+func (d display) show(ctx workflow.Context, phase, details string, more ...temporal.SearchAttributeUpdate) {
+	workflow.SetCurrentDetails(ctx, "**"+phase+"**: "+details)
+	if !d.lean {
+		more = append(more, AttrPhase.ValueSet(phase))
+	}
+	if len(more) == 0 {
+		return
+	}
+	// An attribute that cannot be set must not stop a run.
+	if err := workflow.UpsertTypedSearchAttributes(ctx, more...); err != nil {
+		workflow.GetLogger(ctx).Warn("search attributes not set", "phase", phase, "error", err)
+	}
+}
+
+// wait shows a phase in which the run waits for a person, or that it does not wait any more: to search, too.
+func (d display) wait(ctx workflow.Context, phase, details string, more ...temporal.SearchAttributeUpdate) {
+	if d.lean {
+		more = append(more, AttrPhase.ValueSet(phase))
+	}
+	d.show(ctx, phase, details, more...)
+}
+
+// continueAsNew ends a run that goes on as a new one, to which the SDK gives its search attributes. A run that is cancelled ends
+// instead: the new one would not know.
+func continueAsNew(ctx workflow.Context, fn, in any) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return workflow.NewContinueAsNewError(ctx, fn, in)
+}

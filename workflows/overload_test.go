@@ -1,0 +1,115 @@
+package workflows_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/interceptor"
+
+	"github.com/mneme/mneme/internal/config"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/vector"
+	"github.com/mneme/mneme/workflows"
+)
+
+// More work than the worker has connections waits in Temporal, not in activities whose time runs: nothing is tried
+// a second time, and no job dies.
+func TestOverloadWaits(t *testing.T) {
+	t.Parallel()
+	const conns, requests = 4, 30
+	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
+	pool, err := store.Open(t.Context(), store.Config{URL: h.DatabaseURL, MaxConns: conns})
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	h.Deps.Store, h.Deps.Index = pool, vector.PGVector{Store: pool}
+	db := testkit.Owner(t, h.DatabaseURL)
+	for _, table := range []string{"ingest_batches", "memory_entity_mentions"} { // a database that is slow to stage, and to link
+		_, err = db.Exec(t.Context(), `CREATE OR REPLACE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.2); RETURN NEW; END $$;
+			CREATE TRIGGER slowly BEFORE INSERT ON `+table+` FOR EACH STATEMENT EXECUTE FUNCTION slowly()`)
+		require.NoError(t, err)
+	}
+	var now, most atomic.Int32
+	var mu sync.Mutex
+	attempts := map[string]int32{} // the most of any run, by activity
+	options := config.Config{MaxConns: conns}.WorkerOptions()
+	options.Interceptors = []interceptor.WorkerInterceptor{&hook{around: func(ctx context.Context, name string, run func() (any, error)) (any, error) {
+		n := now.Add(1)
+		defer now.Add(-1)
+		for seen := most.Load(); n > seen && !most.CompareAndSwap(seen, n); seen = most.Load() {
+		}
+		mu.Lock()
+		attempts[name] = max(attempts[name], activity.GetInfo(ctx).Attempt)
+		mu.Unlock()
+		return run()
+	}}}
+	h.StartWorkerWith(t, options)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	p := testkit.Principal()
+	var all sync.WaitGroup
+	for i := range requests {
+		all.Go(func() {
+			started, err := workflows.StartIngest(ctx, h.Temporal, h.TaskQueue, testkit.Request(p, schema.SourceMemory, fmt.Sprintf("Machine number %d stands in hall %d.", i, i)))
+			if err == nil {
+				err = started.Run.Get(ctx, nil)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	require.LessOrEqual(t, int(most.Load()), conns, "activities at once")
+	for _, name := range []string{"StageCandidates", "ExtractFacts", "DecideFacts", "WriteProposals", "LinkEntities", "IndexBatch", "CompleteJobs"} {
+		require.EqualValues(t, 1, attempts[name], name)
+	}
+	require.Equal(t, requests, testkit.Rows(t, db, "jobs", "state = 'completed'"))
+	require.Zero(t, testkit.Rows(t, db, "jobs", "state <> 'completed' OR attempts > 1"))
+}
+
+// Once its texts are staged, a run that waits keeps none of them in the worker's memory.
+func TestARunKeepsNoContentAfterStaging(t *testing.T) {
+	reached, release := make(chan struct{}, 100), make(chan struct{})
+	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
+	options := config.Config{MaxConns: 12, Slots: 40}.WorkerOptions()
+	options.Interceptors = []interceptor.WorkerInterceptor{&hook{around: func(ctx context.Context, name string, run func() (any, error)) (any, error) {
+		if name == "ExtractFacts" {
+			reached <- struct{}{}
+			<-release
+		}
+		return run()
+	}}}
+	h.StartWorkerWith(t, options)
+	t.Cleanup(sync.OnceFunc(func() { close(release) }))
+	inUse := func() uint64 {
+		for range 3 {
+			runtime.GC()
+		}
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	const runs, size = 20, 200 << 10
+	before := inUse()
+	for i := range runs {
+		req := testkit.Request(testkit.Principal(), schema.SourceMemory, strings.Repeat(fmt.Sprintf("Hall %d is long. ", i), size/16))
+		_, err := workflows.StartIngest(t.Context(), h.Temporal, h.TaskQueue, req)
+		require.NoError(t, err)
+	}
+	for range runs {
+		<-reached
+	}
+	held := int64(inUse()) - int64(before)
+	t.Logf("%d runs of %d bytes hold %d", runs, size, held)
+	require.Less(t, held, int64(runs*size), "less than the texts themselves")
+}

@@ -1,0 +1,137 @@
+package workflows_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows"
+)
+
+// held is a worker in which the first run of one activity waits, before or after its work, until it is released.
+type held struct {
+	*testkit.Harness
+	reached chan struct{} // closed when it waits
+	release func()
+}
+
+func newHeld(t *testing.T, activity string, after bool) *held {
+	t.Helper()
+	h := &held{Harness: testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil), reached: make(chan struct{})}
+	released := make(chan struct{})
+	h.release = sync.OnceFunc(func() { close(released) })
+	t.Cleanup(h.release)
+	var once sync.Once
+	hold := func() { once.Do(func() { close(h.reached); <-released }) }
+	h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{&hook{around: func(_ context.Context, name string, run func() (any, error)) (any, error) {
+		if name == activity && !after {
+			hold()
+		}
+		out, err := run()
+		if name == activity && after {
+			hold()
+		}
+		return out, err
+	}}}})
+	return h
+}
+
+// A decision that a run has accepted is carried out once, however that run ends: renewed, as an erasure does
+// it, cancelled or terminated.
+func TestAnAcceptedDecisionSurvivesItsRun(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(context.Context, *held, schema.Principal, workflows.IngestResult) error{
+		"renewed": func(ctx context.Context, h *held, p schema.Principal, r workflows.IngestResult) error {
+			return workflows.RenewReview(ctx, h.Temporal, h.TaskQueue, p.Tenant, r.BatchID)
+		},
+		"cancelled": func(ctx context.Context, h *held, _ schema.Principal, r workflows.IngestResult) error {
+			return h.Temporal.CancelWorkflow(ctx, r.ReviewID, "")
+		},
+		"terminated": func(ctx context.Context, h *held, _ schema.Principal, r workflows.IngestResult) error {
+			return h.Temporal.TerminateWorkflow(ctx, r.ReviewID, "", "by a person")
+		},
+	} {
+		for moment, after := range map[string]bool{"before it is carried out": false, "before its answer": true} {
+			t.Run(name+" "+moment, func(t *testing.T) {
+				t.Parallel()
+				h := newHeld(t, "DecideProposal", after)
+				p := testkit.Principal()
+				result, item := moved(t, h.Harness, p, "Dana lives in Lisbon.", "Dana lives in Porto.")
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				var decided schema.ReviewResult
+				var err error
+				var answered sync.WaitGroup
+				answered.Go(func() {
+					decided, err = workflows.Decide(ctx, h.Temporal, h.TaskQueue, decision(p, item, schema.DecisionApprove), result.BatchID)
+				})
+				<-h.reached
+				require.NoError(t, end(ctx, h, p, result))
+				time.Sleep(500 * time.Millisecond) // the end reaches the worker first
+				h.release()
+				answered.Wait()
+				require.NoError(t, err)
+				require.Equal(t, schema.ReviewApplied, decided.Status)
+				db := testkit.Owner(t, h.DatabaseURL)
+				require.Equal(t, 1, testkit.Rows(t, db, "memory_history", "changed_by = 'operator:rita' AND event = 'modified'"), "once")
+				require.Zero(t, testkit.Rows(t, db, "staged_requests", ""), "nothing of the decision is left")
+			})
+		}
+	}
+}
+
+// What Postgres has taken as confirmed is answered so, though the run is cancelled at that moment.
+func TestAnAcceptedConfirmationIsAnswered(t *testing.T) {
+	t.Parallel()
+	h := newHeld(t, "ConfirmForget", true)
+	p := testkit.Principal()
+	known(t, h.Harness, p, "Tea is served hot.")
+	run, preview := startForget(t, h.Harness, forgetRequest(p, "", schema.Selector{Query: "tea"}))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	token := forgetToken(t, h.Harness, p, preview)
+	var approval schema.ForgetApproval
+	var err error
+	var answered sync.WaitGroup
+	answered.Go(func() {
+		approval, err = workflows.ConfirmForget(ctx, h.Temporal, run.GetID(), schema.ForgetConfirmation{Token: token})
+	})
+	<-h.reached
+	require.NoError(t, h.Temporal.CancelWorkflow(ctx, run.GetID(), run.GetRunID()))
+	time.Sleep(500 * time.Millisecond)
+	h.release()
+	answered.Wait()
+	require.NoError(t, err)
+	require.Equal(t, schema.ForgetConfirmed, approval.State)
+	receiptOf(t, run)
+}
+
+// A client that asks for the staging of a run that is terminated meanwhile starts it again: what was staged
+// is staged once.
+func TestAnAcceptedStagingSurvivesItsRun(t *testing.T) {
+	t.Parallel()
+	h := newHeld(t, "StageCandidates", true)
+	p := testkit.Principal()
+	req := testkit.Request(p, schema.SourceMemory, "Tea is served hot.")
+	req.IdempotencyKey = "k"
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var started workflows.Started
+	var err error
+	var answered sync.WaitGroup
+	answered.Go(func() { started, err = workflows.StartIngest(ctx, h.Temporal, h.TaskQueue, req) })
+	<-h.reached
+	require.NoError(t, h.Temporal.TerminateWorkflow(ctx, workflows.IngestWorkflowID(req), "", "by a person"))
+	h.release()
+	answered.Wait()
+	require.NoError(t, err)
+	require.Zero(t, testkit.Wait(t, started.Run).Dead)
+	require.Equal(t, 1, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "ingest_batches", ""))
+}
