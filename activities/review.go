@@ -61,7 +61,7 @@ type ExpireRequest struct {
 	Before time.Time `json:"before"`
 }
 
-// ExpireProposals ends what nobody decided in time: contradictions in contestation, the rest in nothing.
+// ExpireProposals ends what no one decided in time: contradictions in contestation, the rest in nothing.
 func (a *Reviewing) ExpireProposals(ctx context.Context, in ExpireRequest) error {
 	batch, err := in.batch()
 	if err != nil {

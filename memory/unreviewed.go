@@ -2,10 +2,10 @@ package memory
 
 import "github.com/mneme/mneme/schema"
 
-// ReasonUnreviewed is what history says of a proposal that nobody decided in time.
-const ReasonUnreviewed = "nobody decided in time"
+// NotReviewed is what history says of a proposal that no one decided in time.
+const NotReviewed = "no one decided in time"
 
-// Unreviewed is a proposal that nobody decided in time, beside a memory that it was decided on, as that is now.
+// Unreviewed is a proposal that no one decided in time, beside a memory that it was decided on, as that is now.
 type Unreviewed struct {
 	Proposal Proposal
 	Outcome  string // why it waited

@@ -23,7 +23,7 @@ func TestExpandShowsWhatWasNotedInTheSession(t *testing.T) {
 	w.put(w.p, schema.VisibilityPrivate, schema.Candidate{Content: "Then we buy another one.", Session: "s1", Speaker: "Bo"})
 	note := func(p schema.Principal, session, text string, level schema.Sensitivity) string {
 		return w.keep(p, schema.VisibilityPrivate, schema.MemoryRecord{Type: schema.TypeSemantic, Category: schema.CategoryDecision, Content: text, Session: session, Sensitivity: level,
-			Payload: []byte(fmt.Sprintf(`{"kind":"semantic","subject":"office","predicate":"states","object":%q,"validity":{"mode":"global"}}`, text))}).String()
+			Payload: []byte(fmt.Sprintf(`{"kind":"semantic","evidence":[{"kind":"event","ref":"evt://told"}],"subject":"office","predicate":"states","object":%q,"validity":{"mode":"global"}}`, text))}).String()
 	}
 	decided := note(w.p, "s1", "A second machine is on order", "")
 	note(w.p, "s1", "The budget is ninety thousand", schema.SensitivityHigh)

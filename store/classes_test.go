@@ -28,7 +28,7 @@ func TestVectorsOfEveryClassAreFound(t *testing.T) {
 	vec := store.Embedding{Model: hash, Vector: axis()}
 	for class := range classIndexes {
 		tier, typology, _ := strings.Cut(class, " ")
-		m := record(t, `{"type": "semantic", "confidence": 0.9, "tier": %q, "typology": %q, "payload": {"kind": "semantic", "subject": %q,
+		m := record(t, `{"type": "semantic", "confidence": 0.9, "tier": %q, "typology": %q, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": %q,
 			"predicate": "nests_in", "object": "the tower", "validity": {"mode": "global"}}}`, tier, typology, "kestrel "+class)
 		if typology == string(schema.TypologyEpisodic) {
 			m = episode(t, "", "the kestrel of "+class)
@@ -81,6 +81,7 @@ func TestVectorsOfEveryClassAreSearchedByTheirIndex(t *testing.T) {
 	s, err := store.OpenTraced(ctx, w.url+"&enable_sort=off", listen) // the table is too small for an index to pay
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
+	s.ScanUpTo(-1) // small tenants are compared one by one
 	for _, m := range []struct {
 		name, indexes string
 	}{{hash.Name, "memory_embeddings_hash_v1_"}, {model.Name, prefix}} {

@@ -354,7 +354,7 @@ func (l *lockedProposal) answer(r *schema.ReviewResult) {
 			r.Status, r.Why = schema.ReviewFrozen, "it was handed in under a mode that applies nothing"
 		}
 	case schema.ProposalExpired:
-		r.Status, r.Why = schema.ReviewExpired, memory.ReasonUnreviewed
+		r.Status, r.Why = schema.ReviewExpired, memory.NotReviewed
 		if r.MemoryID != "" {
 			r.Why += ": both are kept, as contested"
 		}

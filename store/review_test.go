@@ -556,7 +556,7 @@ func TestWhatNobodyDecidesExpires(t *testing.T) {
 	}
 	h := w.history(uuid.MustParse(items[1].SourceID))
 	require.Equal(t, "review-policy", h[len(h)-1].ChangedBy)
-	require.Equal(t, "nobody decided in time", h[len(h)-1].Reason)
+	require.Equal(t, "no one decided in time", h[len(h)-1].Reason)
 	result := w.settle(items[1], schema.DecisionApprove)
 	require.Equal(t, schema.ReviewExpired, result.Status)
 	require.Equal(t, schema.ProposalExpired, result.State)

@@ -340,7 +340,7 @@ func TestFilterAdmits(t *testing.T) {
 		"one tag":               {with(agent("d"), func(f *store.Filter) { f.Tags = []string{"x"} }), "tagged,tagged x"},
 		"all tags":              {with(agent("d"), func(f *store.Filter) { f.Tags = []string{"y", "x"} }), "tagged"},
 		"unknown tag":           {with(agent("d"), func(f *store.Filter) { f.Tags = []string{"x", "z"} }), ""},
-		"importance":            {with(agent("d"), func(f *store.Filter) { f.ImportanceMin = 0.5 }), "tagged"},
+		"importance":            {with(agent("d"), func(f *store.Filter) { f.ImportanceMin, f.Now = 0.5, w.now }), "tagged"},
 		"since":                 {with(agent("e"), func(f *store.Filter) { f.Since = ptr(jan.Add(time.Second)) }), "explicit pinned"},
 		"since, that moment":    {with(agent("e"), func(f *store.Filter) { f.Since = &jan }), "january,explicit pinned"},
 		"until, that moment":    {with(agent("e"), func(f *store.Filter) { f.Until = &jan }), ""},

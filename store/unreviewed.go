@@ -13,10 +13,10 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// actorExpiry is whom history names when nobody decided in time.
+// actorExpiry is whom history names when no one decided in time.
 const actorExpiry = "review-policy"
 
-// ExpireInput asks for the proposals of a batch that nobody decided in time.
+// ExpireInput asks for the proposals of a batch that no one decided in time.
 type ExpireInput struct {
 	Tenant  string
 	BatchID uuid.UUID
@@ -26,7 +26,7 @@ type ExpireInput struct {
 	Now     time.Time
 }
 
-// ExpireProposals ends the proposals of a batch that nobody decided in time, and returns how many there were.
+// ExpireProposals ends the proposals of a batch that no one decided in time, and returns how many there were.
 // What contradicts a memory is kept beside it, both marked as contested (memory.ContestUnreviewed); everything
 // else is given up. Each leaves a row in the history of its source. Calling it again finds none, or the rest.
 func (s *Store) ExpireProposals(ctx context.Context, in ExpireInput) (int, error) {
@@ -75,7 +75,7 @@ func (s *Store) giveUp(ctx context.Context, in ExpireInput) (n int, err error) {
 			FROM memory_candidates c
 			WHERE p.tenant = $1 AND p.batch_id = $2 AND p.expires_at <= $3 AND c.tenant = p.tenant AND c.id = p.candidate_id
 				AND `+waitsForReview+` AND NOT `+mayContradict+`
-			RETURNING p.id, c.id, c.memory_id, p.action, p.ordinal, p.fact`, in.Tenant, in.BatchID, in.Before.UTC(), actorExpiry, memory.ReasonUnreviewed, c.now)
+			RETURNING p.id, c.id, c.memory_id, p.action, p.ordinal, p.fact`, in.Tenant, in.BatchID, in.Before.UTC(), actorExpiry, memory.NotReviewed, c.now)
 		if err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (s *Store) giveUp(ctx context.Context, in ExpireInput) (n int, err error) {
 			n++
 			metadata := map[string]any{"proposalId": p.ID, "candidateId": p.CandidateID, "proposedAction": p.Proposal.Action, "batchId": in.BatchID, "expired": true}
 			p.whichFact(metadata)
-			c.history(historyRow{MemoryID: p.ParentID, Event: schema.EventNone, By: actorExpiry, Reason: memory.ReasonUnreviewed, Metadata: metadata})
+			c.history(historyRow{MemoryID: p.ParentID, Event: schema.EventNone, By: actorExpiry, Reason: memory.NotReviewed, Metadata: metadata})
 			p = pendingProposal{} // Scan would write into the fact's slices
 			return nil
 		})
@@ -111,7 +111,7 @@ func (c *change) expireOne(ctx context.Context, id uuid.UUID, in ExpireInput) (b
 		return false, nil
 	}
 	w := newWriting(c, batch, actorExpiry, in.Rules)
-	w.review = &reviewing{reason: memory.ReasonUnreviewed, expired: true}
+	w.review = &reviewing{reason: memory.NotReviewed, expired: true}
 	p := &l.pendingProposal
 	var against []uuid.UUID
 	if !in.Policy.Narrow(batch.Policy.Mode, false, nil).MutationsFrozen() {

@@ -168,7 +168,7 @@ func TestWhatContradictsNothingIsGivenUp(t *testing.T) {
 			w.expireAll(r)
 			require.Equal(t, before, w.count("memories", "status = 'active'"))
 			require.Zero(t, w.count("memories", "status = 'contested'"))
-			require.Equal(t, 1, w.count("proposals", "state = 'expired' AND memory_id IS NULL AND review_reason = 'nobody decided in time'"))
+			require.Equal(t, 1, w.count("proposals", "state = 'expired' AND memory_id IS NULL AND review_reason = 'no one decided in time'"))
 		})
 	}
 }

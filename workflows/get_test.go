@@ -115,7 +115,6 @@ func TestGetOfAnInvalidRequest(t *testing.T) {
 		"principal.tenant": schema.GetRequest{Principal: schema.Principal{Agent: "a"}, IDs: []string{uuid.NewString()}},
 		"ids":              schema.GetRequest{Principal: testkit.Principal()},
 		"ids[1]":           schema.GetRequest{Principal: testkit.Principal(), IDs: []string{uuid.NewString(), canary}},
-		"id":               map[string]any{"principal": testkit.Principal(), "id": canary},
 	} {
 		run, err := h.Temporal.ExecuteWorkflow(context.Background(), client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(), TaskQueue: h.TaskQueue}, "Get", in)
 		require.NoError(t, err)

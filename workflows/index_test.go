@@ -433,11 +433,11 @@ func TestReindexInPostgres(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, same.Embedded)
 	require.NotEqual(t, before, rebuilt(), "the indexes are others than before")
-	require.Equal(t, 4, len(strings.Fields(rebuilt())))
+	require.Equal(t, 5, len(strings.Fields(rebuilt())))
 	next, err := x.reindex(workflows.ReindexInput{Model: "next-v1"})
 	require.NoError(t, err)
 	require.Equal(t, next.Filled, next.Embedded)
-	require.Equal(t, 8, len(strings.Fields(rebuilt())))
+	require.Equal(t, 10, len(strings.Fields(rebuilt())))
 	require.EqualValues(t, next.Filled, testkit.Rows(t, owner, "memory_embeddings", "model = 'next-v1'"))
 
 	_, err = x.reindex(workflows.ReindexInput{Model: "unheard-of"})

@@ -42,7 +42,7 @@ var reviewing *activities.Reviewing
 // Review waits for people to decide on the proposals that an ingest could not apply by itself
 // (document 002 "Shadow Mode vs. Controlled Writes"): those that a rule held back, and contradictions.
 // The update UpdateDecide carries one decision out and returns what became of it. The run ends when no
-// proposal of the batch is open. Those that nobody decided in time are given up, except contradictions: both
+// proposal of the batch is open. Those that no one decided in time are given up, except contradictions: both
 // sides are kept and marked as contested.
 //
 // A run holds no state of its own: what is open stands in Postgres, so that a decision finds its

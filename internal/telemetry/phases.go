@@ -45,6 +45,7 @@ var phaseOf = map[string]string{
 	"ContinueForget": workflows.PhaseForget,
 	"Review":         workflows.PhaseReview,
 	"Recall":         workflows.PhaseRecall,
+	"Get":            workflows.PhaseRecall,
 	"Feedback":       "feedback",
 	"DecaySweep":     PhaseDecay,
 	"RetentionPurge": PhaseRetention,

@@ -140,15 +140,22 @@ func (t *Traces) Close() {
 var (
 	statementVerb  = regexp.MustCompile(`(?i)^\s*([a-z]+)`)
 	statementTable = regexp.MustCompile(`(?i)\b(?:from|into|update)\s+([a-z_][a-z0-9_]*)`)
+	withChange     = regexp.MustCompile(`(?i)\b(update|insert\s+into|delete\s+from)\s+([a-z_][a-z0-9_]*)`)
 )
 
-// statementName is what a statement is called in a trace: its verb and the first table that it names.
+// statementName is what a statement is called in a trace: its verb and the first table that it names. One that
+// begins with WITH is called by the first change in it.
 func statementName(sql string) string {
 	verb := statementVerb.FindStringSubmatch(sql)
 	if verb == nil {
 		return "statement"
 	}
 	name := strings.ToUpper(verb[1])
+	if name == "WITH" {
+		if change := withChange.FindStringSubmatch(sql); change != nil {
+			return strings.ToUpper(strings.Fields(change[1])[0]) + " " + strings.ToLower(change[2])
+		}
+	}
 	if table := statementTable.FindStringSubmatch(sql); table != nil {
 		name += " " + strings.ToLower(table[1])
 	}

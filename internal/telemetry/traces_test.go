@@ -132,6 +132,7 @@ func TestStatementsAreNamedByVerbAndTable(t *testing.T) {
 		"\n\t\tUPDATE jobs j SET state = 'done' FROM memory_candidates c": "UPDATE jobs",
 		"insert into memory_history (a) VALUES ($1)":                      "INSERT memory_history",
 		"WITH c AS (SELECT id FROM memory_candidates) SELECT * FROM c":    "WITH memory_candidates",
+		"WITH c AS (SELECT 1 FROM a) UPDATE jobs SET state = 'x'":         "UPDATE jobs",
 		"SELECT mneme_tenants($1, $2)":                                    "SELECT",
 		"begin":                                                           "BEGIN",
 		"":                                                                "statement",
