@@ -69,7 +69,7 @@ func denied(err error) bool {
 
 // statementTimeout says that Postgres answers, and ended a statement that took too long.
 func statementTimeout(err error) error {
-	return &codedError{exitFailure, fmt.Errorf("Postgres ended a statement at its time limit; try again, or ask for less at once: %w", err)}
+	return &codedError{exitFailure, fmt.Errorf("a statement was ended by Postgres at its time limit; try again, or ask for less at once: %w", err)}
 }
 
 func postgresAway(err error) error {
