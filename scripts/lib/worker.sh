@@ -29,6 +29,9 @@ worker_start() {
 
 worker_stop() { end worker TERM; }
 
+# worker_current: whether the running worker is the binary that is there now, and not one that a build has replaced.
+worker_current() { [[ /proc/$(cat "$state/worker.pid" 2>/dev/null)/exe -ef ${MNEME_WORKER:-$checkout/bin/worker} ]]; }
+
 worker_listens() { listens "$(recall MNEME_WORKER_PORT)"; }
 
 # worker_answers: whether /readyz says 200. Bash speaks enough HTTP for that.
