@@ -33,8 +33,9 @@ type app struct {
 	timeout time.Duration
 	started bool // flags and arguments were understood
 
-	interrupted string // what to say of an interrupt
-	told        sync.Map
+	interrupted string     // what to say of an interrupt
+	told        sync.Map   // what noteOnce has said
+	noting      sync.Mutex // one note at a time
 
 	store    *store.Store
 	temporal client.Client
@@ -180,8 +181,10 @@ func (a *app) follow(ctx context.Context, run client.WorkflowRun, result any) er
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
+	var watch sync.WaitGroup
+	defer watch.Wait() // it must not write to what the caller reads by then
 	defer cancel(nil)
-	go func() {
+	watch.Go(func() {
 		tick := time.NewTicker(watchEvery)
 		defer tick.Stop()
 		told := ""
@@ -191,7 +194,7 @@ func (a *app) follow(ctx context.Context, run client.WorkflowRun, result any) er
 				return
 			case <-tick.C:
 			}
-			if w, err := a.workerState(ctx, c); err == nil && !w.there() {
+			if w, err := a.workerState(ctx, c); err == nil && ctx.Err() == nil && !w.there() {
 				if time.Since(w.seen) > workerAway {
 					cancel(unavailable("no worker is there to go on with workflow %s; it is durable in Temporal and will run when a worker starts: `make worker`", run.GetID()))
 					return
@@ -203,7 +206,7 @@ func (a *app) follow(ctx context.Context, run client.WorkflowRun, result any) er
 				a.note("mneme: still trying: %s", oneLine(trouble))
 			}
 		}
-	}()
+	})
 	err = run.Get(ctx, result)
 	var coded *codedError
 	if err != nil && errors.As(context.Cause(ctx), &coded) {

@@ -36,6 +36,8 @@ func writeJSON(w io.Writer, v any) error {
 // note tells a person something beside the output.
 func (a *app) note(format string, args ...any) {
 	if !a.json {
+		a.noting.Lock()
+		defer a.noting.Unlock()
 		_, _ = fmt.Fprintf(a.errOut, format+"\n", args...)
 	}
 }
