@@ -111,7 +111,8 @@ func (a *Decision) DecideFacts(ctx context.Context, r Range) (DecideResult, erro
 		return a.Store.SaveDecisions(ctx, sr, ids, facts, now(a.Now))
 	})
 	until, size := time.Now().Add(partialAfter), decideGroup
-	for first := true; len(todo) > 0 && !result.More; first = false {
+	first := true // until a group is handled: an attempt that returns has made progress
+	for len(todo) > 0 && !result.More {
 		if result.More = !first && !time.Now().Before(until); result.More {
 			break
 		}
@@ -127,7 +128,7 @@ func (a *Decision) DecideFacts(ctx context.Context, r Range) (DecideResult, erro
 			return result, fail(stalled(ctx, err))
 		}
 		advance(ctx)
-		todo = todo[len(group):]
+		todo, first = todo[len(group):], false
 		result.WithoutVectors = result.WithoutVectors || !withVectors
 		result.More, err = each(ctx, ready, a.Concurrency, until, func(ctx context.Context, d decidable) error {
 			facts, err := a.decide(ctx, d)

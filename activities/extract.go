@@ -146,8 +146,6 @@ var partialAfter = 2 * time.Minute
 func each[T any](ctx context.Context, items []T, concurrency int, until time.Time, fn func(context.Context, T) error) (more bool, _ error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	pulsing := ctx
-	ctx = inference.WithWaiting(ctx, func() { advance(pulsing) }) // to wait for one's turn is no standstill
 	work := make(chan T)
 	var wg sync.WaitGroup
 	for range max(1, min(concurrency, len(items))) {

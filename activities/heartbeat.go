@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/store"
 )
 
@@ -50,6 +51,8 @@ func beatFor(ctx context.Context, limit time.Duration) (_ context.Context, stop 
 	}
 	p := &pulse{moved: time.Now()}
 	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, pulseKey{}, p))
+	pulsing := ctx
+	ctx = inference.WithWaiting(ctx, func() { advance(pulsing) }) // to wait for one's turn is no standstill
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {

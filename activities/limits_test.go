@@ -85,6 +85,16 @@ func TestAStatementAtItsLimitIsAskedForLess(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 16, out.Candidates)
 	require.Positive(t, timeouts.Load(), "the whole group was too much")
+
+	// An attempt whose time is over by then has still decided something: else another would follow for ever.
+	w.exec(`UPDATE memory_candidates SET decided_at = NULL`)
+	later := activities.PartialAfter(time.Nanosecond)
+	out, err = run[activities.DecideResult](w, decision.DecideFacts, r)
+	later()
+	require.NoError(t, err)
+	require.True(t, out.More)
+	require.Positive(t, w.count("memory_candidates", "decided_at IS NOT NULL"))
+	w.exec(`UPDATE memory_candidates SET decided_at = now()`)
 	require.Equal(t, 16, w.count("memory_candidates", "decided_at IS NOT NULL"))
 
 	// What is too slow for a single candidate fails, with a type of its own, and is no outage.

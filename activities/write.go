@@ -46,12 +46,14 @@ func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (store.Wr
 		written, err := a.Store.Write(ctx, store.WriteInput{Range: part, MaxRounds: in.MaxRounds, Now: now(a.Now),
 			Sources: sources, Rules: rulesInForce(a.Rules)})
 		if err == nil {
-			written.Stale += counts.Stale // of this part and those before
 			counts = counts.Add(written)
 			advance(ctx)
 		}
 		return err
 	})
+	if err == nil { // also what an attempt before, which did not come to its end, has left to be decided again
+		counts.Stale, err = a.Store.StaleProposals(ctx, sr)
+	}
 	return counts, fail(stalled(ctx, err))
 }
 

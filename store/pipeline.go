@@ -226,6 +226,24 @@ type offeredRef struct {
 	Score   float64 `json:"score"`
 }
 
+// StaleProposals counts the proposals of a range that are to be decided again.
+func (s *Store) StaleProposals(ctx context.Context, r Range) (n int, err error) {
+	ctx = within(ctx, ClassPipeline)
+	err = s.read(ctx, r.Tenant, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `
+			WITH `+inRange+`, j AS MATERIALIZED (
+				SELECT candidate_id FROM jobs WHERE tenant = $1 AND batch_id = $2
+					AND candidate_id = ANY(ARRAY(SELECT id FROM c WHERE state = 'staged')) AND state IN ('pending', 'leased', 'failed'))
+			SELECT count(*) FROM proposals
+			WHERE tenant = $1 AND candidate_id = ANY(ARRAY(SELECT candidate_id FROM j)) AND state = 'stale'`,
+			r.Tenant, r.BatchID, r.From, r.To).Scan(&n)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count stale proposals: %w", err)
+	}
+	return n, nil
+}
+
 // SaveDecisions stores proposals and marks their candidates decided. Deciding a stale proposal again
 // replaces it and counts the round.
 func (s *Store) SaveDecisions(ctx context.Context, r Range, candidates []uuid.UUID, decided []Decided, now time.Time) error {

@@ -71,11 +71,11 @@ const agedVersions = `FROM memory_versions v WHERE v.tenant = $1 AND v.until < $
 		SELECT FROM memory_relations r WHERE r.tenant = v.tenant AND r.target_id = v.memory_id AND r.predicate = ANY($4))`
 
 // settledBatch says of a batch b that nothing needs it any more: it has no jobs, which have windows of their own, and
-// no proposal that is still to be decided, written or reviewed.
+// no proposal that waits for a review. Without a job, nothing decides or writes a proposal.
 const settledBatch = `NOT EXISTS (SELECT FROM jobs j WHERE j.tenant = b.tenant AND j.batch_id = b.id)
 	AND NOT EXISTS (
 		SELECT FROM proposals p WHERE p.tenant = b.tenant AND p.batch_id = b.id
-			AND (p.state IN ('proposed', 'stale') OR ` + waitsForReview + `))`
+			AND ` + waitsForReview + `)`
 
 // ingest removes proposals, candidates and batches, in this order, of the batches that are over. A page of batches is
 // gone through until nothing of it is left that may go; then the next one.

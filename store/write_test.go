@@ -359,6 +359,10 @@ func TestProposalsOfOneChangeSeeEachOther(t *testing.T) {
 		idea{fact: fact("the train leaves at eleven"), action: schema.ActionUpdate, target: known},
 		idea{fact: fact("the train leaves at about nine"), action: schema.ActionNone, target: known})
 	require.Equal(t, store.WriteCounts{Updated: 1, Stale: 2}, w.write(r), "the first took the ground of the others: they are decided again")
+	require.Equal(t, store.WriteCounts{}, w.write(r), "an attempt after it finds nothing to write")
+	stale, err := w.StaleProposals(ctx, r)
+	require.NoError(t, err)
+	require.Equal(t, 2, stale, "and still has to say what is to be decided again")
 	w.requireExactStats()
 }
 
