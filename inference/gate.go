@@ -9,7 +9,7 @@ import (
 	"github.com/mneme/mneme/memory"
 )
 
-// Gate lets a number of model calls through at once, whoever makes them: one gate a process keeps an endpoint from
+// Gate lets a number of model calls through at once, from all activities together: one gate a process keeps an endpoint from
 // being asked by every activity at once. The nil Gate lets everything through.
 type Gate struct{ permits *semaphore.Weighted }
 

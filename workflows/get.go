@@ -2,12 +2,8 @@ package workflows
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 
-	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -57,25 +53,10 @@ func Get(ctx workflow.Context, req schema.GetRequest) (schema.GetResponse, error
 }
 
 // GetWorkflowID is the id of the run that answers a request: see RecallWorkflowID.
-func GetWorkflowID(r schema.GetRequest) string {
-	encoded, err := json.Marshal(r)
-	if err != nil {
-		encoded = []byte(err.Error()) // unreachable for a decoded request
-	}
-	sum := sha256.Sum256(encoded)
-	return principalID(KindGet, r.Principal, "content-"+hex.EncodeToString(sum[:16]))
-}
+func GetWorkflowID(r schema.GetRequest) string { return contentID(KindGet, r.Principal, r) }
 
 func getStart(taskQueue string, req schema.GetRequest) client.StartWorkflowOptions {
-	return client.StartWorkflowOptions{
-		ID:                       GetWorkflowID(req),
-		TaskQueue:                taskQueue,
-		WorkflowExecutionTimeout: recallTimeout,
-		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:            fmt.Sprintf("get for %s of %s", req.Principal.Agent, req.Principal.Tenant),
-		TypedSearchAttributes:    ofPrincipal(req.Principal),
-	}
+	return readStart(taskQueue, GetWorkflowID(req), KindGet, req.Principal)
 }
 
 // StartGet starts a Get run, or joins the one that is reading the same. It returns a *schema.ValidationError for a

@@ -73,24 +73,34 @@ func refuseRecall(ctx workflow.Context, shown display, req *schema.RecallRequest
 // of all that the request says, so that the same question of the same agent, asked while it is being
 // answered, joins that run.
 func RecallWorkflowID(r schema.RecallRequest) string {
-	encoded, err := json.Marshal(r)
+	return contentID(KindRecall, r.Principal, r)
+}
+
+// contentID is the id of a run that only reads, with a digest of the whole request as its key.
+func contentID(kind string, p schema.Principal, request any) string {
+	encoded, err := json.Marshal(request)
 	if err != nil {
 		encoded = []byte(err.Error()) // unreachable for a decoded request
 	}
 	sum := sha256.Sum256(encoded)
-	return principalID(KindRecall, r.Principal, "content-"+hex.EncodeToString(sum[:16]))
+	return principalID(kind, p, "content-"+hex.EncodeToString(sum[:16]))
 }
 
-// recallStart is how a run of Recall is started. A question that has been answered is asked anew.
+// recallStart is how a run of Recall is started. A question that has been answered is asked again.
 func recallStart(taskQueue string, req schema.RecallRequest) client.StartWorkflowOptions {
+	return readStart(taskQueue, RecallWorkflowID(req), KindRecall, req.Principal)
+}
+
+// readStart is how a run that only reads is started: the same request joins a run that is under way.
+func readStart(taskQueue, id, kind string, p schema.Principal) client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{
-		ID:                       RecallWorkflowID(req),
+		ID:                       id,
 		TaskQueue:                taskQueue,
 		WorkflowExecutionTimeout: recallTimeout,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:            fmt.Sprintf("recall for %s of %s", req.Principal.Agent, req.Principal.Tenant),
-		TypedSearchAttributes:    ofPrincipal(req.Principal),
+		StaticSummary:            fmt.Sprintf("%s for %s of %s", kind, p.Agent, p.Tenant),
+		TypedSearchAttributes:    ofPrincipal(p),
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/mneme/mneme/internal/config"
 )
 
-// Activities and local activities together never want more connections than there are, as long as nobody says so.
+// Activities and local activities together never want more connections than there are, unless a setting says so.
 func TestSlotsFollowThePool(t *testing.T) {
 	t.Parallel()
 	for conns, want := range map[int][2]int{1: {1, 1}, 2: {1, 1}, 4: {3, 1}, 8: {6, 2}, 16: {12, 4}, 64: {48, 4}} {
