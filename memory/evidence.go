@@ -83,9 +83,20 @@ func (e *Evidence) Set(stage string, score float64, why string) {
 // Rank orders evidence, best first; ties go by vector, then by id, so that equal requests have equal
 // answers.
 func Rank(evidence []Evidence) {
-	slices.SortFunc(evidence, func(a, b Evidence) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.Channels[ChannelVector], a.Channels[ChannelVector]), compareIDs(a.ID, b.ID))
+	ranked := make([]*Evidence, len(evidence)) // to move: evidence is large
+	copied := slices.Clone(evidence)
+	for i := range copied {
+		ranked[i] = &copied[i]
+	}
+	slices.SortFunc(ranked, func(a, b *Evidence) int {
+		if c := cmp.Compare(b.Score, a.Score); c != 0 {
+			return c
+		}
+		return cmp.Or(cmp.Compare(b.Channels[ChannelVector], a.Channels[ChannelVector]), compareIDs(a.ID, b.ID))
 	})
+	for i, e := range ranked {
+		evidence[i] = *e
+	}
 }
 
 func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }

@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -85,6 +84,11 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	pc.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = milliseconds(limits.Idle)
 	// As a start-up parameter the role survives RESET ROLE and costs no round trip.
 	pc.ConnConfig.RuntimeParams["role"] = AppRole
+	// No statement reads a whole table where an index serves: a plan that was made while the table was small, or
+	// from wrong statistics, would do so for as long as it is kept.
+	pc.ConnConfig.RuntimeParams["enable_seqscan"] = "off"
+	pc.ConnConfig.RuntimeParams["jit"] = "off"
+	pc.ConnConfig.RuntimeParams["hnsw.iterative_scan"] = "relaxed_order"
 	pc.AfterConnect = registerTypes
 	if cfg.Configure != nil {
 		cfg.Configure(pc)
@@ -209,9 +213,8 @@ func (s *Store) asking(ctx context.Context, tenant string, how planning) *pgx.Ba
 	limits := s.limits(classOf(ctx, ClassInteractive))
 	b := &pgx.Batch{}
 	b.Queue(`SELECT set_config('mneme.tenant', $1, true), set_config('transaction_read_only', 'on', true),
-		`+setLimits+`, set_config('plan_cache_mode', $5, true),
-		set_config('jit', 'off', true), set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('enable_seqscan', 'off', true)`,
-		slices.Concat([]any{tenant}, limits.args(), []any{how})...)
+		`+setLimits+`, set_config('plan_cache_mode', $5, true)`,
+		append([]any{tenant}, append(limits.args(), how)...)...)
 	return b
 }
 
@@ -230,17 +233,12 @@ var errNoTenant = errors.New("no tenant")
 
 // bind sets the transaction's tenant. The statements of a reading transaction are planned for their actual
 // arguments; those that one plan serves go through ask.
-//
-// No statement that is bound to a tenant reads a whole table where an index serves: a plan that was made while the
-// table was small, or from wrong statistics, would do so for as long as it is kept.
 func bind(ctx context.Context, tx pgx.Tx, tenant string, search bool, limits Limits) error {
 	if tenant == "" {
 		return errNoTenant
 	}
-	const tenantOnly = `SELECT set_config('mneme.tenant', $1, true), ` + setLimits + `,
-		set_config('enable_seqscan', 'off', true)`
-	const forSearch = tenantOnly + `, set_config('plan_cache_mode', 'force_custom_plan', true),
-		set_config('jit', 'off', true), set_config('hnsw.iterative_scan', 'relaxed_order', true)`
+	const tenantOnly = `SELECT set_config('mneme.tenant', $1, true), ` + setLimits
+	const forSearch = tenantOnly + `, set_config('plan_cache_mode', 'force_custom_plan', true)`
 	query := tenantOnly
 	if search {
 		query = forSearch

@@ -1,0 +1,35 @@
+package recall
+
+import (
+	"reflect"
+	"sync"
+	"testing"
+
+	"github.com/mneme/mneme/memory/frame"
+)
+
+// What a process keeps of a text is what reading it gives, and who said it is part of it.
+func TestParsedTextsAreTheirReading(t *testing.T) {
+	t.Parallel()
+	var kept parsedTexts
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for _, said := range [][2]string{
+				{"My standup is at 9.", "Anna"}, {"My standup is at 9.", "Ben"}, {"My standup is at 9.", ""},
+				{"Ana", "bc"}, {"Anab", "c"}, {"The ledger moved to Postgres 17.", "Anna"},
+			} {
+				want := frame.ReadText(said[0], said[1])
+				for range 2 {
+					if got := kept.read(said[0], said[1]); !reflect.DeepEqual(got, want) {
+						t.Errorf("%q of %q: read %+v, want %+v", said[0], said[1], got, want)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := kept.kept.Len(); n != 6 {
+		t.Errorf("%d texts are kept, want 6", n)
+	}
+}
