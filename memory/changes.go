@@ -2,7 +2,6 @@ package memory
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -145,22 +144,6 @@ func SuccessorHint(old Neighbor) []Hint {
 		return nil
 	}
 	return joinHints(nil, CheckHints([]string{"What holds now of " + strings.Join(about, ", ") + "?"}))
-}
-
-// attributeHints returns the hints of a fact by what it states: the words by which people ask for it.
-func attributeHints(f Fact) []Hint {
-	if len(f.Content) > MaxLatestChars || len(ClaimHints(f.Claim)) > 0 {
-		return nil // its claim says it
-	}
-	for _, said := range frame.Read(f.Content, f.Speaker) {
-		if asked := said.AskedBy(); asked != "" {
-			return joinHints(
-				nil,
-				CheckHints([]string{"What is the " + asked + " of " + cmp.Or(said.Owner(), f.Speaker, "this") + "?"}),
-			)
-		}
-	}
-	return nil
 }
 
 // FindRetracted proposes what a fact that takes a statement back does: it retracts the memories that say

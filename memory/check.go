@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/mneme/mneme/schema"
@@ -240,19 +239,4 @@ func (w *warnings) cleanText(path, s string) string {
 		w.add("%s: invalid characters removed", path)
 	}
 	return collapse(clean)
-}
-
-// cleanLine makes s one line of at most n characters that is safe to show in a terminal or the
-// Temporal UI: control characters become spaces, bidirectional overrides vanish.
-func cleanLine(s string, n int) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsControl(r):
-			return ' '
-		case unicode.Is(unicode.Bidi_Control, r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, ""))
-	return strings.TrimRightFunc(firstChars(collapse(s), n), isSpace)
 }

@@ -135,9 +135,6 @@ func (c Classification) DerivedFrom(sources ...schema.Sensitivity) Classificatio
 	return c
 }
 
-// sensitivityRank orders sensitivities; 0 for an unknown one.
-func sensitivityRank(s schema.Sensitivity) int { return len(s.AtMost()) }
-
 // Placement returns where memories of a type live (DESIGN.md "Where the documents disagree"). An
 // unknown type is placed like an episode, the least durable kind that is kept at all.
 func Placement(t schema.MemoryType) (schema.Tier, schema.Typology) {
@@ -300,3 +297,7 @@ func clampUnit(f float64) float64 {
 	}
 	return min(max(f, 0), 1)
 }
+
+// States reports whether memories of a type are lasting records of what they say. All others fade, or hold
+// how something is done: a fact that only they say has to be kept by itself.
+func States(t schema.MemoryType) bool { return t == schema.TypeSemantic }

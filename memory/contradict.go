@@ -50,15 +50,6 @@ func DetectContradiction(a, b string) Contradiction {
 	return c
 }
 
-// negations are the words that turn a statement round, as contradictionWords spells them. "No
-// longer", "not any more" and "can not" are covered by their first or second word. Words that negate
-// by meaning only (lacks, fails, stopped) are left to the model that made the proposal.
-var negations = set(`
-	no not never none nobody nothing nowhere neither nor without cannot
-	aint arent cant couldnt darent didnt doesnt dont hadnt hasnt havent isnt mightnt mustnt neednt
-	oughtnt shant shouldnt wasnt werent wont wouldnt
-`)
-
 // antonyms are document 002's pairs.
 var antonyms = []struct {
 	name        [2]string

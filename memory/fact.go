@@ -8,11 +8,11 @@ import (
 
 // Limits of one extraction (document 002 "Extraction"). Lengths are in characters.
 const (
-	MaxFacts        = 20
-	MaxTriples      = 50
-	MinFactLength   = 10
-	MaxFactLength   = 2_000
-	MaxExtractInput = 12_000
+	MaxFacts      = 20
+	MaxTriples    = 50
+	MinFactLength = 10
+	MaxFactLength = 2_000
+
 	MaxEntityLength = 200 // an entity or relationship name; longer ones are sentences, not names
 )
 

@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
-	"hash"
 	"strings"
 	"time"
 
@@ -153,9 +152,4 @@ func (s ForgetSubject) mac(key, expiry []byte) []byte {
 		writePart(h, part)
 	}
 	return h.Sum(nil)
-}
-
-func writePart(h hash.Hash, part []byte) {
-	h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
-	h.Write(part)
 }

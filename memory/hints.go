@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -292,31 +293,6 @@ var HintVocabulary = func() string {
 // vocabularyShare is the share of a corpus that is taken to have a hint with a given word of the rules.
 const vocabularyShare = 0.05
 
-// PlanHints plans the search of a query among hints. Hints have no statistics of their own: words are taken
-// to be as rare as in the memories' texts, and as rare as can be where no text has them, except for those
-// that rules ask with, which stand in many. So the name of what is asked for chooses, and the rest ranks.
-//
-// The expansion adds words as it does for full text (document 002 Phase 1): a hint may ask with another word, too.
-func PlanHints(query, expansion, vocabulary []Lexeme, corpus Corpus) TextPlan {
-	common := map[string]bool{}
-	for _, l := range vocabulary {
-		common[l.Text] = true
-	}
-	counted := func(lexemes []Lexeme) []Lexeme {
-		out := slices.Clone(lexemes)
-		for i := range out {
-			out[i].Docs = max(1, out[i].Docs)
-			if common[out[i].Text] {
-				out[i].Docs = max(out[i].Docs, int64(vocabularyShare*float64(corpus.Docs)))
-			}
-		}
-		return out
-	}
-	plan := PlanText(counted(query), corpus, ShortSearch)
-	plan.Expand(counted(expansion), corpus, ShortSearch)
-	return plan
-}
-
 // topicHints returns the hints of a text by the topics that it touches, at most two.
 func topicHints(text, who string) []string {
 	if who == "" {
@@ -338,14 +314,26 @@ func topicHints(text, who string) []string {
 // ownWords are words by which somebody speaks of what is their own.
 var ownWords = set("i my me we our us mine ours")
 
-// hintCap is the most that a hint counts by itself: what was generated rescues a memory, and does not
-// stand above what the memory says itself (document 002 Phase 2; notes on recall constants).
-const hintCap = 0.75
-
 // ClaimScore is the evidence of a memory one of whose claims holds a share of the query's weight, in [0,1]
 // (notes on recall constants, "structured claims"). The notes count matched words; weighed by their rarity,
 // as full text weighs them, they compare with it: counted, the name of one whom every claim is about was
 // worth as much as any word, and multi-hop questions lost by it (docs/recall.md).
 func ClaimScore(share, importance, confidence float64) float64 {
 	return min(1, share*(0.55+0.3*importance+0.15*confidence))
+}
+
+// attributeHints returns the hints of a fact by what it states: the words by which people ask for it.
+func attributeHints(f Fact) []Hint {
+	if len(f.Content) > MaxLatestChars || len(ClaimHints(f.Claim)) > 0 {
+		return nil // its claim says it
+	}
+	for _, said := range frame.Read(f.Content, f.Speaker) {
+		if asked := said.AskedBy(); asked != "" {
+			return joinHints(
+				nil,
+				CheckHints([]string{"What is the " + asked + " of " + cmp.Or(said.Owner(), f.Speaker, "this") + "?"}),
+			)
+		}
+	}
+	return nil
 }

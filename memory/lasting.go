@@ -13,10 +13,6 @@ const (
 	WhyBounded    = "new: known only under conditions or for a time"
 )
 
-// States reports whether memories of a type are lasting records of what they say. All others fade, or hold
-// how something is done: a fact that only they say has to be kept by itself.
-func States(t schema.MemoryType) bool { return t == schema.TypeSemantic }
-
 // KeepLasting turns the decision that a neighbour says the fact already into an add where that neighbour may
 // not stand for it: it fades, does not always hold, or is for fewer than those of the visibility that the fact is
 // meant for. Nothing that was accepted is lost with it. Other proposals are returned as they are.

@@ -14,10 +14,6 @@ import (
 // moment.
 const RecoveryWindow = 30 * 24 * time.Hour
 
-// MutationsFrozen reports whether the policy forbids changing what is stored: in every mode but
-// controlled (document 002 "Shadow Mode vs. Controlled Writes").
-func (p WritePolicy) MutationsFrozen() bool { return p.mode() != schema.ModeControlled }
-
 // Snapshot is a memory as a patch or a recovery finds it.
 type Snapshot struct {
 	Version    int

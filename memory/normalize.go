@@ -2,7 +2,10 @@ package memory
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
+	"hash"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/cases"
@@ -103,4 +106,26 @@ func firstChars(s string, n int) string {
 		n--
 	}
 	return s
+}
+
+func writePart(h hash.Hash, part []byte) {
+	h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+	h.Write(part)
+}
+
+const MaxExtractInput = 12_000
+
+// cleanLine makes s one line of at most n characters that is safe to show in a terminal or the
+// Temporal UI: control characters become spaces, bidirectional overrides vanish.
+func cleanLine(s string, n int) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsControl(r):
+			return ' '
+		case unicode.Is(unicode.Bidi_Control, r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, ""))
+	return strings.TrimRightFunc(firstChars(collapse(s), n), isSpace)
 }

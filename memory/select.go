@@ -398,9 +398,6 @@ func signalWordsOf(text string) signalWords {
 	return out
 }
 
-// signalFillers say nothing of what is to be done or what went wrong. Particles do: to set up is not to set.
-var signalFillers = set("a an the this that these those of to in at for from with as and or is are was were be been i you we my your our me us it its please")
-
 // isAddress reports whether a word is a number or a hexadecimal address.
 func isAddress(word string) bool {
 	digits, hexadecimal := strings.CutPrefix(word, "0x")

@@ -157,3 +157,9 @@ func span(s string, i, limit int, ok func(byte) bool) int {
 	}
 	return end
 }
+
+// sensitivityRank orders sensitivities; 0 for an unknown one.
+func sensitivityRank(s schema.Sensitivity) int { return len(s.AtMost()) }
+
+// DefaultLimit is what a recall shows at most when neither it nor its trust context names a limit.
+const DefaultLimit = schema.SensitivityMedium

@@ -89,7 +89,6 @@ func TestShapingKeepsItsBounds(t *testing.T) {
 			return memory.Current(e, map[uuid.UUID]memory.Supersession{number(0): {Replaces: true}, number(1): {Superseded: 1}, number(2): {Active: 1, Superseded: 1}})
 		},
 		"duplicates": memory.CollapseDuplicates,
-		"diversify":  memory.Diversify,
 	}
 	for name, apply := range rules {
 		t.Run(name, func(t *testing.T) {
@@ -386,14 +385,4 @@ func TestDuplicatesNeverDropANumberOrAName(t *testing.T) {
 		got := memory.CollapseDuplicates([]evidence{judged(1, 0.9, fact), judged(2, 0.8, fact), judged(3, 0.7, fact)}, texts)
 		require.Len(rt, got, 3)
 	})
-}
-
-func TestDiversify(t *testing.T) {
-	t.Parallel()
-	texts := map[uuid.UUID]string{number(1): "Ana likes green tea", number(2): "Ana likes green tea, she says", number(3): "Bo drinks coffee"}
-	got := memory.Diversify([]evidence{judged(1, 0.6), judged(2, 0.55), judged(3, 0.53)}, texts)
-	require.Equal(t, []int{1, 3, 2}, order(got), "what is like nothing above goes before what is")
-	require.InDelta(t, 0.55*(1-0.1*0.8), got[2].Score, 1e-12)
-	require.Equal(t, []int{1, 2, 3}, order(memory.Diversify([]evidence{judged(1, 0.6), judged(2, 0.55), judged(3, 0.3)}, texts)), "a tenth at most is lost")
-	require.Equal(t, []int{1, 2, 3}, order(memory.Diversify([]evidence{judged(1, 0.6), judged(2, 0.55), judged(3, 0.53)}, nil)))
 }

@@ -274,3 +274,32 @@ func idf(docs, total int64) float64 {
 	d, n := float64(docs), float64(max(total, docs))
 	return math.Log(1 + (n-d+0.5)/(d+0.5))
 }
+
+// PlanHints plans the search of a query among hints. Hints have no statistics of their own: words are taken
+// to be as rare as in the memories' texts, and as rare as can be where no text has them, except for those
+// that rules ask with, which stand in many. So the name of what is asked for chooses, and the rest ranks.
+//
+// The expansion adds words as it does for full text (document 002 Phase 1): a hint may ask with another word, too.
+func PlanHints(query, expansion, vocabulary []Lexeme, corpus Corpus) TextPlan {
+	common := map[string]bool{}
+	for _, l := range vocabulary {
+		common[l.Text] = true
+	}
+	counted := func(lexemes []Lexeme) []Lexeme {
+		out := slices.Clone(lexemes)
+		for i := range out {
+			out[i].Docs = max(1, out[i].Docs)
+			if common[out[i].Text] {
+				out[i].Docs = max(out[i].Docs, int64(vocabularyShare*float64(corpus.Docs)))
+			}
+		}
+		return out
+	}
+	plan := PlanText(counted(query), corpus, ShortSearch)
+	plan.Expand(counted(expansion), corpus, ShortSearch)
+	return plan
+}
+
+// hintCap is the most that a hint counts by itself: what was generated rescues a memory, and does not
+// stand above what the memory says itself (document 002 Phase 2; notes on recall constants).
+const hintCap = 0.75

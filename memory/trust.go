@@ -16,8 +16,7 @@ import (
 
 // Trust limits (document 004 §13 and §15.9).
 const (
-	// DefaultLimit is what a recall shows at most when neither it nor its trust context names a limit.
-	DefaultLimit = schema.SensitivityMedium
+
 	// UnprovenLimit is what is shown at most to whom is not authenticated. The RFC leaves the line to the
 	// implementation: medium is what recall has always shown without being asked.
 	UnprovenLimit = schema.SensitivityMedium

@@ -33,3 +33,15 @@ func set(list string) map[string]bool {
 	}
 	return out
 }
+
+// signalFillers say nothing of what is to be done or what went wrong. Particles do: to set up is not to set.
+var signalFillers = set("a an the this that these those of to in at for from with as and or is are was were be been i you we my your our me us it its please")
+
+// negations are the words that turn a statement round, as contradictionWords spells them. "No
+// longer", "not any more" and "can not" are covered by their first or second word. Words that negate
+// by meaning only (lacks, fails, stopped) are left to the model that made the proposal.
+var negations = set(`
+	no not never none nobody nothing nowhere neither nor without cannot
+	aint arent cant couldnt darent didnt doesnt dont hadnt hasnt havent isnt mightnt mustnt neednt
+	oughtnt shant shouldnt wasnt werent wont wouldnt
+`)

@@ -195,3 +195,7 @@ func skipReason(policy WritePolicy, fact Fact, p Proposal, target *Neighbor) str
 		return ReasonInvalidAction
 	}
 }
+
+// MutationsFrozen reports whether the policy forbids changing what is stored: in every mode but
+// controlled (document 002 "Shadow Mode vs. Controlled Writes").
+func (p WritePolicy) MutationsFrozen() bool { return p.mode() != schema.ModeControlled }

@@ -40,7 +40,7 @@ func (q *query) read(ctx context.Context, evidence []memory.Evidence) (map[uuid.
 	}
 	for _, e := range best {
 		if text := contents[e.ID]; q.said[e.ID].Bytes == 0 && text != "" {
-			read := q.parsed.read(firstBytes(text, memory.MaxRelevanceBytes), e.Speaker)
+			read := parsed.read(firstBytes(text, memory.MaxRelevanceBytes), e.Speaker)
 			q.said[e.ID] = memory.Quote{Text: read, Bytes: len(text)}
 		}
 	}
@@ -75,7 +75,7 @@ func (q *query) relevance(ctx context.Context, evidence []memory.Evidence) ([]me
 			e.Relevance = max(e.Relevance, memory.RelevanceOf(*e, clause, text, q.trust))
 		}
 		for _, old := range replaced[e.ID] { // it is about what that was about
-			before := q.parsed.read(old, e.Speaker)
+			before := parsed.read(old, e.Speaker)
 			share := 1.0
 			if text.OnlyEnds() {
 				share = memory.EndShare

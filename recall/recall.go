@@ -64,8 +64,6 @@ type Recaller struct {
 	// with which error it ended; meta is empty then. It is called before the answer is returned, and must not keep
 	// meta.
 	Observe func(meta schema.RecallMeta, took time.Duration, err error)
-
-	parsed parsedTexts
 }
 
 // Recall returns what is known that helps with the query, best first. It fails on an invalid request

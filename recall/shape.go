@@ -36,7 +36,6 @@ func (q *query) stages() []stage {
 		{"relevant", pure(memory.Relevant)},
 		{memory.StageCollapse, pure(memory.CollapseDerived)},
 		{memory.StageDuplicates, q.duplicates},
-		{memory.StageDiversify, q.diversify},
 		{memory.StageSelection, q.selection},
 	}
 }

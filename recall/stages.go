@@ -30,7 +30,7 @@ const (
 // gave: docs/recall.md has the figures. With switches them on.
 var offByDefault = map[string]bool{
 	memory.StageConvolve: true, memory.StageFacets: true, memory.StageRehearse: true, memory.StageDampen: true, memory.StageHubs: true,
-	memory.StageDecisions: true, memory.StageDated: true, memory.StageDiversify: true,
+	memory.StageDecisions: true, memory.StageDated: true,
 }
 
 // optional reports whether a stage is off because nobody asked for it.
@@ -369,15 +369,4 @@ func (q *query) duplicates(ctx context.Context, evidence []memory.Evidence) ([]m
 		return nil, err
 	}
 	return memory.CollapseDuplicates(evidence, contents), nil
-}
-
-func (q *query) diversify(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
-	best := q.best(evidence)
-	contents, err := q.contents(ctx, best)
-	if err != nil {
-		return nil, err
-	}
-	out := slices.Concat(memory.Diversify(best, contents), evidence[len(best):])
-	memory.Rank(out)
-	return out, nil
 }

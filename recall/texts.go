@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hashicorp/golang-lru/v2/expirable"
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/mneme/mneme/memory/frame"
 )
@@ -13,27 +13,44 @@ import (
 const (
 	// maxTexts is how many read texts a process keeps. One takes a few kilobytes.
 	maxTexts = 4096
-	// textLifetime is how long it keeps one. What is erased is gone from the process after it.
+	// textLifetime is after how long the next recall drops all of them, so that what is erased does not stay.
 	textLifetime = 10 * time.Minute
 )
 
-// parsedTexts keeps the texts that were read last. Reading one is a pure function that costs as much as a query, and
-// the same memories are candidates again and again. The zero value is ready.
+// parsed serves every recall of the process: reading a text is a pure function.
+var parsed parsedTexts
+
+// parsedTexts keeps the texts that were read last. Reading one costs as much as a query, and the same memories
+// are candidates again and again. The zero value is ready.
 type parsedTexts struct {
-	once sync.Once
-	kept *expirable.LRU[[sha256.Size]byte, frame.Text]
+	mu    sync.Mutex
+	since time.Time // of the oldest
+	kept  *lru.Cache[[sha256.Size]byte, frame.Text]
 }
 
 // read is frame.ReadText. The result is shared and must not be changed.
 func (t *parsedTexts) read(text, who string) frame.Text {
-	t.once.Do(func() {
-		t.kept = expirable.NewLRU[[sha256.Size]byte, frame.Text](maxTexts, nil, textLifetime)
-	})
+	kept := t.current(time.Now())
 	key := sha256.Sum256([]byte(who + "\x00" + text))
-	if read, ok := t.kept.Get(key); ok {
+	if read, ok := kept.Get(key); ok {
 		return read
 	}
 	read := frame.ReadText(text, who)
-	t.kept.Add(key, read)
+	kept.Add(key, read)
 	return read
+}
+
+// current returns the cache, empty if what it held is too old.
+func (t *parsedTexts) current(now time.Time) *lru.Cache[[sha256.Size]byte, frame.Text] {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.kept == nil {
+		t.kept, _ = lru.New[[sha256.Size]byte, frame.Text](maxTexts) // fails for a size below 1 alone
+		t.since = now
+	}
+	if now.Sub(t.since) > textLifetime {
+		t.kept.Purge()
+		t.since = now
+	}
+	return t.kept
 }

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mneme/mneme/memory/frame"
 )
@@ -31,5 +32,8 @@ func TestParsedTextsAreTheirReading(t *testing.T) {
 	wg.Wait()
 	if n := kept.kept.Len(); n != 6 {
 		t.Errorf("%d texts are kept, want 6", n)
+	}
+	if n := kept.current(time.Now().Add(2 * textLifetime)).Len(); n != 0 {
+		t.Errorf("%d texts are kept after their time, want none", n)
 	}
 }

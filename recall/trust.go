@@ -38,7 +38,7 @@ func (q *query) withRedacted(ctx context.Context, results []schema.RecallResult)
 	out := slices.Clone(results)
 	for _, row := range summaries {
 		if q.blend > 0 { // as the others were
-			relevance, text := 0.0, q.parsed.read(row.Content, "")
+			relevance, text := 0.0, parsed.read(row.Content, "")
 			for _, clause := range q.clauses() {
 				relevance = max(relevance, clause.Relevance(text))
 			}

@@ -69,7 +69,7 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 		"MNEME_OPENAI_EMBEDDING_DIMENSIONS": "8", "MNEME_OPENAI_TIMEOUT_SECONDS": "9", "MNEME_MODEL_CONCURRENCY": "2", "MNEME_MODE": "shadow",
 		"MNEME_EMBED_MODEL_DIR": "/m", "MNEME_EMBED_MODEL": "o/m", "MNEME_EMBED_ONNX_FILE": "x.onnx", "MNEME_EMBED_POOLING": "cls", "MNEME_EMBED_QUERY_PREFIX": "q: ",
 		"MNEME_EMBED_PASSAGE_PREFIX": "p: ", "MNEME_EMBED_CACHE": "7",
-		"MNEME_RERANKER": "model", "MNEME_RERANK_TOP": "5", "MNEME_RERANK_DEADLINE_MS": "300", "MNEME_RECALL_WITH": "expand_query", "MNEME_RECALL_WITHOUT": "graph, diversify,",
+		"MNEME_RERANKER": "model", "MNEME_RERANK_TOP": "5", "MNEME_RERANK_DEADLINE_MS": "300", "MNEME_RECALL_WITH": "expand_query", "MNEME_RECALL_WITHOUT": "graph, facets,",
 		"MNEME_ALLOW_UPDATE_DELETE": "true", "MNEME_SUPERSEDE": "own", "MNEME_MIN_FACT_CONFIDENCE": "0.25", "MNEME_POLICY_FILE": "/p.yaml",
 		"QDRANT_URL": "https://i", "QDRANT_API_KEY": "key", "QDRANT_CA_FILE": "/ca.pem", "QDRANT_PREFIX": "pre", "MNEME_PAYLOAD_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
 		"MNEME_SWEEP_SHARE": "0.2", "MNEME_IMPORTANCE_DECAY": "0.9", "MNEME_SWEEP_BATCH": "50", "MNEME_PIPELINE": "false", "MNEME_GRAPH": "0", "MNEME_TRUST_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
@@ -82,7 +82,7 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 		Principal: schema.Principal{Tenant: "t", Agent: "a", Project: "p", Scope: "s", PolicyGroup: "g", User: "m"}, Brain: "openai", Embedder: "openai",
 		OpenAI:   openai.Config{BaseURL: "http://m", APIKey: "sk", ChatModel: "chat", EmbeddingModel: "emb", EmbeddingDimensions: 8, Timeout: 9 * time.Second},
 		Reranker: "model", RerankTop: 5, RerankDeadline: 300 * time.Millisecond,
-		RecallWith: []string{"expand_query"}, RecallWithout: []string{"graph", "diversify"},
+		RecallWith: []string{"expand_query"}, RecallWithout: []string{"graph", "facets"},
 		Local: local.Config{Dir: "/m", Model: "o/m", Graph: "x.onnx", Pooling: "cls", QueryPrefix: "q: ", PassagePrefix: "p: "}, EmbedCache: 7,
 		Concurrency: 2, Policy: memory.WritePolicy{Mode: schema.ModeShadow, AllowUpdateDelete: true, Supersede: memory.SupersedeOwn, MinFactConfidence: 0.25}, PolicyFile: "/p.yaml",
 		Qdrant: config.QdrantSettings{URL: "https://i", APIKey: "key", CAFile: "/ca.pem", Prefix: "pre"}, PayloadKey: []byte(key), TrustKey: []byte(key)}, c)
@@ -238,9 +238,9 @@ func TestAnotherKeyAndForeignPayloads(t *testing.T) {
 func TestWithoutAGraphRecallLeavesItOut(t *testing.T) {
 	clean(t)
 	t.Setenv("MNEME_GRAPH", "false")
-	t.Setenv("MNEME_RECALL_WITHOUT", "diversify")
+	t.Setenv("MNEME_RECALL_WITHOUT", "facets")
 	c, err := config.Load()
 	require.NoError(t, err)
 	require.False(t, c.Graph)
-	require.Equal(t, []string{"diversify", memory.ChannelGraph}, c.RecallWithout)
+	require.Equal(t, []string{"facets", memory.ChannelGraph}, c.RecallWithout)
 }

@@ -12,11 +12,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// The stages that keep a page from saying one thing twice.
-const (
-	StageDuplicates = "duplicates" // near-identical results take one place
-	StageDiversify  = "diversify"  // maximal marginal relevance
-)
+// StageDuplicates is the stage after which near-identical results take one place.
+const StageDuplicates = "duplicates"
 
 const (
 	// duplicateOverlap is the share of two texts' pairs of neighbouring words that both have when they are
@@ -25,10 +22,6 @@ const (
 	// duplicateWindow is how far apart two episodes may be that tell of one event: "we shipped it today"
 	// of another day is another fact.
 	duplicateWindow = 24 * time.Hour
-
-	// diversifyRelevance is λ of maximal marginal relevance: how much of a score stands whatever else is on
-	// the page. A tenth can be lost to likeness.
-	diversifyRelevance = 0.9
 )
 
 // CollapseDuplicates drops what says again, in nearly the same words, what stands above it. Ranked evidence
@@ -126,48 +119,6 @@ func jaccard[T comparable](a, b map[T]bool) float64 {
 		}
 	}
 	return float64(both) / float64(len(a)+len(b)-both)
-}
-
-// Diversify reorders evidence by maximal marginal relevance: chosen greedily, each next place goes to the
-// highest score × (λ + (1−λ)·(1−likeness)), where likeness is the greatest share of content words in common
-// with anything above, and λ is 0.9. The factor is relative, so that it means the same at every level of
-// scores. Evidence without a text in contents is like nothing. Nothing is dropped.
-func Diversify(evidence []Evidence, contents map[uuid.UUID]string) []Evidence {
-	rest := slices.Clone(evidence)
-	Rank(rest)
-	bags := make([]map[string]bool, len(rest))
-	for i, e := range rest {
-		bags[i] = map[string]bool{}
-		for _, word := range words(contents[e.ID], "'") {
-			if !functionWords[word] {
-				bags[i][word] = true
-			}
-		}
-	}
-	likeness := make([]float64, len(rest))
-	out := make([]Evidence, 0, len(rest))
-	for len(rest) > 0 {
-		best, bestScore := 0, -1.0
-		for i, e := range rest {
-			if s := e.Score * (1 - (1-diversifyRelevance)*likeness[i]); s > bestScore {
-				best, bestScore = i, s
-			}
-		}
-		e, bag := rest[best], bags[best]
-		if bestScore < e.Score {
-			e.Set(StageDiversify, bestScore, "like what stands above")
-		}
-		out = append(out, e)
-		rest, bags, likeness = slices.Delete(rest, best, best+1), slices.Delete(bags, best, best+1), slices.Delete(likeness, best, best+1)
-		if len(bag) > 0 {
-			for i := range rest {
-				if len(bags[i]) > 0 {
-					likeness[i] = max(likeness[i], jaccard(bag, bags[i]))
-				}
-			}
-		}
-	}
-	return out
 }
 
 // fillers are words without which a text says the same. Verbs, pronouns and prepositions are not among them.
