@@ -18,10 +18,6 @@ import (
 
 const prefersTea = "User prefers green tea"
 
-func fact(content string) memory.Fact {
-	return memory.Fact{Content: content, Category: schema.CategoryFact, Confidence: 0.9}
-}
-
 func TestCheckExtractionFacts(t *testing.T) {
 	t.Parallel()
 	with := func(change func(*memory.Fact)) memory.Fact {

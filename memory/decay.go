@@ -1,9 +1,12 @@
 package memory
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"sort"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mneme/mneme/schema"
@@ -265,4 +268,35 @@ func DailyDecay(rate float64) float64 {
 		return rate
 	}
 	return DefaultDailyDecay
+}
+
+// shownPoints are the points of a curve as explanations show them, such as "7d 0.5".
+func (d Decay) shownPoints() []string {
+	out := []string{}
+	for _, p := range d.Points {
+		after := "0s"
+		if p.After > 0 {
+			after = FormatAge(p.After)
+		}
+		out = append(out, after+" "+strconv.FormatFloat(p.Share, 'g', -1, 64))
+	}
+	return out
+}
+
+// FormatAge writes a length of time as ParseAge reads it, to the millisecond; zero and less is "none".
+func FormatAge(d time.Duration) string {
+	if d <= 0 {
+		return "none"
+	}
+	var b strings.Builder
+	for _, unit := range []struct {
+		name string
+		size time.Duration
+	}{{"d", 24 * time.Hour}, {"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}, {"ms", time.Millisecond}} {
+		if n := d / unit.size; n > 0 {
+			fmt.Fprintf(&b, "%d%s", n, unit.name)
+			d -= n * unit.size
+		}
+	}
+	return b.String()
 }

@@ -12,10 +12,6 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-const day = 24 * time.Hour
-
-var noon = time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
-
 func TestSalience(t *testing.T) {
 	t.Parallel()
 	exponential := memory.Decay{Curve: schema.CurveExponential, HalfLife: 10 * day}
@@ -162,54 +158,6 @@ func TestDueAtInTheLastBit(t *testing.T) {
 		require.True(t, ok)
 		require.LessOrEqual(t, d.Salience(tt.base, due.Sub(noon)), tt.threshold)
 	}
-}
-
-// anyPoints draws curves as validation admits them: from a second to centuries, with plateaus, cliffs of one
-// second, slopes that are hardly any, and ends above and at nothing.
-func anyPoints() *rapid.Generator[[]memory.DecayPoint] {
-	return rapid.Custom(func(t *rapid.T) []memory.DecayPoint {
-		var points []memory.DecayPoint
-		after, share := time.Duration(0), 1.0
-		longest := rapid.SampledFrom([]int64{2, 1e3, 1e7, 9e9 / schema.MaxDecayPoints}).Draw(t, "longest")
-		for i := range rapid.IntRange(1, schema.MaxDecayPoints).Draw(t, "points") {
-			if i > 0 || rapid.Bool().Draw(t, "later than 0") {
-				after += time.Duration(rapid.Int64Range(1, longest).Draw(t, "seconds")) * time.Second
-				switch rapid.IntRange(0, 3).Draw(t, "step") {
-				case 0: // a plateau
-				case 1:
-					share -= share * rapid.Float64Range(0, 1).Draw(t, "off")
-				case 2:
-					share = min(share, float64(rapid.IntRange(0, 20).Draw(t, "share in twentieths"))/20)
-				default:
-					share = math.Nextafter(share, 0)
-				}
-			}
-			points = append(points, memory.DecayPoint{After: after, Share: share})
-		}
-		return points
-	})
-}
-
-// anyDecay draws decays from a second to centuries.
-func anyDecay() *rapid.Generator[memory.Decay] {
-	return rapid.Custom(func(t *rapid.T) memory.Decay {
-		d := memory.Decay{
-			Curve:             rapid.SampledFrom([]schema.DecayCurve{schema.CurveExponential, schema.CurveLinear, schema.CurveCustom}).Draw(t, "curve"),
-			HalfLife:          time.Duration(rapid.Int64Range(0, math.MaxInt64/int64(time.Second)).Draw(t, "half-life")) * time.Second,
-			MinSalience:       rapid.Float64Range(0, 1).Draw(t, "threshold"),
-			ReinforcementGain: rapid.Float64Range(0, 1).Draw(t, "gain"),
-		}
-		if d.Curve == schema.CurveCustom && rapid.Bool().Draw(t, "with points") {
-			d.Points = anyPoints().Draw(t, "points")
-		}
-		if rapid.Bool().Draw(t, "with floor") {
-			d.Floor = rapid.Float64Range(0, 1).Draw(t, "floor")
-		}
-		if rapid.Bool().Draw(t, "with max age") {
-			d.MaxAge = time.Duration(rapid.Int64Range(1, 1e9).Draw(t, "max age")) * time.Second
-		}
-		return d
-	})
 }
 
 func TestDueAtAgreesWithSalience(t *testing.T) {

@@ -116,3 +116,5 @@ const (
 	ChangeContest   Change = "contest"   // both are kept and marked; for likely changes
 	ChangeRetract   Change = "retract"   // it does not hold, and nothing takes its place
 )
+
+const MaxLatestChars = 600

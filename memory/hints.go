@@ -290,9 +290,6 @@ var HintVocabulary = func() string {
 	return strings.NewReplacer("$", "", "@", "", "%", "").Replace(strings.Join(out, " ") + " " + frame.ConceptVocabulary)
 }()
 
-// vocabularyShare is the share of a corpus that is taken to have a hint with a given word of the rules.
-const vocabularyShare = 0.05
-
 // topicHints returns the hints of a text by the topics that it touches, at most two.
 func topicHints(text, who string) []string {
 	if who == "" {

@@ -11,8 +11,6 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-var principal = schema.Principal{Tenant: "t", Agent: "a"}
-
 func TestAdmit(t *testing.T) {
 	t.Parallel()
 	recalled := memory.WrapRecalled("r1", "Alice lives in Paris.")

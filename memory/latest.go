@@ -15,8 +15,7 @@ const StageLatest = "latest"
 // MaxLatest is how many of the best candidates are compared with each other, and MaxLatestChars how long
 // their texts may be: long ones say many things.
 const (
-	MaxLatest      = 30
-	MaxLatestChars = 600
+	MaxLatest = 30
 )
 
 // Probabilities of a succession (frame.Question.Successions) from which it counts. Statements that only look

@@ -129,3 +129,11 @@ func cleanLine(s string, n int) string {
 	}, strings.ToValidUTF8(s, ""))
 	return strings.TrimRightFunc(firstChars(collapse(s), n), isSpace)
 }
+
+// basis is what Hash is the hash of.
+func (n Normalized) basis() string {
+	if n.Normalized != "" {
+		return n.Normalized
+	}
+	return lower(n.Storage)
+}

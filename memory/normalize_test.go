@@ -15,17 +15,6 @@ import (
 	"github.com/mneme/mneme/memory"
 )
 
-// anyText draws text with the characters that matter here over-represented.
-func anyText() *rapid.Generator[string] {
-	return rapid.Custom(func(t *rapid.T) string {
-		parts := rapid.SliceOfN(rapid.OneOf(
-			rapid.SampledFrom([]string{" ", "\t", "\r\n", "\u00A0", "\u3000", "\uFEFF", "\u0085", "\u200B", ".", "?!", ":", "İ", "Σ", "ς", "ß", "e\u0301", "🚀", "\x00", "\xff", "\xc3", "don’t", "never", "user", "critical:", "[a,B]:"}),
-			rapid.StringN(0, 6, -1),
-		), 0, 12).Draw(t, "parts")
-		return strings.Join(parts, "")
-	})
-}
-
 // TestNormalizeVectors holds Go to what the document's JavaScript computes (testdata/normalize.mjs).
 func TestNormalizeVectors(t *testing.T) {
 	t.Parallel()

@@ -3,7 +3,6 @@ package memory
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -503,19 +502,6 @@ func curveOf(v any) schema.DecayCurve {
 func pointsOf(v any) []DecayPoint {
 	points, _ := v.([]DecayPoint)
 	return points
-}
-
-// shownPoints are the points of a curve as explanations show them, such as "7d 0.5".
-func (d Decay) shownPoints() []string {
-	out := []string{}
-	for _, p := range d.Points {
-		after := "0s"
-		if p.After > 0 {
-			after = FormatAge(p.After)
-		}
-		out = append(out, after+" "+strconv.FormatFloat(p.Share, 'g', -1, 64))
-	}
-	return out
 }
 
 // equalValues compares two values of a field as they are shown.

@@ -481,3 +481,26 @@ rules:
 		memory.Admit(c, principal, "", p)
 	}
 }
+
+// Rules see whose the memory is, and do not move it to where others read it.
+func TestRulesAndUsers(t *testing.T) {
+	t.Parallel()
+	p := parsePolicy(t, `rules:
+  - {name: hr, when: 'candidate.content.contains("salary")', set: {scope: hr, sensitivity: high}}
+  - {name: maya, when: 'principal.user == "maya"', set: {tags: [maya]}}
+`)
+	c := schema.Candidate{Content: "My salary is paid in May."}
+	in := memory.PolicyInput{Kind: memory.PolicyCandidate, Candidate: c, Principal: schema.Principal{Tenant: "t", Agent: "a"}}
+	classify := func() memory.Explanation { return p.Explain(memory.Classify(c, memory.CandidatePrefix(c)), in) }
+
+	require.Equal(t, "hr", classify().Classification.Scope)
+	in.Principal.User = "maya"
+	e := classify()
+	require.Empty(t, e.Classification.Scope)
+	require.Equal(t, schema.SensitivityHigh, e.Classification.Sensitivity, "the rest of the rule holds")
+	require.Contains(t, e.Classification.Tags, "maya")
+	require.Equal(t, []memory.RuleProblem{{Rule: "hr", Field: "set.scope", Problem: "what is a user's stays in the user's scope"}}, e.Problems)
+	// A fact is classified with the scope of its source.
+	in.Kind, in.Principal = memory.PolicyFact, schema.Principal{Tenant: "t", Agent: "a", Scope: "user/maya"}
+	require.Empty(t, classify().Classification.Scope)
+}

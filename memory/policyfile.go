@@ -415,21 +415,3 @@ func ParseAge(s string) (time.Duration, bool) {
 	}
 	return time.Duration(math.Round(total/float64(time.Millisecond))) * time.Millisecond, true
 }
-
-// FormatAge writes a length of time as ParseAge reads it, to the millisecond; zero and less is "none".
-func FormatAge(d time.Duration) string {
-	if d <= 0 {
-		return "none"
-	}
-	var b strings.Builder
-	for _, unit := range []struct {
-		name string
-		size time.Duration
-	}{{"d", 24 * time.Hour}, {"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}, {"ms", time.Millisecond}} {
-		if n := d / unit.size; n > 0 {
-			fmt.Fprintf(&b, "%d%s", n, unit.name)
-			d -= n * unit.size
-		}
-	}
-	return b.String()
-}

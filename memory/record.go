@@ -225,14 +225,6 @@ func EpisodeGrows(old, grown json.RawMessage) string {
 	return ""
 }
 
-// basis is what Hash is the hash of.
-func (n Normalized) basis() string {
-	if n.Normalized != "" {
-		return n.Normalized
-	}
-	return lower(n.Storage)
-}
-
 // payloadOf reads a record's payload; what is not of the type's shape reads as zero.
 func payloadOf[P any](m schema.MemoryRecord) P {
 	var p P

@@ -12,8 +12,6 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-const sweepDay = 24 * time.Hour
-
 func TestJudgeDue(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
@@ -72,11 +70,6 @@ func TestJudgeDue(t *testing.T) {
 		require.NotNil(t, v.NextDue, name)
 		require.WithinDuration(t, *test.next, *v.NextDue, time.Second, name)
 	}
-}
-
-func at(now time.Time, d time.Duration) *time.Time {
-	t := now.Add(d)
-	return &t
 }
 
 // Whatever a memory is: nothing goes before it is due, nothing that must stay goes, and what stays due is not

@@ -303,3 +303,6 @@ func PlanHints(query, expansion, vocabulary []Lexeme, corpus Corpus) TextPlan {
 // hintCap is the most that a hint counts by itself: what was generated rescues a memory, and does not
 // stand above what the memory says itself (document 002 Phase 2; notes on recall constants).
 const hintCap = 0.75
+
+// vocabularyShare is the share of a corpus that is taken to have a hint with a given word of the rules.
+const vocabularyShare = 0.05

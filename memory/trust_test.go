@@ -203,11 +203,11 @@ func TestClearanceIsBoundedByAll(t *testing.T) {
 
 func TestTrustRulesOfAFile(t *testing.T) {
 	t.Parallel()
-	policy, err := memory.ParsePolicy([]byte("trust:\n  environments: {Kiosk: low, \"*\": medium}\n  above_limit: {high: summary, hyper: metadata, medium: withhold}\n"))
+	rules, err := memory.ParsePolicy([]byte("trust:\n  environments: {Kiosk: low, \"*\": medium}\n  above_limit: {high: summary, hyper: metadata, medium: withhold}\n"))
 	require.NoError(t, err)
-	require.Empty(t, policy.Rules())
+	require.Empty(t, rules.Rules())
 	require.Equal(t, memory.TrustRules{Environments: map[string]schema.Sensitivity{"kiosk": schema.SensitivityLow, "*": schema.SensitivityMedium},
-		Above: map[schema.Sensitivity]schema.Redaction{schema.SensitivityHigh: schema.RedactedSummary, schema.SensitivityHyper: schema.RedactedMetadata}}, policy.Trust())
+		Above: map[schema.Sensitivity]schema.Redaction{schema.SensitivityHigh: schema.RedactedSummary, schema.SensitivityHyper: schema.RedactedMetadata}}, rules.Trust())
 	var none *memory.Policy
 	require.Zero(t, none.Trust())
 	for text, fields := range map[string][]string{
@@ -230,4 +230,28 @@ func TestTrustRulesOfAFile(t *testing.T) {
 		}
 		require.ElementsMatch(t, fields, got, text)
 	}
+}
+
+// Nothing grants one user the memories of another: not a claim that is believed, and not a signed token.
+func TestClearanceOfAUser(t *testing.T) {
+	t.Parallel()
+	maya := trustedOne
+	maya.Scope, maya.User = "", "maya"
+	granted := schema.TrustContext{Scopes: []string{"user/tom", "kitchen", "user/maya", "user/"}}
+	token := signed(t, trustKey, maya, granted, trustNow.Add(time.Minute))
+	for name, c := range map[string]struct {
+		key   []byte
+		trust schema.TrustContext
+	}{
+		"believed": {nil, granted},
+		"signed":   {trustKey, schema.TrustContext{Token: token}},
+	} {
+		got := memory.TrustRules{}.Clear(schema.RecallRequest{Principal: maya, Query: "q", Trust: &c.trust}, c.key, trustNow)
+		require.Equal(t, []string{"kitchen"}, got.Scopes, name)
+		require.Contains(t, got.Problems, schema.TrustScopes, name)
+	}
+	tom := maya
+	tom.User = "tom"
+	_, err := memory.OpenTrust(trustKey, token, tom, trustNow)
+	require.ErrorIs(t, err, memory.ErrTrustPrincipal, "a token is for one user")
 }

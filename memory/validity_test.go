@@ -15,28 +15,6 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-var midday = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-
-func global() schema.Validity { return schema.Validity{} }
-
-func when(conditions string) schema.Validity {
-	return schema.Validity{Mode: schema.ValidConditional, Conditions: json.RawMessage(conditions)}
-}
-
-// during is a window in hours from midday; a negative bound is open.
-func during(from, until int, conditions string) schema.Validity {
-	v := schema.Validity{Mode: schema.ValidTimeboxed, Conditions: json.RawMessage(conditions)}
-	if from >= 0 {
-		at := midday.Add(time.Duration(from) * time.Hour)
-		v.Start = &at
-	}
-	if until >= 0 {
-		at := midday.Add(time.Duration(until) * time.Hour)
-		v.End = &at
-	}
-	return v
-}
-
 func TestGrounds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -138,52 +116,6 @@ func TestHolds(t *testing.T) {
 			require.Equal(t, c.want, memory.Holds(c.v, c.at, situation))
 		})
 	}
-}
-
-// value draws a JSON value from a few, so that equal ones meet.
-func value() *rapid.Generator[string] {
-	return rapid.SampledFrom([]string{`"a"`, `"b"`, `1`, `1.0`, `10e-1`, `0.1`, `-0`, `0`, `1e2`, `100`, `true`, `null`, `{"x":1,"y":[2]}`, `{"y":[2.0],"x":1}`, `["a"]`, `[]`})
-}
-
-func conditions() *rapid.Generator[string] {
-	return rapid.Custom(func(t *rapid.T) string {
-		all := map[string]json.RawMessage{}
-		for _, key := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"k", "l", "m"}), 1, 3, rapid.ID).Draw(t, "keys") {
-			v := value().Draw(t, "value")
-			if rapid.Bool().Draw(t, "list") {
-				v = "[" + v
-				for _, more := range rapid.SliceOfN(value(), 0, 2).Draw(t, "more") {
-					v += "," + more
-				}
-				v += "]"
-			}
-			all[key] = json.RawMessage(v)
-		}
-		encoded, err := json.Marshal(all)
-		require.NoError(t, err)
-		return string(encoded)
-	})
-}
-
-func validity() *rapid.Generator[schema.Validity] {
-	return rapid.Custom(func(t *rapid.T) schema.Validity {
-		switch rapid.IntRange(0, 2).Draw(t, "mode") {
-		case 0:
-			return global()
-		case 1:
-			return when(conditions().Draw(t, "conditions"))
-		}
-		from := rapid.IntRange(-1, 4).Draw(t, "from")
-		until := rapid.IntRange(max(from, 0)+1, 6).Draw(t, "until")
-		if from >= 0 && rapid.Bool().Draw(t, "open") {
-			until = -1
-		}
-		with := ""
-		if rapid.Bool().Draw(t, "with conditions") {
-			with = conditions().Draw(t, "conditions")
-		}
-		return during(from, until, with)
-	})
 }
 
 func TestGroundsProperties(t *testing.T) {
