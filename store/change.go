@@ -14,7 +14,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/pgvector/pgvector-go"
 
-	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 )
@@ -87,13 +86,6 @@ type relation struct {
 	Target    uuid.UUID
 	Weight    float64 // [0,1]
 	Reason    string
-}
-
-// Embedding is a vector and the space that it belongs to.
-type Embedding struct {
-	Model  inference.EmbeddingModel
-	Vector []float32
-	Hash   []byte // content hash of the stored memory that was embedded; nil where the text is part of the change
 }
 
 const insertMemorySQL = `
@@ -456,14 +448,6 @@ func (c *change) finish(ctx context.Context) error {
 	return c.flush(ctx)
 }
 
-// tagList never yields NULL: the column holds an empty array instead.
-func tagList(tags []string) []string {
-	if tags == nil {
-		return []string{}
-	}
-	return tags
-}
-
 // decayPoints are the points of a curve as they are stored; NULL for none.
 func decayPoints(d memory.Decay) any {
 	points := d.Profile().Points
@@ -478,4 +462,14 @@ func nullable(s string) any {
 		return nil
 	}
 	return s
+}
+
+// addEvidence adds a reference behind those that a memory has, unless it is among them or the memory has as many
+// as it may.
+func (c *change) addEvidence(id uuid.UUID, ref schema.Ref) {
+	c.queue.Queue(`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, hash, at, created_at)
+		SELECT $1, $2, (SELECT coalesce(max(position) + 1, 0) FROM memory_provenance WHERE tenant = $1 AND memory_id = $2), $3, $4, $5, $6, $7
+		WHERE NOT EXISTS (SELECT FROM memory_provenance WHERE tenant = $1 AND memory_id = $2 AND kind = $3 AND ref = $4)
+			AND (SELECT count(*) FROM memory_provenance WHERE tenant = $1 AND memory_id = $2) < $8`,
+		c.tenant, id, ref.Kind, ref.Ref, ref.Hash, ref.Timestamp, c.now, schema.MaxRecordRefs)
 }

@@ -226,3 +226,10 @@ func (f Filter) narrowed(m string, p *params) string {
 	}
 	return q
 }
+
+// mayLookAt is sharedWith for a single memory: an owner may look at what was superseded. $3 is the agent, $4
+// the project, $5 what sees returns or, in a statement that changes what it finds, what changes returns.
+var mayLookAt = visibleAs("m")
+
+// visibleAs is mayLookAt for the memory or batch of another alias.
+func visibleAs(alias string) string { return sharedWith(alias, "$3", "$4", "$5") }

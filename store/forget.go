@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -339,27 +338,6 @@ func (c *change) saveReceipt(r *forgetRow) error {
 // forgetKey returns the tenant's key for confirm tokens.
 func (c *change) forgetKey(ctx context.Context) ([]byte, error) { return c.secret(ctx, "forget") }
 
-// secret returns a key of the tenant's, made on first use: of two that make one at the same time, both
-// get the one that was first.
-func (c *change) secret(ctx context.Context, name string) ([]byte, error) {
-	const read = `SELECT secret FROM tenant_secrets WHERE tenant = $1 AND name = $2`
-	var key []byte
-	err := c.tx.QueryRow(ctx, read, c.tenant, name).Scan(&key)
-	if !errors.Is(err, pgx.ErrNoRows) {
-		return key, err
-	}
-	fresh := make([]byte, 32)
-	if _, err := rand.Read(fresh); err != nil {
-		return nil, err
-	}
-	_, err = c.tx.Exec(ctx, `INSERT INTO tenant_secrets (tenant, name, secret, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`, c.tenant, name, fresh, c.now)
-	if err != nil {
-		return nil, err
-	}
-	err = c.tx.QueryRow(ctx, read, c.tenant, name).Scan(&key)
-	return key, err
-}
-
 func (c *change) forgetSubject(r forgetRow) memory.ForgetSubject {
 	return memory.ForgetSubject{Tenant: c.tenant, RunID: r.ID, Mode: r.Mode, Digest: r.Digest}
 }
@@ -569,4 +547,21 @@ func (s *Store) ForgetItems(ctx context.Context, p schema.Principal, run uuid.UU
 		return nil, fmt.Errorf("list items of run %s: %w", run, err)
 	}
 	return out, nil
+}
+
+// actionLinked returns which of some memories are action-linked, for whoever has locked them. A new link holds
+// its ends while it is written, and so is either seen from behind the lock, or sees what was done behind it; the
+// statement that locks does not see what was linked since it began.
+func (c *change) actionLinked(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return c.idSet(ctx, `SELECT m.id FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+actionLinked("$3"), c.tenant, ids, memory.ActionLinks)
+}
+
+// actionLinked says whether the memory m is load-bearing for something that was done, or is what was done:
+// a link goes with the row that it leads to, and what it starts from would be load-bearing no more.
+func actionLinked(predicates string) string {
+	return `EXISTS (SELECT FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = ANY(` + predicates + `)
+		UNION ALL SELECT FROM memory_relations r WHERE r.tenant = m.tenant AND r.target_id = m.id AND r.predicate = ANY(` + predicates + `))`
 }

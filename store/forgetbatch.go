@@ -219,15 +219,6 @@ func (f *forgetting) closeJobs(ctx context.Context) error {
 	return err
 }
 
-// newIDs returns n time-ordered ids.
-func newIDs(n int) []uuid.UUID {
-	out := make([]uuid.UUID, n)
-	for i := range out {
-		out[i] = newID()
-	}
-	return out
-}
-
 // metadata is what history says of the run. Erasing looks for workflow_id: the run's request may quote
 // what it forgot.
 func (f *forgetting) metadata() (string, error) {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -9,6 +10,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/mneme/mneme/schema"
 )
 
 // JobQueue is what waits in the pipeline over all tenants.
@@ -287,4 +290,45 @@ func many[T any](ctx context.Context, i *Inspector, what, query string, args ...
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	return out, nil
+}
+
+// Stats counts what the tenant holds.
+func (s *Store) Stats(ctx context.Context, tenant string) (Stats, error) {
+	ctx = within(ctx, ClassLong)
+	out := Stats{Memories: map[schema.MemoryType]int64{}}
+	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+		var byType json.RawMessage
+		err := tx.QueryRow(ctx, `SELECT
+			(SELECT coalesce(jsonb_object_agg(type, n), '{}') FROM (SELECT type, count(*) n FROM memories WHERE tenant = $1 AND live GROUP BY type) t),
+			(SELECT count(*) FROM entities WHERE tenant = $1), (SELECT count(*) FROM entity_relations WHERE tenant = $1),
+			(SELECT count(*) FROM memory_history WHERE tenant = $1), (SELECT count(*) FROM proposals WHERE tenant = $1 AND state = 'blocked' AND outcome NOT IN ('shadow_mode', 'mutations_frozen')),
+			(SELECT count(*) FROM index_outbox WHERE tenant = $1),
+			(SELECT min(coalesce(revived_at, created_at)) FROM jobs WHERE tenant = $1 AND state IN ('pending', 'leased', 'failed'))`, tenant).
+			Scan(&byType, &out.Entities, &out.Relations, &out.History, &out.ToReview, &out.IndexPending, &out.OldestJob)
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(byType, &out.Memories)
+	})
+	if err != nil {
+		return Stats{}, fmt.Errorf("count memories: %w", err)
+	}
+	if out.Jobs, err = s.JobCounts(ctx, tenant); err != nil {
+		return Stats{}, err
+	}
+	return out, nil
+}
+
+// KnowsTenant reports whether anything was ever handed in or set for a tenant, as far as that is kept. What was
+// only asked does not count.
+func (s *Store) KnowsTenant(ctx context.Context, tenant string) (known bool, err error) {
+	err = s.read(ctx, tenant, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM memories WHERE tenant = $1) OR EXISTS (SELECT 1 FROM ingest_batches WHERE tenant = $1)
+			OR EXISTS (SELECT 1 FROM memory_history WHERE tenant = $1) OR EXISTS (SELECT 1 FROM artifacts WHERE tenant = $1)
+			OR EXISTS (SELECT 1 FROM retention_policies WHERE tenant = $1)`, tenant).Scan(&known)
+	})
+	if err != nil {
+		return false, fmt.Errorf("look for the tenant: %w", err)
+	}
+	return known, nil
 }

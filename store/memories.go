@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -15,44 +14,9 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// recordColumns are what scanRecord reads, as it stands now, with all relations.
-var recordColumns = recordColumnsAsOf("", "")
-
 // relatedTo is the condition that a relation leads to a memory that the asker may look at: what links
 // to another may tell of it, as in a lineage. Its parameters are those of mayRead.
 var relatedTo = ` AND EXISTS (SELECT FROM memories o WHERE o.tenant = r.tenant AND o.id = r.target_id AND ` + readableAs("o") + `)`
-
-// recordColumnsAsOf are the same with what belongs to the record as it stood at a time, given as a
-// placeholder or empty for now, and with those relations that a condition admits.
-func recordColumnsAsOf(at, related string) string {
-	then := func(alias string) string {
-		if at == "" {
-			return ""
-		}
-		return " AND " + alias + ".created_at <= " + at
-	}
-	return strings.NewReplacer("/*v*/", then("v"), "/*r*/", then("r")).Replace(strings.Replace(recordTemplate, "/*related*/", related, 1))
-}
-
-const recordTemplate = `m.id, m.type, m.sensitivity, m.confidence, m.salience, m.scope, m.tags, m.created_at, m.updated_at,
-	m.decay_curve, extract(epoch FROM m.half_life)::bigint, m.min_salience, coalesce(extract(epoch FROM m.max_age)::bigint, 0), m.decay_floor, m.reinforcement_gain, m.decay_points,
-	m.last_reinforced_at, m.pinned, m.deletion_policy, m.decay_due_at, m.created_by, m.payload, m.tenant, m.agent_id, m.project, m.visibility,
-	m.policy_group, m.version, m.category, m.tier, m.typology, m.content, m.who, m.importance, m.salience_at, m.status, m.occurred_at,
-	coalesce(m.agent_session_id, ''), coalesce(a.access_count, 0), a.last_accessed_at, m.deleted_at, m.archived_at, m.superseded_at, m.erased_at,
-	m.supersedes, m.superseded_by, coalesce(m.external_id, ''), m.source_trust, m.language, coalesce(m.key_id, ''), coalesce(m.world_id, ''),
-	coalesce(m.world_version, ''), coalesce(m.agent_interaction_id, ''), m.safe_summary,
-	coalesce((SELECT jsonb_agg(jsonb_build_object('kind', v.kind, 'ref', v.ref, 'hash', v.hash, 'timestamp', v.at) ORDER BY v.position)
-		FROM memory_provenance v WHERE v.tenant = m.tenant AND v.memory_id = m.id/*v*/), '[]'),
-	coalesce((SELECT jsonb_agg(jsonb_build_object('predicate', r.predicate, 'target_id', r.target_id, 'weight', r.weight, 'reason', r.reason) ORDER BY r.predicate, r.target_id)
-		FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id/*r*//*related*/), '[]')`
-
-const recordTables = ` FROM memories m LEFT JOIN memory_access a ON a.tenant = m.tenant AND a.memory_id = m.id `
-
-func scanRecord(row pgx.CollectableRow) (schema.MemoryRecord, error) {
-	var m schema.MemoryRecord
-	err := scanRecordAnd(row, &m)
-	return m, err
-}
 
 // scanAudited reads the record's columns and its audit log.
 func scanAudited(row pgx.CollectableRow) (schema.MemoryRecord, error) {
@@ -60,38 +24,6 @@ func scanAudited(row pgx.CollectableRow) (schema.MemoryRecord, error) {
 	err := scanRecordAnd(row, &m, &m.AuditLog)
 	return m, err
 }
-
-// scanRecordAnd reads the record's columns, and what follows them into more.
-func scanRecordAnd(row pgx.CollectableRow, m *schema.MemoryRecord, more ...any) error {
-	var id uuid.UUID
-	var supersedes, supersededBy *uuid.UUID
-	d := &m.Lifecycle.Decay
-	err := row.Scan(append([]any{&id, &m.Type, &m.Sensitivity, &m.Confidence, &m.Salience, &m.Scope, &m.Tags, &m.CreatedAt, &m.UpdatedAt,
-		&d.Curve, &d.HalfLifeSeconds, &d.MinSalience, &d.MaxAgeSeconds, &d.Floor, &d.ReinforcementGain, &d.Points,
-		&m.Lifecycle.LastReinforcedAt, &m.Lifecycle.Pinned, &m.Lifecycle.DeletionPolicy, &m.Lifecycle.DecayDueAt, &m.Provenance.CreatedBy, &m.Payload,
-		&m.Tenant, &m.Agent, &m.Project, &m.Visibility, &m.PolicyGroup, &m.Version, &m.Category, &m.Tier, &m.Typology, &m.Content, &m.Who,
-		&m.Importance, &m.SalienceAt, &m.Status, &m.OccurredAt, &m.Session, &m.AccessCount, &m.LastAccessed, &m.DeletedAt, &m.ArchivedAt,
-		&m.SupersededAt, &m.ErasedAt, &supersedes, &supersededBy, &m.ExternalID, &m.SourceTrust, &m.Language, &m.KeyID, &m.WorldID, &m.WorldVersion,
-		&m.Interaction, &m.SafeSummary, &m.Provenance.Sources, &m.Relations}, more...)...)
-	m.ID = id.String()
-	if supersedes != nil {
-		m.Supersedes = supersedes.String()
-	}
-	if supersededBy != nil {
-		m.SupersededBy = supersededBy.String()
-	}
-	if err == nil {
-		err = m.ShowRevision()
-	}
-	return err
-}
-
-// mayLookAt is sharedWith for a single memory: an owner may look at what was superseded. $3 is the agent, $4
-// the project, $5 what sees returns or, in a statement that changes what it finds, what changes returns.
-var mayLookAt = visibleAs("m")
-
-// visibleAs is mayLookAt for the memory or batch of another alias.
-func visibleAs(alias string) string { return sharedWith(alias, "$3", "$4", "$5") }
 
 // readableAs is visibleAs for an asker who is shown what a memory says: as far as it is not too sensitive
 // for it ($6). Trust is the reader's (document 004 §13): what changes memories goes by mayLookAt alone.
@@ -171,12 +103,6 @@ func (s *Store) get(ctx context.Context, p schema.Principal, id uuid.UUID, query
 		return m, fmt.Errorf("read memory: %w", err)
 	}
 	return m, nil
-}
-
-// Page selects one page of a listing, newest first.
-type Page struct {
-	Before string // id of the last memory of the page before
-	Limit  int    // at most 500; 0 means 50
 }
 
 // List returns the memories that the filter admits, newest first: ids are ordered by time. With AsOf
@@ -296,45 +222,4 @@ type Stats struct {
 	ToReview     int64                       `json:"proposals_to_review"` // held back by a rule, not by the mode
 	IndexPending int64                       `json:"index_pending"`
 	OldestJob    *time.Time                  `json:"oldest_open_job,omitempty"`
-}
-
-// KnowsTenant reports whether anything was ever handed in or set for a tenant, as far as that is kept. What was
-// only asked does not count.
-func (s *Store) KnowsTenant(ctx context.Context, tenant string) (known bool, err error) {
-	err = s.read(ctx, tenant, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM memories WHERE tenant = $1) OR EXISTS (SELECT 1 FROM ingest_batches WHERE tenant = $1)
-			OR EXISTS (SELECT 1 FROM memory_history WHERE tenant = $1) OR EXISTS (SELECT 1 FROM artifacts WHERE tenant = $1)
-			OR EXISTS (SELECT 1 FROM retention_policies WHERE tenant = $1)`, tenant).Scan(&known)
-	})
-	if err != nil {
-		return false, fmt.Errorf("look for the tenant: %w", err)
-	}
-	return known, nil
-}
-
-// Stats counts what the tenant holds.
-func (s *Store) Stats(ctx context.Context, tenant string) (Stats, error) {
-	ctx = within(ctx, ClassLong)
-	out := Stats{Memories: map[schema.MemoryType]int64{}}
-	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
-		var byType json.RawMessage
-		err := tx.QueryRow(ctx, `SELECT
-			(SELECT coalesce(jsonb_object_agg(type, n), '{}') FROM (SELECT type, count(*) n FROM memories WHERE tenant = $1 AND live GROUP BY type) t),
-			(SELECT count(*) FROM entities WHERE tenant = $1), (SELECT count(*) FROM entity_relations WHERE tenant = $1),
-			(SELECT count(*) FROM memory_history WHERE tenant = $1), (SELECT count(*) FROM proposals WHERE tenant = $1 AND state = 'blocked' AND outcome NOT IN ('shadow_mode', 'mutations_frozen')),
-			(SELECT count(*) FROM index_outbox WHERE tenant = $1),
-			(SELECT min(coalesce(revived_at, created_at)) FROM jobs WHERE tenant = $1 AND state IN ('pending', 'leased', 'failed'))`, tenant).
-			Scan(&byType, &out.Entities, &out.Relations, &out.History, &out.ToReview, &out.IndexPending, &out.OldestJob)
-		if err != nil {
-			return err
-		}
-		return json.Unmarshal(byType, &out.Memories)
-	})
-	if err != nil {
-		return Stats{}, fmt.Errorf("count memories: %w", err)
-	}
-	if out.Jobs, err = s.JobCounts(ctx, tenant); err != nil {
-		return Stats{}, err
-	}
-	return out, nil
 }

@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
@@ -145,30 +143,6 @@ func (m *modifying) patch(ctx context.Context, id uuid.UUID, at int) (schema.Pat
 	return out, nil
 }
 
-// columnsOf is what a change sets, but for what follows from a new content.
-func columnsOf(c memory.PatchChange) map[string]any {
-	set := map[string]any{}
-	if c.Category != nil {
-		set["category"] = *c.Category
-	}
-	if c.Importance != nil {
-		set["importance"] = *c.Importance
-	}
-	if c.Tags != nil {
-		set["tags"] = tagList(*c.Tags)
-	}
-	if c.Who != nil {
-		set["who"] = *c.Who
-	}
-	if c.Pinned != nil {
-		set["pinned"] = *c.Pinned
-	}
-	if f := c.Fading; f != nil {
-		set["salience"], set["salience_at"], set["decay_due_at"] = f.Salience, f.SalienceAt, f.DueAt
-	}
-	return set
-}
-
 // newContent adds to set what a new content changes in the row. It returns the live memory that has
 // the content already, or else what is to follow once the row is changed: the embedding, the claim and
 // the evidence.
@@ -225,16 +199,6 @@ func (m *modifying) classify(row memoryRow, text memory.Normalized, set map[stri
 	return explained.Metadata()
 }
 
-// addEvidence adds a reference behind those that a memory has, unless it is among them or the memory has as many
-// as it may.
-func (c *change) addEvidence(id uuid.UUID, ref schema.Ref) {
-	c.queue.Queue(`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, hash, at, created_at)
-		SELECT $1, $2, (SELECT coalesce(max(position) + 1, 0) FROM memory_provenance WHERE tenant = $1 AND memory_id = $2), $3, $4, $5, $6, $7
-		WHERE NOT EXISTS (SELECT FROM memory_provenance WHERE tenant = $1 AND memory_id = $2 AND kind = $3 AND ref = $4)
-			AND (SELECT count(*) FROM memory_provenance WHERE tenant = $1 AND memory_id = $2) < $8`,
-		c.tenant, id, ref.Kind, ref.Ref, ref.Hash, ref.Timestamp, c.now, schema.MaxRecordRefs)
-}
-
 func (m *modifying) embedding(at int) *Embedding {
 	if at >= len(m.in.Embeddings) {
 		return nil
@@ -249,72 +213,4 @@ func (m *modifying) refuse(id uuid.UUID, p schema.Patch, status schema.PatchStat
 	}
 	m.history(historyRow{MemoryID: id, Event: schema.EventNone, By: m.in.Request.By(), Reason: fmt.Sprintf("modify refused (%s): %s", status, p.Reason),
 		Metadata: map[string]any{"refused": status, "workflow_id": m.in.Operation.WorkflowID}})
-}
-
-// snapshot is what the rules of memory look at.
-func (m memoryRow) snapshot() memory.Snapshot {
-	return memory.Snapshot{Version: m.Version, Type: m.Type, Category: m.Category, Content: m.Content, Tags: m.Tags, Who: m.Who, Importance: m.Importance,
-		Pinned: m.Pinned, Live: m.Live, DeletedAt: m.DeletedAt, ArchivedAt: m.ArchivedAt, ErasedAt: m.ErasedAt, Over: m.Over, CreatedAt: m.CreatedAt, Decay: m.Decay, Salience: m.Salience, SalienceAt: m.SalienceAt}
-}
-
-// lockScopesOf locks the scopes of those of the ids that the principal may look at, in one order, so
-// that what the pipeline decides on does not change under it. Call it before lockRows: the pipeline
-// takes the scope first as well.
-func (c *change) lockScopesOf(ctx context.Context, p schema.Principal, ids []uuid.UUID) error {
-	scopes, err := collect[struct{ Project, Scope string }](ctx, c.tx, `SELECT DISTINCT m.project, m.scope FROM memories m
-		WHERE m.tenant = $1 AND m.id = ANY($2) AND `+mayLookAt+` ORDER BY 1, 2`, c.tenant, ids, p.Agent, p.Project, changes(p))
-	if err != nil {
-		return err
-	}
-	for _, s := range scopes {
-		if err := c.lockScope(ctx, schema.Principal{Project: s.Project, Scope: s.Scope}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// changeAttempts bounds how often a change starts over because of others.
-const changeAttempts = 5
-
-// again carries a change out and, where another transaction took what the change had found free, once
-// more: it then sees what stands. A new memory does not wait for its scope's lock.
-func again[R any](ctx context.Context, carry func() (R, error)) (R, error) {
-	for attempt := 1; ; attempt++ {
-		result, err := carry()
-		if err == nil || attempt == changeAttempts || ctx.Err() != nil || !overtaken(err) {
-			return result, err
-		}
-	}
-}
-
-// againAlone is again for a change without a result.
-func againAlone(ctx context.Context, carry func() error) error {
-	_, err := again(ctx, func() (struct{}, error) { return struct{}{}, carry() })
-	return err
-}
-
-// overtaken reports whether a change failed because another one was committed or waited for: a live
-// content, an active fact or an id appeared, what it refers to went, or each waited for the other.
-func overtaken(err error) bool {
-	if errors.Is(err, errOvertaken) {
-		return true
-	}
-	var pgErr *pgconn.PgError
-	if !errors.As(err, &pgErr) {
-		return false
-	}
-	const uniqueViolation, foreignKeyViolation, deadlock, serialization = "23505", "23503", "40P01", "40001"
-	switch pgErr.Code {
-	case uniqueViolation:
-		return slices.Contains([]string{"memories_live_hash", "memories_active_fact", "memories_pkey", "memories_external"}, pgErr.ConstraintName)
-	case foreignKeyViolation, deadlock, serialization:
-		return true
-	}
-	return false
-}
-
-// invalidID is the error for a field that is no memory id.
-func invalidID(field string) error {
-	return &schema.ValidationError{Fields: []schema.FieldError{{Field: field, Problem: "must be a memory id"}}}
 }

@@ -380,11 +380,3 @@ func (x *neighborSearch) ranked(query int) []memory.Neighbor {
 	}
 	return out
 }
-
-// byKey renders a lateral look at the one memory of a tenant and id, under an alias. OFFSET 0 keeps its conditions
-// together, so that the only index that can serve them is the primary key, by all of it: a plain join leaves the
-// planner free to read all of a tenant's memories for each id, which it does of a tenant that it takes for one row.
-func byKey(alias, tenant, id string) string {
-	return fmt.Sprintf("LATERAL (SELECT * FROM memories WHERE memories.tenant = %s AND memories.id = %s OFFSET 0) %s",
-		tenant, id, alias)
-}

@@ -241,23 +241,6 @@ const expired = `FROM memories m JOIN unnest($2::boolean[], $3::text[], $4::text
 		ON w.world = (m.world_id IS NOT NULL) AND w.tier = m.tier AND w.typology = m.typology AND m.deleted_at <= w.before
 	WHERE m.tenant = $1 AND m.deleted_at IS NOT NULL AND m.erased_at IS NULL AND m.retained_at IS NULL AND m.purging_at IS NULL AND m.deleted_at <= $7`
 
-// actionLinked says whether the memory m is load-bearing for something that was done, or is what was done:
-// a link goes with the row that it leads to, and what it starts from would be load-bearing no more.
-func actionLinked(predicates string) string {
-	return `EXISTS (SELECT FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = ANY(` + predicates + `)
-		UNION ALL SELECT FROM memory_relations r WHERE r.tenant = m.tenant AND r.target_id = m.id AND r.predicate = ANY(` + predicates + `))`
-}
-
-// actionLinked returns which of some memories are action-linked, for whoever has locked them. A new link holds
-// its ends while it is written, and so is either seen from behind the lock, or sees what was done behind it; the
-// statement that locks does not see what was linked since it began.
-func (c *change) actionLinked(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	return c.idSet(ctx, `SELECT m.id FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+actionLinked("$3"), c.tenant, ids, memory.ActionLinks)
-}
-
 func (w windows) args(tenant string) []any {
 	return []any{tenant, w.world, w.tiers, w.typologies, w.before, w.purge, w.last}
 }

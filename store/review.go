@@ -19,8 +19,7 @@ import (
 // indexes proposals_to_review and proposals_reviewed. What shadow and frozen modes held back was
 // never meant to be applied.
 const (
-	waitsForReview = `p.state = 'blocked' AND p.outcome NOT IN ('shadow_mode', 'mutations_frozen')`
-	wasReviewed    = `p.reviewed_at IS NOT NULL`
+	wasReviewed = `p.reviewed_at IS NOT NULL`
 )
 
 // reviewTables joins to a proposal its batch b, its candidate c, its source s and its target t.
@@ -128,17 +127,6 @@ func (s *Store) ListReviews(ctx context.Context, p schema.Principal, f ReviewFil
 		return nil, fmt.Errorf("list reviews: %w", err)
 	}
 	return out, nil
-}
-
-// MaxPage is how many rows a list returns at most.
-const MaxPage = 500
-
-// pageLimit is the size of a page: 50 unless 1 to MaxPage are asked for.
-func pageLimit(n int) int {
-	if n <= 0 || n > MaxPage {
-		return 50
-	}
-	return n
 }
 
 // GetReview reads a proposal, whatever its state; ErrNotFound where the principal may not look at all

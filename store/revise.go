@@ -52,9 +52,6 @@ func (s *Store) Revise(ctx context.Context, in ReviseInput) (schema.ReviseResult
 	return result, nil
 }
 
-// errOvertaken says that another transaction has taken what this one had found free.
-var errOvertaken = errors.New("overtaken by another change")
-
 // revising is one revision at work.
 type revising struct {
 	*change
@@ -251,21 +248,6 @@ func (r *revising) hidden() bool {
 	return false
 }
 
-// claimOf is a functional claim, by what active facts are unique by beside their ground.
-type claimOf struct {
-	owner              schema.Principal
-	visibility         schema.Visibility
-	subject, predicate string
-}
-
-func (c claimOf) key() string {
-	return strings.Join([]string{c.owner.Scope, claimSpace(c.owner, c.visibility), strings.ToLower(c.subject), c.predicate}, "\x1f")
-}
-
-func (m *memoryRow) claimed() (claimOf, bool) {
-	return claimOf{m.Owner, m.Visibility, m.Subject, m.Predicate}, m.Type == schema.TypeSemantic && m.Functional
-}
-
 // lockClaimsOf locks the functional claims of the memories and the record, and returns them by key.
 func (r *revising) lockClaimsOf(ctx context.Context, rows map[uuid.UUID]memoryRow) (map[string]claimOf, error) {
 	claims := map[string]claimOf{}
@@ -331,64 +313,6 @@ func (r *revising) revision(ctx context.Context, claims map[string]claimOf) (mem
 	var err error
 	out.Evidence, err = r.evidenceMemories(ctx)
 	return out, err
-}
-
-// standing is a row as package memory judges it.
-func (m *memoryRow) standing() memory.Standing {
-	s := memory.Standing{ID: m.ID.String(), Found: true, Version: m.Version, Type: m.Type, Status: m.Status, Live: m.Live, Pinned: m.Pinned,
-		Sensitivity: m.Sensitivity, SourceTrust: m.SourceTrust, Confidence: m.Confidence, Content: m.Content, Validity: m.Validity, Policy: m.RevisionPolicy}
-	if m.Type == schema.TypeSemantic {
-		var p schema.SemanticPayload
-		if json.Unmarshal(m.Payload, &p) == nil {
-			s.Claim = memory.RecordClaim(p)
-			s.Claim.Functional = m.Functional
-		}
-	}
-	if c, ok := m.claimed(); ok {
-		s.ClaimKey = c.key()
-	}
-	return s
-}
-
-// standing is a row to insert as package memory judges it.
-func (m *newMemory) standing() memory.Standing {
-	cl := m.Classification
-	s := memory.Standing{ID: m.ID.String(), Found: true, Type: cl.Type, Status: schema.StatusActive, Live: true, Pinned: cl.Pinned,
-		Sensitivity: cl.Sensitivity, SourceTrust: *m.SourceTrust, Confidence: m.Confidence, Content: m.Text.Storage,
-		Claim: m.Claim, Validity: m.Validity, Policy: m.RevisionPolicy, Sources: len(m.Refs)}
-	if cl.Type == schema.TypeSemantic {
-		var p schema.SemanticPayload
-		if raw, ok := m.Payload.(json.RawMessage); ok && json.Unmarshal(raw, &p) == nil {
-			s.Claim = memory.RecordClaim(p)
-		}
-		if m.Claim.Functional {
-			s.ClaimKey = claimOf{m.Owner, m.Visibility, m.Claim.Subject, m.Claim.Predicate}.key()
-		}
-	}
-	return s
-}
-
-// countSources counts the distinct sources of memories: what their provenance names, other than how they were
-// handed in themselves, and the
-// memories that they are derived from, supported by or restated by.
-func (c *change) countSources(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]int, error) {
-	rows, err := collect[struct {
-		ID uuid.UUID
-		N  int
-	}](ctx, c.tx, `SELECT id, (SELECT count(*) FROM (SELECT DISTINCT kind, ref FROM memory_provenance v WHERE v.tenant = $1 AND v.memory_id = id
-				AND v.ref <> '`+memory.CandidateRefPrefix+`' || id AND v.ref NOT LIKE '`+memory.EventRefPrefix+`%') x)
-			+ (SELECT count(*) FROM memory_relations e WHERE e.tenant = $1 AND e.source_id = id AND e.predicate = 'derived_from'
-				AND NOT EXISTS (SELECT FROM memory_provenance v WHERE v.tenant = $1 AND v.memory_id = id AND v.ref = '`+memory.SourceRefPrefix+`' || e.target_id))
-			+ (SELECT count(*) FROM memory_relations e WHERE e.tenant = $1 AND e.target_id = id AND e.predicate IN ('supports', 'restates'))
-		FROM unnest($2::uuid[]) id`, c.tenant, ids)
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[uuid.UUID]int, len(rows))
-	for _, row := range rows {
-		out[row.ID] = row.N
-	}
-	return out, nil
 }
 
 // chainOf lists what supersedes a memory, nearest first. It ends where it meets itself.

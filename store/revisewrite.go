@@ -134,14 +134,6 @@ func (r *revising) takeNamed(ctx context.Context) error {
 	return err
 }
 
-// pinned is what a pin sets in a row, whoever passes it on: the same as a patch that pins it.
-func (m memoryRow) pinned(now time.Time) map[string]any {
-	pin, found := true, m.snapshot()
-	found.Live, found.DeletedAt = true, nil // who brings it into its place has looked at that
-	c, _ := memory.EvaluatePatch(found, schema.Patch{Pinned: &pin}, now)
-	return columnsOf(c)
-}
-
 // insertRecord inserts the new record as planned.
 func (r *revising) insertRecord(ctx context.Context) error {
 	m, p := r.record, r.plan.Record

@@ -268,3 +268,26 @@ func (c *change) holdersIn(ctx context.Context, p schema.Principal, v schema.Vis
 	}
 	return pgx.CollectRows(rows, scanRow)
 }
+
+// lockScopesOf locks the scopes of those of the ids that the principal may look at, in one order, so
+// that what the pipeline decides on does not change under it. Call it before lockRows: the pipeline
+// takes the scope first as well.
+func (c *change) lockScopesOf(ctx context.Context, p schema.Principal, ids []uuid.UUID) error {
+	scopes, err := collect[struct{ Project, Scope string }](ctx, c.tx, `SELECT DISTINCT m.project, m.scope FROM memories m
+		WHERE m.tenant = $1 AND m.id = ANY($2) AND `+mayLookAt+` ORDER BY 1, 2`, c.tenant, ids, p.Agent, p.Project, changes(p))
+	if err != nil {
+		return err
+	}
+	for _, s := range scopes {
+		if err := c.lockScope(ctx, schema.Principal{Project: s.Project, Scope: s.Scope}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lockScope serialises writers whose decisions may bear on each other.
+func (c *change) lockScope(ctx context.Context, p schema.Principal) error {
+	_, err := c.tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1 || '/scope/' || $2, hashtext(current_schema())))`, c.tenant, p.Project+"/"+p.Scope)
+	return err
+}

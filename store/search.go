@@ -298,6 +298,3 @@ func (s *Store) TrackRetrieval(ctx context.Context, r Retrieval, now time.Time) 
 	}
 	return nil
 }
-
-// quoteLiteral renders a string as an SQL literal.
-func quoteLiteral(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

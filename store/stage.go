@@ -438,44 +438,6 @@ func (st *staging) ack() schema.IngestAck {
 	return ack
 }
 
-// operation reads the first result of an operation into result, if there is one. A concurrent
-// delivery of the same operation waits here for the first to commit. An operation of another kind is
-// a *schema.ValidationError.
-func (c *change) operation(ctx context.Context, id, kind string, result any) (bool, error) {
-	var first string
-	var encoded []byte
-	if err := c.lockOperation(ctx, id); err != nil {
-		return false, err
-	}
-	err := c.tx.QueryRow(ctx, `SELECT coalesce(kind, ''), result FROM operations WHERE tenant = $1 AND id = $2`, c.tenant, id).Scan(&first, &encoded)
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return false, nil
-	case err != nil:
-		return false, err
-	case first != "" && first != kind:
-		return false, otherRequest()
-	}
-	return true, json.Unmarshal(encoded, result)
-}
-
-func (c *change) lockOperation(ctx context.Context, id string) error {
-	_, err := c.tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1 || '/operation/' || $2, hashtext(current_schema())))`, c.tenant, id)
-	return err
-}
-
-// recordOperation stores the result of an operation in the transaction that produces it.
-func (c *change) recordOperation(id, kind string, result any) error {
-	encoded, err := json.Marshal(result)
-	if err != nil {
-		return fmt.Errorf("operation result: %w", err)
-	}
-	c.queue.Queue(`INSERT INTO operations (tenant, id, kind, digest, result, created_at)
-		VALUES ($1, $2, $3, (SELECT digest FROM staged_requests WHERE tenant = $1 AND id = $2 AND kind = $3), $4, $5) ON CONFLICT DO NOTHING`,
-		c.tenant, id, kind, string(encoded), c.now)
-	return nil
-}
-
 func sourceKind(c *schema.Candidate) schema.SourceKind {
 	if c.SourceKind == "" {
 		return schema.SourceObservation

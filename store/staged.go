@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
-	"github.com/mneme/mneme/schema"
 )
 
 // Kinds of operations. Those that are staged have the names that package workflows gives them.
@@ -84,12 +82,6 @@ func (s *Store) Accept(ctx context.Context, op Operation, kind string, body any,
 		return fmt.Errorf("accept %s: %w", kind, err)
 	}
 	return nil
-}
-
-// otherRequest is the error for an operation id that names another request: it must not answer with the
-// result of that, as though this one had been carried out.
-func otherRequest() error {
-	return &schema.ValidationError{Fields: []schema.FieldError{{Field: "operation_id", Problem: "is that of another request"}}}
 }
 
 // digest is a keyed digest of a body, whatever the order of its members: it tells two requests apart,

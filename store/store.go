@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -154,21 +153,6 @@ func (s *Store) RefreshStatistics(ctx context.Context) error {
 	return nil
 }
 
-// write runs fn in a read-write transaction bound to the tenant, as one change.
-func (s *Store) write(ctx context.Context, tenant string, now time.Time, fn func(*change) error) error {
-	class := classOf(ctx, ClassPipeline)
-	return s.limited(class, pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		if err := bind(ctx, tx, tenant, false, s.limits(class)); err != nil {
-			return err
-		}
-		c := &change{tx: tx, tenant: tenant, now: now.UTC().Truncate(time.Microsecond)}
-		if err := fn(c); err != nil {
-			return err
-		}
-		return c.finish(ctx)
-	}))
-}
-
 // read runs fn in a read-only transaction bound to the tenant.
 func (s *Store) read(ctx context.Context, tenant string, fn func(pgx.Tx) error) error {
 	class := classOf(ctx, ClassInteractive)
@@ -249,9 +233,6 @@ func bind(ctx context.Context, tx pgx.Tx, tenant string, search bool, limits Lim
 	return nil
 }
 
-// newID returns a time-ordered unique id.
-func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
-
 // IsUnavailable reports whether err says that Postgres could not be reached or is going down, so
 // that trying again later can help. A statement that it ended at its limit says the opposite (IsTimeout).
 func IsUnavailable(err error) bool {
@@ -265,22 +246,4 @@ func IsUnavailable(err error) bool {
 	}
 	var connErr *pgconn.ConnectError
 	return errors.As(err, &connErr) || pgconn.SafeToRetry(err) || pgconn.Timeout(err)
-}
-
-// params collects the arguments of a query that is put together from parts.
-type params []any
-
-// add appends an argument and returns its placeholder.
-func (p *params) add(v any) string {
-	*p = append(*p, v)
-	return fmt.Sprintf("$%d", len(*p))
-}
-
-// collect reads all rows of a query into structs by column position.
-func collect[T any](ctx context.Context, tx pgx.Tx, query string, args ...any) ([]T, error) {
-	rows, err := tx.Query(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[T])
 }

@@ -146,12 +146,6 @@ func (s *Store) Write(ctx context.Context, in WriteInput) (WriteCounts, error) {
 	return counts, nil
 }
 
-// lockScope serialises writers whose decisions may bear on each other.
-func (c *change) lockScope(ctx context.Context, p schema.Principal) error {
-	_, err := c.tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1 || '/scope/' || $2, hashtext(current_schema())))`, c.tenant, p.Project+"/"+p.Scope)
-	return err
-}
-
 // writing applies proposals of one batch: those that the pipeline may apply by itself (Write), or one
 // that a person has approved (DecideProposal).
 type writing struct {

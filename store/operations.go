@@ -1,0 +1,78 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/schema"
+)
+
+// operation reads the first result of an operation into result, if there is one. A concurrent
+// delivery of the same operation waits here for the first to commit. An operation of another kind is
+// a *schema.ValidationError.
+func (c *change) operation(ctx context.Context, id, kind string, result any) (bool, error) {
+	var first string
+	var encoded []byte
+	if err := c.lockOperation(ctx, id); err != nil {
+		return false, err
+	}
+	err := c.tx.QueryRow(ctx, `SELECT coalesce(kind, ''), result FROM operations WHERE tenant = $1 AND id = $2`, c.tenant, id).Scan(&first, &encoded)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return false, nil
+	case err != nil:
+		return false, err
+	case first != "" && first != kind:
+		return false, otherRequest()
+	}
+	return true, json.Unmarshal(encoded, result)
+}
+
+func (c *change) lockOperation(ctx context.Context, id string) error {
+	_, err := c.tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1 || '/operation/' || $2, hashtext(current_schema())))`, c.tenant, id)
+	return err
+}
+
+// recordOperation stores the result of an operation in the transaction that produces it.
+func (c *change) recordOperation(id, kind string, result any) error {
+	encoded, err := json.Marshal(result)
+	if err != nil {
+		return fmt.Errorf("operation result: %w", err)
+	}
+	c.queue.Queue(`INSERT INTO operations (tenant, id, kind, digest, result, created_at)
+		VALUES ($1, $2, $3, (SELECT digest FROM staged_requests WHERE tenant = $1 AND id = $2 AND kind = $3), $4, $5) ON CONFLICT DO NOTHING`,
+		c.tenant, id, kind, string(encoded), c.now)
+	return nil
+}
+
+// secret returns a key of the tenant's, made on first use: of two that make one at the same time, both
+// get the one that was first.
+func (c *change) secret(ctx context.Context, name string) ([]byte, error) {
+	const read = `SELECT secret FROM tenant_secrets WHERE tenant = $1 AND name = $2`
+	var key []byte
+	err := c.tx.QueryRow(ctx, read, c.tenant, name).Scan(&key)
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return key, err
+	}
+	fresh := make([]byte, 32)
+	if _, err := rand.Read(fresh); err != nil {
+		return nil, err
+	}
+	_, err = c.tx.Exec(ctx, `INSERT INTO tenant_secrets (tenant, name, secret, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`, c.tenant, name, fresh, c.now)
+	if err != nil {
+		return nil, err
+	}
+	err = c.tx.QueryRow(ctx, read, c.tenant, name).Scan(&key)
+	return key, err
+}
+
+// otherRequest is the error for an operation id that names another request: it must not answer with the
+// result of that, as though this one had been carried out.
+func otherRequest() error {
+	return &schema.ValidationError{Fields: []schema.FieldError{{Field: "operation_id", Problem: "is that of another request"}}}
+}
