@@ -72,7 +72,8 @@ func (s *Store) Accept(ctx context.Context, op Operation, kind string, body any,
 		}
 		// A body that waits under another key is another run's: this one needs its own.
 		var known, same bool
-		err = c.tx.QueryRow(ctx, `SELECT coalesce(bool_or(known), false), coalesce(bool_and(coalesce(kind = $4, true) AND coalesce(digest = $5, true)), true)
+		err = c.tx.QueryRow(ctx, `SELECT coalesce(bool_or(known), false),
+				coalesce(bool_and(coalesce(kind = $4, true) AND coalesce(digest = $5, true)), true)
 			FROM (SELECT true AS known, kind, digest FROM operations WHERE tenant = $1 AND id = ANY($3)
 				UNION ALL SELECT id = $2, kind, digest FROM staged_requests WHERE tenant = $1 AND id = ANY($3)) x`,
 			c.tenant, op.ID, op.keys(), kind, digest).Scan(&known, &same)

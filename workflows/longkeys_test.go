@@ -68,7 +68,8 @@ func TestOperationsWithLongKeysAreCarriedOutOnce(t *testing.T) {
 	_, hashed := modify(t, h, first)
 	require.Equal(t, 2, hashed.Results[0].NewVersion)
 	modify(t, h, modifyRequest(p, schema.Patch{ID: id, Content: &warm}))
-	require.Equal(t, hashed, startUnbounded[schema.ModifyResult](t, h, workflows.KindModify, p, workflows.Modify, first), "by an older client")
+	by := startUnbounded[schema.ModifyResult](t, h, workflows.KindModify, p, workflows.Modify, first)
+	require.Equal(t, hashed, by, "delivered again by an older client")
 	m, err := h.Store.Get(t.Context(), p, uuid.MustParse(id), memory.UpTo(schema.SensitivityHyper))
 	require.NoError(t, err)
 	require.Equal(t, warm, m.Content)
@@ -99,8 +100,9 @@ func TestADecisionWithALongKeyIsCarriedOutOnce(t *testing.T) {
 	result, item := moved(t, h, p, "Dana lives in Lisbon.", "Dana lives in Porto.")
 	req := decision(p, item, schema.DecisionApprove)
 	req.OperationID = longKey
-	handle, err := h.Temporal.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{WorkflowID: result.ReviewID, UpdateName: workflows.UpdateDecide,
-		UpdateID: longKey + "/" + req.ProposalID, Args: []any{req}, WaitForStage: client.WorkflowUpdateStageCompleted})
+	handle, err := h.Temporal.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{
+		WorkflowID: result.ReviewID, UpdateName: workflows.UpdateDecide, UpdateID: longKey + "/" + req.ProposalID,
+		Args: []any{req}, WaitForStage: client.WorkflowUpdateStageCompleted})
 	require.NoError(t, err)
 	var first schema.ReviewResult
 	require.NoError(t, handle.Get(t.Context(), &first))
