@@ -15,6 +15,9 @@ import (
 // ErrTypeStalled means that an attempt went on for too long without progress and was cancelled. It is tried again.
 const ErrTypeStalled = "Stalled"
 
+// MaxStall is how long an attempt may go on without progress before it is cancelled. One call to a model must end sooner.
+const MaxStall = 150 * time.Second
+
 // heartbeatEvery is how often work in progress reports, and recordHeartbeat how; stalledAfter is how long an attempt may
 // go on without progress. Tests replace them.
 //
@@ -23,7 +26,7 @@ const ErrTypeStalled = "Stalled"
 // neither: it is cancelled here, and the server gives it up.
 var (
 	heartbeatEvery  = 5 * time.Second
-	stalledAfter    = 150 * time.Second
+	stalledAfter    = MaxStall
 	recordHeartbeat = func(ctx context.Context, details ...any) { activity.RecordHeartbeat(ctx, details...) }
 )
 

@@ -17,10 +17,12 @@ type OperationRef struct {
 	Tenant     string `json:"tenant"`
 	ID         string `json:"id"`
 	WorkflowID string `json:"workflow_id"`
+
+	Others []string `json:"others,omitempty"` // see store.Operation
 }
 
 func (r OperationRef) store() store.Operation {
-	return store.Operation{Tenant: r.Tenant, ID: r.ID, WorkflowID: r.WorkflowID}
+	return store.Operation{Tenant: r.Tenant, ID: r.ID, Others: r.Others, WorkflowID: r.WorkflowID}
 }
 
 // Accepting takes requests in.

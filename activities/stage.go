@@ -25,6 +25,7 @@ type Staging struct {
 // input is not written to history.
 type StageRequest struct {
 	OperationID string               `json:"operation_id"`
+	OtherIDs    []string             `json:"other_ids,omitempty"` // see store.Operation.Others
 	WorkflowID  string               `json:"workflow_id"`
 	Request     schema.IngestRequest `json:"request"`
 
@@ -113,6 +114,7 @@ func (a *Staging) StageCandidates(ctx context.Context, in StageRequest) (StageRe
 	}
 	ack, err := a.Store.Stage(ctx, store.StageInput{
 		OperationID: in.OperationID,
+		OtherIDs:    in.OtherIDs,
 		WorkflowID:  in.WorkflowID,
 		Request:     req,
 		Policy:      a.Policy.Narrow(req.Mode, req.NoUpdateDelete, req.MinFactConfidence),

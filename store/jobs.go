@@ -151,7 +151,7 @@ func leased(phase string) string {
 func (s *Store) ReviveJob(ctx context.Context, tenant string, id uuid.UUID, operation, actor string, now time.Time) (Range, error) {
 	r := Range{Tenant: tenant}
 	err := s.write(ctx, tenant, now, func(c *change) error {
-		done, err := c.operation(ctx, operation, kindResume, &r)
+		done, err := c.operation(ctx, []string{operation}, kindResume, &r)
 		if err != nil || done {
 			return err
 		}

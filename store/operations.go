@@ -12,16 +12,17 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// operation reads the first result of an operation into result, if there is one. A concurrent
-// delivery of the same operation waits here for the first to commit. An operation of another kind is
-// a *schema.ValidationError.
-func (c *change) operation(ctx context.Context, id, kind string, result any) (bool, error) {
+// operation reads the first result of an operation into result, if there is one under any of its keys, of
+// which its own comes first. A concurrent delivery of the same operation waits here for the first to commit.
+// An operation of another kind is a *schema.ValidationError.
+func (c *change) operation(ctx context.Context, keys []string, kind string, result any) (bool, error) {
 	var first string
 	var encoded []byte
-	if err := c.lockOperation(ctx, id); err != nil {
+	if err := c.lockOperations(ctx, keys); err != nil {
 		return false, err
 	}
-	err := c.tx.QueryRow(ctx, `SELECT coalesce(kind, ''), result FROM operations WHERE tenant = $1 AND id = $2`, c.tenant, id).Scan(&first, &encoded)
+	err := c.tx.QueryRow(ctx, `SELECT coalesce(kind, ''), result FROM operations WHERE tenant = $1 AND id = ANY($2)
+		ORDER BY array_position($2, id) LIMIT 1`, c.tenant, keys).Scan(&first, &encoded)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return false, nil
@@ -33,8 +34,10 @@ func (c *change) operation(ctx context.Context, id, kind string, result any) (bo
 	return true, json.Unmarshal(encoded, result)
 }
 
-func (c *change) lockOperation(ctx context.Context, id string) error {
-	_, err := c.tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1 || '/operation/' || $2, hashtext(current_schema())))`, c.tenant, id)
+// lockOperations waits until no one else is at an operation of these keys. They are locked in one order.
+func (c *change) lockOperations(ctx context.Context, keys []string) error {
+	_, err := c.tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1 || '/operation/' || k, hashtext(current_schema())))
+		FROM (SELECT DISTINCT k FROM unnest($2::text[]) k ORDER BY k) keys`, c.tenant, keys)
 	return err
 }
 

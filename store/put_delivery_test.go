@@ -77,6 +77,41 @@ func TestConcurrentFirstDeliveriesOfOnePut(t *testing.T) {
 	require.Equal(t, 1, w.count("memory_history", "true"))
 }
 
+// Two runs have one operation under two keys, as while programs are replaced by such as make ids otherwise: one carries
+// it out, the other answers with that result, and no body is left.
+func TestAPutIsDeliveredOnceUnderTwoKeys(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	long := w.putInput(likes(t, "", "go", always))
+	short := long
+	long.Operation.Others, short.Operation.ID, short.Operation.Others = []string{"short"}, "short", []string{long.Operation.ID}
+	other := w.putInput(likes(t, "", "rust", always)).Request
+	var invalid *schema.ValidationError
+	for _, in := range []store.PutInput{long, short} {
+		require.NoError(t, w.Accept(ctx, in.Operation, "put", in.Request, w.now))
+		require.ErrorAs(t, w.Accept(ctx, in.Operation, "put", other, w.now), &invalid)
+	}
+	require.Equal(t, 2, w.count("staged_requests", "true"), "each run finds its own")
+	results := make([]schema.PutResult, 2)
+	var wg sync.WaitGroup
+	for i, in := range []store.PutInput{long, short} {
+		wg.Go(func() {
+			var err error
+			if results[i], err = w.Put(ctx, in); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	require.Equal(t, results[0], results[1])
+	require.Equal(t, 1, w.count("memories", "true"))
+	require.Equal(t, 1, w.count("operations", "true"))
+	require.Zero(t, w.count("staged_requests", "true"))
+	require.NoError(t, w.Accept(ctx, short.Operation, "put", short.Request, w.now))
+	require.Zero(t, w.count("staged_requests", "true"), "it is done")
+	require.ErrorAs(t, w.Accept(ctx, short.Operation, "put", other, w.now), &invalid)
+}
+
 // Whatever statement of a put fails, nothing of it remains.
 func TestPutIsAllOrNothing(t *testing.T) {
 	t.Parallel()

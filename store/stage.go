@@ -21,7 +21,8 @@ import (
 
 // StageInput is one validated ingest request to be staged.
 type StageInput struct {
-	OperationID string // the same id always answers with the first result
+	OperationID string   // the same id always answers with the first result
+	OtherIDs    []string // as Operation.Others
 	WorkflowID  string
 	Request     schema.IngestRequest
 	Policy      memory.WritePolicy // already narrowed by the request
@@ -43,7 +44,7 @@ func (s *Store) Stage(ctx context.Context, in StageInput) (schema.IngestAck, err
 	}
 	err := againAlone(ctx, func() error {
 		return s.write(ctx, p.Tenant, in.Now, func(c *change) error {
-			done, err := c.operation(ctx, in.OperationID, kindIngest, &ack)
+			done, err := c.operation(ctx, append([]string{in.OperationID}, in.OtherIDs...), kindIngest, &ack)
 			if err != nil || done {
 				return err
 			}
@@ -196,8 +197,7 @@ func (st *staging) knownKeys(ctx context.Context) (map[string]uuid.UUID, error) 
 	if len(keys) == 0 {
 		return known, nil
 	}
-	if _, err := st.tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1 || '/operation/' || k, hashtext(current_schema())))
-		FROM (SELECT DISTINCT k FROM unnest($2::text[]) k ORDER BY k) keys`, st.tenant, keys); err != nil {
+	if err := st.lockOperations(ctx, keys); err != nil {
 		return nil, err
 	}
 	rows, err := st.tx.Query(ctx, `SELECT id, result->>'memory_id' FROM operations WHERE tenant = $1 AND id = ANY($2)`, st.tenant, keys)

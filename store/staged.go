@@ -44,7 +44,13 @@ type Operation struct {
 	Tenant     string
 	ID         string // key of the staged body and of the result
 	WorkflowID string // for history: erasing finds the runs that carried a text
+
+	// Others are the keys that the same operation has in other versions of the program. What was carried out under one
+	// of them is answered with that result.
+	Others []string
 }
+
+func (op Operation) keys() []string { return append([]string{op.ID}, op.Others...) }
 
 // Accept keeps the body of a request that carries content until it is carried out, so that activities
 // need only its id. Accepting it again changes nothing. It returns a *schema.ValidationError where the
@@ -59,13 +65,16 @@ func (s *Store) Accept(ctx context.Context, op Operation, kind string, body any,
 		if err != nil {
 			return err
 		}
-		if err := c.lockOperation(ctx, op.ID); err != nil {
+		if err := c.lockOperations(ctx, op.keys()); err != nil {
 			return err
 		}
+		// A body that waits under another key is another run's: this one needs its own.
 		var known, same bool
-		err = c.tx.QueryRow(ctx, `SELECT count(*) > 0, coalesce(bool_and(coalesce(kind = $3, true) AND coalesce(digest = $4, true)), true)
-			FROM (SELECT kind, digest FROM operations WHERE tenant = $1 AND id = $2
-				UNION ALL SELECT kind, digest FROM staged_requests WHERE tenant = $1 AND id = $2) x`, c.tenant, op.ID, kind, digest).Scan(&known, &same)
+		err = c.tx.QueryRow(ctx, `SELECT coalesce(bool_or(known), false),
+				coalesce(bool_and(coalesce(kind = $4, true) AND coalesce(digest = $5, true)), true)
+			FROM (SELECT true AS known, kind, digest FROM operations WHERE tenant = $1 AND id = ANY($3)
+				UNION ALL SELECT id = $2, kind, digest FROM staged_requests WHERE tenant = $1 AND id = ANY($3)) x`,
+			c.tenant, op.ID, op.keys(), kind, digest).Scan(&known, &same)
 		switch {
 		case err != nil:
 			return err
@@ -155,16 +164,19 @@ func (s *Store) SweepStaged(ctx context.Context) (int, error) {
 func carryOut[R any](ctx context.Context, s *Store, op Operation, kind string, now time.Time, fn func(*change) (R, error)) (R, error) {
 	var result R
 	err := s.write(ctx, op.Tenant, now, func(c *change) error {
-		done, err := c.operation(ctx, op.ID, kind, &result)
-		if err != nil || done {
+		done, err := c.operation(ctx, op.keys(), kind, &result)
+		if err != nil {
 			return err
 		}
-		if result, err = fn(c); err != nil {
-			return err
+		if !done {
+			if result, err = fn(c); err != nil {
+				return err
+			}
+			if err := c.recordOperation(op.ID, kind, result); err != nil { // with the body's digest
+				return err
+			}
 		}
-		if err := c.recordOperation(op.ID, kind, result); err != nil { // with the body's digest
-			return err
-		}
+		// Where it was carried out under another key, this one's body may still be there.
 		c.queue.Queue(`DELETE FROM staged_requests WHERE tenant = $1 AND id = $2`, c.tenant, op.ID)
 		return nil
 	})

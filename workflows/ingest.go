@@ -134,6 +134,9 @@ func (run *ingest) setup(ctx workflow.Context) error {
 func (run *ingest) stage(ctx workflow.Context, req schema.IngestRequest) error {
 	defer func() { run.staged = true }()
 	in := activities.StageRequest{OperationID: operationID(ctx, req), WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID, Compact: run.lean}
+	if req.IdempotencyKey != "" {
+		in.OtherIDs = otherKeys(in.OperationID, KindIngest, req.Principal, req.IdempotencyKey)
+	}
 	if run.lean {
 		in.Misread, in.Unknown = req.Misread(), req.Unknown()
 		if len(in.Unknown) > 0 {

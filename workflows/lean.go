@@ -7,19 +7,16 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// changeLean marks runs of the second form where nothing else shows it: see lean.
+// changeLean marks the histories of runs of the second form: see lean.
 const changeLean = "lean-history"
 
 // lean reports whether a run has the second form. Such a run leaves validation to its first activity, whose
 // outcome is recorded: rules may change and the run replays. It upserts search attributes only for its outcome and
 // while it waits for a person, and it continues as new inside long rounds.
 //
-// A run that was started with its tenant is of that form: clients that set it are no older. Of others a marker
-// says so.
+// Only the marker says so. Search attributes do not tell who writes the history: an older worker may have taken a
+// run that a newer client started with them, and a run that it continues as new keeps those that it upserted.
 func lean(ctx workflow.Context) bool {
-	if _, ok := workflow.GetTypedSearchAttributes(ctx).GetKeyword(AttrTenant); ok {
-		return true
-	}
 	return workflow.GetVersion(ctx, changeLean, workflow.DefaultVersion, 1) != workflow.DefaultVersion
 }
 

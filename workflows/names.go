@@ -103,11 +103,17 @@ func IngestWorkflowID(r schema.IngestRequest) string {
 // the name may be an address, and ids stay in lists, logs and history when the memories are erased. %40 is
 // no part of an escaped agent.
 func principalID(kind string, p schema.Principal, key string) string {
+	return boundedID(kind, ownerOf(p), key)
+}
+
+// ownerOf is the part of an id that says whose the run is.
+func ownerOf(p schema.Principal) string {
+	owner := idEscaper.Replace(p.Tenant) + "/" + idEscaper.Replace(p.Agent)
 	if p.User == "" {
-		return workflowID(kind, p.Tenant, p.Agent, key)
+		return owner
 	}
 	sum := sha256.Sum256([]byte(p.User))
-	return boundedID(kind, idEscaper.Replace(p.Tenant)+"/"+idEscaper.Replace(p.Agent)+"%40"+hex.EncodeToString(sum[:16]), key)
+	return owner + "%40" + hex.EncodeToString(sum[:16])
 }
 
 // workflowID joins the parts of an id. No other parts give the same id, whatever is in them: a run that
@@ -128,15 +134,29 @@ const MaxIDLength = 200
 // boundedID is kind/owner/key or, where that is longer than MaxIDLength, kind/<32 digits of the owner's
 // SHA-256>/<SHA-256 of the key>, both in hexadecimal. The owner may be empty.
 func boundedID(kind, owner, key string) string {
-	id := kind + "/" + key
-	if owner != "" {
-		id = kind + "/" + owner + "/" + key
-	}
+	id := plainID(kind, owner, key)
 	if len(id) <= MaxIDLength {
 		return id
 	}
 	of, whole := sha256.Sum256([]byte(owner)), sha256.Sum256([]byte(key))
 	return kind + "/" + hex.EncodeToString(of[:16]) + "/" + hex.EncodeToString(whole[:])
+}
+
+// plainID is an id as versions before MaxIDLength made it, whatever its length.
+func plainID(kind, owner, key string) string {
+	if owner == "" {
+		return kind + "/" + key
+	}
+	return kind + "/" + owner + "/" + key
+}
+
+// bothForms are an id as it is now and as versions before MaxIDLength made it, where these differ and the run has one
+// of them; else the run's id alone. A request that was carried out under one is known under both.
+func bothForms(id, bounded, plain string) []string {
+	if bounded == plain || id != bounded && id != plain {
+		return []string{id}
+	}
+	return []string{bounded, plain}
 }
 
 // boundedUpdateID is the id, or its SHA-256 where it is longer than MaxIDLength.

@@ -90,6 +90,9 @@ func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 // nothing to drop, and the reference is empty.
 func accept(ctx workflow.Context, op operation, check bool) (activities.OperationRef, error) {
 	ref := activities.OperationRef{Tenant: op.common.Principal.Tenant, ID: operationKey(ctx, op.common), WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID}
+	if op.common.OperationID != "" {
+		ref.Others = otherKeys(ref.ID, op.kind, op.common.Principal, op.common.OperationID)
+	}
 	body, err := json.Marshal(op.request) //workflowcheck:ignore: encoding a struct gives the same bytes every time
 	if err != nil {
 		return ref, temporal.NewNonRetryableApplicationError("the request cannot be encoded", activities.ErrTypeInvalidRequest, nil)
@@ -139,6 +142,22 @@ func operationKey(ctx workflow.Context, op schema.Operation) string {
 		return info.WorkflowExecution.ID
 	}
 	return info.WorkflowExecution.ID + "#" + info.FirstRunID
+}
+
+// otherKeys are the keys under which other versions of the program have carried out the operation of a key that its
+// caller chose.
+func otherKeys(id, kind string, p schema.Principal, key string) []string {
+	owner := ownerOf(p)
+	return without(bothForms(id, boundedID(kind, owner, key), plainID(kind, owner, key)), id)
+}
+
+func without(keys []string, own string) (others []string) {
+	for _, key := range keys {
+		if key != own {
+			others = append(others, key)
+		}
+	}
+	return others
 }
 
 // indexChanged brings the index up to date. Its failure reverts nothing: the outbox keeps the change

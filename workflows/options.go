@@ -76,7 +76,7 @@ var stageOptions = workflow.LocalActivityOptions{
 
 const (
 	// heartbeatTimeout is how soon a dead worker is noticed, and how soon an attempt is given up that has stopped
-	// its heartbeats because it made no progress (activities, stalledAfter: 150 s). Activities that call models
+	// its heartbeats because it made no progress (activities.MaxStall). Activities that call models
 	// heartbeat while they wait, so that a slow model does not pass for a dead worker.
 	heartbeatTimeout = 20 * time.Second
 

@@ -35,13 +35,15 @@ var histories = []string{"ingest-single", "ingest-batch", "ingest-duplicate", "i
 	"recall", "recall-invalid", "recall-invalid-shown", "get", "ingest-unknown-field", "forget-invalid",
 	"forget-named", "forget-confirmed", "forget-signalled", "forget-expired", "forget-cancelled", "erase",
 	"sync-index-lost", "drift", "drift-looked", "reindex", "reindex-model", "reindex-cancelled", "reindex-failed",
-	// Of the second form (see lean): started by clients with search attributes, and without.
+	// Of the second form (see lean): started with search attributes, and without.
 	"lean-ingest", "lean-ingest-review", "lean-ingest-invalid", "lean-ingest-plain", "lean-put", "lean-put-invalid", "lean-recall", "lean-recall-invalid",
 	"lean-forget-confirmed", "lean-forget-invalid", "lean-feedback", "lean-decay-sweep", "lean-drift", "lean-resume-refused",
 	// Both sides of a continue-as-new.
 	"review-continued", "review-continues", "forget-continued", "forget-continues", "decay-sweep-continued", "decay-sweep-continues",
 	"retention-purge-continued", "retention-purge-continues", "sync-index-continued", "sync-index-continues", "drift-continued", "drift-continues",
-	"reindex-continued", "reindex-continues"}
+	"reindex-continued", "reindex-continues",
+	// Of workers before the second form: a run that a newer client started, and what they continued as new.
+	"older-ingest", "older-review-continues", "older-forget-continues", "older-decay-sweep-continues", "older-retention-purge-continues"}
 
 func historyFile(name string) string { return filepath.Join("testdata", name+".json") }
 
@@ -79,6 +81,28 @@ func TestReplayOfRequestsWithUnknownFields(t *testing.T) {
 			replayer.RegisterWorkflow(fn)
 		}
 		require.NoError(t, replayer.ReplayWorkflowHistory(nil, &captured), name)
+	}
+}
+
+// Search attributes do not say which form a history has. A newer client sets them when it starts a run that an older
+// worker takes; and a run that an older worker continued as new has those that the run before it upserted.
+func TestReplayOfOlderRunsWithSearchAttributes(t *testing.T) {
+	for _, name := range []string{"older-ingest", "older-review-continues", "older-forget-continues", "older-decay-sweep-continues", "older-retention-purge-continues"} {
+		captured := capturedHistory(t, name)
+		began := captured.Events[0].GetWorkflowExecutionStartedEventAttributes()
+		require.Contains(t, began.GetSearchAttributes().GetIndexedFields(), workflows.AttrTenant.GetName(), name)
+		require.Equal(t, strings.HasSuffix(name, "-continues"), began.GetContinuedExecutionRunId() != "", name)
+		require.NotContains(t, captured.String(), "lean-history", name)
+		require.NoError(t, newReplayer().ReplayWorkflowHistory(nil, captured), name)
+	}
+}
+
+// The histories of the second form have its marker, also those that a run continues as new.
+func TestHistoriesOfTheSecondFormAreMarked(t *testing.T) {
+	for _, name := range histories {
+		if strings.HasPrefix(name, "lean-") || !strings.HasPrefix(name, "older-") && strings.Contains(name, "-continue") && !strings.HasPrefix(name, "sync-index") {
+			require.Contains(t, capturedHistory(t, name).String(), "lean-history", name)
+		}
 	}
 }
 
@@ -244,7 +268,7 @@ func recordHistories(t *testing.T) {
 
 	id, runID := startRaw(t, h, badRequests()["candidates[1].category"])
 	record(t, h, "ingest-invalid", id, runID)
-	// "ingest-unknown-field" is of a version that refused such a request.
+	// "ingest-unknown-field" is of a version that refused such a request, and "older-…" of one before the second form.
 	run, err = h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(), TaskQueue: h.TaskQueue}, workflows.Forget,
 		schema.ForgetRequest{Operation: schema.Operation{Principal: p}, Selector: schema.Selector{All: true}})
 	require.NoError(t, err)

@@ -181,8 +181,7 @@ func (run *review) decide(ctx workflow.Context, req schema.ReviewRequest) (schem
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
 	info := workflow.GetInfo(ctx)
-	ref := activities.OperationRef{Tenant: run.in.Tenant, WorkflowID: info.WorkflowExecution.ID,
-		ID: info.WorkflowExecution.ID + "/" + req.ProposalID + "/" + workflow.GetCurrentUpdateInfo(ctx).ID}
+	ref := run.decisionRef(info.WorkflowExecution.ID, workflow.GetCurrentUpdateInfo(ctx).ID, req)
 	var result schema.ReviewResult
 	body, err := json.Marshal(activities.ReviewBody{BatchID: run.in.BatchID, Request: req}) //workflowcheck:ignore: encoding a struct gives the same bytes every time
 	if err != nil {
@@ -203,6 +202,22 @@ func (run *review) decide(ctx workflow.Context, req schema.ReviewRequest) (schem
 	}
 	indexChanged(ctx, run.in.Tenant, result.Changed())
 	return result, nil
+}
+
+// decisionRef names a decision by its run, its proposal and its update. Another version of the program may have
+// carried it out under another form of the ids.
+func (run *review) decisionRef(id, updateID string, req schema.ReviewRequest) activities.OperationRef {
+	ref := activities.OperationRef{Tenant: run.in.Tenant, WorkflowID: id, ID: id + "/" + req.ProposalID + "/" + updateID}
+	plain := plainID(KindReview, idEscaper.Replace(run.in.Tenant), run.in.BatchID)
+	chosen := req.OperationID + "/" + req.ProposalID
+	var keys []string
+	for _, form := range bothForms(id, ReviewWorkflowID(run.in.Tenant, run.in.BatchID), plain) {
+		for _, update := range bothForms(updateID, boundedUpdateID(chosen), chosen) {
+			keys = append(keys, form+"/"+req.ProposalID+"/"+update)
+		}
+	}
+	ref.Others = without(keys, ref.ID)
+	return ref
 }
 
 // finish says how the review ended.

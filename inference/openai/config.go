@@ -49,7 +49,8 @@ type Config struct {
 	// window of 512 tokens. Default DefaultEmbeddingChars.
 	EmbeddingChars int
 
-	// Timeout bounds one HTTP call. A server that is asked in vain for structured output is called
+	// Timeout bounds one HTTP call. In a worker it must be less than activities.MaxStall, after which an attempt that
+	// makes no progress is cancelled; package config checks that. A server that is asked in vain for structured output is called
 	// again at once, so that the first extraction or decision may take a few calls. Default DefaultTimeout.
 	Timeout time.Duration
 

@@ -23,6 +23,7 @@ import (
 	tlog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/local"
 	"github.com/mneme/mneme/inference/openai"
@@ -92,6 +93,7 @@ type Config struct {
 func Load() (Config, error) {
 	loadStackEnv()
 	e := reader{}
+	modelSeconds := e.number("MNEME_OPENAI_TIMEOUT_SECONDS", 0)
 	c := Config{
 		DatabaseURL:   e.text("DATABASE_URL", ""),
 		MaxConns:      e.number("MNEME_DB_MAX_CONNS", 16),
@@ -116,7 +118,7 @@ func Load() (Config, error) {
 			BaseURL: e.text("MNEME_OPENAI_BASE_URL", ""), APIKey: e.text("MNEME_OPENAI_API_KEY", ""),
 			ChatModel: e.text("MNEME_OPENAI_CHAT_MODEL", ""), EmbeddingModel: e.text("MNEME_OPENAI_EMBEDDING_MODEL", ""),
 			EmbeddingDimensions: e.number("MNEME_OPENAI_EMBEDDING_DIMENSIONS", 0),
-			Timeout:             time.Duration(e.number("MNEME_OPENAI_TIMEOUT_SECONDS", 0)) * time.Second,
+			Timeout:             time.Duration(modelSeconds) * time.Second,
 		},
 		Local: local.Config{
 			Dir: e.text("MNEME_EMBED_MODEL_DIR", ""), Model: e.text("MNEME_EMBED_MODEL", ""), Graph: e.text("MNEME_EMBED_ONNX_FILE", ""),
@@ -150,6 +152,10 @@ func Load() (Config, error) {
 
 		PayloadKey: e.key("MNEME_PAYLOAD_KEY"),
 		TrustKey:   e.key("MNEME_TRUST_KEY"),
+	}
+	if most := int(activities.MaxStall / time.Second); modelSeconds >= most {
+		e.problems = append(e.problems, fmt.Sprintf("MNEME_OPENAI_TIMEOUT_SECONDS must be less than %d: an activity attempt that "+
+			"makes no progress for %d s is cancelled, and a call that waits for its answer makes none", most, most))
 	}
 	if c.SweepShare == 0 {
 		e.problems = append(e.problems, "MNEME_SWEEP_SHARE must be more than 0")

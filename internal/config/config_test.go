@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/inference/local"
 	"github.com/mneme/mneme/inference/openai"
 	"github.com/mneme/mneme/internal/config"
@@ -90,7 +91,7 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 
 func TestLoadNamesTheVariableThatIsWrong(t *testing.T) {
 	for name, values := range map[string][]string{
-		"MNEME_DB_MAX_CONNS": {"many", "-1", "1.5"}, "MNEME_OPENAI_EMBEDDING_DIMENSIONS": {"x"}, "MNEME_OPENAI_TIMEOUT_SECONDS": {"10s"}, "MNEME_MODEL_CONCURRENCY": {"x"},
+		"MNEME_DB_MAX_CONNS": {"many", "-1", "1.5"}, "MNEME_OPENAI_EMBEDDING_DIMENSIONS": {"x"}, "MNEME_OPENAI_TIMEOUT_SECONDS": {"10s", "150", "99999999999"}, "MNEME_MODEL_CONCURRENCY": {"x"},
 		"MNEME_RERANKER": {"on"}, "MNEME_RERANK_TOP": {"-1"}, "MNEME_RERANK_DEADLINE_MS": {"2s"},
 		"MNEME_READY_JOB_AGE": {"15", "-1m", "soon"}, "MNEME_READY_INDEX_LAG": {"x"},
 		"MNEME_IMPORTANCE_DECAY": {"0", "1.5", "x"},
@@ -117,6 +118,20 @@ func TestLoadNamesTheVariableThatIsWrong(t *testing.T) {
 	require.ErrorContains(t, err, "MNEME_MODE")
 	require.ErrorContains(t, err, "MNEME_BRAIN", "every problem at once")
 	require.Equal(t, schema.ModeControlled, c.Policy.Mode)
+}
+
+// A call that takes as long as an attempt may stand still would be cancelled with its attempt, again and again.
+func TestAModelCallEndsBeforeItsAttemptIsCancelled(t *testing.T) {
+	clean(t)
+	t.Setenv("MNEME_OPENAI_TIMEOUT_SECONDS", "150")
+	_, err := config.Load()
+	require.ErrorContains(t, err, "MNEME_OPENAI_TIMEOUT_SECONDS must be less than 150")
+	require.ErrorContains(t, err, "no progress for 150 s is cancelled")
+	t.Setenv("MNEME_OPENAI_TIMEOUT_SECONDS", "149")
+	c, err := config.Load()
+	require.NoError(t, err)
+	require.Equal(t, 149*time.Second, c.OpenAI.Timeout)
+	require.Less(t, openai.DefaultTimeout, activities.MaxStall)
 }
 
 func TestABrainThatIsNotConfiguredIsNamed(t *testing.T) {

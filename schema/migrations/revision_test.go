@@ -166,6 +166,36 @@ func TestTextsBesideNoMemoryGo(t *testing.T) {
 	}
 }
 
+// TestEventsOfOlderWorkersAreKnown fills version 22 as a worker of the version before does, and upgrades.
+func TestEventsOfOlderWorkersAreKnown(t *testing.T) {
+	t.Parallel()
+	url := emptySchemaIn(t, testkit.DatabaseURL(t))
+	require.NoError(t, migrations.UpTo(ctx, url, 22))
+	owner := testkit.Owner(t, url)
+	id, batch := remembered(t, owner, "episodic", ""), uuid.New()
+	_, err := owner.Exec(ctx, `INSERT INTO ingest_batches (tenant, id, workflow_id, agent_id, project, scope, policy_group, visibility, mode,
+			allow_update_delete, min_fact_confidence, size, created_at)
+		VALUES ('t', $1, 'w', 'a', '', '', '', 'private', 'controlled', true, 0.5, 2, now())`, batch)
+	require.NoError(t, err)
+	for i, of := range []uuid.UUID{id, uuid.New()} { // the second was erased since
+		_, err := owner.Exec(ctx, `WITH c AS (
+				INSERT INTO memory_candidates (tenant, id, batch_id, ordinal, state, memory_id, source_kind, content, category, sensitivity, occurred_at, created_at)
+				VALUES ('t', gen_random_uuid(), $1, $2, 'done', $3, 'observation', 'text', 'fact', 'low', now(), now()) RETURNING id)
+			INSERT INTO events (tenant, id, agent_id, kind, candidate_id, session, occurred_at, recorded_at)
+			SELECT 't', gen_random_uuid(), 'a', 'observation', id, 'label', now(), now() FROM c`, batch, i, of)
+		require.NoError(t, err)
+	}
+	_, err = migrations.Up(ctx, url)
+	require.NoError(t, err)
+	rows, err := owner.Query(ctx, `SELECT concat_ws(' ', session, candidate_id IS NOT NULL, memory_id) FROM events ORDER BY seq`)
+	require.NoError(t, err)
+	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	require.Equal(t, []string{"label t " + id.String(), " f"}, found)
+	_, err = owner.Exec(ctx, `DELETE FROM events`)
+	require.ErrorContains(t, err, "append-only", "the ledger is guarded again")
+}
+
 // hashes makes contents differ.
 var hashes atomic.Int64
 

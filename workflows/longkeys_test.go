@@ -1,0 +1,111 @@
+package workflows_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows"
+)
+
+// longKey makes ids of more than MaxIDLength bytes, and of fewer than Temporal keeps.
+var longKey = strings.Repeat("k", 180)
+
+// startUnbounded starts a run as versions did that had no bound on ids, and waits for its result.
+func startUnbounded[R any](t *testing.T, h *testkit.Harness, kind string, p schema.Principal, fn, in any) R {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	id := kind + "/" + p.Tenant + "/" + p.Agent + "/" + longKey
+	require.Greater(t, len(id), workflows.MaxIDLength)
+	run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: h.TaskQueue}, fn, in)
+	require.NoError(t, err)
+	result, err := workflows.Outcome[R](ctx, run)
+	require.NoError(t, err)
+	return result
+}
+
+// What was carried out under an id from before MaxIDLength is not carried out again under the hashed one, nor the
+// other way round.
+func TestOperationsWithLongKeysAreCarriedOutOnce(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	db := testkit.Owner(t, h.DatabaseURL)
+	live := func() int { return testkit.Rows(t, db, "memories", "live") }
+
+	put := putRequest(t, p, putSkill("paint", "Mix the colours"))
+	put.OperationID = longKey
+	created := startUnbounded[schema.PutResult](t, h, workflows.KindPut, p, workflows.Put, put)
+	require.Equal(t, schema.PutCreated, created.Items[0].Status)
+	deletion := forgetRequest(p, "", schema.Selector{IDs: []string{created.Items[0].ID}})
+	deletion.Execute = true
+	deleted, _ := startForget(t, h, deletion)
+	require.Equal(t, 1, receiptOf(t, deleted).Forgotten)
+	other := putRequest(t, p, putSkill("cook", "Boil the water"))
+	other.OperationID = longKey
+	run, err := workflows.StartPut(t.Context(), h.Temporal, h.TaskQueue, other)
+	require.NoError(t, err)
+	_, err = workflows.Outcome[schema.PutResult](t.Context(), run)
+	var invalid *schema.ValidationError
+	require.ErrorAs(t, err, &invalid, "the key is that of another request")
+	_, _, again := runPut(t, h, put)
+	require.Equal(t, created, again)
+	require.Zero(t, live(), "what was deleted meanwhile stays deleted")
+
+	id := known(t, h, p, "Tea is served hot.")[0]
+	cold, warm := "Tea is served cold.", "Tea is served warm."
+	first := modifyRequest(p, schema.Patch{ID: id, Content: &cold})
+	first.OperationID = longKey
+	_, hashed := modify(t, h, first)
+	require.Equal(t, 2, hashed.Results[0].NewVersion)
+	modify(t, h, modifyRequest(p, schema.Patch{ID: id, Content: &warm}))
+	by := startUnbounded[schema.ModifyResult](t, h, workflows.KindModify, p, workflows.Modify, first)
+	require.Equal(t, hashed, by, "delivered again by an older client")
+	m, err := h.Store.Get(t.Context(), p, uuid.MustParse(id), memory.UpTo(schema.SensitivityHyper))
+	require.NoError(t, err)
+	require.Equal(t, warm, m.Content)
+
+	req := testkit.Request(p, schema.SourceMemory, "The kettle is made of copper.")
+	req.IdempotencyKey = longKey
+	ingested := startUnbounded[workflows.IngestResult](t, h, workflows.KindIngest, p, workflows.Ingest, req)
+	_, result := h.Ingest(t, req)
+	require.Equal(t, ingested.IngestAck, result.IngestAck)
+	require.Empty(t, result.Deduped)
+
+	forget := forgetRequest(p, "", schema.Selector{IDs: result.MemoryIDs})
+	forget.OperationID, forget.Execute = longKey, true
+	gone := startUnbounded[schema.ForgetReceipt](t, h, workflows.KindForget, p, workflows.Forget, forget)
+	require.Equal(t, 1, gone.Forgotten)
+	rerun, _ := startForget(t, h, forget)
+	require.Equal(t, gone.RunID, receiptOf(t, rerun).RunID)
+	require.Equal(t, 2, testkit.Rows(t, db, "forget_runs", ""), "one for each request")
+	require.Zero(t, testkit.Rows(t, db, "staged_requests", ""))
+	testkit.CheckInvariants(t, db)
+}
+
+// A decision has the id of its update in its key, which older versions did not bound.
+func TestADecisionWithALongKeyIsCarriedOutOnce(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	result, item := moved(t, h, p, "Dana lives in Lisbon.", "Dana lives in Porto.")
+	req := decision(p, item, schema.DecisionApprove)
+	req.OperationID = longKey
+	handle, err := h.Temporal.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{
+		WorkflowID: result.ReviewID, UpdateName: workflows.UpdateDecide, UpdateID: longKey + "/" + req.ProposalID,
+		Args: []any{req}, WaitForStage: client.WorkflowUpdateStageCompleted})
+	require.NoError(t, err)
+	var first schema.ReviewResult
+	require.NoError(t, handle.Get(t.Context(), &first))
+	require.Equal(t, schema.ReviewApplied, first.Status)
+	require.Equal(t, first, decide(t, h, req, result.BatchID))
+}
