@@ -266,7 +266,11 @@ func (a *Indexing) verify(ctx context.Context, g vector.Generation, tenant strin
 }
 
 func (a *Indexing) sample(ctx context.Context, g vector.Generation, tenant string, out *VerifyResult) error {
-	ids, err := a.Store.SampleEmbedded(ctx, tenant, g.Model, samplePerTenant)
+	var ids []uuid.UUID
+	err := patiently(ctx, func() (err error) {
+		ids, err = a.Store.SampleEmbedded(ctx, tenant, g.Model, samplePerTenant)
+		return err
+	})
 	if err != nil {
 		return err
 	}

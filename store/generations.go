@@ -274,7 +274,7 @@ func (s *Store) NearestEmbedded(ctx context.Context, tenant string, e Embedding,
 
 // SampleEmbedded picks live memories of the tenant that have a vector of the model, at random.
 func (s *Store) SampleEmbedded(ctx context.Context, tenant string, model inference.EmbeddingModel, n int) ([]uuid.UUID, error) {
-	ctx = within(ctx, ClassPipeline)
+	ctx = within(ctx, ClassLong) // it goes through all of them
 	var out []uuid.UUID
 	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT e.memory_id FROM memory_embeddings e JOIN memories m ON m.tenant = e.tenant AND m.id = e.memory_id AND m.live
