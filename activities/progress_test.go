@@ -27,8 +27,10 @@ func (w *world) slowIndexes(seconds float64) *activities.Indexing {
 	a := &activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: vector.PGVector{Store: w.store}}
 	w.active(a.Index)
 	w.remember("t", "The harbour has nine berths.")
+	w.exec(`CREATE TABLE builds (class text)`)
 	w.exec(fmt.Sprintf(`CREATE OR REPLACE FUNCTION mneme_build_vector_index(model text, dims integer, tier text, typology text, anew boolean)
-		RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(%g); RETURN true; END $$`, seconds))
+		RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER AS $$
+		BEGIN INSERT INTO builds VALUES (tier || ' ' || typology); PERFORM pg_sleep(%g); RETURN true; END $$`, seconds))
 	return a
 }
 
@@ -53,6 +55,12 @@ func TestEachIndexThatIsBuiltIsProgress(t *testing.T) {
 	a := w.slowIndexes(0.4)
 	g := w.active(a.Index)
 	require.NoError(t, w.do(a.RebuildIndexes, activities.GenerationRequest{Generation: g.ID.String()}))
+	require.Equal(t, 5, w.count("builds", "true"))
+	require.Equal(t, map[string]any{"parts": 5.0}, w.lastBeat())
+
+	w.env.SetHeartbeatDetails(map[string]any{"parts": 3}) // of an attempt that was cut off
+	require.NoError(t, w.do(a.RebuildIndexes, activities.GenerationRequest{Generation: g.ID.String()}))
+	require.Equal(t, 7, w.count("builds", "true"), "what is built is not built again")
 }
 
 func stalls(t *testing.T, err error) {

@@ -168,17 +168,25 @@ type GenerationRequest struct {
 	Generation string `json:"generation"`
 }
 
+// rebuilt is how far a rebuild of indexes has come.
+type rebuilt struct {
+	Parts int `json:"parts"`
+}
+
 // RebuildIndexes builds what an index keeps of a generation besides its points anew. Only Postgres has
-// such a thing.
+// such a thing. Run again, it goes on behind what is built.
 func (a *Indexing) RebuildIndexes(ctx context.Context, in GenerationRequest) error {
-	ctx, stop := beatPatiently(ctx)
-	defer stop()
+	work, ctx := startWork(ctx, rebuilt{})
+	defer work.stop()
 	g, err := a.generation(ctx, in.Generation)
 	if err != nil {
 		return fail(err)
 	}
 	if index, ok := a.Index.(vector.Rebuilder); ok {
-		return fail(stalled(ctx, index.Rebuild(ctx, g)))
+		err := patiently(ctx, func() error {
+			return index.Rebuild(ctx, g, work.sofar().Parts, func(parts int) { work.note(rebuilt{parts}) })
+		})
+		return fail(stalled(ctx, err))
 	}
 	return nil
 }

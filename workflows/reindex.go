@@ -291,7 +291,7 @@ func indexOptions(summary string) workflow.ActivityOptions {
 	}
 }
 
-// buildOptions: what it does may begin with four index builds in Postgres, an hour each at most. An index that is built
+// buildOptions: what it does may begin with five index builds in Postgres, an hour each at most. An index that is built
 // stays, so that an attempt that is cut off there is not lost.
 func buildOptions(summary string, attempts int32) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
