@@ -333,6 +333,15 @@ func (a *Indexing) comparePoints(ctx context.Context, g vector.Generation, tenan
 	return drift, a.Store.SettleOutbox(ctx, tenant, gone, now(a.Now))
 }
 
+// ensure returns the generation that is searched, and makes the first.
+func (a *Indexing) ensure(ctx context.Context) (g vector.Generation, err error) {
+	err = patiently(ctx, func() error {
+		g, err = vector.Ensure(ctx, a.Store, a.Index, a.Embedder.Model(), now(a.Now))
+		return err
+	})
+	return g, err
+}
+
 // generation returns a generation by id, or the one that is searched, making the first.
 func (a *Indexing) generation(ctx context.Context, id string) (vector.Generation, error) {
 	if id == "" {

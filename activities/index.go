@@ -372,15 +372,6 @@ func (a *Indexing) makeRoom(ctx context.Context, g vector.Generation) error {
 	return patiently(ctx, func() error { return a.Index.Create(ctx, g) })
 }
 
-// ensure returns the generation that is searched, and makes the first.
-func (a *Indexing) ensure(ctx context.Context) (g vector.Generation, err error) {
-	err = patiently(ctx, func() error {
-		g, err = vector.Ensure(ctx, a.Store, a.Index, a.Embedder.Model(), now(a.Now))
-		return err
-	})
-	return g, err
-}
-
 // removePoints has every generation of an index forget the points of memories, those that wait to be dropped
 // included.
 func removePoints(ctx context.Context, st *store.Store, index vector.Index, tenant string, entries []store.OutboxEntry) error {

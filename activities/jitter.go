@@ -47,10 +47,10 @@ func delayed(err error, key string, attempt int32) error {
 	if errors.As(err, &app) && (app.NonRetryable() || app.NextRetryDelay() > 0 || app.HasDetails()) {
 		return err // it says itself whether and when (pendingError)
 	}
-	if own, ok := err.(*temporal.ApplicationError); ok { //nolint:errorlint // one that is wrapped is not what the server is told
+	if own, ok := err.(*temporal.ApplicationError); ok { //nolint:errorlint // of one that is wrapped the server sees the wrapper
 		// It has a type and no more: a statement at its limit, an attempt without progress.
-		return temporal.NewApplicationErrorWithOptions(own.Message(), own.Type(), temporal.ApplicationErrorOptions{Cause: own.Unwrap(),
-			Category: own.Category(), NextRetryDelay: memory.RetryDelay(int(attempt), key)})
+		return temporal.NewApplicationErrorWithOptions(own.Message(), own.Type(), temporal.ApplicationErrorOptions{
+			Cause: own.Unwrap(), Category: own.Category(), NextRetryDelay: memory.RetryDelay(int(attempt), key)})
 	}
 	return temporal.NewApplicationErrorWithOptions(err.Error(), "", temporal.ApplicationErrorOptions{Cause: err,
 		NextRetryDelay: memory.RetryDelay(int(attempt), key)})

@@ -161,10 +161,11 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 				}
 			}
 		} else {
-			more, err := batch(ctx, out.Cursor.Tenant, &out, cmp.Or(out.Cursor.Limit, a.limit(in)))
-			if size := cmp.Or(out.Cursor.Limit, a.limit(in)); store.IsTimeout(err) && size > 1 && ctx.Err() == nil {
-				activity.GetLogger(ctx).Warn("a statement met its limit: fewer rows at once", "sweep", kind, "rows", size/2, "error", err)
-				out.Cursor.Limit = size / 2
+			limit := cmp.Or(out.Cursor.Limit, a.limit(in))
+			more, err := batch(ctx, out.Cursor.Tenant, &out, limit)
+			if store.IsTimeout(err) && limit > 1 && ctx.Err() == nil {
+				out.Cursor.Limit = limit / 2
+				activity.GetLogger(ctx).Warn("a statement met its limit: fewer rows at once", "sweep", kind, "rows", limit/2, "error", err)
 				more, err = true, nil
 			}
 			if errors.Is(err, store.ErrRulesChanged) { // nobody was asked whether it may take what these take
@@ -259,7 +260,7 @@ func (a *Sweeping) SweepDecay(ctx context.Context, in SweepRequest) (SweepResult
 			return a.Store.DecayTenants(ctx, after, tenantPage, in.At)
 		}
 	}
-	return a.sweep(ctx, in, schema.SweepDecay, tenants, func(ctx context.Context, tenant string, out *SweepResult, limit int) (bool, error) {
+	batch := func(ctx context.Context, tenant string, out *SweepResult, limit int) (bool, error) {
 		clock, by := a.times(in)
 		done, err := a.Store.DecayBatch(ctx, store.DecayInput{Tenant: tenant, Run: in.Run, Rules: out.Cursor.Rules,
 			After: out.Cursor.Due, Until: by, Limit: limit, Now: clock})
@@ -272,7 +273,8 @@ func (a *Sweeping) SweepDecay(ctx context.Context, in SweepRequest) (SweepResult
 		out.Counts["not_due"] += done.NotDue
 		out.Cursor.Due = done.Next
 		return done.More, nil
-	})
+	}
+	return a.sweep(ctx, in, schema.SweepDecay, tenants, batch)
 }
 
 // PurgeExpired takes each tenant through the steps of a purge, in their order (store.Purge): a batch of what is
@@ -284,7 +286,7 @@ func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (SweepResu
 			return a.Store.SweepTenants(ctx, after, tenantPage)
 		}
 	}
-	return a.sweep(ctx, in, schema.SweepRetention, tenants, func(ctx context.Context, tenant string, out *SweepResult, limit int) (bool, error) {
+	batch := func(ctx context.Context, tenant string, out *SweepResult, limit int) (bool, error) {
 		at := &out.Cursor
 		if at.Step == "" {
 			at.Step = memory.PurgeSteps[0]
@@ -325,5 +327,6 @@ func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (SweepResu
 		}
 		at.Step = next
 		return !last, nil
-	})
+	}
+	return a.sweep(ctx, in, schema.SweepRetention, tenants, batch)
 }

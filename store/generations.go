@@ -146,7 +146,12 @@ func (s *Store) BuildVectorIndexes(ctx context.Context, model inference.Embeddin
 
 // RebuildVectorIndexes is BuildVectorIndexes anew, without the first classes, as many as are done. After each class it
 // calls done with how many are.
-func (s *Store) RebuildVectorIndexes(ctx context.Context, model inference.EmbeddingModel, from int, done func(classes int)) error {
+func (s *Store) RebuildVectorIndexes(
+	ctx context.Context,
+	model inference.EmbeddingModel,
+	from int,
+	done func(classes int),
+) error {
 	for n := from; n < len(vectorClasses); n++ {
 		if _, err := s.buildVectorIndex(ctx, model, vectorClasses[n], true); err != nil {
 			return err
@@ -156,7 +161,12 @@ func (s *Store) RebuildVectorIndexes(ctx context.Context, model inference.Embedd
 	return nil
 }
 
-func (s *Store) buildVectorIndex(ctx context.Context, model inference.EmbeddingModel, class vectorClass, anew bool) (made bool, err error) {
+func (s *Store) buildVectorIndex(
+	ctx context.Context,
+	model inference.EmbeddingModel,
+	class vectorClass,
+	anew bool,
+) (made bool, err error) {
 	err = s.long(ctx, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `SELECT mneme_build_vector_index($1, $2, $3, $4, $5)`,
 			model.Name, model.Dimensions, class.tier, class.typology, anew).Scan(&made)

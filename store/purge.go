@@ -248,8 +248,9 @@ const expired = `FROM memories m JOIN unnest($2::boolean[], $3::text[], $4::text
 		ON w.world = (m.world_id IS NOT NULL) AND w.tier = m.tier AND w.typology = m.typology AND m.deleted_at <= w.before
 	WHERE m.tenant = $1 AND ` + tombstone
 
-// tombstone is the condition of tombstones m that are not yet marked, and over by the shortest window: one of expired's.
-const tombstone = `m.deleted_at IS NOT NULL AND m.erased_at IS NULL AND m.retained_at IS NULL AND m.purging_at IS NULL AND m.deleted_at <= $7`
+// tombstone is the part of expired that an index serves: not yet marked, and over by the shortest window.
+const tombstone = `m.deleted_at IS NOT NULL AND m.erased_at IS NULL AND m.retained_at IS NULL AND m.purging_at IS NULL
+	AND m.deleted_at <= $7`
 
 // actionLinked says whether the memory m is load-bearing for something that was done, or is what was done:
 // a link goes with the row that it leads to, and what it starts from would be load-bearing no more.

@@ -215,7 +215,7 @@ func (run *ingest) process(ctx workflow.Context, r activities.Range) (phase stri
 	run.result.Dead += extracted.Dead
 
 	decidedBefore, deadBefore := run.result.Decided, run.result.Dead // each round reports the range's totals
-	group := 0                                                       // how many candidates a search bore: the next begins with as many
+	group := 0                                                       // how many candidates a search could be asked for: the next begins with as many
 	for round := 1; round <= MaxDecideRounds; round++ {
 		run.show(ctx, PhaseDecide)
 		decided := activities.DecideResult{More: true}

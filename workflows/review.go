@@ -170,7 +170,8 @@ func (run *review) wait(ctx workflow.Context) error {
 		}
 	}
 	// What it leaves when its time is over is still open, and over, when the run looks again.
-	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("give up what nobody decided", reviewAttempts)), reviewing.ExpireProposals,
+	options := embedOptions("give up what nobody decided", reviewAttempts)
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), reviewing.ExpireProposals,
 		activities.ExpireRequest{ReviewRef: run.ref, Before: *next}).Get(ctx, nil)
 }
 
