@@ -30,11 +30,20 @@ import (
 
 var ctx = context.Background()
 
-// beats counts the heartbeats of all tests. The test environment itself batches them.
-var beats atomic.Int32
+// beats counts the heartbeats of all tests, and carried is what the last one carried. The test environment itself
+// batches them.
+var (
+	beats   atomic.Int32
+	carried atomic.Value
+)
 
 func TestMain(m *testing.M) {
-	activities.ListenToHeartbeats(50*time.Millisecond, func() { beats.Add(1) })
+	activities.ListenToHeartbeats(50*time.Millisecond, func(details []any) {
+		beats.Add(1)
+		if len(details) > 0 {
+			carried.Store(details)
+		}
+	})
 	os.Exit(m.Run())
 }
 
@@ -363,21 +372,21 @@ func TestDecideAsksOnlyWhenThereIsSomethingToDecide(t *testing.T) {
 	}}
 	a := &activities.Decision{Store: w.store, Decider: d, Embedder: rules.New().Embedder}
 	r := w.extracted(1)
-	out, err := run[activities.DecideResult](w, a.DecideFacts, r)
+	out, err := run[activities.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	require.Zero(t, d.calls.Load(), "without neighbours a fact is new")
 	require.Equal(t, 1, out.Actions.Add)
 
 	r = w.extracted(2)
-	out, err = run[activities.DecideResult](w, a.DecideFacts, r)
+	out, err = run[activities.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	require.Positive(t, d.calls.Load())
 	require.Zero(t, out.Actions.Update, "a target that was not offered is not believed")
 	require.Zero(t, w.count("proposals", "target_id IS NOT NULL AND action <> 'none'"))
-	_, err = run[activities.DecideResult](w, a.DecideFacts, r)
+	_, err = run[activities.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	before := d.calls.Load()
-	_, err = run[activities.DecideResult](w, a.DecideFacts, r)
+	_, err = run[activities.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	require.Equal(t, before, d.calls.Load(), "what is decided is not decided again")
 }
@@ -394,19 +403,19 @@ func TestDecideTreatsFailuresAsExtractDoes(t *testing.T) {
 	require.Empty(t, other.Deduped)
 	a := &activities.Decision{Store: w.store, Decider: d, Embedder: rules.New().Embedder}
 	fail = &inference.RateLimitError{RetryAfter: 3 * time.Second}
-	_, err := run[activities.DecideResult](w, a.DecideFacts, r)
+	_, err := run[activities.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
 	spread(t, 3*time.Second, pending(t, err).NextRetryDelay())
 	require.Zero(t, w.count("jobs", "attempts > 1"), "the first goes on")
 	fail, d.away = errors.New("boom"), true
-	_, err = run[activities.DecideResult](w, a.DecideFacts, r)
+	_, err = run[activities.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
 	spread(t, time.Second, pending(t, err).NextRetryDelay())
 	require.Zero(t, w.count("jobs", "attempts > 1"), "it says nothing to anything")
 	d.away = false
-	_, err = run[activities.DecideResult](w, a.DecideFacts, r)
+	_, err = run[activities.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
 	pending(t, err)
 	require.Equal(t, 1, w.count("jobs", "attempts = 1 AND state = 'failed'"))
 	fail = &inference.PermanentError{Reason: "no"}
-	out, err := run[activities.DecideResult](w, a.DecideFacts, r)
+	out, err := run[activities.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	require.Equal(t, 1, out.Dead)
 	require.EqualValues(t, 1, w.jobs()[schema.JobDead])
@@ -418,7 +427,7 @@ func TestAnEmbedderThatIsDownDelaysOnlyTheVectors(t *testing.T) {
 	good := rules.New().Embedder
 	down := testkit.BrokenEmbedder{Embedder: good}
 	r := w.extracted(3)
-	decided, err := run[activities.DecideResult](w, (&activities.Decision{Store: w.store, Decider: rules.New().Decider, Embedder: down}).DecideFacts, r)
+	decided, err := run[activities.DecideResult](w, (&activities.Decision{Store: w.store, Decider: rules.New().Decider, Embedder: down}).DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	require.True(t, decided.WithoutVectors)
 	require.Equal(t, 3, decided.Candidates)
@@ -449,7 +458,7 @@ func TestWriteEmbedsSourcesBeforeTheTransaction(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	r := w.extracted(2)
-	_, err := run[activities.DecideResult](w, (&activities.Decision{Store: w.store, Decider: rules.New().Decider, Embedder: rules.New().Embedder}).DecideFacts, r)
+	_, err := run[activities.DecideResult](w, (&activities.Decision{Store: w.store, Decider: rules.New().Decider, Embedder: rules.New().Embedder}).DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	a := &activities.Writing{Store: w.store, Embedder: rules.New().Embedder}
 	first, err := run[store.WriteCounts](w, a.WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
@@ -563,13 +572,13 @@ func TestPermanentErrorsAreNotRetried(t *testing.T) {
 		kind string
 	}{
 		"batch id":      {second((&activities.Extraction{Store: w.store}).ExtractFacts(ctx, bad)), activities.ErrTypeInvalidRequest},
-		"decide":        {second((&activities.Decision{Store: w.store}).DecideFacts(ctx, bad)), activities.ErrTypeInvalidRequest},
+		"decide":        {second((&activities.Decision{Store: w.store}).DecideFacts(ctx, activities.DecideRequest{Range: bad})), activities.ErrTypeInvalidRequest},
 		"write":         {second((&activities.Writing{Store: w.store}).WriteProposals(ctx, activities.WriteRequest{Range: bad})), activities.ErrTypeInvalidRequest},
 		"link":          {second((&activities.Linking{Store: w.store}).LinkEntities(ctx, bad)), activities.ErrTypeInvalidRequest},
 		"index":         {second((&activities.Indexing{Store: w.store}).IndexBatch(ctx, bad)), activities.ErrTypeInvalidRequest},
 		"job id":        {second(jobs.ReviveJob(ctx, activities.ReviveRequest{Tenant: "t", JobID: "x"})), activities.ErrTypeInvalidRequest},
 		"unknown job":   {second(jobs.ReviveJob(ctx, activities.ReviveRequest{Tenant: "t", JobID: uuid.NewString()})), activities.ErrTypeNotFound},
-		"unknown batch": {second((&activities.Decision{Store: w.store}).DecideFacts(ctx, activities.Range{Tenant: "t", BatchID: uuid.NewString(), To: 1})), activities.ErrTypeNotFound},
+		"unknown batch": {second((&activities.Decision{Store: w.store}).DecideFacts(ctx, activities.DecideRequest{Range: activities.Range{Tenant: "t", BatchID: uuid.NewString(), To: 1}})), activities.ErrTypeNotFound},
 	} {
 		var app *temporal.ApplicationError
 		require.ErrorAs(t, c.err, &app, name)
@@ -609,8 +618,10 @@ func TestErrorsOfEveryPhaseCarryNoContent(t *testing.T) {
 		require.Error(t, fn(), table) // run refuses an error that quotes content
 		w.exec(`ALTER TABLE ` + table + ` DROP CONSTRAINT broken`)
 	}
-	breaking("proposals", func() error { return second(run[activities.DecideResult](w, decide, r)) })
-	_, err := run[activities.DecideResult](w, decide, r)
+	breaking("proposals", func() error {
+		return second(run[activities.DecideResult](w, decide, activities.DecideRequest{Range: r}))
+	})
+	_, err := run[activities.DecideResult](w, decide, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	for _, table := range []string{"memories", "memory_history", "memory_embeddings"} {
 		breaking(table, func() error {

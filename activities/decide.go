@@ -35,6 +35,14 @@ type DecideResult struct {
 	WithoutVectors bool `json:"without_vectors,omitempty"`
 	// More says that the time of one attempt was over: the rest of the range is for another.
 	More bool `json:"more,omitempty"`
+	// Group is how many candidates were searched together at last, where that was fewer than may be.
+	Group int `json:"group,omitempty"`
+}
+
+// DecideRequest is a range to decide.
+type DecideRequest struct {
+	Range
+	Group int `json:"group,omitempty"` // how many candidates to search together at first; 0: as many as may be
 }
 
 // Add returns the sum of two results.
@@ -70,9 +78,9 @@ const decideGroup = 50
 // DecideFacts decides the facts of a range that have not been decided, or whose ground has changed. After partialAfter
 // it returns with More set: what it has decided is stored, and another attempt takes up the rest.
 // Failures are treated as in ExtractFacts; a fact is never lost because a decision failed.
-func (a *Decision) DecideFacts(ctx context.Context, r Range) (DecideResult, error) {
-	ctx, stop := beat(ctx)
-	defer stop()
+func (a *Decision) DecideFacts(ctx context.Context, r DecideRequest) (DecideResult, error) {
+	pace, ctx := startPace(ctx, r.Group, decideGroup)
+	defer pace.stop()
 	sr, err := r.store()
 	if err != nil {
 		return DecideResult{}, err
@@ -110,23 +118,21 @@ func (a *Decision) DecideFacts(ctx context.Context, r Range) (DecideResult, erro
 		}
 		return a.Store.SaveDecisions(ctx, sr, ids, facts, now(a.Now))
 	})
-	until, size := time.Now().Add(partialAfter), decideGroup
+	until := time.Now().Add(partialAfter)
 	first := true // until a group is handled: an attempt that returns has made progress
 	for len(todo) > 0 && !result.More {
 		if result.More = !first && !time.Now().Before(until); result.More {
 			break
 		}
-		group := todo[:min(size, len(todo))]
+		group := todo[:min(pace.size(), len(todo))]
 		ready, withVectors, err := a.prepare(ctx, batch, group)
-		if store.IsTimeout(err) && len(group) > 1 && ctx.Err() == nil {
-			size = len(group) / 2
-			activity.GetLogger(ctx).Warn("a statement met its limit: fewer candidates at once", "candidates", size, "error", err)
-			advance(ctx) // what is asked for becomes less each time
+		if pace.slower(ctx, len(group), err) {
 			continue
 		}
 		if err != nil {
 			return result, fail(stalled(ctx, err))
 		}
+		pace.faster()
 		advance(ctx)
 		todo, first = todo[len(group):], false
 		result.WithoutVectors = result.WithoutVectors || !withVectors
@@ -152,6 +158,9 @@ func (a *Decision) DecideFacts(ctx context.Context, r Range) (DecideResult, erro
 	}
 	totals, err := a.Store.DecideTotals(ctx, sr)
 	result.Candidates, result.Dead = totals.Candidates, totals.Dead
+	if size := pace.size(); size < decideGroup {
+		result.Group = size
+	}
 	result.Actions = ActionCounts{Add: totals.Add, Update: totals.Update, Delete: totals.Delete, None: totals.None}
 	return result, fail(stalled(ctx, err))
 }

@@ -67,16 +67,16 @@ type CompareResult struct {
 // searched when the pass has come to its end, and no sooner: until then, questions find nothing to search and
 // say so, instead of an answer that lacks most. A generation that is lost on the way begins the pass anew.
 func (a *Indexing) CompareMemories(ctx context.Context, in CompareRequest) (CompareResult, error) {
-	g, err := a.generation(ctx, in.Generation)
-	if err != nil {
-		return CompareResult{}, fail(err)
-	}
 	work, ctx := startWork(ctx, CompareResult{Cursor: in.Cursor})
 	defer work.stop()
+	g, err := a.generation(ctx, in.Generation)
+	if err != nil {
+		return CompareResult{}, fail(stalled(ctx, err))
+	}
 	out := work.sofar()
 	if in.Repair && out.Cursor == (Cursor{}) {
 		if err := a.makeRoom(ctx, g); err != nil {
-			return out, fail(err)
+			return out, fail(stalled(ctx, err))
 		}
 		// Of two checks at once, one may have begun before the index was lost. What that one has looked at is not there
 		// any more, and it is not the one to say that all of it is.
@@ -251,12 +251,12 @@ func (a *Indexing) refresh(ctx context.Context, g vector.Generation, tenant stri
 // are not live when it is to repair. So it does with a point of a memory that is parked and has no vector of
 // its present text: whatever it was made of, it is searched by what is not said any more.
 func (a *Indexing) ComparePoints(ctx context.Context, in CompareRequest) (CompareResult, error) {
-	g, err := a.generation(ctx, in.Generation)
-	if err != nil {
-		return CompareResult{}, fail(err)
-	}
 	work, ctx := startWork(ctx, CompareResult{Points: in.Points})
 	defer work.stop()
+	g, err := a.generation(ctx, in.Generation)
+	if err != nil {
+		return CompareResult{}, fail(stalled(ctx, err))
+	}
 	began := now(a.Now)
 	for n := range in.MaxPages {
 		if n > 0 && now(a.Now).Sub(began) >= workFor {
@@ -333,10 +333,19 @@ func (a *Indexing) comparePoints(ctx context.Context, g vector.Generation, tenan
 	return drift, a.Store.SettleOutbox(ctx, tenant, gone, now(a.Now))
 }
 
+// ensure returns the generation that is searched, and makes the first.
+func (a *Indexing) ensure(ctx context.Context) (g vector.Generation, err error) {
+	err = patiently(ctx, func() error {
+		g, err = vector.Ensure(ctx, a.Store, a.Index, a.Embedder.Model(), now(a.Now))
+		return err
+	})
+	return g, err
+}
+
 // generation returns a generation by id, or the one that is searched, making the first.
 func (a *Indexing) generation(ctx context.Context, id string) (vector.Generation, error) {
 	if id == "" {
-		return vector.Ensure(ctx, a.Store, a.Index, a.Embedder.Model(), now(a.Now))
+		return a.ensure(ctx)
 	}
 	parsed, err := uuid.Parse(id)
 	if err != nil {

@@ -175,19 +175,3 @@ func each[T any](ctx context.Context, items []T, concurrency int, until time.Tim
 	wg.Wait()
 	return more, context.Cause(ctx)
 }
-
-// halving does something with a range and, when a statement met its limit, with each half of it, down to one candidate.
-func halving(ctx context.Context, r store.Range, fn func(store.Range) error) error {
-	err := fn(r)
-	if !store.IsTimeout(err) || r.To-r.From <= 1 || ctx.Err() != nil {
-		return err
-	}
-	advance(ctx) // what is asked for becomes less each time
-	first, second := r, r
-	first.To = r.From + (r.To-r.From)/2
-	second.From = first.To
-	if err := halving(ctx, first, fn); err != nil {
-		return err
-	}
-	return halving(ctx, second, fn)
-}

@@ -200,31 +200,32 @@ func (a *Forgetting) ForgetVectors(ctx context.Context, in ForgetRef) error {
 	for {
 		entries, err := a.Store.ForgottenVectors(ctx, in.Tenant, id, outboxPage)
 		if err != nil {
-			return fail(err)
+			return fail(stalled(ctx, err))
 		}
 		if len(entries) == 0 {
 			break
 		}
 		if err := removePoints(ctx, a.Store, a.Index, in.Tenant, entries); err != nil {
-			return err
+			return stalled(ctx, err)
 		}
 		if err := a.Store.SettleOutbox(ctx, in.Tenant, entries, now(a.Now)); err != nil {
-			return fail(err)
+			return fail(stalled(ctx, err))
 		}
 		note := store.ForgetNote{Removed: map[string]int{"vectors/" + a.Index.Name(): len(entries)}}
 		if err := a.Store.NoteForget(ctx, in.Tenant, id, note, now(a.Now)); err != nil {
-			return fail(err)
+			return fail(stalled(ctx, err))
 		}
+		advance(ctx)
 	}
 	removed, err := a.Store.ForgetRemoved(ctx, in.Tenant, id)
 	if err != nil || !removed {
-		return fail(err)
+		return fail(stalled(ctx, err))
 	}
 	swept, err := a.Store.SweepLexemes(ctx, in.Tenant, now(a.Now))
 	if err == nil && swept > 0 {
 		err = a.Store.NoteForget(ctx, in.Tenant, id, store.ForgetNote{Removed: map[string]int{"lexeme_stats": swept}}, now(a.Now))
 	}
-	return fail(err)
+	return fail(stalled(ctx, err))
 }
 
 // ForgetRunsRequest asks to delete the workflow runs that carried what a run has forgotten, for its
@@ -238,7 +239,7 @@ type ForgetRunsRequest struct {
 	TerminateAfter int32 `json:"terminate_after"`
 }
 
-// ForgetRunsResult says where to go on; 0 when nothing is left.
+// ForgetRunsResult says where to go on; 0 when nothing is left. -1 is the first ordinal once more.
 type ForgetRunsResult struct {
 	Next int `json:"next"`
 }
@@ -247,7 +248,7 @@ type ForgetRunsResult struct {
 // texts, too, goes as well: its history is transit, and what it did stands in Postgres. One that still
 // runs is waited for, by failing, then cancelled, at last terminated. A review is not waited for: it may
 // take weeks, and goes on as a new run. At the end the runs of Recall go. What is not the tenant's own is
-// left alone.
+// left alone. After partialAfter it returns, to be called again from the same place.
 func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (ForgetRunsResult, error) {
 	ctx, stop := beat(ctx)
 	defer stop()
@@ -259,7 +260,8 @@ func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (Forg
 	if err != nil {
 		return ForgetRunsResult{}, fail(err)
 	}
-	d := runDeleter{client: activity.GetClient(ctx), tenant: in.Run.Tenant, cancelAfter: in.CancelAfter, terminateAfter: in.TerminateAfter}
+	d := runDeleter{client: activity.GetClient(ctx), tenant: in.Run.Tenant, cancelAfter: in.CancelAfter, terminateAfter: in.TerminateAfter,
+		until: time.Now().Add(partialAfter)}
 	for _, workflowID := range carriers.Workflows {
 		if err == nil {
 			err = d.delete(ctx, workflowID)
@@ -281,11 +283,15 @@ func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (Forg
 			return ForgetRunsResult{}, fail(noteErr)
 		}
 	}
+	if errors.Is(err, errTimeIsOver) {
+		return ForgetRunsResult{Next: cmp.Or(in.From, -1)}, nil // what is deleted is not found again; 0 would be the end
+	}
 	if err != nil {
-		return ForgetRunsResult{}, err
+		return ForgetRunsResult{}, stalled(ctx, err)
 	}
 	if d.running > 0 {
-		return ForgetRunsResult{}, pendingError(d.running, 0, "")
+		attempt := int(activity.GetInfo(ctx).Attempt)
+		return ForgetRunsResult{}, pendingError(d.running, memory.RetryDelay(attempt, retryKey(ctx)), "")
 	}
 	return ForgetRunsResult{Next: carriers.Next}, nil
 }
@@ -301,17 +307,23 @@ type runDeleter struct {
 	running int // workflows that are still open
 
 	cancelAfter, terminateAfter int32 // attempts; 0 means never
+
+	until time.Time // a run that is deleted after that is the last of this attempt
 }
+
+// errTimeIsOver means that the rest is for another attempt.
+var errTimeIsOver = errors.New("the time of this attempt is over")
 
 // describe returns a run, the latest of a workflow when no run is named; nil when there is none, or when
 // it is not the tenant's: ids may come from an imported file.
 func (d *runDeleter) describe(ctx context.Context, workflowID, runID string) (*workflowpb.WorkflowExecutionInfo, error) {
 	found, err := d.client.DescribeWorkflowExecution(ctx, workflowID, runID) // always up to date, as a list is not
-	if isGone(err) {
-		return nil, nil
-	}
-	if err != nil {
+	if err != nil && !isGone(err) {
 		return nil, fmt.Errorf("describe run: %w", err)
+	}
+	advance(ctx)
+	if err != nil {
+		return nil, nil
 	}
 	info := found.GetWorkflowExecutionInfo()
 	var tenant string
@@ -404,6 +416,7 @@ func (d *runDeleter) list(ctx context.Context, query string, each func(*workflow
 		if err != nil {
 			return fmt.Errorf("list runs: %w", err)
 		}
+		advance(ctx)
 		for _, e := range page.GetExecutions() {
 			if err := each(e); err != nil {
 				return err
@@ -427,6 +440,10 @@ func (d *runDeleter) deleteRun(ctx context.Context, run *commonpb.WorkflowExecut
 		d.deleted++
 	case !isGone(err):
 		return fmt.Errorf("delete run: %w", err)
+	}
+	advance(ctx)
+	if d.deleted > 0 && !time.Now().Before(d.until) {
+		return errTimeIsOver
 	}
 	return nil
 }

@@ -21,6 +21,9 @@ const MaxStall = 150 * time.Second
 // heartbeatEvery is how often work in progress reports, and recordHeartbeat how; stalledAfter is how long an attempt may
 // go on without progress. Tests replace them.
 //
+// What counts as progress: an item that is done, a page, a transaction of the store that ended well, a batch of texts
+// that is embedded, a turn that is waited for at the gate of models. What does not: a statement or a call under way.
+//
 // A heartbeat says two things: the worker lives, and its attempt has made progress within stalledAfter. The first is
 // said often, so that a dead worker is noticed within the heartbeat timeout. An attempt that makes no progress says
 // neither: it is cancelled here, and the server gives it up.
@@ -28,12 +31,15 @@ var (
 	heartbeatEvery  = 5 * time.Second
 	stalledAfter    = MaxStall
 	recordHeartbeat = func(ctx context.Context, details ...any) { activity.RecordHeartbeat(ctx, details...) }
+	// longStatement is how long one statement of the class long may take: Postgres ends it a little sooner.
+	longStatement = store.ClassLimits[store.ClassLong].Statement + stalledAfter
 )
 
 // pulse knows when an attempt last made progress, and how far it has come.
 type pulse struct {
 	mu      sync.Mutex
 	moved   time.Time
+	limit   time.Duration // that it may go on without progress
 	details []any
 }
 
@@ -43,19 +49,40 @@ type pulseKey struct{}
 // been called for stalledAfter.
 func beat(ctx context.Context) (_ context.Context, stop func()) { return beatFor(ctx, stalledAfter) }
 
-// beatPatiently is beat for an attempt that is one long statement: its limit is the statement's.
+// beatPatiently is beat for an attempt whose every statement may be a long one.
 func beatPatiently(ctx context.Context) (_ context.Context, stop func()) {
-	return beatFor(ctx, store.ClassLimits[store.ClassLong].Statement)
+	return beatFor(ctx, longStatement)
+}
+
+// patiently runs fn, which asks Postgres for a long statement: an index build, a count of all that is stored. While it
+// runs, an attempt has as long as the statement; before and after, stalledAfter.
+func patiently(ctx context.Context, fn func() error) error {
+	p, ok := ctx.Value(pulseKey{}).(*pulse)
+	if !ok {
+		return fn()
+	}
+	was := p.allow(longStatement)
+	defer p.allow(was)
+	return fn()
+}
+
+// allow sets how long the attempt may go on without progress from now, and returns what it was before.
+func (p *pulse) allow(limit time.Duration) (was time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	was, p.limit, p.moved = p.limit, limit, time.Now()
+	return was
 }
 
 func beatFor(ctx context.Context, limit time.Duration) (_ context.Context, stop func()) {
 	if !activity.IsActivity(ctx) {
 		return ctx, func() {}
 	}
-	p := &pulse{moved: time.Now()}
+	p := &pulse{moved: time.Now(), limit: limit}
 	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, pulseKey{}, p))
 	pulsing := ctx
 	ctx = inference.WithWaiting(ctx, func() { advance(pulsing) }) // to wait for one's turn is no standstill
+	ctx = store.WithProgress(ctx, func() { advance(pulsing) })
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -68,7 +95,7 @@ func beatFor(ctx context.Context, limit time.Duration) (_ context.Context, stop 
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				if !p.report(ctx, limit) {
+				if limit, moves := p.report(ctx); !moves {
 					activity.GetLogger(ctx).Warn("no progress: the attempt is cancelled", "for", limit.String())
 					cancel(temporal.NewApplicationError("no progress for "+limit.String(), ErrTypeStalled))
 					return
@@ -80,14 +107,14 @@ func beatFor(ctx context.Context, limit time.Duration) (_ context.Context, stop 
 }
 
 // report sends a heartbeat, with how far the attempt has come, unless it has made no progress for the limit.
-func (p *pulse) report(ctx context.Context, limit time.Duration) bool {
+func (p *pulse) report(ctx context.Context) (limit time.Duration, moves bool) {
 	p.mu.Lock() // to the end: a newer step is never reported before an older one
 	defer p.mu.Unlock()
-	if time.Since(p.moved) >= limit {
-		return false
+	if time.Since(p.moved) >= p.limit {
+		return p.limit, false
 	}
 	recordHeartbeat(ctx, p.details...)
-	return true
+	return p.limit, true
 }
 
 // advance notes that the attempt has made progress. Details are where a later attempt goes on; without any, those of

@@ -365,10 +365,11 @@ func (a *Indexing) apply(ctx context.Context, g vector.Generation, tenant string
 	return err
 }
 
-// makeRoom makes what the index lacks of a generation, and nothing that questions are asked of.
+// makeRoom makes what the index lacks of a generation, and nothing that questions are asked of. In Postgres that may
+// be index builds, which take long.
 func (a *Indexing) makeRoom(ctx context.Context, g vector.Generation) error {
 	g.State = store.GenerationBuilding
-	return a.Index.Create(ctx, g)
+	return patiently(ctx, func() error { return a.Index.Create(ctx, g) })
 }
 
 // removePoints has every generation of an index forget the points of memories, those that wait to be dropped
@@ -396,7 +397,7 @@ func (a *Indexing) generations(ctx context.Context) ([]vector.Generation, error)
 	if err != nil || len(known) > 0 && known[0].State == store.GenerationActive {
 		return known, err
 	}
-	if _, err := vector.Ensure(ctx, a.Store, a.Index, a.Embedder.Model(), now(a.Now)); err != nil {
+	if _, err := a.ensure(ctx); err != nil {
 		return nil, err
 	}
 	return a.Store.Generations(ctx, a.Index.Name())

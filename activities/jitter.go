@@ -12,7 +12,8 @@ import (
 )
 
 // Jitter is the interceptor that spreads the retries of activities (memory.RetryDelay). A retry policy of
-// Temporal's has no jitter: the attempt that fails says when the next one is due.
+// Temporal's has no jitter: the attempt that fails says when the next one is due. An attempt that Temporal itself gives
+// up, because its heartbeats stopped or its time was over, says nothing: the next one follows by the policy alone.
 func Jitter() interceptor.WorkerInterceptor { return &jitter{} }
 
 type jitter struct {
@@ -39,9 +40,17 @@ func (j *jitterInbound) ExecuteActivity(ctx context.Context, in *interceptor.Exe
 
 // delayed is a failure that can be retried with the delay until then; any other is left as it is.
 func delayed(err error, key string, attempt int32) error {
+	if temporal.IsCanceledError(err) || errors.Is(err, activity.ErrResultPending) {
+		return err // there is nothing to retry
+	}
 	var app *temporal.ApplicationError
-	if errors.As(err, &app) || temporal.IsCanceledError(err) || errors.Is(err, activity.ErrResultPending) {
-		return err // it says itself whether and when (pendingError), or there is nothing to retry
+	if errors.As(err, &app) && (app.NonRetryable() || app.NextRetryDelay() > 0 || app.HasDetails()) {
+		return err // it says itself whether and when (pendingError)
+	}
+	if own, ok := err.(*temporal.ApplicationError); ok { //nolint:errorlint // of one that is wrapped the server sees the wrapper
+		// It has a type and no more: a statement at its limit, an attempt without progress.
+		return temporal.NewApplicationErrorWithOptions(own.Message(), own.Type(), temporal.ApplicationErrorOptions{
+			Cause: own.Unwrap(), Category: own.Category(), NextRetryDelay: memory.RetryDelay(int(attempt), key)})
 	}
 	return temporal.NewApplicationErrorWithOptions(err.Error(), "", temporal.ApplicationErrorOptions{Cause: err,
 		NextRetryDelay: memory.RetryDelay(int(attempt), key)})

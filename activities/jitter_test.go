@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/store"
 )
 
 // What can be retried is retried with jitter; what says itself when, or that it cannot, is left alone.
@@ -34,4 +36,18 @@ func TestRetriesAreSpread(t *testing.T) {
 		require.Equal(t, left, delayed(left, "a", 1))
 	}
 	require.NotErrorIs(t, delayed(cause, "a", 1), context.Canceled)
+
+	// A statement at its limit and an attempt without progress have a type, which stays, and no time of their own.
+	timeout := fail(fmt.Errorf("search: %w", &store.TimeoutError{Class: store.ClassPipeline, Err: cause}))
+	for _, typed := range []error{timeout, temporal.NewApplicationError("no progress for 150s", ErrTypeStalled)} {
+		var was *temporal.ApplicationError
+		require.ErrorAs(t, typed, &was)
+		require.ErrorAs(t, delayed(typed, "ingest/a/1", 3), &app)
+		require.Equal(t, memory.RetryDelay(3, "ingest/a/1"), app.NextRetryDelay())
+		require.Equal(t, []any{was.Type(), was.Message(), false}, []any{app.Type(), app.Message(), app.NonRetryable()})
+	}
+	wrapped := fmt.Errorf("drain: %w", timeout)
+	require.Equal(t, wrapped.Error(), errors.Unwrap(delayed(wrapped, "a", 1)).Error())
+	refused := fmt.Errorf("drain: %w", temporal.NewNonRetryableApplicationError("no", ErrTypeInvalidRequest, nil))
+	require.Equal(t, refused, delayed(refused, "a", 1))
 }

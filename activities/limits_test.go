@@ -59,7 +59,7 @@ func TestAnAttemptReturnsWhatItHas(t *testing.T) {
 	require.EqualValues(t, 3, e.calls.Load(), "nothing is paid for again")
 	decision := &activities.Decision{Store: w.store, Decider: &decider{}, Embedder: rules.New().Embedder}
 	for i := 1; i <= 3; i++ {
-		out, err := run[activities.DecideResult](w, decision.DecideFacts, r)
+		out, err := run[activities.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r})
 		require.NoError(t, err)
 		require.Equal(t, i, out.Candidates)
 		require.Equal(t, i < 3, out.More)
@@ -81,7 +81,7 @@ func TestAStatementAtItsLimitIsAskedForLess(t *testing.T) {
 		return s
 	}
 	decision := &activities.Decision{Store: limited(300 * time.Millisecond), Decider: &decider{}, Embedder: rules.New().Embedder}
-	out, err := run[activities.DecideResult](w, decision.DecideFacts, r)
+	out, err := run[activities.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	require.Equal(t, 16, out.Candidates)
 	require.Positive(t, timeouts.Load(), "the whole group was too much")
@@ -89,7 +89,7 @@ func TestAStatementAtItsLimitIsAskedForLess(t *testing.T) {
 	// An attempt whose time is over by then has still decided something: else another would follow for ever.
 	w.exec(`UPDATE memory_candidates SET decided_at = NULL`)
 	later := activities.PartialAfter(time.Nanosecond)
-	out, err = run[activities.DecideResult](w, decision.DecideFacts, r)
+	out, err = run[activities.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r})
 	later()
 	require.NoError(t, err)
 	require.True(t, out.More)
@@ -100,7 +100,7 @@ func TestAStatementAtItsLimitIsAskedForLess(t *testing.T) {
 	// What is too slow for a single candidate fails, with a type of its own, and is no outage.
 	w.exec(`UPDATE memory_candidates SET decided_at = NULL`)
 	decision.Store = limited(20 * time.Millisecond)
-	_, err = run[activities.DecideResult](w, decision.DecideFacts, r)
+	_, err = run[activities.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r})
 	var app *temporal.ApplicationError
 	require.True(t, errors.As(err, &app), err)
 	require.Equal(t, activities.ErrTypeStatementTimeout, app.Type())

@@ -17,8 +17,6 @@ type Linking struct {
 // LinkEntities writes the entities, relations and mentions of a range, in a transaction apart from
 // the facts'.
 func (a *Linking) LinkEntities(ctx context.Context, r Range) (store.LinkCounts, error) {
-	ctx, stop := beat(ctx)
-	defer stop()
 	sr, err := r.store()
 	if err != nil {
 		return store.LinkCounts{}, err
@@ -26,8 +24,10 @@ func (a *Linking) LinkEntities(ctx context.Context, r Range) (store.LinkCounts, 
 	if a.Off {
 		return store.LinkCounts{}, nil
 	}
+	pace, ctx := startPace(ctx, 0, sr.To-sr.From)
+	defer pace.stop()
 	var counts store.LinkCounts
-	err = halving(ctx, sr, func(part store.Range) error {
+	err = pace.through(ctx, sr, func(part store.Range) error {
 		linked, err := a.Store.Link(ctx, part, now(a.Now))
 		if err == nil {
 			counts = counts.Add(linked)

@@ -66,11 +66,25 @@ func (o *outcomes[T]) flush(ctx context.Context) error {
 	if len(o.pending) == 0 {
 		return nil
 	}
-	err := o.save(ctx, o.pending)
+	err := o.keep(ctx, o.pending)
+	o.pending, o.savedAt = nil, time.Now()
+	return err
+}
+
+// keep stores results, which may have been paid for: in halves where a statement of all of them meets its limit.
+func (o *outcomes[T]) keep(ctx context.Context, results []T) error {
+	err := o.save(ctx, results)
+	if store.IsTimeout(err) && len(results) > 1 && ctx.Err() == nil {
+		advance(ctx) // what is asked for becomes less each time
+		half := len(results) / 2
+		if err = o.keep(ctx, results[:half]); err == nil {
+			err = o.keep(ctx, results[half:])
+		}
+		return err
+	}
 	if err == nil {
 		advance(ctx)
 	}
-	o.pending, o.savedAt = nil, time.Now()
 	return err
 }
 

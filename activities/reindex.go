@@ -67,6 +67,7 @@ func (a *Indexing) BeginReindex(ctx context.Context, in BeginReindexRequest) (Be
 			if err := a.drop(ctx, g); err != nil {
 				return out, fail(err)
 			}
+			advance(ctx)
 		}
 	}
 	g, err := a.Store.StartGeneration(ctx, a.Index.Name(), model, store.GenerationBuilding, now(a.Now))
@@ -129,12 +130,12 @@ type FillResult struct {
 // in the order of tenants and ids. Run again, it goes on behind the page that it reported last. One that the
 // index loses meanwhile is made anew: the comparison brings what was brought before.
 func (a *Indexing) FillGeneration(ctx context.Context, in FillRequest) (FillResult, error) {
-	g, err := a.generation(ctx, in.Generation)
-	if err != nil {
-		return FillResult{}, fail(err)
-	}
 	work, ctx := startWork(ctx, FillResult{Cursor: in.Cursor})
 	defer work.stop()
+	g, err := a.generation(ctx, in.Generation)
+	if err != nil {
+		return FillResult{}, fail(stalled(ctx, err))
+	}
 	out := work.sofar()
 	out.Done, err = a.eachPage(ctx, g, out.Cursor, in.MaxPages, func(page []store.IndexState, next Cursor) error {
 		ids, lacking := make([]uuid.UUID, len(page)), int64(0)
@@ -167,17 +168,25 @@ type GenerationRequest struct {
 	Generation string `json:"generation"`
 }
 
+// rebuilt is how far a rebuild of indexes has come.
+type rebuilt struct {
+	Parts int `json:"parts"`
+}
+
 // RebuildIndexes builds what an index keeps of a generation besides its points anew. Only Postgres has
-// such a thing.
+// such a thing. Run again, it goes on behind what is built.
 func (a *Indexing) RebuildIndexes(ctx context.Context, in GenerationRequest) error {
-	ctx, stop := beatPatiently(ctx)
-	defer stop()
+	work, ctx := startWork(ctx, rebuilt{})
+	defer work.stop()
 	g, err := a.generation(ctx, in.Generation)
 	if err != nil {
 		return fail(err)
 	}
 	if index, ok := a.Index.(vector.Rebuilder); ok {
-		return fail(index.Rebuild(ctx, g))
+		err := patiently(ctx, func() error {
+			return index.Rebuild(ctx, g, work.sofar().Parts, func(parts int) { work.note(rebuilt{parts}) })
+		})
+		return fail(stalled(ctx, err))
 	}
 	return nil
 }
@@ -212,12 +221,12 @@ type verified struct {
 // finds them told, and goes on at the same tenant. A sample of which too little was found is drawn anew by
 // the attempt after.
 func (a *Indexing) VerifyGeneration(ctx context.Context, in GenerationRequest) (VerifyResult, error) {
-	g, err := a.generation(ctx, in.Generation)
-	if err != nil {
-		return VerifyResult{}, fail(err)
-	}
 	work, ctx := startWork(ctx, verified{})
 	defer work.stop()
+	g, err := a.generation(ctx, in.Generation)
+	if err != nil {
+		return VerifyResult{}, fail(stalled(ctx, err))
+	}
 	for {
 		tenants, err := a.Store.MemoryTenants(ctx, work.sofar().After, 100)
 		if err != nil {
@@ -229,7 +238,7 @@ func (a *Indexing) VerifyGeneration(ctx context.Context, in GenerationRequest) (
 		for _, tenant := range tenants {
 			at := work.sofar()
 			if err := a.verify(ctx, g, tenant, &at); err != nil {
-				return at.VerifyResult, fail(err)
+				return at.VerifyResult, fail(stalled(ctx, err))
 			}
 			work.note(at)
 		}
@@ -244,11 +253,13 @@ func (a *Indexing) VerifyGeneration(ctx context.Context, in GenerationRequest) (
 
 // verify counts one tenant, and samples it when it is one of the first.
 func (a *Indexing) verify(ctx context.Context, g vector.Generation, tenant string, at *verified) error {
-	memories, err := a.Store.CountEmbedded(ctx, tenant, g.Model)
-	if err != nil {
+	var memories, points int64
+	err := patiently(ctx, func() (err error) {
+		if memories, err = a.Store.CountEmbedded(ctx, tenant, g.Model); err == nil {
+			points, err = a.Index.Count(ctx, g, tenant) // which is another such statement where the index is Postgres
+		}
 		return err
-	}
-	points, err := a.Index.Count(ctx, g, tenant)
+	})
 	if err != nil {
 		return err
 	}
@@ -263,7 +274,11 @@ func (a *Indexing) verify(ctx context.Context, g vector.Generation, tenant strin
 }
 
 func (a *Indexing) sample(ctx context.Context, g vector.Generation, tenant string, out *VerifyResult) error {
-	ids, err := a.Store.SampleEmbedded(ctx, tenant, g.Model, samplePerTenant)
+	var ids []uuid.UUID
+	err := patiently(ctx, func() (err error) {
+		ids, err = a.Store.SampleEmbedded(ctx, tenant, g.Model, samplePerTenant)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -279,6 +294,7 @@ func (a *Indexing) sample(ctx context.Context, g vector.Generation, tenant strin
 		if err != nil {
 			return err
 		}
+		advance(ctx)
 		out.Sampled++
 		for i, hit := range hits {
 			// Many may say the same: then all that comes back is as near as can be.
@@ -363,6 +379,7 @@ func (a *Indexing) DropRetired(ctx context.Context) (DropResult, error) {
 		if err := a.drop(ctx, g); err != nil {
 			return out, fail(err)
 		}
+		advance(ctx)
 		out.Dropped++
 	}
 	return out, nil

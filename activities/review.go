@@ -61,14 +61,39 @@ type ExpireRequest struct {
 	Before time.Time `json:"before"`
 }
 
-// ExpireProposals ends what no one decided in time: contradictions in contestation, the rest in nothing.
-func (a *Reviewing) ExpireProposals(ctx context.Context, in ExpireRequest) error {
+// ExpireResult says how many proposals have ended.
+type ExpireResult struct {
+	Expired int `json:"expired"`
+	// More says that the time of one attempt was over: the rest is for another.
+	More bool `json:"more,omitempty"`
+}
+
+// ExpireProposals ends what no one decided in time: contradictions in contestation, the rest in nothing. It goes
+// through them page by page until none is left, or until partialAfter.
+func (a *Reviewing) ExpireProposals(ctx context.Context, in ExpireRequest) (ExpireResult, error) {
 	batch, err := in.batch()
 	if err != nil {
-		return err
+		return ExpireResult{}, err
 	}
-	_, err = a.Store.ExpireProposals(ctx, store.ExpireInput{Tenant: in.Tenant, BatchID: batch, Before: in.Before, Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: now(a.Now)})
-	return fail(err)
+	ctx, stop := beat(ctx)
+	defer stop()
+	var out ExpireResult
+	page := store.ExpireInput{Tenant: in.Tenant, BatchID: batch, Before: in.Before, Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: now(a.Now)}
+	for until := time.Now().Add(partialAfter); ; {
+		ended, err := a.Store.ExpireProposals(ctx, page)
+		out.Expired += ended.Ended
+		if err != nil {
+			return out, fail(stalled(ctx, err))
+		}
+		advance(ctx)
+		if !ended.More {
+			return out, nil
+		}
+		if out.More = !time.Now().Before(until); out.More {
+			return out, nil
+		}
+		page.After = ended.Next
+	}
 }
 
 // ReviewBody is the staged body of a decision.

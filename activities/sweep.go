@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -42,7 +43,9 @@ type SweepCursor struct {
 	Step memory.PurgeStep `json:"step,omitempty"` // of a purge
 	More bool             `json:"more,omitempty"` // there is more to mark, when what is marked is gone
 
-	History store.HistoryCursor `json:"history,omitzero"` // of a purge's step of that name
+	History store.HistoryCursor `json:"history,omitzero"` // of a purge's step
+	Expired store.HistoryCursor `json:"expired,omitzero"` // of its step expire, to which it comes back
+	Limit   int                 `json:"limit,omitempty"`  // rows of a batch, where a statement of more met its limit
 
 	Rules string `json:"rules,omitempty"` // by which the tenant was begun with (store.Begun)
 	Held  bool   `json:"held,omitempty"`  // it goes ahead, and a question about it waits
@@ -96,12 +99,18 @@ const sweepFor = 5 * time.Second
 // tenantPage is how many tenants are asked for at once.
 const tenantPage = 100
 
+// listing lists tenants behind one; batching takes one batch of a tenant, of so many rows at most, and says whether
+// there are more.
+type (
+	listing  func(ctx context.Context, after string) ([]string, error)
+	batching func(ctx context.Context, tenant string, at *SweepResult, limit int) (more bool, err error)
+)
+
 // sweep goes through tenants, begins each and runs its batches until they have no more. It stops behind
 // MaxBatches, after sweepFor, and between two batches when it is cancelled; what is committed by then stays,
 // and the heartbeat has the place. A tenant that fails, and Postgres is there, is noted and passed by: it does
 // not keep the others from being swept.
-func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep, tenants func(after string) ([]string, error),
-	batch func(tenant string, at *SweepResult) (more bool, err error)) (SweepResult, error) {
+func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep, tenants listing, batch batching) (SweepResult, error) {
 	if in.BatchSize < 0 {
 		return SweepResult{}, fail(&schema.ValidationError{Fields: []schema.FieldError{{Field: "batch_size", Problem: "must not be negative"}}})
 	}
@@ -122,8 +131,8 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 		if out.Cursor.Tenant == "" {
 			if len(queue) == 0 {
 				var err error
-				if queue, err = tenants(out.Cursor.After); err != nil {
-					return out, fail(err)
+				if queue, err = tenants(ctx, out.Cursor.After); err != nil {
+					return out, fail(stalled(ctx, err))
 				}
 				if len(queue) == 0 {
 					out.Done = true
@@ -132,12 +141,16 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 			}
 			tenant := queue[0]
 			queue = queue[1:]
-			begun, err := a.Store.BeginSweep(ctx, tenant, kind, a.share(), in.At)
+			var begun store.Begun
+			err := patiently(ctx, func() (err error) { // it counts what is stored
+				begun, err = a.Store.BeginSweep(ctx, tenant, kind, a.share(), in.At)
+				return err
+			})
 			out.Tenants++
 			switch {
 			case err != nil && a.passBy(ctx, kind, tenant, err, &out):
 			case err != nil:
-				return out, fail(err)
+				return out, fail(stalled(ctx, err))
 			default:
 				if held := begun.Held; held != nil {
 					activity.GetLogger(ctx).Warn("a sweep would take too much, and waits for an answer", "sweep", held.Sweep, "would_take", held.WouldTake, "stored", held.Stored)
@@ -148,7 +161,13 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 				}
 			}
 		} else {
-			more, err := batch(out.Cursor.Tenant, &out)
+			limit := cmp.Or(out.Cursor.Limit, a.limit(in))
+			more, err := batch(ctx, out.Cursor.Tenant, &out, limit)
+			if store.IsTimeout(err) && limit > 1 && ctx.Err() == nil {
+				out.Cursor.Limit = limit / 2
+				activity.GetLogger(ctx).Warn("a statement met its limit: fewer rows at once", "sweep", kind, "rows", limit/2, "error", err)
+				more, err = true, nil
+			}
 			if errors.Is(err, store.ErrRulesChanged) { // nobody was asked whether it may take what these take
 				queue = append([]string{out.Cursor.Tenant}, queue...)
 				out.Tenants--
@@ -156,7 +175,7 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 				more, err = true, nil
 			}
 			if err != nil && !a.passBy(ctx, kind, out.Cursor.Tenant, err, &out) {
-				return out, fail(err)
+				return out, fail(stalled(ctx, err))
 			}
 			if err == nil && !more {
 				out.leave()
@@ -164,8 +183,8 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 		}
 		out.Batches++ // a tenant that was only looked at costs a transaction as well
 		work.note(out.clone())
-		if err := ctx.Err(); err != nil {
-			return out, err
+		if ctx.Err() != nil {
+			return out, context.Cause(ctx)
 		}
 		if out.Batches >= in.MaxBatches || time.Since(began) >= sweepFor {
 			return out, nil
@@ -224,8 +243,8 @@ func (a *Sweeping) times(in SweepRequest) (clock, by time.Time) {
 }
 
 // only lists one tenant, once.
-func only(tenant string) func(string) ([]string, error) {
-	return func(after string) ([]string, error) {
+func only(tenant string) listing {
+	return func(_ context.Context, after string) ([]string, error) {
 		if after == tenant {
 			return nil, nil
 		}
@@ -237,11 +256,14 @@ func only(tenant string) func(string) ([]string, error) {
 func (a *Sweeping) SweepDecay(ctx context.Context, in SweepRequest) (SweepResult, error) {
 	tenants := only(in.Tenant)
 	if in.Tenant == "" {
-		tenants = func(after string) ([]string, error) { return a.Store.DecayTenants(ctx, after, tenantPage, in.At) }
+		tenants = func(ctx context.Context, after string) ([]string, error) {
+			return a.Store.DecayTenants(ctx, after, tenantPage, in.At)
+		}
 	}
-	return a.sweep(ctx, in, schema.SweepDecay, tenants, func(tenant string, out *SweepResult) (bool, error) {
+	batch := func(ctx context.Context, tenant string, out *SweepResult, limit int) (bool, error) {
 		clock, by := a.times(in)
-		done, err := a.Store.DecayBatch(ctx, store.DecayInput{Tenant: tenant, Run: in.Run, Rules: out.Cursor.Rules, After: out.Cursor.Due, Until: by, Limit: a.limit(in), Now: clock})
+		done, err := a.Store.DecayBatch(ctx, store.DecayInput{Tenant: tenant, Run: in.Run, Rules: out.Cursor.Rules,
+			After: out.Cursor.Due, Until: by, Limit: limit, Now: clock})
 		if err != nil {
 			return false, err
 		}
@@ -251,7 +273,8 @@ func (a *Sweeping) SweepDecay(ctx context.Context, in SweepRequest) (SweepResult
 		out.Counts["not_due"] += done.NotDue
 		out.Cursor.Due = done.Next
 		return done.More, nil
-	})
+	}
+	return a.sweep(ctx, in, schema.SweepDecay, tenants, batch)
 }
 
 // PurgeExpired takes each tenant through the steps of a purge, in their order (store.Purge): a batch of what is
@@ -259,9 +282,11 @@ func (a *Sweeping) SweepDecay(ctx context.Context, in SweepRequest) (SweepResult
 func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (SweepResult, error) {
 	tenants := only(in.Tenant)
 	if in.Tenant == "" {
-		tenants = func(after string) ([]string, error) { return a.Store.SweepTenants(ctx, after, tenantPage) }
+		tenants = func(ctx context.Context, after string) ([]string, error) {
+			return a.Store.SweepTenants(ctx, after, tenantPage)
+		}
 	}
-	return a.sweep(ctx, in, schema.SweepRetention, tenants, func(tenant string, out *SweepResult) (bool, error) {
+	batch := func(ctx context.Context, tenant string, out *SweepResult, limit int) (bool, error) {
 		at := &out.Cursor
 		if at.Step == "" {
 			at.Step = memory.PurgeSteps[0]
@@ -271,18 +296,26 @@ func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (SweepResu
 			return false, nil
 		}
 		clock, by := a.times(in)
-		done, err := a.Store.Purge(ctx, store.PurgeInput{Tenant: tenant, Run: in.Run, Rules: at.Rules, Step: at.Step, After: at.History, Limit: a.limit(in), At: by, Now: clock})
+		after := &at.History
+		if at.Step == memory.PurgeExpire {
+			after = &at.Expired
+		}
+		done, err := a.Store.Purge(ctx, store.PurgeInput{Tenant: tenant, Run: in.Run, Rules: at.Rules, Step: at.Step, After: *after,
+			Limit: limit, At: by, Now: clock})
 		if err != nil {
 			return false, err
 		}
 		for name, n := range done.Counts {
 			out.Counts[name] += n
 		}
-		at.History = done.Next
+		*after = done.Next
 		next, last := memory.NextPurgeStep(at.Step)
 		switch {
 		case at.Step == memory.PurgeExpire:
-			at.More = done.More // what is marked goes first: so the steps behind never look over many
+			if at.More = done.More; done.More && done.Removed == 0 {
+				return true, nil // a page of which all stays
+			}
+			// What is marked goes first: so the steps behind never look over many.
 		case done.More:
 			return true, nil
 		case at.Step == memory.PurgeTombstones:
@@ -294,5 +327,6 @@ func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (SweepResu
 		}
 		at.Step = next
 		return !last, nil
-	})
+	}
+	return a.sweep(ctx, in, schema.SweepRetention, tenants, batch)
 }

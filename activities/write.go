@@ -30,19 +30,19 @@ type WriteRequest struct {
 // range's proposals in one transaction, or in several where one takes too long. An embedder that fails
 // delays only the embeddings: the outbox still asks for them.
 func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (store.WriteCounts, error) {
-	ctx, stop := beat(ctx)
-	defer stop()
 	sr, err := in.Range.store()
 	if err != nil {
 		return store.WriteCounts{}, err
 	}
+	pace, ctx := startPace(ctx, 0, sr.To-sr.From)
+	defer pace.stop()
 	sources, err := a.embedSources(ctx, sr)
 	if err != nil {
 		return store.WriteCounts{}, fail(err)
 	}
 	advance(ctx)
 	var counts store.WriteCounts
-	err = halving(ctx, sr, func(part store.Range) error {
+	err = pace.through(ctx, sr, func(part store.Range) error {
 		written, err := a.Store.Write(ctx, store.WriteInput{Range: part, MaxRounds: in.MaxRounds, Now: now(a.Now),
 			Sources: sources, Rules: rulesInForce(a.Rules)})
 		if err == nil {

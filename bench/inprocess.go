@@ -57,7 +57,7 @@ func (p *pipeline) ingest(ctx context.Context, req schema.IngestRequest, at time
 		return ack, err
 	}
 	for range workflows.MaxDecideRounds {
-		if _, err := p.decision.DecideFacts(ctx, r); err != nil {
+		if _, err := p.decision.DecideFacts(ctx, activities.DecideRequest{Range: r}); err != nil {
 			return ack, err
 		}
 		written, err := p.writing.WriteProposals(ctx, activities.WriteRequest{Range: r, MaxRounds: workflows.MaxDecideRounds})

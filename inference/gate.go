@@ -35,10 +35,17 @@ func Interactive(ctx context.Context) context.Context {
 	return context.WithValue(ctx, interactiveKey{}, true)
 }
 
-// WithWaiting has a function called every few seconds while a call waits at a gate: waiting for a turn is no
-// standstill.
+// WithWaiting has a function called every few seconds while a call waits at a gate, and for each part of a call that is
+// made in parts: neither is a standstill.
 func WithWaiting(ctx context.Context, fn func()) context.Context {
 	return context.WithValue(ctx, waitingKey{}, fn)
+}
+
+// Moved calls the function of WithWaiting: of a call that is made in parts, one has been answered.
+func Moved(ctx context.Context) {
+	if fn, ok := ctx.Value(waitingKey{}).(func()); ok {
+		fn()
+	}
 }
 
 // enter waits for a turn. Leave must be called after the call.

@@ -133,22 +133,52 @@ func (s *Store) RemoveGeneration(ctx context.Context, id uuid.UUID) error {
 func (s *Store) BuildVectorIndexes(ctx context.Context, model inference.EmbeddingModel, anew bool) (int, error) {
 	built := 0
 	for _, class := range vectorClasses {
-		var made bool
-		err := s.long(ctx, func(tx pgx.Tx) error {
-			return tx.QueryRow(ctx, `SELECT mneme_build_vector_index($1, $2, $3, $4, $5)`, model.Name, model.Dimensions, class.tier, class.typology, anew).Scan(&made)
-		})
-		var pgErr *pgconn.PgError
-		if errors.As(err, &pgErr) && pgErr.Code == "22023" { // invalid_parameter_value
-			return built, fmt.Errorf("index the vectors of a model: %w", ErrNotIndexable)
-		}
+		made, err := s.buildVectorIndex(ctx, model, class, anew)
 		if err != nil {
-			return built, fmt.Errorf("index the vectors of a model: %w", err)
+			return built, err
 		}
 		if made {
 			built++
 		}
 	}
 	return built, nil
+}
+
+// RebuildVectorIndexes is BuildVectorIndexes anew, without the first classes, as many as are done. After each class it
+// calls done with how many are.
+func (s *Store) RebuildVectorIndexes(
+	ctx context.Context,
+	model inference.EmbeddingModel,
+	from int,
+	done func(classes int),
+) error {
+	for n := from; n < len(vectorClasses); n++ {
+		if _, err := s.buildVectorIndex(ctx, model, vectorClasses[n], true); err != nil {
+			return err
+		}
+		done(n + 1)
+	}
+	return nil
+}
+
+func (s *Store) buildVectorIndex(
+	ctx context.Context,
+	model inference.EmbeddingModel,
+	class vectorClass,
+	anew bool,
+) (made bool, err error) {
+	err = s.long(ctx, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `SELECT mneme_build_vector_index($1, $2, $3, $4, $5)`,
+			model.Name, model.Dimensions, class.tier, class.typology, anew).Scan(&made)
+	})
+	var pgErr *pgconn.PgError
+	if errors.As(err, &pgErr) && pgErr.Code == "22023" { // invalid_parameter_value
+		return false, fmt.Errorf("index the vectors of a model: %w", ErrNotIndexable)
+	}
+	if err != nil {
+		return false, fmt.Errorf("index the vectors of a model: %w", err)
+	}
+	return made, nil
 }
 
 // ErrNotIndexable means that an embedding model has a name or a number of dimensions that Postgres has no
@@ -274,7 +304,7 @@ func (s *Store) NearestEmbedded(ctx context.Context, tenant string, e Embedding,
 
 // SampleEmbedded picks live memories of the tenant that have a vector of the model, at random.
 func (s *Store) SampleEmbedded(ctx context.Context, tenant string, model inference.EmbeddingModel, n int) ([]uuid.UUID, error) {
-	ctx = within(ctx, ClassPipeline)
+	ctx = within(ctx, ClassLong) // it goes through all of them
 	var out []uuid.UUID
 	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT e.memory_id FROM memory_embeddings e JOIN memories m ON m.tenant = e.tenant AND m.id = e.memory_id AND m.live

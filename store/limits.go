@@ -73,7 +73,7 @@ const setLimits = `set_config('statement_timeout', $2, true), set_config('lock_t
 
 // long runs a transaction of the class long that is bound to no tenant.
 func (s *Store) long(ctx context.Context, fn func(pgx.Tx) error) error {
-	return s.limited(ClassLong, pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	return s.ended(ctx, ClassLong, pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		const set = `SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $2, true),
 			set_config('idle_in_transaction_session_timeout', $3, true)`
 		if _, err := tx.Exec(ctx, set, s.limits(ClassLong).args()...); err != nil {

@@ -28,18 +28,20 @@ type PurgeInput struct {
 	Now    time.Time
 }
 
-// HistoryCursor is a place in history, versions or batches, by age: what stays, of worlds and of what was done or is
-// not settled, is read once a run, and not by each batch again.
+// HistoryCursor is a place in a table by age: what stays, of worlds and of what was done or is not settled, is read
+// once a run, and not by each batch again.
 type HistoryCursor struct {
 	CreatedAt time.Time `json:"created_at"`
 	ID        uuid.UUID `json:"id"`
+	Key       string    `json:"key,omitempty"`     // in place of ID where that is not a UUID
+	Version   int       `json:"version,omitempty"` // of the step versions
 }
 
 // PurgeBatch is what one batch of a step removed.
 type PurgeBatch struct {
 	Removed int            `json:"removed"` // rows that the limit is of
 	Counts  map[string]int `json:"counts"`  // by what was done
-	Next    HistoryCursor  `json:"next"`    // of the steps history, versions and ingest
+	Next    HistoryCursor  `json:"next"`    // of the steps that look at what stays as well
 	More    bool           `json:"more"`    // the step may have more to do, behind Next
 }
 
@@ -47,8 +49,11 @@ type PurgeBatch struct {
 // Worker"). Steps are to be taken in the order of memory.PurgeSteps, each until it has no more: one that is
 // taken too early finds nothing that it may remove, and foreign keys stand behind that. A batch that is
 // delivered again finds nothing to do, or the rest. ErrRulesChanged where the run has to begin anew.
+//
+// Each statement looks at a page of rows (lookFactor), whatever the table holds, so that the limits of the pipeline
+// are enough.
 func (s *Store) Purge(ctx context.Context, in PurgeInput) (PurgeBatch, error) {
-	ctx = within(ctx, ClassLong)
+	ctx = within(ctx, ClassPipeline)
 	var out PurgeBatch
 	err := againAlone(ctx, func() error {
 		out = PurgeBatch{Counts: map[string]int{}}
@@ -117,7 +122,7 @@ func (p *purging) step(ctx context.Context) error {
 	case memory.PurgeEvents:
 		return p.aged(ctx, p.policy(schema.RetainEvents), purgeEvents)
 	case memory.PurgeOperations:
-		return p.aged(ctx, p.rules.Keys(), purgeOperations)
+		return p.operations(ctx)
 	case memory.PurgeArtifacts:
 		return p.artifacts(ctx)
 	case memory.PurgePolicyChanges:
@@ -158,8 +163,10 @@ func (p *purging) history(ctx context.Context) error {
 		return nil
 	}
 	n, after := 0, p.in.After
-	err := p.tx.QueryRow(ctx, `SELECT removed, coalesce(last_at, $4), coalesce(last_id, $5) FROM mneme_purge_history($1, $2, $3, $4, $5)`,
-		before, p.in.Limit, memory.ActionLinks, after.CreatedAt, after.ID).Scan(&n, &p.out.Next.CreatedAt, &p.out.Next.ID)
+	err := p.tx.QueryRow(ctx, `SELECT removed, coalesce(last_at, $4), coalesce(last_id, $5), more
+		FROM mneme_purge_history($1, $2, $3, $4, $5, $6)`,
+		before, p.in.Limit, memory.ActionLinks, after.CreatedAt, after.ID, p.in.Limit*lookFactor).
+		Scan(&n, &p.out.Next.CreatedAt, &p.out.Next.ID, &p.out.More)
 	p.removed(n)
 	p.used(schema.SweepHistory, n)
 	return err
@@ -239,7 +246,11 @@ func windowsOf(rules memory.RetentionRules, now time.Time) windows {
 // parameters are those of windows.args, behind the tenant.
 const expired = `FROM memories m JOIN unnest($2::boolean[], $3::text[], $4::text[], $5::timestamptz[], $6::boolean[]) w(world, tier, typology, before, purge)
 		ON w.world = (m.world_id IS NOT NULL) AND w.tier = m.tier AND w.typology = m.typology AND m.deleted_at <= w.before
-	WHERE m.tenant = $1 AND m.deleted_at IS NOT NULL AND m.erased_at IS NULL AND m.retained_at IS NULL AND m.purging_at IS NULL AND m.deleted_at <= $7`
+	WHERE m.tenant = $1 AND ` + tombstone
+
+// tombstone is the part of expired that an index serves: not yet marked, and over by the shortest window.
+const tombstone = `m.deleted_at IS NOT NULL AND m.erased_at IS NULL AND m.retained_at IS NULL AND m.purging_at IS NULL
+	AND m.deleted_at <= $7`
 
 func (w windows) args(tenant string) []any {
 	return []any{tenant, w.world, w.tiers, w.typologies, w.before, w.purge, w.last}
@@ -252,8 +263,20 @@ func (p *purging) expire(ctx context.Context) error {
 	if len(w.before) == 0 {
 		return nil
 	}
-	rows, err := p.tx.Query(ctx, `SELECT m.id, w.purge `+expired+` ORDER BY m.deleted_at, m.id LIMIT $8 FOR UPDATE OF m SKIP LOCKED`,
-		append(w.args(p.tenant), p.in.Limit)...)
+	page, err := p.page(ctx, `SELECT m.deleted_at, m.id, '' AS key, 0 AS version, EXISTS (
+			SELECT FROM unnest($2::boolean[], $3::text[], $4::text[], $5::timestamptz[], $6::boolean[]) w(world, tier, typology, before, purge)
+			WHERE w.world = (m.world_id IS NOT NULL) AND w.tier = m.tier AND w.typology = m.typology AND m.deleted_at <= w.before)
+		FROM memories m WHERE m.tenant = $1 AND `+tombstone+` AND (m.deleted_at, m.id) > ($8, $9)
+		ORDER BY m.deleted_at, m.id LIMIT $10`, append(w.args(p.tenant), p.in.After.CreatedAt, p.in.After.ID, p.in.Limit*lookFactor)...)
+	if err != nil || len(page) == 0 {
+		return err
+	}
+	chosen := make([]uuid.UUID, len(page))
+	for i, row := range page {
+		chosen[i] = row.ID
+	}
+	rows, err := p.tx.Query(ctx, `SELECT m.id, w.purge `+expired+` AND m.id = ANY($8) ORDER BY m.deleted_at, m.id FOR UPDATE OF m SKIP LOCKED`,
+		append(w.args(p.tenant), chosen)...)
 	if err != nil {
 		return err
 	}

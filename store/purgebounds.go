@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"time"
 
@@ -28,16 +29,42 @@ const (
 	// The parameter for the tenant is named for its type: the function reads the tenant of the transaction.
 	purgeEvents        = `SELECT mneme_purge_events($2, $3) WHERE $1::text IS NOT NULL`
 	purgePolicyChanges = `SELECT mneme_purge_policy_changes($2, $3) WHERE $1::text IS NOT NULL`
-	// A key stays while its batch does: a batch may wait for a review longer than its window.
-	purgeOperations = `
-		WITH old AS (
-			SELECT o.id FROM operations o WHERE o.tenant = $1 AND o.created_at < $2
-				AND NOT (o.kind = 'ingest' AND EXISTS (
-					SELECT FROM ingest_batches b WHERE b.tenant = o.tenant AND b.id = (o.result->>'batch_id')::uuid))
-			ORDER BY o.created_at, o.id LIMIT $3),
-		gone AS (DELETE FROM operations o USING old WHERE o.tenant = $1 AND o.id = old.id RETURNING 1)
-		SELECT count(*) FROM gone`
 )
+
+// lookFactor is how many rows a page looks at for each that it may remove. What stays, of worlds, of what was done or
+// of what is still needed, may be most of a table: no statement goes through all of it.
+const lookFactor = 20
+
+// looked is a row that a page has looked at, in the order of an index by age.
+type looked struct {
+	At      time.Time
+	ID      uuid.UUID
+	Key     string // in place of the id
+	Version int
+	Goes    bool
+}
+
+// page looks at the next rows behind the run's place, which the query gives in order, lookFactor times the limit at
+// most. It returns those that are to go, up to the limit, and notes behind which row the next page begins.
+func (p *purging) page(ctx context.Context, query string, args ...any) ([]looked, error) {
+	rows, err := collect[looked](ctx, p.tx, query, args...)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	var going []looked
+	last := 0
+	for i, row := range rows {
+		if last = i; row.Goes {
+			going = append(going, row)
+		}
+		if len(going) == p.in.Limit {
+			break
+		}
+	}
+	p.out.Next = HistoryCursor{CreatedAt: rows[last].At, ID: rows[last].ID, Key: rows[last].Key, Version: rows[last].Version}
+	p.out.More = last < len(rows)-1 || len(rows) >= p.in.Limit*lookFactor
+	return going, nil
+}
 
 // versions removes earlier versions of memories that ended before the history's window. Those of a world's memories,
 // and of what is linked to an action, stay as their history does.
@@ -46,29 +73,60 @@ func (p *purging) versions(ctx context.Context) error {
 	if !ends {
 		return nil
 	}
-	n, after := 0, p.in.After
-	err := p.tx.QueryRow(ctx, `
-		WITH old AS (
-			SELECT v.memory_id, v.version `+agedVersions+` AND (v.until, v.memory_id) >= ($5, $6)
-			ORDER BY v.until, v.memory_id, v.version LIMIT $3),
-		gone AS (
-			DELETE FROM memory_versions v USING old
-			WHERE v.tenant = $1 AND v.memory_id = old.memory_id AND v.version = old.version RETURNING v.until, v.memory_id),
-		last AS (SELECT until, memory_id FROM gone ORDER BY until DESC, memory_id DESC LIMIT 1)
-		SELECT (SELECT count(*) FROM gone), coalesce((SELECT until FROM last), $5), coalesce((SELECT memory_id FROM last), $6)`,
-		p.tenant, before, p.in.Limit, memory.ActionLinks, after.CreatedAt, after.ID).
-		Scan(&n, &p.out.Next.CreatedAt, &p.out.Next.ID)
-	p.removed(n)
+	after := p.in.After
+	going, err := p.page(ctx, `SELECT v.until, v.memory_id, '' AS key, v.version, `+freeVersion+` FROM memory_versions v
+		WHERE v.tenant = $1 AND v.until < $2 AND (v.until, v.memory_id, v.version) > ($3, $5, $6)
+		ORDER BY v.until, v.memory_id, v.version LIMIT $7`,
+		p.tenant, before, after.CreatedAt, memory.ActionLinks, after.ID, after.Version, p.in.Limit*lookFactor)
+	if err != nil || len(going) == 0 {
+		return err
+	}
+	ids, versions := make([]uuid.UUID, len(going)), make([]int32, len(going))
+	for i, row := range going {
+		ids[i], versions[i] = row.ID, int32(row.Version)
+	}
+	tag, err := p.tx.Exec(ctx, `DELETE FROM memory_versions v USING unnest($2::uuid[], $3::integer[]) old(memory_id, version)
+		WHERE v.tenant = $1 AND v.memory_id = old.memory_id AND v.version = old.version AND `+freeVersion,
+		p.tenant, ids, versions, memory.ActionLinks)
+	p.removed(int(tag.RowsAffected()))
 	return err
 }
 
-// agedVersions is the condition of versions v that would go, ended before $2, as agedHistory has it.
-const agedVersions = `FROM memory_versions v WHERE v.tenant = $1 AND v.until < $2
-	AND NOT EXISTS (SELECT FROM memories m WHERE m.tenant = v.tenant AND m.id = v.memory_id AND m.world_id IS NOT NULL)
+// freeVersion says of a version v that it may go: it is of no memory of a world, and of none with one of the links $4.
+// agedVersions is the condition of those that would go, ended before $2, as agedHistory has it.
+const (
+	freeVersion = `(NOT EXISTS (SELECT FROM memories m WHERE m.tenant = v.tenant AND m.id = v.memory_id AND m.world_id IS NOT NULL)
 	AND NOT EXISTS (
 		SELECT FROM memory_relations r WHERE r.tenant = v.tenant AND r.source_id = v.memory_id AND r.predicate = ANY($4)
 		UNION ALL
-		SELECT FROM memory_relations r WHERE r.tenant = v.tenant AND r.target_id = v.memory_id AND r.predicate = ANY($4))`
+		SELECT FROM memory_relations r WHERE r.tenant = v.tenant AND r.target_id = v.memory_id AND r.predicate = ANY($4)))`
+	agedVersions = `FROM memory_versions v WHERE v.tenant = $1 AND v.until < $2 AND ` + freeVersion
+)
+
+// operations removes idempotency keys. A key stays while its batch does: a batch may wait for a review longer than its
+// window.
+func (p *purging) operations(ctx context.Context) error {
+	before, ends := memory.ExpiredBefore(p.rules.Keys(), p.in.At)
+	if !ends {
+		return nil
+	}
+	const none = `'00000000-0000-0000-0000-000000000000'::uuid`
+	going, err := p.page(ctx, `SELECT o.created_at, `+none+` AS no_id, o.id, 0 AS version, NOT (o.kind = 'ingest' AND EXISTS (
+			SELECT FROM ingest_batches b WHERE b.tenant = o.tenant AND b.id = (o.result->>'batch_id')::uuid))
+		FROM operations o WHERE o.tenant = $1 AND o.created_at < $2 AND (o.created_at, o.id) > ($3, $4)
+		ORDER BY o.created_at, o.id LIMIT $5`,
+		p.tenant, before, p.in.After.CreatedAt, p.in.After.Key, p.in.Limit*lookFactor)
+	if err != nil || len(going) == 0 {
+		return err
+	}
+	keys := make([]string, len(going))
+	for i, row := range going {
+		keys[i] = row.Key
+	}
+	tag, err := p.tx.Exec(ctx, `DELETE FROM operations WHERE tenant = $1 AND id = ANY($2)`, p.tenant, keys)
+	p.removed(int(tag.RowsAffected()))
+	return err
+}
 
 // settledBatch says of a batch b that nothing needs it any more: it has no jobs, which have windows of their own, and
 // no proposal that waits for a review. Without a job, nothing decides or writes a proposal.
@@ -229,18 +287,27 @@ func (p *purging) artifacts(ctx context.Context) error {
 	if !ends {
 		return nil
 	}
-	rows, err := p.tx.Query(ctx, `SELECT a.sha256 `+agedArtifacts+` ORDER BY a.created_at, a.sha256 LIMIT $3`,
-		p.tenant, before, p.in.Limit)
+	const none = `'00000000-0000-0000-0000-000000000000'::uuid`
+	after, err := hex.DecodeString(p.in.After.Key)
 	if err != nil {
+		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "after.key", Problem: "must be hexadecimal"}}}
+	}
+	going, err := p.page(ctx, `SELECT a.created_at, `+none+` AS id, encode(a.sha256, 'hex'), 0 AS version,
+			NOT EXISTS (SELECT FROM memory_artifacts x WHERE x.tenant = a.tenant AND x.sha256 = a.sha256)
+		FROM artifacts a WHERE a.tenant = $1 AND a.created_at < $2 AND (a.created_at, a.sha256) > ($3, $4)
+		ORDER BY a.created_at, a.sha256 LIMIT $5`,
+		p.tenant, before, p.in.After.CreatedAt, after, p.in.Limit*lookFactor)
+	if err != nil || len(going) == 0 {
 		return err
 	}
-	sums, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
-	if err != nil || len(sums) == 0 {
-		return err
+	sums := make([][]byte, len(going))
+	for i, row := range going {
+		if sums[i], err = hex.DecodeString(row.Key); err != nil {
+			return err
+		}
 	}
 	n, err := p.dropArtifacts(ctx, sums) // looks again
 	p.removed(n)
-	p.out.More = len(sums) == p.in.Limit && n > 0
 	return err
 }
 

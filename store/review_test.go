@@ -49,7 +49,8 @@ func (w *world) decision(item schema.ReviewItem, d schema.Decision) store.Decide
 
 // expire ends what nobody decided by a time.
 func (w *world) expire(r store.Range, before time.Time) (int, error) {
-	return w.ExpireProposals(ctx, store.ExpireInput{Tenant: r.Tenant, BatchID: r.BatchID, Before: before, Policy: w.policy, Now: w.now})
+	out, err := w.ExpireProposals(ctx, store.ExpireInput{Tenant: r.Tenant, BatchID: r.BatchID, Before: before, Policy: w.policy, Now: w.now})
+	return out.Ended, err
 }
 
 func (w *world) decisionKey() store.Operation {

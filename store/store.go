@@ -156,7 +156,7 @@ func (s *Store) RefreshStatistics(ctx context.Context) error {
 // read runs fn in a read-only transaction bound to the tenant.
 func (s *Store) read(ctx context.Context, tenant string, fn func(pgx.Tx) error) error {
 	class := classOf(ctx, ClassInteractive)
-	return s.limited(class, pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+	return s.ended(ctx, class, pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 		if err := bind(ctx, tx, tenant, true, s.limits(class)); err != nil {
 			return err
 		}
@@ -189,7 +189,7 @@ func (s *Store) ask(ctx context.Context, tenant string, how planning, query stri
 
 // sendAsked sends a batch that asking began.
 func (s *Store) sendAsked(ctx context.Context, b *pgx.Batch) error {
-	return s.limited(classOf(ctx, ClassInteractive), s.pool.SendBatch(ctx, b).Close())
+	return s.ended(ctx, classOf(ctx, ClassInteractive), s.pool.SendBatch(ctx, b).Close())
 }
 
 // asking begins a batch that reads, bound to the tenant.

@@ -10,7 +10,7 @@ import (
 // write runs fn in a read-write transaction bound to the tenant, as one change.
 func (s *Store) write(ctx context.Context, tenant string, now time.Time, fn func(*change) error) error {
 	class := classOf(ctx, ClassPipeline)
-	return s.limited(class, pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	return s.ended(ctx, class, pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if err := bind(ctx, tx, tenant, false, s.limits(class)); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -23,29 +24,44 @@ type ExpireInput struct {
 	Before  time.Time          // those that expire at or before
 	Policy  memory.WritePolicy // what the worker allows now
 	Rules   *memory.Policy     // classification rules in force; nil for none
+	After   uuid.UUID          // the last proposal of the page before; zero at the start
+	Limit   int                // of proposals; 0: ExpirePage
 	Now     time.Time
 }
 
-// ExpireProposals ends the proposals of a batch that no one decided in time, and returns how many there were.
-// What contradicts a memory is kept beside it, both marked as contested (memory.ContestUnreviewed); everything
-// else is given up. Each leaves a row in the history of its source. Calling it again finds none, or the rest.
-func (s *Store) ExpireProposals(ctx context.Context, in ExpireInput) (int, error) {
-	n, err := s.giveUp(ctx, in)
-	if err != nil {
-		return n, fmt.Errorf("expire proposals: %w", err)
+// ExpirePage is how many proposals one call ends: those that contradict something have a transaction each.
+const ExpirePage = 100
+
+// Expired is what became of a page.
+type Expired struct {
+	Ended int       // by this call
+	Next  uuid.UUID // the last of the page, where More is set
+	More  bool
+}
+
+// ExpireProposals ends the proposals of a batch that no one decided in time, a page of them by id. What contradicts a
+// memory is kept beside it, both marked as contested (memory.ContestUnreviewed); everything else is given up. Each
+// leaves a row in the history of its source. Calling it again finds none, or the rest.
+func (s *Store) ExpireProposals(ctx context.Context, in ExpireInput) (Expired, error) {
+	ctx = within(ctx, ClassPipeline)
+	var out Expired
+	page, err := s.unreviewed(ctx, in)
+	if err != nil || len(page) == 0 {
+		return out, err
 	}
-	var rest []uuid.UUID
-	err = s.read(ctx, in.Tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT p.id FROM proposals p WHERE p.tenant = $1 AND p.batch_id = $2 AND p.expires_at <= $3 AND `+waitsForReview+` ORDER BY p.id`,
-			in.Tenant, in.BatchID, in.Before.UTC())
-		if err != nil {
-			return err
+	out.Next, out.More = page[len(page)-1].ID, len(page) == cmp.Or(in.Limit, ExpirePage)
+	var rest, over []uuid.UUID
+	for _, p := range page {
+		if p.MayContradict {
+			rest = append(rest, p.ID)
+		} else {
+			over = append(over, p.ID)
 		}
-		rest, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
-		return err
-	})
-	if err != nil {
-		return n, fmt.Errorf("expire proposals: %w", err)
+	}
+	if len(over) > 0 {
+		if out.Ended, err = s.giveUp(ctx, in, over); err != nil {
+			return out, fmt.Errorf("expire proposals: %w", err)
+		}
 	}
 	for _, id := range rest { // a transaction each: what is done stays done
 		var ended bool
@@ -56,26 +72,46 @@ func (s *Store) ExpireProposals(ctx context.Context, in ExpireInput) (int, error
 			})
 		})
 		if err != nil {
-			return n, fmt.Errorf("expire proposal %s: %w", id, err)
+			return out, fmt.Errorf("expire proposal %s: %w", id, err)
 		}
 		if ended {
-			n++
+			out.Ended++
 		}
 	}
-	return n, nil
+	return out, nil
+}
+
+// unreviewedProposal is a proposal whose time is over.
+type unreviewedProposal struct {
+	ID            uuid.UUID
+	MayContradict bool
+}
+
+// unreviewed reads the next page of them.
+func (s *Store) unreviewed(ctx context.Context, in ExpireInput) (page []unreviewedProposal, err error) {
+	err = s.read(ctx, in.Tenant, func(tx pgx.Tx) error {
+		page, err = collect[unreviewedProposal](ctx, tx, `SELECT p.id, `+mayContradict+` FROM proposals p
+			WHERE p.tenant = $1 AND p.batch_id = $2 AND p.expires_at <= $3 AND p.id > $4 AND `+waitsForReview+`
+			ORDER BY p.id LIMIT $5`, in.Tenant, in.BatchID, in.Before.UTC(), in.After, cmp.Or(in.Limit, ExpirePage))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read proposals that expire: %w", err)
+	}
+	return page, nil
 }
 
 // mayContradict is a condition of waiting proposals p that may contradict a memory.
 const mayContradict = `(p.action IN ('update', 'delete') OR p.outcome = '` + reasonActiveFactExists + `')`
 
-// giveUp ends those that contradict nothing, in one transaction.
-func (s *Store) giveUp(ctx context.Context, in ExpireInput) (n int, err error) {
+// giveUp ends those of the proposals that contradict nothing, in one transaction.
+func (s *Store) giveUp(ctx context.Context, in ExpireInput, ids []uuid.UUID) (n int, err error) {
 	err = s.write(ctx, in.Tenant, in.Now, func(c *change) error {
 		rows, err := c.tx.Query(ctx, `UPDATE proposals p SET state = 'expired', memory_id = NULL, reviewed_by = $4, review_reason = $5, reviewed_at = $6
 			FROM memory_candidates c
 			WHERE p.tenant = $1 AND p.batch_id = $2 AND p.expires_at <= $3 AND c.tenant = p.tenant AND c.id = p.candidate_id
-				AND `+waitsForReview+` AND NOT `+mayContradict+`
-			RETURNING p.id, c.id, c.memory_id, p.action, p.ordinal, p.fact`, in.Tenant, in.BatchID, in.Before.UTC(), actorExpiry, memory.NotReviewed, c.now)
+				AND p.id = ANY($7) AND `+waitsForReview+` AND NOT `+mayContradict+`
+			RETURNING p.id, c.id, c.memory_id, p.action, p.ordinal, p.fact`, in.Tenant, in.BatchID, in.Before.UTC(), actorExpiry, memory.NotReviewed, c.now, ids)
 		if err != nil {
 			return err
 		}

@@ -130,7 +130,8 @@ func (c *Comparison) compare(ctx workflow.Context, mayContinue bool, looked *act
 		side := comparedSides[c.Side]
 		c.Next.Generation, c.Next.MaxPages, c.Next.Repair = c.Generation, pagesPerCompare, c.Repair
 		var page activities.CompareResult
-		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions(side.summary)), side.fn, c.Next).Get(ctx, &page); err != nil {
+		options := buildOptions(side.summary, infrastructureAttempts)
+		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), side.fn, c.Next).Get(ctx, &page); err != nil {
 			return false, err
 		}
 		c.Found = c.Found.Add(page.Drift)

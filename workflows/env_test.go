@@ -80,8 +80,8 @@ func newStage(t *testing.T, fake map[string]func(activities.Range) error, dedupe
 	s.OnActivity(extractionOf.ExtractFacts, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.Range) (activities.ExtractResult, error) {
 		return activities.ExtractResult{Candidates: r.To - r.From, Facts: r.To - r.From}, do("extract", r)
 	}).Maybe()
-	s.OnActivity(decisionOf.DecideFacts, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.Range) (activities.DecideResult, error) {
-		return activities.DecideResult{Candidates: r.To - r.From}, do("decide", r)
+	s.OnActivity(decisionOf.DecideFacts, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.DecideRequest) (activities.DecideResult, error) {
+		return activities.DecideResult{Candidates: r.To - r.From}, do("decide", r.Range)
 	}).Maybe()
 	s.OnActivity(writingOf.WriteProposals, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.WriteRequest) (store.WriteCounts, error) {
 		err := do("write", in.Range)

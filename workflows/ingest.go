@@ -218,16 +218,18 @@ func (run *ingest) process(ctx workflow.Context, r activities.Range) (phase stri
 	run.result.Dead += extracted.Dead
 
 	decidedBefore, deadBefore := run.result.Decided, run.result.Dead // each round reports the range's totals
+	group := 0                                                       // how many candidates a search could be asked for: the next begins with as many
 	for round := 1; round <= MaxDecideRounds; round++ {
 		run.show(ctx, PhaseDecide)
 		decided := activities.DecideResult{More: true}
 		for decided.More { // it reports the range's totals each time
 			decided = activities.DecideResult{}
 			err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, modelOptions(fmt.Sprintf("decide, round %d: %s", round, label(r)))),
-				decision.DecideFacts, r).Get(ctx, &decided)
+				decision.DecideFacts, activities.DecideRequest{Range: r, Group: group}).Get(ctx, &decided)
 			if err != nil {
 				return PhaseDecide, err
 			}
+			group = decided.Group
 		}
 		run.result.Decided = decidedBefore.Add(decided)
 		run.result.Dead = deadBefore + decided.Dead

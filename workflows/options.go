@@ -105,7 +105,7 @@ func modelOptions(summary string) workflow.ActivityOptions {
 	}
 }
 
-// embedOptions: a transaction, and before it the embeddings of a range. An endpoint that does not
+// embedOptions: transactions, with a heartbeat, and before them the embeddings of a range. An endpoint that does not
 // answer is given up after its own timeout, which must come first.
 func embedOptions(summary string, attempts int32) workflow.ActivityOptions {
 	return workflow.ActivityOptions{

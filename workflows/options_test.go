@@ -16,7 +16,7 @@ func TestEveryActivityHasItsLimits(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]workflow.ActivityOptions{
 		"model": modelOptions(""), "embed": embedOptions("", infrastructureAttempts), "store": storeOptions("", reviewAttempts),
-		"link": linkOptions(""), "sweep": sweepOptions(""), "drain": drainOptions, "index": indexOptions(""), "rebuild": rebuildOptions,
+		"link": linkOptions(""), "sweep": sweepOptions(""), "drain": drainOptions, "index": indexOptions(""), "rebuild": rebuildOptions, "build": buildOptions("", infrastructureAttempts),
 	} {
 		require.Positive(t, o.StartToCloseTimeout, name)
 		attempts := time.Duration(o.RetryPolicy.MaximumAttempts)
@@ -27,7 +27,7 @@ func TestEveryActivityHasItsLimits(t *testing.T) {
 		require.LessOrEqual(t, o.StartToCloseTimeout, 5*time.Minute, name)
 		require.Positive(t, o.HeartbeatTimeout, name)
 	}
-	require.Greater(t, rebuildOptions.StartToCloseTimeout, 4*store.ClassLimits[store.ClassLong].Statement, "four index builds")
+	require.Greater(t, rebuildOptions.StartToCloseTimeout, 5*store.ClassLimits[store.ClassLong].Statement, "five index builds")
 	for name, o := range map[string]workflow.LocalActivityOptions{"stage": stageOptions, "recall": recallOptions} {
 		require.Positive(t, o.ScheduleToCloseTimeout, name)
 	}

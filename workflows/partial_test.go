@@ -26,11 +26,13 @@ func TestARunAsksForTheRest(t *testing.T) {
 		extractions++
 		return activities.ExtractResult{Candidates: extractions, Facts: extractions, More: extractions < 3}, nil
 	})
-	env.OnActivity(decision.DecideFacts, mock.Anything, r).Return(func(context.Context, activities.Range) (activities.DecideResult, error) {
+	decide := func(_ context.Context, in activities.DecideRequest) (activities.DecideResult, error) {
 		require.Equal(t, 3, extractions, "all of the range is extracted first")
+		require.Equal(t, activities.DecideRequest{Range: r, Group: 7 * decisions}, in, "it begins with what was not too much")
 		decisions++
-		return activities.DecideResult{Candidates: decisions, More: decisions < 2}, nil
-	})
+		return activities.DecideResult{Candidates: decisions, More: decisions < 2, Group: 7}, nil
+	}
+	env.OnActivity(decision.DecideFacts, mock.Anything, mock.Anything).Return(decide)
 	env.OnActivity(writing.WriteProposals, mock.Anything, mock.Anything).Return(func(context.Context, activities.WriteRequest) (store.WriteCounts, error) {
 		require.Equal(t, 2, decisions, "all of the range is decided first")
 		return store.WriteCounts{Added: 3}, nil

@@ -155,7 +155,7 @@ func (run *reindex) build(ctx workflow.Context) error {
 func (run *reindex) begin(ctx workflow.Context) error {
 	run.show(ctx, PhaseBegin)
 	var began activities.BeginReindexResult
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("begin a generation")), indexing.BeginReindex,
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, buildOptions("begin a generation", infrastructureAttempts)), indexing.BeginReindex,
 		activities.BeginReindexRequest{Index: run.in.Index, Model: run.in.Model}).Get(ctx, &began)
 	if err != nil {
 		return err
@@ -291,11 +291,16 @@ func indexOptions(summary string) workflow.ActivityOptions {
 	}
 }
 
-// rebuildOptions: four index builds in Postgres, which take as long as they take.
-var rebuildOptions = workflow.ActivityOptions{
-	StartToCloseTimeout:    6 * time.Hour,
-	ScheduleToCloseTimeout: overall(indexAttempts, 6*time.Hour, longestWait),
-	HeartbeatTimeout:       heartbeatTimeout,
-	RetryPolicy:            backoff(indexAttempts),
-	Summary:                "build the indexes in Postgres anew",
+// buildOptions: what it does may begin with five index builds in Postgres, an hour each at most. An index that is built
+// stays, so that an attempt that is cut off there is not lost.
+func buildOptions(summary string, attempts int32) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		StartToCloseTimeout:    6 * time.Hour,
+		ScheduleToCloseTimeout: overall(attempts, 6*time.Hour, longestWait),
+		HeartbeatTimeout:       heartbeatTimeout,
+		RetryPolicy:            backoff(attempts),
+		Summary:                summary,
+	}
 }
+
+var rebuildOptions = buildOptions("build the indexes in Postgres anew", indexAttempts)

@@ -169,7 +169,9 @@ func (run *review) wait(ctx workflow.Context) error {
 			return err
 		}
 	}
-	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("give up what nobody decided", reviewAttempts)), reviewing.ExpireProposals,
+	// What it leaves when its time is over is still open, and over, when the run looks again.
+	options := embedOptions("give up what nobody decided", reviewAttempts)
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), reviewing.ExpireProposals,
 		activities.ExpireRequest{ReviewRef: run.ref, Before: *next}).Get(ctx, nil)
 }
 

@@ -40,6 +40,7 @@ type desk struct {
 	state   store.ReviewState
 	decided []activities.OperationRef
 	given   []time.Time // up to when proposals were given up
+	atOnce  int         // how many of them an attempt has time for; 0: all
 }
 
 func newDesk(t *testing.T, open int) *desk {
@@ -58,12 +59,18 @@ func newDesk(t *testing.T, open int) *desk {
 		}
 		return d.state, nil
 	}).Maybe()
-	d.OnActivity(reviewingOf.ExpireProposals, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.ExpireRequest) error {
+	d.OnActivity(reviewingOf.ExpireProposals, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.ExpireRequest) (activities.ExpireResult, error) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.given = append(d.given, in.Before)
-		d.state.Open, d.state.Expired, d.state.NextAt = 0, d.state.Open, nil
-		return nil
+		ended := d.state.Open
+		if d.atOnce > 0 {
+			ended = min(ended, d.atOnce)
+		}
+		if d.state.Open, d.state.Expired = d.state.Open-ended, d.state.Expired+ended; d.state.Open == 0 {
+			d.state.NextAt = nil
+		}
+		return activities.ExpireResult{Expired: ended, More: d.state.Open > 0}, nil
 	}).Maybe()
 	d.OnActivity(acceptingOf.Accept, mock.Anything, mock.Anything).Return(activities.Refusal{}, nil).Maybe()
 	d.OnActivity(reviewingOf.DecideProposal, mock.Anything, mock.Anything).Return(func(_ context.Context, ref activities.OperationRef) (schema.ReviewResult, error) {
@@ -140,6 +147,19 @@ func TestReviewGivesUpWhatNobodyDecides(t *testing.T) {
 		require.Equal(t, 2, seen.Open)
 		require.Equal(t, 1, seen.Rejected)
 	}
+}
+
+// What an attempt leaves when its time is over is given up by the next one, at once.
+func TestReviewGivesUpWhatAnAttemptLeft(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, 3)
+	d.atOnce = 2
+	began := d.Now()
+	p, err := d.run(t, workflows.ReviewInput{})
+	require.NoError(t, err)
+	require.Equal(t, workflows.ReviewProgress{Expired: 3}, p)
+	require.Len(t, d.given, 2)
+	require.Equal(t, workflows.ReviewWindow, d.Now().Sub(began).Truncate(time.Second))
 }
 
 func TestReviewEndsWithTheLastDecision(t *testing.T) {

@@ -166,6 +166,7 @@ func (e *Embedder) embed(ctx context.Context, lane chan struct{}, prefix string,
 			out[at] = vectors[i]
 		}
 		order = order[n:]
+		inference.Moved(ctx)
 	}
 	return out, usage, nil
 }

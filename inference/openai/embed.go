@@ -43,6 +43,7 @@ func (e *embedder) Embed(ctx context.Context, texts []string) ([][]float32, infe
 			return nil, usage, err
 		}
 		vectors, input = append(vectors, got...), input[n:]
+		inference.Moved(ctx)
 	}
 	return vectors, usage, nil
 }

@@ -34,8 +34,10 @@ func TestEmbed(t *testing.T) {
 	for i := range 300 {
 		texts = append(texts, strings.Repeat("x", i+1))
 	}
-	vectors, usage, err := e.Embed(ctx, texts)
+	answered := 0
+	vectors, usage, err := e.Embed(inference.WithWaiting(ctx, func() { answered++ }), texts)
 	require.NoError(t, err)
+	require.Equal(t, 3, answered, "each batch is progress")
 	require.Equal(t, inference.Usage{Model: "embed-1", Calls: 3, PromptTokens: 300}, usage)
 	require.Len(t, vectors, 300)
 	for i, v := range vectors {

@@ -66,7 +66,8 @@ func (v PGVector) Nearest(ctx context.Context, g Generation, tenant string, vect
 // Create implements Index: it makes the model's indexes where they are missing. A model of a name or size
 // that cannot be indexed is searched without.
 func (v PGVector) Create(ctx context.Context, g Generation) error {
-	return v.build(ctx, g, false)
+	_, err := v.Store.BuildVectorIndexes(ctx, g.Model, false)
+	return indexable(err)
 }
 
 // Searched implements Index: a model's generations have their vectors in common.
@@ -80,10 +81,11 @@ func (PGVector) Activate(context.Context, Generation) error { return nil }
 func (PGVector) Drop(context.Context, Generation) error { return nil }
 
 // Rebuild makes the model's indexes anew, beside those that stand until they are replaced.
-func (v PGVector) Rebuild(ctx context.Context, g Generation) error { return v.build(ctx, g, true) }
+func (v PGVector) Rebuild(ctx context.Context, g Generation, from int, done func(parts int)) error {
+	return indexable(v.Store.RebuildVectorIndexes(ctx, g.Model, from, done))
+}
 
-func (v PGVector) build(ctx context.Context, g Generation, anew bool) error {
-	_, err := v.Store.BuildVectorIndexes(ctx, g.Model, anew)
+func indexable(err error) error {
 	if errors.Is(err, store.ErrNotIndexable) {
 		return nil
 	}

@@ -90,9 +90,9 @@ var (
 )
 
 // Rebuilder is an index that keeps something of a generation besides its points, and can build it anew while
-// it is searched.
+// it is searched. It does so in parts: done is called with how many are done, and another call can go on from there.
 type Rebuilder interface {
-	Rebuild(ctx context.Context, g Generation) error
+	Rebuild(ctx context.Context, g Generation, from int, done func(parts int)) error
 }
 
 // PointOf returns the point of an entry that has a vector.

@@ -1,0 +1,34 @@
+package activities
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/store"
+)
+
+// Results that have been paid for are stored in smaller groups where a statement of all of them meets its limit; only
+// what is too much by itself fails.
+func TestResultsAreStoredInHalves(t *testing.T) {
+	t.Parallel()
+	most := 3
+	var stored []int
+	o := newOutcomes(nil, "t", nil, nil, func(_ context.Context, results []int) error {
+		if len(results) > most {
+			return &store.TimeoutError{Class: store.ClassPipeline, Err: context.DeadlineExceeded}
+		}
+		stored = append(stored, results...)
+		return nil
+	})
+	var want []int
+	for i := range saveEvery {
+		want = append(want, i)
+		require.NoError(t, o.done(t.Context(), i))
+	}
+	require.Equal(t, want, stored)
+	most = 0
+	require.NoError(t, o.done(t.Context(), 1))
+	require.True(t, store.IsTimeout(o.flush(t.Context())))
+}
