@@ -15,7 +15,7 @@ build := $(GO) build $(tags) -trimpath -buildvcs=false -ldflags "-X main.version
 
 .DEFAULT_GOAL := help
 .PHONY: help build up down status clean migrate worker worker-start worker-stop \
-	.modules .build .std .stack demo test quick test-temporal-postgres race check bench histories fmt generate
+	.build .std .stack demo test quick test-temporal-postgres race check bench histories fmt generate
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,7 +38,7 @@ clean: ## stop everything; delete its data and bin/
 	rm -rf bin
 
 migrate: ## build and start everything; create Mneme's tables, or bring them up to date
-	@$(MAKE) --no-print-directory --jobs=4 .build .std .stack
+	@$(MAKE) --no-print-directory --jobs=3 .build .std .stack
 	@$(stack) up --state $(STATE)
 	@eval "$$($(stack) env --state $(STATE))" && bin/mneme migrate up
 
@@ -52,15 +52,12 @@ worker-stop: ## stop it
 	@$(stack) down --state $(STATE) worker
 
 # The first time, downloads go on side by side, and the standard library, which all that is built shares, is
-# compiled meanwhile. Go downloads as many modules at once as there are cores: 2 are too few.
-.modules:
-	@GOMAXPROCS=16 $(GO) list $(tags) -deps ./starter ./worker >/dev/null
-
-.build: .modules
+# compiled meanwhile.
+.build:
 	@$(MAKE) --no-print-directory build
 
 .std:
-	@$(build) std
+	@[ -d "$$($(GO) env GOMODCACHE)/go.temporal.io" ] || $(build) std
 
 .stack:
 	@$(stack) fetch --state $(STATE)

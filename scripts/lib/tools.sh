@@ -94,11 +94,11 @@ find_tool() {
 	[[ -x $tool ]]
 }
 
-# download_tool NAME: the modules that building it needs, many at once. Go would take as many as there are cores.
+# download_tool NAME: the modules that building it needs.
 download_tool() {
 	! find_tool "$1" && have go || return 0
 	note "downloading the modules of $1…"
-	env -C "$checkout/scripts/tools/$tool_dir" GOWORK=off GOFLAGS= GOMAXPROCS=16 \
+	env -C "$checkout/scripts/tools/$tool_dir" GOWORK=off GOFLAGS= \
 		go list -deps "${tool_tags[@]}" "$tool_package" >/dev/null || note "  it failed; building $1 tries again"
 }
 
