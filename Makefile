@@ -5,19 +5,22 @@ STATE      ?= .local
 TEST_FLAGS ?= -race -timeout 20m
 PKG        ?= ./...
 BENCH_ARGS ?=
+# local: build with the embedder that runs a model in the process, whose library takes long to build.
+EMBEDDER   ?= $(MNEME_EMBEDDER)
 VERSION    ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
 stack := scripts/stack
-build := $(GO) build -trimpath -buildvcs=false -ldflags "-X main.version=$(VERSION)"
+tags  := $(if $(filter local,$(EMBEDDER)),,-tags nolocal)
+build := $(GO) build $(tags) -trimpath -buildvcs=false -ldflags "-X main.version=$(VERSION)"
 
 .DEFAULT_GOAL := help
 .PHONY: help build up down status clean migrate worker worker-start worker-stop \
-	demo test test-temporal-postgres race check bench histories fmt generate
+	.build .std .stack demo test quick test-temporal-postgres race check bench histories fmt generate
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-build: ## bin/mneme, the command line, and bin/worker
+build: ## bin/mneme, the command line, and bin/worker (EMBEDDER=local: with the local embedder)
 	$(build) -o bin/mneme ./starter
 	$(build) -o bin/worker ./worker
 
@@ -34,7 +37,9 @@ clean: ## stop everything; delete its data and bin/
 	@$(stack) clean --state $(STATE)
 	rm -rf bin
 
-migrate: build up ## create Mneme's tables, or bring them up to date
+migrate: ## build and start everything; create Mneme's tables, or bring them up to date
+	@$(MAKE) --no-print-directory --jobs=3 .build .std .stack
+	@$(stack) up --state $(STATE)
 	@eval "$$($(stack) env --state $(STATE))" && bin/mneme migrate up
 
 worker: migrate ## run the worker in the foreground
@@ -46,7 +51,18 @@ worker-start: migrate ## run the worker in the background (log: .local/worker.lo
 worker-stop: ## stop it
 	@$(stack) down --state $(STATE) worker
 
-demo: migrate ## see Mneme at work
+# The first time, downloads go on side by side, and the standard library, which all that is built shares, is
+# compiled meanwhile.
+.build:
+	@$(MAKE) --no-print-directory build
+
+.std:
+	@[ -d "$$($(GO) env GOMODCACHE)/go.temporal.io" ] || $(build) std
+
+.stack:
+	@$(stack) fetch --state $(STATE)
+
+demo: ## see Mneme at work
 	@scripts/demo
 
 test: ## all tests, against a stack of their own (PKG=./store to choose)
@@ -54,6 +70,9 @@ test: ## all tests, against a stack of their own (PKG=./store to choose)
 
 test-temporal-postgres: ## the core of the workflow tests, against a Temporal server that keeps its data in Postgres (builds it first)
 	@scripts/test-temporal-postgres
+
+quick: ## before a commit: format, vet, tests of what was touched (BASE=COMMIT; else since origin/main)
+	@scripts/quick
 
 race: ## the tests in which writers meet, 200 times with -race (COUNT=…, TESTS=REGEXP)
 	@scripts/race

@@ -279,7 +279,7 @@ func (out diagnosis) text(t *text) {
 // configuration tells whether the settings can be read.
 func (d *doctor) configuration(context.Context) (verdict, error) {
 	if err := d.a.cfgErr; err != nil {
-		return fail("Correct the variables that are named: README.md lists them.", "%s", err), nil
+		return fail("Correct the variables that are named: docs/configuration.md lists them.", "%s", err), nil
 	}
 	c := d.a.cfg
 	return fine("namespace %s, task queue %s, index %s, brain %s, embedder %s", c.Namespace, c.TaskQueue, d.a.indexName(), c.Brain, c.Embedder), nil

@@ -1,7 +1,5 @@
-// Package local embeds text in the process itself: a sentence model in ONNX, run by hugot's backend in pure
-// Go, so that neither a service nor a shared library is needed. Models of the BERT family with a WordPiece
-// vocabulary are supported (MiniLM, bge, e5, gte, arctic in English). docs/embeddings.md has the settings,
-// where models come from, and figures.
+//go:build !nolocal
+
 package local
 
 import (
@@ -9,27 +7,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"regexp"
 	"slices"
 	"sync"
 
 	"github.com/mneme/mneme/inference"
 )
-
-// Config says which model and how it is used. Empty fields follow the model's own files.
-type Config struct {
-	Dir           string // the model's directory; see describe for its layout
-	Model         string // published name, such as intfloat/e5-small-v2, with @revision if wanted; downloaded when Dir is empty
-	Graph         string // the ONNX file within the directory, with slashes; empty for model.onnx or onnx/model.onnx
-	Pooling       string // mean or cls
-	QueryPrefix   string // put before every question; "none" for no prefix
-	PassagePrefix string // put before every other text; "none" for no prefix
-
-	CacheDir string    // where downloads go; empty for mneme/models in the user's cache directory
-	Endpoint string    // the model hub; empty for the downloading library's default (HF_ENDPOINT)
-	Progress io.Writer // told how a download gets on; nil for nobody
-}
 
 // Limits of one run of the graph. A batch is small because it cannot be interrupted: a caller whose context
 // ends, and a question behind it, wait no longer than this.
@@ -104,12 +86,6 @@ func New(ctx context.Context, c Config) (*Embedder, error) {
 // Model implements inference.Embedder. The name is the model's with its pooling and a fingerprint of graph,
 // vocabulary, length limit and passage prefix: whatever changes vectors changes the name.
 func (e *Embedder) Model() inference.EmbeddingModel { return e.model }
-
-// names is the form of the names that Model gives.
-var names = regexp.MustCompile(`^.+:(?:` + poolMean + `|` + poolCLS + `|` + poolNone + `):[0-9a-f]{8}$`)
-
-// Named says whether a model's name is one that this package gives: no service knows a model by it.
-func Named(model string) bool { return names.MatchString(model) }
 
 // Embed implements inference.Embedder. What of a text is beyond the model's length is not read. Texts are
 // run by length, a few at a time; ctx is looked at in between.

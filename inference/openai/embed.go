@@ -6,16 +6,12 @@ import (
 	"math"
 	"strings"
 
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-
 	"github.com/mneme/mneme/inference"
 )
 
 // embedder embeds texts.
 type embedder struct {
 	endpoint
-	service sdk.EmbeddingService
 	model   inference.EmbeddingModel
 	shorten bool
 	batch   int
@@ -49,25 +45,17 @@ func (e *embedder) Embed(ctx context.Context, texts []string) ([][]float32, infe
 }
 
 func (e *embedder) embedBatch(ctx context.Context, texts []string, usage *inference.Usage) ([][]float32, error) {
-	params := sdk.EmbeddingNewParams{
-		Model:          e.model.Name,
-		Input:          sdk.EmbeddingNewParamsInputUnion{OfArrayOfStrings: texts},
-		EncodingFormat: sdk.EmbeddingNewParamsEncodingFormatFloat,
-	}
+	req := embeddingRequest{Model: e.model.Name, Input: texts, EncodingFormat: "float"}
 	if e.shorten {
-		params.Dimensions = sdk.Int(int64(e.model.Dimensions))
+		req.Dimensions = e.model.Dimensions
 	}
-	var res *sdk.CreateEmbeddingResponse
+	var res embeddings
 	usage.Calls++
-	_, err := e.call(ctx, func(ctx context.Context, opts ...option.RequestOption) (err error) {
-		res, err = e.service.New(ctx, params, opts...)
-		return err
-	})
-	if err != nil {
+	if _, err := e.call(ctx, "/embeddings", req, maxEmbeddingResponse, &res); err != nil {
 		return nil, err
 	}
 	usage.PromptTokens += max(0, res.Usage.PromptTokens)
-	if no, broken := embeddedError(res.JSON.ExtraFields["error"].Raw(), len(res.Data)); broken {
+	if no, broken := embeddedError(string(res.Error), len(res.Data)); broken {
 		return nil, e.errorOf(no)
 	}
 	if len(res.Data) != len(texts) {
@@ -75,7 +63,7 @@ func (e *embedder) embedBatch(ctx context.Context, texts []string, usage *infere
 	}
 	vectors := make([][]float32, len(texts))
 	for _, d := range res.Data {
-		if d.Index < 0 || d.Index >= int64(len(texts)) || vectors[d.Index] != nil {
+		if d.Index < 0 || d.Index >= len(texts) || vectors[d.Index] != nil {
 			return nil, temporaryError("its vectors do not say which texts they are for")
 		}
 		if len(d.Embedding) != e.model.Dimensions {
@@ -83,8 +71,7 @@ func (e *embedder) embedBatch(ctx context.Context, texts []string, usage *infere
 				"its vectors have %d dimensions, configured are %d", len(d.Embedding), e.model.Dimensions)}
 		}
 		v, ok := unit(d.Embedding)
-		// Servers write NaN as null, which the SDK reads as 0.
-		if raw := d.JSON.Embedding.Raw(); !ok || strings.HasPrefix(raw, "[") && strings.ContainsAny(raw, `nNtf"`) {
+		if !ok {
 			return nil, temporaryError(fmt.Sprintf("vector %d of %d is zero or not finite", d.Index, len(texts)))
 		}
 		vectors[d.Index] = v

@@ -9,16 +9,8 @@ package openai
 
 import (
 	"context"
-	"fmt"
-	"net/http"
-	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
-
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/shared"
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/reply"
@@ -26,7 +18,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// How much of a response is read, in bytes. 2,048 vectors of 1,536 dimensions take 65 MB.
+// How much of a response is read, in bytes: no endpoint may fill the worker's memory. 2,048 vectors of 1,536 dimensions take 65 MB.
 const (
 	maxChatResponse      = 8 << 20
 	maxEmbeddingResponse = 128 << 20
@@ -39,27 +31,16 @@ func New(cfg Config) (inference.Brain, error) {
 	if err != nil {
 		return inference.Brain{}, err
 	}
-	// The services are made directly: the SDK's client would also read OPENAI_* from the environment.
-	options := []option.RequestOption{
-		option.WithBaseURL(cfg.BaseURL),
-		option.WithHTTPClient(cfg.HTTPClient),
-		option.WithMaxRetries(0),
-	}
-	if cfg.APIKey != "" {
-		options = append(options, option.WithAPIKey(cfg.APIKey))
-	}
-	options = slices.Clip(options) // two services append to it
-	end := endpoint{timeout: cfg.Timeout, key: cfg.APIKey}
+	end := endpoint{base: strings.TrimRight(cfg.BaseURL, "/"), key: cfg.APIKey, client: cfg.HTTPClient, timeout: cfg.Timeout}
 	var brain inference.Brain
 	if cfg.ChatModel != "" {
-		c := &chat{endpoint: end, service: sdk.NewChatService(append(options, atMost(maxChatResponse))...), model: cfg.ChatModel}
+		c := &chat{endpoint: end, model: cfg.ChatModel}
 		brain.Extractor, brain.Decider = c, c
 		brain.Reranking = inference.Reranking{Reranker: c, Blend: memory.RerankBlendModel, Summarizer: c}
 	}
 	if cfg.EmbeddingModel != "" {
 		brain.Embedder = &embedder{
 			endpoint: end,
-			service:  sdk.NewEmbeddingService(append(options, atMost(maxEmbeddingResponse))...),
 			model:    inference.EmbeddingModel{Name: cfg.EmbeddingModel, Dimensions: cfg.EmbeddingDimensions},
 			shorten:  cfg.ShortenEmbeddings,
 			batch:    cfg.EmbeddingBatch,
@@ -67,17 +48,6 @@ func New(cfg Config) (inference.Brain, error) {
 		}
 	}
 	return brain, nil
-}
-
-// atMost makes longer responses fail, so that no endpoint can fill the worker's memory.
-func atMost(bytes int64) option.RequestOption {
-	return option.WithMiddleware(func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-		res, err := next(req)
-		if res != nil && res.Body != nil {
-			res.Body = http.MaxBytesReader(nil, res.Body, bytes)
-		}
-		return res, err
-	})
 }
 
 // The ways to ask for JSON, best first.
@@ -90,8 +60,7 @@ const (
 // chat extracts and decides.
 type chat struct {
 	endpoint
-	service sdk.ChatService
-	model   string
+	model string
 
 	// What the endpoint was found not to take, until the process ends.
 	format        atomic.Int32 // the best format that it takes
@@ -154,12 +123,9 @@ func (c *chat) ask(ctx context.Context, p prompt) (answer, inference.Usage, erro
 	format, warm := c.format.Load(), !c.noTemperature.Load()
 	remember := true
 	for {
-		var res *sdk.ChatCompletion
+		var res completion
 		usage.Calls++
-		no, err := c.call(ctx, func(ctx context.Context, opts ...option.RequestOption) (err error) {
-			res, err = c.service.Completions.New(ctx, c.request(p, format, warm), opts...)
-			return err
-		})
+		no, err := c.call(ctx, "/chat/completions", c.request(p, format, warm), maxChatResponse, &res)
 		if err == nil {
 			if remember {
 				raise(&c.format, format)
@@ -169,7 +135,7 @@ func (c *chat) ask(ctx context.Context, p prompt) (answer, inference.Usage, erro
 			}
 			usage.PromptTokens += max(0, res.Usage.PromptTokens)
 			usage.CompletionTokens += max(0, res.Usage.CompletionTokens)
-			if no, broken := embeddedError(res.JSON.ExtraFields["error"].Raw(), len(res.Choices)); broken {
+			if no, broken := embeddedError(string(res.Error), len(res.Choices)); broken {
 				return answer{}, usage, c.errorOf(no)
 			}
 			return read(res), usage, nil
@@ -192,35 +158,22 @@ func raise(v *atomic.Int32, to int32) {
 	}
 }
 
-func (c *chat) request(p prompt, format int32, warm bool) sdk.ChatCompletionNewParams {
-	params := sdk.ChatCompletionNewParams{
-		Model:    c.model,
-		Messages: []sdk.ChatCompletionMessageParamUnion{sdk.SystemMessage(p.system), sdk.UserMessage(p.user)},
-	}
+func (c *chat) request(p prompt, format int32, warm bool) completionRequest {
+	req := completionRequest{Model: c.model, Messages: []message{{"system", p.system}, {"user", p.user}}}
 	if warm {
-		params.Temperature = sdk.Float(0)
+		req.Temperature = new(float64)
 	}
 	switch format {
 	case formatSchema:
-		params.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{
-			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{
-				Name: p.name, Strict: sdk.Bool(true), Schema: rawJSON(p.schema),
-			},
-		}
+		req.ResponseFormat = &responseFormat{Type: "json_schema", JSONSchema: &namedSchema{Name: p.name, Strict: true, Schema: p.schema}}
 	case formatObject:
-		params.ResponseFormat.OfJSONObject = &shared.ResponseFormatJSONObjectParam{}
+		req.ResponseFormat = &responseFormat{Type: "json_object"}
 	}
-	return params
+	return req
 }
 
-// rawJSON keeps the order of a schema's properties, in which models answer.
-type rawJSON []byte
-
-// MarshalJSON implements json.Marshaler.
-func (r rawJSON) MarshalJSON() ([]byte, error) { return r, nil }
-
 // read takes the first choice of a completion.
-func read(res *sdk.ChatCompletion) answer {
+func read(res completion) answer {
 	if len(res.Choices) == 0 {
 		return answer{warnings: []string{"answer: has no choices"}}
 	}
@@ -243,36 +196,4 @@ func read(res *sdk.ChatCompletion) answer {
 		a.text = choice.Message.Content
 	}
 	return a
-}
-
-// endpoint makes calls and turns their failures into errors that hold no content.
-type endpoint struct {
-	timeout time.Duration
-	key     string
-}
-
-// call makes one call. When it fails, no says what the endpoint answered, if it did.
-func (e endpoint) call(ctx context.Context, do func(context.Context, ...option.RequestOption) error) (no refusal, err error) {
-	if ctx.Err() != nil {
-		return no, ctx.Err()
-	}
-	timed, cancel := context.WithTimeout(ctx, e.timeout)
-	defer cancel()
-	var res *http.Response
-	err = do(timed, option.WithResponseInto(&res))
-	switch {
-	case err == nil:
-		return no, nil
-	case ctx.Err() != nil:
-		return no, ctx.Err()
-	case res != nil && res.StatusCode >= 400:
-		no = readRefusal(res)
-		return no, e.errorOf(no)
-	case timed.Err() != nil:
-		return no, temporaryError(fmt.Sprintf("no answer within %s", e.timeout))
-	case res != nil:
-		return no, temporaryError(fmt.Sprintf("status %d with a body that is not the JSON asked for", res.StatusCode))
-	default:
-		return no, temporaryError(describe(err))
-	}
 }

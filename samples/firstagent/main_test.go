@@ -41,6 +41,20 @@ func TestThePageShowsThePrograms(t *testing.T) {
 	}
 }
 
+// So does the README, in part.
+func TestTheReadmeShowsThePrograms(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile(filepath.Join(testkit.Root(), "README.md"))
+	require.NoError(t, err)
+	program, err := os.ReadFile("main.go")
+	require.NoError(t, err)
+	_, rest, found := strings.Cut(string(data), "```go\n")
+	require.True(t, found)
+	block, _, found := strings.Cut(rest, "```\n")
+	require.True(t, found)
+	require.Contains(t, string(program), block)
+}
+
 var anyID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
 // plain is output without what differs from one run to the next.

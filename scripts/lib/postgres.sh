@@ -42,6 +42,8 @@ postgres_start() {
 	[[ -z $ephemeral ]] || pg_cheap_password
 }
 
+postgres_fetch() { pg_find; }
+
 postgres_stop() { end postgres INT; }
 
 postgres_answers() { [[ $(pg_query 'select 1') == 1 ]]; }

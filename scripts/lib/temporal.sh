@@ -1,6 +1,7 @@
 # shellcheck shell=bash
-# Temporal's development server with its UI, built from Go modules. It keeps
-# its runs in an SQLite file, so they survive a restart.
+# Temporal's development server with its UI: the `temporal` on the PATH, or one
+# built from Go modules. It keeps its runs in an SQLite file, so they survive a
+# restart.
 # shellcheck disable=SC2154 # variables of scripts/stack and of the other files here
 
 temporal_port=17233
@@ -31,6 +32,8 @@ temporal_start() {
 	[[ -z $fresh ]] || temporal_cli operator namespace update --namespace default --retention 168h ||
 		note "could not set how long runs are kept"
 }
+
+temporal_fetch() { download_tool temporal; }
 
 temporal_stop() { end temporal TERM; }
 

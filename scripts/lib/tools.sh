@@ -6,18 +6,20 @@
 # module_version DIR MODULE: the version its go.mod pins.
 module_version() { sed -n "s,^[[:space:]]*$2 \(v[^ ]*\).*,\1,p" "$checkout/scripts/tools/$1/go.mod"; }
 
-# describe_tool NAME: into $tool_dir, $tool_package, $tool_version, $tool_flags, $tool_hint.
+# describe_tool NAME: into $tool_dir, $tool_package, $tool_version, $tool_tags, $tool_flags, $tool_hint.
 describe_tool() {
 	local module
-	tool_flags=() tool_hint=
+	tool_tags=() tool_flags=() tool_hint=
 	case $1 in
 	temporal)
 		tool_dir=temporal module=github.com/temporalio/cli tool_package=$module/cmd/temporal
+		tool_tags=(-tags disable_grpc_modules) # without the gRPC client of Google's storage, for archives that are not used
 		tool_hint='building the Temporal server from Go modules (first time only, 2 to 6 minutes)…'
 		;;
 	temporal-server)
 		tool_dir=temporal-server module=go.temporal.io/server tool_package=$module/cmd/server
-		tool_flags=(-tags disable_grpc_modules -ldflags '-s -w')
+		tool_tags=(-tags disable_grpc_modules)
+		tool_flags=(-ldflags '-s -w')
 		tool_hint='building the stock Temporal server from Go modules (first time only, 8 minutes or more)…'
 		;;
 	temporal-sql-tool)
@@ -28,7 +30,7 @@ describe_tool() {
 		;;
 	promtool)
 		tool_dir=promtool module=github.com/prometheus/prometheus tool_package=$module/cmd/promtool
-		tool_flags=(-tags 'remove_all_sd,enable_dns_sd') # half the work: without the libraries of clouds that it could scrape
+		tool_tags=(-tags 'remove_all_sd,enable_dns_sd') # half the work: without the libraries of clouds that it could scrape
 		tool_hint='building promtool from Go modules (first time only, 2 to 4 minutes)…'
 		;;
 	workflowcheck)
@@ -46,23 +48,58 @@ describe_tool() {
 	fi
 }
 
+# The oldest Temporal server that has fairness between tenants.
+temporal_oldest=1.29.0
+
+# temporal_installed: into $tool, a `temporal` on the PATH that is new enough. MNEME_TEMPORAL_CLI names
+# another one, or is "build".
+temporal_installed() {
+	local server
+	case ${MNEME_TEMPORAL_CLI:-} in
+	build) return 1 ;;
+	'') tool=$(command -v temporal) || return 1 ;;
+	*) tool=$MNEME_TEMPORAL_CLI ;;
+	esac
+	# temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)
+	server=$("$tool" --version 2>/dev/null | sed -n 's/.*(Server \([0-9.]*\).*/\1/p')
+	if [[ -n $server ]] && printf '%s\n' $temporal_oldest "$server" | sort --version-sort --check=quiet; then
+		return
+	fi
+	[[ -z ${MNEME_TEMPORAL_CLI:-} ]] || die "MNEME_TEMPORAL_CLI=$tool: not a Temporal CLI with server $temporal_oldest or later"
+	note "$tool has server ${server:-of an unknown version}; $temporal_oldest or later is needed"
+	return 1
+}
+
 # build_tool NAME: into $tool, the path of the binary.
 build_tool() {
-	local name=$1 target scratch
-	describe_tool "$name"
-	target=$cache/$name-$tool_version-$(uname -s)-$(uname -m)
-	tool=$target/$name
-	[[ ! -x $tool ]] || return 0
+	local name=$1 scratch
+	! find_tool "$name" || return 0
 	have go || die "Go is needed to build $name, and it is not on the PATH"
 	lock_build "$name"
 	if [[ ! -x $tool ]]; then
 		note "${tool_hint:-building $name $tool_version…}"
 		scratch=$(make_scratch "$name")
 		long_step "$cache/$name.log" env -C "$checkout/scripts/tools/$tool_dir" GOWORK=off GOFLAGS= \
-			go build -trimpath -buildvcs=false "${tool_flags[@]}" -o "$scratch/$name" "$tool_package"
-		mv -T "$scratch" "$target"
+			go build -trimpath -buildvcs=false "${tool_tags[@]}" "${tool_flags[@]}" -o "$scratch/$name" "$tool_package"
+		mv -T "$scratch" "${tool%/*}"
 	fi
 	unlock_build
+}
+
+# find_tool NAME: into $tool, the path of the binary; false when it is still to be built.
+find_tool() {
+	[[ $1 != temporal ]] || ! temporal_installed || return 0
+	describe_tool "$1"
+	tool=$cache/$1-$tool_version-$(uname -s)-$(uname -m)/$1
+	[[ -x $tool ]]
+}
+
+# download_tool NAME: the modules that building it needs.
+download_tool() {
+	! find_tool "$1" && have go || return 0
+	note "downloading the modules of $1…"
+	env -C "$checkout/scripts/tools/$tool_dir" GOWORK=off GOFLAGS= \
+		go list -deps "${tool_tags[@]}" "$tool_package" >/dev/null || note "  it failed; building $1 tries again"
 }
 
 # make_scratch NAME: a directory to build in. What is built goes to its place by

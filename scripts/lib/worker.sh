@@ -27,6 +27,8 @@ worker_start() {
 	unlock_ports
 }
 
+worker_fetch() { :; }
+
 worker_stop() { end worker TERM; }
 
 # worker_current: whether the running worker is the binary that is there now, and not one that a build has replaced.

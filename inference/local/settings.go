@@ -1,0 +1,33 @@
+// Package local embeds text in the process itself: a sentence model in ONNX, run by hugot's backend in pure
+// Go, so that neither a service nor a shared library is needed. Models of the BERT family with a WordPiece
+// vocabulary are supported (MiniLM, bge, e5, gte, arctic in English). docs/embeddings.md has the settings,
+// where models come from, and figures.
+//
+// The library that runs a model is the largest that Mneme uses. The build tag nolocal leaves it out; New then
+// says so.
+package local
+
+import (
+	"io"
+	"regexp"
+)
+
+// Config says which model and how it is used. Empty fields follow the model's own files.
+type Config struct {
+	Dir           string // the model's directory; see describe for its layout
+	Model         string // published name, such as intfloat/e5-small-v2, with @revision if wanted; downloaded when Dir is empty
+	Graph         string // the ONNX file within the directory, with slashes; empty for model.onnx or onnx/model.onnx
+	Pooling       string // mean or cls
+	QueryPrefix   string // put before every question; "none" for no prefix
+	PassagePrefix string // put before every other text; "none" for no prefix
+
+	CacheDir string    // where downloads go; empty for mneme/models in the user's cache directory
+	Endpoint string    // the model hub; empty for the downloading library's default (HF_ENDPOINT)
+	Progress io.Writer // told how a download gets on; nil for nobody
+}
+
+// names is the form of the names that Model gives.
+var names = regexp.MustCompile(`^.+:(?:` + poolMean + `|` + poolCLS + `|` + poolNone + `):[0-9a-f]{8}$`)
+
+// Named says whether a model's name is one that this package gives: no service knows a model by it.
+func Named(model string) bool { return names.MatchString(model) }

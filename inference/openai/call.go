@@ -1,0 +1,169 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"time"
+)
+
+// The two calls that Mneme makes, as far as it uses them. OpenAI's own SDK is not used: it would be the package that
+// takes longest to build, by far, and its retries, its errors and its reading of the environment would be off.
+
+type completionRequest struct {
+	Model          string          `json:"model"`
+	Messages       []message       `json:"messages"`
+	Temperature    *float64        `json:"temperature,omitempty"`
+	ResponseFormat *responseFormat `json:"response_format,omitempty"`
+}
+
+type message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+type responseFormat struct {
+	Type       string       `json:"type"`
+	JSONSchema *namedSchema `json:"json_schema,omitempty"`
+}
+
+// namedSchema has the schema as it is written: models answer in the order of its properties.
+type namedSchema struct {
+	Name   string          `json:"name"`
+	Strict bool            `json:"strict"`
+	Schema json.RawMessage `json:"schema"`
+}
+
+type completion struct {
+	Choices []struct {
+		FinishReason string `json:"finish_reason"`
+		Message      struct {
+			Content string `json:"content"`
+			Refusal string `json:"refusal"`
+		} `json:"message"`
+	} `json:"choices"`
+	Usage tokens          `json:"usage"`
+	Error json.RawMessage `json:"error"` // of gateways that send it with status 200
+}
+
+type tokens struct {
+	PromptTokens     int64 `json:"prompt_tokens"`
+	CompletionTokens int64 `json:"completion_tokens"`
+}
+
+type embeddingRequest struct {
+	Model          string   `json:"model"`
+	Input          []string `json:"input"`
+	EncodingFormat string   `json:"encoding_format"`
+	Dimensions     int      `json:"dimensions,omitempty"` // only where it is to shorten them
+}
+
+type embeddings struct {
+	Data []struct {
+		Index     int    `json:"index"`
+		Embedding vector `json:"embedding"`
+	} `json:"data"`
+	Usage tokens          `json:"usage"`
+	Error json.RawMessage `json:"error"`
+}
+
+// vector is an embedding as a list of numbers, or as 32-bit floats in base64, which some servers send in any case.
+type vector []float64
+
+// UnmarshalJSON implements json.Unmarshaler. A null among the numbers, as which servers write NaN, is NaN.
+func (v *vector) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '"' {
+		var raw []byte
+		if err := json.Unmarshal(data, &raw); err != nil {
+			return err
+		}
+		for ; len(raw) >= 4; raw = raw[4:] {
+			*v = append(*v, float64(math.Float32frombits(binary.LittleEndian.Uint32(raw))))
+		}
+		return nil
+	}
+	var numbers []*float64
+	if err := json.Unmarshal(data, &numbers); err != nil {
+		return err
+	}
+	*v = make(vector, len(numbers))
+	for i, n := range numbers {
+		(*v)[i] = math.NaN()
+		if n != nil {
+			(*v)[i] = *n
+		}
+	}
+	return nil
+}
+
+// endpoint makes calls and turns their failures into errors that hold no content.
+type endpoint struct {
+	base    string // URL without a slash at the end
+	key     string
+	client  *http.Client
+	timeout time.Duration
+}
+
+// call posts a request and decodes the answer, of which it reads at most so many bytes. When it fails, no says what
+// the endpoint answered, if it did.
+func (e endpoint) call(ctx context.Context, path string, request any, most int64, answer any) (no refusal, err error) {
+	if ctx.Err() != nil {
+		return no, ctx.Err()
+	}
+	timed, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
+	res, err := e.post(timed, path, request)
+	if err == nil {
+		defer func() { _ = res.Body.Close() }()
+		if res.StatusCode >= http.StatusBadRequest {
+			no = readRefusal(res)
+		} else {
+			err = decode(http.MaxBytesReader(nil, res.Body, most), answer)
+		}
+	}
+	switch {
+	case err == nil && no.status == 0:
+		return no, nil
+	case ctx.Err() != nil:
+		return refusal{}, ctx.Err()
+	case no.status != 0:
+		return no, e.errorOf(no)
+	case timed.Err() != nil:
+		return no, temporaryError(fmt.Sprintf("no answer within %s", e.timeout))
+	case res != nil:
+		return no, temporaryError(fmt.Sprintf("status %d with a body that is not the JSON asked for", res.StatusCode))
+	default:
+		return no, temporaryError(describe(err))
+	}
+}
+
+func (e endpoint) post(ctx context.Context, path string, request any) (*http.Response, error) {
+	body, err := json.Marshal(request)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.base+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	if e.key != "" {
+		req.Header.Set("Authorization", "Bearer "+e.key)
+	}
+	return e.client.Do(req)
+}
+
+// decode reads an answer to its end.
+func decode(r io.Reader, into any) error {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, into)
+}
