@@ -55,6 +55,7 @@ func (c *cli) preference(who string) schema.ReviewItem {
 }
 
 func TestReviewCommand(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	require.Empty(t, c.reviews().Items)
 	require.Empty(t, c.contradictions().Items)
@@ -122,6 +123,7 @@ func TestReviewCommand(t *testing.T) {
 }
 
 func TestReviewsOfSeveralAndTheirPages(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	var ids []string
 	for _, who := range []string{"Alice", "Dana", "Karl", "Maria", "Tom"} {
@@ -209,6 +211,7 @@ func (adding) Decide(context.Context, memory.Fact, []memory.Neighbor) (memory.Pr
 }
 
 func TestContradictionsCommand(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain.Decider = adding{d.Brain.Decider} }))
 	golang := c.putFact("go")
 	r := c.revise(exitOK, "contest", golang, "--object", "python", "--evidence", "human=Mia", "--reason", "she said both")
