@@ -2,8 +2,7 @@
 
 GO         ?= go
 STATE      ?= .local
-TEST_FLAGS ?= -race -timeout 20m
-PKG        ?= ./...
+PKG        ?=
 BENCH_ARGS ?=
 VERSION    ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
@@ -12,7 +11,7 @@ build := $(GO) build -trimpath -buildvcs=false -ldflags "-X main.version=$(VERSI
 
 .DEFAULT_GOAL := help
 .PHONY: help build up down status clean migrate worker worker-start worker-stop \
-	demo test test-temporal-postgres race check bench histories fmt generate
+	demo test test-temporal-postgres race soak check bench histories fmt generate
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,14 +48,17 @@ worker-stop: ## stop it
 demo: migrate ## see Mneme at work
 	@scripts/demo
 
-test: ## all tests, against a stack of their own (PKG=./store to choose)
-	@scripts/test $(TEST_FLAGS) $(PKG)
+test: ## all tests, those of goroutines with -race, against a stack of their own (PKG=./store to choose, without -race)
+	@scripts/suite $(PKG)
 
 test-temporal-postgres: ## the core of the workflow tests, against a Temporal server that keeps its data in Postgres (builds it first)
 	@scripts/test-temporal-postgres
 
-race: ## the tests in which writers meet, 200 times with -race (COUNT=…, TESTS=REGEXP)
-	@scripts/race
+race: ## all tests with -race, half an hour (PKG=./store to choose)
+	@scripts/test -race -timeout 60m $(or $(PKG),./...)
+
+soak: ## long random runs, and the tests in which writers meet 200 times with -race (COUNT=…, TESTS=REGEXP, CHECKS=…): a night
+	@scripts/soak
 
 check: ## format, vet, staticcheck, workflowcheck, tidy, generated files, shell
 	@scripts/check

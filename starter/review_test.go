@@ -51,6 +51,8 @@ func (c *cli) preference(who string) schema.ReviewItem {
 	c.remember(who+" prefers Rust for backend services.", "--ref", "event=chat/17", "--no-update-delete")
 	item := c.reviews("--limit", "1").Items[0]
 	require.Equal(c.t, who+" prefers Rust for backend services.", item.Fact)
+	// The review that was started for it may not have opened yet.
+	require.Eventually(c.t, func() bool { return !c.showReview(item.ProposalID).ExpiresAt.IsZero() }, time.Minute, 50*time.Millisecond)
 	return item
 }
 
