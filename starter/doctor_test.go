@@ -272,7 +272,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 		}, healed, "index_generation", checkWarn, "other with 8 dimensions", "reindex"},
 		{"a rebuild left hanging", sql(`INSERT INTO index_generations (id, index_name, model, dims, state, created_at) VALUES ($1, 'pgvector', 'next', 8, 'building', $2)`, uuid.New(), ago(time.Hour)),
 			sql(`DELETE FROM index_generations WHERE state = 'building'`), "index_rebuild", checkWarn, "nobody works on it", "takes it up"},
-		{"an index far behind", sql(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) VALUES ($1, $2, 1, 'upsert', $3)`, tenant, uuid.New(), ago(20*time.Minute)),
+		{"an index far behind", sql(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) VALUES ($1, $2, 1, 'upsert', now() - interval '20 minutes')`, tenant, uuid.New()),
 			sql(`DELETE FROM index_outbox`), "index_lag", checkFail, "the oldest for 20m", "index status"},
 		{"a change given up", sql(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at, parked_at) VALUES ($1, $2, 1, 'upsert', $3, $3)`, tenant, uuid.New(), ago(time.Hour)),
 			sql(`DELETE FROM index_outbox`), "index_parked", checkWarn, "such as 1 memories of tenant " + tenant, "`mneme index retry --tenant T`"},
