@@ -258,9 +258,10 @@ END $$`
 // objects have ids below 16384.
 var catalogDigest = func() string {
 	var parts []string
-	for _, catalog := range []string{"attribute.attrelid", "attrdef.oid", "constraint.oid", "index.indexrelid", "trigger.oid", "proc.oid", "policy.oid",
-		"rewrite.oid", "type.oid", "enum.oid", "extension.oid", "default_acl.oid", "sequence.seqrelid", "statistic_ext.oid", "event_trigger.oid",
-		"ts_config.oid", "ts_dict.oid", "operator.oid", "opclass.oid", "cast.oid", "publication.oid"} {
+	for _, catalog := range []string{"attribute.attrelid", "attrdef.oid", "constraint.oid", "index.indexrelid",
+		"trigger.oid", "proc.oid", "policy.oid", "rewrite.oid", "type.oid", "enum.oid", "extension.oid", "default_acl.oid",
+		"sequence.seqrelid", "statistic_ext.oid", "event_trigger.oid", "ts_config.oid", "ts_dict.oid", "operator.oid",
+		"opclass.oid", "cast.oid", "publication.oid"} {
 		table, id, _ := strings.Cut(catalog, ".")
 		parts = append(parts, fmt.Sprintf("(SELECT concat(count(*), '/', max(xmin::text::bigint)) FROM pg_%s WHERE %s >= 16384)", table, id))
 	}
