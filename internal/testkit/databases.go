@@ -60,7 +60,7 @@ type pool struct {
 
 	mu    sync.Mutex
 	locks *pgx.Conn            // its session holds the locks
-	own   map[string]*pgx.Conn // the databases of this process, with the connection that resets each; nil before its first reset
+	own   map[string]*pgx.Conn // the databases of this process; each with what resets it, nil before its first reset
 	free  []string             // of its own, those that no test has
 }
 
@@ -236,8 +236,10 @@ DECLARE
 	r record;
 BEGIN
 	SET LOCAL session_replication_role = replica;
-	FOR r IN SELECT relname, relname = 'memory_embeddings' OR pg_relation_size(oid) > 16 * 8192 OR reltuples <> -1 AS large FROM pg_class
-		WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND relname <> 'goose_db_version' AND (pg_relation_size(oid) > 0 OR reltuples <> -1)
+	FOR r IN SELECT relname, relname = 'memory_embeddings' OR pg_relation_size(oid) > 16 * 8192 OR reltuples <> -1 AS large
+		FROM pg_class
+		WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND relname <> 'goose_db_version'
+			AND (pg_relation_size(oid) > 0 OR reltuples <> -1)
 		ORDER BY large DESC
 	LOOP
 		IF r.large THEN
@@ -263,13 +265,16 @@ var catalogDigest = func() string {
 		"sequence.seqrelid", "statistic_ext.oid", "event_trigger.oid", "ts_config.oid", "ts_dict.oid", "operator.oid",
 		"opclass.oid", "cast.oid", "publication.oid"} {
 		table, id, _ := strings.Cut(catalog, ".")
-		parts = append(parts, fmt.Sprintf("(SELECT concat(count(*), '/', max(xmin::text::bigint)) FROM pg_%s WHERE %s >= 16384)", table, id))
+		parts = append(parts,
+			fmt.Sprintf("(SELECT concat(count(*), '/', max(xmin::text::bigint)) FROM pg_%s WHERE %s >= 16384)", table, id))
 	}
 	return "SELECT md5(concat_ws(' ', " + strings.Join(parts, ", ") + `,
 		(SELECT concat(count(*), '/', max(xmin::text::bigint)) FROM pg_namespace WHERE nspname !~ '^pg_(toast_)?temp'),
-		(SELECT string_agg((to_jsonb(c) - '{relfilenode,relpages,reltuples,relallvisible,relallfrozen,relfrozenxid,relminmxid}'::text[])::text, ',' ORDER BY oid)
+		(SELECT string_agg((to_jsonb(c)
+			- '{relfilenode,relpages,reltuples,relallvisible,relallfrozen,relfrozenxid,relminmxid}'::text[])::text, ',' ORDER BY oid)
 			FROM pg_class c WHERE oid >= 16384),
-		(SELECT concat(datacl, datconnlimit, (SELECT count(*) FROM pg_db_role_setting WHERE setdatabase = d.oid)) FROM pg_database d WHERE datname = current_database()),
+		(SELECT concat(datacl, datconnlimit, (SELECT count(*) FROM pg_db_role_setting WHERE setdatabase = d.oid))
+			FROM pg_database d WHERE datname = current_database()),
 		(SELECT string_agg(concat(version_id, is_applied), ',' ORDER BY id) FROM goose_db_version)))`
 }()
 
