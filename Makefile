@@ -2,8 +2,7 @@
 
 GO         ?= go
 STATE      ?= .local
-TEST_FLAGS ?= -race -timeout 20m
-PKG        ?= ./...
+PKG        ?=
 BENCH_ARGS ?=
 # local: build with the embedder that runs a model in the process, whose library takes long to build.
 EMBEDDER   ?= $(MNEME_EMBEDDER)
@@ -15,7 +14,7 @@ build := $(GO) build $(tags) -trimpath -buildvcs=false -ldflags "-X main.version
 
 .DEFAULT_GOAL := help
 .PHONY: help build up down status clean migrate worker worker-start worker-stop \
-	.build .std .stack demo test quick test-temporal-postgres race check bench histories fmt generate
+	.build .std .stack demo test quick test-temporal-postgres race soak check bench histories fmt generate
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,8 +64,8 @@ worker-stop: ## stop it
 demo: ## see Mneme at work
 	@scripts/demo
 
-test: ## all tests, against a stack of their own (PKG=./store to choose)
-	@scripts/test $(TEST_FLAGS) $(PKG)
+test: ## all tests, those of goroutines with -race, against a stack of their own (PKG=./store to choose, without -race)
+	@scripts/suite $(PKG)
 
 test-temporal-postgres: ## the core of the workflow tests, against a Temporal server that keeps its data in Postgres (builds it first)
 	@scripts/test-temporal-postgres
@@ -74,8 +73,11 @@ test-temporal-postgres: ## the core of the workflow tests, against a Temporal se
 quick: ## before a commit: format, vet, tests of what was touched (BASE=COMMIT; else since origin/main)
 	@scripts/quick
 
-race: ## the tests in which writers meet, 200 times with -race (COUNT=…, TESTS=REGEXP)
-	@scripts/race
+race: ## all tests with -race, half an hour (PKG=./store to choose)
+	@scripts/test -race -timeout 60m $(or $(PKG),./...)
+
+soak: ## long random runs, and the tests in which writers meet 200 times with -race (COUNT=…, TESTS=REGEXP, CHECKS=…): a night
+	@scripts/soak
 
 check: ## format, vet, staticcheck, workflowcheck, tidy, generated files, shell
 	@scripts/check

@@ -144,8 +144,13 @@ func TestAnyChannelMayFailOrHang(t *testing.T) {
 				}})
 				require.NoError(t, err)
 				t.Cleanup(s.Close)
-				r := &recall.Recaller{Store: s, Index: vector.PGVector{Store: s}, Embedder: rules.New().Embedder}
+				r := &recall.Recaller{Store: s, Index: vector.PGVector{Store: s}, Embedder: rules.New().Embedder, Patience: 1}
 				out, err := r.Recall(ctx, schema.RecallRequest{Principal: w.p, Query: canaryQuery})
+				// On a busy machine another channel may miss its deadline too: then all get longer ones.
+				for err == nil && len(out.Meta.Degraded) > len(c.lost) && r.Patience < 30 {
+					r.Patience *= 3
+					out, err = r.Recall(ctx, schema.RecallRequest{Principal: w.p, Query: canaryQuery})
+				}
 				require.NoError(t, err)
 				require.ElementsMatch(t, c.lost, out.Meta.Degraded)
 				require.Equal(t, []string{id.String()}, ids(out))

@@ -31,7 +31,8 @@ type app struct {
 	cfgErr  error
 	json    bool
 	timeout time.Duration
-	started bool // flags and arguments were understood
+	probe   time.Duration // bounds the look at Postgres and the question to a worker; 0 is probeTimeout
+	started bool          // flags and arguments were understood
 
 	interrupted string     // what to say of an interrupt
 	told        sync.Map   // what noteOnce has said

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -16,18 +17,44 @@ import (
 
 // cli runs commands in process against a test's own schema and task queue.
 type cli struct {
-	t   *testing.T
-	cfg config.Config
+	t     *testing.T
+	cfg   config.Config
+	probe time.Duration
 }
 
 func newCLI(t *testing.T, h *testkit.Harness) *cli {
 	t.Helper()
-	t.Setenv("TEMPORAL_ADDRESS", testkit.TemporalAddress(t))
-	return &cli{t: t, cfg: config.Config{
+	// The worker that these tests ask is there; on a busy machine it may take long to say so.
+	return &cli{t: t, probe: 30 * time.Second, cfg: config.Config{
+		TemporalEnv: temporalAt(testkit.TemporalAddress(t), testkit.Namespace),
 		DatabaseURL: h.DatabaseURL, MaxConns: 4, TaskQueue: h.TaskQueue, Namespace: testkit.Namespace, TemporalUI: "http://ui.test",
 		Principal: testkit.Principal(), Brain: "rules", Embedder: "hash",
 	}}
 }
+
+// environment is one of a test's own: tests that change the process's cannot run in parallel.
+type environment map[string]string
+
+func (e environment) Environ() []string {
+	out := make([]string, 0, len(e))
+	for name, value := range e {
+		out = append(out, name+"="+value)
+	}
+	return out
+}
+
+func (e environment) LookupEnv(name string) (string, bool) {
+	value, set := e[name]
+	return value, set
+}
+
+// temporalAt is the environment of a program that reaches Temporal there.
+func temporalAt(address, namespace string) environment {
+	return environment{"TEMPORAL_ADDRESS": address, "TEMPORAL_NAMESPACE": namespace}
+}
+
+// noTemporal is that of one whose Temporal is away.
+func noTemporal() environment { return temporalAt("127.0.0.1:1", testkit.Namespace) }
 
 // outcome is what a command line did.
 type outcome struct {
@@ -41,7 +68,7 @@ func (c *cli) run(args ...string) outcome { return c.runWith(context.Background(
 func (c *cli) runWith(ctx context.Context, stdin string, args ...string) outcome {
 	c.t.Helper()
 	var out, errOut bytes.Buffer
-	a := &app{in: strings.NewReader(stdin), out: &out, errOut: &errOut, cfg: c.cfg}
+	a := &app{in: strings.NewReader(stdin), out: &out, errOut: &errOut, cfg: c.cfg, probe: c.probe}
 	code := a.run(ctx, args)
 	return outcome{t: c.t, code: code, out: out.String(), err: errOut.String()}
 }

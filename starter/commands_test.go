@@ -31,6 +31,7 @@ import (
 )
 
 func TestRecallFiltersAndBatch(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	c.remember("critical: [ops]: Never deploy on Fridays.")
 	c.remember("I prefer to deploy with Helm.", "--source-kind", "user_input", "--speaker", "Dana", "--occurred-at", "2026-03-02T09:00:00Z")
@@ -87,6 +88,7 @@ func TestRecallFiltersAndBatch(t *testing.T) {
 }
 
 func TestListPagesAndFilters(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	var lines strings.Builder
 	for i := range 5 {
@@ -128,6 +130,7 @@ func (p poisoned) Extract(ctx context.Context, src inference.Source) (memory.Ext
 }
 
 func TestJobs(t *testing.T) {
+	t.Parallel()
 	var cured atomic.Bool
 	c := newCLI(t, testkit.NewHarness(t, func(d *workflows.Dependencies) {
 		d.Brain.Extractor = poisoned{d.Brain.Extractor, &cured}
@@ -175,6 +178,7 @@ func TestJobs(t *testing.T) {
 }
 
 func TestStatus(t *testing.T) {
+	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	c := newCLI(t, h)
 	c.remember("Never deploy on Fridays.")
@@ -197,6 +201,7 @@ func TestStatus(t *testing.T) {
 
 // A tenant whose name is misspelt is told from one that knows nothing of what is asked.
 func TestUnknownTenantIsNamed(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	id := c.remember("Dana prefers tabs.").MemoryIDs[0]
 	known := c.cfg.Principal.Tenant
@@ -218,6 +223,7 @@ func TestUnknownTenantIsNamed(t *testing.T) {
 }
 
 func TestMigrate(t *testing.T) {
+	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	c := newCLI(t, h)
 	var up struct {
@@ -251,6 +257,7 @@ func TestMigrate(t *testing.T) {
 }
 
 func TestUnavailable(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	reachable := c.cfg.DatabaseURL
 	c.cfg.DatabaseURL = "postgres://nobody@127.0.0.1:1/none?sslmode=disable&connect_timeout=2"
@@ -263,7 +270,7 @@ func TestUnavailable(t *testing.T) {
 	require.Contains(t, c.run("list").is(exitUnavailable).err, "make up")
 
 	c.cfg.DatabaseURL = reachable
-	t.Setenv("TEMPORAL_ADDRESS", "127.0.0.1:1")
+	c.cfg.TemporalEnv = noTemporal()
 	for _, args := range [][]string{{"remember", "x"}, {"import", writeFile(t, `{"content":"x"}`)}, {"status"}} {
 		require.Contains(t, c.run(append(args, "--timeout", "2s")...).is(exitUnavailable).err, "Temporal does not answer", args)
 	}
@@ -271,6 +278,7 @@ func TestUnavailable(t *testing.T) {
 
 // Postgres answers and does not let this user in: another password, database or role is wanted, and no restart.
 func TestWrongCredentials(t *testing.T) {
+	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	c := newCLI(t, h)
 	owner := testkit.Owner(t, h.DatabaseURL)
@@ -300,14 +308,14 @@ func TestWrongCredentials(t *testing.T) {
 
 // Temporal answers, and does not accept this client.
 func TestTemporalRefusesCredentials(t *testing.T) {
+	t.Parallel()
 	for _, code := range []codes.Code{codes.Unauthenticated, codes.PermissionDenied} {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
 		server := grpc.NewServer(grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error { return status.Error(code, "who are you") }))
 		go func() { _ = server.Serve(listener) }()
 		t.Cleanup(server.Stop)
-		t.Setenv("TEMPORAL_ADDRESS", listener.Addr().String())
-		c := &cli{t: t, cfg: config.Config{Principal: testkit.Principal(), TaskQueue: "any", Namespace: "default"}}
+		c := &cli{t: t, cfg: config.Config{TemporalEnv: temporalAt(listener.Addr().String(), "default"), Principal: testkit.Principal(), TaskQueue: "any", Namespace: "default"}}
 		o := c.run("remember", "x", "--timeout", "5s").is(exitUnavailable)
 		require.Contains(t, o.err, "Temporal refuses the connection", code)
 		require.Contains(t, o.err, "TEMPORAL_API_KEY")
@@ -315,6 +323,7 @@ func TestTemporalRefusesCredentials(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
+	t.Parallel()
 	c := &cli{t: t}
 	for _, args := range [][]string{{}, {"recal"}, {"get"}, {"get", "a", "b"}, {"remember"}, {"--nonsense"}, {"import", "x", "--parallel", "many"}} {
 		o := c.run(args...).is(exitUsage)
@@ -327,6 +336,7 @@ func TestUsage(t *testing.T) {
 }
 
 func TestExitCodes(t *testing.T) {
+	t.Parallel()
 	interrupted, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, test := range []struct {
@@ -361,6 +371,7 @@ func TestExitCodes(t *testing.T) {
 }
 
 func TestParseRef(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]schema.Ref{
 		"event=chat/17":           {Kind: "event", Ref: "chat/17"},
 		"artifact=a=b#sha256:00":  {Kind: "artifact", Ref: "a=b", Hash: "sha256:00"},
@@ -380,6 +391,7 @@ func TestParseRef(t *testing.T) {
 }
 
 func TestParseTime(t *testing.T) {
+	t.Parallel()
 	at, err := parseTime("since", "2026-05-08T13:56:00+02:00")
 	require.NoError(t, err)
 	require.Equal(t, "2026-05-08T11:56:00Z", at.UTC().Format(time.RFC3339))
@@ -395,6 +407,7 @@ func TestParseTime(t *testing.T) {
 
 // Content must not be able to drive a terminal or break a table.
 func TestOutputIsSafe(t *testing.T) {
+	t.Parallel()
 	require.Equal(t, "a b [31mred", oneLine("a\n\tb \x1b[31mred\u202e"))
 	require.Equal(t, "a\nb", printable("a\nb\x07"))
 	var out text

@@ -201,8 +201,11 @@ func (d *doctor) examine(ctx context.Context) diagnosis {
 	return out
 }
 
+// limit bounds one check.
+func (d *doctor) limit() time.Duration { return min(max(doctorPatience, d.a.probe), d.a.timeout) }
+
 func (d *doctor) check(ctx context.Context, c check) verdict {
-	ctx, cancel := context.WithTimeout(ctx, min(doctorPatience, d.a.timeout))
+	ctx, cancel := context.WithTimeout(ctx, d.limit())
 	defer cancel()
 	if v, ok := d.lacks(ctx, c.need); ok {
 		return v
@@ -213,7 +216,7 @@ func (d *doctor) check(ctx context.Context, c check) verdict {
 		v.Found = oneLine(v.Found)
 		return v
 	case ctx.Err() != nil:
-		return fail("Look at what keeps it busy, and try again.", "it was not answered within %s", min(doctorPatience, d.a.timeout))
+		return fail("Look at what keeps it busy, and try again.", "it was not answered within %s", d.limit())
 	}
 	return fail("Look at the server's log, and try again.", "it could not be looked at: %s", oneLine(err.Error()))
 }

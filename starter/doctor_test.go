@@ -59,10 +59,10 @@ func newPatient(t *testing.T) *patient {
 	address := testkit.TemporalAddress(t)
 	namespace := testkit.NewNamespace(t, address)
 	c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
-	h := testkit.NewHarnessAt(t, testkit.DatabaseURL(t), c, nil)
+	h := testkit.NewHarnessAt(t, testkit.FreshDatabaseURL(t), c, nil)
 	p := &patient{t: t, cli: newCLI(t, h), db: testkit.Owner(t, h.DatabaseURL), st: h.Store, temporal: c,
 		schedules: workflows.Schedules{Client: c, Namespace: namespace, TaskQueue: h.TaskQueue, Index: vector.PGVectorName}}
-	t.Setenv("TEMPORAL_NAMESPACE", namespace)
+	p.cli.cfg.TemporalEnv = temporalAt(address, namespace)
 	p.cli.cfg.Namespace, p.cli.cfg.ReadyJobAge, p.cli.cfg.ReadyIndexLag = namespace, 15*time.Minute, 15*time.Minute
 	_, err := vector.Ensure(ctx, h.Store, h.Deps.Index, h.Deps.Brain.Embedder.Model(), time.Now())
 	require.NoError(t, err)
@@ -80,7 +80,7 @@ func newPatient(t *testing.T) *patient {
 // examine has a doctor look.
 func (p *patient) examine() diagnosis {
 	p.t.Helper()
-	a := &app{in: strings.NewReader(""), out: &bytes.Buffer{}, errOut: &bytes.Buffer{}, cfg: p.cli.cfg, timeout: 30 * time.Second}
+	a := &app{in: strings.NewReader(""), out: &bytes.Buffer{}, errOut: &bytes.Buffer{}, cfg: p.cli.cfg, probe: p.cli.probe, timeout: 30 * time.Second}
 	if p.adjust != nil {
 		p.adjust(a)
 	}
@@ -131,6 +131,7 @@ type fault struct {
 // A healthy installation has no complaints. Each planted fault is found by the check that is for it, and by
 // that alone, with advice; taken back, all is well again.
 func TestDoctorFindsPlantedFaults(t *testing.T) {
+	t.Parallel()
 	p := newPatient(t)
 	ctx := t.Context()
 	healthy := p.examine()
@@ -211,16 +212,20 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 		{"an index half built", sql(`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'jobs_dead'::regclass`),
 			sql(`UPDATE pg_index SET indisvalid = true WHERE indexrelid = 'jobs_dead'::regclass`), "invalid_indexes", checkFail, "jobs_dead", "REINDEX"},
 		{"a planner that guesses", func() {
+			p.exec(`ALTER TABLE lexeme_stats SET (autovacuum_enabled = false)`) // which would analyse it meanwhile
 			p.exec(`INSERT INTO lexeme_stats (tenant, lexeme, docs) SELECT 'nobody', n::text, 1 FROM generate_series(1, 1500) n`)
 			p.exec(`SELECT pg_stat_force_next_flush()`)
 			p.exec(`SELECT 1`)
-		}, func() { p.exec(`DELETE FROM lexeme_stats WHERE tenant = 'nobody'`); p.exec(`ANALYZE lexeme_stats`) }, "statistics", checkWarn, "lexeme_stats", "ANALYZE"},
+		}, func() {
+			p.exec(`DELETE FROM lexeme_stats WHERE tenant = 'nobody'`)
+			p.exec(`ANALYZE lexeme_stats`)
+			p.exec(`ALTER TABLE lexeme_stats RESET (autovacuum_enabled)`)
+		}, "statistics", checkWarn, "lexeme_stats", "ANALYZE"},
 
 		{"Temporal away", func() {
-			t.Setenv("TEMPORAL_ADDRESS", "127.0.0.1:1")
+			p.cli.cfg.TemporalEnv = noTemporal()
 			p.adjust = func(a *app) { a.timeout = time.Second }
-		},
-			func() { t.Setenv("TEMPORAL_ADDRESS", testkit.TemporalAddress(t)); healed() }, "temporal", checkFail, "Temporal", "make up"},
+		}, healed, "temporal", checkFail, "Temporal", "make up"},
 		{"histories that outlast a purge", func() { p.keepHistories(60 * 24 * time.Hour) }, func() { p.keepHistories(24 * time.Hour) },
 			"namespace_retention", checkWarn, "60 days", "namespace update --namespace " + p.cli.cfg.Namespace + " --retention 720h"},
 		{"no worker", func() {
@@ -267,7 +272,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 		}, healed, "index_generation", checkWarn, "other with 8 dimensions", "reindex"},
 		{"a rebuild left hanging", sql(`INSERT INTO index_generations (id, index_name, model, dims, state, created_at) VALUES ($1, 'pgvector', 'next', 8, 'building', $2)`, uuid.New(), ago(time.Hour)),
 			sql(`DELETE FROM index_generations WHERE state = 'building'`), "index_rebuild", checkWarn, "nobody works on it", "takes it up"},
-		{"an index far behind", sql(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) VALUES ($1, $2, 1, 'upsert', $3)`, tenant, uuid.New(), ago(20*time.Minute)),
+		{"an index far behind", sql(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) VALUES ($1, $2, 1, 'upsert', now() - interval '20 minutes')`, tenant, uuid.New()),
 			sql(`DELETE FROM index_outbox`), "index_lag", checkFail, "the oldest for 20m", "index status"},
 		{"a change given up", sql(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at, parked_at) VALUES ($1, $2, 1, 'upsert', $3, $3)`, tenant, uuid.New(), ago(time.Hour)),
 			sql(`DELETE FROM index_outbox`), "index_parked", checkWarn, "such as 1 memories of tenant " + tenant, "`mneme index retry --tenant T`"},
@@ -366,8 +371,8 @@ func (s *stuck) DescribeWorkflowExecution(ctx context.Context, id, run string) (
 
 // What is not there costs the checks that need it, and no others; and the exit code says so.
 func TestDoctorGoesOn(t *testing.T) {
-	t.Setenv("TEMPORAL_ADDRESS", "127.0.0.1:1")
-	c := &cli{t: t, cfg: config.Config{DatabaseURL: "postgres://127.0.0.1:1/x", Namespace: testkit.Namespace, TaskQueue: "none", Brain: "rules", Embedder: "hash"}}
+	t.Parallel()
+	c := &cli{t: t, cfg: config.Config{TemporalEnv: noTemporal(), DatabaseURL: "postgres://127.0.0.1:1/x", Namespace: testkit.Namespace, TaskQueue: "none", Brain: "rules", Embedder: "hash"}}
 	var d diagnosis
 	o := c.run("doctor", "--json", "--timeout", "1s").is(exitUnavailable)
 	o.json(&d)
@@ -434,6 +439,7 @@ func TestDoctorJudges(t *testing.T) {
 
 // README's own `mneme nexus apply` on a server of one's own is no reason to complain for good.
 func TestJudgeCallers(t *testing.T) {
+	t.Parallel()
 	require.Equal(t, checkOK, judgeCallers(nil, false, "shop").Status)
 	require.Equal(t, checkOK, judgeCallers([]string{"mneme"}, false, "").Status)
 	require.Equal(t, checkOK, judgeCallers([]string{"mneme"}, true, "shop").Status)

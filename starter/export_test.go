@@ -25,6 +25,7 @@ import (
 )
 
 func TestExportAndImportRestore(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	c.remember("Dana prefers tabs over spaces.", "--tag", "style")
 	c.remember("The CI server runs in Frankfurt.", "--tag", "ops")
@@ -150,6 +151,7 @@ func tables(t *testing.T, databaseURL, tenant string) map[string][]string {
 // What every command has left behind comes back in another database and in another tenant: row by row,
 // and as the commands show it.
 func TestExportAndImportOfAllThatCommandsDo(t *testing.T) {
+	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	c := newCLI(t, h)
 	ids := c.everything()
@@ -195,6 +197,7 @@ func TestExportAndImportOfAllThatCommandsDo(t *testing.T) {
 }
 
 func TestExportNarrowed(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	ids := c.everything()
 	exported := func(args ...string) (out []string) {
@@ -238,6 +241,7 @@ func TestExportNarrowed(t *testing.T) {
 }
 
 func TestImportOfADamagedExport(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	c.remember("Dana prefers tabs over spaces.")
 	c.remember("The CI server runs in Frankfurt.")
@@ -288,6 +292,7 @@ func TestImportOfADamagedExport(t *testing.T) {
 }
 
 func TestImportMem0(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	var r foreignReport
 	c.run("import", "--format", "mem0", "testdata/mem0.json", "--json").is(exitPartial).json(&r)
@@ -342,6 +347,7 @@ func TestImportMem0(t *testing.T) {
 // What cannot become a record is said by memory and by the other system's name of the field, without the
 // value, and keeps nothing else out.
 func TestImportMem0SaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	long := strings.Repeat("secret", 1000)
 	lines := []string{
@@ -387,6 +393,7 @@ func TestImportMem0SaysWhatIsWrong(t *testing.T) {
 
 // docs/import.md names every field and every kind of line, and shows what the commands print.
 func TestTheDocumentedImport(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile(filepath.Join(testkit.Root(), "docs", "import.md"))
 	require.NoError(t, err)
 	text := string(data)
@@ -448,6 +455,7 @@ func (c *cli) record(id string) schema.MemoryRecord {
 }
 
 func TestImportMembrane(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	o := c.run("import", "--format", "membrane", "testdata/membrane.json", "--json").is(exitPartial)
 	require.NotContains(t, o.err+o.out, "secret")
@@ -502,6 +510,7 @@ func payloadMember(t *testing.T, m schema.MemoryRecord, name string) json.RawMes
 }
 
 func TestForeignTime(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
 		"2024-07-25T23:57:00.108347-07:00": "2024-07-26T06:57:00.108347Z", "2024-07-25T23:57:00": "2024-07-25T23:57:00Z",
 		"2024-07-25 23:57:00.5": "2024-07-25T23:57:00.5Z", "2024-07-25": "2024-07-25T00:00:00Z",
@@ -522,6 +531,7 @@ func TestForeignTime(t *testing.T) {
 // What only the database refuses is left out like any other bad line. What was restored before it stands, and
 // no exit code says otherwise.
 func TestImportOfWhatTheDatabaseRefuses(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	c.remember("Dana prefers tabs over spaces.")
 	c.remember("The CI server runs in Frankfurt.")

@@ -11,6 +11,7 @@ import (
 )
 
 func TestFeedbackCommand(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	one := c.remember("Tea is served hot.").MemoryIDs[0]
 	two := c.remember("Tea is grown in the hills.").MemoryIDs[0]

@@ -21,6 +21,7 @@ func (c *cli) forget(code int, args ...string) forgotten {
 }
 
 func TestForgetCommand(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	one := c.remember("The old project used Subversion.").MemoryIDs[0]
 	two := c.remember("The old project had no tests.").MemoryIDs[0]
@@ -97,6 +98,7 @@ func TestForgetCommand(t *testing.T) {
 
 // What must stay is refused by force, by name, and emptied by erase.
 func TestForceLeavesAWorldAlone(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	id := c.put(strings.Replace(event(0), `"relations": [{"predicate": "supports", "target_id": "e0"}]`, `"world_id": "harbour"`, 1), exitOK, "-").Items[0].ID
 	require.Contains(t, c.run("forget", id, "--mode", "force", "--reason", "r").is(exitOK).out, "1 of a world or linked to an action must stay")
@@ -109,6 +111,7 @@ func TestForceLeavesAWorldAlone(t *testing.T) {
 
 // The whole selection of a run can be read, in pages, with what became of each memory.
 func TestForgetStatusListsItems(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	pinned := c.remember("critical: Never deploy the old project on Fridays.").MemoryIDs[0]
 	ids := map[string]bool{pinned: true}
@@ -144,6 +147,7 @@ func TestForgetStatusListsItems(t *testing.T) {
 }
 
 func TestForgetAtAVersion(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	id := c.remember("Tea is served hot.").MemoryIDs[0]
 	for _, args := range [][]string{{"forget", id, "--execute"}, {"forget", id}, {"erase", id, "--yes"}} {
@@ -160,6 +164,7 @@ func TestForgetAtAVersion(t *testing.T) {
 }
 
 func TestForgetIsRefusedWhenFrozen(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Policy.Mode = schema.ModeFrozen }))
 	id := c.remember("Tea is served hot.").MemoryIDs[0]
 	require.Contains(t, c.run("forget", id, "--execute", "--reason", "r").is(exitConflict).err, "mutations_frozen")

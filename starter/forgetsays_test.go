@@ -24,6 +24,7 @@ func (c *cli) preferences(text, fact string) (factID, source string) {
 
 // What says the same as an erased fact is shown, and goes with --everywhere.
 func TestEraseCommandTellsWhatSaysTheSame(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	fact, source := c.preferences("I prefer Python. I live in Oslo.", "Maya prefers Python.")
 
@@ -56,6 +57,7 @@ func TestEraseCommandTellsWhatSaysTheSame(t *testing.T) {
 
 // A soft forget offers the same; nothing of it is taken unasked.
 func TestForgetCommandTellsWhatSaysTheSame(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	fact, source := c.preferences("I prefer Python.", "Maya prefers Python.")
 	o := c.run("forget", fact, "--execute", "--reason", "asked for").is(exitOK)

@@ -10,6 +10,7 @@ import (
 
 // The flags that every command takes are listed once, and help of a command points there.
 func TestHelpPointsToGlobalFlags(t *testing.T) {
+	t.Parallel()
 	c := &cli{t: t}
 	global := c.run("help", "flags").is(exitOK).out
 	for _, name := range []string{"--json", "--tenant", "--timeout", "--trust-token"} {
@@ -34,6 +35,7 @@ func TestHelpPointsToGlobalFlags(t *testing.T) {
 
 // What a flag takes is said in words, not by the function that could not read it.
 func TestFlagErrors(t *testing.T) {
+	t.Parallel()
 	c := &cli{t: t}
 	for _, test := range []struct{ flag, value, problem string }{
 		{"limit", "abc", "must be a whole number"},

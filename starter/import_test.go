@@ -44,6 +44,7 @@ func (c *cli) importFile(code int, args ...string) importReport {
 }
 
 func TestImport(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	path := writeFile(t, mixedLines)
 
@@ -80,6 +81,7 @@ func TestImport(t *testing.T) {
 }
 
 func TestImportStrict(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	body := c.run("import", "--json", "--strict", writeFile(t, mixedLines)).is(exitUsage).problem()
 	require.Len(t, body.Fields, 6)
@@ -91,6 +93,7 @@ func TestImportStrict(t *testing.T) {
 }
 
 func TestImportFromStandardInput(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	var r importReport
 	c.runWith(t.Context(), `{"content":"The CI server runs in Frankfurt."}`, "import", "-", "--json", "--wait").is(exitOK).json(&r)
@@ -100,6 +103,7 @@ func TestImportFromStandardInput(t *testing.T) {
 
 // An import that is interrupted and run again hands everything in once.
 func TestImportGoesOnAfterAnInterruption(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	var lines strings.Builder
 	const n = 200
@@ -135,12 +139,14 @@ func TestImportGoesOnAfterAnInterruption(t *testing.T) {
 }
 
 func TestImportWithoutWorker(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil))
 	o := c.run("import", writeFile(t, `{"content":"The CI server runs in Frankfurt."}`), "--timeout", "2s").is(exitUnavailable)
 	require.Contains(t, o.err, "no worker")
 }
 
 func TestImportRefusesBadFlags(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	path := writeFile(t, `{"content":"x"}`)
 	for field, args := range map[string][]string{
@@ -158,6 +164,7 @@ const conversations = `{"conversation":"c1","speakers":["Ann","Bo"],"turns":[{"i
 `
 
 func TestImportLocomo(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	path := writeFile(t, conversations)
 	r := c.importFile(exitOK, path, "--format", "locomo", "--conversation", "c1", "--wait")
@@ -175,6 +182,7 @@ func TestImportLocomo(t *testing.T) {
 }
 
 func TestParseLocomoTime(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
 		"1:56 pm on 8 May, 2023":         "2023-05-08T13:56:00Z",
 		"12:09 am on 13 September, 2023": "2023-09-13T00:09:00Z",
@@ -192,6 +200,7 @@ func TestParseLocomoTime(t *testing.T) {
 }
 
 func TestBatcher(t *testing.T) {
+	t.Parallel()
 	cut := func(size, bytes int, lengths ...int) [][]int {
 		var out [][]int
 		b := batcher{size: size, bytes: bytes, full: func(b batch) error {
@@ -225,6 +234,7 @@ func TestBatcher(t *testing.T) {
 }
 
 func TestBatchKey(t *testing.T) {
+	t.Parallel()
 	req := testkit.Request(testkit.Principal(), schema.SourceObservation, "a", "b")
 	key := batchKey(req)
 	require.Equal(t, key, batchKey(req))
@@ -245,6 +255,7 @@ func TestBatchKey(t *testing.T) {
 
 // The demo's transcript is what the issue asks for.
 func TestDemoTranscript(t *testing.T) {
+	t.Parallel()
 	file, err := os.Open(filepath.Join(testkit.Root(), "scripts", "demo-data", "transcript.jsonl"))
 	require.NoError(t, err)
 	defer func() { _ = file.Close() }()
@@ -272,6 +283,7 @@ func TestDemoTranscript(t *testing.T) {
 
 // A message above the limit is kept whole, and learned from its beginning; with --oversized refuse it is reported.
 func TestImportKeepsOversizedMessages(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	long := "Ana lives in Lisbon. " + strings.Repeat("The log goes on and on. ", 14_600)
 	line := func(text string) string {

@@ -12,6 +12,7 @@ import (
 
 // What is gone is not shown as active.
 func TestGetShowsWhatIsGone(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	id := c.remember("Dana prefers tabs.").MemoryIDs[0]
 	require.Regexp(t, `(?m)^status +active$`, c.run("get", id).is(exitOK).out)
@@ -25,6 +26,7 @@ func TestGetShowsWhatIsGone(t *testing.T) {
 }
 
 func TestStanding(t *testing.T) {
+	t.Parallel()
 	at := time.Now()
 	require.Equal(t, "contested", standing(schema.MemoryRecord{Status: schema.StatusContested}))
 	require.Equal(t, "archived", standing(schema.MemoryRecord{Status: schema.StatusActive, ArchivedAt: &at}))
@@ -33,6 +35,7 @@ func TestStanding(t *testing.T) {
 
 // History says which fact of a source a step was about.
 func TestHistoryShowsWhichFact(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	id := c.remember("Dana prefers tabs. Dana lives in Oslo.").MemoryIDs[0]
 	out := c.run("history", id).is(exitOK).out

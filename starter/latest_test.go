@@ -62,6 +62,7 @@ func TestAnEmptyAnswerSaysWhy(t *testing.T) {
 }
 
 func TestRecallKnowsWhatItDoesNotKnow(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	c.remember("I live in Lyon.", "--speaker", "Maya", "--occurred-at", "2026-02-03")
 	updated := c.run("remember", "We moved from Lyon to Oslo last month.", "--speaker", "Maya", "--occurred-at", "2026-03-10", "--wait").is(exitOK).out

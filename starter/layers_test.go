@@ -12,6 +12,7 @@ import (
 )
 
 func TestRecallForATask(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	procedure := func(name, os string, won int) string {
 		return fmt.Sprintf(`{"type": "competence", "confidence": 0.9, "payload": {"kind": "competence", "skill_name": %q, "triggers": [{"signal": "ld: cache mismatch", "conditions": {"os": %q}}],

@@ -12,6 +12,7 @@ import (
 )
 
 func TestLineageCommand(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	c.remember("I moved to Porto.", "--source-kind", "user_input", "--speaker", "Dana")
 	var fact schema.MemoryRecord
@@ -51,6 +52,7 @@ func TestLineageCommand(t *testing.T) {
 }
 
 func TestRecallInAContext(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	path := writeFile(t, `[
 		{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "subject": "Ana", "predicate": "prefers_language", "object": "go",
@@ -79,6 +81,7 @@ func TestRecallInAContext(t *testing.T) {
 
 // Content can neither end a label nor begin anything outside of it.
 func TestLineageDrawingsAreEscaped(t *testing.T) {
+	t.Parallel()
 	nasty := "\"]; click n0 \"javascript:alert(1)\"\n\\N \\\" --> <b>#quot;`|{}[]()%% ü"
 	l := store.Lineage{Root: "a", Nodes: []store.LineageNode{{ID: "a", Content: nasty, Category: "fact", Status: "active"}, {ID: "b", Withheld: true}},
 		Edges: []store.LineageEdge{{From: "a", Predicate: "derived_from", To: "b", Reason: nasty}}}

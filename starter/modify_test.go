@@ -29,6 +29,7 @@ func (c *cli) modify(code int, args ...string) modified {
 }
 
 func TestModifyCommand(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	id := c.remember("Tea is served hot.").MemoryIDs[0]
 	pinned := c.remember("critical: Never deploy on Fridays.").MemoryIDs[0]
@@ -88,6 +89,7 @@ func TestModifyCommand(t *testing.T) {
 }
 
 func TestModifyFile(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	const n = schema.MaxPatches + 40
 	var lines, patches strings.Builder
@@ -152,6 +154,7 @@ func TestModifyFile(t *testing.T) {
 }
 
 func TestPartsOf(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("x", maxBatchBytes/2)
 	sizes := func(patches []schema.Patch) (out []int) {
 		for _, part := range partsOf(patches) {
@@ -170,6 +173,7 @@ func TestPartsOf(t *testing.T) {
 }
 
 func TestRecoverCommand(t *testing.T) {
+	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	c := newCLI(t, h)
 	tea, kettle := c.remember("Tea is served hot.").MemoryIDs[0], c.remember("The kettle is made of copper.").MemoryIDs[0]
@@ -208,6 +212,7 @@ func TestRecoverCommand(t *testing.T) {
 
 // What the worker may not do is a refusal, not a failure.
 func TestModifyFrozenWorker(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Policy.Mode = schema.ModeFrozen }))
 	id := c.remember("Tea is served hot.").MemoryIDs[0]
 	require.Equal(t, schema.PatchFrozen, c.modify(exitConflict, id, "--pin").Results[0].Status)

@@ -14,6 +14,7 @@ import (
 )
 
 func TestNexusCommands(t *testing.T) {
+	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	c := newCLI(t, h)
 	name := "t-" + uuid.NewString()

@@ -15,8 +15,7 @@ import (
 // newOfflineCLI is a command line without a database or Temporal.
 func newOfflineCLI(t *testing.T) *cli {
 	t.Helper()
-	t.Setenv("TEMPORAL_ADDRESS", "127.0.0.1:1")
-	return &cli{t: t, cfg: config.Config{Principal: schema.Principal{Tenant: "t", Agent: "a"}, Brain: "rules", Embedder: "hash"}}
+	return &cli{t: t, cfg: config.Config{TemporalEnv: noTemporal(), Principal: schema.Principal{Tenant: "t", Agent: "a"}, Brain: "rules", Embedder: "hash"}}
 }
 
 func tempFile(t *testing.T, name, text string) string {
@@ -33,6 +32,7 @@ rules:
 `
 
 func TestPolicyCheck(t *testing.T) {
+	t.Parallel()
 	c := newOfflineCLI(t)
 	good := tempFile(t, "policy.yaml", hrRules)
 	var out checkedPolicy
@@ -67,6 +67,7 @@ func (e explained) decision(t *testing.T, field string) memory.Decision {
 }
 
 func TestPolicyExplain(t *testing.T) {
+	t.Parallel()
 	c := newOfflineCLI(t)
 	file := tempFile(t, "policy.yaml", hrRules)
 	explain := func(args ...string) explained {
@@ -120,6 +121,7 @@ func TestPolicyExplain(t *testing.T) {
 }
 
 func TestPolicyExplainsARecord(t *testing.T) {
+	t.Parallel()
 	c := newOfflineCLI(t)
 	record := tempFile(t, "record.json", `{"id":"pref-1","type":"semantic","sensitivity":"low","confidence":0.9,"salience":0.8,"scope":"user:1","tags":["x"],
 		"created_at":"2026-01-02T03:04:05Z","updated_at":"2026-01-02T03:04:05Z",

@@ -33,6 +33,7 @@ func (c *cli) put(stdin string, code int, args ...string) put {
 }
 
 func TestPut(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	one := c.put("", exitOK, writeFile(t, fact("mem-1", "go")), "--reason", "told", "--operation-id", "op")
 	require.Equal(t, schema.PutCreated, one.Items[0].Status)
@@ -82,6 +83,7 @@ func TestPut(t *testing.T) {
 }
 
 func TestArtifact(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	path := filepath.Join(t.TempDir(), "build.txt")
 	require.NoError(t, os.WriteFile(path, []byte("ld: cache mismatch\x00\xff"), 0o600))

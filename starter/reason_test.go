@@ -15,6 +15,7 @@ import (
 
 // Help says of every --reason whether it can be left out, and the command keeps to it.
 func TestHelpSaysWhetherAReasonIsRequired(t *testing.T) {
+	t.Parallel()
 	id := uuid.NewString()
 	one, by, record := id+"@1", uuid.NewString()+"@1", writeFile(t, `{"type":"semantic"}`)
 	required := map[string][]string{

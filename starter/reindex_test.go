@@ -15,6 +15,7 @@ import (
 )
 
 func TestIndexCommands(t *testing.T) {
+	t.Parallel()
 	server := qdranttest.Start(t)
 	q, err := vector.OpenQdrant(vector.QdrantConfig{URL: server.URL, Prefix: "cli"})
 	require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 
 // What the README promises of remember and recall.
 func TestRememberThenRecall(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	const said = "critical: [ops]: Never deploy on Fridays."
 
@@ -58,6 +59,7 @@ func TestRememberThenRecall(t *testing.T) {
 }
 
 func TestRememberTakesEveryField(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	r := c.remember("I run the staging cluster on Postgres 17.", "--source-kind", "observation", "--speaker", "Dana", "--session", "s1",
 		"--occurred-at", "2026-03-02T09:00:00Z", "--ref", "event=chat/17#sha256:aa", "--ref", "human=dana", "--category", "learning",
@@ -81,6 +83,7 @@ func TestRememberTakesEveryField(t *testing.T) {
 }
 
 func TestRememberReadsStandardInput(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	var r remembered
 	c.runWith(t.Context(), "The build takes\nfour minutes.\n", "remember", "-", "--json", "--wait").is(exitOK).json(&r)
@@ -96,6 +99,7 @@ func TestRememberReadsStandardInput(t *testing.T) {
 }
 
 func TestRememberWithoutWaitHasNoFacts(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	var r map[string]any
 	c.run("remember", "The build takes four minutes.", "--json").is(exitOK).json(&r)
@@ -104,6 +108,7 @@ func TestRememberWithoutWaitHasNoFacts(t *testing.T) {
 }
 
 func TestIdempotencyKeyAnswersWithTheFirstResult(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	first := c.remember("Dana prefers tabs over spaces.", "--idempotency-key", "k1")
 	again := c.remember("Dana prefers tabs over spaces.", "--idempotency-key", "k1")
@@ -113,6 +118,7 @@ func TestIdempotencyKeyAnswersWithTheFirstResult(t *testing.T) {
 
 // What became of each fact is said in words, and nothing of the codes that programs read.
 func TestRememberSaysWhatHappened(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	said := func(text string, more ...string) string {
 		return c.run(append([]string{"remember", "--wait", "--source-kind", "user_input", "--speaker", "Maya", text}, more...)...).is(exitOK).out
@@ -149,6 +155,7 @@ func TestRememberSaysWhatHappened(t *testing.T) {
 
 // A secret is named and never printed, with --wait and without, for people and for programs.
 func TestRememberDoesNotEchoSecrets(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	const key, password = "AKIAIOSFODNN7EXAMPLQ", "hunter2xyz"
 	text := "The key of our build is " + key + ". My password is " + password + "."
@@ -166,6 +173,7 @@ func TestRememberDoesNotEchoSecrets(t *testing.T) {
 
 // Shadow mode writes no memory row and leaves the proposals in history.
 func TestRememberInShadowMode(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	r := c.remember("Dana prefers tabs over spaces. The CI server runs in Frankfurt.", "--mode", "shadow")
 	require.NotEmpty(t, *r.Facts)
@@ -184,6 +192,7 @@ func TestRememberInShadowMode(t *testing.T) {
 }
 
 func TestRememberRefusesBadFields(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	for field, args := range map[string][]string{
 		"content":                {"  "},
@@ -210,6 +219,7 @@ func TestRememberRefusesBadFields(t *testing.T) {
 
 // Without a worker the request is durable, and the command says so instead of hanging.
 func TestRememberWithoutWorker(t *testing.T) {
+	t.Parallel()
 	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
 	c := newCLI(t, h)
 	body := c.run("remember", "--json", "--timeout", "2s", "The build takes four minutes.").is(exitUnavailable).problem()
@@ -224,6 +234,7 @@ func TestRememberWithoutWorker(t *testing.T) {
 }
 
 func TestRecalledTextIsNotLearnedAgain(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	c.remember("Never deploy on Fridays.")
 	block := c.run("recall", "--format", "prompt", "deploy").is(exitOK).out
@@ -240,6 +251,7 @@ func TestRecalledTextIsNotLearnedAgain(t *testing.T) {
 }
 
 func TestRememberedJSONKeepsItsNames(t *testing.T) {
+	t.Parallel()
 	encoded, err := json.Marshal(remembered{MemoryIDs: []string{"m"}, Facts: &[]schema.FactOutcome{{Warnings: []string{}}}})
 	require.NoError(t, err)
 	for _, name := range []string{`"workflow_id"`, `"run_id"`, `"memory_ids":["m"]`, `"deduped":false`, `"facts":[{"content"`, `"category"`,

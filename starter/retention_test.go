@@ -12,6 +12,7 @@ import (
 
 // A window says how long, and nothing of decay: what is not said stays as it is in force.
 func TestRetentionSetLeavesWhatIsNotSaid(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	exempt := func() bool {
 		var list retentionList
@@ -37,6 +38,7 @@ func TestRetentionSetLeavesWhatIsNotSaid(t *testing.T) {
 
 // Whoever reads a time in another zone, or in a ticket, has to know which it is in.
 func TestTimesHaveAZone(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	c.remember("Dana prefers tabs.")
 	c.remember("The build takes nine minutes.", "--source-kind", "observation")

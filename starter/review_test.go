@@ -51,10 +51,13 @@ func (c *cli) preference(who string) schema.ReviewItem {
 	c.remember(who+" prefers Rust for backend services.", "--ref", "event=chat/17", "--no-update-delete")
 	item := c.reviews("--limit", "1").Items[0]
 	require.Equal(c.t, who+" prefers Rust for backend services.", item.Fact)
+	// The review that was started for it may not have opened yet.
+	require.Eventually(c.t, func() bool { return !c.showReview(item.ProposalID).ExpiresAt.IsZero() }, time.Minute, 50*time.Millisecond)
 	return item
 }
 
 func TestReviewCommand(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	require.Empty(t, c.reviews().Items)
 	require.Empty(t, c.contradictions().Items)
@@ -122,6 +125,7 @@ func TestReviewCommand(t *testing.T) {
 }
 
 func TestReviewsOfSeveralAndTheirPages(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	var ids []string
 	for _, who := range []string{"Alice", "Dana", "Karl", "Maria", "Tom"} {
@@ -209,6 +213,7 @@ func (adding) Decide(context.Context, memory.Fact, []memory.Neighbor) (memory.Pr
 }
 
 func TestContradictionsCommand(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain.Decider = adding{d.Brain.Decider} }))
 	golang := c.putFact("go")
 	r := c.revise(exitOK, "contest", golang, "--object", "python", "--evidence", "human=Mia", "--reason", "she said both")

@@ -28,6 +28,7 @@ func (c *cli) putFact(object string) string {
 }
 
 func TestReviseCommand(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	why := []string{"--evidence", "human=Mia", "--evidence", "event=evt://4=2", "--reason", "she said so"}
 	run := func(code int, args ...string) revised { return c.revise(code, append(args, why...)...) }

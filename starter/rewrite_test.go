@@ -10,6 +10,7 @@ import (
 
 // A new value does not cost the rest of the sentence.
 func TestReviseCommandKeepsTheSentence(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	why := []string{"--evidence", "human=Maya", "--reason", "she said so"}
 	revise := func(args ...string) outcome {

@@ -14,12 +14,12 @@ import (
 )
 
 func TestSchedulesCommands(t *testing.T) {
+	t.Parallel()
 	address := testkit.TemporalAddress(t)
 	namespace := testkit.NewNamespace(t, address)
 	h := testkit.NewHarnessAt(t, testkit.DatabaseURL(t), testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace }), nil)
 	c := newCLI(t, h)
-	c.cfg.Namespace = namespace
-	t.Setenv("TEMPORAL_NAMESPACE", namespace)
+	c.cfg.Namespace, c.cfg.TemporalEnv = namespace, temporalAt(address, namespace)
 
 	require.Contains(t, c.run("schedules", "list").is(exitOK).out, "decay is missing")
 	require.Contains(t, c.run("schedules", "trigger", "decay").is(exitNotFound).err, "schedules apply")

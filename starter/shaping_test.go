@@ -10,6 +10,7 @@ import (
 )
 
 func TestRecallExplains(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	for _, text := range []string{"Where is the kestrel?", "In the tower."} {
 		c.run("remember", "--wait", "--source-kind", "observation", "--session", "walk", text).is(exitOK)

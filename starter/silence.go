@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,8 +21,8 @@ const (
 	// probeAfter is how long an acknowledgement is waited for before Postgres is looked at: it usually takes well
 	// under a second.
 	probeAfter = 3 * time.Second
-	// probePatience bounds that look, and the question to a worker.
-	probePatience = 3 * time.Second
+	// probeTimeout bounds that look, and the question to a worker.
+	probeTimeout = 3 * time.Second
 	// importPatience is how long an import waits for a worker or Postgres that restarts.
 	importPatience = time.Minute
 )
@@ -65,12 +66,14 @@ func (a *app) startIngestWithin(ctx context.Context, req schema.IngestRequest, p
 	return workflows.Started{}, a.explainSilence(ctx, c, workflows.IngestWorkflowID(req), patience)
 }
 
+func (a *app) probeTime() time.Duration { return cmp.Or(a.probe, probeTimeout) }
+
 // postgresProblem says what keeps this program from Postgres, if it knows where that is.
 func (a *app) postgresProblem(ctx context.Context) error {
 	if a.cfg.DatabaseURL == "" {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, probePatience)
+	ctx, cancel := context.WithTimeout(ctx, a.probeTime())
 	defer cancel()
 	db, err := store.Inspect(ctx, a.cfg.DatabaseURL)
 	if err == nil {
@@ -86,7 +89,7 @@ func (a *app) postgresProblem(ctx context.Context) error {
 
 // explainSilence says why a request was not acknowledged in time.
 func (a *app) explainSilence(ctx context.Context, c client.Client, workflowID string, patience time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*probePatience+5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*a.probeTime()+5*time.Second)
 	defer cancel()
 	described, err := c.DescribeWorkflowExecution(ctx, workflowID, "")
 	if err != nil || described.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
@@ -138,7 +141,7 @@ func (a *app) workerState(ctx context.Context, c client.Client) (workerState, er
 		return w, nil //nolint:nilerr // there is nothing to ask about
 	}
 	run := latest.GetExecutions()[0].GetExecution()
-	ctx, cancel := context.WithTimeout(ctx, probePatience)
+	ctx, cancel := context.WithTimeout(ctx, a.probeTime())
 	defer cancel()
 	_, err = c.QueryWorkflow(ctx, run.GetWorkflowId(), run.GetRunId(), client.QueryTypeOpenSessions)
 	var failed *serviceerror.QueryFailed

@@ -12,6 +12,7 @@ import (
 
 // A worker that has stopped stays in Temporal's list for minutes; status asks it, and is not taken in.
 func TestStatusNoticesAWorkerThatHasStopped(t *testing.T) {
+	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	c := newCLI(t, h)
 	c.remember("Never deploy on Fridays.")
@@ -22,6 +23,7 @@ func TestStatusNoticesAWorkerThatHasStopped(t *testing.T) {
 	}, 30*time.Second, 200*time.Millisecond)
 	require.Regexp(t, `worker +answers on task queue`, c.run("status").is(exitOK).out)
 	h.StopWorker()
+	c.probe = time.Second
 	o := c.run("status").is(exitUnavailable)
 	require.Regexp(t, `worker +none on task queue .*: the last one asked for work \d+s ago, and does not answer`, o.out)
 	require.Contains(t, o.err, "no worker is there")
@@ -29,6 +31,7 @@ func TestStatusNoticesAWorkerThatHasStopped(t *testing.T) {
 
 // Where Postgres is what is away, it is named at once, and not the worker after the whole time.
 func TestRememberNamesPostgres(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	c.cfg.TaskQueue = "nobody-" + uuid.NewString()
 	c.cfg.DatabaseURL = "postgres://nobody@127.0.0.1:1/none?sslmode=disable&connect_timeout=2"
@@ -43,6 +46,7 @@ func TestRememberNamesPostgres(t *testing.T) {
 
 // An import waits for a worker that restarts, and says that it does.
 func TestImportWaitsForAWorker(t *testing.T) {
+	t.Parallel()
 	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
 	c := newCLI(t, h)
 	path := writeFile(t, `{"content":"Machine 1 stands in hall 1."}`+"\n"+`{"content":"Machine 2 stands in hall 2."}`)

@@ -14,6 +14,7 @@ import (
 )
 
 func TestStats(t *testing.T) {
+	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	c := newCLI(t, h)
 	c.remember("Never deploy on Fridays.")

@@ -12,6 +12,7 @@ import (
 )
 
 func TestTrustFlags(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	c.remember("The vault opens at noon.", "--sensitivity", "high")
 	id := c.list("--max-sensitivity", "high", "--authenticated").Items[0].ID
@@ -50,6 +51,7 @@ func TestTrustFlags(t *testing.T) {
 }
 
 func TestTrustSignAndVerify(t *testing.T) {
+	t.Parallel()
 	c := newOfflineCLI(t)
 	c.run("trust", "sign").is(exitUsage)
 	c.run("trust", "verify", "mt1.x.y").is(exitUsage)

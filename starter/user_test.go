@@ -21,6 +21,7 @@ func (c *cli) as(change func(*schema.Principal)) *cli {
 
 // Two users say the same words under the same key. Every command of one leaves the other's memories alone.
 func TestUsersOnTheCommandLine(t *testing.T) {
+	t.Parallel()
 	agent := newCLI(t, testkit.NewHarness(t, nil))
 	maya := agent.as(func(p *schema.Principal) { p.User = "maya" })
 	tom := agent.as(func(p *schema.Principal) { p.User = "tom" })
@@ -86,6 +87,7 @@ func TestUsersOnTheCommandLine(t *testing.T) {
 }
 
 func TestUserAndScopeTogetherAreRefused(t *testing.T) {
+	t.Parallel()
 	c := newCLI(t, testkit.NewIdleHarness(t, testkit.DatabaseURL(t), nil, nil))
 	for _, command := range [][]string{{"remember", "x"}, {"recall", "x"}, {"list"}, {"get", uuid.NewString()}, {"export"}} {
 		body := c.run(append(command, "--user", "maya", "--scope", "kitchen", "--json")...).is(exitUsage).problem()

@@ -133,7 +133,7 @@ const fillSQL = `
 // statement that the store's readers and the pipeline's phases send.
 func TestQueriesUseIndexesAtSize(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newUnplannedWorld(t)
 	start := time.Now()
 	w.exec(fillSQL)
 	w.exec(`ANALYZE`)

@@ -65,7 +65,7 @@ var ignorances = []ignorance{
 // newIgnorant returns a world with a tenant that the statistics know, and the tenant t that they do not.
 func newIgnorant(t *testing.T, how ignorance) *world {
 	t.Helper()
-	w := newWorld(t)
+	w := newUnplannedWorld(t)
 	w.exec(eachTable + `SET (autovacuum_enabled = false)', t); END LOOP; END $$`)
 	require.NoError(t, pgxvec.RegisterTypes(ctx, w.owner))
 	w.fillAlike("known", knownRows)

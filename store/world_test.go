@@ -37,7 +37,17 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	url := testkit.DatabaseURL(t)
+	return worldAt(t, testkit.DatabaseURL(t))
+}
+
+// newUnplannedWorld is for a test of the planner's choices: its database has never had rows or statistics.
+func newUnplannedWorld(t testing.TB) *world {
+	t.Helper()
+	return worldAt(t, testkit.FreshDatabaseURL(t))
+}
+
+func worldAt(t testing.TB, url string) *world {
+	t.Helper()
 	return &world{Store: testkit.OpenStore(t, url), t: t, url: url, owner: testkit.Owner(t, url), p: schema.Principal{Tenant: "t", Agent: "a"},
 		policy: memory.WritePolicy{Mode: schema.ModeControlled, AllowUpdateDelete: true, MinFactConfidence: 0.5}, vis: schema.VisibilityPrivate,
 		now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}

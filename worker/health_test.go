@@ -254,11 +254,20 @@ func TestReadinessThatIsNotKnown(t *testing.T) {
 	require.Len(t, never, 1)
 	require.Contains(t, never[0], "never")
 
+	// On a busy machine a look may be over before the server has answered; the next one tells.
+	told := func(n int) bool {
+		for range 10 {
+			if len(after(schedulesFor)) == n {
+				return true
+			}
+		}
+		return false
+	}
 	silent.Store(false)
-	require.Empty(t, after(schedulesFor))
+	require.True(t, told(0))
 	retention := p.temporal.ScheduleClient().GetHandle(ctx, "retention-purge")
 	require.NoError(t, retention.Pause(ctx, client.SchedulePauseOptions{Note: "paused due to workflow failure: retention-purge-1: a wall"}))
-	require.Len(t, after(schedulesFor), 1)
+	require.True(t, told(1))
 
 	silent.Store(true)
 	paused := after(schedulesStale)

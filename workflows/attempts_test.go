@@ -19,6 +19,7 @@ import (
 
 // The acknowledgement of ReviveJob is lost: its second run finds the job revived already.
 func TestResumeSurvivesALostAcknowledgement(t *testing.T) {
+	t.Parallel()
 	model := testkit.NewModel(t, func(context.Context, testkit.ModelCall) testkit.ModelReply {
 		return testkit.ModelReply{Status: http.StatusBadRequest}
 	})
@@ -40,6 +41,7 @@ func TestResumeSurvivesALostAcknowledgement(t *testing.T) {
 
 // A candidate that dies in an attempt that another one still has to repeat is counted all the same.
 func TestDeadJobsAreCountedOverAttempts(t *testing.T) {
+	t.Parallel()
 	model := stumbleWith(t, func(call testkit.ModelCall, first bool) testkit.ModelReply {
 		switch {
 		case strings.Contains(call.Data, "poison"):
@@ -58,6 +60,7 @@ func TestDeadJobsAreCountedOverAttempts(t *testing.T) {
 
 // An endpoint that asks for patience is not asked for every candidate that is left.
 func TestRateLimitStopsTheRange(t *testing.T) {
+	t.Parallel()
 	model := testkit.NewModel(t, func(_ context.Context, call testkit.ModelCall) testkit.ModelReply {
 		if call.Number <= 50 {
 			return testkit.ModelReply{Status: http.StatusTooManyRequests, Header: map[string]string{"Retry-After": "1"}}

@@ -56,12 +56,14 @@ func (p *pagesOf) around(_ context.Context, name string, run func() (any, error)
 
 // Every workflow that may go on as a new one does so on a server that suggests it early, keeps whose it is, and
 // comes to its end.
-func TestRunsThatContinueAsNew(t *testing.T) { recordContinued(t) }
+func TestRunsThatContinueAsNew(t *testing.T) {
+	t.Parallel()
+	recordContinued(t)
+}
 
 // recordContinued runs them and, when TestReplay records histories, records those of both sides.
 func recordContinued(t *testing.T) {
-	t.Setenv("MNEME_TEMPORAL_CONFIG", "limit.historyCount.suggestContinueAsNew=30")
-	_, env := testkit.PrivateStack(t, "temporal")
+	_, env := testkit.PrivateStackWith(t, []string{"MNEME_TEMPORAL_CONFIG=limit.historyCount.suggestContinueAsNew=30"}, "temporal")
 	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.DialTemporal(t, env["TEMPORAL_ADDRESS"], nil), nil)
 	pages := &pagesOf{left: map[string]int{}}
 	h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{&hook{around: pages.around}}})

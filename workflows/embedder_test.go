@@ -10,6 +10,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/worker"
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
@@ -49,7 +51,8 @@ func TestEmbedderDown(t *testing.T) {
 	down := &atomic.Bool{}
 	down.Store(true)
 	embedder := switchable{Embedder: rules.HashEmbedder{}, down: down}
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain.Embedder = embedder })
+	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), func(d *workflows.Dependencies) { d.Brain.Embedder = embedder })
+	h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{hasty()}})
 	p := testkit.Principal()
 	req := testkit.Request(p, schema.SourceUserInput, "I moved to Lisbon. I work at Acme on the Atlas project.")
 	req.Candidates[0].Speaker = "Ana"

@@ -2,6 +2,7 @@ package workflows_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -142,9 +143,30 @@ type twiceActivity struct {
 func (i *twiceActivity) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
 	out, err := i.Next.ExecuteActivity(ctx, in)
 	if err == nil && activity.GetInfo(ctx).Attempt == 1 {
-		return nil, temporal.NewApplicationError(fmt.Sprintf("acknowledgement of %s lost", activity.GetInfo(ctx).ActivityType.Name), "Lost")
+		return nil, temporal.NewApplicationErrorWithOptions(fmt.Sprintf("acknowledgement of %s lost", activity.GetInfo(ctx).ActivityType.Name), "Lost",
+			temporal.ApplicationErrorOptions{NextRetryDelay: 10 * time.Millisecond})
 	}
 	return out, err
+}
+
+// hasty retries what failed after a fiftieth of the time: for a test of what happens when all attempts have failed.
+func hasty() *hook {
+	return &hook{around: func(_ context.Context, _ string, run func() (any, error)) (any, error) {
+		out, err := run()
+		var failed *temporal.ApplicationError
+		if !errors.As(err, &failed) || failed.NonRetryable() || failed.NextRetryDelay() == 0 {
+			return out, err
+		}
+		options := temporal.ApplicationErrorOptions{Cause: failed.Unwrap(), NextRetryDelay: failed.NextRetryDelay() / 50}
+		if failed.HasDetails() {
+			var items int // of the pending ones
+			if err := failed.Details(&items); err != nil {
+				return nil, err
+			}
+			options.Details = []any{items}
+		}
+		return out, temporal.NewApplicationErrorWithOptions(failed.Message(), failed.Type(), options)
+	}}
 }
 
 func TestEveryActivityRunsTwice(t *testing.T) {

@@ -19,6 +19,8 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/worker"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
@@ -130,10 +132,12 @@ func noisyRun(t *testing.T, h *testkit.Harness, embedderDown *atomic.Bool, p sch
 func noisyHarness(t *testing.T, c client.Client) (*testkit.Harness, *atomic.Bool) {
 	t.Helper()
 	down := &atomic.Bool{}
-	return testkit.NewHarnessAt(t, testkit.DatabaseURL(t), c, func(d *workflows.Dependencies) {
+	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), c, func(d *workflows.Dependencies) {
 		d.Brain = talkative(t).Brain(t)
 		d.Brain.Embedder = switchable{Embedder: d.Brain.Embedder, down: down}
-	}), down
+	})
+	h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{hasty()}})
+	return h, down
 }
 
 // Content is in no event but the one that brought it in.

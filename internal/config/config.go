@@ -83,6 +83,8 @@ type Config struct {
 	Pipeline bool // facts are drawn from what is handed in; else it is only stored, recalled and indexed
 	Graph    bool // the entity graph is written, and recall walks it
 
+	TemporalEnv envconfig.EnvLookup // where DialTemporal reads Temporal's own variables; nil is the process's environment
+
 	PayloadKey []byte // 32 bytes; empty leaves payloads in the clear
 	TrustKey   []byte // 32 bytes; empty believes what a request says of its trust
 }
@@ -244,7 +246,7 @@ func (c Config) reranked(brain inference.Brain, model inference.Reranking) infer
 // TEMPORAL_NAMESPACE, TEMPORAL_TLS_…). With a payload key, payloads and failure messages are
 // encrypted before they leave the process. change has the last word on the options.
 func (c Config) DialTemporal(ctx context.Context, log *slog.Logger, change ...func(*client.Options) error) (client.Client, error) {
-	options, err := envconfig.LoadDefaultClientOptions()
+	options, err := envconfig.LoadClientOptions(envconfig.LoadClientOptionsRequest{EnvLookup: c.TemporalEnv})
 	if err != nil {
 		return nil, fmt.Errorf("temporal settings: %w", err)
 	}

@@ -187,8 +187,14 @@ func NewNamespace(t testing.TB, address string) string {
 // variable name. They go with the test.
 func PrivateStack(t testing.TB, parts ...string) (state string, env map[string]string) {
 	t.Helper()
+	return PrivateStackWith(t, nil, parts...)
+}
+
+// PrivateStackWith is PrivateStack with settings of scripts/stack, NAME=VALUE.
+func PrivateStackWith(t testing.TB, settings []string, parts ...string) (state string, env map[string]string) {
+	t.Helper()
 	state = filepath.Join(t.TempDir(), "stack")
-	out, err := Stack(append([]string{"up", "--state", state, "--ephemeral"}, parts...)...)
+	out, err := stackWith(settings, append([]string{"up", "--state", state, "--ephemeral"}, parts...)...)
 	t.Cleanup(func() {
 		if out, err := Stack("clean", "--state", state, "--ephemeral"); err != nil {
 			t.Errorf("clean up the stack: %v\n%s", err, out)

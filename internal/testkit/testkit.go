@@ -5,7 +5,6 @@ package testkit
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -66,7 +65,10 @@ func Root() string {
 
 // Stack runs scripts/stack. Its environment has no addresses of running parts, so that it manages
 // servers of its own.
-func Stack(args ...string) (string, error) {
+func Stack(args ...string) (string, error) { return stackWith(nil, args...) }
+
+// stackWith is Stack with settings, NAME=VALUE, of its own.
+func stackWith(settings []string, args ...string) (string, error) {
 	cmd := exec.Command(filepath.Join(Root(), "scripts", "stack"), args...)
 	for _, kv := range os.Environ() {
 		name, _, _ := strings.Cut(kv, "=")
@@ -76,6 +78,7 @@ func Stack(args ...string) (string, error) {
 			cmd.Env = append(cmd.Env, kv)
 		}
 	}
+	cmd.Env = append(cmd.Env, settings...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
@@ -95,25 +98,6 @@ func ReadEnv(path string) (map[string]string, error) {
 	return env, nil
 }
 
-// DatabaseURL returns the URL, as the owner, of a migrated database of the test's own. It goes with the
-// test.
-func DatabaseURL(t testing.TB) string {
-	t.Helper()
-	env, err := stack()
-	require.NoError(t, err)
-	template, err := migrated()
-	require.NoError(t, err)
-	name := "t_" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	// Copied as files: nothing here outlives a crash, and written to the log as well it takes several times as long.
-	require.NoError(t, onServer(env["DATABASE_URL"], "CREATE DATABASE "+name+" TEMPLATE "+template+" STRATEGY file_copy"))
-	t.Cleanup(func() {
-		_ = onServer(env["DATABASE_URL"], "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") // the server may be gone, and the database with it
-	})
-	u, err := in(env["DATABASE_URL"], name, "main")
-	require.NoError(t, err)
-	return u
-}
-
 // in is the URL of a schema of a database on the same server.
 func in(databaseURL, database, schema string) (string, error) {
 	u, err := url.Parse(databaseURL)
@@ -127,72 +111,6 @@ func in(databaseURL, database, schema string) (string, error) {
 	q.Set("search_path", schema+",public")
 	u.RawQuery = q.Encode()
 	return u.String(), nil
-}
-
-// migrated makes the database that tests get copies of: migrating takes many times as long as copying. It
-// is named after its migrations, so that the next run finds it.
-var migrated = sync.OnceValues(func() (string, error) {
-	env, err := stack()
-	if err != nil {
-		return "", err
-	}
-	digest := sha256.New()
-	files, err := filepath.Glob(filepath.Join(Root(), "schema", "migrations", "*.sql"))
-	if err != nil {
-		return "", err
-	}
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(digest, "%s %d ", filepath.Base(file), len(data))
-		digest.Write(data)
-	}
-	name := fmt.Sprintf("migrated_%x", digest.Sum(nil)[:8])
-	ctx := context.Background()
-	conn, err := pgx.Connect(ctx, env["DATABASE_URL"])
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = conn.Close(ctx) }()
-	// One test process makes it, the others wait. Half a template keeps its other name.
-	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock(hashtext('mneme.test.template'))`); err != nil {
-		return "", err
-	}
-	var there bool
-	if err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)`, name).Scan(&there); err != nil || there {
-		return name, err
-	}
-	half, err := in(env["DATABASE_URL"], "half_"+name, "main")
-	if err != nil {
-		return "", err
-	}
-	for _, step := range []func() error{
-		func() error { return second(conn.Exec(ctx, "DROP DATABASE IF EXISTS half_"+name)) },
-		func() error { return second(conn.Exec(ctx, "CREATE DATABASE half_"+name)) },
-		func() error { return onServer(half, "CREATE SCHEMA main") },
-		func() error { return second(migrations.Up(ctx, half)) },
-		func() error { return second(conn.Exec(ctx, "ALTER DATABASE half_"+name+" RENAME TO "+name)) },
-	} {
-		if err := step(); err != nil {
-			return "", fmt.Errorf("make the tests' template database: %w", err)
-		}
-	}
-	return name, nil
-})
-
-func second[T any](_ T, err error) error { return err }
-
-// onServer runs one statement.
-func onServer(databaseURL, sql string) error {
-	ctx := context.Background()
-	conn, err := pgx.Connect(ctx, databaseURL)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close(ctx) }()
-	return second(conn.Exec(ctx, sql))
 }
 
 // NewSchema creates and migrates a schema in the given database.

@@ -33,6 +33,9 @@ describe_tool() {
 		tool_tags=(-tags 'remove_all_sd,enable_dns_sd') # half the work: without the libraries of clouds that it could scrape
 		tool_hint='building promtool from Go modules (first time only, 2 to 4 minutes)…'
 		;;
+	gotestsum)
+		tool_dir=gotestsum module=gotest.tools/gotestsum tool_package=$module
+		;;
 	workflowcheck)
 		tool_dir=lint module=go.temporal.io/sdk/contrib/tools/workflowcheck tool_package=$module
 		;;
