@@ -18,6 +18,7 @@ import (
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -242,4 +243,14 @@ func (a *app) runURL(workflowID, runID string) string {
 		link += "/" + url.PathEscape(runID)
 	}
 	return link
+}
+
+const doctorName = "doctor"
+
+// indexName is the name of the index that the settings choose.
+func (a *app) indexName() string {
+	if a.cfg.Qdrant.URL != "" {
+		return vector.QdrantName
+	}
+	return vector.PGVectorName
 }

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	doctorName = "doctor"
+
 	// doctorPatience bounds one check, and --timeout does if it is shorter: what hangs must not hide the rest.
 	doctorPatience = 5 * time.Second
 	// doctorTenants is how many tenants the checks look at that go from one to the next.
@@ -309,9 +309,6 @@ func listed(names []string) string {
 	}
 	return strings.Join(names[:shown], ", ") + fmt.Sprintf(" and %d more", len(names)-shown)
 }
-
-// span is a duration in words, to the second.
-func span(d time.Duration) string { return workflows.ShortDuration(d.Round(time.Second)) }
 
 // days is a duration that is about days.
 func days(d time.Duration) string {

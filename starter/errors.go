@@ -155,3 +155,9 @@ func (a *app) printError(code int, err error) {
 	encoder.SetEscapeHTML(false)
 	_ = encoder.Encode(map[string]errorBody{"error": body})
 }
+
+// isNotFound reports whether Temporal says that there is no such thing.
+func isNotFound(err error) bool {
+	var missing *serviceerror.NotFound
+	return errors.As(err, &missing)
+}

@@ -2,6 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
 	"strings"
 	"time"
 
@@ -158,4 +163,30 @@ func (f *filterFlags) filter(flags *pflag.FlagSet, cfg config.Config, c memory.C
 	out := store.FilterOf(r, c, time.Now(), nil)
 	out.DailyDecay = cfg.ImportanceDecay
 	return out, nil
+}
+
+func jsonOf(v any) json.RawMessage {
+	encoded, err := json.Marshal(v)
+	if err != nil {
+		return nil // strings, records and validities always encode
+	}
+	return encoded
+}
+
+// readInput reads a file, and at most one byte more than it may have.
+func readInput(path string, most int64) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		var bad *fs.PathError
+		if errors.As(err, &bad) {
+			err = bad.Err
+		}
+		return nil, invalid("file", "cannot be read: %v", err)
+	}
+	defer func() { _ = file.Close() }()
+	data, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err != nil {
+		return nil, fmt.Errorf("read file: %w", err)
+	}
+	return data, nil
 }

@@ -394,7 +394,7 @@ func (a *app) followForget(ctx context.Context, c client.Client, run client.Work
 
 // refusedForget turns a refusal into an error with its exit code.
 func refusedForget(err error) error {
-	var app *temporal.ApplicationError
+	var failure *temporal.ApplicationError
 	var conflict *schema.VersionConflict
 	switch {
 	case errors.Is(err, memory.ErrTokenMalformed):
@@ -407,7 +407,7 @@ func refusedForget(err error) error {
 		return &codedError{exitConflict, errors.New("refused: the run was cancelled")}
 	case errors.As(err, &conflict):
 		return &codedError{exitConflict, fmt.Errorf("refused, and nothing was changed: %w", err)}
-	case errors.As(err, &app) && app.Type() == activities.ErrTypeFrozen:
+	case errors.As(err, &failure) && failure.Type() == activities.ErrTypeFrozen:
 		return &codedError{exitConflict, errors.New("refused: the worker changes no memories (mutations_frozen)")}
 	}
 	return err
@@ -596,7 +596,9 @@ func newForgetCancel(a *app) *cobra.Command {
 		Short: "Stop a forget run between two batches; what is forgotten stays forgotten",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withForgetRun(cmd.Context(), args[0], a.cancelForget)
+			return a.withForgetRun(cmd.Context(), args[0], func(ctx context.Context, status schema.ForgetStatus, id uuid.UUID) error {
+				return a.cancelForget(ctx, status, id)
+			})
 		},
 	}
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -60,4 +62,21 @@ func flagError(err error) error {
 		problem = "must be a duration such as 30s, 5m or 36h"
 	}
 	return invalid(flag.Name, "%s", problem)
+}
+
+// group makes a command that only holds others refuse to run by itself.
+func group(cmd *cobra.Command) *cobra.Command {
+	cmd.Args, cmd.SuggestionsMinimumDistance = cobra.ArbitraryArgs, 2
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			hint := ""
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				hint = "; did you mean " + strings.Join(near, " or ") + "?"
+			}
+			return &codedError{exitUsage, fmt.Errorf("%s has no command %q%s", cmd.CommandPath(), args[0], hint)}
+		}
+		_ = cmd.Help()
+		return &codedError{exitUsage, errors.New("name a command")}
+	}
+	return cmd
 }

@@ -28,9 +28,6 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// maxBatchBytes bounds a batch's candidates as JSON: Temporal warns of payloads over 512 KB.
-const maxBatchBytes = 300 << 10
-
 // maxListed bounds the line errors and runs that a report lists; the counts are always whole.
 const maxListed = 1000
 

@@ -159,13 +159,6 @@ func accessed(m schema.MemoryRecord) string {
 	return fmt.Sprintf("%d times, last %s", m.AccessCount, whenSet(m.LastAccessed))
 }
 
-// page is a listing as --json shows it.
-type page[T any] struct {
-	Items []T    `json:"items"`
-	Next  string `json:"next,omitempty"` // to go on behind; absent on the last page
-	Note  string `json:"note,omitempty"` // that the tenant is not known
-}
-
 func newList(a *app) *cobra.Command {
 	var filter filterFlags
 	var before, asOf string

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/user"
 	"strconv"
 	"time"
 
@@ -280,12 +279,4 @@ func runsStill(ctx context.Context, c client.Client, ids ...string) (bool, error
 		}
 	}
 	return false, nil
-}
-
-// operator names who runs the command, for history.
-func operator() string {
-	if u, err := user.Current(); err == nil && u.Username != "" {
-		return "operator:" + u.Username
-	}
-	return "operator"
 }

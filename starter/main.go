@@ -4,22 +4,15 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mneme/mneme/internal/config"
 )
-
-// version is set by the Makefile.
-var version = ""
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -133,43 +126,4 @@ Exit codes:
 	group(root)
 	setHelp(root)
 	return root
-}
-
-// group makes a command that only holds others refuse to run by itself.
-func group(cmd *cobra.Command) *cobra.Command {
-	cmd.Args, cmd.SuggestionsMinimumDistance = cobra.ArbitraryArgs, 2
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			hint := ""
-			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				hint = "; did you mean " + strings.Join(near, " or ") + "?"
-			}
-			return &codedError{exitUsage, fmt.Errorf("%s has no command %q%s", cmd.CommandPath(), args[0], hint)}
-		}
-		_ = cmd.Help()
-		return &codedError{exitUsage, errors.New("name a command")}
-	}
-	return cmd
-}
-
-func newVersion(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			v := versionName()
-			return a.print(map[string]string{"version": v}, func(t *text) { t.line("mneme %s", v) })
-		},
-	}
-}
-
-func versionName() string {
-	if version != "" {
-		return version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "unknown"
 }

@@ -10,13 +10,10 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
@@ -188,22 +185,6 @@ func checkedPatch(line []byte, op schema.Operation) (schema.Patch, error) {
 	return patch, ofItem("patches[0]", req.Validate())
 }
 
-// ofItem names the fields of a request's only item by themselves.
-func ofItem(path string, err error) error {
-	var bad *schema.ValidationError
-	if !errors.As(err, &bad) {
-		return err
-	}
-	fields := make([]schema.FieldError, len(bad.Fields))
-	for i, f := range bad.Fields {
-		fields[i] = schema.FieldError{Field: strings.TrimPrefix(strings.TrimPrefix(f.Field, path), "."), Problem: f.Problem}
-		if fields[i].Field == "" {
-			fields[i].Field = "(patch)"
-		}
-	}
-	return &schema.ValidationError{Fields: fields}
-}
-
 // modified is what `modify` prints.
 type modified struct {
 	schema.ModifyResult
@@ -331,13 +312,4 @@ func patchNote(r schema.PatchResult) string {
 		return "not there, or not yours to see"
 	}
 	return ""
-}
-
-// counting shows a bar of steps on a terminal and nothing elsewhere.
-func (a *app) counting(total int, what string) *progressbar.ProgressBar {
-	file, ok := a.errOut.(*os.File)
-	show := ok && total > schema.MaxPatches && term.IsTerminal(int(file.Fd()))
-	return progressbar.NewOptions(total, progressbar.OptionSetWriter(a.errOut), progressbar.OptionSetVisibility(show), progressbar.OptionShowCount(),
-		progressbar.OptionSetWidth(24), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSetDescription(what),
-		progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
 }

@@ -2,10 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"os/user"
+	"strings"
+	"time"
 
+	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/pflag"
 	"go.temporal.io/sdk/client"
+	"golang.org/x/term"
 
 	"github.com/mneme/mneme/schema"
 )
@@ -81,3 +88,39 @@ func inParts[T any](a *app, doing, operation string, parts [][]T, carry func(ope
 	}
 	return nil
 }
+
+// counting shows a bar of steps on a terminal and nothing elsewhere.
+func (a *app) counting(total int, what string) *progressbar.ProgressBar {
+	file, ok := a.errOut.(*os.File)
+	show := ok && total > schema.MaxPatches && term.IsTerminal(int(file.Fd()))
+	return progressbar.NewOptions(total, progressbar.OptionSetWriter(a.errOut), progressbar.OptionSetVisibility(show), progressbar.OptionShowCount(),
+		progressbar.OptionSetWidth(24), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSetDescription(what),
+		progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
+}
+
+// ofItem names the fields of a request's only item by themselves.
+func ofItem(path string, err error) error {
+	var bad *schema.ValidationError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	fields := make([]schema.FieldError, len(bad.Fields))
+	for i, f := range bad.Fields {
+		fields[i] = schema.FieldError{Field: strings.TrimPrefix(strings.TrimPrefix(f.Field, path), "."), Problem: f.Problem}
+		if fields[i].Field == "" {
+			fields[i].Field = "(patch)"
+		}
+	}
+	return &schema.ValidationError{Fields: fields}
+}
+
+// operator names who runs the command, for history.
+func operator() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return "operator:" + u.Username
+	}
+	return "operator"
+}
+
+// maxBatchBytes bounds a batch's candidates as JSON: Temporal warns of payloads over 512 KB.
+const maxBatchBytes = 300 << 10

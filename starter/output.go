@@ -14,6 +14,8 @@ import (
 	"unicode"
 
 	"golang.org/x/term"
+
+	"github.com/mneme/mneme/workflows"
 )
 
 // print writes v as one line of JSON, or what the function makes of it for people.
@@ -157,4 +159,14 @@ func columns(w io.Writer) int {
 		return 0
 	}
 	return width
+}
+
+// span is a duration in words, to the second.
+func span(d time.Duration) string { return workflows.ShortDuration(d.Round(time.Second)) }
+
+// page is a listing as --json shows it.
+type page[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next,omitempty"` // to go on behind; absent on the last page
+	Note  string `json:"note,omitempty"` // that the tenant is not known
 }

@@ -3,11 +3,7 @@ package main
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -54,36 +50,6 @@ reported, with its rule and field. Neither the database nor Temporal is needed.`
 			})
 		},
 	}
-}
-
-// readPolicy reads a rules file; no path means no rules.
-func (a *app) readPolicy(path string) (*memory.Policy, error) {
-	if path == "" {
-		return nil, nil
-	}
-	data, err := readInput(path, memory.MaxPolicyBytes)
-	if err != nil {
-		return nil, err
-	}
-	return memory.ParsePolicy(data)
-}
-
-// readInput reads a file, and at most one byte more than it may have.
-func readInput(path string, most int64) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		var bad *fs.PathError
-		if errors.As(err, &bad) {
-			err = bad.Err
-		}
-		return nil, invalid("file", "cannot be read: %v", err)
-	}
-	defer func() { _ = file.Close() }()
-	data, err := io.ReadAll(io.LimitReader(file, most+1))
-	if err != nil {
-		return nil, fmt.Errorf("read file: %w", err)
-	}
-	return data, nil
 }
 
 // explained is what `policy explain` prints.

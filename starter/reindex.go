@@ -375,11 +375,3 @@ func newIndexRetry(a *app) *cobra.Command {
 		},
 	}
 }
-
-// indexName is the name of the index that the settings choose.
-func (a *app) indexName() string {
-	if a.cfg.Qdrant.URL != "" {
-		return vector.QdrantName
-	}
-	return vector.PGVectorName
-}

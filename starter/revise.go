@@ -299,14 +299,6 @@ func objectOf(s string) json.RawMessage {
 	return jsonOf(s)
 }
 
-func jsonOf(v any) json.RawMessage {
-	encoded, err := json.Marshal(v)
-	if err != nil {
-		return nil // strings, records and validities always encode
-	}
-	return encoded
-}
-
 // validityOf is a validity from flags, nil where they say nothing.
 func validityOf(field, conditions, from, until string) (*schema.Validity, error) {
 	var v schema.Validity

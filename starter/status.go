@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
-	"go.temporal.io/api/serviceerror"
 
 	"github.com/mneme/mneme/schema/migrations"
 	"github.com/mneme/mneme/store"
@@ -188,10 +186,4 @@ func (s systemStatus) text(t *text) {
 		"history", fmt.Sprint(c.History),
 		"to index", fmt.Sprint(c.IndexPending),
 	)
-}
-
-// isNotFound reports whether Temporal says that there is no such thing.
-func isNotFound(err error) bool {
-	var missing *serviceerror.NotFound
-	return errors.As(err, &missing)
 }

@@ -167,3 +167,15 @@ func (a *app) policyInForce() (func() *memory.Policy, error) {
 	policy, err := a.readPolicy(a.cfg.PolicyFile)
 	return func() *memory.Policy { return policy }, err
 }
+
+// readPolicy reads a rules file; no path means no rules.
+func (a *app) readPolicy(path string) (*memory.Policy, error) {
+	if path == "" {
+		return nil, nil
+	}
+	data, err := readInput(path, memory.MaxPolicyBytes)
+	if err != nil {
+		return nil, err
+	}
+	return memory.ParsePolicy(data)
+}
