@@ -35,9 +35,10 @@ func TestThePageIsFilledWhenRowsFallOut(t *testing.T) {
 			all = append(all, w.remember(fmt.Sprintf("needle number %d in the hay", i)))
 		}
 		w.Index = hitting(all...)
-		req := schema.RecallRequest{Query: "needle", Limit: 10, Layers: layered}
-		before := ids(w.answer(req))
-		require.Len(t, before, 10)
+		req := schema.RecallRequest{Query: "needle", Limit: 24, Layers: layered}
+		before := ids(w.answer(req)) // more than three pages of the limit leave room for
+		require.Len(t, before, 24)
+		req.Limit = 10
 		w.Reranking = inference.Reranking{Blend: 0.01, Reranker: interrupting{func() {
 			w.exec(`UPDATE memories SET deleted_at = now() WHERE id::text = ANY($1)`, before)
 		}}}
@@ -50,5 +51,21 @@ func TestThePageIsFilledWhenRowsFallOut(t *testing.T) {
 		for i := 1; i < len(after.Results); i++ {
 			require.GreaterOrEqual(t, after.Results[i-1].Score, after.Results[i].Score)
 		}
+	}
+}
+
+// The rate at which importance fades is the deployment's: for the filter as for what is shown.
+func TestImportanceFadesAtTheRateOfTheDeployment(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.remember("The kettle is loud.")
+	w.exec(`UPDATE memories SET importance = 0.8, created_at = now() - interval '2 days', recorded_at = now() - interval '2 days' WHERE id = $1`, id)
+	for rate, left := range map[float64]float64{0: 0.722, 0.5: 0.2, 1: 0.8} {
+		w.DailyDecay = rate
+		out := w.answer(schema.RecallRequest{Query: "kettle", ImportanceMin: left - 0.01})
+		require.Equal(t, []string{id.String()}, ids(out), "rate %v", rate)
+		require.InDelta(t, left, out.Results[0].ImportanceNow, 1e-3)
+		w.exec(`DELETE FROM memory_access`) // what was returned was accessed
+		require.Empty(t, ids(w.answer(schema.RecallRequest{Query: "kettle", ImportanceMin: left + 0.01})), "rate %v", rate)
 	}
 }

@@ -113,14 +113,16 @@ func TestRankingsUseTheImportanceOfNow(t *testing.T) {
 		"graph":  func() ([]store.Hit, error) { return w.SearchGraph(ctx, f, q, 10) },
 		"time":   func() ([]store.Hit, error) { return w.SearchTime(ctx, f, windows, 10) },
 	} {
-		hits, err := search()
-		require.NoError(t, err, name)
-		score := map[uuid.UUID]float64{}
-		for _, h := range hits {
-			score[h.ID] = h.Score
-		}
-		require.Greater(t, score[fresh], score[faded], "%s: %v", name, hits)
-		require.Positive(t, score[faded], name)
+		t.Run(name, func(t *testing.T) {
+			hits, err := search()
+			require.NoError(t, err)
+			score := map[uuid.UUID]float64{}
+			for _, h := range hits {
+				score[h.ID] = h.Score
+			}
+			require.Greater(t, score[fresh], score[faded], "%v", hits)
+			require.Positive(t, score[faded])
+		})
 	}
 	hits, err := w.SearchTime(ctx, f, windows, 10)
 	require.NoError(t, err)
@@ -150,4 +152,24 @@ func (w *world) entity(subject, predicate, object string) uuid.UUID {
 	var id uuid.UUID
 	require.NoError(w.t, w.owner.QueryRow(ctx, `SELECT memory_id FROM proposals WHERE batch_id = $1 AND state = 'applied'`, r.BatchID).Scan(&id))
 	return id
+}
+
+// What was noted in a session is listed by what is left of its importance, too.
+func TestSessionNotesAreRankedByTheImportanceOfNow(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	day := 24 * time.Hour
+	turn := w.hear("The office moves in spring.", "s1")
+	note := func(subject string) uuid.UUID {
+		return w.created(*with(semantic(subject+" is decided", subject, "is", "decided", always), func(m *schema.MemoryRecord) { m.Session = "s1" }))
+	}
+	faded, fresh := note("the desk"), note("the lamp")
+	w.worth(faded, 0.9, false, w.now.Add(-60*day), time.Time{})
+	w.worth(fresh, 0.5, false, w.now.Add(-60*day), w.now.Add(-day))
+	for rate, want := range map[float64][]uuid.UUID{0: {fresh, faded}, 1: {faded, fresh}} {
+		notes, err := w.SessionNotes(ctx, store.Filter{Principal: w.p, Now: w.now, DailyDecay: rate}, []uuid.UUID{turn})
+		require.NoError(t, err)
+		require.Len(t, notes, 1)
+		require.Equal(t, want, notes[0].IDs, "at a rate of %v", rate)
+	}
 }
