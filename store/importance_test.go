@@ -30,12 +30,14 @@ func TestImportanceFadesInSQLAsInGo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.memory("the kestrel nests in the tower")
+	day := 24 * time.Hour
 	age := rapid.Custom(func(rt *rapid.T) time.Duration {
-		return time.Duration(rapid.Float64Range(0, 1).Draw(rt, "age") * float64(rapid.SampledFrom([]time.Duration{time.Hour, 90 * 24 * time.Hour, 200 * 365 * 24 * time.Hour}).Draw(rt, "scale")))
+		scale := rapid.SampledFrom([]time.Duration{0, time.Hour, 2 * day, 30 * day, 90 * day, 200 * 365 * day}).Draw(rt, "scale")
+		return time.Duration(rapid.Float64Range(0.1, 1).Draw(rt, "share") * float64(scale))
 	})
-	value := rapid.OneOf(rapid.Float64Range(0, 1), rapid.SampledFrom([]float64{0, math.SmallestNonzeroFloat64, 1e-200, 1e-101, 1e-9, 0.5, 1}))
+	value := rapid.OneOf(rapid.Float64Range(0, 1), rapid.SampledFrom([]float64{0, math.SmallestNonzeroFloat64, 1e-200, 1e-101, 1e-9, 0.2, 0.5, 0.8, 1}))
 	rapid.Check(t, func(rt *rapid.T) {
-		base, pinned := value.Draw(rt, "base"), rapid.Bool().Draw(rt, "pinned")
+		base, pinned := value.Draw(rt, "base"), rapid.IntRange(0, 3).Draw(rt, "pinned") == 0
 		if pinned {
 			base = 1
 		}
@@ -47,8 +49,11 @@ func TestImportanceFadesInSQLAsInGo(t *testing.T) {
 		}
 		w.worth(id, base, pinned, created, accessed)
 		rate := rapid.SampledFrom([]float64{0, 1e-300, 0.01, 0.5, 0.95, 0.999, 1}).Draw(rt, "rate")
-		least := value.Draw(rt, "least")
 		worth := memory.Importance(base, w.now.Sub(last), rate, pinned)
+		least := value.Draw(rt, "least")
+		if rapid.Bool().Draw(rt, "near") {
+			least = min(1, worth*rapid.SampledFrom([]float64{0.5, 0.99, 1.01, 2}).Draw(rt, "times"))
+		}
 		if least < 1e-90 || math.Abs(worth-least) < 1e-9 {
 			return // the last bits of two ways to compute it
 		}
