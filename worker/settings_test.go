@@ -103,7 +103,7 @@ func TestTheWorkerAsksAModelAsOftenAsItMay(t *testing.T) {
 		for seen := most.Load(); n > seen && !most.CompareAndSwap(seen, n); seen = most.Load() {
 		}
 		calls.Add(1)
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(time.Second) // longer than it takes to start the next run
 		return testkit.FactsOf("It is known that " + call.Data)
 	})
 	at := newPlace(t, testkit.DatabaseURL(t))

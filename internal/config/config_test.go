@@ -173,7 +173,7 @@ func TestAnEndpointIsAskedThroughTheGate(t *testing.T) {
 	}))
 	t.Cleanup(endpoint.Close)
 	for name, value := range map[string]string{"MNEME_BRAIN": "openai", "MNEME_EMBEDDER": "openai", "MNEME_OPENAI_BASE_URL": endpoint.URL, "MNEME_OPENAI_CHAT_MODEL": "chat",
-		"MNEME_OPENAI_EMBEDDING_MODEL": "emb", "MNEME_EMBED_QUERY_PREFIX": "query: ", "MNEME_EMBED_PASSAGE_PREFIX": "passage: "} {
+		"MNEME_OPENAI_EMBEDDING_MODEL": "emb", "MNEME_OPENAI_EMBEDDING_DIMENSIONS": "8", "MNEME_EMBED_QUERY_PREFIX": "query: ", "MNEME_EMBED_PASSAGE_PREFIX": "passage: "} {
 		t.Setenv(name, value)
 	}
 	c, err := config.Load()
