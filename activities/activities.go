@@ -85,7 +85,7 @@ func pendingError(failed int, wait time.Duration, why string) error {
 		message += ": " + why
 	}
 	return temporal.NewApplicationErrorWithOptions(message, ErrTypeItemsPending,
-		temporal.ApplicationErrorOptions{NextRetryDelay: min(wait, maxRetryAfter), Details: []any{failed}})
+		temporal.ApplicationErrorOptions{NextRetryDelay: wait, Details: []any{failed}})
 }
 
 // patience is how long to wait behind an attempt, counted from 1, for an endpoint that is busy or away and does

@@ -8,7 +8,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/store"
@@ -50,4 +53,19 @@ func TestRetriesAreSpread(t *testing.T) {
 	require.Equal(t, wrapped.Error(), errors.Unwrap(delayed(wrapped, "a", 1)).Error())
 	refused := fmt.Errorf("drain: %w", temporal.NewNonRetryableApplicationError("no", ErrTypeInvalidRequest, nil))
 	require.Equal(t, refused, delayed(refused, "a", 1))
+}
+
+// A worker with the interceptor spreads the retries of every activity that fails.
+func TestTheInterceptorSpreadsRetries(t *testing.T) {
+	t.Parallel()
+	env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
+	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{Jitter()}})
+	fails := func(context.Context) error { return errors.New("the database is away") }
+	env.RegisterActivity(fails)
+	_, err := env.ExecuteActivity(fails)
+	var app *temporal.ApplicationError
+	require.ErrorAs(t, err, &app)
+	require.GreaterOrEqual(t, app.NextRetryDelay(), memory.RetryBase)
+	require.LessOrEqual(t, app.NextRetryDelay(), memory.RetryBase+memory.RetryJitterMax)
+	require.ErrorContains(t, err, "the database is away")
 }

@@ -107,3 +107,35 @@ func TestAStatementAtItsLimitIsAskedForLess(t *testing.T) {
 	require.False(t, app.NonRetryable())
 	require.Zero(t, w.count("jobs", "attempts > 1 OR last_error <> ''"), "no candidate is to blame")
 }
+
+// A transaction that takes longer than its limit is tried for half of the range, and half of that.
+func TestATransactionAtItsLimitIsHalved(t *testing.T) {
+	w := newWorld(t)
+	const n = 16
+	r := w.extracted(n)
+	_, err := run[activities.DecideResult](w, (&activities.Decision{Store: w.store, Decider: &decider{}, Embedder: rules.New().Embedder}).DecideFacts, r)
+	require.NoError(t, err)
+	added := w.count("proposals", "action = 'add'")
+	require.Positive(t, added)
+	var timeouts atomic.Int32
+	limited, err := store.Open(ctx, store.Config{URL: w.url, StatementTimeout: 300 * time.Millisecond, TimedOut: func(store.Class, bool) { timeouts.Add(1) }})
+	require.NoError(t, err)
+	t.Cleanup(limited.Close)
+
+	// Each row that is locked takes a while now: all of them are too much for one statement.
+	w.exec(`CREATE POLICY slow ON proposals AS RESTRICTIVE FOR UPDATE USING (pg_sleep(0.03)::text IS NOT NULL)`)
+	counts, err := run[store.WriteCounts](w, (&activities.Writing{Store: limited, Embedder: rules.New().Embedder}).WriteProposals,
+		activities.WriteRequest{Range: r, MaxRounds: 3})
+	require.NoError(t, err)
+	require.Positive(t, timeouts.Swap(0), "the whole range was too much")
+	require.Equal(t, added, counts.Added+counts.Stale, "of all halves; what is written changes the ground of the rest")
+	require.Zero(t, w.count("proposals", "state = 'proposed'"))
+
+	w.exec(`UPDATE memory_candidates SET extraction = jsonb_set(extraction, '{triples}', jsonb_build_array(jsonb_build_object(
+		'source', 'Ana' || ordinal, 'relationship', 'knows', 'target', 'Bo' || ordinal, 'confidence', 1)))`)
+	w.exec(`CREATE POLICY slow ON memories AS RESTRICTIVE FOR UPDATE USING (pg_sleep(0.02)::text IS NOT NULL)`)
+	linked, err := run[store.LinkCounts](w, (&activities.Linking{Store: limited}).LinkEntities, r)
+	require.NoError(t, err)
+	require.Positive(t, timeouts.Load(), "the whole range was too much")
+	require.Equal(t, 2*n, linked.Entities, "of all halves")
+}

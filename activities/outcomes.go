@@ -149,7 +149,7 @@ func (o *outcomes[T]) close(ctx context.Context) error {
 		default:
 			o.wait = memory.RetryBackoff(int(attempt))
 		}
-		o.wait += memory.RetryJitter(int(attempt), retryKey(ctx))
+		o.wait = min(o.wait, maxRetryAfter) + memory.RetryJitter(int(attempt), retryKey(ctx))
 	}
 	if retryable+o.waiting > 0 {
 		return pendingError(retryable+o.waiting, o.wait, o.why)

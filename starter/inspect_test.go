@@ -42,3 +42,24 @@ func TestHistoryShowsWhichFact(t *testing.T) {
 	require.Regexp(t, `fact 1, proposal [0-9a-f-]{36}`, out)
 	require.Regexp(t, `fact 2, proposal [0-9a-f-]{36}`, out)
 }
+
+// What is listed, shown and recalled goes by the importance of now, at the rate of the configuration.
+func TestImportanceFadesAtTheConfiguredRate(t *testing.T) {
+	h := testkit.NewHarness(t, nil)
+	c := newCLI(t, h)
+	id := c.remember("The kettle is loud.").MemoryIDs[0]
+	_, err := testkit.Owner(t, h.DatabaseURL).Exec(t.Context(), `UPDATE memories SET importance = 0.8, created_at = now() - interval '2 days',
+		recorded_at = now() - interval '2 days'`)
+	require.NoError(t, err)
+	for _, at := range []struct {
+		rate float64
+		left string
+	}{{0.5, "0.20"}, {1, "0.80"}} { // a recall at the first finds nothing, and so is no access
+		rate, left := at.rate, at.left
+		c.cfg.ImportanceDecay = rate
+		require.Contains(t, c.run("get", id).is(exitOK).out, "importance "+left+" (0.80 at first)")
+		require.Regexp(t, left+` +The kettle is loud`, c.run("list").is(exitOK).out)
+		require.Equal(t, rate == 1, len(c.list("--importance-min", "0.5").Items) > 0)
+		require.Equal(t, rate == 1, len(c.recall("kettle", "--importance-min", "0.5").Results) > 0)
+	}
+}

@@ -133,7 +133,7 @@ func TestEventsAreExportedAndRestored(t *testing.T) {
 		return out
 	}
 	own, whole := w.export(store.ExportSelection{Filter: store.Filter{Principal: w.p}}), w.export(w.whole())
-	require.Equal(t, []string{"s1", "s2"}, events(own)[:2])
+	require.Subset(t, events(own), []string{"s1", "s2"})
 	require.NotContains(t, events(own), "s3", "another agent's")
 	require.Len(t, events(whole), 4)
 
@@ -160,7 +160,8 @@ func TestTheLedgerRefusesOtherChanges(t *testing.T) {
 	w := newWorld(t)
 	w.hear("The pump leaks.", "s1")
 	for _, sql := range []string{`UPDATE events SET session = 's2'`, `UPDATE events SET session = '', candidate_id = NULL, memory_id = NULL, kind = 'x'`,
-		`DELETE FROM events`} {
+		`UPDATE events SET session = 's2', candidate_id = NULL, memory_id = NULL`, `UPDATE events SET session = ''`,
+		`UPDATE events SET session = '', candidate_id = NULL, memory_id = NULL, occurred_at = now()`, `DELETE FROM events`} {
 		_, err := w.owner.Exec(ctx, sql)
 		require.ErrorContains(t, err, "append-only", sql)
 	}

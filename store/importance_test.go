@@ -30,12 +30,14 @@ func TestImportanceFadesInSQLAsInGo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.memory("the kestrel nests in the tower")
+	day := 24 * time.Hour
 	age := rapid.Custom(func(rt *rapid.T) time.Duration {
-		return time.Duration(rapid.Float64Range(0, 1).Draw(rt, "age") * float64(rapid.SampledFrom([]time.Duration{time.Hour, 90 * 24 * time.Hour, 200 * 365 * 24 * time.Hour}).Draw(rt, "scale")))
+		scale := rapid.SampledFrom([]time.Duration{0, time.Hour, 2 * day, 30 * day, 90 * day, 200 * 365 * day}).Draw(rt, "scale")
+		return time.Duration(rapid.Float64Range(0.1, 1).Draw(rt, "share") * float64(scale))
 	})
-	value := rapid.OneOf(rapid.Float64Range(0, 1), rapid.SampledFrom([]float64{0, math.SmallestNonzeroFloat64, 1e-200, 1e-101, 1e-9, 0.5, 1}))
+	value := rapid.OneOf(rapid.Float64Range(0, 1), rapid.SampledFrom([]float64{0, math.SmallestNonzeroFloat64, 1e-200, 1e-101, 1e-9, 0.2, 0.5, 0.8, 1}))
 	rapid.Check(t, func(rt *rapid.T) {
-		base, pinned := value.Draw(rt, "base"), rapid.Bool().Draw(rt, "pinned")
+		base, pinned := value.Draw(rt, "base"), rapid.IntRange(0, 3).Draw(rt, "pinned") == 0
 		if pinned {
 			base = 1
 		}
@@ -47,8 +49,11 @@ func TestImportanceFadesInSQLAsInGo(t *testing.T) {
 		}
 		w.worth(id, base, pinned, created, accessed)
 		rate := rapid.SampledFrom([]float64{0, 1e-300, 0.01, 0.5, 0.95, 0.999, 1}).Draw(rt, "rate")
-		least := value.Draw(rt, "least")
 		worth := memory.Importance(base, w.now.Sub(last), rate, pinned)
+		least := value.Draw(rt, "least")
+		if rapid.Bool().Draw(rt, "near") {
+			least = min(1, worth*rapid.SampledFrom([]float64{0.5, 0.99, 1.01, 2}).Draw(rt, "times"))
+		}
 		if least < 1e-90 || math.Abs(worth-least) < 1e-9 {
 			return // the last bits of two ways to compute it
 		}
@@ -113,14 +118,16 @@ func TestRankingsUseTheImportanceOfNow(t *testing.T) {
 		"graph":  func() ([]store.Hit, error) { return w.SearchGraph(ctx, f, q, 10) },
 		"time":   func() ([]store.Hit, error) { return w.SearchTime(ctx, f, windows, 10) },
 	} {
-		hits, err := search()
-		require.NoError(t, err, name)
-		score := map[uuid.UUID]float64{}
-		for _, h := range hits {
-			score[h.ID] = h.Score
-		}
-		require.Greater(t, score[fresh], score[faded], "%s: %v", name, hits)
-		require.Positive(t, score[faded], name)
+		t.Run(name, func(t *testing.T) {
+			hits, err := search()
+			require.NoError(t, err)
+			score := map[uuid.UUID]float64{}
+			for _, h := range hits {
+				score[h.ID] = h.Score
+			}
+			require.Greater(t, score[fresh], score[faded], "%v", hits)
+			require.Positive(t, score[faded])
+		})
 	}
 	hits, err := w.SearchTime(ctx, f, windows, 10)
 	require.NoError(t, err)
@@ -150,4 +157,24 @@ func (w *world) entity(subject, predicate, object string) uuid.UUID {
 	var id uuid.UUID
 	require.NoError(w.t, w.owner.QueryRow(ctx, `SELECT memory_id FROM proposals WHERE batch_id = $1 AND state = 'applied'`, r.BatchID).Scan(&id))
 	return id
+}
+
+// What was noted in a session is listed by what is left of its importance, too.
+func TestSessionNotesAreRankedByTheImportanceOfNow(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	day := 24 * time.Hour
+	turn := w.hear("The office moves in spring.", "s1")
+	note := func(subject string) uuid.UUID {
+		return w.created(*with(semantic(subject+" is decided", subject, "is", "decided", always), func(m *schema.MemoryRecord) { m.Session = "s1" }))
+	}
+	faded, fresh := note("the desk"), note("the lamp")
+	w.worth(faded, 0.9, false, w.now.Add(-60*day), time.Time{})
+	w.worth(fresh, 0.5, false, w.now.Add(-60*day), w.now.Add(-day))
+	for rate, want := range map[float64][]uuid.UUID{0: {fresh, faded}, 1: {faded, fresh}} {
+		notes, err := w.SessionNotes(ctx, store.Filter{Principal: w.p, Now: w.now, DailyDecay: rate}, []uuid.UUID{turn})
+		require.NoError(t, err)
+		require.Len(t, notes, 1)
+		require.Equal(t, want, notes[0].IDs, "at a rate of %v", rate)
+	}
 }

@@ -44,6 +44,20 @@ func TestEveryClassHasItsLimits(t *testing.T) {
 	}
 }
 
+// Without a class, a change has the limits of the pipeline.
+func TestChangesHaveTheLimitsOfThePipeline(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.exec(`CREATE TABLE seen (name text, setting text)`)
+	w.exec(`CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN
+		INSERT INTO seen SELECT s.name, s.setting FROM pg_settings s WHERE s.name LIKE '%_timeout'; RETURN NULL; END $$`)
+	w.exec(`CREATE TRIGGER zzz_see AFTER INSERT ON ingest_batches FOR EACH STATEMENT EXECUTE FUNCTION see()`)
+	w.memory("the kestrel nests in the tower")
+	for name, want := range map[string]int{"statement_timeout": 30_000, "lock_timeout": 20_000, "idle_in_transaction_session_timeout": 60_000} {
+		require.Equal(t, 1, w.count("seen", "name = $1 AND setting::int = $2", name, want), name)
+	}
+}
+
 func TestAStatementAtItsLimitIsNoOutage(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
@@ -98,5 +112,6 @@ func TestATransactionDoesNotWaitForItsClientForever(t *testing.T) {
 		return second(tx.Exec(context.Background(), `SELECT 1`))
 	})
 	require.Error(t, err)
+	require.True(t, store.IsTimeout(err), "%v", err)
 	require.NoError(t, s.Ping(ctx))
 }

@@ -51,6 +51,17 @@ func TestEveryMemoryHasProvenance(t *testing.T) {
 	require.Equal(t, []schema.Ref{{Kind: "tool_call", Ref: "call-7"}}, memory.PayloadEvidence(w.facts(called)[0].Payload))
 }
 
+// A record that a revision writes rests on the evidence of the request, where it names none itself.
+func TestARevisedFactHasTheEvidenceOfItsRevision(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	old := w.created(likes(t, "", "go", always))
+	next := record(t, `{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "subject": "Ana",
+		"predicate": "prefers_language", "object": "rust", "validity": {"mode": "global"}}}`)
+	r := w.applied(w.revision(schema.ReviseSupersede, &next, schema.Target{ID: old.String(), IfVersion: 1}))
+	require.Equal(t, heard, memory.PayloadEvidence(w.get(uuid.MustParse(r.Created[0])).Payload))
+}
+
 // How a memory was handed in says nothing for it: the sources that are weighed against each other stay the same.
 func TestBeingHandedInIsNoFurtherSource(t *testing.T) {
 	t.Parallel()

@@ -118,6 +118,8 @@ func TestPutKeepsTheKeyID(t *testing.T) {
 	next := with(likes(t, "", "rust", always), func(m *schema.MemoryRecord) { m.ID, m.KeyID = "", "kms/5" })
 	r := w.applied(w.revision(schema.ReviseSupersede, next, schema.Target{ID: town.String(), IfVersion: 1}))
 	require.Equal(t, "kms/5", w.get(uuid.MustParse(r.Created[0])).KeyID)
+	w.forgetAll(w.forgets(schema.ForgetErase, onlyNamed(id)))
+	require.Empty(t, w.get(id).KeyID, "it goes with the payload")
 }
 
 func (w *world) putInput(records ...schema.MemoryRecord) store.PutInput {

@@ -454,9 +454,13 @@ func TestSection15_2CanonicalStructures(t *testing.T) {
 		require.NotZero(t, m.Lifecycle.Decay.Curve)
 		require.NotZero(t, m.Lifecycle.Decay.HalfLifeSeconds)
 		require.NotEmpty(t, m.Provenance.Sources)
-		var payload struct{ Kind schema.MemoryType }
+		var payload struct {
+			Kind     schema.MemoryType
+			Timeline []json.RawMessage
+		}
 		require.NoError(t, json.Unmarshal(m.Payload, &payload))
 		require.Equal(t, m.Type, payload.Kind)
+		require.Equal(t, m.Type == schema.TypeEpisodic, len(payload.Timeline) > 0, "an episode has an event")
 	}
 	require.NotZero(t, types[schema.TypeEpisodic])
 	require.NotZero(t, types[schema.TypeSemantic])

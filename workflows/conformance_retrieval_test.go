@@ -102,8 +102,8 @@ func TestSection15_8TaskDescriptor(t *testing.T) {
 		req := schema.RecallRequest{Query: "ld: cache mismatch", Task: &schema.Task{ErrorSignature: "ld: cache mismatch"},
 			Types: []schema.MemoryType{schema.TypeCompetence}}
 		require.ElementsMatch(t, []string{linux, macos}, found(ask(req)))
-		req.Types = []schema.MemoryType{schema.TypePlanGraph}
-		require.Subset(t, []string{plan}, found(ask(req)))
+		req.Task.Intent, req.Types = "publish_release", []schema.MemoryType{schema.TypePlanGraph}
+		require.Equal(t, []string{plan}, found(ask(req)))
 	})
 }
 

@@ -1,7 +1,18 @@
 package workflows
 
+import (
+	"context"
+
+	"go.temporal.io/sdk/client"
+)
+
 // RenewReview is renewReview, for tests.
 var RenewReview = renewReview
 
 // OfTenant is ofTenant, for tests.
 var OfTenant = ofTenant
+
+// Cancellable checks that callers may cancel a run, for tests.
+func Cancellable(ctx context.Context, c client.Client, callers Callers, kind, workflowID string) error {
+	return nexusHandlers{callers: callers}.cancellable(ctx, c, kind, workflowID, "")
+}

@@ -15,7 +15,7 @@ var modifying *activities.Modifying
 // Modify applies patches.
 func Modify(ctx workflow.Context, req schema.ModifyRequest) (schema.ModifyResult, error) {
 	return runOperation[schema.ModifyResult](ctx, operation{kind: KindModify, common: req.Operation, request: &req,
-		step: modifying.Modify, summary: "modify"})
+		step: modifying.Modify, summary: "modify", release: func() { clear(req.Patches) }})
 }
 
 // StartModify starts a Modify run, or joins the one that has the same request.

@@ -40,6 +40,8 @@ type operation struct {
 	request request
 	step    any // the activity: takes an activities.OperationRef and returns the result
 	summary string
+	// release empties what may be large in the request: the SDK keeps the request while the workflow runs. May be nil.
+	release func()
 }
 
 // request is what an operation is started with.
@@ -70,6 +72,9 @@ func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 	shown.begin(ctx, PhaseWrite, op.summary, p)
 	ref, err := accept(ctx, op, shown.lean)
 	op.request = nil // it is in Postgres
+	if op.release != nil {
+		op.release()
+	}
 	if err == nil {
 		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions(op.summary, infrastructureAttempts)), op.step, ref).Get(ctx, &result)
 	}

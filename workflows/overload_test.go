@@ -79,37 +79,49 @@ func TestOverloadWaits(t *testing.T) {
 
 // Once its texts are staged, a run that waits keeps none of them in the worker's memory.
 func TestARunKeepsNoContentAfterStaging(t *testing.T) {
-	reached, release := make(chan struct{}, 100), make(chan struct{})
-	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
-	options := config.Config{MaxConns: 12, Slots: 40}.WorkerOptions()
-	options.Interceptors = []interceptor.WorkerInterceptor{&hook{around: func(ctx context.Context, name string, run func() (any, error)) (any, error) {
-		if name == "ExtractFacts" {
-			reached <- struct{}{}
-			<-release
-		}
-		return run()
-	}}}
-	h.StartWorkerWith(t, options)
-	t.Cleanup(sync.OnceFunc(func() { close(release) }))
-	inUse := func() uint64 {
-		for range 3 {
-			runtime.GC()
-		}
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
-	}
 	const runs, size = 20, 200 << 10
-	before := inUse()
-	for i := range runs {
-		req := testkit.Request(testkit.Principal(), schema.SourceMemory, strings.Repeat(fmt.Sprintf("Hall %d is long. ", i), size/16))
-		_, err := workflows.StartIngest(t.Context(), h.Temporal, h.TaskQueue, req)
-		require.NoError(t, err)
+	text := func(i int) string { return strings.Repeat(fmt.Sprintf("Hall %d is long. ", i), size/16) }
+	for activity, start := range map[string]func(h *testkit.Harness, i int) error{
+		"ExtractFacts": func(h *testkit.Harness, i int) error {
+			_, err := workflows.StartIngest(t.Context(), h.Temporal, h.TaskQueue, testkit.Request(testkit.Principal(), schema.SourceMemory, text(i)))
+			return err
+		},
+		"Put": func(h *testkit.Harness, i int) error {
+			_, err := workflows.StartPut(t.Context(), h.Temporal, h.TaskQueue, putRequest(t, testkit.Principal(), putSkill("walk", text(i))))
+			return err
+		},
+	} {
+		t.Run(activity, func(t *testing.T) {
+			reached, release := make(chan struct{}, 100), make(chan struct{})
+			h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
+			options := config.Config{MaxConns: 12, Slots: 40}.WorkerOptions()
+			options.Interceptors = []interceptor.WorkerInterceptor{&hook{around: func(ctx context.Context, name string, run func() (any, error)) (any, error) {
+				if name == activity {
+					reached <- struct{}{}
+					<-release
+				}
+				return run()
+			}}}
+			h.StartWorkerWith(t, options)
+			t.Cleanup(sync.OnceFunc(func() { close(release) }))
+			inUse := func() uint64 {
+				for range 3 {
+					runtime.GC()
+				}
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				return m.HeapAlloc
+			}
+			before := inUse()
+			for i := range runs {
+				require.NoError(t, start(h, i))
+			}
+			for range runs {
+				<-reached
+			}
+			held := int64(inUse()) - int64(before)
+			t.Logf("%d runs of %d bytes hold %d", runs, size, held)
+			require.Less(t, held, int64(runs*size), "less than the texts themselves")
+		})
 	}
-	for range runs {
-		<-reached
-	}
-	held := int64(inUse()) - int64(before)
-	t.Logf("%d runs of %d bytes hold %d", runs, size, held)
-	require.Less(t, held, int64(runs*size), "less than the texts themselves")
 }

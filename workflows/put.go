@@ -15,7 +15,7 @@ var putting *activities.Putting
 // Put writes full records.
 func Put(ctx workflow.Context, req schema.PutRequest) (schema.PutResult, error) {
 	return runOperation[schema.PutResult](ctx, operation{kind: KindPut, common: req.Operation, request: &req,
-		step: putting.Put, summary: "put"})
+		step: putting.Put, summary: "put", release: func() { clear(req.Records) }})
 }
 
 // StartPut starts a Put run, or joins the one that has the same request.

@@ -14,8 +14,13 @@ var revising *activities.Revising
 
 // Revise revises what is known.
 func Revise(ctx workflow.Context, req schema.ReviseRequest) (schema.ReviseResult, error) {
+	release := func() {
+		if req.Record != nil {
+			*req.Record = schema.MemoryRecord{}
+		}
+	}
 	return runOperation[schema.ReviseResult](ctx, operation{kind: KindRevise, common: req.Operation, request: &req,
-		step: revising.Revise, summary: reviseSummary(req)})
+		step: revising.Revise, summary: reviseSummary(req), release: release})
 }
 
 // StartRevise starts a Revise run, or joins the one that has the same request.

@@ -1,10 +1,14 @@
 package config_test
 
 import (
+	"context"
 	"encoding/base64"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +21,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/local"
 	"github.com/mneme/mneme/inference/openai"
 	"github.com/mneme/mneme/internal/config"
@@ -168,7 +173,61 @@ func TestTheRerankerIsTheOneNamed(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, name != "off", brain.Reranking.Reranker != nil, name)
 		require.Equal(t, blend, brain.Reranking.Blend, name)
+		require.Equal(t, name == "model", brain.Reranking.Summarizer != nil, "a model that reranks sums up, too: %s", name)
 	}
+}
+
+// All calls of an endpoint go through the process's one gate, also those of an embedder with prefixes and a cache; a
+// question does not wait.
+func TestAnEndpointIsAskedThroughTheGate(t *testing.T) {
+	clean(t)
+	var asked atomic.Int32
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		w.WriteHeader(http.StatusBadRequest)
+	}))
+	t.Cleanup(endpoint.Close)
+	for name, value := range map[string]string{"MNEME_BRAIN": "openai", "MNEME_EMBEDDER": "openai", "MNEME_OPENAI_BASE_URL": endpoint.URL, "MNEME_OPENAI_CHAT_MODEL": "chat",
+		"MNEME_OPENAI_EMBEDDING_MODEL": "emb", "MNEME_OPENAI_EMBEDDING_DIMENSIONS": "8", "MNEME_EMBED_QUERY_PREFIX": "query: ", "MNEME_EMBED_PASSAGE_PREFIX": "passage: "} {
+		t.Setenv(name, value)
+	}
+	c, err := config.Load()
+	require.NoError(t, err)
+	c.Gate = inference.NewGate(1)
+	occupied, leave := make(chan struct{}), make(chan struct{})
+	go func() {
+		_, _, _ = c.Gate.Extractor(occupant{occupied, leave}).Extract(context.Background(), inference.Source{})
+	}()
+	<-occupied
+	defer close(leave)
+	brain, err := c.NewBrain(t.Context())
+	require.NoError(t, err)
+	brief := func() context.Context {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		t.Cleanup(cancel)
+		return ctx
+	}
+	_, _, err = brain.Extractor.Extract(brief(), inference.Source{Content: "x"})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	_, _, err = brain.Decider.Decide(brief(), memory.Fact{Content: "x"}, []memory.Neighbor{{ID: "y"}})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	_, _, err = brain.Embedder.Embed(brief(), []string{"x"})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Zero(t, asked.Load(), "no one was asked")
+	bounded, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	_, _, err = inference.EmbedQuery(bounded, brain.Embedder, "x")
+	require.Error(t, err)
+	require.Positive(t, asked.Load(), "a question does not wait")
+}
+
+// occupant stays at work until it may leave.
+type occupant struct{ occupied, leave chan struct{} }
+
+func (o occupant) Extract(context.Context, inference.Source) (memory.Extraction, inference.Usage, error) {
+	close(o.occupied)
+	<-o.leave
+	return memory.Extraction{}, inference.Usage{}, nil
 }
 
 func TestTheStacksEnvFileFillsInWhatIsNotSet(t *testing.T) {

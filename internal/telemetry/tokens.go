@@ -14,6 +14,7 @@ const (
 	useDecide  = "decide"
 	useEmbed   = "embed"
 	useRerank  = "rerank"
+	useSummary = "summary"
 )
 
 // Count returns the brain with its calls and tokens counted. They are counted where a model answers: a
@@ -32,6 +33,9 @@ func (m *Metrics) Count(brain inference.Brain) inference.Brain {
 	}
 	if brain.Reranking.Reranker != nil {
 		brain.Reranking.Reranker = reranker{brain.Reranking.Reranker, m}
+	}
+	if brain.Reranking.Summarizer != nil {
+		brain.Reranking.Summarizer = summarizer{brain.Reranking.Summarizer, m}
 	}
 	return brain
 }
@@ -135,5 +139,17 @@ type reranker struct {
 func (r reranker) Rerank(ctx context.Context, query string, texts []string) (map[int]float64, inference.Usage, error) {
 	out, usage, err := r.Reranker.Rerank(ctx, query, texts)
 	r.metrics.spent(useRerank, usage, err)
+	return out, usage, err
+}
+
+type summarizer struct {
+	inference.Summarizer
+	metrics *Metrics
+}
+
+// Summarize implements inference.Summarizer.
+func (s summarizer) Summarize(ctx context.Context, query string, texts []string) (string, inference.Usage, error) {
+	out, usage, err := s.Summarizer.Summarize(ctx, query, texts)
+	s.metrics.spent(useSummary, usage, err)
 	return out, usage, err
 }

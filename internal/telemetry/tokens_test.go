@@ -1,0 +1,38 @@
+package telemetry_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/inference"
+)
+
+// ranker is a model that reranks and sums up.
+type ranker struct{}
+
+func (ranker) Rerank(context.Context, string, []string) (map[int]float64, inference.Usage, error) {
+	return nil, inference.Usage{Model: "chat-1", Calls: 1, PromptTokens: 5}, nil
+}
+
+func (ranker) Summarize(context.Context, string, []string) (string, inference.Usage, error) {
+	return "It is so.", inference.Usage{Model: "chat-1", Calls: 1, PromptTokens: 9, CompletionTokens: 4}, nil
+}
+
+// What a recall asks of a model costs tokens, too.
+func TestRerankingAndSummariesAreCounted(t *testing.T) {
+	t.Parallel()
+	m := newMetrics(t)
+	brain := m.Count(inference.Brain{Reranking: inference.Reranking{Reranker: ranker{}, Summarizer: ranker{}}})
+	_, _, err := brain.Reranking.Reranker.Rerank(t.Context(), "q", []string{"x"})
+	require.NoError(t, err)
+	text, _, err := brain.Reranking.Summarizer.Summarize(t.Context(), "q", []string{"x"})
+	require.NoError(t, err)
+	require.Equal(t, "It is so.", text)
+	is(t, m, 5, "mneme_model_tokens_total", "use", "rerank", "direction", "prompt")
+	is(t, m, 9, "mneme_model_tokens_total", "use", "summary", "direction", "prompt")
+	is(t, m, 4, "mneme_model_tokens_total", "use", "summary", "direction", "completion")
+	is(t, m, 1, "mneme_model_calls_total", "use", "summary", "outcome", "ok")
+	require.Nil(t, m.Count(inference.Brain{}).Reranking.Summarizer)
+}
