@@ -27,13 +27,14 @@ type app struct {
 	in          io.Reader
 	out, errOut io.Writer
 
-	cfg     config.Config       // its principal is what the flags say
-	trust   schema.TrustContext // what the flags say
-	cfgErr  error
-	json    bool
-	timeout time.Duration
-	probe   time.Duration // bounds the look at Postgres and the question to a worker; 0 is probeTimeout
-	started bool          // flags and arguments were understood
+	cfg      config.Config       // its principal is what the flags say
+	trust    schema.TrustContext // what the flags say
+	cfgErr   error
+	json     bool
+	timeout  time.Duration
+	patience float64       // multiplies the deadlines of a recall; 0 is 1
+	probe    time.Duration // bounds the look at Postgres and the question to a worker; 0 is probeTimeout
+	started  bool          // flags and arguments were understood
 
 	interrupted string     // what to say of an interrupt
 	told        sync.Map   // what noteOnce has said
@@ -169,7 +170,7 @@ func (a *app) recaller(ctx context.Context) (*recall.Recaller, error) {
 		return nil, err
 	}
 	return &recall.Recaller{TrustKey: a.cfg.TrustKey, Policy: policy, Store: st, Index: index, Embedder: a.cfg.QueryEmbedder(st, index, brain.Embedder), Reranking: brain.Reranking,
-		With: a.cfg.RecallWith, Without: a.cfg.RecallWithout, DailyDecay: a.cfg.ImportanceDecay}, nil
+		With: a.cfg.RecallWith, Without: a.cfg.RecallWithout, DailyDecay: a.cfg.ImportanceDecay, Patience: a.patience}, nil
 }
 
 // watchEvery is how often a run that is waited for is looked at.

@@ -68,7 +68,7 @@ func (c *cli) run(args ...string) outcome { return c.runWith(context.Background(
 func (c *cli) runWith(ctx context.Context, stdin string, args ...string) outcome {
 	c.t.Helper()
 	var out, errOut bytes.Buffer
-	a := &app{in: strings.NewReader(stdin), out: &out, errOut: &errOut, cfg: c.cfg, probe: c.probe}
+	a := &app{in: strings.NewReader(stdin), out: &out, errOut: &errOut, cfg: c.cfg, probe: c.probe, patience: 10}
 	code := a.run(ctx, args)
 	return outcome{t: c.t, code: code, out: out.String(), err: errOut.String()}
 }

@@ -5,23 +5,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	pgxvec "github.com/pgvector/pgvector-go/pgx"
 )
 
 // OpenTraced opens a store whose statements a test can listen to.
 func OpenTraced(ctx context.Context, url string, tracer pgx.QueryTracer) (*Store, error) {
-	pc, err := pgxpool.ParseConfig(url)
-	if err != nil {
-		return nil, err
-	}
-	pc.ConnConfig.RuntimeParams["role"] = AppRole
-	pc.AfterConnect = pgxvec.RegisterTypes
-	pc.ConnConfig.Tracer = tracer
-	pool, err := pgxpool.NewWithConfig(ctx, pc)
-	if err != nil {
-		return nil, err
-	}
-	return &Store{pool: pool}, nil
+	return Open(ctx, Config{URL: url, Configure: func(pc *pgxpool.Config) { pc.ConnConfig.Tracer = tracer }})
 }
 
 // SearchText ranks by a query's words alone.
