@@ -473,13 +473,13 @@ func TestNothingUnauthorisedLeaks(t *testing.T) {
 	w.twin = newLeakTwin(t, around(), w.rows)
 	w.store = openWatched(t, url)
 	for _, text := range leakPolicies {
-		var policy *memory.Policy
+		var rules *memory.Policy
 		if text != "" {
 			var err error
-			policy, err = memory.ParsePolicy([]byte(text))
+			rules, err = memory.ParsePolicy([]byte(text))
 			require.NoError(t, err)
 		}
-		w.policy = append(w.policy, policy)
+		w.policy = append(w.policy, rules)
 	}
 	w.allOn = recall.Stages()
 	w.without = slices.Concat(recall.Channels(), recall.Stages(), leakSupplements, []string{"redact", "rescue_transcripts", "rescue_artifacts"})

@@ -27,9 +27,9 @@ func (w *world) keepSecret(content string, s schema.Sensitivity, summary string)
 	return uuid.MustParse(out.Items[0].ID)
 }
 
-func (w *world) obey(policy string) {
+func (w *world) obey(text string) {
 	w.t.Helper()
-	p, err := memory.ParsePolicy([]byte(policy))
+	p, err := memory.ParsePolicy([]byte(text))
 	require.NoError(w.t, err)
 	w.Policy = func() *memory.Policy { return p }
 }

@@ -214,11 +214,11 @@ func (a *app) outcome(ctx context.Context, started workflows.Started, out *remem
 // accepted says what is known of a candidate without the run: how it is classified, and so what recall
 // withholds. The rules are those of the command line's own policy file.
 func (a *app) accepted(req schema.IngestRequest, out *remembered) {
-	policy, err := a.policyInForce()
+	rules, err := a.policyInForce()
 	if err != nil { // the memory is stored all the same; detectors do without rules
-		policy = func() *memory.Policy { return nil }
+		rules = func() *memory.Policy { return nil }
 	}
-	cl := memory.Admit(req.Candidates[0], req.Principal, req.Visibility, policy()).Classification
+	cl := memory.Admit(req.Candidates[0], req.Principal, req.Visibility, rules()).Classification
 	out.Withheld, out.Detected = memory.IsWithheld(cl.Sensitivity), cl.Detected
 	out.Message = words.Accepted(schema.CandidateOutcome{Deduped: out.Deduped, Recalled: out.Recalled, Withheld: out.Withheld,
 		Sensitivity: cl.Sensitivity, Detected: cl.Detected})

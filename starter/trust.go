@@ -45,11 +45,11 @@ func (a *app) clearance(limit string) (memory.Clearance, error) {
 	if err := req.Validate(); err != nil {
 		return memory.Clearance{}, err
 	}
-	policy, err := a.readPolicy(a.cfg.PolicyFile)
+	rules, err := a.readPolicy(a.cfg.PolicyFile)
 	if err != nil {
 		return memory.Clearance{}, err
 	}
-	c := policy.Trust().Clear(req, a.cfg.TrustKey, time.Now())
+	c := rules.Trust().Clear(req, a.cfg.TrustKey, time.Now())
 	a.noteTrust(c.Meta())
 	return c, nil
 }
@@ -164,8 +164,8 @@ func (a *app) needTrustKey() error {
 
 // policyInForce is the rules file as the process found it.
 func (a *app) policyInForce() (func() *memory.Policy, error) {
-	policy, err := a.readPolicy(a.cfg.PolicyFile)
-	return func() *memory.Policy { return policy }, err
+	rules, err := a.readPolicy(a.cfg.PolicyFile)
+	return func() *memory.Policy { return rules }, err
 }
 
 // readPolicy reads a rules file; no path means no rules.

@@ -127,11 +127,11 @@ func (r *revising) decide(ctx context.Context) (*schema.ReviseResult, error) {
 	if r.rows, err = r.lockRows(ctx, req.Principal, known); err != nil {
 		return nil, err
 	}
-	revision, err := r.revision(ctx, claims)
+	asked, err := r.revision(ctx, claims)
 	if err != nil {
 		return nil, err
 	}
-	r.plan = memory.PlanRevision(revision)
+	r.plan = memory.PlanRevision(asked)
 	if r.plan.Status != schema.ReviseApplied {
 		return r.refuseFor(ctx, r.plan.Status, r.plan.Why, r.plan.Conflicts)
 	}

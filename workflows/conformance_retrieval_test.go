@@ -143,7 +143,7 @@ func TestSection15_8Redaction(t *testing.T) {
 	ids := o.putAll(`{"type": "semantic", "category": "decision", "sensitivity": "high", "confidence": 0.9, "safe_summary": "Dana's salary is on record",
 		"payload": {"kind": "semantic", "subject": "Dana's salary", "predicate": "is", "object": "ninety thousand", "validity": {"mode": "global"},
 		"evidence": [{"kind": "human", "ref": "Ana"}]}}`)
-	for policy, want := range map[string]struct {
+	for file, want := range map[string]struct {
 		redacted schema.Redaction
 		content  string
 	}{
@@ -153,8 +153,8 @@ func TestSection15_8Redaction(t *testing.T) {
 	} {
 		var rules *memory.Policy
 		var err error
-		if policy != "" {
-			rules, err = memory.ParsePolicy([]byte(policy))
+		if file != "" {
+			rules, err = memory.ParsePolicy([]byte(file))
 			require.NoError(t, err)
 		}
 		r := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder,
@@ -164,12 +164,12 @@ func TestSection15_8Redaction(t *testing.T) {
 		require.NoError(t, err)
 		encoded, err := json.Marshal(answer)
 		require.NoError(t, err)
-		require.NotContains(t, string(encoded), "ninety", policy)
+		require.NotContains(t, string(encoded), "ninety", file)
 		if want.redacted == "" {
 			require.Empty(t, answer.Results)
 			continue
 		}
-		require.Len(t, answer.Results, 1, policy)
+		require.Len(t, answer.Results, 1, file)
 		got := answer.Results[0]
 		require.Equal(t, []any{ids[0], want.redacted, want.content, schema.SensitivityHigh},
 			[]any{got.ID, got.Redacted, got.Content, got.Sensitivity})
