@@ -23,6 +23,9 @@ import (
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/vector"
@@ -77,7 +80,7 @@ func (w *world) stage(n int) (schema.IngestAck, activities.Range) {
 
 func (w *world) stageRequest(req schema.IngestRequest) (schema.IngestAck, activities.Range) {
 	w.t.Helper()
-	staging := &activities.Staging{Store: w.store, Policy: memory.DefaultWritePolicy(), MaxAttempts: 3}
+	staging := &activities.Staging{Store: w.store, Policy: proposals.DefaultWritePolicy(), MaxAttempts: 3}
 	ack, err := staging.StageCandidates(ctx, activities.StageRequest{OperationID: uuid.NewString(), WorkflowID: "wf", Request: req})
 	require.NoError(w.t, err)
 	return ack.Ack(), activities.Range{Tenant: "t", BatchID: ack.BatchID, From: 0, To: len(ack.MemoryIDs)}
@@ -231,7 +234,7 @@ func TestACandidateThatKeepsFailingDies(t *testing.T) {
 func spread(t *testing.T, want, got time.Duration) {
 	t.Helper()
 	require.GreaterOrEqual(t, got, want)
-	require.LessOrEqual(t, got, want+memory.RetryJitterMax)
+	require.LessOrEqual(t, got, want+lifecycle.RetryJitterMax)
 }
 
 func TestThrottlingCostsNoAttemptAndIsWaitedFor(t *testing.T) {
@@ -342,7 +345,7 @@ func TestASlowModelCallStillSendsHeartbeats(t *testing.T) { // alone, for the co
 func TestExtractCutsAndChecksWhatItGets(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	long := make([]byte, memory.MaxExtractInput+100)
+	long := make([]byte, normalize.MaxExtractInput+100)
 	for i := range long {
 		long[i] = 'a' + byte(i%7)
 	}
@@ -350,7 +353,7 @@ func TestExtractCutsAndChecksWhatItGets(t *testing.T) {
 	e := &extractor{}
 	out, err := run[activities.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: e}).ExtractFacts, r)
 	require.NoError(t, err)
-	require.Len(t, []rune(e.seen[0]), memory.MaxExtractInput)
+	require.Len(t, []rune(e.seen[0]), normalize.MaxExtractInput)
 	require.Contains(t, e.seen[0], "[truncated]")
 	require.Zero(t, out.Facts, "a fact of 12,000 characters is none")
 	require.Equal(t, 3, out.Warnings, "the rules read what no fact was left of")
@@ -552,10 +555,10 @@ func TestStagingNarrowsAndRefuses(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, schema.ModeFrozen, b.Policy.Mode)
 	require.False(t, b.Policy.AllowUpdateDelete)
-	require.InDelta(t, memory.DefaultMinFactConfidence, b.Policy.MinFactConfidence, 1e-6, "a request can only narrow")
+	require.InDelta(t, proposals.DefaultMinFactConfidence, b.Policy.MinFactConfidence, 1e-6, "a request can only narrow")
 	require.Equal(t, schema.VisibilityPrivate, b.Visibility)
 
-	_, err = (&activities.Staging{Store: w.store, Policy: memory.DefaultWritePolicy(), MaxAttempts: 3}).StageCandidates(ctx,
+	_, err = (&activities.Staging{Store: w.store, Policy: proposals.DefaultWritePolicy(), MaxAttempts: 3}).StageCandidates(ctx,
 		activities.StageRequest{OperationID: "op", Request: schema.IngestRequest{Principal: p, Candidates: []schema.Candidate{{Content: canary + "\x00"}}}})
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
@@ -690,12 +693,12 @@ func TestAnEmbedderThatLeavesOneOut(t *testing.T) {
 	var record schema.MemoryRecord
 	require.NoError(t, record.UnmarshalJSON([]byte(`{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "tea",
 		"predicate": "is_served", "object": "hot", "validity": {"mode": "global"}}}`)))
-	put, err := run[schema.PutResult](w, (&activities.Putting{Store: w.store, Embedder: embedder, Policy: memory.DefaultWritePolicy()}).Put,
+	put, err := run[schema.PutResult](w, (&activities.Putting{Store: w.store, Embedder: embedder, Policy: proposals.DefaultWritePolicy()}).Put,
 		accept("put", schema.PutRequest{Operation: op, Records: []schema.MemoryRecord{record}}))
 	require.NoError(t, err)
 	require.Equal(t, schema.PutCreated, put.Items[0].Status)
 	content := "Tea is served cold."
-	modified, err := run[schema.ModifyResult](w, (&activities.Modifying{Store: w.store, Embedder: embedder, Policy: memory.DefaultWritePolicy()}).Modify,
+	modified, err := run[schema.ModifyResult](w, (&activities.Modifying{Store: w.store, Embedder: embedder, Policy: proposals.DefaultWritePolicy()}).Modify,
 		accept("modify", schema.ModifyRequest{Operation: op, Patches: []schema.Patch{{ID: put.Items[0].ID, Content: &content}}}))
 	require.NoError(t, err)
 	require.Equal(t, schema.PatchUpdated, modified.Results[0].Status)

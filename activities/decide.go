@@ -13,6 +13,9 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/intake"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -252,7 +255,7 @@ func (a *Decision) neighbors(
 
 func (a *Decision) decide(ctx context.Context, d decidable) ([]store.Decided, error) {
 	out := make([]store.Decided, 0, len(d.ordinals))
-	source := memory.Normalize(d.Content).Hash
+	source := normalize.Normalize(d.Content).Hash
 	for i, n := range d.ordinals {
 		fact, neighbors := d.Facts[n], d.neighbors[i]
 		proposal, usage, err := a.propose(ctx, fact, neighbors, d.visibility)
@@ -260,7 +263,7 @@ func (a *Decision) decide(ctx context.Context, d decidable) ([]store.Decided, er
 			return nil, err
 		}
 		if proposal.Action == schema.ActionAdd && memory.States(d.Type) &&
-			bytes.Equal(memory.Normalize(fact.Content).Hash, source) {
+			bytes.Equal(normalize.Normalize(fact.Content).Hash, source) {
 			proposal = memory.Proposal{
 				Action:     schema.ActionNone,
 				Confidence: 1,
@@ -287,9 +290,9 @@ func (a *Decision) propose(
 	visibility schema.Visibility,
 ) (memory.Proposal, inference.Usage, error) {
 	if fact.Retracts {
-		return memory.CheckProposal(memory.FindRetracted(fact, neighbors), neighbors), inference.Usage{}, nil
+		return intake.CheckProposal(proposals.FindRetracted(fact, neighbors), neighbors), inference.Usage{}, nil
 	}
-	hash := memory.Normalize(fact.Content).Hash
+	hash := normalize.Normalize(fact.Content).Hash
 	others := make([]memory.Neighbor, 0, len(neighbors))
 	add := memory.Proposal{Action: schema.ActionAdd, Confidence: fact.Confidence, Reason: "nothing similar is known"}
 	for _, n := range neighbors {
@@ -298,7 +301,7 @@ func (a *Decision) propose(
 			continue
 		}
 		known := memory.Proposal{Action: schema.ActionNone, TargetID: n.ID, Confidence: 1, Reason: "already known: identical"}
-		p := memory.KeepLasting(known, neighbors, visibility)
+		p := proposals.KeepLasting(known, neighbors, visibility)
 		if p.Action == schema.ActionNone {
 			return p, inference.Usage{}, nil
 		}
@@ -311,26 +314,26 @@ func (a *Decision) propose(
 	if err != nil {
 		return memory.Proposal{}, usage, err
 	}
-	proposal = memory.CheckProposal(proposal, others)
+	proposal = intake.CheckProposal(proposal, others)
 	if usage != (inference.Usage{}) { // a model was asked
 		if proposal, err = vouched(ctx, proposal, fact, others); err != nil {
 			return memory.Proposal{}, usage, err
 		}
 	}
-	return memory.KeepLasting(proposal, others, visibility), usage, nil
+	return proposals.KeepLasting(proposal, others, visibility), usage, nil
 }
 
 // vouched is what becomes of a model's proposal: the rules decide where it could not be used, since a fact is
 // not lost because a model answered badly, and no change is made on the word of a model alone.
 func vouched(ctx context.Context, p memory.Proposal, fact memory.Fact, neighbors []memory.Neighbor) (memory.Proposal, error) {
-	if !memory.Unusable(p) {
-		return memory.Vouch(p, fact, neighbors), nil
+	if !proposals.Unusable(p) {
+		return proposals.Vouch(p, fact, neighbors), nil
 	}
 	byRules, _, err := rules.Decider{}.Decide(ctx, fact, neighbors)
 	if err != nil {
 		return memory.Proposal{}, err
 	}
-	byRules = memory.CheckProposal(byRules, neighbors)
+	byRules = intake.CheckProposal(byRules, neighbors)
 	byRules.Warnings = append(
 		slices.Clone(p.Warnings),
 		"proposal: the model's decision could not be used ("+p.Reason+"); the rules decided",

@@ -10,6 +10,9 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/intake"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -78,14 +81,14 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r Range) (ExtractResult, 
 		return a.Store.SaveExtractions(ctx, r.Tenant, done, now(a.Now))
 	})
 	more, err := each(ctx, todo, a.Concurrency, time.Now().Add(partialAfter), func(ctx context.Context, e store.Extractable) error {
-		text, truncated := memory.TruncateForExtraction(e.Source.Content)
+		text, truncated := normalize.TruncateForExtraction(e.Source.Content)
 		e.Source.Content = text
 		extraction, usage, err := extractor.Extract(ctx, e.Source)
 		if err != nil {
 			return out.failed(ctx, e.CandidateID, "extract", err, usage)
 		}
 		out.answered()
-		extraction = memory.CheckExtraction(extraction)
+		extraction = intake.CheckExtraction(extraction)
 		if usage != (inference.Usage{}) { // a model was asked
 			if extraction, err = believed(ctx, extraction, e.Source); err != nil {
 				return err
@@ -120,7 +123,7 @@ func (noExtractor) Extract(context.Context, inference.Source) (memory.Extraction
 // believed is what is kept of a model's extraction. Where nothing is left of an answer that was not as it should
 // be, the rules read the source: nothing that was said is lost because a model answered badly.
 func believed(ctx context.Context, e memory.Extraction, src inference.Source) (memory.Extraction, error) {
-	e = memory.VouchRetractions(e, src.Content)
+	e = proposals.VouchRetractions(e, src.Content)
 	if len(e.Facts) > 0 || len(e.Warnings) == 0 {
 		return e, nil
 	}
@@ -128,7 +131,7 @@ func believed(ctx context.Context, e memory.Extraction, src inference.Source) (m
 	if err != nil {
 		return memory.Extraction{}, err
 	}
-	byRules = memory.CheckExtraction(byRules)
+	byRules = intake.CheckExtraction(byRules)
 	byRules.Warnings = append(
 		append(slices.Clone(e.Warnings), byRules.Warnings...),
 		"answer: no fact of the model's could be used; the rules read the source",

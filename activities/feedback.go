@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -12,7 +12,7 @@ import (
 // Reinforcing takes feedback on retrievals.
 type Reinforcing struct {
 	Store  *store.Store
-	Policy memory.WritePolicy
+	Policy proposals.WritePolicy
 	Now    func() time.Time
 }
 

@@ -21,7 +21,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mneme/mneme/inference"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/vector"
@@ -35,7 +36,7 @@ const (
 
 // Reasons of ErrTypeTokenRefused, with the errors that they stand for.
 var tokenReasons = map[string]error{
-	"malformed": memory.ErrTokenMalformed, "expired": memory.ErrTokenExpired, "other": memory.ErrTokenOther, "closed": store.ErrForgetClosed,
+	"malformed": lifecycle.ErrTokenMalformed, "expired": lifecycle.ErrTokenExpired, "other": lifecycle.ErrTokenOther, "closed": store.ErrForgetClosed,
 }
 
 // TokenError returns the error behind a reason of ErrTypeTokenRefused, or nil.
@@ -46,7 +47,7 @@ type Forgetting struct {
 	Store    *store.Store
 	Index    vector.Index
 	Embedder inference.Embedder // names the embedding space whose points go
-	Policy   memory.WritePolicy
+	Policy   proposals.WritePolicy
 	ReviewID func(tenant, batchID string) string // the workflow id of a batch's review
 	// RenewReview starts the review of a batch anew, in place of the run that waits.
 	RenewReview func(ctx context.Context, c client.Client, taskQueue, tenant, batchID string) error
@@ -74,7 +75,7 @@ func (a *Forgetting) frozen() error {
 	if !a.Policy.MutationsFrozen() {
 		return nil
 	}
-	return temporal.NewNonRetryableApplicationError(memory.ReasonMutationsFrozen, ErrTypeFrozen, nil)
+	return temporal.NewNonRetryableApplicationError(proposals.ReasonMutationsFrozen, ErrTypeFrozen, nil)
 }
 
 // SelectForget selects what an accepted request would forget. Ids and counts come back; the token
@@ -291,7 +292,7 @@ func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (Forg
 	}
 	if d.running > 0 {
 		attempt := int(activity.GetInfo(ctx).Attempt)
-		return ForgetRunsResult{}, pendingError(d.running, memory.RetryDelay(attempt, retryKey(ctx)), "")
+		return ForgetRunsResult{}, pendingError(d.running, lifecycle.RetryDelay(attempt, retryKey(ctx)), "")
 	}
 	return ForgetRunsResult{Next: carriers.Next}, nil
 }

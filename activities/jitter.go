@@ -8,10 +8,10 @@ import (
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 )
 
-// Jitter is the interceptor that spreads the retries of activities (memory.RetryDelay). A retry policy of
+// Jitter is the interceptor that spreads the retries of activities (lifecycle.RetryDelay). A retry policy of
 // Temporal's has no jitter: the attempt that fails says when the next one is due. An attempt that Temporal itself gives
 // up, because its heartbeats stopped or its time was over, says nothing: the next one follows by the policy alone.
 func Jitter() interceptor.WorkerInterceptor { return &jitter{} }
@@ -50,10 +50,10 @@ func delayed(err error, key string, attempt int32) error {
 	if own, ok := err.(*temporal.ApplicationError); ok { //nolint:errorlint // of one that is wrapped the server sees the wrapper
 		// It has a type and no more: a statement at its limit, an attempt without progress.
 		return temporal.NewApplicationErrorWithOptions(own.Message(), own.Type(), temporal.ApplicationErrorOptions{
-			Cause: own.Unwrap(), Category: own.Category(), NextRetryDelay: memory.RetryDelay(int(attempt), key)})
+			Cause: own.Unwrap(), Category: own.Category(), NextRetryDelay: lifecycle.RetryDelay(int(attempt), key)})
 	}
 	return temporal.NewApplicationErrorWithOptions(err.Error(), "", temporal.ApplicationErrorOptions{Cause: err,
-		NextRetryDelay: memory.RetryDelay(int(attempt), key)})
+		NextRetryDelay: lifecycle.RetryDelay(int(attempt), key)})
 }
 
 // retryKey names what an activity tries.

@@ -13,7 +13,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/store"
 )
 
@@ -25,7 +25,7 @@ func TestRetriesAreSpread(t *testing.T) {
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
 	require.ErrorIs(t, err, cause)
-	require.Equal(t, memory.RetryDelay(2, "ingest/a/1"), app.NextRetryDelay())
+	require.Equal(t, lifecycle.RetryDelay(2, "ingest/a/1"), app.NextRetryDelay())
 	require.Equal(t, cause.Error(), app.Message())
 	require.False(t, app.NonRetryable())
 	delays := map[time.Duration]bool{}
@@ -46,7 +46,7 @@ func TestRetriesAreSpread(t *testing.T) {
 		var was *temporal.ApplicationError
 		require.ErrorAs(t, typed, &was)
 		require.ErrorAs(t, delayed(typed, "ingest/a/1", 3), &app)
-		require.Equal(t, memory.RetryDelay(3, "ingest/a/1"), app.NextRetryDelay())
+		require.Equal(t, lifecycle.RetryDelay(3, "ingest/a/1"), app.NextRetryDelay())
 		require.Equal(t, []any{was.Type(), was.Message(), false}, []any{app.Type(), app.Message(), app.NonRetryable()})
 	}
 	wrapped := fmt.Errorf("drain: %w", timeout)
@@ -65,7 +65,7 @@ func TestTheInterceptorSpreadsRetries(t *testing.T) {
 	_, err := env.ExecuteActivity(fails)
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
-	require.GreaterOrEqual(t, app.NextRetryDelay(), memory.RetryBase)
-	require.LessOrEqual(t, app.NextRetryDelay(), memory.RetryBase+memory.RetryJitterMax)
+	require.GreaterOrEqual(t, app.NextRetryDelay(), lifecycle.RetryBase)
+	require.LessOrEqual(t, app.NextRetryDelay(), lifecycle.RetryBase+lifecycle.RetryJitterMax)
 	require.ErrorContains(t, err, "the database is away")
 }

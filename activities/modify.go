@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/mneme/mneme/inference"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -14,8 +16,8 @@ import (
 type Modifying struct {
 	Store    *store.Store
 	Embedder inference.Embedder
-	Policy   memory.WritePolicy
-	Rules    func() *memory.Policy
+	Policy   proposals.WritePolicy
+	Rules    func() *policy.Policy
 	Now      func() time.Time
 }
 
@@ -46,7 +48,7 @@ func (a *Modifying) embed(ctx context.Context, patches []schema.Patch) ([]*store
 	var at []int
 	for i, p := range patches {
 		if p.Content != nil {
-			texts, at = append(texts, memory.StorageContent(*p.Content)), append(at, i)
+			texts, at = append(texts, normalize.StorageContent(*p.Content)), append(at, i)
 		}
 	}
 	embeddings, err := embeddingsOf(ctx, a.Embedder, texts...)

@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/mneme/mneme/inference"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/store"
 )
 
@@ -147,9 +147,9 @@ func (o *outcomes[T]) close(ctx context.Context) error {
 		case o.waiting > 0:
 			o.wait = patience(attempt)
 		default:
-			o.wait = memory.RetryBackoff(int(attempt))
+			o.wait = lifecycle.RetryBackoff(int(attempt))
 		}
-		o.wait = min(o.wait, maxRetryAfter) + memory.RetryJitter(int(attempt), retryKey(ctx))
+		o.wait = min(o.wait, maxRetryAfter) + lifecycle.RetryJitter(int(attempt), retryKey(ctx))
 	}
 	if retryable+o.waiting > 0 {
 		return pendingError(retryable+o.waiting, o.wait, o.why)

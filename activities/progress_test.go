@@ -13,7 +13,7 @@ import (
 
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/inference/rules"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/vector"
@@ -235,7 +235,7 @@ func TestProposalsExpireByPages(t *testing.T) {
 	w := newWorld(t)
 	const n = store.ExpirePage + 20
 	ref := w.waiting(n)
-	reviewing := &activities.Reviewing{Store: w.store, Embedder: rules.New().Embedder, Policy: memory.DefaultWritePolicy()}
+	reviewing := &activities.Reviewing{Store: w.store, Embedder: rules.New().Embedder, Policy: proposals.DefaultWritePolicy()}
 	request := activities.ExpireRequest{ReviewRef: ref, Before: time.Now()}
 	open := func() int { return w.count("proposals", "state = 'blocked'") }
 	require.Equal(t, n, open())

@@ -6,6 +6,8 @@ import (
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -14,8 +16,8 @@ import (
 type Putting struct {
 	Store    *store.Store
 	Embedder inference.Embedder
-	Policy   memory.WritePolicy
-	Rules    func() *memory.Policy
+	Policy   proposals.WritePolicy
+	Rules    func() *policy.Policy
 	Now      func() time.Time
 }
 

@@ -9,7 +9,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mneme/mneme/inference"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -18,8 +19,8 @@ import (
 type Reviewing struct {
 	Store    *store.Store
 	Embedder inference.Embedder
-	Policy   memory.WritePolicy    // what the worker allows now
-	Rules    func() *memory.Policy // classification rules in force; may be nil
+	Policy   proposals.WritePolicy // what the worker allows now
+	Rules    func() *policy.Policy // classification rules in force; may be nil
 	Now      func() time.Time
 }
 
@@ -143,7 +144,7 @@ func (a *Reviewing) decision(ctx context.Context, body ReviewBody) (store.Decide
 
 // embed returns the embedding of a waiting proposal's fact; nil where none is needed or to be had.
 func (a *Reviewing) embed(ctx context.Context, p schema.Principal, id uuid.UUID) (*store.Embedding, error) {
-	item, err := a.Store.GetReview(ctx, p, id, memory.UpTo(schema.SensitivityHyper)) // nothing of it is shown
+	item, err := a.Store.GetReview(ctx, p, id, policy.UpTo(schema.SensitivityHyper)) // nothing of it is shown
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil // the decision will say so
 	}

@@ -7,7 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -15,8 +16,8 @@ import (
 // Staging puts candidates into the staging area.
 type Staging struct {
 	Store       *store.Store
-	Policy      memory.WritePolicy    // the loosest that a request may ask for
-	Rules       func() *memory.Policy // classification rules in force; may be nil
+	Policy      proposals.WritePolicy // the loosest that a request may ask for
+	Rules       func() *policy.Policy // classification rules in force; may be nil
 	MaxAttempts int                   // of each candidate's job
 	Now         func() time.Time
 }
@@ -148,7 +149,7 @@ func checked(misread []schema.FieldError, req interface{ Validate() error }, lar
 }
 
 // rulesInForce returns the classification rules in force now.
-func rulesInForce(current func() *memory.Policy) *memory.Policy {
+func rulesInForce(current func() *policy.Policy) *policy.Policy {
 	if current == nil {
 		return nil
 	}

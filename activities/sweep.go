@@ -10,7 +10,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -22,14 +22,14 @@ const ErrTypeTenantsFailed = "TenantsFailed"
 // Sweeping takes away what has faded, and what was kept for as long as it is to be.
 type Sweeping struct {
 	Store *store.Store
-	Share float64 // of a tenant's memories that one run may take without being asked for; 0: memory.SweepShare
+	Share float64 // of a tenant's memories that one run may take without being asked for; 0: lifecycle.SweepShare
 	Batch int     // rows that one transaction touches where the run does not ask for fewer; 0: store.SweepBatchSize
 	Now   func() time.Time
 }
 
 func (a *Sweeping) share() float64 {
 	if a.Share == 0 {
-		return memory.SweepShare
+		return lifecycle.SweepShare
 	}
 	return a.Share
 }
@@ -39,9 +39,9 @@ type SweepCursor struct {
 	After  string `json:"after,omitempty"`  // the last tenant that is done with
 	Tenant string `json:"tenant,omitempty"` // the one that is being swept
 
-	Due  store.DueCursor  `json:"due,omitzero"`   // of a decay sweep
-	Step memory.PurgeStep `json:"step,omitempty"` // of a purge
-	More bool             `json:"more,omitempty"` // there is more to mark, when what is marked is gone
+	Due  store.DueCursor     `json:"due,omitzero"`   // of a decay sweep
+	Step lifecycle.PurgeStep `json:"step,omitempty"` // of a purge
+	More bool                `json:"more,omitempty"` // there is more to mark, when what is marked is gone
 
 	History store.HistoryCursor `json:"history,omitzero"` // of a purge's step
 	Expired store.HistoryCursor `json:"expired,omitzero"` // of its step expire, to which it comes back
@@ -289,15 +289,15 @@ func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (SweepResu
 	batch := func(ctx context.Context, tenant string, out *SweepResult, limit int) (bool, error) {
 		at := &out.Cursor
 		if at.Step == "" {
-			at.Step = memory.PurgeSteps[0]
+			at.Step = lifecycle.PurgeSteps[0]
 		}
-		if !slices.Contains(memory.PurgeSteps, at.Step) { // a newer worker's, which had come so far: the rest is for its like
+		if !slices.Contains(lifecycle.PurgeSteps, at.Step) { // a newer worker's, which had come so far: the rest is for its like
 			at.Step = ""
 			return false, nil
 		}
 		clock, by := a.times(in)
 		after := &at.History
-		if at.Step == memory.PurgeExpire {
+		if at.Step == lifecycle.PurgeExpire {
 			after = &at.Expired
 		}
 		done, err := a.Store.Purge(ctx, store.PurgeInput{Tenant: tenant, Run: in.Run, Rules: at.Rules, Step: at.Step, After: *after,
@@ -309,18 +309,18 @@ func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (SweepResu
 			out.Counts[name] += n
 		}
 		*after = done.Next
-		next, last := memory.NextPurgeStep(at.Step)
+		next, last := lifecycle.NextPurgeStep(at.Step)
 		switch {
-		case at.Step == memory.PurgeExpire:
+		case at.Step == lifecycle.PurgeExpire:
 			if at.More = done.More; done.More && done.Removed == 0 {
 				return true, nil // a page of which all stays
 			}
 			// What is marked goes first: so the steps behind never look over many.
 		case done.More:
 			return true, nil
-		case at.Step == memory.PurgeTombstones:
+		case at.Step == lifecycle.PurgeTombstones:
 			if at.More {
-				next = memory.PurgeExpire
+				next = lifecycle.PurgeExpire
 			} else if err := a.Store.SweepPurgedLexemes(ctx, tenant, clock); err != nil {
 				return false, err
 			}

@@ -8,7 +8,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/mneme/mneme/inference"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/store"
 )
 
@@ -16,7 +16,7 @@ import (
 type Writing struct {
 	Store    *store.Store
 	Embedder inference.Embedder
-	Rules    func() *memory.Policy // classification rules in force; may be nil
+	Rules    func() *policy.Policy // classification rules in force; may be nil
 	Now      func() time.Time
 }
 

@@ -11,7 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/inference"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/vector"
@@ -41,7 +42,7 @@ func variants() []variant {
 	}
 	for _, s := range stages {
 		switch {
-		case s == memory.StageRerank || recall.OffByDefault(s):
+		case s == rank.StageRerank || recall.OffByDefault(s):
 			out = append(out, variant{name: "plus stage " + s, with: []string{s}})
 		default:
 			out = append(out, variant{name: "less stage " + s, without: []string{s}})
@@ -104,8 +105,8 @@ func (b *bench) ablate(ctx context.Context, c conversation, all []variant, talli
 			return err
 		}
 		r := &recall.Recaller{Store: s.Store, Index: vector.PGVector{Store: s.Store}, Embedder: b.brain.Embedder, With: v.with, Without: v.without, Patience: unhurried}
-		if slices.Contains(v.with, memory.StageRerank) {
-			r.Reranking = inference.Reranking{Reranker: inference.EmbeddingReranker{Embedder: b.brain.Embedder}, Blend: memory.RerankBlendEmbedding, Deadline: time.Minute}
+		if slices.Contains(v.with, rank.StageRerank) {
+			r.Reranking = inference.Reranking{Reranker: inference.EmbeddingReranker{Embedder: b.brain.Embedder}, Blend: rank.RerankBlendEmbedding, Deadline: time.Minute}
 		}
 		found := make([][]string, len(c.QA))
 		if _, _, err := measure(2, len(c.QA), func(n int) error {
@@ -140,7 +141,7 @@ func (c conversation) candidates() ([]schema.Candidate, map[string]string) {
 	turns := make([]schema.Candidate, 0, len(c.Turns))
 	seen := map[string]string{}
 	for _, t := range c.Turns {
-		text := memory.StorageContent(t.Text + " " + t.Caption)
+		text := normalize.StorageContent(t.Text + " " + t.Caption)
 		if seen[text] == "" {
 			seen[text] = t.ID
 			turns = append(turns, schema.Candidate{Content: text, Speaker: t.Speaker, SourceKind: schema.SourceObservation, Session: fmt.Sprint(t.Session),

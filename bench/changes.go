@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/bench/changes"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -116,7 +116,7 @@ func (m *told) trace(ctx context.Context, b *bench, s site, ids []string) error 
 		note(id, i)
 	}
 	for i, st := range m.tenant.Statements {
-		byText[string(memory.Normalize(st.Text).Hash)] = i
+		byText[string(normalize.Normalize(st.Text).Hash)] = i
 	}
 	sources := map[string][]string{} // what a memory was derived from
 	status := map[string]string{}
@@ -130,7 +130,7 @@ func (m *told) trace(ctx context.Context, b *bench, s site, ids []string) error 
 		}
 		if _, err := pgx.ForEachRow(rows, []any{&id, &content, &state}, func() error {
 			status[id] = state
-			if at, ok := byText[string(memory.Normalize(content).Hash)]; ok {
+			if at, ok := byText[string(normalize.Normalize(content).Hash)]; ok {
 				note(id, at)
 			}
 			return nil

@@ -25,7 +25,7 @@ import (
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/internal/config"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema/migrations"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/vector"
@@ -197,7 +197,7 @@ func (b *bench) startWorker(s site) (taskQueue string, stop func(), err error) {
 	taskQueue = "bench-" + s.schema
 	w := worker.New(b.temporal, taskQueue, worker.Options{})
 	workflows.Register(w, workflows.Dependencies{Store: s.Store, Brain: b.brain, Index: vector.PGVector{Store: s.Store},
-		Policy: memory.DefaultWritePolicy(), Concurrency: b.cfg.Concurrency})
+		Policy: proposals.DefaultWritePolicy(), Concurrency: b.cfg.Concurrency})
 	if err := w.Start(); err != nil {
 		return "", nil, err
 	}

@@ -15,7 +15,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/rank"
+	"github.com/mneme/mneme/memory/sensitive"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/vector"
@@ -65,7 +66,7 @@ func (b *bench) quality(ctx context.Context) error {
 	there, err := b.conversations(func(c conversation) error {
 		for _, t := range c.Turns {
 			turns++
-			if _, kinds := memory.DetectSensitive(t.Text + "\n" + t.Caption); len(kinds) > 0 {
+			if _, kinds := sensitive.DetectSensitive(t.Text + "\n" + t.Caption); len(kinds) > 0 {
 				raised++
 			}
 		}
@@ -146,7 +147,7 @@ func (b *bench) ask(ctx context.Context, c conversation, scores map[string]*scor
 		}
 	}
 	rankers := map[string]ranker{
-		rankPipeline: recaller(full), rankTurns: recaller(s), rankText: recaller(s, memory.ChannelVector), rankBM25: b.bm25(ctx, s, seen),
+		rankPipeline: recaller(full), rankTurns: recaller(s), rankText: recaller(s, rank.ChannelVector), rankBM25: b.bm25(ctx, s, seen),
 	}
 	for _, q := range c.QA {
 		if len(q.Evidence) == 0 {

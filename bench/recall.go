@@ -24,7 +24,7 @@ import (
 	"github.com/pgvector/pgvector-go"
 	pgxvec "github.com/pgvector/pgvector-go/pgx"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/intake"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/vector"
@@ -288,7 +288,7 @@ func (b *bench) load(ctx context.Context, s site, candidates []schema.Candidate,
 		if _, err := conn.Exec(ctx, `DROP INDEX memory_embeddings_hash_v1_session_episodic`); err != nil {
 			return err
 		}
-		intake := func(i int) memory.Intake { return memory.Admit(candidates[i], schema.Principal{}, "", nil) }
+		intake := func(i int) intake.Intake { return intake.Admit(candidates[i], schema.Principal{}, "", nil) }
 		_, err = conn.CopyFrom(ctx, pgx.Identifier{s.schema, "memories"},
 			[]string{"tenant", "id", "agent_id", "project", "type", "category", "tier", "typology", "content", "normalized_content", "content_hash", "who",
 				"confidence", "importance", "salience", "salience_at", "decay_curve", "half_life", "min_salience", "reinforcement_gain", "last_reinforced_at",

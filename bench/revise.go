@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.temporal.io/sdk/client"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/workflows"
@@ -53,7 +53,7 @@ func (b *bench) revise(ctx context.Context) error {
 			}},
 			{"revision, as the workflow's activity commits it", b.revisions, func(target uuid.UUID, n int) error {
 				return applied(s.Revise(ctx, store.ReviseInput{Operation: store.Operation{Tenant: principal.Tenant, ID: uuid.NewString(), WorkflowID: "bench"},
-					Request: supersession(target, n), Policy: memory.DefaultWritePolicy(), Now: time.Now()}))
+					Request: supersession(target, n), Policy: proposals.DefaultWritePolicy(), Now: time.Now()}))
 			}},
 			{"bare transaction, same rows", b.revisions, func(target uuid.UUID, n int) error { return bareSupersession(ctx, pool, target, n) }},
 		} {
@@ -81,7 +81,7 @@ func (b *bench) facts(ctx context.Context, s site, n int) ([]uuid.UUID, error) {
 			req.Records = append(req.Records, fact("service-"+uuid.NewString(), "Go"))
 		}
 		result, err := s.Put(ctx, store.PutInput{Operation: store.Operation{Tenant: principal.Tenant, ID: uuid.NewString(), WorkflowID: "bench"},
-			Request: req, Policy: memory.DefaultWritePolicy(), Now: time.Now()})
+			Request: req, Policy: proposals.DefaultWritePolicy(), Now: time.Now()})
 		if err != nil {
 			return nil, err
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/workflows"
 )
@@ -159,7 +159,7 @@ func (b *bench) decaySweep(ctx context.Context, queue string, want int) error {
 // sweepOnce sweeps as the activity does.
 func sweepOnce(ctx context.Context, s site, n int) error {
 	now := time.Now()
-	if _, err := s.BeginSweep(ctx, "bench", "decay", memory.SweepShare, now); err != nil {
+	if _, err := s.BeginSweep(ctx, "bench", "decay", lifecycle.SweepShare, now); err != nil {
 		return err
 	}
 	swept, at := 0, store.DueCursor{}
@@ -237,7 +237,7 @@ func (b *bench) retention(ctx context.Context) error {
 		return err
 	}
 	var out [][]string
-	for _, step := range memory.PurgeSteps {
+	for _, step := range lifecycle.PurgeSteps {
 		var took durations
 		removed := 0
 		began := time.Now()

@@ -17,7 +17,7 @@ import (
 
 // Source is the text that an Extractor reads, with what is known about where it came from.
 type Source struct {
-	Content    string            // at most memory.MaxExtractInput characters, marker included
+	Content    string            // at most normalize.MaxExtractInput characters, marker included
 	Kind       schema.SourceKind // observation when unknown
 	Category   schema.Category   // as given by the caller or inferred; never empty
 	Speaker    string            // empty when unknown

@@ -20,8 +20,8 @@ type Reranker interface {
 type Reranking struct {
 	Reranker Reranker
 	Blend    float64       // the share of its scores in the result, [0,1]
-	Top      int           // candidates that it reads; memory.DefaultRerankTop when 0
-	Deadline time.Duration // memory.DefaultRerankDeadline when 0
+	Top      int           // candidates that it reads; rank.DefaultRerankTop when 0
+	Deadline time.Duration // rank.DefaultRerankDeadline when 0
 
 	// Summarizer says what the best results come to, in the time that reranking leaves of its deadline; nil leaves
 	// that out.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/sensitive"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -49,15 +51,15 @@ type Classification struct {
 //
 // Confidence is 1: that this was said or observed is certain. Whether it is so is a question for
 // the facts extracted from it.
-func Classify(c schema.Candidate, p Prefix) Classification {
-	memoryType, importance := schema.TypeEpisodic, defaultImportance(c.SourceKind)
+func Classify(c schema.Candidate, p normalize.Prefix) Classification {
+	memoryType, importance := schema.TypeEpisodic, DefaultImportance(c.SourceKind)
 	if c.SourceKind == schema.SourceMemory {
 		memoryType = schema.TypeSemantic
 	}
 	if shape := ShapeOf(c.SourceKind, p.Content); shape.Type != "" {
 		memoryType = shape.Type
 	}
-	if c.Importance != nil && inUnit(*c.Importance) {
+	if c.Importance != nil && InUnit(*c.Importance) {
 		importance = *c.Importance
 	}
 	category := c.Category
@@ -73,13 +75,13 @@ func Classify(c schema.Candidate, p Prefix) Classification {
 	if c.Sensitivity.Valid() {
 		out.Sensitivity = c.Sensitivity
 	}
-	tags := NormalizeTags(slices.Concat(c.Tags, p.Tags))
+	tags := normalize.NormalizeTags(slices.Concat(c.Tags, p.Tags))
 	out.Tags = tags[:min(len(tags), schema.MaxTags)]
 	return out.Detect(p.Content)
 }
 
 // defaultImportance is what a candidate is worth that nobody valued.
-func defaultImportance(kind schema.SourceKind) float64 {
+func DefaultImportance(kind schema.SourceKind) float64 {
 	if kind == schema.SourceMemory {
 		return ExplicitImportance
 	}
@@ -94,7 +96,7 @@ func ClassifyFact(f Fact) Classification {
 	if !category.Valid() {
 		category = InferCategory(f.Content)
 	}
-	confidence := clampUnit(f.Confidence)
+	confidence := ClampUnit(f.Confidence)
 	out := classification(schema.TypeSemantic, category, confidence, false)
 	out.Confidence = confidence
 	return out.Detect(f.Content)
@@ -103,7 +105,7 @@ func ClassifyFact(f Fact) Classification {
 // Detect returns c raised to the sensitivity of what DetectSensitive finds in the texts.
 func (c Classification) Detect(texts ...string) Classification {
 	for _, text := range texts {
-		level, kinds := DetectSensitive(text)
+		level, kinds := sensitive.DetectSensitive(text)
 		if len(kinds) == 0 {
 			continue
 		}
@@ -125,10 +127,10 @@ func (c Classification) DerivedFrom(sources ...schema.Sensitivity) Classificatio
 		switch {
 		case source == "":
 			source = schema.SensitivityLow
-		case sensitivityRank(source) == 0:
+		case sensitive.SensitivityRank(source) == 0:
 			source = schema.SensitivityHyper
 		}
-		if sensitivityRank(source) > sensitivityRank(c.Sensitivity) {
+		if sensitive.SensitivityRank(source) > sensitive.SensitivityRank(c.Sensitivity) {
 			c.Sensitivity = source
 		}
 	}
@@ -191,7 +193,7 @@ var triggers = func() map[string]schema.Category {
 		schema.CategoryLearning:   "learned learnt discovered",
 		schema.CategoryIssue:      "bug bugs buggy broke broken problem problems",
 	} {
-		for word := range set(list) {
+		for word := range normalize.Set(list) {
 			out[word] = category
 		}
 	}
@@ -209,7 +211,7 @@ var triggers = func() map[string]schema.Category {
 // deploy on Fridays" is a decision, "Never deploy on Fridays, it was broken twice" a rule. Always
 // and never yield to a trigger right behind them, whose adverb they are: "Bob always prefers tabs".
 func InferCategory(content string) schema.Category {
-	text := words(withoutURLs(content), "'-_")
+	text := normalize.Words(withoutURLs(content), "'-_")
 	for i, word := range text {
 		category, ok := triggerAt(text, i)
 		if !ok {
@@ -269,10 +271,10 @@ func likeIsVerb(before []string) bool {
 }
 
 var (
-	futureAdverbs = set("not now also only never always")
-	likeAdverbs   = set("really also always never still not just especially generally usually particularly")
-	likeSubjects  = set("i we you they who users people do does did don't doesn't didn't would wouldn't")
-	nounBefore    = set("the of many more most few fewer no got gets her his its their our my your")
+	futureAdverbs = normalize.Set("not now also only never always")
+	likeAdverbs   = normalize.Set("really also always never still not just especially generally usually particularly")
+	likeSubjects  = normalize.Set("i we you they who users people do does did don't doesn't didn't would wouldn't")
+	nounBefore    = normalize.Set("the of many more most few fewer no got gets her his its their our my your")
 )
 
 // withoutURLs blanks the fields of text that are links: their path is an address, not a statement.
@@ -280,7 +282,7 @@ func withoutURLs(text string) string {
 	if !strings.Contains(text, "://") {
 		return text
 	}
-	fields := strings.FieldsFunc(text, isSpace)
+	fields := strings.FieldsFunc(text, normalize.IsSpace)
 	return strings.Join(slices.DeleteFunc(fields, func(field string) bool { return strings.Contains(field, "://") }), " ")
 }
 
@@ -288,10 +290,10 @@ func withoutURLs(text string) string {
 func isNumber(word string) bool { return word != "" && word[0] >= '0' && word[0] <= '9' }
 
 // inUnit reports whether f is a number in [0,1].
-func inUnit(f float64) bool { return f >= 0 && f <= 1 } // false for NaN
+func InUnit(f float64) bool { return f >= 0 && f <= 1 } // false for NaN
 
 // clampUnit returns f limited to [0,1]; NaN counts as 0.
-func clampUnit(f float64) float64 {
+func ClampUnit(f float64) float64 {
 	if math.IsNaN(f) {
 		return 0
 	}

@@ -9,6 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/memorytest"
+	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -61,10 +63,10 @@ func TestInferCategoryProperties(t *testing.T) {
 	t.Parallel()
 	neutral := rapid.SampledFrom(strings.Fields("tissue mustard debugging problematic server liked-by buggies and the runs 42 . , ; 🚀"))
 	rapid.Check(t, func(t *rapid.T) {
-		content := anyText().Draw(t, "content")
+		content := memorytest.AnyText().Draw(t, "content")
 		category := memory.InferCategory(content)
 		require.True(t, category.Valid())
-		require.Equal(t, category, memory.InferCategory(memory.StorageContent(content)), "whitespace does not matter")
+		require.Equal(t, category, memory.InferCategory(normalize.StorageContent(content)), "whitespace does not matter")
 
 		words := rapid.SliceOfN(neutral, 0, 8).Draw(t, "words")
 		require.Equal(t, schema.CategoryFact, memory.InferCategory(strings.Join(words, " ")))
@@ -113,7 +115,7 @@ func TestClassify(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, tt.want, memory.Classify(tt.candidate, memory.CandidatePrefix(tt.candidate)))
+			require.Equal(t, tt.want, memory.Classify(tt.candidate, normalize.CandidatePrefix(tt.candidate)))
 		})
 	}
 }
@@ -123,14 +125,14 @@ func TestClassifyProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		importance := rapid.Float64().Draw(t, "importance")
 		c := schema.Candidate{
-			Content:     anyText().Draw(t, "content"),
+			Content:     memorytest.AnyText().Draw(t, "content"),
 			SourceKind:  schema.SourceKind(rapid.SampledFrom([]string{"", "memory", "user_input", "tool_output", "odd"}).Draw(t, "kind")),
 			Category:    schema.Category(rapid.SampledFrom([]string{"", "rule", "odd"}).Draw(t, "category")),
 			Sensitivity: schema.Sensitivity(rapid.SampledFrom([]string{"", "high", "odd"}).Draw(t, "sensitivity")),
 			Importance:  &importance,
 			Tags:        rapid.SliceOfN(rapid.StringN(0, 3, -1), 0, 60).Draw(t, "tags"),
 		}
-		got := memory.Classify(c, memory.ParsePrefix(c.Content))
+		got := memory.Classify(c, normalize.ParsePrefix(c.Content))
 		require.True(t, got.Category.Valid())
 		require.True(t, got.Sensitivity.Valid())
 		require.True(t, got.Importance >= 0 && got.Importance <= 1)

@@ -114,11 +114,11 @@ func DefaultDecay(t schema.MemoryType) Decay {
 //   - a custom curve without points and an unknown one read as exponential, so that a record whose
 //     curve is defined elsewhere fades here as well
 func (d Decay) Salience(base float64, since time.Duration) float64 {
-	return max(clampUnit(base)*d.share(since), clampUnit(d.Floor))
+	return max(ClampUnit(base)*d.Share(since), ClampUnit(d.Floor))
 }
 
 // share is what a curve leaves of a base of 1, without the floor.
-func (d Decay) share(since time.Duration) float64 {
+func (d Decay) Share(since time.Duration) float64 {
 	switch {
 	case since <= 0:
 		return 1
@@ -145,7 +145,7 @@ func (d Decay) alongPoints(since time.Duration) float64 {
 		if to.After < from.After {
 			continue
 		}
-		to.Share = min(from.Share, clampUnit(to.Share))
+		to.Share = min(from.Share, ClampUnit(to.Share))
 		if since < to.After {
 			passed := float64(since-from.After) / float64(to.After-from.After)
 			return max(to.Share, from.Share-(from.Share-to.Share)*passed) // the last bit may fall below
@@ -159,11 +159,11 @@ func (d Decay) alongPoints(since time.Duration) float64 {
 // Weight 1 is a full success, −1 a failure, and a fraction something between, such as retrieved but
 // not used (document 004 §15.6). The result holds from the moment of use.
 func (d Decay) Reinforce(salience, weight float64) float64 {
-	gain := clampUnit(d.ReinforcementGain) * weight
+	gain := ClampUnit(d.ReinforcementGain) * weight
 	if math.IsNaN(gain) {
 		gain = 0 // nobody can say what happened, so nothing did
 	}
-	return max(clampUnit(clampUnit(salience)+gain), clampUnit(d.Floor))
+	return max(ClampUnit(ClampUnit(salience)+gain), ClampUnit(d.Floor))
 }
 
 // DueAt returns the moment when a record whose salience was base at salienceAt falls due: it has
@@ -197,8 +197,8 @@ const tick = time.Millisecond
 
 // timeToFade returns how long base takes to reach MinSalience, rounded up.
 func (d Decay) timeToFade(base float64) (time.Duration, bool) {
-	base, threshold := clampUnit(base), clampUnit(d.MinSalience)
-	if threshold == 0 || clampUnit(d.Floor) >= threshold {
+	base, threshold := ClampUnit(base), ClampUnit(d.MinSalience)
+	if threshold == 0 || ClampUnit(d.Floor) >= threshold {
 		return 0, false
 	}
 	if base <= threshold {
@@ -258,7 +258,7 @@ func Importance(base float64, sinceAccess time.Duration, dailyRate float64, pinn
 		return 1
 	}
 	days := max(0, sinceAccess.Hours()/24)
-	return clampUnit(base) * math.Pow(DailyDecay(dailyRate), days)
+	return ClampUnit(base) * math.Pow(DailyDecay(dailyRate), days)
 }
 
 // DailyDecay returns the rate at which importance fades: the given one, or DefaultDailyDecay where it is not
@@ -271,7 +271,7 @@ func DailyDecay(rate float64) float64 {
 }
 
 // shownPoints are the points of a curve as explanations show them, such as "7d 0.5".
-func (d Decay) shownPoints() []string {
+func (d Decay) ShownPoints() []string {
 	out := []string{}
 	for _, p := range d.Points {
 		after := "0s"

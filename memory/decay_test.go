@@ -9,22 +9,24 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/memorytest"
+	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/schema"
 )
 
 func TestSalience(t *testing.T) {
 	t.Parallel()
-	exponential := memory.Decay{Curve: schema.CurveExponential, HalfLife: 10 * day}
-	linear := memory.Decay{Curve: schema.CurveLinear, HalfLife: 10 * day}
-	custom := memory.Decay{Curve: schema.CurveCustom, HalfLife: 10 * day}
-	drawn := memory.Decay{Curve: schema.CurveCustom, HalfLife: day, Points: []memory.DecayPoint{{After: 10 * day, Share: 1}, {After: 20 * day, Share: 0.5},
-		{After: 40 * day, Share: 0.5}, {After: 50 * day, Share: 0.25}}}
-	sloping := memory.Decay{Curve: schema.CurveCustom, Points: []memory.DecayPoint{{After: 10 * day, Share: 0}}}
+	exponential := memory.Decay{Curve: schema.CurveExponential, HalfLife: 10 * memorytest.Day}
+	linear := memory.Decay{Curve: schema.CurveLinear, HalfLife: 10 * memorytest.Day}
+	custom := memory.Decay{Curve: schema.CurveCustom, HalfLife: 10 * memorytest.Day}
+	drawn := memory.Decay{Curve: schema.CurveCustom, HalfLife: memorytest.Day, Points: []memory.DecayPoint{{After: 10 * memorytest.Day, Share: 1}, {After: 20 * memorytest.Day, Share: 0.5},
+		{After: 40 * memorytest.Day, Share: 0.5}, {After: 50 * memorytest.Day, Share: 0.25}}}
+	sloping := memory.Decay{Curve: schema.CurveCustom, Points: []memory.DecayPoint{{After: 10 * memorytest.Day, Share: 0}}}
 	other := drawn
 	other.Curve = schema.CurveExponential
 	drawnFloored := drawn
 	drawnFloored.Floor = 0.3
-	floored := memory.Decay{Curve: schema.CurveExponential, HalfLife: 10 * day, Floor: 0.3}
+	floored := memory.Decay{Curve: schema.CurveExponential, HalfLife: 10 * memorytest.Day, Floor: 0.3}
 	for name, tt := range map[string]struct {
 		decay memory.Decay
 		base  float64
@@ -32,28 +34,28 @@ func TestSalience(t *testing.T) {
 		want  float64
 	}{
 		"exponential now":       {exponential, 0.8, 0, 0.8},
-		"exponential half":      {exponential, 0.8, 10 * day, 0.4},
-		"exponential quarter":   {exponential, 0.8, 20 * day, 0.2},
-		"linear half":           {linear, 0.8, 10 * day, 0.4},
-		"linear nothing":        {linear, 0.8, 20 * day, 0},
-		"linear long after":     {linear, 0.8, 900 * day, 0},
-		"custom as exponential": {custom, 0.8, 10 * day, 0.4},
+		"exponential half":      {exponential, 0.8, 10 * memorytest.Day, 0.4},
+		"exponential quarter":   {exponential, 0.8, 20 * memorytest.Day, 0.2},
+		"linear half":           {linear, 0.8, 10 * memorytest.Day, 0.4},
+		"linear nothing":        {linear, 0.8, 20 * memorytest.Day, 0},
+		"linear long after":     {linear, 0.8, 900 * memorytest.Day, 0},
+		"custom as exponential": {custom, 0.8, 10 * memorytest.Day, 0.4},
 		"points, now":           {drawn, 0.8, 0, 0.8},
-		"points, level":         {drawn, 0.8, 10 * day, 0.8},
-		"points, between":       {drawn, 0.8, 15 * day, 0.6},
-		"points, plateau":       {drawn, 0.8, 30 * day, 0.4},
-		"points, down again":    {drawn, 0.8, 45 * day, 0.3},
-		"points, last":          {drawn, 0.8, 50 * day, 0.2},
-		"points, long after":    {drawn, 0.8, 9000 * day, 0.2},
-		"points, floor":         {drawnFloored, 0.8, 50 * day, 0.3},
-		"points, clock skew":    {drawn, 0.8, -15 * day, 0.8},
-		"first point implied":   {sloping, 0.8, 5 * day, 0.4},
-		"first point, the end":  {sloping, 0.8, 11 * day, 0},
-		"points of no use":      {other, 0.8, day, 0.4},
+		"points, level":         {drawn, 0.8, 10 * memorytest.Day, 0.8},
+		"points, between":       {drawn, 0.8, 15 * memorytest.Day, 0.6},
+		"points, plateau":       {drawn, 0.8, 30 * memorytest.Day, 0.4},
+		"points, down again":    {drawn, 0.8, 45 * memorytest.Day, 0.3},
+		"points, last":          {drawn, 0.8, 50 * memorytest.Day, 0.2},
+		"points, long after":    {drawn, 0.8, 9000 * memorytest.Day, 0.2},
+		"points, floor":         {drawnFloored, 0.8, 50 * memorytest.Day, 0.3},
+		"points, clock skew":    {drawn, 0.8, -15 * memorytest.Day, 0.8},
+		"first point implied":   {sloping, 0.8, 5 * memorytest.Day, 0.4},
+		"first point, the end":  {sloping, 0.8, 11 * memorytest.Day, 0},
+		"points of no use":      {other, 0.8, memorytest.Day, 0.4},
 		"clock skew":            {exponential, 0.8, -time.Hour, 0.8},
-		"floor":                 {floored, 0.8, 100 * day, 0.3},
+		"floor":                 {floored, 0.8, 100 * memorytest.Day, 0.3},
 		"floor above base":      {floored, 0.1, 0, 0.3},
-		"no half-life":          {memory.Decay{}, 0.8, 1000 * day, 0.8},
+		"no half-life":          {memory.Decay{}, 0.8, 1000 * memorytest.Day, 0.8},
 		"base too large":        {exponential, 7, 0, 1},
 		"base negative":         {exponential, -7, 0, 0},
 		"base not a number":     {exponential, math.NaN(), 0, 0},
@@ -68,12 +70,12 @@ func TestSalience(t *testing.T) {
 func TestDefaultDecay(t *testing.T) {
 	t.Parallel()
 	for memoryType, halfLife := range map[schema.MemoryType]time.Duration{
-		schema.TypeWorking:    day,
-		schema.TypeEpisodic:   7 * day,
+		schema.TypeWorking:    memorytest.Day,
+		schema.TypeEpisodic:   7 * memorytest.Day,
 		schema.TypeSemantic:   7776000 * time.Second, // the RFC's example preference
 		schema.TypeCompetence: 2592000 * time.Second, // the RFC's example procedure
-		schema.TypePlanGraph:  30 * day,
-		"unheard of":          7 * day,
+		schema.TypePlanGraph:  30 * memorytest.Day,
+		"unheard of":          7 * memorytest.Day,
 	} {
 		d := memory.DefaultDecay(memoryType)
 		require.Equal(t, schema.CurveExponential, d.Curve)
@@ -81,14 +83,14 @@ func TestDefaultDecay(t *testing.T) {
 		require.Equal(t, 0.05, d.MinSalience)
 		require.Zero(t, d.MaxAge)
 	}
-	due, ok := memory.DefaultDecay(schema.TypeEpisodic).DueAt(1, noon, noon, false) // a memory begins with all of its salience
+	due, ok := memory.DefaultDecay(schema.TypeEpisodic).DueAt(1, memorytest.Noon, memorytest.Noon, false) // a memory begins with all of its salience
 	require.True(t, ok)
-	require.WithinRange(t, due, noon.Add(28*day), noon.Add(35*day), "in its fifth week")
+	require.WithinRange(t, due, memorytest.Noon.Add(28*memorytest.Day), memorytest.Noon.Add(35*memorytest.Day), "in its fifth week")
 }
 
 func TestDueAt(t *testing.T) {
 	t.Parallel()
-	d := memory.Decay{Curve: schema.CurveExponential, HalfLife: 10 * day, MinSalience: 0.1}
+	d := memory.Decay{Curve: schema.CurveExponential, HalfLife: 10 * memorytest.Day, MinSalience: 0.1}
 	with := func(change func(*memory.Decay)) memory.Decay {
 		out := d
 		change(&out)
@@ -96,45 +98,45 @@ func TestDueAt(t *testing.T) {
 	}
 	curve := with(func(d *memory.Decay) {
 		d.Curve, d.HalfLife = schema.CurveCustom, 0
-		d.Points = []memory.DecayPoint{{After: 10 * day, Share: 0.5}, {After: 20 * day, Share: 0.5}, {After: 30 * day, Share: 0.125}, {After: 40 * day, Share: 0.0625}}
+		d.Points = []memory.DecayPoint{{After: 10 * memorytest.Day, Share: 0.5}, {After: 20 * memorytest.Day, Share: 0.5}, {After: 30 * memorytest.Day, Share: 0.125}, {After: 40 * memorytest.Day, Share: 0.0625}}
 	})
 	threshold := func(min float64) memory.Decay {
 		out := curve
 		out.MinSalience = min
 		return out
 	}
-	created := noon.Add(-5 * day)
+	created := memorytest.Noon.Add(-5 * memorytest.Day)
 	for name, tt := range map[string]struct {
 		decay  memory.Decay
 		base   float64
 		pinned bool
 		want   time.Time // zero: never
 	}{
-		"three half-lives":     {d, 0.8, false, noon.Add(30 * day)},
+		"three half-lives":     {d, 0.8, false, memorytest.Noon.Add(30 * memorytest.Day)},
 		"pinned":               {d, 0.8, true, time.Time{}},
-		"pinned, with max age": {with(func(d *memory.Decay) { d.MaxAge = day }), 0.8, true, time.Time{}},
-		"already faded":        {d, 0.1, false, noon},
-		"linear":               {with(func(d *memory.Decay) { d.Curve = schema.CurveLinear }), 0.8, false, noon.Add(20 * day * 7 / 8)},
+		"pinned, with max age": {with(func(d *memory.Decay) { d.MaxAge = memorytest.Day }), 0.8, true, time.Time{}},
+		"already faded":        {d, 0.1, false, memorytest.Noon},
+		"linear":               {with(func(d *memory.Decay) { d.Curve = schema.CurveLinear }), 0.8, false, memorytest.Noon.Add(20 * memorytest.Day * 7 / 8)},
 		"linear, threshold 0":  {with(func(d *memory.Decay) { d.Curve, d.MinSalience = schema.CurveLinear, 0 }), 0.8, false, time.Time{}},
-		"max age first":        {with(func(d *memory.Decay) { d.MaxAge = 10 * day }), 0.8, false, noon.Add(5 * day)},
-		"max age last":         {with(func(d *memory.Decay) { d.MaxAge = 1000 * day }), 0.8, false, noon.Add(30 * day)},
-		"max age alone":        {memory.Decay{MaxAge: 10 * day}, 0.8, false, noon.Add(5 * day)},
+		"max age first":        {with(func(d *memory.Decay) { d.MaxAge = 10 * memorytest.Day }), 0.8, false, memorytest.Noon.Add(5 * memorytest.Day)},
+		"max age last":         {with(func(d *memory.Decay) { d.MaxAge = 1000 * memorytest.Day }), 0.8, false, memorytest.Noon.Add(30 * memorytest.Day)},
+		"max age alone":        {memory.Decay{MaxAge: 10 * memorytest.Day}, 0.8, false, memorytest.Noon.Add(5 * memorytest.Day)},
 		"floor protects":       {with(func(d *memory.Decay) { d.Floor = 0.1 }), 0.8, false, time.Time{}},
-		"floor below":          {with(func(d *memory.Decay) { d.Floor = 0.05 }), 0.8, false, noon.Add(30 * day)},
+		"floor below":          {with(func(d *memory.Decay) { d.Floor = 0.05 }), 0.8, false, memorytest.Noon.Add(30 * memorytest.Day)},
 		"never fades":          {with(func(d *memory.Decay) { d.HalfLife = 0 }), 0.8, false, time.Time{}},
-		"points, at a point":   {threshold(0.1), 0.8, false, noon.Add(30 * day)},
-		"points, on a plateau": {threshold(0.4), 0.8, false, noon.Add(10 * day)},
-		"points, under it":     {threshold(0.1), 0.4, false, noon.Add(20*day + 10*day*2/3)},
+		"points, at a point":   {threshold(0.1), 0.8, false, memorytest.Noon.Add(30 * memorytest.Day)},
+		"points, on a plateau": {threshold(0.4), 0.8, false, memorytest.Noon.Add(10 * memorytest.Day)},
+		"points, under it":     {threshold(0.1), 0.4, false, memorytest.Noon.Add(20*memorytest.Day + 10*memorytest.Day*2/3)},
 		"points, none so low":  {threshold(0.03), 0.8, false, time.Time{}},
-		"points, last of all":  {threshold(0.05), 0.8, false, noon.Add(40 * day)},
-		"points, at once":      {with(func(d *memory.Decay) { d.Curve, d.Points = schema.CurveCustom, []memory.DecayPoint{{Share: 0.1}} }), 0.8, false, noon},
+		"points, last of all":  {threshold(0.05), 0.8, false, memorytest.Noon.Add(40 * memorytest.Day)},
+		"points, at once":      {with(func(d *memory.Decay) { d.Curve, d.Points = schema.CurveCustom, []memory.DecayPoint{{Share: 0.1}} }), 0.8, false, memorytest.Noon},
 		"points, pinned":       {threshold(0.1), 0.8, true, time.Time{}},
-		"no limits":            {memory.Decay{HalfLife: day}, 0.8, false, time.Time{}},
+		"no limits":            {memory.Decay{HalfLife: memorytest.Day}, 0.8, false, time.Time{}},
 		"beyond all dates":     {with(func(d *memory.Decay) { d.HalfLife = math.MaxInt64 }), 0.8, false, time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			due, ok := tt.decay.DueAt(tt.base, noon, created, tt.pinned)
+			due, ok := tt.decay.DueAt(tt.base, memorytest.Noon, created, tt.pinned)
 			require.Equal(t, !tt.want.IsZero(), ok)
 			require.WithinDuration(t, tt.want, due, time.Millisecond)
 		})
@@ -150,32 +152,32 @@ func TestDueAtInTheLastBit(t *testing.T) {
 	}{
 		{25 * time.Second, 1, 0.04},
 		{19 * time.Second, 1, 0.01},
-		{60 * day, 0.36, 0.04},
-		{248 * day, 0.5, 0.03},
+		{60 * memorytest.Day, 0.36, 0.04},
+		{248 * memorytest.Day, 0.5, 0.03},
 	} {
 		d := memory.Decay{Curve: schema.CurveLinear, HalfLife: tt.halfLife, MinSalience: tt.threshold}
-		due, ok := d.DueAt(tt.base, noon, noon, false)
+		due, ok := d.DueAt(tt.base, memorytest.Noon, memorytest.Noon, false)
 		require.True(t, ok)
-		require.LessOrEqual(t, d.Salience(tt.base, due.Sub(noon)), tt.threshold)
+		require.LessOrEqual(t, d.Salience(tt.base, due.Sub(memorytest.Noon)), tt.threshold)
 	}
 }
 
 func TestDueAtAgreesWithSalience(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		d := anyDecay().Draw(t, "decay")
+		d := memorytest.AnyDecay().Draw(t, "decay")
 		base := rapid.Float64Range(0, 1).Draw(t, "base")
 		if rapid.Bool().Draw(t, "as people configure it") {
 			// Round values land exactly on a tick, where the last bit of a float decides.
-			d.HalfLife = time.Duration(rapid.Int64Range(1, 100).Draw(t, "units")) * rapid.SampledFrom([]time.Duration{time.Second, day}).Draw(t, "unit")
+			d.HalfLife = time.Duration(rapid.Int64Range(1, 100).Draw(t, "units")) * rapid.SampledFrom([]time.Duration{time.Second, memorytest.Day}).Draw(t, "unit")
 			d.MinSalience = float64(rapid.IntRange(1, 20).Draw(t, "threshold in percent")) / 100
 			base = float64(rapid.IntRange(1, 100).Draw(t, "base in percent")) / 100
 		}
-		created := noon.Add(-time.Duration(rapid.Int64Range(0, 1e9).Draw(t, "age")) * time.Second)
-		due, ok := d.DueAt(base, noon, created, false)
+		created := memorytest.Noon.Add(-time.Duration(rapid.Int64Range(0, 1e9).Draw(t, "age")) * time.Second)
+		due, ok := d.DueAt(base, memorytest.Noon, created, false)
 		if !ok {
 			require.Zero(t, d.MaxAge)
-			far := d.Salience(base, 100*365*day)
+			far := d.Salience(base, 100*365*memorytest.Day)
 			if len(d.Points) > 0 { // it is known when nothing fades any more
 				require.True(t, d.MinSalience == 0 || d.Floor >= d.MinSalience || d.Salience(base, math.MaxInt64) > d.MinSalience, "never due, yet faded")
 				return
@@ -184,12 +186,12 @@ func TestDueAtAgreesWithSalience(t *testing.T) {
 			return
 		}
 		tooOld := d.MaxAge > 0 && due.Sub(created) >= d.MaxAge
-		faded := d.MinSalience > 0 && d.Salience(base, due.Sub(noon)) <= d.MinSalience
+		faded := d.MinSalience > 0 && d.Salience(base, due.Sub(memorytest.Noon)) <= d.MinSalience
 		require.True(t, tooOld || faded, "at DueAt it is due")
 
 		// A little before it was not. Coarse floats of centuries allow for some slack.
-		if before := due.Add(-2 * time.Millisecond).Sub(noon); before > 0 {
-			require.False(t, d.MaxAge > 0 && noon.Add(before).Sub(created) >= d.MaxAge)
+		if before := due.Add(-2 * time.Millisecond).Sub(memorytest.Noon); before > 0 {
+			require.False(t, d.MaxAge > 0 && memorytest.Noon.Add(before).Sub(created) >= d.MaxAge)
 			if len(d.Points) > 0 && d.MinSalience > d.Floor {
 				require.Greater(t, d.Salience(base, before), d.MinSalience, "two ticks late, though it follows a curve that is known to the bit")
 			}
@@ -202,7 +204,7 @@ func TestDueAtAgreesWithSalience(t *testing.T) {
 func TestSalienceProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		d := anyDecay().Draw(t, "decay")
+		d := memorytest.AnyDecay().Draw(t, "decay")
 		base := rapid.Float64().Draw(t, "base")
 		early := time.Duration(rapid.Int64().Draw(t, "early"))
 		late := time.Duration(rapid.Int64Range(int64(early), math.MaxInt64).Draw(t, "late"))
@@ -243,8 +245,8 @@ func TestAnyPointsAtAll(t *testing.T) {
 		late := time.Duration(rapid.Int64Range(int64(early), math.MaxInt64).Draw(t, "late"))
 		first, second := d.Salience(base, early), d.Salience(base, late)
 		require.True(t, first >= second && second >= 0 && first <= base)
-		if due, ok := d.DueAt(base, noon, noon, false); ok {
-			require.LessOrEqual(t, d.Salience(base, due.Sub(noon)), d.MinSalience)
+		if due, ok := d.DueAt(base, memorytest.Noon, memorytest.Noon, false); ok {
+			require.LessOrEqual(t, d.Salience(base, due.Sub(memorytest.Noon)), d.MinSalience)
 		} else if d.MinSalience > 0 { // or it falls due after all that a time can say
 			require.Greater(t, d.Salience(base, math.MaxInt64/time.Millisecond*time.Millisecond), d.MinSalience)
 		}
@@ -288,9 +290,9 @@ func TestARecordFadesAsItSays(t *testing.T) {
 	m.Lifecycle.Decay.HalfLifeSeconds = 0
 	want := d
 	want.HalfLife = memory.DefaultDecay(schema.TypeEpisodic).HalfLife
-	require.Equal(t, want, memory.ClassifyRecord(m, memory.Normalized{}).Decay)
+	require.Equal(t, want, memory.ClassifyRecord(m, normalize.Normalized{}).Decay)
 	m.Lifecycle.Decay.Points = nil
-	require.Equal(t, memory.DefaultDecay(schema.TypeEpisodic), memory.ClassifyRecord(m, memory.Normalized{}).Decay)
+	require.Equal(t, memory.DefaultDecay(schema.TypeEpisodic), memory.ClassifyRecord(m, normalize.Normalized{}).Decay)
 }
 
 func TestReinforce(t *testing.T) {
@@ -314,16 +316,16 @@ func TestImportance(t *testing.T) {
 		want   float64
 	}{
 		"now":          {0.8, 0, 0.95, false, 0.8},
-		"one day":      {0.8, day, 0.95, false, 0.76},
+		"one day":      {0.8, memorytest.Day, 0.95, false, 0.76},
 		"half a day":   {1, 12 * time.Hour, 0.81, false, 0.9},
-		"slow":         {1, 2 * day, 0.99, false, 0.9801},
-		"fast":         {1, 2 * day, 0.90, false, 0.81},
-		"rate one":     {0.8, 100 * day, 1, false, 0.8},
-		"pinned":       {0.2, 100 * day, 0.95, true, 1},
-		"clock skew":   {0.8, -day, 0.95, false, 0.8},
-		"rate zero":    {1, day, 0, false, 0.95},
-		"rate absurd":  {1, day, 1.5, false, 0.95},
-		"rate no num":  {1, day, math.NaN(), false, 0.95},
+		"slow":         {1, 2 * memorytest.Day, 0.99, false, 0.9801},
+		"fast":         {1, 2 * memorytest.Day, 0.90, false, 0.81},
+		"rate one":     {0.8, 100 * memorytest.Day, 1, false, 0.8},
+		"pinned":       {0.2, 100 * memorytest.Day, 0.95, true, 1},
+		"clock skew":   {0.8, -memorytest.Day, 0.95, false, 0.8},
+		"rate zero":    {1, memorytest.Day, 0, false, 0.95},
+		"rate absurd":  {1, memorytest.Day, 1.5, false, 0.95},
+		"rate no num":  {1, memorytest.Day, math.NaN(), false, 0.95},
 		"base too big": {3, 0, 0.95, false, 1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mneme/mneme/memory/normalize"
 )
 
 // answer is the kind of a statement's value, which decides what question it answers.
@@ -26,7 +28,7 @@ func answerOf(value string) answer {
 	}
 	numbers := 0
 	for i, field := range fields {
-		word := lower(strings.Trim(field, ".,;:()\"'"))
+		word := normalize.Lower(strings.Trim(field, ".,;:()\"'"))
 		switch {
 		case timeWords[word] && !(word == "may" && field[0] == 'm'), isClock(word), isDate(word):
 			return answerTime
@@ -46,7 +48,7 @@ func answerOf(value string) answer {
 	return answerOther
 }
 
-var timeWords = set(`january february march april may june july august september october november
+var timeWords = normalize.Set(`january february march april may june july august september october november
 		december jan feb mar apr jun jul aug sep sept oct nov dec monday tuesday wednesday thursday friday
 		saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays weekdays weekends
 		today tomorrow yesterday tonight noon midnight morning afternoon evening week weekend month quarter
@@ -116,7 +118,7 @@ func subjectOf(name string) subject {
 	if len(fields) == 0 {
 		return subjectUnknown
 	}
-	last := lower(fields[len(fields)-1])
+	last := normalize.Lower(fields[len(fields)-1])
 	switch {
 	case personNouns[last]:
 		return subjectPerson
@@ -124,7 +126,7 @@ func subjectOf(name string) subject {
 		return subjectThing
 	}
 	for i, field := range fields {
-		word := lower(field)
+		word := normalize.Lower(field)
 		switch {
 		case thingNouns[word] || thingNouns[strings.TrimSuffix(word, "s")]:
 			return subjectThing
@@ -159,12 +161,12 @@ func lettersOnly(s string) bool {
 }
 
 var (
-	personNouns = set(`user brother sister mother father mom dad mum son daughter wife husband partner
+	personNouns = normalize.Set(`user brother sister mother father mom dad mum son daughter wife husband partner
 		boyfriend girlfriend friend cousin uncle aunt boss manager colleague coworker teacher doctor
 		neighbor neighbour roommate grandmother grandfather grandma grandpa niece nephew fiance fiancé
 		fiancée fiancee spouse parents family kids children dentist therapist nurse lawyer landlord`)
 
-	thingNouns = set(`deadline meeting standup stand-up launch release demo review sprint appointment
+	thingNouns = normalize.Set(`deadline meeting standup stand-up launch release demo review sprint appointment
 		call conference exam class course event flight train interview workshop offsite kickoff kick-off
 		sync retro retrospective training rehearsal concert match session migration rollout cutover
 		milestone freeze renewal audit party trip booking reservation delivery payment invoice service

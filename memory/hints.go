@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -51,10 +52,10 @@ func CheckHints(texts []string) []string {
 }
 
 func checkHint(text string) (string, bool) {
-	text = strings.ReplaceAll(cleanLine(text, MaxHintLength+1), "\x00", "")
+	text = strings.ReplaceAll(normalize.CleanLine(text, MaxHintLength+1), "\x00", "")
 	stem := strings.TrimRight(text, "?!.,;: ")
-	first, _, _ := strings.Cut(lower(stem), " ")
-	first, _, _ = strings.Cut(strings.Trim(apostrophes.Replace(first), "'\"“”«»(¿"), "'") // "what's"
+	first, _, _ := strings.Cut(normalize.Lower(stem), " ")
+	first, _, _ = strings.Cut(strings.Trim(normalize.Apostrophes.Replace(first), "'\"“”«»(¿"), "'") // "what's"
 	if !strings.HasSuffix(text, "?") && !questionWords[first] {
 		return "", false
 	}
@@ -66,13 +67,13 @@ func checkHint(text string) (string, bool) {
 }
 
 // questionWords begin a question.
-var questionWords = set(`who whom whose what when where which why how is are am was were do does did has have had can could will would
+var questionWords = normalize.Set(`who whom whose what when where which why how is are am was were do does did has have had can could will would
 	should shall may might`)
 
 // AllHints returns the hints of a fact: those that the model gave it, then those that follow from what it
 // claims.
 func (f Fact) AllHints() []Hint {
-	out := joinHints(CheckHints(f.Hints), ClaimHints(f.Claim))
+	out := JoinHints(CheckHints(f.Hints), ClaimHints(f.Claim))
 	for _, h := range attributeHints(f) {
 		if len(out) < MaxHints {
 			out = append(out, h)
@@ -82,7 +83,7 @@ func (f Fact) AllHints() []Hint {
 }
 
 // joinHints marks where hints come from and keeps the first MaxHints.
-func joinHints(model, rules []string) []Hint {
+func JoinHints(model, rules []string) []Hint {
 	var out []Hint
 	add := func(texts []string, source HintSource) {
 		for _, text := range texts {
@@ -99,7 +100,7 @@ func joinHints(model, rules []string) []Hint {
 // RuleHints returns the hints that rules write for a text that somebody said or saved, and for what it
 // claims.
 func RuleHints(text, who string, claim Claim) []Hint {
-	return joinHints(nil, CheckHints(append(ClaimHints(claim), topicHints(text, who)...)))
+	return JoinHints(nil, CheckHints(append(ClaimHints(claim), topicHints(text, who)...)))
 }
 
 // ClaimHints returns the questions that a claim answers. They say the relation in the words that people
@@ -262,14 +263,14 @@ type topic struct {
 // topics are what turns of a conversation get hints from: few and common, each with words that hardly
 // mean anything else.
 var topics = []topic{
-	{set("husband wife fiancé fiance fiancée fiancee boyfriend girlfriend spouse married engaged wedding divorce divorced"),
+	{normalize.Set("husband wife fiancé fiance fiancée fiancee boyfriend girlfriend spouse married engaged wedding divorce divorced"),
 		"What is the relationship status of $, is $ single or married, who is the partner of $?"},
-	{set("son daughter kids kid toddler newborn stepson stepdaughter"), "Does $ have children, what about the family of $?"},
-	{set("puppy kitten puppies kittens dog dogs cat cats hamster parrot goldfish"), "Which pets or animals does $ have?"},
-	{set("guitar piano violin cello drums flute clarinet saxophone trumpet ukulele"), "Which musical instrument does $ play?"},
-	{set("hired promoted promotion salary boss coworker coworkers colleagues resigned"), "What is the job, work, career or profession of $?"},
-	{set("diagnosed surgery injury injured allergic allergies migraine asthma diabetes"), "What health problems or illness does $ have?"},
-	{set("graduated diploma semester thesis professor tuition scholarship"), "What about the education, studies, school, university or degree of $?"},
+	{normalize.Set("son daughter kids kid toddler newborn stepson stepdaughter"), "Does $ have children, what about the family of $?"},
+	{normalize.Set("puppy kitten puppies kittens dog dogs cat cats hamster parrot goldfish"), "Which pets or animals does $ have?"},
+	{normalize.Set("guitar piano violin cello drums flute clarinet saxophone trumpet ukulele"), "Which musical instrument does $ play?"},
+	{normalize.Set("hired promoted promotion salary boss coworker coworkers colleagues resigned"), "What is the job, work, career or profession of $?"},
+	{normalize.Set("diagnosed surgery injury injured allergic allergies migraine asthma diabetes"), "What health problems or illness does $ have?"},
+	{normalize.Set("graduated diploma semester thesis professor tuition scholarship"), "What about the education, studies, school, university or degree of $?"},
 }
 
 // HintVocabulary is the text of all questions that rules ask.
@@ -296,7 +297,7 @@ func topicHints(text, who string) []string {
 		return nil
 	}
 	var out []string
-	said := words(text, "")
+	said := normalize.Words(text, "")
 	if !slices.ContainsFunc(said, func(w string) bool { return ownWords[w] }) {
 		return nil // whose puppy it is, nobody said
 	}
@@ -309,7 +310,7 @@ func topicHints(text, who string) []string {
 }
 
 // ownWords are words by which somebody speaks of what is their own.
-var ownWords = set("i my me we our us mine ours")
+var ownWords = normalize.Set("i my me we our us mine ours")
 
 // ClaimScore is the evidence of a memory one of whose claims holds a share of the query's weight, in [0,1]
 // (notes on recall constants, "structured claims"). The notes count matched words; weighed by their rarity,
@@ -326,7 +327,7 @@ func attributeHints(f Fact) []Hint {
 	}
 	for _, said := range frame.Read(f.Content, f.Speaker) {
 		if asked := said.AskedBy(); asked != "" {
-			return joinHints(
+			return JoinHints(
 				nil,
 				CheckHints([]string{"What is the " + asked + " of " + cmp.Or(said.Owner(), f.Speaker, "this") + "?"}),
 			)

@@ -10,6 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/intake"
+	"github.com/mneme/mneme/memory/rank"
 )
 
 func TestHintsAreQuestionsOfTheRightLength(t *testing.T) {
@@ -88,7 +90,7 @@ func TestAModelsHintsComeFirstAndAreMarked(t *testing.T) {
 	require.Equal(t, memory.Hint{Text: "Where could we visit Alice?", Source: memory.HintModel}, got[0])
 	require.Equal(t, memory.HintRules, got[1].Source)
 	require.Len(t, got, 2)
-	checked := memory.CheckExtraction(memory.Extraction{Facts: []memory.Fact{f}}).Facts[0]
+	checked := intake.CheckExtraction(memory.Extraction{Facts: []memory.Fact{f}}).Facts[0]
 	require.Equal(t, []string{"Where could we visit Alice?"}, checked.Hints)
 }
 
@@ -96,15 +98,15 @@ func TestAModelsHintsComeFirstAndAreMarked(t *testing.T) {
 func TestWhatRulesAskWithDoesNotChoose(t *testing.T) {
 	t.Parallel()
 	quote := func(s string) string { return s }
-	corpus := memory.Corpus{Docs: 1_000_000, Lexemes: 10_000_000}
-	vocabulary := []memory.Lexeme{{Text: "home"}, {Text: "address"}}
-	plan := memory.PlanHints([]memory.Lexeme{{Text: "address"}, {Text: "alic", Docs: 40}, {Text: "home", Docs: 3}}, nil, vocabulary, corpus)
+	corpus := rank.Corpus{Docs: 1_000_000, Lexemes: 10_000_000}
+	vocabulary := []rank.Lexeme{{Text: "home"}, {Text: "address"}}
+	plan := rank.PlanHints([]rank.Lexeme{{Text: "address"}, {Text: "alic", Docs: 40}, {Text: "home", Docs: 3}}, nil, vocabulary, corpus)
 	require.Equal(t, "alic", plan.Match(quote))
 	require.Len(t, plan.Terms, 3, "the others rank")
-	plan = memory.PlanHints([]memory.Lexeme{{Text: "address"}, {Text: "home"}}, nil, vocabulary, corpus)
+	plan = rank.PlanHints([]rank.Lexeme{{Text: "address"}, {Text: "home"}}, nil, vocabulary, corpus)
 	require.Equal(t, "address & (home)", plan.Match(quote), "nothing but common words: two of them")
-	require.True(t, memory.PlanHints(nil, nil, vocabulary, corpus).IsEmpty())
-	require.True(t, memory.PlanHints(vocabulary, nil, nil, memory.Corpus{}).IsEmpty())
+	require.True(t, rank.PlanHints(nil, nil, vocabulary, corpus).IsEmpty())
+	require.True(t, rank.PlanHints(vocabulary, nil, nil, rank.Corpus{}).IsEmpty())
 	require.Contains(t, memory.HintVocabulary, "address")
 	require.NotContains(t, memory.HintVocabulary, "$")
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -39,16 +40,16 @@ func RecordID(tenant, id string) uuid.UUID {
 // DerivedTrust is how far a record may be trusted that is derived from others: no further than the
 // least trusted of them. All are in [0,1].
 func DerivedTrust(own float64, sources ...float64) float64 {
-	own = clampUnit(own)
+	own = ClampUnit(own)
 	for _, source := range sources {
-		own = min(own, clampUnit(source))
+		own = min(own, ClampUnit(source))
 	}
 	return own
 }
 
 // maxRecordText bounds derived text, in characters: what is longer no search needs and no embedder
 // reads.
-const maxRecordText = MaxExtractInput
+const maxRecordText = normalize.MaxExtractInput
 
 // RecordText returns the text under which a record is searched and embedded when it brings no content
 // of its own. It says in words what the payload says in structure and depends on nothing else; where
@@ -58,29 +59,29 @@ func RecordText(m schema.MemoryRecord) string {
 	var text string
 	switch m.Type {
 	case schema.TypeSemantic:
-		text = semanticText(payloadOf[schema.SemanticPayload](m))
+		text = semanticText(PayloadOf[schema.SemanticPayload](m))
 	case schema.TypeCompetence:
-		text = competenceText(payloadOf[schema.CompetencePayload](m))
+		text = competenceText(PayloadOf[schema.CompetencePayload](m))
 	case schema.TypePlanGraph:
-		text = planText(payloadOf[schema.PlanGraphPayload](m))
+		text = planText(PayloadOf[schema.PlanGraphPayload](m))
 	case schema.TypeWorking:
-		text = workingText(payloadOf[schema.WorkingPayload](m))
+		text = workingText(PayloadOf[schema.WorkingPayload](m))
 	case schema.TypeEpisodic:
-		text = episodeText(payloadOf[schema.EpisodicPayload](m))
+		text = episodeText(PayloadOf[schema.EpisodicPayload](m))
 	}
-	if text = StorageContent(firstChars(text, maxRecordText)); text == "" {
-		text = asWords(string(m.Type))
+	if text = normalize.StorageContent(normalize.FirstChars(text, maxRecordText)); text == "" {
+		text = AsWords(string(m.Type))
 	}
 	return text
 }
 
 // RecordContent returns the forms of the text that a record is kept with: its own content or, without
 // one, what RecordText makes of its payload.
-func RecordContent(m schema.MemoryRecord) Normalized {
-	if StorageContent(m.Content) == "" {
-		return Normalize(RecordText(m))
+func RecordContent(m schema.MemoryRecord) normalize.Normalized {
+	if normalize.StorageContent(m.Content) == "" {
+		return normalize.Normalize(RecordText(m))
 	}
-	return Normalize(m.Content)
+	return normalize.Normalize(m.Content)
 }
 
 // RecordHash returns the 32 bytes by which a record is found to be there already, given its text. Two
@@ -94,20 +95,20 @@ func RecordContent(m schema.MemoryRecord) Normalized {
 //   - Of an episode it is the text's hash. Where the text is made from the timeline, so that it says
 //     nothing of its own, when and with what the episode began is part of it: having done the same
 //     twice is two experiences (document 004 §10).
-func RecordHash(m schema.MemoryRecord, text Normalized) []byte {
+func RecordHash(m schema.MemoryRecord, text normalize.Normalized) []byte {
 	var more string
 	switch m.Type {
 	case schema.TypeSemantic:
-		more = ConditionsHash(payloadOf[schema.SemanticPayload](m).Validity)
+		more = ConditionsHash(PayloadOf[schema.SemanticPayload](m).Validity)
 	case schema.TypeCompetence:
 		more = canonicalWithout(m.Payload, "performance")
 	case schema.TypePlanGraph:
 		more = canonicalWithout(m.Payload, "metrics")
 	case schema.TypeWorking:
-		p := payloadOf[schema.WorkingPayload](m)
+		p := PayloadOf[schema.WorkingPayload](m)
 		more = p.ThreadID + "\x1f" + p.TaskID
 	case schema.TypeEpisodic:
-		p := payloadOf[schema.EpisodicPayload](m)
+		p := PayloadOf[schema.EpisodicPayload](m)
 		switch {
 		case !strings.HasPrefix(RecordText(m), text.Storage): // a text of its own
 		case len(p.Timeline) > 0:
@@ -119,7 +120,7 @@ func RecordHash(m schema.MemoryRecord, text Normalized) []byte {
 	if more == "" {
 		return text.Hash
 	}
-	sum := sha256.Sum256([]byte(text.basis() + "\x1f" + more))
+	sum := sha256.Sum256([]byte(text.Basis() + "\x1f" + more))
 	return sum[:]
 }
 
@@ -133,7 +134,7 @@ func RecordClaim(p schema.SemanticPayload) Claim {
 	}
 	var object string
 	if json.Unmarshal(p.Object, &object) != nil {
-		object = canonical(p.Object)
+		object = Canonical(p.Object)
 	}
 	return Claim{Subject: p.Subject, Predicate: p.Predicate, Object: object, Functional: functional}
 }
@@ -150,7 +151,7 @@ func SameJSON(a, b json.RawMessage) bool {
 // raises it. Numbers that it leaves out are zero and stay so, but for those that the schema does not
 // admit as zero: a half-life. A record without one fades as its type does, unless it has a curve of
 // points. What is pinned has importance 1, whatever it says (document 002).
-func ClassifyRecord(m schema.MemoryRecord, text Normalized) Classification {
+func ClassifyRecord(m schema.MemoryRecord, text normalize.Normalized) Classification {
 	category := m.Category
 	if !category.Valid() {
 		category = recordCategory(m, text)
@@ -180,7 +181,7 @@ func ClassifyRecord(m schema.MemoryRecord, text Normalized) Classification {
 
 // recordCategory is the category of a record that names none: procedures are procedural, and what a
 // semantic record states is read from its words.
-func recordCategory(m schema.MemoryRecord, text Normalized) schema.Category {
+func recordCategory(m schema.MemoryRecord, text normalize.Normalized) schema.Category {
 	switch m.Type {
 	case schema.TypeCompetence, schema.TypePlanGraph:
 		return schema.CategoryProcedural
@@ -226,7 +227,7 @@ func EpisodeGrows(old, grown json.RawMessage) string {
 }
 
 // payloadOf reads a record's payload; what is not of the type's shape reads as zero.
-func payloadOf[P any](m schema.MemoryRecord) P {
+func PayloadOf[P any](m schema.MemoryRecord) P {
 	var p P
 	_ = json.Unmarshal(m.Payload, &p)
 	return p
@@ -235,9 +236,9 @@ func payloadOf[P any](m schema.MemoryRecord) P {
 func semanticText(p schema.SemanticPayload) string {
 	var b strings.Builder
 	if p.Predicate != schema.PredicateStates { // the statement is the object
-		b.WriteString(p.Subject + " " + asWords(p.Predicate) + " ")
+		b.WriteString(p.Subject + " " + AsWords(p.Predicate) + " ")
 	}
-	b.WriteString(valueText(p.Object))
+	b.WriteString(ValueText(p.Object))
 	if when := conditionsText(p.Validity.Conditions); when != "" {
 		b.WriteString(" when " + when)
 	}
@@ -251,7 +252,7 @@ func semanticText(p schema.SemanticPayload) string {
 }
 
 func competenceText(p schema.CompetencePayload) string {
-	t := sentences{asWords(p.SkillName)}
+	t := sentences{AsWords(p.SkillName)}
 	for _, trigger := range p.Triggers {
 		t.add("when", trigger.Signal+bracketed(conditionsText(trigger.Conditions)))
 	}
@@ -276,10 +277,10 @@ func planText(p schema.PlanGraphPayload) string {
 	if name == "" {
 		name = p.PlanID
 	}
-	t := sentences{asWords(name)}
+	t := sentences{AsWords(name)}
 	ops := make([]string, 0, len(p.Nodes))
 	for _, node := range p.Nodes {
-		ops = append(ops, asWords(node.Op)+bracketed(conditionsText(node.Guards)))
+		ops = append(ops, AsWords(node.Op)+bracketed(conditionsText(node.Guards)))
 	}
 	t.add("steps", strings.Join(ops, ", "))
 	t.add("within", conditionsText(p.Constraints))
@@ -292,7 +293,7 @@ func workingText(p schema.WorkingPayload) string {
 	t.add("open", strings.Join(p.OpenQuestions, "; "))
 	constraints := make([]string, 0, len(p.ActiveConstraints))
 	for _, c := range p.ActiveConstraints {
-		constraints = append(constraints, valueText(c))
+		constraints = append(constraints, ValueText(c))
 	}
 	t.add("constraints", strings.Join(constraints, "; "))
 	t.add("thread", p.ThreadID)
@@ -307,7 +308,7 @@ func episodeText(p schema.EpisodicPayload) string {
 		if e.Summary != "" {
 			events = append(events, e.Summary)
 		} else {
-			events = append(events, asWords(e.EventKind))
+			events = append(events, AsWords(e.EventKind))
 		}
 	}
 	return strings.Join(events, "; ")
@@ -331,7 +332,7 @@ func (s sentences) String() string {
 }
 
 // asWords turns a snake_case name into words.
-func asWords(name string) string { return strings.ReplaceAll(name, "_", " ") }
+func AsWords(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
 func bracketed(text string) string {
 	if text == "" {
@@ -353,18 +354,18 @@ func dateText(at time.Time) string {
 func conditionsText(conditions json.RawMessage) string {
 	var object map[string]any
 	if len(conditions) == 0 || decode(conditions, &object) != nil {
-		return valueText(conditions) // a list of constraints
+		return ValueText(conditions) // a list of constraints
 	}
 	parts := make([]string, 0, len(object))
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		value := anyText(object[key], " or ")
-		parts = append(parts, asWords(key)+" is "+value)
+		parts = append(parts, AsWords(key)+" is "+value)
 	}
 	return strings.Join(parts, " and ")
 }
 
 // valueText says any JSON value in words.
-func valueText(value json.RawMessage) string {
+func ValueText(value json.RawMessage) string {
 	var v any
 	if len(value) == 0 || decode(value, &v) != nil {
 		return ""
@@ -392,7 +393,7 @@ func anyText(v any, between string) string {
 	case map[string]any:
 		parts := make([]string, 0, len(v))
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			parts = append(parts, asWords(key)+" "+anyText(v[key], ", "))
+			parts = append(parts, AsWords(key)+" "+anyText(v[key], ", "))
 		}
 		return strings.Join(parts, between)
 	}
@@ -410,7 +411,7 @@ func canonicalWithout(object json.RawMessage, member string) string {
 }
 
 // canonical is a JSON value with its members in order of their names and without white space.
-func canonical(value json.RawMessage) string {
+func Canonical(value json.RawMessage) string {
 	var v any
 	if decode(value, &v) != nil {
 		return string(value)

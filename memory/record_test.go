@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -49,7 +50,7 @@ func TestRecordTextSaysThePayloadInWords(t *testing.T) {
 		require.Equal(t, "its own", memory.RecordContent(m).Storage)
 	}
 	long := recordOf(schema.TypeEpisodic, `{"timeline": [{"summary": "`+strings.Repeat("word ", 10_000)+`"}]}`)
-	require.Less(t, len(memory.RecordText(long)), memory.MaxExtractInput)
+	require.Less(t, len(memory.RecordText(long)), normalize.MaxExtractInput)
 }
 
 func TestRecordHashTellsRecordsApart(t *testing.T) {
@@ -59,7 +60,7 @@ func TestRecordHashTellsRecordsApart(t *testing.T) {
 		m.Content = content
 		return string(memory.RecordHash(m, memory.RecordContent(m)))
 	}
-	text := string(memory.Normalize("Ana likes go.").Hash)
+	text := string(normalize.Normalize("Ana likes go.").Hash)
 	fork := `{"validity": {"mode": "conditional", "conditions": %s}}`
 	skill := `{"skill_name": "s", "recipe": [{"step": %q}], "performance": {"success_count": %d}}`
 	plan := `{"plan_id": "p", "version": %q, "metrics": {"success_count": %d}}`
@@ -123,9 +124,9 @@ func TestRecordIDs(t *testing.T) {
 func TestAPinnedRecordHasImportanceOne(t *testing.T) {
 	t.Parallel()
 	m := schema.MemoryRecord{Type: schema.TypeSemantic, Content: "The office is closed.", Importance: 0.3}
-	require.InDelta(t, 0.3, memory.ClassifyRecord(m, memory.Normalize(m.Content)).Importance, 0)
+	require.InDelta(t, 0.3, memory.ClassifyRecord(m, normalize.Normalize(m.Content)).Importance, 0)
 	m.Lifecycle.Pinned = true
-	require.InDelta(t, 1, memory.ClassifyRecord(m, memory.Normalize(m.Content)).Importance, 0)
+	require.InDelta(t, 1, memory.ClassifyRecord(m, normalize.Normalize(m.Content)).Importance, 0)
 }
 
 func TestDerivedTrust(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -65,15 +66,15 @@ func ShapedAs(t schema.MemoryType, kind schema.SourceKind, content string) (json
 	switch {
 	case len(lines) == 0:
 	case t == schema.TypeCompetence:
-		p := &schema.CompetencePayload{Kind: t, SkillName: firstChars(lines[0], maxShapeTitle), Triggers: []schema.Trigger{{Signal: firstChars(lines[0], maxShapeTitle)}}}
+		p := &schema.CompetencePayload{Kind: t, SkillName: normalize.FirstChars(lines[0], maxShapeTitle), Triggers: []schema.Trigger{{Signal: normalize.FirstChars(lines[0], maxShapeTitle)}}}
 		for _, line := range lines {
 			p.Recipe = append(p.Recipe, stepOf(line))
 		}
 		s = shaped(p)
 	case t == schema.TypePlanGraph:
-		p := &schema.PlanGraphPayload{Kind: t, PlanID: firstChars(lines[0], maxShapeTitle), Version: "1", Intent: firstChars(lines[0], maxShapeTitle), Edges: []schema.PlanEdge{}}
+		p := &schema.PlanGraphPayload{Kind: t, PlanID: normalize.FirstChars(lines[0], maxShapeTitle), Version: "1", Intent: normalize.FirstChars(lines[0], maxShapeTitle), Edges: []schema.PlanEdge{}}
 		for i, line := range lines {
-			p.Nodes = append(p.Nodes, schema.PlanNode{ID: fmt.Sprint(i + 1), Op: firstChars(line, maxShapeLine)})
+			p.Nodes = append(p.Nodes, schema.PlanNode{ID: fmt.Sprint(i + 1), Op: normalize.FirstChars(line, maxShapeLine)})
 			if i > 0 {
 				p.Edges = append(p.Edges, schema.PlanEdge{From: fmt.Sprint(i), To: fmt.Sprint(i + 1), Kind: schema.EdgeControl})
 			}
@@ -211,10 +212,10 @@ func procedureOf(lines []string) *schema.CompetencePayload {
 
 // stepOf is one step, with the tool that it names.
 func stepOf(text string) schema.Step {
-	step := schema.Step{Step: firstChars(text, maxShapeLine)}
+	step := schema.Step{Step: normalize.FirstChars(text, maxShapeLine)}
 	for _, name := range toolName.FindStringSubmatch(text) {
 		if name != "" && !strings.ContainsAny(name, "`( $") {
-			step.Tool = firstChars(name, maxShapeTitle)
+			step.Tool = normalize.FirstChars(name, maxShapeTitle)
 		}
 	}
 	return step
@@ -255,9 +256,9 @@ func taskOf(lines []string) *schema.WorkingPayload {
 		list = nil
 		switch strings.ToLower(m[1]) {
 		case "task", "task id":
-			p.TaskID = firstChars(m[2], maxShapeTitle)
+			p.TaskID = normalize.FirstChars(m[2], maxShapeTitle)
 		case "thread", "thread id":
-			p.ThreadID = firstChars(m[2], maxShapeTitle)
+			p.ThreadID = normalize.FirstChars(m[2], maxShapeTitle)
 		case "state", "status", "task state":
 			if p.State = taskStates[strings.ToLower(value)]; p.State == "" {
 				return nil
@@ -287,8 +288,8 @@ func planOf(lines []string) *schema.PlanGraphPayload {
 	if head == nil {
 		return nil
 	}
-	p := &schema.PlanGraphPayload{Kind: schema.TypePlanGraph, PlanID: firstOf(head[1], firstChars(head[2], maxShapeTitle), "plan"), Version: "1",
-		Intent: firstChars(head[2], maxShapeLine)}
+	p := &schema.PlanGraphPayload{Kind: schema.TypePlanGraph, PlanID: firstOf(head[1], normalize.FirstChars(head[2], maxShapeTitle), "plan"), Version: "1",
+		Intent: normalize.FirstChars(head[2], maxShapeLine)}
 	at := map[string]int{}
 	node := func(name, op string) {
 		i, ok := at[name]
@@ -298,7 +299,7 @@ func planOf(lines []string) *schema.PlanGraphPayload {
 			p.Nodes = append(p.Nodes, schema.PlanNode{ID: name, Op: name})
 		}
 		if op != "" {
-			p.Nodes[i].Op = firstChars(op, maxShapeLine)
+			p.Nodes[i].Op = normalize.FirstChars(op, maxShapeLine)
 		}
 	}
 	edge := func(from, to string) {

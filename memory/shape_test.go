@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/intake"
+	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -51,7 +53,7 @@ func TestShapeOf(t *testing.T) {
 		if c.want != "" {
 			require.NoError(t, schema.ValidatePayload(c.want, s.Payload), name)
 		}
-		in := memory.Admit(schema.Candidate{Content: c.content, SourceKind: c.kind}, schema.Principal{Tenant: "t", Agent: "a"}, schema.VisibilityPrivate, nil)
+		in := intake.Admit(schema.Candidate{Content: c.content, SourceKind: c.kind}, schema.Principal{Tenant: "t", Agent: "a"}, schema.VisibilityPrivate, nil)
 		switch {
 		case c.want != "":
 			tier, typology := memory.Placement(c.want)
@@ -95,14 +97,14 @@ func TestSentencesHaveNoShape(t *testing.T) {
 // A rule has the last word: it may say that a text is a procedure, and that what looks like one is not.
 func TestARuleOverridesTheShape(t *testing.T) {
 	t.Parallel()
-	rules, err := memory.ParsePolicy([]byte(`rules:
+	rules, err := policy.ParsePolicy([]byte(`rules:
   - {name: howto, when: 'candidate.tags.exists(t, t == "howto")', set: {type: competence}}
   - {name: chat, when: 'candidate.tags.exists(t, t == "chat")', set: {type: episodic}}
   - {name: plan, when: 'candidate.tags.exists(t, t == "plan")', set: {type: plan_graph}}
 `))
 	require.NoError(t, err)
-	admit := func(content, tag string) memory.Intake {
-		return memory.Admit(schema.Candidate{Content: content, SourceKind: schema.SourceObservation, Tags: []string{tag}}, schema.Principal{Tenant: "t", Agent: "a"}, schema.VisibilityPrivate, rules)
+	admit := func(content, tag string) intake.Intake {
+		return intake.Admit(schema.Candidate{Content: content, SourceKind: schema.SourceObservation, Tags: []string{tag}}, schema.Principal{Tenant: "t", Agent: "a"}, schema.VisibilityPrivate, rules)
 	}
 	in := admit("Water the ferns.\nTurn the pots.", "howto")
 	require.Equal(t, []any{schema.TypeCompetence, schema.TierPersistent}, []any{in.Classification.Type, in.Classification.Tier})

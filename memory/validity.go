@@ -24,7 +24,7 @@ func ConditionsHash(v schema.Validity) string {
 		Conditions map[string][]string `json:"conditions,omitempty"`
 		Start      *time.Time          `json:"start,omitempty"`
 		End        *time.Time          `json:"end,omitempty"`
-	}{Mode: v.Mode, Conditions: admittedBy(v), Start: utc(v.Start), End: utc(v.End)}
+	}{Mode: v.Mode, Conditions: AdmittedBy(v), Start: utc(v.Start), End: utc(v.End)}
 	if len(ground.Conditions) > 0 {
 		ground.Mode = "" // the conditions are the ground, whatever it is called
 	}
@@ -44,7 +44,7 @@ func SameGround(a, b schema.Validity) bool {
 	if isGlobal(a) || isGlobal(b) {
 		return isGlobal(a) && isGlobal(b)
 	}
-	conditionsA, conditionsB := admittedBy(a), admittedBy(b)
+	conditionsA, conditionsB := AdmittedBy(a), AdmittedBy(b)
 	if len(conditionsA) == 0 && a.Mode != b.Mode {
 		return false
 	}
@@ -59,7 +59,7 @@ func Disjoint(a, b schema.Validity) bool {
 	if !windowsOverlap(a, b) {
 		return true
 	}
-	conditionsA, conditionsB := admittedBy(a), admittedBy(b)
+	conditionsA, conditionsB := AdmittedBy(a), AdmittedBy(b)
 	for key, valuesA := range conditionsA {
 		valuesB, ok := conditionsB[key]
 		// Equal conditions are not disjoint, even where they admit nothing.
@@ -77,8 +77,8 @@ func Covers(outer, inner schema.Validity) bool {
 		outer.End != nil && (inner.End == nil || inner.End.After(*outer.End)) {
 		return false
 	}
-	conditionsIn := admittedBy(inner)
-	for key, values := range admittedBy(outer) {
+	conditionsIn := AdmittedBy(inner)
+	for key, values := range AdmittedBy(outer) {
 		in, ok := conditionsIn[key]
 		if !ok || slices.ContainsFunc(in, func(v string) bool { return !slices.Contains(values, v) }) {
 			return false
@@ -117,13 +117,13 @@ func Holds(v schema.Validity, at time.Time, context map[string]json.RawMessage) 
 		return Applicability{Verdict: AppliesYes}
 	}
 	out := Applicability{Verdict: AppliesYes}
-	for key, values := range admittedBy(v) {
+	for key, values := range AdmittedBy(v) {
 		given, ok := context[key]
 		if !ok {
 			out.Missing = append(out.Missing, key)
 			continue
 		}
-		if !slices.Contains(values, canonical(given)) {
+		if !slices.Contains(values, Canonical(given)) {
 			return Applicability{Verdict: AppliesNo}
 		}
 	}
@@ -143,7 +143,7 @@ func windowsOverlap(a, b schema.Validity) bool {
 
 // admittedBy returns the values that each condition admits, canonical and sorted. Conditions that are
 // no object, which validation refuses, admit anything.
-func admittedBy(v schema.Validity) map[string][]string {
+func AdmittedBy(v schema.Validity) map[string][]string {
 	var conditions map[string]json.RawMessage
 	if len(v.Conditions) == 0 || json.Unmarshal(v.Conditions, &conditions) != nil {
 		return nil
@@ -159,7 +159,7 @@ func admittedBy(v schema.Validity) map[string][]string {
 		}
 		admitted := make([]string, 0, len(values))
 		for _, value := range values {
-			admitted = append(admitted, canonical(value))
+			admitted = append(admitted, Canonical(value))
 		}
 		slices.Sort(admitted)
 		out[key] = slices.Compact(admitted)

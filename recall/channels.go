@@ -10,7 +10,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mneme/mneme/inference"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/layers"
+	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/store"
 )
 
@@ -46,14 +47,14 @@ type channel struct {
 
 func (q *query) channels() []channel {
 	return slices.DeleteFunc([]channel{
-		{memory.ChannelText, textDeadline, true, q.searchText},
-		{memory.ChannelVector, vectorDeadline + embedDeadline, false, q.searchVector},
-		{memory.ChannelHints, hintsDeadline, true, q.searchHints},
-		{memory.ChannelClaims, claimsDeadline, true, q.searchClaims},
-		{memory.ChannelGraph, graphDeadline, true, q.searchGraph},
-		{memory.ChannelTime, timeDeadline, false, q.searchTime},
-		{memory.ChannelSignals, signalsDeadline, false, q.searchSignals},
-	}, func(c channel) bool { return q.off(c.name) || c.name == memory.ChannelSignals && !q.layered() })
+		{rank.ChannelText, textDeadline, true, q.searchText},
+		{rank.ChannelVector, vectorDeadline + embedDeadline, false, q.searchVector},
+		{rank.ChannelHints, hintsDeadline, true, q.searchHints},
+		{rank.ChannelClaims, claimsDeadline, true, q.searchClaims},
+		{rank.ChannelGraph, graphDeadline, true, q.searchGraph},
+		{rank.ChannelTime, timeDeadline, false, q.searchTime},
+		{layers.ChannelSignals, signalsDeadline, false, q.searchSignals},
+	}, func(c channel) bool { return q.off(c.name) || c.name == layers.ChannelSignals && !q.layered() })
 }
 
 // analysis is the query's words as the tenant knows them. Channels that go by words wait for it, each as
@@ -113,14 +114,14 @@ func (q *query) searchVector(ctx context.Context) ([]store.Hit, error) {
 	if err != nil {
 		return nil, fmt.Errorf("embed query: %w", err)
 	}
-	q.trust = memory.TrustIn(embedder.Model().Name)
+	q.trust = rank.TrustIn(embedder.Model().Name)
 	ctx, cancelSearch := q.within(ctx, vectorDeadline)
 	defer cancelSearch()
 	return q.Index.Search(ctx, q.filter, store.Embedding{Model: embedder.Model(), Vector: asked}, q.width())
 }
 
 // collect runs every channel at once, each with its own deadline, and merges what they found by id.
-func (q *query) collect(ctx context.Context) []memory.Evidence {
+func (q *query) collect(ctx context.Context) []rank.Evidence {
 	defer q.timed("collect")()
 	channels := q.channels()
 	found := make([][]store.Hit, len(channels))
@@ -143,7 +144,7 @@ func (q *query) collect(ctx context.Context) []memory.Evidence {
 	}
 	wg.Wait()
 	places := map[uuid.UUID]int{}
-	var out []memory.Evidence
+	var out []rank.Evidence
 	for i, ch := range channels {
 		q.meta.Channels[ch.name] = len(found[i])
 		for _, hit := range found[i] {
@@ -151,12 +152,12 @@ func (q *query) collect(ctx context.Context) []memory.Evidence {
 			if !known {
 				at = len(out)
 				places[hit.ID] = at
-				out = append(out, memory.Evidence{ID: hit.ID, Channels: map[string]float64{}})
+				out = append(out, rank.Evidence{ID: hit.ID, Channels: map[string]float64{}})
 			}
 			e := &out[at]
 			e.Channels[ch.name] = max(e.Channels[ch.name], hit.Score)
 			e.Terms |= hit.Terms
 		}
 	}
-	return memory.Fuse(out, q.trust)
+	return rank.Fuse(out, q.trust)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/inference/rules"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
@@ -22,12 +22,12 @@ import (
 
 // statementsOf are parts of statements that one channel alone sends.
 var statementsOf = map[string]string{
-	memory.ChannelText:   "bit_or(1::bigint",
-	memory.ChannelVector: "FROM memory_embeddings",
-	memory.ChannelHints:  "memory_hint_search",
-	memory.ChannelClaims: "claim_search",
-	memory.ChannelGraph:  "FROM entities WHERE",
-	memory.ChannelTime:   "m.validity = 'timeboxed'",
+	rank.ChannelText:   "bit_or(1::bigint",
+	rank.ChannelVector: "FROM memory_embeddings",
+	rank.ChannelHints:  "memory_hint_search",
+	rank.ChannelClaims: "claim_search",
+	rank.ChannelGraph:  "FROM entities WHERE",
+	rank.ChannelTime:   "m.validity = 'timeboxed'",
 }
 
 // saboteur breaks the statements that hold a text, on their way to Postgres.
@@ -131,7 +131,7 @@ func TestAnyChannelMayFailOrHang(t *testing.T) {
 		text string // of the statement
 		lost []string
 	}
-	cases := map[string]breakage{"analysis": {"FROM corpus_stats", []string{memory.ChannelText, memory.ChannelHints, memory.ChannelClaims, memory.ChannelGraph}}}
+	cases := map[string]breakage{"analysis": {"FROM corpus_stats", []string{rank.ChannelText, rank.ChannelHints, rank.ChannelClaims, rank.ChannelGraph}}}
 	for channel, text := range statementsOf {
 		cases[channel] = breakage{text, []string{channel}}
 	}

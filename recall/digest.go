@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mneme/mneme/inference"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -54,17 +54,17 @@ func (e *expansion) sessions(ctx context.Context) ([]schema.RecallResult, error)
 	})
 	var out []schema.RecallResult
 	for _, n := range notes {
-		var noted []memory.Noted
+		var noted []rank.Noted
 		var last schema.RecallResult
 		for _, id := range n.IDs {
 			if row, ok := rows[id]; ok {
-				noted = append(noted, memory.Noted{ID: id, Type: row.Type, Category: row.Category, Text: row.Content})
+				noted = append(noted, rank.Noted{ID: id, Type: row.Type, Category: row.Category, Text: row.Content})
 				if row.OccurredAt.After(last.OccurredAt) {
 					last = row
 				}
 			}
 		}
-		text, shown, cut := memory.SessionDigest(noted)
+		text, shown, cut := rank.SessionDigest(noted)
 		if !slices.ContainsFunc(shown, func(id uuid.UUID) bool { return !e.known[id] }) {
 			continue // it says nothing that is not there already
 		}

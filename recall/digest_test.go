@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/inference"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -29,7 +29,7 @@ func TestExpandShowsWhatWasNotedInTheSession(t *testing.T) {
 	note(w.p, "s1", "The budget is ninety thousand", schema.SensitivityHigh)
 	note(w.p, "s2", "Nothing was decided on plants", "")
 	note(schema.Principal{Tenant: "t", Agent: "b"}, "s1", "Another agent has a session of that name", "")
-	req := schema.RecallRequest{Query: "kettle slow", Without: []string{memory.StageNeighbourhood, memory.StageSession, "vector"}}
+	req := schema.RecallRequest{Query: "kettle slow", Without: []string{rank.StageNeighbourhood, rank.StageSession, "vector"}}
 	require.NotContains(t, fmt.Sprint(w.answer(req).Results), "second machine")
 	req.Expand = true
 	results, extra := split(t, w.answer(req))
@@ -88,7 +88,7 @@ func TestAModelThatReranksSumsUpInTheTimeThatIsLeft(t *testing.T) {
 	}
 	got, out, given := ask(model{answer: "It is slow. " + strings.Repeat("Very slow. ", 200)}, 20*time.Second)
 	require.True(t, strings.HasPrefix(got.Content, "It is slow.") && got.Truncated)
-	require.LessOrEqual(t, len([]rune(got.Content)), memory.MaxSupplementChars)
+	require.LessOrEqual(t, len([]rune(got.Content)), rank.MaxSupplementChars)
 	require.Equal(t, []string{"The kettle is too slow for the whole office."}, given, "what passed the filter")
 	require.Equal(t, []string{out.Results[0].ID}, got.Supplement.Of)
 	require.Less(t, got.Score, out.Results[0].Score)

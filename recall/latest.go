@@ -5,17 +5,17 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/memory/rank"
 )
 
 // latest puts the newest of the statements about one thing first.
-func (q *query) latest(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+func (q *query) latest(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
 	said, err := q.read(ctx, evidence)
 	if err != nil {
 		return nil, err
 	}
-	return memory.Latest(evidence, said, q.clauses()), nil
+	return rank.Latest(evidence, said, q.clauses()), nil
 }
 
 // clauses are what the question asks for, each by itself.
@@ -29,19 +29,19 @@ func (q *query) clauses() []frame.Question {
 }
 
 // read reads the texts of the best candidates, each once.
-func (q *query) read(ctx context.Context, evidence []memory.Evidence) (map[uuid.UUID]memory.Quote, error) {
-	best := evidence[:min(len(evidence), memory.MaxLatest)]
+func (q *query) read(ctx context.Context, evidence []rank.Evidence) (map[uuid.UUID]rank.Quote, error) {
+	best := evidence[:min(len(evidence), rank.MaxLatest)]
 	contents, err := q.contents(ctx, best)
 	if err != nil {
 		return nil, err
 	}
 	if q.said == nil {
-		q.said = make(map[uuid.UUID]memory.Quote, len(best))
+		q.said = make(map[uuid.UUID]rank.Quote, len(best))
 	}
 	for _, e := range best {
 		if text := contents[e.ID]; q.said[e.ID].Bytes == 0 && text != "" {
-			read := parsed.read(firstBytes(text, memory.MaxRelevanceBytes), e.Speaker)
-			q.said[e.ID] = memory.Quote{Text: read, Bytes: len(text)}
+			read := parsed.read(firstBytes(text, rank.MaxRelevanceBytes), e.Speaker)
+			q.said[e.ID] = rank.Quote{Text: read, Bytes: len(text)}
 		}
 	}
 	return q.said, nil
@@ -51,7 +51,7 @@ func (q *query) read(ctx context.Context, evidence []memory.Evidence) (map[uuid.
 // enough the answer is empty: nothing is known.
 //
 // Texts that one asks about, tasks, and questions in other scripts are not read: their answers have no floor.
-func (q *query) relevance(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+func (q *query) relevance(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
 	if len(q.req.Query) > maxAskedBytes || q.layered() || !frame.Readable(q.req.Query) {
 		return evidence, nil
 	}
@@ -63,22 +63,22 @@ func (q *query) relevance(ctx context.Context, evidence []memory.Evidence) ([]me
 	if err != nil {
 		return nil, err
 	}
-	out := append([]memory.Evidence(nil), evidence...)
+	out := append([]rank.Evidence(nil), evidence...)
 	asked := q.clauses()
-	best := out[:min(len(out), memory.MaxLatest)]
+	best := out[:min(len(out), rank.MaxLatest)]
 	length := 0.0
 	for i := range best {
 		e := &out[i]
 		text := said[e.ID].Text
 		length += text.Length() / float64(len(best))
 		for _, clause := range asked {
-			e.Relevance = max(e.Relevance, memory.RelevanceOf(*e, clause, text, q.trust))
+			e.Relevance = max(e.Relevance, rank.RelevanceOf(*e, clause, text, q.trust))
 		}
 		for _, old := range replaced[e.ID] { // it is about what that was about
 			before := parsed.read(old, e.Speaker)
 			share := 1.0
 			if text.OnlyEnds() {
-				share = memory.EndShare
+				share = rank.EndShare
 			}
 			for _, clause := range asked {
 				e.Relevance = max(e.Relevance, share*clause.Relevance(before))
@@ -86,17 +86,17 @@ func (q *query) relevance(ctx context.Context, evidence []memory.Evidence) ([]me
 		}
 		q.meta.Relevance = max(q.meta.Relevance, e.Relevance)
 	}
-	q.blend = memory.RelevanceBlend(best, length)
-	q.meta.Floor = memory.DefaultMinRelevance
-	kept, unknown := memory.EnoughRelevance(memory.PreferRelevant(out, q.blend), q.meta.Floor, q.req.MinScore)
+	q.blend = rank.RelevanceBlend(best, length)
+	q.meta.Floor = rank.DefaultMinRelevance
+	kept, unknown := rank.EnoughRelevance(rank.PreferRelevant(out, q.blend), q.meta.Floor, q.req.MinScore)
 	q.meta.Unknown = unknown
 	return kept, nil
 }
 
 // replaced reads what the best candidates took the place of. Nothing of it is shown.
-func (q *query) replaced(ctx context.Context, evidence []memory.Evidence) (map[uuid.UUID][]string, error) {
+func (q *query) replaced(ctx context.Context, evidence []rank.Evidence) (map[uuid.UUID][]string, error) {
 	var ids []uuid.UUID
-	for _, e := range evidence[:min(len(evidence), memory.MaxLatest)] {
+	for _, e := range evidence[:min(len(evidence), rank.MaxLatest)] {
 		if e.Replaces {
 			ids = append(ids, e.ID)
 		}

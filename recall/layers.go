@@ -8,7 +8,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/layers"
+	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -46,33 +47,33 @@ func (q *query) searchSignals(ctx context.Context) ([]store.Hit, error) {
 
 // keepSolutions sets procedures and plans apart for selection. Those that signals alone found go out of the
 // ranking until then: they have no share in what the query asks for in words.
-func (q *query) keepSolutions(_ context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+func (q *query) keepSolutions(_ context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
 	if !q.layered() {
 		return evidence, nil
 	}
-	rest := make([]memory.Evidence, 0, len(evidence))
+	rest := make([]rank.Evidence, 0, len(evidence))
 	for _, e := range evidence {
 		if isSolution(e) {
 			q.solutions = append(q.solutions, e)
 		}
-		if e.Score > 0 || e.Channels[memory.ChannelSignals] == 0 {
+		if e.Score > 0 || e.Channels[layers.ChannelSignals] == 0 {
 			rest = append(rest, e)
 		}
 	}
-	slices.SortStableFunc(q.solutions, func(a, b memory.Evidence) int {
-		return cmp.Compare(max(b.Channels[memory.ChannelSignals], b.Score), max(a.Channels[memory.ChannelSignals], a.Score))
+	slices.SortStableFunc(q.solutions, func(a, b rank.Evidence) int {
+		return cmp.Compare(max(b.Channels[layers.ChannelSignals], b.Score), max(a.Channels[layers.ChannelSignals], a.Score))
 	})
 	q.solutions = q.solutions[:min(len(q.solutions), maxSolutions)]
 	return rest, nil
 }
 
-func isSolution(e memory.Evidence) bool {
+func isSolution(e rank.Evidence) bool {
 	layer := schema.LayerOf(e.Type)
 	return layer == schema.LayerCompetence || layer == schema.LayerPlan
 }
 
 // selection chooses among the procedures, and among the plans, that match the task (document 004 §15A.11).
-func (q *query) selection(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+func (q *query) selection(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
 	if !q.layered() || len(q.solutions) == 0 {
 		return evidence, nil
 	}
@@ -86,25 +87,25 @@ func (q *query) selection(ctx context.Context, evidence []memory.Evidence) ([]me
 	for _, e := range slices.Concat(q.solutions, evidence) { // as ranking has it in the end
 		scores[e.ID] = e.Score
 	}
-	byLayer := map[schema.LayerName][]memory.Solution{}
+	byLayer := map[schema.LayerName][]layers.Solution{}
 	for _, s := range found {
 		s.Evidence = scores[s.ID]
 		byLayer[schema.LayerOf(s.Type)] = append(byLayer[schema.LayerOf(s.Type)], s)
 	}
 	task := q.task()
-	situation := memory.Situation{Query: q.req.Query, Intent: task.Intent, ErrorSignature: task.ErrorSignature, Context: q.req.Context, Now: q.now()}
+	situation := layers.Situation{Query: q.req.Query, Intent: task.Intent, ErrorSignature: task.ErrorSignature, Context: q.req.Context, Now: q.now()}
 	var selections []schema.Selection
 	var ruledOut []uuid.UUID
 	for _, layer := range []schema.LayerName{schema.LayerCompetence, schema.LayerPlan} {
-		selection, out := memory.Select(situation, layer, byLayer[layer])
+		selection, out := layers.Select(situation, layer, byLayer[layer])
 		ruledOut = append(ruledOut, out...)
 		if len(selection.Candidates) > 0 {
 			selections = append(selections, selection)
 		}
 	}
-	evidence = memory.ApplySelections(evidence, q.solutions, selections, ruledOut)
+	evidence = layers.ApplySelections(evidence, q.solutions, selections, ruledOut)
 	for _, s := range selections {
-		q.selections = append(q.selections, memory.TrimSelection(s))
+		q.selections = append(q.selections, layers.TrimSelection(s))
 	}
 	return evidence, nil
 }
@@ -112,7 +113,7 @@ func (q *query) selection(ctx context.Context, evidence []memory.Evidence) ([]me
 // page is what is read in full next, and the rest: the best, or of a layered answer the best of each layer, so
 // that no layer is crowded out before its share is counted. It is a little more than the limit, for rows that have
 // gone since they were authorised.
-func (q *query) page(evidence []memory.Evidence) (page, rest []memory.Evidence) {
+func (q *query) page(evidence []rank.Evidence) (page, rest []rank.Evidence) {
 	most := q.limit + q.limit/4 + 1
 	if !q.layered() {
 		most = min(most, len(evidence))
@@ -140,17 +141,17 @@ func (q *query) fit(results []schema.RecallResult) []schema.RecallResult {
 	if !q.layered() {
 		return results
 	}
-	items := make([]memory.LayerItem, len(results))
+	items := make([]layers.LayerItem, len(results))
 	for i, r := range results {
-		items[i] = memory.LayerItem{Layer: schema.LayerOf(r.Type), Selected: q.isSelected(r.ID)}
-		items[i].Tokens, items[i].Shell = memory.ResultTokens(r)
+		items[i] = layers.LayerItem{Layer: schema.LayerOf(r.Type), Selected: q.isSelected(r.ID)}
+		items[i].Tokens, items[i].Shell = layers.ResultTokens(r)
 	}
-	placed := memory.FillLayers(items, q.limit, q.budget())
+	placed := layers.FillLayers(items, q.limit, q.budget())
 	out := make([]schema.RecallResult, 0, len(placed))
 	for _, p := range placed {
 		row := results[p.Index]
 		if p.Cut {
-			row.Content, row.Truncated = memory.CutTokens(row.Content, p.Tokens-items[p.Index].Shell)
+			row.Content, row.Truncated = layers.CutTokens(row.Content, p.Tokens-items[p.Index].Shell)
 		}
 		out = append(out, row)
 	}
@@ -167,12 +168,12 @@ func (q *query) layers(results []schema.RecallResult) []schema.Layer {
 		layer := schema.Layer{Name: name, IDs: []string{}}
 		for _, r := range results {
 			if schema.LayerOf(r.Type) == name {
-				tokens, _ := memory.ResultTokens(r)
+				tokens, _ := layers.ResultTokens(r)
 				layer.IDs = append(layer.IDs, r.ID)
 				layer.Tokens += tokens
 			}
 		}
-		layer.IDs = memory.SelectedFirst(layer.IDs, q.selections)
+		layer.IDs = layers.SelectedFirst(layer.IDs, q.selections)
 		out = append(out, layer)
 	}
 	return out

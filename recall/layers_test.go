@@ -12,7 +12,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/layers"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
@@ -25,7 +28,7 @@ func (w *world) keep(p schema.Principal, v schema.Visibility, m schema.MemoryRec
 	if m.Sensitivity == "" {
 		m.Sensitivity = schema.SensitivityLow
 	}
-	in := store.PutInput{Operation: store.Operation{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "put/wf"}, Policy: memory.DefaultWritePolicy(), Now: time.Now(),
+	in := store.PutInput{Operation: store.Operation{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "put/wf"}, Policy: proposals.DefaultWritePolicy(), Now: time.Now(),
 		Request: schema.PutRequest{Operation: schema.Operation{Principal: p, Reason: "because"}, Visibility: v, Records: []schema.MemoryRecord{m}}}
 	require.NoError(w.t, in.Request.Validate())
 	out, err := w.Store.Put(ctx, in)
@@ -59,7 +62,7 @@ func (w *world) answer(req schema.RecallRequest) schema.RecallResponse {
 // wordsAlone are the channels but for full text and signals, to be switched off where a test is about what words
 // find.
 func wordsAlone() []string {
-	return slices.DeleteFunc(recall.Channels(), func(name string) bool { return name == memory.ChannelText || name == memory.ChannelSignals })
+	return slices.DeleteFunc(recall.Channels(), func(name string) bool { return name == rank.ChannelText || name == layers.ChannelSignals })
 }
 
 func selectionOf(out schema.RecallResponse, layer schema.LayerName) schema.Selection {
@@ -93,7 +96,7 @@ func TestProceduresAreFoundByWhatTheyAreFor(t *testing.T) {
 	require.Equal(t, project.String(), selectionOf(out, schema.LayerPlan).Selected)
 	require.NotContains(t, ids(out), mac.String(), "what the situation contradicts stays out, as a conditional fact does")
 	require.Equal(t, []string{linux.String(), project.String()}, []string{layerOf(out, schema.LayerCompetence).IDs[0], layerOf(out, schema.LayerPlan).IDs[0]})
-	require.Contains(t, out.Meta.Channels, memory.ChannelSignals)
+	require.Contains(t, out.Meta.Channels, layers.ChannelSignals)
 
 	// Nothing is known of the situation: all are candidates, and the key that would decide is named.
 	req.Context = nil
@@ -114,7 +117,7 @@ func TestProceduresAreFoundByWhatTheyAreFor(t *testing.T) {
 	require.Len(t, out.Results, 4)
 	require.Empty(t, out.Layers)
 	require.Empty(t, out.Selections)
-	require.NotContains(t, out.Meta.Channels, memory.ChannelSignals)
+	require.NotContains(t, out.Meta.Channels, layers.ChannelSignals)
 }
 
 func layerOf(out schema.RecallResponse, name schema.LayerName) schema.Layer {
@@ -141,7 +144,7 @@ func TestSelectionShowsNothingToOthers(t *testing.T) {
 	out := w.answer(req)
 	require.Empty(t, out.Results)
 	require.Empty(t, out.Selections)
-	require.Zero(t, out.Meta.Channels[memory.ChannelSignals])
+	require.Zero(t, out.Meta.Channels[layers.ChannelSignals])
 	response, err := json.Marshal(out)
 	require.NoError(t, err)
 	require.NotContains(t, string(response), "secret_os")
@@ -184,9 +187,9 @@ func TestLayersAndBudget(t *testing.T) {
 		out = w.answer(schema.RecallRequest{Query: "canary", Task: &schema.Task{BudgetTokens: budget}, Limit: 50, Expand: true})
 		used, inLayers := 0, 0
 		for _, r := range out.Results {
-			tokens, _ := memory.ResultTokens(r)
+			tokens, _ := layers.ResultTokens(r)
 			used += tokens
-			require.Equal(t, r.Truncated, strings.HasSuffix(r.Content, memory.CutMark))
+			require.Equal(t, r.Truncated, strings.HasSuffix(r.Content, normalize.CutMark))
 		}
 		for _, layer := range out.Layers {
 			inLayers += layer.Tokens
@@ -203,7 +206,7 @@ func TestLayersAndBudget(t *testing.T) {
 	out = w.answer(schema.RecallRequest{Query: "zebra", Task: &schema.Task{BudgetTokens: 100}})
 	require.Equal(t, []string{long.String()}, ids(out))
 	require.True(t, out.Results[0].Truncated)
-	require.LessOrEqual(t, memory.EstimateTokens(out.Results[0].Content), 100)
+	require.LessOrEqual(t, layers.EstimateTokens(out.Results[0].Content), 100)
 }
 
 func TestSelectionFailingOnlyDegrades(t *testing.T) {
@@ -213,10 +216,10 @@ func TestSelectionFailingOnlyDegrades(t *testing.T) {
 	w.Index = failing(errors.New("down"))
 	w.exec(`REVOKE SELECT ON memory_signals FROM mneme_app`)
 	out := w.answer(schema.RecallRequest{Query: "handbook", Task: &schema.Task{ErrorSignature: "ld: cache mismatch"}})
-	require.ElementsMatch(t, []string{memory.ChannelVector, memory.ChannelSignals}, out.Meta.Degraded)
+	require.ElementsMatch(t, []string{rank.ChannelVector, layers.ChannelSignals}, out.Meta.Degraded)
 	require.Equal(t, []string{id.String()}, ids(out))
 	require.Equal(t, id.String(), selectionOf(out, schema.LayerCompetence).Selected, "words found it")
-	off := w.answer(schema.RecallRequest{Query: "handbook", Task: &schema.Task{}, Without: []string{memory.StageSelection, memory.ChannelVector, memory.ChannelSignals}})
+	off := w.answer(schema.RecallRequest{Query: "handbook", Task: &schema.Task{}, Without: []string{layers.StageSelection, rank.ChannelVector, layers.ChannelSignals}})
 	require.Empty(t, off.Selections)
 	require.Empty(t, off.Meta.Degraded)
 }
@@ -241,8 +244,8 @@ func TestSignalsOfAnyTextAreSearched(t *testing.T) {
 	w.keep(w.p, schema.VisibilityPrivate, procedure(1, "a' | b & !c:* <-> \\ \"quoted\"", `{}`, 1, 0))
 	for _, text := range []string{"a' | b & !c:* <-> \\", "!!!", "'", "\\", "(((", "🙂", "磁盘", "שלום", strings.Repeat("word ", 800), strings.Repeat("x", 4000)} {
 		out := w.answer(schema.RecallRequest{Query: "?", Task: &schema.Task{ErrorSignature: text, Intent: first(text, 250)}})
-		require.NotContains(t, out.Meta.Degraded, memory.ChannelSignals)
-		require.NotContains(t, out.Meta.Degraded, memory.StageSelection)
+		require.NotContains(t, out.Meta.Degraded, layers.ChannelSignals)
+		require.NotContains(t, out.Meta.Degraded, layers.StageSelection)
 	}
 }
 

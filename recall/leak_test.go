@@ -26,7 +26,11 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/layers"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/rank"
+	"github.com/mneme/mneme/memory/timeexpr"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
@@ -64,7 +68,7 @@ type leakWorld struct {
 	all     []uuid.UUID
 	twin    *leakTwin
 	store   *store.Store
-	policy  []*memory.Policy
+	policy  []*policy.Policy
 	allOn   []string // every stage there is
 	without []string // every channel and stage there is
 
@@ -197,16 +201,16 @@ func (w *leakWorld) direct(q leakQuery) error {
 			known = append(known, w.rows[i].id)
 		}
 	}
-	anchors := make([]memory.Anchor, len(w.all))
+	anchors := make([]rank.Anchor, len(w.all))
 	for i, id := range w.all {
-		anchors[i] = memory.Anchor{ID: w.all[0], Place: id}
+		anchors[i] = rank.Anchor{ID: w.all[0], Place: id}
 	}
 	failed := func(_ any, err error) error { return err }
 	err := errors.Join(failed(w.store.Hydrate(ctx, f, w.all, time.Now())), failed(w.store.Contents(ctx, f, w.all)), failed(w.store.Accesses(ctx, f, w.all)),
 		failed(w.store.Supersessions(ctx, f, w.all)), failed(w.store.Predecessors(ctx, f, known)), failed(w.store.LowestDegrees(ctx, f, w.all)),
 		failed(w.store.Solutions(ctx, f, w.all)), failed(w.store.Payloads(ctx, f, w.all)), failed(w.store.Sources(ctx, f, w.all)), failed(w.store.Rationale(ctx, f, w.all)),
-		failed(w.store.Artifacts(ctx, f, w.all)), failed(w.store.SearchArtifacts(ctx, f, []string{"artif", "kestr"}, len(w.all))), failed(w.store.Cards(ctx, f, w.all, 2*memory.MaxCards(schema.MaxRecallLimit))),
-		failed(w.store.SessionTurns(ctx, live, anchors, memory.ExcerptRadius)), failed(w.store.RescueText(ctx, live, []string{"needl", "kestr"}, len(w.all))))
+		failed(w.store.Artifacts(ctx, f, w.all)), failed(w.store.SearchArtifacts(ctx, f, []string{"artif", "kestr"}, len(w.all))), failed(w.store.Cards(ctx, f, w.all, 2*rank.MaxCards(schema.MaxRecallLimit))),
+		failed(w.store.SessionTurns(ctx, live, anchors, rank.ExcerptRadius)), failed(w.store.RescueText(ctx, live, []string{"needl", "kestr"}, len(w.all))))
 	if err != nil {
 		return err
 	}
@@ -294,7 +298,7 @@ func (q leakQuery) words() string {
 // ask is the recaller of a case.
 func (w *leakWorld) ask(q leakQuery, s *store.Store, index vector.Index, embedder inference.Embedder, log *bytes.Buffer) *recall.Recaller {
 	return &recall.Recaller{Log: slog.New(slog.NewTextHandler(log, nil)), Store: s, Index: index, Embedder: embedder, Now: func() time.Time { return leakNow }, TrustKey: q.key, Patience: 10, DailyDecay: 1,
-		Policy: func() *memory.Policy { return w.policy[q.policy] }, Reranking: inference.Reranking{Reranker: inference.EmbeddingReranker{Embedder: embedder}, Blend: 0.5, Deadline: 20 * time.Second, Summarizer: parrot{embedder}}}
+		Policy: func() *policy.Policy { return w.policy[q.policy] }, Reranking: inference.Reranking{Reranker: inference.EmbeddingReranker{Embedder: embedder}, Blend: 0.5, Deadline: 20 * time.Second, Summarizer: parrot{embedder}}}
 }
 
 func trustedScopes(q leakQuery) []string {
@@ -410,8 +414,8 @@ func (w *leakWorld) count(what string) {
 }
 
 func (w *leakWorld) filter(q leakQuery) store.Filter {
-	f := store.FilterOf(q.req, memory.Clearance{Limit: q.limit, Scopes: q.scopes}, leakNow, memory.Begun(memory.ParseTimes(q.req.Query, leakNow), leakNow))
-	f.Tags, f.DailyDecay = memory.NormalizeTags(f.Tags), 1 // what one case is shown does not change what another may see
+	f := store.FilterOf(q.req, policy.Clearance{Limit: q.limit, Scopes: q.scopes}, leakNow, timeexpr.Begun(timeexpr.ParseTimes(q.req.Query, leakNow), leakNow))
+	f.Tags, f.DailyDecay = normalize.NormalizeTags(f.Tags), 1 // what one case is shown does not change what another may see
 	return f
 }
 
@@ -473,10 +477,10 @@ func TestNothingUnauthorisedLeaks(t *testing.T) {
 	w.twin = newLeakTwin(t, around(), w.rows)
 	w.store = openWatched(t, url)
 	for _, text := range leakPolicies {
-		var rules *memory.Policy
+		var rules *policy.Policy
 		if text != "" {
 			var err error
-			rules, err = memory.ParsePolicy([]byte(text))
+			rules, err = policy.ParsePolicy([]byte(text))
 			require.NoError(t, err)
 		}
 		w.policy = append(w.policy, rules)
@@ -551,7 +555,7 @@ func TestNothingUnauthorisedLeaks(t *testing.T) {
 		"reads": w.reads.Load(), "left": w.left.Load(), "barred": w.barred.Load(), "compared": w.compared.Load(),
 		"records": w.records.Load(), "payloads": w.payloads.Load()}
 	kinds := map[string]int64{}
-	for _, name := range slices.Concat(recall.Channels(), []string{memory.ChannelSignals, "source", "rationale", "transcript", "artifact", "card", "session", "summary", "rescue"}) {
+	for _, name := range slices.Concat(recall.Channels(), []string{layers.ChannelSignals, "source", "rationale", "transcript", "artifact", "card", "session", "summary", "rescue"}) {
 		kinds[name] = 0
 		if n, ok := w.channels.Load(name); ok {
 			kinds[name] = n.(*atomic.Int64).Load()

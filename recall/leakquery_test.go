@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 )
@@ -149,7 +149,7 @@ func (w *leakWorld) drawTrust(r *rand.Rand, q *leakQuery) {
 			if claim.MaxSensitivity == "" {
 				claim.MaxSensitivity = "medium"
 			}
-			token, err := memory.SignTrust(leakKey, req.Principal, claim, leakNow.Add(time.Minute))
+			token, err := policy.SignTrust(leakKey, req.Principal, claim, leakNow.Add(time.Minute))
 			if err != nil {
 				panic(err)
 			}
@@ -175,7 +175,7 @@ func (w *leakWorld) drawTrust(r *rand.Rand, q *leakQuery) {
 				}
 			}
 			if req.Trust != nil && r.IntN(2) == 0 {
-				said.Token, _ = memory.SignTrust(key, p, claim, expires)
+				said.Token, _ = policy.SignTrust(key, p, claim, expires)
 			}
 			authenticated, q.scopes = false, nil
 			limit = low(limit, in(""))

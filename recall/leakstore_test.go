@@ -17,6 +17,7 @@ import (
 
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -24,7 +25,7 @@ import (
 const leakNames = 24
 
 // leakPredicates are those under which memories lead to each other, in either direction.
-var leakPredicates = []string{memory.RelationDerivedFrom, memory.RelationDerivedFrom, memory.RelationSupersedes, memory.RelationContradicts, "because_of", "based_on", "supports", "justifies"}
+var leakPredicates = []string{revision.RelationDerivedFrom, revision.RelationDerivedFrom, revision.RelationSupersedes, revision.RelationContradicts, "because_of", "based_on", "supports", "justifies"}
 
 // tables are rows to insert, by table, in the order of leakTables.
 type tables map[string][]map[string]any

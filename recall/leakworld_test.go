@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/timeexpr"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -115,7 +115,7 @@ func holdsThen(r leakRow, q schema.RecallRequest) bool {
 	if q.ValidAt != nil {
 		return holds(r, *q.ValidAt)
 	}
-	return holds(r, leakNow) || slices.ContainsFunc(memory.Begun(memory.ParseTimes(q.Query, leakNow), leakNow), func(w memory.TimeWindow) bool {
+	return holds(r, leakNow) || slices.ContainsFunc(timeexpr.Begun(timeexpr.ParseTimes(q.Query, leakNow), leakNow), func(w timeexpr.TimeWindow) bool {
 		return (r.from == nil || r.from.Before(w.End)) && (r.until == nil || r.until.After(w.Start))
 	})
 }

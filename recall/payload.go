@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/layers"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -36,7 +36,7 @@ func (q *query) readPayloads(ctx context.Context, results []schema.RecallResult)
 	q.payloads = found
 	budget := q.task().BudgetTokens
 	for _, id := range ids {
-		if tokens := memory.EstimateTokens(string(found[id])); q.isSelected(id.String()) && q.reserved+tokens <= budget/2 {
+		if tokens := layers.EstimateTokens(string(found[id])); q.isSelected(id.String()) && q.reserved+tokens <= budget/2 {
 			q.reserved += tokens
 		}
 	}
@@ -75,7 +75,7 @@ func (q *query) addPayloads(results, extra []schema.RecallResult) {
 		if err != nil || row.Redacted != "" || len(payload) == 0 {
 			continue
 		}
-		tokens := memory.EstimateTokens(string(payload))
+		tokens := layers.EstimateTokens(string(payload))
 		if budget > 0 && used+tokens > budget {
 			row.PayloadLeftOut = true
 			continue

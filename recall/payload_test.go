@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/layers"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -56,13 +56,13 @@ func TestPayloadsKeepToTheBudget(t *testing.T) {
 	whole := w.answer(req)
 	require.Equal(t, id.String(), selectionOf(whole, schema.LayerCompetence).Selected)
 	require.Len(t, payloadsOf(whole), len(whole.Results), "no bound")
-	tokens := memory.EstimateTokens(payloadsOf(whole)[id.String()])
+	tokens := layers.EstimateTokens(payloadsOf(whole)[id.String()])
 	for _, budget := range []int{2*tokens + 20, 4 * tokens, tokens} {
 		req.Task.BudgetTokens = budget
 		out := w.answer(req)
 		used := 0
 		for _, r := range out.Results {
-			n, _ := memory.ResultTokens(r)
+			n, _ := layers.ResultTokens(r)
 			used += n
 			require.NotEqual(t, len(r.Payload) > 0, r.PayloadLeftOut, "it is there, or said to be left out")
 		}

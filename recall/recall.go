@@ -20,8 +20,11 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mneme/mneme/inference"
-	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/rank"
+	"github.com/mneme/mneme/memory/timeexpr"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/vector"
@@ -45,10 +48,10 @@ type Recaller struct {
 	Without []string
 	With    []string // names stages that are off by default and are to work here (docs/recall.md)
 
-	// TrustKey is the key with which trust contexts are signed, of memory.MinTrustKey bytes or more; without
+	// TrustKey is the key with which trust contexts are signed, of policy.MinTrustKey bytes or more; without
 	// one, what a request says of its trust is believed.
 	TrustKey []byte
-	Policy   func() *memory.Policy // whose trust rules are in force; nil, or a nil policy, for the defaults
+	Policy   func() *policy.Policy // whose trust rules are in force; nil, or a nil policy, for the defaults
 
 	Reranking inference.Reranking // the zero value leaves reranking out
 
@@ -91,10 +94,10 @@ func (r *Recaller) recallAs(ctx context.Context, id uuid.UUID, req schema.Recall
 	if err := checkSwitches(req); err != nil {
 		return schema.RecallResponse{}, err
 	}
-	req.Tags = memory.NormalizeTags(req.Tags) // the form in which they are stored
+	req.Tags = normalize.NormalizeTags(req.Tags) // the form in which they are stored
 	start := r.now()
 	clearance := r.trustRules().Clear(req, r.TrustKey, start)
-	windows := memory.Begun(memory.ParseTimes(req.Query, start), start)
+	windows := timeexpr.Begun(timeexpr.ParseTimes(req.Query, start), start)
 	q := &query{Recaller: r, req: req, limit: clampLimit(req.Limit), filter: store.FilterOf(req, clearance, start, windows), clearance: clearance, id: id,
 		windows: windows, asked: frame.ReadQuestion(firstBytes(req.Query, maxAskedBytes)), words: analysis{done: make(chan struct{})},
 		meta: schema.RecallMeta{Trust: clearance.Meta(), TimingsMS: map[string]float64{}, Channels: map[string]int{}, Degraded: []string{}}}
@@ -160,26 +163,26 @@ type query struct {
 	req       schema.RecallRequest
 	limit     int
 	filter    store.Filter
-	clearance memory.Clearance
+	clearance policy.Clearance
 	id        uuid.UUID
 	mu        sync.Mutex // guards meta while channels run
 	meta      schema.RecallMeta
-	trust     memory.VectorTrust         // in the space that the vector channel searched; set by it
-	words     analysis                   // of the query
-	weights   []float64                  // of the text plan's terms; set by the text channel
-	texts     map[uuid.UUID]string       // contents that shaping has read
-	asked     frame.Question             // what the query asks for
-	parts     []frame.Question           // what it asks for, each by itself; read when first needed
-	said      map[uuid.UUID]memory.Quote // texts of candidates, read once
-	blend     float64                    // of relevance in the ranking; 0 where it was not looked at
-	windows   []memory.TimeWindow        // the times that the query names, as far as they have begun
+	trust     rank.VectorTrust         // in the space that the vector channel searched; set by it
+	words     analysis                 // of the query
+	weights   []float64                // of the text plan's terms; set by the text channel
+	texts     map[uuid.UUID]string     // contents that shaping has read
+	asked     frame.Question           // what the query asks for
+	parts     []frame.Question         // what it asks for, each by itself; read when first needed
+	said      map[uuid.UUID]rank.Quote // texts of candidates, read once
+	blend     float64                  // of relevance in the ranking; 0 where it was not looked at
+	windows   []timeexpr.TimeWindow    // the times that the query names, as far as they have begun
 
 	summaryTime time.Duration // that reranking has left of its deadline; 0 where there was none
 
 	payloads map[uuid.UUID]json.RawMessage // of results, where they are asked for
 	reserved int                           // tokens that are for payloads alone
 
-	solutions  []memory.Evidence  // procedures and plans to choose among
+	solutions  []rank.Evidence    // procedures and plans to choose among
 	selections []schema.Selection // what was chosen; set by the selection stage
 }
 
@@ -195,13 +198,13 @@ func (q *query) off(name string) bool {
 
 // authorize drops every candidate outside the asker's view, and gives the others their sheets. It fails
 // closed. Everything that reads content comes after it (document 002 Phase 3).
-func (q *query) authorize(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+func (q *query) authorize(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
 	defer q.timed("authorize")()
 	sheets, err := q.Store.Authorize(ctx, q.filter, idsOf(evidence))
 	if err != nil {
 		return nil, err
 	}
-	out := make([]memory.Evidence, 0, len(sheets))
+	out := make([]rank.Evidence, 0, len(sheets))
 	for _, e := range evidence {
 		if sheet, ok := sheets[e.ID]; ok {
 			e.Sheet = sheet
@@ -212,7 +215,7 @@ func (q *query) authorize(ctx context.Context, evidence []memory.Evidence) ([]me
 	return out, nil
 }
 
-func idsOf(evidence []memory.Evidence) []uuid.UUID {
+func idsOf(evidence []rank.Evidence) []uuid.UUID {
 	ids := make([]uuid.UUID, len(evidence))
 	for i, e := range evidence {
 		ids[i] = e.ID
@@ -223,7 +226,7 @@ func idsOf(evidence []memory.Evidence) []uuid.UUID {
 // assemble reads the best candidates through the filter once more, and cuts to the limit. It reads more than the
 // limit, and again where rows have fallen out since they were authorised, so that the page is full when there is
 // enough to fill it with (document 002 Phase 5).
-func (q *query) assemble(ctx context.Context, evidence []memory.Evidence) ([]schema.RecallResult, error) {
+func (q *query) assemble(ctx context.Context, evidence []rank.Evidence) ([]schema.RecallResult, error) {
 	defer q.timed("hydrate")()
 	type placed struct {
 		place int
@@ -235,7 +238,7 @@ func (q *query) assemble(ctx context.Context, evidence []memory.Evidence) ([]sch
 		places[e.ID] = i
 	}
 	for round := 0; round < maxHydrations && len(evidence) > 0; round++ {
-		var page []memory.Evidence
+		var page []rank.Evidence
 		page, evidence = q.page(evidence)
 		rows, err := q.Store.Hydrate(ctx, q.readable(), idsOf(page), q.now())
 		if err != nil {
@@ -266,7 +269,7 @@ func (q *query) assemble(ctx context.Context, evidence []memory.Evidence) ([]sch
 const maxHydrations = 3
 
 // result is a row with what the recall found out about it.
-func (q *query) result(e memory.Evidence, row schema.RecallResult) schema.RecallResult {
+func (q *query) result(e rank.Evidence, row schema.RecallResult) schema.RecallResult {
 	row.Score, row.Channels, row.Currentness = e.Score, e.Channels, e.Currentness
 	if e.SupersededBy != uuid.Nil {
 		row.SupersededBy = e.SupersededBy.String()

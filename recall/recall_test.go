@@ -23,7 +23,8 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
@@ -73,7 +74,7 @@ func newWorld(t testing.TB) *world {
 
 func (w *world) put(p schema.Principal, v schema.Visibility, c schema.Candidate) uuid.UUID {
 	w.t.Helper()
-	ack, err := w.Store.Stage(ctx, store.StageInput{OperationID: uuid.NewString(), WorkflowID: "wf", MaxAttempts: 3, Now: time.Now(), Policy: memory.DefaultWritePolicy(),
+	ack, err := w.Store.Stage(ctx, store.StageInput{OperationID: uuid.NewString(), WorkflowID: "wf", MaxAttempts: 3, Now: time.Now(), Policy: proposals.DefaultWritePolicy(),
 		Request: schema.IngestRequest{Principal: p, Visibility: v, Candidates: []schema.Candidate{c}}})
 	require.NoError(w.t, err)
 	return uuid.MustParse(ack.MemoryIDs[0])
@@ -230,7 +231,7 @@ func TestRecallReturnsBestFirstWithEvidence(t *testing.T) {
 	require.Equal(t, "e1", got.Ref)
 	require.Equal(t, []string{"ops"}, got.Tags)
 	require.True(t, got.Pinned)
-	require.Contains(t, got.Channels, memory.ChannelText)
+	require.Contains(t, got.Channels, rank.ChannelText)
 	for i, r := range out.Results {
 		require.True(t, r.Score > 0 && r.Score <= 1)
 		if i > 0 {
@@ -240,7 +241,7 @@ func TestRecallReturnsBestFirstWithEvidence(t *testing.T) {
 	for _, stage := range []string{"collect", "text", "vector", "embed", "authorize", "hydrate", "track", "total"} {
 		require.Contains(t, out.Meta.TimingsMS, stage)
 	}
-	require.Contains(t, out.Meta.Channels, memory.ChannelText)
+	require.Contains(t, out.Meta.Channels, rank.ChannelText)
 	require.NotNil(t, out.Meta.Degraded, "an empty list in JSON, not null")
 	require.NotEmpty(t, out.RetrievalID)
 
@@ -331,7 +332,7 @@ func TestAFailingChannelOnlyDegrades(t *testing.T) {
 			require.NoError(t, err)
 			require.LessOrEqual(t, given, c.within)
 			require.Equal(t, c.within > 0, given > 0)
-			require.Contains(t, out.Meta.Degraded, memory.ChannelVector)
+			require.Contains(t, out.Meta.Degraded, rank.ChannelVector)
 			require.Equal(t, []string{id.String()}, ids(out), "text results still come")
 			require.NotContains(t, log.String(), "canary", "neither query nor content is logged")
 			require.Contains(t, log.String(), "degraded")
@@ -343,11 +344,11 @@ func TestWithoutVectorsTextAloneAnswers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.remember("the canary sings")
-	w.Without, w.Embedder, w.Index = []string{memory.ChannelVector}, nil, nil
+	w.Without, w.Embedder, w.Index = []string{rank.ChannelVector}, nil, nil
 	out := w.recall("canary")
 	require.Equal(t, []string{id.String()}, ids(out))
 	require.Empty(t, out.Meta.Degraded)
-	require.NotContains(t, out.Meta.Channels, memory.ChannelVector)
+	require.NotContains(t, out.Meta.Channels, rank.ChannelVector)
 }
 
 func TestTrackingFailureOnlyDegrades(t *testing.T) {

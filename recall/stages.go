@@ -13,7 +13,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mneme/mneme/inference"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/layers"
+	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -29,8 +30,8 @@ const (
 // offByDefault are the stages that did not help on the evaluation conversations, or cost more than they
 // gave: docs/recall.md has the figures. With switches them on.
 var offByDefault = map[string]bool{
-	memory.StageConvolve: true, memory.StageFacets: true, memory.StageRehearse: true, memory.StageDampen: true, memory.StageHubs: true,
-	memory.StageDecisions: true, memory.StageDated: true,
+	rank.StageConvolve: true, rank.StageFacets: true, rank.StageRehearse: true, rank.StageDampen: true, rank.StageHubs: true,
+	rank.StageDecisions: true, rank.StageDated: true,
 }
 
 // optional reports whether a stage is off because nobody asked for it.
@@ -58,7 +59,7 @@ func Stages() []string {
 
 // switches are the names that a request may switch off, or on.
 var switches = sync.OnceValue(func() map[string]bool {
-	out := map[string]bool{memory.ChannelSignals: true, memory.StageExpand: true, stageRedact: true, stageExpand: true, stageSources: true, stageRationale: true,
+	out := map[string]bool{layers.ChannelSignals: true, rank.StageExpand: true, stageRedact: true, stageExpand: true, stageSources: true, stageRationale: true,
 		stageTranscripts: true, stageArtifacts: true, stageCards: true, stageSessions: true, stageSummary: true, stageRescue: true, stageRescueTranscripts: true, stageRescueArtifacts: true}
 	for _, name := range slices.Concat(Channels(), Stages()) {
 		out[name] = true
@@ -99,7 +100,7 @@ func notASwitch() string {
 func OffByDefault(name string) bool { return offByDefault[name] }
 
 // best are the candidates that the costlier stages look at.
-func (q *query) best(evidence []memory.Evidence) []memory.Evidence {
+func (q *query) best(evidence []rank.Evidence) []rank.Evidence {
 	return evidence[:min(len(evidence), shapedPerResult*q.limit)]
 }
 
@@ -116,7 +117,7 @@ func (q *query) readable() store.Filter {
 
 // contents returns the texts of authorised evidence. Each is read once a recall, through the filter; one
 // that does not pass it any more has none.
-func (q *query) contents(ctx context.Context, evidence []memory.Evidence) (map[uuid.UUID]string, error) {
+func (q *query) contents(ctx context.Context, evidence []rank.Evidence) (map[uuid.UUID]string, error) {
 	if q.texts == nil {
 		q.texts = map[uuid.UUID]string{}
 	}
@@ -141,11 +142,11 @@ func (q *query) contents(ctx context.Context, evidence []memory.Evidence) (map[u
 	return q.texts, nil
 }
 
-func (q *query) convolve(_ context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
-	return memory.Convolve(evidence, q.trust), nil
+func (q *query) convolve(_ context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
+	return rank.Convolve(evidence, q.trust), nil
 }
 
-func (q *query) rehearse(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+func (q *query) rehearse(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
 	ctx, cancel := q.within(ctx, readDeadline)
 	defer cancel()
 	accesses, err := q.Store.Accesses(ctx, q.readable(), idsOf(evidence))
@@ -157,20 +158,20 @@ func (q *query) rehearse(ctx context.Context, evidence []memory.Evidence) ([]mem
 		a := accesses[evidence[i].ID]
 		evidence[i].Accesses, evidence[i].LastAccessed = a.Times, a.Last
 	}
-	return memory.Rehearse(evidence, q.now()), nil
+	return rank.Rehearse(evidence, q.now()), nil
 }
 
 // rerank lets the reranker read the best candidates. It sees contents that passed the filter, and the query.
-func (q *query) rerank(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+func (q *query) rerank(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
 	if q.Reranking.Reranker == nil || len(evidence) == 0 {
 		return evidence, nil
 	}
 	top, deadline := q.Reranking.Top, q.Reranking.Deadline
 	if top <= 0 {
-		top = memory.DefaultRerankTop
+		top = rank.DefaultRerankTop
 	}
 	if deadline <= 0 {
-		deadline = memory.DefaultRerankDeadline
+		deadline = rank.DefaultRerankDeadline
 	}
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
@@ -202,7 +203,7 @@ func (q *query) rerank(ctx context.Context, evidence []memory.Evidence) ([]memor
 		}
 		scores[ids[i]] = score
 	}
-	return memory.Rerank(evidence, scores, q.Reranking.Blend), nil
+	return rank.Rerank(evidence, scores, q.Reranking.Blend), nil
 }
 
 // rerankWithin asks the reranker and does not wait for one that does not look at its context: a recall keeps
@@ -226,10 +227,10 @@ func rerankWithin(ctx context.Context, r inference.Reranker, query string, texts
 }
 
 // dampen reads the contents of semantic hits alone, which are few.
-func (q *query) dampen(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
-	var suspects []memory.Evidence
+func (q *query) dampen(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
+	var suspects []rank.Evidence
 	for _, e := range q.best(evidence) {
-		if memory.Unworded(e) {
+		if rank.Unworded(e) {
 			suspects = append(suspects, e)
 		}
 	}
@@ -240,13 +241,13 @@ func (q *query) dampen(ctx context.Context, evidence []memory.Evidence) ([]memor
 	if err != nil {
 		return nil, err
 	}
-	return memory.DampenUnworded(evidence, func(id uuid.UUID) bool {
+	return rank.DampenUnworded(evidence, func(id uuid.UUID) bool {
 		text, read := contents[id]
-		return !read || memory.SharesWord(q.req.Query, text)
+		return !read || rank.SharesWord(q.req.Query, text)
 	}), nil
 }
 
-func (q *query) hubs(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+func (q *query) hubs(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
 	ctx, cancel := q.within(ctx, readDeadline)
 	defer cancel()
 	hub, err := q.Store.HubDegree(ctx, q.filter.Principal.Tenant, q.now())
@@ -257,20 +258,20 @@ func (q *query) hubs(ctx context.Context, evidence []memory.Evidence) ([]memory.
 	if err != nil {
 		return nil, err
 	}
-	return memory.DampenHubs(evidence, lowest, hub), nil
+	return rank.DampenHubs(evidence, lowest, hub), nil
 }
 
-func (q *query) dated(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+func (q *query) dated(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
 	contents, err := q.contents(ctx, q.best(evidence))
 	if err != nil {
 		return nil, err
 	}
-	return memory.BoostDated(evidence, contents), nil
+	return rank.BoostDated(evidence, contents), nil
 }
 
 // currentness brings in what the best candidates superseded, where that is asked for, each with the score of
 // its successor, and then annotates and weighs all of them.
-func (q *query) currentness(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+func (q *query) currentness(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
 	ctx, cancel := q.within(ctx, readDeadline)
 	defer cancel()
 	best := slices.Clone(q.best(evidence))
@@ -290,12 +291,12 @@ func (q *query) currentness(ctx context.Context, evidence []memory.Evidence) ([]
 	if err != nil {
 		return nil, err
 	}
-	return memory.Current(evidence, supersessions), nil
+	return rank.Current(evidence, supersessions), nil
 }
 
 // successors gives what took the place of what the candidates say their evidence: the words of a question
 // often stand in the older statement alone. It returns those that are not among the evidence yet.
-func (q *query) successors(ctx context.Context, best, evidence []memory.Evidence) ([]memory.Evidence, error) {
+func (q *query) successors(ctx context.Context, best, evidence []rank.Evidence) ([]rank.Evidence, error) {
 	chain, err := q.Store.Successors(ctx, q.readable(), idsOf(best))
 	if err != nil || len(chain) == 0 {
 		return nil, err
@@ -309,7 +310,7 @@ func (q *query) successors(ctx context.Context, best, evidence []memory.Evidence
 		score := evidence[at[link.ID]].Score
 		if i, known := at[link.Successor]; known {
 			if evidence[i].Score < score {
-				evidence[i].Set(memory.StageCurrentness, score, "takes the place of what was found")
+				evidence[i].Set(rank.StageCurrentness, score, "takes the place of what was found")
 			}
 			continue
 		}
@@ -320,11 +321,11 @@ func (q *query) successors(ctx context.Context, best, evidence []memory.Evidence
 	if err != nil {
 		return nil, err
 	}
-	var out []memory.Evidence
+	var out []rank.Evidence
 	for _, id := range missing {
 		if sheet, ok := sheets[id]; ok {
-			e := memory.Evidence{ID: id, Channels: map[string]float64{}, Sheet: sheet}
-			e.Set(memory.StageCurrentness, scores[id], "takes the place of what was found")
+			e := rank.Evidence{ID: id, Channels: map[string]float64{}, Sheet: sheet}
+			e.Set(rank.StageCurrentness, scores[id], "takes the place of what was found")
 			out = append(out, e)
 		}
 	}
@@ -332,7 +333,7 @@ func (q *query) successors(ctx context.Context, best, evidence []memory.Evidence
 }
 
 // predecessors returns what the best candidates superseded and is not among the evidence yet.
-func (q *query) predecessors(ctx context.Context, best, evidence []memory.Evidence) ([]memory.Evidence, error) {
+func (q *query) predecessors(ctx context.Context, best, evidence []rank.Evidence) ([]rank.Evidence, error) {
 	chain, err := q.Store.Predecessors(ctx, q.readable(), idsOf(best))
 	if err != nil || len(chain) == 0 {
 		return nil, err
@@ -352,21 +353,21 @@ func (q *query) predecessors(ctx context.Context, best, evidence []memory.Eviden
 	if err != nil {
 		return nil, err
 	}
-	var out []memory.Evidence
+	var out []rank.Evidence
 	for _, id := range older {
 		if sheet, ok := sheets[id]; ok {
-			e := memory.Evidence{ID: id, Channels: map[string]float64{}, Sheet: sheet}
-			e.Set(memory.StageCurrentness, scores[id], "as its successor")
+			e := rank.Evidence{ID: id, Channels: map[string]float64{}, Sheet: sheet}
+			e.Set(rank.StageCurrentness, scores[id], "as its successor")
 			out = append(out, e)
 		}
 	}
 	return out, nil
 }
 
-func (q *query) duplicates(ctx context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+func (q *query) duplicates(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
 	contents, err := q.contents(ctx, q.best(evidence))
 	if err != nil {
 		return nil, err
 	}
-	return memory.CollapseDuplicates(evidence, contents), nil
+	return rank.CollapseDuplicates(evidence, contents), nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/inference"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 )
@@ -66,7 +66,7 @@ func TestEveryStageHasASwitch(t *testing.T) {
 	for _, r := range all.Results {
 		require.Equal(t, r.Score, r.Explain[len(r.Explain)-1].Score)
 	}
-	require.Subset(t, recall.Channels(), []string{memory.ChannelText, memory.ChannelVector})
+	require.Subset(t, recall.Channels(), []string{rank.ChannelText, rank.ChannelVector})
 }
 
 func keys(m map[string]float64) []string {
@@ -88,9 +88,9 @@ func TestAFailingStageOnlyDegrades(t *testing.T) {
 	w.exec(`INSERT INTO entities (tenant, id, canonical_name, name, mentions, created_at, updated_at)
 		SELECT 't', gen_random_uuid(), 'e' || n, 'e' || n, CASE WHEN n > 17 THEN 90 ELSE 1 END, now(), now() FROM generate_series(1, 20) n`)
 	w.exec(`DROP TABLE memory_entity_mentions CASCADE`)
-	got := w.ask(func(r *schema.RecallRequest) { r.With = []string{memory.StageHubs} })
+	got := w.ask(func(r *schema.RecallRequest) { r.With = []string{rank.StageHubs} })
 	require.Contains(t, ids(got), lines[0].String())
-	require.ElementsMatch(t, []string{memory.ChannelGraph, memory.StageHubs}, got.Meta.Degraded, "the graph reads what an entity is mentioned by, too")
+	require.ElementsMatch(t, []string{rank.ChannelGraph, rank.StageHubs}, got.Meta.Degraded, "the graph reads what an entity is mentioned by, too")
 }
 
 func TestHubsAreDampened(t *testing.T) {
@@ -101,9 +101,9 @@ func TestHubsAreDampened(t *testing.T) {
 		SELECT 't', gen_random_uuid(), 'e' || n, 'e' || n, CASE WHEN n > 17 THEN 90 ELSE 1 END, now(), now() FROM generate_series(1, 20) n`)
 	w.exec(`INSERT INTO memory_entity_mentions (tenant, memory_id, entity_id, created_at) SELECT 't', $1, id, now() FROM entities WHERE canonical_name = 'e20'`, hub)
 	w.exec(`INSERT INTO memory_entity_mentions (tenant, memory_id, entity_id, created_at) SELECT 't', $1, id, now() FROM entities WHERE canonical_name IN ('e20', 'e1')`, other)
-	blind := []string{memory.StageRelevance, memory.StageLatest} // they go by what the words say
+	blind := []string{rank.StageRelevance, rank.StageLatest} // they go by what the words say
 	plain := w.ask(func(r *schema.RecallRequest) { r.Without = blind })
-	dampened := w.ask(func(r *schema.RecallRequest) { r.With, r.Without = []string{memory.StageHubs}, blind })
+	dampened := w.ask(func(r *schema.RecallRequest) { r.With, r.Without = []string{rank.StageHubs}, blind })
 	require.InDelta(t, 0.7*resultOf(t, plain, hub).Score, resultOf(t, dampened, hub).Score, 1e-9)
 	require.InDelta(t, resultOf(t, plain, other).Score, resultOf(t, dampened, other).Score, 1e-9, "it links to something rare too")
 	require.Equal(t, other.String(), dampened.Results[0].ID)
@@ -134,7 +134,7 @@ func TestTheRerankerOrdersTheBest(t *testing.T) {
 	require.Equal(t, []string{second.String(), first.String()}, ids(got))
 	require.Empty(t, got.Meta.Degraded)
 	require.Len(t, read, 2, "what the asker may not see is not shown to the model")
-	require.NotContains(t, ids(w.ask(func(r *schema.RecallRequest) { r.Without = []string{memory.StageRerank} }))[:1], second.String())
+	require.NotContains(t, ids(w.ask(func(r *schema.RecallRequest) { r.Without = []string{rank.StageRerank} }))[:1], second.String())
 
 	w.Reranking.Top = 1
 	w.ask(func(*schema.RecallRequest) {})
@@ -164,7 +164,7 @@ func TestARerankerThatFailsIsLeftOut(t *testing.T) {
 			w.Reranking = inference.Reranking{Reranker: r, Blend: 1, Deadline: 50 * time.Millisecond}
 			got := w.ask(func(*schema.RecallRequest) {})
 			require.Equal(t, []string{id.String()}, ids(got))
-			require.Equal(t, []string{memory.StageRerank}, got.Meta.Degraded)
+			require.Equal(t, []string{rank.StageRerank}, got.Meta.Degraded)
 		})
 	}
 }
@@ -204,7 +204,7 @@ func TestSupersededIsMarkedAndDemoted(t *testing.T) {
 		r.Superseded, r.Types = true, []schema.MemoryType{schema.TypeCompetence}
 	})
 	require.Empty(t, ended.Results, "what else the request asks for holds for them too")
-	require.NotContains(t, ids(w.ask(func(r *schema.RecallRequest) { r.Superseded, r.Without = true, []string{memory.StageCurrentness} })), older.String())
+	require.NotContains(t, ids(w.ask(func(r *schema.RecallRequest) { r.Superseded, r.Without = true, []string{rank.StageCurrentness} })), older.String())
 
 	// A successor that the asker may not see is not named.
 	hidden := w.put(schema.Principal{Tenant: "t", Agent: "someone else"}, schema.VisibilityPrivate, schema.Candidate{Content: "Ana lives in hiding"})
@@ -251,5 +251,5 @@ func TestNearDuplicatesTakeOnePlace(t *testing.T) {
 	require.Len(t, got, 2)
 	require.Contains(t, got, other.String())
 	require.NotEqual(t, slices.Contains(got, one.String()), slices.Contains(got, again.String()))
-	require.Len(t, ids(w.ask(func(r *schema.RecallRequest) { r.Without = []string{memory.StageDuplicates} })), 3)
+	require.Len(t, ids(w.ask(func(r *schema.RecallRequest) { r.Without = []string{rank.StageDuplicates} })), 3)
 }

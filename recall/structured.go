@@ -5,7 +5,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/rank"
+	"github.com/mneme/mneme/memory/timeexpr"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -51,21 +52,21 @@ func (q *query) keywords() string { return cmp.Or(q.req.KeywordQuery, q.req.Quer
 
 // expansion is what full text and hints look for besides.
 func (q *query) expansion() string {
-	if q.off(memory.StageExpand) {
+	if q.off(rank.StageExpand) {
 		return ""
 	}
-	return memory.ExpandQuery(q.keywords())
+	return rank.ExpandQuery(q.keywords())
 }
 
 // timely lowers what is not of the time that the query names.
-func (q *query) timely(_ context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
-	return memory.Timely(evidence, q.windows), nil
+func (q *query) timely(_ context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
+	return timeexpr.Timely(evidence, q.windows), nil
 }
 
 // primary lets the graph stand on a level with the flat channels, where the request asks for it.
-func (q *query) primary(_ context.Context, evidence []memory.Evidence) ([]memory.Evidence, error) {
+func (q *query) primary(_ context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
 	if q.req.Traversal != schema.TraversalPrimary {
 		return evidence, nil
 	}
-	return memory.Primary(evidence, q.limit), nil
+	return rank.Primary(evidence, q.limit), nil
 }

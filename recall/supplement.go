@@ -9,7 +9,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/layers"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -48,7 +50,7 @@ func (q *query) optionally(ctx context.Context, name string, step func(context.C
 
 // expand adds supplementary rows to the results, which come best first (document 002 Phase 5). Together they
 // are no more than the limit and fit the token budget: on a full page the weakest results give up as many
-// places as memory.ReservedPlaces says, when there are as many supplements. It returns what is left of the
+// places as rank.ReservedPlaces says, when there are as many supplements. It returns what is left of the
 // results, and the supplements.
 //
 // Supplements are read through the request's filter, as results are.
@@ -57,7 +59,7 @@ func (q *query) expand(ctx context.Context, results []schema.RecallResult) (kept
 		return results, nil
 	}
 	defer q.timed(stageExpand)()
-	reserved := memory.ReservedPlaces(q.limit)
+	reserved := rank.ReservedPlaces(q.limit)
 	e := &expansion{query: q, known: map[uuid.UUID]bool{}, of: map[string]int{}}
 	for _, r := range results {
 		if id, err := uuid.Parse(r.ID); err == nil {
@@ -96,7 +98,7 @@ func (q *query) expand(ctx context.Context, results []schema.RecallResult) (kept
 	for _, r := range kept {
 		lowest = min(lowest, r.Score)
 	}
-	for i, score := range memory.SupplementScores(lowest, len(extra)) {
+	for i, score := range rank.SupplementScores(lowest, len(extra)) {
 		extra[i].Score = score
 	}
 	return kept, extra
@@ -117,7 +119,7 @@ func (q *query) drop(results []schema.RecallResult, n int) []schema.RecallResult
 func tokensOf(results []schema.RecallResult) int {
 	total := 0
 	for _, r := range results {
-		tokens, _ := memory.ResultTokens(r)
+		tokens, _ := layers.ResultTokens(r)
 		total += tokens
 	}
 	return total
@@ -177,7 +179,7 @@ func (e *expansion) find(ctx context.Context) []schema.RecallResult {
 		return quoted[r.ID] && slices.ContainsFunc(e.sources, func(l store.Linked) bool { return l.ID.String() == r.ID })
 	})
 	seen := map[string]bool{}
-	return slices.DeleteFunc(memory.TakeTurns(summary, found[0], found[1], found[4], sources, found[2], found[3]), func(r schema.RecallResult) bool {
+	return slices.DeleteFunc(rank.TakeTurns(summary, found[0], found[1], found[4], sources, found[2], found[3]), func(r schema.RecallResult) bool {
 		again := seen[r.ID]
 		seen[r.ID] = true
 		return again
@@ -237,7 +239,7 @@ func supplementary(row schema.RecallResult, kind schema.SupplementKind, of []str
 		row.Supplement.Members = append(row.Supplement.Members, id.String())
 	}
 	var cut bool
-	row.Content, cut = memory.CutChars(row.Content, memory.MaxSupplementChars)
+	row.Content, cut = normalize.CutChars(row.Content, rank.MaxSupplementChars)
 	row.Truncated = row.Truncated || cut
 	if row.Tags == nil {
 		row.Tags = []string{}
@@ -271,10 +273,10 @@ func (e *expansion) rationale(ctx context.Context) ([]schema.RecallResult, error
 // sessions.
 func (e *expansion) transcripts(ctx context.Context) ([]schema.RecallResult, error) {
 	places := map[uuid.UUID][]string{} // of excerpts, with the results that they belong to
-	var anchors []memory.Anchor
+	var anchors []rank.Anchor
 	add := func(of, place uuid.UUID) {
 		if places[place] == nil {
-			anchors = append(anchors, memory.Anchor{ID: place, Place: place})
+			anchors = append(anchors, rank.Anchor{ID: place, Place: place})
 		}
 		places[place] = append(places[place], of.String())
 	}
@@ -296,11 +298,11 @@ func (e *expansion) transcripts(ctx context.Context) ([]schema.RecallResult, err
 	if len(anchors) == 0 {
 		return nil, nil
 	}
-	turns, err := e.Store.SessionTurns(ctx, e.filter, anchors, memory.ExcerptRadius)
+	turns, err := e.Store.SessionTurns(ctx, e.filter, anchors, rank.ExcerptRadius)
 	if err != nil || len(turns) == 0 {
 		return nil, err
 	}
-	around := map[uuid.UUID][]memory.Turn{}
+	around := map[uuid.UUID][]rank.Turn{}
 	ids := make([]uuid.UUID, 0, len(turns)+len(anchors))
 	for _, t := range turns {
 		around[t.Anchor] = append(around[t.Anchor], t)
@@ -320,13 +322,13 @@ func (e *expansion) transcripts(ctx context.Context) ([]schema.RecallResult, err
 		if !ok || len(around[a.ID]) == 0 {
 			continue
 		}
-		said := []memory.Utterance{{ID: a.Place, Speaker: centre.Who, Text: centre.Content}}
+		said := []rank.Utterance{{ID: a.Place, Speaker: centre.Who, Text: centre.Content}}
 		for _, t := range around[a.ID] {
 			if row, ok := rows[t.ID]; ok {
-				said = append(said, memory.Utterance{ID: t.ID, Speaker: row.Who, Text: row.Content, Distance: t.Distance})
+				said = append(said, rank.Utterance{ID: t.ID, Speaker: row.Who, Text: row.Content, Distance: t.Distance})
 			}
 		}
-		text, shown, cut := memory.Excerpt(said)
+		text, shown, cut := rank.Excerpt(said)
 		if !slices.ContainsFunc(shown, func(id uuid.UUID) bool { return !e.known[id] && !shownBefore[id] }) {
 			continue // it says nothing that is not there already
 		}
@@ -363,9 +365,9 @@ func (e *expansion) artifacts(ctx context.Context) ([]schema.RecallResult, error
 	slices.SortStableFunc(found, func(a, b store.TextArtifact) int { return slices.Index(ids, a.Of) - slices.Index(ids, b.Of) })
 	found = found[:min(len(found), e.limit)]
 	var out []schema.RecallResult
-	wanted := memory.RescueWords(e.req.Query)
+	wanted := rank.RescueWords(e.req.Query)
 	for _, a := range found {
-		passage, cut := memory.Passage(a.Text, wanted)
+		passage, cut := rank.Passage(a.Text, wanted)
 		row := made(string(schema.SupplementArtifact)+":"+a.Address, schema.TypeEpisodic, passage, a.OccurredAt)
 		row.Ref, row.Truncated = a.Address, cut || int64(len(a.Text)) < a.Size
 		out = append(out, supplementary(row, schema.SupplementArtifact, of[a.Of], a.Of))
@@ -375,14 +377,14 @@ func (e *expansion) artifacts(ctx context.Context) ([]schema.RecallResult, error
 
 // cards say what is held of the entities that the results name, where that is more than the results say.
 func (e *expansion) cards(ctx context.Context) ([]schema.RecallResult, error) {
-	most := memory.MaxCards(e.limit)
+	most := rank.MaxCards(e.limit)
 	found, err := e.Store.Cards(ctx, e.filter, e.ids(func(schema.RecallResult) bool { return true }), 2*most)
 	if err != nil {
 		return nil, err
 	}
 	var out []schema.RecallResult
 	for _, entity := range found {
-		text, shown := memory.Card(entity.Claims)
+		text, shown := rank.Card(entity.Claims)
 		if len(out) == most || !slices.ContainsFunc(shown, func(id uuid.UUID) bool { return !e.known[id] }) {
 			continue
 		}
@@ -401,7 +403,7 @@ func (e *expansion) cards(ctx context.Context) ([]schema.RecallResult, error) {
 // Transcript Rescue Paths"). The ledger of events and the staging area are not searched: the one has no
 // texts, and those of the other are memories already, or were refused as such.
 func (q *query) rescue(ctx context.Context) []schema.RecallResult {
-	wanted := memory.RescueWords(q.req.Query)
+	wanted := rank.RescueWords(q.req.Query)
 	if q.off(stageRescue) || len(wanted) == 0 {
 		return nil
 	}
@@ -425,7 +427,7 @@ func (q *query) rescue(ctx context.Context) []schema.RecallResult {
 	slices.SortStableFunc(out, func(a, b schema.RecallResult) int { return cmp.Compare(b.Score, a.Score) })
 	budget, used := q.task().BudgetTokens, 0
 	out = slices.DeleteFunc(out, func(r schema.RecallResult) bool {
-		tokens, _ := memory.ResultTokens(r)
+		tokens, _ := layers.ResultTokens(r)
 		if budget > 0 && used+tokens > budget {
 			return true
 		}
@@ -451,7 +453,7 @@ func (q *query) rescueText(ctx context.Context, wanted []string) ([]schema.Recal
 	var out []schema.RecallResult
 	for _, h := range hits {
 		row, ok := rows[h.ID]
-		if row.Score = memory.RescueScore(int(h.Score), len(wanted)); ok && row.Score > 0 {
+		if row.Score = rank.RescueScore(int(h.Score), len(wanted)); ok && row.Score > 0 {
 			out = append(out, supplementary(row, schema.SupplementRescue, nil, h.ID))
 		}
 	}
@@ -466,8 +468,8 @@ func (q *query) rescueArtifacts(ctx context.Context, wanted []string) ([]schema.
 	var out []schema.RecallResult
 	seen := map[string]bool{}
 	for _, a := range found {
-		n, passage, cut := memory.RescueFind(a.Text, wanted)
-		score := memory.RescueScore(n, len(wanted))
+		n, passage, cut := rank.RescueFind(a.Text, wanted)
+		score := rank.RescueScore(n, len(wanted))
 		if score == 0 || seen[a.Address] {
 			continue
 		}

@@ -12,7 +12,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/layers"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -82,7 +84,7 @@ type supplemented struct {
 
 func newSupplemented(t *testing.T) *supplemented {
 	w := &supplemented{world: newWorld(t)}
-	w.Without = append(wordsAlone(), memory.StageNeighbourhood, memory.StageSession)
+	w.Without = append(wordsAlone(), rank.StageNeighbourhood, rank.StageSession)
 	w.turns = w.talk(w.p, "s1", "Ana: The gas bill was dreadful again.", "Bo: Induction, then?", "Ana: Fine by me, let us do that.", "Bo: I measure the counter tomorrow.", "Ana: Bring a tape.", "Bo: Will do.")
 	w.reason = w.keep(w.p, schema.VisibilityPrivate, factRecord("Flames cost them 90 a month.", "flames", "cost", "90"))
 	w.decision = w.keep(w.p, schema.VisibilityPrivate, factRecord("They chose a copper kettle.", "household", "chose", "copper kettle", from("derived_from", w.turns[2])))
@@ -128,8 +130,8 @@ func TestExpandAddsWhatStandsBehindResults(t *testing.T) {
 	require.Equal(t, []string{w.decision.String()}, excerpt.Supplement.Of)
 	require.Len(t, excerpt.Supplement.Members, 5)
 	text := by[schema.SupplementArtifact]
-	require.True(t, strings.HasPrefix(text.Content, "warranty: ten years") && strings.HasSuffix(text.Content, memory.CutMark) && text.Truncated)
-	require.LessOrEqual(t, len([]rune(text.Content)), memory.MaxSupplementChars)
+	require.True(t, strings.HasPrefix(text.Content, "warranty: ten years") && strings.HasSuffix(text.Content, normalize.CutMark) && text.Truncated)
+	require.LessOrEqual(t, len([]rune(text.Content)), rank.MaxSupplementChars)
 	card := by[schema.SupplementCard]
 	require.Contains(t, card.Content, "counts five heads")
 	require.Contains(t, strings.ToLower(card.Content), "household: ")
@@ -165,7 +167,7 @@ func TestSupplementsFitTheLimitAndTheBudget(t *testing.T) {
 		results, extra := split(t, out)
 		require.LessOrEqual(t, len(out.Results), limit)
 		require.Equal(t, plain[:len(results)], ids(schema.RecallResponse{Results: results}), "the weakest give way")
-		require.LessOrEqual(t, len(plain)-len(results), memory.ReservedPlaces(limit))
+		require.LessOrEqual(t, len(plain)-len(results), rank.ReservedPlaces(limit))
 		if limit > 1 {
 			require.NotEmpty(t, extra)
 		}
@@ -173,7 +175,7 @@ func TestSupplementsFitTheLimitAndTheBudget(t *testing.T) {
 			req.Task = &schema.Task{BudgetTokens: budget}
 			used := 0
 			for _, r := range w.answer(req).Results {
-				tokens, _ := memory.ResultTokens(r)
+				tokens, _ := layers.ResultTokens(r)
 				used += tokens
 			}
 			require.LessOrEqual(t, used, budget)
@@ -285,7 +287,7 @@ func TestRescue(t *testing.T) {
 
 	// The stem of the question's word is not that of the word that was said.
 	out := w.recall("photosynthetic")
-	require.Equal(t, []string{memory.ChannelVector}, out.Meta.Degraded)
+	require.Equal(t, []string{rank.ChannelVector}, out.Meta.Degraded)
 	require.Equal(t, []string{said.String()}, ids(out))
 	row := out.Results[0]
 	require.True(t, row.Supplementary)
@@ -329,7 +331,7 @@ func TestRescue(t *testing.T) {
 func TestArtifactsAreShownWhereTheyFit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.Without = append(wordsAlone(), memory.StageNeighbourhood, memory.StageSession)
+	w.Without = append(wordsAlone(), rank.StageNeighbourhood, rank.StageSession)
 	filler := strings.Repeat("terms and conditions ", 300)
 	artifact, err := w.Store.PutArtifact(ctx, w.p, strings.NewReader(filler+"The spout of the kettle leaks after a year. "+filler), "text/plain; charset=utf-8", "", time.Now())
 	require.NoError(t, err)

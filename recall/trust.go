@@ -4,7 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -12,9 +13,9 @@ import (
 const stageRedact = "redact"
 
 // trustRules are what the policy in force says of what is shown.
-func (r *Recaller) trustRules() memory.TrustRules {
+func (r *Recaller) trustRules() policy.TrustRules {
 	if r.Policy == nil {
-		return memory.TrustRules{}
+		return policy.TrustRules{}
 	}
 	return r.Policy().Trust()
 }
@@ -42,7 +43,7 @@ func (q *query) withRedacted(ctx context.Context, results []schema.RecallResult)
 			for _, clause := range q.clauses() {
 				relevance = max(relevance, clause.Relevance(text))
 			}
-			row.Score = memory.RelevantScore(row.Score, relevance, q.blend)
+			row.Score = rank.RelevantScore(row.Score, relevance, q.blend)
 		}
 		at := slices.IndexFunc(out, func(r schema.RecallResult) bool { return r.Score < row.Score })
 		if at < 0 {
@@ -76,7 +77,7 @@ func (q *query) readInFull(results []schema.RecallResult) []schema.RecallResult 
 
 // recount makes meta say of every channel how many of what it found the asker may see: how many others
 // there are is not the asker's to know.
-func (q *query) recount(evidence []memory.Evidence) {
+func (q *query) recount(evidence []rank.Evidence) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for name := range q.meta.Channels {

@@ -10,7 +10,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -20,7 +22,7 @@ func (w *world) keepSecret(content string, s schema.Sensitivity, summary string)
 	w.t.Helper()
 	record := schema.MemoryRecord{Type: schema.TypeSemantic, Category: schema.CategoryDecision, Content: content, Confidence: 0.9, Importance: 0.5, Salience: 1, SourceTrust: 1, Sensitivity: s,
 		SafeSummary: summary, Tags: []string{"secret-tag"}, Who: "Mallory", Payload: json.RawMessage(fmt.Sprintf(`{"kind":"semantic","evidence":[{"kind":"event","ref":"evt://told"}],"subject":"x","predicate":"states","object":%q,"validity":{"mode":"global"}}`, content))}
-	out, err := w.Store.Put(ctx, store.PutInput{Operation: store.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Policy: memory.DefaultWritePolicy(), Now: time.Now(),
+	out, err := w.Store.Put(ctx, store.PutInput{Operation: store.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Policy: proposals.DefaultWritePolicy(), Now: time.Now(),
 		Request: schema.PutRequest{Operation: schema.Operation{Principal: w.p}, Records: []schema.MemoryRecord{record}}})
 	require.NoError(w.t, err)
 	require.Equal(w.t, schema.PutCreated, out.Items[0].Status, out.Items[0].Problem)
@@ -29,9 +31,9 @@ func (w *world) keepSecret(content string, s schema.Sensitivity, summary string)
 
 func (w *world) obey(text string) {
 	w.t.Helper()
-	p, err := memory.ParsePolicy([]byte(text))
+	p, err := policy.ParsePolicy([]byte(text))
 	require.NoError(w.t, err)
-	w.Policy = func() *memory.Policy { return p }
+	w.Policy = func() *policy.Policy { return p }
 }
 
 func (w *world) asked(change func(*schema.RecallRequest)) schema.RecallResponse {
@@ -161,9 +163,9 @@ func TestExtraScopesAreRead(t *testing.T) {
 	require.ElementsMatch(t, []string{own.String()}, scoped())
 	require.ElementsMatch(t, []string{own.String(), ops.String()}, scoped("ops"))
 	require.ElementsMatch(t, []string{own.String(), ops.String(), hr.String()}, scoped("ops", "hr"))
-	w.TrustKey = []byte(strings.Repeat("k", memory.MinTrustKey))
+	w.TrustKey = []byte(strings.Repeat("k", policy.MinTrustKey))
 	require.Equal(t, []string{own.String()}, scoped("ops", "hr"), "scopes are not the caller's to grant")
-	token, err := memory.SignTrust(w.TrustKey, w.p, schema.TrustContext{Scopes: []string{"hr"}}, time.Now().Add(time.Minute))
+	token, err := policy.SignTrust(w.TrustKey, w.p, schema.TrustContext{Scopes: []string{"hr"}}, time.Now().Add(time.Minute))
 	require.NoError(t, err)
 	out := w.asked(func(r *schema.RecallRequest) { r.Trust = &schema.TrustContext{Token: token} })
 	require.ElementsMatch(t, []string{own.String(), hr.String()}, ids(out))
@@ -182,5 +184,5 @@ func TestMetaCountsNothingHidden(t *testing.T) {
 		hidden = append(hidden, w.put(other, schema.VisibilityPrivate, schema.Candidate{Content: fmt.Sprintf("salary %d", i)}))
 	}
 	w.Index = hitting(hidden...)
-	require.Equal(t, 1, w.recall("salary").Meta.Channels[memory.ChannelVector])
+	require.Equal(t, 1, w.recall("salary").Meta.Channels[rank.ChannelVector])
 }

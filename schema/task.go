@@ -19,7 +19,7 @@ type Task struct {
 	Intent         string `json:"intent,omitempty"`          // a label or a few words: setup_project
 	ErrorSignature string `json:"error_signature,omitempty"` // the error that is to be dealt with, as it was reported
 
-	// BudgetTokens bounds the texts that are returned, supplements included, by memory.EstimateTokens. 0: no
+	// BudgetTokens bounds the texts that are returned, supplements included, by layers.EstimateTokens. 0: no
 	// bound but the limit.
 	BudgetTokens int `json:"budget_tokens,omitempty"`
 }

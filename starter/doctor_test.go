@@ -22,7 +22,7 @@ import (
 	"github.com/mneme/mneme/inference/openai"
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/migrations"
 	"github.com/mneme/mneme/store"
@@ -173,7 +173,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 	well := func() { onto(p.schedules.TaskQueue, p.specs...) }
 	// What the doctor advises for a job without a run helps.
 	principal := p.cli.cfg.Principal
-	ack, err := p.st.Stage(ctx, store.StageInput{OperationID: none, WorkflowID: none, MaxAttempts: 3, Now: time.Now(), Policy: memory.DefaultWritePolicy(),
+	ack, err := p.st.Stage(ctx, store.StageInput{OperationID: none, WorkflowID: none, MaxAttempts: 3, Now: time.Now(), Policy: proposals.DefaultWritePolicy(),
 		Request: schema.IngestRequest{Principal: principal, Visibility: schema.VisibilityPrivate, Candidates: []schema.Candidate{{Content: "Nobody works on this.", SourceKind: schema.SourceMemory}}}})
 	require.NoError(t, err)
 	var left string

@@ -8,7 +8,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
+	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/vector"
@@ -60,7 +61,7 @@ func (d *doctor) jobsDead(ctx context.Context) (verdict, error) {
 		return verdict{}, err
 	}
 	if queue.Dead > 0 {
-		return warn(fmt.Sprintf("`mneme jobs list --state dead --tenant T` says why; `mneme jobs retry ID --tenant T` replays one, and `--all` every one of the tenant. After %s they are purged.", days(memory.DeadJobsWindow)),
+		return warn(fmt.Sprintf("`mneme jobs list --state dead --tenant T` says why; `mneme jobs retry ID --tenant T` replays one, and `--all` every one of the tenant. After %s they are purged.", days(lifecycle.DeadJobsWindow)),
 			"%d jobs are dead%s", queue.Dead, d.whose(ctx, func(ctx context.Context, tenant string) (int, error) {
 				dead, err := d.store.Jobs(ctx, tenant, store.JobFilter{State: schema.JobDead, Limit: doctorCounts})
 				return len(dead), err
@@ -424,7 +425,7 @@ func (d *doctor) retentionWindows(ctx context.Context) (verdict, error) {
 		}
 		for _, p := range rules {
 			keep := time.Duration(p.KeepSeconds) * time.Second
-			if !p.Default && p.Domain.OfMemories() && p.OnExpiry == schema.ExpiryPurge && keep > 0 && keep < memory.RecoveryWindow {
+			if !p.Default && p.Domain.OfMemories() && p.OnExpiry == schema.ExpiryPurge && keep > 0 && keep < revision.RecoveryWindow {
 				short = append(short, fmt.Sprintf("%s: %s, tier %s, typology %s after %s", tenant, p.Domain, p.Tier, p.Typology, days(keep)))
 			}
 		}
@@ -435,7 +436,7 @@ func (d *doctor) retentionWindows(ctx context.Context) (verdict, error) {
 	}
 	if len(short) > 0 {
 		return warn("`mneme retention set` with a longer window, or `reset`, unless it is meant: a purge cannot be taken back.",
-			"deleted memories go for good before the %s of recovery are over%s: %s", days(memory.RecoveryWindow), ofTenants(looked, more), listed(short)), nil
+			"deleted memories go for good before the %s of recovery are over%s: %s", days(revision.RecoveryWindow), ofTenants(looked, more), listed(short)), nil
 	}
-	return fine("nothing is purged within the %s of recovery%s", days(memory.RecoveryWindow), ofTenants(looked, more)), nil
+	return fine("nothing is purged within the %s of recovery%s", days(revision.RecoveryWindow), ofTenants(looked, more)), nil
 }

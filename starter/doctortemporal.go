@@ -15,7 +15,7 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"github.com/mneme/mneme/internal/config"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -55,12 +55,12 @@ func (d *doctor) namespaceRetention(ctx context.Context) (verdict, error) {
 		return verdict{}, err
 	}
 	kept := described.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()
-	if kept > memory.TombstoneWindow {
+	if kept > lifecycle.TombstoneWindow {
 		return warn(fmt.Sprintf("`temporal operator namespace update --namespace %s --retention %dh`: what requests brought is still in histories when a purge has removed it, unless it was erased or payloads are encrypted.",
-			d.a.cfg.Namespace, int(memory.TombstoneWindow.Hours())), "histories are kept for %s, longer than a deleted memory (%s)", days(kept), days(memory.TombstoneWindow)), nil
+			d.a.cfg.Namespace, int(lifecycle.TombstoneWindow.Hours())), "histories are kept for %s, longer than a deleted memory (%s)", days(kept), days(lifecycle.TombstoneWindow)), nil
 	}
-	if kept < memory.CompletedJobsWindow {
-		return fine("histories are kept for %s; a job, which names its run, for %s", days(kept), days(memory.CompletedJobsWindow)), nil
+	if kept < lifecycle.CompletedJobsWindow {
+		return fine("histories are kept for %s; a job, which names its run, for %s", days(kept), days(lifecycle.CompletedJobsWindow)), nil
 	}
 	return fine("histories are kept for %s", days(kept)), nil
 }

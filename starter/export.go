@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -38,7 +38,7 @@ The file is one state of the database, and holds memory content in the clear: ke
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			limit := schema.Sensitivity(filter.maxSensitivity) // a copy for who may read the database: it holds all that is not left out
-			f, err := filter.filter(cmd.Flags(), a.cfg, memory.UpTo(limit))
+			f, err := filter.filter(cmd.Flags(), a.cfg, policy.UpTo(limit))
 			if err != nil {
 				return err
 			}

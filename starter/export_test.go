@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -478,8 +478,8 @@ func TestImportMembrane(t *testing.T) {
 	old := c.record(id + "2")
 	require.Equal(t, schema.StatusRetracted, old.Status)
 	require.Equal(t, id+"3", old.SupersededBy)
-	require.Equal(t, []schema.Ref{{Kind: "event", Ref: "membrane:" + id + "2"}}, memory.PayloadEvidence(old.Payload), "it came without evidence")
-	require.Equal(t, "obs-2", memory.PayloadEvidence(m.Payload)[0].Ref)
+	require.Equal(t, []schema.Ref{{Kind: "event", Ref: "membrane:" + id + "2"}}, proposals.PayloadEvidence(old.Payload), "it came without evidence")
+	require.Equal(t, "obs-2", proposals.PayloadEvidence(m.Payload)[0].Ref)
 	episode := c.record(id + "1")
 	require.True(t, episode.Lifecycle.Pinned)
 	require.JSONEq(t, `{"os": "linux", "working_dir": "/src", "context": {"os_version": "6.1"}}`, string(payloadMember(t, episode, "environment")))

@@ -14,7 +14,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mneme/mneme/internal/config"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -150,7 +151,7 @@ func contextValue(text string) json.RawMessage {
 }
 
 // filter returns the store's filter for a listing, within a clearance.
-func (f *filterFlags) filter(flags *pflag.FlagSet, cfg config.Config, c memory.Clearance) (store.Filter, error) {
+func (f *filterFlags) filter(flags *pflag.FlagSet, cfg config.Config, c policy.Clearance) (store.Filter, error) {
 	r, err := f.request(flags, cfg.Principal)
 	if err != nil {
 		return store.Filter{}, err
@@ -159,7 +160,7 @@ func (f *filterFlags) filter(flags *pflag.FlagSet, cfg config.Config, c memory.C
 	if err := r.Validate(); err != nil {
 		return store.Filter{}, err
 	}
-	r.Tags = memory.NormalizeTags(r.Tags) // as they are stored
+	r.Tags = normalize.NormalizeTags(r.Tags) // as they are stored
 	out := store.FilterOf(r, c, time.Now(), nil)
 	out.DailyDecay = cfg.ImportanceDecay
 	return out, nil

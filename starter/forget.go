@@ -18,7 +18,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mneme/mneme/activities"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/workflows"
@@ -94,7 +94,7 @@ beside a word -not); filters find all of the principal's own memories in its pro
 superseded ones included. Ids may also be those of memories that others share.
 
   soft   (the default) leaves tombstones, which "recover" takes back within the window; pinned
-         memories stay. Up to ` + strconv.Itoa(memory.ConfirmThreshold) + ` named memories need no confirmation with --execute.
+         memories stay. Up to ` + strconv.Itoa(lifecycle.ConfirmThreshold) + ` named memories need no confirmation with --execute.
   force  really deletes rows and texts, pinned ones included; history keeps who, when and why. Memories
          of a world, and those that an action is linked to, must stay: they are left alone.
   erase  removes the texts everywhere, from the workflow runs that brought them too, and leaves an
@@ -397,11 +397,11 @@ func refusedForget(err error) error {
 	var failure *temporal.ApplicationError
 	var conflict *schema.VersionConflict
 	switch {
-	case errors.Is(err, memory.ErrTokenMalformed):
+	case errors.Is(err, lifecycle.ErrTokenMalformed):
 		return invalid("token", "is no confirm token")
-	case errors.Is(err, memory.ErrTokenOther):
+	case errors.Is(err, lifecycle.ErrTokenOther):
 		return &codedError{exitConflict, errors.New("refused: the token is not for this run")}
-	case errors.Is(err, memory.ErrTokenExpired):
+	case errors.Is(err, lifecycle.ErrTokenExpired):
 		return &codedError{exitConflict, errors.New("refused: the confirmation has expired; forget again")}
 	case errors.Is(err, store.ErrForgetClosed):
 		return &codedError{exitConflict, errors.New("refused: the run was cancelled")}
@@ -426,7 +426,7 @@ func forgetProblem(r schema.ForgetReceipt, named int) error {
 		return nil
 	case named > 1 || r.Forgotten > 0:
 		return &codedError{exitPartial, fmt.Errorf("%d of %d memories were left alone", left, r.Total)}
-	case r.Skipped[memory.OutcomeNotFound] > 0:
+	case r.Skipped[lifecycle.OutcomeNotFound] > 0:
 		return &codedError{exitNotFound, errors.New("the memory is not found")}
 	}
 	for reason := range r.Skipped {

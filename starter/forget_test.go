@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
 )
@@ -52,7 +52,7 @@ func TestForgetCommand(t *testing.T) {
 
 	var r schema.ForgetReceipt
 	c.run(append(confirm, f.Preview.ConfirmToken, "--json")...).is(exitOK).json(&r)
-	require.Equal(t, []any{schema.ForgetDone, 2, map[string]int{memory.OutcomePinned: 1}}, []any{r.State, r.Forgotten, r.Skipped})
+	require.Equal(t, []any{schema.ForgetDone, 2, map[string]int{lifecycle.OutcomePinned: 1}}, []any{r.State, r.Forgotten, r.Skipped})
 	again := schema.ForgetReceipt{}
 	c.run(append(confirm, f.Preview.ConfirmToken, "--json")...).is(exitOK).json(&again)
 	require.Equal(t, r, again, "a second time nothing is done")
@@ -71,10 +71,10 @@ func TestForgetCommand(t *testing.T) {
 
 	// By id, at once; what is pinned needs force.
 	require.Equal(t, 1, c.forget(exitOK, tea, "--execute").Receipt.Forgotten)
-	require.Equal(t, map[string]int{memory.OutcomePinned: 1}, c.forget(exitConflict, pinned, "--execute").Receipt.Skipped)
-	require.Equal(t, map[string]int{memory.OutcomeDeleted: 1}, c.forget(exitConflict, one, "--execute").Receipt.Skipped)
+	require.Equal(t, map[string]int{lifecycle.OutcomePinned: 1}, c.forget(exitConflict, pinned, "--execute").Receipt.Skipped)
+	require.Equal(t, map[string]int{lifecycle.OutcomeDeleted: 1}, c.forget(exitConflict, one, "--execute").Receipt.Skipped)
 	c.forget(exitNotFound, uuid.NewString(), "--execute")
-	require.Equal(t, 1, c.forget(exitPartial, two, pinned, "--mode", "force", "--yes", "--tenant", c.cfg.Principal.Tenant, uuid.NewString()).Receipt.Skipped[memory.OutcomeNotFound])
+	require.Equal(t, 1, c.forget(exitPartial, two, pinned, "--mode", "force", "--yes", "--tenant", c.cfg.Principal.Tenant, uuid.NewString()).Receipt.Skipped[lifecycle.OutcomeNotFound])
 	c.run("get", pinned).is(exitNotFound)
 	o = c.run("erase", one, "--reason", "asked for", "--yes").is(exitOK)
 	require.Contains(t, o.out, "temporal_runs")
@@ -137,8 +137,8 @@ func TestForgetStatusListsItems(t *testing.T) {
 
 	c.run("forget", "confirm", f.Preview.RunID, "--token", f.Preview.ConfirmToken).is(exitOK)
 	o := c.run(status...).is(exitOK)
-	require.Equal(t, 2, strings.Count(o.out, memory.OutcomeForgotten))
-	require.Regexp(t, pinned+" +1 +"+memory.OutcomePinned, o.out)
+	require.Equal(t, 2, strings.Count(o.out, lifecycle.OutcomeForgotten))
+	require.Regexp(t, pinned+" +1 +"+lifecycle.OutcomePinned, o.out)
 	c.run(append(status, "--agent", "stranger")...).is(exitNotFound)
 	for field, args := range map[string][]string{"limit": {"--items", "--limit", "0"}, "after": {"--items", "--after", "-2"}, "items": {"--limit", "3"}} {
 		require.Equal(t, field, c.run(append([]string{"forget", "status", f.Preview.RunID, "--json"}, args...)...).is(exitUsage).problem().Fields[0].Field)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/store"
 )
 
@@ -129,9 +129,9 @@ func (g lineageGraph) branches(t *text, id string, way store.Way, indent string)
 			name = strings.ReplaceAll(e.Predicate, "_", " ")
 			if !outward {
 				name = "named by it in " + name
-				if e.Predicate == memory.RelationContradicts {
+				if e.Predicate == revision.RelationContradicts {
 					name = "contradicted by"
-				} else if e.Predicate == memory.RelationSupports {
+				} else if e.Predicate == revision.RelationSupports {
 					name = "supported by"
 				}
 			}

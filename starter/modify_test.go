@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
 )
@@ -198,7 +198,7 @@ func TestRecoverCommand(t *testing.T) {
 	gone(tea, "1 day")
 	again := c.remember("Tea is served hot!").MemoryIDs[0]
 	require.Equal(t, again, restore(exitConflict, tea).Items[0].ConflictID)
-	gone(kettle, fmt.Sprintf("%d hours", int(memory.RecoveryWindow.Hours())))
+	gone(kettle, fmt.Sprintf("%d hours", int(revision.RecoveryWindow.Hours())))
 	r = restore(exitPartial, kettle, uuid.NewString())
 	require.Equal(t, schema.RecoverExpired, r.Items[0].Status)
 	require.Contains(t, c.run("recover", kettle, "--reason", "x").is(exitConflict).err, "30 days")

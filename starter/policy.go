@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/intake"
+	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -22,7 +24,7 @@ func newPolicy(a *app) *cobra.Command {
 // checkedPolicy is what `policy check` prints.
 type checkedPolicy struct {
 	Policy string            `json:"policy"` // short hash, as history names it
-	Rules  []memory.RuleInfo `json:"rules"`
+	Rules  []policy.RuleInfo `json:"rules"`
 }
 
 func newPolicyCheck(a *app) *cobra.Command {
@@ -55,11 +57,11 @@ reported, with its rule and field. Neither the database nor Temporal is needed.`
 // explained is what `policy explain` prints.
 type explained struct {
 	Policy    string               `json:"policy"` // short hash; empty without rules
-	Kind      memory.PolicyKind    `json:"kind"`
+	Kind      policy.PolicyKind    `json:"kind"`
 	Recalled  bool                 `json:"recalled,omitempty"` // it came out of recall and would not be stored
-	Decisions []memory.Decision    `json:"decisions"`
+	Decisions []policy.Decision    `json:"decisions"`
 	Matched   []string             `json:"matched"`
-	Problems  []memory.RuleProblem `json:"problems"`
+	Problems  []policy.RuleProblem `json:"problems"`
 	Detected  []string             `json:"detected"`
 }
 
@@ -104,11 +106,11 @@ from one. With --kind fact, CONTENT is a fact that the pipeline drew from such a
 			if err := req.Validate(); err != nil {
 				return forFlags(err)
 			}
-			switch memory.PolicyKind(kind) {
-			case memory.PolicyCandidate:
-				in := memory.Admit(c, req.Principal, req.Visibility, rules)
-				return a.explain(memory.PolicyCandidate, in.Explanation, in.Recalled)
-			case memory.PolicyFact:
+			switch policy.PolicyKind(kind) {
+			case policy.PolicyCandidate:
+				in := intake.Admit(c, req.Principal, req.Visibility, rules)
+				return a.explain(policy.PolicyCandidate, in.Explanation, in.Recalled)
+			case policy.PolicyFact:
 				fact.Content, fact.Category = c.Content, c.Category
 				if claim != "" {
 					parts := strings.SplitN(claim, ",", 3)
@@ -120,8 +122,8 @@ from one. With --kind fact, CONTENT is a fact that the pipeline drew from such a
 				if !(fact.Confidence >= 0 && fact.Confidence <= 1) {
 					return invalid("confidence", "must be between 0 and 1")
 				}
-				src := memory.FactSource{Candidate: c, Principal: req.Principal, Visibility: req.Visibility, Trust: 1}
-				return a.explain(memory.PolicyFact, memory.AdmitFact(fact, src, rules), false)
+				src := intake.FactSource{Candidate: c, Principal: req.Principal, Visibility: req.Visibility, Trust: 1}
+				return a.explain(policy.PolicyFact, intake.AdmitFact(fact, src, rules), false)
 			}
 			return invalid("kind", "must be candidate or fact")
 		},
@@ -131,7 +133,7 @@ from one. With --kind fact, CONTENT is a fact that the pipeline drew from such a
 	flags.StringVar(&input, "candidate", "", "JSON file with a candidate, in place of CONTENT and its flags; - is standard input")
 	flags.StringVar(&record, "record", "", "JSON file with a full record")
 	flags.StringVar(&visibility, "visibility", "", "of the request: private (the default), group, shared or global")
-	flags.StringVar(&kind, "kind", string(memory.PolicyCandidate), "candidate, or fact: one that the pipeline drew from it")
+	flags.StringVar(&kind, "kind", string(policy.PolicyCandidate), "candidate, or fact: one that the pipeline drew from it")
 	flags.Float64Var(&fact.Confidence, "confidence", 0.9, "of the fact, with --kind fact")
 	flags.StringVar(&claim, "claim", "", "of the fact, as subject,predicate,object")
 	candidate.register(flags)
@@ -163,7 +165,7 @@ func (a *app) readCandidate(path string) (schema.Candidate, error) {
 }
 
 // explainRecord explains a full record from a JSON file.
-func (a *app) explainRecord(path string, rules *memory.Policy) error {
+func (a *app) explainRecord(path string, rules *policy.Policy) error {
 	data, err := readInput(path, schema.MaxRequestBytes)
 	if err != nil {
 		return err
@@ -172,10 +174,10 @@ func (a *app) explainRecord(path string, rules *memory.Policy) error {
 	if err != nil {
 		return err
 	}
-	return a.explain(memory.PolicyRecord, memory.AdmitRecord(m, a.cfg.Principal, rules), false)
+	return a.explain(policy.PolicyRecord, intake.AdmitRecord(m, a.cfg.Principal, rules), false)
 }
 
-func (a *app) explain(kind memory.PolicyKind, e memory.Explanation, recalled bool) error {
+func (a *app) explain(kind policy.PolicyKind, e policy.Explanation, recalled bool) error {
 	out := explained{Policy: e.Policy, Kind: kind, Recalled: recalled, Decisions: e.Decisions, Matched: e.Matched, Problems: e.Problems,
 		Detected: append([]string{}, e.Classification.Detected...)}
 	return a.print(out, out.text)

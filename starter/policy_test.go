@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/config"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -38,7 +38,7 @@ func TestPolicyCheck(t *testing.T) {
 	var out checkedPolicy
 	c.run("policy", "check", good, "--json").is(exitOK).json(&out)
 	require.Regexp(t, `^[0-9a-f]{12}$`, out.Policy)
-	require.Equal(t, []memory.RuleInfo{{Name: "payroll", Description: "Pay is confidential", Sets: []string{"sensitivity", "scope"}},
+	require.Equal(t, []policy.RuleInfo{{Name: "payroll", Description: "Pay is confidential", Sets: []string{"sensitivity", "scope"}},
 		{Name: "tagged", Sets: []string{"importance"}}}, out.Rules)
 	text := c.run("policy", "check", good).is(exitOK).out
 	require.Contains(t, text, "is valid: 2 rules")
@@ -55,7 +55,7 @@ func TestPolicyCheck(t *testing.T) {
 	c.run("policy").is(exitUsage)
 }
 
-func (e explained) decision(t *testing.T, field string) memory.Decision {
+func (e explained) decision(t *testing.T, field string) policy.Decision {
 	t.Helper()
 	for _, d := range e.Decisions {
 		if d.Field == field {
@@ -63,7 +63,7 @@ func (e explained) decision(t *testing.T, field string) memory.Decision {
 		}
 	}
 	t.Fatalf("no decision about %s", field)
-	return memory.Decision{}
+	return policy.Decision{}
 }
 
 func TestPolicyExplain(t *testing.T) {
@@ -80,9 +80,9 @@ func TestPolicyExplain(t *testing.T) {
 	e := explain("The salary is paid by card 4111 1111 1111 1111, says ann@acme.io", "--sensitivity", "low", "--file", file)
 	require.Equal(t, []string{"payroll"}, e.Matched)
 	require.Equal(t, []string{"payment_card", "email"}, e.Detected)
-	require.Equal(t, memory.Decision{Field: "sensitivity", Value: "high", By: "rule:payroll", Was: "high"}, e.decision(t, "sensitivity"))
-	require.Equal(t, memory.Decision{Field: "scope", Value: "hr", By: "rule:payroll", Was: ""}, e.decision(t, "scope"))
-	require.Equal(t, []memory.RuleProblem{{Rule: "tagged", Field: "when", Problem: "cannot be evaluated: index out of bounds"}}, e.Problems)
+	require.Equal(t, policy.Decision{Field: "sensitivity", Value: "high", By: "rule:payroll", Was: "high"}, e.decision(t, "sensitivity"))
+	require.Equal(t, policy.Decision{Field: "scope", Value: "hr", By: "rule:payroll", Was: ""}, e.decision(t, "scope"))
+	require.Equal(t, []policy.RuleProblem{{Rule: "tagged", Field: "when", Problem: "cannot be evaluated: index out of bounds"}}, e.Problems)
 	require.Len(t, e.Policy, 12)
 
 	e = explain("tea", "--tag", "x", "--file", file)
@@ -91,7 +91,7 @@ func TestPolicyExplain(t *testing.T) {
 
 	e = explain("password: hunter2x")
 	require.Empty(t, e.Policy)
-	require.Equal(t, memory.Decision{Field: "sensitivity", Value: "hyper", By: "detector", Was: "low"}, e.decision(t, "sensitivity"))
+	require.Equal(t, policy.Decision{Field: "sensitivity", Value: "hyper", By: "detector", Was: "low"}, e.decision(t, "sensitivity"))
 
 	c.cfg.PolicyFile = file // MNEME_POLICY_FILE
 	candidate := tempFile(t, "candidate.json", `{"content":"The salary is paid.","source_kind":"tool_output","tags":["x"]}`)
@@ -100,7 +100,7 @@ func TestPolicyExplain(t *testing.T) {
 	require.Equal(t, "episodic", e.decision(t, "type").Value)
 
 	e = explain("Dana lives in Oslo", "--kind", "fact", "--claim", "Dana,lives_in,Oslo", "--sensitivity", "high", "--confidence", "0.8")
-	require.Equal(t, memory.PolicyFact, e.Kind)
+	require.Equal(t, policy.PolicyFact, e.Kind)
 	require.InDelta(t, 0.8, e.decision(t, "importance").Value, 0)
 	require.Equal(t, "high", e.decision(t, "sensitivity").Value)
 
@@ -131,7 +131,7 @@ func TestPolicyExplainsARecord(t *testing.T) {
 		"payload":{"kind":"semantic","subject":"user:1","predicate":"salary","object":"mail ann@acme.io","validity":{"mode":"global"}}}`)
 	var e explained
 	c.run("policy", "explain", "--record", record, "--file", tempFile(t, "p.yaml", hrRules), "--json").is(exitOK).json(&e)
-	require.Equal(t, memory.PolicyRecord, e.Kind)
+	require.Equal(t, policy.PolicyRecord, e.Kind)
 	require.Equal(t, []string{"payroll", "tagged"}, e.Matched)
 	require.Equal(t, []string{"email"}, e.Detected)
 	require.Equal(t, "medium", e.decision(t, "sensitivity").Was)

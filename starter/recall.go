@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/intake"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 )
@@ -114,7 +114,7 @@ func (a *app) recallOne(ctx context.Context, r *recall.Recaller, req schema.Reca
 	}
 	return a.print(out, func(t *text) {
 		if format == "prompt" {
-			t.line("%s", memory.WrapRecalled(response.RetrievalID, prompt(response)))
+			t.line("%s", intake.WrapRecalled(response.RetrievalID, prompt(response)))
 			return
 		}
 		results(t, response, req.MinScore)

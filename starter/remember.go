@@ -9,8 +9,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/intake"
 	words "github.com/mneme/mneme/memory/outcome"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/sensitive"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/workflows"
@@ -216,10 +218,10 @@ func (a *app) outcome(ctx context.Context, started workflows.Started, out *remem
 func (a *app) accepted(req schema.IngestRequest, out *remembered) {
 	rules, err := a.policyInForce()
 	if err != nil { // the memory is stored all the same; detectors do without rules
-		rules = func() *memory.Policy { return nil }
+		rules = func() *policy.Policy { return nil }
 	}
-	cl := memory.Admit(req.Candidates[0], req.Principal, req.Visibility, rules()).Classification
-	out.Withheld, out.Detected = memory.IsWithheld(cl.Sensitivity), cl.Detected
+	cl := intake.Admit(req.Candidates[0], req.Principal, req.Visibility, rules()).Classification
+	out.Withheld, out.Detected = sensitive.IsWithheld(cl.Sensitivity), cl.Detected
 	out.Message = words.Accepted(schema.CandidateOutcome{Deduped: out.Deduped, Recalled: out.Recalled, Withheld: out.Withheld,
 		Sensitivity: cl.Sensitivity, Detected: cl.Detected})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/workflows"
@@ -56,7 +56,7 @@ func newRetentionList(a *app) *cobra.Command {
 
 // inForce lists what is set, and behind that the default of each domain. The one class of a world that the
 // default exempts from decay has a line of its own.
-func inForce(rules memory.RetentionRules) []schema.RetentionPolicy {
+func inForce(rules lifecycle.RetentionRules) []schema.RetentionPolicy {
 	out := append([]schema.RetentionPolicy{}, rules...)
 	add := func(p schema.RetentionPolicy) {
 		for _, set := range rules {
@@ -71,7 +71,7 @@ func inForce(rules memory.RetentionRules) []schema.RetentionPolicy {
 			add(rules.Keys()) // as long as the longest of what they protect
 			continue
 		}
-		add(memory.DefaultRetention(domain, schema.Any, schema.Any))
+		add(lifecycle.DefaultRetention(domain, schema.Any, schema.Any))
 		if lasting := rules.For(domain, schema.TierPersistent, schema.TypologyProcedural); domain == schema.RetainWorld && lasting.DecayExempt {
 			lasting.Tier, lasting.Typology = schema.TierPersistent, schema.TypologyProcedural
 			add(lasting)
@@ -177,7 +177,7 @@ the tenant has stored asks first (mneme sweeps).`,
 			}
 			var saysThen *schema.OnExpiry
 			var saysExempt *bool
-			p.OnExpiry = memory.DefaultRetention(p.Domain, p.Tier, p.Typology).OnExpiry // valid for the class, until it is known what is in force
+			p.OnExpiry = lifecycle.DefaultRetention(p.Domain, p.Tier, p.Typology).OnExpiry // valid for the class, until it is known what is in force
 			if cmd.Flags().Changed("then") {
 				p.OnExpiry = schema.OnExpiry(then)
 				saysThen = &p.OnExpiry
@@ -219,7 +219,7 @@ func newRetentionReset(a *app) *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p := f.policy(args[0])
-			p.KeepSeconds, p.OnExpiry = int64(memory.TombstoneWindow/time.Second), memory.DefaultRetention(p.Domain, p.Tier, p.Typology).OnExpiry
+			p.KeepSeconds, p.OnExpiry = int64(lifecycle.TombstoneWindow/time.Second), lifecycle.DefaultRetention(p.Domain, p.Tier, p.Typology).OnExpiry
 			if err := p.Validate(); err != nil {
 				return err
 			}
@@ -232,7 +232,7 @@ func newRetentionReset(a *app) *cobra.Command {
 			if err := st.ResetRetention(ctx, a.cfg.Principal.Tenant, p, f.actor, f.reason, time.Now()); err != nil {
 				return err
 			}
-			now := memory.DefaultRetention(p.Domain, p.Tier, p.Typology)
+			now := lifecycle.DefaultRetention(p.Domain, p.Tier, p.Typology)
 			out := retentionList{Tenant: a.cfg.Principal.Tenant, Policies: []schema.RetentionPolicy{now}}
 			return a.print(now, out.text)
 		},
@@ -304,7 +304,7 @@ func newRetentionPreview(a *app) *cobra.Command {
 			}
 			return a.print(out, func(t *text) {
 				var rows [][]string
-				for _, step := range memory.PurgeSteps[1:] {
+				for _, step := range lifecycle.PurgeSteps[1:] {
 					rows = append(rows, []string{string(step), strconv.FormatInt(out.Would[step], 10)})
 				}
 				rows = append(rows, []string{"archived_for_good", strconv.FormatInt(out.Archived, 10)})

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -17,7 +17,7 @@ func TestRetentionSetLeavesWhatIsNotSaid(t *testing.T) {
 	exempt := func() bool {
 		var list retentionList
 		c.run("retention", "list", "--json").is(exitOK).json(&list)
-		return memory.RetentionRules(list.Policies).For(schema.RetainWorld, schema.TierPersistent, schema.TypologyProcedural).DecayExempt
+		return lifecycle.RetentionRules(list.Policies).For(schema.RetainWorld, schema.TierPersistent, schema.TypologyProcedural).DecayExempt
 	}
 	require.True(t, exempt())
 	var said retentionSet

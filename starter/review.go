@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/workflows"
@@ -154,7 +154,7 @@ type shownReview struct {
 }
 
 // claimHolder is what a waiting proposal without a target would replace.
-func (a *app) claimHolder(ctx context.Context, r schema.ReviewItem, seen memory.Clearance) (*schema.Side, error) {
+func (a *app) claimHolder(ctx context.Context, r schema.ReviewItem, seen policy.Clearance) (*schema.Side, error) {
 	if r.TargetID != "" || r.MemoryID == "" || r.State != schema.ProposalBlocked {
 		return nil, nil
 	}
@@ -348,7 +348,7 @@ func (a *app) decideOne(ctx context.Context, req schema.ReviewRequest) (reviewed
 	}
 	limited, cancel := a.within(ctx)
 	defer cancel()
-	item, err := st.GetReview(limited, req.Principal, id, memory.UpTo(schema.SensitivityHyper)) // which batch it belongs to
+	item, err := st.GetReview(limited, req.Principal, id, policy.UpTo(schema.SensitivityHyper)) // which batch it belongs to
 	if errors.Is(err, store.ErrNotFound) {
 		return out, nil
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
 )
@@ -188,7 +189,7 @@ func (a *app) read(ctx context.Context, id uuid.UUID) (schema.MemoryRecord, erro
 	}
 	ctx, cancel := a.within(ctx)
 	defer cancel()
-	return st.Get(ctx, a.cfg.Principal, id, memory.UpTo(schema.SensitivityHyper)) // what is made of it is as sensitive
+	return st.Get(ctx, a.cfg.Principal, id, policy.UpTo(schema.SensitivityHyper)) // what is made of it is as sensitive
 }
 
 // newRecord is the record that the flags name or describe, nil where they do neither.
@@ -270,8 +271,8 @@ func (f *reviseFlags) revised(flags *pflag.FlagSet, target schema.MemoryRecord) 
 	if flags.Changed("confidence") {
 		out.Confidence = f.confidence
 	}
-	var refused *memory.RewriteError
-	if _, err := memory.RewrittenRecord(out, target, f.replace); errors.As(err, &refused) {
+	var refused *revision.RewriteError
+	if _, err := revision.RewrittenRecord(out, target, f.replace); errors.As(err, &refused) {
 		return nil, invalid("object", "%s; give the whole sentence with --content, or name the words that it replaces with --replace", refused.Problem)
 	}
 	return &out, nil

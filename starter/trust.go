@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -40,14 +40,14 @@ func sensitivityFlag(flags *pflag.FlagSet) *string {
 }
 
 // clearance is what the flags come to under the policy and the key of this process.
-func (a *app) clearance(limit string) (memory.Clearance, error) {
+func (a *app) clearance(limit string) (policy.Clearance, error) {
 	req := schema.RecallRequest{Principal: a.cfg.Principal, Query: "any", MaxSensitivity: schema.Sensitivity(limit), Trust: a.trustContext()}
 	if err := req.Validate(); err != nil {
-		return memory.Clearance{}, err
+		return policy.Clearance{}, err
 	}
 	rules, err := a.readPolicy(a.cfg.PolicyFile)
 	if err != nil {
-		return memory.Clearance{}, err
+		return policy.Clearance{}, err
 	}
 	c := rules.Trust().Clear(req, a.cfg.TrustKey, time.Now())
 	a.noteTrust(c.Meta())
@@ -108,8 +108,8 @@ says, too.`,
 			if err := a.needTrustKey(); err != nil {
 				return err
 			}
-			if expires <= 0 || expires > memory.MaxTrustLifetime {
-				return invalid("expires", "must be more than 0 and at most %s", memory.MaxTrustLifetime)
+			if expires <= 0 || expires > policy.MaxTrustLifetime {
+				return invalid("expires", "must be more than 0 and at most %s", policy.MaxTrustLifetime)
 			}
 			grant := a.trust
 			grant.Token, grant.MaxSensitivity = "", schema.Sensitivity(limit)
@@ -119,11 +119,11 @@ says, too.`,
 			}
 			slices.Sort(grant.Scopes)
 			now := time.Now()
-			token, err := memory.SignTrust(a.cfg.TrustKey, a.cfg.Principal, grant, now.Add(expires))
+			token, err := policy.SignTrust(a.cfg.TrustKey, a.cfg.Principal, grant, now.Add(expires))
 			if err != nil {
 				return err
 			}
-			signed, err := memory.ReadTrust(a.cfg.TrustKey, token, now)
+			signed, err := policy.ReadTrust(a.cfg.TrustKey, token, now)
 			if err != nil {
 				return err
 			}
@@ -145,7 +145,7 @@ func newTrustVerify(a *app) *cobra.Command {
 			if err := a.needTrustKey(); err != nil {
 				return err
 			}
-			signed, err := memory.ReadTrust(a.cfg.TrustKey, strings.TrimSpace(args[0]), time.Now())
+			signed, err := policy.ReadTrust(a.cfg.TrustKey, strings.TrimSpace(args[0]), time.Now())
 			if err != nil {
 				return &codedError{exitConflict, err}
 			}
@@ -163,19 +163,19 @@ func (a *app) needTrustKey() error {
 }
 
 // policyInForce is the rules file as the process found it.
-func (a *app) policyInForce() (func() *memory.Policy, error) {
+func (a *app) policyInForce() (func() *policy.Policy, error) {
 	rules, err := a.readPolicy(a.cfg.PolicyFile)
-	return func() *memory.Policy { return rules }, err
+	return func() *policy.Policy { return rules }, err
 }
 
 // readPolicy reads a rules file; no path means no rules.
-func (a *app) readPolicy(path string) (*memory.Policy, error) {
+func (a *app) readPolicy(path string) (*policy.Policy, error) {
 	if path == "" {
 		return nil, nil
 	}
-	data, err := readInput(path, memory.MaxPolicyBytes)
+	data, err := readInput(path, policy.MaxPolicyBytes)
 	if err != nil {
 		return nil, err
 	}
-	return memory.ParsePolicy(data)
+	return policy.ParsePolicy(data)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -25,7 +25,7 @@ func (w *world) step(id uuid.UUID, at time.Time, set string, args ...any) {
 
 func (w *world) asOf(id uuid.UUID, at time.Time) schema.MemoryRecord {
 	w.t.Helper()
-	m, err := w.GetAsOf(ctx, w.p, id, at, memory.UpTo(schema.SensitivityHyper))
+	m, err := w.GetAsOf(ctx, w.p, id, at, policy.UpTo(schema.SensitivityHyper))
 	require.NoError(w.t, err)
 	return m
 }
@@ -194,7 +194,7 @@ func TestAsOfIsWhatWasRead(t *testing.T) {
 				require.NoError(rt, err)
 				require.Equal(rt, c.list, list)
 				for id, want := range c.get {
-					got, err := w.GetAsOf(ctx, w.p, id, at, memory.UpTo(schema.SensitivityHyper))
+					got, err := w.GetAsOf(ctx, w.p, id, at, policy.UpTo(schema.SensitivityHyper))
 					require.NoError(rt, err)
 					require.Equal(rt, want, got)
 				}

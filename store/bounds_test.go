@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -193,7 +194,7 @@ func (y *steadyYear) keepUp() {
 	_, err := y.SweepStaged(ctx)
 	require.NoError(y.t, err)
 	y.sweepDecay(fmt.Sprintf("decay %s", y.now), 500)
-	for _, step := range memory.PurgeSteps {
+	for _, step := range lifecycle.PurgeSteps {
 		var after store.HistoryCursor
 		for more := true; more; {
 			b, err := y.Purge(ctx, store.PurgeInput{Tenant: y.p.Tenant, Run: fmt.Sprintf("purge %s", y.now), Step: step, After: after,

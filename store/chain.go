@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -28,7 +28,7 @@ func (it *putItem) successions() []succession {
 		out = append(out, succession{"supersedes", it.key, *row.Supersedes})
 	}
 	for k, edge := range row.Relations {
-		if edge.Predicate == memory.RelationSupersedes {
+		if edge.Predicate == revision.RelationSupersedes {
 			out = append(out, succession{fmt.Sprintf("relations[%d].target_id", k), it.key, edge.Target})
 		}
 	}

@@ -15,6 +15,8 @@ import (
 	"github.com/pgvector/pgvector-go"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -39,7 +41,7 @@ type newMemory struct {
 	Owner          schema.Principal
 	Visibility     schema.Visibility
 	Classification memory.Classification
-	Text           memory.Normalized
+	Text           normalize.Normalized
 	Payload        any
 	Who            string
 	Session        string
@@ -256,13 +258,13 @@ func (c *change) queueBeside(r *newMemory) {
 		c.queue.Queue(`INSERT INTO memory_artifacts (tenant, memory_id, sha256) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, c.tenant, r.ID, sum)
 	}
 	if r.DerivedFrom != nil {
-		c.relate(r.ID, memory.RelationDerivedFrom, *r.DerivedFrom)
+		c.relate(r.ID, revision.RelationDerivedFrom, *r.DerivedFrom)
 	}
 	if r.Supersedes != nil {
-		c.relate(r.ID, memory.RelationSupersedes, *r.Supersedes)
+		c.relate(r.ID, revision.RelationSupersedes, *r.Supersedes)
 	}
 	if r.Contests != nil {
-		c.relate(*r.Contests, memory.RelationContradicts, r.ID)
+		c.relate(*r.Contests, revision.RelationContradicts, r.ID)
 	}
 	if !r.Claim.IsZero() {
 		c.claim(r.ID, r.Claim)

@@ -5,18 +5,19 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 )
 
 // applyContest keeps a fact and what it probably changes, both marked as contested (document 004 §7): a
 // person or later evidence settles which holds.
-func (w *writing) applyContest(ctx context.Context, p *pendingProposal, v memory.Verdict) error {
+func (w *writing) applyContest(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
 	target := *p.TargetID
 	add := w.factMemory(p, nil)
 	add.Status = schema.StatusContested
-	add.Relations = append(add.Relations, relation{Predicate: memory.RelationContradicts, Target: target, Weight: 1, Reason: p.Proposal.Reason})
+	add.Relations = append(add.Relations, relation{Predicate: revision.RelationContradicts, Target: target, Weight: 1, Reason: p.Proposal.Reason})
 	if err := w.contest(ctx, target, p, v); err != nil {
 		return err
 	}
@@ -27,21 +28,21 @@ func (w *writing) applyContest(ctx context.Context, p *pendingProposal, v memory
 }
 
 // contestSource contests the target with the source of the fact, which is a lasting record of the same words.
-func (w *writing) contestSource(ctx context.Context, p *pendingProposal, v memory.Verdict) error {
+func (w *writing) contestSource(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
 	for _, id := range []uuid.UUID{*p.TargetID, p.ParentID} {
 		if err := w.contest(ctx, id, p, v); err != nil {
 			return err
 		}
 	}
-	w.relate(p.ParentID, memory.RelationContradicts, *p.TargetID)
-	w.relate(*p.TargetID, memory.RelationContradicts, p.ParentID)
+	w.relate(p.ParentID, revision.RelationContradicts, *p.TargetID)
+	w.relate(*p.TargetID, revision.RelationContradicts, p.ParentID)
 	w.settle(p, v, &p.ParentID)
 	w.counts.Updated++
 	return nil
 }
 
 // contest marks a memory as contested.
-func (w *writing) contest(ctx context.Context, id uuid.UUID, p *pendingProposal, v memory.Verdict) error {
+func (w *writing) contest(ctx context.Context, id uuid.UUID, p *pendingProposal, v proposals.Verdict) error {
 	was := w.known[id]
 	if was.standing.Status == schema.StatusContested {
 		return nil
@@ -58,7 +59,7 @@ func (w *writing) contest(ctx context.Context, id uuid.UUID, p *pendingProposal,
 }
 
 // supersedeAlso supersedes the memories that say the same as the target.
-func (w *writing) supersedeAlso(ctx context.Context, p *pendingProposal, v memory.Verdict, add *newMemory) error {
+func (w *writing) supersedeAlso(ctx context.Context, p *pendingProposal, v proposals.Verdict, add *newMemory) error {
 	for _, id := range p.Also {
 		was, known := w.known[id]
 		if !known {
@@ -73,13 +74,13 @@ func (w *writing) supersedeAlso(ctx context.Context, p *pendingProposal, v memor
 		if err := w.supersede(ctx, id, p, v, add); err != nil {
 			return err
 		}
-		add.Relations = append(add.Relations, relation{Predicate: memory.RelationSupersedes, Target: id, Weight: 1, Reason: p.Proposal.Reason})
+		add.Relations = append(add.Relations, relation{Predicate: revision.RelationSupersedes, Target: id, Weight: 1, Reason: p.Proposal.Reason})
 	}
 	return nil
 }
 
 // applyRetract marks the target as not holding; nothing takes its place.
-func (w *writing) applyRetract(ctx context.Context, p *pendingProposal, v memory.Verdict) error {
+func (w *writing) applyRetract(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
 	target := *p.TargetID
 	if err := w.retire(ctx, target, p, v, step{Set: map[string]any{"status": schema.StatusRetracted}, Event: schema.EventModified,
 		Action: schema.AuditRetract, Reason: w.because(p)}); err != nil {

@@ -11,6 +11,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -54,14 +57,14 @@ func (w *writing) lockFacts(ctx context.Context) error {
 
 // settleConflict settles a proposal whose functional claim another memory holds, and reports whether
 // it did. An update may replace the holder that it names, and what a person has approved replaces any.
-func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v memory.Verdict, add *newMemory) (bool, error) {
+func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v proposals.Verdict, add *newMemory) (bool, error) {
 	cl := p.Fact.Claim
 	if !cl.Functional || cl.IsZero() {
 		return false, nil
 	}
-	blocked := memory.Verdict{State: schema.ProposalBlocked, Reason: reasonActiveFactExists, ReviewNeeded: true, ContradictionRisk: true}
+	blocked := proposals.Verdict{State: schema.ProposalBlocked, Reason: reasonActiveFactExists, ReviewNeeded: true, ContradictionRisk: true}
 	space := add.Owner.Scope + "\x00" + string(add.Visibility)
-	key, hash := space+"\x00"+strings.ToLower(cl.Subject)+"\x00"+cl.Predicate, memory.Normalize(p.Fact.Content).Hash
+	key, hash := space+"\x00"+strings.ToLower(cl.Subject)+"\x00"+cl.Predicate, normalize.Normalize(p.Fact.Content).Hash
 	if earlier, ok := w.claimed[key]; ok {
 		if bytes.Equal(earlier, hash) {
 			return false, nil // the insert will find its duplicate
@@ -99,7 +102,7 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v memo
 		return false, nil
 	case same && replaces == nil:
 		w.saidAgain(p, holder.id)
-		w.settle(p, memory.Verdict{State: schema.ProposalSkipped, Reason: reasonDuplicate}, &holder.id)
+		w.settle(p, proposals.Verdict{State: schema.ProposalSkipped, Reason: reasonDuplicate}, &holder.id)
 	default:
 		w.settle(p, blocked, &holder.id)
 	}
@@ -107,7 +110,7 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v memo
 }
 
 // replaceHolder supersedes a memory that makes the claim of what a person has approved.
-func (w *writing) replaceHolder(ctx context.Context, p *pendingProposal, v memory.Verdict, holder uuid.UUID, add *newMemory) error {
+func (w *writing) replaceHolder(ctx context.Context, p *pendingProposal, v proposals.Verdict, holder uuid.UUID, add *newMemory) error {
 	if err := w.look(ctx, []uuid.UUID{holder}, "UPDATE"); err != nil {
 		return err
 	}
@@ -120,7 +123,7 @@ func (w *writing) replaceHolder(ctx context.Context, p *pendingProposal, v memor
 	if add.Supersedes == nil {
 		add.Supersedes = &holder
 	} else {
-		add.Relations = append(add.Relations, relation{Predicate: memory.RelationSupersedes, Target: holder, Weight: 1, Reason: reasonActiveFactExists})
+		add.Relations = append(add.Relations, relation{Predicate: revision.RelationSupersedes, Target: holder, Weight: 1, Reason: reasonActiveFactExists})
 	}
 	w.review.why = fmt.Sprintf("it also replaces %s, which made the claim", holder)
 	return nil

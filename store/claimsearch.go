@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/rank"
 )
 
 // claimMatches is how many claims of one search, of those that pass the filter, are compared. Which of more
@@ -18,7 +19,7 @@ const claimMatches = "3000"
 // the query's weight, in subject, predicate or object, and returns the best ids: structured knowledge is
 // found though its prose is sparse (document 002 Phase 2). No content is read.
 func (s *Store) SearchClaims(ctx context.Context, f Filter, q Question, limit int) ([]Hit, error) {
-	plan := memory.PlanText(named(q.query), q.corpus, memory.ShortSearch)
+	plan := rank.PlanText(named(q.query), q.corpus, rank.ShortSearch)
 	if plan.IsEmpty() {
 		return nil, nil
 	}

@@ -10,6 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -28,7 +31,7 @@ func (p *pendingProposal) evidence() []schema.Ref {
 	if len(p.Refs) > 0 {
 		return p.Refs
 	}
-	return []schema.Ref{memory.SourceRef(p.SourceKind, p.ParentID.String(), p.OccurredAt)}
+	return []schema.Ref{proposals.SourceRef(p.SourceKind, p.ParentID.String(), p.OccurredAt)}
 }
 
 // saidAgain notes that the source of a proposal says what a memory says already.
@@ -101,13 +104,13 @@ func (w *writing) tie(ctx context.Context, rows map[uuid.UUID]memoryRow, edges m
 		if !ok || !stored || !m.Live || !memory.States(m.Type) {
 			continue
 		}
-		t := tied{s, memory.TieOf(memory.Restated{Trust: m.SourceTrust, Sensitivity: m.Sensitivity, Visibility: m.Visibility},
-			memory.Restated{Trust: source.trust, Sensitivity: source.sensitivity, Visibility: source.visibility})}
+		t := tied{s, proposals.TieOf(proposals.Restated{Trust: m.SourceTrust, Sensitivity: m.Sensitivity, Visibility: m.Visibility},
+			proposals.Restated{Trust: source.trust, Sensitivity: source.sensitivity, Visibility: source.visibility})}
 		from, to := s.record, s.p.ParentID
 		if edges[from]++; edges[from] > maxSourcesPerRecord {
-			t.predicate = memory.RelationRestates
+			t.predicate = proposals.RelationRestates
 		}
-		if t.predicate == memory.RelationRestates {
+		if t.predicate == proposals.RelationRestates {
 			from, to = to, from
 		}
 		batch.Queue(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, weight, created_at) VALUES ($1, $2, $3, $4, 1, $5) ON CONFLICT DO NOTHING`,
@@ -132,19 +135,19 @@ func (w *writing) tie(ctx context.Context, rows map[uuid.UUID]memoryRow, edges m
 // restate reinforces a locked record that a further source says, adds the source's references to its provenance,
 // and returns the record as it is then. As with feedback, the version stays: what the record says has not changed.
 func (w *writing) restate(m memoryRow, t tied) (memoryRow, error) {
-	r, err := memory.Restate(memory.Rated{Type: m.Type, Payload: m.Payload, Confidence: m.Confidence, Pinned: m.Pinned, CreatedAt: m.CreatedAt, Decay: m.Decay,
+	r, err := proposals.Restate(lifecycle.Rated{Type: m.Type, Payload: m.Payload, Confidence: m.Confidence, Pinned: m.Pinned, CreatedAt: m.CreatedAt, Decay: m.Decay,
 		Salience: m.Salience, SalienceAt: m.SalienceAt}, w.now)
 	if err != nil {
 		return m, err
 	}
 	w.queue.Queue(`UPDATE memories SET salience = $3, salience_at = $4, decay_due_at = $5, last_reinforced_at = greatest(last_reinforced_at, $6)
 		WHERE tenant = $1 AND id = $2`, w.tenant, m.ID, r.Salience, r.SalienceAt, r.DueAt, r.At)
-	if t.predicate == memory.RelationDerivedFrom {
+	if t.predicate == revision.RelationDerivedFrom {
 		for _, ref := range t.p.evidence() {
 			w.addEvidence(m.ID, ref)
 		}
 	}
-	metadata := w.metadata(t.p, memory.Verdict{})
+	metadata := w.metadata(t.p, proposals.Verdict{})
 	metadata["relation"], metadata["salience_before"], metadata["salience_after"] = t.predicate, r.Before, r.After
 	w.history(historyRow{MemoryID: m.ID, Event: schema.EventModified, By: w.actor, Reason: "said again", Action: schema.AuditReinforce, Metadata: metadata})
 	m.Salience, m.SalienceAt = r.Salience, r.SalienceAt

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -127,7 +127,7 @@ func TestAFrozenPipelineTiesNothing(t *testing.T) {
 		w.now = w.now.Add(time.Hour)
 		_, r := w.source("As I said, the launch is planned for May 3.", idea{fact: fact(planned), action: schema.ActionNone, target: record})
 		w.write(r)
-		require.Equal(t, memory.ReasonAlreadyKnown, w.outcomes(r)[0].Skipped)
+		require.Equal(t, proposals.ReasonAlreadyKnown, w.outcomes(r)[0].Skipped)
 		require.Equal(t, before, w.get(record), mode)
 	}
 }
@@ -143,7 +143,7 @@ func TestALesserSourceRestatesTheRecord(t *testing.T) {
 	w.write(r)
 	require.Len(t, w.get(record).Relations, 1)
 	require.Len(t, w.get(record).Provenance.Sources, 1, "what is more sensitive is not named where less is asked for")
-	require.Equal(t, []schema.Relation{{Predicate: memory.RelationRestates, TargetID: record.String(), Weight: 1}}, w.get(lesser).Relations)
+	require.Equal(t, []schema.Relation{{Predicate: proposals.RelationRestates, TargetID: record.String(), Weight: 1}}, w.get(lesser).Relations)
 	testkit.CheckInvariants(t, w.owner)
 }
 
@@ -191,7 +191,7 @@ func TestEverySourceOfASupersededRecordIsMarked(t *testing.T) {
 	}
 	require.Empty(t, marks())
 	fourth, item := w.proposed("Maya: I prefer Go now.", idea{fact: fact("Maya prefers Go now."), action: schema.ActionUpdate, target: record})
-	require.Equal(t, memory.ReasonRevisionPolicy, item.Outcome, "three speak for the one, and one for the other")
+	require.Equal(t, proposals.ReasonRevisionPolicy, item.Outcome, "three speak for the one, and one for the other")
 	result := w.settle(item, schema.DecisionApprove)
 	require.Equal(t, result.MemoryID, w.get(record).SupersededBy)
 	require.Equal(t, map[uuid.UUID]schema.Currentness{first: schema.CurrentnessSuperseded, second: schema.CurrentnessSuperseded, secret: schema.CurrentnessSuperseded}, marks())

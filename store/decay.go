@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -44,7 +45,7 @@ type DecayBatch struct {
 }
 
 // decayTakes counts what would be taken of what is live: what has fallen due, less what stays though it is due.
-func (c *change) decayTakes(ctx context.Context, rules memory.RetentionRules, share float64) ([]take, error) {
+func (c *change) decayTakes(ctx context.Context, rules lifecycle.RetentionRules, share float64) ([]take, error) {
 	t := take{Question: schema.SweepDecay}
 	if err := c.tx.QueryRow(ctx, `SELECT coalesce((SELECT docs FROM corpus_stats WHERE tenant = $1), 0)`, c.tenant).Scan(&t.Stored); err != nil {
 		return nil, err
@@ -52,7 +53,7 @@ func (c *change) decayTakes(ctx context.Context, rules memory.RetentionRules, sh
 	var world []bool
 	var tiers, typologies []string
 	for _, d := range []schema.RetentionDomain{schema.RetainMemory, schema.RetainWorld} {
-		for _, class := range memory.RetentionClasses(d) {
+		for _, class := range lifecycle.RetentionClasses(d) {
 			if rules.For(d, class.Tier, class.Typology).DecayExempt {
 				world, tiers, typologies = append(world, d == schema.RetainWorld), append(tiers, string(class.Tier)), append(typologies, string(class.Typology))
 			}
@@ -62,11 +63,11 @@ func (c *change) decayTakes(ctx context.Context, rules memory.RetentionRules, sh
 			AND m.deletion_policy <> 'never' AND NOT (m.world_id IS NOT NULL AND m.tier = 'persistent' AND m.typology = 'semantic' AND coalesce(m.valid_until, 'infinity') > $2)
 			AND NOT EXISTS (SELECT FROM unnest($4::boolean[], $5::text[], $6::text[]) x(world, tier, typology)
 				WHERE x.world = (m.world_id IS NOT NULL) AND x.tier = m.tier AND x.typology = m.typology)
-		LIMIT $3) due`, c.tenant, c.now, memory.SweepAllowance(t.Stored, share)+1, world, tiers, typologies).Scan(&t.Would)
+		LIMIT $3) due`, c.tenant, c.now, lifecycle.SweepAllowance(t.Stored, share)+1, world, tiers, typologies).Scan(&t.Would)
 	return []take{t}, err
 }
 
-// DecayBatch does to the next memories that have fallen due what memory.JudgeDue says, in one transaction,
+// DecayBatch does to the next memories that have fallen due what lifecycle.JudgeDue says, in one transaction,
 // with a history row for each. It reads what is due and nothing else. Memories that somebody else is at, and
 // those that a pipeline still works on, are left to the next run. A batch that is delivered again finds
 // nothing to do, or the rest.
@@ -94,7 +95,7 @@ type decaying struct {
 
 // dueRow is a memory that has fallen due, locked.
 type dueRow struct {
-	memory.Decayed
+	lifecycle.Decayed
 	ID    uuid.UUID
 	DueAt time.Time
 	busy  bool // a pipeline still works on it
@@ -121,7 +122,7 @@ func (d *decaying) run(ctx context.Context) error {
 	if err != nil || len(due) == 0 {
 		return err
 	}
-	by := map[memory.SweepOutcome]*judged{memory.SweepPrune: {}, memory.SweepArchive: {}, memory.SweepKeep: {}, memory.SweepNotDue: {}}
+	by := map[lifecycle.SweepOutcome]*judged{lifecycle.SweepPrune: {}, lifecycle.SweepArchive: {}, lifecycle.SweepKeep: {}, lifecycle.SweepNotDue: {}}
 	for _, m := range due {
 		if m.busy {
 			continue
@@ -130,21 +131,21 @@ func (d *decaying) run(ctx context.Context) error {
 		if m.World {
 			domain = schema.RetainWorld
 		}
-		v := memory.JudgeDue(m.Decayed, rules.For(domain, m.Tier, m.Typology), d.in.Until)
+		v := lifecycle.JudgeDue(m.Decayed, rules.For(domain, m.Tier, m.Typology), d.in.Until)
 		metadata, err := json.Marshal(map[string]any{"sweep": schema.SweepDecay, "run": d.in.Run, "why": v.Why, "salience": v.Salience})
 		if err != nil {
 			return err
 		}
 		j := by[v.Outcome]
-		j.ids, j.reasons, j.metadata, j.next = append(j.ids, m.ID), append(j.reasons, memory.SweepReason(v, m.Decay)), append(j.metadata, string(metadata)), append(j.next, v.NextDue)
+		j.ids, j.reasons, j.metadata, j.next = append(j.ids, m.ID), append(j.reasons, lifecycle.SweepReason(v, m.Decay)), append(j.metadata, string(metadata)), append(j.next, v.NextDue)
 	}
-	d.out.Pruned, d.out.Archived = len(by[memory.SweepPrune].ids), len(by[memory.SweepArchive].ids)
-	d.out.Kept, d.out.NotDue = len(by[memory.SweepKeep].ids), len(by[memory.SweepNotDue].ids)
+	d.out.Pruned, d.out.Archived = len(by[lifecycle.SweepPrune].ids), len(by[lifecycle.SweepArchive].ids)
+	d.out.Kept, d.out.NotDue = len(by[lifecycle.SweepKeep].ids), len(by[lifecycle.SweepNotDue].ids)
 	last := due[len(due)-1]
 	d.out.Next, d.out.More = DueCursor{last.DueAt, last.ID}, len(due) == limit
-	d.prune(by[memory.SweepPrune])
-	d.archive(by[memory.SweepArchive])
-	d.keep(by[memory.SweepKeep], by[memory.SweepNotDue])
+	d.prune(by[lifecycle.SweepPrune])
+	d.archive(by[lifecycle.SweepArchive])
+	d.keep(by[lifecycle.SweepKeep], by[lifecycle.SweepNotDue])
 	d.used(schema.SweepDecay, d.out.Pruned+d.out.Archived)
 	return d.noteSweep(schema.SweepDecay, d.in.Run, map[string]int{"pruned": d.out.Pruned, "archived": d.out.Archived, "kept": d.out.Kept, "not_due": d.out.NotDue})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -149,7 +149,7 @@ func TestDecayLooksAgainAtWhatIsExempt(t *testing.T) {
 	_, err = w.SetRetention(ctx, "t", exempt, nil, &exempt.DecayExempt, w.now)
 	require.NoError(t, err)
 	require.Zero(t, w.sweepDecay("second", 500))
-	w.now = w.now.Add(memory.KeptFor)
+	w.now = w.now.Add(lifecycle.KeptFor)
 	require.Equal(t, 1, w.sweepDecay("third", 500).Pruned)
 
 	changes, err := w.RetentionChanges(ctx, "t", uuid.Nil, 10)
@@ -270,7 +270,7 @@ func TestClocksThatAreAhead(t *testing.T) {
 func TestDecayAsksBeforeItTakesMuch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	const n = memory.SweepFree + 20
+	const n = lifecycle.SweepFree + 20
 	w.crowd(n)
 	w.exec(`UPDATE jobs SET state = 'completed', finished_at = now()`)
 	w.exec(`UPDATE memories SET half_life = '1 hour', min_salience = 0.5, salience_at = $1, decay_due_at = $1::timestamptz + interval '1 hour'`, w.now)
@@ -291,7 +291,7 @@ func TestDecayAsksBeforeItTakesMuch(t *testing.T) {
 	w.now = w.now.Add(24 * time.Hour)
 	for range 2 { // it asks once
 		held := begin()
-		require.Equal(t, []any{int64(memory.SweepFree + 1), int64(n), w.now}, []any{held.WouldTake, held.Stored, held.AskedAt.UTC()})
+		require.Equal(t, []any{int64(lifecycle.SweepFree + 1), int64(n), w.now}, []any{held.WouldTake, held.Stored, held.AskedAt.UTC()})
 		require.Zero(t, batch(), "a run that began before the question was asked takes nothing either")
 	}
 	holds, err := w.SweepHolds(ctx)
@@ -325,7 +325,7 @@ func TestDecayAsksBeforeItTakesMuch(t *testing.T) {
 func TestDecayDoesNotAskAboutWhatStays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	const n = memory.SweepFree + 20
+	const n = lifecycle.SweepFree + 20
 	w.crowd(n)
 	w.exec(`UPDATE jobs SET state = 'completed', finished_at = now()`)
 	due := `half_life = '1 hour', min_salience = 0.5, salience_at = $1, decay_due_at = $1::timestamptz + interval '1 hour'`

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -42,7 +43,7 @@ func TestACurveOfARecordsOwn(t *testing.T) {
 	require.Nil(t, w.get(id).Lifecycle.DecayDueAt, "it never fades so far")
 
 	for at, want := range map[time.Time][]schema.DecayPoint{plain: nil, sloped: slope, w.now: cliff} {
-		m, err := w.GetAsOf(ctx, w.p, id, at, memory.UpTo(schema.SensitivityHyper))
+		m, err := w.GetAsOf(ctx, w.p, id, at, policy.UpTo(schema.SensitivityHyper))
 		require.NoError(t, err)
 		require.Equal(t, want, m.Lifecycle.Decay.Points)
 	}
@@ -50,7 +51,7 @@ func TestACurveOfARecordsOwn(t *testing.T) {
 	w.exec(`ALTER TABLE memory_versions DISABLE TRIGGER USER`)
 	w.exec(`UPDATE memory_versions SET record = record - 'decay_points'`)
 	w.exec(`ALTER TABLE memory_versions ENABLE TRIGGER USER`)
-	m, err := w.GetAsOf(ctx, w.p, id, sloped, memory.UpTo(schema.SensitivityHyper))
+	m, err := w.GetAsOf(ctx, w.p, id, sloped, policy.UpTo(schema.SensitivityHyper))
 	require.NoError(t, err)
 	require.Empty(t, m.Lifecycle.Decay.Points)
 

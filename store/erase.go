@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -578,7 +578,7 @@ func (s *Store) ForgottenWorkflows(ctx context.Context, tenant string, run uuid.
 				JOIN forget_runs r ON r.tenant = $1 AND r.id = i.run_id WHERE r.state <> 'confirmed'
 			)
 			SELECT workflow_id FROM carried WHERE workflow_id <> '' AND workflow_id <> (SELECT workflow_id FROM forget_runs WHERE tenant = $1 AND id = $2) ORDER BY 1`,
-			tenant, run, from, *last, memory.OutcomeForgotten)
+			tenant, run, from, *last, lifecycle.OutcomeForgotten)
 		if err != nil {
 			return err
 		}
@@ -590,7 +590,7 @@ func (s *Store) ForgottenWorkflows(ctx context.Context, tenant string, run uuid.
 			SELECT p.batch_id FROM gone g JOIN proposals p ON p.tenant = $1 AND p.memory_id = g.memory_id
 			UNION SELECT p.batch_id FROM gone g JOIN proposals p ON p.tenant = $1 AND p.target_id = g.memory_id
 			UNION SELECT c.batch_id FROM gone g JOIN memory_candidates c ON c.tenant = $1 AND c.memory_id = g.memory_id
-			ORDER BY 1`, tenant, run, from, *last, memory.OutcomeForgotten)
+			ORDER BY 1`, tenant, run, from, *last, lifecycle.OutcomeForgotten)
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -105,8 +106,8 @@ func TestEraseLeavesNoWordAndKeepsTheAudit(t *testing.T) {
 			require.Empty(t, m.Content)
 			require.JSONEq(t, "{}", string(m.Payload))
 			require.Equal(t, 1, w.count("memory_relations", "predicate = 'derived_from' AND source_id = $1 AND target_id = $2 AND reason = ''", derived, parent), "lineage stays")
-			require.Zero(t, w.count("memories", "content_hash = $2 AND id = $1", parent, memory.Normalize("I am the XyzzyCanary of Lisbon").Hash))
-			require.Zero(t, w.count("memories", "content_hash = $2 AND id = $1", parent, memory.Normalize("").Hash))
+			require.Zero(t, w.count("memories", "content_hash = $2 AND id = $1", parent, normalize.Normalize("I am the XyzzyCanary of Lisbon").Hash))
+			require.Zero(t, w.count("memories", "content_hash = $2 AND id = $1", parent, normalize.Normalize("").Hash))
 
 			// It can be learned anew, and be erased no second time.
 			again := w.memory("I am the XyzzyCanary of Lisbon")

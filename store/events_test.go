@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/intake"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -88,7 +88,7 @@ func TestErasureReachesEventsOfOlderWorkers(t *testing.T) {
 	testkit.CheckInvariants(t, w.owner)
 
 	// What came out of recall became no memory: its event refers to nothing.
-	_, err := w.Stage(ctx, w.input(schema.Candidate{Content: memory.WrapRecalled(uuid.NewString(), "The pump leaks."), SourceKind: schema.SourceToolOutput}))
+	_, err := w.Stage(ctx, w.input(schema.Candidate{Content: intake.WrapRecalled(uuid.NewString(), "The pump leaks."), SourceKind: schema.SourceToolOutput}))
 	require.NoError(t, err)
 	w.exec(`INSERT INTO events (tenant, id, agent_id, kind, candidate_id, occurred_at, recorded_at)
 		SELECT tenant, gen_random_uuid(), 'a', 'tool_output', id, created_at, created_at FROM memory_candidates WHERE state = 'recalled'`)
@@ -118,7 +118,7 @@ func TestEventsAreExportedAndRestored(t *testing.T) {
 	other := *w
 	other.p = schema.Principal{Tenant: "t", Agent: "b"}
 	other.hear("The roof is new.", "s3")
-	_, err := w.Stage(ctx, w.input(schema.Candidate{Content: memory.WrapRecalled(uuid.NewString(), "The pump leaks."),
+	_, err := w.Stage(ctx, w.input(schema.Candidate{Content: intake.WrapRecalled(uuid.NewString(), "The pump leaks."),
 		SourceKind: schema.SourceToolOutput, Session: "s4"}))
 	require.NoError(t, err)
 

@@ -12,6 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -19,7 +21,7 @@ import (
 type FeedbackInput struct {
 	Operation Operation
 	Request   schema.FeedbackRequest
-	Policy    memory.WritePolicy
+	Policy    proposals.WritePolicy
 	Now       time.Time
 }
 
@@ -48,7 +50,7 @@ type feeding struct {
 	in        FeedbackInput
 	retrieval uuid.UUID
 	rows      map[uuid.UUID]memoryRow
-	said      map[uuid.UUID]memory.Said
+	said      map[uuid.UUID]lifecycle.Said
 }
 
 func (f *feeding) run(ctx context.Context) (schema.FeedbackResult, error) {
@@ -71,7 +73,7 @@ func (f *feeding) run(ctx context.Context) (schema.FeedbackResult, error) {
 	if err != nil {
 		return out, err
 	}
-	verdicts := memory.Verdicts(req, returned)
+	verdicts := lifecycle.Verdicts(req, returned)
 	ids := make([]uuid.UUID, 0, len(verdicts))
 	for _, v := range verdicts {
 		if v.Returned { // of nothing else does the answer say whether it is there
@@ -96,17 +98,17 @@ func (f *feeding) run(ctx context.Context) (schema.FeedbackResult, error) {
 }
 
 // saidOf is what was said before of the ids, on this retrieval.
-func (f *feeding) saidOf(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]memory.Said, error) {
+func (f *feeding) saidOf(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]lifecycle.Said, error) {
 	type row struct {
 		ID uuid.UUID
-		memory.Said
+		lifecycle.Said
 	}
 	rows, err := collect[row](ctx, f.tx, `SELECT memory_id, verdict, moved, coalesce(counted, ''), effective_at FROM retrieval_feedback
 		WHERE tenant = $1 AND retrieval_id = $2 AND memory_id = ANY($3)`, f.tenant, f.retrieval, ids)
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[uuid.UUID]memory.Said, len(rows))
+	out := make(map[uuid.UUID]lifecycle.Said, len(rows))
 	for _, r := range rows {
 		out[r.ID] = r.Said
 	}
@@ -114,7 +116,7 @@ func (f *feeding) saidOf(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]me
 }
 
 // item takes what is said of one memory.
-func (f *feeding) item(v memory.ItemVerdict) (schema.FeedbackResultItem, error) {
+func (f *feeding) item(v lifecycle.ItemVerdict) (schema.FeedbackResultItem, error) {
 	out := schema.FeedbackResultItem{MemoryID: v.MemoryID.String(), Verdict: v.Verdict, Status: schema.FeedbackNotRetrieved}
 	if !v.Returned {
 		return out, nil
@@ -136,14 +138,14 @@ func (f *feeding) item(v memory.ItemVerdict) (schema.FeedbackResultItem, error) 
 			Metadata: map[string]any{"refused": out.Status, "retrieval_id": f.retrieval.String(), "verdict": v.Verdict}})
 		return out, nil
 	}
-	var earlier *memory.Said
+	var earlier *lifecycle.Said
 	if said, ok := f.said[m.ID]; ok {
 		earlier = &said
 		if v.Fill {
 			v.Verdict = said.Verdict
 		}
 	}
-	r, err := memory.Reinforce(memory.Rated{Type: m.Type, Payload: m.Payload, Confidence: m.Confidence, Pinned: m.Pinned, CreatedAt: m.CreatedAt, Decay: m.Decay,
+	r, err := lifecycle.Reinforce(lifecycle.Rated{Type: m.Type, Payload: m.Payload, Confidence: m.Confidence, Pinned: m.Pinned, CreatedAt: m.CreatedAt, Decay: m.Decay,
 		Salience: m.Salience, SalienceAt: m.SalienceAt}, v.Verdict, earlier, f.now)
 	if err != nil {
 		return out, err
@@ -178,7 +180,7 @@ func (f *feeding) who(m memoryRow) (by, reason string) {
 // counts say how well a memory serves, not what it says: a version more with every use would fail the
 // if_version of whoever edits the content, and send proposals back to be decided again though their ground has
 // not moved. What was says history, which has the numbers before and after.
-func (f *feeding) reinforce(m memoryRow, v schema.Verdict, r memory.Reinforcement, said schema.FeedbackResultItem) error {
+func (f *feeding) reinforce(m memoryRow, v schema.Verdict, r lifecycle.Reinforcement, said schema.FeedbackResultItem) error {
 	f.queue.Queue(`UPDATE memories SET salience = $3, salience_at = $4, decay_due_at = $5,
 			last_reinforced_at = CASE WHEN $6 THEN greatest(last_reinforced_at, $7) ELSE last_reinforced_at END
 		WHERE tenant = $1 AND id = $2`, f.tenant, m.ID, r.Salience, r.SalienceAt, r.DueAt, r.Reinforced, r.At)

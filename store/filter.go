@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/sensitive"
+	"github.com/mneme/mneme/memory/timeexpr"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -32,7 +34,7 @@ type Filter struct {
 	At time.Time
 	// During are times that the question names: what held at some time in one of them is an answer as well.
 	// Without At they say nothing.
-	During []memory.TimeWindow
+	During []timeexpr.TimeWindow
 	// Context is a JSON object of what is known of the situation: conditional memories whose
 	// conditions it contradicts stay out. A key that either side does not name decides nothing.
 	Context json.RawMessage
@@ -50,13 +52,13 @@ type Filter struct {
 
 // FilterOf returns the filter that a recall request asks for, within a clearance. It is about now, and about
 // the times that its query names, unless the request names another time.
-func FilterOf(r schema.RecallRequest, c memory.Clearance, now time.Time, named []memory.TimeWindow) Filter {
+func FilterOf(r schema.RecallRequest, c policy.Clearance, now time.Time, named []timeexpr.TimeWindow) Filter {
 	at, during := now, named
 	if r.ValidAt != nil {
 		at, during = *r.ValidAt, nil
 	}
 	return Filter{Now: now, Principal: r.Principal, Scopes: c.Scopes, ReadPolicy: r.ReadPolicy, Types: r.Types, Categories: r.Categories, Tags: r.Tags, Who: r.Who,
-		Pinned: r.Pinned, ImportanceMin: r.ImportanceMin, Since: r.Since, Until: r.Until, MaxSensitivity: cmp.Or(c.Limit, memory.DefaultLimit), At: at, During: during, Context: plainJSON(r.Context)}
+		Pinned: r.Pinned, ImportanceMin: r.ImportanceMin, Since: r.Since, Until: r.Until, MaxSensitivity: cmp.Or(c.Limit, sensitive.DefaultLimit), At: at, During: during, Context: plainJSON(r.Context)}
 }
 
 // plainJSON writes JSON anew, without what Go reads and Postgres refuses, such as half a surrogate pair.
@@ -88,8 +90,8 @@ func (f Filter) state(m string) string {
 }
 
 // cleared is how sensitive what a look at single memories shows may be: as its clearance says, or as
-// memory.DefaultLimit for whom none is given.
-func cleared(c []memory.Clearance) []schema.Sensitivity {
+// sensitive.DefaultLimit for whom none is given.
+func cleared(c []policy.Clearance) []schema.Sensitivity {
 	if len(c) == 0 {
 		return upTo("")
 	}
@@ -110,7 +112,7 @@ func (f Filter) visible(m string, p *params) string {
 
 // upTo lists the sensitivities that a limit admits.
 func upTo(limit schema.Sensitivity) []schema.Sensitivity {
-	return cmp.Or(limit, memory.DefaultLimit).AtMost()
+	return cmp.Or(limit, sensitive.DefaultLimit).AtMost()
 }
 
 // reachable renders what the asker may see when sensitivity is left out of account.

@@ -12,7 +12,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
+	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -91,7 +92,7 @@ func (c *change) selectForget(ctx context.Context, op Operation, req schema.Forg
 	}
 	p := req.Principal
 	tag, err = c.tx.Exec(ctx, `INSERT INTO forget_items (tenant, run_id, ordinal, memory_id, version, outcome)
-		SELECT $1, $2, $6 + row_number() OVER (ORDER BY x.id) - 1, x.id, 0, '`+memory.OutcomeNotFound+`' FROM (SELECT DISTINCT id FROM unnest($7::uuid[]) id) x
+		SELECT $1, $2, $6 + row_number() OVER (ORDER BY x.id) - 1, x.id, 0, '`+lifecycle.OutcomeNotFound+`' FROM (SELECT DISTINCT id FROM unnest($7::uuid[]) id) x
 		WHERE NOT EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = x.id AND `+mayLookAt+`)`,
 		c.tenant, run, p.Agent, p.Project, changes(p), found, parseIDs(req.Selector.IDs))
 	if err != nil {
@@ -100,7 +101,7 @@ func (c *change) selectForget(ctx context.Context, op Operation, req schema.Forg
 	preview.NotFound = int(tag.RowsAffected())
 	preview.Total = found + preview.NotFound
 
-	// The digest is memory.ForgetDigest, computed where the rows are.
+	// The digest is lifecycle.ForgetDigest, computed where the rows are.
 	var digest []byte
 	err = c.tx.QueryRow(ctx, `SELECT sha256(coalesce(string_agg(uuid_send(i.memory_id) || int4send(i.version), ''::bytea ORDER BY i.ordinal), '')),
 			coalesce((array_agg(i.memory_id::text ORDER BY i.ordinal))[:$3], '{}'),
@@ -127,9 +128,9 @@ func (c *change) selectForget(ctx context.Context, op Operation, req schema.Forg
 		}
 	}
 	receipt := schema.ForgetReceipt{RunID: preview.RunID, Mode: mode, Total: preview.Total, Everywhere: preview.Everywhere}
-	receipt.Skip(memory.OutcomeNotFound, preview.NotFound)
+	receipt.Skip(lifecycle.OutcomeNotFound, preview.NotFound)
 	var by, at any
-	if found == 0 || req.Execute && !memory.NeedsConfirmation(req, preview.Total) {
+	if found == 0 || req.Execute && !lifecycle.NeedsConfirmation(req, preview.Total) {
 		preview.State, by, at = schema.ForgetConfirmed, req.By(), c.now
 	}
 	encoded, err := json.Marshal(receipt)
@@ -162,7 +163,7 @@ func (c *change) checkVersion(ctx context.Context, run uuid.UUID, req schema.For
 func (c *change) mustStay(ctx context.Context, run uuid.UUID) (n int, err error) {
 	err = c.tx.QueryRow(ctx, `SELECT count(*) FROM forget_items i JOIN memories m ON m.tenant = $1 AND m.id = i.memory_id
 		WHERE i.tenant = $1 AND i.run_id = $2 AND i.outcome = '' AND (m.world_id IS NOT NULL OR `+actionLinked("$3")+`)`,
-		c.tenant, run, memory.ActionLinks).Scan(&n)
+		c.tenant, run, lifecycle.ActionLinks).Scan(&n)
 	return n, err
 }
 
@@ -184,7 +185,7 @@ func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions
 	if req.HowMuch() == schema.ForgetSoft {
 		left += " AND m.deleted_at IS NULL"
 	}
-	asked := Filter{Principal: owner, OwnScope: true, Types: sel.Types, Categories: sel.Categories, Tags: memory.NormalizeTags(sel.Tags), Who: sel.Who, Since: sel.Since, Until: sel.Until}
+	asked := Filter{Principal: owner, OwnScope: true, Types: sel.Types, Categories: sel.Categories, Tags: normalize.NormalizeTags(sel.Tags), Who: sel.Who, Since: sel.Since, Until: sel.Until}
 	var where string
 	if len(sel.IDs) > 0 {
 		where = "m.tenant = " + tenant + " AND " + look() + " AND m.id = ANY(" + p.add(parseIDs(sel.IDs)) + ")"
@@ -338,12 +339,12 @@ func (c *change) saveReceipt(r *forgetRow) error {
 // forgetKey returns the tenant's key for confirm tokens.
 func (c *change) forgetKey(ctx context.Context) ([]byte, error) { return c.secret(ctx, "forget") }
 
-func (c *change) forgetSubject(r forgetRow) memory.ForgetSubject {
-	return memory.ForgetSubject{Tenant: c.tenant, RunID: r.ID, Mode: r.Mode, Digest: r.Digest}
+func (c *change) forgetSubject(r forgetRow) lifecycle.ForgetSubject {
+	return lifecycle.ForgetSubject{Tenant: c.tenant, RunID: r.ID, Mode: r.Mode, Digest: r.Digest}
 }
 
 // ForgetToken makes the token that confirms a run of the principal's: it is in no workflow's history
-// and in no table. It returns memory.ErrTokenExpired, or ErrForgetClosed, for a run that no longer
+// and in no table. It returns lifecycle.ErrTokenExpired, or ErrForgetClosed, for a run that no longer
 // waits, an empty token for one that is confirmed, and ErrNotFound for another agent's or user's.
 func (s *Store) ForgetToken(ctx context.Context, p schema.Principal, run uuid.UUID, now time.Time) (string, error) {
 	token := ""
@@ -356,7 +357,7 @@ func (s *Store) ForgetToken(ctx context.Context, p schema.Principal, run uuid.UU
 		case r.Agent != p.Agent || p.User != "" && r.Scope != userScope(p):
 			return ErrNotFound
 		case r.State == schema.ForgetExpired, r.State == schema.ForgetPreviewed && !c.now.Before(r.ExpiresAt):
-			return memory.ErrTokenExpired
+			return lifecycle.ErrTokenExpired
 		case r.State == schema.ForgetCancelled:
 			return ErrForgetClosed
 		case r.State != schema.ForgetPreviewed:
@@ -366,7 +367,7 @@ func (s *Store) ForgetToken(ctx context.Context, p schema.Principal, run uuid.UU
 		if err != nil {
 			return err
 		}
-		token = memory.ConfirmToken(key, c.forgetSubject(r), r.ExpiresAt)
+		token = lifecycle.ConfirmToken(key, c.forgetSubject(r), r.ExpiresAt)
 		return nil
 	})
 	if err != nil {
@@ -376,7 +377,7 @@ func (s *Store) ForgetToken(ctx context.Context, p schema.Principal, run uuid.UU
 }
 
 // ConfirmForget lets a run go ahead. The token is checked against the rows that were selected; errors
-// are memory.ErrTokenMalformed, ErrTokenExpired and ErrTokenOther, ErrForgetClosed and ErrNotFound. A
+// are lifecycle.ErrTokenMalformed, ErrTokenExpired and ErrTokenOther, ErrForgetClosed and ErrNotFound. A
 // token that comes again is answered as confirmed already, and nothing is done.
 func (s *Store) ConfirmForget(ctx context.Context, tenant string, run uuid.UUID, in schema.ForgetConfirmation, now time.Time) (schema.ForgetApproval, error) {
 	var out schema.ForgetApproval
@@ -389,10 +390,10 @@ func (s *Store) ConfirmForget(ctx context.Context, tenant string, run uuid.UUID,
 		if err != nil {
 			return err
 		}
-		err = memory.VerifyToken(key, c.forgetSubject(r), in.Token, c.now)
+		err = lifecycle.VerifyToken(key, c.forgetSubject(r), in.Token, c.now)
 		switch {
 		case r.State == schema.ForgetConfirmed || r.State == schema.ForgetDone:
-			if err != nil && !errors.Is(err, memory.ErrTokenExpired) {
+			if err != nil && !errors.Is(err, lifecycle.ErrTokenExpired) {
 				return err
 			}
 			out = schema.ForgetApproval{State: r.State, Already: true}
@@ -400,7 +401,7 @@ func (s *Store) ConfirmForget(ctx context.Context, tenant string, run uuid.UUID,
 		case err != nil:
 			return err
 		case r.State == schema.ForgetExpired:
-			return memory.ErrTokenExpired
+			return lifecycle.ErrTokenExpired
 		case r.State == schema.ForgetCancelled:
 			return ErrForgetClosed
 		}
@@ -452,7 +453,7 @@ func (c *change) conclude(ctx context.Context, r *forgetRow) error {
 		return nil
 	}
 	err := c.tx.QueryRow(ctx, `SELECT coalesce(array_agg(i.memory_id::text ORDER BY i.ordinal), '{}') FROM (
-			SELECT memory_id, ordinal FROM forget_items WHERE tenant = $1 AND run_id = $2 AND outcome = '`+memory.OutcomeForgotten+`' ORDER BY ordinal LIMIT $3) i`,
+			SELECT memory_id, ordinal FROM forget_items WHERE tenant = $1 AND run_id = $2 AND outcome = '`+lifecycle.OutcomeForgotten+`' ORDER BY ordinal LIMIT $3) i`,
 		c.tenant, r.ID, schema.MaxForgetIDs).Scan(&r.Receipt.IDs)
 	if err != nil {
 		return err
@@ -556,7 +557,7 @@ func (c *change) actionLinked(ctx context.Context, ids []uuid.UUID) (map[uuid.UU
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return c.idSet(ctx, `SELECT m.id FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+actionLinked("$3"), c.tenant, ids, memory.ActionLinks)
+	return c.idSet(ctx, `SELECT m.id FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+actionLinked("$3"), c.tenant, ids, lifecycle.ActionLinks)
 }
 
 // actionLinked says whether the memory m is load-bearing for something that was done, or is what was done:

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -38,13 +38,13 @@ func TestOnlyItsOwnAgentDestroysAMemory(t *testing.T) {
 		require.Equal(t, 2, preview.NotOwner, mode)
 		require.Equal(t, 1, preview.NotFound, mode)
 		receipt := b.forgetAll(req)
-		require.Equal(t, map[string]int{memory.OutcomeNotOwner: 2, memory.OutcomeNotFound: 1}, receipt.Skipped, mode)
+		require.Equal(t, map[string]int{lifecycle.OutcomeNotOwner: 2, lifecycle.OutcomeNotFound: 1}, receipt.Skipped, mode)
 		require.Equal(t, 1, receipt.Forgotten, mode)
 		require.Equal(t, before, w.get(shared), mode)
 		own = b.memory("Another of b's own")
 	}
 	// Forgetting softly is shared work: it can be taken back, and a pin stops it.
-	require.Equal(t, map[string]int{memory.OutcomePinned: 1}, b.forgetAll(b.forgets("", named(shared))).Skipped)
+	require.Equal(t, map[string]int{lifecycle.OutcomePinned: 1}, b.forgetAll(b.forgets("", named(shared))).Skipped)
 	w.exec(`UPDATE memories SET pinned = false WHERE id = $1`, shared)
 	require.Zero(t, b.selects(b.forgets("", named(shared))).NotOwner)
 	require.Equal(t, 1, b.forgetAll(b.forgets("", named(shared))).Forgotten)
@@ -249,7 +249,7 @@ func TestForgetItemsAreListedInPages(t *testing.T) {
 		require.Equal(t, schema.ForgetItem{Ordinal: i, MemoryID: item.MemoryID, Version: 1}, item)
 		require.True(t, ids[item.MemoryID])
 	}
-	require.Equal(t, schema.ForgetItem{Ordinal: 5, MemoryID: missing, Outcome: memory.OutcomeNotFound}, all[5])
+	require.Equal(t, schema.ForgetItem{Ordinal: 5, MemoryID: missing, Outcome: lifecycle.OutcomeNotFound}, all[5])
 	w.forgetAll(w.forgets("", sel))
 	_, err := w.ForgetItems(ctx, schema.Principal{Tenant: "t", Agent: "stranger"}, run, 0, 4)
 	require.True(t, errors.Is(err, store.ErrNotFound))
@@ -262,7 +262,7 @@ func TestForceLeavesWhatMustStay(t *testing.T) {
 	plain, ofWorld := w.fading("The plain note is short"), w.fading("The harbour is north of the river", func(m *schema.MemoryRecord) { m.WorldID = "harbour" })
 	acted := w.fading("The plan of the harbour was drawn")
 	decision := w.fading("The harbour is built", func(m *schema.MemoryRecord) {
-		m.Relations = []schema.Relation{{Predicate: memory.ActionLinks[0], TargetID: acted.String(), Weight: 1}}
+		m.Relations = []schema.Relation{{Predicate: lifecycle.ActionLinks[0], TargetID: acted.String(), Weight: 1}}
 	})
 	stays := []uuid.UUID{ofWorld, acted, decision}
 	before := []schema.MemoryRecord{w.get(ofWorld), w.get(acted), w.get(decision)}
@@ -272,7 +272,7 @@ func TestForceLeavesWhatMustStay(t *testing.T) {
 	require.Equal(t, 3, w.selects(req).MustStay)
 	receipt := w.forgetAll(req)
 	require.Equal(t, 1, receipt.Forgotten)
-	require.Equal(t, map[string]int{memory.OutcomeWorld: 1, memory.OutcomeActionLinked: 2}, receipt.Skipped)
+	require.Equal(t, map[string]int{lifecycle.OutcomeWorld: 1, lifecycle.OutcomeActionLinked: 2}, receipt.Skipped)
 	for i, id := range stays {
 		require.Equal(t, before[i], w.get(id))
 	}
@@ -286,11 +286,11 @@ func TestForceLeavesWhatMustStay(t *testing.T) {
 	_, err := w.confirm(preview, w.token(preview))
 	require.NoError(t, err)
 	w.fading("The timetable was published", func(m *schema.MemoryRecord) {
-		m.Relations = []schema.Relation{{Predicate: memory.ActionLinks[2], TargetID: late.String(), Weight: 1}}
+		m.Relations = []schema.Relation{{Predicate: lifecycle.ActionLinks[2], TargetID: late.String(), Weight: 1}}
 	})
 	out, err := w.ForgetBatch(ctx, "t", uuid.MustParse(preview.RunID), 10, w.now)
 	require.NoError(t, err)
-	require.Equal(t, map[string]int{memory.OutcomeActionLinked: 1}, out.Receipt.Skipped)
+	require.Equal(t, map[string]int{lifecycle.OutcomeActionLinked: 1}, out.Receipt.Skipped)
 
 	receipt = w.forgetAll(w.forgets(schema.ForgetErase, onlyNamed(stays...)))
 	require.Equal(t, 3, receipt.Forgotten)
@@ -298,6 +298,6 @@ func TestForceLeavesWhatMustStay(t *testing.T) {
 	require.Equal(t, 1, w.count("memories", "id = $1 AND world_id = 'harbour'", ofWorld))
 	require.Equal(t, 1, w.count("memory_relations", "source_id = $1 AND target_id = $2", decision, acted))
 	// What is erased is not deleted by force afterwards.
-	require.Equal(t, map[string]int{memory.OutcomeWorld: 1, memory.OutcomeActionLinked: 2}, w.forgetAll(w.forgets(schema.ForgetForce, onlyNamed(stays...))).Skipped)
+	require.Equal(t, map[string]int{lifecycle.OutcomeWorld: 1, lifecycle.OutcomeActionLinked: 2}, w.forgetAll(w.forgets(schema.ForgetForce, onlyNamed(stays...))).Skipped)
 	testkit.CheckInvariants(t, w.owner)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -174,12 +175,12 @@ func TestForgetDigestIsThatOfTheRules(t *testing.T) {
 	one, two := w.memory("the first"), w.memory("the second")
 	w.touch(two)
 	preview := w.selects(w.forgets("", named(two, one)))
-	rows := []memory.SelectedRow{}
+	rows := []lifecycle.SelectedRow{}
 	for _, id := range w.chosen(preview) {
-		rows = append(rows, memory.SelectedRow{ID: id, Version: int32(w.get(id).Version)})
+		rows = append(rows, lifecycle.SelectedRow{ID: id, Version: int32(w.get(id).Version)})
 	}
 	require.Len(t, rows, 2)
-	require.Equal(t, 1, w.count("forget_runs", "id = $1 AND digest = $2", preview.RunID, memory.ForgetDigest(rows)))
+	require.Equal(t, 1, w.count("forget_runs", "id = $1 AND digest = $2", preview.RunID, lifecycle.ForgetDigest(rows)))
 }
 
 func TestSelectForgetAnswersTwiceWithTheFirst(t *testing.T) {
@@ -227,14 +228,14 @@ func TestForgetTokenIsGoodForOneRunAndOnce(t *testing.T) {
 	token := w.token(one)
 
 	_, err := w.confirm(two, token)
-	require.ErrorIs(t, err, memory.ErrTokenOther, "not even for the same rows in another run")
+	require.ErrorIs(t, err, lifecycle.ErrTokenOther, "not even for the same rows in another run")
 	require.NotContains(t, err.Error(), token[5:20])
 	other := *w
 	other.p.Tenant = "t2"
 	_, err = other.confirm(one, token)
 	require.ErrorIs(t, err, store.ErrNotFound)
 	_, err = w.confirm(one, "fgt1.nonsense")
-	require.ErrorIs(t, err, memory.ErrTokenMalformed)
+	require.ErrorIs(t, err, lifecycle.ErrTokenMalformed)
 	w.exec(`UPDATE forget_items SET version = version + 1 WHERE run_id = $1`, one.RunID)
 	stranger := w.p
 	stranger.Agent = "stranger"
@@ -250,14 +251,14 @@ func TestForgetTokenIsGoodForOneRunAndOnce(t *testing.T) {
 	require.True(t, got.Already)
 	require.Equal(t, before, w.snapshot(), "the second time does nothing")
 	_, err = w.confirm(one, w.token(two))
-	require.ErrorIs(t, err, memory.ErrTokenOther, "a wrong token is wrong after the right one, too")
+	require.ErrorIs(t, err, lifecycle.ErrTokenOther, "a wrong token is wrong after the right one, too")
 
 	late := w.token(two)
 	w.now = w.now.Add(25 * time.Hour)
 	_, err = w.confirm(two, late)
-	require.ErrorIs(t, err, memory.ErrTokenExpired)
+	require.ErrorIs(t, err, lifecycle.ErrTokenExpired)
 	_, err = w.ForgetToken(ctx, w.p, uuid.MustParse(two.RunID), w.now)
-	require.ErrorIs(t, err, memory.ErrTokenExpired)
+	require.ErrorIs(t, err, lifecycle.ErrTokenExpired)
 	receipt, err := w.CloseForget(ctx, "t", uuid.MustParse(two.RunID), schema.ForgetExpired, w.now)
 	require.NoError(t, err)
 	require.Equal(t, schema.ForgetExpired, receipt.State)
@@ -622,7 +623,7 @@ func TestCancelledForgetKeepsWhatIsLeft(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, receipt, status.ForgetReceipt)
 	_, err = w.confirm(preview, "fgt1."+strings.Repeat("A", 54))
-	require.True(t, errors.Is(err, memory.ErrTokenOther))
+	require.True(t, errors.Is(err, lifecycle.ErrTokenOther))
 	_, err = w.ForgetToken(ctx, w.p, run, w.now)
 	require.ErrorIs(t, err, store.ErrForgetClosed)
 }

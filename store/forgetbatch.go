@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -92,7 +92,7 @@ func (f *forgetting) batch(ctx context.Context, limit int) error {
 	f.queue.Queue(`UPDATE forget_items i SET outcome = x.outcome FROM unnest($3::integer[], $4::text[]) x(ordinal, outcome)
 		WHERE i.tenant = $1 AND i.run_id = $2 AND i.ordinal = x.ordinal`, f.tenant, f.run.ID, ordinals, outcomes)
 	for _, outcome := range outcomes {
-		if outcome == memory.OutcomeForgotten {
+		if outcome == lifecycle.OutcomeForgotten {
 			f.run.Receipt.Forgotten++
 		} else {
 			f.run.Receipt.Skip(outcome, 1)
@@ -152,7 +152,7 @@ func (f *forgetting) judge(ctx context.Context, ids []uuid.UUID, versions []int)
 		return nil, err
 	}
 	type state struct {
-		memory.Forgettable
+		lifecycle.Forgettable
 		live bool
 	}
 	found := make(map[uuid.UUID]state, len(ids))
@@ -172,11 +172,11 @@ func (f *forgetting) judge(ctx context.Context, ids []uuid.UUID, versions []int)
 	for i, id := range ids {
 		m, ok := found[id]
 		m.ActionLinked = linked[id]
-		outcomes[i] = memory.OutcomeNotFound
+		outcomes[i] = lifecycle.OutcomeNotFound
 		if ok {
-			outcomes[i] = memory.ForgetOutcome(f.run.Mode, versions[i], m.Forgettable)
+			outcomes[i] = lifecycle.ForgetOutcome(f.run.Mode, versions[i], m.Forgettable)
 		}
-		if outcomes[i] == memory.OutcomeForgotten {
+		if outcomes[i] == lifecycle.OutcomeForgotten {
 			f.gone = append(f.gone, id)
 			if m.live {
 				f.live = append(f.live, id)
@@ -261,7 +261,7 @@ func (s *Store) ForgottenVectors(ctx context.Context, tenant string, run uuid.UU
 	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT o.memory_id, max(o.seq), count(*) FROM forget_items i JOIN index_outbox o ON o.tenant = i.tenant AND o.memory_id = i.memory_id
 			LEFT JOIN memories m ON m.tenant = i.tenant AND m.id = i.memory_id
-			WHERE i.tenant = $1 AND i.run_id = $2 AND i.outcome = '`+memory.OutcomeForgotten+`' AND m.live IS NOT TRUE GROUP BY 1 LIMIT $3`, tenant, run, limit)
+			WHERE i.tenant = $1 AND i.run_id = $2 AND i.outcome = '`+lifecycle.OutcomeForgotten+`' AND m.live IS NOT TRUE GROUP BY 1 LIMIT $3`, tenant, run, limit)
 		if err != nil {
 			return err
 		}

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/rank"
 )
 
 // SearchHints ranks the live memories that the filter admits by their best hint, as RankText ranks them
 // by their text, and returns the best ids. No content is read.
 func (s *Store) SearchHints(ctx context.Context, f Filter, q Question, limit int) ([]Hit, error) {
-	plan := memory.PlanHints(q.keywords, q.expansion, q.vocabulary, q.corpus)
+	plan := rank.PlanHints(q.keywords, q.expansion, q.vocabulary, q.corpus)
 	if plan.IsEmpty() {
 		return nil, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/timeexpr"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -112,7 +113,7 @@ func TestRankingsUseTheImportanceOfNow(t *testing.T) {
 	}
 	f := store.Filter{Principal: w.p, Now: w.now}
 	q := question(t, w.Store, f, "what about Ana")
-	windows := []memory.TimeWindow{{Start: w.now.Add(-day), End: w.now.Add(day), Kind: memory.WindowSpan}}
+	windows := []timeexpr.TimeWindow{{Start: w.now.Add(-day), End: w.now.Add(day), Kind: timeexpr.WindowSpan}}
 	for name, search := range map[string]func() ([]store.Hit, error){
 		"claims": func() ([]store.Hit, error) { return w.SearchClaims(ctx, f, q, 10) },
 		"graph":  func() ([]store.Hit, error) { return w.SearchGraph(ctx, f, q, 10) },
@@ -133,7 +134,7 @@ func TestRankingsUseTheImportanceOfNow(t *testing.T) {
 	require.NoError(t, err)
 	for _, h := range hits {
 		if want, ok := worth[h.ID]; ok {
-			require.InDelta(t, memory.TimeScore(want), h.Score, 1e-9)
+			require.InDelta(t, timeexpr.TimeScore(want), h.Score, 1e-9)
 		}
 	}
 	cards, err := w.Cards(ctx, f, []uuid.UUID{faded, fresh}, 1)

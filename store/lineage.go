@@ -10,7 +10,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -79,13 +80,13 @@ const (
 func (w Way) Follow(predicate string, outward bool) (Way, bool) {
 	way := WayBeside
 	switch {
-	case predicate == memory.RelationDerivedFrom && outward:
+	case predicate == revision.RelationDerivedFrom && outward:
 		way = WaySource
-	case predicate == memory.RelationDerivedFrom:
+	case predicate == revision.RelationDerivedFrom:
 		way = WayDerived
-	case predicate == memory.RelationSupersedes && outward:
+	case predicate == revision.RelationSupersedes && outward:
 		way = WayOlder
-	case predicate == memory.RelationSupersedes:
+	case predicate == revision.RelationSupersedes:
 		way = WayNewer
 	}
 	return way, w == WayRoot || w != WayBeside && w == way || w == WayOlder && way == WaySource
@@ -93,7 +94,7 @@ func (w Way) Follow(predicate string, outward bool) (Way, bool) {
 
 // Lineage walks from a memory that the principal may look at, within the clearance, depth edges at most, and returns what it
 // comes by. It returns ErrNotFound for any other memory. A depth of 0 means DefaultLineageDepth.
-func (s *Store) Lineage(ctx context.Context, p schema.Principal, id uuid.UUID, depth int, clearance ...memory.Clearance) (Lineage, error) {
+func (s *Store) Lineage(ctx context.Context, p schema.Principal, id uuid.UUID, depth int, clearance ...policy.Clearance) (Lineage, error) {
 	ctx = within(ctx, ClassPipeline)
 	if depth <= 0 {
 		depth = DefaultLineageDepth
@@ -271,7 +272,7 @@ func (w *lineageWalk) level(ctx context.Context, frontier []lineageStep) ([]foun
 		for n, to := range []struct {
 			predicate string
 			outward   bool
-		}{{memory.RelationDerivedFrom, true}, {memory.RelationDerivedFrom, false}, {memory.RelationSupersedes, true}, {memory.RelationSupersedes, false}, {"", true}} {
+		}{{revision.RelationDerivedFrom, true}, {revision.RelationDerivedFrom, false}, {revision.RelationSupersedes, true}, {revision.RelationSupersedes, false}, {"", true}} {
 			_, ok := s.way.Follow(to.predicate, to.outward)
 			follow[n] = append(follow[n], ok)
 		}

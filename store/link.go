@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
 )
 
 // LinkCounts says what a range added to the graph.
@@ -176,7 +177,7 @@ func (c *change) upsertEntities(ctx context.Context, batch []linkable, counts *L
 		}
 		for _, t := range l.triples {
 			for _, name := range []string{t.Source, t.Target} {
-				canonical := memory.CanonicalEntity(name)
+				canonical := normalize.CanonicalEntity(name)
 				if canonical != "" && display[canonical] == "" {
 					display[canonical] = name
 				}
@@ -226,8 +227,8 @@ func (c *change) upsertMentions(ctx context.Context, batch []linkable, ids map[s
 	for _, l := range batch {
 		named := map[string]bool{}
 		for _, t := range l.triples {
-			named[memory.CanonicalEntity(t.Source)] = true
-			named[memory.CanonicalEntity(t.Target)] = true
+			named[normalize.CanonicalEntity(t.Source)] = true
+			named[normalize.CanonicalEntity(t.Target)] = true
 		}
 		for name := range named {
 			id, ok := ids[name]
@@ -273,7 +274,7 @@ func (c *change) upsertRelations(ctx context.Context, batch []linkable, ids map[
 			continue // forgotten meanwhile
 		}
 		for _, t := range l.triples {
-			from, to := memory.CanonicalEntity(t.Source), memory.CanonicalEntity(t.Target)
+			from, to := normalize.CanonicalEntity(t.Source), normalize.CanonicalEntity(t.Target)
 			source, okSource := ids[from]
 			target, okTarget := ids[to]
 			if !okSource || !okTarget || source == target || t.Relationship == "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -72,7 +72,7 @@ var reasonAsked = `CASE WHEN ` + tellsOfHidden + ` THEN '[withheld]' ELSE h.reas
 // Get reads one memory that is the principal's own or shared with it, whatever its life state, with its
 // audit log: an operator may look at what was superseded. It returns ErrNotFound otherwise, and for what is
 // more sensitive than the clearance lets it see.
-func (s *Store) Get(ctx context.Context, p schema.Principal, id uuid.UUID, clearance ...memory.Clearance) (schema.MemoryRecord, error) {
+func (s *Store) Get(ctx context.Context, p schema.Principal, id uuid.UUID, clearance ...policy.Clearance) (schema.MemoryRecord, error) {
 	return s.get(ctx, p, id, `SELECT `+recordColumnsAsOf("", relatedTo)+`, `+auditLog("", true)+recordTables+`WHERE m.tenant = $1 AND m.id = $2 AND `+readableAs("m"),
 		p.Tenant, id, p.Agent, p.Project, sees(p), cleared(clearance))
 }
@@ -80,7 +80,7 @@ func (s *Store) Get(ctx context.Context, p schema.Principal, id uuid.UUID, clear
 // GetAsOf reads a memory as it was believed at a time (record time), whatever its life state then.
 // Who may look is judged by what holds now, how sensitive it is by what holds now and held then. It returns ErrNotFound for what was not known then, and
 // for what has been erased since.
-func (s *Store) GetAsOf(ctx context.Context, p schema.Principal, id uuid.UUID, at time.Time, clearance ...memory.Clearance) (schema.MemoryRecord, error) {
+func (s *Store) GetAsOf(ctx context.Context, p schema.Principal, id uuid.UUID, at time.Time, clearance ...policy.Clearance) (schema.MemoryRecord, error) {
 	return s.get(ctx, p, id, `SELECT `+recordColumnsAsOf("$7", relatedTo)+`, `+auditLog("$7", true)+tablesAsOf("$7")+
 		`WHERE c.tenant = $1 AND c.id = $2 AND m.sensitivity = ANY($6) AND `+readableAs("c"),
 		p.Tenant, id, p.Agent, p.Project, sees(p), cleared(clearance), at.UTC())
@@ -154,7 +154,7 @@ type HistoryPage struct {
 // other. What shadow mode evaluated, and what was really deleted, has history and no memory: it is its
 // agent's to see. That of what was really deleted does not say whose it was, and is shown to no user. It returns a *schema.ValidationError when the memory has no entry of the id to go on
 // behind.
-func (s *Store) HistoryAt(ctx context.Context, p schema.Principal, id uuid.UUID, page HistoryPage, clearance ...memory.Clearance) ([]schema.HistoryEntry, error) {
+func (s *Store) HistoryAt(ctx context.Context, p schema.Principal, id uuid.UUID, page HistoryPage, clearance ...policy.Clearance) ([]schema.HistoryEntry, error) {
 	badCursor := &schema.ValidationError{Fields: []schema.FieldError{{Field: "after", Problem: "must be the id of an entry of this history"}}}
 	var limit any // NULL: no limit
 	if page.Limit > 0 {

@@ -13,6 +13,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -20,8 +24,8 @@ import (
 type ModifyInput struct {
 	Operation  Operation
 	Request    schema.ModifyRequest
-	Policy     memory.WritePolicy
-	Rules      *memory.Policy // classification rules; nil for none
+	Policy     proposals.WritePolicy
+	Rules      *policy.Policy // classification rules; nil for none
 	Embeddings []*Embedding   // of the patches' contents in storage form, by position; nil where there is none
 	Now        time.Time
 }
@@ -102,7 +106,7 @@ func (m *modifying) patch(ctx context.Context, id uuid.UUID, at int) (schema.Pat
 		m.refuse(id, p, out.Status)
 		return out, nil
 	}
-	c, status := memory.EvaluatePatch(row.snapshot(), p, m.now)
+	c, status := revision.EvaluatePatch(row.snapshot(), p, m.now)
 	if status != schema.PatchUpdated {
 		out.Status = status
 		m.refuse(id, p, status)
@@ -146,9 +150,9 @@ func (m *modifying) patch(ctx context.Context, id uuid.UUID, at int) (schema.Pat
 // newContent adds to set what a new content changes in the row. It returns the live memory that has
 // the content already, or else what is to follow once the row is changed: the embedding, the claim and
 // the evidence.
-func (m *modifying) newContent(ctx context.Context, row memoryRow, p schema.Patch, text memory.Normalized, e *Embedding, set map[string]any) (uuid.UUID, func(), error) {
-	ref := memory.EditRef(m.in.Request.By(), p.Reason, m.now)
-	payload, keepsClaim, err := memory.EditedPayload(row.Type, row.Payload, text.Storage, ref)
+func (m *modifying) newContent(ctx context.Context, row memoryRow, p schema.Patch, text normalize.Normalized, e *Embedding, set map[string]any) (uuid.UUID, func(), error) {
+	ref := revision.EditRef(m.in.Request.By(), p.Reason, m.now)
+	payload, keepsClaim, err := revision.EditedPayload(row.Type, row.Payload, text.Storage, ref)
 	if err != nil {
 		return uuid.Nil, nil, err
 	}
@@ -187,10 +191,10 @@ func (m *modifying) newContent(ctx context.Context, row memoryRow, p schema.Patc
 
 // classify adds to set the sensitivity that a new content gives the memory, and returns what history
 // is to say of it.
-func (m *modifying) classify(row memoryRow, text memory.Normalized, set map[string]any) map[string]any {
+func (m *modifying) classify(row memoryRow, text normalize.Normalized, set map[string]any) map[string]any {
 	cl := memory.Classification{Type: row.Type, Tier: row.Tier, Typology: row.Typology, Category: row.Category, Sensitivity: row.Sensitivity,
 		Confidence: row.Confidence, Importance: row.Importance, Pinned: row.Pinned, Tags: row.Tags, Decay: row.Decay}
-	sensitivity, explained := memory.EditedSensitivity(m.in.Rules, cl, memory.RecordInput(schema.MemoryRecord{Type: row.Type, Category: row.Category,
+	sensitivity, explained := revision.EditedSensitivity(m.in.Rules, cl, policy.RecordInput(schema.MemoryRecord{Type: row.Type, Category: row.Category,
 		Visibility: row.Visibility, Sensitivity: row.Sensitivity, Importance: row.Importance, Tags: row.Tags, Who: row.Who, Scope: row.Owner.Scope,
 		Payload: row.Payload}, text.Storage, row.Owner))
 	if sensitivity != row.Sensitivity {

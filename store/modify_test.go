@@ -16,6 +16,7 @@ import (
 
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -172,7 +173,7 @@ func TestModifyChangesEveryField(t *testing.T) {
 	require.Equal(t, []string{"drinks", "tea"}, m.Tags)
 	require.Equal(t, "ana", m.Who)
 	require.Equal(t, w.now, m.UpdatedAt.UTC())
-	require.Equal(t, 1, w.count("memories", "id = $1 AND normalized_content = 'tea is served cold' AND content_hash = $2", id, memory.Normalize("Tea is served cold").Hash))
+	require.Equal(t, 1, w.count("memories", "id = $1 AND normalized_content = 'tea is served cold' AND content_hash = $2", id, normalize.Normalize("Tea is served cold").Hash))
 	var payload schema.SemanticPayload
 	require.NoError(t, json.Unmarshal(m.Payload, &payload))
 	require.Equal(t, []string{"a", "states", `"Tea is served cold."`}, []string{payload.Subject, payload.Predicate, string(payload.Object)})
@@ -496,7 +497,7 @@ func TestModifyMeetsAContentThatAppears(t *testing.T) {
 			occurred_at, created_at, updated_at, created_by)
 		SELECT tenant, $2, agent_id, type, category, tier, typology, 'Tea is served cold.', 'tea is served cold', $3, payload,
 			confidence, importance, salience, salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy,
-			occurred_at, created_at, updated_at, created_by FROM memories WHERE id = $1`, id, taken, memory.Normalize("Tea is served cold.").Hash)
+			occurred_at, created_at, updated_at, created_by FROM memories WHERE id = $1`, id, taken, normalize.Normalize("Tea is served cold.").Hash)
 	require.NoError(t, err)
 	result := make(chan schema.ModifyResult, 1)
 	in := w.modifyInput(schema.Patch{ID: id.String(), Content: ptr("Tea is served cold.")})

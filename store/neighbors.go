@@ -15,6 +15,9 @@ import (
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -29,7 +32,7 @@ type NeighborQuery struct {
 // Neighbor search constants (notes on recall constants, "decide").
 const (
 	neighborsPerChannel = 10
-	neighborsFound      = 16 // of which memory.Offer chooses
+	neighborsFound      = 16 // of which proposals.Offer chooses
 	neighborMinScore    = 0.1
 
 	scoreSameContent = 1.0
@@ -71,7 +74,7 @@ func (s *Store) Neighbors(ctx context.Context, owner schema.Principal, queries [
 	}
 	out := make([][]memory.Neighbor, len(queries))
 	for i := range queries {
-		out[i] = memory.Offer(queries[i].Fact, search.ranked(i))
+		out[i] = proposals.Offer(queries[i].Fact, search.ranked(i))
 	}
 	return out, nil
 }
@@ -105,7 +108,7 @@ func (x *neighborSearch) collect(ctx context.Context, tx pgx.Tx) error {
 	for i, q := range x.queries {
 		texts[i] = q.Fact.Content
 	}
-	plans, corpus, err := textPlans(ctx, tx, x.owner.Tenant, texts, memory.FocusedSearch)
+	plans, corpus, err := textPlans(ctx, tx, x.owner.Tenant, texts, rank.FocusedSearch)
 	if err != nil {
 		return err
 	}
@@ -157,7 +160,7 @@ func (x *neighborSearch) hits(b *pgx.Batch, query string, p params) {
 func (x *neighborSearch) queueSame(b *pgx.Batch) {
 	asking, hashes := map[string][]int{}, make([][]byte, len(x.queries))
 	for i, q := range x.queries {
-		hashes[i] = memory.Normalize(q.Fact.Content).Hash
+		hashes[i] = normalize.Normalize(q.Fact.Content).Hash
 		asking[string(hashes[i])] = append(asking[string(hashes[i])], i)
 	}
 	var p params
@@ -200,7 +203,7 @@ func (x *neighborSearch) queueClaims(b *pgx.Batch) {
 
 // queueText asks full text. Facts with fewer terms than the widest are padded with terms that match nothing and weigh
 // nothing.
-func (x *neighborSearch) queueText(b *pgx.Batch, plans []memory.TextPlan) {
+func (x *neighborSearch) queueText(b *pgx.Batch, plans []rank.TextPlan) {
 	n, width := len(plans), 0
 	for _, plan := range plans {
 		width = max(width, len(plan.Terms))
@@ -229,7 +232,7 @@ func (x *neighborSearch) queueText(b *pgx.Batch, plans []memory.TextPlan) {
 		names = append(names, fmt.Sprintf("t%d", t), fmt.Sprintf("w%d", t))
 		terms = append(terms, fmt.Sprintf("q.w%d * ts_rank(m.tsv, q.t%d)", t, t))
 	}
-	scale := plans[slices.IndexFunc(plans, func(t memory.TextPlan) bool { return !t.IsEmpty() })]
+	scale := plans[slices.IndexFunc(plans, func(t rank.TextPlan) bool { return !t.IsEmpty() })]
 	score := lengthNormalised("m", strings.Join(terms, " + "), scale, &p)
 	// OFFSET 0 keeps the planner from serving the space's conditions with another index.
 	x.hits(b, fmt.Sprintf(`WITH %s SELECT q.n, h.id, h.score FROM q CROSS JOIN LATERAL (

@@ -9,6 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/revision"
+	"github.com/mneme/mneme/memory/sensitive"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -24,12 +26,12 @@ var factOutcomes = `
 	LEFT JOIN memories m ON p.state IN ('applied', 'skipped', 'expired') AND m.tenant = p.tenant AND m.id = p.memory_id
 	LEFT JOIN memories t ON t.tenant = p.tenant AND t.id = coalesce(p.target_id,
 		CASE WHEN p.state = 'blocked' THEN p.memory_id ELSE (SELECT r.target_id FROM memory_relations r
-			WHERE p.state IN ('applied', 'expired') AND r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = '` + memory.RelationContradicts + `' ORDER BY r.target_id LIMIT 1) END)
+			WHERE p.state IN ('applied', 'expired') AND r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = '` + revision.RelationContradicts + `' ORDER BY r.target_id LIMIT 1) END)
 		AND ` + sharedWith("t", "b.agent_id", "b.project", "ARRAY[b.policy_group]") + `
 	WHERE p.tenant = $1 AND p.batch_id = $2 ORDER BY c.ordinal, p.ordinal`
 
 // FactOutcomes returns what became of every fact of a batch, in order of candidate and fact. It is for
-// the caller that handed the batch in: it has contents, up to memory.DefaultLimit, and goes into no workflow's history.
+// the caller that handed the batch in: it has contents, up to sensitive.DefaultLimit, and goes into no workflow's history.
 func (s *Store) FactOutcomes(ctx context.Context, tenant string, batchID uuid.UUID) ([]schema.FactOutcome, error) {
 	ctx = within(ctx, ClassPipeline)
 	out := []schema.FactOutcome{}
@@ -73,8 +75,8 @@ func scanFactOutcome(row pgx.CollectableRow) (schema.FactOutcome, error) {
 	if targetID != nil {
 		f.TargetID = targetID.String()
 	}
-	f.Sensitivity, f.Detected = memory.Disclosed(fact.Content, ofSource, ofMemory)
-	if memory.IsWithheld(f.Sensitivity) {
+	f.Sensitivity, f.Detected = sensitive.Disclosed(fact.Content, ofSource, ofMemory)
+	if sensitive.IsWithheld(f.Sensitivity) {
 		f.Withheld, f.Content, f.Target, f.Reason, f.Warnings = true, "", "", "", []string{}
 	}
 	return f, nil
@@ -109,7 +111,7 @@ func scanCandidateOutcome(row pgx.CollectableRow) (schema.CandidateOutcome, erro
 		return o, err
 	}
 	o.MemoryID, o.Deduped, o.Recalled = id.String(), state == stateDuplicate, state == stateRecalled
-	o.Sensitivity, o.Detected = memory.Disclosed(content, declared, stored)
-	o.Withheld = memory.IsWithheld(o.Sensitivity)
+	o.Sensitivity, o.Detected = sensitive.Disclosed(content, declared, stored)
+	o.Withheld = sensitive.IsWithheld(o.Sensitivity)
 	return o, nil
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/revision"
+	"github.com/mneme/mneme/memory/sensitive"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -52,7 +53,7 @@ func TestOutcomesOfWhatIsContested(t *testing.T) {
 	require.Equal(t, 2, w.write(r).Added)
 	out := w.outcomes(r)
 	w.exec(`UPDATE memories SET status = 'contested' WHERE id = ANY($1::uuid[])`, []string{out[0].MemoryID, out[1].MemoryID})
-	w.edge(uuid.MustParse(out[1].MemoryID), memory.RelationContradicts, uuid.MustParse(out[0].MemoryID), "two dates")
+	w.edge(uuid.MustParse(out[1].MemoryID), revision.RelationContradicts, uuid.MustParse(out[0].MemoryID), "two dates")
 	out = w.outcomes(r)
 	require.True(t, out[1].Contested)
 	require.Equal(t, "The launch is on May 3.", out[1].Target)
@@ -83,7 +84,7 @@ func TestOutcomesWithholdSecrets(t *testing.T) {
 	facts := w.outcomes(r)
 	require.Len(t, facts, 1)
 	require.True(t, facts[0].Withheld)
-	require.Equal(t, []string{memory.DetectedAPIKey}, facts[0].Detected)
+	require.Equal(t, []string{sensitive.DetectedAPIKey}, facts[0].Detected)
 	require.Equal(t, schema.SensitivityHyper, facts[0].Sensitivity)
 	require.NotEmpty(t, facts[0].MemoryID)
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -44,7 +45,7 @@ type Batch struct {
 	WorkflowID string
 	Owner      schema.Principal
 	Visibility schema.Visibility
-	Policy     memory.WritePolicy
+	Policy     proposals.WritePolicy
 	Size       int
 }
 

@@ -14,6 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
+	"github.com/mneme/mneme/memory/rank"
+	"github.com/mneme/mneme/memory/timeexpr"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -171,7 +174,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		require.NoError(t, err)
 	}
 	graphIndexes := []string{"memory_access_pkey", "entities_tenant_canonical_name_key", "entity_relations_source", "entity_relations_target", "memory_entity_mentions_of_entity", "memories_pkey"}
-	hour := []memory.TimeWindow{{Start: time.Now(), End: time.Now().Add(time.Hour), Kind: memory.WindowSpan}}
+	hour := []timeexpr.TimeWindow{{Start: time.Now(), End: time.Now().Add(time.Hour), Kind: timeexpr.WindowSpan}}
 	type planned struct {
 		run  func() error
 		want []string // indexes that some statement must use
@@ -245,7 +248,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"time":         {func() error { return second(s.SearchTime(ctx, isolated, hour, 150)) }, []string{"memories_occurred", "memories_timeboxed"}},
 		"time, shared": {func() error { return second(s.SearchTime(ctx, shared, hour, 150)) }, []string{"memories_occurred", "memories_timeboxed"}},
 		"session turns": {func() error {
-			return second(s.SessionTurns(ctx, shared, []memory.Anchor{{ID: id, Place: id}, {ID: nth(9), Place: nth(9)}}, memory.NeighbourRadius))
+			return second(s.SessionTurns(ctx, shared, []rank.Anchor{{ID: id, Place: id}, {ID: nth(9), Place: nth(9)}}, rank.NeighbourRadius))
 		}, []string{"memories_session"}},
 		"signals": {func() error {
 			return second(s.SearchSignals(ctx, isolated, []string{"error7 in part1234", "skill"}, 150))
@@ -318,24 +321,24 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		}, []string{"memories_decay_due", "memories_pkey"}},
 		"decay, outlook": {func() error { return second(s.DecayOutlook(ctx, "t", time.Now())) }, []string{"memories_decay_due"}},
 		"begin a purge":  {func() error { return second(s.BeginSweep(ctx, "t", schema.SweepRetention, 1, time.Now())) }, []string{"memories_tombstones"}},
-		"purge":          {func() error { return purges(s, memory.PurgeExpire) }, []string{"memories_tombstones"}},
-		"purge, links":   {func() error { return purges(s, memory.PurgeGraphLinks) }, []string{"memories_purging"}},
-		"purge, vectors": {func() error { return purges(s, memory.PurgeEmbeddings) }, []string{"memories_purging"}},
+		"purge":          {func() error { return purges(s, lifecycle.PurgeExpire) }, []string{"memories_tombstones"}},
+		"purge, links":   {func() error { return purges(s, lifecycle.PurgeGraphLinks) }, []string{"memories_purging"}},
+		"purge, vectors": {func() error { return purges(s, lifecycle.PurgeEmbeddings) }, []string{"memories_purging"}},
 		"purge, rows": {func() error { // what the pipeline copied, what lies beside, the rows
 			for {
-				b, err := s.Purge(ctx, purge(memory.PurgeTombstones))
+				b, err := s.Purge(ctx, purge(lifecycle.PurgeTombstones))
 				if err != nil || !b.More {
 					return err
 				}
 			}
 		}, []string{"memories_purging", "memory_versions_pkey", "memory_relations_pkey", "memory_relations_target", "memory_provenance_pkey", "memory_hints_pkey",
 			"memory_candidates_of_memory", "proposals_of_memory", "proposals_of_target"}},
-		"purge, jobs":     {func() error { return purges(s, memory.PurgeJobsDead) }, []string{"jobs_finished"}},
-		"purge, recalls":  {func() error { return purges(s, memory.PurgeRetrievals) }, []string{"retrievals_age"}},
-		"purge, ingest":   {func() error { return purges(s, memory.PurgeIngest) }, []string{"ingest_batches_age"}},
-		"purge, forgets":  {func() error { return purges(s, memory.PurgeForgetRuns) }, []string{"forget_echoes_pkey"}},
-		"purge, keys":     {func() error { return purges(s, memory.PurgeOperations) }, []string{"operations_age"}},
-		"purge, versions": {func() error { return purges(s, memory.PurgeVersions) }, []string{"memory_versions_age"}},
+		"purge, jobs":     {func() error { return purges(s, lifecycle.PurgeJobsDead) }, []string{"jobs_finished"}},
+		"purge, recalls":  {func() error { return purges(s, lifecycle.PurgeRetrievals) }, []string{"retrievals_age"}},
+		"purge, ingest":   {func() error { return purges(s, lifecycle.PurgeIngest) }, []string{"ingest_batches_age"}},
+		"purge, forgets":  {func() error { return purges(s, lifecycle.PurgeForgetRuns) }, []string{"forget_echoes_pkey"}},
+		"purge, keys":     {func() error { return purges(s, lifecycle.PurgeOperations) }, []string{"operations_age"}},
+		"purge, versions": {func() error { return purges(s, lifecycle.PurgeVersions) }, []string{"memory_versions_age"}},
 		"purge, preview":  {func() error { return second(s.PreviewPurge(ctx, "t", 1, time.Now())) }, []string{"memories_tombstones", "memory_history_age", "jobs_finished"}},
 		"track": {func() error {
 			return s.TrackRetrieval(ctx, store.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte("h"), MemoryIDs: []uuid.UUID{id}}, w.now)
@@ -373,11 +376,11 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 }
 
 // purges takes one batch of a step.
-func purges(s *store.Store, step memory.PurgeStep) error {
+func purges(s *store.Store, step lifecycle.PurgeStep) error {
 	return second(s.Purge(ctx, purge(step)))
 }
 
-func purge(step memory.PurgeStep) store.PurgeInput {
+func purge(step lifecycle.PurgeStep) store.PurgeInput {
 	return store.PurgeInput{Tenant: "t", Run: "plan", Step: step, Limit: 500, At: time.Now(), Now: time.Now()}
 }
 

@@ -10,19 +10,20 @@ import (
 
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
 
-func policyOf(t *testing.T, rules string) *memory.Policy {
+func policyOf(t *testing.T, rules string) *policy.Policy {
 	t.Helper()
-	p, err := memory.ParsePolicy([]byte(rules))
+	p, err := policy.ParsePolicy([]byte(rules))
 	require.NoError(t, err)
 	return p
 }
 
 // stageUnder stages candidates under a rules file.
-func (w *world) stageUnder(p *memory.Policy, candidates ...schema.Candidate) (schema.IngestAck, store.Range) {
+func (w *world) stageUnder(p *policy.Policy, candidates ...schema.Candidate) (schema.IngestAck, store.Range) {
 	w.t.Helper()
 	in := w.input(candidates...)
 	in.Rules = p
@@ -31,7 +32,7 @@ func (w *world) stageUnder(p *memory.Policy, candidates ...schema.Candidate) (sc
 	return ack, w.rangeOf(ack)
 }
 
-func (w *world) writeUnder(p *memory.Policy, r store.Range) store.WriteCounts {
+func (w *world) writeUnder(p *policy.Policy, r store.Range) store.WriteCounts {
 	w.t.Helper()
 	counts, err := w.Write(ctx, store.WriteInput{Range: r, MaxRounds: 3, Now: w.now, Rules: p})
 	require.NoError(w.t, err)

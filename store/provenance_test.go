@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -39,7 +40,7 @@ func TestEveryMemoryHasProvenance(t *testing.T) {
 		at(w.get(said).Provenance.Sources))
 	own := []schema.Ref{{Kind: "human", Ref: "candidate:" + stated.String(), Timestamp: &utc}}
 	require.Equal(t, own, at(w.get(stated).Provenance.Sources), "what is stated as a memory is no event")
-	require.Equal(t, own, at(memory.PayloadEvidence(w.get(stated).Payload)))
+	require.Equal(t, own, at(proposals.PayloadEvidence(w.get(stated).Payload)))
 	require.Equal(t, []schema.Ref{{Kind: "tool_call", Ref: "call-7"}}, w.get(called).Provenance.Sources)
 
 	w.decided(r, said, idea{fact: lives("Ana lives in Lisbon.", "Ana", "Lisbon"), action: schema.ActionAdd})
@@ -47,8 +48,8 @@ func TestEveryMemoryHasProvenance(t *testing.T) {
 	require.Equal(t, 2, w.write(r).Added)
 	drawn := w.facts(said)
 	require.Len(t, drawn, 1)
-	require.Equal(t, []schema.Ref{{Kind: "human", Ref: "memory:" + said.String(), Timestamp: &utc}}, at(memory.PayloadEvidence(drawn[0].Payload)))
-	require.Equal(t, []schema.Ref{{Kind: "tool_call", Ref: "call-7"}}, memory.PayloadEvidence(w.facts(called)[0].Payload))
+	require.Equal(t, []schema.Ref{{Kind: "human", Ref: "memory:" + said.String(), Timestamp: &utc}}, at(proposals.PayloadEvidence(drawn[0].Payload)))
+	require.Equal(t, []schema.Ref{{Kind: "tool_call", Ref: "call-7"}}, proposals.PayloadEvidence(w.facts(called)[0].Payload))
 }
 
 // A record that a revision writes rests on the evidence of the request, where it names none itself.
@@ -59,7 +60,7 @@ func TestARevisedFactHasTheEvidenceOfItsRevision(t *testing.T) {
 	next := record(t, `{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "subject": "Ana",
 		"predicate": "prefers_language", "object": "rust", "validity": {"mode": "global"}}}`)
 	r := w.applied(w.revision(schema.ReviseSupersede, &next, schema.Target{ID: old.String(), IfVersion: 1}))
-	require.Equal(t, heard, memory.PayloadEvidence(w.get(uuid.MustParse(r.Created[0])).Payload))
+	require.Equal(t, heard, proposals.PayloadEvidence(w.get(uuid.MustParse(r.Created[0])).Payload))
 }
 
 // How a memory was handed in says nothing for it: the sources that are weighed against each other stay the same.
@@ -89,7 +90,7 @@ func TestHistorySaysWhichFact(t *testing.T) {
 		idea{fact: fact("Tea is not served at noon"), action: schema.ActionUpdate, target: target},
 		idea{fact: fact("Tea is served at noon sharp"), action: schema.ActionUpdate, target: target})
 	require.Equal(t, 2, w.write(r).Blocked)
-	hash := func(text string) string { return hex.EncodeToString(memory.Normalize(text).Hash) }
+	hash := func(text string) string { return hex.EncodeToString(normalize.Normalize(text).Hash) }
 	texts := []string{"Figs are sweet", "Tea is not served at noon", "Tea is served at noon sharp"}
 	said := func() map[float64][]string {
 		out := map[float64][]string{}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -21,7 +21,7 @@ type PurgeInput struct {
 	Tenant string
 	Run    string // of which the counts are kept
 	Rules  string // Begun.Rules; empty: whatever is in force
-	Step   memory.PurgeStep
+	Step   lifecycle.PurgeStep
 	After  HistoryCursor // where the batch before ended; zero at the start, and for steps without a cursor
 	Limit  int           // rows
 	At     time.Time     // what is over by then; the run's own time, and never later than Now
@@ -46,7 +46,7 @@ type PurgeBatch struct {
 }
 
 // Purge carries out one batch of a step, in a short transaction of its own (document 002 "Retention
-// Worker"). Steps are to be taken in the order of memory.PurgeSteps, each until it has no more: one that is
+// Worker"). Steps are to be taken in the order of lifecycle.PurgeSteps, each until it has no more: one that is
 // taken too early finds nothing that it may remove, and foreign keys stand behind that. A batch that is
 // delivered again finds nothing to do, or the rest. ErrRulesChanged where the run has to begin anew.
 //
@@ -63,7 +63,7 @@ func (s *Store) Purge(ctx context.Context, in PurgeInput) (PurgeBatch, error) {
 				return err
 			}
 			p := purging{change: c, in: in, rules: rules, out: &out}
-			if question, asks := memory.AsksFirst(in.Step); asks {
+			if question, asks := lifecycle.AsksFirst(in.Step); asks {
 				if p.in.Limit, err = c.admitted(ctx, question, in.Limit); err != nil || p.in.Limit == 0 {
 					return err
 				}
@@ -75,7 +75,7 @@ func (s *Store) Purge(ctx context.Context, in PurgeInput) (PurgeBatch, error) {
 			if !out.More {
 				out.Next = HistoryCursor{} // the next step begins at its beginning
 			}
-			if in.Step == memory.PurgeSweepRuns {
+			if in.Step == lifecycle.PurgeSweepRuns {
 				return nil // or what a run notes of its predecessors would be the next one's work, for ever
 			}
 			return c.noteSweep(schema.SweepRetention, in.Run, out.Counts)
@@ -91,43 +91,43 @@ func (s *Store) Purge(ctx context.Context, in PurgeInput) (PurgeBatch, error) {
 type purging struct {
 	*change
 	in    PurgeInput
-	rules memory.RetentionRules
+	rules lifecycle.RetentionRules
 	out   *PurgeBatch
 }
 
 func (p *purging) step(ctx context.Context) error {
 	switch p.in.Step {
-	case memory.PurgeExpire:
+	case lifecycle.PurgeExpire:
 		return p.expire(ctx)
-	case memory.PurgeGraphLinks:
+	case lifecycle.PurgeGraphLinks:
 		return p.graphLinks(ctx)
-	case memory.PurgeEmbeddings:
+	case lifecycle.PurgeEmbeddings:
 		return p.embeddings(ctx)
-	case memory.PurgeTombstones:
+	case lifecycle.PurgeTombstones:
 		return p.tombstones(ctx)
-	case memory.PurgeHistory:
+	case lifecycle.PurgeHistory:
 		return p.history(ctx)
-	case memory.PurgeJobsCompleted:
+	case lifecycle.PurgeJobsCompleted:
 		return p.jobs(ctx, schema.RetainJobsCompleted, schema.JobCompleted)
-	case memory.PurgeJobsDead:
+	case lifecycle.PurgeJobsDead:
 		return p.jobs(ctx, schema.RetainJobsDead, schema.JobDead)
-	case memory.PurgeRetrievals:
+	case lifecycle.PurgeRetrievals:
 		return p.aged(ctx, p.policy(schema.RetainRetrievals), purgeRetrievals)
-	case memory.PurgeVersions:
+	case lifecycle.PurgeVersions:
 		return p.versions(ctx)
-	case memory.PurgeIngest:
+	case lifecycle.PurgeIngest:
 		return p.ingest(ctx)
-	case memory.PurgeForgetRuns:
+	case lifecycle.PurgeForgetRuns:
 		return p.forgetRuns(ctx)
-	case memory.PurgeEvents:
+	case lifecycle.PurgeEvents:
 		return p.aged(ctx, p.policy(schema.RetainEvents), purgeEvents)
-	case memory.PurgeOperations:
+	case lifecycle.PurgeOperations:
 		return p.operations(ctx)
-	case memory.PurgeArtifacts:
+	case lifecycle.PurgeArtifacts:
 		return p.artifacts(ctx)
-	case memory.PurgePolicyChanges:
+	case lifecycle.PurgePolicyChanges:
 		return p.aged(ctx, p.policy(schema.RetainHistory), purgePolicyChanges)
-	case memory.PurgeSweepRuns:
+	case lifecycle.PurgeSweepRuns:
 		return p.aged(ctx, p.policy(schema.RetainJobsCompleted), purgeSweepRuns)
 	default:
 		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "step", Problem: "is no step of a purge"}}}
@@ -147,7 +147,7 @@ func (p *purging) policy(d schema.RetentionDomain) schema.RetentionPolicy {
 // aged removes what has been there for longer than a policy keeps it. The statement's parameters are the tenant, the
 // time before which a row is over, and the limit; it returns how many it removed.
 func (p *purging) aged(ctx context.Context, policy schema.RetentionPolicy, remove string) error {
-	before, ends := memory.ExpiredBefore(policy, p.in.At)
+	before, ends := lifecycle.ExpiredBefore(policy, p.in.At)
 	if !ends {
 		return nil
 	}
@@ -158,14 +158,14 @@ func (p *purging) aged(ctx context.Context, policy schema.RetentionPolicy, remov
 }
 
 func (p *purging) history(ctx context.Context) error {
-	before, ends := memory.ExpiredBefore(p.rules.For(schema.RetainHistory, schema.Any, schema.Any), p.in.At)
+	before, ends := lifecycle.ExpiredBefore(p.rules.For(schema.RetainHistory, schema.Any, schema.Any), p.in.At)
 	if !ends {
 		return nil
 	}
 	n, after := 0, p.in.After
 	err := p.tx.QueryRow(ctx, `SELECT removed, coalesce(last_at, $4), coalesce(last_id, $5), more
 		FROM mneme_purge_history($1, $2, $3, $4, $5, $6)`,
-		before, p.in.Limit, memory.ActionLinks, after.CreatedAt, after.ID, p.in.Limit*lookFactor).
+		before, p.in.Limit, lifecycle.ActionLinks, after.CreatedAt, after.ID, p.in.Limit*lookFactor).
 		Scan(&n, &p.out.Next.CreatedAt, &p.out.Next.ID, &p.out.More)
 	p.removed(n)
 	p.used(schema.SweepHistory, n)
@@ -175,7 +175,7 @@ func (p *purging) history(ctx context.Context) error {
 // jobs removes those that ended long enough ago. What one evaluated in shadow mode stands beside no memory that it
 // could be forgotten with: it is emptied here, in parts ahead of the job.
 func (p *purging) jobs(ctx context.Context, d schema.RetentionDomain, state schema.JobState) error {
-	before, ends := memory.ExpiredBefore(p.rules.For(d, schema.Any, schema.Any), p.in.At)
+	before, ends := lifecycle.ExpiredBefore(p.rules.For(d, schema.Any, schema.Any), p.in.At)
 	if !ends {
 		return nil
 	}
@@ -223,12 +223,12 @@ type windows struct {
 	last       time.Time   // of before
 }
 
-func windowsOf(rules memory.RetentionRules, now time.Time) windows {
+func windowsOf(rules lifecycle.RetentionRules, now time.Time) windows {
 	var w windows
 	for _, d := range []schema.RetentionDomain{schema.RetainMemory, schema.RetainWorld} {
-		for _, class := range memory.RetentionClasses(d) {
+		for _, class := range lifecycle.RetentionClasses(d) {
 			policy := rules.For(d, class.Tier, class.Typology)
-			before, ends := memory.ExpiredBefore(policy, now)
+			before, ends := lifecycle.ExpiredBefore(policy, now)
 			if !ends {
 				continue
 			}
@@ -463,7 +463,7 @@ func agedHistory(stays string) string {
 // retentionTakes counts what would go of memories and, where somebody has shortened its window, of history.
 // What is over by the documents' windows is over: a tenant that nobody used for half a year has no history
 // left, and that is as it should be.
-func (c *change) retentionTakes(ctx context.Context, rules memory.RetentionRules, share float64) ([]take, error) {
+func (c *change) retentionTakes(ctx context.Context, rules lifecycle.RetentionRules, share float64) ([]take, error) {
 	memories, history := take{Question: schema.SweepRetention}, take{Question: schema.SweepHistory}
 	if w := windowsOf(rules, c.now); len(w.before) > 0 {
 		t := &memories
@@ -473,14 +473,14 @@ func (c *change) retentionTakes(ctx context.Context, rules memory.RetentionRules
 			return nil, err
 		}
 		err = c.tx.QueryRow(ctx, `SELECT count(*) FROM (SELECT `+expired+` AND w.purge AND NOT `+actionLinked("$9")+` LIMIT $8) x`,
-			append(w.args(c.tenant), memory.SweepAllowance(t.Stored, share)+1, memory.ActionLinks)...).Scan(&t.Would)
+			append(w.args(c.tenant), lifecycle.SweepAllowance(t.Stored, share)+1, lifecycle.ActionLinks)...).Scan(&t.Would)
 		if err != nil {
 			return nil, err
 		}
 	}
 	policy := rules.For(schema.RetainHistory, schema.Any, schema.Any)
-	before, ends := memory.ExpiredBefore(policy, c.now)
-	if ends && time.Duration(policy.KeepSeconds)*time.Second < memory.HistoryWindow {
+	before, ends := lifecycle.ExpiredBefore(policy, c.now)
+	if ends && time.Duration(policy.KeepSeconds)*time.Second < lifecycle.HistoryWindow {
 		t := &history
 		if err := c.tx.QueryRow(ctx, `SELECT count(*) FROM memory_history WHERE tenant = $1`, c.tenant).Scan(&t.Stored); err != nil {
 			return nil, err
@@ -491,7 +491,7 @@ func (c *change) retentionTakes(ctx context.Context, rules memory.RetentionRules
 			SELECT FROM unnest($5::boolean[], $6::text[], $7::text[], $8::timestamptz[], $9::boolean[]) w(world, tier, typology, before, purge)
 			WHERE w.world AND w.purge AND w.tier = m.tier AND w.typology = m.typology AND m.deleted_at <= w.before)))`
 		err := c.tx.QueryRow(ctx, `SELECT count(*) FROM (SELECT `+agedHistory(stays)+` LIMIT $3) x`,
-			c.tenant, before, memory.SweepAllowance(t.Stored, share)+1, memory.ActionLinks, w.world, w.tiers, w.typologies, w.before, w.purge).Scan(&t.Would)
+			c.tenant, before, lifecycle.SweepAllowance(t.Stored, share)+1, lifecycle.ActionLinks, w.world, w.tiers, w.typologies, w.before, w.purge).Scan(&t.Would)
 		if err != nil {
 			return nil, err
 		}
@@ -501,8 +501,8 @@ func (c *change) retentionTakes(ctx context.Context, rules memory.RetentionRules
 
 // PurgePreview is what a run would remove of a tenant now, by step: of ingest, batches. Counting ends at PreviewLimit.
 type PurgePreview struct {
-	Tenant string                     `json:"tenant"`
-	Would  map[memory.PurgeStep]int64 `json:"would"`
+	Tenant string                        `json:"tenant"`
+	Would  map[lifecycle.PurgeStep]int64 `json:"would"`
 	// Archived is how many tombstones would stay for good.
 	Archived int64             `json:"archived"`
 	Held     *schema.SweepHold `json:"held,omitempty"` // the first question that the run would ask, and that nobody has answered yet
@@ -514,13 +514,13 @@ const PreviewLimit = 100_000
 // PreviewPurge counts what a run would do to a tenant, and changes nothing.
 func (s *Store) PreviewPurge(ctx context.Context, tenant string, share float64, now time.Time) (PurgePreview, error) {
 	ctx = within(ctx, ClassLong)
-	out := PurgePreview{Tenant: tenant, Would: map[memory.PurgeStep]int64{}}
+	out := PurgePreview{Tenant: tenant, Would: map[lifecycle.PurgeStep]int64{}}
 	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
 		rules, err := retentionRules(ctx, tx, tenant)
 		if err != nil {
 			return err
 		}
-		count := func(step memory.PurgeStep, query string, args ...any) error {
+		count := func(step lifecycle.PurgeStep, query string, args ...any) error {
 			var n int64
 			if err := tx.QueryRow(ctx, query, args...).Scan(&n); err != nil {
 				return fmt.Errorf("%s: %w", step, err)
@@ -532,11 +532,11 @@ func (s *Store) PreviewPurge(ctx context.Context, tenant string, share float64, 
 			const chosen = `WITH going AS (SELECT m.id, w.purge AND NOT `
 			going := chosen + actionLinked("$9") + ` AS purge ` + expired + ` LIMIT $8),
 				dying AS (SELECT id FROM going WHERE purge UNION ALL SELECT id FROM memories m WHERE m.tenant = $1 AND m.purging_at IS NOT NULL AND m.erased_at IS NULL) `
-			args := append(w.args(tenant), PreviewLimit, memory.ActionLinks)
-			for step, query := range map[memory.PurgeStep]string{
-				memory.PurgeTombstones: `SELECT count(*) FROM dying`,
-				memory.PurgeEmbeddings: `SELECT count(*) FROM dying d JOIN memory_embeddings x ON x.tenant = $1 AND x.memory_id = d.id`,
-				memory.PurgeGraphLinks: `SELECT (SELECT count(*) FROM dying d JOIN memory_entity_mentions x ON x.tenant = $1 AND x.memory_id = d.id)
+			args := append(w.args(tenant), PreviewLimit, lifecycle.ActionLinks)
+			for step, query := range map[lifecycle.PurgeStep]string{
+				lifecycle.PurgeTombstones: `SELECT count(*) FROM dying`,
+				lifecycle.PurgeEmbeddings: `SELECT count(*) FROM dying d JOIN memory_embeddings x ON x.tenant = $1 AND x.memory_id = d.id`,
+				lifecycle.PurgeGraphLinks: `SELECT (SELECT count(*) FROM dying d JOIN memory_entity_mentions x ON x.tenant = $1 AND x.memory_id = d.id)
 					+ (SELECT count(*) FROM dying d JOIN memory_entity_relations x ON x.tenant = $1 AND x.memory_id = d.id)
 					+ (SELECT count(*) FROM dying d JOIN entity_claims x ON x.tenant = $1 AND x.memory_id = d.id)`,
 			} {
@@ -551,29 +551,29 @@ func (s *Store) PreviewPurge(ctx context.Context, tenant string, share float64, 
 		of := func(d schema.RetentionDomain) schema.RetentionPolicy { return rules.For(d, schema.Any, schema.Any) }
 		const unused = ` AND $4::text[] IS NOT NULL` // the links, which not every query needs
 		for _, aged := range []struct {
-			step   memory.PurgeStep
+			step   lifecycle.PurgeStep
 			policy schema.RetentionPolicy
 			query  string
 		}{
-			{memory.PurgeHistory, of(schema.RetainHistory), `SELECT ` + agedHistory(`true`)},
-			{memory.PurgeJobsCompleted, of(schema.RetainJobsCompleted), `SELECT FROM jobs WHERE tenant = $1 AND state = 'completed' AND finished_at < $2` + unused},
-			{memory.PurgeJobsDead, of(schema.RetainJobsDead), `SELECT FROM jobs WHERE tenant = $1 AND state = 'dead' AND finished_at < $2` + unused},
-			{memory.PurgeRetrievals, of(schema.RetainRetrievals), `SELECT FROM retrievals WHERE tenant = $1 AND created_at < $2` + unused},
-			{memory.PurgeVersions, of(schema.RetainHistory), `SELECT ` + agedVersions},
-			{memory.PurgeIngest, of(schema.RetainIngest), `SELECT FROM ingest_batches b WHERE b.tenant = $1 AND b.created_at < $2 AND ` + settledBatch + unused},
-			{memory.PurgeForgetRuns, of(schema.RetainForgetRuns), `SELECT FROM forget_runs WHERE tenant = $1 AND created_at < $2
+			{lifecycle.PurgeHistory, of(schema.RetainHistory), `SELECT ` + agedHistory(`true`)},
+			{lifecycle.PurgeJobsCompleted, of(schema.RetainJobsCompleted), `SELECT FROM jobs WHERE tenant = $1 AND state = 'completed' AND finished_at < $2` + unused},
+			{lifecycle.PurgeJobsDead, of(schema.RetainJobsDead), `SELECT FROM jobs WHERE tenant = $1 AND state = 'dead' AND finished_at < $2` + unused},
+			{lifecycle.PurgeRetrievals, of(schema.RetainRetrievals), `SELECT FROM retrievals WHERE tenant = $1 AND created_at < $2` + unused},
+			{lifecycle.PurgeVersions, of(schema.RetainHistory), `SELECT ` + agedVersions},
+			{lifecycle.PurgeIngest, of(schema.RetainIngest), `SELECT FROM ingest_batches b WHERE b.tenant = $1 AND b.created_at < $2 AND ` + settledBatch + unused},
+			{lifecycle.PurgeForgetRuns, of(schema.RetainForgetRuns), `SELECT FROM forget_runs WHERE tenant = $1 AND created_at < $2
 				AND coalesce(finished_at, confirmed_at, expires_at) < $2` + unused},
-			{memory.PurgeEvents, of(schema.RetainEvents), `SELECT FROM events WHERE tenant = $1 AND recorded_at < $2` + unused},
-			{memory.PurgeOperations, rules.Keys(), `SELECT FROM operations WHERE tenant = $1 AND created_at < $2` + unused},
-			{memory.PurgeArtifacts, of(schema.RetainArtifacts), `SELECT ` + agedArtifacts + unused},
-			{memory.PurgePolicyChanges, of(schema.RetainHistory), `SELECT FROM retention_policy_changes WHERE tenant = $1 AND changed_at < $2` + unused},
-			{memory.PurgeSweepRuns, of(schema.RetainJobsCompleted), `SELECT FROM sweep_runs WHERE tenant = $1 AND sweep IN ('decay', 'retention') AND started_at < $2` + unused},
+			{lifecycle.PurgeEvents, of(schema.RetainEvents), `SELECT FROM events WHERE tenant = $1 AND recorded_at < $2` + unused},
+			{lifecycle.PurgeOperations, rules.Keys(), `SELECT FROM operations WHERE tenant = $1 AND created_at < $2` + unused},
+			{lifecycle.PurgeArtifacts, of(schema.RetainArtifacts), `SELECT ` + agedArtifacts + unused},
+			{lifecycle.PurgePolicyChanges, of(schema.RetainHistory), `SELECT FROM retention_policy_changes WHERE tenant = $1 AND changed_at < $2` + unused},
+			{lifecycle.PurgeSweepRuns, of(schema.RetainJobsCompleted), `SELECT FROM sweep_runs WHERE tenant = $1 AND sweep IN ('decay', 'retention') AND started_at < $2` + unused},
 		} {
-			before, ends := memory.ExpiredBefore(aged.policy, now.UTC())
+			before, ends := lifecycle.ExpiredBefore(aged.policy, now.UTC())
 			if !ends {
 				continue
 			}
-			if err := count(aged.step, `SELECT count(*) FROM (`+aged.query+` LIMIT $3) x`, tenant, before, PreviewLimit, memory.ActionLinks); err != nil {
+			if err := count(aged.step, `SELECT count(*) FROM (`+aged.query+` LIMIT $3) x`, tenant, before, PreviewLimit, lifecycle.ActionLinks); err != nil {
 				return err
 			}
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -22,19 +23,19 @@ import (
 const day = 24 * time.Hour
 
 // purge takes the tenant through the steps, in batches of limit rows, and returns what each removed.
-func (w *world) purge(limit int, steps ...memory.PurgeStep) map[memory.PurgeStep]int {
+func (w *world) purge(limit int, steps ...lifecycle.PurgeStep) map[lifecycle.PurgeStep]int {
 	w.t.Helper()
 	if len(steps) == 0 {
-		steps = memory.PurgeSteps
+		steps = lifecycle.PurgeSteps
 	}
-	out := map[memory.PurgeStep]int{}
+	out := map[lifecycle.PurgeStep]int{}
 	for _, step := range steps {
 		var after store.HistoryCursor
 		for more := true; more; {
 			b, err := w.Purge(ctx, store.PurgeInput{Tenant: w.p.Tenant, Run: "run", Step: step, After: after, Limit: limit, At: w.now, Now: w.now})
 			require.NoError(w.t, err)
 			require.LessOrEqual(w.t, b.Removed, limit, "the cap holds")
-			if out[step] += b.Counts[string(step)]; step == memory.PurgeExpire {
+			if out[step] += b.Counts[string(step)]; step == lifecycle.PurgeExpire {
 				out[step] += b.Removed
 			}
 			after, more = b.Next, b.More
@@ -105,7 +106,7 @@ func TestPurgeInItsOrder(t *testing.T) {
 	alice := w.mentions("alice")
 	require.Equal(t, n+1, alice)
 
-	require.Equal(t, map[memory.PurgeStep]int{}, nonzero(w.purge(limit)), "nothing is over yet")
+	require.Equal(t, map[lifecycle.PurgeStep]int{}, nonzero(w.purge(limit)), "nothing is over yet")
 	preview, err := w.PreviewPurge(ctx, "t", 0.5, w.now.Add(200*day))
 	require.NoError(t, err)
 
@@ -113,8 +114,8 @@ func TestPurgeInItsOrder(t *testing.T) {
 	w.now = w.now.Add(31 * day)
 	require.Equal(t, schema.RecoverExpired, w.recoverOne(gone[0]).Status)
 	first := w.purge(limit)
-	require.Equal(t, []int{n, 2 * n, n, 0}, []int{first[memory.PurgeExpire], first[memory.PurgeEmbeddings], first[memory.PurgeTombstones], first[memory.PurgeHistory]})
-	require.Equal(t, []int{n + 1, 2, 1}, []int{first[memory.PurgeJobsCompleted], first[memory.PurgeJobsDead], first[memory.PurgeRetrievals]})
+	require.Equal(t, []int{n, 2 * n, n, 0}, []int{first[lifecycle.PurgeExpire], first[lifecycle.PurgeEmbeddings], first[lifecycle.PurgeTombstones], first[lifecycle.PurgeHistory]})
+	require.Equal(t, []int{n + 1, 2, 1}, []int{first[lifecycle.PurgeJobsCompleted], first[lifecycle.PurgeJobsDead], first[lifecycle.PurgeRetrievals]})
 
 	order := []string{"memory_entity_relations", "memory_entity_mentions", "entity_claims", "entities", "memory_embeddings", "memories", "jobs completed", "jobs dead", "retrievals"}
 	stepOf := func(d deletion) string {
@@ -164,17 +165,17 @@ func TestPurgeInItsOrder(t *testing.T) {
 	require.Empty(t, nonzero(w.purge(limit)), "a second run finds nothing")
 	w.now = w.now.Add(170 * day) // by the windows of before: all that happened until then
 	second := w.purge(limit)
-	require.NotZero(t, second[memory.PurgeHistory])
-	require.Equal(t, 1, second[memory.PurgeSweepRuns], "of the run before")
-	require.Zero(t, w.count("memory_history", "created_at < $1", w.now.Add(-memory.HistoryWindow)))
+	require.NotZero(t, second[lifecycle.PurgeHistory])
+	require.Equal(t, 1, second[lifecycle.PurgeSweepRuns], "of the run before")
+	require.Zero(t, w.count("memory_history", "created_at < $1", w.now.Add(-lifecycle.HistoryWindow)))
 	require.NotZero(t, w.count("memory_history", "action = 'purge'"), "what the first run did is younger")
-	for _, step := range []memory.PurgeStep{memory.PurgeGraphLinks, memory.PurgeEmbeddings, memory.PurgeTombstones, memory.PurgeJobsCompleted, memory.PurgeJobsDead, memory.PurgeRetrievals} {
+	for _, step := range []lifecycle.PurgeStep{lifecycle.PurgeGraphLinks, lifecycle.PurgeEmbeddings, lifecycle.PurgeTombstones, lifecycle.PurgeJobsCompleted, lifecycle.PurgeJobsDead, lifecycle.PurgeRetrievals} {
 		require.EqualValues(t, first[step], preview.Would[step], "a dry run says what goes: %s", step)
 	}
 }
 
-func nonzero(m map[memory.PurgeStep]int) map[memory.PurgeStep]int {
-	out := map[memory.PurgeStep]int{}
+func nonzero(m map[lifecycle.PurgeStep]int) map[lifecycle.PurgeStep]int {
+	out := map[lifecycle.PurgeStep]int{}
 	for k, v := range m {
 		if v != 0 {
 			out[k] = v
@@ -190,12 +191,12 @@ func TestPurgeInAnotherOrder(t *testing.T) {
 	id := w.linked("Alice knows Bob.", memory.Triple{Source: "Alice", Relationship: "knows", Target: "Bob", Confidence: 1})
 	w.softDelete(id)
 	w.now = w.now.Add(31 * day)
-	for _, step := range []memory.PurgeStep{memory.PurgeTombstones, memory.PurgeEmbeddings, memory.PurgeGraphLinks} {
+	for _, step := range []lifecycle.PurgeStep{lifecycle.PurgeTombstones, lifecycle.PurgeEmbeddings, lifecycle.PurgeGraphLinks} {
 		require.Zero(t, w.purge(500, step)[step], "%s before anything is marked", step)
 	}
-	w.purge(500, memory.PurgeExpire)
-	require.Zero(t, w.purge(500, memory.PurgeTombstones)[memory.PurgeTombstones])
-	require.Zero(t, w.purge(500, memory.PurgeEmbeddings)[memory.PurgeEmbeddings], "graph links are still there")
+	w.purge(500, lifecycle.PurgeExpire)
+	require.Zero(t, w.purge(500, lifecycle.PurgeTombstones)[lifecycle.PurgeTombstones])
+	require.Zero(t, w.purge(500, lifecycle.PurgeEmbeddings)[lifecycle.PurgeEmbeddings], "graph links are still there")
 	forbidden := func(sql string) {
 		t.Helper()
 		_, err := w.owner.Exec(ctx, sql)
@@ -205,11 +206,11 @@ func TestPurgeInAnotherOrder(t *testing.T) {
 	}
 	forbidden(`DELETE FROM memories`)
 	forbidden(`DELETE FROM entities`)
-	w.purge(500, memory.PurgeGraphLinks)
-	require.Zero(t, w.purge(500, memory.PurgeTombstones)[memory.PurgeTombstones], "embeddings are still there")
+	w.purge(500, lifecycle.PurgeGraphLinks)
+	require.Zero(t, w.purge(500, lifecycle.PurgeTombstones)[lifecycle.PurgeTombstones], "embeddings are still there")
 	forbidden(`DELETE FROM memories`)
-	w.purge(500, memory.PurgeEmbeddings)
-	require.Equal(t, 1, w.purge(500, memory.PurgeTombstones)[memory.PurgeTombstones])
+	w.purge(500, lifecycle.PurgeEmbeddings)
+	require.Equal(t, 1, w.purge(500, lifecycle.PurgeTombstones)[lifecycle.PurgeTombstones])
 	require.Zero(t, w.count("memories", "true"))
 }
 
@@ -253,12 +254,12 @@ func TestPurgeAndRecover(t *testing.T) {
 	w.now = w.now.Add(31 * day)
 	_, err := w.SetRetention(ctx, "t", longer, nil, nil, w.now)
 	require.NoError(t, err)
-	require.Zero(t, w.purge(500)[memory.PurgeExpire])
+	require.Zero(t, w.purge(500)[lifecycle.PurgeExpire])
 	require.Equal(t, schema.RecoverRecovered, w.recoverOne(id).Status, "the window is the policy's")
 	w.softDelete(id)
 	require.NoError(t, w.ResetRetention(ctx, "t", longer, "alice", "a test", w.now))
 	w.now = w.now.Add(31 * day)
-	w.purge(500, memory.PurgeExpire)
+	w.purge(500, lifecycle.PurgeExpire)
 	_, err = w.SetRetention(ctx, "t", longer, nil, nil, w.now)
 	require.NoError(t, err)
 	require.Equal(t, schema.RecoverExpired, w.recoverOne(id).Status)
@@ -283,7 +284,7 @@ func TestPurgeWhileOthersWork(t *testing.T) {
 	failures := make(chan error, 100)
 	for range 2 {
 		wg.Go(func() {
-			for _, step := range memory.PurgeSteps {
+			for _, step := range lifecycle.PurgeSteps {
 				for more := true; more; {
 					b, err := w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: step, Limit: 5, At: later.now, Now: later.now})
 					if more = b.More; err != nil {
@@ -344,19 +345,19 @@ func TestPurgeWhileOthersWork(t *testing.T) {
 func TestPurgeAsksBeforeItTakesMuch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	const n = memory.SweepFree + 10
+	const n = lifecycle.SweepFree + 10
 	w.crowd(n)
 	w.exec(`UPDATE jobs SET state = 'completed', finished_at = $1`, w.now)
 	w.forgetAll(w.forgets("", schema.Selector{All: true}))
 	w.now = w.now.Add(2 * time.Hour)
-	require.Zero(t, w.purge(500)[memory.PurgeExpire])
+	require.Zero(t, w.purge(500)[lifecycle.PurgeExpire])
 	hasty := schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 3600, OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a slip"}
 	_, err := w.SetRetention(ctx, "t", hasty, nil, nil, w.now)
 	require.NoError(t, err)
 	begun, err := w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
 	require.NoError(t, err)
-	require.Equal(t, []any{int64(memory.SweepFree + 1), int64(n)}, []any{begun.Held.WouldTake, begun.Held.Stored})
-	require.Zero(t, w.purge(500)[memory.PurgeExpire], "it has asked")
+	require.Equal(t, []any{int64(lifecycle.SweepFree + 1), int64(n)}, []any{begun.Held.WouldTake, begun.Held.Stored})
+	require.Zero(t, w.purge(500)[lifecycle.PurgeExpire], "it has asked")
 	preview, err := w.PreviewPurge(ctx, "t", 0.5, w.now)
 	require.NoError(t, err)
 	require.NotNil(t, preview.Held)
@@ -365,7 +366,7 @@ func TestPurgeAsksBeforeItTakesMuch(t *testing.T) {
 	preview, err = w.PreviewPurge(ctx, "t", 0.5, w.now)
 	require.NoError(t, err)
 	require.Nil(t, preview.Held, "it has its answer")
-	require.Equal(t, n, w.purge(500)[memory.PurgeTombstones])
+	require.Equal(t, n, w.purge(500)[lifecycle.PurgeTombstones])
 	begun, err = w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
 	require.NoError(t, err)
 	require.Nil(t, begun.Held)
@@ -381,7 +382,7 @@ func TestPurgeAsksBeforeItTakesMuch(t *testing.T) {
 	require.Equal(t, schema.SweepHistory, begun.Held.Sweep)
 	_, err = w.AdmitSweep(ctx, "t", schema.SweepHistory, 7, "alice", "a few", w.now)
 	require.NoError(t, err)
-	require.Equal(t, 7, w.purge(500, memory.PurgeHistory)[memory.PurgeHistory], "history is not more than was admitted either")
+	require.Equal(t, 7, w.purge(500, lifecycle.PurgeHistory)[lifecycle.PurgeHistory], "history is not more than was admitted either")
 	require.NoError(t, w.ResetRetention(ctx, "t", short, "alice", "mended", w.now))
 	begun, err = w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now.Add(400*day))
 	require.NoError(t, err)
@@ -392,7 +393,7 @@ func TestPurgeAsksBeforeItTakesMuch(t *testing.T) {
 func TestPurgeAsksOfMemoriesAndHistoryApart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	const n = memory.SweepFree + 10
+	const n = lifecycle.SweepFree + 10
 	w.crowd(n)
 	w.exec(`UPDATE jobs SET state = 'completed', finished_at = $1`, w.now)
 	w.forgetAll(w.forgets("", schema.Selector{All: true}))
@@ -410,8 +411,8 @@ func TestPurgeAsksOfMemoriesAndHistoryApart(t *testing.T) {
 	_, err = w.AdmitSweep(ctx, "t", schema.SweepHistory, 10*n, "alice", "history alone", w.now)
 	require.NoError(t, err)
 	took := w.purge(500)
-	require.Zero(t, took[memory.PurgeExpire])
-	require.Positive(t, took[memory.PurgeHistory])
+	require.Zero(t, took[lifecycle.PurgeExpire])
+	require.Positive(t, took[lifecycle.PurgeHistory])
 	require.Equal(t, n, w.count("memories", "true"))
 }
 
@@ -419,7 +420,7 @@ func TestPurgeAsksOfMemoriesAndHistoryApart(t *testing.T) {
 func TestPurgeDoesNotAskAboutHistoryThatStays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.crowd(memory.SweepFree + 10)
+	w.crowd(lifecycle.SweepFree + 10)
 	w.exec(`UPDATE memories SET world_id = 'w', world_version = '1', tier = 'session'`)
 	_, err := w.SetRetention(ctx, "t", schema.RetentionPolicy{Domain: schema.RetainHistory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 3600, OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "meant so"}, nil, nil, w.now)
 	require.NoError(t, err)
@@ -427,7 +428,7 @@ func TestPurgeDoesNotAskAboutHistoryThatStays(t *testing.T) {
 	begun, err := w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
 	require.NoError(t, err)
 	require.Nil(t, begun.Held)
-	require.Zero(t, w.purge(500)[memory.PurgeHistory])
+	require.Zero(t, w.purge(500)[lifecycle.PurgeHistory])
 
 	// A world's tombstones stay as well, unless its policy says that they go; then their history does, in the same run,
 	// once their window is over.
@@ -452,7 +453,7 @@ func TestPurgeDoesNotAskAboutHistoryThatStays(t *testing.T) {
 	_, err = w.AdmitSweep(ctx, "t", schema.SweepRetention, 1000, "alice", "meant so", w.now)
 	require.NoError(t, err)
 	w.now = w.now.Add(10 * day)
-	require.Positive(t, w.purge(500, memory.PurgeExpire)[memory.PurgeExpire])
+	require.Positive(t, w.purge(500, lifecycle.PurgeExpire)[lifecycle.PurgeExpire])
 	require.Equal(t, schema.SweepHistory, begin(0).Held.Sweep, "what is on its way out takes its history with it")
 	w.exec(`UPDATE memories SET erased_at = $1`, w.now)
 	require.Nil(t, begin(0).Held, "what is erased is there for the audit")
@@ -472,7 +473,7 @@ func TestPurgeGoesThroughHistoryOnce(t *testing.T) {
 	w.now = w.now.Add(200 * day)
 	batch := func(after store.HistoryCursor) store.PurgeBatch {
 		t.Helper()
-		b, err := w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: memory.PurgeHistory, After: after, Limit: 2, At: w.now, Now: w.now})
+		b, err := w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeHistory, After: after, Limit: 2, At: w.now, Now: w.now})
 		require.NoError(t, err)
 		return b
 	}
@@ -512,7 +513,7 @@ func TestLinksAndPurgeAtOnce(t *testing.T) {
 				defer once.Do(func() { close(begun) })
 				for i := hand; i < n; i += hands {
 					m := task(t, uuid.NewString(), "planning", fmt.Sprintf("It leans on %d of round %d.", i, round))
-					m.Relations = []schema.Relation{{Predicate: memory.ActionLinks[1], TargetID: ids[i].String(), Weight: 1}}
+					m.Relations = []schema.Relation{{Predicate: lifecycle.ActionLinks[1], TargetID: ids[i].String(), Weight: 1}}
 					req := schema.PutRequest{Operation: schema.Operation{Principal: w.p}, Visibility: w.vis, Records: []schema.MemoryRecord{m}}
 					result, err := w.Put(ctx, store.PutInput{Operation: store.Operation{Tenant: "t", ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now})
 					if err != nil {
@@ -531,7 +532,7 @@ func TestLinksAndPurgeAtOnce(t *testing.T) {
 		group.Go(func() error {
 			<-begun
 			for range 20 {
-				if err := second(w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: memory.PurgeExpire, Limit: 5, At: w.now, Now: w.now})); err != nil {
+				if err := second(w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeExpire, Limit: 5, At: w.now, Now: w.now})); err != nil {
 					return err
 				}
 			}
@@ -548,7 +549,7 @@ func TestLinksAndPurgeAtOnce(t *testing.T) {
 func TestSweepsTakeNothingByRulesOfWhichNobodyWasAsked(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.crowd(memory.SweepFree + 10)
+	w.crowd(lifecycle.SweepFree + 10)
 	for keep, sweep := range map[int64]schema.Sweep{3600: schema.SweepRetention, 7200: schema.SweepDecay} {
 		begun, err := w.BeginSweep(ctx, "t", sweep, 0.5, w.now)
 		require.NoError(t, err)
@@ -557,7 +558,7 @@ func TestSweepsTakeNothingByRulesOfWhichNobodyWasAsked(t *testing.T) {
 			if sweep == schema.SweepDecay {
 				return second(w.DecayBatch(ctx, store.DecayInput{Tenant: "t", Run: "run", Rules: begun.Rules, Until: w.now, Limit: 10, Now: w.now}))
 			}
-			return second(w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Rules: begun.Rules, Step: memory.PurgeHistory, Limit: 10, At: w.now, Now: w.now}))
+			return second(w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Rules: begun.Rules, Step: lifecycle.PurgeHistory, Limit: 10, At: w.now, Now: w.now}))
 		}
 		require.NoError(t, batch())
 		hasty := schema.RetentionPolicy{Domain: schema.RetainHistory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: keep, OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a slip"}
@@ -579,12 +580,12 @@ func TestNothingLeansOnWhatIsOnItsWayOut(t *testing.T) {
 	w.softDelete(gone)
 	lean := func(target uuid.UUID) schema.PutStatus {
 		m := task(t, uuid.NewString(), "planning", "It leans on "+target.String())
-		m.Relations = []schema.Relation{{Predicate: memory.ActionLinks[1], TargetID: target.String(), Weight: 1}}
+		m.Relations = []schema.Relation{{Predicate: lifecycle.ActionLinks[1], TargetID: target.String(), Weight: 1}}
 		return w.putOne(m).Status
 	}
 	require.Equal(t, schema.PutCreated, lean(kept))
 	w.now = w.now.Add(40 * day)
-	require.Equal(t, 2, w.purge(500, memory.PurgeExpire)[memory.PurgeExpire])
+	require.Equal(t, 2, w.purge(500, lifecycle.PurgeExpire)[lifecycle.PurgeExpire])
 	require.Equal(t, schema.PutBadRef, lean(gone))
 	w.purge(500)
 	require.Equal(t, []int{1, 0}, []int{w.count("memories", "id = $1", kept), w.count("memories", "id = $1", gone)})
@@ -633,5 +634,5 @@ func TestSweepsVisitTenantsWithoutMemories(t *testing.T) {
 		require.True(t, slices.IsSorted(tenants))
 	}
 	asked.now = w.now.Add(31 * day)
-	require.Equal(t, 1, asked.purge(500)[memory.PurgeRetrievals])
+	require.Equal(t, 1, asked.purge(500)[lifecycle.PurgeRetrievals])
 }

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
+	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -26,7 +27,7 @@ func TestPurgeLeavesAcceptedRequestsAlone(t *testing.T) {
 	for name, body := range map[string]any{"other": "a fact", "naming": id} {
 		require.NoError(t, w.Accept(ctx, store.Operation{Tenant: "t", ID: name, WorkflowID: "w"}, "put", body, w.now.Add(-25*time.Hour)))
 	}
-	require.Equal(t, 1, w.purge(500)[memory.PurgeTombstones])
+	require.Equal(t, 1, w.purge(500)[lifecycle.PurgeTombstones])
 	require.Equal(t, 2, w.count("staged_requests", "true"))
 
 	// What an explicit erasure does about them is another thing.
@@ -51,7 +52,7 @@ func TestPurgeTakesWhatLiesBesideInParts(t *testing.T) {
 	w := newWorld(t)
 	const limit = 10
 	stays, other := w.fading("It stays."), w.fading("It stays too.")
-	w.edge(stays, memory.RelationSupports, other, "because")
+	w.edge(stays, revision.RelationSupports, other, "because")
 	grown := []uuid.UUID{w.grown("It has grown.", 12, 7, stays), w.grown("It has grown as well.", 3, 11, stays)}
 	for i := range 8 {
 		grown = append(grown, w.fading(fmt.Sprintf("It is small %d.", i)))
@@ -62,7 +63,7 @@ func TestPurgeTakesWhatLiesBesideInParts(t *testing.T) {
 	}
 	w.forgetAll(w.forgets(schema.ForgetSoft, schema.Selector{IDs: ids}))
 	w.now = w.now.Add(31 * day)
-	w.purge(500, memory.PurgeExpire, memory.PurgeGraphLinks, memory.PurgeEmbeddings)
+	w.purge(500, lifecycle.PurgeExpire, lifecycle.PurgeGraphLinks, lifecycle.PurgeEmbeddings)
 
 	beside := 0
 	for _, table := range []string{"memory_versions", "memory_provenance", "memory_hints", "memory_artifacts"} {
@@ -71,7 +72,7 @@ func TestPurgeTakesWhatLiesBesideInParts(t *testing.T) {
 	beside += w.count("memory_relations", "source_id = ANY($1) OR target_id = ANY($1)", grown)
 	require.Greater(t, beside, 15+36)
 	seen := w.watchDeletions("memory_versions", "memory_relations", "memory_provenance", "memory_hints", "memory_artifacts", "memories")
-	w.purge(limit, memory.PurgeTombstones)
+	w.purge(limit, lifecycle.PurgeTombstones)
 	require.Zero(t, w.count("memories", "id = ANY($1)", grown))
 	perTx, all := map[int64]int{}, 0
 	for _, d := range seen() {
@@ -96,15 +97,15 @@ func TestPurgeEndsWhereAnotherHasErased(t *testing.T) {
 	id := w.grown("It has grown.", 12, 7, w.fading("It stays."))
 	w.softDelete(id)
 	w.now = w.now.Add(31 * day)
-	w.purge(500, memory.PurgeExpire)
-	b, err := w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: memory.PurgeTombstones, Limit: 5, At: w.now, Now: w.now})
+	w.purge(500, lifecycle.PurgeExpire)
+	b, err := w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeTombstones, Limit: 5, At: w.now, Now: w.now})
 	require.NoError(t, err)
 	require.Equal(t, []any{5, 5, 0, true}, []any{b.Removed, b.Counts["beside"], b.Counts["tombstones"], b.More})
 	require.Equal(t, schema.RecoverExpired, w.recoverOne(id).Status)
 	w.forgetAll(w.forgets(schema.ForgetErase, schema.Selector{IDs: []string{id.String()}}))
 	edges := w.count("memory_relations", "true")
 	require.Positive(t, edges)
-	require.Zero(t, w.purge(5, memory.PurgeTombstones)[memory.PurgeTombstones])
+	require.Zero(t, w.purge(5, lifecycle.PurgeTombstones)[lifecycle.PurgeTombstones])
 	require.Equal(t, []int{1, edges}, []int{w.count("memories", "id = $1 AND erased_at IS NOT NULL", id), w.count("memory_relations", "true")})
 }
 
@@ -128,13 +129,13 @@ func TestPurgeEmptiesProposalsInParts(t *testing.T) {
 	w.exec(`UPDATE proposals SET state = 'skipped'`)
 	w.forgetAll(w.forgets(schema.ForgetSoft, named(gone...)))
 	w.now = w.now.Add(31 * day)
-	w.purge(500, memory.PurgeExpire, memory.PurgeGraphLinks, memory.PurgeEmbeddings)
+	w.purge(500, lifecycle.PurgeExpire, lifecycle.PurgeGraphLinks, lifecycle.PurgeEmbeddings)
 	const full = "fact->>'content' <> '' OR reason <> ''"
 	require.Equal(t, 20, w.count("proposals", full))
 	batches := 0
 	for more := true; more; batches++ {
 		before := w.count("proposals", full) + w.count("memory_candidates", "content <> ''")
-		b, err := w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: memory.PurgeTombstones, Limit: limit, At: w.now, Now: w.now})
+		b, err := w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeTombstones, Limit: limit, At: w.now, Now: w.now})
 		require.NoError(t, err)
 		emptied := before - w.count("proposals", full) - w.count("memory_candidates", "content <> ''")
 		require.LessOrEqual(t, emptied, b.Counts["beside"])
@@ -189,12 +190,12 @@ func TestPurgeEmptiesWhatWasEvaluatedInShadowMode(t *testing.T) {
 	const said = "reason LIKE '%because%' AND memory_id <> $1"
 	require.Equal(t, 12, w.count("memory_history", said, stays))
 	before := []int{w.count("memory_candidates", candidate), w.count("proposals", proposal)}
-	require.Zero(t, w.purge(5, memory.PurgeJobsCompleted)[memory.PurgeJobsCompleted])
+	require.Zero(t, w.purge(5, lifecycle.PurgeJobsCompleted)[lifecycle.PurgeJobsCompleted])
 	require.Equal(t, before, []int{w.count("memory_candidates", candidate), w.count("proposals", proposal)})
 	w.now = w.now.Add(15 * day)
 	batches := 0
 	for more := true; more; batches++ {
-		b, err := w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: memory.PurgeJobsCompleted, Limit: 5, At: w.now, Now: w.now})
+		b, err := w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeJobsCompleted, Limit: 5, At: w.now, Now: w.now})
 		require.NoError(t, err)
 		require.LessOrEqual(t, b.Removed, 5)
 		more = b.More
@@ -215,7 +216,7 @@ func TestPurgeSeesWhatWasDeliveredMeanwhile(t *testing.T) {
 	w.softDelete(id)
 	w.exec(`UPDATE jobs SET state = 'completed', finished_at = $1`, w.now)
 	w.now = w.now.Add(31 * day)
-	w.purge(500, memory.PurgeExpire, memory.PurgeGraphLinks, memory.PurgeEmbeddings)
+	w.purge(500, lifecycle.PurgeExpire, lifecycle.PurgeGraphLinks, lifecycle.PurgeEmbeddings)
 
 	tx, err := w.owner.Begin(ctx) // as Stage does it
 	require.NoError(t, err)
@@ -223,7 +224,7 @@ func TestPurgeSeesWhatWasDeliveredMeanwhile(t *testing.T) {
 	require.NoError(t, err)
 	var group errgroup.Group
 	group.Go(func() error {
-		return second(w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: memory.PurgeTombstones, Limit: 500, At: w.now, Now: w.now}))
+		return second(w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeTombstones, Limit: 500, At: w.now, Now: w.now}))
 	})
 	w.awaitWaiter()
 	_, err = tx.Exec(ctx, `INSERT INTO memory_candidates (tenant, id, batch_id, ordinal, state, memory_id, source_kind, content, category, sensitivity, occurred_at, created_at)
@@ -231,7 +232,7 @@ func TestPurgeSeesWhatWasDeliveredMeanwhile(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, tx.Commit(ctx))
 	require.NoError(t, group.Wait())
-	w.purge(500, memory.PurgeTombstones)
+	w.purge(500, lifecycle.PurgeTombstones)
 	require.Zero(t, w.count("memories", "true"))
 	require.Equal(t, []int{2, 0}, []int{w.count("memory_candidates", "true"), w.count("memory_candidates", "content <> ''")})
 }

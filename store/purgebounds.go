@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -69,7 +69,7 @@ func (p *purging) page(ctx context.Context, query string, args ...any) ([]looked
 // versions removes earlier versions of memories that ended before the history's window. Those of a world's memories,
 // and of what is linked to an action, stay as their history does.
 func (p *purging) versions(ctx context.Context) error {
-	before, ends := memory.ExpiredBefore(p.rules.For(schema.RetainHistory, schema.Any, schema.Any), p.in.At)
+	before, ends := lifecycle.ExpiredBefore(p.rules.For(schema.RetainHistory, schema.Any, schema.Any), p.in.At)
 	if !ends {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (p *purging) versions(ctx context.Context) error {
 	going, err := p.page(ctx, `SELECT v.until, v.memory_id, '' AS key, v.version, `+freeVersion+` FROM memory_versions v
 		WHERE v.tenant = $1 AND v.until < $2 AND (v.until, v.memory_id, v.version) > ($3, $5, $6)
 		ORDER BY v.until, v.memory_id, v.version LIMIT $7`,
-		p.tenant, before, after.CreatedAt, memory.ActionLinks, after.ID, after.Version, p.in.Limit*lookFactor)
+		p.tenant, before, after.CreatedAt, lifecycle.ActionLinks, after.ID, after.Version, p.in.Limit*lookFactor)
 	if err != nil || len(going) == 0 {
 		return err
 	}
@@ -87,7 +87,7 @@ func (p *purging) versions(ctx context.Context) error {
 	}
 	tag, err := p.tx.Exec(ctx, `DELETE FROM memory_versions v USING unnest($2::uuid[], $3::integer[]) old(memory_id, version)
 		WHERE v.tenant = $1 AND v.memory_id = old.memory_id AND v.version = old.version AND `+freeVersion,
-		p.tenant, ids, versions, memory.ActionLinks)
+		p.tenant, ids, versions, lifecycle.ActionLinks)
 	p.removed(int(tag.RowsAffected()))
 	return err
 }
@@ -106,7 +106,7 @@ const (
 // operations removes idempotency keys. A key stays while its batch does: a batch may wait for a review longer than its
 // window.
 func (p *purging) operations(ctx context.Context) error {
-	before, ends := memory.ExpiredBefore(p.rules.Keys(), p.in.At)
+	before, ends := lifecycle.ExpiredBefore(p.rules.Keys(), p.in.At)
 	if !ends {
 		return nil
 	}
@@ -138,7 +138,7 @@ const settledBatch = `NOT EXISTS (SELECT FROM jobs j WHERE j.tenant = b.tenant A
 // ingest removes proposals, candidates and batches, in this order, of the batches that are over. A page of batches is
 // gone through until nothing of it is left that may go; then the next one.
 func (p *purging) ingest(ctx context.Context) error {
-	before, ends := memory.ExpiredBefore(p.rules.For(schema.RetainIngest, schema.Any, schema.Any), p.in.At)
+	before, ends := lifecycle.ExpiredBefore(p.rules.For(schema.RetainIngest, schema.Any, schema.Any), p.in.At)
 	if !ends {
 		return nil
 	}
@@ -245,7 +245,7 @@ func (p *purging) deleteIDs(ctx context.Context, query, name string, ids []uuid.
 // forgetRuns removes runs of Forget: what says the same, what was selected, and the run, in this order. A run that was
 // confirmed and has not ended stays until it has: its window begins with its end.
 func (p *purging) forgetRuns(ctx context.Context) error {
-	before, ends := memory.ExpiredBefore(p.rules.For(schema.RetainForgetRuns, schema.Any, schema.Any), p.in.At)
+	before, ends := lifecycle.ExpiredBefore(p.rules.For(schema.RetainForgetRuns, schema.Any, schema.Any), p.in.At)
 	if !ends {
 		return nil
 	}
@@ -283,7 +283,7 @@ func (p *purging) forgetRuns(ctx context.Context) error {
 // artifacts removes those that no memory refers to. Where a memory comes to refer to one meanwhile, its foreign key
 // refuses the deletion, and the batch is tried again.
 func (p *purging) artifacts(ctx context.Context) error {
-	before, ends := memory.ExpiredBefore(p.rules.For(schema.RetainArtifacts, schema.Any, schema.Any), p.in.At)
+	before, ends := lifecycle.ExpiredBefore(p.rules.For(schema.RetainArtifacts, schema.Any, schema.Any), p.in.At)
 	if !ends {
 		return nil
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -15,7 +15,7 @@ import (
 func (w *world) keeps(d schema.RetentionDomain, days int64) {
 	w.t.Helper()
 	_, err := w.SetRetention(ctx, w.p.Tenant, schema.RetentionPolicy{Domain: d, Tier: schema.Any, Typology: schema.Any, KeepSeconds: days * 86_400,
-		OnExpiry: memory.DefaultRetention(d, schema.Any, schema.Any).OnExpiry, UpdatedBy: "ops", Reason: "a test"}, nil, nil, w.now)
+		OnExpiry: lifecycle.DefaultRetention(d, schema.Any, schema.Any).OnExpiry, UpdatedBy: "ops", Reason: "a test"}, nil, nil, w.now)
 	require.NoError(w.t, err)
 }
 
@@ -39,8 +39,8 @@ func TestPurgeLeavesBatchesThatAreNeeded(t *testing.T) {
 	counts := w.purge(3)
 	left := func(r store.Range) int { return w.count("ingest_batches", "id = $1", r.BatchID) }
 	require.Equal(t, []int{0, 1, 1, 1}, []int{left(done), left(open), left(dead), left(waits)})
-	require.Equal(t, 2, counts[memory.PurgeIngest], "a batch and its candidate")
-	require.EqualValues(t, 0, preview.Would[memory.PurgeIngest], "their jobs go ahead of them in the same run")
+	require.Equal(t, 2, counts[lifecycle.PurgeIngest], "a batch and its candidate")
+	require.EqualValues(t, 0, preview.Would[lifecycle.PurgeIngest], "their jobs go ahead of them in the same run")
 	require.Zero(t, w.count("memory_candidates", "batch_id = $1", done.BatchID))
 
 	require.NoError(t, w.AdvanceJobs(ctx, open, "done", w.now))
@@ -134,7 +134,7 @@ func TestPurgeOfWhatOnlyGrew(t *testing.T) {
 	require.Equal(t, []int{2, 2, 2}, []int{w.count("events", "true"), w.count("forget_runs", "true"), w.count("memory_versions", "true")})
 	w.now = w.now.Add(10 * day)
 	counts := w.purge(1)
-	require.Equal(t, 2, counts[memory.PurgeEvents])
+	require.Equal(t, 2, counts[lifecycle.PurgeEvents])
 	require.Zero(t, w.count("forget_runs", "true"), "the one that nobody confirmed as well")
 	require.Zero(t, w.count("forget_items", "true"))
 	require.Equal(t, 1, w.count("memory_versions", "memory_id = $1", world), "what a world's memory went through stays")

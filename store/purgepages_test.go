@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -22,8 +22,8 @@ func TestAPurgeLooksAtAPageAtATime(t *testing.T) {
 	ofWorld := func(w *world) {
 		w.fading("It is of a world.", func(m *schema.MemoryRecord) { m.WorldID, m.Lifecycle.Pinned, m.Importance = "w", true, 1 })
 	}
-	for step, fill := range map[memory.PurgeStep]func(w *world){
-		memory.PurgeHistory: func(w *world) {
+	for step, fill := range map[lifecycle.PurgeStep]func(w *world){
+		lifecycle.PurgeHistory: func(w *world) {
 			ofWorld(w)
 			filler(`INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, created_at, action)
 				SELECT 't', gen_random_uuid(), m.id, 'none', 'x', 'a test', $1::timestamptz + n * interval '1 second', 'keep'
@@ -31,7 +31,7 @@ func TestAPurgeLooksAtAPageAtATime(t *testing.T) {
 			w.now = w.now.Add(time.Hour)
 			w.memory("It is of none.")
 		},
-		memory.PurgeVersions: func(w *world) {
+		lifecycle.PurgeVersions: func(w *world) {
 			ofWorld(w)
 			filler(`INSERT INTO memory_versions (tenant, memory_id, version, since, until, record)
 				SELECT 't', m.id, 1000 + n, $1::timestamptz, $1::timestamptz + (n / 7) * interval '1 second', '{}'
@@ -42,7 +42,7 @@ func TestAPurgeLooksAtAPageAtATime(t *testing.T) {
 			tags := []string{"again"}
 			require.Equal(w.t, schema.PatchUpdated, w.modifyOne(schema.Patch{ID: id.String(), Tags: &tags}).Status)
 		},
-		memory.PurgeOperations: func(w *world) {
+		lifecycle.PurgeOperations: func(w *world) {
 			_, r := w.stage(say("It is still to be read.")...)
 			w.exec(`DELETE FROM operations`)
 			filler(`INSERT INTO operations (tenant, id, kind, result, created_at)
@@ -51,7 +51,7 @@ func TestAPurgeLooksAtAPageAtATime(t *testing.T) {
 			w.exec(`INSERT INTO operations (tenant, id, kind, result, created_at)
 				VALUES ('t', 'last', 'put', '{}', $1::timestamptz + interval '1 hour')`, w.now)
 		},
-		memory.PurgeArtifacts: func(w *world) {
+		lifecycle.PurgeArtifacts: func(w *world) {
 			w.memory("It has many pages.")
 			filler(`WITH made AS (INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at)
 					SELECT 't', sha256(('page' || n)::bytea), 'text/plain', length('page' || n), ('page' || n)::bytea, 'a', $1::timestamptz
@@ -60,7 +60,7 @@ func TestAPurgeLooksAtAPageAtATime(t *testing.T) {
 			w.exec(`INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at)
 				VALUES ('t', sha256('lost'), 'text/plain', 4, 'lost', 'a', $1::timestamptz + interval '1 hour')`, w.now)
 		},
-		memory.PurgeExpire: func(w *world) {
+		lifecycle.PurgeExpire: func(w *world) {
 			var texts []string
 			for i := range stays {
 				texts = append(texts, fmt.Sprintf("Note number %d was taken.", i))

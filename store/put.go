@@ -14,6 +14,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -21,9 +24,9 @@ import (
 type PutInput struct {
 	Operation  Operation
 	Request    schema.PutRequest
-	Policy     memory.WritePolicy // already narrowed by the request
-	Rules      *memory.Policy     // classification rules; nil for none
-	Embeddings []*Embedding       // by position of the record; nil where there is none, or none at all
+	Policy     proposals.WritePolicy // already narrowed by the request
+	Rules      *policy.Policy        // classification rules; nil for none
+	Embeddings []*Embedding          // by position of the record; nil where there is none, or none at all
 	Now        time.Time
 }
 
@@ -229,7 +232,7 @@ func (p *putting) decide(ctx context.Context, i int) error {
 		return nil
 	}
 	defaults := recordDefaults{Owner: r.Principal, By: r.By(), Reason: r.Reason, Classified: &it.class,
-		Together: p.together, Aliases: p.aliases, Metadata: p.metadata(), Evidence: memory.PutEvidence(it.record.Provenance, r.By())}
+		Together: p.together, Aliases: p.aliases, Metadata: p.metadata(), Evidence: proposals.PutEvidence(it.record.Provenance, r.By())}
 	if i < len(p.in.Embeddings) {
 		defaults.Embedding = p.in.Embeddings[i]
 	}
@@ -263,7 +266,7 @@ func (p *putting) decide(ctx context.Context, i int) error {
 	if err := p.decideNew(ctx, i); err != nil {
 		return err
 	}
-	if it.Status == schema.PutCreated && it.row.Classification.Type == schema.TypeSemantic && len(memory.PayloadEvidence(mustRaw(it.row.Payload))) == 0 {
+	if it.Status == schema.PutCreated && it.row.Classification.Type == schema.TypeSemantic && len(proposals.PayloadEvidence(mustRaw(it.row.Payload))) == 0 {
 		it.Status, it.Version, it.Problem = schema.PutNoEvidence, 0, "payload.evidence: is required; or provenance, or a person as actor"
 	}
 	return nil
@@ -312,7 +315,7 @@ func (p *putting) decideStanding(ctx context.Context, it *putItem, id uuid.UUID)
 
 // whyNotGrown says what a put would do to an episode other than let it grow, or "".
 func (p *putting) whyNotGrown(it *putItem, m memoryRow) string {
-	if content := memory.StorageContent(it.record.Content); content != "" && content != m.Content {
+	if content := normalize.StorageContent(it.record.Content); content != "" && content != m.Content {
 		return "content: of an episode does not change"
 	}
 	if field := memory.EpisodeGrows(m.Payload, mustRaw(it.row.Payload)); field != "" {
@@ -466,7 +469,7 @@ func workingDone(m schema.MemoryRecord) bool {
 func sameRecord(stored, put schema.MemoryRecord, row newMemory) bool {
 	payload, err := storedPayload(stored)
 	given := mustRaw(row.Payload)
-	if err == nil && put.Type == schema.TypeSemantic && len(memory.PayloadEvidence(put.Payload)) == 0 {
+	if err == nil && put.Type == schema.TypeSemantic && len(proposals.PayloadEvidence(put.Payload)) == 0 {
 		// Evidence that the put one leaves out follows from who puts it, and another may have put it first.
 		if given, err = withMember(given, "evidence", nil); err == nil {
 			payload, err = withMember(payload, "evidence", nil)
@@ -480,7 +483,7 @@ func sameRecord(stored, put schema.MemoryRecord, row newMemory) bool {
 		return put.IsZero() || put.Truncate(time.Microsecond).Equal(stored.Truncate(time.Microsecond))
 	}
 	content := stored.Content == row.Text.Storage
-	if put.Type == schema.TypeEpisodic && memory.StorageContent(put.Content) == "" {
+	if put.Type == schema.TypeEpisodic && normalize.StorageContent(put.Content) == "" {
 		content = true // it may have grown since its content was made
 	}
 	return content && stored.Visibility == row.Visibility && stored.Scope == row.Owner.Scope && stored.Agent == row.Owner.Agent &&

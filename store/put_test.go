@@ -13,6 +13,8 @@ import (
 
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -65,7 +67,7 @@ func TestPutOfAFactNeedsEvidence(t *testing.T) {
 		t.Helper()
 		require.Equal(t, schema.PutCreated, item.Status, item.Problem)
 		m := w.get(uuid.MustParse(item.ID))
-		return memory.PayloadEvidence(m.Payload)
+		return proposals.PayloadEvidence(m.Payload)
 	}
 	bare := func(town string) schema.MemoryRecord {
 		return record(t, `{"id": %q, "type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "subject": %q,
@@ -427,7 +429,7 @@ func TestPutIsClassifiedByThePolicy(t *testing.T) {
 	require.Equal(t, schema.SensitivityHyper, w.get(id).Sensitivity, "what is in the payload counts")
 	require.NotEmpty(t, metadata(t, w.history(id)[0])["detected"])
 
-	rules, err := memory.ParsePolicy([]byte(`
+	rules, err := policy.ParsePolicy([]byte(`
 rules:
   - name: team-skills
     when: kind == "record" && type == "competence"

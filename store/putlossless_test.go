@@ -11,6 +11,9 @@ import (
 
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/sensitive"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -53,7 +56,7 @@ func TestPutAndGetLoseNothing(t *testing.T) {
 				result, err := w.Put(ctx, w.putInput(sent))
 				require.NoError(rt, err)
 				require.Equal(rt, schema.PutCreated, result.Items[0].Status, result.Items[0].Problem)
-				got, err := w.Get(ctx, w.p, uuid.MustParse(result.Items[0].ID), memory.UpTo(schema.SensitivityHyper))
+				got, err := w.Get(ctx, w.p, uuid.MustParse(result.Items[0].ID), policy.UpTo(schema.SensitivityHyper))
 				require.NoError(rt, err)
 				again, err := json.Marshal(got)
 				require.NoError(rt, err)
@@ -68,10 +71,10 @@ func TestPutAndGetLoseNothing(t *testing.T) {
 					require.Len(rt, back.Relations, len(sent.Relations)+1)
 					require.NotEmpty(rt, sent.Supersedes)
 				}
-				if _, found := memory.DetectSensitive(memory.RecordContent(sent).Storage + "\n" + string(sent.Payload)); len(found) > 0 {
+				if _, found := sensitive.DetectSensitive(memory.RecordContent(sent).Storage + "\n" + string(sent.Payload)); len(found) > 0 {
 					back.Sensitivity = sent.Sensitivity // raised
 				}
-				sent.Content = memory.StorageContent(sent.Content) // as document 002 has it
+				sent.Content = normalize.StorageContent(sent.Content) // as document 002 has it
 				if sent.SupersededAt == nil {
 					back.SupersededAt = nil // when it was last updated
 				}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -76,12 +77,12 @@ func (p *putting) write(ctx context.Context) error {
 func (p *putting) relateBoth(it *putItem) {
 	for _, edge := range it.row.Relations {
 		p.relateAs(it.key, edge)
-		if edge.Predicate == memory.RelationContradicts {
-			p.relateAs(edge.Target, relation{Predicate: memory.RelationContradicts, Target: it.key, Weight: edge.Weight, Reason: edge.Reason})
+		if edge.Predicate == revision.RelationContradicts {
+			p.relateAs(edge.Target, relation{Predicate: revision.RelationContradicts, Target: it.key, Weight: edge.Weight, Reason: edge.Reason})
 		}
 	}
 	if by := it.row.SupersededBy; by != nil && it.fresh {
-		p.relate(*by, memory.RelationSupersedes, it.key)
+		p.relate(*by, revision.RelationSupersedes, it.key)
 	}
 }
 
@@ -139,7 +140,7 @@ func (p *putting) replace(ctx context.Context, it *putItem, m memoryRow) (int, e
 	}
 	// What it replaced stays replaced, and a contradiction is not one side's to take back.
 	p.queue.Queue(`DELETE FROM memory_relations WHERE tenant = $1 AND source_id = $2 AND predicate <> ALL($3)`, p.tenant, m.ID,
-		[]string{memory.RelationSupersedes, memory.RelationContradicts})
+		[]string{revision.RelationSupersedes, revision.RelationContradicts})
 	p.queue.Queue(`DELETE FROM memory_provenance WHERE tenant = $1 AND memory_id = $2`, p.tenant, m.ID)
 	p.queue.Queue(`DELETE FROM memory_artifacts WHERE tenant = $1 AND memory_id = $2`, p.tenant, m.ID)
 	p.queue.Queue(`DELETE FROM memory_embeddings WHERE tenant = $1 AND memory_id = $2 AND content_hash <> $3`, p.tenant, m.ID, row.Text.Hash)

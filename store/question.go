@@ -9,13 +9,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/rank"
 )
 
 // Wording is what a recall asks in words.
 type Wording struct {
 	Query     string // what claims and graph look for
 	Keywords  string // what full text and hints look for; the query where it is empty
-	Expansion string // what full text and hints look for besides, and counts for less (memory.ExpandQuery)
+	Expansion string // what full text and hints look for besides, and counts for less (rank.ExpandQuery)
 }
 
 // Question is a wording as the tenant's full text sees it: its lexemes, with how many of the tenant's live
@@ -25,10 +26,10 @@ type Wording struct {
 // asker may see: exact ones would take a count over the visible rows for every query. They move scores, and
 // say by which of its words a memory is looked for where thousands hold one; never what may be seen.
 type Question struct {
-	query, keywords, expansion []memory.Lexeme
-	vocabulary                 []memory.Lexeme // of the hints that rules write
-	names                      []string        // that may be an entity's
-	corpus                     memory.Corpus
+	query, keywords, expansion []rank.Lexeme
+	vocabulary                 []rank.Lexeme // of the hints that rules write
+	names                      []string      // that may be an entity's
+	corpus                     rank.Corpus
 }
 
 // Analyse makes a question of a wording. A text goes in as a parameter and is parsed by the same
@@ -45,8 +46,8 @@ func (s *Store) Analyse(ctx context.Context, tenant string, w Wording) (Question
 	if !cached {
 		texts = append(texts, memory.HintVocabulary)
 	}
-	q := Question{names: memory.FocalNames(w.Query)}
-	var lexemes [][]memory.Lexeme
+	q := Question{names: rank.FocalNames(w.Query)}
+	var lexemes [][]rank.Lexeme
 	b := s.asking(ctx, tenant, planOnce)
 	b.Queue(lexemesSQL, tenant, texts).Query(func(rows pgx.Rows) (err error) {
 		lexemes, err = scanLexemes(rows, len(texts))
@@ -68,7 +69,7 @@ func (s *Store) Analyse(ctx context.Context, tenant string, w Wording) (Question
 }
 
 // named are lexemes for what need not stand in any text as it stands in a name, a predicate or a summary.
-func named(lexemes []memory.Lexeme) []memory.Lexeme {
+func named(lexemes []rank.Lexeme) []rank.Lexeme {
 	out := slices.Clone(lexemes)
 	for i := range out {
 		out[i].Docs = max(1, out[i].Docs)
@@ -84,10 +85,10 @@ const (
 	corpusSQL = `SELECT coalesce(sum(docs), 0)::bigint, coalesce(sum(lexemes), 0)::bigint FROM corpus_stats WHERE tenant = $1`
 )
 
-func scanLexemes(rows pgx.Rows, texts int) ([][]memory.Lexeme, error) {
-	out := make([][]memory.Lexeme, texts)
+func scanLexemes(rows pgx.Rows, texts int) ([][]rank.Lexeme, error) {
+	out := make([][]rank.Lexeme, texts)
 	var n int
-	var l memory.Lexeme
+	var l rank.Lexeme
 	_, err := pgx.ForEachRow(rows, []any{&n, &l.Text, &l.Docs}, func() error {
 		out[n] = append(out[n], l)
 		return nil
@@ -108,21 +109,21 @@ func (q Question) planning() planning {
 const planOnceUpTo = 20_000
 
 // textPlans plans the search of several texts, within a transaction, and says what it planned for.
-func textPlans(ctx context.Context, tx pgx.Tx, tenant string, texts []string, width memory.SearchWidth) ([]memory.TextPlan, memory.Corpus, error) {
+func textPlans(ctx context.Context, tx pgx.Tx, tenant string, texts []string, width rank.SearchWidth) ([]rank.TextPlan, rank.Corpus, error) {
 	lexemes, corpus, err := textLexemes(ctx, tx, tenant, texts)
 	if err != nil {
 		return nil, corpus, err
 	}
-	plans := make([]memory.TextPlan, len(texts))
+	plans := make([]rank.TextPlan, len(texts))
 	for i := range texts {
-		plans[i] = memory.PlanText(lexemes[i], corpus, width)
+		plans[i] = rank.PlanText(lexemes[i], corpus, width)
 	}
 	return plans, corpus, nil
 }
 
 // textLexemes analyses texts within a transaction.
-func textLexemes(ctx context.Context, tx pgx.Tx, tenant string, texts []string) ([][]memory.Lexeme, memory.Corpus, error) {
-	var corpus memory.Corpus
+func textLexemes(ctx context.Context, tx pgx.Tx, tenant string, texts []string) ([][]rank.Lexeme, rank.Corpus, error) {
+	var corpus rank.Corpus
 	rows, err := tx.Query(ctx, lexemesSQL, tenant, texts)
 	if err != nil {
 		return nil, corpus, err
@@ -138,20 +139,20 @@ func textLexemes(ctx context.Context, tx pgx.Tx, tenant string, texts []string) 
 // vocabulary remembers the lexemes of memory.HintVocabulary, which are no tenant's. The zero value is ready.
 type vocabulary struct {
 	mu      sync.Mutex
-	lexemes []memory.Lexeme
+	lexemes []rank.Lexeme
 }
 
-func (v *vocabulary) get() ([]memory.Lexeme, bool) {
+func (v *vocabulary) get() ([]rank.Lexeme, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.lexemes, v.lexemes != nil
 }
 
-func (v *vocabulary) put(lexemes []memory.Lexeme) {
+func (v *vocabulary) put(lexemes []rank.Lexeme) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.lexemes = make([]memory.Lexeme, len(lexemes))
+	v.lexemes = make([]rank.Lexeme, len(lexemes))
 	for i, l := range lexemes {
-		v.lexemes[i] = memory.Lexeme{Text: l.Text} // not how many memories of a tenant hold it
+		v.lexemes[i] = rank.Lexeme{Text: l.Text} // not how many memories of a tenant hold it
 	}
 }

@@ -15,6 +15,11 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/revision"
+	"github.com/mneme/mneme/memory/sensitive"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -24,7 +29,7 @@ type recordDefaults struct {
 	Visibility schema.Visibility // of a record that names none; private when empty
 	By         string            // whom history names
 	Reason     string            // of the created history row; "put" when empty
-	Rules      *memory.Policy    // classification rules; nil for none
+	Rules      *policy.Policy    // classification rules; nil for none
 	Embedding  *Embedding        // of the record's text
 	Metadata   map[string]any    // of the created history row
 	Evidence   []schema.Ref      // of a semantic record that names none
@@ -41,8 +46,8 @@ type recordDefaults struct {
 // classified is what the policy plane says of a record (document 004 §15.5): it needs no transaction, and
 // over a megabyte of text it takes a while.
 type classified struct {
-	text        memory.Normalized
-	explanation memory.Explanation
+	text        normalize.Normalized
+	explanation policy.Explanation
 	owner       schema.Principal // in the record's scope
 	visibility  schema.Visibility
 }
@@ -51,7 +56,7 @@ type classified struct {
 func (d *recordDefaults) classify(m schema.MemoryRecord) classified {
 	out := classified{text: memory.RecordContent(m), owner: d.Owner.Owner(), visibility: cmp.Or(m.Visibility, d.Visibility, schema.VisibilityPrivate)}
 	out.owner.Scope = cmp.Or(out.owner.Scope, m.Scope)
-	in := memory.RecordInput(m, out.text.Storage, out.owner)
+	in := policy.RecordInput(m, out.text.Storage, out.owner)
 	in.Principal, in.Visibility = out.owner, out.visibility
 	out.explanation = d.Rules.Explain(memory.ClassifyRecord(m, out.text), in)
 	out.text.Hash = memory.RecordHash(m, out.text)
@@ -106,14 +111,14 @@ func (c *change) fromRecord(ctx context.Context, m schema.MemoryRecord, d record
 		Refs: m.Provenance.Sources, SupersededAt: m.SupersededAt, Audit: m.AuditLog, Embedding: d.Embedding,
 		Reason: cmp.Or(d.Reason, "put"), Metadata: metadata,
 	}
-	if level, kinds := memory.DetectSensitive(m.SafeSummary); len(kinds) > 0 && level.Lower(memory.DefaultLimit) != level {
+	if level, kinds := sensitive.DetectSensitive(m.SafeSummary); len(kinds) > 0 && level.Lower(sensitive.DefaultLimit) != level {
 		return newMemory{}, &schema.ValidationError{Fields: []schema.FieldError{{Field: "safe_summary", Problem: "holds what a detector takes for " + strings.Join(kinds, ", ")}}}
 	}
 	if m.Type == schema.TypeSemantic {
 		if err := row.state(m); err != nil {
 			return newMemory{}, err
 		}
-		if len(memory.PayloadEvidence(payload)) == 0 && len(d.Evidence) > 0 {
+		if len(proposals.PayloadEvidence(payload)) == 0 && len(d.Evidence) > 0 {
 			if payload, err = withMember(payload, "evidence", d.Evidence); err != nil {
 				return newMemory{}, err
 			}
@@ -235,7 +240,7 @@ func (c *change) references(ctx context.Context, m schema.MemoryRecord, d record
 			return &schema.ValidationError{Fields: []schema.FieldError{{Field: field, Problem: "names the record itself"}}}
 		}
 		row.Relations = append(row.Relations, relation{Predicate: r.Predicate, Target: target, Weight: r.Weight, Reason: r.Reason})
-		if r.Predicate == memory.RelationDerivedFrom {
+		if r.Predicate == revision.RelationDerivedFrom {
 			sources = append(sources, target)
 		}
 	}

@@ -10,6 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -17,7 +20,7 @@ import (
 type RecoverInput struct {
 	Operation Operation
 	Request   schema.RecoverRequest
-	Policy    memory.WritePolicy
+	Policy    proposals.WritePolicy
 	Now       time.Time
 }
 
@@ -43,7 +46,7 @@ type recovering struct {
 	*change
 	in    RecoverInput
 	rows  map[uuid.UUID]memoryRow
-	rules memory.RetentionRules
+	rules lifecycle.RetentionRules
 }
 
 func (r *recovering) run(ctx context.Context) (schema.RecoverResult, error) {
@@ -114,7 +117,7 @@ func (r *recovering) recover(ctx context.Context, id uuid.UUID, ifVersion int) (
 	}
 	out.CurrentVersion = row.Version
 	window := time.Duration(r.rules.For(row.domain(), row.Tier, row.Typology).KeepSeconds) * time.Second
-	fading, status := memory.EvaluateRecovery(row.snapshot(), ifVersion, window, r.now)
+	fading, status := revision.EvaluateRecovery(row.snapshot(), ifVersion, window, r.now)
 	if r.in.Policy.MutationsFrozen() {
 		status = schema.RecoverFrozen
 	}

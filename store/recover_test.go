@@ -13,6 +13,8 @@ import (
 
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -88,7 +90,7 @@ func TestRecoverStatuses(t *testing.T) {
 	w.softDelete(paris)
 	rome := w.claimed("Alice lives in Rome.", "alice", "Rome")
 
-	w.now = deletedAt.Add(memory.RecoveryWindow - time.Microsecond)
+	w.now = deletedAt.Add(revision.RecoveryWindow - time.Microsecond)
 	for _, test := range []struct {
 		target schema.Target
 		want   schema.RecoverItem
@@ -114,7 +116,7 @@ func TestRecoverStatuses(t *testing.T) {
 	frost.policy.Mode = schema.ModeFrozen
 	require.Equal(t, schema.RecoverFrozen, frost.recoverOne(frozen).Status)
 	require.Equal(t, schema.RecoverRecovered, w.recoverOne(frozen).Status, "the last moment of the window")
-	w.now = deletedAt.Add(memory.RecoveryWindow)
+	w.now = deletedAt.Add(revision.RecoveryWindow)
 	require.Equal(t, schema.RecoverExpired, w.recoverOne(late).Status)
 	w.requireExactStats()
 }
@@ -267,7 +269,7 @@ func TestClaimLocksHaveOneOrder(t *testing.T) {
 		for name, change := range map[string]func() error{
 			"put": func() error {
 				_, err := w.Put(ctx, store.PutInput{Operation: w.modification(), Request: schema.PutRequest{Operation: schema.Operation{Principal: w.p}, Records: records},
-					Policy: memory.WritePolicy{Mode: schema.ModeShadow}, Now: w.now})
+					Policy: proposals.WritePolicy{Mode: schema.ModeShadow}, Now: w.now})
 				return err
 			},
 			"recover": func() error {

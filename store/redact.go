@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -42,7 +42,7 @@ func (s *Store) RedactedSummaries(ctx context.Context, f Filter, levels []schema
 		if err != nil {
 			return err
 		}
-		plan := memory.PlanText(named(lexemes[0]), corpus, memory.ShortSearch)
+		plan := rank.PlanText(named(lexemes[0]), corpus, rank.ShortSearch)
 		if plan.IsEmpty() {
 			return nil
 		}

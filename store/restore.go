@@ -16,7 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -629,7 +629,7 @@ func (k *SupersessionCheck) Add(line ExportLine) {
 		note(older, id)
 	}
 	for _, edge := range line.Relations {
-		if edge.Predicate == memory.RelationSupersedes {
+		if edge.Predicate == revision.RelationSupersedes {
 			note(edge.TargetID, id)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -23,7 +23,7 @@ func scanPolicy(row pgx.CollectableRow) (schema.RetentionPolicy, error) {
 }
 
 // retentionRules reads what a tenant has set.
-func retentionRules(ctx context.Context, tx pgx.Tx, tenant string) (memory.RetentionRules, error) {
+func retentionRules(ctx context.Context, tx pgx.Tx, tenant string) (lifecycle.RetentionRules, error) {
 	rows, err := tx.Query(ctx, `SELECT `+policyColumns+` FROM retention_policies WHERE tenant = $1 ORDER BY domain, tier, typology`, tenant)
 	if err != nil {
 		return nil, err
@@ -32,9 +32,9 @@ func retentionRules(ctx context.Context, tx pgx.Tx, tenant string) (memory.Reten
 }
 
 // RetentionPolicies returns what a tenant has set, by domain, tier and typology. Where it has set nothing,
-// memory.DefaultRetention holds.
-func (s *Store) RetentionPolicies(ctx context.Context, tenant string) (memory.RetentionRules, error) {
-	var out memory.RetentionRules
+// lifecycle.DefaultRetention holds.
+func (s *Store) RetentionPolicies(ctx context.Context, tenant string) (lifecycle.RetentionRules, error) {
+	var out lifecycle.RetentionRules
 	err := s.read(ctx, tenant, func(tx pgx.Tx) (err error) {
 		out, err = retentionRules(ctx, tx, tenant)
 		return err
@@ -47,7 +47,7 @@ func (s *Store) RetentionPolicies(ctx context.Context, tenant string) (memory.Re
 
 // SetRetention sets a policy of the tenant and says so in the audit; one that says the same changes nothing. What
 // becomes of a class, and whether decay takes of it, stay as they are in force where then and exempt are nil, which
-// may need more than one policy (memory.RetentionRules.Set). It returns what is set, the class itself last: all of
+// may need more than one policy (lifecycle.RetentionRules.Set). It returns what is set, the class itself last: all of
 // it or nothing. What a class's longer exemption or shorter window changes, the next sweeps see.
 func (s *Store) SetRetention(ctx context.Context, tenant string, p schema.RetentionPolicy, then *schema.OnExpiry, exempt *bool, now time.Time) ([]schema.RetentionPolicy, error) {
 	if err := p.Validate(); err != nil {

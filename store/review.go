@@ -12,6 +12,9 @@ import (
 	"github.com/pgvector/pgvector-go"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -86,7 +89,7 @@ type ReviewFilter struct {
 // ListReviews returns proposals that wait for a person, or that have been through a review, newest
 // first: those of which the principal may look at source and target, within the clearance. The page's cursor is the id of
 // the last proposal of the page before.
-func (s *Store) ListReviews(ctx context.Context, p schema.Principal, f ReviewFilter, page Page, clearance ...memory.Clearance) ([]schema.ReviewItem, error) {
+func (s *Store) ListReviews(ctx context.Context, p schema.Principal, f ReviewFilter, page Page, clearance ...policy.Clearance) ([]schema.ReviewItem, error) {
 	page.Limit = pageLimit(page.Limit)
 	args := params{p.Tenant, nil, p.Agent, p.Project, sees(p), cleared(clearance)}
 	where := `p.tenant = $1 AND ` + mayReview + mayReadSides
@@ -131,7 +134,7 @@ func (s *Store) ListReviews(ctx context.Context, p schema.Principal, f ReviewFil
 
 // GetReview reads a proposal, whatever its state; ErrNotFound where the principal may not look at all
 // sides of it, or not within the clearance.
-func (s *Store) GetReview(ctx context.Context, p schema.Principal, id uuid.UUID, clearance ...memory.Clearance) (schema.ReviewItem, error) {
+func (s *Store) GetReview(ctx context.Context, p schema.Principal, id uuid.UUID, clearance ...policy.Clearance) (schema.ReviewItem, error) {
 	var r schema.ReviewItem
 	err := s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT `+reviewColumns+reviewTables+`WHERE p.tenant = $1 AND p.id = $2 AND `+mayReview+mayReadSides,
@@ -209,8 +212,8 @@ type DecideInput struct {
 	Decision      schema.Decision
 	TargetVersion int    // that the reviewer looked at; 0: the one that the proposal was decided on
 	By, Reason    string // for history
-	Policy        memory.WritePolicy
-	Rules         *memory.Policy // classification rules in force; nil for none
+	Policy        proposals.WritePolicy
+	Rules         *policy.Policy // classification rules in force; nil for none
 	Embedding     *Embedding     // of the fact, for an approval; nil: the outbox will ask for one
 	Now           time.Time
 }
@@ -288,7 +291,7 @@ func (c *change) decideProposal(ctx context.Context, in DecideInput) (schema.Rev
 		p.Embedding, p.Model = &vector, &e.Model.Name
 	}
 	result.Status, result.State = schema.ReviewApplied, schema.ProposalApplied
-	verdict := memory.Verdict{State: schema.ProposalApplied}
+	verdict := proposals.Verdict{State: schema.ProposalApplied}
 	if p.Proposal.Action == schema.ActionNone {
 		w.settle(p, verdict, nil) // agreed: there is nothing to write
 		return result, nil
@@ -338,11 +341,11 @@ func (l *lockedProposal) answer(r *schema.ReviewResult) {
 	}
 	switch l.state {
 	case schema.ProposalBlocked:
-		if l.outcome == memory.ReasonShadowMode || l.outcome == memory.ReasonMutationsFrozen {
+		if l.outcome == proposals.ReasonShadowMode || l.outcome == proposals.ReasonMutationsFrozen {
 			r.Status, r.Why = schema.ReviewFrozen, "it was handed in under a mode that applies nothing"
 		}
 	case schema.ProposalExpired:
-		r.Status, r.Why = schema.ReviewExpired, memory.NotReviewed
+		r.Status, r.Why = schema.ReviewExpired, proposals.NotReviewed
 		if r.MemoryID != "" {
 			r.Why += ": both are kept, as contested"
 		}
@@ -392,7 +395,7 @@ func (w *writing) obstacle(l *lockedProposal, in DecideInput, r *schema.ReviewRe
 		conflict("the source %s is no longer live", l.ParentID)
 		return
 	}
-	if memory.Normalize(l.Fact.Content).Normalized == "" {
+	if normalize.Normalize(l.Fact.Content).Normalized == "" {
 		conflict("the text of the proposal is gone")
 		return
 	}
@@ -428,7 +431,7 @@ func (w *writing) settleReview(p *pendingProposal, state schema.ProposalState, m
 	w.queue.Queue(`UPDATE proposals SET state = $3, memory_id = $4, reviewed_by = $5, review_reason = $6, reviewed_at = $7,
 			written_at = CASE WHEN $3 = 'applied' THEN $7::timestamptz ELSE written_at END, embedding = NULL, embedding_model = NULL
 		WHERE tenant = $1 AND id = $2`, w.tenant, p.ID, state, memoryID, w.actor, w.review.reason, w.now)
-	metadata := w.metadata(p, memory.Verdict{State: state})
+	metadata := w.metadata(p, proposals.Verdict{State: state})
 	metadata["decision"] = state
 	p.whichFact(metadata)
 	if w.review.expired {
@@ -446,7 +449,7 @@ func (w *writing) settleReview(p *pendingProposal, state schema.ProposalState, m
 // latest first, then the waiting proposals that seem to contradict what they would replace (document
 // 002 "Contradiction Detection", document 004 §7 and §12). It shows only what the principal may look
 // at on both sides, within the clearance. The page's cursor is that of the last contradiction of the page before.
-func (s *Store) Contradictions(ctx context.Context, p schema.Principal, page Page, clearance ...memory.Clearance) ([]schema.Contradiction, error) {
+func (s *Store) Contradictions(ctx context.Context, p schema.Principal, page Page, clearance ...policy.Clearance) ([]schema.Contradiction, error) {
 	page.Limit = pageLimit(page.Limit)
 	pairs, left, right, proposal, err := parseContradictionCursor(page.Before)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -79,7 +79,7 @@ func TestAnApprovedUpdateIsAppliedByTheReviewer(t *testing.T) {
 	require.Equal(t, "Ana takes her tea without milk", item.Fact)
 	require.Equal(t, "about tea", item.Source)
 	require.Equal(t, "because", item.Reason)
-	require.Equal(t, memory.ReasonDestructiveDisabled, item.Outcome)
+	require.Equal(t, proposals.ReasonDestructiveDisabled, item.Outcome)
 	require.True(t, item.ContradictionRisk)
 	require.Equal(t, 1, item.TargetVersion)
 	require.Equal(t, &schema.Side{ID: target.String(), Version: 1, Status: schema.StatusActive, Live: true, Content: "Ana takes her tea with milk", Confidence: 1}, item.TargetNow)
@@ -114,7 +114,7 @@ func TestAnApprovedUpdateIsAppliedByTheReviewer(t *testing.T) {
 	decided := w.reviews(store.ReviewFilter{State: schema.ReviewsDecided})
 	require.Len(t, decided, 1)
 	require.Equal(t, schema.ProposalApplied, decided[0].State)
-	require.Equal(t, memory.ReasonDestructiveDisabled, decided[0].Outcome, "why it waited stays known")
+	require.Equal(t, proposals.ReasonDestructiveDisabled, decided[0].Outcome, "why it waited stays known")
 	require.Equal(t, "operator:rita", decided[0].ReviewedBy)
 	require.Equal(t, "looked at both", decided[0].ReviewReason)
 	w.requireExactStats()
@@ -125,7 +125,7 @@ func TestAnApprovedDelete(t *testing.T) {
 	w := reviewWorld(t)
 	target := w.memory("critical: the gate is open")
 	_, item := w.proposed("the gate was shut", idea{fact: fact("there is no gate any more"), action: schema.ActionDelete, target: target})
-	require.Equal(t, memory.ReasonPinnedTarget, item.Outcome)
+	require.Equal(t, proposals.ReasonPinnedTarget, item.Outcome)
 	result := w.settle(item, schema.DecisionApprove)
 	require.Equal(t, schema.ReviewResult{ProposalID: item.ProposalID, Status: schema.ReviewApplied, State: schema.ProposalApplied, MemoryID: target.String()}, result)
 	m := w.get(target)

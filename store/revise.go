@@ -15,6 +15,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -22,8 +25,8 @@ import (
 type ReviseInput struct {
 	Operation Operation
 	Request   schema.ReviseRequest
-	Policy    memory.WritePolicy
-	Rules     *memory.Policy // classification rules for the record; nil for none
+	Policy    proposals.WritePolicy
+	Rules     *policy.Policy // classification rules for the record; nil for none
 	Embedding *Embedding     // of the record's text; nil where there is none
 	Now       time.Time
 }
@@ -36,7 +39,7 @@ type ReviseInput struct {
 // as visible as the least visible target unless it or a rule names a visibility, and as sensitive as the
 // most sensitive one whatever it names. What belongs to another agent is revised in the open only: its
 // owner sees what takes its place, and nothing comes to stand among its owner's private memories. See
-// memory.PlanRevision for what each action does.
+// revision.PlanRevision for what each action does.
 func (s *Store) Revise(ctx context.Context, in ReviseInput) (schema.ReviseResult, error) {
 	result, err := again(ctx, func() (schema.ReviseResult, error) {
 		return carryOut(ctx, s, in.Operation, kindRevise, in.Now, func(c *change) (schema.ReviseResult, error) {
@@ -63,7 +66,7 @@ type revising struct {
 	unworded string     // why the record could not be worded from its first target
 	unseen   bool       // the first target stood in another version when the record was worded
 	narrowed uuid.UUID  // the copy that a fork leaves, if it needs one
-	plan     memory.RevisionPlan
+	plan     revision.RevisionPlan
 	versions map[uuid.UUID]int // after the revision
 }
 
@@ -131,7 +134,7 @@ func (r *revising) decide(ctx context.Context) (*schema.ReviseResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.plan = memory.PlanRevision(asked)
+	r.plan = revision.PlanRevision(asked)
 	if r.plan.Status != schema.ReviseApplied {
 		return r.refuseFor(ctx, r.plan.Status, r.plan.Why, r.plan.Conflicts)
 	}
@@ -267,9 +270,9 @@ func (r *revising) lockClaimsOf(ctx context.Context, rows map[uuid.UUID]memoryRo
 }
 
 // revision is what there is to decide on, as it stands under the locks.
-func (r *revising) revision(ctx context.Context, claims map[string]claimOf) (memory.Revision, error) {
+func (r *revising) revision(ctx context.Context, claims map[string]claimOf) (revision.Revision, error) {
 	req := r.in.Request
-	out := memory.Revision{Action: req.Action, Frozen: r.in.Policy.MutationsFrozen(), Narrowed: r.narrowed.String(),
+	out := revision.Revision{Action: req.Action, Frozen: r.in.Policy.MutationsFrozen(), Narrowed: r.narrowed.String(),
 		TargetConditions: req.TargetConditions, Winner: strings.ToLower(req.Winner)}
 	sources := map[uuid.UUID]int{}
 	if req.Action == schema.ReviseReconcile {
@@ -336,7 +339,7 @@ func (r *revising) chainOf(ctx context.Context, id uuid.UUID) ([]string, error) 
 
 // evidenceMemories finds the memories among the evidence: refs that are ids of memories which the
 // principal may see. A ref of the host system that looks like an id and is none stays what it is.
-func (r *revising) evidenceMemories(ctx context.Context) ([]memory.EvidenceMemory, error) {
+func (r *revising) evidenceMemories(ctx context.Context) ([]revision.EvidenceMemory, error) {
 	var ids []uuid.UUID
 	for _, ref := range r.in.Request.Evidence {
 		if id, err := uuid.Parse(ref.Ref); err == nil && len(ref.Ref) == 36 {
@@ -357,9 +360,9 @@ func (r *revising) evidenceMemories(ctx context.Context) ([]memory.EvidenceMemor
 	if err != nil {
 		return nil, err
 	}
-	out := make([]memory.EvidenceMemory, 0, len(rows))
+	out := make([]revision.EvidenceMemory, 0, len(rows))
 	for _, m := range rows {
-		out = append(out, memory.EvidenceMemory{ID: m.ID.String(), SourceTrust: m.Trust, Sensitivity: m.Sensitivity})
+		out = append(out, revision.EvidenceMemory{ID: m.ID.String(), SourceTrust: m.Trust, Sensitivity: m.Sensitivity})
 	}
 	return out, nil
 }

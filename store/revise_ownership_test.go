@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -180,7 +180,7 @@ func TestThePipelineKeepsToTheRevisionPolicy(t *testing.T) {
 				}
 				require.Equal(t, store.WriteCounts{Blocked: 1}, counts)
 				require.Equal(t, schema.ProposalBlocked, out.State)
-				require.Equal(t, memory.ReasonRevisionPolicy, out.Skipped)
+				require.Equal(t, proposals.ReasonRevisionPolicy, out.Skipped)
 				require.True(t, out.ReviewNeeded)
 				require.Equal(t, schema.StatusActive, w.get(target).Status)
 				require.Nil(t, w.get(target).DeletedAt)

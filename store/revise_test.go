@@ -17,7 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -780,6 +780,6 @@ func (d draw) run(w *world, p schema.Principal) error {
 		return nil
 	}
 	_, err = w.Revise(ctx, store.ReviseInput{Operation: store.Operation{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Request: req,
-		Policy: memory.WritePolicy{Mode: schema.ModeControlled}, Now: time.Now()})
+		Policy: proposals.WritePolicy{Mode: schema.ModeControlled}, Now: time.Now()})
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -148,7 +149,7 @@ func (r *revising) insertRecord(ctx context.Context) error {
 			return err // unreachable: it is the id of a target
 		}
 		m.Supersedes = &id
-		m.Relations = append(m.Relations, relation{Predicate: memory.RelationSupersedes, Target: id, Weight: 1, Reason: r.in.Request.Reason})
+		m.Relations = append(m.Relations, relation{Predicate: revision.RelationSupersedes, Target: id, Weight: 1, Reason: r.in.Request.Reason})
 	}
 	ids, err := r.insertMemories(ctx, []newMemory{*m})
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 )
 
 // WordedRecord returns the new record of a revision with the text that it will have: its own, or the first
-// target's with another value in it (memory.RewrittenRecord). Where that cannot be told, because the target is not
+// target's with another value in it (revision.RewrittenRecord). Where that cannot be told, because the target is not
 // found in the version that was seen or its sentence is not rewritten, the record is as it came: Revise refuses.
 func (s *Store) WordedRecord(ctx context.Context, req schema.ReviseRequest) (schema.MemoryRecord, error) {
 	record := *req.Record
@@ -45,10 +45,10 @@ func wordedRecord(req schema.ReviseRequest, target memoryRow) (schema.MemoryReco
 	if target.ID == uuid.Nil || target.Version != req.Targets[0].IfVersion {
 		return record, "", nil
 	}
-	worded, err := memory.RewrittenRecord(record, schema.MemoryRecord{Type: target.Type, Content: target.Content, Payload: target.Payload}, req.Replace)
-	var refused *memory.RewriteError
+	worded, err := revision.RewrittenRecord(record, schema.MemoryRecord{Type: target.Type, Content: target.Content, Payload: target.Payload}, req.Replace)
+	var refused *revision.RewriteError
 	if errors.As(err, &refused) {
-		return record, refused.Problem + ": " + memory.Remedy, nil
+		return record, refused.Problem + ": " + revision.Remedy, nil
 	}
 	return worded, "", err
 }

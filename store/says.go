@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -24,7 +24,7 @@ const (
 // linkedFact holds for proposals p of a candidate whose memory p.memory_id is what the candidate says: it was
 // written from it, or was found to be known already.
 const linkedFact = `(p.state = 'applied' AND p.action IN ('add', 'update')
-	OR p.state = 'skipped' AND p.outcome IN ('` + memory.ReasonAlreadyKnown + `', '` + reasonDuplicate + `'))`
+	OR p.state = 'skipped' AND p.outcome IN ('` + proposals.ReasonAlreadyKnown + `', '` + reasonDuplicate + `'))`
 
 // echoSearch looks for the memories that say what a forget run has selected.
 type echoSearch struct {
@@ -38,17 +38,17 @@ type echoSearch struct {
 // echo is a memory that was found.
 type echo struct {
 	id    uuid.UUID
-	tie   memory.Tie // by which it was found
-	stand memory.Tie // where it stands to what was asked for: how the search goes on from it
-	more  bool       // it says other things, too
-	other bool       // it is another agent's, which this mode leaves alone
+	tie   proposals.Tie // by which it was found
+	stand proposals.Tie // where it stands to what was asked for: how the search goes on from it
+	more  bool          // it says other things, too
+	other bool          // it is another agent's, which this mode leaves alone
 }
 
 // said is a memory as package memory compares it.
 type said struct {
 	ID    uuid.UUID
 	Agent string
-	memory.Statement
+	proposals.Statement
 }
 
 const saidColumns = `m.id, m.agent_id, m.type, m.content, m.content_hash, m.who, coalesce(m.subject, ''), coalesce(m.predicate, ''), coalesce(m.object #>> '{}', ''),
@@ -60,7 +60,7 @@ func (s *said) fields() []any {
 }
 
 // findEchoes writes down which memories say what a run has selected, beside the selected, in the order in
-// which they are found: memory.Says decides, on what is connected with them. It goes by what the principal
+// which they are found: proposals.Says decides, on what is connected with them. It goes by what the principal
 // may look at; copies are looked for where the original is kept: with the same agent, project and scope.
 func (c *change) findEchoes(ctx context.Context, run uuid.UUID, req schema.ForgetRequest) error {
 	s := echoSearch{change: c, run: run, principal: req.Principal, soft: req.HowMuch() == schema.ForgetSoft}
@@ -70,7 +70,7 @@ func (c *change) findEchoes(ctx context.Context, run uuid.UUID, req schema.Forge
 	}
 	frontier := make([]echo, len(ids))
 	for i, row := range ids {
-		frontier[i] = echo{id: row.ID, stand: memory.TieSame}
+		frontier[i] = echo{id: row.ID, stand: proposals.TieSame}
 	}
 	for len(frontier) > 0 && s.found <= schema.MaxForgetSelected {
 		if frontier, err = s.step(ctx, frontier); err != nil {
@@ -111,7 +111,7 @@ func (s *echoSearch) step(ctx context.Context, frontier []echo) ([]echo, error) 
 func (s *echoSearch) from(ctx context.Context, frontier []echo, near bool) ([]echo, error) {
 	type pair struct {
 		seed  uuid.UUID
-		by    memory.Tie
+		by    proposals.Tie
 		drawn bool // the pipeline drew it from the seed, or found that it is what the seed says
 		said
 	}
@@ -128,7 +128,7 @@ func (s *echoSearch) from(ctx context.Context, frontier []echo, near bool) ([]ec
 	if near {
 		pairs += nearSQL
 		for i, id := range ids {
-			telling[i] = memory.TellingWords(seeds[id])
+			telling[i] = proposals.TellingWords(seeds[id])
 		}
 	}
 	rows, err := s.tx.Query(ctx, `WITH f AS MATERIALIZED (
@@ -154,15 +154,15 @@ func (s *echoSearch) from(ctx context.Context, frontier []echo, near bool) ([]ec
 	var out []echo
 	for _, p := range found {
 		asked := seeds[p.seed]
-		if !memory.Says(asked, p.by, p.Statement) {
+		if !proposals.Says(asked, p.by, p.Statement) {
 			continue
 		}
-		stand, ok := memory.Reached(p.by, known[p.seed].stand, p.drawn || memory.SaysSame(asked, p.Statement))
+		stand, ok := proposals.Reached(p.by, known[p.seed].stand, p.drawn || proposals.SaysSame(asked, p.Statement))
 		if !ok {
 			continue
 		}
 		e := echo{id: p.ID, tie: p.by, stand: stand, other: p.Agent != s.principal.Agent && !s.soft}
-		e.more = known[p.seed].more || p.by != memory.TieDerived && memory.SaysMore(asked, p.Statement)
+		e.more = known[p.seed].more || p.by != proposals.TieDerived && proposals.SaysMore(asked, p.Statement)
 		if at := len(out) - 1; at < 0 || out[at].id != e.id {
 			out = append(out, e)
 		} else {
@@ -176,25 +176,25 @@ func (s *echoSearch) from(ctx context.Context, frontier []echo, near bool) ([]ec
 // from it is not what was asked for, even where it says nothing more.
 func nearer(a, b echo) echo {
 	switch {
-	case a.tie == memory.TieSource || b.tie == memory.TieSource:
-		a.tie, a.stand = memory.TieSource, memory.TieSource
-	case a.tie == memory.TieDerived || b.tie == memory.TieDerived:
-		a.tie = memory.TieDerived
+	case a.tie == proposals.TieSource || b.tie == proposals.TieSource:
+		a.tie, a.stand = proposals.TieSource, proposals.TieSource
+	case a.tie == proposals.TieDerived || b.tie == proposals.TieDerived:
+		a.tie = proposals.TieDerived
 	}
 	a.more = a.more && b.more
-	if b.stand == memory.TieSame && a.stand == memory.TieDerived {
-		a.stand = memory.TieSame
+	if b.stand == proposals.TieSame && a.stand == proposals.TieDerived {
+		a.stand = proposals.TieSame
 	}
 	return a
 }
 
 // statements are memories as they are compared.
-func (s *echoSearch) statements(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]memory.Statement, error) {
+func (s *echoSearch) statements(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]proposals.Statement, error) {
 	rows, err := s.tx.Query(ctx, `SELECT `+saidColumns+` FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2)`, s.tenant, ids)
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[uuid.UUID]memory.Statement, len(ids))
+	out := make(map[uuid.UUID]proposals.Statement, len(ids))
 	var m said
 	_, err = pgx.ForEachRow(rows, m.fields(), func() error {
 		out[m.ID] = m.Statement
@@ -256,13 +256,13 @@ func (s *echoSearch) countOthers(ctx context.Context) error {
 		return err
 	}
 	var id uuid.UUID
-	var tie memory.Tie
+	var tie proposals.Tie
 	var text string
 	var more bool
 	var others int
 	_, err = pgx.ForEachRow(rows, []any{&id, &tie, &text, &more, &others}, func() error {
-		if tie != memory.TieDerived {
-			others = memory.AlsoSays(text, others, more)
+		if tie != proposals.TieDerived {
+			others = proposals.AlsoSays(text, others, more)
 		}
 		if others > 0 {
 			s.queue.Queue(`UPDATE forget_echoes SET also_says = $4 WHERE tenant = $1 AND run_id = $2 AND memory_id = $3`, s.tenant, s.run, id, others)

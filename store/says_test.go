@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -143,10 +144,10 @@ func TestForgetEverywhere(t *testing.T) {
 			require.Equal(t, []any{2, true, 1}, []any{preview.Total, preview.Everywhere, preview.SaysSame})
 			require.ElementsMatch(t, []string{facts[0].String(), source.String()}, preview.Sample)
 			require.Equal(t, 1, w.count("forget_runs", "id = $1 AND digest = $2", preview.RunID,
-				memory.ForgetDigest([]memory.SelectedRow{{ID: facts[0], Version: 1}, {ID: source, Version: 1}})))
+				lifecycle.ForgetDigest([]lifecycle.SelectedRow{{ID: facts[0], Version: 1}, {ID: source, Version: 1}})))
 			narrow := w.selects(w.forgets(mode, onlyNamed(facts[0])))
 			_, err := w.confirm(preview, w.token(narrow))
-			require.ErrorIs(t, err, memory.ErrTokenOther)
+			require.ErrorIs(t, err, lifecycle.ErrTokenOther)
 
 			receipt := w.forgetAll(req)
 			require.Equal(t, []string{facts[0].String(), source.String()}, receipt.IDs)
@@ -353,7 +354,7 @@ func TestEverywhereLeavesPinnedAndChangedAlone(t *testing.T) {
 	preview := w.selects(w.forgets(schema.ForgetSoft, everywhere(facts[0])))
 	require.Equal(t, 1, preview.Pinned)
 	receipt := w.forgetAll(w.forgets(schema.ForgetSoft, everywhere(facts[0])))
-	require.Equal(t, map[string]int{memory.OutcomePinned: 1}, receipt.Skipped)
+	require.Equal(t, map[string]int{lifecycle.OutcomePinned: 1}, receipt.Skipped)
 	require.Equal(t, 1, receipt.StillSaid)
 	require.Equal(t, source.String(), receipt.Echoes[0].ID)
 
@@ -368,11 +369,11 @@ func TestEverywhereLeavesPinnedAndChangedAlone(t *testing.T) {
 	require.NoError(t, err)
 	receipt, err = w.CloseForget(ctx, "t", run, schema.ForgetDone, w.now)
 	require.NoError(t, err)
-	require.Equal(t, []any{1, 1, 1}, []any{receipt.Forgotten, receipt.Skipped[memory.OutcomeVersionConflict], receipt.StillSaid})
+	require.Equal(t, []any{1, 1, 1}, []any{receipt.Forgotten, receipt.Skipped[lifecycle.OutcomeVersionConflict], receipt.StillSaid})
 
 	// What was erased by itself still leads to its source.
 	receipt = w.forgetAll(w.forgets(schema.ForgetErase, named(facts[0])))
-	require.Equal(t, map[string]int{memory.OutcomeErased: 1}, receipt.Skipped)
+	require.Equal(t, map[string]int{lifecycle.OutcomeErased: 1}, receipt.Skipped)
 	require.Equal(t, []string{source.String()}, receipt.IDs)
 	require.Empty(t, w.found("python"))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/pgvector/pgvector-go"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -43,7 +44,7 @@ type TextRanking struct {
 // Where the filter leaves little of what the plan selects it looks once more, wider. That it could not is no
 // failure: there is an answer.
 func (s *Store) RankText(ctx context.Context, f Filter, q Question, limit int) (TextRanking, error) {
-	plan := q.textPlan(memory.BroadSearch)
+	plan := q.textPlan(rank.BroadSearch)
 	if plan.IsEmpty() {
 		return TextRanking{}, nil
 	}
@@ -54,7 +55,7 @@ func (s *Store) RankText(ctx context.Context, f Filter, q Question, limit int) (
 	if !plan.FoundLittle(len(out.Hits), limit) {
 		return out, nil
 	}
-	wider := q.textPlan(memory.BroadSearch.Wider())
+	wider := q.textPlan(rank.BroadSearch.Wider())
 	if wider.Match(quoteLexeme) == plan.Match(quoteLexeme) {
 		return out, nil
 	}
@@ -64,8 +65,8 @@ func (s *Store) RankText(ctx context.Context, f Filter, q Question, limit int) (
 	return out, nil
 }
 
-func (q Question) textPlan(width memory.SearchWidth) memory.TextPlan {
-	plan := memory.PlanText(q.keywords, q.corpus, width)
+func (q Question) textPlan(width rank.SearchWidth) rank.TextPlan {
+	plan := rank.PlanText(q.keywords, q.corpus, width)
 	plan.Expand(q.expansion, q.corpus, width)
 	return plan
 }
@@ -85,7 +86,7 @@ func (r *TextRanking) add(other TextRanking, limit int) {
 	r.Hits = r.Hits[:min(len(r.Hits), limit)]
 }
 
-func (s *Store) rankText(ctx context.Context, f Filter, q Question, plan memory.TextPlan, limit int) (TextRanking, error) {
+func (s *Store) rankText(ctx context.Context, f Filter, q Question, plan rank.TextPlan, limit int) (TextRanking, error) {
 	var p params
 	score, match := textRank("m", plan, &p)
 	var lexemes []string
@@ -110,7 +111,7 @@ const textOversample = 2
 
 // bm25 renders the sum of BM25's term scores over the joined terms, in [0,1]: a short memory that holds
 // every term once comes near 1.
-func bm25(tf, length, weight string, plan memory.TextPlan, p *params) string {
+func bm25(tf, length, weight string, plan rank.TextPlan, p *params) string {
 	base, slope := p.add(plan.LengthBase-1), p.add(plan.LengthSlope)
 	return fmt.Sprintf("least(1, sum(%s * %s * %s::float8 / (%s + %s::float8 + %s::float8 * %s)))", weight, tf, p.add(plan.LengthBase), tf, base, slope, length)
 }
@@ -123,7 +124,7 @@ const rankUnit = "0.0607927"
 // For a single lexeme, ts_rank is proportional to the sum of 1/j² over its j-th occurrences: a term
 // frequency that saturates much as BM25's does. It runs in C on the stored vector, which makes it
 // the cheapest exact term weight that Postgres has; document frequency and length are ours.
-func textRank(m string, plan memory.TextPlan, p *params) (score, match string) {
+func textRank(m string, plan rank.TextPlan, p *params) (score, match string) {
 	var terms strings.Builder
 	for i, t := range slices.Concat(plan.Terms, plan.Also) {
 		if i > 0 {
@@ -135,7 +136,7 @@ func textRank(m string, plan memory.TextPlan, p *params) (score, match string) {
 }
 
 // lengthNormalised turns a sum of weighted ts_ranks into a score in [0,1].
-func lengthNormalised(m, sum string, plan memory.TextPlan, p *params) string {
+func lengthNormalised(m, sum string, plan rank.TextPlan, p *params) string {
 	base := p.add(plan.LengthBase)
 	return fmt.Sprintf("least(1, (%s) / %s * %s::float8 / (%s::float8 + %s::float8 * length(%s.tsv)))",
 		sum, rankUnit, base, base, p.add(plan.LengthSlope), m)
@@ -169,8 +170,8 @@ func (s *Store) SearchVector(ctx context.Context, f Filter, e Embedding, limit i
 // Authorize returns those of the ids that the filter admits, with what may be known of them without
 // reading their content. It is the boundary between ids and content: nothing that reads content may see
 // an id that did not pass here.
-func (s *Store) Authorize(ctx context.Context, f Filter, ids []uuid.UUID) (map[uuid.UUID]memory.Sheet, error) {
-	out := make(map[uuid.UUID]memory.Sheet, len(ids))
+func (s *Store) Authorize(ctx context.Context, f Filter, ids []uuid.UUID) (map[uuid.UUID]rank.Sheet, error) {
+	out := make(map[uuid.UUID]rank.Sheet, len(ids))
 	var p params
 	query := `SELECT m.id, ` + f.sheetColumns(&p) + ` FROM memories m WHERE m.id = ANY(` + p.add(ids) + `) AND ` + f.where("m", &p)
 	var id uuid.UUID
@@ -184,7 +185,7 @@ func (s *Store) Authorize(ctx context.Context, f Filter, ids []uuid.UUID) (map[u
 
 // sheetRow scans a sheet.
 type sheetRow struct {
-	memory.Sheet
+	rank.Sheet
 	sources []uuid.UUID
 }
 
@@ -211,7 +212,7 @@ func (r *sheetRow) fields() []any {
 	return []any{&r.Type, &r.Category, &r.Status, &r.Agent, &r.Session, &r.Speaker, &r.OccurredAt, &r.Importance, &r.Conditional, &r.sources, &r.Words}
 }
 
-func (r *sheetRow) sheet() memory.Sheet {
+func (r *sheetRow) sheet() rank.Sheet {
 	out := r.Sheet
 	if len(r.sources) > 0 {
 		out.Source, out.Others = r.sources[0], slices.Clone(r.sources[1:])

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/vector"
@@ -437,7 +438,7 @@ func TestGetShowsWhatTheCallerMaySee(t *testing.T) {
 		"other tenant":  {schema.Principal{Tenant: "t2", Agent: "b", Project: "p", PolicyGroup: "g"}, [4]bool{}},
 	} {
 		for i, id := range []uuid.UUID{private, group, shared, global} {
-			m, err := w.Get(ctx, c.p, id, memory.UpTo(schema.SensitivityHyper))
+			m, err := w.Get(ctx, c.p, id, policy.UpTo(schema.SensitivityHyper))
 			steps, historyErr := w.HistoryAt(ctx, c.p, id, store.HistoryPage{})
 			require.NoError(t, historyErr)
 			require.Equal(t, c.want[i], len(steps) > 0, "%s %d: history quotes content", name, i)

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/layers"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -57,12 +57,12 @@ func (s *Store) SearchSignals(ctx context.Context, f Filter, texts []string, lim
 
 // Solutions reads what a choice among procedures and plans needs of those ids that the filter admits. Ids of
 // other memories are passed over.
-func (s *Store) Solutions(ctx context.Context, f Filter, ids []uuid.UUID) ([]memory.Solution, error) {
-	var out []memory.Solution
+func (s *Store) Solutions(ctx context.Context, f Filter, ids []uuid.UUID) ([]layers.Solution, error) {
+	var out []layers.Solution
 	var p params
 	query := `SELECT m.id, m.type, m.payload, m.last_reinforced_at FROM memories m
 		WHERE m.id = ANY(` + p.add(ids) + `) AND m.type = ANY(` + p.add([]schema.MemoryType{schema.TypeCompetence, schema.TypePlanGraph}) + `) AND ` + f.where("m", &p) + ` ORDER BY m.id`
-	var row memory.Solution
+	var row layers.Solution
 	err := s.eachRow(ctx, f, planOnce, query, p, []any{&row.ID, &row.Type, &row.Payload, &row.ReinforcedAt}, func() {
 		one := row
 		one.Payload = bytes.Clone(row.Payload)

@@ -6,13 +6,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/rank"
 )
 
 // SessionTurns returns, for each anchor, the turns of its session that stand within radius of it, with
 // the sheet of each. The turns pass the filter; so must an anchor, or its place in the session would
 // show through. A fact stands where the memory stands that it was drawn from.
-func (s *Store) SessionTurns(ctx context.Context, f Filter, anchors []memory.Anchor, radius int) ([]memory.Turn, error) {
+func (s *Store) SessionTurns(ctx context.Context, f Filter, anchors []rank.Anchor, radius int) ([]rank.Turn, error) {
 	if len(anchors) == 0 {
 		return nil, nil
 	}
@@ -35,8 +35,8 @@ func (s *Store) SessionTurns(ctx context.Context, f Filter, anchors []memory.Anc
 		CROSS JOIN LATERAL (` + side("<", "DESC", "-") + ` UNION ALL ` + side(">", "ASC", "") + `) m
 		WHERE a.agent_session_id IS NOT NULL AND a.typology = 'episodic'
 		ORDER BY x.anchor, m.distance`
-	var out []memory.Turn
-	var t memory.Turn
+	var out []rank.Turn
+	var t rank.Turn
 	var sheet sheetRow
 	err := s.eachRow(ctx, f, planOnce, query, p, append([]any{&t.Anchor, &t.ID, &t.Distance, &t.AnchorAsks}, sheet.fields()...), func() {
 		turn := t

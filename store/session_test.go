@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -33,7 +33,7 @@ func (w *world) talk(session string, turns ...string) []uuid.UUID {
 // around are the turns near one memory, as distance to id.
 func (w *world) around(f store.Filter, id, place uuid.UUID, radius int) map[int]uuid.UUID {
 	w.t.Helper()
-	turns, err := w.SessionTurns(ctx, f, []memory.Anchor{{ID: id, Place: place}}, radius)
+	turns, err := w.SessionTurns(ctx, f, []rank.Anchor{{ID: id, Place: place}}, radius)
 	require.NoError(w.t, err)
 	out := map[int]uuid.UUID{}
 	for _, turn := range turns {
@@ -57,7 +57,7 @@ func TestSessionTurns(t *testing.T) {
 	require.Empty(t, w.around(isolated, loose, loose, 3))
 	require.Equal(t, map[int]uuid.UUID{-1: one[2], 1: one[4]}, w.around(isolated, loose, one[3], 1), "a fact stands where its source stands")
 
-	turns, err := w.SessionTurns(ctx, isolated, []memory.Anchor{{ID: one[0], Place: one[0]}, {ID: one[4], Place: one[4]}}, 1)
+	turns, err := w.SessionTurns(ctx, isolated, []rank.Anchor{{ID: one[0], Place: one[0]}, {ID: one[4], Place: one[4]}}, 1)
 	require.NoError(t, err)
 	for _, turn := range turns {
 		require.Equal(t, turn.Anchor == one[0], turn.AnchorAsks)

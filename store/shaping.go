@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/rank"
 )
 
 // What shaping reads of authorised memories (document 002 Phase 4). Every query goes through the filter
@@ -52,8 +52,8 @@ func (s *Store) Accesses(ctx context.Context, f Filter, ids []uuid.UUID) (map[uu
 
 // Supersessions returns what superseded memories that the filter admits, and what they superseded, each as
 // far as the asker may see it. Memories of which there is nothing to say are left out.
-func (s *Store) Supersessions(ctx context.Context, f Filter, ids []uuid.UUID) (map[uuid.UUID]memory.Supersession, error) {
-	out := make(map[uuid.UUID]memory.Supersession, len(ids))
+func (s *Store) Supersessions(ctx context.Context, f Filter, ids []uuid.UUID) (map[uuid.UUID]rank.Supersession, error) {
+	out := make(map[uuid.UUID]rank.Supersession, len(ids))
 	var p params
 	query := `SELECT m.id,
 			(SELECT n.id FROM memories n WHERE n.id = m.superseded_by AND n.deleted_at IS NULL AND ` + f.visible("n", &p) + `),
@@ -68,7 +68,7 @@ func (s *Store) Supersessions(ctx context.Context, f Filter, ids []uuid.UUID) (m
 		WHERE m.id = ANY(` + p.add(ids) + `) AND ` + f.where("m", &p)
 	var id uuid.UUID
 	var successor *uuid.UUID
-	var found memory.Supersession
+	var found rank.Supersession
 	err := s.eachRow(ctx, f, planOnce, query, p, []any{&id, &successor, &found.Replaces, &found.Active, &found.Superseded}, func() {
 		row := found
 		if successor != nil {
@@ -165,7 +165,7 @@ func (s *Store) LowestDegrees(ctx context.Context, f Filter, ids []uuid.UUID) (m
 	return out, nil
 }
 
-// HubDegree returns from how many mentions on an entity of the tenant is a hub (memory.HubDegree); 0: none is.
+// HubDegree returns from how many mentions on an entity of the tenant is a hub (rank.HubDegree); 0: none is.
 // It looks at the first 20,000 entities that the tenant got to know, which are those mentioned most, and
 // believes what it saw for ten minutes. Like the statistics of full text this is the tenant's, not the
 // asker's: it moves scores, never what is found.
@@ -185,7 +185,7 @@ func (s *Store) HubDegree(ctx context.Context, tenant string, now time.Time) (in
 	if err != nil {
 		return 0, fmt.Errorf("read degrees: %w", err)
 	}
-	degree := memory.HubDegree(degrees)
+	degree := rank.HubDegree(degrees)
 	s.hubs.put(tenant, degree, now)
 	return degree, nil
 }

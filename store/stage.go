@@ -15,7 +15,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/intake"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -25,9 +27,9 @@ type StageInput struct {
 	OtherIDs    []string // as Operation.Others
 	WorkflowID  string
 	Request     schema.IngestRequest
-	Policy      memory.WritePolicy // already narrowed by the request
-	Rules       *memory.Policy     // classification rules in force; nil for none
-	MaxAttempts int                // of each candidate's job
+	Policy      proposals.WritePolicy // already narrowed by the request
+	Rules       *policy.Policy        // classification rules in force; nil for none
+	MaxAttempts int                   // of each candidate's job
 	Now         time.Time
 }
 
@@ -38,9 +40,9 @@ func (s *Store) Stage(ctx context.Context, in StageInput) (schema.IngestAck, err
 	var ack schema.IngestAck
 	p := in.Request.Principal
 	whole := in.abridge()
-	intakes := make([]memory.Intake, len(in.Request.Candidates)) // before the transaction: a megabyte of text takes a while
+	intakes := make([]intake.Intake, len(in.Request.Candidates)) // before the transaction: a megabyte of text takes a while
 	for i, c := range in.Request.Candidates {
-		intakes[i] = memory.Admit(c, p, in.Request.Visibility, in.Rules)
+		intakes[i] = intake.Admit(c, p, in.Request.Visibility, in.Rules)
 	}
 	err := againAlone(ctx, func() error {
 		return s.write(ctx, p.Tenant, in.Now, func(c *change) error {
@@ -77,7 +79,7 @@ func (in *StageInput) abridge() map[int]wholeText {
 		if len(c.Content) > schema.MaxContentBytes {
 			sum := sha256.Sum256([]byte(c.Content))
 			whole[i] = wholeText{sum[:], c.Content}
-			candidates[i] = memory.Abridge(c, schema.ArtifactPrefix+hex.EncodeToString(sum[:]))
+			candidates[i] = intake.Abridge(c, schema.ArtifactPrefix+hex.EncodeToString(sum[:]))
 		}
 	}
 	in.Request.Candidates = candidates
@@ -94,7 +96,7 @@ type wholeText struct {
 type staging struct {
 	*change
 	in      StageInput
-	intakes []memory.Intake // by candidate
+	intakes []intake.Intake // by candidate
 	whole   map[int]wholeText
 	batchID uuid.UUID
 	items   []stagedItem
@@ -103,7 +105,7 @@ type staging struct {
 // stagedItem is one candidate on its way into the staging area.
 type stagedItem struct {
 	candidate schema.Candidate
-	intake    memory.Intake
+	intake    intake.Intake
 	id        uuid.UUID // of the candidate, and of the memory it becomes
 	event     uuid.UUID // of the ledger's row; nil where there is none
 	memoryID  uuid.UUID // id, or the memory that it duplicates
@@ -233,7 +235,7 @@ func (st *staging) insert(ctx context.Context) error {
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
 		st.tenant, st.batchID, st.in.WorkflowID, p.Agent, p.Project, p.EffectiveScope(), p.PolicyGroup, r.Visibility,
 		st.in.Policy.Mode, st.in.Policy.AllowUpdateDelete, st.in.Policy.MinFactConfidence, len(st.items), st.now,
-		cmp.Or(st.in.Policy.Supersede, memory.SupersedeReview))
+		cmp.Or(st.in.Policy.Supersede, proposals.SupersedeReview))
 	for i := range st.items {
 		if err := st.queueItem(i); err != nil {
 			return err
@@ -334,7 +336,7 @@ func (it *stagedItem) provenance(now time.Time) []schema.Ref {
 	if it.event != uuid.Nil {
 		event = it.event.String()
 	}
-	return memory.HandedIn(sourceKind(&it.candidate), it.id.String(), event, occurredAt(&it.candidate, now))
+	return proposals.HandedIn(sourceKind(&it.candidate), it.id.String(), event, occurredAt(&it.candidate, now))
 }
 
 // sourcePayload is the payload schema of the memory's type (document 004 §15A.6 and §15A.8). An

@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/intake"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -259,7 +260,7 @@ func TestStageByManyWithOneKeyGivesOneResult(t *testing.T) {
 func TestStageDoesNotLearnWhatCameOutOfRecall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	wrapped := memory.WrapRecalled("r1", "Alice lives in Paris.")
+	wrapped := intake.WrapRecalled("r1", "Alice lives in Paris.")
 	ack, _ := w.stage(
 		schema.Candidate{Content: wrapped},
 		schema.Candidate{Content: "an answer built on recall", Refs: []schema.Ref{{Kind: schema.RefRetrieval, Ref: "r1"}}},
@@ -282,7 +283,7 @@ func TestStageKeepsNoTextBesideNoMemory(t *testing.T) {
 	said := func(content string) schema.Candidate {
 		return schema.Candidate{Content: content, IdempotencyKey: content, Speaker: "Ana", Session: "s", Tags: []string{"home"}}
 	}
-	echo := said(memory.WrapRecalled("r1", "Alice lives in Paris."))
+	echo := said(intake.WrapRecalled("r1", "Alice lives in Paris."))
 	told := said("an answer built on recall")
 	told.Refs = []schema.Ref{{Kind: schema.RefRetrieval, Ref: "r1"}}
 	plain := said("Bob moved to Rome.")
@@ -296,7 +297,7 @@ func TestStageKeepsNoTextBesideNoMemory(t *testing.T) {
 	w.forgetAll(w.forgets(schema.ForgetSoft, named(uuid.MustParse(ack.MemoryIDs[2]))))
 	w.exec(`UPDATE jobs SET state = 'completed', finished_at = $1`, w.now)
 	w.now = w.now.Add(31 * day)
-	require.Equal(t, 1, w.purge(500)[memory.PurgeTombstones])
+	require.Equal(t, 1, w.purge(500)[lifecycle.PurgeTombstones])
 	w.keeps(schema.RetainHistory, 40)
 	w.now = w.now.Add(50 * day) // its history goes too, and the key is still remembered
 	w.purge(500)

@@ -8,6 +8,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -19,9 +21,9 @@ func (c *change) countSources(ctx context.Context, ids []uuid.UUID) (map[uuid.UU
 		ID uuid.UUID
 		N  int
 	}](ctx, c.tx, `SELECT id, (SELECT count(*) FROM (SELECT DISTINCT kind, ref FROM memory_provenance v WHERE v.tenant = $1 AND v.memory_id = id
-				AND v.ref <> '`+memory.CandidateRefPrefix+`' || id AND v.ref NOT LIKE '`+memory.EventRefPrefix+`%') x)
+				AND v.ref <> '`+proposals.CandidateRefPrefix+`' || id AND v.ref NOT LIKE '`+proposals.EventRefPrefix+`%') x)
 			+ (SELECT count(*) FROM memory_relations e WHERE e.tenant = $1 AND e.source_id = id AND e.predicate = 'derived_from'
-				AND NOT EXISTS (SELECT FROM memory_provenance v WHERE v.tenant = $1 AND v.memory_id = id AND v.ref = '`+memory.SourceRefPrefix+`' || e.target_id))
+				AND NOT EXISTS (SELECT FROM memory_provenance v WHERE v.tenant = $1 AND v.memory_id = id AND v.ref = '`+proposals.SourceRefPrefix+`' || e.target_id))
 			+ (SELECT count(*) FROM memory_relations e WHERE e.tenant = $1 AND e.target_id = id AND e.predicate IN ('supports', 'restates'))
 		FROM unnest($2::uuid[]) id`, c.tenant, ids)
 	if err != nil {
@@ -35,8 +37,8 @@ func (c *change) countSources(ctx context.Context, ids []uuid.UUID) (map[uuid.UU
 }
 
 // standing is a row as package memory judges it.
-func (m *memoryRow) standing() memory.Standing {
-	s := memory.Standing{ID: m.ID.String(), Found: true, Version: m.Version, Type: m.Type, Status: m.Status, Live: m.Live, Pinned: m.Pinned,
+func (m *memoryRow) standing() revision.Standing {
+	s := revision.Standing{ID: m.ID.String(), Found: true, Version: m.Version, Type: m.Type, Status: m.Status, Live: m.Live, Pinned: m.Pinned,
 		Sensitivity: m.Sensitivity, SourceTrust: m.SourceTrust, Confidence: m.Confidence, Content: m.Content, Validity: m.Validity, Policy: m.RevisionPolicy}
 	if m.Type == schema.TypeSemantic {
 		var p schema.SemanticPayload
@@ -52,9 +54,9 @@ func (m *memoryRow) standing() memory.Standing {
 }
 
 // standing is a row to insert as package memory judges it.
-func (m *newMemory) standing() memory.Standing {
+func (m *newMemory) standing() revision.Standing {
 	cl := m.Classification
-	s := memory.Standing{ID: m.ID.String(), Found: true, Type: cl.Type, Status: schema.StatusActive, Live: true, Pinned: cl.Pinned,
+	s := revision.Standing{ID: m.ID.String(), Found: true, Type: cl.Type, Status: schema.StatusActive, Live: true, Pinned: cl.Pinned,
 		Sensitivity: cl.Sensitivity, SourceTrust: *m.SourceTrust, Confidence: m.Confidence, Content: m.Text.Storage,
 		Claim: m.Claim, Validity: m.Validity, Policy: m.RevisionPolicy, Sources: len(m.Refs)}
 	if cl.Type == schema.TypeSemantic {
@@ -73,18 +75,18 @@ func (m *newMemory) standing() memory.Standing {
 func (m memoryRow) pinned(now time.Time) map[string]any {
 	pin, found := true, m.snapshot()
 	found.Live, found.DeletedAt = true, nil // who brings it into its place has looked at that
-	c, _ := memory.EvaluatePatch(found, schema.Patch{Pinned: &pin}, now)
+	c, _ := revision.EvaluatePatch(found, schema.Patch{Pinned: &pin}, now)
 	return columnsOf(c)
 }
 
 // snapshot is what the rules of memory look at.
-func (m memoryRow) snapshot() memory.Snapshot {
-	return memory.Snapshot{Version: m.Version, Type: m.Type, Category: m.Category, Content: m.Content, Tags: m.Tags, Who: m.Who, Importance: m.Importance,
+func (m memoryRow) snapshot() revision.Snapshot {
+	return revision.Snapshot{Version: m.Version, Type: m.Type, Category: m.Category, Content: m.Content, Tags: m.Tags, Who: m.Who, Importance: m.Importance,
 		Pinned: m.Pinned, Live: m.Live, DeletedAt: m.DeletedAt, ArchivedAt: m.ArchivedAt, ErasedAt: m.ErasedAt, Over: m.Over, CreatedAt: m.CreatedAt, Decay: m.Decay, Salience: m.Salience, SalienceAt: m.SalienceAt}
 }
 
 // columnsOf is what a change sets, but for what follows from a new content.
-func columnsOf(c memory.PatchChange) map[string]any {
+func columnsOf(c revision.PatchChange) map[string]any {
 	set := map[string]any{}
 	if c.Category != nil {
 		set["category"] = *c.Category

@@ -16,6 +16,8 @@ import (
 
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -96,7 +98,7 @@ func (w *world) fillAlike(tenant string, n int) {
 	w.exec(`CREATE TEMP TABLE IF NOT EXISTS alike (n int, c text, hash bytea, v vector)`)
 	w.exec(`TRUNCATE pg_temp.alike`)
 	rows := pgx.CopyFromSlice(n, func(i int) ([]any, error) {
-		return []any{i, texts[i], memory.Normalize(texts[i]).Hash, pgvector.NewVector(vectors[i])}, nil
+		return []any{i, texts[i], normalize.Normalize(texts[i]).Hash, pgvector.NewVector(vectors[i])}, nil
 	})
 	_, err = w.owner.CopyFrom(ctx, pgx.Identifier{"pg_temp", "alike"}, []string{"n", "c", "hash", "v"}, rows)
 	require.NoError(w.t, err)
@@ -118,7 +120,7 @@ func (w *world) fillAlike(tenant string, n int) {
 			SELECT tenant, id, 'ingest', 'pending', 'extract', batch_id, id, memory_id, 'w', 3, now(), now()
 			FROM memory_candidates WHERE tenant = $1`,
 		`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash, created_at)
-			SELECT $1, md5($1 || n)::uuid, md5($1 || n)::uuid, '` + memory.HashModel + `', 384, v, 'session', 'episodic', hash, now()
+			SELECT $1, md5($1 || n)::uuid, md5($1 || n)::uuid, '` + rank.HashModel + `', 384, v, 'session', 'episodic', hash, now()
 			FROM pg_temp.alike`,
 	} {
 		w.exec(sql, tenant)

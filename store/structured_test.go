@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/rank"
+	"github.com/mneme/mneme/memory/timeexpr"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -95,7 +97,7 @@ func TestKeywordExpansionReachesHints(t *testing.T) {
 		return hitIDs(t, hits, err)
 	}
 	require.Empty(t, ask(""))
-	require.Equal(t, []uuid.UUID{id}, ask(memory.ExpandQuery("what pet is there")))
+	require.Equal(t, []uuid.UUID{id}, ask(rank.ExpandQuery("what pet is there")))
 }
 
 func TestASourceThatIsItsOwnFactGetsTheFactsHintsOnce(t *testing.T) {
@@ -299,7 +301,7 @@ func TestTimeFindsWhatIsOfIt(t *testing.T) {
 	yesterday, before := put("we walked along the river", at(-1)), put("we stayed at home", at(-5))
 	mine := store.Filter{Principal: w.p}
 	find := func(query string, f store.Filter) []uuid.UUID {
-		hits, err := w.SearchTime(ctx, f, memory.ParseTimes(query, w.now), 10)
+		hits, err := w.SearchTime(ctx, f, timeexpr.ParseTimes(query, w.now), 10)
 		return hitIDs(t, hits, err)
 	}
 	require.Equal(t, []uuid.UUID{yesterday}, find("what happened yesterday", mine))

@@ -10,7 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/rank"
+	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -32,13 +33,13 @@ type Linked struct{ Of, ID uuid.UUID }
 // Sources returns what the memories were derived from, oldest first, a few each. Both ends of a link pass
 // the filter.
 func (s *Store) Sources(ctx context.Context, f Filter, ids []uuid.UUID) ([]Linked, error) {
-	return s.linked(ctx, f, ids, []string{memory.RelationDerivedFrom}, nil)
+	return s.linked(ctx, f, ids, []string{revision.RelationDerivedFrom}, nil)
 }
 
 // Predicates under which a decision's reasons are found: those that lead from the decision to its reason,
 // and those that lead to the decision. Besides the RFC's, what writers call it.
 var (
-	reasonsOf  = []string{memory.RelationDerivedFrom, "based_on", "because", "because_of", "caused_by", "motivated_by", "supported_by", "justified_by", "follows_from"}
+	reasonsOf  = []string{revision.RelationDerivedFrom, "based_on", "because", "because_of", "caused_by", "motivated_by", "supported_by", "justified_by", "follows_from"}
 	reasonsFor = []string{"supports", "justifies", "explains", "motivates", "rationale_for", "led_to", "causes"}
 )
 
@@ -170,7 +171,7 @@ func (s *Store) textArtifacts(ctx context.Context, f Filter, query string, p par
 // EntityClaims is what is held of one entity by memories that the filter admits.
 type EntityClaims struct {
 	Of     []uuid.UUID // those of the given memories that name the entity
-	Claims []memory.CardClaim
+	Claims []rank.CardClaim
 }
 
 // Cards returns, for the entities that the memories name, what memories that the filter admits state of
@@ -199,7 +200,7 @@ func (s *Store) Cards(ctx context.Context, f Filter, ids []uuid.UUID, limit int)
 	var out []EntityClaims
 	var key, last string
 	var named []uuid.UUID
-	var c memory.CardClaim
+	var c rank.CardClaim
 	err := s.eachRow(ctx, f, planForValues, query, p, []any{&key, &named, &c.Memory, &c.Subject, &c.Predicate, &c.Object}, func() {
 		if len(out) == 0 || key != last {
 			out = append(out, EntityClaims{Of: append([]uuid.UUID{}, named...)})

@@ -11,7 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -98,7 +98,7 @@ func (s *Store) BeginSweep(ctx context.Context, tenant string, sweep schema.Swee
 var ErrRulesChanged = errors.New("retention policies have changed since the run began")
 
 // fingerprint names what rules say, and not who said it when.
-func fingerprint(rules memory.RetentionRules) string {
+func fingerprint(rules lifecycle.RetentionRules) string {
 	digest := sha256.New()
 	for _, p := range rules {
 		fmt.Fprintf(digest, "%s %s %s %d %s %t\n", p.Domain, p.Tier, p.Typology, p.KeepSeconds, p.OnExpiry, p.DecayExempt)
@@ -107,7 +107,7 @@ func fingerprint(rules memory.RetentionRules) string {
 }
 
 // rulesAsBegun reads the rules in force, which must be those that the run began with, if it says which.
-func (c *change) rulesAsBegun(ctx context.Context, begun string) (memory.RetentionRules, error) {
+func (c *change) rulesAsBegun(ctx context.Context, begun string) (lifecycle.RetentionRules, error) {
 	rules, err := retentionRules(ctx, c.tx, c.tenant)
 	if err != nil || begun == "" {
 		return rules, err
@@ -126,7 +126,7 @@ type take struct {
 }
 
 // tooMuch reports whether a run has to ask.
-func (t take) tooMuch(share float64) bool { return t.Would > memory.SweepAllowance(t.Stored, share) }
+func (t take) tooMuch(share float64) bool { return t.Would > lifecycle.SweepAllowance(t.Stored, share) }
 
 // guard asks where a run has to, or takes the question back; it returns the one that waits.
 func (c *change) guard(ctx context.Context, t take, share float64) (*schema.SweepHold, error) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/timeexpr"
 )
 
 // timeMatches is how many memories of one window are compared by their worth: the latest that occurred in
@@ -16,7 +16,7 @@ const timeMatches = 500
 
 // SearchTime returns live memories, of those that the filter admits, that occurred in one of the windows or
 // hold in it for a time, the most important first. No content is read.
-func (s *Store) SearchTime(ctx context.Context, f Filter, windows []memory.TimeWindow, limit int) ([]Hit, error) {
+func (s *Store) SearchTime(ctx context.Context, f Filter, windows []timeexpr.TimeWindow, limit int) ([]Hit, error) {
 	if len(windows) == 0 {
 		return nil, nil
 	}
@@ -37,7 +37,7 @@ func (s *Store) SearchTime(ctx context.Context, f Filter, windows []memory.TimeW
 	var id uuid.UUID
 	var importance float64
 	err := s.eachRow(ctx, f, planForValues, query, p, []any{&id, &importance}, func() {
-		out = append(out, Hit{ID: id, Score: memory.TimeScore(importance)})
+		out = append(out, Hit{ID: id, Score: timeexpr.TimeScore(importance)})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("search time: %w", err)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/rank"
 )
 
 const (
@@ -29,7 +29,7 @@ const (
 // An entity begins with the share of the question's weight that its name makes up: the name of one whom
 // every memory is about says little.
 func (s *Store) SearchGraph(ctx context.Context, f Filter, q Question, limit int) ([]Hit, error) {
-	plan := memory.PlanText(named(q.query), q.corpus, memory.ShortSearch)
+	plan := rank.PlanText(named(q.query), q.corpus, rank.ShortSearch)
 	if plan.IsEmpty() || len(q.names) == 0 {
 		return nil, nil
 	}
@@ -46,13 +46,13 @@ func (s *Store) SearchGraph(ctx context.Context, f Filter, q Question, limit int
 			FROM (SELECT * FROM entity_relations r WHERE r.tenant = %[2]s AND r.%[3]s = w.node AND r.confidence >= %[4]g
 				ORDER BY r.confidence DESC LIMIT %[5]d) r
 			CROSS JOIN LATERAL (SELECT count(*) AS n FROM (%[6]s LIMIT %[7]d) y) v)`,
-			there, tenant, here, memory.MinEdgeConfidence, memory.MaxGraphEdges, attested, edgeWitnesses)
+			there, tenant, here, rank.MinEdgeConfidence, rank.MaxGraphEdges, attested, edgeWitnesses)
 	}
 	// Bounds are written out: a plan is made for them.
 	query := `WITH RECURSIVE focal AS (
 			SELECT e.id AS node, sum(t.weight) AS score
 			FROM (SELECT id, canonical_name FROM entities WHERE tenant = ` + tenant + ` AND canonical_name = ANY(` + p.add(q.names) + `)
-				ORDER BY length(canonical_name) DESC, mentions, id LIMIT ` + strconv.Itoa(memory.MaxFocalEntities) + `) e
+				ORDER BY length(canonical_name) DESC, mentions, id LIMIT ` + strconv.Itoa(rank.MaxFocalEntities) + `) e
 			CROSS JOIN LATERAL unnest(to_tsvector(mneme_text_config('en'), e.canonical_name)) l
 			JOIN unnest(` + p.add(lexemes) + `::text[], ` + p.add(weights) + `::float8[]) t(lexeme, weight) ON t.lexeme = l.lexeme
 			GROUP BY e.id
@@ -61,15 +61,15 @@ func (s *Store) SearchGraph(ctx context.Context, f Filter, q Question, limit int
 			UNION ALL
 			SELECT n.node, w.score * n.strength, w.depth + 1 FROM walk w CROSS JOIN LATERAL (
 				SELECT e.node, max(e.strength) AS strength FROM (` + edges("source_id", "target_id") + ` UNION ALL ` + edges("target_id", "source_id") + `) e
-				WHERE e.strength >= ` + fmt.Sprint(memory.MinEdgeStrength) + ` GROUP BY e.node ORDER BY strength DESC, e.node LIMIT ` + strconv.Itoa(memory.MaxGraphBranches) + `) n
-			WHERE w.depth < ` + strconv.Itoa(memory.MaxGraphDepth) + `
+				WHERE e.strength >= ` + fmt.Sprint(rank.MinEdgeStrength) + ` GROUP BY e.node ORDER BY strength DESC, e.node LIMIT ` + strconv.Itoa(rank.MaxGraphBranches) + `) n
+			WHERE w.depth < ` + strconv.Itoa(rank.MaxGraphDepth) + `
 		), nodes AS (
-			SELECT node, max(score) AS score FROM walk GROUP BY node ORDER BY score DESC, node LIMIT ` + strconv.Itoa(memory.MaxGraphNodes) + `
+			SELECT node, max(score) AS score FROM walk GROUP BY node ORDER BY score DESC, node LIMIT ` + strconv.Itoa(rank.MaxGraphNodes) + `
 		), found AS (
 			SELECT x.id, x.importance, x.pinned, x.created_at, sum(n.score) AS score FROM nodes n CROSS JOIN LATERAL (
 				SELECT m.id, m.importance, m.pinned, m.created_at FROM (SELECT e.memory_id FROM memory_entity_mentions e WHERE e.tenant = ` + tenant + ` AND e.entity_id = n.node
-					ORDER BY e.memory_id DESC LIMIT ` + strconv.Itoa(mentionsRead*memory.MaxGraphMentions) + `) e
-				JOIN memory_search m ON m.id = e.memory_id AND ` + f.where("m", &p) + ` ORDER BY m.id DESC LIMIT ` + strconv.Itoa(memory.MaxGraphMentions) + `) x
+					ORDER BY e.memory_id DESC LIMIT ` + strconv.Itoa(mentionsRead*rank.MaxGraphMentions) + `) e
+				JOIN memory_search m ON m.id = e.memory_id AND ` + f.where("m", &p) + ` ORDER BY m.id DESC LIMIT ` + strconv.Itoa(rank.MaxGraphMentions) + `) x
 			GROUP BY x.id, x.importance, x.pinned, x.created_at
 		)
 		SELECT x.id, x.score, x.now FROM (SELECT x.*, ` + f.importanceNow("x", &p) + ` AS now FROM found x) x
@@ -78,7 +78,7 @@ func (s *Store) SearchGraph(ctx context.Context, f Filter, q Question, limit int
 	var id uuid.UUID
 	var score, importance float64
 	err := s.eachRow(ctx, f, planOnce, query, p, []any{&id, &score, &importance}, func() {
-		out = append(out, Hit{ID: id, Score: memory.GraphScore(score, importance)})
+		out = append(out, Hit{ID: id, Score: rank.GraphScore(score, importance)})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("walk the graph: %w", err)

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -42,7 +43,7 @@ func (p *putting) settleTrust() {
 
 // worthOf is what a source that comes in the same request imposes on what is derived from it.
 func (p *putting) worthOf(rows map[uuid.UUID]*newMemory, edge relation) (float64, schema.Sensitivity, bool) {
-	if edge.Predicate != memory.RelationDerivedFrom {
+	if edge.Predicate != revision.RelationDerivedFrom {
 		return 0, "", false
 	}
 	if source, ok := rows[edge.Target]; ok {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -22,16 +22,16 @@ func TestLooksAreBoundedBySensitivity(t *testing.T) {
 	id := w.keep(secret)
 	_, err := w.owner.Exec(ctx, `INSERT INTO memory_relations (tenant, source_id, target_id, predicate, weight, reason, created_at) VALUES ($1, $2, $3, 'supports', 1, 'it tells', now())`, w.p.Tenant, open, id)
 	require.NoError(t, err)
-	high := memory.UpTo(schema.SensitivityHigh)
+	high := policy.UpTo(schema.SensitivityHigh)
 	future := time.Now().Add(time.Hour)
 
-	for name, look := range map[string]func(...memory.Clearance) error{
-		"get":     func(c ...memory.Clearance) error { _, err := w.Get(ctx, w.p, id, c...); return err },
-		"as of":   func(c ...memory.Clearance) error { _, err := w.GetAsOf(ctx, w.p, id, future, c...); return err },
-		"lineage": func(c ...memory.Clearance) error { _, err := w.Lineage(ctx, w.p, id, 1, c...); return err },
+	for name, look := range map[string]func(...policy.Clearance) error{
+		"get":     func(c ...policy.Clearance) error { _, err := w.Get(ctx, w.p, id, c...); return err },
+		"as of":   func(c ...policy.Clearance) error { _, err := w.GetAsOf(ctx, w.p, id, future, c...); return err },
+		"lineage": func(c ...policy.Clearance) error { _, err := w.Lineage(ctx, w.p, id, 1, c...); return err },
 	} {
 		require.ErrorIs(t, look(), store.ErrNotFound, name)
-		require.ErrorIs(t, look(memory.Clearance{}), store.ErrNotFound, name)
+		require.ErrorIs(t, look(policy.Clearance{}), store.ErrNotFound, name)
 		require.NoError(t, look(high), name)
 	}
 	steps, err := w.HistoryAt(ctx, w.p, id, store.HistoryPage{})

@@ -11,6 +11,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -21,11 +25,11 @@ const actorExpiry = "review-policy"
 type ExpireInput struct {
 	Tenant  string
 	BatchID uuid.UUID
-	Before  time.Time          // those that expire at or before
-	Policy  memory.WritePolicy // what the worker allows now
-	Rules   *memory.Policy     // classification rules in force; nil for none
-	After   uuid.UUID          // the last proposal of the page before; zero at the start
-	Limit   int                // of proposals; 0: ExpirePage
+	Before  time.Time             // those that expire at or before
+	Policy  proposals.WritePolicy // what the worker allows now
+	Rules   *policy.Policy        // classification rules in force; nil for none
+	After   uuid.UUID             // the last proposal of the page before; zero at the start
+	Limit   int                   // of proposals; 0: ExpirePage
 	Now     time.Time
 }
 
@@ -40,7 +44,7 @@ type Expired struct {
 }
 
 // ExpireProposals ends the proposals of a batch that no one decided in time, a page of them by id. What contradicts a
-// memory is kept beside it, both marked as contested (memory.ContestUnreviewed); everything else is given up. Each
+// memory is kept beside it, both marked as contested (proposals.ContestUnreviewed); everything else is given up. Each
 // leaves a row in the history of its source. Calling it again finds none, or the rest.
 func (s *Store) ExpireProposals(ctx context.Context, in ExpireInput) (Expired, error) {
 	ctx = within(ctx, ClassPipeline)
@@ -111,7 +115,7 @@ func (s *Store) giveUp(ctx context.Context, in ExpireInput, ids []uuid.UUID) (n 
 			FROM memory_candidates c
 			WHERE p.tenant = $1 AND p.batch_id = $2 AND p.expires_at <= $3 AND c.tenant = p.tenant AND c.id = p.candidate_id
 				AND p.id = ANY($7) AND `+waitsForReview+` AND NOT `+mayContradict+`
-			RETURNING p.id, c.id, c.memory_id, p.action, p.ordinal, p.fact`, in.Tenant, in.BatchID, in.Before.UTC(), actorExpiry, memory.NotReviewed, c.now, ids)
+			RETURNING p.id, c.id, c.memory_id, p.action, p.ordinal, p.fact`, in.Tenant, in.BatchID, in.Before.UTC(), actorExpiry, proposals.NotReviewed, c.now, ids)
 		if err != nil {
 			return err
 		}
@@ -120,7 +124,7 @@ func (s *Store) giveUp(ctx context.Context, in ExpireInput, ids []uuid.UUID) (n 
 			n++
 			metadata := map[string]any{"proposalId": p.ID, "candidateId": p.CandidateID, "proposedAction": p.Proposal.Action, "batchId": in.BatchID, "expired": true}
 			p.whichFact(metadata)
-			c.history(historyRow{MemoryID: p.ParentID, Event: schema.EventNone, By: actorExpiry, Reason: memory.NotReviewed, Metadata: metadata})
+			c.history(historyRow{MemoryID: p.ParentID, Event: schema.EventNone, By: actorExpiry, Reason: proposals.NotReviewed, Metadata: metadata})
 			p = pendingProposal{} // Scan would write into the fact's slices
 			return nil
 		})
@@ -147,7 +151,7 @@ func (c *change) expireOne(ctx context.Context, id uuid.UUID, in ExpireInput) (b
 		return false, nil
 	}
 	w := newWriting(c, batch, actorExpiry, in.Rules)
-	w.review = &reviewing{reason: memory.NotReviewed, expired: true}
+	w.review = &reviewing{reason: proposals.NotReviewed, expired: true}
 	p := &l.pendingProposal
 	var against []uuid.UUID
 	if !in.Policy.Narrow(batch.Policy.Mode, false, nil).MutationsFrozen() {
@@ -184,12 +188,12 @@ func (w *writing) contradicted(ctx context.Context, l *lockedProposal) ([]uuid.U
 		if !ok || !m.live || id == p.ParentID {
 			return
 		}
-		if memory.ContestUnreviewed(memory.Unreviewed{Proposal: p.Proposal, Outcome: l.outcome, Fact: p.Fact.Content, Existing: m.neighbor.Content,
+		if proposals.ContestUnreviewed(proposals.Unreviewed{Proposal: p.Proposal, Outcome: l.outcome, Fact: p.Fact.Content, Existing: m.neighbor.Content,
 			Changed: m.version != l.targetVersion, Claims: claims}) {
 			against = append(against, id)
 		}
 	}
-	hash := memory.Normalize(p.Fact.Content).Hash
+	hash := normalize.Normalize(p.Fact.Content).Hash
 	holders := map[uuid.UUID]bool{}
 	if cl := p.Fact.Claim; cl.Functional && !cl.IsZero() {
 		add := w.factMemory(p, nil)
@@ -224,9 +228,9 @@ func (w *writing) contradicted(ctx context.Context, l *lockedProposal) ([]uuid.U
 
 // contestUnreviewed keeps a fact beside the memories that it contradicts, all of them marked as contested.
 func (w *writing) contestUnreviewed(ctx context.Context, p *pendingProposal, against []uuid.UUID) error {
-	contested := memory.Verdict{State: schema.ProposalExpired, ContradictionRisk: true}
+	contested := proposals.Verdict{State: schema.ProposalExpired, ContradictionRisk: true}
 	parent := w.known[p.ParentID]
-	if memory.States(parent.standing.Type) && bytes.Equal(memory.Normalize(p.Fact.Content).Hash, parent.neighbor.Hash) {
+	if memory.States(parent.standing.Type) && bytes.Equal(normalize.Normalize(p.Fact.Content).Hash, parent.neighbor.Hash) {
 		// The source says exactly this, and lasts: it is the other side itself.
 		if err := w.contestBeside(ctx, p.ParentID, p, against); err != nil {
 			return err
@@ -240,7 +244,7 @@ func (w *writing) contestUnreviewed(ctx context.Context, p *pendingProposal, aga
 		if err := w.contest(ctx, id, p, contested); err != nil {
 			return err
 		}
-		add.Relations = append(add.Relations, relation{Predicate: memory.RelationContradicts, Target: id, Weight: 1, Reason: w.review.reason})
+		add.Relations = append(add.Relations, relation{Predicate: revision.RelationContradicts, Target: id, Weight: 1, Reason: w.review.reason})
 	}
 	w.adds, w.addFor = append(w.adds, add), append(w.addFor, p)
 	return nil
@@ -252,13 +256,13 @@ func (w *writing) contestBeside(ctx context.Context, id uuid.UUID, p *pendingPro
 		return err
 	}
 	for _, side := range append([]uuid.UUID{id}, against...) {
-		if err := w.contest(ctx, side, p, memory.Verdict{ContradictionRisk: true}); err != nil {
+		if err := w.contest(ctx, side, p, proposals.Verdict{ContradictionRisk: true}); err != nil {
 			return err
 		}
 	}
 	for _, other := range against {
-		w.relate(id, memory.RelationContradicts, other)
-		w.relate(other, memory.RelationContradicts, id)
+		w.relate(id, revision.RelationContradicts, other)
+		w.relate(other, revision.RelationContradicts, id)
 	}
 	return nil
 }
@@ -267,7 +271,7 @@ func (w *writing) contestBeside(ctx context.Context, id uuid.UUID, p *pendingPro
 func (m *newMemory) contradicts() []uuid.UUID {
 	var out []uuid.UUID
 	for _, r := range m.Relations {
-		if r.Predicate == memory.RelationContradicts {
+		if r.Predicate == revision.RelationContradicts {
 			out = append(out, r.Target)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -133,7 +134,7 @@ func TestAnUnreviewedContradictionThatIsKnown(t *testing.T) {
 func TestAContestOfWhatIsKnownMarksBoth(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.policy.Supersede = memory.SupersedeAuto
+	w.policy.Supersede = proposals.SupersedeAuto
 	target := w.memory("Ana likes green tea")
 	known, r := w.source("Ana spoke of tea", idea{fact: fact("Ana does not like green tea"), action: schema.ActionAdd})
 	require.Equal(t, 1, w.write(r).Added)

@@ -11,7 +11,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -229,7 +230,7 @@ func TestLineageLeavesOtherUsersOut(t *testing.T) {
 	maya, tom := agent.forUser("maya"), agent.forUser("tom")
 	agents := agent.explicit("Opening hours are nine to five.")
 	m := *same(claims("Maya", "the hours", ""))
-	m.Relations = []schema.Relation{{Predicate: memory.RelationDerivedFrom, TargetID: agents.String(), Weight: 1, Reason: "maya asked"}}
+	m.Relations = []schema.Relation{{Predicate: revision.RelationDerivedFrom, TargetID: agents.String(), Weight: 1, Reason: "maya asked"}}
 	mayas := maya.created(m)
 	for w, nodes := range map[*world]int{agent: 2, maya: 2, tom: 1} {
 		l := w.lineage(agents, 0)
@@ -383,7 +384,7 @@ func TestHistoryOfWhatIsNotThere(t *testing.T) {
 func TestRulesLeaveUsersTheirScope(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t)
-	rules, err := memory.ParsePolicy([]byte("rules:\n  - {name: hr, when: 'candidate.content.contains(\"salary\")', set: {scope: hr, sensitivity: medium}}\n"))
+	rules, err := policy.ParsePolicy([]byte("rules:\n  - {name: hr, when: 'candidate.content.contains(\"salary\")', set: {scope: hr, sensitivity: medium}}\n"))
 	require.NoError(t, err)
 	maya := agent.forUser("maya")
 	ack, r := maya.stageUnder(rules, schema.Candidate{Content: "My salary is paid in May."})

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -76,7 +77,7 @@ func TestReadersReturnWhatHolds(t *testing.T) {
 		}
 		require.NoError(rt, req.Validate())
 		holds := memory.Holds(valid, at, context).Verdict != memory.AppliesNo
-		f := store.FilterOf(req, memory.Clearance{}, w.now, nil)
+		f := store.FilterOf(req, policy.Clearance{}, w.now, nil)
 		want := 0
 		if holds {
 			want = 1
@@ -125,7 +126,7 @@ func TestAnyContextReachesPostgres(t *testing.T) {
 	w.memory("a kestrel")
 	r := schema.RecallRequest{Principal: w.p, Query: "kestrel", Context: json.RawMessage(`{"a\ud800":"\udc00 b"}`)}
 	require.NoError(t, r.Validate())
-	hits, err := w.SearchText(ctx, store.FilterOf(r, memory.Clearance{}, w.now, nil), "kestrel", 5)
+	hits, err := w.SearchText(ctx, store.FilterOf(r, policy.Clearance{}, w.now, nil), "kestrel", 5)
 	require.NoError(t, err)
 	require.Len(t, hits, 1)
 }

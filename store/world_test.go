@@ -14,13 +14,16 @@ import (
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
 
 var (
 	ctx  = context.Background()
-	hash = inference.EmbeddingModel{Name: memory.HashModel, Dimensions: 384}
+	hash = inference.EmbeddingModel{Name: rank.HashModel, Dimensions: 384}
 )
 
 // world is a schema of the test's own with one principal in it.
@@ -30,7 +33,7 @@ type world struct {
 	url    string
 	owner  *pgx.Conn
 	p      schema.Principal
-	policy memory.WritePolicy
+	policy proposals.WritePolicy
 	vis    schema.Visibility
 	now    time.Time
 }
@@ -49,7 +52,7 @@ func newUnplannedWorld(t testing.TB) *world {
 func worldAt(t testing.TB, url string) *world {
 	t.Helper()
 	return &world{Store: testkit.OpenStore(t, url), t: t, url: url, owner: testkit.Owner(t, url), p: schema.Principal{Tenant: "t", Agent: "a"},
-		policy: memory.WritePolicy{Mode: schema.ModeControlled, AllowUpdateDelete: true, MinFactConfidence: 0.5}, vis: schema.VisibilityPrivate,
+		policy: proposals.WritePolicy{Mode: schema.ModeControlled, AllowUpdateDelete: true, MinFactConfidence: 0.5}, vis: schema.VisibilityPrivate,
 		now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 }
 
@@ -159,7 +162,7 @@ func (w *world) write(r store.Range) store.WriteCounts {
 
 func (w *world) get(id uuid.UUID) schema.MemoryRecord {
 	w.t.Helper()
-	m, err := w.Get(ctx, w.p, id, memory.UpTo(schema.SensitivityHyper))
+	m, err := w.Get(ctx, w.p, id, policy.UpTo(schema.SensitivityHyper))
 	require.NoError(w.t, err)
 	return m
 }

@@ -17,6 +17,11 @@ import (
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/intake"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -41,7 +46,7 @@ type WriteInput struct {
 	Now       time.Time
 	// Sources are embeddings of source memories that have none yet, by memory id.
 	Sources map[uuid.UUID]Embedding
-	Rules   *memory.Policy // classification rules in force; nil for none
+	Rules   *policy.Policy // classification rules in force; nil for none
 }
 
 // WriteCounts says what became of the proposals of a range.
@@ -91,8 +96,8 @@ type seen struct {
 	neighbor memory.Neighbor
 	tier     schema.Tier
 	typology schema.Typology
-	trust    float64         // [0,1]
-	standing memory.Standing // what KeepsItsPlace asks for, but for the sources
+	trust    float64           // [0,1]
+	standing revision.Standing // what KeepsItsPlace asks for, but for the sources
 
 	scope       string
 	visibility  schema.Visibility
@@ -152,7 +157,7 @@ type writing struct {
 	*change
 	batch     Batch
 	actor     string // whom history names
-	rules     *memory.Policy
+	rules     *policy.Policy
 	review    *reviewing
 	proposals []pendingProposal
 	known     map[uuid.UUID]seen // sources, and every neighbour that was offered
@@ -164,7 +169,7 @@ type writing struct {
 	counts    WriteCounts
 }
 
-func newWriting(c *change, batch Batch, actor string, rules *memory.Policy) *writing {
+func newWriting(c *change, batch Batch, actor string, rules *policy.Policy) *writing {
 	return &writing{change: c, batch: batch, actor: actor, rules: rules, known: map[uuid.UUID]seen{}, claimed: map[string][]byte{}}
 }
 
@@ -251,7 +256,7 @@ func (w *writing) evaluate(ctx context.Context, p *pendingProposal, maxRounds in
 	shadow := w.batch.Policy.Mode == schema.ModeShadow
 	parent, stored := w.known[p.ParentID]
 	if !shadow && (!stored || !parent.live) {
-		w.settle(p, memory.Verdict{State: schema.ProposalSkipped, Reason: reasonParentForgotten}, nil)
+		w.settle(p, proposals.Verdict{State: schema.ProposalSkipped, Reason: reasonParentForgotten}, nil)
 		return nil
 	}
 	if p.Rounds < maxRounds && w.changesAdded(p) {
@@ -263,7 +268,7 @@ func (w *writing) evaluate(ctx context.Context, p *pendingProposal, maxRounds in
 			w.decideAgain(p)
 			return nil
 		}
-		w.settle(p, memory.Verdict{State: schema.ProposalBlocked, Reason: reasonStale, ReviewNeeded: true}, nil)
+		w.settle(p, proposals.Verdict{State: schema.ProposalBlocked, Reason: reasonStale, ReviewNeeded: true}, nil)
 		return nil
 	}
 	var target *memory.Neighbor
@@ -275,17 +280,17 @@ func (w *writing) evaluate(ctx context.Context, p *pendingProposal, maxRounds in
 		}
 		target = &n
 	}
-	verdict := memory.EvaluateWrite(w.batch.Policy, p.Fact, p.Proposal, target)
+	verdict := proposals.EvaluateWrite(w.batch.Policy, p.Fact, p.Proposal, target)
 	if verdict.State != schema.ProposalApplied {
 		known := p.TargetID
-		if known == nil && verdict.Reason == memory.ReasonAlreadyKnown {
+		if known == nil && verdict.Reason == proposals.ReasonAlreadyKnown {
 			known = &p.ParentID
 		}
-		if verdict.Reason == memory.ReasonAlreadyKnown && stored && *known == p.ParentID && !p.Fact.Claim.IsZero() {
+		if verdict.Reason == proposals.ReasonAlreadyKnown && stored && *known == p.ParentID && !p.Fact.Claim.IsZero() {
 			w.claim(p.ParentID, p.Fact.Claim) // the source itself states it
 			w.hint(p.ParentID, p.Fact.AllHints())
 		}
-		if verdict.Reason == memory.ReasonAlreadyKnown {
+		if verdict.Reason == proposals.ReasonAlreadyKnown {
 			w.saidAgain(p, *known)
 		}
 		w.settle(p, verdict, known)
@@ -315,11 +320,11 @@ func (w *writing) keepsItsPlace(ctx context.Context, p *pendingProposal) (bool, 
 		said.Sources = max(said.Sources, held.standing.Sources)
 		held.standing.Status = schema.StatusActive
 	}
-	return memory.KeepsItsPlace(held.standing, said), nil
+	return revision.KeepsItsPlace(held.standing, said), nil
 }
 
 // apply carries a proposal out, as far as it is not left to insertAdds.
-func (w *writing) apply(ctx context.Context, p *pendingProposal, v memory.Verdict) error {
+func (w *writing) apply(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
 	switch p.Proposal.Action {
 	case schema.ActionDelete:
 		return w.applyDelete(ctx, p, v)
@@ -345,7 +350,7 @@ func (w *writing) stale(p *pendingProposal) bool {
 }
 
 // applyAdd queues a new memory for insertion, unless its claim contradicts one that holds.
-func (w *writing) applyAdd(ctx context.Context, p *pendingProposal, v memory.Verdict) error {
+func (w *writing) applyAdd(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
 	add := w.factMemory(p, nil)
 	settled, err := w.settleConflict(ctx, p, v, &add)
 	if err != nil || settled {
@@ -366,12 +371,12 @@ func (w *writing) factMemory(p *pendingProposal, supersedes *uuid.UUID) newMemor
 	} else {
 		parent.trust = 1 // shadow mode: nothing comes of it
 	}
-	explained := memory.AdmitFact(p.Fact, memory.FactSource{Principal: owner, Visibility: visibility, Trust: parent.trust,
+	explained := intake.AdmitFact(p.Fact, intake.FactSource{Principal: owner, Visibility: visibility, Trust: parent.trust,
 		Candidate: schema.Candidate{SourceKind: p.SourceKind, Speaker: p.Speaker, Session: p.Session, OccurredAt: &p.OccurredAt, Refs: p.Refs,
 			Tags: p.ParentTags, Sensitivity: p.Sensitivity}}, w.rules)
 	cl := explained.Classification
 	owner.Scope, visibility = cmp.Or(cl.Scope, owner.Scope), cmp.Or(cl.Visibility, visibility)
-	text := memory.Normalize(p.Fact.Content)
+	text := normalize.Normalize(p.Fact.Content)
 	if parent.neighbor.Pinned && bytes.Equal(text.Hash, parent.neighbor.Hash) {
 		cl.Pinned, cl.Importance, cl.DeletionPolicy = true, 1, memory.DefaultDeletion(cl.Type, true)
 	}
@@ -390,7 +395,7 @@ func (w *writing) factMemory(p *pendingProposal, supersedes *uuid.UUID) newMemor
 		Payload: payload, SourceTrust: cl.SourceTrust, RevisionPolicy: cl.RevisionPolicy,
 		Who: p.Speaker, Session: p.Session, Claim: claim, Confidence: cl.Confidence, OccurredAt: p.OccurredAt,
 		CreatedBy: w.actor, Refs: p.evidence(), DerivedFrom: &p.ParentID, Supersedes: supersedes, Hints: append([]memory.Hint{}, p.Fact.AllHints()...),
-		Reason: w.because(p), Metadata: w.metadata(p, memory.Verdict{}),
+		Reason: w.because(p), Metadata: w.metadata(p, proposals.Verdict{}),
 	}
 	maps.Copy(m.Metadata, explained.Metadata())
 	if p.Embedding != nil && p.Model != nil {
@@ -426,14 +431,14 @@ func (w *writing) insertAdds(ctx context.Context) error {
 			}
 			replaced := add.replaced()
 			if len(replaced) == 0 && w.review == nil {
-				w.settle(p, memory.Verdict{State: schema.ProposalSkipped, Reason: reasonDuplicate}, &id)
+				w.settle(p, proposals.Verdict{State: schema.ProposalSkipped, Reason: reasonDuplicate}, &id)
 				continue
 			}
 			if err := w.succeed(ctx, id, p, add, replaced); err != nil {
 				return err
 			}
 		}
-		w.settle(p, memory.Verdict{State: schema.ProposalApplied}, &id)
+		w.settle(p, proposals.Verdict{State: schema.ProposalApplied}, &id)
 		if p.Proposal.Action == schema.ActionUpdate {
 			w.counts.Updated++
 		} else {
@@ -450,7 +455,7 @@ func (m *newMemory) replaced() []uuid.UUID {
 		out = append(out, *m.Supersedes)
 	}
 	for _, r := range m.Relations {
-		if r.Predicate == memory.RelationSupersedes {
+		if r.Predicate == revision.RelationSupersedes {
 			out = append(out, r.Target)
 		}
 	}
@@ -463,7 +468,7 @@ func (w *writing) succeed(ctx context.Context, id uuid.UUID, p *pendingProposal,
 		// No version of its own: this change has superseded it already, by a successor that did not go in.
 		// Nobody has seen that version, and history tells the one step.
 		w.queue.Queue(`UPDATE memories SET superseded_by = $3 WHERE tenant = $1 AND id = $2`, w.tenant, old, id)
-		w.relate(id, memory.RelationSupersedes, old)
+		w.relate(id, revision.RelationSupersedes, old)
 	}
 	if w.review != nil && w.review.why == "" {
 		w.review.why = reasonDuplicate
@@ -472,9 +477,9 @@ func (w *writing) succeed(ctx context.Context, id uuid.UUID, p *pendingProposal,
 }
 
 // applyUpdate supersedes the target: it stays, marked, and the new truth points back at it.
-func (w *writing) applyUpdate(ctx context.Context, p *pendingProposal, v memory.Verdict) error {
+func (w *writing) applyUpdate(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
 	target := *p.TargetID
-	if parent := w.known[p.ParentID]; memory.States(parent.standing.Type) && bytes.Equal(memory.Normalize(p.Fact.Content).Hash, parent.neighbor.Hash) {
+	if parent := w.known[p.ParentID]; memory.States(parent.standing.Type) && bytes.Equal(normalize.Normalize(p.Fact.Content).Hash, parent.neighbor.Hash) {
 		// The source says exactly this, and lasts: it is the successor itself.
 		if v.Change == memory.ChangeContest {
 			return w.contestSource(ctx, p, v)
@@ -487,7 +492,7 @@ func (w *writing) applyUpdate(ctx context.Context, p *pendingProposal, v memory.
 			return err
 		}
 		for _, old := range append([]uuid.UUID{target}, successor.replaced()...) {
-			w.relate(p.ParentID, memory.RelationSupersedes, old)
+			w.relate(p.ParentID, revision.RelationSupersedes, old)
 		}
 		if !p.Fact.Claim.IsZero() {
 			w.claim(p.ParentID, p.Fact.Claim)
@@ -520,7 +525,7 @@ func (w *writing) applyUpdate(ctx context.Context, p *pendingProposal, v memory.
 }
 
 // applyDelete soft-deletes the target.
-func (w *writing) applyDelete(ctx context.Context, p *pendingProposal, v memory.Verdict) error {
+func (w *writing) applyDelete(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
 	target := *p.TargetID
 	if v.Change == memory.ChangeRetract {
 		return w.applyRetract(ctx, p, v)
@@ -536,11 +541,11 @@ func (w *writing) applyDelete(ctx context.Context, p *pendingProposal, v memory.
 
 // supersede retires a memory in favour of its successor, which inherits a pin: only a person may
 // replace what is pinned, and does not take it off its place by that.
-func (w *writing) supersede(ctx context.Context, id uuid.UUID, p *pendingProposal, v memory.Verdict, successor *newMemory) error {
+func (w *writing) supersede(ctx context.Context, id uuid.UUID, p *pendingProposal, v proposals.Verdict, successor *newMemory) error {
 	if cl := &successor.Classification; w.known[id].neighbor.Pinned {
 		cl.Pinned, cl.Importance, cl.DeletionPolicy = true, 1, memory.DefaultDeletion(cl.Type, true)
 	}
-	successor.Hints = append(successor.Hints, memory.SuccessorHint(w.known[id].neighbor)...)
+	successor.Hints = append(successor.Hints, proposals.SuccessorHint(w.known[id].neighbor)...)
 	reason := "superseded: " + p.Proposal.Reason
 	if w.review != nil {
 		reason = w.review.reason
@@ -552,7 +557,7 @@ func (w *writing) supersede(ctx context.Context, id uuid.UUID, p *pendingProposa
 
 // retire takes the step by which a memory stops being live. Its row is locked, and was found live in
 // the version that the proposal may act on.
-func (w *writing) retire(ctx context.Context, id uuid.UUID, p *pendingProposal, v memory.Verdict, s step) error {
+func (w *writing) retire(ctx context.Context, id uuid.UUID, p *pendingProposal, v proposals.Verdict, s step) error {
 	was := w.known[id]
 	s.Old, s.By, s.Metadata = &was.neighbor.Content, w.actor, w.metadata(p, v)
 	version, err := w.take(ctx, memoryRow{ID: id, Version: was.version, Live: was.live}, s)
@@ -582,7 +587,7 @@ func (w *writing) keepPinned(ctx context.Context, id uuid.UUID, p *pendingPropos
 	}
 	_, err = w.take(ctx, m, step{
 		Set:     m.pinned(w.now),
-		NowLive: m.Live, Event: schema.EventModified, Action: schema.AuditModify, By: w.actor, Reason: w.because(p), Metadata: w.metadata(p, memory.Verdict{})})
+		NowLive: m.Live, Event: schema.EventModified, Action: schema.AuditModify, By: w.actor, Reason: w.because(p), Metadata: w.metadata(p, proposals.Verdict{})})
 	return err
 }
 
@@ -595,7 +600,7 @@ func (w *writing) because(p *pendingProposal) string {
 }
 
 // settle records what became of a proposal: on its row, and in the history of its source.
-func (w *writing) settle(p *pendingProposal, v memory.Verdict, memoryID *uuid.UUID) {
+func (w *writing) settle(p *pendingProposal, v proposals.Verdict, memoryID *uuid.UUID) {
 	if w.review != nil {
 		w.settleReview(p, v.State, memoryID)
 		return
@@ -626,14 +631,14 @@ func (w *writing) settle(p *pendingProposal, v memory.Verdict, memoryID *uuid.UU
 // extracted, and by the hash that a memory of these words has. The hash goes when the fact's text does.
 func (p *pendingProposal) whichFact(metadata map[string]any) {
 	metadata["factOrdinal"] = p.Ordinal
-	if text := memory.Normalize(p.Fact.Content); text.Normalized != "" {
+	if text := normalize.Normalize(p.Fact.Content); text.Normalized != "" {
 		metadata["factHash"] = hex.EncodeToString(text.Hash)
 	}
 }
 
 // metadata is what document 002 lists for pipeline history, without the fact's text: that stands in
 // the proposal, from which an erasure can remove it.
-func (w *writing) metadata(p *pendingProposal, v memory.Verdict) map[string]any {
+func (w *writing) metadata(p *pendingProposal, v proposals.Verdict) map[string]any {
 	m := map[string]any{
 		"shadow": w.batch.Policy.Mode == schema.ModeShadow, "proposedAction": p.Proposal.Action, "confidence": p.Proposal.Confidence,
 		"factConfidence": p.Fact.Confidence, "category": p.Fact.Category, "proposalId": p.ID, "candidateId": p.CandidateID,

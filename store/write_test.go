@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -97,17 +98,17 @@ func TestEveryProposalLeavesHistoryWithItsMetadata(t *testing.T) {
 	blocked := states["blocked"]
 	require.Equal(t, "update", blocked["proposedAction"])
 	require.Equal(t, target.String(), blocked["targetMemoryId"])
-	require.Equal(t, memory.ReasonContradiction, blocked["blockedReason"])
+	require.Equal(t, proposals.ReasonContradiction, blocked["blockedReason"])
 	require.Equal(t, true, blocked["contradictionRisk"])
 	require.Equal(t, true, blocked["reviewNeeded"])
-	require.Equal(t, memory.ReasonLowFactConfidence, states["skipped"]["skippedReason"])
+	require.Equal(t, proposals.ReasonLowFactConfidence, states["skipped"]["skippedReason"])
 	require.Len(t, w.history(target), 1, "what is blocked leaves the target alone")
 }
 
 func TestWriteSkipsAndBlocksWithReasons(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
-		policy func(*memory.WritePolicy)
+		policy func(*proposals.WritePolicy)
 		target string
 		idea   func(target uuid.UUID) idea
 		state  schema.ProposalState
@@ -115,24 +116,24 @@ func TestWriteSkipsAndBlocksWithReasons(t *testing.T) {
 	}{
 		"low confidence": {nil, "", func(uuid.UUID) idea {
 			return idea{fact: memory.Fact{Content: "perhaps this", Category: "fact", Confidence: 0.49}, action: schema.ActionAdd}
-		}, schema.ProposalSkipped, memory.ReasonLowFactConfidence},
-		"punctuation": {nil, "", func(uuid.UUID) idea { return idea{fact: fact("...!!!..."), action: schema.ActionAdd} }, schema.ProposalSkipped, memory.ReasonEmptyFactContent},
+		}, schema.ProposalSkipped, proposals.ReasonLowFactConfidence},
+		"punctuation": {nil, "", func(uuid.UUID) idea { return idea{fact: fact("...!!!..."), action: schema.ActionAdd} }, schema.ProposalSkipped, proposals.ReasonEmptyFactContent},
 		"known": {nil, "tea is hot", func(id uuid.UUID) idea {
 			return idea{fact: fact("tea is rather hot"), action: schema.ActionNone, target: id}
-		}, schema.ProposalSkipped, memory.ReasonAlreadyKnown},
+		}, schema.ProposalSkipped, proposals.ReasonAlreadyKnown},
 		"duplicate": {nil, "coffee is hot", func(uuid.UUID) idea { return idea{fact: fact("Coffee is HOT."), action: schema.ActionAdd} }, schema.ProposalSkipped, "duplicate_content_hash"},
-		"frozen": {func(p *memory.WritePolicy) { p.Mode = schema.ModeFrozen }, "", func(uuid.UUID) idea {
+		"frozen": {func(p *proposals.WritePolicy) { p.Mode = schema.ModeFrozen }, "", func(uuid.UUID) idea {
 			return idea{fact: fact("ice is cold"), action: schema.ActionAdd}
-		}, schema.ProposalBlocked, memory.ReasonMutationsFrozen},
-		"updates off": {func(p *memory.WritePolicy) { p.AllowUpdateDelete = false }, "milk is white", func(id uuid.UUID) idea {
+		}, schema.ProposalBlocked, proposals.ReasonMutationsFrozen},
+		"updates off": {func(p *proposals.WritePolicy) { p.AllowUpdateDelete = false }, "milk is white", func(id uuid.UUID) idea {
 			return idea{fact: fact("milk is off-white"), action: schema.ActionUpdate, target: id}
-		}, schema.ProposalBlocked, memory.ReasonDestructiveDisabled},
-		"deletes off": {func(p *memory.WritePolicy) { p.AllowUpdateDelete = false }, "milk is white", func(id uuid.UUID) idea {
+		}, schema.ProposalBlocked, proposals.ReasonDestructiveDisabled},
+		"deletes off": {func(p *proposals.WritePolicy) { p.AllowUpdateDelete = false }, "milk is white", func(id uuid.UUID) idea {
 			return idea{fact: fact("milk is off-white"), action: schema.ActionDelete, target: id}
-		}, schema.ProposalBlocked, memory.ReasonDestructiveDisabled},
+		}, schema.ProposalBlocked, proposals.ReasonDestructiveDisabled},
 		"pinned": {nil, "critical: keep calm", func(id uuid.UUID) idea {
 			return idea{fact: fact("carry on"), action: schema.ActionDelete, target: id}
-		}, schema.ProposalBlocked, memory.ReasonPinnedTarget},
+		}, schema.ProposalBlocked, proposals.ReasonPinnedTarget},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -187,7 +188,7 @@ func TestShadowWritesProposalsToHistoryOnly(t *testing.T) {
 		require.Equal(t, "pipeline-shadow", e.ChangedBy)
 		require.Equal(t, schema.EventNone, e.Event)
 		require.Equal(t, true, metadata(t, e)["shadow"])
-		require.Equal(t, memory.ReasonShadowMode, metadata(t, e)["blockedReason"])
+		require.Equal(t, proposals.ReasonShadowMode, metadata(t, e)["blockedReason"])
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
 )
@@ -76,7 +77,7 @@ func TestTheWorkerObeysItsSettings(t *testing.T) {
 			if a.GetNextAttemptScheduleTime() == nil || a.GetLastAttemptCompleteTime() == nil {
 				continue
 			}
-			delay := memory.RetryDelay(int(a.GetAttempt())-1, started.ID+"/"+started.RunID+"/"+a.GetActivityId())
+			delay := lifecycle.RetryDelay(int(a.GetAttempt())-1, started.ID+"/"+started.RunID+"/"+a.GetActivityId())
 			require.WithinDuration(t, a.GetLastAttemptCompleteTime().AsTime().Add(delay), a.GetNextAttemptScheduleTime().AsTime(), 5*time.Millisecond)
 			return nil
 		}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/migrations"
@@ -56,7 +56,7 @@ func TestADumpOfPostgresIsEnough(t *testing.T) {
 	want := x.answersAt(at)
 	for i, answer := range want {
 		require.NotEmpty(t, answer.Results, dumpQuestions[i])
-		require.NotZero(t, answer.Meta.Channels[memory.ChannelVector], dumpQuestions[i])
+		require.NotZero(t, answer.Meta.Channels[rank.ChannelVector], dumpQuestions[i])
 	}
 	x.StopWorker()
 
@@ -87,7 +87,7 @@ func TestADumpOfPostgresIsEnough(t *testing.T) {
 	lame, err := y.recaller().Recall(ctx, schema.RecallRequest{Principal: other, Query: "What does the keeper of the lighthouse grow?"})
 	require.NoError(t, err)
 	require.NotEmpty(t, lame.Results)
-	require.Zero(t, lame.Meta.Channels[memory.ChannelVector])
+	require.Zero(t, lame.Meta.Channels[rank.ChannelVector])
 
 	embedded.Store(0) // the question
 	y.StartWorker(t)

@@ -16,6 +16,7 @@ import (
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/vector"
@@ -271,7 +272,7 @@ func TestModes(t *testing.T) {
 			t.Parallel()
 			h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
 				d.Brain = model.Brain(t)
-				d.Policy.AllowUpdateDelete, d.Policy.Supersede = test.allow, memory.SupersedeReview
+				d.Policy.AllowUpdateDelete, d.Policy.Supersede = test.allow, proposals.SupersedeReview
 			})
 			p := testkit.Principal()
 			target := known(t, h, p, seed)[0]

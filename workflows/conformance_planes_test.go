@@ -22,6 +22,10 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/rank"
+	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
@@ -63,7 +67,7 @@ func (o onlooker) found(query, situation string, types ...schema.MemoryType) []s
 
 func (o onlooker) get(id string) schema.MemoryRecord {
 	o.t.Helper()
-	m, err := o.h.Store.Get(context.Background(), o.p, uuid.MustParse(id), memory.UpTo(schema.SensitivityHyper))
+	m, err := o.h.Store.Get(context.Background(), o.p, uuid.MustParse(id), policy.UpTo(schema.SensitivityHyper))
 	require.NoError(o.t, err)
 	return m
 }
@@ -320,13 +324,13 @@ func TestSection15_1AuthoritativeStore(t *testing.T) {
 		require.NotZero(t, m.Lifecycle.Decay.HalfLifeSeconds)
 		require.NotZero(t, m.Lifecycle.LastReinforcedAt)
 		require.NotEmpty(t, m.Provenance.Sources)
-		require.Equal(t, []schema.Relation{{Predicate: memory.RelationSupersedes, TargetID: old, Weight: 1, Reason: "said so later"}}, m.Relations)
+		require.Equal(t, []schema.Relation{{Predicate: revision.RelationSupersedes, TargetID: old, Weight: 1, Reason: "said so later"}}, m.Relations)
 		require.Equal(t, []schema.AuditAction{schema.AuditCreate, schema.AuditRevise}, []schema.AuditAction{before.AuditLog[0].Action, before.AuditLog[1].Action})
 		require.Equal(t, []string{"new supersedes old"}, o.edges(old, map[string]string{old: "old", fresh: "new"}))
 		answer := o.recall(schema.RecallRequest{Query: "What does the user prefer?"})
 		require.Len(t, answer.Results, 1)
 		require.Equal(t, fresh, answer.Results[0].ID)
-		require.Contains(t, answer.Meta.Degraded, memory.ChannelVector) // on a busy machine others may be late as well
+		require.Contains(t, answer.Meta.Degraded, rank.ChannelVector) // on a busy machine others may be late as well
 		testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
 	})
 
@@ -391,7 +395,7 @@ func TestSection15_1AuthoritativeStore(t *testing.T) {
 		req.Execute = true
 		run, _ := startForget(t, h, req)
 		receipt := receiptOf(t, run)
-		require.Equal(t, []any{1, map[string]int{memory.OutcomePinned: 1}}, []any{receipt.Forgotten, receipt.Skipped})
+		require.Equal(t, []any{1, map[string]int{lifecycle.OutcomePinned: 1}}, []any{receipt.Forgotten, receipt.Skipped})
 		require.Equal(t, []string{ids[1]}, o.live())
 		step := o.lastStep(ids[0])
 		require.Equal(t, []string{"delete", "person:mia", "not wanted any more"}, []string{string(step.Action), step.ChangedBy, step.Reason})
@@ -601,7 +605,7 @@ func TestSection15_5ProcessModel(t *testing.T) {
 // override the classifier.
 func TestSection15_5Classification(t *testing.T) {
 	t.Parallel()
-	var rules atomic.Pointer[memory.Policy]
+	var rules atomic.Pointer[policy.Policy]
 	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Rules = rules.Load })
 	o := onlooker{t, h, testkit.Principal()}
 	plain := o.get(known(t, h, o.p, "The office plants are watered on Mondays.")[0])
@@ -610,7 +614,7 @@ func TestSection15_5Classification(t *testing.T) {
 	require.NotZero(t, plain.Lifecycle.Decay.HalfLifeSeconds)
 	require.NotZero(t, plain.Lifecycle.DeletionPolicy)
 
-	parsed, err := memory.ParsePolicy([]byte(`
+	parsed, err := policy.ParsePolicy([]byte(`
 rules:
   - name: plants
     when: candidate.content.contains("plants")

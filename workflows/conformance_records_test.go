@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
@@ -66,7 +66,7 @@ func (c *conforming) refused(t testing.TB, record string) []string {
 
 func (c *conforming) get(t testing.TB, id string) schema.MemoryRecord {
 	t.Helper()
-	m, err := c.Store.Get(context.Background(), c.p, uuid.MustParse(id), memory.UpTo(schema.SensitivityHyper))
+	m, err := c.Store.Get(context.Background(), c.p, uuid.MustParse(id), policy.UpTo(schema.SensitivityHyper))
 	require.NoError(t, err)
 	return m
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/layers"
+	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
@@ -83,7 +84,7 @@ func TestSection15_8TaskDescriptor(t *testing.T) {
 			Task: &schema.Task{ErrorSignature: "ld: cache mismatch", Intent: "publish_release"}}
 		tokens := func() (used int) {
 			for _, r := range ask(req).Results {
-				n, _ := memory.ResultTokens(r)
+				n, _ := layers.ResultTokens(r)
 				used += n
 			}
 			return used
@@ -151,14 +152,14 @@ func TestSection15_8Redaction(t *testing.T) {
 		"trust: {above_limit: {high: summary}}":  {schema.RedactedSummary, "Dana's salary is on record"},
 		"trust: {above_limit: {high: metadata}}": {schema.RedactedMetadata, ""},
 	} {
-		var rules *memory.Policy
+		var rules *policy.Policy
 		var err error
 		if file != "" {
-			rules, err = memory.ParsePolicy([]byte(file))
+			rules, err = policy.ParsePolicy([]byte(file))
 			require.NoError(t, err)
 		}
 		r := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder,
-			Policy: func() *memory.Policy { return rules }}
+			Policy: func() *policy.Policy { return rules }}
 		answer, err := r.Recall(t.Context(), schema.RecallRequest{Principal: o.p, Query: "salary",
 			Categories: []schema.Category{schema.CategoryDecision}})
 		require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/workflows"
@@ -384,7 +384,7 @@ func TestContradictionRules(t *testing.T) {
 			require.Equal(t, schema.StatusActive, o.get(id).Status, "it is not for the pipeline to replace it")
 			items, err := eager.Store.ListReviews(context.Background(), o.p, store.ReviewFilter{}, store.Page{})
 			require.NoError(t, err)
-			require.Equal(t, memory.ReasonRevisionPolicy, items[0].Outcome)
+			require.Equal(t, proposals.ReasonRevisionPolicy, items[0].Outcome)
 			require.Equal(t, schema.ReviewApplied, decide(t, eager, decision(o.p, items[0], schema.DecisionApprove), result.BatchID).Status, "a person may")
 			require.Equal(t, schema.StatusSuperseded, o.get(id).Status)
 		})

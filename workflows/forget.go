@@ -1,11 +1,10 @@
 package workflows
 
 import (
-	"time"
-
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	"go.temporal.io/api/serviceerror"
@@ -14,7 +13,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -234,7 +233,7 @@ func (run *forgetRun) forget(ctx workflow.Context) (schema.ForgetReceipt, error)
 // conflict is the failure of a run whose one memory was changed after it was selected: who names a version wants
 // that one forgotten, or nothing.
 func (run *forgetRun) conflict() error {
-	if run.ifVersion == 0 || run.receipt.Skipped[memory.OutcomeVersionConflict] == 0 || len(run.preview.Sample) == 0 {
+	if run.ifVersion == 0 || run.receipt.Skipped[lifecycle.OutcomeVersionConflict] == 0 || len(run.preview.Sample) == 0 {
 		return nil
 	}
 	conflict := &schema.VersionConflict{ID: run.preview.Sample[0], IfVersion: run.ifVersion}
@@ -350,7 +349,7 @@ func ForgetPreview(ctx context.Context, c client.Client, run client.WorkflowRun)
 	return preview, forgetError("preview", err)
 }
 
-// ConfirmForget lets a run go ahead. A refused token is memory.ErrTokenMalformed, ErrTokenExpired,
+// ConfirmForget lets a run go ahead. A refused token is lifecycle.ErrTokenMalformed, ErrTokenExpired,
 // ErrTokenOther or store.ErrForgetClosed; the workflow's own NotFound says that the run has ended.
 func ConfirmForget(ctx context.Context, c client.Client, workflowID string, in schema.ForgetConfirmation) (schema.ForgetApproval, error) {
 	var out schema.ForgetApproval

@@ -19,7 +19,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/workflows"
@@ -202,7 +202,7 @@ func TestRequestsAreDroppedWhenTheirRunEnds(t *testing.T) {
 		p := testkit.Principal()
 		run, err := workflows.StartForget(ctx, h.Temporal, h.TaskQueue, forgetRequest(p, "", schema.Selector{Query: canary}))
 		require.NoError(t, err)
-		require.ErrorContains(t, run.Get(ctx, nil), memory.ReasonMutationsFrozen)
+		require.ErrorContains(t, run.Get(ctx, nil), proposals.ReasonMutationsFrozen)
 		require.Zero(t, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "staged_requests", ""))
 		h.StopWorker()
 		h.StartWorkerWith(t, around(func(_ context.Context, name string, run func() (any, error)) (any, error) {

@@ -30,6 +30,8 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
 )
@@ -93,7 +95,7 @@ func TestForgetWaitsForItsConfirmation(t *testing.T) {
 	require.Equal(t, preview, again, "the same request joins the run that waits")
 	_, other := startForget(t, h, forgetRequest(p, "", schema.Selector{Query: "tea"}))
 	ctx := context.Background()
-	for token, want := range map[string]error{"x": memory.ErrTokenMalformed, forgetToken(t, h, p, other): memory.ErrTokenOther} {
+	for token, want := range map[string]error{"x": lifecycle.ErrTokenMalformed, forgetToken(t, h, p, other): lifecycle.ErrTokenOther} {
 		_, err := workflows.ConfirmForget(ctx, h.Temporal, run.GetID(), schema.ForgetConfirmation{Token: token})
 		require.ErrorIs(t, err, want)
 		require.NotContains(t, err.Error(), token+"x")
@@ -148,7 +150,7 @@ func TestForgetOfFewNamedOnesGoesAhead(t *testing.T) {
 	require.Equal(t, schema.ForgetConfirmed, preview.State)
 	receipt := receiptOf(t, run)
 	require.Equal(t, 2, receipt.Forgotten)
-	require.Equal(t, map[string]int{memory.OutcomeNotFound: 1}, receipt.Skipped)
+	require.Equal(t, map[string]int{lifecycle.OutcomeNotFound: 1}, receipt.Skipped)
 	again, _ := startForget(t, h, req)
 	require.Equal(t, receipt, receiptOf(t, again), "the operation answers with its first result")
 }
@@ -161,7 +163,7 @@ func TestForgetIsRefused(t *testing.T) {
 	run, err := workflows.StartForget(ctx, h.Temporal, h.TaskQueue, forgetRequest(p, "", schema.Selector{All: true}))
 	require.NoError(t, err)
 	_, err = workflows.ForgetPreview(ctx, h.Temporal, run)
-	require.ErrorContains(t, err, memory.ReasonMutationsFrozen)
+	require.ErrorContains(t, err, proposals.ReasonMutationsFrozen)
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, run.Get(ctx, nil), &app)
 	require.Equal(t, activities.ErrTypeFrozen, app.Type())

@@ -5,15 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/google/uuid"
-
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
 )
@@ -85,6 +84,6 @@ func TestForgetGuardedByItsVersion(t *testing.T) {
 	require.NoError(t, err)
 	receipt := receiptOf(t, run)
 	require.Equal(t, 1, receipt.Forgotten)
-	require.Zero(t, receipt.Skipped[memory.OutcomeVersionConflict])
+	require.Zero(t, receipt.Skipped[lifecycle.OutcomeVersionConflict])
 	require.NotNil(t, o.get(id).DeletedAt)
 }

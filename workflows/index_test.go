@@ -19,7 +19,7 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
@@ -91,7 +91,7 @@ func (x indexed) ask(r *recall.Recaller) (schema.RecallResponse, bool) {
 	answer, err := r.Recall(context.Background(), schema.RecallRequest{Principal: x.p, Query: "harbour berths of town number 3"})
 	require.NoError(x.t, err)
 	require.NotEmpty(x.t, answer.Results)
-	return answer, answer.Meta.Channels[memory.ChannelVector] > 0
+	return answer, answer.Meta.Channels[rank.ChannelVector] > 0
 }
 
 func (x indexed) reindex(in workflows.ReindexInput) (workflows.ReindexResult, error) {
@@ -164,7 +164,7 @@ func TestIndexKilledDuringRecalls(t *testing.T) {
 					t.Errorf("a recall failed: %v", err)
 					return
 				}
-				if slices.Contains(answer.Meta.Degraded, memory.ChannelVector) {
+				if slices.Contains(answer.Meta.Degraded, rank.ChannelVector) {
 					without.Add(1)
 				} else {
 					with.Add(1)
@@ -213,7 +213,7 @@ func TestALostIndex(t *testing.T) {
 		t.Helper()
 		answer, byVector := x.ask(recaller)
 		require.False(t, byVector)
-		require.Contains(t, answer.Meta.Degraded, memory.ChannelVector)
+		require.Contains(t, answer.Meta.Degraded, rank.ChannelVector)
 	}
 	without()
 
@@ -249,7 +249,7 @@ func TestALostIndex(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, answer.Meta.Degraded)
 	require.Contains(t, answer.Results[0].Content, "lighthouse")
-	require.Contains(t, answer.Results[0].Channels, memory.ChannelVector)
+	require.Contains(t, answer.Results[0].Channels, rank.ChannelVector)
 	require.Zero(t, x.drift().Found.Found())
 }
 
@@ -283,11 +283,11 @@ func TestAnIndexThatIsWrongShowsNothing(t *testing.T) {
 	x.server.Before(func(context.Context, string, any) error { return status.Error(codes.NotFound, "gone") })
 	answer, byVector := x.ask(x.recaller())
 	require.False(t, byVector)
-	require.Contains(t, answer.Meta.Degraded, memory.ChannelVector)
+	require.Contains(t, answer.Meta.Degraded, rank.ChannelVector)
 	x.server.Before(func(ctx context.Context, _ string, _ any) error { <-ctx.Done(); return ctx.Err() })
 	answer, byVector = x.ask(x.recaller())
 	require.False(t, byVector, "an index that hangs is left out in time")
-	require.Contains(t, answer.Meta.Degraded, memory.ChannelVector)
+	require.Contains(t, answer.Meta.Degraded, rank.ChannelVector)
 	x.server.Before(nil)
 }
 
@@ -341,7 +341,7 @@ func TestChangingTheEmbeddingModel(t *testing.T) {
 	blind.Embedder = &vector.Embedders{Configured: x.Deps.Brain.Embedder, Store: x.Store, Index: x.qdrant.Name()}
 	answer, byVector = x.ask(blind)
 	require.False(t, byVector)
-	require.Contains(t, answer.Meta.Degraded, memory.ChannelVector)
+	require.Contains(t, answer.Meta.Degraded, rank.ChannelVector)
 }
 
 // The worker goes at every step of a rebuild: the next one takes it up, and nothing is lost.

@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/workflows"
@@ -128,7 +128,7 @@ func (k *kept) ask(ctx workflow.Context, s keptStatement) []int {
 		if r.Supplementary {
 			continue
 		}
-		text := memory.Normalize(r.Content).Normalized
+		text := normalize.Normalize(r.Content).Normalized
 		if texts[text] {
 			k.complain("%q is answered twice by %q", s.ask, r.Content)
 		}

@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
 )
@@ -70,7 +70,7 @@ func TestOperationsWithLongKeysAreCarriedOutOnce(t *testing.T) {
 	modify(t, h, modifyRequest(p, schema.Patch{ID: id, Content: &warm}))
 	by := startUnbounded[schema.ModifyResult](t, h, workflows.KindModify, p, workflows.Modify, first)
 	require.Equal(t, hashed, by, "delivered again by an older client")
-	m, err := h.Store.Get(t.Context(), p, uuid.MustParse(id), memory.UpTo(schema.SensitivityHyper))
+	m, err := h.Store.Get(t.Context(), p, uuid.MustParse(id), policy.UpTo(schema.SensitivityHyper))
 	require.NoError(t, err)
 	require.Equal(t, warm, m.Content)
 

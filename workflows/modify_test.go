@@ -17,7 +17,7 @@ import (
 
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
@@ -93,7 +93,7 @@ func TestModifyAndRecover(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, result, same)
 	require.Zero(t, testkit.Rows(t, db, "staged_requests", ""))
-	m, err := h.Store.Get(context.Background(), p, uuid.MustParse(ids[0]), memory.UpTo(schema.SensitivityHyper))
+	m, err := h.Store.Get(context.Background(), p, uuid.MustParse(ids[0]), policy.UpTo(schema.SensitivityHyper))
 	require.NoError(t, err)
 	require.Equal(t, 2, m.Version)
 

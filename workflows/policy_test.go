@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
@@ -19,7 +19,7 @@ import (
 // Rules are in force for every batch that begins after they change, and history says which they were.
 func TestRulesInForce(t *testing.T) {
 	t.Parallel()
-	var current atomic.Pointer[memory.Policy]
+	var current atomic.Pointer[policy.Policy]
 	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Rules = current.Load })
 	p := testkit.Principal()
 	ctx := context.Background()
@@ -28,7 +28,7 @@ func TestRulesInForce(t *testing.T) {
 		started, result := h.Ingest(t, testkit.Request(p, schema.SourceMemory, text))
 		require.Zero(t, result.Dead)
 		id := uuid.MustParse(started.Ack.MemoryIDs[0])
-		m, err := h.Store.Get(ctx, p, id, memory.UpTo(schema.SensitivityHyper))
+		m, err := h.Store.Get(ctx, p, id, policy.UpTo(schema.SensitivityHyper))
 		require.NoError(t, err)
 		history := testkit.History(t, h.Store, p, id)
 		var metadata map[string]any
@@ -40,7 +40,7 @@ func TestRulesInForce(t *testing.T) {
 	require.Equal(t, schema.SensitivityLow, m.Sensitivity)
 	require.NotContains(t, metadata, "policy")
 
-	rules, err := memory.ParsePolicy([]byte(`
+	rules, err := policy.ParsePolicy([]byte(`
 rules:
   - name: plants
     when: candidate.content.contains("plants")
@@ -66,7 +66,7 @@ func TestASecretIsNotRecalledByDefault(t *testing.T) {
 	started, result := h.Ingest(t, testkit.Request(p, schema.SourceUserInput, "Dana lives in Oslo. The password of the vault is hunter2x."))
 	require.Zero(t, result.Dead)
 	require.NotZero(t, result.Written.Added, "facts were drawn from it")
-	m, err := h.Store.Get(ctx, p, uuid.MustParse(started.Ack.MemoryIDs[0]), memory.UpTo(schema.SensitivityHyper))
+	m, err := h.Store.Get(ctx, p, uuid.MustParse(started.Ack.MemoryIDs[0]), policy.UpTo(schema.SensitivityHyper))
 	require.NoError(t, err)
 	require.Equal(t, schema.SensitivityHyper, m.Sensitivity)
 
@@ -80,7 +80,7 @@ func TestASecretIsNotRecalledByDefault(t *testing.T) {
 		require.NoError(t, err)
 		require.NotEmpty(t, answer.Results, query)
 		for _, found := range answer.Results {
-			m, err := h.Store.Get(ctx, p, uuid.MustParse(found.ID), memory.UpTo(schema.SensitivityHyper))
+			m, err := h.Store.Get(ctx, p, uuid.MustParse(found.ID), policy.UpTo(schema.SensitivityHyper))
 			require.NoError(t, err)
 			require.Equal(t, schema.SensitivityHyper, m.Sensitivity, "facts too")
 		}

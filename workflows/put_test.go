@@ -17,7 +17,7 @@ import (
 
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
@@ -112,7 +112,7 @@ func TestPutOfAnInvalidRequestFailsAtOnce(t *testing.T) {
 func TestPutInTheWorkersMode(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
-		d.Policy = memory.WritePolicy{Mode: schema.ModeFrozen}
+		d.Policy = proposals.WritePolicy{Mode: schema.ModeFrozen}
 	})
 	req := putRequest(t, testkit.Principal(), putSkill("s", "x"))
 	req.Mode = schema.ModeControlled

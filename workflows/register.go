@@ -7,7 +7,8 @@ import (
 
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/inference"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
@@ -20,15 +21,15 @@ type Dependencies struct {
 	Brain       inference.Brain
 	Index       vector.Index
 	Embedders   func(inference.EmbeddingModel) (inference.Embedder, error) // of models that are not Brain's, while an index of one is in use; may be nil
-	Policy      memory.WritePolicy
-	Rules       func() *memory.Policy // classification rules in force; nil, or a nil policy, for the defaults
+	Policy      proposals.WritePolicy
+	Rules       func() *policy.Policy // classification rules in force; nil, or a nil policy, for the defaults
 	Concurrency int                   // model calls at once in one activity; inference.Gate bounds those of a process
 	Now         func() time.Time      // the activities' clock; time.Now when nil
 	Recaller    *recall.Recaller      // the read path; nil for one over Store, Index and Brain's embedder
 	Callers     Callers               // who may call the Nexus service for which tenants
 	With        []string              // channels and stages that every recall has beside the usual ones (recall.IsSwitch)
 	Without     []string              // and those that it has not
-	SweepShare  float64               // of a tenant's memories that a sweep may take without being asked for; 0: memory.SweepShare
+	SweepShare  float64               // of a tenant's memories that a sweep may take without being asked for; 0: lifecycle.SweepShare
 	SweepBatch  int                   // rows that one transaction of a sweep touches; 0: store.SweepBatchSize
 	NoPipeline  bool                  // nothing is drawn from what is handed in: it is stored, recalled and indexed
 	NoGraph     bool                  // the entity graph is not written

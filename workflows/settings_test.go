@@ -10,6 +10,7 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
@@ -81,7 +82,7 @@ func TestSweepBatchBoundsTransactions(t *testing.T) {
 	require.NoError(t, err)
 	var result workflows.SweepResult
 	require.NoError(t, run.Get(ctx, &result))
-	require.Equal(t, 10, result.Counts[string(memory.PurgeRetrievals)])
+	require.Equal(t, 10, result.Counts[string(lifecycle.PurgeRetrievals)])
 	var most int
 	require.NoError(t, owner.QueryRow(ctx, `SELECT max(n) FROM (SELECT count(*) AS n FROM seen GROUP BY tx) x`).Scan(&most))
 	require.Equal(t, 3, most)
@@ -108,6 +109,6 @@ func TestAPurgeBeginsEachStepAtItsBeginning(t *testing.T) {
 	require.NoError(t, err)
 	var result workflows.SweepResult
 	require.NoError(t, run.Get(ctx, &result))
-	require.Equal(t, 1, result.Counts[string(memory.PurgeVersions)])
+	require.Equal(t, 1, result.Counts[string(lifecycle.PurgeVersions)])
 	require.Zero(t, testkit.Rows(t, owner, "ingest_batches", "id = $1", started.Ack.BatchID))
 }

@@ -24,7 +24,7 @@ import (
 
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/workflows"
@@ -226,7 +226,7 @@ type purgeable struct {
 func newPurgeable(t *testing.T) *purgeable {
 	t.Helper()
 	h := testkit.NewHarness(t, nil)
-	x := &purgeable{h: h, p: testkit.Principal(), owner: testkit.Owner(t, h.DatabaseURL), n: memory.SweepFree + 10, at: time.Now().Add(2 * time.Hour)}
+	x := &purgeable{h: h, p: testkit.Principal(), owner: testkit.Owner(t, h.DatabaseURL), n: lifecycle.SweepFree + 10, at: time.Now().Add(2 * time.Hour)}
 	for range 2 {
 		faded(t, h, x.p, x.n/2)
 	}
@@ -309,7 +309,7 @@ func TestSweepHoldsOneTenant(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	p, q := testkit.Principal(), testkit.Principal()
-	const n = memory.SweepFree + 20
+	const n = lifecycle.SweepFree + 20
 	for range 2 {
 		faded(t, h, p, n/2)
 	}
@@ -382,7 +382,7 @@ func TestSweepContinuesAsNew(t *testing.T) {
 	workflows.Register(env, workflows.Dependencies{})
 	began := env.Now()
 	part := activities.SweepResult{Tenants: 1, Batches: 400, Counts: map[string]int{"pruned": 200_000}, Held: []string{"x"},
-		Cursor: activities.SweepCursor{After: "a", Tenant: "b", Step: memory.PurgeHistory}}
+		Cursor: activities.SweepCursor{After: "a", Tenant: "b", Step: lifecycle.PurgeHistory}}
 	calls := 0
 	env.OnActivity(sweepingOf.PurgeExpired, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.SweepRequest) (activities.SweepResult, error) {
 		if calls++; calls > 1 {

@@ -29,6 +29,7 @@ import (
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/vector"
@@ -108,7 +109,7 @@ func newYear(t *testing.T, seed uint64) *year {
 	y.env.SetTestTimeout(2 * time.Minute)
 	brain := rules.New()
 	brain.Extractor = unreadable{brain.Extractor}
-	workflows.Register(y.env, workflows.Dependencies{Store: y.store, Brain: brain, Index: vector.PGVector{Store: y.store}, Policy: memory.DefaultWritePolicy(),
+	workflows.Register(y.env, workflows.Dependencies{Store: y.store, Brain: brain, Index: vector.PGVector{Store: y.store}, Policy: proposals.DefaultWritePolicy(),
 		Concurrency: 1, Now: func() time.Time { return y.env.Now().In(zone) }})
 	y.env.RegisterActivityWithOptions(func(ctx context.Context) error { return y.job(ctx) }, activity.RegisterOptions{Name: "step of the year"})
 	// Of what is erased, Temporal's runs are deleted too: there is no server here.

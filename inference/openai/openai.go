@@ -15,6 +15,7 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/reply"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -36,7 +37,7 @@ func New(cfg Config) (inference.Brain, error) {
 	if cfg.ChatModel != "" {
 		c := &chat{endpoint: end, model: cfg.ChatModel}
 		brain.Extractor, brain.Decider = c, c
-		brain.Reranking = inference.Reranking{Reranker: c, Blend: memory.RerankBlendModel, Summarizer: c}
+		brain.Reranking = inference.Reranking{Reranker: c, Blend: rank.RerankBlendModel, Summarizer: c}
 	}
 	if cfg.EmbeddingModel != "" {
 		brain.Embedder = &embedder{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mneme/mneme/inference/reply"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/intake"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -72,7 +73,7 @@ func TestRetractionsAndCues(t *testing.T) {
 		"a retraction in text": {`,"retracts":"true","cue":"forget that"`, false, "", true},
 		"a retraction as one":  {`,"retracts":1`, false, "", true},
 		"a bad cue":            {`,"retracts":false,"cue":{"x":1}`, false, "", false},
-		"a long cue":           {`,"cue":"` + strings.Repeat("é", 200) + `"`, false, strings.Repeat("é", memory.MaxCueLength), false},
+		"a long cue":           {`,"cue":"` + strings.Repeat("é", 200) + `"`, false, strings.Repeat("é", intake.MaxCueLength), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

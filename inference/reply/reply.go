@@ -12,7 +12,7 @@
 //     becomes schema.ActionNone with a warning: no answer can do more than propose one of four
 //     actions on one of the targets that were offered.
 //
-// Whether what was read makes sense is for memory.CheckExtraction and memory.CheckProposal, which
+// Whether what was read makes sense is for intake.CheckExtraction and intake.CheckProposal, which
 // every result has passed. Warnings name fields, never what the answer said, since that is memory
 // content; those that begin with "answer" count positions in the answer, others in what was readable.
 // Work and memory are linear in the answer, which is cut at MaxLength. No input makes it panic.
@@ -24,6 +24,8 @@ import (
 	"strings"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/intake"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -51,7 +53,7 @@ func Extraction(text string) memory.Extraction {
 	found := objects(prepare(text, &w), &w, "facts", "entities")
 	if len(found) == 0 {
 		w.add("answer: holds no JSON object with facts")
-		return memory.CheckExtraction(memory.Extraction{Warnings: w.list()})
+		return intake.CheckExtraction(memory.Extraction{Warnings: w.list()})
 	}
 	if len(found) > 1 {
 		w.add("answer: holds more than one object with facts; all but the first are ignored")
@@ -93,7 +95,7 @@ func Extraction(text string) memory.Extraction {
 		w.add("answer: is not valid JSON in places")
 	}
 	out.Warnings = w.list()
-	return memory.CheckExtraction(out)
+	return intake.CheckExtraction(out)
 }
 
 // Decision reads the answer to a decision prompt about the neighbours that were offered:
@@ -130,12 +132,12 @@ func Decision(text string, neighbors []memory.Neighbor) memory.Proposal {
 		return Undecided(w.list()...)
 	}
 	p.Warnings = w.list()
-	return memory.CheckProposal(p, neighbors)
+	return intake.CheckProposal(p, neighbors)
 }
 
 // Undecided is the proposal for an answer that cannot be acted on.
 func Undecided(why ...string) memory.Proposal {
-	return memory.Proposal{Action: schema.ActionNone, Reason: memory.ReasonUndecided, Warnings: why}
+	return memory.Proposal{Action: schema.ActionNone, Reason: proposals.ReasonUndecided, Warnings: why}
 }
 
 func readFact(f fields) (memory.Fact, bool) {

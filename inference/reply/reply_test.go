@@ -13,6 +13,7 @@ import (
 
 	"github.com/mneme/mneme/inference/reply"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/intake"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -413,8 +414,8 @@ func FuzzExtraction(f *testing.F) {
 		got := reply.Extraction(text)
 		require.LessOrEqual(t, len(got.Facts), memory.MaxFacts)
 		require.LessOrEqual(t, len(got.Triples), memory.MaxTriples)
-		require.LessOrEqual(t, len(got.Warnings), memory.MaxWarnings)
-		require.Equal(t, got, memory.CheckExtraction(got))
+		require.LessOrEqual(t, len(got.Warnings), intake.MaxWarnings)
+		require.Equal(t, got, intake.CheckExtraction(got))
 		require.Equal(t, got, reply.Extraction(text), "reading is deterministic")
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -45,7 +46,7 @@ type expected struct {
 
 func (e expected) matches(f memory.Fact) bool {
 	return trimEnd(e.Content) == trimEnd(f.Content) && e.Retracts == f.Retracts &&
-		e.Hedged == (f.Confidence < memory.DefaultMinFactConfidence) &&
+		e.Hedged == (f.Confidence < proposals.DefaultMinFactConfidence) &&
 		(e.Category == "" || e.Category == f.Category) && (e.Cue == "" || e.Cue == f.Cue)
 }
 

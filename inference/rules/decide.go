@@ -10,6 +10,9 @@ import (
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -27,12 +30,12 @@ import (
 //	"no longer", "stopped …ing", "was removed", "used to" …
 //	of what the neighbour says: and more is said                update  0.85
 //	the same, and nothing else is said                          delete  0.85
-//	the fact changes what the neighbour says (memory.FindChange)
+//	the fact changes what the neighbour says (proposals.FindChange)
 //	surely: it takes its place                                  update  0.90
 //	probably: both are kept and marked                          update  0.70
 //	same subject and functional predicate, another object       update  0.90
 //	same words in the same order, but one negates, or they
-//	hold antonyms (memory.DetectContradiction)                  update  0.80
+//	hold antonyms (revision.DetectContradiction)                  update  0.80
 //	otherwise, refinements included                             add     0.80
 //
 // "Used to" never deletes: it says something about the past.
@@ -66,11 +69,11 @@ func decide(fact memory.Fact, neighbors []memory.Neighbor) memory.Proposal {
 	propose := func(action schema.Action, n memory.Neighbor, confidence float64, reason string) memory.Proposal {
 		return memory.Proposal{Action: action, TargetID: n.ID, Confidence: confidence, Reason: reason}
 	}
-	hash := memory.Normalize(fact.Content).Hash
+	hash := normalize.Normalize(fact.Content).Hash
 	for _, n := range neighbors {
 		known := n.Hash
 		if len(known) == 0 {
-			known = memory.Normalize(n.Content).Hash
+			known = normalize.Normalize(n.Content).Hash
 		}
 		if bytes.Equal(hash, known) {
 			return propose(schema.ActionNone, n, 1, ReasonIdentical)
@@ -92,7 +95,7 @@ func decide(fact memory.Fact, neighbors []memory.Neighbor) memory.Proposal {
 			return propose(schema.ActionNone, n, 0.9, ReasonSameClaim)
 		}
 	}
-	if found, ok := memory.FindChange(fact, neighbors); ok {
+	if found, ok := proposals.FindChange(fact, neighbors); ok {
 		p := propose(schema.ActionUpdate, found.Target, changeConfidence[found.Change], "change: "+found.Relation.Why)
 		p.Change, p.Also, p.Own = found.Change, found.Also, found.Own
 		return p
@@ -162,7 +165,7 @@ var (
 
 	irregular = map[string]string{"has": "have", "goes": "go", "does": "do"}
 
-	// opposites are the words by which memory.DetectContradiction finds antonyms.
+	// opposites are the words by which revision.DetectContradiction finds antonyms.
 	opposites = set(`enabled enable enables enabling disabled disable disables disabling allow allows allowed allowing deny denies
 		denied denying accept accepts accepted accepting reject rejects rejected rejecting always never on off true false`)
 
@@ -409,7 +412,7 @@ func (v view) contradicts(o view) string {
 	if len(a) == 0 || !slices.EqualFunc(a, b, func(x, y token) bool { return x.stem == y.stem }) {
 		return ""
 	}
-	c := memory.DetectContradiction(v.content, o.content)
+	c := revision.DetectContradiction(v.content, o.content)
 	switch {
 	case c.Risk && len(c.Antonyms) > 0:
 		return ReasonAntonyms

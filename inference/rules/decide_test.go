@@ -11,18 +11,20 @@ import (
 
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/memory/intake"
+	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/schema"
 )
 
 func decideOn(t require.TestingT, fact string, known ...string) memory.Proposal {
 	var neighbors []memory.Neighbor
 	for i, k := range known {
-		neighbors = append(neighbors, memory.Neighbor{ID: fmt.Sprintf("n%d", i), Version: 1, Content: k, Hash: memory.Normalize(k).Hash, Score: 0.5})
+		neighbors = append(neighbors, memory.Neighbor{ID: fmt.Sprintf("n%d", i), Version: 1, Content: k, Hash: normalize.Normalize(k).Hash, Score: 0.5})
 	}
 	p, usage, err := Decider{}.Decide(context.Background(), memory.Fact{Content: fact, Category: schema.CategoryFact, Confidence: 0.8}, neighbors)
 	require.NoError(t, err)
 	require.Zero(t, usage)
-	require.Equal(t, p, memory.CheckProposal(p, neighbors), "well-formed for the neighbours")
+	require.Equal(t, p, intake.CheckProposal(p, neighbors), "well-formed for the neighbours")
 	return p
 }
 
@@ -181,7 +183,7 @@ func TestDecideUsesTheClaimsItIsGiven(t *testing.T) {
 func BenchmarkDecide(b *testing.B) {
 	var neighbors []memory.Neighbor
 	for i, k := range []string{"Caroline likes tea.", "Caroline works at Google.", "Caroline's brother lives in Berlin.", "Caroline prefers Go for servers.", "Caroline lives in Oslo."} {
-		neighbors = append(neighbors, memory.Neighbor{ID: fmt.Sprint(i), Content: k, Hash: memory.Normalize(k).Hash})
+		neighbors = append(neighbors, memory.Neighbor{ID: fmt.Sprint(i), Content: k, Hash: normalize.Normalize(k).Hash})
 	}
 	fact := memory.Fact{Content: "Caroline lives in Berlin with two cats."}
 	b.ReportAllocs()

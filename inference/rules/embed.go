@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/mneme/mneme/inference"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/rank"
 )
 
 // The embedding space of HashEmbedder. A change of any weight, word list or hash below makes
 // vectors that must not be compared with older ones: it needs a new name.
 const (
-	HashModel      = memory.HashModel
+	HashModel      = rank.HashModel
 	HashDimensions = 384
 )
 

@@ -10,6 +10,8 @@ import (
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/intake"
+	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -31,7 +33,7 @@ const (
 	ConfidenceHedged    = 0.5
 )
 
-// truncationMarker is what memory.TruncateForExtraction leaves behind.
+// truncationMarker is what normalize.TruncateForExtraction leaves behind.
 const truncationMarker = "[truncated]"
 
 // Extractor finds facts in text by rules. The zero value is ready and safe for concurrent use.
@@ -60,7 +62,7 @@ func (Extractor) Extract(ctx context.Context, src inference.Source) (memory.Extr
 	if err := ctx.Err(); err != nil {
 		return memory.Extraction{}, inference.Usage{}, err
 	}
-	return memory.CheckExtraction(extract(src)), inference.Usage{}, nil
+	return intake.CheckExtraction(extract(src)), inference.Usage{}, nil
 }
 
 // found is a fact with what ranks it when there are too many.
@@ -106,7 +108,7 @@ func fromMemory(src inference.Source, content string, truncated bool) []found {
 	}
 	// One sentence, or nothing that stands alone: the content itself. What is too long for a fact
 	// stays a memory, but no fact.
-	whole := memory.Normalize(content).Storage
+	whole := normalize.Normalize(content).Storage
 	if n := utf8.RuneCountInString(whole); n < memory.MinFactLength || n > memory.MaxFactLength {
 		return nil
 	}
@@ -152,7 +154,7 @@ func fromTool(src inference.Source, content string) []found {
 func makeFound(src inference.Source, content string, original, resolved []word, s speaker, indirect bool) found {
 	f := memory.Fact{Content: content, Category: categoryOf(content, original)}
 	// The category of an explicit memory is that of its whole text, not of each of its sentences.
-	if src.Kind == schema.SourceMemory && src.Category.Valid() && joinWords(original) == memory.StorageContent(src.Content) {
+	if src.Kind == schema.SourceMemory && src.Category.Valid() && joinWords(original) == normalize.StorageContent(src.Content) {
 		f.Category = src.Category
 	}
 	hedged := isHedged(original)
@@ -303,7 +305,7 @@ func assemble(all []found) memory.Extraction {
 	seen := make(map[string]bool, len(all))
 	unique := all[:0]
 	for _, f := range all {
-		h := string(memory.Normalize(f.fact.Content).Hash)
+		h := string(normalize.Normalize(f.fact.Content).Hash)
 		if f.fact.Retracts {
 			h += "retracted"
 		}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/intake"
+	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -163,7 +165,7 @@ func TestExtractExplicitMemory(t *testing.T) {
 		ex := extractFrom(t, save(content))
 		require.NotEmpty(t, ex.Facts, content)
 		if len(ex.Facts) == 1 && !strings.Contains(content, "?") {
-			assert.Equal(t, memory.Normalize(content).Hash, memory.Normalize(ex.Facts[0].Content).Hash, content)
+			assert.Equal(t, normalize.Normalize(content).Hash, normalize.Normalize(ex.Facts[0].Content).Hash, content)
 		}
 		assert.Equal(t, ConfidenceExplicit, ex.Facts[0].Confidence)
 		assert.Equal(t, schema.CategoryLearning, ex.Facts[0].Category, "the category of the source wins")
@@ -362,14 +364,14 @@ func checkLimits(t interface {
 		require.True(t, n >= memory.MinFactLength && n <= memory.MaxFactLength, "length %d", n)
 		require.True(t, f.Category.Valid())
 		require.True(t, f.Confidence > 0 && f.Confidence <= 1)
-		h := string(memory.Normalize(f.Content).Hash)
+		h := string(normalize.Normalize(f.Content).Hash)
 		require.False(t, seen[h], "hash twice")
 		seen[h] = true
 		if !f.Claim.IsZero() {
 			require.NotEmpty(t, f.Claim.Object)
 		}
 	}
-	require.Equal(t, ex, memory.CheckExtraction(ex), "checked output is unchanged by another check")
+	require.Equal(t, ex, intake.CheckExtraction(ex), "checked output is unchanged by another check")
 }
 
 func TestExtractLimitsHoldForAnything(t *testing.T) {
@@ -402,7 +404,7 @@ func TestExtractKeepsTheBestOfMany(t *testing.T) {
 func TestExtractIsUnchangedWhereNothingIsResolved(t *testing.T) {
 	for _, text := range []string{"  The  cache is\tRedis ", "we ship on Mondays", "Tom said my car broke", "I took our dog to the vet"} {
 		ex := extractFrom(t, said("Caroline", text))
-		assert.Equal(t, []string{memory.Normalize(text).Storage}, contents(ex))
+		assert.Equal(t, []string{normalize.Normalize(text).Storage}, contents(ex))
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/intake"
 )
 
 // thirdForms are verbs that somebody says of themselves, with what is said of another. They are written
@@ -167,7 +167,7 @@ func TestAnyTextYieldsValidFacts(t *testing.T) {
 			rapid.SampledFrom([]string{"", " ", "\n"}).Draw(r, "between"))
 		for _, f := range extractFrom(r, said(speakers.Draw(r, "speaker"), text)).Facts {
 			require.True(r, utf8.ValidString(f.Content) && utf8.ValidString(f.Cue), "%q", f)
-			require.LessOrEqual(r, utf8.RuneCountInString(f.Cue), memory.MaxCueLength)
+			require.LessOrEqual(r, utf8.RuneCountInString(f.Cue), intake.MaxCueLength)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -41,7 +42,7 @@ func fromText(src inference.Source, segs []segment) []found {
 
 // read reads one sentence.
 func (r *reader) read(seg segment) {
-	text := memory.Normalize(seg.text).Storage
+	text := normalize.Normalize(seg.text).Storage
 	if n := utf8.RuneCountInString(text); n < 3 || n > memory.MaxFactLength {
 		r.ante = antecedent{}
 		return

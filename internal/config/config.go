@@ -30,6 +30,9 @@ import (
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/internal/telemetry"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
@@ -68,7 +71,7 @@ type Config struct {
 
 	RecallWith, RecallWithout []string // channels and stages that every recall has, or has not (recall.IsSwitch)
 
-	Policy     memory.WritePolicy
+	Policy     proposals.WritePolicy
 	PolicyFile string // classification rules; empty for none
 
 	Qdrant QdrantSettings // the vector index; in Postgres when it names no URL
@@ -131,21 +134,21 @@ func Load() (Config, error) {
 		Concurrency: e.number("MNEME_MODEL_CONCURRENCY", 4),
 
 		Reranker:       e.choice("MNEME_RERANKER", "off", "embedding", "model"),
-		RerankTop:      e.number("MNEME_RERANK_TOP", memory.DefaultRerankTop),
-		RerankDeadline: time.Duration(e.number("MNEME_RERANK_DEADLINE_MS", int(memory.DefaultRerankDeadline.Milliseconds()))) * time.Millisecond,
+		RerankTop:      e.number("MNEME_RERANK_TOP", rank.DefaultRerankTop),
+		RerankDeadline: time.Duration(e.number("MNEME_RERANK_DEADLINE_MS", int(rank.DefaultRerankDeadline.Milliseconds()))) * time.Millisecond,
 		RecallWith:     e.names("MNEME_RECALL_WITH", recall.IsSwitch),
 		RecallWithout:  e.names("MNEME_RECALL_WITHOUT", recall.IsSwitch),
-		Policy: memory.WritePolicy{
+		Policy: proposals.WritePolicy{
 			Mode:              schema.WriteMode(e.choice("MNEME_MODE", string(schema.ModeControlled), string(schema.ModeFrozen), string(schema.ModeShadow))),
 			AllowUpdateDelete: e.flag("MNEME_ALLOW_UPDATE_DELETE", false),
-			Supersede: memory.Supersede(e.choice("MNEME_SUPERSEDE", string(memory.SupersedeAuto), string(memory.SupersedeOwn),
-				string(memory.SupersedeReview))),
-			MinFactConfidence: e.fraction("MNEME_MIN_FACT_CONFIDENCE", memory.DefaultMinFactConfidence),
+			Supersede: proposals.Supersede(e.choice("MNEME_SUPERSEDE", string(proposals.SupersedeAuto), string(proposals.SupersedeOwn),
+				string(proposals.SupersedeReview))),
+			MinFactConfidence: e.fraction("MNEME_MIN_FACT_CONFIDENCE", proposals.DefaultMinFactConfidence),
 		},
 		PolicyFile: e.text("MNEME_POLICY_FILE", ""),
 		Qdrant:     e.qdrant(),
 		Callers:    e.callers("MNEME_NEXUS_CALLERS"),
-		SweepShare: e.fraction("MNEME_SWEEP_SHARE", memory.SweepShare),
+		SweepShare: e.fraction("MNEME_SWEEP_SHARE", lifecycle.SweepShare),
 		SweepBatch: e.number("MNEME_SWEEP_BATCH", store.SweepBatchSize),
 		Pipeline:   e.flag("MNEME_PIPELINE", true),
 		Graph:      e.flag("MNEME_GRAPH", true),
@@ -165,8 +168,8 @@ func Load() (Config, error) {
 	if c.SweepBatch < 1 || c.SweepBatch > store.SweepBatchSize {
 		e.problems = append(e.problems, fmt.Sprintf("MNEME_SWEEP_BATCH must be between 1 and %d", store.SweepBatchSize))
 	}
-	if !c.Graph && !slices.Contains(c.RecallWithout, memory.ChannelGraph) {
-		c.RecallWithout = append(c.RecallWithout, memory.ChannelGraph)
+	if !c.Graph && !slices.Contains(c.RecallWithout, rank.ChannelGraph) {
+		c.RecallWithout = append(c.RecallWithout, rank.ChannelGraph)
 	}
 	if c.ImportanceDecay == 0 {
 		e.problems = append(e.problems, "MNEME_IMPORTANCE_DECAY must be more than 0")
@@ -232,9 +235,9 @@ func (c Config) reranked(brain inference.Brain, model inference.Reranking) infer
 	r := inference.Reranking{Top: c.RerankTop, Deadline: c.RerankDeadline}
 	switch c.Reranker {
 	case "embedding":
-		r.Reranker, r.Blend = inference.EmbeddingReranker{Embedder: brain.Embedder}, memory.RerankBlendEmbedding
+		r.Reranker, r.Blend = inference.EmbeddingReranker{Embedder: brain.Embedder}, rank.RerankBlendEmbedding
 	case "model":
-		r.Reranker, r.Blend, r.Summarizer = model.Reranker, memory.RerankBlendModel, model.Summarizer
+		r.Reranker, r.Blend, r.Summarizer = model.Reranker, rank.RerankBlendModel, model.Summarizer
 	default:
 		return brain
 	}

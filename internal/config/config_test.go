@@ -26,6 +26,8 @@ import (
 	"github.com/mneme/mneme/inference/openai"
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
 )
@@ -58,10 +60,10 @@ func TestLoadHasDefaultsThatWork(t *testing.T) {
 	require.Equal(t, config.Config{MaxConns: 16, StickyRuns: 500, TaskQueue: workflows.TaskQueue, Namespace: client.DefaultNamespace, HealthAddress: "127.0.0.1:8085",
 		MetricsTenants: 50, SweepShare: 0.5, ImportanceDecay: 0.95, SweepBatch: 500, Pipeline: true, Graph: true, ReadyJobAge: 15 * time.Minute, ReadyIndexLag: 15 * time.Minute,
 		Principal: schema.Principal{Tenant: "default", Agent: "default"}, Qdrant: config.QdrantSettings{Prefix: "mneme"}, Brain: "rules", Embedder: "hash",
-		Reranker: "off", RerankTop: 20, RerankDeadline: 2 * time.Second, EmbedCache: 4096, Concurrency: 4, Policy: memory.DefaultWritePolicy()}, c)
+		Reranker: "off", RerankTop: 20, RerankDeadline: 2 * time.Second, EmbedCache: 4096, Concurrency: 4, Policy: proposals.DefaultWritePolicy()}, c)
 	brain, err := c.NewBrain(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, memory.HashModel, brain.Embedder.Model().Name)
+	require.Equal(t, rank.HashModel, brain.Embedder.Model().Name)
 }
 
 func TestLoadReadsEveryVariable(t *testing.T) {
@@ -90,7 +92,7 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 		Reranker: "model", RerankTop: 5, RerankDeadline: 300 * time.Millisecond,
 		RecallWith: []string{"expand_query"}, RecallWithout: []string{"graph", "facets"},
 		Local: local.Config{Dir: "/m", Model: "o/m", Graph: "x.onnx", Pooling: "cls", QueryPrefix: "q: ", PassagePrefix: "p: "}, EmbedCache: 7,
-		Concurrency: 2, Policy: memory.WritePolicy{Mode: schema.ModeShadow, AllowUpdateDelete: true, Supersede: memory.SupersedeOwn, MinFactConfidence: 0.25}, PolicyFile: "/p.yaml",
+		Concurrency: 2, Policy: proposals.WritePolicy{Mode: schema.ModeShadow, AllowUpdateDelete: true, Supersede: proposals.SupersedeOwn, MinFactConfidence: 0.25}, PolicyFile: "/p.yaml",
 		Qdrant: config.QdrantSettings{URL: "https://i", APIKey: "key", CAFile: "/ca.pem", Prefix: "pre"}, PayloadKey: []byte(key), TrustKey: []byte(key)}, c)
 }
 
@@ -162,7 +164,7 @@ func TestABrainThatIsNotConfiguredIsNamed(t *testing.T) {
 }
 
 func TestTheRerankerIsTheOneNamed(t *testing.T) {
-	for name, blend := range map[string]float64{"off": 0, "embedding": memory.RerankBlendEmbedding, "model": memory.RerankBlendModel} {
+	for name, blend := range map[string]float64{"off": 0, "embedding": rank.RerankBlendEmbedding, "model": rank.RerankBlendModel} {
 		clean(t)
 		t.Setenv("MNEME_OPENAI_BASE_URL", "http://127.0.0.1:1")
 		t.Setenv("MNEME_OPENAI_CHAT_MODEL", "chat")
@@ -316,5 +318,5 @@ func TestWithoutAGraphRecallLeavesItOut(t *testing.T) {
 	c, err := config.Load()
 	require.NoError(t, err)
 	require.False(t, c.Graph)
-	require.Equal(t, []string{"facets", memory.ChannelGraph}, c.RecallWithout)
+	require.Equal(t, []string{"facets", rank.ChannelGraph}, c.RecallWithout)
 }

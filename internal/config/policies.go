@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
 )
 
 // PolicyPoll is how often the rules file is looked at.
@@ -24,7 +24,7 @@ const PolicyPoll = 3 * time.Second
 type Policies struct {
 	path    string
 	log     *slog.Logger
-	current atomic.Pointer[memory.Policy]
+	current atomic.Pointer[policy.Policy]
 
 	mu      sync.Mutex // one reload at a time
 	seen    [sha256.Size]byte
@@ -42,7 +42,7 @@ func LoadPolicies(path string, log *slog.Logger) (*Policies, error) {
 	if err != nil {
 		return nil, fmt.Errorf("MNEME_POLICY_FILE: %w", err)
 	}
-	policy, err := memory.ParsePolicy(data)
+	policy, err := policy.ParsePolicy(data)
 	if err != nil {
 		return nil, fmt.Errorf("MNEME_POLICY_FILE: %w", err)
 	}
@@ -52,7 +52,7 @@ func LoadPolicies(path string, log *slog.Logger) (*Policies, error) {
 }
 
 // Current returns the rules in force; nil when there are none.
-func (p *Policies) Current() *memory.Policy { return p.current.Load() }
+func (p *Policies) Current() *policy.Policy { return p.current.Load() }
 
 // Stale returns why the file as it is now is not in force, or nil. It names rules and fields and quotes
 // nothing else of the file.
@@ -100,7 +100,7 @@ func (p *Policies) Reload() bool {
 		return false
 	}
 	p.seen = sum
-	policy, err := memory.ParsePolicy(data)
+	policy, err := policy.ParsePolicy(data)
 	if err != nil {
 		p.keep(err)
 		return false
@@ -125,7 +125,7 @@ func (p *Policies) keep(err error) {
 }
 
 func isPolicyError(err error) bool {
-	var bad *memory.PolicyError
+	var bad *policy.PolicyError
 	return errors.As(err, &bad)
 }
 
@@ -136,7 +136,7 @@ func readPolicy(path string) ([]byte, error) {
 		return nil, fmt.Errorf("policy file: %w", bare(err))
 	}
 	defer func() { _ = file.Close() }()
-	data, err := io.ReadAll(io.LimitReader(file, memory.MaxPolicyBytes+1))
+	data, err := io.ReadAll(io.LimitReader(file, policy.MaxPolicyBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("policy file: %w", bare(err))
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/config"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/intake"
+	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -60,8 +61,8 @@ func (f *rulesFile) write(text string) {
 	require.NoError(f.t, os.WriteFile(f.path, []byte(text), 0o600))
 }
 
-func level(p *memory.Policy) schema.Sensitivity {
-	return memory.Admit(schema.Candidate{Content: "tea"}, schema.Principal{Tenant: "t", Agent: "a"}, "", p).Classification.Sensitivity
+func level(p *policy.Policy) schema.Sensitivity {
+	return intake.Admit(schema.Candidate{Content: "tea"}, schema.Principal{Tenant: "t", Agent: "a"}, "", p).Classification.Sensitivity
 }
 
 func TestNoFileNoRules(t *testing.T) {
@@ -105,7 +106,7 @@ func TestABadVersionKeepsTheOneBefore(t *testing.T) {
 		"invalid":   func(f *rulesFile) { f.write("rules: [{name: oops, when: 'nonsense == 1', set: {pinned: true}}]") },
 		"truncated": func(f *rulesFile) { f.write("") },
 		"gone":      func(f *rulesFile) { require.NoError(f.t, os.Remove(f.path)) },
-		"too large": func(f *rulesFile) { require.NoError(f.t, os.Truncate(f.path, memory.MaxPolicyBytes+1)) },
+		"too large": func(f *rulesFile) { require.NoError(f.t, os.Truncate(f.path, policy.MaxPolicyBytes+1)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

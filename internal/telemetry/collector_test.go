@@ -16,7 +16,7 @@ import (
 
 	"github.com/mneme/mneme/internal/telemetry"
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -28,7 +28,7 @@ func holding(t *testing.T, st *store.Store, tenant string, n int) {
 	for i := range n {
 		req.Candidates = append(req.Candidates, schema.Candidate{Content: fmt.Sprintf("Note %d of %s about %s.", i, tenant, canary)})
 	}
-	_, err := st.Stage(ctx, store.StageInput{OperationID: uuid.NewString(), WorkflowID: "wf", MaxAttempts: 3, Now: time.Now(), Policy: memory.DefaultWritePolicy(), Request: req})
+	_, err := st.Stage(ctx, store.StageInput{OperationID: uuid.NewString(), WorkflowID: "wf", MaxAttempts: 3, Now: time.Now(), Policy: proposals.DefaultWritePolicy(), Request: req})
 	require.NoError(t, err)
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/mneme/mneme/internal/telemetry"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
@@ -168,7 +169,7 @@ func TestMetricsOfARealRun(t *testing.T) {
 	for outcome, n := range map[string]float64{"ok": 1, "degraded": 1, "invalid": 1, "cancelled": 1, "failed": 1} {
 		is(t, m, n, "mneme_recall_duration_seconds", "outcome", outcome)
 	}
-	is(t, m, 1, "mneme_recall_degraded_total", "stage", memory.ChannelVector)
+	is(t, m, 1, "mneme_recall_degraded_total", "stage", rank.ChannelVector)
 	n, _ := value(t, m, "mneme_recall_stage_duration_seconds", "stage", "hydrate")
 	require.EqualValues(t, 2, n)
 	is(t, m, 22, "mneme_model_tokens_total", "use", "extract", "model", "chat-1", "direction", "prompt")

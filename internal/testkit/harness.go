@@ -12,7 +12,7 @@ import (
 
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/inference/rules"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/workflows"
 )
@@ -21,7 +21,7 @@ import (
 func NewIdleHarness(t testing.TB, databaseURL string, c client.Client, change func(*workflows.Dependencies)) *Harness {
 	t.Helper()
 	h := &Harness{Store: OpenStore(t, databaseURL), Temporal: c, TaskQueue: "test-" + uuid.NewString(), DatabaseURL: databaseURL}
-	h.Deps = workflows.Dependencies{Store: h.Store, Brain: rules.New(), Index: vector.PGVector{Store: h.Store}, Policy: memory.DefaultWritePolicy(), Concurrency: 4}
+	h.Deps = workflows.Dependencies{Store: h.Store, Brain: rules.New(), Index: vector.PGVector{Store: h.Store}, Policy: proposals.DefaultWritePolicy(), Concurrency: 4}
 	if change != nil {
 		change(&h.Deps)
 	}

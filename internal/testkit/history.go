@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -15,7 +15,7 @@ import (
 // History returns every step of a memory that the principal may see, oldest first; none for any other.
 func History(t testing.TB, s *store.Store, p schema.Principal, memoryID uuid.UUID) []schema.HistoryEntry {
 	t.Helper()
-	steps, err := s.HistoryAt(context.Background(), p, memoryID, store.HistoryPage{}, memory.UpTo(schema.SensitivityHyper))
+	steps, err := s.HistoryAt(context.Background(), p, memoryID, store.HistoryPage{}, policy.UpTo(schema.SensitivityHyper))
 	require.NoError(t, err)
 	return steps
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -106,8 +108,8 @@ func plantable(t *testing.T, s *store.Store) *strings.Replacer {
 	t.Helper()
 	ctx, now := context.Background(), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	p := schema.Principal{Tenant: "t", Agent: "a"}
-	policy := memory.WritePolicy{Mode: schema.ModeControlled, AllowUpdateDelete: true, MinFactConfidence: 0.5}
-	vector := &store.Embedding{Model: inference.EmbeddingModel{Name: memory.HashModel, Dimensions: 384}, Vector: make([]float32, 384)}
+	policy := proposals.WritePolicy{Mode: schema.ModeControlled, AllowUpdateDelete: true, MinFactConfidence: 0.5}
+	vector := &store.Embedding{Model: inference.EmbeddingModel{Name: rank.HashModel, Dimensions: 384}, Vector: make([]float32, 384)}
 	vector.Vector[0] = 1
 	operation := func() store.Operation {
 		return store.Operation{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}

@@ -27,7 +27,7 @@ import (
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/migrations"
 	"github.com/mneme/mneme/store"
@@ -229,7 +229,7 @@ func NewHarness(t testing.TB, change func(*workflows.Dependencies)) *Harness {
 func NewHarnessAt(t testing.TB, databaseURL string, c client.Client, change func(*workflows.Dependencies)) *Harness {
 	t.Helper()
 	h := &Harness{Store: OpenStore(t, databaseURL), Temporal: c, TaskQueue: "test-" + uuid.NewString(), DatabaseURL: databaseURL}
-	h.Deps = workflows.Dependencies{Store: h.Store, Brain: rules.New(), Index: vector.PGVector{Store: h.Store}, Policy: memory.DefaultWritePolicy(), Concurrency: 4}
+	h.Deps = workflows.Dependencies{Store: h.Store, Brain: rules.New(), Index: vector.PGVector{Store: h.Store}, Policy: proposals.DefaultWritePolicy(), Concurrency: 4}
 	if change != nil {
 		change(&h.Deps)
 	}

@@ -8,5 +8,5 @@
 // database or a model. Text in other languages yields frames without cues, which change nothing.
 //
 // What is not here: what becomes of two statements of which one changes the other (package memory,
-// EvaluateWrite), and how results are ordered by it (memory.Latest).
+// EvaluateWrite), and how results are ordered by it (rank.Latest).
 package frame

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/sensitive"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -22,17 +23,17 @@ const shown = 300
 
 // skipped says, by reason, why a fact was not written. The fact follows.
 var skipped = map[string]string{
-	memory.ReasonAlreadyKnown:            Known,
-	"duplicate_content_hash":             Known,
-	memory.ReasonEmptyFactContent:        "nothing in it to keep",
-	memory.ReasonRetractionWithoutTarget: "takes back what no memory says",
-	memory.ReasonInvalidAction:           unusable,
-	memory.ReasonInvalidConfidence:       unusable,
-	memory.ReasonMissingTarget:           unusable,
-	memory.ReasonUnknownTarget:           unusable,
-	memory.ReasonUndecided:               unusable,
-	"parent_forgotten":                   "forgotten meanwhile",
-	"forgotten":                          "forgotten meanwhile",
+	proposals.ReasonAlreadyKnown:            Known,
+	"duplicate_content_hash":                Known,
+	proposals.ReasonEmptyFactContent:        "nothing in it to keep",
+	proposals.ReasonRetractionWithoutTarget: "takes back what no memory says",
+	proposals.ReasonInvalidAction:           unusable,
+	proposals.ReasonInvalidConfidence:       unusable,
+	proposals.ReasonMissingTarget:           unusable,
+	proposals.ReasonUnknownTarget:           unusable,
+	proposals.ReasonUndecided:               unusable,
+	"parent_forgotten":                      "forgotten meanwhile",
+	"forgotten":                             "forgotten meanwhile",
 }
 
 const unusable = "only kept as said, because the decision about it could not be used"
@@ -40,18 +41,18 @@ const unusable = "only kept as said, because the decision about it could not be 
 // blocked says, by reason, why a change waits for a person. Where there is nothing to say, waiting is how the
 // worker is set up.
 var blocked = map[string]string{
-	memory.ReasonDestructiveDisabled: "",
-	memory.ReasonPinnedTarget:        "the memory is pinned",
-	memory.ReasonContradiction:       "they contradict each other",
-	memory.ReasonRevisionPolicy:      "more speaks for the memory that is there",
-	"active_fact_exists":             "both cannot hold",
-	"candidates_changed":             "the memories that it was compared with kept changing",
+	proposals.ReasonDestructiveDisabled: "",
+	proposals.ReasonPinnedTarget:        "the memory is pinned",
+	proposals.ReasonContradiction:       "they contradict each other",
+	proposals.ReasonRevisionPolicy:      "more speaks for the memory that is there",
+	"active_fact_exists":                "both cannot hold",
+	"candidates_changed":                "the memories that it was compared with kept changing",
 }
 
 // held says, by reason, which mode kept a change from being written.
 var held = map[string]string{
-	memory.ReasonShadowMode:      "shadow mode writes nothing",
-	memory.ReasonMutationsFrozen: "frozen mode keeps only what was said",
+	proposals.ReasonShadowMode:      "shadow mode writes nothing",
+	proposals.ReasonMutationsFrozen: "frozen mode keeps only what was said",
 }
 
 // Knows reports whether there are words for a reason.
@@ -59,7 +60,7 @@ func Knows(reason string) bool {
 	_, isSkipped := skipped[reason]
 	_, isBlocked := blocked[reason]
 	_, isHeld := held[reason]
-	return isSkipped || isBlocked || isHeld || reason == memory.ReasonLowFactConfidence
+	return isSkipped || isBlocked || isHeld || reason == proposals.ReasonLowFactConfidence
 }
 
 // Fact says in one line what became of a fact. Of one that is withheld it quotes nothing.
@@ -134,9 +135,9 @@ func waits(f schema.FactOutcome) string {
 // skip says why nothing was written.
 func skip(f schema.FactOutcome) string {
 	switch {
-	case f.Skipped == memory.ReasonLowFactConfidence:
+	case f.Skipped == proposals.ReasonLowFactConfidence:
 		return follow(fmt.Sprintf("not sure enough to keep (confidence %s)", confidence(f.Confidence)), f.Content)
-	case f.Skipped == memory.ReasonAlreadyKnown && f.MemoryID != "" && f.MemoryID == f.SourceID:
+	case f.Skipped == proposals.ReasonAlreadyKnown && f.MemoryID != "" && f.MemoryID == f.SourceID:
 		return follow(Remembered, f.Content) // what was handed in says just this
 	}
 	words, known := skipped[f.Skipped]
@@ -160,7 +161,7 @@ func Candidate(c schema.CandidateOutcome, facts []schema.FactOutcome) string {
 	case c.Deduped:
 		line = Known
 	case !c.Stored:
-		line = "only evaluated, because " + held[memory.ReasonShadowMode]
+		line = "only evaluated, because " + held[proposals.ReasonShadowMode]
 	default:
 		for _, f := range facts {
 			if f.SourceID == c.MemoryID && Took(f) {
@@ -187,7 +188,7 @@ func Accepted(c schema.CandidateOutcome) string {
 // Took reports whether a fact is in memory now: written, or there already.
 func Took(f schema.FactOutcome) bool {
 	return f.State == schema.ProposalApplied ||
-		f.State == schema.ProposalSkipped && (f.Skipped == memory.ReasonAlreadyKnown || f.Skipped == "duplicate_content_hash")
+		f.State == schema.ProposalSkipped && (f.Skipped == proposals.ReasonAlreadyKnown || f.Skipped == "duplicate_content_hash")
 }
 
 // Describe fills in the messages of a batch.
@@ -202,17 +203,17 @@ func Describe(candidates []schema.CandidateOutcome, facts []schema.FactOutcome) 
 
 // detected are words for what DetectSensitive finds and recall withholds.
 var detected = map[string]string{
-	memory.DetectedPrivateKey:       "a private key",
-	memory.DetectedAPIKey:           "an API key",
-	memory.DetectedToken:            "an access token",
-	memory.DetectedPassword:         "a password",
-	memory.DetectedSecret:           "a secret",
-	memory.DetectedConnectionString: "a connection string with a password",
-	memory.DetectedPaymentCard:      "a payment card number",
-	memory.DetectedIBAN:             "an IBAN",
-	memory.DetectedBankAccount:      "a bank account number",
-	memory.DetectedSSN:              "a US social security number",
-	memory.DetectedIdentity:         "the number of an identity document",
+	sensitive.DetectedPrivateKey:       "a private key",
+	sensitive.DetectedAPIKey:           "an API key",
+	sensitive.DetectedToken:            "an access token",
+	sensitive.DetectedPassword:         "a password",
+	sensitive.DetectedSecret:           "a secret",
+	sensitive.DetectedConnectionString: "a connection string with a password",
+	sensitive.DetectedPaymentCard:      "a payment card number",
+	sensitive.DetectedIBAN:             "an IBAN",
+	sensitive.DetectedBankAccount:      "a bank account number",
+	sensitive.DetectedSSN:              "a US social security number",
+	sensitive.DetectedIdentity:         "the number of an identity document",
 }
 
 // Withheld says what was found in a text that recall withholds. It names kinds, never what was found.

@@ -15,7 +15,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/envconfig"
 
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/intake"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
 )
@@ -105,7 +105,7 @@ func prompt(answer schema.RecallResponse) string {
 	if len(answer.Results) == 0 {
 		lines = append(lines, "- nothing about this")
 	}
-	return memory.WrapRecalled(answer.RetrievalID, strings.Join(lines, "\n"))
+	return intake.WrapRecalled(answer.RetrievalID, strings.Join(lines, "\n"))
 }
 
 // converse is a conversation of one evening, and the question of the next morning.

@@ -54,7 +54,7 @@ CREATE INDEX retrieval_feedback_of_memory ON retrieval_feedback (tenant, memory_
 CREATE INDEX retrieval_feedback_age ON retrieval_feedback (tenant, updated_at);
 CREATE INDEX retrievals_age ON retrievals (tenant, created_at, id);
 
--- How long what has ended is kept, where a tenant differs from the defaults (memory.DefaultRetention).
+-- How long what has ended is kept, where a tenant differs from the defaults (memory/lifecycle.DefaultRetention).
 -- The row that says most decides.
 CREATE TABLE retention_policies (
     tenant       text        NOT NULL CHECK (tenant <> ''),

@@ -20,6 +20,7 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/migrations"
 	"github.com/mneme/mneme/store"
@@ -243,7 +244,7 @@ func fill(t *testing.T, s *store.Store, tenant string) {
 	req := schema.IngestRequest{Principal: p, Visibility: schema.VisibilityGlobal, Candidates: []schema.Candidate{
 		{Content: "Alice lives in Paris and knows Bob.", Refs: []schema.Ref{{Kind: "event", Ref: "e1"}}},
 	}}
-	ack, err := s.Stage(ctx, store.StageInput{OperationID: "op", WorkflowID: "wf", Request: req, Policy: memory.DefaultWritePolicy(), MaxAttempts: 3, Now: now})
+	ack, err := s.Stage(ctx, store.StageInput{OperationID: "op", WorkflowID: "wf", Request: req, Policy: proposals.DefaultWritePolicy(), MaxAttempts: 3, Now: now})
 	require.NoError(t, err)
 	r := store.Range{Tenant: tenant, BatchID: uuid.MustParse(ack.BatchID), From: 0, To: 1}
 	id := uuid.MustParse(ack.MemoryIDs[0])
@@ -277,7 +278,7 @@ func fill(t *testing.T, s *store.Store, tenant string) {
 		put := schema.PutRequest{Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{episode}}
 		require.NoError(t, put.Validate())
 		result, err := s.Put(ctx, store.PutInput{Operation: store.Operation{Tenant: tenant, ID: fmt.Sprint("put", i), WorkflowID: "put"}, Request: put,
-			Policy: memory.DefaultWritePolicy(), Now: now.Add(time.Duration(i) * time.Second)})
+			Policy: proposals.DefaultWritePolicy(), Now: now.Add(time.Duration(i) * time.Second)})
 		require.NoError(t, err)
 		require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutUpdated}[i], result.Items[0].Status)
 	}
@@ -291,7 +292,7 @@ func fill(t *testing.T, s *store.Store, tenant string) {
 		others.Records = append(others.Records, m)
 	}
 	require.NoError(t, others.Validate())
-	created, err := s.Put(ctx, store.PutInput{Operation: store.Operation{Tenant: tenant, ID: "others", WorkflowID: "put"}, Request: others, Policy: memory.DefaultWritePolicy(), Now: now})
+	created, err := s.Put(ctx, store.PutInput{Operation: store.Operation{Tenant: tenant, ID: "others", WorkflowID: "put"}, Request: others, Policy: proposals.DefaultWritePolicy(), Now: now})
 	require.NoError(t, err)
 	for _, item := range created.Items {
 		require.Equal(t, schema.PutCreated, item.Status)

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/migrations"
 )
@@ -107,7 +107,7 @@ func TestRowsOfTheReleaseBeforeAreKept(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, ids)
 	for _, id := range ids {
-		m, err := s.Get(ctx, schema.Principal{Tenant: "tenant-a", Agent: "agent"}, id, memory.UpTo(schema.SensitivityHyper))
+		m, err := s.Get(ctx, schema.Principal{Tenant: "tenant-a", Agent: "agent"}, id, policy.UpTo(schema.SensitivityHyper))
 		require.NoError(t, err)
 		require.NoError(t, m.Validate())
 	}

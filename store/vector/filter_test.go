@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/timeexpr"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/vector"
@@ -144,7 +144,7 @@ func someFilter(r *rand.Rand) (store.Filter, bool) {
 	often(func() { f.At = base.AddDate(0, 0, r.IntN(120)) })
 	often(func() {
 		start := base.AddDate(0, 0, r.IntN(120))
-		f.During = []memory.TimeWindow{{Start: start, End: start.AddDate(0, 0, 1+r.IntN(30))}}
+		f.During = []timeexpr.TimeWindow{{Start: start, End: start.AddDate(0, 0, 1+r.IntN(30))}}
 		whole = whole && f.At.IsZero()
 	})
 	often(func() { f.Context = json.RawMessage(`{"os": "linux"}`); whole = false })

@@ -10,7 +10,7 @@ import (
 	qd "github.com/qdrant/go-client/qdrant"
 
 	"github.com/mneme/mneme/inference"
-	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/sensitive"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -116,7 +116,7 @@ func pushedFilter(f store.Filter) *qd.Filter {
 		must = append(must, qd.NewMatchKeyword(keyProject, pr.Project))
 	}
 	must = append(must, anyOf(keyScope, f.InScopes()))
-	must = append(must, anyOf(keySensitivity, cmp.Or(f.MaxSensitivity, memory.DefaultLimit).AtMost()))
+	must = append(must, anyOf(keySensitivity, cmp.Or(f.MaxSensitivity, sensitive.DefaultLimit).AtMost()))
 	if len(f.Types) > 0 {
 		must = append(must, anyOf(keyType, f.Types))
 	}

@@ -1,0 +1,44 @@
+package intake
+
+import (
+	"strings"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/schema"
+)
+
+// beginningChars is how much of an oversized text is kept as the memory's own: what an extractor reads of any text,
+// the marker included.
+const beginningChars = normalize.MaxExtractInput - 64
+
+// Beginning is the content of a memory whose whole text is an artifact: its beginning, cut behind a sentence or a
+// word where there is one near, and a marker that names the artifact. Two texts that begin alike differ by it.
+func Beginning(content, address string) string {
+	text := normalize.FirstChars(strings.TrimSpace(content), beginningChars)
+	const near = 500 // bytes
+	tail := text[max(0, len(text)-near):]
+	switch end := max(strings.LastIndex(tail, ". "), strings.LastIndex(tail, "\n"), strings.LastIndex(tail, "! "), strings.LastIndex(tail, "? ")); {
+	case end >= 0:
+		text = text[:len(text)-len(tail)+end+1]
+	default:
+		if end := strings.LastIndexByte(tail, ' '); end >= 0 {
+			text = text[:len(text)-len(tail)+end]
+		}
+	}
+	sum := strings.TrimPrefix(address, schema.ArtifactPrefix)
+	return strings.TrimRight(strings.ToValidUTF8(text, ""), " \n") + " [truncated " + sum[:min(len(sum), 12)] + "]"
+}
+
+// Abridge makes of a candidate whose whole text is kept as an artifact the one that is staged: it begins as the text
+// does, refers to it, and is as sensitive as all of it.
+func Abridge(c schema.Candidate, address string) schema.Candidate {
+	level := memory.Classification{Sensitivity: schema.SensitivityLow}
+	if c.Sensitivity.Valid() {
+		level.Sensitivity = c.Sensitivity
+	}
+	c.Sensitivity = level.Detect(c.Content).Sensitivity
+	c.Refs = append(append([]schema.Ref{}, c.Refs...), schema.Ref{Kind: "artifact", Ref: address})
+	c.Content = Beginning(c.Content, address)
+	return c
+}

@@ -1,0 +1,508 @@
+package layers
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/kljensen/snowball/english"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/rank"
+	"github.com/mneme/mneme/schema"
+)
+
+// Names of the channel and the stages of selection.
+const (
+	ChannelSignals = "signals"   // procedures and plans by what they are for
+	StageSelection = "selection" // the choice among them
+)
+
+// Constants of selection (document 004 §15A.11). A candidate's score is
+//
+//	fit × (selectBase + selectSuccess·success + selectRecency·recency)
+//
+// Fit is a factor: however often a procedure worked, where it does not apply it is worth nothing. What was
+// observed weighs three times as much as when.
+const (
+	selectBase    = 0.30
+	selectSuccess = 0.55
+	selectRecency = 0.15
+
+	// SelectThreshold is the confidence from which on one candidate is selected. What applies for sure
+	// reaches it with two successes and no failure; what worked twice in twelve never does, and neither
+	// does what is not known to apply at all, however often it worked elsewhere.
+	SelectThreshold = 0.5
+	// clearMargin is the lead over the next candidate that takes nothing from confidence; a tie halves it.
+	clearMargin = 0.15
+
+	fitUnconditional = 0.8 // procedures that say when they apply, and do, go before those that do not say
+	fitUnknown       = 0.5 // what a condition counts whose key the context does not name
+
+	// minMatch is the match from which on a memory is a candidate, and firedMatch that from which on a trigger
+	// of its own counts as set off: then no other trigger speaks for the procedure.
+	minMatch   = 0.3
+	firedMatch = 0.5
+	// queryMatch is by how much a match with the query, or a channel's score, counts beside one with the
+	// intent or the error.
+	queryMatch = 0.8
+
+	untriedSuccess  = 0.2 // lower bound of what was never tried: better than what mostly failed
+	ClaimedTrials   = 3   // as how many observations a rate without counts counts
+	recencyHalfLife = 30 * 24 * time.Hour
+	wilsonZ         = 1.645 // one-sided, 95 %
+
+	maxChoices       = 10 // candidates shown
+	maxMissingValues = 8  // values shown of a missing key
+	maxSignalWords   = 512
+)
+
+// Situation is what a selection is made for.
+type Situation struct {
+	Query, Intent, ErrorSignature string
+	Context                       json.RawMessage // an object of scalars; empty: nothing is known
+	Now                           time.Time
+}
+
+// Solution is an authorised procedure or plan.
+type Solution struct {
+	ID           uuid.UUID
+	Type         schema.MemoryType // competence or plan_graph
+	Payload      json.RawMessage
+	ReinforcedAt time.Time
+	Evidence     float64 // what the channels think of it, [0,1]
+}
+
+// Select chooses among the solutions, of one type, that match the situation (document 004 §15A.11): by
+// applicability of their conditions, observed success, and recency of reinforcement. At or above
+// SelectThreshold the first is selected; below it, MissingContext says what would decide. What the context
+// contradicts is never selected, and it is ruledOut however little it matches. Equal input gives equal output,
+// whatever its order.
+func Select(s Situation, layer schema.LayerName, solutions []Solution) (out schema.Selection, ruledOut []uuid.UUID) {
+	out = schema.Selection{Layer: layer, Threshold: SelectThreshold, Candidates: []schema.Choice{}, MissingContext: []schema.MissingKey{}}
+	known := contextOf(s.Context)
+	wanted := s.wanted()
+	needs := map[string]conditions{} // by candidate
+	for _, solution := range solutions {
+		choice, conditions := weigh(s, known, wanted, solution)
+		if choice.Applicability == schema.ApplicabilityContradicted {
+			ruledOut = append(ruledOut, solution.ID)
+		}
+		if choice.Match < minMatch {
+			continue
+		}
+		out.Candidates = append(out.Candidates, choice)
+		if choice.Applicability != schema.ApplicabilityContradicted {
+			needs[choice.ID] = conditions
+		}
+	}
+	slices.SortFunc(out.Candidates, func(a, b schema.Choice) int {
+		return cmp.Or(cmp.Compare(contradicted(a), contradicted(b)), cmp.Compare(b.Score, a.Score), cmp.Compare(b.Match, a.Match), cmp.Compare(a.ID, b.ID))
+	})
+	out.Confidence = confidence(out.Candidates)
+	if len(out.Candidates) > 0 && out.Confidence >= SelectThreshold {
+		out.Selected = out.Candidates[0].ID
+	} else {
+		out.MissingContext = missingKeys(known, needs)
+	}
+	return out, ruledOut
+}
+
+// TrimSelection cuts a selection's candidates to those that are worth showing.
+func TrimSelection(s schema.Selection) schema.Selection {
+	s.Candidates = s.Candidates[:min(len(s.Candidates), maxChoices)]
+	return s
+}
+
+func contradicted(c schema.Choice) int {
+	if c.Applicability == schema.ApplicabilityContradicted {
+		return 1
+	}
+	return 0
+}
+
+// confidence is that in the first of the ranked candidates: its score, less up to half of it where the next
+// comes close.
+func confidence(ranked []schema.Choice) float64 {
+	if len(ranked) == 0 || contradicted(ranked[0]) == 1 {
+		return 0
+	}
+	lead := ranked[0].Score
+	if len(ranked) > 1 {
+		lead -= ranked[1].Score
+	}
+	return ranked[0].Score * (0.5 + 0.5*min(1, lead/clearMargin))
+}
+
+// conditions are what must hold: by key, the values that it admits.
+type conditions map[string][]string
+
+// option is one way in which a solution may apply.
+type option struct {
+	match      float64
+	conditions conditions
+	verdict    schema.Applicability
+	fit        float64
+	missing    []string
+}
+
+// weigh gives a solution's signals.
+func weigh(s Situation, known map[string]json.RawMessage, wanted []wantedText, solution Solution) (schema.Choice, conditions) {
+	options, performance, tools := optionsOf(wanted, solution)
+	var best option
+	for i, o := range options {
+		o.settle(known)
+		if i == 0 || o.verdict != schema.ApplicabilityContradicted && (best.verdict == schema.ApplicabilityContradicted || o.fit > best.fit) {
+			best = o
+		}
+	}
+	for _, tool := range tools {
+		if memory.Canonical(known[tool]) == "false" {
+			best.verdict, best.fit, best.missing = schema.ApplicabilityContradicted, 0, nil
+		}
+	}
+	successes, failures, rate := observed(performance)
+	choice := schema.Choice{ID: solution.ID.String(), Applicability: best.verdict, Match: best.match, Fit: best.fit, Missing: best.missing,
+		Successes: successes, Failures: failures, SuccessRate: rate, Recency: recency(s.Now, solution.ReinforcedAt), ReinforcedAt: solution.ReinforcedAt}
+	choice.Score = choice.Fit * (selectBase + selectSuccess*choice.SuccessRate + selectRecency*choice.Recency)
+	return choice, best.conditions
+}
+
+// optionsOf returns the ways in which a solution may apply to what is wanted; there is at least one. The
+// triggers of a procedure are alternatives. Those whose own signal matches are the ones that count; where
+// none does, the procedure was found by other words, and each may be meant.
+func optionsOf(wanted []wantedText, solution Solution) ([]option, *schema.Performance, []string) {
+	base := queryMatch * memory.ClampUnit(solution.Evidence)
+	if solution.Type == schema.TypePlanGraph {
+		var p schema.PlanGraphPayload
+		_ = json.Unmarshal(solution.Payload, &p) // what was stored is valid
+		base = max(base, bestMatch(p.Intent, wanted), bestMatch(p.PlanID, wanted))
+		return []option{{match: base, conditions: constraints(p.Constraints)}}, p.Metrics, nil
+	}
+	var p schema.CompetencePayload
+	_ = json.Unmarshal(solution.Payload, &p)
+	base = max(base, bestMatch(p.SkillName, wanted))
+	var fired, all []option
+	for _, trigger := range p.Triggers {
+		o := option{match: bestMatch(trigger.Signal, wanted), conditions: memory.AdmittedBy(schema.Validity{Conditions: trigger.Conditions})}
+		if o.match >= firedMatch {
+			fired = append(fired, o)
+		}
+		o.match = max(o.match, base)
+		all = append(all, o)
+	}
+	switch {
+	case len(fired) > 0:
+		return fired, p.Performance, p.RequiredTools
+	case len(all) > 0:
+		return all, p.Performance, p.RequiredTools
+	}
+	return []option{{match: base}}, p.Performance, p.RequiredTools
+}
+
+// constraints are the conditions of a plan: an object of them, or a list of such objects, all of which must
+// hold. What a list holds beside objects nobody can check, and it decides nothing.
+func constraints(raw json.RawMessage) conditions {
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) != nil {
+		return memory.AdmittedBy(schema.Validity{Conditions: raw})
+	}
+	out := conditions{}
+	for _, one := range list {
+		for key, values := range memory.AdmittedBy(schema.Validity{Conditions: one}) {
+			if earlier, ok := out[key]; ok { // both must hold
+				values = slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !slices.Contains(earlier, v) })
+			}
+			out[key] = values
+		}
+	}
+	return out
+}
+
+// settle says whether the option applies. As with conditional facts, a key that the context does not name
+// contradicts nothing, and a list admits any of its elements (Holds).
+func (o *option) settle(known map[string]json.RawMessage) {
+	o.verdict, o.fit = schema.ApplicabilityUnconditional, o.match*fitUnconditional
+	if len(o.conditions) == 0 {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(o.conditions)) {
+		value, ok := known[key]
+		switch {
+		case !ok:
+			o.missing = append(o.missing, key)
+		case !slices.Contains(o.conditions[key], memory.Canonical(value)):
+			o.verdict, o.fit, o.missing = schema.ApplicabilityContradicted, 0, nil
+			return
+		}
+	}
+	unknown := float64(len(o.missing)) / float64(len(o.conditions))
+	o.verdict, o.fit = schema.ApplicabilityMatched, o.match*(1-unknown*(1-fitUnknown))
+	if unknown > 0 {
+		o.verdict = schema.ApplicabilityUnknown
+	}
+}
+
+// observed returns what is known of how often something worked, and the lower bound of the rate.
+func observed(p *schema.Performance) (successes, failures int64, rate float64) {
+	if p == nil {
+		return 0, 0, untriedSuccess
+	}
+	successes, failures = max(0, p.SuccessCount), max(0, p.FailureCount)
+	claimed := -1.0
+	switch {
+	case p.SuccessRate != nil:
+		claimed = *p.SuccessRate
+	case p.FailureRate != nil:
+		claimed = 1 - *p.FailureRate
+	}
+	switch {
+	case successes > 0 || failures > 0:
+		return successes, failures, SuccessBound(float64(successes), float64(failures))
+	case claimed >= 0:
+		return 0, 0, SuccessBound(ClaimedTrials*memory.ClampUnit(claimed), ClaimedTrials*(1-memory.ClampUnit(claimed)))
+	}
+	return 0, 0, untriedSuccess
+}
+
+// SuccessBound is the lower end of Wilson's score interval of a success rate, one-sided at 95 %: two of
+// two is 0.43, ten of ten 0.79, two of twelve 0.06. Without a trial it is 0. Counts are not negative.
+func SuccessBound(successes, failures float64) float64 {
+	n := successes + failures
+	if n <= 0 {
+		return 0
+	}
+	const z2 = wilsonZ * wilsonZ
+	rate := successes / n
+	centre := rate + z2/(2*n)
+	spread := wilsonZ * math.Sqrt(rate*(1-rate)/n+z2/(4*n*n))
+	return memory.ClampUnit(min(rate, (centre-spread)/(1+z2/n))) // rounding may lift it above the rate
+}
+
+// recency halves every 30 days since the last reinforcement.
+func recency(now, reinforced time.Time) float64 {
+	if reinforced.IsZero() {
+		return 0
+	}
+	since := max(0, now.Sub(reinforced))
+	return math.Exp2(-float64(since) / float64(recencyHalfLife))
+}
+
+// missingKeys are the keys that candidates' conditions name and the context does not, by how well they
+// split the candidates: by the share that knowing the key rules out on average, when each value that a
+// candidate names is as likely as the others, and as something else.
+func missingKeys(known map[string]json.RawMessage, needs map[string]conditions) []schema.MissingKey {
+	out := []schema.MissingKey{}
+	named := map[string][][]string{} // by key, what each candidate that names it admits
+	for _, id := range slices.Sorted(maps.Keys(needs)) {
+		for key, values := range needs[id] {
+			if _, ok := known[key]; !ok {
+				named[key] = append(named[key], values)
+			}
+		}
+	}
+	for key, admitted := range named {
+		var values []string
+		for _, v := range admitted {
+			values = append(values, v...)
+		}
+		slices.Sort(values)
+		values = slices.Compact(values)
+		ruledOut := len(admitted) // by something else
+		for _, value := range values {
+			for _, v := range admitted {
+				if !slices.Contains(v, value) {
+					ruledOut++
+				}
+			}
+		}
+		missing := schema.MissingKey{Key: key, Splits: float64(ruledOut) / float64((len(values)+1)*len(needs))}
+		for _, value := range values[:min(len(values), maxMissingValues)] {
+			missing.Values = append(missing.Values, json.RawMessage(value))
+		}
+		out = append(out, missing)
+	}
+	slices.SortFunc(out, func(a, b schema.MissingKey) int {
+		return cmp.Or(cmp.Compare(b.Splits, a.Splits), cmp.Compare(a.Key, b.Key))
+	})
+	return out
+}
+
+func contextOf(context json.RawMessage) map[string]json.RawMessage {
+	var out map[string]json.RawMessage
+	_ = json.Unmarshal(context, &out) // validated
+	return out
+}
+
+// wantedText is something that a signal may match.
+type wantedText struct {
+	signalWords
+	weight float64
+}
+
+func (s Situation) wanted() []wantedText {
+	var out []wantedText
+	for _, w := range []struct {
+		text   string
+		weight float64
+	}{{s.ErrorSignature, 1}, {s.Intent, 1}, {s.Query, queryMatch}} {
+		if words := signalWordsOf(w.text); len(words.stems) > 0 {
+			out = append(out, wantedText{words, w.weight})
+		}
+	}
+	return out
+}
+
+func bestMatch(signal string, wanted []wantedText) float64 {
+	words := signalWordsOf(signal)
+	best := 0.0
+	for _, w := range wanted {
+		best = max(best, w.weight*words.match(w.signalWords))
+	}
+	return best
+}
+
+// SignalMatch says how well a signal, an error signature or an intent, matches what is wanted, in [0,1]:
+// 1 when both say the same, or when the signal of two words or more, or of one that can only be a code, stands
+// in what is wanted word by word; otherwise the cosine of their words. Numbers and addresses, which differ
+// from one occurrence of an error to the next, do not count, nor do case, inflection and how words are joined.
+func SignalMatch(signal, wanted string) float64 {
+	return signalWordsOf(signal).match(signalWordsOf(wanted))
+}
+
+// signalWords is a text as signals are compared.
+type signalWords struct {
+	stems []string
+	code  bool   // a single word that can only be an identifier or an error code
+	plain string // all in one
+}
+
+func signalWordsOf(text string) signalWords {
+	var out signalWords
+	var joined strings.Builder
+	for _, word := range normalize.Words(text, "'") {
+		if normalize.SignalFillers[word] || isAddress(word) {
+			continue
+		}
+		joined.WriteString(word)
+		out.stems = append(out.stems, english.Stem(word, false))
+		if len(out.stems) == maxSignalWords {
+			break
+		}
+	}
+	out.plain = joined.String()
+	out.code = len(out.stems) == 1 && isCode(strings.TrimSpace(text))
+	return out
+}
+
+// isAddress reports whether a word is a number or a hexadecimal address.
+func isAddress(word string) bool {
+	digits, hexadecimal := strings.CutPrefix(word, "0x")
+	if hexadecimal {
+		return true
+	}
+	return strings.Trim(digits, "0123456789") == "" || len(digits) >= 8 && strings.Trim(digits, "0123456789abcdef") == "" && strings.ContainsAny(digits, "0123456789")
+}
+
+// isCode reports whether a word has letters and digits, or capitals after its first letter: E0308,
+// ECONNREFUSED, OOMKilled.
+func isCode(word string) bool {
+	if len(word) < 3 {
+		return false
+	}
+	letters, digits := strings.ContainsFunc(word, isASCIILetter), strings.ContainsAny(word, "0123456789")
+	return letters && digits || strings.ContainsFunc(word[1:], func(r rune) bool { return 'A' <= r && r <= 'Z' })
+}
+
+func isASCIILetter(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' }
+
+func (s signalWords) match(wanted signalWords) float64 {
+	if len(s.stems) == 0 || len(wanted.stems) == 0 {
+		return 0
+	}
+	if s.plain == wanted.plain || slices.Equal(s.stems, wanted.stems) || (len(s.stems) > 1 || s.code) && containsRun(wanted.stems, s.stems) {
+		return 1
+	}
+	has := map[string]bool{}
+	for _, stem := range wanted.stems {
+		has[stem] = true
+	}
+	own := map[string]bool{}
+	for _, stem := range s.stems {
+		own[stem] = true
+	}
+	both := 0
+	for stem := range own {
+		if has[stem] {
+			both++
+		}
+	}
+	return float64(both) / math.Sqrt(float64(len(own))*float64(len(has)))
+}
+
+// containsRun reports whether the words stand in the text one after the other.
+func containsRun(text, words []string) bool {
+	for i := 0; i+len(words) <= len(text); i++ {
+		if slices.Equal(text[i:i+len(words)], words) {
+			return true
+		}
+	}
+	return false
+}
+
+// ApplySelections takes what was chosen into the ranking: a candidate's score is at least its choice's, and
+// what was ruled out stays out, as a conditional fact would. Candidates that ranking had dropped come back
+// from solutions.
+func ApplySelections(ranked, solutions []rank.Evidence, selections []schema.Selection, ruledOut []uuid.UUID) []rank.Evidence {
+	choices := map[string]schema.Choice{}
+	for _, s := range selections {
+		for _, c := range s.Candidates {
+			choices[c.ID] = c
+		}
+	}
+	out := make([]rank.Evidence, 0, len(ranked)+len(choices))
+	seen := map[uuid.UUID]bool{}
+	take := func(e rank.Evidence) {
+		if seen[e.ID] || slices.Contains(ruledOut, e.ID) {
+			return
+		}
+		seen[e.ID] = true
+		if choice, ok := choices[e.ID.String()]; ok && choice.Score > e.Score {
+			e.Steps = slices.Clone(e.Steps)
+			e.Set(StageSelection, choice.Score, "for the task: "+string(choice.Applicability))
+		}
+		out = append(out, e)
+	}
+	for _, e := range ranked {
+		take(e)
+	}
+	for _, e := range solutions {
+		if _, ok := choices[e.ID.String()]; ok {
+			take(e)
+		}
+	}
+	rank.Rank(out)
+	return out
+}
+
+// SelectedFirst moves the ids that were selected to the front.
+func SelectedFirst(ids []string, selections []schema.Selection) []string {
+	out := slices.Clone(ids)
+	slices.SortStableFunc(out, func(a, b string) int { return cmp.Compare(isSelected(selections, b), isSelected(selections, a)) })
+	return out
+}
+
+func isSelected(selections []schema.Selection, id string) int {
+	for _, s := range selections {
+		if s.Selected == id {
+			return 1
+		}
+	}
+	return 0
+}

@@ -1,0 +1,346 @@
+package lifecycle
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/layers"
+	"github.com/mneme/mneme/memory/revision"
+	"github.com/mneme/mneme/schema"
+)
+
+// verdictWeights are what a verdict counts for, of the profile's gain (document 004 §15.6: a record is
+// reinforced when it was retrieved and contributed to success, and penalised when it was retrieved and not
+// used, or went with failure). A failure undoes a success. That something was returned in vain says less:
+// the fault may be the question's, and four of them weigh as much as a failure.
+var verdictWeights = map[schema.Verdict]float64{
+	schema.VerdictSucceeded: 1, schema.VerdictPartly: 0.5, schema.VerdictFailed: -1, schema.VerdictUnused: -0.25,
+}
+
+// confidenceTrials is as how many outcomes the confidence counts that a procedure had before any: as many as
+// a claimed rate counts in selection.
+const confidenceTrials = layers.ClaimedTrials
+
+// Where an outcome was counted. A part of a success is neither: a rate that counted halves would call
+// reliable what never got to its end.
+const (
+	CountedSuccess = "success"
+	CountedFailure = "failure"
+)
+
+// ItemVerdict is what feedback says of one memory.
+type ItemVerdict struct {
+	MemoryID uuid.UUID
+	Verdict  schema.Verdict
+	Returned bool // by the retrieval that the feedback is on
+	Fill     bool // only where nothing was said before
+}
+
+// Verdicts lists what a request says of each memory, given what the retrieval returned: first what it names,
+// in its order, then the others, in theirs. Ids are valid: the request has been validated.
+func Verdicts(r schema.FeedbackRequest, returned []uuid.UUID) []ItemVerdict {
+	was, done := make(map[uuid.UUID]bool, len(returned)), map[uuid.UUID]bool{}
+	for _, id := range returned {
+		was[id] = true
+	}
+	out := make([]ItemVerdict, 0, len(r.Items))
+	for _, item := range r.Items {
+		id, err := uuid.Parse(item.MemoryID)
+		if err != nil || done[id] {
+			continue
+		}
+		done[id] = true
+		out = append(out, ItemVerdict{MemoryID: id, Verdict: r.VerdictOf(item), Returned: was[id]})
+	}
+	rest := r.Rest()
+	for _, id := range returned {
+		if rest == "" || done[id] {
+			continue
+		}
+		done[id] = true
+		out = append(out, ItemVerdict{MemoryID: id, Verdict: rest, Returned: true, Fill: r.AllOthersUnused})
+	}
+	return out
+}
+
+// Rated is a memory as feedback finds it.
+type Rated struct {
+	Type       schema.MemoryType
+	Payload    json.RawMessage
+	Confidence float64 // [0,1]
+	Pinned     bool
+	CreatedAt  time.Time
+	Decay      memory.Decay
+	Salience   float64 // [0,1], as of SalienceAt
+	SalienceAt time.Time
+}
+
+// Said is what was said before of the same memory and retrieval.
+type Said struct {
+	Verdict schema.Verdict
+	Moved   float64   // what it added to salience, [-1,1], as of At
+	Counted string    // CountedSuccess, CountedFailure or ""
+	At      time.Time // when it took effect
+}
+
+// Reinforcement is what feedback makes of a memory.
+type Reinforcement struct {
+	Status          schema.FeedbackStatus // reinforced, penalised or corrected; unchanged: nothing else is set but Before and After
+	Before          float64               // salience for now
+	After           float64               // salience for now, after
+	revision.Fading                       // after, as it is stored: Salience is as of SalienceAt, which may be before At
+	At              time.Time             // when it takes effect
+
+	Weight     float64 // of the verdict, [-1,1]
+	Moved      float64 // what the verdict added to salience, [-1,1], as of At
+	Counted    string
+	Reinforced bool            // it helped: the time of the last reinforcement is At
+	Confidence float64         // after, [0,1]
+	Payload    json.RawMessage // after; nil: unchanged
+	Outcomes   *Outcomes       // of a procedure or a plan, after
+}
+
+// Outcomes is how often a procedure or a plan worked and failed.
+type Outcomes struct{ Successes, Failures int64 }
+
+// Reinforce says what a verdict does to a memory at a time (document 004 §11, §15.6, §15A.7). earlier is
+// what was said before of the same memory on the same retrieval, or nil: the same again changes nothing, and
+// something else corrects it. What is left of what it had moved is taken back, with its count, and then the
+// new verdict counts from now on, as if it were the first.
+//
+// Salience moves by ReinforcementGain × weight from what it is now. It takes effect now, however long ago
+// the retrieval was, and never before SalienceAt: a clock that was put back does not make a memory fade
+// twice. A pinned memory does not fade, so that its salience stays as of the pin's moment.
+//
+// What helped begins the curve at that moment. What is said against a memory leaves it on the curve that it was
+// on, which becomes lower in proportion, or higher where it takes something worse back: begun anew, a curve that
+// falls at its end, as a linear one does, would put off the moment at which a memory that has just failed falls due.
+//
+// What is left of an earlier move is exact where salience was not raised in between, and on an exponential
+// curve, which has no memory, always. On other curves a rise begins the curve anew, and under a pin or in
+// the grave nothing fades: there what is taken back is near, and off by less than the move.
+//
+// Procedures and plans also count their outcomes: a success or a failure in performance or metrics, with the
+// rates and the time of the last use. Their confidence follows (document 004 §8): see observe. A claimed rate
+// without counts gives way to what is counted.
+func Reinforce(m Rated, v schema.Verdict, earlier *Said, now time.Time) (Reinforcement, error) {
+	weight, ok := verdictWeights[v]
+	if !ok {
+		return Reinforcement{}, fmt.Errorf("a verdict that is not known")
+	}
+	at := m.SalienceAt
+	if now.After(at) {
+		at = now
+	}
+	fadesUntil := at
+	if m.Pinned {
+		fadesUntil = m.SalienceAt
+	}
+	out := Reinforcement{Before: m.Decay.Salience(m.Salience, fadesUntil.Sub(m.SalienceAt)), At: at, Weight: weight, Confidence: m.Confidence}
+	performance, err := performanceOf(m)
+	if err != nil {
+		return Reinforcement{}, err
+	}
+	counts := performance.where != ""
+	if counts {
+		out.Outcomes = &Outcomes{performance.Successes, performance.Failures}
+	}
+	if earlier != nil && earlier.Verdict == v {
+		out.Status, out.After = schema.FeedbackUnchanged, out.Before
+		return out, nil
+	}
+	base := out.Before
+	if earlier != nil {
+		base = max(memory.ClampUnit(base-m.left(*earlier, fadesUntil)), memory.ClampUnit(m.Decay.Floor))
+	}
+	out.After = m.Decay.Reinforce(base, weight)
+	out.Moved = out.After - base
+	out.Salience, out.SalienceAt = out.After, fadesUntil
+	if helped := weight > 0 && out.After >= out.Before; !helped {
+		if base, ok := m.onCurve(out); ok {
+			out.Salience, out.SalienceAt = base, m.SalienceAt
+		}
+	}
+	if due, ok := m.Decay.DueAt(out.Salience, out.SalienceAt, m.CreatedAt, m.Pinned); ok {
+		if due.Before(now) {
+			due = now // nobody was late to see what this verdict has made due
+		}
+		out.DueAt = &due
+	}
+	out.Status, out.Reinforced = schema.FeedbackPenalised, weight > 0
+	switch {
+	case earlier != nil:
+		out.Status = schema.FeedbackCorrected
+	case out.Reinforced:
+		out.Status = schema.FeedbackReinforced
+	}
+	if !counts {
+		return out, nil
+	}
+	if earlier != nil {
+		performance.takeBack(earlier.Counted, &out.Confidence)
+	}
+	switch v {
+	case schema.VerdictSucceeded:
+		out.Counted = CountedSuccess
+	case schema.VerdictFailed:
+		out.Counted = CountedFailure
+	}
+	performance.count(out.Counted, &out.Confidence)
+	changed := performance.Outcomes != *out.Outcomes
+	*out.Outcomes = performance.Outcomes
+	if used := v != schema.VerdictUnused; used || changed {
+		out.Payload, err = performance.payload(changed, used, at)
+	}
+	return out, err
+}
+
+// onCurve is the base, as of SalienceAt, with which the memory has the salience After on the curve that it is on;
+// false where it cannot have it: on its floor, or above 1.
+func (m Rated) onCurve(r Reinforcement) (float64, bool) {
+	if r.After == r.Before {
+		return m.Salience, true
+	}
+	if r.Before <= memory.ClampUnit(m.Decay.Floor) {
+		return 0, false
+	}
+	base := m.Salience * (r.After / r.Before)
+	return base, base <= 1
+}
+
+// left is what is left at a time of what an earlier verdict moved: it fades as the salience that it is a part
+// of, which every curve does in proportion to its base.
+func (m Rated) left(s Said, at time.Time) float64 {
+	if !at.After(s.At) { // as under a pin
+		return s.Moved
+	}
+	begun := m.SalienceAt
+	if s.At.Before(begun) {
+		begun = s.At // the curve has begun anew since: it is taken for a new one then
+	}
+	was := m.Decay.Share(s.At.Sub(begun))
+	if was == 0 {
+		return 0
+	}
+	return s.Moved * m.Decay.Share(at.Sub(begun)) / was
+}
+
+// tally is the outcomes in a payload. Members that this package does not know stay.
+type tally struct {
+	Outcomes
+	where   string // the member that has them
+	members map[string]json.RawMessage
+	stats   map[string]json.RawMessage
+}
+
+// performanceOf reads the outcomes of a procedure or a plan; those of other memories are none.
+func performanceOf(m Rated) (t tally, err error) {
+	switch m.Type {
+	case schema.TypeCompetence:
+		t.where = "performance"
+	case schema.TypePlanGraph:
+		t.where = "metrics"
+	default:
+		return t, nil
+	}
+	if err := json.Unmarshal(m.Payload, &t.members); err != nil {
+		return t, fmt.Errorf("payload: %w", err)
+	}
+	var known schema.Performance
+	if raw := t.members[t.where]; len(raw) > 0 {
+		if err := cmp.Or(json.Unmarshal(raw, &t.stats), json.Unmarshal(raw, &known)); err != nil {
+			return t, fmt.Errorf("payload.%s: %w", t.where, err)
+		}
+	}
+	if t.stats == nil {
+		t.stats = map[string]json.RawMessage{}
+	}
+	t.Outcomes = Outcomes{max(0, known.SuccessCount), max(0, known.FailureCount)}
+	return t, nil
+}
+
+// of is the count that an outcome belongs to, and what it says of confidence; nil where it has none.
+func (o *Outcomes) of(counted string) (*int64, float64) {
+	switch counted {
+	case CountedSuccess:
+		return &o.Successes, 1
+	case CountedFailure:
+		return &o.Failures, 0
+	}
+	return nil, 0
+}
+
+func (o *Outcomes) count(counted string, confidence *float64) {
+	n, outcome := o.of(counted)
+	if n == nil || *n == math.MaxInt64 {
+		return
+	}
+	*confidence = observe(*confidence, o.trials(), outcome)
+	*n++
+}
+
+// takeBack undoes count. What somebody has set to nothing since stays so.
+func (o *Outcomes) takeBack(counted string, confidence *float64) {
+	n, outcome := o.of(counted)
+	if n == nil || *n == 0 {
+		return
+	}
+	*n--
+	*confidence = forget(*confidence, o.trials(), outcome)
+}
+
+func (o *Outcomes) trials() float64 { return float64(o.Successes) + float64(o.Failures) }
+
+// observe is a confidence after one more outcome, 1 for a success and 0 for a failure, when it has seen so
+// many. It is the success rate smoothed as Laplace does, with the confidence that the memory began with for
+// confidenceTrials outcomes: (3 × first + successes) / (3 + trials). So it stays in [0,1], moves by at most a
+// quarter at a time, and less the more is known, does not depend on the order, and can be taken back.
+func observe(confidence, trials, outcome float64) float64 {
+	seen := confidenceTrials + trials
+	return memory.ClampUnit((memory.ClampUnit(confidence)*seen + outcome) / (seen + 1))
+}
+
+// forget undoes observe: trials is the number without the outcome.
+func forget(confidence, trials, outcome float64) float64 {
+	seen := confidenceTrials + trials
+	return memory.ClampUnit((memory.ClampUnit(confidence)*(seen+1) - outcome) / seen)
+}
+
+// payload is the payload with the outcomes as they are now.
+func (t tally) payload(changed, used bool, at time.Time) (json.RawMessage, error) {
+	set := map[string]any{}
+	switch {
+	case !changed:
+	case t.trials() > 0:
+		set["success_count"], set["failure_count"] = t.Successes, t.Failures
+		set["success_rate"], set["failure_rate"] = float64(t.Successes)/t.trials(), float64(t.Failures)/t.trials()
+	default: // the only outcome was taken back: no rate was observed
+		for _, name := range []string{"success_count", "failure_count", "success_rate", "failure_rate"} {
+			delete(t.stats, name)
+		}
+	}
+	var last time.Time
+	_ = json.Unmarshal(t.stats["last_used_at"], &last) // what was stored is valid
+	if used && at.After(last) {
+		set["last_used_at"] = at.UTC()
+	}
+	for name, value := range set {
+		encoded, err := json.Marshal(value)
+		if err != nil {
+			return nil, fmt.Errorf("payload.%s.%s: %w", t.where, name, err)
+		}
+		t.stats[name] = encoded
+	}
+	stats, err := json.Marshal(t.stats)
+	if err != nil {
+		return nil, fmt.Errorf("payload.%s: %w", t.where, err)
+	}
+	t.members[t.where] = stats
+	return json.Marshal(t.members)
+}

@@ -1,0 +1,156 @@
+package lifecycle
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/schema"
+)
+
+// ConfirmThreshold is how many memories may be named and softly forgotten without a confirmation
+// (document 002 "Forget": beyond the threshold the token must be echoed back).
+const ConfirmThreshold = 25
+
+// NeedsConfirmation reports whether a forget that has selected total memories must be confirmed: what
+// cannot be taken back always, what was found rather than named always, and long lists.
+func NeedsConfirmation(r schema.ForgetRequest, total int) bool {
+	return r.HowMuch() != schema.ForgetSoft || !r.Selector.Named() || total > ConfirmThreshold
+}
+
+// Outcomes of one selected memory. All but forgotten leave it as it is.
+const (
+	OutcomeForgotten       = "forgotten"
+	OutcomeNotFound        = "not_found"
+	OutcomeVersionConflict = "version_conflict" // it has changed since it was selected
+	OutcomeDeleted         = "deleted"          // it is forgotten already
+	OutcomePinned          = "pinned"           // pinned memories need force
+	OutcomeErased          = "erased"           // there is nothing left to remove
+	OutcomeNotOwner        = "not_owner"        // only the agent that it belongs to may destroy it
+	OutcomeWorld           = "world"            // rows of a world stay: erase removes their content
+	OutcomeActionLinked    = "action_linked"    // likewise rows that something that was done rests on
+)
+
+// Forgettable is what decides on one selected memory as it stands now.
+type Forgettable struct {
+	Version                 int
+	Pinned, Deleted, Erased bool
+	Foreign                 bool // it belongs to another agent, which shares it
+	World                   bool // it has a world_id
+	ActionLinked            bool // it is at an end of one of ActionLinks
+}
+
+// ForgetOutcome says what becomes of a memory that was selected at a version. A later version is a
+// conflict even where the mode would not mind: what was confirmed was another text. What is shared is
+// shared work, and may be forgotten by whoever sees it, since that can be taken back; what cannot be
+// taken back is for its own agent alone. Force deletes rows, and so leaves alone what must stay for audit
+// (document 003 D10): memories of a world, and those that an action is linked to.
+func ForgetOutcome(mode schema.ForgetMode, selected int, m Forgettable) string {
+	soft := mode == schema.ForgetSoft
+	switch {
+	case m.Foreign && !soft:
+		return OutcomeNotOwner
+	case m.World && mode == schema.ForgetForce:
+		return OutcomeWorld
+	case m.ActionLinked && mode == schema.ForgetForce:
+		return OutcomeActionLinked
+	case m.Erased && mode != schema.ForgetForce:
+		return OutcomeErased
+	case m.Deleted && soft:
+		return OutcomeDeleted
+	case m.Version != selected:
+		return OutcomeVersionConflict
+	case m.Pinned && soft:
+		return OutcomePinned
+	}
+	return OutcomeForgotten
+}
+
+// Why a confirm token is refused. None of them says anything about the token's text.
+var (
+	// ErrTokenMalformed means that the text is no token.
+	ErrTokenMalformed = errors.New("the confirm token is malformed")
+	// ErrTokenExpired means that the token was good and has expired.
+	ErrTokenExpired = errors.New("the confirm token has expired")
+	// ErrTokenOther means that the token is not for this run, its rows and its mode.
+	ErrTokenOther = errors.New("the confirm token is for other memories")
+)
+
+// ForgetSubject is what a confirm token is bound to, beside its expiry.
+type ForgetSubject struct {
+	Tenant string
+	RunID  uuid.UUID
+	Mode   schema.ForgetMode
+	Digest []byte // ForgetDigest of the selected rows
+}
+
+// SelectedRow is one memory at the version it was selected at.
+type SelectedRow struct {
+	ID      uuid.UUID
+	Version int32
+}
+
+// ForgetDigest is the SHA-256 over the rows in order: 16 bytes of id and 4 of version each, so that no
+// two lists have one encoding. Postgres computes the digest of a selection where the rows are; this is the
+// specification that it is tested against.
+func ForgetDigest(rows []SelectedRow) []byte {
+	h := sha256.New()
+	for _, r := range rows {
+		h.Write(r.ID[:])
+		h.Write(binary.BigEndian.AppendUint32(nil, uint32(r.Version)))
+	}
+	return h.Sum(nil)
+}
+
+// The token's form: a prefix, and base64url of eight bytes of expiry (Unix seconds) before the MAC.
+const (
+	tokenPrefix = "fgt1."
+	tokenBytes  = 8 + sha256.Size
+)
+
+var tokenLength = len(tokenPrefix) + base64.RawURLEncoding.EncodedLen(tokenBytes)
+
+// ConfirmToken makes the token that confirms a run until expires. The key must be secret: whoever has
+// it can confirm.
+func ConfirmToken(key []byte, s ForgetSubject, expires time.Time) string {
+	raw := binary.BigEndian.AppendUint64(make([]byte, 0, tokenBytes), uint64(expires.Unix()))
+	raw = append(raw, s.mac(key, raw)...)
+	return tokenPrefix + base64.RawURLEncoding.EncodeToString(raw)
+}
+
+// VerifyToken checks a token against what it must be for. The MAC comes first, in constant time, so
+// that nothing about a forged token is told, not even that its expiry has passed.
+func VerifyToken(key []byte, s ForgetSubject, token string, now time.Time) error {
+	encoded, ok := strings.CutPrefix(token, tokenPrefix)
+	if !ok || len(token) != tokenLength { // the length, because the decoder skips line breaks
+		return ErrTokenMalformed
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
+	if err != nil || len(raw) != tokenBytes {
+		return ErrTokenMalformed // not wrapped: the decoder's error tells of the text
+	}
+	expiry, mac := raw[:8], raw[8:]
+	if !hmac.Equal(mac, s.mac(key, expiry)) {
+		return ErrTokenOther
+	}
+	if now.Unix() >= int64(binary.BigEndian.Uint64(expiry)) {
+		return ErrTokenExpired
+	}
+	return nil
+}
+
+// mac is the HMAC-SHA256 over the subject's parts, each behind its length.
+func (s ForgetSubject) mac(key, expiry []byte) []byte {
+	h := hmac.New(sha256.New, key)
+	for _, part := range [][]byte{[]byte("mneme.forget"), []byte(s.Tenant), s.RunID[:], []byte(s.Mode), expiry, s.Digest} {
+		normalize.WritePart(h, part)
+	}
+	return h.Sum(nil)
+}

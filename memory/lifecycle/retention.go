@@ -1,0 +1,238 @@
+package lifecycle
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mneme/mneme/memory/revision"
+	"github.com/mneme/mneme/schema"
+)
+
+// Default windows (document 002 "Retention Worker").
+const (
+	TombstoneWindow     = revision.RecoveryWindow
+	HistoryWindow       = 180 * 24 * time.Hour
+	CompletedJobsWindow = 14 * 24 * time.Hour
+	DeadJobsWindow      = 30 * 24 * time.Hour
+	// RetrievalWindow is how late feedback may come. The documents name none; what a recall led to is
+	// known within days, and a month is as long as a deletion can be taken back.
+	RetrievalWindow = 30 * 24 * time.Hour
+	// IngestWindow is how long the pipeline's own rows are kept: long after a review has expired and a dead job
+	// can be replayed. What was learned from them has its provenance and relations.
+	IngestWindow = 90 * 24 * time.Hour
+	// OperationWindow is how long an idempotency key is remembered at least: see RetentionRules.Keys.
+	OperationWindow = 90 * 24 * time.Hour
+	// ForgetRunWindow is how long it is known what a run of Forget selected: as long as history.
+	ForgetRunWindow = HistoryWindow
+	// EventWindow is how long the ledger is kept: as long as history.
+	EventWindow = HistoryWindow
+	// ArtifactWindow is how long an artifact waits for a memory that refers to it.
+	ArtifactWindow = 30 * 24 * time.Hour
+)
+
+// ActionLinks are the relations by which a memory is load-bearing for something that was done: a rule that
+// was promoted, a change that was accepted, a decision that was published (document 003 D10). A memory that
+// has one is archived and never purged, whatever its tier.
+var ActionLinks = []string{"promoted_to", "accepted_in", "published_as"}
+
+// DefaultRetention is the policy of a class where nobody has said otherwise.
+//
+// Of a world, nothing is purged (document 003 D10), and its lasting procedures do not decay (D12). Facts of
+// a world decay with their validity (D12): see JudgeDue. Memories of no world go for good when their window
+// is over (document 002).
+func DefaultRetention(d schema.RetentionDomain, tier schema.Tier, typology schema.Typology) schema.RetentionPolicy {
+	keep, p := TombstoneWindow, schema.RetentionPolicy{Domain: d, Tier: tier, Typology: typology, OnExpiry: schema.ExpiryPurge, Default: true}
+	switch d {
+	case schema.RetainWorld:
+		p.OnExpiry = schema.ExpiryArchive
+		p.DecayExempt = tier == schema.TierPersistent && typology == schema.TypologyProcedural
+	case schema.RetainHistory:
+		keep = HistoryWindow
+	case schema.RetainJobsCompleted:
+		keep = CompletedJobsWindow
+	case schema.RetainJobsDead:
+		keep = DeadJobsWindow
+	case schema.RetainRetrievals:
+		keep = RetrievalWindow
+	case schema.RetainIngest:
+		keep = IngestWindow
+	case schema.RetainForgetRuns:
+		keep = ForgetRunWindow
+	case schema.RetainEvents:
+		keep = EventWindow
+	case schema.RetainOperations:
+		keep = OperationWindow
+	case schema.RetainArtifacts:
+		keep = ArtifactWindow
+	}
+	p.KeepSeconds = int64(keep / time.Second)
+	return p
+}
+
+// RetentionRules are the policies that a tenant has set, in any order.
+type RetentionRules []schema.RetentionPolicy
+
+// For returns the policy of a class: the one set for its tier and typology, else for its tier, else for
+// its typology, else for the whole domain, else the default.
+func (r RetentionRules) For(d schema.RetentionDomain, tier schema.Tier, typology schema.Typology) schema.RetentionPolicy {
+	best, found := DefaultRetention(d, tier, typology), 0
+	for _, p := range r {
+		if p.Domain != d || p.Tier != schema.Any && p.Tier != tier || p.Typology != schema.Any && p.Typology != typology {
+			continue
+		}
+		says := 1
+		if p.Tier != schema.Any {
+			says += 2
+		}
+		if p.Typology != schema.Any {
+			says++
+		}
+		if says > found {
+			best, found = p, says
+		}
+	}
+	if found == 1 { // said of the whole domain, which does not undo what the default says of one class
+		best.DecayExempt = best.DecayExempt || DefaultRetention(d, tier, typology).DecayExempt
+	}
+	return best
+}
+
+// keyed are the domains of what an idempotency key keeps from being done twice. A batch may be delivered again while
+// its rows are there, a dead job be replayed, and a deleted memory be taken back or stay forgotten.
+var keyed = []schema.RetentionDomain{schema.RetainMemory, schema.RetainWorld, schema.RetainIngest, schema.RetainJobsCompleted, schema.RetainJobsDead}
+
+// Keys returns the policy of operations: kept as RetainOperations says, and never for less time than anything that
+// an idempotency key protects.
+func (r RetentionRules) Keys() schema.RetentionPolicy {
+	keys := r.For(schema.RetainOperations, schema.Any, schema.Any)
+	outlive := func(p schema.RetentionPolicy) {
+		if keys.KeepSeconds > 0 && (p.KeepSeconds <= 0 || p.KeepSeconds > keys.KeepSeconds) {
+			keys.KeepSeconds = max(p.KeepSeconds, 0)
+		}
+	}
+	for _, d := range keyed {
+		if !d.OfMemories() {
+			outlive(r.For(d, schema.Any, schema.Any))
+		}
+		for _, class := range RetentionClasses(d) {
+			outlive(r.For(d, class.Tier, class.Typology))
+		}
+	}
+	return keys
+}
+
+// Set returns what is to be set, in this order, so that a class is kept for as long as p says. What becomes of
+// it then, and whether decay takes of it, are said where then and exempt are not nil; else they stay as they
+// are in force. Where that is not the same for all of the class, as with a world's lasting procedures, what
+// differs gets a policy of its own, ahead of the class: at no moment is anything lifted of which nobody spoke.
+func (r RetentionRules) Set(p schema.RetentionPolicy, then *schema.OnExpiry, exempt *bool) []schema.RetentionPolicy {
+	unsaid := func(set, inForce schema.RetentionPolicy) schema.RetentionPolicy {
+		if then == nil {
+			set.OnExpiry = inForce.OnExpiry
+		}
+		if exempt == nil {
+			set.DecayExempt = inForce.DecayExempt
+		}
+		return set
+	}
+	p = unsaid(p, r.For(p.Domain, p.Tier, p.Typology))
+	if then != nil {
+		p.OnExpiry = *then
+	}
+	if exempt != nil {
+		p.DecayExempt = *exempt
+	}
+	after := slices.DeleteFunc(slices.Clone(r), func(q schema.RetentionPolicy) bool {
+		return q.Domain == p.Domain && q.Tier == p.Tier && q.Typology == p.Typology
+	})
+	after = append(after, p)
+	var set []schema.RetentionPolicy
+	for _, class := range RetentionClasses(p.Domain) {
+		would := after.For(p.Domain, class.Tier, class.Typology)
+		own := unsaid(would, r.For(p.Domain, class.Tier, class.Typology))
+		if own.OnExpiry != would.OnExpiry || own.DecayExempt != would.DecayExempt {
+			own.Tier, own.Typology = class.Tier, class.Typology
+			set = append(set, own)
+		}
+	}
+	return append(set, p)
+}
+
+// RetentionClasses are the classes of memories that may have policies of their own.
+func RetentionClasses(d schema.RetentionDomain) (classes []struct {
+	Tier     schema.Tier
+	Typology schema.Typology
+}) {
+	if !d.OfMemories() {
+		return nil
+	}
+	for _, tier := range []schema.Tier{schema.TierInteraction, schema.TierSession, schema.TierPersistent} {
+		for _, typology := range []schema.Typology{schema.TypologyEpisodic, schema.TypologySemantic, schema.TypologyProcedural} {
+			classes = append(classes, struct {
+				Tier     schema.Tier
+				Typology schema.Typology
+			}{tier, typology})
+		}
+	}
+	return classes
+}
+
+// PurgeStep is one step of a retention purge.
+type PurgeStep string
+
+// The steps. What refers to a row goes before the row.
+const (
+	PurgeExpire        PurgeStep = "expire"      // what is over is marked: from here on nobody recovers it; what is archived stays
+	PurgeGraphLinks    PurgeStep = "graph_links" // mentions, edges and claims; entities that nothing mentions any more
+	PurgeEmbeddings    PurgeStep = "embeddings"  // with their points in the index
+	PurgeTombstones    PurgeStep = "tombstones"  // the memories
+	PurgeHistory       PurgeStep = "history"
+	PurgeJobsCompleted PurgeStep = "jobs_completed"
+	PurgeJobsDead      PurgeStep = "jobs_dead"
+	PurgeRetrievals    PurgeStep = "retrievals" // with the feedback on them
+	PurgeVersions      PurgeStep = "versions"   // earlier versions of memories, kept as long as history
+	PurgeIngest        PurgeStep = "ingest"     // proposals, candidates and batches
+	PurgeForgetRuns    PurgeStep = "forget_runs"
+	PurgeEvents        PurgeStep = "events"
+	PurgeOperations    PurgeStep = "operations"     // idempotency keys
+	PurgeArtifacts     PurgeStep = "artifacts"      // that no memory refers to
+	PurgePolicyChanges PurgeStep = "policy_changes" // the audit of retention policies, kept as long as history
+	PurgeSweepRuns     PurgeStep = "sweep_runs"     // what earlier sweeps did, kept as long as completed jobs
+)
+
+// PurgeSteps are the steps in their order. Document 002 "Retention Worker" makes that of links, embeddings,
+// tombstones, history, completed jobs and dead jobs mandatory; marking ahead of them and what follows are ours. Jobs go
+// before the batches that they are of, and batches before the keys that brought them.
+var PurgeSteps = []PurgeStep{PurgeExpire, PurgeGraphLinks, PurgeEmbeddings, PurgeTombstones, PurgeHistory, PurgeJobsCompleted, PurgeJobsDead, PurgeRetrievals,
+	PurgeVersions, PurgeIngest, PurgeForgetRuns, PurgeEvents, PurgeOperations, PurgeArtifacts, PurgePolicyChanges, PurgeSweepRuns}
+
+// AsksFirst reports whether what a step takes is what a run must not take too much of, and by which question:
+// the others take what these have marked, or what nobody would miss.
+func AsksFirst(s PurgeStep) (question schema.Sweep, asks bool) {
+	switch s {
+	case PurgeExpire:
+		return schema.SweepRetention, true
+	case PurgeHistory:
+		return schema.SweepHistory, true
+	default:
+		return "", false
+	}
+}
+
+// NextPurgeStep returns the step behind one, and whether that one is the last.
+func NextPurgeStep(s PurgeStep) (next PurgeStep, last bool) {
+	i := slices.Index(PurgeSteps, s)
+	if i < 0 || i == len(PurgeSteps)-1 {
+		return "", true
+	}
+	return PurgeSteps[i+1], false
+}
+
+// ExpiredBefore is the moment before which something of a policy must have ended to be over at now; false
+// where it is kept for good.
+func ExpiredBefore(p schema.RetentionPolicy, now time.Time) (time.Time, bool) {
+	if p.KeepSeconds <= 0 {
+		return time.Time{}, false
+	}
+	return now.Add(-time.Duration(p.KeepSeconds) * time.Second), true
+}

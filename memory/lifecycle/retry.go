@@ -1,0 +1,42 @@
+package lifecycle
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"time"
+)
+
+// The delays between attempts (document 002 "Retry Backoff"): a second, doubling, at most thirty, and up to half a
+// second of jitter, so that what failed at once is not tried at once.
+const (
+	RetryBase      = time.Second
+	RetryMost      = 30 * time.Second
+	RetryJitterMax = 500 * time.Millisecond
+)
+
+// RetryDelay is how long to wait after a failed attempt, counted from 1. The jitter follows from the key, which
+// names what is tried: the same key and attempt always give the same delay.
+func RetryDelay(attempt int, key string) time.Duration {
+	return RetryBackoff(attempt) + RetryJitter(attempt, key)
+}
+
+// RetryBackoff is the delay without its jitter.
+func RetryBackoff(attempt int) time.Duration {
+	shift := max(0, attempt-1)
+	if shift >= 5 {
+		return RetryMost
+	}
+	return RetryBase << shift
+}
+
+// RetryJitter is the share of a delay that is there to spread attempts: from 0 to RetryJitterMax, both included.
+func RetryJitter(attempt int, key string) time.Duration {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(key)) // never fails
+	_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(attempt)))
+	sum := h.Sum64()
+	sum ^= sum >> 33 // FNV alone leaves near keys with near sums
+	sum *= 0xff51afd7ed558ccd
+	sum ^= sum >> 33
+	return time.Duration(sum%uint64(RetryJitterMax/time.Millisecond+1)) * time.Millisecond
+}

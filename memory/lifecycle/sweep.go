@@ -1,0 +1,136 @@
+package lifecycle
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+)
+
+// Decayed is a live memory that a sweep finds due.
+type Decayed struct {
+	Tier           schema.Tier
+	Typology       schema.Typology
+	Pinned         bool
+	DeletionPolicy schema.DeletionPolicy
+	World          bool       // it has a world_id
+	ActionLinked   bool       // it has one of ActionLinks
+	ValidUntil     *time.Time // of a timeboxed one
+	CreatedAt      time.Time
+	Decay          memory.Decay
+	Salience       float64 // [0,1], as of SalienceAt
+	SalienceAt     time.Time
+}
+
+// SweepOutcome is what a sweep does with a memory.
+type SweepOutcome string
+
+// What a sweep may do.
+const (
+	SweepPrune   SweepOutcome = "pruned"   // it becomes a tombstone, which can be recovered
+	SweepArchive SweepOutcome = "archived" // it stays for good, out of every reader's sight, and can be recovered
+	SweepKeep    SweepOutcome = "kept"     // it stays as it is, though it is due
+	SweepNotDue  SweepOutcome = "not_due"  // it is not due: what was stored of it was out of date
+)
+
+// SweepVerdict is what a sweep does with a memory, and why.
+type SweepVerdict struct {
+	Outcome  SweepOutcome
+	Why      string     // a word: faded, max_age, pinned, decay_exempt, valid, never, manual_only, action_linked, world, retention
+	Salience float64    // for now
+	NextDue  *time.Time // when to look again at what stays; nil: not before something changes
+}
+
+// KeptFor is after how long a sweep looks again at what a policy exempts: policies change.
+const KeptFor = 30 * 24 * time.Hour
+
+// JudgeDue says what becomes of a memory that fell due (document 004 §11: what is below the threshold may be
+// removed; document 003 D10 and D12). In order:
+//
+//   - a pinned one never falls due, and one that is not due any more is left until it is;
+//   - what its class's policy exempts stays; facts of a world stay as long as they are valid;
+//   - deletion policy never: it stays; manual_only: only somebody deletes it, so it is archived;
+//   - auto_prune: it is pruned, unless it is load-bearing for an action, of a world, or of a class that
+//     archives: then it is archived.
+func JudgeDue(m Decayed, p schema.RetentionPolicy, now time.Time) SweepVerdict {
+	v := SweepVerdict{Outcome: SweepKeep, Salience: m.Decay.Salience(m.Salience, now.Sub(m.SalienceAt))}
+	due, fades := m.Decay.DueAt(m.Salience, m.SalienceAt, m.CreatedAt, m.Pinned)
+	later := now.Add(KeptFor)
+	switch {
+	case m.Pinned:
+		v.Outcome, v.Salience, v.Why = SweepNotDue, m.Salience, "pinned"
+	case !fades:
+		v.Outcome, v.Why = SweepNotDue, "faded"
+	case now.Before(due):
+		v.Outcome, v.Why, v.NextDue = SweepNotDue, "faded", &due
+	case p.DecayExempt:
+		v.Why, v.NextDue = "decay_exempt", &later
+	case m.World && m.Tier == schema.TierPersistent && m.Typology == schema.TypologySemantic && (m.ValidUntil == nil || now.Before(*m.ValidUntil)):
+		v.Why, v.NextDue = "valid", m.ValidUntil
+		if v.NextDue == nil {
+			v.NextDue = &later
+		}
+	case m.DeletionPolicy == schema.DeleteNever:
+		v.Why = "never"
+	case m.DeletionPolicy == schema.DeleteManualOnly:
+		v.Outcome, v.Why = SweepArchive, "manual_only"
+	case m.ActionLinked:
+		v.Outcome, v.Why = SweepArchive, "action_linked"
+	case m.World:
+		v.Outcome, v.Why = SweepArchive, "world"
+	case p.OnExpiry == schema.ExpiryArchive:
+		v.Outcome, v.Why = SweepArchive, "retention"
+	default:
+		v.Outcome, v.Why = SweepPrune, "faded"
+		if m.Decay.MaxAge > 0 && !now.Before(m.CreatedAt.Add(m.Decay.MaxAge)) {
+			v.Why = "max_age"
+		}
+	}
+	return v
+}
+
+// SweepReason is what history says of a verdict.
+func SweepReason(v SweepVerdict, d memory.Decay) string {
+	state := fmt.Sprintf("salience %.3f, threshold %.3f", v.Salience, d.MinSalience)
+	switch v.Outcome {
+	case SweepPrune:
+		return fmt.Sprintf("decay: %s (%s)", v.Why, state)
+	case SweepArchive:
+		return fmt.Sprintf("decay: archived, not deleted: %s (%s)", v.Why, state)
+	default:
+		return fmt.Sprintf("decay: kept: %s (%s)", v.Why, state)
+	}
+}
+
+// ExpiredTombstone says what becomes of a tombstone whose window is over: purged, or archived, which is for
+// good (document 003 D10). False where it is not over.
+func ExpiredTombstone(p schema.RetentionPolicy, deletedAt time.Time, actionLinked bool, now time.Time) (schema.OnExpiry, bool) {
+	before, ends := ExpiredBefore(p, now)
+	if !ends || deletedAt.After(before) {
+		return "", false
+	}
+	if actionLinked {
+		return schema.ExpiryArchive, true
+	}
+	return p.OnExpiry, true
+}
+
+// Bounds of what one run may take of a tenant without being asked for.
+const (
+	// SweepShare is the share of what a tenant has stored that a run may take, unless the worker is
+	// configured otherwise.
+	SweepShare = 0.5
+	// SweepFree is how much a run may always take: of a handful of memories, half is no number.
+	SweepFree = 100
+)
+
+// SweepAllowance is how much a run may take of so much before it has to ask. A clock that jumped ahead makes
+// everything due at once, and a window that was set wrong makes everything expire: neither is to empty a
+// tenant.
+func SweepAllowance(stored int64, share float64) int64 {
+	if !(share >= 0 && share <= 1) { // so written that NaN is caught
+		share = SweepShare
+	}
+	return max(SweepFree, int64(share*float64(stored)))
+}

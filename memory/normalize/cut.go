@@ -1,0 +1,31 @@
+package normalize
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// CutMark ends a text that was cut.
+const CutMark = " […]"
+
+// CutChars cuts a text to some characters, the mark at its end included, at the end of a word where there is
+// one near. It reports whether it cut.
+func CutChars(text string, chars int) (string, bool) {
+	if utf8.RuneCountInString(text) <= chars {
+		return text, false
+	}
+	return AtWord(text, len(FirstChars(text, max(0, chars-utf8.RuneCountInString(CutMark))))) + CutMark, true
+}
+
+// atWord is text[:end], or less up to the last white space when that is near.
+func AtWord(text string, end int) string {
+	const near = 40 // bytes
+	if end == len(text) || end == 0 {
+		return text[:end]
+	}
+	if at := strings.LastIndexFunc(text[:end], unicode.IsSpace); at > 0 && end-at <= near {
+		end = at
+	}
+	return strings.TrimRightFunc(text[:end], unicode.IsSpace)
+}

@@ -1,0 +1,89 @@
+package normalize
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mneme/mneme/schema"
+)
+
+// Prefix is what an explicit save says ahead of its text (document 002 "Importance and Tags").
+type Prefix struct {
+	Content string   // what is left; empty only when the content was blank
+	Tags    []string // in NormalizeTags form
+	Pinned  bool     // "critical:"
+}
+
+const criticalPrefix = "critical:"
+
+// ParsePrefix splits the prefixes off content: "critical:" in any case pins, "[tag1,tag2]:" tags.
+// Both may stand, in either order, each once; "critical: [a]: critical: x" is about "critical: x".
+//
+// What looks like a prefix is content when nothing stands behind it, and so are brackets without a
+// colon ("[note] text"), without a tag ("[]:"), or with something no tag could be: more than
+// schema.MaxTags, or one longer than schema.MaxTagLength.
+func ParsePrefix(content string) Prefix {
+	p := Prefix{Content: strings.TrimFunc(content, IsSpace)}
+	for {
+		if rest, ok := cutCritical(p.Content); ok && !p.Pinned {
+			p.Content, p.Pinned = rest, true
+		} else if tags, rest, ok := cutTags(p.Content); ok && p.Tags == nil {
+			p.Content, p.Tags = rest, tags
+		} else {
+			return p
+		}
+	}
+}
+
+// CandidatePrefix is ParsePrefix for what a person or an agent says in so many words: explicit
+// saves, user input, and candidates that do not name their kind. Of machine output it returns the
+// content untouched, because a log line "CRITICAL: disk full" must not pin itself.
+func CandidatePrefix(c schema.Candidate) Prefix {
+	switch c.SourceKind {
+	case schema.SourceMemory, schema.SourceUserInput, "":
+		return ParsePrefix(c.Content)
+	default:
+		return Prefix{Content: c.Content}
+	}
+}
+
+// NormalizeTags returns tags as they are stored and filtered by: trimmed, whitespace runs a single
+// space, lower-cased, each once in order of appearance, the empty ones dropped. The result is nil
+// when none is left.
+func NormalizeTags(tags []string) []string {
+	var out []string
+	for _, tag := range tags {
+		tag = Lower(Collapse(tag))
+		if tag != "" && !slices.Contains(out, tag) {
+			out = append(out, tag)
+		}
+	}
+	return out
+}
+
+// cutCritical cuts a leading "critical:" when something stands behind it.
+func cutCritical(s string) (rest string, ok bool) {
+	n := len(criticalPrefix)
+	if len(s) < n || !strings.EqualFold(s[:n], criticalPrefix) {
+		return "", false
+	}
+	rest = strings.TrimFunc(s[n:], IsSpace)
+	return rest, rest != ""
+}
+
+// cutTags cuts a leading "[tag1,tag2]:" when it has tags and something stands behind it.
+func cutTags(s string) (tags []string, rest string, ok bool) {
+	inner, rest, found := strings.Cut(s, "]:")
+	inner, bracketed := strings.CutPrefix(inner, "[")
+	if !found || !bracketed || strings.ContainsAny(inner, "[]") {
+		return nil, "", false
+	}
+	tags = NormalizeTags(strings.Split(inner, ","))
+	tooLong := func(tag string) bool { return utf8.RuneCountInString(tag) > schema.MaxTagLength }
+	if len(tags) == 0 || len(tags) > schema.MaxTags || slices.ContainsFunc(tags, tooLong) {
+		return nil, "", false
+	}
+	rest = strings.TrimFunc(rest, IsSpace)
+	return tags, rest, rest != ""
+}

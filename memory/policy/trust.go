@@ -1,0 +1,264 @@
+package policy
+
+import (
+	"cmp"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/sensitive"
+	"github.com/mneme/mneme/schema"
+)
+
+// Trust limits (document 004 §13 and §15.9).
+const (
+
+	// UnprovenLimit is what is shown at most to whom is not authenticated. The RFC leaves the line to the
+	// implementation: medium is what recall has always shown without being asked.
+	UnprovenLimit = schema.SensitivityMedium
+	// MaxTrustLifetime bounds how long a signed trust context is good for: it cannot be called back.
+	MaxTrustLifetime = 30 * 24 * time.Hour
+)
+
+// AnyEnvironment is the environment whose limit holds for all that a policy does not name, and for
+// requests that name none.
+const AnyEnvironment = "*"
+
+// TrustRules are what a policy says of what is shown (docs/trust.md). The zero value lowers nothing and
+// withholds what is above the limit.
+type TrustRules struct {
+	// Environments has the highest sensitivity that is shown in an environment, by its name in lower case.
+	Environments map[string]schema.Sensitivity
+	// Above says how memories above the limit are shown, by their sensitivity; those that are not there
+	// are withheld.
+	Above map[schema.Sensitivity]schema.Redaction
+}
+
+// Clearance is what a trust context came to: what an answer may show.
+type Clearance struct {
+	Authenticated bool
+	Limit         schema.Sensitivity // content up to here; empty means DefaultLimit
+	Scopes        []string           // beside the principal's
+	Metadata      []schema.Sensitivity
+	Summary       []schema.Sensitivity
+	Problems      []schema.TrustProblem
+}
+
+// UpTo is a clearance up to a sensitivity, for a caller that has made sure of who asks.
+func UpTo(limit schema.Sensitivity) Clearance { return Clearance{Authenticated: true, Limit: limit} }
+
+// Meta is what an answer says of the clearance that it was made under.
+func (c Clearance) Meta() *schema.TrustMeta {
+	return &schema.TrustMeta{Authenticated: c.Authenticated, MaxSensitivity: cmp.Or(c.Limit, sensitive.DefaultLimit), Scopes: c.Scopes, Problems: c.Problems}
+}
+
+// Clear decides what a recall may show (document 004 §13): the lowest of what the request asks for, of
+// what its trust context allows, and of what the policy allows in the environment. Where none says
+// anything it is DefaultLimit, and without authentication never above UnprovenLimit.
+//
+// key is the deployment's; without one the context is believed. With one, authentication, a limit above
+// UnprovenLimit and scopes need a token that the key has signed for the principal, and reach as far as
+// both the token and the context say.
+func (r TrustRules) Clear(req schema.RecallRequest, key []byte, now time.Time) Clearance {
+	var c Clearance
+	said := schema.TrustContext{}
+	if req.Trust != nil {
+		said = *req.Trust
+	}
+	note := func(problem schema.TrustProblem, when bool) {
+		if when && !slices.Contains(c.Problems, problem) {
+			c.Problems = append(c.Problems, problem)
+		}
+	}
+	// In which environment the answer is shown: what is not signed, where it could be, only takes away.
+	environments := []string{said.Environment}
+	if len(key) > 0 {
+		environments = append(environments, "")
+	}
+	switch {
+	case len(key) == 0:
+		note(schema.TrustTokenUnchecked, said.Token != "")
+	case said.Token == "":
+		note(schema.TrustUnproven, said.Authenticated || len(said.Scopes) > 0 || sensitive.SensitivityRank(said.MaxSensitivity) > sensitive.SensitivityRank(UnprovenLimit))
+		said.Authenticated, said.Scopes = false, nil
+	default:
+		signed, err := OpenTrust(key, said.Token, req.Principal, now)
+		if err != nil {
+			note(trustProblem(err), true)
+			said.Authenticated, said.Scopes = false, nil
+			break
+		}
+		// The token grants; what the request says beside it can only take away. What it does not say, it has
+		// of the token.
+		scopes := signed.Scopes
+		if len(said.Scopes) > 0 {
+			scopes = slices.DeleteFunc(slices.Clone(said.Scopes), func(s string) bool { return !slices.Contains(signed.Scopes, s) })
+			note(schema.TrustScopes, len(scopes) < len(said.Scopes))
+		}
+		environments[1] = signed.Environment
+		environments[0] = cmp.Or(said.Environment, signed.Environment)
+		said.Authenticated, said.Scopes, said.MaxSensitivity = signed.Authenticated, scopes, said.MaxSensitivity.Lower(signed.MaxSensitivity)
+	}
+	if req.Principal.User != "" {
+		own := ownScopes(said.Scopes, req.Principal)
+		note(schema.TrustScopes, len(own) < len(said.Scopes))
+		said.Scopes = own
+	}
+	c.Authenticated, c.Scopes = said.Authenticated, trustScopes(said.Scopes, req.Principal.EffectiveScope())
+
+	wanted := cmp.Or(req.MaxSensitivity, said.MaxSensitivity, sensitive.DefaultLimit)
+	lower := func(to schema.Sensitivity, why schema.TrustProblem) {
+		lowered := wanted.Lower(to)
+		note(why, lowered != wanted)
+		wanted = lowered
+	}
+	lower(said.MaxSensitivity, schema.TrustCeiling)
+	for _, name := range environments {
+		lower(r.environment(name), schema.TrustEnvironment)
+	}
+	if !c.Authenticated {
+		lower(UnprovenLimit, schema.TrustUnauthenticated)
+	}
+	c.Limit = wanted
+
+	for _, level := range c.Limit.Above() {
+		if level == schema.SensitivityHyper && !c.Authenticated {
+			continue // not even that it is there
+		}
+		switch r.Above[level] {
+		case schema.RedactedMetadata:
+			c.Metadata = append(c.Metadata, level)
+		case schema.RedactedSummary:
+			c.Summary = append(c.Summary, level)
+		}
+	}
+	return c
+}
+
+// environment is the policy's limit in an environment; empty: none.
+func (r TrustRules) environment(name string) schema.Sensitivity {
+	if limit, ok := r.Environments[strings.ToLower(name)]; ok && name != "" {
+		return limit
+	}
+	return r.Environments[AnyEnvironment]
+}
+
+// ownScopes are the scopes that are no other user's: nothing grants one user the memories of another.
+func ownScopes(scopes []string, p schema.Principal) []string {
+	return slices.DeleteFunc(slices.Clone(scopes), func(s string) bool {
+		return strings.HasPrefix(s, schema.UserScopePrefix) && s != p.EffectiveScope()
+	})
+}
+
+// trustScopes are the scopes beside the principal's, each once, in order.
+func trustScopes(scopes []string, own string) []string {
+	var out []string
+	for _, s := range scopes {
+		if s != "" && s != own && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Errors of a signed trust context. None says what was in it.
+var (
+	ErrTrustMalformed = errors.New("the trust token is not valid")
+	ErrTrustExpired   = errors.New("the trust token has expired")
+	ErrTrustPrincipal = errors.New("the trust token is for another principal")
+	ErrTrustKey       = errors.New("a trust key must have at least 32 bytes")
+)
+
+func trustProblem(err error) schema.TrustProblem {
+	switch {
+	case errors.Is(err, ErrTrustExpired):
+		return schema.TrustTokenExpired
+	case errors.Is(err, ErrTrustPrincipal):
+		return schema.TrustTokenOther
+	}
+	return schema.TrustTokenInvalid
+}
+
+// MinTrustKey is the least length of a trust key, in bytes: that of the MAC.
+const MinTrustKey = sha256.Size
+
+// SignedTrust is what a trust token says.
+type SignedTrust struct {
+	Principal schema.Principal    `json:"principal"`
+	Trust     schema.TrustContext `json:"trust"`   // without a token
+	Expires   int64               `json:"expires"` // Unix seconds
+}
+
+const (
+	trustPrefix = "mt1."
+	trustDomain = "mneme.trust" // so that no other MAC of the same key is one of these
+)
+
+// SignTrust makes the token by which a principal proves a trust context: what it says, with an HMAC-SHA256
+// over it. It is not encrypted. Whoever holds it has what it grants until it expires, so that it is to be
+// kept as a password is. lifetime is more than zero and at most MaxTrustLifetime.
+func SignTrust(key []byte, p schema.Principal, t schema.TrustContext, expires time.Time) (string, error) {
+	if len(key) < MinTrustKey {
+		return "", ErrTrustKey
+	}
+	t.Token, t.MaxSensitivity = "", cmp.Or(t.MaxSensitivity, sensitive.DefaultLimit) // what is not said is not granted
+	body, err := json.Marshal(SignedTrust{Principal: p, Trust: t, Expires: expires.Unix()})
+	if err != nil {
+		return "", err // unreachable: names, numbers and booleans
+	}
+	encoding := base64.RawURLEncoding
+	return trustPrefix + encoding.EncodeToString(body) + "." + encoding.EncodeToString(trustMAC(key, body)), nil
+}
+
+// ReadTrust checks a token's signature and time, and returns what it says. It returns ErrTrustMalformed,
+// also for one that another key has signed, or ErrTrustExpired. The MAC comes first, in constant time, so
+// that nothing about a forged token is told.
+func ReadTrust(key []byte, token string, now time.Time) (SignedTrust, error) {
+	encoded, ok := strings.CutPrefix(token, trustPrefix)
+	body, mac, parts := strings.Cut(encoded, ".")
+	// The decoder skips line breaks, also a strict one.
+	if !ok || !parts || len(key) < MinTrustKey || len(token) > schema.MaxTrustToken || strings.ContainsAny(token, "\r\n") {
+		return SignedTrust{}, ErrTrustMalformed
+	}
+	encoding := base64.RawURLEncoding.Strict()
+	raw, err := encoding.DecodeString(body)
+	given, err2 := encoding.DecodeString(mac)
+	if err != nil || err2 != nil || !hmac.Equal(given, trustMAC(key, raw)) {
+		return SignedTrust{}, ErrTrustMalformed // not wrapped: the decoder's error tells of the text
+	}
+	var signed SignedTrust
+	if json.Unmarshal(raw, &signed) != nil || signed.Trust.Validate() != nil {
+		return SignedTrust{}, ErrTrustMalformed // unreachable while only SignTrust signs
+	}
+	if now.Unix() >= signed.Expires {
+		return SignedTrust{}, ErrTrustExpired
+	}
+	return signed, nil
+}
+
+// OpenTrust is ReadTrust for a request of a principal, who must be the one that the token was signed for
+// in every part: whoever acts for another agent, group, project or scope needs a token for it.
+func OpenTrust(key []byte, token string, p schema.Principal, now time.Time) (schema.TrustContext, error) {
+	signed, err := ReadTrust(key, token, now)
+	if err != nil {
+		return schema.TrustContext{}, err
+	}
+	if signed.Principal != p {
+		return schema.TrustContext{}, ErrTrustPrincipal
+	}
+	return signed.Trust, nil
+}
+
+func trustMAC(key, body []byte) []byte {
+	h := hmac.New(sha256.New, key)
+	normalize.WritePart(h, []byte(trustDomain))
+	normalize.WritePart(h, body)
+	return h.Sum(nil)
+}

@@ -1,0 +1,185 @@
+package proposals
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/schema"
+)
+
+// OfferedNeighbors is how many neighbours a decision is offered (document 002 "Decision Engine").
+const OfferedNeighbors = 5
+
+// Offer returns the neighbours that a decision about a fact is offered, best first: those that the fact
+// seems to change come before those that only resemble it.
+func Offer(fact memory.Fact, found []memory.Neighbor) []memory.Neighbor {
+	if len(found) <= 1 {
+		return found
+	}
+	if len(fact.Content) > memory.MaxLatestChars {
+		return found[:min(len(found), OfferedNeighbors)]
+	}
+	said := frame.Read(fact.Content, fact.Speaker)
+	changed := make(map[string]bool, len(found))
+	for _, n := range found {
+		if !changeable(fact, n) {
+			continue
+		}
+		r, _ := frame.Best(frame.Read(n.Content, n.Who), said)
+		changed[n.ID] = r.Certainty >= frame.Likely && r.Change != frame.Restates && !holdBoth(n, fact)
+	}
+	out := slices.Clone(found)
+	slices.SortStableFunc(out, func(a, b memory.Neighbor) int {
+		switch {
+		case changed[a.ID] == changed[b.ID]:
+			return 0
+		case changed[a.ID]:
+			return -1
+		}
+		return 1
+	})
+	return out[:min(len(out), OfferedNeighbors)]
+}
+
+// FoundChange says which memory a fact changes.
+type FoundChange struct {
+	Target   memory.Neighbor
+	Also     []string // others that say the same as the target
+	Change   memory.Change
+	Own      bool // the speaker changes what they said of themselves
+	Relation frame.Relation
+}
+
+// FindChange says which of the neighbours, best first, a fact changes, and how. It finds none where the fact
+// could change several that have nothing to do with each other.
+func FindChange(fact memory.Fact, neighbors []memory.Neighbor) (FoundChange, bool) {
+	if len(fact.Content) > memory.MaxLatestChars {
+		return FoundChange{}, false
+	}
+	said := frame.Read(fact.Content, fact.Speaker)
+	if len(said) == 0 {
+		return FoundChange{}, false
+	}
+	type hit struct {
+		neighbor memory.Neighbor
+		frames   []frame.Frame
+		relation frame.Relation
+	}
+	var hits []hit
+	for _, n := range neighbors {
+		if !changeable(fact, n) {
+			continue
+		}
+		frames := frame.Read(n.Content, n.Who)
+		r, more := frame.Best(frames, said)
+		if r.Certainty < frame.Likely || r.Change == frame.Restates || more || holdBoth(n, fact) {
+			continue // what else it says would go with it, or both hold
+		}
+		hits = append(hits, hit{n, frames, r})
+	}
+	if len(hits) == 0 {
+		return FoundChange{}, false
+	}
+	slices.SortStableFunc(hits, func(a, b hit) int { return int(b.relation.Certainty - a.relation.Certainty) })
+	best := hits[0]
+	out := FoundChange{Target: best.neighbor, Relation: best.relation, Change: memory.ChangeSupersede,
+		Own: sameVoice(fact.Speaker, best.neighbor.Who) && slices.ContainsFunc(said, frame.Frame.OfSpeaker)}
+	if best.relation.Certainty < frame.Sure {
+		out.Change = memory.ChangeContest
+	}
+	for _, h := range hits[1:] {
+		if h.relation.Certainty < best.relation.Certainty {
+			continue
+		}
+		if !ofOneThing(best.frames, h.frames) {
+			if best.relation.Why == frame.WhyNamed || best.relation.Why == frame.WhyEnded {
+				continue
+			}
+			return FoundChange{}, false
+		}
+		out.Also = append(out.Also, h.neighbor.ID)
+	}
+	return out, true
+}
+
+// holdBoth reports whether a memory and a fact hold side by side.
+func holdBoth(n memory.Neighbor, fact memory.Fact) bool {
+	return frame.ApartAs(frame.Quote{Text: n.Content, Who: n.Who}, frame.Quote{Text: fact.Content, Who: fact.Speaker})
+}
+
+// changeable reports whether a neighbour may be changed by a fact: an episode tells what was said and stays
+// true, what was said later is not changed, and long texts say many things.
+func changeable(fact memory.Fact, n memory.Neighbor) bool {
+	return n.Type != schema.TypeEpisodic && len(n.Content) <= memory.MaxLatestChars && !saidBefore(fact.SaidAt, n.OccurredAt)
+}
+
+// saidBefore reports whether a fact is older than a memory. Unknown times are not.
+func saidBefore(fact, known time.Time) bool {
+	return !fact.IsZero() && !known.IsZero() && fact.Before(known)
+}
+
+// sameVoice reports whether two speakers may be one: speakers without a name are.
+func sameVoice(a, b string) bool { return a == b || a == "" || b == "" }
+
+// ofOneThing reports whether two memories are about the same attribute of the same subject.
+func ofOneThing(a, b []frame.Frame) bool {
+	r, _ := frame.Best(a, b)
+	back, _ := frame.Best(b, a)
+	return r.Certainty > frame.Unrelated || back.Certainty > frame.Unrelated
+}
+
+// SuccessorHint returns the hint by which what takes the place of a statement is found by the words of
+// that one: "We switched to GitHub Actions" answers what is used for CI. Nil when there are no such words.
+func SuccessorHint(old memory.Neighbor) []memory.Hint {
+	var about []string
+	for _, f := range frame.Read(old.Content, old.Who) {
+		if words := f.About(); words != "" {
+			about = append(about, words)
+		}
+	}
+	if len(about) == 0 {
+		return nil
+	}
+	return memory.JoinHints(nil, memory.CheckHints([]string{"What holds now of " + strings.Join(about, ", ") + "?"}))
+}
+
+// FindRetracted proposes what a fact that takes a statement back does: it retracts the memories that say
+// what its content says. Without one there is nothing to do.
+func FindRetracted(fact memory.Fact, neighbors []memory.Neighbor) memory.Proposal {
+	hash := normalize.Normalize(fact.Content).Hash
+	said := frame.Read(fact.Content, fact.Speaker)
+	out := memory.Proposal{Action: schema.ActionNone, Confidence: 1, Reason: "takes back what no memory says"}
+	for _, n := range neighbors {
+		if n.Type == schema.TypeEpisodic || saidBefore(fact.SaidAt, n.OccurredAt) {
+			continue
+		}
+		known := bytes.Equal(n.Hash, hash)
+		if !known && len(n.Content) <= memory.MaxLatestChars {
+			r, more := frame.Best(frame.Read(n.Content, n.Who), said)
+			known = !more && r.Change == frame.Restates
+		}
+		switch {
+		case !known:
+		case out.TargetID == "":
+			out = memory.Proposal{
+				Action:     schema.ActionDelete,
+				TargetID:   n.ID,
+				Confidence: changeCertain,
+				Reason:     "taken back",
+				Change:     memory.ChangeRetract,
+				Own:        sameVoice(fact.Speaker, n.Who),
+			}
+		default:
+			out.Also = append(out.Also, n.ID)
+		}
+	}
+	return out
+}
+
+// changeCertain is the confidence of a proposal that rests on what was said in so many words.
+const changeCertain = 0.9

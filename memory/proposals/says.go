@@ -1,0 +1,286 @@
+package proposals
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/revision"
+	"github.com/mneme/mneme/schema"
+)
+
+// Tie says how one memory came to say what another says.
+type Tie string
+
+// The ties between a memory that is to be forgotten and others that say it.
+const (
+	TieSame    Tie = "restatement" // it says the same in its own words or in the same words
+	TieSource  Tie = "source"      // what is to be forgotten was drawn from it
+	TieDerived Tie = "derived"     // it was drawn from what is to be forgotten
+)
+
+// Statement is what SaysSame compares of a memory.
+type Statement struct {
+	Type     schema.MemoryType
+	Content  string       // in storage form
+	Hash     []byte       // content hash
+	Speaker  string       // who said it; empty: unknown
+	Claim    memory.Claim // the triple of a semantic memory; zero where it has none
+	Validity schema.Validity
+}
+
+// hasTriple reports whether the statement has a triple of its own. Under the predicate states the
+// object is the whole sentence.
+func (s Statement) hasTriple() bool {
+	return !s.Claim.IsZero() && s.Claim.Predicate != schema.PredicateStates
+}
+
+// SaysSame reports whether two memories say the same, so that to forget one and keep the other forgets
+// nothing:
+//
+//   - They have the same triple: subject, predicate and object. With one subject and predicate and
+//     different objects they say different things, whatever their words.
+//   - They have the same words in the same order, but for a final s, articles, words such as "now", and
+//     speakers who speak of themselves: "I prefer Python." of Maya says what "Maya prefers Python" says.
+//     "I prefer Python." of two speakers does not, unless one of them is unknown.
+//   - They give the same attribute of the same subject the same value (package frame): "My home is in
+//     Lyon." says what "I live in Lyon." says.
+//
+// Memories that hold on disjoint grounds say different things. Procedures, plans and working memory say
+// the same only where they are equal: their texts are summaries.
+func SaysSame(a, b Statement) bool {
+	if !textual(a.Type) || !textual(b.Type) {
+		return a.Type == b.Type && len(a.Hash) > 0 && bytes.Equal(a.Hash, b.Hash)
+	}
+	if memory.Disjoint(a.Validity, b.Validity) {
+		return false
+	}
+	if a.hasTriple() && b.hasTriple() && sameQuestion(a.Claim, b.Claim) {
+		return revision.SameObject(a.Claim.Object, b.Claim.Object)
+	}
+	if saySameWords(a, b) || restates(a, b) {
+		return true
+	}
+	if a.Speaker != "" && b.Speaker != "" {
+		return false
+	}
+	a.Speaker, b.Speaker = "", "" // an unknown speaker may be the other one
+	return saySameWords(a, b)
+}
+
+// restatedWords is by how many words two restatements of one thing may differ.
+const restatedWords = 2
+
+// restates reports whether two short statements give the same thing the same value, in whatever words.
+func restates(a, b Statement) bool {
+	if len(a.Content) > memory.MaxLatestChars || len(b.Content) > memory.MaxLatestChars {
+		return false
+	}
+	if n := len(normalize.Words(a.Content, "'-")) - len(normalize.Words(b.Content, "'-")); n > restatedWords || n < -restatedWords {
+		return false // one says more
+	}
+	r, more := frame.Best(frame.Read(a.Content, a.Speaker), frame.Read(b.Content, b.Speaker))
+	return !more && r.Certainty == frame.Sure && r.Change == frame.Restates
+}
+
+func saySameWords(a, b Statement) bool {
+	said := saidWords(a)
+	return len(said) > 0 && slices.Equal(said, saidWords(b))
+}
+
+// TellingWords are words that whatever says the same as a statement is likely to hold: those of its triple's
+// object, or else those of its sentence but for the speaker and the first person.
+func TellingWords(s Statement) string {
+	if s.hasTriple() {
+		return s.Claim.Object
+	}
+	out, speaker := []string{}, normalize.Words(s.Speaker, "'-")
+	for _, word := range normalize.Words(s.Content, "'-") {
+		stem, _, _ := strings.Cut(word, "'")
+		if !passing[word] && !firstPerson[stem] && !slices.Contains(speaker, stem) {
+			out = append(out, word)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// textual reports whether a memory of the type says what its text says.
+func textual(t schema.MemoryType) bool {
+	return t == schema.TypeSemantic || t == schema.TypeEpisodic
+}
+
+// sameQuestion reports whether two claims have the same subject and predicate.
+func sameQuestion(a, b memory.Claim) bool {
+	return normalize.Lower(a.Subject) == normalize.Lower(b.Subject) && a.Predicate == b.Predicate
+}
+
+// Says reports whether other, which has this tie to asked, says what asked says or a part of it:
+//
+//   - A source says what was drawn from it. One that has a triple of its own, as the target of a fork
+//     has, says it only where both say the same.
+//   - What was derived says it as well, unless it gives the same subject and predicate another object
+//     and does not name that of asked.
+//   - Anything else says it where SaysSame holds. So do procedures, plans and working memory, on either
+//     side: what was learned from an episode does not tell it.
+func Says(asked Statement, tie Tie, other Statement) bool {
+	switch {
+	case !textual(asked.Type) || !textual(other.Type):
+		return SaysSame(asked, other)
+	case tie == TieSource:
+		return !asked.hasTriple() || !other.hasTriple() || SaysSame(asked, other)
+	case tie == TieDerived:
+		if !asked.hasTriple() || !other.hasTriple() || !sameQuestion(asked.Claim, other.Claim) {
+			return true
+		}
+		return revision.SameObject(asked.Claim.Object, other.Claim.Object) || len(revision.FindValue(other.Content, asked.Claim.Object)) > 0
+	default:
+		return SaysSame(asked, other)
+	}
+}
+
+// Reached is the tie to what was asked for of a memory that was found from another: from has the tie
+// by, and same says that it says nothing but what from says. Ok is false where the search does not go that way: what else
+// was drawn from a source is not what was asked for, and neither is what else a summary was made from.
+func Reached(by, from Tie, same bool) (tie Tie, ok bool) {
+	switch {
+	case by == TieSame || from == TieSame && by == TieDerived && same:
+		return from, true // a copy stands where the original stands
+	case from == TieSame || from == by:
+		return by, true
+	default:
+		return "", false
+	}
+}
+
+// saidWords are the words by which two statements are compared, in order. A past tense stays what it is.
+func saidWords(s Statement) []string {
+	var out []string
+	speaker := normalize.Words(s.Speaker, "'-")
+	for _, word := range normalize.Words(s.Content, "'-") {
+		for _, w := range spokenOut(word) {
+			switch {
+			case firstPerson[w] && len(speaker) > 0:
+				out = append(out, speaker...)
+			case !passing[w]:
+				out = append(out, withoutS(w))
+			}
+		}
+	}
+	return out
+}
+
+// withoutS takes the s of a plural or of the third person off a word: lives, uses, teaches, studies.
+func withoutS(word string) string {
+	if base, ok := strings.CutSuffix(word, "ies"); ok && len(base) > 1 {
+		return base + "y"
+	}
+	for _, hissing := range []string{"sses", "shes", "ches", "xes", "zzes", "oes"} {
+		if strings.HasSuffix(word, hissing) {
+			return strings.TrimSuffix(word, "es")
+		}
+	}
+	for _, own := range []string{"ss", "us", "is"} {
+		if strings.HasSuffix(word, own) {
+			return word
+		}
+	}
+	if len(word) > 2 {
+		return strings.TrimSuffix(word, "s")
+	}
+	return word
+}
+
+// spokenOut writes a contraction and an inflected auxiliary as the words that they stand for.
+func spokenOut(word string) []string {
+	if full, ok := auxiliaries[word]; ok {
+		return strings.Fields(full)
+	}
+	switch stem, suffix, _ := strings.Cut(word, "'"); suffix {
+	case "m", "re":
+		return []string{stem, "be"}
+	case "ve":
+		return []string{stem, "have"}
+	case "ll":
+		return []string{stem, "will"}
+	case "d":
+		return []string{stem, "would"}
+	case "s":
+		if firstOrThird[stem] {
+			return []string{stem, "be"}
+		}
+		return []string{stem} // of a name: Maya's
+	case "t":
+		if base, ok := strings.CutSuffix(stem, "n"); ok {
+			return append(spokenOut(base), "not")
+		}
+	}
+	return []string{word}
+}
+
+var (
+	firstPerson  = normalize.Set("i me my mine myself")
+	firstOrThird = normalize.Set("he she it that there here what who where")
+	// passing words say nothing about what is said.
+	passing = normalize.Set("a an the do does now actually currently really just also too well yes oh ok okay")
+
+	auxiliaries = map[string]string{"am": "be", "is": "be", "are": "be", "has": "have", "does": "do", "cannot": "can not",
+		"can't": "can not", "won't": "will not", "shan't": "shall not", "ain't": "be not"}
+)
+
+// SaysMore reports whether a memory that says what asked says tells of something else, too: it has at least
+// two words that carry a meaning and that asked does not have.
+func SaysMore(asked, other Statement) bool {
+	known := map[string]bool{}
+	for _, word := range saidWords(asked) {
+		known[word] = true
+	}
+	for _, word := range normalize.Words(asked.Claim.Subject+" "+memory.AsWords(asked.Claim.Predicate)+" "+asked.Claim.Object, "'-") {
+		known[withoutS(word)] = true
+	}
+	more := map[string]bool{}
+	for _, word := range saidWords(other) {
+		if !known[word] && !function[word] {
+			more[word] = true
+		}
+	}
+	return len(more) >= 2
+}
+
+// function words carry no meaning of their own, as saidWords spells them.
+var function = normalize.Set(`this that these those of to in on at by for from with as and or but so if then than because be was were been have had having
+	i you he she it we they me my your his her our their us them its what who which when where how there here not`)
+
+// AlsoSays is how many other things a text says beside what is to be forgotten: so many other memories were
+// drawn from it, or, where that is more, so many further sentences does it have, or at least one where it says more.
+func AlsoSays(text string, others int, more bool) int {
+	n := max(others, countSentences(text)-1)
+	if more {
+		n = max(n, 1)
+	}
+	return n
+}
+
+// minSentenceWords is how many words a sentence has that says something: "Hi there!" does not.
+const minSentenceWords = 3
+
+// countSentences counts the sentences that say something.
+func countSentences(text string) int {
+	n, start := 0, 0
+	count := func(end int) {
+		if len(normalize.Words(text[start:end], "'-")) >= minSentenceWords {
+			n++
+		}
+		start = end
+	}
+	for i := range len(text) {
+		ends := strings.IndexByte(".!?", text[i]) >= 0 && (i+1 == len(text) || text[i+1] == ' ' || text[i+1] == '\n')
+		if ends || text[i] == '\n' {
+			count(i + 1)
+		}
+	}
+	count(len(text))
+	return n
+}

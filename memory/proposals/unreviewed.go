@@ -1,0 +1,40 @@
+package proposals
+
+import (
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/revision"
+	"github.com/mneme/mneme/schema"
+)
+
+// NotReviewed is what history says of a proposal that no one decided in time.
+const NotReviewed = "no one decided in time"
+
+// Unreviewed is a proposal that no one decided in time, beside a memory that it was decided on, as that is now.
+type Unreviewed struct {
+	Proposal memory.Proposal
+	Outcome  string // why it waited
+	Fact     string
+	Existing string // the memory's content
+	Changed  bool   // the memory has another version than the one that the proposal was decided on
+	Claims   bool   // the memory makes the functional claim of the fact, with other words
+}
+
+// ContestUnreviewed reports whether such a proposal contradicts the memory: then both are kept and marked as
+// contested, since a contradiction ends in replacement, in a fork or in contestation, and never in nothing
+// (document 004 §7). What only adds to the memory, or rewords it, is given up.
+//
+// Where the memory has changed since, only what stands in both texts counts.
+func ContestUnreviewed(u Unreviewed) bool {
+	if normalize.Normalize(u.Fact).Normalized == "" {
+		return false
+	}
+	if u.Claims || revision.DetectContradiction(u.Fact, u.Existing).Risk {
+		return true
+	}
+	p := u.Proposal
+	if u.Changed || p.Action != schema.ActionUpdate && p.Action != schema.ActionDelete {
+		return false
+	}
+	return p.Change != "" || p.Action == schema.ActionDelete || u.Outcome == ReasonRevisionPolicy
+}

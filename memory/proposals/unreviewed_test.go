@@ -1,0 +1,34 @@
+package proposals_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/schema"
+)
+
+func TestContestUnreviewed(t *testing.T) {
+	t.Parallel()
+	update, remove := memory.Proposal{Action: schema.ActionUpdate}, memory.Proposal{Action: schema.ActionDelete}
+	certain := memory.Proposal{Action: schema.ActionUpdate, Change: memory.ChangeSupersede}
+	for name, c := range map[string]struct {
+		u    proposals.Unreviewed
+		want bool
+	}{
+		"a certain change":               {proposals.Unreviewed{Proposal: certain, Fact: "Ana lives in Porto", Existing: "Ana lives in Faro"}, true},
+		"of a memory that has changed":   {proposals.Unreviewed{Proposal: certain, Fact: "Ana lives in Porto", Existing: "Ana lives in Porto now", Changed: true}, false},
+		"words that contradict":          {proposals.Unreviewed{Proposal: update, Fact: "Ana does not like green tea", Existing: "Ana likes green tea"}, true},
+		"they still do":                  {proposals.Unreviewed{Proposal: update, Fact: "Ana does not like green tea", Existing: "Ana likes green tea a lot", Changed: true}, true},
+		"another value of the one claim": {proposals.Unreviewed{Proposal: memory.Proposal{Action: schema.ActionAdd}, Fact: "Ana lives in Porto", Existing: "Ana lives in Faro", Claims: true}, true},
+		"what is to be deleted":          {proposals.Unreviewed{Proposal: remove, Fact: "Ana moved away", Existing: "Ana lives in Faro"}, true},
+		"what is not to be replaced":     {proposals.Unreviewed{Proposal: update, Outcome: proposals.ReasonRevisionPolicy, Fact: "The sky is grey", Existing: "The sky is blue"}, true},
+		"a further detail":               {proposals.Unreviewed{Proposal: update, Outcome: proposals.ReasonDestructiveDisabled, Fact: "Ana likes green tea", Existing: "Ana likes tea"}, false},
+		"an addition":                    {proposals.Unreviewed{Proposal: memory.Proposal{Action: schema.ActionAdd}, Fact: "Ana sings", Existing: "Ana dances"}, false},
+		"a text that is gone":            {proposals.Unreviewed{Proposal: certain, Existing: "Ana lives in Faro", Claims: true}, false},
+	} {
+		require.Equal(t, c.want, proposals.ContestUnreviewed(c.u), name)
+	}
+}

@@ -1,0 +1,136 @@
+package proposals
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/schema"
+)
+
+// Reasons that Vouch gives. They name the rule and never hold content.
+const (
+	WhyStaysTrue = "new: the model would change what was said, or was said later; that stays"
+	vouchedFor   = "change: %s; by the words, where the model proposed %s"
+)
+
+// Unusable reports whether a proposal is none only because the decision could not be used: it could not be
+// read, or named an action or a target that was not offered.
+func Unusable(p memory.Proposal) bool {
+	if p.Action != schema.ActionNone {
+		return false
+	}
+	switch p.Reason {
+	case ReasonInvalidAction, ReasonInvalidConfidence, ReasonMissingTarget, ReasonUnknownTarget, ReasonUndecided:
+		return true
+	}
+	return false
+}
+
+// Vouch compares a model's checked proposal with what the words of the fact say (FindChange), so that no model
+// can supersede a memory by itself, and none overlooks a change that the words leave no doubt about:
+//
+//	the model                            the words                      the result
+//	add, none, or another target         surely change a neighbour      the change by the words
+//	update or delete of a neighbour      surely or probably change it   the surer of both changes
+//	update, change supersede or contest  say nothing                    contest
+//	update or delete, no change          say nothing                    as proposed: EvaluateWrite decides
+//	update or delete of an episode or    —                              add: what was said stays true, and
+//	of what was said after the fact                                     an old statement changes no later one
+//	none of no neighbour in particular   —                              add where all neighbours fade (KeepLasting)
+//
+// None that names a neighbour that says the same as the fact is left as it is. The result is never a delete
+// where the words name a change: changes keep the target, marked.
+func Vouch(p memory.Proposal, fact memory.Fact, neighbors []memory.Neighbor) memory.Proposal {
+	found, ok := FindChange(fact, neighbors)
+	sure := ok && found.Change == memory.ChangeSupersede
+	at := slices.IndexFunc(neighbors, func(n memory.Neighbor) bool { return p.TargetID != "" && n.ID == p.TargetID })
+	switch p.Action {
+	case schema.ActionAdd, schema.ActionNone:
+		switch {
+		case sure && (at < 0 || !saysFact(neighbors[at], fact)):
+			return byWords(p, found)
+		case p.Action == schema.ActionNone && at < 0 && !slices.ContainsFunc(neighbors, func(n memory.Neighbor) bool { return memory.States(n.Type) }):
+			return memory.Proposal{Action: schema.ActionAdd, Confidence: p.Confidence, Reason: WhyOnlyFading, Warnings: p.Warnings}
+		}
+		return p
+	case schema.ActionUpdate, schema.ActionDelete:
+	default:
+		return p
+	}
+	if at < 0 {
+		return p
+	}
+	target := neighbors[at]
+	if ok && (target.ID == found.Target.ID || slices.Contains(found.Also, target.ID)) {
+		return agreed(p, found)
+	}
+	if sure {
+		return byWords(p, found)
+	}
+	if alone, ok := FindChange(fact, []memory.Neighbor{target}); ok { // the words left open which of several; the model chose
+		return agreed(p, alone)
+	}
+	if target.Type == schema.TypeEpisodic || saidBefore(fact.SaidAt, target.OccurredAt) {
+		return memory.Proposal{Action: schema.ActionAdd, Confidence: p.Confidence, Reason: WhyStaysTrue, Warnings: p.Warnings}
+	}
+	if p.Change == memory.ChangeSupersede {
+		p.Change = memory.ChangeContest
+		p.Warnings = append(
+			slices.Clone(p.Warnings),
+			"proposal: the words do not say that the fact takes the place of its target; contested",
+		)
+	}
+	return p
+}
+
+// byWords is the change that the words say, in place of what the model proposed.
+func byWords(p memory.Proposal, found FoundChange) memory.Proposal {
+	return memory.Proposal{Action: schema.ActionUpdate, TargetID: found.Target.ID, Confidence: changeCertain,
+		Reason: fmt.Sprintf(vouchedFor, found.Relation.Why, p.Action), Warnings: p.Warnings,
+		Change: found.Change, Own: found.Own, Also: found.Also}
+}
+
+// agreed is a change that model and words both see, in the surer way that one of them sees it.
+func agreed(p memory.Proposal, found FoundChange) memory.Proposal {
+	out := byWords(p, found)
+	if p.Action == schema.ActionUpdate {
+		out.Reason = p.Reason
+	}
+	if p.Change == memory.ChangeSupersede {
+		out.Change = memory.ChangeSupersede
+	}
+	out.Confidence = max(p.Confidence, out.Confidence)
+	return out
+}
+
+// saysFact reports whether a neighbour says what the fact says.
+func saysFact(n memory.Neighbor, fact memory.Fact) bool {
+	return SaysSame(Statement{Type: n.Type, Content: n.Content, Hash: n.Hash, Speaker: n.Who, Claim: n.Claim},
+		Statement{Type: schema.TypeSemantic, Content: fact.Content, Speaker: fact.Speaker, Claim: fact.Claim})
+}
+
+// VouchRetractions drops the retractions of a model's extraction that the source does not make: the cue must
+// stand in the source in so many words, and is cleared where it does not. Neither is such a fact kept without its retraction: whether the source
+// states it or takes it back is then unknown.
+func VouchRetractions(e memory.Extraction, source string) memory.Extraction {
+	text := normalize.Lower(strings.Join(strings.Fields(source), " "))
+	facts := make([]memory.Fact, 0, len(e.Facts))
+	for i, f := range e.Facts {
+		if !strings.Contains(text, f.Cue) {
+			f.Cue = ""
+		}
+		if f.Retracts && f.Cue == "" {
+			e.Warnings = append(
+				slices.Clone(e.Warnings),
+				fmt.Sprintf("facts[%d]: takes back what its source does not, dropped", i),
+			)
+			continue
+		}
+		facts = append(facts, f)
+	}
+	e.Facts = facts
+	return e
+}

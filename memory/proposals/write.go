@@ -1,0 +1,204 @@
+package proposals
+
+import (
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/revision"
+	"github.com/mneme/mneme/schema"
+)
+
+// DefaultMinFactConfidence is the confidence below which a fact is not written.
+const DefaultMinFactConfidence = 0.7
+
+// Machine reasons why a proposal was not applied. They are stored in history, counted in metrics and
+// matched by clients: never reword one.
+const (
+	// Skipped: there is nothing to write.
+	ReasonLowFactConfidence = "low_fact_confidence"
+	ReasonEmptyFactContent  = "empty_fact_content" // nothing but punctuation
+	ReasonAlreadyKnown      = "already_known"      // the decision was none
+
+	// Skipped: the fact takes back what no memory says.
+	ReasonRetractionWithoutTarget = "retraction_without_target"
+
+	// Skipped: the decision was unusable. CheckProposal turns it into none and leaves the reason.
+	ReasonInvalidAction     = "invalid_action"
+	ReasonInvalidConfidence = "invalid_confidence"
+	ReasonMissingTarget     = "missing_target_id"
+	ReasonUnknownTarget     = "unknown_target_id"
+	ReasonUndecided         = "undecided" // the decider's answer could not be read
+
+	// Blocked: a rule forbids it.
+	ReasonPinnedTarget        = "pinned_target"
+	ReasonDestructiveDisabled = "destructive_mutations_disabled"
+	ReasonContradiction       = "semantic_contradiction"
+	ReasonRevisionPolicy      = "revision_policy" // the target is to be forked or contested, or more speaks for it (KeepsItsPlace)
+
+	// Blocked: the mode forbids it, and nothing else does.
+	ReasonShadowMode      = "shadow_mode"
+	ReasonMutationsFrozen = "mutations_frozen"
+)
+
+// WritePolicy says what the pipeline may do by itself (document 002 "Shadow Mode vs. Controlled
+// Writes"). The zero WritePolicy writes nothing.
+type WritePolicy struct {
+	Mode              schema.WriteMode // empty or unknown counts as shadow
+	AllowUpdateDelete bool
+	Supersede         Supersede // empty or unknown counts as review
+	MinFactConfidence float64   // [0,1]
+}
+
+// Supersede says which changes that a decision is certain of are applied without a person. They delete
+// nothing and can be taken back, so that AllowUpdateDelete does not govern them.
+type Supersede string
+
+// Ways to apply certain changes.
+const (
+	SupersedeAuto   Supersede = "auto"   // all
+	SupersedeOwn    Supersede = "own"    // what people change of what they said of themselves
+	SupersedeReview Supersede = "review" // none: each waits for a person
+)
+
+// allows reports whether the policy applies a proposal's change without a person.
+func (s Supersede) allows(p memory.Proposal) bool {
+	return s == SupersedeAuto || s == SupersedeOwn && p.Own
+}
+
+// DefaultWritePolicy returns controlled writes: adds of facts that are certain enough, changes that the
+// decision is certain of, no other updates or deletes.
+func DefaultWritePolicy() WritePolicy {
+	return WritePolicy{Mode: schema.ModeControlled, Supersede: SupersedeAuto, MinFactConfidence: DefaultMinFactConfidence}
+}
+
+// Narrow returns the policy for one request, which can only take away from what the worker allows: a
+// looser mode or a lower confidence is ignored. An empty mode and a nil confidence ask for nothing.
+func (p WritePolicy) Narrow(mode schema.WriteMode, noUpdateDelete bool, minConfidence *float64) WritePolicy {
+	p.Mode = p.mode().Stricter(mode)
+	p.AllowUpdateDelete = p.AllowUpdateDelete && !noUpdateDelete
+	if noUpdateDelete {
+		p.Supersede = SupersedeReview
+	}
+	if minConfidence != nil && *minConfidence > p.MinFactConfidence { // false for NaN
+		p.MinFactConfidence = *minConfidence
+	}
+	return p
+}
+
+// mode returns the mode in force: one that was never set must not write.
+func (p WritePolicy) mode() schema.WriteMode {
+	if !p.Mode.Valid() {
+		return schema.ModeShadow
+	}
+	return p.Mode
+}
+
+// Verdict is what write may do with a proposal.
+type Verdict struct {
+	// State is ProposalApplied ("apply it"), ProposalSkipped or ProposalBlocked.
+	State schema.ProposalState
+	// Reason is one of the machine reasons; empty when the proposal may be applied.
+	Reason string
+	// ContradictionRisk says that an update or delete seems to contradict its target.
+	ContradictionRisk bool
+	// ReviewNeeded says that a person should look: at a contradiction, or because the target is pinned
+	// or not to be replaced.
+	ReviewNeeded bool
+	// Change is what becomes of the target of an update; empty means supersede.
+	Change memory.Change
+}
+
+// EvaluateWrite says whether a checked proposal about fact may be applied under policy. The target is
+// the neighbour that an update or delete names, nil otherwise.
+//
+// The first reason found is reported, and reasons come in this order, so that whatever the mode the
+// verdict tells what would have become of the proposal in controlled mode:
+//
+//  1. Skipped, nothing to write: low confidence, empty content, a decision of none, an unusable
+//     action or target, a retraction that would be added: what does not hold is not a memory.
+//  2. Blocked by a rule, updates and deletes only: the target is pinned; updates and deletes are not
+//     allowed; fact and target contradict each other by their words; revision would not replace the
+//     target by the fact (document 004 §7 and §12, KeepsItsPlace). The last two hold even where updates
+//     and deletes are allowed: replacing a memory by its opposite is what a person should see, and so
+//     is replacing what policy or evidence speak for. A proposal that says how sure its change is
+//     (Proposal.Change) is not held back for the two reasons in the middle where the policy applies
+//     such changes: it deletes nothing, and the words that contradict are what it was found by.
+//  3. Blocked by the mode: shadow or frozen. Without it the proposal would have been applied.
+func EvaluateWrite(policy WritePolicy, fact memory.Fact, p memory.Proposal, target *memory.Neighbor) Verdict {
+	if reason := skipReason(policy, fact, p, target); reason != "" {
+		return Verdict{State: schema.ProposalSkipped, Reason: reason}
+	}
+	v := Verdict{State: schema.ProposalBlocked}
+	if p.Action != schema.ActionAdd {
+		v.ContradictionRisk = revision.DetectContradiction(fact.Content, target.Content).Risk
+		v.ReviewNeeded = v.ContradictionRisk || target.Pinned || target.Kept
+		switch {
+		case target.Pinned:
+			v.Reason = ReasonPinnedTarget
+		case p.Change == memory.ChangeContest && policy.Supersede.allows(p):
+			v.Change = memory.ChangeContest
+		case p.Change != "" && p.Change != memory.ChangeContest && policy.Supersede.allows(p):
+			v.Change = p.Change
+			if target.Kept {
+				v.Reason = ReasonRevisionPolicy
+			}
+		case !policy.AllowUpdateDelete:
+			v.Reason = ReasonDestructiveDisabled
+		case v.ContradictionRisk:
+			v.Reason = ReasonContradiction
+		case target.Kept:
+			v.Reason = ReasonRevisionPolicy
+		}
+		if v.Reason != "" {
+			return v
+		}
+	}
+	switch policy.mode() {
+	case schema.ModeControlled:
+		v.State = schema.ProposalApplied
+	case schema.ModeFrozen:
+		v.Reason = ReasonMutationsFrozen
+	default:
+		v.Reason = ReasonShadowMode
+	}
+	return v
+}
+
+// skipReason returns why there is nothing to write, or "".
+func skipReason(policy WritePolicy, fact memory.Fact, p memory.Proposal, target *memory.Neighbor) string {
+	switch {
+	case !(fact.Confidence >= policy.MinFactConfidence): // so written that NaN is low
+		return ReasonLowFactConfidence
+	case normalize.Normalize(fact.Content).Normalized == "":
+		return ReasonEmptyFactContent
+	}
+	switch p.Action {
+	case schema.ActionAdd:
+		if fact.Retracts {
+			return ReasonRetractionWithoutTarget
+		}
+		return ""
+	case schema.ActionUpdate, schema.ActionDelete:
+		switch {
+		case p.TargetID == "":
+			return ReasonMissingTarget
+		case target == nil || target.ID != p.TargetID:
+			return ReasonUnknownTarget
+		}
+		return ""
+	case schema.ActionNone:
+		switch p.Reason {
+		case ReasonInvalidAction, ReasonInvalidConfidence, ReasonMissingTarget, ReasonUnknownTarget, ReasonUndecided:
+			return p.Reason // none only because the decision could not be used
+		}
+		if fact.Retracts {
+			return ReasonRetractionWithoutTarget
+		}
+		return ReasonAlreadyKnown
+	default:
+		return ReasonInvalidAction
+	}
+}
+
+// MutationsFrozen reports whether the policy forbids changing what is stored: in every mode but
+// controlled (document 002 "Shadow Mode vs. Controlled Writes").
+func (p WritePolicy) MutationsFrozen() bool { return p.mode() != schema.ModeControlled }

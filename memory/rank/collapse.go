@@ -1,0 +1,138 @@
+package rank
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/schema"
+)
+
+// StageDuplicates is the stage after which near-identical results take one place.
+const StageDuplicates = "duplicates"
+
+const (
+	// duplicateOverlap is the share of two texts' pairs of neighbouring words that both have when they are
+	// near-identical.
+	duplicateOverlap = 0.7
+	// duplicateWindow is how far apart two episodes may be that tell of one event: "we shipped it today"
+	// of another day is another fact.
+	duplicateWindow = 24 * time.Hour
+)
+
+// CollapseDuplicates drops what says again, in nearly the same words, what stands above it. Ranked evidence
+// keeps its order, and what was not read (has no text in contents) its place.
+//
+// Dropped is only what loses nothing. The lower of two goes when it has no word that the upper lacks; the
+// words that the upper has besides hold no number, name, negation or condition; the words stand in nearly
+// the same order; and both are of one type and one speaker, of one status and, unless they are semantic,
+// of one day. So "Ana has 3 cats" and "Ana has 4 cats" stay two results, and so do "Ana beat Bo" and "Bo
+// beat Ana".
+func CollapseDuplicates(ranked []Evidence, contents map[uuid.UUID]string) []Evidence {
+	out := make([]Evidence, 0, len(ranked))
+	var kept []shingled
+	for _, e := range ranked {
+		content, read := contents[e.ID]
+		if !read || content == "" {
+			out = append(out, e)
+			continue
+		}
+		s := shingle(e, content)
+		if slices.ContainsFunc(kept, s.repeats) {
+			continue
+		}
+		kept = append(kept, s)
+		out = append(out, e)
+	}
+	return out
+}
+
+// shingled is a text as duplicates are told by.
+type shingled struct {
+	of       Evidence
+	words    map[string]bool
+	marked   map[string]bool // words that make two texts differ in substance: numbers, names, negations, conditions
+	shingles map[[2]string]bool
+}
+
+func shingle(e Evidence, content string) shingled {
+	s := shingled{of: e, words: map[string]bool{}, marked: map[string]bool{}, shingles: map[[2]string]bool{}}
+	previous := ""
+	for _, word := range normalize.Words(content, "'") {
+		if fillers[word] {
+			continue
+		}
+		s.words[word] = true
+		s.shingles[[2]string{previous, word}] = true
+		if plain := strings.ReplaceAll(word, "'", ""); normalize.Negations[plain] || turns[word] || strings.ContainsFunc(word, unicode.IsNumber) {
+			s.marked[word] = true
+		}
+		previous = word
+	}
+	// A capital marks a name, at the start of a sentence perhaps by mistake: that keeps two results.
+	for field := range strings.FieldsFuncSeq(normalize.Apostrophes.Replace(content), func(r rune) bool { return !unicode.In(r, unicode.L, unicode.N, unicode.M) && r != '\'' }) {
+		if first, _ := utf8.DecodeRuneInString(field); unicode.IsUpper(first) {
+			s.marked[normalize.Lower(strings.Trim(field, "'"))] = true
+		}
+	}
+	return s
+}
+
+// repeats reports whether s, which stands lower, says nothing but what upper says.
+func (s shingled) repeats(upper shingled) bool {
+	a, b := s.of, upper.of
+	// Procedures and conditional facts say in their conditions, not in their words, what sets them apart, and
+	// several for one problem are wanted (document 004 §8).
+	if a.Type == schema.TypeCompetence || a.Type == schema.TypePlanGraph || a.Conditional || b.Conditional {
+		return false
+	}
+	if a.Type != b.Type || a.Status != b.Status || !strings.EqualFold(a.Speaker, b.Speaker) ||
+		a.Type != schema.TypeSemantic && a.OccurredAt.Sub(b.OccurredAt).Abs() >= duplicateWindow {
+		return false
+	}
+	for word := range s.words {
+		if !upper.words[word] {
+			return false
+		}
+	}
+	for word := range upper.words {
+		if !s.words[word] && upper.marked[word] {
+			return false
+		}
+	}
+	return jaccard(s.shingles, upper.shingles) >= duplicateOverlap
+}
+
+// jaccard is the share of two sets' members that both have, [0,1]; of two empty sets 1.
+func jaccard[T comparable](a, b map[T]bool) float64 {
+	if len(a) == 0 && len(b) == 0 {
+		return 1
+	}
+	both := 0
+	for x := range a {
+		if b[x] {
+			both++
+		}
+	}
+	return float64(both) / float64(len(a)+len(b)-both)
+}
+
+// fillers are words without which a text says the same. Verbs, pronouns and prepositions are not among them.
+var fillers = normalize.Set("a an the very really just also too well oh hey hi ok okay please quite actually basically simply")
+
+// turns are words by which a statement holds only in part or no longer, beside the negations.
+var turns = normalize.Set("if unless only except may might will would could should until before after used formerly almost nearly")
+
+// functionWords say nothing of what a text is about.
+var functionWords = normalize.Set(`
+	a an the this that these those of to in on at by for from with as and or so but if then than
+	i you he she it we they me him her us them my your his its our their mine yours is am are was were be been being
+	do does did have has had will would can could shall should may might must not no
+	very really just also too well oh hey hi ok okay please quite actually basically simply
+	what who whom whose which when where why how there here about into over up down out
+`)

@@ -1,0 +1,119 @@
+package rank
+
+import (
+	"regexp"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/schema"
+)
+
+// The stages of dampening (document 002 Phase 4). Each has a name of its own, so that each can be measured
+// and switched off by itself.
+const (
+	StageDampen    = "dampen"    // semantic hits without a word in common
+	StageHubs      = "hubs"      // memories that are about what everything is about
+	StageDecisions = "decisions" // decisions and constraints
+	StageDated     = "dated"     // text with a date
+)
+
+// Factors of dampening (notes on recall constants).
+const (
+	dampenUnworded = 0.5 // of a semantic hit without word overlap,
+	dampenAbove    = 0.3 // when it scores more than this; it stays here at least
+	dampenHub      = 0.7
+	boostDecision  = 1.2
+	boostDated     = 1.1
+
+	// HubPercentile is the place in the order of degrees from which an entity is a hub.
+	HubPercentile = 0.9
+)
+
+// Unworded reports whether evidence is a semantic hit as far as channels can tell: it scores above 0.3,
+// a vector found it, and no channel that knows the words of the query did.
+func Unworded(e Evidence) bool {
+	return e.Score > dampenAbove && e.Channels[ChannelVector] > 0 && e.Terms == 0 &&
+		e.Channels[ChannelText] == 0 && e.Channels[ChannelHints] == 0 && e.Channels[ChannelClaims] == 0
+}
+
+// DampenUnworded halves, but not below 0.3, the score of semantic hits that share no word with the query.
+// overlaps says of a memory whether its content does; it is asked about Unworded evidence alone.
+func DampenUnworded(evidence []Evidence, overlaps func(uuid.UUID) bool) []Evidence {
+	out := slices.Clone(evidence)
+	for i := range out {
+		if e := &out[i]; Unworded(*e) && !overlaps(e.ID) {
+			e.Set(StageDampen, max(dampenAbove, dampenUnworded*e.Score), "no word in common")
+		}
+	}
+	Rank(out)
+	return out
+}
+
+// SharesWord reports whether two texts have a content word in common.
+func SharesWord(a, b string) bool {
+	in := map[string]bool{}
+	for _, word := range normalize.Words(a, "'") {
+		in[word] = !functionWords[word]
+	}
+	return slices.ContainsFunc(normalize.Words(b, "'"), func(word string) bool { return in[word] })
+}
+
+// DampenHubs takes three tenths off memories that link to hubs alone. lowest holds, for each memory that
+// links to entities, the lowest degree among them; hub is the degree from which an entity counts as one,
+// 0 when there are none.
+func DampenHubs(evidence []Evidence, lowest map[uuid.UUID]int64, hub int64) []Evidence {
+	out := slices.Clone(evidence)
+	for i := range out {
+		e := &out[i]
+		if degree, linked := lowest[e.ID]; hub > 0 && linked && degree >= hub {
+			e.Set(StageHubs, dampenHub*e.Score, "linked to hubs only")
+		}
+	}
+	Rank(out)
+	return out
+}
+
+// HubDegree chooses the degree from which an entity is a hub, of what is known of the tenant's degrees:
+// their 90th percentile. Where that is no more than twice the median nothing stands out, and 0 is returned.
+func HubDegree(degrees []int64) int64 {
+	if len(degrees) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(degrees))
+	hub, median := sorted[int(HubPercentile*float64(len(sorted)-1))], sorted[len(sorted)/2]
+	if hub <= 2*median {
+		return 0
+	}
+	return hub
+}
+
+// BoostDecisions raises decisions and constraints by a fifth: they bind what comes after.
+func BoostDecisions(evidence []Evidence) []Evidence {
+	out := slices.Clone(evidence)
+	for i := range out {
+		if e := &out[i]; e.Category == schema.CategoryDecision || e.Category == schema.CategoryRule {
+			e.Set(StageDecisions, boostDecision*e.Score, "decision or constraint")
+		}
+	}
+	Rank(out)
+	return out
+}
+
+// BoostDated raises text that names a date by a tenth. Contents that were not read are not raised.
+func BoostDated(evidence []Evidence, contents map[uuid.UUID]string) []Evidence {
+	out := slices.Clone(evidence)
+	for i := range out {
+		if e := &out[i]; dates.MatchString(contents[e.ID]) {
+			e.Set(StageDated, boostDated*e.Score, "names a date")
+		}
+	}
+	Rank(out)
+	return out
+}
+
+// dates finds what names a day, a month of a year, or a year.
+var dates = regexp.MustCompile(`(?i)\b(?:(?:19|20)\d\d(?:-\d\d?(?:-\d\d?)?)?|\d{1,2}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:` + months + `)|(?:` + months + `)\s+\d{1,2}(?:st|nd|rd|th)?|\d{1,2}[/.]\d{1,2}[/.]\d{2,4})\b`)
+
+const months = `jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?`

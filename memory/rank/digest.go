@@ -1,0 +1,53 @@
+package rank
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/schema"
+)
+
+// Noted is a record of a session: its working state, or what was learned in it.
+type Noted struct {
+	ID       uuid.UUID
+	Type     schema.MemoryType
+	Category schema.Category
+	Text     string
+}
+
+// SessionDigest puts the records of a session together, a line each with what it is, in at most MaxSupplementChars:
+// "working: …", "decision: …". Records that say the same are shown once. Those that have no room are left out
+// whole, and CutMark says so; only the first is cut, when it alone is too long. It returns the ids of what it
+// shows.
+func SessionDigest(records []Noted) (text string, shown []uuid.UUID, cut bool) {
+	var lines []string
+	room := MaxSupplementChars - utf8.RuneCountInString(normalize.CutMark)
+	for _, r := range records {
+		label := string(r.Category)
+		if r.Type != schema.TypeSemantic {
+			label = strings.ReplaceAll(string(r.Type), "_", " ")
+		}
+		one := label + ": " + strings.Join(strings.Fields(r.Text), " ")
+		if slices.Contains(lines, one) {
+			continue
+		}
+		if n := utf8.RuneCountInString(one); n > room {
+			cut = true
+			if len(lines) > 0 {
+				continue
+			}
+			one, _ = normalize.CutChars(one, room)
+		}
+		room -= utf8.RuneCountInString(one) + 1
+		lines, shown = append(lines, one), append(shown, r.ID)
+	}
+	text = strings.Join(lines, "\n")
+	if cut && !strings.HasSuffix(text, normalize.CutMark) {
+		text += normalize.CutMark
+	}
+	return text, shown, cut
+}

@@ -1,0 +1,102 @@
+package rank
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/schema"
+)
+
+// Channel names, as results, timings and switches show them.
+const (
+	ChannelText   = "text"
+	ChannelVector = "vector"
+	ChannelHints  = "hints"  // prospective hints written at ingest
+	ChannelClaims = "claims" // structured claims
+	ChannelGraph  = "graph"  // traversal from the entities that the query names
+	ChannelTime   = "time"   // time expressions in the query
+)
+
+// Evidence is one candidate of a recall: what the channels found of it and, from authorisation on, what
+// may be known of it without its content.
+type Evidence struct {
+	ID       uuid.UUID
+	Channels map[string]float64 // each channel's calibrated score, [0,1]
+	Terms    uint64             // bit i is set when it holds the i-th term of the text plan
+	Score    float64            // [0,1], as of the last stage
+
+	Currentness  schema.Currentness // set by the stage of that name; empty: nothing is known
+	SupersededBy uuid.UUID          // likewise; zero: none that the asker may see
+	Replaces     bool               // likewise: it took the place of another
+	Newer        uuid.UUID          // a later statement of the same thing, set by StageLatest; zero: none was found
+	newerAt      time.Time
+	Relevance    float64 // [0,1], set by StageRelevance; 0: not known
+
+	Sheet
+	Steps []schema.ScoreStep // what each stage made of the score
+}
+
+// Sheet is what shaping may know of an authorised memory without reading its content.
+type Sheet struct {
+	Type        schema.MemoryType
+	Category    schema.Category
+	Status      schema.Status
+	Agent       string
+	Session     string // a name of the agent's
+	Speaker     string
+	OccurredAt  time.Time
+	Importance  float64
+	Conditional bool        // it holds under conditions
+	Source      uuid.UUID   // the memory that this one, a fact, was drawn from; zero: none
+	Others      []uuid.UUID // further memories that say this fact
+	Words       int64       // a digest of the content, the same for the same words; 0: not known
+
+	// What rehearsal looks at; it reads them itself.
+	Accesses     int64
+	LastAccessed time.Time // zero: never
+}
+
+// passed reports whether a stage scored the evidence.
+func (e *Evidence) passed(stage string) bool {
+	return slices.ContainsFunc(e.Steps, func(s schema.ScoreStep) bool { return s.Stage == stage })
+}
+
+// HeldUntil returns when a later statement of the same thing was made, nil when none is known.
+func (e *Evidence) HeldUntil() *time.Time {
+	if e.newerAt.IsZero() {
+		return nil
+	}
+	at := e.newerAt
+	return &at
+}
+
+// Set gives the evidence a stage's score and notes it. Scores stay in [0,1].
+func (e *Evidence) Set(stage string, score float64, why string) {
+	e.Score = min(1, max(0, score))
+	e.Steps = append(e.Steps, schema.ScoreStep{Stage: stage, Score: e.Score, Why: why})
+}
+
+// Rank orders evidence, best first; ties go by vector, then by id, so that equal requests have equal
+// answers.
+func Rank(evidence []Evidence) {
+	ranked := make([]*Evidence, len(evidence)) // to move: evidence is large
+	copied := slices.Clone(evidence)
+	for i := range copied {
+		ranked[i] = &copied[i]
+	}
+	slices.SortFunc(ranked, func(a, b *Evidence) int {
+		if c := cmp.Compare(b.Score, a.Score); c != 0 {
+			return c
+		}
+		return cmp.Or(cmp.Compare(b.Channels[ChannelVector], a.Channels[ChannelVector]), compareIDs(a.ID, b.ID))
+	})
+	for i, e := range ranked {
+		evidence[i] = *e
+	}
+}
+
+func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }

@@ -1,0 +1,160 @@
+package rank
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mneme/mneme/memory/lexicon"
+	"github.com/mneme/mneme/memory/normalize"
+)
+
+// StageExpand is keyword expansion, which is a part of the text and hints channels and can be switched off by itself.
+const StageExpand = "expand_query"
+
+// Constants of keyword expansion.
+const (
+	expansionShare  = 0.5 // of its own weight that a word counts by which nobody asked for
+	maxExpansions   = 24  // words added to one query
+	maxExpandedOver = 64  // words of a query that are looked at
+	minNearness     = 0.5 // of a word in meaning
+	minRarity       = 0.7 // of a word that others may stand for
+)
+
+// ExpandQuery returns, separated by spaces, the words that a memory may hold in place of a query's: the
+// other forms of an irregular verb, which stemming does not bring together, and for a few general words
+// the particular ones that people use (document 002 Phase 1, "class-to-instance gaps"). It is for full
+// text and hints: vectors and models see the query as it is. Empty when there is nothing to add.
+func ExpandQuery(query string) string {
+	said := normalize.Words(query[:min(len(query), 16<<10)], "")
+	said = said[:min(len(said), maxExpandedOver)]
+	var out []string
+	for _, w := range said {
+		for _, extra := range expansions[w] {
+			if len(out) < maxExpansions && !slices.Contains(out, extra) && !slices.Contains(said, extra) {
+				out = append(out, extra)
+			}
+		}
+	}
+	for _, w := range said {
+		if expansions[w] != nil || lexicon.Rarity(w) < minRarity || isNamed(query, w) {
+			continue
+		}
+		for _, near := range lexicon.Nearest(w) {
+			if near.Similarity < minNearness {
+				break
+			}
+			if len(out) < maxExpansions && !slices.Contains(out, near.Word) && !slices.Contains(said, near.Word) {
+				out = append(out, near.Word)
+			}
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// isNamed reports whether a query has a word with a capital: a name, for which no other word stands.
+func isNamed(query, word string) bool {
+	first, size := utf8.DecodeRuneInString(word)
+	return strings.Contains(query, string(unicode.ToUpper(first))+word[size:])
+}
+
+// expansions are, by word, the words that may stand for it.
+var expansions = func() map[string][]string {
+	out := map[string][]string{}
+	for line := range strings.Lines(irregularVerbs) {
+		forms := strings.Fields(line)
+		for _, form := range forms {
+			for _, other := range forms {
+				if other != form && !slices.Contains(out[form], other) {
+					out[form] = append(out[form], other)
+				}
+			}
+		}
+	}
+	for line := range strings.Lines(classes) {
+		class, members, ok := strings.Cut(line, ":")
+		if !ok {
+			continue
+		}
+		for name := range strings.FieldsSeq(class) {
+			out[name] = append(out[name], strings.Fields(members)...)
+		}
+	}
+	return out
+}()
+
+// irregularVerbs are those whose forms the stemmer leaves apart, one a line.
+const irregularVerbs = `
+become became
+begin began begun
+bring brought
+build built
+buy bought
+catch caught
+choose chose chosen
+come came
+draw drew drawn
+drink drank drunk
+drive drove driven
+eat ate eaten
+fall fell fallen
+feel felt
+fight fought
+find found
+fly flew flown
+forget forgot forgotten
+get got gotten
+give gave given
+go went gone
+grow grew grown
+hear heard
+hold held
+keep kept
+know knew known
+leave left
+lend lent
+lose lost
+make made
+mean meant
+meet met
+pay paid
+ride rode ridden
+run ran
+say said
+see saw seen
+sell sold
+send sent
+sing sang sung
+sleep slept
+speak spoke spoken
+spend spent
+stand stood
+swim swam swum
+take took taken
+teach taught
+tell told
+think thought
+throw threw thrown
+understand understood
+wear wore worn
+win won
+write wrote written
+`
+
+// classes are general words and, behind the colon, particular ones: few of each, those that hardly mean
+// anything else.
+const classes = `
+pet pets: dog cat puppy kitten
+instrument instruments: guitar piano violin drums clarinet
+sport sports: basketball soccer football tennis swimming running hiking
+child children: kid son daughter
+kid kids: child son daughter
+sibling siblings: brother sister
+parent parents: mother father mom dad
+mother: mom
+father: dad
+spouse partner: husband wife
+job career occupation: work profession
+vehicle vehicles: car bike truck
+`

@@ -1,0 +1,45 @@
+package rank_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/mneme/mneme/memory/rank"
+)
+
+func TestAQueryIsExpanded(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "went gone", rank.ExpandQuery("Where did Ann go?"))
+	require.Equal(t, "buy", rank.ExpandQuery("what was BOUGHT"))
+	require.Contains(t, strings.Fields(rank.ExpandQuery("which pets has Ann")), "puppy")
+	require.Contains(t, strings.Fields(rank.ExpandQuery("which physician does she see")), "doctor")
+	require.Empty(t, rank.ExpandQuery("who is Anne"), "nobody else is asked for")
+	require.Empty(t, rank.ExpandQuery("go went gone"), "nothing that is asked for already")
+	require.Empty(t, rank.ExpandQuery("?! & | !'x"))
+	rapid.Check(t, func(rt *rapid.T) {
+		words := rapid.SliceOf(rapid.SampledFrom(strings.Fields("go pets sport jobs instruments take run see children parents x"))).Draw(rt, "query")
+		if n := len(strings.Fields(rank.ExpandQuery(strings.Join(words, " ")))); n > 24 {
+			rt.Fatalf("%d words", n)
+		}
+	})
+}
+
+func TestExpansionsCountForLessAndSelectTheRare(t *testing.T) {
+	t.Parallel()
+	quote := func(s string) string { return s }
+	corpus := rank.Corpus{Docs: 100_000, Lexemes: 1_000_000}
+	plan := rank.PlanText([]rank.Lexeme{{Text: "go", Docs: 100}}, corpus, rank.BroadSearch)
+	plan.Expand([]rank.Lexeme{{Text: "went", Docs: 100}, {Text: "gone", Docs: 50_000}, {Text: "go", Docs: 100}, {Text: "unknown"}}, corpus, rank.BroadSearch)
+	require.Len(t, plan.Terms, 1)
+	require.Equal(t, 1.0, plan.Terms[0].Weight)
+	require.Len(t, plan.Also, 1)
+	require.Equal(t, rank.Term{Lexeme: "went", Weight: 0.5}, plan.Also[0])
+	require.Equal(t, "go | went", plan.Match(quote))
+	var empty rank.TextPlan
+	empty.Expand([]rank.Lexeme{{Text: "went", Docs: 1}}, corpus, rank.BroadSearch)
+	require.True(t, empty.IsEmpty())
+	require.Empty(t, empty.Also)
+}

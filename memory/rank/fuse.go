@@ -1,0 +1,178 @@
+package rank
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+)
+
+// StageFuse is the first stage: the channels' evidence of one memory becomes its score.
+const StageFuse = "fuse"
+
+// minRelativeScore is the share of the best score that a result must reach to be returned. The notes'
+// minimum of 0.1 is for scores divided by the best of the batch.
+const minRelativeScore = 0.1
+
+// VectorTrust says how far an embedding space is to be believed beside full text, each in [0,1].
+type VectorTrust struct {
+	Blend float64 // α where both channels found a memory: α·vector + (1−α)·text
+	Alone float64 // by which a vector score counts where full text found nothing
+}
+
+// Fuse blends what full text and vectors found of each candidate, and orders them, best first.
+//
+// With both scores present the result is their blend, but never less than the text score alone. Hints,
+// claims, the graph and time each replace it where they are higher: the strongest calibrated evidence wins
+// (document 002 Phase 2). Without direct evidence a hint counts up to hintCap and the graph up to
+// unanchoredTraversal.
+func Fuse(evidence []Evidence, trust VectorTrust) []Evidence {
+	out := slices.Clone(evidence)
+	for i := range out {
+		e := &out[i]
+		text, vector := e.Channels[ChannelText], e.Channels[ChannelVector]
+		score := max(text, trust.Blend*vector+(1-trust.Blend)*text)
+		switch {
+		case vector == 0:
+			score = text
+		case text == 0:
+			score = trust.Alone * vector
+		}
+		hint, graph := e.Channels[ChannelHints], e.Channels[ChannelGraph]
+		if text == 0 && e.Channels[ChannelClaims] == 0 {
+			hint = min(hint, hintCap)
+		}
+		if e.direct() == 0 {
+			graph = min(graph, unanchoredTraversal)
+		}
+		// The strongest, the first of equals.
+		best, why := score, "text and vector"
+		for _, c := range []struct {
+			name  string
+			score float64
+		}{{ChannelHints, hint}, {ChannelGraph, graph}, {ChannelClaims, e.Channels[ChannelClaims]}, {ChannelTime, e.Channels[ChannelTime]}} {
+			if c.score > best {
+				best, why = c.score, c.name
+			}
+		}
+		e.Set(StageFuse, best, why)
+	}
+	Rank(out)
+	return out
+}
+
+// direct is the evidence of a candidate that does not rest on the graph: what anchors the graph's.
+func (e *Evidence) direct() float64 {
+	direct := max(e.Channels[ChannelText], e.Channels[ChannelHints])
+	for _, channel := range []string{ChannelVector, ChannelClaims} {
+		if score := e.Channels[channel]; score >= minAnchor {
+			direct = max(direct, score)
+		}
+	}
+	return direct
+}
+
+// minAnchor is how strong a vector or a claim must be to anchor what the graph found (notes on recall
+// constants, "evidence convolution").
+const minAnchor = 0.35
+
+// Relevant cuts fused evidence, best first, where it gets too weak to be worth a place.
+func Relevant(fused []Evidence) []Evidence {
+	for i, e := range fused {
+		if e.Score <= 0 || e.Score < minRelativeScore*fused[0].Score {
+			return fused[:i]
+		}
+	}
+	return fused
+}
+
+// StageCollapse is where a fact takes the place of a source in the same words.
+const StageCollapse = "collapse"
+
+// CollapseDerived drops what says again what stands above it: a fact of which a source ranks higher, since
+// the source contains it, and a source of which a fact ranks higher, since the fact says it shorter. Of several
+// sources of one fact the first is kept. Facts of one source stay side by side.
+//
+// Of a fact and a source in the same words the fact is shown, in the higher place of the two: it lasts, and the
+// source fades.
+func CollapseDerived(ranked []Evidence) []Evidence {
+	ranked = lastingForFading(ranked)
+	out := make([]Evidence, 0, len(ranked))
+	kept := map[uuid.UUID]bool{}      // memories above
+	spokenFor := map[uuid.UUID]bool{} // sources of facts above, also of those that were dropped
+	for _, e := range ranked {
+		dropped := spokenFor[e.ID]
+		if e.Source != uuid.Nil {
+			dropped = dropped || kept[e.Source] || slices.ContainsFunc(e.Others, func(id uuid.UUID) bool { return kept[id] })
+			spokenFor[e.Source] = true
+			for _, id := range e.Others {
+				spokenFor[id] = true
+			}
+		}
+		if !dropped {
+			kept[e.ID] = true
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// lastingForFading drops episodes and working memories that a fact among the candidates repeats in the same words,
+// and lifts the fact to the place of the first of them.
+func lastingForFading(ranked []Evidence) []Evidence {
+	facts := map[int64][]int{} // by their words
+	for i, e := range ranked {
+		if memory.States(e.Type) && e.Words != 0 {
+			facts[e.Words] = append(facts[e.Words], i)
+		}
+	}
+	if len(facts) == 0 {
+		return ranked
+	}
+	out := make([]Evidence, 0, len(ranked))
+	placed := map[uuid.UUID]bool{}
+	for i, e := range ranked {
+		if placed[e.ID] {
+			continue
+		}
+		k := slices.IndexFunc(facts[e.Words], func(k int) bool { return repeatedBy(e, ranked[k]) })
+		if k < 0 {
+			out, placed[e.ID] = append(out, e), true
+			continue
+		}
+		if f := ranked[facts[e.Words][k]]; !placed[f.ID] {
+			placed[f.ID] = true
+			if facts[e.Words][k] > i {
+				f.Set(StageCollapse, max(f.Score, e.Score), "in the place of its source, in the same words")
+			}
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// repeatedBy reports whether a fact stands for a memory in the same words: they are of one speaker, or the fact was
+// drawn from the memory. Where a question asks for a time, the memory stands for itself if it is of that time and
+// the fact is not.
+func repeatedBy(e, fact Evidence) bool {
+	if e.Type != schema.TypeEpisodic && e.Type != schema.TypeWorking || e.Channels[ChannelTime] > fact.Channels[ChannelTime] {
+		return false
+	}
+	return fact.Source == e.ID || slices.Contains(fact.Others, e.ID) || strings.EqualFold(e.Speaker, fact.Speaker)
+}
+
+// TrustIn returns how far a model's space is believed. Feature hashing sees words, as full text does,
+// but not how rare they are: it mends misspellings and inflections and otherwise follows (measured in
+// docs/benchmarks.md). A trained model leads (notes on recall constants, α 0.7).
+func TrustIn(model string) VectorTrust {
+	if model == HashModel {
+		return VectorTrust{Blend: 0.1, Alone: 0.25}
+	}
+	return VectorTrust{Blend: 0.7, Alone: 0.7}
+}
+
+// HashModel names the offline feature-hashing space.
+const HashModel = "hash-v1"

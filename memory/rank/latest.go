@@ -1,0 +1,227 @@
+package rank
+
+import (
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/schema"
+)
+
+// StageLatest puts the newest of the statements about one thing first, unless the question asks for the past.
+const StageLatest = "latest"
+
+// MaxLatest is how many of the best candidates are compared with each other, and MaxLatestChars how long
+// their texts may be: long ones say many things.
+const (
+	MaxLatest = 30
+)
+
+// Probabilities of a succession (frame.Question.Successions) from which it counts. Statements that only look
+// alike, such as what two siblings do, stay below the second.
+const (
+	askedSuccession = 0.03 // the question asks for the past, and so says that there is an older one
+	firstSuccession = 0.18 // the newer comes first, when the older would
+	sureSuccession  = 0.55 // the older one is said to be outdated
+)
+
+// Shares of its score that an older statement keeps.
+const (
+	olderShare  = 0.85
+	behindShare = 0.97 // when it is not certain to be outdated
+	nearFirst   = 0.25 // of the first score that what is perhaps newer has at least
+)
+
+// Quote is the text of a candidate as the latest stage reads it.
+type Quote struct {
+	frame.Text
+	Bytes int // of the whole text
+}
+
+// pair is a position in the ranking of an older statement, and that of a newer one.
+type pair struct {
+	older, newer int
+	probability  float64
+}
+
+// Latest compares the best of the ranked candidates as answers to what is asked. Where a later one took the
+// place of an earlier one, it takes it in the ranking too, and the earlier is marked with it; where the
+// question asks for the past, the earlier comes first. Links of revisions count as such pairs. Nothing is
+// dropped.
+func Latest(ranked []Evidence, said map[uuid.UUID]Quote, asked []frame.Question) []Evidence {
+	out := slices.Clone(ranked)
+	if len(out) == 0 {
+		return out
+	}
+	position := make(map[uuid.UUID]int, len(out))
+	for i, e := range out {
+		position[e.ID] = i
+	}
+	past := slices.ContainsFunc(asked, func(q frame.Question) bool { return q.Past })
+	least := firstSuccession
+	if past {
+		least = askedSuccession
+	}
+	sure, unsure := successions(out[:min(len(out), MaxLatest)], said, asked, least)
+	for i := range out {
+		if at, ok := position[out[i].SupersededBy]; ok && out[i].SupersededBy != uuid.Nil {
+			sure = append(sure, pair{i, at, 1})
+		}
+	}
+	if past {
+		preferPast(out, sure, unsure, said, asked)
+	} else {
+		preferNewest(out, sure, said)
+		newestFirst(out, sure, unsure)
+	}
+	Rank(out)
+	return out
+}
+
+// successions lists the pairs of an older and a newer statement among the candidates.
+func successions(candidates []Evidence, said map[uuid.UUID]Quote, asked []frame.Question, least float64) (sure, unsure []pair) {
+	var texts []frame.Text
+	var at []int // their candidates
+	for i, e := range candidates {
+		if e.Type != "" && e.Type != schema.TypeSemantic && e.Type != schema.TypeEpisodic {
+			continue // procedures and plans have versions
+		}
+		if s, ok := said[e.ID]; ok && s.Bytes > 0 && s.Bytes <= memory.MaxLatestChars {
+			texts, at = append(texts, s.Text), append(at, i)
+		}
+	}
+	follows := func(i, j int) bool {
+		a, b := candidates[at[i]], candidates[at[j]]
+		return a.OccurredAt.Before(b.OccurredAt) && a.Source != b.ID && b.Source != a.ID
+	}
+	for i, a := range texts { // what was contested when it was written
+		for j, b := range texts {
+			if !follows(i, j) || candidates[at[j]].Status != schema.StatusContested {
+				continue
+			}
+			if r, _ := frame.Best(a.Frames, b.Frames); r.Certainty >= frame.Likely && !frame.Apart(a, b) {
+				sure = append(sure, pair{at[i], at[j], 1})
+			}
+		}
+	}
+	for _, q := range asked {
+		enough := least
+		if !q.Asks {
+			enough = sureSuccession // a list of words has no answer that another may replace
+		}
+		for _, s := range q.Successions(texts, enough, follows) {
+			p := pair{at[s.Older], at[s.Newer], s.Probability}
+			if s.Probability >= sureSuccession {
+				sure = append(sure, p)
+			} else {
+				unsure = append(unsure, p)
+			}
+		}
+	}
+	return sure, unsure
+}
+
+// newestFirst puts the likeliest successor of the first candidate before it, unless that is known to be the newest
+// itself.
+func newestFirst(out []Evidence, sure, unsure []pair) {
+	first := highest(out)
+	if out[first].Replaces || slices.ContainsFunc(sure, func(p pair) bool { return p.newer == first }) {
+		return
+	}
+	best := pair{probability: -1}
+	for _, p := range unsure {
+		if p.older == first && p.probability > best.probability && out[p.newer].Score >= nearFirst*out[first].Score {
+			best = p
+		}
+	}
+	if best.probability < 0 {
+		return
+	}
+	older, newer := &out[best.older], &out[best.newer]
+	newer.Set(StageLatest, max(newer.Score, older.Score), "may be newer than the first")
+	older.Set(StageLatest, min(older.Score, behindShare*newer.Score), "may be older than another")
+}
+
+// highest is the position of the highest score.
+func highest(out []Evidence) int {
+	first := 0
+	for i, e := range out {
+		if e.Score > out[first].Score {
+			first = i
+		}
+	}
+	return first
+}
+
+func preferNewest(out []Evidence, pairs []pair, said map[uuid.UUID]Quote) {
+	// Oldest first, so that a score passes along a chain to its newest.
+	slices.SortStableFunc(pairs, func(a, b pair) int { return out[a.older].OccurredAt.Compare(out[b.older].OccurredAt) })
+	for _, p := range pairs {
+		older, newer := &out[p.older], &out[p.newer]
+		if newer.Score < older.Score {
+			newer.Set(StageLatest, older.Score, "the newest of its kind")
+		}
+		older.mark(newer, len(said[older.ID].Frames) > 1)
+	}
+	for _, p := range pairs {
+		older, newer := &out[p.older], &out[p.newer]
+		if limit := olderShare * newer.Score; older.Score > limit {
+			older.Set(StageLatest, limit, "an older statement")
+		}
+	}
+}
+
+// mark notes which newer statement there is; of several the newest. Of what says other things too, only a part
+// is outdated.
+func (e *Evidence) mark(newer *Evidence, part bool) {
+	if e.Newer == uuid.Nil || e.newerAt.Before(newer.OccurredAt) {
+		e.Newer, e.newerAt = newer.ID, newer.OccurredAt
+	}
+	if e.Currentness == "" || e.Currentness == schema.CurrentnessCurrent {
+		e.Currentness = schema.CurrentnessOlder
+		if part {
+			e.Currentness = schema.CurrentnessMixed
+		}
+	}
+}
+
+// preferPast puts the earlier of each pair first; where the question names the value before which it was,
+// that which came right before it. Of unsure pairs it takes the likeliest, if there is no sure one.
+func preferPast(out []Evidence, sure, unsure []pair, said map[uuid.UUID]Quote, asked []frame.Question) {
+	wanted := func(p pair) bool {
+		older, newer := said[out[p.older].ID].Text, said[out[p.newer].ID].Text
+		return slices.ContainsFunc(asked, func(q frame.Question) bool { return q.Past && q.Precedes(older, newer) })
+	}
+	swapped := false
+	swap := func(p pair) {
+		swapped = true
+		older, newer := &out[p.older], &out[p.newer]
+		best := max(older.Score, newer.Score)
+		if older.Score < best {
+			older.Set(StageLatest, best, "the question asks for the past")
+		}
+		if limit := olderShare * best; newer.Score > limit {
+			newer.Set(StageLatest, limit, "the question asks for what came before it")
+		}
+	}
+	for _, p := range sure {
+		out[p.older].mark(&out[p.newer], len(said[out[p.older].ID].Frames) > 1)
+		if wanted(p) {
+			swap(p)
+		}
+	}
+	if swapped {
+		return
+	}
+	first, best := highest(out), pair{probability: -1}
+	for _, p := range unsure {
+		if p.newer == first && p.probability > best.probability && wanted(p) {
+			best = p
+		}
+	}
+	if best.probability >= 0 {
+		swap(best)
+	}
+}

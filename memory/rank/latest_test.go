@@ -1,0 +1,107 @@
+package rank_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/memory/rank"
+	"github.com/mneme/mneme/schema"
+)
+
+// ranking is a list of candidates, said in their order a day apart, with scores.
+type ranking struct {
+	evidence []rank.Evidence
+	said     map[uuid.UUID]rank.Quote
+}
+
+func ranked(scores []float64, texts ...string) ranking {
+	r := ranking{said: map[uuid.UUID]rank.Quote{}}
+	for i, text := range texts {
+		id := uuid.UUID{15: byte(i + 1)}
+		r.evidence = append(r.evidence, rank.Evidence{ID: id, Score: scores[i],
+			Sheet: rank.Sheet{Type: schema.TypeSemantic, OccurredAt: time.Date(2026, 3, 1+i, 9, 0, 0, 0, time.UTC)}})
+		r.said[id] = rank.Quote{Text: frame.ReadText(text, ""), Bytes: len(text)}
+	}
+	rank.Rank(r.evidence)
+	return r
+}
+
+// asked returns the numbers of the candidates in their new order, and what they are marked with.
+func (r ranking) asked(question string) (order []int, marks map[int]schema.Currentness) {
+	marks = map[int]schema.Currentness{}
+	for _, e := range rank.Latest(r.evidence, r.said, []frame.Question{frame.ReadQuestion(question)}) {
+		n := int(e.ID[15])
+		order = append(order, n)
+		if e.Currentness != "" {
+			marks[n] = e.Currentness
+		}
+	}
+	return order, marks
+}
+
+func TestTheNewestComesFirstAndTheOlderIsMarked(t *testing.T) {
+	t.Parallel()
+	r := ranked(
+		[]float64{0.9, 0.4, 0.3},
+		"We use Jenkins for CI.",
+		"We switched from Jenkins to GitHub Actions for CI.",
+		"Our parcels go with FedEx.",
+	)
+	order, marks := r.asked("What do we use for CI?")
+	require.Equal(t, []int{2, 1, 3}, order)
+	require.Equal(t, map[int]schema.Currentness{1: schema.CurrentnessOlder}, marks)
+
+	order, marks = r.asked("What did we use for CI before GitHub Actions?")
+	require.Equal(t, []int{1, 2, 3}, order, "the question asks for the past")
+	require.Equal(t, map[int]schema.Currentness{1: schema.CurrentnessOlder}, marks)
+}
+
+func TestOnlyAPartOfWhatSaysMoreIsOutdated(t *testing.T) {
+	t.Parallel()
+	r := ranked([]float64{0.9, 0.4}, "I live in Lyon. I drive a Skoda.", "I moved from Lyon to Oslo.")
+	order, marks := r.asked("Where do I live?")
+	require.Equal(t, []int{2, 1}, order)
+	require.Equal(t, map[int]schema.Currentness{1: schema.CurrentnessMixed}, marks)
+}
+
+func TestWhatCoexistsKeepsItsPlace(t *testing.T) {
+	t.Parallel()
+	for question, texts := range map[string][2]string{
+		"Where does Dana's brother live?":      {"Dana's brother lives in Lyon.", "Dana's sister moved to Oslo."},
+		"When does the pool open on Sundays?":  {"The pool opens at 8:00 on Sundays.", "The pool opens at 6:30 on Mondays now."},
+		"Which port does the gateway use?":     {"The gateway listens on port 8080.", "The crawler listens on port 9090 now."},
+		"What does the old scanner work with?": {"The old scanner works with Windows.", "The new scanner works with anything."},
+	} {
+		order, marks := ranked([]float64{0.9, 0.8}, texts[0], texts[1]).asked(question)
+		require.Equal(t, []int{1, 2}, order, question)
+		require.Empty(t, marks, question)
+	}
+}
+
+func TestLatestOfFewAndOfLongTexts(t *testing.T) {
+	t.Parallel()
+	require.Empty(t, rank.Latest(nil, nil, nil))
+	r := ranked([]float64{0.9, 0.4}, "We use Jenkins for CI.", "We switched from Jenkins to GitHub Actions for CI.")
+	for id, q := range r.said {
+		q.Bytes = memory.MaxLatestChars + 1
+		r.said[id] = q
+	}
+	order, marks := r.asked("What do we use for CI?")
+	require.Equal(t, []int{1, 2}, order)
+	require.Empty(t, marks)
+}
+
+// A link of a revision needs no words.
+func TestASupersededMemoryIsBehindItsSuccessor(t *testing.T) {
+	t.Parallel()
+	r := ranked([]float64{0.9, 0.4}, "one thing", "quite another")
+	r.evidence[0].SupersededBy = r.evidence[1].ID
+	order, marks := r.asked("What is it?")
+	require.Equal(t, []int{2, 1}, order)
+	require.Equal(t, map[int]schema.Currentness{1: schema.CurrentnessOlder}, marks)
+}

@@ -1,0 +1,110 @@
+package rank
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/schema"
+)
+
+// StageRelevance says of the best candidates how likely they are to be about what is asked, and leaves an
+// answer empty that is about something else.
+const StageRelevance = "relevance"
+
+// Relevance constants, measured on conversations in which half of the questions have an answer
+// (docs/recall.md, "I do not know").
+const (
+	// DefaultMinRelevance is the relevance below which the best candidate is no answer.
+	DefaultMinRelevance = 0.2
+	// MaxRelevanceBytes bounds how much of a text is compared with the question's words by meaning.
+	MaxRelevanceBytes = 1_500
+)
+
+// EndShare is how much of the relevance of what it ended counts for a memory that only says so: what took its
+// place is the better answer.
+const EndShare = 0.8
+
+// outdatedShare is how much of its relevance counts for a memory that does not hold any more, or only in part.
+var outdatedShare = map[schema.Currentness]float64{schema.CurrentnessMixed: 0.85, schema.CurrentnessSuperseded: 0.65}
+
+// RelevanceOf is the relevance of a candidate: that of its text, or what a trained embedding space, a hint or
+// a claim found, where that is more. What its session and neighbours lend it counts nothing. Nor does anything in
+// it depend on memories that are hidden from the asker: they must not decide whether there is an answer.
+func RelevanceOf(e Evidence, q frame.Question, text frame.Text, trust VectorTrust) float64 {
+	out := q.Relevance(text)
+	if trust.Alone > TrustIn(HashModel).Alone {
+		out = max(out, e.Channels[ChannelVector])
+	}
+	if e.Type != "" && e.Type != schema.TypeSemantic && e.Type != schema.TypeEpisodic {
+		out = max(out, e.Score) // what a procedure or a plan is about its text hardly tells
+	}
+	return max(out, e.Channels[ChannelTime])
+}
+
+// Shares of relevance in the ranking, where it is known. Short statements say what they are about, and their
+// relevance can be trusted; in turns of a conversation it is a hint.
+const (
+	longBlend   = 0.15
+	shortBlend  = 0.9
+	keptShare   = 0.4 // of its score that a candidate keeps whatever its relevance
+	shortLength = 0.45
+	longLength  = 0.6
+)
+
+// RelevanceBlend is the share of relevance in the ranking of candidates. Length is how long their texts are, in
+// [0,1]: see frame.Text.Length.
+func RelevanceBlend(ranked []Evidence, length float64) float64 {
+	if slices.ContainsFunc(ranked, func(e Evidence) bool { return e.passed(StageRerank) }) {
+		return longBlend // a reranker has read them
+	}
+	long := min(max(0, (length-shortLength)/(longLength-shortLength)), 1)
+	return shortBlend + (longBlend-shortBlend)*long
+}
+
+// RelevantScore moves a score towards the relevance. A part of it stays: what stands next to an answer may be
+// what is asked for, in other words.
+func RelevantScore(score, relevance, blend float64) float64 {
+	return max((1-blend)*score+blend*relevance, keptShare*score)
+}
+
+// PreferRelevant moves the scores of the ranked candidates towards their relevance, by a share of it.
+func PreferRelevant(ranked []Evidence, blend float64) []Evidence {
+	out := slices.Clone(ranked)
+	for i := range out[:min(len(out), MaxLatest)] {
+		e := &out[i]
+		relevance := e.Relevance
+		if share, ok := outdatedShare[e.Currentness]; ok {
+			relevance *= share
+		}
+		e.Set(StageRelevance, RelevantScore(e.Score, relevance, blend), fmt.Sprintf("relevance %.2f", e.Relevance))
+	}
+	for i := range out[min(len(out), MaxLatest):] {
+		e := &out[MaxLatest+i]
+		e.Set(StageRelevance, max(1-blend, keptShare)*e.Score, "not compared with the question")
+	}
+	Rank(out)
+	return out
+}
+
+// EnoughRelevance leaves out what is not relevant enough. With a minimum each candidate has to reach it.
+// Without one the best has to reach the floor, and the others keep their places: what they lack in
+// relevance their scores tell. It reports whether nothing is known.
+func EnoughRelevance(ranked []Evidence, floor float64, least *float64) (kept []Evidence, unknown bool) {
+	best := 0.0
+	for _, e := range ranked {
+		best = max(best, e.Relevance)
+	}
+	if least == nil {
+		if best < floor {
+			return nil, len(ranked) > 0
+		}
+		return ranked, false
+	}
+	for _, e := range ranked {
+		if e.Relevance >= *least {
+			kept = append(kept, e)
+		}
+	}
+	return kept, len(kept) == 0 && len(ranked) > 0
+}

@@ -1,0 +1,37 @@
+package rank
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// StageRerank is reranking.
+const StageRerank = "rerank"
+
+// Defaults of reranking (notes on recall constants).
+const (
+	DefaultRerankTop      = 20              // candidates that a reranker reads
+	DefaultRerankDeadline = 2 * time.Second // after which the order stays as it was
+
+	RerankBlendEmbedding = 0.3  // the share of an embedding reranker's score in the result
+	RerankBlendModel     = 0.35 // the share of a language model's
+)
+
+// Rerank blends a reranker's scores into the evidence, (1−blend)·score + blend·theirs, and orders it anew
+// (document 002 Phase 4). Evidence that the reranker gave no score keeps its own, and so does one whose
+// score is no number; scores outside of [0,1] count as its bounds.
+func Rerank(evidence []Evidence, scores map[uuid.UUID]float64, blend float64) []Evidence {
+	out := slices.Clone(evidence)
+	blend = share(blend)
+	for i := range out {
+		e := &out[i]
+		if score, ok := scores[e.ID]; ok && !math.IsNaN(score) {
+			e.Set(StageRerank, (1-blend)*e.Score+blend*share(score), "")
+		}
+	}
+	Rank(out)
+	return out
+}

@@ -1,0 +1,292 @@
+package rank
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/schema"
+)
+
+// Constants of supplements (document 002 Phase 5; notes on recall constants, "hydrate").
+const (
+	// MaxSupplementChars is the length of a supplementary row that is made for an answer.
+	MaxSupplementChars = 900
+	// ExcerptRadius is how many turns before and after a result an excerpt shows.
+	ExcerptRadius = 2
+
+	supplementShare = 0.3 // of the limit
+	minCards        = 3
+	belowResults    = 0.9 // the best supplement's score, as a share of the lowest result's
+
+	maxRescueWords  = 16
+	rescuePrefix    = 5   // characters of a word that must agree: endings differ between a question and what was said
+	minRescueWord   = 3   // ASCII letters; shorter words say nothing. A single ideograph may
+	minRescueShare  = 0.5 // of the words that must be there
+	rescueCertainty = 0.3 // score of what has all of them: less than what a channel finds at all well
+)
+
+// MaxCards is how many cards an answer of a limit may have.
+func MaxCards(limit int) int { return max(minCards, int(supplementShare*float64(limit))) }
+
+// ReservedPlaces is how many of a full answer's places give way to supplements, when there are that many:
+// three in ten. The one place of a limit of 1 does not.
+func ReservedPlaces(limit int) int {
+	if limit < 2 {
+		return 0
+	}
+	return max(1, int(supplementShare*float64(limit)))
+}
+
+// Utterance is a turn of an excerpt.
+type Utterance struct {
+	ID       uuid.UUID
+	Speaker  string
+	Text     string
+	Distance int // from the turn that the excerpt is about, in turns
+}
+
+// Excerpt puts turns together, a line each in their order, to at most MaxSupplementChars. When they are too
+// long, those that stand farthest from the one that it is about are left out, later ones first, and CutMark
+// says so; only the one that it is about is cut, when it alone is too long. It returns the ids of what it
+// shows.
+func Excerpt(turns []Utterance) (text string, shown []uuid.UUID, cut bool) {
+	kept := slices.Clone(turns)
+	slices.SortStableFunc(kept, func(a, b Utterance) int {
+		return cmp.Or(cmp.Compare(max(a.Distance, -a.Distance), max(b.Distance, -b.Distance)), cmp.Compare(a.Distance, b.Distance))
+	})
+	const marks = 8 // room for a mark on either side
+	used := 0
+	for i, t := range kept {
+		n := utf8.RuneCountInString(line(t)) + 1
+		if used+n > MaxSupplementChars-marks && i > 0 {
+			kept = kept[:i]
+			break
+		}
+		used += n
+	}
+	slices.SortStableFunc(kept, func(a, b Utterance) int { return cmp.Compare(a.Distance, b.Distance) })
+	lines := make([]string, 0, len(kept)+2)
+	for _, t := range kept {
+		one, short := normalize.CutChars(line(t), MaxSupplementChars-marks)
+		cut = cut || short
+		lines = append(lines, one)
+		shown = append(shown, t.ID)
+	}
+	if len(kept) > 0 && len(kept) < len(turns) {
+		mark := strings.TrimSpace(normalize.CutMark)
+		if slices.ContainsFunc(turns, func(t Utterance) bool { return t.Distance < kept[0].Distance }) {
+			lines = slices.Insert(lines, 0, mark)
+		}
+		if slices.ContainsFunc(turns, func(t Utterance) bool { return t.Distance > kept[len(kept)-1].Distance }) {
+			lines = append(lines, mark)
+		}
+	}
+	return strings.Join(lines, "\n"), shown, cut
+}
+
+func line(t Utterance) string {
+	if t.Speaker == "" {
+		return t.Text
+	}
+	return t.Speaker + ": " + t.Text
+}
+
+// CardClaim is a claim that a card shows.
+type CardClaim struct {
+	Memory                     uuid.UUID
+	Subject, Predicate, Object string
+}
+
+// Card says what is held of one entity, in at most MaxSupplementChars, best claims first: "Dana: lives in
+// Turin; works at Acme". Claims that have no room are left out whole, and CutMark says so. It returns the
+// ids of what it shows.
+func Card(claims []CardClaim) (text string, shown []uuid.UUID) {
+	said := map[string]bool{}
+	var b strings.Builder
+	room := MaxSupplementChars - utf8.RuneCountInString(normalize.CutMark)
+	for _, c := range claims {
+		part := c.Object
+		if c.Predicate != schema.PredicateStates {
+			part = memory.AsWords(c.Predicate) + " " + c.Object
+		}
+		if said[part] {
+			continue
+		}
+		said[part] = true
+		if b.Len() == 0 {
+			part = c.Subject + ": " + part
+		} else {
+			part = "; " + part
+		}
+		if utf8.RuneCountInString(b.String())+utf8.RuneCountInString(part) > room {
+			if b.Len() == 0 {
+				part, _ = normalize.CutChars(part, MaxSupplementChars)
+				return part, []uuid.UUID{c.Memory}
+			}
+			return b.String() + normalize.CutMark, shown
+		}
+		b.WriteString(part)
+		if !slices.Contains(shown, c.Memory) {
+			shown = append(shown, c.Memory)
+		}
+	}
+	return b.String(), shown
+}
+
+// TakeTurns puts lists together, taking the next of each in turn, so that none of them has all the places.
+func TakeTurns[T any](lists ...[]T) []T {
+	var out []T
+	for i := 0; ; i++ {
+		took := false
+		for _, list := range lists {
+			if i < len(list) {
+				out = append(out, list[i])
+				took = true
+			}
+		}
+		if !took {
+			return out
+		}
+	}
+}
+
+// SupplementScores are the scores of n supplements below a lowest result, falling and never negative.
+func SupplementScores(lowest float64, n int) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = memory.ClampUnit(lowest) * belowResults * (1 - float64(i)/float64(n+1))
+	}
+	return out
+}
+
+// RescueWords are the beginnings of the words of a query that a fallback search looks for; none where the
+// query says nothing.
+func RescueWords(query string) []string {
+	var out []string
+	for _, word := range normalize.Words(query, "'") {
+		word, _, _ = strings.Cut(word, "'")
+		if normalize.SignalFillers[word] || rescueFillers[word] || len(word) < minRescueWord {
+			continue
+		}
+		if word = normalize.FirstChars(word, rescuePrefix); !slices.Contains(out, word) {
+			out = append(out, word)
+		}
+		if len(out) == maxRescueWords {
+			break
+		}
+	}
+	return out
+}
+
+var rescueFillers = normalize.Set("what who whom whose which when where why how there here do does did has have had can could will would shall should may might must about not he she they him her them his their")
+
+// RescueScore is the score of a text that holds some of the words, or 0 where it holds less than half.
+func RescueScore(found, wanted int) float64 {
+	if wanted == 0 || float64(found) < minRescueShare*float64(wanted) {
+		return 0
+	}
+	return rescueCertainty * float64(found) / float64(wanted)
+}
+
+// RescueFind counts which of the words a text holds words of that begin with them, and returns its Passage.
+func RescueFind(text string, wanted []string) (found int, passage string, cut bool) {
+	hits := beginnings(text, wanted)
+	if len(hits) == 0 {
+		return 0, "", false
+	}
+	has := map[int]bool{}
+	for _, h := range hits {
+		has[h.word] = true
+	}
+	passage, cut = passageAt(text, densest(hits))
+	return len(has), passage, cut
+}
+
+// Passage is what of a text fits the words: at most MaxSupplementChars from where most different words of it
+// that begin with them stand close together, the first such place; its beginning where there are none. CutMark
+// says on which side something is missing.
+func Passage(text string, wanted []string) (passage string, cut bool) {
+	hits := beginnings(text, wanted)
+	if len(hits) == 0 {
+		return normalize.CutChars(text, MaxSupplementChars)
+	}
+	return passageAt(text, densest(hits))
+}
+
+// hit is a word of a text that begins with one of those that are looked for.
+type hit struct{ at, word int } // byte in the text, place among the words
+
+func beginnings(text string, wanted []string) []hit {
+	var out []hit
+	word := func(from, to int) {
+		said := normalize.Lower(text[from:to])
+		for i, w := range wanted {
+			if strings.HasPrefix(said, w) {
+				out = append(out, hit{from, i})
+			}
+		}
+	}
+	start := -1
+	for i, r := range text {
+		switch inWord := unicode.In(r, unicode.L, unicode.N, unicode.M); {
+		case inWord && start < 0:
+			start = i
+		case !inWord && start >= 0:
+			word(start, i)
+			start = -1
+		}
+	}
+	if start >= 0 {
+		word(start, len(text))
+	}
+	return out
+}
+
+// densest is where the stretch begins that holds most different words, of what a passage shows from there.
+func densest(hits []hit) int {
+	const reach = MaxSupplementChars - passageBefore - 50 // the marks, and what goes with a cut at a word's end
+	best, most := 0, 0
+	has, end := map[int]int{}, 0
+	for i := range hits {
+		for end < len(hits) && hits[end].at < hits[i].at+reach {
+			has[hits[end].word]++
+			end++
+		}
+		if len(has) > most {
+			best, most = hits[i].at, len(has)
+		}
+		if has[hits[i].word]--; has[hits[i].word] == 0 {
+			delete(has, hits[i].word)
+		}
+	}
+	return best
+}
+
+// passageBefore is how much of a passage, in bytes, stands before what it is shown for.
+const passageBefore = 200
+
+func passageAt(text string, at int) (passage string, cut bool) {
+	from := 0
+	if at > passageBefore && utf8.RuneCountInString(text) > MaxSupplementChars {
+		from = at - passageBefore
+		for from > 0 && !utf8.RuneStart(text[from]) {
+			from--
+		}
+		if space := strings.IndexAny(text[from:at], " \n\t"); space >= 0 {
+			from += space + 1
+		}
+	}
+	if from == 0 {
+		return normalize.CutChars(text, MaxSupplementChars)
+	}
+	mark := strings.TrimSpace(normalize.CutMark)
+	passage, _ = normalize.CutChars(text[from:], MaxSupplementChars-utf8.RuneCountInString(mark)-1)
+	return mark + " " + passage, true
+}

@@ -1,0 +1,91 @@
+package revision
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mneme/mneme/memory/normalize"
+)
+
+// minContradictionOverlap is how many words two texts share when they are about the same subject.
+const minContradictionOverlap = 2
+
+// Contradiction is what DetectContradiction found.
+type Contradiction struct {
+	Risk             bool        // the texts may contradict each other
+	Overlap          int         // distinct words in both
+	NegationMismatch bool        // one text negates, the other does not
+	Antonyms         [][2]string // registered pairs in opposition, such as {"enabled", "disabled"}
+}
+
+// DetectContradiction compares two texts by their words (document 002 "Contradiction Detection", in
+// the reading of DESIGN.md): there is a risk when they share at least two words and one of them
+// negates what the other does not, or they hold antonyms in opposing positions. The order of the
+// texts does not matter.
+//
+// Words are lower-cased and at least two characters long; apostrophes vanish, so that "don't" is the
+// negation "dont" however it is typed. Common words count for the overlap as the document has it: a
+// detector that flags too much costs a review, one that flags too little a memory.
+//
+// Antonyms are the document's pairs with their inflections (allows, denied). They oppose when one
+// text has one side and the other text the other, unless both texts have both.
+//
+// The rule is lexical and English: it is a tripwire, not a judge.
+func DetectContradiction(a, b string) Contradiction {
+	wordsA, wordsB := contradictionWords(a), contradictionWords(b)
+	var c Contradiction
+	for word := range wordsA {
+		if wordsB[word] {
+			c.Overlap++
+		}
+	}
+	c.NegationMismatch = negates(wordsA) != negates(wordsB)
+	for _, pair := range antonyms {
+		plusA, minusA := intersects(wordsA, pair.plus), intersects(wordsA, pair.minus)
+		plusB, minusB := intersects(wordsB, pair.plus), intersects(wordsB, pair.minus)
+		opposed := plusA && minusB || minusA && plusB
+		if opposed && !(plusA && minusA && plusB && minusB) {
+			c.Antonyms = append(c.Antonyms, pair.name)
+		}
+	}
+	c.Risk = c.Overlap >= minContradictionOverlap && (c.NegationMismatch || len(c.Antonyms) > 0)
+	return c
+}
+
+// antonyms are document 002's pairs.
+var antonyms = []struct {
+	name        [2]string
+	plus, minus map[string]bool
+}{
+	{[2]string{"enabled", "disabled"}, normalize.Set("enabled enable enables enabling"), normalize.Set("disabled disable disables disabling")},
+	{[2]string{"allow", "deny"}, normalize.Set("allow allows allowed allowing"), normalize.Set("deny denies denied denying")},
+	{[2]string{"accept", "reject"}, normalize.Set("accept accepts accepted accepting"), normalize.Set("reject rejects rejected rejecting")},
+	{[2]string{"always", "never"}, normalize.Set("always"), normalize.Set("never")},
+	{[2]string{"on", "off"}, normalize.Set("on"), normalize.Set("off")},
+	{[2]string{"true", "false"}, normalize.Set("true"), normalize.Set("false")},
+}
+
+// contradictionWords returns the distinct words of text that take part in the comparison.
+func contradictionWords(text string) map[string]bool {
+	out := make(map[string]bool)
+	for _, word := range normalize.Words(text, "'") {
+		word = strings.ReplaceAll(word, "'", "")
+		if utf8.RuneCountInString(word) >= 2 {
+			out[word] = true
+		}
+	}
+	return out
+}
+
+// negates reports whether a text with these words negates something.
+func negates(text map[string]bool) bool { return intersects(text, normalize.Negations) }
+
+// intersects reports whether the two sets share a word.
+func intersects(text, list map[string]bool) bool {
+	for word := range list {
+		if text[word] {
+			return true
+		}
+	}
+	return false
+}

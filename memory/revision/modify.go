@@ -1,0 +1,268 @@
+package revision
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/schema"
+)
+
+// RecoveryWindow is how long a soft deletion can be taken back by default (document 002 "Soft-Delete and
+// Recovery"). A memory deleted at t is recoverable before t+RecoveryWindow, and no longer at that
+// moment.
+const RecoveryWindow = 30 * 24 * time.Hour
+
+// Snapshot is a memory as a patch or a recovery finds it.
+type Snapshot struct {
+	Version    int
+	Type       schema.MemoryType
+	Category   schema.Category
+	Content    string   // in storage form
+	Tags       []string // in NormalizeTags form
+	Who        string
+	Importance float64 // [0,1]
+	Pinned     bool
+	Live       bool // neither deleted nor archived, superseded or retracted
+	DeletedAt  *time.Time
+	ArchivedAt *time.Time
+	ErasedAt   *time.Time
+	Over       bool // its window was found to be over: it is on its way out, or archived for good
+	CreatedAt  time.Time
+	Decay      memory.Decay
+	Salience   float64 // [0,1], as of SalienceAt
+	SalienceAt time.Time
+}
+
+// PatchChange is what a patch does to a memory. What is nil stays as it is.
+type PatchChange struct {
+	Content    *normalize.Normalized
+	Category   *schema.Category
+	Importance *float64
+	Tags       *[]string // in NormalizeTags form
+	Pinned     *bool
+	Who        *string
+	Fading     *Fading // with Pinned
+}
+
+// Fading is a memory's salience and what follows from it.
+type Fading struct {
+	Salience   float64 // [0,1], as of SalienceAt
+	SalienceAt time.Time
+	DueAt      *time.Time     // nil: never
+	MaxAge     *time.Duration // nil: as it is
+}
+
+// Fields names the fields that change, in a fixed order.
+func (c PatchChange) Fields() []string {
+	var out []string
+	for _, f := range []struct {
+		name    string
+		changed bool
+	}{
+		{"content", c.Content != nil}, {"category", c.Category != nil}, {"importance", c.Importance != nil},
+		{"tags", c.Tags != nil}, {"pinned", c.Pinned != nil}, {"who", c.Who != nil},
+	} {
+		if f.changed {
+			out = append(out, f.name)
+		}
+	}
+	return out
+}
+
+// EvaluatePatch says what a patch does to a memory at a time, or why it does nothing (document 002
+// "Modify"). The status is PatchUpdated when there is something to do; whether the new content
+// duplicates another memory only the store can tell.
+//
+// The first reason found is reported: the memory's state, then its version, then what may not be
+// changed, then that nothing differs. A patch is applied as a whole or not at all.
+//
+//   - Content differs when its storage form does. Another spelling of the same words, such as Paris for
+//     paris, is a change, though the content hash stays.
+//   - The content of an episode is append-only (document 004 §5). That of a competence or a plan says in
+//     words what the payload says in structure, and a patch could not keep both in step.
+//   - What is pinned keeps its content unless the patch forces it or unpins, and its importance is 1
+//     ("Pinned memories have importance = 1.0 and never decay"); force does not change that.
+//   - A pin keeps the salience of its moment, and an unpinned memory fades from there: the time under
+//     the pin does not count. Its importance stays 1 unless the patch names another.
+func EvaluatePatch(m Snapshot, p schema.Patch, now time.Time) (PatchChange, schema.PatchStatus) {
+	switch {
+	case m.DeletedAt != nil:
+		return PatchChange{}, schema.PatchDeleted
+	case !m.Live:
+		return PatchChange{}, schema.PatchNotLive
+	case p.IfVersion != 0 && p.IfVersion != m.Version:
+		return PatchChange{}, schema.PatchVersionConflict
+	}
+	var c PatchChange
+	pinned := m.Pinned
+	if p.Pinned != nil && *p.Pinned != m.Pinned {
+		pinned = *p.Pinned
+		c.Pinned = &pinned
+		fading := m.pin(pinned, now)
+		c.Fading = &fading
+	}
+	if p.Content != nil {
+		if text := normalize.Normalize(*p.Content); text.Storage != m.Content {
+			switch {
+			case m.Type == schema.TypeEpisodic:
+				return PatchChange{}, schema.PatchAppendOnly
+			case m.Type == schema.TypeCompetence || m.Type == schema.TypePlanGraph:
+				return PatchChange{}, schema.PatchStructured
+			case m.Pinned && pinned && !p.Force:
+				return PatchChange{}, schema.PatchPinned
+			}
+			c.Content = &text
+		}
+	}
+	importance := m.Importance
+	if p.Importance != nil {
+		importance = *p.Importance
+	}
+	if pinned {
+		if p.Importance != nil && importance != 1 {
+			return PatchChange{}, schema.PatchPinned
+		}
+		importance = 1
+	}
+	if importance != m.Importance {
+		c.Importance = &importance
+	}
+	if p.Category != nil && *p.Category != m.Category {
+		c.Category = p.Category
+	}
+	if p.Tags != nil {
+		if tags := normalize.NormalizeTags(*p.Tags); !slices.Equal(tags, m.Tags) {
+			c.Tags = &tags
+		}
+	}
+	if p.Who != nil && *p.Who != m.Who {
+		c.Who = p.Who
+	}
+	if len(c.Fields()) == 0 {
+		return PatchChange{}, schema.PatchNoChanges
+	}
+	return c, schema.PatchUpdated
+}
+
+// pin is how a memory fades from now on, pinned or not.
+func (m Snapshot) pin(pinned bool, now time.Time) Fading {
+	salience := m.Salience // under a pin it did not fade
+	if !m.Pinned {
+		salience = m.Decay.Salience(m.Salience, now.Sub(m.SalienceAt))
+	}
+	return m.fading(salience, now, pinned)
+}
+
+func (m Snapshot) fading(salience float64, at time.Time, pinned bool) Fading {
+	f := Fading{Salience: salience, SalienceAt: at}
+	if due, ok := m.Decay.DueAt(salience, at, m.CreatedAt, pinned); ok {
+		f.DueAt = &due
+	}
+	return f
+}
+
+// EvaluateRecovery says whether a deletion may be taken back at a time, and how the memory fades from there
+// (document 002 "Soft-Delete and Recovery"). The window is that of its class's policy; 0 or less has no end.
+// A memory that was archived and not deleted may be taken back at any time; one that was archived and then
+// deleted is archived again, and what it has missed is counted when that is taken back.
+//
+// It has the salience that it had when it went, because nobody could use it since. One that would fall due
+// at once, as after decay has taken it, starts afresh with full salience: somebody says that it is worth
+// keeping; and where its maximal age is over, it gets as much again. The status is RecoverRecovered when it may; what stands in its way, a duplicate or another active
+// fact, only the store can tell.
+func EvaluateRecovery(m Snapshot, ifVersion int, window time.Duration, now time.Time) (Fading, schema.RecoverStatus) {
+	gone := m.DeletedAt
+	if gone == nil {
+		gone = m.ArchivedAt
+	}
+	switch {
+	case m.ErasedAt != nil:
+		return Fading{}, schema.RecoverErased
+	case gone == nil:
+		return Fading{}, schema.RecoverNotDeleted
+	case m.Over, m.DeletedAt != nil && window > 0 && !now.Before(m.DeletedAt.Add(window)):
+		return Fading{}, schema.RecoverExpired
+	case ifVersion != 0 && ifVersion != m.Version:
+		return Fading{}, schema.RecoverVersionConflict
+	}
+	if m.DeletedAt != nil && m.ArchivedAt != nil { // it is archived again, as from then on
+		return m.fading(m.Salience, m.SalienceAt, m.Pinned), schema.RecoverRecovered
+	}
+	away := max(0, now.Sub(*gone))
+	f := m.fading(m.Salience, m.SalienceAt.Add(away), m.Pinned)
+	if f.DueAt != nil && !now.Before(*f.DueAt) {
+		f = m.fading(1, now, m.Pinned)
+		if f.DueAt != nil && !now.Before(*f.DueAt) && m.Decay.MaxAge > 0 {
+			again := m
+			again.Decay.MaxAge = now.Sub(m.CreatedAt) + m.Decay.MaxAge
+			f = again.fading(1, now, m.Pinned)
+			f.MaxAge = &again.Decay.MaxAge
+		}
+	}
+	return f, schema.RecoverRecovered
+}
+
+// EditedPayload returns a memory's payload after its content was replaced by a person or an agent, and
+// whether it still states what its claim says. by is the evidence for the edit.
+//
+//   - A semantic payload under the predicate states has its text as object: the object follows.
+//   - One with a finer claim no longer says what the text says, and nobody has said what claim the new
+//     text makes. It becomes a statement of its subject under states, on the ground that it had, with
+//     the edit as its evidence, and the claim is given up: it would otherwise hold the place of the
+//     active fact, and be recalled, for something that the memory no longer says. The old claim stays
+//     in the version that the edit replaces. To replace a claim by a claim, supersede it.
+//   - Working memory is freely edited (document 004 §6); its text is its context summary.
+//
+// Other types are not edited this way. Members that this package does not know stay.
+func EditedPayload(t schema.MemoryType, payload json.RawMessage, content string, by schema.Ref) (edited json.RawMessage, keepsClaim bool, err error) {
+	members := map[string]json.RawMessage{}
+	if err := json.Unmarshal(payload, &members); err != nil {
+		return nil, false, fmt.Errorf("payload: %w", err)
+	}
+	set := func(name string, v any) {
+		if err == nil {
+			members[name], err = json.Marshal(v)
+		}
+	}
+	switch t {
+	case schema.TypeSemantic:
+		var predicate string
+		_ = json.Unmarshal(members["predicate"], &predicate) // validated when it was written
+		keepsClaim = predicate == schema.PredicateStates
+		set("object", content)
+		if !keepsClaim {
+			set("predicate", schema.PredicateStates)
+			set("cardinality", schema.CardinalityMany)
+			set("evidence", []schema.Ref{by})
+		}
+	case schema.TypeWorking:
+		set("context_summary", content)
+	default:
+		return nil, false, fmt.Errorf("the content of a memory of type %s is not edited", t)
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("payload: %w", err)
+	}
+	edited, err = json.Marshal(members)
+	return edited, keepsClaim, err
+}
+
+// EditedSensitivity returns how sensitive a memory is once its content was replaced, and how that came
+// about. The detectors and the rules look at the new text as they look at a record's (document 004
+// §15.5); the memory never becomes less sensitive, because its old versions still say what they said.
+func EditedSensitivity(rules *policy.Policy, cl memory.Classification, in policy.PolicyInput) (schema.Sensitivity, policy.Explanation) {
+	e := rules.Explain(cl.Detect(in.Candidate.Content), in)
+	return e.Classification.DerivedFrom(cl.Sensitivity).Sensitivity, e
+}
+
+// EditRef is the evidence for an edit: who made it and why. It is cut to the length that a reference
+// may have; history has the reason in full.
+func EditRef(actor, reason string, at time.Time) schema.Ref {
+	at = at.UTC()
+	return schema.Ref{Kind: "human", Ref: normalize.FirstChars(actor+": "+reason, schema.MaxRefLength), Timestamp: &at}
+}

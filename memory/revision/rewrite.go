@@ -1,0 +1,185 @@
+package revision
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/schema"
+)
+
+// A RewriteError says why a sentence is not rewritten. Its text holds no content.
+type RewriteError struct {
+	Problem string
+}
+
+func (e *RewriteError) Error() string { return e.Problem }
+
+func notRewritten(problem string) error { return &RewriteError{problem} }
+
+// What keeps a sentence from being rewritten.
+const (
+	problemAbsent   = "the value that changes does not occur in the memory's sentence"
+	problemSeveral  = "the value that changes occurs more than once in the memory's sentence"
+	problemJoined   = "the value that changes is part of a longer word of the memory's sentence"
+	problemSentence = "the memory is a sentence without a value of its own, and one value would take the place of all of it"
+	problemOther    = "a value is replaced only in what has the memory's subject and predicate"
+	problemNoText   = "a value that is not text, a number or a truth value is not replaced within a sentence"
+	problemType     = "values are replaced within the sentences of semantic memories only"
+)
+
+// Remedy is what to do where a sentence is not rewritten, for people and programs alike.
+const Remedy = "give the whole sentence as content, or name the text that it replaces (replace)"
+
+// RewrittenRecord completes the record of a revision that has the subject and the predicate of its first
+// target and brings another object, but no text: its text is then the target's sentence with the new value
+// in the place of the old, so that the rest of the sentence is kept.
+//
+//   - The old value is the target's object, or what replace names. It must occur exactly once in the
+//     sentence, as whole words.
+//   - Under the predicate states the object is the sentence: replace must name the old value, and the object
+//     becomes the new sentence. A record without replace is complete where its object is a sentence itself;
+//     a few words in the place of a longer sentence are refused.
+//   - A target whose sentence says nothing but its triple needs no rewriting: the record is worded from its
+//     own triple, as ever.
+//
+// A record with a text of its own, with another subject or predicate, or of another type than semantic is
+// returned as it is. What cannot be rewritten is a *RewriteError.
+func RewrittenRecord(record, target schema.MemoryRecord, replace string) (schema.MemoryRecord, error) {
+	if record.Type != schema.TypeSemantic || target.Type != schema.TypeSemantic {
+		return unlessReplacing(record, replace, problemType)
+	}
+	if normalize.StorageContent(record.Content) != "" {
+		return unlessReplacing(record, replace, problemOther)
+	}
+	from, to := memory.PayloadOf[schema.SemanticPayload](target), memory.PayloadOf[schema.SemanticPayload](record)
+	value, isText := plainValue(to.Object)
+	if from.Predicate == schema.PredicateStates && to.Predicate == schema.PredicateStates { // whoever states it
+		return restated(record, target, value, isText, replace)
+	}
+	if normalize.Lower(from.Subject) != normalize.Lower(to.Subject) || from.Predicate != to.Predicate {
+		return unlessReplacing(record, replace, problemOther)
+	}
+	sentence := memory.RecordContent(target)
+	if replace == "" && normalize.Normalize(memory.RecordText(target)).Normalized == sentence.Normalized {
+		return record, nil
+	}
+	old, wasText := plainValue(from.Object)
+	if replace != "" {
+		old, wasText = replace, true
+	}
+	if !isText || !wasText {
+		return record, notRewritten(problemNoText)
+	}
+	if replace == "" && SameObject(old, value) { // another ground, or other numbers: the same words
+		record.Content = sentence.Storage
+		return record, nil
+	}
+	text, err := ReplaceValue(sentence.Storage, old, value)
+	record.Content = text
+	return record, err
+}
+
+func unlessReplacing(record schema.MemoryRecord, replace, problem string) (schema.MemoryRecord, error) {
+	if replace != "" {
+		return record, notRewritten(problem)
+	}
+	return record, nil
+}
+
+// maxValueWords is how many words a value has that is taken for one and not for a sentence.
+const maxValueWords = 3
+
+// restated is RewrittenRecord for a target that is a sentence.
+func restated(record, target schema.MemoryRecord, value string, isText bool, replace string) (schema.MemoryRecord, error) {
+	sentence := memory.RecordContent(target).Storage
+	if replace == "" {
+		n := len(normalize.Words(value, "'-"))
+		if !isText || n <= maxValueWords && n < len(normalize.Words(sentence, "'-")) {
+			return record, notRewritten(problemSentence)
+		}
+		return record, nil
+	}
+	if !isText {
+		return record, notRewritten(problemNoText)
+	}
+	text, err := ReplaceValue(sentence, replace, value)
+	if err != nil {
+		return record, err
+	}
+	var payload map[string]json.RawMessage
+	if err := json.Unmarshal(record.Payload, &payload); err != nil {
+		return record, err
+	}
+	if payload["object"], err = json.Marshal(text); err != nil {
+		return record, err
+	}
+	if record.Payload, err = json.Marshal(payload); err != nil {
+		return record, err
+	}
+	record.Content = text
+	return record, nil
+}
+
+// plainValue is a JSON value as it stands in a sentence, and whether it is one that can stand there.
+func plainValue(value json.RawMessage) (string, bool) {
+	text := strings.TrimSpace(string(value))
+	if text == "" || text == "null" || text[0] == '{' || text[0] == '[' {
+		return "", false
+	}
+	return memory.ValueText(value), true
+}
+
+// ReplaceValue puts a value in the place of another within a sentence. The old value must occur exactly once,
+// as whole words and in whatever case; otherwise the result is a *RewriteError.
+func ReplaceValue(sentence, old, value string) (string, error) {
+	sentence, old, value = normalize.StorageContent(sentence), normalize.StorageContent(old), normalize.StorageContent(value)
+	found := FindValue(sentence, old)
+	switch {
+	case len(found) == 0:
+		return "", notRewritten(problemAbsent)
+	case len(found) > 1:
+		return "", notRewritten(problemSeveral)
+	case found[0].joined:
+		return "", notRewritten(problemJoined)
+	}
+	return sentence[:found[0].from] + value + sentence[found[0].to:], nil
+}
+
+// occurrence is where a value stands in a text. One that is joined is a part of a longer name or number, as
+// Lyon is in Lyon-Perrache and in lyon.example.
+type occurrence struct {
+	from, to int
+	joined   bool
+}
+
+// findValue finds a value in a text, where no letter or digit continues it.
+func FindValue(text, value string) []occurrence {
+	if value = normalize.StorageContent(value); value == "" {
+		return nil
+	}
+	var out []occurrence
+	for _, at := range regexp.MustCompile(`(?i)`+regexp.QuoteMeta(value)).FindAllStringIndex(text, -1) {
+		before, after := text[:at[0]], text[at[1]:]
+		first, _ := utf8.DecodeRuneInString(text[at[0]:])
+		last, _ := utf8.DecodeLastRuneInString(text[:at[1]])
+		ahead, size := utf8.DecodeLastRuneInString(before)
+		behind, width := utf8.DecodeRuneInString(after)
+		if wordRune(first) && wordRune(ahead) || wordRune(last) && wordRune(behind) {
+			continue
+		}
+		further, _ := utf8.DecodeLastRuneInString(before[:len(before)-size])
+		beyond, _ := utf8.DecodeRuneInString(after[width:])
+		out = append(out, occurrence{at[0], at[1], joins(ahead) && wordRune(further) || joins(behind) && (wordRune(beyond) || strings.ContainsRune("+#", behind))})
+	}
+	return out
+}
+
+func wordRune(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode.M) || r == '_' }
+
+// joins reports whether a character between two words makes one of them.
+func joins(r rune) bool { return strings.ContainsRune("-‐‑–./,:@#+&", r) }

@@ -1,0 +1,165 @@
+package sensitive
+
+import (
+	"strings"
+
+	"github.com/mneme/mneme/schema"
+)
+
+// Kinds of what DetectSensitive finds. Rules see them in the list detected, and history names them:
+// never reword one.
+const (
+	// Secrets: hyper.
+	DetectedPrivateKey       = "private_key"       // PEM, PGP or age
+	DetectedAPIKey           = "api_key"           // the key forms of well-known services
+	DetectedToken            = "token"             // JSON web tokens and bearer tokens
+	DetectedPassword         = "password"          // "the password is …", password=…
+	DetectedSecret           = "secret"            // secret, token or key = something that looks random
+	DetectedConnectionString = "connection_string" // scheme://user:password@host
+
+	// Financial and government identifiers: high.
+	DetectedPaymentCard = "payment_card"      // right length, issuer and check digit
+	DetectedIBAN        = "iban"              // right length and check digits
+	DetectedBankAccount = "bank_account"      // named as such
+	DetectedSSN         = "us_ssn"            // of the United States
+	DetectedIdentity    = "identity_document" // passport, driving licence, …, named as such
+
+	// Contact data: medium.
+	DetectedEmail   = "email"
+	DetectedPhone   = "phone"
+	DetectedAddress = "street_address"
+)
+
+// detectors are tried in this order, which is also that of the kinds in results.
+var detectors = []struct {
+	kind  string
+	level schema.Sensitivity
+	find  func(*scanned) bool
+}{
+	{DetectedPrivateKey, schema.SensitivityHyper, (*scanned).privateKey},
+	{DetectedAPIKey, schema.SensitivityHyper, (*scanned).apiKey},
+	{DetectedToken, schema.SensitivityHyper, (*scanned).token},
+	{DetectedPassword, schema.SensitivityHyper, (*scanned).password},
+	{DetectedSecret, schema.SensitivityHyper, (*scanned).secret},
+	{DetectedConnectionString, schema.SensitivityHyper, (*scanned).connectionString},
+	{DetectedPaymentCard, schema.SensitivityHigh, (*scanned).paymentCard},
+	{DetectedIBAN, schema.SensitivityHigh, (*scanned).iban},
+	{DetectedBankAccount, schema.SensitivityHigh, (*scanned).bankAccount},
+	{DetectedSSN, schema.SensitivityHigh, (*scanned).ssn},
+	{DetectedIdentity, schema.SensitivityHigh, (*scanned).identity},
+	{DetectedEmail, schema.SensitivityMedium, (*scanned).email},
+	{DetectedPhone, schema.SensitivityMedium, (*scanned).phone},
+	{DetectedAddress, schema.SensitivityMedium, (*scanned).address},
+}
+
+// DetectSensitive looks for obvious secrets and personal data in a text. It returns the level that
+// the worst find asks for and the kinds found, without repetition and the worst first; low and none
+// when there is nothing. Kinds are names, never what was found.
+//
+// It is made to be silent on ordinary text rather than complete: what has a form is recognised by it
+// and, where there is one, by its check digit; what has none (passwords, account numbers) only
+// where the text says what it is. Time is linear in the length of the text: every look around a find
+// is bounded.
+func DetectSensitive(text string) (schema.Sensitivity, []string) {
+	s := scanned{text: text, lower: asciiLower(text)}
+	level, kinds := schema.SensitivityLow, []string(nil)
+	for _, d := range detectors {
+		if d.find(&s) {
+			kinds = append(kinds, d.kind)
+			if SensitivityRank(d.level) > SensitivityRank(level) {
+				level = d.level
+			}
+		}
+	}
+	return level, kinds
+}
+
+// Disclosed says how sensitive a text is, and what was found in it: as sensitive as the memory that it became
+// where there is one, since rules have the last word on that, and else as its source and what it holds.
+func Disclosed(text string, source, kept schema.Sensitivity) (schema.Sensitivity, []string) {
+	level, kinds := DetectSensitive(text)
+	switch {
+	case kept != "":
+		level = kept
+	case SensitivityRank(source) > SensitivityRank(level):
+		level = source
+	}
+	return level, kinds
+}
+
+// IsWithheld reports whether what is so sensitive is shown only to an asker that asks for more than
+// DefaultLimit.
+func IsWithheld(s schema.Sensitivity) bool { return SensitivityRank(s) > SensitivityRank(DefaultLimit) }
+
+// scanned is a text that is looked at. Offsets into both forms are the same.
+type scanned struct {
+	text, lower string
+	runs        []digitRun
+	runsRead    bool
+}
+
+// asciiLower lowers the letters A to Z and keeps every offset.
+func asciiLower(s string) string {
+	i := strings.IndexFunc(s, func(r rune) bool { return r >= 'A' && r <= 'Z' })
+	if i < 0 {
+		return s
+	}
+	b := []byte(s)
+	for ; i < len(b); i++ {
+		if b[i] >= 'A' && b[i] <= 'Z' {
+			b[i] += 'a' - 'A'
+		}
+	}
+	return string(b)
+}
+
+// each calls f with every offset behind an occurrence of word in text, and stops when f returns true.
+// f says where to go on looking.
+func each(text, word string, f func(start, end int) (next int, found bool)) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], word)
+		if i < 0 {
+			return false
+		}
+		start := from + i
+		next, found := f(start, start+len(word))
+		if found {
+			return true
+		}
+		from = max(next, start+1)
+	}
+}
+
+// at returns the byte at i, or 0 outside.
+func at(s string, i int) byte {
+	if i < 0 || i >= len(s) {
+		return 0
+	}
+	return s[i]
+}
+
+func isDigit(b byte) bool  { return b >= '0' && b <= '9' }
+func isLower(b byte) bool  { return b >= 'a' && b <= 'z' }
+func isUpper(b byte) bool  { return b >= 'A' && b <= 'Z' }
+func isLetter(b byte) bool { return isLower(b) || isUpper(b) || b >= 0x80 }
+func isAlnum(b byte) bool  { return isDigit(b) || isLower(b) || isUpper(b) }
+func isBlank(b byte) bool  { return b == ' ' || b == '\t' }
+func isBreak(b byte) bool  { return b == '\n' || b == '\r' }
+
+// inWord reports whether a byte belongs to a word, a name or a number.
+func inWord(b byte) bool { return isLetter(b) || isDigit(b) || b == '_' }
+
+// span returns the end of the bytes from i on that ok accepts, at most limit of them.
+func span(s string, i, limit int, ok func(byte) bool) int {
+	end := i
+	for end < len(s) && end-i < limit && ok(s[end]) {
+		end++
+	}
+	return end
+}
+
+// sensitivityRank orders sensitivities; 0 for an unknown one.
+func SensitivityRank(s schema.Sensitivity) int { return len(s.AtMost()) }
+
+// DefaultLimit is what a recall shows at most when neither it nor its trust context names a limit.
+const DefaultLimit = schema.SensitivityMedium
