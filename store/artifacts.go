@@ -90,7 +90,7 @@ func (s *Store) GetArtifact(ctx context.Context, p schema.Principal, address str
 	}
 	out := Artifact{Address: address}
 	var data []byte
-	err = s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
+	err = s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `SELECT a.media_type, a.size, a.created_at, a.content FROM artifacts a WHERE a.tenant = $1 AND a.sha256 = $2 AND `+maySeeArtifact,
 			p.Tenant, sum, p.Agent, p.Project, sees(p)).Scan(&out.MediaType, &out.Size, &out.CreatedAt, &data)
 	})

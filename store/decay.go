@@ -257,7 +257,7 @@ type DecayOutlook struct {
 func (s *Store) DecayOutlook(ctx context.Context, tenant string, now time.Time) (DecayOutlook, error) {
 	ctx = within(ctx, ClassLong)
 	var out DecayOutlook
-	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		const due = `FROM memories WHERE tenant = $1 AND live AND decay_due_at IS NOT NULL AND decay_due_at `
 		return tx.QueryRow(ctx, `SELECT (SELECT count(*) FROM (SELECT `+due+`<= $2 LIMIT $4) x), (SELECT count(*) FROM (SELECT `+due+`> $2 AND decay_due_at <= $3 LIMIT $4) x),
 			(SELECT min(decay_due_at) `+due+`<= $2), (SELECT min(decay_due_at) `+due+`> $2)`, tenant, now, now.Add(24*time.Hour), PreviewLimit).

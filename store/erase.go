@@ -499,7 +499,7 @@ func (s *Store) SweepLexemes(ctx context.Context, tenant string, now time.Time) 
 func (s *Store) SweepPurgedLexemes(ctx context.Context, tenant string, now time.Time) error {
 	ctx = within(ctx, ClassLong)
 	var runs []string
-	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT id FROM sweep_runs WHERE tenant = $1 AND sweep = 'retention'
 			AND (counts->>'tombstones')::bigint > coalesce((counts->>'without_words')::bigint, 0)`, tenant)
 		if err != nil {
@@ -534,7 +534,7 @@ const sweepPage = 5000
 func (s *Store) ForgetRemoved(ctx context.Context, tenant string, run uuid.UUID) (bool, error) {
 	ctx = within(ctx, ClassPipeline)
 	var removed bool
-	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `SELECT mode <> 'soft' AND coalesce((receipt->>'forgotten')::integer, 0) > 0 FROM forget_runs WHERE tenant = $1 AND id = $2`,
 			tenant, run).Scan(&removed)
 	})
@@ -558,7 +558,7 @@ type Carriers struct {
 func (s *Store) ForgottenWorkflows(ctx context.Context, tenant string, run uuid.UUID, from, limit int) (Carriers, error) {
 	ctx = within(ctx, ClassPipeline)
 	var out Carriers
-	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		var last *int
 		err := tx.QueryRow(ctx, `SELECT max(ordinal) FROM (SELECT ordinal FROM forget_items WHERE tenant = $1 AND run_id = $2 AND ordinal >= $3 ORDER BY ordinal LIMIT $4) i`,
 			tenant, run, from, limit).Scan(&last)

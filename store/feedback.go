@@ -220,7 +220,7 @@ func (f *feeding) reinforce(m memoryRow, v schema.Verdict, r lifecycle.Reinforce
 // It returns ErrNotFound for a retrieval that is not there and for one of another agent or user, alike.
 func (s *Store) Retrieved(ctx context.Context, p schema.Principal, retrieval uuid.UUID) (schema.Retrieved, error) {
 	out := schema.Retrieved{RetrievalID: retrieval.String(), Items: []schema.RetrievedItem{}}
-	err := s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		err := tx.QueryRow(ctx, `SELECT created_at FROM retrievals WHERE tenant = $1 AND id = $2 AND agent_id = $3 AND ($4 = '' OR scope = $4)`,
 			p.Tenant, retrieval, p.Agent, userScope(p)).Scan(&out.At)
 		if errors.Is(err, pgx.ErrNoRows) {

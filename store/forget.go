@@ -32,7 +32,7 @@ func (s *Store) SelectForget(ctx context.Context, op Operation, req schema.Forge
 	ctx = within(ctx, ClassLong)
 	preview, err := carryOut(ctx, s, op, kindForget, now, func(c *change) (schema.ForgetPreview, error) { return c.selectForget(ctx, op, req) })
 	if err == nil {
-		err = s.read(ctx, op.Tenant, func(tx pgx.Tx) error {
+		err = s.Read(ctx, op.Tenant, func(tx pgx.Tx) error {
 			err := tx.QueryRow(ctx, `SELECT state FROM forget_runs WHERE tenant = $1 AND id = $2`, op.Tenant, preview.RunID).Scan(&preview.State)
 			if errors.Is(err, pgx.ErrNoRows) { // its key is kept for longer than the run
 				return ErrNotFound
@@ -498,7 +498,7 @@ func (s *Store) NoteForget(ctx context.Context, tenant string, run uuid.UUID, no
 // ForgetStatus reads a run of the principal's agent and user; ErrNotFound for any other.
 func (s *Store) ForgetStatus(ctx context.Context, p schema.Principal, run uuid.UUID) (schema.ForgetStatus, error) {
 	var out schema.ForgetStatus
-	err := s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		var receipt schema.ForgetReceipt
 		var state schema.ForgetState
 		err := tx.QueryRow(ctx, `SELECT receipt, state, workflow_id, agent_id, reason, requested_by, confirmed_by, expires_at, confirmed_at, finished_at, created_at
@@ -525,7 +525,7 @@ func (s *Store) ForgetItems(ctx context.Context, p schema.Principal, run uuid.UU
 		limit = ForgetBatchSize
 	}
 	out := []schema.ForgetItem{}
-	err := s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		var known bool
 		err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM forget_runs WHERE tenant = $1 AND id = $2 AND agent_id = $3 AND ($4 = '' OR scope = $4))`,
 			p.Tenant, run, p.Agent, userScope(p)).Scan(&known)

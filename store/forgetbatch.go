@@ -258,7 +258,7 @@ func (f *forgetting) bury(ctx context.Context) error {
 func (s *Store) ForgottenVectors(ctx context.Context, tenant string, run uuid.UUID, limit int) ([]OutboxEntry, error) {
 	ctx = within(ctx, ClassPipeline)
 	var out []OutboxEntry
-	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT o.memory_id, max(o.seq), count(*) FROM forget_items i JOIN index_outbox o ON o.tenant = i.tenant AND o.memory_id = i.memory_id
 			LEFT JOIN memories m ON m.tenant = i.tenant AND m.id = i.memory_id
 			WHERE i.tenant = $1 AND i.run_id = $2 AND i.outcome = '`+lifecycle.OutcomeForgotten+`' AND m.live IS NOT TRUE GROUP BY 1 LIMIT $3`, tenant, run, limit)

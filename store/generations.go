@@ -246,7 +246,7 @@ func (s *Store) IndexStates(ctx context.Context, tenant string, model inference.
 func (s *Store) indexStates(ctx context.Context, tenant, query string, args ...any) ([]IndexState, error) {
 	ctx = within(ctx, ClassPipeline)
 	var out []IndexState
-	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		var err error
 		out, err = collect[IndexState](ctx, tx, query, args...)
 		return err
@@ -262,7 +262,7 @@ func (s *Store) indexStates(ctx context.Context, tenant, query string, args ...a
 func (s *Store) CountEmbedded(ctx context.Context, tenant string, model inference.EmbeddingModel) (int64, error) {
 	ctx = within(ctx, ClassLong)
 	var n int64
-	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `SELECT count(*) FROM memory_embeddings e JOIN memories m ON m.tenant = e.tenant AND m.id = e.memory_id AND m.live
 				AND m.content_hash = e.content_hash
 			WHERE e.tenant = $1 AND e.model = $2 AND e.dims = $3`, tenant, model.Name, model.Dimensions).Scan(&n)
@@ -284,7 +284,7 @@ func (s *Store) NearestEmbedded(ctx context.Context, tenant string, e Embedding,
 		parts = append(parts, "("+nearestSQL(e.Model, class, t, vector, l, "m.live")+")")
 	}
 	var out []Hit
-	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT memory_id, score FROM (`+strings.Join(parts, " UNION ALL ")+`) u ORDER BY score DESC, memory_id LIMIT `+l, p...)
 		if err != nil {
 			return err
@@ -306,7 +306,7 @@ func (s *Store) NearestEmbedded(ctx context.Context, tenant string, e Embedding,
 func (s *Store) SampleEmbedded(ctx context.Context, tenant string, model inference.EmbeddingModel, n int) ([]uuid.UUID, error) {
 	ctx = within(ctx, ClassLong) // it goes through all of them
 	var out []uuid.UUID
-	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT e.memory_id FROM memory_embeddings e JOIN memories m ON m.tenant = e.tenant AND m.id = e.memory_id AND m.live
 				AND m.content_hash = e.content_hash
 			WHERE e.tenant = $1 AND e.model = $2 AND e.dims = $3 ORDER BY random() LIMIT $4`, tenant, model.Name, model.Dimensions, n)

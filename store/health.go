@@ -52,7 +52,7 @@ type OpenJob struct {
 func (s *Store) OpenJobs(ctx context.Context, tenant string, before time.Time, limit int) ([]OpenJob, error) {
 	ctx = within(ctx, ClassPipeline)
 	var out []OpenJob
-	err := s.read(ctx, tenant, func(tx pgx.Tx) (err error) {
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) (err error) {
 		out, err = collect[OpenJob](ctx, tx, `SELECT id, workflow_id, coalesce(revived_at, created_at) FROM jobs
 			WHERE tenant = $1 AND state IN ('pending', 'leased', 'failed') AND coalesce(revived_at, created_at) < $2
 			ORDER BY coalesce(revived_at, created_at), id LIMIT $3`, tenant, before.UTC(), limit)
@@ -91,7 +91,7 @@ func (s *Store) BuryJob(ctx context.Context, tenant string, id uuid.UUID, reason
 // LiveCount is how many live memories the tenant has. It reads one row: the count is kept with every change.
 func (s *Store) LiveCount(ctx context.Context, tenant string) (int64, error) {
 	var n int64
-	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `SELECT coalesce(sum(docs), 0)::bigint FROM corpus_stats WHERE tenant = $1`, tenant).Scan(&n)
 	})
 	if err != nil {
@@ -296,7 +296,7 @@ func many[T any](ctx context.Context, i *Inspector, what, query string, args ...
 func (s *Store) Stats(ctx context.Context, tenant string) (Stats, error) {
 	ctx = within(ctx, ClassLong)
 	out := Stats{Memories: map[schema.MemoryType]int64{}}
-	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		var byType json.RawMessage
 		err := tx.QueryRow(ctx, `SELECT
 			(SELECT coalesce(jsonb_object_agg(type, n), '{}') FROM (SELECT type, count(*) n FROM memories WHERE tenant = $1 AND live GROUP BY type) t),
@@ -322,7 +322,7 @@ func (s *Store) Stats(ctx context.Context, tenant string) (Stats, error) {
 // KnowsTenant reports whether anything was ever handed in or set for a tenant, as far as that is kept. What was
 // only asked does not count.
 func (s *Store) KnowsTenant(ctx context.Context, tenant string) (known bool, err error) {
-	err = s.read(ctx, tenant, func(tx pgx.Tx) error {
+	err = s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM memories WHERE tenant = $1) OR EXISTS (SELECT 1 FROM ingest_batches WHERE tenant = $1)
 			OR EXISTS (SELECT 1 FROM memory_history WHERE tenant = $1) OR EXISTS (SELECT 1 FROM artifacts WHERE tenant = $1)
 			OR EXISTS (SELECT 1 FROM retention_policies WHERE tenant = $1)`, tenant).Scan(&known)

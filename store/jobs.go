@@ -193,7 +193,7 @@ const jobColumns = `id, kind, state, phase, batch_id, candidate_id, memory_id, w
 // Job reads one job; ErrNotFound when the tenant has none such.
 func (s *Store) Job(ctx context.Context, tenant string, id uuid.UUID) (schema.Job, error) {
 	var j schema.Job
-	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		var err error
 		j, err = readJob(ctx, tx, tenant, id)
 		return err
@@ -244,7 +244,7 @@ func (s *Store) Jobs(ctx context.Context, tenant string, f JobFilter) ([]schema.
 	}
 	query += ` ORDER BY id LIMIT ` + p.add(f.Limit)
 	var out []schema.Job
-	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, query, p...)
 		if err != nil {
 			return err
@@ -271,7 +271,7 @@ func scanJob(row pgx.CollectableRow) (schema.Job, error) {
 func (s *Store) JobCounts(ctx context.Context, tenant string) (map[schema.JobState]int64, error) {
 	ctx = within(ctx, ClassPipeline)
 	out := map[schema.JobState]int64{}
-	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT state, count(*) FROM jobs WHERE tenant = $1 GROUP BY state`, tenant)
 		if err != nil {
 			return err

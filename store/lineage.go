@@ -102,7 +102,7 @@ func (s *Store) Lineage(ctx context.Context, p schema.Principal, id uuid.UUID, d
 	w := lineageWalk{p: p, levels: cleared(clearance), depth: min(depth, MaxLineageDepth), seen: map[lineageStep]bool{}, nodes: map[uuid.UUID]*LineageNode{}, edges: map[lineageEdge]bool{},
 		others: map[string]bool{},
 		out:    Lineage{Root: id.String(), Edges: []LineageEdge{}, Cut: []string{}}}
-	err := s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		w.tx = tx
 		return w.walk(ctx, id)
 	})

@@ -88,7 +88,7 @@ func (s *Store) GetAsOf(ctx context.Context, p schema.Principal, id uuid.UUID, a
 
 func (s *Store) get(ctx context.Context, p schema.Principal, id uuid.UUID, query string, args ...any) (schema.MemoryRecord, error) {
 	var m schema.MemoryRecord
-	err := s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, query, args...)
 		if err != nil {
 			return err
@@ -129,7 +129,7 @@ func (s *Store) List(ctx context.Context, f Filter, page Page) ([]schema.MemoryR
 	}
 	query += ` ORDER BY ` + id + ` DESC LIMIT ` + p.add(page.Limit)
 	out := []schema.MemoryRecord{}
-	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, query, p...)
 		if err != nil {
 			return err
@@ -161,7 +161,7 @@ func (s *Store) HistoryAt(ctx context.Context, p schema.Principal, id uuid.UUID,
 		limit = page.Limit
 	}
 	out := []schema.HistoryEntry{}
-	err := s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		behind := int64(0)
 		if page.After != "" {
 			after, err := uuid.Parse(page.After)

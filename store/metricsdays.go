@@ -64,7 +64,7 @@ func (s *Store) TenantDays(ctx context.Context, tenant string, days int, at time
 		}
 		return &out.Days[i], true
 	}
-	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		var day time.Time
 		var action schema.AuditAction
 		var n, revisions, degraded int64

@@ -63,7 +63,7 @@ func (s *Store) Neighbors(ctx context.Context, owner schema.Principal, queries [
 	for i := range search.best {
 		search.best[i] = map[uuid.UUID]float64{}
 	}
-	err := s.read(ctx, owner.Tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, owner.Tenant, func(tx pgx.Tx) error {
 		if err := search.collect(ctx, tx); err != nil {
 			return err
 		}

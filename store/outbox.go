@@ -97,7 +97,7 @@ func (s *Store) indexEntries(ctx context.Context, tenant string, model inference
 			ON e.dims = ` + p.add(model.Dimensions) + ` AND e.content_hash = m.content_hash
 		ORDER BY o.seq, o.memory_id`
 	var out []OutboxEntry
-	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, query, *p...)
 		if err != nil {
 			return err
@@ -251,7 +251,7 @@ type ParkedChange struct {
 // ParkedOutbox lists the tenant's parked changes by memory, limit at most from behind the given one.
 func (s *Store) ParkedOutbox(ctx context.Context, tenant string, behind uuid.UUID, limit int) ([]ParkedChange, error) {
 	var out []ParkedChange
-	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		var err error
 		out, err = collect[ParkedChange](ctx, tx, `SELECT DISTINCT ON (memory_id) memory_id, attempts, last_error, parked_at FROM index_outbox
 			WHERE tenant = $1 AND parked_at IS NOT NULL AND memory_id > $2 ORDER BY memory_id, seq DESC LIMIT $3`, tenant, behind, limit)
@@ -313,7 +313,7 @@ func (s *Store) OutboxTenants(ctx context.Context) ([]string, error) {
 func (s *Store) BatchMemories(ctx context.Context, r Range) ([]uuid.UUID, error) {
 	ctx = within(ctx, ClassPipeline)
 	var out []uuid.UUID
-	err := s.read(ctx, r.Tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `
 			WITH `+inRange+`, own AS MATERIALIZED (SELECT id, memory_id FROM c WHERE state = 'staged'), p AS MATERIALIZED (
 				SELECT memory_id, target_id FROM proposals WHERE tenant = $1 AND candidate_id = ANY(ARRAY(SELECT id FROM own)) AND state = 'applied')

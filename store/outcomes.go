@@ -35,7 +35,7 @@ var factOutcomes = `
 func (s *Store) FactOutcomes(ctx context.Context, tenant string, batchID uuid.UUID) ([]schema.FactOutcome, error) {
 	ctx = within(ctx, ClassPipeline)
 	out := []schema.FactOutcome{}
-	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, factOutcomes, tenant, batchID, upTo(""))
 		if err != nil {
 			return err
@@ -86,7 +86,7 @@ func scanFactOutcome(row pgx.CollectableRow) (schema.FactOutcome, error) {
 func (s *Store) CandidateOutcomes(ctx context.Context, tenant string, batchID uuid.UUID) ([]schema.CandidateOutcome, error) {
 	ctx = within(ctx, ClassPipeline)
 	out := []schema.CandidateOutcome{}
-	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT c.memory_id, c.state, c.content, c.sensitivity, m.id IS NOT NULL, coalesce(m.sensitivity, '')
 			FROM memory_candidates c LEFT JOIN memories m ON m.tenant = c.tenant AND m.id = c.memory_id
 			WHERE c.tenant = $1 AND c.batch_id = $2 ORDER BY c.ordinal`, tenant, batchID)

@@ -53,7 +53,7 @@ type Batch struct {
 func (s *Store) Batch(ctx context.Context, tenant string, id uuid.UUID) (Batch, error) {
 	ctx = within(ctx, ClassPipeline)
 	var b Batch
-	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		var err error
 		b, err = readBatch(ctx, tx, tenant, id)
 		return err
@@ -230,7 +230,7 @@ type offeredRef struct {
 // StaleProposals counts the proposals of a range that are to be decided again.
 func (s *Store) StaleProposals(ctx context.Context, r Range) (n int, err error) {
 	ctx = within(ctx, ClassPipeline)
-	err = s.read(ctx, r.Tenant, func(tx pgx.Tx) error {
+	err = s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `
 			WITH `+inRange+`, j AS MATERIALIZED (
 				SELECT candidate_id FROM jobs WHERE tenant = $1 AND batch_id = $2
@@ -338,7 +338,7 @@ type ExtractTotals struct {
 // was forgotten did not die of it.
 func (s *Store) ExtractTotals(ctx context.Context, r Range) (t ExtractTotals, err error) {
 	ctx = within(ctx, ClassPipeline)
-	err = s.read(ctx, r.Tenant, func(tx pgx.Tx) error {
+	err = s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `
 			WITH `+inRange+`
 			SELECT count(c.extraction), coalesce(sum(n.facts), 0), coalesce(sum(n.triples), 0), coalesce(sum(n.warnings), 0), `+deadOfRange("extract")+`
@@ -361,7 +361,7 @@ type DecideTotals struct {
 // DecideTotals counts the proposals of a range and the jobs that died deciding, forgotten ones left out.
 func (s *Store) DecideTotals(ctx context.Context, r Range) (t DecideTotals, err error) {
 	ctx = within(ctx, ClassPipeline)
-	err = s.read(ctx, r.Tenant, func(tx pgx.Tx) error {
+	err = s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `
 			WITH `+inRange+`, p AS MATERIALIZED (SELECT action FROM proposals WHERE tenant = $1 AND candidate_id = ANY(ARRAY(SELECT id FROM c)))
 			SELECT (SELECT count(decided_at) FROM c), (SELECT count(*) FROM p WHERE action = 'add'), (SELECT count(*) FROM p WHERE action = 'update'),

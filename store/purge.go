@@ -515,7 +515,7 @@ const PreviewLimit = 100_000
 func (s *Store) PreviewPurge(ctx context.Context, tenant string, share float64, now time.Time) (PurgePreview, error) {
 	ctx = within(ctx, ClassLong)
 	out := PurgePreview{Tenant: tenant, Would: map[lifecycle.PurgeStep]int64{}}
-	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		rules, err := retentionRules(ctx, tx, tenant)
 		if err != nil {
 			return err

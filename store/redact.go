@@ -37,7 +37,7 @@ func (s *Store) RedactedSummaries(ctx context.Context, f Filter, levels []schema
 		return nil, nil
 	}
 	var out []schema.RecallResult
-	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
 		lexemes, corpus, err := textLexemes(ctx, tx, f.Principal.Tenant, []string{query})
 		if err != nil {
 			return err
@@ -70,7 +70,7 @@ func (s *Store) RedactedMetadata(ctx context.Context, f Filter, levels []schema.
 		return nil, nil
 	}
 	var out []schema.RecallResult
-	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
 		var p params
 		query := `SELECT m.id, m.type, m.category, m.sensitivity, m.created_at, m.occurred_at, '', 0::float8 FROM memories m WHERE ` +
 			f.above("m", levels, now, &p) + ` ORDER BY m.id DESC LIMIT ` + p.add(limit)

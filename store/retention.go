@@ -35,7 +35,7 @@ func retentionRules(ctx context.Context, tx pgx.Tx, tenant string) (lifecycle.Re
 // lifecycle.DefaultRetention holds.
 func (s *Store) RetentionPolicies(ctx context.Context, tenant string) (lifecycle.RetentionRules, error) {
 	var out lifecycle.RetentionRules
-	err := s.read(ctx, tenant, func(tx pgx.Tx) (err error) {
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) (err error) {
 		out, err = retentionRules(ctx, tx, tenant)
 		return err
 	})
@@ -186,7 +186,7 @@ func (s *Store) RetentionChanges(ctx context.Context, tenant string, behind uuid
 	}
 	query += ` ORDER BY c.seq DESC LIMIT ` + p.add(pageLimit(limit))
 	var out []schema.RetentionChange
-	err := s.read(ctx, tenant, func(tx pgx.Tx) (err error) {
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) (err error) {
 		out, err = collect[schema.RetentionChange](ctx, tx, query, p...)
 		return err
 	})

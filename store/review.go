@@ -118,7 +118,7 @@ func (s *Store) ListReviews(ctx context.Context, p schema.Principal, f ReviewFil
 		query = one(waitsForReview)
 	}
 	out := []schema.ReviewItem{}
-	err := s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, query, args...)
 		if err != nil {
 			return err
@@ -136,7 +136,7 @@ func (s *Store) ListReviews(ctx context.Context, p schema.Principal, f ReviewFil
 // sides of it, or not within the clearance.
 func (s *Store) GetReview(ctx context.Context, p schema.Principal, id uuid.UUID, clearance ...policy.Clearance) (schema.ReviewItem, error) {
 	var r schema.ReviewItem
-	err := s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT `+reviewColumns+reviewTables+`WHERE p.tenant = $1 AND p.id = $2 AND `+mayReview+mayReadSides,
 			p.Tenant, id, p.Agent, p.Project, sees(p), cleared(clearance))
 		if err != nil {
@@ -157,7 +157,7 @@ func (s *Store) GetReview(ctx context.Context, p schema.Principal, id uuid.UUID,
 // ToReview counts the proposals of a range that wait for a person.
 func (s *Store) ToReview(ctx context.Context, r Range) (n int, err error) {
 	ctx = within(ctx, ClassPipeline)
-	err = s.read(ctx, r.Tenant, func(tx pgx.Tx) error {
+	err = s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `SELECT count(*)`+proposalTables+`WHERE p.tenant = $1 AND p.batch_id = $2 AND c.ordinal >= $3 AND c.ordinal < $4 AND `+waitsForReview,
 			r.Tenant, r.BatchID, r.From, r.To).Scan(&n)
 	})
@@ -456,7 +456,7 @@ func (s *Store) Contradictions(ctx context.Context, p schema.Principal, page Pag
 		return nil, err
 	}
 	out := []schema.Contradiction{}
-	err = s.read(ctx, p.Tenant, func(tx pgx.Tx) error {
+	err = s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		if pairs {
 			rows, err := tx.Query(ctx, contestedPairs, p.Tenant, left, p.Agent, p.Project, sees(p), right, page.Limit, cleared(clearance))
 			if err != nil {

@@ -21,7 +21,7 @@ func (s *Store) WordedRecord(ctx context.Context, req schema.ReviseRequest) (sch
 	if err != nil {
 		return record, invalidID("targets[0].id")
 	}
-	err = s.read(ctx, req.Principal.Tenant, func(tx pgx.Tx) error {
+	err = s.Read(ctx, req.Principal.Tenant, func(tx pgx.Tx) error {
 		rows, err := (&change{tx: tx, tenant: req.Principal.Tenant}).peekRows(ctx, req.Principal, []uuid.UUID{id})
 		if err != nil {
 			return err

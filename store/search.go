@@ -26,12 +26,6 @@ type Hit struct {
 	Terms uint64  // full text alone: bit i is set when it holds the i-th term of the query's plan
 }
 
-// Read runs fn in a read-only transaction bound to the tenant. Vector indexes that live in Postgres
-// use it.
-func (s *Store) Read(ctx context.Context, tenant string, fn func(pgx.Tx) error) error {
-	return s.read(ctx, tenant, fn)
-}
-
 // TextRanking is what a full-text search found, best first.
 type TextRanking struct {
 	Hits    []Hit

@@ -26,7 +26,7 @@ const (
 // is neither searched nor read.
 func (s *Store) SearchSignals(ctx context.Context, f Filter, texts []string, limit int) ([]Hit, error) {
 	var out []Hit
-	err := s.read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
 		var lexemes []string
 		// Cut as mneme_signals cuts, so that no text can be a syntax error.
 		err := tx.QueryRow(ctx, `SELECT coalesce(array_agg(lexeme ORDER BY first), '{}') FROM (

@@ -174,7 +174,7 @@ func (s *Store) HubDegree(ctx context.Context, tenant string, now time.Time) (in
 		return degree, nil
 	}
 	var degrees []int64
-	err := s.read(ctx, tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT mentions FROM entities WHERE tenant = $1 ORDER BY id LIMIT 20000`, tenant)
 		if err != nil {
 			return err

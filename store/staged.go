@@ -120,7 +120,7 @@ func (c *change) digest(ctx context.Context, body []byte) ([]byte, error) {
 func (s *Store) Accepted(ctx context.Context, op Operation, body any) (bool, error) {
 	ctx = within(ctx, ClassPipeline)
 	var encoded []byte
-	err := s.read(ctx, op.Tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, op.Tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `SELECT body FROM staged_requests WHERE tenant = $1 AND id = $2`, op.Tenant, op.ID).Scan(&encoded)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -153,8 +153,8 @@ func (s *Store) RefreshStatistics(ctx context.Context) error {
 	return nil
 }
 
-// read runs fn in a read-only transaction bound to the tenant.
-func (s *Store) read(ctx context.Context, tenant string, fn func(pgx.Tx) error) error {
+// Read runs fn in a read-only transaction bound to the tenant.
+func (s *Store) Read(ctx context.Context, tenant string, fn func(pgx.Tx) error) error {
 	class := classOf(ctx, ClassInteractive)
 	return s.ended(ctx, class, pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 		if err := bind(ctx, tx, tenant, true, s.limits(class)); err != nil {

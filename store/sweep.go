@@ -254,7 +254,7 @@ type SweepRun struct {
 // SweepRuns lists the latest runs that did something to the tenant, newest first, limit at most.
 func (s *Store) SweepRuns(ctx context.Context, tenant string, sweep schema.Sweep, limit int) ([]SweepRun, error) {
 	var out []SweepRun
-	err := s.read(ctx, tenant, func(tx pgx.Tx) (err error) {
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) (err error) {
 		out, err = collect[SweepRun](ctx, tx, `SELECT id, sweep, counts - 'without_words' AS counts, started_at, updated_at FROM sweep_runs WHERE tenant = $1 AND sweep = $2
 			ORDER BY started_at DESC, id DESC LIMIT $3`, tenant, sweep, limit)
 		return err

@@ -93,7 +93,7 @@ type unreviewedProposal struct {
 
 // unreviewed reads the next page of them.
 func (s *Store) unreviewed(ctx context.Context, in ExpireInput) (page []unreviewedProposal, err error) {
-	err = s.read(ctx, in.Tenant, func(tx pgx.Tx) error {
+	err = s.Read(ctx, in.Tenant, func(tx pgx.Tx) error {
 		page, err = collect[unreviewedProposal](ctx, tx, `SELECT p.id, `+mayContradict+` FROM proposals p
 			WHERE p.tenant = $1 AND p.batch_id = $2 AND p.expires_at <= $3 AND p.id > $4 AND `+waitsForReview+`
 			ORDER BY p.id LIMIT $5`, in.Tenant, in.BatchID, in.Before.UTC(), in.After, cmp.Or(in.Limit, ExpirePage))

@@ -687,7 +687,7 @@ type Unembedded struct {
 func (s *Store) Unembedded(ctx context.Context, r Range, model inference.EmbeddingModel) ([]Unembedded, error) {
 	ctx = within(ctx, ClassPipeline)
 	var out []Unembedded
-	err := s.read(ctx, r.Tenant, func(tx pgx.Tx) error {
+	err := s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `
 			WITH `+inRange+`, p AS MATERIALIZED (
 				SELECT candidate_id, fact->>'content' AS content, embedding FROM proposals
