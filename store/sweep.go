@@ -64,11 +64,12 @@ func (s *Store) BeginSweep(ctx context.Context, tenant string, sweep schema.Swee
 			return err
 		}
 		out.Rules = fingerprint(rules)
-		count := c.retentionTakes
+		var takes []take
 		if sweep == schema.SweepDecay {
-			count = c.decayTakes
+			takes, err = c.decayTakes(ctx, rules, share)
+		} else {
+			takes, err = c.retentionTakes(ctx, rules, share)
 		}
-		takes, err := count(ctx, rules, share)
 		if err != nil {
 			return err
 		}
