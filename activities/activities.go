@@ -15,7 +15,8 @@ import (
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // Types of application errors, for retry policies and callers.
@@ -25,7 +26,7 @@ const (
 	ErrTypeConflict       = "Conflict"
 	ErrTypeVersion        = "VersionConflict" // a memory is at another version than the request names; details: schema.VersionConflict
 	ErrTypeItemsPending   = "ItemsPending"    // some items of the range failed and may be tried again
-	// ErrTypeStatementTimeout means that Postgres ended a statement at its limit (store.ClassLimits). It is tried again.
+	// ErrTypeStatementTimeout means that Postgres ended a statement at its limit (pg.ClassLimits). It is tried again.
 	ErrTypeStatementTimeout = "StatementTimeout"
 )
 
@@ -39,12 +40,12 @@ type Range struct {
 }
 
 // store converts a range for package store. A malformed batch id cannot be cured by retrying.
-func (r Range) store() (store.Range, error) {
+func (r Range) store() (pipeline.Range, error) {
 	id, err := uuid.Parse(r.BatchID)
 	if err != nil {
-		return store.Range{}, temporal.NewNonRetryableApplicationError("batch_id is not an id", ErrTypeInvalidRequest, nil)
+		return pipeline.Range{}, temporal.NewNonRetryableApplicationError("batch_id is not an id", ErrTypeInvalidRequest, nil)
 	}
-	return store.Range{Tenant: r.Tenant, BatchID: id, From: r.From, To: r.To}, nil
+	return pipeline.Range{Tenant: r.Tenant, BatchID: id, From: r.From, To: r.To}, nil
 }
 
 // fail turns an error into what Temporal's retry policy can act on.
@@ -58,16 +59,16 @@ func fail(err error) error {
 		return temporal.NewNonRetryableApplicationError(conflict.Error(), ErrTypeVersion, nil, conflict)
 	case errors.As(err, &invalid):
 		return temporal.NewNonRetryableApplicationError(invalid.Error(), ErrTypeInvalidRequest, nil, invalid)
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, pg.ErrNotFound):
 		return temporal.NewNonRetryableApplicationError(err.Error(), ErrTypeNotFound, nil)
-	case errors.Is(err, store.ErrNotDead):
+	case errors.Is(err, pipeline.ErrNotDead):
 		return temporal.NewNonRetryableApplicationError(err.Error(), ErrTypeConflict, nil)
 	}
-	var timeout *store.TimeoutError
+	var timeout *pg.TimeoutError
 	if errors.As(err, &timeout) {
 		return temporal.NewApplicationErrorWithOptions(timeout.Error(), ErrTypeStatementTimeout, temporal.ApplicationErrorOptions{})
 	}
-	if code, refused := store.Refused(err); refused {
+	if code, refused := pg.Refused(err); refused {
 		return temporal.NewNonRetryableApplicationError("the database cannot keep what the request holds (SQLSTATE "+code+")", ErrTypeInvalidRequest, nil)
 	}
 	return err

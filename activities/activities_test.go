@@ -28,6 +28,9 @@ import (
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
+	"github.com/mneme/mneme/store/search"
 	"github.com/mneme/mneme/store/vector"
 )
 
@@ -209,7 +212,7 @@ func TestAPoisonCandidateDiesAndTheRestGoOn(t *testing.T) {
 	require.NoError(t, err, "what is dead is not tried again")
 	require.Equal(t, activities.ExtractResult{Candidates: 3, Facts: 3, Dead: 1}, out)
 	require.EqualValues(t, 1, w.jobs()[schema.JobDead])
-	dead, err := w.store.Jobs(ctx, "t", store.JobFilter{State: schema.JobDead})
+	dead, err := w.store.Jobs(ctx, "t", pipeline.JobFilter{State: schema.JobDead})
 	require.NoError(t, err)
 	require.Contains(t, dead[0].LastError, "status 400")
 }
@@ -438,13 +441,13 @@ func TestAnEmbedderThatIsDownDelaysOnlyTheVectors(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, decided.WithoutVectors)
 	require.Equal(t, 3, decided.Candidates)
-	written, err := run[store.WriteCounts](w, (&activities.Writing{Store: w.store, Embedder: down}).WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
+	written, err := run[pipeline.WriteCounts](w, (&activities.Writing{Store: w.store, Embedder: down}).WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
 	require.NoError(t, err)
 	require.Positive(t, written.Added)
 	require.Zero(t, w.count("memory_embeddings", "true"))
-	question, err := w.store.Analyse(ctx, "t", store.Wording{Query: canary})
+	question, err := w.store.Analyse(ctx, "t", search.Wording{Query: canary})
 	require.NoError(t, err)
-	ranking, err := w.store.RankText(ctx, store.Filter{Principal: schema.Principal{Tenant: "t", Agent: "a"}}, question, 10)
+	ranking, err := w.store.RankText(ctx, pg.Filter{Principal: schema.Principal{Tenant: "t", Agent: "a"}}, question, 10)
 	require.NoError(t, err)
 	require.NotEmpty(t, ranking.Hits, "still found by its words")
 
@@ -468,13 +471,13 @@ func TestWriteEmbedsSourcesBeforeTheTransaction(t *testing.T) {
 	_, err := run[activities.DecideResult](w, (&activities.Decision{Store: w.store, Decider: rules.New().Decider, Embedder: rules.New().Embedder}).DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	a := &activities.Writing{Store: w.store, Embedder: rules.New().Embedder}
-	first, err := run[store.WriteCounts](w, a.WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
+	first, err := run[pipeline.WriteCounts](w, a.WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
 	require.NoError(t, err)
 	require.Positive(t, first.Added)
 	require.Equal(t, w.count("memories", "live"), w.count("memory_embeddings", "true"))
-	again, err := run[store.WriteCounts](w, a.WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
+	again, err := run[pipeline.WriteCounts](w, a.WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
 	require.NoError(t, err)
-	require.Equal(t, store.WriteCounts{Stale: first.Stale}, again, "only what is to be decided again is left")
+	require.Equal(t, pipeline.WriteCounts{Stale: first.Stale}, again, "only what is to be decided again is left")
 }
 
 // brokenIndex refuses every change.
@@ -593,7 +596,7 @@ func TestPermanentErrorsAreNotRetried(t *testing.T) {
 		require.True(t, app.NonRetryable(), name)
 	}
 	_, r := w.stage(1)
-	list, err := w.store.Jobs(ctx, "t", store.JobFilter{})
+	list, err := w.store.Jobs(ctx, "t", pipeline.JobFilter{})
 	require.NoError(t, err)
 	_, err = jobs.ReviveJob(ctx, activities.ReviveRequest{Tenant: "t", JobID: list[0].ID, Actor: "ops"})
 	var app *temporal.ApplicationError
@@ -632,10 +635,10 @@ func TestErrorsOfEveryPhaseCarryNoContent(t *testing.T) {
 	require.NoError(t, err)
 	for _, table := range []string{"memories", "memory_history", "memory_embeddings"} {
 		breaking(table, func() error {
-			return second(run[store.WriteCounts](w, (&activities.Writing{Store: w.store, Embedder: embedder}).WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3}))
+			return second(run[pipeline.WriteCounts](w, (&activities.Writing{Store: w.store, Embedder: embedder}).WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3}))
 		})
 	}
-	_, err = run[store.WriteCounts](w, (&activities.Writing{Store: w.store, Embedder: embedder}).WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
+	_, err = run[pipeline.WriteCounts](w, (&activities.Writing{Store: w.store, Embedder: embedder}).WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
 	require.NoError(t, err)
 	require.Positive(t, w.count("memory_embeddings", "true"))
 }

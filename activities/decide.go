@@ -18,6 +18,9 @@ import (
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
+	"github.com/mneme/mneme/store/search"
 )
 
 // Decision settles what each extracted fact would change.
@@ -68,10 +71,10 @@ func (c ActionCounts) add(d ActionCounts) ActionCounts {
 
 // decidable is a candidate with its facts, their embeddings and their neighbours.
 type decidable struct {
-	store.Undecided
+	pipeline.Undecided
 	visibility schema.Visibility // for whom its facts are meant
 	ordinals   []int
-	embeddings []*store.Embedding
+	embeddings []*pg.Embedding
 	neighbors  [][]memory.Neighbor
 }
 
@@ -102,7 +105,7 @@ func (a *Decision) DecideFacts(ctx context.Context, r DecideRequest) (DecideResu
 	var result DecideResult
 	type decidedCandidate struct {
 		id    uuid.UUID
-		facts []store.Decided
+		facts []pipeline.Decided
 	}
 	probe := func(ctx context.Context) error {
 		_, _, err := a.Decider.Decide(
@@ -114,7 +117,7 @@ func (a *Decision) DecideFacts(ctx context.Context, r DecideRequest) (DecideResu
 	}
 	out := newOutcomes(a.Store, r.Tenant, a.Now, probe, func(ctx context.Context, done []decidedCandidate) error {
 		var ids []uuid.UUID
-		var facts []store.Decided
+		var facts []pipeline.Decided
 		for _, d := range done {
 			ids = append(ids, d.id)
 			facts = append(facts, d.facts...)
@@ -144,7 +147,7 @@ func (a *Decision) DecideFacts(ctx context.Context, r DecideRequest) (DecideResu
 			if err != nil {
 				return out.failed(ctx, d.CandidateID, "decide", err, inference.Usage{})
 			}
-			if slices.ContainsFunc(facts, func(f store.Decided) bool { return f.Usage.Calls > 0 }) {
+			if slices.ContainsFunc(facts, func(f pipeline.Decided) bool { return f.Usage.Calls > 0 }) {
 				out.answered() // of the others the model was not asked
 			}
 			return out.done(ctx, decidedCandidate{id: d.CandidateID, facts: facts})
@@ -172,11 +175,11 @@ func (a *Decision) DecideFacts(ctx context.Context, r DecideRequest) (DecideResu
 // goes on by text: an embedding failure is not fatal.
 func (a *Decision) prepare(
 	ctx context.Context,
-	batch store.Batch,
-	group []store.Undecided,
+	batch pipeline.Batch,
+	group []pipeline.Undecided,
 ) (ready []decidable, withVectors bool, err error) {
 	var texts []string
-	var queries []store.NeighborQuery
+	var queries []search.NeighborQuery
 	var scopes []string // of each query: that of its source, which a rule may have moved
 	owner := batch.Owner
 	for _, u := range group {
@@ -192,7 +195,7 @@ func (a *Decision) prepare(
 		}
 		for _, n := range d.ordinals {
 			texts = append(texts, u.Facts[n].Content)
-			queries = append(queries, store.NeighborQuery{Fact: u.Facts[n], Exclude: u.MemoryID, At: now(a.Now)})
+			queries = append(queries, search.NeighborQuery{Fact: u.Facts[n], Exclude: u.MemoryID, At: now(a.Now)})
 			scopes = append(scopes, scope)
 		}
 		ready = append(ready, d)
@@ -206,7 +209,7 @@ func (a *Decision) prepare(
 	}
 	if embedErr == nil {
 		for i := range queries {
-			queries[i].Embedding = &store.Embedding{Model: a.Embedder.Model(), Vector: vectors[i]}
+			queries[i].Embedding = &pg.Embedding{Model: a.Embedder.Model(), Vector: vectors[i]}
 		}
 	}
 	neighbors, err := a.neighbors(ctx, owner, scopes, queries)
@@ -229,7 +232,7 @@ func (a *Decision) neighbors(
 	ctx context.Context,
 	owner schema.Principal,
 	scopes []string,
-	queries []store.NeighborQuery,
+	queries []search.NeighborQuery,
 ) ([][]memory.Neighbor, error) {
 	out := make([][]memory.Neighbor, len(queries))
 	at := map[string][]int{}
@@ -238,7 +241,7 @@ func (a *Decision) neighbors(
 	}
 	for scope, positions := range at {
 		owner.Scope = scope
-		asked := make([]store.NeighborQuery, 0, len(positions))
+		asked := make([]search.NeighborQuery, 0, len(positions))
 		for _, i := range positions {
 			asked = append(asked, queries[i])
 		}
@@ -253,8 +256,8 @@ func (a *Decision) neighbors(
 	return out, nil
 }
 
-func (a *Decision) decide(ctx context.Context, d decidable) ([]store.Decided, error) {
-	out := make([]store.Decided, 0, len(d.ordinals))
+func (a *Decision) decide(ctx context.Context, d decidable) ([]pipeline.Decided, error) {
+	out := make([]pipeline.Decided, 0, len(d.ordinals))
 	source := normalize.Normalize(d.Content).Hash
 	for i, n := range d.ordinals {
 		fact, neighbors := d.Facts[n], d.neighbors[i]
@@ -274,7 +277,7 @@ func (a *Decision) decide(ctx context.Context, d decidable) ([]store.Decided, er
 		if d.embeddings[i] == nil {
 			proposal.Warnings = append(proposal.Warnings, "embedding unavailable: neighbours found by text alone")
 		}
-		out = append(out, store.Decided{CandidateID: d.CandidateID, Ordinal: n, Fact: fact, Proposal: proposal,
+		out = append(out, pipeline.Decided{CandidateID: d.CandidateID, Ordinal: n, Fact: fact, Proposal: proposal,
 			Offered: neighbors, Embedding: d.embeddings[i], Usage: usage})
 	}
 	return out, nil

@@ -10,8 +10,8 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/vector"
+	"github.com/mneme/mneme/store/vectorindex"
 )
 
 // Drift is how an index and Postgres differ. What is pending in the outbox is lag, not drift, and is only
@@ -84,9 +84,9 @@ func (a *Indexing) CompareMemories(ctx context.Context, in CompareRequest) (Comp
 		if err != nil && !errors.Is(err, vector.ErrMissing) {
 			return out, fail(err)
 		}
-		out.Cursor.Mend = !searched && g.State == store.GenerationActive
+		out.Cursor.Mend = !searched && g.State == vectorindex.GenerationActive
 	}
-	out.Done, err = a.eachPage(ctx, g, out.Cursor, in.MaxPages, func(page []store.IndexState, next Cursor) error {
+	out.Done, err = a.eachPage(ctx, g, out.Cursor, in.MaxPages, func(page []vectorindex.IndexState, next Cursor) error {
 		drift, err := a.compareMemories(ctx, g, next.Tenant, page, in.Repair)
 		if err != nil {
 			return err
@@ -107,7 +107,7 @@ func (a *Indexing) CompareMemories(ctx context.Context, in CompareRequest) (Comp
 
 // eachPage calls each with the live memories of all tenants behind a cursor, and with the cursor behind them:
 // page by page, limit pages at most, for workFor, and one page at least. It says whether there are no more.
-func (a *Indexing) eachPage(ctx context.Context, g vector.Generation, at Cursor, limit int, each func([]store.IndexState, Cursor) error) (done bool, err error) {
+func (a *Indexing) eachPage(ctx context.Context, g vector.Generation, at Cursor, limit int, each func([]vectorindex.IndexState, Cursor) error) (done bool, err error) {
 	began := now(a.Now)
 	for n := range limit {
 		if n > 0 && now(a.Now).Sub(began) >= workFor {
@@ -128,7 +128,7 @@ func (a *Indexing) eachPage(ctx context.Context, g vector.Generation, at Cursor,
 // nextPage returns the next live memories, and the cursor behind them; nil when there are no more tenants. A page
 // that is not full is its tenant's last: what is written behind it meanwhile is in the outbox, and to go after it
 // would take as long as somebody writes.
-func (a *Indexing) nextPage(ctx context.Context, g vector.Generation, at Cursor) ([]store.IndexState, *Cursor, error) {
+func (a *Indexing) nextPage(ctx context.Context, g vector.Generation, at Cursor) ([]vectorindex.IndexState, *Cursor, error) {
 	after := uuid.Nil
 	if at.After != "" {
 		var err error
@@ -158,10 +158,10 @@ func (a *Indexing) nextPage(ctx context.Context, g vector.Generation, at Cursor)
 	}
 }
 
-func (a *Indexing) compareMemories(ctx context.Context, g vector.Generation, tenant string, page []store.IndexState, repair bool) (Drift, error) {
+func (a *Indexing) compareMemories(ctx context.Context, g vector.Generation, tenant string, page []vectorindex.IndexState, repair bool) (Drift, error) {
 	drift := Drift{Memories: int64(len(page))}
 	ids := make([]uuid.UUID, 0, len(page))
-	states := make(map[uuid.UUID]store.IndexState, len(page))
+	states := make(map[uuid.UUID]vectorindex.IndexState, len(page))
 	for _, s := range page {
 		switch {
 		case s.Parked:
@@ -325,10 +325,10 @@ func (a *Indexing) comparePoints(ctx context.Context, g vector.Generation, tenan
 		return drift, err
 	}
 	drift.Repaired = drift.Dead
-	gone := make([]store.OutboxEntry, len(dead)) // one that has come back or moved on in the meantime is asked for again
+	gone := make([]vectorindex.OutboxEntry, len(dead)) // one that has come back or moved on in the meantime is asked for again
 	for i, ref := range dead {
 		s := states[ref.MemoryID]
-		gone[i] = store.OutboxEntry{MemoryID: ref.MemoryID, Delete: !s.Live, Version: s.Version}
+		gone[i] = vectorindex.OutboxEntry{MemoryID: ref.MemoryID, Delete: !s.Live, Version: s.Version}
 	}
 	return drift, a.Store.SettleOutbox(ctx, tenant, gone, now(a.Now))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // Extraction finds what is worth keeping in staged candidates.
@@ -77,10 +78,10 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r Range) (ExtractResult, 
 		)
 		return err
 	}
-	out := newOutcomes(a.Store, r.Tenant, a.Now, probe, func(ctx context.Context, done []store.Extracted) error {
+	out := newOutcomes(a.Store, r.Tenant, a.Now, probe, func(ctx context.Context, done []pipeline.Extracted) error {
 		return a.Store.SaveExtractions(ctx, r.Tenant, done, now(a.Now))
 	})
-	more, err := each(ctx, todo, a.Concurrency, time.Now().Add(partialAfter), func(ctx context.Context, e store.Extractable) error {
+	more, err := each(ctx, todo, a.Concurrency, time.Now().Add(partialAfter), func(ctx context.Context, e pipeline.Extractable) error {
 		text, truncated := normalize.TruncateForExtraction(e.Source.Content)
 		e.Source.Content = text
 		extraction, usage, err := extractor.Extract(ctx, e.Source)
@@ -100,7 +101,7 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r Range) (ExtractResult, 
 		if truncated {
 			extraction.Warnings = append(extraction.Warnings, "input: cut to 12000 characters")
 		}
-		return out.done(ctx, store.Extracted{CandidateID: e.CandidateID, Extraction: extraction, Usage: usage})
+		return out.done(ctx, pipeline.Extracted{CandidateID: e.CandidateID, Extraction: extraction, Usage: usage})
 	})
 	if err != nil && !errors.Is(err, errAway) {
 		return ExtractResult{}, fail(stalled(ctx, err))

@@ -7,6 +7,7 @@ import (
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // Reinforcing takes feedback on retrievals.
@@ -21,7 +22,7 @@ type Reinforcing struct {
 func (a *Reinforcing) Feedback(ctx context.Context, ref OperationRef) (schema.FeedbackResult, error) {
 	ctx, stop := beat(ctx)
 	defer stop()
-	in := store.FeedbackInput{Operation: ref.store(), Policy: a.Policy, Now: now(a.Now)}
+	in := pipeline.FeedbackInput{Operation: ref.store(), Policy: a.Policy, Now: now(a.Now)}
 	if _, err := a.Store.Accepted(ctx, in.Operation, &in.Request); err != nil {
 		return schema.FeedbackResult{}, fail(err)
 	}

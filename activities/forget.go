@@ -25,6 +25,7 @@ import (
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/forgetting"
 	"github.com/mneme/mneme/store/vector"
 )
 
@@ -36,7 +37,7 @@ const (
 
 // Reasons of ErrTypeTokenRefused, with the errors that they stand for.
 var tokenReasons = map[string]error{
-	"malformed": lifecycle.ErrTokenMalformed, "expired": lifecycle.ErrTokenExpired, "other": lifecycle.ErrTokenOther, "closed": store.ErrForgetClosed,
+	"malformed": lifecycle.ErrTokenMalformed, "expired": lifecycle.ErrTokenExpired, "other": lifecycle.ErrTokenOther, "closed": forgetting.ErrForgetClosed,
 }
 
 // TokenError returns the error behind a reason of ErrTypeTokenRefused, or nil.
@@ -135,7 +136,7 @@ func (a *Forgetting) ForgetBatch(ctx context.Context, in ForgetBatchRequest) (sc
 	if err != nil {
 		return schema.ForgetReceipt{}, err
 	}
-	out, err := a.Store.ForgetBatch(ctx, in.Tenant, id, cmp.Or(in.BatchSize, store.ForgetBatchSize), now(a.Now))
+	out, err := a.Store.ForgetBatch(ctx, in.Tenant, id, cmp.Or(in.BatchSize, forgetting.ForgetBatchSize), now(a.Now))
 	if err != nil {
 		return schema.ForgetReceipt{}, fail(err)
 	}
@@ -155,7 +156,7 @@ func (a *Forgetting) ForgetBatch(ctx context.Context, in ForgetBatchRequest) (sc
 	}
 	if stopped > 0 {
 		out.Receipt.Stopped += stopped
-		err = a.Store.NoteForget(ctx, in.Tenant, id, store.ForgetNote{Stopped: stopped}, now(a.Now))
+		err = a.Store.NoteForget(ctx, in.Tenant, id, forgetting.ForgetNote{Stopped: stopped}, now(a.Now))
 	}
 	return out.Receipt, fail(err)
 }
@@ -181,7 +182,7 @@ func (a *Forgetting) CloseForget(ctx context.Context, in CloseForgetRequest) (sc
 		return schema.ForgetReceipt{}, err
 	}
 	if len(in.Pending) > 0 {
-		if err := a.Store.NoteForget(ctx, in.Run.Tenant, id, store.ForgetNote{Pending: in.Pending}, now(a.Now)); err != nil {
+		if err := a.Store.NoteForget(ctx, in.Run.Tenant, id, forgetting.ForgetNote{Pending: in.Pending}, now(a.Now)); err != nil {
 			return schema.ForgetReceipt{}, fail(err)
 		}
 	}
@@ -212,7 +213,7 @@ func (a *Forgetting) ForgetVectors(ctx context.Context, in ForgetRef) error {
 		if err := a.Store.SettleOutbox(ctx, in.Tenant, entries, now(a.Now)); err != nil {
 			return fail(stalled(ctx, err))
 		}
-		note := store.ForgetNote{Removed: map[string]int{"vectors/" + a.Index.Name(): len(entries)}}
+		note := forgetting.ForgetNote{Removed: map[string]int{"vectors/" + a.Index.Name(): len(entries)}}
 		if err := a.Store.NoteForget(ctx, in.Tenant, id, note, now(a.Now)); err != nil {
 			return fail(stalled(ctx, err))
 		}
@@ -224,7 +225,7 @@ func (a *Forgetting) ForgetVectors(ctx context.Context, in ForgetRef) error {
 	}
 	swept, err := a.Store.SweepLexemes(ctx, in.Tenant, now(a.Now))
 	if err == nil && swept > 0 {
-		err = a.Store.NoteForget(ctx, in.Tenant, id, store.ForgetNote{Removed: map[string]int{"lexeme_stats": swept}}, now(a.Now))
+		err = a.Store.NoteForget(ctx, in.Tenant, id, forgetting.ForgetNote{Removed: map[string]int{"lexeme_stats": swept}}, now(a.Now))
 	}
 	return fail(stalled(ctx, err))
 }
@@ -257,7 +258,7 @@ func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (Forg
 	if err != nil {
 		return ForgetRunsResult{}, err
 	}
-	carriers, err := a.Store.ForgottenWorkflows(ctx, in.Run.Tenant, id, in.From, store.ForgetBatchSize)
+	carriers, err := a.Store.ForgottenWorkflows(ctx, in.Run.Tenant, id, in.From, forgetting.ForgetBatchSize)
 	if err != nil {
 		return ForgetRunsResult{}, fail(err)
 	}
@@ -279,7 +280,7 @@ func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (Forg
 		err = d.deleteRecalls(ctx)
 	}
 	if d.deleted > 0 { // what went is on the receipt even if the rest has to be tried again
-		note := store.ForgetNote{Removed: map[string]int{"temporal_runs": d.deleted}}
+		note := forgetting.ForgetNote{Removed: map[string]int{"temporal_runs": d.deleted}}
 		if noteErr := a.Store.NoteForget(ctx, in.Run.Tenant, id, note, now(a.Now)); noteErr != nil {
 			return ForgetRunsResult{}, fail(noteErr)
 		}

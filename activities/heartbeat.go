@@ -9,7 +9,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mneme/mneme/inference"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // ErrTypeStalled means that an attempt went on for too long without progress and was cancelled. It is tried again.
@@ -32,7 +32,7 @@ var (
 	stalledAfter    = MaxStall
 	recordHeartbeat = func(ctx context.Context, details ...any) { activity.RecordHeartbeat(ctx, details...) }
 	// longStatement is how long one statement of the class long may take: Postgres ends it a little sooner.
-	longStatement = store.ClassLimits[store.ClassLong].Statement + stalledAfter
+	longStatement = pg.ClassLimits[pg.ClassLong].Statement + stalledAfter
 )
 
 // pulse knows when an attempt last made progress, and how far it has come.
@@ -82,7 +82,7 @@ func beatFor(ctx context.Context, limit time.Duration) (_ context.Context, stop 
 	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, pulseKey{}, p))
 	pulsing := ctx
 	ctx = inference.WithWaiting(ctx, func() { advance(pulsing) }) // to wait for one's turn is no standstill
-	ctx = store.WithProgress(ctx, func() { advance(pulsing) })
+	ctx = pg.WithProgress(ctx, func() { advance(pulsing) })
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {

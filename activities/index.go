@@ -18,6 +18,7 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/vector"
+	"github.com/mneme/mneme/store/vectorindex"
 )
 
 // Indexing tells the vector index what has changed, from the outbox, and builds and compares its
@@ -94,9 +95,9 @@ type DrainRequest struct {
 // DrainResult counts what was drained and says whether there is more.
 type DrainResult struct {
 	IndexResult
-	More  bool           `json:"more"`
-	After string         `json:"after,omitempty"` // for the next run
-	Lag   store.IndexLag `json:"lag"`             // what is left, over all tenants
+	More  bool                 `json:"more"`
+	After string               `json:"after,omitempty"` // for the next run
+	Lag   vectorindex.IndexLag `json:"lag"`             // what is left, over all tenants
 	// Lost means that the index has nothing to search any more, or no room for what it was to be told. That stays in
 	// the outbox; the drift check fills the index again.
 	Lost  bool   `json:"lost,omitempty"`
@@ -162,7 +163,7 @@ func (a *Indexing) DrainOutbox(ctx context.Context, in DrainRequest) (DrainResul
 // down is not lost.
 func (a *Indexing) lost(ctx context.Context) bool {
 	known, err := a.Store.Generations(ctx, a.Index.Name())
-	if err != nil || len(known) == 0 || known[0].State != store.GenerationActive {
+	if err != nil || len(known) == 0 || known[0].State != vectorindex.GenerationActive {
 		return false
 	}
 	_, err = a.Index.Searched(ctx, known[0])
@@ -209,7 +210,7 @@ func (a *Indexing) drain(ctx context.Context, tenant string, only []uuid.UUID) (
 	}
 	out.full = read >= limit
 	told, failures, err := a.tell(ctx, tenant, entries, &out)
-	settled := slices.DeleteFunc(slices.Clone(entries), func(e store.OutboxEntry) bool { return !told[e.MemoryID] })
+	settled := slices.DeleteFunc(slices.Clone(entries), func(e vectorindex.OutboxEntry) bool { return !told[e.MemoryID] })
 	if len(settled) > 0 {
 		if settleErr := a.Store.SettleOutbox(ctx, tenant, settled, now(a.Now)); settleErr != nil {
 			return drained{lost: out.lost}, cmp.Or(err, settleErr)
@@ -233,7 +234,7 @@ func (a *Indexing) drain(ctx context.Context, tenant string, only []uuid.UUID) (
 // have what was read here. So it is with one being built that the index has lost: whoever makes it anew fills
 // it. The one that is searched is not made here: with what is told from now on alone it would answer as if
 // that were all.
-func (a *Indexing) tell(ctx context.Context, tenant string, entries []store.OutboxEntry, out *drained) (map[uuid.UUID]bool, []store.OutboxFailure, error) {
+func (a *Indexing) tell(ctx context.Context, tenant string, entries []vectorindex.OutboxEntry, out *drained) (map[uuid.UUID]bool, []vectorindex.OutboxFailure, error) {
 	generations, err := a.generations(ctx)
 	if err != nil {
 		out.IndexResult = IndexResult{}
@@ -243,7 +244,7 @@ func (a *Indexing) tell(ctx context.Context, tenant string, entries []store.Outb
 	for _, e := range entries {
 		told[e.MemoryID] = true
 	}
-	refused := map[uuid.UUID]store.OutboxFailure{}
+	refused := map[uuid.UUID]vectorindex.OutboxFailure{}
 	var failed error
 	for _, g := range generations {
 		mine := entries
@@ -262,7 +263,7 @@ func (a *Indexing) tell(ctx context.Context, tenant string, entries []store.Outb
 		}
 		failed = cmp.Or(failed, err) // as it is, with the type by which it is retried or not
 		if errors.Is(done.index, vector.ErrMissing) {
-			if g.State == store.GenerationActive {
+			if g.State == vectorindex.GenerationActive {
 				out.lost = true
 				for _, e := range mine {
 					if !e.Delete { // a deletion in what is not there is done
@@ -276,7 +277,7 @@ func (a *Indexing) tell(ctx context.Context, tenant string, entries []store.Outb
 			out.IndexResult = IndexResult{}
 			return nil, nil, cmp.Or(done.index, failed)
 		}
-		if g.State == store.GenerationActive {
+		if g.State == vectorindex.GenerationActive {
 			out.Upserted, out.Embedded = done.upserted, done.embedded
 		}
 	}
@@ -284,9 +285,9 @@ func (a *Indexing) tell(ctx context.Context, tenant string, entries []store.Outb
 }
 
 // again reads entries for another model, keeping what the outbox said of them.
-func (a *Indexing) again(ctx context.Context, tenant string, model inference.EmbeddingModel, entries []store.OutboxEntry) ([]store.OutboxEntry, error) {
+func (a *Indexing) again(ctx context.Context, tenant string, model inference.EmbeddingModel, entries []vectorindex.OutboxEntry) ([]vectorindex.OutboxEntry, error) {
 	ids := make([]uuid.UUID, len(entries))
-	pending := make(map[uuid.UUID]store.OutboxEntry, len(entries))
+	pending := make(map[uuid.UUID]vectorindex.OutboxEntry, len(entries))
 	for i, e := range entries {
 		ids[i], pending[e.MemoryID] = e.MemoryID, e
 	}
@@ -300,22 +301,22 @@ func (a *Indexing) again(ctx context.Context, tenant string, model inference.Emb
 // brought is what one generation was told.
 type brought struct {
 	upserted, embedded int
-	waiting            []uuid.UUID           // not told, because the embedder is away
-	refused            []store.OutboxFailure // not told, because the embedder takes others, but not these
-	index              error                 // the index was not told
+	waiting            []uuid.UUID                 // not told, because the embedder is away
+	refused            []vectorindex.OutboxFailure // not told, because the embedder takes others, but not these
+	index              error                       // the index was not told
 }
 
 // bring tells one generation of entries, embedding what has no vector of its model. Its error is the
 // embedder's: entries that need none are told all the same.
-func (a *Indexing) bring(ctx context.Context, g vector.Generation, tenant string, entries []store.OutboxEntry) (brought, error) {
+func (a *Indexing) bring(ctx context.Context, g vector.Generation, tenant string, entries []vectorindex.OutboxEntry) (brought, error) {
 	var out brought
 	var changes vector.Changes
-	var lacking []store.OutboxEntry
+	var lacking []vectorindex.OutboxEntry
 	for _, e := range entries {
 		switch {
 		case e.Delete:
 			changes.Deletes = append(changes.Deletes, vector.Ref{Tenant: tenant, MemoryID: e.MemoryID, Version: e.Version})
-		case g.State == store.GenerationRetired: // it is told what goes, and nothing else
+		case g.State == vectorindex.GenerationRetired: // it is told what goes, and nothing else
 		case e.Vector == nil:
 			lacking = append(lacking, e)
 		default:
@@ -368,13 +369,13 @@ func (a *Indexing) apply(ctx context.Context, g vector.Generation, tenant string
 // makeRoom makes what the index lacks of a generation, and nothing that questions are asked of. In Postgres that may
 // be index builds, which take long.
 func (a *Indexing) makeRoom(ctx context.Context, g vector.Generation) error {
-	g.State = store.GenerationBuilding
+	g.State = vectorindex.GenerationBuilding
 	return patiently(ctx, func() error { return a.Index.Create(ctx, g) })
 }
 
 // removePoints has every generation of an index forget the points of memories, those that wait to be dropped
 // included.
-func removePoints(ctx context.Context, st *store.Store, index vector.Index, tenant string, entries []store.OutboxEntry) error {
+func removePoints(ctx context.Context, st *store.Store, index vector.Index, tenant string, entries []vectorindex.OutboxEntry) error {
 	generations, err := st.Generations(ctx, index.Name())
 	if err != nil {
 		return err
@@ -394,7 +395,7 @@ func removePoints(ctx context.Context, st *store.Store, index vector.Index, tena
 // generations returns the generations of the index, and makes the first.
 func (a *Indexing) generations(ctx context.Context) ([]vector.Generation, error) {
 	known, err := a.Store.Generations(ctx, a.Index.Name())
-	if err != nil || len(known) > 0 && known[0].State == store.GenerationActive {
+	if err != nil || len(known) > 0 && known[0].State == vectorindex.GenerationActive {
 		return known, err
 	}
 	if _, err := a.ensure(ctx); err != nil {
@@ -425,13 +426,13 @@ func probe(ctx context.Context, e inference.Embedder) error {
 // A generation whose model nobody here can embed for gets nothing new, and nobody here asks it: the rebuild
 // that replaces it starts from Postgres. An endpoint that takes the configured model and refuses this one is
 // such a nobody.
-func (a *Indexing) embed(ctx context.Context, model inference.EmbeddingModel, entries []store.OutboxEntry) (map[uuid.UUID][]float32, []store.OutboxFailure, error) {
+func (a *Indexing) embed(ctx context.Context, model inference.EmbeddingModel, entries []vectorindex.OutboxEntry) (map[uuid.UUID][]float32, []vectorindex.OutboxFailure, error) {
 	made := make(map[uuid.UUID][]float32, len(entries))
 	embedder, err := a.embedderOf(model)
-	var refused []store.OutboxFailure
+	var refused []vectorindex.OutboxFailure
 	works := false // the embedder has taken something
-	var halve func([]store.OutboxEntry) error
-	halve = func(part []store.OutboxEntry) error {
+	var halve func([]vectorindex.OutboxEntry) error
+	halve = func(part []vectorindex.OutboxEntry) error {
 		err := embedInto(ctx, embedder, part, made)
 		advance(ctx) // also a refusal: it is an answer
 		if err == nil {
@@ -453,7 +454,7 @@ func (a *Indexing) embed(ctx context.Context, model inference.EmbeddingModel, en
 		}
 		if len(part) == 1 {
 			_, _, _, reason := failure(err)
-			refused = append(refused, store.OutboxFailure{OutboxEntry: part[0], Reason: reason})
+			refused = append(refused, vectorindex.OutboxFailure{OutboxEntry: part[0], Reason: reason})
 			return nil
 		}
 		middle := len(part) / 2
@@ -473,7 +474,7 @@ func (a *Indexing) embed(ctx context.Context, model inference.EmbeddingModel, en
 }
 
 // embedInto embeds the contents of entries, all or nothing.
-func embedInto(ctx context.Context, e inference.Embedder, entries []store.OutboxEntry, into map[uuid.UUID][]float32) error {
+func embedInto(ctx context.Context, e inference.Embedder, entries []vectorindex.OutboxEntry, into map[uuid.UUID][]float32) error {
 	texts := make([]string, len(entries))
 	for i := range entries {
 		texts[i] = entries[i].Content

@@ -18,7 +18,7 @@ import (
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/store/vector/qdranttest"
 )
@@ -313,7 +313,7 @@ func TestDriftIsFoundFromBothSides(t *testing.T) {
 	require.EqualValues(t, 6, wiped.Missing)
 	require.EqualValues(t, 6, wiped.Repaired)
 	require.Equal(t, activities.Drift{Memories: 6, Points: 6}, w.compare(a, true))
-	hits, err := q.Search(ctx, store.Filter{Principal: schema.Principal{Tenant: "t", Agent: "a"}}, store.Embedding{Model: embedder.Model(), Vector: byID[ids[0]].Vector}, 3)
+	hits, err := q.Search(ctx, pg.Filter{Principal: schema.Principal{Tenant: "t", Agent: "a"}}, pg.Embedding{Model: embedder.Model(), Vector: byID[ids[0]].Vector}, 3)
 	require.NoError(t, err)
 	require.Equal(t, ids[0], hits[0].ID)
 }

@@ -14,7 +14,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/mneme/mneme/memory/lifecycle"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // What can be retried is retried with jitter; what says itself when, or that it cannot, is left alone.
@@ -41,7 +41,7 @@ func TestRetriesAreSpread(t *testing.T) {
 	require.NotErrorIs(t, delayed(cause, "a", 1), context.Canceled)
 
 	// A statement at its limit and an attempt without progress have a type, which stays, and no time of their own.
-	timeout := fail(fmt.Errorf("search: %w", &store.TimeoutError{Class: store.ClassPipeline, Err: cause}))
+	timeout := fail(fmt.Errorf("search: %w", &pg.TimeoutError{Class: pg.ClassPipeline, Err: cause}))
 	for _, typed := range []error{timeout, temporal.NewApplicationError("no progress for 150s", ErrTypeStalled)} {
 		var was *temporal.ApplicationError
 		require.ErrorAs(t, typed, &was)

@@ -14,6 +14,8 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // The tests that change how long an attempt has are not parallel: the others would see it.
@@ -75,7 +77,7 @@ func TestAStatementAtItsLimitIsAskedForLess(t *testing.T) {
 	w.exec(`CREATE POLICY slow ON lexeme_stats AS RESTRICTIVE FOR SELECT USING (pg_sleep(0.01)::text IS NOT NULL)`)
 	var timeouts atomic.Int32
 	limited := func(limit time.Duration) *store.Store {
-		s, err := store.Open(ctx, store.Config{URL: w.url, StatementTimeout: limit, TimedOut: func(store.Class, bool) { timeouts.Add(1) }})
+		s, err := store.Open(ctx, pg.Config{URL: w.url, StatementTimeout: limit, TimedOut: func(pg.Class, bool) { timeouts.Add(1) }})
 		require.NoError(t, err)
 		t.Cleanup(s.Close)
 		return s
@@ -118,13 +120,13 @@ func TestATransactionAtItsLimitIsHalved(t *testing.T) {
 	added := w.count("proposals", "action = 'add'")
 	require.Positive(t, added)
 	var timeouts atomic.Int32
-	limited, err := store.Open(ctx, store.Config{URL: w.url, StatementTimeout: 300 * time.Millisecond, TimedOut: func(store.Class, bool) { timeouts.Add(1) }})
+	limited, err := store.Open(ctx, pg.Config{URL: w.url, StatementTimeout: 300 * time.Millisecond, TimedOut: func(pg.Class, bool) { timeouts.Add(1) }})
 	require.NoError(t, err)
 	t.Cleanup(limited.Close)
 
 	// Each row that is locked takes a while now: all of them are too much for one statement.
 	w.exec(`CREATE POLICY slow ON proposals AS RESTRICTIVE FOR UPDATE USING (pg_sleep(0.03)::text IS NOT NULL)`)
-	counts, err := run[store.WriteCounts](w, (&activities.Writing{Store: limited, Embedder: rules.New().Embedder}).WriteProposals,
+	counts, err := run[pipeline.WriteCounts](w, (&activities.Writing{Store: limited, Embedder: rules.New().Embedder}).WriteProposals,
 		activities.WriteRequest{Range: r, MaxRounds: 3})
 	require.NoError(t, err)
 	require.Positive(t, timeouts.Swap(0), "the whole range was too much")
@@ -134,7 +136,7 @@ func TestATransactionAtItsLimitIsHalved(t *testing.T) {
 	w.exec(`UPDATE memory_candidates SET extraction = jsonb_set(extraction, '{triples}', jsonb_build_array(jsonb_build_object(
 		'source', 'Ana' || ordinal, 'relationship', 'knows', 'target', 'Bo' || ordinal, 'confidence', 1)))`)
 	w.exec(`CREATE POLICY slow ON memories AS RESTRICTIVE FOR UPDATE USING (pg_sleep(0.02)::text IS NOT NULL)`)
-	linked, err := run[store.LinkCounts](w, (&activities.Linking{Store: limited}).LinkEntities, r)
+	linked, err := run[pipeline.LinkCounts](w, (&activities.Linking{Store: limited}).LinkEntities, r)
 	require.NoError(t, err)
 	require.Positive(t, timeouts.Load(), "the whole range was too much")
 	require.Equal(t, 2*n, linked.Entities, "of all halves")

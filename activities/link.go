@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // Linking writes the entity graph.
@@ -16,18 +17,18 @@ type Linking struct {
 
 // LinkEntities writes the entities, relations and mentions of a range, in a transaction apart from
 // the facts'.
-func (a *Linking) LinkEntities(ctx context.Context, r Range) (store.LinkCounts, error) {
+func (a *Linking) LinkEntities(ctx context.Context, r Range) (pipeline.LinkCounts, error) {
 	sr, err := r.store()
 	if err != nil {
-		return store.LinkCounts{}, err
+		return pipeline.LinkCounts{}, err
 	}
 	if a.Off {
-		return store.LinkCounts{}, nil
+		return pipeline.LinkCounts{}, nil
 	}
 	pace, ctx := startPace(ctx, 0, sr.To-sr.From)
 	defer pace.stop()
-	var counts store.LinkCounts
-	err = pace.through(ctx, sr, func(part store.Range) error {
+	var counts pipeline.LinkCounts
+	err = pace.through(ctx, sr, func(part pipeline.Range) error {
 		linked, err := a.Store.Link(ctx, part, now(a.Now))
 		if err == nil {
 			counts = counts.Add(linked)

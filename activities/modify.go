@@ -10,6 +10,8 @@ import (
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/edit"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // Modifying applies patches.
@@ -27,7 +29,7 @@ type Modifying struct {
 func (a *Modifying) Modify(ctx context.Context, ref OperationRef) (schema.ModifyResult, error) {
 	ctx, stop := beat(ctx)
 	defer stop()
-	in := store.ModifyInput{Operation: ref.store(), Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: now(a.Now)}
+	in := edit.ModifyInput{Operation: ref.store(), Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: now(a.Now)}
 	waits, err := a.Store.Accepted(ctx, in.Operation, &in.Request)
 	if err != nil {
 		return schema.ModifyResult{}, fail(err)
@@ -43,7 +45,7 @@ func (a *Modifying) Modify(ctx context.Context, ref OperationRef) (schema.Modify
 
 // embed returns the embeddings of the new contents, in the places of their patches (document 002 "Modify":
 // "synchronously before the database write").
-func (a *Modifying) embed(ctx context.Context, patches []schema.Patch) ([]*store.Embedding, error) {
+func (a *Modifying) embed(ctx context.Context, patches []schema.Patch) ([]*pg.Embedding, error) {
 	var texts []string
 	var at []int
 	for i, p := range patches {
@@ -55,7 +57,7 @@ func (a *Modifying) embed(ctx context.Context, patches []schema.Patch) ([]*store
 	if err != nil || len(embeddings) == 0 {
 		return nil, err
 	}
-	out := make([]*store.Embedding, len(patches))
+	out := make([]*pg.Embedding, len(patches))
 	for n, i := range at {
 		out[i] = embeddings[n]
 	}

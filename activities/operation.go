@@ -9,6 +9,7 @@ import (
 
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // OperationRef names an accepted request: all that travels through a workflow's history once the
@@ -18,11 +19,11 @@ type OperationRef struct {
 	ID         string `json:"id"`
 	WorkflowID string `json:"workflow_id"`
 
-	Others []string `json:"others,omitempty"` // see store.Operation
+	Others []string `json:"others,omitempty"` // see commit.Operation
 }
 
-func (r OperationRef) store() store.Operation {
-	return store.Operation{Tenant: r.Tenant, ID: r.ID, Others: r.Others, WorkflowID: r.WorkflowID}
+func (r OperationRef) store() pipeline.Operation {
+	return pipeline.Operation{Tenant: r.Tenant, ID: r.ID, Others: r.Others, WorkflowID: r.WorkflowID}
 }
 
 // Accepting takes requests in.

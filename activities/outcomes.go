@@ -12,6 +12,8 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // saveEvery is how many results are stored together: often enough that a crash costs few model
@@ -34,7 +36,7 @@ type outcomes[T any] struct {
 	answers  bool // the model has answered in this run
 	pending  []T
 	savedAt  time.Time
-	failures []store.Failure
+	failures []pipeline.Failure
 	waiting  int           // items for which the endpoint was only busy or away
 	wait     time.Duration // the longest wait that an endpoint asked for
 	why      string        // the last of them waits
@@ -74,7 +76,7 @@ func (o *outcomes[T]) flush(ctx context.Context) error {
 // keep stores results, which may have been paid for: in halves where a statement of all of them meets its limit.
 func (o *outcomes[T]) keep(ctx context.Context, results []T) error {
 	err := o.save(ctx, results)
-	if store.IsTimeout(err) && len(results) > 1 && ctx.Err() == nil {
+	if pg.IsTimeout(err) && len(results) > 1 && ctx.Err() == nil {
 		advance(ctx) // what is asked for becomes less each time
 		half := len(results) / 2
 		if err = o.keep(ctx, results[:half]); err == nil {
@@ -116,7 +118,7 @@ func (o *outcomes[T]) failed(ctx context.Context, candidate uuid.UUID, phase str
 		o.why = reason
 		return errAway
 	}
-	o.failures = append(o.failures, store.Failure{CandidateID: candidate, Phase: phase, Reason: reason, Permanent: permanent, Usage: usage})
+	o.failures = append(o.failures, pipeline.Failure{CandidateID: candidate, Phase: phase, Reason: reason, Permanent: permanent, Usage: usage})
 	return nil
 }
 

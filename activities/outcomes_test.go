@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // Results that have been paid for are stored in smaller groups where a statement of all of them meets its limit; only
@@ -17,7 +17,7 @@ func TestResultsAreStoredInHalves(t *testing.T) {
 	var stored []int
 	o := newOutcomes(nil, "t", nil, nil, func(_ context.Context, results []int) error {
 		if len(results) > most {
-			return &store.TimeoutError{Class: store.ClassPipeline, Err: context.DeadlineExceeded}
+			return &pg.TimeoutError{Class: pg.ClassPipeline, Err: context.DeadlineExceeded}
 		}
 		stored = append(stored, results...)
 		return nil
@@ -30,5 +30,5 @@ func TestResultsAreStoredInHalves(t *testing.T) {
 	require.Equal(t, want, stored)
 	most = 0
 	require.NoError(t, o.done(t.Context(), 1))
-	require.True(t, store.IsTimeout(o.flush(t.Context())))
+	require.True(t, pg.IsTimeout(o.flush(t.Context())))
 }

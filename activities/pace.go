@@ -5,7 +5,8 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // pace is how many candidates a statement is asked for at once: half as many after one that met its limit, down to one,
@@ -44,7 +45,7 @@ func (p *pace) size() int { return p.work.sofar().Size }
 // slower notes that a statement met its limit, and reports whether fewer than it was asked for can be asked for. That
 // is progress: what is asked for becomes less each time.
 func (p *pace) slower(ctx context.Context, asked int, err error) bool {
-	if !store.IsTimeout(err) || asked <= 1 || ctx.Err() != nil {
+	if !pg.IsTimeout(err) || asked <= 1 || ctx.Err() != nil {
 		return false
 	}
 	p.good = 0
@@ -63,7 +64,7 @@ func (p *pace) faster() {
 }
 
 // through does something with a range, in parts of the pace's size.
-func (p *pace) through(ctx context.Context, r store.Range, fn func(store.Range) error) error {
+func (p *pace) through(ctx context.Context, r pipeline.Range, fn func(pipeline.Range) error) error {
 	for at := r.From; ; {
 		part := r
 		part.From, part.To = at, min(at+p.size(), r.To)

@@ -16,6 +16,8 @@ import (
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/store/vector"
 )
 
@@ -106,7 +108,7 @@ func TestForgettingManyPagesIsProgress(t *testing.T) {
 func (w *world) limited(limit time.Duration) (*store.Store, *atomic.Int32) {
 	w.t.Helper()
 	var timeouts atomic.Int32
-	s, err := store.Open(ctx, store.Config{URL: w.url, StatementTimeout: limit, TimedOut: func(store.Class, bool) { timeouts.Add(1) }})
+	s, err := store.Open(ctx, pg.Config{URL: w.url, StatementTimeout: limit, TimedOut: func(pg.Class, bool) { timeouts.Add(1) }})
 	require.NoError(w.t, err)
 	w.t.Cleanup(s.Close)
 	return s, &timeouts
@@ -198,7 +200,7 @@ func TestAWriteBeginsWithTheSizeThatWorked(t *testing.T) {
 			w.env.SetHeartbeatDetails(details)
 		}
 		writing := &activities.Writing{Store: s, Embedder: rules.New().Embedder}
-		_, err = run[store.WriteCounts](w, writing.WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
+		_, err = run[pipeline.WriteCounts](w, writing.WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
 		require.NoError(t, err)
 		require.Zero(t, w.count("proposals", "state = 'proposed'"))
 		return counted.Load(), w.lastBeat()
@@ -233,7 +235,7 @@ func (w *world) waiting(n int) activities.ReviewRef {
 // What nobody decided is ended page by page: each page is progress, and after a while the rest is for another attempt.
 func TestProposalsExpireByPages(t *testing.T) {
 	w := newWorld(t)
-	const n = store.ExpirePage + 20
+	const n = pipeline.ExpirePage + 20
 	ref := w.waiting(n)
 	reviewing := &activities.Reviewing{Store: w.store, Embedder: rules.New().Embedder, Policy: proposals.DefaultWritePolicy()}
 	request := activities.ExpireRequest{ReviewRef: ref, Before: time.Now()}
@@ -244,7 +246,7 @@ func TestProposalsExpireByPages(t *testing.T) {
 		defer activities.PartialAfter(0)()
 		out, err := run[activities.ExpireResult](w, reviewing.ExpireProposals, request)
 		require.NoError(t, err)
-		require.Equal(t, activities.ExpireResult{Expired: store.ExpirePage, More: true}, out)
+		require.Equal(t, activities.ExpireResult{Expired: pipeline.ExpirePage, More: true}, out)
 		require.Equal(t, 20, open())
 	}()
 	defer activities.StalledAfter(600 * time.Millisecond)()

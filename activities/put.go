@@ -10,6 +10,8 @@ import (
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/edit"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // Putting writes full records.
@@ -26,7 +28,7 @@ type Putting struct {
 func (a *Putting) Put(ctx context.Context, ref OperationRef) (schema.PutResult, error) {
 	ctx, stop := beat(ctx)
 	defer stop()
-	in := store.PutInput{Operation: ref.store(), Now: now(a.Now)}
+	in := edit.PutInput{Operation: ref.store(), Now: now(a.Now)}
 	waiting, err := a.Store.Accepted(ctx, in.Operation, &in.Request)
 	if err != nil {
 		return schema.PutResult{}, fail(err)
@@ -45,7 +47,7 @@ func (a *Putting) Put(ctx context.Context, ref OperationRef) (schema.PutResult, 
 }
 
 // embed returns the embeddings of the records' texts.
-func (a *Putting) embed(ctx context.Context, records []schema.MemoryRecord) ([]*store.Embedding, error) {
+func (a *Putting) embed(ctx context.Context, records []schema.MemoryRecord) ([]*pg.Embedding, error) {
 	texts := make([]string, len(records))
 	for i := range records {
 		texts[i] = memory.RecordContent(records[i]).Storage

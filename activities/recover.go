@@ -7,6 +7,7 @@ import (
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/edit"
 )
 
 // Recovering takes back soft deletions.
@@ -21,7 +22,7 @@ type Recovering struct {
 func (a *Recovering) Recover(ctx context.Context, ref OperationRef) (schema.RecoverResult, error) {
 	ctx, stop := beat(ctx)
 	defer stop()
-	in := store.RecoverInput{Operation: ref.store(), Policy: a.Policy, Now: now(a.Now)}
+	in := edit.RecoverInput{Operation: ref.store(), Policy: a.Policy, Now: now(a.Now)}
 	if _, err := a.Store.Accepted(ctx, in.Operation, &in.Request); err != nil {
 		return schema.RecoverResult{}, fail(err)
 	}

@@ -9,8 +9,9 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mneme/mneme/inference"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/vector"
+	"github.com/mneme/mneme/store/vectorindex"
 )
 
 // GenerationRef names a generation in histories and results.
@@ -58,19 +59,19 @@ func (a *Indexing) BeginReindex(ctx context.Context, in BeginReindexRequest) (Be
 	}
 	for _, g := range known {
 		switch {
-		case g.State == store.GenerationActive:
+		case g.State == vectorindex.GenerationActive:
 			replaces := refOf(g)
 			out.Replaces = &replaces
-		case g.State == store.GenerationBuilding && g.Model == model:
+		case g.State == vectorindex.GenerationBuilding && g.Model == model:
 			out.Resumed = true
-		case g.State == store.GenerationBuilding:
+		case g.State == vectorindex.GenerationBuilding:
 			if err := a.drop(ctx, g); err != nil {
 				return out, fail(err)
 			}
 			advance(ctx)
 		}
 	}
-	g, err := a.Store.StartGeneration(ctx, a.Index.Name(), model, store.GenerationBuilding, now(a.Now))
+	g, err := a.Store.StartGeneration(ctx, a.Index.Name(), model, vectorindex.GenerationBuilding, now(a.Now))
 	if err != nil {
 		return out, fail(err)
 	}
@@ -137,7 +138,7 @@ func (a *Indexing) FillGeneration(ctx context.Context, in FillRequest) (FillResu
 		return FillResult{}, fail(stalled(ctx, err))
 	}
 	out := work.sofar()
-	out.Done, err = a.eachPage(ctx, g, out.Cursor, in.MaxPages, func(page []store.IndexState, next Cursor) error {
+	out.Done, err = a.eachPage(ctx, g, out.Cursor, in.MaxPages, func(page []vectorindex.IndexState, next Cursor) error {
 		ids, lacking := make([]uuid.UUID, len(page)), int64(0)
 		for i, s := range page {
 			ids[i] = s.ID
@@ -340,7 +341,7 @@ func (a *Indexing) SearchActive(ctx context.Context) error {
 func (a *Indexing) searchActive(ctx context.Context, whole bool) error {
 	for last := uuid.Nil; ; {
 		known, err := a.Store.Generations(ctx, a.Index.Name())
-		if err != nil || len(known) == 0 || known[0].State != store.GenerationActive || known[0].ID == last {
+		if err != nil || len(known) == 0 || known[0].State != vectorindex.GenerationActive || known[0].ID == last {
 			return err
 		}
 		last = known[0].ID
@@ -373,7 +374,7 @@ func (a *Indexing) DropRetired(ctx context.Context) (DropResult, error) {
 	}
 	var out DropResult
 	for _, g := range known {
-		if g.State != store.GenerationRetired {
+		if g.State != vectorindex.GenerationRetired {
 			continue
 		}
 		if err := a.drop(ctx, g); err != nil {
@@ -390,10 +391,10 @@ func (a *Indexing) AbandonGeneration(ctx context.Context, in GenerationRequest) 
 	ctx, stop := beat(ctx)
 	defer stop()
 	g, err := a.generation(ctx, in.Generation)
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, pg.ErrNotFound) {
 		return nil
 	}
-	if err != nil || g.State == store.GenerationActive {
+	if err != nil || g.State == vectorindex.GenerationActive {
 		return fail(err)
 	}
 	return fail(a.drop(ctx, g))

@@ -21,8 +21,10 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/search"
 	"github.com/mneme/mneme/store/vector"
+	"github.com/mneme/mneme/store/vectorindex"
 )
 
 // do executes an activity that returns nothing but an error.
@@ -34,8 +36,8 @@ func (w *world) do(fn any, in ...any) error {
 }
 
 // asked searches the index of tenant t as recall does.
-func (w *world) asked(q vector.Index, model inference.EmbeddingModel, v []float32) ([]store.Hit, error) {
-	return q.Search(ctx, store.Filter{Principal: schema.Principal{Tenant: "t", Agent: "a"}}, store.Embedding{Model: model, Vector: v}, 10)
+func (w *world) asked(q vector.Index, model inference.EmbeddingModel, v []float32) ([]search.Hit, error) {
+	return q.Search(ctx, pg.Filter{Principal: schema.Principal{Tenant: "t", Agent: "a"}}, pg.Embedding{Model: model, Vector: v}, 10)
 }
 
 func embedded(t *testing.T, text string) []float32 {
@@ -142,7 +144,7 @@ func TestDriftCheckMendsTheAlias(t *testing.T) {
 	w.remember("t", "The harbour has nine berths.")
 	_, err := w.drain(a)
 	require.NoError(t, err)
-	other := vector.Generation{ID: uuid.New(), Index: q.Name(), Model: model, State: store.GenerationActive}
+	other := vector.Generation{ID: uuid.New(), Index: q.Name(), Model: model, State: vectorindex.GenerationActive}
 	require.NoError(t, q.Create(ctx, other))
 	require.NoError(t, q.Drop(ctx, other))
 	_, err = w.asked(q, model, embedded(t, "harbour"))

@@ -13,6 +13,8 @@ import (
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // Reviewing carries out what people decide on proposals that the pipeline may not apply by itself.
@@ -46,10 +48,10 @@ type OpenRequest struct {
 
 // OpenReview says where the review of a batch stands. Proposals that have just begun to wait will
 // expire after the window; those that wait already keep their time.
-func (a *Reviewing) OpenReview(ctx context.Context, in OpenRequest) (store.ReviewState, error) {
+func (a *Reviewing) OpenReview(ctx context.Context, in OpenRequest) (pipeline.ReviewState, error) {
 	batch, err := in.batch()
 	if err != nil {
-		return store.ReviewState{}, err
+		return pipeline.ReviewState{}, err
 	}
 	st, err := a.Store.OpenReview(ctx, in.Tenant, batch, time.Duration(in.WindowSeconds)*time.Second, now(a.Now))
 	return st, fail(err)
@@ -79,7 +81,7 @@ func (a *Reviewing) ExpireProposals(ctx context.Context, in ExpireRequest) (Expi
 	ctx, stop := beat(ctx)
 	defer stop()
 	var out ExpireResult
-	page := store.ExpireInput{Tenant: in.Tenant, BatchID: batch, Before: in.Before, Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: now(a.Now)}
+	page := pipeline.ExpireInput{Tenant: in.Tenant, BatchID: batch, Before: in.Before, Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: now(a.Now)}
 	for until := time.Now().Add(partialAfter); ; {
 		ended, err := a.Store.ExpireProposals(ctx, page)
 		out.Expired += ended.Ended
@@ -114,7 +116,7 @@ func (a *Reviewing) DecideProposal(ctx context.Context, ref OperationRef) (schem
 	if err != nil {
 		return schema.ReviewResult{}, fail(err)
 	}
-	in := store.DecideInput{Policy: a.Policy, Now: now(a.Now)}
+	in := pipeline.DecideInput{Policy: a.Policy, Now: now(a.Now)}
 	if waiting {
 		if in, err = a.decision(ctx, body); err != nil {
 			return schema.ReviewResult{}, fail(err)
@@ -125,9 +127,9 @@ func (a *Reviewing) DecideProposal(ctx context.Context, ref OperationRef) (schem
 	return result, fail(err)
 }
 
-func (a *Reviewing) decision(ctx context.Context, body ReviewBody) (store.DecideInput, error) {
+func (a *Reviewing) decision(ctx context.Context, body ReviewBody) (pipeline.DecideInput, error) {
 	r := body.Request
-	in := store.DecideInput{Principal: r.Principal, Decision: r.Decision, TargetVersion: r.TargetVersion, By: r.By(), Reason: r.Reason,
+	in := pipeline.DecideInput{Principal: r.Principal, Decision: r.Decision, TargetVersion: r.TargetVersion, By: r.By(), Reason: r.Reason,
 		Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: now(a.Now)}
 	var err error
 	if in.ProposalID, err = uuid.Parse(r.ProposalID); err != nil {
@@ -143,9 +145,9 @@ func (a *Reviewing) decision(ctx context.Context, body ReviewBody) (store.Decide
 }
 
 // embed returns the embedding of a waiting proposal's fact; nil where none is needed or to be had.
-func (a *Reviewing) embed(ctx context.Context, p schema.Principal, id uuid.UUID) (*store.Embedding, error) {
+func (a *Reviewing) embed(ctx context.Context, p schema.Principal, id uuid.UUID) (*pg.Embedding, error) {
 	item, err := a.Store.GetReview(ctx, p, id, policy.UpTo(schema.SensitivityHyper)) // nothing of it is shown
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, pg.ErrNotFound) {
 		return nil, nil // the decision will say so
 	}
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/edit"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // Revising revises what is known.
@@ -27,7 +29,7 @@ type Revising struct {
 func (a *Revising) Revise(ctx context.Context, ref OperationRef) (schema.ReviseResult, error) {
 	ctx, stop := beat(ctx)
 	defer stop()
-	in := store.ReviseInput{Operation: ref.store(), Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: now(a.Now)}
+	in := edit.ReviseInput{Operation: ref.store(), Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: now(a.Now)}
 	waits, err := a.Store.Accepted(ctx, in.Operation, &in.Request)
 	if err != nil {
 		return schema.ReviseResult{}, fail(err)
@@ -46,7 +48,7 @@ func (a *Revising) Revise(ctx context.Context, ref OperationRef) (schema.ReviseR
 }
 
 // embed returns the embedding of the record's text; nil where it has none.
-func (a *Revising) embed(ctx context.Context, record schema.MemoryRecord) (*store.Embedding, error) {
+func (a *Revising) embed(ctx context.Context, record schema.MemoryRecord) (*pg.Embedding, error) {
 	text := memory.RecordContent(record).Storage
 	if text == "" {
 		return nil, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // Staging puts candidates into the staging area.
@@ -26,7 +27,7 @@ type Staging struct {
 // input is not written to history.
 type StageRequest struct {
 	OperationID string               `json:"operation_id"`
-	OtherIDs    []string             `json:"other_ids,omitempty"` // see store.Operation.Others
+	OtherIDs    []string             `json:"other_ids,omitempty"` // see commit.Operation.Others
 	WorkflowID  string               `json:"workflow_id"`
 	Request     schema.IngestRequest `json:"request"`
 
@@ -113,7 +114,7 @@ func (a *Staging) StageCandidates(ctx context.Context, in StageRequest) (StageRe
 	if req.Visibility == "" {
 		req.Visibility = schema.VisibilityPrivate
 	}
-	ack, err := a.Store.Stage(ctx, store.StageInput{
+	ack, err := a.Store.Stage(ctx, pipeline.StageInput{
 		OperationID: in.OperationID,
 		OtherIDs:    in.OtherIDs,
 		WorkflowID:  in.WorkflowID,

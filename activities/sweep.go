@@ -13,6 +13,8 @@ import (
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/sweeping"
 )
 
 // ErrTypeTenantsFailed is the type of a sweep's failure for some tenants; details: their names, as far as a
@@ -23,7 +25,7 @@ const ErrTypeTenantsFailed = "TenantsFailed"
 type Sweeping struct {
 	Store *store.Store
 	Share float64 // of a tenant's memories that one run may take without being asked for; 0: lifecycle.SweepShare
-	Batch int     // rows that one transaction touches where the run does not ask for fewer; 0: store.SweepBatchSize
+	Batch int     // rows that one transaction touches where the run does not ask for fewer; 0: sweeping.SweepBatchSize
 	Now   func() time.Time
 }
 
@@ -39,15 +41,15 @@ type SweepCursor struct {
 	After  string `json:"after,omitempty"`  // the last tenant that is done with
 	Tenant string `json:"tenant,omitempty"` // the one that is being swept
 
-	Due  store.DueCursor     `json:"due,omitzero"`   // of a decay sweep
+	Due  sweeping.DueCursor  `json:"due,omitzero"`   // of a decay sweep
 	Step lifecycle.PurgeStep `json:"step,omitempty"` // of a purge
 	More bool                `json:"more,omitempty"` // there is more to mark, when what is marked is gone
 
-	History store.HistoryCursor `json:"history,omitzero"` // of a purge's step
-	Expired store.HistoryCursor `json:"expired,omitzero"` // of its step expire, to which it comes back
-	Limit   int                 `json:"limit,omitempty"`  // rows of a batch, where a statement of more met its limit
+	History sweeping.HistoryCursor `json:"history,omitzero"` // of a purge's step
+	Expired sweeping.HistoryCursor `json:"expired,omitzero"` // of its step expire, to which it comes back
+	Limit   int                    `json:"limit,omitempty"`  // rows of a batch, where a statement of more met its limit
 
-	Rules string `json:"rules,omitempty"` // by which the tenant was begun with (store.Begun)
+	Rules string `json:"rules,omitempty"` // by which the tenant was begun with (sweeping.Begun)
 	Held  bool   `json:"held,omitempty"`  // it goes ahead, and a question about it waits
 }
 
@@ -141,7 +143,7 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 			}
 			tenant := queue[0]
 			queue = queue[1:]
-			var begun store.Begun
+			var begun sweeping.Begun
 			err := patiently(ctx, func() (err error) { // it counts what is stored
 				begun, err = a.Store.BeginSweep(ctx, tenant, kind, a.share(), in.At)
 				return err
@@ -163,12 +165,12 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 		} else {
 			limit := cmp.Or(out.Cursor.Limit, a.limit(in))
 			more, err := batch(ctx, out.Cursor.Tenant, &out, limit)
-			if store.IsTimeout(err) && limit > 1 && ctx.Err() == nil {
+			if pg.IsTimeout(err) && limit > 1 && ctx.Err() == nil {
 				out.Cursor.Limit = limit / 2
 				activity.GetLogger(ctx).Warn("a statement met its limit: fewer rows at once", "sweep", kind, "rows", limit/2, "error", err)
 				more, err = true, nil
 			}
-			if errors.Is(err, store.ErrRulesChanged) { // nobody was asked whether it may take what these take
+			if errors.Is(err, sweeping.ErrRulesChanged) { // nobody was asked whether it may take what these take
 				queue = append([]string{out.Cursor.Tenant}, queue...)
 				out.Tenants--
 				out.Cursor = SweepCursor{After: out.Cursor.After}
@@ -204,7 +206,7 @@ func (r *SweepResult) leave() {
 
 // passBy notes a tenant that cannot be swept and goes on behind it, unless trying again can help.
 func (a *Sweeping) passBy(ctx context.Context, kind schema.Sweep, tenant string, err error, out *SweepResult) bool {
-	if ctx.Err() != nil || store.IsUnavailable(err) {
+	if ctx.Err() != nil || pg.IsUnavailable(err) {
 		return false
 	}
 	activity.GetLogger(ctx).Error("a tenant could not be swept", "sweep", kind, "tenant", tenant, "error", err)
@@ -222,7 +224,7 @@ func (r SweepResult) clone() SweepResult {
 
 // limit is how many rows one transaction of a run touches.
 func (a *Sweeping) limit(in SweepRequest) int {
-	most := store.SweepBatchSize
+	most := sweeping.SweepBatchSize
 	if a.Batch > 0 {
 		most = min(most, a.Batch)
 	}
@@ -252,7 +254,7 @@ func only(tenant string) listing {
 	}
 }
 
-// SweepDecay takes away what has fallen due by the run's time (store.DecayBatch).
+// SweepDecay takes away what has fallen due by the run's time (sweeping.DecayBatch).
 func (a *Sweeping) SweepDecay(ctx context.Context, in SweepRequest) (SweepResult, error) {
 	tenants := only(in.Tenant)
 	if in.Tenant == "" {
@@ -262,7 +264,7 @@ func (a *Sweeping) SweepDecay(ctx context.Context, in SweepRequest) (SweepResult
 	}
 	batch := func(ctx context.Context, tenant string, out *SweepResult, limit int) (bool, error) {
 		clock, by := a.times(in)
-		done, err := a.Store.DecayBatch(ctx, store.DecayInput{Tenant: tenant, Run: in.Run, Rules: out.Cursor.Rules,
+		done, err := a.Store.DecayBatch(ctx, sweeping.DecayInput{Tenant: tenant, Run: in.Run, Rules: out.Cursor.Rules,
 			After: out.Cursor.Due, Until: by, Limit: limit, Now: clock})
 		if err != nil {
 			return false, err
@@ -277,7 +279,7 @@ func (a *Sweeping) SweepDecay(ctx context.Context, in SweepRequest) (SweepResult
 	return a.sweep(ctx, in, schema.SweepDecay, tenants, batch)
 }
 
-// PurgeExpired takes each tenant through the steps of a purge, in their order (store.Purge): a batch of what is
+// PurgeExpired takes each tenant through the steps of a purge, in their order (sweeping.Purge): a batch of what is
 // over through those that take it away, then the next, and behind the last one history and the others.
 func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (SweepResult, error) {
 	tenants := only(in.Tenant)
@@ -300,7 +302,7 @@ func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (SweepResu
 		if at.Step == lifecycle.PurgeExpire {
 			after = &at.Expired
 		}
-		done, err := a.Store.Purge(ctx, store.PurgeInput{Tenant: tenant, Run: in.Run, Rules: at.Rules, Step: at.Step, After: *after,
+		done, err := a.Store.Purge(ctx, sweeping.PurgeInput{Tenant: tenant, Run: in.Run, Rules: at.Rules, Step: at.Step, After: *after,
 			Limit: limit, At: by, Now: clock})
 		if err != nil {
 			return false, err

@@ -10,6 +10,8 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // Writing commits proposals.
@@ -29,21 +31,21 @@ type WriteRequest struct {
 // WriteProposals embeds the source memories of a range that have no embedding and then commits the
 // range's proposals in one transaction, or in several where one takes too long. An embedder that fails
 // delays only the embeddings: the outbox still asks for them.
-func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (store.WriteCounts, error) {
+func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (pipeline.WriteCounts, error) {
 	sr, err := in.Range.store()
 	if err != nil {
-		return store.WriteCounts{}, err
+		return pipeline.WriteCounts{}, err
 	}
 	pace, ctx := startPace(ctx, 0, sr.To-sr.From)
 	defer pace.stop()
 	sources, err := a.embedSources(ctx, sr)
 	if err != nil {
-		return store.WriteCounts{}, fail(err)
+		return pipeline.WriteCounts{}, fail(err)
 	}
 	advance(ctx)
-	var counts store.WriteCounts
-	err = pace.through(ctx, sr, func(part store.Range) error {
-		written, err := a.Store.Write(ctx, store.WriteInput{Range: part, MaxRounds: in.MaxRounds, Now: now(a.Now),
+	var counts pipeline.WriteCounts
+	err = pace.through(ctx, sr, func(part pipeline.Range) error {
+		written, err := a.Store.Write(ctx, pipeline.WriteInput{Range: part, MaxRounds: in.MaxRounds, Now: now(a.Now),
 			Sources: sources, Rules: rulesInForce(a.Rules)})
 		if err == nil {
 			counts = counts.Add(written)
@@ -58,18 +60,18 @@ func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (store.Wr
 }
 
 // embedSources fetches embeddings before the transaction, so that no lock is held during a call.
-func (a *Writing) embedSources(ctx context.Context, r store.Range) (map[uuid.UUID]store.Embedding, error) {
+func (a *Writing) embedSources(ctx context.Context, r pipeline.Range) (map[uuid.UUID]pg.Embedding, error) {
 	model := a.Embedder.Model()
 	missing, err := a.Store.Unembedded(ctx, r, model)
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[uuid.UUID]store.Embedding, len(missing))
+	out := make(map[uuid.UUID]pg.Embedding, len(missing))
 	var texts []string
-	var asked []store.Unembedded
+	var asked []pipeline.Unembedded
 	for _, m := range missing {
 		if m.Vector != nil {
-			out[m.MemoryID] = store.Embedding{Model: model, Vector: m.Vector, Hash: m.Hash}
+			out[m.MemoryID] = pg.Embedding{Model: model, Vector: m.Vector, Hash: m.Hash}
 			continue
 		}
 		texts, asked = append(texts, m.Content), append(asked, m)
@@ -86,7 +88,7 @@ func (a *Writing) embedSources(ctx context.Context, r store.Range) (map[uuid.UUI
 		return out, nil
 	}
 	for i, m := range asked {
-		out[m.MemoryID] = store.Embedding{Model: model, Vector: vectors[i], Hash: m.Hash}
+		out[m.MemoryID] = pg.Embedding{Model: model, Vector: vectors[i], Hash: m.Hash}
 	}
 	return out, nil
 }

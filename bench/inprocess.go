@@ -16,7 +16,7 @@ import (
 
 // pipeline takes requests through the activities of an ingest in this process, without Temporal: the same
 // code, the same transactions, and a clock that the caller sets.
-type pipeline struct {
+type phases struct {
 	now        time.Time
 	staging    activities.Staging
 	extraction activities.Extraction
@@ -27,8 +27,8 @@ type pipeline struct {
 	jobs       activities.Jobs
 }
 
-func (b *bench) newPipeline(s *store.Store) *pipeline {
-	p := &pipeline{}
+func (b *bench) newPipeline(s *store.Store) *phases {
+	p := &phases{}
 	clock := func() time.Time { return p.now }
 	index := vector.PGVector{Store: s}
 	p.staging = activities.Staging{Store: s, Policy: b.cfg.Policy, MaxAttempts: workflows.MaxJobAttempts, Now: clock}
@@ -44,7 +44,7 @@ func (b *bench) newPipeline(s *store.Store) *pipeline {
 }
 
 // ingest takes one request through all phases, at a time.
-func (p *pipeline) ingest(ctx context.Context, req schema.IngestRequest, at time.Time) (schema.IngestAck, error) {
+func (p *phases) ingest(ctx context.Context, req schema.IngestRequest, at time.Time) (schema.IngestAck, error) {
 	p.now = at
 	id := uuid.NewString()
 	staged, err := p.staging.StageCandidates(ctx, activities.StageRequest{OperationID: id, WorkflowID: id, Request: req})

@@ -28,6 +28,7 @@ import (
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema/migrations"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/workflows"
 )
@@ -173,7 +174,7 @@ func (b *bench) newSite(ctx context.Context) (s site, drop func(), err error) {
 		})
 	}
 	if _, err = migrations.Up(ctx, s.url); err == nil {
-		s.Store, err = store.Open(ctx, store.Config{URL: s.url, MaxConns: 24, ApplicationName: "mneme-bench"})
+		s.Store, err = store.Open(ctx, pg.Config{URL: s.url, MaxConns: 24, ApplicationName: "mneme-bench"})
 	}
 	if err != nil {
 		drop()

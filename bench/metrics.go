@@ -13,6 +13,7 @@ import (
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/vector"
 )
 
@@ -50,7 +51,7 @@ func (b *bench) metricsOver(ctx context.Context, size int) (rows [][]string, rea
 	if err != nil {
 		return nil, nil, err
 	}
-	stop, err := m.Open(ctx, store.Config{URL: s.url}, telemetry.Reading{Tenants: telemetry.DefaultTenants})
+	stop, err := m.Open(ctx, pg.Config{URL: s.url}, telemetry.Reading{Tenants: telemetry.DefaultTenants})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory/lifecycle"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/sweeping"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -162,9 +162,9 @@ func sweepOnce(ctx context.Context, s site, n int) error {
 	if _, err := s.BeginSweep(ctx, "bench", "decay", lifecycle.SweepShare, now); err != nil {
 		return err
 	}
-	swept, at := 0, store.DueCursor{}
+	swept, at := 0, sweeping.DueCursor{}
 	for {
-		done, err := s.DecayBatch(ctx, store.DecayInput{Tenant: "bench", Run: fmt.Sprint(n), After: at, Until: now, Limit: store.SweepBatchSize, Now: now})
+		done, err := s.DecayBatch(ctx, sweeping.DecayInput{Tenant: "bench", Run: fmt.Sprint(n), After: at, Until: now, Limit: sweeping.SweepBatchSize, Now: now})
 		if err != nil {
 			return err
 		}
@@ -243,7 +243,7 @@ func (b *bench) retention(ctx context.Context) error {
 		began := time.Now()
 		for more := true; more; {
 			start := time.Now()
-			batch, err := s.Purge(ctx, store.PurgeInput{Tenant: "bench", Run: uuid.NewString(), Step: step, Limit: store.SweepBatchSize, At: time.Now(), Now: time.Now()})
+			batch, err := s.Purge(ctx, sweeping.PurgeInput{Tenant: "bench", Run: uuid.NewString(), Step: step, Limit: sweeping.SweepBatchSize, At: time.Now(), Now: time.Now()})
 			if err != nil {
 				return err
 			}
@@ -255,7 +255,7 @@ func (b *bench) retention(ctx context.Context) error {
 		}
 		out = append(out, []string{string(step), fmt.Sprint(removed), fmt.Sprintf("%.0f/s", float64(removed)/time.Since(began).Seconds()), ms(took.at(.5)), ms(took.at(.95)), ms(took.at(1))})
 	}
-	table(fmt.Sprintf("Purging %d of %d memories, batches of %d rows", n, 2*n, store.SweepBatchSize),
+	table(fmt.Sprintf("Purging %d of %d memories, batches of %d rows", n, 2*n, sweeping.SweepBatchSize),
 		[]string{"step", "rows", "rate", "transaction p50", "p95", "longest"}, out)
 	return nil
 }

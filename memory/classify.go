@@ -80,7 +80,7 @@ func Classify(c schema.Candidate, p normalize.Prefix) Classification {
 	return out.Detect(p.Content)
 }
 
-// defaultImportance is what a candidate is worth that nobody valued.
+// DefaultImportance is what a candidate is worth that nobody valued.
 func DefaultImportance(kind schema.SourceKind) float64 {
 	if kind == schema.SourceMemory {
 		return ExplicitImportance
@@ -289,10 +289,10 @@ func withoutURLs(text string) string {
 // isNumber reports whether word starts with a digit: 300, 1k.
 func isNumber(word string) bool { return word != "" && word[0] >= '0' && word[0] <= '9' }
 
-// inUnit reports whether f is a number in [0,1].
+// InUnit reports whether f is a number in [0,1].
 func InUnit(f float64) bool { return f >= 0 && f <= 1 } // false for NaN
 
-// clampUnit returns f limited to [0,1]; NaN counts as 0.
+// ClampUnit returns f limited to [0,1]; NaN counts as 0.
 func ClampUnit(f float64) float64 {
 	if math.IsNaN(f) {
 		return 0

@@ -117,7 +117,7 @@ func (d Decay) Salience(base float64, since time.Duration) float64 {
 	return max(ClampUnit(base)*d.Share(since), ClampUnit(d.Floor))
 }
 
-// share is what a curve leaves of a base of 1, without the floor.
+// Share is what a curve leaves of a base of 1, without the floor.
 func (d Decay) Share(since time.Duration) float64 {
 	switch {
 	case since <= 0:
@@ -270,7 +270,7 @@ func DailyDecay(rate float64) float64 {
 	return DefaultDailyDecay
 }
 
-// shownPoints are the points of a curve as explanations show them, such as "7d 0.5".
+// ShownPoints are the points of a curve as explanations show them, such as "7d 0.5".
 func (d Decay) ShownPoints() []string {
 	out := []string{}
 	for _, p := range d.Points {

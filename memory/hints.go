@@ -82,7 +82,7 @@ func (f Fact) AllHints() []Hint {
 	return out
 }
 
-// joinHints marks where hints come from and keeps the first MaxHints.
+// JoinHints marks where hints come from and keeps the first MaxHints.
 func JoinHints(model, rules []string) []Hint {
 	var out []Hint
 	add := func(texts []string, source HintSource) {

@@ -226,7 +226,7 @@ func EpisodeGrows(old, grown json.RawMessage) string {
 	return ""
 }
 
-// payloadOf reads a record's payload; what is not of the type's shape reads as zero.
+// PayloadOf reads a record's payload; what is not of the type's shape reads as zero.
 func PayloadOf[P any](m schema.MemoryRecord) P {
 	var p P
 	_ = json.Unmarshal(m.Payload, &p)
@@ -331,7 +331,7 @@ func (s sentences) String() string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(s), func(part string) bool { return part == "" }), ". ")
 }
 
-// asWords turns a snake_case name into words.
+// AsWords turns a snake_case name into words.
 func AsWords(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
 func bracketed(text string) string {
@@ -364,7 +364,7 @@ func conditionsText(conditions json.RawMessage) string {
 	return strings.Join(parts, " and ")
 }
 
-// valueText says any JSON value in words.
+// ValueText says any JSON value in words.
 func ValueText(value json.RawMessage) string {
 	var v any
 	if len(value) == 0 || decode(value, &v) != nil {
@@ -410,7 +410,7 @@ func canonicalWithout(object json.RawMessage, member string) string {
 	return canonicalOf(members)
 }
 
-// canonical is a JSON value with its members in order of their names and without white space.
+// Canonical is a JSON value with its members in order of their names and without white space.
 func Canonical(value json.RawMessage) string {
 	var v any
 	if decode(value, &v) != nil {

@@ -141,7 +141,7 @@ func windowsOverlap(a, b schema.Validity) bool {
 	return (a.Start == nil || b.End == nil || a.Start.Before(*b.End)) && (b.Start == nil || a.End == nil || b.Start.Before(*a.End))
 }
 
-// admittedBy returns the values that each condition admits, canonical and sorted. Conditions that are
+// AdmittedBy returns the values that each condition admits, canonical and sorted. Conditions that are
 // no object, which validation refuses, admit anything.
 func AdmittedBy(v schema.Validity) map[string][]string {
 	var conditions map[string]json.RawMessage

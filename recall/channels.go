@@ -12,7 +12,8 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory/layers"
 	"github.com/mneme/mneme/memory/rank"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/search"
 )
 
 // Deadlines and widths. A channel that misses its deadline is left out and named in meta.degraded.
@@ -42,7 +43,7 @@ type channel struct {
 	name     string
 	deadline time.Duration
 	words    bool // it goes by the query's words
-	search   func(context.Context) ([]store.Hit, error)
+	search   func(context.Context) ([]search.Hit, error)
 }
 
 func (q *query) channels() []channel {
@@ -61,7 +62,7 @@ func (q *query) channels() []channel {
 // long as it may.
 type analysis struct {
 	done     chan struct{}
-	question store.Question
+	question search.Question
 	err      error
 }
 
@@ -72,20 +73,20 @@ func (q *query) analyse(ctx context.Context) {
 	ctx, cancel := q.within(ctx, analyseDeadline)
 	defer cancel()
 	q.words.question, q.words.err = q.Store.Analyse(ctx, q.filter.Principal.Tenant,
-		store.Wording{Query: q.req.Query, Keywords: q.req.KeywordQuery, Expansion: q.expansion()})
+		search.Wording{Query: q.req.Query, Keywords: q.req.KeywordQuery, Expansion: q.expansion()})
 }
 
 // question waits for the analysis.
-func (q *query) question(ctx context.Context) (store.Question, error) {
+func (q *query) question(ctx context.Context) (search.Question, error) {
 	select {
 	case <-q.words.done:
 		return q.words.question, q.words.err
 	case <-ctx.Done():
-		return store.Question{}, fmt.Errorf("analyse: %w", ctx.Err())
+		return search.Question{}, fmt.Errorf("analyse: %w", ctx.Err())
 	}
 }
 
-func (q *query) searchText(ctx context.Context) ([]store.Hit, error) {
+func (q *query) searchText(ctx context.Context) ([]search.Hit, error) {
 	question, err := q.question(ctx)
 	if err != nil {
 		return nil, err
@@ -95,7 +96,7 @@ func (q *query) searchText(ctx context.Context) ([]store.Hit, error) {
 	return ranking.Hits, err
 }
 
-func (q *query) searchVector(ctx context.Context) ([]store.Hit, error) {
+func (q *query) searchVector(ctx context.Context) ([]search.Hit, error) {
 	// Where the searched model can change, one embedder stands for the whole of this query.
 	embedder := q.Embedder
 	if several, ok := embedder.(interface {
@@ -117,14 +118,14 @@ func (q *query) searchVector(ctx context.Context) ([]store.Hit, error) {
 	q.trust = rank.TrustIn(embedder.Model().Name)
 	ctx, cancelSearch := q.within(ctx, vectorDeadline)
 	defer cancelSearch()
-	return q.Index.Search(ctx, q.filter, store.Embedding{Model: embedder.Model(), Vector: asked}, q.width())
+	return q.Index.Search(ctx, q.filter, pg.Embedding{Model: embedder.Model(), Vector: asked}, q.width())
 }
 
 // collect runs every channel at once, each with its own deadline, and merges what they found by id.
 func (q *query) collect(ctx context.Context) []rank.Evidence {
 	defer q.timed("collect")()
 	channels := q.channels()
-	found := make([][]store.Hit, len(channels))
+	found := make([][]search.Hit, len(channels))
 	var wg sync.WaitGroup
 	if slices.ContainsFunc(channels, func(c channel) bool { return c.words }) {
 		wg.Go(func() { q.analyse(ctx) })

@@ -17,6 +17,7 @@ import (
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/vector"
 )
 
@@ -139,7 +140,7 @@ func TestAnyChannelMayFailOrHang(t *testing.T) {
 		for what, hangs := range map[string]bool{"fails": false, "hangs": true} {
 			t.Run(name+" "+what, func(t *testing.T) {
 				t.Parallel()
-				s, err := store.Open(ctx, store.Config{URL: w.owner.Config().ConnString(), MaxConns: 10, Configure: func(pc *pgxpool.Config) {
+				s, err := store.Open(ctx, pg.Config{URL: w.owner.Config().ConnString(), MaxConns: 10, Configure: func(pc *pgxpool.Config) {
 					pc.ConnConfig.Tracer = saboteur{c.text, hangs}
 				}})
 				require.NoError(t, err)

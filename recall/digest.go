@@ -10,7 +10,7 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/search"
 )
 
 const (
@@ -49,7 +49,7 @@ func (e *expansion) sessions(ctx context.Context) ([]schema.RecallResult, error)
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(notes, func(a, b store.SessionNotes) int {
+	slices.SortStableFunc(notes, func(a, b search.SessionNotes) int {
 		return slices.Index(places, a.Of[0]) - slices.Index(places, b.Of[0])
 	})
 	var out []schema.RecallResult

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // Get reads records by id, through the filter and the clearance of a recall. Reading by id is not an access: it
@@ -20,7 +20,7 @@ func (r *Recaller) Get(ctx context.Context, req schema.GetRequest) (schema.GetRe
 	now := r.now()
 	asked := schema.RecallRequest{Principal: req.Principal, ReadPolicy: req.ReadPolicy, MaxSensitivity: req.MaxSensitivity, Trust: req.Trust}
 	clearance := r.trustRules().Clear(asked, r.TrustKey, now)
-	filter := store.FilterOf(asked, clearance, now, nil)
+	filter := pg.FilterOf(asked, clearance, now, nil)
 	filter.At, filter.Superseded = time.Time{}, req.Superseded // a record is read whenever it holds
 	ids := make([]uuid.UUID, len(req.IDs))
 	for i, id := range req.IDs {

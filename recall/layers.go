@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/memory/layers"
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/search"
 )
 
 const (
@@ -40,7 +40,7 @@ func (q *query) task() schema.Task {
 
 // searchSignals finds procedures and plans by what they are for, also where the query shares no word with
 // them.
-func (q *query) searchSignals(ctx context.Context) ([]store.Hit, error) {
+func (q *query) searchSignals(ctx context.Context) ([]search.Hit, error) {
 	task := q.task()
 	return q.Store.SearchSignals(ctx, q.filter, []string{task.ErrorSignature, task.Intent, q.req.Query}, q.width())
 }

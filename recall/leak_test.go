@@ -34,6 +34,8 @@ import (
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/search"
 	"github.com/mneme/mneme/store/vector"
 )
 
@@ -81,10 +83,10 @@ type leakWorld struct {
 // everything is an index that has forgotten about tenants, and about what it was asked.
 type everything struct {
 	vector.PGVector
-	hits []store.Hit
+	hits []search.Hit
 }
 
-func (e everything) Search(context.Context, store.Filter, store.Embedding, int) ([]store.Hit, error) {
+func (e everything) Search(context.Context, pg.Filter, pg.Embedding, int) ([]search.Hit, error) {
 	return slices.Clone(e.hits), nil
 }
 
@@ -120,9 +122,9 @@ func (w *leakWorld) run(q leakQuery) error {
 	embedder := listener{rules.New().Embedder, func(texts []string) { mu.Lock(); defer mu.Unlock(); sent = append(sent, texts...) }}
 	var index vector.Index = vector.PGVector{Store: w.store}
 	if q.hostile {
-		hits := make([]store.Hit, 0, len(w.all))
+		hits := make([]search.Hit, 0, len(w.all))
 		for i, id := range w.all {
-			hits = append(hits, store.Hit{ID: id, Score: 1 / float64(1+i%7)})
+			hits = append(hits, search.Hit{ID: id, Score: 1 / float64(1+i%7)})
 		}
 		index = everything{hits: hits}
 	}
@@ -413,8 +415,8 @@ func (w *leakWorld) count(what string) {
 	n.(*atomic.Int64).Add(1)
 }
 
-func (w *leakWorld) filter(q leakQuery) store.Filter {
-	f := store.FilterOf(q.req, policy.Clearance{Limit: q.limit, Scopes: q.scopes}, leakNow, timeexpr.Begun(timeexpr.ParseTimes(q.req.Query, leakNow), leakNow))
+func (w *leakWorld) filter(q leakQuery) pg.Filter {
+	f := pg.FilterOf(q.req, policy.Clearance{Limit: q.limit, Scopes: q.scopes}, leakNow, timeexpr.Begun(timeexpr.ParseTimes(q.req.Query, leakNow), leakNow))
 	f.Tags, f.DailyDecay = normalize.NormalizeTags(f.Tags), 1 // what one case is shown does not change what another may see
 	return f
 }
@@ -430,7 +432,7 @@ func (w *leakWorld) same(q leakQuery) error {
 	for id := range sheets {
 		got[id] = true
 	}
-	listed, err := w.store.List(ctx, f, store.Page{Limit: 500})
+	listed, err := w.store.List(ctx, f, pg.Page{Limit: 500})
 	if err != nil {
 		return err
 	}

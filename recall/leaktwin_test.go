@@ -20,6 +20,7 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/vector"
 )
 
@@ -75,7 +76,7 @@ func newLeakTwin(t testing.TB, r *rand.Rand, rows []leakRow) *leakTwin {
 		exec(`CREATE OR REPLACE VIEW ` + v.Name + ` AS ` + v.Definition)
 	}
 	var err error
-	twin.store, err = store.Open(ctx, store.Config{URL: url, MaxConns: 12})
+	twin.store, err = store.Open(ctx, pg.Config{URL: url, MaxConns: 12})
 	require.NoError(t, err)
 	t.Cleanup(twin.store.Close)
 	return twin

@@ -27,6 +27,8 @@ import (
 	"github.com/mneme/mneme/memory/timeexpr"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/search"
 	"github.com/mneme/mneme/store/vector"
 )
 
@@ -98,7 +100,7 @@ func (r *Recaller) recallAs(ctx context.Context, id uuid.UUID, req schema.Recall
 	start := r.now()
 	clearance := r.trustRules().Clear(req, r.TrustKey, start)
 	windows := timeexpr.Begun(timeexpr.ParseTimes(req.Query, start), start)
-	q := &query{Recaller: r, req: req, limit: clampLimit(req.Limit), filter: store.FilterOf(req, clearance, start, windows), clearance: clearance, id: id,
+	q := &query{Recaller: r, req: req, limit: clampLimit(req.Limit), filter: pg.FilterOf(req, clearance, start, windows), clearance: clearance, id: id,
 		windows: windows, asked: frame.ReadQuestion(firstBytes(req.Query, maxAskedBytes)), words: analysis{done: make(chan struct{})},
 		meta: schema.RecallMeta{Trust: clearance.Meta(), TimingsMS: map[string]float64{}, Channels: map[string]int{}, Degraded: []string{}}}
 
@@ -162,7 +164,7 @@ type query struct {
 	*Recaller
 	req       schema.RecallRequest
 	limit     int
-	filter    store.Filter
+	filter    pg.Filter
 	clearance policy.Clearance
 	id        uuid.UUID
 	mu        sync.Mutex // guards meta while channels run
@@ -298,7 +300,7 @@ func (q *query) track(ctx context.Context, results []schema.RecallResult, start 
 	}
 	now := q.now()
 	hash := sha256.Sum256([]byte(q.req.Query))
-	err := q.Store.TrackRetrieval(ctx, store.Retrieval{ID: q.id, Principal: q.req.Principal, QueryHash: hash[:], MemoryIDs: ids,
+	err := q.Store.TrackRetrieval(ctx, search.Retrieval{ID: q.id, Principal: q.req.Principal, QueryHash: hash[:], MemoryIDs: ids,
 		Degraded: q.meta.Degraded, Took: now.Sub(start)}, now)
 	if err != nil {
 		q.degrade("track", err)

@@ -27,7 +27,9 @@ import (
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
+	"github.com/mneme/mneme/store/search"
 	"github.com/mneme/mneme/store/vector"
 )
 
@@ -36,25 +38,25 @@ var ctx = context.Background()
 // stubIndex answers as a test says.
 type stubIndex struct {
 	vector.PGVector
-	search func(context.Context) ([]store.Hit, error)
+	search func(context.Context) ([]search.Hit, error)
 }
 
-func (s stubIndex) Search(ctx context.Context, _ store.Filter, _ store.Embedding, _ int) ([]store.Hit, error) {
+func (s stubIndex) Search(ctx context.Context, _ pg.Filter, _ pg.Embedding, _ int) ([]search.Hit, error) {
 	return s.search(ctx)
 }
 
 func hitting(ids ...uuid.UUID) stubIndex {
-	return stubIndex{search: func(context.Context) ([]store.Hit, error) {
-		out := make([]store.Hit, len(ids))
+	return stubIndex{search: func(context.Context) ([]search.Hit, error) {
+		out := make([]search.Hit, len(ids))
 		for i, id := range ids {
-			out[i] = store.Hit{ID: id, Score: 0.9}
+			out[i] = search.Hit{ID: id, Score: 0.9}
 		}
 		return out, nil
 	}}
 }
 
 func failing(err error) stubIndex {
-	return stubIndex{search: func(context.Context) ([]store.Hit, error) { return nil, err }}
+	return stubIndex{search: func(context.Context) ([]search.Hit, error) { return nil, err }}
 }
 
 type world struct {
@@ -74,7 +76,7 @@ func newWorld(t testing.TB) *world {
 
 func (w *world) put(p schema.Principal, v schema.Visibility, c schema.Candidate) uuid.UUID {
 	w.t.Helper()
-	ack, err := w.Store.Stage(ctx, store.StageInput{OperationID: uuid.NewString(), WorkflowID: "wf", MaxAttempts: 3, Now: time.Now(), Policy: proposals.DefaultWritePolicy(),
+	ack, err := w.Store.Stage(ctx, pipeline.StageInput{OperationID: uuid.NewString(), WorkflowID: "wf", MaxAttempts: 3, Now: time.Now(), Policy: proposals.DefaultWritePolicy(),
 		Request: schema.IngestRequest{Principal: p, Visibility: v, Candidates: []schema.Candidate{c}}})
 	require.NoError(w.t, err)
 	return uuid.MustParse(ack.MemoryIDs[0])
@@ -253,7 +255,7 @@ func TestRecallReturnsBestFirstWithEvidence(t *testing.T) {
 func TestTimingsTellTheStagesApart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.Index = stubIndex{search: func(context.Context) ([]store.Hit, error) { time.Sleep(300 * time.Millisecond); return nil, nil }}
+	w.Index = stubIndex{search: func(context.Context) ([]search.Hit, error) { time.Sleep(300 * time.Millisecond); return nil, nil }}
 	ms := w.recall("canary").Meta.TimingsMS
 	require.Less(t, ms["embed"], 290.0)
 	require.GreaterOrEqual(t, ms["vector"], 300.0)
@@ -317,7 +319,7 @@ func TestAFailingChannelOnlyDegrades(t *testing.T) {
 		"embedder silent": {func(r *recall.Recaller, _ *time.Duration) { r.Embedder = silentEmbedder{r.Embedder} }, 0},
 		"embedder slow":   {func(r *recall.Recaller, given *time.Duration) { r.Embedder = slowEmbedder{r.Embedder, given} }, 2 * time.Second},
 		"index slow": {func(r *recall.Recaller, given *time.Duration) {
-			r.Index = stubIndex{search: func(ctx context.Context) ([]store.Hit, error) { *given = untilDone(ctx); return nil, ctx.Err() }}
+			r.Index = stubIndex{search: func(ctx context.Context) ([]search.Hit, error) { *given = untilDone(ctx); return nil, ctx.Err() }}
 		}, time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // Postgres itself tells what was read: each table that holds words of memories is a view over itself, in
@@ -155,7 +156,7 @@ func (s *watcher) notice(conn *pgconn.PgConn, n *pgconn.Notice) {
 func openWatched(t testing.TB, databaseURL string) *store.Store {
 	t.Helper()
 	var w watcher
-	s, err := store.Open(ctx, store.Config{URL: databaseURL, MaxConns: 16, Configure: func(c *pgxpool.Config) {
+	s, err := store.Open(ctx, pg.Config{URL: databaseURL, MaxConns: 16, Configure: func(c *pgxpool.Config) {
 		c.ConnConfig.Tracer, c.ConnConfig.OnNotice = &w, w.notice
 		tap(c.ConnConfig)
 	}})
@@ -179,10 +180,10 @@ func TestSpiesTellWhatIsRead(t *testing.T) {
 	plantSpies(t, w.owner)
 	s := openWatched(t, w.owner.Config().ConnString())
 	ctx, seen := watched(ctx)
-	_, err := s.Authorize(ctx, store.Filter{Principal: w.p}, []uuid.UUID{one})
+	_, err := s.Authorize(ctx, pg.Filter{Principal: w.p}, []uuid.UUID{one})
 	require.NoError(t, err)
 	require.Empty(t, seen.reads, "authorising reads no content")
-	_, err = s.Hydrate(ctx, store.Filter{Principal: w.p}, []uuid.UUID{one}, time.Now())
+	_, err = s.Hydrate(ctx, pg.Filter{Principal: w.p}, []uuid.UUID{one}, time.Now())
 	require.NoError(t, err)
 	require.Equal(t, 1, seen.reads[one.String()]["memories.content"])
 	require.NotContains(t, seen.reads, two.String())

@@ -16,7 +16,7 @@ import (
 	"github.com/mneme/mneme/memory/layers"
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // Deadlines and windows of shaping. A stage that misses its deadline is left out and named in meta.degraded.
@@ -109,7 +109,7 @@ func (q *query) best(evidence []rank.Evidence) []rank.Evidence {
 func (q *query) superseded() bool { return q.req.Superseded || q.asked.Past }
 
 // readable is the filter for reading by id: with what was superseded, where that is asked for.
-func (q *query) readable() store.Filter {
+func (q *query) readable() pg.Filter {
 	f := q.filter
 	f.Superseded = q.superseded()
 	return f

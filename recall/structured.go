@@ -8,7 +8,7 @@ import (
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/memory/timeexpr"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/search"
 )
 
 // Deadlines of the structured channels. Each is a help: what is late is left out.
@@ -19,7 +19,7 @@ const (
 	timeDeadline   = 500 * time.Millisecond
 )
 
-func (q *query) searchHints(ctx context.Context) ([]store.Hit, error) {
+func (q *query) searchHints(ctx context.Context) ([]search.Hit, error) {
 	question, err := q.question(ctx)
 	if err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func (q *query) searchHints(ctx context.Context) ([]store.Hit, error) {
 	return q.Store.SearchHints(ctx, q.filter, question, q.width())
 }
 
-func (q *query) searchClaims(ctx context.Context) ([]store.Hit, error) {
+func (q *query) searchClaims(ctx context.Context) ([]search.Hit, error) {
 	question, err := q.question(ctx)
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (q *query) searchClaims(ctx context.Context) ([]store.Hit, error) {
 	return q.Store.SearchClaims(ctx, q.filter, question, q.width())
 }
 
-func (q *query) searchGraph(ctx context.Context) ([]store.Hit, error) {
+func (q *query) searchGraph(ctx context.Context) ([]search.Hit, error) {
 	question, err := q.question(ctx)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (q *query) searchGraph(ctx context.Context) ([]store.Hit, error) {
 	return q.Store.SearchGraph(ctx, q.filter, question, q.width())
 }
 
-func (q *query) searchTime(ctx context.Context) ([]store.Hit, error) {
+func (q *query) searchTime(ctx context.Context) ([]search.Hit, error) {
 	return q.Store.SearchTime(ctx, q.filter, q.windows, q.width())
 }
 

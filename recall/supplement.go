@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/search"
 )
 
 // supplementDeadline is that of each kind of supplement, and of each way of rescue; one that misses it is left
@@ -131,7 +131,7 @@ type expansion struct {
 	results []schema.RecallResult
 	known   map[uuid.UUID]bool // memories among the results, also those that may give way
 	of      map[string]int     // places in results by id
-	sources []store.Linked
+	sources []search.Linked
 }
 
 // find looks for supplements of every kind, at once, and takes them in turn: a model's summary, reasons, what was
@@ -176,7 +176,7 @@ func (e *expansion) find(ctx context.Context) []schema.RecallResult {
 	}
 	sources = slices.DeleteFunc(sources, func(r schema.RecallResult) bool { return quoted[r.ID] })
 	found[0] = slices.DeleteFunc(found[0], func(r schema.RecallResult) bool {
-		return quoted[r.ID] && slices.ContainsFunc(e.sources, func(l store.Linked) bool { return l.ID.String() == r.ID })
+		return quoted[r.ID] && slices.ContainsFunc(e.sources, func(l search.Linked) bool { return l.ID.String() == r.ID })
 	})
 	seen := map[string]bool{}
 	return slices.DeleteFunc(rank.TakeTurns(summary, found[0], found[1], found[4], sources, found[2], found[3]), func(r schema.RecallResult) bool {
@@ -198,7 +198,7 @@ func (e *expansion) ids(is func(schema.RecallResult) bool) []uuid.UUID {
 }
 
 // linked reads linked memories that are not among the results as supplements, in the results' order.
-func (e *expansion) linked(ctx context.Context, kind schema.SupplementKind, links []store.Linked) ([]schema.RecallResult, error) {
+func (e *expansion) linked(ctx context.Context, kind schema.SupplementKind, links []search.Linked) ([]schema.RecallResult, error) {
 	of := map[uuid.UUID][]string{}
 	var ids []uuid.UUID
 	for _, l := range e.byResult(links) {
@@ -226,9 +226,9 @@ func (e *expansion) linked(ctx context.Context, kind schema.SupplementKind, link
 	return out, nil
 }
 
-func (e *expansion) byResult(links []store.Linked) []store.Linked {
+func (e *expansion) byResult(links []search.Linked) []search.Linked {
 	out := slices.Clone(links)
-	slices.SortStableFunc(out, func(a, b store.Linked) int { return e.of[a.Of.String()] - e.of[b.Of.String()] })
+	slices.SortStableFunc(out, func(a, b search.Linked) int { return e.of[a.Of.String()] - e.of[b.Of.String()] })
 	return out
 }
 
@@ -362,7 +362,7 @@ func (e *expansion) artifacts(ctx context.Context) ([]schema.RecallResult, error
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(found, func(a, b store.TextArtifact) int { return slices.Index(ids, a.Of) - slices.Index(ids, b.Of) })
+	slices.SortStableFunc(found, func(a, b search.TextArtifact) int { return slices.Index(ids, a.Of) - slices.Index(ids, b.Of) })
 	found = found[:min(len(found), e.limit)]
 	var out []schema.RecallResult
 	wanted := rank.RescueWords(e.req.Query)

@@ -18,6 +18,7 @@ import (
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/workflows"
 )
@@ -102,7 +103,7 @@ func (a *app) openStore(ctx context.Context) (*store.Store, error) {
 	}
 	ctx, cancel := a.within(ctx)
 	defer cancel()
-	st, err := store.Open(ctx, store.Config{URL: databaseURL, MaxConns: int32(a.cfg.MaxConns), ApplicationName: "mneme-cli", Configure: a.traces.Pool})
+	st, err := store.Open(ctx, pg.Config{URL: databaseURL, MaxConns: int32(a.cfg.MaxConns), ApplicationName: "mneme-cli", Configure: a.traces.Pool})
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, postgresAway(err)

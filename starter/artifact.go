@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 func newArtifact(a *app) *cobra.Command {
@@ -30,7 +30,7 @@ func newArtifactPut(a *app) *cobra.Command {
 		Use:   "put FILE|-",
 		Short: "Store a file under the address of its content",
 		Long: `Store a file under the address of its content, sha256: and its SHA-256. Episodes name it in
-payload.artifacts. The same bytes are stored once. At most ` + strconv.Itoa(store.MaxArtifactBytes>>20) + ` MiB.`,
+payload.artifacts. The same bytes are stored once. At most ` + strconv.Itoa(pipeline.MaxArtifactBytes>>20) + ` MiB.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			input := a.in
@@ -127,6 +127,6 @@ func writeArtifact(path string, data []byte) error {
 	return file.Close()
 }
 
-func describeArtifact(t *text, artifact store.Artifact) {
+func describeArtifact(t *text, artifact pipeline.Artifact) {
 	t.fields("artifact", artifact.Address, "media type", artifact.MediaType, "bytes", strconv.FormatInt(artifact.Size, 10), "stored", when(artifact.CreatedAt))
 }

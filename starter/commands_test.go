@@ -26,7 +26,8 @@ import (
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/migrations"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -348,10 +349,10 @@ func TestExitCodes(t *testing.T) {
 		{nil, errors.New("odd"), exitFailure},
 		{nil, invalid("a", "b"), exitUsage},
 		{nil, fmt.Errorf("deep: %w", invalid("a", "b")), exitUsage},
-		{nil, fmt.Errorf("deep: %w", store.ErrNotFound), exitNotFound},
-		{nil, fmt.Errorf("deep: %w", store.ErrNotMigrated), exitUnavailable},
-		{nil, store.ErrNotDead, exitFailure},
-		{nil, fmt.Errorf("deep: %w", &store.TimeoutError{Class: store.ClassPipeline, Err: &pgconn.PgError{Code: "57014"}}), exitFailure}, // Postgres is there
+		{nil, fmt.Errorf("deep: %w", pg.ErrNotFound), exitNotFound},
+		{nil, fmt.Errorf("deep: %w", pg.ErrNotMigrated), exitUnavailable},
+		{nil, pipeline.ErrNotDead, exitFailure},
+		{nil, fmt.Errorf("deep: %w", &pg.TimeoutError{Class: pg.ClassPipeline, Err: &pgconn.PgError{Code: "57014"}}), exitFailure}, // Postgres is there
 		{nil, databaseError(&pgconn.PgError{Code: "55P03"}), exitFailure},
 		{nil, unavailable("gone"), exitUnavailable},
 		{nil, fmt.Errorf("slow: %w", context.DeadlineExceeded), exitUnavailable},

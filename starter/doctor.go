@@ -13,6 +13,7 @@ import (
 
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/admin"
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/workflows"
 )
@@ -136,7 +137,7 @@ type doctor struct {
 	specs []workflows.ScheduleSpec // that the schedules are compared with
 	now   func() time.Time
 
-	db       *store.Inspector
+	db       *admin.Inspector
 	migrated bool
 	store    *store.Store
 	client   client.Client

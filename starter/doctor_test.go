@@ -26,6 +26,8 @@ import (
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/migrations"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/admin"
+	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/workflows"
 )
@@ -173,7 +175,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 	well := func() { onto(p.schedules.TaskQueue, p.specs...) }
 	// What the doctor advises for a job without a run helps.
 	principal := p.cli.cfg.Principal
-	ack, err := p.st.Stage(ctx, store.StageInput{OperationID: none, WorkflowID: none, MaxAttempts: 3, Now: time.Now(), Policy: proposals.DefaultWritePolicy(),
+	ack, err := p.st.Stage(ctx, pipeline.StageInput{OperationID: none, WorkflowID: none, MaxAttempts: 3, Now: time.Now(), Policy: proposals.DefaultWritePolicy(),
 		Request: schema.IngestRequest{Principal: principal, Visibility: schema.VisibilityPrivate, Candidates: []schema.Candidate{{Content: "Nobody works on this.", SourceKind: schema.SourceMemory}}}})
 	require.NoError(t, err)
 	var left string
@@ -387,7 +389,7 @@ func TestDoctorKnowsEveryGuard(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
 	db := testkit.Owner(t, url)
-	in, err := store.Inspect(t.Context(), url)
+	in, err := admin.Inspect(t.Context(), url)
 	require.NoError(t, err)
 	defer in.Close(context.Background())
 	absent, err := in.AbsentGuards(t.Context())
@@ -411,7 +413,7 @@ func TestDoctorJudges(t *testing.T) {
 		open, most int
 		as         checkStatus
 	}{{10, 100, checkOK}, {80, 100, checkWarn}, {95, 100, checkFail}, {1, 0, checkFail}} {
-		require.Equal(t, test.as, judgeConnections(store.Connections{Open: test.open, Most: test.most}).Status, "%+v", test)
+		require.Equal(t, test.as, judgeConnections(admin.Connections{Open: test.open, Most: test.most}).Status, "%+v", test)
 	}
 	for code, found := range map[string]string{"53300": "no more connections", "53200": "lacks resources", "57P03": "not ready yet", "28P01": "it refuses"} {
 		v := judgeRefusal(code, "said so")

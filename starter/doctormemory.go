@@ -11,8 +11,9 @@ import (
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/store/vector"
+	"github.com/mneme/mneme/store/vectorindex"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -63,7 +64,7 @@ func (d *doctor) jobsDead(ctx context.Context) (verdict, error) {
 	if queue.Dead > 0 {
 		return warn(fmt.Sprintf("`mneme jobs list --state dead --tenant T` says why; `mneme jobs retry ID --tenant T` replays one, and `--all` every one of the tenant. After %s they are purged.", days(lifecycle.DeadJobsWindow)),
 			"%d jobs are dead%s", queue.Dead, d.whose(ctx, func(ctx context.Context, tenant string) (int, error) {
-				dead, err := d.store.Jobs(ctx, tenant, store.JobFilter{State: schema.JobDead, Limit: doctorCounts})
+				dead, err := d.store.Jobs(ctx, tenant, pipeline.JobFilter{State: schema.JobDead, Limit: doctorCounts})
 				return len(dead), err
 			}, "")), nil
 	}
@@ -208,13 +209,13 @@ func (d *doctor) indexAnswers(ctx context.Context) (verdict, error) {
 }
 
 // active is the generation that is searched, and the one that is being built.
-func (d *doctor) generations(ctx context.Context) (active, building *store.Generation, err error) {
+func (d *doctor) generations(ctx context.Context) (active, building *vectorindex.Generation, err error) {
 	known, err := d.store.Generations(ctx, d.a.indexName())
 	for i := range known {
 		switch known[i].State {
-		case store.GenerationActive:
+		case vectorindex.GenerationActive:
 			active = &known[i]
-		case store.GenerationBuilding:
+		case vectorindex.GenerationBuilding:
 			building = &known[i]
 		}
 	}

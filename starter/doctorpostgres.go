@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"github.com/mneme/mneme/schema/migrations"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/admin"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // postgres tells whether the database answers.
@@ -18,9 +19,9 @@ func (d *doctor) postgres(ctx context.Context) (verdict, error) {
 	if err != nil {
 		return fail(do, "%s", err), nil
 	}
-	db, err := store.Inspect(ctx, databaseURL)
+	db, err := admin.Inspect(ctx, databaseURL)
 	if err != nil {
-		if code, message, answered := store.ServerSays(err); answered { // it does, and does not let us in
+		if code, message, answered := pg.ServerSays(err); answered { // it does, and does not let us in
 			return judgeRefusal(code, message), nil
 		}
 		return fail(do, "it does not answer: %s", err), nil
@@ -96,7 +97,7 @@ func (d *doctor) connections(ctx context.Context) (verdict, error) {
 }
 
 // judgeConnections warns from eight in ten on, and fails when hardly one is left.
-func judgeConnections(c store.Connections) verdict {
+func judgeConnections(c admin.Connections) verdict {
 	const do = "Lower MNEME_DB_MAX_CONNS, run fewer workers, or raise max_connections."
 	switch share := float64(c.Open) / float64(max(1, c.Most)); {
 	case share >= 0.95:
@@ -113,7 +114,7 @@ func (d *doctor) databaseRole(ctx context.Context) (verdict, error) {
 	if err != nil {
 		return verdict{}, err
 	}
-	name := store.AppRole
+	name := pg.AppRole
 	switch {
 	case !role.Exists:
 		return fail("`mneme migrate up`, as a role that may create roles.", "role %s is missing", name), nil

@@ -13,7 +13,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // Exit codes, as the help of the root command explains them.
@@ -50,11 +51,11 @@ func unavailable(format string, args ...any) error {
 // databaseError says what to do about a database that does not answer, or does not let this user in.
 func databaseError(err error) error {
 	switch {
-	case store.IsTimeout(err):
+	case pg.IsTimeout(err):
 		return statementTimeout(err)
 	case denied(err):
 		return unavailable("Postgres refuses the connection (correct DATABASE_URL, or the rights of its role): %w", err)
-	case store.IsUnavailable(err), timedOut(err):
+	case pg.IsUnavailable(err), timedOut(err):
 		return postgresAway(err)
 	}
 	return err
@@ -63,8 +64,8 @@ func databaseError(err error) error {
 // denied reports whether Postgres does not let this user in, or to the tables that say what is migrated.
 func denied(err error) bool {
 	const insufficientPrivilege = "42501"
-	code, _, _ := store.ServerSays(err)
-	return store.IsDenied(err) || code == insufficientPrivilege
+	code, _, _ := pg.ServerSays(err)
+	return pg.IsDenied(err) || code == insufficientPrivilege
 }
 
 // statementTimeout says that Postgres answers, and ended a statement that took too long.
@@ -89,13 +90,13 @@ func exitCode(ctx context.Context, err error) int {
 		return coded.code
 	case errors.As(err, &bad):
 		return exitUsage
-	case store.IsTimeout(err):
+	case pg.IsTimeout(err):
 		return exitFailure
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, pg.ErrNotFound):
 		return exitNotFound
-	case errors.Is(err, store.ErrAddressMismatch), errors.Is(err, store.ErrArtifactTooLarge):
+	case errors.Is(err, pipeline.ErrAddressMismatch), errors.Is(err, pipeline.ErrArtifactTooLarge):
 		return exitUsage
-	case errors.Is(err, store.ErrNotMigrated), store.IsUnavailable(err), store.IsDenied(err), temporalAway(err), timedOut(err):
+	case errors.Is(err, pg.ErrNotMigrated), pg.IsUnavailable(err), pg.IsDenied(err), temporalAway(err), timedOut(err):
 		return exitUnavailable
 	}
 	return exitFailure

@@ -16,11 +16,12 @@ import (
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/transfer"
 )
 
 func newExport(a *app) *cobra.Command {
 	var filter filterFlags
-	var x store.ExportSelection
+	var x transfer.ExportSelection
 	var output string
 	cmd := &cobra.Command{
 		Use:   "export",
@@ -63,12 +64,12 @@ The file is one state of the database, and holds memory content in the clear: ke
 
 // exported is what `export -o` prints.
 type exported struct {
-	store.ExportCounts
+	transfer.ExportCounts
 	File string `json:"file"`
 }
 
 // export writes to standard output, or to a file that appears when it is whole.
-func (a *app) export(ctx context.Context, st *store.Store, x store.ExportSelection, output string) error {
+func (a *app) export(ctx context.Context, st *store.Store, x transfer.ExportSelection, output string) error {
 	if output == "-" {
 		counts, err := writeExport(ctx, st, x, a.out)
 		if err != nil {
@@ -94,10 +95,10 @@ func (a *app) export(ctx context.Context, st *store.Store, x store.ExportSelecti
 	})
 }
 
-func writeExport(ctx context.Context, st *store.Store, x store.ExportSelection, to io.Writer) (store.ExportCounts, error) {
+func writeExport(ctx context.Context, st *store.Store, x transfer.ExportSelection, to io.Writer) (transfer.ExportCounts, error) {
 	out := bufio.NewWriterSize(to, 1<<20)
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
-	counts, err := st.Export(ctx, x, time.Now(), func(line store.ExportLine) error { return encoder.Encode(line) })
+	counts, err := st.Export(ctx, x, time.Now(), func(line transfer.ExportLine) error { return encoder.Encode(line) })
 	return counts, cmp.Or(err, out.Flush())
 }

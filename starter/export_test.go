@@ -21,7 +21,8 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pipeline"
+	"github.com/mneme/mneme/store/transfer"
 )
 
 func TestExportAndImportRestore(t *testing.T) {
@@ -77,7 +78,7 @@ func TestExportAndImportRestore(t *testing.T) {
 	o := c.run("import", path, "--json").is(exitConflict)
 	var r restored
 	o.json(&r)
-	require.Equal(t, []store.RestoreConflict{{ID: id, Reason: store.ConflictDifferent}}, r.Conflicts)
+	require.Equal(t, []transfer.RestoreConflict{{ID: id, Reason: transfer.ConflictDifferent}}, r.Conflicts)
 	require.Contains(t, c.run("import", path).is(exitConflict).out, id)
 	c.cfg.Principal.Tenant = from
 
@@ -105,7 +106,7 @@ func (c *cli) everything() map[string]string {
 	rust := c.revise(exitOK, append([]string{"supersede", fork.Created[1], "--object", "rust", "--valid-until", "2030-01-01"}, why...)...).Created[0]
 	gone := c.remember("The old project used Subversion.").MemoryIDs[0]
 	c.revise(exitOK, append([]string{"retract", gone}, why...)...)
-	var artifact store.Artifact
+	var artifact pipeline.Artifact
 	o := c.runWith(c.t.Context(), "a log\x00 with bytes", "artifact", "put", "-", "--json").is(exitOK)
 	require.NoError(c.t, json.Unmarshal([]byte(o.out), &artifact))
 	var episode, skill put
@@ -202,17 +203,17 @@ func TestExportNarrowed(t *testing.T) {
 	ids := c.everything()
 	exported := func(args ...string) (out []string) {
 		lines := strings.Split(strings.TrimSpace(c.run(append([]string{"export"}, args...)...).is(exitOK).out), "\n")
-		var end store.ExportLine
+		var end transfer.ExportLine
 		for i, encoded := range lines {
-			line, err := store.DecodeExportLine([]byte(encoded))
+			line, err := transfer.DecodeExportLine([]byte(encoded))
 			require.NoError(t, err)
-			require.Equal(t, i == 0, line.Kind == store.LineHeader)
-			if line.Kind == store.LineMemory {
+			require.Equal(t, i == 0, line.Kind == transfer.LineHeader)
+			if line.Kind == transfer.LineMemory {
 				out = append(out, line.Record.ID)
 			}
 			end = line
 		}
-		require.Equal(t, store.LineEnd, end.Kind)
+		require.Equal(t, transfer.LineEnd, end.Kind)
 		require.Equal(t, len(out), end.Counts.Memories)
 		return out
 	}
@@ -273,7 +274,7 @@ func TestImportOfADamagedExport(t *testing.T) {
 	// A file in which memories supersede each other in a circle is refused as a whole.
 	var ids []string
 	for _, line := range lines[1 : len(lines)-1] {
-		var m store.ExportLine
+		var m transfer.ExportLine
 		require.NoError(t, json.Unmarshal([]byte(line), &m))
 		ids = append(ids, m.Record.ID)
 	}
@@ -421,10 +422,10 @@ func TestTheDocumentedImport(t *testing.T) {
 	}
 	require.ElementsMatch(t, membraneFields, table("field | becomes"))
 	require.ElementsMatch(t, append(slices.Collect(maps.Keys(membraneInverse)), "contests"), table("relation"))
-	require.Equal(t, []string{store.LineHeader, store.LineArtifact, store.LineMemory, store.LineHistory, store.LineEvent, store.LineEnd}, table("`kind`"))
-	require.ElementsMatch(t, []string{store.ConflictDifferent, store.ConflictDuplicate, store.ConflictFact, store.ConflictExternal}, table("conflict"))
+	require.Equal(t, []string{transfer.LineHeader, transfer.LineArtifact, transfer.LineMemory, transfer.LineHistory, transfer.LineEvent, transfer.LineEnd}, table("`kind`"))
+	require.ElementsMatch(t, []string{transfer.ConflictDifferent, transfer.ConflictDuplicate, transfer.ConflictFact, transfer.ConflictExternal}, table("conflict"))
 	line := table("field of a `memory` line")
-	for _, of := range []reflect.Type{reflect.TypeFor[store.ExportLine](), reflect.TypeFor[store.ExportArtifact](), reflect.TypeFor[store.ExportCounts](), reflect.TypeFor[store.ExportRelation](),
+	for _, of := range []reflect.Type{reflect.TypeFor[transfer.ExportLine](), reflect.TypeFor[transfer.ExportArtifact](), reflect.TypeFor[transfer.ExportCounts](), reflect.TypeFor[transfer.ExportRelation](),
 		reflect.TypeFor[restored]()} {
 		for i := range of.NumField() {
 			name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")

@@ -11,7 +11,7 @@ import (
 
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -62,7 +62,7 @@ several, some that were refused exit with 5.`,
 			if out.operationRun, err = carryOut(cmd.Context(), a, workflows.StartFeedback, req, &out.FeedbackResult); err != nil {
 				var app *temporal.ApplicationError
 				if errors.As(err, &app) && app.Type() == activities.ErrTypeNotFound {
-					err = fmt.Errorf("retrieval %s: %w", args[0], store.ErrNotFound)
+					err = fmt.Errorf("retrieval %s: %w", args[0], pg.ErrNotFound)
 				}
 				return err
 			}

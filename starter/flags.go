@@ -17,7 +17,7 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // parseRef reads kind=ref or kind=ref#hash. The hash is behind the last #.
@@ -151,17 +151,17 @@ func contextValue(text string) json.RawMessage {
 }
 
 // filter returns the store's filter for a listing, within a clearance.
-func (f *filterFlags) filter(flags *pflag.FlagSet, cfg config.Config, c policy.Clearance) (store.Filter, error) {
+func (f *filterFlags) filter(flags *pflag.FlagSet, cfg config.Config, c policy.Clearance) (pg.Filter, error) {
 	r, err := f.request(flags, cfg.Principal)
 	if err != nil {
-		return store.Filter{}, err
+		return pg.Filter{}, err
 	}
 	r.Query = "any" // a listing has none; everything else is checked as for recall
 	if err := r.Validate(); err != nil {
-		return store.Filter{}, err
+		return pg.Filter{}, err
 	}
 	r.Tags = normalize.NormalizeTags(r.Tags) // as they are stored
-	out := store.FilterOf(r, c, time.Now(), nil)
+	out := pg.FilterOf(r, c, time.Now(), nil)
 	out.DailyDecay = cfg.ImportanceDecay
 	return out, nil
 }

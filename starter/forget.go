@@ -20,7 +20,8 @@ import (
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/forgetting"
+	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -294,7 +295,7 @@ func (a *app) sample(ctx context.Context, ids []string) ([]sampled, error) {
 			return nil, err
 		}
 		m, err := a.store.Get(ctx, a.cfg.Principal, id)
-		if errors.Is(err, store.ErrNotFound) {
+		if errors.Is(err, pg.ErrNotFound) {
 			continue
 		}
 		if err != nil {
@@ -403,7 +404,7 @@ func refusedForget(err error) error {
 		return &codedError{exitConflict, errors.New("refused: the token is not for this run")}
 	case errors.Is(err, lifecycle.ErrTokenExpired):
 		return &codedError{exitConflict, errors.New("refused: the confirmation has expired; forget again")}
-	case errors.Is(err, store.ErrForgetClosed):
+	case errors.Is(err, forgetting.ErrForgetClosed):
 		return &codedError{exitConflict, errors.New("refused: the run was cancelled")}
 	case errors.As(err, &conflict):
 		return &codedError{exitConflict, fmt.Errorf("refused, and nothing was changed: %w", err)}
@@ -533,8 +534,8 @@ func newForgetStatus(a *app) *cobra.Command {
 			if after < -1 {
 				return invalid("after", "must be the number of an item")
 			}
-			if limit < 1 || limit > store.ForgetBatchSize {
-				return invalid("limit", "must be between 1 and %d", store.ForgetBatchSize)
+			if limit < 1 || limit > forgetting.ForgetBatchSize {
+				return invalid("limit", "must be between 1 and %d", forgetting.ForgetBatchSize)
 			}
 			return a.withForgetRun(cmd.Context(), args[0], func(ctx context.Context, s schema.ForgetStatus, id uuid.UUID) error {
 				if items {
@@ -552,7 +553,7 @@ func newForgetStatus(a *app) *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVar(&items, "items", false, "list the memories that the run has selected, and what became of each")
 	flags.IntVar(&after, "after", -1, "with --items: those behind this number, the next of the page before")
-	flags.IntVar(&limit, "limit", store.ForgetBatchSize, "with --items: so many at most")
+	flags.IntVar(&limit, "limit", forgetting.ForgetBatchSize, "with --items: so many at most")
 	return cmd
 }
 

@@ -24,7 +24,7 @@ import (
 
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -135,7 +135,7 @@ type importReport struct {
 
 type factCount struct {
 	Extracted int `json:"extracted"`
-	store.WriteCounts
+	pipeline.WriteCounts
 }
 
 type importRun struct {
@@ -379,11 +379,11 @@ func (im *importer) stillDead(ctx context.Context, batchID string) error {
 	}
 	ctx, cancel := im.within(ctx)
 	defer cancel()
-	dead, err := im.store.Jobs(ctx, im.req.Principal.Tenant, store.JobFilter{BatchID: batch, State: schema.JobDead, Limit: schema.MaxBatch})
+	dead, err := im.store.Jobs(ctx, im.req.Principal.Tenant, pipeline.JobFilter{BatchID: batch, State: schema.JobDead, Limit: schema.MaxBatch})
 	if err != nil {
 		return err
 	}
-	im.finished(activities.ExtractResult{}, store.WriteCounts{}, len(dead))
+	im.finished(activities.ExtractResult{}, pipeline.WriteCounts{}, len(dead))
 	return nil
 }
 
@@ -409,7 +409,7 @@ func (im *importer) acknowledged(b batch, started workflows.Started, resumed boo
 	_ = im.bar.Add64(b.consumed)
 }
 
-func (im *importer) finished(extracted activities.ExtractResult, written store.WriteCounts, dead int) {
+func (im *importer) finished(extracted activities.ExtractResult, written pipeline.WriteCounts, dead int) {
 	im.mu.Lock()
 	defer im.mu.Unlock()
 	r := &im.report

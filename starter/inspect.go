@@ -11,7 +11,8 @@ import (
 
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/read"
 )
 
 func newGet(a *app) *cobra.Command {
@@ -196,7 +197,7 @@ func newList(a *app) *cobra.Command {
 			}
 			ctx, cancel := a.within(cmd.Context())
 			defer cancel()
-			found, err := st.List(ctx, f, store.Page{Before: before, Limit: limit})
+			found, err := st.List(ctx, f, pg.Page{Before: before, Limit: limit})
 			if err != nil {
 				return err
 			}
@@ -235,7 +236,7 @@ func newList(a *app) *cobra.Command {
 }
 
 func newHistory(a *app) *cobra.Command {
-	var page store.HistoryPage
+	var page read.HistoryPage
 	var sensitivity *string
 	cmd := &cobra.Command{
 		Use:   "history ID",
@@ -267,7 +268,7 @@ neither where nothing changed.`,
 				return err
 			}
 			if len(steps) == 0 && page.After == "" {
-				return fmt.Errorf("history of memory %s: %w", id, store.ErrNotFound)
+				return fmt.Errorf("history of memory %s: %w", id, pg.ErrNotFound)
 			}
 			return a.printHistory(steps, page.Limit)
 		},

@@ -13,7 +13,8 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -32,12 +33,12 @@ func newJobsList(a *app) *cobra.Command {
 		Long:  `List jobs, oldest first. JSON is {"items":[…],"next":"ID"}; --after takes next, for the page behind.`,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f := store.JobFilter{State: schema.JobState(state), After: after, Limit: limit}
+			f := pipeline.JobFilter{State: schema.JobState(state), After: after, Limit: limit}
 			if state != "" && !f.State.Valid() {
 				return invalid("state", "must be pending, leased, completed, failed or dead")
 			}
-			if limit < 1 || limit > store.MaxPage {
-				return invalid("limit", "must be between 1 and %d", store.MaxPage)
+			if limit < 1 || limit > pg.MaxPage {
+				return invalid("limit", "must be between 1 and %d", pg.MaxPage)
 			}
 			var err error
 			if batch != "" {
@@ -173,7 +174,7 @@ for. Interrupted, it can be said again: what has been replayed is not dead any m
 						return err
 					}
 					if !orphan {
-						return fmt.Errorf("job %s is %s: %w", id, job.State, store.ErrNotDead)
+						return fmt.Errorf("job %s is %s: %w", id, job.State, pipeline.ErrNotDead)
 					}
 					orphans = append(orphans, id)
 				}
@@ -181,7 +182,7 @@ for. Interrupted, it can be said again: what has been replayed is not dead any m
 			}
 			for after := ""; all; { // those that are dead now, so that what dies again is not replayed for ever
 				limited, cancel := a.within(ctx)
-				found, err := st.Jobs(limited, tenant, store.JobFilter{State: schema.JobDead, After: after, Limit: store.MaxPage})
+				found, err := st.Jobs(limited, tenant, pipeline.JobFilter{State: schema.JobDead, After: after, Limit: pg.MaxPage})
 				cancel()
 				if err != nil {
 					return err
@@ -189,7 +190,7 @@ for. Interrupted, it can be said again: what has been replayed is not dead any m
 				for _, job := range found {
 					ids, after = append(ids, job.ID), job.ID
 				}
-				if len(found) < store.MaxPage {
+				if len(found) < pg.MaxPage {
 					break
 				}
 			}

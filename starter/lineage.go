@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mneme/mneme/memory/revision"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/read"
 )
 
 func newLineage(a *app) *cobra.Command {
@@ -32,12 +32,12 @@ edges; "cut" says what kept the rest out.`,
 			if err != nil {
 				return err
 			}
-			draw, ok := map[string]func(*text, store.Lineage){"tree": lineageTree, "mermaid": lineageMermaid, "dot": lineageDOT}[format]
+			draw, ok := map[string]func(*text, read.Lineage){"tree": lineageTree, "mermaid": lineageMermaid, "dot": lineageDOT}[format]
 			switch {
 			case !ok:
 				return invalid("format", "must be tree, mermaid or dot")
-			case depth < 1 || depth > store.MaxLineageDepth:
-				return invalid("depth", "must be between 1 and %d", store.MaxLineageDepth)
+			case depth < 1 || depth > read.MaxLineageDepth:
+				return invalid("depth", "must be between 1 and %d", read.MaxLineageDepth)
 			}
 			st, err := a.openStore(cmd.Context())
 			if err != nil {
@@ -56,14 +56,14 @@ edges; "cut" says what kept the rest out.`,
 			for _, by := range l.Cut {
 				a.note("mneme: there is more: %s", map[string]string{
 					"depth": "--depth shows what is further away",
-					"nodes": fmt.Sprintf("no more than %d memories are shown", store.MaxLineageNodes),
+					"nodes": fmt.Sprintf("no more than %d memories are shown", read.MaxLineageNodes),
 				}[by])
 			}
 			return a.print(l, func(t *text) { draw(t, l) })
 		},
 	}
 	sensitivity = sensitivityFlag(cmd.Flags())
-	cmd.Flags().IntVar(&depth, "depth", store.DefaultLineageDepth, "relations between the memory and what is shown, at most")
+	cmd.Flags().IntVar(&depth, "depth", read.DefaultLineageDepth, "relations between the memory and what is shown, at most")
 	cmd.Flags().StringVar(&format, "format", "tree", "tree, mermaid or dot")
 	return cmd
 }
@@ -73,13 +73,13 @@ const maxLabel = 72
 
 // lineageGraph looks a lineage up by memory.
 type lineageGraph struct {
-	store.Lineage
-	nodes map[string]store.LineageNode
+	read.Lineage
+	nodes map[string]read.LineageNode
 	shown map[string]bool // the memories of the tree whose branches have been drawn
 }
 
-func graphOf(l store.Lineage) lineageGraph {
-	g := lineageGraph{Lineage: l, nodes: map[string]store.LineageNode{}, shown: map[string]bool{}}
+func graphOf(l read.Lineage) lineageGraph {
+	g := lineageGraph{Lineage: l, nodes: map[string]read.LineageNode{}, shown: map[string]bool{}}
 	for _, n := range l.Nodes {
 		g.nodes[n.ID] = n
 	}
@@ -88,17 +88,17 @@ func graphOf(l store.Lineage) lineageGraph {
 
 // wayNames say what a branch is to the memory that it hangs on; relations of a writer's own are named
 // by their predicate.
-var wayNames = map[store.Way]string{store.WaySource: "derived from", store.WayDerived: "gave rise to", store.WayOlder: "supersedes", store.WayNewer: "superseded by"}
+var wayNames = map[read.Way]string{read.WaySource: "derived from", read.WayDerived: "gave rise to", read.WayOlder: "supersedes", read.WayNewer: "superseded by"}
 
 // lineageTree draws the tree below the root. A memory that stands in it twice is drawn out once.
-func lineageTree(t *text, l store.Lineage) {
+func lineageTree(t *text, l read.Lineage) {
 	g := graphOf(l)
 	root := g.nodes[l.Root]
 	t.line("%s", clip(describe(root), t.width))
-	g.branches(t, root.ID, store.WayRoot, "")
+	g.branches(t, root.ID, read.WayRoot, "")
 }
 
-func (g lineageGraph) branches(t *text, id string, way store.Way, indent string) {
+func (g lineageGraph) branches(t *text, id string, way read.Way, indent string) {
 	key := id + string(way)
 	if g.shown[key] {
 		return
@@ -107,8 +107,8 @@ func (g lineageGraph) branches(t *text, id string, way store.Way, indent string)
 	type branch struct {
 		name string
 		to   string
-		way  store.Way
-		edge store.LineageEdge
+		way  read.Way
+		edge read.LineageEdge
 	}
 	var all []branch
 	for _, e := range g.Edges {
@@ -156,14 +156,14 @@ func (g lineageGraph) branches(t *text, id string, way store.Way, indent string)
 }
 
 // describe names a memory on one line.
-func describe(n store.LineageNode) string {
+func describe(n read.LineageNode) string {
 	if n.Withheld {
 		return n.ID + " (withheld)"
 	}
 	return n.ID + " " + state(n) + " " + string(n.Category) + ": " + clip(oneLine(n.Content), maxLabel)
 }
 
-func state(n store.LineageNode) string {
+func state(n read.LineageNode) string {
 	if n.State == "" || n.State == "live" {
 		return string(n.Status)
 	}
@@ -171,7 +171,7 @@ func state(n store.LineageNode) string {
 }
 
 // explain says who made an edge, when and why.
-func explain(e store.LineageEdge) string {
+func explain(e read.LineageEdge) string {
 	var parts []string
 	if e.At != nil {
 		parts = append(parts, when(*e.At))
@@ -187,7 +187,7 @@ func explain(e store.LineageEdge) string {
 }
 
 // lineageMermaid draws the graph as a Mermaid flowchart.
-func lineageMermaid(t *text, l store.Lineage) {
+func lineageMermaid(t *text, l read.Lineage) {
 	names := drawnNames(l)
 	t.line("flowchart TD")
 	for _, n := range l.Nodes {
@@ -213,7 +213,7 @@ func mermaidText(s string) string {
 }
 
 // lineageDOT draws the graph for Graphviz.
-func lineageDOT(t *text, l store.Lineage) {
+func lineageDOT(t *text, l read.Lineage) {
 	names := drawnNames(l)
 	t.line("digraph lineage {")
 	t.line("  node [shape=box];")
@@ -232,7 +232,7 @@ func dotText(s string) string {
 }
 
 // drawnNames gives the nodes names that no content can reach into.
-func drawnNames(l store.Lineage) map[string]string {
+func drawnNames(l read.Lineage) map[string]string {
 	out := make(map[string]string, len(l.Nodes))
 	for i, n := range l.Nodes {
 		out[n.ID] = fmt.Sprintf("n%d", i)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/read"
 )
 
 func TestLineageCommand(t *testing.T) {
@@ -22,7 +22,7 @@ func TestLineageCommand(t *testing.T) {
 		}
 	}
 	require.NotEmpty(t, fact.ID)
-	var l store.Lineage
+	var l read.Lineage
 	c.run("lineage", fact.ID, "--json").is(exitOK).json(&l)
 	require.Equal(t, fact.ID, l.Root)
 	require.Len(t, l.Nodes, 2)
@@ -83,8 +83,8 @@ func TestRecallInAContext(t *testing.T) {
 func TestLineageDrawingsAreEscaped(t *testing.T) {
 	t.Parallel()
 	nasty := "\"]; click n0 \"javascript:alert(1)\"\n\\N \\\" --> <b>#quot;`|{}[]()%% ü"
-	l := store.Lineage{Root: "a", Nodes: []store.LineageNode{{ID: "a", Content: nasty, Category: "fact", Status: "active"}, {ID: "b", Withheld: true}},
-		Edges: []store.LineageEdge{{From: "a", Predicate: "derived_from", To: "b", Reason: nasty}}}
+	l := read.Lineage{Root: "a", Nodes: []read.LineageNode{{ID: "a", Content: nasty, Category: "fact", Status: "active"}, {ID: "b", Withheld: true}},
+		Edges: []read.LineageEdge{{From: "a", Predicate: "derived_from", To: "b", Reason: nasty}}}
 	var mermaid, dot, tree text
 	lineageMermaid(&mermaid, l)
 	for _, line := range strings.Split(strings.TrimSpace(mermaid.buf.String()), "\n")[1:3] {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 func fact(id, object string) string {
@@ -87,14 +87,14 @@ func TestArtifact(t *testing.T) {
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	path := filepath.Join(t.TempDir(), "build.txt")
 	require.NoError(t, os.WriteFile(path, []byte("ld: cache mismatch\x00\xff"), 0o600))
-	var stored store.Artifact
+	var stored pipeline.Artifact
 	c.run("artifact", "put", path, "--json").is(exitOK).json(&stored)
 	require.Regexp(t, "^sha256:[0-9a-f]{64}$", stored.Address)
 	require.Contains(t, stored.MediaType, "text/plain")
 	require.Contains(t, c.run("artifact", "put", path, "--address", stored.Address).is(exitOK).out, stored.Address)
 	require.Equal(t, "ld: cache mismatch\x00\xff", c.run("artifact", "get", stored.Address).is(exitOK).out)
 	into := filepath.Join(t.TempDir(), "out")
-	var fetched store.Artifact
+	var fetched pipeline.Artifact
 	c.run("artifact", "get", stored.Address, "-o", into, "--json").is(exitOK).json(&fetched)
 	require.Equal(t, stored, fetched)
 	data, err := os.ReadFile(into)

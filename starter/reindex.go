@@ -13,6 +13,7 @@ import (
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/vector"
+	"github.com/mneme/mneme/store/vectorindex"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -134,23 +135,23 @@ func newIndex(a *app) *cobra.Command {
 
 // indexStatus is what `index status` prints.
 type indexStatus struct {
-	Index       string             `json:"index"`
-	Generations []generationStatus `json:"generations"`
-	Configured  string             `json:"configured_model"` // for new memories, by this program's settings
-	Lag         store.IndexLag     `json:"lag"`              // over all tenants
-	AgeSeconds  float64            `json:"lag_seconds"`      // of the oldest pending change
-	Tenant      string             `json:"tenant"`
-	Embedded    int64              `json:"embedded"` // of the tenant's live memories
-	Points      *int64             `json:"points,omitempty"`
-	Error       string             `json:"error,omitempty"` // of the index
+	Index       string               `json:"index"`
+	Generations []generationStatus   `json:"generations"`
+	Configured  string               `json:"configured_model"` // for new memories, by this program's settings
+	Lag         vectorindex.IndexLag `json:"lag"`              // over all tenants
+	AgeSeconds  float64              `json:"lag_seconds"`      // of the oldest pending change
+	Tenant      string               `json:"tenant"`
+	Embedded    int64                `json:"embedded"` // of the tenant's live memories
+	Points      *int64               `json:"points,omitempty"`
+	Error       string               `json:"error,omitempty"` // of the index
 }
 
 type generationStatus struct {
-	ID         string                `json:"id"`
-	State      store.GenerationState `json:"state"`
-	Model      string                `json:"model"`
-	Dimensions int                   `json:"dimensions"`
-	CreatedAt  time.Time             `json:"created_at"`
+	ID         string                      `json:"id"`
+	State      vectorindex.GenerationState `json:"state"`
+	Model      string                      `json:"model"`
+	Dimensions int                         `json:"dimensions"`
+	CreatedAt  time.Time                   `json:"created_at"`
 }
 
 func newIndexStatus(a *app) *cobra.Command {
@@ -205,7 +206,7 @@ func (a *app) indexStatus(ctx context.Context, st *store.Store) (indexStatus, er
 	}
 	for _, g := range known {
 		s.Generations = append(s.Generations, generationStatus{ID: g.ID.String(), State: g.State, Model: g.Model.Name, Dimensions: g.Model.Dimensions, CreatedAt: g.CreatedAt})
-		if g.State != store.GenerationActive {
+		if g.State != vectorindex.GenerationActive {
 			continue
 		}
 		if s.Embedded, err = st.CountEmbedded(ctx, s.Tenant, g.Model); err != nil {
@@ -233,7 +234,7 @@ func (s indexStatus) text(t *text) {
 	if s.Lag.Oldest != nil {
 		oldest = fmt.Sprintf(", the oldest %s old", (time.Duration(s.AgeSeconds) * time.Second).String())
 	}
-	if len(s.Generations) > 0 && s.Generations[0].State == store.GenerationActive && s.Generations[0].Model != s.Configured {
+	if len(s.Generations) > 0 && s.Generations[0].State == vectorindex.GenerationActive && s.Generations[0].Model != s.Configured {
 		hint = " (the index is of " + s.Generations[0].Model + ": run `mneme reindex`)"
 	}
 	t.fields("index", s.Index, "error", s.Error, "configured model", s.Configured+hint, "points", points,
@@ -333,7 +334,7 @@ JSON is {"items":[…],"next":"ID"}; --after takes next, for the page behind.`,
 			if err != nil {
 				return err
 			}
-			out := page[store.ParkedChange]{Items: append([]store.ParkedChange{}, found...)}
+			out := page[vectorindex.ParkedChange]{Items: append([]vectorindex.ParkedChange{}, found...)}
 			if len(found) == limit {
 				out.Next = found[len(found)-1].MemoryID.String()
 			}

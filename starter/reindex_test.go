@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/store/vector/qdranttest"
+	"github.com/mneme/mneme/store/vectorindex"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -63,7 +63,7 @@ func TestIndexCommands(t *testing.T) {
 	_, err = testkit.Owner(t, h.DatabaseURL).Exec(ctx, `INSERT INTO index_outbox (tenant, memory_id, version, op, created_at, attempts, parked_at, last_error)
 		SELECT tenant, id, version, 'upsert', now(), 8, now(), 'refused' FROM memories WHERE live LIMIT 1`)
 	require.NoError(t, err)
-	var parked page[store.ParkedChange]
+	var parked page[vectorindex.ParkedChange]
 	c.run("index", "parked", "--json").is(exitOK).json(&parked)
 	require.Len(t, parked.Items, 1)
 	require.Equal(t, "refused", parked.Items[0].LastError)

@@ -14,7 +14,7 @@ import (
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/memory/sensitive"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -96,7 +96,7 @@ type remembered struct {
 	Detected   []string              `json:"detected,omitempty"` // kinds of what was found in it, such as api_key
 	URL        string                `json:"url,omitempty"`      // of the run in Temporal's UI
 	Facts      *[]schema.FactOutcome `json:"facts,omitempty"`    // with --wait
-	Entities   *store.LinkCounts     `json:"linked,omitempty"`   // likewise
+	Entities   *pipeline.LinkCounts  `json:"linked,omitempty"`   // likewise
 	Deferred   []string              `json:"deferred,omitempty"` // phases that failed and are made up for later
 	DeadJobs   []schema.Job          `json:"dead_jobs,omitempty"`
 }
@@ -209,7 +209,7 @@ func (a *app) outcome(ctx context.Context, started workflows.Started, out *remem
 		out.Message, out.Withheld, out.Detected = c.Message, c.Withheld, c.Detected
 	}
 	out.Facts, out.Entities, out.Deferred = &facts, &result.Linked, result.Deferred
-	out.DeadJobs, err = a.store.Jobs(ctx, tenant, store.JobFilter{BatchID: batch, State: schema.JobDead})
+	out.DeadJobs, err = a.store.Jobs(ctx, tenant, pipeline.JobFilter{BatchID: batch, State: schema.JobDead})
 	return err
 }
 

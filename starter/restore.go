@@ -14,6 +14,7 @@ import (
 
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/transfer"
 )
 
 // restoreBatch bounds what one transaction restores, in lines and in bytes of them.
@@ -29,22 +30,22 @@ func isExport(input *bufio.Reader) bool {
 	var header struct {
 		Format string `json:"format"`
 	}
-	return json.Unmarshal(line, &header) == nil && header.Format == store.ExportFormat
+	return json.Unmarshal(line, &header) == nil && header.Format == transfer.ExportFormat
 }
 
 // restored is what an import of an export prints.
 type restored struct {
-	Memories  int                     `json:"memories"` // in the file
-	Restored  int                     `json:"restored"`
-	Unchanged int                     `json:"unchanged"` // stood already
-	Artifacts int                     `json:"artifacts"` // that were not there
-	Relations int                     `json:"relations"` // that were not there
-	Events    int                     `json:"events"`    // that were not there
-	Dangling  int                     `json:"dangling_relations"`
-	Conflicts []store.RestoreConflict `json:"conflicts"`
-	Failed    int                     `json:"failed"` // lines
-	Errors    []lineError             `json:"errors"`
-	CutOff    bool                    `json:"cut_off"` // the file has no end
+	Memories  int                        `json:"memories"` // in the file
+	Restored  int                        `json:"restored"`
+	Unchanged int                        `json:"unchanged"` // stood already
+	Artifacts int                        `json:"artifacts"` // that were not there
+	Relations int                        `json:"relations"` // that were not there
+	Events    int                        `json:"events"`    // that were not there
+	Dangling  int                        `json:"dangling_relations"`
+	Conflicts []transfer.RestoreConflict `json:"conflicts"`
+	Failed    int                        `json:"failed"` // lines
+	Errors    []lineError                `json:"errors"`
+	CutOff    bool                       `json:"cut_off"` // the file has no end
 }
 
 // restore reads an export twice: first to check it whole, then to write it, in batches that are one
@@ -65,7 +66,7 @@ func (a *app) restore(ctx context.Context, file *os.File, input io.Reader, f imp
 	if err != nil {
 		return err
 	}
-	r := restorer{app: a, store: st, strict: f.strict, report: restored{Conflicts: []store.RestoreConflict{}, Errors: []lineError{}}}
+	r := restorer{app: a, store: st, strict: f.strict, report: restored{Conflicts: []transfer.RestoreConflict{}, Errors: []lineError{}}}
 	if err := r.check(file); err != nil {
 		return err
 	}
@@ -147,7 +148,7 @@ func (r *restorer) lines(file *os.File, fn func(n int, data []byte) error) error
 // check reads the whole file before anything of it is written. A file whose memories supersede
 // themselves, or that is no export of a version that is known, is refused as a whole.
 func (r *restorer) check(file *os.File) error {
-	var revisions store.SupersessionCheck
+	var revisions transfer.SupersessionCheck
 	r.bad, r.report.CutOff = map[int]bool{}, true
 	seen := false
 	err := r.lines(file, func(n int, data []byte) error {
@@ -156,7 +157,7 @@ func (r *restorer) check(file *os.File) error {
 			if err != nil {
 				return fmt.Errorf("line %d: %w", n, err)
 			}
-			if line.Kind != store.LineHeader {
+			if line.Kind != transfer.LineHeader {
 				return invalid("file", "is no export: it has no header")
 			}
 			seen = true
@@ -168,10 +169,10 @@ func (r *restorer) check(file *os.File) error {
 			return nil
 		}
 		switch line.Kind {
-		case store.LineMemory:
+		case transfer.LineMemory:
 			r.report.Memories++
 			revisions.Add(line)
-		case store.LineEnd:
+		case transfer.LineEnd:
 			r.report.CutOff = false
 		}
 		return nil
@@ -197,22 +198,22 @@ func (r *restorer) refuse(n int, err error) {
 	}
 }
 
-func decodeExportLine(data []byte) (store.ExportLine, error) {
+func decodeExportLine(data []byte) (transfer.ExportLine, error) {
 	if !utf8.Valid(data) { // the JSON decoder would put replacement characters in
-		return store.ExportLine{}, invalid("(json)", "is not valid UTF-8")
+		return transfer.ExportLine{}, invalid("(json)", "is not valid UTF-8")
 	}
-	return store.DecodeExportLine(data)
+	return transfer.DecodeExportLine(data)
 }
 
 // write restores the good lines, batch by batch, and at the end the relations that led to lines further
 // on.
 func (r *restorer) write(ctx context.Context, file *os.File) error {
 	tenant := r.cfg.Principal.Tenant
-	var batch []store.ExportLine
+	var batch []transfer.ExportLine
 	var numbers []int // of the batch's lines
-	var pending []store.PendingRelation
+	var pending []transfer.PendingRelation
 	size := 0
-	restore := func(lines []store.ExportLine) error {
+	restore := func(lines []transfer.ExportLine) error {
 		out, err := r.store.Restore(ctx, tenant, lines, time.Now())
 		if err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/sweeping"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -324,7 +324,7 @@ func newRetentionRun(a *app) *cobra.Command {
 // decayOutlook is what `decay outlook` prints.
 type decayOutlook struct {
 	Tenant string `json:"tenant"`
-	store.DecayOutlook
+	sweeping.DecayOutlook
 }
 
 func newDecay(a *app) *cobra.Command {

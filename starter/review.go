@@ -12,7 +12,8 @@ import (
 
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -32,7 +33,7 @@ if what the reviewer looked at still stands; what nobody decides expires.`,
 }
 
 func newReviewList(a *app) *cobra.Command {
-	var f store.ReviewFilter
+	var f pipeline.ReviewFilter
 	var state, before string
 	var limit int
 	var sensitivity *string
@@ -59,7 +60,7 @@ func newReviewList(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			found, err := st.ListReviews(ctx, a.cfg.Principal, f, store.Page{Before: before, Limit: limit}, seen)
+			found, err := st.ListReviews(ctx, a.cfg.Principal, f, pg.Page{Before: before, Limit: limit}, seen)
 			if err != nil {
 				return err
 			}
@@ -163,7 +164,7 @@ func (a *app) claimHolder(ctx context.Context, r schema.ReviewItem, seen policy.
 		return nil, err
 	}
 	m, err := a.store.Get(ctx, a.cfg.Principal, id, seen)
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, pg.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
@@ -349,7 +350,7 @@ func (a *app) decideOne(ctx context.Context, req schema.ReviewRequest) (reviewed
 	limited, cancel := a.within(ctx)
 	defer cancel()
 	item, err := st.GetReview(limited, req.Principal, id, policy.UpTo(schema.SensitivityHyper)) // which batch it belongs to
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, pg.ErrNotFound) {
 		return out, nil
 	}
 	if err != nil {
@@ -430,7 +431,7 @@ JSON is {"items":[…],"next":"CURSOR"}; --before takes next, for the page behin
 			if err != nil {
 				return err
 			}
-			found, err := st.Contradictions(ctx, a.cfg.Principal, store.Page{Before: before, Limit: limit}, seen)
+			found, err := st.Contradictions(ctx, a.cfg.Principal, pg.Page{Before: before, Limit: limit}, seen)
 			if err != nil {
 				return err
 			}

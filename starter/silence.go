@@ -13,7 +13,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/admin"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -75,7 +75,7 @@ func (a *app) postgresProblem(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.probeTime())
 	defer cancel()
-	db, err := store.Inspect(ctx, a.cfg.DatabaseURL)
+	db, err := admin.Inspect(ctx, a.cfg.DatabaseURL)
 	if err == nil {
 		db.Close(ctx)
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/admin"
 )
 
 // tenantStats is what `stats` prints.
@@ -22,10 +22,10 @@ type tenantStats struct {
 	Contested   int64                       `json:"contested"`
 	Salience    []salienceBucket            `json:"salience"`
 	MeanWorth   float64                     `json:"mean_salience"`
-	Retrievals  store.Spans                 `json:"retrievals"`
-	Judged      store.Spans                 `json:"judged_retrievals"`
-	Useful      store.Spans                 `json:"useful_retrievals"`
-	Verdicts    map[string]store.Spans      `json:"verdicts"`
+	Retrievals  admin.Spans                 `json:"retrievals"`
+	Judged      admin.Spans                 `json:"judged_retrievals"`
+	Useful      admin.Spans                 `json:"useful_retrievals"`
+	Verdicts    map[string]admin.Spans      `json:"verdicts"`
 	Procedures  []procedureStats            `json:"procedures"`
 	Contests    int64                       `json:"contradictions_1d"`
 	Revisions   int64                       `json:"revisions_1d"`
@@ -35,10 +35,10 @@ type tenantStats struct {
 	OldestDue   *time.Time                  `json:"decay_due_since,omitempty"`
 	Swept       map[string]map[string]int64 `json:"swept_1d"` // by sweep and what was done
 	DeadJobs    int64                       `json:"dead_jobs"`
-	Recall      store.RecallLatency         `json:"recall"`
-	Tokens      []store.TokenSpend          `json:"tokens_1d"`
-	Days        []store.DayMetrics          `json:"days"`
-	WholeSystem store.SystemMetrics         `json:"system"`
+	Recall      admin.RecallLatency         `json:"recall"`
+	Tokens      []admin.TokenSpend          `json:"tokens_1d"`
+	Days        []admin.DayMetrics          `json:"days"`
+	WholeSystem admin.SystemMetrics         `json:"system"`
 }
 
 // salienceBucket is how many live memories have a salience for now of above From and at most To.
@@ -52,8 +52,8 @@ type salienceBucket struct {
 type procedureStats struct {
 	Type      schema.MemoryType `json:"type"`
 	Reused    int64             `json:"retrievals_1d"` // that returned one
-	Successes store.Spans       `json:"successes"`
-	Failures  store.Spans       `json:"failures"`
+	Successes admin.Spans       `json:"successes"`
+	Failures  admin.Spans       `json:"failures"`
 }
 
 func newStats(a *app) *cobra.Command {
@@ -72,8 +72,8 @@ that their difference is not by how much the live memories grow.
 Days are UTC. Charts need a terminal; without one, with --plain and with NO_COLOR set there are numbers alone.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if days < 1 || days > store.MaxMetricsDays {
-				return invalid("days", "must be between 1 and %d", store.MaxMetricsDays)
+			if days < 1 || days > admin.MaxMetricsDays {
+				return invalid("days", "must be between 1 and %d", admin.MaxMetricsDays)
 			}
 			st, err := a.openStore(cmd.Context())
 			if err != nil {
@@ -100,24 +100,24 @@ Days are UTC. Charts need a terminal; without one, with --plain and with NO_COLO
 		},
 	}
 	cmd.Flags().BoolVar(&plain, "plain", false, "no charts")
-	cmd.Flags().IntVar(&days, "days", days, fmt.Sprintf("days of the charts, up to %d", store.MaxMetricsDays))
+	cmd.Flags().IntVar(&days, "days", days, fmt.Sprintf("days of the charts, up to %d", admin.MaxMetricsDays))
 	return cmd
 }
 
-func statsOf(tenant string, at time.Time, m store.TenantMetrics, series store.TenantDays, whole store.SystemMetrics) tenantStats {
+func statsOf(tenant string, at time.Time, m admin.TenantMetrics, series admin.TenantDays, whole admin.SystemMetrics) tenantStats {
 	s := tenantStats{Tenant: tenant, At: at, Live: m.Live, ByType: m.ByType, Contested: m.Contested, Retrievals: m.Retrievals, Judged: m.Judged,
 		Useful: m.Useful, Verdicts: m.Verdicts, Contests: m.Revisions[schema.AuditContest], Revisions: revisions(m.Revisions), ToReview: m.ToReview,
 		Disputed: m.Disputed, Due: m.Due, OldestDue: m.OldestDue, Swept: map[string]map[string]int64{}, DeadJobs: m.DeadJobs, Recall: series.Recall,
 		Tokens: series.Tokens, Days: series.Days, WholeSystem: whole}
 	for i, n := range m.Salience {
-		s.Salience = append(s.Salience, salienceBucket{From: float64(i) / store.SalienceBuckets, To: float64(i+1) / store.SalienceBuckets, Memories: n})
+		s.Salience = append(s.Salience, salienceBucket{From: float64(i) / admin.SalienceBuckets, To: float64(i+1) / admin.SalienceBuckets, Memories: n})
 	}
 	if m.Live > 0 {
 		s.MeanWorth = m.SalienceSum / float64(m.Live)
 	}
 	for _, t := range []schema.MemoryType{schema.TypeCompetence, schema.TypePlanGraph} {
 		s.Procedures = append(s.Procedures, procedureStats{Type: t, Reused: m.Reused[t].Day,
-			Successes: m.Outcomes[store.ProcedureOutcome{Type: t, Outcome: "success"}], Failures: m.Outcomes[store.ProcedureOutcome{Type: t, Outcome: "failure"}]})
+			Successes: m.Outcomes[admin.ProcedureOutcome{Type: t, Outcome: "success"}], Failures: m.Outcomes[admin.ProcedureOutcome{Type: t, Outcome: "failure"}]})
 	}
 	for of, n := range m.Swept {
 		if s.Swept[of.Sweep] == nil {
@@ -140,28 +140,28 @@ func gone(changes map[schema.AuditAction]int64) int64 {
 }
 
 func (s tenantStats) text(t *text, c charts) {
-	days := func(of func(store.DayMetrics) int64) string {
+	days := func(of func(admin.DayMetrics) int64) string {
 		values := make([]int64, len(s.Days))
 		for i, d := range s.Days {
 			values[i] = of(d)
 		}
 		return c.line(values)
 	}
-	change := func(action schema.AuditAction) func(store.DayMetrics) int64 {
-		return func(d store.DayMetrics) int64 { return d.Changes[action] }
+	change := func(action schema.AuditAction) func(admin.DayMetrics) int64 {
+		return func(d admin.DayMetrics) int64 { return d.Changes[action] }
 	}
 	today := s.Days[len(s.Days)-1]
 	t.fields("tenant", s.Tenant, "at", when(s.At), "live memories", fmt.Sprintf("%d: %s", s.Live, counts(s.ByType)))
 	t.line("")
 	t.table(strings.TrimSpace("MEASURE TODAY 24H 7D "+c.header(len(s.Days))), trim(c.drawn, [][]string{
 		{"created", fmt.Sprint(today.Changes[schema.AuditCreate]), "", "", days(change(schema.AuditCreate))},
-		{"gone", fmt.Sprint(gone(today.Changes)), "", "", days(func(d store.DayMetrics) int64 { return gone(d.Changes) })},
-		{"recalls", fmt.Sprint(today.Retrievals), fmt.Sprint(s.Retrievals.Day), fmt.Sprint(s.Retrievals.Week), days(func(d store.DayMetrics) int64 { return d.Retrievals })},
-		{"degraded", fmt.Sprint(today.Degraded), "", "", days(func(d store.DayMetrics) int64 { return d.Degraded })},
+		{"gone", fmt.Sprint(gone(today.Changes)), "", "", days(func(d admin.DayMetrics) int64 { return gone(d.Changes) })},
+		{"recalls", fmt.Sprint(today.Retrievals), fmt.Sprint(s.Retrievals.Day), fmt.Sprint(s.Retrievals.Week), days(func(d admin.DayMetrics) int64 { return d.Retrievals })},
+		{"degraded", fmt.Sprint(today.Degraded), "", "", days(func(d admin.DayMetrics) int64 { return d.Degraded })},
 		{"judged", "", fmt.Sprint(s.Judged.Day), fmt.Sprint(s.Judged.Week), ""},
 		{"useful", "", share(s.Useful.Day, s.Judged.Day), share(s.Useful.Week, s.Judged.Week), ""},
-		{"contradictions", fmt.Sprint(today.Revisions[schema.AuditContest]), fmt.Sprint(s.Contests), "", days(func(d store.DayMetrics) int64 { return d.Revisions[schema.AuditContest] })},
-		{"revisions", fmt.Sprint(revisions(today.Revisions)), fmt.Sprint(s.Revisions), "", days(func(d store.DayMetrics) int64 { return revisions(d.Revisions) })},
+		{"contradictions", fmt.Sprint(today.Revisions[schema.AuditContest]), fmt.Sprint(s.Contests), "", days(func(d admin.DayMetrics) int64 { return d.Revisions[schema.AuditContest] })},
+		{"revisions", fmt.Sprint(revisions(today.Revisions)), fmt.Sprint(s.Revisions), "", days(func(d admin.DayMetrics) int64 { return revisions(d.Revisions) })},
 		{"reinforced", fmt.Sprint(today.Changes[schema.AuditReinforce]), "", "", days(change(schema.AuditReinforce))},
 		{"penalised", fmt.Sprint(today.Changes[schema.AuditPenalise]), "", "", days(change(schema.AuditPenalise))},
 	}))
@@ -186,7 +186,7 @@ func (s tenantStats) text(t *text, c charts) {
 	if s.Due > 0 {
 		due = fmt.Sprintf("%d, the first since %s", s.Due, whenSet(s.OldestDue))
 	}
-	if s.Due >= store.MaxDueCounted {
+	if s.Due >= admin.MaxDueCounted {
 		due = fmt.Sprintf("%d or more, the first since %s", s.Due, whenSet(s.OldestDue))
 	}
 	t.fields(
@@ -219,7 +219,7 @@ func share(part, whole int64) string {
 	return fmt.Sprintf("%.0f%% (%d/%d)", 100*float64(part)/float64(whole), part, whole)
 }
 
-func spent(tokens []store.TokenSpend) string {
+func spent(tokens []admin.TokenSpend) string {
 	if len(tokens) == 0 {
 		return "none"
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/admin"
 )
 
 func TestStats(t *testing.T) {
@@ -26,7 +26,7 @@ func TestStats(t *testing.T) {
 	require.EqualValues(t, 1, s.Retrievals.Day)
 	require.Len(t, s.Days, 7)
 	require.EqualValues(t, 1, s.Days[5].Retrievals+s.Days[6].Retrievals) // it may have passed midnight
-	require.Len(t, s.Salience, store.SalienceBuckets)
+	require.Len(t, s.Salience, admin.SalienceBuckets)
 	all := int64(0)
 	for _, b := range s.Salience {
 		all += b.Memories
@@ -62,9 +62,9 @@ func TestStatsCharts(t *testing.T) {
 	require.Empty(t, charts{}.bar(1, 1))
 
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	m := store.TenantMetrics{Live: 4, Salience: [store.SalienceBuckets]int64{1, 0, 3}, Due: store.MaxDueCounted, OldestDue: &now,
-		Judged: store.Spans{Day: 4, Week: 4}, Useful: store.Spans{Day: 3, Week: 3}}
-	s := statsOf("t", now, m, store.TenantDays{Days: []store.DayMetrics{{Day: now, Retrievals: 3}}}, store.SystemMetrics{})
+	m := admin.TenantMetrics{Live: 4, Salience: [admin.SalienceBuckets]int64{1, 0, 3}, Due: admin.MaxDueCounted, OldestDue: &now,
+		Judged: admin.Spans{Day: 4, Week: 4}, Useful: admin.Spans{Day: 3, Week: 3}}
+	s := statsOf("t", now, m, admin.TenantDays{Days: []admin.DayMetrics{{Day: now, Retrievals: 3}}}, admin.SystemMetrics{})
 	draw := func(c charts) string {
 		var out text
 		s.text(&out, c)

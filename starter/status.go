@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mneme/mneme/schema/migrations"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/read"
 )
 
 // systemStatus is what `status` prints.
@@ -20,7 +21,7 @@ type systemStatus struct {
 	UI       string         `json:"ui,omitempty"`
 	Tenant   string         `json:"tenant"`
 	Note     string         `json:"note,omitempty"`   // that the tenant is not known
-	Counts   *store.Stats   `json:"counts,omitempty"` // of the tenant
+	Counts   *read.Stats    `json:"counts,omitempty"` // of the tenant
 }
 
 type postgresStatus struct {
@@ -67,7 +68,7 @@ nothing to ask a worker about; then one that was killed still counts for a minut
 			case !s.Postgres.Reachable:
 				return unavailable("Postgres does not answer: run `make up`")
 			case !s.Postgres.Migrated:
-				return &codedError{exitUnavailable, store.ErrNotMigrated}
+				return &codedError{exitUnavailable, pg.ErrNotMigrated}
 			case !s.Temporal.Reachable:
 				return unavailable("Temporal does not answer: run `make up`")
 			case !s.Worker.Polling:

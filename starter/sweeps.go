@@ -13,7 +13,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/sweeping"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -56,7 +56,7 @@ func sweepCommand(a *app, use, short string, start func(context.Context, client.
 	}
 	cmd.Flags().BoolVar(&all, "all-tenants", false, "of every tenant, as the schedule does")
 	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the end")
-	cmd.Flags().IntVar(&batch, "batch-size", 0, fmt.Sprintf("rows in one transaction (%d, which is the most)", store.SweepBatchSize))
+	cmd.Flags().IntVar(&batch, "batch-size", 0, fmt.Sprintf("rows in one transaction (%d, which is the most)", sweeping.SweepBatchSize))
 	return cmd
 }
 
@@ -74,8 +74,8 @@ func (s swept) text(t *text) {
 
 // sweepsShown is what `sweeps` prints.
 type sweepsShown struct {
-	Holds []schema.SweepHold `json:"holds"` // of all tenants
-	Runs  []store.SweepRun   `json:"runs"`  // the tenant's latest that did something
+	Holds []schema.SweepHold  `json:"holds"` // of all tenants
+	Runs  []sweeping.SweepRun `json:"runs"`  // the tenant's latest that did something
 }
 
 func newSweeps(a *app) *cobra.Command {

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 func TestArtifactsAreAddressedByContent(t *testing.T) {
@@ -19,20 +20,20 @@ func TestArtifactsAreAddressedByContent(t *testing.T) {
 	a, err := w.PutArtifact(ctx, w.p, strings.NewReader(body), "text/plain", "", w.now)
 	require.NoError(t, err)
 	require.Regexp(t, "^sha256:[0-9a-f]{64}$", a.Address)
-	require.Equal(t, store.Artifact{Address: a.Address, MediaType: "text/plain", Size: int64(len(body)), CreatedAt: a.CreatedAt}, a)
+	require.Equal(t, pipeline.Artifact{Address: a.Address, MediaType: "text/plain", Size: int64(len(body)), CreatedAt: a.CreatedAt}, a)
 	again, err := w.PutArtifact(ctx, w.p, strings.NewReader(body), "", a.Address, w.now.Add(time.Hour))
 	require.NoError(t, err)
 	require.Equal(t, a, again, "stored once")
 	require.Equal(t, 1, w.count("artifacts", "true"))
 	_, err = w.PutArtifact(ctx, w.p, strings.NewReader("other"), "", a.Address, w.now)
-	require.ErrorIs(t, err, store.ErrAddressMismatch)
+	require.ErrorIs(t, err, pipeline.ErrAddressMismatch)
 	var invalid *schema.ValidationError
 	_, err = w.PutArtifact(ctx, w.p, strings.NewReader(body), "", strings.ToUpper(a.Address), w.now)
 	require.ErrorAs(t, err, &invalid)
 	_, _, err = w.GetArtifact(ctx, w.p, "md5:1")
 	require.ErrorAs(t, err, &invalid)
-	_, err = w.PutArtifact(ctx, w.p, strings.NewReader(strings.Repeat("x", store.MaxArtifactBytes+1)), "", "", w.now)
-	require.ErrorIs(t, err, store.ErrArtifactTooLarge)
+	_, err = w.PutArtifact(ctx, w.p, strings.NewReader(strings.Repeat("x", pipeline.MaxArtifactBytes+1)), "", "", w.now)
+	require.ErrorIs(t, err, pipeline.ErrArtifactTooLarge)
 	// The database holds to it by itself.
 	_, err = w.owner.Exec(ctx, `INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at) VALUES ('t', sha256('a'), 'x', 1, 'b', 'a', now())`)
 	require.ErrorContains(t, err, "check constraint")
@@ -44,7 +45,7 @@ func TestArtifactsAreAddressedByContent(t *testing.T) {
 	stranger := schema.Principal{Tenant: "t", Agent: "b", Project: "p"}
 	for _, p := range []schema.Principal{stranger, {Tenant: "u", Agent: "a"}} {
 		_, _, err = w.GetArtifact(ctx, p, a.Address)
-		require.ErrorIs(t, err, store.ErrNotFound)
+		require.ErrorIs(t, err, pg.ErrNotFound)
 	}
 	// Knowing an address is not having the bytes.
 	naming := episode(t, "", "saw it")

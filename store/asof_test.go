@@ -12,7 +12,8 @@ import (
 
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/read"
 )
 
 // step changes a memory at a time, past the store, as an operation would: a version more.
@@ -32,7 +33,7 @@ func (w *world) asOf(id uuid.UUID, at time.Time) schema.MemoryRecord {
 
 func (w *world) listAsOf(at, validAt time.Time) []string {
 	w.t.Helper()
-	found, err := w.List(ctx, store.Filter{Principal: w.p, AsOf: &at, At: validAt}, store.Page{})
+	found, err := w.List(ctx, pg.Filter{Principal: w.p, AsOf: &at, At: validAt}, pg.Page{})
 	require.NoError(w.t, err)
 	out := []string{}
 	for _, m := range found {
@@ -97,10 +98,10 @@ func TestWhatWasBelievedThen(t *testing.T) {
 		}
 	}
 	_, err := w.GetAsOf(ctx, w.p, id, first.Add(-time.Microsecond))
-	require.ErrorIs(t, err, store.ErrNotFound)
+	require.ErrorIs(t, err, pg.ErrNotFound)
 	require.Empty(t, w.listAsOf(first.Add(-time.Microsecond), time.Time{}))
 	_, err = w.GetAsOf(ctx, w.p, other, day(-1))
-	require.ErrorIs(t, err, store.ErrNotFound)
+	require.ErrorIs(t, err, pg.ErrNotFound)
 
 	// As of now it is the plain read.
 	require.Equal(t, w.get(id), w.asOf(id, time.Now().AddDate(1, 0, 0)))
@@ -108,15 +109,15 @@ func TestWhatWasBelievedThen(t *testing.T) {
 	// Who may look is judged by what holds now, and the listing by both.
 	stranger := schema.Principal{Tenant: "t", Agent: "b"}
 	_, err = w.GetAsOf(ctx, stranger, id, day(1))
-	require.ErrorIs(t, err, store.ErrNotFound)
+	require.ErrorIs(t, err, pg.ErrNotFound)
 	w.exec(`UPDATE memories SET visibility = 'global', version = version + 1, updated_at = $2 WHERE id = $1`, id, day(9))
 	m, err := w.GetAsOf(ctx, stranger, id, day(1))
 	require.NoError(t, err)
 	require.Equal(t, schema.VisibilityPrivate, m.Visibility)
-	shared := store.Filter{Principal: stranger, ReadPolicy: schema.ReadShared}
+	shared := pg.Filter{Principal: stranger, ReadPolicy: schema.ReadShared}
 	for at, want := range map[time.Time]int{day(8): 0, day(9): 1} {
 		shared.AsOf = &at
-		found, err := w.List(ctx, shared, store.Page{})
+		found, err := w.List(ctx, shared, pg.Page{})
 		require.NoError(t, err)
 		require.Len(t, found, want)
 	}
@@ -125,7 +126,7 @@ func TestWhatWasBelievedThen(t *testing.T) {
 	w.exec(`UPDATE memories SET erased_at = $2, deleted_at = $2, content = '', payload = '{}', version = version + 1, updated_at = $2 WHERE id = $1`, id, day(10))
 	w.exec(`DELETE FROM memory_versions WHERE memory_id = $1`, id)
 	_, err = w.GetAsOf(ctx, w.p, id, day(1))
-	require.ErrorIs(t, err, store.ErrNotFound)
+	require.ErrorIs(t, err, pg.ErrNotFound)
 }
 
 // Two times: what was then believed to hold at another.
@@ -177,7 +178,7 @@ func TestAsOfIsWhatWasRead(t *testing.T) {
 			}
 			c := captured{at: w.now, get: map[uuid.UUID]schema.MemoryRecord{}}
 			var err error
-			c.list, err = w.List(ctx, store.Filter{Principal: w.p}, store.Page{})
+			c.list, err = w.List(ctx, pg.Filter{Principal: w.p}, pg.Page{})
 			require.NoError(rt, err)
 			for _, id := range ids {
 				c.get[id] = w.get(id)
@@ -190,7 +191,7 @@ func TestAsOfIsWhatWasRead(t *testing.T) {
 				until = past[i+1].at
 			}
 			for _, at := range []time.Time{c.at, until.Add(-time.Microsecond)} {
-				list, err := w.List(ctx, store.Filter{Principal: w.p, AsOf: &at}, store.Page{})
+				list, err := w.List(ctx, pg.Filter{Principal: w.p, AsOf: &at}, pg.Page{})
 				require.NoError(rt, err)
 				require.Equal(rt, c.list, list)
 				for id, want := range c.get {
@@ -200,7 +201,7 @@ func TestAsOfIsWhatWasRead(t *testing.T) {
 				}
 				var paged []schema.MemoryRecord
 				for before := ""; ; {
-					part, err := w.List(ctx, store.Filter{Principal: w.p, AsOf: &at}, store.Page{Limit: 2, Before: before})
+					part, err := w.List(ctx, pg.Filter{Principal: w.p, AsOf: &at}, pg.Page{Limit: 2, Before: before})
 					require.NoError(rt, err)
 					if paged = append(paged, part...); len(part) < 2 {
 						break
@@ -224,7 +225,7 @@ func TestHistoryIsCompleteAndPaged(t *testing.T) {
 	require.Len(t, all, 10)
 	var paged []schema.HistoryEntry
 	for after := ""; ; {
-		part, err := w.HistoryAt(ctx, w.p, id, store.HistoryPage{After: after, Limit: 3})
+		part, err := w.HistoryAt(ctx, w.p, id, read.HistoryPage{After: after, Limit: 3})
 		require.NoError(t, err)
 		paged = append(paged, part...)
 		if len(part) < 3 {
@@ -237,7 +238,7 @@ func TestHistoryIsCompleteAndPaged(t *testing.T) {
 		require.Equal(t, n+1, h.Version)
 	}
 	for _, cursor := range []string{"x", uuid.NewString()} {
-		_, err := w.HistoryAt(ctx, w.p, id, store.HistoryPage{After: cursor})
+		_, err := w.HistoryAt(ctx, w.p, id, read.HistoryPage{After: cursor})
 		var bad *schema.ValidationError
 		require.ErrorAs(t, err, &bad)
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pipeline"
+	"github.com/mneme/mneme/store/sweeping"
 )
 
 // bound says why a table does not grow for ever under a load that stays the same.
@@ -138,7 +139,7 @@ func (y *steadyYear) week(n int) {
 	}
 	fades, waits := y.source(name+" wants the archive moved.",
 		idea{fact: fact(name + " says that the pass is void."), action: schema.ActionDelete, target: y.pinned})
-	require.Equal(y.t, store.WriteCounts{Blocked: 1}, y.write(waits))
+	require.Equal(y.t, pipeline.WriteCounts{Blocked: 1}, y.write(waits))
 	_, err := y.OpenReview(ctx, y.p.Tenant, waits.BatchID, 14*day, y.now)
 	require.NoError(y.t, err)
 	_, dead := y.stage(say(name + " wrote what cannot be read.")...)
@@ -159,7 +160,7 @@ func (y *steadyYear) week(n int) {
 	m := record(y.t, `{"id": %q, "type": "episodic", "confidence": 1, "payload": {"kind": "episodic", "timeline": [{"t": "2026-01-01T00:00:00Z",
 		"event_kind": "note", "ref": "evt://1", "summary": %q}], "artifacts": [%q]}}`, uuid.NewString(), name+" showed a picture", shown.Address)
 	y.created(m)
-	require.NoError(y.t, y.Accept(ctx, store.Operation{Tenant: y.p.Tenant, ID: "later" + name}, "put", schema.PutRequest{}, y.now))
+	require.NoError(y.t, y.Accept(ctx, pipeline.Operation{Tenant: y.p.Tenant, ID: "later" + name}, "put", schema.PutRequest{}, y.now))
 
 	// Forgetting of each kind, and a policy that goes back and forth.
 	for i, mode := range []schema.ForgetMode{schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase} {
@@ -177,11 +178,11 @@ func (y *steadyYear) week(n int) {
 func (y *steadyYear) keepUp() {
 	y.t.Helper()
 	for _, batch := range y.batches(`SELECT DISTINCT batch_id FROM proposals WHERE state = 'blocked' AND expires_at <= $1`) {
-		_, err := y.ExpireProposals(ctx, store.ExpireInput{Tenant: y.p.Tenant, BatchID: batch, Before: y.now, Policy: y.policy, Now: y.now})
+		_, err := y.ExpireProposals(ctx, pipeline.ExpireInput{Tenant: y.p.Tenant, BatchID: batch, Before: y.now, Policy: y.policy, Now: y.now})
 		require.NoError(y.t, err)
 	}
 	for _, batch := range y.batches(`SELECT DISTINCT batch_id FROM jobs WHERE state NOT IN ('completed', 'dead') AND created_at <= $1`) {
-		require.NoError(y.t, y.AdvanceJobs(ctx, store.Range{Tenant: y.p.Tenant, BatchID: batch, To: 10}, "done", y.now))
+		require.NoError(y.t, y.AdvanceJobs(ctx, pipeline.Range{Tenant: y.p.Tenant, BatchID: batch, To: 10}, "done", y.now))
 	}
 	for { // the index learns of what has changed
 		entries, err := y.Outbox(ctx, y.p.Tenant, hash, nil, 100)
@@ -195,9 +196,9 @@ func (y *steadyYear) keepUp() {
 	require.NoError(y.t, err)
 	y.sweepDecay(fmt.Sprintf("decay %s", y.now), 500)
 	for _, step := range lifecycle.PurgeSteps {
-		var after store.HistoryCursor
+		var after sweeping.HistoryCursor
 		for more := true; more; {
-			b, err := y.Purge(ctx, store.PurgeInput{Tenant: y.p.Tenant, Run: fmt.Sprintf("purge %s", y.now), Step: step, After: after,
+			b, err := y.Purge(ctx, sweeping.PurgeInput{Tenant: y.p.Tenant, Run: fmt.Sprintf("purge %s", y.now), Step: step, After: after,
 				Limit: 7, At: y.now, Now: y.now})
 			require.NoError(y.t, err)
 			require.LessOrEqual(y.t, b.Removed, 7, "%s: the cap holds", step)

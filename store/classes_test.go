@@ -10,6 +10,8 @@ import (
 
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/search"
 )
 
 // classIndexes are the indexes of the classes that may be stored, by tier and typology.
@@ -25,7 +27,7 @@ var classIndexes = map[string]string{
 func TestVectorsOfEveryClassAreFound(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	vec := store.Embedding{Model: hash, Vector: axis()}
+	vec := pg.Embedding{Model: hash, Vector: axis()}
 	for class := range classIndexes {
 		tier, typology, _ := strings.Cut(class, " ")
 		m := record(t, `{"type": "semantic", "confidence": 0.9, "tier": %q, "typology": %q, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": %q,
@@ -38,14 +40,14 @@ func TestVectorsOfEveryClassAreFound(t *testing.T) {
 		stored := w.get(id)
 		require.Equal(t, class, fmt.Sprintf("%s %s", stored.Tier, stored.Typology))
 		w.setVector(id, 0.1)
-		f := store.Filter{Principal: w.p}
+		f := pg.Filter{Principal: w.p}
 		hits, err := w.SearchVector(ctx, f, vec, 50)
 		require.NoError(t, err)
 		require.Contains(t, hitIDs(t, hits, err), id, class)
 		near, err := w.NearestEmbedded(ctx, "t", vec, 50)
 		require.NoError(t, err)
 		require.Contains(t, hitIDs(t, near, err), id, class)
-		found, err := w.Neighbors(ctx, w.p, []store.NeighborQuery{{Fact: fact("something in other words"), Embedding: &vec}})
+		found, err := w.Neighbors(ctx, w.p, []search.NeighborQuery{{Fact: fact("something in other words"), Embedding: &vec}})
 		require.NoError(t, err)
 		require.Equal(t, []string{id.String()}, ids(found[0]), class)
 		w.forget(id)
@@ -81,16 +83,16 @@ func TestVectorsOfEveryClassAreSearchedByTheirIndex(t *testing.T) {
 	s, err := store.OpenTraced(ctx, w.url+"&enable_sort=off", listen) // the table is too small for an index to pay
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
-	s.ScanUpTo(-1) // small tenants are compared one by one
+	s.ScanUpTo = -1 // small tenants are compared one by one
 	for _, m := range []struct {
 		name, indexes string
 	}{{hash.Name, "memory_embeddings_hash_v1_"}, {model.Name, prefix}} {
-		vec := store.Embedding{Model: model, Vector: axis()}
+		vec := pg.Embedding{Model: model, Vector: axis()}
 		vec.Model.Name = m.name
 		for what, run := range map[string]func() error{
-			"search": func() error { return second(s.SearchVector(ctx, store.Filter{Principal: w.p}, vec, 5)) },
+			"search": func() error { return second(s.SearchVector(ctx, pg.Filter{Principal: w.p}, vec, 5)) },
 			"neighbours": func() error {
-				return second(s.Neighbors(ctx, w.p, []store.NeighborQuery{{Fact: fact("x y z"), Embedding: &vec}}))
+				return second(s.Neighbors(ctx, w.p, []search.NeighborQuery{{Fact: fact("x y z"), Embedding: &vec}}))
 			},
 			"nearest": func() error { return second(s.NearestEmbedded(ctx, "t", vec, 5)) },
 		} {

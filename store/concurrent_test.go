@@ -25,6 +25,9 @@ import (
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/edit"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // TestOperationsAtOnce lets eight callers, of two agents, do everything that can be done to memories, to
@@ -157,8 +160,8 @@ func one[T any](c *caller, of []T) T { return of[c.IntN(len(of))] }
 // chance is true n times in a hundred.
 func (c *caller) chance(n int) bool { return c.IntN(100) < n }
 
-func (c *caller) operation() store.Operation {
-	return store.Operation{Tenant: c.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}
+func (c *caller) operation() pipeline.Operation {
+	return pipeline.Operation{Tenant: c.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}
 }
 
 func (c *caller) asks(reason string) schema.Operation {
@@ -181,7 +184,7 @@ func (c *caller) pick(n int) []uuid.UUID {
 
 // pickLive chooses a memory that is live and that the caller may see; the zero record where there is none.
 func (c *caller) pickLive() (schema.MemoryRecord, error) {
-	known, err := c.List(ctx, store.Filter{Principal: c.p}, store.Page{})
+	known, err := c.List(ctx, pg.Filter{Principal: c.p}, pg.Page{})
 	if err != nil || len(known) == 0 {
 		return schema.MemoryRecord{}, err
 	}
@@ -191,7 +194,7 @@ func (c *caller) pickLive() (schema.MemoryRecord, error) {
 // version is the one that the caller saw: not always the one that stands.
 func (c *caller) version(id uuid.UUID) (int, error) {
 	m, err := c.Get(ctx, c.p, id)
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, pg.ErrNotFound) {
 		return 1, nil
 	}
 	if c.chance(10) {
@@ -263,7 +266,7 @@ func (c *caller) ingest() error {
 	policy := c.policy
 	policy.AllowUpdateDelete = c.chance(60)
 	now := c.tick()
-	in := store.StageInput{OperationID: uuid.NewString(), WorkflowID: "wf", MaxAttempts: 3, Now: now, Policy: policy,
+	in := pipeline.StageInput{OperationID: uuid.NewString(), WorkflowID: "wf", MaxAttempts: 3, Now: now, Policy: policy,
 		Request: schema.IngestRequest{Principal: c.p, Visibility: one(c, []schema.Visibility{schema.VisibilityPrivate, schema.VisibilityShared}),
 			Candidates: []schema.Candidate{candidate}}}
 	ack, err := carry(c, "stage", func() (schema.IngestAck, error) { return c.Stage(ctx, in) })
@@ -275,27 +278,27 @@ func (c *caller) ingest() error {
 		return nil
 	}
 	source := uuid.MustParse(ack.MemoryIDs[0])
-	r := store.Range{Tenant: c.p.Tenant, BatchID: uuid.MustParse(ack.BatchID), From: 0, To: 1}
+	r := pipeline.Range{Tenant: c.p.Tenant, BatchID: uuid.MustParse(ack.BatchID), From: 0, To: 1}
 	var facts []memory.Fact
 	for range 1 + c.IntN(2) {
 		who, where := one(c, people), one(c, places)
 		facts = append(facts, lives(who+" lives in "+where+".", who, where))
 	}
 	extraction := memory.Extraction{Facts: facts, Triples: []memory.Triple{triple(one(c, people), "lives in", one(c, places))}}
-	if err := c.SaveExtractions(ctx, r.Tenant, []store.Extracted{{CandidateID: source, Extraction: extraction}}, c.tick()); err != nil {
+	if err := c.SaveExtractions(ctx, r.Tenant, []pipeline.Extracted{{CandidateID: source, Extraction: extraction}}, c.tick()); err != nil {
 		return err
 	}
 	for round := 1; ; round++ {
 		if err := c.decides(r, source, facts); err != nil {
 			return err
 		}
-		in := store.WriteInput{Range: r, MaxRounds: 2, Now: c.tick(), Sources: map[uuid.UUID]store.Embedding{}}
+		in := pipeline.WriteInput{Range: r, MaxRounds: 2, Now: c.tick(), Sources: map[uuid.UUID]pg.Embedding{}}
 		missing, err := c.Unembedded(ctx, r, hash)
 		if err != nil {
 			return err
 		}
 		for _, u := range missing {
-			in.Sources[u.MemoryID] = store.Embedding{Model: hash, Vector: axis(), Hash: u.Hash}
+			in.Sources[u.MemoryID] = pg.Embedding{Model: hash, Vector: axis(), Hash: u.Hash}
 		}
 		counts, err := c.Write(ctx, in)
 		if err != nil {
@@ -325,11 +328,11 @@ func (c *caller) ingest() error {
 }
 
 // decides proposes something for each fact, on the ground of what the caller sees now.
-func (c *caller) decides(r store.Range, source uuid.UUID, facts []memory.Fact) error {
-	var decided []store.Decided
+func (c *caller) decides(r pipeline.Range, source uuid.UUID, facts []memory.Fact) error {
+	var decided []pipeline.Decided
 	for i, f := range facts {
-		d := store.Decided{CandidateID: source, Ordinal: i, Fact: f, Proposal: memory.Proposal{Action: schema.ActionAdd, Confidence: 0.9, Reason: "because"},
-			Embedding: &store.Embedding{Model: hash, Vector: axis()}}
+		d := pipeline.Decided{CandidateID: source, Ordinal: i, Fact: f, Proposal: memory.Proposal{Action: schema.ActionAdd, Confidence: 0.9, Reason: "because"},
+			Embedding: &pg.Embedding{Model: hash, Vector: axis()}}
 		known, err := c.pickLive()
 		if err != nil {
 			return err
@@ -369,7 +372,7 @@ func (c *caller) put() error {
 			record.Relations = []schema.Relation{{Predicate: "derived_from", TargetID: source, Weight: 1, Reason: "drawn from it"}}
 		}
 	}
-	in := store.PutInput{Operation: c.operation(), Policy: c.policy, Now: c.tick(), Embeddings: []*store.Embedding{{Model: hash, Vector: axis()}},
+	in := edit.PutInput{Operation: c.operation(), Policy: c.policy, Now: c.tick(), Embeddings: []*pg.Embedding{{Model: hash, Vector: axis()}},
 		Request: schema.PutRequest{Operation: c.asks("put"), Visibility: one(c, []schema.Visibility{schema.VisibilityPrivate, schema.VisibilityShared}),
 			Records: []schema.MemoryRecord{record}}}
 	if err := in.Request.Validate(); err != nil {
@@ -398,7 +401,7 @@ func (c *caller) revises() error {
 	if req.Action == schema.ReviseMerge || req.Action == schema.ReviseResolve {
 		n = 2
 	}
-	known, err := c.List(ctx, store.Filter{Principal: c.p}, store.Page{})
+	known, err := c.List(ctx, pg.Filter{Principal: c.p}, pg.Page{})
 	if err != nil {
 		return err
 	}
@@ -434,7 +437,7 @@ func (c *caller) revises() error {
 	if req.Validate() != nil {
 		return nil // one target twice, or itself
 	}
-	in := store.ReviseInput{Operation: c.operation(), Request: req, Policy: c.policy, Embedding: &store.Embedding{Model: hash, Vector: axis()}, Now: c.tick()}
+	in := edit.ReviseInput{Operation: c.operation(), Request: req, Policy: c.policy, Embedding: &pg.Embedding{Model: hash, Vector: axis()}, Now: c.tick()}
 	result, err := carry(c, "revise", func() (schema.ReviseResult, error) { return c.Revise(ctx, in) })
 	c.met(result.Created...)
 	return err
@@ -465,11 +468,11 @@ func (c *caller) modifies() error {
 	if err := req.Validate(); err != nil {
 		return err
 	}
-	in := store.ModifyInput{Operation: c.operation(), Request: req, Policy: c.policy, Now: c.tick()}
+	in := edit.ModifyInput{Operation: c.operation(), Request: req, Policy: c.policy, Now: c.tick()}
 	for _, p := range req.Patches {
-		var e *store.Embedding
+		var e *pg.Embedding
 		if p.Content != nil && c.chance(50) {
-			e = &store.Embedding{Model: hash, Vector: axis()}
+			e = &pg.Embedding{Model: hash, Vector: axis()}
 		}
 		in.Embeddings = append(in.Embeddings, e)
 	}
@@ -536,7 +539,7 @@ func (c *caller) forgets() error {
 }
 
 func (c *caller) recovers() error {
-	in := store.RecoverInput{Operation: c.operation(), Policy: c.policy, Now: c.tick(), Request: schema.RecoverRequest{Operation: c.asks("by mistake")}}
+	in := edit.RecoverInput{Operation: c.operation(), Policy: c.policy, Now: c.tick(), Request: schema.RecoverRequest{Operation: c.asks("by mistake")}}
 	for _, id := range c.pick(1 + c.IntN(3)) {
 		target := schema.Target{ID: id.String()}
 		if c.chance(30) {
@@ -553,13 +556,13 @@ func (c *caller) recovers() error {
 
 // reviews decides on a proposal that waits.
 func (c *caller) reviews() error {
-	waiting, err := c.ListReviews(ctx, c.p, store.ReviewFilter{}, store.Page{Limit: 5})
+	waiting, err := c.ListReviews(ctx, c.p, pipeline.ReviewFilter{}, pg.Page{Limit: 5})
 	if err != nil || len(waiting) == 0 {
 		return err
 	}
 	item := one(c, waiting)
-	in := store.DecideInput{Principal: c.p, BatchID: uuid.MustParse(item.BatchID), ProposalID: uuid.MustParse(item.ProposalID),
-		Decision: schema.DecisionApprove, By: "operator", Reason: "looked at both", Policy: c.policy, Now: c.tick(), Embedding: &store.Embedding{Model: hash, Vector: axis()}}
+	in := pipeline.DecideInput{Principal: c.p, BatchID: uuid.MustParse(item.BatchID), ProposalID: uuid.MustParse(item.ProposalID),
+		Decision: schema.DecisionApprove, By: "operator", Reason: "looked at both", Policy: c.policy, Now: c.tick(), Embedding: &pg.Embedding{Model: hash, Vector: axis()}}
 	if c.chance(25) {
 		in.Decision = schema.DecisionReject
 	} else if item.TargetNow != nil {

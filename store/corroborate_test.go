@@ -12,7 +12,9 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
+	"github.com/mneme/mneme/store/search"
 )
 
 // planned is a fact in the words of its source.
@@ -94,7 +96,7 @@ func TestWhatIsSaidAgainIsTiedToWhatIsKnown(t *testing.T) {
 			second := uuid.MustParse(ack.MemoryIDs[0])
 			i := again(record)
 			w.decided(r, second, i, i) // twice in one text
-			require.Equal(t, store.WriteCounts{Skipped: 2}, w.write(r))
+			require.Equal(t, pipeline.WriteCounts{Skipped: 2}, w.write(r))
 			w.write(r) // delivered again
 
 			m := w.get(record)
@@ -181,7 +183,7 @@ func TestEverySourceOfASupersededRecordIsMarked(t *testing.T) {
 		idea{fact: prefers, action: schema.ActionNone, target: record})
 	all := []uuid.UUID{first, second, secret}
 	marks := func() map[uuid.UUID]schema.Currentness {
-		found, err := w.Supersessions(ctx, store.Filter{Principal: w.p}, all)
+		found, err := w.Supersessions(ctx, pg.Filter{Principal: w.p}, all)
 		require.NoError(t, err)
 		out := map[uuid.UUID]schema.Currentness{}
 		for id, s := range found {
@@ -205,7 +207,7 @@ func TestEpisodesThatRecordsSpeakForAreNoNeighbours(t *testing.T) {
 	source, record := w.said(schema.Candidate{Content: planned}, idea{fact: fact(planned), action: schema.ActionAdd})
 	bare := w.memory("Rain fell on Tuesday.")
 	ids := func(content string) []string {
-		found, err := w.Neighbors(ctx, w.p, []store.NeighborQuery{{Fact: fact(content), At: w.now}})
+		found, err := w.Neighbors(ctx, w.p, []search.NeighborQuery{{Fact: fact(content), At: w.now}})
 		require.NoError(t, err)
 		var out []string
 		for _, n := range found[0] {

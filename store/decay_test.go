@@ -14,7 +14,9 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/search"
+	"github.com/mneme/mneme/store/sweeping"
 )
 
 // fading puts an episode that falls due in an hour, and returns it.
@@ -31,14 +33,14 @@ func (w *world) fading(content string, change ...func(*schema.MemoryRecord)) uui
 	return w.created(m)
 }
 
-func (w *world) sweepDecay(run string, limit int) store.DecayBatch {
+func (w *world) sweepDecay(run string, limit int) sweeping.DecayBatch {
 	w.t.Helper()
-	var sum store.DecayBatch
+	var sum sweeping.DecayBatch
 	for {
-		b, err := w.DecayBatch(ctx, store.DecayInput{Tenant: w.p.Tenant, Run: run, After: sum.Next, Until: w.now, Limit: limit, Now: w.now})
+		b, err := w.DecayBatch(ctx, sweeping.DecayInput{Tenant: w.p.Tenant, Run: run, After: sum.Next, Until: w.now, Limit: limit, Now: w.now})
 		require.NoError(w.t, err)
 		require.LessOrEqual(w.t, b.Pruned+b.Archived+b.Kept+b.NotDue, limit, "a batch is capped")
-		sum = store.DecayBatch{Pruned: sum.Pruned + b.Pruned, Archived: sum.Archived + b.Archived, Kept: sum.Kept + b.Kept, NotDue: sum.NotDue + b.NotDue, Next: b.Next}
+		sum = sweeping.DecayBatch{Pruned: sum.Pruned + b.Pruned, Archived: sum.Archived + b.Archived, Kept: sum.Kept + b.Kept, NotDue: sum.NotDue + b.NotDue, Next: b.Next}
 		if !b.More {
 			return sum
 		}
@@ -171,12 +173,12 @@ func TestDecayInterruptedAnywhere(t *testing.T) {
 	for range (n + 1) / 2 {
 		before := w.snapshot()
 		w.failing("memory_history", func() {
-			_, err := w.DecayBatch(ctx, store.DecayInput{Tenant: "t", Run: "run", Until: w.now, Limit: 2, Now: w.now})
+			_, err := w.DecayBatch(ctx, sweeping.DecayInput{Tenant: "t", Run: "run", Until: w.now, Limit: 2, Now: w.now})
 			require.Error(t, err)
 		})
 		require.Equal(t, before, w.snapshot(), "a batch is all or nothing")
 		// One that is killed behind its commit is begun anew, without its place.
-		_, err := w.DecayBatch(ctx, store.DecayInput{Tenant: "t", Run: "run", Until: w.now, Limit: 2, Now: w.now})
+		_, err := w.DecayBatch(ctx, sweeping.DecayInput{Tenant: "t", Run: "run", Until: w.now, Limit: 2, Now: w.now})
 		require.NoError(t, err)
 	}
 	require.Equal(t, n, w.count("memories", "deleted_at IS NOT NULL AND version = 2"))
@@ -199,9 +201,9 @@ func TestTwoDecaySweepsAtOnce(t *testing.T) {
 	taken, errs := make([]int, 4), make([]error, 4)
 	for i := range taken {
 		wg.Go(func() {
-			at := store.DueCursor{}
+			at := sweeping.DueCursor{}
 			for {
-				b, err := w.DecayBatch(ctx, store.DecayInput{Tenant: "t", Run: fmt.Sprint(i), After: at, Until: w.now, Limit: 5, Now: w.now})
+				b, err := w.DecayBatch(ctx, sweeping.DecayInput{Tenant: "t", Run: fmt.Sprint(i), After: at, Until: w.now, Limit: 5, Now: w.now})
 				errs[i] = err
 				if err != nil || !b.More && b.Pruned == 0 {
 					break
@@ -261,7 +263,7 @@ func TestClocksThatAreAhead(t *testing.T) {
 	require.NoError(t, w.CheckClock(ctx))
 	require.NoError(t, w.CheckClock(ctx, now, now.Add(-1000*time.Hour)))
 	for _, at := range [][]time.Time{{now, now.Add(time.Hour)}, {now.Add(time.Hour), now}} {
-		require.ErrorIs(t, w.CheckClock(ctx, at...), store.ErrClockAhead)
+		require.ErrorIs(t, w.CheckClock(ctx, at...), sweeping.ErrClockAhead)
 	}
 }
 
@@ -282,7 +284,7 @@ func TestDecayAsksBeforeItTakesMuch(t *testing.T) {
 	}
 	batch := func() int {
 		t.Helper()
-		b, err := w.DecayBatch(ctx, store.DecayInput{Tenant: "t", Run: "run", Until: w.now, Limit: 10, Now: w.now})
+		b, err := w.DecayBatch(ctx, sweeping.DecayInput{Tenant: "t", Run: "run", Until: w.now, Limit: 10, Now: w.now})
 		require.NoError(t, err)
 		return b.Pruned
 	}
@@ -301,7 +303,7 @@ func TestDecayAsksBeforeItTakesMuch(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"t"}, tenants, "who has asked is looked at, though nothing may be due any more")
 	_, err = w.AdmitSweep(ctx, "other", schema.SweepDecay, 5, "alice", "x", w.now)
-	require.ErrorIs(t, err, store.ErrNotFound)
+	require.ErrorIs(t, err, pg.ErrNotFound)
 	_, err = w.AdmitSweep(ctx, "t", schema.SweepDecay, 15, "alice", "it was a long holiday", w.now)
 	require.NoError(t, err)
 	require.Nil(t, begin())
@@ -349,7 +351,7 @@ func TestWorthIsComputedForNow(t *testing.T) {
 	pinned := w.fading("It is pinned.", func(m *schema.MemoryRecord) { m.Lifecycle.Pinned = true; m.Importance = 1 })
 	worth := func(id uuid.UUID) []float64 {
 		t.Helper()
-		rows, err := w.Hydrate(ctx, store.Filter{Principal: w.p}, []uuid.UUID{id}, w.now)
+		rows, err := w.Hydrate(ctx, pg.Filter{Principal: w.p}, []uuid.UUID{id}, w.now)
 		require.NoError(t, err)
 		return []float64{rows[id].Salience, rows[id].ImportanceNow, rows[id].Importance}
 	}
@@ -357,7 +359,7 @@ func TestWorthIsComputedForNow(t *testing.T) {
 	require.InDeltaSlice(t, []float64{math.Exp2(-24), 0.8 * 0.95, 0.8}, worth(id), 1e-9)
 	require.InDeltaSlice(t, []float64{1, 1, 1}, worth(pinned), 1e-9)
 	due := w.get(id).Lifecycle.DecayDueAt
-	require.NoError(t, w.TrackRetrieval(ctx, store.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte{1}, MemoryIDs: []uuid.UUID{id}}, w.now))
+	require.NoError(t, w.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte{1}, MemoryIDs: []uuid.UUID{id}}, w.now))
 	require.InDeltaSlice(t, []float64{math.Exp2(-24), 0.8, 0.8}, worth(id), 1e-9, "to be read resets the importance, and nothing else")
 	require.Equal(t, due, w.get(id).Lifecycle.DecayDueAt)
 	w.now = w.now.Add(-2 * day)

@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // holding lists the columns of the schema in which some row holds the word, whatever their type.
@@ -53,7 +53,7 @@ func TestEraseLeavesNoWordAndKeepsTheAudit(t *testing.T) {
 			ack, r := w.stage(schema.Candidate{Content: "I am the XyzzyCanary of Lisbon", SourceKind: schema.SourceUserInput, Speaker: "XyzzyCanary", Tags: []string{"XyzzyCanary"},
 				Refs: []schema.Ref{{Kind: "event", Ref: "ref-XyzzyCanary"}}}, schema.Candidate{Content: "Bob lives in Porto"})
 			parent, bystander := uuid.MustParse(ack.MemoryIDs[0]), uuid.MustParse(ack.MemoryIDs[1])
-			require.NoError(t, w.SaveExtractions(ctx, "t", []store.Extracted{{CandidateID: parent,
+			require.NoError(t, w.SaveExtractions(ctx, "t", []pipeline.Extracted{{CandidateID: parent,
 				Extraction: memory.Extraction{Facts: []memory.Fact{claim}, Triples: []memory.Triple{triple("XyzzyCanary", "knows", "Bob"), triple("XyzzyCanary", "is", "XyzzyCanary")}}}}, w.now))
 			w.decide(r, parent, idea{fact: claim, action: schema.ActionAdd, vector: axis()})
 			require.Equal(t, 1, w.write(r).Added)

@@ -11,7 +11,8 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory/intake"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/transfer"
 )
 
 // ledger lists what events say: kind, session, and whether they refer to a candidate and a memory.
@@ -124,7 +125,7 @@ func TestEventsAreExportedAndRestored(t *testing.T) {
 
 	events := func(lines [][]byte) (out []string) {
 		for _, line := range parsed(t, lines...) {
-			if line.Kind == store.LineEvent {
+			if line.Kind == transfer.LineEvent {
 				var e struct{ Session string }
 				require.NoError(t, json.Unmarshal(line.Event, &e))
 				out = append(out, e.Session)
@@ -132,7 +133,7 @@ func TestEventsAreExportedAndRestored(t *testing.T) {
 		}
 		return out
 	}
-	own, whole := w.export(store.ExportSelection{Filter: store.Filter{Principal: w.p}}), w.export(w.whole())
+	own, whole := w.export(transfer.ExportSelection{Filter: pg.Filter{Principal: w.p}}), w.export(w.whole())
 	require.Subset(t, events(own), []string{"s1", "s2"})
 	require.NotContains(t, events(own), "s3", "another agent's")
 	require.Len(t, events(whole), 4)

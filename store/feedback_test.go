@@ -13,13 +13,15 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
+	"github.com/mneme/mneme/store/search"
 )
 
 // retrieved records that a recall of the principal has returned the memories.
 func (w *world) retrieved(ids ...uuid.UUID) uuid.UUID {
 	w.t.Helper()
-	r := store.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte("h"), MemoryIDs: ids}
+	r := search.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte("h"), MemoryIDs: ids}
 	require.NoError(w.t, w.TrackRetrieval(ctx, r, w.now))
 	return r.ID
 }
@@ -28,10 +30,10 @@ func says(id uuid.UUID, v schema.Verdict) schema.FeedbackItem {
 	return schema.FeedbackItem{MemoryID: id.String(), Verdict: v}
 }
 
-func (w *world) feedbackInput(retrieval uuid.UUID, items ...schema.FeedbackItem) store.FeedbackInput {
+func (w *world) feedbackInput(retrieval uuid.UUID, items ...schema.FeedbackItem) pipeline.FeedbackInput {
 	op := w.modification()
 	op.WorkflowID = "feedback/t/a/1"
-	return store.FeedbackInput{Operation: op, Policy: w.policy, Now: w.now,
+	return pipeline.FeedbackInput{Operation: op, Policy: w.policy, Now: w.now,
 		Request: schema.FeedbackRequest{Operation: schema.Operation{Principal: w.p}, RetrievalID: retrieval.String(), Items: items}}
 }
 
@@ -40,7 +42,7 @@ func (w *world) feedback(retrieval uuid.UUID, items ...schema.FeedbackItem) sche
 	return w.feed(w.feedbackInput(retrieval, items...))
 }
 
-func (w *world) feed(in store.FeedbackInput) schema.FeedbackResult {
+func (w *world) feed(in pipeline.FeedbackInput) schema.FeedbackResult {
 	w.t.Helper()
 	require.NoError(w.t, in.Request.Validate())
 	out, err := w.Feedback(ctx, in)
@@ -64,7 +66,7 @@ func (w *world) feedbackOn(retrieval, id uuid.UUID, v schema.Verdict) schema.Fee
 // requireExactDue computes from what is stored when every memory falls due.
 func (w *world) requireExactDue() {
 	w.t.Helper()
-	memories, err := w.List(ctx, store.Filter{Principal: w.p, MaxSensitivity: schema.SensitivityHyper}, store.Page{Limit: 500})
+	memories, err := w.List(ctx, pg.Filter{Principal: w.p, MaxSensitivity: schema.SensitivityHyper}, pg.Page{Limit: 500})
 	require.NoError(w.t, err)
 	for _, m := range memories {
 		l := m.Lifecycle
@@ -295,26 +297,26 @@ func TestFeedbackOnRetrievalsOfOthers(t *testing.T) {
 	agent.p.Agent = "b"
 	tenant.p.Tenant = "t2"
 	before := w.snapshot()
-	for name, in := range map[string]store.FeedbackInput{
+	for name, in := range map[string]pipeline.FeedbackInput{
 		"unknown": w.feedbackInput(uuid.New(), says(id, schema.VerdictFailed)), "another agent's": agent.feedbackInput(retrieval, says(id, schema.VerdictFailed)),
 		"another tenant's": tenant.feedbackInput(retrieval, says(id, schema.VerdictFailed)),
 	} {
 		_, err := w.Feedback(ctx, in)
-		require.ErrorIs(t, err, store.ErrNotFound, name)
+		require.ErrorIs(t, err, pg.ErrNotFound, name)
 		require.EqualError(t, err, "feedback: retrieval "+in.Request.RetrievalID+": not found", name)
 		_, err = w.Retrieved(ctx, in.Request.Principal, uuid.MustParse(in.Request.RetrievalID))
-		require.ErrorIs(t, err, store.ErrNotFound, name)
+		require.ErrorIs(t, err, pg.ErrNotFound, name)
 	}
 	require.Equal(t, before, w.snapshot())
 	// Once retention has taken the retrieval, it is unknown, and what was said of it is gone with it.
 	w.feedbackOn(retrieval, id, schema.VerdictSucceeded)
 	w.exec(`DELETE FROM retrievals`)
 	_, err := w.Feedback(ctx, w.feedbackInput(retrieval, says(id, schema.VerdictFailed)))
-	require.ErrorIs(t, err, store.ErrNotFound)
+	require.ErrorIs(t, err, pg.ErrNotFound)
 	require.Zero(t, w.count("retrieval_feedback", "true"))
-	_, err = w.Feedback(ctx, store.FeedbackInput{Operation: w.modification(), Policy: w.policy, Now: w.now,
+	_, err = w.Feedback(ctx, pipeline.FeedbackInput{Operation: w.modification(), Policy: w.policy, Now: w.now,
 		Request: schema.FeedbackRequest{Operation: schema.Operation{Principal: w.p}}})
-	require.ErrorIs(t, err, store.ErrNotFound, "a request whose body is gone")
+	require.ErrorIs(t, err, pg.ErrNotFound, "a request whose body is gone")
 }
 
 func TestFeedbackDeliveredAgainHasOneEffect(t *testing.T) {
@@ -353,7 +355,7 @@ func TestFeedbackAtOnce(t *testing.T) {
 	const n = 12
 	a, b := w.procedure("rebuild"), w.procedure("reinstall")
 	w.exec(`UPDATE memories SET reinforcement_gain = 0.01`)
-	var inputs []store.FeedbackInput
+	var inputs []pipeline.FeedbackInput
 	for i := range n {
 		items := []schema.FeedbackItem{says(a, schema.VerdictSucceeded), says(b, schema.VerdictFailed)}
 		if i%2 == 1 {

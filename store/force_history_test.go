@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/read"
 )
 
 // Who, when and why stays to be read of what was really deleted, in a restored database too; by its
@@ -33,7 +33,7 @@ func TestTheHistoryOfWhatWasReallyDeletedIsItsAgents(t *testing.T) {
 				require.Nil(t, step.NewContent)
 			}
 			for _, stranger := range []schema.Principal{{Tenant: "t", Agent: "b"}, {Tenant: "t2", Agent: w.p.Agent}} {
-				steps, err := w.HistoryAt(ctx, stranger, id, store.HistoryPage{})
+				steps, err := w.HistoryAt(ctx, stranger, id, read.HistoryPage{})
 				require.NoError(t, err)
 				require.Empty(t, steps)
 			}

@@ -15,7 +15,9 @@ import (
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/forgetting"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // forgets is a request of the world's principal.
@@ -33,7 +35,7 @@ func named(ids ...uuid.UUID) schema.Selector {
 
 func (w *world) selects(req schema.ForgetRequest) schema.ForgetPreview {
 	w.t.Helper()
-	preview, err := w.SelectForget(ctx, store.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "forget/wf"}, req, w.now)
+	preview, err := w.SelectForget(ctx, pipeline.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "forget/wf"}, req, w.now)
 	require.NoError(w.t, err)
 	return preview
 }
@@ -187,7 +189,7 @@ func TestSelectForgetAnswersTwiceWithTheFirst(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.memory("the first")
-	op := store.Operation{Tenant: "t", ID: "op", WorkflowID: "wf"}
+	op := pipeline.Operation{Tenant: "t", ID: "op", WorkflowID: "wf"}
 	first, err := w.SelectForget(ctx, op, w.forgets("", schema.Selector{All: true}), w.now)
 	require.NoError(t, err)
 	w.memory("the second")
@@ -196,7 +198,7 @@ func TestSelectForgetAnswersTwiceWithTheFirst(t *testing.T) {
 	require.Equal(t, first, again)
 	require.Equal(t, 1, w.count("forget_runs", "true"))
 
-	_, err = w.SelectForget(ctx, store.Operation{Tenant: "t", ID: "lost", WorkflowID: "wf"}, schema.ForgetRequest{}, w.now)
+	_, err = w.SelectForget(ctx, pipeline.Operation{Tenant: "t", ID: "lost", WorkflowID: "wf"}, schema.ForgetRequest{}, w.now)
 	var invalid *schema.ValidationError
 	require.ErrorAs(t, err, &invalid, "a request that is lost selects nothing, not everything")
 	require.Equal(t, 1, w.count("forget_runs", "true"))
@@ -233,14 +235,14 @@ func TestForgetTokenIsGoodForOneRunAndOnce(t *testing.T) {
 	other := *w
 	other.p.Tenant = "t2"
 	_, err = other.confirm(one, token)
-	require.ErrorIs(t, err, store.ErrNotFound)
+	require.ErrorIs(t, err, pg.ErrNotFound)
 	_, err = w.confirm(one, "fgt1.nonsense")
 	require.ErrorIs(t, err, lifecycle.ErrTokenMalformed)
 	w.exec(`UPDATE forget_items SET version = version + 1 WHERE run_id = $1`, one.RunID)
 	stranger := w.p
 	stranger.Agent = "stranger"
 	_, err = w.ForgetToken(ctx, stranger, uuid.MustParse(one.RunID), w.now)
-	require.ErrorIs(t, err, store.ErrNotFound)
+	require.ErrorIs(t, err, pg.ErrNotFound)
 
 	got, err := w.confirm(one, token)
 	require.NoError(t, err)
@@ -443,12 +445,12 @@ func TestForgetBatchIsWholeOrNotAtAll(t *testing.T) {
 }
 
 // linkedSource is a source with a fact, an edge and an open job.
-func (w *world) linkedSource(content string) (uuid.UUID, store.Range) {
+func (w *world) linkedSource(content string) (uuid.UUID, pipeline.Range) {
 	w.t.Helper()
 	ack, r := w.stage(say(content)...)
 	id := uuid.MustParse(ack.MemoryIDs[0])
 	f := fact("It is said that " + content)
-	require.NoError(w.t, w.SaveExtractions(ctx, w.p.Tenant, []store.Extracted{{CandidateID: id,
+	require.NoError(w.t, w.SaveExtractions(ctx, w.p.Tenant, []pipeline.Extracted{{CandidateID: id,
 		Extraction: memory.Extraction{Facts: []memory.Fact{f}, Triples: []memory.Triple{triple("XyzzyCanary", "knows", "Bob")}}}}, w.now))
 	w.decide(r, id, idea{fact: f, action: schema.ActionAdd, vector: axis()})
 	require.Equal(w.t, 1, w.write(r).Added)
@@ -500,7 +502,7 @@ func TestForgetWhileLinking(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var ids []uuid.UUID
-	var ranges []store.Range
+	var ranges []pipeline.Range
 	for i := range 24 {
 		id, r := w.linkable(fmt.Sprintf("Alice, Bob and Carol met %d times", i), triple("Alice", "met", "Bob"), triple("Carol", "met", "Alice"), triple("Bob", "met", "Carol"))
 		ids, ranges = append(ids, id), append(ranges, r)
@@ -556,7 +558,7 @@ func TestForgottenMemoriesLeaveThePipeline(t *testing.T) {
 			extraction := memory.Extraction{Facts: []memory.Fact{f}, Triples: []memory.Triple{triple("XyzzyCanary", "knows", "Bob")}}
 			ack, r := w.stage(say("XyzzyCanary at the first step", "XyzzyCanary at the second", "XyzzyCanary at the third", "and another one stays")...)
 			at := func(i int) uuid.UUID { return uuid.MustParse(ack.MemoryIDs[i]) }
-			require.NoError(t, w.SaveExtractions(ctx, "t", []store.Extracted{{CandidateID: at(1), Extraction: extraction}, {CandidateID: at(2), Extraction: extraction}}, w.now))
+			require.NoError(t, w.SaveExtractions(ctx, "t", []pipeline.Extracted{{CandidateID: at(1), Extraction: extraction}, {CandidateID: at(2), Extraction: extraction}}, w.now))
 			w.decide(r, at(2), idea{fact: f, action: schema.ActionAdd})
 
 			preview := w.selects(w.forgets(mode, named(at(0), at(1), at(2))))
@@ -572,10 +574,10 @@ func TestForgottenMemoriesLeaveThePipeline(t *testing.T) {
 
 			// What was under way comes back from the model.
 			before := w.snapshot()
-			require.NoError(t, w.SaveExtractions(ctx, "t", []store.Extracted{{CandidateID: at(0), Extraction: extraction}}, w.now))
+			require.NoError(t, w.SaveExtractions(ctx, "t", []pipeline.Extracted{{CandidateID: at(0), Extraction: extraction}}, w.now))
 			w.decideQuietly(r, at(1), f)
-			require.Equal(t, store.WriteCounts{}, w.write(r))
-			require.Equal(t, store.LinkCounts{}, w.link(r))
+			require.Equal(t, pipeline.WriteCounts{}, w.write(r))
+			require.Equal(t, pipeline.LinkCounts{}, w.link(r))
 			require.Equal(t, before, w.snapshot())
 			left, err := w.LeaseExtract(ctx, r, w.now)
 			require.NoError(t, err)
@@ -597,9 +599,9 @@ func TestForgottenMemoriesLeaveThePipeline(t *testing.T) {
 }
 
 // decideQuietly saves a decision without looking at the memories.
-func (w *world) decideQuietly(r store.Range, candidate uuid.UUID, f memory.Fact) {
+func (w *world) decideQuietly(r pipeline.Range, candidate uuid.UUID, f memory.Fact) {
 	w.t.Helper()
-	require.NoError(w.t, w.SaveDecisions(ctx, r, []uuid.UUID{candidate}, []store.Decided{{CandidateID: candidate, Fact: f,
+	require.NoError(w.t, w.SaveDecisions(ctx, r, []uuid.UUID{candidate}, []pipeline.Decided{{CandidateID: candidate, Fact: f,
 		Proposal: memory.Proposal{Action: schema.ActionAdd, Confidence: 0.8, Reason: "because of " + f.Content}}}, w.now))
 }
 
@@ -625,5 +627,5 @@ func TestCancelledForgetKeepsWhatIsLeft(t *testing.T) {
 	_, err = w.confirm(preview, "fgt1."+strings.Repeat("A", 54))
 	require.True(t, errors.Is(err, lifecycle.ErrTokenOther))
 	_, err = w.ForgetToken(ctx, w.p, run, w.now)
-	require.ErrorIs(t, err, store.ErrForgetClosed)
+	require.ErrorIs(t, err, forgetting.ErrForgetClosed)
 }

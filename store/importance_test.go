@@ -13,7 +13,8 @@ import (
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/timeexpr"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/search"
 )
 
 // worth sets what a memory's importance follows from, past the store. A zero access means none.
@@ -58,7 +59,7 @@ func TestImportanceFadesInSQLAsInGo(t *testing.T) {
 		if least < 1e-90 || math.Abs(worth-least) < 1e-9 {
 			return // the last bits of two ways to compute it
 		}
-		f := store.Filter{Principal: w.p, Now: w.now, DailyDecay: rate, ImportanceMin: least}
+		f := pg.Filter{Principal: w.p, Now: w.now, DailyDecay: rate, ImportanceMin: least}
 		say := fmt.Sprintf("%v of %v (pinned %v) after %v at %v", worth, base, pinned, w.now.Sub(last), rate)
 		want := 0
 		if worth >= least {
@@ -70,12 +71,12 @@ func TestImportanceFadesInSQLAsInGo(t *testing.T) {
 		allowed, err := w.Authorize(ctx, f, []uuid.UUID{id})
 		require.NoError(rt, err, say)
 		require.Len(rt, allowed, want, "authorize: "+say)
-		listed, err := w.List(ctx, f, store.Page{})
+		listed, err := w.List(ctx, f, pg.Page{})
 		require.NoError(rt, err, say)
 		require.Len(rt, listed, want, "list: "+say)
 		_, err = w.SearchSignals(ctx, f, []string{"kestrel"}, 10)
 		require.NoError(rt, err, "signals: "+say)
-		shown, err := w.Hydrate(ctx, store.Filter{Principal: w.p, DailyDecay: rate}, []uuid.UUID{id}, w.now)
+		shown, err := w.Hydrate(ctx, pg.Filter{Principal: w.p, DailyDecay: rate}, []uuid.UUID{id}, w.now)
 		require.NoError(rt, err, say)
 		require.InDelta(rt, worth, shown[id].ImportanceNow, 1e-9, say)
 	})
@@ -90,7 +91,7 @@ func TestListAsOfUsesTheImportanceOfThen(t *testing.T) {
 	w.worth(id, 0.8, false, w.now.Add(-40*day), w.now.Add(-time.Hour))
 	then := w.now.Add(-20 * day) // 20 days after it was made; the access came later
 	for least, want := range map[float64]int{0.3: 0, 0.25: 1} {
-		listed, err := w.List(ctx, store.Filter{Principal: w.p, Now: w.now, AsOf: &then, ImportanceMin: least}, store.Page{})
+		listed, err := w.List(ctx, pg.Filter{Principal: w.p, Now: w.now, AsOf: &then, ImportanceMin: least}, pg.Page{})
 		require.NoError(t, err)
 		require.Len(t, listed, want)
 	}
@@ -111,13 +112,13 @@ func TestRankingsUseTheImportanceOfNow(t *testing.T) {
 	worth := map[uuid.UUID]float64{
 		faded: memory.Importance(0.9, 60*day, 0, false), fresh: memory.Importance(0.5, day, 0, false),
 	}
-	f := store.Filter{Principal: w.p, Now: w.now}
+	f := pg.Filter{Principal: w.p, Now: w.now}
 	q := question(t, w.Store, f, "what about Ana")
 	windows := []timeexpr.TimeWindow{{Start: w.now.Add(-day), End: w.now.Add(day), Kind: timeexpr.WindowSpan}}
-	for name, search := range map[string]func() ([]store.Hit, error){
-		"claims": func() ([]store.Hit, error) { return w.SearchClaims(ctx, f, q, 10) },
-		"graph":  func() ([]store.Hit, error) { return w.SearchGraph(ctx, f, q, 10) },
-		"time":   func() ([]store.Hit, error) { return w.SearchTime(ctx, f, windows, 10) },
+	for name, search := range map[string]func() ([]search.Hit, error){
+		"claims": func() ([]search.Hit, error) { return w.SearchClaims(ctx, f, q, 10) },
+		"graph":  func() ([]search.Hit, error) { return w.SearchGraph(ctx, f, q, 10) },
+		"time":   func() ([]search.Hit, error) { return w.SearchTime(ctx, f, windows, 10) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			hits, err := search()
@@ -173,7 +174,7 @@ func TestSessionNotesAreRankedByTheImportanceOfNow(t *testing.T) {
 	w.worth(faded, 0.9, false, w.now.Add(-60*day), time.Time{})
 	w.worth(fresh, 0.5, false, w.now.Add(-60*day), w.now.Add(-day))
 	for rate, want := range map[float64][]uuid.UUID{0: {fresh, faded}, 1: {faded, fresh}} {
-		notes, err := w.SessionNotes(ctx, store.Filter{Principal: w.p, Now: w.now, DailyDecay: rate}, []uuid.UUID{turn})
+		notes, err := w.SessionNotes(ctx, pg.Filter{Principal: w.p, Now: w.now, DailyDecay: rate}, []uuid.UUID{turn})
 		require.NoError(t, err)
 		require.Len(t, notes, 1)
 		require.Equal(t, want, notes[0].IDs, "at a rate of %v", rate)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // setting reads a setting of a connection or transaction in milliseconds.
@@ -25,10 +26,10 @@ func TestEveryClassHasItsLimits(t *testing.T) {
 		require.NoError(t, in(func(tx pgx.Tx) error { return tx.QueryRow(ctx, settingSQL, name).Scan(&ms) }))
 		return time.Duration(ms) * time.Millisecond
 	}
-	reads := func(c store.Class) func(func(pgx.Tx) error) error {
+	reads := func(c pg.Class) func(func(pgx.Tx) error) error {
 		return func(fn func(pgx.Tx) error) error { return s.Read(store.Within(ctx, c), "t", fn) }
 	}
-	for class, want := range store.ClassLimits {
+	for class, want := range pg.ClassLimits {
 		require.Positive(t, want.Statement, "no statement is without a limit")
 		require.Equal(t, want.Statement, limit(reads(class), "statement_timeout"), class)
 		require.Equal(t, want.Lock, limit(reads(class), "lock_timeout"), class)
@@ -39,7 +40,7 @@ func TestEveryClassHasItsLimits(t *testing.T) {
 	for name, want := range map[string]time.Duration{"statement_timeout": 30 * time.Second, "lock_timeout": 20 * time.Second,
 		"idle_in_transaction_session_timeout": time.Minute} {
 		var ms int64
-		require.NoError(t, s.Pool().QueryRow(ctx, settingSQL, name).Scan(&ms))
+		require.NoError(t, s.Pool.QueryRow(ctx, settingSQL, name).Scan(&ms))
 		require.Equal(t, want, time.Duration(ms)*time.Millisecond, "what is bound to no tenant: %s", name)
 	}
 }
@@ -62,21 +63,21 @@ func TestAStatementAtItsLimitIsNoOutage(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
 	type ended struct {
-		class store.Class
+		class pg.Class
 		lock  bool
 	}
 	var counted []ended
-	s, err := store.Open(ctx, store.Config{URL: url, StatementTimeout: 200 * time.Millisecond,
-		TimedOut: func(c store.Class, lock bool) { counted = append(counted, ended{c, lock}) }})
+	s, err := store.Open(ctx, pg.Config{URL: url, StatementTimeout: 200 * time.Millisecond,
+		TimedOut: func(c pg.Class, lock bool) { counted = append(counted, ended{c, lock}) }})
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
 
 	err = s.Read(ctx, "t", func(tx pgx.Tx) error { return second(tx.Exec(ctx, `SELECT pg_sleep(5)`)) })
-	var timeout *store.TimeoutError
+	var timeout *pg.TimeoutError
 	require.ErrorAs(t, err, &timeout)
-	require.Equal(t, store.ClassInteractive, timeout.Class)
-	require.True(t, store.IsTimeout(err))
-	require.False(t, store.IsUnavailable(err), "Postgres is there")
+	require.Equal(t, pg.ClassInteractive, timeout.Class)
+	require.True(t, pg.IsTimeout(err))
+	require.False(t, pg.IsUnavailable(err), "Postgres is there")
 
 	owner := testkit.Owner(t, url)
 	lock, err := owner.Begin(ctx)
@@ -92,12 +93,12 @@ func TestAStatementAtItsLimitIsNoOutage(t *testing.T) {
 	require.NoError(t, lock.Rollback(ctx))
 	require.ErrorAs(t, err, &timeout)
 	require.True(t, timeout.Lock)
-	require.False(t, store.IsUnavailable(err))
-	require.Equal(t, []ended{{store.ClassInteractive, false}, {store.ClassInteractive, true}}, counted)
+	require.False(t, pg.IsUnavailable(err))
+	require.Equal(t, []ended{{pg.ClassInteractive, false}, {pg.ClassInteractive, true}}, counted)
 
-	require.False(t, store.IsTimeout(&pgconn.PgError{Code: "57014", Message: "canceling statement due to user request"}))
-	require.False(t, store.IsTimeout(errors.New("x")))
-	require.True(t, store.IsUnavailable(&pgconn.PgError{Code: "57P01"}), "an administrator stops the server")
+	require.False(t, pg.IsTimeout(&pgconn.PgError{Code: "57014", Message: "canceling statement due to user request"}))
+	require.False(t, pg.IsTimeout(errors.New("x")))
+	require.True(t, pg.IsUnavailable(&pgconn.PgError{Code: "57P01"}), "an administrator stops the server")
 }
 
 // A client that has died leaves no lock behind that others wait for.
@@ -112,6 +113,6 @@ func TestATransactionDoesNotWaitForItsClientForever(t *testing.T) {
 		return second(tx.Exec(context.Background(), `SELECT 1`))
 	})
 	require.Error(t, err)
-	require.True(t, store.IsTimeout(err), "%v", err)
+	require.True(t, pg.IsTimeout(err), "%v", err)
 	require.NoError(t, s.Ping(ctx))
 }

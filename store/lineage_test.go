@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/read"
 )
 
 // edge relates two memories past the store.
@@ -19,7 +20,7 @@ func (w *world) edge(from uuid.UUID, predicate string, to uuid.UUID, reason stri
 		from, predicate, to, reason)
 }
 
-func (w *world) lineage(id uuid.UUID, depth int) store.Lineage {
+func (w *world) lineage(id uuid.UUID, depth int) read.Lineage {
 	w.t.Helper()
 	l, err := w.Lineage(ctx, w.p, id, depth)
 	require.NoError(w.t, err)
@@ -27,7 +28,7 @@ func (w *world) lineage(id uuid.UUID, depth int) store.Lineage {
 	return l
 }
 
-func nodesOf(l store.Lineage) []string {
+func nodesOf(l read.Lineage) []string {
 	out := []string{}
 	for _, n := range l.Nodes {
 		out = append(out, n.ID)
@@ -105,12 +106,12 @@ func TestLineageWithholds(t *testing.T) {
 	l, err := w.Lineage(ctx, stranger, open, 0)
 	require.NoError(t, err)
 	require.Equal(t, sorted(open, secret), nodesOf(l), "nothing behind what is withheld")
-	require.Equal(t, store.LineageNode{ID: secret.String(), Distance: 1, Withheld: true}, l.Nodes[1])
-	require.Equal(t, store.LineageEdge{From: open.String(), Predicate: "derived_from", To: secret.String(), Weight: 1}, l.Edges[0])
+	require.Equal(t, read.LineageNode{ID: secret.String(), Distance: 1, Withheld: true}, l.Nodes[1])
+	require.Equal(t, read.LineageEdge{From: open.String(), Predicate: "derived_from", To: secret.String(), Weight: 1}, l.Edges[0])
 	_, err = w.Lineage(ctx, stranger, secret, 0)
-	require.ErrorIs(t, err, store.ErrNotFound)
+	require.ErrorIs(t, err, pg.ErrNotFound)
 	_, err = w.Lineage(ctx, w.p, uuid.New(), 0)
-	require.ErrorIs(t, err, store.ErrNotFound)
+	require.ErrorIs(t, err, pg.ErrNotFound)
 
 	// What is gone is withheld as well.
 	w.exec(`UPDATE memories SET superseded_by = $2, status = 'superseded' WHERE id = $1`, open, uuid.New())
@@ -126,7 +127,7 @@ func TestLineageEndsInCyclesAndAtItsCap(t *testing.T) {
 		w.edge(pair[0], "supersedes", pair[1], "")
 		w.edge(pair[0], "contradicts", pair[1], "")
 	}
-	l := w.lineage(a, store.MaxLineageDepth)
+	l := w.lineage(a, read.MaxLineageDepth)
 	require.Equal(t, sorted(a, b, c), nodesOf(l))
 	require.Empty(t, l.Cut)
 
@@ -136,7 +137,7 @@ func TestLineageEndsInCyclesAndAtItsCap(t *testing.T) {
 			now(), 'exponential', '1 day', 0, 0, now(), 'auto_prune', now(), now(), now(), 'x' FROM generate_series(1, 5000) g`)
 	w.exec(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at) SELECT 't', id, 'derived_from', $1, now() FROM memories WHERE content ~ '^n[0-9]+$'`, c)
 	l = w.lineage(c, 2)
-	require.Len(t, l.Nodes, store.MaxLineageNodes)
+	require.Len(t, l.Nodes, read.MaxLineageNodes)
 	require.Contains(t, l.Cut, "nodes")
-	require.LessOrEqual(t, len(l.Edges), 4*store.MaxLineageNodes, fmt.Sprint(len(l.Edges)))
+	require.LessOrEqual(t, len(l.Edges), 4*read.MaxLineageNodes, fmt.Sprint(len(l.Edges)))
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 func triple(source, rel, target string) memory.Triple {
@@ -18,15 +18,15 @@ func triple(source, rel, target string) memory.Triple {
 }
 
 // linkable stages a text with the triples found in it.
-func (w *world) linkable(content string, triples ...memory.Triple) (uuid.UUID, store.Range) {
+func (w *world) linkable(content string, triples ...memory.Triple) (uuid.UUID, pipeline.Range) {
 	w.t.Helper()
 	ack, r := w.stage(say(content)...)
 	id := uuid.MustParse(ack.MemoryIDs[0])
-	require.NoError(w.t, w.SaveExtractions(ctx, w.p.Tenant, []store.Extracted{{CandidateID: id, Extraction: memory.Extraction{Facts: []memory.Fact{}, Triples: triples}}}, w.now))
+	require.NoError(w.t, w.SaveExtractions(ctx, w.p.Tenant, []pipeline.Extracted{{CandidateID: id, Extraction: memory.Extraction{Facts: []memory.Fact{}, Triples: triples}}}, w.now))
 	return id, r
 }
 
-func (w *world) link(r store.Range) store.LinkCounts {
+func (w *world) link(r pipeline.Range) pipeline.LinkCounts {
 	w.t.Helper()
 	counts, err := w.Link(ctx, r, w.now)
 	require.NoError(w.t, err)
@@ -50,12 +50,12 @@ func TestLinkCountsEachMentionOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, r := w.linkable("Alice knows Bob. Bob knows Alice.", triple("Alice", "knows", "Bob"), triple(" BOB ", "knows", "alice."), triple("Alice", "is", "Alice"))
-	require.Equal(t, store.LinkCounts{Entities: 2, Relations: 2, Mentions: 2}, w.link(r))
+	require.Equal(t, pipeline.LinkCounts{Entities: 2, Relations: 2, Mentions: 2}, w.link(r))
 	before := w.snapshot()
-	require.Equal(t, store.LinkCounts{}, w.link(r), "a second run finds nothing to do")
+	require.Equal(t, pipeline.LinkCounts{}, w.link(r), "a second run finds nothing to do")
 	require.Equal(t, before, w.snapshot())
 	_, r = w.linkable("Alice knows Bob well.", triple("alice", "knows", "Bob"))
-	require.Equal(t, store.LinkCounts{Relations: 1, Mentions: 2}, w.link(r))
+	require.Equal(t, pipeline.LinkCounts{Relations: 1, Mentions: 2}, w.link(r))
 	require.Equal(t, 2, w.mentions("alice"))
 	require.Equal(t, 1, w.count("entity_relations", "mentions = 2"))
 	require.Equal(t, 2, w.count("entities", "true"), "names are unique whatever their spelling")
@@ -74,7 +74,7 @@ func TestLinkMentionsTheFactsThatNameAnEntity(t *testing.T) {
 	ack, r := w.stage(say("Alice met Bob, and Carol was away")...)
 	id := uuid.MustParse(ack.MemoryIDs[0])
 	facts := []memory.Fact{fact("Alice met Bob once"), fact("Carol was away then")}
-	require.NoError(t, w.SaveExtractions(ctx, "t", []store.Extracted{{CandidateID: id, Extraction: memory.Extraction{Facts: facts, Triples: []memory.Triple{triple("Alice", "met", "Bob"), triple("Carol", "was", "away")}}}}, w.now))
+	require.NoError(t, w.SaveExtractions(ctx, "t", []pipeline.Extracted{{CandidateID: id, Extraction: memory.Extraction{Facts: facts, Triples: []memory.Triple{triple("Alice", "met", "Bob"), triple("Carol", "was", "away")}}}}, w.now))
 	w.decide(r, id, idea{fact: facts[0], action: schema.ActionAdd}, idea{fact: facts[1], action: schema.ActionAdd})
 	require.Equal(t, 2, w.write(r).Added)
 	require.Equal(t, 8, w.link(r).Mentions, "four entities, each in the source and in one fact")
@@ -84,7 +84,7 @@ func TestLinkMentionsTheFactsThatNameAnEntity(t *testing.T) {
 func TestLinkByManyAtOnceCountsExactly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	var ranges []store.Range
+	var ranges []pipeline.Range
 	for i := range 4 {
 		_, r := w.linkable(fmt.Sprintf("Alice, Bob, Carol and Dave met %d times", i), triple("Alice", "met", "Bob"), triple("Carol", "met", "Dave"), triple("Dave", "met", "Alice"),
 			triple("Bob", "met", fmt.Sprintf("guest %d", i)))
@@ -113,11 +113,11 @@ func TestLinkLeavesOutWhatWasForgotten(t *testing.T) {
 	w := newWorld(t)
 	ack, r := w.stage(say("Alice owes Bob money", "Alice likes Bob")...)
 	gone, kept := uuid.MustParse(ack.MemoryIDs[0]), uuid.MustParse(ack.MemoryIDs[1])
-	require.NoError(t, w.SaveExtractions(ctx, "t", []store.Extracted{
+	require.NoError(t, w.SaveExtractions(ctx, "t", []pipeline.Extracted{
 		{CandidateID: gone, Extraction: memory.Extraction{Triples: []memory.Triple{triple("Alice", "owes", "Bob"), triple("Alice", "owes", "Secret Corp")}}},
 		{CandidateID: kept, Extraction: memory.Extraction{Triples: []memory.Triple{triple("Alice", "likes", "Bob")}}}}, w.now))
 	w.forget(gone)
-	require.Equal(t, store.LinkCounts{Entities: 2, Relations: 1, Mentions: 2}, w.link(r))
+	require.Equal(t, pipeline.LinkCounts{Entities: 2, Relations: 1, Mentions: 2}, w.link(r))
 	require.Zero(t, w.count("entity_relations", "relationship = 'owes'"), "forgotten means forgotten")
 }
 
@@ -143,7 +143,7 @@ func TestShadowLinksNothing(t *testing.T) {
 	w := newWorld(t)
 	w.policy.Mode = schema.ModeShadow
 	_, r := w.linkable("Alice knows Bob", triple("Alice", "knows", "Bob"))
-	require.Equal(t, store.LinkCounts{}, w.link(r))
+	require.Equal(t, pipeline.LinkCounts{}, w.link(r))
 	require.Zero(t, w.count("entities", "true"))
 }
 

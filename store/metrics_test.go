@@ -13,6 +13,8 @@ import (
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/admin"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // measured makes n live memories of a tenant at once, ten days old by salience: every tenth a procedure, every
@@ -32,7 +34,7 @@ func (w *world) measured(tenant string, n int) {
 	require.NoError(w.t, err)
 }
 
-func (w *world) metrics(tenant string) store.TenantMetrics {
+func (w *world) metrics(tenant string) admin.TenantMetrics {
 	w.t.Helper()
 	m, err := w.TenantMetrics(ctx, tenant, w.now)
 	require.NoError(w.t, err)
@@ -50,7 +52,7 @@ func TestTenantMetricsOfASmallTenant(t *testing.T) {
 	require.NoError(t, err)
 	m := w.metrics("t")
 
-	var want [store.SalienceBuckets]int64
+	var want [admin.SalienceBuckets]int64
 	sum := 0.0
 	for i := 1; i <= 1000; i++ {
 		worth := float64(i%100) / 100
@@ -78,7 +80,7 @@ func TestTenantMetricsOfASmallTenant(t *testing.T) {
 	_, err = w.TenantMetrics(ctx, "", w.now)
 	require.Error(t, err)
 
-	var both store.TenantMetrics
+	var both admin.TenantMetrics
 	both.Add(m)
 	both.Add(w.metrics("other"))
 	require.EqualValues(t, 1300, both.Live)
@@ -92,7 +94,7 @@ func TestTenantMetricsOfASmallTenant(t *testing.T) {
 func TestTenantMetricsOfALargeTenant(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	const n = 5 * store.SalienceSample
+	const n = 5 * admin.SalienceSample
 	w.measured("t", n)
 	m := w.metrics("t")
 	require.EqualValues(t, n, m.Live)
@@ -108,18 +110,18 @@ func TestTenantMetricsOfALargeTenant(t *testing.T) {
 	require.EqualValues(t, 100, m.Due)
 	_, err := w.owner.Exec(ctx, `UPDATE memories SET decay_due_at = $1 WHERE tenant = 't'`, w.now)
 	require.NoError(t, err)
-	require.EqualValues(t, min(n, store.MaxDueCounted), w.metrics("t").Due)
+	require.EqualValues(t, min(n, admin.MaxDueCounted), w.metrics("t").Due)
 }
 
 // salienceBucket is the first bucket whose upper edge a salience is at most.
 func salienceBucket(worth float64) (i int) {
-	for worth > float64(i+1)/store.SalienceBuckets {
+	for worth > float64(i+1)/admin.SalienceBuckets {
 		i++
 	}
 	return i
 }
 
-func (w *world) exactSalience(tenant string) (out [store.SalienceBuckets]int64) {
+func (w *world) exactSalience(tenant string) (out [admin.SalienceBuckets]int64) {
 	w.t.Helper()
 	rows, err := w.owner.Query(ctx, `SELECT salience, pinned, decay_curve FROM memories WHERE tenant = $1`, tenant)
 	require.NoError(w.t, err)
@@ -199,24 +201,24 @@ func TestTenantMetricsOfWhatHappened(t *testing.T) {
 	require.NoError(t, err, "what was returned and is gone since was returned")
 
 	m := w.metrics("t")
-	require.Equal(t, store.Spans{Day: 3, Week: 4}, m.Retrievals)
+	require.Equal(t, admin.Spans{Day: 3, Week: 4}, m.Retrievals)
 	require.EqualValues(t, 1, m.Degraded.Day)
-	require.Equal(t, store.Spans{Day: 1, Week: 2}, m.Judged)
-	require.Equal(t, store.Spans{Day: 1, Week: 1}, m.Useful)
-	require.Equal(t, map[string]store.Spans{"succeeded": {Day: 1, Week: 1}, "failed": {Day: 1, Week: 2}, "unused": {Day: 1, Week: 1}}, m.Verdicts)
-	require.Equal(t, map[schema.MemoryType]store.Spans{schema.TypeCompetence: {Day: 1}, schema.TypePlanGraph: {Day: 2}}, m.Reused)
-	require.Equal(t, map[store.ProcedureOutcome]store.Spans{
+	require.Equal(t, admin.Spans{Day: 1, Week: 2}, m.Judged)
+	require.Equal(t, admin.Spans{Day: 1, Week: 1}, m.Useful)
+	require.Equal(t, map[string]admin.Spans{"succeeded": {Day: 1, Week: 1}, "failed": {Day: 1, Week: 2}, "unused": {Day: 1, Week: 1}}, m.Verdicts)
+	require.Equal(t, map[schema.MemoryType]admin.Spans{schema.TypeCompetence: {Day: 1}, schema.TypePlanGraph: {Day: 2}}, m.Reused)
+	require.Equal(t, map[admin.ProcedureOutcome]admin.Spans{
 		{Type: schema.TypeCompetence, Outcome: "success"}: {Day: 1, Week: 1},
 		{Type: schema.TypeCompetence, Outcome: "failure"}: {Week: 1},
 		{Type: schema.TypePlanGraph, Outcome: "failure"}:  {Day: 1, Week: 1},
 	}, m.Outcomes)
 	require.Equal(t, map[schema.AuditAction]int64{schema.AuditContest: 3, schema.AuditRevise: 3, schema.AuditCreate: 1, schema.AuditArchive: 1}, m.Changes)
 	require.Equal(t, map[schema.AuditAction]int64{schema.AuditContest: 2, schema.AuditRevise: 2}, m.Revisions, "an operation counts once")
-	require.Equal(t, map[store.SweepCount]int64{{Sweep: "decay", Done: "pruned"}: 7, {Sweep: "decay", Done: "archived"}: 1, {Sweep: "retention", Done: "tombstones"}: 7}, m.Swept)
+	require.Equal(t, map[admin.SweepCount]int64{{Sweep: "decay", Done: "pruned"}: 7, {Sweep: "decay", Done: "archived"}: 1, {Sweep: "retention", Done: "tombstones"}: 7}, m.Swept)
 
 	whole, err := w.SystemMetrics(ctx)
 	require.NoError(t, err)
-	require.Equal(t, map[string]store.HeldSweeps{"decay": {Tenants: 2, Since: w.now.Add(-2 * time.Hour)}}, whole.Holds)
+	require.Equal(t, map[string]admin.HeldSweeps{"decay": {Tenants: 2, Since: w.now.Add(-2 * time.Hour)}}, whole.Holds)
 	names, err := w.MetricsTenants(ctx, "", 1)
 	require.NoError(t, err)
 	require.Equal(t, []string{"other"}, names)
@@ -239,7 +241,7 @@ func TestTenantMetricsOfWhatHappened(t *testing.T) {
 func TestTenantMetricsReadOnly(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
-	st, err := store.Open(ctx, store.Config{URL: url, MaxConns: 1, Configure: func(pc *pgxpool.Config) {
+	st, err := store.Open(ctx, pg.Config{URL: url, MaxConns: 1, Configure: func(pc *pgxpool.Config) {
 		pc.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
 	}})
 	require.NoError(t, err)
@@ -284,5 +286,5 @@ func TestSalienceAtTheEdges(t *testing.T) {
 	w.measured("t", 100)
 	_, err := w.owner.Exec(ctx, `UPDATE memories SET pinned = true, salience = right(content, 1)::int / 10.0 WHERE tenant = 't'`)
 	require.NoError(t, err)
-	require.Equal(t, [store.SalienceBuckets]int64{20, 10, 10, 10, 10, 10, 10, 10, 10, 0}, w.metrics("t").Salience)
+	require.Equal(t, [admin.SalienceBuckets]int64{20, 10, 10, 10, 10, 10, 10, 10, 10, 0}, w.metrics("t").Salience)
 }

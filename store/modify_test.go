@@ -19,6 +19,9 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/edit"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // explicit saves a memory in so many words: a semantic one that states its text.
@@ -33,16 +36,16 @@ func (w *world) explicit(content string) uuid.UUID {
 func (w *world) claimed(content, who, where string) uuid.UUID {
 	w.t.Helper()
 	_, r := w.source("somebody says: "+content, idea{fact: lives(content, who, where), action: schema.ActionAdd, vector: embed(w.t, content)})
-	require.Equal(w.t, store.WriteCounts{Added: 1}, w.write(r))
+	require.Equal(w.t, pipeline.WriteCounts{Added: 1}, w.write(r))
 	return uuid.MustParse(w.outcomes(r)[0].MemoryID)
 }
 
-func (w *world) modification() store.Operation {
-	return store.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "modify/t/a/1"}
+func (w *world) modification() pipeline.Operation {
+	return pipeline.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "modify/t/a/1"}
 }
 
-func (w *world) modifyInput(patches ...schema.Patch) store.ModifyInput {
-	return store.ModifyInput{Operation: w.modification(), Policy: w.policy, Now: w.now,
+func (w *world) modifyInput(patches ...schema.Patch) edit.ModifyInput {
+	return edit.ModifyInput{Operation: w.modification(), Policy: w.policy, Now: w.now,
 		Request: schema.ModifyRequest{Operation: schema.Operation{Principal: w.p, Actor: "person:mia", Reason: "it was wrong"}, Patches: patches}}
 }
 
@@ -395,7 +398,7 @@ func TestModifyDeliveredAgainHasOneEffect(t *testing.T) {
 
 	in.Operation.ID = "never accepted"
 	_, err = w.Modify(ctx, in)
-	require.ErrorIs(t, err, store.ErrNotFound)
+	require.ErrorIs(t, err, pg.ErrNotFound)
 }
 
 // Of two that saw the same version one wins, and the other is told which version stands.
@@ -463,14 +466,14 @@ func TestModifyBesideTheOthers(t *testing.T) {
 		jobs = append(jobs, func() error { _, err := w.Stage(ctx, staged); return err })
 	}
 	jobs = append(jobs, func() error {
-		_, err := w.Write(ctx, store.WriteInput{Range: r, MaxRounds: 3, Now: w.now})
+		_, err := w.Write(ctx, pipeline.WriteInput{Range: r, MaxRounds: 3, Now: w.now})
 		return err
 	})
 	errs := make(chan error, len(jobs))
 	for _, job := range jobs {
 		go func() {
 			err := job()
-			for store.IsUnavailable(err) { // a deadlock that another one lost, as the retry policy sees it
+			for pg.IsUnavailable(err) { // a deadlock that another one lost, as the retry policy sees it
 				err = job()
 			}
 			errs <- err
@@ -522,7 +525,7 @@ func TestModifyFailsAsAWhole(t *testing.T) {
 	id, other := w.claimed("Alice lives in Paris.", "Alice", "Paris"), w.explicit("Tea is served hot.")
 	in := w.modifyInput(schema.Patch{ID: other.String(), Tags: &[]string{"tea"}},
 		schema.Patch{ID: id.String(), Content: ptr("Alice lives in Rome.")}, schema.Patch{ID: uuid.NewString(), Who: ptr("x")})
-	in.Embeddings = []*store.Embedding{nil, {Model: hash, Vector: embed(t, "Alice lives in Rome.")}, nil}
+	in.Embeddings = []*pg.Embedding{nil, {Model: hash, Vector: embed(t, "Alice lives in Rome.")}, nil}
 	require.NoError(t, w.Accept(ctx, in.Operation, "modify", in.Request, w.now))
 	before := w.snapshot()
 	for _, table := range []string{"memories", "memory_versions", "memory_history", "memory_embeddings", "memory_provenance", "entity_claims",
@@ -554,7 +557,7 @@ func TestModifyAndRecoverCutShort(t *testing.T) {
 	w.softDelete(rome)
 	modify := w.modifyInput(schema.Patch{ID: alice.String(), Content: ptr("Alice lives in Rome.")}, schema.Patch{ID: tea.String(), Pinned: ptr(true), Who: ptr("ana")},
 		schema.Patch{ID: gone.String(), Who: ptr("x")})
-	modify.Embeddings = []*store.Embedding{{Model: hash, Vector: embed(t, "Alice lives in Rome.")}}
+	modify.Embeddings = []*pg.Embedding{{Model: hash, Vector: embed(t, "Alice lives in Rome.")}}
 	back := w.recoverInput(schema.Target{ID: gone.String()}, schema.Target{ID: rome.String()}, schema.Target{ID: tea.String()})
 	require.NoError(t, w.Accept(ctx, modify.Operation, "modify", modify.Request, w.now))
 	require.NoError(t, w.Accept(ctx, back.Operation, "recover", back.Request, w.now))
@@ -625,7 +628,7 @@ func TestModifyReplacesTheEmbedding(t *testing.T) {
 	w.exec(`INSERT INTO memory_embeddings SELECT tenant, gen_random_uuid(), memory_id, 'older', dims, embedding, tier, typology, content_hash, created_at
 		FROM memory_embeddings WHERE memory_id = $1`, id)
 	score := func(text string) float64 {
-		hits, err := w.SearchVector(ctx, store.Filter{Principal: w.p}, store.Embedding{Model: hash, Vector: embed(t, text)}, 10)
+		hits, err := w.SearchVector(ctx, pg.Filter{Principal: w.p}, pg.Embedding{Model: hash, Vector: embed(t, text)}, 10)
 		require.NoError(t, err)
 		for _, hit := range hits {
 			if hit.ID == id {
@@ -637,7 +640,7 @@ func TestModifyReplacesTheEmbedding(t *testing.T) {
 	require.InDelta(t, 1, score("Alice lives in Paris."), 1e-3)
 
 	in := w.modifyInput(schema.Patch{ID: id.String(), Content: ptr("The copper kettle whistles.")})
-	in.Embeddings = []*store.Embedding{{Model: hash, Vector: embed(t, "The copper kettle whistles.")}}
+	in.Embeddings = []*pg.Embedding{{Model: hash, Vector: embed(t, "The copper kettle whistles.")}}
 	out, err := w.Modify(ctx, in)
 	require.NoError(t, err)
 	require.True(t, out.Results[0].Embedded)
@@ -657,7 +660,7 @@ func TestModifyReplacesTheEmbedding(t *testing.T) {
 
 	// A new spelling gets its own vector, though its hash is the same.
 	in = w.modifyInput(schema.Patch{ID: id.String(), Content: ptr("The Copper Kettle hums")})
-	in.Embeddings = []*store.Embedding{{Model: hash, Vector: embed(t, "The Copper Kettle hums")}}
+	in.Embeddings = []*pg.Embedding{{Model: hash, Vector: embed(t, "The Copper Kettle hums")}}
 	out, err = w.Modify(ctx, in)
 	require.NoError(t, err)
 	require.True(t, out.Results[0].Embedded)
@@ -674,9 +677,9 @@ func TestModifyOvertakesTheEmbeddingOfASource(t *testing.T) {
 	missing, err := w.Unembedded(ctx, r, hash)
 	require.NoError(t, err)
 	require.Len(t, missing, 1)
-	sources := map[uuid.UUID]store.Embedding{id: {Model: hash, Vector: embed(t, missing[0].Content), Hash: missing[0].Hash}}
+	sources := map[uuid.UUID]pg.Embedding{id: {Model: hash, Vector: embed(t, missing[0].Content), Hash: missing[0].Hash}}
 	require.Equal(t, schema.PatchUpdated, w.modifyOne(schema.Patch{ID: id.String(), Content: ptr("Zebras graze.")}).Status)
-	_, err = w.Write(ctx, store.WriteInput{Range: r, MaxRounds: 3, Now: w.now, Sources: sources})
+	_, err = w.Write(ctx, pipeline.WriteInput{Range: r, MaxRounds: 3, Now: w.now, Sources: sources})
 	require.NoError(t, err)
 	require.Zero(t, w.count("memory_embeddings", "memory_id = $1", id))
 }

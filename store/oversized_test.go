@@ -11,7 +11,7 @@ import (
 
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // Of content above the limit nothing is lost: it is an artifact, and the memory begins as it does and refers to it.
@@ -56,7 +56,7 @@ func TestOversizedContentIsAnArtifact(t *testing.T) {
 	// The text goes with the memory.
 	w.forgetAll(w.forgets(schema.ForgetErase, onlyNamed(id)))
 	_, _, err = w.GetArtifact(ctx, w.p, address)
-	require.ErrorIs(t, err, store.ErrNotFound)
+	require.ErrorIs(t, err, pg.ErrNotFound)
 	testkit.CheckInvariants(t, w.owner)
 
 	// In shadow mode nothing is kept.

@@ -10,7 +10,8 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 func candidates[T any](in []T, id func(T) uuid.UUID) []string {
@@ -21,12 +22,12 @@ func candidates[T any](in []T, id func(T) uuid.UUID) []string {
 	return out
 }
 
-func extractable(e store.Extractable) uuid.UUID { return e.CandidateID }
-func undecided(u store.Undecided) uuid.UUID     { return u.CandidateID }
+func extractable(e pipeline.Extractable) uuid.UUID { return e.CandidateID }
+func undecided(u pipeline.Undecided) uuid.UUID     { return u.CandidateID }
 
-func (w *world) job(r store.Range, n int) schema.Job {
+func (w *world) job(r pipeline.Range, n int) schema.Job {
 	w.t.Helper()
-	jobs, err := w.Jobs(ctx, w.p.Tenant, store.JobFilter{BatchID: r.BatchID})
+	jobs, err := w.Jobs(ctx, w.p.Tenant, pipeline.JobFilter{BatchID: r.BatchID})
 	require.NoError(w.t, err)
 	return jobs[n]
 }
@@ -42,15 +43,15 @@ func TestExtractionResumesWhereItStopped(t *testing.T) {
 	require.Equal(t, schema.JobLeased, w.job(r, 0).State)
 
 	usage := inference.Usage{Model: "m", Calls: 1, PromptTokens: 7, CompletionTokens: 3}
-	paid := []store.Extracted{{CandidateID: uuid.MustParse(ids[1]), Extraction: memory.Extraction{Facts: []memory.Fact{fact("two is a number")}}, Usage: usage}}
+	paid := []pipeline.Extracted{{CandidateID: uuid.MustParse(ids[1]), Extraction: memory.Extraction{Facts: []memory.Fact{fact("two is a number")}}, Usage: usage}}
 	require.NoError(t, w.SaveExtractions(ctx, "t", paid, w.now))
 	second, err := w.LeaseExtract(ctx, r, w.now)
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{ids[0], ids[2], ids[3]}, candidates(second, extractable))
-	third, err := w.LeaseExtract(ctx, store.Range{Tenant: "t", BatchID: r.BatchID, From: 0, To: 2}, w.now)
+	third, err := w.LeaseExtract(ctx, pipeline.Range{Tenant: "t", BatchID: r.BatchID, From: 0, To: 2}, w.now)
 	require.NoError(t, err)
 	require.Equal(t, []string{ids[0]}, candidates(third, extractable), "a range is not left")
-	foreign, err := w.LeaseExtract(ctx, store.Range{Tenant: "t2", BatchID: r.BatchID, From: 0, To: 4}, w.now)
+	foreign, err := w.LeaseExtract(ctx, pipeline.Range{Tenant: "t2", BatchID: r.BatchID, From: 0, To: 4}, w.now)
 	require.NoError(t, err)
 	require.Empty(t, foreign)
 
@@ -74,7 +75,7 @@ func TestDecisionsResumeWhereTheyStopped(t *testing.T) {
 	a, b := uuid.MustParse(ack.MemoryIDs[0]), uuid.MustParse(ack.MemoryIDs[1])
 	known := w.memory("what is known")
 	w.decided(r, a, idea{fact: fact("a fact of one"), action: schema.ActionAdd, offered: []uuid.UUID{known}}, idea{fact: fact("a second fact of one"), action: schema.ActionAdd})
-	require.NoError(t, w.SaveExtractions(ctx, "t", []store.Extracted{{CandidateID: b, Extraction: memory.Extraction{Facts: []memory.Fact{}}}}, w.now))
+	require.NoError(t, w.SaveExtractions(ctx, "t", []pipeline.Extracted{{CandidateID: b, Extraction: memory.Extraction{Facts: []memory.Fact{}}}}, w.now))
 	due, err := w.LeaseDecide(ctx, r, w.now)
 	require.NoError(t, err)
 	require.Equal(t, []string{b.String()}, candidates(due, undecided), "what is decided is not decided again")
@@ -110,9 +111,9 @@ func TestFailedAttemptsLeadToRetryOrDeath(t *testing.T) {
 		require.ElementsMatch(t, want, leasedIDs(left))
 	}
 	fail := func(permanent bool, ids ...uuid.UUID) int {
-		var failures []store.Failure
+		var failures []pipeline.Failure
 		for _, id := range ids {
-			failures = append(failures, store.Failure{CandidateID: id, Phase: "extract", Reason: "endpoint down", Permanent: permanent, Usage: inference.Usage{Model: "m", PromptTokens: 5}})
+			failures = append(failures, pipeline.Failure{CandidateID: id, Phase: "extract", Reason: "endpoint down", Permanent: permanent, Usage: inference.Usage{Model: "m", PromptTokens: 5}})
 		}
 		n, err := w.FailJobs(ctx, "t", failures, w.now)
 		require.NoError(t, err)
@@ -164,7 +165,7 @@ func TestFailedAttemptsLeadToRetryOrDeath(t *testing.T) {
 	require.Equal(t, 1, w.count("memory_candidates", "state = 'done'"))
 }
 
-func leasedIDs(left []store.Extractable) (ids []uuid.UUID) {
+func leasedIDs(left []pipeline.Extractable) (ids []uuid.UUID) {
 	for _, e := range left {
 		ids = append(ids, e.CandidateID)
 	}
@@ -178,7 +179,7 @@ func TestAttemptsAreOfAPhase(t *testing.T) {
 	ack, r := w.stage(say("one")...)
 	id := uuid.MustParse(ack.MemoryIDs[0])
 	failure := func(phase string) {
-		n, err := w.FailJobs(ctx, "t", []store.Failure{{CandidateID: id, Phase: phase, Reason: "endpoint down"}}, w.now)
+		n, err := w.FailJobs(ctx, "t", []pipeline.Failure{{CandidateID: id, Phase: phase, Reason: "endpoint down"}}, w.now)
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
 	}
@@ -188,7 +189,7 @@ func TestAttemptsAreOfAPhase(t *testing.T) {
 	}
 	require.NoError(t, second(w.LeaseExtract(ctx, r, w.now)))
 	require.Equal(t, 3, w.job(r, 0).Attempts)
-	require.NoError(t, w.SaveExtractions(ctx, "t", []store.Extracted{{CandidateID: id, Extraction: memory.Extraction{Facts: []memory.Fact{fact("one is here")}}}}, w.now))
+	require.NoError(t, w.SaveExtractions(ctx, "t", []pipeline.Extracted{{CandidateID: id, Extraction: memory.Extraction{Facts: []memory.Fact{fact("one is here")}}}}, w.now))
 	due, err := w.LeaseDecide(ctx, r, w.now)
 	require.NoError(t, err)
 	require.Len(t, due, 1)
@@ -206,7 +207,7 @@ func TestARevivedJobHasWaitedSinceThen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ack, r := w.stage(say("zero")...)
-	_, err := w.FailJobs(ctx, "t", []store.Failure{{CandidateID: uuid.MustParse(ack.MemoryIDs[0]), Phase: "extract", Reason: "poison", Permanent: true}}, w.now)
+	_, err := w.FailJobs(ctx, "t", []pipeline.Failure{{CandidateID: uuid.MustParse(ack.MemoryIDs[0]), Phase: "extract", Reason: "poison", Permanent: true}}, w.now)
 	require.NoError(t, err)
 	w.now = w.now.Add(72 * time.Hour)
 	_, err = w.ReviveJob(ctx, "t", uuid.MustParse(w.job(r, 0).ID), "op", "ops", w.now)
@@ -233,22 +234,22 @@ func TestADeadJobIsRevived(t *testing.T) {
 	id := uuid.MustParse(ack.MemoryIDs[1])
 	job := w.job(r, 1)
 	_, err := w.ReviveJob(ctx, "t", uuid.MustParse(job.ID), "op", "ops", w.now)
-	require.ErrorIs(t, err, store.ErrNotDead)
+	require.ErrorIs(t, err, pipeline.ErrNotDead)
 	_, err = w.ReviveJob(ctx, "t", uuid.New(), "op", "ops", w.now)
-	require.ErrorIs(t, err, store.ErrNotFound)
+	require.ErrorIs(t, err, pg.ErrNotFound)
 
-	_, err = w.FailJobs(ctx, "t", []store.Failure{{CandidateID: id, Phase: "extract", Reason: "poison", Permanent: true}}, w.now)
+	_, err = w.FailJobs(ctx, "t", []pipeline.Failure{{CandidateID: id, Phase: "extract", Reason: "poison", Permanent: true}}, w.now)
 	require.NoError(t, err)
 	_, err = w.ReviveJob(ctx, "t2", uuid.MustParse(job.ID), "op", "ops", w.now)
-	require.ErrorIs(t, err, store.ErrNotFound, "another tenant's job")
+	require.ErrorIs(t, err, pg.ErrNotFound, "another tenant's job")
 	got, err := w.ReviveJob(ctx, "t", uuid.MustParse(job.ID), "op", "ops", w.now)
 	require.NoError(t, err)
-	require.Equal(t, store.Range{Tenant: "t", BatchID: r.BatchID, From: 1, To: 2}, got)
+	require.Equal(t, pipeline.Range{Tenant: "t", BatchID: r.BatchID, From: 1, To: 2}, got)
 	again, err := w.ReviveJob(ctx, "t", uuid.MustParse(job.ID), "op", "ops", w.now)
 	require.NoError(t, err, "the acknowledgement of the first was lost")
 	require.Equal(t, got, again)
 	_, err = w.ReviveJob(ctx, "t", uuid.MustParse(job.ID), "another", "ops", w.now)
-	require.ErrorIs(t, err, store.ErrNotDead)
+	require.ErrorIs(t, err, pipeline.ErrNotDead)
 	j := w.job(r, 1)
 	require.Equal(t, schema.JobPending, j.State)
 	require.Zero(t, j.Attempts)
@@ -266,7 +267,7 @@ func TestBuryAndNoteTouchOpenJobsOfTheRangeOnly(t *testing.T) {
 	_, r := w.stage(say("one", "two", "three")...)
 	part := r
 	part.To = 2
-	require.NoError(t, w.AdvanceJobs(ctx, store.Range{Tenant: "t", BatchID: r.BatchID, From: 0, To: 1}, "done", w.now))
+	require.NoError(t, w.AdvanceJobs(ctx, pipeline.Range{Tenant: "t", BatchID: r.BatchID, From: 0, To: 1}, "done", w.now))
 	require.NoError(t, w.NoteOnJobs(ctx, part, "link: graph is down", w.now))
 	require.Empty(t, w.job(r, 0).LastError)
 	require.Equal(t, "link: graph is down", w.job(r, 1).LastError)
@@ -284,12 +285,12 @@ func TestJobsArePagedOldestFirst(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, r := w.stage(say("one", "two", "three", "four", "five")...)
-	_, err := w.BuryRange(ctx, store.Range{Tenant: "t", BatchID: r.BatchID, From: 0, To: 2}, "write", "gave up", w.now)
+	_, err := w.BuryRange(ctx, pipeline.Range{Tenant: "t", BatchID: r.BatchID, From: 0, To: 2}, "write", "gave up", w.now)
 	require.NoError(t, err)
 	var seen []string
 	after := ""
 	for {
-		page, err := w.Jobs(ctx, "t", store.JobFilter{After: after, Limit: 2})
+		page, err := w.Jobs(ctx, "t", pipeline.JobFilter{After: after, Limit: 2})
 		require.NoError(t, err)
 		if len(page) == 0 {
 			break
@@ -302,17 +303,17 @@ func TestJobsArePagedOldestFirst(t *testing.T) {
 		}
 	}
 	require.Len(t, seen, 5)
-	dead, err := w.Jobs(ctx, "t", store.JobFilter{State: schema.JobDead})
+	dead, err := w.Jobs(ctx, "t", pipeline.JobFilter{State: schema.JobDead})
 	require.NoError(t, err)
 	require.Len(t, dead, 2)
-	_, err = w.Jobs(ctx, "t", store.JobFilter{After: "nonsense"})
+	_, err = w.Jobs(ctx, "t", pipeline.JobFilter{After: "nonsense"})
 	var invalid *schema.ValidationError
 	require.ErrorAs(t, err, &invalid)
-	none, err := w.Jobs(ctx, "t2", store.JobFilter{})
+	none, err := w.Jobs(ctx, "t2", pipeline.JobFilter{})
 	require.NoError(t, err)
 	require.Empty(t, none)
 	_, err = w.Job(ctx, "t2", uuid.MustParse(seen[0]))
-	require.ErrorIs(t, err, store.ErrNotFound)
+	require.ErrorIs(t, err, pg.ErrNotFound)
 	_, err = w.Batch(ctx, "t2", r.BatchID)
-	require.ErrorIs(t, err, store.ErrNotFound)
+	require.ErrorIs(t, err, pg.ErrNotFound)
 }

@@ -19,6 +19,12 @@ import (
 	"github.com/mneme/mneme/memory/timeexpr"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
+	"github.com/mneme/mneme/store/read"
+	"github.com/mneme/mneme/store/search"
+	"github.com/mneme/mneme/store/sweeping"
+	"github.com/mneme/mneme/store/transfer"
 )
 
 // tracer keeps the statements that a store sends.
@@ -147,12 +153,12 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 	t.Cleanup(s.Close)
 
 	id := uuid.MustParse("00000000-0000-0000-0000-000000000007")
-	r := store.Range{Tenant: "t", BatchID: uuid.MustParse("00000000-0000-0000-0000-000000000003"), From: 10, To: 20}
-	isolated := store.Filter{Principal: w.p}
-	shared := store.Filter{Principal: w.p, ReadPolicy: schema.ReadShared}
+	r := pipeline.Range{Tenant: "t", BatchID: uuid.MustParse("00000000-0000-0000-0000-000000000003"), From: 10, To: 20}
+	isolated := pg.Filter{Principal: w.p}
+	shared := pg.Filter{Principal: w.p, ReadPolicy: schema.ReadShared}
 	important := isolated
 	important.ImportanceMin, important.Now = 0.4, time.Now()
-	vec := &store.Embedding{Model: hash, Vector: embed(t, "word5")}
+	vec := &pg.Embedding{Model: hash, Vector: embed(t, "word5")}
 	claim := fact("subject7 likes rare70")
 	claim.Claim = memory.Claim{Subject: "subject7", Predicate: "likes", Object: "coffee"}
 	functional := lives("Subject7 lives in Rome", "Subject7", "Rome")
@@ -203,16 +209,16 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		}, []string{"memories_pkey", "memory_versions_pkey"}},
 		"forget, status": {func() error { return second(s.ForgetStatus(ctx, w.p, uuid.MustParse(erase.RunID))) }, nil},
 		"reviews": {func() error {
-			return second(s.ListReviews(ctx, w.p, store.ReviewFilter{State: schema.ReviewsWaiting}, store.Page{Limit: 20}))
+			return second(s.ListReviews(ctx, w.p, pipeline.ReviewFilter{State: schema.ReviewsWaiting}, pg.Page{Limit: 20}))
 		}, []string{"proposals_to_review"}},
 		"reviews decided": {func() error {
-			return second(s.ListReviews(ctx, w.p, store.ReviewFilter{State: schema.ReviewsDecided}, store.Page{Limit: 20}))
+			return second(s.ListReviews(ctx, w.p, pipeline.ReviewFilter{State: schema.ReviewsDecided}, pg.Page{Limit: 20}))
 		}, []string{"proposals_reviewed"}},
 		"review":         {func() error { return second(s.GetReview(ctx, w.p, blocked)) }, []string{"proposals_pkey"}},
-		"contradictions": {func() error { return second(s.Contradictions(ctx, w.p, store.Page{Limit: 20})) }, nil},
+		"contradictions": {func() error { return second(s.Contradictions(ctx, w.p, pg.Page{Limit: 20})) }, nil},
 		"open review":    {func() error { return second(s.OpenReview(ctx, "t", r.BatchID, time.Hour, w.now)) }, []string{"proposals_of_batch"}},
 		"expire": {func() error {
-			return second(s.ExpireProposals(ctx, store.ExpireInput{Tenant: "t", BatchID: r.BatchID, Before: w.now, Policy: w.policy, Now: w.now}))
+			return second(s.ExpireProposals(ctx, pipeline.ExpireInput{Tenant: "t", BatchID: r.BatchID, Before: w.now, Policy: w.policy, Now: w.now}))
 		}, []string{"proposals_of_batch"}},
 		"decide a proposal": {func() error {
 			return second(s.DecideProposal(ctx, w.decisionKey(), w.decision(item, schema.DecisionApprove)))
@@ -227,7 +233,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"authorize, important": {func() error {
 			return second(s.Authorize(ctx, important, []uuid.UUID{id, uuid.New()}))
 		}, []string{"memories_pkey", "memory_access_pkey"}},
-		"list, important": {func() error { return second(s.List(ctx, important, store.Page{})) }, []string{"memories_pkey", "memory_access_pkey"}},
+		"list, important": {func() error { return second(s.List(ctx, important, pg.Page{})) }, []string{"memories_pkey", "memory_access_pkey"}},
 		"vector":          {func() error { return second(s.SearchVector(ctx, isolated, *vec, 150)) }, []string{"memory_embeddings_hash_v1_session_episodic"}},
 		"authorize":       {func() error { return second(s.Authorize(ctx, shared, []uuid.UUID{id, uuid.New()})) }, []string{"memories_pkey"}},
 		"hints": {func() error {
@@ -268,16 +274,16 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"rescue":          {func() error { return second(s.RescueText(ctx, isolated, []string{"rare3", "word9"}, 10)) }, []string{"memories_text"}},
 		"hydrate":         {func() error { return second(s.Hydrate(ctx, shared, []uuid.UUID{id, uuid.New()}, w.now)) }, []string{"memories_pkey"}},
 		"get":             {func() error { return second(s.Get(ctx, w.p, id)) }, []string{"memories_pkey"}},
-		"list":            {func() error { return second(s.List(ctx, isolated, store.Page{})) }, []string{"memories_pkey"}},
-		"list, next page": {func() error { return second(s.List(ctx, shared, store.Page{Before: id.String()})) }, []string{"memories_pkey"}},
+		"list":            {func() error { return second(s.List(ctx, isolated, pg.Page{})) }, []string{"memories_pkey"}},
+		"list, next page": {func() error { return second(s.List(ctx, shared, pg.Page{Before: id.String()})) }, []string{"memories_pkey"}},
 		"history": {func() error {
-			return second(s.HistoryAt(ctx, schema.Principal{Tenant: "t", Agent: "a"}, id, store.HistoryPage{}))
+			return second(s.HistoryAt(ctx, schema.Principal{Tenant: "t", Agent: "a"}, id, read.HistoryPage{}))
 		}, []string{"memory_history_of"}},
 		"history, next": {func() error {
-			return second(s.HistoryAt(ctx, w.p, id, store.HistoryPage{After: id.String(), Limit: 5}))
+			return second(s.HistoryAt(ctx, w.p, id, read.HistoryPage{After: id.String(), Limit: 5}))
 		}, []string{"memory_history_of"}},
 		"get, as of":  {func() error { return second(s.GetAsOf(ctx, w.p, id, then)) }, []string{"memories_pkey", "memory_versions_pkey"}},
-		"list, as of": {func() error { return second(s.List(ctx, past, store.Page{Before: id.String()})) }, []string{"memories_pkey", "memory_versions_pkey"}},
+		"list, as of": {func() error { return second(s.List(ctx, past, pg.Page{Before: id.String()})) }, []string{"memories_pkey", "memory_versions_pkey"}},
 		"text, in a context": {func() error {
 			f := isolated
 			f.Context, f.At = past.Context, then
@@ -286,8 +292,8 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"lineage": {func() error { return second(s.Lineage(ctx, w.p, id, 6)) }, []string{"memory_relations_pkey", "memory_relations_target", "memories_superseded_by"}},
 		"export": {func() error {
 			first := errors.New("one page is enough")
-			_, err := s.Export(ctx, store.ExportSelection{Filter: isolated}, w.now, func(line store.ExportLine) error {
-				if line.Kind == store.LineMemory {
+			_, err := s.Export(ctx, transfer.ExportSelection{Filter: isolated}, w.now, func(line transfer.ExportLine) error {
+				if line.Kind == transfer.LineMemory {
 					return first
 				}
 				return nil
@@ -299,25 +305,27 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		}, []string{"memories_pkey", "memory_history_of", "memory_versions_pkey"}},
 		"outbox":          {func() error { return second(s.Outbox(ctx, "t", hash, nil, 500)) }, []string{"index_outbox_open"}},
 		"outbox of some":  {func() error { return second(s.Outbox(ctx, "t", hash, []uuid.UUID{id}, 500)) }, []string{"index_outbox_of_memory"}},
-		"jobs":            {func() error { return second(s.Jobs(ctx, "t", store.JobFilter{})) }, []string{"jobs_pkey"}},
-		"jobs by state":   {func() error { return second(s.Jobs(ctx, "t", store.JobFilter{State: schema.JobDead})) }, []string{"jobs_by_state"}},
-		"jobs of a batch": {func() error { return second(s.Jobs(ctx, "t", store.JobFilter{BatchID: r.BatchID})) }, []string{"jobs_of_batch"}},
+		"jobs":            {func() error { return second(s.Jobs(ctx, "t", pipeline.JobFilter{})) }, []string{"jobs_pkey"}},
+		"jobs by state":   {func() error { return second(s.Jobs(ctx, "t", pipeline.JobFilter{State: schema.JobDead})) }, []string{"jobs_by_state"}},
+		"jobs of a batch": {func() error { return second(s.Jobs(ctx, "t", pipeline.JobFilter{BatchID: r.BatchID})) }, []string{"jobs_of_batch"}},
 		"neighbors": {func() error {
-			return second(s.Neighbors(ctx, w.p, []store.NeighborQuery{{Fact: claim, Embedding: vec}, {Fact: fact("word9 rare90"), Embedding: vec}}))
+			return second(s.Neighbors(ctx, w.p, []search.NeighborQuery{{Fact: claim, Embedding: vec}, {Fact: fact("word9 rare90"), Embedding: vec}}))
 		}, []string{"memories_live_hash", "memories_text", "entity_claims_lookup", "memory_embeddings_hash_v1_session_episodic"}},
 		"stage": {func() error {
 			return second(s.Stage(ctx, w.input(say("something new", "word8 met word8 about topic8 and rare8")...)))
 		}, []string{"memories_live_hash"}},
 		"lease extract": {func() error { return second(s.LeaseExtract(ctx, r, w.now)) }, nil},
 		"lease decide":  {func() error { return second(s.LeaseDecide(ctx, r, w.now)) }, nil},
-		"write":         {func() error { return second(s.Write(ctx, store.WriteInput{Range: r, MaxRounds: 3, Now: w.now})) }, nil},
-		"write a claim": {func() error { return second(s.Write(ctx, store.WriteInput{Range: adding, MaxRounds: 3, Now: w.now})) }, []string{"memories_active_fact", "memories_pkey"}},
+		"write":         {func() error { return second(s.Write(ctx, pipeline.WriteInput{Range: r, MaxRounds: 3, Now: w.now})) }, nil},
+		"write a claim": {func() error {
+			return second(s.Write(ctx, pipeline.WriteInput{Range: adding, MaxRounds: 3, Now: w.now}))
+		}, []string{"memories_active_fact", "memories_pkey"}},
 		"unembedded":    {func() error { return second(s.Unembedded(ctx, r, hash)) }, nil},
 		"link":          {func() error { return second(s.Link(ctx, r, w.now)) }, nil},
 		"batch":         {func() error { return second(s.BatchMemories(ctx, r)) }, nil},
 		"begin a sweep": {func() error { return second(s.BeginSweep(ctx, "t", schema.SweepDecay, 1, time.Now())) }, []string{"memories_decay_due"}},
 		"decay": {func() error {
-			return second(s.DecayBatch(ctx, store.DecayInput{Tenant: "t", Run: "plan", Until: time.Now(), Limit: 500, Now: time.Now()}))
+			return second(s.DecayBatch(ctx, sweeping.DecayInput{Tenant: "t", Run: "plan", Until: time.Now(), Limit: 500, Now: time.Now()}))
 		}, []string{"memories_decay_due", "memories_pkey"}},
 		"decay, outlook": {func() error { return second(s.DecayOutlook(ctx, "t", time.Now())) }, []string{"memories_decay_due"}},
 		"begin a purge":  {func() error { return second(s.BeginSweep(ctx, "t", schema.SweepRetention, 1, time.Now())) }, []string{"memories_tombstones"}},
@@ -341,7 +349,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"purge, versions": {func() error { return purges(s, lifecycle.PurgeVersions) }, []string{"memory_versions_age"}},
 		"purge, preview":  {func() error { return second(s.PreviewPurge(ctx, "t", 1, time.Now())) }, []string{"memories_tombstones", "memory_history_age", "jobs_finished"}},
 		"track": {func() error {
-			return s.TrackRetrieval(ctx, store.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte("h"), MemoryIDs: []uuid.UUID{id}}, w.now)
+			return s.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte("h"), MemoryIDs: []uuid.UUID{id}}, w.now)
 		}, []string{"memories_pkey"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -380,8 +388,8 @@ func purges(s *store.Store, step lifecycle.PurgeStep) error {
 	return second(s.Purge(ctx, purge(step)))
 }
 
-func purge(step lifecycle.PurgeStep) store.PurgeInput {
-	return store.PurgeInput{Tenant: "t", Run: "plan", Step: step, Limit: 500, At: time.Now(), Now: time.Now()}
+func purge(step lifecycle.PurgeStep) sweeping.PurgeInput {
+	return sweeping.PurgeInput{Tenant: "t", Run: "plan", Step: step, Limit: 500, At: time.Now(), Now: time.Now()}
 }
 
 func second[T any](_ T, err error) error { return err }

@@ -12,7 +12,7 @@ import (
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 func policyOf(t *testing.T, rules string) *policy.Policy {
@@ -23,7 +23,7 @@ func policyOf(t *testing.T, rules string) *policy.Policy {
 }
 
 // stageUnder stages candidates under a rules file.
-func (w *world) stageUnder(p *policy.Policy, candidates ...schema.Candidate) (schema.IngestAck, store.Range) {
+func (w *world) stageUnder(p *policy.Policy, candidates ...schema.Candidate) (schema.IngestAck, pipeline.Range) {
 	w.t.Helper()
 	in := w.input(candidates...)
 	in.Rules = p
@@ -32,9 +32,9 @@ func (w *world) stageUnder(p *policy.Policy, candidates ...schema.Candidate) (sc
 	return ack, w.rangeOf(ack)
 }
 
-func (w *world) writeUnder(p *policy.Policy, r store.Range) store.WriteCounts {
+func (w *world) writeUnder(p *policy.Policy, r pipeline.Range) pipeline.WriteCounts {
 	w.t.Helper()
-	counts, err := w.Write(ctx, store.WriteInput{Range: r, MaxRounds: 3, Now: w.now, Rules: p})
+	counts, err := w.Write(ctx, pipeline.WriteInput{Range: r, MaxRounds: 3, Now: w.now, Rules: p})
 	require.NoError(w.t, err)
 	return counts
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // What is handed in without references rests on its candidate and the event of the ledger, and a fact drawn from
@@ -108,7 +108,7 @@ func TestHistorySaysWhichFact(t *testing.T) {
 	// The same of a decision, and of what nobody decided.
 	_, err := w.OpenReview(ctx, "t", r.BatchID, time.Hour, w.now)
 	require.NoError(t, err)
-	for _, item := range w.reviews(store.ReviewFilter{}) {
+	for _, item := range w.reviews(pipeline.ReviewFilter{}) {
 		if item.Fact == texts[1] {
 			require.Equal(t, schema.ReviewApplied, w.settle(item, schema.DecisionApprove).Status)
 		}

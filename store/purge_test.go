@@ -17,7 +17,11 @@ import (
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/edit"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
+	"github.com/mneme/mneme/store/search"
+	"github.com/mneme/mneme/store/sweeping"
 )
 
 const day = 24 * time.Hour
@@ -30,9 +34,9 @@ func (w *world) purge(limit int, steps ...lifecycle.PurgeStep) map[lifecycle.Pur
 	}
 	out := map[lifecycle.PurgeStep]int{}
 	for _, step := range steps {
-		var after store.HistoryCursor
+		var after sweeping.HistoryCursor
 		for more := true; more; {
-			b, err := w.Purge(ctx, store.PurgeInput{Tenant: w.p.Tenant, Run: "run", Step: step, After: after, Limit: limit, At: w.now, Now: w.now})
+			b, err := w.Purge(ctx, sweeping.PurgeInput{Tenant: w.p.Tenant, Run: "run", Step: step, After: after, Limit: limit, At: w.now, Now: w.now})
 			require.NoError(w.t, err)
 			require.LessOrEqual(w.t, b.Removed, limit, "the cap holds")
 			if out[step] += b.Counts[string(step)]; step == lifecycle.PurgeExpire {
@@ -99,7 +103,7 @@ func TestPurgeInItsOrder(t *testing.T) {
 		_, err := w.BuryRange(ctx, r, "extract", "broken", w.now)
 		require.NoError(t, err)
 	}
-	require.NoError(t, w.TrackRetrieval(ctx, store.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte{1}, MemoryIDs: []uuid.UUID{stays}}, w.now))
+	require.NoError(t, w.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte{1}, MemoryIDs: []uuid.UUID{stays}}, w.now))
 	for _, id := range gone {
 		w.softDelete(id)
 	}
@@ -286,7 +290,7 @@ func TestPurgeWhileOthersWork(t *testing.T) {
 		wg.Go(func() {
 			for _, step := range lifecycle.PurgeSteps {
 				for more := true; more; {
-					b, err := w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: step, Limit: 5, At: later.now, Now: later.now})
+					b, err := w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Step: step, Limit: 5, At: later.now, Now: later.now})
 					if more = b.More; err != nil {
 						failures <- err
 						return
@@ -305,14 +309,14 @@ func TestPurgeWhileOthersWork(t *testing.T) {
 	})
 	wg.Go(func() {
 		for range 20 {
-			if _, err := w.SearchText(ctx, store.Filter{Principal: w.p}, "Alice", 10); err != nil {
+			if _, err := w.SearchText(ctx, pg.Filter{Principal: w.p}, "Alice", 10); err != nil {
 				failures <- err
 			}
 		}
 	})
 	wg.Go(func() { // forgets by force what is on its way out, and what is not
 		req := later.forgets(schema.ForgetForce, schema.Selector{IDs: []string{ids[0].String(), ids[20].String()}})
-		preview, err := w.SelectForget(ctx, store.Operation{Tenant: "t", ID: "force", WorkflowID: "force"}, req, later.now)
+		preview, err := w.SelectForget(ctx, pipeline.Operation{Tenant: "t", ID: "force", WorkflowID: "force"}, req, later.now)
 		if err != nil {
 			failures <- err
 			return
@@ -432,7 +436,7 @@ func TestPurgeDoesNotAskAboutHistoryThatStays(t *testing.T) {
 
 	// A world's tombstones stay as well, unless its policy says that they go; then their history does, in the same run,
 	// once their window is over.
-	begin := func(after time.Duration) store.Begun {
+	begin := func(after time.Duration) sweeping.Begun {
 		t.Helper()
 		begun, err := w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now.Add(after))
 		require.NoError(t, err)
@@ -471,17 +475,17 @@ func TestPurgeGoesThroughHistoryOnce(t *testing.T) {
 		w.fading(fmt.Sprintf("Of none %d.", i))
 	}
 	w.now = w.now.Add(200 * day)
-	batch := func(after store.HistoryCursor) store.PurgeBatch {
+	batch := func(after sweeping.HistoryCursor) sweeping.PurgeBatch {
 		t.Helper()
-		b, err := w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeHistory, After: after, Limit: 2, At: w.now, Now: w.now})
+		b, err := w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeHistory, After: after, Limit: 2, At: w.now, Now: w.now})
 		require.NoError(t, err)
 		return b
 	}
-	first := batch(store.HistoryCursor{})
+	first := batch(sweeping.HistoryCursor{})
 	require.Equal(t, []any{2, true}, []any{first.Removed, first.More})
 	require.Equal(t, w.now.Add(-200*day-3*time.Minute), first.Next.CreatedAt, "it ended at the second that may go")
-	require.Zero(t, batch(store.HistoryCursor{CreatedAt: w.now}).Removed, "what lies before it is not looked at")
-	again := batch(store.HistoryCursor{}) // delivered again: the rest
+	require.Zero(t, batch(sweeping.HistoryCursor{CreatedAt: w.now}).Removed, "what lies before it is not looked at")
+	again := batch(sweeping.HistoryCursor{}) // delivered again: the rest
 	require.Equal(t, 2, again.Removed)
 	last := batch(first.Next)
 	require.Equal(t, []any{1, false}, []any{last.Removed, last.More})
@@ -515,7 +519,7 @@ func TestLinksAndPurgeAtOnce(t *testing.T) {
 					m := task(t, uuid.NewString(), "planning", fmt.Sprintf("It leans on %d of round %d.", i, round))
 					m.Relations = []schema.Relation{{Predicate: lifecycle.ActionLinks[1], TargetID: ids[i].String(), Weight: 1}}
 					req := schema.PutRequest{Operation: schema.Operation{Principal: w.p}, Visibility: w.vis, Records: []schema.MemoryRecord{m}}
-					result, err := w.Put(ctx, store.PutInput{Operation: store.Operation{Tenant: "t", ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now})
+					result, err := w.Put(ctx, edit.PutInput{Operation: pipeline.Operation{Tenant: "t", ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now})
 					if err != nil {
 						return err
 					}
@@ -532,7 +536,7 @@ func TestLinksAndPurgeAtOnce(t *testing.T) {
 		group.Go(func() error {
 			<-begun
 			for range 20 {
-				if err := second(w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeExpire, Limit: 5, At: w.now, Now: w.now})); err != nil {
+				if err := second(w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeExpire, Limit: 5, At: w.now, Now: w.now})); err != nil {
 					return err
 				}
 			}
@@ -556,16 +560,16 @@ func TestSweepsTakeNothingByRulesOfWhichNobodyWasAsked(t *testing.T) {
 		require.Nil(t, begun.Held)
 		batch := func() error {
 			if sweep == schema.SweepDecay {
-				return second(w.DecayBatch(ctx, store.DecayInput{Tenant: "t", Run: "run", Rules: begun.Rules, Until: w.now, Limit: 10, Now: w.now}))
+				return second(w.DecayBatch(ctx, sweeping.DecayInput{Tenant: "t", Run: "run", Rules: begun.Rules, Until: w.now, Limit: 10, Now: w.now}))
 			}
-			return second(w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Rules: begun.Rules, Step: lifecycle.PurgeHistory, Limit: 10, At: w.now, Now: w.now}))
+			return second(w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Rules: begun.Rules, Step: lifecycle.PurgeHistory, Limit: 10, At: w.now, Now: w.now}))
 		}
 		require.NoError(t, batch())
 		hasty := schema.RetentionPolicy{Domain: schema.RetainHistory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: keep, OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a slip"}
 		require.NoError(t, second(w.SetRetention(ctx, "t", hasty, nil, nil, w.now)))
 		history := w.count("memory_history", "true")
 		w.now = w.now.Add(3 * time.Hour)
-		require.ErrorIs(t, batch(), store.ErrRulesChanged)
+		require.ErrorIs(t, batch(), sweeping.ErrRulesChanged)
 		require.Equal(t, history, w.count("memory_history", "true"))
 		require.NoError(t, w.ResetRetention(ctx, "t", hasty, "alice", "mended", w.now))
 	}
@@ -621,7 +625,7 @@ func TestSweepsVisitTenantsWithoutMemories(t *testing.T) {
 	id := w.linked("Alice lives in Rome.")
 	asked, worked := *w, *w
 	asked.p.Tenant, worked.p.Tenant = "asked", "worked"
-	require.NoError(t, w.TrackRetrieval(ctx, store.Retrieval{ID: uuid.New(), Principal: asked.p, QueryHash: []byte{1}, MemoryIDs: []uuid.UUID{id}}, w.now))
+	require.NoError(t, w.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: asked.p, QueryHash: []byte{1}, MemoryIDs: []uuid.UUID{id}}, w.now))
 	worked.stage(say("A note.")...)
 	for _, c := range []struct {
 		after string

@@ -13,7 +13,8 @@ import (
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pipeline"
+	"github.com/mneme/mneme/store/sweeping"
 )
 
 // An accepted write waits for its retry for as long as its run does; nobody has asked that what a purge
@@ -25,7 +26,7 @@ func TestPurgeLeavesAcceptedRequestsAlone(t *testing.T) {
 	w.softDelete(id)
 	w.now = w.now.Add(31 * day)
 	for name, body := range map[string]any{"other": "a fact", "naming": id} {
-		require.NoError(t, w.Accept(ctx, store.Operation{Tenant: "t", ID: name, WorkflowID: "w"}, "put", body, w.now.Add(-25*time.Hour)))
+		require.NoError(t, w.Accept(ctx, pipeline.Operation{Tenant: "t", ID: name, WorkflowID: "w"}, "put", body, w.now.Add(-25*time.Hour)))
 	}
 	require.Equal(t, 1, w.purge(500)[lifecycle.PurgeTombstones])
 	require.Equal(t, 2, w.count("staged_requests", "true"))
@@ -98,7 +99,7 @@ func TestPurgeEndsWhereAnotherHasErased(t *testing.T) {
 	w.softDelete(id)
 	w.now = w.now.Add(31 * day)
 	w.purge(500, lifecycle.PurgeExpire)
-	b, err := w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeTombstones, Limit: 5, At: w.now, Now: w.now})
+	b, err := w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeTombstones, Limit: 5, At: w.now, Now: w.now})
 	require.NoError(t, err)
 	require.Equal(t, []any{5, 5, 0, true}, []any{b.Removed, b.Counts["beside"], b.Counts["tombstones"], b.More})
 	require.Equal(t, schema.RecoverExpired, w.recoverOne(id).Status)
@@ -135,7 +136,7 @@ func TestPurgeEmptiesProposalsInParts(t *testing.T) {
 	batches := 0
 	for more := true; more; batches++ {
 		before := w.count("proposals", full) + w.count("memory_candidates", "content <> ''")
-		b, err := w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeTombstones, Limit: limit, At: w.now, Now: w.now})
+		b, err := w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeTombstones, Limit: limit, At: w.now, Now: w.now})
 		require.NoError(t, err)
 		emptied := before - w.count("proposals", full) - w.count("memory_candidates", "content <> ''")
 		require.LessOrEqual(t, emptied, b.Counts["beside"])
@@ -195,7 +196,7 @@ func TestPurgeEmptiesWhatWasEvaluatedInShadowMode(t *testing.T) {
 	w.now = w.now.Add(15 * day)
 	batches := 0
 	for more := true; more; batches++ {
-		b, err := w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeJobsCompleted, Limit: 5, At: w.now, Now: w.now})
+		b, err := w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeJobsCompleted, Limit: 5, At: w.now, Now: w.now})
 		require.NoError(t, err)
 		require.LessOrEqual(t, b.Removed, 5)
 		more = b.More
@@ -224,7 +225,7 @@ func TestPurgeSeesWhatWasDeliveredMeanwhile(t *testing.T) {
 	require.NoError(t, err)
 	var group errgroup.Group
 	group.Go(func() error {
-		return second(w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeTombstones, Limit: 500, At: w.now, Now: w.now}))
+		return second(w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeTombstones, Limit: 500, At: w.now, Now: w.now}))
 	})
 	w.awaitWaiter()
 	_, err = tx.Exec(ctx, `INSERT INTO memory_candidates (tenant, id, batch_id, ordinal, state, memory_id, source_kind, content, category, sensitivity, occurred_at, created_at)

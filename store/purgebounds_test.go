@@ -8,7 +8,8 @@ import (
 
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // keeps sets how many days a domain is kept.
@@ -37,7 +38,7 @@ func TestPurgeLeavesBatchesThatAreNeeded(t *testing.T) {
 	preview, err := w.PreviewPurge(ctx, "t", 1, w.now)
 	require.NoError(t, err)
 	counts := w.purge(3)
-	left := func(r store.Range) int { return w.count("ingest_batches", "id = $1", r.BatchID) }
+	left := func(r pipeline.Range) int { return w.count("ingest_batches", "id = $1", r.BatchID) }
 	require.Equal(t, []int{0, 1, 1, 1}, []int{left(done), left(open), left(dead), left(waits)})
 	require.Equal(t, 2, counts[lifecycle.PurgeIngest], "a batch and its candidate")
 	require.EqualValues(t, 0, preview.Would[lifecycle.PurgeIngest], "their jobs go ahead of them in the same run")
@@ -47,7 +48,7 @@ func TestPurgeLeavesBatchesThatAreNeeded(t *testing.T) {
 	_, err = w.OpenReview(ctx, "t", waits.BatchID, 14*day, w.now)
 	require.NoError(t, err)
 	w.now = w.now.Add(20 * day)
-	_, err = w.ExpireProposals(ctx, store.ExpireInput{Tenant: "t", BatchID: waits.BatchID, Before: w.now, Policy: w.policy, Now: w.now})
+	_, err = w.ExpireProposals(ctx, pipeline.ExpireInput{Tenant: "t", BatchID: waits.BatchID, Before: w.now, Policy: w.policy, Now: w.now})
 	require.NoError(t, err)
 	w.purge(3)
 	require.Equal(t, []int{0, 1, 0}, []int{left(open), left(dead), left(waits)}, "the review has expired")
@@ -59,10 +60,10 @@ func TestPurgeLeavesBatchesThatAreNeeded(t *testing.T) {
 }
 
 // source2 takes ideas through a write that may not apply them, and completes the job.
-func (w *world) source2(content string, ideas ...idea) store.Range {
+func (w *world) source2(content string, ideas ...idea) pipeline.Range {
 	w.t.Helper()
 	_, r := w.source(content, ideas...)
-	require.Equal(w.t, store.WriteCounts{Blocked: len(ideas)}, w.write(r))
+	require.Equal(w.t, pipeline.WriteCounts{Blocked: len(ideas)}, w.write(r))
 	require.NoError(w.t, w.AdvanceJobs(ctx, r, "done", w.now))
 	return r
 }
@@ -140,7 +141,7 @@ func TestPurgeOfWhatOnlyGrew(t *testing.T) {
 	require.Equal(t, 1, w.count("memory_versions", "memory_id = $1", world), "what a world's memory went through stays")
 	require.Zero(t, w.count("memory_versions", "memory_id = $1", kept))
 	_, err = w.ConfirmForget(ctx, "t", uuid.MustParse(waiting.RunID), schema.ForgetConfirmation{Token: "x"}, w.now)
-	require.ErrorIs(t, err, store.ErrNotFound)
+	require.ErrorIs(t, err, pg.ErrNotFound)
 
 	_, err = w.owner.Exec(ctx, `DELETE FROM retention_policy_changes`)
 	require.NoError(t, err) // there are none

@@ -9,7 +9,7 @@ import (
 
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/sweeping"
 )
 
 // A purge looks at a page at a time, however much of a table stays: of a world, of what is needed, of other classes.
@@ -79,9 +79,9 @@ func TestAPurgeLooksAtAPageAtATime(t *testing.T) {
 			fill(w)
 			w.now = w.now.Add(1000 * day)
 			removed, batches := 0, 0
-			var after store.HistoryCursor
+			var after sweeping.HistoryCursor
 			for more := true; more; batches++ {
-				b, err := w.Purge(ctx, store.PurgeInput{Tenant: "t", Run: "run", Step: step, After: after, Limit: limit, At: w.now, Now: w.now})
+				b, err := w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Step: step, After: after, Limit: limit, At: w.now, Now: w.now})
 				require.NoError(t, err)
 				require.Less(t, batches, 10)
 				if batches < 2 {

@@ -13,7 +13,8 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // replaced is a claim that is believed no longer.
@@ -237,7 +238,7 @@ func TestOperationAnswersItsOwnRequestOnly(t *testing.T) {
 	require.Equal(t, before, w.snapshot())
 
 	// Before it is carried out, too.
-	waiting := store.Operation{Tenant: w.p.Tenant, ID: "waiting", WorkflowID: "wf"}
+	waiting := pipeline.Operation{Tenant: w.p.Tenant, ID: "waiting", WorkflowID: "wf"}
 	require.NoError(t, w.Accept(ctx, waiting, "put", in.Request, w.now))
 	require.NoError(t, w.Accept(ctx, waiting, "put", in.Request, w.now))
 	require.ErrorContains(t, w.Accept(ctx, waiting, "put", other, w.now), "operation_id")
@@ -281,9 +282,9 @@ func TestPutIsBelievedFromWhenItWasPut(t *testing.T) {
 		t.Helper()
 		_, err := w.GetAsOf(ctx, w.p, id, at)
 		if err != nil {
-			require.ErrorIs(t, err, store.ErrNotFound)
+			require.ErrorIs(t, err, pg.ErrNotFound)
 		}
-		listed, lerr := w.List(ctx, store.Filter{Principal: w.p, AsOf: &at}, store.Page{})
+		listed, lerr := w.List(ctx, pg.Filter{Principal: w.p, AsOf: &at}, pg.Page{})
 		require.NoError(t, lerr)
 		require.Len(t, listed, map[bool]int{true: 1}[err == nil])
 		return err == nil

@@ -12,7 +12,8 @@ import (
 
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/edit"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // The same operation delivered again answers with the first result, also at the same time.
@@ -51,7 +52,7 @@ func TestPutIsDeliveredOnce(t *testing.T) {
 	in.Operation.ID = "swept"
 	in.Request = schema.PutRequest{}
 	_, err = w.Put(ctx, in)
-	require.ErrorIs(t, err, store.ErrNotFound)
+	require.ErrorIs(t, err, pg.ErrNotFound)
 }
 
 // Eight first deliveries at once: one effect.
@@ -87,14 +88,14 @@ func TestAPutIsDeliveredOnceUnderTwoKeys(t *testing.T) {
 	long.Operation.Others, short.Operation.ID, short.Operation.Others = []string{"short"}, "short", []string{long.Operation.ID}
 	other := w.putInput(likes(t, "", "rust", always)).Request
 	var invalid *schema.ValidationError
-	for _, in := range []store.PutInput{long, short} {
+	for _, in := range []edit.PutInput{long, short} {
 		require.NoError(t, w.Accept(ctx, in.Operation, "put", in.Request, w.now))
 		require.ErrorAs(t, w.Accept(ctx, in.Operation, "put", other, w.now), &invalid)
 	}
 	require.Equal(t, 2, w.count("staged_requests", "true"), "each run finds its own")
 	results := make([]schema.PutResult, 2)
 	var wg sync.WaitGroup
-	for i, in := range []store.PutInput{long, short} {
+	for i, in := range []edit.PutInput{long, short} {
 		wg.Go(func() {
 			var err error
 			if results[i], err = w.Put(ctx, in); err != nil {
@@ -127,7 +128,7 @@ func TestPutIsAllOrNothing(t *testing.T) {
 	done := task(t, working, "done", "after")
 	in := w.putInput(fresh, done, episode(t, ep, "one", "two"))
 	vector := embed(t, "go")
-	in.Embeddings = []*store.Embedding{{Model: hash, Vector: vector}, nil, nil}
+	in.Embeddings = []*pg.Embedding{{Model: hash, Vector: vector}, nil, nil}
 	before := w.snapshot()
 	for _, table := range []string{"memories", "memory_versions", "memory_relations", "memory_provenance", "memory_artifacts", "memory_history", "memory_embeddings",
 		"entity_claims", "index_outbox", "lexeme_stats", "corpus_stats", "operations"} {

@@ -16,7 +16,9 @@ import (
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/edit"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // record reads a record as a client would send it.
@@ -77,7 +79,7 @@ func TestPutOfAFactNeedsEvidence(t *testing.T) {
 	require.Equal(t, schema.PutNoEvidence, refused.Status)
 	require.Contains(t, refused.Problem, "payload.evidence")
 	_, err := w.Get(ctx, w.p, uuid.MustParse(refused.ID))
-	require.ErrorIs(t, err, store.ErrNotFound)
+	require.ErrorIs(t, err, pg.ErrNotFound)
 	require.Equal(t, 1, w.count("memory_history", "memory_id = $1 AND event = 'none' AND reason = 'no_evidence'", refused.ID))
 
 	ana := []schema.Ref{{Kind: "human", Ref: "operator:ana"}}
@@ -124,9 +126,9 @@ func TestPutKeepsTheKeyID(t *testing.T) {
 	require.Empty(t, w.get(id).KeyID, "it goes with the payload")
 }
 
-func (w *world) putInput(records ...schema.MemoryRecord) store.PutInput {
+func (w *world) putInput(records ...schema.MemoryRecord) edit.PutInput {
 	w.t.Helper()
-	in := store.PutInput{Operation: store.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "put/wf"}, Policy: w.policy, Now: w.now,
+	in := edit.PutInput{Operation: pipeline.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "put/wf"}, Policy: w.policy, Now: w.now,
 		Request: schema.PutRequest{Operation: schema.Operation{Principal: w.p, Reason: "because"}, Visibility: w.vis, Records: records}}
 	require.NoError(w.t, in.Request.Validate())
 	return in

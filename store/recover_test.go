@@ -16,11 +16,11 @@ import (
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/edit"
 )
 
-func (w *world) recoverInput(targets ...schema.Target) store.RecoverInput {
-	return store.RecoverInput{Operation: w.modification(), Policy: w.policy, Now: w.now,
+func (w *world) recoverInput(targets ...schema.Target) edit.RecoverInput {
+	return edit.RecoverInput{Operation: w.modification(), Policy: w.policy, Now: w.now,
 		Request: schema.RecoverRequest{Operation: schema.Operation{Principal: w.p, Reason: "deleted by mistake"}, Targets: targets}}
 }
 
@@ -268,7 +268,7 @@ func TestClaimLocksHaveOneOrder(t *testing.T) {
 		reached := map[string][]string{}
 		for name, change := range map[string]func() error{
 			"put": func() error {
-				_, err := w.Put(ctx, store.PutInput{Operation: w.modification(), Request: schema.PutRequest{Operation: schema.Operation{Principal: w.p}, Records: records},
+				_, err := w.Put(ctx, edit.PutInput{Operation: w.modification(), Request: schema.PutRequest{Operation: schema.Operation{Principal: w.p}, Records: records},
 					Policy: proposals.WritePolicy{Mode: schema.ModeShadow}, Now: w.now})
 				return err
 			},

@@ -10,7 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/search"
+	"github.com/mneme/mneme/store/transfer"
 )
 
 // varied fills a world with all that there is: ingested, linked, put, revised, modified, contested,
@@ -43,7 +45,7 @@ func (w *world) varied() {
 	back := w.explicit("This comes back")
 	w.forgetAll(w.forgets(schema.ForgetSoft, named(back)))
 	w.recoverOne(back)
-	require.NoError(w.t, w.TrackRetrieval(ctx, store.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte("h"), MemoryIDs: []uuid.UUID{tea, back}}, w.now))
+	require.NoError(w.t, w.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte("h"), MemoryIDs: []uuid.UUID{tea, back}}, w.now))
 	for i, session := range []string{"s1", "s1", "s2"} { // the ledger: one of them is a repetition, one is erased
 		_, err = w.Stage(ctx, w.input(schema.Candidate{Content: []string{"The pump leaks", "The pump leaks", "The tap drips"}[i], SourceKind: schema.SourceUserInput, Session: session}))
 		require.NoError(w.t, err)
@@ -85,15 +87,15 @@ func (w *world) dump(tenant string) map[string][]string {
 	return out
 }
 
-func (w *world) whole() store.ExportSelection {
-	return store.ExportSelection{Filter: store.Filter{Principal: w.p}, AllAgents: true, IncludeDeleted: true}
+func (w *world) whole() transfer.ExportSelection {
+	return transfer.ExportSelection{Filter: pg.Filter{Principal: w.p}, AllAgents: true, IncludeDeleted: true}
 }
 
 // export writes lines as a file has them.
-func (w *world) export(x store.ExportSelection) [][]byte {
+func (w *world) export(x transfer.ExportSelection) [][]byte {
 	w.t.Helper()
 	var out [][]byte
-	_, err := w.Export(ctx, x, w.now, func(line store.ExportLine) error {
+	_, err := w.Export(ctx, x, w.now, func(line transfer.ExportLine) error {
 		encoded, err := json.Marshal(line)
 		out = append(out, encoded)
 		return err
@@ -102,21 +104,21 @@ func (w *world) export(x store.ExportSelection) [][]byte {
 	return out
 }
 
-func parsed(t testing.TB, lines ...[]byte) []store.ExportLine {
+func parsed(t testing.TB, lines ...[]byte) []transfer.ExportLine {
 	t.Helper()
-	out := make([]store.ExportLine, len(lines))
+	out := make([]transfer.ExportLine, len(lines))
 	for i, line := range lines {
 		var err error
-		out[i], err = store.DecodeExportLine(line)
+		out[i], err = transfer.DecodeExportLine(line)
 		require.NoError(t, err)
 	}
 	return out
 }
 
 // restore takes lines in, some at a time.
-func (w *world) restore(tenant string, lines [][]byte, size int) store.RestoreResult {
+func (w *world) restore(tenant string, lines [][]byte, size int) transfer.RestoreResult {
 	w.t.Helper()
-	var total store.RestoreResult
+	var total transfer.RestoreResult
 	all := parsed(w.t, lines...)
 	for len(all) > 0 {
 		n := min(size, len(all))
@@ -161,10 +163,10 @@ func TestARestoredDatabaseIsEqual(t *testing.T) {
 	require.Len(t, all, to.count("memories", "live"), "the index can learn of them all")
 
 	// Again it changes nothing, whatever has been read meanwhile; and what is exported again is the same.
-	require.NoError(t, to.TrackRetrieval(ctx, store.Retrieval{ID: uuid.New(), Principal: to.p, QueryHash: []byte("h"), MemoryIDs: []uuid.UUID{uuid.MustParse(to.ids("live")[0])}}, to.now))
+	require.NoError(t, to.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: to.p, QueryHash: []byte("h"), MemoryIDs: []uuid.UUID{uuid.MustParse(to.ids("live")[0])}}, to.now))
 	before := to.snapshot()
 	got = to.restore("t", lines, 3)
-	require.Equal(t, store.RestoreResult{Unchanged: len(want["memories"])}, got)
+	require.Equal(t, transfer.RestoreResult{Unchanged: len(want["memories"])}, got)
 	require.Equal(t, before, to.snapshot())
 
 	// Into another tenant it goes as well: the ids are the tenant's own.
@@ -229,7 +231,7 @@ func TestRestoreOverwritesNothing(t *testing.T) {
 	require.Equal(t, 2, len(got.Conflicts))
 	for _, c := range got.Conflicts {
 		require.Contains(t, []string{changed.String(), erased.String()}, c.ID)
-		require.Equal(t, store.ConflictDifferent, c.Reason)
+		require.Equal(t, transfer.ConflictDifferent, c.Reason)
 	}
 	require.Equal(t, len(w.ids("true"))-2, got.Unchanged)
 	require.Equal(t, before, w.dump("t"), "what was erased stays erased, although the file has it")
@@ -244,7 +246,7 @@ func TestRestoreOverwritesNothing(t *testing.T) {
 	for _, c := range got.Conflicts {
 		reasons[c.ID] = c.Reason
 	}
-	require.Equal(t, map[string]string{duplicate.String(): store.ConflictDuplicate, fact.String(): store.ConflictFact}, reasons)
+	require.Equal(t, map[string]string{duplicate.String(): transfer.ConflictDuplicate, fact.String(): transfer.ConflictFact}, reasons)
 	to.requireExactStats()
 }
 
@@ -252,16 +254,16 @@ func TestExportSelects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.varied()
-	contents := func(x store.ExportSelection) string {
+	contents := func(x transfer.ExportSelection) string {
 		var out []string
 		for _, line := range parsed(t, w.export(x)...) {
-			if line.Kind == store.LineMemory {
+			if line.Kind == transfer.LineMemory {
 				out = append(out, line.Record.Content)
 			}
 		}
 		return strings.Join(out, "|")
 	}
-	own := store.ExportSelection{Filter: store.Filter{Principal: w.p}}
+	own := transfer.ExportSelection{Filter: pg.Filter{Principal: w.p}}
 	require.NotContains(t, contents(own), "Another agent")
 	require.NotContains(t, contents(own), "Coffee", "deleted")
 	require.Contains(t, contents(own), "Rome", "what is superseded belongs to the chain")
@@ -273,14 +275,14 @@ func TestExportSelects(t *testing.T) {
 	limited := w.whole()
 	limited.Filter.MaxSensitivity = schema.SensitivityHigh
 	require.NotContains(t, contents(limited), "Another agent")
-	scoped := store.ExportSelection{Filter: store.Filter{Principal: schema.Principal{Tenant: "t", Agent: "b", Scope: "elsewhere"}}}
+	scoped := transfer.ExportSelection{Filter: pg.Filter{Principal: schema.Principal{Tenant: "t", Agent: "b", Scope: "elsewhere"}}}
 	require.Equal(t, "Another agent's memory", contents(scoped))
 	scoped.Filter.Principal.Tenant = "t2"
 	require.Empty(t, contents(scoped))
 
 	// A part restores by itself; what it points at is missing and said to be.
 	to := newWorld(t)
-	got := to.restore("t", w.export(store.ExportSelection{Filter: store.Filter{Principal: w.p, Types: []schema.MemoryType{schema.TypeSemantic}}}), 10)
+	got := to.restore("t", w.export(transfer.ExportSelection{Filter: pg.Filter{Principal: w.p, Types: []schema.MemoryType{schema.TypeSemantic}}}), 10)
 	require.Empty(t, got.Conflicts)
 	require.Positive(t, got.Relations)
 	to.requireExactStats()
@@ -288,11 +290,11 @@ func TestExportSelects(t *testing.T) {
 
 	// The end of a file tells how much there was; a reader that fails ends it.
 	all := parsed(t, w.export(w.whole())...)
-	require.Equal(t, store.ExportFormat, all[0].Format)
-	require.Equal(t, store.LineEnd, all[len(all)-1].Kind)
+	require.Equal(t, transfer.ExportFormat, all[0].Format)
+	require.Equal(t, transfer.LineEnd, all[len(all)-1].Kind)
 	require.Equal(t, len(w.ids("true")), all[len(all)-1].Counts.Memories)
 	full := errors.New("disk full")
-	_, err := w.Export(ctx, w.whole(), w.now, func(store.ExportLine) error { return full })
+	_, err := w.Export(ctx, w.whole(), w.now, func(transfer.ExportLine) error { return full })
 	require.ErrorIs(t, err, full)
 }
 
@@ -302,11 +304,11 @@ func TestAnExportIsOneState(t *testing.T) {
 	w := newWorld(t)
 	w.explicit("Before")
 	n := 0
-	_, err := w.Export(ctx, w.whole(), w.now, func(line store.ExportLine) error {
-		if line.Kind == store.LineHeader {
+	_, err := w.Export(ctx, w.whole(), w.now, func(line transfer.ExportLine) error {
+		if line.Kind == transfer.LineHeader {
 			w.explicit("Meanwhile")
 		}
-		if line.Kind == store.LineMemory {
+		if line.Kind == transfer.LineMemory {
 			n++
 			require.Equal(t, "Before", line.Record.Content)
 		}
@@ -331,13 +333,13 @@ func TestRestoreRefusesWhatDoesNotFit(t *testing.T) {
 	} {
 		to := newWorld(t)
 		before := to.snapshot()
-		var lines []store.ExportLine
+		var lines []transfer.ExportLine
 		var refused error
 		changed := false
 		for _, line := range good {
 			text := strings.ReplaceAll(string(line), change[0], change[1])
 			changed = changed || text != string(line)
-			parsed, err := store.DecodeExportLine([]byte(text))
+			parsed, err := transfer.DecodeExportLine([]byte(text))
 			if err != nil {
 				refused = err
 			}
@@ -358,7 +360,7 @@ func TestRestoreRefusesWhatDoesNotFit(t *testing.T) {
 		require.Equal(t, before, to.snapshot(), name)
 	}
 	bad := parsed(t, good...)
-	bad = append(bad, store.ExportLine{Kind: store.LineArtifact, Artifact: &store.ExportArtifact{SHA256: strings.Repeat("00", 32), MediaType: "x", Agent: "a", CreatedAt: w.now, Content: []byte("other bytes")}})
+	bad = append(bad, transfer.ExportLine{Kind: transfer.LineArtifact, Artifact: &transfer.ExportArtifact{SHA256: strings.Repeat("00", 32), MediaType: "x", Agent: "a", CreatedAt: w.now, Content: []byte("other bytes")}})
 	_, err := newWorld(t).Restore(ctx, "t", bad, w.now)
 	require.Error(t, err, "bytes that do not match their address")
 }
@@ -369,8 +371,8 @@ func TestSupersessionCheck(t *testing.T) {
 	for i := range ids {
 		ids[i] = uuid.New()
 	}
-	line := func(id int, supersedes, by int, edges ...int) store.ExportLine {
-		l := store.ExportLine{Kind: store.LineMemory, Record: &schema.MemoryRecord{ID: ids[id].String()}}
+	line := func(id int, supersedes, by int, edges ...int) transfer.ExportLine {
+		l := transfer.ExportLine{Kind: transfer.LineMemory, Record: &schema.MemoryRecord{ID: ids[id].String()}}
 		if supersedes >= 0 {
 			l.Record.Supersedes = ids[supersedes].String()
 		}
@@ -378,35 +380,35 @@ func TestSupersessionCheck(t *testing.T) {
 			l.Record.SupersededBy = ids[by].String()
 		}
 		for _, e := range edges {
-			l.Relations = append(l.Relations, store.ExportRelation{Predicate: "supersedes", TargetID: ids[e]})
+			l.Relations = append(l.Relations, transfer.ExportRelation{Predicate: "supersedes", TargetID: ids[e]})
 		}
 		return l
 	}
 	for name, c := range map[string]struct {
-		lines []store.ExportLine
+		lines []transfer.ExportLine
 		want  bool
 	}{
-		"none":                  {[]store.ExportLine{line(0, -1, -1)}, false},
-		"a chain, both ways":    {[]store.ExportLine{line(0, -1, 1), line(1, 0, 2), line(2, 1, -1)}, false},
-		"a merge":               {[]store.ExportLine{line(0, -1, 2), line(1, -1, 2), line(2, 0, -1, 0, 1)}, false},
-		"a diamond":             {[]store.ExportLine{line(0, -1, 1, 4), line(1, 0, 3), line(2, 0, 3), line(3, 1, -1, 2)}, false},
-		"itself":                {[]store.ExportLine{line(0, -1, 0)}, true},
-		"two":                   {[]store.ExportLine{line(0, -1, 1), line(1, -1, 0)}, true},
-		"through a relation":    {[]store.ExportLine{line(0, -1, 1), line(1, -1, 2), line(0, -1, -1, 2)}, true},
-		"columns that disagree": {[]store.ExportLine{line(0, 1, 1), line(1, -1, -1)}, true},
+		"none":                  {[]transfer.ExportLine{line(0, -1, -1)}, false},
+		"a chain, both ways":    {[]transfer.ExportLine{line(0, -1, 1), line(1, 0, 2), line(2, 1, -1)}, false},
+		"a merge":               {[]transfer.ExportLine{line(0, -1, 2), line(1, -1, 2), line(2, 0, -1, 0, 1)}, false},
+		"a diamond":             {[]transfer.ExportLine{line(0, -1, 1, 4), line(1, 0, 3), line(2, 0, 3), line(3, 1, -1, 2)}, false},
+		"itself":                {[]transfer.ExportLine{line(0, -1, 0)}, true},
+		"two":                   {[]transfer.ExportLine{line(0, -1, 1), line(1, -1, 0)}, true},
+		"through a relation":    {[]transfer.ExportLine{line(0, -1, 1), line(1, -1, 2), line(0, -1, -1, 2)}, true},
+		"columns that disagree": {[]transfer.ExportLine{line(0, 1, 1), line(1, -1, -1)}, true},
 	} {
-		var check store.SupersessionCheck
+		var check transfer.SupersessionCheck
 		for _, l := range c.lines {
 			check.Add(l)
 		}
 		_, cyclic := check.Cycle()
 		require.Equal(t, c.want, cyclic, name)
 	}
-	var long store.SupersessionCheck
+	var long transfer.SupersessionCheck
 	previous := uuid.New()
 	for range 200_000 {
 		next := uuid.New()
-		long.Add(store.ExportLine{Record: &schema.MemoryRecord{ID: next.String(), Supersedes: previous.String()}})
+		long.Add(transfer.ExportLine{Record: &schema.MemoryRecord{ID: next.String(), Supersedes: previous.String()}})
 		previous = next
 	}
 	_, cyclic := long.Cycle()
@@ -421,7 +423,7 @@ func TestRestoreFillsInWhatAFileLacks(t *testing.T) {
 	w.exec(`UPDATE memories SET revision_policy = 'fork' WHERE id = $1`, newer)
 	lines := parsed(t, w.export(w.whole())...)
 	for i := range lines {
-		if lines[i].Kind != store.LineMemory || lines[i].Record.ID != older.String() {
+		if lines[i].Kind != transfer.LineMemory || lines[i].Record.ID != older.String() {
 			continue
 		}
 		for _, name := range []string{"revision_policy", "conditions_hash", "functional"} {
@@ -466,7 +468,7 @@ func TestRestoreAfterADeadlock(t *testing.T) {
 	require.Equal(t, w.dump("t"), to.dump("t"))
 
 	to.exec(`DELETE FROM memory_relations; ALTER SEQUENCE memory_relations_tries RESTART`)
-	added, missing, err := to.RestoreRelations(ctx, "t", []store.PendingRelation{{Source: a, ExportRelation: store.ExportRelation{Predicate: "supports", TargetID: b, Weight: 1, CreatedAt: w.now}}}, w.now)
+	added, missing, err := to.RestoreRelations(ctx, "t", []transfer.PendingRelation{{Source: a, ExportRelation: transfer.ExportRelation{Predicate: "supports", TargetID: b, Weight: 1, CreatedAt: w.now}}}, w.now)
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 0}, []int{added, missing})
 }

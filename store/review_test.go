@@ -11,15 +11,16 @@ import (
 
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // proposed takes an idea through a write that may not apply it, and returns its source and its review.
 func (w *world) proposed(source string, d idea) (uuid.UUID, schema.ReviewItem) {
 	w.t.Helper()
 	parent, r := w.source(source, d)
-	require.Equal(w.t, store.WriteCounts{Blocked: 1}, w.write(r))
-	for _, item := range w.reviews(store.ReviewFilter{}) {
+	require.Equal(w.t, pipeline.WriteCounts{Blocked: 1}, w.write(r))
+	for _, item := range w.reviews(pipeline.ReviewFilter{}) {
 		if item.SourceID == parent.String() {
 			return parent, item
 		}
@@ -28,9 +29,9 @@ func (w *world) proposed(source string, d idea) (uuid.UUID, schema.ReviewItem) {
 	return parent, schema.ReviewItem{}
 }
 
-func (w *world) reviews(f store.ReviewFilter) []schema.ReviewItem {
+func (w *world) reviews(f pipeline.ReviewFilter) []schema.ReviewItem {
 	w.t.Helper()
-	items, err := w.ListReviews(ctx, w.p, f, store.Page{})
+	items, err := w.ListReviews(ctx, w.p, f, pg.Page{})
 	require.NoError(w.t, err)
 	return items
 }
@@ -42,19 +43,19 @@ func (w *world) review(id string) schema.ReviewItem {
 	return item
 }
 
-func (w *world) decision(item schema.ReviewItem, d schema.Decision) store.DecideInput {
-	return store.DecideInput{Principal: w.p, BatchID: uuid.MustParse(item.BatchID), ProposalID: uuid.MustParse(item.ProposalID), Decision: d,
+func (w *world) decision(item schema.ReviewItem, d schema.Decision) pipeline.DecideInput {
+	return pipeline.DecideInput{Principal: w.p, BatchID: uuid.MustParse(item.BatchID), ProposalID: uuid.MustParse(item.ProposalID), Decision: d,
 		By: "operator:rita", Reason: "looked at both", Policy: w.policy, Now: w.now}
 }
 
 // expire ends what nobody decided by a time.
-func (w *world) expire(r store.Range, before time.Time) (int, error) {
-	out, err := w.ExpireProposals(ctx, store.ExpireInput{Tenant: r.Tenant, BatchID: r.BatchID, Before: before, Policy: w.policy, Now: w.now})
+func (w *world) expire(r pipeline.Range, before time.Time) (int, error) {
+	out, err := w.ExpireProposals(ctx, pipeline.ExpireInput{Tenant: r.Tenant, BatchID: r.BatchID, Before: before, Policy: w.policy, Now: w.now})
 	return out.Ended, err
 }
 
-func (w *world) decisionKey() store.Operation {
-	return store.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "review"}
+func (w *world) decisionKey() pipeline.Operation {
+	return pipeline.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "review"}
 }
 
 func (w *world) settle(item schema.ReviewItem, d schema.Decision) schema.ReviewResult {
@@ -86,7 +87,7 @@ func TestAnApprovedUpdateIsAppliedByTheReviewer(t *testing.T) {
 	require.Equal(t, []schema.Target{{ID: target.String(), IfVersion: 1}}, item.Offered)
 
 	in := w.decision(item, schema.DecisionApprove)
-	in.Embedding = &store.Embedding{Model: hash, Vector: embed(t, item.Fact)}
+	in.Embedding = &pg.Embedding{Model: hash, Vector: embed(t, item.Fact)}
 	result, err := w.DecideProposal(ctx, w.decisionKey(), in)
 	require.NoError(t, err)
 	require.Equal(t, schema.ReviewApplied, result.Status)
@@ -110,8 +111,8 @@ func TestAnApprovedUpdateIsAppliedByTheReviewer(t *testing.T) {
 		require.Equal(t, item.ProposalID, metadata(t, last)["proposalId"])
 		require.NotContains(t, string(last.Metadata), "milk")
 	}
-	require.Empty(t, w.reviews(store.ReviewFilter{}))
-	decided := w.reviews(store.ReviewFilter{State: schema.ReviewsDecided})
+	require.Empty(t, w.reviews(pipeline.ReviewFilter{}))
+	decided := w.reviews(pipeline.ReviewFilter{State: schema.ReviewsDecided})
 	require.Len(t, decided, 1)
 	require.Equal(t, schema.ProposalApplied, decided[0].State)
 	require.Equal(t, proposals.ReasonDestructiveDisabled, decided[0].Outcome, "why it waited stays known")
@@ -404,7 +405,7 @@ func TestADecisionDeliveredAgainFindsItsFirstResult(t *testing.T) {
 	first, err := w.DecideProposal(ctx, op, w.decision(item, schema.DecisionApprove))
 	require.NoError(t, err)
 	before := w.snapshot()
-	again, err := w.DecideProposal(ctx, op, store.DecideInput{Now: w.now.Add(time.Hour)})
+	again, err := w.DecideProposal(ctx, op, pipeline.DecideInput{Now: w.now.Add(time.Hour)})
 	require.NoError(t, err)
 	require.Equal(t, first, again)
 	require.Equal(t, before, w.snapshot())
@@ -424,7 +425,7 @@ func TestADecisionLeavesNothingHalfDone(t *testing.T) {
 				continue
 			}
 			in := w.decision(item, decision)
-			in.Embedding = &store.Embedding{Model: hash, Vector: embed(t, "x")}
+			in.Embedding = &pg.Embedding{Model: hash, Vector: embed(t, "x")}
 			before := w.snapshot()
 			w.breaking(table, func() {
 				_, err := w.DecideProposal(ctx, w.decisionKey(), in)
@@ -446,13 +447,13 @@ func TestReviewsAreTheirAgents(t *testing.T) {
 	stranger := func(p schema.Principal) {
 		t.Helper()
 		for _, state := range []schema.ReviewFilter{schema.ReviewsWaiting, schema.ReviewsAll} {
-			items, err := w.ListReviews(ctx, p, store.ReviewFilter{State: state}, store.Page{})
+			items, err := w.ListReviews(ctx, p, pipeline.ReviewFilter{State: state}, pg.Page{})
 			require.NoError(t, err)
 			require.Empty(t, items)
 		}
 		_, err := w.GetReview(ctx, p, uuid.MustParse(item.ProposalID))
-		require.ErrorIs(t, err, store.ErrNotFound)
-		found, err := w.Contradictions(ctx, p, store.Page{})
+		require.ErrorIs(t, err, pg.ErrNotFound)
+		found, err := w.Contradictions(ctx, p, pg.Page{})
 		require.NoError(t, err)
 		require.Empty(t, found)
 		in := w.decision(item, schema.DecisionApprove)
@@ -466,7 +467,7 @@ func TestReviewsAreTheirAgents(t *testing.T) {
 	}
 	stranger(schema.Principal{Tenant: "t", Agent: "b"})
 	stranger(schema.Principal{Tenant: "t2", Agent: "a"})
-	result, err := w.DecideProposal(ctx, w.decisionKey(), func() store.DecideInput {
+	result, err := w.DecideProposal(ctx, w.decisionKey(), func() pipeline.DecideInput {
 		in := w.decision(item, schema.DecisionApprove)
 		in.BatchID = uuid.New()
 		return in
@@ -479,7 +480,7 @@ func TestReviewsAreTheirAgents(t *testing.T) {
 	_, shared := w.proposed("about the sea", idea{fact: fact("the sea is not calm"), action: schema.ActionUpdate, target: target})
 	other := schema.Principal{Tenant: "t", Agent: "b", Project: "p"}
 	_, err = w.GetReview(ctx, other, uuid.MustParse(shared.ProposalID))
-	require.ErrorIs(t, err, store.ErrNotFound)
+	require.ErrorIs(t, err, pg.ErrNotFound)
 	open := w.memory("the sea is calm")
 	_, shared = w.proposed("about the sea again", idea{fact: fact("the sea is not calm at all"), action: schema.ActionUpdate, target: open})
 	got, err := w.GetReview(ctx, other, uuid.MustParse(shared.ProposalID))
@@ -497,9 +498,9 @@ func TestReviewsInPages(t *testing.T) {
 		want = append([]string{item.ProposalID}, want...)
 	}
 	require.Equal(t, schema.ReviewRejected, w.settle(w.review(want[1]), schema.DecisionReject).Status)
-	collect := func(f store.ReviewFilter) (out []string) {
+	collect := func(f pipeline.ReviewFilter) (out []string) {
 		for before := ""; ; {
-			items, err := w.ListReviews(ctx, w.p, f, store.Page{Before: before, Limit: 2})
+			items, err := w.ListReviews(ctx, w.p, f, pg.Page{Before: before, Limit: 2})
 			require.NoError(t, err)
 			if len(items) == 0 {
 				return out
@@ -510,12 +511,12 @@ func TestReviewsInPages(t *testing.T) {
 			before = out[len(out)-1]
 		}
 	}
-	require.Equal(t, []string{want[0], want[2], want[3], want[4]}, collect(store.ReviewFilter{}))
-	require.Equal(t, want[1:2], collect(store.ReviewFilter{State: schema.ReviewsDecided}))
-	require.Equal(t, want, collect(store.ReviewFilter{State: schema.ReviewsAll}), "all were decided at the same time: the id goes on")
-	require.Empty(t, collect(store.ReviewFilter{Contradictions: true}))
+	require.Equal(t, []string{want[0], want[2], want[3], want[4]}, collect(pipeline.ReviewFilter{}))
+	require.Equal(t, want[1:2], collect(pipeline.ReviewFilter{State: schema.ReviewsDecided}))
+	require.Equal(t, want, collect(pipeline.ReviewFilter{State: schema.ReviewsAll}), "all were decided at the same time: the id goes on")
+	require.Empty(t, collect(pipeline.ReviewFilter{Contradictions: true}))
 	var invalid *schema.ValidationError
-	_, err := w.ListReviews(ctx, w.p, store.ReviewFilter{}, store.Page{Before: "x"})
+	_, err := w.ListReviews(ctx, w.p, pipeline.ReviewFilter{}, pg.Page{Before: "x"})
 	require.ErrorAs(t, err, &invalid)
 }
 
@@ -527,11 +528,11 @@ func TestWhatNobodyDecidesExpires(t *testing.T) {
 	for i, id := range ack.MemoryIDs {
 		w.decided(r, uuid.MustParse(id), idea{fact: fact(fmt.Sprintf("the sky is %d", i)), action: schema.ActionUpdate, target: target})
 	}
-	require.Equal(t, store.WriteCounts{Blocked: 2}, w.write(r))
+	require.Equal(t, pipeline.WriteCounts{Blocked: 2}, w.write(r))
 	n, err := w.ToReview(ctx, r)
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
-	n, err = w.ToReview(ctx, store.Range{Tenant: "t", BatchID: r.BatchID, From: 1, To: 2})
+	n, err = w.ToReview(ctx, pipeline.Range{Tenant: "t", BatchID: r.BatchID, From: 1, To: 2})
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 
@@ -539,11 +540,11 @@ func TestWhatNobodyDecidesExpires(t *testing.T) {
 	require.NoError(t, err)
 	next := w.now.Add(time.Hour)
 	require.True(t, st.NextAt.Equal(next))
-	require.Equal(t, store.ReviewState{Agent: "a", Open: 2, NextAt: st.NextAt}, st)
+	require.Equal(t, pipeline.ReviewState{Agent: "a", Open: 2, NextAt: st.NextAt}, st)
 	again, err := w.OpenReview(ctx, "t", r.BatchID, 2*time.Hour, w.now.Add(time.Minute))
 	require.NoError(t, err)
 	require.True(t, again.NextAt.Equal(next), "looking again gives nobody more time")
-	items := w.reviews(store.ReviewFilter{})
+	items := w.reviews(pipeline.ReviewFilter{})
 	require.True(t, items[0].ExpiresAt.Equal(next))
 	require.Equal(t, schema.ReviewRejected, w.settle(items[0], schema.DecisionReject).Status)
 
@@ -563,7 +564,7 @@ func TestWhatNobodyDecidesExpires(t *testing.T) {
 	require.Equal(t, schema.ProposalExpired, result.State)
 	st, err = w.OpenReview(ctx, "t", r.BatchID, time.Hour, next)
 	require.NoError(t, err)
-	require.Equal(t, store.ReviewState{Agent: "a", Rejected: 1, Expired: 1}, st)
+	require.Equal(t, pipeline.ReviewState{Agent: "a", Rejected: 1, Expired: 1}, st)
 	st, err = w.OpenReview(ctx, "t", uuid.New(), time.Hour, next)
 	require.NoError(t, err)
 	require.Zero(t, st, "of a batch that is not there")
@@ -589,7 +590,7 @@ func TestContradictionsShowBothSides(t *testing.T) {
 
 	var out []schema.Contradiction
 	for before := ""; ; {
-		page, err := w.Contradictions(ctx, w.p, store.Page{Before: before, Limit: 1})
+		page, err := w.Contradictions(ctx, w.p, pg.Page{Before: before, Limit: 1})
 		require.NoError(t, err)
 		if len(page) == 0 {
 			break
@@ -598,7 +599,7 @@ func TestContradictionsShowBothSides(t *testing.T) {
 		out = append(out, page[0])
 		before = page[0].Cursor
 	}
-	whole, err := w.Contradictions(ctx, w.p, store.Page{})
+	whole, err := w.Contradictions(ctx, w.p, pg.Page{})
 	require.NoError(t, err)
 	require.Equal(t, whole, out)
 	require.Len(t, out, 4)
@@ -613,18 +614,18 @@ func TestContradictionsShowBothSides(t *testing.T) {
 	require.Equal(t, []string{"proposal", "the flag is disabled in production", "the flag is enabled in production"}, sides(out[3]))
 	require.Equal(t, item.ProposalID, out[3].ProposalID)
 	require.Equal(t, target.String(), out[3].Right.ID)
-	require.Len(t, w.reviews(store.ReviewFilter{Contradictions: true}), 2)
+	require.Len(t, w.reviews(pipeline.ReviewFilter{Contradictions: true}), 2)
 
 	// What is resolved or forgotten is no contradiction any more.
 	w.exec(`UPDATE memories SET status = 'active' WHERE id IN ($1, $2)`, a, b)
 	w.forget(c)
 	w.settle(item, schema.DecisionReject)
-	out, err = w.Contradictions(ctx, w.p, store.Page{})
+	out, err = w.Contradictions(ctx, w.p, pg.Page{})
 	require.NoError(t, err)
 	require.Len(t, out, 1)
 	var invalid *schema.ValidationError
 	for _, cursor := range []string{"x", "a+b", "+", uuid.NewString() + "+" + uuid.NewString() + "+" + uuid.NewString()} {
-		_, err = w.Contradictions(ctx, w.p, store.Page{Before: cursor})
+		_, err = w.Contradictions(ctx, w.p, pg.Page{Before: cursor})
 		require.ErrorAs(t, err, &invalid, cursor)
 	}
 }

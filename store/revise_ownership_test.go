@@ -12,7 +12,10 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/edit"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
+	"github.com/mneme/mneme/store/read"
 )
 
 // another is the same world as another agent of the tenant sees it.
@@ -178,17 +181,17 @@ func TestThePipelineKeepsToTheRevisionPolicy(t *testing.T) {
 					require.Equal(t, schema.ProposalApplied, out.State)
 					return
 				}
-				require.Equal(t, store.WriteCounts{Blocked: 1}, counts)
+				require.Equal(t, pipeline.WriteCounts{Blocked: 1}, counts)
 				require.Equal(t, schema.ProposalBlocked, out.State)
 				require.Equal(t, proposals.ReasonRevisionPolicy, out.Skipped)
 				require.True(t, out.ReviewNeeded)
 				require.Equal(t, schema.StatusActive, w.get(target).Status)
 				require.Nil(t, w.get(target).DeletedAt)
 
-				waiting, err := w.ListReviews(ctx, w.p, store.ReviewFilter{}, store.Page{})
+				waiting, err := w.ListReviews(ctx, w.p, pipeline.ReviewFilter{}, pg.Page{})
 				require.NoError(t, err)
 				require.Len(t, waiting, 1)
-				decided, err := w.DecideProposal(ctx, store.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, store.DecideInput{Principal: w.p,
+				decided, err := w.DecideProposal(ctx, pipeline.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, pipeline.DecideInput{Principal: w.p,
 					BatchID: r.BatchID, ProposalID: uuid.MustParse(waiting[0].ProposalID), Decision: schema.DecisionApprove, By: "human:dana", Reason: "seen",
 					Policy: w.policy, Now: w.now})
 				require.NoError(t, err)
@@ -265,7 +268,7 @@ func (w *world) putOne(m schema.MemoryRecord) schema.PutItem {
 	w.t.Helper()
 	req := schema.PutRequest{Operation: schema.Operation{Principal: w.p}, Visibility: w.vis, Records: []schema.MemoryRecord{m}}
 	require.NoError(w.t, req.Validate())
-	result, err := w.Put(ctx, store.PutInput{Operation: store.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now})
+	result, err := w.Put(ctx, edit.PutInput{Operation: pipeline.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now})
 	require.NoError(w.t, err)
 	return result.Items[0]
 }
@@ -297,11 +300,11 @@ func TestNothingStandsBesideAContest(t *testing.T) {
 		t.Parallel()
 		w, sides := contested(t)
 		_, r := w.source("a chat with Ana", idea{fact: lives("Ana lives in Faro now.", "Ana", "Faro"), action: schema.ActionAdd})
-		require.Equal(t, store.WriteCounts{Blocked: 1}, w.write(r))
+		require.Equal(t, pipeline.WriteCounts{Blocked: 1}, w.write(r))
 		require.Equal(t, "active_fact_exists", w.outcomes(r)[0].Skipped)
 		for i, town := range []string{"Lisbon", "Porto"} {
 			_, r = w.source("a chat about "+town, idea{fact: lives("Ana lives in "+town+".", "Ana", town), action: schema.ActionAdd})
-			require.Equal(t, store.WriteCounts{Skipped: 1}, w.write(r), "a side of it is no news")
+			require.Equal(t, pipeline.WriteCounts{Skipped: 1}, w.write(r), "a side of it is no news")
 			require.Equal(t, sides[i].String(), w.outcomes(r)[0].MemoryID)
 		}
 		resolve(w, sides)
@@ -311,9 +314,9 @@ func TestNothingStandsBesideAContest(t *testing.T) {
 		w, sides := contested(t)
 		_, r := w.source("a chat with Ana", idea{fact: lives("Ana lives in Faro now.", "Ana", "Faro"), action: schema.ActionAdd})
 		w.write(r)
-		waiting, err := w.ListReviews(ctx, w.p, store.ReviewFilter{}, store.Page{})
+		waiting, err := w.ListReviews(ctx, w.p, pipeline.ReviewFilter{}, pg.Page{})
 		require.NoError(t, err)
-		decided, err := w.DecideProposal(ctx, store.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, store.DecideInput{Principal: w.p,
+		decided, err := w.DecideProposal(ctx, pipeline.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, pipeline.DecideInput{Principal: w.p,
 			BatchID: r.BatchID, ProposalID: uuid.MustParse(waiting[0].ProposalID), Decision: schema.DecisionApprove, By: "human:dana", Reason: "seen", Policy: w.policy, Now: w.now})
 		require.NoError(t, err)
 		require.ElementsMatch(t, []string{sides[0].String(), sides[1].String()}, decided.Superseded, "a person ends the contest")
@@ -328,7 +331,7 @@ func TestNothingStandsBesideAContest(t *testing.T) {
 		old := w.keep(claims("Ana", "Lisbon", ""))
 		w.revise(w.revision(schema.ReviseContest, same(claims("Ana", "Porto", "")), w.as(old)...))
 		req := schema.RecoverRequest{Operation: schema.Operation{Principal: w.p, Reason: "back"}, Targets: w.as(gone)}
-		result, err := w.Recover(ctx, store.RecoverInput{Operation: store.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now})
+		result, err := w.Recover(ctx, edit.RecoverInput{Operation: pipeline.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now})
 		require.NoError(t, err)
 		require.Equal(t, schema.RecoverActiveFact, result.Items[0].Status)
 	})
@@ -360,11 +363,11 @@ func TestWhatIsSharedDoesNotTellOfWhatIsHidden(t *testing.T) {
 			require.NoError(t, err)
 			tree, err := b.Lineage(ctx, b.p, id, 1)
 			require.NoError(t, err)
-			tree.Edges = slices.DeleteFunc(tree.Edges, func(e store.LineageEdge) bool { return e.Reason == "" })
-			tree.Nodes = slices.DeleteFunc(tree.Nodes, func(n store.LineageNode) bool { return n.Withheld })
+			tree.Edges = slices.DeleteFunc(tree.Edges, func(e read.LineageEdge) bool { return e.Reason == "" })
+			tree.Nodes = slices.DeleteFunc(tree.Nodes, func(n read.LineageNode) bool { return n.Withheld })
 			seen = append(seen, b.get(id).Relations, b.get(id).AuditLog, then.Relations, then.AuditLog, b.history(id), tree)
 		}
-		list, err := b.List(ctx, store.Filter{Principal: b.p, ReadPolicy: schema.ReadShared}, store.Page{})
+		list, err := b.List(ctx, pg.Filter{Principal: b.p, ReadPolicy: schema.ReadShared}, pg.Page{})
 		require.NoError(t, err)
 		require.NotEmpty(t, list)
 		for _, m := range list {

@@ -20,6 +20,9 @@ import (
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/edit"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // claims is a record that states where somebody lives; conditions may be empty.
@@ -70,8 +73,8 @@ func (w *world) revision(action schema.ReviseAction, record *schema.MemoryRecord
 }
 
 // input is a request under an operation of its own.
-func (w *world) reviseInput(req schema.ReviseRequest) store.ReviseInput {
-	return store.ReviseInput{Operation: store.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now}
+func (w *world) reviseInput(req schema.ReviseRequest) edit.ReviseInput {
+	return edit.ReviseInput{Operation: pipeline.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now}
 }
 
 func (w *world) revise(req schema.ReviseRequest) schema.ReviseResult {
@@ -257,7 +260,7 @@ func TestReviseRetract(t *testing.T) {
 	require.Equal(t, schema.StatusRetracted, m.Status)
 	require.Equal(t, "Ana lives in Lisbon.", m.Content, "the row and its content stay")
 	require.Empty(t, w.list(), "no reader returns it")
-	found, err := w.SearchText(ctx, store.Filter{Principal: w.p}, "Lisbon", 10)
+	found, err := w.SearchText(ctx, pg.Filter{Principal: w.p}, "Lisbon", 10)
 	require.NoError(t, err)
 	require.Empty(t, found)
 	require.Equal(t, schema.AuditRetract, w.history(id)[1].Action)
@@ -265,7 +268,7 @@ func TestReviseRetract(t *testing.T) {
 
 func (w *world) list() []schema.MemoryRecord {
 	w.t.Helper()
-	page, err := w.List(ctx, store.Filter{Principal: w.p, MaxSensitivity: schema.SensitivityHyper}, store.Page{})
+	page, err := w.List(ctx, pg.Filter{Principal: w.p, MaxSensitivity: schema.SensitivityHyper}, pg.Page{})
 	require.NoError(w.t, err)
 	return page
 }
@@ -584,15 +587,15 @@ func TestReviseIsDeliveredOnce(t *testing.T) {
 			require.Equal(t, results[0], r, name)
 		}
 		before := w.snapshot()
-		again, err := w.Revise(ctx, store.ReviseInput{Operation: in.Operation, Policy: w.policy, Now: w.now.Add(time.Hour)}) // the body is gone by now
+		again, err := w.Revise(ctx, edit.ReviseInput{Operation: in.Operation, Policy: w.policy, Now: w.now.Add(time.Hour)}) // the body is gone by now
 		require.NoError(t, err)
 		require.Equal(t, results[0], again, name)
 		require.Equal(t, before, w.snapshot(), name)
 	}
 	testkit.CheckInvariants(t, w.owner)
 	testkit.CheckOutbox(t, w.owner)
-	_, err := w.Revise(ctx, store.ReviseInput{Operation: store.Operation{Tenant: w.p.Tenant, ID: "never accepted"}, Policy: w.policy, Now: w.now})
-	require.ErrorIs(t, err, store.ErrNotFound)
+	_, err := w.Revise(ctx, edit.ReviseInput{Operation: pipeline.Operation{Tenant: w.p.Tenant, ID: "never accepted"}, Policy: w.policy, Now: w.now})
+	require.ErrorIs(t, err, pg.ErrNotFound)
 }
 
 // cutter fails the statement, or the batch of statements, at a position of the transaction.
@@ -741,11 +744,11 @@ func drawn() *rapid.Generator[draw] {
 func (d draw) run(w *world, p schema.Principal) error {
 	record := semantic(d.who+" lives in "+d.where+".", d.who, "lives_in", d.where, d.ground)
 	if d.action == "" {
-		_, err := w.Put(ctx, store.PutInput{Operation: store.Operation{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"},
+		_, err := w.Put(ctx, edit.PutInput{Operation: pipeline.Operation{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"},
 			Request: schema.PutRequest{Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{record}}, Policy: w.policy, Now: time.Now()})
 		return err // what stands in its way is a status
 	}
-	known, err := w.List(ctx, store.Filter{Principal: p}, store.Page{})
+	known, err := w.List(ctx, pg.Filter{Principal: p}, pg.Page{})
 	if err != nil || len(known) == 0 {
 		return err
 	}
@@ -779,7 +782,7 @@ func (d draw) run(w *world, p schema.Principal) error {
 	if req.Validate() != nil {
 		return nil
 	}
-	_, err = w.Revise(ctx, store.ReviseInput{Operation: store.Operation{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Request: req,
+	_, err = w.Revise(ctx, edit.ReviseInput{Operation: pipeline.Operation{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Request: req,
 		Policy: proposals.WritePolicy{Mode: schema.ModeControlled}, Now: time.Now()})
 	return err
 }

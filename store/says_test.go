@@ -10,7 +10,7 @@ import (
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // prefers is the fact that the extractor finds in "I prefer Python." of Maya.
@@ -44,7 +44,7 @@ func add(f memory.Fact) idea { return idea{fact: f, action: schema.ActionAdd} }
 // found are the ids that full text finds for the world's principal.
 func (w *world) found(query string) []uuid.UUID {
 	w.t.Helper()
-	hits, err := w.SearchText(ctx, store.Filter{Principal: w.p}, query, 20)
+	hits, err := w.SearchText(ctx, pg.Filter{Principal: w.p}, query, 20)
 	require.NoError(w.t, err)
 	out := []uuid.UUID{}
 	for _, h := range hits {

@@ -17,22 +17,25 @@ import (
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/read"
+	"github.com/mneme/mneme/store/search"
 	"github.com/mneme/mneme/store/vector"
 )
 
-func (w *world) search(query string) []store.Hit {
+func (w *world) search(query string) []search.Hit {
 	w.t.Helper()
-	hits, err := w.SearchText(ctx, store.Filter{Principal: w.p, MaxSensitivity: schema.SensitivityHyper}, query, 50)
+	hits, err := w.SearchText(ctx, pg.Filter{Principal: w.p, MaxSensitivity: schema.SensitivityHyper}, query, 50)
 	require.NoError(w.t, err)
 	return hits
 }
 
 // question is a query as the filter's tenant asks it.
 func question(t testing.TB, s interface {
-	Analyse(context.Context, string, store.Wording) (store.Question, error)
-}, f store.Filter, query string) store.Question {
+	Analyse(context.Context, string, search.Wording) (search.Question, error)
+}, f pg.Filter, query string) search.Question {
 	t.Helper()
-	q, err := s.Analyse(ctx, f.Principal.Tenant, store.Wording{Query: query})
+	q, err := s.Analyse(ctx, f.Principal.Tenant, search.Wording{Query: query})
 	require.NoError(t, err)
 	return q
 }
@@ -56,7 +59,7 @@ func TestSearchTextTakesAnyString(t *testing.T) {
 		if !utf8.ValidString(q) {
 			return
 		}
-		hits, err := w.SearchText(ctx, store.Filter{Principal: w.p}, q, 10)
+		hits, err := w.SearchText(ctx, pg.Filter{Principal: w.p}, q, 10)
 		if err != nil {
 			rt.Fatalf("%q: %v", q, err)
 		}
@@ -112,11 +115,11 @@ func TestSearchTextRanksByRarityFrequencyAndLength(t *testing.T) {
 
 func (w *world) neighbors(f memory.Fact, exclude uuid.UUID, v []float32) []memory.Neighbor {
 	w.t.Helper()
-	q := store.NeighborQuery{Fact: f, Exclude: exclude}
+	q := search.NeighborQuery{Fact: f, Exclude: exclude}
 	if v != nil {
-		q.Embedding = &store.Embedding{Model: hash, Vector: v}
+		q.Embedding = &pg.Embedding{Model: hash, Vector: v}
 	}
-	out, err := w.Neighbors(ctx, w.p, []store.NeighborQuery{q})
+	out, err := w.Neighbors(ctx, w.p, []search.NeighborQuery{q})
 	require.NoError(w.t, err)
 	return out[0]
 }
@@ -224,16 +227,16 @@ func TestTheDeadAndForeignTakeNoPlaceAmongNeighbors(t *testing.T) {
 func TestNeighborsOfManyFactsAreFivePerFact(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	var queries []store.NeighborQuery
+	var queries []search.NeighborQuery
 	want := make([]map[string]bool, 20)
 	for i := range 20 {
 		want[i] = map[string]bool{}
 		for k := range 7 {
 			want[i][w.memory(fmt.Sprintf("subject%d was seen %d times", i, k)).String()] = true
 		}
-		queries = append(queries, store.NeighborQuery{Fact: fact(fmt.Sprintf("subject%d", i))})
+		queries = append(queries, search.NeighborQuery{Fact: fact(fmt.Sprintf("subject%d", i))})
 	}
-	queries = append(queries, store.NeighborQuery{Fact: fact("of the and")}, store.NeighborQuery{Fact: fact("zyzzyva")})
+	queries = append(queries, search.NeighborQuery{Fact: fact("of the and")}, search.NeighborQuery{Fact: fact("zyzzyva")})
 	got, err := w.Neighbors(ctx, w.p, queries)
 	require.NoError(t, err)
 	require.Len(t, got, 22)
@@ -257,15 +260,15 @@ func TestSearchVectorKeepsTenantsAndModelsApart(t *testing.T) {
 	other.p.Tenant = "t2"
 	other.setVector(other.memory("theirs"), 0)
 	index := vector.PGVector{Store: w.Store}
-	hits, err := index.Search(ctx, store.Filter{Principal: w.p}, store.Embedding{Model: hash, Vector: axis()}, 10)
+	hits, err := index.Search(ctx, pg.Filter{Principal: w.p}, pg.Embedding{Model: hash, Vector: axis()}, 10)
 	require.NoError(t, err)
 	require.Len(t, hits, 2)
 	require.Equal(t, near, hits[0].ID)
 	require.InDelta(t, math.Cos(0.1), hits[0].Score, 0.01)
-	hits, err = index.Search(ctx, store.Filter{Principal: w.p}, store.Embedding{Model: hash, Vector: axis()}, 1)
+	hits, err = index.Search(ctx, pg.Filter{Principal: w.p}, pg.Embedding{Model: hash, Vector: axis()}, 1)
 	require.NoError(t, err)
 	require.Len(t, hits, 1)
-	hits, err = index.Search(ctx, store.Filter{Principal: w.p}, store.Embedding{Model: otherModel, Vector: make([]float32, 8)}, 10)
+	hits, err = index.Search(ctx, pg.Filter{Principal: w.p}, pg.Embedding{Model: otherModel, Vector: make([]float32, 8)}, 10)
 	require.NoError(t, err)
 	require.Empty(t, hits)
 	require.NoError(t, index.Apply(ctx, vector.Generation{Model: hash}, "t", vector.Changes{Upserts: []vector.Point{{MemoryID: near}}, Deletes: []vector.Ref{{MemoryID: far}}}))
@@ -313,45 +316,45 @@ func TestFilterAdmits(t *testing.T) {
 		byID[ack.MemoryIDs[0]] = name
 	}
 	a := schema.Principal{Tenant: "t", Agent: "a"}
-	with := func(f store.Filter, change func(*store.Filter)) store.Filter { change(&f); return f }
-	agent := func(name string) store.Filter {
-		return store.Filter{Principal: schema.Principal{Tenant: "t", Agent: name}}
+	with := func(f pg.Filter, change func(*pg.Filter)) pg.Filter { change(&f); return f }
+	agent := func(name string) pg.Filter {
+		return pg.Filter{Principal: schema.Principal{Tenant: "t", Agent: name}}
 	}
-	shared := store.Filter{Principal: a, ReadPolicy: schema.ReadShared}
+	shared := pg.Filter{Principal: a, ReadPolicy: schema.ReadShared}
 	cases := map[string]struct {
-		f    store.Filter
+		f    pg.Filter
 		want string
 	}{
-		"isolated by default":   {store.Filter{Principal: a}, "own,own in p"},
-		"isolated":              {store.Filter{Principal: a, ReadPolicy: schema.ReadIsolated}, "own,own in p"},
-		"unknown policy":        {store.Filter{Principal: a, ReadPolicy: "everything"}, "own,own in p"},
-		"isolated, project":     {with(store.Filter{Principal: a}, func(f *store.Filter) { f.Principal.Project = "p" }), "own in p"},
-		"isolated, scope":       {with(store.Filter{Principal: a}, func(f *store.Filter) { f.Principal.Scope = "s" }), "own in s"},
+		"isolated by default":   {pg.Filter{Principal: a}, "own,own in p"},
+		"isolated":              {pg.Filter{Principal: a, ReadPolicy: schema.ReadIsolated}, "own,own in p"},
+		"unknown policy":        {pg.Filter{Principal: a, ReadPolicy: "everything"}, "own,own in p"},
+		"isolated, project":     {with(pg.Filter{Principal: a}, func(f *pg.Filter) { f.Principal.Project = "p" }), "own in p"},
+		"isolated, scope":       {with(pg.Filter{Principal: a}, func(f *pg.Filter) { f.Principal.Scope = "s" }), "own in s"},
 		"shared":                {shared, "own,own in p,b shared,b global,b global in p"},
-		"shared, project":       {with(shared, func(f *store.Filter) { f.Principal.Project = "p" }), "own in p,b shared in p,b global in p"},
-		"shared, scope":         {with(shared, func(f *store.Filter) { f.Principal.Scope = "s" }), "own in s,b shared in s"},
-		"shared, group":         {with(shared, func(f *store.Filter) { f.Principal.PolicyGroup = "g" }), "own,own in p,b shared,b global,b global in p,b group g"},
-		"group":                 {store.Filter{Principal: schema.Principal{Tenant: "t", Agent: "a", PolicyGroup: "h"}, ReadPolicy: schema.ReadGroup}, "own,own in p,b shared,b global,b global in p,b group h"},
-		"group, none named":     {store.Filter{Principal: a, ReadPolicy: schema.ReadGroup}, "own,own in p,b shared,b global,b global in p"},
-		"other tenant":          {store.Filter{Principal: schema.Principal{Tenant: "t2", Agent: "a"}, ReadPolicy: schema.ReadShared}, ""},
+		"shared, project":       {with(shared, func(f *pg.Filter) { f.Principal.Project = "p" }), "own in p,b shared in p,b global in p"},
+		"shared, scope":         {with(shared, func(f *pg.Filter) { f.Principal.Scope = "s" }), "own in s,b shared in s"},
+		"shared, group":         {with(shared, func(f *pg.Filter) { f.Principal.PolicyGroup = "g" }), "own,own in p,b shared,b global,b global in p,b group g"},
+		"group":                 {pg.Filter{Principal: schema.Principal{Tenant: "t", Agent: "a", PolicyGroup: "h"}, ReadPolicy: schema.ReadGroup}, "own,own in p,b shared,b global,b global in p,b group h"},
+		"group, none named":     {pg.Filter{Principal: a, ReadPolicy: schema.ReadGroup}, "own,own in p,b shared,b global,b global in p"},
+		"other tenant":          {pg.Filter{Principal: schema.Principal{Tenant: "t2", Agent: "a"}, ReadPolicy: schema.ReadShared}, ""},
 		"medium by default":     {agent("c"), "public"},
-		"high":                  {with(agent("c"), func(f *store.Filter) { f.MaxSensitivity = schema.SensitivityHigh }), "public,high"},
-		"hyper":                 {with(agent("c"), func(f *store.Filter) { f.MaxSensitivity = schema.SensitivityHyper }), "public,high,hyper"},
-		"unknown sensitivity":   {with(agent("c"), func(f *store.Filter) { f.MaxSensitivity = "all" }), ""},
-		"one tag":               {with(agent("d"), func(f *store.Filter) { f.Tags = []string{"x"} }), "tagged,tagged x"},
-		"all tags":              {with(agent("d"), func(f *store.Filter) { f.Tags = []string{"y", "x"} }), "tagged"},
-		"unknown tag":           {with(agent("d"), func(f *store.Filter) { f.Tags = []string{"x", "z"} }), ""},
-		"importance":            {with(agent("d"), func(f *store.Filter) { f.ImportanceMin, f.Now = 0.5, w.now }), "tagged"},
-		"since":                 {with(agent("e"), func(f *store.Filter) { f.Since = ptr(jan.Add(time.Second)) }), "explicit pinned"},
-		"since, that moment":    {with(agent("e"), func(f *store.Filter) { f.Since = &jan }), "january,explicit pinned"},
-		"until, that moment":    {with(agent("e"), func(f *store.Filter) { f.Until = &jan }), ""},
-		"until":                 {with(agent("e"), func(f *store.Filter) { f.Until = ptr(jan.Add(time.Second)) }), "january"},
-		"who, in any case":      {with(agent("e"), func(f *store.Filter) { f.Who = "bOB" }), "january"},
-		"pinned":                {with(agent("e"), func(f *store.Filter) { f.Pinned = ptr(true) }), "explicit pinned"},
-		"not pinned":            {with(agent("e"), func(f *store.Filter) { f.Pinned = ptr(false) }), "january"},
-		"types":                 {with(agent("e"), func(f *store.Filter) { f.Types = []schema.MemoryType{schema.TypeSemantic} }), "explicit pinned"},
-		"categories":            {with(agent("e"), func(f *store.Filter) { f.Categories = []schema.Category{schema.CategoryRule, schema.CategoryIssue} }), "january"},
-		"injection in a string": {with(agent("e"), func(f *store.Filter) { f.Who = "' OR true --" }), ""},
+		"high":                  {with(agent("c"), func(f *pg.Filter) { f.MaxSensitivity = schema.SensitivityHigh }), "public,high"},
+		"hyper":                 {with(agent("c"), func(f *pg.Filter) { f.MaxSensitivity = schema.SensitivityHyper }), "public,high,hyper"},
+		"unknown sensitivity":   {with(agent("c"), func(f *pg.Filter) { f.MaxSensitivity = "all" }), ""},
+		"one tag":               {with(agent("d"), func(f *pg.Filter) { f.Tags = []string{"x"} }), "tagged,tagged x"},
+		"all tags":              {with(agent("d"), func(f *pg.Filter) { f.Tags = []string{"y", "x"} }), "tagged"},
+		"unknown tag":           {with(agent("d"), func(f *pg.Filter) { f.Tags = []string{"x", "z"} }), ""},
+		"importance":            {with(agent("d"), func(f *pg.Filter) { f.ImportanceMin, f.Now = 0.5, w.now }), "tagged"},
+		"since":                 {with(agent("e"), func(f *pg.Filter) { f.Since = ptr(jan.Add(time.Second)) }), "explicit pinned"},
+		"since, that moment":    {with(agent("e"), func(f *pg.Filter) { f.Since = &jan }), "january,explicit pinned"},
+		"until, that moment":    {with(agent("e"), func(f *pg.Filter) { f.Until = &jan }), ""},
+		"until":                 {with(agent("e"), func(f *pg.Filter) { f.Until = ptr(jan.Add(time.Second)) }), "january"},
+		"who, in any case":      {with(agent("e"), func(f *pg.Filter) { f.Who = "bOB" }), "january"},
+		"pinned":                {with(agent("e"), func(f *pg.Filter) { f.Pinned = ptr(true) }), "explicit pinned"},
+		"not pinned":            {with(agent("e"), func(f *pg.Filter) { f.Pinned = ptr(false) }), "january"},
+		"types":                 {with(agent("e"), func(f *pg.Filter) { f.Types = []schema.MemoryType{schema.TypeSemantic} }), "explicit pinned"},
+		"categories":            {with(agent("e"), func(f *pg.Filter) { f.Categories = []schema.Category{schema.CategoryRule, schema.CategoryIssue} }), "january"},
+		"injection in a string": {with(agent("e"), func(f *pg.Filter) { f.Who = "' OR true --" }), ""},
 	}
 	var all []uuid.UUID
 	for id := range byID {
@@ -374,7 +377,7 @@ func TestFilterAdmits(t *testing.T) {
 			for _, h := range hits {
 				text = append(text, h.ID.String())
 			}
-			records, err := w.List(ctx, c.f, store.Page{})
+			records, err := w.List(ctx, c.f, pg.Page{})
 			require.NoError(t, err)
 			for _, r := range records {
 				listed = append(listed, r.ID)
@@ -405,7 +408,7 @@ func TestTimeboxedMemoriesHoldInTheirTime(t *testing.T) {
 	for at, want := range map[string]bool{"2026-02-28T23:59:59Z": false, "2026-03-01T00:00:00Z": true, "2026-03-02T00:00:00Z": false} {
 		when, err := time.Parse(time.RFC3339, at)
 		require.NoError(t, err)
-		ok, err := w.Authorize(ctx, store.Filter{Principal: w.p, At: when}, []uuid.UUID{id})
+		ok, err := w.Authorize(ctx, pg.Filter{Principal: w.p, At: when}, []uuid.UUID{id})
 		require.NoError(t, err)
 		_, shown := ok[id]
 		require.Equal(t, want, shown, at)
@@ -439,14 +442,14 @@ func TestGetShowsWhatTheCallerMaySee(t *testing.T) {
 	} {
 		for i, id := range []uuid.UUID{private, group, shared, global} {
 			m, err := w.Get(ctx, c.p, id, policy.UpTo(schema.SensitivityHyper))
-			steps, historyErr := w.HistoryAt(ctx, c.p, id, store.HistoryPage{})
+			steps, historyErr := w.HistoryAt(ctx, c.p, id, read.HistoryPage{})
 			require.NoError(t, historyErr)
 			require.Equal(t, c.want[i], len(steps) > 0, "%s %d: history quotes content", name, i)
 			if c.want[i] {
 				require.NoError(t, err, "%s %d", name, i)
 				continue
 			}
-			require.ErrorIs(t, err, store.ErrNotFound, "%s %d", name, i)
+			require.ErrorIs(t, err, pg.ErrNotFound, "%s %d", name, i)
 			require.Zero(t, m)
 		}
 	}
@@ -464,9 +467,9 @@ func TestListIsPagedNewestFirst(t *testing.T) {
 		all = append(all, w.memory(fmt.Sprintf("memory %d", i)).String())
 	}
 	var seen []string
-	page := store.Page{Limit: 3}
+	page := pg.Page{Limit: 3}
 	for {
-		got, err := w.List(ctx, store.Filter{Principal: w.p}, page)
+		got, err := w.List(ctx, pg.Filter{Principal: w.p}, page)
 		require.NoError(t, err)
 		if len(got) == 0 {
 			break
@@ -481,7 +484,7 @@ func TestListIsPagedNewestFirst(t *testing.T) {
 	for i := range seen {
 		require.Equal(t, all[6-i], seen[i])
 	}
-	_, err := w.List(ctx, store.Filter{Principal: w.p}, store.Page{Before: "nonsense"})
+	_, err := w.List(ctx, pg.Filter{Principal: w.p}, pg.Page{Before: "nonsense"})
 	var invalid *schema.ValidationError
 	require.ErrorAs(t, err, &invalid)
 }
@@ -498,7 +501,7 @@ func TestTrackingCountsWithoutRewriting(t *testing.T) {
 		return v
 	}
 	before := xmin()
-	r := store.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte("h"), MemoryIDs: []uuid.UUID{one, theirs}, Took: time.Millisecond}
+	r := search.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte("h"), MemoryIDs: []uuid.UUID{one, theirs}, Took: time.Millisecond}
 	require.NoError(t, w.TrackRetrieval(ctx, r, w.now))
 	r.ID = uuid.New()
 	require.NoError(t, w.TrackRetrieval(ctx, r, w.now.Add(-time.Hour)))
@@ -544,7 +547,7 @@ func TestRankTextLooksWiderWhereLittleIsSeen(t *testing.T) {
 		DELETE FROM lexeme_stats; DELETE FROM corpus_stats;
 		INSERT INTO lexeme_stats SELECT m.tenant, l.lexeme, count(*) FROM memories m, unnest(m.tsv) l GROUP BY 1, 2;
 		INSERT INTO corpus_stats SELECT tenant, count(*), sum(length(tsv)) FROM memories GROUP BY 1`)
-	f := store.Filter{Principal: w.p}
+	f := pg.Filter{Principal: w.p}
 	ranking, err := w.RankText(ctx, f, question(t, w, f, "otter heron falcon"), 10)
 	require.NoError(t, err)
 	require.Len(t, ranking.Hits, 1)
@@ -560,12 +563,12 @@ func TestASheetTellsOfSourcesInSightAlone(t *testing.T) {
 	var source uuid.UUID
 	require.NoError(t, w.owner.QueryRow(ctx, `SELECT target_id FROM memory_relations WHERE predicate = 'derived_from' AND source_id = $1`, drawn).Scan(&source))
 	w.exec(`UPDATE memories SET visibility = 'global' WHERE id = $1`, drawn)
-	sheets, err := w.Authorize(ctx, store.Filter{Principal: w.p}, []uuid.UUID{drawn})
+	sheets, err := w.Authorize(ctx, pg.Filter{Principal: w.p}, []uuid.UUID{drawn})
 	require.NoError(t, err)
 	require.Equal(t, source, sheets[drawn].Source)
 	other := w.p
 	other.Agent = "other"
-	sheets, err = w.Authorize(ctx, store.Filter{Principal: other, ReadPolicy: schema.ReadShared}, []uuid.UUID{drawn})
+	sheets, err = w.Authorize(ctx, pg.Filter{Principal: other, ReadPolicy: schema.ReadShared}, []uuid.UUID{drawn})
 	require.NoError(t, err)
 	require.Len(t, sheets, 1)
 	require.Zero(t, sheets[drawn].Source)
@@ -574,9 +577,9 @@ func TestASheetTellsOfSourcesInSightAlone(t *testing.T) {
 func TestASecondRankingLosesNothingOfTheFirst(t *testing.T) {
 	t.Parallel()
 	a, b, c := uuid.UUID{1}, uuid.UUID{2}, uuid.UUID{3}
-	first := store.TextRanking{Hits: []store.Hit{{ID: a, Score: 0.5, Terms: 1}, {ID: b, Score: 0.3, Terms: 2}}}
-	second := store.TextRanking{Hits: []store.Hit{{ID: c, Score: 0.4, Terms: 3}, {ID: b, Score: 0.35, Terms: 2}}}
-	want := []store.Hit{{ID: a, Score: 0.5, Terms: 1}, {ID: c, Score: 0.4, Terms: 3}, {ID: b, Score: 0.35, Terms: 2}}
-	require.Equal(t, want, first.Add(second, 5).Hits)
-	require.Equal(t, want[:2], first.Add(second, 2).Hits)
+	first := search.TextRanking{Hits: []search.Hit{{ID: a, Score: 0.5, Terms: 1}, {ID: b, Score: 0.3, Terms: 2}}}
+	second := search.TextRanking{Hits: []search.Hit{{ID: c, Score: 0.4, Terms: 3}, {ID: b, Score: 0.35, Terms: 2}}}
+	want := []search.Hit{{ID: a, Score: 0.5, Terms: 1}, {ID: c, Score: 0.4, Terms: 3}, {ID: b, Score: 0.35, Terms: 2}}
+	require.Equal(t, want, store.Add(first, second, 5).Hits)
+	require.Equal(t, want[:2], store.Add(first, second, 2).Hits)
 }

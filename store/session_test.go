@@ -12,7 +12,7 @@ import (
 
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // talk stages turns of a session, all at the same time, and returns their ids in order.
@@ -31,7 +31,7 @@ func (w *world) talk(session string, turns ...string) []uuid.UUID {
 }
 
 // around are the turns near one memory, as distance to id.
-func (w *world) around(f store.Filter, id, place uuid.UUID, radius int) map[int]uuid.UUID {
+func (w *world) around(f pg.Filter, id, place uuid.UUID, radius int) map[int]uuid.UUID {
 	w.t.Helper()
 	turns, err := w.SessionTurns(ctx, f, []rank.Anchor{{ID: id, Place: place}}, radius)
 	require.NoError(w.t, err)
@@ -47,7 +47,7 @@ func (w *world) around(f store.Filter, id, place uuid.UUID, radius int) map[int]
 func TestSessionTurns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	isolated := store.Filter{Principal: w.p}
+	isolated := pg.Filter{Principal: w.p}
 	one := w.talk("one", "Where did you go?", "to the sea", "with whom", "with Ann", "nice", "yes")
 	w.talk("two", "elsewhere", "another day")
 	loose := w.memory("of no session")
@@ -84,7 +84,7 @@ func TestSessionTurnsFollowTimeBeforeIDs(t *testing.T) {
 	}
 	ack, _ := w.stage(candidates...)
 	id := func(i int) uuid.UUID { return uuid.MustParse(ack.MemoryIDs[i]) }
-	require.Equal(t, map[int]uuid.UUID{-1: id(1), 1: id(0)}, w.around(store.Filter{Principal: w.p}, id(2), id(2), 3))
+	require.Equal(t, map[int]uuid.UUID{-1: id(1), 1: id(0)}, w.around(pg.Filter{Principal: w.p}, id(2), id(2), 3))
 }
 
 // Two agents may name their sessions alike; what one may read of the other is still no turn of its own.
@@ -95,10 +95,10 @@ func TestSessionTurnsStayWithinOneAgent(t *testing.T) {
 	mine := w.talk("standup", "mine one", "mine two")
 	w.p.Agent = "b"
 	theirs := w.talk("standup", "theirs one", "theirs two", "theirs three")
-	shared := store.Filter{Principal: w.p, ReadPolicy: schema.ReadShared}
+	shared := pg.Filter{Principal: w.p, ReadPolicy: schema.ReadShared}
 	require.Equal(t, map[int]uuid.UUID{1: mine[1]}, w.around(shared, mine[0], mine[0], 5), "a shared session is read as its own agent's")
 	require.Len(t, w.around(shared, theirs[1], theirs[1], 5), 2)
-	require.Empty(t, w.around(store.Filter{Principal: w.p}, mine[0], mine[0], 5), "isolated")
+	require.Empty(t, w.around(pg.Filter{Principal: w.p}, mine[0], mine[0], 5), "isolated")
 }
 
 // BM25 in full, over the analysed words, against what the database answers.
@@ -111,7 +111,7 @@ func TestRankTextIsBM25(t *testing.T) {
 		ids[w.memory(text)] = text
 	}
 	for _, query := range []string{"kestrel", "kestrel heron", "crow kestrel wren", "unknownword kestrel"} {
-		ranking, err := w.RankText(ctx, store.Filter{Principal: w.p}, question(t, w, store.Filter{Principal: w.p}, query), 10)
+		ranking, err := w.RankText(ctx, pg.Filter{Principal: w.p}, question(t, w, pg.Filter{Principal: w.p}, query), 10)
 		require.NoError(t, err)
 		want := bm25(texts, query)
 		require.Len(t, ranking.Hits, len(want), query)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // Whoever may not see a memory gets nothing of it from what shaping reads, whatever ids it names.
@@ -26,13 +26,13 @@ func TestShapingReadsThroughTheFilter(t *testing.T) {
 	owner := w.p
 	both := []uuid.UUID{old, now}
 	for name, c := range map[string]struct {
-		filter         store.Filter
+		filter         pg.Filter
 		live, outdated bool
 	}{
-		"the owner":              {store.Filter{Principal: owner}, true, false},
-		"the owner, of the past": {store.Filter{Principal: owner, Superseded: true}, true, true},
-		"another agent":          {store.Filter{Principal: schema.Principal{Tenant: owner.Tenant, Agent: "other"}, Superseded: true}, false, false},
-		"another tenant":         {store.Filter{Principal: schema.Principal{Tenant: "other", Agent: owner.Agent}, Superseded: true}, false, false},
+		"the owner":              {pg.Filter{Principal: owner}, true, false},
+		"the owner, of the past": {pg.Filter{Principal: owner, Superseded: true}, true, true},
+		"another agent":          {pg.Filter{Principal: schema.Principal{Tenant: owner.Tenant, Agent: "other"}, Superseded: true}, false, false},
+		"another tenant":         {pg.Filter{Principal: schema.Principal{Tenant: "other", Agent: owner.Agent}, Superseded: true}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			contents, err := w.Contents(ctx, c.filter, both)
@@ -71,16 +71,16 @@ func TestSupplementsReadThroughTheFilter(t *testing.T) {
 	w.exec(`UPDATE memories SET sensitivity = 'high' WHERE id = $1`, why)
 	owner := w.p
 	for name, c := range map[string]struct {
-		filter        store.Filter
+		filter        pg.Filter
 		sees, reasons bool
 	}{
-		"the owner":               {store.Filter{Principal: owner}, true, false},
-		"the owner, cleared":      {store.Filter{Principal: owner, MaxSensitivity: schema.SensitivityHigh}, true, true},
-		"another agent":           {store.Filter{Principal: schema.Principal{Tenant: "t", Agent: "other"}, MaxSensitivity: schema.SensitivityHigh}, false, false},
-		"another tenant":          {store.Filter{Principal: schema.Principal{Tenant: "other", Agent: owner.Agent}, MaxSensitivity: schema.SensitivityHigh}, false, false},
-		"the owner, elsewhere":    {store.Filter{Principal: schema.Principal{Tenant: "t", Agent: owner.Agent, Scope: "elsewhere"}, MaxSensitivity: schema.SensitivityHigh}, false, false},
-		"the owner, of one type":  {store.Filter{Principal: owner, Types: []schema.MemoryType{schema.TypeCompetence}}, false, false},
-		"the owner, of last year": {store.Filter{Principal: owner, Until: new(w.now.AddDate(-1, 0, 0))}, false, false},
+		"the owner":               {pg.Filter{Principal: owner}, true, false},
+		"the owner, cleared":      {pg.Filter{Principal: owner, MaxSensitivity: schema.SensitivityHigh}, true, true},
+		"another agent":           {pg.Filter{Principal: schema.Principal{Tenant: "t", Agent: "other"}, MaxSensitivity: schema.SensitivityHigh}, false, false},
+		"another tenant":          {pg.Filter{Principal: schema.Principal{Tenant: "other", Agent: owner.Agent}, MaxSensitivity: schema.SensitivityHigh}, false, false},
+		"the owner, elsewhere":    {pg.Filter{Principal: schema.Principal{Tenant: "t", Agent: owner.Agent, Scope: "elsewhere"}, MaxSensitivity: schema.SensitivityHigh}, false, false},
+		"the owner, of one type":  {pg.Filter{Principal: owner, Types: []schema.MemoryType{schema.TypeCompetence}}, false, false},
+		"the owner, of last year": {pg.Filter{Principal: owner, Until: new(w.now.AddDate(-1, 0, 0))}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			of := []uuid.UUID{known}
@@ -127,7 +127,7 @@ func TestArtifactsAreSearchedByTheirWords(t *testing.T) {
 	}
 	put("image/png", []byte("kestrel in a picture"))
 	find := func(words ...string) []string {
-		found, err := w.SearchArtifacts(ctx, store.Filter{Principal: w.p}, words, 10)
+		found, err := w.SearchArtifacts(ctx, pg.Filter{Principal: w.p}, words, 10)
 		require.NoError(t, err)
 		var out []string
 		for _, a := range found {

@@ -17,6 +17,8 @@ import (
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 func TestStageMakesCandidatesDurableAndRecallable(t *testing.T) {
@@ -64,7 +66,7 @@ func TestStageMakesCandidatesDurableAndRecallable(t *testing.T) {
 		require.Equal(t, "agent:a", h[0].ChangedBy)
 		require.NotEmpty(t, h[0].Reason)
 	}
-	jobs, err := w.Jobs(ctx, "t", store.JobFilter{BatchID: r.BatchID})
+	jobs, err := w.Jobs(ctx, "t", pipeline.JobFilter{BatchID: r.BatchID})
 	require.NoError(t, err)
 	require.Len(t, jobs, 2)
 	for i, j := range jobs {
@@ -75,7 +77,7 @@ func TestStageMakesCandidatesDurableAndRecallable(t *testing.T) {
 	}
 	require.Equal(t, 1, w.count("events", "true"), "an explicit memory is no experience")
 	require.Equal(t, 2, w.count("index_outbox", "op = 'upsert' AND version = 1"))
-	hits, err := w.SearchText(ctx, store.Filter{Principal: w.p, MaxSensitivity: schema.SensitivityHyper}, "deploy on a friday", 10)
+	hits, err := w.SearchText(ctx, pg.Filter{Principal: w.p, MaxSensitivity: schema.SensitivityHyper}, "deploy on a friday", 10)
 	require.NoError(t, err)
 	require.Len(t, hits, 1)
 	w.requireExactStats()
@@ -384,16 +386,16 @@ func distinct(size int, word func(int) string) string {
 
 func TestOpenRefusesWhatItCannotTrust(t *testing.T) {
 	t.Parallel()
-	_, err := store.Open(ctx, store.Config{URL: "postgres://u:hunter2secret@127.0.0.1:port/x"})
+	_, err := store.Open(ctx, pg.Config{URL: "postgres://u:hunter2secret@127.0.0.1:port/x"})
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), "hunter2secret")
-	_, err = store.Open(ctx, store.Config{URL: "postgres://u:hunter2secret@127.0.0.1:1/x?connect_timeout=2"})
+	_, err = store.Open(ctx, pg.Config{URL: "postgres://u:hunter2secret@127.0.0.1:1/x?connect_timeout=2"})
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), "hunter2secret")
-	require.True(t, store.IsUnavailable(err))
+	require.True(t, pg.IsUnavailable(err))
 
 	s := testkit.OpenStore(t, testkit.DatabaseURL(t))
-	_, err = s.List(ctx, store.Filter{}, store.Page{})
+	_, err = s.List(ctx, pg.Filter{}, pg.Page{})
 	require.ErrorContains(t, err, "no tenant")
 }
 
@@ -401,7 +403,7 @@ func TestOpenRefusesWhatItCannotTrust(t *testing.T) {
 func TestStatementTimeoutEndsAtTheServer(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
-	s, err := store.Open(ctx, store.Config{URL: url, MaxConns: 1, StatementTimeout: 300 * time.Millisecond})
+	s, err := store.Open(ctx, pg.Config{URL: url, MaxConns: 1, StatementTimeout: 300 * time.Millisecond})
 	require.NoError(t, err)
 	defer s.Close()
 	lock, err := testkit.Owner(t, url).Begin(ctx)

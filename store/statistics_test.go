@@ -20,6 +20,9 @@ import (
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
+	"github.com/mneme/mneme/store/search"
 )
 
 // The tests of this file ask how much a statement reads when the planner does not know the tables. They assert on
@@ -209,16 +212,16 @@ func TestNeighborsReadFewRowsWhateverTheStatistics(t *testing.T) {
 			s, err := store.OpenTraced(ctx, w.url, listen)
 			require.NoError(t, err)
 			t.Cleanup(s.Close)
-			var queries []store.NeighborQuery
+			var queries []search.NeighborQuery
 			for i := range 20 {
 				f := fact(alike(i))
 				f.Claim = memory.Claim{Subject: fmt.Sprintf("service s%d", i), Predicate: "listens on", Object: fmt.Sprintf("port %d", i)}
-				queries = append(queries, store.NeighborQuery{Fact: f, Exclude: uuid.New(), At: time.Now(),
-					Embedding: &store.Embedding{Model: hash, Vector: embed(t, f.Content)}})
+				queries = append(queries, search.NeighborQuery{Fact: f, Exclude: uuid.New(), At: time.Now(),
+					Embedding: &pg.Embedding{Model: hash, Vector: embed(t, f.Content)}})
 			}
 			// A small tenant's vectors are read once, a large one's are asked of the index.
 			for _, scan := range []int64{freshRows, 1} {
-				s.ScanUpTo(scan)
+				s.ScanUpTo = scan
 				var found [][]memory.Neighbor
 				read, plan := rowsRead(t, s, listen, func() (err error) {
 					bounded, cancel := context.WithTimeout(ctx, time.Minute)
@@ -264,8 +267,8 @@ func TestThePipelineReadsFewRowsWhateverTheStatistics(t *testing.T) {
 			for i := range size {
 				texts = append(texts, alike(freshRows+i))
 			}
-			var r store.Range
-			var facts []store.Decided
+			var r pipeline.Range
+			var facts []pipeline.Decided
 			var candidates []uuid.UUID
 			var found [][]memory.Neighbor
 			phases := []struct {
@@ -279,7 +282,7 @@ func TestThePipelineReadsFewRowsWhateverTheStatistics(t *testing.T) {
 				}},
 				{"lease extract", func(s *store.Store) error { return second(s.LeaseExtract(ctx, r, w.now)) }},
 				{"save extractions", func(s *store.Store) error {
-					var done []store.Extracted
+					var done []pipeline.Extracted
 					rows, err := w.owner.Query(ctx, `SELECT id, content FROM memory_candidates WHERE batch_id = $1 ORDER BY ordinal`, r.BatchID)
 					if err != nil {
 						return err
@@ -290,10 +293,10 @@ func TestThePipelineReadsFewRowsWhateverTheStatistics(t *testing.T) {
 						f := fact("The " + content)
 						f.Claim = memory.Claim{Subject: fmt.Sprintf("service s%d", len(done)), Predicate: "listens on", Object: content}
 						part := memory.Triple{Source: f.Claim.Subject, Relationship: "part of", Target: fmt.Sprintf("fleet %d", len(done)), Confidence: 1}
-						done = append(done, store.Extracted{CandidateID: id,
+						done = append(done, pipeline.Extracted{CandidateID: id,
 							Extraction: memory.Extraction{Facts: []memory.Fact{f}, Triples: []memory.Triple{part}}})
 						candidates = append(candidates, id)
-						facts = append(facts, store.Decided{CandidateID: id, Fact: f, Embedding: &store.Embedding{Model: hash, Vector: embed(t, f.Content)},
+						facts = append(facts, pipeline.Decided{CandidateID: id, Fact: f, Embedding: &pg.Embedding{Model: hash, Vector: embed(t, f.Content)},
 							Proposal: memory.Proposal{Action: schema.ActionAdd, Confidence: 1, Reason: "new"}})
 						return nil
 					})
@@ -305,9 +308,9 @@ func TestThePipelineReadsFewRowsWhateverTheStatistics(t *testing.T) {
 				{"extract totals", func(s *store.Store) error { return second(s.ExtractTotals(ctx, r)) }},
 				{"lease decide", func(s *store.Store) error { return second(s.LeaseDecide(ctx, r, w.now)) }},
 				{"neighbors", func(s *store.Store) (err error) {
-					var queries []store.NeighborQuery
+					var queries []search.NeighborQuery
 					for _, f := range facts[:20] {
-						queries = append(queries, store.NeighborQuery{Fact: f.Fact, Exclude: f.CandidateID, Embedding: f.Embedding, At: w.now})
+						queries = append(queries, search.NeighborQuery{Fact: f.Fact, Exclude: f.CandidateID, Embedding: f.Embedding, At: w.now})
 					}
 					found, err = s.Neighbors(ctx, w.p, queries)
 					return err
@@ -321,7 +324,7 @@ func TestThePipelineReadsFewRowsWhateverTheStatistics(t *testing.T) {
 				{"decide totals", func(s *store.Store) error { return second(s.DecideTotals(ctx, r)) }},
 				{"unembedded", func(s *store.Store) error { return second(s.Unembedded(ctx, r, hash)) }},
 				{"write", func(s *store.Store) error {
-					counts, err := s.Write(ctx, store.WriteInput{Range: r, MaxRounds: 3, Now: w.now})
+					counts, err := s.Write(ctx, pipeline.WriteInput{Range: r, MaxRounds: 3, Now: w.now})
 					require.Equal(t, size, counts.Added)
 					return err
 				}},
@@ -342,7 +345,7 @@ func TestThePipelineReadsFewRowsWhateverTheStatistics(t *testing.T) {
 			}
 			before := w.tableReads()
 			for _, phase := range phases {
-				s, err := store.Open(ctx, store.Config{URL: w.url, MaxConns: 1})
+				s, err := store.Open(ctx, pg.Config{URL: w.url, MaxConns: 1})
 				require.NoError(t, err)
 				require.NoError(t, phase.run(s), phase.name)
 				s.Close() // has the server add up what was read

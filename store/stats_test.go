@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 var vocabulary = []string{"alpha", "beta", "gamma", "alpha alpha beta", "the", "of and", "running runs"}
@@ -80,7 +80,7 @@ func TestTextStatisticsStayExactUnderConcurrency(t *testing.T) {
 			errs <- err
 		})
 		wg.Go(func() {
-			_, err := other.Write(ctx, store.WriteInput{Range: r, MaxRounds: 3, Now: w.now})
+			_, err := other.Write(ctx, pipeline.WriteInput{Range: r, MaxRounds: 3, Now: w.now})
 			errs <- err
 		})
 	}

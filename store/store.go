@@ -3,247 +3,47 @@
 // One change is one transaction: the record, its relations, provenance, history and index-outbox
 // row commit together or not at all. Every transaction is bound to one tenant, and row-level
 // security backs that up: the pool runs as a role that cannot bypass it.
+//
+// Each concern has a package below it. This one puts them together: who holds a Store has all of them.
 package store
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"strings"
-	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgtype"
-	"github.com/jackc/pgx/v5/pgxpool"
-	pgxvec "github.com/pgvector/pgvector-go/pgx"
-
-	"github.com/mneme/mneme/schema/migrations"
+	"github.com/mneme/mneme/store/admin"
+	"github.com/mneme/mneme/store/edit"
+	"github.com/mneme/mneme/store/forgetting"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
+	"github.com/mneme/mneme/store/read"
+	"github.com/mneme/mneme/store/search"
+	"github.com/mneme/mneme/store/sweeping"
+	"github.com/mneme/mneme/store/transfer"
+	"github.com/mneme/mneme/store/vectorindex"
 )
 
-// AppRole is the role that every connection runs as. The migrations create it.
-const AppRole = "mneme_app"
-
-var (
-	// ErrNotFound means that the tenant has no such row, or not one that the caller may see.
-	ErrNotFound = errors.New("not found")
-	// ErrNotMigrated means that the database lacks Mneme's tables or its role.
-	ErrNotMigrated = errors.New("the database is not migrated: run `mneme migrate up`")
-)
-
-// Config says how to reach Postgres.
-type Config struct {
-	URL             string // owner or any member of AppRole; search_path selects the schema
-	MaxConns        int32  // default 16
-	ApplicationName string // shown in pg_stat_activity; default mneme
-
-	// StatementTimeout is a limit that holds where it is stricter than that of a statement's class (ClassLimits).
-	// The server ends the statement, also one that its caller has given up. Zero: none.
-	StatementTimeout time.Duration
-
-	// TimedOut, when set, is told of every statement that the server ended at its limit.
-	TimedOut func(c Class, lock bool)
-
-	// Configure, when set, has the last word on the pool's settings: tracing, notices.
-	Configure func(*pgxpool.Config)
-}
-
-// Store runs transactions against Postgres. It is safe for concurrent use.
+// Store is the whole store, over one pool of connections. It is safe for concurrent use.
 type Store struct {
-	pool *pgxpool.Pool
-
-	statementTimeout time.Duration
-	timedOut         func(Class, bool)
-	scanUpTo         int64 // in place of neighborScan, for tests
-
-	hubs  hubDegrees // of shaping
-	hints vocabulary // of searching hints
+	*pg.DB
+	*pipeline.Pipeline
+	*search.Search
+	*read.Reading
+	*edit.Editing
+	*forgetting.Forgetter
+	*sweeping.Sweeping
+	*transfer.Transfer
+	*vectorindex.VectorIndex
+	*admin.Admin
 }
 
-// Open connects as AppRole and checks that the role is bound by row-level security. It returns
-// ErrNotMigrated when the tables are missing or older than this binary.
-func Open(ctx context.Context, cfg Config) (*Store, error) {
-	pc, err := pgxpool.ParseConfig(cfg.URL)
+// Open connects as pg.AppRole and checks that the role is bound by row-level security. It returns
+// pg.ErrNotMigrated when the tables are missing or older than this binary.
+func Open(ctx context.Context, cfg pg.Config) (*Store, error) {
+	db, err := pg.Open(ctx, cfg)
 	if err != nil {
-		return nil, errors.New("open store: the database URL cannot be parsed") // the URL holds a password
+		return nil, err
 	}
-	pc.MaxConns = 16
-	if cfg.MaxConns > 0 {
-		pc.MaxConns = cfg.MaxConns
-	}
-	pc.ConnConfig.RuntimeParams["application_name"] = "mneme"
-	if cfg.ApplicationName != "" {
-		pc.ConnConfig.RuntimeParams["application_name"] = cfg.ApplicationName
-	}
-	s := &Store{statementTimeout: cfg.StatementTimeout, timedOut: cfg.TimedOut}
-	// What is not bound to a tenant has the limits of the pipeline.
-	limits := s.limits(ClassPipeline)
-	pc.ConnConfig.RuntimeParams["statement_timeout"] = milliseconds(limits.Statement)
-	pc.ConnConfig.RuntimeParams["lock_timeout"] = milliseconds(limits.Lock)
-	pc.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = milliseconds(limits.Idle)
-	// As a start-up parameter the role survives RESET ROLE and costs no round trip.
-	pc.ConnConfig.RuntimeParams["role"] = AppRole
-	// No statement reads a whole table where an index serves: a plan that was made while the table was small, or
-	// from wrong statistics, would do so for as long as it is kept.
-	pc.ConnConfig.RuntimeParams["enable_seqscan"] = "off"
-	pc.ConnConfig.RuntimeParams["jit"] = "off"
-	pc.ConnConfig.RuntimeParams["hnsw.iterative_scan"] = "relaxed_order"
-	pc.AfterConnect = registerTypes
-	if cfg.Configure != nil {
-		cfg.Configure(pc)
-	}
-	s.pool, err = pgxpool.NewWithConfig(ctx, pc)
-	if err != nil {
-		return nil, fmt.Errorf("open store: %w", err)
-	}
-	if err := s.check(ctx); err != nil {
-		s.pool.Close()
-		return nil, fmt.Errorf("open store: %w", err)
-	}
-	return s, nil
-}
-
-// registerTypes teaches a connection vectors, and to give times in UTC: what a record says should not
-// depend on where it is read.
-func registerTypes(ctx context.Context, conn *pgx.Conn) error {
-	conn.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC}})
-	return pgxvec.RegisterTypes(ctx, conn)
-}
-
-// Close releases every connection.
-func (s *Store) Close() { s.pool.Close() }
-
-// Ping checks that Postgres answers.
-func (s *Store) Ping(ctx context.Context) error { return s.pool.Ping(ctx) }
-
-// check refuses a database that is behind, and a role that row-level security does not bind.
-func (s *Store) check(ctx context.Context) error {
-	var bypass bool
-	err := s.pool.QueryRow(ctx, `SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user`).Scan(&bypass)
-	if err != nil {
-		var pgErr *pgconn.PgError
-		if errors.As(err, &pgErr) && strings.Contains(pgErr.Message, AppRole) && !IsDenied(err) {
-			return ErrNotMigrated
-		}
-		return err
-	}
-	if bypass {
-		return fmt.Errorf("role %s can bypass row-level security", AppRole)
-	}
-	var applied int64
-	err = s.pool.QueryRow(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&applied)
-	var pgErr *pgconn.PgError
-	if errors.As(err, &pgErr) && pgErr.Code == "42P01" { // undefined_table
-		return ErrNotMigrated
-	}
-	if err != nil {
-		return err
-	}
-	if applied < migrations.Latest() {
-		return ErrNotMigrated
-	}
-	return nil
-}
-
-// RefreshStatistics has the planner look again at tables that have grown much since it last did.
-func (s *Store) RefreshStatistics(ctx context.Context) error {
-	if _, err := s.pool.Exec(ctx, `SELECT mneme_refresh_statistics()`); err != nil {
-		return fmt.Errorf("refresh statistics: %w", s.limited(ClassPipeline, err))
-	}
-	return nil
-}
-
-// Read runs fn in a read-only transaction bound to the tenant.
-func (s *Store) Read(ctx context.Context, tenant string, fn func(pgx.Tx) error) error {
-	class := classOf(ctx, ClassInteractive)
-	return s.ended(ctx, class, pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		if err := bind(ctx, tx, tenant, true, s.limits(class)); err != nil {
-			return err
-		}
-		return fn(tx)
-	}))
-}
-
-// planning is how Postgres plans a statement.
-type planning string
-
-const (
-	// planForValues is for statements whose best plan depends on what is asked: near a vector, a tenant's few
-	// memories are compared one by one, and many by their index.
-	planForValues planning = "force_custom_plan"
-	// planOnce is for statements that one plan serves whatever is asked, by ids or by words of which so many
-	// are chosen as memories can be ranked: planning would take longer than reading.
-	planOnce planning = "force_generic_plan"
-)
-
-// ask runs one statement that reads, bound to the tenant, and hands its rows to fn. The statements of a
-// batch are one transaction, so that it takes one round trip where read takes four.
-func (s *Store) ask(ctx context.Context, tenant string, how planning, query string, args []any, fn func(pgx.Rows) error) error {
-	if tenant == "" {
-		return errNoTenant
-	}
-	b := s.asking(ctx, tenant, how)
-	b.Queue(query, args...).Query(fn)
-	return s.sendAsked(ctx, b)
-}
-
-// sendAsked sends a batch that asking began.
-func (s *Store) sendAsked(ctx context.Context, b *pgx.Batch) error {
-	return s.ended(ctx, classOf(ctx, ClassInteractive), s.pool.SendBatch(ctx, b).Close())
-}
-
-// asking begins a batch that reads, bound to the tenant.
-func (s *Store) asking(ctx context.Context, tenant string, how planning) *pgx.Batch {
-	limits := s.limits(classOf(ctx, ClassInteractive))
-	b := &pgx.Batch{}
-	b.Queue(`SELECT set_config('mneme.tenant', $1, true), set_config('transaction_read_only', 'on', true),
-		`+setLimits+`, set_config('plan_cache_mode', $5, true)`,
-		append([]any{tenant}, append(limits.args(), how)...)...)
-	return b
-}
-
-// askAll is ask for rows that are structs by column position.
-func askAll[T any](ctx context.Context, s *Store, tenant string, how planning, query string, args []any) ([]T, error) {
-	var out []T
-	err := s.ask(ctx, tenant, how, query, args, func(rows pgx.Rows) (err error) {
-		out, err = pgx.CollectRows(rows, pgx.RowToStructByPos[T])
-		return err
-	})
-	return out, err
-}
-
-// errNoTenant is the answer to whoever would read or write for nobody.
-var errNoTenant = errors.New("no tenant")
-
-// bind sets the transaction's tenant. The statements of a reading transaction are planned for their actual
-// arguments; those that one plan serves go through ask.
-func bind(ctx context.Context, tx pgx.Tx, tenant string, search bool, limits Limits) error {
-	if tenant == "" {
-		return errNoTenant
-	}
-	const tenantOnly = `SELECT set_config('mneme.tenant', $1, true), ` + setLimits
-	const forSearch = tenantOnly + `, set_config('plan_cache_mode', 'force_custom_plan', true)`
-	query := tenantOnly
-	if search {
-		query = forSearch
-	}
-	if _, err := tx.Exec(ctx, query, append([]any{tenant}, limits.args()...)...); err != nil {
-		return fmt.Errorf("bind tenant: %w", err)
-	}
-	return nil
-}
-
-// IsUnavailable reports whether err says that Postgres could not be reached or is going down, so
-// that trying again later can help. A statement that it ended at its limit says the opposite (IsTimeout).
-func IsUnavailable(err error) bool {
-	if IsTimeout(err) {
-		return false
-	}
-	var pgErr *pgconn.PgError
-	if errors.As(err, &pgErr) {
-		class := pgErr.Code[:min(2, len(pgErr.Code))]
-		return class == "08" || class == "53" || class == "57" || class == "40"
-	}
-	var connErr *pgconn.ConnectError
-	return errors.As(err, &connErr) || pgconn.SafeToRetry(err) || pgconn.Timeout(err)
+	return &Store{DB: db, Pipeline: pipeline.New(db), Search: search.New(db), Reading: read.New(db), Editing: edit.New(db),
+		Forgetter: forgetting.New(db), Sweeping: sweeping.New(db), Transfer: transfer.New(db), VectorIndex: vectorindex.New(db),
+		Admin: admin.New(db)}, nil
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/mneme/mneme/memory/timeexpr"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/search"
 )
 
 func (w *world) hints(id uuid.UUID) map[string]string {
@@ -31,7 +33,7 @@ func (w *world) hints(id uuid.UUID) map[string]string {
 	return out
 }
 
-func hitIDs(t testing.TB, hits []store.Hit, err error) []uuid.UUID {
+func hitIDs(t testing.TB, hits []search.Hit, err error) []uuid.UUID {
 	t.Helper()
 	require.NoError(t, err)
 	out := make([]uuid.UUID, len(hits))
@@ -63,7 +65,7 @@ func TestHintsFindWhatIsToldInOtherWords(t *testing.T) {
 	id := w.written("a talk about Alice, who has moved", f)
 	require.Equal(t, map[string]string{"Whom could we visit in Portugal?": "model",
 		"Where is the home, residence or address of Alice, in which city, town, state or country is Alice based?": "rules"}, w.hints(id))
-	mine := store.Filter{Principal: w.p}
+	mine := pg.Filter{Principal: w.p}
 	hits, err := w.SearchHints(ctx, mine, question(t, w, mine, "what is the address of Alice"), 10)
 	require.Equal(t, []uuid.UUID{id}, hitIDs(t, hits, err))
 	hits, err = w.SearchHints(ctx, mine, question(t, w, mine, "portugal"), 10)
@@ -72,7 +74,7 @@ func TestHintsFindWhatIsToldInOtherWords(t *testing.T) {
 		hits, err = w.SearchHints(ctx, mine, question(t, w, mine, query), 10)
 		require.Empty(t, hitIDs(t, hits, err), query)
 	}
-	for _, other := range []store.Filter{{Principal: schema.Principal{Tenant: "t", Agent: "b"}}, {Principal: schema.Principal{Tenant: "t2", Agent: "a"}},
+	for _, other := range []pg.Filter{{Principal: schema.Principal{Tenant: "t", Agent: "b"}}, {Principal: schema.Principal{Tenant: "t2", Agent: "a"}},
 		{Principal: schema.Principal{Tenant: "t", Agent: "a", Scope: "s"}}} {
 		hits, err = w.SearchHints(ctx, other, question(t, w, other, "address of Alice"), 10)
 		require.Empty(t, hitIDs(t, hits, err))
@@ -89,9 +91,9 @@ func TestKeywordExpansionReachesHints(t *testing.T) {
 	f := fact("Rex came home with us")
 	f.Hints = []string{"Which dog did the family get?"}
 	id := w.written("a talk about a new friend", f)
-	mine := store.Filter{Principal: w.p}
+	mine := pg.Filter{Principal: w.p}
 	ask := func(expansion string) []uuid.UUID {
-		q, err := w.Analyse(ctx, "t", store.Wording{Query: "what pet is there", Expansion: expansion})
+		q, err := w.Analyse(ctx, "t", search.Wording{Query: "what pet is there", Expansion: expansion})
 		require.NoError(t, err)
 		hits, err := w.SearchHints(ctx, mine, q, 10)
 		return hitIDs(t, hits, err)
@@ -159,14 +161,14 @@ func TestClaimsAreFoundByWhatTheySay(t *testing.T) {
 	g := fact("There is nothing better in his opinion")
 	g.Claim = memory.Claim{Subject: "Bob", Predicate: "likes", Object: "tea"}
 	tea := w.written("a talk of tea", g)
-	mine := store.Filter{Principal: w.p, Now: w.now}
+	mine := pg.Filter{Principal: w.p, Now: w.now}
 	hits, err := w.SearchClaims(ctx, mine, question(t, w, mine, "where does Alice work?"), 10)
 	require.Equal(t, []uuid.UUID{id}, hitIDs(t, hits, err))
 	m := w.get(id)
 	require.InDelta(t, 0.55+0.3*m.Importance+0.15*m.Confidence, hits[0].Score, 1e-9, "each word of the query matched")
 	hits, err = w.SearchClaims(ctx, mine, question(t, w, mine, "does Bob or Alice like tea, or Alice's coffee"), 10)
 	require.Equal(t, []uuid.UUID{tea, id}, hitIDs(t, hits, err), "the claim that holds more of it first")
-	for _, other := range []store.Filter{{Principal: schema.Principal{Tenant: "t", Agent: "b"}}, {Principal: schema.Principal{Tenant: "t2", Agent: "a"}}} {
+	for _, other := range []pg.Filter{{Principal: schema.Principal{Tenant: "t", Agent: "b"}}, {Principal: schema.Principal{Tenant: "t2", Agent: "a"}}} {
 		hits, err = w.SearchClaims(ctx, other, question(t, w, other, "where does Alice work?"), 10)
 		require.Empty(t, hitIDs(t, hits, err))
 	}
@@ -212,8 +214,8 @@ func TestTheGraphIsWalkedAlongWhatTheAskerMaySee(t *testing.T) {
 	named := w.graph("ann", "bob")
 	var ann, bob uuid.UUID
 	require.NoError(t, w.owner.QueryRow(ctx, `SELECT min(id::text) FILTER (WHERE canonical_name = 'ann'), min(id::text) FILTER (WHERE canonical_name = 'bob') FROM entities`).Scan(&ann, &bob))
-	mine := store.Filter{Principal: w.p}
-	find := func(f store.Filter) []uuid.UUID {
+	mine := pg.Filter{Principal: w.p}
+	find := func(f pg.Filter) []uuid.UUID {
 		hits, err := w.SearchGraph(ctx, f, question(t, w, f, "what does ann do?"), 10)
 		return hitIDs(t, hits, err)
 	}
@@ -227,10 +229,10 @@ func TestTheGraphIsWalkedAlongWhatTheAskerMaySee(t *testing.T) {
 	w.exec(`UPDATE memories SET agent_id = 'other' WHERE id = $1`, said)
 	require.Equal(t, named[:1], find(mine), "somebody else's secret")
 	w.exec(`UPDATE memories SET visibility = 'global' WHERE id = $1`, said)
-	require.Equal(t, named, find(store.Filter{Principal: w.p, ReadPolicy: schema.ReadShared}))
+	require.Equal(t, named, find(pg.Filter{Principal: w.p, ReadPolicy: schema.ReadShared}))
 	w.exec(`UPDATE memories SET agent_id = 'a', sensitivity = 'high' WHERE id = $1`, said)
 	require.Equal(t, named[:1], find(mine), "above the limit")
-	require.Equal(t, named, find(store.Filter{Principal: w.p, MaxSensitivity: schema.SensitivityHigh}))
+	require.Equal(t, named, find(pg.Filter{Principal: w.p, MaxSensitivity: schema.SensitivityHigh}))
 	w.exec(`UPDATE memories SET sensitivity = 'low', deleted_at = now() WHERE id = $1`, said)
 	require.Equal(t, named[:1], find(mine), "forgotten")
 }
@@ -239,7 +241,7 @@ func TestTheGraphIsWalkedFromWhatTheQueryNames(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	chain := w.graph("atlas project", "initech", "berlin", "spree")
-	mine := store.Filter{Principal: w.p}
+	mine := pg.Filter{Principal: w.p}
 	hits, err := w.SearchGraph(ctx, mine, question(t, w, mine, "who runs the Atlas Project?"), 10)
 	require.Equal(t, chain[:3], hitIDs(t, hits, err), "two edges far, the nearest first")
 	hits, err = w.SearchGraph(ctx, mine, question(t, w, mine, "what flows through Berlin?"), 10)
@@ -248,7 +250,7 @@ func TestTheGraphIsWalkedFromWhatTheQueryNames(t *testing.T) {
 		hits, err = w.SearchGraph(ctx, mine, question(t, w, mine, query), 10)
 		require.Empty(t, hitIDs(t, hits, err), query)
 	}
-	for _, other := range []store.Filter{{Principal: schema.Principal{Tenant: "t", Agent: "b"}}, {Principal: schema.Principal{Tenant: "t2", Agent: "a"}}} {
+	for _, other := range []pg.Filter{{Principal: schema.Principal{Tenant: "t", Agent: "b"}}, {Principal: schema.Principal{Tenant: "t2", Agent: "a"}}} {
 		hits, err = w.SearchGraph(ctx, other, question(t, w, other, "atlas project"), 10)
 		require.Empty(t, hitIDs(t, hits, err))
 	}
@@ -275,9 +277,9 @@ func TestAHubCostsOneStatement(t *testing.T) {
 	s, err := store.OpenTraced(ctx, w.url, listen)
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
-	var hits []store.Hit
+	var hits []search.Hit
 	sent, err := listen.of(func() error {
-		hits, err = s.SearchGraph(ctx, store.Filter{Principal: w.p}, question(t, s, store.Filter{Principal: w.p}, "tell me of the hub"), 50)
+		hits, err = s.SearchGraph(ctx, pg.Filter{Principal: w.p}, question(t, s, pg.Filter{Principal: w.p}, "tell me of the hub"), 50)
 		return err
 	})
 	require.Contains(t, hitIDs(t, hits, err), chain[1])
@@ -299,8 +301,8 @@ func TestTimeFindsWhatIsOfIt(t *testing.T) {
 		return uuid.MustParse(ack.MemoryIDs[0])
 	}
 	yesterday, before := put("we walked along the river", at(-1)), put("we stayed at home", at(-5))
-	mine := store.Filter{Principal: w.p}
-	find := func(query string, f store.Filter) []uuid.UUID {
+	mine := pg.Filter{Principal: w.p}
+	find := func(query string, f pg.Filter) []uuid.UUID {
 		hits, err := w.SearchTime(ctx, f, timeexpr.ParseTimes(query, w.now), 10)
 		return hitIDs(t, hits, err)
 	}
@@ -309,8 +311,8 @@ func TestTimeFindsWhatIsOfIt(t *testing.T) {
 	require.Empty(t, find("what happened", mine))
 	require.Empty(t, find("in 2019", mine))
 	require.Equal(t, []uuid.UUID{before, yesterday}, append(find("4 days ago or 5 days ago", mine), yesterday))
-	require.Empty(t, find("yesterday", store.Filter{Principal: schema.Principal{Tenant: "t", Agent: "b"}}))
-	require.Empty(t, find("yesterday", store.Filter{Principal: schema.Principal{Tenant: "t2", Agent: "a"}}))
+	require.Empty(t, find("yesterday", pg.Filter{Principal: schema.Principal{Tenant: "t", Agent: "b"}}))
+	require.Empty(t, find("yesterday", pg.Filter{Principal: schema.Principal{Tenant: "t2", Agent: "a"}}))
 
 	w.exec(`UPDATE memories SET validity = 'timeboxed', valid_from = '2025-06-01', valid_until = '2025-09-01' WHERE id = $1`, before)
 	require.Equal(t, []uuid.UUID{before}, find("in July 2025", mine), "what held then")

@@ -9,7 +9,8 @@ import (
 
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/read"
 )
 
 // Every look at single memories is bounded as recall is, unless the caller says how far it may go.
@@ -30,14 +31,14 @@ func TestLooksAreBoundedBySensitivity(t *testing.T) {
 		"as of":   func(c ...policy.Clearance) error { _, err := w.GetAsOf(ctx, w.p, id, future, c...); return err },
 		"lineage": func(c ...policy.Clearance) error { _, err := w.Lineage(ctx, w.p, id, 1, c...); return err },
 	} {
-		require.ErrorIs(t, look(), store.ErrNotFound, name)
-		require.ErrorIs(t, look(policy.Clearance{}), store.ErrNotFound, name)
+		require.ErrorIs(t, look(), pg.ErrNotFound, name)
+		require.ErrorIs(t, look(policy.Clearance{}), pg.ErrNotFound, name)
 		require.NoError(t, look(high), name)
 	}
-	steps, err := w.HistoryAt(ctx, w.p, id, store.HistoryPage{})
+	steps, err := w.HistoryAt(ctx, w.p, id, read.HistoryPage{})
 	require.NoError(t, err)
 	require.Empty(t, steps)
-	steps, err = w.HistoryAt(ctx, w.p, id, store.HistoryPage{}, high)
+	steps, err = w.HistoryAt(ctx, w.p, id, read.HistoryPage{}, high)
 	require.NoError(t, err)
 	require.NotEmpty(t, steps)
 

@@ -11,11 +11,12 @@ import (
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // unreviewed is a world in which a proposal waits for a person, whose time is over.
-func unreviewed(t *testing.T, w *world, source string, d idea) (uuid.UUID, store.Range) {
+func unreviewed(t *testing.T, w *world, source string, d idea) (uuid.UUID, pipeline.Range) {
 	t.Helper()
 	parent, r := w.source(source, d)
 	require.Equal(t, 1, w.write(r).Blocked)
@@ -25,7 +26,7 @@ func unreviewed(t *testing.T, w *world, source string, d idea) (uuid.UUID, store
 	return parent, r
 }
 
-func (w *world) expireAll(r store.Range) {
+func (w *world) expireAll(r pipeline.Range) {
 	w.t.Helper()
 	n, err := w.expire(r, w.now)
 	require.NoError(w.t, err)
@@ -85,7 +86,7 @@ func TestAnUnreviewedContradictionIsContested(t *testing.T) {
 			require.Equal(t, content, w.get(target).Content)
 			require.Equal(t, c.pinned, w.get(target).Lifecycle.Pinned)
 
-			item := w.reviews(store.ReviewFilter{State: schema.ReviewsDecided})[0]
+			item := w.reviews(pipeline.ReviewFilter{State: schema.ReviewsDecided})[0]
 			require.Equal(t, []any{schema.ProposalExpired, drawn[0].ID, "review-policy"}, []any{item.State, item.MemoryID, item.ReviewedBy})
 			result := w.settle(item, schema.DecisionApprove)
 			require.Equal(t, []any{schema.ReviewExpired, drawn[0].ID}, []any{result.Status, result.MemoryID})
@@ -96,7 +97,7 @@ func TestAnUnreviewedContradictionIsContested(t *testing.T) {
 			require.Equal(t, []any{schema.AuditContest, "review-policy"}, []any{h[len(h)-1].Action, h[len(h)-1].ChangedBy})
 
 			// A person may still settle it, as any contested pair.
-			found, err := w.Contradictions(ctx, w.p, store.Page{})
+			found, err := w.Contradictions(ctx, w.p, pg.Page{})
 			require.NoError(t, err)
 			require.Len(t, found, 1)
 		})

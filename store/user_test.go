@@ -14,7 +14,11 @@ import (
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
+	"github.com/mneme/mneme/store/read"
+	"github.com/mneme/mneme/store/search"
+	"github.com/mneme/mneme/store/transfer"
 )
 
 // forUser is the same world as the agent sees it on behalf of a user.
@@ -59,7 +63,7 @@ func TestUsersWhoSayTheSameAreKeptApart(t *testing.T) {
 	// Deciding is offered the user's own, by words, by claim and by vector.
 	moved := lives("I live in Oslo now with two cats.", "user", "Oslo")
 	for _, w := range []*world{maya, tom} {
-		found, err := w.Neighbors(ctx, w.p.Owner(), []store.NeighborQuery{{Fact: moved, Embedding: &store.Embedding{Model: hash, Vector: embed(t, moved.Content)}}})
+		found, err := w.Neighbors(ctx, w.p.Owner(), []search.NeighborQuery{{Fact: moved, Embedding: &pg.Embedding{Model: hash, Vector: embed(t, moved.Content)}}})
 		require.NoError(t, err)
 		require.NotEmpty(t, found[0])
 		for _, n := range found[0] {
@@ -68,14 +72,14 @@ func TestUsersWhoSayTheSameAreKeptApart(t *testing.T) {
 	}
 
 	_, r := maya.source("Maya has moved.", idea{fact: moved, action: schema.ActionUpdate, target: held[maya]})
-	require.Equal(t, store.WriteCounts{Updated: 1}, maya.write(r))
+	require.Equal(t, pipeline.WriteCounts{Updated: 1}, maya.write(r))
 	require.Equal(t, schema.StatusSuperseded, maya.get(held[maya]).Status)
 	require.Equal(t, schema.StatusActive, tom.get(held[tom]).Status)
 	require.Equal(t, schema.StatusActive, agent.get(held[agent]).Status)
 
 	seen := func(w *world) map[string]int {
 		out := map[string]int{}
-		list, err := w.List(ctx, store.Filter{Principal: w.p, ReadPolicy: schema.ReadShared}, store.Page{})
+		list, err := w.List(ctx, pg.Filter{Principal: w.p, ReadPolicy: schema.ReadShared}, pg.Page{})
 		require.NoError(t, err)
 		for _, m := range list {
 			out[m.Scope]++
@@ -115,14 +119,14 @@ func TestUsersDoNotReachEachOther(t *testing.T) {
 	for name, id := range foreign {
 		visible := id == agents
 		_, err := tom.Get(ctx, tom.p, id)
-		require.Equal(t, !visible, errors.Is(err, store.ErrNotFound), "get %s", name)
+		require.Equal(t, !visible, errors.Is(err, pg.ErrNotFound), "get %s", name)
 		_, err = tom.GetAsOf(ctx, tom.p, id, tom.now)
-		require.Equal(t, !visible, errors.Is(err, store.ErrNotFound), "get as of %s", name)
-		steps, err := tom.HistoryAt(ctx, tom.p, id, store.HistoryPage{})
+		require.Equal(t, !visible, errors.Is(err, pg.ErrNotFound), "get as of %s", name)
+		steps, err := tom.HistoryAt(ctx, tom.p, id, read.HistoryPage{})
 		require.NoError(t, err)
 		require.Equal(t, visible, len(steps) > 0, "history of %s", name)
 		_, err = tom.Lineage(ctx, tom.p, id, 0)
-		require.Equal(t, !visible, errors.Is(err, store.ErrNotFound), "lineage of %s", name)
+		require.Equal(t, !visible, errors.Is(err, pg.ErrNotFound), "lineage of %s", name)
 
 		tom.unchanged(name, func() {
 			importance := 0.1
@@ -196,11 +200,11 @@ func TestAUserForgetsAndErasesItsOwn(t *testing.T) {
 			run := uuid.MustParse(preview.RunID)
 			for _, other := range []*world{maya, tom.another("b")} {
 				_, err := other.ForgetStatus(ctx, other.p, run)
-				require.ErrorIs(t, err, store.ErrNotFound)
+				require.ErrorIs(t, err, pg.ErrNotFound)
 				_, err = other.ForgetItems(ctx, other.p, run, 0, 0)
-				require.ErrorIs(t, err, store.ErrNotFound)
+				require.ErrorIs(t, err, pg.ErrNotFound)
 				_, err = other.ForgetToken(ctx, other.p, run, other.now)
-				require.ErrorIs(t, err, store.ErrNotFound)
+				require.ErrorIs(t, err, pg.ErrNotFound)
 			}
 			_, err := tom.ForgetStatus(ctx, tom.p, run)
 			require.NoError(t, err)
@@ -251,9 +255,9 @@ func TestFeedbackOfAUser(t *testing.T) {
 	forged := tom.retrievedQuietly(mayas)
 	tom.unchanged("feedback", func() {
 		_, err := tom.Feedback(ctx, tom.feedbackInput(retrieval, says(mayas, schema.VerdictSucceeded)))
-		require.ErrorIs(t, err, store.ErrNotFound)
+		require.ErrorIs(t, err, pg.ErrNotFound)
 		_, err = tom.Retrieved(ctx, tom.p, retrieval)
-		require.ErrorIs(t, err, store.ErrNotFound)
+		require.ErrorIs(t, err, pg.ErrNotFound)
 		// Nor by way of a retrieval of his own that names them.
 		gone := tom.feedbackOn(forged, mayas, schema.VerdictSucceeded)
 		require.Equal(t, schema.FeedbackGone, gone.Status)
@@ -292,12 +296,12 @@ func TestReviewsOfUsers(t *testing.T) {
 	maya, tom := agent.forUser("maya"), agent.forUser("tom")
 	held := maya.claimed("Maya lives in Lyon.", "Maya", "Lyon")
 	_, item := maya.proposed("Maya has moved.", idea{fact: lives("Maya lives in Oslo.", "Maya", "Oslo"), action: schema.ActionUpdate, target: held})
-	require.Len(t, agent.reviews(store.ReviewFilter{}), 1)
-	require.Empty(t, tom.reviews(store.ReviewFilter{}))
+	require.Len(t, agent.reviews(pipeline.ReviewFilter{}), 1)
+	require.Empty(t, tom.reviews(pipeline.ReviewFilter{}))
 	_, err := tom.GetReview(ctx, tom.p, uuid.MustParse(item.ProposalID))
-	require.ErrorIs(t, err, store.ErrNotFound)
+	require.ErrorIs(t, err, pg.ErrNotFound)
 	disputes := func(w *world) int {
-		found, err := w.Contradictions(ctx, w.p, store.Page{})
+		found, err := w.Contradictions(ctx, w.p, pg.Page{})
 		require.NoError(t, err)
 		return len(found)
 	}
@@ -320,7 +324,7 @@ func TestArtifactsAndExportsOfUsers(t *testing.T) {
 	a, err := maya.PutArtifact(ctx, maya.p, strings.NewReader("a picture of maya"), "text/plain", "", maya.now)
 	require.NoError(t, err)
 	_, _, err = tom.GetArtifact(ctx, tom.p, a.Address)
-	require.ErrorIs(t, err, store.ErrNotFound)
+	require.ErrorIs(t, err, pg.ErrNotFound)
 	for _, w := range []*world{maya, agent} {
 		_, data, err := w.GetArtifact(ctx, w.p, a.Address)
 		require.NoError(t, err)
@@ -329,15 +333,15 @@ func TestArtifactsAndExportsOfUsers(t *testing.T) {
 	maya.explicit("Maya likes tea.")
 	tom.explicit("Tom likes coffee.")
 	agent.explicit("The office is in Lyon.")
-	exported := func(w *world, x store.ExportSelection) string {
-		x.Filter = store.Filter{Principal: w.p}
+	exported := func(w *world, x transfer.ExportSelection) string {
+		x.Filter = pg.Filter{Principal: w.p}
 		var out strings.Builder
 		for _, line := range w.export(x) {
 			out.Write(line)
 		}
 		return out.String()
 	}
-	for _, x := range []store.ExportSelection{{}, {AllAgents: true, IncludeDeleted: true}} {
+	for _, x := range []transfer.ExportSelection{{}, {AllAgents: true, IncludeDeleted: true}} {
 		mayas, toms, agents := exported(maya, x), exported(tom, x), exported(agent, x)
 		require.Contains(t, mayas, "Maya likes tea.")
 		require.NotContains(t, mayas, "Tom")
@@ -355,7 +359,7 @@ func TestArtifactsAndExportsOfUsers(t *testing.T) {
 	there.restore("u", lines, 100)
 	require.Equal(t, agent.dump("t"), agent.dump("u"))
 	_, _, err = there.GetArtifact(ctx, there.forUser("tom").p, a.Address)
-	require.ErrorIs(t, err, store.ErrNotFound)
+	require.ErrorIs(t, err, pg.ErrNotFound)
 }
 
 // Shadow mode has history and no memory; what is deleted for good does not say which user's it was.

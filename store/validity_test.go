@@ -13,7 +13,8 @@ import (
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/search"
 )
 
 // setValidity gives a memory a validity past the store.
@@ -63,7 +64,7 @@ func TestReadersReturnWhatHolds(t *testing.T) {
 	})
 	id := w.memory("the kestrel nests in the tower")
 	v := embed(t, "the kestrel nests in the tower")
-	vec := store.Embedding{Model: hash, Vector: v}
+	vec := pg.Embedding{Model: hash, Vector: v}
 	w.setVector(id, 0)
 	rapid.Check(t, func(rt *rapid.T) {
 		valid := validity.Draw(rt, "validity")
@@ -77,7 +78,7 @@ func TestReadersReturnWhatHolds(t *testing.T) {
 		}
 		require.NoError(rt, req.Validate())
 		holds := memory.Holds(valid, at, context).Verdict != memory.AppliesNo
-		f := store.FilterOf(req, policy.Clearance{}, w.now, nil)
+		f := pg.FilterOf(req, policy.Clearance{}, w.now, nil)
 		want := 0
 		if holds {
 			want = 1
@@ -102,7 +103,7 @@ func TestReadersReturnWhatHolds(t *testing.T) {
 				require.JSONEq(rt, string(valid.Conditions), string(shown.Conditions))
 			}
 		}
-		listed, err := w.List(ctx, f, store.Page{})
+		listed, err := w.List(ctx, f, pg.Page{})
 		require.NoError(rt, err)
 		require.Len(rt, listed, want, "list: "+say)
 	})
@@ -126,7 +127,7 @@ func TestAnyContextReachesPostgres(t *testing.T) {
 	w.memory("a kestrel")
 	r := schema.RecallRequest{Principal: w.p, Query: "kestrel", Context: json.RawMessage(`{"a\ud800":"\udc00 b"}`)}
 	require.NoError(t, r.Validate())
-	hits, err := w.SearchText(ctx, store.FilterOf(r, policy.Clearance{}, w.now, nil), "kestrel", 5)
+	hits, err := w.SearchText(ctx, pg.FilterOf(r, policy.Clearance{}, w.now, nil), "kestrel", 5)
 	require.NoError(t, err)
 	require.Len(t, hits, 1)
 }
@@ -140,8 +141,8 @@ func TestNeighborsHoldAtTheTimeOfTheDecision(t *testing.T) {
 	start, end := w.now, w.now.AddDate(0, 0, 1)
 	w.setValidity(id, schema.Validity{Mode: schema.ValidTimeboxed, Start: &start, End: &end})
 	for at, want := range map[time.Time]int{start.AddDate(0, 0, -1): 1, start: 1, end.Add(-time.Microsecond): 1, end: 0, {}: 1} {
-		out, err := w.Neighbors(ctx, w.p, []store.NeighborQuery{{Fact: fact("the kestrel nests in the tower"), At: at,
-			Embedding: &store.Embedding{Model: hash, Vector: embed(t, "the kestrel nests in the tower")}}})
+		out, err := w.Neighbors(ctx, w.p, []search.NeighborQuery{{Fact: fact("the kestrel nests in the tower"), At: at,
+			Embedding: &pg.Embedding{Model: hash, Vector: embed(t, "the kestrel nests in the tower")}}})
 		require.NoError(t, err)
 		require.Len(t, out[0], want, at)
 	}

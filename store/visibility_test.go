@@ -11,7 +11,10 @@ import (
 
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/edit"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
+	"github.com/mneme/mneme/store/read"
 )
 
 // TestMayLookInSQL: who may look at a memory is one rule, in whatever language it is asked: for a memory
@@ -67,7 +70,7 @@ func TestMayLookInSQL(t *testing.T) {
 
 	for _, p := range agents { // every asker sees exactly the memories that the rule names, and of those its project's where it has one
 		listed := map[string]bool{}
-		list, err := w.List(ctx, store.Filter{Principal: p, ReadPolicy: schema.ReadShared}, store.Page{Limit: 500})
+		list, err := w.List(ctx, pg.Filter{Principal: p, ReadPolicy: schema.ReadShared}, pg.Page{Limit: 500})
 		require.NoError(t, err)
 		for _, m := range list {
 			listed[m.ID] = true
@@ -85,16 +88,16 @@ func TestMayLookInSQL(t *testing.T) {
 		}
 		want := memory.MayLook(p, m)
 		_, err := w.Get(ctx, p, id)
-		require.Equal(t, !want, errors.Is(err, store.ErrNotFound), "get: %v", err)
+		require.Equal(t, !want, errors.Is(err, pg.ErrNotFound), "get: %v", err)
 		_, err = w.GetAsOf(ctx, p, id, w.now)
-		require.Equal(t, !want, errors.Is(err, store.ErrNotFound), "get as of: %v", err)
-		steps, err := w.HistoryAt(ctx, p, id, store.HistoryPage{Limit: 5})
+		require.Equal(t, !want, errors.Is(err, pg.ErrNotFound), "get as of: %v", err)
+		steps, err := w.HistoryAt(ctx, p, id, read.HistoryPage{Limit: 5})
 		require.NoError(t, err)
 		require.Equal(t, want, len(steps) > 0, "history")
 		// A request that can change nothing: its row is locked by the same condition.
 		req := schema.ReviseRequest{Operation: schema.Operation{Principal: p, Reason: "asked"}, Action: schema.ReviseRetract,
 			Targets: []schema.Target{{ID: id.String(), IfVersion: 99}}, Evidence: heard}
-		result, err := w.Revise(ctx, store.ReviseInput{Operation: store.Operation{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now})
+		result, err := w.Revise(ctx, edit.ReviseInput{Operation: pipeline.Operation{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now})
 		require.NoError(t, err)
 		status := schema.ReviseNotFound
 		if memory.MayChange(p, m) {

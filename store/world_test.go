@@ -19,6 +19,8 @@ import (
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 var (
@@ -56,20 +58,20 @@ func worldAt(t testing.TB, url string) *world {
 		now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 }
 
-func (w *world) input(candidates ...schema.Candidate) store.StageInput {
-	return store.StageInput{OperationID: uuid.NewString(), WorkflowID: "wf", MaxAttempts: 3, Now: w.now, Policy: w.policy,
+func (w *world) input(candidates ...schema.Candidate) pipeline.StageInput {
+	return pipeline.StageInput{OperationID: uuid.NewString(), WorkflowID: "wf", MaxAttempts: 3, Now: w.now, Policy: w.policy,
 		Request: schema.IngestRequest{Principal: w.p, Visibility: w.vis, Candidates: candidates}}
 }
 
-func (w *world) stage(candidates ...schema.Candidate) (schema.IngestAck, store.Range) {
+func (w *world) stage(candidates ...schema.Candidate) (schema.IngestAck, pipeline.Range) {
 	w.t.Helper()
 	ack, err := w.Stage(ctx, w.input(candidates...))
 	require.NoError(w.t, err)
 	return ack, w.rangeOf(ack)
 }
 
-func (w *world) rangeOf(ack schema.IngestAck) store.Range {
-	return store.Range{Tenant: w.p.Tenant, BatchID: uuid.MustParse(ack.BatchID), From: 0, To: len(ack.MemoryIDs)}
+func (w *world) rangeOf(ack schema.IngestAck) pipeline.Range {
+	return pipeline.Range{Tenant: w.p.Tenant, BatchID: uuid.MustParse(ack.BatchID), From: 0, To: len(ack.MemoryIDs)}
 }
 
 func say(texts ...string) []schema.Candidate {
@@ -108,21 +110,21 @@ type idea struct {
 }
 
 // decided takes a candidate's ideas through extract and decide.
-func (w *world) decided(r store.Range, candidate uuid.UUID, ideas ...idea) {
+func (w *world) decided(r pipeline.Range, candidate uuid.UUID, ideas ...idea) {
 	w.t.Helper()
 	facts := make([]memory.Fact, len(ideas))
 	for i, d := range ideas {
 		facts[i] = d.fact
 	}
-	require.NoError(w.t, w.SaveExtractions(ctx, w.p.Tenant, []store.Extracted{{CandidateID: candidate, Extraction: memory.Extraction{Facts: facts}}}, w.now))
+	require.NoError(w.t, w.SaveExtractions(ctx, w.p.Tenant, []pipeline.Extracted{{CandidateID: candidate, Extraction: memory.Extraction{Facts: facts}}}, w.now))
 	w.decide(r, candidate, ideas...)
 }
 
-func (w *world) decide(r store.Range, candidate uuid.UUID, ideas ...idea) {
+func (w *world) decide(r pipeline.Range, candidate uuid.UUID, ideas ...idea) {
 	w.t.Helper()
-	out := make([]store.Decided, len(ideas))
+	out := make([]pipeline.Decided, len(ideas))
 	for i, d := range ideas {
-		out[i] = store.Decided{CandidateID: candidate, Ordinal: i, Fact: d.fact, Proposal: memory.Proposal{Action: d.action, Confidence: 0.8, Reason: "because", Change: d.change}}
+		out[i] = pipeline.Decided{CandidateID: candidate, Ordinal: i, Fact: d.fact, Proposal: memory.Proposal{Action: d.action, Confidence: 0.8, Reason: "because", Change: d.change}}
 		if d.target != uuid.Nil {
 			out[i].Proposal.TargetID = d.target.String()
 			d.offered = append(d.offered, d.target)
@@ -131,7 +133,7 @@ func (w *world) decide(r store.Range, candidate uuid.UUID, ideas ...idea) {
 			out[i].Offered = append(out[i].Offered, w.neighbor(id))
 		}
 		if d.vector != nil {
-			out[i].Embedding = &store.Embedding{Model: hash, Vector: d.vector}
+			out[i].Embedding = &pg.Embedding{Model: hash, Vector: d.vector}
 		}
 	}
 	require.NoError(w.t, w.SaveDecisions(ctx, r, []uuid.UUID{candidate}, out, w.now))
@@ -144,7 +146,7 @@ func (w *world) neighbor(id uuid.UUID) memory.Neighbor {
 }
 
 // source stages a parent and takes its ideas up to write.
-func (w *world) source(content string, ideas ...idea) (parent uuid.UUID, r store.Range) {
+func (w *world) source(content string, ideas ...idea) (parent uuid.UUID, r pipeline.Range) {
 	w.t.Helper()
 	ack, r := w.stage(say(content)...)
 	require.Empty(w.t, ack.Deduped)
@@ -153,9 +155,9 @@ func (w *world) source(content string, ideas ...idea) (parent uuid.UUID, r store
 	return parent, r
 }
 
-func (w *world) write(r store.Range) store.WriteCounts {
+func (w *world) write(r pipeline.Range) pipeline.WriteCounts {
 	w.t.Helper()
-	counts, err := w.Write(ctx, store.WriteInput{Range: r, MaxRounds: 3, Now: w.now})
+	counts, err := w.Write(ctx, pipeline.WriteInput{Range: r, MaxRounds: 3, Now: w.now})
 	require.NoError(w.t, err)
 	return counts
 }
@@ -172,7 +174,7 @@ func (w *world) history(id uuid.UUID) []schema.HistoryEntry {
 	return testkit.History(w.t, w.Store, w.p, id)
 }
 
-func (w *world) outcomes(r store.Range) []schema.FactOutcome {
+func (w *world) outcomes(r pipeline.Range) []schema.FactOutcome {
 	w.t.Helper()
 	out, err := w.FactOutcomes(ctx, w.p.Tenant, r.BatchID)
 	require.NoError(w.t, err)

@@ -18,6 +18,7 @@ import (
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/schema/migrations"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -71,7 +72,7 @@ type health struct {
 
 // openHealth opens a way to Postgres that is health's own: through the workers' connections, a look would wait
 // in their queue, and say of a Postgres that is busy with an import that it does not answer.
-func openHealth(ctx context.Context, database store.Config) (*store.Store, error) {
+func openHealth(ctx context.Context, database pg.Config) (*store.Store, error) {
 	database.MaxConns, database.ApplicationName = 2, "mneme-health" // one, and one while that is given up
 	database.StatementTimeout = readyWithin                         // what a look has given up waiting for ends at the server too
 	return store.Open(ctx, database)

@@ -19,6 +19,7 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema/migrations"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -174,7 +175,7 @@ func TestReadinessHasAWayOfItsOwn(t *testing.T) {
 	ctx := context.Background()
 	url := testkit.DatabaseURL(t)
 	p, db := newProbed(t, url), testkit.Owner(t, url)
-	database := store.Config{URL: url, MaxConns: 1}
+	database := pg.Config{URL: url, MaxConns: 1}
 	workers, err := store.Open(ctx, database)
 	require.NoError(t, err)
 	defer workers.Close()

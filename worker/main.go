@@ -20,6 +20,7 @@ import (
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/internal/telemetry"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/workflows"
 )
@@ -59,7 +60,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	database := store.Config{URL: cfg.DatabaseURL, MaxConns: int32(cfg.MaxConns), ApplicationName: "mneme-worker", Configure: traces.Pool, TimedOut: metrics.StatementTimedOut}
+	database := pg.Config{URL: cfg.DatabaseURL, MaxConns: int32(cfg.MaxConns), ApplicationName: "mneme-worker", Configure: traces.Pool, TimedOut: metrics.StatementTimedOut}
 	st, err := store.Open(ctx, database)
 	if err != nil {
 		return err

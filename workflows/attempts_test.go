@@ -13,7 +13,7 @@ import (
 
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -27,14 +27,14 @@ func TestResumeSurvivesALostAcknowledgement(t *testing.T) {
 	p := testkit.Principal()
 	_, result := h.Ingest(t, testkit.Request(p, schema.SourceObservation, "A poison for one."))
 	require.Equal(t, 1, result.Dead)
-	jobs, err := h.Store.Jobs(context.Background(), p.Tenant, store.JobFilter{State: schema.JobDead})
+	jobs, err := h.Store.Jobs(context.Background(), p.Tenant, pipeline.JobFilter{State: schema.JobDead})
 	require.NoError(t, err)
 	require.Len(t, jobs, 1)
 	h.StopWorker()
 	h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{&twice{}}})
 	_, err = resume(t, h, workflows.ResumeInput{Tenant: p.Tenant, JobID: jobs[0].ID, Actor: "operator:test"})
 	require.NoError(t, err)
-	left, err := h.Store.Jobs(context.Background(), p.Tenant, store.JobFilter{})
+	left, err := h.Store.Jobs(context.Background(), p.Tenant, pipeline.JobFilter{})
 	require.NoError(t, err)
 	require.Equal(t, schema.JobDead, left[0].State, "no run is left for it: it must be completed, or dead and replayable")
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/migrations"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/store/vector/qdranttest"
 	"github.com/mneme/mneme/workflows"
@@ -200,13 +200,13 @@ func (x indexed) requireGuarded(owner *pgx.Conn) {
 	}
 
 	stranger := schema.Principal{Tenant: "tenant-" + uuid.NewString(), Agent: x.p.Agent}
-	list, err := x.Store.List(ctx, store.Filter{Principal: stranger}, store.Page{})
+	list, err := x.Store.List(ctx, pg.Filter{Principal: stranger}, pg.Page{})
 	require.NoError(x.t, err)
 	require.Empty(x.t, list)
 	tx, err := owner.Begin(ctx)
 	require.NoError(x.t, err)
 	defer func() { _ = tx.Rollback(ctx) }()
-	_, err = tx.Exec(ctx, `SET LOCAL ROLE `+store.AppRole)
+	_, err = tx.Exec(ctx, `SET LOCAL ROLE `+pg.AppRole)
 	require.NoError(x.t, err)
 	seen := func(tenant string) (n int) {
 		_, err := tx.Exec(ctx, `SELECT set_config('mneme.tenant', $1, true)`, tenant)

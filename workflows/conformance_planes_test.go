@@ -28,7 +28,9 @@ import (
 	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
+	"github.com/mneme/mneme/store/search"
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/workflows"
 )
@@ -75,7 +77,7 @@ func (o onlooker) get(id string) schema.MemoryRecord {
 // live lists the ids of the live memories of a type, in order of id.
 func (o onlooker) live(types ...schema.MemoryType) []string {
 	o.t.Helper()
-	page, err := o.h.Store.List(context.Background(), store.Filter{Principal: o.p, Types: types}, store.Page{})
+	page, err := o.h.Store.List(context.Background(), pg.Filter{Principal: o.p, Types: types}, pg.Page{})
 	require.NoError(o.t, err)
 	ids := []string{}
 	for _, m := range page {
@@ -114,7 +116,7 @@ func (o onlooker) edges(id string, name map[string]string) []string {
 
 func (o onlooker) contradictions() []schema.Contradiction {
 	o.t.Helper()
-	out, err := o.h.Store.Contradictions(context.Background(), o.p, store.Page{})
+	out, err := o.h.Store.Contradictions(context.Background(), o.p, pg.Page{})
 	require.NoError(o.t, err)
 	return out
 }
@@ -276,15 +278,15 @@ func (x *faultyIndex) Apply(_ context.Context, _ vector.Generation, _ string, c 
 }
 
 // Search finds everything that it has, whatever is asked for.
-func (x *faultyIndex) Search(context.Context, store.Filter, store.Embedding, int) ([]store.Hit, error) {
+func (x *faultyIndex) Search(context.Context, pg.Filter, pg.Embedding, int) ([]search.Hit, error) {
 	if x.away.Load() {
 		return nil, errIndexAway
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	var hits []store.Hit
+	var hits []search.Hit
 	for id := range x.points {
-		hits = append(hits, store.Hit{ID: id, Score: 0.9})
+		hits = append(hits, search.Hit{ID: id, Score: 0.9})
 	}
 	return hits, nil
 }
@@ -513,7 +515,7 @@ func TestSection15_3StorageLayout(t *testing.T) {
 	_, _, result := runPut(t, h, putRequest(t, o.p, linkerFailure(1, "macos", address)))
 	require.Equal(t, schema.PutBadRef, result.Items[0].Status, "there are no such bytes")
 	_, err := h.Store.PutArtifact(ctx, o.p, strings.NewReader(log+"!"), "text/plain", address, time.Now())
-	require.ErrorIs(t, err, store.ErrAddressMismatch)
+	require.ErrorIs(t, err, pipeline.ErrAddressMismatch)
 	for range 2 {
 		artifact, err := h.Store.PutArtifact(ctx, o.p, strings.NewReader(log), "text/plain", address, time.Now())
 		require.NoError(t, err)
@@ -676,9 +678,9 @@ func TestSection15_7RevisionGuarantees(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	o := onlooker{t, h, testkit.Principal()}
-	filter := store.Filter{Principal: o.p}
+	filter := pg.Filter{Principal: o.p}
 	state := func() (string, error) {
-		page, err := h.Store.List(context.Background(), filter, store.Page{})
+		page, err := h.Store.List(context.Background(), filter, pg.Page{})
 		var out []string
 		for _, m := range page {
 			out = append(out, m.Content+" "+string(m.Status))

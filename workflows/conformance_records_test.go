@@ -16,7 +16,8 @@ import (
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -124,7 +125,7 @@ func (c *conforming) forget(t testing.TB, ids ...string) {
 // listed are the ids of the live memories of a type that hold in a context; the context may be empty.
 func (c *conforming) listed(t testing.TB, kind schema.MemoryType, situation string) []string {
 	t.Helper()
-	page, err := c.Store.List(context.Background(), store.Filter{Principal: c.p, Types: []schema.MemoryType{kind}, Context: json.RawMessage(situation)}, store.Page{})
+	page, err := c.Store.List(context.Background(), pg.Filter{Principal: c.p, Types: []schema.MemoryType{kind}, Context: json.RawMessage(situation)}, pg.Page{})
 	require.NoError(t, err)
 	ids := []string{}
 	for _, m := range page {
@@ -265,7 +266,7 @@ func TestSection4RecordStructure(t *testing.T) {
 	t.Run("contradictory facts can be compared", func(t *testing.T) {
 		one := c.made(t, semantic("Eve", "go", everywhere))
 		other := c.applied(t, schema.ReviseContest, semantic("Eve", "rust", everywhere), one)
-		found, err := c.Store.Contradictions(context.Background(), c.p, store.Page{})
+		found, err := c.Store.Contradictions(context.Background(), c.p, pg.Page{})
 		require.NoError(t, err)
 		require.Len(t, found, 1)
 		require.ElementsMatch(t, []string{one, other}, []string{found[0].Left.ID, found[0].Right.ID})
@@ -634,7 +635,7 @@ func TestSection15BBehaviouralGuarantees(t *testing.T) {
 		_, result := c.Ingest(t, testkit.Request(c.p, schema.SourceUserInput, "I prefer tea over coffee. My sister lives in Lisbon."))
 		require.Positive(t, result.Written.Added)
 		require.NotEmpty(t, c.listed(t, schema.TypeSemantic, ""))
-		waiting, err := c.Store.ListReviews(context.Background(), c.p, store.ReviewFilter{}, store.Page{})
+		waiting, err := c.Store.ListReviews(context.Background(), c.p, pipeline.ReviewFilter{}, pg.Page{})
 		require.NoError(t, err)
 		require.Empty(t, waiting)
 	})

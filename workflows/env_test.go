@@ -18,7 +18,7 @@ import (
 
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -83,15 +83,15 @@ func newStage(t *testing.T, fake map[string]func(activities.Range) error, dedupe
 	s.OnActivity(decisionOf.DecideFacts, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.DecideRequest) (activities.DecideResult, error) {
 		return activities.DecideResult{Candidates: r.To - r.From}, do("decide", r.Range)
 	}).Maybe()
-	s.OnActivity(writingOf.WriteProposals, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.WriteRequest) (store.WriteCounts, error) {
+	s.OnActivity(writingOf.WriteProposals, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.WriteRequest) (pipeline.WriteCounts, error) {
 		err := do("write", in.Range)
 		if errors.Is(err, errStale) {
-			return store.WriteCounts{Stale: 1}, nil
+			return pipeline.WriteCounts{Stale: 1}, nil
 		}
-		return store.WriteCounts{Added: in.Range.To - in.Range.From}, err
+		return pipeline.WriteCounts{Added: in.Range.To - in.Range.From}, err
 	}).Maybe()
-	s.OnActivity(linkingOf.LinkEntities, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.Range) (store.LinkCounts, error) {
-		return store.LinkCounts{Mentions: 1}, do("link", r)
+	s.OnActivity(linkingOf.LinkEntities, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.Range) (pipeline.LinkCounts, error) {
+		return pipeline.LinkCounts{Mentions: 1}, do("link", r)
 	}).Maybe()
 	s.OnActivity(indexingOf.IndexBatch, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.Range) (activities.IndexResult, error) {
 		return activities.IndexResult{Upserted: 1}, do("index", r)
@@ -306,9 +306,9 @@ func TestProgressQuery(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, seen, 4)
 	for i, want := range []workflows.Progress{
-		{Phase: "write", Total: 300, Staged: 300}, {Phase: "index", Total: 300, Staged: 300, Written: store.WriteCounts{Added: 250}},
-		{Phase: "write", Total: 300, Staged: 300, Processed: 250, Written: store.WriteCounts{Added: 250}},
-		{Phase: "index", Total: 300, Staged: 300, Processed: 250, Written: store.WriteCounts{Added: 300}}} {
+		{Phase: "write", Total: 300, Staged: 300}, {Phase: "index", Total: 300, Staged: 300, Written: pipeline.WriteCounts{Added: 250}},
+		{Phase: "write", Total: 300, Staged: 300, Processed: 250, Written: pipeline.WriteCounts{Added: 250}},
+		{Phase: "index", Total: 300, Staged: 300, Processed: 250, Written: pipeline.WriteCounts{Added: 300}}} {
 		require.Equal(t, want, seen[i])
 	}
 }

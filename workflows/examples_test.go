@@ -14,7 +14,8 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -382,7 +383,7 @@ func TestContradictionRules(t *testing.T) {
 			}
 			require.Equal(t, 1, result.ToReview)
 			require.Equal(t, schema.StatusActive, o.get(id).Status, "it is not for the pipeline to replace it")
-			items, err := eager.Store.ListReviews(context.Background(), o.p, store.ReviewFilter{}, store.Page{})
+			items, err := eager.Store.ListReviews(context.Background(), o.p, pipeline.ReviewFilter{}, pg.Page{})
 			require.NoError(t, err)
 			require.Equal(t, proposals.ReasonRevisionPolicy, items[0].Outcome)
 			require.Equal(t, schema.ReviewApplied, decide(t, eager, decision(o.p, items[0], schema.DecisionApprove), result.BatchID).Status, "a person may")

@@ -350,7 +350,7 @@ func ForgetPreview(ctx context.Context, c client.Client, run client.WorkflowRun)
 }
 
 // ConfirmForget lets a run go ahead. A refused token is lifecycle.ErrTokenMalformed, ErrTokenExpired,
-// ErrTokenOther or store.ErrForgetClosed; the workflow's own NotFound says that the run has ended.
+// ErrTokenOther or forgetting.ErrForgetClosed; the workflow's own NotFound says that the run has ended.
 func ConfirmForget(ctx context.Context, c client.Client, workflowID string, in schema.ForgetConfirmation) (schema.ForgetApproval, error) {
 	var out schema.ForgetApproval
 	if err := in.Validate(); err != nil {

@@ -22,9 +22,9 @@ import (
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/store/vector/qdranttest"
+	"github.com/mneme/mneme/store/vectorindex"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -126,7 +126,7 @@ func (x indexed) drift() workflows.DriftResult {
 	return result
 }
 
-func (x indexed) generations() (models []string, states []store.GenerationState) {
+func (x indexed) generations() (models []string, states []vectorindex.GenerationState) {
 	x.t.Helper()
 	known, err := x.Store.Generations(context.Background(), x.qdrant.Name())
 	require.NoError(x.t, err)
@@ -266,7 +266,7 @@ func TestAnIndexThatIsWrongShowsNothing(t *testing.T) {
 	vectors, _, err := x.Deps.Brain.Embedder.Embed(ctx, []string{"harbour berths of town number 3"})
 	require.NoError(t, err)
 	point := func(id string) vector.Point {
-		return vector.Point{MemoryID: uuid.MustParse(id), Version: 9, Vector: vectors[0], IndexAttributes: store.IndexAttributes{Agent: x.p.Agent, Sensitivity: schema.SensitivityLow}}
+		return vector.Point{MemoryID: uuid.MustParse(id), Version: 9, Vector: vectors[0], IndexAttributes: vectorindex.IndexAttributes{Agent: x.p.Agent, Sensitivity: schema.SensitivityLow}}
 	}
 	// A foreign memory and one that never was, both under the asker's tenant, both nearest of all.
 	require.NoError(t, x.qdrant.Apply(ctx, g, x.p.Tenant, vector.Changes{Upserts: []vector.Point{point(result.MemoryIDs[0]), point(uuid.NewString())}}))
@@ -316,7 +316,7 @@ func TestChangingTheEmbeddingModel(t *testing.T) {
 	<-reached
 	models, states := x.generations()
 	require.Equal(t, []string{"hash-v1", "next-v1"}, models)
-	require.Equal(t, []store.GenerationState{store.GenerationActive, store.GenerationBuilding}, states)
+	require.Equal(t, []vectorindex.GenerationState{vectorindex.GenerationActive, vectorindex.GenerationBuilding}, states)
 	answer, byVector := x.ask(recaller)
 	require.Empty(t, answer.Meta.Degraded)
 	require.True(t, byVector)
@@ -388,7 +388,7 @@ func TestReindexIsTakenUp(t *testing.T) {
 	require.Equal(t, result.Verified.Memories, result.Verified.Points)
 	require.Zero(t, x.drift().Found.Found())
 	_, states := x.generations()
-	require.Equal(t, []store.GenerationState{store.GenerationActive}, states)
+	require.Equal(t, []vectorindex.GenerationState{vectorindex.GenerationActive}, states)
 	answer, byVector := x.ask(x.recaller())
 	require.Empty(t, answer.Meta.Degraded)
 	require.True(t, byVector)
@@ -413,7 +413,7 @@ func TestReindexCancelled(t *testing.T) {
 	require.NoError(t, err)
 	require.Error(t, run.Get(ctx, nil))
 	_, states := x.generations()
-	require.Equal(t, []store.GenerationState{store.GenerationActive}, states)
+	require.Equal(t, []vectorindex.GenerationState{vectorindex.GenerationActive}, states)
 	_, byVector := x.ask(x.recaller())
 	require.True(t, byVector)
 }

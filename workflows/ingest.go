@@ -11,7 +11,7 @@ import (
 
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // IngestResult says what became of a request. It holds ids and counts, never content.
@@ -19,8 +19,8 @@ type IngestResult struct {
 	schema.IngestAck
 	Extracted activities.ExtractResult `json:"extracted"`
 	Decided   activities.DecideResult  `json:"decided"`
-	Written   store.WriteCounts        `json:"written"`
-	Linked    store.LinkCounts         `json:"linked"`
+	Written   pipeline.WriteCounts     `json:"written"`
+	Linked    pipeline.LinkCounts      `json:"linked"`
 	Indexed   activities.IndexResult   `json:"indexed"`
 	Dead      int                      `json:"dead"`                // candidates that could not be processed
 	Deferred  []string                 `json:"deferred,omitempty"`  // phases that failed and are made up for later
@@ -30,12 +30,12 @@ type IngestResult struct {
 
 // Progress answers QueryProgress.
 type Progress struct {
-	Phase     string            `json:"phase"`
-	Total     int               `json:"total"` // candidates of the request
-	Staged    int               `json:"staged"`
-	Processed int               `json:"processed"` // candidates through all phases
-	Written   store.WriteCounts `json:"written"`
-	Dead      int               `json:"dead"`
+	Phase     string               `json:"phase"`
+	Total     int                  `json:"total"` // candidates of the request
+	Staged    int                  `json:"staged"`
+	Processed int                  `json:"processed"` // candidates through all phases
+	Written   pipeline.WriteCounts `json:"written"`
+	Dead      int                  `json:"dead"`
 }
 
 // References to activities by method, so that a renamed activity does not compile.
@@ -235,7 +235,7 @@ func (run *ingest) process(ctx workflow.Context, r activities.Range) (phase stri
 		run.result.Dead = deadBefore + decided.Dead
 
 		run.show(ctx, PhaseWrite)
-		var written store.WriteCounts
+		var written pipeline.WriteCounts
 		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("write proposals: "+label(r), infrastructureAttempts)),
 			writing.WriteProposals, activities.WriteRequest{Range: r, MaxRounds: MaxDecideRounds}).Get(ctx, &written)
 		if err != nil {
@@ -295,7 +295,7 @@ func (run *ingest) startReview(ctx workflow.Context) {
 // link writes the graph. Its failure is noted and reverts nothing.
 func (run *ingest) link(ctx workflow.Context, r activities.Range) error {
 	run.show(ctx, PhaseLink)
-	var linked store.LinkCounts
+	var linked pipeline.LinkCounts
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, linkOptions("link entities: "+label(r))), linking.LinkEntities, r).Get(ctx, &linked)
 	run.result.Linked = run.result.Linked.Add(linked)
 	return run.tolerate(ctx, r, PhaseLink, err)

@@ -17,7 +17,7 @@ import (
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -70,7 +70,7 @@ func TestPoisonCandidate(t *testing.T) {
 
 	db := testkit.Owner(t, h.DatabaseURL)
 	require.Equal(t, 499, testkit.Rows(t, db, "jobs", "state = 'completed'"))
-	jobs, err := h.Store.Jobs(context.Background(), p.Tenant, store.JobFilter{State: schema.JobDead})
+	jobs, err := h.Store.Jobs(context.Background(), p.Tenant, pipeline.JobFilter{State: schema.JobDead})
 	require.NoError(t, err)
 	require.Len(t, jobs, 1)
 	dead := jobs[0]
@@ -145,7 +145,7 @@ func TestModelFailsAndRecovers(t *testing.T) {
 			known(t, h, p, "The unlucky source is listed as known.") // a neighbour, so that there is something to decide
 			started, result := h.Ingest(t, testkit.Request(p, schema.SourceObservation,
 				"the lucky source is listed.", "the twice unlucky source is listed.", "the thrice unlucky source is listed."))
-			jobs, err := h.Store.Jobs(context.Background(), p.Tenant, store.JobFilter{BatchID: uuid.MustParse(started.Ack.BatchID)})
+			jobs, err := h.Store.Jobs(context.Background(), p.Tenant, pipeline.JobFilter{BatchID: uuid.MustParse(started.Ack.BatchID)})
 			require.NoError(t, err)
 			byMemory := map[string]schema.Job{}
 			for _, j := range jobs {
@@ -194,7 +194,7 @@ func TestRateLimitedModel(t *testing.T) {
 	_, result := h.Ingest(t, testkit.Request(p, schema.SourceObservation, "somebody is in a hurry."))
 	require.Equal(t, 1, result.Written.Added)
 	require.GreaterOrEqual(t, second.Sub(first), 3*time.Second, "the first retry would have come after one second")
-	jobs, err := h.Store.Jobs(context.Background(), p.Tenant, store.JobFilter{})
+	jobs, err := h.Store.Jobs(context.Background(), p.Tenant, pipeline.JobFilter{})
 	require.NoError(t, err)
 	require.Len(t, jobs, 1)
 	require.Equal(t, 1, jobs[0].Attempts, "waiting is no further attempt")
@@ -226,7 +226,7 @@ func TestCancelledRunBuriesItsJobs(t *testing.T) {
 	err = started.Run.Get(ctx, nil)
 	var canceled *temporal.CanceledError
 	require.ErrorAs(t, err, &canceled)
-	jobs, err := h.Store.Jobs(ctx, p.Tenant, store.JobFilter{})
+	jobs, err := h.Store.Jobs(ctx, p.Tenant, pipeline.JobFilter{})
 	require.NoError(t, err)
 	require.Len(t, jobs, 1)
 	require.Equal(t, schema.JobDead, jobs[0].State)

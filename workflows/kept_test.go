@@ -14,7 +14,7 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -184,7 +184,7 @@ func (k *kept) sayAgain(ctx workflow.Context) {
 	}
 	var list []schema.MemoryRecord
 	k.step(ctx, func(ctx context.Context) (err error) {
-		list, err = k.store.List(ctx, store.Filter{Principal: k.p, Types: []schema.MemoryType{schema.TypeSemantic}}, store.Page{Limit: 100})
+		list, err = k.store.List(ctx, pg.Filter{Principal: k.p, Types: []schema.MemoryType{schema.TypeSemantic}}, pg.Page{Limit: 100})
 		return err
 	})
 	tied := 0

@@ -10,7 +10,8 @@ import (
 
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // told hands in what Maya says on a day, and returns what became of it.
@@ -92,7 +93,7 @@ func TestChangesThatAreNotApplied(t *testing.T) {
 	waits := told(t, o, later, "My dentist is Dr. Lund.", func(req *schema.IngestRequest) { req.NoUpdateDelete = true })
 	require.Equal(t, schema.ProposalBlocked, waits.State)
 	require.Equal(t, schema.StatusActive, o.get(roth.MemoryID).Status)
-	reviews, err := h.Store.ListReviews(context.Background(), o.p, store.ReviewFilter{}, store.Page{})
+	reviews, err := h.Store.ListReviews(context.Background(), o.p, pipeline.ReviewFilter{}, pg.Page{})
 	require.NoError(t, err)
 	require.Len(t, reviews, 1)
 	require.Equal(t, roth.MemoryID, reviews[0].TargetID)

@@ -10,7 +10,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mneme/mneme/internal/testkit"
-
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
 )

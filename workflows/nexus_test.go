@@ -22,7 +22,8 @@ import (
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/search"
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/workflows"
 )
@@ -444,8 +445,8 @@ type pointing struct {
 	id uuid.UUID
 }
 
-func (p pointing) Search(context.Context, store.Filter, store.Embedding, int) ([]store.Hit, error) {
-	return []store.Hit{{ID: p.id, Score: 0.9}}, nil
+func (p pointing) Search(context.Context, pg.Filter, pg.Embedding, int) ([]search.Hit, error) {
+	return []search.Hit{{ID: p.id, Score: 0.9}}, nil
 }
 
 // A recall that takes longer than a handler has goes on as a workflow, and the caller gets its answer.

@@ -117,7 +117,7 @@ func embedOptions(summary string, attempts int32) workflow.ActivityOptions {
 	}
 }
 
-// storeTimeout is more than Postgres gives a statement (store.ClassLimits): what met its limit is told so, instead of
+// storeTimeout is more than Postgres gives a statement (pg.ClassLimits): what met its limit is told so, instead of
 // being taken for a dead worker.
 const storeTimeout = 45 * time.Second
 

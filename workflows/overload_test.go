@@ -18,6 +18,7 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/workflows"
 )
@@ -28,7 +29,7 @@ func TestOverloadWaits(t *testing.T) {
 	t.Parallel()
 	const conns, requests = 4, 30
 	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
-	pool, err := store.Open(t.Context(), store.Config{URL: h.DatabaseURL, MaxConns: conns})
+	pool, err := store.Open(t.Context(), pg.Config{URL: h.DatabaseURL, MaxConns: conns})
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	h.Deps.Store, h.Deps.Index = pool, vector.PGVector{Store: pool}

@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/mneme/mneme/activities"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // An attempt whose time is over returns what it has, and the run asks for the rest before it goes on. What it reports
@@ -33,11 +33,11 @@ func TestARunAsksForTheRest(t *testing.T) {
 		return activities.DecideResult{Candidates: decisions, More: decisions < 2, Group: 7}, nil
 	}
 	env.OnActivity(decision.DecideFacts, mock.Anything, mock.Anything).Return(decide)
-	env.OnActivity(writing.WriteProposals, mock.Anything, mock.Anything).Return(func(context.Context, activities.WriteRequest) (store.WriteCounts, error) {
+	env.OnActivity(writing.WriteProposals, mock.Anything, mock.Anything).Return(func(context.Context, activities.WriteRequest) (pipeline.WriteCounts, error) {
 		require.Equal(t, 2, decisions, "all of the range is decided first")
-		return store.WriteCounts{Added: 3}, nil
+		return pipeline.WriteCounts{Added: 3}, nil
 	}).Once()
-	env.OnActivity(linking.LinkEntities, mock.Anything, mock.Anything).Return(store.LinkCounts{}, nil)
+	env.OnActivity(linking.LinkEntities, mock.Anything, mock.Anything).Return(pipeline.LinkCounts{}, nil)
 	env.OnActivity(indexing.IndexBatch, mock.Anything, mock.Anything).Return(activities.IndexResult{}, nil)
 	env.OnActivity(jobs.CompleteJobs, mock.Anything, mock.Anything).Return(activities.CompleteResult{}, nil)
 

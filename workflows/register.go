@@ -30,7 +30,7 @@ type Dependencies struct {
 	With        []string              // channels and stages that every recall has beside the usual ones (recall.IsSwitch)
 	Without     []string              // and those that it has not
 	SweepShare  float64               // of a tenant's memories that a sweep may take without being asked for; 0: lifecycle.SweepShare
-	SweepBatch  int                   // rows that one transaction of a sweep touches; 0: store.SweepBatchSize
+	SweepBatch  int                   // rows that one transaction of a sweep touches; 0: sweeping.SweepBatchSize
 	NoPipeline  bool                  // nothing is drawn from what is handed in: it is stored, recalled and indexed
 	NoGraph     bool                  // the entity graph is not written
 	TrustKey    []byte                // that trust contexts are signed with; empty believes them

@@ -18,7 +18,7 @@ import (
 
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/vectorindex"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -65,7 +65,7 @@ func TestReindexCancelledDuringTheSwitch(t *testing.T) {
 	require.NoError(t, err)
 	require.Error(t, run.Get(ctx, nil))
 	_, states := x.generations()
-	require.Equal(t, []store.GenerationState{store.GenerationActive, store.GenerationRetired}, states)
+	require.Equal(t, []vectorindex.GenerationState{vectorindex.GenerationActive, vectorindex.GenerationRetired}, states)
 	answer, byVector := x.ask(x.recaller())
 	require.True(t, byVector)
 	require.Empty(t, answer.Meta.Degraded)

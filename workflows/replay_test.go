@@ -20,7 +20,7 @@ import (
 
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -237,14 +237,14 @@ func recordHistories(t *testing.T) {
 	})
 	started, _ = h.Ingest(t, testkit.Request(p, schema.SourceObservation, "A good candidate.", "A poison candidate."))
 	record(t, h, "ingest-dead-job", started.ID, started.RunID)
-	jobs, err := h.Store.Jobs(context.Background(), p.Tenant, store.JobFilter{State: schema.JobDead})
+	jobs, err := h.Store.Jobs(context.Background(), p.Tenant, pipeline.JobFilter{State: schema.JobDead})
 	require.NoError(t, err)
 	require.Len(t, jobs, 1)
 	resumeID := workflows.ResumeWorkflowID(p.Tenant, jobs[0].ID)
 	_, err = resume(t, h, workflows.ResumeInput{Tenant: p.Tenant, JobID: jobs[0].ID, Actor: "operator:test"})
 	require.NoError(t, err)
 	record(t, h, "resume", resumeID, "")
-	completed, err := h.Store.Jobs(context.Background(), p.Tenant, store.JobFilter{State: schema.JobCompleted})
+	completed, err := h.Store.Jobs(context.Background(), p.Tenant, pipeline.JobFilter{State: schema.JobCompleted})
 	require.NoError(t, err)
 	_, err = resume(t, h, workflows.ResumeInput{Tenant: p.Tenant, JobID: completed[0].ID, Actor: "operator:test"})
 	require.Error(t, err)

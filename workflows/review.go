@@ -14,7 +14,7 @@ import (
 
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // ReviewInput names the batch whose proposals wait for a person.
@@ -126,7 +126,7 @@ func (run *review) look(ctx workflow.Context) error {
 	if window <= 0 {
 		window = int64(ReviewWindow / time.Second)
 	}
-	var st store.ReviewState
+	var st pipeline.ReviewState
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("see what is open", reviewAttempts)), reviewing.OpenReview,
 		activities.OpenRequest{ReviewRef: run.ref, WindowSeconds: window}).Get(ctx, &st)
 	if err != nil {

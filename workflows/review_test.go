@@ -24,7 +24,8 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -37,7 +38,7 @@ var (
 type desk struct {
 	*testsuite.TestWorkflowEnvironment
 	mu      sync.Mutex // activities run beside each other
-	state   store.ReviewState
+	state   pipeline.ReviewState
 	decided []activities.OperationRef
 	given   []time.Time // up to when proposals were given up
 	atOnce  int         // how many of them an attempt has time for; 0: all
@@ -47,10 +48,10 @@ func newDesk(t *testing.T, open int) *desk {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	d := &desk{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), state: store.ReviewState{Agent: "a", Project: "p", Open: open}}
+	d := &desk{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), state: pipeline.ReviewState{Agent: "a", Project: "p", Open: open}}
 	d.SetTestTimeout(20 * time.Second)
 	workflows.Register(d.TestWorkflowEnvironment, workflows.Dependencies{})
-	d.OnActivity(reviewingOf.OpenReview, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.OpenRequest) (store.ReviewState, error) {
+	d.OnActivity(reviewingOf.OpenReview, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.OpenRequest) (pipeline.ReviewState, error) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if d.state.NextAt == nil && d.state.Open > 0 {
@@ -225,11 +226,11 @@ func TestReviewOutlastsAnOutage(t *testing.T) {
 	env := suite.NewTestWorkflowEnvironment()
 	workflows.Register(env, workflows.Dependencies{})
 	calls := 0
-	env.OnActivity(reviewingOf.OpenReview, mock.Anything, mock.Anything).Return(func(context.Context, activities.OpenRequest) (store.ReviewState, error) {
+	env.OnActivity(reviewingOf.OpenReview, mock.Anything, mock.Anything).Return(func(context.Context, activities.OpenRequest) (pipeline.ReviewState, error) {
 		if calls++; calls < 200 {
-			return store.ReviewState{}, errors.New("postgres is away")
+			return pipeline.ReviewState{}, errors.New("postgres is away")
 		}
-		return store.ReviewState{}, nil
+		return pipeline.ReviewState{}, nil
 	})
 	env.ExecuteWorkflow(workflows.Review, workflows.ReviewInput{Tenant: "t", BatchID: uuid.NewString()})
 	require.NoError(t, env.GetWorkflowError())
@@ -279,7 +280,7 @@ func moved(t *testing.T, h *testkit.Harness, p schema.Principal, texts ...string
 	require.Zero(t, result.Dead)
 	require.Equal(t, 1, result.ToReview)
 	require.Equal(t, workflows.ReviewWorkflowID(p.Tenant, result.BatchID), result.ReviewID)
-	items, err := h.Store.ListReviews(context.Background(), p, store.ReviewFilter{}, store.Page{})
+	items, err := h.Store.ListReviews(context.Background(), p, pipeline.ReviewFilter{}, pg.Page{})
 	require.NoError(t, err)
 	require.Len(t, items, 1)
 	require.Equal(t, result.BatchID, items[0].BatchID)
@@ -518,14 +519,14 @@ func TestAReplayedJobKeepsTheReviewOfItsBatch(t *testing.T) {
 	_, result := h.Ingest(t, testkit.Request(p, schema.SourceObservation, "A good candidate.", "A poison candidate."))
 	require.Equal(t, 1, result.Dead)
 	require.Equal(t, 1, result.ToReview)
-	jobs, err := h.Store.Jobs(ctx, p.Tenant, store.JobFilter{State: schema.JobDead})
+	jobs, err := h.Store.Jobs(ctx, p.Tenant, pipeline.JobFilter{State: schema.JobDead})
 	require.NoError(t, err)
 	cured = true
 	replayed, err := resume(t, h, workflows.ResumeInput{Tenant: p.Tenant, JobID: jobs[0].ID, Actor: "operator:test"})
 	require.NoError(t, err)
 	require.Equal(t, 1, replayed.ToReview)
 	require.Equal(t, result.ReviewID, replayed.ReviewID)
-	items, err := h.Store.ListReviews(ctx, p, store.ReviewFilter{}, store.Page{})
+	items, err := h.Store.ListReviews(ctx, p, pipeline.ReviewFilter{}, pg.Page{})
 	require.NoError(t, err)
 	require.Len(t, items, 2)
 	for _, item := range items {

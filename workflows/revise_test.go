@@ -16,7 +16,7 @@ import (
 
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -82,7 +82,7 @@ func TestPreferenceIsForked(t *testing.T) {
 		`{"project_kind":"data_science"}`: {"The user prefers python."}, `{"project_kind":"backend_service"}`: {"The user prefers go."},
 		`{"project_kind":"game"}`: {}, `{}`: {"The user prefers go.", "The user prefers python."},
 	} {
-		page, err := h.Store.List(ctx, store.Filter{Principal: p, Context: json.RawMessage(kind)}, store.Page{})
+		page, err := h.Store.List(ctx, pg.Filter{Principal: p, Context: json.RawMessage(kind)}, pg.Page{})
 		require.NoError(t, err)
 		found := []string{}
 		for _, m := range page {

@@ -12,7 +12,8 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -64,7 +65,7 @@ func TestASupersededFactTakesAllItsSourcesWithIt(t *testing.T) {
 	require.True(t, before[0].ID == records[0] || sources[before[0].ID], "the fact or what it was drawn from")
 
 	fourth, result := spoken(t, h, o.p, "s4", "I prefer Go now.")
-	reviews, err := h.Store.ListReviews(ctx, o.p, store.ReviewFilter{}, store.Page{})
+	reviews, err := h.Store.ListReviews(ctx, o.p, pipeline.ReviewFilter{}, pg.Page{})
 	require.NoError(t, err)
 	for _, item := range reviews {
 		require.Equal(t, schema.ReviewApplied, decide(t, h, decision(o.p, item, schema.DecisionApprove), result.BatchID).Status)
@@ -92,7 +93,7 @@ func TestTheSameWordsAreAnsweredOnce(t *testing.T) {
 	h := testkit.NewHarness(t, nil)
 	o := onlooker{t, h, testkit.Principal()}
 	source, result := spoken(t, h, o.p, "s1", "The launch is planned for May 3.")
-	require.Equal(t, store.WriteCounts{Added: 1}, result.Written)
+	require.Equal(t, pipeline.WriteCounts{Added: 1}, result.Written)
 	outcomes, err := h.Store.FactOutcomes(context.Background(), o.p.Tenant, uuid.MustParse(result.BatchID))
 	require.NoError(t, err)
 	require.Equal(t, []any{schema.ActionAdd, schema.ProposalApplied, ""}, []any{outcomes[0].Action, outcomes[0].State, outcomes[0].Skipped})
@@ -131,7 +132,7 @@ func TestWhatIsKnownToFewIsKeptForMany(t *testing.T) {
 	shared := testkit.Request(o.p, schema.SourceObservation, "Our standup is at 9:30.")
 	shared.Visibility = schema.VisibilityGlobal
 	_, result := h.Ingest(t, shared)
-	require.Equal(t, store.WriteCounts{Added: 1}, result.Written)
+	require.Equal(t, pipeline.WriteCounts{Added: 1}, result.Written)
 	_, result = h.Ingest(t, testkit.Request(o.p, schema.SourceObservation, "So our standup is at 9:30."))
 	require.Zero(t, result.Dead)
 	other := o

@@ -26,7 +26,7 @@ const OutcomeHeld = "held"
 // SweepInput asks for a sweep. The zero value is what schedules start: every tenant.
 type SweepInput struct {
 	Tenant    string `json:"tenant,omitempty"`     // this one alone
-	BatchSize int    `json:"batch_size,omitempty"` // rows in one transaction; 0: store.SweepBatchSize, which is the most
+	BatchSize int    `json:"batch_size,omitempty"` // rows in one transaction; 0: sweeping.SweepBatchSize, which is the most
 
 	// Set by continue-as-new.
 	Sofar *activities.SweepResult `json:"so_far,omitempty" decode:"state"`

@@ -26,7 +26,7 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/sweeping"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -366,7 +366,7 @@ func TestSweepByAClockThatIsAhead(t *testing.T) {
 	a := &activities.Sweeping{Store: h.Store}
 	for _, step := range []func(context.Context, activities.SweepRequest) (activities.SweepResult, error){a.SweepDecay, a.PurgeExpired} {
 		_, err := step(context.Background(), activities.SweepRequest{Run: "run", At: time.Now().Add(time.Hour), MaxBatches: 10})
-		require.ErrorIs(t, err, store.ErrClockAhead)
+		require.ErrorIs(t, err, sweeping.ErrClockAhead)
 		_, err = step(context.Background(), activities.SweepRequest{Run: "run", At: time.Now().Add(-time.Hour), MaxBatches: 10})
 		require.NoError(t, err)
 	}

@@ -9,7 +9,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/vectorindex"
 )
 
 // SyncIndexInput carries the counts over continue-as-new.
@@ -22,7 +22,7 @@ type SyncIndexInput struct {
 // returns it.
 type SyncIndexProgress struct {
 	activities.IndexResult
-	Lag store.IndexLag `json:"lag"`
+	Lag vectorindex.IndexLag `json:"lag"`
 }
 
 // SyncIndexResult counts what a run brought to the index.
@@ -38,7 +38,7 @@ const pagesPerDrain = 50
 // is lost, it has it filled again.
 func SyncIndex(ctx workflow.Context, in SyncIndexInput) (SyncIndexResult, error) {
 	total, after := in.Sofar, in.After
-	var lag store.IndexLag
+	var lag vectorindex.IndexLag
 	filling := false
 	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (SyncIndexProgress, error) { return SyncIndexProgress{total, lag}, nil }); err != nil {
 		return SyncIndexResult{}, err

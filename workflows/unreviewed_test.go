@@ -10,7 +10,8 @@ import (
 
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -35,12 +36,12 @@ func TestAContradictionThatNobodyReviewsIsContested(t *testing.T) {
 				}
 			}
 			waiting := func() []schema.ReviewItem {
-				items, err := y.store.ListReviews(context.Background(), y.p, store.ReviewFilter{}, store.Page{})
+				items, err := y.store.ListReviews(context.Background(), y.p, pipeline.ReviewFilter{}, pg.Page{})
 				require.NoError(t, err)
 				return items
 			}
 			contested := func() []schema.Contradiction {
-				found, err := y.store.Contradictions(context.Background(), y.p, store.Page{})
+				found, err := y.store.Contradictions(context.Background(), y.p, pg.Page{})
 				require.NoError(t, err)
 				return found
 			}

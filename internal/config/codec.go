@@ -8,9 +8,8 @@ import (
 	"fmt"
 
 	commonpb "go.temporal.io/api/common/v1"
-	"google.golang.org/protobuf/proto"
-
 	"go.temporal.io/sdk/converter"
+	"google.golang.org/protobuf/proto"
 )
 
 // encodingEncrypted marks a payload that encryptingCodec made.

@@ -35,7 +35,7 @@ import (
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/sweeping"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -81,7 +81,7 @@ type Config struct {
 	ImportanceDecay float64 // the share of its importance that a memory keeps for each day without access, (0,1]
 
 	SweepShare float64 // of a tenant's memories that one sweep may take without being asked for, [0,1]
-	SweepBatch int     // rows that one transaction of a sweep touches, at most store.SweepBatchSize
+	SweepBatch int     // rows that one transaction of a sweep touches, at most sweeping.SweepBatchSize
 
 	Pipeline bool // facts are drawn from what is handed in; else it is only stored, recalled and indexed
 	Graph    bool // the entity graph is written, and recall walks it
@@ -149,7 +149,7 @@ func Load() (Config, error) {
 		Qdrant:     e.qdrant(),
 		Callers:    e.callers("MNEME_NEXUS_CALLERS"),
 		SweepShare: e.fraction("MNEME_SWEEP_SHARE", lifecycle.SweepShare),
-		SweepBatch: e.number("MNEME_SWEEP_BATCH", store.SweepBatchSize),
+		SweepBatch: e.number("MNEME_SWEEP_BATCH", sweeping.SweepBatchSize),
 		Pipeline:   e.flag("MNEME_PIPELINE", true),
 		Graph:      e.flag("MNEME_GRAPH", true),
 
@@ -165,8 +165,8 @@ func Load() (Config, error) {
 	if c.SweepShare == 0 {
 		e.problems = append(e.problems, "MNEME_SWEEP_SHARE must be more than 0")
 	}
-	if c.SweepBatch < 1 || c.SweepBatch > store.SweepBatchSize {
-		e.problems = append(e.problems, fmt.Sprintf("MNEME_SWEEP_BATCH must be between 1 and %d", store.SweepBatchSize))
+	if c.SweepBatch < 1 || c.SweepBatch > sweeping.SweepBatchSize {
+		e.problems = append(e.problems, fmt.Sprintf("MNEME_SWEEP_BATCH must be between 1 and %d", sweeping.SweepBatchSize))
 	}
 	if !c.Graph && !slices.Contains(c.RecallWithout, rank.ChannelGraph) {
 		c.RecallWithout = append(c.RecallWithout, rank.ChannelGraph)

@@ -13,6 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/admin"
+	"github.com/mneme/mneme/store/pg"
 )
 
 const (
@@ -58,7 +60,7 @@ type Reading struct {
 
 // Open is Read with a connection of its own: however slow that gets, memories and recalls find the others
 // free.
-func (m *Metrics) Open(ctx context.Context, database store.Config, r Reading) (stop func(), err error) {
+func (m *Metrics) Open(ctx context.Context, database pg.Config, r Reading) (stop func(), err error) {
 	database.MaxConns, database.ApplicationName = 1, "mneme-metrics"
 	database.StatementTimeout = readDeadline
 	st, err := store.Open(ctx, database)
@@ -115,14 +117,14 @@ type collector struct {
 	mu      sync.Mutex
 	round   chan struct{} // closed when the round under way is over; nil when there is none
 	last    time.Time     // when the last one began
-	whole   store.SystemMetrics
+	whole   admin.SystemMetrics
 	wholeAt time.Time // zero: never read
 	tenants map[string]reading
 }
 
 // reading is what was read of a tenant.
 type reading struct {
-	store.TenantMetrics
+	admin.TenantMetrics
 	seen  time.Time     // when it was first heard of
 	at    time.Time     // zero: never
 	tried time.Time     // when it was last read, or could not be
@@ -268,7 +270,7 @@ func (c *collector) readTenant(tenant string) bool {
 	start, away := time.Now(), false
 	c.reads("a tenant", func(ctx context.Context) error {
 		m, err := c.store.TenantMetrics(ctx, tenant, c.now())
-		away = err != nil && store.IsUnavailable(err) && ctx.Err() == nil
+		away = err != nil && pg.IsUnavailable(err) && ctx.Err() == nil
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		r := c.tenants[tenant]
@@ -347,7 +349,7 @@ func (c *collector) emitTenants(ch chan<- prometheus.Metric, tenants map[string]
 	}
 	now := c.now()
 	if c.Tenants == 0 {
-		var all store.TenantMetrics
+		var all admin.TenantMetrics
 		for _, r := range tenants {
 			all.Add(r.TenantMetrics)
 		}
@@ -357,7 +359,7 @@ func (c *collector) emitTenants(ch chan<- prometheus.Metric, tenants map[string]
 	names := slices.SortedFunc(maps.Keys(tenants), func(a, b string) int {
 		return cmp.Or(cmp.Compare(tenants[b].Live, tenants[a].Live), cmp.Compare(a, b))
 	})
-	var others store.TenantMetrics
+	var others admin.TenantMetrics
 	shown, summed := 0, 0
 	for _, name := range names {
 		if shown < c.Tenants && name != Others { // a tenant of that name is one of the others

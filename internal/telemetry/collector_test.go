@@ -19,6 +19,8 @@ import (
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // holding stages so many memories for a tenant.
@@ -28,7 +30,7 @@ func holding(t *testing.T, st *store.Store, tenant string, n int) {
 	for i := range n {
 		req.Candidates = append(req.Candidates, schema.Candidate{Content: fmt.Sprintf("Note %d of %s about %s.", i, tenant, canary)})
 	}
-	_, err := st.Stage(ctx, store.StageInput{OperationID: uuid.NewString(), WorkflowID: "wf", MaxAttempts: 3, Now: time.Now(), Policy: proposals.DefaultWritePolicy(), Request: req})
+	_, err := st.Stage(ctx, pipeline.StageInput{OperationID: uuid.NewString(), WorkflowID: "wf", MaxAttempts: 3, Now: time.Now(), Policy: proposals.DefaultWritePolicy(), Request: req})
 	require.NoError(t, err)
 }
 
@@ -106,7 +108,7 @@ func TestScrapesWithoutPostgres(t *testing.T) {
 	var away atomic.Bool
 	var later atomic.Int64
 	m := newMetrics(t)
-	stop, err := m.Open(ctx, store.Config{URL: url, Configure: func(pc *pgxpool.Config) {
+	stop, err := m.Open(ctx, pg.Config{URL: url, Configure: func(pc *pgxpool.Config) {
 		dial := pc.ConnConfig.DialFunc
 		pc.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 			if away.Load() {
@@ -206,7 +208,7 @@ func TestEveryQuestionOfASweepIsShown(t *testing.T) {
 	_, err := testkit.Owner(t, url).Exec(ctx, `INSERT INTO sweep_holds (tenant, sweep, would_take, stored, share, asked_at) VALUES ('t', 'history', 90, 100, 0.5, now() - interval '1 hour')`)
 	require.NoError(t, err)
 	m := newMetrics(t)
-	stop, err := m.Open(ctx, store.Config{URL: url}, telemetry.Reading{Tenants: 5, Every: time.Hour})
+	stop, err := m.Open(ctx, pg.Config{URL: url}, telemetry.Reading{Tenants: 5, Every: time.Hour})
 	require.NoError(t, err)
 	defer stop()
 	is(t, m, 1, "mneme_sweeps_held", "sweep", "history")

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/admin"
 )
 
 // Windows that numbers look back, as labels.
@@ -117,7 +117,7 @@ func ageOf(at *time.Time, now time.Time) float64 {
 	return max(0, now.Sub(*at).Seconds())
 }
 
-func (d systemDescs) emit(ch chan<- prometheus.Metric, m store.SystemMetrics, now time.Time) {
+func (d systemDescs) emit(ch chan<- prometheus.Metric, m admin.SystemMetrics, now time.Time) {
 	gauge(ch, d.waiting, float64(m.Jobs.Waiting))
 	gauge(ch, d.oldestWaiting, ageOf(m.Jobs.Oldest, now))
 	gauge(ch, d.dead, float64(m.Jobs.Dead))
@@ -143,11 +143,11 @@ func (d systemDescs) age(ch chan<- prometheus.Metric, age, lap time.Duration, te
 }
 
 // emit gives the series of a tenant, whose label, if it has one, comes first.
-func (d tenantDescs) emit(ch chan<- prometheus.Metric, tenant []string, m store.TenantMetrics, now time.Time) {
+func (d tenantDescs) emit(ch chan<- prometheus.Metric, tenant []string, m admin.TenantMetrics, now time.Time) {
 	one := func(desc *prometheus.Desc, value float64, labels ...string) {
 		gauge(ch, desc, value, append(append([]string{}, tenant...), labels...)...)
 	}
-	both := func(desc *prometheus.Desc, n store.Spans, labels ...string) {
+	both := func(desc *prometheus.Desc, n admin.Spans, labels ...string) {
 		one(desc, float64(n.Day), append(labels, windowDay)...)
 		one(desc, float64(n.Week), append(labels, windowWeek)...)
 	}
@@ -158,7 +158,7 @@ func (d tenantDescs) emit(ch chan<- prometheus.Metric, tenant []string, m store.
 	total := int64(0)
 	for i, n := range m.Salience {
 		total += n
-		one(d.salience, float64(total), strconv.FormatFloat(float64(i+1)/store.SalienceBuckets, 'g', -1, 64))
+		one(d.salience, float64(total), strconv.FormatFloat(float64(i+1)/admin.SalienceBuckets, 'g', -1, 64))
 	}
 	one(d.salience, float64(total), "+Inf") // what quantiles are taken by
 	if m.Live > 0 {
@@ -174,7 +174,7 @@ func (d tenantDescs) emit(ch chan<- prometheus.Metric, tenant []string, m store.
 	for _, t := range procedureTypes {
 		one(d.reused, float64(m.Reused[t].Day), string(t), windowDay)
 		for _, outcome := range outcomes {
-			both(d.outcomes, m.Outcomes[store.ProcedureOutcome{Type: t, Outcome: outcome}], string(t), outcome)
+			both(d.outcomes, m.Outcomes[admin.ProcedureOutcome{Type: t, Outcome: outcome}], string(t), outcome)
 		}
 	}
 	for _, action := range actions {

@@ -18,7 +18,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/opentelemetry"
 
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // Buckets in seconds. Steps of a recall take milliseconds, phases of the pipeline up to the minutes that a
@@ -81,7 +81,7 @@ func NewMetrics(version string) (*Metrics, error) {
 	for _, outcome := range []string{outcomeOK, outcomeDegraded, outcomeInvalid, outcomeCancelled, outcomeFailed} {
 		m.recalls.WithLabelValues(outcome)
 	}
-	for class := range store.ClassLimits {
+	for class := range pg.ClassLimits {
 		m.timeouts.WithLabelValues(string(class), limitStatement)
 		m.timeouts.WithLabelValues(string(class), limitLock)
 	}
@@ -94,8 +94,8 @@ const (
 	limitLock      = "lock"
 )
 
-// StatementTimedOut counts a statement that Postgres ended at its limit. It is meant for store.Config.TimedOut.
-func (m *Metrics) StatementTimedOut(c store.Class, lock bool) {
+// StatementTimedOut counts a statement that Postgres ended at its limit. It is meant for pg.Config.TimedOut.
+func (m *Metrics) StatementTimedOut(c pg.Class, lock bool) {
 	limit := limitStatement
 	if lock {
 		limit = limitLock

@@ -26,6 +26,7 @@ import (
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -116,7 +117,7 @@ func observed(t *testing.T, m *telemetry.Metrics, traces *telemetry.Traces) *tes
 	})
 	h := testkit.NewIdleHarness(t, url, c, func(d *workflows.Dependencies) {
 		if traces != nil {
-			st, err := store.Open(ctx, store.Config{URL: url, Configure: traces.Pool})
+			st, err := store.Open(ctx, pg.Config{URL: url, Configure: traces.Pool})
 			require.NoError(t, err)
 			t.Cleanup(st.Close)
 			d.Store = st
@@ -124,7 +125,7 @@ func observed(t *testing.T, m *telemetry.Metrics, traces *telemetry.Traces) *tes
 		d.Brain.Extractor = model{Extractor: d.Brain.Extractor}
 		d.Brain, d.Observe = m.Count(d.Brain), m.ObserveRecall
 	})
-	stop, err := m.Open(ctx, store.Config{URL: url}, telemetry.Reading{Tenants: 10, Every: time.Nanosecond})
+	stop, err := m.Open(ctx, pg.Config{URL: url}, telemetry.Reading{Tenants: 10, Every: time.Nanosecond})
 	require.NoError(t, err)
 	t.Cleanup(stop)
 	h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{m.Interceptor()}})

@@ -10,12 +10,13 @@ import (
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/read"
 )
 
 // History returns every step of a memory that the principal may see, oldest first; none for any other.
 func History(t testing.TB, s *store.Store, p schema.Principal, memoryID uuid.UUID) []schema.HistoryEntry {
 	t.Helper()
-	steps, err := s.HistoryAt(context.Background(), p, memoryID, store.HistoryPage{}, policy.UpTo(schema.SensitivityHyper))
+	steps, err := s.HistoryAt(context.Background(), p, memoryID, read.HistoryPage{}, policy.UpTo(schema.SensitivityHyper))
 	require.NoError(t, err)
 	return steps
 }

@@ -18,6 +18,9 @@ import (
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/edit"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
 )
 
 // plants violate one invariant each, past all triggers and keys; double semicolons stand between several ways. Names in braces are memories of plantable.
@@ -109,10 +112,10 @@ func plantable(t *testing.T, s *store.Store) *strings.Replacer {
 	ctx, now := context.Background(), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	p := schema.Principal{Tenant: "t", Agent: "a"}
 	policy := proposals.WritePolicy{Mode: schema.ModeControlled, AllowUpdateDelete: true, MinFactConfidence: 0.5}
-	vector := &store.Embedding{Model: inference.EmbeddingModel{Name: rank.HashModel, Dimensions: 384}, Vector: make([]float32, 384)}
+	vector := &pg.Embedding{Model: inference.EmbeddingModel{Name: rank.HashModel, Dimensions: 384}, Vector: make([]float32, 384)}
 	vector.Vector[0] = 1
-	operation := func() store.Operation {
-		return store.Operation{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}
+	operation := func() pipeline.Operation {
+		return pipeline.Operation{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}
 	}
 	asks := schema.Operation{Principal: p, Reason: "because"}
 	record := func(who, where string) schema.MemoryRecord {
@@ -120,14 +123,14 @@ func plantable(t *testing.T, s *store.Store) *strings.Replacer {
 		return schema.MemoryRecord{Type: schema.TypeSemantic, Content: who + " lives in " + where + ".", Confidence: 0.9, SourceTrust: 1, Payload: json.RawMessage(payload)}
 	}
 	put := func(m schema.MemoryRecord) string {
-		result, err := s.Put(ctx, store.PutInput{Operation: operation(), Policy: policy, Now: now, Embeddings: []*store.Embedding{vector},
+		result, err := s.Put(ctx, edit.PutInput{Operation: operation(), Policy: policy, Now: now, Embeddings: []*pg.Embedding{vector},
 			Request: schema.PutRequest{Operation: asks, Visibility: schema.VisibilityPrivate, Records: []schema.MemoryRecord{m}}})
 		require.NoError(t, err)
 		require.Equal(t, schema.PutCreated, result.Items[0].Status)
 		return result.Items[0].ID
 	}
 	revise := func(action schema.ReviseAction, id string, m schema.MemoryRecord) string {
-		result, err := s.Revise(ctx, store.ReviseInput{Operation: operation(), Policy: policy, Now: now.Add(time.Minute),
+		result, err := s.Revise(ctx, edit.ReviseInput{Operation: operation(), Policy: policy, Now: now.Add(time.Minute),
 			Request: schema.ReviseRequest{Operation: asks, Action: action, Targets: []schema.Target{{ID: id, IfVersion: 1}}, Record: &m,
 				Evidence: []schema.Ref{{Kind: "event", Ref: "evt://1"}}}})
 		require.NoError(t, err)
@@ -155,17 +158,17 @@ func plantable(t *testing.T, s *store.Store) *strings.Replacer {
 	naming.Provenance.Sources = []schema.Ref{{Kind: "artifact", Ref: kept.Address}}
 	artful := put(naming)
 
-	ack, err := s.Stage(ctx, store.StageInput{OperationID: uuid.NewString(), WorkflowID: "wf", MaxAttempts: 3, Now: now, Policy: policy,
+	ack, err := s.Stage(ctx, pipeline.StageInput{OperationID: uuid.NewString(), WorkflowID: "wf", MaxAttempts: 3, Now: now, Policy: policy,
 		Request: schema.IngestRequest{Principal: p, Visibility: schema.VisibilityPrivate, Candidates: []schema.Candidate{{Content: "Fay wrote a letter"}}}})
 	require.NoError(t, err)
 	source := uuid.MustParse(ack.MemoryIDs[0])
-	r := store.Range{Tenant: p.Tenant, BatchID: uuid.MustParse(ack.BatchID), From: 0, To: 1}
+	r := pipeline.Range{Tenant: p.Tenant, BatchID: uuid.MustParse(ack.BatchID), From: 0, To: 1}
 	f := memory.Fact{Content: "Fay knows Gil.", Category: schema.CategoryFact, Confidence: 0.9}
-	require.NoError(t, s.SaveExtractions(ctx, p.Tenant, []store.Extracted{{CandidateID: source, Extraction: memory.Extraction{Facts: []memory.Fact{f},
+	require.NoError(t, s.SaveExtractions(ctx, p.Tenant, []pipeline.Extracted{{CandidateID: source, Extraction: memory.Extraction{Facts: []memory.Fact{f},
 		Triples: []memory.Triple{{Source: "Fay", Relationship: "knows", Target: "Gil", Confidence: 0.9}}}}}, now))
-	require.NoError(t, s.SaveDecisions(ctx, r, []uuid.UUID{source}, []store.Decided{{CandidateID: source, Fact: f,
+	require.NoError(t, s.SaveDecisions(ctx, r, []uuid.UUID{source}, []pipeline.Decided{{CandidateID: source, Fact: f,
 		Proposal: memory.Proposal{Action: schema.ActionAdd, Confidence: 0.9, Reason: "new"}}}, now))
-	_, err = s.Write(ctx, store.WriteInput{Range: r, MaxRounds: 3, Now: now})
+	_, err = s.Write(ctx, pipeline.WriteInput{Range: r, MaxRounds: 3, Now: now})
 	require.NoError(t, err)
 	_, err = s.Link(ctx, r, now)
 	require.NoError(t, err)

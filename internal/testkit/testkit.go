@@ -31,6 +31,7 @@ import (
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/migrations"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/workflows"
 )
@@ -137,7 +138,7 @@ func Store(t testing.TB) *store.Store {
 // OpenStore opens a store and closes it with the test.
 func OpenStore(t testing.TB, databaseURL string) *store.Store {
 	t.Helper()
-	s, err := store.Open(context.Background(), store.Config{URL: databaseURL, MaxConns: 12})
+	s, err := store.Open(context.Background(), pg.Config{URL: databaseURL, MaxConns: 12})
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
 	return s

@@ -1,8 +1,6 @@
 package frame
 
-import (
-	"strings"
-)
+import "strings"
 
 // nounPhrase returns where the noun phrase that starts at i ends.
 func (r *reader) nounPhrase(i int) int {

@@ -1,8 +1,6 @@
 package lexicon
 
-import (
-	"testing"
-)
+import "testing"
 
 func TestNearWordsAreNearer(t *testing.T) {
 	for _, c := range []struct{ word, near, far string }{

@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// anyText draws text with the characters that matter here over-represented.
+// AnyText draws text with the characters that matter here over-represented.
 func AnyText() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		parts := rapid.SliceOfN(rapid.OneOf(
@@ -59,7 +59,7 @@ func Validity() *rapid.Generator[schema.Validity] {
 
 func Global() schema.Validity { return schema.Validity{} }
 
-// during is a window in hours from midday; a negative bound is open.
+// During is a window in hours from midday; a negative bound is open.
 func During(from, until int, conditions string) schema.Validity {
 	v := schema.Validity{Mode: schema.ValidTimeboxed, Conditions: json.RawMessage(conditions)}
 	if from >= 0 {
@@ -77,7 +77,7 @@ func Fact(content string) memory.Fact {
 	return memory.Fact{Content: content, Category: schema.CategoryFact, Confidence: 0.9}
 }
 
-// anyDecay draws decays from a second to centuries.
+// AnyDecay draws decays from a second to centuries.
 func AnyDecay() *rapid.Generator[memory.Decay] {
 	return rapid.Custom(func(t *rapid.T) memory.Decay {
 		d := memory.Decay{

@@ -18,7 +18,7 @@ func CutChars(text string, chars int) (string, bool) {
 	return AtWord(text, len(FirstChars(text, max(0, chars-utf8.RuneCountInString(CutMark))))) + CutMark, true
 }
 
-// atWord is text[:end], or less up to the last white space when that is near.
+// AtWord is text[:end], or less up to the last white space when that is near.
 func AtWord(text string, end int) string {
 	const near = 40 // bytes
 	if end == len(text) || end == 0 {

@@ -71,10 +71,10 @@ func TruncateForExtraction(content string) (text string, truncated bool) {
 	return FirstChars(content, MaxExtractInput-len(truncationMarker)) + truncationMarker, true
 }
 
-// collapse trims s and makes every run of whitespace a single space.
+// Collapse trims s and makes every run of whitespace a single space.
 func Collapse(s string) string { return strings.Join(strings.FieldsFunc(s, IsSpace), " ") }
 
-// isSpace reports whether r matches JavaScript's \s, which trim uses as well. unicode.IsSpace
+// IsSpace reports whether r matches JavaScript's \s, which trim uses as well. unicode.IsSpace
 // differs in two characters: it has U+0085 and lacks U+FEFF.
 func IsSpace(r rune) bool {
 	switch r {
@@ -85,7 +85,7 @@ func IsSpace(r rune) bool {
 	return '\u2000' <= r && r <= '\u200A'
 }
 
-// lower maps s to lower case as Normalize documents. strings.ToLower would not do: it maps each
+// Lower maps s to lower case as Normalize documents. strings.ToLower would not do: it maps each
 // character by itself, and so knows neither İ nor the final sigma.
 func Lower(s string) string {
 	for i := range len(s) {
@@ -97,7 +97,7 @@ func Lower(s string) string {
 	return strings.ToLower(s)
 }
 
-// firstChars returns the first n characters of s, or s when it is no longer.
+// FirstChars returns the first n characters of s, or s when it is no longer.
 func FirstChars(s string, n int) string {
 	for i := range s {
 		if n == 0 {
@@ -115,7 +115,7 @@ func WritePart(h hash.Hash, part []byte) {
 
 const MaxExtractInput = 12_000
 
-// cleanLine makes s one line of at most n characters that is safe to show in a terminal or the
+// CleanLine makes s one line of at most n characters that is safe to show in a terminal or the
 // Temporal UI: control characters become spaces, bidirectional overrides vanish.
 func CleanLine(s string, n int) string {
 	s = strings.Map(func(r rune) rune {
@@ -130,7 +130,7 @@ func CleanLine(s string, n int) string {
 	return strings.TrimRightFunc(FirstChars(Collapse(s), n), IsSpace)
 }
 
-// basis is what Hash is the hash of.
+// Basis is what Hash is the hash of.
 func (n Normalized) Basis() string {
 	if n.Normalized != "" {
 		return n.Normalized

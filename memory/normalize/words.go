@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// words splits text into lower-cased words: runs of letters, digits and marks, in which a joiner may
+// Words splits text into lower-cased words: runs of letters, digits and marks, in which a joiner may
 // stand between two of them. Apostrophes of any shape become the straight one first.
 func Words(text, joiners string) []string {
 	text = Apostrophes.Replace(Lower(text))
@@ -21,11 +21,11 @@ func Words(text, joiners string) []string {
 	return out
 }
 
-// apostrophes unifies what keyboards and word processors put into don't. Backquote and acute accent
+// Apostrophes unifies what keyboards and word processors put into don't. Backquote and acute accent
 // are what is typed where a keyboard hides the apostrophe.
 var Apostrophes = strings.NewReplacer("\u2019", "'", "\u2018", "'", "\u02BC", "'", "\uFF07", "'", "\u201B", "'", "\u00B4", "'", "`", "'")
 
-// set makes a lookup table of space-separated words.
+// Set makes a lookup table of space-separated words.
 func Set(list string) map[string]bool {
 	out := make(map[string]bool)
 	for word := range strings.FieldsSeq(list) {
@@ -34,10 +34,10 @@ func Set(list string) map[string]bool {
 	return out
 }
 
-// signalFillers say nothing of what is to be done or what went wrong. Particles do: to set up is not to set.
+// SignalFillers say nothing of what is to be done or what went wrong. Particles do: to set up is not to set.
 var SignalFillers = Set("a an the this that these those of to in at for from with as and or is are was were be been i you we my your our me us it its please")
 
-// negations are the words that turn a statement round, as contradictionWords spells them. "No
+// Negations are the words that turn a statement round, as contradictionWords spells them. "No
 // longer", "not any more" and "can not" are covered by their first or second word. Words that negate
 // by meaning only (lacks, fails, stopped) are left to the model that made the proposal.
 var Negations = Set(`

@@ -478,7 +478,7 @@ func agree(existing, incoming Standing) string {
 	}
 }
 
-// sameObject compares objects as text does, and JSON by its value.
+// SameObject compares objects as text does, and JSON by its value.
 func SameObject(a, b string) bool {
 	if normalize.StorageContent(a) == normalize.StorageContent(b) {
 		return true

@@ -157,7 +157,7 @@ type occurrence struct {
 	joined   bool
 }
 
-// findValue finds a value in a text, where no letter or digit continues it.
+// FindValue finds a value in a text, where no letter or digit continues it.
 func FindValue(text, value string) []occurrence {
 	if value = normalize.StorageContent(value); value == "" {
 		return nil

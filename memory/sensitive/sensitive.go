@@ -158,7 +158,7 @@ func span(s string, i, limit int, ok func(byte) bool) int {
 	return end
 }
 
-// sensitivityRank orders sensitivities; 0 for an unknown one.
+// SensitivityRank orders sensitivities; 0 for an unknown one.
 func SensitivityRank(s schema.Sensitivity) int { return len(s.AtMost()) }
 
 // DefaultLimit is what a recall shows at most when neither it nor its trust context names a limit.

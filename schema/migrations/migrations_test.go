@@ -24,6 +24,10 @@ import (
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/migrations"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/edit"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
+	"github.com/mneme/mneme/store/search"
 )
 
 var ctx = context.Background()
@@ -55,7 +59,7 @@ func app(t *testing.T, databaseURL string) *pgx.Conn {
 	t.Helper()
 	cfg, err := pgx.ParseConfig(databaseURL)
 	require.NoError(t, err)
-	cfg.RuntimeParams["role"] = store.AppRole
+	cfg.RuntimeParams["role"] = pg.AppRole
 	conn, err := pgx.ConnectConfig(ctx, cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close(ctx) })
@@ -93,8 +97,8 @@ func TestUpFromEmptyOnceAndForAll(t *testing.T) {
 		require.EqualValues(t, i+1, m.Version, "versions have no gaps")
 	}
 	require.Equal(t, migrations.Latest(), before[len(before)-1].Version)
-	_, err = store.Open(ctx, store.Config{URL: url})
-	require.ErrorIs(t, err, store.ErrNotMigrated)
+	_, err = store.Open(ctx, pg.Config{URL: url})
+	require.ErrorIs(t, err, pg.ErrNotMigrated)
 
 	applied, err := migrations.Up(ctx, url)
 	require.NoError(t, err)
@@ -244,23 +248,23 @@ func fill(t *testing.T, s *store.Store, tenant string) {
 	req := schema.IngestRequest{Principal: p, Visibility: schema.VisibilityGlobal, Candidates: []schema.Candidate{
 		{Content: "Alice lives in Paris and knows Bob.", Refs: []schema.Ref{{Kind: "event", Ref: "e1"}}},
 	}}
-	ack, err := s.Stage(ctx, store.StageInput{OperationID: "op", WorkflowID: "wf", Request: req, Policy: proposals.DefaultWritePolicy(), MaxAttempts: 3, Now: now})
+	ack, err := s.Stage(ctx, pipeline.StageInput{OperationID: "op", WorkflowID: "wf", Request: req, Policy: proposals.DefaultWritePolicy(), MaxAttempts: 3, Now: now})
 	require.NoError(t, err)
-	r := store.Range{Tenant: tenant, BatchID: uuid.MustParse(ack.BatchID), From: 0, To: 1}
+	r := pipeline.Range{Tenant: tenant, BatchID: uuid.MustParse(ack.BatchID), From: 0, To: 1}
 	id := uuid.MustParse(ack.MemoryIDs[0])
 	fact := memory.Fact{Content: "Alice lives in Paris", Category: schema.CategoryFact, Confidence: 1, Claim: memory.Claim{Subject: "Alice", Predicate: "lives_in", Object: "Paris", Functional: true}}
-	require.NoError(t, s.SaveExtractions(ctx, tenant, []store.Extracted{{CandidateID: id, Extraction: memory.Extraction{Facts: []memory.Fact{fact},
+	require.NoError(t, s.SaveExtractions(ctx, tenant, []pipeline.Extracted{{CandidateID: id, Extraction: memory.Extraction{Facts: []memory.Fact{fact},
 		Triples: []memory.Triple{{Source: "Alice", Relationship: "knows", Target: "Bob", Confidence: 1}}}}}, now))
 	vector := make([]float32, 384)
 	vector[0] = 1
-	require.NoError(t, s.SaveDecisions(ctx, r, []uuid.UUID{id}, []store.Decided{{CandidateID: id, Fact: fact, Proposal: memory.Proposal{Action: schema.ActionAdd, Confidence: 1, Reason: "new"},
-		Embedding: &store.Embedding{Model: inference.EmbeddingModel{Name: "hash-v1", Dimensions: 384}, Vector: vector}}}, now))
-	counts, err := s.Write(ctx, store.WriteInput{Range: r, MaxRounds: 3, Now: now})
+	require.NoError(t, s.SaveDecisions(ctx, r, []uuid.UUID{id}, []pipeline.Decided{{CandidateID: id, Fact: fact, Proposal: memory.Proposal{Action: schema.ActionAdd, Confidence: 1, Reason: "new"},
+		Embedding: &pg.Embedding{Model: inference.EmbeddingModel{Name: "hash-v1", Dimensions: 384}, Vector: vector}}}, now))
+	counts, err := s.Write(ctx, pipeline.WriteInput{Range: r, MaxRounds: 3, Now: now})
 	require.NoError(t, err)
 	require.Equal(t, 1, counts.Added)
 	_, err = s.Link(ctx, r, now)
 	require.NoError(t, err)
-	require.NoError(t, s.TrackRetrieval(ctx, store.Retrieval{ID: uuid.New(), Principal: p, QueryHash: []byte{1}, MemoryIDs: []uuid.UUID{id}}, now))
+	require.NoError(t, s.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: p, QueryHash: []byte{1}, MemoryIDs: []uuid.UUID{id}}, now))
 
 	// What is revised: an episode with an artifact that grows, a request under way, a run that waits.
 	artifact, err := s.PutArtifact(ctx, p, strings.NewReader("a log of "+tenant), "text/plain", "", now)
@@ -277,7 +281,7 @@ func fill(t *testing.T, s *store.Store, tenant string) {
 		episode.SafeSummary = "what was done is on record"
 		put := schema.PutRequest{Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{episode}}
 		require.NoError(t, put.Validate())
-		result, err := s.Put(ctx, store.PutInput{Operation: store.Operation{Tenant: tenant, ID: fmt.Sprint("put", i), WorkflowID: "put"}, Request: put,
+		result, err := s.Put(ctx, edit.PutInput{Operation: pipeline.Operation{Tenant: tenant, ID: fmt.Sprint("put", i), WorkflowID: "put"}, Request: put,
 			Policy: proposals.DefaultWritePolicy(), Now: now.Add(time.Duration(i) * time.Second)})
 		require.NoError(t, err)
 		require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutUpdated}[i], result.Items[0].Status)
@@ -292,13 +296,13 @@ func fill(t *testing.T, s *store.Store, tenant string) {
 		others.Records = append(others.Records, m)
 	}
 	require.NoError(t, others.Validate())
-	created, err := s.Put(ctx, store.PutInput{Operation: store.Operation{Tenant: tenant, ID: "others", WorkflowID: "put"}, Request: others, Policy: proposals.DefaultWritePolicy(), Now: now})
+	created, err := s.Put(ctx, edit.PutInput{Operation: pipeline.Operation{Tenant: tenant, ID: "others", WorkflowID: "put"}, Request: others, Policy: proposals.DefaultWritePolicy(), Now: now})
 	require.NoError(t, err)
 	for _, item := range created.Items {
 		require.Equal(t, schema.PutCreated, item.Status)
 	}
-	require.NoError(t, s.Accept(ctx, store.Operation{Tenant: tenant, ID: "later"}, "put", schema.PutRequest{}, now))
-	preview, err := s.SelectForget(ctx, store.Operation{Tenant: tenant, ID: "forget", WorkflowID: "forget"}, schema.ForgetRequest{
+	require.NoError(t, s.Accept(ctx, pipeline.Operation{Tenant: tenant, ID: "later"}, "put", schema.PutRequest{}, now))
+	preview, err := s.SelectForget(ctx, pipeline.Operation{Tenant: tenant, ID: "forget", WorkflowID: "forget"}, schema.ForgetRequest{
 		Operation: schema.Operation{Principal: p, Reason: "a test"}, Selector: schema.Selector{IDs: []string{id.String()}}}, now)
 	require.NoError(t, err)
 	_, err = s.ForgetToken(ctx, p, uuid.MustParse(preview.RunID), now)

@@ -14,9 +14,10 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory/timeexpr"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/store/vector/qdranttest"
+	"github.com/mneme/mneme/store/vectorindex"
 )
 
 // What the index lets through is a superset of what Postgres admits, whatever is asked for, and nothing more
@@ -26,7 +27,7 @@ func TestPushedFilterIsNeverNarrower(t *testing.T) {
 	url := testkit.DatabaseURL(t)
 	st, owner := testkit.OpenStore(t, url), testkit.Owner(t, url)
 	q := open(t, qdranttest.Any(t))
-	g := generation(t, q, flat, store.GenerationActive)
+	g := generation(t, q, flat, vectorindex.GenerationActive)
 	r := rand.New(rand.NewPCG(7, 11))
 	ids := someMemories(t, r, owner, 250)
 	entries, err := st.IndexEntries(ctx, "t", flat, ids)
@@ -46,7 +47,7 @@ func TestPushedFilterIsNeverNarrower(t *testing.T) {
 		f, whole := someFilter(r)
 		want, err := st.Authorize(ctx, f, ids)
 		require.NoError(t, err)
-		hits, err := q.Search(ctx, f, store.Embedding{Model: flat, Vector: []float32{1, 0}}, len(ids))
+		hits, err := q.Search(ctx, f, pg.Embedding{Model: flat, Vector: []float32{1, 0}}, len(ids))
 		require.NoError(t, err)
 		got := map[uuid.UUID]bool{}
 		for _, h := range hits {
@@ -114,9 +115,9 @@ func someMemories(t *testing.T, r *rand.Rand, owner *pgx.Conn, n int) []uuid.UUI
 }
 
 // someFilter makes a filter, and says whether all of it can be pushed down.
-func someFilter(r *rand.Rand) (store.Filter, bool) {
+func someFilter(r *rand.Rand) (pg.Filter, bool) {
 	base := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
-	f := store.Filter{Principal: schema.Principal{Tenant: "t", Agent: pick(r, someAgents...), Project: pick(r, somePlaces...), Scope: pick(r, "", "", "s"),
+	f := pg.Filter{Principal: schema.Principal{Tenant: "t", Agent: pick(r, someAgents...), Project: pick(r, somePlaces...), Scope: pick(r, "", "", "s"),
 		PolicyGroup: pick(r, "", "g", "h")}, ReadPolicy: pick(r, "", schema.ReadIsolated, schema.ReadShared, schema.ReadGroup)}
 	whole := true
 	often := func(fn func()) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/vectorindex"
 )
 
 // Ensure returns the active generation of an index. Where there is none yet, it makes one for the given
@@ -18,10 +19,10 @@ func Ensure(ctx context.Context, st *store.Store, index Index, model inference.E
 	if err != nil {
 		return Generation{}, err
 	}
-	if len(known) > 0 && known[0].State == store.GenerationActive {
+	if len(known) > 0 && known[0].State == vectorindex.GenerationActive {
 		return known[0], nil
 	}
-	g, err := st.StartGeneration(ctx, index.Name(), model, store.GenerationActive, now)
+	g, err := st.StartGeneration(ctx, index.Name(), model, vectorindex.GenerationActive, now)
 	if err != nil {
 		return Generation{}, err
 	}
@@ -116,7 +117,7 @@ func (e *Embedders) current(ctx context.Context) (inference.EmbeddingModel, erro
 		return model, fmt.Errorf("which model is searched: %w", err)
 	}
 	model = e.Configured.Model()
-	if len(known) > 0 && known[0].State == store.GenerationActive {
+	if len(known) > 0 && known[0].State == vectorindex.GenerationActive {
 		model = known[0].Model
 	}
 	e.mu.Lock()

@@ -7,6 +7,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/search"
+	"github.com/mneme/mneme/store/vectorindex"
 )
 
 // PGVector searches the embeddings where they are stored: one row a memory and model, with a partial HNSW
@@ -25,7 +28,7 @@ const PGVectorName = "pgvector"
 func (PGVector) Name() string { return PGVectorName }
 
 // Search implements Index.
-func (v PGVector) Search(ctx context.Context, f store.Filter, e store.Embedding, limit int) ([]store.Hit, error) {
+func (v PGVector) Search(ctx context.Context, f pg.Filter, e pg.Embedding, limit int) ([]search.Hit, error) {
 	return v.Store.SearchVector(ctx, f, e, limit)
 }
 
@@ -59,8 +62,8 @@ func (v PGVector) Count(ctx context.Context, g Generation, tenant string) (int64
 }
 
 // Nearest implements Index.
-func (v PGVector) Nearest(ctx context.Context, g Generation, tenant string, vector []float32, limit int) ([]store.Hit, error) {
-	return v.Store.NearestEmbedded(ctx, tenant, store.Embedding{Model: g.Model, Vector: vector}, limit)
+func (v PGVector) Nearest(ctx context.Context, g Generation, tenant string, vector []float32, limit int) ([]search.Hit, error) {
+	return v.Store.NearestEmbedded(ctx, tenant, pg.Embedding{Model: g.Model, Vector: vector}, limit)
 }
 
 // Create implements Index: it makes the model's indexes where they are missing. A model of a name or size
@@ -86,7 +89,7 @@ func (v PGVector) Rebuild(ctx context.Context, g Generation, from int, done func
 }
 
 func indexable(err error) error {
-	if errors.Is(err, store.ErrNotIndexable) {
+	if errors.Is(err, vectorindex.ErrNotIndexable) {
 		return nil
 	}
 	return err

@@ -22,7 +22,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/search"
 )
 
 // QdrantName is the name of the index that lives in Qdrant.
@@ -112,16 +113,16 @@ func (q *Qdrant) Close() error { return q.client.Conn().Close() }
 func (*Qdrant) Name() string { return QdrantName }
 
 // Search implements Index.
-func (q *Qdrant) Search(ctx context.Context, f store.Filter, e store.Embedding, limit int) ([]store.Hit, error) {
+func (q *Qdrant) Search(ctx context.Context, f pg.Filter, e pg.Embedding, limit int) ([]search.Hit, error) {
 	return q.nearest(ctx, q.alias(e.Model), vectorName(e.Model), e.Vector, pushedFilter(f), limit)
 }
 
 // Nearest implements Index.
-func (q *Qdrant) Nearest(ctx context.Context, g Generation, tenant string, vector []float32, limit int) ([]store.Hit, error) {
+func (q *Qdrant) Nearest(ctx context.Context, g Generation, tenant string, vector []float32, limit int) ([]search.Hit, error) {
 	return q.nearest(ctx, q.collection(g), vectorName(g.Model), vector, ofTenant(tenant), limit)
 }
 
-func (q *Qdrant) nearest(ctx context.Context, collection, name string, vector []float32, filter *qd.Filter, limit int) ([]store.Hit, error) {
+func (q *Qdrant) nearest(ctx context.Context, collection, name string, vector []float32, filter *qd.Filter, limit int) ([]search.Hit, error) {
 	if limit <= 0 {
 		return nil, nil
 	}
@@ -134,13 +135,13 @@ func (q *Qdrant) nearest(ctx context.Context, collection, name string, vector []
 	if err != nil {
 		return nil, qdrantError(ctx, stepSearch, err)
 	}
-	hits := make([]store.Hit, 0, len(res.GetResult()))
+	hits := make([]search.Hit, 0, len(res.GetResult()))
 	for _, p := range res.GetResult() {
 		id, err := uuid.Parse(p.GetPayload()[keyMemory].GetStringValue())
 		if err != nil {
 			continue // not a point of ours
 		}
-		hits = append(hits, store.Hit{ID: id, Score: min(1, max(0, float64(p.GetScore())))})
+		hits = append(hits, search.Hit{ID: id, Score: min(1, max(0, float64(p.GetScore())))})
 	}
 	return hits, nil
 }

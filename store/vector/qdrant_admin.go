@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/mneme/mneme/inference"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/vectorindex"
 )
 
 // slug makes a name that collections and vectors may have of a model's name. Two models whose names differ
@@ -105,7 +105,7 @@ func (q *Qdrant) Create(ctx context.Context, g Generation) error {
 			return err
 		}
 	}
-	if g.State == store.GenerationActive {
+	if g.State == vectorindex.GenerationActive {
 		return q.Activate(ctx, g)
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory/sensitive"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // Payload keys of a point.
@@ -94,11 +94,11 @@ func ofTenant(tenant string) *qd.Filter {
 	return &qd.Filter{Must: []*qd.Condition{qd.NewMatchKeyword(keyTenant, tenant)}}
 }
 
-// pushedFilter mirrors store.Filter as far as a payload can say it. It may let more through, never less:
+// pushedFilter mirrors pg.Filter as far as a payload can say it. It may let more through, never less:
 // Postgres looks at every id afterwards. What it leaves out are conditions of validity, which are JSON, validity
 // where the question names times of its own, and names that are not plain ASCII, which Go and Postgres may fold
 // differently. Importance is the base, of which less may be left now. All points are live.
-func pushedFilter(f store.Filter) *qd.Filter {
+func pushedFilter(f pg.Filter) *qd.Filter {
 	pr := f.Principal
 	must := []*qd.Condition{qd.NewMatchKeyword(keyTenant, pr.Tenant)}
 	own := qd.NewMatchKeyword(keyAgent, pr.Agent)

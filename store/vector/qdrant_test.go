@@ -23,9 +23,10 @@ import (
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/store/vector/qdranttest"
+	"github.com/mneme/mneme/store/vectorindex"
 )
 
 var (
@@ -44,7 +45,7 @@ func open(t *testing.T, a qdranttest.Address) *vector.Qdrant {
 	return q
 }
 
-func generation(t *testing.T, q *vector.Qdrant, m inference.EmbeddingModel, state store.GenerationState) vector.Generation {
+func generation(t *testing.T, q *vector.Qdrant, m inference.EmbeddingModel, state vectorindex.GenerationState) vector.Generation {
 	t.Helper()
 	g := vector.Generation{ID: uuid.New(), Index: q.Name(), Model: m, State: state}
 	require.NoError(t, q.Create(ctx, g))
@@ -56,7 +57,7 @@ func generation(t *testing.T, q *vector.Qdrant, m inference.EmbeddingModel, stat
 func at(id uuid.UUID, version int, angle float64, change ...func(*vector.Point)) vector.Point {
 	p := vector.Point{MemoryID: id, Version: version, Tier: schema.TierSession, Typology: schema.TypologyEpisodic,
 		Vector: []float32{float32(math.Cos(angle)), float32(math.Sin(angle))},
-		IndexAttributes: store.IndexAttributes{Agent: "anja", Visibility: schema.VisibilityPrivate, Type: schema.TypeEpisodic, Category: schema.CategoryFact,
+		IndexAttributes: vectorindex.IndexAttributes{Agent: "anja", Visibility: schema.VisibilityPrivate, Type: schema.TypeEpisodic, Category: schema.CategoryFact,
 			Sensitivity: schema.SensitivityLow, OccurredAt: time.Unix(1000, 0)}}
 	for _, fn := range change {
 		fn(&p)
@@ -64,9 +65,9 @@ func at(id uuid.UUID, version int, angle float64, change ...func(*vector.Point))
 	return p
 }
 
-func search(t *testing.T, q *vector.Qdrant, f store.Filter) []uuid.UUID {
+func search(t *testing.T, q *vector.Qdrant, f pg.Filter) []uuid.UUID {
 	t.Helper()
-	hits, err := q.Search(ctx, f, store.Embedding{Model: flat, Vector: []float32{1, 0}}, 100)
+	hits, err := q.Search(ctx, f, pg.Embedding{Model: flat, Vector: []float32{1, 0}}, 100)
 	require.NoError(t, err)
 	out := []uuid.UUID{}
 	for _, h := range hits {
@@ -80,13 +81,13 @@ func search(t *testing.T, q *vector.Qdrant, f store.Filter) []uuid.UUID {
 func TestQdrantFindsWhatItWasTold(t *testing.T) {
 	t.Parallel()
 	q := open(t, qdranttest.Any(t))
-	g := generation(t, q, flat, store.GenerationActive)
+	g := generation(t, q, flat, vectorindex.GenerationActive)
 	near, far, opposite := uuid.New(), uuid.New(), uuid.New()
 	apply := func(c vector.Changes) { require.NoError(t, q.Apply(ctx, g, "t", c)) }
 	points := vector.Changes{Upserts: []vector.Point{at(far, 1, 1), at(near, 3, 0.1), at(opposite, 1, math.Pi)}}
 	apply(points)
 	apply(points) // once more is harmless
-	require.Equal(t, []uuid.UUID{near, far, opposite}, search(t, q, store.Filter{Principal: anja}))
+	require.Equal(t, []uuid.UUID{near, far, opposite}, search(t, q, pg.Filter{Principal: anja}))
 	n, err := q.Count(ctx, g, "t")
 	require.NoError(t, err)
 	require.EqualValues(t, 3, n)
@@ -95,13 +96,13 @@ func TestQdrantFindsWhatItWasTold(t *testing.T) {
 	require.Equal(t, map[uuid.UUID]int{near: 3, far: 1}, versions)
 
 	apply(vector.Changes{Upserts: []vector.Point{at(near, 2, 2)}})
-	require.Equal(t, near, search(t, q, store.Filter{Principal: anja})[0], "an older version never replaces a newer one")
+	require.Equal(t, near, search(t, q, pg.Filter{Principal: anja})[0], "an older version never replaces a newer one")
 	apply(vector.Changes{Deletes: []vector.Ref{{MemoryID: near, Version: 2}, {MemoryID: opposite, Version: 1}}})
-	require.Equal(t, []uuid.UUID{near, far}, search(t, q, store.Filter{Principal: anja}), "nor does an older deletion remove it")
+	require.Equal(t, []uuid.UUID{near, far}, search(t, q, pg.Filter{Principal: anja}), "nor does an older deletion remove it")
 	apply(vector.Changes{Deletes: []vector.Ref{{MemoryID: near}}})
-	require.Equal(t, []uuid.UUID{far}, search(t, q, store.Filter{Principal: anja}))
+	require.Equal(t, []uuid.UUID{far}, search(t, q, pg.Filter{Principal: anja}))
 
-	hits, err := q.Search(ctx, store.Filter{Principal: anja}, store.Embedding{Model: flat, Vector: []float32{1, 0}}, 0)
+	hits, err := q.Search(ctx, pg.Filter{Principal: anja}, pg.Embedding{Model: flat, Vector: []float32{1, 0}}, 0)
 	require.NoError(t, err)
 	require.Empty(t, hits)
 }
@@ -110,15 +111,15 @@ func TestQdrantFindsWhatItWasTold(t *testing.T) {
 func TestQdrantKeepsTenantsApart(t *testing.T) {
 	t.Parallel()
 	q := open(t, qdranttest.Any(t))
-	g := generation(t, q, flat, store.GenerationActive)
+	g := generation(t, q, flat, vectorindex.GenerationActive)
 	id := uuid.New()
 	for _, tenant := range []string{"t", "u"} {
 		require.NoError(t, q.Apply(ctx, g, tenant, vector.Changes{Upserts: []vector.Point{at(id, 1, 0)}}))
 	}
 	require.NoError(t, q.Apply(ctx, g, "u", vector.Changes{Upserts: []vector.Point{at(uuid.New(), 1, 0)}}))
-	require.Equal(t, []uuid.UUID{id}, search(t, q, store.Filter{Principal: anja}))
+	require.Equal(t, []uuid.UUID{id}, search(t, q, pg.Filter{Principal: anja}))
 	require.NoError(t, q.Apply(ctx, g, "u", vector.Changes{Deletes: []vector.Ref{{MemoryID: id}}}))
-	require.Equal(t, []uuid.UUID{id}, search(t, q, store.Filter{Principal: anja}))
+	require.Equal(t, []uuid.UUID{id}, search(t, q, pg.Filter{Principal: anja}))
 	seen := map[string]int{}
 	cursor := ""
 	for {
@@ -138,7 +139,7 @@ func TestQdrantGenerations(t *testing.T) {
 	t.Parallel()
 	q := open(t, qdranttest.Any(t))
 	ask := func(m inference.EmbeddingModel) error {
-		_, err := q.Search(ctx, store.Filter{Principal: anja}, store.Embedding{Model: m, Vector: make([]float32, m.Dimensions)}, 5)
+		_, err := q.Search(ctx, pg.Filter{Principal: anja}, pg.Embedding{Model: m, Vector: make([]float32, m.Dimensions)}, 5)
 		return err
 	}
 	searched := func(g vector.Generation) bool {
@@ -150,13 +151,13 @@ func TestQdrantGenerations(t *testing.T) {
 	require.ErrorIs(t, ask(flat), vector.ErrMissing, "nothing was made yet")
 	_, err := q.Searched(ctx, vector.Generation{ID: uuid.New(), Model: flat})
 	require.ErrorIs(t, err, vector.ErrMissing)
-	first := generation(t, q, flat, store.GenerationActive)
+	first := generation(t, q, flat, vectorindex.GenerationActive)
 	require.NoError(t, q.Create(ctx, first), "what is there is left alone")
 	old, fresh := uuid.New(), uuid.New()
 	require.NoError(t, q.Apply(ctx, first, "t", vector.Changes{Upserts: []vector.Point{at(old, 1, 0)}}))
-	second := generation(t, q, flat, store.GenerationBuilding)
+	second := generation(t, q, flat, vectorindex.GenerationBuilding)
 	require.NoError(t, q.Apply(ctx, second, "t", vector.Changes{Upserts: []vector.Point{at(fresh, 1, 0)}}))
-	require.Equal(t, []uuid.UUID{old}, search(t, q, store.Filter{Principal: anja}), "what is being built is not searched")
+	require.Equal(t, []uuid.UUID{old}, search(t, q, pg.Filter{Principal: anja}), "what is being built is not searched")
 	require.True(t, searched(first))
 	require.False(t, searched(second))
 	hits, err := q.Nearest(ctx, second, "t", []float32{1, 0}, 5)
@@ -164,12 +165,12 @@ func TestQdrantGenerations(t *testing.T) {
 	require.Len(t, hits, 1)
 	require.NoError(t, q.Activate(ctx, second))
 	require.NoError(t, q.Activate(ctx, second))
-	require.Equal(t, []uuid.UUID{fresh}, search(t, q, store.Filter{Principal: anja}))
+	require.Equal(t, []uuid.UUID{fresh}, search(t, q, pg.Filter{Principal: anja}))
 	require.False(t, searched(first))
 	require.True(t, searched(second))
 
 	deep := inference.EmbeddingModel{Name: "deep/v1", Dimensions: 3}
-	third := generation(t, q, deep, store.GenerationActive)
+	third := generation(t, q, deep, vectorindex.GenerationActive)
 	require.NoError(t, ask(deep))
 	require.NoError(t, ask(flat), "of two models both can be asked, until one is dropped")
 	require.ErrorIs(t, ask(inference.EmbeddingModel{Name: "flat_v1", Dimensions: 2}), vector.ErrMissing, "a name that differs in a sign is another's")
@@ -189,11 +190,11 @@ func TestQdrantAnswersInTimeOrSaysWhy(t *testing.T) {
 	t.Parallel()
 	server := qdranttest.Start(t)
 	q := open(t, qdranttest.Address{URL: server.URL})
-	g := generation(t, q, flat, store.GenerationActive)
+	g := generation(t, q, flat, vectorindex.GenerationActive)
 	ask := func(within time.Duration) error {
 		ctx, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
-		_, err := q.Search(ctx, store.Filter{Principal: anja}, store.Embedding{Model: flat, Vector: []float32{1, 0}}, 5)
+		_, err := q.Search(ctx, pg.Filter{Principal: anja}, pg.Embedding{Model: flat, Vector: []float32{1, 0}}, 5)
 		return err
 	}
 	require.NoError(t, ask(10*time.Second))
@@ -220,11 +221,11 @@ func TestQdrantAnswersInTimeOrSaysWhy(t *testing.T) {
 func TestQdrantActivatesNothingThatIsLost(t *testing.T) {
 	t.Parallel()
 	q := open(t, qdranttest.Any(t))
-	first := generation(t, q, flat, store.GenerationActive)
+	first := generation(t, q, flat, vectorindex.GenerationActive)
 	id := uuid.New()
 	require.NoError(t, q.Apply(ctx, first, "t", vector.Changes{Upserts: []vector.Point{at(id, 1, 0)}}))
 	require.ErrorIs(t, q.Activate(ctx, vector.Generation{ID: uuid.New(), Model: flat}), vector.ErrMissing)
-	require.Equal(t, []uuid.UUID{id}, search(t, q, store.Filter{Principal: anja}))
+	require.Equal(t, []uuid.UUID{id}, search(t, q, pg.Filter{Principal: anja}))
 }
 
 // A server that runs out of the time that it was given answers without an error.
@@ -232,17 +233,17 @@ func TestQdrantSaysWhatIsNotDone(t *testing.T) {
 	t.Parallel()
 	server := qdranttest.Start(t)
 	q := open(t, qdranttest.Address{URL: server.URL})
-	g := generation(t, q, flat, store.GenerationActive)
+	g := generation(t, q, flat, vectorindex.GenerationActive)
 	id := uuid.New()
 	upsert := vector.Changes{Upserts: []vector.Point{at(id, 1, 0)}}
 	server.Stall(true)
 	require.ErrorIs(t, q.Apply(ctx, g, "t", upsert), context.DeadlineExceeded)
 	require.ErrorIs(t, q.Apply(ctx, g, "t", vector.Changes{Deletes: []vector.Ref{{MemoryID: id}}}), context.DeadlineExceeded)
 	require.ErrorIs(t, q.Create(ctx, g), context.DeadlineExceeded)
-	require.Empty(t, search(t, q, store.Filter{Principal: anja}))
+	require.Empty(t, search(t, q, pg.Filter{Principal: anja}))
 	server.Stall(false)
 	require.NoError(t, q.Apply(ctx, g, "t", upsert))
-	require.Equal(t, []uuid.UUID{id}, search(t, q, store.Filter{Principal: anja}))
+	require.Equal(t, []uuid.UUID{id}, search(t, q, pg.Filter{Principal: anja}))
 }
 
 // Only who asks can have called it off: a server says Canceled, too, when its clock runs out before the caller's.
@@ -250,7 +251,7 @@ func TestQdrantTellsWhoGaveUp(t *testing.T) {
 	t.Parallel()
 	server := qdranttest.Start(t)
 	q := open(t, qdranttest.Address{URL: server.URL})
-	g := generation(t, q, flat, store.GenerationActive)
+	g := generation(t, q, flat, vectorindex.GenerationActive)
 	server.Before(func(context.Context, string, any) error { return status.Error(codes.Canceled, "Timeout expired") })
 	_, err := q.Count(ctx, g, "t")
 	require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -290,10 +291,10 @@ func TestQdrantOverTLS(t *testing.T) {
 	server := qdranttest.Start(t, qdranttest.WithTLS(certificate), qdranttest.WithAPIKey("sesame"))
 	q := open(t, qdranttest.Address{URL: server.URL, APIKey: "sesame", RootCA: ca})
 	require.NoError(t, q.Check(ctx))
-	g := generation(t, q, flat, store.GenerationActive)
+	g := generation(t, q, flat, vectorindex.GenerationActive)
 	id := uuid.New()
 	require.NoError(t, q.Apply(ctx, g, "t", vector.Changes{Upserts: []vector.Point{at(id, 1, 0)}}))
-	require.Equal(t, []uuid.UUID{id}, search(t, q, store.Filter{Principal: anja}))
+	require.Equal(t, []uuid.UUID{id}, search(t, q, pg.Filter{Principal: anja}))
 
 	_, other := certify(t)
 	for why, a := range map[string]qdranttest.Address{

@@ -9,12 +9,14 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/search"
+	"github.com/mneme/mneme/store/vectorindex"
 )
 
 // Generation is one build of an index. An index may hold several at once: one that is searched, one that
 // is being built, one that waits to be dropped.
-type Generation = store.Generation
+type Generation = vectorindex.Generation
 
 // Point is one memory as an index sees it: a vector and what it may be filtered by, no content.
 type Point struct {
@@ -22,7 +24,7 @@ type Point struct {
 	Version  int // of the memory; an index keeps the newest that it has seen
 	Tier     schema.Tier
 	Typology schema.Typology
-	store.IndexAttributes
+	vectorindex.IndexAttributes
 	Vector []float32 // of unit length, of the generation's dimensions
 }
 
@@ -51,7 +53,7 @@ type Index interface {
 	// Search returns at most limit ids of the filter's tenant, best first, scores in [0,1], from the active
 	// generation of the embedding's model. An index applies as much of the filter as it can, and never
 	// more. Ids may still be stale and are not authorised: the caller checks both.
-	Search(ctx context.Context, f store.Filter, e store.Embedding, limit int) ([]store.Hit, error)
+	Search(ctx context.Context, f pg.Filter, e pg.Embedding, limit int) ([]search.Hit, error)
 
 	// Apply tells one generation of changes of one tenant, and returns when they can be found. Applying the
 	// same change twice is harmless, and so is applying an older one after a newer: a point is never
@@ -66,7 +68,7 @@ type Index interface {
 	// Count returns how many points of a tenant a generation has.
 	Count(ctx context.Context, g Generation, tenant string) (int64, error)
 	// Nearest returns the tenant's points nearest to a vector in one generation, searched or not.
-	Nearest(ctx context.Context, g Generation, tenant string, vector []float32, limit int) ([]store.Hit, error)
+	Nearest(ctx context.Context, g Generation, tenant string, vector []float32, limit int) ([]search.Hit, error)
 
 	// Create makes room for a generation, and leaves what is there alone. A generation that is active is
 	// made searchable, too: the first of an installation. One that was lost is not to be made as active before it
@@ -96,6 +98,6 @@ type Rebuilder interface {
 }
 
 // PointOf returns the point of an entry that has a vector.
-func PointOf(e store.OutboxEntry) Point {
+func PointOf(e vectorindex.OutboxEntry) Point {
 	return Point{MemoryID: e.MemoryID, Version: e.Version, Tier: e.Tier, Typology: e.Typology, IndexAttributes: e.IndexAttributes, Vector: e.Vector}
 }

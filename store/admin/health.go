@@ -1,0 +1,338 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
+	"github.com/mneme/mneme/store/read"
+)
+
+// JobQueue is what waits in the pipeline over all tenants.
+type JobQueue struct {
+	Waiting int64      `json:"waiting"` // pending, leased or failed
+	Oldest  *time.Time `json:"oldest,omitempty"`
+	Dead    int64      `json:"dead"`
+}
+
+// JobQueue counts the jobs of all tenants: numbers and a time alone.
+func (s *Admin) JobQueue(ctx context.Context) (JobQueue, error) {
+	var q JobQueue
+	if err := s.Pool.QueryRow(ctx, `SELECT waiting, oldest, dead FROM mneme_job_queue()`).Scan(&q.Waiting, &q.Oldest, &q.Dead); err != nil {
+		return q, fmt.Errorf("look at the job queue: %w", err)
+	}
+	return q, nil
+}
+
+// MigrationVersion is the newest migration that the database has.
+func (s *Admin) MigrationVersion(ctx context.Context) (int64, error) {
+	var v int64
+	if err := s.Pool.QueryRow(ctx, migrationVersion).Scan(&v); err != nil {
+		return 0, fmt.Errorf("read the schema's version: %w", err)
+	}
+	return v, nil
+}
+
+const migrationVersion = `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`
+
+// OpenJob is a job that has not ended, and the run that has it.
+type OpenJob struct {
+	ID         uuid.UUID
+	WorkflowID string
+	Since      time.Time // when it was handed in, or put back to be done
+}
+
+// OpenJobs lists the tenant's jobs that have not ended and that have waited since before a moment, oldest first.
+func (s *Admin) OpenJobs(ctx context.Context, tenant string, before time.Time, limit int) ([]OpenJob, error) {
+	ctx = pg.Within(ctx, pg.ClassPipeline)
+	var out []OpenJob
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) (err error) {
+		out, err = pg.Collect[OpenJob](ctx, tx, `SELECT id, workflow_id, coalesce(revived_at, created_at) FROM jobs
+			WHERE tenant = $1 AND state IN ('pending', 'leased', 'failed') AND coalesce(revived_at, created_at) < $2
+			ORDER BY coalesce(revived_at, created_at), id LIMIT $3`, tenant, before.UTC(), limit)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list open jobs: %w", err)
+	}
+	return out, nil
+}
+
+// BuryJob marks one open job dead that nobody works on any more, so that it can be replayed. It returns
+// ErrNotFound where the tenant has no such job that is open.
+func (s *Admin) BuryJob(ctx context.Context, tenant string, id uuid.UUID, reason string, now time.Time) error {
+	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
+		var candidate, memoryID uuid.UUID
+		var phase string
+		err := c.Tx.QueryRow(ctx, `UPDATE jobs SET state = 'dead', last_error = $3, updated_at = $4, finished_at = $4
+			WHERE tenant = $1 AND id = $2 AND state IN ('pending', 'leased', 'failed') RETURNING candidate_id, memory_id, phase`,
+			tenant, id, reason, c.Now).Scan(&candidate, &memoryID, &phase)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return pg.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		pipeline.Bury(c, candidate, memoryID, phase, reason)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("close job: %w", err)
+	}
+	return nil
+}
+
+// LiveCount is how many live memories the tenant has. It reads one row: the count is kept with every change.
+func (s *Admin) LiveCount(ctx context.Context, tenant string) (int64, error) {
+	var n int64
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `SELECT coalesce(sum(docs), 0)::bigint FROM corpus_stats WHERE tenant = $1`, tenant).Scan(&n)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count memories: %w", err)
+	}
+	return n, nil
+}
+
+// Inspector looks at a database as an operator does: at its catalogue, settings and statistics, and never at
+// a row of a tenant. It needs no migrated schema, and works as whoever the URL names. It is for one
+// goroutine.
+type Inspector struct{ conn *pgx.Conn }
+
+// Inspect connects. Errors do not show the URL, which holds a password.
+func Inspect(ctx context.Context, databaseURL string) (*Inspector, error) {
+	cfg, err := pgx.ParseConfig(databaseURL)
+	if err != nil {
+		return nil, errors.New("inspect: the database URL cannot be parsed")
+	}
+	cfg.RuntimeParams["application_name"] = "mneme-doctor"
+	conn, err := pgx.ConnectConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("inspect: %w", err)
+	}
+	return &Inspector{conn: conn}, nil
+}
+
+// Close ends the connection.
+func (i *Inspector) Close(ctx context.Context) { _ = i.conn.Close(ctx) }
+
+// Version is the server's, in words.
+func (i *Inspector) Version(ctx context.Context) (string, error) {
+	return one[string](ctx, i, "read the server's version", `SELECT current_setting('server_version')`)
+}
+
+// MigrationVersion is the newest migration that the schema has; 0 where none has been applied.
+func (i *Inspector) MigrationVersion(ctx context.Context) (int64, error) {
+	v, err := one[int64](ctx, i, "read the schema's version", migrationVersion)
+	var pgErr *pgconn.PgError
+	if errors.As(err, &pgErr) && (pgErr.Code == "42P01" || pgErr.Code == "42501") { // undefined_table, insufficient_privilege
+		return 0, nil
+	}
+	return v, err
+}
+
+// ClockAhead is by how much the server's clock is ahead of this machine's, which now tells. What the way
+// there and back took is half of it.
+func (i *Inspector) ClockAhead(ctx context.Context, now func() time.Time) (time.Duration, error) {
+	before := now()
+	theirs, err := one[time.Time](ctx, i, "read the server's clock", `SELECT clock_timestamp()`)
+	if err != nil {
+		return 0, err
+	}
+	took := now().Sub(before)
+	return theirs.Sub(before.Add(took / 2)), nil
+}
+
+// AppRoleState is what the role can do that the application runs as.
+type AppRoleState struct {
+	Exists   bool
+	Bypasses bool // row-level security does not bind it
+	Owns     int  // tables of the schema: row-level security does not bind their owner
+	Usable   bool // whoever the URL names may become it
+}
+
+// AppRole looks at AppRole.
+func (i *Inspector) AppRole(ctx context.Context) (AppRoleState, error) {
+	return one[AppRoleState](ctx, i, "look at the application's role", `
+		SELECT count(*) > 0, coalesce(bool_or(rolsuper OR rolbypassrls), false),
+			(SELECT count(*) FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND c.relowner = min(r.oid)),
+			coalesce(bool_or(pg_has_role(r.oid, 'MEMBER')), false)
+		FROM (SELECT oid, rolsuper, rolbypassrls FROM pg_roles WHERE rolname = $1) r`, pg.AppRole)
+}
+
+// Extension is one that the schema needs.
+type Extension struct {
+	Name      string
+	Installed string // version; empty where it is not there
+	Least     string // oldest version that does
+}
+
+// requiredExtensions: pgvector from 0.8 has iterative scans, which a filtered search relies on.
+var requiredExtensions = [][2]string{{"btree_gin", "1.0"}, {"vector", "0.8.0"}}
+
+// Extensions looks at those that the schema needs.
+func (i *Inspector) Extensions(ctx context.Context) ([]Extension, error) {
+	var out []Extension
+	for _, e := range requiredExtensions {
+		installed, err := one[string](ctx, i, "look at extensions", `SELECT coalesce((SELECT extversion FROM pg_extension WHERE extname = $1), '')`, e[0])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Extension{Name: e[0], Installed: installed, Least: e[1]})
+	}
+	return out, nil
+}
+
+// Connections are how many clients the server has, and how many it takes.
+type Connections struct{ Open, Most int }
+
+// Connections counts them, those of other databases of the server too: who has them, only some roles may see. What is
+// kept for superusers and for roles that may use reserved connections (from Postgres 16) nobody else gets.
+func (i *Inspector) Connections(ctx context.Context) (Connections, error) {
+	return one[Connections](ctx, i, "count connections", `
+		SELECT (SELECT coalesce(sum(numbackends), 0)::int FROM pg_stat_database),
+			current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+				- coalesce(current_setting('reserved_connections', true)::int, 0)`)
+}
+
+// InvalidIndexes names indexes that a build left behind half made: they cost every write, and serve nobody.
+func (i *Inspector) InvalidIndexes(ctx context.Context) ([]string, error) {
+	return many[string](ctx, i, "look for invalid indexes", `
+		SELECT c.relname::text FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
+		WHERE c.relnamespace = current_schema()::regnamespace AND NOT (x.indisvalid AND x.indisready) ORDER BY 1`)
+}
+
+// UnboundTables names tables with a tenant that row-level security does not bind to it.
+func (i *Inspector) UnboundTables(ctx context.Context) ([]string, error) {
+	return many[string](ctx, i, "look at row-level security", `
+		SELECT c.relname::text FROM pg_class c
+		WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
+			AND EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'tenant' AND NOT a.attisdropped)
+			AND NOT (c.relrowsecurity AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid))
+		ORDER BY 1`)
+}
+
+// guards are the triggers that keep what has been written from being written over, by table.
+var guards = [][2]string{
+	{"events", "events_append_only"}, {"events", "events_memory"}, {"events", "events_no_truncate"},
+	{"memories", "memories_episode_only_grows"}, {"memories", "memories_keep_version"},
+	{"memories", "memories_stay_erased"}, {"memories", "memories_versions_in_time"},
+	{"memory_history", "memory_history_append_only"}, {"memory_history", "memory_history_no_truncate"},
+	{"retention_policy_changes", "retention_policy_changes_append_only"}, {"retention_policy_changes", "retention_policy_changes_no_truncate"},
+}
+
+// AbsentGuards names the triggers that are missing or disabled, among those that keep histories append-only
+// and versions in order.
+func (i *Inspector) AbsentGuards(ctx context.Context) ([]string, error) {
+	tables, triggers := make([]string, len(guards)), make([]string, len(guards))
+	for n, g := range guards {
+		tables[n], triggers[n] = g[0], g[1]
+	}
+	return many[string](ctx, i, "look at triggers", `
+		SELECT g.name FROM unnest($1::text[], $2::text[]) g(tbl, name)
+		WHERE NOT EXISTS (SELECT FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+			WHERE c.relnamespace = current_schema()::regnamespace AND c.relname = g.tbl AND t.tgname = g.name AND t.tgenabled IN ('O', 'A'))
+		ORDER BY 1`, tables, triggers)
+}
+
+// unanalysedRows is from how many rows on the planner must know what is in a table.
+const unanalysedRows = 1000
+
+// Unanalysed names tables with more than a thousand rows that were never analysed: the planner guesses.
+func (i *Inspector) Unanalysed(ctx context.Context) ([]string, error) {
+	return many[string](ctx, i, "look at statistics", `
+		SELECT relname::text FROM pg_stat_user_tables
+		WHERE schemaname = current_schema() AND n_live_tup > $1 AND last_analyze IS NULL AND last_autoanalyze IS NULL ORDER BY 1`, unanalysedRows)
+}
+
+// Bloated names tables of which more rows are dead than alive, ten thousand at least: vacuum does not keep up.
+func (i *Inspector) Bloated(ctx context.Context) ([]string, error) {
+	return many[string](ctx, i, "look at statistics", `
+		SELECT relname::text FROM pg_stat_user_tables
+		WHERE schemaname = current_schema() AND n_dead_tup > $1 AND n_dead_tup > n_live_tup ORDER BY 1`, bloatedRows)
+}
+
+// bloatedRows is how many dead rows are worth a word: below, autovacuum has no reason to come.
+const bloatedRows = 10_000
+
+// one reads one row: a value, or a struct by column position.
+func one[T any](ctx context.Context, i *Inspector, what, query string, args ...any) (T, error) {
+	found, err := many[T](ctx, i, what, query, args...)
+	if err == nil && len(found) != 1 {
+		err = fmt.Errorf("%s: %w", what, pgx.ErrNoRows)
+	}
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	return found[0], nil
+}
+
+func many[T any](ctx context.Context, i *Inspector, what, query string, args ...any) ([]T, error) {
+	rows, err := i.conn.Query(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	read := pgx.RowTo[T]
+	switch any(*new(T)).(type) {
+	case string, int64, time.Time:
+	default:
+		read = pgx.RowToStructByPos[T]
+	}
+	out, err := pgx.CollectRows(rows, read)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return out, nil
+}
+
+// Stats counts what the tenant holds.
+func (s *Admin) Stats(ctx context.Context, tenant string) (read.Stats, error) {
+	ctx = pg.Within(ctx, pg.ClassLong)
+	out := read.Stats{Memories: map[schema.MemoryType]int64{}}
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
+		var byType json.RawMessage
+		err := tx.QueryRow(ctx, `SELECT
+			(SELECT coalesce(jsonb_object_agg(type, n), '{}') FROM (SELECT type, count(*) n FROM memories WHERE tenant = $1 AND live GROUP BY type) t),
+			(SELECT count(*) FROM entities WHERE tenant = $1), (SELECT count(*) FROM entity_relations WHERE tenant = $1),
+			(SELECT count(*) FROM memory_history WHERE tenant = $1), (SELECT count(*) FROM proposals WHERE tenant = $1 AND state = 'blocked' AND outcome NOT IN ('shadow_mode', 'mutations_frozen')),
+			(SELECT count(*) FROM index_outbox WHERE tenant = $1),
+			(SELECT min(coalesce(revived_at, created_at)) FROM jobs WHERE tenant = $1 AND state IN ('pending', 'leased', 'failed'))`, tenant).
+			Scan(&byType, &out.Entities, &out.Relations, &out.History, &out.ToReview, &out.IndexPending, &out.OldestJob)
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(byType, &out.Memories)
+	})
+	if err != nil {
+		return read.Stats{}, fmt.Errorf("count memories: %w", err)
+	}
+	if out.Jobs, err = pipeline.New(s.DB).JobCounts(ctx, tenant); err != nil {
+		return read.Stats{}, err
+	}
+	return out, nil
+}
+
+// KnowsTenant reports whether anything was ever handed in or set for a tenant, as far as that is kept. What was
+// only asked does not count.
+func (s *Admin) KnowsTenant(ctx context.Context, tenant string) (known bool, err error) {
+	err = s.Read(ctx, tenant, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM memories WHERE tenant = $1) OR EXISTS (SELECT 1 FROM ingest_batches WHERE tenant = $1)
+			OR EXISTS (SELECT 1 FROM memory_history WHERE tenant = $1) OR EXISTS (SELECT 1 FROM artifacts WHERE tenant = $1)
+			OR EXISTS (SELECT 1 FROM retention_policies WHERE tenant = $1)`, tenant).Scan(&known)
+	})
+	if err != nil {
+		return false, fmt.Errorf("look for the tenant: %w", err)
+	}
+	return known, nil
+}

@@ -1,0 +1,383 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/vectorindex"
+)
+
+// Widths of what is measured of a tenant.
+const (
+	// SalienceSample is how many live memories the salience of a tenant is taken from. They are the first by
+	// the hash of their content, which depends on nothing else, so that they are a random choice that an index
+	// serves, the same each time. A share of them is off by 2 % at most in 19 of 20 cases.
+	SalienceSample = 2000
+	// MaxDueCounted is where counting memories that have fallen due ends.
+	MaxDueCounted = 10_000
+	// SalienceBuckets is how many equal parts of [0,1] the distribution of salience has.
+	SalienceBuckets = 10
+)
+
+// Windows that the numbers of a tenant look back.
+const (
+	MetricsDay  = 24 * time.Hour
+	MetricsWeek = 7 * MetricsDay
+)
+
+// SystemMetrics are numbers over all tenants (document 004 §15.10): counts and times, nothing of theirs.
+type SystemMetrics struct {
+	Jobs  JobQueue             `json:"jobs"`
+	Index vectorindex.IndexLag `json:"index"`
+	// Holds are the sweeps that wait for an answer, by sweep, and since when the first does.
+	Holds map[string]HeldSweeps `json:"holds"`
+}
+
+// HeldSweeps are the sweeps of one kind that ask before they take anything.
+type HeldSweeps struct {
+	Tenants int64     `json:"tenants"`
+	Since   time.Time `json:"since"`
+}
+
+// SystemMetrics reads the numbers over all tenants, in one round trip.
+func (s *Admin) SystemMetrics(ctx context.Context) (SystemMetrics, error) {
+	out := SystemMetrics{Holds: map[string]HeldSweeps{}}
+	b := &pgx.Batch{}
+	b.Queue(`SELECT waiting, oldest, dead FROM mneme_job_queue()`).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&out.Jobs.Waiting, &out.Jobs.Oldest, &out.Jobs.Dead)
+	})
+	b.Queue(`SELECT pending, parked, oldest FROM mneme_outbox_lag()`).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&out.Index.Pending, &out.Index.Parked, &out.Index.Oldest)
+	})
+	b.Queue(`SELECT sweep, count(*), min(asked_at) FROM mneme_sweep_holds() GROUP BY sweep`).Query(func(rows pgx.Rows) error {
+		var sweep string
+		var held HeldSweeps
+		_, err := pgx.ForEachRow(rows, []any{&sweep, &held.Tenants, &held.Since}, func() error {
+			out.Holds[sweep] = held
+			return nil
+		})
+		return err
+	})
+	if err := s.Pool.SendBatch(ctx, b).Close(); err != nil {
+		return SystemMetrics{}, fmt.Errorf("measure the system: %w", err)
+	}
+	return out, nil
+}
+
+// MetricsTenants names the tenants behind one, by name, so many at most.
+func (s *Admin) MetricsTenants(ctx context.Context, behind string, most int) ([]string, error) {
+	rows, err := s.Pool.Query(ctx, `SELECT mneme_tenants($1, $2)`, behind, most)
+	if err != nil {
+		return nil, fmt.Errorf("list tenants: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("list tenants: %w", err)
+	}
+	return out, nil
+}
+
+// Spans are what was counted in the last day and in the last seven.
+type Spans struct {
+	Day  int64 `json:"day"`
+	Week int64 `json:"week"`
+}
+
+func (s Spans) plus(o Spans) Spans { return Spans{Day: s.Day + o.Day, Week: s.Week + o.Week} }
+
+// ProcedureOutcome says of which type of memory an outcome was counted, and which.
+type ProcedureOutcome struct {
+	Type    schema.MemoryType
+	Outcome string // success or failure
+}
+
+// SweepCount says which sweep did what.
+type SweepCount struct {
+	Sweep string // decay or retention
+	Done  string // pruned, archived, kept, graph_links, …
+}
+
+// TenantMetrics are the eight measures of document 004 §14 and §15.10 of one tenant, or summed over several.
+// All of them are counts and times.
+type TenantMetrics struct {
+	// Live memories. By type they are exact for a tenant of up to SalienceSample; of a larger one procedures and
+	// plans are counted, and the others shared out as they are in the sample.
+	Live      int64
+	ByType    map[schema.MemoryType]int64
+	Contested int64 // both sides of each contradiction that stands
+
+	// Salience for now of the live memories, by bucket of equal width, as far as the sample says.
+	Salience    [SalienceBuckets]int64
+	SalienceSum float64
+
+	Changes   map[schema.AuditAction]int64 // entries in history of the last day: one for each memory that a change touches
+	Revisions map[schema.AuditAction]int64 // changes of belief of the last day: one each, however many memories it touches
+
+	Retrievals Spans
+	Degraded   Spans                       // of them left channels or stages out; the last day only
+	Judged     Spans                       // of them somebody said what became of an item
+	Useful     Spans                       // of these an item helped, at least partly
+	Verdicts   map[string]Spans            // items by what became of them
+	Reused     map[schema.MemoryType]Spans // retrievals that returned a procedure or a plan; the last day only
+	Outcomes   map[ProcedureOutcome]Spans  // how they went
+	ToReview   int64                       // proposals that wait for a person
+	Disputed   int64                       // of them would contradict what is known
+	DeadJobs   int64                       //
+	Due        int64                       // memories that a sweep has yet to look at; at most MaxDueCounted a tenant
+	OldestDue  *time.Time                  // since when the first of them is
+	Swept      map[SweepCount]int64        // what sweeps of the last day did
+}
+
+// Add sums another tenant's numbers into these.
+func (m *TenantMetrics) Add(o TenantMetrics) {
+	m.Live += o.Live
+	m.Contested += o.Contested
+	m.ByType = addCounts(m.ByType, o.ByType)
+	for i, n := range o.Salience {
+		m.Salience[i] += n
+	}
+	m.SalienceSum += o.SalienceSum
+	m.Changes, m.Revisions = addCounts(m.Changes, o.Changes), addCounts(m.Revisions, o.Revisions)
+	m.Retrievals, m.Degraded = m.Retrievals.plus(o.Retrievals), m.Degraded.plus(o.Degraded)
+	m.Judged, m.Useful = m.Judged.plus(o.Judged), m.Useful.plus(o.Useful)
+	m.Verdicts, m.Reused, m.Outcomes = addSpans(m.Verdicts, o.Verdicts), addSpans(m.Reused, o.Reused), addSpans(m.Outcomes, o.Outcomes)
+	m.ToReview, m.Disputed, m.DeadJobs, m.Due = m.ToReview+o.ToReview, m.Disputed+o.Disputed, m.DeadJobs+o.DeadJobs, m.Due+o.Due
+	if o.OldestDue != nil && (m.OldestDue == nil || o.OldestDue.Before(*m.OldestDue)) {
+		m.OldestDue = o.OldestDue
+	}
+	m.Swept = addCounts(m.Swept, o.Swept)
+}
+
+func addCounts[K comparable](sum, more map[K]int64) map[K]int64 {
+	if sum == nil {
+		return maps.Clone(more)
+	}
+	for k, n := range more {
+		sum[k] += n
+	}
+	return sum
+}
+
+func addSpans[K comparable](sum, more map[K]Spans) map[K]Spans {
+	if sum == nil {
+		return maps.Clone(more)
+	}
+	for k, n := range more {
+		sum[k] = sum[k].plus(n)
+	}
+	return sum
+}
+
+// sampled is a live memory as far as its salience goes.
+type sampled struct {
+	Type       schema.MemoryType
+	Salience   float64
+	SalienceAt time.Time
+	Pinned     bool
+	Curve      schema.DecayCurve
+	HalfLife   time.Duration
+	Floor      float64
+	Points     []schema.DecayPoint
+}
+
+// now is what the salience has come to.
+func (m sampled) now(at time.Time) float64 {
+	if m.Pinned {
+		return m.Salience
+	}
+	d := memory.Decay{Curve: m.Curve, HalfLife: m.HalfLife, Floor: m.Floor, Points: memory.DecayPoints(m.Points)}
+	return d.Salience(m.Salience, at.Sub(m.SalienceAt))
+}
+
+// TenantMetrics reads a tenant's numbers as of a time, in one round trip. What it costs goes with what the
+// tenant did in the last seven days, not with what it holds.
+func (s *Admin) TenantMetrics(ctx context.Context, tenant string, at time.Time) (TenantMetrics, error) {
+	if tenant == "" {
+		return TenantMetrics{}, pg.ErrNoTenant
+	}
+	at = at.UTC().Truncate(time.Microsecond)
+	day, week := at.Add(-MetricsDay), at.Add(-MetricsWeek)
+	m := TenantMetrics{ByType: map[schema.MemoryType]int64{}, Changes: map[schema.AuditAction]int64{}, Revisions: map[schema.AuditAction]int64{},
+		Verdicts: map[string]Spans{}, Reused: map[schema.MemoryType]Spans{}, Outcomes: map[ProcedureOutcome]Spans{}, Swept: map[SweepCount]int64{}}
+	procedures := map[schema.MemoryType]int64{}
+	var sample []sampled
+
+	ctx = pg.Within(ctx, pg.ClassLong)
+	b := s.Asking(ctx, tenant, pg.PlanForValues)
+	b.Queue(`SELECT coalesce((SELECT docs FROM corpus_stats WHERE tenant = $1), 0),
+			(SELECT count(*) FROM memories WHERE tenant = $1 AND status = 'contested' AND deleted_at IS NULL),
+			(SELECT count(*) FROM jobs WHERE tenant = $1 AND state = 'dead')`, tenant).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&m.Live, &m.Contested, &m.DeadJobs)
+	})
+	b.Queue(`SELECT type, count(*) FROM memories WHERE tenant = $1 AND live AND type IN ('competence', 'plan_graph') GROUP BY type`, tenant).
+		Query(into(procedures))
+	b.Queue(`SELECT type, salience, salience_at, pinned, decay_curve, half_life, decay_floor, decay_points FROM memories
+			WHERE tenant = $1 AND live ORDER BY content_hash LIMIT $2`, tenant, SalienceSample).Query(func(rows pgx.Rows) (err error) {
+		sample, err = pgx.CollectRows(rows, pgx.RowToStructByPos[sampled])
+		return err
+	})
+	b.Queue(`SELECT action, count(*), `+countRevisions+` FROM memory_history WHERE tenant = $1 AND created_at > $2 AND action IS NOT NULL GROUP BY action`, tenant, day).
+		Query(func(rows pgx.Rows) error {
+			var action schema.AuditAction
+			var entries, revisions int64
+			_, err := pgx.ForEachRow(rows, []any{&action, &entries, &revisions}, func() error {
+				m.Changes[action] = entries
+				if revisions > 0 {
+					m.Revisions[action] = revisions
+				}
+				return nil
+			})
+			return err
+		})
+	b.Queue(`SELECT count(*) FILTER (WHERE created_at > $2), count(*) FROM retrievals WHERE tenant = $1 AND created_at > $3`, tenant, day, week).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&m.Retrievals.Day, &m.Retrievals.Week) })
+	b.Queue(`SELECT count(*) FROM retrievals WHERE tenant = $1 AND created_at > $2 AND degraded <> '{}'`, tenant, day).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&m.Degraded.Day) })
+	// What was returned counts whether or not it is live now. Each memory is looked up once: few are returned often.
+	b.Queue(`WITH r AS MATERIALIZED (SELECT r.id, u.id AS memory FROM retrievals r CROSS JOIN LATERAL unnest(r.memory_ids) u(id)
+			WHERE r.tenant = $1 AND r.created_at > $2),
+		p AS MATERIALIZED (SELECT m.id, m.type FROM (SELECT DISTINCT memory FROM r) d
+			JOIN memories m ON m.tenant = $1 AND m.id = d.memory AND m.type IN ('competence', 'plan_graph'))
+		SELECT p.type, count(DISTINCT r.id), 0::bigint FROM r JOIN p ON p.id = r.memory GROUP BY p.type`, tenant, day).Query(intoSpans(m.Reused))
+	b.Queue(`SELECT verdict, count(*) FILTER (WHERE updated_at > $2), count(*) FROM retrieval_feedback WHERE tenant = $1 AND updated_at > $3 GROUP BY verdict`,
+		tenant, day, week).Query(intoSpans(m.Verdicts))
+	b.Queue(`SELECT count(DISTINCT retrieval_id) FILTER (WHERE updated_at > $2), count(DISTINCT retrieval_id),
+			count(DISTINCT retrieval_id) FILTER (WHERE updated_at > $2 AND verdict IN ('succeeded', 'partly')),
+			count(DISTINCT retrieval_id) FILTER (WHERE verdict IN ('succeeded', 'partly'))
+		FROM retrieval_feedback WHERE tenant = $1 AND updated_at > $3`, tenant, day, week).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&m.Judged.Day, &m.Judged.Week, &m.Useful.Day, &m.Useful.Week)
+	})
+	b.Queue(`SELECT m.type, f.counted, count(*) FILTER (WHERE f.updated_at > $2), count(*) FROM retrieval_feedback f
+			JOIN memories m ON m.tenant = $1 AND m.id = f.memory_id AND m.type IN ('competence', 'plan_graph')
+		WHERE f.tenant = $1 AND f.updated_at > $3 AND f.counted IS NOT NULL GROUP BY 1, 2`, tenant, day, week).Query(func(rows pgx.Rows) error {
+		var of ProcedureOutcome
+		var n Spans
+		_, err := pgx.ForEachRow(rows, []any{&of.Type, &of.Outcome, &n.Day, &n.Week}, func() error {
+			m.Outcomes[of] = n
+			return nil
+		})
+		return err
+	})
+	b.Queue(`SELECT count(*), count(*) FILTER (WHERE contradiction_risk) FROM proposals
+		WHERE tenant = $1 AND state = 'blocked' AND outcome NOT IN ('shadow_mode', 'mutations_frozen')`, tenant).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&m.ToReview, &m.Disputed) })
+	b.Queue(`SELECT count(*), min(decay_due_at) FROM (SELECT decay_due_at FROM memories
+			WHERE tenant = $1 AND live AND decay_due_at IS NOT NULL AND decay_due_at <= $2 ORDER BY decay_due_at LIMIT $3) due`, tenant, at, MaxDueCounted).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&m.Due, &m.OldestDue) })
+	b.Queue(`SELECT r.sweep, c.key, sum(c.value::bigint)::bigint FROM sweep_runs r CROSS JOIN LATERAL jsonb_each(r.counts) c
+		WHERE r.tenant = $1 AND r.sweep IN ('decay', 'retention') AND r.started_at > $2 AND jsonb_typeof(c.value) = 'number' AND c.key <> 'without_words' GROUP BY 1, 2`, tenant, day).
+		Query(func(rows pgx.Rows) error {
+			var of SweepCount
+			var n int64
+			_, err := pgx.ForEachRow(rows, []any{&of.Sweep, &of.Done, &n}, func() error {
+				m.Swept[of] = n
+				return nil
+			})
+			return err
+		})
+	if err := s.SendAsked(ctx, b); err != nil {
+		return TenantMetrics{}, fmt.Errorf("measure a tenant: %w", err)
+	}
+	m.spread(sample, procedures, at)
+	return m, nil
+}
+
+// countRevisions counts, of entries in history of one action, the revisions of document 004 §7 that they are of. A
+// merge, a contest or a fork has an entry for each memory that it touches, all of one operation; what the pipeline
+// supersedes goes by the proposal, and is revised, while its successor is created.
+const countRevisions = `count(DISTINCT coalesce(metadata->>'operationId', metadata->>'proposalId', id::text))
+	FILTER (WHERE action IN ('revise', 'fork', 'merge', 'contest', 'resolve', 'retract'))`
+
+func into[K ~string](counts map[K]int64) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		var k K
+		var n int64
+		_, err := pgx.ForEachRow(rows, []any{&k, &n}, func() error { counts[k] = n; return nil })
+		return err
+	}
+}
+
+func intoSpans[K ~string](counts map[K]Spans) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		var k K
+		var n Spans
+		_, err := pgx.ForEachRow(rows, []any{&k, &n.Day, &n.Week}, func() error { counts[k] = n; return nil })
+		return err
+	}
+}
+
+// spread takes the distribution of salience, and the types of what is not counted by type, from the sample.
+func (m *TenantMetrics) spread(sample []sampled, procedures map[schema.MemoryType]int64, at time.Time) {
+	if len(sample) < SalienceSample {
+		m.Live = int64(len(sample)) // all of them were read
+	}
+	var buckets [SalienceBuckets]int64
+	others := map[schema.MemoryType]int64{}
+	sum := 0.0
+	for _, row := range sample {
+		worth := row.now(at)
+		sum += worth
+		buckets[bucketOf(worth)]++
+		if _, counted := procedures[row.Type]; !counted {
+			others[row.Type]++
+		}
+	}
+	rest := m.Live
+	for t, n := range procedures {
+		m.ByType[t] = n
+		rest -= n
+	}
+	for t, n := range Shares(others, max(rest, 0)) {
+		m.ByType[t] = n
+	}
+	for i, n := range Shares(indexed(buckets), m.Live) {
+		m.Salience[i] = n
+	}
+	if len(sample) > 0 {
+		m.SalienceSum = sum / float64(len(sample)) * float64(m.Live)
+	}
+}
+
+// bucketOf is the bucket of a salience. Each has its upper edge and not its lower one, as le says ("at most"), but for
+// the first, which has 0 too.
+func bucketOf(worth float64) int {
+	return min(max(int(math.Ceil(worth*SalienceBuckets))-1, 0), SalienceBuckets-1)
+}
+
+func indexed(buckets [SalienceBuckets]int64) map[int]int64 {
+	out := make(map[int]int64, len(buckets))
+	for i, n := range buckets {
+		out[i] = n
+	}
+	return out
+}
+
+// Shares scales counts to a total; what rounding leaves over goes to the largest.
+func Shares[K int | schema.MemoryType](counts map[K]int64, total int64) map[K]int64 {
+	all := int64(0)
+	for _, n := range counts {
+		all += n
+	}
+	out := make(map[K]int64, len(counts))
+	if all == 0 {
+		return out
+	}
+	given, largest, most := int64(0), *new(K), int64(-1)
+	for k, n := range counts {
+		out[k] = n * total / all // in integers: as floats, all of 49 comes to 48
+		given += out[k]
+		if n > most || n == most && k < largest {
+			largest, most = k, n
+		}
+	}
+	out[largest] += total - given
+	return out
+}

@@ -1,0 +1,116 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// MaxMetricsDays is how far back TenantDays looks at most.
+const MaxMetricsDays = 90
+
+// TenantDays are a tenant's numbers day by day, and what is only of interest to who asks for them.
+type TenantDays struct {
+	Days   []DayMetrics  `json:"days"`   // oldest first, the last is today so far
+	Recall RecallLatency `json:"recall"` // of the last 24 hours
+	Tokens []TokenSpend  `json:"tokens"` // of the jobs that ended in the last 24 hours
+}
+
+// DayMetrics are the numbers of one day, in UTC.
+type DayMetrics struct {
+	Day        time.Time                    `json:"day"`
+	Changes    map[schema.AuditAction]int64 `json:"changes"`   // entries in history, by action
+	Revisions  map[schema.AuditAction]int64 `json:"revisions"` // changes of belief, as TenantMetrics counts them
+	Retrievals int64                        `json:"retrievals"`
+	Degraded   int64                        `json:"degraded"` // of them
+}
+
+// RecallLatency says how long recalls took, in milliseconds; 0 when there were none.
+type RecallLatency struct {
+	P50 float64 `json:"p50_ms"`
+	P95 float64 `json:"p95_ms"`
+	P99 float64 `json:"p99_ms"`
+}
+
+// TokenSpend is what the attempts that the logs of jobs record have cost.
+type TokenSpend struct {
+	Phase      string `json:"phase"`
+	Model      string `json:"model"`
+	Calls      int64  `json:"attempts"`
+	Prompt     int64  `json:"prompt_tokens"`
+	Completion int64  `json:"completion_tokens"`
+}
+
+// TenantDays reads a tenant's last days as of a time, 1 to MaxMetricsDays of them. It costs what the tenant did
+// in them: it is for people who ask, not for scrapes.
+func (s *Admin) TenantDays(ctx context.Context, tenant string, days int, at time.Time) (TenantDays, error) {
+	ctx = pg.Within(ctx, pg.ClassLong)
+	at = at.UTC().Truncate(time.Microsecond)
+	days = min(max(days, 1), MaxMetricsDays)
+	today := at.Truncate(MetricsDay)
+	out := TenantDays{Days: make([]DayMetrics, days), Tokens: []TokenSpend{}}
+	for i := range out.Days {
+		out.Days[i] = DayMetrics{Day: today.AddDate(0, 0, i-days+1), Changes: map[schema.AuditAction]int64{}, Revisions: map[schema.AuditAction]int64{}}
+	}
+	from := out.Days[0].Day
+	place := func(day time.Time) (*DayMetrics, bool) {
+		i := int(day.Sub(from) / MetricsDay)
+		if i < 0 || i >= days {
+			return nil, false // it is of tomorrow, by another clock
+		}
+		return &out.Days[i], true
+	}
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
+		var day time.Time
+		var action schema.AuditAction
+		var n, revisions, degraded int64
+		rows, err := tx.Query(ctx, `SELECT date_trunc('day', created_at, 'UTC'), action, count(*), `+countRevisions+` FROM memory_history
+			WHERE tenant = $1 AND created_at >= $2 AND action IS NOT NULL GROUP BY 1, 2`, tenant, from)
+		if err != nil {
+			return err
+		}
+		if _, err := pgx.ForEachRow(rows, []any{&day, &action, &n, &revisions}, func() error {
+			if d, ok := place(day); ok {
+				d.Changes[action] = n
+				if revisions > 0 {
+					d.Revisions[action] = revisions
+				}
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		if rows, err = tx.Query(ctx, `SELECT date_trunc('day', created_at, 'UTC'), count(*), count(*) FILTER (WHERE degraded <> '{}') FROM retrievals
+			WHERE tenant = $1 AND created_at >= $2 GROUP BY 1`, tenant, from); err != nil {
+			return err
+		}
+		if _, err := pgx.ForEachRow(rows, []any{&day, &n, &degraded}, func() error {
+			if d, ok := place(day); ok {
+				d.Retrievals, d.Degraded = n, degraded
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		if err := tx.QueryRow(ctx, `SELECT coalesce(p[1], 0), coalesce(p[2], 0), coalesce(p[3], 0)
+			FROM (SELECT percentile_cont(ARRAY[0.5, 0.95, 0.99]) WITHIN GROUP (ORDER BY took_ms) p FROM retrievals WHERE tenant = $1 AND created_at > $2) t`,
+			tenant, at.Add(-MetricsDay)).Scan(&out.Recall.P50, &out.Recall.P95, &out.Recall.P99); err != nil {
+			return err
+		}
+		spent, err := pg.Collect[TokenSpend](ctx, tx, `SELECT l.phase, l.model, count(*), coalesce(sum(l.prompt_tokens), 0)::bigint, coalesce(sum(l.completion_tokens), 0)::bigint
+			FROM jobs j CROSS JOIN LATERAL jsonb_to_recordset(j.log) l(phase text, model text, prompt_tokens bigint, completion_tokens bigint)
+			WHERE j.tenant = $1 AND j.state IN ('completed', 'dead') AND j.finished_at > $2 AND l.model <> '' GROUP BY 1, 2 ORDER BY 1, 2`,
+			tenant, at.Add(-MetricsDay))
+		out.Tokens = append(out.Tokens, spent...)
+		return err
+	})
+	if err != nil {
+		return TenantDays{}, fmt.Errorf("measure a tenant's days: %w", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,22 @@
+package commit
+
+import (
+	"strings"
+
+	"github.com/mneme/mneme/schema"
+)
+
+// ClaimOf is a functional claim, by what active facts are unique by beside their ground.
+type ClaimOf struct {
+	Owner              schema.Principal
+	Visibility         schema.Visibility
+	Subject, Predicate string
+}
+
+func (c ClaimOf) Key() string {
+	return strings.Join([]string{c.Owner.Scope, ClaimSpace(c.Owner, c.Visibility), strings.ToLower(c.Subject), c.Predicate}, "\x1f")
+}
+
+func (m *MemoryRow) Claimed() (ClaimOf, bool) {
+	return ClaimOf{m.Owner, m.Visibility, m.Subject, m.Predicate}, m.Type == schema.TypeSemantic && m.Functional
+}

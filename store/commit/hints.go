@@ -1,0 +1,48 @@
+package commit
+
+import (
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/memory"
+)
+
+// Hint records the questions that a memory answers, behind those that it has, as long as there is room.
+func (c *Change) Hint(id uuid.UUID, hints []memory.Hint) {
+	if len(hints) == 0 {
+		return
+	}
+	texts, sources := make([]string, len(hints)), make([]string, len(hints))
+	for i, h := range hints {
+		texts[i], sources[i] = h.Text, string(h.Source)
+	}
+	c.Queue.Queue(`INSERT INTO memory_hints (tenant, memory_id, position, source, hint, created_at)
+		SELECT $1, $2, had.n + row_number() OVER (ORDER BY h.n) - 1, h.source, h.hint, $5
+		FROM unnest($3::text[], $4::text[]) WITH ORDINALITY h(hint, source, n), (SELECT count(*) AS n FROM memory_hints WHERE tenant = $1 AND memory_id = $2) had
+		WHERE had.n + h.n <= $6 AND NOT EXISTS (SELECT FROM memory_hints o WHERE o.tenant = $1 AND o.memory_id = $2 AND o.hint = h.hint)
+		ON CONFLICT DO NOTHING`, c.Tenant, id, texts, sources, c.Now, memory.MaxHints)
+}
+
+// rehint puts the hints that rules write for a memory's new text, or new speaker, in the place of all that
+// it has: a model's were about the old.
+func (c *Change) rehint(m MemoryRow, set map[string]any) {
+	content, who, claim := m.Content, m.Who, memory.Claim{Subject: m.Subject, Predicate: m.Predicate}
+	if text, ok := set["content"].(string); ok {
+		content = text
+	}
+	if name, ok := set["who"].(string); ok {
+		who = name
+	}
+	if subject, ok := set["subject"]; ok && subject == nil {
+		claim = memory.Claim{}
+	}
+	c.Queue.Queue(`DELETE FROM memory_hints WHERE tenant = $1 AND memory_id = $2`, c.Tenant, m.ID)
+	c.Hint(m.ID, memory.RuleHints(content, who, claim))
+}
+
+// hintsOf are the hints that a new memory commits with.
+func hintsOf(r *NewMemory) []memory.Hint {
+	if r.Hints != nil {
+		return r.Hints
+	}
+	return memory.RuleHints(r.Text.Storage, r.Who, r.Claim)
+}

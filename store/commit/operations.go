@@ -1,0 +1,81 @@
+package commit
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/schema"
+)
+
+// Operation reads the first result of an operation into result, if there is one under any of its keys, of
+// which its own comes first. A concurrent delivery of the same operation waits here for the first to commit.
+// An operation of another kind is a *schema.ValidationError.
+func (c *Change) Operation(ctx context.Context, keys []string, kind string, result any) (bool, error) {
+	var first string
+	var encoded []byte
+	if err := c.LockOperations(ctx, keys); err != nil {
+		return false, err
+	}
+	err := c.Tx.QueryRow(ctx, `SELECT coalesce(kind, ''), result FROM operations WHERE tenant = $1 AND id = ANY($2)
+		ORDER BY array_position($2, id) LIMIT 1`, c.Tenant, keys).Scan(&first, &encoded)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return false, nil
+	case err != nil:
+		return false, err
+	case first != "" && first != kind:
+		return false, OtherRequest()
+	}
+	return true, json.Unmarshal(encoded, result)
+}
+
+// LockOperations waits until no one else is at an operation of these keys. They are locked in one order.
+func (c *Change) LockOperations(ctx context.Context, keys []string) error {
+	_, err := c.Tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1 || '/operation/' || k, hashtext(current_schema())))
+		FROM (SELECT DISTINCT k FROM unnest($2::text[]) k ORDER BY k) keys`, c.Tenant, keys)
+	return err
+}
+
+// RecordOperation stores the result of an operation in the transaction that produces it.
+func (c *Change) RecordOperation(id, kind string, result any) error {
+	encoded, err := json.Marshal(result)
+	if err != nil {
+		return fmt.Errorf("operation result: %w", err)
+	}
+	c.Queue.Queue(`INSERT INTO operations (tenant, id, kind, digest, result, created_at)
+		VALUES ($1, $2, $3, (SELECT digest FROM staged_requests WHERE tenant = $1 AND id = $2 AND kind = $3), $4, $5) ON CONFLICT DO NOTHING`,
+		c.Tenant, id, kind, string(encoded), c.Now)
+	return nil
+}
+
+// Secret returns a key of the tenant's, made on first use: of two that make one at the same time, both
+// get the one that was first.
+func (c *Change) Secret(ctx context.Context, name string) ([]byte, error) {
+	const read = `SELECT secret FROM tenant_secrets WHERE tenant = $1 AND name = $2`
+	var key []byte
+	err := c.Tx.QueryRow(ctx, read, c.Tenant, name).Scan(&key)
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return key, err
+	}
+	fresh := make([]byte, 32)
+	if _, err := rand.Read(fresh); err != nil {
+		return nil, err
+	}
+	_, err = c.Tx.Exec(ctx, `INSERT INTO tenant_secrets (tenant, name, secret, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`, c.Tenant, name, fresh, c.Now)
+	if err != nil {
+		return nil, err
+	}
+	err = c.Tx.QueryRow(ctx, read, c.Tenant, name).Scan(&key)
+	return key, err
+}
+
+// OtherRequest is the error for an operation id that names another request: it must not answer with the
+// result of that, as though this one had been carried out.
+func OtherRequest() error {
+	return &schema.ValidationError{Fields: []schema.FieldError{{Field: "operation_id", Problem: "is that of another request"}}}
+}

@@ -1,0 +1,450 @@
+package commit
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/revision"
+	"github.com/mneme/mneme/memory/sensitive"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// RecordDefaults is what a record that is put does not say itself.
+type RecordDefaults struct {
+	Owner      schema.Principal  // who puts it
+	Visibility schema.Visibility // of a record that names none; private when empty
+	By         string            // whom history names
+	Reason     string            // of the created history row; "put" when empty
+	Rules      *policy.Policy    // classification rules; nil for none
+	Embedding  *pg.Embedding     // of the record's text
+	Metadata   map[string]any    // of the created history row
+	Evidence   []schema.Ref      // of a semantic record that names none
+
+	// Together are the ids of records that come in the same change, which relations may name as well
+	// as what is stored. What they are worth as sources the caller settles.
+	Together map[uuid.UUID]bool
+	// Aliases are the external ids of those.
+	Aliases map[string]uuid.UUID
+	// Classified is what classify says of the record, where that has been asked already.
+	Classified *Classified
+}
+
+// Classified is what the policy plane says of a record (document 004 §15.5): it needs no transaction, and
+// over a megabyte of text it takes a while.
+type Classified struct {
+	text        normalize.Normalized
+	explanation policy.Explanation
+	Owner       schema.Principal // in the record's scope
+	Visibility  schema.Visibility
+}
+
+// Classify classifies a record. Rules have the last word, also on where it is kept and who may see it.
+func (d *RecordDefaults) Classify(m schema.MemoryRecord) Classified {
+	out := Classified{text: memory.RecordContent(m), Owner: d.Owner.Owner(), Visibility: cmp.Or(m.Visibility, d.Visibility, schema.VisibilityPrivate)}
+	out.Owner.Scope = cmp.Or(out.Owner.Scope, m.Scope)
+	in := policy.RecordInput(m, out.text.Storage, out.Owner)
+	in.Principal, in.Visibility = out.Owner, out.Visibility
+	out.explanation = d.Rules.Explain(memory.ClassifyRecord(m, out.text), in)
+	out.text.Hash = memory.RecordHash(m, out.text)
+	out.Owner.Scope = cmp.Or(out.explanation.Classification.Scope, out.Owner.Scope)
+	out.Visibility = cmp.Or(out.explanation.Classification.Visibility, out.Visibility)
+	return out
+}
+
+// ReferenceError means that a record names a memory or an artifact that is not there, or not for its
+// writer to see.
+type ReferenceError struct {
+	Field string // path within the record, such as relations[1].target_id
+}
+
+// Error implements error.
+func (e *ReferenceError) Error() string { return e.Field + ": names what is not there" }
+
+// FromRecord turns a valid record into a row to insert (document 004 §15A.2): what the record says
+// stands, what it leaves out follows from its type. Its id and those that it names become UUIDs
+// (memory.RecordID). Its trust is lowered to that of the least trusted memory that it is derived from,
+// its sensitivity raised to that of the most sensitive one.
+//
+// It reads the memories and artifacts that the record names, and writes nothing. What is not there is
+// a *ReferenceError; what cannot be kept is a *schema.ValidationError. Both name fields within the
+// record.
+func (c *Change) FromRecord(ctx context.Context, m schema.MemoryRecord, d RecordDefaults) (NewMemory, error) {
+	id := RecordID(c.Tenant, m)
+	if d.Classified == nil {
+		known := d.Classify(m)
+		d.Classified = &known
+	}
+	text, classification := d.Classified.text, d.Classified.explanation.Classification
+	if classification.Tier == schema.TierPersistent && classification.Typology == schema.TypologyEpisodic {
+		return NewMemory{}, &schema.ValidationError{Fields: []schema.FieldError{{Field: "tier", Problem: "must not be persistent where the typology is episodic"}}}
+	}
+	payload, err := StoredPayload(m)
+	if err != nil {
+		return NewMemory{}, &schema.ValidationError{Fields: []schema.FieldError{{Field: "payload", Problem: "must be an object"}}}
+	}
+	trust, salience := m.SourceTrust, m.Salience
+	if classification.SourceTrust != nil {
+		trust = *classification.SourceTrust
+	}
+	metadata := d.Classified.explanation.Metadata()
+	maps.Copy(metadata, d.Metadata)
+	row := NewMemory{
+		ID: id, ExternalID: m.ExternalID, Owner: d.Classified.Owner, Visibility: d.Classified.Visibility,
+		Classification: classification, Text: text, Payload: payload, Who: m.Who, Session: m.Session, Interaction: m.Interaction,
+		WorldID: m.WorldID, WorldVersion: m.WorldVersion, Language: m.Language, SafeSummary: m.SafeSummary, KeyID: m.KeyID, Status: m.Status, SourceTrust: &trust,
+		Confidence: classification.Confidence, Salience: &salience, SalienceAt: m.SalienceAt, ReinforcedAt: m.Lifecycle.LastReinforcedAt,
+		OccurredAt: c.occurred(m), CreatedAt: c.past(m.CreatedAt), UpdatedAt: c.past(m.UpdatedAt), CreatedBy: cmp.Or(m.Provenance.CreatedBy, d.By), By: d.By,
+		Refs: m.Provenance.Sources, SupersededAt: m.SupersededAt, Audit: m.AuditLog, Embedding: d.Embedding,
+		Reason: cmp.Or(d.Reason, "put"), Metadata: metadata,
+	}
+	if level, kinds := sensitive.DetectSensitive(m.SafeSummary); len(kinds) > 0 && level.Lower(sensitive.DefaultLimit) != level {
+		return NewMemory{}, &schema.ValidationError{Fields: []schema.FieldError{{Field: "safe_summary", Problem: "holds what a detector takes for " + strings.Join(kinds, ", ")}}}
+	}
+	if m.Type == schema.TypeSemantic {
+		if err := row.state(m); err != nil {
+			return NewMemory{}, err
+		}
+		if len(proposals.PayloadEvidence(payload)) == 0 && len(d.Evidence) > 0 {
+			if payload, err = WithMember(payload, "evidence", d.Evidence); err != nil {
+				return NewMemory{}, err
+			}
+			row.Payload = payload
+		}
+		if chosen := classification.RevisionPolicy; chosen != "" && chosen != row.RevisionPolicy {
+			row.RevisionPolicy = chosen
+			if row.Payload, err = WithMember(payload, "revision_policy", chosen); err != nil {
+				return NewMemory{}, err
+			}
+		}
+	}
+	if err := c.references(ctx, m, d, &row); err != nil {
+		return NewMemory{}, err
+	}
+	return row, nil
+}
+
+// RecordID is the id under which a record is kept: its own, or one made from its external id, or a new
+// one.
+func RecordID(tenant string, m schema.MemoryRecord) uuid.UUID {
+	if id := cmp.Or(m.ID, m.ExternalID); id != "" {
+		return memory.RecordID(tenant, id)
+	}
+	return pg.NewID()
+}
+
+// state takes over what a semantic record states, and where it stands among its revisions.
+func (r *NewMemory) state(m schema.MemoryRecord) error {
+	var p schema.SemanticPayload
+	if err := json.Unmarshal(m.Payload, &p); err != nil {
+		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "payload", Problem: "is not that of a semantic record"}}}
+	}
+	r.Validity, r.RevisionPolicy = p.Validity, cmp.Or(r.Classification.RevisionPolicy, p.RevisionPolicy)
+	if p.Revision != nil {
+		r.Status = cmp.Or(r.Status, p.Revision.Status)
+	}
+	if claim := memory.RecordClaim(p); claim.Functional || claim.Predicate != schema.PredicateStates {
+		r.Claim, r.Object = claim, p.Object // what is merely stated is no claim, as in the pipeline
+	}
+	return nil
+}
+
+// occurred is when the record's experience happened: when its first event did, or else when it was made.
+func (c *Change) occurred(m schema.MemoryRecord) time.Time {
+	if !m.OccurredAt.IsZero() {
+		return m.OccurredAt
+	}
+	if m.Type == schema.TypeEpisodic {
+		var p schema.EpisodicPayload
+		if json.Unmarshal(m.Payload, &p) == nil && len(p.Timeline) > 0 && !p.Timeline[0].T.IsZero() {
+			return p.Timeline[0].T
+		}
+	}
+	return c.OrNow(m.CreatedAt)
+}
+
+// past is a time that the record gives, but never one that is yet to come: a memory is not believed
+// before it is known, and each version begins where the one before ends.
+func (c *Change) past(at time.Time) time.Time {
+	if at.After(c.Now) {
+		return c.Now
+	}
+	return at
+}
+
+// StoredPayload is a record's payload as it is kept: without the revision state, which is the columns'.
+func StoredPayload(m schema.MemoryRecord) (json.RawMessage, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(m.Payload, &members); err != nil {
+		return nil, err
+	}
+	if members == nil {
+		return nil, fmt.Errorf("payload: %w", pg.ErrNotFound)
+	}
+	delete(members, "revision")
+	if _, ok := members["kind"]; !ok { // one version of document 004 leaves it to the record
+		members["kind"], _ = json.Marshal(m.Type)
+	}
+	return json.Marshal(members)
+}
+
+// WithMember is a JSON object with a member set.
+func WithMember(object json.RawMessage, name string, value any) (json.RawMessage, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(object, &members); err != nil {
+		return nil, err
+	}
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	members[name] = encoded
+	return json.Marshal(members)
+}
+
+// references resolves what the record names: relations, revisions and artifacts.
+func (c *Change) references(ctx context.Context, m schema.MemoryRecord, d RecordDefaults, row *NewMemory) error {
+	aliases, err := c.aliases(ctx, m, d)
+	if err != nil {
+		return err
+	}
+	named := map[uuid.UUID]string{} // id to the field that names it first
+	resolve := func(field, id string) uuid.UUID {
+		key, ok := aliases[id]
+		if !ok {
+			key = memory.RecordID(c.Tenant, id)
+		}
+		if _, ok := named[key]; !ok {
+			named[key] = field
+		}
+		return key
+	}
+	var sources []uuid.UUID
+	for i, r := range m.Relations {
+		field := fmt.Sprintf("relations[%d].target_id", i)
+		target := resolve(field, r.TargetID)
+		if target == row.ID {
+			return &schema.ValidationError{Fields: []schema.FieldError{{Field: field, Problem: "names the record itself"}}}
+		}
+		row.Relations = append(row.Relations, Relation{Predicate: r.Predicate, Target: target, Weight: r.Weight, Reason: r.Reason})
+		if r.Predicate == revision.RelationDerivedFrom {
+			sources = append(sources, target)
+		}
+	}
+	supersedes, supersededBy := chain(m)
+	if supersedes != "" {
+		key := resolve("supersedes", supersedes)
+		row.Supersedes = &key
+	}
+	if supersededBy != "" {
+		key := resolve("superseded_by", supersededBy)
+		row.SupersededBy = &key
+	}
+	if row.Status == schema.StatusSuperseded && row.SupersededAt == nil {
+		at := c.OrNow(m.UpdatedAt)
+		row.SupersededAt = &at
+	}
+	if err := c.checkTargets(ctx, d, named, sources, row); err != nil {
+		return err
+	}
+	return c.checkArtifacts(ctx, d.Owner, m, row)
+}
+
+// aliases returns the ids of those memories that the record's relations name by an external id.
+func (c *Change) aliases(ctx context.Context, m schema.MemoryRecord, d RecordDefaults) (map[string]uuid.UUID, error) {
+	out := map[string]uuid.UUID{}
+	var ask []string
+	for _, r := range m.Relations {
+		if id, ok := d.Aliases[r.TargetID]; ok {
+			out[r.TargetID] = id
+		} else if memory.RecordID(c.Tenant, r.TargetID).String() != strings.ToLower(r.TargetID) {
+			ask = append(ask, r.TargetID)
+		}
+	}
+	if len(ask) == 0 {
+		return out, nil
+	}
+	rows, err := c.Tx.Query(ctx, `SELECT external_id, id FROM memories WHERE tenant = $1 AND external_id = ANY($2)`, c.Tenant, ask)
+	if err != nil {
+		return nil, err
+	}
+	var name string
+	var id uuid.UUID
+	_, err = pgx.ForEachRow(rows, []any{&name, &id}, func() error {
+		out[name] = id
+		return nil
+	})
+	return out, err
+}
+
+// chain is a record's place among its revisions, from its own fields or its payload.
+func chain(m schema.MemoryRecord) (supersedes, supersededBy string) {
+	supersedes, supersededBy = m.Supersedes, m.SupersededBy
+	var p struct {
+		Revision *schema.Revision `json:"revision"`
+	}
+	if m.Type == schema.TypeSemantic && json.Unmarshal(m.Payload, &p) == nil && p.Revision != nil {
+		supersedes, supersededBy = cmp.Or(supersedes, p.Revision.Supersedes), cmp.Or(supersededBy, p.Revision.SupersededBy)
+	}
+	return supersedes, supersededBy
+}
+
+// checkTargets looks the named memories up, holds them as they are, and takes over what the sources among them impose.
+func (c *Change) checkTargets(ctx context.Context, d RecordDefaults, named map[uuid.UUID]string, sources []uuid.UUID, row *NewMemory) error {
+	ids := make([]uuid.UUID, 0, len(named))
+	for id := range named {
+		if !d.Together[id] {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	rows, err := c.Tx.Query(ctx, `SELECT m.id, m.source_trust, m.sensitivity FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND m.erased_at IS NULL AND m.purging_at IS NULL
+		AND `+pg.MayLookAt+` ORDER BY m.id FOR SHARE OF m`, c.Tenant, ids, d.Owner.Agent, d.Owner.Project, pg.Sees(d.Owner))
+	if err != nil {
+		return err
+	}
+	var (
+		id          uuid.UUID
+		trust       float64
+		sensitivity schema.Sensitivity
+	)
+	_, err = pgx.ForEachRow(rows, []any{&id, &trust, &sensitivity}, func() error {
+		delete(named, id)
+		if slices.Contains(sources, id) {
+			row.Derive(trust, sensitivity)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	missing := []string{}
+	for id, field := range named {
+		if !d.Together[id] {
+			missing = append(missing, field)
+		}
+	}
+	if len(missing) > 0 {
+		return &ReferenceError{Field: slices.Min(missing)}
+	}
+	return nil
+}
+
+// Derive makes a row no more trusted and no less sensitive than a memory that it is derived from.
+func (r *NewMemory) Derive(trust float64, sensitivity schema.Sensitivity) {
+	*r.SourceTrust = memory.DerivedTrust(*r.SourceTrust, trust)
+	r.Classification = r.Classification.DerivedFrom(sensitivity)
+}
+
+// checkArtifacts links the row to the stored artifacts that the record names by content address.
+func (c *Change) checkArtifacts(ctx context.Context, p schema.Principal, m schema.MemoryRecord, row *NewMemory) error {
+	named := artifactsOf(m)
+	if len(named) == 0 {
+		return nil
+	}
+	sums := make([][]byte, 0, len(named))
+	for _, a := range named {
+		sums = append(sums, a.sum)
+	}
+	rows, err := c.Tx.Query(ctx, `SELECT a.sha256 FROM artifacts a WHERE a.tenant = $1 AND a.sha256 = ANY($2) AND `+MaySeeArtifact,
+		c.Tenant, sums, p.Agent, p.Project, pg.Sees(p))
+	if err != nil {
+		return err
+	}
+	stored, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for _, sum := range stored {
+		known[string(sum)] = true
+	}
+	row.Artifacts = row.Artifacts[:0]
+	for _, a := range named {
+		if !known[string(a.sum)] {
+			return &ReferenceError{Field: a.field}
+		}
+		row.Artifacts = append(row.Artifacts, a.sum)
+	}
+	return nil
+}
+
+// namedArtifact is an artifact that a record names by its content address.
+type namedArtifact struct {
+	field string
+	sum   []byte // SHA-256
+}
+
+// artifactsOf lists the content addresses in a record where it refers to artifacts. References of
+// another form are the host system's.
+func artifactsOf(m schema.MemoryRecord) []namedArtifact {
+	var out []namedArtifact
+	add := func(field, ref string) {
+		if sum, ok := ParseAddress(ref); ok {
+			out = append(out, namedArtifact{field: field, sum: sum})
+		}
+	}
+	for i, ref := range m.Provenance.Sources {
+		if ref.Kind == "artifact" {
+			add(fmt.Sprintf("provenance.sources[%d].ref", i), ref.Ref)
+		}
+	}
+	var p schema.EpisodicPayload
+	if m.Type != schema.TypeEpisodic || json.Unmarshal(m.Payload, &p) != nil {
+		return out
+	}
+	for i, ref := range p.Artifacts {
+		add(fmt.Sprintf("payload.artifacts[%d]", i), ref)
+	}
+	add("payload.tool_graph_ref", p.ToolGraphRef)
+	for i, node := range p.ToolGraph {
+		add(fmt.Sprintf("payload.tool_graph[%d].result_ref", i), node.ResultRef)
+	}
+	return out
+}
+
+// ParseAddress reads a content address: sha256: and 64 lower-case hexadecimal digits.
+func ParseAddress(s string) ([]byte, bool) {
+	digits, ok := strings.CutPrefix(s, schema.ArtifactPrefix)
+	if !ok || digits != strings.ToLower(digits) {
+		return nil, false
+	}
+	sum, err := hex.DecodeString(digits)
+	return sum, err == nil && len(sum) == 32
+}
+
+// MaySeeArtifact is who may read an artifact: who brought it, and whoever may look at a memory that
+// refers to it. Its parameters are those of mayLookAt.
+var MaySeeArtifact = `(EXISTS (SELECT FROM artifact_holders h WHERE h.tenant = a.tenant AND h.sha256 = a.sha256 AND h.agent_id = $3 AND ` + pg.OfUser("h.scope", "$5") + `)
+	OR EXISTS (SELECT FROM memory_artifacts x JOIN memories m ON m.tenant = x.tenant AND m.id = x.memory_id
+	WHERE x.tenant = a.tenant AND x.sha256 = a.sha256 AND m.erased_at IS NULL AND ` + pg.MayLookAt + `))`
+
+// eventOf is the history event of an audited step.
+func eventOf(action schema.AuditAction) schema.HistoryEvent {
+	switch action {
+	case schema.AuditCreate:
+		return schema.EventCreated
+	case schema.AuditDelete, schema.AuditErase:
+		return schema.EventDeleted
+	case schema.AuditRecover:
+		return schema.EventRecovered
+	default:
+		return schema.EventModified
+	}
+}

@@ -1,0 +1,188 @@
+package edit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/revision"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
+	"github.com/mneme/mneme/store/sweeping"
+)
+
+// RecoverInput is a validated recover request.
+type RecoverInput struct {
+	Operation pipeline.Operation
+	Request   schema.RecoverRequest
+	Policy    proposals.WritePolicy
+	Now       time.Time
+}
+
+// Recover takes back soft deletions, each on its own, in one transaction (document 002 "Soft-Delete and
+// Recovery"), and what decay has archived. A memory comes back as what it was: one that had been superseded,
+// retracted or archived before it was deleted is not live again. What is live again must have no duplicate and, if it makes
+// a functional claim, hold it alone on its ground; an earlier target of the request counts.
+func (s *Editing) Recover(ctx context.Context, in RecoverInput) (schema.RecoverResult, error) {
+	result, err := pg.Again(ctx, func() (schema.RecoverResult, error) {
+		return pipeline.CarryOut(ctx, s.DB, in.Operation, pipeline.KindRecover, in.Now, func(c *commit.Change) (schema.RecoverResult, error) {
+			r := recovering{Change: c, in: in}
+			return r.run(ctx)
+		})
+	})
+	if err != nil {
+		return schema.RecoverResult{}, fmt.Errorf("recover: %w", err)
+	}
+	return result, nil
+}
+
+// recovering is one Recover call at work.
+type recovering struct {
+	*commit.Change
+	in    RecoverInput
+	rows  map[uuid.UUID]commit.MemoryRow
+	rules lifecycle.RetentionRules
+}
+
+func (r *recovering) run(ctx context.Context) (schema.RecoverResult, error) {
+	targets := r.in.Request.Targets
+	out := schema.RecoverResult{Items: make([]schema.RecoverItem, 0, len(targets))}
+	if len(targets) == 0 {
+		return out, fmt.Errorf("request of operation %s: %w", r.in.Operation.ID, pg.ErrNotFound)
+	}
+	ids := make([]uuid.UUID, len(targets))
+	for i, t := range targets {
+		id, err := uuid.Parse(t.ID)
+		if err != nil {
+			return out, pg.InvalidID(fmt.Sprintf("targets[%d].id", i))
+		}
+		ids[i] = id
+	}
+	principal := r.in.Request.Principal
+	if err := r.LockScopesOf(ctx, principal, ids); err != nil {
+		return out, err
+	}
+	if err := r.lockDeletedClaims(ctx, principal, ids); err != nil {
+		return out, err
+	}
+	var err error
+	if r.rules, err = sweeping.RetentionRules(ctx, r.Tx, r.Tenant); err != nil {
+		return out, err
+	}
+	if r.rows, err = r.LockRows(ctx, principal, ids); err != nil {
+		return out, err
+	}
+	for i, id := range ids {
+		item, err := r.recover(ctx, id, targets[i].IfVersion)
+		if err != nil {
+			return out, fmt.Errorf("targets[%d]: %w", i, err)
+		}
+		out.Items = append(out.Items, item)
+	}
+	return out, nil
+}
+
+// lockDeletedClaims takes the locks of the claims that recovery would put in force again, ahead of the
+// rows.
+func (r *recovering) lockDeletedClaims(ctx context.Context, p schema.Principal, ids []uuid.UUID) error {
+	type claim struct {
+		Agent, Project, Scope, PolicyGroup string
+		Visibility                         schema.Visibility
+		Subject, Predicate                 string
+	}
+	claims, err := pg.Collect[claim](ctx, r.Tx, `SELECT m.agent_id, m.project, m.scope, m.policy_group, m.visibility, m.subject, m.predicate FROM memories m
+		WHERE m.tenant = $1 AND m.id = ANY($2) AND (m.deleted_at IS NOT NULL OR m.archived_at IS NOT NULL) AND m.type = 'semantic' AND m.functional AND m.status = 'active'
+			AND m.subject IS NOT NULL AND m.predicate IS NOT NULL AND `+pg.MayLookAt, r.Tenant, ids, p.Agent, p.Project, pg.Changes(p))
+	if err != nil {
+		return err
+	}
+	locks := make([]commit.ClaimOf, len(claims))
+	for i, c := range claims {
+		locks[i] = commit.ClaimOf{Owner: schema.Principal{Agent: c.Agent, Project: c.Project, Scope: c.Scope, PolicyGroup: c.PolicyGroup}, Visibility: c.Visibility, Subject: c.Subject, Predicate: c.Predicate}
+	}
+	return r.LockClaims(ctx, locks)
+}
+
+// recover takes back one deletion.
+func (r *recovering) recover(ctx context.Context, id uuid.UUID, ifVersion int) (schema.RecoverItem, error) {
+	out := schema.RecoverItem{ID: id.String(), Status: schema.RecoverNotFound}
+	row, ok := r.rows[id]
+	if !ok {
+		return out, nil
+	}
+	out.CurrentVersion = row.Version
+	window := time.Duration(r.rules.For(row.Domain(), row.Tier, row.Typology).KeepSeconds) * time.Second
+	fading, status := revision.EvaluateRecovery(row.Snapshot(), ifVersion, window, r.Now)
+	if r.in.Policy.MutationsFrozen() {
+		status = schema.RecoverFrozen
+	}
+	archived := row.DeletedAt == nil // and nothing else: then that is what is taken back
+	live := (archived || row.ArchivedAt == nil) && row.Status.Live()
+	if status == schema.RecoverRecovered && live {
+		inTheWay, why, err := r.inTheWay(ctx, row)
+		if err != nil {
+			return out, err
+		}
+		if why != "" {
+			status, out.ConflictID = why, inTheWay.String()
+		}
+	}
+	out.Status = status
+	by, reason, workflow := r.in.Request.By(), r.in.Request.Reason, r.in.Operation.WorkflowID
+	if status != schema.RecoverRecovered {
+		r.History(commit.HistoryRow{MemoryID: id, Event: schema.EventNone, By: by, Reason: fmt.Sprintf("recover refused (%s): %s", status, reason),
+			Metadata: map[string]any{"refused": status, "workflow_id": workflow}})
+		return out, nil
+	}
+	set := map[string]any{"deleted_at": nil, "salience": fading.Salience, "salience_at": fading.SalienceAt, "decay_due_at": fading.DueAt}
+	if fading.MaxAge != nil {
+		set["max_age"] = *fading.MaxAge
+	}
+	if archived {
+		set["archived_at"] = nil
+	}
+	version, err := r.Take(ctx, row, commit.Step{
+		Set:     set,
+		NowLive: live, Event: schema.EventRecovered, Action: schema.AuditRecover, New: &row.Content, By: by, Reason: reason,
+		Metadata: map[string]any{"workflow_id": workflow},
+	})
+	if err != nil {
+		return out, err
+	}
+	out.NewVersion = version
+	return out, nil
+}
+
+// inTheWay returns the live memory that took the place of a deleted one, and which place: that of its
+// content or that of its claim.
+func (r *recovering) inTheWay(ctx context.Context, row commit.MemoryRow) (uuid.UUID, schema.RecoverStatus, error) {
+	duplicate, err := r.LiveByHash(ctx, commit.DedupKey{Owner: row.Owner, Visibility: row.Visibility, Type: row.Type, Hash: row.Hash})
+	if err == nil {
+		return duplicate, schema.RecoverDuplicate, nil
+	}
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return uuid.Nil, "", fmt.Errorf("find duplicate: %w", err)
+	}
+	if row.Type != schema.TypeSemantic || !row.Functional || row.Subject == "" || row.Status != schema.StatusActive {
+		return uuid.Nil, "", nil
+	}
+	holders, err := r.Claimants(ctx, row.Owner, row.Visibility, row.Subject, row.Predicate)
+	if err != nil {
+		return uuid.Nil, "", fmt.Errorf("find active fact: %w", err)
+	}
+	for _, h := range holders {
+		if memory.SameGround(h.Validity, row.Validity) {
+			return h.ID, schema.RecoverActiveFact, nil
+		}
+	}
+	return uuid.Nil, "", nil
+}

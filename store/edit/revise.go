@@ -1,0 +1,482 @@
+package edit
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/revision"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
+)
+
+// ReviseInput is a validated revise request.
+type ReviseInput struct {
+	Operation pipeline.Operation
+	Request   schema.ReviseRequest
+	Policy    proposals.WritePolicy
+	Rules     *policy.Policy // classification rules for the record; nil for none
+	Embedding *pg.Embedding  // of the record's text; nil where there is none
+	Now       time.Time
+}
+
+// Revise carries out a revision in one transaction (document 004 §7, §12, §15.1 and §15.7): the
+// targets, the record, relations, provenance, history, text statistics and the outbox change together
+// or not at all. A refusal is a status, and then nothing was written but that result.
+//
+// The record belongs to the owner of the targets, or to the principal where they have several. It is
+// as visible as the least visible target unless it or a rule names a visibility, and as sensitive as the
+// most sensitive one whatever it names. What belongs to another agent is revised in the open only: its
+// owner sees what takes its place, and nothing comes to stand among its owner's private memories. See
+// revision.PlanRevision for what each action does.
+func (s *Editing) Revise(ctx context.Context, in ReviseInput) (schema.ReviseResult, error) {
+	result, err := pg.Again(ctx, func() (schema.ReviseResult, error) {
+		return pipeline.CarryOut(ctx, s.DB, in.Operation, pipeline.KindRevise, in.Now, func(c *commit.Change) (schema.ReviseResult, error) {
+			if len(in.Request.Targets) == 0 {
+				return schema.ReviseResult{}, fmt.Errorf("request of operation %s: %w", in.Operation.ID, pg.ErrNotFound)
+			}
+			return revise(ctx, c, in)
+		})
+	})
+	if err != nil {
+		return schema.ReviseResult{}, fmt.Errorf("revise: %w", err)
+	}
+	return result, nil
+}
+
+// revising is one revision at work.
+type revising struct {
+	*commit.Change
+	in       ReviseInput
+	ids      []uuid.UUID // of the targets
+	named    uuid.UUID   // of a record that exists already
+	rows     map[uuid.UUID]commit.MemoryRow
+	record   *commit.NewMemory // the record, when it is new
+	unworded string            // why the record could not be worded from its first target
+	unseen   bool              // the first target stood in another version when the record was worded
+	narrowed uuid.UUID         // the copy that a fork leaves, if it needs one
+	plan     revision.RevisionPlan
+	versions map[uuid.UUID]int // after the revision
+}
+
+// revise carries out a revision as part of a change.
+func revise(ctx context.Context, c *commit.Change, in ReviseInput) (schema.ReviseResult, error) {
+	r := revising{Change: c, in: in, narrowed: pg.NewID(), versions: map[uuid.UUID]int{}}
+	refused, err := r.decide(ctx)
+	if err != nil || refused != nil {
+		return orZero(refused), err
+	}
+	if err := r.carry(ctx); err != nil {
+		return schema.ReviseResult{}, err
+	}
+	return r.result(), nil
+}
+
+func orZero(r *schema.ReviseResult) schema.ReviseResult {
+	if r == nil {
+		return schema.ReviseResult{}
+	}
+	return *r
+}
+
+// decide locks what the revision is about and plans it. It writes nothing, and returns a result when
+// the revision is refused.
+func (r *revising) decide(ctx context.Context) (*schema.ReviseResult, error) {
+	req := r.in.Request
+	for i, t := range req.Targets {
+		id, err := uuid.Parse(t.ID)
+		if err != nil {
+			return nil, pg.InvalidID(fmt.Sprintf("targets[%d].id", i))
+		}
+		r.ids = append(r.ids, id)
+	}
+	known := slices.Clone(r.ids)
+	if req.Names() {
+		id, err := uuid.Parse(req.Record.ID)
+		if err != nil {
+			return nil, pg.InvalidID("record.id")
+		}
+		r.named, known = id, append(known, id)
+	}
+	// Locks in one order: scopes, claims, rows. Owners and claims are read before the rows are locked;
+	// what changes in between has another version afterwards, and is refused for it.
+	before, err := r.PeekRows(ctx, req.Principal, known)
+	if err != nil {
+		return nil, err
+	}
+	if req.Record != nil && r.named == uuid.Nil {
+		if refused, err := r.prepare(ctx, before); err != nil || refused != nil {
+			return refused, err
+		}
+	}
+	if err := r.LockScopesOf(ctx, req.Principal, known); err != nil {
+		return nil, err
+	}
+	claims, err := r.lockClaimsOf(ctx, before)
+	if err != nil {
+		return nil, err
+	}
+	if r.rows, err = r.LockRows(ctx, req.Principal, known); err != nil {
+		return nil, err
+	}
+	asked, err := r.revision(ctx, claims)
+	if err != nil {
+		return nil, err
+	}
+	r.plan = revision.PlanRevision(asked)
+	if r.plan.Status != schema.ReviseApplied {
+		return r.refuseFor(ctx, r.plan.Status, r.plan.Why, r.plan.Conflicts)
+	}
+	switch {
+	case r.unseen:
+		return r.refuse(schema.ReviseVersionConflict, "another version stood when the revision began"), nil
+	case r.unworded != "":
+		return r.refuse(schema.ReviseInvalid, r.unworded), nil
+	case r.hidden():
+		return r.refuse(schema.ReviseNotOwner, "another agent's target would give way to what it cannot see"), nil
+	}
+	return r.refuseDuplicates(ctx)
+}
+
+// prepare makes the record a row to insert, owned and visible as its targets are.
+func (r *revising) prepare(ctx context.Context, targets map[uuid.UUID]commit.MemoryRow) (*schema.ReviseResult, error) {
+	req := r.in.Request
+	first := targets[r.ids[0]]
+	r.unseen = first.ID != uuid.Nil && first.Version != req.Targets[0].IfVersion
+	m, unworded, err := wordedRecord(req, first)
+	if err != nil {
+		return nil, err
+	}
+	r.unworded = unworded
+	// It is made now, and where it stands among its revisions follows from this one.
+	m.CreatedAt, m.UpdatedAt, m.SalienceAt, m.Lifecycle.LastReinforcedAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	m.Status, m.Supersedes, m.SupersededBy, m.SupersededAt, m.AuditLog = "", "", "", nil, nil
+	m.DeletedAt, m.ArchivedAt, m.ErasedAt = nil, nil, nil
+	m.Provenance.CreatedBy = ""
+	payload, err := commit.StoredPayload(m)
+	if err != nil {
+		return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "record.payload", Problem: "must be an object"}}}
+	}
+	m.Payload = payload
+	m.Provenance.Sources = evidenceAnd(req.Evidence, m.Provenance.Sources)
+	// It is classified where it will be kept, so that rules have the last word on that. What it refers
+	// to must be there for who writes it.
+	kept := memory.RevisionHolding(req.Principal, r.holdings(targets))
+	m.Scope, m.Visibility = kept.Owner.Scope, cmp.Or(m.Visibility, kept.Visibility)
+	where := commit.RecordDefaults{Owner: kept.Owner, Rules: r.in.Rules}
+	class := where.Classify(m)
+	if !memory.InTheOpen(req.Principal, memory.Holding{Owner: class.Owner, Visibility: class.Visibility}, r.holdings(targets)) {
+		return r.refuse(schema.ReviseNotOwner, "the record would not be seen by those who see another agent's target"), nil
+	}
+	row, err := r.FromRecord(ctx, m, commit.RecordDefaults{Owner: req.Principal, By: req.By(), Reason: req.Reason, Classified: &class,
+		Embedding: r.in.Embedding, Metadata: r.metadata(nil), Evidence: req.Evidence})
+	var reference *commit.ReferenceError
+	var invalid *schema.ValidationError
+	switch {
+	case errors.As(err, &reference):
+		return r.refuse(schema.ReviseBadRef, "record."+reference.Field), nil
+	case errors.As(err, &invalid) && len(invalid.Fields) > 0:
+		return r.refuse(schema.ReviseInvalid, "record."+invalid.Fields[0].Field+" "+invalid.Fields[0].Problem), nil
+	case err != nil:
+		return nil, err
+	}
+	r.record = &row
+	var taken bool
+	if err := r.Tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM memories WHERE tenant = $1 AND (id = $2 OR external_id = $3))`,
+		r.Tenant, row.ID, commit.Nullable(row.ExternalID)).Scan(&taken); err != nil {
+		return nil, err
+	}
+	gone, err := r.ForgottenIDs(ctx, []uuid.UUID{row.ID})
+	if err != nil {
+		return nil, err
+	}
+	if taken || len(gone) > 0 {
+		return r.refuse(schema.ReviseExists, "another memory has the record's id"), nil
+	}
+	return nil, nil
+}
+
+// evidenceAnd is the evidence of a revision with what the record brings itself, each once.
+func evidenceAnd(evidence, own []schema.Ref) []schema.Ref {
+	out := make([]schema.Ref, 0, len(evidence)+len(own))
+	for _, ref := range slices.Concat(evidence, own) {
+		if !slices.ContainsFunc(out, func(o schema.Ref) bool { return o.Kind == ref.Kind && o.Ref == ref.Ref }) {
+			out = append(out, ref)
+		}
+	}
+	return out
+}
+
+// holdings are whose those of the targets are that were found, and who sees them.
+func (r *revising) holdings(targets map[uuid.UUID]commit.MemoryRow) []memory.Holding {
+	var out []memory.Holding
+	for _, id := range r.ids {
+		if m, ok := targets[id]; ok { // for one that is missing the revision will be refused
+			out = append(out, m.Holding())
+		}
+	}
+	return out
+}
+
+// hidden reports whether a record that exists, or the winner of a contest, hides what another agent owns.
+func (r *revising) hidden() bool {
+	successor, ok := r.rows[r.named]
+	if winner, err := uuid.Parse(r.in.Request.Winner); err == nil && !ok {
+		successor, ok = r.rows[winner]
+	}
+	if !ok {
+		return false
+	}
+	for _, id := range r.ids {
+		m, found := r.rows[id]
+		if !found || id == successor.ID {
+			continue
+		}
+		p, contest := r.in.Request.Principal, r.in.Request.Action == schema.ReviseContest
+		if memory.Hides(p, successor.Holding(), m.Holding()) || contest && memory.Hides(p, m.Holding(), successor.Holding()) {
+			return true
+		}
+	}
+	return false
+}
+
+// lockClaimsOf locks the functional claims of the memories and the record, and returns them by key.
+func (r *revising) lockClaimsOf(ctx context.Context, rows map[uuid.UUID]commit.MemoryRow) (map[string]commit.ClaimOf, error) {
+	claims := map[string]commit.ClaimOf{}
+	for _, m := range rows {
+		if c, ok := m.Claimed(); ok {
+			claims[c.Key()] = c
+		}
+	}
+	if m := r.record; m != nil && m.Claim.Functional {
+		c := commit.ClaimOf{Owner: m.Owner, Visibility: m.Visibility, Subject: m.Claim.Subject, Predicate: m.Claim.Predicate}
+		claims[c.Key()] = c
+		if err := r.LockScope(ctx, m.Owner); err != nil {
+			return nil, err
+		}
+	}
+	return claims, r.LockClaims(ctx, slices.Collect(maps.Values(claims)))
+}
+
+// revision is what there is to decide on, as it stands under the locks.
+func (r *revising) revision(ctx context.Context, claims map[string]commit.ClaimOf) (revision.Revision, error) {
+	req := r.in.Request
+	out := revision.Revision{Action: req.Action, Frozen: r.in.Policy.MutationsFrozen(), Narrowed: r.narrowed.String(),
+		TargetConditions: req.TargetConditions, Winner: strings.ToLower(req.Winner)}
+	sources := map[uuid.UUID]int{}
+	if req.Action == schema.ReviseReconcile {
+		var err error
+		if sources, err = r.CountSources(ctx, r.ids); err != nil {
+			return out, err
+		}
+	}
+	for i, id := range r.ids {
+		m, ok := r.rows[id]
+		s := m.Standing()
+		s.ID, s.Found, s.IfVersion, s.Sources = id.String(), ok, req.Targets[i].IfVersion, sources[id]
+		out.Targets = append(out.Targets, s)
+	}
+	switch {
+	case r.named != uuid.Nil:
+		m, ok := r.rows[r.named]
+		s := m.Standing()
+		s.ID, s.Found, s.IfVersion = r.named.String(), ok, req.Record.Version
+		out.Record, out.Exists = &s, true
+		var err error
+		if out.Chain, err = r.chainOf(ctx, r.named); err != nil {
+			return out, err
+		}
+	case r.record != nil:
+		s := r.record.Standing()
+		out.Record = &s
+	}
+	for _, key := range slices.Sorted(maps.Keys(claims)) {
+		c := claims[key]
+		holders, err := r.Claimants(ctx, c.Owner, c.Visibility, c.Subject, c.Predicate)
+		if err != nil {
+			return out, err
+		}
+		for _, h := range holders {
+			s := h.Standing()
+			s.ClaimKey = key
+			out.Holders = append(out.Holders, s)
+		}
+	}
+	var err error
+	out.Evidence, err = r.evidenceMemories(ctx)
+	return out, err
+}
+
+// chainOf lists what supersedes a memory, nearest first. It ends where it meets itself.
+func (r *revising) chainOf(ctx context.Context, id uuid.UUID) ([]string, error) {
+	ids, err := pg.Collect[struct{ ID uuid.UUID }](ctx, r.Tx, `
+		WITH RECURSIVE chain AS (
+			SELECT superseded_by AS id, 1 AS n FROM memories WHERE tenant = $1 AND id = $2 AND superseded_by IS NOT NULL
+			UNION ALL
+			SELECT m.superseded_by, c.n + 1 FROM chain c JOIN memories m ON m.tenant = $1 AND m.id = c.id WHERE m.superseded_by IS NOT NULL
+		) CYCLE id SET met USING path
+		SELECT id FROM chain WHERE NOT met ORDER BY n`, r.Tenant, id)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]string, 0, len(ids))
+	for _, row := range ids {
+		out = append(out, row.ID.String())
+	}
+	return out, nil
+}
+
+// evidenceMemories finds the memories among the evidence: refs that are ids of memories which the
+// principal may see. A ref of the host system that looks like an id and is none stays what it is.
+func (r *revising) evidenceMemories(ctx context.Context) ([]revision.EvidenceMemory, error) {
+	var ids []uuid.UUID
+	for _, ref := range r.in.Request.Evidence {
+		if id, err := uuid.Parse(ref.Ref); err == nil && len(ref.Ref) == 36 {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	p := r.in.Request.Principal
+	rows, err := pg.Collect[struct {
+		ID          uuid.UUID
+		Trust       float64
+		Sensitivity schema.Sensitivity
+	}](ctx, r.Tx, `SELECT m.id, m.source_trust, m.sensitivity FROM memories m
+		WHERE m.tenant = $1 AND m.id = ANY($2) AND m.erased_at IS NULL AND `+pg.MayLookAt+` ORDER BY m.id FOR SHARE OF m`,
+		r.Tenant, ids, p.Agent, p.Project, pg.Sees(p))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]revision.EvidenceMemory, 0, len(rows))
+	for _, m := range rows {
+		out = append(out, revision.EvidenceMemory{ID: m.ID.String(), SourceTrust: m.Trust, Sensitivity: m.Sensitivity})
+	}
+	return out, nil
+}
+
+// refuseDuplicates refuses a revision whose new memories another live one says already.
+func (r *revising) refuseDuplicates(ctx context.Context) (*schema.ReviseResult, error) {
+	var contents []commit.DedupKey
+	if r.record != nil {
+		contents = append(contents, commit.DedupOf(r.record))
+	}
+	if r.plan.Narrowed != nil {
+		m := r.rows[r.ids[0]]
+		contents = append(contents, commit.DedupKey{Owner: m.Owner, Visibility: m.Visibility, Type: m.Type, Hash: narrowedHash(m, *r.plan.Narrowed)})
+	}
+	for _, c := range contents {
+		id, err := r.LiveByHash(ctx, c)
+		if errors.Is(err, pgx.ErrNoRows) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if i := slices.Index(r.ids, id); i >= 0 && !r.plan.Steps[i].Status.Live() {
+			continue // it makes room
+		}
+		refused, err := r.refuseFor(ctx, schema.ReviseDuplicate, "another memory has this content", []string{id.String()})
+		if err == nil && len(refused.Conflicts) > 0 {
+			refused.Why = "memory " + id.String() + " has this content"
+		}
+		return refused, err
+	}
+	return nil, nil
+}
+
+// narrowedHash is the content hash of a memory under another validity.
+func narrowedHash(m commit.MemoryRow, v schema.Validity) []byte {
+	payload, err := withValidity(m.Payload, v)
+	if err != nil {
+		return m.Hash // unreachable: the payload was stored
+	}
+	record := schema.MemoryRecord{Type: m.Type, Content: m.Content, Payload: payload}
+	return memory.RecordHash(record, memory.RecordContent(record))
+}
+
+// withValidity is a semantic payload with another validity.
+func withValidity(payload json.RawMessage, v schema.Validity) (json.RawMessage, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(payload, &members); err != nil {
+		return nil, err
+	}
+	validity, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	members["validity"] = validity
+	return json.Marshal(members)
+}
+
+// refuseFor refuses a revision for memories that stand in its way, and names those that the principal
+// may look at.
+func (r *revising) refuseFor(ctx context.Context, status schema.ReviseStatus, why string, conflicts []string) (*schema.ReviseResult, error) {
+	ids := make([]uuid.UUID, 0, len(conflicts))
+	for _, conflict := range conflicts {
+		id, err := uuid.Parse(conflict)
+		if err != nil {
+			return nil, err // unreachable: they are ids of memories
+		}
+		ids = append(ids, id)
+	}
+	visible, err := r.PeekRows(ctx, r.in.Request.Principal, ids)
+	if err != nil {
+		return nil, err
+	}
+	var named []string
+	for _, id := range ids {
+		if _, ok := visible[id]; ok {
+			named = append(named, id.String())
+		}
+	}
+	return r.refuse(status, why, named...), nil
+}
+
+// refuse is the result of a revision that changes nothing.
+func (r *revising) refuse(status schema.ReviseStatus, why string, conflicts ...string) *schema.ReviseResult {
+	out := &schema.ReviseResult{Status: status, Action: cmp.Or(r.plan.Action, r.in.Request.Action), Why: why}
+	for i, id := range r.ids {
+		t := schema.RevisedMemory{ID: r.in.Request.Targets[i].ID}
+		if m, ok := r.rows[id]; ok {
+			t.Version, t.Status = m.Version, m.Status
+		}
+		out.Targets = append(out.Targets, t)
+	}
+	for _, id := range conflicts {
+		out.Conflicts = append(out.Conflicts, schema.RevisedMemory{ID: id})
+	}
+	return out
+}
+
+// metadata is what history keeps of a revision beside its reason: what it rests on, and the run that
+// brought it. No content.
+func (r *revising) metadata(more map[string]any) map[string]any {
+	evidence := make([]map[string]string, 0, len(r.in.Request.Evidence))
+	for _, ref := range r.in.Request.Evidence {
+		e := map[string]string{"kind": ref.Kind, "ref": ref.Ref}
+		if ref.Hash != "" {
+			e["hash"] = ref.Hash
+		}
+		evidence = append(evidence, e)
+	}
+	out := map[string]any{"evidence": evidence, "operationId": r.in.Operation.ID, "workflowId": r.in.Operation.WorkflowID,
+		"revision": r.in.Request.Action}
+	maps.Copy(out, more)
+	return out
+}

@@ -1,0 +1,150 @@
+package pg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Class is what a statement is for. It says how long the statement may take.
+type Class string
+
+// The classes of statements.
+const (
+	ClassInteractive Class = "interactive" // somebody waits for the answer: recall, reading by id, listings
+	ClassPipeline    Class = "pipeline"    // one transaction of a workflow's step, and every other change
+	ClassLong        Class = "long"        // what goes through much that is stored: index builds, purge, export, restore, counts
+)
+
+// Limits bound the statements of a class. The server ends a statement that exceeds them.
+type Limits struct {
+	Statement time.Duration // of one statement
+	Lock      time.Duration // waiting for one lock
+	Idle      time.Duration // a transaction that waits for its client: others wait for what it has locked
+}
+
+// ClassLimits are the limits of each class, and the only place that sets any.
+var ClassLimits = map[Class]Limits{
+	ClassInteractive: {Statement: 5 * time.Second, Lock: 3 * time.Second, Idle: time.Minute},
+	// The writers of one scope wait for each other.
+	ClassPipeline: {Statement: 30 * time.Second, Lock: 20 * time.Second, Idle: time.Minute},
+	ClassLong:     {Statement: time.Hour, Lock: 20 * time.Second, Idle: time.Hour},
+}
+
+type classKey struct{}
+
+// Within returns a context whose transactions are of a class. Without one, reading is interactive and changes are the
+// pipeline's.
+func Within(ctx context.Context, c Class) context.Context {
+	return context.WithValue(ctx, classKey{}, c)
+}
+
+// ClassOf is the class that a context asks for, or the default.
+func ClassOf(ctx context.Context, otherwise Class) Class {
+	if c, ok := ctx.Value(classKey{}).(Class); ok {
+		return c
+	}
+	return otherwise
+}
+
+// Limits are those of a class, and of the store where it is stricter.
+func (s *DB) Limits(c Class) Limits {
+	l := ClassLimits[c]
+	if s.statementTimeout > 0 {
+		l.Statement, l.Lock = min(l.Statement, s.statementTimeout), min(l.Lock, s.statementTimeout)
+	}
+	return l
+}
+
+// args are the limits as the statements that set them take them: see setLimits.
+func (l Limits) args() []any {
+	return []any{milliseconds(l.Statement), milliseconds(l.Lock), milliseconds(l.Idle)}
+}
+
+// setLimits sets the limits of a transaction, whose args are $2 to $4.
+const setLimits = `set_config('statement_timeout', $2, true), set_config('lock_timeout', $3, true),
+	set_config('idle_in_transaction_session_timeout', $4, true)`
+
+// Long runs a transaction of the class long that is bound to no tenant.
+func (s *DB) Long(ctx context.Context, fn func(pgx.Tx) error) error {
+	return s.Ended(ctx, ClassLong, pgx.BeginFunc(ctx, s.Pool, func(tx pgx.Tx) error {
+		const set = `SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $2, true),
+			set_config('idle_in_transaction_session_timeout', $3, true)`
+		if _, err := tx.Exec(ctx, set, s.Limits(ClassLong).args()...); err != nil {
+			return err
+		}
+		return fn(tx)
+	}))
+}
+
+// milliseconds renders a limit as Postgres takes it. 0 would be none.
+func milliseconds(d time.Duration) string { return strconv.FormatInt(max(d.Milliseconds(), 1), 10) }
+
+// TimeoutError means that Postgres ended a statement because it took longer than its class allows, or waited longer
+// for a lock. Postgres is there and well: a smaller request, or the same one later, can succeed.
+type TimeoutError struct {
+	Class Class
+	Lock  bool // it waited for a lock
+	Err   error
+}
+
+// Error says which limit was met.
+func (e *TimeoutError) Error() string {
+	if e.Lock {
+		return fmt.Sprintf("a %s statement waited too long for a lock: %v", e.Class, e.Err)
+	}
+	return fmt.Sprintf("a %s statement exceeded its time limit: %v", e.Class, e.Err)
+}
+
+// Unwrap returns the server's error.
+func (e *TimeoutError) Unwrap() error { return e.Err }
+
+// IsTimeout reports whether err says that Postgres ended a statement at its limit.
+func IsTimeout(err error) bool {
+	var timeout *TimeoutError
+	if errors.As(err, &timeout) {
+		return true
+	}
+	ended, _ := endedAtLimit(err)
+	return ended
+}
+
+// endedAtLimit reads what the server says. A statement that a person cancels has the code of one that took too long.
+func endedAtLimit(err error) (ended, lock bool) {
+	const queryCanceled, lockNotAvailable, idleTransaction = "57014", "55P03", "25P03"
+	var pgErr *pgconn.PgError
+	if !errors.As(err, &pgErr) {
+		return false, false
+	}
+	switch pgErr.Code {
+	case lockNotAvailable:
+		return true, true
+	case queryCanceled:
+		return !strings.Contains(pgErr.Message, "user request"), false
+	case idleTransaction:
+		return true, false
+	}
+	return false, false
+}
+
+// limited gives an error that says so the type of a timeout, and counts it.
+func (s *DB) limited(c Class, err error) error {
+	var known *TimeoutError
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	ended, lock := endedAtLimit(err)
+	if !ended {
+		return err
+	}
+	if s.timedOut != nil {
+		s.timedOut(c, lock)
+	}
+	return &TimeoutError{Class: c, Lock: lock, Err: err}
+}

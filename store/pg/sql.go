@@ -1,0 +1,59 @@
+package pg
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// ByKey renders a lateral look at the one memory of a tenant and id, under an alias. OFFSET 0 keeps its conditions
+// together, so that the only index that can serve them is the primary key, by all of it: a plain join leaves the
+// planner free to read all of a tenant's memories for each id, which it does of a tenant that it takes for one row.
+func ByKey(alias, tenant, id string) string {
+	return fmt.Sprintf("LATERAL (SELECT * FROM memories WHERE memories.tenant = %s AND memories.id = %s OFFSET 0) %s",
+		tenant, id, alias)
+}
+
+// QuoteLiteral renders a string as an SQL literal.
+func QuoteLiteral(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+// Params collects the arguments of a query that is put together from parts.
+type Params []any
+
+// Add appends an argument and returns its placeholder.
+func (p *Params) Add(v any) string {
+	*p = append(*p, v)
+	return fmt.Sprintf("$%d", len(*p))
+}
+
+// Collect reads all rows of a query into structs by column position.
+func Collect[T any](ctx context.Context, tx pgx.Tx, query string, args ...any) ([]T, error) {
+	rows, err := tx.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[T])
+}
+
+// NewID returns a time-ordered unique id.
+func NewID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
+
+// NewIDs returns n time-ordered ids.
+func NewIDs(n int) []uuid.UUID {
+	out := make([]uuid.UUID, n)
+	for i := range out {
+		out[i] = NewID()
+	}
+	return out
+}
+
+// TagList never yields NULL: the column holds an empty array instead.
+func TagList(tags []string) []string {
+	if tags == nil {
+		return []string{}
+	}
+	return tags
+}

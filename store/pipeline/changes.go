@@ -1,0 +1,151 @@
+package pipeline
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/revision"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/commit"
+)
+
+// applyContest keeps a fact and what it probably changes, both marked as contested (document 004 §7): a
+// person or later evidence settles which holds.
+func (w *writing) applyContest(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
+	target := *p.TargetID
+	add := w.factMemory(p, nil)
+	add.Status = schema.StatusContested
+	add.Relations = append(add.Relations, commit.Relation{Predicate: revision.RelationContradicts, Target: target, Weight: 1, Reason: p.Proposal.Reason})
+	if err := w.contest(ctx, target, p, v); err != nil {
+		return err
+	}
+	add.Contests = &target
+	w.adds = append(w.adds, add)
+	w.addFor = append(w.addFor, p)
+	return nil
+}
+
+// contestSource contests the target with the source of the fact, which is a lasting record of the same words.
+func (w *writing) contestSource(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
+	for _, id := range []uuid.UUID{*p.TargetID, p.ParentID} {
+		if err := w.contest(ctx, id, p, v); err != nil {
+			return err
+		}
+	}
+	w.Relate(p.ParentID, revision.RelationContradicts, *p.TargetID)
+	w.Relate(*p.TargetID, revision.RelationContradicts, p.ParentID)
+	w.settle(p, v, &p.ParentID)
+	w.counts.Updated++
+	return nil
+}
+
+// contest marks a memory as contested.
+func (w *writing) contest(ctx context.Context, id uuid.UUID, p *pendingProposal, v proposals.Verdict) error {
+	was := w.known[id]
+	if was.standing.Status == schema.StatusContested {
+		return nil
+	}
+	version, err := w.Take(ctx, commit.MemoryRow{ID: id, Version: was.version, Live: was.live}, commit.Step{
+		Set: map[string]any{"status": schema.StatusContested}, NowLive: was.live, Event: schema.EventModified, Action: schema.AuditContest,
+		By: w.actor, Reason: "contested: " + w.because(p), Metadata: w.metadata(p, v)})
+	if err != nil {
+		return err
+	}
+	was.version, was.standing.Status, was.neighbor.Status = version, schema.StatusContested, schema.StatusContested
+	w.known[id] = was
+	return nil
+}
+
+// supersedeAlso supersedes the memories that say the same as the target.
+func (w *writing) supersedeAlso(ctx context.Context, p *pendingProposal, v proposals.Verdict, add *commit.NewMemory) error {
+	for _, id := range p.Also {
+		was, known := w.known[id]
+		if !known {
+			if err := w.look(ctx, []uuid.UUID{id}, "UPDATE"); err != nil {
+				return err
+			}
+			was, known = w.known[id]
+		}
+		if !known || !was.live || was.neighbor.Pinned || id == *p.TargetID {
+			continue // changed since: what is left is marked when it is recalled
+		}
+		if err := w.supersede(ctx, id, p, v, add); err != nil {
+			return err
+		}
+		add.Relations = append(add.Relations, commit.Relation{Predicate: revision.RelationSupersedes, Target: id, Weight: 1, Reason: p.Proposal.Reason})
+	}
+	return nil
+}
+
+// applyRetract marks the target as not holding; nothing takes its place.
+func (w *writing) applyRetract(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
+	target := *p.TargetID
+	if err := w.retire(ctx, target, p, v, commit.Step{Set: map[string]any{"status": schema.StatusRetracted}, Event: schema.EventModified,
+		Action: schema.AuditRetract, Reason: w.because(p)}); err != nil {
+		return err
+	}
+	for _, id := range p.Also {
+		if was, known := w.known[id]; known && was.live && !was.neighbor.Pinned {
+			if err := w.retire(ctx, id, p, v, commit.Step{Set: map[string]any{"status": schema.StatusRetracted}, Event: schema.EventModified,
+				Action: schema.AuditRetract, Reason: w.because(p)}); err != nil {
+				return err
+			}
+		}
+	}
+	w.settle(p, v, &target)
+	w.counts.Updated++
+	return nil
+}
+
+// decideAgain leaves a proposal to another round: its ground has changed.
+func (w *writing) decideAgain(p *pendingProposal) {
+	w.Queue.Queue(`UPDATE proposals SET state = 'stale', outcome = $3 WHERE tenant = $1 AND id = $2`, w.Tenant, p.ID, reasonStale)
+	w.counts.Stale++
+}
+
+// addedFrames finds which of the facts that a change adds another one could change.
+type addedFrames struct {
+	frames [][]frame.Frame
+	byTerm map[string][]int // adds by the words of their statements
+}
+
+// changesAdded reports whether a fact seems to change one that this write adds: no decision could know
+// that one, and the next round will. Facts of one batch are decided before any of them is written.
+func (w *writing) changesAdded(p *pendingProposal) bool {
+	if w.review != nil || len(w.adds) == 0 {
+		return false
+	}
+	for n := len(w.added.frames); n < len(w.adds); n++ {
+		frames := frame.Read(w.adds[n].Text.Storage, w.adds[n].Who)
+		w.added.frames = append(w.added.frames, frames)
+		if w.added.byTerm == nil {
+			w.added.byTerm = map[string][]int{}
+		}
+		for _, f := range frames {
+			for _, term := range f.Terms() {
+				if of := w.added.byTerm[term]; len(of) == 0 || of[len(of)-1] != n {
+					w.added.byTerm[term] = append(of, n)
+				}
+			}
+		}
+	}
+	said := frame.Read(p.Fact.Content, p.Fact.Speaker)
+	looked := map[int]bool{}
+	for _, f := range said {
+		for _, term := range f.Terms() {
+			for _, n := range w.added.byTerm[term] {
+				if looked[n] || p.OccurredAt.Before(w.adds[n].OccurredAt) {
+					continue
+				}
+				looked[n] = true
+				if r, more := frame.Best(w.added.frames[n], said); !more && r.Certainty >= frame.Likely && r.Change != frame.Restates {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}

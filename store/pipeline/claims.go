@@ -1,0 +1,163 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/revision"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/commit"
+)
+
+// lockFacts locks the functional claims that the proposals make, where their facts would stand: the
+// scope's lock does not keep out those who make the same claim from another project.
+func (w *writing) lockFacts(ctx context.Context) error {
+	var facts []*pendingProposal
+	var parents []uuid.UUID
+	for i := range w.proposals {
+		if p := &w.proposals[i]; p.Fact.Claim.Functional && !p.Fact.Claim.IsZero() {
+			facts, parents = append(facts, p), append(parents, p.ParentID)
+		}
+	}
+	if len(facts) == 0 {
+		return nil
+	}
+	rows, err := w.Tx.Query(ctx, `SELECT id, scope, visibility FROM memories WHERE tenant = $1 AND id = ANY($2)`, w.Tenant, parents)
+	if err != nil {
+		return err
+	}
+	var id uuid.UUID
+	var parent seen
+	if _, err := pgx.ForEachRow(rows, []any{&id, &parent.scope, &parent.visibility}, func() error { w.known[id] = parent; return nil }); err != nil {
+		return err
+	}
+	claims := make([]commit.ClaimOf, len(facts))
+	for i, p := range facts {
+		owner, visibility := w.batch.Owner, w.batch.Visibility
+		if source, stored := w.known[p.ParentID]; stored {
+			owner.Scope, visibility = source.scope, source.visibility
+		}
+		if w.rules != nil { // they may place a fact elsewhere than its source
+			add := w.factMemory(p, nil)
+			owner, visibility = add.Owner, add.Visibility
+		}
+		claims[i] = commit.ClaimOf{Owner: owner, Visibility: visibility, Subject: p.Fact.Claim.Subject, Predicate: p.Fact.Claim.Predicate}
+	}
+	clear(w.known) // look reads them under their locks
+	return w.LockClaims(ctx, claims)
+}
+
+// settleConflict settles a proposal whose functional claim another memory holds, and reports whether
+// it did. An update may replace the holder that it names, and what a person has approved replaces any.
+func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v proposals.Verdict, add *commit.NewMemory) (bool, error) {
+	cl := p.Fact.Claim
+	if !cl.Functional || cl.IsZero() {
+		return false, nil
+	}
+	blocked := proposals.Verdict{State: schema.ProposalBlocked, Reason: reasonActiveFactExists, ReviewNeeded: true, ContradictionRisk: true}
+	space := add.Owner.Scope + "\x00" + string(add.Visibility)
+	key, hash := space+"\x00"+strings.ToLower(cl.Subject)+"\x00"+cl.Predicate, normalize.Normalize(p.Fact.Content).Hash
+	if earlier, ok := w.claimed[key]; ok {
+		if bytes.Equal(earlier, hash) {
+			return false, nil // the insert will find its duplicate
+		}
+		w.settle(p, blocked, nil)
+		return true, nil
+	}
+	holders, err := w.factHolders(ctx, cl, add.Owner, add.Visibility)
+	if err != nil {
+		return false, err
+	}
+	replaces := add.Supersedes
+	if replaces != nil {
+		holders = slices.DeleteFunc(holders, func(h claimHolder) bool { return h.id == *replaces })
+	}
+	if len(holders) == 0 {
+		w.claimed[key] = hash
+		return false, nil
+	}
+	says := func(h claimHolder) bool { return bytes.Equal(h.hash, hash) }
+	holder := holders[0]
+	if i := slices.IndexFunc(holders, says); i >= 0 {
+		holder = holders[i]
+	}
+	same := says(holder)
+	switch {
+	case same && holder.ours:
+		return false, nil // likewise
+	case w.review != nil:
+		for _, h := range holders {
+			if err := w.replaceHolder(ctx, p, v, h.id, add); err != nil {
+				return false, err
+			}
+		}
+		return false, nil
+	case same && replaces == nil:
+		w.saidAgain(p, holder.id)
+		w.settle(p, proposals.Verdict{State: schema.ProposalSkipped, Reason: ReasonDuplicate}, &holder.id)
+	default:
+		w.settle(p, blocked, &holder.id)
+	}
+	return true, nil
+}
+
+// replaceHolder supersedes a memory that makes the claim of what a person has approved.
+func (w *writing) replaceHolder(ctx context.Context, p *pendingProposal, v proposals.Verdict, holder uuid.UUID, add *commit.NewMemory) error {
+	if err := w.look(ctx, []uuid.UUID{holder}, "UPDATE"); err != nil {
+		return err
+	}
+	if !w.known[holder].live {
+		return nil // gone since it was found
+	}
+	if err := w.supersede(ctx, holder, p, v, add); err != nil {
+		return err
+	}
+	if add.Supersedes == nil {
+		add.Supersedes = &holder
+	} else {
+		add.Relations = append(add.Relations, commit.Relation{Predicate: revision.RelationSupersedes, Target: holder, Weight: 1, Reason: reasonActiveFactExists})
+	}
+	w.review.why = fmt.Sprintf("it also replaces %s, which made the claim", holder)
+	return nil
+}
+
+// claimHolder is an active or contested memory that makes a functional claim.
+type claimHolder struct {
+	id   uuid.UUID
+	hash []byte
+	ours bool // within the dedup scope of what is being written
+}
+
+// factHolders returns the memories that make the functional claim everywhere in the claim space of an
+// owner and a visibility: the active one, and those between which it is contested. They stand until
+// commit: what is said of them must be found when they are erased.
+func (w *writing) factHolders(ctx context.Context, cl memory.Claim, o schema.Principal, v schema.Visibility) ([]claimHolder, error) {
+	var out []claimHolder
+	for _, status := range []string{"active", "contested"} { // in the text of the query: each has an index of its own
+		rows, err := w.Tx.Query(ctx, `SELECT id, content_hash, agent_id = $6 AND project = $7 AND visibility = $8 FROM memories
+			WHERE tenant = $1 AND scope = $2 AND claim_key = mneme_claim_key($3, $4) AND claim_space = $5 AND conditions_hash = ''
+				AND type = 'semantic' AND functional AND live AND deleted_at IS NULL AND status = '`+status+`' ORDER BY id FOR SHARE`,
+			w.Tenant, o.Scope, cl.Subject, cl.Predicate, commit.ClaimSpace(o, v), o.Agent, o.Project, v)
+		if err != nil {
+			return nil, err
+		}
+		found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (h claimHolder, err error) {
+			err = row.Scan(&h.id, &h.hash, &h.ours)
+			return h, err
+		})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}

@@ -1,0 +1,13 @@
+// Package pipeline holds the steps of an ingest as transactions: staging, extractions, decisions, writes, links, reviews
+// and jobs. Each can be delivered twice. Their order is package workflows'.
+package pipeline
+
+import "github.com/mneme/mneme/store/pg"
+
+// Pipeline carries out the steps of an ingest. It is safe for concurrent use.
+type Pipeline struct {
+	*pg.DB
+}
+
+// New returns it over a connection.
+func New(db *pg.DB) *Pipeline { return &Pipeline{DB: db} }

@@ -1,0 +1,245 @@
+package pipeline
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// FeedbackInput is a validated feedback request.
+type FeedbackInput struct {
+	Operation Operation
+	Request   schema.FeedbackRequest
+	Policy    proposals.WritePolicy
+	Now       time.Time
+}
+
+// Feedback reinforces and penalises what a retrieval returned, each memory on its own, in one transaction
+// (document 004 §11, §15.6). What was said of an item is kept: the same again changes nothing, and something
+// else corrects it, for as long as the retrieval is kept.
+//
+// It returns ErrNotFound for a retrieval that is not there and for one of another agent or user, alike. What a
+// user says of the agent's own memories, which the retrieval returned, counts for them.
+func (s *Pipeline) Feedback(ctx context.Context, in FeedbackInput) (schema.FeedbackResult, error) {
+	result, err := pg.Again(ctx, func() (schema.FeedbackResult, error) {
+		return CarryOut(ctx, s.DB, in.Operation, kindFeedback, in.Now, func(c *commit.Change) (schema.FeedbackResult, error) {
+			f := feeding{Change: c, in: in}
+			return f.run(ctx)
+		})
+	})
+	if err != nil {
+		return schema.FeedbackResult{}, fmt.Errorf("feedback: %w", err)
+	}
+	return result, nil
+}
+
+// feeding is one Feedback call at work.
+type feeding struct {
+	*commit.Change
+	in        FeedbackInput
+	retrieval uuid.UUID
+	rows      map[uuid.UUID]commit.MemoryRow
+	said      map[uuid.UUID]lifecycle.Said
+}
+
+func (f *feeding) run(ctx context.Context) (schema.FeedbackResult, error) {
+	req := f.in.Request
+	out := schema.FeedbackResult{RetrievalID: req.RetrievalID, Items: []schema.FeedbackResultItem{}}
+	if req.RetrievalID == "" {
+		return out, fmt.Errorf("request of operation %s: %w", f.in.Operation.ID, pg.ErrNotFound)
+	}
+	var err error
+	if f.retrieval, err = uuid.Parse(req.RetrievalID); err != nil {
+		return out, &schema.ValidationError{Fields: []schema.FieldError{{Field: "retrieval_id", Problem: "must be the id of a retrieval"}}}
+	}
+	// It is held until commit, so that retention does not take it from under what is said of it.
+	var returned []uuid.UUID
+	err = f.Tx.QueryRow(ctx, `SELECT memory_ids FROM retrievals WHERE tenant = $1 AND id = $2 AND agent_id = $3 AND ($4 = '' OR scope = $4) FOR KEY SHARE`,
+		f.Tenant, f.retrieval, req.Principal.Agent, pg.UserScope(req.Principal)).Scan(&returned)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return out, fmt.Errorf("retrieval %s: %w", f.retrieval, pg.ErrNotFound)
+	}
+	if err != nil {
+		return out, err
+	}
+	verdicts := lifecycle.Verdicts(req, returned)
+	ids := make([]uuid.UUID, 0, len(verdicts))
+	for _, v := range verdicts {
+		if v.Returned { // of nothing else does the answer say whether it is there
+			ids = append(ids, v.MemoryID)
+		}
+	}
+	if f.rows, err = f.LockSeen(ctx, req.Principal, ids); err != nil {
+		return out, err
+	}
+	// Behind the locks: two feedbacks on one item wait for each other there.
+	if f.said, err = f.saidOf(ctx, ids); err != nil {
+		return out, err
+	}
+	for _, v := range verdicts {
+		item, err := f.item(v)
+		if err != nil {
+			return out, fmt.Errorf("memory %s: %w", v.MemoryID, err)
+		}
+		out.Items = append(out.Items, item)
+	}
+	return out, nil
+}
+
+// saidOf is what was said before of the ids, on this retrieval.
+func (f *feeding) saidOf(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]lifecycle.Said, error) {
+	type row struct {
+		ID uuid.UUID
+		lifecycle.Said
+	}
+	rows, err := pg.Collect[row](ctx, f.Tx, `SELECT memory_id, verdict, moved, coalesce(counted, ''), effective_at FROM retrieval_feedback
+		WHERE tenant = $1 AND retrieval_id = $2 AND memory_id = ANY($3)`, f.Tenant, f.retrieval, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[uuid.UUID]lifecycle.Said, len(rows))
+	for _, r := range rows {
+		out[r.ID] = r.Said
+	}
+	return out, nil
+}
+
+// item takes what is said of one memory.
+func (f *feeding) item(v lifecycle.ItemVerdict) (schema.FeedbackResultItem, error) {
+	out := schema.FeedbackResultItem{MemoryID: v.MemoryID.String(), Verdict: v.Verdict, Status: schema.FeedbackNotRetrieved}
+	if !v.Returned {
+		return out, nil
+	}
+	m, ok := f.rows[v.MemoryID]
+	switch {
+	case !ok:
+		out.Status = schema.FeedbackGone
+		return out, nil
+	case !m.Live:
+		out.Status = schema.FeedbackGone
+	case f.in.Policy.MutationsFrozen():
+		out.Status = schema.FeedbackFrozen
+	}
+	if out.Status != schema.FeedbackNotRetrieved {
+		// Without the reason: it may be about a text that has been erased.
+		by, _ := f.who(m)
+		f.History(commit.HistoryRow{MemoryID: m.ID, Event: schema.EventNone, By: by, Reason: fmt.Sprintf("feedback refused (%s)", out.Status),
+			Metadata: map[string]any{"refused": out.Status, "retrieval_id": f.retrieval.String(), "verdict": v.Verdict}})
+		return out, nil
+	}
+	var earlier *lifecycle.Said
+	if said, ok := f.said[m.ID]; ok {
+		earlier = &said
+		if v.Fill {
+			v.Verdict = said.Verdict
+		}
+	}
+	r, err := lifecycle.Reinforce(lifecycle.Rated{Type: m.Type, Payload: m.Payload, Confidence: m.Confidence, Pinned: m.Pinned, CreatedAt: m.CreatedAt, Decay: m.Decay,
+		Salience: m.Salience, SalienceAt: m.SalienceAt}, v.Verdict, earlier, f.Now)
+	if err != nil {
+		return out, err
+	}
+	out.Status, out.Verdict = r.Status, v.Verdict
+	out.SalienceBefore, out.SalienceAfter = &r.Before, &r.After
+	if r.Outcomes != nil {
+		out.SuccessCount, out.FailureCount, out.Confidence = &r.Outcomes.Successes, &r.Outcomes.Failures, &r.Confidence
+	}
+	if r.Status == schema.FeedbackUnchanged {
+		return out, nil
+	}
+	if earlier != nil {
+		out.Corrects = earlier.Verdict
+	}
+	return out, f.reinforce(m, v.Verdict, r, out)
+}
+
+// who is whom history names for the feedback on a memory, and the reason that was given. All users read the
+// history of what is the agent's: it repeats nothing of what one of them said.
+func (f *feeding) who(m commit.MemoryRow) (by, reason string) {
+	p := f.in.Request.Principal
+	if !memory.MayChange(p, m.Holding()) {
+		return "agent:" + p.Agent, ""
+	}
+	return f.in.Request.By(), strings.TrimSpace(f.in.Request.Reason)
+}
+
+// reinforce writes what a verdict makes of a locked memory.
+//
+// The memory's version and updated_at stay, and no version is kept of what was. Salience, confidence and
+// counts say how well a memory serves, not what it says: a version more with every use would fail the
+// if_version of whoever edits the content, and send proposals back to be decided again though their ground has
+// not moved. What was says history, which has the numbers before and after.
+func (f *feeding) reinforce(m commit.MemoryRow, v schema.Verdict, r lifecycle.Reinforcement, said schema.FeedbackResultItem) error {
+	f.Queue.Queue(`UPDATE memories SET salience = $3, salience_at = $4, decay_due_at = $5,
+			last_reinforced_at = CASE WHEN $6 THEN greatest(last_reinforced_at, $7) ELSE last_reinforced_at END
+		WHERE tenant = $1 AND id = $2`, f.Tenant, m.ID, r.Salience, r.SalienceAt, r.DueAt, r.Reinforced, r.At)
+	metadata := map[string]any{"retrieval_id": f.retrieval.String(), "verdict": v, "salience_before": r.Before, "salience_after": r.After}
+	if said.Corrects != "" {
+		metadata["corrects"] = said.Corrects
+	}
+	if r.Payload != nil {
+		if err := schema.ValidatePayload(m.Type, r.Payload); err != nil {
+			return err
+		}
+		f.Queue.Queue(`UPDATE memories SET confidence = $3, payload = $4 WHERE tenant = $1 AND id = $2`, f.Tenant, m.ID, r.Confidence, string(r.Payload))
+		metadata["confidence_before"], metadata["confidence_after"] = m.Confidence, r.Confidence
+		metadata["success_count"], metadata["failure_count"] = r.Outcomes.Successes, r.Outcomes.Failures
+	}
+	f.Queue.Queue(`INSERT INTO retrieval_feedback AS x (tenant, retrieval_id, memory_id, verdict, weight, moved, counted, effective_at, actor, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)
+		ON CONFLICT (tenant, retrieval_id, memory_id) DO UPDATE SET verdict = excluded.verdict, weight = excluded.weight, moved = excluded.moved,
+			counted = excluded.counted, effective_at = excluded.effective_at, actor = excluded.actor, corrections = x.corrections + 1, updated_at = excluded.updated_at`,
+		f.Tenant, f.retrieval, m.ID, v, r.Weight, r.Moved, commit.Nullable(r.Counted), r.At, f.in.Request.By(), f.Now)
+	action := schema.AuditPenalise
+	if r.Reinforced {
+		action = schema.AuditReinforce
+	}
+	by, reason := f.who(m)
+	if reason != "" {
+		// An erasure ends the runs that carried a text. A run of feedback carries one only in its reason: those of
+		// a memory that is much used are many.
+		metadata["workflow_id"] = f.in.Operation.WorkflowID
+	}
+	f.History(commit.HistoryRow{MemoryID: m.ID, Event: schema.EventModified, By: by, Reason: cmp.Or(reason, "feedback on a retrieval: "+string(v)),
+		Action: action, Metadata: metadata})
+	return nil
+}
+
+// Retrieved lists what a retrieval of the principal's agent returned, in that order, and what was said of it.
+// It returns ErrNotFound for a retrieval that is not there and for one of another agent or user, alike.
+func (s *Pipeline) Retrieved(ctx context.Context, p schema.Principal, retrieval uuid.UUID) (schema.Retrieved, error) {
+	out := schema.Retrieved{RetrievalID: retrieval.String(), Items: []schema.RetrievedItem{}}
+	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
+		err := tx.QueryRow(ctx, `SELECT created_at FROM retrievals WHERE tenant = $1 AND id = $2 AND agent_id = $3 AND ($4 = '' OR scope = $4)`,
+			p.Tenant, retrieval, p.Agent, pg.UserScope(p)).Scan(&out.At)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return pg.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		found, err := pg.Collect[schema.RetrievedItem](ctx, tx, `SELECT x.id::text, coalesce(f.verdict, ''), coalesce(f.actor, ''), f.updated_at, coalesce(f.corrections, 0)
+			FROM retrievals r CROSS JOIN unnest(r.memory_ids) WITH ORDINALITY x(id, n)
+				LEFT JOIN retrieval_feedback f ON f.tenant = r.tenant AND f.retrieval_id = r.id AND f.memory_id = x.id
+			WHERE r.tenant = $1 AND r.id = $2 ORDER BY x.n`, p.Tenant, retrieval)
+		out.Items = append(out.Items, found...)
+		return err
+	})
+	if err != nil {
+		return schema.Retrieved{}, fmt.Errorf("retrieval %s: %w", retrieval, err)
+	}
+	return out, nil
+}

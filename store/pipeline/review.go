@@ -1,0 +1,570 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/pgvector/pgvector-go"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// Which proposals wait for a person, and which have been through a review: the conditions of the
+// indexes proposals_to_review and proposals_reviewed. What shadow and frozen modes held back was
+// never meant to be applied.
+const (
+	wasReviewed = `p.reviewed_at IS NOT NULL`
+)
+
+// reviewTables joins to a proposal its batch b, its candidate c, its source s and its target t.
+// mayReview admits those of which the principal may look at every side: deciding shows each to it.
+var (
+	reviewTables = ` FROM proposals p
+		JOIN ingest_batches b ON b.tenant = p.tenant AND b.id = p.batch_id
+		JOIN memory_candidates c ON c.tenant = p.tenant AND c.id = p.candidate_id
+		LEFT JOIN memories s ON s.tenant = p.tenant AND s.id = c.memory_id
+		LEFT JOIN memories t ON t.tenant = p.tenant AND t.id = p.target_id `
+	mayReview = pg.VisibleAs("b") + ` AND (s.id IS NULL OR ` + pg.VisibleAs("s") + `) AND (t.id IS NULL OR ` + pg.VisibleAs("t") + `)`
+	// mayReadSides are those whose sides are not too sensitive ($6) for whom they are shown to.
+	mayReadSides = ` AND (s.id IS NULL OR s.sensitivity = ANY($6)) AND (t.id IS NULL OR t.sensitivity = ANY($6))`
+)
+
+const reviewColumns = `p.id, p.batch_id, p.state, p.action, p.outcome, p.fact, p.reason, p.warnings, p.contradiction_risk, p.offered,
+	c.memory_id, coalesce(s.content, ''), c.refs, p.target_id, coalesce(p.target_version, 0), p.memory_id,
+	t.id IS NOT NULL, coalesce(t.version, 0), coalesce(t.status, ''), coalesce(t.live, false), coalesce(t.pinned, false), coalesce(t.content, ''),
+	coalesce(t.confidence, 0), p.decided_at, p.expires_at, p.reviewed_by, p.review_reason, p.reviewed_at`
+
+func scanReview(row pgx.CollectableRow) (schema.ReviewItem, error) {
+	var r schema.ReviewItem
+	var id, batch, source uuid.UUID
+	var target, mem *uuid.UUID
+	var fact memory.Fact
+	var offered []offeredRef
+	var expires *time.Time
+	var stands bool
+	var now schema.Side
+	err := row.Scan(&id, &batch, &r.State, &r.Action, &r.Outcome, &fact, &r.Reason, &r.Warnings, &r.ContradictionRisk, &offered,
+		&source, &r.Source, &r.Evidence, &target, &r.TargetVersion, &mem,
+		&stands, &now.Version, &now.Status, &now.Live, &now.Pinned, &now.Content,
+		&now.Confidence, &r.DecidedAt, &expires, &r.ReviewedBy, &r.ReviewReason, &r.ReviewedAt)
+	if err != nil {
+		return r, err
+	}
+	r.ProposalID, r.BatchID, r.SourceID = id.String(), batch.String(), source.String()
+	r.Fact, r.Category, r.Confidence = fact.Content, fact.Category, fact.Confidence
+	if target != nil {
+		r.TargetID = target.String()
+	}
+	if stands {
+		now.ID = r.TargetID
+		r.TargetNow = &now
+	}
+	if mem != nil {
+		r.MemoryID = mem.String()
+	}
+	for _, o := range offered {
+		r.Offered = append(r.Offered, schema.Target{ID: o.ID, IfVersion: o.Version})
+	}
+	if expires != nil {
+		r.ExpiresAt = *expires
+	}
+	return r, nil
+}
+
+// ReviewFilter narrows a listing of reviews.
+type ReviewFilter struct {
+	State          schema.ReviewFilter // empty means waiting
+	Contradictions bool                // only those that seem to contradict their target
+}
+
+// ListReviews returns proposals that wait for a person, or that have been through a review, newest
+// first: those of which the principal may look at source and target, within the clearance. The page's cursor is the id of
+// the last proposal of the page before.
+func (s *Pipeline) ListReviews(ctx context.Context, p schema.Principal, f ReviewFilter, page pg.Page, clearance ...policy.Clearance) ([]schema.ReviewItem, error) {
+	page.Limit = pg.PageLimit(page.Limit)
+	args := pg.Params{p.Tenant, nil, p.Agent, p.Project, pg.Sees(p), pg.Cleared(clearance)}
+	where := `p.tenant = $1 AND ` + mayReview + mayReadSides
+	if page.Before != "" {
+		before, err := uuid.Parse(page.Before)
+		if err != nil {
+			return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "before", Problem: "must be a proposal id"}}}
+		}
+		args[1] = before
+	}
+	where += ` AND ($2::uuid IS NULL OR (p.decided_at, p.id) < (SELECT decided_at, id FROM proposals WHERE tenant = $1 AND id = $2))`
+	if f.Contradictions {
+		where += ` AND p.contradiction_risk`
+	}
+	limit := args.Add(page.Limit)
+	one := func(state string) string {
+		return `(SELECT ` + reviewColumns + reviewTables + `WHERE ` + where + ` AND ` + state + ` ORDER BY p.decided_at DESC, p.id DESC LIMIT ` + limit + `)`
+	}
+	var query string
+	switch f.State {
+	case schema.ReviewsDecided:
+		query = one(wasReviewed)
+	case schema.ReviewsAll: // each half from its own index
+		query = `SELECT * FROM (` + one(pg.WaitsForReview) + ` UNION ALL ` + one(wasReviewed) + `) r ORDER BY decided_at DESC, id DESC LIMIT ` + limit
+	default:
+		query = one(pg.WaitsForReview)
+	}
+	out := []schema.ReviewItem{}
+	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, query, args...)
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, scanReview)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list reviews: %w", err)
+	}
+	return out, nil
+}
+
+// GetReview reads a proposal, whatever its state; ErrNotFound where the principal may not look at all
+// sides of it, or not within the clearance.
+func (s *Pipeline) GetReview(ctx context.Context, p schema.Principal, id uuid.UUID, clearance ...policy.Clearance) (schema.ReviewItem, error) {
+	var r schema.ReviewItem
+	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `SELECT `+reviewColumns+reviewTables+`WHERE p.tenant = $1 AND p.id = $2 AND `+mayReview+mayReadSides,
+			p.Tenant, id, p.Agent, p.Project, pg.Sees(p), pg.Cleared(clearance))
+		if err != nil {
+			return err
+		}
+		r, err = pgx.CollectExactlyOneRow(rows, scanReview)
+		return err
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return r, fmt.Errorf("proposal %s: %w", id, pg.ErrNotFound)
+	}
+	if err != nil {
+		return r, fmt.Errorf("read proposal: %w", err)
+	}
+	return r, nil
+}
+
+// ToReview counts the proposals of a range that wait for a person.
+func (s *Pipeline) ToReview(ctx context.Context, r Range) (n int, err error) {
+	ctx = pg.Within(ctx, pg.ClassPipeline)
+	err = s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `SELECT count(*)`+proposalTables+`WHERE p.tenant = $1 AND p.batch_id = $2 AND c.ordinal >= $3 AND c.ordinal < $4 AND `+pg.WaitsForReview,
+			r.Tenant, r.BatchID, r.From, r.To).Scan(&n)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count proposals to review: %w", err)
+	}
+	return n, nil
+}
+
+// ReviewState is where the review of a batch stands.
+type ReviewState struct {
+	Agent    string     `json:"agent,omitempty"` // whose batch it is; empty when there is none
+	Project  string     `json:"project,omitempty"`
+	Open     int        `json:"open"`
+	Approved int        `json:"approved"`
+	Rejected int        `json:"rejected"`
+	Expired  int        `json:"expired"`
+	NextAt   *time.Time `json:"next_at,omitempty"` // when the next open one expires
+}
+
+// OpenReview gives the waiting proposals of a batch that have none yet a time at which they expire,
+// and says where the review stands. Calling it again moves no such time.
+func (s *Pipeline) OpenReview(ctx context.Context, tenant string, batchID uuid.UUID, window time.Duration, now time.Time) (ReviewState, error) {
+	var st ReviewState
+	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
+		if _, err := c.Tx.Exec(ctx, `UPDATE proposals p SET expires_at = $3 WHERE p.tenant = $1 AND p.batch_id = $2 AND p.expires_at IS NULL AND `+pg.WaitsForReview,
+			tenant, batchID, c.Now.Add(window)); err != nil {
+			return err
+		}
+		err := c.Tx.QueryRow(ctx, `SELECT b.agent_id, b.project, count(*) FILTER (WHERE `+pg.WaitsForReview+`),
+				count(*) FILTER (WHERE p.state = 'applied' AND `+wasReviewed+`), count(*) FILTER (WHERE p.state = 'rejected'),
+				count(*) FILTER (WHERE p.state = 'expired'), min(p.expires_at) FILTER (WHERE `+pg.WaitsForReview+`)
+			FROM ingest_batches b LEFT JOIN proposals p ON p.tenant = b.tenant AND p.batch_id = b.id
+			WHERE b.tenant = $1 AND b.id = $2 GROUP BY b.agent_id, b.project`, tenant, batchID).
+			Scan(&st.Agent, &st.Project, &st.Open, &st.Approved, &st.Rejected, &st.Expired, &st.NextAt)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return ReviewState{}, fmt.Errorf("open review: %w", err)
+	}
+	return st, nil
+}
+
+// DecideInput is a person's decision on a proposal.
+type DecideInput struct {
+	Principal     schema.Principal
+	BatchID       uuid.UUID // of the proposal
+	ProposalID    uuid.UUID
+	Decision      schema.Decision
+	TargetVersion int    // that the reviewer looked at; 0: the one that the proposal was decided on
+	By, Reason    string // for history
+	Policy        proposals.WritePolicy
+	Rules         *policy.Policy // classification rules in force; nil for none
+	Embedding     *pg.Embedding  // of the fact, for an approval; nil: the outbox will ask for one
+	Now           time.Time
+}
+
+// reviewing is a person's approval at work.
+type reviewing struct {
+	reason     string // the reviewer's
+	memoryID   string // what was written, found there already or removed
+	superseded []string
+	why        string
+	expired    bool // nobody decided: what is written is contested
+}
+
+// DecideProposal carries out a person's decision, in one transaction (document 002 "Shadow Mode vs.
+// Controlled Writes": what the pipeline may not apply waits for review). An approval is applied to
+// what stands now, with the reviewer as actor: the source must still be alive, the target live and in
+// the version that was looked at, and neither the request's mode nor the worker's may forbid it;
+// otherwise nothing changes and the proposal waits on. Whoever comes second finds the first decision.
+//
+// An approved fact whose claim another memory makes replaces that memory: a person has seen that they
+// contradict each other (document 004 §7 and §12).
+func (s *Pipeline) DecideProposal(ctx context.Context, op Operation, in DecideInput) (schema.ReviewResult, error) {
+	result, err := pg.Again(ctx, func() (schema.ReviewResult, error) {
+		return CarryOut(ctx, s.DB, op, kindReview, in.Now, func(c *commit.Change) (schema.ReviewResult, error) { return decideProposal(ctx, c, in) })
+	})
+	if err != nil {
+		return result, fmt.Errorf("decide proposal: %w", err)
+	}
+	return result, nil
+}
+
+func decideProposal(ctx context.Context, c *commit.Change, in DecideInput) (schema.ReviewResult, error) {
+	result := schema.ReviewResult{ProposalID: in.ProposalID.String()}
+	var found bool
+	err := c.Tx.QueryRow(ctx, `SELECT EXISTS (SELECT`+reviewTables+`WHERE p.tenant = $1 AND p.id = $2 AND p.batch_id = $6 AND `+mayReview+`)`,
+		c.Tenant, in.ProposalID, in.Principal.Agent, in.Principal.Project, pg.Changes(in.Principal), in.BatchID).Scan(&found)
+	if err != nil {
+		return result, err
+	}
+	if !found {
+		result.Status = schema.ReviewNotFound
+		return result, nil
+	}
+	batch, err := readBatch(ctx, c.Tx, c.Tenant, in.BatchID)
+	if err != nil {
+		return result, err
+	}
+	// In the order of Write: scope, proposal, claim, memories.
+	if err := c.LockScope(ctx, batch.Owner); err != nil {
+		return result, err
+	}
+	standing, err := lockProposal(ctx, c, in.ProposalID)
+	if err != nil {
+		return result, err
+	}
+	if standing.answer(&result); result.Status != "" {
+		return result, nil
+	}
+	w := newWriting(c, batch, in.By, in.Rules)
+	w.review = &reviewing{reason: in.Reason}
+	p := &standing.pendingProposal
+	if in.Decision == schema.DecisionReject {
+		result.Status, result.State = schema.ReviewRejected, schema.ProposalRejected
+		w.settleReview(p, result.State, nil)
+		return result, nil
+	}
+	if err := w.prepareReview(ctx, p, in.Principal); err != nil {
+		return result, err
+	}
+	if w.obstacle(standing, in, &result); result.Status != "" {
+		return result, nil
+	}
+	if e := in.Embedding; e != nil {
+		vector := pgvector.NewVector(e.Vector)
+		p.Embedding, p.Model = &vector, &e.Model.Name
+	}
+	result.Status, result.State = schema.ReviewApplied, schema.ProposalApplied
+	verdict := proposals.Verdict{State: schema.ProposalApplied}
+	if p.Proposal.Action == schema.ActionNone {
+		w.settle(p, verdict, nil) // agreed: there is nothing to write
+		return result, nil
+	}
+	if err := w.apply(ctx, p, verdict); err != nil {
+		return result, err
+	}
+	if err := w.insertAdds(ctx); err != nil {
+		return result, err
+	}
+	if err := w.corroborate(ctx); err != nil {
+		return result, err
+	}
+	result.MemoryID, result.Superseded, result.Why = w.review.memoryID, w.review.superseded, w.review.why
+	return result, nil
+}
+
+// lockedProposal is a proposal as a review finds it, locked until commit.
+type lockedProposal struct {
+	pendingProposal
+	state         schema.ProposalState
+	outcome       string
+	targetVersion int
+	memoryID      *uuid.UUID
+	reviewedBy    string
+}
+
+func lockProposal(ctx context.Context, c *commit.Change, id uuid.UUID) (*lockedProposal, error) {
+	rows, err := c.Tx.Query(ctx, `SELECT `+proposalColumns+proposalTables+`WHERE p.tenant = $1 AND p.id = $2 FOR UPDATE OF p`, c.Tenant, id)
+	if err != nil {
+		return nil, err
+	}
+	var l lockedProposal
+	if l.pendingProposal, err = pgx.CollectExactlyOneRow(rows, scanProposal); err != nil {
+		return nil, err
+	}
+	err = c.Tx.QueryRow(ctx, `SELECT state, outcome, coalesce(target_version, 0), memory_id, reviewed_by FROM proposals WHERE tenant = $1 AND id = $2`, c.Tenant, id).
+		Scan(&l.state, &l.outcome, &l.targetVersion, &l.memoryID, &l.reviewedBy)
+	return &l, err
+}
+
+// answer says what became of a proposal that does not wait for a decision; of one that does, nothing.
+func (l *lockedProposal) answer(r *schema.ReviewResult) {
+	r.State = l.state
+	if l.memoryID != nil && l.state != schema.ProposalBlocked {
+		r.MemoryID = l.memoryID.String()
+	}
+	switch l.state {
+	case schema.ProposalBlocked:
+		if l.outcome == proposals.ReasonShadowMode || l.outcome == proposals.ReasonMutationsFrozen {
+			r.Status, r.Why = schema.ReviewFrozen, "it was handed in under a mode that applies nothing"
+		}
+	case schema.ProposalExpired:
+		r.Status, r.Why = schema.ReviewExpired, proposals.NotReviewed
+		if r.MemoryID != "" {
+			r.Why += ": both are kept, as contested"
+		}
+	case schema.ProposalApplied, schema.ProposalRejected, schema.ProposalSkipped:
+		r.Status, r.Why = schema.ReviewDecided, fmt.Sprintf("%s by the pipeline", l.state)
+		if l.reviewedBy != "" {
+			r.Why = fmt.Sprintf("%s by %s", l.state, l.reviewedBy)
+		}
+	default: // proposed or stale: the pipeline is at it
+		r.Status, r.Why = schema.ReviewNotFound, "the pipeline has not decided whether it needs a review"
+	}
+}
+
+// prepareReview locks what an approved proposal is about to touch: the scopes of its memories, its claim
+// where the fact will make it, and the memories themselves.
+func (w *writing) prepareReview(ctx context.Context, p *pendingProposal, principal schema.Principal) error {
+	ids := []uuid.UUID{p.ParentID}
+	if p.TargetID != nil {
+		ids = append(ids, *p.TargetID)
+	}
+	if err := w.LockScopesOf(ctx, principal, ids); err != nil {
+		return err
+	}
+	if cl := p.Fact.Claim; cl.Functional && !cl.IsZero() {
+		owner, visibility := w.batch.Owner, w.batch.Visibility
+		err := w.Tx.QueryRow(ctx, `SELECT scope, visibility FROM memories WHERE tenant = $1 AND id = $2`, w.Tenant, p.ParentID).Scan(&owner.Scope, &visibility)
+		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		if err := w.LockClaims(ctx, []commit.ClaimOf{{Owner: owner, Visibility: visibility, Subject: cl.Subject, Predicate: cl.Predicate}}); err != nil {
+			return err
+		}
+	}
+	return w.look(ctx, ids, "UPDATE")
+}
+
+// obstacle says what stands in the way of an approval, if anything does.
+func (w *writing) obstacle(l *lockedProposal, in DecideInput, r *schema.ReviewResult) {
+	conflict := func(format string, args ...any) {
+		r.Status, r.Why = schema.ReviewVersionConflict, fmt.Sprintf(format, args...)
+	}
+	if in.Policy.Narrow(w.batch.Policy.Mode, false, nil).MutationsFrozen() {
+		r.Status, r.Why = schema.ReviewFrozen, "the worker's mode or that of the request applies nothing"
+		return
+	}
+	if source, ok := w.known[l.ParentID]; !ok || !source.live {
+		conflict("the source %s is no longer live", l.ParentID)
+		return
+	}
+	if normalize.Normalize(l.Fact.Content).Normalized == "" {
+		conflict("the text of the proposal is gone")
+		return
+	}
+	if l.TargetID == nil || l.Proposal.Action != schema.ActionUpdate && l.Proposal.Action != schema.ActionDelete {
+		return
+	}
+	seen := l.targetVersion
+	if in.TargetVersion > 0 {
+		seen = in.TargetVersion
+	}
+	target, ok := w.known[*l.TargetID]
+	if ok {
+		r.CurrentVersion = target.version
+	}
+	switch {
+	case !ok:
+		conflict("the target %s is gone", l.TargetID)
+	case !target.live:
+		conflict("the target %s is no longer live", l.TargetID)
+	case target.version != seen:
+		conflict("the target %s has version %d, not %d", l.TargetID, target.version, seen)
+	default:
+		r.CurrentVersion = 0
+	}
+}
+
+// settleReview records a person's decision: on the proposal's row, which keeps the reason why it
+// waited, and in the history of its source.
+func (w *writing) settleReview(p *pendingProposal, state schema.ProposalState, memoryID *uuid.UUID) {
+	if w.review.expired {
+		state = schema.ProposalExpired
+	}
+	w.Queue.Queue(`UPDATE proposals SET state = $3, memory_id = $4, reviewed_by = $5, review_reason = $6, reviewed_at = $7,
+			written_at = CASE WHEN $3 = 'applied' THEN $7::timestamptz ELSE written_at END, embedding = NULL, embedding_model = NULL
+		WHERE tenant = $1 AND id = $2`, w.Tenant, p.ID, state, memoryID, w.actor, w.review.reason, w.Now)
+	metadata := w.metadata(p, proposals.Verdict{State: state})
+	metadata["decision"] = state
+	p.whichFact(metadata)
+	if w.review.expired {
+		metadata["expired"] = true
+		delete(metadata, "reviewed")
+	}
+	if memoryID != nil {
+		w.review.memoryID = memoryID.String()
+		metadata["memory_id"] = w.review.memoryID
+	}
+	w.History(commit.HistoryRow{MemoryID: p.ParentID, Event: schema.EventNone, By: w.actor, Reason: w.review.reason, Metadata: metadata})
+}
+
+// Contradictions returns both sides of what contradicts: first the pairs of contested memories, the
+// latest first, then the waiting proposals that seem to contradict what they would replace (document
+// 002 "Contradiction Detection", document 004 §7 and §12). It shows only what the principal may look
+// at on both sides, within the clearance. The page's cursor is that of the last contradiction of the page before.
+func (s *Pipeline) Contradictions(ctx context.Context, p schema.Principal, page pg.Page, clearance ...policy.Clearance) ([]schema.Contradiction, error) {
+	page.Limit = pg.PageLimit(page.Limit)
+	pairs, left, right, proposal, err := parseContradictionCursor(page.Before)
+	if err != nil {
+		return nil, err
+	}
+	out := []schema.Contradiction{}
+	err = s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
+		if pairs {
+			rows, err := tx.Query(ctx, contestedPairs, p.Tenant, left, p.Agent, p.Project, pg.Sees(p), right, page.Limit, pg.Cleared(clearance))
+			if err != nil {
+				return err
+			}
+			if out, err = pgx.CollectRows(rows, scanPair); err != nil {
+				return err
+			}
+		}
+		if len(out) == page.Limit {
+			return nil
+		}
+		rows, err := tx.Query(ctx, contradictingProposals, p.Tenant, proposal, p.Agent, p.Project, pg.Sees(p), page.Limit-len(out), pg.Cleared(clearance))
+		if err != nil {
+			return err
+		}
+		more, err := pgx.CollectRows(rows, scanContradictingProposal)
+		out = append(out, more...)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list contradictions: %w", err)
+	}
+	return out, nil
+}
+
+// contestedPairs finds every pair once, from its younger memory, whichever of the two says that it
+// contradicts the other.
+var contestedPairs = `
+	SELECT l.id, l.version, l.status, l.pinned, l.content, l.confidence, r.id, r.version, r.status, r.pinned, r.content, r.confidence, e.reason, e.since
+	FROM memories l CROSS JOIN LATERAL (
+		SELECT edge.id, max(edge.reason) AS reason, min(edge.created_at) AS since FROM (
+			SELECT target_id AS id, reason, created_at FROM memory_relations WHERE tenant = $1 AND source_id = l.id AND predicate = 'contradicts'
+			UNION ALL
+			SELECT source_id, reason, created_at FROM memory_relations WHERE tenant = $1 AND target_id = l.id AND predicate = 'contradicts') edge
+		WHERE edge.id < l.id GROUP BY edge.id) e
+	JOIN memories r ON r.tenant = $1 AND r.id = e.id AND r.status = 'contested' AND r.live
+	WHERE l.tenant = $1 AND l.status = 'contested' AND l.deleted_at IS NULL AND l.live AND ` + pg.VisibleAs("l") + ` AND ` + pg.VisibleAs("r") + `
+		AND l.sensitivity = ANY($8) AND r.sensitivity = ANY($8)
+		AND ($2::uuid IS NULL OR (l.id, r.id) < ($2::uuid, $6::uuid))
+	ORDER BY l.id DESC, r.id DESC LIMIT $7`
+
+var contradictingProposals = `
+	SELECT p.id, p.fact, coalesce(t.id, s.id), coalesce(t.version, s.version), coalesce(t.status, s.status), coalesce(t.live, s.live), coalesce(t.pinned, s.pinned),
+		coalesce(t.content, s.content), coalesce(t.confidence, s.confidence), p.reason, p.decided_at
+	FROM proposals p
+		JOIN ingest_batches b ON b.tenant = p.tenant AND b.id = p.batch_id
+		LEFT JOIN memories t ON t.tenant = p.tenant AND t.id = p.target_id
+		LEFT JOIN memories s ON s.tenant = p.tenant AND s.id = p.memory_id
+	WHERE p.tenant = $1 AND p.contradiction_risk AND ` + pg.WaitsForReview + ` AND ` + pg.VisibleAs("b") + `
+		AND (t.id IS NULL OR ` + pg.VisibleAs("t") + `) AND (s.id IS NULL OR ` + pg.VisibleAs("s") + `) AND coalesce(t.id, s.id) IS NOT NULL
+		AND (t.id IS NULL OR t.sensitivity = ANY($7)) AND (s.id IS NULL OR s.sensitivity = ANY($7))
+		AND ($2::uuid IS NULL OR (p.decided_at, p.id) < (SELECT decided_at, id FROM proposals WHERE tenant = $1 AND id = $2))
+	ORDER BY p.decided_at DESC, p.id DESC LIMIT $6`
+
+func scanPair(row pgx.CollectableRow) (schema.Contradiction, error) {
+	c := schema.Contradiction{Kind: schema.ContradictionOfMemories}
+	var left, right uuid.UUID
+	l, r := &c.Left, &c.Right
+	err := row.Scan(&left, &l.Version, &l.Status, &l.Pinned, &l.Content, &l.Confidence, &right, &r.Version, &r.Status, &r.Pinned, &r.Content, &r.Confidence,
+		&c.Reason, &c.Since)
+	l.ID, r.ID, l.Live, r.Live = left.String(), right.String(), true, true
+	c.Cursor = l.ID + cursorBetween + r.ID
+	return c, err
+}
+
+// scanContradictingProposal shows the fact beside what it would replace: its target, or the memory
+// that makes its claim.
+func scanContradictingProposal(row pgx.CollectableRow) (schema.Contradiction, error) {
+	c := schema.Contradiction{Kind: schema.ContradictionOfProposal}
+	var id, stands uuid.UUID
+	var fact memory.Fact
+	r := &c.Right
+	if err := row.Scan(&id, &fact, &stands, &r.Version, &r.Status, &r.Live, &r.Pinned, &r.Content, &r.Confidence, &c.Reason, &c.Since); err != nil {
+		return c, err
+	}
+	c.ProposalID, r.ID = id.String(), stands.String()
+	c.Left = schema.Side{Content: fact.Content, Confidence: fact.Confidence}
+	c.Cursor = c.ProposalID
+	return c, nil
+}
+
+const cursorBetween = "+"
+
+// parseContradictionCursor reads a cursor: two memory ids within the pairs, or a proposal's id.
+func parseContradictionCursor(cursor string) (pairs bool, left, right, proposal *uuid.UUID, err error) {
+	if cursor == "" {
+		return true, nil, nil, nil, nil
+	}
+	var ids []*uuid.UUID
+	for _, part := range strings.Split(cursor, cursorBetween) {
+		id, err := uuid.Parse(part)
+		if err != nil {
+			return false, nil, nil, nil, badCursor()
+		}
+		ids = append(ids, &id)
+	}
+	switch len(ids) {
+	case 1:
+		return false, nil, nil, ids[0], nil
+	case 2:
+		return true, ids[0], ids[1], nil, nil
+	}
+	return false, nil, nil, nil, badCursor()
+}
+
+func badCursor() error {
+	return &schema.ValidationError{Fields: []schema.FieldError{{Field: "before", Problem: "must be the cursor of a contradiction"}}}
+}

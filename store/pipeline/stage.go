@@ -1,0 +1,457 @@
+package pipeline
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory/intake"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// StageInput is one validated ingest request to be staged.
+type StageInput struct {
+	OperationID string   // the same id always answers with the first result
+	OtherIDs    []string // as Operation.Others
+	WorkflowID  string
+	Request     schema.IngestRequest
+	Policy      proposals.WritePolicy // already narrowed by the request
+	Rules       *policy.Policy        // classification rules in force; nil for none
+	MaxAttempts int                   // of each candidate's job
+	Now         time.Time
+}
+
+// Stage writes the batch, its candidates, their jobs and ledger events, and, unless in shadow mode,
+// the source memories themselves: they can be recalled by keyword from here on, and the ids in the
+// acknowledgement are final.
+func (s *Pipeline) Stage(ctx context.Context, in StageInput) (schema.IngestAck, error) {
+	var ack schema.IngestAck
+	p := in.Request.Principal
+	whole := in.abridge()
+	intakes := make([]intake.Intake, len(in.Request.Candidates)) // before the transaction: a megabyte of text takes a while
+	for i, c := range in.Request.Candidates {
+		intakes[i] = intake.Admit(c, p, in.Request.Visibility, in.Rules)
+	}
+	err := pg.AgainAlone(ctx, func() error {
+		return commit.Write(ctx, s.DB, p.Tenant, in.Now, func(c *commit.Change) error {
+			done, err := c.Operation(ctx, append([]string{in.OperationID}, in.OtherIDs...), kindIngest, &ack)
+			if err != nil || done {
+				return err
+			}
+			st := staging{Change: c, in: in, intakes: intakes, whole: whole, batchID: pg.NewID()}
+			if err := st.prepare(ctx); err != nil {
+				return err
+			}
+			if err := st.insert(ctx); err != nil {
+				return err
+			}
+			ack = st.ack()
+			return c.RecordOperation(in.OperationID, kindIngest, ack)
+		})
+	})
+	if err != nil {
+		return schema.IngestAck{}, fmt.Errorf("stage: %w", err)
+	}
+	return ack, nil
+}
+
+// abridge takes content that is kept as an artifact out of the request, and returns it by candidate. What is
+// staged in its place begins as it does and refers to it. The caller's candidates stay as they are.
+func (in *StageInput) abridge() map[int]wholeText {
+	whole := map[int]wholeText{}
+	if in.Request.Oversized != schema.OversizedArtifact {
+		return whole
+	}
+	candidates := slices.Clone(in.Request.Candidates)
+	for i, c := range candidates {
+		if len(c.Content) > schema.MaxContentBytes {
+			sum := sha256.Sum256([]byte(c.Content))
+			whole[i] = wholeText{sum[:], c.Content}
+			candidates[i] = intake.Abridge(c, schema.ArtifactPrefix+hex.EncodeToString(sum[:]))
+		}
+	}
+	in.Request.Candidates = candidates
+	return whole
+}
+
+// wholeText is the text of a candidate that is kept as an artifact.
+type wholeText struct {
+	sum  []byte // SHA-256
+	text string
+}
+
+// staging is one Stage call at work.
+type staging struct {
+	*commit.Change
+	in      StageInput
+	intakes []intake.Intake // by candidate
+	whole   map[int]wholeText
+	batchID uuid.UUID
+	items   []stagedItem
+}
+
+// stagedItem is one candidate on its way into the staging area.
+type stagedItem struct {
+	candidate schema.Candidate
+	intake    intake.Intake
+	id        uuid.UUID // of the candidate, and of the memory it becomes
+	event     uuid.UUID // of the ledger's row; nil where there is none
+	memoryID  uuid.UUID // id, or the memory that it duplicates
+	state     string
+	replayed  bool // the candidate's own idempotency key was seen before
+	bare      bool // its text is not kept: there is no memory that it would be forgotten with
+}
+
+const (
+	stateStaged    = "staged"
+	stateDuplicate = "duplicate"
+	stateRecalled  = "recalled"
+)
+
+// prepare cleans and classifies every candidate and settles what needs no new row: recalled text,
+// repeated idempotency keys, and duplicates within the batch.
+func (st *staging) prepare(ctx context.Context) error {
+	known, err := st.knownKeys(ctx)
+	if err != nil {
+		return err
+	}
+	seen := map[string]uuid.UUID{}
+	for i, candidate := range st.in.Request.Candidates {
+		it := stagedItem{candidate: candidate, intake: st.intakes[i], id: schema.CandidateID(st.batchID, i), state: stateStaged}
+		it.memoryID = it.id
+		if sourceKind(&candidate) != schema.SourceMemory {
+			it.event = pg.NewID()
+		}
+		owner, visibility := st.place(&it)
+		hash, key := strings.Join([]string{owner.Scope, string(visibility), string(it.intake.Classification.Type), string(it.intake.Text.Hash)}, "\x00"), ""
+		if candidate.IdempotencyKey != "" {
+			key = st.operationKey(candidate)
+		}
+		// The key goes first: what it replays is not written, so nothing may count as its duplicate.
+		if id, ok := known[key]; ok && key != "" {
+			it.state, it.memoryID, it.replayed = stateDuplicate, id, true
+		} else if it.intake.Recalled {
+			it.state = stateRecalled
+		} else if first, ok := seen[hash]; ok {
+			it.state, it.memoryID = stateDuplicate, first
+		} else {
+			seen[hash] = it.id
+		}
+		if key != "" {
+			known[key] = it.memoryID // the same key may come twice in one batch
+		}
+		st.items = append(st.items, it)
+	}
+	return st.markBare(ctx)
+}
+
+// markBare finds the candidates whose text is kept nowhere: what recall handed out, and what is replayed of a
+// memory that was erased, or is gone. Nobody could forget a text that is beside no memory. Memories that stand do
+// so until commit.
+func (st *staging) markBare(ctx context.Context) error {
+	var replayed []uuid.UUID
+	for _, it := range st.items {
+		if it.replayed {
+			replayed = append(replayed, it.memoryID)
+		}
+	}
+	standing := map[uuid.UUID]bool{}
+	if len(replayed) > 0 {
+		var err error
+		if standing, err = st.IdSet(ctx, `SELECT id FROM memories WHERE tenant = $1 AND id = ANY($2) AND erased_at IS NULL ORDER BY id FOR SHARE`, st.Tenant, replayed); err != nil {
+			return err
+		}
+	}
+	for i := range st.items {
+		if it := &st.items[i]; it.state == stateStaged { // it does by the time of commit
+			standing[it.memoryID] = true
+		}
+	}
+	for i := range st.items {
+		it := &st.items[i]
+		it.bare = it.state == stateRecalled || it.replayed && !standing[it.memoryID]
+	}
+	return nil
+}
+
+// knownKeys returns the first results of the batch's idempotency keys, as far as there are any. Two
+// requests that share a key wait for each other, in one order, so that one result stands.
+func (st *staging) knownKeys(ctx context.Context) (map[string]uuid.UUID, error) {
+	known := map[string]uuid.UUID{}
+	var keys []string
+	for _, c := range st.in.Request.Candidates {
+		if c.IdempotencyKey != "" {
+			keys = append(keys, st.operationKey(c))
+		}
+	}
+	if len(keys) == 0 {
+		return known, nil
+	}
+	if err := st.LockOperations(ctx, keys); err != nil {
+		return nil, err
+	}
+	rows, err := st.Tx.Query(ctx, `SELECT id, result->>'memory_id' FROM operations WHERE tenant = $1 AND id = ANY($2)`, st.Tenant, keys)
+	if err != nil {
+		return nil, err
+	}
+	var key, id string
+	_, err = pgx.ForEachRow(rows, []any{&key, &id}, func() error {
+		parsed, err := uuid.Parse(id)
+		known[key] = parsed
+		return err
+	})
+	return known, err
+}
+
+func (st *staging) operationKey(c schema.Candidate) string {
+	p := st.in.Request.Principal
+	// Both forms are unambiguous, whatever is in their parts.
+	if p.User != "" {
+		return fmt.Sprintf("user-candidate/%d/%s/%d/%s/%s", len(p.Agent), p.Agent, len(p.User), p.User, c.IdempotencyKey)
+	}
+	return fmt.Sprintf("candidate/%d/%s/%s", len(p.Agent), p.Agent, c.IdempotencyKey)
+}
+
+func (st *staging) insert(ctx context.Context) error {
+	r, p := &st.in.Request, st.in.Request.Principal
+	shadow := st.in.Policy.Mode == schema.ModeShadow
+	if err := st.settleDuplicates(ctx, shadow); err != nil {
+		return err
+	}
+	st.Queue.Queue(`INSERT INTO ingest_batches (tenant, id, workflow_id, agent_id, project, scope, policy_group, visibility, mode,
+			allow_update_delete, min_fact_confidence, size, created_at, supersede)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+		st.Tenant, st.batchID, st.in.WorkflowID, p.Agent, p.Project, p.EffectiveScope(), p.PolicyGroup, r.Visibility,
+		st.in.Policy.Mode, st.in.Policy.AllowUpdateDelete, st.in.Policy.MinFactConfidence, len(st.items), st.Now,
+		cmp.Or(st.in.Policy.Supersede, proposals.SupersedeReview))
+	for i := range st.items {
+		if err := st.queueItem(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settleDuplicates inserts the source memories, or in shadow mode only looks which exist, and marks
+// the candidates whose content a live memory already has.
+func (st *staging) settleDuplicates(ctx context.Context, shadow bool) error {
+	var rows []commit.NewMemory
+	var at []int
+	for i := range st.items {
+		if st.items[i].state != stateStaged {
+			continue
+		}
+		row := st.source(&st.items[i])
+		if w, ok := st.whole[i]; ok && !shadow {
+			var kept Artifact
+			if err := putArtifact(ctx, st.Change, st.in.Request.Principal, w.sum, []byte(w.text), "text/plain", &kept); err != nil {
+				return fmt.Errorf("artifact: %w", err)
+			}
+			row.Artifacts = [][]byte{w.sum}
+		}
+		rows = append(rows, row)
+		at = append(at, i)
+	}
+	if !shadow {
+		ids, err := st.InsertMemories(ctx, rows)
+		if err != nil {
+			return err
+		}
+		for n, i := range at {
+			st.settle(i, ids[n])
+		}
+		return nil
+	}
+	for n, i := range at {
+		id, err := st.HoldLiveByHash(ctx, commit.DedupOf(&rows[n]))
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+		case err != nil:
+			return err
+		default:
+			st.settle(i, id)
+		}
+	}
+	return nil
+}
+
+// settle points a candidate, and those of the batch that repeat it, at the memory that stands.
+func (st *staging) settle(i int, id uuid.UUID) {
+	own := st.items[i].id
+	if id == own {
+		return
+	}
+	st.items[i].state = stateDuplicate
+	for k := range st.items {
+		if st.items[k].memoryID == own {
+			st.items[k].memoryID = id
+		}
+	}
+}
+
+// place returns whose a candidate's memory is and who may read it: what the request says, unless a
+// rule says otherwise. The content hash is unique within it.
+func (st *staging) place(it *stagedItem) (schema.Principal, schema.Visibility) {
+	owner, cl := st.in.Request.Principal.Owner(), &it.intake.Classification
+	owner.Scope = cmp.Or(cl.Scope, owner.Scope)
+	return owner, cmp.Or(cl.Visibility, st.in.Request.Visibility)
+}
+
+// source is the memory that holds a candidate's own text.
+func (st *staging) source(it *stagedItem) commit.NewMemory {
+	c, cl := &it.candidate, it.intake.Classification
+	owner, visibility := st.place(it)
+	metadata := it.intake.Explanation.Metadata()
+	metadata["batch_id"], metadata["workflow_id"] = st.batchID, st.in.WorkflowID
+	return commit.NewMemory{
+		ID: it.id, Owner: owner, Visibility: visibility,
+		Classification: cl, Text: it.intake.Text,
+		Payload: sourcePayload(it, owner, st.Now), Who: c.Speaker, Session: c.Session,
+		Confidence: cl.Confidence, RevisionPolicy: cl.RevisionPolicy, SourceTrust: cl.SourceTrust,
+		OccurredAt: occurredAt(c, st.Now), CreatedBy: "agent:" + owner.Agent, Refs: it.provenance(st.Now),
+		Reason:   "ingested as " + string(sourceKind(c)),
+		Metadata: metadata,
+	}
+}
+
+// provenance is what a candidate's memory rests on: the references that came with it, or else the candidate
+// itself and its event.
+func (it *stagedItem) provenance(now time.Time) []schema.Ref {
+	if len(it.candidate.Refs) > 0 {
+		return it.candidate.Refs
+	}
+	event := ""
+	if it.event != uuid.Nil {
+		event = it.event.String()
+	}
+	return proposals.HandedIn(sourceKind(&it.candidate), it.id.String(), event, occurredAt(&it.candidate, now))
+}
+
+// sourcePayload is the payload schema of the memory's type (document 004 §15A.6 and §15A.8). An
+// explicit memory is what its author states; facts derived from it carry the finer triple.
+func sourcePayload(it *stagedItem, p schema.Principal, now time.Time) any {
+	if it.intake.Payload != nil { // its form says what it is
+		return it.intake.Payload
+	}
+	switch it.intake.Classification.Type {
+	case schema.TypeSemantic:
+		payload := SemanticPayload(cmp.Or(it.candidate.Speaker, p.Agent), schema.PredicateStates, it.intake.Text.Storage, false)
+		payload.RevisionPolicy = it.intake.Classification.RevisionPolicy
+		payload.Evidence = it.provenance(now)
+		return payload
+	case schema.TypeWorking: // only a rule makes it one
+		at := occurredAt(&it.candidate, now)
+		return schema.WorkingPayload{Kind: schema.TypeWorking, ThreadID: cmp.Or(it.candidate.Session, it.id.String()), State: schema.TaskExecuting,
+			ContextSummary: it.intake.Text.Storage, LastUpdated: &at}
+	}
+	ref := "candidate:" + it.id.String()
+	if len(it.candidate.Refs) > 0 {
+		ref = it.candidate.Refs[0].Ref
+	}
+	return schema.EpisodicPayload{Kind: schema.TypeEpisodic, Timeline: []schema.TimelineEvent{
+		{T: occurredAt(&it.candidate, now), EventKind: string(sourceKind(&it.candidate)), Ref: ref},
+	}}
+}
+
+// SemanticPayload is the payload of a claim whose object is a text.
+func SemanticPayload(subject, predicate, object string, functional bool) schema.SemanticPayload {
+	encoded, _ := json.Marshal(object) // a string always encodes
+	cardinality := schema.CardinalityMany
+	if functional {
+		cardinality = schema.CardinalityOne
+	}
+	return schema.SemanticPayload{Kind: schema.TypeSemantic, Subject: subject, Predicate: predicate, Object: encoded,
+		Validity: schema.Validity{Mode: schema.ValidGlobal}, Cardinality: cardinality}
+}
+
+func (st *staging) queueItem(i int) error {
+	it := &st.items[i]
+	c, cl, text := &it.candidate, it.intake.Classification, it.intake.Text.Storage
+	if it.bare {
+		blank := *c
+		blank.Refs, blank.Speaker, blank.Session = nil, "", ""
+		c, cl.Tags, text = &blank, nil, ""
+	}
+	refs, err := json.Marshal(append([]schema.Ref{}, c.Refs...))
+	if err != nil {
+		return fmt.Errorf("refs: %w", err)
+	}
+	kind, at := sourceKind(c), occurredAt(c, st.Now)
+	st.Queue.Queue(`INSERT INTO memory_candidates (tenant, id, batch_id, ordinal, state, memory_id, source_kind, content, category,
+			speaker, session, sensitivity, tags, refs, occurred_at, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+		st.Tenant, it.id, st.batchID, i, it.state, it.memoryID, kind, text, cl.Category,
+		c.Speaker, c.Session, cl.Sensitivity, pg.TagList(cl.Tags), string(refs), at, st.Now)
+	if it.event != uuid.Nil {
+		var candidate, about *uuid.UUID // of what is kept nowhere, the event refers to nothing
+		if !it.bare {
+			candidate, about = &it.id, &it.memoryID
+		}
+		st.Queue.Queue(`INSERT INTO events (tenant, id, agent_id, kind, candidate_id, memory_id, session, occurred_at, recorded_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+			st.Tenant, it.event, st.in.Request.Principal.Agent, kind, candidate, about, c.Session, at, st.Now)
+	}
+	by := "agent:" + st.in.Request.Principal.Agent
+	metadata := map[string]any{"batch_id": st.batchID, "candidate_id": it.id, "workflow_id": st.in.WorkflowID}
+	switch it.state {
+	case stateDuplicate:
+		reason := "duplicate of a live memory: not written again"
+		if it.replayed {
+			reason = "idempotency key seen before: first result returned"
+		}
+		st.History(commit.HistoryRow{MemoryID: it.memoryID, Event: schema.EventNone, By: by, Reason: reason, Metadata: metadata})
+	case stateRecalled:
+		st.History(commit.HistoryRow{MemoryID: it.memoryID, Event: schema.EventNone, By: by, Reason: "came out of recall: not learned again", Metadata: metadata})
+	case stateStaged:
+		st.Queue.Queue(`INSERT INTO jobs (tenant, id, kind, state, phase, batch_id, candidate_id, memory_id, workflow_id, max_attempts, created_at, updated_at)
+			VALUES ($1, $2, 'ingest', 'pending', 'extract', $3, $4, $5, $6, $7, $8, $8)
+			ON CONFLICT (tenant, kind, memory_id) WHERE state IN ('pending', 'leased', 'failed') DO NOTHING`,
+			st.Tenant, pg.NewID(), st.batchID, it.id, it.memoryID, st.in.WorkflowID, st.in.MaxAttempts, st.Now)
+	}
+	if c.IdempotencyKey != "" && !it.replayed {
+		return st.RecordOperation(st.operationKey(*c), kindCandidate, map[string]any{"memory_id": it.memoryID})
+	}
+	return nil
+}
+
+func (st *staging) ack() schema.IngestAck {
+	ack := schema.IngestAck{BatchID: st.batchID.String()}
+	for i, it := range st.items {
+		ack.MemoryIDs = append(ack.MemoryIDs, it.memoryID.String())
+		switch it.state {
+		case stateDuplicate:
+			ack.Deduped = append(ack.Deduped, i)
+		case stateRecalled:
+			ack.Recalled = append(ack.Recalled, i)
+		}
+	}
+	return ack
+}
+
+func sourceKind(c *schema.Candidate) schema.SourceKind {
+	if c.SourceKind == "" {
+		return schema.SourceObservation
+	}
+	return c.SourceKind
+}
+
+func occurredAt(c *schema.Candidate, now time.Time) time.Time {
+	if c.OccurredAt != nil {
+		return c.OccurredAt.UTC()
+	}
+	return now
+}

@@ -1,0 +1,191 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// Kinds of operations. Those that are staged have the names that package workflows gives them.
+const (
+	KindPut       = "put"
+	KindRevise    = "revise"
+	KindModify    = "modify"
+	KindForget    = "forget"
+	KindRecover   = "recover"
+	kindReview    = "review"
+	kindFeedback  = "feedback"
+	kindIngest    = "ingest"
+	kindCandidate = "candidate"
+	kindResume    = "resume"
+)
+
+// How old a staged request must be for an erasure to count it as left behind. A run drops its request
+// when it ends, however it ends; one that was terminated, or lost its worker for good, does not.
+const (
+	// AbandonedAfter is for a request that names what is erased: it would find nothing, so that nothing is
+	// lost where its run still waits. An hour spares those that are being carried out, which answer better.
+	AbandonedAfter = time.Hour
+	// StaleAfter is for any other: it may hold an erased text in words that cannot be looked for. It is
+	// longer than all attempts of an operation's activity can take (thirty of ten minutes, five hours: see
+	// workflows/options.go) and than a night without workers; a request that is still to be carried out then fails, and says so.
+	StaleAfter = 24 * time.Hour
+)
+
+// Operation names a request that a workflow has taken in.
+type Operation struct {
+	Tenant     string
+	ID         string // key of the staged body and of the result
+	WorkflowID string // for history: erasing finds the runs that carried a text
+
+	// Others are the keys that the same operation has in other versions of the program. What was carried out under one
+	// of them is answered with that result.
+	Others []string
+}
+
+func (op Operation) keys() []string { return append([]string{op.ID}, op.Others...) }
+
+// Accept keeps the body of a request that carries content until it is carried out, so that activities
+// need only its id. Accepting it again changes nothing. It returns a *schema.ValidationError where the
+// operation is, or was, another request: of another kind, or with another body.
+func (s *Pipeline) Accept(ctx context.Context, op Operation, kind string, body any, now time.Time) error {
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("accept %s: %w", kind, err)
+	}
+	err = commit.Write(ctx, s.DB, op.Tenant, now, func(c *commit.Change) error {
+		digest, err := digest(ctx, c, encoded)
+		if err != nil {
+			return err
+		}
+		if err := c.LockOperations(ctx, op.keys()); err != nil {
+			return err
+		}
+		// A body that waits under another key is another run's: this one needs its own.
+		var known, same bool
+		err = c.Tx.QueryRow(ctx, `SELECT coalesce(bool_or(known), false),
+				coalesce(bool_and(coalesce(kind = $4, true) AND coalesce(digest = $5, true)), true)
+			FROM (SELECT true AS known, kind, digest FROM operations WHERE tenant = $1 AND id = ANY($3)
+				UNION ALL SELECT id = $2, kind, digest FROM staged_requests WHERE tenant = $1 AND id = ANY($3)) x`,
+			c.Tenant, op.ID, op.keys(), kind, digest).Scan(&known, &same)
+		switch {
+		case err != nil:
+			return err
+		case !same:
+			return commit.OtherRequest()
+		case known: // a body delivered again behind the result is not kept: nobody would drop it
+			return nil
+		}
+		c.Queue.Queue(`INSERT INTO staged_requests (tenant, id, kind, body, created_at, digest) VALUES ($1, $2, $3, $4, $5, $6)`,
+			c.Tenant, op.ID, kind, string(encoded), c.Now, digest)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("accept %s: %w", kind, err)
+	}
+	return nil
+}
+
+// digest is a keyed digest of a body, whatever the order of its members: it tells two requests apart,
+// and confirms no guess at what stood in one that is gone.
+func digest(ctx context.Context, c *commit.Change, body []byte) ([]byte, error) {
+	key, err := c.Secret(ctx, "operation")
+	if err != nil {
+		return nil, err
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, err
+	}
+	ordered, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write(ordered)
+	return mac.Sum(nil), nil
+}
+
+// Accepted reads the body of an accepted request into body. It reports false, and reads nothing, when
+// the operation has been carried out already: carrying it out again answers with the first result.
+func (s *Pipeline) Accepted(ctx context.Context, op Operation, body any) (bool, error) {
+	ctx = pg.Within(ctx, pg.ClassPipeline)
+	var encoded []byte
+	err := s.Read(ctx, op.Tenant, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `SELECT body FROM staged_requests WHERE tenant = $1 AND id = $2`, op.Tenant, op.ID).Scan(&encoded)
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read request: %w", err)
+	}
+	if err := json.Unmarshal(encoded, body); err != nil {
+		return false, fmt.Errorf("read request: %w", err)
+	}
+	return true, nil
+}
+
+// Drop deletes the body of a request that will not be carried out any more: its run has ended without.
+func (s *Pipeline) Drop(ctx context.Context, op Operation, now time.Time) error {
+	err := commit.Write(ctx, s.DB, op.Tenant, now, func(c *commit.Change) error {
+		c.Queue.Queue(`DELETE FROM staged_requests WHERE tenant = $1 AND id = $2`, c.Tenant, op.ID)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("drop request: %w", err)
+	}
+	return nil
+}
+
+// SweepStaged deletes the requests of all tenants that have waited for a week: longer than any outage
+// that a run outlasts. Nobody will carry them out; their runs were terminated. It returns how many there
+// were.
+func (s *Pipeline) SweepStaged(ctx context.Context) (int, error) {
+	swept := 0
+	if err := s.Pool.QueryRow(ctx, `SELECT mneme_sweep_staged()`).Scan(&swept); err != nil {
+		return 0, fmt.Errorf("sweep requests: %w", err)
+	}
+	return swept, nil
+}
+
+// CarryOut runs fn as one change whose result is the operation's: delivered again, it answers with
+// the first result and changes nothing. The staged body goes in the same transaction. It returns a
+// *schema.ValidationError where the operation was one of another kind.
+func CarryOut[R any](ctx context.Context, s *pg.DB, op Operation, kind string, now time.Time, fn func(*commit.Change) (R, error)) (R, error) {
+	var result R
+	err := commit.Write(ctx, s, op.Tenant, now, func(c *commit.Change) error {
+		done, err := c.Operation(ctx, op.keys(), kind, &result)
+		if err != nil {
+			return err
+		}
+		if !done {
+			if result, err = fn(c); err != nil {
+				return err
+			}
+			if err := c.RecordOperation(op.ID, kind, result); err != nil { // with the body's digest
+				return err
+			}
+		}
+		// Where it was carried out under another key, this one's body may still be there.
+		c.Queue.Queue(`DELETE FROM staged_requests WHERE tenant = $1 AND id = $2`, c.Tenant, op.ID)
+		return nil
+	})
+	if err != nil {
+		var none R
+		return none, err
+	}
+	return result, nil
+}

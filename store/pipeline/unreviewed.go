@@ -1,0 +1,281 @@
+package pipeline
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/revision"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// actorExpiry is whom history names when no one decided in time.
+const actorExpiry = "review-policy"
+
+// ExpireInput asks for the proposals of a batch that no one decided in time.
+type ExpireInput struct {
+	Tenant  string
+	BatchID uuid.UUID
+	Before  time.Time             // those that expire at or before
+	Policy  proposals.WritePolicy // what the worker allows now
+	Rules   *policy.Policy        // classification rules in force; nil for none
+	After   uuid.UUID             // the last proposal of the page before; zero at the start
+	Limit   int                   // of proposals; 0: ExpirePage
+	Now     time.Time
+}
+
+// ExpirePage is how many proposals one call ends: those that contradict something have a transaction each.
+const ExpirePage = 100
+
+// Expired is what became of a page.
+type Expired struct {
+	Ended int       // by this call
+	Next  uuid.UUID // the last of the page, where More is set
+	More  bool
+}
+
+// ExpireProposals ends the proposals of a batch that no one decided in time, a page of them by id. What contradicts a
+// memory is kept beside it, both marked as contested (proposals.ContestUnreviewed); everything else is given up. Each
+// leaves a row in the history of its source. Calling it again finds none, or the rest.
+func (s *Pipeline) ExpireProposals(ctx context.Context, in ExpireInput) (Expired, error) {
+	ctx = pg.Within(ctx, pg.ClassPipeline)
+	var out Expired
+	page, err := s.unreviewed(ctx, in)
+	if err != nil || len(page) == 0 {
+		return out, err
+	}
+	out.Next, out.More = page[len(page)-1].ID, len(page) == cmp.Or(in.Limit, ExpirePage)
+	var rest, over []uuid.UUID
+	for _, p := range page {
+		if p.MayContradict {
+			rest = append(rest, p.ID)
+		} else {
+			over = append(over, p.ID)
+		}
+	}
+	if len(over) > 0 {
+		if out.Ended, err = s.giveUp(ctx, in, over); err != nil {
+			return out, fmt.Errorf("expire proposals: %w", err)
+		}
+	}
+	for _, id := range rest { // a transaction each: what is done stays done
+		var ended bool
+		err := pg.AgainAlone(ctx, func() error {
+			return commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) (err error) {
+				ended, err = expireOne(ctx, c, id, in)
+				return err
+			})
+		})
+		if err != nil {
+			return out, fmt.Errorf("expire proposal %s: %w", id, err)
+		}
+		if ended {
+			out.Ended++
+		}
+	}
+	return out, nil
+}
+
+// unreviewedProposal is a proposal whose time is over.
+type unreviewedProposal struct {
+	ID            uuid.UUID
+	MayContradict bool
+}
+
+// unreviewed reads the next page of them.
+func (s *Pipeline) unreviewed(ctx context.Context, in ExpireInput) (page []unreviewedProposal, err error) {
+	err = s.Read(ctx, in.Tenant, func(tx pgx.Tx) error {
+		page, err = pg.Collect[unreviewedProposal](ctx, tx, `SELECT p.id, `+mayContradict+` FROM proposals p
+			WHERE p.tenant = $1 AND p.batch_id = $2 AND p.expires_at <= $3 AND p.id > $4 AND `+pg.WaitsForReview+`
+			ORDER BY p.id LIMIT $5`, in.Tenant, in.BatchID, in.Before.UTC(), in.After, cmp.Or(in.Limit, ExpirePage))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read proposals that expire: %w", err)
+	}
+	return page, nil
+}
+
+// mayContradict is a condition of waiting proposals p that may contradict a memory.
+const mayContradict = `(p.action IN ('update', 'delete') OR p.outcome = '` + reasonActiveFactExists + `')`
+
+// giveUp ends those of the proposals that contradict nothing, in one transaction.
+func (s *Pipeline) giveUp(ctx context.Context, in ExpireInput, ids []uuid.UUID) (n int, err error) {
+	err = commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) error {
+		rows, err := c.Tx.Query(ctx, `UPDATE proposals p SET state = 'expired', memory_id = NULL, reviewed_by = $4, review_reason = $5, reviewed_at = $6
+			FROM memory_candidates c
+			WHERE p.tenant = $1 AND p.batch_id = $2 AND p.expires_at <= $3 AND c.tenant = p.tenant AND c.id = p.candidate_id
+				AND p.id = ANY($7) AND `+pg.WaitsForReview+` AND NOT `+mayContradict+`
+			RETURNING p.id, c.id, c.memory_id, p.action, p.ordinal, p.fact`, in.Tenant, in.BatchID, in.Before.UTC(), actorExpiry, proposals.NotReviewed, c.Now, ids)
+		if err != nil {
+			return err
+		}
+		var p pendingProposal
+		_, err = pgx.ForEachRow(rows, []any{&p.ID, &p.CandidateID, &p.ParentID, &p.Proposal.Action, &p.Ordinal, &p.Fact}, func() error {
+			n++
+			metadata := map[string]any{"proposalId": p.ID, "candidateId": p.CandidateID, "proposedAction": p.Proposal.Action, "batchId": in.BatchID, "expired": true}
+			p.whichFact(metadata)
+			c.History(commit.HistoryRow{MemoryID: p.ParentID, Event: schema.EventNone, By: actorExpiry, Reason: proposals.NotReviewed, Metadata: metadata})
+			p = pendingProposal{} // Scan would write into the fact's slices
+			return nil
+		})
+		return err
+	})
+	return n, err
+}
+
+// expireOne ends a proposal, and reports whether it was still waiting. Locks come in the order of a decision.
+func expireOne(ctx context.Context, c *commit.Change, id uuid.UUID, in ExpireInput) (bool, error) {
+	batch, err := readBatch(ctx, c.Tx, c.Tenant, in.BatchID)
+	if err != nil {
+		return false, err
+	}
+	if err := c.LockScope(ctx, batch.Owner); err != nil {
+		return false, err
+	}
+	l, err := lockProposal(ctx, c, id)
+	if err != nil {
+		return false, err
+	}
+	var decided schema.ReviewResult
+	if l.answer(&decided); decided.Status != "" {
+		return false, nil
+	}
+	w := newWriting(c, batch, actorExpiry, in.Rules)
+	w.review = &reviewing{reason: proposals.NotReviewed, expired: true}
+	p := &l.pendingProposal
+	var against []uuid.UUID
+	if !in.Policy.Narrow(batch.Policy.Mode, false, nil).MutationsFrozen() {
+		if against, err = w.contradicted(ctx, l); err != nil {
+			return false, err
+		}
+	}
+	if len(against) == 0 {
+		w.settleReview(p, schema.ProposalExpired, nil)
+		return true, nil
+	}
+	w.review.reason += ": both are kept, as contested"
+	if err := w.contestUnreviewed(ctx, p, against); err != nil {
+		return false, err
+	}
+	if err := w.insertAdds(ctx); err != nil {
+		return false, err
+	}
+	return true, w.corroborate(ctx)
+}
+
+// contradicted returns the memories that an unreviewed proposal contradicts, the target first.
+func (w *writing) contradicted(ctx context.Context, l *lockedProposal) ([]uuid.UUID, error) {
+	p := &l.pendingProposal
+	if err := w.prepareReview(ctx, p, w.batch.Owner); err != nil {
+		return nil, err
+	}
+	if source, ok := w.known[p.ParentID]; !ok || !source.live {
+		return nil, nil // what it was drawn from is gone
+	}
+	var against []uuid.UUID
+	contradicts := func(id uuid.UUID, claims bool) {
+		m, ok := w.known[id]
+		if !ok || !m.live || id == p.ParentID {
+			return
+		}
+		if proposals.ContestUnreviewed(proposals.Unreviewed{Proposal: p.Proposal, Outcome: l.outcome, Fact: p.Fact.Content, Existing: m.neighbor.Content,
+			Changed: m.version != l.targetVersion, Claims: claims}) {
+			against = append(against, id)
+		}
+	}
+	hash := normalize.Normalize(p.Fact.Content).Hash
+	holders := map[uuid.UUID]bool{}
+	if cl := p.Fact.Claim; cl.Functional && !cl.IsZero() {
+		add := w.factMemory(p, nil)
+		found, err := w.factHolders(ctx, cl, add.Owner, add.Visibility)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range found {
+			holders[h.id] = !bytes.Equal(h.hash, hash)
+		}
+	}
+	if p.TargetID != nil {
+		contradicts(*p.TargetID, holders[*p.TargetID])
+		delete(holders, *p.TargetID)
+	}
+	ids := make([]uuid.UUID, 0, len(holders))
+	for id, other := range holders {
+		if other {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) > 0 {
+		if err := w.look(ctx, ids, "UPDATE"); err != nil { // which sorts them
+			return nil, err
+		}
+	}
+	for _, id := range ids {
+		contradicts(id, true)
+	}
+	return against, nil
+}
+
+// contestUnreviewed keeps a fact beside the memories that it contradicts, all of them marked as contested.
+func (w *writing) contestUnreviewed(ctx context.Context, p *pendingProposal, against []uuid.UUID) error {
+	contested := proposals.Verdict{State: schema.ProposalExpired, ContradictionRisk: true}
+	parent := w.known[p.ParentID]
+	if memory.States(parent.standing.Type) && bytes.Equal(normalize.Normalize(p.Fact.Content).Hash, parent.neighbor.Hash) {
+		// The source says exactly this, and lasts: it is the other side itself.
+		if err := w.contestBeside(ctx, p.ParentID, p, against); err != nil {
+			return err
+		}
+		w.settleReview(p, schema.ProposalExpired, &p.ParentID)
+		return nil
+	}
+	add := w.factMemory(p, nil)
+	add.Status, add.Contests = schema.StatusContested, &against[0]
+	for _, id := range against {
+		if err := w.contest(ctx, id, p, contested); err != nil {
+			return err
+		}
+		add.Relations = append(add.Relations, commit.Relation{Predicate: revision.RelationContradicts, Target: id, Weight: 1, Reason: w.review.reason})
+	}
+	w.adds, w.addFor = append(w.adds, add), append(w.addFor, p)
+	return nil
+}
+
+// contestBeside marks a memory that stands already, and those that it contradicts, as contested.
+func (w *writing) contestBeside(ctx context.Context, id uuid.UUID, p *pendingProposal, against []uuid.UUID) error {
+	if err := w.look(ctx, []uuid.UUID{id}, "UPDATE"); err != nil {
+		return err
+	}
+	for _, side := range append([]uuid.UUID{id}, against...) {
+		if err := w.contest(ctx, side, p, proposals.Verdict{ContradictionRisk: true}); err != nil {
+			return err
+		}
+	}
+	for _, other := range against {
+		w.Relate(id, revision.RelationContradicts, other)
+		w.Relate(other, revision.RelationContradicts, id)
+	}
+	return nil
+}
+
+// contradicts lists what a new memory is contested with.
+func contradicts(m *commit.NewMemory) []uuid.UUID {
+	var out []uuid.UUID
+	for _, r := range m.Relations {
+		if r.Predicate == revision.RelationContradicts {
+			out = append(out, r.Target)
+		}
+	}
+	return out
+}

@@ -1,0 +1,159 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/rank"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// Wording is what a recall asks in words.
+type Wording struct {
+	Query     string // what claims and graph look for
+	Keywords  string // what full text and hints look for; the query where it is empty
+	Expansion string // what full text and hints look for besides, and counts for less (rank.ExpandQuery)
+}
+
+// Question is a wording as the tenant's full text sees it: its lexemes, with how many of the tenant's live
+// memories hold them. A recall makes one, and asks with it in every channel that goes by words.
+//
+// Document frequencies and the average length are those of the tenant's live memories, not of what the
+// asker may see: exact ones would take a count over the visible rows for every query. They move scores, and
+// say by which of its words a memory is looked for where thousands hold one; never what may be seen.
+type Question struct {
+	query, keywords, expansion []rank.Lexeme
+	vocabulary                 []rank.Lexeme // of the hints that rules write
+	names                      []string      // that may be an entity's
+	corpus                     rank.Corpus
+}
+
+// Analyse makes a question of a wording. A text goes in as a parameter and is parsed by the same
+// configuration as the memories, so that no text can be a syntax error.
+func (s *Search) Analyse(ctx context.Context, tenant string, w Wording) (Question, error) {
+	if tenant == "" {
+		return Question{}, fmt.Errorf("analyse: %w", pg.ErrNoTenant)
+	}
+	texts := []string{w.Query, w.Keywords, w.Expansion}
+	if w.Keywords == w.Query {
+		texts[1] = ""
+	}
+	known, cached := s.hints.get()
+	if !cached {
+		texts = append(texts, memory.HintVocabulary)
+	}
+	q := Question{names: rank.FocalNames(w.Query)}
+	var lexemes [][]rank.Lexeme
+	b := s.Asking(ctx, tenant, pg.PlanOnce)
+	b.Queue(lexemesSQL, tenant, texts).Query(func(rows pgx.Rows) (err error) {
+		lexemes, err = scanLexemes(rows, len(texts))
+		return err
+	})
+	b.Queue(corpusSQL, tenant).QueryRow(func(row pgx.Row) error { return row.Scan(&q.corpus.Docs, &q.corpus.Lexemes) })
+	if err := s.SendAsked(ctx, b); err != nil {
+		return Question{}, fmt.Errorf("analyse: %w", err)
+	}
+	q.query, q.keywords, q.expansion, q.vocabulary = lexemes[0], lexemes[1], lexemes[2], known
+	if w.Keywords == "" || w.Keywords == w.Query {
+		q.keywords = q.query
+	}
+	if !cached {
+		q.vocabulary = lexemes[3]
+		s.hints.put(lexemes[3])
+	}
+	return q, nil
+}
+
+// named are lexemes for what need not stand in any text as it stands in a name, a predicate or a summary.
+func named(lexemes []rank.Lexeme) []rank.Lexeme {
+	out := slices.Clone(lexemes)
+	for i := range out {
+		out[i].Docs = max(1, out[i].Docs)
+	}
+	return out
+}
+
+const (
+	// Not a join: one probe a lexeme, whatever the planner thinks of the tenant's vocabulary.
+	lexemesSQL = `SELECT t.n - 1, l.lexeme, coalesce((SELECT s.docs FROM lexeme_stats s WHERE s.tenant = $1 AND s.lexeme = l.lexeme), 0)
+		FROM unnest($2::text[]) WITH ORDINALITY t(text, n), unnest(to_tsvector(mneme_text_config('en'), t.text)) l
+		ORDER BY 1, 2`
+	corpusSQL = `SELECT coalesce(sum(docs), 0)::bigint, coalesce(sum(lexemes), 0)::bigint FROM corpus_stats WHERE tenant = $1`
+)
+
+func scanLexemes(rows pgx.Rows, texts int) ([][]rank.Lexeme, error) {
+	out := make([][]rank.Lexeme, texts)
+	var n int
+	var l rank.Lexeme
+	_, err := pgx.ForEachRow(rows, []any{&n, &l.Text, &l.Docs}, func() error {
+		out[n] = append(out[n], l)
+		return nil
+	})
+	return out, err
+}
+
+// planning is how a search by words is planned. A small tenant's costs less than its planning; of one that
+// is large among many small ones a plan for all would not know it.
+func (q Question) planning() pg.Planning {
+	if q.corpus.Docs > planOnceUpTo {
+		return pg.PlanForValues
+	}
+	return pg.PlanOnce
+}
+
+// planOnceUpTo is how many memories a tenant may have for one plan to serve all its searches by words.
+const planOnceUpTo = 20_000
+
+// textPlans plans the search of several texts, within a transaction, and says what it planned for.
+func textPlans(ctx context.Context, tx pgx.Tx, tenant string, texts []string, width rank.SearchWidth) ([]rank.TextPlan, rank.Corpus, error) {
+	lexemes, corpus, err := textLexemes(ctx, tx, tenant, texts)
+	if err != nil {
+		return nil, corpus, err
+	}
+	plans := make([]rank.TextPlan, len(texts))
+	for i := range texts {
+		plans[i] = rank.PlanText(lexemes[i], corpus, width)
+	}
+	return plans, corpus, nil
+}
+
+// textLexemes analyses texts within a transaction.
+func textLexemes(ctx context.Context, tx pgx.Tx, tenant string, texts []string) ([][]rank.Lexeme, rank.Corpus, error) {
+	var corpus rank.Corpus
+	rows, err := tx.Query(ctx, lexemesSQL, tenant, texts)
+	if err != nil {
+		return nil, corpus, err
+	}
+	lexemes, err := scanLexemes(rows, len(texts))
+	if err != nil {
+		return nil, corpus, err
+	}
+	err = tx.QueryRow(ctx, corpusSQL, tenant).Scan(&corpus.Docs, &corpus.Lexemes)
+	return lexemes, corpus, err
+}
+
+// vocabulary remembers the lexemes of memory.HintVocabulary, which are no tenant's. The zero value is ready.
+type vocabulary struct {
+	mu      sync.Mutex
+	lexemes []rank.Lexeme
+}
+
+func (v *vocabulary) get() ([]rank.Lexeme, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.lexemes, v.lexemes != nil
+}
+
+func (v *vocabulary) put(lexemes []rank.Lexeme) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.lexemes = make([]rank.Lexeme, len(lexemes))
+	for i, l := range lexemes {
+		v.lexemes[i] = rank.Lexeme{Text: l.Text} // not how many memories of a tenant hold it
+	}
+}

@@ -1,0 +1,225 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory/rank"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// What shaping reads of authorised memories (document 002 Phase 4). Every query goes through the filter
+// once more, so that an id that did not pass it yields nothing here either.
+
+// Contents reads the texts of memories that the filter admits.
+func (s *Search) Contents(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]string, error) {
+	out := make(map[uuid.UUID]string, len(ids))
+	var p pg.Params
+	query := `SELECT m.id, m.content FROM memories m WHERE m.id = ANY(` + p.Add(ids) + `) AND ` + f.Where("m", &p)
+	var id uuid.UUID
+	var content string
+	err := s.EachRow(ctx, f, pg.PlanOnce, query, p, []any{&id, &content}, func() { out[id] = content })
+	if err != nil {
+		return nil, fmt.Errorf("read contents: %w", err)
+	}
+	return out, nil
+}
+
+// Access is how often a memory has been recalled, and when last.
+type Access struct {
+	Times int64
+	Last  time.Time
+}
+
+// Accesses returns the accesses to those memories that the filter admits and that have any.
+func (s *Search) Accesses(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]Access, error) {
+	out := make(map[uuid.UUID]Access, len(ids))
+	var p pg.Params
+	query := `SELECT m.id, a.access_count, a.last_accessed_at FROM memories m JOIN memory_access a ON a.tenant = m.tenant AND a.memory_id = m.id
+		WHERE m.id = ANY(` + p.Add(ids) + `) AND ` + f.Where("m", &p)
+	var id uuid.UUID
+	var a Access
+	err := s.EachRow(ctx, f, pg.PlanOnce, query, p, []any{&id, &a.Times, &a.Last}, func() { out[id] = a })
+	if err != nil {
+		return nil, fmt.Errorf("read accesses: %w", err)
+	}
+	return out, nil
+}
+
+// Supersessions returns what superseded memories that the filter admits, and what they superseded, each as
+// far as the asker may see it. Memories of which there is nothing to say are left out.
+func (s *Search) Supersessions(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]rank.Supersession, error) {
+	out := make(map[uuid.UUID]rank.Supersession, len(ids))
+	var p pg.Params
+	query := `SELECT m.id,
+			(SELECT n.id FROM memories n WHERE n.id = m.superseded_by AND n.deleted_at IS NULL AND ` + f.Visible("n", &p) + `),
+			EXISTS (SELECT FROM memories o WHERE o.superseded_by = m.id AND o.deleted_at IS NULL AND ` + f.Visible("o", &p) + `),
+			d.active, d.superseded
+		FROM memories m CROSS JOIN LATERAL (
+			SELECT count(*) FILTER (WHERE x.live) AS active, count(*) FILTER (WHERE x.status = 'superseded') AS superseded
+			FROM (SELECT r.source_id AS id FROM memory_relations r WHERE r.tenant = m.tenant AND r.target_id = m.id AND r.predicate = 'derived_from'
+				UNION SELECT r.target_id FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = 'restates') fact
+				JOIN memories x ON x.tenant = m.tenant AND x.id = fact.id
+			WHERE x.type = 'semantic' AND x.deleted_at IS NULL AND ` + f.Visible("x", &p) + `) d
+		WHERE m.id = ANY(` + p.Add(ids) + `) AND ` + f.Where("m", &p)
+	var id uuid.UUID
+	var successor *uuid.UUID
+	var found rank.Supersession
+	err := s.EachRow(ctx, f, pg.PlanOnce, query, p, []any{&id, &successor, &found.Replaces, &found.Active, &found.Superseded}, func() {
+		row := found
+		if successor != nil {
+			row.SupersededBy = *successor
+		}
+		if row.SupersededBy != uuid.Nil || row.Replaces || row.Superseded > 0 {
+			out[id] = row
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read supersessions: %w", err)
+	}
+	return out, nil
+}
+
+// Bounds of Predecessors.
+const (
+	predecessorsDeep = 8
+	predecessorsMost = 200
+)
+
+// Predecessors returns what the given memories superseded, and what that superseded in turn, each with its
+// successor: at most 200, the nearest first. The filter must let superseded memories in; a chain ends at one
+// that it does not admit.
+//
+// It is how superseded memories come into a recall: they stand in no search index, and a chain from what was
+// found costs a few index probes.
+func (s *Search) Predecessors(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]Succession, error) {
+	var p pg.Params
+	tenant := p.Add(f.Principal.Tenant)
+	query := `WITH RECURSIVE chain(id, successor, depth) AS (
+			SELECT m.id, m.superseded_by, 1 FROM memories m WHERE m.tenant = ` + tenant + ` AND m.superseded_by = ANY(` + p.Add(ids) + `)
+				AND m.status = 'superseded' AND ` + f.Where("m", &p) + `
+			UNION ALL
+			SELECT m.id, m.superseded_by, c.depth + 1 FROM chain c JOIN memories m ON m.tenant = ` + tenant + ` AND m.superseded_by = c.id
+			WHERE c.depth < ` + p.Add(predecessorsDeep) + ` AND m.status = 'superseded' AND ` + f.Where("m", &p) + `)
+		SELECT id, successor FROM chain ORDER BY depth, id LIMIT ` + p.Add(predecessorsMost)
+	out, err := pg.AskAll[Succession](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, p)
+	if err != nil {
+		return nil, fmt.Errorf("read predecessors: %w", err)
+	}
+	return out, nil
+}
+
+// Successors returns what holds now in the place of the given memories, each as far as the filter admits it: of a
+// superseded one the live end of its chain, and of a source those of the facts drawn from it that were
+// superseded.
+func (s *Search) Successors(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]Succession, error) {
+	var p pg.Params
+	tenant := p.Add(f.Principal.Tenant)
+	given := p.Add(ids)
+	live := f
+	live.Superseded = false
+	query := `WITH RECURSIVE chain(id, successor, depth) AS (
+			(SELECT m.id, m.superseded_by, 1 FROM memories m WHERE m.tenant = ` + tenant + ` AND m.id = ANY(` + given + `) AND m.superseded_by IS NOT NULL
+			UNION ALL
+			SELECT r.target_id, x.superseded_by, 1 FROM memory_relations r JOIN memories x ON x.tenant = r.tenant AND x.id = r.source_id
+			WHERE r.tenant = ` + tenant + ` AND r.target_id = ANY(` + given + `) AND r.predicate = 'derived_from' AND x.status = 'superseded'
+				AND x.superseded_by IS NOT NULL AND x.deleted_at IS NULL
+			UNION ALL
+			SELECT r.source_id, x.superseded_by, 1 FROM memory_relations r JOIN memories x ON x.tenant = r.tenant AND x.id = r.target_id
+			WHERE r.tenant = ` + tenant + ` AND r.source_id = ANY(` + given + `) AND r.predicate = 'restates' AND x.status = 'superseded'
+				AND x.superseded_by IS NOT NULL AND x.deleted_at IS NULL)
+			UNION ALL
+			SELECT c.id, m.superseded_by, c.depth + 1 FROM chain c JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = c.successor
+			WHERE c.depth < ` + p.Add(predecessorsDeep) + ` AND m.status = 'superseded' AND m.superseded_by IS NOT NULL)
+		SELECT DISTINCT c.id, m.id FROM chain c JOIN memories m ON m.id = c.successor AND m.live AND ` + live.Where("m", &p) + `
+		ORDER BY 1, 2 LIMIT ` + p.Add(predecessorsMost)
+	out, err := pg.AskAll[Succession](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, p)
+	if err != nil {
+		return nil, fmt.Errorf("read successors: %w", err)
+	}
+	return out, nil
+}
+
+// Succession says that one memory was superseded by another.
+type Succession struct{ ID, Successor uuid.UUID }
+
+// LowestDegrees returns, for each memory that the filter admits and that links to entities, in how many
+// memories the least mentioned of them occurs.
+func (s *Search) LowestDegrees(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]int64, error) {
+	out := make(map[uuid.UUID]int64, len(ids))
+	var p pg.Params
+	query := `SELECT m.id, min(e.mentions) FROM memories m
+		JOIN memory_entity_mentions x ON x.tenant = m.tenant AND x.memory_id = m.id
+		JOIN entities e ON e.tenant = x.tenant AND e.id = x.entity_id
+		WHERE m.id = ANY(` + p.Add(ids) + `) AND ` + f.Where("m", &p) + ` GROUP BY m.id`
+	var id uuid.UUID
+	var degree int64
+	err := s.EachRow(ctx, f, pg.PlanOnce, query, p, []any{&id, &degree}, func() { out[id] = degree })
+	if err != nil {
+		return nil, fmt.Errorf("read degrees: %w", err)
+	}
+	return out, nil
+}
+
+// HubDegree returns from how many mentions on an entity of the tenant is a hub (rank.HubDegree); 0: none is.
+// It looks at the first 20,000 entities that the tenant got to know, which are those mentioned most, and
+// believes what it saw for ten minutes. Like the statistics of full text this is the tenant's, not the
+// asker's: it moves scores, never what is found.
+func (s *Search) HubDegree(ctx context.Context, tenant string, now time.Time) (int64, error) {
+	if degree, known := s.hubs.get(tenant, now); known {
+		return degree, nil
+	}
+	var degrees []int64
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `SELECT mentions FROM entities WHERE tenant = $1 ORDER BY id LIMIT 20000`, tenant)
+		if err != nil {
+			return err
+		}
+		degrees, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read degrees: %w", err)
+	}
+	degree := rank.HubDegree(degrees)
+	s.hubs.put(tenant, degree, now)
+	return degree, nil
+}
+
+// Bounds of what hubDegrees remembers.
+const (
+	hubDegreeKept  = 10 * time.Minute
+	hubDegreesMost = 10_000 // tenants
+)
+
+// hubDegrees remembers tenants' hub degrees for a while: they move slowly. The zero value is ready.
+type hubDegrees struct {
+	mu    sync.Mutex
+	known map[string]hubDegree
+}
+
+type hubDegree struct {
+	degree int64
+	until  time.Time
+}
+
+func (h *hubDegrees) get(tenant string, now time.Time) (int64, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	at, ok := h.known[tenant]
+	return at.degree, ok && now.Before(at.until)
+}
+
+func (h *hubDegrees) put(tenant string, degree int64, now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.known == nil || len(h.known) >= hubDegreesMost {
+		h.known = map[string]hubDegree{}
+	}
+	h.known[tenant] = hubDegree{degree, now.Add(hubDegreeKept)}
+}

@@ -1,0 +1,13 @@
+// Package sweeping takes away what has faded and what is past its retention window, in batches, and holds a sweep that
+// would take too much. The windows and rules are package memory/lifecycle's.
+package sweeping
+
+import "github.com/mneme/mneme/store/pg"
+
+// Sweeping carries out the sweeps of decay and retention. It is safe for concurrent use.
+type Sweeping struct {
+	*pg.DB
+}
+
+// New returns it over a connection.
+func New(db *pg.DB) *Sweeping { return &Sweeping{DB: db} }

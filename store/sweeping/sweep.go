@@ -1,0 +1,269 @@
+package sweeping
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory/lifecycle"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// SweepBatchSize is how many rows one transaction of a sweep touches (document 002 "Retention Worker":
+// each step is capped, so that no writer waits long).
+const SweepBatchSize = 500
+
+// SweepTenants lists tenants behind one, by name, limit at most.
+func (s *Sweeping) SweepTenants(ctx context.Context, after string, limit int) ([]string, error) {
+	return s.tenantNames(ctx, `SELECT mneme_tenants($1, $2)`, after, limit)
+}
+
+// DecayTenants lists tenants behind one of which something was due at a time, by name, limit at most.
+func (s *Sweeping) DecayTenants(ctx context.Context, after string, limit int, at time.Time) ([]string, error) {
+	return s.tenantNames(ctx, `SELECT mneme_decay_tenants($1, $2, $3)`, after, limit, at)
+}
+
+func (s *Sweeping) tenantNames(ctx context.Context, query string, args ...any) ([]string, error) {
+	rows, err := s.Pool.Query(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list tenants: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("list tenants: %w", err)
+	}
+	return out, nil
+}
+
+// Begun is what a run may go by.
+type Begun struct {
+	// Held is the first question that waits for an answer; nil: there is none.
+	Held *schema.SweepHold
+	// Ahead says that the run may go ahead: nothing waits, or another question was answered. A batch takes
+	// nothing of what waits.
+	Ahead bool
+	// Rules are the retention policies by which was counted. A batch that is given them takes nothing by others.
+	Rules string
+}
+
+// BeginSweep counts what a run would take of a tenant. A run that would take more than its share asks, once,
+// and may take nothing until somebody has answered. What is admitted is used up by what is taken, by whatever
+// run. A run that would not take too much takes the question back, and what is left of an answer with it.
+func (s *Sweeping) BeginSweep(ctx context.Context, tenant string, sweep schema.Sweep, share float64, now time.Time) (Begun, error) {
+	ctx = pg.Within(ctx, pg.ClassLong)
+	var out Begun
+	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
+		rules, err := RetentionRules(ctx, c.Tx, c.Tenant)
+		if err != nil {
+			return err
+		}
+		out.Rules = fingerprint(rules)
+		var takes []take
+		if sweep == schema.SweepDecay {
+			takes, err = decayTakes(ctx, c, rules, share)
+		} else {
+			takes, err = retentionTakes(ctx, c, rules, share)
+		}
+		if err != nil {
+			return err
+		}
+		out.Held = nil
+		answered := false
+		for _, t := range takes {
+			held, err := guard(ctx, c, t, share)
+			if err != nil {
+				return err
+			}
+			if out.Held == nil {
+				out.Held = held
+			}
+			answered = answered || held == nil && t.tooMuch(share)
+		}
+		out.Ahead = out.Held == nil || answered
+		return nil
+	})
+	if err != nil {
+		return Begun{}, fmt.Errorf("begin %s: %w", sweep, err)
+	}
+	return out, nil
+}
+
+// ErrRulesChanged means that retention policies are not those any more by which a run was let go ahead: it is
+// to begin with the tenant anew.
+var ErrRulesChanged = errors.New("retention policies have changed since the run began")
+
+// fingerprint names what rules say, and not who said it when.
+func fingerprint(rules lifecycle.RetentionRules) string {
+	digest := sha256.New()
+	for _, p := range rules {
+		fmt.Fprintf(digest, "%s %s %s %d %s %t\n", p.Domain, p.Tier, p.Typology, p.KeepSeconds, p.OnExpiry, p.DecayExempt)
+	}
+	return hex.EncodeToString(digest.Sum(nil)[:8])
+}
+
+// rulesAsBegun reads the rules in force, which must be those that the run began with, if it says which.
+func rulesAsBegun(ctx context.Context, c *commit.Change, begun string) (lifecycle.RetentionRules, error) {
+	rules, err := RetentionRules(ctx, c.Tx, c.Tenant)
+	if err != nil || begun == "" {
+		return rules, err
+	}
+	if fingerprint(rules) != begun {
+		err = ErrRulesChanged
+	}
+	return rules, err
+}
+
+// take is how much a run would take of so much, by the question that it has to ask. Counting ends where the
+// allowance is passed.
+type take struct {
+	Question      schema.Sweep
+	Would, Stored int64
+}
+
+// tooMuch reports whether a run has to ask.
+func (t take) tooMuch(share float64) bool { return t.Would > lifecycle.SweepAllowance(t.Stored, share) }
+
+// guard asks where a run has to, or takes the question back; it returns the one that waits.
+func guard(ctx context.Context, c *commit.Change, t take, share float64) (*schema.SweepHold, error) {
+	if !t.tooMuch(share) {
+		c.Queue.Queue(`DELETE FROM sweep_holds WHERE tenant = $1 AND sweep = $2`, c.Tenant, t.Question)
+		return nil, nil
+	}
+	hold := schema.SweepHold{Tenant: c.Tenant, Sweep: t.Question}
+	// An answer that is used up is no answer: it asks again.
+	err := c.Tx.QueryRow(ctx, `INSERT INTO sweep_holds AS h (tenant, sweep, would_take, stored, share, asked_at) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (tenant, sweep) DO UPDATE SET would_take = excluded.would_take, stored = excluded.stored, share = excluded.share,
+			asked_at = CASE WHEN h.admitted = 0 THEN excluded.asked_at ELSE h.asked_at END, answered_by = CASE WHEN h.admitted = 0 THEN '' ELSE h.answered_by END,
+			reason = CASE WHEN h.admitted = 0 THEN '' ELSE h.reason END, answered_at = CASE WHEN h.admitted > 0 THEN h.answered_at END, admitted = nullif(h.admitted, 0)
+		RETURNING would_take, stored, share, asked_at, admitted`, c.Tenant, t.Question, t.Would, t.Stored, share, c.Now).
+		Scan(&hold.WouldTake, &hold.Stored, &hold.Share, &hold.AskedAt, &hold.Admitted)
+	if err != nil || hold.Admitted != nil {
+		return nil, err
+	}
+	return &hold, nil
+}
+
+// admitted is how much of want a batch may take: less where a question stands, whose answer it uses up. The
+// question is locked, so that no two batches use the same answer. Without one, all of it: what was due when the
+// run began was counted then.
+func admittedBy(ctx context.Context, c *commit.Change, sweep schema.Sweep, want int) (int, error) {
+	var left *int64
+	err := c.Tx.QueryRow(ctx, `SELECT admitted FROM sweep_holds WHERE tenant = $1 AND sweep = $2 FOR UPDATE`, c.Tenant, sweep).Scan(&left)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return want, nil
+	case err != nil || left == nil:
+		return 0, err
+	}
+	return int(min(int64(want), *left)), nil
+}
+
+// used takes what a batch took from what was admitted, if anything was.
+func used(c *commit.Change, sweep schema.Sweep, n int) {
+	if n > 0 {
+		c.Queue.Queue(`UPDATE sweep_holds SET admitted = greatest(0, admitted - $3) WHERE tenant = $1 AND sweep = $2 AND admitted IS NOT NULL`, c.Tenant, sweep, n)
+	}
+}
+
+// ErrClockAhead means that a clock is far ahead of the database's: nothing is to be taken away by it.
+var ErrClockAhead = errors.New("the clock is ahead of the database's")
+
+// CheckClock returns ErrClockAhead where one of the times is further ahead of the database's clock than a minute.
+func (s *Sweeping) CheckClock(ctx context.Context, at ...time.Time) error {
+	var ahead bool
+	if err := s.Pool.QueryRow(ctx, `SELECT coalesce(max(x) > now() + interval '1 minute', false) FROM unnest($1::timestamptz[]) x`, at).Scan(&ahead); err != nil {
+		return fmt.Errorf("compare clocks: %w", err)
+	}
+	if ahead {
+		return ErrClockAhead
+	}
+	return nil
+}
+
+// noteSweep adds to what a run did to the tenant, in the transaction that does it.
+func noteSweep(c *commit.Change, sweep schema.Sweep, run string, counts map[string]int) error {
+	for name, n := range counts {
+		if n == 0 {
+			delete(counts, name)
+		}
+	}
+	if len(counts) == 0 {
+		return nil
+	}
+	encoded, err := json.Marshal(counts)
+	if err != nil {
+		return err
+	}
+	c.Queue.Queue(`INSERT INTO sweep_runs AS r (tenant, id, sweep, counts, started_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5)
+		ON CONFLICT (tenant, id) DO UPDATE SET updated_at = excluded.updated_at, counts = (
+			SELECT jsonb_object_agg(key, n) FROM (
+				SELECT key, sum(value::bigint) AS n FROM (SELECT * FROM jsonb_each_text(r.counts) UNION ALL SELECT * FROM jsonb_each_text(excluded.counts)) x GROUP BY key) y)`,
+		c.Tenant, run, sweep, string(encoded), c.Now)
+	return nil
+}
+
+// AdmitSweep lets a sweep that has asked take up to so much more of the tenant. ErrNotFound where it has
+// not asked.
+func (s *Sweeping) AdmitSweep(ctx context.Context, tenant string, sweep schema.Sweep, upTo int64, by, reason string, now time.Time) (schema.SweepHold, error) {
+	out := schema.SweepHold{Tenant: tenant, Sweep: sweep}
+	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
+		err := c.Tx.QueryRow(ctx, `UPDATE sweep_holds SET admitted = $3, answered_by = $4, reason = $5, answered_at = $6 WHERE tenant = $1 AND sweep = $2
+			RETURNING would_take, stored, share, asked_at, admitted, answered_by, reason, answered_at`, tenant, sweep, upTo, by, reason, c.Now).
+			Scan(&out.WouldTake, &out.Stored, &out.Share, &out.AskedAt, &out.Admitted, &out.AnsweredBy, &out.Reason, &out.AnsweredAt)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return pg.ErrNotFound
+		}
+		return err
+	})
+	if err != nil {
+		return schema.SweepHold{}, fmt.Errorf("admit %s: %w", sweep, err)
+	}
+	return out, nil
+}
+
+// SweepHolds lists the sweeps of all tenants that wait for an answer: names and numbers.
+func (s *Sweeping) SweepHolds(ctx context.Context) ([]schema.SweepHold, error) {
+	rows, err := s.Pool.Query(ctx, `SELECT tenant, sweep, would_take, stored, share, asked_at FROM mneme_sweep_holds()`)
+	if err == nil {
+		var out []schema.SweepHold
+		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (h schema.SweepHold, err error) {
+			err = row.Scan(&h.Tenant, &h.Sweep, &h.WouldTake, &h.Stored, &h.Share, &h.AskedAt)
+			return h, err
+		})
+		if err == nil {
+			return out, nil
+		}
+	}
+	return nil, fmt.Errorf("list sweeps that wait: %w", err)
+}
+
+// SweepRun is what a run did to a tenant.
+type SweepRun struct {
+	ID        string           `json:"id"`
+	Sweep     schema.Sweep     `json:"sweep"`
+	Counts    map[string]int64 `json:"counts"` // by what was done
+	StartedAt time.Time        `json:"started_at"`
+	UpdatedAt time.Time        `json:"updated_at"`
+}
+
+// SweepRuns lists the latest runs that did something to the tenant, newest first, limit at most.
+func (s *Sweeping) SweepRuns(ctx context.Context, tenant string, sweep schema.Sweep, limit int) ([]SweepRun, error) {
+	var out []SweepRun
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) (err error) {
+		out, err = pg.Collect[SweepRun](ctx, tx, `SELECT id, sweep, counts - 'without_words' AS counts, started_at, updated_at FROM sweep_runs WHERE tenant = $1 AND sweep = $2
+			ORDER BY started_at DESC, id DESC LIMIT $3`, tenant, sweep, limit)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list runs of %s: %w", sweep, err)
+	}
+	return out, nil
+}

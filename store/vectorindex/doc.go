@@ -1,0 +1,13 @@
+// Package vectorindex keeps the outbox of the vector index and its generations. The indexes themselves are behind
+// package store/vector.
+package vectorindex
+
+import "github.com/mneme/mneme/store/pg"
+
+// VectorIndex keeps the outbox and the generations of the vector index. It is safe for concurrent use.
+type VectorIndex struct {
+	*pg.DB
+}
+
+// New returns it over a connection.
+func New(db *pg.DB) *VectorIndex { return &VectorIndex{DB: db} }

@@ -1,0 +1,325 @@
+package vectorindex
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/pgvector/pgvector-go"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/search"
+)
+
+// GenerationState is where a build of the vector index stands.
+type GenerationState string
+
+// States of a generation.
+const (
+	GenerationBuilding GenerationState = "building" // told of every change, searched by nobody
+	GenerationActive   GenerationState = "active"   // the one that is searched
+	GenerationRetired  GenerationState = "retired"  // waits to be dropped; told of deletions alone
+)
+
+// Generation is one build of a vector index: an embedding space, and the points made in it. Which one is
+// searched is written here, so that losing an index loses no decision. Generations are the
+// installation's, not a tenant's.
+type Generation struct {
+	ID          uuid.UUID
+	Index       string // vector.Index's name
+	Model       inference.EmbeddingModel
+	State       GenerationState
+	CreatedAt   time.Time
+	ActivatedAt *time.Time
+	RetiredAt   *time.Time
+}
+
+const generationColumns = `id, index_name, model, dims, state, created_at, activated_at, retired_at`
+
+func scanGeneration(row pgx.CollectableRow) (Generation, error) {
+	var g Generation
+	err := row.Scan(&g.ID, &g.Index, &g.Model.Name, &g.Model.Dimensions, &g.State, &g.CreatedAt, &g.ActivatedAt, &g.RetiredAt)
+	return g, err
+}
+
+// Generations returns an index's generations: the active one first, then the one being built, then what
+// waits to be dropped.
+func (s *VectorIndex) Generations(ctx context.Context, index string) ([]Generation, error) {
+	rows, err := s.Pool.Query(ctx, `SELECT `+generationColumns+` FROM index_generations WHERE index_name = $1
+		ORDER BY array_position(ARRAY['active', 'building', 'retired'], state), created_at, id`, index)
+	if err != nil {
+		return nil, fmt.Errorf("list generations: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, scanGeneration)
+	if err != nil {
+		return nil, fmt.Errorf("list generations: %w", err)
+	}
+	return out, nil
+}
+
+// Generation returns one generation; ErrNotFound when it has been dropped.
+func (s *VectorIndex) Generation(ctx context.Context, id uuid.UUID) (Generation, error) {
+	rows, err := s.Pool.Query(ctx, `SELECT `+generationColumns+` FROM index_generations WHERE id = $1`, id)
+	if err != nil {
+		return Generation{}, fmt.Errorf("read generation: %w", err)
+	}
+	g, err := pgx.CollectExactlyOneRow(rows, scanGeneration)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return g, fmt.Errorf("generation %s: %w", id, pg.ErrNotFound)
+	}
+	if err != nil {
+		return g, fmt.Errorf("read generation: %w", err)
+	}
+	return g, nil
+}
+
+// StartGeneration records a new generation, and returns the one that stands when another caller was
+// faster: an index has one active generation and one that is being built.
+func (s *VectorIndex) StartGeneration(ctx context.Context, index string, model inference.EmbeddingModel, state GenerationState, now time.Time) (Generation, error) {
+	rows, err := s.Pool.Query(ctx, `
+		WITH made AS (
+			INSERT INTO index_generations (id, index_name, model, dims, state, created_at, activated_at)
+			VALUES ($1, $2, $3, $4, $5, $6, CASE WHEN $5 = 'active' THEN $6::timestamptz END)
+			ON CONFLICT DO NOTHING RETURNING `+generationColumns+`)
+		SELECT * FROM made UNION ALL SELECT `+generationColumns+` FROM index_generations WHERE index_name = $2 AND state = $5 LIMIT 1`,
+		pg.NewID(), index, model.Name, model.Dimensions, state, now.UTC())
+	if err != nil {
+		return Generation{}, fmt.Errorf("start generation: %w", err)
+	}
+	g, err := pgx.CollectExactlyOneRow(rows, scanGeneration)
+	if errors.Is(err, pgx.ErrNoRows) { // the other one was not yet to be seen
+		return s.StartGeneration(ctx, index, model, state, now)
+	}
+	if err != nil {
+		return g, fmt.Errorf("start generation: %w", err)
+	}
+	return g, nil
+}
+
+// ActivateGeneration makes a generation the one that is searched, and retires the one before. A second
+// call changes nothing.
+func (s *VectorIndex) ActivateGeneration(ctx context.Context, g Generation, now time.Time) error {
+	err := pgx.BeginFunc(ctx, s.Pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `UPDATE index_generations SET state = 'retired', retired_at = $3
+			WHERE index_name = $1 AND id <> $2 AND state = 'active' AND EXISTS (SELECT FROM index_generations WHERE id = $2 AND state = 'building')`,
+			g.Index, g.ID, now.UTC()); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `UPDATE index_generations SET state = 'active', activated_at = $2 WHERE id = $1 AND state = 'building'`, g.ID, now.UTC())
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("activate generation: %w", err)
+	}
+	return nil
+}
+
+// RemoveGeneration forgets a generation whose points have been dropped. The active one stays.
+func (s *VectorIndex) RemoveGeneration(ctx context.Context, id uuid.UUID) error {
+	if _, err := s.Pool.Exec(ctx, `DELETE FROM index_generations WHERE id = $1 AND state <> 'active'`, id); err != nil {
+		return fmt.Errorf("remove generation: %w", err)
+	}
+	return nil
+}
+
+// BuildVectorIndexes makes the HNSW indexes of an embedding model in Postgres, one a class, each in a
+// transaction of its own. What stands is left alone, unless anew: then it is built anew beside what
+// stands, and takes its place. Writers of embeddings wait for the class that is being built. It returns
+// how many were built.
+func (s *VectorIndex) BuildVectorIndexes(ctx context.Context, model inference.EmbeddingModel, anew bool) (int, error) {
+	built := 0
+	for _, class := range search.VectorClasses {
+		made, err := s.buildVectorIndex(ctx, model, class, anew)
+		if err != nil {
+			return built, err
+		}
+		if made {
+			built++
+		}
+	}
+	return built, nil
+}
+
+// RebuildVectorIndexes is BuildVectorIndexes anew, without the first classes, as many as are done. After each class it
+// calls done with how many are.
+func (s *VectorIndex) RebuildVectorIndexes(
+	ctx context.Context,
+	model inference.EmbeddingModel,
+	from int,
+	done func(classes int),
+) error {
+	for n := from; n < len(search.VectorClasses); n++ {
+		if _, err := s.buildVectorIndex(ctx, model, search.VectorClasses[n], true); err != nil {
+			return err
+		}
+		done(n + 1)
+	}
+	return nil
+}
+
+func (s *VectorIndex) buildVectorIndex(
+	ctx context.Context,
+	model inference.EmbeddingModel,
+	class search.VectorClass,
+	anew bool,
+) (made bool, err error) {
+	err = s.Long(ctx, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `SELECT mneme_build_vector_index($1, $2, $3, $4, $5)`,
+			model.Name, model.Dimensions, class.Tier, class.Typology, anew).Scan(&made)
+	})
+	var pgErr *pgconn.PgError
+	if errors.As(err, &pgErr) && pgErr.Code == "22023" { // invalid_parameter_value
+		return false, fmt.Errorf("index the vectors of a model: %w", ErrNotIndexable)
+	}
+	if err != nil {
+		return false, fmt.Errorf("index the vectors of a model: %w", err)
+	}
+	return made, nil
+}
+
+// ErrNotIndexable means that an embedding model has a name or a number of dimensions that Postgres has no
+// index for. Its vectors are searched one by one.
+var ErrNotIndexable = errors.New("the embedding model cannot be indexed")
+
+// MemoryTenants lists tenants that have memories, by name, limit at most from behind the given one.
+func (s *VectorIndex) MemoryTenants(ctx context.Context, behind string, limit int) ([]string, error) {
+	rows, err := s.Pool.Query(ctx, `SELECT mneme_memory_tenants($1, $2)`, behind, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list tenants: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("list tenants: %w", err)
+	}
+	return out, nil
+}
+
+// LiveTotal counts the live memories of all tenants.
+func (s *VectorIndex) LiveTotal(ctx context.Context) (int64, error) {
+	var n int64
+	if err := s.Long(ctx, func(tx pgx.Tx) error { return tx.QueryRow(ctx, `SELECT mneme_live_total()`).Scan(&n) }); err != nil {
+		return 0, fmt.Errorf("count memories: %w", err)
+	}
+	return n, nil
+}
+
+// IndexState is what Postgres knows of a memory that an index should or should not have.
+type IndexState struct {
+	ID       uuid.UUID
+	Version  int // 0 when the memory is not there
+	Live     bool
+	Embedded bool // it has a vector of the model, made of its present content
+	Pending  bool // the outbox still has something to say about it
+	Parked   bool // the outbox has given up on it
+}
+
+// indexStateColumns are those of a memory m that may be missing, whose id is given. The tenant is $1.
+func indexStateColumns(id string) string {
+	return id + `, coalesce(m.version, 0), coalesce(m.live, false),
+	EXISTS (SELECT FROM memory_embeddings e WHERE e.tenant = $1 AND e.memory_id = m.id AND e.model = $2 AND e.dims = $3 AND e.content_hash = m.content_hash),
+	EXISTS (SELECT FROM index_outbox o WHERE o.tenant = $1 AND o.memory_id = ` + id + ` AND o.parked_at IS NULL),
+	EXISTS (SELECT FROM index_outbox o WHERE o.tenant = $1 AND o.memory_id = ` + id + ` AND o.parked_at IS NOT NULL)`
+}
+
+// LivePage returns the states of a tenant's live memories by id, limit at most from behind the given one.
+func (s *VectorIndex) LivePage(ctx context.Context, tenant string, model inference.EmbeddingModel, behind uuid.UUID, limit int) ([]IndexState, error) {
+	return s.indexStates(ctx, tenant, `SELECT `+indexStateColumns("m.id")+` FROM memories m WHERE m.tenant = $1 AND m.live AND m.id > $4 ORDER BY m.id LIMIT $5`,
+		tenant, model.Name, model.Dimensions, behind, limit)
+}
+
+// IndexStates returns the states of memories, live or not. One that is not there, because it has been deleted
+// for good or never was, has version 0; the outbox may still have its deletion.
+func (s *VectorIndex) IndexStates(ctx context.Context, tenant string, model inference.EmbeddingModel, ids []uuid.UUID) (map[uuid.UUID]IndexState, error) {
+	found, err := s.indexStates(ctx, tenant, `SELECT `+indexStateColumns("x.id")+` FROM unnest($4::uuid[]) x(id) LEFT JOIN `+pg.ByKey("m", "$1", "x.id")+` ON true`,
+		tenant, model.Name, model.Dimensions, ids)
+	out := make(map[uuid.UUID]IndexState, len(found))
+	for _, state := range found {
+		out[state.ID] = state
+	}
+	return out, err
+}
+
+func (s *VectorIndex) indexStates(ctx context.Context, tenant, query string, args ...any) ([]IndexState, error) {
+	ctx = pg.Within(ctx, pg.ClassPipeline)
+	var out []IndexState
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
+		var err error
+		out, err = pg.Collect[IndexState](ctx, tx, query, args...)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("compare with the index: %w", err)
+	}
+	return out, nil
+}
+
+// CountEmbedded counts the tenant's live memories that have a vector of the model, made of their present
+// content.
+func (s *VectorIndex) CountEmbedded(ctx context.Context, tenant string, model inference.EmbeddingModel) (int64, error) {
+	ctx = pg.Within(ctx, pg.ClassLong)
+	var n int64
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `SELECT count(*) FROM memory_embeddings e JOIN memories m ON m.tenant = e.tenant AND m.id = e.memory_id AND m.live
+				AND m.content_hash = e.content_hash
+			WHERE e.tenant = $1 AND e.model = $2 AND e.dims = $3`, tenant, model.Name, model.Dimensions).Scan(&n)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count embeddings: %w", err)
+	}
+	return n, nil
+}
+
+// NearestEmbedded returns the tenant's live memories nearest to a vector, whoever may see them: ids and
+// scores, for the verification of an index.
+func (s *VectorIndex) NearestEmbedded(ctx context.Context, tenant string, e pg.Embedding, limit int) ([]search.Hit, error) {
+	ctx = pg.Within(ctx, pg.ClassPipeline)
+	var p pg.Params
+	t, vector, l := p.Add(tenant), p.Add(pgvector.NewVector(e.Vector)), p.Add(limit)
+	parts := make([]string, 0, len(search.VectorClasses))
+	for _, class := range search.VectorClasses {
+		parts = append(parts, "("+search.NearestSQL(e.Model, class, t, vector, l, "m.live")+")")
+	}
+	var out []search.Hit
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `SELECT memory_id, score FROM (`+strings.Join(parts, " UNION ALL ")+`) u ORDER BY score DESC, memory_id LIMIT `+l, p...)
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (search.Hit, error) {
+			var h search.Hit
+			err := row.Scan(&h.ID, &h.Score)
+			return h, err
+		})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("search vectors: %w", err)
+	}
+	return out, nil
+}
+
+// SampleEmbedded picks live memories of the tenant that have a vector of the model, at random.
+func (s *VectorIndex) SampleEmbedded(ctx context.Context, tenant string, model inference.EmbeddingModel, n int) ([]uuid.UUID, error) {
+	ctx = pg.Within(ctx, pg.ClassLong) // it goes through all of them
+	var out []uuid.UUID
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `SELECT e.memory_id FROM memory_embeddings e JOIN memories m ON m.tenant = e.tenant AND m.id = e.memory_id AND m.live
+				AND m.content_hash = e.content_hash
+			WHERE e.tenant = $1 AND e.model = $2 AND e.dims = $3 ORDER BY random() LIMIT $4`, tenant, model.Name, model.Dimensions, n)
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sample embeddings: %w", err)
+	}
+	return out, nil
+}
