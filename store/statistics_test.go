@@ -351,8 +351,10 @@ func TestThePipelineReadsFewRowsWhateverTheStatistics(t *testing.T) {
 				s.Close() // has the server add up what was read
 				time.Sleep(50 * time.Millisecond)
 				after := w.tableReads()
-				for table, n := range after { // an index entry and its row are two
-					require.LessOrEqual(t, n-before[table], int64(10*(freshRows+size)), "%s reads %s", phase.name, table)
+				// An index entry and its row are two, and how many a vector index reads varies by a third. A plan that runs
+				// away reads all rows once a fact: 200 times.
+				for table, n := range after {
+					require.LessOrEqual(t, n-before[table], int64(20*(freshRows+size)), "%s reads %s", phase.name, table)
 				}
 				before = after
 			}
