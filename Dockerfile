@@ -7,7 +7,7 @@ RUN --mount=type=cache,target=/go/pkg/mod go mod download
 COPY . .
 ARG VERSION=dev
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
-    CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$VERSION" -o /out/mneme ./starter && \
+    CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X github.com/mneme/mneme/internal/cli/app.version=$VERSION" -o /out/mneme ./starter && \
     CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$VERSION" -o /out/worker ./worker
 
 FROM alpine:3.22

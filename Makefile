@@ -10,7 +10,7 @@ VERSION    ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
 stack := scripts/stack
 tags  := $(if $(filter local,$(EMBEDDER)),,-tags nolocal)
-build := $(GO) build $(tags) -trimpath -buildvcs=false -ldflags "-X main.version=$(VERSION)"
+build := $(GO) build $(tags) -trimpath -buildvcs=false -ldflags "-X main.version=$(VERSION) -X github.com/mneme/mneme/internal/cli/app.version=$(VERSION)"
 
 .DEFAULT_GOAL := help
 .PHONY: help build up down status clean migrate worker worker-start worker-stop \

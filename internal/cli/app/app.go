@@ -1,0 +1,258 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.temporal.io/sdk/client"
+
+	"github.com/mneme/mneme/internal/config"
+	"github.com/mneme/mneme/internal/telemetry"
+	"github.com/mneme/mneme/recall"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/vector"
+	"github.com/mneme/mneme/workflows"
+)
+
+// App is what the commands share. Connections are opened when a command first needs them.
+type App struct {
+	In          io.Reader
+	Out, ErrOut io.Writer
+
+	Cfg      config.Config       // its principal is what the flags say
+	trust    schema.TrustContext // what the flags say
+	CfgErr   error
+	Json     bool
+	Timeout  time.Duration
+	Patience float64       // multiplies the deadlines of a recall; 0 is 1
+	Probe    time.Duration // bounds the look at Postgres and the question to a worker; 0 is probeTimeout
+	Started  bool          // flags and arguments were understood
+
+	Interrupted string     // what to say of an interrupt
+	told        sync.Map   // what noteOnce has said
+	noting      sync.Mutex // one note at a time
+
+	Store    *store.Store
+	Temporal client.Client
+	Closers  []func()          // of what else was opened
+	traces   *telemetry.Traces // nil unless OpenTelemetry's variables ask for traces
+}
+
+// Prepare checks what holds for every command that does something.
+func (a *App) Prepare(cmd *cobra.Command) (err error) {
+	if cmd.Name() == "version" {
+		return nil
+	}
+	if a.CfgErr != nil && cmd.Name() != DoctorName { // which says what is wrong with it, beside what else is
+		return WithCode(ExitUsage, a.CfgErr)
+	}
+	if a.Timeout <= 0 {
+		return Invalid("timeout", "must be more than 0")
+	}
+	if err := a.Cfg.Principal.CheckUser(); err != nil {
+		return err
+	}
+	if a.traces, err = telemetry.OpenTraces(cmd.Context(), "mneme", versionName()); err != nil {
+		return WithCode(ExitUsage, err)
+	}
+	return nil
+}
+
+func (a *App) Close() {
+	for _, fn := range a.Closers {
+		fn()
+	}
+	if a.Store != nil {
+		a.Store.Close()
+	}
+	if a.Temporal != nil {
+		a.Temporal.Close()
+	}
+	a.traces.Close()
+}
+
+// Within bounds ctx by --timeout.
+func (a *App) Within(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, a.Timeout)
+}
+
+func (a *App) DatabaseURL() (string, error) {
+	if a.Cfg.DatabaseURL == "" {
+		return "", Unavailable("DATABASE_URL is not set, and no stack was found: run `make up`")
+	}
+	return a.Cfg.DatabaseURL, nil
+}
+
+// OpenStore returns the store, connecting on first use.
+func (a *App) OpenStore(ctx context.Context) (*store.Store, error) {
+	if a.Store != nil {
+		return a.Store, nil
+	}
+	databaseURL, err := a.DatabaseURL()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := a.Within(ctx)
+	defer cancel()
+	st, err := store.Open(ctx, pg.Config{URL: databaseURL, MaxConns: int32(a.Cfg.MaxConns), ApplicationName: "mneme-cli", Configure: a.traces.Pool})
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, postgresAway(err)
+		}
+		return nil, DatabaseError(err)
+	}
+	a.Store = st
+	return st, nil
+}
+
+// OpenTemporal returns the Temporal client, connecting on first use. It must not be called from two
+// goroutines before it has returned once.
+func (a *App) OpenTemporal(ctx context.Context) (client.Client, error) {
+	if a.Temporal != nil {
+		return a.Temporal, nil
+	}
+	ctx, cancel := a.Within(ctx)
+	defer cancel()
+	c, err := a.Cfg.DialTemporal(ctx, slog.New(slog.DiscardHandler), a.traces.Client)
+	if err != nil {
+		switch {
+		case temporalRefuses(err):
+			return nil, Unavailable("Temporal refuses the connection (correct its credentials: TEMPORAL_API_KEY, TEMPORAL_TLS_…): %w", err)
+		case TimedOut(err) || temporalAway(err):
+			return nil, Unavailable("Temporal does not answer (is it up? `make up`): %w", err)
+		}
+		return nil, err
+	}
+	a.Temporal = c
+	return c, nil
+}
+
+// UnknownTenant says that nothing was ever handed in for the tenant, as where its name is misspelt; it is empty
+// otherwise. A new tenant's first question is no error, so that the exit code stays 0.
+func (a *App) UnknownTenant(ctx context.Context) (string, error) {
+	st, err := a.OpenStore(ctx)
+	if err != nil {
+		return "", err
+	}
+	tenant := a.Cfg.Principal.Tenant
+	known, err := st.KnowsTenant(ctx, tenant)
+	if err != nil || known {
+		return "", err
+	}
+	return "tenant " + tenant + " is not known here: nothing was ever handed in for it", nil
+}
+
+// Recaller returns the read path.
+func (a *App) Recaller(ctx context.Context) (*recall.Recaller, error) {
+	st, err := a.OpenStore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	brain, err := a.Cfg.NewBrain(ctx)
+	if err != nil {
+		return nil, err
+	}
+	index, closeIndex, err := a.Cfg.OpenIndex(st)
+	if err != nil {
+		return nil, err
+	}
+	a.Closers = append(a.Closers, closeIndex)
+	policy, err := a.PolicyInForce()
+	if err != nil {
+		return nil, err
+	}
+	return &recall.Recaller{TrustKey: a.Cfg.TrustKey, Policy: policy, Store: st, Index: index, Embedder: a.Cfg.QueryEmbedder(st, index, brain.Embedder), Reranking: brain.Reranking,
+		With: a.Cfg.RecallWith, Without: a.Cfg.RecallWithout, DailyDecay: a.Cfg.ImportanceDecay, Patience: a.Patience}, nil
+}
+
+// watchEvery is how often a run that is waited for is looked at.
+const watchEvery = 10 * time.Second
+
+// Follow waits for a run to end, and says what holds it up. It gives up when no worker is left to
+// take it there; the run itself goes on when one comes back.
+func (a *App) Follow(ctx context.Context, run client.WorkflowRun, result any) error {
+	c, err := a.OpenTemporal(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	var watch sync.WaitGroup
+	defer watch.Wait() // it must not write to what the caller reads by then
+	defer cancel(nil)
+	watch.Go(func() {
+		tick := time.NewTicker(watchEvery)
+		defer tick.Stop()
+		told := ""
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			if w, err := a.WorkerState(ctx, c); err == nil && ctx.Err() == nil && !w.There() {
+				if time.Since(w.Seen) > WorkerAway {
+					cancel(Unavailable("no worker is there to go on with workflow %s; it is durable in Temporal and will run when a worker starts: `make worker`", run.GetID()))
+					return
+				}
+				a.NoteOnce("mneme: no worker answers; waiting until one has been gone for %s", workflows.ShortDuration(WorkerAway))
+			}
+			if trouble := heldUp(ctx, c, run); trouble != "" && trouble != told {
+				told = trouble
+				a.Note("mneme: still trying: %s", OneLine(trouble))
+			}
+		}
+	})
+	err = run.Get(ctx, result)
+	var coded *CodedError
+	if err != nil && errors.As(context.Cause(ctx), &coded) {
+		return coded
+	}
+	return err
+}
+
+// heldUp says which step of a run failed and is being tried again, if any. Messages of failures hold
+// no content.
+func heldUp(ctx context.Context, c client.Client, run client.WorkflowRun) string {
+	described, err := c.DescribeWorkflowExecution(ctx, run.GetID(), run.GetRunID())
+	if err != nil {
+		return ""
+	}
+	for _, activity := range described.GetPendingActivities() {
+		if failure := activity.GetLastFailure(); failure != nil {
+			return activity.GetActivityType().GetName() + " failed: " + failure.GetMessage()
+		}
+	}
+	return ""
+}
+
+// RunURL is the address of a run in Temporal's UI; empty when the UI's address is not known.
+// Without a run id it is that of the latest run.
+func (a *App) RunURL(workflowID, runID string) string {
+	if a.Cfg.TemporalUI == "" {
+		return ""
+	}
+	link := strings.TrimSuffix(a.Cfg.TemporalUI, "/") + "/namespaces/" + url.PathEscape(a.Cfg.Namespace) + "/workflows/" + url.PathEscape(workflowID)
+	if runID != "" {
+		link += "/" + url.PathEscape(runID)
+	}
+	return link
+}
+
+const DoctorName = "doctor"
+
+// IndexName is the name of the index that the settings choose.
+func (a *App) IndexName() string {
+	if a.Cfg.Qdrant.URL != "" {
+		return vector.QdrantName
+	}
+	return vector.PGVectorName
+}

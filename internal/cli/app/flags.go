@@ -1,0 +1,193 @@
+package app
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/pflag"
+
+	"github.com/mneme/mneme/internal/config"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// ParseRef reads kind=ref or kind=ref#hash. The hash is behind the last #.
+func ParseRef(s string) (schema.Ref, error) {
+	kind, ref, ok := strings.Cut(s, "=")
+	if !ok || kind == "" || ref == "" {
+		return schema.Ref{}, Invalid("ref", "must be kind=ref or kind=ref#hash")
+	}
+	out := schema.Ref{Kind: kind, Ref: ref}
+	if i := strings.LastIndexByte(ref, '#'); i > 0 && i < len(ref)-1 {
+		out.Ref, out.Hash = ref[:i], ref[i+1:]
+	}
+	return out, nil
+}
+
+// ParseTime reads a time of RFC 3339, or a date, which begins at midnight here.
+func ParseTime(field, s string) (*time.Time, error) {
+	if s == "" {
+		return nil, nil
+	}
+	at, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		at, err = time.ParseInLocation(time.DateOnly, s, time.Local)
+	}
+	if err != nil {
+		return nil, Invalid(field, "must be a time (RFC 3339, 2026-05-08T13:56:00Z) or a date (2026-05-08)")
+	}
+	return &at, nil
+}
+
+func ParseID(field, s string) (uuid.UUID, error) {
+	id, err := uuid.Parse(s)
+	if err != nil {
+		return uuid.Nil, Invalid(field, "must be an id such as 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b")
+	}
+	return id, nil
+}
+
+// Optional returns a flag's value if it was given.
+func Optional[T any](flags *pflag.FlagSet, name string, value T) *T {
+	if !flags.Changed(name) {
+		return nil
+	}
+	return &value
+}
+
+// FilterFlags narrow what recall and list return.
+type FilterFlags struct {
+	readPolicy, who, since, until, MaxSensitivity string
+	validAt                                       string
+	types, categories, tags, context              []string
+	pinned                                        bool
+	importanceMin                                 float64
+}
+
+func (f *FilterFlags) Register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.readPolicy, "read-policy", "", "isolated (own memories, the default), shared or group")
+	f.Narrow(flags)
+}
+
+// Narrow registers all but the read policy.
+func (f *FilterFlags) Narrow(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&f.types, "type", nil, "memory type: episodic, working, semantic, competence, plan_graph (repeatable)")
+	flags.StringSliceVar(&f.categories, "category", nil, "fact, preference, decision, procedural, semantic, rule, learning or issue (repeatable)")
+	flags.StringSliceVar(&f.tags, "tag", nil, "tag that must be there (repeatable: all of them)")
+	flags.StringVar(&f.who, "who", "", "speaker")
+	flags.BoolVar(&f.pinned, "pinned", false, "only pinned memories; --pinned=false: only the others")
+	flags.Float64Var(&f.importanceMin, "importance-min", 0, "least importance as it is now, 0 to 1")
+	flags.StringVar(&f.since, "since", "", "occurred at or after (RFC 3339, or a date)")
+	flags.StringVar(&f.until, "until", "", "occurred before (RFC 3339, or a date)")
+	flags.StringArrayVar(&f.context, "context", nil, "key=value of the situation, or a JSON object: leaves out what holds only elsewhere (repeatable)")
+	flags.StringVar(&f.validAt, "valid-at", "", "the time that it is about (RFC 3339, or a date; default now)")
+	flags.StringVar(&f.MaxSensitivity, "max-sensitivity", "", maxSensitivityUsage)
+}
+
+// Request returns the recall request that the flags describe.
+func (f *FilterFlags) Request(flags *pflag.FlagSet, p schema.Principal) (schema.RecallRequest, error) {
+	r := schema.RecallRequest{Principal: p, ReadPolicy: schema.ReadPolicy(f.readPolicy), Tags: f.tags, Who: f.who,
+		Pinned: Optional(flags, "pinned", f.pinned), ImportanceMin: f.importanceMin, MaxSensitivity: schema.Sensitivity(f.MaxSensitivity)}
+	for _, t := range f.types {
+		if t == "plan" { // what one version of the RFC calls it
+			t = string(schema.TypePlanGraph)
+		}
+		r.Types = append(r.Types, schema.MemoryType(t))
+	}
+	for _, c := range f.categories {
+		r.Categories = append(r.Categories, schema.Category(c))
+	}
+	var err error
+	if r.Since, err = ParseTime("since", f.since); err != nil {
+		return r, err
+	}
+	if r.Until, err = ParseTime("until", f.until); err != nil {
+		return r, err
+	}
+	if r.ValidAt, err = ParseTime("valid_at", f.validAt); err != nil {
+		return r, err
+	}
+	r.Context, err = ParseContext("context", f.context)
+	return r, err
+}
+
+// ParseContext puts key=value pairs, and JSON objects, together to one JSON object. A value that is a
+// number, true, false or a text in double quotes in JSON is that; anything else is text.
+func ParseContext(field string, pairs []string) (json.RawMessage, error) {
+	if len(pairs) == 0 {
+		return nil, nil
+	}
+	out := map[string]json.RawMessage{}
+	for _, pair := range pairs {
+		if strings.HasPrefix(strings.TrimSpace(pair), "{") {
+			if err := json.Unmarshal([]byte(pair), &out); err != nil {
+				return nil, Invalid(field, "must be a JSON object or key=value")
+			}
+			continue
+		}
+		key, text, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return nil, Invalid(field, "must be key=value or a JSON object")
+		}
+		out[key] = contextValue(text)
+	}
+	return json.Marshal(out)
+}
+
+func contextValue(text string) json.RawMessage {
+	if json.Valid([]byte(text)) && text != "null" && !strings.ContainsAny(text[:1], "{[ \t\r\n") {
+		return json.RawMessage(text)
+	}
+	return JsonOf(text)
+}
+
+// Filter returns the store's filter for a listing, within a clearance.
+func (f *FilterFlags) Filter(flags *pflag.FlagSet, cfg config.Config, c policy.Clearance) (pg.Filter, error) {
+	r, err := f.Request(flags, cfg.Principal)
+	if err != nil {
+		return pg.Filter{}, err
+	}
+	r.Query = "any" // a listing has none; everything else is checked as for recall
+	if err := r.Validate(); err != nil {
+		return pg.Filter{}, err
+	}
+	r.Tags = normalize.NormalizeTags(r.Tags) // as they are stored
+	out := pg.FilterOf(r, c, time.Now(), nil)
+	out.DailyDecay = cfg.ImportanceDecay
+	return out, nil
+}
+
+func JsonOf(v any) json.RawMessage {
+	encoded, err := json.Marshal(v)
+	if err != nil {
+		return nil // strings, records and validities always encode
+	}
+	return encoded
+}
+
+// ReadInput reads a file, and at most one byte more than it may have.
+func ReadInput(path string, most int64) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		var bad *fs.PathError
+		if errors.As(err, &bad) {
+			err = bad.Err
+		}
+		return nil, Invalid("file", "cannot be read: %v", err)
+	}
+	defer func() { _ = file.Close() }()
+	data, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err != nil {
+		return nil, fmt.Errorf("read file: %w", err)
+	}
+	return data, nil
+}

@@ -1,0 +1,126 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/pflag"
+	"go.temporal.io/sdk/client"
+	"golang.org/x/term"
+
+	"github.com/mneme/mneme/schema"
+)
+
+// OperationFlags are what every command that changes memories takes.
+type OperationFlags struct {
+	Reason, Actor, operationID string
+}
+
+// RegisterRequired is register for the commands whose request has to give a reason.
+func (f *OperationFlags) RegisterRequired(flags *pflag.FlagSet) {
+	f.Register(flags)
+	flags.Lookup("reason").Usage = "why, for history (required)"
+}
+
+func (f *OperationFlags) Register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.Reason, "reason", "", "why, for history (optional)")
+	flags.StringVar(&f.Actor, "actor", Operator(), "who, for history")
+	flags.StringVar(&f.operationID, "operation-id", "", "the same id always answers with the first result")
+}
+
+func (f *OperationFlags) Operation(p schema.Principal) schema.Operation {
+	return schema.Operation{Principal: p, OperationID: f.operationID, Actor: f.Actor, Reason: f.Reason}
+}
+
+// OperationRun is the run of an operation as commands show it.
+type OperationRun struct {
+	WorkflowID string `json:"workflow_id"`
+	RunID      string `json:"run_id"`
+	URL        string `json:"url,omitempty"`
+}
+
+// CarryOut starts the run of an operation and, unless result is nil, waits for what becomes of it.
+func CarryOut[Request, Result any](ctx context.Context, a *App,
+	start func(context.Context, client.Client, string, Request) (client.WorkflowRun, error), req Request, result *Result) (OperationRun, error) {
+	c, err := a.OpenTemporal(ctx)
+	if err != nil {
+		return OperationRun{}, err
+	}
+	limited, cancel := a.Within(ctx)
+	defer cancel()
+	run, err := start(limited, c, a.Cfg.TaskQueue, req)
+	if err != nil {
+		return OperationRun{}, err
+	}
+	a.Interrupted = "the request is durable, and its run goes on: " + run.GetID()
+	if result != nil {
+		if err := a.Follow(ctx, run, result); err != nil {
+			return OperationRun{}, err
+		}
+	}
+	return OperationRun{WorkflowID: run.GetID(), RunID: run.GetRunID(), URL: a.RunURL(run.GetID(), run.GetRunID())}, nil
+}
+
+// InParts carries an operation out part by part, each under an id of its own, and stops at the first
+// that fails.
+func InParts[T any](a *App, doing, operation string, parts [][]T, carry func(operation string, part []T) error) error {
+	total := 0
+	for _, part := range parts {
+		total += len(part)
+	}
+	bar := a.Counting(total, doing)
+	defer func() { _ = bar.Exit() }()
+	for i, part := range parts {
+		id := operation
+		if len(parts) > 1 && id != "" {
+			id = fmt.Sprintf("%s/%d", operation, i+1)
+		}
+		if err := carry(id, part); err != nil {
+			return err
+		}
+		_ = bar.Add(len(part))
+	}
+	return nil
+}
+
+// Counting shows a bar of steps on a terminal and nothing elsewhere.
+func (a *App) Counting(total int, what string) *progressbar.ProgressBar {
+	file, ok := a.ErrOut.(*os.File)
+	show := ok && total > schema.MaxPatches && term.IsTerminal(int(file.Fd()))
+	return progressbar.NewOptions(total, progressbar.OptionSetWriter(a.ErrOut), progressbar.OptionSetVisibility(show), progressbar.OptionShowCount(),
+		progressbar.OptionSetWidth(24), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSetDescription(what),
+		progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
+}
+
+// OfItem names the fields of a request's only item by themselves.
+func OfItem(path string, err error) error {
+	var bad *schema.ValidationError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	fields := make([]schema.FieldError, len(bad.Fields))
+	for i, f := range bad.Fields {
+		fields[i] = schema.FieldError{Field: strings.TrimPrefix(strings.TrimPrefix(f.Field, path), "."), Problem: f.Problem}
+		if fields[i].Field == "" {
+			fields[i].Field = "(patch)"
+		}
+	}
+	return &schema.ValidationError{Fields: fields}
+}
+
+// Operator names who runs the command, for history.
+func Operator() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return "operator:" + u.Username
+	}
+	return "operator"
+}
+
+// MaxBatchBytes bounds a batch's candidates as JSON: Temporal warns of payloads over 512 KB.
+const MaxBatchBytes = 300 << 10

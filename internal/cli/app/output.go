@@ -1,0 +1,172 @@
+package app
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"golang.org/x/term"
+
+	"github.com/mneme/mneme/workflows"
+)
+
+// Print writes v as one line of JSON, or what the function makes of it for people.
+func (a *App) Print(v any, human func(*Text)) error {
+	if a.Json {
+		return WriteJSON(a.Out, v)
+	}
+	t := &Text{Width: Columns(a.Out)}
+	human(t)
+	_, err := a.Out.Write(t.Buf.Bytes())
+	return err
+}
+
+func WriteJSON(w io.Writer, v any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(v)
+}
+
+// Note tells a person something beside the output.
+func (a *App) Note(format string, args ...any) {
+	if !a.Json {
+		a.noting.Lock()
+		defer a.noting.Unlock()
+		_, _ = fmt.Fprintf(a.ErrOut, format+"\n", args...)
+	}
+}
+
+// NoteOnce is note for what several goroutines may find.
+func (a *App) NoteOnce(format string, args ...any) {
+	if _, told := a.told.LoadOrStore(fmt.Sprintf(format, args...), true); !told {
+		a.Note(format, args...)
+	}
+}
+
+// Text is output for people.
+type Text struct {
+	Buf   bytes.Buffer
+	Width int // of the terminal; 0 when it is none
+}
+
+func (t *Text) Line(format string, args ...any) { fmt.Fprintf(&t.Buf, format+"\n", args...) }
+
+// Note prints a line that may be empty, and then is none.
+func (t *Text) Note(line string) {
+	if line != "" {
+		t.Line("%s", OneLine(line))
+	}
+}
+
+// Table prints aligned columns. On a terminal, lines are cut to its width.
+func (t *Text) Table(header string, rows [][]string) {
+	var aligned bytes.Buffer
+	w := tabwriter.NewWriter(&aligned, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, strings.ReplaceAll(header, " ", "\t"))
+	for _, row := range rows {
+		for i := range row {
+			row[i] = OneLine(row[i])
+		}
+		_, _ = fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	_ = w.Flush()
+	for line := range strings.Lines(aligned.String()) {
+		t.Line("%s", Clip(strings.TrimRight(line, " \n"), t.Width))
+	}
+}
+
+// Fields prints names and values below each other, leaving out what is empty.
+func (t *Text) Fields(pairs ...string) {
+	w := tabwriter.NewWriter(&t.Buf, 0, 0, 2, ' ', 0)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			_, _ = fmt.Fprintf(w, "%s\t%s\n", pairs[i], OneLine(pairs[i+1]))
+		}
+	}
+	_ = w.Flush()
+}
+
+// Clip cuts s to a width in characters; 0 leaves it whole.
+func Clip(s string, width int) string {
+	if runes := []rune(s); width > 1 && len(runes) > width {
+		return string(runes[:width-1]) + "…"
+	}
+	return s
+}
+
+// OneLine makes text safe for a table and a terminal: white space becomes single spaces, control
+// characters go, so that no content can move the cursor or change colours.
+func OneLine(s string) string {
+	return Printable(strings.Join(strings.Fields(s), " "))
+}
+
+// Printable drops control characters other than line breaks and tabs.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// When is a time for people, in their zone.
+func When(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.Local().Format("2006-01-02T15:04:05Z07:00")
+}
+
+func WhenSet(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return When(*at)
+}
+
+// Number prints a score without trailing noise.
+func Number(f float64) string { return fmt.Sprintf("%.2f", f) }
+
+// Counts prints a map of numbers in a fixed order.
+func Counts[K ~string, N int | int64](m map[K]N) string {
+	parts := make([]string, 0, len(m))
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		parts = append(parts, fmt.Sprintf("%d %s", m[k], k))
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Columns returns the width of the terminal behind w, or 0.
+func Columns(w io.Writer) int {
+	file, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
+// Span is a duration in words, to the second.
+func Span(d time.Duration) string { return workflows.ShortDuration(d.Round(time.Second)) }
+
+// Page is a listing as --json shows it.
+type Page[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next,omitempty"` // to go on behind; absent on the last page
+	Note  string `json:"note,omitempty"` // that the tenant is not known
+}

@@ -1,0 +1,167 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/admin"
+	"github.com/mneme/mneme/workflows"
+)
+
+const (
+	// probeAfter is how long an acknowledgement is waited for before Postgres is looked at: it usually takes well
+	// under a second.
+	probeAfter = 3 * time.Second
+	// probeTimeout bounds that look, and the question to a worker.
+	probeTimeout = 3 * time.Second
+	// ImportPatience is how long an import waits for a worker or Postgres that restarts.
+	ImportPatience = time.Minute
+)
+
+// Silence is the error of a request that is durable in Temporal, was not acknowledged in time, and goes on.
+type Silence struct {
+	Why        string
+	workflowID string
+	err        error // of Postgres, if that is why
+}
+
+func (s *Silence) Error() string { return s.Why + " (workflow " + s.workflowID + ")" }
+func (s *Silence) Unwrap() error { return s.err }
+
+// StartIngest hands a request in and returns once its candidates are durable. When they are not in time, the
+// error says why, and what becomes of the request.
+func (a *App) StartIngest(ctx context.Context, req schema.IngestRequest) (workflows.Started, error) {
+	return a.StartIngestWithin(ctx, req, a.Timeout)
+}
+
+func (a *App) StartIngestWithin(ctx context.Context, req schema.IngestRequest, patience time.Duration) (workflows.Started, error) {
+	c, err := a.OpenTemporal(ctx)
+	if err != nil {
+		return workflows.Started{}, err
+	}
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	go func() { // what Postgres holds up need not be waited for until the end
+		select {
+		case <-limited.Done():
+		case <-time.After(min(probeAfter, patience/2)):
+			if a.postgresProblem(limited) != nil {
+				cancel()
+			}
+		}
+	}()
+	started, err := workflows.StartIngest(limited, c, a.Cfg.TaskQueue, req)
+	if err == nil || ctx.Err() != nil || (limited.Err() == nil && !TimedOut(err)) {
+		return started, err
+	}
+	return workflows.Started{}, a.ExplainSilence(ctx, c, workflows.IngestWorkflowID(req), patience)
+}
+
+func (a *App) probeTime() time.Duration { return cmp.Or(a.Probe, probeTimeout) }
+
+// postgresProblem says what keeps this program from Postgres, if it knows where that is.
+func (a *App) postgresProblem(ctx context.Context) error {
+	if a.Cfg.DatabaseURL == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.probeTime())
+	defer cancel()
+	db, err := admin.Inspect(ctx, a.Cfg.DatabaseURL)
+	if err == nil {
+		db.Close(ctx)
+		return nil
+	}
+	var coded *CodedError
+	if err = DatabaseError(err); errors.As(err, &coded) {
+		return err
+	}
+	return nil
+}
+
+// ExplainSilence says why a request was not acknowledged in time.
+func (a *App) ExplainSilence(ctx context.Context, c client.Client, workflowID string, patience time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*a.probeTime()+5*time.Second)
+	defer cancel()
+	described, err := c.DescribeWorkflowExecution(ctx, workflowID, "")
+	if err != nil || described.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		return Unavailable("Temporal has not taken the request within %s: hand it in again", patience)
+	}
+	s := &Silence{workflowID: workflowID, err: a.postgresProblem(ctx)}
+	switch w, err := a.WorkerState(ctx, c); {
+	case s.err != nil:
+		s.Why = s.err.Error() + "; the request is durable in Temporal and goes on when Postgres takes it"
+	case err == nil && w.There():
+		s.Why = "the worker has not acknowledged the request within " + Span(patience) + "; it is durable in Temporal and goes on"
+	default:
+		s.Why = "no worker has picked the request up; it is durable in Temporal and will run when a worker starts: `make worker`"
+	}
+	return WithCode(ExitUnavailable, s)
+}
+
+// WorkerAway is how long a worker may be silent before it counts as gone: it asks for work again at
+// least once a minute.
+const WorkerAway = 75 * time.Second
+
+// workerState is what Temporal knows of the workers of a task queue.
+type workerState struct {
+	Seen     time.Time // when one last asked for work; zero for never
+	Asked    bool      // whether there was a run to ask one about
+	Answered bool      // whether one answered
+}
+
+// There reports whether a worker takes work. One that has stopped stays in Temporal's list for minutes, so
+// that an answer counts where one could be asked for.
+func (w workerState) There() bool {
+	if w.Asked {
+		return w.Answered
+	}
+	return time.Since(w.Seen) < WorkerAway
+}
+
+// WorkerState asks Temporal when a worker last asked for work and, if that was lately, a worker itself: by a
+// query of the latest run that has completed, which only a worker can answer, and which changes nothing.
+func (a *App) WorkerState(ctx context.Context, c client.Client) (workerState, error) {
+	var w workerState
+	var err error
+	if w.Seen, err = a.workerSeen(ctx, c); err != nil || time.Since(w.Seen) >= WorkerAway {
+		return w, err
+	}
+	latest, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Namespace: a.Cfg.Namespace, PageSize: 1,
+		Query: fmt.Sprintf("TaskQueue = '%s' AND ExecutionStatus = 'Completed'", a.Cfg.TaskQueue)})
+	if err != nil || len(latest.GetExecutions()) == 0 {
+		return w, nil //nolint:nilerr // there is nothing to ask about
+	}
+	run := latest.GetExecutions()[0].GetExecution()
+	ctx, cancel := context.WithTimeout(ctx, a.probeTime())
+	defer cancel()
+	_, err = c.QueryWorkflow(ctx, run.GetWorkflowId(), run.GetRunId(), client.QueryTypeOpenSessions)
+	var failed *serviceerror.QueryFailed
+	var denied *serviceerror.PermissionDenied
+	w.Answered = err == nil || errors.As(err, &failed) // a worker has looked at it
+	w.Asked = !IsNotFound(err) && !errors.As(err, &denied)
+	return w, nil
+}
+
+// workerSeen returns when a worker last asked for work, or the zero time.
+func (a *App) workerSeen(ctx context.Context, c client.Client) (time.Time, error) {
+	queue, err := c.DescribeTaskQueue(ctx, a.Cfg.TaskQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("describe task queue: %w", err)
+	}
+	var seen time.Time
+	for _, poller := range queue.GetPollers() {
+		if at := poller.GetLastAccessTime().AsTime(); at.After(seen) {
+			seen = at
+		}
+	}
+	return seen, nil
+}

@@ -1,0 +1,133 @@
+package exchange
+
+import (
+	"fmt"
+	"mime"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mneme/mneme/internal/cli/app"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/pipeline"
+)
+
+func NewArtifact(a *app.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "artifact",
+		Short: "Store and fetch what episodes refer to: logs, screenshots, files",
+	}
+	cmd.AddCommand(newArtifactPut(a), newArtifactGet(a))
+	app.Group(cmd)
+	return cmd
+}
+
+func newArtifactPut(a *app.App) *cobra.Command {
+	var address, mediaType string
+	cmd := &cobra.Command{
+		Use:   "put FILE|-",
+		Short: "Store a file under the address of its content",
+		Long: `Store a file under the address of its content, sha256: and its SHA-256. Episodes name it in
+payload.artifacts. The same bytes are stored once. At most ` + strconv.Itoa(pipeline.MaxArtifactBytes>>20) + ` MiB.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			input := a.In
+			if args[0] != "-" {
+				file, err := os.Open(args[0])
+				if err != nil {
+					return app.WithCode(app.ExitUsage, err)
+				}
+				defer func() { _ = file.Close() }()
+				input = file
+				if mediaType == "" {
+					mediaType = mime.TypeByExtension(filepath.Ext(args[0]))
+				}
+			}
+			if err := checkPrincipal(a.Cfg.Principal); err != nil {
+				return err
+			}
+			st, err := a.OpenStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.Within(cmd.Context())
+			defer cancel()
+			artifact, err := st.PutArtifact(ctx, a.Cfg.Principal, input, mediaType, address, time.Now())
+			if err != nil {
+				return err
+			}
+			return a.Print(artifact, func(t *app.Text) { describeArtifact(t, artifact) })
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&address, "address", "", "refuse the file unless this is its address")
+	flags.StringVar(&mediaType, "media-type", "", "media type; from the file's name by default")
+	return cmd
+}
+
+func newArtifactGet(a *app.App) *cobra.Command {
+	var path string
+	cmd := &cobra.Command{
+		Use:   "get ADDRESS",
+		Short: "Fetch an artifact that you brought, or that a memory you may see refers to",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if a.Json && path == "" {
+				return app.Invalid("output", "is required with --json: the bytes need a place of their own")
+			}
+			if err := checkPrincipal(a.Cfg.Principal); err != nil {
+				return err
+			}
+			st, err := a.OpenStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.Within(cmd.Context())
+			defer cancel()
+			artifact, data, err := st.GetArtifact(ctx, a.Cfg.Principal, args[0])
+			if err != nil {
+				return err
+			}
+			if path == "" {
+				_, err := a.Out.Write(data)
+				return err
+			}
+			if err := writeArtifact(path, data); err != nil {
+				return err
+			}
+			return a.Print(artifact, func(t *app.Text) { describeArtifact(t, artifact) })
+		},
+	}
+	cmd.Flags().StringVarP(&path, "output", "o", "", "file to write; standard output by default")
+	return cmd
+}
+
+// checkPrincipal refuses a principal without a name, as requests do.
+func checkPrincipal(p schema.Principal) error {
+	switch {
+	case p.Tenant == "":
+		return app.Invalid("tenant", "is required")
+	case p.Agent == "":
+		return app.Invalid("agent", "is required")
+	}
+	return nil
+}
+
+func writeArtifact(path string, data []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return app.WithCode(app.ExitUsage, err)
+	}
+	if _, err := file.Write(data); err != nil {
+		_ = file.Close()
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return file.Close()
+}
+
+func describeArtifact(t *app.Text, artifact pipeline.Artifact) {
+	t.Fields("artifact", artifact.Address, "media type", artifact.MediaType, "bytes", strconv.FormatInt(artifact.Size, 10), "stored", app.When(artifact.CreatedAt))
+}

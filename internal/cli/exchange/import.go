@@ -1,0 +1,470 @@
+package exchange
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	enumspb "go.temporal.io/api/enums/v1"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/term"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/internal/cli/app"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/pipeline"
+	"github.com/mneme/mneme/workflows"
+)
+
+// maxListed bounds the line errors and runs that a report lists; the counts are always whole.
+const maxListed = 1000
+
+type importFlags struct {
+	requestFlags
+	format, conversation string
+	oversized            string
+	batchSize, parallel  int
+	wait, strict, again  bool
+	patience             time.Duration // with a worker, or Postgres, that restarts
+}
+
+func NewImport(a *app.App) *cobra.Command {
+	var f importFlags
+	cmd := &cobra.Command{
+		Use:   "import FILE.jsonl|-",
+		Short: "Hand in many, one JSON object a line",
+		Long: `Hand in many pieces of experience, one JSON object a line:
+
+  content (required), source_kind (user_input, tool_output, observation, outcome, memory), speaker,
+  session, occurred_at (RFC 3339), refs [{kind, ref, hash}], category, tags [], sensitivity,
+  importance, idempotency_key
+
+Content above ` + strconv.Itoa(schema.MaxContentBytes>>10) + ` KiB is kept whole as an artifact; the memory is its beginning, from which facts are
+drawn, and refers to it. --oversized refuse reports such lines instead.
+
+Unknown fields are errors. A bad line is reported with its number and left out; with --strict nothing
+is handed in when any line is bad.
+
+Run again after an interruption, or by mistake, it repeats no work: each batch has a key made of its
+content, and what an earlier import has handed in counts as deduplicated. --again leaves the key out,
+so that what was forgotten meanwhile is learned anew.
+
+A batch that is not acknowledged, as while a worker restarts, is waited for a minute, or for --timeout.
+Batches in flight overtake each other. Where later lines correct earlier ones, use --parallel 1 --wait.
+
+A file that ` + "`mneme export`" + ` wrote is known by its first line: its memories are restored as they were, past
+the pipeline, into the tenant of the principal. What stands already is left alone, and reported where it
+differs (exit code 6). Relations, history and versions come back with them; run again, it goes on.
+
+--format mem0 and --format membrane read exports of Mem0 and Membrane and put their memories as records,
+as docs/import.md says.
+
+--format locomo reads conversations of the LoCoMo data set, one a line (conversation, turns [{id,
+speaker, text, session, when, image_caption}]); each turn becomes an observation.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case !slices.Contains(importFormats, f.format):
+				return app.Invalid("format", "must be one of %s", strings.Join(importFormats, ", "))
+			case f.conversation != "" && f.format != formatLocomo:
+				return app.Invalid("conversation", "goes with --format locomo")
+			case !schema.Oversized(f.oversized).Valid():
+				return app.Invalid("oversized", "must be artifact or refuse")
+			case f.batchSize < 1 || f.batchSize > schema.MaxBatch:
+				return app.Invalid("batch-size", "must be between 1 and %d", schema.MaxBatch)
+			case f.parallel < 1 || f.parallel > 64:
+				return app.Invalid("parallel", "must be between 1 and 64")
+			}
+			f.patience = max(a.Timeout, app.ImportPatience)
+			if cmd.Flags().Changed("timeout") {
+				f.patience = a.Timeout
+			}
+			req := f.request(cmd.Flags(), a.Cfg.Principal)
+			if err := checkSettings(req); err != nil {
+				return err
+			}
+			return importFile(cmd.Context(), a, args[0], f, req)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.format, "format", FormatMneme, strings.Join(importFormats, ", "))
+	flags.StringVar(&f.conversation, "conversation", "", "with --format locomo: only the conversation of this id")
+	flags.IntVar(&f.batchSize, "batch-size", schema.MaxBatch, "candidates in one request at most")
+	flags.IntVar(&f.parallel, "parallel", 4, "batches in flight")
+	flags.StringVar(&f.oversized, "oversized", string(schema.OversizedArtifact), fmt.Sprintf("content above %d KiB: artifact (kept whole, and learned from its beginning) or refuse", schema.MaxContentBytes>>10))
+	flags.BoolVar(&f.wait, "wait", false, "wait for the runs, and count what was extracted and written")
+	flags.BoolVar(&f.strict, "strict", false, "hand nothing in when any line is bad")
+	flags.BoolVar(&f.again, "again", false, "hand in what an earlier import has handed in once more")
+	f.register(flags)
+	return cmd
+}
+
+// checkSettings validates everything in a request but its candidates.
+func checkSettings(req schema.IngestRequest) error {
+	req.Candidates = []schema.Candidate{{Content: "any"}}
+	return req.Validate()
+}
+
+// ImportReport is what `import` prints.
+type ImportReport struct {
+	Total        int        `json:"total"` // candidates read, bad lines included
+	Added        int        `json:"added"`
+	Deduplicated int        `json:"deduplicated"`
+	Recalled     int        `json:"recalled"` // came out of recall and are not learned again
+	Failed       int        `json:"failed"`
+	Batches      int        `json:"batches"`
+	Resumed      int        `json:"resumed_batches"` // handed in by an earlier import
+	Facts        *factCount `json:"facts,omitempty"` // with --wait
+	DeadJobs     *int       `json:"dead_jobs,omitempty"`
+
+	Errors []LineError `json:"errors"`
+	Runs   []importRun `json:"runs"`
+}
+
+type factCount struct {
+	Extracted int `json:"extracted"`
+	pipeline.WriteCounts
+}
+
+type importRun struct {
+	WorkflowID string `json:"workflow_id"`
+	RunID      string `json:"run_id"`
+	FirstLine  int    `json:"first_line"`
+	LastLine   int    `json:"last_line"`
+	Resumed    bool   `json:"resumed"`
+	URL        string `json:"url,omitempty"`
+}
+
+// importer is one import at work.
+type importer struct {
+	*app.App
+	flags importFlags
+	req   schema.IngestRequest // without candidates
+	began time.Time
+	bar   *progressbar.ProgressBar
+
+	mu     sync.Mutex
+	report ImportReport
+}
+
+func importFile(ctx context.Context, a *app.App, path string, f importFlags, req schema.IngestRequest) error {
+	input, size := a.In, int64(-1)
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return app.WithCode(app.ExitUsage, err)
+		}
+		defer func() { _ = file.Close() }()
+		info, err := file.Stat()
+		if err != nil {
+			return err
+		}
+		if info.Mode().IsRegular() {
+			size = info.Size()
+		}
+		input = file
+	}
+	switch f.format {
+	case formatMem0, formatMembrane:
+		return importForeign(ctx, a, input, f, req)
+	case FormatMneme:
+		peek := bufio.NewReaderSize(input, 4096)
+		if isExport(peek) {
+			if req.Principal.User != "" {
+				return app.Invalid("principal.user", "must be empty for an export: its memories are restored to the users that they belong to")
+			}
+			file, ok := input.(*os.File)
+			if !ok || !rewind(file) {
+				file = nil
+			}
+			return restore(ctx, a, file, peek, f)
+		}
+		input = peek
+	}
+	im := &importer{App: a, flags: f, req: req, began: time.Now(), bar: Progress(a, size)}
+	im.report.Errors, im.report.Runs = []LineError{}, []importRun{}
+	if f.wait {
+		im.report.Facts, im.report.DeadJobs = &factCount{}, new(int)
+	}
+	a.Interrupted = "run the same command again to go on"
+	err := im.run(ctx, input)
+	_ = im.bar.Exit()
+	if err != nil && im.report.Batches == 0 {
+		return err
+	}
+	if printErr := a.Print(im.report, im.report.text); printErr != nil {
+		return printErr
+	}
+	switch r := im.report; {
+	case err != nil:
+		return fmt.Errorf("not finished (run the same command again to go on): %w", err)
+	case r.Failed > 0:
+		return app.WithCode(app.ExitPartial, fmt.Errorf("%d of %d could not be handed in", r.Failed, r.Total))
+	case r.DeadJobs != nil && *r.DeadJobs > 0:
+		return app.WithCode(app.ExitPartial, fmt.Errorf("%d could not be processed further: see `mneme jobs list --state dead`", *r.DeadJobs))
+	}
+	return nil
+}
+
+// Progress shows a bar on a terminal and nothing elsewhere.
+func Progress(a *app.App, size int64) *progressbar.ProgressBar {
+	file, ok := a.ErrOut.(*os.File)
+	show := ok && term.IsTerminal(int(file.Fd()))
+	return progressbar.NewOptions64(size, progressbar.OptionSetWriter(a.ErrOut), progressbar.OptionSetVisibility(show),
+		progressbar.OptionShowBytes(true), progressbar.OptionSetWidth(24), progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionSetDescription("reading"), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
+}
+
+// run reads the input and keeps the given number of batches in flight.
+func (im *importer) run(ctx context.Context, input io.Reader) error {
+	if _, err := im.OpenTemporal(ctx); err != nil {
+		return err
+	}
+	if im.flags.wait {
+		if _, err := im.OpenStore(ctx); err != nil {
+			return err
+		}
+	}
+	read := Reader{oversized: schema.Oversized(im.flags.oversized), Format: im.flags.format, conversation: im.flags.conversation, Bad: im.badLine}
+	if im.flags.strict {
+		var all []Item
+		if err := read.Each(input, func(it Item) error { all = append(all, it); return nil }); err != nil {
+			return err
+		}
+		if len(im.report.Errors) > 0 {
+			return badLines(im.report.Errors)
+		}
+		read.items = all
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(im.flags.parallel)
+	send := func(b Batch) error {
+		if len(b.Candidates) > 0 {
+			group.Go(func() error { return im.send(ctx, b) })
+		}
+		return ctx.Err()
+	}
+	batches := Batcher{Size: im.flags.batchSize, Bytes: app.MaxBatchBytes, Full: send}
+	err := read.Each(input, batches.Add)
+	if err == nil {
+		err = batches.Flush()
+	}
+	// A batch that failed cancels the reading; its error is the one to tell.
+	if groupErr := group.Wait(); groupErr != nil {
+		return groupErr
+	}
+	return err
+}
+
+// send hands one batch in and, with --wait, follows its run.
+func (im *importer) send(ctx context.Context, b Batch) error {
+	req := im.req
+	req.Candidates = b.Candidates
+	for _, c := range b.Candidates {
+		if len(c.Content) > schema.MaxContentBytes { // only then: the key of a batch is made of all of its request
+			req.Oversized = schema.Oversized(im.flags.oversized)
+		}
+	}
+	if !im.flags.again {
+		req.IdempotencyKey = BatchKey(req)
+	}
+	earlier, err := im.earlier(ctx, req)
+	if err != nil {
+		return err
+	}
+	started, err := im.start(ctx, req)
+	var refused *schema.ValidationError
+	if errors.As(err, &refused) {
+		im.lost(b, "refused: "+refused.Error())
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// Temporal forgets old runs, Postgres does not: then the age of the batch tells.
+	if earlier == runNone && !im.flags.again && batchTime(started.Ack.BatchID) < im.began.Add(-time.Minute).Unix() {
+		earlier = runDone
+	}
+	im.acknowledged(b, started, earlier != runNone)
+	switch {
+	case !im.flags.wait:
+		return nil
+	case earlier == runDone: // its facts are no news, and its dead jobs may have been replayed
+		return im.stillDead(ctx, started.Ack.BatchID)
+	}
+	var result workflows.IngestResult
+	if err := im.Follow(ctx, started.Run, &result); err != nil {
+		if app.ExitCode(ctx, err) != app.ExitFailure {
+			return err
+		}
+		im.Note("mneme: lines %d to %d are stored, but their run failed: %s", b.First, b.Last, app.OneLine(err.Error()))
+		result = workflows.IngestResult{Dead: len(b.Candidates)}
+	}
+	im.finished(result.Extracted, result.Written, result.Dead)
+	return nil
+}
+
+// start hands a batch in, again and again while it is not acknowledged: it joins the run that has the batch.
+func (im *importer) start(ctx context.Context, req schema.IngestRequest) (workflows.Started, error) {
+	attempt := min(im.flags.patience/4, 10*time.Second)
+	for began := time.Now(); ; {
+		started, err := im.StartIngestWithin(ctx, req, attempt)
+		var silent *app.Silence
+		if !errors.As(err, &silent) || time.Since(began) >= im.flags.patience {
+			return started, err
+		}
+		im.NoteOnce("mneme: waiting up to %s: %s", app.Span(im.flags.patience), app.OneLine(silent.Why))
+	}
+}
+
+// BatchKey identifies a batch by everything in it, its principal included.
+func BatchKey(req schema.IngestRequest) string {
+	encoded, err := json.Marshal(req)
+	if err != nil {
+		return "" // strings, numbers and times of four-digit years always encode
+	}
+	sum := sha256.Sum256(encoded)
+	return "import-" + hex.EncodeToString(sum[:16])
+}
+
+// What has become of a batch before this import.
+type earlierRun int
+
+const (
+	runNone  earlierRun = iota // there was none, or it failed
+	runGoing                   // it goes on
+	runDone
+)
+
+// earlier looks for a run that an earlier import has started for the batch.
+func (im *importer) earlier(ctx context.Context, req schema.IngestRequest) (earlierRun, error) {
+	if req.IdempotencyKey == "" {
+		return runNone, nil
+	}
+	ctx, cancel := im.Within(ctx)
+	defer cancel()
+	described, err := im.Temporal.DescribeWorkflowExecution(ctx, workflows.IngestWorkflowID(req), "")
+	if app.IsNotFound(err) {
+		return runNone, nil
+	}
+	if err != nil {
+		return runNone, fmt.Errorf("look for an earlier import: %w", err)
+	}
+	switch described.GetWorkflowExecutionInfo().GetStatus() {
+	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
+		return runGoing, nil
+	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:
+		return runDone, nil
+	}
+	return runNone, nil
+}
+
+// stillDead counts the jobs of a batch that are dead now.
+func (im *importer) stillDead(ctx context.Context, batchID string) error {
+	batch, err := app.ParseID("batch_id", batchID)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := im.Within(ctx)
+	defer cancel()
+	dead, err := im.Store.Jobs(ctx, im.req.Principal.Tenant, pipeline.JobFilter{BatchID: batch, State: schema.JobDead, Limit: schema.MaxBatch})
+	if err != nil {
+		return err
+	}
+	im.finished(activities.ExtractResult{}, pipeline.WriteCounts{}, len(dead))
+	return nil
+}
+
+func (im *importer) acknowledged(b Batch, started workflows.Started, resumed bool) {
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	r, n := &im.report, len(b.Candidates)
+	deduped, recalled := len(started.Ack.Deduped), len(started.Ack.Recalled)
+	if resumed {
+		r.Resumed++
+		deduped = n - recalled // nothing of it is new
+	}
+	r.Batches++
+	r.Total += n
+	r.Deduplicated += deduped
+	r.Recalled += recalled
+	r.Added += n - deduped - recalled
+	if len(r.Runs) < maxListed {
+		r.Runs = append(r.Runs, importRun{WorkflowID: started.ID, RunID: started.RunID, FirstLine: b.First, LastLine: b.Last,
+			Resumed: resumed, URL: im.RunURL(started.ID, started.RunID)})
+	}
+	im.bar.Describe(fmt.Sprintf("%d added, %d deduplicated", r.Added, r.Deduplicated))
+	_ = im.bar.Add64(b.Consumed)
+}
+
+func (im *importer) finished(extracted activities.ExtractResult, written pipeline.WriteCounts, dead int) {
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	r := &im.report
+	r.Facts.Extracted += extracted.Facts
+	r.Facts.WriteCounts = r.Facts.Add(written)
+	*r.DeadJobs += dead
+	im.bar.Describe(fmt.Sprintf("%d added, %d deduplicated, %d facts", r.Added, r.Deduplicated, r.Facts.Added))
+}
+
+// badLine notes a line that cannot be handed in.
+func (im *importer) badLine(e LineError) {
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	im.report.Total++
+	im.report.Failed++
+	if len(im.report.Errors) < maxListed {
+		im.report.Errors = append(im.report.Errors, e)
+		_ = im.bar.Clear()
+		im.Note("mneme: %s", e)
+	}
+}
+
+// badLines is the error of a strict import.
+func badLines(lines []LineError) error {
+	var out schema.ValidationError
+	for _, line := range lines {
+		for _, f := range line.Fields {
+			out.Fields = append(out.Fields, schema.FieldError{Field: fmt.Sprintf("line %d: %s", line.Line, f.Field), Problem: f.Problem})
+		}
+	}
+	return fmt.Errorf("nothing was handed in: %w", &out)
+}
+
+// lost notes a batch that the workflow refused.
+func (im *importer) lost(b Batch, problem string) {
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	im.report.Total += len(b.Candidates)
+	im.report.Failed += len(b.Candidates)
+	e := LineError{Line: b.First, Fields: []schema.FieldError{{Field: fmt.Sprintf("lines %d to %d", b.First, b.Last), Problem: problem}}}
+	im.report.Errors = append(im.report.Errors, e)
+	im.Note("mneme: %s", e)
+}
+
+func (r ImportReport) text(t *app.Text) {
+	t.Line("%d read: %d added, %d deduplicated, %d recalled and not learned again, %d failed", r.Total, r.Added, r.Deduplicated, r.Recalled, r.Failed)
+	if r.Facts != nil {
+		f := r.Facts
+		t.Line("%d facts: %d added, %d updated, %d deleted, %d skipped, %d blocked; %d dead jobs", f.Extracted, f.Added, f.Updated, f.Deleted, f.Skipped, f.Blocked, *r.DeadJobs)
+	}
+	if r.Resumed > 0 {
+		t.Line("%d of %d batches had been handed in before", r.Resumed, r.Batches)
+	}
+	if n := len(r.Runs); n > 0 && r.Runs[n-1].URL != "" {
+		t.Line("%s", r.Runs[n-1].URL)
+	}
+}

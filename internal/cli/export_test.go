@@ -1,0 +1,574 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/internal/cli/app"
+	"github.com/mneme/mneme/internal/cli/exchange"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/pipeline"
+	"github.com/mneme/mneme/store/transfer"
+)
+
+func TestExportAndImportRestore(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	c.remember("Dana prefers tabs over spaces.", "--tag", "style")
+	c.remember("The CI server runs in Frankfurt.", "--tag", "ops")
+	c.remember("The deploy token of the vault is long.", "--sensitivity", "high")
+	before := c.recall("where does the CI server run", "--max-sensitivity", "high", "--authenticated")
+	require.NotEmpty(t, before.Results)
+
+	path := filepath.Join(t.TempDir(), "all.jsonl")
+	var out exchange.Exported
+	c.run("export", "--all-agents", "--include-deleted", "-o", path, "--json").is(app.ExitOK).json(&out)
+	require.Equal(t, path, out.File)
+	require.GreaterOrEqual(t, out.Memories, 3)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, out.Memories+2, strings.Count(string(data), "\n"))
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	streamed := c.run("export", "--all-agents", "--include-deleted").is(app.ExitOK)
+	require.Equal(t, strings.Count(string(data), "\n"), strings.Count(streamed.out, "\n"))
+	require.Contains(t, streamed.err, "memories and 0 artifacts")
+	require.NotContains(t, c.run("export", "--tag", "ops").is(app.ExitOK).out, "tabs")
+	require.Contains(t, c.run("export").is(app.ExitOK).out, "vault", "whatever its sensitivity")
+	require.NotContains(t, c.run("export", "--max-sensitivity", "low").is(app.ExitOK).out, "vault")
+
+	// Into an empty tenant, from a file and from a stream; again it changes nothing.
+	from := c.cfg.Principal.Tenant
+	for _, stdin := range []bool{false, true} {
+		c.cfg.Principal.Tenant = "other-" + uuid.NewString()
+		var r exchange.Restored
+		if stdin {
+			c.runWith(t.Context(), string(data), "import", "-", "--json").is(app.ExitOK).json(&r)
+		} else {
+			c.run("import", path, "--json").is(app.ExitOK).json(&r)
+		}
+		require.Equal(t, out.Memories, r.Restored)
+		require.Empty(t, r.Conflicts)
+		require.False(t, r.CutOff)
+		c.run("import", path, "--json").is(app.ExitOK).json(&r)
+		require.Equal(t, []int{0, out.Memories}, []int{r.Restored, r.Unchanged})
+		after := c.recall("where does the CI server run", "--max-sensitivity", "high", "--authenticated")
+		require.Equal(t, before.Results[0].ID, after.Results[0].ID)
+		require.Equal(t, before.Results[0].Content, after.Results[0].Content)
+	}
+
+	// What stands is not overwritten, and said.
+	id := before.Results[0].ID
+	c.run("modify", id, "--who", "somebody else", "--reason", "a test").is(app.ExitOK)
+	o := c.run("import", path, "--json").is(app.ExitConflict)
+	var r exchange.Restored
+	o.json(&r)
+	require.Equal(t, []transfer.RestoreConflict{{ID: id, Reason: transfer.ConflictDifferent}}, r.Conflicts)
+	require.Contains(t, c.run("import", path).is(app.ExitConflict).out, id)
+	c.cfg.Principal.Tenant = from
+
+	for field, args := range map[string][]string{"types": {"--type", "dream"}, "since": {"--since", "noon"}} {
+		require.Equal(t, field, c.run(append([]string{"export", "--json"}, args...)...).is(app.ExitUsage).problem().Fields[0].Field)
+	}
+	c.run("export", "-o", "/no/such/directory/x").is(app.ExitUsage)
+	c.run("export", "--read-policy", "shared").is(app.ExitUsage)
+}
+
+// everything fills a tenant through the commands: the pipeline, put, modify, revise, review, forget in
+// every mode, erase and recover, of two agents and in a scope. It returns some of the memories.
+func (c *cli) everything() map[string]string {
+	c.t.Helper()
+	why := []string{"--reason", "a test", "--evidence", "human=Mia"}
+	c.remember("Alice works at Acme in Lisbon.", "--tag", "people", "--ref", "event=chat/1", "--session", "s-1")
+	c.remember("I live in Lisbon.", "--source-kind", "user_input", "--speaker", "Dana")
+	c.remember("<b>Tea</b> & scones\tare served at \u201cfour\u201d \U0001F375.", "--sensitivity", "high", "--visibility", "shared")
+	c.preference("Dana")
+	c.decision(app.ExitOK, "approve", c.preference("Karl").ProposalID)
+
+	golang := c.putFact("go")
+	fork := c.revise(app.ExitOK, append([]string{"fork", golang, "--object", "python", "--conditions", `{"kind":"data"}`, "--target-conditions", `{"kind":"backend"}`}, why...)...)
+	c.revise(app.ExitOK, append([]string{"contest", fork.Created[0], "--object", "julia", "--conditions", `{"kind":"data"}`}, why...)...)
+	rust := c.revise(app.ExitOK, append([]string{"supersede", fork.Created[1], "--object", "rust", "--valid-until", "2030-01-01"}, why...)...).Created[0]
+	gone := c.remember("The old project used Subversion.").MemoryIDs[0]
+	c.revise(app.ExitOK, append([]string{"retract", gone}, why...)...)
+	var artifact pipeline.Artifact
+	o := c.runWith(c.t.Context(), "a log\x00 with bytes", "artifact", "put", "-", "--json").is(app.ExitOK)
+	require.NoError(c.t, json.Unmarshal([]byte(o.out), &artifact))
+	var episode, skill exchange.Put
+	c.run("put", writeFile(c.t, `{"type": "episodic", "confidence": 1, "payload": {"kind": "episodic", "artifacts": ["`+artifact.Address+`"],
+		"timeline": [{"t": "2026-01-01T00:00:00.123456Z", "event_kind": "observation", "ref": "e1", "summary": "the build failed"}]}}`), "--json").is(app.ExitOK).json(&episode)
+	c.run("put", writeFile(c.t, `[{"id": "elsewhere-7", "type": "competence", "confidence": 0.7, "payload": {"kind": "competence", "skill_name": "fix_linker",
+			"triggers": [{"signal": "ld: cache mismatch"}], "recipe": [{"step": "Clear the cache"}]}, "relations": [{"predicate": "derived_from", "target_id": "`+episode.Items[0].ID+`"}]},
+		{"type": "working", "confidence": 1, "payload": {"kind": "working", "thread_id": "t", "state": "planning"}}]`), "--json", "--scope", "ops").is(app.ExitOK).json(&skill)
+
+	tea := c.remember("Tea is served hot.").MemoryIDs[0]
+	c.run("modify", tea, "--content", "Tea is served cold.", "--tag", "drinks", "--pin", "--reason", "summer").is(app.ExitOK)
+	soft, force, erased, back := c.remember("Coffee is served black.").MemoryIDs[0], c.remember("Milk is sour.").MemoryIDs[0],
+		c.remember("The combination of the safe is pomegranate.").MemoryIDs[0], c.remember("Water is wet.").MemoryIDs[0]
+	c.forget(app.ExitOK, soft, back, "--execute")
+	c.forget(app.ExitOK, force, "--mode", "force", "--yes")
+	c.run("erase", erased, "--reason", "asked for", "--yes").is(app.ExitOK)
+	c.run("recover", back, "--reason", "a mistake").is(app.ExitOK)
+	c.remember("Another agent knows this.", "--agent", "agent-2", "--project", "p")
+	c.recall("when is tea served", "--max-sensitivity", "high", "--authenticated")
+	return map[string]string{"rust": rust, "tea": tea, "soft": soft, "force": force, "erased": erased, "skill": skill.Items[0].ID}
+}
+
+// tables reads what an export carries, row by row, without what names the tenant.
+func tables(t *testing.T, databaseURL, tenant string) map[string][]string {
+	t.Helper()
+	db, out := testkit.Owner(t, databaseURL), map[string][]string{}
+	for table, order := range map[string]string{
+		"memories": "id", "memory_access": "memory_id", "memory_history": "memory_id, seq", "memory_versions": "memory_id, version", "memory_relations": "source_id, predicate, target_id",
+		"memory_provenance": "memory_id, position", "entity_claims": "memory_id, subject, predicate", "entities": "canonical_name", "entity_relations": "source_id, relationship, target_id",
+		"memory_entity_mentions": "memory_id, entity_id", "memory_entity_relations": "memory_id, source_id, relationship, target_id", "artifacts": "sha256",
+		"memory_artifacts": "memory_id, sha256", "artifact_holders": "sha256, agent_id, scope", "lexeme_stats": "lexeme", "corpus_stats": "tenant",
+	} {
+		filter := map[string]string{"lexeme_stats": " AND docs <> 0", "entities": " AND mentions > 0", "entity_relations": " AND mentions > 0"}[table]
+		rows, err := db.Query(t.Context(), `SELECT ((to_jsonb(x) - '{tenant,seq,embedding_id}'::text[])#-'{record,tenant}')::text FROM `+table+` x WHERE tenant = $1`+filter+` ORDER BY `+order, tenant)
+		require.NoError(t, err)
+		out[table], err = pgx.CollectRows(rows, pgx.RowTo[string])
+		require.NoError(t, err)
+		require.NotEmpty(t, out[table], table)
+	}
+	return out
+}
+
+// What every command has left behind comes back in another database and in another tenant: row by row,
+// and as the commands show it.
+func TestExportAndImportOfAllThatCommandsDo(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	c := newCLI(t, h)
+	ids := c.everything()
+	path := filepath.Join(t.TempDir(), "all.jsonl")
+	var out exchange.Exported
+	c.run("export", "--all-agents", "--include-deleted", "-o", path, "--json").is(app.ExitOK).json(&out)
+	require.Equal(t, 1, out.Artifacts)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NotContains(t, string(data), "pomegranate", "what is erased is in no export")
+	want := tables(t, h.DatabaseURL, c.cfg.Principal.Tenant)
+
+	from, at := c.cfg.Principal.Tenant, time.Now().Format(time.RFC3339Nano)
+	shown := func(c *cli) (out []string) {
+		for _, args := range [][]string{{"list", "--max-sensitivity", "hyper", "--authenticated"}, {"list", "--scope", "ops"}, {"get", ids["rust"]}, {"history", ids["rust"]}, {"history", ids["erased"]}, {"history", ids["force"]},
+			{"history", ids["tea"]}, {"lineage", ids["rust"]}, {"lineage", ids["skill"], "--scope", "ops"}, {"contradictions"}, {"list", "--as-of", at}} {
+			o := c.run(append(args, "--json")...).is(app.ExitOK)
+			out = append(out, strings.NewReplacer(from, "TENANT", c.cfg.Principal.Tenant, "TENANT").Replace(o.out))
+		}
+		return out
+	}
+	was := shown(c)
+	for _, test := range []struct {
+		name, tenant string
+		h            *testkit.Harness
+	}{{"another database", c.cfg.Principal.Tenant, testkit.NewHarness(t, nil)}, {"another tenant", "other-" + uuid.NewString(), h}} {
+		to := *c
+		to.cfg.DatabaseURL, to.cfg.TaskQueue, to.cfg.Principal.Tenant = test.h.DatabaseURL, test.h.TaskQueue, test.tenant
+		var r exchange.Restored
+		to.run("import", path, "--json").is(app.ExitOK).json(&r)
+		require.Equal(t, []int{out.Memories, out.Memories, 0, 0}, []int{r.Memories, r.Restored, r.Dangling, r.Failed}, test.name)
+		got := tables(t, test.h.DatabaseURL, test.tenant)
+		for table := range want {
+			require.Equal(t, want[table], got[table], test.name+": "+table)
+		}
+		require.Equal(t, was, shown(&to), test.name)
+		// What was deleted can be recovered, what stands can be revised, and the erased stays erased.
+		to.run("recover", ids["soft"], "--reason", "it was mine").is(app.ExitOK)
+		to.run("recover", ids["erased"], "--reason", "r").is(app.ExitConflict)
+		to.run("revise", "supersede", ids["rust"], "--object", "zig", "--reason", "r", "--evidence", "human=Mia").is(app.ExitOK)
+		to.run("import", path).is(app.ExitConflict)
+	}
+}
+
+func TestExportNarrowed(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	ids := c.everything()
+	exported := func(args ...string) (out []string) {
+		lines := strings.Split(strings.TrimSpace(c.run(append([]string{"export"}, args...)...).is(app.ExitOK).out), "\n")
+		var end transfer.ExportLine
+		for i, encoded := range lines {
+			line, err := transfer.DecodeExportLine([]byte(encoded))
+			require.NoError(t, err)
+			require.Equal(t, i == 0, line.Kind == transfer.LineHeader)
+			if line.Kind == transfer.LineMemory {
+				out = append(out, line.Record.ID)
+			}
+			end = line
+		}
+		require.Equal(t, transfer.LineEnd, end.Kind)
+		require.Equal(t, len(out), end.Counts.Memories)
+		return out
+	}
+	all := exported()
+	require.Contains(t, all, ids["skill"], "of every scope")
+	require.NotContains(t, all, ids["soft"])
+	require.NotContains(t, all, ids["erased"])
+	require.Subset(t, exported("--include-deleted"), []string{ids["soft"], ids["erased"]})
+	require.Len(t, exported("--agent", "agent-2"), 1)
+	require.Len(t, exported("--all-agents"), len(all)+1)
+	require.Equal(t, []string{ids["skill"]}, exported("--type", "competence"))
+	require.Equal(t, []string{ids["tea"]}, exported("--tag", "drinks"))
+	require.Equal(t, []string{ids["tea"]}, exported("--pinned"))
+	require.Len(t, exported("--scope", "ops"), 2)
+	require.Empty(t, exported("--project", "elsewhere"))
+	require.Empty(t, exported("--since", "2099-01-01"))
+	require.Len(t, exported("--max-sensitivity", "medium"), len(all)-1)
+
+	// A part is whole in itself: what its relations lead to outside of it is left out, and counted.
+	path := writeFile(t, c.run("export", "--type", "competence").is(app.ExitOK).out)
+	c.cfg.Principal.Tenant = "other-" + uuid.NewString()
+	var r exchange.Restored
+	c.run("import", path, "--json").is(app.ExitOK).json(&r)
+	require.Equal(t, []int{1, 1, 1}, []int{r.Memories, r.Restored, r.Dangling})
+	require.Contains(t, c.run("import", path).is(app.ExitOK).out, "1 relations lead to memories that are not there")
+}
+
+func TestImportOfADamagedExport(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	c.remember("Dana prefers tabs over spaces.")
+	c.remember("The CI server runs in Frankfurt.")
+	lines := strings.Split(strings.TrimSpace(c.run("export").is(app.ExitOK).out), "\n")
+	elsewhere := func() { c.cfg.Principal.Tenant = "other-" + uuid.NewString() }
+
+	elsewhere()
+	bad := append([]string{lines[0], strings.Replace(lines[1], `"confidence":1`, `"confidence":7`, 1)}, lines[2:]...)
+	path := writeFile(t, strings.Join(bad, "\n"))
+	o := c.run("import", path, "--json").is(app.ExitPartial)
+	var r exchange.Restored
+	o.json(&r)
+	require.Equal(t, 1, r.Failed)
+	require.Equal(t, 2, r.Errors[0].Line)
+	require.Equal(t, "record.confidence", r.Errors[0].Fields[0].Field)
+	require.Equal(t, r.Memories, r.Restored)
+	elsewhere()
+	require.Equal(t, "line 2: record.confidence", c.run("import", path, "--json", "--strict").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Empty(t, c.list().Items)
+
+	c.run("import", writeFile(t, strings.Join(lines[:2], "\n")), "--json").is(app.ExitPartial).json(&r)
+	require.True(t, r.CutOff)
+	require.Equal(t, 1, r.Restored)
+	c.run("import", writeFile(t, strings.Join(lines[:2], "\n")), "--strict").is(app.ExitUsage)
+
+	elsewhere()
+	require.Equal(t, "version", c.run("import", writeFile(t, `{"kind":"header","format":"mneme-export","version":9}`), "--json").is(app.ExitUsage).problem().Fields[0].Field)
+
+	// A file in which memories supersede each other in a circle is refused as a whole.
+	var ids []string
+	for _, line := range lines[1 : len(lines)-1] {
+		var m transfer.ExportLine
+		require.NoError(t, json.Unmarshal([]byte(line), &m))
+		ids = append(ids, m.Record.ID)
+	}
+	circle := []string{lines[0]}
+	for i := range 2 {
+		var m map[string]any
+		require.NoError(t, json.Unmarshal([]byte(lines[1+i]), &m))
+		m["record"].(map[string]any)["supersedes"] = ids[1-i]
+		encoded, err := json.Marshal(m)
+		require.NoError(t, err)
+		circle = append(circle, string(encoded))
+	}
+	o = c.run("import", writeFile(t, strings.Join(circle, "\n")), "--json").is(app.ExitUsage)
+	require.Contains(t, o.problem().Fields[0].Problem, "superseded itself")
+	require.Empty(t, c.list().Items)
+}
+
+func TestImportMem0(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	var r exchange.ForeignReport
+	c.run("import", "--format", "mem0", "testdata/mem0.json", "--json").is(app.ExitPartial).json(&r)
+	require.Equal(t, []int{4, 2, 2}, []int{r.Read, r.Failed, r.Counts[schema.PutCreated]})
+	require.Equal(t, map[string]int{"metadata.nested": 1, "score": 1}, r.LeftOut)
+	require.Equal(t, []int{3, 4}, []int{r.Errors[0].Line, r.Errors[1].Line})
+
+	m := c.record(r.Items[0].ID)
+	require.Equal(t, "Dana is allergic to nuts", m.Content)
+	require.Equal(t, "dana", m.Who)
+	require.Equal(t, "run-7", m.Session)
+	require.Equal(t, "user/dana", m.Scope)
+	require.ElementsMatch(t, []string{"health", "food", "agent_id=chef", "source=onboarding", "verified=true"}, m.Tags)
+	require.True(t, m.CreatedAt.Equal(time.Date(2024, 7, 26, 6, 57, 0, 108347000, time.UTC)))
+	require.True(t, m.UpdatedAt.Equal(time.Date(2024, 8, 1, 17, 0, 0, 0, time.UTC)))
+	require.Equal(t, "mem0:f38b689d-6b24-45b7-bced-17fbb4d8bac7", m.Provenance.Sources[0].Ref)
+	require.Equal(t, "8ae61a6ee8bd8b0bfe1d2d2e5a1a2b0c", m.Provenance.Sources[0].Hash)
+	require.Equal(t, "0190edd4", m.ID[:8], "its id is ordered by its time")
+	var payload schema.SemanticPayload
+	m = c.record(r.Items[1].ID)
+	require.NoError(t, json.Unmarshal(m.Payload, &payload))
+	require.Equal(t, schema.ValidTimeboxed, payload.Validity.Mode)
+	require.Equal(t, schema.PolicyContest, payload.RevisionPolicy)
+	require.Equal(t, []string{"Dana is travelling until May"}, contents(c.list("--user", "dana", "--valid-at", "2025-04-30", "--who", "dana", "--until", "2025-12-01", "--since", "2025-01-01")))
+	require.Empty(t, c.list("--user", "dana", "--since", "2025-01-01").Items, "it holds no longer")
+	require.Empty(t, c.list("--user", "tom", "--valid-at", "2025-04-30").Items)
+
+	r = exchange.ForeignReport{}
+	c.run("import", "--format", "mem0", "testdata/mem0.json", "--json").is(app.ExitPartial).json(&r)
+	require.Equal(t, 2, r.Counts[schema.PutUnchanged])
+	require.Zero(t, r.Counts[schema.PutCreated], "again it is the same")
+	o := c.run("import", "--format", "mem0", "testdata/mem0.json").is(app.ExitPartial)
+	require.Contains(t, o.err, "memory 4: created_at")
+	require.NotContains(t, o.err+o.out, "secret")
+	c.run("import", "--format", "mem0", "testdata/mem0.json", "--strict").is(app.ExitUsage)
+
+	// For one user, what is another's stays out. An explicit scope takes all of it.
+	r = exchange.ForeignReport{}
+	mixed := `{"id":"m1","memory":"Tom likes tea","user_id":"tom"} {"id":"m2","memory":"Dana likes tea","user_id":"dana"} {"id":"m3","memory":"Somebody likes tea"}`
+	c.runWith(t.Context(), mixed, "import", "--format", "mem0", "-", "--user", "tom", "--json").is(app.ExitPartial).json(&r)
+	require.Equal(t, []exchange.LineError{{Line: 2, Fields: []schema.FieldError{{Field: "user_id", Problem: "is not the principal's"}}}}, r.Errors)
+	require.ElementsMatch(t, []string{"Tom likes tea", "Somebody likes tea"}, contents(c.list("--user", "tom")))
+	c.runWith(t.Context(), strings.ReplaceAll(mixed, `"id":"m`, `"id":"n`), "import", "--format", "mem0", "-", "--scope", "cafe").is(app.ExitOK)
+	require.Len(t, c.list("--scope", "cafe").Items, 3)
+	spaced := `{"id":"m4","memory":"Tom likes tea","user_id":"tom/7 "}`
+	r = exchange.ForeignReport{}
+	c.runWith(t.Context(), spaced, "import", "--format", "mem0", "-", "--json").is(app.ExitPartial).json(&r)
+	require.Equal(t, "user_id", r.Errors[0].Fields[0].Field)
+	c.run("import", "--format", "mem0", writeFile(t, "not json")).is(app.ExitUsage)
+}
+
+// What cannot become a record is said by memory and by the other system's name of the field, without the
+// value, and keeps nothing else out.
+func TestImportMem0SaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	long := strings.Repeat("secret", 1000)
+	lines := []string{
+		`{"id":"ok","memory":"Dana is allergic to nuts","colour":"red","metadata":null,"expiration_date":"","categories":null}`,
+		`{"id":7,"memory":{"text":"secret"}}`,
+		`{"id":"a","memory":"x","metadata":"secret","categories":"secret","immutable":"yes","updated_at":"noon","created_at":12,"expiration_date":5,"hash":7,"user_id":9}`,
+		`{"id":"b","memory":"` + strings.Repeat("secret ", 150_000) + `"}`,
+		`{"id":"c","text":"secret \u0000"}`,
+		`{"id":"d","memory":"x","user_id":"` + long + `","run_id":"` + long + `","hash":"` + long + `"}`,
+		`{"id":"` + long + `","memory":"x"}`,
+		`{"id":"ok","memory":"Dana is allergic to secrets"}`,
+		`["secret"]`, `{"memory":"secret"}`, `{"id":"e","memory":" "}`,
+	}
+	var r exchange.ForeignReport
+	o := c.runWith(t.Context(), strings.Join(lines, "\n"), "import", "--format", "mem0", "-", "--json").is(app.ExitPartial)
+	o.json(&r)
+	require.NotContains(t, o.out+o.err, "secret")
+	got := map[int][]string{}
+	for _, e := range r.Errors {
+		for _, f := range e.Fields {
+			got[e.Line] = append(got[e.Line], f.Field)
+		}
+	}
+	require.Equal(t, map[int][]string{2: {"id", "memory"}, 3: {"categories", "created_at", "expiration_date", "hash", "immutable", "metadata", "updated_at", "user_id"},
+		4: {"memory"}, 5: {"text"}, 6: {"user_id", "run_id", "hash", "user_id"}, 7: {"id"}, 8: {"id"}, 9: {"(memory)"}, 10: {"id"}, 11: {"memory"}}, got)
+	require.Equal(t, []int{11, 10, 1}, []int{r.Read, r.Failed, r.Counts[schema.PutCreated]})
+	require.Equal(t, map[string]int{"colour": 1}, r.LeftOut)
+	require.Equal(t, "must be at most 262144 bytes, got 1050000", r.Errors[2].Fields[0].Problem)
+
+	for _, format := range []string{"mem0", "membrane"} {
+		for in, problem := range map[string]string{"": "holds no record", " \n": "holds no record", "[]": "holds no record", "{\"id\":\"a\"}\n{\"id\":": "is not JSON at or behind line 1",
+			"{\"id\":\"\xff\"}": "is not valid UTF-8"} {
+			fields := c.runWith(t.Context(), in, "import", "--format", format, "-", "--json").is(app.ExitUsage).problem().Fields
+			require.Equal(t, []schema.FieldError{{Field: "file", Problem: problem}}, fields, in)
+		}
+	}
+	twice := `{"id":"5f0c2f6e-93a8-4f0e-8f6c-000000000003","type":"semantic","sensitivity":"low","confidence":1,"payload":{"kind":"semantic","subject":"Ana","predicate":"states","object":"x","validity":{"mode":"global"}}}`
+	r = exchange.ForeignReport{}
+	c.runWith(t.Context(), twice+twice, "import", "--format", "membrane", "-", "--json").is(app.ExitPartial).json(&r)
+	require.Equal(t, []int{2, 1, 1}, []int{r.Read, r.Failed, r.Counts[schema.PutCreated]})
+	require.Equal(t, "is that of memory 1 as well", r.Errors[0].Fields[0].Problem)
+}
+
+// docs/import.md names every field and every kind of line, and shows what the commands print.
+func TestTheDocumentedImport(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile(filepath.Join(testkit.Root(), "docs", "import.md"))
+	require.NoError(t, err)
+	text := string(data)
+	names := regexp.MustCompile("`([^`]+)`")
+	// table lists the names in the first column of the table that begins with a header.
+	table := func(header string) (out []string) {
+		_, rows, found := strings.Cut(text, "\n| "+header+" |")
+		require.True(t, found, header)
+		for i, row := range strings.Split(rows, "\n") {
+			if i < 2 {
+				continue // the rest of the header, and the line below it
+			}
+			if !strings.HasPrefix(row, "|") {
+				break
+			}
+			for _, m := range names.FindAllStringSubmatch(strings.Split(row, "|")[1], -1) {
+				out = append(out, m[1])
+			}
+		}
+		return out
+	}
+	require.ElementsMatch(t, slices.Collect(maps.Keys(exchange.Mem0Fields)), table("field | form"))
+	for name, form := range exchange.Mem0Fields {
+		require.Contains(t, text, "\n| `"+name+"` | "+form.Want, "its form")
+	}
+	require.ElementsMatch(t, exchange.MembraneFields, table("field | becomes"))
+	require.ElementsMatch(t, append(slices.Collect(maps.Keys(exchange.MembraneInverse)), "contests"), table("relation"))
+	require.Equal(t, []string{transfer.LineHeader, transfer.LineArtifact, transfer.LineMemory, transfer.LineHistory, transfer.LineEvent, transfer.LineEnd}, table("`kind`"))
+	require.ElementsMatch(t, []string{transfer.ConflictDifferent, transfer.ConflictDuplicate, transfer.ConflictFact, transfer.ConflictExternal}, table("conflict"))
+	line := table("field of a `memory` line")
+	for _, of := range []reflect.Type{reflect.TypeFor[transfer.ExportLine](), reflect.TypeFor[transfer.ExportArtifact](), reflect.TypeFor[transfer.ExportCounts](), reflect.TypeFor[transfer.ExportRelation](),
+		reflect.TypeFor[exchange.Restored]()} {
+		for i := range of.NumField() {
+			name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
+			require.Contains(t, text, "`"+name+"`", of.Name())
+			line = slices.DeleteFunc(line, func(s string) bool { return s == name })
+		}
+	}
+	require.Empty(t, line, "no line of an export has these")
+	require.Contains(t, text, "at most "+strconv.Itoa(schema.MaxContentBytes>>10)+" KiB")
+	require.Contains(t, text, "at most "+strconv.Itoa(exchange.MaxPutInput>>20)+" MiB")
+	require.Contains(t, text, "at most "+strconv.Itoa(schema.MaxRefLength)+" characters")
+	require.Contains(t, text, "up to "+strconv.Itoa(exchange.RestoreLines)+" lines")
+	require.Contains(t, text, "`confidence` "+strconv.FormatFloat(exchange.Mem0Confidence, 'g', -1, 64)+" ")
+
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	for _, format := range []string{"mem0", "membrane"} {
+		o := c.run("import", "--format", format, "testdata/"+format+".json").is(app.ExitPartial)
+		require.Contains(t, text, "$ mneme import --format "+format+" internal/cli/testdata/"+format+".json\n"+o.out+o.err+"```")
+	}
+}
+
+// record reads one memory.
+func (c *cli) record(id string) schema.MemoryRecord {
+	c.t.Helper()
+	var m schema.MemoryRecord
+	require.NoError(c.t, json.Unmarshal([]byte(c.run("get", id, "--json").is(app.ExitOK).out), &m))
+	return m
+}
+
+func TestImportMembrane(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	o := c.run("import", "--format", "membrane", "testdata/membrane.json", "--json").is(app.ExitPartial)
+	require.NotContains(t, o.err+o.out, "secret")
+	var r exchange.ForeignReport
+	o.json(&r)
+	require.Equal(t, []int{6, 2, 4}, []int{r.Read, r.Failed, r.Counts[schema.PutCreated]}, o.out)
+	require.Equal(t, map[string]int{"interpretation": 1, "payload.tool_graph.result": 1, "payload.tool_graph.timestamp": 1, "payload.metrics.execution_count": 1, "relations": 1}, r.LeftOut)
+
+	const id = "5f0c2f6e-93a8-4f0e-8f6c-00000000000"
+	m := c.record(id + "3")
+	require.InDelta(t, 1, m.Salience, 0)
+	require.Equal(t, id+"2", m.Supersedes)
+	require.Len(t, m.Relations, 2)
+	require.Equal(t, "ingestor", m.Provenance.CreatedBy)
+	var actions []string
+	for _, e := range m.AuditLog {
+		actions = append(actions, string(e.Action)+" "+e.Actor+": "+e.Rationale)
+	}
+	require.Equal(t, []string{"create ana: she said so", "modify membrane: reinforce: used"}, actions[:2])
+	old := c.record(id + "2")
+	require.Equal(t, schema.StatusRetracted, old.Status)
+	require.Equal(t, id+"3", old.SupersededBy)
+	require.Equal(t, []schema.Ref{{Kind: "event", Ref: "membrane:" + id + "2"}}, proposals.PayloadEvidence(old.Payload), "it came without evidence")
+	require.Equal(t, "obs-2", proposals.PayloadEvidence(m.Payload)[0].Ref)
+	episode := c.record(id + "1")
+	require.True(t, episode.Lifecycle.Pinned)
+	require.JSONEq(t, `{"os": "linux", "working_dir": "/src", "context": {"os_version": "6.1"}}`, string(payloadMember(t, episode, "environment")))
+	for _, item := range r.Items {
+		if item.ExternalID == "plan-1" {
+			require.JSONEq(t, `{"avg_latency_ms": 12.5, "failure_rate": 0.1, "last_used_at": "2025-03-05T10:00:00Z"}`, string(payloadMember(t, c.record(item.ID), "metrics")))
+		}
+	}
+	require.Equal(t, "java", strings.Trim(string(payloadMember(t, old, "object")), `"`))
+
+	// In the other shape of the document, and as the tree that it came with.
+	canonical := c.run("get", id+"3", "--shape", "canonical").is(app.ExitOK).out
+	require.Contains(t, canonical, `"decay_profile"`)
+	again, err := schema.DecodeRecord([]byte(canonical))
+	require.NoError(t, err)
+	require.Equal(t, id+"3", again.ID)
+	require.Equal(t, "shape", c.run("get", id+"3", "--shape", "round", "--json").is(app.ExitUsage).problem().Fields[0].Field)
+	tree := c.run("lineage", id+"3").is(app.ExitOK).out
+	require.Contains(t, tree, "─ supersedes "+id+"2 retracted")
+	require.Contains(t, tree, "─ derived from "+id+"1")
+}
+
+func payloadMember(t *testing.T, m schema.MemoryRecord, name string) json.RawMessage {
+	t.Helper()
+	var payload map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(m.Payload, &payload))
+	return payload[name]
+}
+
+func TestForeignTime(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"2024-07-25T23:57:00.108347-07:00": "2024-07-26T06:57:00.108347Z", "2024-07-25T23:57:00": "2024-07-25T23:57:00Z",
+		"2024-07-25 23:57:00.5": "2024-07-25T23:57:00.5Z", "2024-07-25": "2024-07-25T00:00:00Z",
+	} {
+		at, ok := exchange.ForeignTime(in)
+		require.True(t, ok, in)
+		require.Equal(t, want, at.Format(time.RFC3339Nano))
+	}
+	_, ok := exchange.ForeignTime("soon")
+	require.False(t, ok)
+	a, b := exchange.ImportedID("mem0", "x", time.UnixMilli(1_700_000_000_000)), exchange.ImportedID("mem0", "x", time.UnixMilli(1_700_000_000_000))
+	require.Equal(t, a, b)
+	require.Equal(t, uuid.Version(7), uuid.MustParse(a).Version())
+	require.NotEqual(t, a, exchange.ImportedID("mem0", "y", time.UnixMilli(1_700_000_000_000)))
+	require.Less(t, a, exchange.ImportedID("mem0", "x", time.UnixMilli(1_700_000_000_001)))
+}
+
+// What only the database refuses is left out like any other bad line. What was restored before it stands, and
+// no exit code says otherwise.
+func TestImportOfWhatTheDatabaseRefuses(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	c.remember("Dana prefers tabs over spaces.")
+	c.remember("The CI server runs in Frankfurt.")
+	c.remember("The coffee machine is on the second floor.")
+	lines := strings.Split(strings.TrimSpace(c.run("export").is(app.ExitOK).out), "\n")
+	memories := len(lines) - 2
+	require.Greater(t, memories, 2)
+	elsewhere := func() { c.cfg.Principal.Tenant = "other-" + uuid.NewString() }
+	var line map[string]any
+	require.NoError(t, json.Unmarshal([]byte(lines[2]), &line))
+	line["columns"].(map[string]any)["content_hash"] = `\x00`
+	refused, err := json.Marshal(line)
+	require.NoError(t, err)
+
+	file := []string{lines[0]}
+	for range exchange.RestoreLines { // a batch that is good
+		file = append(file, lines[1])
+	}
+	path := writeFile(t, strings.Join(append(append(file, string(refused)), lines[3:]...), "\n"))
+	elsewhere()
+	o := c.run("import", path, "--json").is(app.ExitPartial)
+	var r exchange.Restored
+	o.json(&r)
+	require.Equal(t, []int{memories - 1, 1}, []int{r.Restored, r.Failed})
+	require.Equal(t, exchange.RestoreLines+2, r.Errors[0].Line)
+	require.Contains(t, r.Errors[0].Fields[0].Problem, "content_hash")
+	require.Len(t, c.list().Items, memories-1)
+
+	elsewhere()
+	o = c.run("import", path, "--strict").is(app.ExitPartial)
+	require.Contains(t, o.err, fmt.Sprintf("line %d: ", exchange.RestoreLines+2))
+	require.Len(t, c.list().Items, 1)
+
+	elsewhere()
+	require.Contains(t, c.run("import", writeFile(t, lines[0]+"\n"+string(refused)+"\n"+lines[len(lines)-1]), "--strict").is(app.ExitUsage).err, "line 2: ")
+	require.Empty(t, c.list().Items)
+}

@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/internal/cli/app"
+	"github.com/mneme/mneme/internal/cli/memories"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory/lifecycle"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows"
+)
+
+func (c *cli) forget(code int, args ...string) memories.Forgotten {
+	c.t.Helper()
+	var f memories.Forgotten
+	c.run(append([]string{"forget", "--json", "--reason", "not wanted"}, args...)...).is(code).json(&f)
+	return f
+}
+
+func TestForgetCommand(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	one := c.remember("The old project used Subversion.").MemoryIDs[0]
+	two := c.remember("The old project had no tests.").MemoryIDs[0]
+	pinned := c.remember("critical: Never deploy the old project on Fridays.").MemoryIDs[0]
+	tea := c.remember("Tea is served hot.").MemoryIDs[0]
+
+	// Preview, with the contents and how to go on.
+	f := c.forget(app.ExitOK, "--query", "old project")
+	require.Equal(t, 3, f.Preview.Total)
+	require.Equal(t, 1, f.Preview.Pinned)
+	require.Len(t, f.Memories, 3)
+	require.NotEmpty(t, f.Preview.ConfirmToken)
+	require.Nil(t, f.Receipt)
+	o := c.run("forget", "--query", "old project", "--reason", "not wanted").is(app.ExitOK)
+	require.Contains(t, o.out, "mneme forget confirm "+f.Preview.RunID+" --token "+f.Preview.ConfirmToken)
+	require.Contains(t, o.out, "Subversion")
+	require.Contains(t, o.out, "1 pinned ones stay")
+	require.Len(t, c.list().Items, 4, "nothing is changed")
+
+	// Tokens that are none, and that are another run's.
+	other := c.forget(app.ExitOK, "--query", "tea")
+	confirm := []string{"forget", "confirm", f.Preview.RunID, "--token"}
+	require.Equal(t, "token", c.run(append(confirm, "nonsense", "--json")...).is(app.ExitUsage).problem().Fields[0].Field)
+	require.NotContains(t, c.run(append(confirm, other.Preview.ConfirmToken)...).is(app.ExitConflict).err, other.Preview.ConfirmToken[5:])
+	require.Equal(t, "token", c.run("forget", "confirm", f.Preview.RunID, "--json").is(app.ExitUsage).problem().Fields[0].Field)
+	c.run("forget", "confirm", uuid.NewString(), "--token", "x").is(app.ExitNotFound)
+	c.run("forget", "confirm", "x", "--token", "x").is(app.ExitUsage)
+
+	var r schema.ForgetReceipt
+	c.run(append(confirm, f.Preview.ConfirmToken, "--json")...).is(app.ExitOK).json(&r)
+	require.Equal(t, []any{schema.ForgetDone, 2, map[string]int{lifecycle.OutcomePinned: 1}}, []any{r.State, r.Forgotten, r.Skipped})
+	again := schema.ForgetReceipt{}
+	c.run(append(confirm, f.Preview.ConfirmToken, "--json")...).is(app.ExitOK).json(&again)
+	require.Equal(t, r, again, "a second time nothing is done")
+	require.Len(t, c.list().Items, 2)
+
+	// A run that is cancelled.
+	c.run("forget", "cancel", other.Preview.RunID, "--json").is(app.ExitOK).json(&r)
+	require.Equal(t, schema.ForgetCancelled, r.State)
+	c.run("forget", "cancel", other.Preview.RunID).is(app.ExitConflict)
+	c.run("forget", "confirm", other.Preview.RunID, "--token", other.Preview.ConfirmToken).is(app.ExitConflict)
+	var s schema.ForgetStatus
+	c.run("forget", "status", f.Preview.RunID, "--json").is(app.ExitOK).json(&s)
+	require.Equal(t, 2, s.Forgotten)
+	require.Contains(t, c.run("forget", "status", f.Preview.RunID).is(app.ExitOK).out, "2 of 3 (soft)")
+	c.run("forget", "status", f.Preview.RunID, "--agent", "stranger").is(app.ExitNotFound)
+
+	// By id, at once; what is pinned needs force.
+	require.Equal(t, 1, c.forget(app.ExitOK, tea, "--execute").Receipt.Forgotten)
+	require.Equal(t, map[string]int{lifecycle.OutcomePinned: 1}, c.forget(app.ExitConflict, pinned, "--execute").Receipt.Skipped)
+	require.Equal(t, map[string]int{lifecycle.OutcomeDeleted: 1}, c.forget(app.ExitConflict, one, "--execute").Receipt.Skipped)
+	c.forget(app.ExitNotFound, uuid.NewString(), "--execute")
+	require.Equal(t, 1, c.forget(app.ExitPartial, two, pinned, "--mode", "force", "--yes", "--tenant", c.cfg.Principal.Tenant, uuid.NewString()).Receipt.Skipped[lifecycle.OutcomeNotFound])
+	c.run("get", pinned).is(app.ExitNotFound)
+	o = c.run("erase", one, "--reason", "asked for", "--yes").is(app.ExitOK)
+	require.Contains(t, o.out, "temporal_runs")
+	require.Contains(t, o.err, "1 memory selected (erase)")
+	require.Empty(t, c.get(one).Content)
+	var f2 memories.Forgotten
+	c.run("erase", tea, "--reason", "asked for", "--json").is(app.ExitOK).json(&f2)
+	require.NotEmpty(t, f2.Preview.ConfirmToken, "it is confirmed always")
+
+	for field, args := range map[string][]string{
+		"selector": {}, "ids[0]": {"x"}, "reason": {"--all", "--reason", ""}, "mode": {"--all", "--mode", "gone"}, "since": {"--since", "noon"},
+		"types[0]": {"--type", "dream"}, "source_kind": {"--source-kind", "odd"}, "limit": {"--all", "--limit", "3"}, "expires_seconds": {"--all", "--expires", "48h"}, "batch_size": {"--all", "--batch-size", "501"},
+		"expires": {"--all", "--expires", "3ms"},
+	} {
+		fields := c.run(append([]string{"forget", "--json", "--reason", "r"}, args...)...).is(app.ExitUsage).problem().Fields
+		require.Equal(t, field, fields[0].Field, args)
+	}
+	c.run("erase").is(app.ExitUsage)
+	c.run("forget", strings.Repeat("x", 3), "--reason", "r").is(app.ExitUsage)
+}
+
+// What must stay is refused by force, by name, and emptied by erase.
+func TestForceLeavesAWorldAlone(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	id := c.put(strings.Replace(event(0), `"relations": [{"predicate": "supports", "target_id": "e0"}]`, `"world_id": "harbour"`, 1), app.ExitOK, "-").Items[0].ID
+	require.Contains(t, c.run("forget", id, "--mode", "force", "--reason", "r").is(app.ExitOK).out, "1 of a world or linked to an action must stay")
+	o := c.run("forget", id, "--mode", "force", "--reason", "r", "--yes").is(app.ExitConflict)
+	require.Contains(t, o.err, "refused: world")
+	require.NotEmpty(t, c.get(id).Content)
+	c.run("erase", id, "--reason", "asked for", "--yes").is(app.ExitOK)
+	require.Equal(t, []any{"", "harbour"}, []any{c.get(id).Content, c.get(id).WorldID})
+}
+
+// The whole selection of a run can be read, in pages, with what became of each memory.
+func TestForgetStatusListsItems(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	pinned := c.remember("critical: Never deploy the old project on Fridays.").MemoryIDs[0]
+	ids := map[string]bool{pinned: true}
+	for _, text := range []string{"The old project used Subversion.", "The old project had no tests."} {
+		ids[c.remember(text).MemoryIDs[0]] = true
+	}
+	f := c.forget(app.ExitOK, "--query", "old project")
+	status := []string{"forget", "status", f.Preview.RunID, "--items"}
+	var first, last memories.ForgetPage
+	c.run(append(status, "--limit", "2", "--json")...).is(app.ExitOK).json(&first)
+	require.Len(t, first.Items, 2)
+	require.Equal(t, []any{schema.ForgetPreviewed, 3, 1}, []any{first.State, first.Total, *first.Next})
+	c.run(append(status, "--limit", "2", "--after", "1", "--json")...).is(app.ExitOK).json(&last)
+	require.Len(t, last.Items, 1)
+	require.Nil(t, last.Next)
+	for _, item := range append(first.Items, last.Items...) {
+		require.True(t, ids[item.MemoryID])
+		delete(ids, item.MemoryID)
+		require.Equal(t, []any{1, ""}, []any{item.Version, item.Outcome})
+	}
+	require.Empty(t, ids)
+	require.Contains(t, c.run(append(status, "--limit", "1")...).is(app.ExitOK).out, "more: --after 0")
+
+	c.run("forget", "confirm", f.Preview.RunID, "--token", f.Preview.ConfirmToken).is(app.ExitOK)
+	o := c.run(status...).is(app.ExitOK)
+	require.Equal(t, 2, strings.Count(o.out, lifecycle.OutcomeForgotten))
+	require.Regexp(t, pinned+" +1 +"+lifecycle.OutcomePinned, o.out)
+	c.run(append(status, "--agent", "stranger")...).is(app.ExitNotFound)
+	for field, args := range map[string][]string{"limit": {"--items", "--limit", "0"}, "after": {"--items", "--after", "-2"}, "items": {"--limit", "3"}} {
+		require.Equal(t, field, c.run(append([]string{"forget", "status", f.Preview.RunID, "--json"}, args...)...).is(app.ExitUsage).problem().Fields[0].Field)
+	}
+	require.Equal(t, "query", c.run("forget", "--query", "-zebra", "--reason", "r", "--json").is(app.ExitUsage).problem().Fields[0].Field, "it would select everything else")
+}
+
+func TestForgetAtAVersion(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	id := c.remember("Tea is served hot.").MemoryIDs[0]
+	for _, args := range [][]string{{"forget", id, "--execute"}, {"forget", id}, {"erase", id, "--yes"}} {
+		o := c.run(append(args, "--reason", "r", "--if-version", "2")...).is(app.ExitConflict)
+		require.Contains(t, o.err, "at version 1, not 2")
+		require.Equal(t, "Tea is served hot.", c.get(id).Content)
+	}
+	for _, args := range [][]string{{id, "--if-version", "-1"}, {id, id, "--if-version", "1"}, {"--query", "tea", "--if-version", "1"}, {id, "--everywhere", "--if-version", "1"},
+		{id, "--include-derived", "--if-version", "1"}} {
+		require.Equal(t, "if_version", c.run(append([]string{"forget", "--json", "--reason", "r"}, args...)...).is(app.ExitUsage).problem().Fields[0].Field)
+	}
+	c.run("forget", id, "--execute", "--reason", "r", "--if-version", "1").is(app.ExitOK)
+	require.NotNil(t, c.get(id).DeletedAt)
+}
+
+func TestForgetIsRefusedWhenFrozen(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t, testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Policy.Mode = schema.ModeFrozen }))
+	id := c.remember("Tea is served hot.").MemoryIDs[0]
+	require.Contains(t, c.run("forget", id, "--execute", "--reason", "r").is(app.ExitConflict).err, "mutations_frozen")
+	require.Equal(t, "Tea is served hot.", c.get(id).Content)
+}

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mneme/mneme/internal/cli/app"
+	"github.com/mneme/mneme/internal/cli/exchange"
+	"github.com/mneme/mneme/internal/cli/memories"
+	"github.com/mneme/mneme/internal/cli/operate"
+	"github.com/mneme/mneme/internal/config"
+	"github.com/mneme/mneme/internal/doctor"
+)
+
+// Main runs the command line of the process and ends it.
+func Main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, stop) // a second ^C ends the program at once
+	a := &app.App{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
+	a.Cfg, a.CfgErr = config.Load()
+	code := run(ctx, a, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// run executes one command line and returns its exit code.
+func run(ctx context.Context, a *app.App, args []string) int {
+	defer a.Close()
+	root := newRoot(a)
+	root.SetArgs(args)
+	root.SetIn(a.In)
+	root.SetOut(a.Out)
+	root.SetErr(a.ErrOut)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return app.ExitOK
+	}
+	if !a.Started {
+		// Flags and arguments were not understood; --json may be among those not read.
+		a.Json = a.Json || slices.Contains(args, "--json")
+		err = app.WithCode(app.ExitUsage, err)
+	}
+	code := app.ExitCode(ctx, err)
+	a.PrintError(code, err)
+	return code
+}
+
+func newRoot(a *app.App) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "mneme",
+		Short: "Long-term memory for AI agents",
+		Long: `Long-term memory for AI agents.
+
+What is handed in goes through a durable Temporal workflow: it is staged, facts are extracted from it,
+how they change what is already known is decided, and the result is written with its evidence. Recall
+reads Postgres directly.
+
+Every command prints text, or JSON with --json; errors go to standard error. Settings come from the
+environment; what is not set there is read from .local/env, which ` + "`make up`" + ` writes.
+
+Exit codes:
+  0    success
+  1    failure
+  2    the command line or the request is invalid
+  3    not found
+  4    Postgres, Temporal or the worker is not there, or does not let this user in
+  5    partly done: some lines, queries or jobs failed
+  6    refused: what stands is in the way (another version, a duplicate, a rule)
+  130  interrupted`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			a.Started = true
+			return a.Prepare(cmd)
+		},
+	}
+	p, flags := &a.Cfg.Principal, root.PersistentFlags()
+	flags.StringVar(&p.Tenant, "tenant", p.Tenant, "whose memory (MNEME_TENANT)")
+	flags.StringVar(&p.Agent, "agent", p.Agent, "on whose behalf (MNEME_AGENT)")
+	flags.StringVar(&p.Project, "project", p.Project, "project (MNEME_PROJECT)")
+	flags.StringVar(&p.User, "user", p.User, "one of the agent's users, whose memories are kept apart from other users' (MNEME_USER)")
+	flags.StringVar(&p.Scope, "scope", p.Scope, "explicit scope; without one, scoped memories stay out (MNEME_SCOPE)")
+	flags.StringVar(&p.PolicyGroup, "policy-group", p.PolicyGroup, "group whose memories are shared (MNEME_POLICY_GROUP)")
+	a.RegisterTrust(flags)
+	flags.BoolVar(&a.Json, "json", false, "print JSON")
+	flags.DurationVar(&a.Timeout, "timeout", 30*time.Second, "how long to wait for Postgres, Temporal and a worker to answer")
+
+	root.AddCommand(
+		exchange.NewRemember(a),
+		exchange.NewImport(a),
+		memories.NewRecall(a),
+		memories.NewFeedback(a),
+		memories.NewGet(a),
+		memories.NewList(a),
+		memories.NewHistory(a),
+		exchange.NewPut(a),
+		exchange.NewArtifact(a),
+		memories.NewModify(a),
+		memories.NewRevise(a),
+		memories.NewForget(a),
+		memories.NewErase(a),
+		memories.NewRecover(a),
+		memories.NewReview(a),
+		memories.NewContradictions(a),
+		memories.NewLineage(a),
+		exchange.NewExport(a),
+		operate.NewPolicy(a),
+		app.NewTrust(a),
+		operate.NewJobs(a),
+		operate.NewReindex(a),
+		operate.NewIndex(a),
+		operate.NewNexus(a),
+		operate.NewSchedules(a),
+		operate.NewDecay(a),
+		operate.NewRetention(a),
+		operate.NewSweeps(a),
+		operate.NewSchema(a),
+		operate.NewStatus(a),
+		operate.NewStats(a),
+		doctor.NewDoctor(a),
+		operate.NewMigrate(a),
+		app.NewVersion(a),
+	)
+	root.CompletionOptions.HiddenDefaultCmd = true
+	app.Group(root)
+	app.SetHelp(root)
+	return root
+}

@@ -1,0 +1,186 @@
+package memories
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/internal/cli/app"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/workflows"
+)
+
+// FedBack is what `feedback` prints.
+type FedBack struct {
+	schema.FeedbackResult
+	app.OperationRun
+}
+
+type feedbackFlags struct {
+	app.OperationFlags
+	used, partly, failed, unused []string
+	othersUnused                 bool
+	outcome                      string
+}
+
+func NewFeedback(a *app.App) *cobra.Command {
+	var f feedbackFlags
+	cmd := &cobra.Command{
+		Use:   "feedback RETRIEVAL_ID",
+		Short: "Say what became of what a recall returned",
+		Long: `Say what became of what a recall returned. What was used and helped is reinforced; what was used and failed,
+or returned in vain, fades sooner. Procedures and plans count their outcomes, and selection goes by them.
+Recall names its retrieval below the results; with --json also the ids of what it returned.
+
+Without a flag that says something, it lists what the retrieval returned, in order, and what was said of it.
+
+--used goes with --outcome, which is success by default. --outcome alone is that of everything that was
+returned. The same said again changes nothing; something else corrects it. Only the agent that recalled
+gives feedback, for as long as the retrieval is kept.
+
+Each memory has a status: reinforced, penalised, corrected, unchanged, not_retrieved, gone or
+mutations_frozen. A retrieval that is not found exits with 3; of one memory, refused exits with 6; of
+several, some that were refused exit with 5.`,
+		Example: `  mneme feedback 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --used 0198c3f2-7a11-7cc1-a1b0-5a2f0e3d4c5b --others-unused
+  mneme feedback 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --outcome failure --reason "the build broke"`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req := f.request(a.Cfg.Principal, args[0])
+			if !f.says(cmd.Flags()) {
+				return showRetrieved(a, cmd, args[0])
+			}
+			if err := req.Validate(); err != nil {
+				return err
+			}
+			var out FedBack
+			var err error
+			if out.OperationRun, err = app.CarryOut(cmd.Context(), a, workflows.StartFeedback, req, &out.FeedbackResult); err != nil {
+				var app *temporal.ApplicationError
+				if errors.As(err, &app) && app.Type() == activities.ErrTypeNotFound {
+					err = fmt.Errorf("retrieval %s: %w", args[0], pg.ErrNotFound)
+				}
+				return err
+			}
+			if err := a.Print(out, out.text); err != nil {
+				return err
+			}
+			return out.problem()
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.used, "used", nil, "memory that was used (repeatable)")
+	flags.StringSliceVar(&f.partly, "partly", nil, "memory that helped in part (repeatable)")
+	flags.StringSliceVar(&f.failed, "failed", nil, "memory that was used and failed (repeatable)")
+	flags.StringSliceVar(&f.unused, "unused", nil, "memory that was not used (repeatable)")
+	flags.BoolVar(&f.othersUnused, "others-unused", false, "nothing else that was returned was used")
+	flags.StringVar(&f.outcome, "outcome", "", "how it ended: success, partial or failure")
+	f.Register(flags)
+	return cmd
+}
+
+// says reports whether the flags say anything.
+func (f *feedbackFlags) says(flags *pflag.FlagSet) bool {
+	for _, name := range []string{"used", "partly", "failed", "unused", "others-unused", "outcome", "reason", "operation-id"} {
+		if flags.Changed(name) {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *feedbackFlags) request(p schema.Principal, retrieval string) schema.FeedbackRequest {
+	req := schema.FeedbackRequest{Operation: f.Operation(p), RetrievalID: retrieval, Outcome: schema.Outcome(f.outcome), AllOthersUnused: f.othersUnused}
+	used := true
+	for _, id := range f.used {
+		req.Items = append(req.Items, schema.FeedbackItem{MemoryID: id, Used: &used})
+	}
+	for _, said := range []struct {
+		verdict schema.Verdict
+		ids     []string
+	}{{schema.VerdictPartly, f.partly}, {schema.VerdictFailed, f.failed}, {schema.VerdictUnused, f.unused}} {
+		for _, id := range said.ids {
+			req.Items = append(req.Items, schema.FeedbackItem{MemoryID: id, Verdict: said.verdict})
+		}
+	}
+	return req
+}
+
+// showRetrieved prints what a retrieval returned.
+func showRetrieved(a *app.App, cmd *cobra.Command, retrieval string) error {
+	id, err := app.ParseID("retrieval_id", retrieval)
+	if err != nil {
+		return err
+	}
+	st, err := a.OpenStore(cmd.Context())
+	if err != nil {
+		return err
+	}
+	ctx, cancel := a.Within(cmd.Context())
+	defer cancel()
+	found, err := st.Retrieved(ctx, a.Cfg.Principal, id)
+	if err != nil {
+		return err
+	}
+	return a.Print(found, func(t *app.Text) {
+		rows := make([][]string, 0, len(found.Items))
+		for i, item := range found.Items {
+			said := ""
+			if item.Verdict != "" {
+				said = fmt.Sprintf("%s, %s by %s", item.Verdict, app.WhenSet(item.SaidAt), item.Actor)
+			}
+			rows = append(rows, []string{strconv.Itoa(i + 1), item.MemoryID, said})
+		}
+		t.Table("# MEMORY FEEDBACK", rows)
+		t.Line("%d results at %s", len(rows), app.When(found.At))
+	})
+}
+
+// problem is the error that the command ends with.
+func (f FedBack) problem() error {
+	refused := f.Refused()
+	switch {
+	case refused == 0:
+		return nil
+	case len(f.Items) > 1:
+		return app.WithCode(app.ExitPartial, fmt.Errorf("of %d of %d memories the feedback was refused", refused, len(f.Items)))
+	}
+	return app.WithCode(app.ExitConflict, errors.New("refused: " + feedbackNote(f.Items[0])))
+}
+
+func (f FedBack) text(t *app.Text) {
+	rows := make([][]string, 0, len(f.Items))
+	for _, item := range f.Items {
+		salience, outcomes := "", ""
+		if item.SalienceBefore != nil && item.SalienceAfter != nil {
+			salience = app.Number(*item.SalienceBefore) + " → " + app.Number(*item.SalienceAfter)
+		}
+		if item.SuccessCount != nil && item.FailureCount != nil {
+			outcomes = fmt.Sprintf("%d of %d", *item.SuccessCount, *item.SuccessCount+*item.FailureCount)
+		}
+		rows = append(rows, []string{item.MemoryID, string(item.Status), string(item.Verdict), salience, outcomes, feedbackNote(item)})
+	}
+	t.Table("MEMORY STATUS VERDICT SALIENCE WORKED NOTE", rows)
+}
+
+// feedbackNote explains a status.
+func feedbackNote(r schema.FeedbackResultItem) string {
+	switch r.Status {
+	case schema.FeedbackCorrected:
+		return "it was " + string(r.Corrects)
+	case schema.FeedbackUnchanged:
+		return "that was said before"
+	case schema.FeedbackNotRetrieved:
+		return "this retrieval did not return it"
+	case schema.FeedbackGone:
+		return "it is gone, or not yours to see any more"
+	case schema.FeedbackFrozen:
+		return "the worker changes no memories"
+	}
+	return ""
+}

@@ -1,0 +1,637 @@
+package memories
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/internal/cli/app"
+	"github.com/mneme/mneme/memory/lifecycle"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/forgetting"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/workflows"
+)
+
+// shownSample is how many of the selected memories are shown with their contents.
+const shownSample = 20
+
+type forgetFlags struct {
+	app.OperationFlags
+	mode, query, who, sourceKind, session, since, until string
+	types, categories, tags                             []string
+	limit, batchSize, ifVersion                         int
+	derived, everywhere, all, execute, yes              bool
+	expires                                             time.Duration
+}
+
+// request returns the request that the flags describe.
+func (f *forgetFlags) request(p schema.Principal, ids []string) (schema.ForgetRequest, error) {
+	r := schema.ForgetRequest{Operation: f.Operation(p), Mode: schema.ForgetMode(f.mode), Execute: f.execute, ExpiresSeconds: int(f.expires.Seconds()), BatchSize: f.batchSize, IfVersion: f.ifVersion,
+		Selector: schema.Selector{IDs: ids, Query: f.query, Limit: f.limit, Tags: f.tags, Who: f.who, SourceKind: schema.SourceKind(f.sourceKind), Session: f.session,
+			IncludeDerived: f.derived, Everywhere: f.everywhere, All: f.all}}
+	// Without the flag, what says the same is shown and left alone, with erase too.
+	r.Selector.OnlyNamed = r.Mode == schema.ForgetErase && !f.everywhere
+	for _, t := range f.types {
+		if t == "plan" { // what one version of the RFC calls it
+			t = string(schema.TypePlanGraph)
+		}
+		r.Selector.Types = append(r.Selector.Types, schema.MemoryType(t))
+	}
+	for _, c := range f.categories {
+		r.Selector.Categories = append(r.Selector.Categories, schema.Category(c))
+	}
+	var err error
+	if r.Selector.Since, err = app.ParseTime("since", f.since); err != nil {
+		return r, err
+	}
+	if r.Selector.Until, err = app.ParseTime("until", f.until); err != nil {
+		return r, err
+	}
+	if f.expires < 0 || f.expires > 0 && f.expires < time.Second {
+		return r, app.Invalid("expires", "must be at least a second")
+	}
+	return r, selectorFlags(r.Validate())
+}
+
+// selectorFlags names the fields of a selector as the flags do.
+func selectorFlags(err error) error {
+	var bad *schema.ValidationError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	fields := slices.Clone(bad.Fields)
+	for i, f := range fields {
+		fields[i].Field = strings.TrimPrefix(f.Field, "selector.")
+		if f.Field == "selector" && strings.HasPrefix(f.Problem, "must have a condition") {
+			fields[i].Problem = "name ids, a query or filters; or --all"
+		}
+	}
+	return &schema.ValidationError{Fields: fields}
+}
+
+func NewForget(a *app.App) *cobra.Command {
+	var f forgetFlags
+	cmd := &cobra.Command{
+		Use:   "forget [ID...]",
+		Short: "Forget memories: preview, confirm, execute",
+		Long: `Forget memories. What is selected is shown first, with a token; nothing is changed before the run is
+confirmed with it, here with --yes or later with "forget confirm". A run waits a day at most.
+
+Conditions narrow each other. --query finds live memories that have every word ("a phrase", or, and
+beside a word -not); filters find all of the principal's own memories in its project and scope,
+superseded ones included. Ids may also be those of memories that others share.
+
+  soft   (the default) leaves tombstones, which "recover" takes back within the window; pinned
+         memories stay. Up to ` + strconv.Itoa(lifecycle.ConfirmThreshold) + ` named memories need no confirmation with --execute.
+  force  really deletes rows and texts, pinned ones included; history keeps who, when and why. Memories
+         of a world, and those that an action is linked to, must stay: they are left alone.
+  erase  removes the texts everywhere, from the workflow runs that brought them too, and leaves an
+         empty row and the audit; of what must stay, too. Erase by id: a query stays in the history of this very run.
+
+What is shared may be forgotten softly by whoever sees it. Force and erase take only what belongs to
+the principal's own agent, and leave the rest alone (not_owner).
+
+Other memories may say the same: what the selected were drawn from, what restates them, what was drawn
+from them. They are shown, and stay unless --everywhere is given. --include-derived takes only what was
+drawn from the selected.
+
+With --if-version a single memory is forgotten only if that is its current version. Otherwise nothing is
+changed, and the exit code is 6.`,
+		Example: `  mneme forget 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --reason "wrong person" --execute
+  mneme forget --query "old project" --reason "project is archived"
+  mneme forget confirm 0198c3f2-… --token fgt1.…
+  mneme forget --session s-17 --mode erase --everywhere --reason "asked for by the user" --yes`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req, err := f.request(a.Cfg.Principal, args)
+			if err != nil {
+				return err
+			}
+			return forget(cmd.Context(), a, req, f.yes)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.mode, "mode", string(schema.ForgetSoft), "soft, force or erase")
+	flags.StringVar(&f.query, "query", "", "live memories that match in full text")
+	flags.IntVar(&f.limit, "limit", 0, "with --query: the best so many")
+	flags.StringSliceVar(&f.types, "type", nil, "memory type: episodic, working, semantic, competence, plan_graph (repeatable)")
+	flags.StringSliceVar(&f.categories, "category", nil, "fact, preference, decision, procedural, semantic, rule, learning or issue (repeatable)")
+	flags.StringSliceVar(&f.tags, "tag", nil, "tag that must be there (repeatable: all of them)")
+	flags.StringVar(&f.who, "who", "", "speaker")
+	flags.StringVar(&f.sourceKind, "source-kind", "", "what they came in as: user_input, tool_output, observation, outcome or memory")
+	flags.StringVar(&f.session, "session", "", "session that they belong to")
+	flags.StringVar(&f.since, "since", "", "occurred at or after (RFC 3339, or a date)")
+	flags.StringVar(&f.until, "until", "", "occurred before (RFC 3339, or a date)")
+	flags.BoolVar(&f.all, "all", false, "all of the principal's memories in its project and scope")
+	flags.BoolVar(&f.execute, "execute", false, "go ahead at once where no confirmation is needed")
+	f.common(cmd)
+	cmd.AddCommand(newForgetConfirm(a), newForgetStatus(a), newForgetCancel(a))
+	return cmd
+}
+
+// common registers what forget and erase have in common.
+func (f *forgetFlags) common(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.everywhere, "everywhere", false, "what says the same, too: sources, restatements and what was derived from the selected")
+	flags.BoolVar(&f.derived, "include-derived", false, "what was derived from the selected, too")
+	flags.IntVar(&f.ifVersion, "if-version", 0, "of a single ID: only if this is its current version")
+	flags.BoolVar(&f.yes, "yes", false, "confirm at once")
+	flags.IntVar(&f.batchSize, "batch-size", 0, fmt.Sprintf("memories in one transaction (%d, which is the most)", schema.MaxForgetBatch))
+	flags.DurationVar(&f.expires, "expires", 0, "how long the run waits for its confirmation (default and at most a day)")
+	f.RegisterRequired(flags)
+}
+
+func NewErase(a *app.App) *cobra.Command {
+	f := forgetFlags{mode: string(schema.ForgetErase)}
+	cmd := &cobra.Command{
+		Use:   "erase ID...",
+		Short: "Remove the texts of memories everywhere (forget --mode erase)",
+		Long: `Remove the texts of memories everywhere: content, payload, embeddings, what the pipeline kept, history,
+old versions, and the workflow runs that brought them. An empty row and the audit stay. It cannot be
+taken back, and has to be confirmed: with --yes, or later with "forget confirm".
+
+A fact and what somebody said of it are two memories. Those that say the same are shown, and go with
+--everywhere: the sources, restatements, and what was derived. Where a source also says other things,
+its text goes and the other facts that were drawn from it stay.`,
+		Example: `  mneme erase 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --everywhere --reason "asked for by the user" --yes`,
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req, err := f.request(a.Cfg.Principal, args)
+			if err != nil {
+				return err
+			}
+			return forget(cmd.Context(), a, req, f.yes)
+		},
+	}
+	f.common(cmd)
+	return cmd
+}
+
+// Sampled is one of the memories that would be forgotten, or that say the same.
+type Sampled struct {
+	ID      string            `json:"id"`
+	Type    schema.MemoryType `json:"type"`
+	Pinned  bool              `json:"pinned,omitempty"`
+	Content string            `json:"content"`
+	Tie     string            `json:"tie,omitempty"` // of what says the same: source, restatement or derived
+	// AlsoSays is how many other things its text says.
+	AlsoSays int `json:"also_says,omitempty"`
+}
+
+// Forgotten is what `forget` and `erase` print.
+type Forgotten struct {
+	WorkflowID string                `json:"workflow_id"`
+	URL        string                `json:"url,omitempty"`
+	Preview    schema.ForgetPreview  `json:"preview"`
+	Memories   []Sampled             `json:"memories,omitempty"`  // of a run that waits
+	SaysSame   []Sampled             `json:"says_same,omitempty"` // likewise: taken with --everywhere, otherwise left alone
+	Receipt    *schema.ForgetReceipt `json:"receipt,omitempty"`   // of one that has ended
+}
+
+// forget takes a request to its preview and, where it may, to its end.
+func forget(ctx context.Context, a *app.App, req schema.ForgetRequest, yes bool) error {
+	st, err := a.OpenStore(ctx)
+	if err != nil {
+		return err
+	}
+	c, err := a.OpenTemporal(ctx)
+	if err != nil {
+		return err
+	}
+	limited, cancel := a.Within(ctx)
+	defer cancel()
+	run, err := workflows.StartForget(limited, c, a.Cfg.TaskQueue, req)
+	if err != nil {
+		return selectorFlags(err)
+	}
+	out := Forgotten{WorkflowID: run.GetID(), URL: a.RunURL(run.GetID(), run.GetRunID())}
+	a.Interrupted = "the request is durable, and its run waits or goes on: " + run.GetID()
+	if out.Preview, err = workflows.ForgetPreview(limited, c, run); err != nil {
+		if ctx.Err() == nil && app.TimedOut(err) {
+			return a.ExplainSilence(ctx, c, run.GetID(), a.Timeout)
+		}
+		return refusedForget(selectorFlags(err))
+	}
+	id, err := app.ParseID("run_id", out.Preview.RunID)
+	if err != nil {
+		return err
+	}
+	if out.Preview.State == schema.ForgetPreviewed {
+		token, err := st.ForgetToken(limited, req.Principal, id, time.Now())
+		if err != nil {
+			return refusedForget(err)
+		}
+		if !yes && token != "" { // empty: it has been confirmed already
+			out.Preview.ConfirmToken = token
+			if out.Memories, err = sample(limited, a, out.Preview.Sample); err != nil {
+				return err
+			}
+			if out.SaysSame, err = sampleEchoes(limited, a, out.Preview.Echoes); err != nil {
+				return err
+			}
+			out.Memories = slices.DeleteFunc(out.Memories, func(m Sampled) bool {
+				return slices.ContainsFunc(out.SaysSame, func(same Sampled) bool { return same.ID == m.ID })
+			})
+			return a.Print(out, out.previewText)
+		}
+		a.Note("mneme: %s", counted(out.Preview))
+		if token != "" {
+			if _, err := workflows.ConfirmForget(limited, c, run.GetID(), schema.ForgetConfirmation{Token: token, Actor: req.Actor}); err != nil {
+				return refusedForget(err)
+			}
+		}
+	}
+	receipt, err := followForget(ctx, a, c, run, id)
+	if err != nil {
+		return refusedForget(err)
+	}
+	out.Receipt = &receipt
+	if err := a.Print(out, func(t *app.Text) { receiptText(t, receipt) }); err != nil {
+		return err
+	}
+	return forgetProblem(receipt, len(req.Selector.IDs))
+}
+
+// counted says in a line what would be forgotten.
+func counted(p schema.ForgetPreview) string {
+	s := fmt.Sprintf("%s selected (%s)", memories(p.Total-p.NotFound), p.Mode)
+	if p.NotFound > 0 {
+		s += fmt.Sprintf(", %d ids not found", p.NotFound)
+	}
+	switch {
+	case p.Pinned > 0 && p.Mode == schema.ForgetSoft:
+		s += fmt.Sprintf("; %d pinned ones stay", p.Pinned)
+	case p.Pinned > 0:
+		s += fmt.Sprintf("; %d pinned ones among them", p.Pinned)
+	}
+	if p.NotOwner > 0 {
+		s += fmt.Sprintf("; %d of other agents stay", p.NotOwner)
+	}
+	if p.MustStay > 0 {
+		s += fmt.Sprintf("; %d of a world or linked to an action must stay (--mode erase empties them)", p.MustStay)
+	}
+	return s + sameAndDerived(p)
+}
+
+// sample reads what the principal may see of the selected.
+func sample(ctx context.Context, a *app.App, ids []string) ([]Sampled, error) {
+	out := []Sampled{}
+	for _, s := range ids[:min(len(ids), shownSample)] {
+		id, err := app.ParseID("id", s)
+		if err != nil {
+			return nil, err
+		}
+		m, err := a.Store.Get(ctx, a.Cfg.Principal, id)
+		if errors.Is(err, pg.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Sampled{ID: m.ID, Type: m.Type, Pinned: m.Lifecycle.Pinned, Content: m.Content})
+	}
+	return out, nil
+}
+
+func (f Forgotten) previewText(t *app.Text) {
+	t.Line("%s", counted(f.Preview))
+	rows := make([][]string, 0, len(f.Memories))
+	for _, m := range f.Memories {
+		pinned := ""
+		if m.Pinned {
+			pinned = "pinned"
+		}
+		rows = append(rows, []string{m.ID, string(m.Type), pinned, m.Content})
+	}
+	t.Table("ID TYPE PIN MEMORY", rows)
+	asked := f.Preview.Total - f.Preview.NotFound
+	if f.Preview.Everywhere {
+		asked -= f.Preview.SaysSame
+	}
+	if more := asked - len(f.Memories); more > 0 {
+		t.Line("and %d more", more)
+	}
+	f.sameText(t)
+	t.Line("")
+	t.Fields("run", f.Preview.RunID, "waits until", app.When(f.Preview.ExpiresAt), "ui", f.URL)
+	t.Line("nothing is forgotten yet. To go ahead:")
+	t.Line("  mneme forget confirm %s --token %s", f.Preview.RunID, f.Preview.ConfirmToken)
+}
+
+func receiptText(t *app.Text, r schema.ForgetReceipt) {
+	skipped := []string{}
+	for _, reason := range slices.Sorted(maps.Keys(r.Skipped)) {
+		skipped = append(skipped, fmt.Sprintf("%d %s", r.Skipped[reason], reason))
+	}
+	remaining, stopped := "", ""
+	if r.Remaining > 0 {
+		remaining = strconv.Itoa(r.Remaining)
+	}
+	if r.Stopped > 0 {
+		stopped = fmt.Sprintf("%d pipelines", r.Stopped)
+	}
+	t.Fields("run", r.RunID, "state", string(r.State), "forgotten", fmt.Sprintf("%d of %d (%s)", r.Forgotten, r.Total, r.Mode),
+		"left alone", strings.Join(skipped, ", "), "remaining", remaining, "stopped", stopped, "not reached yet", strings.Join(r.Pending, ", "))
+	stillSaidText(t, r)
+	if len(r.Removed) == 0 {
+		return
+	}
+	t.Line("")
+	rows := make([][]string, 0, len(r.Removed))
+	for _, place := range slices.Sorted(maps.Keys(r.Removed)) {
+		rows = append(rows, []string{place, strconv.Itoa(r.Removed[place])})
+	}
+	t.Table("PLACE ROWS", rows)
+}
+
+// followForget waits for a run to end, with a bar where there is a terminal.
+func followForget(ctx context.Context, a *app.App, c client.Client, run client.WorkflowRun, id uuid.UUID) (schema.ForgetReceipt, error) {
+	var receipt schema.ForgetReceipt
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var bar *progressbar.ProgressBar
+		tick := time.NewTicker(500 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-watching.Done():
+				if bar != nil {
+					_ = bar.Finish()
+				}
+				return
+			case <-tick.C:
+			}
+			status, err := a.Store.ForgetStatus(watching, a.Cfg.Principal, id)
+			if err != nil {
+				continue // the run tells what is wrong, if something is
+			}
+			if bar == nil {
+				bar = a.Counting(status.Total, "forgetting")
+			}
+			_ = bar.Set(status.Processed())
+		}
+	}()
+	err := a.Follow(ctx, run, &receipt)
+	stop()
+	<-done
+	return receipt, err
+}
+
+// refusedForget turns a refusal into an error with its exit code.
+func refusedForget(err error) error {
+	var failure *temporal.ApplicationError
+	var conflict *schema.VersionConflict
+	switch {
+	case errors.Is(err, lifecycle.ErrTokenMalformed):
+		return app.Invalid("token", "is no confirm token")
+	case errors.Is(err, lifecycle.ErrTokenOther):
+		return app.WithCode(app.ExitConflict, errors.New("refused: the token is not for this run"))
+	case errors.Is(err, lifecycle.ErrTokenExpired):
+		return app.WithCode(app.ExitConflict, errors.New("refused: the confirmation has expired; forget again"))
+	case errors.Is(err, forgetting.ErrForgetClosed):
+		return app.WithCode(app.ExitConflict, errors.New("refused: the run was cancelled"))
+	case errors.As(err, &conflict):
+		return app.WithCode(app.ExitConflict, fmt.Errorf("refused, and nothing was changed: %w", err))
+	case errors.As(err, &failure) && failure.Type() == activities.ErrTypeFrozen:
+		return app.WithCode(app.ExitConflict, errors.New("refused: the worker changes no memories (mutations_frozen)"))
+	}
+	return err
+}
+
+// forgetProblem is the error that a command ends with, by what became of its run. Named is how many
+// memories were named one by one.
+func forgetProblem(r schema.ForgetReceipt, named int) error {
+	left := r.Processed() - r.Forgotten
+	switch {
+	case r.State != schema.ForgetDone:
+		return app.WithCode(app.ExitPartial, fmt.Errorf("the run is %s: %d of %d forgotten, %d remain", r.State, r.Forgotten, r.Total, r.Remaining))
+	case len(r.Pending) > 0:
+		return app.WithCode(app.ExitPartial, errors.New("not everything could be reached: " + strings.Join(r.Pending, ", ")))
+	case left == 0 || named == 0:
+		return nil
+	case named > 1 || r.Forgotten > 0:
+		return app.WithCode(app.ExitPartial, fmt.Errorf("%d of %d memories were left alone", left, r.Total))
+	case r.Skipped[lifecycle.OutcomeNotFound] > 0:
+		return app.WithCode(app.ExitNotFound, errors.New("the memory is not found"))
+	}
+	for reason := range r.Skipped {
+		return app.WithCode(app.ExitConflict, errors.New("refused: " + reason))
+	}
+	return nil
+}
+
+func newForgetConfirm(a *app.App) *cobra.Command {
+	var in schema.ForgetConfirmation
+	cmd := &cobra.Command{
+		Use:   "confirm RUN --token TOKEN",
+		Short: "Let a forget run go ahead, and wait for it",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := in.Validate(); err != nil {
+				return err
+			}
+			return withForgetRun(cmd.Context(), a, args[0], func(ctx context.Context, status schema.ForgetStatus, id uuid.UUID) error {
+				return confirmForget(ctx, a, status, id, in)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&in.Token, "token", "", "the token of the preview")
+	flags.StringVar(&in.Actor, "actor", app.Operator(), "who, for history")
+	flags.StringVar(&in.Reason, "reason", "", "why, for history; by default that of the request")
+	return cmd
+}
+
+// withForgetRun looks a run up.
+func withForgetRun(ctx context.Context, a *app.App, arg string, fn func(context.Context, schema.ForgetStatus, uuid.UUID) error) error {
+	id, err := app.ParseID("run", arg)
+	if err != nil {
+		return err
+	}
+	st, err := a.OpenStore(ctx)
+	if err != nil {
+		return err
+	}
+	limited, cancel := a.Within(ctx)
+	status, err := st.ForgetStatus(limited, a.Cfg.Principal, id)
+	cancel()
+	if err != nil {
+		return err
+	}
+	return fn(ctx, status, id)
+}
+
+func confirmForget(ctx context.Context, a *app.App, status schema.ForgetStatus, id uuid.UUID, in schema.ForgetConfirmation) error {
+	c, err := a.OpenTemporal(ctx)
+	if err != nil {
+		return err
+	}
+	limited, cancel := a.Within(ctx)
+	defer cancel()
+	if status.State == schema.ForgetPreviewed {
+		_, err = workflows.ConfirmForget(limited, c, status.WorkflowID, in)
+	}
+	var ended *serviceerror.NotFound
+	if status.State != schema.ForgetPreviewed || errors.As(err, &ended) {
+		// The run has ended, or is at work: the database answers, and changes nothing.
+		if status, err = a.Store.ForgetStatus(limited, a.Cfg.Principal, id); err != nil {
+			return err
+		}
+		if status.State == schema.ForgetPreviewed {
+			return app.WithCode(app.ExitConflict, errors.New("refused: the workflow of the run is gone; forget again"))
+		}
+		_, err = a.Store.ConfirmForget(limited, a.Cfg.Principal.Tenant, id, in, time.Now())
+	}
+	if err != nil {
+		return refusedForget(err)
+	}
+	return endOfForget(ctx, a, c, status, id)
+}
+
+// endOfForget waits for a run that goes on and prints its receipt.
+func endOfForget(ctx context.Context, a *app.App, c client.Client, status schema.ForgetStatus, id uuid.UUID) error {
+	receipt := status.ForgetReceipt
+	if status.FinishedAt == nil {
+		var err error
+		a.Interrupted = "the run goes on: " + status.WorkflowID
+		if receipt, err = followForget(ctx, a, c, c.GetWorkflow(ctx, status.WorkflowID, ""), id); err != nil {
+			return err
+		}
+	}
+	if err := a.Print(receipt, func(t *app.Text) { receiptText(t, receipt) }); err != nil {
+		return err
+	}
+	return forgetProblem(receipt, 0)
+}
+
+func newForgetStatus(a *app.App) *cobra.Command {
+	var items bool
+	var after, limit int
+	cmd := &cobra.Command{
+		Use:   "status RUN",
+		Short: "Show how far a forget run has come, what it removed where, and what it selected",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if (cmd.Flags().Changed("after") || cmd.Flags().Changed("limit")) && !items {
+				return app.Invalid("items", "must be set for a page of the selection")
+			}
+			if after < -1 {
+				return app.Invalid("after", "must be the number of an item")
+			}
+			if limit < 1 || limit > forgetting.ForgetBatchSize {
+				return app.Invalid("limit", "must be between 1 and %d", forgetting.ForgetBatchSize)
+			}
+			return withForgetRun(cmd.Context(), a, args[0], func(ctx context.Context, s schema.ForgetStatus, id uuid.UUID) error {
+				if items {
+					return forgetItems(ctx, a, s, id, after, limit)
+				}
+				return a.Print(s, func(t *app.Text) {
+					receiptText(t, s.ForgetReceipt)
+					t.Line("")
+					t.Fields("reason", s.Reason, "requested by", s.RequestedBy, "confirmed by", s.ConfirmedBy, "created", app.When(s.CreatedAt), "waits until", app.When(s.ExpiresAt),
+						"confirmed", app.WhenSet(s.ConfirmedAt), "finished", app.WhenSet(s.FinishedAt), "workflow", s.WorkflowID, "ui", a.RunURL(s.WorkflowID, ""))
+				})
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&items, "items", false, "list the memories that the run has selected, and what became of each")
+	flags.IntVar(&after, "after", -1, "with --items: those behind this number, the next of the page before")
+	flags.IntVar(&limit, "limit", forgetting.ForgetBatchSize, "with --items: so many at most")
+	return cmd
+}
+
+// ForgetPage is what `forget status --items` prints.
+type ForgetPage struct {
+	RunID string              `json:"run_id"`
+	State schema.ForgetState  `json:"state"`
+	Total int                 `json:"total"`
+	Items []schema.ForgetItem `json:"items"`
+	Next  *int                `json:"next,omitempty"` // --after of the next page; none on the last
+}
+
+// forgetItems prints a page of what a run has selected.
+func forgetItems(ctx context.Context, a *app.App, s schema.ForgetStatus, id uuid.UUID, after, limit int) error {
+	limited, cancel := a.Within(ctx)
+	defer cancel()
+	items, err := a.Store.ForgetItems(limited, a.Cfg.Principal, id, after+1, limit)
+	if err != nil {
+		return err
+	}
+	page := ForgetPage{RunID: s.RunID, State: s.State, Total: s.Total, Items: items}
+	if n := len(items); n > 0 && items[n-1].Ordinal+1 < s.Total {
+		page.Next = &items[n-1].Ordinal
+	}
+	return a.Print(page, func(t *app.Text) {
+		rows := make([][]string, len(items))
+		for i, m := range items {
+			rows[i] = []string{strconv.Itoa(m.Ordinal), m.MemoryID, strconv.Itoa(m.Version), m.Outcome, m.Tie}
+		}
+		t.Table("NR ID VERSION OUTCOME HOW", rows)
+		if page.Next != nil {
+			t.Line("")
+			t.Line("more: --after %d", *page.Next)
+		}
+	})
+}
+
+func newForgetCancel(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "cancel RUN",
+		Short: "Stop a forget run between two batches; what is forgotten stays forgotten",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withForgetRun(cmd.Context(), a, args[0], func(ctx context.Context, status schema.ForgetStatus, id uuid.UUID) error {
+				return cancelForget(ctx, a, status, id)
+			})
+		},
+	}
+}
+
+func cancelForget(ctx context.Context, a *app.App, status schema.ForgetStatus, id uuid.UUID) error {
+	if status.State != schema.ForgetPreviewed && status.State != schema.ForgetConfirmed {
+		return app.WithCode(app.ExitConflict, fmt.Errorf("refused: the run is %s", status.State))
+	}
+	c, err := a.OpenTemporal(ctx)
+	if err != nil {
+		return err
+	}
+	limited, cancel := a.Within(ctx)
+	defer cancel()
+	var receipt schema.ForgetReceipt
+	err = c.CancelWorkflow(limited, status.WorkflowID, "")
+	var gone *serviceerror.NotFound
+	switch {
+	case errors.As(err, &gone): // no workflow is left to end it
+		receipt, err = a.Store.CloseForget(limited, a.Cfg.Principal.Tenant, id, schema.ForgetCancelled, time.Now())
+	case err == nil:
+		receipt, err = followForget(ctx, a, c, c.GetWorkflow(ctx, status.WorkflowID, ""), id)
+	}
+	if err != nil {
+		return err
+	}
+	if err := a.Print(receipt, func(t *app.Text) { receiptText(t, receipt) }); err != nil {
+		return err
+	}
+	if receipt.State != schema.ForgetCancelled {
+		return app.WithCode(app.ExitConflict, fmt.Errorf("too late: the run is %s", receipt.State))
+	}
+	return nil
+}

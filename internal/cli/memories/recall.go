@@ -1,0 +1,329 @@
+package memories
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mneme/mneme/internal/cli/app"
+	"github.com/mneme/mneme/memory/intake"
+	"github.com/mneme/mneme/recall"
+	"github.com/mneme/mneme/schema"
+)
+
+func NewRecall(a *app.App) *cobra.Command {
+	var (
+		filter  app.FilterFlags
+		task    taskFlags
+		shaping shapingFlags
+		limit   int
+		batch   string
+		format  string
+	)
+	cmd := &cobra.Command{
+		Use:   "recall QUERY",
+		Short: "Ask what is known that helps",
+		Long: `Ask what is known that helps with a query. Results come best first; WHY names the channels that found
+one, each with its own score.
+
+With --intent, --error-signature or --budget, or with --layers, the answer comes in layers, and of the
+procedures and plans that match the one that fits --context best is selected, or what would decide is named.
+--expand adds supplementary rows: what was said around the results, their sources, and more. --payload adds what
+the results hold as structure: the steps of a procedure, the nodes of a plan.
+
+Where nothing that was found is relevant enough, nothing is known; --min-score moves that floor, and
+--min-score 0 takes it away. A result that a later statement changes is marked: superseded, or older.
+
+--format prompt prints the results in a block that a model can read and that is not learned again
+when a transcript with it is handed in.
+
+--batch - reads one query a line from standard input and prints one JSON object a line, in the same
+order: the response, and "query". A query that fails has "error" instead, and the exit code is 5.`,
+		Example: `  mneme recall "when may we deploy" --category rule
+  mneme recall "the build fails" --error-signature "ld: cache mismatch" --context os=macos --budget 2000
+  mneme recall --batch - --limit 20 < questions.txt`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req, err := filter.Request(cmd.Flags(), a.Cfg.Principal)
+			if err != nil {
+				return err
+			}
+			req.Limit, req.Trust = limit, a.TrustContext()
+			task.apply(cmd.Flags(), &req)
+			shaping.apply(cmd.Flags(), &req)
+			switch {
+			case batch != "" && batch != "-":
+				return app.Invalid("batch", "must be -, for standard input")
+			case batch != "" && len(args) > 0:
+				return app.Invalid("query", "comes from standard input with --batch")
+			case batch == "" && len(args) == 0:
+				return app.Invalid("query", "is empty")
+			case format != "text" && format != "prompt" && format != "json":
+				return app.Invalid("format", "must be text, prompt or json")
+			}
+			a.Json = a.Json || format == "json" || batch != ""
+			req.Query = strings.Join(args, " ")
+			if batch != "" {
+				req.Query = "any"
+			}
+			if err := req.Validate(); err != nil {
+				return err
+			}
+			recaller, err := a.Recaller(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if batch != "" {
+				return recallBatch(cmd.Context(), a, recaller, req)
+			}
+			return recallOne(cmd.Context(), a, recaller, req, format)
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&limit, "limit", 0, fmt.Sprintf("results at most, clamped to 1 to %d (default %d)", schema.MaxRecallLimit, schema.DefaultRecallLimit))
+	flags.StringVar(&batch, "batch", "", "-: read one query a line from standard input")
+	flags.StringVar(&format, "format", "text", "text, prompt or json")
+	filter.Register(flags)
+	task.register(flags)
+	shaping.register(flags)
+	return cmd
+}
+
+func recallOne(ctx context.Context, a *app.App, r *recall.Recaller, req schema.RecallRequest, format string) error {
+	ctx, cancel := a.Within(ctx)
+	defer cancel()
+	response, err := r.Recall(ctx, req)
+	if err != nil {
+		return err
+	}
+	if len(response.Meta.Degraded) > 0 {
+		a.Note("mneme: degraded, without %s", strings.Join(response.Meta.Degraded, ", "))
+	}
+	a.NoteTrust(response.Meta.Trust)
+	out := answered{RecallResponse: response}
+	if len(response.Results) == 0 {
+		if out.Note, err = a.UnknownTenant(ctx); err != nil {
+			return err
+		}
+	}
+	return a.Print(out, func(t *app.Text) {
+		if format == "prompt" {
+			t.Line("%s", intake.WrapRecalled(response.RetrievalID, Prompt(response)))
+			return
+		}
+		results(t, response, req.MinScore)
+		t.Note(out.Note)
+	})
+}
+
+// answered is what `recall` prints as JSON.
+type answered struct {
+	schema.RecallResponse
+	Note string `json:"note,omitempty"` // that the tenant is not known
+}
+
+// answer is one line of a batch.
+type answer struct {
+	Query string `json:"query"`
+	*schema.RecallResponse
+	Note  string         `json:"note,omitempty"` // that the tenant is not known
+	Error *app.ErrorBody `json:"error,omitempty"`
+}
+
+func recallBatch(ctx context.Context, a *app.App, r *recall.Recaller, req schema.RecallRequest) error {
+	out := bufio.NewWriter(a.Out)
+	defer func() { _ = out.Flush() }()
+	queries := bufio.NewScanner(a.In)
+	queries.Buffer(nil, 1<<20)
+	asked, failed := 0, 0
+	for queries.Scan() {
+		asked++
+		req.Query = strings.TrimSpace(queries.Text())
+		line := answer{Query: req.Query}
+		err := func() error {
+			ctx, cancel := a.Within(ctx)
+			defer cancel()
+			response, err := r.Recall(ctx, req)
+			line.RecallResponse = &response
+			if err == nil && len(response.Results) == 0 {
+				line.Note, err = a.UnknownTenant(ctx)
+			}
+			return err
+		}()
+		if err != nil {
+			if code := app.ExitCode(ctx, err); code == app.ExitInterrupted || code == app.ExitUnavailable {
+				return err
+			}
+			failed++
+			body := app.BodyOf(err)
+			line.RecallResponse, line.Error = nil, &body
+		}
+		if err := app.WriteJSON(out, line); err != nil {
+			return err
+		}
+		if err := out.Flush(); err != nil { // whoever asks line by line waits for the answer
+			return err
+		}
+	}
+	if err := queries.Err(); err != nil {
+		return fmt.Errorf("read queries: %w", err)
+	}
+	if failed > 0 {
+		return app.WithCode(app.ExitPartial, fmt.Errorf("%d of %d queries failed", failed, asked))
+	}
+	return nil
+}
+
+// Nothing says that an answer is empty, and why where something was found.
+func Nothing(meta schema.RecallMeta, minScore *float64) string {
+	line := "nothing is known about that"
+	floor := meta.Floor
+	if minScore != nil {
+		floor = *minScore
+	}
+	found := 0
+	for _, n := range meta.Channels {
+		found += n
+	}
+	if meta.Unknown && found > 0 && meta.Relevance < floor {
+		line += fmt.Sprintf(" (best relevance %s, below %s; --min-score 0 shows what was found)", app.Number(meta.Relevance), app.Number(floor))
+	}
+	return line
+}
+
+// results prints a response as a table.
+func results(t *app.Text, response schema.RecallResponse, minScore *float64) {
+	if len(response.Results) == 0 {
+		t.Line("%s", Nothing(response.Meta, minScore))
+		return
+	}
+	found, extra := inLayers(response)
+	rows := make([][]string, 0, len(found))
+	for _, r := range found {
+		mark := ""
+		if r.Pinned {
+			mark = "*"
+		}
+		rows = append(rows, []string{app.Number(r.Score) + mark, why(r), string(r.Category), r.OccurredAt.Local().Format("2006-01-02"), who(r) + r.Content + holds(r)})
+	}
+	header := "SCORE WHY CATEGORY DATE MEMORY"
+	if len(response.Layers) > 0 {
+		header = "LAYER " + header
+		for i, r := range found {
+			rows[i] = slices.Insert(rows[i], 0, string(schema.LayerOf(r.Type)))
+		}
+	}
+	t.Table(header, rows)
+	explanations(t, found)
+	payloads(t, found)
+	supplements(t, extra)
+	selections(t, response.Selections)
+	t.Line("")
+	layersLine(t, response.Layers)
+	t.Line("found %d in %.1f ms (retrieval %s; * pinned)", len(rows), response.Meta.TimingsMS["total"], response.RetrievalID)
+}
+
+// why names the channels that found a result, strongest first. What no channel found came in with another
+// result: it is what that one replaced, or stands next to it in the session.
+func why(r schema.RecallResult) string {
+	channels := r.Channels
+	names := slices.SortedFunc(maps.Keys(channels), func(x, y string) int {
+		return cmp.Or(cmp.Compare(channels[y], channels[x]), strings.Compare(x, y))
+	})
+	names = slices.DeleteFunc(names, func(name string) bool { return channels[name] < 0.005 }) // it would read 0.00
+	if len(names) == 0 {
+		if r.SupersededBy != "" {
+			return "replaced by a result"
+		}
+		return "next to a result"
+	}
+	for i, name := range names {
+		names[i] = name + " " + app.Number(channels[name])
+	}
+	return strings.Join(names, ", ")
+}
+
+func who(r schema.RecallResult) string {
+	if r.Who == "" || r.Type != schema.TypeEpisodic {
+		return ""
+	}
+	return r.Who + ": "
+}
+
+// holds says where and when a memory holds, if not always, and whether something speaks against it or took its place.
+func holds(r schema.RecallResult) string {
+	var parts []string
+	v := r.Validity
+	if v.Mode == schema.ValidConditional {
+		parts = append(parts, "if "+string(v.Conditions))
+	}
+	if v.Mode == schema.ValidTimeboxed && v.Start != nil {
+		parts = append(parts, "from "+v.Start.UTC().Format(time.RFC3339))
+	}
+	if v.Mode == schema.ValidTimeboxed && v.End != nil {
+		parts = append(parts, "until "+v.End.UTC().Format(time.RFC3339))
+	}
+	if r.Status == schema.StatusContested {
+		parts = append(parts, "contested")
+	}
+	switch {
+	case r.SupersededBy != "":
+		parts = append(parts, "superseded by "+r.SupersededBy)
+	case r.Status == schema.StatusSuperseded || r.Currentness == schema.CurrentnessSuperseded:
+		parts = append(parts, "superseded")
+	case r.Currentness == schema.CurrentnessMixed:
+		parts = append(parts, "partly superseded")
+	}
+	if r.Newer != "" && r.Newer != r.SupersededBy {
+		parts = append(parts, "older: see "+r.Newer)
+	}
+	if r.HeldUntil != nil {
+		parts = append(parts, "held until "+r.HeldUntil.UTC().Format(time.DateOnly))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+// Prompt renders results as a model reads them best: one line each, what it is and whether it is current ahead of what
+// it says. A line has an id where another one refers to it.
+func Prompt(response schema.RecallResponse) string {
+	if len(response.Results) == 0 {
+		return "Nothing is known about that."
+	}
+	found, extra := inLayers(response)
+	lines := make([]string, 0, len(response.Results))
+	named := map[string]bool{}
+	for _, r := range found {
+		named[r.SupersededBy], named[r.Newer] = r.SupersededBy != "", r.Newer != ""
+	}
+	for _, r := range slices.Concat(found, extra) {
+		label := string(r.Category)
+		if r.Pinned {
+			label = "critical " + label
+		}
+		if r.Supplementary {
+			label = supplementKind(r)
+		}
+		label += ", " + r.OccurredAt.UTC().Format(time.DateOnly)
+		if r.Currentness != "" && !r.Supplementary {
+			label += ", " + string(r.Currentness)
+		}
+		if named[r.ID] {
+			label += ", " + r.ID
+		}
+		lines = append(lines, fmt.Sprintf("- [%s] %s%s", label, who(r), app.OneLine(r.Content+holds(r))))
+		if len(r.Payload) > 0 {
+			lines = append(lines, "  payload: "+app.OneLine(string(r.Payload)))
+		}
+	}
+	return strings.Join(lines, "\n")
+}

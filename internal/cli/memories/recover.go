@@ -1,0 +1,111 @@
+package memories
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mneme/mneme/internal/cli/app"
+	"github.com/mneme/mneme/memory/revision"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows"
+)
+
+// Recovered is what `recover` prints.
+type Recovered struct {
+	schema.RecoverResult
+	app.OperationRun
+}
+
+func NewRecover(a *app.App) *cobra.Command {
+	var f app.OperationFlags
+	var ifVersion int
+	cmd := &cobra.Command{
+		Use:   "recover ID...",
+		Short: "Take back that memories were deleted",
+		Long: fmt.Sprintf(`Take back that memories were deleted, within %d days unless a retention policy says otherwise, or that
+decay archived them, at any time. A memory comes back as what it was: one that had been superseded or
+archived before is so again. One that had faded starts afresh, with full salience.
+
+Each memory has a status: recovered, not_found, not_deleted, retention_expired, erased,
+version_conflict, duplicate_content_hash, active_fact_exists or mutations_frozen. Of one memory, not
+found exits with 3 and refused with 6; of several, some that were refused exit with 5.`, int(revision.RecoveryWindow.Hours()/24)),
+		Example: `  mneme recover 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --reason "deleted by mistake"`,
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if ifVersion != 0 && len(args) > 1 {
+				return app.Invalid("if-version", "goes with one id")
+			}
+			req := schema.RecoverRequest{Operation: f.Operation(a.Cfg.Principal)}
+			for _, id := range args {
+				req.Targets = append(req.Targets, schema.Target{ID: id, IfVersion: ifVersion})
+			}
+			if err := req.Validate(); err != nil {
+				if len(args) == 1 {
+					err = app.OfItem("targets[0]", err)
+				}
+				return err
+			}
+			var out Recovered
+			var err error
+			if out.OperationRun, err = app.CarryOut(cmd.Context(), a, workflows.StartRecover, req, &out.RecoverResult); err != nil {
+				return err
+			}
+			if err := a.Print(out, out.text); err != nil {
+				return err
+			}
+			return out.problem()
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&ifVersion, "if-version", 0, "only if this version stands")
+	f.RegisterRequired(flags)
+	return cmd
+}
+
+// problem is the error that the command ends with.
+func (r Recovered) problem() error {
+	refused := r.Refused()
+	switch {
+	case refused == 0:
+		return nil
+	case len(r.Items) > 1:
+		return app.WithCode(app.ExitPartial, fmt.Errorf("%d of %d memories were not recovered", refused, len(r.Items)))
+	case r.Items[0].Status == schema.RecoverNotFound:
+		return app.WithCode(app.ExitNotFound, errors.New("the memory is not found"))
+	}
+	return app.WithCode(app.ExitConflict, errors.New("refused: " + recoverNote(r.Items[0])))
+}
+
+func (r Recovered) text(t *app.Text) {
+	rows := make([][]string, 0, len(r.Items))
+	for _, item := range r.Items {
+		rows = append(rows, []string{item.ID, string(item.Status), versions(item.CurrentVersion, item.NewVersion), recoverNote(item)})
+	}
+	t.Table("MEMORY STATUS VERSION NOTE", rows)
+}
+
+// recoverNote explains a status.
+func recoverNote(r schema.RecoverItem) string {
+	switch r.Status {
+	case schema.RecoverNotFound:
+		return "not there, or not yours to see"
+	case schema.RecoverNotDeleted:
+		return "it is not deleted"
+	case schema.RecoverExpired:
+		return "the window in which it could be taken back is over (" + strconv.Itoa(int(revision.RecoveryWindow.Hours()/24)) + " days, unless a retention policy says otherwise)"
+	case schema.RecoverErased:
+		return "it is erased: nothing is left"
+	case schema.RecoverVersionConflict:
+		return fmt.Sprintf("version %d stands", r.CurrentVersion)
+	case schema.RecoverDuplicate:
+		return "memory " + r.ConflictID + " says the same"
+	case schema.RecoverActiveFact:
+		return "memory " + r.ConflictID + " makes the claim now"
+	case schema.RecoverFrozen:
+		return "the worker changes no memories"
+	}
+	return ""
+}

@@ -1,0 +1,50 @@
+package memories
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mneme/mneme/internal/cli/app"
+	"github.com/mneme/mneme/schema"
+)
+
+// shapingFlags say how a recall comes to its order, and whether it explains it.
+type shapingFlags struct {
+	keywords, traversal string
+	without, with       []string
+	superseded, explain bool
+	minScore            float64
+}
+
+func (f *shapingFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.keywords, "keyword-query", "", "what full text and hints look for, instead of the query")
+	flags.StringVar(&f.traversal, "traversal", "", "how far the graph of entities is believed: flat (the default) or primary")
+	flags.StringSliceVar(&f.without, "without", nil, "channels and stages to leave out, such as vector or speaker (docs/recall.md)")
+	flags.StringSliceVar(&f.with, "with", nil, "stages to use that are off by default, such as rehearse")
+	flags.BoolVar(&f.superseded, "superseded", false, "also what was superseded, marked, below what replaced it")
+	flags.Float64Var(&f.minScore, "min-score", 0, "least relevance of a result, 0 to 1; 0: no floor (default: a floor for the best, by the kind of question)")
+	flags.BoolVar(&f.explain, "explain", false, "say of each result how its score came about")
+}
+
+// apply puts what the flags say into a request.
+func (f *shapingFlags) apply(flags *pflag.FlagSet, req *schema.RecallRequest) {
+	req.KeywordQuery, req.Traversal, req.Without, req.With = f.keywords, schema.Traversal(f.traversal), f.without, f.with
+	req.Superseded, req.Explain = f.superseded, f.explain
+	req.MinScore = app.Optional(flags, "min-score", f.minScore)
+}
+
+// explanations prints how each score came about, where that was asked for: a block a result.
+func explanations(t *app.Text, found []schema.RecallResult) {
+	for i, r := range found {
+		if len(r.Explain) == 0 {
+			continue
+		}
+		t.Line("")
+		t.Line("%d. %s", i+1, r.ID)
+		for _, step := range r.Explain {
+			t.Line("   %s", strings.TrimRight(fmt.Sprintf("%.3f  %-14s %s", step.Score, step.Stage, step.Why), " "))
+		}
+	}
+}

@@ -1,0 +1,284 @@
+package operate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/mneme/mneme/internal/cli/app"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
+	"github.com/mneme/mneme/workflows"
+)
+
+func NewJobs(a *app.App) *cobra.Command {
+	cmd := app.Group(&cobra.Command{Use: "jobs", Short: "Look at the pipeline's jobs, and replay dead ones"})
+	cmd.AddCommand(newJobsList(a), newJobsShow(a), newJobsRetry(a))
+	return cmd
+}
+
+func newJobsList(a *app.App) *cobra.Command {
+	var state, after, batch string
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List jobs, oldest first",
+		Long:  `List jobs, oldest first. JSON is {"items":[…],"next":"ID"}; --after takes next, for the page behind.`,
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f := pipeline.JobFilter{State: schema.JobState(state), After: after, Limit: limit}
+			if state != "" && !f.State.Valid() {
+				return app.Invalid("state", "must be pending, leased, completed, failed or dead")
+			}
+			if limit < 1 || limit > pg.MaxPage {
+				return app.Invalid("limit", "must be between 1 and %d", pg.MaxPage)
+			}
+			var err error
+			if batch != "" {
+				if f.BatchID, err = app.ParseID("batch", batch); err != nil {
+					return err
+				}
+			}
+			st, err := a.OpenStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.Within(cmd.Context())
+			defer cancel()
+			found, err := st.Jobs(ctx, a.Cfg.Principal.Tenant, f)
+			if err != nil {
+				return err
+			}
+			out := app.Page[schema.Job]{Items: append([]schema.Job{}, found...)}
+			if len(found) == limit {
+				out.Next = found[len(found)-1].ID
+			}
+			return a.Print(out, func(t *app.Text) {
+				rows := make([][]string, 0, len(found))
+				for _, j := range found {
+					rows = append(rows, []string{j.ID, string(j.State), j.Phase, fmt.Sprintf("%d/%d", j.Attempts, j.MaxAttempts), app.When(j.UpdatedAt), j.LastError})
+				}
+				t.Table("ID STATE PHASE FAILED UPDATED ERROR", rows)
+				if out.Next != "" {
+					t.Line("more: --after %s", out.Next)
+				}
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&state, "state", "", "pending, leased, completed, failed or dead")
+	flags.StringVar(&batch, "batch", "", "only the jobs of this batch")
+	flags.StringVar(&after, "after", "", "id of the last job of the page before")
+	flags.IntVar(&limit, "limit", 50, "jobs at most, up to 500")
+	return cmd
+}
+
+func newJobsShow(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show ID",
+		Short: "Show one job with its attempts and what they cost",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := app.ParseID("id", args[0])
+			if err != nil {
+				return err
+			}
+			st, err := a.OpenStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.Within(cmd.Context())
+			defer cancel()
+			j, err := st.Job(ctx, a.Cfg.Principal.Tenant, id)
+			if err != nil {
+				return err
+			}
+			return a.Print(j, func(t *app.Text) {
+				t.Fields("id", j.ID, "kind", j.Kind, "state", string(j.State), "phase", j.Phase,
+					"attempts", fmt.Sprintf("%d of %d", j.Attempts, j.MaxAttempts), "error", j.LastError,
+					"memory", j.MemoryID, "batch", j.BatchID, "workflow", j.WorkflowID, "ui", a.RunURL(j.WorkflowID, ""),
+					"created", app.When(j.CreatedAt), "updated", app.When(j.UpdatedAt), "finished", app.WhenSet(j.FinishedAt), "replayed", app.WhenSet(j.RevivedAt))
+				if len(j.Log) == 0 {
+					return
+				}
+				t.Line("")
+				rows := make([][]string, 0, len(j.Log))
+				for _, l := range j.Log {
+					rows = append(rows, []string{strconv.Itoa(l.Attempt), l.Phase, app.When(l.At), l.Model,
+						fmt.Sprintf("%d+%d", l.PromptTokens, l.CompletionTokens), l.Outcome})
+				}
+				t.Table("ATTEMPT PHASE AT MODEL TOKENS OUTCOME", rows)
+			})
+		},
+	}
+}
+
+// Retried is what `jobs retry` prints for one job.
+type Retried struct {
+	JobID      string                  `json:"job_id"`
+	WorkflowID string                  `json:"workflow_id"`
+	RunID      string                  `json:"run_id"`
+	URL        string                  `json:"url,omitempty"`
+	Result     *workflows.IngestResult `json:"result,omitempty"` // with --wait
+	run        client.WorkflowRun
+}
+
+func newJobsRetry(a *app.App) *cobra.Command {
+	var wait, all bool
+	cmd := &cobra.Command{
+		Use:   "retry ID...|--all",
+		Short: "Replay dead jobs from the phase they died in",
+		Long: `Replay dead jobs from the phase they died in. A job that is open, and whose run is gone, was left behind, as
+by a run that was terminated: it is replayed too, where it is named.
+
+--all replays every dead job of the tenant, as after an outage of a model's endpoint that was too long to wait
+for. Interrupted, it can be said again: what has been replayed is not dead any more.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if all == (len(args) > 0) {
+				return app.Invalid("id", "name jobs, or all of them with --all")
+			}
+			ctx, tenant := cmd.Context(), a.Cfg.Principal.Tenant
+			st, err := a.OpenStore(ctx)
+			if err != nil {
+				return err
+			}
+			c, err := a.OpenTemporal(ctx)
+			if err != nil {
+				return err
+			}
+			var ids []string
+			var orphans []uuid.UUID
+			for _, arg := range args { // all of them are checked before any is replayed
+				id, err := app.ParseID("id", arg)
+				if err != nil {
+					return err
+				}
+				limited, cancel := a.Within(ctx)
+				job, err := st.Job(limited, tenant, id)
+				cancel()
+				if err != nil {
+					return err
+				}
+				if job.State != schema.JobDead {
+					limited, cancel := a.Within(ctx)
+					orphan, err := orphaned(limited, c, tenant, job)
+					cancel()
+					if err != nil {
+						return err
+					}
+					if !orphan {
+						return fmt.Errorf("job %s is %s: %w", id, job.State, pipeline.ErrNotDead)
+					}
+					orphans = append(orphans, id)
+				}
+				ids = append(ids, id.String())
+			}
+			for after := ""; all; { // those that are dead now, so that what dies again is not replayed for ever
+				limited, cancel := a.Within(ctx)
+				found, err := st.Jobs(limited, tenant, pipeline.JobFilter{State: schema.JobDead, After: after, Limit: pg.MaxPage})
+				cancel()
+				if err != nil {
+					return err
+				}
+				for _, job := range found {
+					ids, after = append(ids, job.ID), job.ID
+				}
+				if len(found) < pg.MaxPage {
+					break
+				}
+			}
+			for _, id := range orphans {
+				limited, cancel := a.Within(ctx)
+				err := st.BuryJob(limited, tenant, id, "the run that had it is gone", time.Now())
+				cancel()
+				if err != nil {
+					return err
+				}
+			}
+			out := app.Page[Retried]{Items: []Retried{}}
+			for _, id := range ids {
+				limited, cancel := a.Within(ctx)
+				run, err := workflows.StartResume(limited, c, a.Cfg.TaskQueue, workflows.ResumeInput{Tenant: tenant, JobID: id, Actor: app.Operator()})
+				cancel()
+				if err != nil {
+					return errors.Join(err, a.Print(out, func(t *app.Text) { retriedText(t, out.Items) }))
+				}
+				out.Items = append(out.Items, Retried{JobID: id, WorkflowID: run.GetID(), RunID: run.GetRunID(), URL: a.RunURL(run.GetID(), run.GetRunID()), run: run})
+			}
+			dead := 0
+			if wait {
+				for i := range out.Items {
+					var result workflows.IngestResult
+					if err := a.Follow(ctx, out.Items[i].run, &result); err != nil {
+						return errors.Join(err, a.Print(out, func(t *app.Text) { retriedText(t, out.Items) }))
+					}
+					out.Items[i].Result = &result
+					dead += result.Dead
+				}
+			}
+			if err := a.Print(out, func(t *app.Text) { retriedText(t, out.Items) }); err != nil {
+				return err
+			}
+			if dead > 0 {
+				return app.WithCode(app.ExitPartial, errors.New("it died again: `mneme jobs show` tells why"))
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait for the runs, and print what they did")
+	cmd.Flags().BoolVar(&all, "all", false, "every dead job of the tenant")
+	return cmd
+}
+
+func retriedText(t *app.Text, items []Retried) {
+	rows := make([][]string, 0, len(items))
+	for _, r := range items {
+		outcome := "started"
+		if r.Result != nil {
+			w := r.Result.Written
+			outcome = fmt.Sprintf("%d facts: %d added, %d updated, %d skipped, %d blocked", r.Result.Extracted.Facts, w.Added, w.Updated, w.Skipped, w.Blocked)
+			if r.Result.Dead > 0 {
+				outcome = "dead again"
+			}
+		}
+		rows = append(rows, []string{r.JobID, r.WorkflowID, outcome})
+	}
+	t.Table("JOB WORKFLOW OUTCOME", rows)
+}
+
+// JobGrace is how long a job may be without a run that has it: its run has just ended, or is to begin.
+const JobGrace = 5 * time.Minute
+
+// orphaned tells whether a job is open and no run is there that would go on with it.
+func orphaned(ctx context.Context, c client.Client, tenant string, job schema.Job) (bool, error) {
+	if job.State == schema.JobDead || job.State == schema.JobCompleted || time.Since(job.WaitsSince()) < JobGrace {
+		return false, nil
+	}
+	running, err := RunsStill(ctx, c, job.WorkflowID, workflows.ResumeWorkflowID(tenant, job.ID))
+	return !running, err
+}
+
+// RunsStill tells whether one of these workflows has a run that goes on.
+func RunsStill(ctx context.Context, c client.Client, ids ...string) (bool, error) {
+	for _, id := range ids {
+		described, err := c.DescribeWorkflowExecution(ctx, id, "")
+		if app.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return false, fmt.Errorf("look at a run: %w", err)
+		}
+		if described.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+			return true, nil
+		}
+	}
+	return false, nil
+}

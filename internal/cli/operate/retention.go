@@ -1,0 +1,358 @@
+package operate
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/mneme/mneme/internal/cli/app"
+	"github.com/mneme/mneme/memory/lifecycle"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/sweeping"
+	"github.com/mneme/mneme/workflows"
+)
+
+func NewRetention(a *app.App) *cobra.Command {
+	cmd := app.Group(&cobra.Command{Use: "retention", Short: "How long what has ended is kept, and removing what is over",
+		Long: `How long what has ended is kept, and removing what is over.
+
+Deleted memories can be taken back until their window is over; then a purge removes them for good, or
+archives them, as the policy of their class says. Everything else that grows has a window of its own.
+A schedule purges every six hours.`})
+	cmd.AddCommand(newRetentionList(a), newRetentionSet(a), newRetentionReset(a), newRetentionChanges(a), newRetentionPreview(a), newRetentionRun(a))
+	return cmd
+}
+
+// RetentionList is what `retention list` prints.
+type RetentionList struct {
+	Tenant   string                   `json:"tenant"`
+	Policies []schema.RetentionPolicy `json:"policies"`
+}
+
+func newRetentionList(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "Show what holds for the tenant: what is set, and the defaults",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			st, err := a.OpenStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.Within(cmd.Context())
+			defer cancel()
+			rules, err := st.RetentionPolicies(ctx, a.Cfg.Principal.Tenant)
+			if err != nil {
+				return err
+			}
+			out := RetentionList{Tenant: a.Cfg.Principal.Tenant, Policies: inForce(rules)}
+			return a.Print(out, out.text)
+		},
+	}
+}
+
+// inForce lists what is set, and behind that the default of each domain. The one class of a world that the
+// default exempts from decay has a line of its own.
+func inForce(rules lifecycle.RetentionRules) []schema.RetentionPolicy {
+	out := append([]schema.RetentionPolicy{}, rules...)
+	add := func(p schema.RetentionPolicy) {
+		for _, set := range rules {
+			if set.Domain == p.Domain && set.Tier == p.Tier && set.Typology == p.Typology {
+				return
+			}
+		}
+		out = append(out, p)
+	}
+	for _, domain := range schema.RetentionDomains {
+		if domain == schema.RetainOperations {
+			add(rules.Keys()) // as long as the longest of what they protect
+			continue
+		}
+		add(lifecycle.DefaultRetention(domain, schema.Any, schema.Any))
+		if lasting := rules.For(domain, schema.TierPersistent, schema.TypologyProcedural); domain == schema.RetainWorld && lasting.DecayExempt {
+			lasting.Tier, lasting.Typology = schema.TierPersistent, schema.TypologyProcedural
+			add(lasting)
+		}
+	}
+	return out
+}
+
+func (l RetentionList) text(t *app.Text) {
+	rows := make([][]string, len(l.Policies))
+	for i, p := range l.Policies {
+		by := "default"
+		if !p.Default {
+			by = fmt.Sprintf("%s: %s", p.UpdatedBy, p.Reason)
+		}
+		decays := "yes"
+		if !p.Domain.OfMemories() {
+			decays = "-"
+		} else if p.DecayExempt {
+			decays = "exempt"
+		}
+		rows[i] = []string{string(p.Domain), string(p.Tier), string(p.Typology), keepFor(p.KeepSeconds), string(p.OnExpiry), decays, by}
+	}
+	t.Table("DOMAIN TIER TYPOLOGY KEPT THEN DECAYS SET_BY", rows)
+}
+
+// keepFor shows a window as people say it.
+func keepFor(seconds int64) string {
+	d := time.Duration(seconds) * time.Second
+	switch {
+	case seconds <= 0:
+		return "for good"
+	case d%(24*time.Hour) == 0:
+		return fmt.Sprintf("%d days", d/(24*time.Hour))
+	default:
+		return d.String()
+	}
+}
+
+// parseKeep reads a window: 30d, 36h, 90m, or forever.
+func parseKeep(s string) (int64, error) {
+	if s == "forever" {
+		return 0, nil
+	}
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		n, err := strconv.ParseInt(days, 10, 64)
+		if err == nil && n > 0 && n <= schema.MaxDurationSeconds/86400 {
+			return n * 86400, nil
+		}
+	} else if d, err := time.ParseDuration(s); err == nil && d >= time.Second {
+		return int64(d / time.Second), nil
+	}
+	return 0, app.Invalid("keep", "must be a number of days such as 30d, a duration such as 36h, or forever")
+}
+
+// classFlags name the class that a policy is for.
+type classFlags struct{ tier, typology, reason, actor string }
+
+func (f *classFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.tier, "tier", schema.Any, "of memories of this tier: interaction, session, persistent, or any")
+	cmd.Flags().StringVar(&f.typology, "typology", schema.Any, "of memories of this typology: episodic, semantic, procedural, or any")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "why, for the audit (required)")
+	cmd.Flags().StringVar(&f.actor, "actor", app.Operator(), "who, for the audit")
+}
+
+func (f *classFlags) policy(domain string) schema.RetentionPolicy {
+	return schema.RetentionPolicy{Domain: schema.RetentionDomain(domain), Tier: schema.Tier(f.tier), Typology: schema.Typology(f.typology),
+		OnExpiry: schema.ExpiryPurge, UpdatedBy: f.actor, Reason: f.reason}
+}
+
+// RetentionSet is what `retention set` prints as JSON: the class, as `reset` does, and what it had to set beside it.
+type RetentionSet struct {
+	schema.RetentionPolicy
+	Also []schema.RetentionPolicy `json:"also,omitempty"`
+}
+
+func newRetentionSet(a *app.App) *cobra.Command {
+	var f classFlags
+	var keep, then string
+	var exempt bool
+	cmd := &cobra.Command{
+		Use:   "set DOMAIN",
+		Short: "Say how long a class is kept, and what becomes of it then",
+		Long: `Say how long a class of the tenant's is kept, and what becomes of it then. DOMAIN is memory, world (memories
+with a world_id), history, jobs_completed, jobs_dead, retrievals, ingest, forget_runs, events, operations or
+artifacts; tier and typology narrow memory and world. Idempotency keys (operations) are kept at least as long as
+deleted memories, ingest and jobs. What says most decides. The change is audited: mneme retention changes.
+
+What is not said stays as it is in force. Where that differs within the class, as with the lasting procedures
+of a world, which decay does not take, what differs is set as well, by tier and typology, and decides for itself
+from then on.
+
+A window shorter than before can make much expire at once: a purge that would take more than half of what
+the tenant has stored asks first (mneme sweeps).`,
+		Example: `  mneme retention set memory --typology episodic --keep 7d --reason "notes are cheap"
+  mneme retention set history --keep 365d --reason "auditors ask for a year"`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p := f.policy(args[0])
+			var err error
+			if p.KeepSeconds, err = parseKeep(keep); err != nil {
+				return err
+			}
+			var saysThen *schema.OnExpiry
+			var saysExempt *bool
+			p.OnExpiry = lifecycle.DefaultRetention(p.Domain, p.Tier, p.Typology).OnExpiry // valid for the class, until it is known what is in force
+			if cmd.Flags().Changed("then") {
+				p.OnExpiry = schema.OnExpiry(then)
+				saysThen = &p.OnExpiry
+			}
+			if cmd.Flags().Changed("decay-exempt") {
+				p.DecayExempt = exempt
+				saysExempt = &exempt
+			}
+			if err := p.Validate(); err != nil {
+				return err
+			}
+			st, err := a.OpenStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.Within(cmd.Context())
+			defer cancel()
+			out := RetentionList{Tenant: a.Cfg.Principal.Tenant}
+			if out.Policies, err = st.SetRetention(ctx, out.Tenant, p, saysThen, saysExempt, time.Now()); err != nil {
+				return err
+			}
+			last := len(out.Policies) - 1
+			return a.Print(RetentionSet{RetentionPolicy: out.Policies[last], Also: out.Policies[:last]}, out.text)
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().StringVar(&keep, "keep", "", "how long: 30d, 36h, or forever")
+	cmd.Flags().StringVar(&then, "then", "", "what becomes of it: purge, or archive for memories (default: as it is in force)")
+	cmd.Flags().BoolVar(&exempt, "decay-exempt", false, "decay takes none of them, whatever their salience (default: as it is in force)")
+	_ = cmd.MarkFlagRequired("keep")
+	return cmd
+}
+
+func newRetentionReset(a *app.App) *cobra.Command {
+	var f classFlags
+	cmd := &cobra.Command{
+		Use:   "reset DOMAIN",
+		Short: "Have the default hold again",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p := f.policy(args[0])
+			p.KeepSeconds, p.OnExpiry = int64(lifecycle.TombstoneWindow/time.Second), lifecycle.DefaultRetention(p.Domain, p.Tier, p.Typology).OnExpiry
+			if err := p.Validate(); err != nil {
+				return err
+			}
+			st, err := a.OpenStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.Within(cmd.Context())
+			defer cancel()
+			if err := st.ResetRetention(ctx, a.Cfg.Principal.Tenant, p, f.actor, f.reason, time.Now()); err != nil {
+				return err
+			}
+			now := lifecycle.DefaultRetention(p.Domain, p.Tier, p.Typology)
+			out := RetentionList{Tenant: a.Cfg.Principal.Tenant, Policies: []schema.RetentionPolicy{now}}
+			return a.Print(now, out.text)
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func newRetentionChanges(a *app.App) *cobra.Command {
+	var behind string
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "changes",
+		Short: "Show who changed the policies, when and why, newest first",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			from := uuid.Nil
+			if behind != "" {
+				var err error
+				if from, err = app.ParseID("after", behind); err != nil {
+					return err
+				}
+			}
+			st, err := a.OpenStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.Within(cmd.Context())
+			defer cancel()
+			changes, err := st.RetentionChanges(ctx, a.Cfg.Principal.Tenant, from, limit)
+			if err != nil {
+				return err
+			}
+			return a.Print(changes, func(t *app.Text) {
+				rows := make([][]string, len(changes))
+				says := func(p *schema.RetentionPolicy) string {
+					if p == nil {
+						return "default"
+					}
+					return strings.TrimSpace(keepFor(p.KeepSeconds) + ", " + string(p.OnExpiry) + map[bool]string{true: ", exempt"}[p.DecayExempt])
+				}
+				for i, c := range changes {
+					rows[i] = []string{app.When(c.ChangedAt), string(c.Domain), string(c.Tier), string(c.Typology), says(c.Before), says(c.After), c.ChangedBy, c.Reason, c.ID}
+				}
+				t.Table("AT DOMAIN TIER TYPOLOGY BEFORE AFTER BY REASON ID", rows)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&behind, "after", "", "id of the last change of the page before")
+	cmd.Flags().IntVar(&limit, "limit", 50, "at most so many (500)")
+	return cmd
+}
+
+func newRetentionPreview(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "preview",
+		Short: "Show what a purge would remove of the tenant now, and remove nothing",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			st, err := a.OpenStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.Within(cmd.Context())
+			defer cancel()
+			out, err := st.PreviewPurge(ctx, a.Cfg.Principal.Tenant, a.Cfg.SweepShare, time.Now())
+			if err != nil {
+				return err
+			}
+			return a.Print(out, func(t *app.Text) {
+				var rows [][]string
+				for _, step := range lifecycle.PurgeSteps[1:] {
+					rows = append(rows, []string{string(step), strconv.FormatInt(out.Would[step], 10)})
+				}
+				rows = append(rows, []string{"archived_for_good", strconv.FormatInt(out.Archived, 10)})
+				t.Table("STEP WOULD_GO", rows)
+				if out.Held != nil {
+					t.Line("The purge would ask first (%s): %d of %d is more than its share (%.0f %%).", out.Held.Sweep, out.Held.WouldTake, out.Held.Stored, 100*out.Held.Share)
+				}
+			})
+		},
+	}
+}
+
+func newRetentionRun(a *app.App) *cobra.Command {
+	return sweepCommand(a, "run", "Purge what is over, now", workflows.StartRetentionPurge)
+}
+
+// decayOutlook is what `decay outlook` prints.
+type decayOutlook struct {
+	Tenant string `json:"tenant"`
+	sweeping.DecayOutlook
+}
+
+func NewDecay(a *app.App) *cobra.Command {
+	cmd := app.Group(&cobra.Command{Use: "decay", Short: "What has faded, and taking it away",
+		Long: `What has faded, and taking it away. A memory falls due when its salience has faded to its threshold, or at
+its maximal age. A sweep prunes it (mneme recover brings it back), archives it or keeps it, by its deletion
+policy and by the retention policy of its class. A schedule sweeps every hour.`})
+	cmd.AddCommand(&cobra.Command{
+		Use:   "outlook",
+		Short: "Show how much is due, and how much will be within a day",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			st, err := a.OpenStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.Within(cmd.Context())
+			defer cancel()
+			out := decayOutlook{Tenant: a.Cfg.Principal.Tenant}
+			if out.DecayOutlook, err = st.DecayOutlook(ctx, out.Tenant, time.Now()); err != nil {
+				return err
+			}
+			return a.Print(out, func(t *app.Text) {
+				t.Fields("due now", strconv.FormatInt(out.Due, 10), "due since", app.WhenSet(out.Oldest),
+					"within a day", strconv.FormatInt(out.Soon, 10), "next", app.WhenSet(out.NextDue))
+			})
+		},
+	}, sweepCommand(a, "run", "Take away what has faded, now", workflows.StartDecaySweep))
+	return cmd
+}

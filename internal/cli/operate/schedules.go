@@ -1,0 +1,319 @@
+package operate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"github.com/mneme/mneme/internal/cli/app"
+	"github.com/mneme/mneme/internal/config"
+	"github.com/mneme/mneme/workflows"
+)
+
+func NewSchedules(a *app.App) *cobra.Command {
+	cmd := app.Group(&cobra.Command{Use: "schedules", Short: "What runs by itself: decay, retention, and looking after the index"})
+	cmd.AddCommand(newSchedulesApply(a), newSchedulesList(a), newSchedulesPause(a), newSchedulesResume(a), newSchedulesTrigger(a), newSchedulesBackfill(a))
+	return cmd
+}
+
+// Schedules are those of the configured namespace and index.
+func Schedules(ctx context.Context, a *app.App) (workflows.Schedules, error) {
+	c, err := a.OpenTemporal(ctx)
+	if err != nil {
+		return workflows.Schedules{}, err
+	}
+	var options client.Options
+	if err := config.Encrypt(&options, a.Cfg.PayloadKey); err != nil {
+		return workflows.Schedules{}, err
+	}
+	return workflows.Schedules{Client: c, Namespace: a.Cfg.Namespace, TaskQueue: a.Cfg.TaskQueue, Index: a.IndexName(), Converter: options.DataConverter}, nil
+}
+
+// scheduleError gives an error of a schedule its exit code.
+func scheduleError(err error) error {
+	var invalidSpec *serviceerror.InvalidArgument
+	switch {
+	case errors.Is(err, workflows.ErrNoSchedule):
+		return app.WithCode(app.ExitNotFound, err)
+	case errors.Is(err, workflows.ErrScheduleBusy), errors.Is(err, workflows.ErrScheduleElsewhere):
+		return app.WithCode(app.ExitConflict, err)
+	case errors.Is(err, workflows.ErrBackfillTooLong), errors.As(err, &invalidSpec):
+		return app.WithCode(app.ExitUsage, err)
+	}
+	return err
+}
+
+// ReadSchedules reads a schedules file; - is standard input, and no path the default.
+func ReadSchedules(a *app.App, path string) ([]workflows.ScheduleSpec, error) {
+	var data []byte
+	var err error
+	switch path {
+	case "":
+		return workflows.DefaultSchedules(), nil
+	case "-":
+		data, err = io.ReadAll(io.LimitReader(a.In, 1<<20))
+	default:
+		data, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return nil, app.WithCode(app.ExitUsage, fmt.Errorf("read the schedules: %w", err))
+	}
+	return workflows.ParseSchedules(data)
+}
+
+func newSchedulesApply(a *app.App) *cobra.Command {
+	var show, takeOver bool
+	cmd := &cobra.Command{
+		Use:   "apply [FILE]",
+		Short: "Create and update schedules from a file; safe to repeat",
+		Long: `Create and update schedules from a file (YAML; - reads standard input), or from the defaults when none is
+given. What is as described is not touched; one that is paused stays paused and keeps its reason; what the
+file does not name is left alone. --print prints the defaults, to begin a file with. A schedule that another
+task queue has (MNEME_TASK_QUEUE) is refused, with exit code 6, unless --take-over moves it to this one.
+
+The worker creates what is missing at its start, from the defaults, and changes nothing that is there.`,
+		Example: "  mneme schedules apply --print > schedules.yaml\n  mneme schedules apply schedules.yaml",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if show {
+				_, err := io.WriteString(a.Out, workflows.DefaultSchedulesFile())
+				return err
+			}
+			specs, err := ReadSchedules(a, strings.Join(args, ""))
+			if err != nil {
+				return err
+			}
+			s, err := Schedules(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.Within(cmd.Context())
+			defer cancel()
+			s.TakeOver = takeOver
+			applied, err := s.Apply(ctx, specs)
+			if err != nil {
+				return scheduleError(err)
+			}
+			return a.Print(app.Page[workflows.AppliedSchedule]{Items: applied}, func(t *app.Text) {
+				rows := make([][]string, 0, len(applied))
+				for _, s := range applied {
+					note := strings.Join(s.Changed, ", ")
+					if s.Paused {
+						note = strings.TrimPrefix(note+"; it stays paused", "; ")
+					}
+					rows = append(rows, []string{s.Name, s.Outcome, s.ID, note})
+				}
+				t.Table("SCHEDULE OUTCOME ID NOTE", rows)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&show, "print", false, "print the default file, and do nothing")
+	cmd.Flags().BoolVar(&takeOver, "take-over", false, "move schedules of another task queue to this one")
+	return cmd
+}
+
+func newSchedulesList(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "Show every schedule: when it runs, whether it is paused and why, its last run and the next",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := Schedules(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.Within(cmd.Context())
+			defer cancel()
+			known, err := s.Statuses(ctx, nil)
+			if err != nil {
+				return err
+			}
+			for i := range known {
+				if known[i].Last != nil {
+					if err := s.Outcome(ctx, known[i].Last); err != nil {
+						return err
+					}
+				}
+			}
+			return a.Print(app.Page[workflows.ScheduleStatus]{Items: known}, func(t *app.Text) { schedulesText(t, known) })
+		},
+	}
+}
+
+func schedulesText(t *app.Text, known []workflows.ScheduleStatus) {
+	rows := make([][]string, 0, len(known))
+	var notes []string
+	for _, s := range known {
+		state, last, next := "runs by itself", "", app.WhenSet(s.Next)
+		switch {
+		case s.Missing:
+			state, next = "missing", ""
+			notes = append(notes, fmt.Sprintf("%s is missing: `mneme schedules apply` makes it", s.Name))
+		case s.Paused:
+			state = "paused by " + s.PausedBy
+			notes = append(notes, fmt.Sprintf("%s: %s", s.Name, s.Note))
+		}
+		if s.Last != nil {
+			last = app.When(s.Last.StartedAt) + " " + strings.ToLower(s.Last.Status)
+			if s.Last.Error != "" {
+				notes = append(notes, fmt.Sprintf("%s: the last run failed: %s", s.Name, s.Last.Error))
+			}
+		}
+		rows = append(rows, []string{s.Name, s.When, state, last, next})
+	}
+	t.Table("SCHEDULE WHEN STATE LAST NEXT", rows)
+	for _, note := range notes {
+		t.Line("%s", app.OneLine(note))
+	}
+}
+
+// ScheduleDone is what a command prints that changed a schedule.
+type ScheduleDone struct {
+	Schedule string `json:"schedule"`
+	Done     string `json:"done"` // paused, resumed or backfilled
+	Runs     int    `json:"runs,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+}
+
+// onSchedule makes a command that does something with one schedule.
+func onSchedule(a *app.App, cmd *cobra.Command, do func(context.Context, workflows.Schedules, string) (any, func(*app.Text), error)) *cobra.Command {
+	cmd.Args = cobra.ExactArgs(1)
+	cmd.ValidArgs = workflows.ScheduleNames()
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		known := false
+		for _, name := range workflows.ScheduleNames() {
+			known = known || name == args[0]
+		}
+		if !known {
+			return app.Invalid("name", "must be one of %s", strings.Join(workflows.ScheduleNames(), ", "))
+		}
+		s, err := Schedules(cmd.Context(), a)
+		if err != nil {
+			return err
+		}
+		ctx, cancel := a.Within(cmd.Context())
+		defer cancel()
+		out, human, err := do(ctx, s, args[0])
+		if err != nil {
+			return scheduleError(err)
+		}
+		return a.Print(out, human)
+	}
+	return cmd
+}
+
+func newSchedulesPause(a *app.App) *cobra.Command {
+	var reason string
+	cmd := onSchedule(a, &cobra.Command{
+		Use:   "pause NAME",
+		Short: "Keep a schedule from starting runs",
+		Long: `Keep a schedule from starting runs. The schedule shows the reason, who paused it and on which day. A run that
+is under way is not stopped: cancel it in the UI.`,
+		Example: `  mneme schedules pause retention --reason "an audit asks for everything until May"`,
+	}, func(ctx context.Context, s workflows.Schedules, name string) (any, func(*app.Text), error) {
+		if reason = strings.TrimSpace(reason); reason == "" {
+			reason = "paused by hand"
+		}
+		if len(reason) > 500 {
+			return nil, nil, app.Invalid("reason", "must be at most 500 bytes")
+		}
+		note := fmt.Sprintf("%s (%s, %s)", reason, app.Operator(), time.Now().UTC().Format(time.DateOnly))
+		if err := s.Pause(ctx, name, note); err != nil {
+			return nil, nil, err
+		}
+		return ScheduleDone{Schedule: name, Done: "paused", Reason: note}, func(t *app.Text) { t.Line("%s is paused: %s", name, app.OneLine(note)) }, nil
+	})
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for who finds it paused (default: paused by hand)")
+	return cmd
+}
+
+func newSchedulesResume(a *app.App) *cobra.Command {
+	return onSchedule(a, &cobra.Command{
+		Use:   "resume NAME",
+		Short: "Let a schedule start runs again",
+		Long: `Let a schedule start runs again. What came due meanwhile is done by the next run, which does whatever is
+due: ` + "`mneme schedules trigger NAME`" + ` does not wait for it.`,
+	}, func(ctx context.Context, s workflows.Schedules, name string) (any, func(*app.Text), error) {
+		note := "" // of the defaults; a file of one's own says its own when it is applied next
+		for _, spec := range workflows.DefaultSchedules() {
+			if spec.Name == name {
+				note = spec.Note
+			}
+		}
+		if err := s.Resume(ctx, name, note); err != nil {
+			return nil, nil, err
+		}
+		return ScheduleDone{Schedule: name, Done: "resumed"}, func(t *app.Text) { t.Line("%s runs by itself again", name) }, nil
+	})
+}
+
+// Triggered is what `schedules trigger` prints.
+type Triggered struct {
+	Schedule string `json:"schedule"`
+	workflows.ScheduleRun
+	URL string `json:"url,omitempty"`
+}
+
+func newSchedulesTrigger(a *app.App) *cobra.Command {
+	return onSchedule(a, &cobra.Command{
+		Use:   "trigger NAME",
+		Short: "Start a run of a schedule now",
+		Long: `Start a run of a schedule now, also of one that is paused. Two runs of a schedule never overlap: while one
+goes on nothing is started, and the exit code is 6.`,
+	}, func(ctx context.Context, s workflows.Schedules, name string) (any, func(*app.Text), error) {
+		run, err := s.Trigger(ctx, name)
+		if err != nil {
+			return nil, nil, err
+		}
+		out := Triggered{Schedule: name, ScheduleRun: run, URL: a.RunURL(run.WorkflowID, run.RunID)}
+		return out, func(t *app.Text) { t.Fields("schedule", name, "workflow", run.WorkflowID, "ui", out.URL) }, nil
+	})
+}
+
+func newSchedulesBackfill(a *app.App) *cobra.Command {
+	var from, to string
+	cmd := onSchedule(a, &cobra.Command{
+		Use:   "backfill NAME",
+		Short: "Start the runs that a schedule would have started between two times",
+		Long: `Start the runs that a schedule would have started between two times, one after the other, at most a hundred.
+There is seldom a need: a run does whatever is due, however many before it were missed. It is for a
+workflow that looks at its own time, and to see one work repeatedly.`,
+		Example: "  mneme schedules backfill drift --from 2026-05-08T00:00:00Z --to 2026-05-08T06:00:00Z",
+	}, func(ctx context.Context, s workflows.Schedules, name string) (any, func(*app.Text), error) {
+		begin, err := app.ParseTime("from", from)
+		if err != nil {
+			return nil, nil, err
+		}
+		end, err := app.ParseTime("to", to)
+		if err != nil {
+			return nil, nil, err
+		}
+		switch now := time.Now(); {
+		case begin == nil:
+			return nil, nil, app.Invalid("from", "is required")
+		case end == nil:
+			end = &now
+		case end.After(now):
+			return nil, nil, app.Invalid("to", "must not be in the future: the schedule will run then")
+		}
+		if !begin.Before(*end) {
+			return nil, nil, app.Invalid("from", "must be before to")
+		}
+		n, err := s.Backfill(ctx, name, *begin, *end)
+		if err != nil {
+			return nil, nil, err
+		}
+		return ScheduleDone{Schedule: name, Done: "backfilled", Runs: n}, func(t *app.Text) { t.Line("%d runs of %s are started, one after the other", n, name) }, nil
+	})
+	cmd.Flags().StringVar(&from, "from", "", "begin (RFC 3339, or a date; required)")
+	cmd.Flags().StringVar(&to, "to", "", "end (RFC 3339, or a date; default now)")
+	return cmd
+}

@@ -1,0 +1,187 @@
+package operate
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.temporal.io/sdk/client"
+
+	"github.com/mneme/mneme/internal/cli/app"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/sweeping"
+	"github.com/mneme/mneme/workflows"
+)
+
+// swept is what a command that runs a sweep prints.
+type swept struct {
+	app.OperationRun
+	Result *workflows.SweepResult `json:"result,omitempty"` // unless --detach
+}
+
+// sweepCommand runs a sweep of the tenant, or of all.
+func sweepCommand(a *app.App, use, short string, start func(context.Context, client.Client, string, workflows.SweepInput) (client.WorkflowRun, error)) *cobra.Command {
+	var all, detach bool
+	var batch int
+	cmd := &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			in := workflows.SweepInput{Tenant: a.Cfg.Principal.Tenant, BatchSize: batch}
+			if all {
+				in.Tenant = ""
+			}
+			var result *workflows.SweepResult
+			if !detach {
+				result = &workflows.SweepResult{}
+			}
+			run, err := app.CarryOut(cmd.Context(), a, start, in, result)
+			if err != nil {
+				return err
+			}
+			out := swept{OperationRun: run, Result: result}
+			if err := a.Print(out, out.text); err != nil {
+				return err
+			}
+			if result != nil && len(result.Held) > 0 {
+				return app.WithCode(app.ExitConflict, fmt.Errorf("it would take too much of %d tenants, and waits for an answer: `mneme sweeps`", result.Counts["held"]))
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all-tenants", false, "of every tenant, as the schedule does")
+	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the end")
+	cmd.Flags().IntVar(&batch, "batch-size", 0, fmt.Sprintf("rows in one transaction (%d, which is the most)", sweeping.SweepBatchSize))
+	return cmd
+}
+
+func (s swept) text(t *app.Text) {
+	t.Fields("workflow", s.WorkflowID, "ui", s.URL)
+	if s.Result == nil {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Result.Counts)) {
+		if n := s.Result.Counts[name]; n > 0 {
+			t.Fields(strings.ReplaceAll(name, "_", " "), strconv.Itoa(n))
+		}
+	}
+}
+
+// sweepsShown is what `sweeps` prints.
+type sweepsShown struct {
+	Holds []schema.SweepHold  `json:"holds"` // of all tenants
+	Runs  []sweeping.SweepRun `json:"runs"`  // the tenant's latest that did something
+}
+
+func NewSweeps(a *app.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "sweeps",
+		Short: "Show which sweeps wait for an answer, and what the latest did",
+		Long: `Show which sweeps wait for an answer, of whatever tenant, and what the latest did to this one.
+
+A sweep that would take more than its share of a tenant's memories (MNEME_SWEEP_SHARE), or a purge of its
+history, takes nothing of that tenant and asks; a purge that asks of both goes ahead with what is answered.
+Look why: a clock that jumped, a policy that was set wrong, or nothing but a long silence. Then mend the
+cause, and the question goes with the next run; or admit it: mneme sweeps admit.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			st, err := a.OpenStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.Within(cmd.Context())
+			defer cancel()
+			var out sweepsShown
+			if out.Holds, err = st.SweepHolds(ctx); err != nil {
+				return err
+			}
+			for _, sweep := range []schema.Sweep{schema.SweepDecay, schema.SweepRetention} {
+				runs, err := st.SweepRuns(ctx, a.Cfg.Principal.Tenant, sweep, 5)
+				if err != nil {
+					return err
+				}
+				out.Runs = append(out.Runs, runs...)
+			}
+			return a.Print(out, out.text)
+		},
+	}
+	cmd.AddCommand(newSweepsAdmit(a))
+	return cmd
+}
+
+func (s sweepsShown) text(t *app.Text) {
+	if len(s.Holds) == 0 {
+		t.Line("No sweep waits for an answer.")
+	} else {
+		rows := make([][]string, len(s.Holds))
+		for i, h := range s.Holds {
+			rows[i] = []string{h.Tenant, string(h.Sweep), strconv.FormatInt(h.WouldTake, 10), strconv.FormatInt(h.Stored, 10), app.When(h.AskedAt)}
+		}
+		t.Table("TENANT WAITS WOULD_TAKE OF ASKED", rows)
+	}
+	if len(s.Runs) == 0 {
+		return
+	}
+	rows := make([][]string, len(s.Runs))
+	for i, r := range s.Runs {
+		var counts []string
+		for _, name := range slices.Sorted(maps.Keys(r.Counts)) {
+			counts = append(counts, fmt.Sprintf("%d %s", r.Counts[name], strings.ReplaceAll(name, "_", " ")))
+		}
+		rows[i] = []string{app.When(r.StartedAt), string(r.Sweep), strings.Join(counts, ", ")}
+	}
+	t.Line("")
+	t.Table("AT SWEEP DID", rows)
+}
+
+func newSweepsAdmit(a *app.App) *cobra.Command {
+	var upTo int64
+	var reason, actor string
+	cmd := &cobra.Command{
+		Use:   "admit SWEEP",
+		Short: "Let a sweep that has asked go ahead with the tenant",
+		Long: `Let a sweep that has asked go ahead with the tenant, up to a number. SWEEP is what waits for an answer: decay or
+retention, of memories; or history, of what a retention purge would take of history.`,
+		Example: `  mneme sweeps admit decay --up-to 5000 --reason "nobody was here over the summer"`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			sweep := schema.Sweep(args[0])
+			switch {
+			case !sweep.Valid():
+				return app.Invalid("sweep", "must be decay, retention or history")
+			case upTo <= 0:
+				return app.Invalid("up-to", "must be more than 0")
+			case strings.TrimSpace(reason) == "":
+				return app.Invalid("reason", "is required")
+			}
+			st, err := a.OpenStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.Within(cmd.Context())
+			defer cancel()
+			hold, err := st.AdmitSweep(ctx, a.Cfg.Principal.Tenant, sweep, upTo, actor, reason, time.Now())
+			if err != nil {
+				return err
+			}
+			return a.Print(hold, func(t *app.Text) {
+				t.Fields("tenant", hold.Tenant, "sweep", string(hold.Sweep), "admitted", strconv.FormatInt(*hold.Admitted, 10), "by", hold.AnsweredBy)
+				schedule := sweep
+				if sweep == schema.SweepHistory {
+					schedule = schema.SweepRetention
+				}
+				t.Line("The next run goes ahead: `mneme schedules trigger %s`, or wait for it.", schedule)
+			})
+		},
+	}
+	cmd.Flags().Int64Var(&upTo, "up-to", 0, "how many memories, or rows of history, may go")
+	cmd.Flags().StringVar(&reason, "reason", "", "why (required)")
+	cmd.Flags().StringVar(&actor, "actor", app.Operator(), "who")
+	return cmd
+}

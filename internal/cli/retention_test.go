@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/internal/cli/app"
+	"github.com/mneme/mneme/internal/cli/operate"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory/lifecycle"
+	"github.com/mneme/mneme/schema"
+)
+
+// A window says how long, and nothing of decay: what is not said stays as it is in force.
+func TestRetentionSetLeavesWhatIsNotSaid(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	exempt := func() bool {
+		var list operate.RetentionList
+		c.run("retention", "list", "--json").is(app.ExitOK).json(&list)
+		return lifecycle.RetentionRules(list.Policies).For(schema.RetainWorld, schema.TierPersistent, schema.TypologyProcedural).DecayExempt
+	}
+	require.True(t, exempt())
+	var said operate.RetentionSet
+	c.run("retention", "set", "world", "--tier", "persistent", "--keep", "90d", "--reason", "a test", "--json").is(app.ExitOK).json(&said)
+	require.Equal(t, schema.Any, string(said.Typology))
+	require.Len(t, said.Also, 1, "what is set as well is shown")
+	require.Equal(t, schema.TypologyProcedural, said.Also[0].Typology)
+	require.True(t, exempt())
+
+	var set schema.RetentionPolicy
+	c.run("retention", "set", "memory", "--typology", "episodic", "--keep", "30d", "--then", "archive", "--reason", "a test").is(app.ExitOK)
+	c.run("retention", "set", "memory", "--typology", "episodic", "--keep", "7d", "--reason", "a test", "--json").is(app.ExitOK).json(&set)
+	require.Equal(t, []any{schema.ExpiryArchive, int64(7 * 86400)}, []any{set.OnExpiry, set.KeepSeconds})
+
+	c.run("retention", "set", "world", "--tier", "persistent", "--typology", "procedural", "--keep", "90d", "--decay-exempt=false", "--reason", "a test").is(app.ExitOK)
+	require.False(t, exempt(), "who says so lifts it")
+}
+
+// Whoever reads a time in another zone, or in a ticket, has to know which it is in.
+func TestTimesHaveAZone(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	c.remember("Dana prefers tabs.")
+	c.remember("The build takes nine minutes.", "--source-kind", "observation")
+	const zoned = `\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)`
+	require.Regexp(t, `next +`+zoned, c.run("decay", "outlook").is(app.ExitOK).out)
+	c.run("retention", "set", "memory", "--keep", "7d", "--reason", "a test").is(app.ExitOK)
+	require.Regexp(t, zoned, c.run("retention", "changes").is(app.ExitOK).out)
+	c.run("decay", "run").is(app.ExitOK)
+	require.NotRegexp(t, `\d{4}-\d\d-\d\d \d\d:`, c.run("sweeps").is(app.ExitOK).out)
+}

@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+
+	"github.com/mneme/mneme/internal/cli/app"
+	"github.com/mneme/mneme/internal/cli/operate"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/workflows"
+)
+
+func TestSchedulesCommands(t *testing.T) {
+	t.Parallel()
+	address := testkit.TemporalAddress(t)
+	namespace := testkit.NewNamespace(t, address)
+	h := testkit.NewHarnessAt(t, testkit.DatabaseURL(t), testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace }), nil)
+	c := newCLI(t, h)
+	c.cfg.Namespace, c.cfg.TemporalEnv = namespace, temporalAt(address, namespace)
+
+	require.Contains(t, c.run("schedules", "list").is(app.ExitOK).out, "decay is missing")
+	require.Contains(t, c.run("schedules", "trigger", "decay").is(app.ExitNotFound).err, "schedules apply")
+	printed := c.run("schedules", "apply", "--print").is(app.ExitOK).out
+	require.Equal(t, workflows.DefaultSchedulesFile(), printed)
+
+	var applied app.Page[workflows.AppliedSchedule]
+	outcomes := func() string {
+		var out []string
+		for _, s := range applied.Items {
+			out = append(out, s.Name+" "+s.Outcome)
+		}
+		return strings.Join(out, ", ")
+	}
+	quiet := writeFile(t, quietSchedules)
+	c.run("schedules", "apply", "--json", quiet).is(app.ExitOK).json(&applied)
+	require.Equal(t, "decay created, retention created, sync_index created, drift created", outcomes())
+	c.run("schedules", "apply", "--json", quiet).is(app.ExitOK).json(&applied)
+	require.Equal(t, "decay unchanged, retention unchanged, sync_index unchanged, drift unchanged", outcomes())
+	c.runWith(context.Background(), "schedules: [{name: drift, every: 48h}]", "schedules", "apply", "--json", "-").is(app.ExitOK).json(&applied)
+	require.Equal(t, "drift updated", outcomes())
+	require.Equal(t, "schedules[0].every", c.run("schedules", "apply", "--json", writeFile(t, "schedules: [{name: drift, every: often}]")).is(app.ExitUsage).problem().Fields[0].Field)
+	require.Contains(t, c.run("schedules", "apply", writeFile(t, "schedules: [{name: consolidation, every: 24h}]")).is(app.ExitUsage).err, "not part of this build")
+	c.run("schedules", "apply", "/nowhere/schedules.yaml").is(app.ExitUsage)
+
+	for _, name := range []string{"dream", "consolidation"} { // only what exists is offered
+		require.Equal(t, "must be one of decay, retention, sync_index, drift", c.run("schedules", "trigger", name, "--json").is(app.ExitUsage).problem().Fields[0].Problem)
+	}
+
+	var run operate.Triggered
+	c.run("schedules", "trigger", "sync_index", "--json").is(app.ExitOK).json(&run)
+	require.Contains(t, run.URL, "http://ui.test/namespaces/"+namespace+"/workflows/sync-index%2Fpgvector")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	require.NoError(t, h.Temporal.GetWorkflow(ctx, run.WorkflowID, "").Get(ctx, nil))
+	for _, name := range []string{"decay", "retention", "drift"} { // each starts what the worker has, with an input that it takes
+		c.run("schedules", "trigger", name, "--json").is(app.ExitOK).json(&run)
+		require.NoError(t, h.Temporal.GetWorkflow(ctx, run.WorkflowID, "").Get(ctx, nil), name)
+	}
+
+	require.Equal(t, "reason", c.run("schedules", "pause", "retention", "--reason", strings.Repeat("x", 501), "--json").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Contains(t, c.run("schedules", "pause", "retention").is(app.ExitOK).out, "retention is paused: paused by hand (operator")
+	c.run("schedules", "resume", "retention").is(app.ExitOK)
+	require.Contains(t, c.run("schedules", "pause", "retention", "--reason", "an audit").is(app.ExitOK).out, "retention is paused: an audit (operator")
+	var known app.Page[workflows.ScheduleStatus]
+	c.run("schedules", "list", "--json").is(app.ExitOK).json(&known)
+	require.Equal(t, workflows.PausedByOperator, known.Items[1].PausedBy)
+	require.Contains(t, known.Items[1].Note, "an audit")
+	require.Equal(t, "Completed", known.Items[2].Last.Status)
+	require.Equal(t, "every 48h", known.Items[3].When)
+	text := c.run("schedules", "list").is(app.ExitOK).out
+	require.Contains(t, text, "paused by operator")
+	require.Contains(t, text, "completed")
+	c.run("schedules", "apply", "--json", quiet).is(app.ExitOK).json(&applied)
+	require.True(t, applied.Items[1].Paused)
+	c.run("schedules", "resume", "retention").is(app.ExitOK)
+	c.run("schedules", "list", "--json").is(app.ExitOK).json(&known)
+	require.False(t, known.Items[1].Paused)
+
+	queue := c.cfg.TaskQueue
+	c.cfg.TaskQueue = "another-" + queue
+	require.Contains(t, c.run("schedules", "apply", quiet).is(app.ExitConflict).err, queue)
+	c.run("schedules", "apply", "--take-over", quiet).is(app.ExitOK)
+	c.cfg.TaskQueue = queue
+	c.run("schedules", "apply", "--take-over", quiet).is(app.ExitOK)
+
+	var done operate.ScheduleDone
+	at := time.Now().UTC().Truncate(24 * time.Hour)
+	c.run("schedules", "backfill", "drift", "--json", "--from", at.Add(-36*time.Hour).Format(time.RFC3339), "--to", at.Add(-12*time.Hour).Format(time.RFC3339)).is(app.ExitOK).json(&done)
+	require.Equal(t, 1, done.Runs)
+	for field, args := range map[string][]string{"from": {"drift"}, "to": {"drift", "--from", "2026-01-01", "--to", "2999-01-01"}, "name": {"dream", "--from", "2026-01-01"}} {
+		require.Equal(t, field, c.run(append([]string{"schedules", "backfill", "--json"}, args...)...).is(app.ExitUsage).problem().Fields[0].Field)
+	}
+}

@@ -1,0 +1,322 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.temporal.io/sdk/client"
+
+	"github.com/mneme/mneme/internal/cli/app"
+	"github.com/mneme/mneme/internal/cli/operate"
+	"github.com/mneme/mneme/internal/config"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/admin"
+	"github.com/mneme/mneme/store/vector"
+	"github.com/mneme/mneme/workflows"
+)
+
+const (
+
+	// doctorPatience bounds one check, and --timeout does if it is shorter: what hangs must not hide the rest.
+	doctorPatience = 5 * time.Second
+	// doctorTenants is how many tenants the checks look at that go from one to the next.
+	doctorTenants = 500
+)
+
+// CheckStatus is how a check came out.
+type CheckStatus string
+
+const (
+	CheckOK      CheckStatus = "ok"
+	CheckWarn    CheckStatus = "warn"    // it works, and somebody should look
+	CheckFail    CheckStatus = "fail"    // something does not work, or will not for long
+	CheckSkipped CheckStatus = "skipped" // it needs something that is not there, which another check says
+)
+
+// verdict is what a check says.
+type verdict struct {
+	Status CheckStatus `json:"status"`
+	Found  string      `json:"found"`
+	Do     string      `json:"do,omitempty"` // one command or one sentence; of what is not ok
+}
+
+func fine(format string, args ...any) verdict {
+	return verdict{Status: CheckOK, Found: fmt.Sprintf(format, args...)}
+}
+
+func warn(do, format string, args ...any) verdict {
+	return verdict{Status: CheckWarn, Found: fmt.Sprintf(format, args...), Do: do}
+}
+
+func fail(do, format string, args ...any) verdict {
+	return verdict{Status: CheckFail, Found: fmt.Sprintf(format, args...), Do: do}
+}
+
+// Finding is one check with its verdict. The names are for scripts, and stay.
+type Finding struct {
+	Check string `json:"check"`
+	verdict
+	TookMS int64 `json:"took_ms"`
+}
+
+// Diagnosis is what `doctor` prints.
+type Diagnosis struct {
+	OK     bool                `json:"ok"` // nothing failed, nothing warns
+	Counts map[CheckStatus]int `json:"counts"`
+	Checks []Finding           `json:"checks"`
+}
+
+// need is what a check cannot do without.
+type need int
+
+const (
+	needNothing  need = iota
+	needPostgres      // it answers
+	needSchema        // and has the migrations that this program knows
+	needStore         // and can be used as the application's role
+	needTemporal      // it answers, and has the namespace
+	needBoth          // needStore and needTemporal
+)
+
+// check is one thing to look at. An error means that it could not be looked at.
+type check struct {
+	name string
+	need need
+	look func(*Doctor, context.Context) (verdict, error)
+}
+
+// DoctorChecks are in the order in which they are made and told: what others rest on comes first.
+func DoctorChecks() []check {
+	return []check{
+		{"configuration", needNothing, (*Doctor).configuration},
+		{"policy_file", needNothing, (*Doctor).policyFile},
+
+		{"postgres", needNothing, (*Doctor).postgres},
+		{"migrations", needPostgres, (*Doctor).migrations},
+		{"clock", needPostgres, (*Doctor).clock},
+		{"connections", needPostgres, (*Doctor).connections},
+		{"database_role", needSchema, (*Doctor).databaseRole},
+		{"extensions", needSchema, (*Doctor).extensions},
+		{"row_level_security", needSchema, (*Doctor).rowLevelSecurity},
+		{"append_only", needSchema, (*Doctor).appendOnly},
+		{"invalid_indexes", needSchema, (*Doctor).invalidIndexes},
+		{"statistics", needSchema, (*Doctor).statistics},
+
+		{"temporal", needNothing, (*Doctor).temporal},
+		{"search_attributes", needTemporal, (*Doctor).searchAttributes},
+		{"namespace_retention", needTemporal, (*Doctor).namespaceRetention},
+		{"worker", needTemporal, (*Doctor).worker},
+		{"payload_key", needTemporal, (*Doctor).payloadKey},
+		{"trust_key", needTemporal, (*Doctor).trustKey},
+		{"schedules_missing", needTemporal, (*Doctor).schedulesMissing},
+		{"schedules_failed", needTemporal, (*Doctor).schedulesFailed},
+		{"schedules_paused", needTemporal, (*Doctor).schedulesPaused},
+		{"schedules_differ", needTemporal, (*Doctor).schedulesDiffer},
+
+		{"jobs_waiting", needStore, (*Doctor).jobsWaiting},
+		{"jobs_dead", needStore, (*Doctor).jobsDead},
+		{"jobs_orphaned", needBoth, (*Doctor).JobsOrphaned},
+		{"index", needStore, (*Doctor).indexAnswers},
+		{"index_generation", needStore, (*Doctor).indexGeneration},
+		{"index_rebuild", needBoth, (*Doctor).indexRebuild},
+		{"index_lag", needStore, (*Doctor).indexLag},
+		{"index_parked", needStore, (*Doctor).indexParked},
+		{"index_drift", needStore, (*Doctor).indexDrift},
+		{"decay_overdue", needStore, (*Doctor).decayOverdue},
+		{"sweep_holds", needStore, (*Doctor).sweepHolds},
+		{"retention_windows", needStore, (*Doctor).retentionWindows},
+	}
+}
+
+// Doctor makes the checks. What a check has reached, those behind it use.
+type Doctor struct {
+	A     *app.App
+	Specs []workflows.ScheduleSpec // that the schedules are compared with
+	Now   func() time.Time
+
+	db       *admin.Inspector
+	migrated bool
+	Store    *store.Store
+	Client   client.Client
+	index    vector.Index
+
+	scheduled []workflows.ScheduleStatus // read once
+	looked    error                      // or why it could not be
+	unread    bool                       // the worker's payloads cannot be read here
+}
+
+func NewDoctor(a *app.App) *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:   app.DoctorName,
+		Short: "Check everything that an operator would, and say what to do",
+		Long: fmt.Sprintf(`Check everything that an operator would: settings, Postgres and its schema, Temporal and its namespace, the
+worker, schedules, jobs, the vector index, decay and retention. Each check has a name, says ok, warn or
+fail, what was found, and what to do. It changes nothing, shows no content, and goes on when a part is not
+there: what needs that part is skipped. Each check takes %s at most.
+
+JSON is {"ok":…,"counts":{…},"checks":[{"check":…,"status":…,"found":…,"do":…,"took_ms":…}]}.
+
+Exit codes: 0 when all is well; 5 when something warns; 1 when something fails; 4 when what fails is that
+Postgres, its migrations, Temporal or the worker is not there.`, doctorPatience),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			specs, err := operate.ReadSchedules(a, file)
+			if err != nil {
+				return err
+			}
+			d := &Doctor{A: a, Specs: specs, Now: time.Now}
+			out := d.Examine(cmd.Context())
+			if err := cmd.Context().Err(); err != nil {
+				return err
+			}
+			if err := a.Print(out, out.text); err != nil {
+				return err
+			}
+			return out.problem()
+		},
+	}
+	cmd.Flags().StringVar(&file, "schedules", "", "schedules file that those of the installation are compared with (default: the defaults)")
+	return cmd
+}
+
+// Examine makes every check.
+func (d *Doctor) Examine(ctx context.Context) Diagnosis {
+	out := Diagnosis{Counts: map[CheckStatus]int{CheckOK: 0, CheckWarn: 0, CheckFail: 0, CheckSkipped: 0}, Checks: []Finding{}}
+	for _, c := range DoctorChecks() {
+		began := time.Now()
+		f := Finding{Check: c.name, verdict: d.check(ctx, c)}
+		f.TookMS = time.Since(began).Milliseconds()
+		out.Checks = append(out.Checks, f)
+		out.Counts[f.Status]++
+	}
+	if d.db != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		d.db.Close(ctx)
+	}
+	out.OK = out.Counts[CheckWarn]+out.Counts[CheckFail] == 0
+	return out
+}
+
+// limit bounds one check.
+func (d *Doctor) limit() time.Duration { return min(max(doctorPatience, d.A.Probe), d.A.Timeout) }
+
+func (d *Doctor) check(ctx context.Context, c check) verdict {
+	ctx, cancel := context.WithTimeout(ctx, d.limit())
+	defer cancel()
+	if v, ok := d.lacks(ctx, c.need); ok {
+		return v
+	}
+	v, err := c.look(d, ctx)
+	switch {
+	case err == nil:
+		v.Found = app.OneLine(v.Found)
+		return v
+	case ctx.Err() != nil:
+		return fail("Look at what keeps it busy, and try again.", "it was not answered within %s", d.limit())
+	}
+	return fail("Look at the server's log, and try again.", "it could not be looked at: %s", app.OneLine(err.Error()))
+}
+
+// lacks says what a check has to do without, if that is so.
+func (d *Doctor) lacks(ctx context.Context, n need) (verdict, bool) {
+	skipped := func(why string) (verdict, bool) { return verdict{Status: CheckSkipped, Found: why}, true }
+	needsStore, needsTemporal := n == needStore || n == needBoth, n == needTemporal || n == needBoth
+	switch {
+	case (n == needPostgres || n == needSchema || needsStore) && d.db == nil:
+		return skipped("Postgres is not there")
+	case (n == needSchema || needsStore) && !d.migrated:
+		return skipped("the schema is behind")
+	case needsTemporal && d.Client == nil:
+		return skipped("Temporal is not there")
+	}
+	if needsStore && d.Store == nil {
+		st, err := d.A.OpenStore(ctx)
+		if err != nil {
+			return skipped("the schema cannot be used as the application: " + app.OneLine(err.Error()))
+		}
+		d.Store = st
+	}
+	return verdict{}, false
+}
+
+// problem is the error that the command ends with.
+func (out Diagnosis) problem() error {
+	n := out.Counts
+	if n[CheckFail] == 0 && n[CheckWarn] == 0 {
+		return nil
+	}
+	code, text := app.ExitPartial, fmt.Sprintf("%d of %d checks warn", n[CheckWarn], len(out.Checks))
+	if n[CheckFail] > 0 {
+		code, text = app.ExitFailure, fmt.Sprintf("%d of %d checks failed, %d warn", n[CheckFail], len(out.Checks), n[CheckWarn])
+	}
+	for _, f := range out.Checks {
+		switch f.Check {
+		case "postgres", "migrations", "temporal", "worker":
+			if f.Status == CheckFail {
+				code = app.ExitUnavailable
+			}
+		}
+	}
+	return app.WithCode(code, errors.New(text))
+}
+
+func (out Diagnosis) text(t *app.Text) {
+	rows := make([][]string, 0, len(out.Checks))
+	for _, f := range out.Checks {
+		rows = append(rows, []string{string(f.Status), f.Check, f.Found})
+	}
+	t.Table("STATUS CHECK FOUND", rows)
+	for _, f := range out.Checks {
+		if f.Status == CheckWarn || f.Status == CheckFail {
+			t.Line("")
+			t.Line("%s %s: %s", f.Status, f.Check, f.Found)
+			t.Line("  %s", f.Do)
+		}
+	}
+}
+
+// configuration tells whether the settings can be read.
+func (d *Doctor) configuration(context.Context) (verdict, error) {
+	if err := d.A.CfgErr; err != nil {
+		return fail("Correct the variables that are named: docs/configuration.md lists them.", "%s", err), nil
+	}
+	c := d.A.Cfg
+	return fine("namespace %s, task queue %s, index %s, brain %s, embedder %s", c.Namespace, c.TaskQueue, d.A.IndexName(), c.Brain, c.Embedder), nil
+}
+
+// policyFile tells whether a worker that starts now would take the rules.
+func (d *Doctor) policyFile(context.Context) (verdict, error) {
+	path := d.A.Cfg.PolicyFile
+	if path == "" {
+		return fine("none is set"), nil
+	}
+	policies, err := config.LoadPolicies(path, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return fail("Correct the file: `mneme policy check FILE` says more. A worker that runs keeps the rules before; one that starts refuses.", "%s", err), nil
+	}
+	return fine("rules %s", policies.Current().Hash()), nil
+}
+
+// listed names a few of many.
+func listed(names []string) string {
+	const shown = 8
+	if len(names) <= shown {
+		return strings.Join(names, ", ")
+	}
+	return strings.Join(names[:shown], ", ") + fmt.Sprintf(" and %d more", len(names)-shown)
+}
+
+// days is a duration that is about days.
+func days(d time.Duration) string {
+	if d >= 48*time.Hour {
+		return fmt.Sprintf("%d days", int(d.Hours()/24))
+	}
+	return app.Span(d)
+}

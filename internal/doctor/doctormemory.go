@@ -1,0 +1,445 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/internal/cli/app"
+	"github.com/mneme/mneme/internal/cli/operate"
+	"github.com/mneme/mneme/memory/lifecycle"
+	"github.com/mneme/mneme/memory/revision"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/pipeline"
+	"github.com/mneme/mneme/store/vector"
+	"github.com/mneme/mneme/store/vectorindex"
+	"github.com/mneme/mneme/workflows"
+)
+
+func (d *Doctor) jobsWaiting(ctx context.Context) (verdict, error) {
+	queue, err := d.Store.JobQueue(ctx)
+	if err != nil {
+		return verdict{}, err
+	}
+	if queue.Oldest == nil {
+		return fine("none waits"), nil
+	}
+	waited, most := d.Now().Sub(*queue.Oldest), d.A.Cfg.ReadyJobAge
+	if most > 0 && waited > most {
+		return fail("`mneme jobs show ID --tenant T` names the run that has it: look at that in the UI; most often the model endpoint fails or throttles.",
+			"%d wait, the oldest for %s, longer than MNEME_READY_JOB_AGE (%s)%s", queue.Waiting, app.Span(waited), app.Span(most), d.someJobs(ctx, most)), nil
+	}
+	return fine("%d wait, the oldest for %s", queue.Waiting, app.Span(waited)), nil
+}
+
+// someJobs names a few jobs that have waited for longer than most, as far as they are found in passing.
+func (d *Doctor) someJobs(ctx context.Context, most time.Duration) string {
+	const few = 3
+	var names []string
+	_, _, err := d.eachTenant(ctx, func(ctx context.Context, tenant string) error {
+		jobs, err := d.Store.OpenJobs(ctx, tenant, d.Now().Add(-most), few-len(names))
+		for _, job := range jobs {
+			names = append(names, fmt.Sprintf("%s of tenant %s", job.ID, tenant))
+		}
+		if len(names) == few {
+			return errEnough
+		}
+		return err
+	})
+	if len(names) == 0 || err != nil && !errors.Is(err, errEnough) {
+		return ""
+	}
+	return ", such as " + listed(names)
+}
+
+// errEnough ends going through tenants.
+var errEnough = errors.New("enough")
+
+func (d *Doctor) jobsDead(ctx context.Context) (verdict, error) {
+	queue, err := d.Store.JobQueue(ctx)
+	if err != nil {
+		return verdict{}, err
+	}
+	if queue.Dead > 0 {
+		return warn(fmt.Sprintf("`mneme jobs list --state dead --tenant T` says why; `mneme jobs retry ID --tenant T` replays one, and `--all` every one of the tenant. After %s they are purged.", days(lifecycle.DeadJobsWindow)),
+			"%d jobs are dead%s", queue.Dead, d.whose(ctx, func(ctx context.Context, tenant string) (int, error) {
+				dead, err := d.Store.Jobs(ctx, tenant, pipeline.JobFilter{State: schema.JobDead, Limit: doctorCounts})
+				return len(dead), err
+			}, "")), nil
+	}
+	return fine("none"), nil
+}
+
+// doctorCounts is where counting what a tenant has ends: who it is matters, and whether it is few or many.
+const doctorCounts = 100
+
+// whose names a few tenants of which something is counted, with how much of what, as far as they are found in
+// passing: numbers over all tenants do not say where to look.
+func (d *Doctor) whose(ctx context.Context, count func(context.Context, string) (int, error), what string) string {
+	const few = 3
+	var names []string
+	looked, more, err := d.eachTenant(ctx, func(ctx context.Context, tenant string) error {
+		n, err := count(ctx, tenant)
+		if err != nil || n == 0 {
+			return err
+		}
+		atLeast := ""
+		if n == doctorCounts {
+			atLeast = "at least "
+		}
+		if names = append(names, fmt.Sprintf("%s%d%s of tenant %s", atLeast, n, what, tenant)); len(names) == few {
+			return errEnough
+		}
+		return nil
+	})
+	switch {
+	case len(names) > 0: // also when the time was up behind them
+		return ", such as " + listed(names)
+	case err == nil && more:
+		return fmt.Sprintf(", none of them of the first %d tenants by name", looked)
+	}
+	return ""
+}
+
+// JobsOrphaned looks for jobs that nobody works on: their run was terminated, or its namespace is lost.
+func (d *Doctor) JobsOrphaned(ctx context.Context) (verdict, error) {
+	queue, err := d.Store.JobQueue(ctx)
+	if err != nil {
+		return verdict{}, err
+	}
+	if queue.Waiting == 0 || d.Now().Sub(*queue.Oldest) < operate.JobGrace {
+		return fine("none"), nil
+	}
+	const perTenant, few = 200, 3
+	looking, cancel := ctx, context.CancelFunc(func() {})
+	if deadline, ok := ctx.Deadline(); ok { // what was seen by then is told
+		looking, cancel = context.WithTimeout(ctx, time.Until(deadline)*4/5)
+	}
+	defer cancel()
+	runs, seen, orphans, names := map[string]bool{}, 0, 0, []string(nil)
+	looked, more, err := d.eachTenant(looking, func(ctx context.Context, tenant string) error {
+		jobs, err := d.Store.OpenJobs(ctx, tenant, d.Now().Add(-operate.JobGrace), perTenant)
+		if err != nil {
+			return err
+		}
+		for _, job := range jobs {
+			run, asked := runs[tenant+"\x00"+job.WorkflowID]
+			if !asked {
+				if run, err = operate.RunsStill(ctx, d.Client, job.WorkflowID); err != nil {
+					return err
+				}
+				runs[tenant+"\x00"+job.WorkflowID] = run
+			}
+			if !run { // one that is replayed has a run of its own
+				if run, err = operate.RunsStill(ctx, d.Client, workflows.ResumeWorkflowID(tenant, job.ID.String())); err != nil {
+					return err
+				}
+			}
+			if seen++; !run {
+				if orphans++; len(names) < few {
+					names = append(names, fmt.Sprintf("%s of tenant %s", job.ID, tenant))
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil && (seen == 0 || looking.Err() == nil || ctx.Err() != nil) {
+		return verdict{}, err
+	}
+	among := ofTenants(looked, more)
+	if err != nil { // the time was up
+		among = fmt.Sprintf(" (of the first %d open jobs that were looked at)", seen)
+	}
+	if orphans > 0 {
+		return fail("`mneme jobs retry ID --tenant T` replays one, and `mneme jobs show ID --tenant T` says where it stood: the run was terminated, or was in another namespace.",
+			"%d open jobs have no run that works on them%s, such as %s", orphans, among, listed(names)), nil
+	}
+	return fine("none%s", among), nil
+}
+
+// eachTenant goes through tenants by name until there is none left, the bound is reached or the time is
+// nearly up, and says how many it has looked at.
+func (d *Doctor) eachTenant(ctx context.Context, fn func(context.Context, string) error) (looked int, more bool, err error) {
+	const page = 100
+	after := ""
+	for {
+		tenants, err := d.Store.SweepTenants(ctx, after, page)
+		if err != nil {
+			return looked, false, err
+		}
+		for _, tenant := range tenants {
+			if deadline, ok := ctx.Deadline(); looked >= doctorTenants || ok && time.Until(deadline) < doctorPatience/5 {
+				return looked, true, nil
+			}
+			if err := fn(ctx, tenant); err != nil {
+				return looked, false, err
+			}
+			looked, after = looked+1, tenant
+		}
+		if len(tenants) < page {
+			return looked, false, nil
+		}
+	}
+}
+
+// ofTenants says that not all tenants were looked at.
+func ofTenants(looked int, more bool) string {
+	if more {
+		return fmt.Sprintf(" (of the first %d tenants by name)", looked)
+	}
+	return ""
+}
+
+// indexAnswers tells whether the vector index can be asked.
+func (d *Doctor) indexAnswers(ctx context.Context) (verdict, error) {
+	const do = "Start it, or correct QDRANT_URL. Recall goes on by full text and says so; what is written meanwhile waits."
+	index, closeIndex, err := d.A.Cfg.OpenIndex(d.Store)
+	if err != nil {
+		return fail(do, "%s", err), nil
+	}
+	d.A.Closers = append(d.A.Closers, closeIndex)
+	if q, ok := index.(*vector.Qdrant); ok {
+		if err := q.Check(ctx); err != nil {
+			return fail(do, "%s does not answer: %s", index.Name(), err), nil
+		}
+	}
+	d.index = index
+	return fine("%s answers", index.Name()), nil
+}
+
+// active is the generation that is searched, and the one that is being built.
+func (d *Doctor) generations(ctx context.Context) (active, building *vectorindex.Generation, err error) {
+	known, err := d.Store.Generations(ctx, d.A.IndexName())
+	for i := range known {
+		switch known[i].State {
+		case vectorindex.GenerationActive:
+			active = &known[i]
+		case vectorindex.GenerationBuilding:
+			building = &known[i]
+		}
+	}
+	return active, building, err
+}
+
+func (d *Doctor) indexGeneration(ctx context.Context) (verdict, error) {
+	active, _, err := d.generations(ctx)
+	if err != nil {
+		return verdict{}, err
+	}
+	if active == nil {
+		return fail("Start a worker: it makes one. If one runs, `mneme reindex`.", "index %s has no generation: recall finds nothing by vector", d.A.IndexName()), nil
+	}
+	found := fmt.Sprintf("%s, %d dimensions", active.Model.Name, active.Model.Dimensions)
+	if c := d.A.Cfg; c.Embedder == "local" && c.Local.Dir == "" {
+		return fine("%s; whether the configured model is that would take loading it", found), nil
+	}
+	brain, err := d.A.Cfg.NewBrain(ctx)
+	if err != nil {
+		return fail("Correct the settings of the brain and the embedder.", "%s", err), nil
+	}
+	if model := brain.Embedder.Model(); model != active.Model {
+		return warn("`mneme reindex` embeds everything anew; until then recall answers from the old model's generation.",
+			"the index is of %s, and the configured model is %s with %d dimensions", found, model.Name, model.Dimensions), nil
+	}
+	return fine("%s", found), nil
+}
+
+// rebuildGrace is how long a rebuild may be without a run: it is being taken up, or its last step is under way.
+const rebuildGrace = 10 * time.Minute
+
+func (d *Doctor) indexRebuild(ctx context.Context) (verdict, error) {
+	_, building, err := d.generations(ctx)
+	if err != nil {
+		return verdict{}, err
+	}
+	if building == nil {
+		return fine("none is under way"), nil
+	}
+	since := d.Now().Sub(building.CreatedAt)
+	runs, err := operate.RunsStill(ctx, d.Client, workflows.ReindexWorkflowID(d.A.IndexName()))
+	if err != nil {
+		return verdict{}, err
+	}
+	if !runs && since > rebuildGrace {
+		return warn("`mneme reindex` takes it up where it was.", "a rebuild was begun %s ago and nobody works on it: every write goes to it too", app.Span(since)), nil
+	}
+	return fine("one is under way, for %s", app.Span(since)), nil
+}
+
+func (d *Doctor) indexLag(ctx context.Context) (verdict, error) {
+	lag, err := d.Store.OutboxLag(ctx)
+	if err != nil {
+		return verdict{}, err
+	}
+	if lag.Oldest == nil {
+		return fine("none"), nil
+	}
+	behind, most := d.Now().Sub(*lag.Oldest), d.A.Cfg.ReadyIndexLag
+	if most > 0 && behind > most {
+		return fail("`mneme index status`, then `mneme schedules list`: the index or the embedder fails, or sync_index does not run.",
+			"%d changes wait, the oldest for %s, longer than MNEME_READY_INDEX_LAG (%s)", lag.Pending, app.Span(behind), app.Span(most)), nil
+	}
+	return fine("%d changes wait, the oldest for %s", lag.Pending, app.Span(behind)), nil
+}
+
+func (d *Doctor) indexParked(ctx context.Context) (verdict, error) {
+	lag, err := d.Store.OutboxLag(ctx)
+	if err != nil {
+		return verdict{}, err
+	}
+	if lag.Parked > 0 {
+		return warn("`mneme index parked --tenant T` says why; `mneme index retry --tenant T` has them tried again.", "%d changes are not tried any more%s: recall does not find those memories by vector",
+			lag.Parked, d.whose(ctx, func(ctx context.Context, tenant string) (int, error) {
+				parked, err := d.Store.ParkedOutbox(ctx, tenant, uuid.Nil, doctorCounts)
+				return len(parked), err
+			}, " memories")), nil
+	}
+	return fine("none"), nil
+}
+
+// indexDrift compares numbers: live memories, and points. What waits or is parked explains a difference of
+// that size. Equal numbers prove nothing: the schedule drift compares one by one.
+func (d *Doctor) indexDrift(ctx context.Context) (verdict, error) {
+	active, _, err := d.generations(ctx)
+	if err != nil {
+		return verdict{}, err
+	}
+	if active == nil || d.index == nil {
+		return verdict{Status: CheckSkipped, Found: "there is no index to compare with"}, nil
+	}
+	counting, cancel := context.WithTimeout(ctx, doctorPatience*4/5)
+	defer cancel()
+	var live, points, apart int64
+	looked, more, err := d.eachTenant(counting, func(ctx context.Context, tenant string) error {
+		n, err := d.Store.LiveCount(ctx, tenant)
+		if err != nil {
+			return err
+		}
+		has, err := d.index.Count(ctx, *active, tenant)
+		if err != nil {
+			return err
+		}
+		live, points, apart = live+n, points+has, apart+max(n-has, has-n)
+		return nil
+	})
+	if err != nil && counting.Err() != nil && ctx.Err() == nil {
+		return fine("there are too many to count in passing: the schedule drift compares them"), nil
+	}
+	if err != nil {
+		return verdict{}, err
+	}
+	lag, err := d.Store.OutboxLag(ctx)
+	if err != nil {
+		return verdict{}, err
+	}
+	if apart > lag.Pending+lag.Parked {
+		return warn("`mneme index drift` compares them one by one and repairs what differs.", "%d live memories and %d points%s: %d apart, and %d changes wait or are parked",
+			live, points, ofTenants(looked, more), apart, lag.Pending+lag.Parked), nil
+	}
+	return fine("%d live memories, %d points%s", live, points, ofTenants(looked, more)), nil
+}
+
+// overdueIntervals is after how many intervals what is due should have been swept.
+const overdueIntervals = 2
+
+// decayOverdue looks for tenants of which something was due long ago, by the interval of the schedule. One that has a question open is left
+// out: a sweep may take nothing of it before the answer, and sweep_holds says so. One whose question was answered is listed for the next
+// sweep whatever is due of it, so that each is asked since when.
+func (d *Doctor) decayOverdue(ctx context.Context) (verdict, error) {
+	every := time.Hour
+	for _, s := range d.Specs {
+		if s.Name == workflows.ScheduleDecay {
+			every = s.Every
+		}
+	}
+	for _, s := range d.scheduled { // as it is, if it could be read
+		if s.Name == workflows.ScheduleDecay && !s.Missing {
+			every = s.Every
+		}
+	}
+	if every == 0 {
+		return verdict{Status: CheckSkipped, Found: "decay runs by a calendar: how long is too long cannot be told"}, nil
+	}
+	holds, err := d.Store.SweepHolds(ctx)
+	if err != nil {
+		return verdict{}, err
+	}
+	held := map[string]bool{}
+	for _, h := range holds {
+		held[h.Tenant] = held[h.Tenant] || h.Sweep == schema.SweepDecay
+	}
+	before := d.Now().Add(-overdueIntervals * every)
+	named, err := d.Store.DecayTenants(ctx, "", doctorTenants, before)
+	if err != nil {
+		return verdict{}, err
+	}
+	var late []string
+	atLeast := ""
+	if len(named) == doctorTenants {
+		atLeast = "at least "
+	}
+	for _, tenant := range named {
+		if held[tenant] {
+			continue
+		}
+		if deadline, ok := ctx.Deadline(); len(late) > 0 && ok && time.Until(deadline) < doctorPatience/5 {
+			atLeast = "at least "
+			break
+		}
+		outlook, err := d.Store.DecayOutlook(ctx, tenant, before)
+		if err != nil {
+			return verdict{}, err
+		}
+		if outlook.Due > 0 {
+			late = append(late, tenant)
+		}
+	}
+	if len(late) > 0 {
+		return warn("`mneme schedules list` says whether decay runs; `mneme schedules trigger decay` has it run now. If it runs and they stay, an open job may hold them: see jobs_orphaned.",
+			"memories of %s%d tenants have been due for more than %s, such as of %s", atLeast, len(late), app.Span(overdueIntervals*every), late[0]), nil
+	}
+	return fine("nothing has been due for more than %s", app.Span(overdueIntervals*every)), nil
+}
+
+func (d *Doctor) sweepHolds(ctx context.Context) (verdict, error) {
+	holds, err := d.Store.SweepHolds(ctx)
+	if err != nil {
+		return verdict{}, err
+	}
+	if len(holds) == 0 {
+		return fine("none waits for an answer"), nil
+	}
+	h := holds[0]
+	return warn("`mneme sweeps` lists them: mend the cause, or let it go ahead with `mneme sweeps admit SWEEP --tenant T --up-to N --reason …`.",
+		"%d sweeps wait for an answer: %s of tenant %s would take %d of %d", len(holds), h.Sweep, h.Tenant, h.WouldTake, h.Stored), nil
+}
+
+// retentionWindows looks for policies by which a deleted memory is purged while people think that they can
+// still take the deletion back (document 002 "Soft-Delete and Recovery").
+func (d *Doctor) retentionWindows(ctx context.Context) (verdict, error) {
+	var short []string
+	looked, more, err := d.eachTenant(ctx, func(ctx context.Context, tenant string) error {
+		rules, err := d.Store.RetentionPolicies(ctx, tenant)
+		if err != nil {
+			return err
+		}
+		for _, p := range rules {
+			keep := time.Duration(p.KeepSeconds) * time.Second
+			if !p.Default && p.Domain.OfMemories() && p.OnExpiry == schema.ExpiryPurge && keep > 0 && keep < revision.RecoveryWindow {
+				short = append(short, fmt.Sprintf("%s: %s, tier %s, typology %s after %s", tenant, p.Domain, p.Tier, p.Typology, days(keep)))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return verdict{}, err
+	}
+	if len(short) > 0 {
+		return warn("`mneme retention set` with a longer window, or `reset`, unless it is meant: a purge cannot be taken back.",
+			"deleted memories go for good before the %s of recovery are over%s: %s", days(revision.RecoveryWindow), ofTenants(looked, more), listed(short)), nil
+	}
+	return fine("nothing is purged within the %s of recovery%s", days(revision.RecoveryWindow), ofTenants(looked, more)), nil
+}

@@ -1,0 +1,300 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+
+	"github.com/mneme/mneme/internal/cli/app"
+	"github.com/mneme/mneme/internal/cli/operate"
+	"github.com/mneme/mneme/internal/config"
+	"github.com/mneme/mneme/memory/lifecycle"
+	"github.com/mneme/mneme/workflows"
+)
+
+// temporal tells whether the server answers and has the namespace.
+func (d *Doctor) temporal(ctx context.Context) (verdict, error) {
+	const do = "Start it (`make up`), or correct TEMPORAL_ADDRESS."
+	c, err := d.A.OpenTemporal(ctx)
+	if err != nil {
+		return fail(do, "%s", err), nil
+	}
+	_, err = c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: d.A.Cfg.Namespace})
+	var missing *serviceerror.NamespaceNotFound
+	switch {
+	case errors.As(err, &missing):
+		return fail("Create it (`temporal operator namespace create --namespace "+d.A.Cfg.Namespace+"`), or correct TEMPORAL_NAMESPACE.", "there is no namespace %s", d.A.Cfg.Namespace), nil
+	case err != nil:
+		return fail(do, "%s", err), nil
+	}
+	d.Client = c
+	return fine("namespace %s", d.A.Cfg.Namespace), nil
+}
+
+func (d *Doctor) searchAttributes(ctx context.Context) (verdict, error) {
+	missing, err := workflows.MissingSearchAttributes(ctx, d.Client, d.A.Cfg.Namespace)
+	if err != nil || len(missing) == 0 {
+		return fine("registered"), err
+	}
+	return fail("Start a worker: it registers them. A run that sets one that is not registered hangs.", "not registered: %s", listed(missing)), nil
+}
+
+// namespaceRetention compares how long Temporal keeps the histories of runs that have ended with how long a
+// deleted memory is kept. A purge takes a tombstone with its text after TombstoneWindow (document 002
+// "Retention Worker"); a history that is kept for longer still has the request that brought the text.
+func (d *Doctor) namespaceRetention(ctx context.Context) (verdict, error) {
+	described, err := d.Client.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: d.A.Cfg.Namespace})
+	if err != nil {
+		return verdict{}, err
+	}
+	kept := described.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()
+	if kept > lifecycle.TombstoneWindow {
+		return warn(fmt.Sprintf("`temporal operator namespace update --namespace %s --retention %dh`: what requests brought is still in histories when a purge has removed it, unless it was erased or payloads are encrypted.",
+			d.A.Cfg.Namespace, int(lifecycle.TombstoneWindow.Hours())), "histories are kept for %s, longer than a deleted memory (%s)", days(kept), days(lifecycle.TombstoneWindow)), nil
+	}
+	if kept < lifecycle.CompletedJobsWindow {
+		return fine("histories are kept for %s; a job, which names its run, for %s", days(kept), days(lifecycle.CompletedJobsWindow)), nil
+	}
+	return fine("histories are kept for %s", days(kept)), nil
+}
+
+func (d *Doctor) worker(ctx context.Context) (verdict, error) {
+	w, err := d.A.WorkerState(ctx, d.Client)
+	if err != nil {
+		return verdict{}, err
+	}
+	const do = "Start one (`make worker`), with this MNEME_TASK_QUEUE."
+	switch away := app.Span(d.Now().Sub(w.Seen)); {
+	case w.Seen.IsZero():
+		return fail(do, "no worker asks for work on task queue %s", d.A.Cfg.TaskQueue), nil
+	case !w.There():
+		return fail(do, "the last worker asked for work on task queue %s %s ago, and does not answer", d.A.Cfg.TaskQueue, away), nil
+	case !w.Asked:
+		return fine("one asked for work on task queue %s %s ago", d.A.Cfg.TaskQueue, away), nil
+	}
+	return fine("one answers on task queue %s", d.A.Cfg.TaskQueue), nil
+}
+
+// converter is that of this program's settings.
+func (d *Doctor) converter() (converter.DataConverter, error) {
+	options := client.Options{DataConverter: converter.GetDefaultDataConverter()}
+	err := config.Encrypt(&options, d.A.Cfg.PayloadKey)
+	return options.DataConverter, err
+}
+
+// payloadKey reads what a worker wrote last: a result of a run that a schedule started.
+func (d *Doctor) payloadKey(ctx context.Context) (verdict, error) {
+	dc, err := d.converter()
+	if err != nil {
+		return verdict{}, err
+	}
+	known, err := d.schedules(ctx)
+	if err != nil {
+		return verdict{}, err
+	}
+	var runs []*workflows.ScheduleRun
+	for _, s := range known {
+		if s.Last != nil {
+			runs = append(runs, s.Last)
+		}
+	}
+	slices.SortFunc(runs, func(a, b *workflows.ScheduleRun) int { return b.StartedAt.Compare(a.StartedAt) })
+	for _, run := range runs {
+		events := d.Client.GetWorkflowHistory(ctx, run.WorkflowID, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT)
+		for events.HasNext() {
+			event, err := events.Next()
+			if app.IsNotFound(err) {
+				break
+			}
+			if err != nil {
+				return verdict{}, err
+			}
+			if result := event.GetWorkflowExecutionCompletedEventAttributes().GetResult().GetPayloads(); len(result) == 1 {
+				v := JudgePayload(dc, len(d.A.Cfg.PayloadKey) > 0, result[0])
+				d.unread = v.Status == CheckFail
+				return v, nil
+			}
+		}
+	}
+	return fine("no scheduled run has ended yet: it cannot be told whether the worker has the same"), nil
+}
+
+// JudgePayload tells whether a worker that wrote this has the payload key that dc has, if any.
+func JudgePayload(dc converter.DataConverter, keyed bool, p *commonpb.Payload) verdict {
+	plain := string(p.GetMetadata()[converter.MetadataEncoding]) == converter.MetadataEncodingJSON
+	var read any
+	switch err := dc.FromPayload(p, &read); {
+	case err != nil && keyed:
+		return fail("Set the MNEME_PAYLOAD_KEY here that the worker has.", "the worker encrypts with another key: its runs cannot be read here, nor requests from here there")
+	case err != nil:
+		return fail("Set the MNEME_PAYLOAD_KEY here that the worker has.", "the worker encrypts, and MNEME_PAYLOAD_KEY is not set here")
+	case plain && keyed:
+		return warn("Set the same MNEME_PAYLOAD_KEY for the worker, and restart it.", "MNEME_PAYLOAD_KEY is set here, and the worker does not encrypt")
+	case plain:
+		return fine("none is set here, and the worker has none")
+	}
+	return fine("the worker has the same")
+}
+
+// trustKey reports whether workflows of other namespaces are believed whatever they say of themselves.
+func (d *Doctor) trustKey(ctx context.Context) (verdict, error) {
+	if len(d.A.Cfg.TrustKey) > 0 {
+		return fine("set"), nil
+	}
+	var names []string
+	request := &operatorservice.ListNexusEndpointsRequest{PageSize: 100}
+	for {
+		found, err := d.Client.OperatorService().ListNexusEndpoints(ctx, request)
+		var absent *serviceerror.Unimplemented
+		var denied *serviceerror.PermissionDenied
+		if errors.As(err, &absent) || errors.As(err, &denied) {
+			return fine("not set; whether a Nexus endpoint leads here cannot be told"), nil
+		}
+		if err != nil {
+			return verdict{}, err
+		}
+		for _, e := range found.GetEndpoints() {
+			if w := e.GetSpec().GetTarget().GetWorker(); w.GetNamespace() == d.A.Cfg.Namespace && w.GetTaskQueue() == d.A.Cfg.TaskQueue {
+				names = append(names, e.GetSpec().GetName())
+			}
+		}
+		if request.NextPageToken = found.GetNextPageToken(); len(request.NextPageToken) == 0 {
+			break
+		}
+	}
+	if len(names) == 0 || d.A.Cfg.Callers.Bound() {
+		return JudgeCallers(names, d.A.Cfg.Callers.Bound(), ""), nil
+	}
+	other, err := d.otherNamespace(ctx)
+	return JudgeCallers(names, false, other), err
+}
+
+// JudgeCallers tells whether somebody else may call through the endpoints, without a trust key: whoever
+// shares the worker's namespace can start its workflows anyway.
+func JudgeCallers(endpoints []string, bound bool, other string) verdict {
+	switch {
+	case len(endpoints) == 0:
+		return fine("not set, and no Nexus endpoint leads here")
+	case bound:
+		return fine("not set; MNEME_NEXUS_CALLERS holds callers of Nexus endpoint %s to their tenants", listed(endpoints))
+	case other == "":
+		return fine("not set; Nexus endpoint %s can be called from this namespace alone, the server has no other", listed(endpoints))
+	}
+	return warn("Set MNEME_NEXUS_CALLERS (docs/nexus.md) for the worker and here; or MNEME_TRUST_KEY, and give callers tokens (docs/trust.md).",
+		"MNEME_TRUST_KEY and MNEME_NEXUS_CALLERS are not set: callers of Nexus endpoint %s from other namespaces, such as %s, are believed", listed(endpoints), other)
+}
+
+// otherNamespace names a namespace that is neither this one nor the server's own; empty when there is none.
+func (d *Doctor) otherNamespace(ctx context.Context) (string, error) {
+	request := &workflowservice.ListNamespacesRequest{PageSize: 100}
+	for {
+		found, err := d.Client.WorkflowService().ListNamespaces(ctx, request)
+		var denied *serviceerror.PermissionDenied
+		if errors.As(err, &denied) {
+			return "those that this client may not list", nil
+		}
+		if err != nil {
+			return "", err
+		}
+		for _, n := range found.GetNamespaces() {
+			if name := n.GetNamespaceInfo().GetName(); name != d.A.Cfg.Namespace && name != "temporal-system" {
+				return name, nil
+			}
+		}
+		if request.NextPageToken = found.GetNextPageToken(); len(request.NextPageToken) == 0 {
+			return "", nil
+		}
+	}
+}
+
+// schedules are read once for all checks.
+func (d *Doctor) schedules(ctx context.Context) ([]workflows.ScheduleStatus, error) {
+	if d.scheduled == nil && d.looked == nil {
+		var s workflows.Schedules
+		if s, d.looked = operate.Schedules(ctx, d.A); d.looked == nil {
+			d.scheduled, d.looked = s.Statuses(ctx, d.Specs)
+		}
+	}
+	return d.scheduled, d.looked
+}
+
+// which names the schedules that are so, each with more.
+func (d *Doctor) which(ctx context.Context, is func(workflows.ScheduleStatus) (string, bool)) ([]string, error) {
+	known, err := d.schedules(ctx)
+	var out []string
+	for _, s := range known {
+		if more, ok := is(s); ok {
+			out = append(out, s.Name+more)
+		}
+	}
+	return out, err
+}
+
+func (d *Doctor) schedulesMissing(ctx context.Context) (verdict, error) {
+	found, err := d.which(ctx, func(s workflows.ScheduleStatus) (string, bool) {
+		return "", s.Missing && slices.ContainsFunc(d.Specs, func(spec workflows.ScheduleSpec) bool { return spec.Name == s.Name })
+	})
+	if err != nil || len(found) == 0 {
+		return fine("none"), err
+	}
+	return fail("`mneme schedules apply`, or start a worker.", "missing: %s", listed(found)), nil
+}
+
+func (d *Doctor) schedulesFailed(ctx context.Context) (verdict, error) {
+	found, err := d.which(ctx, func(s workflows.ScheduleStatus) (string, bool) {
+		return " (" + s.Note + ")", s.PausedBy == workflows.PausedByFailure
+	})
+	if err != nil || len(found) == 0 {
+		return fine("none is paused by a failure"), err
+	}
+	return fail("Mend what failed, then `mneme schedules resume NAME` and `mneme schedules trigger NAME`.", "paused by a failure: %s", listed(found)), nil
+}
+
+func (d *Doctor) schedulesPaused(ctx context.Context) (verdict, error) {
+	found, err := d.which(ctx, func(s workflows.ScheduleStatus) (string, bool) {
+		return " (" + s.Note + ")", s.PausedBy == workflows.PausedByOperator
+	})
+	if err != nil || len(found) == 0 {
+		return fine("none is paused by somebody"), err
+	}
+	return warn("`mneme schedules resume NAME`, when the reason is over.", "paused by somebody: %s", listed(found)), nil
+}
+
+func (d *Doctor) schedulesDiffer(ctx context.Context) (verdict, error) {
+	elsewhere, ours := "", []string(nil)
+	found, err := d.which(ctx, func(s workflows.ScheduleStatus) (string, bool) {
+		if slices.Contains(s.Differs, workflows.DifferentTaskQueue) {
+			elsewhere = s.TaskQueue
+			return " (belongs to task queue " + s.TaskQueue + ")", true
+		}
+		differs := s.Differs
+		if d.unread { // arguments that are as they should be look different
+			differs = slices.DeleteFunc(slices.Clone(differs), func(what string) bool { return what == "arguments" })
+		}
+		if len(differs) > 0 {
+			ours = append(ours, s.Name)
+		}
+		return " (" + listed(differs) + ")", len(differs) > 0
+	})
+	if err != nil || len(found) == 0 {
+		return fine("all are as the file says"), err
+	}
+	switch {
+	case elsewhere != "" && len(ours) > 0: // apply refuses a file as soon as it comes to one that is elsewhere
+		return warn("`mneme schedules apply FILE` with a file that names "+listed(ours)+" alone; leave those of task queue "+elsewhere+" to the installation that has them, or correct MNEME_TASK_QUEUE.",
+			"not as the file says: %s", listed(found)), nil
+	case elsewhere != "":
+		return warn("Leave them to the installation that has them, or correct MNEME_TASK_QUEUE; only where task queue "+elsewhere+" is no more, --take-over with the file moves them here.",
+			"not of this task queue: %s", listed(found)), nil
+	}
+	return warn("`mneme schedules apply [FILE]`; or `mneme doctor --schedules FILE`, if they are another file's.", "not as the file says: %s", listed(found)), nil
+}
