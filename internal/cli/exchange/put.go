@@ -186,7 +186,7 @@ func putRecords(ctx context.Context, a *app.App, req schema.PutRequest, records 
 	case refused < len(out.Items):
 		return app.WithCode(app.ExitPartial, fmt.Errorf("%d of %d records were refused", refused, len(out.Items)))
 	case refused == 1:
-		return app.WithCode(app.ExitConflict, errors.New("refused: " + string(out.Items[0].Status)))
+		return app.WithCode(app.ExitConflict, errors.New("refused: "+string(out.Items[0].Status)))
 	}
 	return app.WithCode(app.ExitConflict, fmt.Errorf("all %d records were refused", refused))
 }

@@ -150,7 +150,7 @@ func (f FedBack) problem() error {
 	case len(f.Items) > 1:
 		return app.WithCode(app.ExitPartial, fmt.Errorf("of %d of %d memories the feedback was refused", refused, len(f.Items)))
 	}
-	return app.WithCode(app.ExitConflict, errors.New("refused: " + feedbackNote(f.Items[0])))
+	return app.WithCode(app.ExitConflict, errors.New("refused: "+feedbackNote(f.Items[0])))
 }
 
 func (f FedBack) text(t *app.Text) {

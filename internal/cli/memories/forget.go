@@ -423,7 +423,7 @@ func forgetProblem(r schema.ForgetReceipt, named int) error {
 	case r.State != schema.ForgetDone:
 		return app.WithCode(app.ExitPartial, fmt.Errorf("the run is %s: %d of %d forgotten, %d remain", r.State, r.Forgotten, r.Total, r.Remaining))
 	case len(r.Pending) > 0:
-		return app.WithCode(app.ExitPartial, errors.New("not everything could be reached: " + strings.Join(r.Pending, ", ")))
+		return app.WithCode(app.ExitPartial, errors.New("not everything could be reached: "+strings.Join(r.Pending, ", ")))
 	case left == 0 || named == 0:
 		return nil
 	case named > 1 || r.Forgotten > 0:
@@ -432,7 +432,7 @@ func forgetProblem(r schema.ForgetReceipt, named int) error {
 		return app.WithCode(app.ExitNotFound, errors.New("the memory is not found"))
 	}
 	for reason := range r.Skipped {
-		return app.WithCode(app.ExitConflict, errors.New("refused: " + reason))
+		return app.WithCode(app.ExitConflict, errors.New("refused: "+reason))
 	}
 	return nil
 }

@@ -226,7 +226,7 @@ func modify(ctx context.Context, a *app.App, op schema.Operation, patches []sche
 	case out.Results[0].Status == schema.PatchNotFound:
 		return app.WithCode(app.ExitNotFound, errors.New("the memory is not found"))
 	}
-	return app.WithCode(app.ExitConflict, errors.New("refused: " + patchNote(out.Results[0])))
+	return app.WithCode(app.ExitConflict, errors.New("refused: "+patchNote(out.Results[0])))
 }
 
 // modifyPart carries one run out and adds what it did.

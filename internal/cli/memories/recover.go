@@ -76,7 +76,7 @@ func (r Recovered) problem() error {
 	case r.Items[0].Status == schema.RecoverNotFound:
 		return app.WithCode(app.ExitNotFound, errors.New("the memory is not found"))
 	}
-	return app.WithCode(app.ExitConflict, errors.New("refused: " + recoverNote(r.Items[0])))
+	return app.WithCode(app.ExitConflict, errors.New("refused: "+recoverNote(r.Items[0])))
 }
 
 func (r Recovered) text(t *app.Text) {
