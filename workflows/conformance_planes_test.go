@@ -236,7 +236,7 @@ func TestSection15_0StoragePhilosophy(t *testing.T) {
 	})
 	t.Run("one package speaks to the database, and it is one that others have proven", func(t *testing.T) {
 		t.Parallel()
-		require.Contains(t, imports("store"), "github.com/jackc/pgx/v5")
+		require.Contains(t, imports("store/pg"), "github.com/jackc/pgx/v5")
 		for _, dir := range []string{"schema", "memory", "inference", "inference/rules", "recall", "activities", "workflows", "starter", "worker"} {
 			for _, path := range imports(dir) {
 				require.NotContains(t, path, "jackc/pgx", dir)
