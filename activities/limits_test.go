@@ -115,7 +115,7 @@ func TestATransactionAtItsLimitIsHalved(t *testing.T) {
 	w := newWorld(t)
 	const n = 16
 	r := w.extracted(n)
-	_, err := run[activities.DecideResult](w, (&activities.Decision{Store: w.store, Decider: &decider{}, Embedder: rules.New().Embedder}).DecideFacts, r)
+	_, err := run[activities.DecideResult](w, (&activities.Decision{Store: w.store, Decider: &decider{}, Embedder: rules.New().Embedder}).DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	added := w.count("proposals", "action = 'add'")
 	require.Positive(t, added)
