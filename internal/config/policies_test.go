@@ -132,7 +132,7 @@ func TestABadVersionKeepsTheOneBefore(t *testing.T) {
 	}
 }
 
-// Readers go on while the file changes, is broken and mended.
+// Readers go on while the file changes, is broken and fixed.
 func TestReadersWhileTheFileChanges(t *testing.T) {
 	t.Parallel()
 	f := newRulesFile(t, strict)

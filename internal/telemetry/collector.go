@@ -78,8 +78,8 @@ func (m *Metrics) Open(ctx context.Context, database pg.Config, r Reading) (stop
 	}, nil
 }
 
-// Read has the numbers that Postgres knows collected with every scrape, until stop is called. Nobody is read
-// for whom nobody asks.
+// Read has the numbers that Postgres knows collected with every scrape, until stop is called. A tenant is read
+// only when it is asked for.
 func (m *Metrics) Read(st *store.Store, r Reading) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	if r.wall == nil {

@@ -52,7 +52,7 @@ func (a *App) Prepare(cmd *cobra.Command) (err error) {
 	if cmd.Name() == "version" {
 		return nil
 	}
-	if a.CfgErr != nil && cmd.Name() != DoctorName { // which says what is wrong with it, beside what else is
+	if a.CfgErr != nil && cmd.Name() != DoctorName { // which says what is wrong with it, with what else is
 		return WithCode(ExitUsage, a.CfgErr)
 	}
 	if a.Timeout <= 0 {

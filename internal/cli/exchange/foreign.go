@@ -214,7 +214,7 @@ func unwrapped(values []json.RawMessage, names ...string) []json.RawMessage {
 	return out
 }
 
-// inOrder puts memories behind those that their relations name, as put wants them. Relations to what is
+// inOrder puts memories after those that their relations name, as put wants them. Relations to what is
 // not in the file, or would come later all the same, are left out.
 func inOrder(all []foreign) []foreign {
 	at := map[string]int{}
