@@ -441,7 +441,7 @@ func TestDoctorJudges(t *testing.T) {
 	}
 }
 
-// README's own `mneme nexus apply` on a server of one's own is no reason to complain for good.
+// README's own `mneme nexus apply` on a server of one's own must not be reported for ever.
 func TestJudgeCallers(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, doctor.CheckOK, doctor.JudgeCallers(nil, false, "shop").Status)

@@ -76,8 +76,8 @@ func (d *Doctor) jobsDead(ctx context.Context) (verdict, error) {
 // doctorCounts is where counting what a tenant has ends: who it is matters, and whether it is few or many.
 const doctorCounts = 100
 
-// whose names a few tenants of which something is counted, with how much of what, as far as they are found in
-// passing: numbers over all tenants do not say where to look.
+// whose names a few tenants with a count above 0, and the count: numbers over all tenants do not say where to
+// look. It reads tenants until its time is up.
 func (d *Doctor) whose(ctx context.Context, count func(context.Context, string) (int, error), what string) string {
 	const few = 3
 	var names []string
@@ -345,9 +345,9 @@ func (d *Doctor) indexDrift(ctx context.Context) (verdict, error) {
 // overdueIntervals is after how many intervals what is due should have been swept.
 const overdueIntervals = 2
 
-// decayOverdue looks for tenants of which something was due long ago, by the interval of the schedule. One that has a question open is left
-// out: a sweep may take nothing of it before the answer, and sweep_holds says so. One whose question was answered is listed for the next
-// sweep whatever is due of it, so that each is asked since when.
+// decayOverdue looks for tenants with memories that were due long ago, by the interval of the schedule. A tenant
+// with an open question is left out: a sweep removes nothing before the answer, and sweep_holds reports it. A tenant
+// whose question was answered is listed for the next sweep, so the age of what is due is read for each.
 func (d *Doctor) decayOverdue(ctx context.Context) (verdict, error) {
 	every := time.Hour
 	for _, s := range d.Specs {

@@ -23,7 +23,8 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// plants violate one invariant each, past all triggers and keys; double semicolons stand between several ways. Names in braces are memories of plantable.
+// plants violate one invariant each, past all triggers and keys; double semicolons stand between several ways. Names in
+// braces are memories of plantable.
 var plants = map[string]string{
 	"one active fact per claim and ground":                       `DROP INDEX memories_active_fact; UPDATE memories SET subject = 'Ana' WHERE id IN ('{new}', '{artful}')`,
 	"live says what it means":                                    `ALTER TABLE memories ALTER COLUMN live DROP EXPRESSION; UPDATE memories SET live = true WHERE id = '{old}'`,

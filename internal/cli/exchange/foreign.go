@@ -266,7 +266,7 @@ func inOrder(all []foreign) []foreign {
 	return out
 }
 
-// ImportedID is the id of a memory whose own is no time-ordered one: made of what it is and when it was
+// ImportedID is the id of a memory without a time-ordered id of its own: made of what it is and when it was
 // made, so that it is the same every time and listings are in order of time.
 func ImportedID(system, id string, at time.Time) string {
 	sum := sha256.Sum256([]byte(system + ":" + id))

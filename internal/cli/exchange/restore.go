@@ -147,7 +147,7 @@ func (r *restorer) lines(file *os.File, fn func(n int, data []byte) error) error
 }
 
 // check reads the whole file before anything of it is written. A file whose memories supersede
-// themselves, or that is no export of a version that is known, is refused as a whole.
+// themselves, or that is not an export of a known version, is refused as a whole.
 func (r *restorer) check(file *os.File) error {
 	var revisions transfer.SupersessionCheck
 	r.bad, r.report.CutOff = map[int]bool{}, true

@@ -290,7 +290,7 @@ func (f *reviseFlags) refuseSentence(flags *pflag.FlagSet, predicate json.RawMes
 		"name the words that it replaces with --replace, or give the whole sentence with --content alone")
 }
 
-// objectOf reads an object: JSON that is no text, or else text.
+// objectOf reads an object: JSON that is not a string, or else text.
 func objectOf(s string) json.RawMessage {
 	var value any
 	if json.Unmarshal([]byte(s), &value) == nil && value != nil {
