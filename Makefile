@@ -79,7 +79,7 @@ race: ## all tests with -race, half an hour (PKG=./store to choose)
 soak: ## long random runs, and the tests in which writers meet 200 times with -race (COUNT=…, TESTS=REGEXP, CHECKS=…): a night
 	@scripts/soak
 
-check: ## format, vet, staticcheck, workflowcheck, tidy, generated files, shell
+check: ## format, vet, staticcheck, imports, workflowcheck, tidy, generated files, shell
 	@scripts/check
 
 bench: build up ## measure (BENCH_ARGS=…)

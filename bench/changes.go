@@ -57,7 +57,7 @@ func (b *bench) changes(ctx context.Context) error {
 type told struct {
 	tenant  changes.Tenant
 	from    map[string]map[int]bool // by memory id
-	touched map[int]bool            // statements of which a memory was superseded or is contested
+	touched map[int]bool            // statements with a memory that was superseded or is contested
 	ask     func(question string) ([]schema.RecallResult, error)
 }
 

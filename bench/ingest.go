@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// ingest measures batch ingestion through the whole pipeline beside a plain insert of the rows it made.
+// ingest measures batch ingestion through the whole pipeline and compares it with a plain insert of the rows it made.
 func (b *bench) ingest(ctx context.Context) error {
 	s, drop, err := b.newSite(ctx)
 	if err != nil {

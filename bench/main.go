@@ -1,4 +1,4 @@
-// Command bench measures Mneme beside baselines in the same run and prints the figures as tables.
+// Command bench measures Mneme and baselines in the same run and prints the figures as tables.
 //
 // It uses the stack that `make up` started, in schemas of its own that it drops at the end, and a
 // worker inside this process on a task queue of its own.

@@ -17,7 +17,7 @@ import (
 	"github.com/mneme/mneme/store/vector"
 )
 
-// metrics measures what counting costs a recall: the same questions asked in turn of a recaller that nobody
+// metrics measures what counting costs a recall: the same questions asked in turn of a recaller that no one
 // observes, of one that is observed, and of one that is observed while metrics are scraped and read from
 // Postgres without a pause. It also measures reading the numbers of the tenant, and a scrape of what was read.
 func (b *bench) metrics(ctx context.Context) error {
@@ -71,7 +71,7 @@ func (b *bench) metricsOver(ctx context.Context, size int) (rows [][]string, rea
 		reading bool
 	}{{"not observed", alone, false}, {"observed", &observed, false}, {"observed, while metrics are read all the time", &observed, true}}
 	took := make([]durations, len(things))
-	// The two that are compared take turns, and each is as often the first. What disturbs goes by itself: behind it
+	// The two that are compared take turns, and each is as often the first. What disturbs goes by itself: after it
 	// connections and caches are another's.
 	for _, round := range [][]int{{0, 1}, {2}} {
 		for i := range 20 + b.queries { // the first ones warm up

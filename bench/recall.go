@@ -30,7 +30,7 @@ import (
 	"github.com/mneme/mneme/store/vector"
 )
 
-// recall measures the read path beside the bare SQL queries that it could not do without.
+// recall measures the read path, and the bare SQL queries that it could not do without.
 func (b *bench) recall(ctx context.Context) error {
 	var before, rows [][]string
 	var last point
@@ -86,7 +86,7 @@ func (b *bench) room(ctx context.Context, s site, size int) ([]string, error) {
 	return append(out, humanize.Comma(int64(all)/int64(size)), humanize.IBytes(mem.HeapAlloc)), err
 }
 
-// tenants measures the recall of one tenant among a thousand beside that of the same tenant alone.
+// tenants measures the recall of one tenant among a thousand, and that of the same tenant alone.
 func (b *bench) tenants(ctx context.Context) error {
 	const many = 1000
 	var rows [][]string

@@ -18,7 +18,7 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// revise measures supersession: the transaction by itself, the workflow around it, and beside them a
+// revise measures supersession: the transaction by itself, the workflow around it, and with them a
 // bare transaction that writes the same rows and checks nothing.
 func (b *bench) revise(ctx context.Context) error {
 	s, drop, err := b.newSite(ctx)
@@ -154,7 +154,7 @@ func bareSupersession(ctx context.Context, pool *pgxpool.Pool, target uuid.UUID,
 	})
 }
 
-// forget measures a run of Forget from its confirmation to its receipt, beside one UPDATE that marks
+// forget measures a run of Forget from its confirmation to its receipt, and one UPDATE that marks
 // as many rows deleted and does nothing else.
 func (b *bench) forget(ctx context.Context) error {
 	s, drop, err := b.newSite(ctx)

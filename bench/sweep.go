@@ -38,7 +38,7 @@ const dueSQL = `UPDATE memories SET deleted_at = NULL, half_life = '3650 days', 
 // sweptAtOnce is how many memories are due in each measurement of a sweep.
 const sweptAtOnce = 1000
 
-// decay measures a sweep of as many due memories over more and more that are stored, beside one UPDATE of all
+// decay measures a sweep of as many due memories over more and more that are stored, and one UPDATE of all
 // of them, which is what writing every memory's salience down would be.
 func (b *bench) decay(ctx context.Context) error {
 	s, drop, err := b.newSite(ctx)
@@ -210,7 +210,7 @@ func (b *bench) retention(ctx context.Context) error {
 			`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash, created_at)
 				SELECT tenant, gen_random_uuid(), id, 'm', 3, '[1,2,3]', tier, typology, content_hash, now() FROM memories`,
 			`INSERT INTO memory_history (tenant, id, memory_id, event, new_content, changed_by, reason, created_at) SELECT tenant, gen_random_uuid(), id, 'created', content, 'x', 'y', now() - interval '200 days' FROM memories`,
-			// Every second memory is a source whose request was extracted into the one behind it.
+			// Every second memory is a source whose request was extracted into the one after it.
 			`INSERT INTO ingest_batches SELECT 'bench', lpad('1', 32, '0')::uuid, 'w', 'a', '', '', '', 'private', 'controlled', true, 0.5, 500, now()`,
 			`INSERT INTO memory_candidates (tenant, id, batch_id, ordinal, state, memory_id, source_kind, content, category, sensitivity, occurred_at, created_at, extraction)
 				SELECT tenant, id, lpad('1', 32, '0')::uuid, row_number() OVER (ORDER BY id), 'done', id, 'observation', content, category, sensitivity, now(), now(),

@@ -55,7 +55,7 @@ func TestSourcesAreCitedByName(t *testing.T) {
 	t.Parallel()
 	const page = "../docs/sources.md"
 	numbered := regexp.MustCompile(`(?i)\bdocument\s+00[1-4]`)
-	for _, pattern := range []string{"../README.md", "../docs/*.md", "jsonschema/*.json", "../deploy/grafana/dashboards/*.json"} {
+	for _, pattern := range []string{"../README.md", "../docs/*.md", "../docs/reference/*.md", "jsonschema/*.json", "../deploy/grafana/dashboards/*.json"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		require.NotEmpty(t, files, pattern)

@@ -40,15 +40,15 @@ const (
 // health answers two questions, and they are not the same.
 //
 // Liveness (/livez) is about this process: restarting it is the cure. It fails when the worker's own loop
-// has ended for good, and for nothing that a restart does not mend: with Postgres away, every worker would be
+// has ended for good, and for nothing that a restart does not fix: with Postgres away, every worker would be
 // restarted over and over, and none would be there when it comes back.
 //
 // Readiness (/readyz) is about whether memory is being kept up. Temporal's tasks do not come through this
 // endpoint, so that failing it takes no work from the worker: it goes on trying. It is there for operators,
 // and for rollouts, which should not go on to the next worker while what there is does not get through.
 // Much of what it looks at is the installation's and not this worker's, so that all workers say the same,
-// and a rollout that is to mend a backlog has to be told to go on. A schedule that an operator paused is no
-// fault: whoever paused it knows.
+// and a rollout that is to fix a backlog has to be told to go on. A schedule that an operator paused is no
+// fault: the one who paused it knows.
 type health struct {
 	store     *store.Store // openHealth's
 	temporal  client.Client
@@ -153,7 +153,7 @@ func (h *health) lookAtTemporal(ctx context.Context) []string {
 		if h.missed++; err == nil {
 			h.scheduled, h.paused, h.missed = now, nil, 0
 			for _, s := range known {
-				if s.PausedBy == workflows.PausedByFailure { // its note quotes a failure: that is for whoever may see the namespace
+				if s.PausedBy == workflows.PausedByFailure { // its note quotes a failure: that is for those who may see the namespace
 					h.paused = append(h.paused, fmt.Sprintf("schedule %s is paused by a failure: `mneme schedules list` says which", s.Name))
 				}
 			}

@@ -66,7 +66,7 @@ func (p *probed) get(path string) (int, string) {
 	return w.Code, strings.TrimSpace(w.Body.String())
 }
 
-// unready looks anew, and returns the reasons.
+// unready looks again, and returns the reasons.
 func (p *probed) unready() []string {
 	p.t.Helper()
 	p.later()
@@ -77,7 +77,7 @@ func (p *probed) unready() []string {
 	}
 	require.Equal(p.t, http.StatusServiceUnavailable, status)
 	live, _ := p.get("/livez")
-	require.Equal(p.t, http.StatusOK, live, "a restart mends none of this")
+	require.Equal(p.t, http.StatusOK, live, "a restart fixes none of this")
 	return strings.Split(body, "\n")
 }
 
@@ -117,7 +117,7 @@ func TestReadinessTellsTheTruth(t *testing.T) {
 	require.Contains(t, all[2], "the index is 20m")
 	require.Contains(t, all[2], "MNEME_READY_INDEX_LAG (15m)")
 	require.Contains(t, all[3], "schedule retention is paused by a failure")
-	require.NotContains(t, strings.Join(all, " "), "wall", "whose words are for whoever may see the namespace")
+	require.NotContains(t, strings.Join(all, " "), "wall", "which is for those who may see the namespace")
 
 	p.jobAge, p.indexLag = 0, 0 // switched off
 	require.NoError(t, retention.Unpause(ctx, client.ScheduleUnpauseOptions{}))
@@ -129,7 +129,7 @@ func TestReadinessTellsTheTruth(t *testing.T) {
 	require.Equal(t, []string{"postgres does not answer"}, p.unready())
 }
 
-// An answer holds for a while, whoever asks and however often, also when who asks goes away.
+// An answer holds for a while, for every caller and however often they ask, also when a caller goes away.
 func TestReadinessIsCheap(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)

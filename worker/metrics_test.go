@@ -42,7 +42,7 @@ func TestTellsHowItDoes(t *testing.T) {
 	require.NoError(t, err)
 	testkit.Wait(t, started.Run)
 
-	// The SDK counts a run behind the answer that tells its client of the end.
+	// The SDK counts a run after the answer that tells its client of the end.
 	var body string
 	require.NoError(t, testkit.Eventually(ctx, func() error {
 		var status int

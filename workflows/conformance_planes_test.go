@@ -36,7 +36,7 @@ import (
 )
 
 // What document 004 §12 and §15.0 to §15.8 ask of the system as a whole, and its examples, run through
-// workflows. docs/conformance.md says which test shows which requirement.
+// workflows. docs/reference/conformance.md says which test shows which requirement.
 
 // onlooker sees what the commands show a principal: recall, get, history, lineage, contradictions.
 type onlooker struct {

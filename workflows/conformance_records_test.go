@@ -22,7 +22,7 @@ import (
 )
 
 // The conformance suite of document 004 §4 to §9, §15A (both versions) and §15B: what these sections
-// require of the records, as a client of Temporal sees it. docs/conformance.md lists every requirement,
+// require of the records, as a client of Temporal sees it. docs/reference/conformance.md lists every requirement,
 // also those that tests elsewhere show.
 
 // conforming is one agent's memory behind real workflows.

@@ -18,7 +18,7 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 )
 
-// conformanceSections are those of document 004 that docs/conformance.md goes through.
+// conformanceSections are those of document 004 that docs/reference/conformance.md goes through.
 var conformanceSections = strings.Fields("4 5 6 7 8 9 12 13 14 15.0 15.1 15.2 15.3 15.4 15.5 15.6 15.7 15.8 15.9 15.10 15A 15B")
 
 var (
@@ -39,7 +39,7 @@ type conformanceRow struct {
 // readConformance returns the page's sections and its rows.
 func readConformance(t testing.TB) (sections map[string]int, rows []conformanceRow) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(testkit.Root(), "docs", "conformance.md"))
+	data, err := os.ReadFile(filepath.Join(testkit.Root(), "docs", "reference", "conformance.md"))
 	require.NoError(t, err)
 	sections = map[string]int{}
 	section := ""
@@ -65,7 +65,7 @@ func readConformance(t testing.TB) (sections map[string]int, rows []conformanceR
 	return sections, rows
 }
 
-// TestConformanceNamesRealTests holds docs/conformance.md against the tree: every section is there and
+// TestConformanceNamesRealTests holds docs/reference/conformance.md against the tree: every section is there and
 // says something, every test and every place that it names exists, and every requirement has a test or
 // a place, or is open.
 func TestConformanceNamesRealTests(t *testing.T) {

@@ -4,6 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/mneme/mneme/bench/changes/texts/dev"
+	"github.com/mneme/mneme/bench/changes/texts/heldout"
+	"github.com/mneme/mneme/bench/changes/texts/second"
+	"github.com/mneme/mneme/bench/changes/texts/third"
 )
 
 // halves reads the corpus. It is text of the program: what cannot be read is a bug.
@@ -12,8 +17,8 @@ func halves() []half {
 }
 
 func devHalf() half {
-	h := half{name: "dev", together: must(parseTogether(devCoexisting)), distractors: parseLines(devDistractors),
-		unheard: parseLines(devUnheard), foreign: parseLines(devForeign), names: devNames, frames: devFrames}
+	h := half{name: "dev", together: must(parseTogether(dev.Coexisting)), distractors: parseLines(dev.Distractors),
+		unheard: parseLines(dev.Unheard), foreign: parseLines(dev.Foreign), names: devNames, frames: devFrames}
 	for _, a := range devAttributes() {
 		h.changes = append(h.changes, a.changes...)
 	}
@@ -21,14 +26,14 @@ func devHalf() half {
 }
 
 func devAttributes() []*attribute {
-	return must(parseAttributes(strings.Join([]string{devPeople, devTeams, devSoftware, devSingle}, "\n")))
+	return must(parseAttributes(strings.Join([]string{dev.People, dev.Teams, dev.Software, dev.Single}, "\n")))
 }
 
 // heldoutHalf has the held-out attributes in all wordings, and those of the development half in wordings that
 // occur nowhere there.
 func heldoutHalf() half {
-	h := half{name: "heldout", heldOut: true, together: must(parseTogether(heldoutCoexisting)),
-		distractors: parseLines(heldoutDistractors), unheard: parseLines(heldoutUnheard), foreign: parseLines(heldoutForeign),
+	h := half{name: "heldout", heldOut: true, together: must(parseTogether(heldout.Coexisting)),
+		distractors: parseLines(heldout.Distractors), unheard: parseLines(heldout.Unheard), foreign: parseLines(heldout.Foreign),
 		names: heldoutNames, frames: heldoutFrames}
 	known, wordings := map[string]*attribute{}, map[string]bool{}
 	for _, a := range devAttributes() {
@@ -41,17 +46,17 @@ func heldoutHalf() half {
 		a.changes = nil
 		for _, c := range changes {
 			c.attr, c.heldOut = a, !wordings[c.wording]
-			c.corrects = c.corrects || heldoutCorrections[c.wording]
+			c.corrects = c.corrects || heldout.Corrections[c.wording]
 			a.changes = append(a.changes, c)
 		}
 		h.changes = append(h.changes, a.changes...)
 	}
-	for _, more := range must(parseAttributes(heldoutWordings)) {
+	for _, more := range must(parseAttributes(heldout.Wordings)) {
 		a := known[more.name]
 		a.olds, a.asks = append(slices.Clone(a.olds), more.olds...), append(slices.Clone(a.asks), more.asks...)
 		add(a, more.changes)
 	}
-	own := strings.Join([]string{heldoutPeople, heldoutTeams, heldoutSoftware, heldoutSingle}, "\n")
+	own := strings.Join([]string{heldout.People, heldout.Teams, heldout.Software, heldout.Single}, "\n")
 	for _, a := range must(parseAttributes(own)) {
 		a.heldOut = true
 		add(a, a.changes)
@@ -63,15 +68,15 @@ func heldoutHalf() half {
 // the development half can be told from what holds elsewhere. The second half is told in unusual ways, the third
 // in plain ones.
 func secondHalf() half {
-	return another("second", []string{secondPeople, secondWork}, secondCoexisting,
-		half{distractors: parseLines(secondDistractors), unheard: parseLines(secondUnheard), foreign: parseLines(secondForeign),
-			names: secondNames, frames: secondFrames})
+	return another("second", []string{second.People, second.Work}, second.Coexisting,
+		half{distractors: parseLines(second.Distractors), unheard: parseLines(second.Unheard), foreign: parseLines(second.Foreign),
+			names: second.Names, frames: second.Frames})
 }
 
 func thirdHalf() half {
-	return another("third", []string{thirdPeople, thirdWork}, thirdCoexisting,
-		half{distractors: parseLines(thirdDistractors), unheard: parseLines(thirdUnheard), foreign: parseLines(thirdForeign),
-			names: thirdNames, frames: thirdFrames})
+	return another("third", []string{third.People, third.Work}, third.Coexisting,
+		half{distractors: parseLines(third.Distractors), unheard: parseLines(third.Unheard), foreign: parseLines(third.Foreign),
+			names: third.Names, frames: third.Frames})
 }
 
 func another(name string, attributes []string, coexisting string, h half) half {

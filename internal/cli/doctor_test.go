@@ -249,7 +249,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 		{"a schedule paused by a failure", func() {
 			require.NoError(t, p.handle("retention-purge").Pause(ctx, client.SchedulePauseOptions{Note: "paused due to workflow failure: retention-purge-1: a wall"}))
 		}, func() { require.NoError(t, p.schedules.Resume(ctx, workflows.ScheduleRetention, "")) }, "schedules_failed", doctor.CheckFail, "retention (paused due to workflow failure", "schedules resume"},
-		{"a schedule paused by somebody", func() { require.NoError(t, p.schedules.Pause(ctx, workflows.ScheduleDecay, "for the audit")) },
+		{"a schedule paused by a person", func() { require.NoError(t, p.schedules.Pause(ctx, workflows.ScheduleDecay, "for the audit")) },
 			func() { require.NoError(t, p.schedules.Resume(ctx, workflows.ScheduleDecay, "")) }, "schedules_paused", doctor.CheckWarn, "decay (for the audit)", "schedules resume"},
 		{"a schedule that was changed", func() {
 			changed := append([]workflows.ScheduleSpec{}, p.specs...)
@@ -267,7 +267,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 		}, well, "schedules_differ", doctor.CheckWarn, "drift (belongs to task queue elsewhere)", "a file that names decay alone"},
 		{"a job that waits for long", job("leased", open, 20*time.Minute), noJobs, "jobs_waiting", doctor.CheckFail, "of tenant " + tenant, "jobs show ID --tenant T"},
 		{"a dead job", job("dead", open, time.Hour), noJobs, "jobs_dead", doctor.CheckWarn, "1 jobs are dead, such as 1 of tenant " + tenant, "`mneme jobs retry ID --tenant T`"},
-		{"a job that nobody works on", job("leased", none, 10*time.Minute), noJobs, "jobs_orphaned", doctor.CheckFail, "1 open jobs have no run", "jobs retry"},
+		{"a job that no one works on", job("leased", none, 10*time.Minute), noJobs, "jobs_orphaned", doctor.CheckFail, "1 open jobs have no run", "jobs retry"},
 		{"no generation of the index", sql(`CREATE TEMP TABLE kept AS SELECT * FROM index_generations; DELETE FROM index_generations`),
 			sql(`INSERT INTO index_generations SELECT * FROM kept; DROP TABLE kept`), "index_generation", doctor.CheckFail, "no generation", "reindex"},
 		{"another embedder than the index's", func() {
@@ -275,7 +275,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			p.cli.cfg.OpenAI = openai.Config{BaseURL: "http://127.0.0.1:1/v1", EmbeddingModel: "other", EmbeddingDimensions: 8}
 		}, healed, "index_generation", doctor.CheckWarn, "other with 8 dimensions", "reindex"},
 		{"a rebuild left hanging", sql(`INSERT INTO index_generations (id, index_name, model, dims, state, created_at) VALUES ($1, 'pgvector', 'next', 8, 'building', $2)`, uuid.New(), ago(time.Hour)),
-			sql(`DELETE FROM index_generations WHERE state = 'building'`), "index_rebuild", doctor.CheckWarn, "nobody works on it", "takes it up"},
+			sql(`DELETE FROM index_generations WHERE state = 'building'`), "index_rebuild", doctor.CheckWarn, "no one works on it", "takes it up"},
 		{"an index far behind", sql(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) VALUES ($1, $2, 1, 'upsert', now() - interval '20 minutes')`, tenant, uuid.New()),
 			sql(`DELETE FROM index_outbox`), "index_lag", doctor.CheckFail, "the oldest for 20m", "index status"},
 		{"a change given up", sql(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at, parked_at) VALUES ($1, $2, 1, 'upsert', $3, $3)`, tenant, uuid.New(), ago(time.Hour)),
@@ -441,7 +441,7 @@ func TestDoctorJudges(t *testing.T) {
 	}
 }
 
-// README's own `mneme nexus apply` on a server of one's own is no reason to complain for good.
+// README's own `mneme nexus apply` on a server of one's own must not be reported for ever.
 func TestJudgeCallers(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, doctor.CheckOK, doctor.JudgeCallers(nil, false, "shop").Status)

@@ -74,7 +74,7 @@ func TestExportAndImportRestore(t *testing.T) {
 		require.Equal(t, before.Results[0].Content, after.Results[0].Content)
 	}
 
-	// What stands is not overwritten, and said.
+	// Stored memories are not overwritten, and are reported.
 	id := before.Results[0].ID
 	c.run("modify", id, "--who", "somebody else", "--reason", "a test").is(app.ExitOK)
 	o := c.run("import", path, "--json").is(app.ExitConflict)
@@ -151,7 +151,7 @@ func tables(t *testing.T, databaseURL, tenant string) map[string][]string {
 	return out
 }
 
-// What every command has left behind comes back in another database and in another tenant: row by row,
+// What every command has stored comes back in another database and in another tenant: row by row,
 // and as the commands show it.
 func TestExportAndImportOfAllThatCommandsDo(t *testing.T) {
 	t.Parallel()
@@ -191,7 +191,7 @@ func TestExportAndImportOfAllThatCommandsDo(t *testing.T) {
 			require.Equal(t, want[table], got[table], test.name+": "+table)
 		}
 		require.Equal(t, was, shown(&to), test.name)
-		// What was deleted can be recovered, what stands can be revised, and the erased stays erased.
+		// What was deleted can be recovered, what is current can be revised, and the erased stays erased.
 		to.run("recover", ids["soft"], "--reason", "it was mine").is(app.ExitOK)
 		to.run("recover", ids["erased"], "--reason", "r").is(app.ExitConflict)
 		to.run("revise", "supersede", ids["rust"], "--object", "zig", "--reason", "r", "--evidence", "human=Mia").is(app.ExitOK)
@@ -381,7 +381,7 @@ func TestImportMem0SaysWhatIsWrong(t *testing.T) {
 	require.Equal(t, "must be at most 262144 bytes, got 1050000", r.Errors[2].Fields[0].Problem)
 
 	for _, format := range []string{"mem0", "membrane"} {
-		for in, problem := range map[string]string{"": "holds no record", " \n": "holds no record", "[]": "holds no record", "{\"id\":\"a\"}\n{\"id\":": "is not JSON at or behind line 1",
+		for in, problem := range map[string]string{"": "holds no record", " \n": "holds no record", "[]": "holds no record", "{\"id\":\"a\"}\n{\"id\":": "is not JSON at or after line 1",
 			"{\"id\":\"\xff\"}": "is not valid UTF-8"} {
 			fields := c.runWith(t.Context(), in, "import", "--format", format, "-", "--json").is(app.ExitUsage).problem().Fields
 			require.Equal(t, []schema.FieldError{{Field: "file", Problem: problem}}, fields, in)

@@ -22,7 +22,7 @@ func TestFeedbackCommand(t *testing.T) {
 	retrieval := answer.RetrievalID
 	require.Contains(t, c.run("recall", "tea").is(app.ExitOK).out, "(retrieval ")
 
-	// Before anything was said, and behind it.
+	// Before and after anything was said.
 	var read schema.Retrieved
 	c.run("feedback", retrieval, "--json").is(app.ExitOK).json(&read)
 	require.Equal(t, []string{answer.Results[0].ID, answer.Results[1].ID}, []string{read.Items[0].MemoryID, read.Items[1].MemoryID})

@@ -70,7 +70,7 @@ Exit codes:
   3    not found
   4    Postgres, Temporal or the worker is not there, or does not let this user in
   5    partly done: some lines, queries or jobs failed
-  6    refused: what stands is in the way (another version, a duplicate, a rule)
+  6    refused: it conflicts with what is stored (another version, a duplicate, a rule)
   130  interrupted`,
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -117,7 +117,7 @@ func TestModifyFile(t *testing.T) {
 		}
 		fmt.Fprintf(&patches, `{"id":%q,"content":"Machine %d was sold.","if_version":%d}`+"\n", id, i, version)
 	}
-	// The same memory once more: a run of its own, behind the first.
+	// The same memory once more: a run of its own, after the first.
 	fmt.Fprintf(&patches, "\n"+`{"id":%q,"content":"Machine 0 was bought back.","if_version":2,"reason":"they regretted it"}`+"\n", ids[0])
 	path := writeFile(t, patches.String())
 

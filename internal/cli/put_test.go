@@ -113,6 +113,6 @@ func TestArtifact(t *testing.T) {
 
 func TestPutNoteNamesTheProblem(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "the id is taken: revise what stands there", exchange.PutNote(schema.PutItem{Status: schema.PutExists}))
+	require.Equal(t, "the id is taken: revise the memory that has it", exchange.PutNote(schema.PutItem{Status: schema.PutExists}))
 	require.Equal(t, "supersedes: is live", exchange.PutNote(schema.PutItem{Status: schema.PutExists, Problem: "supersedes: is live"}))
 }

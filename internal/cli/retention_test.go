@@ -38,7 +38,7 @@ func TestRetentionSetLeavesWhatIsNotSaid(t *testing.T) {
 	require.False(t, exempt(), "who says so lifts it")
 }
 
-// Whoever reads a time in another zone, or in a ticket, has to know which it is in.
+// Someone who reads a time in another zone, or in a ticket, has to know which it is in.
 func TestTimesHaveAZone(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))

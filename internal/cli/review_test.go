@@ -169,7 +169,7 @@ func TestReviewsOfSeveralAndTheirPages(t *testing.T) {
 	}
 	require.Contains(t, c.run("review", "list", "--state", "decided").is(app.ExitOK).out, "rejected")
 
-	// Nobody else's, and nothing that is not there.
+	// Not those of others, and not one that does not exist.
 	mine := c.cfg.Principal
 	for _, stranger := range []schema.Principal{{Tenant: "other-" + uuid.NewString(), Agent: mine.Agent}, {Tenant: mine.Tenant, Agent: "stranger"}} {
 		c.cfg.Principal = stranger

@@ -28,7 +28,7 @@ func TestTrustFlags(t *testing.T) {
 	}
 	require.Empty(t, c.list().Items)
 
-	// With a key, nobody is believed.
+	// With a key, no caller is believed without a token.
 	c.cfg.TrustKey = bytes.Repeat([]byte("k"), 32)
 	require.Empty(t, c.recall(append(whole, "vault")...).Results)
 	require.Contains(t, c.run(append([]string{"recall", "vault"}, whole...)...).is(app.ExitOK).err, "unproven")

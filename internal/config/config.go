@@ -53,7 +53,7 @@ type Config struct {
 	MetricsTenants int // tenants with a label of their own in metrics; 0 for no such label
 
 	ReadyJobAge   time.Duration // a job that waits longer makes workers unready; 0 for never
-	ReadyIndexLag time.Duration // likewise an index that is further behind
+	ReadyIndexLag time.Duration // likewise an index that lags further
 
 	Principal schema.Principal // defaults of the command line
 
@@ -93,7 +93,7 @@ type Config struct {
 }
 
 // Load reads the environment. Variables that are not set are looked up in the env file that
-// `make up` writes for this checkout: .local/env, in the working directory, beside the program, or
+// `make up` writes for this checkout: .local/env, in the working directory, next to the program, or
 // above either.
 func Load() (Config, error) {
 	loadStackEnv()

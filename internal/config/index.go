@@ -20,7 +20,7 @@ import (
 type QdrantSettings struct {
 	URL    string // QDRANT_URL
 	APIKey string // QDRANT_API_KEY
-	CAFile string // QDRANT_CA_FILE: PEM certificates to trust besides the system's; empty for those alone
+	CAFile string // QDRANT_CA_FILE: PEM certificates to trust in addition to the system's; empty for those alone
 	Prefix string // QDRANT_PREFIX: begins the names of collections; installations that share a server need one each
 }
 

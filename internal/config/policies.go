@@ -119,7 +119,7 @@ func (p *Policies) Reload() bool {
 // keep notes why the rules in force stay.
 func (p *Policies) keep(err error) {
 	if p.problem == nil || p.problem.Error() != err.Error() {
-		p.log.Error("policy file is not taken over: the version before stays in force", "policy", p.Current().Hash(), "error", err)
+		p.log.Error("policy file cannot be used: the previous version stays in force", "policy", p.Current().Hash(), "error", err)
 	}
 	p.problem = err
 }
@@ -143,7 +143,7 @@ func readPolicy(path string) ([]byte, error) {
 	return data, nil
 }
 
-// bare is a file's error without its path, which readiness shows to whoever asks.
+// bare is a file's error without its path, which readiness shows to anyone who asks.
 func bare(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

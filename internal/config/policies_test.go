@@ -118,7 +118,7 @@ func TestABadVersionKeepsTheOneBefore(t *testing.T) {
 			require.Same(t, good, f.Current())
 			require.Error(t, f.Stale())
 			require.NotContains(t, f.Stale().Error(), filepath.Dir(f.path))
-			require.Equal(t, 1, bytes.Count([]byte(f.log.String()), []byte("not taken over")), "one version, one complaint")
+			require.Equal(t, 1, bytes.Count([]byte(f.log.String()), []byte("cannot be used")), "one version, one complaint")
 			if name == "invalid" {
 				require.ErrorContains(t, f.Stale(), "rules[0] (oops).when")
 			}
@@ -132,7 +132,7 @@ func TestABadVersionKeepsTheOneBefore(t *testing.T) {
 	}
 }
 
-// Readers go on while the file changes, is broken and mended.
+// Readers go on while the file changes, is broken and fixed.
 func TestReadersWhileTheFileChanges(t *testing.T) {
 	t.Parallel()
 	f := newRulesFile(t, strict)

@@ -133,7 +133,7 @@ func DoctorChecks() []check {
 	}
 }
 
-// Doctor makes the checks. What a check has reached, those behind it use.
+// Doctor makes the checks. A check may use what the checks before it found.
 type Doctor struct {
 	A     *app.App
 	Specs []workflows.ScheduleSpec // that the schedules are compared with
@@ -154,7 +154,7 @@ func NewDoctor(a *app.App) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:   app.DoctorName,
-		Short: "Check everything that an operator would, and say what to do",
+		Short: "Check the installation, and say how to fix what is wrong",
 		Long: fmt.Sprintf(`Check everything that an operator would: settings, Postgres and its schema, Temporal and its namespace, the
 worker, schedules, jobs, the vector index, decay and retention. Each check has a name, says ok, warn or
 fail, what was found, and what to do. It changes nothing, shows no content, and goes on when a part is not
@@ -299,7 +299,7 @@ func (d *Doctor) policyFile(context.Context) (verdict, error) {
 	}
 	policies, err := config.LoadPolicies(path, slog.New(slog.DiscardHandler))
 	if err != nil {
-		return fail("Correct the file: `mneme policy check FILE` says more. A worker that runs keeps the rules before; one that starts refuses.", "%s", err), nil
+		return fail("Correct the file: `mneme policy check FILE` says more. A running worker keeps its previous rules; a worker that starts refuses the file.", "%s", err), nil
 	}
 	return fine("rules %s", policies.Current().Hash()), nil
 }

@@ -76,8 +76,8 @@ func (d *Doctor) jobsDead(ctx context.Context) (verdict, error) {
 // doctorCounts is where counting what a tenant has ends: who it is matters, and whether it is few or many.
 const doctorCounts = 100
 
-// whose names a few tenants of which something is counted, with how much of what, as far as they are found in
-// passing: numbers over all tenants do not say where to look.
+// whose names a few tenants with a count above 0, and the count: numbers over all tenants do not say where to
+// look. It reads tenants until its time is up.
 func (d *Doctor) whose(ctx context.Context, count func(context.Context, string) (int, error), what string) string {
 	const few = 3
 	var names []string
@@ -96,7 +96,7 @@ func (d *Doctor) whose(ctx context.Context, count func(context.Context, string) 
 		return nil
 	})
 	switch {
-	case len(names) > 0: // also when the time was up behind them
+	case len(names) > 0: // also when the time was up after them
 		return ", such as " + listed(names)
 	case err == nil && more:
 		return fmt.Sprintf(", none of them of the first %d tenants by name", looked)
@@ -104,7 +104,7 @@ func (d *Doctor) whose(ctx context.Context, count func(context.Context, string) 
 	return ""
 }
 
-// JobsOrphaned looks for jobs that nobody works on: their run was terminated, or its namespace is lost.
+// JobsOrphaned looks for jobs that no one works on: their run was terminated, or its namespace is lost.
 func (d *Doctor) JobsOrphaned(ctx context.Context) (verdict, error) {
 	queue, err := d.Store.JobQueue(ctx)
 	if err != nil {
@@ -241,7 +241,7 @@ func (d *Doctor) indexGeneration(ctx context.Context) (verdict, error) {
 		return fail("Correct the settings of the brain and the embedder.", "%s", err), nil
 	}
 	if model := brain.Embedder.Model(); model != active.Model {
-		return warn("`mneme reindex` embeds everything anew; until then recall answers from the old model's generation.",
+		return warn("`mneme reindex` embeds everything again; until then recall answers from the old model's generation.",
 			"the index is of %s, and the configured model is %s with %d dimensions", found, model.Name, model.Dimensions), nil
 	}
 	return fine("%s", found), nil
@@ -264,7 +264,7 @@ func (d *Doctor) indexRebuild(ctx context.Context) (verdict, error) {
 		return verdict{}, err
 	}
 	if !runs && since > rebuildGrace {
-		return warn("`mneme reindex` takes it up where it was.", "a rebuild was begun %s ago and nobody works on it: every write goes to it too", app.Span(since)), nil
+		return warn("`mneme reindex` takes it up where it was.", "a rebuild was begun %s ago and no one works on it: every write goes to it too", app.Span(since)), nil
 	}
 	return fine("one is under way, for %s", app.Span(since)), nil
 }
@@ -345,9 +345,9 @@ func (d *Doctor) indexDrift(ctx context.Context) (verdict, error) {
 // overdueIntervals is after how many intervals what is due should have been swept.
 const overdueIntervals = 2
 
-// decayOverdue looks for tenants of which something was due long ago, by the interval of the schedule. One that has a question open is left
-// out: a sweep may take nothing of it before the answer, and sweep_holds says so. One whose question was answered is listed for the next
-// sweep whatever is due of it, so that each is asked since when.
+// decayOverdue looks for tenants with memories that were due long ago, by the interval of the schedule. A tenant
+// with an open question is left out: a sweep removes nothing before the answer, and sweep_holds reports it. A tenant
+// whose question was answered is listed for the next sweep, so the age of what is due is read for each.
 func (d *Doctor) decayOverdue(ctx context.Context) (verdict, error) {
 	every := time.Hour
 	for _, s := range d.Specs {
@@ -413,7 +413,7 @@ func (d *Doctor) sweepHolds(ctx context.Context) (verdict, error) {
 		return fine("none waits for an answer"), nil
 	}
 	h := holds[0]
-	return warn("`mneme sweeps` lists them: mend the cause, or let it go ahead with `mneme sweeps admit SWEEP --tenant T --up-to N --reason …`.",
+	return warn("`mneme sweeps` lists them: fix the cause, or let it go ahead with `mneme sweeps admit SWEEP --tenant T --up-to N --reason …`.",
 		"%d sweeps wait for an answer: %s of tenant %s would take %d of %d", len(holds), h.Sweep, h.Tenant, h.WouldTake, h.Stored), nil
 }
 

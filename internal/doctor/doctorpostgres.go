@@ -31,7 +31,7 @@ func (d *Doctor) postgres(ctx context.Context) (verdict, error) {
 	return fine("version %s", version), err
 }
 
-// JudgeRefusal tells what a server that answers wants of whoever it does not let in.
+// JudgeRefusal tells why a server that answers refused the connection.
 func JudgeRefusal(code, message string) verdict {
 	switch {
 	case code == "53300": // too_many_connections
@@ -174,7 +174,7 @@ func (d *Doctor) rowLevelSecurity(ctx context.Context) (verdict, error) {
 	if err != nil || len(unbound) == 0 {
 		return fine("every table with a tenant has it"), err
 	}
-	return fail("ALTER TABLE … ENABLE ROW LEVEL SECURITY, and find out who disabled it.", "off, or without a policy, on %s", listed(unbound)), nil
+	return fail("ALTER TABLE … ENABLE ROW LEVEL SECURITY, and find out why it was disabled.", "off, or without a policy, on %s", listed(unbound)), nil
 }
 
 func (d *Doctor) appendOnly(ctx context.Context) (verdict, error) {
@@ -190,7 +190,7 @@ func (d *Doctor) invalidIndexes(ctx context.Context) (verdict, error) {
 	if err != nil || len(invalid) == 0 {
 		return fine("none"), err
 	}
-	return fail("REINDEX INDEX CONCURRENTLY …, for each; one of embeddings is built anew by `mneme reindex`.", "a build left them unusable: %s", listed(invalid)), nil
+	return fail("REINDEX INDEX CONCURRENTLY …, for each; one of embeddings is built again by `mneme reindex`.", "a build left them unusable: %s", listed(invalid)), nil
 }
 
 func (d *Doctor) statistics(ctx context.Context) (verdict, error) {

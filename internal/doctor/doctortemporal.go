@@ -178,7 +178,7 @@ func (d *Doctor) trustKey(ctx context.Context) (verdict, error) {
 	return JudgeCallers(names, false, other), err
 }
 
-// JudgeCallers tells whether somebody else may call through the endpoints, without a trust key: whoever
+// JudgeCallers tells whether somebody else may call through the endpoints, without a trust key: anyone who
 // shares the worker's namespace can start its workflows anyway.
 func JudgeCallers(endpoints []string, bound bool, other string) verdict {
 	switch {
@@ -256,7 +256,7 @@ func (d *Doctor) schedulesFailed(ctx context.Context) (verdict, error) {
 	if err != nil || len(found) == 0 {
 		return fine("none is paused by a failure"), err
 	}
-	return fail("Mend what failed, then `mneme schedules resume NAME` and `mneme schedules trigger NAME`.", "paused by a failure: %s", listed(found)), nil
+	return fail("Fix what failed, then `mneme schedules resume NAME` and `mneme schedules trigger NAME`.", "paused by a failure: %s", listed(found)), nil
 }
 
 func (d *Doctor) schedulesPaused(ctx context.Context) (verdict, error) {
@@ -264,9 +264,9 @@ func (d *Doctor) schedulesPaused(ctx context.Context) (verdict, error) {
 		return " (" + s.Note + ")", s.PausedBy == workflows.PausedByOperator
 	})
 	if err != nil || len(found) == 0 {
-		return fine("none is paused by somebody"), err
+		return fine("none is paused by a person"), err
 	}
-	return warn("`mneme schedules resume NAME`, when the reason is over.", "paused by somebody: %s", listed(found)), nil
+	return warn("`mneme schedules resume NAME`, when the reason is over.", "paused by a person: %s", listed(found)), nil
 }
 
 func (d *Doctor) schedulesDiffer(ctx context.Context) (verdict, error) {
@@ -293,7 +293,7 @@ func (d *Doctor) schedulesDiffer(ctx context.Context) (verdict, error) {
 		return warn("`mneme schedules apply FILE` with a file that names "+listed(ours)+" alone; leave those of task queue "+elsewhere+" to the installation that has them, or correct MNEME_TASK_QUEUE.",
 			"not as the file says: %s", listed(found)), nil
 	case elsewhere != "":
-		return warn("Leave them to the installation that has them, or correct MNEME_TASK_QUEUE; only where task queue "+elsewhere+" is no more, --take-over with the file moves them here.",
+		return warn("Leave them to the installation that has them, or correct MNEME_TASK_QUEUE; only where task queue "+elsewhere+" does not exist any more, --take-over with the file moves them here.",
 			"not of this task queue: %s", listed(found)), nil
 	}
 	return warn("`mneme schedules apply [FILE]`; or `mneme doctor --schedules FILE`, if they are another file's.", "not as the file says: %s", listed(found)), nil

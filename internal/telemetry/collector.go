@@ -78,8 +78,8 @@ func (m *Metrics) Open(ctx context.Context, database pg.Config, r Reading) (stop
 	}, nil
 }
 
-// Read has the numbers that Postgres knows collected with every scrape, until stop is called. Nobody is read
-// for whom nobody asks.
+// Read has the numbers that Postgres knows collected with every scrape, until stop is called. A tenant is read
+// only when it is asked for.
 func (m *Metrics) Read(st *store.Store, r Reading) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	if r.wall == nil {
@@ -200,9 +200,9 @@ func (c *collector) readAll() {
 // budget is how long a round goes on to the next tenant.
 func (c *collector) budget() time.Duration { return max(leastRound, c.Every/roundShare) }
 
-// lap is how long it takes until every tenant was read once: by what their reads took, of which so much goes
-// into a round. It tells numbers that are old because there are very many tenants from numbers that are old
-// because something is wrong. One that is not read yet takes what the others take.
+// lap is how long it takes to read every tenant once, from the durations of their reads and the budget of a
+// round. It tells numbers that are old because there are many tenants from numbers that are old because
+// something is wrong. A tenant that was not read yet is assumed to take as long as the others.
 func lap(tenants map[string]reading, every, budget time.Duration) time.Duration {
 	var took, tried time.Duration
 	for _, r := range tenants {

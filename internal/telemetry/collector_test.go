@@ -201,7 +201,7 @@ func TestNothingWasEverRead(t *testing.T) {
 	require.True(t, strings.Contains(text, "mneme_phase_duration_seconds_count{"), "what the process knows itself is there")
 }
 
-// Whatever a sweep may ask about is shown, also when nobody has asked.
+// Whatever a sweep may ask about is shown, also when no one has asked.
 func TestEveryQuestionOfASweepIsShown(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)

@@ -133,7 +133,7 @@ func TestRulesAndDashboardNameWhatThereIs(t *testing.T) {
 	require.Contains(t, telemetry.Phases(), telemetry.PhaseRetention)
 }
 
-// Whoever an alert wakes finds what to do under the heading that it names.
+// A person whom an alert wakes finds what to do under the heading that it names.
 func TestAlertsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	headings := map[string]bool{}

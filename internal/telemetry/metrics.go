@@ -146,7 +146,7 @@ func (l scrapeLog) Println(said ...any) {
 	l.Warn("metrics not gathered", "error", strings.TrimSpace(fmt.Sprintln(said...)))
 }
 
-// Gatherer is the registry, for tests and for whoever serves it otherwise.
+// Gatherer is the registry, for tests and for those who serve it otherwise.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
 // Outcomes as labels.

@@ -15,7 +15,7 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// PhaseOther is the phase of an activity that nobody has named one for.
+// PhaseOther is the phase of an activity without a named one.
 const PhaseOther = "other"
 
 // pipeline names the phases of an ingest run by their activities; the activities of all other workflows
@@ -29,7 +29,7 @@ var pipeline = map[string]string{
 	"IndexBatch":      workflows.PhaseIndex,
 }
 
-// phaseOf names the phase of what a workflow does beside the pipeline. A type that is not here, such as one
+// phaseOf names the phase of what a workflow does outside the pipeline. A type that is not here, such as one
 // of another program on the same task queue, counts as other: a label never comes from outside.
 var phaseOf = map[string]string{
 	"Ingest":         "jobs", // what is left of it: keeping the jobs

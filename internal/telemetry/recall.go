@@ -16,7 +16,7 @@ func (m *Metrics) ObserveRecall(meta schema.RecallMeta, took time.Duration, err 
 	switch {
 	case errors.As(err, &invalid):
 		outcome = outcomeInvalid
-	case errors.Is(err, context.Canceled): // whoever asked does not want it any more
+	case errors.Is(err, context.Canceled): // the caller does not want it any more
 		outcome = outcomeCancelled
 	case err != nil:
 		outcome = outcomeFailed

@@ -109,7 +109,7 @@ func (t *Traces) Client(options *client.Options) error {
 }
 
 // Pool traces the statements of a store, for its Configure. They are spans of whatever runs them; what
-// nobody traces is not traced here.
+// no one traces is not traced here.
 func (t *Traces) Pool(pc *pgxpool.Config) {
 	if t == nil {
 		return
@@ -134,7 +134,7 @@ func (t *Traces) Close() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), flushDeadline)
 	defer cancel()
-	_ = t.provider.Shutdown(ctx) // nobody is left to be told
+	_ = t.provider.Shutdown(ctx) // no one is left to be told
 }
 
 var (

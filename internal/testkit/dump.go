@@ -45,7 +45,7 @@ func RestoreDump(t testing.TB, dump []byte) string {
 	return restored
 }
 
-// forLibpq takes from a URL what only our driver understands, and the password, which is no argument of a
+// forLibpq takes from a URL what only our driver understands, and the password, which must not be an argument of a
 // program: everybody on the machine could read it.
 func forLibpq(t testing.TB, databaseURL string) (dbname, password string) {
 	t.Helper()

@@ -25,7 +25,7 @@ type Gate struct {
 	Address string
 	Held    chan struct{} // closed when the acknowledgement has been caught
 
-	activity string // of which the first acknowledgement is held
+	activity string // its first acknowledgement is held
 	upstream *grpc.ClientConn
 
 	mu    sync.Mutex

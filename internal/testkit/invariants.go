@@ -77,7 +77,7 @@ var invariants = []struct{ name, query string }{
 		SELECT format('%s version %s of %s', h.memory_id, h.version, m.version) FROM memory_history h JOIN memories m ON m.tenant = h.tenant AND m.id = h.memory_id
 		WHERE h.version > m.version`},
 	{"history is in the order of the versions", `
-		SELECT format('%s: version %s behind %s', memory_id, version, before) FROM (
+		SELECT format('%s: version %s after %s', memory_id, version, before) FROM (
 			SELECT tenant, memory_id, version, lag(version) OVER (PARTITION BY tenant, memory_id ORDER BY seq) AS before FROM memory_history WHERE version IS NOT NULL) h
 		WHERE version <= before`},
 	{"history begins with the creation", `
@@ -136,7 +136,7 @@ var invariants = []struct{ name, query string }{
 	{"what was erased says nothing", `
 		SELECT id::text FROM memories WHERE erased_at IS NOT NULL AND (deleted_at IS NULL OR content <> '' OR normalized_content <> '' OR length(tsv) > 0
 			OR payload <> '{}' OR tags <> '{}' OR who <> '' OR external_id IS NOT NULL OR num_nonnulls(subject, predicate, object, conditions) > 0)`},
-	{"nothing beside it says what was erased", `
+	{"nothing else says what was erased", `
 		SELECT format('%s: %s', m.id, x.place) FROM memories m JOIN (
 			SELECT tenant, memory_id, 'versions' AS place FROM memory_versions
 			UNION ALL SELECT tenant, memory_id, 'embeddings' FROM memory_embeddings
@@ -154,7 +154,7 @@ var invariants = []struct{ name, query string }{
 				OR coalesce(extraction, '{"facts": []}') <> '{"facts": []}'
 			UNION ALL SELECT tenant, memory_id, 'proposal' FROM proposals WHERE fact->>'content' <> '' OR embedding IS NOT NULL
 			UNION ALL SELECT tenant, target_id, 'proposal about it, ' || state || ' ' || outcome || ', round ' || rounds FROM proposals WHERE state NOT IN ('proposed', 'stale') AND (fact->>'content' <> '' OR embedding IS NOT NULL)
-				AND outcome NOT IN ('candidates_changed', 'parent_forgotten') -- settled behind the erasure: the text is that of its source
+				AND outcome NOT IN ('candidates_changed', 'parent_forgotten') -- settled after the erasure: the text is that of its source
 				AND decided_at < (SELECT erased_at FROM memories t WHERE t.tenant = proposals.tenant AND t.id = target_id)
 			UNION ALL SELECT p.tenant, c.memory_id, 'fact' FROM proposals p JOIN memory_candidates c ON c.tenant = p.tenant AND c.id = p.candidate_id
 				WHERE p.fact->>'content' <> '' OR p.embedding IS NOT NULL
@@ -209,7 +209,7 @@ var invariants = []struct{ name, query string }{
 		WITH truth AS (SELECT tenant, count(*) AS docs, sum(length(tsv)) AS lexemes FROM memories WHERE live GROUP BY 1)
 		SELECT format('%s and %s counted, %s and %s live', s.docs, s.lexemes, t.docs, t.lexemes) FROM truth t FULL JOIN corpus_stats s USING (tenant)
 		WHERE coalesce(s.docs, 0) <> coalesce(t.docs, 0) OR coalesce(s.lexemes, 0) <> coalesce(t.lexemes, 0)`},
-	{"what the index is to hear last is what stands", `
+	{"the last thing the index hears is the current version", `
 		SELECT format('%s version %s: %s of version %s', o.memory_id, m.version, o.op, o.version)
 		FROM (SELECT DISTINCT ON (tenant, memory_id) tenant, memory_id, version, op FROM index_outbox ORDER BY tenant, memory_id, seq DESC) o
 			LEFT JOIN memories m ON m.tenant = o.tenant AND m.id = o.memory_id
@@ -230,8 +230,8 @@ func removedByForce(tenant, id string) string {
 	return `EXISTS (SELECT FROM memory_history gone WHERE gone.tenant = ` + tenant + ` AND gone.memory_id = ` + id + ` AND gone.event = 'deleted' AND gone.metadata->>'mode' = 'force')`
 }
 
-// CheckInvariants looks for rows that no operation may leave behind. The connection is the owner's: it
-// sees all tenants. Call it when nobody writes.
+// CheckInvariants looks for rows that no operation may leave. The connection is the owner's: it
+// sees all tenants. Call it when no one writes.
 func CheckInvariants(t require.TestingT, db *pgx.Conn) {
 	if h, ok := t.(testing.TB); ok {
 		h.Helper()
@@ -245,9 +245,9 @@ func CheckInvariants(t require.TestingT, db *pgx.Conn) {
 	}
 }
 
-// CheckOutbox looks for changed memories of which the index would never hear: the outbox's latest row
+// CheckOutbox looks for changed memories that the index would never hear of: the outbox's latest row
 // of every memory must be of its present version and ask for what the memory now is. It holds as long
-// as nobody drains the outbox.
+// as no one drains the outbox.
 func CheckOutbox(t require.TestingT, db *pgx.Conn) {
 	rows, err := db.Query(context.Background(), `
 		SELECT format('%s version %s (live: %s): %s', m.id, m.version, m.live, coalesce(o.op || ' of version ' || o.version, 'nothing'))

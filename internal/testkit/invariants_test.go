@@ -23,7 +23,8 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// plants violate one invariant each, past all triggers and keys; double semicolons stand between several ways. Names in braces are memories of plantable.
+// plants violate one invariant each, past all triggers and keys; double semicolons stand between several ways. Names in
+// braces are memories of plantable.
 var plants = map[string]string{
 	"one active fact per claim and ground":                       `DROP INDEX memories_active_fact; UPDATE memories SET subject = 'Ana' WHERE id IN ('{new}', '{artful}')`,
 	"live says what it means":                                    `ALTER TABLE memories ALTER COLUMN live DROP EXPRESSION; UPDATE memories SET live = true WHERE id = '{old}'`,
@@ -55,7 +56,7 @@ var plants = map[string]string{
 	"the payload is of the type":                                 `ALTER TABLE memories DROP CONSTRAINT memories_payload_of_type; UPDATE memories SET payload = payload - 'kind' WHERE id = '{new}'`,
 	"what is pinned is as important as can be and does not fade": `UPDATE memories SET pinned = true, importance = 0.5 WHERE id = '{new}'`,
 	"what was erased says nothing":                               `UPDATE memories SET who = 'Ana' WHERE id = '{erased}'`,
-	"nothing beside it says what was erased": `INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, created_at) VALUES ('t', '{erased}', 0, 'event', 'e', now());;
+	"nothing else says what was erased": `INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, created_at) VALUES ('t', '{erased}', 0, 'event', 'e', now());;
 		INSERT INTO memory_versions SELECT tenant, '{erased}', version, since, until, record FROM memory_versions LIMIT 1;;
 		UPDATE memory_embeddings SET memory_id = '{erased}' WHERE memory_id = '{artful}';;
 		UPDATE entity_claims SET memory_id = '{erased}' WHERE memory_id = '{new}';;
@@ -74,7 +75,7 @@ var plants = map[string]string{
 	"an artifact has a memory that names it or somebody who brought it": `DELETE FROM memory_artifacts; DELETE FROM artifact_holders`,
 	"documents are counted":                                             `UPDATE lexeme_stats SET docs = docs + 1 WHERE lexeme = 'bob'`,
 	"words are counted":                                                 `UPDATE corpus_stats SET lexemes = lexemes - 1`,
-	"what the index is to hear last is what stands":                     `DELETE FROM index_outbox WHERE memory_id = '{old}' AND op = 'delete'`,
+	"the last thing the index hears is the current version":             `DELETE FROM index_outbox WHERE memory_id = '{old}' AND op = 'delete'`,
 	"a run of forgetting counts what it did":                            `UPDATE forget_items SET outcome = 'pinned' WHERE memory_id = '{erased}'`,
 	"a memory is forgotten once a version":                              `INSERT INTO forget_items SELECT tenant, gen_random_uuid(), ordinal, memory_id, version, outcome FROM forget_items WHERE memory_id = '{erased}'`,
 	"no request outlives its operation":                                 `INSERT INTO staged_requests (tenant, id, kind, body, created_at) SELECT tenant, id, 'put', '{}', now() FROM operations LIMIT 1`,

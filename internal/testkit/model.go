@@ -31,7 +31,7 @@ const (
 type ModelCall struct {
 	Kind   string // Extraction or Decision
 	Number int    // of all calls, from 1
-	Data   string // what stands between the boundaries: a source's text, or fact and candidates as JSON
+	Data   string // the text between the boundaries: a source's text, or fact and candidates as JSON
 }
 
 // Offered is what a decision is about.

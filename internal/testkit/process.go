@@ -49,7 +49,7 @@ type Process struct {
 	done chan error // closed after the exit is in it
 }
 
-// StartProcess runs bin/worker with these settings beside those that keep it to itself, and waits
+// StartProcess runs bin/worker with these settings and those that keep it to itself, and waits
 // until it is ready. It is killed when the test ends, if it still runs then.
 func StartProcess(t testing.TB, settings map[string]string) *Process {
 	t.Helper()

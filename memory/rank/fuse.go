@@ -166,7 +166,7 @@ func repeatedBy(e, fact Evidence) bool {
 
 // TrustIn returns how far a model's space is believed. Feature hashing sees words, as full text does,
 // but not how rare they are: it mends misspellings and inflections and otherwise follows (measured in
-// docs/benchmarks.md). A trained model leads (notes on recall constants, α 0.7).
+// docs/reference/benchmarks.md). A trained model leads (notes on recall constants, α 0.7).
 func TrustIn(model string) VectorTrust {
 	if model == HashModel {
 		return VectorTrust{Blend: 0.1, Alone: 0.25}

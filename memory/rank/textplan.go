@@ -9,7 +9,7 @@ import (
 
 // Constants of text ranking. Memories are short, a sentence or a turn, and their length says little
 // about how much of it is on topic; so length counts for less than BM25's usual 0.75. Measured on
-// the evaluation conversations: 0.75 gives recall@10 0.606, 0.4 gives 0.616 (docs/benchmarks.md).
+// the evaluation conversations: 0.75 gives recall@10 0.606, 0.4 gives 0.616 (docs/reference/benchmarks.md).
 const (
 	bm25K1 = 1.2
 	bm25B  = 0.4

@@ -17,7 +17,7 @@ const StageTime = "timeliness"
 
 // Constants of time. People talk of things after they happened: what was said shortly after the window is
 // likelier to be about it than what was said long after, and before it nobody knew. Measured on the
-// evaluation conversations, where the stage is worth about one point of recall@10 (docs/benchmarks.md).
+// evaluation conversations, where the stage is worth about one point of recall@10 (docs/reference/benchmarks.md).
 const (
 	outsideWindow  = 1 / 1.3  // factor for what is of another time
 	afterWindow    = 1 / 1.15 // factor for what is of shortly after

@@ -26,7 +26,7 @@ compose() {
 		--project-name "mneme-$(printf '%s' "$state" | cksum | cut -d' ' -f1)" "$@" 7>&- 8>&- 9>&-
 }
 
-# services PART: what stands for it in docker-compose.yml, one a line. Qdrant is
+# services PART: its services in docker-compose.yml, one a line. Qdrant is
 # an index of what is in Postgres, and only to be had as a container.
 services() {
 	case $1 in

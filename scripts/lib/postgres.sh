@@ -70,7 +70,7 @@ pg_find() {
 	is_root || die "the private Postgres in $cache runs under chroot, which needs root. $(pg_hint)"
 	pg_root=$cache/$pg_root_key
 	pg_fits "$pg_major" || die "$state/postgres was written by Postgres $(pg_data_version)," \
-		"here is $pg_major: install that one, or begin anew with scripts/stack clean"
+		"here is $pg_major: install that one, or start over with scripts/stack clean"
 }
 
 pg_hint() {
@@ -237,7 +237,7 @@ pg_create() {
 }
 
 # pg_unlock: after a crash, remove the lock file. Postgres would by itself, but
-# takes a dead server that nobody has waited for (init does not always) for one
+# takes a dead server that no one has waited for (init does not always) for one
 # that runs.
 pg_unlock() {
 	[[ -e $state/postgres/data/postmaster.pid ]] || return 0

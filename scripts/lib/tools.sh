@@ -28,6 +28,9 @@ describe_tool() {
 	staticcheck)
 		tool_dir=lint module=honnef.co/go/tools tool_package=$module/cmd/staticcheck
 		;;
+	depguard)
+		tool_dir=depguard module=github.com/OpenPeeDeeP/depguard/v2 tool_package=$module/cmd/depguard
+		;;
 	promtool)
 		tool_dir=promtool module=github.com/prometheus/prometheus tool_package=$module/cmd/promtool
 		tool_tags=(-tags 'remove_all_sd,enable_dns_sd') # half the work: without the libraries of clouds that it could scrape

@@ -10,7 +10,7 @@ import (
 )
 
 // A point is an id, a version, a vector and what it may be filtered by. It has no content, and nothing of it is
-// authoritative: docs/conformance.md, §15.3.
+// authoritative: docs/reference/conformance.md, §15.3.
 func TestAPointCarriesNoContent(t *testing.T) {
 	t.Parallel()
 	var fields []string

@@ -52,7 +52,7 @@ func (a *App) Prepare(cmd *cobra.Command) (err error) {
 	if cmd.Name() == "version" {
 		return nil
 	}
-	if a.CfgErr != nil && cmd.Name() != DoctorName { // which says what is wrong with it, beside what else is
+	if a.CfgErr != nil && cmd.Name() != DoctorName { // which says what is wrong with it, with what else is
 		return WithCode(ExitUsage, a.CfgErr)
 	}
 	if a.Timeout <= 0 {
@@ -137,7 +137,7 @@ func (a *App) OpenTemporal(ctx context.Context) (client.Client, error) {
 }
 
 // UnknownTenant says that nothing was ever handed in for the tenant, as where its name is misspelt; it is empty
-// otherwise. A new tenant's first question is no error, so that the exit code stays 0.
+// otherwise. A new tenant's first question is not an error, so that the exit code stays 0.
 func (a *App) UnknownTenant(ctx context.Context) (string, error) {
 	st, err := a.OpenStore(ctx)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// ParseRef reads kind=ref or kind=ref#hash. The hash is behind the last #.
+// ParseRef reads kind=ref or kind=ref#hash. The hash is after the last #.
 func ParseRef(s string) (schema.Ref, error) {
 	kind, ref, ok := strings.Cut(s, "=")
 	if !ok || kind == "" || ref == "" {

@@ -35,7 +35,7 @@ func WriteJSON(w io.Writer, v any) error {
 	return encoder.Encode(v)
 }
 
-// Note tells a person something beside the output.
+// Note tells a person something that is not part of the output.
 func (a *App) Note(format string, args ...any) {
 	if !a.Json {
 		a.noting.Lock()
@@ -148,7 +148,7 @@ func Counts[K ~string, N int | int64](m map[K]N) string {
 	return strings.Join(parts, ", ")
 }
 
-// Columns returns the width of the terminal behind w, or 0.
+// Columns returns the width of the terminal that w writes to, or 0.
 func Columns(w io.Writer) int {
 	file, ok := w.(*os.File)
 	if !ok {
@@ -167,6 +167,6 @@ func Span(d time.Duration) string { return workflows.ShortDuration(d.Round(time.
 // Page is a listing as --json shows it.
 type Page[T any] struct {
 	Items []T    `json:"items"`
-	Next  string `json:"next,omitempty"` // to go on behind; absent on the last page
+	Next  string `json:"next,omitempty"` // to go on after; absent on the last page
 	Note  string `json:"note,omitempty"` // that the tenant is not known
 }

@@ -19,8 +19,8 @@ const maxSensitivityUsage = "public, low, medium (the default), high or hyper; a
 // RegisterTrust registers what a command says of the trust that it is given under.
 func (a *App) RegisterTrust(flags *pflag.FlagSet) {
 	t := &a.trust
-	flags.BoolVar(&t.Authenticated, "authenticated", false, "whoever is shown the answer has proved who they are (docs/trust.md)")
-	flags.StringSliceVar(&t.Scopes, "trust-scope", nil, "scope to be read beside --scope (repeatable)")
+	flags.BoolVar(&t.Authenticated, "authenticated", false, "the person who reads the answer is authenticated (docs/trust.md)")
+	flags.StringSliceVar(&t.Scopes, "trust-scope", nil, "scope to read in addition to --scope (repeatable)")
 	flags.StringVar(&t.Environment, "environment", os.Getenv("MNEME_ENVIRONMENT"), "in which the answer is shown; the policy may lower the limit for it (MNEME_ENVIRONMENT)")
 	flags.StringVar(&t.Token, "trust-token", os.Getenv("MNEME_TRUST_TOKEN"), "signed trust context, for a deployment with a trust key (MNEME_TRUST_TOKEN)")
 }
@@ -72,7 +72,7 @@ func NewTrust(a *App) *cobra.Command {
 		Short: "Sign and check the trust contexts of recalls: sign, verify",
 		Long: `Sign and check trust contexts. Where MNEME_TRUST_KEY is set (32 bytes in base64), a recall is
 authenticated, reaches above medium and reads further scopes only with a token that the key has signed for
-its principal. Whoever holds a token has what it grants until it expires.`,
+its principal. Its holder has what it grants until it expires.`,
 		Example: `  mneme trust sign --agent support --authenticated --max-sensitivity high --expires 10m
   mneme recall "what is owed" --agent support --max-sensitivity high --trust-token "$TOKEN"`,
 	})
@@ -101,8 +101,8 @@ func newTrustSign(a *App) *cobra.Command {
 		Use:   "sign",
 		Short: "Sign a trust context for the principal that the flags name",
 		Long: `Sign a trust context for the principal that the flags name: --authenticated, --max-sensitivity,
---trust-scope and --environment. What is not said is not granted. Prints the token; --json prints what it
-says, too.`,
+--trust-scope and --environment. What is not given is not granted. Prints the token; with --json also
+its contents.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.needTrustKey(); err != nil {
@@ -139,7 +139,7 @@ says, too.`,
 func newTrustVerify(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify TOKEN",
-		Short: "Say what a token grants, and to whom",
+		Short: "Show what a token grants, and to whom",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := a.needTrustKey(); err != nil {

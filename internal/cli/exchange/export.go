@@ -26,7 +26,7 @@ func NewExport(a *app.App) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "export",
-		Short: "Write memories with all that belongs to them, to be imported again",
+		Short: "Export memories with all that belongs to them",
 		Long: `Write memories as JSON Lines, with their history, versions, evidence, relations, claims, entities and
 artifacts. Importing the file restores them as they are: same ids, versions and times.
 

@@ -214,7 +214,7 @@ func unwrapped(values []json.RawMessage, names ...string) []json.RawMessage {
 	return out
 }
 
-// inOrder puts memories behind those that their relations name, as put wants them. Relations to what is
+// inOrder puts memories after those that their relations name, as put wants them. Relations to what is
 // not in the file, or would come later all the same, are left out.
 func inOrder(all []foreign) []foreign {
 	at := map[string]int{}
@@ -266,7 +266,7 @@ func inOrder(all []foreign) []foreign {
 	return out
 }
 
-// ImportedID is the id of a memory whose own is no time-ordered one: made of what it is and when it was
+// ImportedID is the id of a memory without a time-ordered id of its own: made of what it is and when it was
 // made, so that it is the same every time and listings are in order of time.
 func ImportedID(system, id string, at time.Time) string {
 	sum := sha256.Sum256([]byte(system + ":" + id))

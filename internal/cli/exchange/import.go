@@ -45,8 +45,8 @@ func NewImport(a *app.App) *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
 		Use:   "import FILE.jsonl|-",
-		Short: "Hand in many, one JSON object a line",
-		Long: `Hand in many pieces of experience, one JSON object a line:
+		Short: "Hand in many pieces of experience, one JSON object per line",
+		Long: `Hand in many pieces of experience, one JSON object per line:
 
   content (required), source_kind (user_input, tool_output, observation, outcome, memory), speaker,
   session, occurred_at (RFC 3339), refs [{kind, ref, hash}], category, tags [], sensitivity,
@@ -60,13 +60,13 @@ is handed in when any line is bad.
 
 Run again after an interruption, or by mistake, it repeats no work: each batch has a key made of its
 content, and what an earlier import has handed in counts as deduplicated. --again leaves the key out,
-so that what was forgotten meanwhile is learned anew.
+so that what was forgotten meanwhile is learned again.
 
 A batch that is not acknowledged, as while a worker restarts, is waited for a minute, or for --timeout.
 Batches in flight overtake each other. Where later lines correct earlier ones, use --parallel 1 --wait.
 
 A file that ` + "`mneme export`" + ` wrote is known by its first line: its memories are restored as they were, past
-the pipeline, into the tenant of the principal. What stands already is left alone, and reported where it
+the pipeline, into the tenant of the principal. A memory that is already there is left alone, and reported where it
 differs (exit code 6). Relations, history and versions come back with them; run again, it goes on.
 
 --format mem0 and --format membrane read exports of Mem0 and Membrane and put their memories as records,

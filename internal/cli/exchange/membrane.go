@@ -29,7 +29,7 @@ func readMembrane(data json.RawMessage) (foreign, error) {
 	}
 	var out foreign
 	if in["type"] == "entity" { // here entities are found in what memories say
-		return out, app.Invalid("type", "is entity: entities are no memories, they are linked anew")
+		return out, app.Invalid("type", "is entity: entities are not memories; they are linked again")
 	}
 	for _, name := range slices.Sorted(maps.Keys(in)) {
 		if !slices.Contains(MembraneFields, name) {

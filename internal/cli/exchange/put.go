@@ -35,7 +35,7 @@ func NewPut(a *app.App) *cobra.Command {
 
 The file, or with - standard input, holds one record, an array of records, or one after the other. Both
 shapes of a record are read (mneme schema show MemoryRecord); type, confidence and payload are required,
-and the rest follows from the type where it is left out. An id that is no UUID is kept as the external id.
+and the rest follows from the type where it is left out. An id that is not a UUID is kept as the external id.
 
 Nothing is written when a record is invalid. Records go in ` + strconv.Itoa(schema.MaxPutRecords) + ` at a time; a relation may name a record that is
 there, that came earlier, or that goes in with it.
@@ -113,7 +113,7 @@ func readRecords(a *app.App, path string, req schema.PutRequest) ([]schema.Memor
 	return out, nil
 }
 
-// splitRecords returns the records of one value, of an array, or of several values one behind the other.
+// splitRecords returns the records of one value, of an array, or of several values in a row.
 func splitRecords(data []byte) ([]json.RawMessage, error) {
 	var out []json.RawMessage
 	decoder := json.NewDecoder(bytes.NewReader(data))
@@ -125,7 +125,7 @@ func splitRecords(data []byte) ([]json.RawMessage, error) {
 		}
 		if err != nil {
 			line := 1 + bytes.Count(data[:min(int(decoder.InputOffset()), len(data))], []byte("\n"))
-			return nil, app.Invalid("file", "is not JSON at or behind line %d", line)
+			return nil, app.Invalid("file", "is not JSON at or after line %d", line)
 		}
 		if !bytes.HasPrefix(value, []byte("[")) {
 			out = append(out, value)
@@ -212,7 +212,7 @@ func putPart(ctx context.Context, a *app.App, req schema.PutRequest, noWait bool
 	return nil
 }
 
-// putParts cuts records into requests none of which is larger than Temporal likes.
+// putParts cuts records into requests none larger than Temporal accepts.
 func putParts(records []schema.MemoryRecord) [][]schema.MemoryRecord {
 	var out [][]schema.MemoryRecord
 	from, size := 0, 0
@@ -259,7 +259,7 @@ func PutNote(item schema.PutItem) string {
 	case schema.PutConflict:
 		return "this memory claims otherwise: revise it"
 	case schema.PutExists:
-		return cmp.Or(item.Problem, "the id is taken: revise what stands there")
+		return cmp.Or(item.Problem, "the id is taken: revise the memory that has it")
 	case schema.PutVersion:
 		return fmt.Sprintf("version %d stands", item.Version)
 	case schema.PutFrozen, schema.PutShadow:

@@ -115,9 +115,9 @@ func NewRemember(a *app.App) *cobra.Command {
 		Long: `Hand in one memory or piece of experience, and return as soon as it is durable.
 
 TEXT may begin with "critical:", which pins it, and with "[tag1,tag2]:". With - it is read from
-standard input. The same content again is found to be there already and gets the first id.
+standard input. The same content handed in again gets the first id.
 
-With --wait, one line a fact says what became of it:
+With --wait, one line per fact says what became of it:
 
   remembered: …               it is new
   already known: …            a memory says the same
@@ -127,8 +127,8 @@ With --wait, one line a fact says what became of it:
   waits for review: …         "mneme review" decides
   not sure enough to keep: …  its confidence is below the worker's threshold
 
-"kept as said" means that the text is kept and no fact was drawn from it. Of a text in which a secret
-was found, no word is printed: recall withholds it.`,
+"kept as said" means that the text is kept and no fact was drawn from it. A text in which a secret
+was found is not printed: recall withholds it.`,
 		Example: `  mneme remember "critical: [ops]: Never deploy on Fridays." --wait
   make test 2>&1 | mneme remember - --source-kind tool_output --ref tool_call=run-17`,
 		Args: cobra.MinimumNArgs(1),

@@ -94,9 +94,9 @@ func restore(ctx context.Context, a *app.App, file *os.File, input io.Reader, f 
 	case p.Failed > 0:
 		return app.WithCode(app.ExitPartial, fmt.Errorf("%d lines could not be restored", p.Failed))
 	case len(p.Conflicts) > 0:
-		return app.WithCode(app.ExitConflict, fmt.Errorf("%d of %d memories were not restored: what stands is in the way", len(p.Conflicts), p.Memories))
+		return app.WithCode(app.ExitConflict, fmt.Errorf("%d of %d memories were not restored: they conflict with stored memories", len(p.Conflicts), p.Memories))
 	case p.CutOff:
-		return app.WithCode(app.ExitPartial, errors.New("the file has been cut off: this is not all of it"))
+		return app.WithCode(app.ExitPartial, errors.New("the file has been cut off: it is incomplete"))
 	}
 	return nil
 }
@@ -147,7 +147,7 @@ func (r *restorer) lines(file *os.File, fn func(n int, data []byte) error) error
 }
 
 // check reads the whole file before anything of it is written. A file whose memories supersede
-// themselves, or that is no export of a version that is known, is refused as a whole.
+// themselves, or that is not an export of a known version, is refused as a whole.
 func (r *restorer) check(file *os.File) error {
 	var revisions transfer.SupersessionCheck
 	r.bad, r.report.CutOff = map[int]bool{}, true
@@ -159,7 +159,7 @@ func (r *restorer) check(file *os.File) error {
 				return fmt.Errorf("line %d: %w", n, err)
 			}
 			if line.Kind != transfer.LineHeader {
-				return app.Invalid("file", "is no export: it has no header")
+				return app.Invalid("file", "is not an export: it has no header")
 			}
 			seen = true
 			return nil
@@ -182,7 +182,7 @@ func (r *restorer) check(file *os.File) error {
 		return err
 	}
 	if !seen {
-		return app.Invalid("file", "is no export: it has no header")
+		return app.Invalid("file", "is not an export: it has no header")
 	}
 	if id, cyclic := revisions.Cycle(); cyclic {
 		return app.Invalid("file", "is refused: memory %s superseded itself, by way of what superseded it", id)

@@ -33,20 +33,20 @@ func NewFeedback(a *app.App) *cobra.Command {
 	var f feedbackFlags
 	cmd := &cobra.Command{
 		Use:   "feedback RETRIEVAL_ID",
-		Short: "Say what became of what a recall returned",
-		Long: `Say what became of what a recall returned. What was used and helped is reinforced; what was used and failed,
-or returned in vain, fades sooner. Procedures and plans count their outcomes, and selection goes by them.
+		Short: "Report whether the results of a recall helped",
+		Long: `Report whether the results of a recall helped. What was used and helped is reinforced; what was used and failed,
+or was returned without use, fades sooner. Procedures and plans count their outcomes, and selection goes by them.
 Recall names its retrieval below the results; with --json also the ids of what it returned.
 
-Without a flag that says something, it lists what the retrieval returned, in order, and what was said of it.
+Without such a flag, it lists what the retrieval returned, in order, and the feedback on it.
 
---used goes with --outcome, which is success by default. --outcome alone is that of everything that was
-returned. The same said again changes nothing; something else corrects it. Only the agent that recalled
+--used goes with --outcome, which is success by default. --outcome alone applies to all that was
+returned. The same feedback given again changes nothing; other feedback corrects it. Only the agent that recalled
 gives feedback, for as long as the retrieval is kept.
 
 Each memory has a status: reinforced, penalised, corrected, unchanged, not_retrieved, gone or
-mutations_frozen. A retrieval that is not found exits with 3; of one memory, refused exits with 6; of
-several, some that were refused exit with 5.`,
+mutations_frozen. A retrieval that is not found exits with 3. Refused feedback exits with 6 if it was
+for one memory, and with 5 if some of several were refused.`,
 		Example: `  mneme feedback 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --used 0198c3f2-7a11-7cc1-a1b0-5a2f0e3d4c5b --others-unused
   mneme feedback 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --outcome failure --reason "the build broke"`,
 		Args: cobra.ExactArgs(1),

@@ -92,7 +92,7 @@ func NewForget(a *app.App) *cobra.Command {
 confirmed with it, here with --yes or later with "forget confirm". A run waits a day at most.
 
 Conditions narrow each other. --query finds live memories that have every word ("a phrase", or, and
-beside a word -not); filters find all of the principal's own memories in its project and scope,
+as in word -not); filters find all of the principal's own memories in its project and scope,
 superseded ones included. Ids may also be those of memories that others share.
 
   soft   (the default) leaves tombstones, which "recover" takes back within the window; pinned
@@ -102,7 +102,7 @@ superseded ones included. Ids may also be those of memories that others share.
   erase  removes the texts everywhere, from the workflow runs that brought them too, and leaves an
          empty row and the audit; of what must stay, too. Erase by id: a query stays in the history of this very run.
 
-What is shared may be forgotten softly by whoever sees it. Force and erase take only what belongs to
+What is shared may be forgotten softly by anyone who sees it. Force and erase take only what belongs to
 the principal's own agent, and leave the rest alone (not_owner).
 
 Other memories may say the same: what the selected were drawn from, what restates them, what was drawn
@@ -400,7 +400,7 @@ func refusedForget(err error) error {
 	var conflict *schema.VersionConflict
 	switch {
 	case errors.Is(err, lifecycle.ErrTokenMalformed):
-		return app.Invalid("token", "is no confirm token")
+		return app.Invalid("token", "is not a confirm token")
 	case errors.Is(err, lifecycle.ErrTokenOther):
 		return app.WithCode(app.ExitConflict, errors.New("refused: the token is not for this run"))
 	case errors.Is(err, lifecycle.ErrTokenExpired):
@@ -441,7 +441,7 @@ func newForgetConfirm(a *app.App) *cobra.Command {
 	var in schema.ForgetConfirmation
 	cmd := &cobra.Command{
 		Use:   "confirm RUN --token TOKEN",
-		Short: "Let a forget run go ahead, and wait for it",
+		Short: "Confirm a forget run, and wait for it",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := in.Validate(); err != nil {
@@ -526,7 +526,7 @@ func newForgetStatus(a *app.App) *cobra.Command {
 	var after, limit int
 	cmd := &cobra.Command{
 		Use:   "status RUN",
-		Short: "Show how far a forget run has come, what it removed where, and what it selected",
+		Short: "Show the progress of a forget run, what it removed, and what it selected",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (cmd.Flags().Changed("after") || cmd.Flags().Changed("limit")) && !items {
@@ -553,7 +553,7 @@ func newForgetStatus(a *app.App) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&items, "items", false, "list the memories that the run has selected, and what became of each")
-	flags.IntVar(&after, "after", -1, "with --items: those behind this number, the next of the page before")
+	flags.IntVar(&after, "after", -1, "with --items: those after this number, the next of the page before")
 	flags.IntVar(&limit, "limit", forgetting.ForgetBatchSize, "with --items: so many at most")
 	return cmd
 }

@@ -169,7 +169,7 @@ func NewList(a *app.App) *cobra.Command {
 		Use:   "list",
 		Short: "List memories, newest first",
 		Long: `List the live memories that the principal may see, newest first. JSON is {"items":[…],"next":"ID"};
---before takes next, for the page behind.
+--before takes next, for the next page.
 
 --as-of lists what was believed at a time (record time), --valid-at what holds at a time (validity; with
 --as-of the same time by default). Both together: what was then believed to hold.`,
@@ -243,7 +243,7 @@ func NewHistory(a *app.App) *cobra.Command {
 		Use:   "history ID",
 		Short: "Show every step of a memory, with actor and reason",
 		Long: `Show every step of a memory, oldest first, with actor and reason. JSON is {"items":[…],"next":"ID"};
---after takes next, for the page behind. A step has an action and the version that it led to, or
+--after takes next, for the next page. A step has an action and the version that it led to, or
 neither where nothing changed.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -26,7 +26,7 @@ func (f *taskFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.budget, "budget", 0, "tokens that the answer may have, estimated; the answer comes in layers")
 	flags.BoolVar(&f.layers, "layers", false, "answer in layers: working, semantic, competence, plan, episodic")
 	flags.BoolVar(&f.payload, "payload", false, "add the structured payloads of the results: the steps of a procedure, the nodes of a plan")
-	flags.BoolVar(&f.expand, "expand", false, "add what stands behind the results: transcripts, sources, reasons, texts, cards")
+	flags.BoolVar(&f.expand, "expand", false, "add what the results rest on: transcripts, sources, reasons, texts, cards")
 }
 
 // apply puts what the flags say into a request.
@@ -38,7 +38,7 @@ func (f *taskFlags) apply(flags *pflag.FlagSet, req *schema.RecallRequest) {
 }
 
 // inLayers returns the rows as they are read: results in the order of the layers, if there are any, and
-// supplements behind them.
+// supplements after them.
 func inLayers(response schema.RecallResponse) (found, extra []schema.RecallResult) {
 	places := map[string]int{}
 	for _, layer := range response.Layers {

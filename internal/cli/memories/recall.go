@@ -29,8 +29,8 @@ func NewRecall(a *app.App) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "recall QUERY",
-		Short: "Ask what is known that helps",
-		Long: `Ask what is known that helps with a query. Results come best first; WHY names the channels that found
+		Short: "Search memory",
+		Long: `Search memory for what helps with a query. Results come best first; WHY names the channels that found
 one, each with its own score.
 
 With --intent, --error-signature or --budget, or with --layers, the answer comes in layers, and of the
@@ -38,8 +38,8 @@ procedures and plans that match the one that fits --context best is selected, or
 --expand adds supplementary rows: what was said around the results, their sources, and more. --payload adds what
 the results hold as structure: the steps of a procedure, the nodes of a plan.
 
-Where nothing that was found is relevant enough, nothing is known; --min-score moves that floor, and
---min-score 0 takes it away. A result that a later statement changes is marked: superseded, or older.
+If nothing is relevant enough, there are no results; --min-score moves that floor, and
+--min-score 0 removes it. A result that a later statement changes is marked: superseded, or older.
 
 --format prompt prints the results in a block that a model can read and that is not learned again
 when a transcript with it is handed in.
@@ -168,7 +168,7 @@ func recallBatch(ctx context.Context, a *app.App, r *recall.Recaller, req schema
 		if err := app.WriteJSON(out, line); err != nil {
 			return err
 		}
-		if err := out.Flush(); err != nil { // whoever asks line by line waits for the answer
+		if err := out.Flush(); err != nil { // who asks line by line waits for the answer
 			return err
 		}
 	}

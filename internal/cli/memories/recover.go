@@ -24,8 +24,8 @@ func NewRecover(a *app.App) *cobra.Command {
 	var ifVersion int
 	cmd := &cobra.Command{
 		Use:   "recover ID...",
-		Short: "Take back that memories were deleted",
-		Long: fmt.Sprintf(`Take back that memories were deleted, within %d days unless a retention policy says otherwise, or that
+		Short: "Recover deleted memories",
+		Long: fmt.Sprintf(`Recover deleted memories, within %d days unless a retention policy says otherwise, or that
 decay archived them, at any time. A memory comes back as what it was: one that had been superseded or
 archived before is so again. One that had faded starts afresh, with full salience.
 
@@ -60,7 +60,7 @@ found exits with 3 and refused with 6; of several, some that were refused exit w
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&ifVersion, "if-version", 0, "only if this version stands")
+	flags.IntVar(&ifVersion, "if-version", 0, "only if this is the current version")
 	f.RegisterRequired(flags)
 	return cmd
 }

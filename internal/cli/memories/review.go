@@ -21,10 +21,10 @@ import (
 func NewReview(a *app.App) *cobra.Command {
 	cmd := app.Group(&cobra.Command{
 		Use:   "review",
-		Short: "Decide on what the pipeline may not change by itself: list, show, approve, reject",
-		Long: `Decide on what the pipeline may not change by itself: updates and deletes that a rule holds back, and
+		Short: "Decide on changes that the pipeline may not make by itself: list, show, approve, reject",
+		Long: `Decide on changes that the pipeline may not make by itself: updates and deletes that a rule holds back, and
 contradictions. Each is a proposal that waits. What is approved is applied with the reviewer as actor,
-if what the reviewer looked at still stands; what nobody decides expires.`,
+only if what the reviewer looked at is unchanged. A proposal that is not decided expires.`,
 		Example: `  mneme review list --contradictions
   mneme review show 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b
   mneme review approve 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --reason "she told me herself"`,
@@ -42,7 +42,7 @@ func newReviewList(a *app.App) *cobra.Command {
 		Use:   "list",
 		Short: "List proposals that wait for a decision, newest first",
 		Long: `List proposals that wait for a decision, or have had one, newest first. JSON is
-{"items":[…],"next":"ID"}; --before takes next, for the page behind.`,
+{"items":[…],"next":"ID"}; --before takes next, for the next page.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.State = schema.ReviewFilter(state); !f.State.Valid() {
@@ -117,7 +117,7 @@ func newReviewShow(a *app.App) *cobra.Command {
 	var sensitivity *string
 	cmd := &cobra.Command{
 		Use:   "show ID",
-		Short: "Show a proposal: what is proposed, why, what stands, and until when it waits",
+		Short: "Show a proposal: what is proposed, why, the current value, and until when it waits",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := app.ParseID("id", args[0])
@@ -259,8 +259,8 @@ func newReviewDecide(a *app.App, decision schema.Decision) *cobra.Command {
 	var targetVersion int
 	cmd := &cobra.Command{
 		Use:   string(decision) + " ID...",
-		Short: "Give proposals up; what stands stays as it is",
-		Long:  "Give proposals up; what stands stays as it is. They are decided one after another.",
+		Short: "Discard proposals; current values do not change",
+		Long:  "Discard proposals; current values do not change. They are decided one after another.",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("reason") {
@@ -411,12 +411,12 @@ func NewContradictions(a *app.App) *cobra.Command {
 	var sensitivity *string
 	cmd := &cobra.Command{
 		Use:   "contradictions",
-		Short: "List what contradicts each other, with both sides",
-		Long: `List what contradicts each other, with both sides: contested memories in pairs, the latest first, and
+		Short: "List contradictions, with both sides",
+		Long: `List contradictions, with both sides: contested memories in pairs, the latest first, and
 then proposals that wait and seem to contradict what they would replace. Settle the ones with "revise
 resolve", the others with "review".
 
-JSON is {"items":[…],"next":"CURSOR"}; --before takes next, for the page behind.`,
+JSON is {"items":[…],"next":"CURSOR"}; --before takes next, for the next page.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if limit < 1 || limit > 500 {

@@ -37,9 +37,9 @@ var reviseCommands = []struct {
 }{
 	{schema.ReviseSupersede, "ID...", "Replace memories by what is true now", `The memories are superseded by a new one, or by one that is there (--by). They stay, marked, and lineage
 leads from one to the other.`, true, true, false},
-	{schema.ReviseFork, "ID", "Let another truth hold beside a memory, under other conditions", `Both hold, each on its own ground: the conditions must be disjoint. A memory that is global, or whose
+	{schema.ReviseFork, "ID", "Add a statement that holds under other conditions", `Both hold, each on its own ground: the conditions must be disjoint. A memory that is global, or whose
 conditions overlap, needs --target-conditions: where it still holds. It is then replaced by a copy that
-says so. A competence or a plan simply gets a second one beside it.`, true, false, true},
+says so. A competence or a plan gets a second one.`, true, false, true},
 	{schema.ReviseRetract, "ID...", "Say that memories are no longer true", "Nothing takes their place. They stay on record, and no reader returns them.", false, false, false},
 	{schema.ReviseMerge, "ID ID...", "Unite memories in one", "The memories, of one type, are superseded by a new one, or by one that is there (--by).", true, true, false},
 	{schema.ReviseContest, "ID...", "Mark memories as contradicted, until it is resolved", "Memory and record are both contested: readers return them and say so.", true, true, false},
@@ -55,8 +55,8 @@ func NewRevise(a *app.App) *cobra.Command {
 		Long: `Revise what is known. Nothing is overwritten: each revision is one step with evidence and a reason, and
 all that it touches keeps its versions and its history.
 
-A memory is named as ID or ID@VERSION; the revision is refused where another version stands. Without a
-version, the one that stands when the command begins is meant.`,
+A memory is named as ID or ID@VERSION; the revision is refused if that is not the current version. Without a
+version, it is the version that is current when the command begins.`,
 		Example: `  mneme revise supersede 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --object Porto --evidence human=Ana --reason "she moved"
   mneme revise supersede 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --replace Lisbon --object Porto --evidence human=Ana --reason "she moved"
   mneme revise fork 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b@2 --object python --conditions '{"project_kind":"data_science"}' \
@@ -290,7 +290,7 @@ func (f *reviseFlags) refuseSentence(flags *pflag.FlagSet, predicate json.RawMes
 		"name the words that it replaces with --replace, or give the whole sentence with --content alone")
 }
 
-// objectOf reads an object: JSON that is no text, or else text.
+// objectOf reads an object: JSON that is not a string, or else text.
 func objectOf(s string) json.RawMessage {
 	var value any
 	if json.Unmarshal([]byte(s), &value) == nil && value != nil {

@@ -31,7 +31,7 @@ func newJobsList(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List jobs, oldest first",
-		Long:  `List jobs, oldest first. JSON is {"items":[…],"next":"ID"}; --after takes next, for the page behind.`,
+		Long:  `List jobs, oldest first. JSON is {"items":[…],"next":"ID"}; --after takes next, for the next page.`,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f := pipeline.JobFilter{State: schema.JobState(state), After: after, Limit: limit}
@@ -136,11 +136,11 @@ func newJobsRetry(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retry ID...|--all",
 		Short: "Replay dead jobs from the phase they died in",
-		Long: `Replay dead jobs from the phase they died in. A job that is open, and whose run is gone, was left behind, as
-by a run that was terminated: it is replayed too, where it is named.
+		Long: `Replay dead jobs from the phase they died in. An open job whose run is gone, because the run was
+terminated, is replayed too if it is named.
 
---all replays every dead job of the tenant, as after an outage of a model's endpoint that was too long to wait
-for. Interrupted, it can be said again: what has been replayed is not dead any more.`,
+--all replays every dead job of the tenant, for instance after a long outage of a model's
+endpoint. If it is interrupted, run it again: jobs already replayed are no longer dead.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
 				return app.Invalid("id", "name jobs, or all of them with --all")

@@ -17,7 +17,7 @@ import (
 )
 
 func NewNexus(a *app.App) *cobra.Command {
-	cmd := app.Group(&cobra.Command{Use: "nexus", Short: "Let workflows of other namespaces call memory as an operation"})
+	cmd := app.Group(&cobra.Command{Use: "nexus", Short: "Let workflows of other namespaces call Mneme as an operation"})
 	cmd.AddCommand(newNexusApply(a), newNexusShow(a))
 	return cmd
 }

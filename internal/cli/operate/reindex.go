@@ -34,12 +34,12 @@ func NewReindex(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reindex",
 		Short: "Rebuild the vector index from Postgres",
-		Long: `Rebuild the vector index from Postgres: a new generation is built beside the one that is searched,
+		Long: `Rebuild the vector index from Postgres: a new generation is built while the old one is searched,
 compared with Postgres, counted and sampled; then it takes over, and the old one is dropped. Recall goes on
 meanwhile, and writes reach both. An interrupted rebuild is taken up where it was; interrupting this
 command does not interrupt the rebuild.
 
-After a change of the embedding model this is what embeds everything anew: until it is through, recall
+After a change of the embedding model, this embeds everything again: until it is through, recall
 answers from the old model's generation.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -91,7 +91,7 @@ func (r Reindexed) text(t *app.Text) {
 		resumed = "an earlier run's"
 	}
 	t.Fields("generation", p.Generation.ID, "model", fmt.Sprintf("%s, %d dimensions", p.Generation.Model, p.Generation.Dimensions), "took up", resumed,
-		"memories", fmt.Sprintf("%d, of which %d embedded, %d refused by the embedder", p.Filled, p.Embedded, p.Refused),
+		"memories", fmt.Sprintf("%d (%d embedded, %d refused by the embedder)", p.Filled, p.Embedded, p.Refused),
 		"verified", fmt.Sprintf("%d memories, %d points; %d of %d found by their own vectors", p.Verified.Memories, p.Verified.Points, p.Verified.Found, p.Verified.Sampled),
 		"dropped", fmt.Sprintf("%d", p.Dropped))
 }
@@ -130,7 +130,7 @@ func followReindex(ctx context.Context, a *app.App, c client.Client, run client.
 }
 
 func NewIndex(a *app.App) *cobra.Command {
-	cmd := app.Group(&cobra.Command{Use: "index", Short: "Look at the vector index, compare it with Postgres, and try again what it refused"})
+	cmd := app.Group(&cobra.Command{Use: "index", Short: "Show the vector index, compare it with Postgres, and retry what it refused"})
 	cmd.AddCommand(newIndexStatus(a), newIndexDrift(a), newIndexParked(a), newIndexRetry(a))
 	return cmd
 }
@@ -313,7 +313,7 @@ func newIndexParked(a *app.App) *cobra.Command {
 		Use:   "parked",
 		Short: "List the memories that the index could not be told of",
 		Long: `List the tenant's memories that the embedder refused so often that they are not tried any more.
-JSON is {"items":[…],"next":"ID"}; --after takes next, for the page behind.`,
+JSON is {"items":[…],"next":"ID"}; --after takes next, for the next page.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			behind := uuid.Nil
@@ -360,8 +360,8 @@ JSON is {"items":[…],"next":"ID"}; --after takes next, for the page behind.`,
 func newIndexRetry(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "retry",
-		Short: "Have what was refused tried again",
-		Long:  `Have the tenant's memories that wait or are parked tried again, as if they had never failed.`,
+		Short: "Try again what was refused",
+		Long:  `Try again the tenant's memories that wait or are parked, as if they had never failed.`,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			st, err := a.OpenStore(cmd.Context())

@@ -17,11 +17,11 @@ import (
 )
 
 func NewRetention(a *app.App) *cobra.Command {
-	cmd := app.Group(&cobra.Command{Use: "retention", Short: "How long what has ended is kept, and removing what is over",
-		Long: `How long what has ended is kept, and removing what is over.
+	cmd := app.Group(&cobra.Command{Use: "retention", Short: "Set how long data is kept, and purge what has expired",
+		Long: `Set how long data is kept, and purge what has expired.
 
-Deleted memories can be taken back until their window is over; then a purge removes them for good, or
-archives them, as the policy of their class says. Everything else that grows has a window of its own.
+Deleted memories can be recovered until their window ends. Then a purge removes them for good, or archives
+them, by the policy of their class. Everything else that grows has a window of its own.
 A schedule purges every six hours.`})
 	cmd.AddCommand(newRetentionList(a), newRetentionSet(a), newRetentionReset(a), newRetentionChanges(a), newRetentionPreview(a), newRetentionRun(a))
 	return cmd
@@ -36,7 +36,7 @@ type RetentionList struct {
 func newRetentionList(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
-		Short: "Show what holds for the tenant: what is set, and the defaults",
+		Short: "Show the tenant's policies: those that are set, and the defaults",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			st, err := a.OpenStore(cmd.Context())
@@ -55,7 +55,7 @@ func newRetentionList(a *app.App) *cobra.Command {
 	}
 }
 
-// inForce lists what is set, and behind that the default of each domain. The one class of a world that the
+// inForce lists what is set, and after that the default of each domain. The one class of a world that the
 // default exempts from decay has a line of its own.
 func inForce(rules lifecycle.RetentionRules) []schema.RetentionPolicy {
 	out := append([]schema.RetentionPolicy{}, rules...)
@@ -143,7 +143,7 @@ func (f *classFlags) policy(domain string) schema.RetentionPolicy {
 		OnExpiry: schema.ExpiryPurge, UpdatedBy: f.actor, Reason: f.reason}
 }
 
-// RetentionSet is what `retention set` prints as JSON: the class, as `reset` does, and what it had to set beside it.
+// RetentionSet is what `retention set` prints as JSON: the class, as `reset` does, and what it had to set with it.
 type RetentionSet struct {
 	schema.RetentionPolicy
 	Also []schema.RetentionPolicy `json:"also,omitempty"`
@@ -155,17 +155,16 @@ func newRetentionSet(a *app.App) *cobra.Command {
 	var exempt bool
 	cmd := &cobra.Command{
 		Use:   "set DOMAIN",
-		Short: "Say how long a class is kept, and what becomes of it then",
-		Long: `Say how long a class of the tenant's is kept, and what becomes of it then. DOMAIN is memory, world (memories
+		Short: "Set how long a class is kept, and what happens then",
+		Long: `Set how long a class of the tenant's data is kept, and what happens then. DOMAIN is memory, world (memories
 with a world_id), history, jobs_completed, jobs_dead, retrievals, ingest, forget_runs, events, operations or
 artifacts; tier and typology narrow memory and world. Idempotency keys (operations) are kept at least as long as
-deleted memories, ingest and jobs. What says most decides. The change is audited: mneme retention changes.
+deleted memories, ingest and jobs. The most specific policy decides. The change is audited: mneme retention changes.
 
-What is not said stays as it is in force. Where that differs within the class, as with the lasting procedures
-of a world, which decay does not take, what differs is set as well, by tier and typology, and decides for itself
-from then on.
+What is not given keeps its present setting. Where that differs within the class, as with the lasting
+procedures of a world, which decay does not remove, a policy is also set for each tier and typology that differs.
 
-A window shorter than before can make much expire at once: a purge that would take more than half of what
+A shorter window can make much expire at once: a purge that would take more than half of what
 the tenant has stored asks first (mneme sweeps).`,
 		Example: `  mneme retention set memory --typology episodic --keep 7d --reason "notes are cheap"
   mneme retention set history --keep 365d --reason "auditors ask for a year"`,
@@ -216,7 +215,7 @@ func newRetentionReset(a *app.App) *cobra.Command {
 	var f classFlags
 	cmd := &cobra.Command{
 		Use:   "reset DOMAIN",
-		Short: "Have the default hold again",
+		Short: "Return to the default",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p := f.policy(args[0])
@@ -243,7 +242,7 @@ func newRetentionReset(a *app.App) *cobra.Command {
 }
 
 func newRetentionChanges(a *app.App) *cobra.Command {
-	var behind string
+	var after string
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "changes",
@@ -251,9 +250,9 @@ func newRetentionChanges(a *app.App) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			from := uuid.Nil
-			if behind != "" {
+			if after != "" {
 				var err error
-				if from, err = app.ParseID("after", behind); err != nil {
+				if from, err = app.ParseID("after", after); err != nil {
 					return err
 				}
 			}
@@ -282,7 +281,7 @@ func newRetentionChanges(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&behind, "after", "", "id of the last change of the page before")
+	cmd.Flags().StringVar(&after, "after", "", "id of the last change of the page before")
 	cmd.Flags().IntVar(&limit, "limit", 50, "at most so many (500)")
 	return cmd
 }
@@ -290,7 +289,7 @@ func newRetentionChanges(a *app.App) *cobra.Command {
 func newRetentionPreview(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "preview",
-		Short: "Show what a purge would remove of the tenant now, and remove nothing",
+		Short: "Show what a purge would remove now, without removing it",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			st, err := a.OpenStore(cmd.Context())
@@ -329,9 +328,9 @@ type decayOutlook struct {
 }
 
 func NewDecay(a *app.App) *cobra.Command {
-	cmd := app.Group(&cobra.Command{Use: "decay", Short: "What has faded, and taking it away",
-		Long: `What has faded, and taking it away. A memory falls due when its salience has faded to its threshold, or at
-its maximal age. A sweep prunes it (mneme recover brings it back), archives it or keeps it, by its deletion
+	cmd := app.Group(&cobra.Command{Use: "decay", Short: "Show what has faded, and remove it",
+		Long: `Show what has faded, and remove it. A memory falls due when its salience has faded to its threshold, or at
+its maximum age. A sweep prunes it (mneme recover brings it back), archives it or keeps it, by its deletion
 policy and by the retention policy of its class. A schedule sweeps every hour.`})
 	cmd.AddCommand(&cobra.Command{
 		Use:   "outlook",

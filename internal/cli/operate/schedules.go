@@ -19,7 +19,7 @@ import (
 )
 
 func NewSchedules(a *app.App) *cobra.Command {
-	cmd := app.Group(&cobra.Command{Use: "schedules", Short: "What runs by itself: decay, retention, and looking after the index"})
+	cmd := app.Group(&cobra.Command{Use: "schedules", Short: "Show and change what runs on a schedule: decay, retention, index maintenance"})
 	cmd.AddCommand(newSchedulesApply(a), newSchedulesList(a), newSchedulesPause(a), newSchedulesResume(a), newSchedulesTrigger(a), newSchedulesBackfill(a))
 	return cmd
 }
@@ -214,8 +214,8 @@ func newSchedulesPause(a *app.App) *cobra.Command {
 	var reason string
 	cmd := onSchedule(a, &cobra.Command{
 		Use:   "pause NAME",
-		Short: "Keep a schedule from starting runs",
-		Long: `Keep a schedule from starting runs. The schedule shows the reason, who paused it and on which day. A run that
+		Short: "Pause a schedule",
+		Long: `Pause a schedule. It shows the reason, who paused it and on which day. A run that
 is under way is not stopped: cancel it in the UI.`,
 		Example: `  mneme schedules pause retention --reason "an audit asks for everything until May"`,
 	}, func(ctx context.Context, s workflows.Schedules, name string) (any, func(*app.Text), error) {
@@ -238,8 +238,8 @@ is under way is not stopped: cancel it in the UI.`,
 func newSchedulesResume(a *app.App) *cobra.Command {
 	return onSchedule(a, &cobra.Command{
 		Use:   "resume NAME",
-		Short: "Let a schedule start runs again",
-		Long: `Let a schedule start runs again. What came due meanwhile is done by the next run, which does whatever is
+		Short: "Resume a schedule",
+		Long: `Resume a schedule. What came due meanwhile is done by the next run, which does whatever is
 due: ` + "`mneme schedules trigger NAME`" + ` does not wait for it.`,
 	}, func(ctx context.Context, s workflows.Schedules, name string) (any, func(*app.Text), error) {
 		note := "" // of the defaults; a file of one's own says its own when it is applied next

@@ -62,8 +62,8 @@ func NewStats(a *app.App) *cobra.Command {
 	days := 14
 	cmd := &cobra.Command{
 		Use:   "stats",
-		Short: "Show how a tenant's memory does: growth, worth, usefulness, contradictions, decay",
-		Long: `Show how a tenant's memory does: the numbers that workers give Prometheus for it (docs/operations.md), with the
+		Short: "Show statistics of a tenant's memory: growth, value, usefulness, contradictions, decay",
+		Long: `Show statistics of a tenant's memory: the numbers that workers give Prometheus for it (docs/operations.md), with the
 last days as charts. Of more than 2,000 live memories, types and salience are taken from a sample.
 
 Contradictions and revisions count each operation once, however many memories it touches. "created" and "gone" count
@@ -193,7 +193,7 @@ func (s TenantStats) Text(t *app.Text, c Charts) {
 	t.Fields(
 		"mean salience", app.Number(s.MeanWorth),
 		"contested", fmt.Sprint(s.Contested),
-		"to review", fmt.Sprintf("%d, of which %d contradict what is known", s.ToReview, s.Disputed),
+		"to review", fmt.Sprintf("%d (%d contradict what is known)", s.ToReview, s.Disputed),
 		"due to decay", due,
 		"decay, 24 h", app.Counts(s.Swept["decay"]),
 		"retention, 24 h", app.Counts(s.Swept["retention"]),
@@ -256,7 +256,7 @@ func (c Charts) title(s string) string {
 
 func (c Charts) header(days int) string { return c.title(fmt.Sprintf("%d_DAYS", days)) }
 
-// Line draws values beside each other: a dot for 0, the tallest block for the largest.
+// Line draws values in one line: a dot for 0, the tallest block for the largest.
 func (c Charts) Line(values []int64) string {
 	if !c.Drawn {
 		return ""

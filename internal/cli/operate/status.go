@@ -50,8 +50,8 @@ type workerStatus struct {
 func NewStatus(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
-		Short: "Show what is there, what runs, and how much a tenant holds",
-		Long: `Show whether Postgres is there and migrated, whether Temporal is, whether a worker answers, and how much the
+		Short: "Show whether the services run, and how much a tenant holds",
+		Long: `Show whether Postgres runs and is migrated, whether Temporal runs, whether a worker answers, and how much the
 tenant holds. The exit code is 4 when something is missing. Before the first run has completed there is
 nothing to ask a worker about; then one that was killed still counts for a minute.`,
 		Args: cobra.NoArgs,

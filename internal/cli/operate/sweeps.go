@@ -50,7 +50,7 @@ func sweepCommand(a *app.App, use, short string, start func(context.Context, cli
 				return err
 			}
 			if result != nil && len(result.Held) > 0 {
-				return app.WithCode(app.ExitConflict, fmt.Errorf("it would take too much of %d tenants, and waits for an answer: `mneme sweeps`", result.Counts["held"]))
+				return app.WithCode(app.ExitConflict, fmt.Errorf("it would remove too much of %d tenants, and waits for an answer: `mneme sweeps`", result.Counts["held"]))
 			}
 			return nil
 		},
@@ -82,13 +82,13 @@ type sweepsShown struct {
 func NewSweeps(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweeps",
-		Short: "Show which sweeps wait for an answer, and what the latest did",
-		Long: `Show which sweeps wait for an answer, of whatever tenant, and what the latest did to this one.
+		Short: "Show the sweeps that wait for an answer, and what the latest did",
+		Long: `Show the sweeps of all tenants that wait for an answer, and what the latest did to this tenant.
 
 A sweep that would take more than its share of a tenant's memories (MNEME_SWEEP_SHARE), or a purge of its
-history, takes nothing of that tenant and asks; a purge that asks of both goes ahead with what is answered.
-Look why: a clock that jumped, a policy that was set wrong, or nothing but a long silence. Then mend the
-cause, and the question goes with the next run; or admit it: mneme sweeps admit.`,
+history, takes nothing of that tenant and asks. Memories and history are asked for separately; a purge goes ahead
+with what was admitted. Find the cause: a clock that jumped, a policy that was set wrong, or only a long time
+without use. Fix it, and the next run asks no more; or admit the sweep: mneme sweeps admit.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			st, err := a.OpenStore(cmd.Context())
@@ -145,10 +145,10 @@ func newSweepsAdmit(a *app.App) *cobra.Command {
 	var reason, actor string
 	cmd := &cobra.Command{
 		Use:   "admit SWEEP",
-		Short: "Let a sweep that has asked go ahead with the tenant",
-		Long: `Let a sweep that has asked go ahead with the tenant, up to a number. SWEEP is what waits for an answer: decay or
-retention, of memories; or history, of what a retention purge would take of history.`,
-		Example: `  mneme sweeps admit decay --up-to 5000 --reason "nobody was here over the summer"`,
+		Short: "Admit a sweep that waits for an answer",
+		Long: `Admit a sweep that waits for an answer, up to a number of rows. SWEEP is decay or retention, for memories, or
+history, for what a retention purge would remove from history.`,
+		Example: `  mneme sweeps admit decay --up-to 5000 --reason "no use over the summer"`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			sweep := schema.Sweep(args[0])

@@ -1,7 +1,7 @@
-package changes
+package dev
 
-// devDistractors holds statements about other things, some with the question that they answer.
-const devDistractors = `
+// Distractors holds statements about other things, some with the question that they answer.
+const Distractors = `
 The printer on the third floor jams with thick paper. || What is wrong with the printer on the third floor?
 {p} found a wallet in the car park and handed it in. || Who found a wallet in the car park?
 We saw two herons at the pond on Sunday. || What did we see at the pond?
@@ -109,8 +109,8 @@ The honey comes from a beekeeper in the next village. || Where does the honey co
 The exhibition catalogue has 300 pages. || How many pages does the exhibition catalogue have?
 `
 
-// devUnheard asks what is never said of anyone.
-const devUnheard = `
+// Unheard asks what is never said of anyone.
+const Unheard = `
 What is {p}'s shoe size?
 When is {p}'s birthday?
 What is {p}'s blood type?
@@ -133,8 +133,8 @@ Which hospital was {p} born in?
 What is my library card number?
 `
 
-// devForeign asks about topics of which nothing was said.
-const devForeign = `
+// Foreign asks about topics of which nothing was said.
+const Foreign = `
 Tell me about quasars.
 Who painted the ceiling of the Sistine Chapel?
 How do vaccines work?

@@ -1,7 +1,7 @@
-package changes
+package second
 
-// secondPeople holds more attributes of people's lives to develop against: see attribute for the notation.
-const secondPeople = `
+// People holds more attributes of people's lives to develop against: see attribute for the notation.
+const People = `
 attribute: hair
 for: person
 values: copper red | ash blonde | jet black | platinum | chestnut brown | silver grey | strawberry blonde |

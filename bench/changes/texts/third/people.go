@@ -1,8 +1,8 @@
-package changes
+package third
 
-// thirdPeople holds attributes of people's lives in the plain words of every day, to develop against: see
+// People holds attributes of people's lives in the plain words of every day, to develop against: see
 // attribute for the notation.
-const thirdPeople = `
+const People = `
 attribute: bedtime
 for: person
 values: 9 pm | half past 9 | 10 pm | half past 10 | 11 pm | half past 11 | midnight

@@ -1,7 +1,7 @@
-package changes
+package third
 
-// thirdCoexisting holds pairs of plain statements that hold side by side.
-const thirdCoexisting = `
+// Coexisting holds pairs of plain statements that hold side by side.
+const Coexisting = `
 kind: two siblings
 values: Bristol | Malmö | Rotterdam | Valencia | Hamburg
 a: {p}'s brother lives in {v}. || Where does {p}'s brother live?

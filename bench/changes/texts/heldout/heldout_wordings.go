@@ -1,8 +1,8 @@
-package changes
+package heldout
 
-// heldoutWordings changes the attributes of the development half in wordings that no rule was written for. What is
+// Wordings changes the attributes of the development half in wordings that no rule was written for. What is
 // said at first and asked may be in other words too.
-const heldoutWordings = `
+const Wordings = `
 attribute: city
 old: Home for {me} is {old}.
 ask: What town {do} {I} call home?
@@ -390,6 +390,6 @@ effective: Effective this quarter {my} log retention is {new}.
 settled_on: We settled on {new} as {my} log retention.
 `
 
-// heldoutCorrections are held-out wordings that say that the old statement was never true.
-var heldoutCorrections = map[string]bool{"scratch_that": true, "make_that": true, "typo": true, "misspoke": true,
+// Corrections are held-out wordings that say that the old statement was never true.
+var Corrections = map[string]bool{"scratch_that": true, "make_that": true, "typo": true, "misspoke": true,
 	"forget_that": true, "test": true}

@@ -1,9 +1,9 @@
-package changes
+package third
 
 import "strings"
 
-// thirdDistractors holds statements about other things, with the question that they answer.
-const thirdDistractors = `
+// Distractors holds statements about other things, with the question that they answer.
+const Distractors = `
 The dishwasher leaves a film on the glasses. || What is wrong with the dishwasher?
 {p} fell off the ladder while picking cherries. || How did {p} fall?
 I found ten euros in an old jacket. || What did I find in an old jacket?
@@ -116,8 +116,8 @@ The vacuum cleaner smells of burnt rubber. || What does the vacuum cleaner smell
 The scout hut has 24 beds. || How many beds does the scout hut have?
 `
 
-// thirdUnheard asks what is never said of anyone.
-const thirdUnheard = `
+// Unheard asks what is never said of anyone.
+const Unheard = `
 What is {p}'s favourite ice cream flavour?
 Which kindergarten did {p} go to?
 What is {p}'s hat size?
@@ -176,8 +176,8 @@ What is the dial-in number for incidents of the tax service?
 Which award did the recommendation service win?
 `
 
-// thirdForeign asks about topics that no one mentions.
-const thirdForeign = `
+// Foreign asks about topics that no one mentions.
+const Foreign = `
 What is the largest desert on earth?
 How do magnets work?
 Who wrote One Hundred Years of Solitude?
@@ -225,14 +225,14 @@ Which countries border Laos?
 Tell me about the Silk Road.
 `
 
-// thirdFrames are what people put around a statement; %s is the statement.
-var thirdFrames = []string{"Just so you know, %s", "Heads up: %s", "Hey! %s", "Another one: %s", "Good morning. %s",
+// Frames are what people put around a statement; %s is the statement.
+var Frames = []string{"Just so you know, %s", "Heads up: %s", "Hey! %s", "Another one: %s", "Good morning. %s",
 	"Quick update: %s", "Can you remember this? %s", "Note to self: %s", "Okay. %s", "By the way: %s", "Also: %s",
 	"Hello again. %s", "%s Thank you!", "%s Just saying.", "%s Please remember that.", "%s That's it for today.",
 	"%s Talk soon.", "%s Good to know, I think."}
 
-// thirdNames are people of none of the other halves.
-var thirdNames = strings.Split("Hannah/she|Daniel/he|Laura/she|Michael/he|Sarah/she|David/he|Julia/she|Thomas/he|"+
+// Names are people of none of the other halves.
+var Names = strings.Split("Hannah/she|Daniel/he|Laura/she|Michael/he|Sarah/she|David/he|Julia/she|Thomas/he|"+
 	"Emma/she|Peter/he|Maria/she|Robert/he|Anna/she|Martin/he|Sandra/she|Kevin/he|Rachel/she|Brian/he|Nicole/she|"+
 	"Erik/he|Priya/she|Rahul/he|Aisha/she|Carlos/he|Sunita/she|Diego/he|Mia/she|Felix/he|Lena/she|Max/he|"+
 	"Olivia/she|George/he|Charlotte/she|Henry/he|Amelia/she|Jack/he|Sophie/she|Liam/he|Megan/she|Ethan/he|"+

@@ -1,7 +1,7 @@
-package changes
+package dev
 
-// devSoftware holds attributes of services and of how they are run.
-const devSoftware = `
+// Software holds attributes of services and of how they are run.
+const Software = `
 attribute: database
 for: thing
 values: Postgres | MySQL | MariaDB | CockroachDB | SQLite | MongoDB | DynamoDB

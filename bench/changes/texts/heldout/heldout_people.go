@@ -1,7 +1,7 @@
-package changes
+package heldout
 
-// heldoutPeople holds attributes of people's lives that no rule was written for.
-const heldoutPeople = `
+// People holds attributes of people's lives that no rule was written for.
+const People = `
 attribute: doctor
 for: person
 values: Hansen | Okafor | Lindqvist | Moreau | Petrov | Banerjee | Castillo

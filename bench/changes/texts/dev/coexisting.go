@@ -1,7 +1,7 @@
-package changes
+package dev
 
-// devCoexisting holds pairs of statements of which neither changes the other.
-const devCoexisting = `
+// Coexisting holds pairs of statements of which neither changes the other.
+const Coexisting = `
 kind: siblings
 values: Leeds | Graz | Ghent | Turin | Bilbao
 a: {p}'s brother lives in {v}. || Where does {p}'s brother live?

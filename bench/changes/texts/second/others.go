@@ -1,9 +1,9 @@
-package changes
+package second
 
 import "strings"
 
-// secondDistractors holds statements about other things, with the question that they answer.
-const secondDistractors = `
+// Distractors holds statements about other things, with the question that they answer.
+const Distractors = `
 The gutter above the porch is full of leaves again. || What is clogging the gutter?
 {p} baked rhubarb crumble for the street party. || Who made the dessert for the street party?
 I found a fossil of a sea urchin on the beach. || What did I pick up on the beach?
@@ -116,8 +116,8 @@ The code comments are half in Finnish. || In which language is a good part of th
 I can't get the candle wax out of the tablecloth. || What is the stain on the tablecloth?
 `
 
-// secondUnheard asks what is never said of anyone.
-const secondUnheard = `
+// Unheard asks what is never said of anyone.
+const Unheard = `
 What is {p}'s star sign?
 Which hand does {p} write with?
 What was {p}'s first word as a baby?
@@ -178,8 +178,8 @@ Which supplier delivered the screens for the warehouse app?
 What is written on the sticker of the sandbox?
 `
 
-// secondForeign asks about topics that no one mentions.
-const secondForeign = `
+// Foreign asks about topics that no one mentions.
+const Foreign = `
 How does a sextant work?
 Who wrote The Master and Margarita?
 What is the capital of Burkina Faso?
@@ -228,15 +228,15 @@ What is the square root of 1764?
 What are tardigrades?
 `
 
-// secondFrames are what people put around a statement; %s is the statement.
-var secondFrames = []string{"FYI: %s", "Btw, %s", "Sorry, forgot to tell you yesterday: %s", "Me again! %s",
+// Frames are what people put around a statement; %s is the statement.
+var Frames = []string{"FYI: %s", "Btw, %s", "Sorry, forgot to tell you yesterday: %s", "Me again! %s",
 	"Small thing, but: %s", "Good evening. %s", "Not urgent. %s", "Typing this on the train, so excuse the typos. %s",
 	"Since you asked: %s", "PS: %s", "Right, where were we? %s", "News from my side: %s", "Hmm, what else. %s",
 	"OK so, %s", "%s Hope that helps.", "%s Anyway, back to work.", "%s Cheers!", "%s Let me know if you have questions.",
 	"%s You may know that already.", "%s And that's that.", "%s Gotta run now.", "%s (No reply needed.)"}
 
-// secondNames are people of neither half.
-var secondNames = strings.Split("Agnes/she|Bjorn/he|Camille/she|Declan/he|Esther/she|Felipe/he|Gloria/she|"+
+// Names are people of neither half.
+var Names = strings.Split("Agnes/she|Bjorn/he|Camille/she|Declan/he|Esther/she|Felipe/he|Gloria/she|"+
 	"Henning/he|Ingrid/she|Jasper/he|Katya/she|Luca/he|Marisol/she|Noel/he|Ottilie/she|"+
 	"Patrick/he|Qadir/he|Rosalind/she|Stefan/he|Thea/she|Umberto/he|Vivian/she|Wendell/he|"+
 	"Xenia/she|Yusuf/he|Zelda/she|Amara/she|Bastian/he|Celeste/she|Duncan/he|Eszter/she|"+

@@ -1,7 +1,7 @@
-package changes
+package heldout
 
-// heldoutSoftware holds attributes of services that no rule was written for.
-const heldoutSoftware = `
+// Software holds attributes of services that no rule was written for.
+const Software = `
 attribute: timeout
 for: thing
 values: 2 seconds | 5 seconds | 8 seconds | 15 seconds | 20 seconds | 45 seconds | 90 seconds

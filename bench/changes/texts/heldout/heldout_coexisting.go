@@ -1,7 +1,7 @@
-package changes
+package heldout
 
-// heldoutCoexisting holds pairs of statements of which neither changes the other, for the held-out half.
-const heldoutCoexisting = `
+// Coexisting holds pairs of statements of which neither changes the other, for the held-out half.
+const Coexisting = `
 kind: family
 values: Antwerp | Malaga | Tallinn | Brno | Lille
 a: The elder son of {p} moved to {v}. || Where did the elder son of {p} move to?

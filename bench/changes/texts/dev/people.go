@@ -1,7 +1,7 @@
-package changes
+package dev
 
-// devPeople holds attributes of people's lives: see parseCorpus for the notation.
-const devPeople = `
+// People holds attributes of people's lives: see parseCorpus for the notation.
+const People = `
 attribute: city
 for: person
 values: Lyon | Oslo | Porto | Ghent | Leeds | Turin | Bergen | Graz | Bilbao | Malmo

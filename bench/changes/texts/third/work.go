@@ -1,7 +1,7 @@
-package changes
+package third
 
-// thirdWork holds attributes of teams, projects, products and systems, and changes told once, in plain words.
-const thirdWork = `
+// Work holds attributes of teams, projects, products and systems, and changes told once, in plain words.
+const Work = `
 attribute: scrum_master
 for: team
 values: Nadia | Oliver | Femi | Ingrid | Tomasz | Leila | Ruben | Hannah

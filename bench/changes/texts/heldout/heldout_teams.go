@@ -1,7 +1,7 @@
-package changes
+package heldout
 
-// heldoutTeams holds attributes of teams that no rule was written for.
-const heldoutTeams = `
+// Teams holds attributes of teams that no rule was written for.
+const Teams = `
 attribute: retro
 for: team
 values: Monday | Tuesday | Wednesday | Thursday | Friday

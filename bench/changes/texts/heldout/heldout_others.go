@@ -1,7 +1,7 @@
-package changes
+package heldout
 
-// heldoutDistractors holds statements about other things for the held-out half.
-const heldoutDistractors = `
+// Distractors holds statements about other things for the held-out half.
+const Distractors = `
 Went to the flea market and came home with a brass lamp. || Where does the brass lamp come from?
 So {p} apparently once met the king of Norway at a petrol station. || Which king has {p} talked to?
 The dishwasher guy says the pump is clogged with olive stones. || What is the dishwasher pump clogged with?
@@ -110,8 +110,8 @@ The kite got stuck on the power line. || Where did the kite get stuck?
 The babysitter taught the kids to yodel. || What did the babysitter teach the kids?
 `
 
-// heldoutUnheard asks what is never said of anyone in the held-out half.
-const heldoutUnheard = `
+// Unheard asks what is never said of anyone in the held-out half.
+const Unheard = `
 Do you know {p}'s star sign?
 How many siblings does {p} have?
 What's the PIN of my debit card?
@@ -134,8 +134,8 @@ Which brand of toothpaste do I use?
 How heavy was {p} at birth?
 `
 
-// heldoutForeign asks about topics of which nothing was said in the held-out half.
-const heldoutForeign = `
+// Foreign asks about topics of which nothing was said in the held-out half.
+const Foreign = `
 What's the capital of Burkina Faso?
 Explain how black holes evaporate.
 who won the 1966 World Cup?

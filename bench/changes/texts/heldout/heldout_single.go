@@ -1,7 +1,7 @@
-package changes
+package heldout
 
-// heldoutSingle holds changes that are told once, by people who write as they talk.
-const heldoutSingle = `
+// Single holds changes that are told once, by people who write as they talk.
+const Single = `
 attribute: single_home
 for: any
 clashes: The company picnic is on the fourteenth.

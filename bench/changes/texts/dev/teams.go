@@ -1,7 +1,7 @@
-package changes
+package dev
 
-// devTeams holds attributes of teams and projects.
-const devTeams = `
+// Teams holds attributes of teams and projects.
+const Teams = `
 attribute: standup
 for: team
 values: 8:45 | 9:00 | 9:15 | 9:30 | 9:45 | 10:00 | 10:15 | 10:30

@@ -1,7 +1,7 @@
-package changes
+package second
 
-// secondCoexisting holds pairs of statements that hold side by side, in either order.
-const secondCoexisting = `
+// Coexisting holds pairs of statements that hold side by side, in either order.
+const Coexisting = `
 kind: brothers and sisters
 values: Aberdeen | Split | Utrecht | Cork | Lublin
 a: {p}'s twin brother settled in {v} years ago. || Where does {p}'s twin brother live?

@@ -1,7 +1,7 @@
-package changes
+package second
 
-// secondWork holds more attributes of teams, projects, products and systems.
-const secondWork = `
+// Work holds more attributes of teams, projects, products and systems.
+const Work = `
 attribute: courier
 for: team
 values: DHL | UPS | FedEx | DPD | GLS | TNT | Chronopost | PostNord

@@ -1,8 +1,8 @@
-package changes
+package dev
 
-// devSingle holds changes that are told once: an old statement, a new one, a question and, where it makes sense, a
+// Single holds changes that are told once: an old statement, a new one, a question and, where it makes sense, a
 // question about the past. Each is about a thing of its own.
-const devSingle = `
+const Single = `
 attribute: single_life
 for: any
 moved: The piano stands in the living room. || We moved the piano to the study. || Where is the piano?
