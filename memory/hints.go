@@ -312,14 +312,6 @@ func topicHints(text, who string) []string {
 // ownWords are words by which somebody speaks of what is their own.
 var ownWords = normalize.Set("i my me we our us mine ours")
 
-// ClaimScore is the evidence of a memory one of whose claims holds a share of the query's weight, in [0,1]
-// (notes on recall constants, "structured claims"). The notes count matched words; weighed by their rarity,
-// as full text weighs them, they compare with it: counted, the name of one whom every claim is about was
-// worth as much as any word, and multi-hop questions lost by it (docs/recall.md).
-func ClaimScore(share, importance, confidence float64) float64 {
-	return min(1, share*(0.55+0.3*importance+0.15*confidence))
-}
-
 // attributeHints returns the hints of a fact by what it states: the words by which people ask for it.
 func attributeHints(f Fact) []Hint {
 	if len(f.Content) > MaxLatestChars || len(ClaimHints(f.Claim)) > 0 {

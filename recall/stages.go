@@ -30,8 +30,7 @@ const (
 // offByDefault are the stages that did not help on the evaluation conversations, or cost more than they
 // gave: docs/recall.md has the figures. With switches them on.
 var offByDefault = map[string]bool{
-	rank.StageConvolve: true, rank.StageFacets: true, rank.StageRehearse: true, rank.StageDampen: true, rank.StageHubs: true,
-	rank.StageDecisions: true, rank.StageDated: true,
+	rank.StageConvolve: true, rank.StageFacets: true, rank.StageRehearse: true, rank.StageDampen: true,
 }
 
 // optional reports whether a stage is off because nobody asked for it.
@@ -226,28 +225,28 @@ func rerankWithin(ctx context.Context, r inference.Reranker, query string, texts
 	}
 }
 
-// dampen reads the contents of semantic hits alone, which are few.
+// dampen applies the parts of dampening one after the other. It reads the contents and the entities of the
+// best candidates.
 func (q *query) dampen(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
-	var suspects []rank.Evidence
-	for _, e := range q.best(evidence) {
-		if rank.Unworded(e) {
-			suspects = append(suspects, e)
-		}
-	}
-	if len(suspects) == 0 {
-		return evidence, nil
-	}
-	contents, err := q.contents(ctx, suspects)
+	contents, err := q.contents(ctx, q.best(evidence))
 	if err != nil {
 		return nil, err
 	}
-	return rank.DampenUnworded(evidence, func(id uuid.UUID) bool {
+	evidence = rank.DampenUnworded(evidence, func(id uuid.UUID) bool {
 		text, read := contents[id]
 		return !read || rank.SharesWord(q.req.Query, text)
-	}), nil
+	})
+	if evidence, err = q.dampenHubs(ctx, evidence); err != nil {
+		return nil, err
+	}
+	evidence = rank.BoostDecisions(evidence)
+	if contents, err = q.contents(ctx, q.best(evidence)); err != nil { // the best may be others by now
+		return nil, err
+	}
+	return rank.BoostDated(evidence, contents), nil
 }
 
-func (q *query) hubs(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
+func (q *query) dampenHubs(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
 	ctx, cancel := q.within(ctx, readDeadline)
 	defer cancel()
 	hub, err := q.Store.HubDegree(ctx, q.filter.Principal.Tenant, q.now())
@@ -259,14 +258,6 @@ func (q *query) hubs(ctx context.Context, evidence []rank.Evidence) ([]rank.Evid
 		return nil, err
 	}
 	return rank.DampenHubs(evidence, lowest, hub), nil
-}
-
-func (q *query) dated(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
-	contents, err := q.contents(ctx, q.best(evidence))
-	if err != nil {
-		return nil, err
-	}
-	return rank.BoostDated(evidence, contents), nil
 }
 
 // currentness brings in what the best candidates superseded, where that is asked for, each with the score of

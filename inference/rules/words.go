@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mneme/mneme/memory/normalize"
 )
 
 // word is one space-separated token of a sentence.
@@ -84,13 +86,8 @@ func quoteMarks(s string) int {
 	return n
 }
 
-// fold lowers s and straightens its apostrophes.
-func fold(s string) string {
-	if strings.Contains(s, "’") {
-		s = strings.ReplaceAll(s, "’", "'")
-	}
-	return strings.ToLower(s)
-}
+// fold returns s in lower case, with straight apostrophes.
+func fold(s string) string { return strings.ToLower(normalize.Apostrophes.Replace(s)) }
 
 // joinWords is the sentence that ws stand for.
 func joinWords(ws []word) string {

@@ -125,7 +125,7 @@ func timeliness(t time.Time, windows []TimeWindow) float64 {
 }
 
 // TimeScore is the evidence of a memory that is of the time that the query names, [0,1].
-func TimeScore(importance float64) float64 { return inWindow * (0.7 + 0.3*importance) }
+func TimeScore(importance float64) float64 { return inWindow * rank.Worth(importance) }
 
 // timeParser reads time expressions from a text's words.
 type timeParser struct {
