@@ -198,18 +198,18 @@ func (q *query) off(name string) bool {
 	return slices.Contains(q.Without, name) || slices.Contains(q.req.Without, name) || q.optional(name)
 }
 
-// authorize drops every candidate outside the asker's view, and gives the others their sheets. It fails
+// authorize drops every candidate outside the asker's view, and gives the others their features. It fails
 // closed. Everything that reads content comes after it (document 002 Phase 3).
 func (q *query) authorize(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
 	defer q.timed("authorize")()
-	sheets, err := q.Store.Authorize(ctx, q.filter, idsOf(evidence))
+	features, err := q.Store.Authorize(ctx, q.filter, idsOf(evidence))
 	if err != nil {
 		return nil, err
 	}
-	out := make([]rank.Evidence, 0, len(sheets))
+	out := make([]rank.Evidence, 0, len(features))
 	for _, e := range evidence {
-		if sheet, ok := sheets[e.ID]; ok {
-			e.Sheet = sheet
+		if known, ok := features[e.ID]; ok {
+			e.Features = known
 			out = append(out, e)
 		}
 	}

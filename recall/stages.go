@@ -23,7 +23,7 @@ import (
 const (
 	readDeadline = 500 * time.Millisecond // of a stage that reads from Postgres
 
-	// Stages that read more than sheets look at the best candidates alone: three a result.
+	// Stages that read more than features look at the best candidates alone: three a result.
 	shapedPerResult = 3
 )
 
@@ -308,14 +308,14 @@ func (q *query) successors(ctx context.Context, best, evidence []rank.Evidence) 
 		scores[link.Successor] = max(scores[link.Successor], score)
 	}
 	missing := slices.Collect(maps.Keys(scores))
-	sheets, err := q.Store.Authorize(ctx, q.filter, missing)
+	features, err := q.Store.Authorize(ctx, q.filter, missing)
 	if err != nil {
 		return nil, err
 	}
 	var out []rank.Evidence
 	for _, id := range missing {
-		if sheet, ok := sheets[id]; ok {
-			e := rank.Evidence{ID: id, Channels: map[string]float64{}, Sheet: sheet}
+		if known, ok := features[id]; ok {
+			e := rank.Evidence{ID: id, Channels: map[string]float64{}, Features: known}
 			e.Set(rank.StageCurrentness, scores[id], "takes the place of what was found")
 			out = append(out, e)
 		}
@@ -340,14 +340,14 @@ func (q *query) predecessors(ctx context.Context, best, evidence []rank.Evidence
 			older = append(older, link.ID)
 		}
 	}
-	sheets, err := q.Store.Authorize(ctx, q.readable(), older)
+	features, err := q.Store.Authorize(ctx, q.readable(), older)
 	if err != nil {
 		return nil, err
 	}
 	var out []rank.Evidence
 	for _, id := range older {
-		if sheet, ok := sheets[id]; ok {
-			e := rank.Evidence{ID: id, Channels: map[string]float64{}, Sheet: sheet}
+		if known, ok := features[id]; ok {
+			e := rank.Evidence{ID: id, Channels: map[string]float64{}, Features: known}
 			e.Set(rank.StageCurrentness, scores[id], "as its successor")
 			out = append(out, e)
 		}

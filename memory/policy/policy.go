@@ -78,20 +78,20 @@ func (p *Policy) Rules() []RuleInfo {
 	return out
 }
 
-// PolicyKind says what is being classified. Rules see it as kind.
-type PolicyKind string
+// Kind says what is being classified. Rules see it as kind.
+type Kind string
 
 // What there is to classify: what was handed in, a fact that the pipeline drew from it, and a full
 // record that was put.
 const (
-	PolicyCandidate PolicyKind = "candidate"
-	PolicyFact      PolicyKind = "fact"
-	PolicyRecord    PolicyKind = "record"
+	KindCandidate Kind = "candidate"
+	KindFact      Kind = "fact"
+	KindRecord    Kind = "record"
 )
 
-// PolicyInput is what rules may look at beside the classification.
-type PolicyInput struct {
-	Kind PolicyKind
+// Input is what rules may look at beside the classification.
+type Input struct {
+	Kind Kind
 	// Candidate is what was handed in. For a fact its content is the fact's text, and the rest its
 	// source's; for a record it is what the record says in the same places (RecordInput).
 	Candidate  schema.Candidate
@@ -107,7 +107,7 @@ type PolicyInput struct {
 const (
 	ByClassifier = "classifier" // read from the words, or said by an extractor
 	ByCandidate  = "candidate"  // what was handed in says so itself, or what a fact was drawn from
-	ByDetector   = "detector"   // DetectSensitive
+	ByDetector   = "detector"   // sensitive.Detect
 	ByDefault    = "default"
 	byRule       = "rule:"
 )
@@ -174,7 +174,7 @@ func (e Explanation) Deciding() []string {
 }
 
 // Apply returns the classification with the rules' overrides, and who decided what. See Explain.
-func (p *Policy) Apply(cl memory.Classification, in PolicyInput) (memory.Classification, []Decision) {
+func (p *Policy) Apply(cl memory.Classification, in Input) (memory.Classification, []Decision) {
 	e := p.Explain(cl, in)
 	return e.Classification, e.Decisions
 }
@@ -195,7 +195,7 @@ func (p *Policy) Apply(cl memory.Classification, in PolicyInput) (memory.Classif
 //
 // No rule can name another tenant or agent, and tier and typology follow the type, so that an episode
 // is never persistent. A rule whose condition cannot be evaluated counts as not matching.
-func (p *Policy) Explain(cl memory.Classification, in PolicyInput) Explanation {
+func (p *Policy) Explain(cl memory.Classification, in Input) Explanation {
 	in.Visibility, in.Principal = cmp.Or(in.Visibility, schema.VisibilityPrivate), in.Principal.Owner()
 	e := Explanation{Policy: p.Hash(), Matched: []string{}, Problems: []RuleProblem{}}
 	a := policyApplication{in: in, base: cl, state: cl, by: map[string]string{}, own: len(cl.Tags)}
@@ -225,7 +225,7 @@ func (p *Policy) Explain(cl memory.Classification, in PolicyInput) Explanation {
 
 // policyApplication is one Explain at work.
 type policyApplication struct {
-	in    PolicyInput
+	in    Input
 	base  memory.Classification // as the classifier had it
 	state memory.Classification // with the overrides so far
 	by    map[string]string     // rule by field
@@ -253,7 +253,7 @@ func (a *policyApplication) set(name string, s policySetting) (problem string) {
 		return "" // a rule above has set it
 	}
 	switch {
-	case field == "type" && a.in.Kind != PolicyCandidate:
+	case field == "type" && a.in.Kind != KindCandidate:
 		return "the type of a " + string(a.in.Kind) + " is that of its payload"
 	case field == "visibility" && s.value == any(schema.VisibilityGroup) && a.in.Principal.PolicyGroup == "":
 		return "the principal has no policy group"
@@ -296,7 +296,7 @@ func (a *policyApplication) set(name string, s policySetting) (problem string) {
 
 // followDeletion gives the deletion policy that goes with type and pin, where nobody chose one.
 func (a *policyApplication) followDeletion() {
-	if a.by["deletion_policy"] == "" && a.in.Kind != PolicyRecord {
+	if a.by["deletion_policy"] == "" && a.in.Kind != KindRecord {
 		a.state.DeletionPolicy = memory.DefaultDeletion(a.state.Type, a.state.Pinned)
 	}
 }
@@ -308,7 +308,7 @@ func (a *policyApplication) unpinnedImportance() float64 {
 		return a.base.Importance
 	case given != nil && memory.InUnit(*given):
 		return *given
-	case a.in.Kind == PolicyFact:
+	case a.in.Kind == KindFact:
 		return a.base.Confidence
 	default:
 		return memory.DefaultImportance(a.in.Candidate.SourceKind)
@@ -376,25 +376,25 @@ func (a *policyApplication) origin(f *policyField) (by string, was any) {
 		}
 		return otherwise, nil
 	}
-	record := a.in.Kind == PolicyRecord
+	record := a.in.Kind == KindRecord
 	switch f.name {
 	case "type":
 		return said(record, ByClassifier)
 	case "category":
-		return said(a.in.Kind != PolicyFact && c.Category.Valid(), ByClassifier)
+		return said(a.in.Kind != KindFact && c.Category.Valid(), ByClassifier)
 	case "sensitivity":
 		declared := cmp.Or(c.Sensitivity, schema.SensitivityLow)
-		if len(a.base.Detected) > 0 && sensitive.SensitivityRank(a.base.Sensitivity) > sensitive.SensitivityRank(declared) {
+		if len(a.base.Detected) > 0 && sensitive.Rank(a.base.Sensitivity) > sensitive.Rank(declared) {
 			return ByDetector, string(declared)
 		}
 		return said(c.Sensitivity.Valid(), ByDefault)
 	case "confidence":
-		if a.in.Kind == PolicyFact {
+		if a.in.Kind == KindFact {
 			return ByClassifier, nil
 		}
 		return said(record, ByDefault)
 	case "importance":
-		if a.in.Kind == PolicyFact {
+		if a.in.Kind == KindFact {
 			return ByClassifier, nil
 		}
 		return said(record || a.state.Pinned || c.Importance != nil, ByDefault)
@@ -419,7 +419,7 @@ type policyField struct {
 	// parse reads a value from a file, and says what it has to be when it is not; nil where rules
 	// cannot set the field.
 	parse func(yamlValue) (value any, problem string)
-	read  func(memory.Classification, PolicyInput) any // as it is shown: strings, numbers, booleans, lists
+	read  func(memory.Classification, Input) any // as it is shown: strings, numbers, booleans, lists
 	write func(*memory.Classification, any)
 }
 
@@ -428,7 +428,7 @@ var policyFields []policyField
 
 func init() { // here, because parse functions lead back to the table
 	decay := func(name string, parse func(yamlValue) (any, string), read func(memory.Decay) any, write func(*memory.Decay, any)) policyField {
-		return policyField{"decay." + name, parse, func(c memory.Classification, _ PolicyInput) any { return read(c.Decay) },
+		return policyField{"decay." + name, parse, func(c memory.Classification, _ Input) any { return read(c.Decay) },
 			func(c *memory.Classification, v any) { write(&c.Decay, v) }}
 	}
 	length := func(d time.Duration) any { return memory.FormatAge(d) }
@@ -443,21 +443,21 @@ func init() { // here, because parse functions lead back to the table
 	}
 	policyFields = []policyField{
 		{"type", oneOf(schema.TypeEpisodic, schema.TypeSemantic, schema.TypeWorking, schema.TypeCompetence, schema.TypePlanGraph),
-			func(c memory.Classification, _ PolicyInput) any { return string(c.Type) },
+			func(c memory.Classification, _ Input) any { return string(c.Type) },
 			func(c *memory.Classification, v any) { c.Type = v.(schema.MemoryType) }},
-		{"tier", nil, func(c memory.Classification, _ PolicyInput) any { return string(c.Tier) }, nil},
-		{"typology", nil, func(c memory.Classification, _ PolicyInput) any { return string(c.Typology) }, nil},
+		{"tier", nil, func(c memory.Classification, _ Input) any { return string(c.Tier) }, nil},
+		{"typology", nil, func(c memory.Classification, _ Input) any { return string(c.Typology) }, nil},
 		{"category", oneOf(schema.CategoryFact, schema.CategoryPreference, schema.CategoryDecision, schema.CategoryProcedural,
 			schema.CategorySemantic, schema.CategoryRule, schema.CategoryLearning, schema.CategoryIssue),
-			func(c memory.Classification, _ PolicyInput) any { return string(c.Category) },
+			func(c memory.Classification, _ Input) any { return string(c.Category) },
 			func(c *memory.Classification, v any) { c.Category = v.(schema.Category) }},
 		{"sensitivity", oneOf(schema.SensitivityHyper.AtMost()...),
-			func(c memory.Classification, _ PolicyInput) any { return string(c.Sensitivity) },
+			func(c memory.Classification, _ Input) any { return string(c.Sensitivity) },
 			func(c *memory.Classification, v any) { c.Sensitivity = v.(schema.Sensitivity) }},
-		{"confidence", unitNumber, func(c memory.Classification, _ PolicyInput) any { return c.Confidence }, func(c *memory.Classification, v any) { c.Confidence = v.(float64) }},
-		{"pinned", trueOrFalse, func(c memory.Classification, _ PolicyInput) any { return c.Pinned }, func(c *memory.Classification, v any) { c.Pinned = v.(bool) }},
-		{"importance", unitNumber, func(c memory.Classification, _ PolicyInput) any { return c.Importance }, func(c *memory.Classification, v any) { c.Importance = v.(float64) }},
-		{"tags", tagNames, func(c memory.Classification, _ PolicyInput) any { return append([]string{}, c.Tags...) }, nil},
+		{"confidence", unitNumber, func(c memory.Classification, _ Input) any { return c.Confidence }, func(c *memory.Classification, v any) { c.Confidence = v.(float64) }},
+		{"pinned", trueOrFalse, func(c memory.Classification, _ Input) any { return c.Pinned }, func(c *memory.Classification, v any) { c.Pinned = v.(bool) }},
+		{"importance", unitNumber, func(c memory.Classification, _ Input) any { return c.Importance }, func(c *memory.Classification, v any) { c.Importance = v.(float64) }},
+		{"tags", tagNames, func(c memory.Classification, _ Input) any { return append([]string{}, c.Tags...) }, nil},
 		decay("curve", oneOf(schema.CurveExponential, schema.CurveLinear, schema.CurveCustom),
 			func(d memory.Decay) any { return string(d.Curve) }, func(d *memory.Decay, v any) { d.Curve = curveOf(v) }),
 		decay("points", curvePoints, func(d memory.Decay) any { return d.ShownPoints() }, func(d *memory.Decay, v any) { d.Points = pointsOf(v) }),
@@ -467,20 +467,20 @@ func init() { // here, because parse functions lead back to the table
 		decay("floor", unitNumber, func(d memory.Decay) any { return d.Floor }, func(d *memory.Decay, v any) { d.Floor = v.(float64) }),
 		decay("reinforcement_gain", unitNumber, func(d memory.Decay) any { return d.ReinforcementGain }, func(d *memory.Decay, v any) { d.ReinforcementGain = v.(float64) }),
 		{"deletion_policy", oneOf(schema.DeleteAutoPrune, schema.DeleteManualOnly, schema.DeleteNever),
-			func(c memory.Classification, _ PolicyInput) any { return string(c.DeletionPolicy) },
+			func(c memory.Classification, _ Input) any { return string(c.DeletionPolicy) },
 			func(c *memory.Classification, v any) { c.DeletionPolicy = v.(schema.DeletionPolicy) }},
-		{"scope", textUpTo(schema.MaxNameLength), func(c memory.Classification, in PolicyInput) any { return cmp.Or(c.Scope, in.Principal.Scope) },
+		{"scope", textUpTo(schema.MaxNameLength), func(c memory.Classification, in Input) any { return cmp.Or(c.Scope, in.Principal.Scope) },
 			func(c *memory.Classification, v any) { c.Scope = v.(string) }},
 		{"visibility", oneOf(schema.VisibilityPrivate, schema.VisibilityGroup, schema.VisibilityShared, schema.VisibilityGlobal),
-			func(c memory.Classification, in PolicyInput) any { return string(cmp.Or(c.Visibility, in.Visibility)) },
+			func(c memory.Classification, in Input) any { return string(cmp.Or(c.Visibility, in.Visibility)) },
 			func(c *memory.Classification, v any) { c.Visibility = v.(schema.Visibility) }},
 		{"revision_policy", oneOf(schema.PolicyReplace, schema.PolicyFork, schema.PolicyContest),
-			func(c memory.Classification, _ PolicyInput) any {
+			func(c memory.Classification, _ Input) any {
 				return string(cmp.Or(c.RevisionPolicy, schema.PolicyReplace))
 			},
 			func(c *memory.Classification, v any) { c.RevisionPolicy = v.(schema.RevisionPolicy) }},
 		{"source_trust", unitNumber,
-			func(c memory.Classification, in PolicyInput) any {
+			func(c memory.Classification, in Input) any {
 				switch {
 				case c.SourceTrust != nil:
 					return *c.SourceTrust
@@ -547,11 +547,11 @@ type policyFact struct {
 }
 
 // newPolicyVars returns the variables of conditions that no rule changes.
-func newPolicyVars(in PolicyInput, cl memory.Classification) map[string]any {
+func newPolicyVars(in Input, cl memory.Classification) map[string]any {
 	c, p := &in.Candidate, in.Principal
 	candidate := policyCandidate{Content: c.Content, SourceKind: string(c.SourceKind), Speaker: c.Speaker, Session: c.Session,
 		Tags: append([]string{}, c.Tags...), Category: string(c.Category), Sensitivity: string(c.Sensitivity), Refs: []string{}}
-	if in.Kind == PolicyCandidate {
+	if in.Kind == KindCandidate {
 		candidate.SourceKind = string(cmp.Or(c.SourceKind, schema.SourceObservation))
 	}
 	if c.OccurredAt != nil {
@@ -573,8 +573,8 @@ func newPolicyVars(in PolicyInput, cl memory.Classification) map[string]any {
 }
 
 // RecordInput is what rules see of a full record with the given text.
-func RecordInput(m schema.MemoryRecord, text string, p schema.Principal) PolicyInput {
-	in := PolicyInput{Kind: PolicyRecord, Principal: p, Visibility: m.Visibility, Candidate: schema.Candidate{
+func RecordInput(m schema.MemoryRecord, text string, p schema.Principal) Input {
+	in := Input{Kind: KindRecord, Principal: p, Visibility: m.Visibility, Candidate: schema.Candidate{
 		Content: text, Speaker: m.Who, Session: m.Session, Refs: m.Provenance.Sources, Category: m.Category, Tags: m.Tags,
 		Sensitivity: m.Sensitivity, Importance: &m.Importance}}
 	if !m.OccurredAt.IsZero() {

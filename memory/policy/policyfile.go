@@ -24,31 +24,31 @@ import (
 
 // Limits of a rules file.
 const (
-	MaxPolicyBytes = 1 << 20
-	MaxRules       = 1000
+	MaxBytes = 1 << 20
+	MaxRules = 1000
 )
 
-// PolicyError lists what is wrong with a rules file, by rule and field. It is a
+// Error lists what is wrong with a rules file, by rule and field. It is a
 // *schema.ValidationError to errors.As.
-type PolicyError struct {
+type Error struct {
 	Fields []schema.FieldError
 }
 
 // Error implements error.
-func (e *PolicyError) Error() string {
+func (e *Error) Error() string {
 	return "policy: " + strings.TrimPrefix((&schema.ValidationError{Fields: e.Fields}).Error(), "invalid request: ")
 }
 
 // Unwrap returns the same fields as a *schema.ValidationError.
-func (e *PolicyError) Unwrap() error { return &schema.ValidationError{Fields: e.Fields} }
+func (e *Error) Unwrap() error { return &schema.ValidationError{Fields: e.Fields} }
 
-// ParsePolicy reads a rules file (docs/policy.md) and compiles it. Every problem is reported at once,
-// as a *PolicyError whose fields name the rule by position and name, such as "rules[2] (payroll).when".
-func ParsePolicy(data []byte) (*Policy, error) {
+// Parse reads a rules file (docs/policy.md) and compiles it. Every problem is reported at once,
+// as a *Error whose fields name the rule by position and name, such as "rules[2] (payroll).when".
+func Parse(data []byte) (*Policy, error) {
 	f := policyFile{}
-	if len(data) > MaxPolicyBytes {
-		f.add(nil, "(file)", "must be at most %d bytes", MaxPolicyBytes)
-		return nil, &PolicyError{f.fields}
+	if len(data) > MaxBytes {
+		f.add(nil, "(file)", "must be at most %d bytes", MaxBytes)
+		return nil, &Error{f.fields}
 	}
 	var document, more yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
@@ -64,7 +64,7 @@ func ParsePolicy(data []byte) (*Policy, error) {
 		f.document(document.Content[0])
 	}
 	if len(f.fields) > 0 {
-		return nil, &PolicyError{f.fields}
+		return nil, &Error{f.fields}
 	}
 	sum := sha256.Sum256(data)
 	return &Policy{rules: f.rules, trust: f.trust, hash: hex.EncodeToString(sum[:6])}, nil
@@ -73,7 +73,7 @@ func ParsePolicy(data []byte) (*Policy, error) {
 // yamlValue is a node of the file.
 type yamlValue = *yaml.Node
 
-// policyFile is one ParsePolicy at work.
+// policyFile is one Parse at work.
 type policyFile struct {
 	fields []schema.FieldError
 	rules  []policyRule

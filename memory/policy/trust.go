@@ -85,7 +85,7 @@ func (r TrustRules) Clear(req schema.RecallRequest, key []byte, now time.Time) C
 	case len(key) == 0:
 		note(schema.TrustTokenUnchecked, said.Token != "")
 	case said.Token == "":
-		note(schema.TrustUnproven, said.Authenticated || len(said.Scopes) > 0 || sensitive.SensitivityRank(said.MaxSensitivity) > sensitive.SensitivityRank(UnprovenLimit))
+		note(schema.TrustUnproven, said.Authenticated || len(said.Scopes) > 0 || sensitive.Rank(said.MaxSensitivity) > sensitive.Rank(UnprovenLimit))
 		said.Authenticated, said.Scopes = false, nil
 	default:
 		signed, err := OpenTrust(key, said.Token, req.Principal, now)

@@ -255,7 +255,7 @@ func EditedPayload(t schema.MemoryType, payload json.RawMessage, content string,
 // EditedSensitivity returns how sensitive a memory is once its content was replaced, and how that came
 // about. The detectors and the rules look at the new text as they look at a record's (document 004
 // §15.5); the memory never becomes less sensitive, because its old versions still say what they said.
-func EditedSensitivity(rules *policy.Policy, cl memory.Classification, in policy.PolicyInput) (schema.Sensitivity, policy.Explanation) {
+func EditedSensitivity(rules *policy.Policy, cl memory.Classification, in policy.Input) (schema.Sensitivity, policy.Explanation) {
 	e := rules.Explain(cl.Detect(in.Candidate.Content), in)
 	return e.Classification.DerivedFrom(cl.Sensitivity).Sensitivity, e
 }

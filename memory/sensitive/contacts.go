@@ -7,7 +7,7 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 )
 
-// Detectors of contact data (see DetectSensitive).
+// Detectors of contact data (see Detect).
 
 func (s *scanned) email() bool {
 	return each(s.text, "@", func(start, end int) (int, bool) {

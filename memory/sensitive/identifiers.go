@@ -2,7 +2,7 @@ package sensitive
 
 import "strings"
 
-// Detectors of financial and government identifiers (see DetectSensitive).
+// Detectors of financial and government identifiers (see Detect).
 
 // digitRun is digits with single separators between groups: 4111 1111 1111 1111.
 type digitRun struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 )
 
-// Detectors of secrets (see DetectSensitive).
+// Detectors of secrets (see Detect).
 
 func (s *scanned) privateKey() bool {
 	const begin = "-----BEGIN "
