@@ -24,18 +24,21 @@ func AnyText() *rapid.Generator[string] {
 	})
 }
 
+// Noon is the time at which tests of decay and retention take place.
 var Noon = time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
 
+// Day is 24 hours.
 const Day = 24 * time.Hour
 
+// Principal is the agent that tests act as.
 var Principal = schema.Principal{Tenant: "t", Agent: "a"}
 
+// When holds under conditions, a JSON object.
 func When(conditions string) schema.Validity {
 	return schema.Validity{Mode: schema.ValidConditional, Conditions: json.RawMessage(conditions)}
 }
 
-const SweepDay = 24 * time.Hour
-
+// Validity draws a validity of any mode.
 func Validity() *rapid.Generator[schema.Validity] {
 	return rapid.Custom(func(t *rapid.T) schema.Validity {
 		switch rapid.IntRange(0, 2).Draw(t, "mode") {
@@ -57,6 +60,7 @@ func Validity() *rapid.Generator[schema.Validity] {
 	})
 }
 
+// Global holds always and everywhere.
 func Global() schema.Validity { return schema.Validity{} }
 
 // During is a window in hours from midday; a negative bound is open.
@@ -73,6 +77,7 @@ func During(from, until int, conditions string) schema.Validity {
 	return v
 }
 
+// Fact is a fact with a content, of full enough confidence to be written.
 func Fact(content string) memory.Fact {
 	return memory.Fact{Content: content, Category: schema.CategoryFact, Confidence: 0.9}
 }
@@ -99,11 +104,13 @@ func AnyDecay() *rapid.Generator[memory.Decay] {
 	})
 }
 
+// At is the time d after now.
 func At(now time.Time, d time.Duration) *time.Time {
 	t := now.Add(d)
 	return &t
 }
 
+// Midday is the time from which During counts.
 var Midday = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // anyPoints draws curves as validation admits them: from a second to centuries, with plateaus, cliffs of one
@@ -132,6 +139,7 @@ func anyPoints() *rapid.Generator[[]memory.DecayPoint] {
 	})
 }
 
+// Conditions draws a JSON object of conditions.
 func Conditions() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		all := map[string]json.RawMessage{}

@@ -17,6 +17,7 @@ type RewriteError struct {
 	Problem string
 }
 
+// Error implements error.
 func (e *RewriteError) Error() string { return e.Problem }
 
 func notRewritten(problem string) error { return &RewriteError{problem} }
