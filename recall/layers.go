@@ -93,7 +93,13 @@ func (q *query) selection(ctx context.Context, evidence []rank.Evidence) ([]rank
 		byLayer[schema.LayerOf(s.Type)] = append(byLayer[schema.LayerOf(s.Type)], s)
 	}
 	task := q.task()
-	situation := layers.Situation{Query: q.req.Query, Intent: task.Intent, ErrorSignature: task.ErrorSignature, Context: q.req.Context, Now: q.now()}
+	situation := layers.Situation{
+		Query:          q.req.Query,
+		Intent:         task.Intent,
+		ErrorSignature: task.ErrorSignature,
+		Context:        q.req.Context,
+		Now:            q.now(),
+	}
 	var selections []schema.Selection
 	var ruledOut []uuid.UUID
 	for _, layer := range []schema.LayerName{schema.LayerCompetence, schema.LayerPlan} {

@@ -58,8 +58,22 @@ func Stages() []string {
 
 // switches are the names that a request may switch off, or on.
 var switches = sync.OnceValue(func() map[string]bool {
-	out := map[string]bool{layers.ChannelSignals: true, rank.StageExpand: true, stageRedact: true, stageExpand: true, stageSources: true, stageRationale: true,
-		stageTranscripts: true, stageArtifacts: true, stageCards: true, stageSessions: true, stageSummary: true, stageRescue: true, stageRescueTranscripts: true, stageRescueArtifacts: true}
+	out := map[string]bool{
+		layers.ChannelSignals:  true,
+		rank.StageExpand:       true,
+		stageRedact:            true,
+		stageExpand:            true,
+		stageSources:           true,
+		stageRationale:         true,
+		stageTranscripts:       true,
+		stageArtifacts:         true,
+		stageCards:             true,
+		stageSessions:          true,
+		stageSummary:           true,
+		stageRescue:            true,
+		stageRescueTranscripts: true,
+		stageRescueArtifacts:   true,
+	}
 	for _, name := range slices.Concat(Channels(), Stages()) {
 		out[name] = true
 	}
@@ -78,7 +92,10 @@ func checkSwitches(req schema.RecallRequest) error {
 	check := func(field string, names []string) {
 		for i, name := range names {
 			if !IsSwitch(name) {
-				wrong.Fields = append(wrong.Fields, schema.FieldError{Field: fmt.Sprintf("%s[%d]", field, i), Problem: notASwitch()})
+				wrong.Fields = append(
+					wrong.Fields,
+					schema.FieldError{Field: fmt.Sprintf("%s[%d]", field, i), Problem: notASwitch()},
+				)
 			}
 		}
 	}

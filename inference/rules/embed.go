@@ -76,7 +76,12 @@ type embedding struct {
 }
 
 func embed(text string) []float32 {
-	e := embedding{seen: make(map[uint64]int32, 32), folded: make([]byte, 0, 64), starts: make([]int, 0, 64), stem: make([]byte, 0, 64)}
+	e := embedding{
+		seen:   make(map[uint64]int32, 32),
+		folded: make([]byte, 0, 64),
+		starts: make([]int, 0, 64),
+		stem:   make([]byte, 0, 64),
+	}
 	for i, r := range text {
 		switch {
 		case isIdeograph(r): // written without spaces: every sign is a word, pairs carry the rest

@@ -247,7 +247,18 @@ func categoryOf(span []token) string {
 // categoryIsName reports whether the members of a category are names even in small letters.
 func categoryIsName(c string) bool {
 	switch c {
-	case "DRINK", "DIET", "DAYPART", "COLOR", "SEASON", "COMMUTE", "INSTRUMENT", "SPORT", "THEME", "FREQUENCY", "STYLE", "MERGE":
+	case "DRINK",
+		"DIET",
+		"DAYPART",
+		"COLOR",
+		"SEASON",
+		"COMMUTE",
+		"INSTRUMENT",
+		"SPORT",
+		"THEME",
+		"FREQUENCY",
+		"STYLE",
+		"MERGE":
 		return false
 	}
 	return true

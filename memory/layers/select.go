@@ -82,7 +82,12 @@ type Solution struct {
 // contradicts is never selected, and it is ruledOut however little it matches. Equal input gives equal output,
 // whatever its order.
 func Select(s Situation, layer schema.LayerName, solutions []Solution) (out schema.Selection, ruledOut []uuid.UUID) {
-	out = schema.Selection{Layer: layer, Threshold: SelectThreshold, Candidates: []schema.Choice{}, MissingContext: []schema.MissingKey{}}
+	out = schema.Selection{
+		Layer:          layer,
+		Threshold:      SelectThreshold,
+		Candidates:     []schema.Choice{},
+		MissingContext: []schema.MissingKey{},
+	}
 	known := contextOf(s.Context)
 	wanted := s.wanted()
 	needs := map[string]conditions{} // by candidate
@@ -100,7 +105,12 @@ func Select(s Situation, layer schema.LayerName, solutions []Solution) (out sche
 		}
 	}
 	slices.SortFunc(out.Candidates, func(a, b schema.Choice) int {
-		return cmp.Or(cmp.Compare(contradicted(a), contradicted(b)), cmp.Compare(b.Score, a.Score), cmp.Compare(b.Match, a.Match), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(
+			cmp.Compare(contradicted(a), contradicted(b)),
+			cmp.Compare(b.Score, a.Score),
+			cmp.Compare(b.Match, a.Match),
+			cmp.Compare(a.ID, b.ID),
+		)
 	})
 	out.Confidence = confidence(out.Candidates)
 	if len(out.Candidates) > 0 && out.Confidence >= SelectThreshold {
@@ -150,12 +160,19 @@ type option struct {
 }
 
 // weigh gives a solution's signals.
-func weigh(s Situation, known map[string]json.RawMessage, wanted []wantedText, solution Solution) (schema.Choice, conditions) {
+func weigh(
+	s Situation,
+	known map[string]json.RawMessage,
+	wanted []wantedText,
+	solution Solution,
+) (schema.Choice, conditions) {
 	options, performance, tools := optionsOf(wanted, solution)
 	var best option
 	for i, o := range options {
 		o.settle(known)
-		if i == 0 || o.verdict != schema.ApplicabilityContradicted && (best.verdict == schema.ApplicabilityContradicted || o.fit > best.fit) {
+		if i == 0 ||
+			o.verdict != schema.ApplicabilityContradicted &&
+				(best.verdict == schema.ApplicabilityContradicted || o.fit > best.fit) {
 			best = o
 		}
 	}
@@ -165,8 +182,18 @@ func weigh(s Situation, known map[string]json.RawMessage, wanted []wantedText, s
 		}
 	}
 	successes, failures, rate := observed(performance)
-	choice := schema.Choice{ID: solution.ID.String(), Applicability: best.verdict, Match: best.match, Fit: best.fit, Missing: best.missing,
-		Successes: successes, Failures: failures, SuccessRate: rate, Recency: recency(s.Now, solution.ReinforcedAt), ReinforcedAt: solution.ReinforcedAt}
+	choice := schema.Choice{
+		ID:            solution.ID.String(),
+		Applicability: best.verdict,
+		Match:         best.match,
+		Fit:           best.fit,
+		Missing:       best.missing,
+		Successes:     successes,
+		Failures:      failures,
+		SuccessRate:   rate,
+		Recency:       recency(s.Now, solution.ReinforcedAt),
+		ReinforcedAt:  solution.ReinforcedAt,
+	}
 	choice.Score = choice.Fit * (selectBase + selectSuccess*choice.SuccessRate + selectRecency*choice.Recency)
 	return choice, best.conditions
 }
@@ -187,7 +214,10 @@ func optionsOf(wanted []wantedText, solution Solution) ([]option, *schema.Perfor
 	base = max(base, bestMatch(p.SkillName, wanted))
 	var fired, all []option
 	for _, trigger := range p.Triggers {
-		o := option{match: bestMatch(trigger.Signal, wanted), conditions: memory.AdmittedBy(schema.Validity{Conditions: trigger.Conditions})}
+		o := option{
+			match:      bestMatch(trigger.Signal, wanted),
+			conditions: memory.AdmittedBy(schema.Validity{Conditions: trigger.Conditions}),
+		}
 		if o.match >= firedMatch {
 			fired = append(fired, o)
 		}
@@ -340,7 +370,11 @@ func contextOf(context json.RawMessage) map[string]json.RawMessage {
 // ApplySelections takes what was chosen into the ranking: a candidate's score is at least its choice's, and
 // what was ruled out stays out, as a conditional fact would. Candidates that ranking had dropped come back
 // from solutions.
-func ApplySelections(ranked, solutions []rank.Evidence, selections []schema.Selection, ruledOut []uuid.UUID) []rank.Evidence {
+func ApplySelections(
+	ranked, solutions []rank.Evidence,
+	selections []schema.Selection,
+	ruledOut []uuid.UUID,
+) []rank.Evidence {
 	choices := map[string]schema.Choice{}
 	for _, s := range selections {
 		for _, c := range s.Candidates {
@@ -375,7 +409,10 @@ func ApplySelections(ranked, solutions []rank.Evidence, selections []schema.Sele
 // SelectedFirst moves the ids that were selected to the front.
 func SelectedFirst(ids []string, selections []schema.Selection) []string {
 	out := slices.Clone(ids)
-	slices.SortStableFunc(out, func(a, b string) int { return cmp.Compare(isSelected(selections, b), isSelected(selections, a)) })
+	slices.SortStableFunc(
+		out,
+		func(a, b string) int { return cmp.Compare(isSelected(selections, b), isSelected(selections, a)) },
+	)
 	return out
 }
 

@@ -77,7 +77,8 @@ func isAddress(word string) bool {
 	if hexadecimal {
 		return true
 	}
-	return strings.Trim(digits, "0123456789") == "" || len(digits) >= 8 && strings.Trim(digits, "0123456789abcdef") == "" && strings.ContainsAny(digits, "0123456789")
+	return strings.Trim(digits, "0123456789") == "" ||
+		len(digits) >= 8 && strings.Trim(digits, "0123456789abcdef") == "" && strings.ContainsAny(digits, "0123456789")
 }
 
 // isCode reports whether a word has letters and digits, or capitals after its first letter: E0308,
@@ -96,7 +97,8 @@ func (s signalWords) match(wanted signalWords) float64 {
 	if len(s.stems) == 0 || len(wanted.stems) == 0 {
 		return 0
 	}
-	if s.plain == wanted.plain || slices.Equal(s.stems, wanted.stems) || (len(s.stems) > 1 || s.code) && containsRun(wanted.stems, s.stems) {
+	if s.plain == wanted.plain || slices.Equal(s.stems, wanted.stems) ||
+		(len(s.stems) > 1 || s.code) && containsRun(wanted.stems, s.stems) {
 		return 1
 	}
 	has := map[string]bool{}

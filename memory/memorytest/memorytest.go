@@ -17,7 +17,35 @@ import (
 func AnyText() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		parts := rapid.SliceOfN(rapid.OneOf(
-			rapid.SampledFrom([]string{" ", "\t", "\r\n", "\u00A0", "\u3000", "\uFEFF", "\u0085", "\u200B", ".", "?!", ":", "İ", "Σ", "ς", "ß", "e\u0301", "🚀", "\x00", "\xff", "\xc3", "don’t", "never", "user", "critical:", "[a,B]:"}),
+			rapid.SampledFrom(
+				[]string{
+					" ",
+					"\t",
+					"\r\n",
+					"\u00A0",
+					"\u3000",
+					"\uFEFF",
+					"\u0085",
+					"\u200B",
+					".",
+					"?!",
+					":",
+					"İ",
+					"Σ",
+					"ς",
+					"ß",
+					"e\u0301",
+					"🚀",
+					"\x00",
+					"\xff",
+					"\xc3",
+					"don’t",
+					"never",
+					"user",
+					"critical:",
+					"[a,B]:",
+				},
+			),
 			rapid.StringN(0, 6, -1),
 		), 0, 12).Draw(t, "parts")
 		return strings.Join(parts, "")
@@ -86,8 +114,15 @@ func Fact(content string) memory.Fact {
 func AnyDecay() *rapid.Generator[memory.Decay] {
 	return rapid.Custom(func(t *rapid.T) memory.Decay {
 		d := memory.Decay{
-			Curve:             rapid.SampledFrom([]schema.DecayCurve{schema.CurveExponential, schema.CurveLinear, schema.CurveCustom}).Draw(t, "curve"),
-			HalfLife:          time.Duration(rapid.Int64Range(0, math.MaxInt64/int64(time.Second)).Draw(t, "half-life")) * time.Second,
+			Curve: rapid.SampledFrom(
+				[]schema.DecayCurve{schema.CurveExponential, schema.CurveLinear, schema.CurveCustom},
+			).Draw(
+				t,
+				"curve",
+			),
+			HalfLife: time.Duration(
+				rapid.Int64Range(0, math.MaxInt64/int64(time.Second)).Draw(t, "half-life"),
+			) * time.Second,
 			MinSalience:       rapid.Float64Range(0, 1).Draw(t, "threshold"),
 			ReinforcementGain: rapid.Float64Range(0, 1).Draw(t, "gain"),
 		}
@@ -162,5 +197,24 @@ func Conditions() *rapid.Generator[string] {
 
 // value draws a JSON value from a few, so that equal ones meet.
 func value() *rapid.Generator[string] {
-	return rapid.SampledFrom([]string{`"a"`, `"b"`, `1`, `1.0`, `10e-1`, `0.1`, `-0`, `0`, `1e2`, `100`, `true`, `null`, `{"x":1,"y":[2]}`, `{"y":[2.0],"x":1}`, `["a"]`, `[]`})
+	return rapid.SampledFrom(
+		[]string{
+			`"a"`,
+			`"b"`,
+			`1`,
+			`1.0`,
+			`10e-1`,
+			`0.1`,
+			`-0`,
+			`0`,
+			`1e2`,
+			`100`,
+			`true`,
+			`null`,
+			`{"x":1,"y":[2]}`,
+			`{"y":[2.0],"x":1}`,
+			`["a"]`,
+			`[]`,
+		},
+	)
 }

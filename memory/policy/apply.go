@@ -23,7 +23,13 @@ type policyApplication struct {
 
 // describe brings the variables that rules may change up to date.
 func (a *policyApplication) describe(vars map[string]any) {
-	vars["type"], vars["category"], vars["sensitivity"] = string(a.state.Type), string(a.state.Category), string(a.state.Sensitivity)
+	vars["type"], vars["category"], vars["sensitivity"] = string(
+		a.state.Type,
+	), string(
+		a.state.Category,
+	), string(
+		a.state.Sensitivity,
+	)
 	vars["confidence"], vars["importance"], vars["pinned"] = a.state.Confidence, a.state.Importance, a.state.Pinned
 	vars["tags"] = append([]string{}, a.state.Tags...)
 	vars["scope"] = cmp.Or(a.state.Scope, a.in.Principal.Scope)
@@ -230,9 +236,12 @@ func init() { // here, because parse functions lead back to the table
 		}
 	}
 	policyFields = []policyField{
-		{"type", oneOf(schema.TypeEpisodic, schema.TypeSemantic, schema.TypeWorking, schema.TypeCompetence, schema.TypePlanGraph),
+		{
+			"type",
+			oneOf(schema.TypeEpisodic, schema.TypeSemantic, schema.TypeWorking, schema.TypeCompetence, schema.TypePlanGraph),
 			func(c memory.Classification, _ Input) any { return string(c.Type) },
-			func(c *memory.Classification, v any) { c.Type = v.(schema.MemoryType) }},
+			func(c *memory.Classification, v any) { c.Type = v.(schema.MemoryType) },
+		},
 		{"tier", nil, func(c memory.Classification, _ Input) any { return string(c.Tier) }, nil},
 		{"typology", nil, func(c memory.Classification, _ Input) any { return string(c.Typology) }, nil},
 		{"category", oneOf(schema.CategoryFact, schema.CategoryPreference, schema.CategoryDecision, schema.CategoryProcedural,
@@ -242,26 +251,78 @@ func init() { // here, because parse functions lead back to the table
 		{"sensitivity", oneOf(schema.SensitivityHyper.AtMost()...),
 			func(c memory.Classification, _ Input) any { return string(c.Sensitivity) },
 			func(c *memory.Classification, v any) { c.Sensitivity = v.(schema.Sensitivity) }},
-		{"confidence", unitNumber, func(c memory.Classification, _ Input) any { return c.Confidence }, func(c *memory.Classification, v any) { c.Confidence = v.(float64) }},
-		{"pinned", trueOrFalse, func(c memory.Classification, _ Input) any { return c.Pinned }, func(c *memory.Classification, v any) { c.Pinned = v.(bool) }},
-		{"importance", unitNumber, func(c memory.Classification, _ Input) any { return c.Importance }, func(c *memory.Classification, v any) { c.Importance = v.(float64) }},
+		{
+			"confidence",
+			unitNumber,
+			func(c memory.Classification, _ Input) any { return c.Confidence },
+			func(c *memory.Classification, v any) { c.Confidence = v.(float64) },
+		},
+		{
+			"pinned",
+			trueOrFalse,
+			func(c memory.Classification, _ Input) any { return c.Pinned },
+			func(c *memory.Classification, v any) { c.Pinned = v.(bool) },
+		},
+		{
+			"importance",
+			unitNumber,
+			func(c memory.Classification, _ Input) any { return c.Importance },
+			func(c *memory.Classification, v any) { c.Importance = v.(float64) },
+		},
 		{"tags", tagNames, func(c memory.Classification, _ Input) any { return append([]string{}, c.Tags...) }, nil},
 		decay("curve", oneOf(schema.CurveExponential, schema.CurveLinear, schema.CurveCustom),
 			func(d memory.Decay) any { return string(d.Curve) }, func(d *memory.Decay, v any) { d.Curve = curveOf(v) }),
-		decay("points", curvePoints, func(d memory.Decay) any { return d.ShownPoints() }, func(d *memory.Decay, v any) { d.Points = pointsOf(v) }),
-		decay("half_life", halfLifeOf, func(d memory.Decay) any { return length(d.HalfLife) }, func(d *memory.Decay, v any) { d.HalfLife = asAge(v) }),
-		decay("min_salience", unitNumber, func(d memory.Decay) any { return d.MinSalience }, func(d *memory.Decay, v any) { d.MinSalience = v.(float64) }),
-		decay("max_age", maxAgeOf, func(d memory.Decay) any { return length(d.MaxAge) }, func(d *memory.Decay, v any) { d.MaxAge = asAge(v) }),
-		decay("floor", unitNumber, func(d memory.Decay) any { return d.Floor }, func(d *memory.Decay, v any) { d.Floor = v.(float64) }),
-		decay("reinforcement_gain", unitNumber, func(d memory.Decay) any { return d.ReinforcementGain }, func(d *memory.Decay, v any) { d.ReinforcementGain = v.(float64) }),
+		decay(
+			"points",
+			curvePoints,
+			func(d memory.Decay) any { return d.ShownPoints() },
+			func(d *memory.Decay, v any) { d.Points = pointsOf(v) },
+		),
+		decay(
+			"half_life",
+			halfLifeOf,
+			func(d memory.Decay) any { return length(d.HalfLife) },
+			func(d *memory.Decay, v any) { d.HalfLife = asAge(v) },
+		),
+		decay(
+			"min_salience",
+			unitNumber,
+			func(d memory.Decay) any { return d.MinSalience },
+			func(d *memory.Decay, v any) { d.MinSalience = v.(float64) },
+		),
+		decay(
+			"max_age",
+			maxAgeOf,
+			func(d memory.Decay) any { return length(d.MaxAge) },
+			func(d *memory.Decay, v any) { d.MaxAge = asAge(v) },
+		),
+		decay(
+			"floor",
+			unitNumber,
+			func(d memory.Decay) any { return d.Floor },
+			func(d *memory.Decay, v any) { d.Floor = v.(float64) },
+		),
+		decay(
+			"reinforcement_gain",
+			unitNumber,
+			func(d memory.Decay) any { return d.ReinforcementGain },
+			func(d *memory.Decay, v any) { d.ReinforcementGain = v.(float64) },
+		),
 		{"deletion_policy", oneOf(schema.DeleteAutoPrune, schema.DeleteManualOnly, schema.DeleteNever),
 			func(c memory.Classification, _ Input) any { return string(c.DeletionPolicy) },
 			func(c *memory.Classification, v any) { c.DeletionPolicy = v.(schema.DeletionPolicy) }},
-		{"scope", textUpTo(schema.MaxNameLength), func(c memory.Classification, in Input) any { return cmp.Or(c.Scope, in.Principal.Scope) },
-			func(c *memory.Classification, v any) { c.Scope = v.(string) }},
-		{"visibility", oneOf(schema.VisibilityPrivate, schema.VisibilityGroup, schema.VisibilityShared, schema.VisibilityGlobal),
+		{
+			"scope",
+			textUpTo(schema.MaxNameLength),
+			func(c memory.Classification, in Input) any { return cmp.Or(c.Scope, in.Principal.Scope) },
+			func(c *memory.Classification, v any) { c.Scope = v.(string) },
+		},
+		{
+			"visibility",
+			oneOf(schema.VisibilityPrivate, schema.VisibilityGroup, schema.VisibilityShared, schema.VisibilityGlobal),
 			func(c memory.Classification, in Input) any { return string(cmp.Or(c.Visibility, in.Visibility)) },
-			func(c *memory.Classification, v any) { c.Visibility = v.(schema.Visibility) }},
+			func(c *memory.Classification, v any) { c.Visibility = v.(schema.Visibility) },
+		},
 		{"revision_policy", oneOf(schema.PolicyReplace, schema.PolicyFork, schema.PolicyContest),
 			func(c memory.Classification, _ Input) any {
 				return string(cmp.Or(c.RevisionPolicy, schema.PolicyReplace))

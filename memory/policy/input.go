@@ -59,8 +59,18 @@ type policyFact struct {
 // newPolicyVars returns the variables of conditions that no rule changes.
 func newPolicyVars(in Input, cl memory.Classification) map[string]any {
 	c, p := &in.Candidate, in.Principal
-	candidate := policyCandidate{Content: c.Content, SourceKind: string(c.SourceKind), Speaker: c.Speaker, Session: c.Session,
-		Tags: append([]string{}, c.Tags...), Category: string(c.Category), Sensitivity: string(c.Sensitivity), Refs: []string{}}
+	candidate := policyCandidate{
+		Content:    c.Content,
+		SourceKind: string(c.SourceKind),
+		Speaker:    c.Speaker,
+		Session:    c.Session,
+		Tags: append(
+			[]string{},
+			c.Tags...),
+		Category:    string(c.Category),
+		Sensitivity: string(c.Sensitivity),
+		Refs:        []string{},
+	}
 	if in.Kind == KindCandidate {
 		candidate.SourceKind = string(cmp.Or(c.SourceKind, schema.SourceObservation))
 	}
@@ -76,9 +86,16 @@ func newPolicyVars(in Input, cl memory.Classification) map[string]any {
 	return map[string]any{
 		"kind":      string(in.Kind),
 		"candidate": candidate,
-		"principal": policyPrincipal{Tenant: p.Tenant, Agent: p.Agent, Project: p.Project, Scope: p.Scope, User: schema.UserOf(p.Scope), PolicyGroup: p.PolicyGroup},
-		"detected":  append([]string{}, cl.Detected...),
-		"fact":      policyFact{Subject: in.Claim.Subject, Predicate: in.Claim.Predicate, Object: in.Claim.Object},
+		"principal": policyPrincipal{
+			Tenant:      p.Tenant,
+			Agent:       p.Agent,
+			Project:     p.Project,
+			Scope:       p.Scope,
+			User:        schema.UserOf(p.Scope),
+			PolicyGroup: p.PolicyGroup,
+		},
+		"detected": append([]string{}, cl.Detected...),
+		"fact":     policyFact{Subject: in.Claim.Subject, Predicate: in.Claim.Predicate, Object: in.Claim.Object},
 	}
 }
 

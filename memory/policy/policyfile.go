@@ -243,7 +243,8 @@ func (f *policyFile) object(node yamlValue, path, prefix string, names ...string
 
 // printableKey is a key as an error may show it.
 func printableKey(key yamlValue) string {
-	if key.Kind != yaml.ScalarNode || len(key.Value) > 40 || strings.ContainsFunc(key.Value, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+	if key.Kind != yaml.ScalarNode || len(key.Value) > 40 ||
+		strings.ContainsFunc(key.Value, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return "(key)"
 	}
 	return key.Value
@@ -280,7 +281,8 @@ func oneOf[T ~string](values ...T) func(yamlValue) (any, string) {
 // unitNumber reads a number between 0 and 1.
 func unitNumber(v yamlValue) (any, string) {
 	f, err := strconv.ParseFloat(v.Value, 64)
-	if tag := v.ShortTag(); v.Kind != yaml.ScalarNode || tag != "!!float" && tag != "!!int" || err != nil || !memory.InUnit(f) {
+	if tag := v.ShortTag(); v.Kind != yaml.ScalarNode || tag != "!!float" && tag != "!!int" || err != nil ||
+		!memory.InUnit(f) {
 		return nil, "must be a number between 0 and 1"
 	}
 	return f, ""
@@ -301,7 +303,8 @@ func tagNames(v yamlValue) (any, string) {
 	var tags []string
 	for _, node := range v.Content {
 		node = resolveAlias(node)
-		if !isString(node) || strings.TrimSpace(node.Value) == "" || utf8.RuneCountInString(node.Value) > schema.MaxTagLength {
+		if !isString(node) || strings.TrimSpace(node.Value) == "" ||
+			utf8.RuneCountInString(node.Value) > schema.MaxTagLength {
 			return nil, problem
 		}
 		tags = append(tags, node.Value)
@@ -312,7 +315,8 @@ func tagNames(v yamlValue) (any, string) {
 // textUpTo reads a text that is not blank.
 func textUpTo(most int) func(yamlValue) (any, string) {
 	return func(v yamlValue) (any, string) {
-		if !isString(v) || strings.TrimSpace(v.Value) == "" || utf8.RuneCountInString(v.Value) > most || strings.ContainsRune(v.Value, 0) {
+		if !isString(v) || strings.TrimSpace(v.Value) == "" || utf8.RuneCountInString(v.Value) > most ||
+			strings.ContainsRune(v.Value, 0) {
 			return nil, fmt.Sprintf("must be a text of 1 to %d characters", most)
 		}
 		return v.Value, ""
@@ -344,8 +348,11 @@ func maxAgeOf(v yamlValue) (any, string) {
 // curvePoints reads the points of a custom curve: a list of mappings of after and share, as schema.DecayProfile
 // has them.
 func curvePoints(v yamlValue) (any, string) {
-	problem := fmt.Sprintf("must be a list of at most %d points such as {after: 7d, share: 0.5}, in whole seconds of at most a hundred years, "+
-		"each later than the one before and with no larger share; all is left at 0s", schema.MaxDecayPoints)
+	problem := fmt.Sprintf(
+		"must be a list of at most %d points such as {after: 7d, share: 0.5}, in whole seconds of at most a hundred years, "+
+			"each later than the one before and with no larger share; all is left at 0s",
+		schema.MaxDecayPoints,
+	)
 	if v.Kind != yaml.SequenceNode || len(v.Content) == 0 || len(v.Content) > schema.MaxDecayPoints {
 		return nil, problem
 	}
@@ -374,7 +381,9 @@ func curvePoint(v yamlValue) (memory.DecayPoint, bool) {
 		switch key {
 		case "after":
 			after, ok := ParseAge(value.Value) // which has no zero
-			if ok = ok && value.Value != "none" || value.Value == "0s"; value.Kind != yaml.ScalarNode || !ok || after > maxAgeSpan || after%time.Second != 0 {
+			if ok = ok && value.Value != "none" || value.Value == "0s"; value.Kind != yaml.ScalarNode || !ok ||
+				after > maxAgeSpan ||
+				after%time.Second != 0 {
 				return p, false
 			}
 			p.After = after
@@ -398,7 +407,14 @@ func ParseAge(s string) (time.Duration, bool) {
 	if s == "none" {
 		return 0, true
 	}
-	units := map[string]time.Duration{"w": 7 * 24 * time.Hour, "d": 24 * time.Hour, "h": time.Hour, "m": time.Minute, "s": time.Second, "ms": time.Millisecond}
+	units := map[string]time.Duration{
+		"w":  7 * 24 * time.Hour,
+		"d":  24 * time.Hour,
+		"h":  time.Hour,
+		"m":  time.Minute,
+		"s":  time.Second,
+		"ms": time.Millisecond,
+	}
 	var total float64
 	for s != "" {
 		part := agePart.FindStringSubmatch(s)

@@ -155,7 +155,11 @@ func Sessions(ranked []Evidence, weights []float64) []Evidence {
 		if e.Session == "" || covered == 0 {
 			continue
 		}
-		e.Set(StageSession, 1-(1-e.Score)*(1-sessionWeight*covered*covered), fmt.Sprintf("the session covers %.2f of the query", covered))
+		e.Set(
+			StageSession,
+			1-(1-e.Score)*(1-sessionWeight*covered*covered),
+			fmt.Sprintf("the session covers %.2f of the query", covered),
+		)
 	}
 	Rank(out)
 	return out

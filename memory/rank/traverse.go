@@ -61,9 +61,11 @@ func FocalNames(query string) []string {
 }
 
 // focalStops are words that name nobody.
-var focalStops = normalize.Set(`a an and are as at be been but by can could did do does for from had has have he her him his how i if in is it its
+var focalStops = normalize.Set(
+	`a an and are as at be been but by can could did do does for from had has have he her him his how i if in is it its
 	me my no not of on or our she so than that the their them then there they this to us was we were what when where which who whom whose
-	why will with would you your`)
+	why will with would you your`,
+)
 
 // Primary puts the graph's evidence on a level with that of the flat channels and forms the pool of
 // max(limit, min(20, 4·limit)) candidates, at least 40 % of it the best of the flat ones. The graph's

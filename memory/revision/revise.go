@@ -177,7 +177,11 @@ func Plan(r Revision) RevisionPlan {
 		}
 	}
 	if conflicts := r.conflicts(plan); len(conflicts) > 0 {
-		refused := refuse(plan.Action, schema.ReviseActiveFact, "another active or contested memory makes the claim on the same ground")
+		refused := refuse(
+			plan.Action,
+			schema.ReviseActiveFact,
+			"another active or contested memory makes the claim on the same ground",
+		)
 		refused.Conflicts = conflicts
 		return refused
 	}
@@ -204,7 +208,10 @@ func (r *Revision) admits() (schema.ReviseStatus, string) {
 			return schema.ReviseVersionConflict, "another version stands"
 		}
 	}
-	if slices.ContainsFunc(r.Targets, func(m Standing) bool { return slices.Contains(r.Chain, m.ID) || r.Exists && m.ID == r.Record.ID }) {
+	if slices.ContainsFunc(
+		r.Targets,
+		func(m Standing) bool { return slices.Contains(r.Chain, m.ID) || r.Exists && m.ID == r.Record.ID },
+	) {
 		return schema.ReviseCycle, "the record is superseded by a target"
 	}
 	for _, m := range known {
@@ -238,7 +245,12 @@ func (r *Revision) admits() (schema.ReviseStatus, string) {
 // recordPlan is how the record is kept before the action says more.
 func (r *Revision) recordPlan(action schema.ReviseAction) *RecordPlan {
 	record := r.Record
-	out := &RecordPlan{Status: schema.StatusActive, SourceTrust: record.SourceTrust, Confidence: record.Confidence, Pinned: record.Pinned}
+	out := &RecordPlan{
+		Status:      schema.StatusActive,
+		SourceTrust: record.SourceTrust,
+		Confidence:  record.Confidence,
+		Pinned:      record.Pinned,
+	}
 	strictest := memory.Classification{Sensitivity: cmp.Or(record.Sensitivity, schema.SensitivityLow)}
 	drawn := action == schema.ReviseFork || action == schema.ReviseMerge
 	confidence := 0.0
@@ -434,7 +446,8 @@ func KeepsItsPlace(existing, incoming Standing) bool {
 		return false
 	}
 	action, _ := choose(existing, incoming, nil)
-	return action != schema.ReviseSupersede || existing.Status == schema.StatusContested || !memory.SameGround(existing.Validity, incoming.Validity)
+	return action != schema.ReviseSupersede || existing.Status == schema.StatusContested ||
+		!memory.SameGround(existing.Validity, incoming.Validity)
 }
 
 // choose is Choose for memories that conflict.
@@ -444,7 +457,8 @@ func choose(existing, incoming Standing, targetConditions *schema.Validity) (sch
 	}
 	switch existing.Policy {
 	case schema.PolicyFork:
-		if targetConditions != nil && memory.Disjoint(*targetConditions, incoming.Validity) && memory.Covers(existing.Validity, *targetConditions) {
+		if targetConditions != nil && memory.Disjoint(*targetConditions, incoming.Validity) &&
+			memory.Covers(existing.Validity, *targetConditions) {
 			return schema.ReviseFork, "policy fork: target_conditions make the grounds disjoint"
 		}
 		return schema.ReviseContest, "policy fork: the grounds are not disjoint"
@@ -465,7 +479,8 @@ func choose(existing, incoming Standing, targetConditions *schema.Validity) (sch
 func agree(existing, incoming Standing) string {
 	a, b := existing.Claim, incoming.Claim
 	risk := DetectContradiction(existing.Content, incoming.Content).Risk
-	sameClaim := !a.IsZero() && !b.IsZero() && normalize.Lower(a.Subject) == normalize.Lower(b.Subject) && a.Predicate == b.Predicate
+	sameClaim := !a.IsZero() && !b.IsZero() && normalize.Lower(a.Subject) == normalize.Lower(b.Subject) &&
+		a.Predicate == b.Predicate
 	switch {
 	case sameClaim && SameObject(a.Object, b.Object):
 		return "both say the same"

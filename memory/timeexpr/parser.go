@@ -33,7 +33,8 @@ func (p *timeParser) expression(i int) (TimeWindow, int) {
 			return TimeWindow{}, 0
 		}
 		joint := i + 1 + n
-		if next := p.word(joint); next == "and" && low == "between" || low == "from" && (next == "to" || next == "until" || next == "till" || next == "through") {
+		if next := p.word(joint); next == "and" && low == "between" ||
+			low == "from" && (next == "to" || next == "until" || next == "till" || next == "through") {
 			if to, m := p.after(joint + 1); m > 0 {
 				from = p.withYear(from, to, i+1, n)
 				if to.End.After(from.Start) {
@@ -374,7 +375,8 @@ func (p *timeParser) dated(i int) (TimeWindow, int) {
 		if year, n := p.year(i + 1); n > 0 {
 			return p.season(year, first), 1 + n
 		}
-		if before := p.word(i - 1); before == "in" || before == "during" || before == "the" && (p.word(i-2) == "in" || p.word(i-2) == "during") {
+		if before := p.word(i - 1); before == "in" || before == "during" ||
+			before == "the" && (p.word(i-2) == "in" || p.word(i-2) == "during") {
 			w := p.season(p.now.Year(), first)
 			if w.Start.After(p.now) {
 				w = p.season(p.now.Year()-1, first)

@@ -56,19 +56,73 @@ func number(ws []string) (count, n int) {
 }
 
 var (
-	smallNumbers = map[string]int{"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
-		"nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "twenty": 20, "thirty": 30}
-	weekdayNames = map[string]time.Weekday{"monday": time.Monday, "tuesday": time.Tuesday, "wednesday": time.Wednesday, "thursday": time.Thursday,
-		"friday": time.Friday, "saturday": time.Saturday, "sunday": time.Sunday}
-	monthNames = map[string]time.Month{"january": 1, "february": 2, "march": 3, "april": 4, "may": 5, "june": 6, "july": 7, "august": 8,
-		"september": 9, "october": 10, "november": 11, "december": 12, "jan": 1, "feb": 2, "mar": 3, "apr": 4, "jun": 6, "jul": 7, "aug": 8,
-		"sep": 9, "sept": 9, "oct": 10, "nov": 11, "dec": 12}
-	seasonNames  = map[string]time.Month{"spring": time.March, "summer": time.June, "autumn": time.September, "fall": time.September, "winter": time.December}
+	smallNumbers = map[string]int{
+		"a":      1,
+		"an":     1,
+		"one":    1,
+		"two":    2,
+		"three":  3,
+		"four":   4,
+		"five":   5,
+		"six":    6,
+		"seven":  7,
+		"eight":  8,
+		"nine":   9,
+		"ten":    10,
+		"eleven": 11,
+		"twelve": 12,
+		"twenty": 20,
+		"thirty": 30,
+	}
+	weekdayNames = map[string]time.Weekday{
+		"monday":    time.Monday,
+		"tuesday":   time.Tuesday,
+		"wednesday": time.Wednesday,
+		"thursday":  time.Thursday,
+		"friday":    time.Friday,
+		"saturday":  time.Saturday,
+		"sunday":    time.Sunday,
+	}
+	monthNames = map[string]time.Month{
+		"january":   1,
+		"february":  2,
+		"march":     3,
+		"april":     4,
+		"may":       5,
+		"june":      6,
+		"july":      7,
+		"august":    8,
+		"september": 9,
+		"october":   10,
+		"november":  11,
+		"december":  12,
+		"jan":       1,
+		"feb":       2,
+		"mar":       3,
+		"apr":       4,
+		"jun":       6,
+		"jul":       7,
+		"aug":       8,
+		"sep":       9,
+		"sept":      9,
+		"oct":       10,
+		"nov":       11,
+		"dec":       12,
+	}
+	seasonNames = map[string]time.Month{
+		"spring": time.March,
+		"summer": time.June,
+		"autumn": time.September,
+		"fall":   time.September,
+		"winter": time.December,
+	}
 	quarterNames = map[string]time.Month{"q1": time.January, "q2": time.April, "q3": time.July, "q4": time.October}
 	// alsoWords are months that are other words as well.
 	alsoWords        = normalize.Set("may march")
-	timePrepositions = normalize.Set("in on during since before after until till by of from throughout for early late mid around between and to this last next")
-	holidays         = map[string]struct {
+	timePrepositions = normalize.Set(
+		"in on during since before after until till by of from throughout for early late mid around between and to this last next",
+	)
+	holidays = map[string]struct {
 		month     time.Month
 		day, days int
 	}{"christmas": {time.December, 24, 3}, "halloween": {time.October, 31, 1}, "valentine": {time.February, 14, 1}, "valentines": {time.February, 14, 1}}
