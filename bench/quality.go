@@ -66,7 +66,7 @@ func (b *bench) quality(ctx context.Context) error {
 	there, err := b.conversations(func(c conversation) error {
 		for _, t := range c.Turns {
 			turns++
-			if _, kinds := sensitive.DetectSensitive(t.Text + "\n" + t.Caption); len(kinds) > 0 {
+			if _, kinds := sensitive.Detect(t.Text + "\n" + t.Caption); len(kinds) > 0 {
 				raised++
 			}
 		}

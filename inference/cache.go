@@ -53,10 +53,15 @@ func (c *Cache) Embed(ctx context.Context, texts []string) ([][]float32, Usage, 
 // EmbedQuery implements QueryEmbedder.
 func (c *Cache) EmbedQuery(ctx context.Context, text string) ([]float32, Usage, error) {
 	_, differ := c.Embedder.(QueryEmbedder)
-	vectors, usage, err := c.get(ctx, differ, []string{text}, func(ctx context.Context, texts []string) ([][]float32, Usage, error) {
-		v, usage, err := EmbedQuery(ctx, c.Embedder, texts[0])
-		return [][]float32{v}, usage, err
-	})
+	vectors, usage, err := c.get(
+		ctx,
+		differ,
+		[]string{text},
+		func(ctx context.Context, texts []string) ([][]float32, Usage, error) {
+			v, usage, err := EmbedQuery(ctx, c.Embedder, texts[0])
+			return [][]float32{v}, usage, err
+		},
+	)
 	if err != nil {
 		return nil, usage, err
 	}
@@ -65,7 +70,12 @@ func (c *Cache) EmbedQuery(ctx context.Context, text string) ([]float32, Usage, 
 
 // get fills in what is remembered, embeds what nobody is embedding, and waits for the rest. What another
 // caller failed to bring, because its own context ended for one, is tried again here.
-func (c *Cache) get(ctx context.Context, query bool, texts []string, embed func(context.Context, []string) ([][]float32, Usage, error)) ([][]float32, Usage, error) {
+func (c *Cache) get(
+	ctx context.Context,
+	query bool,
+	texts []string,
+	embed func(context.Context, []string) ([][]float32, Usage, error),
+) ([][]float32, Usage, error) {
 	keys, out := make([]cacheKey, len(texts)), make([][]float32, len(texts))
 	for i, t := range texts {
 		keys[i] = cacheKey{query: query, hash: sha256.Sum256([]byte(t))}

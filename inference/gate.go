@@ -107,7 +107,11 @@ type gatedDecider struct {
 	next Decider
 }
 
-func (d gatedDecider) Decide(ctx context.Context, fact memory.Fact, neighbors []memory.Neighbor) (memory.Proposal, Usage, error) {
+func (d gatedDecider) Decide(
+	ctx context.Context,
+	fact memory.Fact,
+	neighbors []memory.Neighbor,
+) (memory.Proposal, Usage, error) {
 	leave, err := d.gate.enter(ctx)
 	if err != nil {
 		return memory.Proposal{}, Usage{}, err

@@ -37,7 +37,7 @@ type Classification struct {
 	RevisionPolicy schema.RevisionPolicy
 	SourceTrust    *float64 // [0,1]
 
-	// Detected names what DetectSensitive found, never the text itself.
+	// Detected names what sensitive.Detect found, never the text itself.
 	Detected []string
 }
 
@@ -45,7 +45,7 @@ type Classification struct {
 // procedure, a plan or the state of a task is of that type (ShapeOf). Otherwise an explicit save (source
 // kind memory) is semantic and persistent; everything else is an episode of the session, from which
 // the pipeline draws facts. What the candidate says of itself wins over inference, except that a
-// pinned memory has importance 1, and that a sensitivity is a floor: what DetectSensitive finds
+// pinned memory has importance 1, and that a sensitivity is a floor: what sensitive.Detect finds
 // raises it, only a rule lowers it. Tags of the candidate come before those of the prefix, and the
 // last ones give way when there are more than schema.MaxTags.
 //
@@ -89,7 +89,7 @@ func DefaultImportance(kind schema.SourceKind) float64 {
 }
 
 // ClassifyFact classifies a fact that the pipeline extracted: semantic and persistent, as important
-// as it is certain (document 002 "Importance and Tags"). Its sensitivity is what DetectSensitive finds
+// as it is certain (document 002 "Importance and Tags"). Its sensitivity is what sensitive.Detect finds
 // in it, and never below that of its source; see DerivedFrom.
 func ClassifyFact(f Fact) Classification {
 	category := f.Category
@@ -102,10 +102,10 @@ func ClassifyFact(f Fact) Classification {
 	return out.Detect(f.Content)
 }
 
-// Detect returns c raised to the sensitivity of what DetectSensitive finds in the texts.
+// Detect returns c raised to the sensitivity of what sensitive.Detect finds in the texts.
 func (c Classification) Detect(texts ...string) Classification {
 	for _, text := range texts {
-		level, kinds := sensitive.DetectSensitive(text)
+		level, kinds := sensitive.Detect(text)
 		if len(kinds) == 0 {
 			continue
 		}
@@ -127,10 +127,10 @@ func (c Classification) DerivedFrom(sources ...schema.Sensitivity) Classificatio
 		switch {
 		case source == "":
 			source = schema.SensitivityLow
-		case sensitive.SensitivityRank(source) == 0:
+		case sensitive.Rank(source) == 0:
 			source = schema.SensitivityHyper
 		}
-		if sensitive.SensitivityRank(source) > sensitive.SensitivityRank(c.Sensitivity) {
+		if sensitive.Rank(source) > sensitive.Rank(c.Sensitivity) {
 			c.Sensitivity = source
 		}
 	}

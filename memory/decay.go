@@ -46,8 +46,15 @@ type DecayPoint struct {
 
 // DecayOf reads how a record fades from what it says of it.
 func DecayOf(p schema.DecayProfile) Decay {
-	d := Decay{Curve: p.Curve, HalfLife: seconds(p.HalfLifeSeconds), MinSalience: p.MinSalience, MaxAge: seconds(p.MaxAgeSeconds), Floor: p.Floor,
-		ReinforcementGain: p.ReinforcementGain, Points: DecayPoints(p.Points)}
+	d := Decay{
+		Curve:             p.Curve,
+		HalfLife:          seconds(p.HalfLifeSeconds),
+		MinSalience:       p.MinSalience,
+		MaxAge:            seconds(p.MaxAgeSeconds),
+		Floor:             p.Floor,
+		ReinforcementGain: p.ReinforcementGain,
+		Points:            DecayPoints(p.Points),
+	}
 	if d.Curve == "" {
 		d.Curve = schema.CurveExponential
 	}
@@ -76,7 +83,8 @@ func (d Decay) Profile() schema.DecayProfile {
 // Equal reports whether two records fade alike.
 func (d Decay) Equal(o Decay) bool {
 	return d.Curve == o.Curve && d.HalfLife == o.HalfLife && d.MinSalience == o.MinSalience && d.MaxAge == o.MaxAge && d.Floor == o.Floor &&
-		d.ReinforcementGain == o.ReinforcementGain && slices.Equal(d.Points, o.Points)
+		d.ReinforcementGain == o.ReinforcementGain &&
+		slices.Equal(d.Points, o.Points)
 }
 
 // DefaultDecay returns how memories of a type fade unless a policy says otherwise. The half-lives of

@@ -117,4 +117,5 @@ const (
 	ChangeRetract   Change = "retract"   // it does not hold, and nothing takes its place
 )
 
+// MaxLatestChars bounds the texts, in bytes, whose statements are compared: a longer text says too much at once.
 const MaxLatestChars = 600

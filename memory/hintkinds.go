@@ -87,7 +87,8 @@ func isDate(word string) bool {
 // isVersion reports whether word is a version: v2, 18.2, 1.2.3.
 func isVersion(word string) bool {
 	rest := strings.TrimPrefix(word, "v")
-	return (rest != word || strings.Contains(rest, ".")) && strings.Trim(rest, "0123456789.") == "" && isDigits(rest[:min(1, len(rest))])
+	return (rest != word || strings.Contains(rest, ".")) && strings.Trim(rest, "0123456789.") == "" &&
+		isDigits(rest[:min(1, len(rest))])
 }
 
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }

@@ -67,8 +67,10 @@ func checkHint(text string) (string, bool) {
 }
 
 // questionWords begin a question.
-var questionWords = normalize.Set(`who whom whose what when where which why how is are am was were do does did has have had can could will would
-	should shall may might`)
+var questionWords = normalize.Set(
+	`who whom whose what when where which why how is are am was were do does did has have had can could will would
+	should shall may might`,
+)
 
 // AllHints returns the hints of a fact: those that the model gave it, then those that follow from what it
 // claims.
@@ -192,25 +194,36 @@ var (
 // itself would hardly hold: its own are found as they stand. A predicate that is not here gets a hint by
 // its value alone (valueQuestions).
 var claimQuestions = map[string][]question{
-	"lives_in": {ofPerson("Where is the home, residence or address of $, in which city, town, state or country is $ based?"),
-		{form: "Where can one find $, at which place or location?", who: subjectThing}},
+	"lives_in": {
+		ofPerson("Where is the home, residence or address of $, in which city, town, state or country is $ based?"),
+		{form: "Where can one find $, at which place or location?", who: subjectThing},
+	},
 	"born_on": {of("When is the birthday of $, how old is $, what is the age and date of birth of $?")},
 	"born_in": {of("Where does $ come from, what is the birthplace, hometown or origin of $, how old is $?").
 		with(answerName, answerOther, answerNone),
 		of("When was $ born, how old is $, what is the age and birthday of $?").with(answerTime, answerAmount)},
-	"from":        {ofPerson("Where does $ come from, what is the home country, hometown, origin or nationality of $?")},
-	"works_at":    {ofPerson("What is the job of $, who is the employer of $, at which company is $ employed?")},
-	"works_as":    {ofPerson("What is the job, profession, occupation, role or career of $, what does $ do for a living?")},
-	"is_a":        {ofPerson("What is the role, occupation or kind of $?"), {form: "What kind of thing is $?", who: subjectThing}},
-	"married_to":  {of("Who is the husband, wife, spouse or partner of $, what is the relationship status of $, is $ single?")},
+	"from":     {ofPerson("Where does $ come from, what is the home country, hometown, origin or nationality of $?")},
+	"works_at": {ofPerson("What is the job of $, who is the employer of $, at which company is $ employed?")},
+	"works_as": {
+		ofPerson("What is the job, profession, occupation, role or career of $, what does $ do for a living?"),
+	},
+	"is_a": {
+		ofPerson("What is the role, occupation or kind of $?"),
+		{form: "What kind of thing is $?", who: subjectThing},
+	},
+	"married_to": {
+		of("Who is the husband, wife, spouse or partner of $, what is the relationship status of $, is $ single?"),
+	},
 	"allergic_to": {of("What allergies, intolerances or health problems does $ have, what should $ avoid to eat?")},
 	"likes":       {of(interests + "love?")},
 	"loves":       {of(interests + "like?")},
-	"enjoys":      {of("What are the interests, hobbies and favourite activities of $, what does $ like, prefer or love?")},
-	"dislikes":    {of("What does $ hate, avoid or not like?")},
-	"hates":       {of("What does $ dislike, avoid or not like?")},
-	"wants":       {ofPerson("What are the goals, wishes, plans and dreams of $?")},
-	"prefers":     {of("What is the preference or favourite of $, which option does $ like best?")},
+	"enjoys": {
+		of("What are the interests, hobbies and favourite activities of $, what does $ like, prefer or love?"),
+	},
+	"dislikes": {of("What does $ hate, avoid or not like?")},
+	"hates":    {of("What does $ dislike, avoid or not like?")},
+	"wants":    {ofPerson("What are the goals, wishes, plans and dreams of $?")},
+	"prefers":  {of("What is the preference or favourite of $, which option does $ like best?")},
 	"uses": {of("Which tool, product, software or technology is $ working with, what did $ choose?").
 		with(answerName, answerOther, answerVersion, answerNone),
 		of("How much or how many does $ need, take or consume?").with(answerAmount)},
@@ -218,9 +231,13 @@ var claimQuestions = map[string][]question{
 	"switched_to": {of("What does $ use now, what did $ migrate to, change to or replace the old one with?").
 		with(answerName, answerOther, answerVersion, answerNone),
 		whenIsIt},
-	"moved_to": {ofPerson("Where does $ live now, what is the new home, residence, city or address of $?").with(answerName),
+	"moved_to": {
+		ofPerson("Where does $ live now, what is the new home, residence, city or address of $?").with(answerName),
 		{form: "Where can one find $ now, what has it changed to?", who: subjectThing, values: []answer{answerName}},
-		whenIsIt, howMuch, whichOne},
+		whenIsIt,
+		howMuch,
+		whichOne,
+	},
 	"speaks": {of("Which language is $ fluent in?")},
 	"plays":  {ofPerson("Which sport, game or musical instrument does $ practise, what are the hobbies of $?")},
 	"studies": {ofPerson("What is the education, degree, major, field or course of $, " +
@@ -240,11 +257,13 @@ var claimQuestions = map[string][]question{
 		of("When does $ run, on which day and how often?").with(answerTime)},
 	"listens_on": {of("Which port, address or endpoint is $ reached at?")},
 	"port":       {of("Which port number does $ listen on, at which address or endpoint is $ reached?")},
-	"deadline":   {of("When is $ due, by which date must $ be finished, delivered or ready?").with(answerTime, answerNone)},
-	"version":    {of("Which release of $ is current?")},
-	"name":       {of("What is $ called?")},
-	"has":        {},
-	"is":         {whenIsIt, whichOne},
+	"deadline": {
+		of("When is $ due, by which date must $ be finished, delivered or ready?").with(answerTime, answerNone),
+	},
+	"version": {of("Which release of $ is current?")},
+	"name":    {of("What is $ called?")},
+	"has":     {},
+	"is":      {whenIsIt, whichOne},
 }
 
 // valueQuestions are asked for by the kind of a value when the predicate, which is %, is any attribute.
@@ -263,14 +282,36 @@ type topic struct {
 // topics are what turns of a conversation get hints from: few and common, each with words that hardly
 // mean anything else.
 var topics = []topic{
-	{normalize.Set("husband wife fiancé fiance fiancée fiancee boyfriend girlfriend spouse married engaged wedding divorce divorced"),
-		"What is the relationship status of $, is $ single or married, who is the partner of $?"},
-	{normalize.Set("son daughter kids kid toddler newborn stepson stepdaughter"), "Does $ have children, what about the family of $?"},
-	{normalize.Set("puppy kitten puppies kittens dog dogs cat cats hamster parrot goldfish"), "Which pets or animals does $ have?"},
-	{normalize.Set("guitar piano violin cello drums flute clarinet saxophone trumpet ukulele"), "Which musical instrument does $ play?"},
-	{normalize.Set("hired promoted promotion salary boss coworker coworkers colleagues resigned"), "What is the job, work, career or profession of $?"},
-	{normalize.Set("diagnosed surgery injury injured allergic allergies migraine asthma diabetes"), "What health problems or illness does $ have?"},
-	{normalize.Set("graduated diploma semester thesis professor tuition scholarship"), "What about the education, studies, school, university or degree of $?"},
+	{
+		normalize.Set(
+			"husband wife fiancé fiance fiancée fiancee boyfriend girlfriend spouse married engaged wedding divorce divorced",
+		),
+		"What is the relationship status of $, is $ single or married, who is the partner of $?",
+	},
+	{
+		normalize.Set("son daughter kids kid toddler newborn stepson stepdaughter"),
+		"Does $ have children, what about the family of $?",
+	},
+	{
+		normalize.Set("puppy kitten puppies kittens dog dogs cat cats hamster parrot goldfish"),
+		"Which pets or animals does $ have?",
+	},
+	{
+		normalize.Set("guitar piano violin cello drums flute clarinet saxophone trumpet ukulele"),
+		"Which musical instrument does $ play?",
+	},
+	{
+		normalize.Set("hired promoted promotion salary boss coworker coworkers colleagues resigned"),
+		"What is the job, work, career or profession of $?",
+	},
+	{
+		normalize.Set("diagnosed surgery injury injured allergic allergies migraine asthma diabetes"),
+		"What health problems or illness does $ have?",
+	},
+	{
+		normalize.Set("graduated diploma semester thesis professor tuition scholarship"),
+		"What about the education, studies, school, university or degree of $?",
+	},
 }
 
 // HintVocabulary is the text of all questions that rules ask.
@@ -311,14 +352,6 @@ func topicHints(text, who string) []string {
 
 // ownWords are words by which somebody speaks of what is their own.
 var ownWords = normalize.Set("i my me we our us mine ours")
-
-// ClaimScore is the evidence of a memory one of whose claims holds a share of the query's weight, in [0,1]
-// (notes on recall constants, "structured claims"). The notes count matched words; weighed by their rarity,
-// as full text weighs them, they compare with it: counted, the name of one whom every claim is about was
-// worth as much as any word, and multi-hop questions lost by it (docs/recall.md).
-func ClaimScore(share, importance, confidence float64) float64 {
-	return min(1, share*(0.55+0.3*importance+0.15*confidence))
-}
 
 // attributeHints returns the hints of a fact by what it states: the words by which people ask for it.
 func attributeHints(f Fact) []Hint {

@@ -66,13 +66,23 @@ func ShapedAs(t schema.MemoryType, kind schema.SourceKind, content string) (json
 	switch {
 	case len(lines) == 0:
 	case t == schema.TypeCompetence:
-		p := &schema.CompetencePayload{Kind: t, SkillName: normalize.FirstChars(lines[0], maxShapeTitle), Triggers: []schema.Trigger{{Signal: normalize.FirstChars(lines[0], maxShapeTitle)}}}
+		p := &schema.CompetencePayload{
+			Kind:      t,
+			SkillName: normalize.FirstChars(lines[0], maxShapeTitle),
+			Triggers:  []schema.Trigger{{Signal: normalize.FirstChars(lines[0], maxShapeTitle)}},
+		}
 		for _, line := range lines {
 			p.Recipe = append(p.Recipe, stepOf(line))
 		}
 		s = shaped(p)
 	case t == schema.TypePlanGraph:
-		p := &schema.PlanGraphPayload{Kind: t, PlanID: normalize.FirstChars(lines[0], maxShapeTitle), Version: "1", Intent: normalize.FirstChars(lines[0], maxShapeTitle), Edges: []schema.PlanEdge{}}
+		p := &schema.PlanGraphPayload{
+			Kind:    t,
+			PlanID:  normalize.FirstChars(lines[0], maxShapeTitle),
+			Version: "1",
+			Intent:  normalize.FirstChars(lines[0], maxShapeTitle),
+			Edges:   []schema.PlanEdge{},
+		}
 		for i, line := range lines {
 			p.Nodes = append(p.Nodes, schema.PlanNode{ID: fmt.Sprint(i + 1), Op: normalize.FirstChars(line, maxShapeLine)})
 			if i > 0 {
@@ -135,7 +145,13 @@ func shapeOfObject(content string) any {
 	steps := slices.Concat(o.Recipe, o.Steps)
 	switch {
 	case len(o.Nodes) > 1:
-		p := &schema.PlanGraphPayload{Kind: schema.TypePlanGraph, PlanID: firstOf(o.PlanID, o.Name, o.Intent), Version: "1", Intent: firstOf(o.Intent, o.Name), Edges: o.Edges}
+		p := &schema.PlanGraphPayload{
+			Kind:    schema.TypePlanGraph,
+			PlanID:  firstOf(o.PlanID, o.Name, o.Intent),
+			Version: "1",
+			Intent:  firstOf(o.Intent, o.Name),
+			Edges:   o.Edges,
+		}
 		for _, node := range o.Nodes {
 			if node.Op == "" {
 				return nil
@@ -155,7 +171,13 @@ func shapeOfObject(content string) any {
 		}
 	case len(steps) > 1 && slices.ContainsFunc(steps, func(s schema.Step) bool { return s.Tool != "" }):
 		if name := firstOf(o.Skill, o.Name, o.Intent); name != "" {
-			return &schema.CompetencePayload{Kind: schema.TypeCompetence, SkillName: name, Triggers: []schema.Trigger{{Signal: name}}, Recipe: steps, RequiredTools: toolsOf(steps)}
+			return &schema.CompetencePayload{
+				Kind:          schema.TypeCompetence,
+				SkillName:     name,
+				Triggers:      []schema.Trigger{{Signal: name}},
+				Recipe:        steps,
+				RequiredTools: toolsOf(steps),
+			}
 		}
 	case o.TaskID+o.ThreadID != "" && slices.Contains(openStates, o.State):
 		p := &schema.WorkingPayload{}
@@ -169,8 +191,10 @@ func shapeOfObject(content string) any {
 }
 
 var (
-	stepLine  = regexp.MustCompile(`^(?:\d{1,2}[.)]|[Ss]tep \d{1,2}[:.]|[-*•])\s+(\S.*)$`)
-	toolName  = regexp.MustCompile("`\\$?\\s*([A-Za-z0-9_./-]+)[^`]*`|\\((?:tool|using): ?([A-Za-z0-9_./-]+)\\)|^\\$ ([A-Za-z0-9_./-]+)")
+	stepLine = regexp.MustCompile(`^(?:\d{1,2}[.)]|[Ss]tep \d{1,2}[:.]|[-*•])\s+(\S.*)$`)
+	toolName = regexp.MustCompile(
+		"`\\$?\\s*([A-Za-z0-9_./-]+)[^`]*`|\\((?:tool|using): ?([A-Za-z0-9_./-]+)\\)|^\\$ ([A-Za-z0-9_./-]+)",
+	)
 	heading   = regexp.MustCompile(`(?i)^(?:how to |to |procedure\b|runbook\b|recipe\b|skill\b).*|.*:$`)
 	fallback  = regexp.MustCompile(`(?i)^(?:if (?:that|it|this) fails|otherwise|fallback)[:,]?\s+(\S.*)$`)
 	keyedLine = regexp.MustCompile(`^([A-Za-z][A-Za-z ]{1,20}):\s*(.*)$`)
@@ -186,7 +210,11 @@ func procedureOf(lines []string) *schema.CompetencePayload {
 	if !heading.MatchString(title) || stepLine.MatchString(title) || len([]rune(title)) > maxShapeTitle {
 		return nil
 	}
-	p := &schema.CompetencePayload{Kind: schema.TypeCompetence, SkillName: strings.TrimRight(title, ": "), Triggers: []schema.Trigger{{Signal: strings.TrimRight(title, ": ")}}}
+	p := &schema.CompetencePayload{
+		Kind:      schema.TypeCompetence,
+		SkillName: strings.TrimRight(title, ": "),
+		Triggers:  []schema.Trigger{{Signal: strings.TrimRight(title, ": ")}},
+	}
 	tools := 0
 	for _, line := range lines[1:] {
 		if m := fallback.FindStringSubmatch(line); m != nil && len(p.Recipe) > 0 {
@@ -235,8 +263,15 @@ func toolsOf(steps []schema.Step) []string {
 var openStates = []schema.TaskState{schema.TaskPlanning, schema.TaskExecuting, schema.TaskBlocked, schema.TaskWaiting}
 
 // taskStates are the words by which the state of a task is told.
-var taskStates = map[string]schema.TaskState{"planning": schema.TaskPlanning, "planned": schema.TaskPlanning, "executing": schema.TaskExecuting,
-	"in progress": schema.TaskExecuting, "running": schema.TaskExecuting, "blocked": schema.TaskBlocked, "waiting": schema.TaskWaiting}
+var taskStates = map[string]schema.TaskState{
+	"planning":    schema.TaskPlanning,
+	"planned":     schema.TaskPlanning,
+	"executing":   schema.TaskExecuting,
+	"in progress": schema.TaskExecuting,
+	"running":     schema.TaskExecuting,
+	"blocked":     schema.TaskBlocked,
+	"waiting":     schema.TaskWaiting,
+}
 
 // taskOf reads lines with keys: a task or thread and its state, and nothing but what belongs to them.
 func taskOf(lines []string) *schema.WorkingPayload {
@@ -288,8 +323,12 @@ func planOf(lines []string) *schema.PlanGraphPayload {
 	if head == nil {
 		return nil
 	}
-	p := &schema.PlanGraphPayload{Kind: schema.TypePlanGraph, PlanID: firstOf(head[1], normalize.FirstChars(head[2], maxShapeTitle), "plan"), Version: "1",
-		Intent: normalize.FirstChars(head[2], maxShapeLine)}
+	p := &schema.PlanGraphPayload{
+		Kind:    schema.TypePlanGraph,
+		PlanID:  firstOf(head[1], normalize.FirstChars(head[2], maxShapeTitle), "plan"),
+		Version: "1",
+		Intent:  normalize.FirstChars(head[2], maxShapeLine),
+	}
 	at := map[string]int{}
 	node := func(name, op string) {
 		i, ok := at[name]

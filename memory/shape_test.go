@@ -97,7 +97,7 @@ func TestSentencesHaveNoShape(t *testing.T) {
 // A rule has the last word: it may say that a text is a procedure, and that what looks like one is not.
 func TestARuleOverridesTheShape(t *testing.T) {
 	t.Parallel()
-	rules, err := policy.ParsePolicy([]byte(`rules:
+	rules, err := policy.Parse([]byte(`rules:
   - {name: howto, when: 'candidate.tags.exists(t, t == "howto")', set: {type: competence}}
   - {name: chat, when: 'candidate.tags.exists(t, t == "chat")', set: {type: episodic}}
   - {name: plan, when: 'candidate.tags.exists(t, t == "plan")', set: {type: plan_graph}}

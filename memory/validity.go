@@ -63,7 +63,8 @@ func Disjoint(a, b schema.Validity) bool {
 	for key, valuesA := range conditionsA {
 		valuesB, ok := conditionsB[key]
 		// Equal conditions are not disjoint, even where they admit nothing.
-		if ok && !slices.Equal(valuesA, valuesB) && !slices.ContainsFunc(valuesA, func(v string) bool { return slices.Contains(valuesB, v) }) {
+		if ok && !slices.Equal(valuesA, valuesB) &&
+			!slices.ContainsFunc(valuesA, func(v string) bool { return slices.Contains(valuesB, v) }) {
 			return true
 		}
 	}
@@ -138,7 +139,8 @@ func isGlobal(v schema.Validity) bool { return v.Mode == "" || v.Mode == schema.
 
 // windowsOverlap compares [start, end); a side that is not set is unbounded.
 func windowsOverlap(a, b schema.Validity) bool {
-	return (a.Start == nil || b.End == nil || a.Start.Before(*b.End)) && (b.Start == nil || a.End == nil || b.Start.Before(*a.End))
+	return (a.Start == nil || b.End == nil || a.Start.Before(*b.End)) &&
+		(b.Start == nil || a.End == nil || b.Start.Before(*a.End))
 }
 
 // AdmittedBy returns the values that each condition admits, canonical and sorted. Conditions that are

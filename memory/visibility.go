@@ -39,7 +39,12 @@ func MayChange(p schema.Principal, m Holding) bool {
 
 // byReach are the visibilities in the order of how many may look. Between a group and a project it is a
 // convention: a group's agents are chosen one by one.
-var byReach = []schema.Visibility{schema.VisibilityPrivate, schema.VisibilityGroup, schema.VisibilityShared, schema.VisibilityGlobal}
+var byReach = []schema.Visibility{
+	schema.VisibilityPrivate,
+	schema.VisibilityGroup,
+	schema.VisibilityShared,
+	schema.VisibilityGlobal,
+}
 
 // reach is a visibility's place in that order; one that is not known reaches nobody but the owner.
 func reach(v schema.Visibility) int { return max(slices.Index(byReach, v), 0) }

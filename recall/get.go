@@ -18,7 +18,12 @@ func (r *Recaller) Get(ctx context.Context, req schema.GetRequest) (schema.GetRe
 		return schema.GetResponse{}, err
 	}
 	now := r.now()
-	asked := schema.RecallRequest{Principal: req.Principal, ReadPolicy: req.ReadPolicy, MaxSensitivity: req.MaxSensitivity, Trust: req.Trust}
+	asked := schema.RecallRequest{
+		Principal:      req.Principal,
+		ReadPolicy:     req.ReadPolicy,
+		MaxSensitivity: req.MaxSensitivity,
+		Trust:          req.Trust,
+	}
 	clearance := r.trustRules().Clear(asked, r.TrustKey, now)
 	filter := pg.FilterOf(asked, clearance, now, nil)
 	filter.At, filter.Superseded = time.Time{}, req.Superseded // a record is read whenever it holds

@@ -93,7 +93,13 @@ func (q *query) selection(ctx context.Context, evidence []rank.Evidence) ([]rank
 		byLayer[schema.LayerOf(s.Type)] = append(byLayer[schema.LayerOf(s.Type)], s)
 	}
 	task := q.task()
-	situation := layers.Situation{Query: q.req.Query, Intent: task.Intent, ErrorSignature: task.ErrorSignature, Context: q.req.Context, Now: q.now()}
+	situation := layers.Situation{
+		Query:          q.req.Query,
+		Intent:         task.Intent,
+		ErrorSignature: task.ErrorSignature,
+		Context:        q.req.Context,
+		Now:            q.now(),
+	}
 	var selections []schema.Selection
 	var ruledOut []uuid.UUID
 	for _, layer := range []schema.LayerName{schema.LayerCompetence, schema.LayerPlan} {
@@ -141,12 +147,12 @@ func (q *query) fit(results []schema.RecallResult) []schema.RecallResult {
 	if !q.layered() {
 		return results
 	}
-	items := make([]layers.LayerItem, len(results))
+	items := make([]layers.Item, len(results))
 	for i, r := range results {
-		items[i] = layers.LayerItem{Layer: schema.LayerOf(r.Type), Selected: q.isSelected(r.ID)}
+		items[i] = layers.Item{Layer: schema.LayerOf(r.Type), Selected: q.isSelected(r.ID)}
 		items[i].Tokens, items[i].Shell = layers.ResultTokens(r)
 	}
-	placed := layers.FillLayers(items, q.limit, q.budget())
+	placed := layers.Fill(items, q.limit, q.budget())
 	out := make([]schema.RecallResult, 0, len(placed))
 	for _, p := range placed {
 		row := results[p.Index]

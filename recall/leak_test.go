@@ -424,12 +424,12 @@ func (w *leakWorld) filter(q leakQuery) pg.Filter {
 // same holds the filter in SQL against the model: what is authorised, and what is listed, is exactly that.
 func (w *leakWorld) same(q leakQuery) error {
 	f := w.filter(q)
-	sheets, err := w.store.Authorize(ctx, f, w.all)
+	features, err := w.store.Authorize(ctx, f, w.all)
 	if err != nil {
 		return err
 	}
 	got := map[uuid.UUID]bool{}
-	for id := range sheets {
+	for id := range features {
 		got[id] = true
 	}
 	listed, err := w.store.List(ctx, f, pg.Page{Limit: 500})
@@ -482,7 +482,7 @@ func TestNothingUnauthorisedLeaks(t *testing.T) {
 		var rules *policy.Policy
 		if text != "" {
 			var err error
-			rules, err = policy.ParsePolicy([]byte(text))
+			rules, err = policy.Parse([]byte(text))
 			require.NoError(t, err)
 		}
 		w.policy = append(w.policy, rules)

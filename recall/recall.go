@@ -79,7 +79,11 @@ func (r *Recaller) Recall(ctx context.Context, req schema.RecallRequest) (schema
 
 // RecallAs is Recall under a retrieval id of the caller's. Whoever may have to ask again, as an activity
 // does, asks under the same id: the access to what is returned is tracked once.
-func (r *Recaller) RecallAs(ctx context.Context, id uuid.UUID, req schema.RecallRequest) (schema.RecallResponse, error) {
+func (r *Recaller) RecallAs(
+	ctx context.Context,
+	id uuid.UUID,
+	req schema.RecallRequest,
+) (schema.RecallResponse, error) {
 	if r.Observe == nil {
 		return r.recallAs(ctx, id, req)
 	}
@@ -89,7 +93,11 @@ func (r *Recaller) RecallAs(ctx context.Context, id uuid.UUID, req schema.Recall
 	return response, err
 }
 
-func (r *Recaller) recallAs(ctx context.Context, id uuid.UUID, req schema.RecallRequest) (schema.RecallResponse, error) {
+func (r *Recaller) recallAs(
+	ctx context.Context,
+	id uuid.UUID,
+	req schema.RecallRequest,
+) (schema.RecallResponse, error) {
 	if err := req.Validate(); err != nil {
 		return schema.RecallResponse{}, err
 	}
@@ -100,9 +108,23 @@ func (r *Recaller) recallAs(ctx context.Context, id uuid.UUID, req schema.Recall
 	start := r.now()
 	clearance := r.trustRules().Clear(req, r.TrustKey, start)
 	windows := timeexpr.Begun(timeexpr.ParseTimes(req.Query, start), start)
-	q := &query{Recaller: r, req: req, limit: clampLimit(req.Limit), filter: pg.FilterOf(req, clearance, start, windows), clearance: clearance, id: id,
-		windows: windows, asked: frame.ReadQuestion(firstBytes(req.Query, maxAskedBytes)), words: analysis{done: make(chan struct{})},
-		meta: schema.RecallMeta{Trust: clearance.Meta(), TimingsMS: map[string]float64{}, Channels: map[string]int{}, Degraded: []string{}}}
+	q := &query{
+		Recaller:  r,
+		req:       req,
+		limit:     clampLimit(req.Limit),
+		filter:    pg.FilterOf(req, clearance, start, windows),
+		clearance: clearance,
+		id:        id,
+		windows:   windows,
+		asked:     frame.ReadQuestion(firstBytes(req.Query, maxAskedBytes)),
+		words:     analysis{done: make(chan struct{})},
+		meta: schema.RecallMeta{
+			Trust:     clearance.Meta(),
+			TimingsMS: map[string]float64{},
+			Channels:  map[string]int{},
+			Degraded:  []string{},
+		},
+	}
 
 	q.filter.DailyDecay = r.DailyDecay
 
@@ -128,7 +150,13 @@ func (r *Recaller) recallAs(ctx context.Context, id uuid.UUID, req schema.Recall
 	if took > slowRecall && r.Log != nil {
 		r.Log.Warn("slow recall", "retrieval_id", q.id, "timings_ms", q.meta.TimingsMS, "degraded", q.meta.Degraded)
 	}
-	response := schema.RecallResponse{RetrievalID: q.id.String(), Results: append(results, extra...), Layers: q.layers(results), Selections: q.selections, Meta: q.meta}
+	response := schema.RecallResponse{
+		RetrievalID: q.id.String(),
+		Results:     append(results, extra...),
+		Layers:      q.layers(results),
+		Selections:  q.selections,
+		Meta:        q.meta,
+	}
 	if req.IDsOnly {
 		response = response.WithoutContent()
 	}
@@ -198,18 +226,18 @@ func (q *query) off(name string) bool {
 	return slices.Contains(q.Without, name) || slices.Contains(q.req.Without, name) || q.optional(name)
 }
 
-// authorize drops every candidate outside the asker's view, and gives the others their sheets. It fails
+// authorize drops every candidate outside the asker's view, and gives the others their features. It fails
 // closed. Everything that reads content comes after it (document 002 Phase 3).
 func (q *query) authorize(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
 	defer q.timed("authorize")()
-	sheets, err := q.Store.Authorize(ctx, q.filter, idsOf(evidence))
+	features, err := q.Store.Authorize(ctx, q.filter, idsOf(evidence))
 	if err != nil {
 		return nil, err
 	}
-	out := make([]rank.Evidence, 0, len(sheets))
+	out := make([]rank.Evidence, 0, len(features))
 	for _, e := range evidence {
-		if sheet, ok := sheets[e.ID]; ok {
-			e.Sheet = sheet
+		if known, ok := features[e.ID]; ok {
+			e.Features = known
 			out = append(out, e)
 		}
 	}
@@ -300,8 +328,12 @@ func (q *query) track(ctx context.Context, results []schema.RecallResult, start 
 	}
 	now := q.now()
 	hash := sha256.Sum256([]byte(q.req.Query))
-	err := q.Store.TrackRetrieval(ctx, search.Retrieval{ID: q.id, Principal: q.req.Principal, QueryHash: hash[:], MemoryIDs: ids,
-		Degraded: q.meta.Degraded, Took: now.Sub(start)}, now)
+	err := q.Store.TrackRetrieval(
+		ctx,
+		search.Retrieval{ID: q.id, Principal: q.req.Principal, QueryHash: hash[:], MemoryIDs: ids,
+			Degraded: q.meta.Degraded, Took: now.Sub(start)},
+		now,
+	)
 	if err != nil {
 		q.degrade("track", err)
 	}

@@ -23,15 +23,14 @@ import (
 const (
 	readDeadline = 500 * time.Millisecond // of a stage that reads from Postgres
 
-	// Stages that read more than sheets look at the best candidates alone: three a result.
+	// Stages that read more than features look at the best candidates alone: three a result.
 	shapedPerResult = 3
 )
 
 // offByDefault are the stages that did not help on the evaluation conversations, or cost more than they
 // gave: docs/recall.md has the figures. With switches them on.
 var offByDefault = map[string]bool{
-	rank.StageConvolve: true, rank.StageFacets: true, rank.StageRehearse: true, rank.StageDampen: true, rank.StageHubs: true,
-	rank.StageDecisions: true, rank.StageDated: true,
+	rank.StageConvolve: true, rank.StageFacets: true, rank.StageRehearse: true, rank.StageDampen: true,
 }
 
 // optional reports whether a stage is off because nobody asked for it.
@@ -59,8 +58,22 @@ func Stages() []string {
 
 // switches are the names that a request may switch off, or on.
 var switches = sync.OnceValue(func() map[string]bool {
-	out := map[string]bool{layers.ChannelSignals: true, rank.StageExpand: true, stageRedact: true, stageExpand: true, stageSources: true, stageRationale: true,
-		stageTranscripts: true, stageArtifacts: true, stageCards: true, stageSessions: true, stageSummary: true, stageRescue: true, stageRescueTranscripts: true, stageRescueArtifacts: true}
+	out := map[string]bool{
+		layers.ChannelSignals:  true,
+		rank.StageExpand:       true,
+		stageRedact:            true,
+		stageExpand:            true,
+		stageSources:           true,
+		stageRationale:         true,
+		stageTranscripts:       true,
+		stageArtifacts:         true,
+		stageCards:             true,
+		stageSessions:          true,
+		stageSummary:           true,
+		stageRescue:            true,
+		stageRescueTranscripts: true,
+		stageRescueArtifacts:   true,
+	}
 	for _, name := range slices.Concat(Channels(), Stages()) {
 		out[name] = true
 	}
@@ -79,7 +92,10 @@ func checkSwitches(req schema.RecallRequest) error {
 	check := func(field string, names []string) {
 		for i, name := range names {
 			if !IsSwitch(name) {
-				wrong.Fields = append(wrong.Fields, schema.FieldError{Field: fmt.Sprintf("%s[%d]", field, i), Problem: notASwitch()})
+				wrong.Fields = append(
+					wrong.Fields,
+					schema.FieldError{Field: fmt.Sprintf("%s[%d]", field, i), Problem: notASwitch()},
+				)
 			}
 		}
 	}
@@ -226,28 +242,28 @@ func rerankWithin(ctx context.Context, r inference.Reranker, query string, texts
 	}
 }
 
-// dampen reads the contents of semantic hits alone, which are few.
+// dampen applies the parts of dampening one after the other. It reads the contents and the entities of the
+// best candidates.
 func (q *query) dampen(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
-	var suspects []rank.Evidence
-	for _, e := range q.best(evidence) {
-		if rank.Unworded(e) {
-			suspects = append(suspects, e)
-		}
-	}
-	if len(suspects) == 0 {
-		return evidence, nil
-	}
-	contents, err := q.contents(ctx, suspects)
+	contents, err := q.contents(ctx, q.best(evidence))
 	if err != nil {
 		return nil, err
 	}
-	return rank.DampenUnworded(evidence, func(id uuid.UUID) bool {
+	evidence = rank.DampenUnworded(evidence, func(id uuid.UUID) bool {
 		text, read := contents[id]
 		return !read || rank.SharesWord(q.req.Query, text)
-	}), nil
+	})
+	if evidence, err = q.dampenHubs(ctx, evidence); err != nil {
+		return nil, err
+	}
+	evidence = rank.BoostDecisions(evidence)
+	if contents, err = q.contents(ctx, q.best(evidence)); err != nil { // the best may be others by now
+		return nil, err
+	}
+	return rank.BoostDated(evidence, contents), nil
 }
 
-func (q *query) hubs(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
+func (q *query) dampenHubs(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
 	ctx, cancel := q.within(ctx, readDeadline)
 	defer cancel()
 	hub, err := q.Store.HubDegree(ctx, q.filter.Principal.Tenant, q.now())
@@ -259,14 +275,6 @@ func (q *query) hubs(ctx context.Context, evidence []rank.Evidence) ([]rank.Evid
 		return nil, err
 	}
 	return rank.DampenHubs(evidence, lowest, hub), nil
-}
-
-func (q *query) dated(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
-	contents, err := q.contents(ctx, q.best(evidence))
-	if err != nil {
-		return nil, err
-	}
-	return rank.BoostDated(evidence, contents), nil
 }
 
 // currentness brings in what the best candidates superseded, where that is asked for, each with the score of
@@ -317,14 +325,14 @@ func (q *query) successors(ctx context.Context, best, evidence []rank.Evidence) 
 		scores[link.Successor] = max(scores[link.Successor], score)
 	}
 	missing := slices.Collect(maps.Keys(scores))
-	sheets, err := q.Store.Authorize(ctx, q.filter, missing)
+	features, err := q.Store.Authorize(ctx, q.filter, missing)
 	if err != nil {
 		return nil, err
 	}
 	var out []rank.Evidence
 	for _, id := range missing {
-		if sheet, ok := sheets[id]; ok {
-			e := rank.Evidence{ID: id, Channels: map[string]float64{}, Sheet: sheet}
+		if known, ok := features[id]; ok {
+			e := rank.Evidence{ID: id, Channels: map[string]float64{}, Features: known}
 			e.Set(rank.StageCurrentness, scores[id], "takes the place of what was found")
 			out = append(out, e)
 		}
@@ -349,14 +357,14 @@ func (q *query) predecessors(ctx context.Context, best, evidence []rank.Evidence
 			older = append(older, link.ID)
 		}
 	}
-	sheets, err := q.Store.Authorize(ctx, q.readable(), older)
+	features, err := q.Store.Authorize(ctx, q.readable(), older)
 	if err != nil {
 		return nil, err
 	}
 	var out []rank.Evidence
 	for _, id := range older {
-		if sheet, ok := sheets[id]; ok {
-			e := rank.Evidence{ID: id, Channels: map[string]float64{}, Sheet: sheet}
+		if known, ok := features[id]; ok {
+			e := rank.Evidence{ID: id, Channels: map[string]float64{}, Features: known}
 			e.Set(rank.StageCurrentness, scores[id], "as its successor")
 			out = append(out, e)
 		}

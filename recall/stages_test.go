@@ -88,25 +88,27 @@ func TestAFailingStageOnlyDegrades(t *testing.T) {
 	w.exec(`INSERT INTO entities (tenant, id, canonical_name, name, mentions, created_at, updated_at)
 		SELECT 't', gen_random_uuid(), 'e' || n, 'e' || n, CASE WHEN n > 17 THEN 90 ELSE 1 END, now(), now() FROM generate_series(1, 20) n`)
 	w.exec(`DROP TABLE memory_entity_mentions CASCADE`)
-	got := w.ask(func(r *schema.RecallRequest) { r.With = []string{rank.StageHubs} })
+	got := w.ask(func(r *schema.RecallRequest) { r.With = []string{rank.StageDampen} })
 	require.Contains(t, ids(got), lines[0].String())
-	require.ElementsMatch(t, []string{rank.ChannelGraph, rank.StageHubs}, got.Meta.Degraded, "the graph reads what an entity is mentioned by, too")
+	require.ElementsMatch(t, []string{rank.ChannelGraph, rank.StageDampen}, got.Meta.Degraded, "the graph reads what an entity is mentioned by, too")
 }
 
-func TestHubsAreDampened(t *testing.T) {
+func TestDampen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	hub, other := w.remember("Ana lives in the city"), w.remember("Ana lives in the town")
+	dated := w.remember("Ana lives in the village since 3 May 2024")
 	w.exec(`INSERT INTO entities (tenant, id, canonical_name, name, mentions, created_at, updated_at)
 		SELECT 't', gen_random_uuid(), 'e' || n, 'e' || n, CASE WHEN n > 17 THEN 90 ELSE 1 END, now(), now() FROM generate_series(1, 20) n`)
 	w.exec(`INSERT INTO memory_entity_mentions (tenant, memory_id, entity_id, created_at) SELECT 't', $1, id, now() FROM entities WHERE canonical_name = 'e20'`, hub)
 	w.exec(`INSERT INTO memory_entity_mentions (tenant, memory_id, entity_id, created_at) SELECT 't', $1, id, now() FROM entities WHERE canonical_name IN ('e20', 'e1')`, other)
 	blind := []string{rank.StageRelevance, rank.StageLatest} // they go by what the words say
 	plain := w.ask(func(r *schema.RecallRequest) { r.Without = blind })
-	dampened := w.ask(func(r *schema.RecallRequest) { r.With, r.Without = []string{rank.StageHubs}, blind })
+	dampened := w.ask(func(r *schema.RecallRequest) { r.With, r.Without = []string{rank.StageDampen}, blind })
 	require.InDelta(t, 0.7*resultOf(t, plain, hub).Score, resultOf(t, dampened, hub).Score, 1e-9)
 	require.InDelta(t, resultOf(t, plain, other).Score, resultOf(t, dampened, other).Score, 1e-9, "it links to something rare too")
-	require.Equal(t, other.String(), dampened.Results[0].ID)
+	require.InDelta(t, 1.1*resultOf(t, plain, dated).Score, resultOf(t, dampened, dated).Score, 1e-9, "it names a date")
+	require.Less(t, resultOf(t, dampened, hub).Score, resultOf(t, dampened, other).Score)
 }
 
 func TestTheRerankerOrdersTheBest(t *testing.T) {

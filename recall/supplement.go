@@ -139,7 +139,11 @@ type expansion struct {
 func (e *expansion) find(ctx context.Context) []schema.RecallResult {
 	e.optionally(ctx, stageSources, func(ctx context.Context) error {
 		var err error
-		e.sources, err = e.Store.Sources(ctx, e.filter, e.ids(func(r schema.RecallResult) bool { return r.Type != schema.TypeEpisodic }))
+		e.sources, err = e.Store.Sources(
+			ctx,
+			e.filter,
+			e.ids(func(r schema.RecallResult) bool { return r.Type != schema.TypeEpisodic }),
+		)
 		return err
 	})
 	kinds := []struct {
@@ -179,11 +183,14 @@ func (e *expansion) find(ctx context.Context) []schema.RecallResult {
 		return quoted[r.ID] && slices.ContainsFunc(e.sources, func(l search.Linked) bool { return l.ID.String() == r.ID })
 	})
 	seen := map[string]bool{}
-	return slices.DeleteFunc(rank.TakeTurns(summary, found[0], found[1], found[4], sources, found[2], found[3]), func(r schema.RecallResult) bool {
-		again := seen[r.ID]
-		seen[r.ID] = true
-		return again
-	})
+	return slices.DeleteFunc(
+		rank.TakeTurns(summary, found[0], found[1], found[4], sources, found[2], found[3]),
+		func(r schema.RecallResult) bool {
+			again := seen[r.ID]
+			seen[r.ID] = true
+			return again
+		},
+	)
 }
 
 // ids are the ids of the results of a kind.
@@ -198,7 +205,11 @@ func (e *expansion) ids(is func(schema.RecallResult) bool) []uuid.UUID {
 }
 
 // linked reads linked memories that are not among the results as supplements, in the results' order.
-func (e *expansion) linked(ctx context.Context, kind schema.SupplementKind, links []search.Linked) ([]schema.RecallResult, error) {
+func (e *expansion) linked(
+	ctx context.Context,
+	kind schema.SupplementKind,
+	links []search.Linked,
+) ([]schema.RecallResult, error) {
 	of := map[uuid.UUID][]string{}
 	var ids []uuid.UUID
 	for _, l := range e.byResult(links) {
@@ -233,7 +244,12 @@ func (e *expansion) byResult(links []search.Linked) []search.Linked {
 }
 
 // supplementary makes a supplement of a row. A text that is too long is cut, and says so.
-func supplementary(row schema.RecallResult, kind schema.SupplementKind, of []string, members ...uuid.UUID) schema.RecallResult {
+func supplementary(
+	row schema.RecallResult,
+	kind schema.SupplementKind,
+	of []string,
+	members ...uuid.UUID,
+) schema.RecallResult {
 	row.Supplementary, row.Supplement = true, &schema.Supplement{Kind: kind, Of: of}
 	for _, id := range members {
 		row.Supplement.Members = append(row.Supplement.Members, id.String())
@@ -252,8 +268,16 @@ func supplementary(row schema.RecallResult, kind schema.SupplementKind, of []str
 
 // made is a supplement that is no memory; its id is of its kind and what it was made of.
 func made(id string, t schema.MemoryType, content string, at time.Time) schema.RecallResult {
-	return schema.RecallResult{ID: id, Content: content, Type: t, Category: schema.CategoryFact, CreatedAt: at, OccurredAt: at,
-		Validity: schema.Validity{Mode: schema.ValidGlobal}, Status: schema.StatusActive}
+	return schema.RecallResult{
+		ID:         id,
+		Content:    content,
+		Type:       t,
+		Category:   schema.CategoryFact,
+		CreatedAt:  at,
+		OccurredAt: at,
+		Validity:   schema.Validity{Mode: schema.ValidGlobal},
+		Status:     schema.StatusActive,
+	}
 }
 
 // rationale are the memories that decisions rest on.
@@ -362,7 +386,10 @@ func (e *expansion) artifacts(ctx context.Context) ([]schema.RecallResult, error
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(found, func(a, b search.TextArtifact) int { return slices.Index(ids, a.Of) - slices.Index(ids, b.Of) })
+	slices.SortStableFunc(
+		found,
+		func(a, b search.TextArtifact) int { return slices.Index(ids, a.Of) - slices.Index(ids, b.Of) },
+	)
 	found = found[:min(len(found), e.limit)]
 	var out []schema.RecallResult
 	wanted := rank.RescueWords(e.req.Query)
@@ -392,7 +419,12 @@ func (e *expansion) cards(ctx context.Context) ([]schema.RecallResult, error) {
 		for i, id := range entity.Of {
 			of[i] = id.String()
 		}
-		row := made(string(schema.SupplementCard)+":"+shown[0].String(), schema.TypeSemantic, text, e.results[e.of[of[0]]].OccurredAt)
+		row := made(
+			string(schema.SupplementCard)+":"+shown[0].String(),
+			schema.TypeSemantic,
+			text,
+			e.results[e.of[of[0]]].OccurredAt,
+		)
 		out = append(out, supplementary(row, schema.SupplementCard, of, shown...))
 	}
 	return out, nil

@@ -32,7 +32,7 @@ func (w *world) keepSecret(content string, s schema.Sensitivity, summary string)
 
 func (w *world) obey(text string) {
 	w.t.Helper()
-	p, err := policy.ParsePolicy([]byte(text))
+	p, err := policy.Parse([]byte(text))
 	require.NoError(w.t, err)
 	w.Policy = func() *policy.Policy { return p }
 }

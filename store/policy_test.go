@@ -17,7 +17,7 @@ import (
 
 func policyOf(t *testing.T, rules string) *policy.Policy {
 	t.Helper()
-	p, err := policy.ParsePolicy([]byte(rules))
+	p, err := policy.Parse([]byte(rules))
 	require.NoError(t, err)
 	return p
 }

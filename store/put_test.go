@@ -431,7 +431,7 @@ func TestPutIsClassifiedByThePolicy(t *testing.T) {
 	require.Equal(t, schema.SensitivityHyper, w.get(id).Sensitivity, "what is in the payload counts")
 	require.NotEmpty(t, metadata(t, w.history(id)[0])["detected"])
 
-	rules, err := policy.ParsePolicy([]byte(`
+	rules, err := policy.Parse([]byte(`
 rules:
   - name: team-skills
     when: kind == "record" && type == "competence"

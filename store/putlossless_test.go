@@ -71,7 +71,7 @@ func TestPutAndGetLoseNothing(t *testing.T) {
 					require.Len(rt, back.Relations, len(sent.Relations)+1)
 					require.NotEmpty(rt, sent.Supersedes)
 				}
-				if _, found := sensitive.DetectSensitive(memory.RecordContent(sent).Storage + "\n" + string(sent.Payload)); len(found) > 0 {
+				if _, found := sensitive.Detect(memory.RecordContent(sent).Storage + "\n" + string(sent.Payload)); len(found) > 0 {
 					back.Sensitivity = sent.Sensitivity // raised
 				}
 				sent.Content = normalize.StorageContent(sent.Content) // as document 002 has it

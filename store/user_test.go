@@ -388,7 +388,7 @@ func TestHistoryOfWhatIsNotThere(t *testing.T) {
 func TestRulesLeaveUsersTheirScope(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t)
-	rules, err := policy.ParsePolicy([]byte("rules:\n  - {name: hr, when: 'candidate.content.contains(\"salary\")', set: {scope: hr, sensitivity: medium}}\n"))
+	rules, err := policy.Parse([]byte("rules:\n  - {name: hr, when: 'candidate.content.contains(\"salary\")', set: {scope: hr, sensitivity: medium}}\n"))
 	require.NoError(t, err)
 	maya := agent.forUser("maya")
 	ack, r := maya.stageUnder(rules, schema.Candidate{Content: "My salary is paid in May."})

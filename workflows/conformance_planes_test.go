@@ -616,7 +616,7 @@ func TestSection15_5Classification(t *testing.T) {
 	require.NotZero(t, plain.Lifecycle.Decay.HalfLifeSeconds)
 	require.NotZero(t, plain.Lifecycle.DeletionPolicy)
 
-	parsed, err := policy.ParsePolicy([]byte(`
+	parsed, err := policy.Parse([]byte(`
 rules:
   - name: plants
     when: candidate.content.contains("plants")

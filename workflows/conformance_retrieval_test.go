@@ -155,7 +155,7 @@ func TestSection15_8Redaction(t *testing.T) {
 		var rules *policy.Policy
 		var err error
 		if file != "" {
-			rules, err = policy.ParsePolicy([]byte(file))
+			rules, err = policy.Parse([]byte(file))
 			require.NoError(t, err)
 		}
 		r := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder,

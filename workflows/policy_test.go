@@ -40,7 +40,7 @@ func TestRulesInForce(t *testing.T) {
 	require.Equal(t, schema.SensitivityLow, m.Sensitivity)
 	require.NotContains(t, metadata, "policy")
 
-	rules, err := policy.ParsePolicy([]byte(`
+	rules, err := policy.Parse([]byte(`
 rules:
   - name: plants
     when: candidate.content.contains("plants")

@@ -14,5 +14,7 @@ type Embedder struct{ inference.Embedder }
 
 // New says how to get a build that has the embedder.
 func New(context.Context, Config) (*Embedder, error) {
-	return nil, errors.New("MNEME_EMBEDDER is local, and this program was built without the local embedder: `make build EMBEDDER=local`")
+	return nil, errors.New(
+		"MNEME_EMBEDDER is local, and this program was built without the local embedder: `make build EMBEDDER=local`",
+	)
 }

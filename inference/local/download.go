@@ -21,8 +21,15 @@ import (
 )
 
 // wanted are the files of a model that describe reads, beside the graph and what lies next to it.
-var wanted = []string{"config.json", "tokenizer.json", "tokenizer_config.json", "modules.json", "sentence_bert_config.json",
-	"config_sentence_transformers.json", "1_Pooling/config.json"}
+var wanted = []string{
+	"config.json",
+	"tokenizer.json",
+	"tokenizer_config.json",
+	"modules.json",
+	"sentence_bert_config.json",
+	"config_sentence_transformers.json",
+	"1_Pooling/config.json",
+}
 
 const defaultRevision = "main"
 
@@ -36,8 +43,11 @@ func download(ctx context.Context, c Config) (string, error) {
 		revision = defaultRevision
 	}
 	owner, base, ok := strings.Cut(name, "/")
-	if !ok || owner == "" || base == "" || strings.Contains(base, "/") || strings.Contains(c.Model, "..") || strings.Contains(revision, "/") {
-		return "", errors.New("embedding model: its name must be of the form owner/model or owner/model@revision; a directory is given separately")
+	if !ok || owner == "" || base == "" || strings.Contains(base, "/") || strings.Contains(c.Model, "..") ||
+		strings.Contains(revision, "/") {
+		return "", errors.New(
+			"embedding model: its name must be of the form owner/model or owner/model@revision; a directory is given separately",
+		)
 	}
 	root := c.CacheDir
 	if root == "" {
@@ -76,8 +86,12 @@ func download(ctx context.Context, c Config) (string, error) {
 		select {
 		case err := <-done:
 			if err != nil {
-				return "", fmt.Errorf("embedding model: %s cannot be downloaded (%w): without a network, put its directory on this machine and "+
-					"name it with MNEME_EMBED_MODEL_DIR, or leave MNEME_EMBEDDER at hash", c.Model, err)
+				return "", fmt.Errorf(
+					"embedding model: %s cannot be downloaded (%w): without a network, put its directory on this machine and "+
+						"name it with MNEME_EMBED_MODEL_DIR, or leave MNEME_EMBEDDER at hash",
+					c.Model,
+					err,
+				)
 			}
 			if err := assemble(paths, dir); err != nil {
 				return "", fmt.Errorf("embedding model: %w", err)
@@ -169,7 +183,11 @@ func graphAmong(files []string, named string) (string, error) {
 	if len(graphs) == 0 {
 		return "", errors.New("it has no ONNX file")
 	}
-	return "", fmt.Errorf("it has no %s; set MNEME_EMBED_ONNX_FILE to one of %s", strings.Join(names, " or "), strings.Join(graphs, ", "))
+	return "", fmt.Errorf(
+		"it has no %s; set MNEME_EMBED_ONNX_FILE to one of %s",
+		strings.Join(names, " or "),
+		strings.Join(graphs, ", "),
+	)
 }
 
 // assemble moves the files to a directory of their own, all of them or none.

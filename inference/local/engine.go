@@ -38,19 +38,32 @@ func newEngine(d description) (_ *engine, err error) {
 	settings.Backend = "GO"
 	settings.GoMLXOptions.BatchBuckets = batchShapes
 	settings.GoMLXOptions.SequenceBuckets = append([]int(nil), sequenceShapes...)
-	model := &backends.Model{ID: d.name, Path: filepath.Dir(d.onnx), OnnxFilename: filepath.Base(d.onnx), OnnxBytes: d.onnxBytes, MaxPositionEmbeddings: d.maxTokens}
+	model := &backends.Model{
+		ID:                    d.name,
+		Path:                  filepath.Dir(d.onnx),
+		OnnxFilename:          filepath.Base(d.onnx),
+		OnnxBytes:             d.onnxBytes,
+		MaxPositionEmbeddings: d.maxTokens,
+	}
 	if err := backends.CreateModelBackend(model, settings); err != nil {
 		return nil, fmt.Errorf("embedding model: %s: %w", d.onnx, err)
 	}
 	if err := sequential(model); err != nil {
 		return nil, fmt.Errorf("embedding model: %s: %w", d.onnx, err)
 	}
-	e := &engine{base: &backends.BasePipeline{Runtime: settings.Backend, Model: model, PipelineName: d.name}, pooling: d.pooling}
+	e := &engine{
+		base:    &backends.BasePipeline{Runtime: settings.Backend, Model: model, PipelineName: d.name},
+		pooling: d.pooling,
+	}
 	for _, in := range model.InputsMeta {
 		switch in.Name {
 		case "input_ids", "attention_mask", "token_type_ids":
 		default:
-			return nil, fmt.Errorf("embedding model: %s wants an input %q; only input_ids, attention_mask and token_type_ids are known", d.onnx, in.Name)
+			return nil, fmt.Errorf(
+				"embedding model: %s wants an input %q; only input_ids, attention_mask and token_type_ids are known",
+				d.onnx,
+				in.Name,
+			)
 		}
 	}
 	if e.output, err = e.choose(); err != nil {
@@ -116,7 +129,12 @@ func (e *engine) run(lists [][]int32) (vectors [][]float32, err error) {
 	defer recovered(&err, "failed")
 	batch := backends.NewBatch(len(lists))
 	for _, ids := range lists {
-		in := backends.TokenizedInput{TokenIDs: make([]uint32, len(ids)), TypeIDs: make([]uint32, len(ids)), AttentionMask: make([]uint32, len(ids)), MaxAttentionIndex: len(ids) - 1}
+		in := backends.TokenizedInput{
+			TokenIDs:          make([]uint32, len(ids)),
+			TypeIDs:           make([]uint32, len(ids)),
+			AttentionMask:     make([]uint32, len(ids)),
+			MaxAttentionIndex: len(ids) - 1,
+		}
 		for i, id := range ids {
 			in.TokenIDs[i], in.AttentionMask[i] = uint32(id), 1
 		}

@@ -76,9 +76,16 @@ func New(ctx context.Context, c Config) (*Embedder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("embedding model: %s does not run: %w", d.onnx, err)
 	}
-	e.model = inference.EmbeddingModel{Name: fmt.Sprintf("%s:%s:%s", d.name, d.pooling, version), Dimensions: len(probe[0])}
+	e.model = inference.EmbeddingModel{
+		Name:       fmt.Sprintf("%s:%s:%s", d.name, d.pooling, version),
+		Dimensions: len(probe[0]),
+	}
 	if d.dimensions > 0 && d.dimensions != e.model.Dimensions {
-		return nil, fmt.Errorf("embedding model: 1_Pooling/config.json says %d dimensions, the graph gives %d", d.dimensions, e.model.Dimensions)
+		return nil, fmt.Errorf(
+			"embedding model: 1_Pooling/config.json says %d dimensions, the graph gives %d",
+			d.dimensions,
+			e.model.Dimensions,
+		)
 	}
 	return e, nil
 }
@@ -115,7 +122,12 @@ func (e *Embedder) Close() error {
 	return e.engine.destroy()
 }
 
-func (e *Embedder) embed(ctx context.Context, lane chan struct{}, prefix string, texts []string) ([][]float32, inference.Usage, error) {
+func (e *Embedder) embed(
+	ctx context.Context,
+	lane chan struct{},
+	prefix string,
+	texts []string,
+) ([][]float32, inference.Usage, error) {
 	usage := inference.Usage{Model: e.model.Name}
 	lists, order := make([][]int32, len(texts)), make([]int, len(texts))
 	for i, t := range texts {

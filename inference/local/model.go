@@ -99,7 +99,9 @@ func describe(c Config) (description, error) {
 	}
 	switch {
 	case pooling.Max || pooling.Sqrt || pooling.Weighted || pooling.Last || pooling.CLS && pooling.Mean:
-		return d, errors.New("embedding model: 1_Pooling/config.json asks for a pooling other than mean or cls, which is not supported")
+		return d, errors.New(
+			"embedding model: 1_Pooling/config.json asks for a pooling other than mean or cls, which is not supported",
+		)
 	case pooling.CLS:
 		d.pooling = poolCLS
 	case pooling.Mean:
@@ -222,7 +224,11 @@ func findGraph(c Config) (string, error) {
 	}
 	found, err := filepath.Glob(filepath.Join(c.Dir, "*.onnx"))
 	if err != nil || c.Graph != "" || len(found) != 1 {
-		return "", fmt.Errorf("embedding model: %s has no %s; export the model to ONNX, or name the file", c.Dir, strings.Join(names, " or "))
+		return "", fmt.Errorf(
+			"embedding model: %s has no %s; export the model to ONNX, or name the file",
+			c.Dir,
+			strings.Join(names, " or "),
+		)
 	}
 	return found[0], nil
 }

@@ -58,9 +58,18 @@ func newWordPiece(raw []byte, lower bool) (*wordPiece, error) {
 		return nil, fmt.Errorf("is not the JSON of a tokenizer: %w", err)
 	}
 	if file.Model.Type != "WordPiece" {
-		return nil, fmt.Errorf("is of kind %q; only WordPiece is supported, which English models of the families MiniLM, bge, e5, gte and arctic have", file.Model.Type)
+		return nil, fmt.Errorf(
+			"is of kind %q; only WordPiece is supported, which English models of the families MiniLM, bge, e5, gte and arctic have",
+			file.Model.Type,
+		)
 	}
-	w := &wordPiece{continuation: file.Model.Prefix, maxWord: file.Model.MaxChars, clean: true, ideographs: true, lower: lower}
+	w := &wordPiece{
+		continuation: file.Model.Prefix,
+		maxWord:      file.Model.MaxChars,
+		clean:        true,
+		ideographs:   true,
+		lower:        lower,
+	}
 	if w.maxWord <= 0 {
 		w.maxWord = 100
 	}
@@ -207,6 +216,8 @@ func isPunctuation(r rune) bool {
 }
 
 func isIdeograph(r rune) bool {
-	return r >= 0x4E00 && r <= 0x9FFF || r >= 0x3400 && r <= 0x4DBF || r >= 0x20000 && r <= 0x2A6DF || r >= 0x2A700 && r <= 0x2CEAF ||
-		r >= 0xF900 && r <= 0xFAFF || r >= 0x2F800 && r <= 0x2FA1F
+	return r >= 0x4E00 && r <= 0x9FFF || r >= 0x3400 && r <= 0x4DBF || r >= 0x20000 && r <= 0x2A6DF ||
+		r >= 0x2A700 && r <= 0x2CEAF ||
+		r >= 0xF900 && r <= 0xFAFF ||
+		r >= 0x2F800 && r <= 0x2FA1F
 }

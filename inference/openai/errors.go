@@ -151,7 +151,8 @@ func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 		unit time.Duration
 	}{{h.Get("Retry-After-Ms"), time.Millisecond}, {h.Get("Retry-After"), time.Second}} {
 		text := strings.TrimSpace(v.text)
-		if n, err := strconv.ParseFloat(text, 64); (err == nil || errors.Is(err, strconv.ErrRange)) && !math.IsNaN(n) && n >= 0 {
+		if n, err := strconv.ParseFloat(text, 64); (err == nil || errors.Is(err, strconv.ErrRange)) && !math.IsNaN(n) &&
+			n >= 0 {
 			if n >= float64(maxRetryAfter/v.unit) {
 				return maxRetryAfter, true
 			}

@@ -32,7 +32,12 @@ func New(cfg Config) (inference.Brain, error) {
 	if err != nil {
 		return inference.Brain{}, err
 	}
-	end := endpoint{base: strings.TrimRight(cfg.BaseURL, "/"), key: cfg.APIKey, client: cfg.HTTPClient, timeout: cfg.Timeout}
+	end := endpoint{
+		base:    strings.TrimRight(cfg.BaseURL, "/"),
+		key:     cfg.APIKey,
+		client:  cfg.HTTPClient,
+		timeout: cfg.Timeout,
+	}
 	var brain inference.Brain
 	if cfg.ChatModel != "" {
 		c := &chat{endpoint: end, model: cfg.ChatModel}
@@ -83,9 +88,17 @@ func (c *chat) Extract(ctx context.Context, src inference.Source) (memory.Extrac
 }
 
 // Decide implements inference.Decider. Without neighbours it proposes to add and asks no one.
-func (c *chat) Decide(ctx context.Context, fact memory.Fact, neighbors []memory.Neighbor) (memory.Proposal, inference.Usage, error) {
+func (c *chat) Decide(
+	ctx context.Context,
+	fact memory.Fact,
+	neighbors []memory.Neighbor,
+) (memory.Proposal, inference.Usage, error) {
 	if len(neighbors) == 0 {
-		return memory.Proposal{Action: schema.ActionAdd, Confidence: fact.Confidence, Reason: "nothing similar is known"}, inference.Usage{}, nil
+		return memory.Proposal{
+			Action:     schema.ActionAdd,
+			Confidence: fact.Confidence,
+			Reason:     "nothing similar is known",
+		}, inference.Usage{}, nil
 	}
 	a, usage, err := c.ask(ctx, decisionPrompt(fact, neighbors))
 	if err != nil {
@@ -97,7 +110,8 @@ func (c *chat) Decide(ctx context.Context, fact memory.Fact, neighbors []memory.
 	p := reply.Decision(a.text, neighbors)
 	p.Warnings = append(a.warnings, p.Warnings...)
 	if a.partial && (p.Action == schema.ActionUpdate || p.Action == schema.ActionDelete) {
-		p = reply.Undecided(append(p.Warnings, "answer: a decision to change or remove counts only when the answer is complete")...)
+		p = reply.Undecided(
+			append(p.Warnings, "answer: a decision to change or remove counts only when the answer is complete")...)
 	}
 	return p, usage, nil
 }
@@ -166,7 +180,10 @@ func (c *chat) request(p prompt, format int32, warm bool) completionRequest {
 	}
 	switch format {
 	case formatSchema:
-		req.ResponseFormat = &responseFormat{Type: "json_schema", JSONSchema: &namedSchema{Name: p.name, Strict: true, Schema: p.schema}}
+		req.ResponseFormat = &responseFormat{
+			Type:       "json_schema",
+			JSONSchema: &namedSchema{Name: p.name, Strict: true, Schema: p.schema},
+		}
 	case formatObject:
 		req.ResponseFormat = &responseFormat{Type: "json_object"}
 	}

@@ -71,8 +71,10 @@ func withoutExample(e memory.Extraction, src inference.Source) memory.Extraction
 		}
 	}
 	copied := func(texts ...string) bool {
-		return slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(strings.Join(texts, " ")), func(r rune) bool { return !unicode.IsLetter(r) }),
-			func(word string) bool { return slices.Contains(foreign, word) })
+		return slices.ContainsFunc(
+			strings.FieldsFunc(strings.ToLower(strings.Join(texts, " ")), func(r rune) bool { return !unicode.IsLetter(r) }),
+			func(word string) bool { return slices.Contains(foreign, word) },
+		)
 	}
 	all := len(e.Facts) + len(e.Triples)
 	e.Facts = slices.DeleteFunc(e.Facts, func(f memory.Fact) bool { return copied(f.Content) })

@@ -26,9 +26,11 @@ Score every text exactly once, by its number n, in the order of the list.
 FORM
 {"scores":[{"n":1,"score":0.9},{"n":2,"score":0}]}`
 
-var rerankSchema = []byte(`{"type":"object","properties":{"scores":{"type":"array","items":{"type":"object","properties":{` +
-	`"n":{"type":"integer"},"score":{"type":"number"}},"required":["n","score"],"additionalProperties":false}}},` +
-	`"required":["scores"],"additionalProperties":false}`)
+var rerankSchema = []byte(
+	`{"type":"object","properties":{"scores":{"type":"array","items":{"type":"object","properties":{` +
+		`"n":{"type":"integer"},"score":{"type":"number"}},"required":["n","score"],"additionalProperties":false}}},` +
+		`"required":["scores"],"additionalProperties":false}`,
+)
 
 var _ inference.Reranker = (*chat)(nil)
 
@@ -55,7 +57,11 @@ func (c *chat) Rerank(ctx context.Context, query string, texts []string) (map[in
 func rerankPrompt(query string, texts []string) prompt {
 	return prompt{
 		name: "reranking", schema: rerankSchema, system: rerankSystem,
-		user: enclose("query and texts", "", encode(queryAndTexts(query, texts))) + "\n\nScore every text for the query, as one JSON object.",
+		user: enclose(
+			"query and texts",
+			"",
+			encode(queryAndTexts(query, texts)),
+		) + "\n\nScore every text for the query, as one JSON object.",
 	}
 }
 

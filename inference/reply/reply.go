@@ -212,8 +212,15 @@ func readDecision(o object, w *warnings) (memory.Proposal, bool) {
 	target, ok2 := f.optional("target_id", "targetId")
 	confidence, ok3 := f.number("confidence")
 	reason, ok4 := f.text("reason")
-	return memory.Proposal{Action: schema.Action(action), TargetID: target, Confidence: confidence, Reason: reason, Change: readChange(f)},
-		ok1 && ok2 && ok3 && ok4
+	return memory.Proposal{
+			Action:     schema.Action(action),
+			TargetID:   target,
+			Confidence: confidence,
+			Reason:     reason,
+			Change:     readChange(f),
+		},
+		ok1 && ok2 && ok3 &&
+			ok4
 }
 
 // readChange returns how sure a decision says its change is; empty when it does not say so in one of the two

@@ -54,14 +54,23 @@ var claimPatterns = func() map[string][]*pattern {
 	add := func(predicate string, functional bool, kind objectKind, stops wordSet, forms string) {
 		for _, form := range strings.Split(forms, "|") {
 			f := strings.Fields(form)
-			out[f[0]] = append(out[f[0]], &pattern{words: f, predicate: predicate, functional: functional, object: kind, stops: stops})
+			out[f[0]] = append(
+				out[f[0]],
+				&pattern{words: f, predicate: predicate, functional: functional, object: kind, stops: stops},
+			)
 		}
 	}
 	where := set("with for near since during on while at as")
 	add("lives_in", true, place, where, "lives in|live in|resides in|reside in|is based in|is living in")
 	add("born_on", true, date, set("in at"), "was born on")
 	add("born_in", false, anything, where, "was born in")
-	add("works_at", false, anything, set("as in on since with for"), "works at|work at|works for|work for|is employed by|is employed at")
+	add(
+		"works_at",
+		false,
+		anything,
+		set("as in on since with for"),
+		"works at|work at|works for|work for|is employed by|is employed at",
+	)
 	add("works_as", false, anything, set("at for in since with"), "works as|work as")
 	add("prefers", false, anything, set("over to instead rather than"), "prefers|prefer")
 	add("likes", false, anything, set("for"), "likes|is fond of|is into")
@@ -73,7 +82,13 @@ var claimPatterns = func() map[string][]*pattern {
 	add("uses", false, anything, set("for to as instead with in"), "uses|use|is using")
 	add("decided_to_use", false, anything, set("for over instead rather as to in with"),
 		"decided to use|decided on|will use|chose|agreed to use|agreed on|adopted|settled on|opted for|picked")
-	add("switched_to", false, anything, set("from for because after in"), "switched to|migrated to|has switched to|has migrated to")
+	add(
+		"switched_to",
+		false,
+		anything,
+		set("from for because after in"),
+		"switched to|migrated to|has switched to|has migrated to",
+	)
 	add("moved_to", false, anything, set("from for with because after in on"), "moved to|relocated to|has moved to")
 	add("speaks", false, anything, set("with at to"), "speaks|speak")
 	add("plays", false, anything, set("with at on in for"), "plays")
@@ -100,9 +115,11 @@ var claimPatterns = func() map[string][]*pattern {
 }()
 
 // singleValued are attributes of which a thing has one.
-var singleValued = set(`name age birthday birthdate email phone address hometown birthplace nationality height weight timezone
+var singleValued = set(
+	`name age birthday birthdate email phone address hometown birthplace nationality height weight timezone
 	port version deadline hostname username password url domain license capital title branch theme editor
-	employer salary blood status`)
+	employer salary blood status`,
+)
 
 // vague attributes name nothing that could have a value.
 var vague = set("thing one part bit way moment")
@@ -111,14 +128,22 @@ var (
 	pronouns = set(`i you he she it we they me him her us them this that these those my your his its our their mine yours
 		who what which there here someone somebody everyone everybody nobody anyone something everything nothing one
 		it's that's he's she's they're we're i'm i've we've`)
-	boundaries = set(`because but since when while so although though which who where unless if until whereas as-is after before
-		despite however then yet even except`)
-	skipAhead    = set("currently now today still actually generally usually typically normally also already recently")
-	negations    = set(`not no never cannot can't don't doesn't didn't isn't aren't wasn't weren't won't wouldn't shouldn't couldn't hasn't haven't hadn't neither nor without nobody nothing none hardly barely`)
-	conditionals = set(`if when while unless because since although after before once as until whenever though whether suppose assuming`)
+	boundaries = set(
+		`because but since when while so although though which who where unless if until whereas as-is after before
+		despite however then yet even except`,
+	)
+	skipAhead = set("currently now today still actually generally usually typically normally also already recently")
+	negations = set(
+		`not no never cannot can't don't doesn't didn't isn't aren't wasn't weren't won't wouldn't shouldn't couldn't hasn't haven't hadn't neither nor without nobody nothing none hardly barely`,
+	)
+	conditionals = set(
+		`if when while unless because since although after before once as until whenever though whether suppose assuming`,
+	)
 	prepositions = set(`in on at during for with by from since within under over for`)
-	trailing     = set(`now currently today yesterday again anymore too also most best well always lately nowadays already more very much
-		a lot anyway recently`)
+	trailing     = set(
+		`now currently today yesterday again anymore too also most best well always lately nowadays already more very much
+		a lot anyway recently`,
+	)
 )
 
 // claimVerb returns the patterns that start with a verb.
@@ -196,18 +221,22 @@ func subjectShape(ws []word) bool {
 		if w.core == "" || w.quoted && len(ws) > 1 {
 			return false
 		}
-		if _, possessive := stripPossessive(w.low); !possessive && strings.Contains(w.low, "'") && !strings.HasSuffix(w.low, "s'") && !strings.HasPrefix(w.low, "o'") {
+		if _, possessive := stripPossessive(w.low); !possessive && strings.Contains(w.low, "'") &&
+			!strings.HasSuffix(w.low, "s'") &&
+			!strings.HasPrefix(w.low, "o'") {
 			return false // we'll, they've
 		}
 		if pronouns.has(w.low) && !(i == 0 && len(ws) > 1 && w.low == "this") {
 			return false
 		}
-		if i > 0 && w.low != "of" && w.low != "the" && w.low != "for" && (stopWords.has(w.low) || commonVerb(w.low) || pastForms.has(w.low)) {
+		if i > 0 && w.low != "of" && w.low != "the" && w.low != "for" &&
+			(stopWords.has(w.low) || commonVerb(w.low) || pastForms.has(w.low)) {
 			return false
 		}
 		if i > 0 && capital(w.core) {
 			caps++
-			if lows > 0 && !kin.has(ws[i-1].low) && !determiners.has(ws[i-1].low) && ws[i-1].low != "of" && ws[i-1].low != "for" {
+			if lows > 0 && !kin.has(ws[i-1].low) && !determiners.has(ws[i-1].low) && ws[i-1].low != "of" &&
+				ws[i-1].low != "for" {
 				return false // "Bob thinks Alice"
 			}
 		} else if i > 0 {
@@ -310,7 +339,11 @@ func onlyStop(ws []word) bool {
 func (p *pattern) cut(ws []word) (object, rest []word) {
 	end := len(ws)
 	for i, w := range ws {
-		if i > 0 && (boundaries.has(w.low) || w.low == "last" || w.low == "next" || p.stops.has(w.low) || strings.HasPrefix(w.pre, "(")) || w.low == "-" || w.low == "–" || w.low == "—" {
+		if i > 0 &&
+			(boundaries.has(w.low) || w.low == "last" || w.low == "next" || p.stops.has(w.low) || strings.HasPrefix(w.pre, "(")) ||
+			w.low == "-" ||
+			w.low == "–" ||
+			w.low == "—" {
 			end = i
 			break
 		}
@@ -354,7 +387,8 @@ func qualifiedBy(rest []word) bool {
 	case low == "because" || low == "since" || low == "with" || low == "but" || low == "so" || low == "which" || low == "where":
 		return false
 	default:
-		return prepositions.has(low) || conditionals.has(low) || boundaries.has(low) || low == "to" || low == "as" || low == "only"
+		return prepositions.has(low) || conditionals.has(low) || boundaries.has(low) || low == "to" || low == "as" ||
+			low == "only"
 	}
 }
 
@@ -441,7 +475,9 @@ func plainValue(ws []word) bool {
 		return false
 	}
 	for i, w := range ws {
-		if i == 0 && (w.low == "to" || w.low == "that" || w.low == "very" || w.low == "too" || w.low == "being" || strings.HasSuffix(w.low, "ing")) || pronouns.has(w.low) {
+		if i == 0 &&
+			(w.low == "to" || w.low == "that" || w.low == "very" || w.low == "too" || w.low == "being" || strings.HasSuffix(w.low, "ing")) ||
+			pronouns.has(w.low) {
 			return false
 		}
 	}

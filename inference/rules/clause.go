@@ -35,7 +35,9 @@ func splitClauses(ws []word) [][]word {
 // endsSomething reports whether a clause says that something holds no longer.
 func endsSomething(ws []word) bool {
 	for i, w := range ws {
-		if w.low == "anymore" || i > 0 && (ws[i-1].low == "no" && w.low == "longer" || ws[i-1].low == "any" && (w.low == "more" || w.low == "longer")) {
+		if w.low == "anymore" ||
+			i > 0 &&
+				(ws[i-1].low == "no" && w.low == "longer" || ws[i-1].low == "any" && (w.low == "more" || w.low == "longer")) {
 			return true
 		}
 	}

@@ -58,7 +58,11 @@ const (
 )
 
 // Decide implements inference.Decider. It uses no model and fails only when ctx is done.
-func (Decider) Decide(ctx context.Context, fact memory.Fact, neighbors []memory.Neighbor) (memory.Proposal, inference.Usage, error) {
+func (Decider) Decide(
+	ctx context.Context,
+	fact memory.Fact,
+	neighbors []memory.Neighbor,
+) (memory.Proposal, inference.Usage, error) {
 	if err := ctx.Err(); err != nil {
 		return memory.Proposal{}, inference.Usage{}, err
 	}
@@ -166,11 +170,15 @@ var (
 	irregular = map[string]string{"has": "have", "goes": "go", "does": "do"}
 
 	// opposites are the words by which revision.DetectContradiction finds antonyms.
-	opposites = set(`enabled enable enables enabling disabled disable disables disabling allow allows allowed allowing deny denies
-		denied denying accept accepts accepted accepting reject rejects rejected rejecting always never on off true false`)
+	opposites = set(
+		`enabled enable enables enabling disabled disable disables disabling allow allows allowed allowing deny denies
+		denied denying accept accepts accepted accepting reject rejects rejected rejecting always never on off true false`,
+	)
 
-	endings = set(`removed deprecated deleted cancelled canceled retired decommissioned abandoned discontinued dropped dismantled
-		revoked withdrawn scrapped obsolete`)
+	endings = set(
+		`removed deprecated deleted cancelled canceled retired decommissioned abandoned discontinued dropped dismantled
+		revoked withdrawn scrapped obsolete`,
+	)
 
 	reasonStarts = set(`because since due`)
 	onlyNow      = set(`now currently anymore today again still`)

@@ -29,7 +29,8 @@ var (
 // else edges from its first name to the others.
 func triplesOf(ws []word, c memory.Claim, s speaker) []memory.Triple {
 	if !c.IsZero() {
-		if c.Predicate != "is" && nameable(c.Subject) && strings.Count(c.Object, " ") < 4 && strings.ContainsFunc(c.Object, unicode.IsLetter) {
+		if c.Predicate != "is" && nameable(c.Subject) && strings.Count(c.Object, " ") < 4 &&
+			strings.ContainsFunc(c.Object, unicode.IsLetter) {
 			return []memory.Triple{{Source: c.Subject, Relationship: c.Predicate, Target: c.Object, Confidence: edgeFromClaim}}
 		}
 		return nil
@@ -40,7 +41,10 @@ func triplesOf(ws []word, c memory.Claim, s speaker) []memory.Triple {
 	}
 	var out []memory.Triple
 	for _, other := range names[1:min(len(names), maxMentions+1)] {
-		out = append(out, memory.Triple{Source: names[0], Relationship: mentionedWith, Target: other, Confidence: edgeFromMention})
+		out = append(
+			out,
+			memory.Triple{Source: names[0], Relationship: mentionedWith, Target: other, Confidence: edgeFromMention},
+		)
 	}
 	return out
 }
@@ -116,7 +120,8 @@ func nameAtStart(ws []word, i int) bool {
 	if _, ok := stripPossessive(ws[i].core); ok {
 		return true
 	}
-	if i+1 >= len(ws) || howToVerbs.has(ws[i].low) || requestVerbs.has(ws[i].low) || strings.HasSuffix(ws[i].low, "ing") || strings.HasSuffix(ws[i].low, "ly") {
+	if i+1 >= len(ws) || howToVerbs.has(ws[i].low) || requestVerbs.has(ws[i].low) || strings.HasSuffix(ws[i].low, "ing") ||
+		strings.HasSuffix(ws[i].low, "ly") {
 		return false
 	}
 	next := ws[i+1].low

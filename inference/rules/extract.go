@@ -154,7 +154,8 @@ func fromTool(src inference.Source, content string) []found {
 func makeFound(src inference.Source, content string, original, resolved []word, s speaker, indirect bool) found {
 	f := memory.Fact{Content: content, Category: categoryOf(content, original)}
 	// The category of an explicit memory is that of its whole text, not of each of its sentences.
-	if src.Kind == schema.SourceMemory && src.Category.Valid() && joinWords(original) == normalize.StorageContent(src.Content) {
+	if src.Kind == schema.SourceMemory && src.Category.Valid() &&
+		joinWords(original) == normalize.StorageContent(src.Content) {
 		f.Category = src.Category
 	}
 	hedged := isHedged(original)
@@ -196,7 +197,9 @@ func categoryOf(content string, ws []word) schema.Category {
 }
 
 // breakdowns are words of failure that people do not use of people.
-var breakdowns = set("crashed crashes crashing segfault segfaults panics deadlock deadlocks oom exception timeouts outage")
+var breakdowns = set(
+	"crashed crashes crashing segfault segfaults panics deadlock deadlocks oom exception timeouts outage",
+)
 
 // noRule reports whether "must", "always" or "never" lay down no rule: a guess ("must have been"),
 // a habit or experience of one person ("I never saw it").
@@ -233,7 +236,8 @@ func isDefinition(ws []word) bool {
 		if ws[i].low == "means" {
 			return !pronouns.has(ws[0].low) && !determiners.has(ws[0].low)
 		}
-		if !article && ws[i].low != "are" || pronouns.has(ws[0].low) || determiners.has(ws[0].low) && ws[0].low != "a" && ws[0].low != "an" {
+		if !article && ws[i].low != "are" || pronouns.has(ws[0].low) ||
+			determiners.has(ws[0].low) && ws[0].low != "a" && ws[0].low != "an" {
 			return false
 		}
 		for _, w := range ws[:i] {
@@ -257,9 +261,11 @@ func isDefinition(ws []word) bool {
 }
 
 // definers are the nouns that things are defined by.
-var definers = set(`function algorithm database engine library framework language protocol format tool platform system service
+var definers = set(
+	`function algorithm database engine library framework language protocol format tool platform system service
 	method technique theory concept model architecture pattern standard specification interface structure index
-	metric measure process kind type class family form term extension server compiler runtime editor dialect`)
+	metric measure process kind type class family form term extension server compiler runtime editor dialect`,
+)
 
 // confidenceOf is the table at ConfidenceExplicit.
 func confidenceOf(kind schema.SourceKind, category schema.Category, hedged, indirect bool) float64 {
@@ -336,7 +342,10 @@ func assemble(all []found) memory.Extraction {
 			kept = append(kept, all[i])
 		}
 		all = kept
-		ex.Warnings = append(ex.Warnings, fmt.Sprintf("facts: the %d least certain of %d left out", extra, extra+memory.MaxFacts))
+		ex.Warnings = append(
+			ex.Warnings,
+			fmt.Sprintf("facts: the %d least certain of %d left out", extra, extra+memory.MaxFacts),
+		)
 	}
 	type edge struct{ source, relationship, target string }
 	edges := map[edge]bool{}
@@ -345,7 +354,9 @@ func assemble(all []found) memory.Extraction {
 		for _, t := range f.triples {
 			e := edge{nameKey(t.Source), t.Relationship, nameKey(t.Target)}
 			if e.source != e.target && !edges[e] && len(edges) < memory.MaxTriples &&
-				utf8.RuneCountInString(t.Source) <= memory.MaxEntityLength && utf8.RuneCountInString(t.Target) <= memory.MaxEntityLength {
+				utf8.RuneCountInString(
+					t.Source,
+				) <= memory.MaxEntityLength && utf8.RuneCountInString(t.Target) <= memory.MaxEntityLength {
 				edges[e] = true
 				ex.Triples = append(ex.Triples, t)
 			}

@@ -143,7 +143,8 @@ func subjectOf(ws []word, s speaker) antecedent {
 			return antecedent{}
 		}
 		for j, w := range subject {
-			if w.quoted || w.low == "and" || w.low == "or" || pronouns.has(w.low) || j > 0 && stopWords.has(w.low) && w.low != "of" {
+			if w.quoted || w.low == "and" || w.low == "or" || pronouns.has(w.low) ||
+				j > 0 && stopWords.has(w.low) && w.low != "of" {
 				return antecedent{}
 			}
 		}
@@ -269,7 +270,8 @@ func resolvePronoun(ws []word, kind string, ante antecedent) ([]word, bool) {
 		name = ownerForm(name)
 	case "it's", "he's", "she's":
 		verb = "is"
-		if len(ws) > 1 && participle(ws[1].low) && ws[1].low != "made" && ws[1].low != "known" && kind == "person" || len(ws) > 1 && ws[1].low == "been" {
+		if len(ws) > 1 && participle(ws[1].low) && ws[1].low != "made" && ws[1].low != "known" && kind == "person" ||
+			len(ws) > 1 && ws[1].low == "been" {
 			verb = "has"
 		}
 	case "they're":

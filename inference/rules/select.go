@@ -24,27 +24,35 @@ var (
 		|highly recommend it|forget it|forget about it|always happy to|nice one|fingers crossed|like i said|never mind|nevermind|feel free|don't worry`)
 
 	// chatterWhole are chatter when nothing but punctuation follows.
-	chatterWhole = phraseList(`i see|i understand|i agree|i'm here|i know|i get it|bet|i don't know|i hope|i appreciate|i'm glad`)
+	chatterWhole = phraseList(
+		`i see|i understand|i agree|i'm here|i know|i get it|bet|i don't know|i hope|i appreciate|i'm glad`,
+	)
 
 	// chatterWords carry no fact of their own.
-	chatterWords = set(`hey hi hello wow yeah yes yep yup nope no ok okay oh ah aw aww haha lol hmm um uh hm cheers great cool
+	chatterWords = set(
+		`hey hi hello wow yeah yes yep yup nope no ok okay oh ah aw aww haha lol hmm um uh hm cheers great cool
 		awesome nice amazing wonderful fantastic lovely sweet perfect good fine right sure thanks thank please welcome
 		congrats congratulations absolutely definitely exactly totally indeed agreed agree true alright bye goodbye well
 		really super so love like know think guess see hear hope mean understand believe sorry sound sounds look looks
 		thing things stuff way lot lots glad happy excited interesting exciting understood done got gotcha noted
 		appreciate pleasure brilliant excellent wait anyway actually morning evening night luck too yay woohoo woah whoa
-		oops yikes ugh omg idea point going go let's lets it's that's this's there's here here's`)
+		oops yikes ugh omg idea point going go let's lets it's that's this's there's here here's`,
+	)
 
 	// requestVerbs begin requests to an assistant, unless a rule is meant; see isRequest.
-	requestVerbs = set(`show tell give explain help write create generate summarize summarise find list fix check look make let send
+	requestVerbs = set(
+		`show tell give explain help write create generate summarize summarise find list fix check look make let send
 		remind describe translate draft compare suggest recommend search open read fetch analyze analyse review
 		continue proceed try implement refactor add update change rename delete remove move build do print
 		calculate compute convert debug improve rewrite optimize answer define propose provide put think tell
-		solve go come wait stop start figure get ask call say talk imagine consider share guess confirm`)
+		solve go come wait stop start figure get ask call say talk imagine consider share guess confirm`,
+	)
 
-	requestStarts = phraseList(`please|can you|could you|would you|will you|can we|could we|can i|could i|may i|shall we|i want you to
+	requestStarts = phraseList(
+		`please|can you|could you|would you|will you|can we|could we|can i|could i|may i|shall we|i want you to
 		|i need you to|i'd like you to|i would like you to|we need you to|i was wondering if|do me a|help me|show me|tell me
-		|give me|go ahead|take a look|have a look|check it out|check this out|try again|do it|feel free|keep going`)
+		|give me|go ahead|take a look|have a look|check it out|check this out|try again|do it|feel free|keep going`,
+	)
 
 	// howToVerbs begin instructions that hold in general.
 	howToVerbs = set(`run use prefer avoid keep ensure set export install restart enable disable configure deploy commit
@@ -62,32 +70,46 @@ var (
 	policyVerbs = set("use prefer avoid keep ensure follow treat store pin name")
 
 	// standing marks a request that is to hold from now on.
-	standing = phraseList("stop using|stop adding|stop writing|stop saying|stop putting|stop calling|always|never|from now on|every time|by default|in future|in the future")
+	standing = phraseList(
+		"stop using|stop adding|stop writing|stop saying|stop putting|stop calling|always|never|from now on|every time|by default|in future|in the future",
+	)
 
 	// ruleStarts begin rules.
-	ruleStarts = phraseList(`never|always|do not|don't|dont|must|must not|make sure|be sure to|ensure|avoid|prefer|no deploys|no deployments`)
+	ruleStarts = phraseList(
+		`never|always|do not|don't|dont|must|must not|make sure|be sure to|ensure|avoid|prefer|no deploys|no deployments`,
+	)
 
 	// rememberStarts ask to remember what follows.
-	rememberStarts = phraseList(`please remember that|please remember|remember that|please note that|please note|note that|note|fyi
+	rememberStarts = phraseList(
+		`please remember that|please remember|remember that|please note that|please note|note that|note|fyi
 		|for the record|keep in mind that|please keep in mind that|bear in mind that|don't forget that|do not forget that
-		|just so you know|for your information|wanted to let you know that|just wanted to let you know that|i wanted to let you know that|i wanted to tell you that|remember`)
+		|just so you know|for your information|wanted to let you know that|just wanted to let you know that|i wanted to let you know that|i wanted to tell you that|remember`,
+	)
 
 	// hedges make a statement uncertain.
-	hedges = phraseList(`maybe|might|perhaps|possibly|probably|presumably|i think|i guess|i suppose|i believe|i assume|i bet|not sure|unsure
+	hedges = phraseList(
+		`maybe|might|perhaps|possibly|probably|presumably|i think|i guess|i suppose|i believe|i assume|i bet|not sure|unsure
 		|apparently|supposedly|allegedly|seems|seem|seemed|it appears|it looks like|it looks as|looks like|likely|unlikely|could be|may be|not certain|i'm not sure|rumor|rumour
-		|if i remember|i don't think|thinks|guesses|supposes|doesn't think|we think|we guess|we assume`)
+		|if i remember|i don't think|thinks|guesses|supposes|doesn't think|we think|we guess|we assume`,
+	)
 
-	leadIns = set(`yeah yes yep yup ok okay oh ah aw aww hey hi hello wow well so also anyway btw fyi sure right thanks cheers
+	leadIns = set(
+		`yeah yes yep yup ok okay oh ah aw aww hey hi hello wow well so also anyway btw fyi sure right thanks cheers
 		honestly actually basically haha lol hmm um uh great cool awesome nice and but plus yay woohoo woah whoa
-		exactly absolutely definitely totally indeed agreed true alright sorry nah ugh`)
+		exactly absolutely definitely totally indeed agreed true alright sorry nah ugh`,
+	)
 
-	thirdPersons = set(`it it's its it'd it'll he he's he'd he'll she she's she'd she'll they they're they've they'd they'll their his her him them
-		theirs hers that's this's that'll that'd those'll`)
+	thirdPersons = set(
+		`it it's its it'd it'll he he's he'd he'll she she's she'd she'll they they're they've they'd they'll their his her him them
+		theirs hers that's this's that'll that'd those'll`,
+	)
 	demonstratives = set(`this that these those`)
 	secondPersons  = set(`you you're you've you'd you'll your yours youre youve`)
 	copulas        = set(`is are was were am be been isn't aren't wasn't weren't 's`)
-	auxiliaries    = set(`is are was were am be isn't aren't wasn't weren't has have had hasn't haven't hadn't do does did doesn't don't
-		didn't can can't cannot could couldn't will won't would wouldn't shall should shouldn't may might must mustn't`)
+	auxiliaries    = set(
+		`is are was were am be isn't aren't wasn't weren't has have had hasn't haven't hadn't do does did doesn't don't
+		didn't can can't cannot could couldn't will won't would wouldn't shall should shouldn't may might must mustn't`,
+	)
 	whWords = set(`what why how where when who which whom whose what's how's where's who's when's why's`)
 	inverse = set(`is are do does did was were can could should would will 's has have am isn't aren't don't doesn't`)
 )
@@ -112,14 +134,17 @@ func isQuestion(text string, ws []word) bool {
 	if first == "how" || first == "what" && (second == "about" || second == "if") {
 		return true
 	}
-	return inverse.has(first) && (second == "you" || second == "i" || second == "we" || second == "they" || second == "it" || second == "there")
+	return inverse.has(first) &&
+		(second == "you" || second == "i" || second == "we" || second == "they" || second == "it" || second == "there")
 }
 
 // cutQuestion takes a question off the end of a sentence that states something first: "I moved to Oslo,
 // what should I register?" A tag ("…, right?", "…, isn't it?") asks whether the statement holds, and a
 // condition states nothing.
 func cutQuestion(ws []word) ([]word, bool) {
-	if len(ws) < 7 || conditionals.has(ws[0].low) || prepositions.has(ws[0].low) || whWords.has(ws[0].low) || inverse.has(ws[0].low) || !holdsVerb(ws) {
+	if len(ws) < 7 || conditionals.has(ws[0].low) || prepositions.has(ws[0].low) || whWords.has(ws[0].low) ||
+		inverse.has(ws[0].low) ||
+		!holdsVerb(ws) {
 		return ws, false
 	}
 	for i := len(ws) - 4; i >= 2; i-- {

@@ -179,9 +179,13 @@ func softWrap(prev, line string) bool {
 
 // abbreviations that do not end a sentence.
 var (
-	abbreviations = set(`mr mrs ms mx dr prof st mt ft gen col sgt capt lt rev hon vs cf e.g i.e eg ie viz approx ca cca resp
-		fig figs eq vol ver ed eds pp para dept est incl excl a.k.a w.r.t mio mrd`)
-	numberAbbreviations = set(`no nos jan feb mar apr jun jul aug sep sept oct nov dec ch p v ext tel art`) // before a digit
+	abbreviations = set(
+		`mr mrs ms mx dr prof st mt ft gen col sgt capt lt rev hon vs cf e.g i.e eg ie viz approx ca cca resp
+		fig figs eq vol ver ed eds pp para dept est incl excl a.k.a w.r.t mio mrd`,
+	)
+	numberAbbreviations = set(
+		`no nos jan feb mar apr jun jul aug sep sept oct nov dec ch p v ext tel art`,
+	) // before a digit
 
 	// before a small letter or a digit: at the end of a sentence they stand as well ("takes 5 min.")
 	lowerAbbreviations = set(`etc inc ltd corp co bros min max sec secs hr hrs wk wks mo mos yr yrs al temp misc avg jr sr
@@ -321,7 +325,8 @@ func timeEnds(rest string, lower bool) bool {
 	second, _, _ := strings.Cut(more, " ")
 	first = strings.ToLower(strings.TrimRight(first, closing))
 	second = strings.ToLower(strings.TrimRight(second, closing))
-	return !lower && !zones.has(first) && !calendar.has(first) && !dayAbbreviations.has(first) && second != "time" && capital(rest)
+	return !lower && !zones.has(first) && !calendar.has(first) && !dayAbbreviations.has(first) && second != "time" &&
+		capital(rest)
 }
 
 // nesting counts what is open.

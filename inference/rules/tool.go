@@ -15,19 +15,39 @@ type toolLine struct {
 
 var (
 	// failureWords mark a line of tool output as an issue.
-	failureWords = set(`error errors failed failure failures fail fails fatal panic panicked exception denied refused timeout
+	failureWords = set(
+		`error errors failed failure failures fail fails fatal panic panicked exception denied refused timeout
 		unable cannot can't couldn't undefined unreachable aborted crashed segfault violation conflict conflicts
-		unauthorized forbidden corrupt corrupted rejected invalid missing oom killed deadlock unresolved unrecognized`)
-	failurePhrases = phraseList(`not found|timed out|no such|permission denied|out of memory|does not exist|not allowed|could not|not permitted|exited with`)
+		unauthorized forbidden corrupt corrupted rejected invalid missing oom killed deadlock unresolved unrecognized`,
+	)
+	failurePhrases = phraseList(
+		`not found|timed out|no such|permission denied|out of memory|does not exist|not allowed|could not|not permitted|exited with`,
+	)
 
 	// outcomeWords mark a line as the outcome of what was run.
 	outcomeWords = set(`passed succeeded success successful successfully completed complete finished deployed built created
 		installed updated published released merged applied migrated started listening ready saved uploaded restored
 		rolled upgraded removed deleted ok done`)
 
-	zeroFailures = phraseList(`0 errors|0 error|0 failed|0 failures|no errors|no failures|0 warnings|no error|without errors|0 vulnerabilities`)
-	frameStarts  = []string{"at ", "File \"", "goroutine ", "created by ", "Caused by: at", "from /", "in <module>", "... ", "#0 ", "stack backtrace", "Traceback", "Stack trace", "^"}
-	logLevels    = set("error err warn warning info debug trace fatal notice critical")
+	zeroFailures = phraseList(
+		`0 errors|0 error|0 failed|0 failures|no errors|no failures|0 warnings|no error|without errors|0 vulnerabilities`,
+	)
+	frameStarts = []string{
+		"at ",
+		"File \"",
+		"goroutine ",
+		"created by ",
+		"Caused by: at",
+		"from /",
+		"in <module>",
+		"... ",
+		"#0 ",
+		"stack backtrace",
+		"Traceback",
+		"Stack trace",
+		"^",
+	}
+	logLevels = set("error err warn warning info debug trace fatal notice critical")
 )
 
 // toolLines reads the output of a tool: lines that name an error, an exit code or an outcome, and
@@ -54,7 +74,8 @@ func toolLines(text string) []toolLine {
 		if !zeroFailures.in(ws) {
 			failed = failed || failurePhrases.in(ws)
 			for _, w := range ws {
-				failed = failed || failureWords.has(w.low) || strings.HasSuffix(w.core, "Error") || strings.HasSuffix(w.core, "Exception")
+				failed = failed || failureWords.has(w.low) || strings.HasSuffix(w.core, "Error") ||
+					strings.HasSuffix(w.core, "Exception")
 			}
 		} else {
 			outcome = true
@@ -63,7 +84,10 @@ func toolLines(text string) []toolLine {
 		switch {
 		case coded && code != "0", failed && !coded, failed:
 			out = append(out, toolLine{line, schema.CategoryIssue})
-		case coded, outcome, level == "" && hasWord(ws, outcomeWords) && len(ws) >= 2, level != "" && level != "debug" && level != "trace" && hasWord(ws, outcomeWords):
+		case coded,
+			outcome,
+			level == "" && hasWord(ws, outcomeWords) && len(ws) >= 2,
+			level != "" && level != "debug" && level != "trace" && hasWord(ws, outcomeWords):
 			out = append(out, toolLine{line, schema.CategoryFact})
 		case isProse(line, ws):
 			out = append(out, toolLine{line, ""})
@@ -84,7 +108,8 @@ func hasWord(ws []word, s wordSet) bool {
 // exitCode finds "exit code 1", "exit status 2", "exited with code 0".
 func exitCode(ws []word) (string, bool) {
 	for i := 0; i+2 < len(ws); i++ {
-		if (ws[i].low == "exit" || ws[i].low == "with" || ws[i].low == "return" || ws[i].low == "returned") && (ws[i+1].low == "code" || ws[i+1].low == "status") {
+		if (ws[i].low == "exit" || ws[i].low == "with" || ws[i].low == "return" || ws[i].low == "returned") &&
+			(ws[i+1].low == "code" || ws[i+1].low == "status") {
 			if code := ws[i+2].low; code != "" && strings.Trim(code, "-0123456789") == "" {
 				return code, true
 			}
@@ -109,7 +134,8 @@ func isProse(line string, ws []word) bool {
 
 // isNoise reports whether a line of output says nothing: empty, drawn, a bar, a stack frame, a dump.
 func isNoise(line string) bool {
-	if line == "" || isRuler(line) || strings.Contains(line, "====") || strings.Contains(line, "####") || strings.ContainsAny(line, "█▓▒░━⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") {
+	if line == "" || isRuler(line) || strings.Contains(line, "====") || strings.Contains(line, "####") ||
+		strings.ContainsAny(line, "█▓▒░━⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") {
 		return true
 	}
 	for _, f := range frameStarts {

@@ -102,7 +102,7 @@ func TestPolicyExplain(t *testing.T) {
 	require.Equal(t, "episodic", decision(e, t, "type").Value)
 
 	e = explain("Dana lives in Oslo", "--kind", "fact", "--claim", "Dana,lives_in,Oslo", "--sensitivity", "high", "--confidence", "0.8")
-	require.Equal(t, policy.PolicyFact, e.Kind)
+	require.Equal(t, policy.KindFact, e.Kind)
 	require.InDelta(t, 0.8, decision(e, t, "importance").Value, 0)
 	require.Equal(t, "high", decision(e, t, "sensitivity").Value)
 
@@ -133,7 +133,7 @@ func TestPolicyExplainsARecord(t *testing.T) {
 		"payload":{"kind":"semantic","subject":"user:1","predicate":"salary","object":"mail ann@acme.io","validity":{"mode":"global"}}}`)
 	var e operate.Explained
 	c.run("policy", "explain", "--record", record, "--file", tempFile(t, "p.yaml", hrRules), "--json").is(app.ExitOK).json(&e)
-	require.Equal(t, policy.PolicyRecord, e.Kind)
+	require.Equal(t, policy.KindRecord, e.Kind)
 	require.Equal(t, []string{"payroll", "tagged"}, e.Matched)
 	require.Equal(t, []string{"email"}, e.Detected)
 	require.Equal(t, "medium", decision(e, t, "sensitivity").Was)

@@ -42,7 +42,7 @@ func LoadPolicies(path string, log *slog.Logger) (*Policies, error) {
 	if err != nil {
 		return nil, fmt.Errorf("MNEME_POLICY_FILE: %w", err)
 	}
-	policy, err := policy.ParsePolicy(data)
+	policy, err := policy.Parse(data)
 	if err != nil {
 		return nil, fmt.Errorf("MNEME_POLICY_FILE: %w", err)
 	}
@@ -100,7 +100,7 @@ func (p *Policies) Reload() bool {
 		return false
 	}
 	p.seen = sum
-	policy, err := policy.ParsePolicy(data)
+	policy, err := policy.Parse(data)
 	if err != nil {
 		p.keep(err)
 		return false
@@ -125,7 +125,7 @@ func (p *Policies) keep(err error) {
 }
 
 func isPolicyError(err error) bool {
-	var bad *policy.PolicyError
+	var bad *policy.Error
 	return errors.As(err, &bad)
 }
 
@@ -136,7 +136,7 @@ func readPolicy(path string) ([]byte, error) {
 		return nil, fmt.Errorf("policy file: %w", bare(err))
 	}
 	defer func() { _ = file.Close() }()
-	data, err := io.ReadAll(io.LimitReader(file, policy.MaxPolicyBytes+1))
+	data, err := io.ReadAll(io.LimitReader(file, policy.MaxBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("policy file: %w", bare(err))
 	}

@@ -106,7 +106,7 @@ func TestABadVersionKeepsTheOneBefore(t *testing.T) {
 		"invalid":   func(f *rulesFile) { f.write("rules: [{name: oops, when: 'nonsense == 1', set: {pinned: true}}]") },
 		"truncated": func(f *rulesFile) { f.write("") },
 		"gone":      func(f *rulesFile) { require.NoError(f.t, os.Remove(f.path)) },
-		"too large": func(f *rulesFile) { require.NoError(f.t, os.Truncate(f.path, policy.MaxPolicyBytes+1)) },
+		"too large": func(f *rulesFile) { require.NoError(f.t, os.Truncate(f.path, policy.MaxBytes+1)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

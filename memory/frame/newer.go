@@ -106,7 +106,8 @@ func sameWords(earlier, later *Text) bool {
 // sameForm reports whether two statements of one owner give the same date, number or the like and nothing else:
 // "moved to 10:00" and then "is at 10:00 every day".
 func sameForm(f, g Frame) bool {
-	if len(f.values) == 0 || len(f.values) != len(g.values) || f.ended || g.ended || f.negated != g.negated || strangers(f, g) {
+	if len(f.values) == 0 || len(f.values) != len(g.values) || f.ended || g.ended || f.negated != g.negated ||
+		strangers(f, g) {
 		return false
 	}
 	return !slices.ContainsFunc(f.values, func(v Value) bool {

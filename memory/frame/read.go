@@ -303,7 +303,8 @@ func (r *reader) findVerb() {
 			continue
 		}
 		if !isAux(t) && !fillers[t.low] && !nowCues[t.low] && t.low != "to" && t.low != "not" && t.low != "never" {
-			if isVerb(t) && i > r.verb && !isBe(t) && !thirdPerson(t.low) && !articles[r.ts[i-1].low] && !possessives[r.ts[i-1].low] {
+			if isVerb(t) && i > r.verb && !isBe(t) && !thirdPerson(t.low) && !articles[r.ts[i-1].low] &&
+				!possessives[r.ts[i-1].low] {
 				r.verb = i
 			}
 			break
@@ -346,7 +347,8 @@ func (r *reader) guessVerb() {
 			return
 		}
 		if !isContent(t) || t.cap || t.poss || t.end != 0 || !thirdPerson(t.low) || hasDigit(prev.low) || articles[prev.low] ||
-			possessives[prev.low] || prev.poss || prepositions[prev.low] || strings.HasSuffix(prev.low, "s") && !prev.cap {
+			possessives[prev.low] || prev.poss || prepositions[prev.low] ||
+			strings.HasSuffix(prev.low, "s") && !prev.cap {
 			continue
 		}
 		name := i == 1 && first.cap && concepts[first.stem] == nil && !articles[first.low] && !possessives[first.low]

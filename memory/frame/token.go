@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/kljensen/snowball/english"
+
+	"github.com/mneme/mneme/memory/normalize"
 )
 
 // token is one word of a statement.
@@ -31,7 +33,7 @@ const (
 
 // tokenize splits one sentence into tokens. Contractions become two: "don't" is do and not.
 func tokenize(s string) []token {
-	s = dashes.Replace(s)
+	s = normalize.Apostrophes.Replace(dashes.Replace(s))
 	out := make([]token, 0, 16)
 	for field := range strings.FieldsSeq(s) {
 		core := strings.TrimLeft(field, openers)
@@ -54,7 +56,7 @@ func tokenize(s string) []token {
 	return joinPhrases(out)
 }
 
-var dashes = strings.NewReplacer("—", " — ", "–", " — ", "→", " -> ", "=>", " -> ", "->", " -> ", "’", "'", "‘", "'")
+var dashes = strings.NewReplacer("—", " — ", "–", " — ", "→", " -> ", "=>", " -> ", "->", " -> ")
 
 // clauseEnd returns the strongest mark of a run of closing punctuation, 0 when it ends no clause.
 func clauseEnd(marks string) rune {

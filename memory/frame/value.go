@@ -85,10 +85,14 @@ var (
 	ordinalPattern = regexp.MustCompile(`^(\d{1,2})(st|nd|rd|th)$`)
 	amountPattern  = regexp.MustCompile(`^[$€£](\d[\d,.]*)(k|m|bn|million)?$|^(\d[\d,.]*)(k|m|bn)?[$€£]$|^(\d[\d,.]*)(k)$`)
 	numberPattern  = regexp.MustCompile(`^#?[\d][\d,]*(\.\d+)?$`)
-	unitPattern    = regexp.MustCompile(`^(\d[\d,.]*)-?(s|ms|min|mins|h|hr|hrs|d|days|day|weeks|week|months|month|minute|minutes|hour|hours|year|years)$`)
+	unitPattern    = regexp.MustCompile(
+		`^(\d[\d,.]*)-?(s|ms|min|mins|h|hr|hrs|d|days|day|weeks|week|months|month|minute|minutes|hour|hours|year|years)$`,
+	)
 	sizePattern    = regexp.MustCompile(`^(\d[\d,.]*)(gb|mb|tb|kb|gib|mib|kg|g|km|cm|mm|rps|qps|x)$`)
 	versionPattern = regexp.MustCompile(`^v?\d+(\.\d+|\.x)+[a-z0-9.-]*$|^v\d+$`)
-	contactPattern = regexp.MustCompile(`^\S+@\S+\.\S+$|^https?://|^[\w.-]+\.(com|org|net|io|dev|ai|internal|local|corp|example)(/\S*)?$|^[+]?\d[\d-]{5,}\d$|^/[\w./-]+$|^#[a-z][\w-]+$`)
+	contactPattern = regexp.MustCompile(
+		`^\S+@\S+\.\S+$|^https?://|^[\w.-]+\.(com|org|net|io|dev|ai|internal|local|corp|example)(/\S*)?$|^[+]?\d[\d-]{5,}\d$|^/[\w./-]+$|^#[a-z][\w-]+$`,
+	)
 	quarterPattern = regexp.MustCompile(`^q[1-4]$`)
 	yearPattern    = regexp.MustCompile(`^(19|20)\d\d$`)
 )

@@ -262,12 +262,14 @@ dating: be dating | go out with | be seeing | be together with
 `
 
 // changeVerbs say that something has another value from then on.
-var changeVerbs = stems(`move switch change migrate replace swap upgrade update downgrade bump raise increase lower
+var changeVerbs = stems(
+	`move switch change migrate replace swap upgrade update downgrade bump raise increase lower
 	reduce cut drop slip postpone delay defer reschedule shift relocate transfer convert transition rename rebrand
 	extend shorten double halve triple grow shrink adjust revise reassign pass succeed trade adopt become revert
 	return tighten loosen expand trim slash boost standardize consolidate port rebuild rewrite redo amend correct
 	swing flip rotate promote demote graduate transitioned`,
-	"takeover handover pushback bringforward switchover gowith settleon endup rollback infavor changemind turnsout moveoff")
+	"takeover handover pushback bringforward switchover gowith settleon endup rollback infavor changemind turnsout moveoff",
+)
 
 // endVerbs say that something is over.
 var endVerbs = stems(`stop quit leave cancel abandon retire deprecate sunset scrap kill remove ditch drop end finish

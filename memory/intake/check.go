@@ -59,7 +59,8 @@ func CheckProposal(p memory.Proposal, neighbors []memory.Neighbor) memory.Propos
 		Confidence: p.Confidence,
 		Reason:     normalize.CleanLine(p.Reason, MaxReasonLength),
 	}
-	offered := out.TargetID != "" && slices.ContainsFunc(neighbors, func(n memory.Neighbor) bool { return n.ID == out.TargetID })
+	offered := out.TargetID != "" &&
+		slices.ContainsFunc(neighbors, func(n memory.Neighbor) bool { return n.ID == out.TargetID })
 	reject := func(reason, warning string) {
 		out.Action, out.TargetID, out.Reason = schema.ActionNone, "", reason
 		w.add("%s", warning)
@@ -92,7 +93,8 @@ func CheckProposal(p memory.Proposal, neighbors []memory.Neighbor) memory.Propos
 			out.Change, out.Own = p.Change, p.Own
 		}
 		for _, id := range p.Also {
-			if id != out.TargetID && !slices.Contains(out.Also, id) && slices.ContainsFunc(neighbors, func(n memory.Neighbor) bool { return n.ID == id }) {
+			if id != out.TargetID && !slices.Contains(out.Also, id) &&
+				slices.ContainsFunc(neighbors, func(n memory.Neighbor) bool { return n.ID == id }) {
 				out.Also = append(out.Also, id)
 			}
 		}
@@ -102,7 +104,14 @@ func CheckProposal(p memory.Proposal, neighbors []memory.Neighbor) memory.Propos
 }
 
 // checkAll checks items in order and keeps the first limit of the good ones, each key once.
-func checkAll[T any](w *warnings, field string, items []T, limit int, check func(*warnings, string, T) (T, bool), key func(T) string) []T {
+func checkAll[T any](
+	w *warnings,
+	field string,
+	items []T,
+	limit int,
+	check func(*warnings, string, T) (T, bool),
+	key func(T) string,
+) []T {
 	var out []T
 	seen := make(map[string]int)
 	for i, item := range items {
@@ -201,7 +210,10 @@ func checkTriple(w *warnings, path string, t memory.Triple) (memory.Triple, bool
 
 // tooLong reports whether one of names is longer than a name may be.
 func tooLong(names ...string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return utf8.RuneCountInString(name) > memory.MaxEntityLength })
+	return slices.ContainsFunc(
+		names,
+		func(name string) bool { return utf8.RuneCountInString(name) > memory.MaxEntityLength },
+	)
 }
 
 // warnings collects what was wrong. A model gone astray may produce thousands.

@@ -38,8 +38,13 @@ func Admit(c schema.Candidate, p schema.Principal, v schema.Visibility, rules *p
 	prefix := normalize.CandidatePrefix(c)
 	cl := memory.Classify(c, prefix)
 	c.Content, c.Tags = prefix.Content, cl.Tags
-	e := rules.Explain(cl, policy.PolicyInput{Kind: policy.PolicyCandidate, Candidate: c, Principal: p, Visibility: v})
-	in := Intake{Text: normalize.Normalize(prefix.Content), Classification: e.Classification, Explanation: e, Recalled: recalled}
+	e := rules.Explain(cl, policy.Input{Kind: policy.KindCandidate, Candidate: c, Principal: p, Visibility: v})
+	in := Intake{
+		Text:           normalize.Normalize(prefix.Content),
+		Classification: e.Classification,
+		Explanation:    e,
+		Recalled:       recalled,
+	}
 	switch t := e.Classification.Type; t {
 	case schema.TypeWorking, schema.TypeCompetence, schema.TypePlanGraph:
 		in.Payload, _ = memory.ShapedAs(t, c.SourceKind, prefix.Content)
@@ -66,7 +71,17 @@ func AdmitFact(f memory.Fact, src FactSource, rules *policy.Policy) policy.Expla
 	c := src.Candidate
 	c.Content, c.Category = f.Content, f.Category
 	trust := memory.ClampUnit(src.Trust)
-	e := rules.Explain(cl, policy.PolicyInput{Kind: policy.PolicyFact, Candidate: c, Principal: src.Principal, Visibility: src.Visibility, Claim: f.Claim, TrustCap: &trust})
+	e := rules.Explain(
+		cl,
+		policy.Input{
+			Kind:       policy.KindFact,
+			Candidate:  c,
+			Principal:  src.Principal,
+			Visibility: src.Visibility,
+			Claim:      f.Claim,
+			TrustCap:   &trust,
+		},
+	)
 	if e.Classification.SourceTrust == nil {
 		e.Classification.SourceTrust = &trust
 	}

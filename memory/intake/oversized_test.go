@@ -33,7 +33,7 @@ func TestBeginning(t *testing.T) {
 func TestAbridgeIsAsSensitiveAsTheWhole(t *testing.T) {
 	t.Parallel()
 	c := schema.Candidate{Content: strings.Repeat("Ana likes figs. ", 30_000) + "My card is 4111 1111 1111 1111.", Refs: []schema.Ref{{Kind: "event", Ref: "e"}}}
-	level, kinds := sensitive.DetectSensitive(c.Content)
+	level, kinds := sensitive.Detect(c.Content)
 	require.NotEmpty(t, kinds)
 	got := intake.Abridge(c, schema.ArtifactPrefix+"ab")
 	require.Equal(t, level, got.Sensitivity)

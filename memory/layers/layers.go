@@ -23,8 +23,8 @@ var layerShares = map[schema.LayerName]float64{
 	schema.LayerWorking: 0.15, schema.LayerSemantic: 0.35, schema.LayerCompetence: 0.2, schema.LayerPlan: 0.1, schema.LayerEpisodic: 0.2,
 }
 
-// LayerItem is a result that may be taken into a layered answer.
-type LayerItem struct {
+// Item is a result that may be taken into a layered answer.
+type Item struct {
 	Layer    schema.LayerName
 	Selected bool // what was chosen for the task goes before the rest of its layer
 	Tokens   int  // estimated, all of it
@@ -39,7 +39,7 @@ type Placed struct {
 	Cut    bool
 }
 
-// FillLayers takes the results that an answer has room for: at most limit of them, whose tokens sum to at
+// Fill takes the results that an answer has room for: at most limit of them, whose tokens sum to at
 // most budget; a budget of 0 is no bound. Items come best first; so do those that are returned.
 //
 // In the order of the layers (document 004 §15.8), each takes its best until its share of the places or of
@@ -47,7 +47,7 @@ type Placed struct {
 // at least one place, where there are as many places as layers with something in them. A memory is taken
 // whole or left; only the best of a layer, when it is larger than its share, is cut to the share, and when
 // nothing else was taken the best of all to the budget.
-func FillLayers(items []LayerItem, limit, budget int) []Placed {
+func Fill(items []Item, limit, budget int) []Placed {
 	f := &filling{items: items, limit: limit, budget: budget, placed: map[int]Placed{}}
 	filled, total := f.layers()
 	if limit >= len(filled) {
@@ -67,7 +67,7 @@ func FillLayers(items []LayerItem, limit, budget int) []Placed {
 }
 
 type filling struct {
-	items         []LayerItem
+	items         []Item
 	limit, budget int
 	used          int // tokens
 	placed        map[int]Placed
@@ -76,7 +76,7 @@ type filling struct {
 // layers returns the layers that have items, in their order, and the sum of their shares.
 func (f *filling) layers() (filled []schema.LayerName, total float64) {
 	for _, layer := range schema.Layers() {
-		if slices.ContainsFunc(f.items, func(i LayerItem) bool { return i.Layer == layer }) {
+		if slices.ContainsFunc(f.items, func(i Item) bool { return i.Layer == layer }) {
 			filled = append(filled, layer)
 			total += layerShares[layer]
 		}
@@ -115,7 +115,7 @@ func (f *filling) fill(layer schema.LayerName, places, tokens int) {
 	}
 }
 
-func before(i LayerItem) int {
+func before(i Item) int {
 	if i.Selected {
 		return 0
 	}

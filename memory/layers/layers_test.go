@@ -14,10 +14,10 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-func items(layer schema.LayerName, tokens ...int) []layers.LayerItem {
-	var out []layers.LayerItem
+func items(layer schema.LayerName, tokens ...int) []layers.Item {
+	var out []layers.Item
 	for _, n := range tokens {
-		out = append(out, layers.LayerItem{Layer: layer, Tokens: n, Shell: 12})
+		out = append(out, layers.Item{Layer: layer, Tokens: n, Shell: 12})
 	}
 	return out
 }
@@ -26,7 +26,7 @@ func TestNoLayerStarvesTheRest(t *testing.T) {
 	t.Parallel()
 	// Every set of layers, every limit, the last layer at the end behind a hundred of each other.
 	for set := 1; set < 1<<5; set++ {
-		var all []layers.LayerItem
+		var all []layers.Item
 		var in []schema.LayerName
 		for i, layer := range schema.Layers() {
 			if set&(1<<i) != 0 {
@@ -36,7 +36,7 @@ func TestNoLayerStarvesTheRest(t *testing.T) {
 		}
 		for limit := 1; limit <= 50; limit++ {
 			counts := map[schema.LayerName]int{}
-			for _, p := range layers.FillLayers(all, limit, 0) {
+			for _, p := range layers.Fill(all, limit, 0) {
 				counts[all[p.Index].Layer]++
 			}
 			sum := 0
@@ -51,44 +51,44 @@ func TestNoLayerStarvesTheRest(t *testing.T) {
 	}
 	// By tokens: a hundred strong turns leave the one procedure its place.
 	all := append(items(schema.LayerEpisodic, slices.Repeat([]int{50}, 100)...), items(schema.LayerCompetence, 90)...)
-	placed := layers.FillLayers(all, 50, 500)
+	placed := layers.Fill(all, 50, 500)
 	require.Equal(t, 100, placed[len(placed)-1].Index)
 	// What nobody else wants the turns may have.
-	require.Len(t, layers.FillLayers(items(schema.LayerEpisodic, slices.Repeat([]int{50}, 100)...), 50, 500), 10)
+	require.Len(t, layers.Fill(items(schema.LayerEpisodic, slices.Repeat([]int{50}, 100)...), 50, 500), 10)
 }
 
 func TestFillLayersTakesWholeMemories(t *testing.T) {
 	t.Parallel()
-	require.Empty(t, layers.FillLayers(nil, 10, 100))
-	require.Empty(t, layers.FillLayers(items(schema.LayerSemantic, 20), 0, 100))
+	require.Empty(t, layers.Fill(nil, 10, 100))
+	require.Empty(t, layers.Fill(items(schema.LayerSemantic, 20), 0, 100))
 	// The best of a layer is cut to the layer's share, not left out; and what has room is whole.
 	all := append(items(schema.LayerSemantic, 400), items(schema.LayerEpisodic, 30, 30)...)
-	placed := layers.FillLayers(all, 10, 200)
+	placed := layers.Fill(all, 10, 200)
 	require.Equal(t, 0, placed[0].Index)
 	require.True(t, placed[0].Cut)
 	require.Len(t, placed, 3)
-	placed = layers.FillLayers(append(items(schema.LayerSemantic, 150), items(schema.LayerEpisodic, 30)...), 10, 200)
+	placed = layers.Fill(append(items(schema.LayerSemantic, 150), items(schema.LayerEpisodic, 30)...), 10, 200)
 	require.Equal(t, []layers.Placed{{Index: 0, Tokens: 150}, {Index: 1, Tokens: 30}}, placed, "cut at first, then there was room")
 	// Nothing at all fits: the best is cut to the budget.
-	require.Equal(t, []layers.Placed{{Index: 0, Tokens: 20, Cut: true}}, layers.FillLayers(items(schema.LayerSemantic, 400, 300), 10, 20))
-	require.Empty(t, layers.FillLayers(items(schema.LayerSemantic, 400), 10, 12), "no room for a word")
+	require.Equal(t, []layers.Placed{{Index: 0, Tokens: 20, Cut: true}}, layers.Fill(items(schema.LayerSemantic, 400, 300), 10, 20))
+	require.Empty(t, layers.Fill(items(schema.LayerSemantic, 400), 10, 12), "no room for a word")
 	// What was selected goes before the rest of its layer.
 	all = items(schema.LayerCompetence, 60, 60, 60)
 	all[2].Selected = true
-	placed = layers.FillLayers(all, 10, 60)
+	placed = layers.Fill(all, 10, 60)
 	require.Equal(t, []layers.Placed{{Index: 2, Tokens: 60}}, placed)
 }
 
 func TestFillLayersProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		var all []layers.LayerItem
+		var all []layers.Item
 		for range rapid.IntRange(0, 60).Draw(rt, "n") {
 			shell := rapid.IntRange(0, 20).Draw(rt, "shell")
-			all = append(all, layers.LayerItem{Layer: rapid.SampledFrom(schema.Layers()).Draw(rt, "layer"), Shell: shell, Tokens: shell + rapid.IntRange(1, 300).Draw(rt, "tokens"), Selected: rapid.Bool().Draw(rt, "selected")})
+			all = append(all, layers.Item{Layer: rapid.SampledFrom(schema.Layers()).Draw(rt, "layer"), Shell: shell, Tokens: shell + rapid.IntRange(1, 300).Draw(rt, "tokens"), Selected: rapid.Bool().Draw(rt, "selected")})
 		}
 		limit, budget := rapid.IntRange(0, 50).Draw(rt, "limit"), rapid.SampledFrom([]int{0, 1, 20, 100, 1000, 100000}).Draw(rt, "budget")
-		placed := layers.FillLayers(all, limit, budget)
+		placed := layers.Fill(all, limit, budget)
 		sum, before := 0, -1
 		for _, p := range placed {
 			sum += p.Tokens
@@ -103,12 +103,12 @@ func TestFillLayersProperties(t *testing.T) {
 		if budget == 0 && len(placed) != min(limit, len(all)) {
 			rt.Fatalf("%d of %d", len(placed), len(all))
 		}
-		again := make([]layers.LayerItem, len(placed)) // what was fitted fits
+		again := make([]layers.Item, len(placed)) // what was fitted fits
 		for i, p := range placed {
 			again[i] = all[p.Index]
 			again[i].Tokens = p.Tokens
 		}
-		if len(layers.FillLayers(again, limit, budget)) != len(placed) {
+		if len(layers.Fill(again, limit, budget)) != len(placed) {
 			rt.Fatal("fitting again leaves something out")
 		}
 	})

@@ -142,7 +142,12 @@ func Reinforce(m Rated, v schema.Verdict, earlier *Said, now time.Time) (Reinfor
 	if m.Pinned {
 		fadesUntil = m.SalienceAt
 	}
-	out := Reinforcement{Before: m.Decay.Salience(m.Salience, fadesUntil.Sub(m.SalienceAt)), At: at, Weight: weight, Confidence: m.Confidence}
+	out := Reinforcement{
+		Before:     m.Decay.Salience(m.Salience, fadesUntil.Sub(m.SalienceAt)),
+		At:         at,
+		Weight:     weight,
+		Confidence: m.Confidence,
+	}
 	performance, err := performanceOf(m)
 	if err != nil {
 		return Reinforcement{}, err

@@ -41,7 +41,13 @@ var ActionLinks = []string{"promoted_to", "accepted_in", "published_as"}
 // a world decay with their validity (D12): see JudgeDue. Memories of no world go for good when their window
 // is over (document 002).
 func DefaultRetention(d schema.RetentionDomain, tier schema.Tier, typology schema.Typology) schema.RetentionPolicy {
-	keep, p := TombstoneWindow, schema.RetentionPolicy{Domain: d, Tier: tier, Typology: typology, OnExpiry: schema.ExpiryPurge, Default: true}
+	keep, p := TombstoneWindow, schema.RetentionPolicy{
+		Domain:   d,
+		Tier:     tier,
+		Typology: typology,
+		OnExpiry: schema.ExpiryPurge,
+		Default:  true,
+	}
 	switch d {
 	case schema.RetainWorld:
 		p.OnExpiry = schema.ExpiryArchive
@@ -74,7 +80,11 @@ type RetentionRules []schema.RetentionPolicy
 
 // For returns the policy of a class: the one set for its tier and typology, else for its tier, else for
 // its typology, else for the whole domain, else the default.
-func (r RetentionRules) For(d schema.RetentionDomain, tier schema.Tier, typology schema.Typology) schema.RetentionPolicy {
+func (r RetentionRules) For(
+	d schema.RetentionDomain,
+	tier schema.Tier,
+	typology schema.Typology,
+) schema.RetentionPolicy {
 	best, found := DefaultRetention(d, tier, typology), 0
 	for _, p := range r {
 		if p.Domain != d || p.Tier != schema.Any && p.Tier != tier || p.Typology != schema.Any && p.Typology != typology {
@@ -99,7 +109,13 @@ func (r RetentionRules) For(d schema.RetentionDomain, tier schema.Tier, typology
 
 // keyed are the domains of what an idempotency key keeps from being done twice. A batch may be delivered again while
 // its rows are there, a dead job be replayed, and a deleted memory be taken back or stay forgotten.
-var keyed = []schema.RetentionDomain{schema.RetainMemory, schema.RetainWorld, schema.RetainIngest, schema.RetainJobsCompleted, schema.RetainJobsDead}
+var keyed = []schema.RetentionDomain{
+	schema.RetainMemory,
+	schema.RetainWorld,
+	schema.RetainIngest,
+	schema.RetainJobsCompleted,
+	schema.RetainJobsDead,
+}
 
 // Keys returns the policy of operations: kept as RetainOperations says, and never for less time than anything that
 // an idempotency key protects.
@@ -203,8 +219,24 @@ const (
 // PurgeSteps are the steps in their order. Document 002 "Retention Worker" makes that of links, embeddings,
 // tombstones, history, completed jobs and dead jobs mandatory; marking ahead of them and what follows are ours. Jobs go
 // before the batches that they are of, and batches before the keys that brought them.
-var PurgeSteps = []PurgeStep{PurgeExpire, PurgeGraphLinks, PurgeEmbeddings, PurgeTombstones, PurgeHistory, PurgeJobsCompleted, PurgeJobsDead, PurgeRetrievals,
-	PurgeVersions, PurgeIngest, PurgeForgetRuns, PurgeEvents, PurgeOperations, PurgeArtifacts, PurgePolicyChanges, PurgeSweepRuns}
+var PurgeSteps = []PurgeStep{
+	PurgeExpire,
+	PurgeGraphLinks,
+	PurgeEmbeddings,
+	PurgeTombstones,
+	PurgeHistory,
+	PurgeJobsCompleted,
+	PurgeJobsDead,
+	PurgeRetrievals,
+	PurgeVersions,
+	PurgeIngest,
+	PurgeForgetRuns,
+	PurgeEvents,
+	PurgeOperations,
+	PurgeArtifacts,
+	PurgePolicyChanges,
+	PurgeSweepRuns,
+}
 
 // AsksFirst reports whether what a step takes is what a run must not take too much of, and by which question:
 // the others take what these have marked, or what nobody would miss.

@@ -105,7 +105,12 @@ func SweepReason(v SweepVerdict, d memory.Decay) string {
 
 // ExpiredTombstone says what becomes of a tombstone whose window is over: purged, or archived, which is for
 // good (document 003 D10). False where it is not over.
-func ExpiredTombstone(p schema.RetentionPolicy, deletedAt time.Time, actionLinked bool, now time.Time) (schema.OnExpiry, bool) {
+func ExpiredTombstone(
+	p schema.RetentionPolicy,
+	deletedAt time.Time,
+	actionLinked bool,
+	now time.Time,
+) (schema.OnExpiry, bool) {
 	before, ends := ExpiredBefore(p, now)
 	if !ends || deletedAt.After(before) {
 		return "", false

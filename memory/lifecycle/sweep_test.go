@@ -22,7 +22,7 @@ func TestJudgeDue(t *testing.T) {
 	archive.OnExpiry, exempt.DecayExempt = schema.ExpiryArchive, true
 	due := func(change ...func(*lifecycle.Decayed)) lifecycle.Decayed {
 		m := lifecycle.Decayed{Tier: schema.TierSession, Typology: schema.TypologyEpisodic, DeletionPolicy: schema.DeleteAutoPrune,
-			CreatedAt: now.Add(-7 * memorytest.SweepDay), SalienceAt: now.Add(-7 * memorytest.SweepDay), Salience: 1, Decay: memory.Decay{HalfLife: memorytest.SweepDay, MinSalience: 0.05}}
+			CreatedAt: now.Add(-7 * memorytest.Day), SalienceAt: now.Add(-7 * memorytest.Day), Salience: 1, Decay: memory.Decay{HalfLife: memorytest.Day, MinSalience: 0.05}}
 		for _, c := range change {
 			c(&m)
 		}
@@ -38,7 +38,7 @@ func TestJudgeDue(t *testing.T) {
 	until := func(at time.Time) func(*lifecycle.Decayed) {
 		return func(m *lifecycle.Decayed) { m.ValidUntil = &at }
 	}
-	tomorrow, yesterday, recheck := now.Add(memorytest.SweepDay), now.Add(-memorytest.SweepDay), now.Add(lifecycle.KeptFor)
+	tomorrow, yesterday, recheck := now.Add(memorytest.Day), now.Add(-memorytest.Day), now.Add(lifecycle.KeptFor)
 	for name, test := range map[string]struct {
 		m       lifecycle.Decayed
 		p       schema.RetentionPolicy
@@ -47,8 +47,8 @@ func TestJudgeDue(t *testing.T) {
 		next    *time.Time
 	}{
 		"faded":                               {due(), purge, lifecycle.SweepPrune, "faded", nil},
-		"too old, though it has not faded":    {due(func(m *lifecycle.Decayed) { m.SalienceAt = now; m.Decay.MaxAge = 6 * memorytest.SweepDay }), purge, lifecycle.SweepPrune, "max_age", nil},
-		"not due yet":                         {due(func(m *lifecycle.Decayed) { m.SalienceAt = now }), purge, lifecycle.SweepNotDue, "faded", memorytest.At(now, 4*memorytest.SweepDay+27814*time.Second+588*time.Millisecond)},
+		"too old, though it has not faded":    {due(func(m *lifecycle.Decayed) { m.SalienceAt = now; m.Decay.MaxAge = 6 * memorytest.Day }), purge, lifecycle.SweepPrune, "max_age", nil},
+		"not due yet":                         {due(func(m *lifecycle.Decayed) { m.SalienceAt = now }), purge, lifecycle.SweepNotDue, "faded", memorytest.At(now, 4*memorytest.Day+27814*time.Second+588*time.Millisecond)},
 		"never falls due":                     {due(func(m *lifecycle.Decayed) { m.Decay.MinSalience = 0 }), purge, lifecycle.SweepNotDue, "faded", nil},
 		"pinned":                              {due(func(m *lifecycle.Decayed) { m.Pinned = true }), purge, lifecycle.SweepNotDue, "pinned", nil},
 		"exempt":                              {due(), exempt, lifecycle.SweepKeep, "decay_exempt", &recheck},
@@ -113,10 +113,10 @@ func TestJudgeDueProperties(t *testing.T) {
 func TestDefaultRetentionIsTheDocuments(t *testing.T) {
 	t.Parallel()
 	var none lifecycle.RetentionRules
-	for domain, want := range map[schema.RetentionDomain]time.Duration{schema.RetainMemory: 30 * memorytest.SweepDay, schema.RetainWorld: 30 * memorytest.SweepDay,
-		schema.RetainHistory: 180 * memorytest.SweepDay, schema.RetainJobsCompleted: 14 * memorytest.SweepDay, schema.RetainJobsDead: 30 * memorytest.SweepDay, schema.RetainRetrievals: 30 * memorytest.SweepDay,
-		schema.RetainIngest: 90 * memorytest.SweepDay, schema.RetainOperations: 90 * memorytest.SweepDay, schema.RetainForgetRuns: 180 * memorytest.SweepDay, schema.RetainEvents: 180 * memorytest.SweepDay,
-		schema.RetainArtifacts: 30 * memorytest.SweepDay} {
+	for domain, want := range map[schema.RetentionDomain]time.Duration{schema.RetainMemory: 30 * memorytest.Day, schema.RetainWorld: 30 * memorytest.Day,
+		schema.RetainHistory: 180 * memorytest.Day, schema.RetainJobsCompleted: 14 * memorytest.Day, schema.RetainJobsDead: 30 * memorytest.Day, schema.RetainRetrievals: 30 * memorytest.Day,
+		schema.RetainIngest: 90 * memorytest.Day, schema.RetainOperations: 90 * memorytest.Day, schema.RetainForgetRuns: 180 * memorytest.Day, schema.RetainEvents: 180 * memorytest.Day,
+		schema.RetainArtifacts: 30 * memorytest.Day} {
 		p := none.For(domain, schema.TierPersistent, schema.TypologyProcedural)
 		require.Equal(t, int64(want/time.Second), p.KeepSeconds, domain)
 		require.True(t, p.Default)

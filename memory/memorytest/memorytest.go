@@ -17,25 +17,56 @@ import (
 func AnyText() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		parts := rapid.SliceOfN(rapid.OneOf(
-			rapid.SampledFrom([]string{" ", "\t", "\r\n", "\u00A0", "\u3000", "\uFEFF", "\u0085", "\u200B", ".", "?!", ":", "İ", "Σ", "ς", "ß", "e\u0301", "🚀", "\x00", "\xff", "\xc3", "don’t", "never", "user", "critical:", "[a,B]:"}),
+			rapid.SampledFrom(
+				[]string{
+					" ",
+					"\t",
+					"\r\n",
+					"\u00A0",
+					"\u3000",
+					"\uFEFF",
+					"\u0085",
+					"\u200B",
+					".",
+					"?!",
+					":",
+					"İ",
+					"Σ",
+					"ς",
+					"ß",
+					"e\u0301",
+					"🚀",
+					"\x00",
+					"\xff",
+					"\xc3",
+					"don’t",
+					"never",
+					"user",
+					"critical:",
+					"[a,B]:",
+				},
+			),
 			rapid.StringN(0, 6, -1),
 		), 0, 12).Draw(t, "parts")
 		return strings.Join(parts, "")
 	})
 }
 
+// Noon is the time at which tests of decay and retention take place.
 var Noon = time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
 
+// Day is 24 hours.
 const Day = 24 * time.Hour
 
+// Principal is the agent that tests act as.
 var Principal = schema.Principal{Tenant: "t", Agent: "a"}
 
+// When holds under conditions, a JSON object.
 func When(conditions string) schema.Validity {
 	return schema.Validity{Mode: schema.ValidConditional, Conditions: json.RawMessage(conditions)}
 }
 
-const SweepDay = 24 * time.Hour
-
+// Validity draws a validity of any mode.
 func Validity() *rapid.Generator[schema.Validity] {
 	return rapid.Custom(func(t *rapid.T) schema.Validity {
 		switch rapid.IntRange(0, 2).Draw(t, "mode") {
@@ -57,6 +88,7 @@ func Validity() *rapid.Generator[schema.Validity] {
 	})
 }
 
+// Global holds always and everywhere.
 func Global() schema.Validity { return schema.Validity{} }
 
 // During is a window in hours from midday; a negative bound is open.
@@ -73,6 +105,7 @@ func During(from, until int, conditions string) schema.Validity {
 	return v
 }
 
+// Fact is a fact with a content, of full enough confidence to be written.
 func Fact(content string) memory.Fact {
 	return memory.Fact{Content: content, Category: schema.CategoryFact, Confidence: 0.9}
 }
@@ -81,8 +114,15 @@ func Fact(content string) memory.Fact {
 func AnyDecay() *rapid.Generator[memory.Decay] {
 	return rapid.Custom(func(t *rapid.T) memory.Decay {
 		d := memory.Decay{
-			Curve:             rapid.SampledFrom([]schema.DecayCurve{schema.CurveExponential, schema.CurveLinear, schema.CurveCustom}).Draw(t, "curve"),
-			HalfLife:          time.Duration(rapid.Int64Range(0, math.MaxInt64/int64(time.Second)).Draw(t, "half-life")) * time.Second,
+			Curve: rapid.SampledFrom(
+				[]schema.DecayCurve{schema.CurveExponential, schema.CurveLinear, schema.CurveCustom},
+			).Draw(
+				t,
+				"curve",
+			),
+			HalfLife: time.Duration(
+				rapid.Int64Range(0, math.MaxInt64/int64(time.Second)).Draw(t, "half-life"),
+			) * time.Second,
 			MinSalience:       rapid.Float64Range(0, 1).Draw(t, "threshold"),
 			ReinforcementGain: rapid.Float64Range(0, 1).Draw(t, "gain"),
 		}
@@ -99,11 +139,13 @@ func AnyDecay() *rapid.Generator[memory.Decay] {
 	})
 }
 
+// At is the time d after now.
 func At(now time.Time, d time.Duration) *time.Time {
 	t := now.Add(d)
 	return &t
 }
 
+// Midday is the time from which During counts.
 var Midday = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // anyPoints draws curves as validation admits them: from a second to centuries, with plateaus, cliffs of one
@@ -132,6 +174,7 @@ func anyPoints() *rapid.Generator[[]memory.DecayPoint] {
 	})
 }
 
+// Conditions draws a JSON object of conditions.
 func Conditions() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		all := map[string]json.RawMessage{}
@@ -154,5 +197,24 @@ func Conditions() *rapid.Generator[string] {
 
 // value draws a JSON value from a few, so that equal ones meet.
 func value() *rapid.Generator[string] {
-	return rapid.SampledFrom([]string{`"a"`, `"b"`, `1`, `1.0`, `10e-1`, `0.1`, `-0`, `0`, `1e2`, `100`, `true`, `null`, `{"x":1,"y":[2]}`, `{"y":[2.0],"x":1}`, `["a"]`, `[]`})
+	return rapid.SampledFrom(
+		[]string{
+			`"a"`,
+			`"b"`,
+			`1`,
+			`1.0`,
+			`10e-1`,
+			`0.1`,
+			`-0`,
+			`0`,
+			`1e2`,
+			`100`,
+			`true`,
+			`null`,
+			`{"x":1,"y":[2]}`,
+			`{"y":[2.0],"x":1}`,
+			`["a"]`,
+			`[]`,
+		},
+	)
 }

@@ -108,11 +108,13 @@ func FirstChars(s string, n int) string {
 	return s
 }
 
+// WritePart writes a part with its length first, so that no two lists of parts write the same bytes.
 func WritePart(h hash.Hash, part []byte) {
 	h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 	h.Write(part)
 }
 
+// MaxExtractInput is how many characters of a text extraction reads.
 const MaxExtractInput = 12_000
 
 // CleanLine makes s one line of at most n characters that is safe to show in a terminal or the

@@ -23,7 +23,22 @@ func Words(text, joiners string) []string {
 
 // Apostrophes unifies what keyboards and word processors put into don't. Backquote and acute accent
 // are what is typed where a keyboard hides the apostrophe.
-var Apostrophes = strings.NewReplacer("\u2019", "'", "\u2018", "'", "\u02BC", "'", "\uFF07", "'", "\u201B", "'", "\u00B4", "'", "`", "'")
+var Apostrophes = strings.NewReplacer(
+	"\u2019",
+	"'",
+	"\u2018",
+	"'",
+	"\u02BC",
+	"'",
+	"\uFF07",
+	"'",
+	"\u201B",
+	"'",
+	"\u00B4",
+	"'",
+	"`",
+	"'",
+)
 
 // Set makes a lookup table of space-separated words.
 func Set(list string) map[string]bool {
@@ -35,7 +50,9 @@ func Set(list string) map[string]bool {
 }
 
 // SignalFillers say nothing of what is to be done or what went wrong. Particles do: to set up is not to set.
-var SignalFillers = Set("a an the this that these those of to in at for from with as and or is are was were be been i you we my your our me us it its please")
+var SignalFillers = Set(
+	"a an the this that these those of to in at for from with as and or is are was were be been i you we my your our me us it its please",
+)
 
 // Negations are the words that turn a statement round, as contradictionWords spells them. "No
 // longer", "not any more" and "can not" are covered by their first or second word. Words that negate

@@ -188,7 +188,8 @@ func Accepted(c schema.CandidateOutcome) string {
 // Took reports whether a fact is in memory now: written, or there already.
 func Took(f schema.FactOutcome) bool {
 	return f.State == schema.ProposalApplied ||
-		f.State == schema.ProposalSkipped && (f.Skipped == proposals.ReasonAlreadyKnown || f.Skipped == "duplicate_content_hash")
+		f.State == schema.ProposalSkipped &&
+			(f.Skipped == proposals.ReasonAlreadyKnown || f.Skipped == "duplicate_content_hash")
 }
 
 // Describe fills in the messages of a batch.

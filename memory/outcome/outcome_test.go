@@ -92,7 +92,7 @@ func TestEveryWithheldKindHasWords(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"-----BEGIN RSA PRIVATE KEY-----", "AKIAIOSFODNN7EXAMPLQ", "Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abc", "my password is hunter2x",
 		"postgres://ann:s3cretpw@db.acme.example/x", "4111 1111 1111 1111", "DE89370400440532013000", "my passport number is X1234567"} {
-		level, kinds := sensitive.DetectSensitive(text)
+		level, kinds := sensitive.Detect(text)
 		require.True(t, sensitive.IsWithheld(level), text)
 		require.NotContains(t, outcome.Withheld(level, kinds), "sensitivity", text)
 	}

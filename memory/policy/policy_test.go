@@ -20,7 +20,7 @@ import (
 )
 
 func parsePolicy(t require.TestingT, text string) *policy.Policy {
-	p, err := policy.ParsePolicy([]byte(text))
+	p, err := policy.Parse([]byte(text))
 	require.NoError(t, err)
 	return p
 }
@@ -103,10 +103,10 @@ rules:
 	require.Equal(t, []policy.RuleProblem{{Rule: "drawn", Field: "set.decay.points", Problem: "a rule above has set another curve"}}, e.Problems)
 
 	// A record's own curve goes when a rule sets another.
-	p, err := policy.ParsePolicy([]byte(rules))
+	p, err := policy.Parse([]byte(rules))
 	require.NoError(t, err)
 	own := memory.Classification{Type: schema.TypeSemantic, Decay: memory.Decay{Curve: schema.CurveCustom, Points: []memory.DecayPoint{{After: memorytest.Day, Share: 0}}}}
-	e = p.Explain(own, policy.PolicyInput{Kind: policy.PolicyRecord, Candidate: schema.Candidate{Content: "tea"}})
+	e = p.Explain(own, policy.Input{Kind: policy.KindRecord, Candidate: schema.Candidate{Content: "tea"}})
 	require.Empty(t, e.Classification.Decay.Points)
 	require.Equal(t, policy.Decision{Field: "decay.points", Value: []string{}, By: "rule:tea", Was: []string{"1d 0"}}, decision(t, e, "decay.points"))
 
@@ -123,10 +123,10 @@ rules:
 		"[{after: 7d, share: 0.5}, {after: 8d, share: 1}]": "decay.points: must be a list",
 		"[{after: 9000w, share: 0.5}]":                     "decay.points: must be a list",
 	} {
-		_, err := policy.ParsePolicy([]byte("rules: [{name: a, when: 'true', set: {decay: {curve: custom, points: " + points + "}}}]"))
+		_, err := policy.Parse([]byte("rules: [{name: a, when: 'true', set: {decay: {curve: custom, points: " + points + "}}}]"))
 		require.ErrorContains(t, err, field, points)
 	}
-	_, err = policy.ParsePolicy([]byte("rules: [{name: a, when: 'true', set: {decay: {points: [{after: 7d, share: 1}]}}}]"))
+	_, err = policy.Parse([]byte("rules: [{name: a, when: 'true', set: {decay: {points: [{after: 7d, share: 1}]}}}]"))
 	require.ErrorContains(t, err, "needs curve: custom")
 }
 
@@ -201,7 +201,7 @@ func TestWhatNoRuleCanDo(t *testing.T) {
 	p := parsePolicy(t, `rules: [{name: r, when: "true", set: {type: semantic, importance: 0.1, visibility: group, source_trust: 0.9, sensitivity: public}}]`)
 	cl := memory.Classify(schema.Candidate{Content: "critical: x"}, normalize.ParsePrefix("critical: x"))
 	trust := 0.3
-	e := p.Explain(cl, policy.PolicyInput{Kind: policy.PolicyFact, Principal: memorytest.Principal, TrustCap: &trust})
+	e := p.Explain(cl, policy.Input{Kind: policy.KindFact, Principal: memorytest.Principal, TrustCap: &trust})
 	require.Equal(t, schema.TypeEpisodic, e.Classification.Type, "the type of a payload")
 	require.Equal(t, 1.0, e.Classification.Importance, "a pinned memory has importance 1")
 	require.Empty(t, e.Classification.Visibility, "there is no group")
@@ -300,26 +300,26 @@ func TestParsePolicyNamesRuleAndField(t *testing.T) {
 		"rules[0] (r).if":                "rules: [{name: r, if: 'true', when: 'true', set: {pinned: true}}]",
 		"rules[0] (s).set.pinned ":       "rules: [{name: s, when: 'true', set: {pinned: true, pinned: false}}]",
 	} {
-		p, err := policy.ParsePolicy([]byte(text))
+		p, err := policy.Parse([]byte(text))
 		require.Nil(t, p, text)
-		var bad *policy.PolicyError
+		var bad *policy.Error
 		require.ErrorAs(t, err, &bad, text)
 		require.Equal(t, strings.TrimSpace(field), bad.Fields[0].Field, "%s: %v", text, err)
 		var invalid *schema.ValidationError
 		require.ErrorAs(t, err, &invalid)
 	}
-	_, err := policy.ParsePolicy([]byte("rules:\n  - name: a\n    when: candidate.contnet == 'x'\n    set: {sensitivity: secret}\n  - name: b\n    when: 'true'\n    set: {}\n"))
+	_, err := policy.Parse([]byte("rules:\n  - name: a\n    when: candidate.contnet == 'x'\n    set: {sensitivity: secret}\n  - name: b\n    when: 'true'\n    set: {}\n"))
 	require.ErrorContains(t, err, "rules[0] (a).when: 1:10: undefined field 'contnet' (line 3)")
 	require.ErrorContains(t, err, "rules[0] (a).set.sensitivity: must be one of")
 	require.ErrorContains(t, err, "rules[1] (b).set: sets nothing", "every problem at once")
 
-	_, err = policy.ParsePolicy([]byte(strings.Repeat("#", policy.MaxPolicyBytes+1)))
+	_, err = policy.Parse([]byte(strings.Repeat("#", policy.MaxBytes+1)))
 	require.ErrorContains(t, err, "must be at most")
-	_, err = policy.ParsePolicy([]byte("rules:\n" + strings.Repeat("- {name: a, when: 'true', set: {pinned: true}}\n", policy.MaxRules+1)))
+	_, err = policy.Parse([]byte("rules:\n" + strings.Repeat("- {name: a, when: 'true', set: {pinned: true}}\n", policy.MaxRules+1)))
 	require.ErrorContains(t, err, "at most 1000 rules")
-	_, err = policy.ParsePolicy([]byte("rules: [{name: a, when: '" + strings.Repeat("!", 10_000) + "true', set: {pinned: true}}]"))
+	_, err = policy.Parse([]byte("rules: [{name: a, when: '" + strings.Repeat("!", 10_000) + "true', set: {pinned: true}}]"))
 	require.ErrorContains(t, err, "(a).when")
-	_, err = policy.ParsePolicy([]byte("rules: []\n---\nrules: []\n"))
+	_, err = policy.Parse([]byte("rules: []\n---\nrules: []\n"))
 	require.ErrorContains(t, err, "one document")
 }
 
@@ -372,7 +372,7 @@ func TestPolicyProperties(t *testing.T) {
 			SourceKind:  rapid.SampledFrom([]schema.SourceKind{"", "memory", "user_input", "tool_output"}).Draw(t, "source"),
 			Sensitivity: rapid.SampledFrom([]schema.Sensitivity{"", "public", "high", "hyper"}).Draw(t, "declared")}
 		plain := memory.Classify(c, normalize.CandidatePrefix(c))
-		in := policy.PolicyInput{Kind: policy.PolicyCandidate, Candidate: c, Principal: memorytest.Principal}
+		in := policy.Input{Kind: policy.KindCandidate, Candidate: c, Principal: memorytest.Principal}
 
 		want := plain // the first rule that matches and sets a field
 		set := map[string]bool{}
@@ -495,7 +495,7 @@ func TestRulesAndUsers(t *testing.T) {
   - {name: maya, when: 'principal.user == "maya"', set: {tags: [maya]}}
 `)
 	c := schema.Candidate{Content: "My salary is paid in May."}
-	in := policy.PolicyInput{Kind: policy.PolicyCandidate, Candidate: c, Principal: schema.Principal{Tenant: "t", Agent: "a"}}
+	in := policy.Input{Kind: policy.KindCandidate, Candidate: c, Principal: schema.Principal{Tenant: "t", Agent: "a"}}
 	classify := func() policy.Explanation { return p.Explain(memory.Classify(c, normalize.CandidatePrefix(c)), in) }
 
 	require.Equal(t, "hr", classify().Classification.Scope)
@@ -506,6 +506,6 @@ func TestRulesAndUsers(t *testing.T) {
 	require.Contains(t, e.Classification.Tags, "maya")
 	require.Equal(t, []policy.RuleProblem{{Rule: "hr", Field: "set.scope", Problem: "what is a user's stays in the user's scope"}}, e.Problems)
 	// A fact is classified with the scope of its source.
-	in.Kind, in.Principal = policy.PolicyFact, schema.Principal{Tenant: "t", Agent: "a", Scope: "user/maya"}
+	in.Kind, in.Principal = policy.KindFact, schema.Principal{Tenant: "t", Agent: "a", Scope: "user/maya"}
 	require.Empty(t, classify().Classification.Scope)
 }

@@ -81,8 +81,17 @@ func compileCondition(expression string) (policyCondition, []string) {
 
 // tellable are the beginnings of evaluation errors that are passed on: what follows them may be taken
 // from the content.
-var tellable = []string{"no such key", "no such attribute", "index out of bounds", "divide by zero", "division by zero", "modulus by zero",
-	"integer overflow", "no such overload", "unsupported index"}
+var tellable = []string{
+	"no such key",
+	"no such attribute",
+	"index out of bounds",
+	"divide by zero",
+	"division by zero",
+	"modulus by zero",
+	"integer overflow",
+	"no such overload",
+	"unsupported index",
+}
 
 func (c celCondition) holds(vars map[string]any) (bool, error) {
 	out, _, err := c.program.Eval(vars)

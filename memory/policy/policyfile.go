@@ -24,31 +24,31 @@ import (
 
 // Limits of a rules file.
 const (
-	MaxPolicyBytes = 1 << 20
-	MaxRules       = 1000
+	MaxBytes = 1 << 20
+	MaxRules = 1000
 )
 
-// PolicyError lists what is wrong with a rules file, by rule and field. It is a
+// Error lists what is wrong with a rules file, by rule and field. It is a
 // *schema.ValidationError to errors.As.
-type PolicyError struct {
+type Error struct {
 	Fields []schema.FieldError
 }
 
 // Error implements error.
-func (e *PolicyError) Error() string {
+func (e *Error) Error() string {
 	return "policy: " + strings.TrimPrefix((&schema.ValidationError{Fields: e.Fields}).Error(), "invalid request: ")
 }
 
 // Unwrap returns the same fields as a *schema.ValidationError.
-func (e *PolicyError) Unwrap() error { return &schema.ValidationError{Fields: e.Fields} }
+func (e *Error) Unwrap() error { return &schema.ValidationError{Fields: e.Fields} }
 
-// ParsePolicy reads a rules file (docs/policy.md) and compiles it. Every problem is reported at once,
-// as a *PolicyError whose fields name the rule by position and name, such as "rules[2] (payroll).when".
-func ParsePolicy(data []byte) (*Policy, error) {
+// Parse reads a rules file (docs/policy.md) and compiles it. Every problem is reported at once,
+// as a *Error whose fields name the rule by position and name, such as "rules[2] (payroll).when".
+func Parse(data []byte) (*Policy, error) {
 	f := policyFile{}
-	if len(data) > MaxPolicyBytes {
-		f.add(nil, "(file)", "must be at most %d bytes", MaxPolicyBytes)
-		return nil, &PolicyError{f.fields}
+	if len(data) > MaxBytes {
+		f.add(nil, "(file)", "must be at most %d bytes", MaxBytes)
+		return nil, &Error{f.fields}
 	}
 	var document, more yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
@@ -64,7 +64,7 @@ func ParsePolicy(data []byte) (*Policy, error) {
 		f.document(document.Content[0])
 	}
 	if len(f.fields) > 0 {
-		return nil, &PolicyError{f.fields}
+		return nil, &Error{f.fields}
 	}
 	sum := sha256.Sum256(data)
 	return &Policy{rules: f.rules, trust: f.trust, hash: hex.EncodeToString(sum[:6])}, nil
@@ -73,7 +73,7 @@ func ParsePolicy(data []byte) (*Policy, error) {
 // yamlValue is a node of the file.
 type yamlValue = *yaml.Node
 
-// policyFile is one ParsePolicy at work.
+// policyFile is one Parse at work.
 type policyFile struct {
 	fields []schema.FieldError
 	rules  []policyRule
@@ -243,7 +243,8 @@ func (f *policyFile) object(node yamlValue, path, prefix string, names ...string
 
 // printableKey is a key as an error may show it.
 func printableKey(key yamlValue) string {
-	if key.Kind != yaml.ScalarNode || len(key.Value) > 40 || strings.ContainsFunc(key.Value, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+	if key.Kind != yaml.ScalarNode || len(key.Value) > 40 ||
+		strings.ContainsFunc(key.Value, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return "(key)"
 	}
 	return key.Value
@@ -280,7 +281,8 @@ func oneOf[T ~string](values ...T) func(yamlValue) (any, string) {
 // unitNumber reads a number between 0 and 1.
 func unitNumber(v yamlValue) (any, string) {
 	f, err := strconv.ParseFloat(v.Value, 64)
-	if tag := v.ShortTag(); v.Kind != yaml.ScalarNode || tag != "!!float" && tag != "!!int" || err != nil || !memory.InUnit(f) {
+	if tag := v.ShortTag(); v.Kind != yaml.ScalarNode || tag != "!!float" && tag != "!!int" || err != nil ||
+		!memory.InUnit(f) {
 		return nil, "must be a number between 0 and 1"
 	}
 	return f, ""
@@ -301,7 +303,8 @@ func tagNames(v yamlValue) (any, string) {
 	var tags []string
 	for _, node := range v.Content {
 		node = resolveAlias(node)
-		if !isString(node) || strings.TrimSpace(node.Value) == "" || utf8.RuneCountInString(node.Value) > schema.MaxTagLength {
+		if !isString(node) || strings.TrimSpace(node.Value) == "" ||
+			utf8.RuneCountInString(node.Value) > schema.MaxTagLength {
 			return nil, problem
 		}
 		tags = append(tags, node.Value)
@@ -312,7 +315,8 @@ func tagNames(v yamlValue) (any, string) {
 // textUpTo reads a text that is not blank.
 func textUpTo(most int) func(yamlValue) (any, string) {
 	return func(v yamlValue) (any, string) {
-		if !isString(v) || strings.TrimSpace(v.Value) == "" || utf8.RuneCountInString(v.Value) > most || strings.ContainsRune(v.Value, 0) {
+		if !isString(v) || strings.TrimSpace(v.Value) == "" || utf8.RuneCountInString(v.Value) > most ||
+			strings.ContainsRune(v.Value, 0) {
 			return nil, fmt.Sprintf("must be a text of 1 to %d characters", most)
 		}
 		return v.Value, ""
@@ -344,8 +348,11 @@ func maxAgeOf(v yamlValue) (any, string) {
 // curvePoints reads the points of a custom curve: a list of mappings of after and share, as schema.DecayProfile
 // has them.
 func curvePoints(v yamlValue) (any, string) {
-	problem := fmt.Sprintf("must be a list of at most %d points such as {after: 7d, share: 0.5}, in whole seconds of at most a hundred years, "+
-		"each later than the one before and with no larger share; all is left at 0s", schema.MaxDecayPoints)
+	problem := fmt.Sprintf(
+		"must be a list of at most %d points such as {after: 7d, share: 0.5}, in whole seconds of at most a hundred years, "+
+			"each later than the one before and with no larger share; all is left at 0s",
+		schema.MaxDecayPoints,
+	)
 	if v.Kind != yaml.SequenceNode || len(v.Content) == 0 || len(v.Content) > schema.MaxDecayPoints {
 		return nil, problem
 	}
@@ -374,7 +381,9 @@ func curvePoint(v yamlValue) (memory.DecayPoint, bool) {
 		switch key {
 		case "after":
 			after, ok := ParseAge(value.Value) // which has no zero
-			if ok = ok && value.Value != "none" || value.Value == "0s"; value.Kind != yaml.ScalarNode || !ok || after > maxAgeSpan || after%time.Second != 0 {
+			if ok = ok && value.Value != "none" || value.Value == "0s"; value.Kind != yaml.ScalarNode || !ok ||
+				after > maxAgeSpan ||
+				after%time.Second != 0 {
 				return p, false
 			}
 			p.After = after
@@ -398,7 +407,14 @@ func ParseAge(s string) (time.Duration, bool) {
 	if s == "none" {
 		return 0, true
 	}
-	units := map[string]time.Duration{"w": 7 * 24 * time.Hour, "d": 24 * time.Hour, "h": time.Hour, "m": time.Minute, "s": time.Second, "ms": time.Millisecond}
+	units := map[string]time.Duration{
+		"w":  7 * 24 * time.Hour,
+		"d":  24 * time.Hour,
+		"h":  time.Hour,
+		"m":  time.Minute,
+		"s":  time.Second,
+		"ms": time.Millisecond,
+	}
 	var total float64
 	for s != "" {
 		part := agePart.FindStringSubmatch(s)

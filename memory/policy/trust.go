@@ -55,7 +55,12 @@ func UpTo(limit schema.Sensitivity) Clearance { return Clearance{Authenticated: 
 
 // Meta is what an answer says of the clearance that it was made under.
 func (c Clearance) Meta() *schema.TrustMeta {
-	return &schema.TrustMeta{Authenticated: c.Authenticated, MaxSensitivity: cmp.Or(c.Limit, sensitive.DefaultLimit), Scopes: c.Scopes, Problems: c.Problems}
+	return &schema.TrustMeta{
+		Authenticated:  c.Authenticated,
+		MaxSensitivity: cmp.Or(c.Limit, sensitive.DefaultLimit),
+		Scopes:         c.Scopes,
+		Problems:       c.Problems,
+	}
 }
 
 // Clear decides what a recall may show (document 004 §13): the lowest of what the request asks for, of
@@ -85,7 +90,10 @@ func (r TrustRules) Clear(req schema.RecallRequest, key []byte, now time.Time) C
 	case len(key) == 0:
 		note(schema.TrustTokenUnchecked, said.Token != "")
 	case said.Token == "":
-		note(schema.TrustUnproven, said.Authenticated || len(said.Scopes) > 0 || sensitive.SensitivityRank(said.MaxSensitivity) > sensitive.SensitivityRank(UnprovenLimit))
+		note(
+			schema.TrustUnproven,
+			said.Authenticated || len(said.Scopes) > 0 || sensitive.Rank(said.MaxSensitivity) > sensitive.Rank(UnprovenLimit),
+		)
 		said.Authenticated, said.Scopes = false, nil
 	default:
 		signed, err := OpenTrust(key, said.Token, req.Principal, now)
@@ -98,12 +106,17 @@ func (r TrustRules) Clear(req schema.RecallRequest, key []byte, now time.Time) C
 		// of the token.
 		scopes := signed.Scopes
 		if len(said.Scopes) > 0 {
-			scopes = slices.DeleteFunc(slices.Clone(said.Scopes), func(s string) bool { return !slices.Contains(signed.Scopes, s) })
+			scopes = slices.DeleteFunc(
+				slices.Clone(said.Scopes),
+				func(s string) bool { return !slices.Contains(signed.Scopes, s) },
+			)
 			note(schema.TrustScopes, len(scopes) < len(said.Scopes))
 		}
 		environments[1] = signed.Environment
 		environments[0] = cmp.Or(said.Environment, signed.Environment)
-		said.Authenticated, said.Scopes, said.MaxSensitivity = signed.Authenticated, scopes, said.MaxSensitivity.Lower(signed.MaxSensitivity)
+		said.Authenticated, said.Scopes, said.MaxSensitivity = signed.Authenticated, scopes, said.MaxSensitivity.Lower(
+			signed.MaxSensitivity,
+		)
 	}
 	if req.Principal.User != "" {
 		own := ownScopes(said.Scopes, req.Principal)

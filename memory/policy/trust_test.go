@@ -203,7 +203,7 @@ func TestClearanceIsBoundedByAll(t *testing.T) {
 
 func TestTrustRulesOfAFile(t *testing.T) {
 	t.Parallel()
-	rules, err := policy.ParsePolicy([]byte("trust:\n  environments: {Kiosk: low, \"*\": medium}\n  above_limit: {high: summary, hyper: metadata, medium: withhold}\n"))
+	rules, err := policy.Parse([]byte("trust:\n  environments: {Kiosk: low, \"*\": medium}\n  above_limit: {high: summary, hyper: metadata, medium: withhold}\n"))
 	require.NoError(t, err)
 	require.Empty(t, rules.Rules())
 	require.Equal(t, policy.TrustRules{Environments: map[string]schema.Sensitivity{"kiosk": schema.SensitivityLow, "*": schema.SensitivityMedium},
@@ -221,8 +221,8 @@ func TestTrustRulesOfAFile(t *testing.T) {
 		"trust: {above_limit: {public: summary, secret: withhold}}":       {"trust.above_limit.public", "trust.above_limit.secret"},
 		"{}": {"rules"},
 	} {
-		_, err := policy.ParsePolicy([]byte(text))
-		var bad *policy.PolicyError
+		_, err := policy.Parse([]byte(text))
+		var bad *policy.Error
 		require.ErrorAs(t, err, &bad, text)
 		var got []string
 		for _, f := range bad.Fields {

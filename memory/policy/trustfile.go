@@ -59,7 +59,8 @@ func (f *policyFile) environments(node yamlValue, out map[string]schema.Sensitiv
 		key, v := node.Content[i], resolveAlias(node.Content[i+1])
 		at := path + "." + printableKey(key)
 		name := strings.ToLower(key.Value)
-		if key.Kind != yaml.ScalarNode || strings.TrimSpace(name) == "" || utf8.RuneCountInString(name) > schema.MaxNameLength {
+		if key.Kind != yaml.ScalarNode || strings.TrimSpace(name) == "" ||
+			utf8.RuneCountInString(name) > schema.MaxNameLength {
 			f.add(key, at, "must be the name of an environment")
 			continue
 		}

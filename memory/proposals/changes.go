@@ -115,7 +115,8 @@ func holdBoth(n memory.Neighbor, fact memory.Fact) bool {
 // changeable reports whether a neighbour may be changed by a fact: an episode tells what was said and stays
 // true, what was said later is not changed, and long texts say many things.
 func changeable(fact memory.Fact, n memory.Neighbor) bool {
-	return n.Type != schema.TypeEpisodic && len(n.Content) <= memory.MaxLatestChars && !saidBefore(fact.SaidAt, n.OccurredAt)
+	return n.Type != schema.TypeEpisodic && len(n.Content) <= memory.MaxLatestChars &&
+		!saidBefore(fact.SaidAt, n.OccurredAt)
 }
 
 // saidBefore reports whether a fact is older than a memory. Unknown times are not.

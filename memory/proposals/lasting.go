@@ -60,7 +60,7 @@ const RelationRestates = "restates"
 // trusted less, is more sensitive or is for fewer restates it (RelationRestates, to the record): were the record
 // derived from it, the record would be trusted less, too, and seen by fewer.
 func TieOf(record, again Restated) string {
-	if again.Trust < record.Trust || sensitive.SensitivityRank(again.Sensitivity) > sensitive.SensitivityRank(record.Sensitivity) ||
+	if again.Trust < record.Trust || sensitive.Rank(again.Sensitivity) > sensitive.Rank(record.Sensitivity) ||
 		memory.Narrower(again.Visibility, record.Visibility) {
 		return RelationRestates
 	}

@@ -79,7 +79,8 @@ func restates(a, b Statement) bool {
 	if len(a.Content) > memory.MaxLatestChars || len(b.Content) > memory.MaxLatestChars {
 		return false
 	}
-	if n := len(normalize.Words(a.Content, "'-")) - len(normalize.Words(b.Content, "'-")); n > restatedWords || n < -restatedWords {
+	if n := len(normalize.Words(a.Content, "'-")) - len(normalize.Words(b.Content, "'-")); n > restatedWords ||
+		n < -restatedWords {
 		return false // one says more
 	}
 	r, more := frame.Best(frame.Read(a.Content, a.Speaker), frame.Read(b.Content, b.Speaker))
@@ -135,7 +136,8 @@ func Says(asked Statement, tie Tie, other Statement) bool {
 		if !asked.hasTriple() || !other.hasTriple() || !sameQuestion(asked.Claim, other.Claim) {
 			return true
 		}
-		return revision.SameObject(asked.Claim.Object, other.Claim.Object) || len(revision.FindValue(other.Content, asked.Claim.Object)) > 0
+		return revision.SameObject(asked.Claim.Object, other.Claim.Object) ||
+			len(revision.FindValue(other.Content, asked.Claim.Object)) > 0
 	default:
 		return SaysSame(asked, other)
 	}
@@ -250,8 +252,10 @@ func SaysMore(asked, other Statement) bool {
 }
 
 // function words carry no meaning of their own, as saidWords spells them.
-var function = normalize.Set(`this that these those of to in on at by for from with as and or but so if then than because be was were been have had having
-	i you he she it we they me my your his her our their us them its what who which when where how there here not`)
+var function = normalize.Set(
+	`this that these those of to in on at by for from with as and or but so if then than because be was were been have had having
+	i you he she it we they me my your his her our their us them its what who which when where how there here not`,
+)
 
 // AlsoSays is how many other things a text says beside what is to be forgotten: so many other memories were
 // drawn from it, or, where that is more, so many further sentences does it have, or at least one where it says more.

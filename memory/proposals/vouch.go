@@ -53,7 +53,12 @@ func Vouch(p memory.Proposal, fact memory.Fact, neighbors []memory.Neighbor) mem
 		case sure && (at < 0 || !saysFact(neighbors[at], fact)):
 			return byWords(p, found)
 		case p.Action == schema.ActionNone && at < 0 && !slices.ContainsFunc(neighbors, func(n memory.Neighbor) bool { return memory.States(n.Type) }):
-			return memory.Proposal{Action: schema.ActionAdd, Confidence: p.Confidence, Reason: WhyOnlyFading, Warnings: p.Warnings}
+			return memory.Proposal{
+				Action:     schema.ActionAdd,
+				Confidence: p.Confidence,
+				Reason:     WhyOnlyFading,
+				Warnings:   p.Warnings,
+			}
 		}
 		return p
 	case schema.ActionUpdate, schema.ActionDelete:

@@ -39,7 +39,8 @@ func PutEvidence(p schema.Provenance, actor string) []schema.Ref {
 	if len(p.Sources) > 0 {
 		return slices.Clone(p.Sources)
 	}
-	if importer, ok := strings.CutPrefix(actor, importerPrefix); ok && importer != "" && (p.CreatedBy == importer || p.CreatedBy == actor) {
+	if importer, ok := strings.CutPrefix(actor, importerPrefix); ok && importer != "" &&
+		(p.CreatedBy == importer || p.CreatedBy == actor) {
 		return []schema.Ref{{Kind: "observation", Ref: actor}}
 	}
 	person := actor == "operator" || slices.ContainsFunc(personPrefixes, func(prefix string) bool {

@@ -69,7 +69,8 @@ func shingle(e Evidence, content string) shingled {
 		}
 		s.words[word] = true
 		s.shingles[[2]string{previous, word}] = true
-		if plain := strings.ReplaceAll(word, "'", ""); normalize.Negations[plain] || turns[word] || strings.ContainsFunc(word, unicode.IsNumber) {
+		if plain := strings.ReplaceAll(word, "'", ""); normalize.Negations[plain] || turns[word] ||
+			strings.ContainsFunc(word, unicode.IsNumber) {
 			s.marked[word] = true
 		}
 		previous = word
@@ -123,10 +124,14 @@ func jaccard[T comparable](a, b map[T]bool) float64 {
 }
 
 // fillers are words without which a text says the same. Verbs, pronouns and prepositions are not among them.
-var fillers = normalize.Set("a an the very really just also too well oh hey hi ok okay please quite actually basically simply")
+var fillers = normalize.Set(
+	"a an the very really just also too well oh hey hi ok okay please quite actually basically simply",
+)
 
 // turns are words by which a statement holds only in part or no longer, beside the negations.
-var turns = normalize.Set("if unless only except may might will would could should until before after used formerly almost nearly")
+var turns = normalize.Set(
+	"if unless only except may might will would could should until before after used formerly almost nearly",
+)
 
 // functionWords say nothing of what a text is about.
 var functionWords = normalize.Set(`

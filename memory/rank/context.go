@@ -44,7 +44,7 @@ type Turn struct {
 	Anchor, ID uuid.UUID
 	Distance   int  // in turns: negative before the anchor, positive after it
 	AnchorAsks bool // the anchor's text ends with a question mark
-	Sheet
+	Features
 }
 
 // Anchors returns those of the best of the ranked candidates that may stand in a session, with their places. Of
@@ -81,7 +81,7 @@ func Neighbourhood(ranked []Evidence, turns []Turn) []Evidence {
 		places[e.ID], direct[e.ID] = i, e.Score
 	}
 	doubt := map[uuid.UUID]float64{} // product of (1-evidence) over the neighbours
-	sheets := map[uuid.UUID]Sheet{}
+	features := map[uuid.UUID]Features{}
 	heard := map[[2]uuid.UUID]bool{} // facts of one source stand in one place and say one thing
 	for _, t := range strongestFirst(turns, direct) {
 		place := [2]uuid.UUID{t.ID, anchorPlace(out, places, t.Anchor)}
@@ -93,12 +93,12 @@ func Neighbourhood(ranked []Evidence, turns []Turn) []Evidence {
 			doubt[t.ID] = 1
 		}
 		doubt[t.ID] *= 1 - lent(t)*direct[t.Anchor]
-		sheets[t.ID] = t.Sheet
+		features[t.ID] = t.Features
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(doubt), compareIDs) {
 		i, known := places[id]
 		if !known {
-			out = append(out, Evidence{ID: id, Channels: map[string]float64{}, Sheet: sheets[id]})
+			out = append(out, Evidence{ID: id, Channels: map[string]float64{}, Features: features[id]})
 			i = len(out) - 1
 		}
 		out[i].Set(StageNeighbourhood, 1-(1-out[i].Score)*doubt[id], fmt.Sprintf("neighbours add %.3f", 1-doubt[id]))
@@ -155,7 +155,11 @@ func Sessions(ranked []Evidence, weights []float64) []Evidence {
 		if e.Session == "" || covered == 0 {
 			continue
 		}
-		e.Set(StageSession, 1-(1-e.Score)*(1-sessionWeight*covered*covered), fmt.Sprintf("the session covers %.2f of the query", covered))
+		e.Set(
+			StageSession,
+			1-(1-e.Score)*(1-sessionWeight*covered*covered),
+			fmt.Sprintf("the session covers %.2f of the query", covered),
+		)
 	}
 	Rank(out)
 	return out

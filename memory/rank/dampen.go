@@ -10,14 +10,9 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// The stages of dampening (document 002 Phase 4). Each has a name of its own, so that each can be measured
-// and switched off by itself.
-const (
-	StageDampen    = "dampen"    // semantic hits without a word in common
-	StageHubs      = "hubs"      // memories that are about what everything is about
-	StageDecisions = "decisions" // decisions and constraints
-	StageDated     = "dated"     // text with a date
-)
+// StageDampen is the stage that lowers noisy candidates and raises binding or dated ones (document 002
+// Phase 4): DampenUnworded, DampenHubs, BoostDecisions and BoostDated, in this order.
+const StageDampen = "dampen"
 
 // Factors of dampening (notes on recall constants).
 const (
@@ -68,7 +63,7 @@ func DampenHubs(evidence []Evidence, lowest map[uuid.UUID]int64, hub int64) []Ev
 	for i := range out {
 		e := &out[i]
 		if degree, linked := lowest[e.ID]; hub > 0 && linked && degree >= hub {
-			e.Set(StageHubs, dampenHub*e.Score, "linked to hubs only")
+			e.Set(StageDampen, dampenHub*e.Score, "linked to hubs only")
 		}
 	}
 	Rank(out)
@@ -94,7 +89,7 @@ func BoostDecisions(evidence []Evidence) []Evidence {
 	out := slices.Clone(evidence)
 	for i := range out {
 		if e := &out[i]; e.Category == schema.CategoryDecision || e.Category == schema.CategoryRule {
-			e.Set(StageDecisions, boostDecision*e.Score, "decision or constraint")
+			e.Set(StageDampen, boostDecision*e.Score, "decision or constraint")
 		}
 	}
 	Rank(out)
@@ -106,7 +101,7 @@ func BoostDated(evidence []Evidence, contents map[uuid.UUID]string) []Evidence {
 	out := slices.Clone(evidence)
 	for i := range out {
 		if e := &out[i]; dates.MatchString(contents[e.ID]) {
-			e.Set(StageDated, boostDated*e.Score, "names a date")
+			e.Set(StageDampen, boostDated*e.Score, "names a date")
 		}
 	}
 	Rank(out)
@@ -114,6 +109,8 @@ func BoostDated(evidence []Evidence, contents map[uuid.UUID]string) []Evidence {
 }
 
 // dates finds what names a day, a month of a year, or a year.
-var dates = regexp.MustCompile(`(?i)\b(?:(?:19|20)\d\d(?:-\d\d?(?:-\d\d?)?)?|\d{1,2}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:` + months + `)|(?:` + months + `)\s+\d{1,2}(?:st|nd|rd|th)?|\d{1,2}[/.]\d{1,2}[/.]\d{2,4})\b`)
+var dates = regexp.MustCompile(
+	`(?i)\b(?:(?:19|20)\d\d(?:-\d\d?(?:-\d\d?)?)?|\d{1,2}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:` + months + `)|(?:` + months + `)\s+\d{1,2}(?:st|nd|rd|th)?|\d{1,2}[/.]\d{1,2}[/.]\d{2,4})\b`,
+)
 
 const months = `jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?`

@@ -36,12 +36,12 @@ type Evidence struct {
 	newerAt      time.Time
 	Relevance    float64 // [0,1], set by StageRelevance; 0: not known
 
-	Sheet
+	Features
 	Steps []schema.ScoreStep // what each stage made of the score
 }
 
-// Sheet is what shaping may know of an authorised memory without reading its content.
-type Sheet struct {
+// Features is what shaping may know of an authorised memory without reading its content.
+type Features struct {
 	Type        schema.MemoryType
 	Category    schema.Category
 	Status      schema.Status

@@ -158,7 +158,8 @@ func lastingForFading(ranked []Evidence) []Evidence {
 // drawn from the memory. Where a question asks for a time, the memory stands for itself if it is of that time and
 // the fact is not.
 func repeatedBy(e, fact Evidence) bool {
-	if e.Type != schema.TypeEpisodic && e.Type != schema.TypeWorking || e.Channels[ChannelTime] > fact.Channels[ChannelTime] {
+	if e.Type != schema.TypeEpisodic && e.Type != schema.TypeWorking ||
+		e.Channels[ChannelTime] > fact.Channels[ChannelTime] {
 		return false
 	}
 	return fact.Source == e.ID || slices.Contains(fact.Others, e.ID) || strings.EqualFold(e.Speaker, fact.Speaker)

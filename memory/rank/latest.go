@@ -81,7 +81,12 @@ func Latest(ranked []Evidence, said map[uuid.UUID]Quote, asked []frame.Question)
 }
 
 // successions lists the pairs of an older and a newer statement among the candidates.
-func successions(candidates []Evidence, said map[uuid.UUID]Quote, asked []frame.Question, least float64) (sure, unsure []pair) {
+func successions(
+	candidates []Evidence,
+	said map[uuid.UUID]Quote,
+	asked []frame.Question,
+	least float64,
+) (sure, unsure []pair) {
 	var texts []frame.Text
 	var at []int // their candidates
 	for i, e := range candidates {

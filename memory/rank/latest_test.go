@@ -24,7 +24,7 @@ func ranked(scores []float64, texts ...string) ranking {
 	for i, text := range texts {
 		id := uuid.UUID{15: byte(i + 1)}
 		r.evidence = append(r.evidence, rank.Evidence{ID: id, Score: scores[i],
-			Sheet: rank.Sheet{Type: schema.TypeSemantic, OccurredAt: time.Date(2026, 3, 1+i, 9, 0, 0, 0, time.UTC)}})
+			Features: rank.Features{Type: schema.TypeSemantic, OccurredAt: time.Date(2026, 3, 1+i, 9, 0, 0, 0, time.UTC)}})
 		r.said[id] = rank.Quote{Text: frame.ReadText(text, ""), Bytes: len(text)}
 	}
 	rank.Rank(r.evidence)

@@ -25,7 +25,11 @@ func Rehearse(evidence []Evidence, now time.Time) []Evidence {
 			continue
 		}
 		days := max(0, now.Sub(e.LastAccessed).Hours()/24)
-		e.Set(StageRehearse, e.Score*(1+rehearseWeight*math.Log(float64(e.Accesses)+1)*math.Pow(0.5, days/rehearseHalfLifeDays)), "recalled before")
+		e.Set(
+			StageRehearse,
+			e.Score*(1+rehearseWeight*math.Log(float64(e.Accesses)+1)*math.Pow(0.5, days/rehearseHalfLifeDays)),
+			"recalled before",
+		)
 	}
 	Rank(out)
 	return out

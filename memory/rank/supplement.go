@@ -59,7 +59,10 @@ type Utterance struct {
 func Excerpt(turns []Utterance) (text string, shown []uuid.UUID, cut bool) {
 	kept := slices.Clone(turns)
 	slices.SortStableFunc(kept, func(a, b Utterance) int {
-		return cmp.Or(cmp.Compare(max(a.Distance, -a.Distance), max(b.Distance, -b.Distance)), cmp.Compare(a.Distance, b.Distance))
+		return cmp.Or(
+			cmp.Compare(max(a.Distance, -a.Distance), max(b.Distance, -b.Distance)),
+			cmp.Compare(a.Distance, b.Distance),
+		)
 	})
 	const marks = 8 // room for a mark on either side
 	used := 0
@@ -185,7 +188,9 @@ func RescueWords(query string) []string {
 	return out
 }
 
-var rescueFillers = normalize.Set("what who whom whose which when where why how there here do does did has have had can could will would shall should may might must about not he she they him her them his their")
+var rescueFillers = normalize.Set(
+	"what who whom whose which when where why how there here do does did has have had can could will would shall should may might must about not he she they him her them his their",
+)
 
 // RescueScore is the score of a text that holds some of the words, or 0 where it holds less than half.
 func RescueScore(found, wanted int) float64 {

@@ -191,7 +191,15 @@ func likelihood(terms []Term, share []float64, least float64) float64 {
 	if len(terms) == 0 {
 		return 0
 	}
-	return share[0]*likelihood(terms[1:], share[1:], least-terms[0].Weight) + (1-share[0])*likelihood(terms[1:], share[1:], least)
+	return share[0]*likelihood(
+		terms[1:],
+		share[1:],
+		least-terms[0].Weight,
+	) + (1-share[0])*likelihood(
+		terms[1:],
+		share[1:],
+		least,
+	)
 }
 
 // Expand adds lexemes that may stand in a memory for those of the query, the rarest first, as long as the
@@ -202,9 +210,13 @@ func (p *TextPlan) Expand(lexemes []Lexeme, corpus Corpus, width SearchWidth) {
 	}
 	budget := width.Matches / 2
 	lexemes = slices.Clone(lexemes)
-	slices.SortFunc(lexemes, func(a, b Lexeme) int { return cmp.Or(cmp.Compare(a.Docs, b.Docs), strings.Compare(a.Text, b.Text)) })
+	slices.SortFunc(
+		lexemes,
+		func(a, b Lexeme) int { return cmp.Or(cmp.Compare(a.Docs, b.Docs), strings.Compare(a.Text, b.Text)) },
+	)
 	for _, l := range lexemes {
-		if l.Docs <= 0 || l.Docs > budget || len(p.Terms)+len(p.Also) >= width.Terms || slices.ContainsFunc(p.Terms, func(t Term) bool { return t.Lexeme == l.Text }) {
+		if l.Docs <= 0 || l.Docs > budget || len(p.Terms)+len(p.Also) >= width.Terms ||
+			slices.ContainsFunc(p.Terms, func(t Term) bool { return t.Lexeme == l.Text }) {
 			continue
 		}
 		budget -= l.Docs

@@ -61,15 +61,11 @@ func FocalNames(query string) []string {
 }
 
 // focalStops are words that name nobody.
-var focalStops = normalize.Set(`a an and are as at be been but by can could did do does for from had has have he her him his how i if in is it its
+var focalStops = normalize.Set(
+	`a an and are as at be been but by can could did do does for from had has have he her him his how i if in is it its
 	me my no not of on or our she so than that the their them then there they this to us was we were what when where which who whom whose
-	why will with would you your`)
-
-// GraphScore is the evidence of a memory that names entities which are reached from those of the query.
-// The nodes' scores are shares of the query's weight, so that it compares with what full text finds; their
-// sum is bounded. Where document 002's notes take the cosine, which a channel of ids does not have, this
-// takes that share; importance counts as there, 0.3.
-func GraphScore(nodes, importance float64) float64 { return min(1, nodes) * (0.7 + 0.3*importance) }
+	why will with would you your`,
+)
 
 // Primary puts the graph's evidence on a level with that of the flat channels and forms the pool of
 // max(limit, min(20, 4·limit)) candidates, at least 40 % of it the best of the flat ones. The graph's

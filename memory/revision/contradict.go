@@ -57,9 +57,21 @@ var antonyms = []struct {
 	name        [2]string
 	plus, minus map[string]bool
 }{
-	{[2]string{"enabled", "disabled"}, normalize.Set("enabled enable enables enabling"), normalize.Set("disabled disable disables disabling")},
-	{[2]string{"allow", "deny"}, normalize.Set("allow allows allowed allowing"), normalize.Set("deny denies denied denying")},
-	{[2]string{"accept", "reject"}, normalize.Set("accept accepts accepted accepting"), normalize.Set("reject rejects rejected rejecting")},
+	{
+		[2]string{"enabled", "disabled"},
+		normalize.Set("enabled enable enables enabling"),
+		normalize.Set("disabled disable disables disabling"),
+	},
+	{
+		[2]string{"allow", "deny"},
+		normalize.Set("allow allows allowed allowing"),
+		normalize.Set("deny denies denied denying"),
+	},
+	{
+		[2]string{"accept", "reject"},
+		normalize.Set("accept accepts accepted accepting"),
+		normalize.Set("reject rejects rejected rejecting"),
+	},
 	{[2]string{"always", "never"}, normalize.Set("always"), normalize.Set("never")},
 	{[2]string{"on", "off"}, normalize.Set("on"), normalize.Set("off")},
 	{[2]string{"true", "false"}, normalize.Set("true"), normalize.Set("false")},

@@ -219,7 +219,12 @@ func EvaluateRecovery(m Snapshot, ifVersion int, window time.Duration, now time.
 //   - Working memory is freely edited (document 004 §6); its text is its context summary.
 //
 // Other types are not edited this way. Members that this package does not know stay.
-func EditedPayload(t schema.MemoryType, payload json.RawMessage, content string, by schema.Ref) (edited json.RawMessage, keepsClaim bool, err error) {
+func EditedPayload(
+	t schema.MemoryType,
+	payload json.RawMessage,
+	content string,
+	by schema.Ref,
+) (edited json.RawMessage, keepsClaim bool, err error) {
 	members := map[string]json.RawMessage{}
 	if err := json.Unmarshal(payload, &members); err != nil {
 		return nil, false, fmt.Errorf("payload: %w", err)
@@ -255,7 +260,11 @@ func EditedPayload(t schema.MemoryType, payload json.RawMessage, content string,
 // EditedSensitivity returns how sensitive a memory is once its content was replaced, and how that came
 // about. The detectors and the rules look at the new text as they look at a record's (document 004
 // §15.5); the memory never becomes less sensitive, because its old versions still say what they said.
-func EditedSensitivity(rules *policy.Policy, cl memory.Classification, in policy.PolicyInput) (schema.Sensitivity, policy.Explanation) {
+func EditedSensitivity(
+	rules *policy.Policy,
+	cl memory.Classification,
+	in policy.Input,
+) (schema.Sensitivity, policy.Explanation) {
 	e := rules.Explain(cl.Detect(in.Candidate.Content), in)
 	return e.Classification.DerivedFrom(cl.Sensitivity).Sensitivity, e
 }

@@ -230,19 +230,19 @@ func TestMutationsFrozen(t *testing.T) {
 func TestRecoveryOfWhatWasDue(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
-	m := revision.Snapshot{Version: 2, DeletedAt: memorytest.At(now, -time.Hour), CreatedAt: now.Add(-12 * memorytest.SweepDay), SalienceAt: now.Add(-12 * memorytest.SweepDay), Salience: 1,
-		Decay: memory.Decay{HalfLife: memorytest.SweepDay, MinSalience: 0.05}}
+	m := revision.Snapshot{Version: 2, DeletedAt: memorytest.At(now, -time.Hour), CreatedAt: now.Add(-12 * memorytest.Day), SalienceAt: now.Add(-12 * memorytest.Day), Salience: 1,
+		Decay: memory.Decay{HalfLife: memorytest.Day, MinSalience: 0.05}}
 	f, status := revision.EvaluateRecovery(m, 0, revision.RecoveryWindow, now)
 	require.Equal(t, schema.RecoverRecovered, status)
 	require.Equal(t, []any{1.0, now}, []any{f.Salience, f.SalienceAt})
 	require.Nil(t, f.MaxAge)
 	require.True(t, f.DueAt.After(now))
-	m.Decay.MaxAge = 10 * memorytest.SweepDay
+	m.Decay.MaxAge = 10 * memorytest.Day
 	f, _ = revision.EvaluateRecovery(m, 0, revision.RecoveryWindow, now)
-	require.Equal(t, 22*memorytest.SweepDay, *f.MaxAge, "as much again, from now")
+	require.Equal(t, 22*memorytest.Day, *f.MaxAge, "as much again, from now")
 	require.True(t, f.DueAt.After(now))
 
-	m.DeletedAt, m.ArchivedAt = nil, memorytest.At(now, -400*memorytest.SweepDay)
+	m.DeletedAt, m.ArchivedAt = nil, memorytest.At(now, -400*memorytest.Day)
 	_, status = revision.EvaluateRecovery(m, 0, revision.RecoveryWindow, now)
 	require.Equal(t, schema.RecoverRecovered, status, "what was archived can be taken back at any time")
 	both := m

@@ -53,7 +53,7 @@ type EvidenceMemory struct {
 	Sensitivity schema.Sensitivity
 }
 
-// Revision is what PlanRevision decides on.
+// Revision is what Plan decides on.
 type Revision struct {
 	Action  schema.ReviseAction
 	Frozen  bool       // nothing may be changed
@@ -79,14 +79,14 @@ type RevisionPlan struct {
 	Conflicts []string            // ids of the memories beside the targets that stand in the way
 
 	Audit     schema.AuditAction // of every history row
-	Steps     []RevisionStep     // in the order of the targets
+	Steps     []Step             // in the order of the targets
 	Record    *RecordPlan
 	Narrowed  *schema.Validity // what the copy of the target is valid for
 	Relations []PlannedRelation
 }
 
-// RevisionStep is what becomes of a target.
-type RevisionStep struct {
+// Step is what becomes of a target.
+type Step struct {
 	Status    schema.Status
 	Successor string // id of what supersedes it
 }
@@ -114,7 +114,7 @@ const (
 	RelationSupports    = "supports"
 )
 
-// PlanRevision decides what a revision operation does to memories as they stand (document 004 §7, §12,
+// Plan decides what a revision operation does to memories as they stand (document 004 §7, §12,
 // §15.7). It changes nothing.
 //
 //   - Every target must be found, in the version that the caller saw, live, and no episode (§5, §15B:
@@ -128,7 +128,7 @@ const (
 //   - merge: the targets, of one type, are superseded by the record, which is derived from them.
 //   - contest: targets and record contradict each other until that is resolved.
 //   - resolve: of contested targets one, or the record, is active; the others are superseded by it.
-//   - reconcile: one of supersede, fork and contest; see ChooseRevision.
+//   - reconcile: one of supersede, fork and contest; see Choose.
 //
 // No third memory may make the same functional claim on the same ground as an active one of the revision
 // afterwards (§15.1), neither actively nor in a contest, which only a revision of its parties decides. A
@@ -141,7 +141,7 @@ const (
 // itself, and no more to be trusted than the least trusted memory that it rests on: its evidence and,
 // where it is drawn from them (fork, merge), its targets. A confidence that it leaves out is the
 // highest of the targets'.
-func PlanRevision(r Revision) RevisionPlan {
+func Plan(r Revision) RevisionPlan {
 	if r.Frozen {
 		return refuse(r.Action, schema.ReviseFrozen, "memories are not changed in this mode")
 	}
@@ -157,7 +157,7 @@ func PlanRevision(r Revision) RevisionPlan {
 		if existing.Pinned {
 			return refuse(r.Action, schema.RevisePinned, "the target is pinned: name the action")
 		}
-		plan.Action, plan.Why = ChooseRevision(existing, *r.Record, r.TargetConditions)
+		plan.Action, plan.Why = Choose(existing, *r.Record, r.TargetConditions)
 		if plan.Action == "" {
 			return refuse(r.Action, schema.ReviseNoConflict, plan.Why)
 		}
@@ -177,7 +177,11 @@ func PlanRevision(r Revision) RevisionPlan {
 		}
 	}
 	if conflicts := r.conflicts(plan); len(conflicts) > 0 {
-		refused := refuse(plan.Action, schema.ReviseActiveFact, "another active or contested memory makes the claim on the same ground")
+		refused := refuse(
+			plan.Action,
+			schema.ReviseActiveFact,
+			"another active or contested memory makes the claim on the same ground",
+		)
 		refused.Conflicts = conflicts
 		return refused
 	}
@@ -204,7 +208,10 @@ func (r *Revision) admits() (schema.ReviseStatus, string) {
 			return schema.ReviseVersionConflict, "another version stands"
 		}
 	}
-	if slices.ContainsFunc(r.Targets, func(m Standing) bool { return slices.Contains(r.Chain, m.ID) || r.Exists && m.ID == r.Record.ID }) {
+	if slices.ContainsFunc(
+		r.Targets,
+		func(m Standing) bool { return slices.Contains(r.Chain, m.ID) || r.Exists && m.ID == r.Record.ID },
+	) {
 		return schema.ReviseCycle, "the record is superseded by a target"
 	}
 	for _, m := range known {
@@ -238,7 +245,12 @@ func (r *Revision) admits() (schema.ReviseStatus, string) {
 // recordPlan is how the record is kept before the action says more.
 func (r *Revision) recordPlan(action schema.ReviseAction) *RecordPlan {
 	record := r.Record
-	out := &RecordPlan{Status: schema.StatusActive, SourceTrust: record.SourceTrust, Confidence: record.Confidence, Pinned: record.Pinned}
+	out := &RecordPlan{
+		Status:      schema.StatusActive,
+		SourceTrust: record.SourceTrust,
+		Confidence:  record.Confidence,
+		Pinned:      record.Pinned,
+	}
 	strictest := memory.Classification{Sensitivity: cmp.Or(record.Sensitivity, schema.SensitivityLow)}
 	drawn := action == schema.ReviseFork || action == schema.ReviseMerge
 	confidence := 0.0
@@ -283,7 +295,7 @@ func (r *Revision) carry(plan *RevisionPlan) (schema.ReviseStatus, string) {
 	case schema.ReviseRetract:
 		plan.Audit = schema.AuditRetract
 		for range r.Targets {
-			plan.Steps = append(plan.Steps, RevisionStep{Status: schema.StatusRetracted})
+			plan.Steps = append(plan.Steps, Step{Status: schema.StatusRetracted})
 		}
 	case schema.ReviseContest:
 		if r.Record.Type != schema.TypeSemantic {
@@ -292,7 +304,7 @@ func (r *Revision) carry(plan *RevisionPlan) (schema.ReviseStatus, string) {
 		plan.Audit = schema.AuditContest
 		plan.Record.Status = schema.StatusContested
 		for _, t := range r.Targets {
-			plan.Steps = append(plan.Steps, RevisionStep{Status: schema.StatusContested})
+			plan.Steps = append(plan.Steps, Step{Status: schema.StatusContested})
 			plan.relate(r.Record.ID, RelationContradicts, t.ID)
 			plan.relate(t.ID, RelationContradicts, r.Record.ID)
 		}
@@ -310,10 +322,10 @@ func (r *Revision) carry(plan *RevisionPlan) (schema.ReviseStatus, string) {
 func (r *Revision) supersedeBy(plan *RevisionPlan, successor string) {
 	for _, t := range r.Targets {
 		if t.ID == successor {
-			plan.Steps = append(plan.Steps, RevisionStep{Status: schema.StatusActive})
+			plan.Steps = append(plan.Steps, Step{Status: schema.StatusActive})
 			continue
 		}
-		plan.Steps = append(plan.Steps, RevisionStep{Status: schema.StatusSuperseded, Successor: successor})
+		plan.Steps = append(plan.Steps, Step{Status: schema.StatusSuperseded, Successor: successor})
 		plan.relate(successor, RelationSupersedes, t.ID)
 		if plan.Record != nil {
 			plan.Record.Pinned = plan.Record.Pinned || t.Pinned
@@ -330,7 +342,7 @@ func (r *Revision) fork(plan *RevisionPlan) (schema.ReviseStatus, string) {
 		if r.TargetConditions != nil {
 			return schema.ReviseWrongType, "target_conditions are for semantic memories: a procedure says itself when it applies"
 		}
-		plan.Steps = []RevisionStep{{Status: target.Status}}
+		plan.Steps = []Step{{Status: target.Status}}
 		return "", ""
 	case schema.TypeSemantic:
 	default:
@@ -341,7 +353,7 @@ func (r *Revision) fork(plan *RevisionPlan) (schema.ReviseStatus, string) {
 		if !memory.Disjoint(target.Validity, record.Validity) {
 			return schema.ReviseOverlap, "the grounds of target and record are not disjoint: say in target_conditions where the target still holds"
 		}
-		plan.Steps = []RevisionStep{{Status: target.Status}}
+		plan.Steps = []Step{{Status: target.Status}}
 		return "", ""
 	}
 	switch {
@@ -352,11 +364,11 @@ func (r *Revision) fork(plan *RevisionPlan) (schema.ReviseStatus, string) {
 	case !memory.Covers(target.Validity, *left):
 		return schema.ReviseOverlap, "target_conditions reach beyond where the target holds"
 	case memory.Covers(*left, target.Validity):
-		plan.Steps = []RevisionStep{{Status: target.Status}} // it holds there and nowhere else already
+		plan.Steps = []Step{{Status: target.Status}} // it holds there and nowhere else already
 		return "", ""
 	}
 	plan.Narrowed = left
-	plan.Steps = []RevisionStep{{Status: schema.StatusSuperseded, Successor: r.Narrowed}}
+	plan.Steps = []Step{{Status: schema.StatusSuperseded, Successor: r.Narrowed}}
 	plan.relate(r.Narrowed, RelationSupersedes, target.ID)
 	plan.relate(r.Narrowed, RelationDerivedFrom, target.ID)
 	return "", ""
@@ -402,7 +414,7 @@ func (r *Revision) conflicts(plan RevisionPlan) []string {
 	return out
 }
 
-// ChooseRevision says how new evidence is to be reconciled with what is held (document 004 §7 and §12,
+// Choose says how new evidence is to be reconciled with what is held (document 004 §7 and §12,
 // "conflicts are resolved by context, evidence and performance rather than forced unification"), and by
 // which rule. It returns no action when there is no conflict.
 //
@@ -417,7 +429,7 @@ func (r *Revision) conflicts(plan RevisionPlan) []string {
 //   - Policy replace: supersede where the record weighs at least what is held (Standing.Weight) and
 //     holds wherever that does; otherwise contest. A special case does not replace the rule: that would
 //     forget what holds everywhere else.
-func ChooseRevision(existing, incoming Standing, targetConditions *schema.Validity) (schema.ReviseAction, string) {
+func Choose(existing, incoming Standing, targetConditions *schema.Validity) (schema.ReviseAction, string) {
 	if why := agree(existing, incoming); why != "" {
 		return "", why
 	}
@@ -425,7 +437,7 @@ func ChooseRevision(existing, incoming Standing, targetConditions *schema.Validi
 }
 
 // KeepsItsPlace reports whether a memory is not the pipeline's to replace by a fact, or to delete on its
-// word (document 004 §7 and §12): where ChooseRevision would fork or contest, where the memory holds on
+// word (document 004 §7 and §12): where Choose would fork or contest, where the memory holds on
 // a ground of its own, since what a text says without conditions does not say that the special case has
 // gone, and where the memory is contested already. Only semantic memories are revised so; whether fact
 // and memory conflict, the decision has said.
@@ -434,17 +446,19 @@ func KeepsItsPlace(existing, incoming Standing) bool {
 		return false
 	}
 	action, _ := choose(existing, incoming, nil)
-	return action != schema.ReviseSupersede || existing.Status == schema.StatusContested || !memory.SameGround(existing.Validity, incoming.Validity)
+	return action != schema.ReviseSupersede || existing.Status == schema.StatusContested ||
+		!memory.SameGround(existing.Validity, incoming.Validity)
 }
 
-// choose is ChooseRevision for memories that conflict.
+// choose is Choose for memories that conflict.
 func choose(existing, incoming Standing, targetConditions *schema.Validity) (schema.ReviseAction, string) {
 	if memory.Disjoint(existing.Validity, incoming.Validity) {
 		return schema.ReviseFork, "both hold: their grounds are disjoint"
 	}
 	switch existing.Policy {
 	case schema.PolicyFork:
-		if targetConditions != nil && memory.Disjoint(*targetConditions, incoming.Validity) && memory.Covers(existing.Validity, *targetConditions) {
+		if targetConditions != nil && memory.Disjoint(*targetConditions, incoming.Validity) &&
+			memory.Covers(existing.Validity, *targetConditions) {
 			return schema.ReviseFork, "policy fork: target_conditions make the grounds disjoint"
 		}
 		return schema.ReviseContest, "policy fork: the grounds are not disjoint"
@@ -465,7 +479,8 @@ func choose(existing, incoming Standing, targetConditions *schema.Validity) (sch
 func agree(existing, incoming Standing) string {
 	a, b := existing.Claim, incoming.Claim
 	risk := DetectContradiction(existing.Content, incoming.Content).Risk
-	sameClaim := !a.IsZero() && !b.IsZero() && normalize.Lower(a.Subject) == normalize.Lower(b.Subject) && a.Predicate == b.Predicate
+	sameClaim := !a.IsZero() && !b.IsZero() && normalize.Lower(a.Subject) == normalize.Lower(b.Subject) &&
+		a.Predicate == b.Predicate
 	switch {
 	case sameClaim && SameObject(a.Object, b.Object):
 		return "both say the same"

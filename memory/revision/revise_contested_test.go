@@ -36,7 +36,7 @@ func TestPlanLeavesAContestOpen(t *testing.T) {
 		if x.record != nil {
 			r.Record, r.Exists = x.record, true
 		}
-		plan := revision.PlanRevision(r)
+		plan := revision.Plan(r)
 		require.Equal(t, x.want, plan.Conflicts, name)
 		if x.want != nil {
 			require.Equal(t, schema.ReviseActiveFact, plan.Status, name)

@@ -105,7 +105,7 @@ func TestPlanOfEachState(t *testing.T) {
 		for _, action := range everyAction {
 			t.Run(name+" "+string(action), func(t *testing.T) {
 				t.Parallel()
-				plan := revision.PlanRevision(revisionOf(action, held("a", c.change...)))
+				plan := revision.Plan(revisionOf(action, held("a", c.change...)))
 				require.Equal(t, c.want[action], plan.Status, plan.Why)
 				if plan.Status != schema.ReviseApplied {
 					require.NotEmpty(t, plan.Why)
@@ -118,7 +118,7 @@ func TestPlanOfEachState(t *testing.T) {
 				}
 				frozen := revisionOf(action, held("a", c.change...))
 				frozen.Frozen = true
-				require.Equal(t, schema.ReviseFrozen, revision.PlanRevision(frozen).Status)
+				require.Equal(t, schema.ReviseFrozen, revision.Plan(frozen).Status)
 			})
 		}
 	}
@@ -152,11 +152,11 @@ func TestPlanOfEachType(t *testing.T) {
 			if slices.Contains(c.only, action) {
 				want = schema.ReviseWrongType
 			}
-			require.Equal(t, want, revision.PlanRevision(r).Status, "%s of %s", action, c.of)
+			require.Equal(t, want, revision.Plan(r).Status, "%s of %s", action, c.of)
 		}
 	}
 	r := revisionOf(schema.ReviseSupersede, held("a", ofType(schema.TypeCompetence)))
-	require.Equal(t, schema.ReviseWrongType, revision.PlanRevision(r).Status, "a fact does not supersede a procedure")
+	require.Equal(t, schema.ReviseWrongType, revision.Plan(r).Status, "a fact does not supersede a procedure")
 }
 
 func TestPlanSupersede(t *testing.T) {
@@ -164,10 +164,10 @@ func TestPlanSupersede(t *testing.T) {
 	secret := held("b", func(s *revision.Standing) { s.Sensitivity, s.Pinned, s.SourceTrust = schema.SensitivityHigh, true, 0.1 })
 	r := revisionOf(schema.ReviseSupersede, held("a"), secret)
 	r.Evidence = []revision.EvidenceMemory{{ID: "e", SourceTrust: 0.5, Sensitivity: schema.SensitivityMedium}}
-	plan := revision.PlanRevision(r)
+	plan := revision.Plan(r)
 	require.Equal(t, schema.ReviseApplied, plan.Status)
-	superseded := revision.RevisionStep{Status: schema.StatusSuperseded, Successor: "new"}
-	require.Equal(t, []revision.RevisionStep{superseded, superseded}, plan.Steps)
+	superseded := revision.Step{Status: schema.StatusSuperseded, Successor: "new"}
+	require.Equal(t, []revision.Step{superseded, superseded}, plan.Steps)
 	require.Equal(t, &revision.RecordPlan{Status: schema.StatusActive, Sensitivity: schema.SensitivityHigh, SourceTrust: 0.5, Confidence: 0.9,
 		Pinned: true, Supersedes: "a"}, plan.Record, "it rests on its evidence, not on what it replaces")
 	require.Equal(t, []revision.PlannedRelation{{"new", "supersedes", "a"}, {"new", "supersedes", "b"}, {"e", "supports", "new"}}, plan.Relations)
@@ -177,7 +177,7 @@ func TestPlanMerge(t *testing.T) {
 	t.Parallel()
 	r := revisionOf(schema.ReviseMerge, held("a"), held("b", func(s *revision.Standing) { s.SourceTrust, s.Confidence = 0.3, 0.95 }))
 	r.Record.SourceTrust, r.Record.Confidence = 1, 0
-	plan := revision.PlanRevision(r)
+	plan := revision.Plan(r)
 	require.Equal(t, schema.AuditMerge, plan.Audit)
 	require.InDelta(t, 0.3, plan.Record.SourceTrust, 0, "never above the lowest of its sources")
 	require.InDelta(t, 0.95, plan.Record.Confidence, 0)
@@ -185,31 +185,31 @@ func TestPlanMerge(t *testing.T) {
 		{"new", "derived_from", "a"}, {"new", "derived_from", "b"}}, plan.Relations)
 
 	r = revisionOf(schema.ReviseMerge, held("a"), held("b", ofType(schema.TypeCompetence)))
-	require.Equal(t, schema.ReviseWrongType, revision.PlanRevision(r).Status)
+	require.Equal(t, schema.ReviseWrongType, revision.Plan(r).Status)
 }
 
 func TestPlanContestAndResolve(t *testing.T) {
 	t.Parallel()
-	plan := revision.PlanRevision(revisionOf(schema.ReviseContest, held("a")))
-	require.Equal(t, []revision.RevisionStep{{Status: schema.StatusContested}}, plan.Steps)
+	plan := revision.Plan(revisionOf(schema.ReviseContest, held("a")))
+	require.Equal(t, []revision.Step{{Status: schema.StatusContested}}, plan.Steps)
 	require.Equal(t, schema.StatusContested, plan.Record.Status)
 	require.Equal(t, []revision.PlannedRelation{{"new", "contradicts", "a"}, {"a", "contradicts", "new"}}, plan.Relations)
 
 	r := revisionOf(schema.ReviseResolve, held("a", as(schema.StatusContested)), held("b", as(schema.StatusContested)))
 	r.Winner = "b"
-	plan = revision.PlanRevision(r)
-	require.Equal(t, []revision.RevisionStep{{Status: schema.StatusSuperseded, Successor: "b"}, {Status: schema.StatusActive}}, plan.Steps)
+	plan = revision.Plan(r)
+	require.Equal(t, []revision.Step{{Status: schema.StatusSuperseded, Successor: "b"}, {Status: schema.StatusActive}}, plan.Steps)
 	require.Equal(t, []revision.PlannedRelation{{"b", "supersedes", "a"}}, plan.Relations)
 	require.Nil(t, plan.Record)
 
 	r.Winner, r.Record = "", brought()
-	plan = revision.PlanRevision(r)
+	plan = revision.Plan(r)
 	require.Equal(t, "new", plan.Steps[0].Successor)
 	require.Equal(t, "new", plan.Steps[1].Successor)
 	require.Equal(t, schema.StatusActive, plan.Record.Status)
 
 	r.Targets[0].Status = schema.StatusActive
-	require.Equal(t, schema.ReviseNotContested, revision.PlanRevision(r).Status)
+	require.Equal(t, schema.ReviseNotContested, revision.Plan(r).Status)
 }
 
 func TestPlanFork(t *testing.T) {
@@ -218,12 +218,12 @@ func TestPlanFork(t *testing.T) {
 	fork := func(target, record schema.Validity, left *schema.Validity) revision.RevisionPlan {
 		r := revisionOf(schema.ReviseFork, held("a", on(target)))
 		r.Record.Validity, r.TargetConditions = record, left
-		return revision.PlanRevision(r)
+		return revision.Plan(r)
 	}
 	// The Go and Python example of document 004 §7.
 	plan := fork(backend, data, nil)
 	require.Equal(t, schema.ReviseApplied, plan.Status)
-	require.Equal(t, []revision.RevisionStep{{Status: schema.StatusActive}}, plan.Steps, "both hold")
+	require.Equal(t, []revision.Step{{Status: schema.StatusActive}}, plan.Steps, "both hold")
 	require.Nil(t, plan.Narrowed)
 	require.Equal(t, []revision.PlannedRelation{{"new", "derived_from", "a"}}, plan.Relations)
 
@@ -233,7 +233,7 @@ func TestPlanFork(t *testing.T) {
 	plan = fork(memorytest.Global(), data, &backend)
 	require.Equal(t, schema.ReviseApplied, plan.Status)
 	require.Equal(t, &backend, plan.Narrowed)
-	require.Equal(t, []revision.RevisionStep{{Status: schema.StatusSuperseded, Successor: "narrowed"}}, plan.Steps)
+	require.Equal(t, []revision.Step{{Status: schema.StatusSuperseded, Successor: "narrowed"}}, plan.Steps)
 	require.Equal(t, []revision.PlannedRelation{{"new", "derived_from", "a"}, {"narrowed", "supersedes", "a"}, {"narrowed", "derived_from", "a"}}, plan.Relations)
 
 	either := memorytest.When(`{"project":["backend","data_science"]}`)
@@ -249,29 +249,29 @@ func TestPlanRefusesAThirdClaim(t *testing.T) {
 	for _, action := range []schema.ReviseAction{schema.ReviseSupersede, schema.ReviseMerge} {
 		r := revisionOf(action, held("a"), held("b"))
 		r.Holders = []revision.Standing{held("a"), held("b"), third}
-		plan := revision.PlanRevision(r)
+		plan := revision.Plan(r)
 		require.Equal(t, schema.ReviseActiveFact, plan.Status)
 		require.Equal(t, []string{"third"}, plan.Conflicts)
 
 		r.Holders[2].Validity = memorytest.When(`{"os":"linux"}`)
-		require.Equal(t, schema.ReviseApplied, revision.PlanRevision(r).Status, "on another ground it may")
+		require.Equal(t, schema.ReviseApplied, revision.Plan(r).Status, "on another ground it may")
 		r.Holders[2] = third
 		r.Holders[2].ClaimKey = "somebody else"
-		require.Equal(t, schema.ReviseApplied, revision.PlanRevision(r).Status)
+		require.Equal(t, schema.ReviseApplied, revision.Plan(r).Status)
 	}
 	// What a contest makes is not active, so that nobody is in its way.
 	r := revisionOf(schema.ReviseContest, held("a"))
 	r.Holders = []revision.Standing{held("a"), third}
-	require.Equal(t, schema.ReviseApplied, revision.PlanRevision(r).Status)
+	require.Equal(t, schema.ReviseApplied, revision.Plan(r).Status)
 	// But the winner of one is.
 	r = revisionOf(schema.ReviseResolve, held("a", as(schema.StatusContested)))
 	r.Holders = []revision.Standing{third}
-	require.Equal(t, schema.ReviseActiveFact, revision.PlanRevision(r).Status)
+	require.Equal(t, schema.ReviseActiveFact, revision.Plan(r).Status)
 	// As is what a fork leaves of its target.
 	left := memorytest.When(`{"season":"winter"}`)
 	r = revisionOf(schema.ReviseFork, held("a"))
 	r.Holders = []revision.Standing{held("a"), held("third", on(left))}
-	require.Equal(t, schema.ReviseActiveFact, revision.PlanRevision(r).Status)
+	require.Equal(t, schema.ReviseActiveFact, revision.Plan(r).Status)
 }
 
 func TestPlanByAMemoryThatExists(t *testing.T) {
@@ -279,17 +279,17 @@ func TestPlanByAMemoryThatExists(t *testing.T) {
 	r := revisionOf(schema.ReviseSupersede, held("a"))
 	r.Record, r.Exists = brought(func(s *revision.Standing) { s.ID, s.Version = "b", 2 }), true
 	r.Holders = []revision.Standing{held("a"), *r.Record}
-	require.Equal(t, schema.ReviseApplied, revision.PlanRevision(r).Status)
+	require.Equal(t, schema.ReviseApplied, revision.Plan(r).Status)
 
 	cyclic := r
 	cyclic.Chain = []string{"x", "a"}
-	require.Equal(t, schema.ReviseCycle, revision.PlanRevision(cyclic).Status)
+	require.Equal(t, schema.ReviseCycle, revision.Plan(cyclic).Status)
 	r.Record.IfVersion = 1
-	require.Equal(t, schema.ReviseVersionConflict, revision.PlanRevision(r).Status)
+	require.Equal(t, schema.ReviseVersionConflict, revision.Plan(r).Status)
 	r.Record.IfVersion, r.Record.Live = 2, false
-	require.Equal(t, schema.ReviseNotLive, revision.PlanRevision(r).Status)
+	require.Equal(t, schema.ReviseNotLive, revision.Plan(r).Status)
 	r.Record.Found = false
-	require.Equal(t, schema.ReviseNotFound, revision.PlanRevision(r).Status)
+	require.Equal(t, schema.ReviseNotFound, revision.Plan(r).Status)
 }
 
 func TestChooseRevision(t *testing.T) {
@@ -333,10 +333,10 @@ func TestChooseRevision(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			action, why := revision.ChooseRevision(c.held, *c.brought, c.left)
+			action, why := revision.Choose(c.held, *c.brought, c.left)
 			require.Equal(t, c.want, action, why)
 			require.NotEmpty(t, why)
-			plan := revision.PlanRevision(revision.Revision{Action: schema.ReviseReconcile, Targets: []revision.Standing{c.held}, Record: c.brought,
+			plan := revision.Plan(revision.Revision{Action: schema.ReviseReconcile, Targets: []revision.Standing{c.held}, Record: c.brought,
 				TargetConditions: c.left, Narrowed: "narrowed"})
 			if action == "" {
 				require.Equal(t, schema.ReviseNoConflict, plan.Status)
@@ -405,7 +405,7 @@ func TestPlanProperties(t *testing.T) {
 				r.Holders = append(r.Holders, target)
 			}
 		}
-		plan := revision.PlanRevision(r)
+		plan := revision.Plan(r)
 		if plan.Status != schema.ReviseApplied {
 			return
 		}

@@ -17,6 +17,7 @@ type RewriteError struct {
 	Problem string
 }
 
+// Error implements error.
 func (e *RewriteError) Error() string { return e.Problem }
 
 func notRewritten(problem string) error { return &RewriteError{problem} }
@@ -95,7 +96,12 @@ func unlessReplacing(record schema.MemoryRecord, replace, problem string) (schem
 const maxValueWords = 3
 
 // restated is RewrittenRecord for a target that is a sentence.
-func restated(record, target schema.MemoryRecord, value string, isText bool, replace string) (schema.MemoryRecord, error) {
+func restated(
+	record, target schema.MemoryRecord,
+	value string,
+	isText bool,
+	replace string,
+) (schema.MemoryRecord, error) {
 	sentence := memory.RecordContent(target).Storage
 	if replace == "" {
 		n := len(normalize.Words(value, "'-"))
@@ -137,7 +143,13 @@ func plainValue(value json.RawMessage) (string, bool) {
 // ReplaceValue puts a value in the place of another within a sentence. The old value must occur exactly once,
 // as whole words and in whatever case; otherwise the result is a *RewriteError.
 func ReplaceValue(sentence, old, value string) (string, error) {
-	sentence, old, value = normalize.StorageContent(sentence), normalize.StorageContent(old), normalize.StorageContent(value)
+	sentence, old, value = normalize.StorageContent(
+		sentence,
+	), normalize.StorageContent(
+		old,
+	), normalize.StorageContent(
+		value,
+	)
 	found := FindValue(sentence, old)
 	switch {
 	case len(found) == 0:
@@ -174,7 +186,14 @@ func FindValue(text, value string) []occurrence {
 		}
 		further, _ := utf8.DecodeLastRuneInString(before[:len(before)-size])
 		beyond, _ := utf8.DecodeRuneInString(after[width:])
-		out = append(out, occurrence{at[0], at[1], joins(ahead) && wordRune(further) || joins(behind) && (wordRune(beyond) || strings.ContainsRune("+#", behind))})
+		out = append(
+			out,
+			occurrence{
+				at[0],
+				at[1],
+				joins(ahead) && wordRune(further) || joins(behind) && (wordRune(beyond) || strings.ContainsRune("+#", behind)),
+			},
+		)
 	}
 	return out
 }

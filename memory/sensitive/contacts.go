@@ -7,7 +7,7 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 )
 
-// Detectors of contact data (see DetectSensitive).
+// Detectors of contact data (see Detect).
 
 func (s *scanned) email() bool {
 	return each(s.text, "@", func(start, end int) (int, bool) {
@@ -50,13 +50,15 @@ func (s *scanned) phone() bool {
 				digits++
 				continue
 			}
-			if strings.IndexByte(" -.()", c) < 0 || !isDigit(at(s.text, stop+1)) && strings.IndexByte("( ", at(s.text, stop+1)) < 0 {
+			if strings.IndexByte(" -.()", c) < 0 ||
+				!isDigit(at(s.text, stop+1)) && strings.IndexByte("( ", at(s.text, stop+1)) < 0 {
 				break
 			}
 			groups++
 		}
 		number := s.text[end:stop]
-		return end, !inWord(at(s.text, stop)) && digits <= 15 && !strings.HasSuffix(number, "0000") && (digits >= 10 || groups > 1 && digits >= 8)
+		return end, !inWord(at(s.text, stop)) && digits <= 15 && !strings.HasSuffix(number, "0000") &&
+			(digits >= 10 || groups > 1 && digits >= 8)
 	})
 	if international {
 		return true
@@ -69,7 +71,8 @@ func (s *scanned) phone() bool {
 			first := run.groups[0]
 			country := i == 1 && s.text[first.start:first.end] == "1"
 			before := at(s.text, first.start-1)
-			if ok && isNorthAmerican(n) && (i == 0 || country) && run.groups[i+2].after == 0 && before != '-' && before != '+' && at(s.text, run.end) != '-' {
+			if ok && isNorthAmerican(n) && (i == 0 || country) && run.groups[i+2].after == 0 && before != '-' && before != '+' &&
+				at(s.text, run.end) != '-' {
 				return true
 			}
 		}
@@ -79,7 +82,8 @@ func (s *scanned) phone() bool {
 		if first := run.groups[0]; first.len() == 3 && at(s.text, first.start-1) == '(' && at(s.text, first.end) == ')' {
 			rest := span(s.text, first.end+1, 1, isBlank)
 			local := s.text[rest:min(len(s.text), rest+8)]
-			if len(local) == 8 && onlyDigits(local[:3]) && strings.IndexByte("- .", local[3]) >= 0 && onlyDigits(local[4:]) && !inWord(at(s.text, rest+8)) {
+			if len(local) == 8 && onlyDigits(local[:3]) && strings.IndexByte("- .", local[3]) >= 0 && onlyDigits(local[4:]) &&
+				!inWord(at(s.text, rest+8)) {
 				return true
 			}
 		}

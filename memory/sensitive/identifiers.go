@@ -2,7 +2,7 @@ package sensitive
 
 import "strings"
 
-// Detectors of financial and government identifiers (see DetectSensitive).
+// Detectors of financial and government identifiers (see Detect).
 
 // digitRun is digits with single separators between groups: 4111 1111 1111 1111.
 type digitRun struct {
@@ -48,7 +48,8 @@ func (s *scanned) digits() []digitRun {
 		if n := len(run.groups); inWord(at(s.text, run.end)) {
 			run.groups = run.groups[:n-1] // 12 34ab
 		}
-		if before := at(s.text, run.start-1); len(run.groups) > 0 && (inWord(before) || strings.IndexByte("$#.,/=", before) >= 0 && before != 0) {
+		if before := at(s.text, run.start-1); len(run.groups) > 0 &&
+			(inWord(before) || strings.IndexByte("$#.,/=", before) >= 0 && before != 0) {
 			run.groups = run.groups[1:]
 		}
 		if len(run.groups) > 0 {
@@ -163,7 +164,8 @@ var ibanLengths = func() map[string]int {
 
 func (s *scanned) iban() bool {
 	for i := 0; i+15 <= len(s.text); i++ {
-		if !isUpper(s.text[i]) || !isUpper(s.text[i+1]) || !isDigit(s.text[i+2]) || !isDigit(s.text[i+3]) || inWord(at(s.text, i-1)) {
+		if !isUpper(s.text[i]) || !isUpper(s.text[i+1]) || !isDigit(s.text[i+2]) || !isDigit(s.text[i+3]) ||
+			inWord(at(s.text, i-1)) {
 			continue
 		}
 		length := ibanLengths[s.text[i:i+2]]
@@ -280,7 +282,8 @@ func (s *scanned) ssn() bool {
 				continue
 			}
 			alone := (i == 0 || run.groups[i-1].after == ' ') && run.groups[i+2].after != '-'
-			if before := at(s.text, run.groups[i].start-1); alone && before != '-' && before != '+' && at(s.text, run.groups[i+2].end) != '-' {
+			if before := at(s.text, run.groups[i].start-1); alone && before != '-' && before != '+' &&
+				at(s.text, run.groups[i+2].end) != '-' {
 				return true
 			}
 		}

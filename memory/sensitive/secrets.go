@@ -8,7 +8,7 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 )
 
-// Detectors of secrets (see DetectSensitive).
+// Detectors of secrets (see Detect).
 
 func (s *scanned) privateKey() bool {
 	const begin = "-----BEGIN "
@@ -122,9 +122,30 @@ func isTokenByte(b byte) bool {
 var passwordWords = []string{"password", "passwd", "passphrase", "passcode", "pwd"}
 
 // secretWords are names of what programs hold; values behind them have to look random.
-var secretWords = []string{"secret", "token", "apikey", "api key", "api_key", "api-key", "access key", "access_key", "accesskey", "secret key",
-	"secret_key", "secretkey", "private key", "private_key", "encryption key", "encryption_key", "signing key", "signing_key", "auth key",
-	"auth_key", "credential", "credentials"}
+var secretWords = []string{
+	"secret",
+	"token",
+	"apikey",
+	"api key",
+	"api_key",
+	"api-key",
+	"access key",
+	"access_key",
+	"accesskey",
+	"secret key",
+	"secret_key",
+	"secretkey",
+	"private key",
+	"private_key",
+	"encryption key",
+	"encryption_key",
+	"signing key",
+	"signing_key",
+	"auth key",
+	"auth_key",
+	"credential",
+	"credentials",
+}
 
 func (s *scanned) password() bool {
 	for _, word := range passwordWords {
@@ -235,7 +256,10 @@ func isDecorationOrStar(b byte) bool { return b == '*' }
 // detail returns where the connector stands when a name is followed by what it is for: "for the guest
 // wifi is …". It is 0 when there is none in the same sentence.
 func (s *scanned) detail(i int) int {
-	starts := slices.ContainsFunc([]string{"for ", "of ", "on ", "to ", "at ", "in "}, func(word string) bool { return strings.HasPrefix(s.lower[i:], word) })
+	starts := slices.ContainsFunc(
+		[]string{"for ", "of ", "on ", "to ", "at ", "in "},
+		func(word string) bool { return strings.HasPrefix(s.lower[i:], word) },
+	)
 	if !starts {
 		return 0
 	}
@@ -285,7 +309,12 @@ func (v namedValue) isPassword(phrase bool) bool {
 	if strings.ContainsAny(text, " \t") {
 		return phrase && v.quoted && strings.Count(text, " ") >= 2
 	}
-	digit, letter := hasDigit(text), strings.IndexFunc(text, func(r rune) bool { return r >= 0x80 || isLetter(byte(r)) }) >= 0
+	digit, letter := hasDigit(
+		text,
+	), strings.IndexFunc(
+		text,
+		func(r rune) bool { return r >= 0x80 || isLetter(byte(r)) },
+	) >= 0
 	switch {
 	case digit && !letter:
 		return onlyDigits(text) && len(text) <= 16 && !isYear(text)
@@ -357,12 +386,35 @@ func looksRandom(s string) bool {
 }
 
 // placeholders are what stands in documentation and code where a secret would be.
-var placeholders = []string{"example", "changeme", "change-me", "change_me", "your", "placeholder", "redacted", "dummy", "xxxx", "****", "....",
-	"<", "{{", "${", "%(", "password", "passwd", "secret", "token", "hidden", "insert"}
+var placeholders = []string{
+	"example",
+	"changeme",
+	"change-me",
+	"change_me",
+	"your",
+	"placeholder",
+	"redacted",
+	"dummy",
+	"xxxx",
+	"****",
+	"....",
+	"<",
+	"{{",
+	"${",
+	"%(",
+	"password",
+	"passwd",
+	"secret",
+	"token",
+	"hidden",
+	"insert",
+}
 
 // plainWords are values of configuration, types and states, not secrets.
-var plainWords = normalize.Set("none null nil undefined true false string str text required optional empty missing unset default value invalid valid incorrect " +
-	"correct wrong expired unknown forgotten test input varchar char bytes integer number boolean object prompt")
+var plainWords = normalize.Set(
+	"none null nil undefined true false string str text required optional empty missing unset default value invalid valid incorrect " +
+		"correct wrong expired unknown forgotten test input varchar char bytes integer number boolean object prompt",
+)
 
 func isPlaceholder(value string) bool {
 	lowered := asciiLower(value)
@@ -384,8 +436,10 @@ func isYear(s string) bool {
 	return len(s) == 4 && (strings.HasPrefix(s, "19") || strings.HasPrefix(s, "20"))
 }
 
-var measures = normalize.Set("bit bits byte bytes kb mb gb char chars character characters digit digits letter letters day days hour hours hr hrs min mins minute " +
-	"minutes sec second seconds s h d ms week weeks month months year years yrs st nd rd th x px")
+var measures = normalize.Set(
+	"bit bits byte bytes kb mb gb char chars character characters digit digits letter letters day days hour hours hr hrs min mins minute " +
+		"minutes sec second seconds s h d ms week weeks month months year years yrs st nd rd th x px",
+)
 
 // isMeasure reports whether a value is a number with a unit, an ordinal, a date, a clock time or a
 // version: 256-bit, 3rd, 12:30pm, 2024-05-08, v1.2.
@@ -396,7 +450,14 @@ func isMeasure(s string) bool {
 		return true
 	}
 	rest := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(lowered, "v"), "am"), "pm")
-	return span(rest, 0, len(rest), func(b byte) bool { return isDigit(b) || strings.IndexByte("-/:.,t+z", b) >= 0 }) == len(rest)
+	return span(
+		rest,
+		0,
+		len(rest),
+		func(b byte) bool { return isDigit(b) || strings.IndexByte("-/:.,t+z", b) >= 0 },
+	) == len(
+		rest,
+	)
 }
 
 func (s *scanned) connectionString() bool {
@@ -413,6 +474,7 @@ func (s *scanned) connectionString() bool {
 			return stop, false
 		}
 		_, password, ok := strings.Cut(authority[:at], ":")
-		return stop, ok && len(password) >= 3 && !isPlaceholder(password) && password != "pass" && password != "pwd" && password != "pw"
+		return stop, ok && len(password) >= 3 && !isPlaceholder(password) && password != "pass" && password != "pwd" &&
+			password != "pw"
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Kinds of what DetectSensitive finds. Rules see them in the list detected, and history names them:
+// Kinds of what Detect finds. Rules see them in the list detected, and history names them:
 // never reword one.
 const (
 	// Secrets: hyper.
@@ -52,7 +52,7 @@ var detectors = []struct {
 	{DetectedAddress, schema.SensitivityMedium, (*scanned).address},
 }
 
-// DetectSensitive looks for obvious secrets and personal data in a text. It returns the level that
+// Detect looks for obvious secrets and personal data in a text. It returns the level that
 // the worst find asks for and the kinds found, without repetition and the worst first; low and none
 // when there is nothing. Kinds are names, never what was found.
 //
@@ -60,13 +60,13 @@ var detectors = []struct {
 // and, where there is one, by its check digit; what has none (passwords, account numbers) only
 // where the text says what it is. Time is linear in the length of the text: every look around a find
 // is bounded.
-func DetectSensitive(text string) (schema.Sensitivity, []string) {
+func Detect(text string) (schema.Sensitivity, []string) {
 	s := scanned{text: text, lower: asciiLower(text)}
 	level, kinds := schema.SensitivityLow, []string(nil)
 	for _, d := range detectors {
 		if d.find(&s) {
 			kinds = append(kinds, d.kind)
-			if SensitivityRank(d.level) > SensitivityRank(level) {
+			if Rank(d.level) > Rank(level) {
 				level = d.level
 			}
 		}
@@ -77,11 +77,11 @@ func DetectSensitive(text string) (schema.Sensitivity, []string) {
 // Disclosed says how sensitive a text is, and what was found in it: as sensitive as the memory that it became
 // where there is one, since rules have the last word on that, and else as its source and what it holds.
 func Disclosed(text string, source, kept schema.Sensitivity) (schema.Sensitivity, []string) {
-	level, kinds := DetectSensitive(text)
+	level, kinds := Detect(text)
 	switch {
 	case kept != "":
 		level = kept
-	case SensitivityRank(source) > SensitivityRank(level):
+	case Rank(source) > Rank(level):
 		level = source
 	}
 	return level, kinds
@@ -89,7 +89,7 @@ func Disclosed(text string, source, kept schema.Sensitivity) (schema.Sensitivity
 
 // IsWithheld reports whether what is so sensitive is shown only to an asker that asks for more than
 // DefaultLimit.
-func IsWithheld(s schema.Sensitivity) bool { return SensitivityRank(s) > SensitivityRank(DefaultLimit) }
+func IsWithheld(s schema.Sensitivity) bool { return Rank(s) > Rank(DefaultLimit) }
 
 // scanned is a text that is looked at. Offsets into both forms are the same.
 type scanned struct {
@@ -158,8 +158,8 @@ func span(s string, i, limit int, ok func(byte) bool) int {
 	return end
 }
 
-// SensitivityRank orders sensitivities; 0 for an unknown one.
-func SensitivityRank(s schema.Sensitivity) int { return len(s.AtMost()) }
+// Rank orders sensitivities; 0 for an unknown one.
+func Rank(s schema.Sensitivity) int { return len(s.AtMost()) }
 
 // DefaultLimit is what a recall shows at most when neither it nor its trust context names a limit.
 const DefaultLimit = schema.SensitivityMedium

@@ -56,7 +56,7 @@ func TestDetectSensitive(t *testing.T) {
 		sensitive.DetectedAddress: {"She lives at 12 Oak Street", "Ship it to 221 Old Mill Road, please", "4500 Sunset Boulevard."},
 	} {
 		for _, text := range texts {
-			level, kinds := sensitive.DetectSensitive(text)
+			level, kinds := sensitive.Detect(text)
 			require.Contains(t, kinds, kind, text)
 			require.Contains(t, []schema.Sensitivity{schema.SensitivityMedium, schema.SensitivityHigh, schema.SensitivityHyper}, level)
 		}
@@ -81,7 +81,7 @@ func TestDetectSensitiveIsSilentOnOrdinaryText(t *testing.T) {
 		"-----BEGIN PUBLIC KEY-----", "commit 3f2a9c8b7d6e5f4a3b2c1d0e9f8a7b6c5d4e3f2a", "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
 		"cache_key=user:123:profile", "foreign_key: 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b",
 	} {
-		level, kinds := sensitive.DetectSensitive(text)
+		level, kinds := sensitive.Detect(text)
 		require.Empty(t, kinds, text)
 		require.Equal(t, schema.SensitivityLow, level, text)
 	}
@@ -89,10 +89,10 @@ func TestDetectSensitiveIsSilentOnOrdinaryText(t *testing.T) {
 
 func TestDetectSensitiveOrdersKindsAndTakesTheWorst(t *testing.T) {
 	t.Parallel()
-	level, kinds := sensitive.DetectSensitive("ann@acme.io, 4111 1111 1111 1111, password: hunter2x, bob@acme.io")
+	level, kinds := sensitive.Detect("ann@acme.io, 4111 1111 1111 1111, password: hunter2x, bob@acme.io")
 	require.Equal(t, schema.SensitivityHyper, level)
 	require.Equal(t, []string{"password", "payment_card", "email"}, kinds)
-	level, kinds = sensitive.DetectSensitive("ann@acme.io, 4111 1111 1111 1111")
+	level, kinds = sensitive.Detect("ann@acme.io, 4111 1111 1111 1111")
 	require.Equal(t, schema.SensitivityHigh, level)
 	require.Equal(t, []string{"payment_card", "email"}, kinds)
 }
@@ -103,13 +103,13 @@ func TestDetectSensitiveProperties(t *testing.T) {
 		"-----BEGIN ", "ß", "\u2028", "\x80", "a1", "for the", "bank account", "passport number", "phone", "12 Oak", "Street"})
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(fragment, 0, 40).Draw(t, "fragments"), "") + memorytest.AnyText().Draw(t, "text")
-		level, kinds := sensitive.DetectSensitive(text)
+		level, kinds := sensitive.Detect(text)
 		require.True(t, level.Valid())
 		require.Equal(t, len(kinds) == 0, level == schema.SensitivityLow)
-		again, same := sensitive.DetectSensitive(text)
+		again, same := sensitive.Detect(text)
 		require.Equal(t, level, again)
 		require.Equal(t, kinds, same)
-		withSecret, more := sensitive.DetectSensitive(text + " \n\"\n. password: hunter2x")
+		withSecret, more := sensitive.Detect(text + " \n\"\n. password: hunter2x")
 		require.Equal(t, schema.SensitivityHyper, withSecret)
 		require.Contains(t, more, sensitive.DetectedPassword)
 	})
@@ -123,7 +123,7 @@ func TestDetectSensitiveIsLinear(t *testing.T) {
 		"password:\"", "password for ", "token=", "pin is ", "-----BEGIN ", "DE89", "D", "bearer ", "AKIA", "12 Oak ", "(", "\"", "passport number ", "routing number ", "_KEY=", "cvv ",
 		"1111-1111-1111-1111-", "phone 1 ", "ssn 1-", "ghp_a", " ", "\x00", "ß", "xoxb-", "a=", "api key api key", "Street "} {
 		text := strings.Repeat(unit, schema.MaxContentBytes/len(unit))
-		sensitive.DetectSensitive(text)
+		sensitive.Detect(text)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestDetectSensitiveIsSilentOnEverydayWork(t *testing.T) {
 	for lines := bufio.NewScanner(file); lines.Scan(); texts++ {
 		var c schema.Candidate
 		require.NoError(t, json.Unmarshal(lines.Bytes(), &c))
-		level, kinds := sensitive.DetectSensitive(c.Content)
+		level, kinds := sensitive.Detect(c.Content)
 		require.Equal(t, schema.SensitivityLow, level, "%v in line %d", kinds, texts+1)
 	}
 	require.Greater(t, texts, 60)
@@ -147,6 +147,6 @@ func BenchmarkDetectSensitive(b *testing.B) {
 	text := strings.Repeat("Ann told me on Tuesday, May 8, that the 3 servers in hall 12 were moved, and that nobody had written down why. ", 2300)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		sensitive.DetectSensitive(text)
+		sensitive.Detect(text)
 	}
 }

@@ -198,7 +198,7 @@ func FuzzParseTimes(f *testing.F) {
 func TestWhatIsOfAnotherTimeCountsForLess(t *testing.T) {
 	t.Parallel()
 	at := func(s string) rank.Evidence {
-		return rank.Evidence{ID: uuid.NewSHA1(uuid.Nil, []byte(s)), Score: 0.6, Sheet: rank.Sheet{OccurredAt: dateOf(t, s)}}
+		return rank.Evidence{ID: uuid.NewSHA1(uuid.Nil, []byte(s)), Score: 0.6, Features: rank.Features{OccurredAt: dateOf(t, s)}}
 	}
 	inside, after, long, before := at("2023-05-20"), at("2023-06-05"), at("2023-06-15"), at("2023-04-30")
 	unknown := rank.Evidence{ID: uuid.New(), Score: 0.6}

@@ -112,7 +112,7 @@ func (c *Change) FromRecord(ctx context.Context, m schema.MemoryRecord, d Record
 		Refs: m.Provenance.Sources, SupersededAt: m.SupersededAt, Audit: m.AuditLog, Embedding: d.Embedding,
 		Reason: cmp.Or(d.Reason, "put"), Metadata: metadata,
 	}
-	if level, kinds := sensitive.DetectSensitive(m.SafeSummary); len(kinds) > 0 && level.Lower(sensitive.DefaultLimit) != level {
+	if level, kinds := sensitive.Detect(m.SafeSummary); len(kinds) > 0 && level.Lower(sensitive.DefaultLimit) != level {
 		return NewMemory{}, &schema.ValidationError{Fields: []schema.FieldError{{Field: "safe_summary", Problem: "holds what a detector takes for " + strings.Join(kinds, ", ")}}}
 	}
 	if m.Type == schema.TypeSemantic {

@@ -42,7 +42,7 @@ type ReviseInput struct {
 // as visible as the least visible target unless it or a rule names a visibility, and as sensitive as the
 // most sensitive one whatever it names. What belongs to another agent is revised in the open only: its
 // owner sees what takes its place, and nothing comes to stand among its owner's private memories. See
-// revision.PlanRevision for what each action does.
+// revision.Plan for what each action does.
 func (s *Editing) Revise(ctx context.Context, in ReviseInput) (schema.ReviseResult, error) {
 	result, err := pg.Again(ctx, func() (schema.ReviseResult, error) {
 		return pipeline.CarryOut(ctx, s.DB, in.Operation, pipeline.KindRevise, in.Now, func(c *commit.Change) (schema.ReviseResult, error) {
@@ -137,7 +137,7 @@ func (r *revising) decide(ctx context.Context) (*schema.ReviseResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.plan = revision.PlanRevision(asked)
+	r.plan = revision.Plan(asked)
 	if r.plan.Status != schema.ReviseApplied {
 		return r.refuseFor(ctx, r.plan.Status, r.plan.Why, r.plan.Conflicts)
 	}

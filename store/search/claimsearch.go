@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/store/pg"
 )
@@ -15,6 +14,9 @@ import (
 // claimMatches is how many claims of one search, of those that pass the filter, are compared. Which of more
 // than that, the index decides.
 const claimMatches = "3000"
+
+// claimWorth weighs a claim as rank.ClaimScore does.
+var claimWorth = fmt.Sprintf("(%v + %v * x.now + %v * x.confidence)", rank.ClaimBase, rank.ClaimImportance, rank.ClaimConfidence)
 
 // SearchClaims ranks the live memories that the filter admits by the claim of theirs that holds most of
 // the query's weight, in subject, predicate or object, and returns the best ids: structured knowledge is
@@ -35,12 +37,12 @@ func (s *Search) SearchClaims(ctx context.Context, f pg.Filter, q Question, limi
 			FROM (SELECT m.id, m.importance, m.pinned, m.created_at, m.confidence, s.tsv FROM claim_search s JOIN memory_search m ON m.id = s.memory_id AND ` + f.Where("m", &p) + `
 				WHERE s.tenant = ` + p.Add(f.Principal.Tenant) + ` AND s.tsv @@ ` + p.Add(plan.Match(quoteLexeme)) + `::tsquery LIMIT ` + claimMatches + `) c
 			GROUP BY c.id, c.importance, c.pinned, c.created_at, c.confidence) c) x
-		ORDER BY x.matched * (0.55 + 0.3 * x.now + 0.15 * x.confidence) DESC, x.id LIMIT ` + p.Add(limit)
+		ORDER BY x.matched * ` + claimWorth + ` DESC, x.id LIMIT ` + p.Add(limit)
 	var out []Hit
 	var id uuid.UUID
 	var share, importance, confidence float64
 	err := s.EachRow(ctx, f, q.planning(), query, p, []any{&id, &share, &importance, &confidence}, func() {
-		out = append(out, Hit{ID: id, Score: memory.ClaimScore(share, importance, confidence)})
+		out = append(out, Hit{ID: id, Score: rank.ClaimScore(share, importance, confidence)})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("search claims: %w", err)

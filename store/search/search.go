@@ -165,8 +165,8 @@ func (s *Search) SearchVector(ctx context.Context, f pg.Filter, e pg.Embedding, 
 // Authorize returns those of the ids that the filter admits, with what may be known of them without
 // reading their content. It is the boundary between ids and content: nothing that reads content may see
 // an id that did not pass here.
-func (s *Search) Authorize(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]rank.Sheet, error) {
-	out := make(map[uuid.UUID]rank.Sheet, len(ids))
+func (s *Search) Authorize(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]rank.Features, error) {
+	out := make(map[uuid.UUID]rank.Features, len(ids))
 	var p pg.Params
 	query := `SELECT m.id, ` + sheetColumns(f, &p) + ` FROM memories m WHERE m.id = ANY(` + p.Add(ids) + `) AND ` + f.Where("m", &p)
 	var id uuid.UUID
@@ -180,7 +180,7 @@ func (s *Search) Authorize(ctx context.Context, f pg.Filter, ids []uuid.UUID) (m
 
 // sheetRow scans a sheet.
 type sheetRow struct {
-	rank.Sheet
+	rank.Features
 	sources []uuid.UUID
 }
 
@@ -207,8 +207,8 @@ func (r *sheetRow) fields() []any {
 	return []any{&r.Type, &r.Category, &r.Status, &r.Agent, &r.Session, &r.Speaker, &r.OccurredAt, &r.Importance, &r.Conditional, &r.sources, &r.Words}
 }
 
-func (r *sheetRow) sheet() rank.Sheet {
-	out := r.Sheet
+func (r *sheetRow) sheet() rank.Features {
+	out := r.Features
 	if len(r.sources) > 0 {
 		out.Source, out.Others = r.sources[0], slices.Clone(r.sources[1:])
 	}

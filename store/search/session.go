@@ -41,7 +41,7 @@ func (s *Search) SessionTurns(ctx context.Context, f pg.Filter, anchors []rank.A
 	var sheet sheetRow
 	err := s.EachRow(ctx, f, pg.PlanOnce, query, p, append([]any{&t.Anchor, &t.ID, &t.Distance, &t.AnchorAsks}, sheet.fields()...), func() {
 		turn := t
-		turn.Sheet = sheet.sheet()
+		turn.Features = sheet.sheet()
 		out = append(out, turn)
 	})
 	if err != nil {

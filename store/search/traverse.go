@@ -20,6 +20,9 @@ const (
 	mentionsRead = 4
 )
 
+// graphWorth weighs a memory as rank.GraphScore does.
+var graphWorth = fmt.Sprintf("(%v + %v * x.now)", rank.WorthBase, rank.WorthImportance)
+
 // SearchGraph walks the graph from the entities that a question names and returns the live memories, of
 // those that the filter admits, which name what is reached, best first. It takes one statement, whatever it
 // meets: an entity's edges and memories are read up to a bound. No content is read.
@@ -74,7 +77,7 @@ func (s *Search) SearchGraph(ctx context.Context, f pg.Filter, q Question, limit
 			GROUP BY x.id, x.importance, x.pinned, x.created_at
 		)
 		SELECT x.id, x.score, x.now FROM (SELECT x.*, ` + f.ImportanceNow("x", &p) + ` AS now FROM found x) x
-		ORDER BY least(1, x.score) * (0.7 + 0.3 * x.now) DESC, x.id LIMIT ` + p.Add(limit)
+		ORDER BY least(1, x.score) * ` + graphWorth + ` DESC, x.id LIMIT ` + p.Add(limit)
 	var out []Hit
 	var id uuid.UUID
 	var score, importance float64

@@ -173,9 +173,9 @@ func (a *App) ReadPolicy(path string) (*policy.Policy, error) {
 	if path == "" {
 		return nil, nil
 	}
-	data, err := ReadInput(path, policy.MaxPolicyBytes)
+	data, err := ReadInput(path, policy.MaxBytes)
 	if err != nil {
 		return nil, err
 	}
-	return policy.ParsePolicy(data)
+	return policy.Parse(data)
 }

@@ -59,7 +59,7 @@ reported, with its rule and field. Neither the database nor Temporal is needed.`
 // Explained is what `policy explain` prints.
 type Explained struct {
 	Policy    string               `json:"policy"` // short hash; empty without rules
-	Kind      policy.PolicyKind    `json:"kind"`
+	Kind      policy.Kind          `json:"kind"`
 	Recalled  bool                 `json:"recalled,omitempty"` // it came out of recall and would not be stored
 	Decisions []policy.Decision    `json:"decisions"`
 	Matched   []string             `json:"matched"`
@@ -108,11 +108,11 @@ from one. With --kind fact, CONTENT is a fact that the pipeline drew from such a
 			if err := req.Validate(); err != nil {
 				return exchange.ForFlags(err)
 			}
-			switch policy.PolicyKind(kind) {
-			case policy.PolicyCandidate:
+			switch policy.Kind(kind) {
+			case policy.KindCandidate:
 				in := intake.Admit(c, req.Principal, req.Visibility, rules)
-				return explainPolicy(a, policy.PolicyCandidate, in.Explanation, in.Recalled)
-			case policy.PolicyFact:
+				return explainPolicy(a, policy.KindCandidate, in.Explanation, in.Recalled)
+			case policy.KindFact:
 				fact.Content, fact.Category = c.Content, c.Category
 				if claim != "" {
 					parts := strings.SplitN(claim, ",", 3)
@@ -125,7 +125,7 @@ from one. With --kind fact, CONTENT is a fact that the pipeline drew from such a
 					return app.Invalid("confidence", "must be between 0 and 1")
 				}
 				src := intake.FactSource{Candidate: c, Principal: req.Principal, Visibility: req.Visibility, Trust: 1}
-				return explainPolicy(a, policy.PolicyFact, intake.AdmitFact(fact, src, rules), false)
+				return explainPolicy(a, policy.KindFact, intake.AdmitFact(fact, src, rules), false)
 			}
 			return app.Invalid("kind", "must be candidate or fact")
 		},
@@ -135,7 +135,7 @@ from one. With --kind fact, CONTENT is a fact that the pipeline drew from such a
 	flags.StringVar(&input, "candidate", "", "JSON file with a candidate, in place of CONTENT and its flags; - is standard input")
 	flags.StringVar(&record, "record", "", "JSON file with a full record")
 	flags.StringVar(&visibility, "visibility", "", "of the request: private (the default), group, shared or global")
-	flags.StringVar(&kind, "kind", string(policy.PolicyCandidate), "candidate, or fact: one that the pipeline drew from it")
+	flags.StringVar(&kind, "kind", string(policy.KindCandidate), "candidate, or fact: one that the pipeline drew from it")
 	flags.Float64Var(&fact.Confidence, "confidence", 0.9, "of the fact, with --kind fact")
 	flags.StringVar(&claim, "claim", "", "of the fact, as subject,predicate,object")
 	candidate.Register(flags)
@@ -176,10 +176,10 @@ func explainRecord(a *app.App, path string, rules *policy.Policy) error {
 	if err != nil {
 		return err
 	}
-	return explainPolicy(a, policy.PolicyRecord, intake.AdmitRecord(m, a.Cfg.Principal, rules), false)
+	return explainPolicy(a, policy.KindRecord, intake.AdmitRecord(m, a.Cfg.Principal, rules), false)
 }
 
-func explainPolicy(a *app.App, kind policy.PolicyKind, e policy.Explanation, recalled bool) error {
+func explainPolicy(a *app.App, kind policy.Kind, e policy.Explanation, recalled bool) error {
 	out := Explained{Policy: e.Policy, Kind: kind, Recalled: recalled, Decisions: e.Decisions, Matched: e.Matched, Problems: e.Problems,
 		Detected: append([]string{}, e.Classification.Detected...)}
 	return a.Print(out, out.text)

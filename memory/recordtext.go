@@ -1,0 +1,207 @@
+package memory
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/schema"
+)
+
+// maxRecordText bounds derived text, in characters: what is longer no search needs and no embedder
+// reads.
+const maxRecordText = normalize.MaxExtractInput
+
+// RecordText returns the text under which a record is searched and embedded when it brings no content
+// of its own. It says in words what the payload says in structure and depends on nothing else; where
+// the payload says nothing it is the name of the type, since an empty text can be neither searched nor
+// embedded. The text of an episode that grew begins with the text that it had before.
+func RecordText(m schema.MemoryRecord) string {
+	var text string
+	switch m.Type {
+	case schema.TypeSemantic:
+		text = semanticText(PayloadOf[schema.SemanticPayload](m))
+	case schema.TypeCompetence:
+		text = competenceText(PayloadOf[schema.CompetencePayload](m))
+	case schema.TypePlanGraph:
+		text = planText(PayloadOf[schema.PlanGraphPayload](m))
+	case schema.TypeWorking:
+		text = workingText(PayloadOf[schema.WorkingPayload](m))
+	case schema.TypeEpisodic:
+		text = episodeText(PayloadOf[schema.EpisodicPayload](m))
+	}
+	if text = normalize.StorageContent(normalize.FirstChars(text, maxRecordText)); text == "" {
+		text = AsWords(string(m.Type))
+	}
+	return text
+}
+
+func semanticText(p schema.SemanticPayload) string {
+	var b strings.Builder
+	if p.Predicate != schema.PredicateStates { // the statement is the object
+		b.WriteString(p.Subject + " " + AsWords(p.Predicate) + " ")
+	}
+	b.WriteString(ValueText(p.Object))
+	if when := conditionsText(p.Validity.Conditions); when != "" {
+		b.WriteString(" when " + when)
+	}
+	if from := p.Validity.Start; from != nil {
+		b.WriteString(" from " + dateText(*from))
+	}
+	if until := p.Validity.End; until != nil {
+		b.WriteString(" until " + dateText(*until))
+	}
+	return b.String()
+}
+
+func competenceText(p schema.CompetencePayload) string {
+	t := sentences{AsWords(p.SkillName)}
+	for _, trigger := range p.Triggers {
+		t.add("when", trigger.Signal+bracketed(conditionsText(trigger.Conditions)))
+	}
+	for _, step := range p.Recipe {
+		text := step.Step
+		if step.Tool != "" {
+			text += " with " + step.Tool
+		}
+		if step.Validation != "" {
+			text += " until " + step.Validation
+		}
+		t.add("", text+bracketed(conditionsText(step.Conditions)))
+	}
+	t.add("tools", strings.Join(p.RequiredTools, ", "))
+	t.add("may fail", strings.Join(p.FailureModes, "; "))
+	t.add("otherwise", strings.Join(p.Fallbacks, "; "))
+	return t.String()
+}
+
+func planText(p schema.PlanGraphPayload) string {
+	name := p.Intent
+	if name == "" {
+		name = p.PlanID
+	}
+	t := sentences{AsWords(name)}
+	ops := make([]string, 0, len(p.Nodes))
+	for _, node := range p.Nodes {
+		ops = append(ops, AsWords(node.Op)+bracketed(conditionsText(node.Guards)))
+	}
+	t.add("steps", strings.Join(ops, ", "))
+	t.add("within", conditionsText(p.Constraints))
+	return t.String()
+}
+
+func workingText(p schema.WorkingPayload) string {
+	t := sentences{p.ContextSummary}
+	t.add("next", strings.Join(p.NextActions, "; "))
+	t.add("open", strings.Join(p.OpenQuestions, "; "))
+	constraints := make([]string, 0, len(p.ActiveConstraints))
+	for _, c := range p.ActiveConstraints {
+		constraints = append(constraints, ValueText(c))
+	}
+	t.add("constraints", strings.Join(constraints, "; "))
+	t.add("thread", p.ThreadID)
+	t.add("task", p.TaskID)
+	return t.String()
+}
+
+// episodeText lists the events in order, each by its summary or else its kind.
+func episodeText(p schema.EpisodicPayload) string {
+	events := make([]string, 0, len(p.Timeline))
+	for _, e := range p.Timeline {
+		if e.Summary != "" {
+			events = append(events, e.Summary)
+		} else {
+			events = append(events, AsWords(e.EventKind))
+		}
+	}
+	return strings.Join(events, "; ")
+}
+
+// sentences are parts of a text, the empty ones left out.
+type sentences []string
+
+func (s *sentences) add(label, text string) {
+	if text == "" {
+		return
+	}
+	if label != "" {
+		text = label + ": " + text
+	}
+	*s = append(*s, text)
+}
+
+func (s sentences) String() string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(s), func(part string) bool { return part == "" }), ". ")
+}
+
+// AsWords turns a snake_case name into words.
+func AsWords(name string) string { return strings.ReplaceAll(name, "_", " ") }
+
+func bracketed(text string) string {
+	if text == "" {
+		return ""
+	}
+	return " (" + text + ")"
+}
+
+// dateText is a time as a date where it is midnight in UTC.
+func dateText(at time.Time) string {
+	at = at.UTC()
+	if at.Equal(at.Truncate(24 * time.Hour)) {
+		return at.Format(time.DateOnly)
+	}
+	return at.Format(time.RFC3339)
+}
+
+// conditionsText says conditions in words, in order of their keys: "os is macos and arch is arm64".
+func conditionsText(conditions json.RawMessage) string {
+	var object map[string]any
+	if len(conditions) == 0 || decode(conditions, &object) != nil {
+		return ValueText(conditions) // a list of constraints
+	}
+	parts := make([]string, 0, len(object))
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		value := anyText(object[key], " or ")
+		parts = append(parts, AsWords(key)+" is "+value)
+	}
+	return strings.Join(parts, " and ")
+}
+
+// ValueText says any JSON value in words.
+func ValueText(value json.RawMessage) string {
+	var v any
+	if len(value) == 0 || decode(value, &v) != nil {
+		return ""
+	}
+	return anyText(v, ", ")
+}
+
+func anyText(v any, between string) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	case bool:
+		if v {
+			return "true"
+		}
+		return "false"
+	case []any:
+		parts := make([]string, 0, len(v))
+		for _, e := range v {
+			parts = append(parts, anyText(e, ", "))
+		}
+		return strings.Join(parts, between)
+	case map[string]any:
+		parts := make([]string, 0, len(v))
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			parts = append(parts, AsWords(key)+" "+anyText(v[key], ", "))
+		}
+		return strings.Join(parts, between)
+	}
+	return ""
+}
