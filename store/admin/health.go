@@ -54,7 +54,7 @@ type OpenJob struct {
 
 // OpenJobs lists the tenant's jobs that have not ended and that have waited since before a moment, oldest first.
 func (s *Admin) OpenJobs(ctx context.Context, tenant string, before time.Time, limit int) ([]OpenJob, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var out []OpenJob
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) (err error) {
 		out, err = pg.Collect[OpenJob](ctx, tx, `SELECT id, workflow_id, coalesce(revived_at, created_at) FROM jobs
@@ -68,9 +68,9 @@ func (s *Admin) OpenJobs(ctx context.Context, tenant string, before time.Time, l
 	return out, nil
 }
 
-// BuryJob marks one open job dead that nobody works on any more, so that it can be replayed. It returns
+// MarkJobDead marks one open job dead that nobody works on any more, so that it can be replayed. It returns
 // ErrNotFound where the tenant has no such job that is open.
-func (s *Admin) BuryJob(ctx context.Context, tenant string, id uuid.UUID, reason string, now time.Time) error {
+func (s *Admin) MarkJobDead(ctx context.Context, tenant string, id uuid.UUID, reason string, now time.Time) error {
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 		var candidate, memoryID uuid.UUID
 		var phase string
@@ -83,7 +83,7 @@ func (s *Admin) BuryJob(ctx context.Context, tenant string, id uuid.UUID, reason
 		if err != nil {
 			return err
 		}
-		pipeline.Bury(c, candidate, memoryID, phase, reason)
+		pipeline.MarkDead(c, candidate, memoryID, phase, reason)
 		return nil
 	})
 	if err != nil {
@@ -298,7 +298,7 @@ func many[T any](ctx context.Context, i *Inspector, what, query string, args ...
 
 // Stats counts what the tenant holds.
 func (s *Admin) Stats(ctx context.Context, tenant string) (read.Stats, error) {
-	ctx = pg.Within(ctx, pg.ClassLong)
+	ctx = pg.WithClass(ctx, pg.ClassLong)
 	out := read.Stats{Memories: map[schema.MemoryType]int64{}}
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		var byType json.RawMessage

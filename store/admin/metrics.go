@@ -210,8 +210,8 @@ func (s *Admin) TenantMetrics(ctx context.Context, tenant string, at time.Time) 
 	procedures := map[schema.MemoryType]int64{}
 	var sample []sampled
 
-	ctx = pg.Within(ctx, pg.ClassLong)
-	b := s.Asking(ctx, tenant, pg.PlanForValues)
+	ctx = pg.WithClass(ctx, pg.ClassLong)
+	b := s.NewQueryBatch(ctx, tenant, pg.PlanForValues)
 	b.Queue(`SELECT coalesce((SELECT docs FROM corpus_stats WHERE tenant = $1), 0),
 			(SELECT count(*) FROM memories WHERE tenant = $1 AND status = 'contested' AND deleted_at IS NULL),
 			(SELECT count(*) FROM jobs WHERE tenant = $1 AND state = 'dead')`, tenant).QueryRow(func(row pgx.Row) error {
@@ -283,7 +283,7 @@ func (s *Admin) TenantMetrics(ctx context.Context, tenant string, at time.Time) 
 			})
 			return err
 		})
-	if err := s.SendAsked(ctx, b); err != nil {
+	if err := s.SendQueryBatch(ctx, b); err != nil {
 		return TenantMetrics{}, fmt.Errorf("measure a tenant: %w", err)
 	}
 	m.spread(sample, procedures, at)

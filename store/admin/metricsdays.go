@@ -49,7 +49,7 @@ type TokenSpend struct {
 // TenantDays reads a tenant's last days as of a time, 1 to MaxMetricsDays of them. It costs what the tenant did
 // in them: it is for people who ask, not for scrapes.
 func (s *Admin) TenantDays(ctx context.Context, tenant string, days int, at time.Time) (TenantDays, error) {
-	ctx = pg.Within(ctx, pg.ClassLong)
+	ctx = pg.WithClass(ctx, pg.ClassLong)
 	at = at.UTC().Truncate(time.Microsecond)
 	days = min(max(days, 1), MaxMetricsDays)
 	today := at.Truncate(MetricsDay)

@@ -156,7 +156,7 @@ func (c *Change) InsertMemories(ctx context.Context, rows []NewMemory) ([]uuid.U
 	}
 	for i := range rows {
 		if ids[i] == rows[i].ID {
-			c.queueBeside(&rows[i])
+			c.queueDependents(&rows[i])
 		}
 	}
 	return ids, nil
@@ -246,8 +246,8 @@ func (c *Change) OrNow(at time.Time) time.Time {
 	return at.UTC()
 }
 
-// queueBeside queues what commits with an inserted memory.
-func (c *Change) queueBeside(r *NewMemory) {
+// queueDependents queues what commits with an inserted memory.
+func (c *Change) queueDependents(r *NewMemory) {
 	for i, ref := range r.Refs {
 		c.Queue.Queue(`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, hash, at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 			c.Tenant, r.ID, i, ref.Kind, ref.Ref, ref.Hash, ref.Timestamp, c.Now)
@@ -395,7 +395,7 @@ func (c *Change) LiveByHash(ctx context.Context, k DedupKey) (uuid.UUID, error) 
 	return c.findByHash(ctx, k, "")
 }
 
-// HoldLiveByHash is liveByHash for who keeps a text beside the memory that has it, or writes on its
+// HoldLiveByHash is LiveByHash for who keeps a text beside the memory that has it, or writes on its
 // account: the memory stands until commit, or an erasure would not find what is kept.
 func (c *Change) HoldLiveByHash(ctx context.Context, k DedupKey) (uuid.UUID, error) {
 	return c.findByHash(ctx, k, " FOR SHARE")

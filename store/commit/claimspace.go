@@ -17,6 +17,6 @@ func (c ClaimOf) Key() string {
 	return strings.Join([]string{c.Owner.Scope, ClaimSpace(c.Owner, c.Visibility), strings.ToLower(c.Subject), c.Predicate}, "\x1f")
 }
 
-func (m *MemoryRow) Claimed() (ClaimOf, bool) {
+func (m *MemoryRow) FunctionalClaim() (ClaimOf, bool) {
 	return ClaimOf{m.Owner, m.Visibility, m.Subject, m.Predicate}, m.Type == schema.TypeSemantic && m.Functional
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// RecordColumns are what scanRecord reads, as it stands now, with all relations.
+// RecordColumns are what ScanRecord reads, as it stands now, with all relations.
 var RecordColumns = RecordColumnsAsOf("", "")
 
 const RecordTables = ` FROM memories m LEFT JOIN memory_access a ON a.tenant = m.tenant AND a.memory_id = m.id `

@@ -315,7 +315,7 @@ func (c *Change) checkTargets(ctx context.Context, d RecordDefaults, named map[u
 		return nil
 	}
 	rows, err := c.Tx.Query(ctx, `SELECT m.id, m.source_trust, m.sensitivity FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND m.erased_at IS NULL AND m.purging_at IS NULL
-		AND `+pg.MayLookAt+` ORDER BY m.id FOR SHARE OF m`, c.Tenant, ids, d.Owner.Agent, d.Owner.Project, pg.Sees(d.Owner))
+		AND `+pg.MayRead+` ORDER BY m.id FOR SHARE OF m`, c.Tenant, ids, d.Owner.Agent, d.Owner.Project, pg.ReadGrants(d.Owner))
 	if err != nil {
 		return err
 	}
@@ -363,7 +363,7 @@ func (c *Change) checkArtifacts(ctx context.Context, p schema.Principal, m schem
 		sums = append(sums, a.sum)
 	}
 	rows, err := c.Tx.Query(ctx, `SELECT a.sha256 FROM artifacts a WHERE a.tenant = $1 AND a.sha256 = ANY($2) AND `+MaySeeArtifact,
-		c.Tenant, sums, p.Agent, p.Project, pg.Sees(p))
+		c.Tenant, sums, p.Agent, p.Project, pg.ReadGrants(p))
 	if err != nil {
 		return err
 	}
@@ -430,10 +430,10 @@ func ParseAddress(s string) ([]byte, bool) {
 }
 
 // MaySeeArtifact is who may read an artifact: who brought it, and whoever may look at a memory that
-// refers to it. Its parameters are those of mayLookAt.
+// refers to it. Its parameters are those of MayRead.
 var MaySeeArtifact = `(EXISTS (SELECT FROM artifact_holders h WHERE h.tenant = a.tenant AND h.sha256 = a.sha256 AND h.agent_id = $3 AND ` + pg.OfUser("h.scope", "$5") + `)
 	OR EXISTS (SELECT FROM memory_artifacts x JOIN memories m ON m.tenant = x.tenant AND m.id = x.memory_id
-	WHERE x.tenant = a.tenant AND x.sha256 = a.sha256 AND m.erased_at IS NULL AND ` + pg.MayLookAt + `))`
+	WHERE x.tenant = a.tenant AND x.sha256 = a.sha256 AND m.erased_at IS NULL AND ` + pg.MayRead + `))`
 
 // eventOf is the history event of an audited step.
 func eventOf(action schema.AuditAction) schema.HistoryEvent {

@@ -97,22 +97,22 @@ func (m *MemoryRow) Holding() memory.Holding {
 // LockRows locks those of the ids that the principal may change, in order of id so that two changes
 // never wait for each other in a circle. What it may not see is missing, as what does not exist is.
 func (c *Change) LockRows(ctx context.Context, p schema.Principal, ids []uuid.UUID) (map[uuid.UUID]MemoryRow, error) {
-	return c.rows(ctx, p, pg.Changes(p), ids, ` ORDER BY m.id FOR UPDATE OF m`)
+	return c.rows(ctx, p, pg.ChangeGrants(p), ids, ` ORDER BY m.id FOR UPDATE OF m`)
 }
 
-// LockSeen is lockRows for a change that is no statement about what the memories say: also of those that a
+// LockReadable is LockRows for a change that is no statement about what the memories say: also of those that a
 // user reads and may not change.
-func (c *Change) LockSeen(ctx context.Context, p schema.Principal, ids []uuid.UUID) (map[uuid.UUID]MemoryRow, error) {
-	return c.rows(ctx, p, pg.Sees(p), ids, ` ORDER BY m.id FOR UPDATE OF m`)
+func (c *Change) LockReadable(ctx context.Context, p schema.Principal, ids []uuid.UUID) (map[uuid.UUID]MemoryRow, error) {
+	return c.rows(ctx, p, pg.ReadGrants(p), ids, ` ORDER BY m.id FOR UPDATE OF m`)
 }
 
 // PeekRows reads them without locking them.
 func (c *Change) PeekRows(ctx context.Context, p schema.Principal, ids []uuid.UUID) (map[uuid.UUID]MemoryRow, error) {
-	return c.rows(ctx, p, pg.Changes(p), ids, "")
+	return c.rows(ctx, p, pg.ChangeGrants(p), ids, "")
 }
 
 func (c *Change) rows(ctx context.Context, p schema.Principal, within []string, ids []uuid.UUID, lock string) (map[uuid.UUID]MemoryRow, error) {
-	rows, err := c.Tx.Query(ctx, `SELECT `+RowColumns+` FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+pg.MayLookAt+lock,
+	rows, err := c.Tx.Query(ctx, `SELECT `+RowColumns+` FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+pg.MayRead+lock,
 		c.Tenant, ids, p.Agent, p.Project, within)
 	if err != nil {
 		return nil, err
@@ -141,12 +141,12 @@ type Step struct {
 	Metadata map[string]any
 }
 
-// Take carries a step out on a locked row: a version more, updated now, history, outbox and text
+// ApplyStep carries a step out on a locked row: a version more, updated now, history, outbox and text
 // statistics with it. It sends the update at once, so that what the database refuses shows here, and
 // returns the new version.
-func (c *Change) Take(ctx context.Context, m MemoryRow, s Step) (int, error) {
+func (c *Change) ApplyStep(ctx context.Context, m MemoryRow, s Step) (int, error) {
 	if s.NewText && m.Live {
-		if err := c.LoseText(ctx, []uuid.UUID{m.ID}); err != nil {
+		if err := c.NoteLostText(ctx, []uuid.UUID{m.ID}); err != nil {
 			return 0, err
 		}
 	}
@@ -193,9 +193,9 @@ func (c *Change) Take(ctx context.Context, m MemoryRow, s Step) (int, error) {
 	return version, nil
 }
 
-// LoseText notes the lexemes of live memories before their text is replaced or their row goes: finish
+// NoteLostText notes the lexemes of live memories before their text is replaced or their row goes: finish
 // could no longer read them.
-func (c *Change) LoseText(ctx context.Context, ids []uuid.UUID) error {
+func (c *Change) NoteLostText(ctx context.Context, ids []uuid.UUID) error {
 	rows, err := c.Tx.Query(ctx, `SELECT tsvector_to_array(tsv) FROM memories WHERE tenant = $1 AND id = ANY($2) AND live`, c.Tenant, ids)
 	if err != nil {
 		return err
@@ -243,7 +243,7 @@ func ClaimSpace(p schema.Principal, v schema.Visibility) string {
 }
 
 // claimHolders returns the active memories that make a functional claim about the subject and
-// predicate in a claim space, on whatever ground, locked. Call lockClaims first.
+// predicate in a claim space, on whatever ground, locked. Call LockClaims first.
 func (c *Change) claimHolders(ctx context.Context, p schema.Principal, v schema.Visibility, subject, predicate string) ([]MemoryRow, error) {
 	return c.holdersIn(ctx, p, v, subject, predicate, "active")
 }
@@ -271,11 +271,11 @@ func (c *Change) holdersIn(ctx context.Context, p schema.Principal, v schema.Vis
 }
 
 // LockScopesOf locks the scopes of those of the ids that the principal may look at, in one order, so
-// that what the pipeline decides on does not change under it. Call it before lockRows: the pipeline
+// that what the pipeline decides on does not change under it. Call it before LockRows: the pipeline
 // takes the scope first as well.
 func (c *Change) LockScopesOf(ctx context.Context, p schema.Principal, ids []uuid.UUID) error {
 	scopes, err := pg.Collect[struct{ Project, Scope string }](ctx, c.Tx, `SELECT DISTINCT m.project, m.scope FROM memories m
-		WHERE m.tenant = $1 AND m.id = ANY($2) AND `+pg.MayLookAt+` ORDER BY 1, 2`, c.Tenant, ids, p.Agent, p.Project, pg.Changes(p))
+		WHERE m.tenant = $1 AND m.id = ANY($2) AND `+pg.MayRead+` ORDER BY 1, 2`, c.Tenant, ids, p.Agent, p.Project, pg.ChangeGrants(p))
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func (m *MemoryRow) Standing() revision.Standing {
 			s.Claim.Functional = m.Functional
 		}
 	}
-	if c, ok := m.Claimed(); ok {
+	if c, ok := m.FunctionalClaim(); ok {
 		s.ClaimKey = c.Key()
 	}
 	return s

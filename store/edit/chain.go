@@ -50,7 +50,7 @@ func (p *putting) settleChains(ctx context.Context) error {
 	if len(named) == 0 {
 		return nil
 	}
-	standing, err := p.standingOf(ctx, named)
+	standing, err := p.chainRows(ctx, named)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ type chainRow struct {
 	Live    bool
 }
 
-func (p *putting) standingOf(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]chainRow, error) {
+func (p *putting) chainRows(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]chainRow, error) {
 	rows, err := pg.Collect[chainRow](ctx, p.Tx, `SELECT id, version, live FROM memories WHERE tenant = $1 AND id = ANY($2)`, p.Tenant, ids)
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (p *putting) refuseChains(standing map[uuid.UUID]chainRow, stored map[uuid.
 				break
 			}
 			if s.newer == it.key && m.Live {
-				it.stands(schema.PutExists, m.ID)
+				it.keepStored(schema.PutExists, m.ID)
 				it.Version, it.Problem, refused = m.Version, s.field+": names a live memory: revise it", true
 				break
 			}

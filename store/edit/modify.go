@@ -40,8 +40,8 @@ type ModifyInput struct {
 // Patches are applied in their order, so that a content which an earlier patch takes is a duplicate
 // for a later one, and one which it gives up is free.
 func (s *Editing) Modify(ctx context.Context, in ModifyInput) (schema.ModifyResult, error) {
-	result, err := pg.Again(ctx, func() (schema.ModifyResult, error) {
-		return pipeline.CarryOut(ctx, s.DB, in.Operation, pipeline.KindModify, in.Now, func(c *commit.Change) (schema.ModifyResult, error) {
+	result, err := pg.RetryOnConflict(ctx, func() (schema.ModifyResult, error) {
+		return pipeline.RunOnce(ctx, s.DB, in.Operation, pipeline.KindModify, in.Now, func(c *commit.Change) (schema.ModifyResult, error) {
 			m := modifying{Change: c, in: in}
 			return m.run(ctx)
 		})
@@ -133,7 +133,7 @@ func (m *modifying) patch(ctx context.Context, id uuid.UUID, at int) (schema.Pat
 		out.Embedded, follow = m.embedding(at) != nil, then
 		maps.Copy(metadata, m.classify(row, *c.Content, set))
 	}
-	version, err := m.Take(ctx, row, commit.Step{
+	version, err := m.ApplyStep(ctx, row, commit.Step{
 		Set: set, NowLive: true,
 		NewText: c.Content != nil || c.Who != nil, // who is searched with the content
 		Event:   schema.EventModified, Action: schema.AuditModify, Old: &row.Content, New: &content,

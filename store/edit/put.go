@@ -38,10 +38,10 @@ type PutInput struct {
 // Every record leaves a history row, whatever its status. Carried out again, the operation answers with
 // the first result and changes nothing.
 func (s *Editing) Put(ctx context.Context, in PutInput) (schema.PutResult, error) {
-	result, err := pg.Again(ctx, func() (schema.PutResult, error) {
+	result, err := pg.RetryOnConflict(ctx, func() (schema.PutResult, error) {
 		p := &putting{in: in}
 		p.classify()
-		return pipeline.CarryOut(ctx, s.DB, in.Operation, pipeline.KindPut, in.Now, func(c *commit.Change) (schema.PutResult, error) {
+		return pipeline.RunOnce(ctx, s.DB, in.Operation, pipeline.KindPut, in.Now, func(c *commit.Change) (schema.PutResult, error) {
 			if len(in.Request.Records) == 0 {
 				return schema.PutResult{}, fmt.Errorf("the request: %w", pg.ErrNotFound) // swept before it was carried out
 			}
@@ -89,7 +89,7 @@ func (it *putItem) writes() bool {
 // inserts reports whether the record becomes a new row.
 func (it *putItem) inserts() bool { return it.writes() && it.fresh }
 
-func (it *putItem) stands(status schema.PutStatus, id uuid.UUID) {
+func (it *putItem) keepStored(status schema.PutStatus, id uuid.UUID) {
 	it.Status, it.ID, it.Version = status, id.String(), 0
 }
 
@@ -173,12 +173,12 @@ func (p *putting) prepare(ctx context.Context) error {
 	if err := p.LockClaims(ctx, claims); err != nil {
 		return err
 	}
-	return p.readStanding(ctx, externals)
+	return p.readStored(ctx, externals)
 }
 
 // readStanding locks and reads the tenant's memories under the ids that the records bring, also those
 // that the principal may not look at: their ids are taken.
-func (p *putting) readStanding(ctx context.Context, externals []string) error {
+func (p *putting) readStored(ctx context.Context, externals []string) error {
 	ids := make([]uuid.UUID, 0, len(p.items))
 	for i := range p.items {
 		ids = append(ids, p.items[i].key)
@@ -260,7 +260,7 @@ func (p *putting) decide(ctx context.Context, i int) error {
 		id, taken = p.external[it.ExternalID]
 	}
 	if taken {
-		return p.decideStanding(ctx, it, id)
+		return p.decideStored(ctx, it, id)
 	}
 	if slices.Contains(p.gone, id) { // its history has ended; it may be learned anew under another
 		it.Status, it.silent = schema.PutExists, true
@@ -276,7 +276,7 @@ func (p *putting) decide(ctx context.Context, i int) error {
 }
 
 // decideStanding settles a record whose id is that of a stored one.
-func (p *putting) decideStanding(ctx context.Context, it *putItem, id uuid.UUID) error {
+func (p *putting) decideStored(ctx context.Context, it *putItem, id uuid.UUID) error {
 	m, stored := p.rows[id], p.standing[id]
 	it.ID, it.Status = id.String(), schema.PutExists
 	if !memory.MayLook(p.in.Request.Principal, m.Holding()) {
@@ -294,7 +294,7 @@ func (p *putting) decideStanding(ctx context.Context, it *putItem, id uuid.UUID)
 	case it.record.Version > 0 && it.record.Version != m.Version:
 		it.Status = schema.PutVersion
 	case m.Type == schema.TypeEpisodic:
-		it.Status, it.Problem = schema.PutAppendOnly, p.whyNotGrown(it, m)
+		it.Status, it.Problem = schema.PutAppendOnly, p.whyNotExtended(it, m)
 		if it.Problem == "" {
 			it.Status = schema.PutUpdated
 		}
@@ -316,8 +316,8 @@ func (p *putting) decideStanding(ctx context.Context, it *putItem, id uuid.UUID)
 	return nil
 }
 
-// whyNotGrown says what a put would do to an episode other than let it grow, or "".
-func (p *putting) whyNotGrown(it *putItem, m commit.MemoryRow) string {
+// whyNotExtended says what a put would do to an episode other than let it grow, or "".
+func (p *putting) whyNotExtended(it *putItem, m commit.MemoryRow) string {
 	if content := normalize.StorageContent(it.record.Content); content != "" && content != m.Content {
 		return "content: of an episode does not change"
 	}
@@ -343,13 +343,13 @@ func (p *putting) decideNew(ctx context.Context, i int) error {
 	}
 	for k := range p.items[:i] {
 		if earlier := &p.items[k]; earlier.inserts() && earlier.row.Status.Live() && commit.DedupOf(&earlier.row).Same(commit.DedupOf(row)) {
-			it.stands(schema.PutDuplicate, earlier.key)
+			it.keepStored(schema.PutDuplicate, earlier.key)
 			return nil
 		}
 	}
 	holder, err := p.LiveByHash(ctx, commit.DedupOf(row))
 	if err == nil {
-		it.stands(schema.PutDuplicate, holder)
+		it.keepStored(schema.PutDuplicate, holder)
 		return nil
 	}
 	if !errors.Is(err, pgx.ErrNoRows) {
@@ -362,7 +362,7 @@ func (p *putting) decideNew(ctx context.Context, i int) error {
 		earlier := &p.items[k]
 		if earlier.inserts() && earlier.claim == it.claim && cmp.Or(earlier.row.Status, schema.StatusActive) == schema.StatusActive &&
 			memory.SameGround(earlier.row.Validity, row.Validity) {
-			it.stands(schema.PutConflict, earlier.key)
+			it.keepStored(schema.PutConflict, earlier.key)
 			return nil
 		}
 	}
@@ -375,9 +375,9 @@ func (p *putting) decideNew(ctx context.Context, i int) error {
 			continue
 		}
 		if bytes.Equal(h.Hash, row.Text.Hash) {
-			it.stands(schema.PutDuplicate, h.ID)
+			it.keepStored(schema.PutDuplicate, h.ID)
 		} else {
-			it.stands(schema.PutConflict, h.ID)
+			it.keepStored(schema.PutConflict, h.ID)
 		}
 		return nil
 	}

@@ -52,7 +52,7 @@ func (p *putting) write(ctx context.Context) error {
 		} else {
 			next := p.replace
 			if m.Type == schema.TypeEpisodic {
-				next = p.grow
+				next = p.extendEpisode
 			}
 			version, err := next(ctx, it, m)
 			if err != nil {
@@ -63,7 +63,7 @@ func (p *putting) write(ctx context.Context) error {
 		p.relateBoth(it)
 		if it.Status == schema.PutDiscarded {
 			old := m.Content
-			version, err := p.Take(ctx, m, commit.Step{Set: map[string]any{"deleted_at": p.Now}, Event: schema.EventDeleted, Action: schema.AuditDelete,
+			version, err := p.ApplyStep(ctx, m, commit.Step{Set: map[string]any{"deleted_at": p.Now}, Event: schema.EventDeleted, Action: schema.AuditDelete,
 				Old: &old, By: p.in.Request.By(), Reason: "task ended", Metadata: p.metadata()})
 			if err != nil {
 				return err
@@ -111,7 +111,7 @@ func (p *putting) insert(ctx context.Context) error {
 	for n, i := range at {
 		it := &p.items[i]
 		if ids[n] != it.key { // staged meanwhile, by an ingest that does not wait for the scope
-			it.stands(schema.PutDuplicate, ids[n])
+			it.keepStored(schema.PutDuplicate, ids[n])
 			instead[it.key] = ids[n]
 			continue
 		}
@@ -135,7 +135,7 @@ func (p *putting) replace(ctx context.Context, it *putItem, m commit.MemoryRow) 
 		return 0, err
 	}
 	old, content := m.Content, row.Text.Storage
-	version, err := p.Take(ctx, m, commit.Step{Set: set, NowLive: true, NewText: true, Event: schema.EventModified, Action: schema.AuditModify,
+	version, err := p.ApplyStep(ctx, m, commit.Step{Set: set, NowLive: true, NewText: true, Event: schema.EventModified, Action: schema.AuditModify,
 		Old: &old, New: &content, By: p.in.Request.By(), Reason: cmp.Or(p.in.Request.Reason, "put again"), Metadata: p.metadata()})
 	if err != nil {
 		return 0, err
@@ -153,8 +153,8 @@ func (p *putting) replace(ctx context.Context, it *putItem, m commit.MemoryRow) 
 	return version, nil
 }
 
-// grow lets an episode take in what was added to it.
-func (p *putting) grow(ctx context.Context, it *putItem, m commit.MemoryRow) (int, error) {
+// extendEpisode lets an episode take in what was added to it.
+func (p *putting) extendEpisode(ctx context.Context, it *putItem, m commit.MemoryRow) (int, error) {
 	payload, err := json.Marshal(it.row.Payload)
 	if err != nil {
 		return 0, fmt.Errorf("payload: %w", err)
@@ -174,7 +174,7 @@ func (p *putting) grow(ctx context.Context, it *putItem, m commit.MemoryRow) (in
 	if row.KeyID != "" {
 		set["key_id"] = row.KeyID
 	}
-	version, err := p.Take(ctx, m, commit.Step{Set: set, NowLive: m.Live, Event: schema.EventModified,
+	version, err := p.ApplyStep(ctx, m, commit.Step{Set: set, NowLive: m.Live, Event: schema.EventModified,
 		Action: schema.AuditModify, By: p.in.Request.By(), Reason: cmp.Or(p.in.Request.Reason, "the episode went on"), Metadata: p.metadata()})
 	if err != nil {
 		return 0, err

@@ -33,8 +33,8 @@ type RecoverInput struct {
 // retracted or archived before it was deleted is not live again. What is live again must have no duplicate and, if it makes
 // a functional claim, hold it alone on its ground; an earlier target of the request counts.
 func (s *Editing) Recover(ctx context.Context, in RecoverInput) (schema.RecoverResult, error) {
-	result, err := pg.Again(ctx, func() (schema.RecoverResult, error) {
-		return pipeline.CarryOut(ctx, s.DB, in.Operation, pipeline.KindRecover, in.Now, func(c *commit.Change) (schema.RecoverResult, error) {
+	result, err := pg.RetryOnConflict(ctx, func() (schema.RecoverResult, error) {
+		return pipeline.RunOnce(ctx, s.DB, in.Operation, pipeline.KindRecover, in.Now, func(c *commit.Change) (schema.RecoverResult, error) {
 			r := recovering{Change: c, in: in}
 			return r.run(ctx)
 		})
@@ -101,7 +101,7 @@ func (r *recovering) lockDeletedClaims(ctx context.Context, p schema.Principal, 
 	}
 	claims, err := pg.Collect[claim](ctx, r.Tx, `SELECT m.agent_id, m.project, m.scope, m.policy_group, m.visibility, m.subject, m.predicate FROM memories m
 		WHERE m.tenant = $1 AND m.id = ANY($2) AND (m.deleted_at IS NOT NULL OR m.archived_at IS NOT NULL) AND m.type = 'semantic' AND m.functional AND m.status = 'active'
-			AND m.subject IS NOT NULL AND m.predicate IS NOT NULL AND `+pg.MayLookAt, r.Tenant, ids, p.Agent, p.Project, pg.Changes(p))
+			AND m.subject IS NOT NULL AND m.predicate IS NOT NULL AND `+pg.MayRead, r.Tenant, ids, p.Agent, p.Project, pg.ChangeGrants(p))
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (r *recovering) recover(ctx context.Context, id uuid.UUID, ifVersion int) (
 	archived := row.DeletedAt == nil // and nothing else: then that is what is taken back
 	live := (archived || row.ArchivedAt == nil) && row.Status.Live()
 	if status == schema.RecoverRecovered && live {
-		inTheWay, why, err := r.inTheWay(ctx, row)
+		inTheWay, why, err := r.obstacle(ctx, row)
 		if err != nil {
 			return out, err
 		}
@@ -150,7 +150,7 @@ func (r *recovering) recover(ctx context.Context, id uuid.UUID, ifVersion int) (
 	if archived {
 		set["archived_at"] = nil
 	}
-	version, err := r.Take(ctx, row, commit.Step{
+	version, err := r.ApplyStep(ctx, row, commit.Step{
 		Set:     set,
 		NowLive: live, Event: schema.EventRecovered, Action: schema.AuditRecover, New: &row.Content, By: by, Reason: reason,
 		Metadata: map[string]any{"workflow_id": workflow},
@@ -162,9 +162,9 @@ func (r *recovering) recover(ctx context.Context, id uuid.UUID, ifVersion int) (
 	return out, nil
 }
 
-// inTheWay returns the live memory that took the place of a deleted one, and which place: that of its
+// obstacle returns the live memory that took the place of a deleted one, and which place: that of its
 // content or that of its claim.
-func (r *recovering) inTheWay(ctx context.Context, row commit.MemoryRow) (uuid.UUID, schema.RecoverStatus, error) {
+func (r *recovering) obstacle(ctx context.Context, row commit.MemoryRow) (uuid.UUID, schema.RecoverStatus, error) {
 	duplicate, err := r.LiveByHash(ctx, commit.DedupKey{Owner: row.Owner, Visibility: row.Visibility, Type: row.Type, Hash: row.Hash})
 	if err == nil {
 		return duplicate, schema.RecoverDuplicate, nil

@@ -44,8 +44,8 @@ type ReviseInput struct {
 // owner sees what takes its place, and nothing comes to stand among its owner's private memories. See
 // revision.PlanRevision for what each action does.
 func (s *Editing) Revise(ctx context.Context, in ReviseInput) (schema.ReviseResult, error) {
-	result, err := pg.Again(ctx, func() (schema.ReviseResult, error) {
-		return pipeline.CarryOut(ctx, s.DB, in.Operation, pipeline.KindRevise, in.Now, func(c *commit.Change) (schema.ReviseResult, error) {
+	result, err := pg.RetryOnConflict(ctx, func() (schema.ReviseResult, error) {
+		return pipeline.RunOnce(ctx, s.DB, in.Operation, pipeline.KindRevise, in.Now, func(c *commit.Change) (schema.ReviseResult, error) {
 			if len(in.Request.Targets) == 0 {
 				return schema.ReviseResult{}, fmt.Errorf("request of operation %s: %w", in.Operation.ID, pg.ErrNotFound)
 			}
@@ -258,7 +258,7 @@ func (r *revising) hidden() bool {
 func (r *revising) lockClaimsOf(ctx context.Context, rows map[uuid.UUID]commit.MemoryRow) (map[string]commit.ClaimOf, error) {
 	claims := map[string]commit.ClaimOf{}
 	for _, m := range rows {
-		if c, ok := m.Claimed(); ok {
+		if c, ok := m.FunctionalClaim(); ok {
 			claims[c.Key()] = c
 		}
 	}
@@ -358,8 +358,8 @@ func (r *revising) evidenceMemories(ctx context.Context) ([]revision.EvidenceMem
 		Trust       float64
 		Sensitivity schema.Sensitivity
 	}](ctx, r.Tx, `SELECT m.id, m.source_trust, m.sensitivity FROM memories m
-		WHERE m.tenant = $1 AND m.id = ANY($2) AND m.erased_at IS NULL AND `+pg.MayLookAt+` ORDER BY m.id FOR SHARE OF m`,
-		r.Tenant, ids, p.Agent, p.Project, pg.Sees(p))
+		WHERE m.tenant = $1 AND m.id = ANY($2) AND m.erased_at IS NULL AND `+pg.MayRead+` ORDER BY m.id FOR SHARE OF m`,
+		r.Tenant, ids, p.Agent, p.Project, pg.ReadGrants(p))
 	if err != nil {
 		return nil, err
 	}

@@ -77,7 +77,7 @@ func (r *revising) discardDone(ctx context.Context) error {
 		return nil
 	}
 	content := r.record.Text.Storage
-	version, err := r.Take(ctx, commit.MemoryRow{ID: r.record.ID, Version: 1, Live: true, Content: content}, commit.Step{Set: map[string]any{"deleted_at": r.Now},
+	version, err := r.ApplyStep(ctx, commit.MemoryRow{ID: r.record.ID, Version: 1, Live: true, Content: content}, commit.Step{Set: map[string]any{"deleted_at": r.Now},
 		Event: schema.EventDeleted, Action: schema.AuditDelete, Old: &content, By: r.in.Request.By(), Reason: "task ended", Metadata: r.metadata(nil)})
 	r.versions[r.record.ID] = version
 	return err
@@ -93,19 +93,19 @@ func (r *revising) takeTarget(ctx context.Context, i int) error {
 	if planned.Successor != "" {
 		s.Set["superseded_by"], s.Set["superseded_at"] = planned.Successor, r.Now
 		s.Metadata["successor"] = planned.Successor
-	} else if record := r.beside(); record != uuid.Nil {
+	} else if record := r.otherSide(); record != uuid.Nil {
 		s.Metadata["beside"] = record.String()
 	}
 	if !s.NowLive {
 		s.Old = &m.Content
 	}
-	version, err := r.Take(ctx, m, s)
+	version, err := r.ApplyStep(ctx, m, s)
 	r.versions[m.ID] = version
 	return err
 }
 
-// beside is the record that a target comes to stand beside: that of a fork or a contest.
-func (r *revising) beside() uuid.UUID {
+// otherSide is the record that a target is contested with or forked from: that of a fork or a contest.
+func (r *revising) otherSide() uuid.UUID {
 	if r.record != nil {
 		return r.record.ID
 	}
@@ -132,7 +132,7 @@ func (r *revising) takeNamed(ctx context.Context) error {
 	if p.Supersedes != "" && m.Supersedes == nil {
 		s.Set["supersedes"] = p.Supersedes
 	}
-	version, err := r.Take(ctx, m, s)
+	version, err := r.ApplyStep(ctx, m, s)
 	r.versions[m.ID] = version
 	return err
 }
@@ -158,7 +158,7 @@ func (r *revising) insertRecord(ctx context.Context) error {
 		return err
 	}
 	if ids[0] != m.ID {
-		return pg.ErrOvertaken // the content has come to stand there since it was looked for
+		return pg.ErrConflict // the content has come to stand there since it was looked for
 	}
 	r.versions[m.ID] = 1
 	return nil

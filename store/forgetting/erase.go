@@ -22,10 +22,10 @@ const reasonForgotten = "forgotten"
 // what stays is an empty row. What refers goes before what is referred to (document 002 "Retention
 // Worker": graph links, embeddings, the memory, then history).
 func (f *Forgetting) remove(ctx context.Context) error {
-	if err := f.LoseText(ctx, f.live); err != nil {
+	if err := f.NoteLostText(ctx, f.live); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{f.removeFromGraph, f.blankRevised, f.removeBeside, f.blankPipeline, f.dropStaged, f.BlankResults, f.removeRows} {
+	for _, step := range []func(context.Context) error{f.removeFromGraph, f.blankRevised, f.removeDependents, f.blankPipeline, f.dropStaged, f.BlankResults, f.removeRows} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -164,8 +164,8 @@ func (f *Forgetting) BlankResults(ctx context.Context) error {
 	return nil
 }
 
-// removeBeside removes what commits with a memory.
-func (f *Forgetting) removeBeside(ctx context.Context) error {
+// removeDependents removes the rows that belong to a memory.
+func (f *Forgetting) removeDependents(ctx context.Context) error {
 	if err := f.exec(ctx, "memory_embeddings", `DELETE FROM memory_embeddings WHERE tenant = $1 AND memory_id = ANY($2)`); err != nil {
 		return err
 	}
@@ -474,12 +474,12 @@ func (f *Forgetting) removeRows(ctx context.Context) error {
 // it stood in. Rows are locked in the order in which writers lock them, sweepPage at most at a time, so
 // that writers do not wait for all of a large vocabulary.
 func (s *Forgetter) SweepLexemes(ctx context.Context, tenant string, now time.Time) (int, error) {
-	ctx = pg.Within(ctx, pg.ClassLong)
+	ctx = pg.WithClass(ctx, pg.ClassLong)
 	removed := 0
 	for last := ""; ; {
 		n := 0
 		next := last
-		err := pg.AgainAlone(ctx, func() error {
+		err := pg.RetryChange(ctx, func() error {
 			return commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 				return c.Tx.QueryRow(ctx, `WITH unused AS (
 						SELECT lexeme FROM lexeme_stats WHERE tenant = $1 AND docs = 0 AND lexeme > $2 ORDER BY lexeme LIMIT $3 FOR UPDATE
@@ -500,7 +500,7 @@ func (s *Forgetter) SweepLexemes(ctx context.Context, tenant string, now time.Ti
 // SweepPurgedLexemes is SweepLexemes for what purges have taken away. Of how many of its tombstones the words are
 // swept stands beside what a run did: one that was cut short between is made up for by the next.
 func (s *Forgetter) SweepPurgedLexemes(ctx context.Context, tenant string, now time.Time) error {
-	ctx = pg.Within(ctx, pg.ClassLong)
+	ctx = pg.WithClass(ctx, pg.ClassLong)
 	var runs []string
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT id FROM sweep_runs WHERE tenant = $1 AND sweep = 'retention'
@@ -535,7 +535,7 @@ const sweepPage = 5000
 
 // ForgetRemoved reports whether a run has taken texts away for good. What was buried keeps its words.
 func (s *Forgetter) ForgetRemoved(ctx context.Context, tenant string, run uuid.UUID) (bool, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var removed bool
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `SELECT mode <> 'soft' AND coalesce((receipt->>'forgotten')::integer, 0) > 0 FROM forget_runs WHERE tenant = $1 AND id = $2`,
@@ -559,7 +559,7 @@ type Carriers struct {
 // forget runs that had selected them, by a query it may be, and have ended or still wait. Ids come from
 // history, which an import may have brought: whose a workflow is must be asked before it is touched.
 func (s *Forgetter) ForgottenWorkflows(ctx context.Context, tenant string, run uuid.UUID, from, limit int) (Carriers, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var out Carriers
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		var last *int

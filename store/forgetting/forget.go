@@ -32,8 +32,8 @@ const ForgetBatchSize = schema.MaxForgetBatch
 // failed goes on without a second confirmation. A request for another version than the current one is a
 // *schema.VersionConflict.
 func (s *Forgetter) SelectForget(ctx context.Context, op pipeline.Operation, req schema.ForgetRequest, now time.Time) (schema.ForgetPreview, error) {
-	ctx = pg.Within(ctx, pg.ClassLong)
-	preview, err := pipeline.CarryOut(ctx, s.DB, op, pipeline.KindForget, now, func(c *commit.Change) (schema.ForgetPreview, error) { return selectForget(ctx, c, op, req) })
+	ctx = pg.WithClass(ctx, pg.ClassLong)
+	preview, err := pipeline.RunOnce(ctx, s.DB, op, pipeline.KindForget, now, func(c *commit.Change) (schema.ForgetPreview, error) { return selectForget(ctx, c, op, req) })
 	if err == nil {
 		err = s.Read(ctx, op.Tenant, func(tx pgx.Tx) error {
 			err := tx.QueryRow(ctx, `SELECT state FROM forget_runs WHERE tenant = $1 AND id = $2`, op.Tenant, preview.RunID).Scan(&preview.State)
@@ -96,8 +96,8 @@ func selectForget(ctx context.Context, c *commit.Change, op pipeline.Operation, 
 	p := req.Principal
 	tag, err = c.Tx.Exec(ctx, `INSERT INTO forget_items (tenant, run_id, ordinal, memory_id, version, outcome)
 		SELECT $1, $2, $6 + row_number() OVER (ORDER BY x.id) - 1, x.id, 0, '`+lifecycle.OutcomeNotFound+`' FROM (SELECT DISTINCT id FROM unnest($7::uuid[]) id) x
-		WHERE NOT EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = x.id AND `+pg.MayLookAt+`)`,
-		c.Tenant, run, p.Agent, p.Project, pg.Changes(p), found, parseIDs(req.Selector.IDs))
+		WHERE NOT EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = x.id AND `+pg.MayRead+`)`,
+		c.Tenant, run, p.Agent, p.Project, pg.ChangeGrants(p), found, parseIDs(req.Selector.IDs))
 	if err != nil {
 		return preview, err
 	}
@@ -121,12 +121,12 @@ func selectForget(ctx context.Context, c *commit.Change, op pipeline.Operation, 
 		preview.NotOwner = 0
 	}
 	if mode == schema.ForgetForce {
-		if preview.MustStay, err = mustStay(ctx, c, run); err != nil {
+		if preview.MustStay, err = countProtected(ctx, c, run); err != nil {
 			return preview, err
 		}
 	}
 	if !req.Selector.IncludeDerived {
-		if preview.Derived, err = derivedBeside(ctx, c, run, p); err != nil {
+		if preview.Derived, err = countDerived(ctx, c, run, p); err != nil {
 			return preview, err
 		}
 	}
@@ -162,8 +162,8 @@ func checkVersion(ctx context.Context, c *commit.Change, run uuid.UUID, req sche
 	return err
 }
 
-// mustStay counts the selected that force leaves alone because their rows must stay.
-func mustStay(ctx context.Context, c *commit.Change, run uuid.UUID) (n int, err error) {
+// countProtected counts the selected that force leaves alone because their rows must stay.
+func countProtected(ctx context.Context, c *commit.Change, run uuid.UUID) (n int, err error) {
 	err = c.Tx.QueryRow(ctx, `SELECT count(*) FROM forget_items i JOIN memories m ON m.tenant = $1 AND m.id = i.memory_id
 		WHERE i.tenant = $1 AND i.run_id = $2 AND i.outcome = '' AND (m.world_id IS NOT NULL OR `+ActionLinked("$3")+`)`,
 		c.Tenant, run, lifecycle.ActionLinks).Scan(&n)
@@ -182,7 +182,7 @@ func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions
 	var p pg.Params
 	tenant, runAt := p.Add(owner.Tenant), p.Add(run)
 	look := func() string {
-		return pg.SharedWith("m", p.Add(owner.Agent), p.Add(owner.Project), p.Add(pg.Changes(owner)))
+		return pg.SharedWith("m", p.Add(owner.Agent), p.Add(owner.Project), p.Add(pg.ChangeGrants(owner)))
 	}
 	left := "m.erased_at IS NULL" // what is there to forget, beyond what is named
 	if req.HowMuch() == schema.ForgetSoft {
@@ -269,19 +269,19 @@ func conditionsOfText(ctx context.Context, c *commit.Change, query string) (text
 	return t, err
 }
 
-// derivedBeside counts what was derived, over any number of steps, from the selected and is not
+// countDerived counts what was derived, over any number of steps, from the selected and is not
 // selected: it stays, and may say the same. What else was drawn from a source that was taken is not meant.
-func derivedBeside(ctx context.Context, c *commit.Change, run uuid.UUID, p schema.Principal) (n int, err error) {
+func countDerived(ctx context.Context, c *commit.Change, run uuid.UUID, p schema.Principal) (n int, err error) {
 	err = c.Tx.QueryRow(ctx, `
 		WITH RECURSIVE reached(id) AS (
 			SELECT memory_id FROM forget_items i WHERE tenant = $1 AND run_id = $2 AND outcome = ''
 				AND NOT EXISTS (SELECT FROM forget_echoes e WHERE e.tenant = $1 AND e.run_id = $2 AND e.memory_id = i.memory_id AND e.tie = 'source')
 			UNION
 			SELECT m.id FROM reached c JOIN memory_relations r ON r.tenant = $1 AND r.target_id = c.id AND r.predicate = 'derived_from'
-			JOIN memories m ON m.tenant = $1 AND m.id = r.source_id AND m.erased_at IS NULL AND m.deleted_at IS NULL AND `+pg.MayLookAt+`
+			JOIN memories m ON m.tenant = $1 AND m.id = r.source_id AND m.erased_at IS NULL AND m.deleted_at IS NULL AND `+pg.MayRead+`
 		)
 		SELECT count(*) FROM reached WHERE id NOT IN (SELECT memory_id FROM forget_items WHERE tenant = $1 AND run_id = $2 AND outcome = '')`,
-		c.Tenant, run, p.Agent, p.Project, pg.Changes(p)).Scan(&n)
+		c.Tenant, run, p.Agent, p.Project, pg.ChangeGrants(p)).Scan(&n)
 	return n, err
 }
 
@@ -426,7 +426,7 @@ func (s *Forgetter) ConfirmForget(ctx context.Context, tenant string, run uuid.U
 // CloseForget ends a run as done, expired or cancelled and returns its receipt. A run that was confirmed
 // does not expire, and one that has ended keeps its end: the receipt's state tells.
 func (s *Forgetter) CloseForget(ctx context.Context, tenant string, run uuid.UUID, state schema.ForgetState, now time.Time) (schema.ForgetReceipt, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var receipt schema.ForgetReceipt
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 		r, err := lockForget(ctx, c, run)
@@ -461,7 +461,7 @@ func conclude(ctx context.Context, c *commit.Change, r *ForgetRow) error {
 	if err != nil {
 		return err
 	}
-	if r.Receipt.StillSaid, r.Receipt.Echoes, err = stillSays(ctx, c, r); err != nil {
+	if r.Receipt.StillSaid, r.Receipt.Echoes, err = remainingEchoes(ctx, c, r); err != nil {
 		return err
 	}
 	return saveReceipt(c, r)
@@ -523,7 +523,7 @@ func (s *Forgetter) ForgetStatus(ctx context.Context, p schema.Principal, run uu
 // ForgetItems lists what a run of the principal's agent and user has selected, from an ordinal on, limit at most
 // (500, also when it is 0); ErrNotFound for any other run.
 func (s *Forgetter) ForgetItems(ctx context.Context, p schema.Principal, run uuid.UUID, from, limit int) ([]schema.ForgetItem, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	if limit <= 0 || limit > ForgetBatchSize {
 		limit = ForgetBatchSize
 	}

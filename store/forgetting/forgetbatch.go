@@ -16,8 +16,8 @@ import (
 	"github.com/mneme/mneme/store/vectorindex"
 )
 
-// Forgot is what one batch did.
-type Forgot struct {
+// ForgetBatchResult is what one batch did.
+type ForgetBatchResult struct {
 	Receipt   schema.ForgetReceipt // of the run so far
 	Forgotten []uuid.UUID          // in this batch
 	Stop      []string             // workflow ids of pipelines that have no open job left
@@ -26,11 +26,11 @@ type Forgot struct {
 // ForgetBatch forgets the next waiting memories of a confirmed run, limit at most, in one transaction.
 // A batch that is delivered again goes on where the run stands: no memory is forgotten twice. Of a run
 // that is not confirmed, or has been cancelled, it changes nothing; the receipt's state tells.
-func (s *Forgetter) ForgetBatch(ctx context.Context, tenant string, run uuid.UUID, limit int, now time.Time) (Forgot, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
-	var out Forgot
-	err := pg.AgainAlone(ctx, func() error {
-		out = Forgot{}
+func (s *Forgetter) ForgetBatch(ctx context.Context, tenant string, run uuid.UUID, limit int, now time.Time) (ForgetBatchResult, error) {
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
+	var out ForgetBatchResult
+	err := pg.RetryChange(ctx, func() error {
+		out = ForgetBatchResult{}
 		return commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 			r, err := lockForget(ctx, c, run)
 			if err != nil {
@@ -48,7 +48,7 @@ func (s *Forgetter) ForgetBatch(ctx context.Context, tenant string, run uuid.UUI
 		})
 	})
 	if err != nil {
-		return Forgot{}, fmt.Errorf("forget: %w", err)
+		return ForgetBatchResult{}, fmt.Errorf("forget: %w", err)
 	}
 	return out, nil
 }
@@ -67,7 +67,7 @@ type Forgetting struct {
 }
 
 func (f *Forgetting) batch(ctx context.Context, limit int) error {
-	ordinals, ids, versions, err := f.waiting(ctx, limit)
+	ordinals, ids, versions, err := f.nextItems(ctx, limit)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
@@ -84,7 +84,7 @@ func (f *Forgetting) batch(ctx context.Context, limit int) error {
 		}
 		switch f.Run.Mode {
 		case schema.ForgetSoft:
-			err = f.bury(ctx)
+			err = f.markDead(ctx)
 		default:
 			err = f.remove(ctx)
 		}
@@ -104,8 +104,8 @@ func (f *Forgetting) batch(ctx context.Context, limit int) error {
 	return saveReceipt(f.Change, f.Run)
 }
 
-// waiting reads the next items. The run's row is locked: no other delivery works on them.
-func (f *Forgetting) waiting(ctx context.Context, limit int) (ordinals []int32, ids []uuid.UUID, versions []int, err error) {
+// nextItems reads the next items. The run's row is locked: no other delivery works on them.
+func (f *Forgetting) nextItems(ctx context.Context, limit int) (ordinals []int32, ids []uuid.UUID, versions []int, err error) {
 	rows, err := f.Tx.Query(ctx, `SELECT ordinal, memory_id, version FROM forget_items WHERE tenant = $1 AND run_id = $2 AND outcome = ''
 		ORDER BY ordinal LIMIT $3 FOR UPDATE`, f.Tenant, f.Run.ID, limit)
 	if err != nil {
@@ -233,10 +233,10 @@ func (f *Forgetting) metadata() (string, error) {
 	return string(encoded), err
 }
 
-// bury makes tombstones (document 002 "Soft-Delete and Recovery"): embeddings, graph and texts stay for
+// markDead makes tombstones (document 002 "Soft-Delete and Recovery"): embeddings, graph and texts stay for
 // the window, out of every reader's sight. One statement, so that a batch costs little more than the
 // update itself.
-func (f *Forgetting) bury(ctx context.Context) error {
+func (f *Forgetting) markDead(ctx context.Context) error {
 	metadata, err := f.metadata()
 	if err != nil {
 		return err
@@ -259,7 +259,7 @@ func (f *Forgetting) bury(ctx context.Context) error {
 
 // ForgottenVectors returns pending index deletions of a run's memories, limit at most.
 func (s *Forgetter) ForgottenVectors(ctx context.Context, tenant string, run uuid.UUID, limit int) ([]vectorindex.OutboxEntry, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var out []vectorindex.OutboxEntry
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT o.memory_id, max(o.seq), count(*) FROM forget_items i JOIN index_outbox o ON o.tenant = i.tenant AND o.memory_id = i.memory_id

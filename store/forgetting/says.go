@@ -47,17 +47,17 @@ type echo struct {
 	other bool          // it is another agent's, which this mode leaves alone
 }
 
-// said is a memory as package memory compares it.
-type said struct {
+// comparedMemory is a memory as package memory compares it.
+type comparedMemory struct {
 	ID    uuid.UUID
 	Agent string
 	proposals.Statement
 }
 
-const saidColumns = `m.id, m.agent_id, m.type, m.content, m.content_hash, m.who, coalesce(m.subject, ''), coalesce(m.predicate, ''), coalesce(m.object #>> '{}', ''),
+const comparedColumns = `m.id, m.agent_id, m.type, m.content, m.content_hash, m.who, coalesce(m.subject, ''), coalesce(m.predicate, ''), coalesce(m.object #>> '{}', ''),
 	m.validity, m.conditions, m.valid_from, m.valid_until`
 
-func (s *said) fields() []any {
+func (s *comparedMemory) fields() []any {
 	v := &s.Validity
 	return []any{&s.ID, &s.Agent, &s.Type, &s.Content, &s.Hash, &s.Speaker, &s.Claim.Subject, &s.Claim.Predicate, &s.Claim.Object, &v.Mode, &v.Conditions, &v.Start, &v.End}
 }
@@ -116,7 +116,7 @@ func (s *echoSearch) from(ctx context.Context, frontier []echo, near bool) ([]ec
 		seed  uuid.UUID
 		by    proposals.Tie
 		drawn bool // the pipeline drew it from the seed, or found that it is what the seed says
-		said
+		comparedMemory
 	}
 	ids, stands := make([]uuid.UUID, len(frontier)), make([]string, len(frontier))
 	known := make(map[uuid.UUID]echo, len(frontier))
@@ -138,11 +138,11 @@ func (s *echoSearch) from(ctx context.Context, frontier []echo, near bool) ([]ec
 			SELECT x.id, x.stand, x.telling, m.content_hash, m.agent_id, m.project, m.scope, m.language
 			FROM unnest($2::uuid[], $3::text[], $9::text[]) x(id, stand, telling) JOIN memories m ON m.tenant = $1 AND m.id = x.id
 		), pairs AS (`+pairs+`)
-		SELECT p.seed, p.by, p.drawn, `+saidColumns+` FROM pairs p JOIN memories m ON m.tenant = $1 AND m.id = p.id
+		SELECT p.seed, p.by, p.drawn, `+comparedColumns+` FROM pairs p JOIN memories m ON m.tenant = $1 AND m.id = p.id
 		WHERE m.erased_at IS NULL AND (m.deleted_at IS NULL OR NOT $4) AND `+pg.SharedWith("m", "$5", "$6", "$7")+`
 			AND NOT EXISTS (SELECT FROM forget_items i WHERE i.tenant = $1 AND i.memory_id = m.id AND i.run_id = $8)
 			AND NOT EXISTS (SELECT FROM forget_echoes e WHERE e.tenant = $1 AND e.run_id = $8 AND e.memory_id = m.id)
-		ORDER BY m.id`, s.Tenant, ids, stands, s.soft, s.principal.Agent, s.principal.Project, pg.Changes(s.principal), s.run, telling)
+		ORDER BY m.id`, s.Tenant, ids, stands, s.soft, s.principal.Agent, s.principal.Project, pg.ChangeGrants(s.principal), s.run, telling)
 	if err != nil {
 		return nil, err
 	}
@@ -169,15 +169,15 @@ func (s *echoSearch) from(ctx context.Context, frontier []echo, near bool) ([]ec
 		if at := len(out) - 1; at < 0 || out[at].id != e.id {
 			out = append(out, e)
 		} else {
-			out[at] = nearer(out[at], e)
+			out[at] = closerEcho(out[at], e)
 		}
 	}
 	return out, nil
 }
 
-// nearer is one memory that was found in two ways. A source is shown as one and stays one: what else was drawn
+// closerEcho returns the closer of two echoes that are one memory, found in two ways. A source is shown as one and stays one: what else was drawn
 // from it is not what was asked for, even where it says nothing more.
-func nearer(a, b echo) echo {
+func closerEcho(a, b echo) echo {
 	switch {
 	case a.tie == proposals.TieSource || b.tie == proposals.TieSource:
 		a.tie, a.stand = proposals.TieSource, proposals.TieSource
@@ -193,15 +193,15 @@ func nearer(a, b echo) echo {
 
 // statements are memories as they are compared.
 func (s *echoSearch) statements(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]proposals.Statement, error) {
-	rows, err := s.Tx.Query(ctx, `SELECT `+saidColumns+` FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2)`, s.Tenant, ids)
+	rows, err := s.Tx.Query(ctx, `SELECT `+comparedColumns+` FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2)`, s.Tenant, ids)
 	if err != nil {
 		return nil, err
 	}
 	out := make(map[uuid.UUID]proposals.Statement, len(ids))
-	var m said
+	var m comparedMemory
 	_, err = pgx.ForEachRow(rows, m.fields(), func() error {
 		out[m.ID] = m.Statement
-		m = said{} // Scan would write into the slices that the map now has
+		m = comparedMemory{} // Scan would write into the slices that the map now has
 		return nil
 	})
 	return out, err
@@ -298,13 +298,13 @@ func showEchoes(ctx context.Context, c *commit.Change, run uuid.UUID, preview *s
 	if err != nil || preview.SaysSame == 0 {
 		return err
 	}
-	preview.Echoes, err = echoes(ctx, c, run, "true")
+	preview.Echoes, err = listEchoes(ctx, c, run, "true")
 	return err
 }
 
-// stillSays lists the first echoes of a run that are left, where it has forgotten anything, and returns how
+// remainingEchoes lists the first echoes of a run that are left, where it has forgotten anything, and returns how
 // many there are.
-func stillSays(ctx context.Context, c *commit.Change, r *ForgetRow) (int, []schema.ForgetEcho, error) {
+func remainingEchoes(ctx context.Context, c *commit.Change, r *ForgetRow) (int, []schema.ForgetEcho, error) {
 	left := `EXISTS (SELECT FROM memories m WHERE m.tenant = e.tenant AND m.id = e.memory_id AND m.erased_at IS NULL`
 	if r.Mode == schema.ForgetSoft {
 		left += ` AND m.deleted_at IS NULL`
@@ -315,12 +315,12 @@ func stillSays(ctx context.Context, c *commit.Change, r *ForgetRow) (int, []sche
 	if err != nil || n == 0 {
 		return n, nil, err
 	}
-	echoes, err := echoes(ctx, c, r.ID, left)
+	echoes, err := listEchoes(ctx, c, r.ID, left)
 	return n, echoes, err
 }
 
-// echoes lists the first of those of a run for which a condition holds.
-func echoes(ctx context.Context, c *commit.Change, run uuid.UUID, where string) ([]schema.ForgetEcho, error) {
+// listEchoes lists the first of those of a run for which a condition holds.
+func listEchoes(ctx context.Context, c *commit.Change, run uuid.UUID, where string) ([]schema.ForgetEcho, error) {
 	return pg.Collect[schema.ForgetEcho](ctx, c.Tx, `SELECT e.memory_id::text, e.tie, e.also_says FROM forget_echoes e
 		WHERE e.tenant = $1 AND e.run_id = $2 AND NOT e.foreign_owner AND `+where+` ORDER BY e.position LIMIT $3`, c.Tenant, run, schema.MaxForgetSample)
 }

@@ -148,7 +148,7 @@ func (s *DB) RefreshStatistics(ctx context.Context) error {
 // Read runs fn in a read-only transaction bound to the tenant.
 func (s *DB) Read(ctx context.Context, tenant string, fn func(pgx.Tx) error) error {
 	class := ClassOf(ctx, ClassInteractive)
-	return s.Ended(ctx, class, pgx.BeginTxFunc(ctx, s.Pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+	return s.EndTransaction(ctx, class, pgx.BeginTxFunc(ctx, s.Pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 		if err := Bind(ctx, tx, tenant, true, s.Limits(class)); err != nil {
 			return err
 		}
@@ -168,24 +168,24 @@ const (
 	PlanOnce Planning = "force_generic_plan"
 )
 
-// Ask runs one statement that reads, bound to the tenant, and hands its rows to fn. The statements of a
+// QueryBatch runs one statement that reads, bound to the tenant, and hands its rows to fn. The statements of a
 // batch are one transaction, so that it takes one round trip where read takes four.
-func (s *DB) Ask(ctx context.Context, tenant string, how Planning, query string, args []any, fn func(pgx.Rows) error) error {
+func (s *DB) QueryBatch(ctx context.Context, tenant string, how Planning, query string, args []any, fn func(pgx.Rows) error) error {
 	if tenant == "" {
 		return ErrNoTenant
 	}
-	b := s.Asking(ctx, tenant, how)
+	b := s.NewQueryBatch(ctx, tenant, how)
 	b.Queue(query, args...).Query(fn)
-	return s.SendAsked(ctx, b)
+	return s.SendQueryBatch(ctx, b)
 }
 
-// SendAsked sends a batch that asking began.
-func (s *DB) SendAsked(ctx context.Context, b *pgx.Batch) error {
-	return s.Ended(ctx, ClassOf(ctx, ClassInteractive), s.Pool.SendBatch(ctx, b).Close())
+// SendQueryBatch sends a batch that NewQueryBatch began.
+func (s *DB) SendQueryBatch(ctx context.Context, b *pgx.Batch) error {
+	return s.EndTransaction(ctx, ClassOf(ctx, ClassInteractive), s.Pool.SendBatch(ctx, b).Close())
 }
 
-// Asking begins a batch that reads, bound to the tenant.
-func (s *DB) Asking(ctx context.Context, tenant string, how Planning) *pgx.Batch {
+// NewQueryBatch begins a batch that reads, bound to the tenant.
+func (s *DB) NewQueryBatch(ctx context.Context, tenant string, how Planning) *pgx.Batch {
 	limits := s.Limits(ClassOf(ctx, ClassInteractive))
 	b := &pgx.Batch{}
 	b.Queue(`SELECT set_config('mneme.tenant', $1, true), set_config('transaction_read_only', 'on', true),
@@ -194,10 +194,10 @@ func (s *DB) Asking(ctx context.Context, tenant string, how Planning) *pgx.Batch
 	return b
 }
 
-// AskAll is ask for rows that are structs by column position.
-func AskAll[T any](ctx context.Context, s *DB, tenant string, how Planning, query string, args []any) ([]T, error) {
+// QueryBatchRows is QueryBatch for rows that are structs by column position.
+func QueryBatchRows[T any](ctx context.Context, s *DB, tenant string, how Planning, query string, args []any) ([]T, error) {
 	var out []T
-	err := s.Ask(ctx, tenant, how, query, args, func(rows pgx.Rows) (err error) {
+	err := s.QueryBatch(ctx, tenant, how, query, args, func(rows pgx.Rows) (err error) {
 		out, err = pgx.CollectRows(rows, pgx.RowToStructByPos[T])
 		return err
 	})
@@ -208,7 +208,7 @@ func AskAll[T any](ctx context.Context, s *DB, tenant string, how Planning, quer
 var ErrNoTenant = errors.New("no tenant")
 
 // Bind sets the transaction's tenant. The statements of a reading transaction are planned for their actual
-// arguments; those that one plan serves go through ask.
+// arguments; those that one plan serves go through QueryBatch.
 func Bind(ctx context.Context, tx pgx.Tx, tenant string, search bool, limits Limits) error {
 	if tenant == "" {
 		return ErrNoTenant
@@ -242,7 +242,7 @@ func IsUnavailable(err error) bool {
 
 // EachRow reads a query's rows within the filter's tenant: each into the same places, then fn.
 func (s *DB) EachRow(ctx context.Context, f Filter, how Planning, query string, p Params, into []any, fn func()) error {
-	return s.Ask(ctx, f.Principal.Tenant, how, query, p, func(rows pgx.Rows) error {
+	return s.QueryBatch(ctx, f.Principal.Tenant, how, query, p, func(rows pgx.Rows) error {
 		_, err := pgx.ForEachRow(rows, into, func() error { fn(); return nil })
 		return err
 	})

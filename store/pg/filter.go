@@ -89,13 +89,13 @@ func (f Filter) State(m string) string {
 	return "(" + m + ".live OR " + m + ".status = 'superseded' AND " + m + ".deleted_at IS NULL AND " + m + ".archived_at IS NULL)"
 }
 
-// Cleared is how sensitive what a look at single memories shows may be: as its clearance says, or as
+// ClearedSensitivities is how sensitive what a look at single memories shows may be: as its clearance says, or as
 // sensitive.DefaultLimit for whom none is given.
-func Cleared(c []policy.Clearance) []schema.Sensitivity {
+func ClearedSensitivities(c []policy.Clearance) []schema.Sensitivity {
 	if len(c) == 0 {
-		return UpTo("")
+		return SensitivitiesUpTo("")
 	}
-	return UpTo(c[0].Limit)
+	return SensitivitiesUpTo(c[0].Limit)
 }
 
 // WasLive is the generated column live, for versions: they do not keep what follows from the rest.
@@ -107,11 +107,11 @@ const WasLive = `m.deleted_at IS NULL AND m.archived_at IS NULL AND m.status IN 
 // global, and, when the principal names a policy group, that group's. Group is shared for a principal
 // that must name its group (requests are validated for that).
 func (f Filter) Visible(m string, p *Params) string {
-	return f.Reachable(m, p) + " AND " + m + ".sensitivity = ANY(" + p.Add(UpTo(f.MaxSensitivity)) + ")"
+	return f.Reachable(m, p) + " AND " + m + ".sensitivity = ANY(" + p.Add(SensitivitiesUpTo(f.MaxSensitivity)) + ")"
 }
 
-// UpTo lists the sensitivities that a limit admits.
-func UpTo(limit schema.Sensitivity) []schema.Sensitivity {
+// SensitivitiesUpTo lists the sensitivities that a limit admits.
+func SensitivitiesUpTo(limit schema.Sensitivity) []schema.Sensitivity {
 	return cmp.Or(limit, sensitive.DefaultLimit).AtMost()
 }
 
@@ -144,7 +144,7 @@ func (f Filter) InScopes() []string {
 }
 
 // SharedWith renders that a memory is an agent's own or shared with it, whatever its state and sensitivity:
-// memory.MayLook, or memory.MayChange. The agent, its project and what sees or changes returns are given as they
+// memory.MayLook, or memory.MayChange. The agent, its project and what ReadGrants or ChangeGrants returns are given as they
 // stand in the statement. Everything that reads, changes or forgets memories of others by their ids uses it.
 func SharedWith(m, agent, project, within string) string {
 	return "((" + m + ".agent_id = " + agent + " OR " + m + ".visibility = 'global'" +
@@ -154,23 +154,23 @@ func SharedWith(m, agent, project, within string) string {
 }
 
 // OfUser renders that a scope is one that the principal may reach. An agent reaches all of them; who acts for
-// a user is held to those that sees or changes lists.
+// a user is held to those that ReadGrants or ChangeGrants lists.
 func OfUser(scope, within string) string {
 	return "(cardinality(" + within + "::text[]) = 1 OR " + scope + " = ANY((" + within + "::text[])[2:]))"
 }
 
-// Sees is the principal's policy group, followed by the scopes that it may read where it acts for a user. It is one
+// ReadGrants returns the principal's policy group, followed by the scopes that it may read where it acts for a user. It is one
 // parameter, so that no statement can have the one without the other.
-func Sees(p schema.Principal) []string {
+func ReadGrants(p schema.Principal) []string {
 	if p.User == "" {
 		return []string{p.PolicyGroup}
 	}
 	return append([]string{p.PolicyGroup}, p.ReadScopes()...)
 }
 
-// Changes is sees for a statement that changes what it finds: a user's memories are the user's to change, and no
+// ChangeGrants is ReadGrants for a statement that changes what it finds: a user's memories are the user's to change, and no
 // others.
-func Changes(p schema.Principal) []string {
+func ChangeGrants(p schema.Principal) []string {
 	if p.User == "" {
 		return []string{p.PolicyGroup}
 	}
@@ -229,9 +229,9 @@ func (f Filter) Narrowed(m string, p *Params) string {
 	return q
 }
 
-// MayLookAt is sharedWith for a single memory: an owner may look at what was superseded. $3 is the agent, $4
-// the project, $5 what sees returns or, in a statement that changes what it finds, what changes returns.
-var MayLookAt = VisibleAs("m")
+// MayRead is SharedWith for a single memory: an owner may look at what was superseded. $3 is the agent, $4
+// the project, $5 what ReadGrants returns or, in a statement that changes what it finds, what ChangeGrants returns.
+var MayRead = MayReadAs("m")
 
-// VisibleAs is mayLookAt for the memory or batch of another alias.
-func VisibleAs(alias string) string { return SharedWith(alias, "$3", "$4", "$5") }
+// MayReadAs is MayRead for the memory or batch of another alias.
+func MayReadAs(alias string) string { return SharedWith(alias, "$3", "$4", "$5") }

@@ -39,9 +39,9 @@ var ClassLimits = map[Class]Limits{
 
 type classKey struct{}
 
-// Within returns a context whose transactions are of a class. Without one, reading is interactive and changes are the
+// WithClass returns a context whose transactions are of a class. Without one, reading is interactive and changes are the
 // pipeline's.
-func Within(ctx context.Context, c Class) context.Context {
+func WithClass(ctx context.Context, c Class) context.Context {
 	return context.WithValue(ctx, classKey{}, c)
 }
 
@@ -73,7 +73,7 @@ const setLimits = `set_config('statement_timeout', $2, true), set_config('lock_t
 
 // Long runs a transaction of the class long that is bound to no tenant.
 func (s *DB) Long(ctx context.Context, fn func(pgx.Tx) error) error {
-	return s.Ended(ctx, ClassLong, pgx.BeginFunc(ctx, s.Pool, func(tx pgx.Tx) error {
+	return s.EndTransaction(ctx, ClassLong, pgx.BeginFunc(ctx, s.Pool, func(tx pgx.Tx) error {
 		const set = `SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $2, true),
 			set_config('idle_in_transaction_session_timeout', $3, true)`
 		if _, err := tx.Exec(ctx, set, s.Limits(ClassLong).args()...); err != nil {

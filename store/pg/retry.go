@@ -10,27 +10,27 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Again carries a change out and, where another transaction took what the change had found free, once
+// RetryOnConflict carries out a change and repeats it when it conflicted with another transaction: it then
 // more: it then sees what stands. A new memory does not wait for its scope's lock.
-func Again[R any](ctx context.Context, carry func() (R, error)) (R, error) {
+func RetryOnConflict[R any](ctx context.Context, carry func() (R, error)) (R, error) {
 	for attempt := 1; ; attempt++ {
 		result, err := carry()
-		if err == nil || attempt == changeAttempts || ctx.Err() != nil || !overtaken(err) {
+		if err == nil || attempt == conflictAttempts || ctx.Err() != nil || !isConflict(err) {
 			return result, err
 		}
 	}
 }
 
-// AgainAlone is again for a change without a result.
-func AgainAlone(ctx context.Context, carry func() error) error {
-	_, err := Again(ctx, func() (struct{}, error) { return struct{}{}, carry() })
+// RetryChange is RetryOnConflict for a change without a result.
+func RetryChange(ctx context.Context, carry func() error) error {
+	_, err := RetryOnConflict(ctx, func() (struct{}, error) { return struct{}{}, carry() })
 	return err
 }
 
-// overtaken reports whether a change failed because another one was committed or waited for: a live
+// isConflict reports whether a change failed because another one was committed or waited for: a live
 // content, an active fact or an id appeared, what it refers to went, or each waited for the other.
-func overtaken(err error) bool {
-	if errors.Is(err, ErrOvertaken) {
+func isConflict(err error) bool {
+	if errors.Is(err, ErrConflict) {
 		return true
 	}
 	var pgErr *pgconn.PgError
@@ -53,7 +53,7 @@ func InvalidID(field string) error {
 }
 
 // changeAttempts bounds how often a change starts over because of others.
-const changeAttempts = 5
+const conflictAttempts = 5
 
-// ErrOvertaken says that another transaction has taken what this one had found free.
-var ErrOvertaken = errors.New("overtaken by another change")
+// ErrConflict says that another transaction has taken what this one had found free.
+var ErrConflict = errors.New("overtaken by another change")

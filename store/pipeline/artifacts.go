@@ -61,7 +61,7 @@ func (s *Pipeline) PutArtifact(ctx context.Context, p schema.Principal, content 
 		mediaType = "application/octet-stream"
 	}
 	out := Artifact{Address: schema.ArtifactPrefix + hex.EncodeToString(sum[:])}
-	err = pg.AgainAlone(ctx, func() error { // the same bytes may be erased at the moment
+	err = pg.RetryChange(ctx, func() error { // the same bytes may be erased at the moment
 		return commit.Write(ctx, s.DB, p.Tenant, now, func(c *commit.Change) error { return putArtifact(ctx, c, p, sum[:], data, mediaType, &out) })
 	})
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *Pipeline) GetArtifact(ctx context.Context, p schema.Principal, address 
 	var data []byte
 	err = s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `SELECT a.media_type, a.size, a.created_at, a.content FROM artifacts a WHERE a.tenant = $1 AND a.sha256 = $2 AND `+commit.MaySeeArtifact,
-			p.Tenant, sum, p.Agent, p.Project, pg.Sees(p)).Scan(&out.MediaType, &out.Size, &out.CreatedAt, &data)
+			p.Tenant, sum, p.Agent, p.Project, pg.ReadGrants(p)).Scan(&out.MediaType, &out.Size, &out.CreatedAt, &data)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Artifact{}, nil, fmt.Errorf("artifact: %w", pg.ErrNotFound)

@@ -48,9 +48,9 @@ func (w *writing) contest(ctx context.Context, id uuid.UUID, p *pendingProposal,
 	if was.standing.Status == schema.StatusContested {
 		return nil
 	}
-	version, err := w.Take(ctx, commit.MemoryRow{ID: id, Version: was.version, Live: was.live}, commit.Step{
+	version, err := w.ApplyStep(ctx, commit.MemoryRow{ID: id, Version: was.version, Live: was.live}, commit.Step{
 		Set: map[string]any{"status": schema.StatusContested}, NowLive: was.live, Event: schema.EventModified, Action: schema.AuditContest,
-		By: w.actor, Reason: "contested: " + w.because(p), Metadata: w.metadata(p, v)})
+		By: w.actor, Reason: "contested: " + w.reasonFor(p), Metadata: w.metadata(p, v)})
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (w *writing) supersedeAlso(ctx context.Context, p *pendingProposal, v propo
 	for _, id := range p.Also {
 		was, known := w.known[id]
 		if !known {
-			if err := w.look(ctx, []uuid.UUID{id}, "UPDATE"); err != nil {
+			if err := w.lockRows(ctx, []uuid.UUID{id}, "UPDATE"); err != nil {
 				return err
 			}
 			was, known = w.known[id]
@@ -84,13 +84,13 @@ func (w *writing) supersedeAlso(ctx context.Context, p *pendingProposal, v propo
 func (w *writing) applyRetract(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
 	target := *p.TargetID
 	if err := w.retire(ctx, target, p, v, commit.Step{Set: map[string]any{"status": schema.StatusRetracted}, Event: schema.EventModified,
-		Action: schema.AuditRetract, Reason: w.because(p)}); err != nil {
+		Action: schema.AuditRetract, Reason: w.reasonFor(p)}); err != nil {
 		return err
 	}
 	for _, id := range p.Also {
 		if was, known := w.known[id]; known && was.live && !was.neighbor.Pinned {
 			if err := w.retire(ctx, id, p, v, commit.Step{Set: map[string]any{"status": schema.StatusRetracted}, Event: schema.EventModified,
-				Action: schema.AuditRetract, Reason: w.because(p)}); err != nil {
+				Action: schema.AuditRetract, Reason: w.reasonFor(p)}); err != nil {
 				return err
 			}
 		}

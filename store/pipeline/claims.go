@@ -36,7 +36,7 @@ func (w *writing) lockFacts(ctx context.Context) error {
 		return err
 	}
 	var id uuid.UUID
-	var parent seen
+	var parent memoryState
 	if _, err := pgx.ForEachRow(rows, []any{&id, &parent.scope, &parent.visibility}, func() error { w.known[id] = parent; return nil }); err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (w *writing) lockFacts(ctx context.Context) error {
 		}
 		claims[i] = commit.ClaimOf{Owner: owner, Visibility: visibility, Subject: p.Fact.Claim.Subject, Predicate: p.Fact.Claim.Predicate}
 	}
-	clear(w.known) // look reads them under their locks
+	clear(w.known) // readNodes reads them under their locks
 	return w.LockClaims(ctx, claims)
 }
 
@@ -102,7 +102,7 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v prop
 		}
 		return false, nil
 	case same && replaces == nil:
-		w.saidAgain(p, holder.id)
+		w.noteRestatement(p, holder.id)
 		w.settle(p, proposals.Verdict{State: schema.ProposalSkipped, Reason: ReasonDuplicate}, &holder.id)
 	default:
 		w.settle(p, blocked, &holder.id)
@@ -112,7 +112,7 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v prop
 
 // replaceHolder supersedes a memory that makes the claim of what a person has approved.
 func (w *writing) replaceHolder(ctx context.Context, p *pendingProposal, v proposals.Verdict, holder uuid.UUID, add *commit.NewMemory) error {
-	if err := w.look(ctx, []uuid.UUID{holder}, "UPDATE"); err != nil {
+	if err := w.lockRows(ctx, []uuid.UUID{holder}, "UPDATE"); err != nil {
 		return err
 	}
 	if !w.known[holder].live {

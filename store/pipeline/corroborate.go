@@ -35,10 +35,10 @@ func (p *pendingProposal) evidence() []schema.Ref {
 	return []schema.Ref{proposals.SourceRef(p.SourceKind, p.ParentID.String(), p.OccurredAt)}
 }
 
-// saidAgain notes that the source of a proposal says what a memory says already.
-func (w *writing) saidAgain(p *pendingProposal, record uuid.UUID) {
+// noteRestatement notes that the source of a proposal says what a memory already says.
+func (w *writing) noteRestatement(p *pendingProposal, record uuid.UUID) {
 	if record != p.ParentID && w.batch.Policy.Mode == schema.ModeControlled {
-		w.said = append(w.said, restatement{p, record})
+		w.restatements = append(w.restatements, restatement{p, record})
 	}
 }
 
@@ -46,11 +46,11 @@ func (w *writing) saidAgain(p *pendingProposal, record uuid.UUID) {
 // and reinforces them. A source counts once for each record. What later happens to the record is then known of all
 // its sources.
 func (w *writing) corroborate(ctx context.Context) error {
-	if len(w.said) == 0 {
+	if len(w.restatements) == 0 {
 		return nil
 	}
-	ids := make([]uuid.UUID, len(w.said))
-	for i, s := range w.said {
+	ids := make([]uuid.UUID, len(w.restatements))
+	for i, s := range w.restatements {
 		ids[i] = s.record
 	}
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
@@ -62,7 +62,7 @@ func (w *writing) corroborate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fresh, err := w.tie(ctx, rows, edges)
+	fresh, err := w.relateSources(ctx, rows, edges)
 	if err != nil {
 		return err
 	}
@@ -89,23 +89,23 @@ func (w *writing) edgesFrom(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID
 	return out, err
 }
 
-// tied is a source that was not connected to a record before.
-type tied struct {
+// newRelation is a source that was not connected to a record before.
+type newRelation struct {
 	restatement
 	predicate string
 }
 
-// tie relates the sources to the lasting records among the rows and returns those that were not related yet.
-func (w *writing) tie(ctx context.Context, rows map[uuid.UUID]commit.MemoryRow, edges map[uuid.UUID]int) ([]tied, error) {
-	var asked []tied
+// relateSources relates the sources to the lasting records among the rows and returns those that were not related yet.
+func (w *writing) relateSources(ctx context.Context, rows map[uuid.UUID]commit.MemoryRow, edges map[uuid.UUID]int) ([]newRelation, error) {
+	var asked []newRelation
 	var batch pgx.Batch
-	for _, s := range w.said {
+	for _, s := range w.restatements {
 		m, ok := rows[s.record]
 		source, stored := w.known[s.p.ParentID]
 		if !ok || !stored || !m.Live || !memory.States(m.Type) {
 			continue
 		}
-		t := tied{s, proposals.TieOf(proposals.Restated{Trust: m.SourceTrust, Sensitivity: m.Sensitivity, Visibility: m.Visibility},
+		t := newRelation{s, proposals.TieOf(proposals.Restated{Trust: m.SourceTrust, Sensitivity: m.Sensitivity, Visibility: m.Visibility},
 			proposals.Restated{Trust: source.trust, Sensitivity: source.sensitivity, Visibility: source.visibility})}
 		from, to := s.record, s.p.ParentID
 		if edges[from]++; edges[from] > maxSourcesPerRecord {
@@ -118,7 +118,7 @@ func (w *writing) tie(ctx context.Context, rows map[uuid.UUID]commit.MemoryRow, 
 			w.Tenant, from, t.predicate, to, w.Now)
 		asked = append(asked, t)
 	}
-	var fresh []tied
+	var fresh []newRelation
 	results := w.Tx.SendBatch(ctx, &batch)
 	for _, t := range asked {
 		tag, err := results.Exec()
@@ -135,7 +135,7 @@ func (w *writing) tie(ctx context.Context, rows map[uuid.UUID]commit.MemoryRow, 
 
 // restate reinforces a locked record that a further source says, adds the source's references to its provenance,
 // and returns the record as it is then. As with feedback, the version stays: what the record says has not changed.
-func (w *writing) restate(m commit.MemoryRow, t tied) (commit.MemoryRow, error) {
+func (w *writing) restate(m commit.MemoryRow, t newRelation) (commit.MemoryRow, error) {
 	r, err := proposals.Restate(lifecycle.Rated{Type: m.Type, Payload: m.Payload, Confidence: m.Confidence, Pinned: m.Pinned, CreatedAt: m.CreatedAt, Decay: m.Decay,
 		Salience: m.Salience, SalienceAt: m.SalienceAt}, w.Now)
 	if err != nil {

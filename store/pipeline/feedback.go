@@ -34,8 +34,8 @@ type FeedbackInput struct {
 // It returns ErrNotFound for a retrieval that is not there and for one of another agent or user, alike. What a
 // user says of the agent's own memories, which the retrieval returned, counts for them.
 func (s *Pipeline) Feedback(ctx context.Context, in FeedbackInput) (schema.FeedbackResult, error) {
-	result, err := pg.Again(ctx, func() (schema.FeedbackResult, error) {
-		return CarryOut(ctx, s.DB, in.Operation, kindFeedback, in.Now, func(c *commit.Change) (schema.FeedbackResult, error) {
+	result, err := pg.RetryOnConflict(ctx, func() (schema.FeedbackResult, error) {
+		return RunOnce(ctx, s.DB, in.Operation, kindFeedback, in.Now, func(c *commit.Change) (schema.FeedbackResult, error) {
 			f := feeding{Change: c, in: in}
 			return f.run(ctx)
 		})
@@ -82,11 +82,11 @@ func (f *feeding) run(ctx context.Context) (schema.FeedbackResult, error) {
 			ids = append(ids, v.MemoryID)
 		}
 	}
-	if f.rows, err = f.LockSeen(ctx, req.Principal, ids); err != nil {
+	if f.rows, err = f.LockReadable(ctx, req.Principal, ids); err != nil {
 		return out, err
 	}
 	// Behind the locks: two feedbacks on one item wait for each other there.
-	if f.said, err = f.saidOf(ctx, ids); err != nil {
+	if f.said, err = f.priorVerdicts(ctx, ids); err != nil {
 		return out, err
 	}
 	for _, v := range verdicts {
@@ -99,8 +99,8 @@ func (f *feeding) run(ctx context.Context) (schema.FeedbackResult, error) {
 	return out, nil
 }
 
-// saidOf is what was said before of the ids, on this retrieval.
-func (f *feeding) saidOf(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]lifecycle.Said, error) {
+// priorVerdicts returns the earlier verdicts on the ids, on this retrieval.
+func (f *feeding) priorVerdicts(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]lifecycle.Said, error) {
 	type row struct {
 		ID uuid.UUID
 		lifecycle.Said
@@ -135,7 +135,7 @@ func (f *feeding) item(v lifecycle.ItemVerdict) (schema.FeedbackResultItem, erro
 	}
 	if out.Status != schema.FeedbackNotRetrieved {
 		// Without the reason: it may be about a text that has been erased.
-		by, _ := f.who(m)
+		by, _ := f.actorAndReason(m)
 		f.History(commit.HistoryRow{MemoryID: m.ID, Event: schema.EventNone, By: by, Reason: fmt.Sprintf("feedback refused (%s)", out.Status),
 			Metadata: map[string]any{"refused": out.Status, "retrieval_id": f.retrieval.String(), "verdict": v.Verdict}})
 		return out, nil
@@ -166,9 +166,9 @@ func (f *feeding) item(v lifecycle.ItemVerdict) (schema.FeedbackResultItem, erro
 	return out, f.reinforce(m, v.Verdict, r, out)
 }
 
-// who is whom history names for the feedback on a memory, and the reason that was given. All users read the
+// actorAndReason returns the actor that history names for the feedback on a memory, and the reason that was given. All users read the
 // history of what is the agent's: it repeats nothing of what one of them said.
-func (f *feeding) who(m commit.MemoryRow) (by, reason string) {
+func (f *feeding) actorAndReason(m commit.MemoryRow) (by, reason string) {
 	p := f.in.Request.Principal
 	if !memory.MayChange(p, m.Holding()) {
 		return "agent:" + p.Agent, ""
@@ -207,7 +207,7 @@ func (f *feeding) reinforce(m commit.MemoryRow, v schema.Verdict, r lifecycle.Re
 	if r.Reinforced {
 		action = schema.AuditReinforce
 	}
-	by, reason := f.who(m)
+	by, reason := f.actorAndReason(m)
 	if reason != "" {
 		// An erasure ends the runs that carried a text. A run of feedback carries one only in its reason: those of
 		// a memory that is much used are many.

@@ -55,7 +55,7 @@ func (s *Pipeline) FailJobs(ctx context.Context, tenant string, failures []Failu
 				retryable++
 				continue
 			}
-			Bury(c, f.CandidateID, memoryID, f.Phase, f.Reason)
+			MarkDead(c, f.CandidateID, memoryID, f.Phase, f.Reason)
 		}
 		return nil
 	})
@@ -65,8 +65,8 @@ func (s *Pipeline) FailJobs(ctx context.Context, tenant string, failures []Failu
 	return retryable, nil
 }
 
-// Bury takes a candidate out of the pipeline and says why in the history of its memory.
-func Bury(c *commit.Change, candidate, memoryID uuid.UUID, phase, reason string) {
+// MarkDead takes a candidate out of the pipeline and says why in the history of its memory.
+func MarkDead(c *commit.Change, candidate, memoryID uuid.UUID, phase, reason string) {
 	c.Queue.Queue(`UPDATE memory_candidates SET state = 'dead' WHERE tenant = $1 AND id = $2`, c.Tenant, candidate)
 	c.History(commit.HistoryRow{MemoryID: memoryID, Event: schema.EventNone, By: actorPipeline,
 		Reason:   "not processed further: " + reason,
@@ -76,9 +76,9 @@ func Bury(c *commit.Change, candidate, memoryID uuid.UUID, phase, reason string)
 // openOfRange is the condition of the open jobs of inRange.
 const openOfRange = `tenant = $1 AND batch_id = $2 AND candidate_id = ANY(ARRAY(SELECT id FROM c)) AND state IN ('pending', 'leased', 'failed')`
 
-// BuryRange marks every open job of the range dead. The workflow calls it when a phase has failed
+// MarkRangeDead marks every open job of the range dead. The workflow calls it when a phase has failed
 // for good, so that no job is left open behind a finished run.
-func (s *Pipeline) BuryRange(ctx context.Context, r Range, phase, reason string, now time.Time) (int, error) {
+func (s *Pipeline) MarkRangeDead(ctx context.Context, r Range, phase, reason string, now time.Time) (int, error) {
 	buried := 0
 	err := commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error {
 		rows, err := c.Tx.Query(ctx, `
@@ -91,7 +91,7 @@ func (s *Pipeline) BuryRange(ctx context.Context, r Range, phase, reason string,
 		var candidate, memoryID uuid.UUID
 		_, err = pgx.ForEachRow(rows, []any{&candidate, &memoryID}, func() error {
 			buried++
-			Bury(c, candidate, memoryID, phase, reason)
+			MarkDead(c, candidate, memoryID, phase, reason)
 			return nil
 		})
 		return err
@@ -271,7 +271,7 @@ func scanJob(row pgx.CollectableRow) (schema.Job, error) {
 
 // JobCounts returns the number of the tenant's jobs by state.
 func (s *Pipeline) JobCounts(ctx context.Context, tenant string) (map[schema.JobState]int64, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	out := map[schema.JobState]int64{}
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT state, count(*) FROM jobs WHERE tenant = $1 GROUP BY state`, tenant)

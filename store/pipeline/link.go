@@ -73,7 +73,7 @@ func (l linkable) naming(names ...string) []uuid.UUID {
 func (s *Pipeline) Link(ctx context.Context, r Range, now time.Time) (LinkCounts, error) {
 	var counts LinkCounts
 	// A forget locks edges ahead of entities.
-	err := pg.AgainAlone(ctx, func() error {
+	err := pg.RetryChange(ctx, func() error {
 		counts = LinkCounts{}
 		return commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error { return link(ctx, c, r, &counts) })
 	})

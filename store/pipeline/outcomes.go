@@ -34,10 +34,10 @@ var factOutcomes = `
 // FactOutcomes returns what became of every fact of a batch, in order of candidate and fact. It is for
 // the caller that handed the batch in: it has contents, up to sensitive.DefaultLimit, and goes into no workflow's history.
 func (s *Pipeline) FactOutcomes(ctx context.Context, tenant string, batchID uuid.UUID) ([]schema.FactOutcome, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	out := []schema.FactOutcome{}
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, factOutcomes, tenant, batchID, pg.UpTo(""))
+		rows, err := tx.Query(ctx, factOutcomes, tenant, batchID, pg.SensitivitiesUpTo(""))
 		if err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func scanFactOutcome(row pgx.CollectableRow) (schema.FactOutcome, error) {
 
 // CandidateOutcomes returns what became of every candidate of a batch, in order. It has no contents.
 func (s *Pipeline) CandidateOutcomes(ctx context.Context, tenant string, batchID uuid.UUID) ([]schema.CandidateOutcome, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	out := []schema.CandidateOutcome{}
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT c.memory_id, c.state, c.content, c.sensitivity, m.id IS NOT NULL, coalesce(m.sensitivity, '')

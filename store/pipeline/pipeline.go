@@ -53,7 +53,7 @@ type Batch struct {
 
 // Batch reads the settings of a batch; ErrNotFound when the tenant has none such.
 func (s *Pipeline) Batch(ctx context.Context, tenant string, id uuid.UUID) (Batch, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var b Batch
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		var err error
@@ -171,7 +171,7 @@ type Undecided struct {
 	Visibility  *schema.Visibility // of the source memory; nil in shadow mode
 	Attempts    int
 	MaxAttempts int
-	Again       []int // ordinals of the stale proposals to decide again; empty means all facts
+	Stale       []int // ordinals of the stale proposals to decide again; empty means all facts
 	Facts       []memory.Fact
 }
 
@@ -200,7 +200,7 @@ func (s *Pipeline) LeaseDecide(ctx context.Context, r Range, now time.Time) ([]U
 		}
 		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (Undecided, error) {
 			var u Undecided
-			err := row.Scan(&u.CandidateID, &u.MemoryID, &u.Content, &u.Attempts, &u.MaxAttempts, &u.Again, &u.Facts, &u.Scope, &u.Type, &u.Visibility)
+			err := row.Scan(&u.CandidateID, &u.MemoryID, &u.Content, &u.Attempts, &u.MaxAttempts, &u.Stale, &u.Facts, &u.Scope, &u.Type, &u.Visibility)
 			return u, err
 		})
 		return err
@@ -231,7 +231,7 @@ type offeredRef struct {
 
 // StaleProposals counts the proposals of a range that are to be decided again.
 func (s *Pipeline) StaleProposals(ctx context.Context, r Range) (n int, err error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	err = s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `
 			WITH `+InRange+`, j AS MATERIALIZED (
@@ -250,7 +250,7 @@ func (s *Pipeline) StaleProposals(ctx context.Context, r Range) (n int, err erro
 // SaveDecisions stores proposals and marks their candidates decided. Deciding a stale proposal again
 // replaces it and counts the round.
 func (s *Pipeline) SaveDecisions(ctx context.Context, r Range, candidates []uuid.UUID, decided []Decided, now time.Time) error {
-	err := pg.AgainAlone(ctx, func() error {
+	err := pg.RetryChange(ctx, func() error {
 		return commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error { return saveDecisions(ctx, c, r, candidates, decided) })
 	})
 	if err != nil {
@@ -339,7 +339,7 @@ type ExtractTotals struct {
 // ExtractTotals counts the stored extractions of a range and the jobs that died extracting; a job that
 // was forgotten did not die of it.
 func (s *Pipeline) ExtractTotals(ctx context.Context, r Range) (t ExtractTotals, err error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	err = s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `
 			WITH `+InRange+`
@@ -362,7 +362,7 @@ type DecideTotals struct {
 
 // DecideTotals counts the proposals of a range and the jobs that died deciding, forgotten ones left out.
 func (s *Pipeline) DecideTotals(ctx context.Context, r Range) (t DecideTotals, err error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	err = s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `
 			WITH `+InRange+`, p AS MATERIALIZED (SELECT action FROM proposals WHERE tenant = $1 AND candidate_id = ANY(ARRAY(SELECT id FROM c)))

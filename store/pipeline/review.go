@@ -35,7 +35,7 @@ var (
 		JOIN memory_candidates c ON c.tenant = p.tenant AND c.id = p.candidate_id
 		LEFT JOIN memories s ON s.tenant = p.tenant AND s.id = c.memory_id
 		LEFT JOIN memories t ON t.tenant = p.tenant AND t.id = p.target_id `
-	mayReview = pg.VisibleAs("b") + ` AND (s.id IS NULL OR ` + pg.VisibleAs("s") + `) AND (t.id IS NULL OR ` + pg.VisibleAs("t") + `)`
+	mayReview = pg.MayReadAs("b") + ` AND (s.id IS NULL OR ` + pg.MayReadAs("s") + `) AND (t.id IS NULL OR ` + pg.MayReadAs("t") + `)`
 	// mayReadSides are those whose sides are not too sensitive ($6) for whom they are shown to.
 	mayReadSides = ` AND (s.id IS NULL OR s.sensitivity = ANY($6)) AND (t.id IS NULL OR t.sensitivity = ANY($6))`
 )
@@ -93,7 +93,7 @@ type ReviewFilter struct {
 // the last proposal of the page before.
 func (s *Pipeline) ListReviews(ctx context.Context, p schema.Principal, f ReviewFilter, page pg.Page, clearance ...policy.Clearance) ([]schema.ReviewItem, error) {
 	page.Limit = pg.PageLimit(page.Limit)
-	args := pg.Params{p.Tenant, nil, p.Agent, p.Project, pg.Sees(p), pg.Cleared(clearance)}
+	args := pg.Params{p.Tenant, nil, p.Agent, p.Project, pg.ReadGrants(p), pg.ClearedSensitivities(clearance)}
 	where := `p.tenant = $1 AND ` + mayReview + mayReadSides
 	if page.Before != "" {
 		before, err := uuid.Parse(page.Before)
@@ -140,7 +140,7 @@ func (s *Pipeline) GetReview(ctx context.Context, p schema.Principal, id uuid.UU
 	var r schema.ReviewItem
 	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT `+reviewColumns+reviewTables+`WHERE p.tenant = $1 AND p.id = $2 AND `+mayReview+mayReadSides,
-			p.Tenant, id, p.Agent, p.Project, pg.Sees(p), pg.Cleared(clearance))
+			p.Tenant, id, p.Agent, p.Project, pg.ReadGrants(p), pg.ClearedSensitivities(clearance))
 		if err != nil {
 			return err
 		}
@@ -158,7 +158,7 @@ func (s *Pipeline) GetReview(ctx context.Context, p schema.Principal, id uuid.UU
 
 // ToReview counts the proposals of a range that wait for a person.
 func (s *Pipeline) ToReview(ctx context.Context, r Range) (n int, err error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	err = s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `SELECT count(*)`+proposalTables+`WHERE p.tenant = $1 AND p.batch_id = $2 AND c.ordinal >= $3 AND c.ordinal < $4 AND `+pg.WaitsForReview,
 			r.Tenant, r.BatchID, r.From, r.To).Scan(&n)
@@ -238,8 +238,8 @@ type reviewing struct {
 // An approved fact whose claim another memory makes replaces that memory: a person has seen that they
 // contradict each other (document 004 §7 and §12).
 func (s *Pipeline) DecideProposal(ctx context.Context, op Operation, in DecideInput) (schema.ReviewResult, error) {
-	result, err := pg.Again(ctx, func() (schema.ReviewResult, error) {
-		return CarryOut(ctx, s.DB, op, kindReview, in.Now, func(c *commit.Change) (schema.ReviewResult, error) { return decideProposal(ctx, c, in) })
+	result, err := pg.RetryOnConflict(ctx, func() (schema.ReviewResult, error) {
+		return RunOnce(ctx, s.DB, op, kindReview, in.Now, func(c *commit.Change) (schema.ReviewResult, error) { return decideProposal(ctx, c, in) })
 	})
 	if err != nil {
 		return result, fmt.Errorf("decide proposal: %w", err)
@@ -251,7 +251,7 @@ func decideProposal(ctx context.Context, c *commit.Change, in DecideInput) (sche
 	result := schema.ReviewResult{ProposalID: in.ProposalID.String()}
 	var found bool
 	err := c.Tx.QueryRow(ctx, `SELECT EXISTS (SELECT`+reviewTables+`WHERE p.tenant = $1 AND p.id = $2 AND p.batch_id = $6 AND `+mayReview+`)`,
-		c.Tenant, in.ProposalID, in.Principal.Agent, in.Principal.Project, pg.Changes(in.Principal), in.BatchID).Scan(&found)
+		c.Tenant, in.ProposalID, in.Principal.Agent, in.Principal.Project, pg.ChangeGrants(in.Principal), in.BatchID).Scan(&found)
 	if err != nil {
 		return result, err
 	}
@@ -381,7 +381,7 @@ func (w *writing) prepareReview(ctx context.Context, p *pendingProposal, princip
 			return err
 		}
 	}
-	return w.look(ctx, ids, "UPDATE")
+	return w.lockRows(ctx, ids, "UPDATE")
 }
 
 // obstacle says what stands in the way of an approval, if anything does.
@@ -460,7 +460,7 @@ func (s *Pipeline) Contradictions(ctx context.Context, p schema.Principal, page 
 	out := []schema.Contradiction{}
 	err = s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		if pairs {
-			rows, err := tx.Query(ctx, contestedPairs, p.Tenant, left, p.Agent, p.Project, pg.Sees(p), right, page.Limit, pg.Cleared(clearance))
+			rows, err := tx.Query(ctx, contestedPairs, p.Tenant, left, p.Agent, p.Project, pg.ReadGrants(p), right, page.Limit, pg.ClearedSensitivities(clearance))
 			if err != nil {
 				return err
 			}
@@ -471,7 +471,7 @@ func (s *Pipeline) Contradictions(ctx context.Context, p schema.Principal, page 
 		if len(out) == page.Limit {
 			return nil
 		}
-		rows, err := tx.Query(ctx, contradictingProposals, p.Tenant, proposal, p.Agent, p.Project, pg.Sees(p), page.Limit-len(out), pg.Cleared(clearance))
+		rows, err := tx.Query(ctx, contradictingProposals, p.Tenant, proposal, p.Agent, p.Project, pg.ReadGrants(p), page.Limit-len(out), pg.ClearedSensitivities(clearance))
 		if err != nil {
 			return err
 		}
@@ -496,7 +496,7 @@ var contestedPairs = `
 			SELECT source_id, reason, created_at FROM memory_relations WHERE tenant = $1 AND target_id = l.id AND predicate = 'contradicts') edge
 		WHERE edge.id < l.id GROUP BY edge.id) e
 	JOIN memories r ON r.tenant = $1 AND r.id = e.id AND r.status = 'contested' AND r.live
-	WHERE l.tenant = $1 AND l.status = 'contested' AND l.deleted_at IS NULL AND l.live AND ` + pg.VisibleAs("l") + ` AND ` + pg.VisibleAs("r") + `
+	WHERE l.tenant = $1 AND l.status = 'contested' AND l.deleted_at IS NULL AND l.live AND ` + pg.MayReadAs("l") + ` AND ` + pg.MayReadAs("r") + `
 		AND l.sensitivity = ANY($8) AND r.sensitivity = ANY($8)
 		AND ($2::uuid IS NULL OR (l.id, r.id) < ($2::uuid, $6::uuid))
 	ORDER BY l.id DESC, r.id DESC LIMIT $7`
@@ -508,8 +508,8 @@ var contradictingProposals = `
 		JOIN ingest_batches b ON b.tenant = p.tenant AND b.id = p.batch_id
 		LEFT JOIN memories t ON t.tenant = p.tenant AND t.id = p.target_id
 		LEFT JOIN memories s ON s.tenant = p.tenant AND s.id = p.memory_id
-	WHERE p.tenant = $1 AND p.contradiction_risk AND ` + pg.WaitsForReview + ` AND ` + pg.VisibleAs("b") + `
-		AND (t.id IS NULL OR ` + pg.VisibleAs("t") + `) AND (s.id IS NULL OR ` + pg.VisibleAs("s") + `) AND coalesce(t.id, s.id) IS NOT NULL
+	WHERE p.tenant = $1 AND p.contradiction_risk AND ` + pg.WaitsForReview + ` AND ` + pg.MayReadAs("b") + `
+		AND (t.id IS NULL OR ` + pg.MayReadAs("t") + `) AND (s.id IS NULL OR ` + pg.MayReadAs("s") + `) AND coalesce(t.id, s.id) IS NOT NULL
 		AND (t.id IS NULL OR t.sensitivity = ANY($7)) AND (s.id IS NULL OR s.sensitivity = ANY($7))
 		AND ($2::uuid IS NULL OR (p.decided_at, p.id) < (SELECT decided_at, id FROM proposals WHERE tenant = $1 AND id = $2))
 	ORDER BY p.decided_at DESC, p.id DESC LIMIT $6`

@@ -46,7 +46,7 @@ func (s *Pipeline) Stage(ctx context.Context, in StageInput) (schema.IngestAck, 
 	for i, c := range in.Request.Candidates {
 		intakes[i] = intake.Admit(c, p, in.Request.Visibility, in.Rules)
 	}
-	err := pg.AgainAlone(ctx, func() error {
+	err := pg.RetryChange(ctx, func() error {
 		return commit.Write(ctx, s.DB, p.Tenant, in.Now, func(c *commit.Change) error {
 			done, err := c.Operation(ctx, append([]string{in.OperationID}, in.OtherIDs...), kindIngest, &ack)
 			if err != nil || done {
@@ -136,7 +136,7 @@ func (st *staging) prepare(ctx context.Context) error {
 		if sourceKind(&candidate) != schema.SourceMemory {
 			it.event = pg.NewID()
 		}
-		owner, visibility := st.place(&it)
+		owner, visibility := st.ownerOf(&it)
 		hash, key := strings.Join([]string{owner.Scope, string(visibility), string(it.intake.Classification.Type), string(it.intake.Text.Hash)}, "\x00"), ""
 		if candidate.IdempotencyKey != "" {
 			key = st.operationKey(candidate)
@@ -156,13 +156,13 @@ func (st *staging) prepare(ctx context.Context) error {
 		}
 		st.items = append(st.items, it)
 	}
-	return st.markBare(ctx)
+	return st.markTextless(ctx)
 }
 
-// markBare finds the candidates whose text is kept nowhere: what recall handed out, and what is replayed of a
+// markTextless finds the candidates whose text is kept nowhere: what recall handed out, and what is replayed of a
 // memory that was erased, or is gone. Nobody could forget a text that is beside no memory. Memories that stand do
 // so until commit.
-func (st *staging) markBare(ctx context.Context) error {
+func (st *staging) markTextless(ctx context.Context) error {
 	var replayed []uuid.UUID
 	for _, it := range st.items {
 		if it.replayed {
@@ -303,9 +303,9 @@ func (st *staging) settle(i int, id uuid.UUID) {
 	}
 }
 
-// place returns whose a candidate's memory is and who may read it: what the request says, unless a
+// ownerOf returns whose a candidate's memory is and who may read it: what the request says, unless a
 // rule says otherwise. The content hash is unique within it.
-func (st *staging) place(it *stagedItem) (schema.Principal, schema.Visibility) {
+func (st *staging) ownerOf(it *stagedItem) (schema.Principal, schema.Visibility) {
 	owner, cl := st.in.Request.Principal.Owner(), &it.intake.Classification
 	owner.Scope = cmp.Or(cl.Scope, owner.Scope)
 	return owner, cmp.Or(cl.Visibility, st.in.Request.Visibility)
@@ -314,7 +314,7 @@ func (st *staging) place(it *stagedItem) (schema.Principal, schema.Visibility) {
 // source is the memory that holds a candidate's own text.
 func (st *staging) source(it *stagedItem) commit.NewMemory {
 	c, cl := &it.candidate, it.intake.Classification
-	owner, visibility := st.place(it)
+	owner, visibility := st.ownerOf(it)
 	metadata := it.intake.Explanation.Metadata()
 	metadata["batch_id"], metadata["workflow_id"] = st.batchID, st.in.WorkflowID
 	return commit.NewMemory{

@@ -121,7 +121,7 @@ func digest(ctx context.Context, c *commit.Change, body []byte) ([]byte, error) 
 // Accepted reads the body of an accepted request into body. It reports false, and reads nothing, when
 // the operation has been carried out already: carrying it out again answers with the first result.
 func (s *Pipeline) Accepted(ctx context.Context, op Operation, body any) (bool, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var encoded []byte
 	err := s.Read(ctx, op.Tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `SELECT body FROM staged_requests WHERE tenant = $1 AND id = $2`, op.Tenant, op.ID).Scan(&encoded)
@@ -161,10 +161,10 @@ func (s *Pipeline) SweepStaged(ctx context.Context) (int, error) {
 	return swept, nil
 }
 
-// CarryOut runs fn as one change whose result is the operation's: delivered again, it answers with
+// RunOnce runs fn as one change whose result is the operation's: delivered again, it answers with
 // the first result and changes nothing. The staged body goes in the same transaction. It returns a
 // *schema.ValidationError where the operation was one of another kind.
-func CarryOut[R any](ctx context.Context, s *pg.DB, op Operation, kind string, now time.Time, fn func(*commit.Change) (R, error)) (R, error) {
+func RunOnce[R any](ctx context.Context, s *pg.DB, op Operation, kind string, now time.Time, fn func(*commit.Change) (R, error)) (R, error) {
 	var result R
 	err := commit.Write(ctx, s, op.Tenant, now, func(c *commit.Change) error {
 		done, err := c.Operation(ctx, op.keys(), kind, &result)

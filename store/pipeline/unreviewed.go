@@ -49,7 +49,7 @@ type Expired struct {
 // memory is kept beside it, both marked as contested (proposals.ContestUnreviewed); everything else is given up. Each
 // leaves a row in the history of its source. Calling it again finds none, or the rest.
 func (s *Pipeline) ExpireProposals(ctx context.Context, in ExpireInput) (Expired, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var out Expired
 	page, err := s.unreviewed(ctx, in)
 	if err != nil || len(page) == 0 {
@@ -65,13 +65,13 @@ func (s *Pipeline) ExpireProposals(ctx context.Context, in ExpireInput) (Expired
 		}
 	}
 	if len(over) > 0 {
-		if out.Ended, err = s.giveUp(ctx, in, over); err != nil {
+		if out.Ended, err = s.discard(ctx, in, over); err != nil {
 			return out, fmt.Errorf("expire proposals: %w", err)
 		}
 	}
 	for _, id := range rest { // a transaction each: what is done stays done
 		var ended bool
-		err := pg.AgainAlone(ctx, func() error {
+		err := pg.RetryChange(ctx, func() error {
 			return commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) (err error) {
 				ended, err = expireOne(ctx, c, id, in)
 				return err
@@ -110,8 +110,8 @@ func (s *Pipeline) unreviewed(ctx context.Context, in ExpireInput) (page []unrev
 // mayContradict is a condition of waiting proposals p that may contradict a memory.
 const mayContradict = `(p.action IN ('update', 'delete') OR p.outcome = '` + reasonActiveFactExists + `')`
 
-// giveUp ends those of the proposals that contradict nothing, in one transaction.
-func (s *Pipeline) giveUp(ctx context.Context, in ExpireInput, ids []uuid.UUID) (n int, err error) {
+// discard ends those of the proposals that contradict nothing, in one transaction.
+func (s *Pipeline) discard(ctx context.Context, in ExpireInput, ids []uuid.UUID) (n int, err error) {
 	err = commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) error {
 		rows, err := c.Tx.Query(ctx, `UPDATE proposals p SET state = 'expired', memory_id = NULL, reviewed_by = $4, review_reason = $5, reviewed_at = $6
 			FROM memory_candidates c
@@ -218,7 +218,7 @@ func (w *writing) contradicted(ctx context.Context, l *lockedProposal) ([]uuid.U
 		}
 	}
 	if len(ids) > 0 {
-		if err := w.look(ctx, ids, "UPDATE"); err != nil { // which sorts them
+		if err := w.lockRows(ctx, ids, "UPDATE"); err != nil { // which sorts them
 			return nil, err
 		}
 	}
@@ -234,7 +234,7 @@ func (w *writing) contestUnreviewed(ctx context.Context, p *pendingProposal, aga
 	parent := w.known[p.ParentID]
 	if memory.States(parent.standing.Type) && bytes.Equal(normalize.Normalize(p.Fact.Content).Hash, parent.neighbor.Hash) {
 		// The source says exactly this, and lasts: it is the other side itself.
-		if err := w.contestBeside(ctx, p.ParentID, p, against); err != nil {
+		if err := w.contestExisting(ctx, p.ParentID, p, against); err != nil {
 			return err
 		}
 		w.settleReview(p, schema.ProposalExpired, &p.ParentID)
@@ -252,9 +252,9 @@ func (w *writing) contestUnreviewed(ctx context.Context, p *pendingProposal, aga
 	return nil
 }
 
-// contestBeside marks a memory that stands already, and those that it contradicts, as contested.
-func (w *writing) contestBeside(ctx context.Context, id uuid.UUID, p *pendingProposal, against []uuid.UUID) error {
-	if err := w.look(ctx, []uuid.UUID{id}, "UPDATE"); err != nil {
+// contestExisting marks an existing memory, and those that it contradicts, as contested.
+func (w *writing) contestExisting(ctx context.Context, id uuid.UUID, p *pendingProposal, against []uuid.UUID) error {
+	if err := w.lockRows(ctx, []uuid.UUID{id}, "UPDATE"); err != nil {
 		return err
 	}
 	for _, side := range append([]uuid.UUID{id}, against...) {

@@ -91,8 +91,8 @@ type pendingProposal struct {
 	Also          []uuid.UUID // memories that say the same as the target
 }
 
-// seen is a memory's state at commit.
-type seen struct {
+// memoryState is a memory's state at commit.
+type memoryState struct {
 	version  int
 	live     bool
 	neighbor memory.Neighbor
@@ -114,7 +114,7 @@ type seen struct {
 // source memory. Writing a range again finds no proposal left and changes nothing.
 func (s *Pipeline) Write(ctx context.Context, in WriteInput) (WriteCounts, error) {
 	var counts WriteCounts
-	err := pg.AgainAlone(ctx, func() error {
+	err := pg.RetryChange(ctx, func() error {
 		return commit.Write(ctx, s.DB, in.Range.Tenant, in.Now, func(c *commit.Change) error {
 			batch, err := readBatch(ctx, c.Tx, c.Tenant, in.Range.BatchID)
 			if err != nil {
@@ -162,17 +162,17 @@ type writing struct {
 	rules     *policy.Policy
 	review    *reviewing
 	proposals []pendingProposal
-	known     map[uuid.UUID]seen // sources, and every neighbour that was offered
+	known     map[uuid.UUID]memoryState // sources, and every neighbour that was offered
 	adds      []commit.NewMemory
 	addFor    []*pendingProposal // the proposal behind each add
 	added     addedFrames        // what the adds of this change say
 	claimed   map[string][]byte  // functional claims that this change adds, with the content's hash
-	said      []restatement
+	restatements      []restatement
 	counts    WriteCounts
 }
 
 func newWriting(c *commit.Change, batch Batch, actor string, rules *policy.Policy) *writing {
-	return &writing{Change: c, batch: batch, actor: actor, rules: rules, known: map[uuid.UUID]seen{}, claimed: map[string][]byte{}}
+	return &writing{Change: c, batch: batch, actor: actor, rules: rules, known: map[uuid.UUID]memoryState{}, claimed: map[string][]byte{}}
 }
 
 const (
@@ -224,12 +224,12 @@ func (w *writing) load(ctx context.Context, in WriteInput) error {
 	for id := range in.Sources {
 		ids = append(ids, id)
 	}
-	return w.look(ctx, ids, "SHARE")
+	return w.lockRows(ctx, ids, "SHARE")
 }
 
-// look reads what stands now, and keeps it so until commit. Who is going to change what it looks at
+// lockRows reads the current rows and locks them until commit. A caller that is going to change them
 // locks it for that ("UPDATE") at once.
-func (w *writing) look(ctx context.Context, ids []uuid.UUID, lock string) error {
+func (w *writing) lockRows(ctx context.Context, ids []uuid.UUID, lock string) error {
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 	rows, err := w.Tx.Query(ctx, `SELECT id, version, live, content, content_hash, category, pinned, tier, typology, source_trust, scope, visibility, sensitivity,
 			who, occurred_at, type, status, confidence, revision_policy, validity, conditions, valid_from, valid_until FROM memories
@@ -240,7 +240,7 @@ func (w *writing) look(ctx context.Context, ids []uuid.UUID, lock string) error 
 	defer rows.Close()
 	for rows.Next() {
 		var id uuid.UUID
-		var m seen
+		var m memoryState
 		s := &m.standing
 		if err := rows.Scan(&id, &m.version, &m.live, &m.neighbor.Content, &m.neighbor.Hash, &m.neighbor.Category, &m.neighbor.Pinned, &m.tier, &m.typology, &m.trust,
 			&m.scope, &m.visibility, &m.sensitivity, &m.neighbor.Who, &m.neighbor.OccurredAt, &s.Type, &s.Status, &s.Confidence, &s.Policy, &s.Validity.Mode, &s.Validity.Conditions, &s.Validity.Start, &s.Validity.End); err != nil {
@@ -277,7 +277,7 @@ func (w *writing) evaluate(ctx context.Context, p *pendingProposal, maxRounds in
 	if p.TargetID != nil {
 		n := w.known[*p.TargetID].neighbor
 		var err error
-		if n.Kept, err = w.keepsItsPlace(ctx, p); err != nil {
+		if n.Kept, err = w.targetIsKept(ctx, p); err != nil {
 			return err
 		}
 		target = &n
@@ -293,7 +293,7 @@ func (w *writing) evaluate(ctx context.Context, p *pendingProposal, maxRounds in
 			w.Hint(p.ParentID, p.Fact.AllHints())
 		}
 		if verdict.Reason == proposals.ReasonAlreadyKnown {
-			w.saidAgain(p, *known)
+			w.noteRestatement(p, *known)
 		}
 		w.settle(p, verdict, known)
 		return nil
@@ -301,8 +301,8 @@ func (w *writing) evaluate(ctx context.Context, p *pendingProposal, maxRounds in
 	return w.apply(ctx, p, verdict)
 }
 
-// keepsItsPlace reports whether the target of an update or a delete is not for the fact to replace.
-func (w *writing) keepsItsPlace(ctx context.Context, p *pendingProposal) (bool, error) {
+// targetIsKept reports whether the target of an update or a delete is not for the fact to replace.
+func (w *writing) targetIsKept(ctx context.Context, p *pendingProposal) (bool, error) {
 	held, ok := w.known[*p.TargetID]
 	if !ok || held.standing.Type != schema.TypeSemantic || p.Proposal.Action != schema.ActionUpdate && p.Proposal.Action != schema.ActionDelete {
 		return false, nil
@@ -397,7 +397,7 @@ func (w *writing) factMemory(p *pendingProposal, supersedes *uuid.UUID) commit.N
 		Payload: payload, SourceTrust: cl.SourceTrust, RevisionPolicy: cl.RevisionPolicy,
 		Who: p.Speaker, Session: p.Session, Claim: claim, Confidence: cl.Confidence, OccurredAt: p.OccurredAt,
 		CreatedBy: w.actor, Refs: p.evidence(), DerivedFrom: &p.ParentID, Supersedes: supersedes, Hints: append([]memory.Hint{}, p.Fact.AllHints()...),
-		Reason: w.because(p), Metadata: w.metadata(p, proposals.Verdict{}),
+		Reason: w.reasonFor(p), Metadata: w.metadata(p, proposals.Verdict{}),
 	}
 	maps.Copy(m.Metadata, explained.Metadata())
 	if p.Embedding != nil && p.Model != nil {
@@ -425,13 +425,13 @@ func (w *writing) insertAdds(ctx context.Context) error {
 			if id == p.ParentID { // the source says exactly this, and had no hints of a model's
 				w.Hint(id, add.Hints)
 			}
-			w.saidAgain(p, id)
+			w.noteRestatement(p, id)
 			if against := contradicts(add); len(against) > 0 && !slices.Contains(against, id) {
-				if err := w.contestBeside(ctx, id, p, against); err != nil {
+				if err := w.contestExisting(ctx, id, p, against); err != nil {
 					return err
 				}
 			}
-			replaced := replaced(add)
+			replaced := supersededBy(add)
 			if len(replaced) == 0 && w.review == nil {
 				w.settle(p, proposals.Verdict{State: schema.ProposalSkipped, Reason: ReasonDuplicate}, &id)
 				continue
@@ -450,8 +450,8 @@ func (w *writing) insertAdds(ctx context.Context) error {
 	return nil
 }
 
-// replaced lists what a new memory supersedes.
-func replaced(m *commit.NewMemory) []uuid.UUID {
+// supersededBy lists what a new memory supersedes.
+func supersededBy(m *commit.NewMemory) []uuid.UUID {
 	var out []uuid.UUID
 	if m.Supersedes != nil {
 		out = append(out, *m.Supersedes)
@@ -493,7 +493,7 @@ func (w *writing) applyUpdate(ctx context.Context, p *pendingProposal, v proposa
 		if err := w.supersedeAlso(ctx, p, v, &successor); err != nil {
 			return err
 		}
-		for _, old := range append([]uuid.UUID{target}, replaced(&successor)...) {
+		for _, old := range append([]uuid.UUID{target}, supersededBy(&successor)...) {
 			w.Relate(p.ParentID, revision.RelationSupersedes, old)
 		}
 		if !p.Fact.Claim.IsZero() {
@@ -533,7 +533,7 @@ func (w *writing) applyDelete(ctx context.Context, p *pendingProposal, v proposa
 		return w.applyRetract(ctx, p, v)
 	}
 	if err := w.retire(ctx, target, p, v, commit.Step{Set: map[string]any{"deleted_at": w.Now}, Event: schema.EventDeleted, Action: schema.AuditDelete,
-		Reason: w.because(p)}); err != nil {
+		Reason: w.reasonFor(p)}); err != nil {
 		return err
 	}
 	w.settle(p, v, &target)
@@ -562,7 +562,7 @@ func (w *writing) supersede(ctx context.Context, id uuid.UUID, p *pendingProposa
 func (w *writing) retire(ctx context.Context, id uuid.UUID, p *pendingProposal, v proposals.Verdict, s commit.Step) error {
 	was := w.known[id]
 	s.Old, s.By, s.Metadata = &was.neighbor.Content, w.actor, w.metadata(p, v)
-	version, err := w.Take(ctx, commit.MemoryRow{ID: id, Version: was.version, Live: was.live}, s)
+	version, err := w.ApplyStep(ctx, commit.MemoryRow{ID: id, Version: was.version, Live: was.live}, s)
 	if err != nil {
 		return err
 	}
@@ -587,14 +587,14 @@ func (w *writing) keepPinned(ctx context.Context, id uuid.UUID, p *pendingPropos
 	if m.Pinned {
 		return nil
 	}
-	_, err = w.Take(ctx, m, commit.Step{
+	_, err = w.ApplyStep(ctx, m, commit.Step{
 		Set:     m.Pin(w.Now),
-		NowLive: m.Live, Event: schema.EventModified, Action: schema.AuditModify, By: w.actor, Reason: w.because(p), Metadata: w.metadata(p, proposals.Verdict{})})
+		NowLive: m.Live, Event: schema.EventModified, Action: schema.AuditModify, By: w.actor, Reason: w.reasonFor(p), Metadata: w.metadata(p, proposals.Verdict{})})
 	return err
 }
 
-// because is why a proposal is applied: the reviewer's words, or the decider's.
-func (w *writing) because(p *pendingProposal) string {
+// reasonFor is why a proposal is applied: the reviewer's words, or the decider's.
+func (w *writing) reasonFor(p *pendingProposal) string {
 	if w.review != nil {
 		return w.review.reason
 	}
@@ -687,7 +687,7 @@ type Unembedded struct {
 
 // Unembedded lists the live source memories of a range that lack an embedding of the model.
 func (s *Pipeline) Unembedded(ctx context.Context, r Range, model inference.EmbeddingModel) ([]Unembedded, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var out []Unembedded
 	err := s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `

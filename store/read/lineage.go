@@ -96,11 +96,11 @@ func (w Way) Follow(predicate string, outward bool) (Way, bool) {
 // Lineage walks from a memory that the principal may look at, within the clearance, depth edges at most, and returns what it
 // comes by. It returns ErrNotFound for any other memory. A depth of 0 means DefaultLineageDepth.
 func (s *Reading) Lineage(ctx context.Context, p schema.Principal, id uuid.UUID, depth int, clearance ...policy.Clearance) (Lineage, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	if depth <= 0 {
 		depth = DefaultLineageDepth
 	}
-	w := lineageWalk{p: p, levels: pg.Cleared(clearance), depth: min(depth, MaxLineageDepth), seen: map[lineageStep]bool{}, nodes: map[uuid.UUID]*LineageNode{}, edges: map[lineageEdge]bool{},
+	w := lineageWalk{p: p, levels: pg.ClearedSensitivities(clearance), depth: min(depth, MaxLineageDepth), seen: map[lineageStep]bool{}, nodes: map[uuid.UUID]*LineageNode{}, edges: map[lineageEdge]bool{},
 		others: map[string]bool{},
 		out:    Lineage{Root: id.String(), Edges: []LineageEdge{}, Cut: []string{}}}
 	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
@@ -161,7 +161,7 @@ func (w *lineageWalk) withheld(id string) bool {
 }
 
 func (w *lineageWalk) walk(ctx context.Context, root uuid.UUID) error {
-	if err := w.look(ctx, []uuid.UUID{root}, 0); err != nil {
+	if err := w.readNodes(ctx, []uuid.UUID{root}, 0); err != nil {
 		return err
 	}
 	if w.nodes[root].Withheld {
@@ -199,7 +199,7 @@ func (w *lineageWalk) walk(ctx context.Context, root uuid.UUID) error {
 				next = append(next, f.step)
 			}
 		}
-		if err := w.look(ctx, fresh, level); err != nil {
+		if err := w.readNodes(ctx, fresh, level); err != nil {
 			return err
 		}
 		frontier = slices.DeleteFunc(next, func(s lineageStep) bool { return w.nodes[s.id].Withheld })
@@ -303,9 +303,9 @@ func (w *lineageWalk) level(ctx context.Context, frontier []lineageStep) ([]foun
 	return out, err
 }
 
-// look reads memories as nodes, at a distance from the root. What is not there is withheld as well:
+// readNodes reads memories as nodes, at a distance from the root. What is not there is withheld as well:
 // whether it exists is not the asker's to know.
-func (w *lineageWalk) look(ctx context.Context, ids []uuid.UUID, distance int) error {
+func (w *lineageWalk) readNodes(ctx context.Context, ids []uuid.UUID, distance int) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -315,7 +315,7 @@ func (w *lineageWalk) look(ctx context.Context, ids []uuid.UUID, distance int) e
 				WHEN m.live THEN 'live' ELSE '' END,
 			(SELECT jsonb_build_object('action', h.action, 'actor', h.changed_by, 'timestamp', h.created_at, 'rationale', `+reasonAsked+`)
 				FROM memory_history h WHERE h.tenant = m.tenant AND h.memory_id = m.id AND h.action IS NOT NULL ORDER BY h.seq DESC LIMIT 1)
-		FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+readableAs("m"), w.p.Tenant, ids, w.p.Agent, w.p.Project, pg.Sees(w.p), w.levels)
+		FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+readableAs("m"), w.p.Tenant, ids, w.p.Agent, w.p.Project, pg.ReadGrants(w.p), w.levels)
 	if err != nil {
 		return err
 	}
@@ -330,7 +330,7 @@ func (w *lineageWalk) look(ctx context.Context, ids []uuid.UUID, distance int) e
 	if err != nil {
 		return err
 	}
-	if err := w.lookForOthers(ctx, ids); err != nil {
+	if err := w.findHidden(ctx, ids); err != nil {
 		return err
 	}
 	for _, id := range ids {
@@ -344,8 +344,8 @@ func (w *lineageWalk) look(ctx context.Context, ids []uuid.UUID, distance int) e
 	return nil
 }
 
-// lookForOthers finds those of the memories that a principal that acts for a user may not read.
-func (w *lineageWalk) lookForOthers(ctx context.Context, ids []uuid.UUID) error {
+// findHidden finds those of the memories that a principal that acts for a user may not read.
+func (w *lineageWalk) findHidden(ctx context.Context, ids []uuid.UUID) error {
 	if w.p.User == "" {
 		return nil
 	}

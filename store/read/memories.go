@@ -28,9 +28,9 @@ func scanAudited(row pgx.CollectableRow) (schema.MemoryRecord, error) {
 }
 
 // readableAs is visibleAs for an asker who is shown what a memory says: as far as it is not too sensitive
-// for it ($6). Trust is the reader's (document 004 §13): what changes memories goes by mayLookAt alone.
+// for it ($6). Trust is the reader's (document 004 §13): what changes memories goes by MayRead alone.
 func readableAs(alias string) string {
-	return "(" + pg.VisibleAs(alias) + " AND " + alias + ".sensitivity = ANY($6))"
+	return "(" + pg.MayReadAs(alias) + " AND " + alias + ".sensitivity = ANY($6))"
 }
 
 // tablesAsOf joins to every memory c what was believed of it at a time, given as a placeholder, as m:
@@ -62,21 +62,21 @@ func AuditLog(at string, asked bool) string {
 		FROM memory_history h WHERE h.tenant = m.tenant AND h.memory_id = m.id AND h.action IS NOT NULL` + until + `), '[]')`
 }
 
-// tellsOfHidden is the condition that a history row h is of a revision together with a memory that the
+// namesHidden is the condition that a history row h is of a revision together with a memory that the
 // asker may not look at: its reason was given for that one, too. What has gone for good hides nothing.
-var tellsOfHidden = `(h.metadata ?| '{successor,beside}' AND EXISTS (SELECT FROM memories o WHERE o.tenant = h.tenant
+var namesHidden = `(h.metadata ?| '{successor,beside}' AND EXISTS (SELECT FROM memories o WHERE o.tenant = h.tenant
 	AND o.id = CASE WHEN coalesce(h.metadata->>'successor', h.metadata->>'beside') ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
 		THEN coalesce(h.metadata->>'successor', h.metadata->>'beside')::uuid END AND NOT ` + readableAs("o") + `))`
 
 // reasonAsked is the reason of the history row h as an asker may see it.
-var reasonAsked = `CASE WHEN ` + tellsOfHidden + ` THEN '[withheld]' ELSE h.reason END`
+var reasonAsked = `CASE WHEN ` + namesHidden + ` THEN '[withheld]' ELSE h.reason END`
 
 // Get reads one memory that is the principal's own or shared with it, whatever its life state, with its
 // audit log: an operator may look at what was superseded. It returns ErrNotFound otherwise, and for what is
 // more sensitive than the clearance lets it see.
 func (s *Reading) Get(ctx context.Context, p schema.Principal, id uuid.UUID, clearance ...policy.Clearance) (schema.MemoryRecord, error) {
 	return s.get(ctx, p, id, `SELECT `+commit.RecordColumnsAsOf("", relatedTo)+`, `+AuditLog("", true)+commit.RecordTables+`WHERE m.tenant = $1 AND m.id = $2 AND `+readableAs("m"),
-		p.Tenant, id, p.Agent, p.Project, pg.Sees(p), pg.Cleared(clearance))
+		p.Tenant, id, p.Agent, p.Project, pg.ReadGrants(p), pg.ClearedSensitivities(clearance))
 }
 
 // GetAsOf reads a memory as it was believed at a time (record time), whatever its life state then.
@@ -85,7 +85,7 @@ func (s *Reading) Get(ctx context.Context, p schema.Principal, id uuid.UUID, cle
 func (s *Reading) GetAsOf(ctx context.Context, p schema.Principal, id uuid.UUID, at time.Time, clearance ...policy.Clearance) (schema.MemoryRecord, error) {
 	return s.get(ctx, p, id, `SELECT `+commit.RecordColumnsAsOf("$7", relatedTo)+`, `+AuditLog("$7", true)+tablesAsOf("$7")+
 		`WHERE c.tenant = $1 AND c.id = $2 AND m.sensitivity = ANY($6) AND `+readableAs("c"),
-		p.Tenant, id, p.Agent, p.Project, pg.Sees(p), pg.Cleared(clearance), at.UTC())
+		p.Tenant, id, p.Agent, p.Project, pg.ReadGrants(p), pg.ClearedSensitivities(clearance), at.UTC())
 }
 
 func (s *Reading) get(ctx context.Context, p schema.Principal, id uuid.UUID, query string, args ...any) (schema.MemoryRecord, error) {
@@ -115,7 +115,7 @@ func (s *Reading) List(ctx context.Context, f pg.Filter, page pg.Page) ([]schema
 	var p pg.Params
 	var query, id string
 	pr := f.Principal
-	related := strings.NewReplacer("$3", p.Add(pr.Agent), "$4", p.Add(pr.Project), "$5", p.Add(pg.Sees(pr)), "$6", p.Add(pg.UpTo(f.MaxSensitivity))).Replace(relatedTo)
+	related := strings.NewReplacer("$3", p.Add(pr.Agent), "$4", p.Add(pr.Project), "$5", p.Add(pg.ReadGrants(pr)), "$6", p.Add(pg.SensitivitiesUpTo(f.MaxSensitivity))).Replace(relatedTo)
 	if f.AsOf == nil {
 		query, id = `SELECT `+commit.RecordColumnsAsOf("", related)+commit.RecordTables+`WHERE `+f.Where("m", &p), "m.id"
 	} else {
@@ -186,7 +186,7 @@ func (s *Reading) HistoryAt(ctx context.Context, p schema.Principal, id uuid.UUI
 								WHERE c.tenant = $1 AND c.id = $2 AND b.agent_id = $3 AND c.sensitivity = ANY($6) AND `+pg.OfUser("b.scope", "$5")+`)
 							OR EXISTS (SELECT FROM memory_history d WHERE d.tenant = $1 AND d.memory_id = $2 AND d.event = 'deleted' AND d.metadata->>'agent' = $3
 								AND cardinality($5::text[]) = 1)))
-			ORDER BY h.seq LIMIT $8`, p.Tenant, id, p.Agent, p.Project, pg.Sees(p), pg.Cleared(clearance), behind, limit)
+			ORDER BY h.seq LIMIT $8`, p.Tenant, id, p.Agent, p.Project, pg.ReadGrants(p), pg.ClearedSensitivities(clearance), behind, limit)
 		if err != nil {
 			return err
 		}
@@ -201,7 +201,7 @@ func (s *Reading) HistoryAt(ctx context.Context, p schema.Principal, id uuid.UUI
 
 // historyColumnsAsked are historyColumns as an asker may see them, whom the parameters of readableAs name.
 var historyColumnsAsked = strings.NewReplacer("h.reason", reasonAsked,
-	"h.metadata", `CASE WHEN `+tellsOfHidden+` THEN h.metadata - '{successor,beside,evidence}'::text[] ELSE h.metadata END`).Replace(historyColumns)
+	"h.metadata", `CASE WHEN `+namesHidden+` THEN h.metadata - '{successor,beside,evidence}'::text[] ELSE h.metadata END`).Replace(historyColumns)
 
 const historyColumns = `h.id, h.memory_id, h.event, h.old_content, h.new_content, h.changed_by, h.reason, h.metadata, h.created_at,
 	coalesce(h.action, ''), coalesce(h.version, 0), h.erased_at`

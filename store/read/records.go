@@ -25,7 +25,7 @@ func (s *Reading) Records(ctx context.Context, f pg.Filter, ids []uuid.UUID) (ma
 	columns := others.Replace(commit.RecordColumnsAsOf("", relatedTo) + `, ` + AuditLog("", true))
 	query := `SELECT ` + columns + commit.RecordTables + `WHERE m.id = ANY(` + p.Add(ids) + `) AND ` + f.Where("m", &p)
 	out := map[uuid.UUID]schema.MemoryRecord{}
-	err := s.Ask(ctx, f.Principal.Tenant, pg.PlanOnce, query, p, func(rows pgx.Rows) error {
+	err := s.QueryBatch(ctx, f.Principal.Tenant, pg.PlanOnce, query, p, func(rows pgx.Rows) error {
 		records, err := pgx.CollectRows(rows, scanAudited)
 		for _, m := range records {
 			out[uuid.MustParse(m.ID)] = m

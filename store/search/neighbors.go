@@ -55,7 +55,7 @@ const neighborScan = 2000
 // rows costs as many reads for every fact as the tenant has memories. So ids are collected first and rows are read
 // by their ids, as a set.
 func (s *Search) Neighbors(ctx context.Context, owner schema.Principal, queries []NeighborQuery) ([][]memory.Neighbor, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	if len(queries) == 0 {
 		return [][]memory.Neighbor{}, nil
 	}
@@ -121,17 +121,17 @@ func (x *neighborSearch) collect(ctx context.Context, tx pgx.Tx) error {
 	return tx.SendBatch(ctx, b).Close()
 }
 
-// place renders that the memory m is live and in the owner's space.
-func (x *neighborSearch) place(m string, p *pg.Params) string {
+// inOwnersSpace renders that the memory m is live and in the owner's space.
+func (x *neighborSearch) inOwnersSpace(m string, p *pg.Params) string {
 	return m + ".live AND " + m + ".agent_id = " + p.Add(x.owner.Agent) +
 		" AND " + m + ".project = " + p.Add(x.owner.Project) + " AND " + m + ".scope = " + p.Add(x.owner.Scope)
 }
 
-// admitted renders that the memory m may be offered to the query q.
-const admitted = `m.id <> q.exclude AND (m.valid_until IS NULL OR q.at IS NULL OR m.valid_until > q.at)`
+// mayBeOffered renders that the memory m may be offered to the query q.
+const mayBeOffered = `m.id <> q.exclude AND (m.valid_until IS NULL OR q.at IS NULL OR m.valid_until > q.at)`
 
-// asked renders the queries as a table q(n, exclude, at) and further columns.
-func (x *neighborSearch) asked(p *pg.Params, names []string, arrays ...string) string {
+// queryTable renders the queries as a table q(n, exclude, at) and further columns.
+func (x *neighborSearch) queryTable(p *pg.Params, names []string, arrays ...string) string {
 	exclude, at := make([]uuid.UUID, len(x.queries)), make([]*time.Time, len(x.queries))
 	for i, q := range x.queries {
 		exclude[i] = q.Exclude
@@ -166,7 +166,7 @@ func (x *neighborSearch) queueSame(b *pgx.Batch) {
 	}
 	var p pg.Params
 	query := `SELECT m.content_hash, m.id FROM memories m
-		WHERE m.tenant = ` + p.Add(x.owner.Tenant) + ` AND m.content_hash = ANY(` + p.Add(hashes) + `) AND ` + x.place("m", &p)
+		WHERE m.tenant = ` + p.Add(x.owner.Tenant) + ` AND m.content_hash = ANY(` + p.Add(hashes) + `) AND ` + x.inOwnersSpace("m", &p)
 	b.Queue(query, p...).Query(func(rows pgx.Rows) error {
 		var hash []byte
 		var id uuid.UUID
@@ -194,12 +194,12 @@ func (x *neighborSearch) queueClaims(b *pgx.Batch) {
 		return
 	}
 	var p pg.Params
-	asked := x.asked(&p, []string{"subject", "predicate"}, p.Add(subject)+"::text[]", p.Add(predicate)+"::text[]")
+	asked := x.queryTable(&p, []string{"subject", "predicate"}, p.Add(subject)+"::text[]", p.Add(predicate)+"::text[]")
 	x.hits(b, fmt.Sprintf(`WITH %s SELECT q.n, h.memory_id, %g::float8 FROM q CROSS JOIN LATERAL (
 			SELECT e.memory_id FROM entity_claims e CROSS JOIN %s
 			WHERE e.tenant = %s AND e.subject_key = q.subject AND e.predicate = q.predicate AND %s AND %s
 			ORDER BY e.created_at DESC LIMIT %d) h WHERE q.subject <> ''`,
-		asked, scoreSameClaim, pg.ByKey("m", "e.tenant", "e.memory_id"), p.Add(x.owner.Tenant), x.place("m", &p), admitted, neighborsPerChannel), p)
+		asked, scoreSameClaim, pg.ByKey("m", "e.tenant", "e.memory_id"), p.Add(x.owner.Tenant), x.inOwnersSpace("m", &p), mayBeOffered, neighborsPerChannel), p)
 }
 
 // queueText asks full text. Facts with fewer terms than the widest are padded with terms that match nothing and weigh
@@ -239,7 +239,7 @@ func (x *neighborSearch) queueText(b *pgx.Batch, plans []rank.TextPlan) {
 	x.hits(b, fmt.Sprintf(`WITH %s SELECT q.n, h.id, h.score FROM q CROSS JOIN LATERAL (
 			SELECT m.id, %s AS score FROM (SELECT * FROM memory_text s WHERE s.tsv @@ q.match AND s.live OFFSET 0) m
 			WHERE %s AND %s ORDER BY score DESC, m.id LIMIT %d) h`,
-		x.asked(&p, names, arrays...), score, x.place("m", &p), admitted, neighborsPerChannel), p)
+		x.queryTable(&p, names, arrays...), score, x.inOwnersSpace("m", &p), mayBeOffered, neighborsPerChannel), p)
 }
 
 // queueVectors asks for the nearest vectors of each class. What is asked is the size of the tenant, which is counted
@@ -261,13 +261,13 @@ func (x *neighborSearch) queueVectors(b *pgx.Batch, docs int64) {
 		return
 	}
 	var p pg.Params
-	tenant, place := p.Add(x.owner.Tenant), x.place("m", &p)
-	asked := x.asked(&p, []string{"vec"}, p.Add(vectors)+"::text[]::vector[]")
+	tenant, place := p.Add(x.owner.Tenant), x.inOwnersSpace("m", &p)
+	asked := x.queryTable(&p, []string{"vec"}, p.Add(vectors)+"::text[]::vector[]")
 	limit := p.Add(neighborsPerChannel)
 	parts := make([]string, len(VectorClasses))
 	for i, class := range VectorClasses {
 		parts[i] = `SELECT q.n, h.memory_id, h.score FROM q CROSS JOIN LATERAL (` +
-			NearestSQL(model, class, tenant, "q.vec", limit, place+" AND "+admitted) + `) h WHERE q.vec IS NOT NULL`
+			NearestSQL(model, class, tenant, "q.vec", limit, place+" AND "+mayBeOffered) + `) h WHERE q.vec IS NOT NULL`
 	}
 	// The index gives them in order. Sorting would need all of the tenant's, for every query.
 	b.Queue(`SELECT set_config('enable_sort', 'off', true)`)
@@ -282,16 +282,16 @@ func (x *neighborSearch) queueScan(b *pgx.Batch, model inference.EmbeddingModel,
 			SELECT e.tier, e.typology, m.id, m.valid_until, e.embedding::halfvec(%[1]d) AS vec
 			FROM memory_embeddings e CROSS JOIN %[2]s
 			WHERE e.tenant = %[3]s AND e.model = %[4]s AND e.dims = %[1]d AND %[5]s)`,
-		model.Dimensions, pg.ByKey("m", "e.tenant", "e.memory_id"), p.Add(x.owner.Tenant), p.Add(model.Name), x.place("m", &p))
+		model.Dimensions, pg.ByKey("m", "e.tenant", "e.memory_id"), p.Add(x.owner.Tenant), p.Add(model.Name), x.inOwnersSpace("m", &p))
 	array := fmt.Sprintf("%s::text[]::vector[]::halfvec(%d)[]", p.Add(vectors), model.Dimensions)
-	with := []string{x.asked(&p, []string{"vec"}, array), space}
+	with := []string{x.queryTable(&p, []string{"vec"}, array), space}
 	parts := make([]string, len(VectorClasses))
 	for i, class := range VectorClasses {
 		with = append(with, fmt.Sprintf(`class%d AS MATERIALIZED (SELECT e.id, e.valid_until, e.vec FROM space e WHERE %s)`,
 			i, class.where()))
 		parts[i] = fmt.Sprintf(`SELECT q.n, h.id, greatest(0, 1 - h.distance)::float8 FROM q CROSS JOIN LATERAL (
 			SELECT m.id, m.vec <=> q.vec AS distance FROM class%d m WHERE %s ORDER BY distance LIMIT %d) h WHERE q.vec IS NOT NULL`,
-			i, admitted, neighborsPerChannel)
+			i, mayBeOffered, neighborsPerChannel)
 	}
 	x.hits(b, `WITH `+strings.Join(with, ", ")+` `+strings.Join(parts, " UNION ALL "), p)
 }
@@ -315,7 +315,7 @@ func (x *neighborSearch) load(ctx context.Context, tx pgx.Tx) error {
 	spoken := map[uuid.UUID]bool{} // true: by what is pinned
 	claims := map[uuid.UUID]memory.Claim{}
 	b := &pgx.Batch{}
-	b.Queue(spokenForSQL, x.owner.Tenant, ids).Query(func(rows pgx.Rows) error {
+	b.Queue(drawnFromSQL, x.owner.Tenant, ids).Query(func(rows pgx.Rows) error {
 		var id uuid.UUID
 		var pinned bool
 		_, err := pgx.ForEachRow(rows, []any{&id, &pinned}, func() error { spoken[id] = spoken[id] || pinned; return nil })
@@ -336,7 +336,7 @@ func (x *neighborSearch) load(ctx context.Context, tx pgx.Tx) error {
 	var p pg.Params
 	query := `SELECT m.id, m.version, m.content, m.content_hash, m.category, m.pinned, m.type, m.visibility, m.validity <> 'global',
 			m.status, m.who, m.occurred_at, m.valid_until
-		FROM memories m WHERE m.tenant = ` + p.Add(x.owner.Tenant) + ` AND m.id = ANY(` + p.Add(ids) + `) AND ` + x.place("m", &p)
+		FROM memories m WHERE m.tenant = ` + p.Add(x.owner.Tenant) + ` AND m.id = ANY(` + p.Add(ids) + `) AND ` + x.inOwnersSpace("m", &p)
 	b.Queue(query, p...).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			var n foundNeighbor
@@ -355,10 +355,10 @@ func (x *neighborSearch) load(ctx context.Context, tx pgx.Tx) error {
 	return tx.SendBatch(ctx, b).Close()
 }
 
-// spokenForSQL lists those of the memories $2 that lasting records were drawn from, and whether one of those is pinned.
+// drawnFromSQL lists those of the memories $2 that lasting records were drawn from, and whether one of those is pinned.
 // Such records say what an episode says, and what revises it revises them. Superseded ones count: what the episode says
 // was replaced with them. What is pinned speaks for itself, unless they are pinned too.
-var spokenForSQL = `SELECT d.target_id, f.pinned FROM memory_relations d CROSS JOIN ` + pg.ByKey("f", "d.tenant", "d.source_id") + `
+var drawnFromSQL = `SELECT d.target_id, f.pinned FROM memory_relations d CROSS JOIN ` + pg.ByKey("f", "d.tenant", "d.source_id") + `
 		WHERE d.tenant = $1 AND d.target_id = ANY($2) AND d.predicate = 'derived_from' AND f.type = 'semantic' AND f.deleted_at IS NULL
 	UNION SELECT d.source_id, f.pinned FROM memory_relations d CROSS JOIN ` + pg.ByKey("f", "d.tenant", "d.target_id") + `
 		WHERE d.tenant = $1 AND d.source_id = ANY($2) AND d.predicate = 'restates' AND f.type = 'semantic' AND f.deleted_at IS NULL`

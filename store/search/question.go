@@ -49,13 +49,13 @@ func (s *Search) Analyse(ctx context.Context, tenant string, w Wording) (Questio
 	}
 	q := Question{names: rank.FocalNames(w.Query)}
 	var lexemes [][]rank.Lexeme
-	b := s.Asking(ctx, tenant, pg.PlanOnce)
+	b := s.NewQueryBatch(ctx, tenant, pg.PlanOnce)
 	b.Queue(lexemesSQL, tenant, texts).Query(func(rows pgx.Rows) (err error) {
 		lexemes, err = scanLexemes(rows, len(texts))
 		return err
 	})
 	b.Queue(corpusSQL, tenant).QueryRow(func(row pgx.Row) error { return row.Scan(&q.corpus.Docs, &q.corpus.Lexemes) })
-	if err := s.SendAsked(ctx, b); err != nil {
+	if err := s.SendQueryBatch(ctx, b); err != nil {
 		return Question{}, fmt.Errorf("analyse: %w", err)
 	}
 	q.query, q.keywords, q.expansion, q.vocabulary = lexemes[0], lexemes[1], lexemes[2], known

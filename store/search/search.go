@@ -97,7 +97,7 @@ func (s *Search) rankText(ctx context.Context, f pg.Filter, q Question, plan ran
 		FROM (` + chosen + `) x CROSS JOIN unnest(x.tsv) l
 		JOIN unnest(` + p.Add(lexemes) + `::text[], ` + p.Add(weights) + `::float8[]) WITH ORDINALITY t(lexeme, weight, n) ON t.lexeme = l.lexeme
 		GROUP BY x.id ORDER BY score DESC, x.id LIMIT ` + p.Add(limit)
-	hits, err := pg.AskAll[Hit](ctx, s.DB, f.Principal.Tenant, q.planning(), query, p)
+	hits, err := pg.QueryBatchRows[Hit](ctx, s.DB, f.Principal.Tenant, q.planning(), query, p)
 	return TextRanking{Hits: hits, Weights: weights[:len(plan.Terms):len(plan.Terms)]}, err
 }
 
@@ -155,7 +155,7 @@ func (s *Search) SearchVector(ctx context.Context, f pg.Filter, e pg.Embedding, 
 		parts = append(parts, "("+NearestSQL(e.Model, class, tenant, vector, l, admitted)+")")
 	}
 	query := `SELECT memory_id, score, 0::bigint FROM (` + strings.Join(parts, " UNION ALL ") + `) u ORDER BY score DESC, memory_id LIMIT ` + l
-	out, err := pg.AskAll[Hit](ctx, s.DB, f.Principal.Tenant, pg.PlanForValues, query, p)
+	out, err := pg.QueryBatchRows[Hit](ctx, s.DB, f.Principal.Tenant, pg.PlanForValues, query, p)
 	if err != nil {
 		return nil, fmt.Errorf("search vectors: %w", err)
 	}
@@ -168,10 +168,10 @@ func (s *Search) SearchVector(ctx context.Context, f pg.Filter, e pg.Embedding, 
 func (s *Search) Authorize(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]rank.Sheet, error) {
 	out := make(map[uuid.UUID]rank.Sheet, len(ids))
 	var p pg.Params
-	query := `SELECT m.id, ` + sheetColumns(f, &p) + ` FROM memories m WHERE m.id = ANY(` + p.Add(ids) + `) AND ` + f.Where("m", &p)
+	query := `SELECT m.id, ` + featureColumns(f, &p) + ` FROM memories m WHERE m.id = ANY(` + p.Add(ids) + `) AND ` + f.Where("m", &p)
 	var id uuid.UUID
-	var sheet sheetRow
-	err := s.EachRow(ctx, f, pg.PlanOnce, query, p, append([]any{&id}, sheet.fields()...), func() { out[id] = sheet.sheet() })
+	var sheet featureRow
+	err := s.EachRow(ctx, f, pg.PlanOnce, query, p, append([]any{&id}, sheet.fields()...), func() { out[id] = sheet.features() })
 	if err != nil {
 		return nil, fmt.Errorf("authorize: %w", err)
 	}
@@ -179,7 +179,7 @@ func (s *Search) Authorize(ctx context.Context, f pg.Filter, ids []uuid.UUID) (m
 }
 
 // sheetRow scans a sheet.
-type sheetRow struct {
+type featureRow struct {
 	rank.Sheet
 	sources []uuid.UUID
 }
@@ -189,7 +189,7 @@ type sheetRow struct {
 // A fact drawn from other memories says again what they say, where the asker may see them. A procedure derived
 // from an episode, or a fork beside its target, says something else, and both are answers (document 004 §12 and
 // §15B).
-func sheetColumns(f pg.Filter, p *pg.Params) string {
+func featureColumns(f pg.Filter, p *pg.Params) string {
 	return `m.type, m.category, m.status, m.agent_id, coalesce(m.agent_session_id, ''), m.who, m.occurred_at, m.importance, m.conditions IS NOT NULL,
 	CASE WHEN m.type = 'semantic' THEN array(SELECT s.id FROM (
 			SELECT r.target_id AS id FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = 'derived_from'
@@ -201,13 +201,13 @@ func sheetColumns(f pg.Filter, p *pg.Params) string {
 }
 
 // sheetSources are the columns of the memory m that sheetColumns reads.
-const sheetSources = `m.tenant, m.id, m.type, m.category, m.status, m.agent_id, m.agent_session_id, m.who, m.occurred_at, m.importance, m.conditions, m.conditions_hash, m.content_hash`
+const featureSources = `m.tenant, m.id, m.type, m.category, m.status, m.agent_id, m.agent_session_id, m.who, m.occurred_at, m.importance, m.conditions, m.conditions_hash, m.content_hash`
 
-func (r *sheetRow) fields() []any {
+func (r *featureRow) fields() []any {
 	return []any{&r.Type, &r.Category, &r.Status, &r.Agent, &r.Session, &r.Speaker, &r.OccurredAt, &r.Importance, &r.Conditional, &r.sources, &r.Words}
 }
 
-func (r *sheetRow) sheet() rank.Sheet {
+func (r *featureRow) features() rank.Sheet {
 	out := r.Sheet
 	if len(r.sources) > 0 {
 		out.Source, out.Others = r.sources[0], slices.Clone(r.sources[1:])

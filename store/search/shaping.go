@@ -107,7 +107,7 @@ func (s *Search) Predecessors(ctx context.Context, f pg.Filter, ids []uuid.UUID)
 			SELECT m.id, m.superseded_by, c.depth + 1 FROM chain c JOIN memories m ON m.tenant = ` + tenant + ` AND m.superseded_by = c.id
 			WHERE c.depth < ` + p.Add(predecessorsDeep) + ` AND m.status = 'superseded' AND ` + f.Where("m", &p) + `)
 		SELECT id, successor FROM chain ORDER BY depth, id LIMIT ` + p.Add(predecessorsMost)
-	out, err := pg.AskAll[Succession](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, p)
+	out, err := pg.QueryBatchRows[Succession](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, p)
 	if err != nil {
 		return nil, fmt.Errorf("read predecessors: %w", err)
 	}
@@ -138,7 +138,7 @@ func (s *Search) Successors(ctx context.Context, f pg.Filter, ids []uuid.UUID) (
 			WHERE c.depth < ` + p.Add(predecessorsDeep) + ` AND m.status = 'superseded' AND m.superseded_by IS NOT NULL)
 		SELECT DISTINCT c.id, m.id FROM chain c JOIN memories m ON m.id = c.successor AND m.live AND ` + live.Where("m", &p) + `
 		ORDER BY 1, 2 LIMIT ` + p.Add(predecessorsMost)
-	out, err := pg.AskAll[Succession](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, p)
+	out, err := pg.QueryBatchRows[Succession](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, p)
 	if err != nil {
 		return nil, fmt.Errorf("read successors: %w", err)
 	}

@@ -63,7 +63,7 @@ func (s *Search) linked(ctx context.Context, f pg.Filter, ids []uuid.UUID, outwa
 			FROM (SELECT of, id, bool_and(derived) AS derived FROM (` + edges + `) every GROUP BY of, id) e JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = e.id JOIN memories o ON o.tenant = ` + tenant + ` AND o.id = e.of
 			WHERE ` + f.Where("m", &p) + ` AND o.live AND ` + f.Visible("o", &p) + `) x
 		WHERE n <= ` + p.Add(maxLinksPerMemory) + ` ORDER BY of, n`
-	out, err := pg.AskAll[Linked](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, p)
+	out, err := pg.QueryBatchRows[Linked](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, p)
 	if err != nil {
 		return nil, fmt.Errorf("read links: %w", err)
 	}
@@ -88,7 +88,7 @@ func (s *Search) SessionNotes(ctx context.Context, f pg.Filter, ids []uuid.UUID)
 			WHERE o.tenant = ` + tenant + ` AND o.id = ANY(` + p.Add(ids) + `) AND o.live AND o.agent_session_id IS NOT NULL AND ` + f.Visible("o", &p) + `
 			GROUP BY o.agent_id, o.agent_session_id) x
 		ORDER BY x.of`
-	out, err := pg.AskAll[SessionNotes](ctx, s.DB, f.Principal.Tenant, pg.PlanForValues, query, p)
+	out, err := pg.QueryBatchRows[SessionNotes](ctx, s.DB, f.Principal.Tenant, pg.PlanForValues, query, p)
 	if err != nil {
 		return nil, fmt.Errorf("read session notes: %w", err)
 	}
@@ -229,7 +229,7 @@ func (s *Search) RescueText(ctx context.Context, f pg.Filter, beginnings []strin
 		FROM (SELECT m.id, ` + count + ` AS score FROM memory_text m WHERE ` + match + ` AND ` + f.Where("m", &p) + `
 			LIMIT ` + p.Add(maxRescueMatches) + `) x
 		ORDER BY x.score DESC, x.id DESC LIMIT ` + p.Add(limit)
-	out, err := pg.AskAll[Hit](ctx, s.DB, f.Principal.Tenant, pg.PlanForValues, query, p)
+	out, err := pg.QueryBatchRows[Hit](ctx, s.DB, f.Principal.Tenant, pg.PlanForValues, query, p)
 	if err != nil {
 		return nil, fmt.Errorf("search by beginnings: %w", err)
 	}

@@ -15,21 +15,21 @@ type VectorClass struct {
 	Typology schema.Typology
 }
 
-// briefLearned are the facts and procedures that are kept for an interaction or a session only. They share an
+// shortLivedFacts are the facts and procedures that are kept for an interaction or a session only. They share an
 // index: each further one would be one more search for every question.
-var briefLearned = VectorClass{"brief", "learned"}
+var shortLivedFacts = VectorClass{"brief", "learned"}
 
 var VectorClasses = []VectorClass{
 	{schema.TierSession, schema.TypologyEpisodic},
 	{schema.TierInteraction, schema.TypologyEpisodic},
 	{schema.TierPersistent, schema.TypologySemantic},
 	{schema.TierPersistent, schema.TypologyProcedural},
-	briefLearned,
+	shortLivedFacts,
 }
 
 // where renders that the embedding e is of the class, as the condition of its index does.
 func (c VectorClass) where() string {
-	if c == briefLearned {
+	if c == shortLivedFacts {
 		return "e.tier IN ('interaction', 'session') AND e.typology IN ('semantic', 'procedural')"
 	}
 	return fmt.Sprintf("e.tier = '%s' AND e.typology = '%s'", c.Tier, c.Typology)

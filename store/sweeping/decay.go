@@ -47,9 +47,9 @@ type DecayBatch struct {
 	More     bool      `json:"more"` // there may be more behind Next
 }
 
-// decayTakes counts what would be taken of what is live: what has fallen due, less what stays though it is due.
-func decayTakes(ctx context.Context, c *commit.Change, rules lifecycle.RetentionRules, share float64) ([]take, error) {
-	t := take{Question: schema.SweepDecay}
+// decayVolumes counts what would be taken of what is live: what has fallen due, less what stays though it is due.
+func decayVolumes(ctx context.Context, c *commit.Change, rules lifecycle.RetentionRules, share float64) ([]volume, error) {
+	t := volume{Question: schema.SweepDecay}
 	if err := c.Tx.QueryRow(ctx, `SELECT coalesce((SELECT docs FROM corpus_stats WHERE tenant = $1), 0)`, c.Tenant).Scan(&t.Stored); err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func decayTakes(ctx context.Context, c *commit.Change, rules lifecycle.Retention
 			AND NOT EXISTS (SELECT FROM unnest($4::boolean[], $5::text[], $6::text[]) x(world, tier, typology)
 				WHERE x.world = (m.world_id IS NOT NULL) AND x.tier = m.tier AND x.typology = m.typology)
 		LIMIT $3) due`, c.Tenant, c.Now, lifecycle.SweepAllowance(t.Stored, share)+1, world, tiers, typologies).Scan(&t.Would)
-	return []take{t}, err
+	return []volume{t}, err
 }
 
 // DecayBatch does to the next memories that have fallen due what lifecycle.JudgeDue says, in one transaction,
@@ -76,7 +76,7 @@ func decayTakes(ctx context.Context, c *commit.Change, rules lifecycle.Retention
 // nothing to do, or the rest.
 func (s *Sweeping) DecayBatch(ctx context.Context, in DecayInput) (DecayBatch, error) {
 	var out DecayBatch
-	err := pg.AgainAlone(ctx, func() error {
+	err := pg.RetryChange(ctx, func() error {
 		out = DecayBatch{}
 		return commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) error {
 			d := decaying{Change: c, in: in, out: &out}
@@ -258,7 +258,7 @@ type DecayOutlook struct {
 
 // DecayOutlook counts what a sweep would look at now and within the next day.
 func (s *Sweeping) DecayOutlook(ctx context.Context, tenant string, now time.Time) (DecayOutlook, error) {
-	ctx = pg.Within(ctx, pg.ClassLong)
+	ctx = pg.WithClass(ctx, pg.ClassLong)
 	var out DecayOutlook
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		const due = `FROM memories WHERE tenant = $1 AND live AND decay_due_at IS NOT NULL AND decay_due_at `

@@ -53,12 +53,12 @@ type PurgeBatch struct {
 // taken too early finds nothing that it may remove, and foreign keys stand behind that. A batch that is
 // delivered again finds nothing to do, or the rest. ErrRulesChanged where the run has to begin anew.
 //
-// Each statement looks at a page of rows (lookFactor), whatever the table holds, so that the limits of the pipeline
+// Each statement looks at a page of rows (scanFactor), whatever the table holds, so that the limits of the pipeline
 // are enough.
 func (s *Sweeping) Purge(ctx context.Context, in PurgeInput) (PurgeBatch, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var out PurgeBatch
-	err := pg.AgainAlone(ctx, func() error {
+	err := pg.RetryChange(ctx, func() error {
 		out = PurgeBatch{Counts: map[string]int{}}
 		return commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) error {
 			rules, err := rulesAsBegun(ctx, c, in.Rules)
@@ -168,7 +168,7 @@ func (p *purging) history(ctx context.Context) error {
 	n, after := 0, p.in.After
 	err := p.Tx.QueryRow(ctx, `SELECT removed, coalesce(last_at, $4), coalesce(last_id, $5), more
 		FROM mneme_purge_history($1, $2, $3, $4, $5, $6)`,
-		before, p.in.Limit, lifecycle.ActionLinks, after.CreatedAt, after.ID, p.in.Limit*lookFactor).
+		before, p.in.Limit, lifecycle.ActionLinks, after.CreatedAt, after.ID, p.in.Limit*scanFactor).
 		Scan(&n, &p.out.Next.CreatedAt, &p.out.Next.ID, &p.out.More)
 	p.removed(n)
 	used(p.Change, schema.SweepHistory, n)
@@ -270,7 +270,7 @@ func (p *purging) expire(ctx context.Context) error {
 			SELECT FROM unnest($2::boolean[], $3::text[], $4::text[], $5::timestamptz[], $6::boolean[]) w(world, tier, typology, before, purge)
 			WHERE w.world = (m.world_id IS NOT NULL) AND w.tier = m.tier AND w.typology = m.typology AND m.deleted_at <= w.before)
 		FROM memories m WHERE m.tenant = $1 AND `+tombstone+` AND (m.deleted_at, m.id) > ($8, $9)
-		ORDER BY m.deleted_at, m.id LIMIT $10`, append(w.args(p.Tenant), p.in.After.CreatedAt, p.in.After.ID, p.in.Limit*lookFactor)...)
+		ORDER BY m.deleted_at, m.id LIMIT $10`, append(w.args(p.Tenant), p.in.After.CreatedAt, p.in.After.ID, p.in.Limit*scanFactor)...)
 	if err != nil || len(page) == 0 {
 		return err
 	}
@@ -463,11 +463,11 @@ func agedHistory(stays string) string {
 		UNION ALL SELECT FROM memory_relations r WHERE r.tenant = h.tenant AND r.target_id = h.memory_id AND r.predicate = ANY($4))`
 }
 
-// retentionTakes counts what would go of memories and, where somebody has shortened its window, of history.
+// retentionVolumes counts what would go of memories and, where somebody has shortened its window, of history.
 // What is over by the documents' windows is over: a tenant that nobody used for half a year has no history
 // left, and that is as it should be.
-func retentionTakes(ctx context.Context, c *commit.Change, rules lifecycle.RetentionRules, share float64) ([]take, error) {
-	memories, history := take{Question: schema.SweepRetention}, take{Question: schema.SweepHistory}
+func retentionVolumes(ctx context.Context, c *commit.Change, rules lifecycle.RetentionRules, share float64) ([]volume, error) {
+	memories, history := volume{Question: schema.SweepRetention}, volume{Question: schema.SweepHistory}
 	if w := windowsOf(rules, c.Now); len(w.before) > 0 {
 		t := &memories
 		err := c.Tx.QueryRow(ctx, `SELECT coalesce((SELECT docs FROM corpus_stats WHERE tenant = $1), 0)
@@ -499,7 +499,7 @@ func retentionTakes(ctx context.Context, c *commit.Change, rules lifecycle.Reten
 			return nil, err
 		}
 	}
-	return []take{memories, history}, nil
+	return []volume{memories, history}, nil
 }
 
 // PurgePreview is what a run would remove of a tenant now, by step: of ingest, batches. Counting ends at PreviewLimit.
@@ -516,7 +516,7 @@ const PreviewLimit = 100_000
 
 // PreviewPurge counts what a run would do to a tenant, and changes nothing.
 func (s *Sweeping) PreviewPurge(ctx context.Context, tenant string, share float64, now time.Time) (PurgePreview, error) {
-	ctx = pg.Within(ctx, pg.ClassLong)
+	ctx = pg.WithClass(ctx, pg.ClassLong)
 	out := PurgePreview{Tenant: tenant, Would: map[lifecycle.PurgeStep]int64{}}
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		rules, err := RetentionRules(ctx, tx, tenant)
@@ -581,7 +581,7 @@ func (s *Sweeping) PreviewPurge(ctx context.Context, tenant string, share float6
 			}
 		}
 		c := commit.Change{Tx: tx, Tenant: tenant, Now: now.UTC()}
-		takes, err := retentionTakes(ctx, &c, rules, share)
+		takes, err := retentionVolumes(ctx, &c, rules, share)
 		if err != nil {
 			return err
 		}

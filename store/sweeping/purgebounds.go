@@ -33,12 +33,12 @@ const (
 	purgePolicyChanges = `SELECT mneme_purge_policy_changes($2, $3) WHERE $1::text IS NOT NULL`
 )
 
-// lookFactor is how many rows a page looks at for each that it may remove. What stays, of worlds, of what was done or
+// scanFactor is how many rows a page looks at for each that it may remove. What stays, of worlds, of what was done or
 // of what is still needed, may be most of a table: no statement goes through all of it.
-const lookFactor = 20
+const scanFactor = 20
 
-// looked is a row that a page has looked at, in the order of an index by age.
-type looked struct {
+// scannedRow is a row that a page has looked at, in the order of an index by age.
+type scannedRow struct {
 	At      time.Time
 	ID      uuid.UUID
 	Key     string // in place of the id
@@ -46,14 +46,14 @@ type looked struct {
 	Goes    bool
 }
 
-// page looks at the next rows behind the run's place, which the query gives in order, lookFactor times the limit at
+// page looks at the next rows behind the run's place, which the query gives in order, scanFactor times the limit at
 // most. It returns those that are to go, up to the limit, and notes behind which row the next page begins.
-func (p *purging) page(ctx context.Context, query string, args ...any) ([]looked, error) {
-	rows, err := pg.Collect[looked](ctx, p.Tx, query, args...)
+func (p *purging) page(ctx context.Context, query string, args ...any) ([]scannedRow, error) {
+	rows, err := pg.Collect[scannedRow](ctx, p.Tx, query, args...)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	var going []looked
+	var going []scannedRow
 	last := 0
 	for i, row := range rows {
 		if last = i; row.Goes {
@@ -64,7 +64,7 @@ func (p *purging) page(ctx context.Context, query string, args ...any) ([]looked
 		}
 	}
 	p.out.Next = HistoryCursor{CreatedAt: rows[last].At, ID: rows[last].ID, Key: rows[last].Key, Version: rows[last].Version}
-	p.out.More = last < len(rows)-1 || len(rows) >= p.in.Limit*lookFactor
+	p.out.More = last < len(rows)-1 || len(rows) >= p.in.Limit*scanFactor
 	return going, nil
 }
 
@@ -79,7 +79,7 @@ func (p *purging) versions(ctx context.Context) error {
 	going, err := p.page(ctx, `SELECT v.until, v.memory_id, '' AS key, v.version, `+freeVersion+` FROM memory_versions v
 		WHERE v.tenant = $1 AND v.until < $2 AND (v.until, v.memory_id, v.version) > ($3, $5, $6)
 		ORDER BY v.until, v.memory_id, v.version LIMIT $7`,
-		p.Tenant, before, after.CreatedAt, lifecycle.ActionLinks, after.ID, after.Version, p.in.Limit*lookFactor)
+		p.Tenant, before, after.CreatedAt, lifecycle.ActionLinks, after.ID, after.Version, p.in.Limit*scanFactor)
 	if err != nil || len(going) == 0 {
 		return err
 	}
@@ -117,7 +117,7 @@ func (p *purging) operations(ctx context.Context) error {
 			SELECT FROM ingest_batches b WHERE b.tenant = o.tenant AND b.id = (o.result->>'batch_id')::uuid))
 		FROM operations o WHERE o.tenant = $1 AND o.created_at < $2 AND (o.created_at, o.id) > ($3, $4)
 		ORDER BY o.created_at, o.id LIMIT $5`,
-		p.Tenant, before, p.in.After.CreatedAt, p.in.After.Key, p.in.Limit*lookFactor)
+		p.Tenant, before, p.in.After.CreatedAt, p.in.After.Key, p.in.Limit*scanFactor)
 	if err != nil || len(going) == 0 {
 		return err
 	}
@@ -298,7 +298,7 @@ func (p *purging) artifacts(ctx context.Context) error {
 			NOT EXISTS (SELECT FROM memory_artifacts x WHERE x.tenant = a.tenant AND x.sha256 = a.sha256)
 		FROM artifacts a WHERE a.tenant = $1 AND a.created_at < $2 AND (a.created_at, a.sha256) > ($3, $4)
 		ORDER BY a.created_at, a.sha256 LIMIT $5`,
-		p.Tenant, before, p.in.After.CreatedAt, after, p.in.Limit*lookFactor)
+		p.Tenant, before, p.in.After.CreatedAt, after, p.in.Limit*scanFactor)
 	if err != nil || len(going) == 0 {
 		return err
 	}

@@ -43,8 +43,8 @@ func (s *Sweeping) tenantNames(ctx context.Context, query string, args ...any) (
 	return out, nil
 }
 
-// Begun is what a run may go by.
-type Begun struct {
+// SweepStart is what a run may go by.
+type SweepStart struct {
 	// Held is the first question that waits for an answer; nil: there is none.
 	Held *schema.SweepHold
 	// Ahead says that the run may go ahead: nothing waits, or another question was answered. A batch takes
@@ -57,20 +57,20 @@ type Begun struct {
 // BeginSweep counts what a run would take of a tenant. A run that would take more than its share asks, once,
 // and may take nothing until somebody has answered. What is admitted is used up by what is taken, by whatever
 // run. A run that would not take too much takes the question back, and what is left of an answer with it.
-func (s *Sweeping) BeginSweep(ctx context.Context, tenant string, sweep schema.Sweep, share float64, now time.Time) (Begun, error) {
-	ctx = pg.Within(ctx, pg.ClassLong)
-	var out Begun
+func (s *Sweeping) BeginSweep(ctx context.Context, tenant string, sweep schema.Sweep, share float64, now time.Time) (SweepStart, error) {
+	ctx = pg.WithClass(ctx, pg.ClassLong)
+	var out SweepStart
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 		rules, err := RetentionRules(ctx, c.Tx, c.Tenant)
 		if err != nil {
 			return err
 		}
 		out.Rules = fingerprint(rules)
-		var takes []take
+		var takes []volume
 		if sweep == schema.SweepDecay {
-			takes, err = decayTakes(ctx, c, rules, share)
+			takes, err = decayVolumes(ctx, c, rules, share)
 		} else {
-			takes, err = retentionTakes(ctx, c, rules, share)
+			takes, err = retentionVolumes(ctx, c, rules, share)
 		}
 		if err != nil {
 			return err
@@ -91,7 +91,7 @@ func (s *Sweeping) BeginSweep(ctx context.Context, tenant string, sweep schema.S
 		return nil
 	})
 	if err != nil {
-		return Begun{}, fmt.Errorf("begin %s: %w", sweep, err)
+		return SweepStart{}, fmt.Errorf("begin %s: %w", sweep, err)
 	}
 	return out, nil
 }
@@ -121,18 +121,18 @@ func rulesAsBegun(ctx context.Context, c *commit.Change, begun string) (lifecycl
 	return rules, err
 }
 
-// take is how much a run would take of so much, by the question that it has to ask. Counting ends where the
+// volume is how much a run would take of so much, by the question that it has to ask. Counting ends where the
 // allowance is passed.
-type take struct {
+type volume struct {
 	Question      schema.Sweep
 	Would, Stored int64
 }
 
 // tooMuch reports whether a run has to ask.
-func (t take) tooMuch(share float64) bool { return t.Would > lifecycle.SweepAllowance(t.Stored, share) }
+func (t volume) tooMuch(share float64) bool { return t.Would > lifecycle.SweepAllowance(t.Stored, share) }
 
 // guard asks where a run has to, or takes the question back; it returns the one that waits.
-func guard(ctx context.Context, c *commit.Change, t take, share float64) (*schema.SweepHold, error) {
+func guard(ctx context.Context, c *commit.Change, t volume, share float64) (*schema.SweepHold, error) {
 	if !t.tooMuch(share) {
 		c.Queue.Queue(`DELETE FROM sweep_holds WHERE tenant = $1 AND sweep = $2`, c.Tenant, t.Question)
 		return nil, nil

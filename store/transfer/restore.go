@@ -62,9 +62,9 @@ type PendingRelation struct {
 //
 // Lines may name another tenant: it is not looked at. Check supersession with SupersessionCheck first.
 func (s *Transfer) Restore(ctx context.Context, tenant string, lines []ExportLine, now time.Time) (RestoreResult, error) {
-	ctx = pg.Within(ctx, pg.ClassLong)
+	ctx = pg.WithClass(ctx, pg.ClassLong)
 	var out RestoreResult
-	err := pg.AgainAlone(ctx, func() error {
+	err := pg.RetryChange(ctx, func() error {
 		out = RestoreResult{}
 		return commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error { return restore(ctx, c, lines, &out) })
 	})
@@ -110,8 +110,8 @@ func restore(ctx context.Context, c *commit.Change, lines []ExportLine, out *Res
 // RestoreRelations adds relations whose both ends are there, and returns how many were not there before
 // and how many lead nowhere.
 func (s *Transfer) RestoreRelations(ctx context.Context, tenant string, relations []PendingRelation, now time.Time) (added, missing int, err error) {
-	ctx = pg.Within(ctx, pg.ClassLong)
-	err = pg.AgainAlone(ctx, func() error {
+	ctx = pg.WithClass(ctx, pg.ClassLong)
+	err = pg.RetryChange(ctx, func() error {
 		return commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 			var out RestoreResult
 			r := restoring{Change: c, out: &out}
@@ -202,7 +202,7 @@ func (r *restoring) memories(ctx context.Context, lines []ExportLine) error {
 	if err != nil {
 		return err
 	}
-	if err := r.beside(ctx, byID, fresh); err != nil {
+	if err := r.dependents(ctx, byID, fresh); err != nil {
 		return err
 	}
 	r.out.Restored += len(fresh)
@@ -421,8 +421,8 @@ func inUTC(value any) any {
 	return value
 }
 
-// beside writes what the new memories own.
-func (r *restoring) beside(ctx context.Context, byID map[uuid.UUID]*ExportLine, fresh []uuid.UUID) error {
+// dependents writes the rows that belong to the new memories.
+func (r *restoring) dependents(ctx context.Context, byID map[uuid.UUID]*ExportLine, fresh []uuid.UUID) error {
 	slices.SortFunc(fresh, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 	var history, versions, provenance, claims, hints []map[string]any
 	for _, id := range fresh {

@@ -246,7 +246,7 @@ func (s *VectorIndex) IndexStates(ctx context.Context, tenant string, model infe
 }
 
 func (s *VectorIndex) indexStates(ctx context.Context, tenant, query string, args ...any) ([]IndexState, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var out []IndexState
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		var err error
@@ -262,7 +262,7 @@ func (s *VectorIndex) indexStates(ctx context.Context, tenant, query string, arg
 // CountEmbedded counts the tenant's live memories that have a vector of the model, made of their present
 // content.
 func (s *VectorIndex) CountEmbedded(ctx context.Context, tenant string, model inference.EmbeddingModel) (int64, error) {
-	ctx = pg.Within(ctx, pg.ClassLong)
+	ctx = pg.WithClass(ctx, pg.ClassLong)
 	var n int64
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `SELECT count(*) FROM memory_embeddings e JOIN memories m ON m.tenant = e.tenant AND m.id = e.memory_id AND m.live
@@ -278,7 +278,7 @@ func (s *VectorIndex) CountEmbedded(ctx context.Context, tenant string, model in
 // NearestEmbedded returns the tenant's live memories nearest to a vector, whoever may see them: ids and
 // scores, for the verification of an index.
 func (s *VectorIndex) NearestEmbedded(ctx context.Context, tenant string, e pg.Embedding, limit int) ([]search.Hit, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var p pg.Params
 	t, vector, l := p.Add(tenant), p.Add(pgvector.NewVector(e.Vector)), p.Add(limit)
 	parts := make([]string, 0, len(search.VectorClasses))
@@ -306,7 +306,7 @@ func (s *VectorIndex) NearestEmbedded(ctx context.Context, tenant string, e pg.E
 
 // SampleEmbedded picks live memories of the tenant that have a vector of the model, at random.
 func (s *VectorIndex) SampleEmbedded(ctx context.Context, tenant string, model inference.EmbeddingModel, n int) ([]uuid.UUID, error) {
-	ctx = pg.Within(ctx, pg.ClassLong) // it goes through all of them
+	ctx = pg.WithClass(ctx, pg.ClassLong) // it goes through all of them
 	var out []uuid.UUID
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT e.memory_id FROM memory_embeddings e JOIN memories m ON m.tenant = e.tenant AND m.id = e.memory_id AND m.live

@@ -88,7 +88,7 @@ func (s *VectorIndex) IndexEntries(ctx context.Context, tenant string, model inf
 
 // indexEntries joins the memories that source names to what is known of them. The tenant is $1.
 func (s *VectorIndex) indexEntries(ctx context.Context, tenant string, model inference.EmbeddingModel, source string, p *pg.Params) ([]OutboxEntry, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	query := `SELECT o.memory_id, o.seq, o.changes, o.attempts, m.id IS NULL OR NOT m.live, coalesce(m.version, 0), coalesce(m.tier, ''), coalesce(m.typology, ''),
 			coalesce(m.agent_id, ''), coalesce(m.project, ''), coalesce(m.scope, ''), coalesce(m.visibility, ''), coalesce(m.policy_group, ''),
 			coalesce(m.type, ''), coalesce(m.category, ''), m.tags, lower(coalesce(m.who, '')), coalesce(m.pinned, false), coalesce(m.importance, 0),
@@ -125,7 +125,7 @@ func (s *VectorIndex) indexEntries(ctx context.Context, tenant string, model inf
 // later stays. A memory that has become another since it was read, while somebody else told the index of that, is asked for again: of two
 // who tell at the same time, the one with the older news may come last.
 func (s *VectorIndex) SettleOutbox(ctx context.Context, tenant string, entries []OutboxEntry, now time.Time) error {
-	err := pg.AgainAlone(ctx, func() error { return s.settleOutbox(ctx, tenant, entries, now) })
+	err := pg.RetryChange(ctx, func() error { return s.settleOutbox(ctx, tenant, entries, now) })
 	if err != nil {
 		return fmt.Errorf("settle outbox: %w", err)
 	}
@@ -156,7 +156,7 @@ func (s *VectorIndex) KeepEmbeddings(ctx context.Context, tenant string, model i
 	if len(embedded) == 0 {
 		return nil
 	}
-	err := pg.AgainAlone(ctx, func() error {
+	err := pg.RetryChange(ctx, func() error {
 		return commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error { keepEmbeddings(c, model, entries, embedded); return nil })
 	})
 	if err != nil {
@@ -314,7 +314,7 @@ func (s *VectorIndex) OutboxTenants(ctx context.Context) ([]string, error) {
 // BatchMemories returns the ids of the memories that a range wrote or changed: its sources, the
 // facts added from them, and the targets of updates and deletes.
 func (s *VectorIndex) BatchMemories(ctx context.Context, r pipeline.Range) ([]uuid.UUID, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var out []uuid.UUID
 	err := s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `

@@ -197,7 +197,7 @@ for. Interrupted, it can be said again: what has been replayed is not dead any m
 			}
 			for _, id := range orphans {
 				limited, cancel := a.Within(ctx)
-				err := st.BuryJob(limited, tenant, id, "the run that had it is gone", time.Now())
+				err := st.MarkJobDead(limited, tenant, id, "the run that had it is gone", time.Now())
 				cancel()
 				if err != nil {
 					return err
