@@ -13,10 +13,12 @@ type ClaimOf struct {
 	Subject, Predicate string
 }
 
+// Key identifies the claim within a tenant.
 func (c ClaimOf) Key() string {
 	return strings.Join([]string{c.Owner.Scope, ClaimSpace(c.Owner, c.Visibility), strings.ToLower(c.Subject), c.Predicate}, "\x1f")
 }
 
+// FunctionalClaim returns the row's claim, and whether it is a functional one.
 func (m *MemoryRow) FunctionalClaim() (ClaimOf, bool) {
 	return ClaimOf{m.Owner, m.Visibility, m.Subject, m.Predicate}, m.Type == schema.TypeSemantic && m.Functional
 }

@@ -12,8 +12,10 @@ import (
 // RecordColumns are what ScanRecord reads, as it stands now, with all relations.
 var RecordColumns = RecordColumnsAsOf("", "")
 
+// RecordTables are the tables that RecordColumns names.
 const RecordTables = ` FROM memories m LEFT JOIN memory_access a ON a.tenant = m.tenant AND a.memory_id = m.id `
 
+// ScanRecord scans RecordColumns.
 func ScanRecord(row pgx.CollectableRow) (schema.MemoryRecord, error) {
 	var m schema.MemoryRecord
 	err := ScanRecordAnd(row, &m)

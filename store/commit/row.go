@@ -57,6 +57,7 @@ type MemoryRow struct {
 	Over           bool // its retention window was found to be over
 }
 
+// RowColumns are the columns that ScanRow reads, of memories m.
 const RowColumns = `m.id, m.version, m.tenant, m.agent_id, m.project, m.scope, m.policy_group, m.visibility, m.type, m.category, m.tier, m.typology,
 	m.content, m.content_hash, m.payload, m.tags, m.who, coalesce(m.subject, ''), coalesce(m.predicate, ''), m.functional, m.conditions_hash,
 	m.validity, m.conditions, m.valid_from, m.valid_until, m.revision_policy, m.confidence, m.importance, m.source_trust, m.sensitivity, m.pinned,
@@ -64,6 +65,7 @@ const RowColumns = `m.id, m.version, m.tenant, m.agent_id, m.project, m.scope, m
 	m.world_id IS NOT NULL, m.purging_at IS NOT NULL OR m.retained_at IS NOT NULL,
 	m.salience, m.salience_at, m.decay_curve, m.half_life, m.min_salience, m.max_age, m.decay_floor, m.reinforcement_gain, m.decay_points`
 
+// ScanRow scans RowColumns.
 func ScanRow(row pgx.CollectableRow) (MemoryRow, error) {
 	var m MemoryRow
 	var maxAge *time.Duration

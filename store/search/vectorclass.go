@@ -19,6 +19,7 @@ type VectorClass struct {
 // index: each further one would be one more search for every question.
 var shortLivedFacts = VectorClass{"brief", "learned"}
 
+// VectorClasses are the classes of memories that have a vector index of their own.
 var VectorClasses = []VectorClass{
 	{schema.TierSession, schema.TypologyEpisodic},
 	{schema.TierInteraction, schema.TypologyEpisodic},

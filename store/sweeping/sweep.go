@@ -129,7 +129,9 @@ type volume struct {
 }
 
 // tooMuch reports whether a run has to ask.
-func (t volume) tooMuch(share float64) bool { return t.Would > lifecycle.SweepAllowance(t.Stored, share) }
+func (t volume) tooMuch(share float64) bool {
+	return t.Would > lifecycle.SweepAllowance(t.Stored, share)
+}
 
 // guard asks where a run has to, or takes the question back; it returns the one that waits.
 func guard(ctx context.Context, c *commit.Change, t volume, share float64) (*schema.SweepHold, error) {

@@ -94,6 +94,7 @@ var (
 // Rebuilder is an index that keeps something of a generation besides its points, and can build it anew while
 // it is searched. It does so in parts: done is called with how many are done, and another call can go on from there.
 type Rebuilder interface {
+	// Rebuild builds the generation's indexes again, without the first from parts; done is told after each part.
 	Rebuild(ctx context.Context, g Generation, from int, done func(parts int)) error
 }
 
