@@ -43,7 +43,9 @@ func Open(ctx context.Context, cfg pg.Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{DB: db, Pipeline: pipeline.New(db), Search: search.New(db), Reading: read.New(db), Editing: edit.New(db),
-		Forgetter: forgetting.New(db), Sweeping: sweeping.New(db), Transfer: transfer.New(db), VectorIndex: vectorindex.New(db),
-		Admin: admin.New(db)}, nil
+	return &Store{DB: db, Pipeline: pipeline.New(db), Search: search.New(db), Reading: read.New(db),
+		Editing:   edit.New(db),
+		Forgetter: forgetting.New(db), Sweeping: sweeping.New(db), Transfer: transfer.New(db),
+		VectorIndex: vectorindex.New(db),
+		Admin:       admin.New(db)}, nil
 }

@@ -28,7 +28,8 @@ type JobQueue struct {
 // JobQueue counts the jobs of all tenants: numbers and a time alone.
 func (s *Admin) JobQueue(ctx context.Context) (JobQueue, error) {
 	var q JobQueue
-	if err := s.Pool.QueryRow(ctx, `SELECT waiting, oldest, dead FROM mneme_job_queue()`).Scan(&q.Waiting, &q.Oldest, &q.Dead); err != nil {
+	if err := s.Pool.QueryRow(ctx, `SELECT waiting, oldest, dead FROM mneme_job_queue()`).Scan(&q.Waiting, &q.Oldest,
+		&q.Dead); err != nil {
 		return q, fmt.Errorf("look at the job queue: %w", err)
 	}
 	return q, nil
@@ -75,7 +76,8 @@ func (s *Admin) MarkJobDead(ctx context.Context, tenant string, id uuid.UUID, re
 		var candidate, memoryID uuid.UUID
 		var phase string
 		err := c.Tx.QueryRow(ctx, `UPDATE jobs SET state = 'dead', last_error = $3, updated_at = $4, finished_at = $4
-			WHERE tenant = $1 AND id = $2 AND state IN ('pending', 'leased', 'failed') RETURNING candidate_id, memory_id, phase`,
+			WHERE tenant = $1 AND id = $2 AND state IN ('pending', 'leased', 'failed') RETURNING candidate_id,
+			memory_id, phase`,
 			tenant, id, reason, c.Now).Scan(&candidate, &memoryID, &phase)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return pg.ErrNotFound
@@ -96,7 +98,8 @@ func (s *Admin) MarkJobDead(ctx context.Context, tenant string, id uuid.UUID, re
 func (s *Admin) LiveCount(ctx context.Context, tenant string) (int64, error) {
 	var n int64
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `SELECT coalesce(sum(docs), 0)::bigint FROM corpus_stats WHERE tenant = $1`, tenant).Scan(&n)
+		return tx.QueryRow(ctx, `SELECT coalesce(sum(docs), 0)::bigint FROM corpus_stats WHERE tenant = $1`,
+			tenant).Scan(&n)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("count memories: %w", err)
@@ -135,7 +138,8 @@ func (i *Inspector) Version(ctx context.Context) (string, error) {
 func (i *Inspector) MigrationVersion(ctx context.Context) (int64, error) {
 	v, err := one[int64](ctx, i, "read the schema's version", migrationVersion)
 	var pgErr *pgconn.PgError
-	if errors.As(err, &pgErr) && (pgErr.Code == "42P01" || pgErr.Code == "42501") { // undefined_table, insufficient_privilege
+	// undefined_table, insufficient_privilege
+	if errors.As(err, &pgErr) && (pgErr.Code == "42P01" || pgErr.Code == "42501") {
 		return 0, nil
 	}
 	return v, err
@@ -165,7 +169,8 @@ type AppRoleState struct {
 func (i *Inspector) AppRole(ctx context.Context) (AppRoleState, error) {
 	return one[AppRoleState](ctx, i, "look at the application's role", `
 		SELECT count(*) > 0, coalesce(bool_or(rolsuper OR rolbypassrls), false),
-			(SELECT count(*) FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND c.relowner = min(r.oid)),
+			(SELECT count(*) FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace
+			AND c.relkind IN ('r', 'p') AND c.relowner = min(r.oid)),
 			coalesce(bool_or(pg_has_role(r.oid, 'MEMBER')), false)
 		FROM (SELECT oid, rolsuper, rolbypassrls FROM pg_roles WHERE rolname = $1) r`, pg.AppRole)
 }
@@ -184,7 +189,8 @@ var requiredExtensions = [][2]string{{"btree_gin", "1.0"}, {"vector", "0.8.0"}}
 func (i *Inspector) Extensions(ctx context.Context) ([]Extension, error) {
 	var out []Extension
 	for _, e := range requiredExtensions {
-		installed, err := one[string](ctx, i, "look at extensions", `SELECT coalesce((SELECT extversion FROM pg_extension WHERE extname = $1), '')`, e[0])
+		installed, err := one[string](ctx, i, "look at extensions",
+			`SELECT coalesce((SELECT extversion FROM pg_extension WHERE extname = $1), '')`, e[0])
 		if err != nil {
 			return nil, err
 		}
@@ -217,7 +223,8 @@ func (i *Inspector) UnboundTables(ctx context.Context) ([]string, error) {
 	return many[string](ctx, i, "look at row-level security", `
 		SELECT c.relname::text FROM pg_class c
 		WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
-			AND EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'tenant' AND NOT a.attisdropped)
+			AND EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'tenant'
+				AND NOT a.attisdropped)
 			AND NOT (c.relrowsecurity AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid))
 		ORDER BY 1`)
 }
@@ -228,7 +235,8 @@ var guards = [][2]string{
 	{"memories", "memories_episode_only_grows"}, {"memories", "memories_keep_version"},
 	{"memories", "memories_stay_erased"}, {"memories", "memories_versions_in_time"},
 	{"memory_history", "memory_history_append_only"}, {"memory_history", "memory_history_no_truncate"},
-	{"retention_policy_changes", "retention_policy_changes_append_only"}, {"retention_policy_changes", "retention_policy_changes_no_truncate"},
+	{"retention_policy_changes", "retention_policy_changes_append_only"},
+	{"retention_policy_changes", "retention_policy_changes_no_truncate"},
 }
 
 // AbsentGuards names the triggers that are missing or disabled, among those that keep histories append-only
@@ -241,7 +249,8 @@ func (i *Inspector) AbsentGuards(ctx context.Context) ([]string, error) {
 	return many[string](ctx, i, "look at triggers", `
 		SELECT g.name FROM unnest($1::text[], $2::text[]) g(tbl, name)
 		WHERE NOT EXISTS (SELECT FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
-			WHERE c.relnamespace = current_schema()::regnamespace AND c.relname = g.tbl AND t.tgname = g.name AND t.tgenabled IN ('O', 'A'))
+			WHERE c.relnamespace = current_schema()::regnamespace AND c.relname = g.tbl AND t.tgname = g.name
+			AND t.tgenabled IN ('O', 'A'))
 		ORDER BY 1`, tables, triggers)
 }
 
@@ -252,7 +261,8 @@ const unanalysedRows = 1000
 func (i *Inspector) Unanalysed(ctx context.Context) ([]string, error) {
 	return many[string](ctx, i, "look at statistics", `
 		SELECT relname::text FROM pg_stat_user_tables
-		WHERE schemaname = current_schema() AND n_live_tup > $1 AND last_analyze IS NULL AND last_autoanalyze IS NULL ORDER BY 1`, unanalysedRows)
+		WHERE schemaname = current_schema() AND n_live_tup > $1 AND last_analyze IS NULL AND last_autoanalyze IS NULL
+		ORDER BY 1`, unanalysedRows)
 }
 
 // Bloated names tables of which more rows are dead than alive, ten thousand at least: vacuum does not keep up.
@@ -303,11 +313,15 @@ func (s *Admin) Stats(ctx context.Context, tenant string) (read.Stats, error) {
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		var byType json.RawMessage
 		err := tx.QueryRow(ctx, `SELECT
-			(SELECT coalesce(jsonb_object_agg(type, n), '{}') FROM (SELECT type, count(*) n FROM memories WHERE tenant = $1 AND live GROUP BY type) t),
-			(SELECT count(*) FROM entities WHERE tenant = $1), (SELECT count(*) FROM entity_relations WHERE tenant = $1),
-			(SELECT count(*) FROM memory_history WHERE tenant = $1), (SELECT count(*) FROM proposals WHERE tenant = $1 AND state = 'blocked' AND outcome NOT IN ('shadow_mode', 'mutations_frozen')),
+			(SELECT coalesce(jsonb_object_agg(type, n), '{}') FROM (SELECT type, count(*) n FROM memories
+				WHERE tenant = $1 AND live GROUP BY type) t),
+			(SELECT count(*) FROM entities WHERE tenant = $1), (SELECT count(*) FROM entity_relations
+			WHERE tenant = $1),
+			(SELECT count(*) FROM memory_history WHERE tenant = $1), (SELECT count(*) FROM proposals WHERE tenant = $1
+			AND state = 'blocked' AND outcome NOT IN ('shadow_mode', 'mutations_frozen')),
 			(SELECT count(*) FROM index_outbox WHERE tenant = $1),
-			(SELECT min(coalesce(revived_at, created_at)) FROM jobs WHERE tenant = $1 AND state IN ('pending', 'leased', 'failed'))`, tenant).
+			(SELECT min(coalesce(revived_at, created_at)) FROM jobs WHERE tenant = $1
+			AND state IN ('pending', 'leased', 'failed'))`, tenant).
 			Scan(&byType, &out.Entities, &out.Relations, &out.History, &out.ToReview, &out.IndexPending, &out.OldestJob)
 		if err != nil {
 			return err
@@ -327,8 +341,10 @@ func (s *Admin) Stats(ctx context.Context, tenant string) (read.Stats, error) {
 // only asked does not count.
 func (s *Admin) KnowsTenant(ctx context.Context, tenant string) (known bool, err error) {
 	err = s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM memories WHERE tenant = $1) OR EXISTS (SELECT 1 FROM ingest_batches WHERE tenant = $1)
-			OR EXISTS (SELECT 1 FROM memory_history WHERE tenant = $1) OR EXISTS (SELECT 1 FROM artifacts WHERE tenant = $1)
+		return tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM memories WHERE tenant = $1)
+			OR EXISTS (SELECT 1 FROM ingest_batches WHERE tenant = $1)
+			OR EXISTS (SELECT 1 FROM memory_history WHERE tenant = $1) OR EXISTS (SELECT 1 FROM artifacts
+				WHERE tenant = $1)
 			OR EXISTS (SELECT 1 FROM retention_policies WHERE tenant = $1)`, tenant).Scan(&known)
 	})
 	if err != nil {

@@ -36,7 +36,8 @@ func (c *Change) Relate(source uuid.UUID, predicate string, target uuid.UUID) {
 // RelateAs adds an edge; one that stands already keeps its weight and reason.
 func (c *Change) RelateAs(source uuid.UUID, r Relation) {
 	c.Queue.Queue(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, weight, reason, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`, c.Tenant, source, r.Predicate, r.Target, r.Weight, r.Reason, c.Now)
+		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`, c.Tenant, source, r.Predicate, r.Target, r.Weight,
+		r.Reason, c.Now)
 }
 
 // Claim records what a memory states, so that later statements about the same subject find it.
@@ -48,12 +49,15 @@ func (c *Change) Claim(id uuid.UUID, cl memory.Claim) {
 
 // Embed stores a vector of a memory, in place of an earlier one of the same model for another content.
 func (c *Change) Embed(id uuid.UUID, tier schema.Tier, typology schema.Typology, hash []byte, e *pg.Embedding) {
-	c.Queue.Queue(`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash, created_at)
+	c.Queue.Queue(`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology,
+		content_hash, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 		ON CONFLICT (tenant, memory_id, model) DO UPDATE
-		SET embedding = excluded.embedding, dims = excluded.dims, content_hash = excluded.content_hash, created_at = excluded.created_at
+		SET embedding = excluded.embedding, dims = excluded.dims, content_hash = excluded.content_hash,
+		created_at = excluded.created_at
 		WHERE memory_embeddings.content_hash <> excluded.content_hash`,
-		c.Tenant, pg.NewID(), id, e.Model.Name, len(e.Vector), pgvector.NewVector(e.Vector), tier, typology, hash, c.Now)
+		c.Tenant, pg.NewID(), id, e.Model.Name, len(e.Vector), pgvector.NewVector(e.Vector), tier, typology, hash,
+		c.Now)
 }
 
 // Outbox queues a change of the vector index: upsert or delete.
@@ -88,9 +92,11 @@ func (c *Change) History(h HistoryRow) {
 	if h.Version > 0 {
 		version = h.Version
 	}
-	c.Queue.Queue(`INSERT INTO memory_history (tenant, id, memory_id, event, old_content, new_content, changed_by, reason, metadata, created_at, action, version)
+	c.Queue.Queue(`INSERT INTO memory_history (tenant, id, memory_id, event, old_content, new_content, changed_by,
+		reason, metadata, created_at, action, version)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		c.Tenant, pg.NewID(), h.MemoryID, h.Event, h.Old, h.New, h.By, h.Reason, metadata, c.OrNow(h.At), Nullable(string(h.Action)), version)
+		c.Tenant, pg.NewID(), h.MemoryID, h.Event, h.Old, h.New, h.By, h.Reason, metadata, c.OrNow(h.At),
+		Nullable(string(h.Action)), version)
 }
 
 // IdSet reads ids.
@@ -108,8 +114,10 @@ func (c *Change) IdSet(ctx context.Context, query string, args ...any) (map[uuid
 // ForgottenIDs returns those of the ids whose memory was forgotten by force: there is history of its
 // deletion, and no row.
 func (c *Change) ForgottenIDs(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
-	rows, err := c.Tx.Query(ctx, `SELECT id FROM unnest($2::uuid[]) x(id) WHERE NOT EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = x.id)
-		AND EXISTS (SELECT FROM memory_history h WHERE h.tenant = $1 AND h.memory_id = x.id AND h.event = 'deleted' AND h.version IS NOT NULL)`, c.Tenant, ids)
+	rows, err := c.Tx.Query(ctx, `SELECT id FROM unnest($2::uuid[]) x(id) WHERE NOT EXISTS (SELECT FROM memories m
+		WHERE m.tenant = $1 AND m.id = x.id)
+		AND EXISTS (SELECT FROM memory_history h WHERE h.tenant = $1 AND h.memory_id = x.id AND h.event = 'deleted'
+			AND h.version IS NOT NULL)`, c.Tenant, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +158,8 @@ func (c *Change) HoldLiveByHash(ctx context.Context, k DedupKey) (uuid.UUID, err
 func (c *Change) findByHash(ctx context.Context, k DedupKey, lock string) (uuid.UUID, error) {
 	var id uuid.UUID
 	err := c.Tx.QueryRow(ctx, `SELECT id FROM memories
-		WHERE tenant = $1 AND agent_id = $2 AND project = $3 AND scope = $4 AND visibility = $5 AND content_hash = $6 AND type = $7 AND live`+lock,
+		WHERE tenant = $1 AND agent_id = $2 AND project = $3 AND scope = $4 AND visibility = $5 AND content_hash = $6
+		AND type = $7 AND live`+lock,
 		c.Tenant, k.Owner.Agent, k.Owner.Project, k.Owner.Scope, k.Visibility, k.Hash, k.Type).Scan(&id)
 	return id, err
 }
@@ -178,7 +187,8 @@ func (c *Change) finish(ctx context.Context) error {
 		WITH delta AS (
 			SELECT id, 1 AS n FROM unnest($2::uuid[]) id UNION ALL SELECT id, -1 FROM unnest($3::uuid[]) id
 		), term AS (
-			SELECT l.lexeme, d.n FROM delta d CROSS JOIN LATERAL (SELECT tsv FROM memories m WHERE m.tenant = $1 AND m.id = d.id OFFSET 0) m, unnest(m.tsv) l
+			SELECT l.lexeme, d.n FROM delta d CROSS JOIN LATERAL (SELECT tsv FROM memories m WHERE m.tenant = $1
+				AND m.id = d.id OFFSET 0) m, unnest(m.tsv) l
 			UNION ALL SELECT lexeme, -1 FROM unnest($4::text[]) lexeme
 		)
 		INSERT INTO lexeme_stats AS s (tenant, lexeme, docs)
@@ -218,7 +228,8 @@ func Nullable(s string) any {
 // as it may.
 func (c *Change) AddEvidence(id uuid.UUID, ref schema.Ref) {
 	c.Queue.Queue(`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, hash, at, created_at)
-		SELECT $1, $2, (SELECT coalesce(max(position) + 1, 0) FROM memory_provenance WHERE tenant = $1 AND memory_id = $2), $3, $4, $5, $6, $7
+		SELECT $1, $2, (SELECT coalesce(max(position) + 1, 0) FROM memory_provenance WHERE tenant = $1
+			AND memory_id = $2), $3, $4, $5, $6, $7
 		WHERE NOT EXISTS (SELECT FROM memory_provenance WHERE tenant = $1 AND memory_id = $2 AND kind = $3 AND ref = $4)
 			AND (SELECT count(*) FROM memory_provenance WHERE tenant = $1 AND memory_id = $2) < $8`,
 		c.Tenant, id, ref.Kind, ref.Ref, ref.Hash, ref.Timestamp, c.Now, schema.MaxRecordRefs)

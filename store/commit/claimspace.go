@@ -15,7 +15,8 @@ type ClaimOf struct {
 
 // Key identifies the claim within a tenant.
 func (c ClaimOf) Key() string {
-	return strings.Join([]string{c.Owner.Scope, ClaimSpace(c.Owner, c.Visibility), strings.ToLower(c.Subject), c.Predicate}, "\x1f")
+	return strings.Join([]string{c.Owner.Scope, ClaimSpace(c.Owner, c.Visibility), strings.ToLower(c.Subject),
+		c.Predicate}, "\x1f")
 }
 
 // FunctionalClaim returns the row's claim, and whether it is a functional one.

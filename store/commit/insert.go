@@ -77,16 +77,17 @@ type Relation struct {
 }
 
 const insertMemorySQL = `
-INSERT INTO memories (tenant, id, agent_id, project, scope, visibility, policy_group, type, category, tier, typology,
-    content, normalized_content, content_hash, payload, tags, who, subject, predicate, object, functional,
-    confidence, importance, salience, salience_at, decay_curve, half_life, min_salience, max_age, reinforcement_gain,
-    last_reinforced_at, pinned, deletion_policy, decay_due_at, sensitivity, occurred_at, created_at, updated_at,
-    created_by, agent_session_id, supersedes, external_id, decay_floor, status, validity, conditions, valid_from, valid_until,
-    conditions_hash, revision_policy, source_trust, language, agent_interaction_id, world_id, world_version, superseded_by, superseded_at,
-    recorded_at, safe_summary, decay_points, key_id)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
-    $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48,
-    $49, $50, $51, $52, $53, $54, $55, $56, $57, $58, $59, $60, $61)
+INSERT INTO memories (tenant, id, agent_id, project, scope, visibility, policy_group, type, category, tier,
+    typology, content, normalized_content, content_hash, payload, tags, who, subject, predicate, object, functional,
+    confidence, importance, salience, salience_at, decay_curve, half_life, min_salience, max_age,
+    reinforcement_gain, last_reinforced_at, pinned, deletion_policy, decay_due_at, sensitivity, occurred_at,
+    created_at, updated_at, created_by, agent_session_id, supersedes, external_id, decay_floor, status, validity,
+    conditions, valid_from, valid_until, conditions_hash, revision_policy, source_trust, language,
+    agent_interaction_id, world_id, world_version, superseded_by, superseded_at, recorded_at, safe_summary,
+    decay_points, key_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
+    $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45,
+    $46, $47, $48, $49, $50, $51, $52, $53, $54, $55, $56, $57, $58, $59, $60, $61)
 ON CONFLICT (tenant, agent_id, project, scope, visibility, content_hash, type) WHERE live DO NOTHING`
 
 // initialSalience is what a memory starts with; reinforcement and decay move it (document 004 §11).
@@ -103,7 +104,8 @@ func (c *Change) InsertMemories(ctx context.Context, rows []NewMemory) ([]uuid.U
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(slices.Compare(rows[a].Text.Hash, rows[b].Text.Hash), cmp.Compare(rows[a].Classification.Type, rows[b].Classification.Type))
+		return cmp.Or(slices.Compare(rows[a].Text.Hash, rows[b].Text.Hash), cmp.Compare(rows[a].Classification.Type,
+			rows[b].Classification.Type))
 	})
 
 	var batch pgx.Batch
@@ -214,10 +216,13 @@ func (c *Change) memoryArgs(r *NewMemory) ([]any, error) {
 		subject, predicate, object, r.Claim.Functional,
 		r.Confidence, cl.Importance, salience, salienceAt,
 		cl.Decay.Curve, cl.Decay.HalfLife, cl.Decay.MinSalience, maxAge, cl.Decay.ReinforcementGain,
-		c.OrNow(r.ReinforcedAt), cl.Pinned, cl.DeletionPolicy, dueAt, cl.Sensitivity, r.OccurredAt.UTC(), createdAt, c.OrNow(r.UpdatedAt),
+		c.OrNow(r.ReinforcedAt), cl.Pinned, cl.DeletionPolicy, dueAt, cl.Sensitivity, r.OccurredAt.UTC(), createdAt,
+		c.OrNow(r.UpdatedAt),
 		r.CreatedBy, Nullable(r.Session), r.Supersedes, Nullable(r.ExternalID), cl.Decay.Floor,
-		cmp.Or(r.Status, schema.StatusActive), cmp.Or(r.Validity.Mode, schema.ValidGlobal), conditions, r.Validity.Start, r.Validity.End,
-		memory.ConditionsHash(r.Validity), cmp.Or(r.RevisionPolicy, schema.PolicyReplace), trust, cmp.Or(r.Language, "en"),
+		cmp.Or(r.Status, schema.StatusActive), cmp.Or(r.Validity.Mode, schema.ValidGlobal), conditions,
+		r.Validity.Start, r.Validity.End,
+		memory.ConditionsHash(r.Validity), cmp.Or(r.RevisionPolicy, schema.PolicyReplace), trust,
+		cmp.Or(r.Language, "en"),
 		Nullable(r.Interaction), Nullable(r.WorldID), Nullable(r.WorldVersion), r.SupersededBy, r.SupersededAt, c.Now,
 		r.SafeSummary, DecayPoints(cl.Decay), Nullable(r.KeyID),
 	}, nil
@@ -234,14 +239,16 @@ func (c *Change) OrNow(at time.Time) time.Time {
 // queueDependents queues what commits with an inserted memory.
 func (c *Change) queueDependents(r *NewMemory) {
 	for i, ref := range r.Refs {
-		c.Queue.Queue(`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, hash, at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		c.Queue.Queue(`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, hash, at, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 			c.Tenant, r.ID, i, ref.Kind, ref.Ref, ref.Hash, ref.Timestamp, c.Now)
 	}
 	for _, edge := range r.Relations {
 		c.RelateAs(r.ID, edge)
 	}
 	for _, sum := range r.Artifacts {
-		c.Queue.Queue(`INSERT INTO memory_artifacts (tenant, memory_id, sha256) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, c.Tenant, r.ID, sum)
+		c.Queue.Queue(`INSERT INTO memory_artifacts (tenant, memory_id, sha256) VALUES ($1, $2, $3)
+			ON CONFLICT DO NOTHING`, c.Tenant, r.ID, sum)
 	}
 	if r.DerivedFrom != nil {
 		c.Relate(r.ID, revision.RelationDerivedFrom, *r.DerivedFrom)
@@ -260,11 +267,13 @@ func (c *Change) queueDependents(r *NewMemory) {
 		c.Embed(r.ID, r.Classification.Tier, r.Classification.Typology, r.Text.Hash, r.Embedding)
 	}
 	for _, entry := range r.Audit {
-		c.History(HistoryRow{MemoryID: r.ID, Event: eventOf(entry.Action), By: entry.Actor, Reason: entry.Rationale, Action: entry.Action, At: entry.Timestamp,
+		c.History(HistoryRow{MemoryID: r.ID, Event: eventOf(entry.Action), By: entry.Actor, Reason: entry.Rationale,
+			Action: entry.Action, At: entry.Timestamp,
 			Metadata: map[string]any{"elsewhere": true}})
 	}
 	content := r.Text.Storage
-	c.History(HistoryRow{MemoryID: r.ID, Event: schema.EventCreated, New: &content, By: cmp.Or(r.By, r.CreatedBy), Reason: r.Reason, Metadata: r.Metadata,
+	c.History(HistoryRow{MemoryID: r.ID, Event: schema.EventCreated, New: &content, By: cmp.Or(r.By, r.CreatedBy),
+		Reason: r.Reason, Metadata: r.Metadata,
 		Action: cmp.Or(r.Action, schema.AuditCreate), Version: 1})
 	if r.Status.Live() {
 		c.Outbox(r.ID, 1, "upsert")

@@ -58,12 +58,16 @@ type MemoryRow struct {
 }
 
 // RowColumns are the columns that ScanRow reads, of memories m.
-const RowColumns = `m.id, m.version, m.tenant, m.agent_id, m.project, m.scope, m.policy_group, m.visibility, m.type, m.category, m.tier, m.typology,
-	m.content, m.content_hash, m.payload, m.tags, m.who, coalesce(m.subject, ''), coalesce(m.predicate, ''), m.functional, m.conditions_hash,
-	m.validity, m.conditions, m.valid_from, m.valid_until, m.revision_policy, m.confidence, m.importance, m.source_trust, m.sensitivity, m.pinned,
+const RowColumns = `m.id, m.version, m.tenant, m.agent_id, m.project, m.scope, m.policy_group, m.visibility, m.type,
+	m.category, m.tier, m.typology,
+	m.content, m.content_hash, m.payload, m.tags, m.who, coalesce(m.subject, ''), coalesce(m.predicate, ''),
+	m.functional, m.conditions_hash,
+	m.validity, m.conditions, m.valid_from, m.valid_until, m.revision_policy, m.confidence, m.importance,
+	m.source_trust, m.sensitivity, m.pinned,
 	m.status, m.live, m.created_at, m.deleted_at, m.archived_at, m.erased_at, m.supersedes, m.superseded_by,
 	m.world_id IS NOT NULL, m.purging_at IS NOT NULL OR m.retained_at IS NOT NULL,
-	m.salience, m.salience_at, m.decay_curve, m.half_life, m.min_salience, m.max_age, m.decay_floor, m.reinforcement_gain, m.decay_points`
+	m.salience, m.salience_at, m.decay_curve, m.half_life, m.min_salience, m.max_age, m.decay_floor,
+	m.reinforcement_gain, m.decay_points`
 
 // ScanRow scans RowColumns.
 func ScanRow(row pgx.CollectableRow) (MemoryRow, error) {
@@ -71,11 +75,15 @@ func ScanRow(row pgx.CollectableRow) (MemoryRow, error) {
 	var maxAge *time.Duration
 	var points []schema.DecayPoint
 	o, d := &m.Owner, &m.Decay
-	err := row.Scan(&m.ID, &m.Version, &o.Tenant, &o.Agent, &o.Project, &o.Scope, &o.PolicyGroup, &m.Visibility, &m.Type, &m.Category, &m.Tier, &m.Typology,
+	err := row.Scan(&m.ID, &m.Version, &o.Tenant, &o.Agent, &o.Project, &o.Scope, &o.PolicyGroup, &m.Visibility,
+		&m.Type, &m.Category, &m.Tier, &m.Typology,
 		&m.Content, &m.Hash, &m.Payload, &m.Tags, &m.Who, &m.Subject, &m.Predicate, &m.Functional, &m.ConditionsHash,
-		&m.Validity.Mode, &m.Validity.Conditions, &m.Validity.Start, &m.Validity.End, &m.RevisionPolicy, &m.Confidence, &m.Importance, &m.SourceTrust,
-		&m.Sensitivity, &m.Pinned, &m.Status, &m.Live, &m.CreatedAt, &m.DeletedAt, &m.ArchivedAt, &m.ErasedAt, &m.Supersedes, &m.SupersededBy, &m.World, &m.Over,
-		&m.Salience, &m.SalienceAt, &d.Curve, &d.HalfLife, &d.MinSalience, &maxAge, &d.Floor, &d.ReinforcementGain, &points)
+		&m.Validity.Mode, &m.Validity.Conditions, &m.Validity.Start, &m.Validity.End, &m.RevisionPolicy, &m.Confidence,
+		&m.Importance, &m.SourceTrust,
+		&m.Sensitivity, &m.Pinned, &m.Status, &m.Live, &m.CreatedAt, &m.DeletedAt, &m.ArchivedAt, &m.ErasedAt,
+		&m.Supersedes, &m.SupersededBy, &m.World, &m.Over,
+		&m.Salience, &m.SalienceAt, &d.Curve, &d.HalfLife, &d.MinSalience, &maxAge, &d.Floor, &d.ReinforcementGain,
+		&points)
 	d.Points = memory.DecayPoints(points)
 	if maxAge != nil {
 		d.MaxAge = *maxAge
@@ -104,7 +112,8 @@ func (c *Change) LockRows(ctx context.Context, p schema.Principal, ids []uuid.UU
 
 // LockReadable is LockRows for a change that is no statement about what the memories say: also of those that a
 // user reads and may not change.
-func (c *Change) LockReadable(ctx context.Context, p schema.Principal, ids []uuid.UUID) (map[uuid.UUID]MemoryRow, error) {
+func (c *Change) LockReadable(ctx context.Context, p schema.Principal,
+	ids []uuid.UUID) (map[uuid.UUID]MemoryRow, error) {
 	return c.rows(ctx, p, pg.ReadGrants(p), ids, ` ORDER BY m.id FOR UPDATE OF m`)
 }
 
@@ -113,8 +122,10 @@ func (c *Change) PeekRows(ctx context.Context, p schema.Principal, ids []uuid.UU
 	return c.rows(ctx, p, pg.ChangeGrants(p), ids, "")
 }
 
-func (c *Change) rows(ctx context.Context, p schema.Principal, within []string, ids []uuid.UUID, lock string) (map[uuid.UUID]MemoryRow, error) {
-	rows, err := c.Tx.Query(ctx, `SELECT `+RowColumns+` FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+pg.MayRead+lock,
+func (c *Change) rows(ctx context.Context, p schema.Principal, within []string, ids []uuid.UUID,
+	lock string) (map[uuid.UUID]MemoryRow, error) {
+	rows, err := c.Tx.Query(ctx, `SELECT `+RowColumns+` FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2)
+		AND `+pg.MayRead+lock,
 		c.Tenant, ids, p.Agent, p.Project, within)
 	if err != nil {
 		return nil, err
@@ -171,7 +182,8 @@ func (c *Change) ApplyStep(ctx context.Context, m MemoryRow, s Step) (int, error
 		args = append(args, s.Set[name])
 		fmt.Fprintf(&set, ", %s = $%d", name, len(args))
 	}
-	tag, err := c.Tx.Exec(ctx, `UPDATE memories SET version = version + 1, updated_at = $3`+set.String()+` WHERE tenant = $1 AND id = $2`, args...)
+	tag, err := c.Tx.Exec(ctx, `UPDATE memories SET version = version + 1, updated_at = $3`+set.String()+`
+		WHERE tenant = $1 AND id = $2`, args...)
 	if err != nil {
 		return 0, err
 	}
@@ -179,8 +191,9 @@ func (c *Change) ApplyStep(ctx context.Context, m MemoryRow, s Step) (int, error
 		return 0, fmt.Errorf("memory %s: %w", m.ID, pg.ErrNotFound) // unreachable: the row is locked
 	}
 	version := m.Version + 1
-	c.History(HistoryRow{MemoryID: m.ID, Event: s.Event, Old: s.Old, New: s.New, By: s.By, Reason: s.Reason, Metadata: s.Metadata,
-		Action: s.Action, Version: version})
+	c.History(HistoryRow{MemoryID: m.ID, Event: s.Event, Old: s.Old, New: s.New, By: s.By, Reason: s.Reason,
+		Metadata: s.Metadata,
+		Action:   s.Action, Version: version})
 	if s.NowLive {
 		c.Outbox(m.ID, version, "upsert")
 	} else {
@@ -198,7 +211,8 @@ func (c *Change) ApplyStep(ctx context.Context, m MemoryRow, s Step) (int, error
 // NoteLostText notes the lexemes of live memories before their text is replaced or their row goes: finish
 // could no longer read them.
 func (c *Change) NoteLostText(ctx context.Context, ids []uuid.UUID) error {
-	rows, err := c.Tx.Query(ctx, `SELECT tsvector_to_array(tsv) FROM memories WHERE tenant = $1 AND id = ANY($2) AND live`, c.Tenant, ids)
+	rows, err := c.Tx.Query(ctx, `SELECT tsvector_to_array(tsv) FROM memories WHERE tenant = $1 AND id = ANY($2)
+		AND live`, c.Tenant, ids)
 	if err != nil {
 		return err
 	}
@@ -221,11 +235,14 @@ func (c *Change) LockClaims(ctx context.Context, claims []ClaimOf) error {
 	n := len(claims)
 	scopes, spaces, subjects, predicates := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
 	for i, cl := range claims {
-		scopes[i], spaces[i], subjects[i], predicates[i] = cl.Owner.Scope, ClaimSpace(cl.Owner, cl.Visibility), cl.Subject, cl.Predicate
+		scopes[i], spaces[i], subjects[i], predicates[i] = cl.Owner.Scope, ClaimSpace(cl.Owner, cl.Visibility),
+			cl.Subject, cl.Predicate
 	}
 	_, err := c.Tx.Exec(ctx, `SELECT pg_advisory_xact_lock(k.key) FROM (
-			SELECT DISTINCT hashtextextended(concat_ws(E'\x1f', $1::text, 'claim', x.scope, x.space, lower(x.subject), x.predicate), hashtext(current_schema())) AS key
-			FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) x(scope, space, subject, predicate) ORDER BY 1) k`,
+			SELECT DISTINCT hashtextextended(concat_ws(E'\x1f', $1::text, 'claim', x.scope, x.space, lower(x.subject),
+				x.predicate), hashtext(current_schema())) AS key
+			FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) x(scope, space, subject, predicate)
+			ORDER BY 1) k`,
 		c.Tenant, scopes, spaces, subjects, predicates)
 	return err
 }
@@ -246,13 +263,15 @@ func ClaimSpace(p schema.Principal, v schema.Visibility) string {
 
 // claimHolders returns the active memories that make a functional claim about the subject and
 // predicate in a claim space, on whatever ground, locked. Call LockClaims first.
-func (c *Change) claimHolders(ctx context.Context, p schema.Principal, v schema.Visibility, subject, predicate string) ([]MemoryRow, error) {
+func (c *Change) claimHolders(ctx context.Context, p schema.Principal, v schema.Visibility, subject,
+	predicate string) ([]MemoryRow, error) {
 	return c.holdersIn(ctx, p, v, subject, predicate, "active")
 }
 
 // Claimants returns the contested ones as well, behind the active ones: while it is open what holds, a
 // further memory that makes the claim would have the last word without anybody deciding.
-func (c *Change) Claimants(ctx context.Context, p schema.Principal, v schema.Visibility, subject, predicate string) ([]MemoryRow, error) {
+func (c *Change) Claimants(ctx context.Context, p schema.Principal, v schema.Visibility, subject,
+	predicate string) ([]MemoryRow, error) {
 	active, err := c.claimHolders(ctx, p, v, subject, predicate)
 	if err != nil {
 		return nil, err
@@ -262,9 +281,12 @@ func (c *Change) Claimants(ctx context.Context, p schema.Principal, v schema.Vis
 }
 
 // holdersIn names the status in the text of the query: each is served by an index of its own.
-func (c *Change) holdersIn(ctx context.Context, p schema.Principal, v schema.Visibility, subject, predicate, status string) ([]MemoryRow, error) {
-	rows, err := c.Tx.Query(ctx, `SELECT `+RowColumns+` FROM memories m WHERE m.tenant = $1 AND m.scope = $2 AND m.claim_space = $3
-		AND m.claim_key = mneme_claim_key($4, $5) AND m.type = 'semantic' AND m.functional AND m.live AND m.deleted_at IS NULL AND m.status = '`+status+`'
+func (c *Change) holdersIn(ctx context.Context, p schema.Principal, v schema.Visibility, subject, predicate,
+	status string) ([]MemoryRow, error) {
+	rows, err := c.Tx.Query(ctx, `SELECT `+RowColumns+` FROM memories m WHERE m.tenant = $1 AND m.scope = $2
+		AND m.claim_space = $3
+		AND m.claim_key = mneme_claim_key($4, $5) AND m.type = 'semantic' AND m.functional AND m.live
+		AND m.deleted_at IS NULL AND m.status = '`+status+`'
 		ORDER BY m.id FOR UPDATE OF m`, c.Tenant, p.Scope, ClaimSpace(p, v), subject, predicate)
 	if err != nil {
 		return nil, err
@@ -276,8 +298,10 @@ func (c *Change) holdersIn(ctx context.Context, p schema.Principal, v schema.Vis
 // that what the pipeline decides on does not change under it. Call it before LockRows: the pipeline
 // takes the scope first as well.
 func (c *Change) LockScopesOf(ctx context.Context, p schema.Principal, ids []uuid.UUID) error {
-	scopes, err := pg.Collect[struct{ Project, Scope string }](ctx, c.Tx, `SELECT DISTINCT m.project, m.scope FROM memories m
-		WHERE m.tenant = $1 AND m.id = ANY($2) AND `+pg.MayRead+` ORDER BY 1, 2`, c.Tenant, ids, p.Agent, p.Project, pg.ChangeGrants(p))
+	scopes, err := pg.Collect[struct{ Project, Scope string }](ctx, c.Tx, `SELECT DISTINCT m.project, m.scope
+		FROM memories m
+		WHERE m.tenant = $1 AND m.id = ANY($2) AND `+pg.MayRead+` ORDER BY 1, 2`, c.Tenant, ids, p.Agent, p.Project,
+		pg.ChangeGrants(p))
 	if err != nil {
 		return err
 	}
@@ -291,6 +315,7 @@ func (c *Change) LockScopesOf(ctx context.Context, p schema.Principal, ids []uui
 
 // LockScope serialises writers whose decisions may bear on each other.
 func (c *Change) LockScope(ctx context.Context, p schema.Principal) error {
-	_, err := c.Tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1 || '/scope/' || $2, hashtext(current_schema())))`, c.Tenant, p.Project+"/"+p.Scope)
+	_, err := c.Tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1 || '/scope/' || $2,
+		hashtext(current_schema())))`, c.Tenant, p.Project+"/"+p.Scope)
 	return err
 }

@@ -72,7 +72,8 @@ type chainRow struct {
 }
 
 func (p *putting) chainRows(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]chainRow, error) {
-	rows, err := pg.Collect[chainRow](ctx, p.Tx, `SELECT id, version, live FROM memories WHERE tenant = $1 AND id = ANY($2)`, p.Tenant, ids)
+	rows, err := pg.Collect[chainRow](ctx, p.Tx, `SELECT id, version, live FROM memories WHERE tenant = $1
+		AND id = ANY($2)`, p.Tenant, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -95,9 +96,11 @@ func (p *putting) chainRows(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID
 func (p *putting) chainsFrom(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
 	edges, err := pg.Collect[struct{ Newer, Older uuid.UUID }](ctx, p.Tx, `
 		WITH RECURSIVE chain AS (
-			SELECT source_id AS newer, target_id AS older FROM memory_relations WHERE tenant = $1 AND source_id = ANY($2) AND predicate = 'supersedes'
+			SELECT source_id AS newer, target_id AS older FROM memory_relations WHERE tenant = $1
+			AND source_id = ANY($2) AND predicate = 'supersedes'
 			UNION
-			SELECT r.source_id, r.target_id FROM chain c JOIN memory_relations r ON r.tenant = $1 AND r.source_id = c.older AND r.predicate = 'supersedes'
+			SELECT r.source_id, r.target_id FROM chain c JOIN memory_relations r ON r.tenant = $1
+			AND r.source_id = c.older AND r.predicate = 'supersedes'
 		)
 		SELECT newer, older FROM chain`, p.Tenant, ids)
 	if err != nil {
@@ -133,7 +136,8 @@ func (p *putting) refuseChains(standing map[uuid.UUID]chainRow, stored map[uuid.
 		for _, s := range it.successions() {
 			m := standing[s.older]
 			if leadsTo(older, s.older, s.newer) {
-				it.Status, it.Version, it.Problem, refused = schema.PutCycle, 0, s.field+": leads back to the record", true
+				it.Status, it.Version, it.Problem, refused = schema.PutCycle, 0, s.field+": leads back to the record",
+					true
 				break
 			}
 			if s.newer == it.key && m.Live {

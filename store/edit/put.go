@@ -41,13 +41,15 @@ func (s *Editing) Put(ctx context.Context, in PutInput) (schema.PutResult, error
 	result, err := pg.RetryOnConflict(ctx, func() (schema.PutResult, error) {
 		p := &putting{in: in}
 		p.classify()
-		return pipeline.RunOnce(ctx, s.DB, in.Operation, pipeline.KindPut, in.Now, func(c *commit.Change) (schema.PutResult, error) {
-			if len(in.Request.Records) == 0 {
-				return schema.PutResult{}, fmt.Errorf("the request: %w", pg.ErrNotFound) // swept before it was carried out
-			}
-			p.Change = c
-			return p.run(ctx)
-		})
+		return pipeline.RunOnce(ctx, s.DB, in.Operation, pipeline.KindPut, in.Now,
+			func(c *commit.Change) (schema.PutResult, error) {
+				if len(in.Request.Records) == 0 {
+					// swept before it was carried out
+					return schema.PutResult{}, fmt.Errorf("the request: %w", pg.ErrNotFound)
+				}
+				p.Change = c
+				return p.run(ctx)
+			})
 	})
 	if err != nil {
 		return schema.PutResult{}, fmt.Errorf("put: %w", err)
@@ -65,7 +67,8 @@ type putting struct {
 	standing map[uuid.UUID]schema.MemoryRecord // what is stored under the ids that the records bring
 	external map[string]uuid.UUID              // likewise, by external id
 	rows     map[uuid.UUID]commit.MemoryRow    // likewise, locked
-	gone     []uuid.UUID                       // of the ids that the records bring, those whose memories were forgotten by force
+	// of the ids that the records bring, those whose memories were forgotten by force
+	gone []uuid.UUID
 }
 
 // putItem is one record on its way in.
@@ -183,7 +186,8 @@ func (p *putting) readStored(ctx context.Context, externals []string) error {
 	for i := range p.items {
 		ids = append(ids, p.items[i].key)
 	}
-	rows, err := p.Tx.Query(ctx, `SELECT `+commit.RowColumns+` FROM memories m WHERE m.tenant = $1 AND (m.id = ANY($2) OR m.external_id = ANY($3))
+	rows, err := p.Tx.Query(ctx, `SELECT `+commit.RowColumns+` FROM memories m WHERE m.tenant = $1
+		AND (m.id = ANY($2) OR m.external_id = ANY($3))
 		ORDER BY m.id FOR UPDATE OF m`, p.Tenant, ids, externals)
 	if err != nil {
 		return err
@@ -195,7 +199,8 @@ func (p *putting) readStored(ctx context.Context, externals []string) error {
 	if p.gone, err = p.ForgottenIDs(ctx, ids); err != nil {
 		return err
 	}
-	p.rows, p.standing, p.external = map[uuid.UUID]commit.MemoryRow{}, map[uuid.UUID]schema.MemoryRecord{}, map[string]uuid.UUID{}
+	p.rows, p.standing, p.external = map[uuid.UUID]commit.MemoryRow{}, map[uuid.UUID]schema.MemoryRecord{},
+		map[string]uuid.UUID{}
 	if len(locked) == 0 {
 		return nil
 	}
@@ -204,7 +209,8 @@ func (p *putting) readStored(ctx context.Context, externals []string) error {
 		p.rows[m.ID] = m
 		ids = append(ids, m.ID)
 	}
-	rows, err = p.Tx.Query(ctx, `SELECT `+commit.RecordColumns+commit.RecordTables+`WHERE m.tenant = $1 AND m.id = ANY($2)`, p.Tenant, ids)
+	rows, err = p.Tx.Query(ctx, `SELECT `+commit.RecordColumns+commit.RecordTables+`WHERE m.tenant = $1
+		AND m.id = ANY($2)`, p.Tenant, ids)
 	if err != nil {
 		return err
 	}
@@ -231,11 +237,13 @@ func (p *putting) decide(ctx context.Context, i int) error {
 	r := &p.in.Request
 	if it.taken { // the one makes from its external id what the other has as its own
 		m, stored := p.rows[it.key]
-		it.Status, it.Problem, it.silent = schema.PutExists, "id: is that of another record of the request", stored && !memory.MayLook(r.Principal, m.Holding())
+		it.Status, it.Problem, it.silent = schema.PutExists, "id: is that of another record of the request", stored &&
+			!memory.MayLook(r.Principal, m.Holding())
 		return nil
 	}
 	defaults := commit.RecordDefaults{Owner: r.Principal, By: r.By(), Reason: r.Reason, Classified: &it.class,
-		Together: p.together, Aliases: p.aliases, Metadata: p.metadata(), Evidence: proposals.PutEvidence(it.record.Provenance, r.By())}
+		Together: p.together, Aliases: p.aliases, Metadata: p.metadata(),
+		Evidence: proposals.PutEvidence(it.record.Provenance, r.By())}
 	if i < len(p.in.Embeddings) {
 		defaults.Embedding = p.in.Embeddings[i]
 	}
@@ -269,8 +277,10 @@ func (p *putting) decide(ctx context.Context, i int) error {
 	if err := p.decideNew(ctx, i); err != nil {
 		return err
 	}
-	if it.Status == schema.PutCreated && it.row.Classification.Type == schema.TypeSemantic && len(proposals.PayloadEvidence(mustRaw(it.row.Payload))) == 0 {
-		it.Status, it.Version, it.Problem = schema.PutNoEvidence, 0, "payload.evidence: is required; or provenance, or a person as actor"
+	if it.Status == schema.PutCreated && it.row.Classification.Type == schema.TypeSemantic &&
+		len(proposals.PayloadEvidence(mustRaw(it.row.Payload))) == 0 {
+		it.Status, it.Version, it.Problem = schema.PutNoEvidence, 0,
+			"payload.evidence: is required; or provenance, or a person as actor"
 	}
 	return nil
 }
@@ -301,7 +311,8 @@ func (p *putting) decideStored(ctx context.Context, it *putItem, id uuid.UUID) e
 	default:
 		// Where it is belongs to it: a replaced record does not change hands.
 		it.row.Owner, it.row.Visibility = m.Owner, m.Visibility
-		holder, err := p.LiveByHash(ctx, commit.DedupKey{Owner: m.Owner, Visibility: m.Visibility, Type: m.Type, Hash: it.row.Text.Hash})
+		holder, err := p.LiveByHash(ctx, commit.DedupKey{Owner: m.Owner, Visibility: m.Visibility, Type: m.Type,
+			Hash: it.row.Text.Hash})
 		switch {
 		case err == nil && holder != id:
 			it.ID, it.Status, it.Version = holder.String(), schema.PutDuplicate, 0
@@ -324,7 +335,8 @@ func (p *putting) whyNotExtended(it *putItem, m commit.MemoryRow) string {
 	if field := memory.EpisodeGrows(m.Payload, mustRaw(it.row.Payload)); field != "" {
 		return "payload." + field + ": of an episode does not change"
 	}
-	if memory.SameJSON(m.Payload, mustRaw(it.row.Payload)) && (it.row.SafeSummary == "" || it.row.SafeSummary == p.standing[m.ID].SafeSummary) {
+	if memory.SameJSON(m.Payload, mustRaw(it.row.Payload)) &&
+		(it.row.SafeSummary == "" || it.row.SafeSummary == p.standing[m.ID].SafeSummary) {
 		return "payload: has not grown, and nothing else of an episode can be put again"
 	}
 	return ""
@@ -342,7 +354,8 @@ func (p *putting) decideNew(ctx context.Context, i int) error {
 		return nil // what is not believed stands in nobody's way
 	}
 	for k := range p.items[:i] {
-		if earlier := &p.items[k]; earlier.inserts() && earlier.row.Status.Live() && commit.DedupOf(&earlier.row).Same(commit.DedupOf(row)) {
+		if earlier := &p.items[k]; earlier.inserts() && earlier.row.Status.Live() &&
+			commit.DedupOf(&earlier.row).Same(commit.DedupOf(row)) {
 			it.keepStored(schema.PutDuplicate, earlier.key)
 			return nil
 		}
@@ -360,7 +373,8 @@ func (p *putting) decideNew(ctx context.Context, i int) error {
 	}
 	for k := range p.items[:i] {
 		earlier := &p.items[k]
-		if earlier.inserts() && earlier.claim == it.claim && cmp.Or(earlier.row.Status, schema.StatusActive) == schema.StatusActive &&
+		if earlier.inserts() && earlier.claim == it.claim &&
+			cmp.Or(earlier.row.Status, schema.StatusActive) == schema.StatusActive &&
 			memory.SameGround(earlier.row.Validity, row.Validity) {
 			it.keepStored(schema.PutConflict, earlier.key)
 			return nil
@@ -399,7 +413,8 @@ func (p *putting) settleReferences() {
 		for i := range p.items {
 			it := &p.items[i]
 			m, stored := p.rows[it.key]
-			there[it.key] = there[it.key] || it.Status.Stands() || stored && memory.MayLook(p.in.Request.Principal, m.Holding())
+			there[it.key] = there[it.key] || it.Status.Stands() || stored && memory.MayLook(p.in.Request.Principal,
+				m.Holding())
 		}
 		for i := range p.items {
 			it := &p.items[i]
@@ -413,7 +428,8 @@ func (p *putting) settleReferences() {
 			case it.fresh && refused(it.row.SupersededBy):
 				it.refuse("superseded_by")
 			default:
-				k := slices.IndexFunc(it.row.Relations, func(edge commit.Relation) bool { return refused(&edge.Target) })
+				k := slices.IndexFunc(it.row.Relations,
+					func(edge commit.Relation) bool { return refused(&edge.Target) })
 				if k < 0 {
 					continue
 				}

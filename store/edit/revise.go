@@ -43,12 +43,13 @@ type ReviseInput struct {
 // revision.PlanRevision for what each action does.
 func (s *Editing) Revise(ctx context.Context, in ReviseInput) (schema.ReviseResult, error) {
 	result, err := pg.RetryOnConflict(ctx, func() (schema.ReviseResult, error) {
-		return pipeline.RunOnce(ctx, s.DB, in.Operation, pipeline.KindRevise, in.Now, func(c *commit.Change) (schema.ReviseResult, error) {
-			if len(in.Request.Targets) == 0 {
-				return schema.ReviseResult{}, fmt.Errorf("request of operation %s: %w", in.Operation.ID, pg.ErrNotFound)
-			}
-			return revise(ctx, c, in)
-		})
+		return pipeline.RunOnce(ctx, s.DB, in.Operation, pipeline.KindRevise, in.Now,
+			func(c *commit.Change) (schema.ReviseResult, error) {
+				if len(in.Request.Targets) == 0 {
+					return schema.ReviseResult{}, fmt.Errorf("request of operation %s: %w", in.Operation.ID, pg.ErrNotFound)
+				}
+				return revise(ctx, c, in)
+			})
 	})
 	if err != nil {
 		return schema.ReviseResult{}, fmt.Errorf("revise: %w", err)
@@ -161,13 +162,15 @@ func (r *revising) prepare(ctx context.Context, targets map[uuid.UUID]commit.Mem
 	}
 	r.unworded = unworded
 	// It is made now, and where it stands among its revisions follows from this one.
-	m.CreatedAt, m.UpdatedAt, m.SalienceAt, m.Lifecycle.LastReinforcedAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	m.CreatedAt, m.UpdatedAt, m.SalienceAt, m.Lifecycle.LastReinforcedAt = time.Time{}, time.Time{}, time.Time{},
+		time.Time{}
 	m.Status, m.Supersedes, m.SupersededBy, m.SupersededAt, m.AuditLog = "", "", "", nil, nil
 	m.DeletedAt, m.ArchivedAt, m.ErasedAt = nil, nil, nil
 	m.Provenance.CreatedBy = ""
 	payload, err := commit.StoredPayload(m)
 	if err != nil {
-		return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "record.payload", Problem: "must be an object"}}}
+		return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "record.payload",
+			Problem: "must be an object"}}}
 	}
 	m.Payload = payload
 	m.Provenance.Sources = evidenceAnd(req.Evidence, m.Provenance.Sources)
@@ -177,11 +180,14 @@ func (r *revising) prepare(ctx context.Context, targets map[uuid.UUID]commit.Mem
 	m.Scope, m.Visibility = kept.Owner.Scope, cmp.Or(m.Visibility, kept.Visibility)
 	where := commit.RecordDefaults{Owner: kept.Owner, Rules: r.in.Rules}
 	class := where.Classify(m)
-	if !memory.InTheOpen(req.Principal, memory.Holding{Owner: class.Owner, Visibility: class.Visibility}, r.holdings(targets)) {
-		return r.refuse(schema.ReviseNotOwner, "the record would not be seen by those who see another agent's target"), nil
+	if !memory.InTheOpen(req.Principal, memory.Holding{Owner: class.Owner, Visibility: class.Visibility},
+		r.holdings(targets)) {
+		return r.refuse(schema.ReviseNotOwner, "the record would not be seen by those who see another agent's target"),
+			nil
 	}
-	row, err := r.FromRecord(ctx, m, commit.RecordDefaults{Owner: req.Principal, By: req.By(), Reason: req.Reason, Classified: &class,
-		Embedding: r.in.Embedding, Metadata: r.metadata(nil), Evidence: req.Evidence})
+	row, err := r.FromRecord(ctx, m, commit.RecordDefaults{Owner: req.Principal, By: req.By(), Reason: req.Reason,
+		Classified: &class,
+		Embedding:  r.in.Embedding, Metadata: r.metadata(nil), Evidence: req.Evidence})
 	var reference *commit.ReferenceError
 	var invalid *schema.ValidationError
 	switch {
@@ -194,7 +200,8 @@ func (r *revising) prepare(ctx context.Context, targets map[uuid.UUID]commit.Mem
 	}
 	r.record = &row
 	var taken bool
-	if err := r.Tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM memories WHERE tenant = $1 AND (id = $2 OR external_id = $3))`,
+	if err := r.Tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM memories WHERE tenant = $1
+		AND (id = $2 OR external_id = $3))`,
 		r.Tenant, row.ID, commit.Nullable(row.ExternalID)).Scan(&taken); err != nil {
 		return nil, err
 	}
@@ -245,7 +252,8 @@ func (r *revising) hidden() bool {
 			continue
 		}
 		p, contest := r.in.Request.Principal, r.in.Request.Action == schema.ReviseContest
-		if memory.Hides(p, successor.Holding(), m.Holding()) || contest && memory.Hides(p, m.Holding(), successor.Holding()) {
+		if memory.Hides(p, successor.Holding(), m.Holding()) || contest &&
+			memory.Hides(p, m.Holding(), successor.Holding()) {
 			return true
 		}
 	}
@@ -253,7 +261,8 @@ func (r *revising) hidden() bool {
 }
 
 // lockClaimsOf locks the functional claims of the memories and the record, and returns them by key.
-func (r *revising) lockClaimsOf(ctx context.Context, rows map[uuid.UUID]commit.MemoryRow) (map[string]commit.ClaimOf, error) {
+func (r *revising) lockClaimsOf(ctx context.Context, rows map[uuid.UUID]commit.MemoryRow) (map[string]commit.ClaimOf,
+	error) {
 	claims := map[string]commit.ClaimOf{}
 	for _, m := range rows {
 		if c, ok := m.FunctionalClaim(); ok {
@@ -261,7 +270,8 @@ func (r *revising) lockClaimsOf(ctx context.Context, rows map[uuid.UUID]commit.M
 		}
 	}
 	if m := r.record; m != nil && m.Claim.Functional {
-		c := commit.ClaimOf{Owner: m.Owner, Visibility: m.Visibility, Subject: m.Claim.Subject, Predicate: m.Claim.Predicate}
+		c := commit.ClaimOf{Owner: m.Owner, Visibility: m.Visibility, Subject: m.Claim.Subject,
+			Predicate: m.Claim.Predicate}
 		claims[c.Key()] = c
 		if err := r.LockScope(ctx, m.Owner); err != nil {
 			return nil, err
@@ -325,7 +335,8 @@ func (r *revising) chainOf(ctx context.Context, id uuid.UUID) ([]string, error) 
 		WITH RECURSIVE chain AS (
 			SELECT superseded_by AS id, 1 AS n FROM memories WHERE tenant = $1 AND id = $2 AND superseded_by IS NOT NULL
 			UNION ALL
-			SELECT m.superseded_by, c.n + 1 FROM chain c JOIN memories m ON m.tenant = $1 AND m.id = c.id WHERE m.superseded_by IS NOT NULL
+			SELECT m.superseded_by, c.n + 1 FROM chain c JOIN memories m ON m.tenant = $1 AND m.id = c.id
+			WHERE m.superseded_by IS NOT NULL
 		) CYCLE id SET met USING path
 		SELECT id FROM chain WHERE NOT met ORDER BY n`, r.Tenant, id)
 	if err != nil {

@@ -24,7 +24,8 @@ func (r *revising) refuseDuplicates(ctx context.Context) (*schema.ReviseResult, 
 	}
 	if r.plan.Narrowed != nil {
 		m := r.rows[r.ids[0]]
-		contents = append(contents, commit.DedupKey{Owner: m.Owner, Visibility: m.Visibility, Type: m.Type, Hash: narrowedHash(m, *r.plan.Narrowed)})
+		contents = append(contents, commit.DedupKey{Owner: m.Owner, Visibility: m.Visibility, Type: m.Type,
+			Hash: narrowedHash(m, *r.plan.Narrowed)})
 	}
 	for _, c := range contents {
 		id, err := r.LiveByHash(ctx, c)
@@ -37,7 +38,8 @@ func (r *revising) refuseDuplicates(ctx context.Context) (*schema.ReviseResult, 
 		if i := slices.Index(r.ids, id); i >= 0 && !r.plan.Steps[i].Status.Live() {
 			continue // it makes room
 		}
-		refused, err := r.refuseFor(ctx, schema.ReviseDuplicate, "another memory has this content", []string{id.String()})
+		refused, err := r.refuseFor(ctx, schema.ReviseDuplicate, "another memory has this content",
+			[]string{id.String()})
 		if err == nil && len(refused.Conflicts) > 0 {
 			refused.Why = "memory " + id.String() + " has this content"
 		}
@@ -72,7 +74,8 @@ func withValidity(payload json.RawMessage, v schema.Validity) (json.RawMessage, 
 
 // refuseFor refuses a revision for memories that stand in its way, and names those that the principal
 // may look at.
-func (r *revising) refuseFor(ctx context.Context, status schema.ReviseStatus, why string, conflicts []string) (*schema.ReviseResult, error) {
+func (r *revising) refuseFor(ctx context.Context, status schema.ReviseStatus, why string,
+	conflicts []string) (*schema.ReviseResult, error) {
 	ids := make([]uuid.UUID, 0, len(conflicts))
 	for _, conflict := range conflicts {
 		id, err := uuid.Parse(conflict)
@@ -121,8 +124,9 @@ func (r *revising) metadata(more map[string]any) map[string]any {
 		}
 		evidence = append(evidence, e)
 	}
-	out := map[string]any{"evidence": evidence, "operationId": r.in.Operation.ID, "workflowId": r.in.Operation.WorkflowID,
-		"revision": r.in.Request.Action}
+	out := map[string]any{"evidence": evidence, "operationId": r.in.Operation.ID,
+		"workflowId": r.in.Operation.WorkflowID,
+		"revision":   r.in.Request.Action}
 	maps.Copy(out, more)
 	return out
 }

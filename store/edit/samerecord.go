@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
 
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/normalize"
@@ -44,16 +43,25 @@ func sameRecord(stored, put schema.MemoryRecord, row commit.NewMemory) bool {
 	if put.Type == schema.TypeEpisodic && normalize.StorageContent(put.Content) == "" {
 		content = true // it may have grown since its content was made
 	}
-	return content && stored.Visibility == row.Visibility && stored.Scope == row.Owner.Scope && stored.Agent == row.Owner.Agent &&
-		stored.ExternalID == row.ExternalID && stored.Sensitivity == cl.Sensitivity && stored.Confidence == row.Confidence &&
-		stored.Importance == cl.Importance && stored.Salience == *row.Salience && stored.Category == cl.Category && stored.Tier == cl.Tier &&
-		stored.Typology == cl.Typology && slices.Equal(stored.Tags, pg.TagList(cl.Tags)) && memory.DecayOf(l.Decay).Equal(cl.Decay) && l.Pinned == cl.Pinned &&
-		l.DeletionPolicy == cl.DeletionPolicy && stored.Who == row.Who && stored.Session == row.Session && stored.Interaction == row.Interaction &&
-		stored.KeyID == row.KeyID && stored.WorldID == row.WorldID && stored.WorldVersion == row.WorldVersion && stored.SourceTrust == *row.SourceTrust &&
-		stored.SafeSummary == row.SafeSummary && stored.Language == cmp.Or(row.Language, "en") && stored.Status == cmp.Or(row.Status, schema.StatusActive) &&
-		at(put.CreatedAt, stored.CreatedAt) && at(put.UpdatedAt, stored.UpdatedAt) && at(put.Lifecycle.LastReinforcedAt, l.LastReinforcedAt) &&
+	return content && stored.Visibility == row.Visibility && stored.Scope == row.Owner.Scope &&
+		stored.Agent == row.Owner.Agent &&
+		stored.ExternalID == row.ExternalID && stored.Sensitivity == cl.Sensitivity &&
+		stored.Confidence == row.Confidence &&
+		stored.Importance == cl.Importance && stored.Salience == *row.Salience && stored.Category == cl.Category &&
+		stored.Tier == cl.Tier &&
+		stored.Typology == cl.Typology && slices.Equal(stored.Tags, pg.TagList(cl.Tags)) &&
+		memory.DecayOf(l.Decay).Equal(cl.Decay) && l.Pinned == cl.Pinned &&
+		l.DeletionPolicy == cl.DeletionPolicy && stored.Who == row.Who && stored.Session == row.Session &&
+		stored.Interaction == row.Interaction &&
+		stored.KeyID == row.KeyID && stored.WorldID == row.WorldID && stored.WorldVersion == row.WorldVersion &&
+		stored.SourceTrust == *row.SourceTrust &&
+		stored.SafeSummary == row.SafeSummary && stored.Language == cmp.Or(row.Language, "en") &&
+		stored.Status == cmp.Or(row.Status, schema.StatusActive) &&
+		at(put.CreatedAt, stored.CreatedAt) && at(put.UpdatedAt, stored.UpdatedAt) && at(put.Lifecycle.LastReinforcedAt,
+		l.LastReinforcedAt) &&
 		at(put.OccurredAt, stored.OccurredAt) && at(put.SalienceAt, stored.SalienceAt) &&
-		slices.EqualFunc(put.Provenance.Sources, stored.Provenance.Sources, sameRef) && sameEdges(row.Relations, stored.Relations)
+		slices.EqualFunc(put.Provenance.Sources, stored.Provenance.Sources, sameRef) &&
+		sameEdges(row.Relations, stored.Relations)
 }
 
 func sameRef(a, b schema.Ref) bool {
@@ -68,7 +76,8 @@ func sameRef(a, b schema.Ref) bool {
 // sameEdges reports whether the put edges stand. More may: other records add theirs.
 func sameEdges(put []commit.Relation, stored []schema.Relation) bool {
 	for _, edge := range put {
-		if !slices.Contains(stored, schema.Relation{Predicate: edge.Predicate, TargetID: edge.Target.String(), Weight: edge.Weight, Reason: edge.Reason}) {
+		if !slices.Contains(stored, schema.Relation{Predicate: edge.Predicate, TargetID: edge.Target.String(),
+			Weight: edge.Weight, Reason: edge.Reason}) {
 			return false
 		}
 	}

@@ -17,15 +17,18 @@ func (f *Forgetting) blankPipeline(ctx context.Context) error {
 
 // What of a candidate c, or of a proposal p, is still to be emptied.
 const (
-	candidateFull = `(c.state = 'staged' OR c.content <> '' OR c.extraction <> '{"facts": []}' OR c.refs <> '[]' OR c.speaker <> '' OR c.session <> '' OR c.tags <> '{}')`
-	proposalFull  = `(p.state IN ('proposed', 'stale', 'blocked') OR p.reason <> '' OR p.review_reason <> '' OR p.warnings <> '{}' OR p.embedding IS NOT NULL
+	candidateFull = `(c.state = 'staged' OR c.content <> '' OR c.extraction <> '{"facts": []}' OR c.refs <> '[]'
+	OR c.speaker <> '' OR c.session <> '' OR c.tags <> '{}')`
+	proposalFull = `(p.state IN ('proposed', 'stale', 'blocked') OR p.reason <> '' OR p.review_reason <> ''
+		OR p.warnings <> '{}' OR p.embedding IS NOT NULL
 		OR p.fact->>'content' <> '' OR p.fact - '{content, category, confidence}'::text[] <> '{}')`
 	// What it became stands in its source's extraction as well.
-	factFull = `EXISTS (SELECT FROM memory_candidates c WHERE c.tenant = p.tenant AND c.id = p.candidate_id AND c.extraction->'facts'->p.ordinal->>'content' <> '')`
+	factFull = `EXISTS (SELECT FROM memory_candidates c WHERE c.tenant = p.tenant AND c.id = p.candidate_id
+		AND c.extraction->'facts'->p.ordinal->>'content' <> '')`
 )
 
-// BlankPart is blankPipeline, for so many candidates, events and proposals at most that still hold something, or for all
-// with 0. It returns how many there were: fewer than the limit when nothing is left.
+// BlankPart is blankPipeline, for so many candidates, events and proposals at most that still hold something, or for
+// all with 0. It returns how many there were: fewer than the limit when nothing is left.
 func (f *Forgetting) BlankPart(ctx context.Context, limit int) (int, error) {
 	candidates, err := f.blankCandidates(ctx, limit)
 	if err != nil {
@@ -58,11 +61,14 @@ func (f *Forgetting) BlankPart(ctx context.Context, limit int) (int, error) {
 	// stays: facts are known by their position.
 	err = f.exec(ctx, "memory_candidates", `
 		UPDATE memory_candidates c SET extraction = jsonb_set(c.extraction, '{facts}', (
-			SELECT jsonb_agg(CASE WHEN EXISTS (SELECT FROM proposals p WHERE p.tenant = $1 AND p.candidate_id = c.id AND p.ordinal = e.n - 1 AND p.memory_id = ANY($2))
+			SELECT jsonb_agg(CASE WHEN EXISTS (SELECT FROM proposals p WHERE p.tenant = $1 AND p.candidate_id = c.id
+				AND p.ordinal = e.n - 1 AND p.memory_id = ANY($2))
 				THEN (e.fact || '{"content": ""}') - 'claim' - 'hints' ELSE e.fact END ORDER BY e.n)
 			FROM jsonb_array_elements(c.extraction->'facts') WITH ORDINALITY e(fact, n)))
-		WHERE c.tenant = $1 AND c.id IN (SELECT p.candidate_id FROM proposals p WHERE p.tenant = $1 AND p.id = ANY($3) AND p.memory_id = ANY($2)) AND c.memory_id <> ALL($2)
-			AND jsonb_typeof(c.extraction->'facts') = 'array' AND jsonb_array_length(c.extraction->'facts') > 0`, proposals)
+		WHERE c.tenant = $1 AND c.id IN (SELECT p.candidate_id FROM proposals p WHERE p.tenant = $1 AND p.id = ANY($3)
+			AND p.memory_id = ANY($2)) AND c.memory_id <> ALL($2)
+			AND jsonb_typeof(c.extraction->'facts') = 'array' AND jsonb_array_length(c.extraction->'facts') > 0`,
+		proposals)
 	if err != nil {
 		return n, err
 	}
@@ -70,10 +76,13 @@ func (f *Forgetting) BlankPart(ctx context.Context, limit int) (int, error) {
 	var reasons int
 	err = f.Tx.QueryRow(ctx, `
 		WITH p AS (
-			SELECT p.id::text AS id, c.memory_id FROM proposals p JOIN memory_candidates c ON c.tenant = $1 AND c.id = p.candidate_id
-			WHERE p.tenant = $1 AND p.id = ANY($3) AND CASE WHEN c.memory_id = ANY($2) THEN $5 ELSE p.memory_id = ANY($2) OR p.target_id = ANY($2) END
+			SELECT p.id::text AS id, c.memory_id FROM proposals p JOIN memory_candidates c ON c.tenant = $1
+			AND c.id = p.candidate_id
+			WHERE p.tenant = $1 AND p.id = ANY($3) AND CASE WHEN c.memory_id = ANY($2) THEN $5
+			ELSE p.memory_id = ANY($2) OR p.target_id = ANY($2) END
 		)
-		SELECT coalesce(mneme_erase_reasons(array_agg(DISTINCT memory_id), array_agg(DISTINCT id), $4), 0) FROM p`, f.Tenant, f.Gone, proposals, f.Now, f.Sources).Scan(&reasons)
+		SELECT coalesce(mneme_erase_reasons(array_agg(DISTINCT memory_id), array_agg(DISTINCT id), $4), 0) FROM p`,
+		f.Tenant, f.Gone, proposals, f.Now, f.Sources).Scan(&reasons)
 	if err != nil {
 		return n, fmt.Errorf("reasons: %w", err)
 	}
@@ -81,16 +90,21 @@ func (f *Forgetting) BlankPart(ctx context.Context, limit int) (int, error) {
 	// What still waits to be decided or written about another source keeps its fact: that text is the
 	// source's. It finds its target gone and is decided again.
 	err = f.exec(ctx, "proposals", `
-		UPDATE proposals p SET fact = jsonb_build_object('content', '', 'category', p.fact->'category', 'confidence', p.fact->'confidence'), reason = '', review_reason = '',
+		UPDATE proposals p SET fact = jsonb_build_object('content', '', 'category', p.fact->'category', 'confidence',
+			p.fact->'confidence'), reason = '', review_reason = '',
 			warnings = '{}', embedding = NULL, embedding_model = NULL,
 			state = CASE WHEN p.state IN ('proposed', 'stale', 'blocked') THEN 'skipped' ELSE p.state END,
-			outcome = CASE WHEN p.state IN ('proposed', 'stale', 'blocked') THEN '`+reasonForgotten+`' ELSE p.outcome END
-		WHERE p.tenant = $1 AND p.id = ANY($3) AND (p.memory_id = ANY($2) OR p.target_id = ANY($2) AND p.state NOT IN ('proposed', 'stale')
-			OR EXISTS (SELECT FROM memory_candidates c WHERE c.tenant = $1 AND c.id = p.candidate_id AND c.memory_id = ANY($2)))`, proposals)
+			outcome = CASE WHEN p.state IN ('proposed', 'stale', 'blocked') THEN '`+reasonForgotten+`'
+			ELSE p.outcome END
+		WHERE p.tenant = $1 AND p.id = ANY($3) AND (p.memory_id = ANY($2) OR p.target_id = ANY($2)
+			AND p.state NOT IN ('proposed', 'stale')
+			OR EXISTS (SELECT FROM memory_candidates c WHERE c.tenant = $1 AND c.id = p.candidate_id
+				AND c.memory_id = ANY($2)))`, proposals)
 	if err != nil {
 		return n, err
 	}
-	if _, err = f.Tx.Exec(ctx, `UPDATE proposals SET reason = '' WHERE tenant = $1 AND id = ANY($2) AND state IN ('proposed', 'stale')`, f.Tenant, proposals); err != nil {
+	if _, err = f.Tx.Exec(ctx, `UPDATE proposals SET reason = '' WHERE tenant = $1 AND id = ANY($2)
+		AND state IN ('proposed', 'stale')`, f.Tenant, proposals); err != nil {
 		return n, fmt.Errorf("proposals: %w", err)
 	}
 	return n + len(proposals), nil
@@ -107,7 +121,8 @@ func (f *Forgetting) blankCandidates(ctx context.Context, limit int) ([]uuid.UUI
 		return nil, err
 	}
 	_, err = f.Tx.Exec(ctx, `
-		UPDATE memory_candidates SET content = '', extraction = CASE WHEN extraction IS NOT NULL THEN '{"facts": []}'::jsonb END, refs = '[]', speaker = '', session = '',
+		UPDATE memory_candidates SET content = '', extraction = CASE WHEN extraction IS NOT NULL
+		THEN '{"facts": []}'::jsonb END, refs = '[]', speaker = '', session = '',
 			tags = '{}', state = CASE WHEN state = 'staged' THEN 'dead' ELSE state END
 		WHERE tenant = $1 AND id = ANY($2)`, f.Tenant, ids)
 	f.Run.Receipt.Remove("memory_candidates", len(ids))
@@ -134,9 +149,11 @@ func (f *Forgetting) toBlank(ctx context.Context, limit int) ([]uuid.UUID, error
 		became, from = ` AND (`+proposalFull+` OR `+factFull+`)`, ` AND `+proposalFull
 		about = ` AND CASE WHEN p.state IN ('proposed', 'stale') THEN p.reason <> '' ELSE ` + proposalFull + ` END`
 	}
-	return f.lockSome(ctx, "proposals", `SELECT p.id FROM proposals p WHERE p.tenant = $1 AND p.memory_id = ANY($2)`+became+`
+	return f.lockSome(ctx, "proposals", `SELECT p.id FROM proposals p WHERE p.tenant = $1
+		AND p.memory_id = ANY($2)`+became+`
 		UNION SELECT p.id FROM proposals p WHERE p.tenant = $1 AND p.target_id = ANY($2)`+about+`
-		UNION SELECT p.id FROM memory_candidates c JOIN proposals p ON p.tenant = c.tenant AND p.candidate_id = c.id WHERE c.tenant = $1 AND c.memory_id = ANY($2)`+from, limit)
+		UNION SELECT p.id FROM memory_candidates c JOIN proposals p ON p.tenant = c.tenant AND p.candidate_id = c.id
+		WHERE c.tenant = $1 AND c.memory_id = ANY($2)`+from, limit)
 }
 
 // lockSome locks rows of a table that a query about the memories chooses, by id, in the order in which pipelines
@@ -147,7 +164,8 @@ func (f *Forgetting) lockSome(ctx context.Context, table, choose string, limit i
 		most = limit
 	}
 	// Chosen first, all of them: for a few in order, Postgres would rather walk through the table.
-	rows, err := f.Tx.Query(ctx, `WITH chosen AS MATERIALIZED (`+choose+`) SELECT id FROM chosen ORDER BY id LIMIT $3`, f.Tenant, f.Gone, most)
+	rows, err := f.Tx.Query(ctx, `WITH chosen AS MATERIALIZED (`+choose+`) SELECT id FROM chosen ORDER BY id
+		LIMIT $3`, f.Tenant, f.Gone, most)
 	if err != nil {
 		return nil, err
 	}
@@ -155,6 +173,7 @@ func (f *Forgetting) lockSome(ctx context.Context, table, choose string, limit i
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	_, err = f.Tx.Exec(ctx, `SELECT FROM `+table+` WHERE tenant = $1 AND id = ANY($2) ORDER BY id FOR UPDATE`, f.Tenant, ids)
+	_, err = f.Tx.Exec(ctx, `SELECT FROM `+table+` WHERE tenant = $1 AND id = ANY($2) ORDER BY id FOR UPDATE`, f.Tenant,
+		ids)
 	return ids, err
 }

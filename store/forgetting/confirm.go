@@ -57,7 +57,8 @@ func (s *Forgetter) ForgetToken(ctx context.Context, p schema.Principal, run uui
 // ConfirmForget lets a run go ahead. The token is checked against the rows that were selected; errors
 // are lifecycle.ErrTokenMalformed, ErrTokenExpired and ErrTokenOther, ErrForgetClosed and ErrNotFound. A
 // token that comes again is answered as confirmed already, and nothing is done.
-func (s *Forgetter) ConfirmForget(ctx context.Context, tenant string, run uuid.UUID, in schema.ForgetConfirmation, now time.Time) (schema.ForgetApproval, error) {
+func (s *Forgetter) ConfirmForget(ctx context.Context, tenant string, run uuid.UUID, in schema.ForgetConfirmation,
+	now time.Time) (schema.ForgetApproval, error) {
 	var out schema.ForgetApproval
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 		r, err := lockForget(ctx, c, run)
@@ -88,7 +89,8 @@ func (s *Forgetter) ConfirmForget(ctx context.Context, tenant string, run uuid.U
 			by = r.RequestedBy
 		}
 		out.State = schema.ForgetConfirmed
-		c.Queue.Queue(`UPDATE forget_runs SET state = 'confirmed', confirmed_by = $3, confirmed_at = $4, reason = CASE WHEN $5 = '' THEN reason ELSE $5 END
+		c.Queue.Queue(`UPDATE forget_runs SET state = 'confirmed', confirmed_by = $3, confirmed_at = $4, reason = CASE
+			WHEN $5 = '' THEN reason ELSE $5 END
 			WHERE tenant = $1 AND id = $2`, c.Tenant, run, by, c.Now, in.Reason)
 		return nil
 	})
@@ -100,7 +102,8 @@ func (s *Forgetter) ConfirmForget(ctx context.Context, tenant string, run uuid.U
 
 // CloseForget ends a run as done, expired or cancelled and returns its receipt. A run that was confirmed
 // does not expire, and one that has ended keeps its end: the receipt's state tells.
-func (s *Forgetter) CloseForget(ctx context.Context, tenant string, run uuid.UUID, state schema.ForgetState, now time.Time) (schema.ForgetReceipt, error) {
+func (s *Forgetter) CloseForget(ctx context.Context, tenant string, run uuid.UUID, state schema.ForgetState,
+	now time.Time) (schema.ForgetReceipt, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var receipt schema.ForgetReceipt
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
@@ -109,9 +112,11 @@ func (s *Forgetter) CloseForget(ctx context.Context, tenant string, run uuid.UUI
 			return err
 		}
 		waiting := r.State == schema.ForgetPreviewed
-		if state == schema.ForgetExpired && waiting || state != schema.ForgetExpired && (waiting || r.State == schema.ForgetConfirmed) {
+		if state == schema.ForgetExpired && waiting || state != schema.ForgetExpired &&
+			(waiting || r.State == schema.ForgetConfirmed) {
 			r.State = state
-			c.Queue.Queue(`UPDATE forget_runs SET state = $3, finished_at = $4 WHERE tenant = $1 AND id = $2`, c.Tenant, run, state, c.Now)
+			c.Queue.Queue(`UPDATE forget_runs SET state = $3, finished_at = $4 WHERE tenant = $1 AND id = $2`, c.Tenant,
+				run, state, c.Now)
 			if err := conclude(ctx, c, &r); err != nil {
 				return err
 			}
@@ -131,7 +136,8 @@ func conclude(ctx context.Context, c *commit.Change, r *ForgetRow) error {
 		return nil
 	}
 	err := c.Tx.QueryRow(ctx, `SELECT coalesce(array_agg(i.memory_id::text ORDER BY i.ordinal), '{}') FROM (
-			SELECT memory_id, ordinal FROM forget_items WHERE tenant = $1 AND run_id = $2 AND outcome = '`+lifecycle.OutcomeForgotten+`' ORDER BY ordinal LIMIT $3) i`,
+			SELECT memory_id, ordinal FROM forget_items WHERE tenant = $1 AND run_id = $2
+			AND outcome = '`+lifecycle.OutcomeForgotten+`' ORDER BY ordinal LIMIT $3) i`,
 		c.Tenant, r.ID, schema.MaxForgetIDs).Scan(&r.Receipt.IDs)
 	if err != nil {
 		return err

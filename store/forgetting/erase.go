@@ -24,7 +24,8 @@ func (f *Forgetting) remove(ctx context.Context) error {
 	if err := f.NoteLostText(ctx, f.live); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{f.removeFromGraph, f.blankRevised, f.removeDependents, f.blankPipeline, f.dropStaged, f.BlankResults, f.removeRows} {
+	for _, step := range []func(context.Context) error{f.removeFromGraph, f.blankRevised, f.removeDependents,
+		f.blankPipeline, f.dropStaged, f.BlankResults, f.removeRows} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -84,49 +85,63 @@ func Unlink(ctx context.Context, c *commit.Change, memories []uuid.UUID, limit i
 	}
 	err := c.Tx.QueryRow(ctx, `
 		WITH chosen AS (
-			SELECT memory_id, source_id, relationship, target_id FROM memory_entity_relations WHERE tenant = $1 AND memory_id = ANY($2)
+			SELECT memory_id, source_id, relationship, target_id FROM memory_entity_relations WHERE tenant = $1
+			AND memory_id = ANY($2)
 			ORDER BY memory_id, source_id, relationship, target_id LIMIT $4
 		), gone AS (
 			DELETE FROM memory_entity_relations d USING chosen c WHERE d.tenant = $1
-				AND (d.memory_id, d.source_id, d.relationship, d.target_id) = (c.memory_id, c.source_id, c.relationship, c.target_id)
+				AND (d.memory_id, d.source_id, d.relationship, d.target_id) = (c.memory_id, c.source_id, c.relationship,
+					c.target_id)
 			RETURNING d.source_id, d.relationship, d.target_id
 		), per AS (SELECT source_id, relationship, target_id, count(*) AS n FROM gone GROUP BY 1, 2, 3
 		), locked AS (
-			SELECT r.source_id, r.relationship, r.target_id, r.mentions, per.n FROM entity_relations r JOIN per USING (source_id, relationship, target_id)
+			SELECT r.source_id, r.relationship, r.target_id, r.mentions, per.n FROM entity_relations r
+			JOIN per USING (source_id, relationship, target_id)
 			WHERE r.tenant = $1 ORDER BY r.source_id, r.relationship, r.target_id FOR UPDATE OF r
 		), dropped AS (
 			DELETE FROM entity_relations r USING locked l
-			WHERE r.tenant = $1 AND (r.source_id, r.relationship, r.target_id) = (l.source_id, l.relationship, l.target_id) AND l.mentions <= l.n RETURNING 1
+			WHERE r.tenant = $1 AND (r.source_id, r.relationship, r.target_id) = (l.source_id, l.relationship,
+				l.target_id) AND l.mentions <= l.n RETURNING 1
 		), kept AS (
 			UPDATE entity_relations r SET mentions = r.mentions - l.n, updated_at = $3 FROM locked l
-			WHERE r.tenant = $1 AND (r.source_id, r.relationship, r.target_id) = (l.source_id, l.relationship, l.target_id) AND l.mentions > l.n
+			WHERE r.tenant = $1 AND (r.source_id, r.relationship, r.target_id) = (l.source_id, l.relationship,
+				l.target_id) AND l.mentions > l.n
 		)
 		SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM dropped),
-			(SELECT coalesce(array_agg(DISTINCT e), '{}') FROM gone, unnest(ARRAY[source_id, target_id]) e)`, c.Tenant, memories, c.Now, left()).Scan(&u.Said, &u.Edges, &ends)
+			(SELECT coalesce(array_agg(DISTINCT e), '{}') FROM gone, unnest(ARRAY[source_id, target_id]) e)`, c.Tenant,
+		memories, c.Now, left()).Scan(&u.Said, &u.Edges, &ends)
 	if err != nil {
 		return u, fmt.Errorf("entity relations: %w", err)
 	}
 	err = c.Tx.QueryRow(ctx, `
-		WITH chosen AS (SELECT memory_id, entity_id FROM memory_entity_mentions WHERE tenant = $1 AND memory_id = ANY($2) ORDER BY memory_id, entity_id LIMIT $4),
-		gone AS (DELETE FROM memory_entity_mentions d USING chosen c WHERE d.tenant = $1 AND d.memory_id = c.memory_id AND d.entity_id = c.entity_id RETURNING d.entity_id),
+		WITH chosen AS (SELECT memory_id, entity_id FROM memory_entity_mentions WHERE tenant = $1
+			AND memory_id = ANY($2) ORDER BY memory_id, entity_id LIMIT $4),
+		gone AS (DELETE FROM memory_entity_mentions d USING chosen c WHERE d.tenant = $1 AND d.memory_id = c.memory_id
+			AND d.entity_id = c.entity_id RETURNING d.entity_id),
 		per AS (SELECT entity_id, count(*) AS n FROM gone GROUP BY 1),
-		locked AS (SELECT e.id, per.n FROM entities e JOIN per ON per.entity_id = e.id WHERE e.tenant = $1 ORDER BY e.canonical_name FOR UPDATE OF e),
-		counted AS (UPDATE entities e SET mentions = e.mentions - l.n, updated_at = $3 FROM locked l WHERE e.tenant = $1 AND e.id = l.id)
-		SELECT (SELECT count(*) FROM gone), (SELECT coalesce(array_agg(entity_id), '{}') FROM per)`, c.Tenant, memories, c.Now, left()).Scan(&u.Mentions, &mentioned)
+		locked AS (SELECT e.id, per.n FROM entities e JOIN per ON per.entity_id = e.id WHERE e.tenant = $1
+			ORDER BY e.canonical_name FOR UPDATE OF e),
+		counted AS (UPDATE entities e SET mentions = e.mentions - l.n, updated_at = $3 FROM locked l WHERE e.tenant = $1
+			AND e.id = l.id)
+		SELECT (SELECT count(*) FROM gone), (SELECT coalesce(array_agg(entity_id), '{}') FROM per)`, c.Tenant, memories,
+		c.Now, left()).Scan(&u.Mentions, &mentioned)
 	if err != nil {
 		return u, fmt.Errorf("entity mentions: %w", err)
 	}
 	// An edge that another memory says needs its ends, mentioned or not.
 	tag, err := c.Tx.Exec(ctx, `DELETE FROM entities e WHERE e.tenant = $1 AND e.id = ANY($2) AND e.mentions = 0
 		AND NOT EXISTS (SELECT FROM memory_entity_relations r WHERE r.tenant = $1 AND r.source_id = e.id)
-		AND NOT EXISTS (SELECT FROM memory_entity_relations r WHERE r.tenant = $1 AND r.target_id = e.id)`, c.Tenant, append(ends, mentioned...))
+		AND NOT EXISTS (SELECT FROM memory_entity_relations r WHERE r.tenant = $1 AND r.target_id = e.id)`, c.Tenant,
+		append(ends, mentioned...))
 	if err != nil {
 		return u, fmt.Errorf("entities: %w", err)
 	}
 	u.Entities = int(tag.RowsAffected())
 	tag, err = c.Tx.Exec(ctx, `
-		WITH chosen AS (SELECT memory_id, subject, predicate FROM entity_claims WHERE tenant = $1 AND memory_id = ANY($2) ORDER BY memory_id, subject, predicate LIMIT $3)
-		DELETE FROM entity_claims d USING chosen c WHERE d.tenant = $1 AND (d.memory_id, d.subject, d.predicate) = (c.memory_id, c.subject, c.predicate)`,
+		WITH chosen AS (SELECT memory_id, subject, predicate FROM entity_claims WHERE tenant = $1
+			AND memory_id = ANY($2) ORDER BY memory_id, subject, predicate LIMIT $3)
+		DELETE FROM entity_claims d USING chosen c WHERE d.tenant = $1
+		AND (d.memory_id, d.subject, d.predicate) = (c.memory_id, c.subject, c.predicate)`,
 		c.Tenant, memories, left())
 	if err != nil {
 		return u, fmt.Errorf("entity claims: %w", err)
@@ -145,7 +160,8 @@ func (f *Forgetting) blankRevised(ctx context.Context) error {
 			UNION SELECT source_id FROM memory_relations WHERE tenant = $1 AND target_id = ANY($2)
 			UNION SELECT id FROM memories WHERE tenant = $1 AND superseded_by = ANY($2)
 		)
-		SELECT coalesce(mneme_erase_evidence($2, array_agg(id)), 0) FROM revised WHERE id <> ALL($2)`, f.Tenant, f.Gone).Scan(&n)
+		SELECT coalesce(mneme_erase_evidence($2, array_agg(id)), 0) FROM revised WHERE id <> ALL($2)`, f.Tenant,
+		f.Gone).Scan(&n)
 	if err != nil {
 		return fmt.Errorf("evidence: %w", err)
 	}
@@ -165,26 +181,32 @@ func (f *Forgetting) BlankResults(ctx context.Context) error {
 
 // removeDependents removes the rows that belong to a memory.
 func (f *Forgetting) removeDependents(ctx context.Context) error {
-	if err := f.exec(ctx, "memory_embeddings", `DELETE FROM memory_embeddings WHERE tenant = $1 AND memory_id = ANY($2)`); err != nil {
+	if err := f.exec(ctx, "memory_embeddings", `DELETE FROM memory_embeddings WHERE tenant = $1
+		AND memory_id = ANY($2)`); err != nil {
 		return err
 	}
-	if err := f.exec(ctx, "memory_hints", `DELETE FROM memory_hints WHERE tenant = $1 AND memory_id = ANY($2)`); err != nil {
+	if err := f.exec(ctx, "memory_hints", `DELETE FROM memory_hints WHERE tenant = $1
+		AND memory_id = ANY($2)`); err != nil {
 		return err
 	}
-	relations := `UPDATE memory_relations SET reason = '' WHERE tenant = $1 AND (source_id = ANY($2) OR target_id = ANY($2)) AND reason <> ''`
+	relations := `UPDATE memory_relations SET reason = '' WHERE tenant = $1
+		AND (source_id = ANY($2) OR target_id = ANY($2)) AND reason <> ''`
 	if f.Run.Mode == schema.ForgetForce {
 		relations = `DELETE FROM memory_relations WHERE tenant = $1 AND (source_id = ANY($2) OR target_id = ANY($2))`
 	}
 	if err := f.exec(ctx, "memory_relations", relations); err != nil {
 		return err
 	}
-	if err := f.exec(ctx, "memory_provenance", `DELETE FROM memory_provenance WHERE tenant = $1 AND memory_id = ANY($2)`); err != nil {
+	if err := f.exec(ctx, "memory_provenance", `DELETE FROM memory_provenance WHERE tenant = $1
+		AND memory_id = ANY($2)`); err != nil {
 		return err
 	}
-	if err := f.exec(ctx, "memory_versions", `DELETE FROM memory_versions WHERE tenant = $1 AND memory_id = ANY($2)`); err != nil {
+	if err := f.exec(ctx, "memory_versions", `DELETE FROM memory_versions WHERE tenant = $1
+		AND memory_id = ANY($2)`); err != nil {
 		return err
 	}
-	rows, err := f.Tx.Query(ctx, `DELETE FROM memory_artifacts WHERE tenant = $1 AND memory_id = ANY($2) RETURNING sha256`, f.Tenant, f.Gone)
+	rows, err := f.Tx.Query(ctx, `DELETE FROM memory_artifacts WHERE tenant = $1 AND memory_id = ANY($2)
+		RETURNING sha256`, f.Tenant, f.Gone)
 	if err != nil {
 		return fmt.Errorf("artifacts: %w", err)
 	}
@@ -218,16 +240,20 @@ func RemovePart(ctx context.Context, c *commit.Change, memories []uuid.UUID, lim
 	// rather read the table.
 	chosen := func(table, of, key, order string) string {
 		return `WITH chosen AS (SELECT x.* FROM unnest($2::uuid[]) m(id) CROSS JOIN LATERAL (
-				SELECT ` + key + ` FROM ` + table + ` WHERE tenant = $1 AND ` + of + ` = m.id ORDER BY ` + order + ` LIMIT $3) x LIMIT $3)
+				SELECT ` + key + ` FROM ` + table + ` WHERE tenant = $1 AND ` + of + ` = m.id ORDER BY ` + order +
+			` LIMIT $3) x LIMIT $3)
 			DELETE FROM ` + table + ` d USING chosen c WHERE d.tenant = $1`
 	}
 	const edge = ` AND d.source_id = c.source_id AND d.predicate = c.predicate AND d.target_id = c.target_id`
 	for _, remove := range []string{
-		chosen("memory_versions", "memory_id", "memory_id, version", "version") + ` AND d.memory_id = c.memory_id AND d.version = c.version`,
+		chosen("memory_versions", "memory_id", "memory_id, version", "version") + ` AND d.memory_id = c.memory_id
+			AND d.version = c.version`,
 		chosen("memory_relations", "source_id", "source_id, predicate, target_id", "predicate, target_id") + edge,
 		chosen("memory_relations", "target_id", "source_id, predicate, target_id", "predicate") + edge,
-		chosen("memory_provenance", "memory_id", "memory_id, position", "position") + ` AND d.memory_id = c.memory_id AND d.position = c.position`,
-		chosen("memory_hints", "memory_id", "memory_id, position", "position") + ` AND d.memory_id = c.memory_id AND d.position = c.position`,
+		chosen("memory_provenance", "memory_id", "memory_id, position", "position") + ` AND d.memory_id = c.memory_id
+			AND d.position = c.position`,
+		chosen("memory_hints", "memory_id", "memory_id, position", "position") + ` AND d.memory_id = c.memory_id
+			AND d.position = c.position`,
 	} {
 		tag, err := c.Tx.Exec(ctx, remove, c.Tenant, memories, limit-removed)
 		if err != nil {
@@ -237,7 +263,8 @@ func RemovePart(ctx context.Context, c *commit.Change, memories []uuid.UUID, lim
 			return removed, nil
 		}
 	}
-	rows, err := c.Tx.Query(ctx, chosen("memory_artifacts", "memory_id", "memory_id, sha256", "sha256")+` AND d.memory_id = c.memory_id AND d.sha256 = c.sha256 RETURNING d.sha256`,
+	rows, err := c.Tx.Query(ctx, chosen("memory_artifacts", "memory_id", "memory_id, sha256", "sha256")+`
+		AND d.memory_id = c.memory_id AND d.sha256 = c.sha256 RETURNING d.sha256`,
 		c.Tenant, memories, limit-removed)
 	if err != nil {
 		return removed, fmt.Errorf("artifacts: %w", err)
@@ -253,8 +280,10 @@ func RemovePart(ctx context.Context, c *commit.Change, memories []uuid.UUID, lim
 // dropStaged deletes requests that were never carried out and may hold a text of the memories. Only who asks
 // for an erasure has it cost others their requests; a purge leaves them to SweepStaged.
 func (f *Forgetting) dropStaged(ctx context.Context) error {
-	return f.exec(ctx, "staged_requests", `DELETE FROM staged_requests r WHERE r.tenant = $1 AND (r.created_at < $4 OR r.created_at < $3
-		AND EXISTS (SELECT FROM unnest($2::uuid[]) x(id) WHERE position(x.id::text IN r.body::text) > 0))`, f.Now.Add(-pipeline.AbandonedAfter), f.Now.Add(-pipeline.StaleAfter))
+	return f.exec(ctx, "staged_requests", `DELETE FROM staged_requests r WHERE r.tenant = $1
+		AND (r.created_at < $4 OR r.created_at < $3
+		AND EXISTS (SELECT FROM unnest($2::uuid[]) x(id) WHERE position(x.id::text IN r.body::text) > 0))`,
+		f.Now.Add(-pipeline.AbandonedAfter), f.Now.Add(-pipeline.StaleAfter))
 }
 
 // removeHistory takes the texts out of history. Who did what, when, stays.
@@ -276,12 +305,16 @@ func (f *Forgetting) removeRows(ctx context.Context) error {
 	}
 	// The new hash is of nothing that could be guessed: not of the text, and not of no text.
 	action, remove, args := schema.AuditErase, `
-		UPDATE memories m SET content = '', normalized_content = '', content_hash = sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
-			payload = '{}', tags = '{}', who = '', safe_summary = '', subject = NULL, predicate = NULL, object = NULL, conditions = NULL, conditions_hash = '',
-			external_id = NULL, key_id = NULL, embedding_id = NULL, decay_due_at = NULL, deleted_at = coalesce(m.deleted_at, $3), erased_at = $3, updated_at = $3, version = m.version + 1
+		UPDATE memories m SET content = '', normalized_content = '', content_hash = sha256(uuid_send(gen_random_uuid())
+			|| uuid_send(gen_random_uuid())),
+			payload = '{}', tags = '{}', who = '', safe_summary = '', subject = NULL, predicate = NULL, object = NULL,
+			conditions = NULL, conditions_hash = '',
+			external_id = NULL, key_id = NULL, embedding_id = NULL, decay_due_at = NULL,
+			deleted_at = coalesce(m.deleted_at, $3), erased_at = $3, updated_at = $3, version = m.version + 1
 		WHERE m.tenant = $1 AND m.id = ANY($2) RETURNING m.id, m.version, ''`, []any{f.Tenant, f.Gone, f.Now}
 	if f.Run.Mode == schema.ForgetForce { // without a row, history says whose it was: it is the agent's to read
-		action, remove, args = schema.AuditDelete, `DELETE FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) RETURNING m.id, m.version + 1, m.agent_id`, args[:2]
+		action, remove, args = schema.AuditDelete, `DELETE FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2)
+			RETURNING m.id, m.version + 1, m.agent_id`, args[:2]
 	}
 	rows, err := f.Tx.Query(ctx, remove, args...)
 	if err != nil {
@@ -305,12 +338,16 @@ func (f *Forgetting) removeRows(ctx context.Context) error {
 		return err
 	}
 	_, err = f.Tx.Exec(ctx, `
-		WITH removed AS (SELECT * FROM unnest($2::uuid[], $3::uuid[], $4::integer[], $5::text[]) x(id, entry, version, owner)), told AS (
-			INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, metadata, created_at, action, version)
-			SELECT $1, r.entry, r.id, 'deleted', $7, $8, $9::jsonb || CASE r.owner WHEN '' THEN '{}' ELSE jsonb_build_object('agent', r.owner) END, $6, $10, r.version
+		WITH removed AS (SELECT * FROM unnest($2::uuid[], $3::uuid[], $4::integer[], $5::text[]) x(id, entry, version,
+			owner)), told AS (
+			INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, metadata, created_at, action,
+				version)
+			SELECT $1, r.entry, r.id, 'deleted', $7, $8, $9::jsonb || CASE r.owner WHEN '' THEN '{}'
+			ELSE jsonb_build_object('agent', r.owner) END, $6, $10, r.version
 			FROM removed r
 		)
-		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT $1, r.id, r.version, 'delete', $6 FROM removed r`,
+		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT $1, r.id, r.version, 'delete', $6
+		FROM removed r`,
 		f.Tenant, ids, pg.NewIDs(len(ids)), versions, owners, f.Now, f.Run.ConfirmedBy, f.Run.Reason, metadata, action)
 	if err != nil {
 		return fmt.Errorf("history: %w", err)
@@ -323,7 +360,8 @@ func (s *Forgetter) ForgetRemoved(ctx context.Context, tenant string, run uuid.U
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var removed bool
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `SELECT mode <> 'soft' AND coalesce((receipt->>'forgotten')::integer, 0) > 0 FROM forget_runs WHERE tenant = $1 AND id = $2`,
+		return tx.QueryRow(ctx, `SELECT mode <> 'soft' AND coalesce((receipt->>'forgotten')::integer, 0) > 0
+			FROM forget_runs WHERE tenant = $1 AND id = $2`,
 			tenant, run).Scan(&removed)
 	})
 	if err != nil {
@@ -343,29 +381,34 @@ type Carriers struct {
 // forgotten, for its items from an ordinal on, limit at most: those that brought or changed them, and the
 // forget runs that had selected them, by a query it may be, and have ended or still wait. Ids come from
 // history, which an import may have brought: whose a workflow is must be asked before it is touched.
-func (s *Forgetter) ForgottenWorkflows(ctx context.Context, tenant string, run uuid.UUID, from, limit int) (Carriers, error) {
+func (s *Forgetter) ForgottenWorkflows(ctx context.Context, tenant string, run uuid.UUID, from,
+	limit int) (Carriers, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var out Carriers
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		var last *int
-		err := tx.QueryRow(ctx, `SELECT max(ordinal) FROM (SELECT ordinal FROM forget_items WHERE tenant = $1 AND run_id = $2 AND ordinal >= $3 ORDER BY ordinal LIMIT $4) i`,
+		err := tx.QueryRow(ctx, `SELECT max(ordinal) FROM (SELECT ordinal FROM forget_items WHERE tenant = $1
+			AND run_id = $2 AND ordinal >= $3 ORDER BY ordinal LIMIT $4) i`,
 			tenant, run, from, limit).Scan(&last)
 		if err != nil || last == nil {
 			return err
 		}
 		out.Next = *last + 1
 		rows, err := tx.Query(ctx, `
-			WITH gone AS (SELECT memory_id FROM forget_items WHERE tenant = $1 AND run_id = $2 AND ordinal BETWEEN $3 AND $4 AND outcome = $5),
+			WITH gone AS (SELECT memory_id FROM forget_items WHERE tenant = $1 AND run_id = $2 AND ordinal BETWEEN $3
+				AND $4 AND outcome = $5),
 			carried AS (
 				SELECT b.workflow_id FROM gone g JOIN memory_candidates c ON c.tenant = $1 AND c.memory_id = g.memory_id
 				JOIN ingest_batches b ON b.tenant = $1 AND b.id = c.batch_id
 				UNION
-				SELECT coalesce(h.metadata->>'workflow_id', h.metadata->>'workflowId') FROM gone g JOIN memory_history h ON h.tenant = $1 AND h.memory_id = g.memory_id
+				SELECT coalesce(h.metadata->>'workflow_id', h.metadata->>'workflowId') FROM gone g
+				JOIN memory_history h ON h.tenant = $1 AND h.memory_id = g.memory_id
 				UNION
 				SELECT r.workflow_id FROM gone g JOIN forget_items i ON i.tenant = $1 AND i.memory_id = g.memory_id
 				JOIN forget_runs r ON r.tenant = $1 AND r.id = i.run_id WHERE r.state <> 'confirmed'
 			)
-			SELECT workflow_id FROM carried WHERE workflow_id <> '' AND workflow_id <> (SELECT workflow_id FROM forget_runs WHERE tenant = $1 AND id = $2) ORDER BY 1`,
+			SELECT workflow_id FROM carried WHERE workflow_id <> '' AND workflow_id <> (SELECT workflow_id
+				FROM forget_runs WHERE tenant = $1 AND id = $2) ORDER BY 1`,
 			tenant, run, from, *last, lifecycle.OutcomeForgotten)
 		if err != nil {
 			return err
@@ -374,7 +417,8 @@ func (s *Forgetter) ForgottenWorkflows(ctx context.Context, tenant string, run u
 			return err
 		}
 		rows, err = tx.Query(ctx, `
-			WITH gone AS (SELECT memory_id FROM forget_items WHERE tenant = $1 AND run_id = $2 AND ordinal BETWEEN $3 AND $4 AND outcome = $5)
+			WITH gone AS (SELECT memory_id FROM forget_items WHERE tenant = $1 AND run_id = $2 AND ordinal BETWEEN $3
+				AND $4 AND outcome = $5)
 			SELECT p.batch_id FROM gone g JOIN proposals p ON p.tenant = $1 AND p.memory_id = g.memory_id
 			UNION SELECT p.batch_id FROM gone g JOIN proposals p ON p.tenant = $1 AND p.target_id = g.memory_id
 			UNION SELECT c.batch_id FROM gone g JOIN memory_candidates c ON c.tenant = $1 AND c.memory_id = g.memory_id

@@ -23,7 +23,8 @@ func (s *Forgetter) SweepLexemes(ctx context.Context, tenant string, now time.Ti
 		err := pg.RetryChange(ctx, func() error {
 			return commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 				return c.Tx.QueryRow(ctx, `WITH unused AS (
-						SELECT lexeme FROM lexeme_stats WHERE tenant = $1 AND docs = 0 AND lexeme > $2 ORDER BY lexeme LIMIT $3 FOR UPDATE
+						SELECT lexeme FROM lexeme_stats WHERE tenant = $1 AND docs = 0 AND lexeme > $2 ORDER BY lexeme
+						LIMIT $3 FOR UPDATE
 					), swept AS (DELETE FROM lexeme_stats s USING unused u WHERE s.tenant = $1 AND s.lexeme = u.lexeme)
 					SELECT count(*), coalesce(max(lexeme), '') FROM unused`, c.Tenant, last, sweepPage).Scan(&n, &next)
 			})
@@ -62,7 +63,8 @@ func (s *Forgetter) SweepPurgedLexemes(ctx context.Context, tenant string, now t
 		return err
 	}
 	err = commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
-		c.Queue.Queue(`UPDATE sweep_runs SET counts = counts || jsonb_build_object('without_words', counts->'tombstones') WHERE tenant = $1 AND id = ANY($2)`, c.Tenant, runs)
+		c.Queue.Queue(`UPDATE sweep_runs SET counts = counts || jsonb_build_object('without_words',
+			counts->'tombstones') WHERE tenant = $1 AND id = ANY($2)`, c.Tenant, runs)
 		return nil
 	})
 	if err != nil {

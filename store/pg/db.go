@@ -98,7 +98,8 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 // registerTypes teaches a connection vectors, and to give times in UTC: what a record says should not
 // depend on where it is read.
 func registerTypes(ctx context.Context, conn *pgx.Conn) error {
-	conn.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC}})
+	conn.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID,
+		Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC}})
 	return pgxvec.RegisterTypes(ctx, conn)
 }
 
@@ -111,7 +112,8 @@ func (s *DB) Ping(ctx context.Context) error { return s.Pool.Ping(ctx) }
 // check refuses a database that is behind, and a role that row-level security does not bind.
 func (s *DB) check(ctx context.Context) error {
 	var bypass bool
-	err := s.Pool.QueryRow(ctx, `SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user`).Scan(&bypass)
+	err := s.Pool.QueryRow(ctx, `SELECT rolsuper OR rolbypassrls FROM pg_roles
+		WHERE rolname = current_user`).Scan(&bypass)
 	if err != nil {
 		var pgErr *pgconn.PgError
 		if errors.As(err, &pgErr) && strings.Contains(pgErr.Message, AppRole) && !IsDenied(err) {
@@ -123,7 +125,8 @@ func (s *DB) check(ctx context.Context) error {
 		return fmt.Errorf("role %s can bypass row-level security", AppRole)
 	}
 	var applied int64
-	err = s.Pool.QueryRow(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&applied)
+	err = s.Pool.QueryRow(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version
+		WHERE is_applied`).Scan(&applied)
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) && pgErr.Code == "42P01" { // undefined_table
 		return ErrNotMigrated
@@ -148,12 +151,13 @@ func (s *DB) RefreshStatistics(ctx context.Context) error {
 // Read runs fn in a read-only transaction bound to the tenant.
 func (s *DB) Read(ctx context.Context, tenant string, fn func(pgx.Tx) error) error {
 	class := ClassOf(ctx, ClassInteractive)
-	return s.EndTransaction(ctx, class, pgx.BeginTxFunc(ctx, s.Pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		if err := Bind(ctx, tx, tenant, true, s.Limits(class)); err != nil {
-			return err
-		}
-		return fn(tx)
-	}))
+	return s.EndTransaction(ctx, class, pgx.BeginTxFunc(ctx, s.Pool, pgx.TxOptions{AccessMode: pgx.ReadOnly},
+		func(tx pgx.Tx) error {
+			if err := Bind(ctx, tx, tenant, true, s.Limits(class)); err != nil {
+				return err
+			}
+			return fn(tx)
+		}))
 }
 
 // Planning is how Postgres plans a statement.
@@ -170,7 +174,8 @@ const (
 
 // QueryBatch runs one statement that reads, bound to the tenant, and hands its rows to fn. The statements of a
 // batch are one transaction, so that it takes one round trip where read takes four.
-func (s *DB) QueryBatch(ctx context.Context, tenant string, how Planning, query string, args []any, fn func(pgx.Rows) error) error {
+func (s *DB) QueryBatch(ctx context.Context, tenant string, how Planning, query string, args []any,
+	fn func(pgx.Rows) error) error {
 	if tenant == "" {
 		return ErrNoTenant
 	}
@@ -195,7 +200,8 @@ func (s *DB) NewQueryBatch(ctx context.Context, tenant string, how Planning) *pg
 }
 
 // QueryBatchRows is QueryBatch for rows that are structs by column position.
-func QueryBatchRows[T any](ctx context.Context, s *DB, tenant string, how Planning, query string, args []any) ([]T, error) {
+func QueryBatchRows[T any](ctx context.Context, s *DB, tenant string, how Planning, query string,
+	args []any) ([]T, error) {
 	var out []T
 	err := s.QueryBatch(ctx, tenant, how, query, args, func(rows pgx.Rows) (err error) {
 		out, err = pgx.CollectRows(rows, pgx.RowToStructByPos[T])

@@ -16,9 +16,10 @@ import (
 // authorising, hydrating and listing all use this one, so that a boundary cannot hold in one place
 // and leak in another.
 type Filter struct {
-	Principal      schema.Principal
-	Scopes         []string          // to be seen beside the principal's own: what a clearance has granted
-	OwnScope       bool              // of a principal that acts for a user: what is the user's, without what belongs to no scope
+	Principal schema.Principal
+	Scopes    []string // to be seen beside the principal's own: what a clearance has granted
+	// of a principal that acts for a user: what is the user's, without what belongs to no scope
+	OwnScope       bool
 	ReadPolicy     schema.ReadPolicy // empty means isolated
 	Types          []schema.MemoryType
 	Categories     []schema.Category
@@ -57,8 +58,11 @@ func FilterOf(r schema.RecallRequest, c policy.Clearance, now time.Time, named [
 	if r.ValidAt != nil {
 		at, during = *r.ValidAt, nil
 	}
-	return Filter{Now: now, Principal: r.Principal, Scopes: c.Scopes, ReadPolicy: r.ReadPolicy, Types: r.Types, Categories: r.Categories, Tags: r.Tags, Who: r.Who,
-		Pinned: r.Pinned, ImportanceMin: r.ImportanceMin, Since: r.Since, Until: r.Until, MaxSensitivity: cmp.Or(c.Limit, sensitive.DefaultLimit), At: at, During: during, Context: plainJSON(r.Context)}
+	return Filter{Now: now, Principal: r.Principal, Scopes: c.Scopes, ReadPolicy: r.ReadPolicy, Types: r.Types,
+		Categories: r.Categories, Tags: r.Tags, Who: r.Who,
+		Pinned: r.Pinned, ImportanceMin: r.ImportanceMin, Since: r.Since, Until: r.Until,
+		MaxSensitivity: cmp.Or(c.Limit, sensitive.DefaultLimit), At: at, During: during,
+		Context: plainJSON(r.Context)}
 }
 
 // plainJSON writes JSON anew, without what Go reads and Postgres refuses, such as half a surrogate pair.
@@ -86,7 +90,8 @@ func (f Filter) State(m string) string {
 	if !f.Superseded {
 		return m + ".live"
 	}
-	return "(" + m + ".live OR " + m + ".status = 'superseded' AND " + m + ".deleted_at IS NULL AND " + m + ".archived_at IS NULL)"
+	return "(" + m + ".live OR " + m + ".status = 'superseded' AND " + m + ".deleted_at IS NULL AND " + m +
+		".archived_at IS NULL)"
 }
 
 // ClearedSensitivities is how sensitive what a look at single memories shows may be: as its clearance says, or as
@@ -121,7 +126,8 @@ func (f Filter) Reachable(m string, p *Params) string {
 	q := m + ".tenant = " + p.Add(pr.Tenant)
 	switch f.ReadPolicy {
 	case schema.ReadShared, schema.ReadGroup:
-		q += " AND " + SharedWith(m, p.Add(pr.Agent), p.Add(pr.Project), p.Add([]string{pr.PolicyGroup})) // the scope is below
+		// the scope is below
+		q += " AND " + SharedWith(m, p.Add(pr.Agent), p.Add(pr.Project), p.Add([]string{pr.PolicyGroup}))
 	default:
 		q += " AND " + m + ".agent_id = " + p.Add(pr.Agent)
 	}
@@ -144,12 +150,13 @@ func (f Filter) InScopes() []string {
 }
 
 // SharedWith renders that a memory is an agent's own or shared with it, whatever its state and sensitivity:
-// memory.MayLook, or memory.MayChange. The agent, its project and what ReadGrants or ChangeGrants returns are given as they
-// stand in the statement. Everything that reads, changes or forgets memories of others by their ids uses it.
+// memory.MayLook, or memory.MayChange. The agent, its project and what ReadGrants or ChangeGrants returns are given as
+// they stand in the statement. Everything that reads, changes or forgets memories of others by their ids uses it.
 func SharedWith(m, agent, project, within string) string {
 	return "((" + m + ".agent_id = " + agent + " OR " + m + ".visibility = 'global'" +
 		" OR " + m + ".visibility = 'shared' AND " + m + ".project = " + project +
-		" OR " + m + ".visibility = 'group' AND " + m + ".policy_group <> '' AND " + m + ".policy_group = (" + within + "::text[])[1])" +
+		" OR " + m + ".visibility = 'group' AND " + m + ".policy_group <> '' AND " + m + ".policy_group = (" + within +
+		"::text[])[1])" +
 		" AND " + OfUser(m+".scope", within) + ")"
 }
 
@@ -159,8 +166,8 @@ func OfUser(scope, within string) string {
 	return "(cardinality(" + within + "::text[]) = 1 OR " + scope + " = ANY((" + within + "::text[])[2:]))"
 }
 
-// ReadGrants returns the principal's policy group, followed by the scopes that it may read where it acts for a user. It is one
-// parameter, so that no statement can have the one without the other.
+// ReadGrants returns the principal's policy group, followed by the scopes that it may read where it acts for a user. It
+// is one parameter, so that no statement can have the one without the other.
 func ReadGrants(p schema.Principal) []string {
 	if p.User == "" {
 		return []string{p.PolicyGroup}
@@ -168,8 +175,8 @@ func ReadGrants(p schema.Principal) []string {
 	return append([]string{p.PolicyGroup}, p.ReadScopes()...)
 }
 
-// ChangeGrants is ReadGrants for a statement that changes what it finds: a user's memories are the user's to change, and no
-// others.
+// ChangeGrants is ReadGrants for a statement that changes what it finds: a user's memories are the user's to change,
+// and no others.
 func ChangeGrants(p schema.Principal) []string {
 	if p.User == "" {
 		return []string{p.PolicyGroup}
@@ -217,14 +224,17 @@ func (f Filter) Narrowed(m string, p *Params) string {
 	// As memory.Holds has it: what is unknown does not exclude.
 	if !f.At.IsZero() {
 		at := p.Add(f.At.UTC())
-		q += " AND ((" + m + ".valid_from IS NULL OR " + m + ".valid_from <= " + at + ") AND (" + m + ".valid_until IS NULL OR " + m + ".valid_until > " + at + ")"
+		q += " AND ((" + m + ".valid_from IS NULL OR " + m + ".valid_from <= " + at + ") AND (" + m +
+			".valid_until IS NULL OR " + m + ".valid_until > " + at + ")"
 		for _, w := range f.During {
-			q += " OR (" + m + ".valid_from IS NULL OR " + m + ".valid_from < " + p.Add(w.End.UTC()) + ") AND (" + m + ".valid_until IS NULL OR " + m + ".valid_until > " + p.Add(w.Start.UTC()) + ")"
+			q += " OR (" + m + ".valid_from IS NULL OR " + m + ".valid_from < " + p.Add(w.End.UTC()) + ") AND (" + m +
+				".valid_until IS NULL OR " + m + ".valid_until > " + p.Add(w.Start.UTC()) + ")"
 		}
 		q += ")"
 	}
 	if len(f.Context) > 0 {
-		q += " AND (" + m + ".conditions IS NULL OR mneme_applies(" + m + ".conditions, " + p.Add(string(f.Context)) + "::jsonb))"
+		q += " AND (" + m + ".conditions IS NULL OR mneme_applies(" + m + ".conditions, " + p.Add(string(f.Context)) +
+			"::jsonb))"
 	}
 	return q
 }

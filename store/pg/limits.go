@@ -19,7 +19,8 @@ type Class string
 const (
 	ClassInteractive Class = "interactive" // somebody waits for the answer: recall, reading by id, listings
 	ClassPipeline    Class = "pipeline"    // one transaction of a workflow's step, and every other change
-	ClassLong        Class = "long"        // what goes through much that is stored: index builds, purge, export, restore, counts
+	// what goes through much that is stored: index builds, purge, export, restore, counts
+	ClassLong Class = "long"
 )
 
 // Limits bound the statements of a class. The server ends a statement that exceeds them.
@@ -39,8 +40,8 @@ var ClassLimits = map[Class]Limits{
 
 type classKey struct{}
 
-// WithClass returns a context whose transactions are of a class. Without one, reading is interactive and changes are the
-// pipeline's.
+// WithClass returns a context whose transactions are of a class. Without one, reading is interactive and changes are
+// the pipeline's.
 func WithClass(ctx context.Context, c Class) context.Context {
 	return context.WithValue(ctx, classKey{}, c)
 }

@@ -40,7 +40,8 @@ func isConflict(err error) bool {
 	const uniqueViolation, foreignKeyViolation, deadlock, serialization = "23505", "23503", "40P01", "40001"
 	switch pgErr.Code {
 	case uniqueViolation:
-		return slices.Contains([]string{"memories_live_hash", "memories_active_fact", "memories_pkey", "memories_external"}, pgErr.ConstraintName)
+		return slices.Contains([]string{"memories_live_hash", "memories_active_fact", "memories_pkey",
+			"memories_external"}, pgErr.ConstraintName)
 	case foreignKeyViolation, deadlock, serialization:
 		return true
 	}

@@ -43,8 +43,10 @@ func (w *writing) factMemory(p *pendingProposal, supersedes *uuid.UUID) commit.N
 	} else {
 		parent.trust = 1 // shadow mode: nothing comes of it
 	}
-	explained := intake.AdmitFact(p.Fact, intake.FactSource{Principal: owner, Visibility: visibility, Trust: parent.trust,
-		Candidate: schema.Candidate{SourceKind: p.SourceKind, Speaker: p.Speaker, Session: p.Session, OccurredAt: &p.OccurredAt, Refs: p.Refs,
+	explained := intake.AdmitFact(p.Fact, intake.FactSource{Principal: owner, Visibility: visibility,
+		Trust: parent.trust,
+		Candidate: schema.Candidate{SourceKind: p.SourceKind, Speaker: p.Speaker, Session: p.Session,
+			OccurredAt: &p.OccurredAt, Refs: p.Refs,
 			Tags: p.ParentTags, Sensitivity: p.Sensitivity}}, w.rules)
 	cl := explained.Classification
 	owner.Scope, visibility = cmp.Or(cl.Scope, owner.Scope), cmp.Or(cl.Visibility, visibility)
@@ -66,7 +68,8 @@ func (w *writing) factMemory(p *pendingProposal, supersedes *uuid.UUID) commit.N
 		ID: pg.NewID(), Owner: owner, Visibility: visibility, Classification: cl, Text: text,
 		Payload: payload, SourceTrust: cl.SourceTrust, RevisionPolicy: cl.RevisionPolicy,
 		Who: p.Speaker, Session: p.Session, Claim: claim, Confidence: cl.Confidence, OccurredAt: p.OccurredAt,
-		CreatedBy: w.actor, Refs: p.evidence(), DerivedFrom: &p.ParentID, Supersedes: supersedes, Hints: append([]memory.Hint{}, p.Fact.AllHints()...),
+		CreatedBy: w.actor, Refs: p.evidence(), DerivedFrom: &p.ParentID, Supersedes: supersedes,
+		Hints:  append([]memory.Hint{}, p.Fact.AllHints()...),
 		Reason: w.reasonFor(p), Metadata: w.metadata(p, proposals.Verdict{}),
 	}
 	maps.Copy(m.Metadata, explained.Metadata())
@@ -135,7 +138,8 @@ func supersededBy(m *commit.NewMemory) []uuid.UUID {
 }
 
 // succeed makes a memory that says the same already the successor of what an add has superseded.
-func (w *writing) succeed(ctx context.Context, id uuid.UUID, p *pendingProposal, add *commit.NewMemory, replaced []uuid.UUID) error {
+func (w *writing) succeed(ctx context.Context, id uuid.UUID, p *pendingProposal, add *commit.NewMemory,
+	replaced []uuid.UUID) error {
 	for _, old := range replaced {
 		// No version of its own: this change has superseded it already, by a successor that did not go in.
 		// Nobody has seen that version, and history tells the one step.
@@ -151,7 +155,8 @@ func (w *writing) succeed(ctx context.Context, id uuid.UUID, p *pendingProposal,
 // applyUpdate supersedes the target: it stays, marked, and the new truth points back at it.
 func (w *writing) applyUpdate(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
 	target := *p.TargetID
-	if parent := w.known[p.ParentID]; memory.States(parent.standing.Type) && bytes.Equal(normalize.Normalize(p.Fact.Content).Hash, parent.neighbor.Hash) {
+	if parent := w.known[p.ParentID]; memory.States(parent.standing.Type) &&
+		bytes.Equal(normalize.Normalize(p.Fact.Content).Hash, parent.neighbor.Hash) {
 		// The source says exactly this, and lasts: it is the successor itself.
 		if v.Change == memory.ChangeContest {
 			return w.contestSource(ctx, p, v)
@@ -202,7 +207,8 @@ func (w *writing) applyDelete(ctx context.Context, p *pendingProposal, v proposa
 	if v.Change == memory.ChangeRetract {
 		return w.applyRetract(ctx, p, v)
 	}
-	if err := w.retire(ctx, target, p, v, commit.Step{Set: map[string]any{"deleted_at": w.Now}, Event: schema.EventDeleted, Action: schema.AuditDelete,
+	if err := w.retire(ctx, target, p, v, commit.Step{Set: map[string]any{"deleted_at": w.Now},
+		Event: schema.EventDeleted, Action: schema.AuditDelete,
 		Reason: w.reasonFor(p)}); err != nil {
 		return err
 	}
@@ -213,7 +219,8 @@ func (w *writing) applyDelete(ctx context.Context, p *pendingProposal, v proposa
 
 // supersede retires a memory in favour of its successor, which inherits a pin: only a person may
 // replace what is pinned, and does not take it off its place by that.
-func (w *writing) supersede(ctx context.Context, id uuid.UUID, p *pendingProposal, v proposals.Verdict, successor *commit.NewMemory) error {
+func (w *writing) supersede(ctx context.Context, id uuid.UUID, p *pendingProposal, v proposals.Verdict,
+	successor *commit.NewMemory) error {
 	if cl := &successor.Classification; w.known[id].neighbor.Pinned {
 		cl.Pinned, cl.Importance, cl.DeletionPolicy = true, 1, memory.DefaultDeletion(cl.Type, true)
 	}
@@ -223,13 +230,15 @@ func (w *writing) supersede(ctx context.Context, id uuid.UUID, p *pendingProposa
 		reason = w.review.reason
 		w.review.superseded = append(w.review.superseded, id.String())
 	}
-	return w.retire(ctx, id, p, v, commit.Step{Set: map[string]any{"status": schema.StatusSuperseded, "superseded_by": successor.ID, "superseded_at": w.Now},
+	return w.retire(ctx, id, p, v, commit.Step{Set: map[string]any{"status": schema.StatusSuperseded,
+		"superseded_by": successor.ID, "superseded_at": w.Now},
 		Event: schema.EventModified, Action: schema.AuditRevise, Reason: reason})
 }
 
 // retire takes the step by which a memory stops being live. Its row is locked, and was found live in
 // the version that the proposal may act on.
-func (w *writing) retire(ctx context.Context, id uuid.UUID, p *pendingProposal, v proposals.Verdict, s commit.Step) error {
+func (w *writing) retire(ctx context.Context, id uuid.UUID, p *pendingProposal, v proposals.Verdict,
+	s commit.Step) error {
 	was := w.known[id]
 	s.Old, s.By, s.Metadata = &was.neighbor.Content, w.actor, w.metadata(p, v)
 	version, err := w.ApplyStep(ctx, commit.MemoryRow{ID: id, Version: was.version, Live: was.live}, s)
@@ -246,7 +255,8 @@ func (w *writing) keepPinned(ctx context.Context, id uuid.UUID, p *pendingPropos
 	if !pinned {
 		return nil
 	}
-	rows, err := w.LockRows(ctx, w.batch.Owner, []uuid.UUID{id}) // it is the owner's: others' contents are no duplicates
+	// it is the owner's: others' contents are no duplicates
+	rows, err := w.LockRows(ctx, w.batch.Owner, []uuid.UUID{id})
 	if err != nil {
 		return err
 	}
@@ -259,6 +269,7 @@ func (w *writing) keepPinned(ctx context.Context, id uuid.UUID, p *pendingPropos
 	}
 	_, err = w.ApplyStep(ctx, m, commit.Step{
 		Set:     m.Pin(w.Now),
-		NowLive: m.Live, Event: schema.EventModified, Action: schema.AuditModify, By: w.actor, Reason: w.reasonFor(p), Metadata: w.metadata(p, proposals.Verdict{})})
+		NowLive: m.Live, Event: schema.EventModified, Action: schema.AuditModify, By: w.actor, Reason: w.reasonFor(p),
+		Metadata: w.metadata(p, proposals.Verdict{})})
 	return err
 }

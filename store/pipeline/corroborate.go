@@ -78,7 +78,8 @@ func (w *writing) corroborate(ctx context.Context) error {
 
 // edgesFrom counts the edges of memories.
 func (w *writing) edgesFrom(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]int, error) {
-	rows, err := w.Tx.Query(ctx, `SELECT source_id, count(*) FROM memory_relations WHERE tenant = $1 AND source_id = ANY($2) GROUP BY 1`, w.Tenant, ids)
+	rows, err := w.Tx.Query(ctx, `SELECT source_id, count(*) FROM memory_relations WHERE tenant = $1
+		AND source_id = ANY($2) GROUP BY 1`, w.Tenant, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +97,8 @@ type newRelation struct {
 }
 
 // relateSources relates the sources to the lasting records among the rows and returns those that were not related yet.
-func (w *writing) relateSources(ctx context.Context, rows map[uuid.UUID]commit.MemoryRow, edges map[uuid.UUID]int) ([]newRelation, error) {
+func (w *writing) relateSources(ctx context.Context, rows map[uuid.UUID]commit.MemoryRow,
+	edges map[uuid.UUID]int) ([]newRelation, error) {
 	var asked []newRelation
 	var batch pgx.Batch
 	for _, s := range w.restatements {
@@ -105,7 +107,8 @@ func (w *writing) relateSources(ctx context.Context, rows map[uuid.UUID]commit.M
 		if !ok || !stored || !m.Live || !memory.States(m.Type) {
 			continue
 		}
-		t := newRelation{s, proposals.TieOf(proposals.Restated{Trust: m.SourceTrust, Sensitivity: m.Sensitivity, Visibility: m.Visibility},
+		t := newRelation{s, proposals.TieOf(proposals.Restated{Trust: m.SourceTrust, Sensitivity: m.Sensitivity,
+			Visibility: m.Visibility},
 			proposals.Restated{Trust: source.trust, Sensitivity: source.sensitivity, Visibility: source.visibility})}
 		from, to := s.record, s.p.ParentID
 		if edges[from]++; edges[from] > maxSourcesPerRecord {
@@ -114,7 +117,8 @@ func (w *writing) relateSources(ctx context.Context, rows map[uuid.UUID]commit.M
 		if t.predicate == proposals.RelationRestates {
 			from, to = to, from
 		}
-		batch.Queue(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, weight, created_at) VALUES ($1, $2, $3, $4, 1, $5) ON CONFLICT DO NOTHING`,
+		batch.Queue(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, weight, created_at)
+			VALUES ($1, $2, $3, $4, 1, $5) ON CONFLICT DO NOTHING`,
 			w.Tenant, from, t.predicate, to, w.Now)
 		asked = append(asked, t)
 	}
@@ -136,12 +140,14 @@ func (w *writing) relateSources(ctx context.Context, rows map[uuid.UUID]commit.M
 // restate reinforces a locked record that a further source says, adds the source's references to its provenance,
 // and returns the record as it is then. As with feedback, the version stays: what the record says has not changed.
 func (w *writing) restate(m commit.MemoryRow, t newRelation) (commit.MemoryRow, error) {
-	r, err := proposals.Restate(lifecycle.Rated{Type: m.Type, Payload: m.Payload, Confidence: m.Confidence, Pinned: m.Pinned, CreatedAt: m.CreatedAt, Decay: m.Decay,
+	r, err := proposals.Restate(lifecycle.Rated{Type: m.Type, Payload: m.Payload, Confidence: m.Confidence,
+		Pinned: m.Pinned, CreatedAt: m.CreatedAt, Decay: m.Decay,
 		Salience: m.Salience, SalienceAt: m.SalienceAt}, w.Now)
 	if err != nil {
 		return m, err
 	}
-	w.Queue.Queue(`UPDATE memories SET salience = $3, salience_at = $4, decay_due_at = $5, last_reinforced_at = greatest(last_reinforced_at, $6)
+	w.Queue.Queue(`UPDATE memories SET salience = $3, salience_at = $4, decay_due_at = $5,
+		last_reinforced_at = greatest(last_reinforced_at, $6)
 		WHERE tenant = $1 AND id = $2`, w.Tenant, m.ID, r.Salience, r.SalienceAt, r.DueAt, r.At)
 	if t.predicate == revision.RelationDerivedFrom {
 		for _, ref := range t.p.evidence() {
@@ -150,7 +156,8 @@ func (w *writing) restate(m commit.MemoryRow, t newRelation) (commit.MemoryRow, 
 	}
 	metadata := w.metadata(t.p, proposals.Verdict{})
 	metadata["relation"], metadata["salience_before"], metadata["salience_after"] = t.predicate, r.Before, r.After
-	w.History(commit.HistoryRow{MemoryID: m.ID, Event: schema.EventModified, By: w.actor, Reason: "said again", Action: schema.AuditReinforce, Metadata: metadata})
+	w.History(commit.HistoryRow{MemoryID: m.ID, Event: schema.EventModified, By: w.actor, Reason: "said again",
+		Action: schema.AuditReinforce, Metadata: metadata})
 	m.Salience, m.SalienceAt = r.Salience, r.SalienceAt
 	return m, nil
 }

@@ -34,14 +34,17 @@ var (
 		JOIN memory_candidates c ON c.tenant = p.tenant AND c.id = p.candidate_id
 		LEFT JOIN memories s ON s.tenant = p.tenant AND s.id = c.memory_id
 		LEFT JOIN memories t ON t.tenant = p.tenant AND t.id = p.target_id `
-	mayReview = pg.MayReadAs("b") + ` AND (s.id IS NULL OR ` + pg.MayReadAs("s") + `) AND (t.id IS NULL OR ` + pg.MayReadAs("t") + `)`
+	mayReview = pg.MayReadAs("b") + ` AND (s.id IS NULL OR ` + pg.MayReadAs("s") + `)
+		AND (t.id IS NULL OR ` + pg.MayReadAs("t") + `)`
 	// mayReadSides are those whose sides are not too sensitive ($6) for whom they are shown to.
 	mayReadSides = ` AND (s.id IS NULL OR s.sensitivity = ANY($6)) AND (t.id IS NULL OR t.sensitivity = ANY($6))`
 )
 
-const reviewColumns = `p.id, p.batch_id, p.state, p.action, p.outcome, p.fact, p.reason, p.warnings, p.contradiction_risk, p.offered,
+const reviewColumns = `p.id, p.batch_id, p.state, p.action, p.outcome, p.fact, p.reason, p.warnings,
+	p.contradiction_risk, p.offered,
 	c.memory_id, coalesce(s.content, ''), c.refs, p.target_id, coalesce(p.target_version, 0), p.memory_id,
-	t.id IS NOT NULL, coalesce(t.version, 0), coalesce(t.status, ''), coalesce(t.live, false), coalesce(t.pinned, false), coalesce(t.content, ''),
+	t.id IS NOT NULL, coalesce(t.version, 0), coalesce(t.status, ''), coalesce(t.live, false),
+	coalesce(t.pinned, false), coalesce(t.content, ''),
 	coalesce(t.confidence, 0), p.decided_at, p.expires_at, p.reviewed_by, p.review_reason, p.reviewed_at`
 
 func scanReview(row pgx.CollectableRow) (schema.ReviewItem, error) {
@@ -53,7 +56,8 @@ func scanReview(row pgx.CollectableRow) (schema.ReviewItem, error) {
 	var expires *time.Time
 	var stands bool
 	var now schema.Side
-	err := row.Scan(&id, &batch, &r.State, &r.Action, &r.Outcome, &fact, &r.Reason, &r.Warnings, &r.ContradictionRisk, &offered,
+	err := row.Scan(&id, &batch, &r.State, &r.Action, &r.Outcome, &fact, &r.Reason, &r.Warnings, &r.ContradictionRisk,
+		&offered,
 		&source, &r.Source, &r.Evidence, &target, &r.TargetVersion, &mem,
 		&stands, &now.Version, &now.Status, &now.Live, &now.Pinned, &now.Content,
 		&now.Confidence, &r.DecidedAt, &expires, &r.ReviewedBy, &r.ReviewReason, &r.ReviewedAt)
@@ -88,33 +92,38 @@ type ReviewFilter struct {
 }
 
 // ListReviews returns proposals that wait for a person, or that have been through a review, newest
-// first: those of which the principal may look at source and target, within the clearance. The page's cursor is the id of
-// the last proposal of the page before.
-func (s *Pipeline) ListReviews(ctx context.Context, p schema.Principal, f ReviewFilter, page pg.Page, clearance ...policy.Clearance) ([]schema.ReviewItem, error) {
+// first: those of which the principal may look at source and target, within the clearance. The page's cursor is the id
+// of the last proposal of the page before.
+func (s *Pipeline) ListReviews(ctx context.Context, p schema.Principal, f ReviewFilter, page pg.Page,
+	clearance ...policy.Clearance) ([]schema.ReviewItem, error) {
 	page.Limit = pg.PageLimit(page.Limit)
 	args := pg.Params{p.Tenant, nil, p.Agent, p.Project, pg.ReadGrants(p), pg.ClearedSensitivities(clearance)}
 	where := `p.tenant = $1 AND ` + mayReview + mayReadSides
 	if page.Before != "" {
 		before, err := uuid.Parse(page.Before)
 		if err != nil {
-			return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "before", Problem: "must be a proposal id"}}}
+			return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "before",
+				Problem: "must be a proposal id"}}}
 		}
 		args[1] = before
 	}
-	where += ` AND ($2::uuid IS NULL OR (p.decided_at, p.id) < (SELECT decided_at, id FROM proposals WHERE tenant = $1 AND id = $2))`
+	where += ` AND ($2::uuid IS NULL OR (p.decided_at, p.id) < (SELECT decided_at, id FROM proposals WHERE tenant = $1
+		AND id = $2))`
 	if f.Contradictions {
 		where += ` AND p.contradiction_risk`
 	}
 	limit := args.Add(page.Limit)
 	one := func(state string) string {
-		return `(SELECT ` + reviewColumns + reviewTables + `WHERE ` + where + ` AND ` + state + ` ORDER BY p.decided_at DESC, p.id DESC LIMIT ` + limit + `)`
+		return `(SELECT ` + reviewColumns + reviewTables + `WHERE ` + where + ` AND ` + state +
+			` ORDER BY p.decided_at DESC, p.id DESC LIMIT ` + limit + `)`
 	}
 	var query string
 	switch f.State {
 	case schema.ReviewsDecided:
 		query = one(wasReviewed)
 	case schema.ReviewsAll: // each half from its own index
-		query = `SELECT * FROM (` + one(pg.WaitsForReview) + ` UNION ALL ` + one(wasReviewed) + `) r ORDER BY decided_at DESC, id DESC LIMIT ` + limit
+		query = `SELECT * FROM (` + one(pg.WaitsForReview) + ` UNION ALL ` + one(wasReviewed) + `) r
+			ORDER BY decided_at DESC, id DESC LIMIT ` + limit
 	default:
 		query = one(pg.WaitsForReview)
 	}
@@ -135,10 +144,12 @@ func (s *Pipeline) ListReviews(ctx context.Context, p schema.Principal, f Review
 
 // GetReview reads a proposal, whatever its state; ErrNotFound where the principal may not look at all
 // sides of it, or not within the clearance.
-func (s *Pipeline) GetReview(ctx context.Context, p schema.Principal, id uuid.UUID, clearance ...policy.Clearance) (schema.ReviewItem, error) {
+func (s *Pipeline) GetReview(ctx context.Context, p schema.Principal, id uuid.UUID,
+	clearance ...policy.Clearance) (schema.ReviewItem, error) {
 	var r schema.ReviewItem
 	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT `+reviewColumns+reviewTables+`WHERE p.tenant = $1 AND p.id = $2 AND `+mayReview+mayReadSides,
+		rows, err := tx.Query(ctx, `SELECT `+reviewColumns+reviewTables+`WHERE p.tenant = $1 AND p.id = $2
+			AND `+mayReview+mayReadSides,
 			p.Tenant, id, p.Agent, p.Project, pg.ReadGrants(p), pg.ClearedSensitivities(clearance))
 		if err != nil {
 			return err
@@ -159,7 +170,8 @@ func (s *Pipeline) GetReview(ctx context.Context, p schema.Principal, id uuid.UU
 func (s *Pipeline) ToReview(ctx context.Context, r Range) (n int, err error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	err = s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `SELECT count(*)`+proposalTables+`WHERE p.tenant = $1 AND p.batch_id = $2 AND c.ordinal >= $3 AND c.ordinal < $4 AND `+pg.WaitsForReview,
+		return tx.QueryRow(ctx, `SELECT count(*)`+proposalTables+`WHERE p.tenant = $1 AND p.batch_id = $2
+			AND c.ordinal >= $3 AND c.ordinal < $4 AND `+pg.WaitsForReview,
 			r.Tenant, r.BatchID, r.From, r.To).Scan(&n)
 	})
 	if err != nil {
@@ -181,15 +193,18 @@ type ReviewState struct {
 
 // OpenReview gives the waiting proposals of a batch that have none yet a time at which they expire,
 // and says where the review stands. Calling it again moves no such time.
-func (s *Pipeline) OpenReview(ctx context.Context, tenant string, batchID uuid.UUID, window time.Duration, now time.Time) (ReviewState, error) {
+func (s *Pipeline) OpenReview(ctx context.Context, tenant string, batchID uuid.UUID, window time.Duration,
+	now time.Time) (ReviewState, error) {
 	var st ReviewState
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
-		if _, err := c.Tx.Exec(ctx, `UPDATE proposals p SET expires_at = $3 WHERE p.tenant = $1 AND p.batch_id = $2 AND p.expires_at IS NULL AND `+pg.WaitsForReview,
+		if _, err := c.Tx.Exec(ctx, `UPDATE proposals p SET expires_at = $3 WHERE p.tenant = $1 AND p.batch_id = $2
+			AND p.expires_at IS NULL AND `+pg.WaitsForReview,
 			tenant, batchID, c.Now.Add(window)); err != nil {
 			return err
 		}
 		err := c.Tx.QueryRow(ctx, `SELECT b.agent_id, b.project, count(*) FILTER (WHERE `+pg.WaitsForReview+`),
-				count(*) FILTER (WHERE p.state = 'applied' AND `+wasReviewed+`), count(*) FILTER (WHERE p.state = 'rejected'),
+				count(*) FILTER (WHERE p.state = 'applied' AND `+wasReviewed+`),
+				count(*) FILTER (WHERE p.state = 'rejected'),
 				count(*) FILTER (WHERE p.state = 'expired'), min(p.expires_at) FILTER (WHERE `+pg.WaitsForReview+`)
 			FROM ingest_batches b LEFT JOIN proposals p ON p.tenant = b.tenant AND p.batch_id = b.id
 			WHERE b.tenant = $1 AND b.id = $2 GROUP BY b.agent_id, b.project`, tenant, batchID).
@@ -238,7 +253,10 @@ type reviewing struct {
 // contradict each other (document 004 §7 and §12).
 func (s *Pipeline) DecideProposal(ctx context.Context, op Operation, in DecideInput) (schema.ReviewResult, error) {
 	result, err := pg.RetryOnConflict(ctx, func() (schema.ReviewResult, error) {
-		return RunOnce(ctx, s.DB, op, kindReview, in.Now, func(c *commit.Change) (schema.ReviewResult, error) { return decideProposal(ctx, c, in) })
+		return RunOnce(ctx, s.DB, op, kindReview, in.Now, func(c *commit.Change) (schema.ReviewResult,
+			error) {
+			return decideProposal(ctx, c, in)
+		})
 	})
 	if err != nil {
 		return result, fmt.Errorf("decide proposal: %w", err)
@@ -249,8 +267,10 @@ func (s *Pipeline) DecideProposal(ctx context.Context, op Operation, in DecideIn
 func decideProposal(ctx context.Context, c *commit.Change, in DecideInput) (schema.ReviewResult, error) {
 	result := schema.ReviewResult{ProposalID: in.ProposalID.String()}
 	var found bool
-	err := c.Tx.QueryRow(ctx, `SELECT EXISTS (SELECT`+reviewTables+`WHERE p.tenant = $1 AND p.id = $2 AND p.batch_id = $6 AND `+mayReview+`)`,
-		c.Tenant, in.ProposalID, in.Principal.Agent, in.Principal.Project, pg.ChangeGrants(in.Principal), in.BatchID).Scan(&found)
+	err := c.Tx.QueryRow(ctx, `SELECT EXISTS (SELECT`+reviewTables+`WHERE p.tenant = $1 AND p.id = $2
+		AND p.batch_id = $6 AND `+mayReview+`)`,
+		c.Tenant, in.ProposalID, in.Principal.Agent, in.Principal.Project, pg.ChangeGrants(in.Principal),
+		in.BatchID).Scan(&found)
 	if err != nil {
 		return result, err
 	}
@@ -321,7 +341,8 @@ type lockedProposal struct {
 }
 
 func lockProposal(ctx context.Context, c *commit.Change, id uuid.UUID) (*lockedProposal, error) {
-	rows, err := c.Tx.Query(ctx, `SELECT `+proposalColumns+proposalTables+`WHERE p.tenant = $1 AND p.id = $2 FOR UPDATE OF p`, c.Tenant, id)
+	rows, err := c.Tx.Query(ctx, `SELECT `+proposalColumns+proposalTables+`WHERE p.tenant = $1
+		AND p.id = $2 FOR UPDATE OF p`, c.Tenant, id)
 	if err != nil {
 		return nil, err
 	}
@@ -329,7 +350,8 @@ func lockProposal(ctx context.Context, c *commit.Change, id uuid.UUID) (*lockedP
 	if l.pendingProposal, err = pgx.CollectExactlyOneRow(rows, scanProposal); err != nil {
 		return nil, err
 	}
-	err = c.Tx.QueryRow(ctx, `SELECT state, outcome, coalesce(target_version, 0), memory_id, reviewed_by FROM proposals WHERE tenant = $1 AND id = $2`, c.Tenant, id).
+	err = c.Tx.QueryRow(ctx, `SELECT state, outcome, coalesce(target_version, 0), memory_id, reviewed_by FROM proposals
+		WHERE tenant = $1 AND id = $2`, c.Tenant, id).
 		Scan(&l.state, &l.outcome, &l.targetVersion, &l.memoryID, &l.reviewedBy)
 	return &l, err
 }
@@ -372,11 +394,13 @@ func (w *writing) prepareReview(ctx context.Context, p *pendingProposal, princip
 	}
 	if cl := p.Fact.Claim; cl.Functional && !cl.IsZero() {
 		owner, visibility := w.batch.Owner, w.batch.Visibility
-		err := w.Tx.QueryRow(ctx, `SELECT scope, visibility FROM memories WHERE tenant = $1 AND id = $2`, w.Tenant, p.ParentID).Scan(&owner.Scope, &visibility)
+		err := w.Tx.QueryRow(ctx, `SELECT scope, visibility FROM memories WHERE tenant = $1 AND id = $2`, w.Tenant,
+			p.ParentID).Scan(&owner.Scope, &visibility)
 		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
-		if err := w.LockClaims(ctx, []commit.ClaimOf{{Owner: owner, Visibility: visibility, Subject: cl.Subject, Predicate: cl.Predicate}}); err != nil {
+		if err := w.LockClaims(ctx, []commit.ClaimOf{{Owner: owner, Visibility: visibility, Subject: cl.Subject,
+			Predicate: cl.Predicate}}); err != nil {
 			return err
 		}
 	}
@@ -429,8 +453,10 @@ func (w *writing) settleReview(p *pendingProposal, state schema.ProposalState, m
 	if w.review.expired {
 		state = schema.ProposalExpired
 	}
-	w.Queue.Queue(`UPDATE proposals SET state = $3, memory_id = $4, reviewed_by = $5, review_reason = $6, reviewed_at = $7,
-			written_at = CASE WHEN $3 = 'applied' THEN $7::timestamptz ELSE written_at END, embedding = NULL, embedding_model = NULL
+	w.Queue.Queue(`UPDATE proposals SET state = $3, memory_id = $4, reviewed_by = $5, review_reason = $6,
+		reviewed_at = $7,
+			written_at = CASE WHEN $3 = 'applied' THEN $7::timestamptz ELSE written_at END, embedding = NULL,
+			embedding_model = NULL
 		WHERE tenant = $1 AND id = $2`, w.Tenant, p.ID, state, memoryID, w.actor, w.review.reason, w.Now)
 	metadata := w.metadata(p, proposals.Verdict{State: state})
 	metadata["decision"] = state
@@ -443,5 +469,6 @@ func (w *writing) settleReview(p *pendingProposal, state schema.ProposalState, m
 		w.review.memoryID = memoryID.String()
 		metadata["memory_id"] = w.review.memoryID
 	}
-	w.History(commit.HistoryRow{MemoryID: p.ParentID, Event: schema.EventNone, By: w.actor, Reason: w.review.reason, Metadata: metadata})
+	w.History(commit.HistoryRow{MemoryID: p.ParentID, Event: schema.EventNone, By: w.actor, Reason: w.review.reason,
+		Metadata: metadata})
 }

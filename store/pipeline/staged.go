@@ -38,7 +38,8 @@ const (
 	AbandonedAfter = time.Hour
 	// StaleAfter is for any other: it may hold an erased text in words that cannot be looked for. It is
 	// longer than all attempts of an operation's activity can take (thirty of ten minutes, five hours: see
-	// workflows/options.go) and than a night without workers; a request that is still to be carried out then fails, and says so.
+	// workflows/options.go) and than a night without workers; a request that is still to be carried out then fails, and
+	// says so.
 	StaleAfter = 24 * time.Hour
 )
 
@@ -86,7 +87,8 @@ func (s *Pipeline) Accept(ctx context.Context, op Operation, kind string, body a
 		case known: // a body delivered again behind the result is not kept: nobody would drop it
 			return nil
 		}
-		c.Queue.Queue(`INSERT INTO staged_requests (tenant, id, kind, body, created_at, digest) VALUES ($1, $2, $3, $4, $5, $6)`,
+		c.Queue.Queue(`INSERT INTO staged_requests (tenant, id, kind, body, created_at, digest)
+			VALUES ($1, $2, $3, $4, $5, $6)`,
 			c.Tenant, op.ID, kind, string(encoded), c.Now, digest)
 		return nil
 	})
@@ -124,7 +126,8 @@ func (s *Pipeline) Accepted(ctx context.Context, op Operation, body any) (bool, 
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var encoded []byte
 	err := s.Read(ctx, op.Tenant, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `SELECT body FROM staged_requests WHERE tenant = $1 AND id = $2`, op.Tenant, op.ID).Scan(&encoded)
+		return tx.QueryRow(ctx, `SELECT body FROM staged_requests WHERE tenant = $1 AND id = $2`, op.Tenant,
+			op.ID).Scan(&encoded)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, nil
@@ -164,7 +167,8 @@ func (s *Pipeline) SweepStaged(ctx context.Context) (int, error) {
 // RunOnce runs fn as one change whose result is the operation's: delivered again, it answers with
 // the first result and changes nothing. The staged body goes in the same transaction. It returns a
 // *schema.ValidationError where the operation was one of another kind.
-func RunOnce[R any](ctx context.Context, s *pg.DB, op Operation, kind string, now time.Time, fn func(*commit.Change) (R, error)) (R, error) {
+func RunOnce[R any](ctx context.Context, s *pg.DB, op Operation, kind string, now time.Time,
+	fn func(*commit.Change) (R, error)) (R, error) {
 	var result R
 	err := commit.Write(ctx, s, op.Tenant, now, func(c *commit.Change) error {
 		done, err := c.Operation(ctx, op.keys(), kind, &result)

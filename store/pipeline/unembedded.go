@@ -41,9 +41,11 @@ func (s *Pipeline) Unembedded(ctx context.Context, r Range, model inference.Embe
 				SELECT candidate_id, fact->>'content' AS content, embedding FROM proposals
 				WHERE tenant = $1 AND candidate_id = ANY(ARRAY(SELECT id FROM c)) AND embedding_model = $5
 			), has AS MATERIALIZED (
-				SELECT memory_id FROM memory_embeddings WHERE tenant = $1 AND memory_id = ANY(ARRAY(SELECT memory_id FROM c)) AND model = $5
+				SELECT memory_id FROM memory_embeddings WHERE tenant = $1
+				AND memory_id = ANY(ARRAY(SELECT memory_id FROM c)) AND model = $5
 			)
-			SELECT m.id, m.content, m.content_hash, (SELECT p.embedding FROM p WHERE p.candidate_id = c.id AND p.content = m.content LIMIT 1)
+			SELECT m.id, m.content, m.content_hash, (SELECT p.embedding FROM p WHERE p.candidate_id = c.id
+				AND p.content = m.content LIMIT 1)
 			FROM c CROSS JOIN `+pg.ByKey("m", "$1", "c.memory_id")+`
 			WHERE c.state = 'staged' AND m.live AND m.id <> ALL(ARRAY(SELECT memory_id FROM has))`,
 			r.Tenant, r.BatchID, r.From, r.To, model.Name)

@@ -113,20 +113,26 @@ const mayContradict = `(p.action IN ('update', 'delete') OR p.outcome = '` + rea
 // discard ends those of the proposals that contradict nothing, in one transaction.
 func (s *Pipeline) discard(ctx context.Context, in ExpireInput, ids []uuid.UUID) (n int, err error) {
 	err = commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) error {
-		rows, err := c.Tx.Query(ctx, `UPDATE proposals p SET state = 'expired', memory_id = NULL, reviewed_by = $4, review_reason = $5, reviewed_at = $6
+		rows, err := c.Tx.Query(ctx, `UPDATE proposals p SET state = 'expired', memory_id = NULL, reviewed_by = $4,
+			review_reason = $5, reviewed_at = $6
 			FROM memory_candidates c
-			WHERE p.tenant = $1 AND p.batch_id = $2 AND p.expires_at <= $3 AND c.tenant = p.tenant AND c.id = p.candidate_id
+			WHERE p.tenant = $1 AND p.batch_id = $2 AND p.expires_at <= $3 AND c.tenant = p.tenant
+			AND c.id = p.candidate_id
 				AND p.id = ANY($7) AND `+pg.WaitsForReview+` AND NOT `+mayContradict+`
-			RETURNING p.id, c.id, c.memory_id, p.action, p.ordinal, p.fact`, in.Tenant, in.BatchID, in.Before.UTC(), actorExpiry, proposals.NotReviewed, c.Now, ids)
+			RETURNING p.id, c.id, c.memory_id, p.action, p.ordinal, p.fact`, in.Tenant, in.BatchID, in.Before.UTC(),
+			actorExpiry, proposals.NotReviewed, c.Now, ids)
 		if err != nil {
 			return err
 		}
 		var p pendingProposal
-		_, err = pgx.ForEachRow(rows, []any{&p.ID, &p.CandidateID, &p.ParentID, &p.Proposal.Action, &p.Ordinal, &p.Fact}, func() error {
+		_, err = pgx.ForEachRow(rows, []any{&p.ID, &p.CandidateID, &p.ParentID, &p.Proposal.Action, &p.Ordinal,
+			&p.Fact}, func() error {
 			n++
-			metadata := map[string]any{"proposalId": p.ID, "candidateId": p.CandidateID, "proposedAction": p.Proposal.Action, "batchId": in.BatchID, "expired": true}
+			metadata := map[string]any{"proposalId": p.ID, "candidateId": p.CandidateID,
+				"proposedAction": p.Proposal.Action, "batchId": in.BatchID, "expired": true}
 			p.whichFact(metadata)
-			c.History(commit.HistoryRow{MemoryID: p.ParentID, Event: schema.EventNone, By: actorExpiry, Reason: proposals.NotReviewed, Metadata: metadata})
+			c.History(commit.HistoryRow{MemoryID: p.ParentID, Event: schema.EventNone, By: actorExpiry,
+				Reason: proposals.NotReviewed, Metadata: metadata})
 			p = pendingProposal{} // Scan would write into the fact's slices
 			return nil
 		})
@@ -190,7 +196,8 @@ func (w *writing) contradicted(ctx context.Context, l *lockedProposal) ([]uuid.U
 		if !ok || !m.live || id == p.ParentID {
 			return
 		}
-		if proposals.ContestUnreviewed(proposals.Unreviewed{Proposal: p.Proposal, Outcome: l.outcome, Fact: p.Fact.Content, Existing: m.neighbor.Content,
+		if proposals.ContestUnreviewed(proposals.Unreviewed{Proposal: p.Proposal, Outcome: l.outcome,
+			Fact: p.Fact.Content, Existing: m.neighbor.Content,
 			Changed: m.version != l.targetVersion, Claims: claims}) {
 			against = append(against, id)
 		}
@@ -232,7 +239,8 @@ func (w *writing) contradicted(ctx context.Context, l *lockedProposal) ([]uuid.U
 func (w *writing) contestUnreviewed(ctx context.Context, p *pendingProposal, against []uuid.UUID) error {
 	contested := proposals.Verdict{State: schema.ProposalExpired, ContradictionRisk: true}
 	parent := w.known[p.ParentID]
-	if memory.States(parent.standing.Type) && bytes.Equal(normalize.Normalize(p.Fact.Content).Hash, parent.neighbor.Hash) {
+	if memory.States(parent.standing.Type) && bytes.Equal(normalize.Normalize(p.Fact.Content).Hash,
+		parent.neighbor.Hash) {
 		// The source says exactly this, and lasts: it is the other side itself.
 		if err := w.contestExisting(ctx, p.ParentID, p, against); err != nil {
 			return err
@@ -246,7 +254,8 @@ func (w *writing) contestUnreviewed(ctx context.Context, p *pendingProposal, aga
 		if err := w.contest(ctx, id, p, contested); err != nil {
 			return err
 		}
-		add.Relations = append(add.Relations, commit.Relation{Predicate: revision.RelationContradicts, Target: id, Weight: 1, Reason: w.review.reason})
+		add.Relations = append(add.Relations, commit.Relation{Predicate: revision.RelationContradicts, Target: id,
+			Weight: 1, Reason: w.review.reason})
 	}
 	w.adds, w.addFor = append(w.adds, add), append(w.addFor, p)
 	return nil

@@ -169,21 +169,27 @@ type writing struct {
 }
 
 func newWriting(c *commit.Change, batch Batch, actor string, rules *policy.Policy) *writing {
-	return &writing{Change: c, batch: batch, actor: actor, rules: rules, known: map[uuid.UUID]memoryState{}, claimed: map[string][]byte{}}
+	return &writing{Change: c, batch: batch, actor: actor, rules: rules, known: map[uuid.UUID]memoryState{},
+		claimed: map[string][]byte{}}
 }
 
 const (
-	proposalColumns = `p.id, p.candidate_id, c.memory_id, p.fact, p.offered, p.action, p.target_id, p.confidence, p.reason, p.warnings, p.rounds,
-		p.embedding, p.embedding_model, c.refs, c.session, c.speaker, c.sensitivity, c.occurred_at, c.tags, c.content, c.source_kind,
+	proposalColumns = `p.id, p.candidate_id, c.memory_id, p.fact, p.offered, p.action, p.target_id, p.confidence,
+	p.reason, p.warnings, p.rounds,
+		p.embedding, p.embedding_model, c.refs, c.session, c.speaker, c.sensitivity, c.occurred_at, c.tags, c.content,
+		c.source_kind,
 		coalesce(nullif(p.change, 'none'), ''), p.own, p.also, p.ordinal`
 	proposalTables = ` FROM proposals p JOIN memory_candidates c ON c.tenant = p.tenant AND c.id = p.candidate_id `
 )
 
 func scanProposal(row pgx.CollectableRow) (pendingProposal, error) {
 	var p pendingProposal
-	err := row.Scan(&p.ID, &p.CandidateID, &p.ParentID, &p.Fact, &p.Offered, &p.Proposal.Action, &p.TargetID, &p.Proposal.Confidence,
-		&p.Proposal.Reason, &p.Proposal.Warnings, &p.Rounds, &p.Embedding, &p.Model, &p.Refs, &p.Session, &p.Speaker, &p.Sensitivity,
-		&p.OccurredAt, &p.ParentTags, &p.ParentContent, &p.SourceKind, &p.Proposal.Change, &p.Proposal.Own, &p.Also, &p.Ordinal)
+	err := row.Scan(&p.ID, &p.CandidateID, &p.ParentID, &p.Fact, &p.Offered, &p.Proposal.Action, &p.TargetID,
+		&p.Proposal.Confidence,
+		&p.Proposal.Reason, &p.Proposal.Warnings, &p.Rounds, &p.Embedding, &p.Model, &p.Refs, &p.Session, &p.Speaker,
+		&p.Sensitivity,
+		&p.OccurredAt, &p.ParentTags, &p.ParentContent, &p.SourceKind, &p.Proposal.Change, &p.Proposal.Own, &p.Also,
+		&p.Ordinal)
 	if p.TargetID != nil {
 		p.Proposal.TargetID = p.TargetID.String()
 	}
@@ -194,8 +200,10 @@ func scanProposal(row pgx.CollectableRow) (pendingProposal, error) {
 func (w *writing) load(ctx context.Context, in WriteInput) error {
 	r := in.Range
 	rows, err := w.Tx.Query(ctx, `WITH `+InRange+` SELECT `+strings.ReplaceAll(proposalColumns, "c.", "own.")+`
-		FROM proposals p CROSS JOIN LATERAL (SELECT * FROM c WHERE c.id = p.candidate_id AND c.state = 'staged' OFFSET 0) own
-		WHERE p.tenant = $1 AND p.batch_id = $2 AND p.candidate_id = ANY(ARRAY(SELECT id FROM c)) AND p.state = 'proposed'
+		FROM proposals p CROSS JOIN LATERAL (SELECT * FROM c WHERE c.id = p.candidate_id
+			AND c.state = 'staged' OFFSET 0) own
+		WHERE p.tenant = $1 AND p.batch_id = $2 AND p.candidate_id = ANY(ARRAY(SELECT id FROM c))
+		AND p.state = 'proposed'
 		ORDER BY own.ordinal, p.ordinal
 		FOR UPDATE OF p`, r.Tenant, r.BatchID, r.From, r.To)
 	if err != nil {
@@ -228,8 +236,10 @@ func (w *writing) load(ctx context.Context, in WriteInput) error {
 // locks it for that ("UPDATE") at once.
 func (w *writing) lockRows(ctx context.Context, ids []uuid.UUID, lock string) error {
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
-	rows, err := w.Tx.Query(ctx, `SELECT id, version, live, content, content_hash, category, pinned, tier, typology, source_trust, scope, visibility, sensitivity,
-			who, occurred_at, type, status, confidence, revision_policy, validity, conditions, valid_from, valid_until FROM memories
+	rows, err := w.Tx.Query(ctx, `SELECT id, version, live, content, content_hash, category, pinned, tier, typology,
+		source_trust, scope, visibility, sensitivity,
+			who, occurred_at, type, status, confidence, revision_policy, validity, conditions, valid_from, valid_until
+			FROM memories
 		WHERE tenant = $1 AND id = ANY($2) ORDER BY id FOR `+lock, w.Tenant, slices.Compact(ids))
 	if err != nil {
 		return err
@@ -239,8 +249,11 @@ func (w *writing) lockRows(ctx context.Context, ids []uuid.UUID, lock string) er
 		var id uuid.UUID
 		var m memoryState
 		s := &m.standing
-		if err := rows.Scan(&id, &m.version, &m.live, &m.neighbor.Content, &m.neighbor.Hash, &m.neighbor.Category, &m.neighbor.Pinned, &m.tier, &m.typology, &m.trust,
-			&m.scope, &m.visibility, &m.sensitivity, &m.neighbor.Who, &m.neighbor.OccurredAt, &s.Type, &s.Status, &s.Confidence, &s.Policy, &s.Validity.Mode, &s.Validity.Conditions, &s.Validity.Start, &s.Validity.End); err != nil {
+		if err := rows.Scan(&id, &m.version, &m.live, &m.neighbor.Content, &m.neighbor.Hash, &m.neighbor.Category,
+			&m.neighbor.Pinned, &m.tier, &m.typology, &m.trust,
+			&m.scope, &m.visibility, &m.sensitivity, &m.neighbor.Who, &m.neighbor.OccurredAt, &s.Type, &s.Status,
+			&s.Confidence, &s.Policy, &s.Validity.Mode, &s.Validity.Conditions, &s.Validity.Start,
+			&s.Validity.End); err != nil {
 			return err
 		}
 		m.neighbor.ID, m.neighbor.Version, s.SourceTrust = id.String(), m.version, m.trust
@@ -301,7 +314,8 @@ func (w *writing) evaluate(ctx context.Context, p *pendingProposal, maxRounds in
 // targetIsKept reports whether the target of an update or a delete is not for the fact to replace.
 func (w *writing) targetIsKept(ctx context.Context, p *pendingProposal) (bool, error) {
 	held, ok := w.known[*p.TargetID]
-	if !ok || held.standing.Type != schema.TypeSemantic || p.Proposal.Action != schema.ActionUpdate && p.Proposal.Action != schema.ActionDelete {
+	if !ok || held.standing.Type != schema.TypeSemantic || p.Proposal.Action != schema.ActionUpdate &&
+		p.Proposal.Action != schema.ActionDelete {
 		return false, nil
 	}
 	sources, err := w.CountSources(ctx, []uuid.UUID{*p.TargetID})
@@ -362,7 +376,8 @@ func (w *writing) settle(p *pendingProposal, v proposals.Verdict, memoryID *uuid
 		w.settleReview(p, v.State, memoryID)
 		return
 	}
-	w.Queue.Queue(`UPDATE proposals SET state = $3, outcome = $4, contradiction_risk = $5, review_needed = $6, memory_id = $7, written_at = $8,
+	w.Queue.Queue(`UPDATE proposals SET state = $3, outcome = $4, contradiction_risk = $5, review_needed = $6,
+		memory_id = $7, written_at = $8,
 			embedding = NULL, embedding_model = NULL
 		WHERE tenant = $1 AND id = $2`,
 		w.Tenant, p.ID, v.State, v.Reason, v.ContradictionRisk, v.ReviewNeeded, memoryID, w.Now)
@@ -381,7 +396,8 @@ func (w *writing) settle(p *pendingProposal, v proposals.Verdict, memoryID *uuid
 	if v.Reason != "" {
 		reason = fmt.Sprintf("%s %s (%s): %s", p.Proposal.Action, v.State, v.Reason, p.Proposal.Reason)
 	}
-	w.History(commit.HistoryRow{MemoryID: p.ParentID, Event: schema.EventNone, By: w.actor, Reason: reason, Metadata: metadata})
+	w.History(commit.HistoryRow{MemoryID: p.ParentID, Event: schema.EventNone, By: w.actor, Reason: reason,
+		Metadata: metadata})
 }
 
 // whichFact says in the history of the source which fact a proposal came from: by its place in what was
@@ -397,9 +413,11 @@ func (p *pendingProposal) whichFact(metadata map[string]any) {
 // the proposal, from which an erasure can remove it.
 func (w *writing) metadata(p *pendingProposal, v proposals.Verdict) map[string]any {
 	m := map[string]any{
-		"shadow": w.batch.Policy.Mode == schema.ModeShadow, "proposedAction": p.Proposal.Action, "confidence": p.Proposal.Confidence,
-		"factConfidence": p.Fact.Confidence, "category": p.Fact.Category, "proposalId": p.ID, "candidateId": p.CandidateID,
-		"batchId": w.batch.ID, "workflowId": w.batch.WorkflowID, "parentId": p.ParentID,
+		"shadow": w.batch.Policy.Mode == schema.ModeShadow, "proposedAction": p.Proposal.Action,
+		"confidence":     p.Proposal.Confidence,
+		"factConfidence": p.Fact.Confidence, "category": p.Fact.Category, "proposalId": p.ID,
+		"candidateId": p.CandidateID,
+		"batchId":     w.batch.ID, "workflowId": w.batch.WorkflowID, "parentId": p.ParentID,
 	}
 	if p.TargetID != nil {
 		m["targetMemoryId"] = p.TargetID.String()

@@ -36,13 +36,14 @@ type Lineage struct {
 // LineageNode is one memory. Of one that the asker may not look at, or that is gone, only the id is
 // shown; nothing behind it is walked to. To a user, another user's is not there.
 type LineageNode struct {
-	ID          string             `json:"id"`
-	Distance    int                `json:"distance"` // edges from the root
-	Withheld    bool               `json:"withheld,omitempty"`
-	Type        schema.MemoryType  `json:"type,omitempty"`
-	Category    schema.Category    `json:"category,omitempty"`
-	Status      schema.Status      `json:"status,omitempty"`
-	State       string             `json:"state,omitempty"` // live, deleted, archived or erased; empty for what is superseded or retracted
+	ID       string            `json:"id"`
+	Distance int               `json:"distance"` // edges from the root
+	Withheld bool              `json:"withheld,omitempty"`
+	Type     schema.MemoryType `json:"type,omitempty"`
+	Category schema.Category   `json:"category,omitempty"`
+	Status   schema.Status     `json:"status,omitempty"`
+	// live, deleted, archived or erased; empty for what is superseded or retracted
+	State       string             `json:"state,omitempty"`
 	Version     int                `json:"version,omitempty"`
 	Content     string             `json:"content,omitempty"`
 	SourceTrust float64            `json:"source_trust,omitempty"` // [0,1]; never above that of a source
@@ -93,14 +94,16 @@ func (w Way) Follow(predicate string, outward bool) (Way, bool) {
 	return way, w == WayRoot || w != WayBeside && w == way || w == WayOlder && way == WaySource
 }
 
-// Lineage walks from a memory that the principal may look at, within the clearance, depth edges at most, and returns what it
-// comes by. It returns ErrNotFound for any other memory. A depth of 0 means DefaultLineageDepth.
-func (s *Reading) Lineage(ctx context.Context, p schema.Principal, id uuid.UUID, depth int, clearance ...policy.Clearance) (Lineage, error) {
+// Lineage walks from a memory that the principal may look at, within the clearance, depth edges at most, and returns
+// what it comes by. It returns ErrNotFound for any other memory. A depth of 0 means DefaultLineageDepth.
+func (s *Reading) Lineage(ctx context.Context, p schema.Principal, id uuid.UUID, depth int,
+	clearance ...policy.Clearance) (Lineage, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	if depth <= 0 {
 		depth = DefaultLineageDepth
 	}
-	w := lineageWalk{p: p, levels: pg.ClearedSensitivities(clearance), depth: min(depth, MaxLineageDepth), seen: map[lineageStep]bool{}, nodes: map[uuid.UUID]*LineageNode{}, edges: map[lineageEdge]bool{},
+	w := lineageWalk{p: p, levels: pg.ClearedSensitivities(clearance), depth: min(depth, MaxLineageDepth),
+		seen: map[lineageStep]bool{}, nodes: map[uuid.UUID]*LineageNode{}, edges: map[lineageEdge]bool{},
 		others: map[string]bool{},
 		out:    Lineage{Root: id.String(), Edges: []LineageEdge{}, Cut: []string{}}}
 	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
@@ -228,7 +231,8 @@ func (w *lineageWalk) addEdge(f foundEdge) {
 		return
 	}
 	w.edges[f.edge] = true
-	w.out.Edges = append(w.out.Edges, LineageEdge{From: f.edge.from.String(), Predicate: f.edge.predicate, To: f.edge.to.String(),
+	w.out.Edges = append(w.out.Edges, LineageEdge{From: f.edge.from.String(), Predicate: f.edge.predicate,
+		To:     f.edge.to.String(),
 		Weight: f.weight, Reason: f.reason, Actor: f.actor, At: f.at})
 }
 
@@ -236,11 +240,14 @@ func (w *lineageWalk) addEdge(f foundEdge) {
 // what was put with them may have no relation. An edge is explained by the step that was taken when it
 // was made; history is looked at for those that are shown alone.
 const lineageSQL = `
-	SELECT e.n, e.source, e.predicate, e.target, e.outward, e.weight, coalesce(nullif(e.reason, ''), h.reason, ''), coalesce(h.changed_by, ''), e.at
-	FROM (SELECT f.n, e.* FROM unnest($2::uuid[], $3::boolean[], $4::boolean[], $5::boolean[], $6::boolean[], $7::boolean[]) WITH ORDINALITY
+	SELECT e.n, e.source, e.predicate, e.target, e.outward, e.weight, coalesce(nullif(e.reason, ''), h.reason, ''),
+	coalesce(h.changed_by, ''), e.at
+	FROM (SELECT f.n, e.* FROM unnest($2::uuid[], $3::boolean[], $4::boolean[], $5::boolean[], $6::boolean[],
+		$7::boolean[]) WITH ORDINALITY
 		f(id, sources, derived, older, newer, beside, n)
 	CROSS JOIN LATERAL (
-		SELECT r.source_id AS source, r.predicate, r.target_id AS target, true AS outward, r.weight, r.reason, r.created_at AS at
+		SELECT r.source_id AS source, r.predicate, r.target_id AS target, true AS outward, r.weight, r.reason,
+		r.created_at AS at
 		FROM memory_relations r WHERE r.tenant = $1 AND r.source_id = f.id
 			AND CASE r.predicate WHEN 'derived_from' THEN f.sources WHEN 'supersedes' THEN f.older ELSE f.beside END
 		UNION ALL
@@ -260,7 +267,8 @@ const lineageSQL = `
 	ORDER BY f.n, e.predicate, e.outward DESC, e.at, e.source, e.target
 	LIMIT $8) e
 	LEFT JOIN LATERAL (SELECT h.reason, h.changed_by FROM memory_history h
-		WHERE h.tenant = $1 AND h.memory_id = ANY(ARRAY[e.source, e.target]) AND h.created_at = e.at AND h.action IS NOT NULL
+		WHERE h.tenant = $1 AND h.memory_id = ANY(ARRAY[e.source, e.target]) AND h.created_at = e.at
+		AND h.action IS NOT NULL
 		ORDER BY h.memory_id <> e.source, h.seq LIMIT 1) h ON true
 	ORDER BY e.n, e.predicate, e.outward DESC, e.at, e.source, e.target`
 
@@ -273,13 +281,15 @@ func (w *lineageWalk) level(ctx context.Context, frontier []lineageStep) ([]foun
 		for n, to := range []struct {
 			predicate string
 			outward   bool
-		}{{revision.RelationDerivedFrom, true}, {revision.RelationDerivedFrom, false}, {revision.RelationSupersedes, true}, {revision.RelationSupersedes, false}, {"", true}} {
+		}{{revision.RelationDerivedFrom, true}, {revision.RelationDerivedFrom, false},
+			{revision.RelationSupersedes, true}, {revision.RelationSupersedes, false}, {"", true}} {
 			_, ok := s.way.Follow(to.predicate, to.outward)
 			follow[n] = append(follow[n], ok)
 		}
 	}
 	const limit = 4 * MaxLineageNodes // an edge may be told three times
-	rows, err := w.tx.Query(ctx, lineageSQL, w.p.Tenant, ids, follow[0], follow[1], follow[2], follow[3], follow[4], limit)
+	rows, err := w.tx.Query(ctx, lineageSQL, w.p.Tenant, ids, follow[0], follow[1], follow[2], follow[3], follow[4],
+		limit)
 	if err != nil {
 		return nil, err
 	}
@@ -287,7 +297,8 @@ func (w *lineageWalk) level(ctx context.Context, frontier []lineageStep) ([]foun
 		var f foundEdge
 		var n int
 		var outward bool
-		if err := row.Scan(&n, &f.edge.from, &f.edge.predicate, &f.edge.to, &outward, &f.weight, &f.reason, &f.actor, &f.at); err != nil {
+		if err := row.Scan(&n, &f.edge.from, &f.edge.predicate, &f.edge.to, &outward, &f.weight, &f.reason, &f.actor,
+			&f.at); err != nil {
 			return f, err
 		}
 		f.step.id = f.edge.from
@@ -310,19 +321,25 @@ func (w *lineageWalk) readNodes(ctx context.Context, ids []uuid.UUID, distance i
 		return nil
 	}
 	found := map[uuid.UUID]LineageNode{}
-	rows, err := w.tx.Query(ctx, `SELECT m.id, m.type, m.category, m.status, m.version, m.content, m.source_trust, m.created_at, m.created_by,
-			CASE WHEN m.erased_at IS NOT NULL THEN 'erased' WHEN m.deleted_at IS NOT NULL THEN 'deleted' WHEN m.archived_at IS NOT NULL THEN 'archived'
+	rows, err := w.tx.Query(ctx, `SELECT m.id, m.type, m.category, m.status, m.version, m.content, m.source_trust,
+		m.created_at, m.created_by,
+			CASE WHEN m.erased_at IS NOT NULL THEN 'erased' WHEN m.deleted_at IS NOT NULL THEN 'deleted'
+			WHEN m.archived_at IS NOT NULL THEN 'archived'
 				WHEN m.live THEN 'live' ELSE '' END,
-			(SELECT jsonb_build_object('action', h.action, 'actor', h.changed_by, 'timestamp', h.created_at, 'rationale', `+reasonAsked+`)
-				FROM memory_history h WHERE h.tenant = m.tenant AND h.memory_id = m.id AND h.action IS NOT NULL ORDER BY h.seq DESC LIMIT 1)
-		FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+readableAs("m"), w.p.Tenant, ids, w.p.Agent, w.p.Project, pg.ReadGrants(w.p), w.levels)
+			(SELECT jsonb_build_object('action', h.action, 'actor', h.changed_by, 'timestamp', h.created_at,
+				'rationale', `+reasonAsked+`)
+				FROM memory_history h WHERE h.tenant = m.tenant AND h.memory_id = m.id AND h.action IS NOT NULL
+				ORDER BY h.seq DESC LIMIT 1)
+		FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+readableAs("m"), w.p.Tenant, ids, w.p.Agent,
+		w.p.Project, pg.ReadGrants(w.p), w.levels)
 	if err != nil {
 		return err
 	}
 	_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (struct{}, error) {
 		var id uuid.UUID
 		n := LineageNode{Distance: distance}
-		err := row.Scan(&id, &n.Type, &n.Category, &n.Status, &n.Version, &n.Content, &n.SourceTrust, &n.CreatedAt, &n.CreatedBy, &n.State, &n.LastStep)
+		err := row.Scan(&id, &n.Type, &n.Category, &n.Status, &n.Version, &n.Content, &n.SourceTrust, &n.CreatedAt,
+			&n.CreatedBy, &n.State, &n.LastStep)
 		n.ID = id.String()
 		found[id] = n
 		return struct{}{}, err
@@ -349,7 +366,8 @@ func (w *lineageWalk) findHidden(ctx context.Context, ids []uuid.UUID) error {
 	if w.p.User == "" {
 		return nil
 	}
-	rows, err := w.tx.Query(ctx, `SELECT id FROM memories WHERE tenant = $1 AND id = ANY($2) AND scope <> ALL($3)`, w.p.Tenant, ids, w.p.ReadScopes())
+	rows, err := w.tx.Query(ctx, `SELECT id FROM memories WHERE tenant = $1 AND id = ANY($2) AND scope <> ALL($3)`,
+		w.p.Tenant, ids, w.p.ReadScopes())
 	if err != nil {
 		return err
 	}

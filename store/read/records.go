@@ -17,7 +17,8 @@ import (
 // Records reads the records of the ids that the filter admits, each with its audit log. What a record says of
 // others, in relations, in its place among revisions and in reasons, is shown as far as the asker may see those
 // and they are live or were superseded.
-func (s *Reading) Records(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]schema.MemoryRecord, error) {
+func (s *Reading) Records(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]schema.MemoryRecord,
+	error) {
 	var p pg.Params
 	// The columns are those of Get, which judges others by who may look at single memories.
 	others := strings.NewReplacer(readableAs("o"), "("+known(f, "o", &p)+")",
@@ -57,7 +58,8 @@ func (s *Reading) Payloads(ctx context.Context, f pg.Filter, ids []uuid.UUID) (m
 	query := `SELECT m.id, m.payload FROM memories m WHERE m.id = ANY(` + p.Add(ids) + `) AND ` + f.Where("m", &p)
 	var id uuid.UUID
 	var payload json.RawMessage
-	err := s.EachRow(ctx, f, pg.PlanOnce, query, p, []any{&id, &payload}, func() { out[id] = append(json.RawMessage{}, payload...) })
+	err := s.EachRow(ctx, f, pg.PlanOnce, query, p, []any{&id, &payload},
+		func() { out[id] = append(json.RawMessage{}, payload...) })
 	if err != nil {
 		return nil, fmt.Errorf("read payloads: %w", err)
 	}

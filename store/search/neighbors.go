@@ -54,7 +54,8 @@ const neighborScan = 2000
 // go wrong: when its statistics do not know the tenant, it takes the tenant for one row, and a join to the tenant's
 // rows costs as many reads for every fact as the tenant has memories. So ids are collected first and rows are read
 // by their ids, as a set.
-func (s *Search) Neighbors(ctx context.Context, owner schema.Principal, queries []NeighborQuery) ([][]memory.Neighbor, error) {
+func (s *Search) Neighbors(ctx context.Context, owner schema.Principal, queries []NeighborQuery) ([][]memory.Neighbor,
+	error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	if len(queries) == 0 {
 		return [][]memory.Neighbor{}, nil
@@ -166,7 +167,8 @@ func (x *neighborSearch) queueSame(b *pgx.Batch) {
 	}
 	var p pg.Params
 	query := `SELECT m.content_hash, m.id FROM memories m
-		WHERE m.tenant = ` + p.Add(x.owner.Tenant) + ` AND m.content_hash = ANY(` + p.Add(hashes) + `) AND ` + x.inOwnersSpace("m", &p)
+		WHERE m.tenant = ` + p.Add(x.owner.Tenant) + ` AND m.content_hash = ANY(` + p.Add(hashes) + `)
+		AND ` + x.inOwnersSpace("m", &p)
 	b.Queue(query, p...).Query(func(rows pgx.Rows) error {
 		var hash []byte
 		var id uuid.UUID
@@ -199,7 +201,8 @@ func (x *neighborSearch) queueClaims(b *pgx.Batch) {
 			SELECT e.memory_id FROM entity_claims e CROSS JOIN %s
 			WHERE e.tenant = %s AND e.subject_key = q.subject AND e.predicate = q.predicate AND %s AND %s
 			ORDER BY e.created_at DESC LIMIT %d) h WHERE q.subject <> ''`,
-		asked, scoreSameClaim, pg.ByKey("m", "e.tenant", "e.memory_id"), p.Add(x.owner.Tenant), x.inOwnersSpace("m", &p), mayBeOffered, neighborsPerChannel), p)
+		asked, scoreSameClaim, pg.ByKey("m", "e.tenant", "e.memory_id"), p.Add(x.owner.Tenant),
+		x.inOwnersSpace("m", &p), mayBeOffered, neighborsPerChannel), p)
 }
 
 // queueText asks full text. Facts with fewer terms than the widest are padded with terms that match nothing and weigh
@@ -282,15 +285,18 @@ func (x *neighborSearch) queueScan(b *pgx.Batch, model inference.EmbeddingModel,
 			SELECT e.tier, e.typology, m.id, m.valid_until, e.embedding::halfvec(%[1]d) AS vec
 			FROM memory_embeddings e CROSS JOIN %[2]s
 			WHERE e.tenant = %[3]s AND e.model = %[4]s AND e.dims = %[1]d AND %[5]s)`,
-		model.Dimensions, pg.ByKey("m", "e.tenant", "e.memory_id"), p.Add(x.owner.Tenant), p.Add(model.Name), x.inOwnersSpace("m", &p))
+		model.Dimensions, pg.ByKey("m", "e.tenant", "e.memory_id"), p.Add(x.owner.Tenant), p.Add(model.Name),
+		x.inOwnersSpace("m", &p))
 	array := fmt.Sprintf("%s::text[]::vector[]::halfvec(%d)[]", p.Add(vectors), model.Dimensions)
 	with := []string{x.queryTable(&p, []string{"vec"}, array), space}
 	parts := make([]string, len(VectorClasses))
 	for i, class := range VectorClasses {
-		with = append(with, fmt.Sprintf(`class%d AS MATERIALIZED (SELECT e.id, e.valid_until, e.vec FROM space e WHERE %s)`,
+		with = append(with, fmt.Sprintf(`class%d AS MATERIALIZED (SELECT e.id, e.valid_until, e.vec FROM space e
+			WHERE %s)`,
 			i, class.where()))
 		parts[i] = fmt.Sprintf(`SELECT q.n, h.id, greatest(0, 1 - h.distance)::float8 FROM q CROSS JOIN LATERAL (
-			SELECT m.id, m.vec <=> q.vec AS distance FROM class%d m WHERE %s ORDER BY distance LIMIT %d) h WHERE q.vec IS NOT NULL`,
+			SELECT m.id, m.vec <=> q.vec AS distance FROM class%d m WHERE %s ORDER BY distance LIMIT %d) h
+			WHERE q.vec IS NOT NULL`,
 			i, mayBeOffered, neighborsPerChannel)
 	}
 	x.hits(b, `WITH `+strings.Join(with, ", ")+` `+strings.Join(parts, " UNION ALL "), p)
@@ -318,11 +324,16 @@ func (x *neighborSearch) load(ctx context.Context, tx pgx.Tx) error {
 	b.Queue(drawnFromSQL, x.owner.Tenant, ids).Query(func(rows pgx.Rows) error {
 		var id uuid.UUID
 		var pinned bool
-		_, err := pgx.ForEachRow(rows, []any{&id, &pinned}, func() error { spoken[id] = spoken[id] || pinned; return nil })
+		_, err := pgx.ForEachRow(rows, []any{&id, &pinned}, func() error {
+			spoken[id] = spoken[id] ||
+				pinned
+			return nil
+		})
 		return err
 	})
 	b.Queue(`SELECT memory_id, subject, predicate, object, functional FROM entity_claims
-		WHERE tenant = $1 AND memory_id = ANY($2) ORDER BY memory_id, subject, predicate`, x.owner.Tenant, ids).Query(func(rows pgx.Rows) error {
+		WHERE tenant = $1 AND memory_id = ANY($2) ORDER BY memory_id, subject, predicate`, x.owner.Tenant,
+		ids).Query(func(rows pgx.Rows) error {
 		var id uuid.UUID
 		var c memory.Claim
 		_, err := pgx.ForEachRow(rows, []any{&id, &c.Subject, &c.Predicate, &c.Object, &c.Functional}, func() error {
@@ -334,13 +345,16 @@ func (x *neighborSearch) load(ctx context.Context, tx pgx.Tx) error {
 		return err
 	})
 	var p pg.Params
-	query := `SELECT m.id, m.version, m.content, m.content_hash, m.category, m.pinned, m.type, m.visibility, m.validity <> 'global',
+	query := `SELECT m.id, m.version, m.content, m.content_hash, m.category, m.pinned, m.type, m.visibility,
+		m.validity <> 'global',
 			m.status, m.who, m.occurred_at, m.valid_until
-		FROM memories m WHERE m.tenant = ` + p.Add(x.owner.Tenant) + ` AND m.id = ANY(` + p.Add(ids) + `) AND ` + x.inOwnersSpace("m", &p)
+		FROM memories m WHERE m.tenant = ` + p.Add(x.owner.Tenant) + ` AND m.id = ANY(` + p.Add(ids) + `)
+		AND ` + x.inOwnersSpace("m", &p)
 	b.Queue(query, p...).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			var n foundNeighbor
-			if err := rows.Scan(&n.id, &n.Version, &n.Content, &n.Hash, &n.Category, &n.Pinned, &n.Type, &n.Visibility, &n.Bounded,
+			if err := rows.Scan(&n.id, &n.Version, &n.Content, &n.Hash, &n.Category, &n.Pinned, &n.Type, &n.Visibility,
+				&n.Bounded,
 				&n.Status, &n.Who, &n.OccurredAt, &n.validUntil); err != nil {
 				return err
 			}
@@ -358,10 +372,14 @@ func (x *neighborSearch) load(ctx context.Context, tx pgx.Tx) error {
 // drawnFromSQL lists those of the memories $2 that lasting records were drawn from, and whether one of those is pinned.
 // Such records say what an episode says, and what revises it revises them. Superseded ones count: what the episode says
 // was replaced with them. What is pinned speaks for itself, unless they are pinned too.
-var drawnFromSQL = `SELECT d.target_id, f.pinned FROM memory_relations d CROSS JOIN ` + pg.ByKey("f", "d.tenant", "d.source_id") + `
-		WHERE d.tenant = $1 AND d.target_id = ANY($2) AND d.predicate = 'derived_from' AND f.type = 'semantic' AND f.deleted_at IS NULL
-	UNION SELECT d.source_id, f.pinned FROM memory_relations d CROSS JOIN ` + pg.ByKey("f", "d.tenant", "d.target_id") + `
-		WHERE d.tenant = $1 AND d.source_id = ANY($2) AND d.predicate = 'restates' AND f.type = 'semantic' AND f.deleted_at IS NULL`
+var drawnFromSQL = `SELECT d.target_id, f.pinned FROM memory_relations d CROSS JOIN ` + pg.ByKey("f", "d.tenant",
+	"d.source_id") + `
+		WHERE d.tenant = $1 AND d.target_id = ANY($2) AND d.predicate = 'derived_from' AND f.type = 'semantic'
+		AND f.deleted_at IS NULL
+	UNION SELECT d.source_id, f.pinned FROM memory_relations d CROSS JOIN ` + pg.ByKey("f", "d.tenant", "d.target_id") +
+	`
+		WHERE d.tenant = $1 AND d.source_id = ANY($2) AND d.predicate = 'restates' AND f.type = 'semantic'
+		AND f.deleted_at IS NULL`
 
 // ranked returns the best memories found for a query, best first.
 func (x *neighborSearch) ranked(query int) []memory.Neighbor {

@@ -80,10 +80,12 @@ func named(lexemes []rank.Lexeme) []rank.Lexeme {
 
 const (
 	// Not a join: one probe a lexeme, whatever the planner thinks of the tenant's vocabulary.
-	lexemesSQL = `SELECT t.n - 1, l.lexeme, coalesce((SELECT s.docs FROM lexeme_stats s WHERE s.tenant = $1 AND s.lexeme = l.lexeme), 0)
+	lexemesSQL = `SELECT t.n - 1, l.lexeme, coalesce((SELECT s.docs FROM lexeme_stats s WHERE s.tenant = $1
+		AND s.lexeme = l.lexeme), 0)
 		FROM unnest($2::text[]) WITH ORDINALITY t(text, n), unnest(to_tsvector(mneme_text_config('en'), t.text)) l
 		ORDER BY 1, 2`
-	corpusSQL = `SELECT coalesce(sum(docs), 0)::bigint, coalesce(sum(lexemes), 0)::bigint FROM corpus_stats WHERE tenant = $1`
+	corpusSQL = `SELECT coalesce(sum(docs), 0)::bigint, coalesce(sum(lexemes), 0)::bigint FROM corpus_stats
+		WHERE tenant = $1`
 )
 
 func scanLexemes(rows pgx.Rows, texts int) ([][]rank.Lexeme, error) {
@@ -110,7 +112,8 @@ func (q Question) planning() pg.Planning {
 const planOnceUpTo = 20_000
 
 // textPlans plans the search of several texts, within a transaction, and says what it planned for.
-func textPlans(ctx context.Context, tx pgx.Tx, tenant string, texts []string, width rank.SearchWidth) ([]rank.TextPlan, rank.Corpus, error) {
+func textPlans(ctx context.Context, tx pgx.Tx, tenant string, texts []string, width rank.SearchWidth) ([]rank.TextPlan,
+	rank.Corpus, error) {
 	lexemes, corpus, err := textLexemes(ctx, tx, tenant, texts)
 	if err != nil {
 		return nil, corpus, err

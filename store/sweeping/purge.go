@@ -186,8 +186,10 @@ func (p *purging) jobs(ctx context.Context, d schema.RetentionDomain, state sche
 		ID, MemoryID uuid.UUID
 		Shadow       bool
 	}
-	old, err := pg.Collect[ended](ctx, p.Tx, `SELECT j.id, j.memory_id, EXISTS (SELECT FROM ingest_batches b WHERE b.tenant = j.tenant AND b.id = j.batch_id AND b.mode = 'shadow')
-		FROM jobs j WHERE j.tenant = $1 AND j.state = $2 AND j.finished_at < $3 ORDER BY j.finished_at, j.id LIMIT $4 FOR UPDATE OF j SKIP LOCKED`, p.Tenant, state, before, p.in.Limit)
+	old, err := pg.Collect[ended](ctx, p.Tx, `SELECT j.id, j.memory_id, EXISTS (SELECT FROM ingest_batches b
+		WHERE b.tenant = j.tenant AND b.id = j.batch_id AND b.mode = 'shadow')
+		FROM jobs j WHERE j.tenant = $1 AND j.state = $2 AND j.finished_at < $3 ORDER BY j.finished_at, j.id
+		LIMIT $4 FOR UPDATE OF j SKIP LOCKED`, p.Tenant, state, before, p.in.Limit)
 	if err != nil {
 		return err
 	}
@@ -200,7 +202,8 @@ func (p *purging) jobs(ctx context.Context, d schema.RetentionDomain, state sche
 	}
 	beside := 0
 	if len(evaluated) > 0 {
-		f := forgetting.Forgetting{Change: p.Change, Run: &forgetting.ForgetRow{Mode: schema.ForgetForce}, Gone: evaluated, Sources: true}
+		f := forgetting.Forgetting{Change: p.Change, Run: &forgetting.ForgetRow{Mode: schema.ForgetForce},
+			Gone: evaluated, Sources: true}
 		if beside, err = f.BlankPart(ctx, p.in.Limit); err != nil {
 			return err
 		}
@@ -224,10 +227,13 @@ func (p *purging) expire(ctx context.Context) error {
 		return nil
 	}
 	page, err := p.page(ctx, `SELECT m.deleted_at, m.id, '' AS key, 0 AS version, EXISTS (
-			SELECT FROM unnest($2::boolean[], $3::text[], $4::text[], $5::timestamptz[], $6::boolean[]) w(world, tier, typology, before, purge)
-			WHERE w.world = (m.world_id IS NOT NULL) AND w.tier = m.tier AND w.typology = m.typology AND m.deleted_at <= w.before)
+			SELECT FROM unnest($2::boolean[], $3::text[], $4::text[], $5::timestamptz[], $6::boolean[]) w(world, tier,
+				typology, before, purge)
+			WHERE w.world = (m.world_id IS NOT NULL) AND w.tier = m.tier AND w.typology = m.typology
+			AND m.deleted_at <= w.before)
 		FROM memories m WHERE m.tenant = $1 AND `+tombstone+` AND (m.deleted_at, m.id) > ($8, $9)
-		ORDER BY m.deleted_at, m.id LIMIT $10`, append(w.args(p.Tenant), p.in.After.CreatedAt, p.in.After.ID, p.in.Limit*scanFactor)...)
+		ORDER BY m.deleted_at, m.id LIMIT $10`, append(w.args(p.Tenant), p.in.After.CreatedAt, p.in.After.ID,
+		p.in.Limit*scanFactor)...)
 	if err != nil || len(page) == 0 {
 		return err
 	}
@@ -235,7 +241,8 @@ func (p *purging) expire(ctx context.Context) error {
 	for i, row := range page {
 		chosen[i] = row.ID
 	}
-	rows, err := p.Tx.Query(ctx, `SELECT m.id, w.purge `+expired+` AND m.id = ANY($8) ORDER BY m.deleted_at, m.id FOR UPDATE OF m SKIP LOCKED`,
+	rows, err := p.Tx.Query(ctx, `SELECT m.id, w.purge `+expired+` AND m.id = ANY($8) ORDER BY m.deleted_at,
+		m.id FOR UPDATE OF m SKIP LOCKED`,
 		append(w.args(p.Tenant), chosen)...)
 	if err != nil {
 		return err
@@ -272,11 +279,15 @@ func (p *purging) expire(ctx context.Context) error {
 	}
 	p.Queue.Queue(`
 		WITH kept AS (
-			UPDATE memories m SET retained_at = $3, archived_at = coalesce(m.archived_at, $3), updated_at = $3, version = m.version + 1
-			FROM unnest($2::uuid[], $4::uuid[]) x(id, entry) WHERE m.tenant = $1 AND m.id = x.id RETURNING m.id, m.version, x.entry
+			UPDATE memories m SET retained_at = $3, archived_at = coalesce(m.archived_at, $3), updated_at = $3,
+			version = m.version + 1
+			FROM unnest($2::uuid[], $4::uuid[]) x(id, entry) WHERE m.tenant = $1 AND m.id = x.id RETURNING m.id,
+			m.version, x.entry
 		)
-		INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, metadata, created_at, action, version)
-		SELECT $1, entry, id, 'modified', $5, 'its window is over: archived for good', $6, $3, 'archive', version FROM kept`,
+		INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, metadata, created_at, action,
+			version)
+		SELECT $1, entry, id, 'modified', $5, 'its window is over: archived for good', $6, $3, 'archive', version
+		FROM kept`,
 		p.Tenant, staying, p.Now, pg.NewIDs(len(staying)), actorRetention, metadata)
 	return nil
 }
@@ -289,7 +300,8 @@ func (p *purging) metadata() (string, error) {
 // marked returns the next memories that are to go, by when they were marked, whose row in another table is
 // there, or is not.
 func (p *purging) marked(ctx context.Context, condition string) ([]uuid.UUID, error) {
-	rows, err := p.Tx.Query(ctx, `SELECT m.id FROM memories m WHERE m.tenant = $1 AND m.purging_at IS NOT NULL AND m.erased_at IS NULL AND `+condition+`
+	rows, err := p.Tx.Query(ctx, `SELECT m.id FROM memories m WHERE m.tenant = $1 AND m.purging_at IS NOT NULL
+		AND m.erased_at IS NULL AND `+condition+`
 		ORDER BY m.purging_at, m.id LIMIT $2 FOR UPDATE OF m SKIP LOCKED`, p.Tenant, p.in.Limit)
 	if err != nil {
 		return nil, err
@@ -325,8 +337,10 @@ func (p *purging) embeddings(ctx context.Context) error {
 		return err
 	}
 	rows, err := p.Tx.Query(ctx, `
-		WITH chosen AS (SELECT memory_id, model FROM memory_embeddings WHERE tenant = $1 AND memory_id = ANY($2) ORDER BY memory_id, model LIMIT $3)
-		DELETE FROM memory_embeddings d USING chosen c WHERE d.tenant = $1 AND d.memory_id = c.memory_id AND d.model = c.model RETURNING d.memory_id`,
+		WITH chosen AS (SELECT memory_id, model FROM memory_embeddings WHERE tenant = $1 AND memory_id = ANY($2)
+			ORDER BY memory_id, model LIMIT $3)
+		DELETE FROM memory_embeddings d USING chosen c WHERE d.tenant = $1 AND d.memory_id = c.memory_id
+		AND d.model = c.model RETURNING d.memory_id`,
 		p.Tenant, ids, p.in.Limit)
 	if err != nil {
 		return err
@@ -337,7 +351,8 @@ func (p *purging) embeddings(ctx context.Context) error {
 	}
 	p.removed(len(gone))
 	p.Queue.Queue(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
-		SELECT m.tenant, m.id, m.version, 'delete', $3 FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2)`, p.Tenant, gone, p.Now)
+		SELECT m.tenant, m.id, m.version, 'delete', $3 FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2)`,
+		p.Tenant, gone, p.Now)
 	return nil
 }
 
@@ -346,7 +361,8 @@ func (p *purging) embeddings(ctx context.Context) error {
 // fact may have been said again a hundred thousand times. History keeps what it says until its own window is over.
 func (p *purging) tombstones(ctx context.Context) error {
 	ready := "NOT " + hasLinks + " AND NOT " + hasEmbeddings
-	rows, err := p.Tx.Query(ctx, `SELECT m.id FROM memories m WHERE m.tenant = $1 AND m.purging_at IS NOT NULL AND m.erased_at IS NULL AND `+ready+`
+	rows, err := p.Tx.Query(ctx, `SELECT m.id FROM memories m WHERE m.tenant = $1 AND m.purging_at IS NOT NULL
+		AND m.erased_at IS NULL AND `+ready+`
 		ORDER BY m.purging_at, m.id LIMIT $2`, p.Tenant, p.in.Limit)
 	if err != nil {
 		return err
@@ -367,7 +383,8 @@ func (p *purging) tombstones(ctx context.Context) error {
 		return err
 	}
 	// Meanwhile somebody may have erased one: then it keeps its relations, for the audit.
-	rows, err = p.Tx.Query(ctx, `SELECT m.id FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND m.purging_at IS NOT NULL AND m.erased_at IS NULL ORDER BY m.id FOR UPDATE`,
+	rows, err = p.Tx.Query(ctx, `SELECT m.id FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2)
+		AND m.purging_at IS NOT NULL AND m.erased_at IS NULL ORDER BY m.id FOR UPDATE`,
 		p.Tenant, ids)
 	if err != nil {
 		return err
@@ -400,10 +417,13 @@ func (p *purging) tombstones(ctx context.Context) error {
 	}
 	err = p.Tx.QueryRow(ctx, `
 		WITH gone AS (
-			DELETE FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND m.purging_at IS NOT NULL AND m.erased_at IS NULL RETURNING m.id, m.version + 1 AS version, m.agent_id
+			DELETE FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND m.purging_at IS NOT NULL
+			AND m.erased_at IS NULL RETURNING m.id, m.version + 1 AS version, m.agent_id
 		), told AS (
-			INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, metadata, created_at, action, version)
-			SELECT $1, x.entry, g.id, 'deleted', $4, 'its window is over', $5::jsonb || jsonb_build_object('agent', g.agent_id), $6, 'purge', g.version
+			INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, metadata, created_at, action,
+				version)
+			SELECT $1, x.entry, g.id, 'deleted', $4, 'its window is over', $5::jsonb || jsonb_build_object('agent',
+				g.agent_id), $6, 'purge', g.version
 			FROM gone g JOIN unnest($2::uuid[], $3::uuid[]) x(id, entry) ON x.id = g.id
 		)
 		SELECT count(*) FROM gone`, p.Tenant, ids, pg.NewIDs(len(ids)), actorRetention, metadata, p.Now).Scan(&n)

@@ -63,7 +63,8 @@ func (p *purging) page(ctx context.Context, query string, args ...any) ([]scanne
 			break
 		}
 	}
-	p.out.Next = HistoryCursor{CreatedAt: rows[last].At, ID: rows[last].ID, Key: rows[last].Key, Version: rows[last].Version}
+	p.out.Next = HistoryCursor{CreatedAt: rows[last].At, ID: rows[last].ID, Key: rows[last].Key,
+		Version: rows[last].Version}
 	p.out.More = last < len(rows)-1 || len(rows) >= p.in.Limit*scanFactor
 	return going, nil
 }
@@ -87,7 +88,8 @@ func (p *purging) versions(ctx context.Context) error {
 	for i, row := range going {
 		ids[i], versions[i] = row.ID, int32(row.Version)
 	}
-	tag, err := p.Tx.Exec(ctx, `DELETE FROM memory_versions v USING unnest($2::uuid[], $3::integer[]) old(memory_id, version)
+	tag, err := p.Tx.Exec(ctx, `DELETE FROM memory_versions v USING unnest($2::uuid[], $3::integer[]) old(memory_id,
+		version)
 		WHERE v.tenant = $1 AND v.memory_id = old.memory_id AND v.version = old.version AND `+freeVersion,
 		p.Tenant, ids, versions, lifecycle.ActionLinks)
 	p.removed(int(tag.RowsAffected()))
@@ -97,11 +99,13 @@ func (p *purging) versions(ctx context.Context) error {
 // freeVersion says of a version v that it may go: it is of no memory of a world, and of none with one of the links $4.
 // agedVersions is the condition of those that would go, ended before $2, as agedHistory has it.
 const (
-	freeVersion = `(NOT EXISTS (SELECT FROM memories m WHERE m.tenant = v.tenant AND m.id = v.memory_id AND m.world_id IS NOT NULL)
+	freeVersion = `(NOT EXISTS (SELECT FROM memories m WHERE m.tenant = v.tenant AND m.id = v.memory_id
+	AND m.world_id IS NOT NULL)
 	AND NOT EXISTS (
 		SELECT FROM memory_relations r WHERE r.tenant = v.tenant AND r.source_id = v.memory_id AND r.predicate = ANY($4)
 		UNION ALL
-		SELECT FROM memory_relations r WHERE r.tenant = v.tenant AND r.target_id = v.memory_id AND r.predicate = ANY($4)))`
+		SELECT FROM memory_relations r WHERE r.tenant = v.tenant AND r.target_id = v.memory_id
+		AND r.predicate = ANY($4)))`
 	agedVersions = `FROM memory_versions v WHERE v.tenant = $1 AND v.until < $2 AND ` + freeVersion
 )
 
@@ -113,7 +117,8 @@ func (p *purging) operations(ctx context.Context) error {
 		return nil
 	}
 	const none = `'00000000-0000-0000-0000-000000000000'::uuid`
-	going, err := p.page(ctx, `SELECT o.created_at, `+none+` AS no_id, o.id, 0 AS version, NOT (o.kind = 'ingest' AND EXISTS (
+	going, err := p.page(ctx, `SELECT o.created_at, `+none+` AS no_id, o.id, 0 AS version, NOT (o.kind = 'ingest'
+		AND EXISTS (
 			SELECT FROM ingest_batches b WHERE b.tenant = o.tenant AND b.id = (o.result->>'batch_id')::uuid))
 		FROM operations o WHERE o.tenant = $1 AND o.created_at < $2 AND (o.created_at, o.id) > ($3, $4)
 		ORDER BY o.created_at, o.id LIMIT $5`,
@@ -150,7 +155,8 @@ func (p *purging) ingest(ctx context.Context) error {
 		Settled   bool
 	}
 	page, err := pg.Collect[batch](ctx, p.Tx, `SELECT b.id, b.created_at, `+settledBatch+` FROM ingest_batches b
-		WHERE b.tenant = $1 AND b.created_at < $2 AND (b.created_at, b.id) > ($3, $4) ORDER BY b.created_at, b.id LIMIT $5`,
+		WHERE b.tenant = $1 AND b.created_at < $2 AND (b.created_at, b.id) > ($3, $4) ORDER BY b.created_at, b.id
+		LIMIT $5`,
 		p.Tenant, before, p.in.After.CreatedAt, p.in.After.ID, p.in.Limit)
 	if err != nil || len(page) == 0 {
 		return err
@@ -201,10 +207,12 @@ func (p *purging) batches(ctx context.Context, settled []uuid.UUID, left int) (i
 		if _, err := p.Tx.Exec(ctx, `INSERT INTO memory_source_kinds (tenant, memory_id, source_kind)
 			SELECT c.tenant, c.id, c.source_kind FROM memory_candidates c
 			JOIN memories m ON m.tenant = c.tenant AND m.id = c.id AND m.erased_at IS NULL
-			WHERE c.tenant = $1 AND c.id = ANY($2) ORDER BY c.id ON CONFLICT DO NOTHING`, p.Tenant, candidates); err != nil {
+			WHERE c.tenant = $1 AND c.id = ANY($2) ORDER BY c.id ON CONFLICT DO NOTHING`, p.Tenant,
+			candidates); err != nil {
 			return 0, fmt.Errorf("source kinds: %w", err)
 		}
-		err = p.deleteIDs(ctx, `DELETE FROM memory_candidates WHERE tenant = $1 AND id = ANY($2)`, "candidates", candidates)
+		err = p.deleteIDs(ctx, `DELETE FROM memory_candidates WHERE tenant = $1 AND id = ANY($2)`, "candidates",
+			candidates)
 		if err != nil {
 			return 0, err
 		}
@@ -263,7 +271,8 @@ func (p *purging) forgetRuns(ctx context.Context) error {
 	}
 	left := p.in.Limit
 	for _, table := range []struct{ name, key string }{{"forget_echoes", "memory_id"}, {"forget_items", "ordinal"}} {
-		tag, err := p.Tx.Exec(ctx, `WITH old AS (SELECT x.run_id, x.`+table.key+` FROM unnest($2::uuid[]) r(id) CROSS JOIN LATERAL (
+		tag, err := p.Tx.Exec(ctx, `WITH old AS (SELECT x.run_id, x.`+table.key+` FROM unnest($2::uuid[]) r(id)
+			CROSS JOIN LATERAL (
 				SELECT run_id, `+table.key+` FROM `+table.name+` WHERE tenant = $1 AND run_id = r.id
 				ORDER BY run_id, `+table.key+` LIMIT $3) x LIMIT $3)
 			DELETE FROM `+table.name+` d USING old
@@ -292,7 +301,8 @@ func (p *purging) artifacts(ctx context.Context) error {
 	const none = `'00000000-0000-0000-0000-000000000000'::uuid`
 	after, err := hex.DecodeString(p.in.After.Key)
 	if err != nil {
-		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "after.key", Problem: "must be hexadecimal"}}}
+		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "after.key",
+			Problem: "must be hexadecimal"}}}
 	}
 	going, err := p.page(ctx, `SELECT a.created_at, `+none+` AS id, encode(a.sha256, 'hex'), 0 AS version,
 			NOT EXISTS (SELECT FROM memory_artifacts x WHERE x.tenant = a.tenant AND x.sha256 = a.sha256)

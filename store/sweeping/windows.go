@@ -3,8 +3,6 @@ package sweeping
 import (
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 )
@@ -28,7 +26,8 @@ func windowsOf(rules lifecycle.RetentionRules, now time.Time) windows {
 			if !ends {
 				continue
 			}
-			w.world, w.tiers, w.typologies = append(w.world, d == schema.RetainWorld), append(w.tiers, string(class.Tier)), append(w.typologies, string(class.Typology))
+			w.world, w.tiers, w.typologies = append(w.world, d == schema.RetainWorld),
+				append(w.tiers, string(class.Tier)), append(w.typologies, string(class.Typology))
 			w.before, w.purge = append(w.before, before), append(w.purge, policy.OnExpiry == schema.ExpiryPurge)
 			if before.After(w.last) {
 				w.last = before
@@ -40,8 +39,10 @@ func windowsOf(rules lifecycle.RetentionRules, now time.Time) windows {
 
 // expired is the condition of tombstones m that are over and not yet marked, with their windows w. Its
 // parameters are those of windows.args, behind the tenant.
-const expired = `FROM memories m JOIN unnest($2::boolean[], $3::text[], $4::text[], $5::timestamptz[], $6::boolean[]) w(world, tier, typology, before, purge)
-		ON w.world = (m.world_id IS NOT NULL) AND w.tier = m.tier AND w.typology = m.typology AND m.deleted_at <= w.before
+const expired = `FROM memories m JOIN unnest($2::boolean[], $3::text[], $4::text[], $5::timestamptz[],
+	$6::boolean[]) w(world, tier, typology, before, purge)
+		ON w.world = (m.world_id IS NOT NULL) AND w.tier = m.tier AND w.typology = m.typology
+		AND m.deleted_at <= w.before
 	WHERE m.tenant = $1 AND ` + tombstone
 
 // tombstone is the part of expired that an index serves: not yet marked, and over by the shortest window.

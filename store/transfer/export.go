@@ -71,16 +71,18 @@ func (x ExportSelection) where(m string, p *pg.Params) string {
 // exported too.
 func (x ExportSelection) isWhole() bool {
 	f := x.Filter
-	return x.AllAgents && x.IncludeDeleted && f.Principal.Project == "" && f.Principal.EffectiveScope() == "" && f.MaxSensitivity == "" && f.Narrowed("m", &pg.Params{}) == ""
+	return x.AllAgents && x.IncludeDeleted && f.Principal.Project == "" && f.Principal.EffectiveScope() == "" &&
+		f.MaxSensitivity == "" && f.Narrowed("m", &pg.Params{}) == ""
 }
 
 // exportPage is how many memories an export reads at a time.
 const exportPage = 200
 
 // Export hands what the selection admits to emit, line by line: a header, the artifacts, the memories by
-// id, the events in their order, the end. It sees one state of the database, whatever is written meanwhile, and holds one page in
-// memory. An error of emit ends it and is returned as it is.
-func (s *Transfer) Export(ctx context.Context, x ExportSelection, now time.Time, emit func(ExportLine) error) (ExportCounts, error) {
+// id, the events in their order, the end. It sees one state of the database, whatever is written meanwhile, and holds
+// one page in memory. An error of emit ends it and is returned as it is.
+func (s *Transfer) Export(ctx context.Context, x ExportSelection, now time.Time,
+	emit func(ExportLine) error) (ExportCounts, error) {
 	var counts ExportCounts
 	tenant := x.Filter.Principal.Tenant
 	var stopped error // what emit said
@@ -88,80 +90,82 @@ func (s *Transfer) Export(ctx context.Context, x ExportSelection, now time.Time,
 		stopped = emit(line)
 		return stopped
 	}
-	err := pgx.BeginTxFunc(ctx, s.Pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		if err := pg.Bind(ctx, tx, tenant, true, s.Limits(pg.ClassLong)); err != nil {
-			return err
-		}
-		if err := plainTimes(ctx, tx); err != nil {
-			return err
-		}
-		at := now.UTC()
-		if err := send(ExportLine{Kind: LineHeader, Format: ExportFormat, Version: ExportVersion, Tenant: tenant, ExportedAt: &at}); err != nil {
-			return err
-		}
-		for after := []byte(nil); ; {
-			a, err := nextArtifact(ctx, tx, x, after)
-			if err != nil {
+	err := pgx.BeginTxFunc(ctx, s.Pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly},
+		func(tx pgx.Tx) error {
+			if err := pg.Bind(ctx, tx, tenant, true, s.Limits(pg.ClassLong)); err != nil {
 				return err
 			}
-			if a == nil {
-				break
-			}
-			after, counts.Artifacts = a.sum, counts.Artifacts+1
-			if err := send(ExportLine{Kind: LineArtifact, Artifact: &a.ExportArtifact}); err != nil {
+			if err := plainTimes(ctx, tx); err != nil {
 				return err
 			}
-		}
-		for after := uuid.Nil; ; {
-			var p pg.Params
-			where := x.where("m", &p) + ` AND m.id > ` + p.Add(after)
-			lines, err := exportLines(ctx, tx, where, `ORDER BY m.id LIMIT `+p.Add(exportPage), p)
-			if err != nil {
+			at := now.UTC()
+			if err := send(ExportLine{Kind: LineHeader, Format: ExportFormat, Version: ExportVersion, Tenant: tenant,
+				ExportedAt: &at}); err != nil {
 				return err
 			}
-			for _, line := range lines {
-				if err := send(line); err != nil {
+			for after := []byte(nil); ; {
+				a, err := nextArtifact(ctx, tx, x, after)
+				if err != nil {
+					return err
+				}
+				if a == nil {
+					break
+				}
+				after, counts.Artifacts = a.sum, counts.Artifacts+1
+				if err := send(ExportLine{Kind: LineArtifact, Artifact: &a.ExportArtifact}); err != nil {
 					return err
 				}
 			}
-			counts.Memories += len(lines)
-			if len(lines) < exportPage {
-				break
-			}
-			after = uuid.MustParse(lines[len(lines)-1].Record.ID)
-		}
-		for after := uuid.Nil; x.isWhole(); {
-			lines, err := orphanHistory(ctx, tx, tenant, after)
-			if err != nil {
-				return err
-			}
-			for _, line := range lines {
-				if err := send(line); err != nil {
+			for after := uuid.Nil; ; {
+				var p pg.Params
+				where := x.where("m", &p) + ` AND m.id > ` + p.Add(after)
+				lines, err := exportLines(ctx, tx, where, `ORDER BY m.id LIMIT `+p.Add(exportPage), p)
+				if err != nil {
 					return err
 				}
+				for _, line := range lines {
+					if err := send(line); err != nil {
+						return err
+					}
+				}
+				counts.Memories += len(lines)
+				if len(lines) < exportPage {
+					break
+				}
+				after = uuid.MustParse(lines[len(lines)-1].Record.ID)
 			}
-			if len(lines) < exportPage {
-				break
-			}
-			after = *lines[len(lines)-1].MemoryID
-		}
-		for after := (eventCursor{}); ; {
-			lines, next, err := exportEvents(ctx, tx, x, after)
-			if err != nil {
-				return err
-			}
-			for _, line := range lines {
-				if err := send(line); err != nil {
+			for after := uuid.Nil; x.isWhole(); {
+				lines, err := orphanHistory(ctx, tx, tenant, after)
+				if err != nil {
 					return err
 				}
+				for _, line := range lines {
+					if err := send(line); err != nil {
+						return err
+					}
+				}
+				if len(lines) < exportPage {
+					break
+				}
+				after = *lines[len(lines)-1].MemoryID
 			}
-			counts.Events += len(lines)
-			if after = next; len(lines) < exportPage {
-				break
+			for after := (eventCursor{}); ; {
+				lines, next, err := exportEvents(ctx, tx, x, after)
+				if err != nil {
+					return err
+				}
+				for _, line := range lines {
+					if err := send(line); err != nil {
+						return err
+					}
+				}
+				counts.Events += len(lines)
+				if after = next; len(lines) < exportPage {
+					break
+				}
 			}
-		}
-		return send(ExportLine{Kind: LineEnd, Counts: &counts})
-	})
+			return send(ExportLine{Kind: LineEnd, Counts: &counts})
+		})
 	if stopped != nil {
 		return counts, stopped
 	}
@@ -182,28 +186,42 @@ const derivedColumns = `'{tenant,tsv,claim_space,subject_key,claim_key,live}'::t
 
 // exportLines reads memories with all that they own. Conditions and parameters are on the alias m.
 func exportLines(ctx context.Context, tx pgx.Tx, where, order string, p pg.Params) ([]ExportLine, error) {
-	rows, err := tx.Query(ctx, `SELECT `+commit.RecordColumns+`, `+read.AuditLog("", false)+`, to_jsonb(m) - `+derivedColumns+`,
-		coalesce((SELECT jsonb_agg(to_jsonb(h) - '{tenant,memory_id,seq}'::text[] ORDER BY h.seq) FROM memory_history h WHERE h.tenant = m.tenant AND h.memory_id = m.id), '[]'),
-		coalesce((SELECT jsonb_agg(to_jsonb(v) - '{tenant,memory_id}'::text[] || jsonb_build_object('record', v.record - 'tenant') ORDER BY v.version)
+	rows, err := tx.Query(ctx, `SELECT `+commit.RecordColumns+`, `+read.AuditLog("", false)+`,
+		to_jsonb(m) - `+derivedColumns+`,
+		coalesce((SELECT jsonb_agg(to_jsonb(h) - '{tenant,memory_id,seq}'::text[] ORDER BY h.seq) FROM memory_history h
+			WHERE h.tenant = m.tenant AND h.memory_id = m.id), '[]'),
+		coalesce((SELECT jsonb_agg(to_jsonb(v) - '{tenant,memory_id}'::text[] || jsonb_build_object('record',
+			v.record - 'tenant') ORDER BY v.version)
 			FROM memory_versions v WHERE v.tenant = m.tenant AND v.memory_id = m.id), '[]'),
-		coalesce((SELECT jsonb_agg(to_jsonb(v) - '{tenant,memory_id}'::text[] ORDER BY v.position) FROM memory_provenance v WHERE v.tenant = m.tenant AND v.memory_id = m.id), '[]'),
-		coalesce((SELECT jsonb_agg(to_jsonb(r) - '{tenant,source_id}'::text[] ORDER BY r.predicate, r.target_id) FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id), '[]'),
-		coalesce((SELECT jsonb_agg(to_jsonb(c) - '{tenant,memory_id,subject_key}'::text[] ORDER BY c.subject, c.predicate) FROM entity_claims c WHERE c.tenant = m.tenant AND c.memory_id = m.id), '[]'),
-		coalesce((SELECT jsonb_agg(to_jsonb(h) - '{tenant,memory_id,tsv}'::text[] ORDER BY h.position) FROM memory_hints h WHERE h.tenant = m.tenant AND h.memory_id = m.id), '[]'),
-		coalesce((SELECT jsonb_agg(jsonb_build_object('id', e.id, 'canonical_name', e.canonical_name, 'name', e.name, 'created_at', e.created_at,
+		coalesce((SELECT jsonb_agg(to_jsonb(v) - '{tenant,memory_id}'::text[] ORDER BY v.position)
+			FROM memory_provenance v WHERE v.tenant = m.tenant AND v.memory_id = m.id), '[]'),
+		coalesce((SELECT jsonb_agg(to_jsonb(r) - '{tenant,source_id}'::text[] ORDER BY r.predicate, r.target_id)
+			FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id), '[]'),
+		coalesce((SELECT jsonb_agg(to_jsonb(c) - '{tenant,memory_id,subject_key}'::text[] ORDER BY c.subject,
+			c.predicate) FROM entity_claims c WHERE c.tenant = m.tenant AND c.memory_id = m.id), '[]'),
+		coalesce((SELECT jsonb_agg(to_jsonb(h) - '{tenant,memory_id,tsv}'::text[] ORDER BY h.position)
+			FROM memory_hints h WHERE h.tenant = m.tenant AND h.memory_id = m.id), '[]'),
+		coalesce((SELECT jsonb_agg(jsonb_build_object('id', e.id, 'canonical_name', e.canonical_name, 'name', e.name,
+			'created_at', e.created_at,
 				'updated_at', e.updated_at, 'mentioned_at', x.created_at) ORDER BY e.canonical_name)
-			FROM entities e LEFT JOIN memory_entity_mentions x ON x.tenant = e.tenant AND x.memory_id = m.id AND x.entity_id = e.id
+			FROM entities e LEFT JOIN memory_entity_mentions x ON x.tenant = e.tenant AND x.memory_id = m.id
+			AND x.entity_id = e.id
 			WHERE e.tenant = m.tenant AND e.id IN (
 				SELECT n.entity_id FROM memory_entity_mentions n WHERE n.tenant = m.tenant AND n.memory_id = m.id
-				UNION SELECT unnest(ARRAY[g.source_id, g.target_id]) FROM memory_entity_relations g WHERE g.tenant = m.tenant AND g.memory_id = m.id)), '[]'),
-		coalesce((SELECT jsonb_agg(jsonb_build_object('source', f.canonical_name, 'relationship', g.relationship, 'target', t.canonical_name,
-				'confidence', r.confidence, 'created_at', r.created_at, 'updated_at', r.updated_at) ORDER BY f.canonical_name, g.relationship, t.canonical_name)
+				UNION SELECT unnest(ARRAY[g.source_id, g.target_id]) FROM memory_entity_relations g
+				WHERE g.tenant = m.tenant AND g.memory_id = m.id)), '[]'),
+		coalesce((SELECT jsonb_agg(jsonb_build_object('source', f.canonical_name, 'relationship', g.relationship,
+			'target', t.canonical_name,
+				'confidence', r.confidence, 'created_at', r.created_at, 'updated_at', r.updated_at)
+				ORDER BY f.canonical_name, g.relationship, t.canonical_name)
 			FROM memory_entity_relations g
-			JOIN entity_relations r ON r.tenant = g.tenant AND r.source_id = g.source_id AND r.relationship = g.relationship AND r.target_id = g.target_id
+			JOIN entity_relations r ON r.tenant = g.tenant AND r.source_id = g.source_id
+			AND r.relationship = g.relationship AND r.target_id = g.target_id
 			JOIN entities f ON f.tenant = g.tenant AND f.id = g.source_id
 			JOIN entities t ON t.tenant = g.tenant AND t.id = g.target_id
 			WHERE g.tenant = m.tenant AND g.memory_id = m.id), '[]'),
-		coalesce((SELECT jsonb_agg('sha256:' || encode(x.sha256, 'hex') ORDER BY x.sha256) FROM memory_artifacts x WHERE x.tenant = m.tenant AND x.memory_id = m.id), '[]')`+
+		coalesce((SELECT jsonb_agg('sha256:' || encode(x.sha256, 'hex') ORDER BY x.sha256) FROM memory_artifacts x
+			WHERE x.tenant = m.tenant AND x.memory_id = m.id), '[]')`+
 		commit.RecordTables+`WHERE `+where+` `+order, p...)
 	if err != nil {
 		return nil, err
@@ -211,7 +229,8 @@ func exportLines(ctx context.Context, tx pgx.Tx, where, order string, p pg.Param
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (ExportLine, error) {
 		line := ExportLine{Kind: LineMemory, Record: &schema.MemoryRecord{}}
 		m := line.Record
-		err := commit.ScanRecordAnd(row, m, &m.AuditLog, &line.Columns, &line.History, &line.Versions, &line.Provenance, &line.Relations, &line.Claims, &line.Hints,
+		err := commit.ScanRecordAnd(row, m, &m.AuditLog, &line.Columns, &line.History, &line.Versions, &line.Provenance,
+			&line.Relations, &line.Claims, &line.Hints,
 			&line.Entities, &line.Edges, &line.Artifacts)
 		if err != nil {
 			return line, err
@@ -243,26 +262,36 @@ func recordRow(m schema.MemoryRecord) map[string]any {
 		points = d.Points
 	}
 	return map[string]any{
-		"id": m.ID, "external_id": text(m.ExternalID), "agent_id": m.Agent, "project": m.Project, "scope": m.Scope, "visibility": m.Visibility,
-		"policy_group": m.PolicyGroup, "version": m.Version, "type": m.Type, "category": m.Category, "tier": m.Tier, "typology": m.Typology,
-		"content": m.Content, "payload": m.Payload, "tags": pg.TagList(m.Tags), "language": m.Language, "who": m.Who,
+		"id": m.ID, "external_id": text(m.ExternalID), "agent_id": m.Agent, "project": m.Project, "scope": m.Scope,
+		"visibility":   m.Visibility,
+		"policy_group": m.PolicyGroup, "version": m.Version, "type": m.Type, "category": m.Category, "tier": m.Tier,
+		"typology": m.Typology,
+		"content":  m.Content, "payload": m.Payload, "tags": pg.TagList(m.Tags), "language": m.Language, "who": m.Who,
 		"safe_summary": m.SafeSummary,
 		"confidence":   m.Confidence, "importance": m.Importance, "salience": m.Salience, "salience_at": m.SalienceAt,
-		"decay_curve": d.Curve, "half_life": seconds(d.HalfLifeSeconds), "min_salience": d.MinSalience, "max_age": seconds(d.MaxAgeSeconds),
-		"decay_floor": d.Floor, "decay_points": points, "reinforcement_gain": d.ReinforcementGain, "last_reinforced_at": m.Lifecycle.LastReinforcedAt,
-		"pinned": m.Lifecycle.Pinned, "deletion_policy": m.Lifecycle.DeletionPolicy, "decay_due_at": m.Lifecycle.DecayDueAt,
-		"status": m.Status, "supersedes": text(m.Supersedes), "superseded_by": text(m.SupersededBy),
+		"decay_curve": d.Curve, "half_life": seconds(d.HalfLifeSeconds), "min_salience": d.MinSalience,
+		"max_age":     seconds(d.MaxAgeSeconds),
+		"decay_floor": d.Floor, "decay_points": points, "reinforcement_gain": d.ReinforcementGain,
+		"last_reinforced_at": m.Lifecycle.LastReinforcedAt,
+		"pinned":             m.Lifecycle.Pinned, "deletion_policy": m.Lifecycle.DeletionPolicy,
+		"decay_due_at": m.Lifecycle.DecayDueAt,
+		"status":       m.Status, "supersedes": text(m.Supersedes), "superseded_by": text(m.SupersededBy),
 		"sensitivity": m.Sensitivity, "key_id": text(m.KeyID), "source_trust": m.SourceTrust,
-		"occurred_at": m.OccurredAt, "created_at": m.CreatedAt, "updated_at": m.UpdatedAt, "created_by": m.Provenance.CreatedBy,
-		"deleted_at": m.DeletedAt, "archived_at": m.ArchivedAt, "superseded_at": m.SupersededAt, "erased_at": m.ErasedAt,
-		"world_id": text(m.WorldID), "world_version": text(m.WorldVersion), "agent_session_id": text(m.Session), "agent_interaction_id": text(m.Interaction),
+		"occurred_at": m.OccurredAt, "created_at": m.CreatedAt, "updated_at": m.UpdatedAt,
+		"created_by": m.Provenance.CreatedBy,
+		"deleted_at": m.DeletedAt, "archived_at": m.ArchivedAt, "superseded_at": m.SupersededAt,
+		"erased_at": m.ErasedAt,
+		"world_id":  text(m.WorldID), "world_version": text(m.WorldVersion), "agent_session_id": text(m.Session),
+		"agent_interaction_id": text(m.Interaction),
 	}
 }
 
 // orphanHistory reads the history of the next memories that are gone.
 func orphanHistory(ctx context.Context, tx pgx.Tx, tenant string, after uuid.UUID) ([]ExportLine, error) {
-	rows, err := tx.Query(ctx, `SELECT h.memory_id, jsonb_agg(to_jsonb(h) - '{tenant,memory_id,seq}'::text[] ORDER BY h.seq)
-		FROM memory_history h WHERE h.tenant = $1 AND h.memory_id > $2 AND NOT EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = h.memory_id)
+	rows, err := tx.Query(ctx, `SELECT h.memory_id, jsonb_agg(to_jsonb(h) - '{tenant,memory_id,seq}'::text[]
+		ORDER BY h.seq)
+		FROM memory_history h WHERE h.tenant = $1 AND h.memory_id > $2 AND NOT EXISTS (SELECT FROM memories m
+			WHERE m.tenant = $1 AND m.id = h.memory_id)
 		GROUP BY h.memory_id ORDER BY h.memory_id LIMIT $3`, tenant, after, exportPage)
 	if err != nil {
 		return nil, err
@@ -291,16 +320,21 @@ func nextArtifact(ctx context.Context, tx pgx.Tx, x ExportSelection, after []byt
 	user := p.Add(pg.UserScope(x.Filter.Principal)) + "::text"
 	held := "(" + all + " OR h.agent_id = " + agent + ") AND (" + user + " = '' OR h.scope = " + user + ")"
 	var a storedArtifact
-	err := tx.QueryRow(ctx, `SELECT a.sha256, encode(a.sha256, 'hex'), a.media_type, a.agent_id, a.created_at, a.content,
-			ARRAY(SELECT h.agent_id FROM artifact_holders h WHERE h.tenant = a.tenant AND h.sha256 = a.sha256 AND h.scope = '' AND `+held+` ORDER BY 1),
-			coalesce((SELECT jsonb_agg(jsonb_build_object('agent', h.agent_id, 'scope', h.scope) ORDER BY h.agent_id, h.scope) FROM artifact_holders h
+	err := tx.QueryRow(ctx, `SELECT a.sha256, encode(a.sha256, 'hex'), a.media_type, a.agent_id, a.created_at,
+		a.content,
+			ARRAY(SELECT h.agent_id FROM artifact_holders h WHERE h.tenant = a.tenant AND h.sha256 = a.sha256
+				AND h.scope = '' AND `+held+` ORDER BY 1),
+			coalesce((SELECT jsonb_agg(jsonb_build_object('agent', h.agent_id, 'scope', h.scope) ORDER BY h.agent_id,
+				h.scope) FROM artifact_holders h
 				WHERE h.tenant = a.tenant AND h.sha256 = a.sha256 AND h.scope <> '' AND `+held+`), '[]')
 		FROM artifacts a WHERE a.tenant = `+tenant+` AND a.sha256 > `+p.Add(after)+`
 			AND (EXISTS (SELECT FROM memory_artifacts x JOIN memories m ON m.tenant = x.tenant AND m.id = x.memory_id
 					WHERE x.tenant = a.tenant AND x.sha256 = a.sha256 AND `+x.where("m", &p)+`)
 				OR NOT EXISTS (SELECT FROM memory_artifacts x WHERE x.tenant = a.tenant AND x.sha256 = a.sha256)
-					AND (`+all+` AND `+user+` = '' OR EXISTS (SELECT FROM artifact_holders h WHERE h.tenant = a.tenant AND h.sha256 = a.sha256 AND `+held+`)))
-		ORDER BY a.sha256 LIMIT 1`, p...).Scan(&a.sum, &a.SHA256, &a.MediaType, &a.Agent, &a.CreatedAt, &a.Content, &a.Holders, &a.UserHolders)
+					AND (`+all+` AND `+user+` = '' OR EXISTS (SELECT FROM artifact_holders h WHERE h.tenant = a.tenant
+						AND h.sha256 = a.sha256 AND `+held+`)))
+		ORDER BY a.sha256 LIMIT 1`, p...).Scan(&a.sum, &a.SHA256, &a.MediaType, &a.Agent, &a.CreatedAt, &a.Content,
+		&a.Holders, &a.UserHolders)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}

@@ -24,8 +24,9 @@ type ExportLine struct {
 	ExportedAt *time.Time `json:"exported_at,omitempty"`
 
 	// Memory. Rows have the names of their columns, without tenant and memory id.
-	Record     *schema.MemoryRecord       `json:"record,omitempty"`
-	Columns    map[string]json.RawMessage `json:"columns,omitempty"` // what the record does not say: hashes and the claim, as they are indexed
+	Record *schema.MemoryRecord `json:"record,omitempty"`
+	// what the record does not say: hashes and the claim, as they are indexed
+	Columns    map[string]json.RawMessage `json:"columns,omitempty"`
 	History    []json.RawMessage          `json:"history,omitempty"` // oldest first
 	Versions   []json.RawMessage          `json:"versions,omitempty"`
 	Provenance []json.RawMessage          `json:"provenance,omitempty"`
@@ -91,7 +92,8 @@ func DecodeExportLine(data []byte) (ExportLine, error) {
 			return bad("format", "must be "+ExportFormat)
 		}
 		if line.Version != ExportVersion {
-			return bad("version", fmt.Sprintf("must be %d: this program is older or newer than the file", ExportVersion))
+			return bad("version", fmt.Sprintf("must be %d: this program is older or newer than the file",
+				ExportVersion))
 		}
 	case LineArtifact:
 		if line.Artifact == nil {
@@ -172,10 +174,11 @@ type ExportEdge struct {
 
 // ExportArtifact is a stored artifact with its bytes.
 type ExportArtifact struct {
-	SHA256    string   `json:"sha256"` // hex
-	MediaType string   `json:"media_type"`
-	Agent     string   `json:"agent"`             // who brought it first
-	Holders   []string `json:"holders,omitempty"` // all who may have it back without a memory that refers to it; in one agent's export itself alone
+	SHA256    string `json:"sha256"` // hex
+	MediaType string `json:"media_type"`
+	Agent     string `json:"agent"` // who brought it first
+	// all who may have it back without a memory that refers to it; in one agent's export itself alone
+	Holders []string `json:"holders,omitempty"`
 
 	UserHolders []UserHolder `json:"user_holders,omitempty"` // likewise, those who brought it for a user
 	CreatedAt   time.Time    `json:"created_at"`

@@ -60,12 +60,16 @@ type PendingRelation struct {
 // of the memories through the outbox.
 //
 // Lines may name another tenant: it is not looked at. Check supersession with SupersessionCheck first.
-func (s *Transfer) Restore(ctx context.Context, tenant string, lines []ExportLine, now time.Time) (RestoreResult, error) {
+func (s *Transfer) Restore(ctx context.Context, tenant string, lines []ExportLine,
+	now time.Time) (RestoreResult, error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
 	var out RestoreResult
 	err := pg.RetryChange(ctx, func() error {
 		out = RestoreResult{}
-		return commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error { return restore(ctx, c, lines, &out) })
+		return commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
+			return restore(ctx, c, lines,
+				&out)
+		})
 	})
 	if err != nil {
 		return RestoreResult{}, fmt.Errorf("restore: %w", unquoted(err))
@@ -108,7 +112,8 @@ func restore(ctx context.Context, c *commit.Change, lines []ExportLine, out *Res
 
 // RestoreRelations adds relations whose both ends are there, and returns how many were not there before
 // and how many lead nowhere.
-func (s *Transfer) RestoreRelations(ctx context.Context, tenant string, relations []PendingRelation, now time.Time) (added, missing int, err error) {
+func (s *Transfer) RestoreRelations(ctx context.Context, tenant string, relations []PendingRelation,
+	now time.Time) (added, missing int, err error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
 	err = pg.RetryChange(ctx, func() error {
 		return commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
@@ -132,12 +137,15 @@ func unquoted(err error) error {
 		return err
 	}
 	if pgErr.ConstraintName != "" {
-		return &schema.ValidationError{Fields: []schema.FieldError{{Field: pgErr.TableName, Problem: "does not meet " + pgErr.ConstraintName}}}
+		return &schema.ValidationError{Fields: []schema.FieldError{{Field: pgErr.TableName, Problem: "does not meet " +
+			pgErr.ConstraintName}}}
 	}
 	if pgErr.ColumnName != "" {
-		return &schema.ValidationError{Fields: []schema.FieldError{{Field: pgErr.TableName + "." + pgErr.ColumnName, Problem: "must have a value"}}}
+		return &schema.ValidationError{Fields: []schema.FieldError{{Field: pgErr.TableName + "." + pgErr.ColumnName,
+			Problem: "must have a value"}}}
 	}
-	return &schema.ValidationError{Fields: []schema.FieldError{{Field: "(line)", Problem: "has a value of the wrong form (" + pgErr.Code + ")"}}}
+	return &schema.ValidationError{Fields: []schema.FieldError{{Field: "(line)",
+		Problem: "has a value of the wrong form (" + pgErr.Code + ")"}}}
 }
 
 // restoring is one Restore call at work.
@@ -150,19 +158,23 @@ type restoring struct {
 func (r *restoring) artifact(ctx context.Context, a *ExportArtifact) error {
 	sum, err := hex.DecodeString(a.SHA256)
 	if err != nil {
-		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "artifact.sha256", Problem: "must be hexadecimal"}}}
+		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "artifact.sha256",
+			Problem: "must be hexadecimal"}}}
 	}
 	// The table checks that the bytes match the address.
-	tag, err := r.Tx.Exec(ctx, `INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
+	tag, err := r.Tx.Exec(ctx, `INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)
 		ON CONFLICT DO NOTHING`, r.Tenant, sum, a.MediaType, len(a.Content), a.Content, a.Agent, a.CreatedAt)
 	if err != nil {
 		return err
 	}
 	r.out.Artifacts += int(tag.RowsAffected())
-	_, err = r.Tx.Exec(ctx, `INSERT INTO artifact_holders (tenant, sha256, agent_id) SELECT $1, $2, h FROM unnest($3::text[]) h ON CONFLICT DO NOTHING`, r.Tenant, sum, a.Holders)
+	_, err = r.Tx.Exec(ctx, `INSERT INTO artifact_holders (tenant, sha256, agent_id) SELECT $1, $2, h
+		FROM unnest($3::text[]) h ON CONFLICT DO NOTHING`, r.Tenant, sum, a.Holders)
 	for _, h := range a.UserHolders {
 		if err == nil {
-			_, err = r.Tx.Exec(ctx, `INSERT INTO artifact_holders (tenant, sha256, agent_id, scope) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+			_, err = r.Tx.Exec(ctx, `INSERT INTO artifact_holders (tenant, sha256, agent_id, scope)
+				VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
 				r.Tenant, sum, h.Agent, h.Scope)
 		}
 	}
@@ -224,13 +236,15 @@ func restoredRow(line ExportLine, tenant string) (uuid.UUID, map[string]any, err
 	m := *line.Record
 	id, err := uuid.Parse(m.ID)
 	if err != nil {
-		return id, nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "record.id", Problem: "must be a UUID"}}}
+		return id, nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "record.id",
+			Problem: "must be a UUID"}}}
 	}
 	if m.Type == schema.TypeSemantic && m.ErasedAt == nil {
 		// Status and succession are the columns'; the payload only shows them.
 		var payload map[string]json.RawMessage
 		if err := json.Unmarshal(m.Payload, &payload); err != nil || payload == nil {
-			return id, nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "record.payload", Problem: "must be an object"}}}
+			return id, nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "record.payload",
+				Problem: "must be an object"}}}
 		}
 		delete(payload, "revision")
 		if m.Payload, err = json.Marshal(payload); err != nil {
@@ -250,7 +264,8 @@ func restoredRow(line ExportLine, tenant string) (uuid.UUID, map[string]any, err
 // insert writes rows, given by column, and returns the values of one column of those that were not
 // there before. A column that a row does not have gets its default: an older file lacks younger ones.
 // In the order of the file: the order of history rows is that of their insertion.
-func (r *restoring) insert(ctx context.Context, table string, rows []map[string]any, returning string) ([]uuid.UUID, error) {
+func (r *restoring) insert(ctx context.Context, table string, rows []map[string]any,
+	returning string) ([]uuid.UUID, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
@@ -283,12 +298,14 @@ func (r *restoring) insert(ctx context.Context, table string, rows []map[string]
 }
 
 // insertColumns writes rows that have the same columns.
-func (r *restoring) insertColumns(ctx context.Context, table, columns string, rows []map[string]any, returning string) ([]uuid.UUID, error) {
+func (r *restoring) insertColumns(ctx context.Context, table, columns string, rows []map[string]any,
+	returning string) ([]uuid.UUID, error) {
 	encoded, err := json.Marshal(rows)
 	if err != nil {
 		return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: table, Problem: "is not valid JSON"}}}
 	}
-	found, err := r.Tx.Query(ctx, `INSERT INTO `+table+` (`+columns+`) SELECT `+columns+` FROM jsonb_populate_recordset(NULL::`+table+`, $1) WITH ORDINALITY
+	found, err := r.Tx.Query(ctx, `INSERT INTO `+table+` (`+columns+`) SELECT `+columns+`
+		FROM jsonb_populate_recordset(NULL::`+table+`, $1) WITH ORDINALITY
 		ORDER BY ordinality ON CONFLICT DO NOTHING RETURNING `+returning, string(encoded))
 	if err != nil {
 		return nil, err
@@ -303,7 +320,8 @@ func (r *restoring) columnsOf(ctx context.Context, table string) ([]string, erro
 	}
 	var columns []string
 	err := r.Tx.QueryRow(ctx, `SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute
-		WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' AND attidentity = ''`, table).Scan(&columns)
+		WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+		AND attidentity = ''`, table).Scan(&columns)
 	if r.columns == nil {
 		r.columns = map[string][]string{}
 	}
@@ -313,11 +331,13 @@ func (r *restoring) columnsOf(ctx context.Context, table string) ([]string, erro
 
 // settleStanding returns those of the memories that stand just as the file has them, and reports the
 // others.
-func (r *restoring) settleStanding(ctx context.Context, byID map[uuid.UUID]*ExportLine, ids []uuid.UUID) ([]uuid.UUID, error) {
+func (r *restoring) settleStanding(ctx context.Context, byID map[uuid.UUID]*ExportLine,
+	ids []uuid.UUID) ([]uuid.UUID, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	standing, err := exportLines(ctx, r.Tx, `m.tenant = $1 AND m.id = ANY($2)`, `ORDER BY m.id`, pg.Params{r.Tenant, ids})
+	standing, err := exportLines(ctx, r.Tx, `m.tenant = $1 AND m.id = ANY($2)`, `ORDER BY m.id`,
+		pg.Params{r.Tenant, ids})
 	if err != nil {
 		return nil, err
 	}
@@ -363,7 +383,8 @@ func (r *restoring) obstacle(ctx context.Context, line ExportLine) (string, erro
 	var external, duplicate bool
 	err = r.Tx.QueryRow(ctx, `SELECT
 			EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.external_id = x.external_id),
-			EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.content_hash = x.content_hash AND m.agent_id = x.agent_id AND m.project = x.project
+			EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.content_hash = x.content_hash
+				AND m.agent_id = x.agent_id AND m.project = x.project
 				AND m.scope = x.scope AND m.visibility = x.visibility AND m.type = x.type AND m.live)
 		FROM jsonb_populate_record(NULL::memories, $2) x`, r.Tenant, string(encoded)).Scan(&external, &duplicate)
 	switch {
@@ -383,7 +404,8 @@ func sameMemory(a, b ExportLine) (bool, error) {
 	plain := func(line ExportLine) (any, error) {
 		record := *line.Record
 		record.Tenant, record.AccessCount, record.LastAccessed, record.Relations, record.AuditLog = "", 0, nil, nil, nil
-		encoded, err := json.Marshal(ExportLine{Record: &record, Columns: line.Columns, History: line.History, Versions: line.Versions, Provenance: line.Provenance})
+		encoded, err := json.Marshal(ExportLine{Record: &record, Columns: line.Columns, History: line.History,
+			Versions: line.Versions, Provenance: line.Provenance})
 		if err != nil {
 			return nil, err
 		}

@@ -14,7 +14,8 @@ import (
 
 // Ensure returns the active generation of an index. Where there is none yet, it makes one for the given
 // model: the first start of an installation.
-func Ensure(ctx context.Context, st *store.Store, index Index, model inference.EmbeddingModel, now time.Time) (Generation, error) {
+func Ensure(ctx context.Context, st *store.Store, index Index, model inference.EmbeddingModel,
+	now time.Time) (Generation, error) {
 	known, err := st.Generations(ctx, index.Name())
 	if err != nil {
 		return Generation{}, err
@@ -62,7 +63,8 @@ const DropGrace = 10 * time.Second
 
 // For returns the embedder of a model, or ErrNoEmbedder. Without dimensions, the name decides.
 func (e *Embedders) For(model inference.EmbeddingModel) (inference.Embedder, error) {
-	if e.Configured != nil && (e.Configured.Model() == model || model.Dimensions == 0 && e.Configured.Model().Name == model.Name) {
+	if e.Configured != nil && (e.Configured.Model() == model || model.Dimensions == 0 &&
+		e.Configured.Model().Name == model.Name) {
 		return e.Configured, nil
 	}
 	if e.Other == nil {

@@ -62,7 +62,8 @@ func (v PGVector) Count(ctx context.Context, g Generation, tenant string) (int64
 }
 
 // Nearest implements Index.
-func (v PGVector) Nearest(ctx context.Context, g Generation, tenant string, vector []float32, limit int) ([]search.Hit, error) {
+func (v PGVector) Nearest(ctx context.Context, g Generation, tenant string, vector []float32,
+	limit int) ([]search.Hit, error) {
 	return v.Store.NearestEmbedded(ctx, tenant, pg.Embedding{Model: g.Model, Vector: vector}, limit)
 }
 

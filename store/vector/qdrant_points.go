@@ -56,14 +56,17 @@ func vectorName(m inference.EmbeddingModel) string {
 
 func pointStruct(tenant string, g Generation, p Point) *qd.PointStruct {
 	payload := map[string]*qd.Value{
-		keyTenant: qd.NewValueString(tenant), keyMemory: qd.NewValueString(p.MemoryID.String()), keyVersion: qd.NewValueInt(int64(p.Version)),
-		keyAgent: qd.NewValueString(p.Agent), keyProject: qd.NewValueString(p.Project), keyScope: qd.NewValueString(p.Scope),
+		keyTenant: qd.NewValueString(tenant), keyMemory: qd.NewValueString(p.MemoryID.String()),
+		keyVersion: qd.NewValueInt(int64(p.Version)),
+		keyAgent:   qd.NewValueString(p.Agent), keyProject: qd.NewValueString(p.Project),
+		keyScope:      qd.NewValueString(p.Scope),
 		keyVisibility: qd.NewValueString(string(p.Visibility)), keyGroup: qd.NewValueString(p.PolicyGroup),
 		keyType: qd.NewValueString(string(p.Type)), keyCategory: qd.NewValueString(string(p.Category)),
 		keyTier: qd.NewValueString(string(p.Tier)), keyTypology: qd.NewValueString(string(p.Typology)),
 		keyTags: qd.NewValueFromList(stringValues(p.Tags)...), keyWho: qd.NewValueString(p.Who),
-		keyPinned: qd.NewValueBool(p.Pinned), keyImportance: qd.NewValueDouble(p.Importance), keySensitivity: qd.NewValueString(string(p.Sensitivity)),
-		keyOccurred: qd.NewValueInt(p.OccurredAt.UnixMicro()),
+		keyPinned: qd.NewValueBool(p.Pinned), keyImportance: qd.NewValueDouble(p.Importance),
+		keySensitivity: qd.NewValueString(string(p.Sensitivity)),
+		keyOccurred:    qd.NewValueInt(p.OccurredAt.UnixMicro()),
 	}
 	if p.ValidFrom != nil {
 		payload[keyValidFrom] = qd.NewValueInt(p.ValidFrom.UnixMicro())
@@ -87,7 +90,8 @@ func stringValues(list []string) []*qd.Value {
 func refOf(payload map[string]*qd.Value) (Ref, bool) {
 	id, err := uuid.Parse(payload[keyMemory].GetStringValue())
 	tenant := payload[keyTenant].GetStringValue()
-	return Ref{Tenant: tenant, MemoryID: id, Version: int(payload[keyVersion].GetIntegerValue())}, err == nil && tenant != ""
+	return Ref{Tenant: tenant, MemoryID: id, Version: int(payload[keyVersion].GetIntegerValue())}, err == nil &&
+		tenant != ""
 }
 
 func ofTenant(tenant string) *qd.Filter {
@@ -104,7 +108,8 @@ func pushedFilter(f pg.Filter) *qd.Filter {
 	own := qd.NewMatchKeyword(keyAgent, pr.Agent)
 	switch f.ReadPolicy {
 	case schema.ReadShared, schema.ReadGroup:
-		should := []*qd.Condition{own, visibleTo(schema.VisibilityGlobal, "", ""), visibleTo(schema.VisibilityShared, keyProject, pr.Project)}
+		should := []*qd.Condition{own, visibleTo(schema.VisibilityGlobal, "", ""), visibleTo(schema.VisibilityShared,
+			keyProject, pr.Project)}
 		if pr.PolicyGroup != "" {
 			should = append(should, visibleTo(schema.VisibilityGroup, keyGroup, pr.PolicyGroup))
 		}

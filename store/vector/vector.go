@@ -100,5 +100,6 @@ type Rebuilder interface {
 
 // PointOf returns the point of an entry that has a vector.
 func PointOf(e vectorindex.OutboxEntry) Point {
-	return Point{MemoryID: e.MemoryID, Version: e.Version, Tier: e.Tier, Typology: e.Typology, IndexAttributes: e.IndexAttributes, Vector: e.Vector}
+	return Point{MemoryID: e.MemoryID, Version: e.Version, Tier: e.Tier, Typology: e.Typology,
+		IndexAttributes: e.IndexAttributes, Vector: e.Vector}
 }

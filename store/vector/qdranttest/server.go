@@ -186,7 +186,8 @@ func (s *Server) Stall(stalled bool) {
 	}
 }
 
-func (s *Server) intercept(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+func (s *Server) intercept(ctx context.Context, req any, info *grpc.UnaryServerInfo,
+	handler grpc.UnaryHandler) (any, error) {
 	if s.apiKey != "" && !strings.HasSuffix(info.FullMethod, "/HealthCheck") {
 		md, _ := metadata.FromIncomingContext(ctx)
 		switch keys := md.Get("api-key"); {
@@ -220,10 +221,12 @@ func (h health) HealthCheck(context.Context, *qd.HealthCheckRequest) (*qd.Health
 // checkName refuses what is no name of a collection or alias.
 func checkName(name, never string) error {
 	if name == "" || len(name) > 255 {
-		return status.Error(codes.InvalidArgument, "Validation error in body: [collection_name: must be from 1 to 255 characters]")
+		return status.Error(codes.InvalidArgument,
+			"Validation error in body: [collection_name: must be from 1 to 255 characters]")
 	}
 	if i := strings.IndexAny(name, never); i >= 0 {
-		return status.Errorf(codes.InvalidArgument, "Validation error in body: [collection_name: collection name cannot contain %q char]", name[i])
+		return status.Errorf(codes.InvalidArgument,
+			"Validation error in body: [collection_name: collection name cannot contain %q char]", name[i])
 	}
 	return nil
 }
