@@ -4,7 +4,7 @@
 // row commit together or not at all. Every transaction is bound to one tenant, and row-level
 // security backs that up: the pool runs as a role that cannot bypass it.
 //
-// Each concern has a package below it. This one puts them together: who holds a Store has all of them.
+// Each concern has a package below it. This one puts them together: a Store has all of them.
 package store
 
 import (

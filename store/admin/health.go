@@ -69,7 +69,7 @@ func (s *Admin) OpenJobs(ctx context.Context, tenant string, before time.Time, l
 	return out, nil
 }
 
-// MarkJobDead marks one open job dead that nobody works on any more, so that it can be replayed. It returns
+// MarkJobDead marks one open job dead that no run works on any more, so that it can be replayed. It returns
 // ErrNotFound where the tenant has no such job that is open.
 func (s *Admin) MarkJobDead(ctx context.Context, tenant string, id uuid.UUID, reason string, now time.Time) error {
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
@@ -107,9 +107,8 @@ func (s *Admin) LiveCount(ctx context.Context, tenant string) (int64, error) {
 	return n, nil
 }
 
-// Inspector looks at a database as an operator does: at its catalogue, settings and statistics, and never at
-// a row of a tenant. It needs no migrated schema, and works as whoever the URL names. It is for one
-// goroutine.
+// Inspector looks at a database as an operator does: at its catalogue, settings and statistics, and never at a row of
+// a tenant. It needs no migrated schema, and works as the user that the URL names. It is for one goroutine.
 type Inspector struct{ conn *pgx.Conn }
 
 // Inspect connects. Errors do not show the URL, which holds a password.
@@ -162,7 +161,7 @@ type AppRoleState struct {
 	Exists   bool
 	Bypasses bool // row-level security does not bind it
 	Owns     int  // tables of the schema: row-level security does not bind their owner
-	Usable   bool // whoever the URL names may become it
+	Usable   bool // the user that the URL names may become it
 }
 
 // AppRole looks at AppRole.
@@ -211,7 +210,7 @@ func (i *Inspector) Connections(ctx context.Context) (Connections, error) {
 				- coalesce(current_setting('reserved_connections', true)::int, 0)`)
 }
 
-// InvalidIndexes names indexes that a build left behind half made: they cost every write, and serve nobody.
+// InvalidIndexes names indexes that an interrupted build left invalid: they slow every write and serve no query.
 func (i *Inspector) InvalidIndexes(ctx context.Context) ([]string, error) {
 	return many[string](ctx, i, "look for invalid indexes", `
 		SELECT c.relname::text FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
@@ -265,7 +264,7 @@ func (i *Inspector) Unanalysed(ctx context.Context) ([]string, error) {
 		ORDER BY 1`, unanalysedRows)
 }
 
-// Bloated names tables of which more rows are dead than alive, ten thousand at least: vacuum does not keep up.
+// Bloated names tables with more dead rows than live ones, at least ten thousand: vacuum does not keep up.
 func (i *Inspector) Bloated(ctx context.Context) ([]string, error) {
 	return many[string](ctx, i, "look at statistics", `
 		SELECT relname::text FROM pg_stat_user_tables

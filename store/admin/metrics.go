@@ -73,9 +73,9 @@ func (s *Admin) SystemMetrics(ctx context.Context) (SystemMetrics, error) {
 	return out, nil
 }
 
-// MetricsTenants names the tenants behind one, by name, so many at most.
-func (s *Admin) MetricsTenants(ctx context.Context, behind string, most int) ([]string, error) {
-	rows, err := s.Pool.Query(ctx, `SELECT mneme_tenants($1, $2)`, behind, most)
+// MetricsTenants names at most so many tenants after the given one, by name.
+func (s *Admin) MetricsTenants(ctx context.Context, after string, most int) ([]string, error) {
+	rows, err := s.Pool.Query(ctx, `SELECT mneme_tenants($1, $2)`, after, most)
 	if err != nil {
 		return nil, fmt.Errorf("list tenants: %w", err)
 	}
@@ -94,7 +94,7 @@ type Spans struct {
 
 func (s Spans) plus(o Spans) Spans { return Spans{Day: s.Day + o.Day, Week: s.Week + o.Week} }
 
-// ProcedureOutcome says of which type of memory an outcome was counted, and which.
+// ProcedureOutcome names an outcome and the type of memory that it was counted for.
 type ProcedureOutcome struct {
 	Type    schema.MemoryType
 	Outcome string // success or failure
@@ -113,7 +113,7 @@ type TenantMetrics struct {
 	// plans are counted, and the others shared out as they are in the sample.
 	Live      int64
 	ByType    map[schema.MemoryType]int64
-	Contested int64 // both sides of each contradiction that stands
+	Contested int64 // both sides of each open contradiction
 
 	// Salience for now of the live memories, by bucket of equal width, as far as the sample says.
 	Salience    [SalienceBuckets]int64

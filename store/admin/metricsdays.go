@@ -14,7 +14,7 @@ import (
 // MaxMetricsDays is how far back TenantDays looks at most.
 const MaxMetricsDays = 90
 
-// TenantDays are a tenant's numbers day by day, and what is only of interest to who asks for them.
+// TenantDays are a tenant's numbers day by day, and figures that only a person asks for.
 type TenantDays struct {
 	Days   []DayMetrics  `json:"days"`   // oldest first, the last is today so far
 	Recall RecallLatency `json:"recall"` // of the last 24 hours
@@ -46,8 +46,8 @@ type TokenSpend struct {
 	Completion int64  `json:"completion_tokens"`
 }
 
-// TenantDays reads a tenant's last days as of a time, 1 to MaxMetricsDays of them. It costs what the tenant did
-// in them: it is for people who ask, not for scrapes.
+// TenantDays reads a tenant's last days as of a time, 1 to MaxMetricsDays of them. It costs what the tenant did in
+// them: it is for a person's question, not for scrapes.
 func (s *Admin) TenantDays(ctx context.Context, tenant string, days int, at time.Time) (TenantDays, error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
 	at = at.UTC().Truncate(time.Microsecond)

@@ -33,7 +33,7 @@ func (c *Change) Relate(source uuid.UUID, predicate string, target uuid.UUID) {
 	c.RelateAs(source, Relation{Predicate: predicate, Target: target, Weight: 1})
 }
 
-// RelateAs adds an edge; one that stands already keeps its weight and reason.
+// RelateAs adds an edge; an existing one keeps its weight and reason.
 func (c *Change) RelateAs(source uuid.UUID, r Relation) {
 	c.Queue.Queue(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, weight, reason, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`, c.Tenant, source, r.Predicate, r.Target, r.Weight,
@@ -149,8 +149,8 @@ func (c *Change) LiveByHash(ctx context.Context, k DedupKey) (uuid.UUID, error) 
 	return c.findByHash(ctx, k, "")
 }
 
-// HoldLiveByHash is LiveByHash for who keeps a text beside the memory that has it, or writes on its
-// account: the memory stands until commit, or an erasure would not find what is kept.
+// HoldLiveByHash is LiveByHash for a caller that keeps a text with the memory that has it, or writes because of it:
+// the memory is locked until commit, or an erasure would not find what is kept.
 func (c *Change) HoldLiveByHash(ctx context.Context, k DedupKey) (uuid.UUID, error) {
 	return c.findByHash(ctx, k, " FOR SHARE")
 }
@@ -224,8 +224,8 @@ func Nullable(s string) any {
 	return s
 }
 
-// AddEvidence adds a reference behind those that a memory has, unless it is among them or the memory has as many
-// as it may.
+// AddEvidence adds a reference after those that a memory has, unless it is among them or the memory has as many as it
+// may.
 func (c *Change) AddEvidence(id uuid.UUID, ref schema.Ref) {
 	c.Queue.Queue(`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, hash, at, created_at)
 		SELECT $1, $2, (SELECT coalesce(max(position) + 1, 0) FROM memory_provenance WHERE tenant = $1

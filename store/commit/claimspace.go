@@ -6,7 +6,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// ClaimOf is a functional claim, by what active facts are unique by beside their ground.
+// ClaimOf is a functional claim, what active facts are unique by, apart from their conditions.
 type ClaimOf struct {
 	Owner              schema.Principal
 	Visibility         schema.Visibility

@@ -9,7 +9,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// RecordColumns are what ScanRecord reads, as it stands now, with all relations.
+// RecordColumns are what ScanRecord reads, as it is now, with all relations.
 var RecordColumns = RecordColumnsAsOf("", "")
 
 // RecordTables are the tables that RecordColumns names.

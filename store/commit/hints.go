@@ -6,7 +6,7 @@ import (
 	"github.com/mneme/mneme/memory"
 )
 
-// Hint records the questions that a memory answers, behind those that it has, as long as there is room.
+// Hint records the questions that a memory answers, after those that it has, as long as there is room.
 func (c *Change) Hint(id uuid.UUID, hints []memory.Hint) {
 	if len(hints) == 0 {
 		return

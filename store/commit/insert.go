@@ -19,7 +19,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// NewMemory is a memory row to insert, with what commits beside it. Zero values mean: active, global,
+// NewMemory is a memory row to insert, with the rows that commit with it. Zero values mean: active, global,
 // replaceable, wholly trusted, with full salience, made now.
 type NewMemory struct {
 	ID             uuid.UUID
@@ -51,7 +51,7 @@ type NewMemory struct {
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
 	CreatedBy      string
-	By             string // whom history names; CreatedBy when empty
+	By             string // the actor that history names; CreatedBy when empty
 	Refs           []schema.Ref
 	DerivedFrom    *uuid.UUID
 	Supersedes     *uuid.UUID
@@ -93,8 +93,8 @@ ON CONFLICT (tenant, agent_id, project, scope, visibility, content_hash, type) W
 // initialSalience is what a memory starts with; reinforcement and decay move it (document 004 §11).
 const initialSalience = 1.0
 
-// InsertMemories inserts the rows that are new and returns, by position, the id of the live memory of the
-// row's type with that content: the row's own, or that of the one that already stands there.
+// InsertMemories inserts the rows that are new and returns, by position, the id of the live memory of the row's type
+// with that content: the row's own, or that of the one that is already stored.
 //
 // Rows go in by content hash, so that two transactions with overlapping content wait for each
 // other instead of deadlocking.

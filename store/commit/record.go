@@ -28,7 +28,7 @@ import (
 type RecordDefaults struct {
 	Owner      schema.Principal  // who puts it
 	Visibility schema.Visibility // of a record that names none; private when empty
-	By         string            // whom history names
+	By         string            // the actor that history names
 	Reason     string            // of the created history row; "put" when empty
 	Rules      *policy.Policy    // classification rules; nil for none
 	Embedding  *pg.Embedding     // of the record's text
@@ -53,7 +53,7 @@ type Classified struct {
 	Visibility  schema.Visibility
 }
 
-// Classify classifies a record. Rules have the last word, also on where it is kept and who may see it.
+// Classify classifies a record. Rules decide last, also on its scope and visibility.
 func (d *RecordDefaults) Classify(m schema.MemoryRecord) Classified {
 	out := Classified{text: memory.RecordContent(m), Owner: d.Owner.Owner(), Visibility: cmp.Or(m.Visibility,
 		d.Visibility, schema.VisibilityPrivate)}
@@ -156,7 +156,7 @@ func RecordID(tenant string, m schema.MemoryRecord) uuid.UUID {
 	return pg.NewID()
 }
 
-// state takes over what a semantic record states, and where it stands among its revisions.
+// state takes over what a semantic record states, and its place among its revisions.
 func (r *NewMemory) state(m schema.MemoryRecord) error {
 	var p schema.SemanticPayload
 	if err := json.Unmarshal(m.Payload, &p); err != nil {
@@ -447,7 +447,7 @@ func ParseAddress(s string) ([]byte, bool) {
 	return sum, err == nil && len(sum) == 32
 }
 
-// MaySeeArtifact is who may read an artifact: who brought it, and whoever may look at a memory that
+// MaySeeArtifact is the condition for reading an artifact: the agent that brought it, and readers of a memory that
 // refers to it. Its parameters are those of MayRead.
 var MaySeeArtifact = `(EXISTS (SELECT FROM artifact_holders h WHERE h.tenant = a.tenant AND h.sha256 = a.sha256
 	AND h.agent_id = $3 AND ` + pg.OfUser("h.scope", "$5") + `)

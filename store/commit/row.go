@@ -99,7 +99,7 @@ func (m *MemoryRow) Domain() schema.RetentionDomain {
 	return schema.RetainMemory
 }
 
-// Holding is whose the row is, and who sees it.
+// Holding is the owner and the visibility of the row.
 func (m *MemoryRow) Holding() memory.Holding {
 	return memory.Holding{Owner: m.Owner, Visibility: m.Visibility}
 }
@@ -145,7 +145,7 @@ func (c *Change) rows(ctx context.Context, p schema.Principal, within []string, 
 type Step struct {
 	Set      map[string]any // by column; names are constants of this package
 	NowLive  bool           // whether the memory is live after the step
-	NewText  bool           // the step replaces the content: its lexemes are counted anew
+	NewText  bool           // the step replaces the content: its lexemes are counted again
 	Event    schema.HistoryEvent
 	Action   schema.AuditAction
 	Old, New *string
@@ -268,8 +268,8 @@ func (c *Change) claimHolders(ctx context.Context, p schema.Principal, v schema.
 	return c.holdersIn(ctx, p, v, subject, predicate, "active")
 }
 
-// Claimants returns the contested ones as well, behind the active ones: while it is open what holds, a
-// further memory that makes the claim would have the last word without anybody deciding.
+// Claimants returns the contested ones as well, after the active ones: while a claim is contested, a further memory
+// that makes it must not settle it undecided.
 func (c *Change) Claimants(ctx context.Context, p schema.Principal, v schema.Visibility, subject,
 	predicate string) ([]MemoryRow, error) {
 	active, err := c.claimHolders(ctx, p, v, subject, predicate)

@@ -83,7 +83,7 @@ func (m *NewMemory) Standing() revision.Standing {
 // Pin is what a pin sets in a row, whatever passes it on: the same as a patch that pins it.
 func (m MemoryRow) Pin(now time.Time) map[string]any {
 	pin, found := true, m.Snapshot()
-	found.Live, found.DeletedAt = true, nil // who brings it into its place has looked at that
+	found.Live, found.DeletedAt = true, nil // the caller has checked that
 	c, _ := revision.EvaluatePatch(found, schema.Patch{Pinned: &pin}, now)
 	return ColumnsOf(c)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// succession is what a record that is put says of who supersedes whom.
+// succession is what a put record says about supersession.
 type succession struct {
 	field        string // path within the record
 	newer, older uuid.UUID
@@ -113,7 +113,7 @@ func (p *putting) chainsFrom(ctx context.Context, ids []uuid.UUID) (map[uuid.UUI
 	return out, nil
 }
 
-// refuseChains refuses what cannot be, as things stand, and reports whether there was any.
+// refuseChains refuses impossible chains and reports whether there were any.
 func (p *putting) refuseChains(standing map[uuid.UUID]chainRow, stored map[uuid.UUID][]uuid.UUID) bool {
 	older := map[uuid.UUID][]uuid.UUID{}
 	for id, targets := range stored {

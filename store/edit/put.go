@@ -68,7 +68,7 @@ type putting struct {
 	external map[string]uuid.UUID              // likewise, by external id
 	rows     map[uuid.UUID]commit.MemoryRow    // likewise, locked
 	// of the ids that the records bring, those whose memories were forgotten by force
-	gone []uuid.UUID
+	forgotten []uuid.UUID
 }
 
 // putItem is one record on its way in.
@@ -79,9 +79,9 @@ type putItem struct {
 	key    uuid.UUID // under which it is kept
 	fresh  bool      // no row has its id
 	taken  bool      // an earlier record of the request has its id
-	silent bool      // what stands in its way is not for the principal to see, and history says nothing of it
+	silent bool      // the principal may not see what prevents it, and history does not mention it
 	row    commit.NewMemory
-	claim  string // who claims what, where a semantic record does; empty for any other
+	claim  string // the functional claim of a semantic record; empty without one
 }
 
 // writes reports whether the record changes anything.
@@ -138,8 +138,8 @@ func (p *putting) run(ctx context.Context) (schema.PutResult, error) {
 	return result, nil
 }
 
-// prepare settles the records' ids, takes the locks in one order for all writers (scopes, claims, rows),
-// and reads what stands under the ids.
+// prepare settles the records' ids, takes the locks in one order for all writers (scopes, claims, rows), and reads
+// the stored rows of the ids.
 func (p *putting) prepare(ctx context.Context) error {
 	p.together, p.aliases = map[uuid.UUID]bool{}, map[string]uuid.UUID{}
 	scopes, claims := map[string]schema.Principal{}, []commit.ClaimOf{}
@@ -196,7 +196,7 @@ func (p *putting) readStored(ctx context.Context, externals []string) error {
 	if err != nil {
 		return err
 	}
-	if p.gone, err = p.ForgottenIDs(ctx, ids); err != nil {
+	if p.forgotten, err = p.ForgottenIDs(ctx, ids); err != nil {
 		return err
 	}
 	p.rows, p.standing, p.external = map[uuid.UUID]commit.MemoryRow{}, map[uuid.UUID]schema.MemoryRecord{},
@@ -270,7 +270,7 @@ func (p *putting) decide(ctx context.Context, i int) error {
 	if taken {
 		return p.decideStored(ctx, it, id)
 	}
-	if slices.Contains(p.gone, id) { // its history has ended; it may be learned anew under another
+	if slices.Contains(p.forgotten, id) { // its history has ended; the content may be learned again under another id
 		it.Status, it.silent = schema.PutExists, true
 		return nil
 	}
@@ -351,7 +351,7 @@ func (p *putting) decideNew(ctx context.Context, i int) error {
 	}
 	row := &it.row
 	if !row.Status.Live() {
-		return nil // what is not believed stands in nobody's way
+		return nil // a record that is not believed conflicts with none
 	}
 	for k := range p.items[:i] {
 		if earlier := &p.items[k]; earlier.inserts() && earlier.row.Status.Live() &&
@@ -398,8 +398,8 @@ func (p *putting) decideNew(ctx context.Context, i int) error {
 	return nil
 }
 
-// settleReferences refuses records that refer to refused ones of the same request, and lets references
-// to a duplicate lead to the memory that stands. Carried out again, it does the rest.
+// settleReferences refuses records that refer to refused ones of the same request, and lets references to a duplicate
+// lead to the stored memory. A second call does the rest.
 func (p *putting) settleReferences() {
 	instead := map[uuid.UUID]uuid.UUID{}
 	for i := range p.items {
@@ -449,8 +449,8 @@ func (p *putting) settleReferences() {
 	}
 }
 
-// redirected replaces targets that did not go in by those that stand, leaving out what would lead back
-// to the record itself.
+// redirected replaces targets that were not inserted by the stored ones, leaving out what would lead back to the
+// record itself.
 func redirected(edges []commit.Relation, instead map[uuid.UUID]uuid.UUID, self uuid.UUID) []commit.Relation {
 	out := edges[:0]
 	for _, edge := range edges {
@@ -462,7 +462,7 @@ func redirected(edges []commit.Relation, instead map[uuid.UUID]uuid.UUID, self u
 	return out
 }
 
-// follow returns what stands instead of a memory, or the memory itself.
+// follow returns the memory that replaces a memory, or the memory itself.
 func follow(instead map[uuid.UUID]uuid.UUID, id uuid.UUID) uuid.UUID {
 	for range len(instead) {
 		next, ok := instead[id]
@@ -474,5 +474,5 @@ func follow(instead map[uuid.UUID]uuid.UUID, id uuid.UUID) uuid.UUID {
 	return id
 }
 
-// actorTrust is who lowers the trust of what is derived from memories that are trusted less.
+// actorTrust is the actor that lowers the trust of memories derived from less trusted ones.
 const actorTrust = "trust-policy"

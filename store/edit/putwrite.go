@@ -91,8 +91,8 @@ func (p *putting) relateBoth(it *putItem) {
 	}
 }
 
-// insert inserts the new records, their relations left out: a row that turns out to stand already is
-// the target instead.
+// insert inserts the new records, their relations left out: a row that turns out to exist already is the target
+// instead.
 func (p *putting) insert(ctx context.Context) error {
 	var rows []commit.NewMemory
 	var at []int
@@ -127,7 +127,7 @@ func (p *putting) insert(ctx context.Context) error {
 	return nil
 }
 
-// replace puts a working record in the place of the one that stands.
+// replace replaces the stored working record.
 func (p *putting) replace(ctx context.Context, it *putItem, m commit.MemoryRow) (int, error) {
 	row := &it.row
 	if err := schema.ValidatePayload(m.Type, mustRaw(row.Payload)); err != nil {
@@ -176,7 +176,7 @@ func (p *putting) extendEpisode(ctx context.Context, it *putItem, m commit.Memor
 	row.Classification = row.Classification.DerivedFrom(m.Sensitivity)
 	set := map[string]any{"payload": string(payload), "source_trust": *row.SourceTrust,
 		"sensitivity": row.Classification.Sensitivity}
-	if row.SafeSummary != "" { // who adds to the episode need not know that it has one
+	if row.SafeSummary != "" { // the caller need not know that the episode has one
 		set["safe_summary"] = row.SafeSummary
 	}
 	if row.KeyID != "" {
@@ -243,8 +243,8 @@ func (p *putting) replaceable(row *commit.NewMemory) (map[string]any, error) {
 	}, nil
 }
 
-// noteRefusal leaves a history row on the memory that stands in a record's way, or else under the
-// record's own id, so that nothing happens silently.
+// noteRefusal leaves a history row on the memory that prevents a record, or else under the record's own id, so that
+// nothing happens silently.
 func (p *putting) noteRefusal(it *putItem) {
 	var reason string
 	switch it.Status {

@@ -36,17 +36,17 @@ type ReviseInput struct {
 // targets, the record, relations, provenance, history, text statistics and the outbox change together
 // or not at all. A refusal is a status, and then nothing was written but that result.
 //
-// The record belongs to the owner of the targets, or to the principal where they have several. It is
-// as visible as the least visible target unless it or a rule names a visibility, and as sensitive as the
-// most sensitive one whatever it names. What belongs to another agent is revised in the open only: its
-// owner sees what takes its place, and nothing comes to stand among its owner's private memories. See
-// revision.PlanRevision for what each action does.
+// The record belongs to the owner of the targets, or to the principal where they have several. It is as visible as
+// the least visible target unless it or a rule names a visibility, and as sensitive as the most sensitive one
+// whatever it names. What belongs to another agent is revised in the open only: its owner sees what takes its place,
+// and nothing is added to its owner's private memories. See revision.PlanRevision for what each action does.
 func (s *Editing) Revise(ctx context.Context, in ReviseInput) (schema.ReviseResult, error) {
 	result, err := pg.RetryOnConflict(ctx, func() (schema.ReviseResult, error) {
 		return pipeline.RunOnce(ctx, s.DB, in.Operation, pipeline.KindRevise, in.Now,
 			func(c *commit.Change) (schema.ReviseResult, error) {
 				if len(in.Request.Targets) == 0 {
-					return schema.ReviseResult{}, fmt.Errorf("request of operation %s: %w", in.Operation.ID, pg.ErrNotFound)
+					return schema.ReviseResult{}, fmt.Errorf("request of operation %s: %w", in.Operation.ID,
+						pg.ErrNotFound)
 				}
 				return revise(ctx, c, in)
 			})
@@ -161,7 +161,7 @@ func (r *revising) prepare(ctx context.Context, targets map[uuid.UUID]commit.Mem
 		return nil, err
 	}
 	r.unworded = unworded
-	// It is made now, and where it stands among its revisions follows from this one.
+	// It is made now, and its place among its revisions follows from this revision.
 	m.CreatedAt, m.UpdatedAt, m.SalienceAt, m.Lifecycle.LastReinforcedAt = time.Time{}, time.Time{}, time.Time{},
 		time.Time{}
 	m.Status, m.Supersedes, m.SupersededBy, m.SupersededAt, m.AuditLog = "", "", "", nil, nil
@@ -174,8 +174,8 @@ func (r *revising) prepare(ctx context.Context, targets map[uuid.UUID]commit.Mem
 	}
 	m.Payload = payload
 	m.Provenance.Sources = evidenceAnd(req.Evidence, m.Provenance.Sources)
-	// It is classified where it will be kept, so that rules have the last word on that. What it refers
-	// to must be there for who writes it.
+	// It is classified where it will be kept, so that rules have the last word on that. What it refers to must be
+	// visible to the writer.
 	kept := memory.RevisionHolding(req.Principal, r.holdings(targets))
 	m.Scope, m.Visibility = kept.Owner.Scope, cmp.Or(m.Visibility, kept.Visibility)
 	where := commit.RecordDefaults{Owner: kept.Owner, Rules: r.in.Rules}
@@ -205,11 +205,11 @@ func (r *revising) prepare(ctx context.Context, targets map[uuid.UUID]commit.Mem
 		r.Tenant, row.ID, commit.Nullable(row.ExternalID)).Scan(&taken); err != nil {
 		return nil, err
 	}
-	gone, err := r.ForgottenIDs(ctx, []uuid.UUID{row.ID})
+	forgotten, err := r.ForgottenIDs(ctx, []uuid.UUID{row.ID})
 	if err != nil {
 		return nil, err
 	}
-	if taken || len(gone) > 0 {
+	if taken || len(forgotten) > 0 {
 		return r.refuse(schema.ReviseExists, "another memory has the record's id"), nil
 	}
 	return nil, nil
@@ -226,7 +226,7 @@ func evidenceAnd(evidence, own []schema.Ref) []schema.Ref {
 	return out
 }
 
-// holdings are whose those of the targets are that were found, and who sees them.
+// holdings returns the owner and the visibility of each target that was found.
 func (r *revising) holdings(targets map[uuid.UUID]commit.MemoryRow) []memory.Holding {
 	var out []memory.Holding
 	for _, id := range r.ids {
@@ -280,7 +280,7 @@ func (r *revising) lockClaimsOf(ctx context.Context, rows map[uuid.UUID]commit.M
 	return claims, r.LockClaims(ctx, slices.Collect(maps.Values(claims)))
 }
 
-// revision is what there is to decide on, as it stands under the locks.
+// revision reads, under the locks, what the decision rests on.
 func (r *revising) revision(ctx context.Context, claims map[string]commit.ClaimOf) (revision.Revision, error) {
 	req := r.in.Request
 	out := revision.Revision{Action: req.Action, Frozen: r.in.Policy.MutationsFrozen(), Narrowed: r.narrowed.String(),

@@ -163,7 +163,7 @@ func (r *revising) insertRecord(ctx context.Context) error {
 		return err
 	}
 	if ids[0] != m.ID {
-		return pg.ErrConflict // the content has come to stand there since it was looked for
+		return pg.ErrConflict // the content was stored since it was looked for
 	}
 	r.versions[m.ID] = 1
 	return nil
@@ -271,7 +271,7 @@ func (r *revising) supportWinner(ctx context.Context) error {
 	return r.addEvidence(ctx, id)
 }
 
-// addEvidence adds the evidence to a memory's provenance, behind what is there.
+// addEvidence adds the evidence to the end of a memory's provenance.
 func (r *revising) addEvidence(ctx context.Context, id uuid.UUID) error {
 	if err := r.Flush(ctx); err != nil { // positions follow what is there
 		return err

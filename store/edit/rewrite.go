@@ -41,8 +41,8 @@ func (s *Editing) WordedRecord(ctx context.Context, req schema.ReviseRequest) (s
 	return record, nil
 }
 
-// wordedRecord words the record of a revision from its first target, or says why it is not worded. A target that
-// was not found, or stands in another version than the caller saw, words nothing.
+// wordedRecord words the record of a revision from its first target, or says why it is not worded. A target that was
+// not found, or has another version than the caller saw, leaves the record as it is.
 func wordedRecord(req schema.ReviseRequest, target commit.MemoryRow) (schema.MemoryRecord, string, error) {
 	record := *req.Record
 	if target.ID == uuid.Nil || target.Version != req.Targets[0].IfVersion {

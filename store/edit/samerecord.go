@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/memory/proposals"
@@ -27,7 +26,7 @@ func sameRecord(stored, put schema.MemoryRecord, row commit.NewMemory) bool {
 	payload, err := commit.StoredPayload(stored)
 	given := mustRaw(row.Payload)
 	if err == nil && put.Type == schema.TypeSemantic && len(proposals.PayloadEvidence(put.Payload)) == 0 {
-		// Evidence that the put one leaves out follows from who puts it, and another may have put it first.
+		// Evidence that the put record leaves out follows from the caller, and another caller may have put it first.
 		if given, err = commit.WithMember(given, "evidence", nil); err == nil {
 			payload, err = commit.WithMember(payload, "evidence", nil)
 		}
@@ -73,7 +72,7 @@ func sameRef(a, b schema.Ref) bool {
 	}
 }
 
-// sameEdges reports whether the put edges stand. More may: other records add theirs.
+// sameEdges reports whether the put edges are stored. There may be more: other records add theirs.
 func sameEdges(put []commit.Relation, stored []schema.Relation) bool {
 	for _, edge := range put {
 		if !slices.Contains(stored, schema.Relation{Predicate: edge.Predicate, TargetID: edge.Target.String(),

@@ -73,10 +73,10 @@ func (p *putting) distrust(ctx context.Context) error {
 	return nil
 }
 
-// distrustDerived lowers the trust of all that is derived from a memory, directly or not, to that of the
-// memory, and returns the versions in which it now stands. It is the rule's doing, also to memories that
-// the principal may not see: their history names nobody, and nothing of what the principal did. However
-// many there are, it asks three times: what is derived is found first, locked in one order, then written.
+// distrustDerived lowers the trust of all that is derived from a memory, directly or not, to that of the memory, and
+// returns their new versions. The rule acts on memories that the principal may not see, too: their history does not
+// name the principal or what it did. However many there are, it asks three times: what is derived is found first,
+// locked in one order, then written.
 func distrustDerived(ctx context.Context, c *commit.Change, id uuid.UUID, trust float64, p schema.Principal,
 	metadata map[string]any) (map[uuid.UUID]int, error) {
 	if err := c.Flush(ctx); err != nil { // relations

@@ -22,7 +22,7 @@ const (
 	proposalFull = `(p.state IN ('proposed', 'stale', 'blocked') OR p.reason <> '' OR p.review_reason <> ''
 		OR p.warnings <> '{}' OR p.embedding IS NOT NULL
 		OR p.fact->>'content' <> '' OR p.fact - '{content, category, confidence}'::text[] <> '{}')`
-	// What it became stands in its source's extraction as well.
+	// The source's extraction holds its text as well.
 	factFull = `EXISTS (SELECT FROM memory_candidates c WHERE c.tenant = p.tenant AND c.id = p.candidate_id
 		AND c.extraction->'facts'->p.ordinal->>'content' <> '')`
 )
@@ -57,8 +57,8 @@ func (f *Forgetting) BlankPart(ctx context.Context, limit int) (int, error) {
 	if len(proposals) == 0 {
 		return n, nil
 	}
-	// A fact that became one of these memories stands in its source's extraction as well. Its place
-	// stays: facts are known by their position.
+	// The source's extraction also holds a fact that became one of these memories. Its place stays: facts are known
+	// by their position.
 	err = f.exec(ctx, "memory_candidates", `
 		UPDATE memory_candidates c SET extraction = jsonb_set(c.extraction, '{facts}', (
 			SELECT jsonb_agg(CASE WHEN EXISTS (SELECT FROM proposals p WHERE p.tenant = $1 AND p.candidate_id = c.id
@@ -130,7 +130,7 @@ func (f *Forgetting) blankCandidates(ctx context.Context, limit int) ([]uuid.UUI
 }
 
 // blankEvents removes the labels of sessions and the references from what the ledger has of the memories, of so many
-// events at most, or of all with 0. That something came in, from whom and when, stays.
+// events at most, or of all with 0. The event itself, its sender and its time stay.
 func (f *Forgetting) blankEvents(ctx context.Context, limit int) (int, error) {
 	var most any
 	if limit > 0 {

@@ -62,7 +62,7 @@ func (f *Forgetting) removeFromGraph(ctx context.Context) error {
 // unlinked counts what memories said of entities and is taken back.
 type unlinked struct {
 	Said     int // of edges
-	Edges    int // that nobody says any more
+	Edges    int // without a source
 	Mentions int
 	Entities int // that nothing mentions any more
 	Claims   int
@@ -257,7 +257,7 @@ func RemovePart(ctx context.Context, c *commit.Change, memories []uuid.UUID, lim
 	} {
 		tag, err := c.Tx.Exec(ctx, remove, c.Tenant, memories, limit-removed)
 		if err != nil {
-			return removed, fmt.Errorf("beside memories: %w", err)
+			return removed, fmt.Errorf("dependent rows of memories: %w", err)
 		}
 		if removed += int(tag.RowsAffected()); removed >= limit {
 			return removed, nil
@@ -286,7 +286,7 @@ func (f *Forgetting) dropStaged(ctx context.Context) error {
 		f.Now.Add(-pipeline.AbandonedAfter), f.Now.Add(-pipeline.StaleAfter))
 }
 
-// removeHistory takes the texts out of history. Who did what, when, stays.
+// removeHistory takes the texts out of history. The actor, the action and the time stay.
 func (f *Forgetting) removeHistory(ctx context.Context) error {
 	var n int
 	if err := f.Tx.QueryRow(ctx, `SELECT mneme_erase_history($1, $2)`, f.Gone, f.Now).Scan(&n); err != nil {

@@ -23,7 +23,7 @@ import (
 // ErrForgetClosed means that a forget run has ended without having been confirmed.
 var ErrForgetClosed = errors.New("the run has expired or was cancelled")
 
-// ForgetBatchSize is how many memories one transaction forgets where nobody asks for fewer.
+// ForgetBatchSize is how many memories one transaction forgets unless the request asks for fewer.
 const ForgetBatchSize = schema.MaxForgetBatch
 
 // SelectForget selects what a request would forget and keeps it, by id and version: what is confirmed
@@ -227,9 +227,9 @@ func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions
 	}
 	limit, rank, from := schema.MaxForgetSelected+1, "0::float4", "memories m"
 	if sel.Query != "" {
-		// The index finds what matches in any language; the memory's own then decides, as a condition: a
-		// memory that merely ranks is none to forget. The view stands apart from memories (OFFSET 0): the
-		// tenant's policy on them would spread to it, and keep the index from being used.
+		// The index finds what matches in any language; the memory's own then decides, as a condition: a memory that
+		// merely ranks is not one to forget. The view is read apart from memories (OFFSET 0): the tenant's policy on
+		// them would spread to it, and keep the index from being used.
 		parts := make([]string, len(text.queries))
 		for i, query := range text.queries {
 			parts[i] = p.Add(query) + "::text::tsquery"
@@ -274,9 +274,9 @@ type textConditions struct {
 	queries []string // what it comes to in them, each once: equal ones would make the planner expect more rows
 }
 
-// textConditions reads a query in every language. Where nothing is left of it but what must not be there,
-// as of "-zebra" or of a stop word beside it, it would select everything else: in such a language it
-// selects nothing, and when no other is left it is refused.
+// textConditions reads a query in every language. Where nothing is left of it but what must not be there, as of
+// "-zebra" or of a stop word with it, it would select everything else: in such a language it selects nothing, and
+// when no other is left it is refused.
 func conditionsOfText(ctx context.Context, c *commit.Change, query string) (textConditions, error) {
 	var t textConditions
 	if query == "" {
@@ -353,7 +353,7 @@ func lockForget(ctx context.Context, c *commit.Change, run uuid.UUID) (ForgetRow
 	return r, err
 }
 
-// progress is the receipt as it stands.
+// progress is the current receipt.
 func (r *ForgetRow) progress() schema.ForgetReceipt {
 	out := r.Receipt.Clone()
 	out.State, out.Remaining = r.State, r.Receipt.Total-r.Receipt.Processed()
@@ -464,8 +464,8 @@ func (s *Forgetter) ForgetItems(ctx context.Context, p schema.Principal, run uui
 }
 
 // ActionLinkedAmong returns which of some memories are action-linked. The caller has locked them. A new link holds
-// its ends while it is written, and so is either seen from behind the lock, or sees what was done behind it; the
-// statement that locks does not see what was linked since it began.
+// its ends while it is written, and so is either seen under the lock, or sees what was done under it; the statement
+// that locks does not see what was linked since it began.
 func ActionLinkedAmong(ctx context.Context, c *commit.Change, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
 	if len(ids) == 0 {
 		return nil, nil

@@ -23,9 +23,9 @@ type ForgetBatchResult struct {
 	Stop      []string             // workflow ids of pipelines that have no open job left
 }
 
-// ForgetBatch forgets the next waiting memories of a confirmed run, limit at most, in one transaction.
-// A batch that is delivered again goes on where the run stands: no memory is forgotten twice. Of a run
-// that is not confirmed, or has been cancelled, it changes nothing; the receipt's state tells.
+// ForgetBatch forgets the next waiting memories of a confirmed run, limit at most, in one transaction. A batch that
+// is delivered again continues where the run stopped: no memory is forgotten twice. Of a run that is not confirmed,
+// or has been cancelled, it changes nothing; the receipt's state tells.
 func (s *Forgetter) ForgetBatch(ctx context.Context, tenant string, run uuid.UUID, limit int,
 	now time.Time) (ForgetBatchResult, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)

@@ -39,8 +39,8 @@ func (s *Forgetter) SweepLexemes(ctx context.Context, tenant string, now time.Ti
 	}
 }
 
-// SweepPurgedLexemes is SweepLexemes for what purges have taken away. Of how many of its tombstones the words are
-// swept stands beside what a run did: one that was cut short between is made up for by the next.
+// SweepPurgedLexemes is SweepLexemes for what purges have taken away. Of how many of its tombstones the words are the
+// sweep is not part of a run's transaction: the next run makes up for one that was interrupted.
 func (s *Forgetter) SweepPurgedLexemes(ctx context.Context, tenant string, now time.Time) error {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
 	var runs []string

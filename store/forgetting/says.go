@@ -43,7 +43,7 @@ type echoSearch struct {
 type echo struct {
 	id    uuid.UUID
 	tie   proposals.Tie // by which it was found
-	stand proposals.Tie // where it stands to what was asked for: how the search goes on from it
+	stand proposals.Tie // its relation to what was asked for: how the search goes on from it
 	more  bool          // it says other things, too
 	other bool          // it is another agent's, which this mode leaves alone
 }
@@ -65,9 +65,9 @@ func (s *comparedMemory) fields() []any {
 		&s.Claim.Object, &v.Mode, &v.Conditions, &v.Start, &v.End}
 }
 
-// findEchoes writes down which memories say what a run has selected, beside the selected, in the order in
-// which they are found: proposals.Says decides, on what is connected with them. It goes by what the principal
-// may look at; copies are looked for where the original is kept: with the same agent, project and scope.
+// findEchoes records which other memories say what a run has selected, in the order in which they are found:
+// proposals.Says decides, on what is connected with them. It goes by what the principal may look at; copies are
+// looked for where the original is kept: with the same agent, project and scope.
 func findEchoes(ctx context.Context, c *commit.Change, run uuid.UUID, req schema.ForgetRequest) error {
 	s := echoSearch{Change: c, run: run, principal: req.Principal, soft: req.HowMuch() == schema.ForgetSoft}
 	ids, err := pg.Collect[struct{ ID uuid.UUID }](ctx, c.Tx, `SELECT memory_id FROM forget_items WHERE tenant = $1
@@ -126,10 +126,10 @@ func (s *echoSearch) from(ctx context.Context, frontier []echo, near bool) ([]ec
 		drawn bool // the pipeline drew it from the seed, or found that it is what the seed says
 		comparedMemory
 	}
-	ids, stands := make([]uuid.UUID, len(frontier)), make([]string, len(frontier))
+	ids, ties := make([]uuid.UUID, len(frontier)), make([]string, len(frontier))
 	known := make(map[uuid.UUID]echo, len(frontier))
 	for i, e := range frontier {
-		ids[i], stands[i], known[e.id] = e.id, string(e.stand), e
+		ids[i], ties[i], known[e.id] = e.id, string(e.stand), e
 	}
 	seeds, err := s.statements(ctx, ids)
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *echoSearch) from(ctx context.Context, frontier []echo, near bool) ([]ec
 		WHERE m.erased_at IS NULL AND (m.deleted_at IS NULL OR NOT $4) AND `+pg.SharedWith("m", "$5", "$6", "$7")+`
 			AND NOT EXISTS (SELECT FROM forget_items i WHERE i.tenant = $1 AND i.memory_id = m.id AND i.run_id = $8)
 			AND NOT EXISTS (SELECT FROM forget_echoes e WHERE e.tenant = $1 AND e.run_id = $8 AND e.memory_id = m.id)
-		ORDER BY m.id`, s.Tenant, ids, stands, s.soft, s.principal.Agent, s.principal.Project,
+		ORDER BY m.id`, s.Tenant, ids, ties, s.soft, s.principal.Agent, s.principal.Project,
 		pg.ChangeGrants(s.principal), s.run, telling)
 	if err != nil {
 		return nil, err
@@ -248,7 +248,7 @@ const connectedSQL = `
 		JOIN memories m ON m.tenant = $1 AND m.id = o.memory_id AND m.agent_id = f.agent_id AND m.project = f.project
 		AND m.scope = f.scope WHERE m.id <> f.id`
 
-// nearSQL yields beside that what was drawn from the same sources, and what has all of their telling words.
+// nearSQL also yields what was drawn from the same sources, and what has all of their telling words.
 var nearSQL = fmt.Sprintf(`
 	UNION SELECT f.id, x.id, 'restatement', false FROM f JOIN memory_relations r ON r.tenant = $1 AND r.source_id = f.id
 	AND r.predicate = 'derived_from'
@@ -263,7 +263,7 @@ var nearSQL = fmt.Sprintf(`
 				AND s.tsv @@ plainto_tsquery(mneme_text_config(f.language), f.telling) LIMIT %[1]d) x
 		WHERE f.stand = 'restatement' AND x.id <> f.id`, nearLimit)
 
-// countOthers counts what else the first echoes say: what was drawn from them beside what says the same, and of
+// countOthers counts what else the first echoes say: what was drawn from them apart from what says the same, and of
 // what was derived what else it was drawn from.
 func (s *echoSearch) countOthers(ctx context.Context) error {
 	const outside = ` AND NOT EXISTS (SELECT FROM forget_items i WHERE i.tenant = $1 AND i.run_id = $2
@@ -312,8 +312,7 @@ func (s *echoSearch) countOthers(ctx context.Context) error {
 	return s.Flush(ctx)
 }
 
-// takeEchoes selects what was found to say the same, behind the first items of a run, and returns how many
-// there are.
+// takeEchoes selects what was found to say the same, after the first items of a run, and returns how many there are.
 func takeEchoes(ctx context.Context, c *commit.Change, run uuid.UUID, first int) (int, error) {
 	tag, err := c.Tx.Exec(ctx, `WITH taken AS (
 			UPDATE forget_echoes SET taken = true WHERE tenant = $1 AND run_id = $2 AND NOT foreign_owner

@@ -109,7 +109,7 @@ func (s *DB) Close() { s.Pool.Close() }
 // Ping checks that Postgres answers.
 func (s *DB) Ping(ctx context.Context) error { return s.Pool.Ping(ctx) }
 
-// check refuses a database that is behind, and a role that row-level security does not bind.
+// check refuses a database without the newest migration, and a role that row-level security does not bind.
 func (s *DB) check(ctx context.Context) error {
 	var bypass bool
 	err := s.Pool.QueryRow(ctx, `SELECT rolsuper OR rolbypassrls FROM pg_roles
@@ -167,8 +167,8 @@ const (
 	// PlanForValues is for statements whose best plan depends on what is asked: near a vector, a tenant's few
 	// memories are compared one by one, and many by their index.
 	PlanForValues Planning = "force_custom_plan"
-	// PlanOnce is for statements that one plan serves whatever is asked, by ids or by words of which so many
-	// are chosen as memories can be ranked: planning would take longer than reading.
+	// PlanOnce is for statements that one plan serves for any arguments, by ids or by a bounded number of words:
+	// planning would take longer than reading.
 	PlanOnce Planning = "force_generic_plan"
 )
 
@@ -210,7 +210,7 @@ func QueryBatchRows[T any](ctx context.Context, s *DB, tenant string, how Planni
 	return out, err
 }
 
-// ErrNoTenant is the answer to whoever would read or write for nobody.
+// ErrNoTenant is the error of a read or write without a tenant.
 var ErrNoTenant = errors.New("no tenant")
 
 // Bind sets the transaction's tenant. The statements of a reading transaction are planned for their actual

@@ -17,7 +17,7 @@ import (
 // and leak in another.
 type Filter struct {
 	Principal schema.Principal
-	Scopes    []string // to be seen beside the principal's own: what a clearance has granted
+	Scopes    []string // readable in addition to the principal's own: granted by a clearance
 	// of a principal that acts for a user: what is the user's, without what belongs to no scope
 	OwnScope       bool
 	ReadPolicy     schema.ReadPolicy // empty means isolated
@@ -39,7 +39,7 @@ type Filter struct {
 	// Context is a JSON object of what is known of the situation: conditional memories whose
 	// conditions it contradicts stay out. A key that either side does not name decides nothing.
 	Context json.RawMessage
-	// Superseded lets in what was superseded, beside what is live. Search indexes hold none of it: it is for
+	// Superseded admits superseded memories in addition to live ones. Search indexes hold none of it: it is for
 	// reading by id.
 	Superseded bool
 	// Now is the time for which importance is computed; the zero time is the database's clock.
@@ -65,7 +65,7 @@ func FilterOf(r schema.RecallRequest, c policy.Clearance, now time.Time, named [
 		Context: plainJSON(r.Context)}
 }
 
-// plainJSON writes JSON anew, without what Go reads and Postgres refuses, such as half a surrogate pair.
+// plainJSON encodes JSON again, without what Go reads and Postgres refuses, such as half a surrogate pair.
 func plainJSON(data json.RawMessage) json.RawMessage {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber() // an id of twenty digits stays what it is
@@ -94,8 +94,8 @@ func (f Filter) State(m string) string {
 		".archived_at IS NULL)"
 }
 
-// ClearedSensitivities is how sensitive what a look at single memories shows may be: as its clearance says, or as
-// sensitive.DefaultLimit for whom none is given.
+// ClearedSensitivities lists the sensitivities that a read of single memories may return: as the clearance says, or
+// up to sensitive.DefaultLimit without one.
 func ClearedSensitivities(c []policy.Clearance) []schema.Sensitivity {
 	if len(c) == 0 {
 		return SensitivitiesUpTo("")
@@ -150,8 +150,8 @@ func (f Filter) InScopes() []string {
 }
 
 // SharedWith renders that a memory is an agent's own or shared with it, whatever its state and sensitivity:
-// memory.MayLook, or memory.MayChange. The agent, its project and what ReadGrants or ChangeGrants returns are given as
-// they stand in the statement. Everything that reads, changes or forgets memories of others by their ids uses it.
+// memory.MayLook, or memory.MayChange. The agent, its project and what ReadGrants or ChangeGrants returns are given
+// as the statement's placeholders. Everything that reads, changes or forgets memories of others by their ids uses it.
 func SharedWith(m, agent, project, within string) string {
 	return "((" + m + ".agent_id = " + agent + " OR " + m + ".visibility = 'global'" +
 		" OR " + m + ".visibility = 'shared' AND " + m + ".project = " + project +
@@ -160,8 +160,8 @@ func SharedWith(m, agent, project, within string) string {
 		" AND " + OfUser(m+".scope", within) + ")"
 }
 
-// OfUser renders that a scope is one that the principal may reach. An agent reaches all of them; who acts for
-// a user is held to those that ReadGrants or ChangeGrants lists.
+// OfUser renders that a scope is one that the principal may reach. An agent reaches all of them; a principal that
+// acts for a user is limited to those that ReadGrants or ChangeGrants lists.
 func OfUser(scope, within string) string {
 	return "(cardinality(" + within + "::text[]) = 1 OR " + scope + " = ANY((" + within + "::text[])[2:]))"
 }

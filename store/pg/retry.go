@@ -10,8 +10,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// RetryOnConflict carries out a change and repeats it when it conflicted with another transaction: it then
-// more: it then sees what stands. A new memory does not wait for its scope's lock.
+// RetryOnConflict carries out a change and repeats it when it conflicted with another transaction: it then sees what
+// the other one committed. A new memory does not wait for its scope's lock.
 func RetryOnConflict[R any](ctx context.Context, carry func() (R, error)) (R, error) {
 	for attempt := 1; ; attempt++ {
 		result, err := carry()
@@ -27,8 +27,8 @@ func RetryChange(ctx context.Context, carry func() error) error {
 	return err
 }
 
-// isConflict reports whether a change failed because another one was committed or waited for: a live
-// content, an active fact or an id appeared, what it refers to went, or each waited for the other.
+// isConflict reports whether a change failed because of a concurrent one: a live content, an active fact or an id
+// appeared, a referenced row was removed, or the two deadlocked.
 func isConflict(err error) bool {
 	if errors.Is(err, ErrConflict) {
 		return true
@@ -48,13 +48,13 @@ func isConflict(err error) bool {
 	return false
 }
 
-// InvalidID is the error for a field that is no memory id.
+// InvalidID is the error for a field that is not a memory id.
 func InvalidID(field string) error {
 	return &schema.ValidationError{Fields: []schema.FieldError{{Field: field, Problem: "must be a memory id"}}}
 }
 
-// changeAttempts bounds how often a change starts over because of others.
+// conflictAttempts bounds how often a change is tried because of conflicts.
 const conflictAttempts = 5
 
-// ErrConflict says that another transaction has taken what this one had found free.
-var ErrConflict = errors.New("overtaken by another change")
+// ErrConflict says that another transaction has taken what this one found free.
+var ErrConflict = errors.New("conflict with another change")

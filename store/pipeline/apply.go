@@ -33,8 +33,8 @@ func (w *writing) applyAdd(ctx context.Context, p *pendingProposal, v proposals.
 	return nil
 }
 
-// factMemory is the memory that a fact becomes: in the scope of its source and visible to whom that is,
-// unless a rule says otherwise. What was pinned stays so in the record that lasts.
+// factMemory is the memory that a fact becomes: in the scope of its source and with its visibility, unless a rule
+// says otherwise. What was pinned stays so in the record that lasts.
 func (w *writing) factMemory(p *pendingProposal, supersedes *uuid.UUID) commit.NewMemory {
 	owner, visibility := w.batch.Owner, w.batch.Visibility
 	parent, stored := w.known[p.ParentID]
@@ -141,8 +141,8 @@ func supersededBy(m *commit.NewMemory) []uuid.UUID {
 func (w *writing) succeed(ctx context.Context, id uuid.UUID, p *pendingProposal, add *commit.NewMemory,
 	replaced []uuid.UUID) error {
 	for _, old := range replaced {
-		// No version of its own: this change has superseded it already, by a successor that did not go in.
-		// Nobody has seen that version, and history tells the one step.
+		// No version of its own: this change has superseded it already, by a successor that did not go in. No reader
+		// has seen that version, and history records one step.
 		w.Queue.Queue(`UPDATE memories SET superseded_by = $3 WHERE tenant = $1 AND id = $2`, w.Tenant, old, id)
 		w.Relate(id, revision.RelationSupersedes, old)
 	}
@@ -246,7 +246,7 @@ func (w *writing) retire(ctx context.Context, id uuid.UUID, p *pendingProposal, 
 		return err
 	}
 	was.version, was.live = version, false
-	w.known[id] = was // the proposals behind this one were decided on other ground
+	w.known[id] = was // the proposals after this one were decided on other ground
 	return nil
 }
 

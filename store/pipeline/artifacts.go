@@ -36,9 +36,9 @@ type Artifact struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// PutArtifact stores bytes under the address of their content and returns what stands there. The same
-// bytes again are stored once, with the media type and time of the first. When address is not empty it
-// must be that of the bytes: ErrAddressMismatch otherwise. The database checks the address as well.
+// PutArtifact stores bytes under the address of their content and returns what is stored there. The same bytes again
+// are stored once, with the media type and time of the first. When address is not empty it must be that of the bytes:
+// ErrAddressMismatch otherwise. The database checks the address as well.
 func (s *Pipeline) PutArtifact(ctx context.Context, p schema.Principal, content io.Reader, mediaType, address string,
 	now time.Time) (Artifact, error) {
 	data, err := io.ReadAll(io.LimitReader(content, MaxArtifactBytes+1))
@@ -91,8 +91,8 @@ func putArtifact(ctx context.Context, c *commit.Change, p schema.Principal, sum,
 		Scan(&out.MediaType, &out.Size, &out.CreatedAt)
 }
 
-// GetArtifact returns the bytes at an address to whoever brought them or may look at a memory that
-// refers to them. For anyone else it is ErrNotFound, as for an address with nothing there.
+// GetArtifact returns the bytes at an address to a principal that brought them or may read a memory that refers to
+// them. For anyone else it is ErrNotFound, as for an address with nothing there.
 func (s *Pipeline) GetArtifact(ctx context.Context, p schema.Principal, address string) (Artifact, []byte, error) {
 	sum, err := artifactSum(address)
 	if err != nil {

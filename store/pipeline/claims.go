@@ -18,8 +18,8 @@ import (
 	"github.com/mneme/mneme/store/commit"
 )
 
-// lockFacts locks the functional claims that the proposals make, where their facts would stand: the
-// scope's lock does not keep out those who make the same claim from another project.
+// lockFacts locks the functional claims that the proposals make, where their facts would be stored: the scope's lock
+// does not exclude writers of the same claim from another project.
 func (w *writing) lockFacts(ctx context.Context) error {
 	var facts []*pendingProposal
 	var parents []uuid.UUID
@@ -144,9 +144,9 @@ type claimHolder struct {
 	ours bool // within the dedup scope of what is being written
 }
 
-// factHolders returns the memories that make the functional claim everywhere in the claim space of an
-// owner and a visibility: the active one, and those between which it is contested. They stand until
-// commit: what is said of them must be found when they are erased.
+// factHolders returns the memories that make the functional claim everywhere in the claim space of an owner and a
+// visibility: the active one, and those between which it is contested. They are locked until commit: what is said of
+// them must be found when they are erased.
 func (w *writing) factHolders(ctx context.Context, cl memory.Claim, o schema.Principal,
 	v schema.Visibility) ([]claimHolder, error) {
 	var out []claimHolder

@@ -103,18 +103,18 @@ func scanPair(row pgx.CollectableRow) (schema.Contradiction, error) {
 	return c, err
 }
 
-// scanContradictingProposal shows the fact beside what it would replace: its target, or the memory
-// that makes its claim.
+// scanContradictingProposal shows the fact with what it would replace: its target, or the memory that makes its
+// claim.
 func scanContradictingProposal(row pgx.CollectableRow) (schema.Contradiction, error) {
 	c := schema.Contradiction{Kind: schema.ContradictionOfProposal}
-	var id, stands uuid.UUID
+	var id, current uuid.UUID
 	var fact memory.Fact
 	r := &c.Right
-	if err := row.Scan(&id, &fact, &stands, &r.Version, &r.Status, &r.Live, &r.Pinned, &r.Content, &r.Confidence,
+	if err := row.Scan(&id, &fact, &current, &r.Version, &r.Status, &r.Live, &r.Pinned, &r.Content, &r.Confidence,
 		&c.Reason, &c.Since); err != nil {
 		return c, err
 	}
-	c.ProposalID, r.ID = id.String(), stands.String()
+	c.ProposalID, r.ID = id.String(), current.String()
 	c.Left = schema.Side{Content: fact.Content, Confidence: fact.Confidence}
 	c.Cursor = c.ProposalID
 	return c, nil

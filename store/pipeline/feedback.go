@@ -88,7 +88,7 @@ func (f *feeding) run(ctx context.Context) (schema.FeedbackResult, error) {
 	if f.rows, err = f.LockReadable(ctx, req.Principal, ids); err != nil {
 		return out, err
 	}
-	// Behind the locks: two feedbacks on one item wait for each other there.
+	// After the locks: two feedbacks on one item wait for each other there.
 	if f.said, err = f.priorVerdicts(ctx, ids); err != nil {
 		return out, err
 	}
@@ -186,10 +186,10 @@ func (f *feeding) actorAndReason(m commit.MemoryRow) (by, reason string) {
 
 // reinforce writes what a verdict makes of a locked memory.
 //
-// The memory's version and updated_at stay, and no version is kept of what was. Salience, confidence and
-// counts say how well a memory serves, not what it says: a version more with every use would fail the
-// if_version of whoever edits the content, and send proposals back to be decided again though their ground has
-// not moved. What was says history, which has the numbers before and after.
+// The memory's version and updated_at stay, and no version is kept of what was. Salience, confidence and counts say
+// how well a memory serves, not what it says: a version more with every use would fail the if_version of an editor of
+// the content, and send proposals back to be decided again though their ground has not moved. What was says history,
+// which has the numbers before and after.
 func (f *feeding) reinforce(m commit.MemoryRow, v schema.Verdict, r lifecycle.Reinforcement,
 	said schema.FeedbackResultItem) error {
 	f.Queue.Queue(`UPDATE memories SET salience = $3, salience_at = $4, decay_due_at = $5,

@@ -80,8 +80,8 @@ func MarkDead(c *commit.Change, candidate, memoryID uuid.UUID, phase, reason str
 const openOfRange = `tenant = $1 AND batch_id = $2 AND candidate_id = ANY(ARRAY(SELECT id FROM c))
 	AND state IN ('pending', 'leased', 'failed')`
 
-// MarkRangeDead marks every open job of the range dead. The workflow calls it when a phase has failed
-// for good, so that no job is left open behind a finished run.
+// MarkRangeDead marks every open job of the range dead. The workflow calls it when a phase has failed for good, so
+// that no job is left open after a finished run.
 func (s *Pipeline) MarkRangeDead(ctx context.Context, r Range, phase, reason string, now time.Time) (int, error) {
 	buried := 0
 	err := commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error {
@@ -144,10 +144,9 @@ func (s *Pipeline) NoteOnJobs(ctx context.Context, r Range, note string, now tim
 	return nil
 }
 
-// leased is what an UPDATE of jobs j sets to lease them for a phase, and counts the attempt (document 002
-// "Lease Mechanism"). Where a lease stands already, because whoever held it is gone or was told to wait, the
-// attempt goes on and is not counted again: a worker that dies, or an endpoint that is away, kills no job. A
-// phase begins with none.
+// leased is what an UPDATE of jobs j sets to lease them for a phase, and counts the attempt (document 002 "Lease
+// Mechanism"). Where a job is already leased, because its holder has stopped or was told to wait, the attempt goes on
+// and is not counted again: a worker that dies, or an endpoint that is away, kills no job. A phase begins with none.
 func leased(phase string) string {
 	return `state = 'leased', phase = '` + phase + `', attempts = CASE WHEN j.phase <> '` + phase + `' THEN 1
 		WHEN j.state = 'leased' THEN greatest(j.attempts, 1) ELSE j.attempts + 1 END`

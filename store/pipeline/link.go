@@ -44,9 +44,9 @@ type linkedMemory struct {
 	content string
 }
 
-// naming returns those of the memories whose text has all the names. The source is where the names
-// were found: it answers for what no text has word for word, or, when it is gone, the first fact does.
-// So every entity and every edge has a memory behind it, with which it goes.
+// naming returns those of the memories whose text has all the names. The source is where the names were found: it
+// answers for what no text has word for word, or, when it is gone, the first fact does. So every entity and every
+// edge has a memory that it comes from, and is removed with it.
 func (l linkable) naming(names ...string) []uuid.UUID {
 	var out []uuid.UUID
 	for _, m := range l.memories {

@@ -26,8 +26,8 @@ const (
 	wasReviewed = `p.reviewed_at IS NOT NULL`
 )
 
-// reviewTables joins to a proposal its batch b, its candidate c, its source s and its target t.
-// mayReview admits those of which the principal may look at every side: deciding shows each to it.
+// reviewTables joins to a proposal its batch b, its candidate c, its source s and its target t. mayReview admits
+// proposals with every side readable by the principal: a decision shows each side.
 var (
 	reviewTables = ` FROM proposals p
 		JOIN ingest_batches b ON b.tenant = p.tenant AND b.id = p.batch_id
@@ -36,7 +36,7 @@ var (
 		LEFT JOIN memories t ON t.tenant = p.tenant AND t.id = p.target_id `
 	mayReview = pg.MayReadAs("b") + ` AND (s.id IS NULL OR ` + pg.MayReadAs("s") + `)
 		AND (t.id IS NULL OR ` + pg.MayReadAs("t") + `)`
-	// mayReadSides are those whose sides are not too sensitive ($6) for whom they are shown to.
+	// mayReadSides are proposals whose sides are not too sensitive ($6) for the reader.
 	mayReadSides = ` AND (s.id IS NULL OR s.sensitivity = ANY($6)) AND (t.id IS NULL OR t.sensitivity = ANY($6))`
 )
 
@@ -54,12 +54,12 @@ func scanReview(row pgx.CollectableRow) (schema.ReviewItem, error) {
 	var fact memory.Fact
 	var offered []offeredRef
 	var expires *time.Time
-	var stands bool
+	var exists bool
 	var now schema.Side
 	err := row.Scan(&id, &batch, &r.State, &r.Action, &r.Outcome, &fact, &r.Reason, &r.Warnings, &r.ContradictionRisk,
 		&offered,
 		&source, &r.Source, &r.Evidence, &target, &r.TargetVersion, &mem,
-		&stands, &now.Version, &now.Status, &now.Live, &now.Pinned, &now.Content,
+		&exists, &now.Version, &now.Status, &now.Live, &now.Pinned, &now.Content,
 		&now.Confidence, &r.DecidedAt, &expires, &r.ReviewedBy, &r.ReviewReason, &r.ReviewedAt)
 	if err != nil {
 		return r, err
@@ -69,7 +69,7 @@ func scanReview(row pgx.CollectableRow) (schema.ReviewItem, error) {
 	if target != nil {
 		r.TargetID = target.String()
 	}
-	if stands {
+	if exists {
 		now.ID = r.TargetID
 		r.TargetNow = &now
 	}
@@ -91,9 +91,9 @@ type ReviewFilter struct {
 	Contradictions bool                // only those that seem to contradict their target
 }
 
-// ListReviews returns proposals that wait for a person, or that have been through a review, newest
-// first: those of which the principal may look at source and target, within the clearance. The page's cursor is the id
-// of the last proposal of the page before.
+// ListReviews returns proposals that wait for a person, or that have been through a review, newest first: those whose
+// source and target the principal may read, within the clearance. The page's cursor is the id of the last proposal of
+// the page before.
 func (s *Pipeline) ListReviews(ctx context.Context, p schema.Principal, f ReviewFilter, page pg.Page,
 	clearance ...policy.Clearance) ([]schema.ReviewItem, error) {
 	page.Limit = pg.PageLimit(page.Limit)
@@ -180,7 +180,7 @@ func (s *Pipeline) ToReview(ctx context.Context, r Range) (n int, err error) {
 	return n, nil
 }
 
-// ReviewState is where the review of a batch stands.
+// ReviewState is the state of a batch's review.
 type ReviewState struct {
 	Agent    string     `json:"agent,omitempty"` // whose batch it is; empty when there is none
 	Project  string     `json:"project,omitempty"`
@@ -191,8 +191,8 @@ type ReviewState struct {
 	NextAt   *time.Time `json:"next_at,omitempty"` // when the next open one expires
 }
 
-// OpenReview gives the waiting proposals of a batch that have none yet a time at which they expire,
-// and says where the review stands. Calling it again moves no such time.
+// OpenReview gives the waiting proposals of a batch that have none yet a time at which they expire, and returns the
+// state of the review. Calling it again does not move the time.
 func (s *Pipeline) OpenReview(ctx context.Context, tenant string, batchID uuid.UUID, window time.Duration,
 	now time.Time) (ReviewState, error) {
 	var st ReviewState
@@ -240,14 +240,14 @@ type reviewing struct {
 	memoryID   string // what was written, found there already or removed
 	superseded []string
 	why        string
-	expired    bool // nobody decided: what is written is contested
+	expired    bool // the time ran out: what is written is contested
 }
 
-// DecideProposal carries out a person's decision, in one transaction (document 002 "Shadow Mode vs.
-// Controlled Writes": what the pipeline may not apply waits for review). An approval is applied to
-// what stands now, with the reviewer as actor: the source must still be alive, the target live and in
-// the version that was looked at, and neither the request's mode nor the worker's may forbid it;
-// otherwise nothing changes and the proposal waits on. Whoever comes second finds the first decision.
+// DecideProposal carries out a person's decision, in one transaction (document 002 "Shadow Mode vs. Controlled
+// Writes": what the pipeline may not apply waits for review). An approval is applied to the current rows, with the
+// reviewer as actor: the source must still be alive, the target live and in the version that was looked at, and
+// neither the request's mode nor the worker's may forbid it; otherwise nothing changes and the proposal waits on. A
+// second caller finds the first decision.
 //
 // An approved fact whose claim another memory makes replaces that memory: a person has seen that they
 // contradict each other (document 004 §7 and §12).
@@ -407,7 +407,7 @@ func (w *writing) prepareReview(ctx context.Context, p *pendingProposal, princip
 	return w.lockRows(ctx, ids, "UPDATE")
 }
 
-// obstacle says what stands in the way of an approval, if anything does.
+// obstacle says what prevents an approval, if anything does.
 func (w *writing) obstacle(l *lockedProposal, in DecideInput, r *schema.ReviewResult) {
 	conflict := func(format string, args ...any) {
 		r.Status, r.Why = schema.ReviewVersionConflict, fmt.Sprintf(format, args...)

@@ -163,8 +163,8 @@ func (st *staging) prepare(ctx context.Context) error {
 }
 
 // markTextless finds the candidates whose text is kept nowhere: what recall handed out, and what is replayed of a
-// memory that was erased, or is gone. Nobody could forget a text that is beside no memory. Memories that stand do
-// so until commit.
+// memory that was erased or removed. A text without a memory could not be forgotten. Memories that exist are locked
+// until commit.
 func (st *staging) markTextless(ctx context.Context) error {
 	var replayed []uuid.UUID
 	for _, it := range st.items {
@@ -192,8 +192,8 @@ func (st *staging) markTextless(ctx context.Context) error {
 	return nil
 }
 
-// knownKeys returns the first results of the batch's idempotency keys, as far as there are any. Two
-// requests that share a key wait for each other, in one order, so that one result stands.
+// knownKeys returns the first results of the batch's idempotency keys, as far as there are any. Two requests that
+// share a key wait for each other, in one order, so that there is one result.
 func (st *staging) knownKeys(ctx context.Context) (map[string]uuid.UUID, error) {
 	known := map[string]uuid.UUID{}
 	var keys []string
@@ -297,7 +297,7 @@ func (st *staging) settleDuplicates(ctx context.Context, shadow bool) error {
 	return nil
 }
 
-// settle points a candidate, and those of the batch that repeat it, at the memory that stands.
+// settle points a candidate, and those of the batch that repeat it, at the stored memory.
 func (st *staging) settle(i int, id uuid.UUID) {
 	own := st.items[i].id
 	if id == own {
@@ -311,8 +311,8 @@ func (st *staging) settle(i int, id uuid.UUID) {
 	}
 }
 
-// ownerOf returns whose a candidate's memory is and who may read it: what the request says, unless a
-// rule says otherwise. The content hash is unique within it.
+// ownerOf returns the owner and the visibility of a candidate's memory: what the request says, unless a rule says
+// otherwise. The content hash is unique within it.
 func (st *staging) ownerOf(it *stagedItem) (schema.Principal, schema.Visibility) {
 	owner, cl := st.in.Request.Principal.Owner(), &it.intake.Classification
 	owner.Scope = cmp.Or(cl.Scope, owner.Scope)

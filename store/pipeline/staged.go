@@ -30,8 +30,8 @@ const (
 	kindResume    = "resume"
 )
 
-// How old a staged request must be for an erasure to count it as left behind. A run drops its request
-// when it ends, however it ends; one that was terminated, or lost its worker for good, does not.
+// How old a staged request must be for an erasure to count it as abandoned. A run drops its request when it ends,
+// however it ends; one that was terminated, or lost its worker for good, does not.
 const (
 	// AbandonedAfter is for a request that names what is erased: it would find nothing, so that nothing is
 	// lost where its run still waits. An hour spares those that are being carried out, which answer better.
@@ -84,7 +84,7 @@ func (s *Pipeline) Accept(ctx context.Context, op Operation, kind string, body a
 			return err
 		case !same:
 			return commit.OtherRequest()
-		case known: // a body delivered again behind the result is not kept: nobody would drop it
+		case known: // a body delivered again after the result is not kept: no run would drop it
 			return nil
 		}
 		c.Queue.Queue(`INSERT INTO staged_requests (tenant, id, kind, body, created_at, digest)
@@ -153,9 +153,8 @@ func (s *Pipeline) Drop(ctx context.Context, op Operation, now time.Time) error 
 	return nil
 }
 
-// SweepStaged deletes the requests of all tenants that have waited for a week: longer than any outage
-// that a run outlasts. Nobody will carry them out; their runs were terminated. It returns how many there
-// were.
+// SweepStaged deletes the requests of all tenants that have waited for a week: longer than any outage that a run
+// lasts. They will not be carried out; their runs were terminated. It returns how many there were.
 func (s *Pipeline) SweepStaged(ctx context.Context) (int, error) {
 	swept := 0
 	if err := s.Pool.QueryRow(ctx, `SELECT mneme_sweep_staged()`).Scan(&swept); err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// actorExpiry is whom history names when no one decided in time.
+// actorExpiry is the actor that history names when no one decided in time.
 const actorExpiry = "review-policy"
 
 // ExpireInput asks for the proposals of a batch that no one decided in time.
@@ -46,8 +46,8 @@ type Expired struct {
 }
 
 // ExpireProposals ends the proposals of a batch that no one decided in time, a page of them by id. What contradicts a
-// memory is kept beside it, both marked as contested (proposals.ContestUnreviewed); everything else is given up. Each
-// leaves a row in the history of its source. Calling it again finds none, or the rest.
+// memory is kept with it, both marked as contested (proposals.ContestUnreviewed); every other proposal is discarded.
+// Each leaves a row in the history of its source. Calling it again finds none, or the rest.
 func (s *Pipeline) ExpireProposals(ctx context.Context, in ExpireInput) (Expired, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var out Expired
@@ -235,7 +235,7 @@ func (w *writing) contradicted(ctx context.Context, l *lockedProposal) ([]uuid.U
 	return against, nil
 }
 
-// contestUnreviewed keeps a fact beside the memories that it contradicts, all of them marked as contested.
+// contestUnreviewed keeps a fact and the memories that it contradicts, all of them marked as contested.
 func (w *writing) contestUnreviewed(ctx context.Context, p *pendingProposal, against []uuid.UUID) error {
 	contested := proposals.Verdict{State: schema.ProposalExpired, ContradictionRisk: true}
 	parent := w.known[p.ParentID]

@@ -155,13 +155,13 @@ func (s *Pipeline) Write(ctx context.Context, in WriteInput) (WriteCounts, error
 type writing struct {
 	*commit.Change
 	batch        Batch
-	actor        string // whom history names
+	actor        string // the actor that history names
 	rules        *policy.Policy
 	review       *reviewing
 	proposals    []pendingProposal
 	known        map[uuid.UUID]memoryState // sources, and every neighbour that was offered
 	adds         []commit.NewMemory
-	addFor       []*pendingProposal // the proposal behind each add
+	addFor       []*pendingProposal // the proposal of each add
 	added        addedFrames        // what the adds of this change say
 	claimed      map[string][]byte  // functional claims that this change adds, with the content's hash
 	restatements []restatement
@@ -409,8 +409,8 @@ func (p *pendingProposal) whichFact(metadata map[string]any) {
 	}
 }
 
-// metadata is what document 002 lists for pipeline history, without the fact's text: that stands in
-// the proposal, from which an erasure can remove it.
+// metadata is what document 002 lists for pipeline history, without the fact's text: the proposal holds it, from
+// which an erasure can remove it.
 func (w *writing) metadata(p *pendingProposal, v proposals.Verdict) map[string]any {
 	m := map[string]any{
 		"shadow": w.batch.Policy.Mode == schema.ModeShadow, "proposedAction": p.Proposal.Action,

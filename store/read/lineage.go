@@ -33,8 +33,8 @@ type Lineage struct {
 	Cut   []string      `json:"cut"` // depth, nodes: what kept the rest out; empty when this is all
 }
 
-// LineageNode is one memory. Of one that the asker may not look at, or that is gone, only the id is
-// shown; nothing behind it is walked to. To a user, another user's is not there.
+// LineageNode is one memory. Of one that the asker may not look at, or that is gone, only the id is shown; the walk
+// does not pass it. To a user, another user's is not there.
 type LineageNode struct {
 	ID       string            `json:"id"`
 	Distance int               `json:"distance"` // edges from the root
@@ -74,13 +74,13 @@ const (
 	WayDerived Way = "derived" // what was derived from it
 	WayOlder   Way = "older"   // what it superseded, and what that was derived from
 	WayNewer   Way = "newer"   // what superseded it
-	WayBeside  Way = "beside"  // contradictions, supports and other relations: not walked on
+	WayOther   Way = "beside"  // contradictions, supports and other relations: not walked on
 )
 
 // Follow says whether a walk that came by way w goes along an edge, outward being from its source to
 // its target, and by which way it then has come.
 func (w Way) Follow(predicate string, outward bool) (Way, bool) {
-	way := WayBeside
+	way := WayOther
 	switch {
 	case predicate == revision.RelationDerivedFrom && outward:
 		way = WaySource
@@ -91,7 +91,7 @@ func (w Way) Follow(predicate string, outward bool) (Way, bool) {
 	case predicate == revision.RelationSupersedes:
 		way = WayNewer
 	}
-	return way, w == WayRoot || w != WayBeside && w == way || w == WayOlder && way == WaySource
+	return way, w == WayRoot || w != WayOther && w == way || w == WayOlder && way == WaySource
 }
 
 // Lineage walks from a memory that the principal may look at, within the clearance, depth edges at most, and returns
@@ -144,8 +144,8 @@ type lineageEdge struct {
 	to        uuid.UUID
 }
 
-// lineageWalk is one Lineage call at work. It goes level by level, so that it never reads behind what
-// is withheld, and is cut where it has seen enough.
+// lineageWalk is one Lineage call at work. It goes level by level, so that it never reads past what is withheld, and
+// is cut where it has seen enough.
 type lineageWalk struct {
 	tx     pgx.Tx
 	p      schema.Principal
@@ -198,7 +198,7 @@ func (w *lineageWalk) walk(ctx context.Context, root uuid.UUID) error {
 			if !known && !slices.Contains(fresh, f.step.id) {
 				fresh = append(fresh, f.step.id)
 			}
-			if level <= w.depth && f.step.way != WayBeside {
+			if level <= w.depth && f.step.way != WayOther {
 				next = append(next, f.step)
 			}
 		}

@@ -28,8 +28,8 @@ func scanAudited(row pgx.CollectableRow) (schema.MemoryRecord, error) {
 	return m, err
 }
 
-// readableAs is visibleAs for an asker who is shown what a memory says: as far as it is not too sensitive
-// for it ($6). Trust is the reader's (document 004 §13): what changes memories goes by MayRead alone.
+// readableAs is pg.MayReadAs for a caller that is shown the content: as far as it is not too sensitive for it ($6).
+// Trust is the reader's (document 004 §13): what changes memories goes by MayRead alone.
 func readableAs(alias string) string {
 	return "(" + pg.MayReadAs(alias) + " AND " + alias + ".sensitivity = ANY($6))"
 }
@@ -49,9 +49,9 @@ func tablesAsOf(at string) string {
 		"$at", at)
 }
 
-// AuditLog is the audit log of the memory m (document 004 §15A.1), oldest first, up to a time given
-// as a placeholder; an empty one means all of it. For an asker, whom the parameters of readableAs name,
-// it gives no reason of a step that made or took a memory which the asker may not look at.
+// AuditLog is the audit log of the memory m (document 004 §15A.1), oldest first, up to a time given as a placeholder;
+// an empty one means all of it. For a caller, named by the parameters of readableAs, it gives no reason of a step
+// that made or took a memory which the asker may not look at.
 func AuditLog(at string, asked bool) string {
 	reason := "h.reason"
 	if asked {
@@ -87,9 +87,9 @@ func (s *Reading) Get(ctx context.Context, p schema.Principal, id uuid.UUID,
 		p.Tenant, id, p.Agent, p.Project, pg.ReadGrants(p), pg.ClearedSensitivities(clearance))
 }
 
-// GetAsOf reads a memory as it was believed at a time (record time), whatever its life state then.
-// Who may look is judged by what holds now, how sensitive it is by what holds now and held then. It returns ErrNotFound
-// for what was not known then, and for what has been erased since.
+// GetAsOf reads a memory as it was believed at a time (record time), whatever its life state then. The current
+// visibility decides who may read; the current and the former sensitivity decide what. It returns ErrNotFound for
+// what was not known then, and for what has been erased since.
 func (s *Reading) GetAsOf(ctx context.Context, p schema.Principal, id uuid.UUID, at time.Time,
 	clearance ...policy.Clearance) (schema.MemoryRecord, error) {
 	return s.get(ctx, p, id, `SELECT `+commit.RecordColumnsAsOf("$7", relatedTo)+`, `+AuditLog("$7",
@@ -166,11 +166,11 @@ type HistoryPage struct {
 	Limit int    // 0 means all
 }
 
-// HistoryAt returns a page of the steps of a memory that the principal may see, and that is not more
-// sensitive than the clearance lets it see, oldest first; none of any
-// other. What shadow mode evaluated, and what was really deleted, has history and no memory: it is its
-// agent's to see. That of what was really deleted does not say whose it was, and is shown to no user. It returns a
-// *schema.ValidationError when the memory has no entry of the id to go on behind.
+// HistoryAt returns a page of the steps of a memory that the principal may see, and that is not more sensitive than
+// the clearance lets it see, oldest first; none of any other. What shadow mode evaluated, and what was really
+// deleted, has history and no memory: it is its agent's to see. That of what was really deleted does not say whose it
+// was, and is shown to no user. It returns a *schema.ValidationError when the memory has no entry of the id to
+// continue after.
 func (s *Reading) HistoryAt(ctx context.Context, p schema.Principal, id uuid.UUID, page HistoryPage,
 	clearance ...policy.Clearance) ([]schema.HistoryEntry, error) {
 	badCursor := &schema.ValidationError{Fields: []schema.FieldError{{Field: "after",
@@ -181,14 +181,14 @@ func (s *Reading) HistoryAt(ctx context.Context, p schema.Principal, id uuid.UUI
 	}
 	out := []schema.HistoryEntry{}
 	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
-		behind := int64(0)
+		afterSeq := int64(0)
 		if page.After != "" {
 			after, err := uuid.Parse(page.After)
 			if err != nil {
 				return badCursor
 			}
 			err = tx.QueryRow(ctx, `SELECT seq FROM memory_history WHERE tenant = $1 AND id = $2 AND memory_id = $3`,
-				p.Tenant, after, id).Scan(&behind)
+				p.Tenant, after, id).Scan(&afterSeq)
 			if errors.Is(err, pgx.ErrNoRows) {
 				return badCursor
 			}
@@ -208,7 +208,7 @@ func (s *Reading) HistoryAt(ctx context.Context, p schema.Principal, id uuid.UUI
 								AND d.event = 'deleted' AND d.metadata->>'agent' = $3
 								AND cardinality($5::text[]) = 1)))
 			ORDER BY h.seq LIMIT $8`, p.Tenant, id, p.Agent, p.Project, pg.ReadGrants(p),
-			pg.ClearedSensitivities(clearance), behind, limit)
+			pg.ClearedSensitivities(clearance), afterSeq, limit)
 		if err != nil {
 			return err
 		}
@@ -221,7 +221,7 @@ func (s *Reading) HistoryAt(ctx context.Context, p schema.Principal, id uuid.UUI
 	return out, nil
 }
 
-// historyColumnsAsked are historyColumns as an asker may see them, whom the parameters of readableAs name.
+// historyColumnsAsked are historyColumns as a caller may see them that the parameters of readableAs name.
 var historyColumnsAsked = strings.NewReplacer("h.reason", reasonAsked,
 	"h.metadata", `CASE WHEN `+namesHidden+` THEN h.metadata - '{successor,beside,evidence}'::text[]
 	ELSE h.metadata END`).Replace(historyColumns)

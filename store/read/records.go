@@ -20,7 +20,7 @@ import (
 func (s *Reading) Records(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]schema.MemoryRecord,
 	error) {
 	var p pg.Params
-	// The columns are those of Get, which judges others by who may look at single memories.
+	// The columns are those of Get, which decides by the visibility of single memories.
 	others := strings.NewReplacer(readableAs("o"), "("+known(f, "o", &p)+")",
 		"m.supersedes, m.superseded_by", seenBy(f, "m.supersedes", &p)+", "+seenBy(f, "m.superseded_by", &p))
 	columns := others.Replace(commit.RecordColumnsAsOf("", relatedTo) + `, ` + AuditLog("", true))

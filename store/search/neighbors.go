@@ -33,7 +33,7 @@ type NeighborQuery struct {
 // Neighbor search constants (notes on recall constants, "decide").
 const (
 	neighborsPerChannel = 10
-	neighborsFound      = 16 // of which proposals.Offer chooses
+	neighborsFound      = 16 // proposals.Offer chooses among them
 	neighborMinScore    = 0.1
 
 	scoreSameContent = 1.0
@@ -183,7 +183,7 @@ func (x *neighborSearch) queueSame(b *pgx.Batch) {
 }
 
 // queueClaims asks for the newest claims of the same subject and predicate. The index has them by time, so that a
-// subject of which much is said costs no more than another.
+// subject with many memories costs no more than another.
 func (x *neighborSearch) queueClaims(b *pgx.Batch) {
 	subject, predicate := make([]string, len(x.queries)), make([]string, len(x.queries))
 	stated := false

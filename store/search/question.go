@@ -17,7 +17,7 @@ import (
 type Wording struct {
 	Query     string // what claims and graph look for
 	Keywords  string // what full text and hints look for; the query where it is empty
-	Expansion string // what full text and hints look for besides, and counts for less (rank.ExpandQuery)
+	Expansion string // additional terms for full text and hints, with less weight (rank.ExpandQuery)
 }
 
 // Question is a wording as the tenant's full text sees it: its lexemes, with how many of the tenant's live
@@ -69,7 +69,7 @@ func (s *Search) Analyse(ctx context.Context, tenant string, w Wording) (Questio
 	return q, nil
 }
 
-// named are lexemes for what need not stand in any text as it stands in a name, a predicate or a summary.
+// named are lexemes of names, predicates and summaries, which need not occur in a text.
 func named(lexemes []rank.Lexeme) []rank.Lexeme {
 	out := slices.Clone(lexemes)
 	for i := range out {

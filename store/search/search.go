@@ -66,8 +66,8 @@ func (q Question) textPlan(width rank.SearchWidth) rank.TextPlan {
 	return plan
 }
 
-// Add puts another ranking by the same terms beside this one: a wider search is for more, and may leave out what
-// a narrower one found.
+// Add merges another ranking by the same terms into this one: a wider search is for more, and may leave out what a
+// narrower one found.
 func (r *TextRanking) Add(other TextRanking, limit int) {
 	best := map[uuid.UUID]Hit{}
 	for _, h := range slices.Concat(other.Hits, r.Hits) {
@@ -194,9 +194,8 @@ type featureRow struct {
 
 // sheetColumns are what sheetRow scans of the memory m.
 //
-// A fact drawn from other memories says again what they say, where the asker may see them. A procedure derived
-// from an episode, or a fork beside its target, says something else, and both are answers (document 004 §12 and
-// §15B).
+// A fact drawn from other memories says again what they say, where the asker may see them. A procedure derived from
+// an episode, or a fork of its target, says something else, and both are answers (document 004 §12 and §15B).
 func featureColumns(f pg.Filter, p *pg.Params) string {
 	return `m.type, m.category, m.status, m.agent_id, coalesce(m.agent_session_id, ''), m.who, m.occurred_at,
 		m.importance, m.conditions IS NOT NULL,
@@ -288,9 +287,9 @@ type Retrieval struct {
 	Took      time.Duration
 }
 
-// TrackRetrieval records a recall and the access to the memories that it returned. Access counts
-// live beside the memory row, so that reading does not rewrite what is read. Of two with one id the first
-// counts: a recall that was asked again, because its answer was lost, is one access.
+// TrackRetrieval records a recall and the access to the memories that it returned. Access counts are kept apart from
+// the memory row, so that reading does not rewrite what is read. Of two with one id the first counts: a recall that
+// was asked again, because its answer was lost, is one access.
 func (s *Search) TrackRetrieval(ctx context.Context, r Retrieval, now time.Time) error {
 	if r.Principal.Tenant == "" {
 		return fmt.Errorf("track retrieval: %w", pg.ErrNoTenant)

@@ -52,8 +52,8 @@ func (s *Search) Accesses(ctx context.Context, f pg.Filter, ids []uuid.UUID) (ma
 	return out, nil
 }
 
-// Supersessions returns what superseded memories that the filter admits, and what they superseded, each as
-// far as the asker may see it. Memories of which there is nothing to say are left out.
+// Supersessions returns what superseded memories that the filter admits, and what they superseded, each as far as the
+// asker may see it. Memories without signals are left out.
 func (s *Search) Supersessions(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]rank.Supersession,
 	error) {
 	out := make(map[uuid.UUID]rank.Supersession, len(ids))
@@ -103,8 +103,8 @@ const (
 // successor: at most 200, the nearest first. The filter must let superseded memories in; a chain ends at one
 // that it does not admit.
 //
-// It is how superseded memories come into a recall: they stand in no search index, and a chain from what was
-// found costs a few index probes.
+// It is how superseded memories come into a recall: no search index holds them, and a chain from what was found costs
+// a few index probes.
 func (s *Search) Predecessors(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]Succession, error) {
 	var p pg.Params
 	tenant := p.Add(f.Principal.Tenant)

@@ -27,8 +27,8 @@ const (
 // An edge is walked when memories that the asker may see say it, and is as strong as they are many: what
 // only others know, or was forgotten, connects nothing. Its confidence is that of all who said it.
 //
-// An entity begins with the share of the question's weight that its name makes up: the name of one whom
-// every memory is about says little.
+// An entity begins with the share of the question's weight that its name makes up: the name of a person whom every
+// memory is about says little.
 func (s *Search) SearchGraph(ctx context.Context, f pg.Filter, q Question, limit int) ([]Hit, error) {
 	plan := rank.PlanText(named(q.query), q.corpus, rank.ShortSearch)
 	if plan.IsEmpty() || len(q.names) == 0 {

@@ -17,13 +17,13 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// actorDecay is whom history names where a memory faded.
+// actorDecay is the actor that history names where a memory faded.
 const actorDecay = "decay"
 
 // DecayInput asks for one batch of what has fallen due.
 type DecayInput struct {
 	Tenant string
-	Run    string    // of which the counts are kept
+	Run    string    // the run whose counts are kept
 	Rules  string    // Begun.Rules; empty: whatever is in force
 	After  DueCursor // where the batch before ended; zero at the start
 	Until  time.Time // what is due by then; the run's own time, so that it comes to an end
@@ -42,9 +42,9 @@ type DecayBatch struct {
 	Pruned   int       `json:"pruned"`
 	Archived int       `json:"archived"`
 	Kept     int       `json:"kept"`
-	NotDue   int       `json:"not_due"` // what was stored of them was out of date, and is mended
+	NotDue   int       `json:"not_due"` // what was stored of them was out of date, and is corrected
 	Next     DueCursor `json:"next"`
-	More     bool      `json:"more"` // there may be more behind Next
+	More     bool      `json:"more"` // there may be more after Next
 }
 
 // decayVolumes counts what would be taken of what is live: what has fallen due, less what stays though it is due.
@@ -274,7 +274,7 @@ func (d *decaying) keep(kept, notDue *judged) {
 // DecayOutlook is what falls due of a tenant's, and when.
 type DecayOutlook struct {
 	Due     int64      `json:"due"`              // now; counting ends at PreviewLimit
-	Soon    int64      `json:"soon"`             // within the day behind now, likewise
+	Soon    int64      `json:"soon"`             // within the day after now, likewise
 	Oldest  *time.Time `json:"oldest,omitempty"` // when what has been due for longest fell due
 	NextDue *time.Time `json:"next_due,omitempty"`
 }

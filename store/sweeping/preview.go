@@ -26,9 +26,9 @@ func agedHistory(stays string) string {
 		AND r.predicate = ANY($4))`
 }
 
-// retentionVolumes counts what would go of memories and, where somebody has shortened its window, of history.
-// What is over by the documents' windows is over: a tenant that nobody used for half a year has no history
-// left, and that is as it should be.
+// retentionVolumes counts what would go of memories and, where its window was shortened, of history. What is over by
+// the documents' windows is over: a tenant that was not used for half a year has no history left, and that is as it
+// should be.
 func retentionVolumes(ctx context.Context, c *commit.Change, rules lifecycle.RetentionRules,
 	share float64) ([]volume, error) {
 	memories, history := volume{Question: schema.SweepRetention}, volume{Question: schema.SweepHistory}
@@ -80,7 +80,7 @@ type PurgePreview struct {
 	Would  map[lifecycle.PurgeStep]int64 `json:"would"`
 	// Archived is how many tombstones would stay for good.
 	Archived int64 `json:"archived"`
-	// the first question that the run would ask, and that nobody has answered yet
+	// the first question that the run would ask, and that is not answered yet
 	Held *schema.SweepHold `json:"held,omitempty"`
 }
 

@@ -16,13 +16,13 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// actorRetention is whom history names where a window was over.
+// actorRetention is the actor that history names where a window was over.
 const actorRetention = "retention"
 
 // PurgeInput asks for one batch of one step of a retention purge.
 type PurgeInput struct {
 	Tenant string
-	Run    string // of which the counts are kept
+	Run    string // the run whose counts are kept
 	Rules  string // Begun.Rules; empty: whatever is in force
 	Step   lifecycle.PurgeStep
 	After  HistoryCursor // where the batch before ended; zero at the start, and for steps without a cursor
@@ -45,13 +45,13 @@ type PurgeBatch struct {
 	Removed int            `json:"removed"` // rows that the limit is of
 	Counts  map[string]int `json:"counts"`  // by what was done
 	Next    HistoryCursor  `json:"next"`    // of the steps that look at what stays as well
-	More    bool           `json:"more"`    // the step may have more to do, behind Next
+	More    bool           `json:"more"`    // the step may have more to do, after Next
 }
 
-// Purge carries out one batch of a step, in a short transaction of its own (document 002 "Retention
-// Worker"). Steps are to be taken in the order of lifecycle.PurgeSteps, each until it has no more: one that is
-// taken too early finds nothing that it may remove, and foreign keys stand behind that. A batch that is
-// delivered again finds nothing to do, or the rest. ErrRulesChanged where the run has to begin anew.
+// Purge carries out one batch of a step, in a short transaction of its own (document 002 "Retention Worker"). Steps
+// are to be taken in the order of lifecycle.PurgeSteps, each until it has no more: one that is taken too early finds
+// nothing that it may remove, and foreign keys enforce that. A batch that is delivered again finds nothing to do, or
+// the rest. ErrRulesChanged where the run has to begin again.
 //
 // Each statement looks at a page of rows (scanFactor), whatever the table holds, so that the limits of the pipeline
 // are enough.
@@ -133,7 +133,8 @@ func (p *purging) step(ctx context.Context) error {
 	case lifecycle.PurgeSweepRuns:
 		return p.aged(ctx, p.policy(schema.RetainJobsCompleted), purgeSweepRuns)
 	default:
-		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "step", Problem: "is no step of a purge"}}}
+		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "step",
+			Problem: "is not a step of a purge"}}}
 	}
 }
 
@@ -175,8 +176,8 @@ func (p *purging) history(ctx context.Context) error {
 	return err
 }
 
-// jobs removes those that ended long enough ago. What one evaluated in shadow mode stands beside no memory that it
-// could be forgotten with: it is emptied here, in parts ahead of the job.
+// jobs removes those that ended long enough ago. A job that was evaluated in shadow mode has no memory that it could
+// be forgotten with: it is emptied here, in parts ahead of the job.
 func (p *purging) jobs(ctx context.Context, d schema.RetentionDomain, state schema.JobState) error {
 	before, ends := lifecycle.ExpiredBefore(p.rules.For(d, schema.Any, schema.Any), p.in.At)
 	if !ends {
@@ -200,17 +201,17 @@ func (p *purging) jobs(ctx context.Context, d schema.RetentionDomain, state sche
 			evaluated = append(evaluated, j.MemoryID)
 		}
 	}
-	beside := 0
+	dependents := 0
 	if len(evaluated) > 0 {
 		f := forgetting.Forgetting{Change: p.Change, Run: &forgetting.ForgetRow{Mode: schema.ForgetForce},
 			Gone: evaluated, Sources: true}
-		if beside, err = f.BlankPart(ctx, p.in.Limit); err != nil {
+		if dependents, err = f.BlankPart(ctx, p.in.Limit); err != nil {
 			return err
 		}
-		p.out.Removed += beside
-		p.out.Counts["beside"] += beside
+		p.out.Removed += dependents
+		p.out.Counts["beside"] += dependents
 	}
-	ids = ids[:min(len(ids), p.in.Limit-beside)]
+	ids = ids[:min(len(ids), p.in.Limit-dependents)]
 	if len(ids) == 0 {
 		return nil
 	}
@@ -219,8 +220,8 @@ func (p *purging) jobs(ctx context.Context, d schema.RetentionDomain, state sche
 	return err
 }
 
-// expire marks the tombstones whose window is over: those that go are given to the steps behind, and those
-// that stay are archived for good, with a history row.
+// expire marks the tombstones whose window is over: those that go are given to the steps after, and those that stay
+// are archived for good, with a history row.
 func (p *purging) expire(ctx context.Context) error {
 	w := windowsOf(p.rules, p.in.At)
 	if len(w.before) == 0 {
@@ -357,8 +358,8 @@ func (p *purging) embeddings(ctx context.Context) error {
 }
 
 // tombstones deletes the memories that nothing holds any more, and ahead of them, in parts, empties the pipeline's
-// copies of their texts and removes what commits beside a memory: a source may have brought a hundred facts, and a
-// fact may have been said again a hundred thousand times. History keeps what it says until its own window is over.
+// copies of their texts and removes the rows that belong to a memory: a source may have brought a hundred facts, and
+// a fact may have been said again a hundred thousand times. History keeps what it says until its own window is over.
 func (p *purging) tombstones(ctx context.Context) error {
 	ready := "NOT " + hasLinks + " AND NOT " + hasEmbeddings
 	rows, err := p.Tx.Query(ctx, `SELECT m.id FROM memories m WHERE m.tenant = $1 AND m.purging_at IS NOT NULL
@@ -377,9 +378,9 @@ func (p *purging) tombstones(ctx context.Context) error {
 	if err := f.LockJobs(ctx, ids); err != nil {
 		return err
 	}
-	beside, err := f.BlankPart(ctx, p.in.Limit)
-	p.out.Removed, p.out.Counts["beside"] = beside, beside
-	if err != nil || beside >= p.in.Limit {
+	dependents, err := f.BlankPart(ctx, p.in.Limit)
+	p.out.Removed, p.out.Counts["beside"] = dependents, dependents
+	if err != nil || dependents >= p.in.Limit {
 		return err
 	}
 	// Meanwhile somebody may have erased one: then it keeps its relations, for the audit.
@@ -392,19 +393,19 @@ func (p *purging) tombstones(ctx context.Context) error {
 	if ids, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID]); err != nil {
 		return err
 	}
-	p.out.More = chosen == p.in.Limit && len(ids) < chosen // behind those that another has taken
-	// And somebody may have delivered one again, who held it until the copy of its text was there.
+	p.out.More = chosen == p.in.Limit && len(ids) < chosen // after those that another has taken
+	// And a request may have been delivered again by a caller that held it until the copy of its text was there.
 	f.Gone = ids
-	n, err := f.BlankPart(ctx, p.in.Limit-beside)
-	if beside += n; err == nil && beside < p.in.Limit {
-		n, err = forgetting.RemovePart(ctx, p.Change, ids, p.in.Limit-beside)
-		beside += n
+	n, err := f.BlankPart(ctx, p.in.Limit-dependents)
+	if dependents += n; err == nil && dependents < p.in.Limit {
+		n, err = forgetting.RemovePart(ctx, p.Change, ids, p.in.Limit-dependents)
+		dependents += n
 	}
-	p.out.Removed, p.out.Counts["beside"] = beside, beside
+	p.out.Removed, p.out.Counts["beside"] = dependents, dependents
 	if err != nil {
 		return err
 	}
-	if ids = ids[:min(len(ids), p.in.Limit-beside)]; len(ids) == 0 {
+	if ids = ids[:min(len(ids), p.in.Limit-dependents)]; len(ids) == 0 {
 		return nil
 	}
 	f.Gone = ids

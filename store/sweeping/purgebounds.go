@@ -46,8 +46,8 @@ type scannedRow struct {
 	Goes    bool
 }
 
-// page looks at the next rows behind the run's place, which the query gives in order, scanFactor times the limit at
-// most. It returns those that are to go, up to the limit, and notes behind which row the next page begins.
+// page looks at the next rows after the run's position, which the query gives in order, scanFactor times the limit at
+// most. It returns those that are to go, up to the limit, and notes the row after which the next page begins.
 func (p *purging) page(ctx context.Context, query string, args ...any) ([]scannedRow, error) {
 	rows, err := pg.Collect[scannedRow](ctx, p.Tx, query, args...)
 	if err != nil || len(rows) == 0 {
@@ -238,7 +238,7 @@ func (p *purging) lockIDs(ctx context.Context, query string, of []uuid.UUID, lim
 	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 }
 
-// deleteIDs deletes rows by id and counts them under a name besides the step's.
+// deleteIDs deletes rows by id and counts them under a name in addition to the step's.
 func (p *purging) deleteIDs(ctx context.Context, query, name string, ids []uuid.UUID) error {
 	if len(ids) == 0 {
 		return nil

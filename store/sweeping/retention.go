@@ -143,8 +143,8 @@ func (s *Sweeping) ResetRetention(ctx context.Context, tenant string, p schema.R
 	return nil
 }
 
-// lockPolicies locks the tenant's policies, those too that are not there yet: of two who set one, the second sees
-// the first's.
+// lockPolicies locks the tenant's policies, also those that do not exist yet: of two writers, the second sees the
+// first's.
 func lockPolicies(ctx context.Context, c *commit.Change) error {
 	_, err := c.Tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(E'\x1f', $1::text, 'retention'),
 		hashtext(current_schema())))`, c.Tenant)
@@ -193,16 +193,16 @@ func auditPolicy(c *commit.Change, before, after *schema.RetentionPolicy, by, re
 	return nil
 }
 
-// RetentionChanges lists the audit of the tenant's policies, newest first, from behind an id (the zero id:
-// from the newest), limit at most.
-func (s *Sweeping) RetentionChanges(ctx context.Context, tenant string, behind uuid.UUID,
+// RetentionChanges lists the audit of the tenant's policies, newest first, after an id (the zero id: from the
+// newest), limit at most.
+func (s *Sweeping) RetentionChanges(ctx context.Context, tenant string, after uuid.UUID,
 	limit int) ([]schema.RetentionChange, error) {
 	var p pg.Params
 	query := `SELECT id::text, domain, tier, typology, before, after, changed_by, reason, changed_at
 		FROM retention_policy_changes c WHERE c.tenant = ` + p.Add(tenant)
-	if behind != uuid.Nil {
+	if after != uuid.Nil {
 		query += ` AND c.seq < (SELECT b.seq FROM retention_policy_changes b WHERE b.tenant = $1 AND b.id = ` +
-			p.Add(behind) + `)`
+			p.Add(after) + `)`
 	}
 	query += ` ORDER BY c.seq DESC LIMIT ` + p.Add(pg.PageLimit(limit))
 	var out []schema.RetentionChange

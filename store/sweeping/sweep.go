@@ -21,12 +21,12 @@ import (
 // each step is capped, so that no writer waits long).
 const SweepBatchSize = 500
 
-// SweepTenants lists tenants behind one, by name, limit at most.
+// SweepTenants lists at most limit tenants after the given one, by name.
 func (s *Sweeping) SweepTenants(ctx context.Context, after string, limit int) ([]string, error) {
 	return s.tenantNames(ctx, `SELECT mneme_tenants($1, $2)`, after, limit)
 }
 
-// DecayTenants lists tenants behind one of which something was due at a time, by name, limit at most.
+// DecayTenants lists at most limit tenants after the given one with a memory due at a time, by name.
 func (s *Sweeping) DecayTenants(ctx context.Context, after string, limit int, at time.Time) ([]string, error) {
 	return s.tenantNames(ctx, `SELECT mneme_decay_tenants($1, $2, $3)`, after, limit, at)
 }
@@ -97,11 +97,11 @@ func (s *Sweeping) BeginSweep(ctx context.Context, tenant string, sweep schema.S
 	return out, nil
 }
 
-// ErrRulesChanged means that retention policies are not those any more by which a run was let go ahead: it is
-// to begin with the tenant anew.
+// ErrRulesChanged means that retention policies are not those any more by which a run was let go ahead: it is to
+// begin with the tenant again.
 var ErrRulesChanged = errors.New("retention policies have changed since the run began")
 
-// fingerprint names what rules say, and not who said it when.
+// fingerprint identifies the content of rules, not their author or time.
 func fingerprint(rules lifecycle.RetentionRules) string {
 	digest := sha256.New()
 	for _, p := range rules {
@@ -160,9 +160,9 @@ func guard(ctx context.Context, c *commit.Change, t volume, share float64) (*sch
 	return &hold, nil
 }
 
-// admitted is how much of want a batch may take: less where a question stands, whose answer it uses up. The
-// question is locked, so that no two batches use the same answer. Without one, all of it: what was due when the
-// run began was counted then.
+// admitted is how much of want a batch may take: less where a question is open, whose answer it uses up. The question
+// is locked, so that no two batches use the same answer. Without one, all of it: what was due when the run began was
+// counted then.
 func admittedBy(ctx context.Context, c *commit.Change, sweep schema.Sweep, want int) (int, error) {
 	var left *int64
 	err := c.Tx.QueryRow(ctx, `SELECT admitted FROM sweep_holds WHERE tenant = $1 AND sweep = $2 FOR UPDATE`, c.Tenant,

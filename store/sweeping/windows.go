@@ -37,8 +37,8 @@ func windowsOf(rules lifecycle.RetentionRules, now time.Time) windows {
 	return w
 }
 
-// expired is the condition of tombstones m that are over and not yet marked, with their windows w. Its
-// parameters are those of windows.args, behind the tenant.
+// expired is the condition of tombstones m that are over and not yet marked, with their windows w. Its parameters are
+// those of windows.args, after the tenant.
 const expired = `FROM memories m JOIN unnest($2::boolean[], $3::text[], $4::text[], $5::timestamptz[],
 	$6::boolean[]) w(world, tier, typology, before, purge)
 		ON w.world = (m.world_id IS NOT NULL) AND w.tier = m.tier AND w.typology = m.typology

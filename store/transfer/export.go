@@ -309,8 +309,8 @@ type storedArtifact struct {
 	sum []byte
 }
 
-// nextArtifact reads the artifact behind a key: one that a selected memory refers to, or that nothing
-// refers to and a selected agent or user holds. One at a time: they may be large.
+// nextArtifact reads the next artifact after a key: one that a selected memory refers to, or that nothing refers to
+// and a selected agent or user holds. One at a time: they may be large.
 func nextArtifact(ctx context.Context, tx pgx.Tx, x ExportSelection, after []byte) (*storedArtifact, error) {
 	var p pg.Params
 	if after == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// ExportLine is one line of an export. Which fields are set depends on its kind. Everything that a
-// memory owns stands in its line, so that a filtered export is whole in itself.
+// ExportLine is one line of an export. Which fields are set depends on its kind. Everything that a memory owns is in
+// its line, so that a filtered export is complete in itself.
 type ExportLine struct {
 	Kind string `json:"kind"`
 
@@ -108,7 +108,7 @@ func DecodeExportLine(data []byte) (ExportLine, error) {
 			return bad("record.id", "must be a UUID")
 		}
 		if m.ErasedAt == nil { // of what was erased, little is left
-			checked := *m // its rows beside it are what is written of these, and have limits of their own
+			checked := *m // its dependent rows are written from it, and have limits of their own
 			checked.Relations, checked.AuditLog, checked.Provenance.Sources = nil, nil, []schema.Ref{}
 			var invalid *schema.ValidationError
 			if err := checked.Validate(); errors.As(err, &invalid) {
@@ -176,11 +176,11 @@ type ExportEdge struct {
 type ExportArtifact struct {
 	SHA256    string `json:"sha256"` // hex
 	MediaType string `json:"media_type"`
-	Agent     string `json:"agent"` // who brought it first
-	// all who may have it back without a memory that refers to it; in one agent's export itself alone
+	Agent     string `json:"agent"` // the agent that brought it first
+	// all agents that may read it without a memory that refers to it; in one agent's export that agent only
 	Holders []string `json:"holders,omitempty"`
 
-	UserHolders []UserHolder `json:"user_holders,omitempty"` // likewise, those who brought it for a user
+	UserHolders []UserHolder `json:"user_holders,omitempty"` // likewise, the agents that brought it for a user
 	CreatedAt   time.Time    `json:"created_at"`
 	Content     []byte       `json:"content"` // base64 in JSON
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Why a memory of an export was not restored. Nothing that stands is overwritten.
+// Why a memory of an export was not restored. No stored memory is overwritten.
 const (
 	ConflictDifferent = "different"              // another memory has its id, or it has changed since
 	ConflictDuplicate = "duplicate_content_hash" // a live memory has its content
@@ -38,7 +38,7 @@ type RestoreConflict struct {
 // RestoreResult says what became of a batch of lines.
 type RestoreResult struct {
 	Restored  int // memories
-	Unchanged int // memories that stand already, just as they are in the file
+	Unchanged int // memories that are already stored exactly as in the file
 	Artifacts int // that were not there
 	Relations int // that were not there
 	Events    int // that were not there
@@ -54,10 +54,10 @@ type PendingRelation struct {
 	ExportRelation
 }
 
-// Restore writes lines of an export into a tenant, in one transaction: the same ids, versions, times and
-// history, as if they had been made there. A memory that stands already is left alone, and reported when
-// it differs; so restoring lines again changes nothing. Search works at once, by text; the index learns
-// of the memories through the outbox.
+// Restore writes lines of an export into a tenant, in one transaction: the same ids, versions, times and history, as
+// if they had been made there. A memory that is already stored is left alone, and reported when it differs; so
+// restoring lines again changes nothing. Search works at once, by text; the index learns of the memories through the
+// outbox.
 //
 // Lines may name another tenant: it is not looked at. Check supersession with SupersessionCheck first.
 func (s *Transfer) Restore(ctx context.Context, tenant string, lines []ExportLine,
@@ -329,8 +329,7 @@ func (r *restoring) columnsOf(ctx context.Context, table string) ([]string, erro
 	return columns, err
 }
 
-// settleStanding returns those of the memories that stand just as the file has them, and reports the
-// others.
+// settleStanding returns the memories that are stored exactly as in the file, and reports the others.
 func (r *restoring) settleStanding(ctx context.Context, byID map[uuid.UUID]*ExportLine,
 	ids []uuid.UUID) ([]uuid.UUID, error) {
 	if len(ids) == 0 {

@@ -81,7 +81,7 @@ func (r *restoring) owned(id uuid.UUID, rows []json.RawMessage) ([]map[string]an
 		decoder.UseNumber()
 		if err := decoder.Decode(&out[i]); err != nil || out[i] == nil {
 			return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "(line)",
-				Problem: "has a row that is no object"}}}
+				Problem: "has a row that is not an object"}}}
 		}
 		out[i]["tenant"], out[i]["memory_id"] = r.Tenant, id
 	}

@@ -84,7 +84,7 @@ func (PGVector) Activate(context.Context, Generation) error { return nil }
 // nothing then.
 func (PGVector) Drop(context.Context, Generation) error { return nil }
 
-// Rebuild makes the model's indexes anew, beside those that stand until they are replaced.
+// Rebuild builds the model's indexes again, next to the existing ones until they are replaced.
 func (v PGVector) Rebuild(ctx context.Context, g Generation, from int, done func(parts int)) error {
 	return indexable(v.Store.RebuildVectorIndexes(ctx, g.Model, from, done))
 }

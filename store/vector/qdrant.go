@@ -151,8 +151,8 @@ func (q *Qdrant) nearest(ctx context.Context, collection, name string, vector []
 	return hits, nil
 }
 
-// Apply implements Index. Points of one version go together, with the condition that what stands is no
-// newer: the server checks it in the same step that writes.
+// Apply implements Index. Points of one version go together, with the condition that the stored point is not newer:
+// the server checks it in the same step that writes.
 func (q *Qdrant) Apply(ctx context.Context, g Generation, tenant string, c Changes) error {
 	collection := q.collection(g)
 	byVersion := map[int][]*qd.PointStruct{}
@@ -170,12 +170,12 @@ func (q *Qdrant) Apply(ctx context.Context, g Generation, tenant string, c Chang
 			}
 		}
 	}
-	gone := map[int][]*qd.PointId{}
+	deleted := map[int][]*qd.PointId{}
 	for _, d := range c.Deletes {
-		gone[d.Version] = append(gone[d.Version], pointID(tenant, d.MemoryID))
+		deleted[d.Version] = append(deleted[d.Version], pointID(tenant, d.MemoryID))
 	}
-	for _, version := range slices.Sorted(maps.Keys(gone)) {
-		for ids := range slices.Chunk(gone[version], qdrantBatchPoints) {
+	for _, version := range slices.Sorted(maps.Keys(deleted)) {
+		for ids := range slices.Chunk(deleted[version], qdrantBatchPoints) {
 			if err := q.delete(ctx, collection, tenant, ids, version); err != nil {
 				return err
 			}

@@ -70,8 +70,8 @@ var payloadIndexes = []struct {
 	{keyValidUntil, qd.FieldType_FieldTypeInteger},
 }
 
-// Create implements Index. The graph is built within tenants alone (payload_m without m): every search
-// names its tenant, and a graph over all of them would be walked in vain by those of a small one.
+// Create implements Index. The graph is built within tenants alone (payload_m without m): every search names its
+// tenant, and a graph over all of them would be walked without a match for a small one.
 func (q *Qdrant) Create(ctx context.Context, g Generation) error {
 	ctx, cancel := context.WithTimeout(ctx, qdrantAdminTimeout)
 	defer cancel()
@@ -191,7 +191,7 @@ func (q *Qdrant) Check(ctx context.Context) error {
 	if err == nil && n == 2 && (major < 1 || major == 1 && minor < 16) {
 		return fmt.Errorf("qdrant is version %d.%d; 1.16 or later is needed", major, minor)
 	}
-	// who asks for a server's health needs no key
+	// a health check needs no key
 	_, err = q.client.Collections().ListAliases(ctx, &qd.ListAliasesRequest{})
 	return qdrantError(ctx, "check", err)
 }

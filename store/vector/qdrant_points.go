@@ -48,8 +48,8 @@ func pointID(tenant string, memory uuid.UUID) *qd.PointId {
 	return qd.NewIDUUID(uuid.NewSHA1(pointSpace, append(memory[:], tenant...)).String())
 }
 
-// vectorName is the name of a generation's vector, which says of which space it is: asking a collection
-// for another one's is an error, not nonsense.
+// vectorName is the name of a generation's vector, which names its space: asking a collection for another one's is an
+// error, not nonsense.
 func vectorName(m inference.EmbeddingModel) string {
 	return slug(m.Name) + "-" + strconv.Itoa(m.Dimensions)
 }
@@ -98,10 +98,10 @@ func ofTenant(tenant string) *qd.Filter {
 	return &qd.Filter{Must: []*qd.Condition{qd.NewMatchKeyword(keyTenant, tenant)}}
 }
 
-// pushedFilter mirrors pg.Filter as far as a payload can say it. It may let more through, never less:
-// Postgres looks at every id afterwards. What it leaves out are conditions of validity, which are JSON, validity
-// where the question names times of its own, and names that are not plain ASCII, which Go and Postgres may fold
-// differently. Importance is the base, of which less may be left now. All points are live.
+// pushedFilter mirrors pg.Filter as far as a payload can say it. It may let more through, never less: Postgres looks
+// at every id afterwards. What it leaves out are conditions of validity, which are JSON, validity where the question
+// names times of its own, and names that are not plain ASCII, which Go and Postgres may fold differently. Importance
+// is the base, which may have faded since. All points are live.
 func pushedFilter(f pg.Filter) *qd.Filter {
 	pr := f.Principal
 	must := []*qd.Condition{qd.NewMatchKeyword(keyTenant, pr.Tenant)}
@@ -153,7 +153,7 @@ func pushedFilter(f pg.Filter) *qd.Filter {
 	return &qd.Filter{Must: must}
 }
 
-// visibleTo admits what has a visibility and, with a key, a value beside it.
+// visibleTo admits what has a visibility and, with a key, a value of it.
 func visibleTo(v schema.Visibility, key, value string) *qd.Condition {
 	must := []*qd.Condition{qd.NewMatchKeyword(keyVisibility, string(v))}
 	if key != "" {

@@ -17,12 +17,12 @@ import (
 	"github.com/mneme/mneme/store/search"
 )
 
-// GenerationState is where a build of the vector index stands.
+// GenerationState is the state of a build of the vector index.
 type GenerationState string
 
 // States of a generation.
 const (
-	GenerationBuilding GenerationState = "building" // told of every change, searched by nobody
+	GenerationBuilding GenerationState = "building" // told of every change, not searched yet
 	GenerationActive   GenerationState = "active"   // the one that is searched
 	GenerationRetired  GenerationState = "retired"  // waits to be dropped; told of deletions alone
 )
@@ -80,8 +80,8 @@ func (s *VectorIndex) Generation(ctx context.Context, id uuid.UUID) (Generation,
 	return g, nil
 }
 
-// StartGeneration records a new generation, and returns the one that stands when another caller was
-// faster: an index has one active generation and one that is being built.
+// StartGeneration records a new generation, and returns the existing one when another caller was faster: an index has
+// one active generation and one that is being built.
 func (s *VectorIndex) StartGeneration(ctx context.Context, index string, model inference.EmbeddingModel,
 	state GenerationState, now time.Time) (Generation, error) {
 	rows, err := s.Pool.Query(ctx, `
@@ -133,14 +133,14 @@ func (s *VectorIndex) RemoveGeneration(ctx context.Context, id uuid.UUID) error 
 	return nil
 }
 
-// BuildVectorIndexes makes the HNSW indexes of an embedding model in Postgres, one a class, each in a
-// transaction of its own. What stands is left alone, unless anew: then it is built anew beside what
-// stands, and takes its place. Writers of embeddings wait for the class that is being built. It returns
-// how many were built.
-func (s *VectorIndex) BuildVectorIndexes(ctx context.Context, model inference.EmbeddingModel, anew bool) (int, error) {
+// BuildVectorIndexes makes the HNSW indexes of an embedding model in Postgres, one a class, each in a transaction of
+// its own. Existing indexes are left alone, unless rebuild is set: then each is built again next to the existing one,
+// and replaces it. Writers of embeddings wait for the class that is being built. It returns how many were built.
+func (s *VectorIndex) BuildVectorIndexes(ctx context.Context, model inference.EmbeddingModel,
+	rebuild bool) (int, error) {
 	built := 0
 	for _, class := range search.VectorClasses {
-		made, err := s.buildVectorIndex(ctx, model, class, anew)
+		made, err := s.buildVectorIndex(ctx, model, class, rebuild)
 		if err != nil {
 			return built, err
 		}
@@ -151,7 +151,7 @@ func (s *VectorIndex) BuildVectorIndexes(ctx context.Context, model inference.Em
 	return built, nil
 }
 
-// RebuildVectorIndexes is BuildVectorIndexes anew, without the first classes, as many as are done. After each class it
+// RebuildVectorIndexes builds all of them again, without the first classes that are done already. After each class it
 // calls done with how many are.
 func (s *VectorIndex) RebuildVectorIndexes(
 	ctx context.Context,
@@ -172,11 +172,11 @@ func (s *VectorIndex) buildVectorIndex(
 	ctx context.Context,
 	model inference.EmbeddingModel,
 	class search.VectorClass,
-	anew bool,
+	rebuild bool,
 ) (made bool, err error) {
 	err = s.Long(ctx, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `SELECT mneme_build_vector_index($1, $2, $3, $4, $5)`,
-			model.Name, model.Dimensions, class.Tier, class.Typology, anew).Scan(&made)
+			model.Name, model.Dimensions, class.Tier, class.Typology, rebuild).Scan(&made)
 	})
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) && pgErr.Code == "22023" { // invalid_parameter_value
@@ -192,9 +192,9 @@ func (s *VectorIndex) buildVectorIndex(
 // index for. Its vectors are searched one by one.
 var ErrNotIndexable = errors.New("the embedding model cannot be indexed")
 
-// MemoryTenants lists tenants that have memories, by name, limit at most from behind the given one.
-func (s *VectorIndex) MemoryTenants(ctx context.Context, behind string, limit int) ([]string, error) {
-	rows, err := s.Pool.Query(ctx, `SELECT mneme_memory_tenants($1, $2)`, behind, limit)
+// MemoryTenants lists tenants that have memories, by name, at most limit of them, after the given one.
+func (s *VectorIndex) MemoryTenants(ctx context.Context, after string, limit int) ([]string, error) {
+	rows, err := s.Pool.Query(ctx, `SELECT mneme_memory_tenants($1, $2)`, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list tenants: %w", err)
 	}
@@ -236,12 +236,12 @@ func indexStateColumns(id string) string {
 	EXISTS (SELECT FROM index_outbox o WHERE o.tenant = $1 AND o.memory_id = ` + id + ` AND o.parked_at IS NOT NULL)`
 }
 
-// LivePage returns the states of a tenant's live memories by id, limit at most from behind the given one.
-func (s *VectorIndex) LivePage(ctx context.Context, tenant string, model inference.EmbeddingModel, behind uuid.UUID,
+// LivePage returns the states of a tenant's live memories by id, at most limit of them, after the given one.
+func (s *VectorIndex) LivePage(ctx context.Context, tenant string, model inference.EmbeddingModel, after uuid.UUID,
 	limit int) ([]IndexState, error) {
 	return s.indexStates(ctx, tenant, `SELECT `+indexStateColumns("m.id")+` FROM memories m WHERE m.tenant = $1
 		AND m.live AND m.id > $4 ORDER BY m.id LIMIT $5`,
-		tenant, model.Name, model.Dimensions, behind, limit)
+		tenant, model.Name, model.Dimensions, after, limit)
 }
 
 // IndexStates returns the states of memories, live or not. One that is not there, because it has been deleted
@@ -289,8 +289,8 @@ func (s *VectorIndex) CountEmbedded(ctx context.Context, tenant string, model in
 	return n, nil
 }
 
-// NearestEmbedded returns the tenant's live memories nearest to a vector, whoever may see them: ids and
-// scores, for the verification of an index.
+// NearestEmbedded returns the tenant's live memories nearest to a vector, regardless of visibility: ids and scores,
+// for the verification of an index.
 func (s *VectorIndex) NearestEmbedded(ctx context.Context, tenant string, e pg.Embedding,
 	limit int) ([]search.Hit, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)

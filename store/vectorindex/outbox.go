@@ -131,9 +131,9 @@ func (s *VectorIndex) indexEntries(ctx context.Context, tenant string, model inf
 	return out, err
 }
 
-// SettleOutbox removes the changes that the index now knows: those up to each entry's Seq. A change that came
-// later stays. A memory that has become another since it was read, while somebody else told the index of that, is asked
-// for again: of two who tell at the same time, the one with the older news may come last.
+// SettleOutbox removes the changes that the index now knows: those up to each entry's Seq. A change that came later
+// stays. A memory that has become another since it was read, while somebody else told the index of that, is asked for
+// again: of two writers at the same time, the one with the older version may come last.
 func (s *VectorIndex) SettleOutbox(ctx context.Context, tenant string, entries []OutboxEntry, now time.Time) error {
 	err := pg.RetryChange(ctx, func() error { return s.settleOutbox(ctx, tenant, entries, now) })
 	if err != nil {
@@ -208,9 +208,9 @@ type OutboxFailure struct {
 	Reason string // never content
 }
 
-// Backoff of a change that fails by itself: doubling from outboxBackoff to outboxBackoffMax, and parked
-// when it has failed outboxAttempts times. That is about four hours: an endpoint that is mended within half
-// a working day finds everything still waiting.
+// Backoff of a change that fails by itself: doubling from outboxBackoff to outboxBackoffMax, and parked when it has
+// failed outboxAttempts times. That is about four hours: an endpoint that is repaired within half a working day finds
+// everything still waiting.
 const (
 	outboxAttempts   = 8
 	outboxBackoff    = 2 * time.Minute
@@ -245,8 +245,8 @@ func (s *VectorIndex) PostponeOutbox(ctx context.Context, tenant string, failure
 	return parked, nil
 }
 
-// EnqueueOutbox asks that the index be told of memories as they now are. Those of which something is
-// pending are left to that; those that are parked stay so. It returns how many were asked for.
+// EnqueueOutbox queues the current state of memories for the index. Those that something is pending are left to that;
+// those that are parked stay so. It returns how many were asked for.
 func (s *VectorIndex) EnqueueOutbox(ctx context.Context, tenant string, ids []uuid.UUID, now time.Time) (int, error) {
 	if len(ids) == 0 {
 		return 0, nil
@@ -275,8 +275,8 @@ type ParkedChange struct {
 	ParkedAt  time.Time `json:"parked_at"`
 }
 
-// ParkedOutbox lists the tenant's parked changes by memory, limit at most from behind the given one.
-func (s *VectorIndex) ParkedOutbox(ctx context.Context, tenant string, behind uuid.UUID,
+// ParkedOutbox lists the tenant's parked changes by memory, at most limit of them, after the given one.
+func (s *VectorIndex) ParkedOutbox(ctx context.Context, tenant string, after uuid.UUID,
 	limit int) ([]ParkedChange, error) {
 	var out []ParkedChange
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
@@ -284,7 +284,7 @@ func (s *VectorIndex) ParkedOutbox(ctx context.Context, tenant string, behind uu
 		out, err = pg.Collect[ParkedChange](ctx, tx, `SELECT DISTINCT ON (memory_id) memory_id, attempts, last_error,
 			parked_at FROM index_outbox
 			WHERE tenant = $1 AND parked_at IS NOT NULL AND memory_id > $2 ORDER BY memory_id, seq DESC LIMIT $3`,
-			tenant, behind, limit)
+			tenant, after, limit)
 		return err
 	})
 	if err != nil {

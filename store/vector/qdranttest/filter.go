@@ -7,8 +7,8 @@ import (
 	qd "github.com/qdrant/go-client/qdrant"
 )
 
-// checkFilter refuses what is not implemented, wherever in a filter it stands: a condition that is passed
-// over would let through what it is there to keep out.
+// checkFilter refuses what is not implemented, anywhere in a filter: a condition that is passed over would let
+// through what it is there to keep out.
 func checkFilter(f *qd.Filter) error {
 	if f == nil {
 		return nil

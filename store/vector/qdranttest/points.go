@@ -22,7 +22,7 @@ type point struct {
 	vectors map[string][]float32
 }
 
-// applyAfter is how long an update that nobody waits for is on its way.
+// applyAfter is how long an update that no caller waits for takes.
 const applyAfter = 20 * time.Millisecond
 
 // points implements the calls on points.
@@ -51,8 +51,8 @@ func keyOf(id *qd.PointId) (string, error) {
 	}
 }
 
-// update applies a change now, behind those that were acknowledged before, or has it applied soon when
-// nobody waits. The lock is held.
+// update applies a change now, after those that were acknowledged before, or has it applied soon when no caller
+// waits. The lock is held.
 func (s points) update(c *collection, wait bool, apply func()) *qd.PointsOperationResponse {
 	s.operations++
 	result := &qd.UpdateResult{OperationId: new(s.operations), Status: qd.UpdateStatus_Acknowledged}
@@ -113,7 +113,7 @@ func (s points) Upsert(_ context.Context, req *qd.UpsertPoints) (*qd.PointsOpera
 	for i, p := range req.GetPoints() {
 		vectors, err := c.vectorsOf(p.GetVectors())
 		if status.Code(err) == codes.InvalidArgument && !req.GetWait() {
-			// it would be seen when the change is made, and nobody waits for that
+			// it would be seen when the change is made, and no caller waits for that
 			return s.update(c, false, func() {}), nil
 		}
 		if err != nil {

@@ -56,7 +56,7 @@ func WithAPIKey(key string) Option { return func(s *Server) { s.apiKey = key } }
 // WithVersion has the server say that it is of another version.
 func WithVersion(v string) Option { return func(s *Server) { s.version = v } }
 
-// WithTLS has the server speak TLS, as the one whom the certificate names.
+// WithTLS has the server speak TLS, as the host that the certificate names.
 func WithTLS(certificate tls.Certificate) Option {
 	return func(s *Server) {
 		s.tls = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}}
