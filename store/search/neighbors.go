@@ -30,16 +30,6 @@ type NeighborQuery struct {
 	At        time.Time     // of the decision; memories whose time is over then are not offered. Zero offers them
 }
 
-// Neighbor search constants (notes on recall constants, "decide").
-const (
-	neighborsPerChannel = 10
-	neighborsFound      = 16 // proposals.Offer chooses among them
-	neighborMinScore    = 0.1
-
-	scoreSameContent = 1.0
-	scoreSameClaim   = 0.9
-)
-
 // neighborScan is up to how many memories of a tenant the vectors of a batch are compared one by one. The vectors are
 // read once for all queries. Above it each query asks the index, which costs a tenant that is alone in it half as much
 // at 4,000 memories, and finds little of one that is a small part of it.
@@ -99,7 +89,7 @@ type foundNeighbor struct {
 
 // hit notes that a channel found a memory for a query.
 func (x *neighborSearch) hit(query int, id uuid.UUID, score float64) {
-	if score >= neighborMinScore && id != x.queries[query].Exclude {
+	if score >= proposals.MinNeighborScore && id != x.queries[query].Exclude {
 		x.best[query][id] = max(x.best[query][id], score)
 	}
 }
@@ -174,7 +164,7 @@ func (x *neighborSearch) queueSame(b *pgx.Batch) {
 		var id uuid.UUID
 		_, err := pgx.ForEachRow(rows, []any{&hash, &id}, func() error {
 			for _, i := range asking[string(hash)] {
-				x.hit(i, id, scoreSameContent)
+				x.hit(i, id, proposals.SameContentScore)
 			}
 			return nil
 		})
@@ -201,8 +191,8 @@ func (x *neighborSearch) queueClaims(b *pgx.Batch) {
 			SELECT e.memory_id FROM entity_claims e CROSS JOIN %s
 			WHERE e.tenant = %s AND e.subject_key = q.subject AND e.predicate = q.predicate AND %s AND %s
 			ORDER BY e.created_at DESC LIMIT %d) h WHERE q.subject <> ''`,
-		asked, scoreSameClaim, pg.ByKey("m", "e.tenant", "e.memory_id"), p.Add(x.owner.Tenant),
-		x.inOwnersSpace("m", &p), mayBeOffered, neighborsPerChannel), p)
+		asked, proposals.SameClaimScore, pg.ByKey("m", "e.tenant", "e.memory_id"), p.Add(x.owner.Tenant),
+		x.inOwnersSpace("m", &p), mayBeOffered, proposals.NeighborsPerChannel), p)
 }
 
 // queueText asks full text. Facts with fewer terms than the widest are padded with terms that match nothing and weigh
@@ -242,7 +232,7 @@ func (x *neighborSearch) queueText(b *pgx.Batch, plans []rank.TextPlan) {
 	x.hits(b, fmt.Sprintf(`WITH %s SELECT q.n, h.id, h.score FROM q CROSS JOIN LATERAL (
 			SELECT m.id, %s AS score FROM (SELECT * FROM memory_text s WHERE s.tsv @@ q.match AND s.live OFFSET 0) m
 			WHERE %s AND %s ORDER BY score DESC, m.id LIMIT %d) h`,
-		x.queryTable(&p, names, arrays...), score, x.inOwnersSpace("m", &p), mayBeOffered, neighborsPerChannel), p)
+		x.queryTable(&p, names, arrays...), score, x.inOwnersSpace("m", &p), mayBeOffered, proposals.NeighborsPerChannel), p)
 }
 
 // queueVectors asks for the nearest vectors of each class. What is asked is the size of the tenant, which is counted
@@ -266,7 +256,7 @@ func (x *neighborSearch) queueVectors(b *pgx.Batch, docs int64) {
 	var p pg.Params
 	tenant, place := p.Add(x.owner.Tenant), x.inOwnersSpace("m", &p)
 	asked := x.queryTable(&p, []string{"vec"}, p.Add(vectors)+"::text[]::vector[]")
-	limit := p.Add(neighborsPerChannel)
+	limit := p.Add(proposals.NeighborsPerChannel)
 	parts := make([]string, len(VectorClasses))
 	for i, class := range VectorClasses {
 		parts[i] = `SELECT q.n, h.memory_id, h.score FROM q CROSS JOIN LATERAL (` +
@@ -297,7 +287,7 @@ func (x *neighborSearch) queueScan(b *pgx.Batch, model inference.EmbeddingModel,
 		parts[i] = fmt.Sprintf(`SELECT q.n, h.id, greatest(0, 1 - h.distance)::float8 FROM q CROSS JOIN LATERAL (
 			SELECT m.id, m.vec <=> q.vec AS distance FROM class%d m WHERE %s ORDER BY distance LIMIT %d) h
 			WHERE q.vec IS NOT NULL`,
-			i, mayBeOffered, neighborsPerChannel)
+			i, mayBeOffered, proposals.NeighborsPerChannel)
 	}
 	x.hits(b, `WITH `+strings.Join(with, ", ")+` `+strings.Join(parts, " UNION ALL "), p)
 }
@@ -325,8 +315,7 @@ func (x *neighborSearch) load(ctx context.Context, tx pgx.Tx) error {
 		var id uuid.UUID
 		var pinned bool
 		_, err := pgx.ForEachRow(rows, []any{&id, &pinned}, func() error {
-			spoken[id] = spoken[id] ||
-				pinned
+			spoken[id] = spoken[id] || pinned
 			return nil
 		})
 		return err
@@ -396,8 +385,8 @@ func (x *neighborSearch) ranked(query int) []memory.Neighbor {
 	slices.SortFunc(found, func(a, b foundNeighbor) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), bytes.Compare(a.id[:], b.id[:]))
 	})
-	out := make([]memory.Neighbor, 0, neighborsFound)
-	for _, n := range found[:min(len(found), neighborsFound)] {
+	out := make([]memory.Neighbor, 0, proposals.NeighborsRanked)
+	for _, n := range found[:min(len(found), proposals.NeighborsRanked)] {
 		out = append(out, n.Neighbor)
 	}
 	return out

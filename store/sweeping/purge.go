@@ -242,32 +242,32 @@ func (p *purging) expire(ctx context.Context) error {
 	for i, row := range page {
 		chosen[i] = row.ID
 	}
-	rows, err := p.Tx.Query(ctx, `SELECT m.id, w.purge `+expired+` AND m.id = ANY($8) ORDER BY m.deleted_at,
-		m.id FOR UPDATE OF m SKIP LOCKED`,
-		append(w.args(p.Tenant), chosen)...)
+	rows, err := p.Tx.Query(ctx, `SELECT m.id, m.world_id IS NOT NULL, m.tier, m.typology, m.deleted_at `+expired+`
+		AND m.id = ANY($8) ORDER BY m.deleted_at, m.id FOR UPDATE OF m SKIP LOCKED`, append(w.args(p.Tenant), chosen)...)
 	if err != nil {
 		return err
 	}
-	var over, going, staying []uuid.UUID
-	purges := map[uuid.UUID]bool{}
-	var id uuid.UUID
-	var purge bool
-	_, err = pgx.ForEachRow(rows, []any{&id, &purge}, func() error {
-		over, purges[id] = append(over, id), purge
-		return nil
-	})
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[deletedMemory])
 	if err != nil {
 		return err
 	}
-	linked, err := forgetting.ActionLinkedAmong(ctx, p.Change, over)
+	ids := make([]uuid.UUID, len(found))
+	for i, m := range found {
+		ids[i] = m.ID
+	}
+	linked, err := forgetting.ActionLinkedAmong(ctx, p.Change, ids)
 	if err != nil {
 		return err
 	}
-	for _, id := range over {
-		if purges[id] && !linked[id] {
-			going = append(going, id)
-		} else {
-			staying = append(staying, id)
+	var going, staying []uuid.UUID
+	for _, m := range found {
+		end, over := lifecycle.ExpiredTombstone(m.policy(p.rules), m.DeletedAt, linked[m.ID], p.in.At)
+		switch {
+		case !over: // unreachable: the statement compares with the same windows
+		case end == schema.ExpiryPurge:
+			going = append(going, m.ID)
+		default:
+			staying = append(staying, m.ID)
 		}
 	}
 	p.out.Removed = len(going) + len(staying)

@@ -3,6 +3,8 @@ package sweeping
 import (
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 )
@@ -48,6 +50,24 @@ const expired = `FROM memories m JOIN unnest($2::boolean[], $3::text[], $4::text
 // tombstone is the part of expired that an index serves: not yet marked, and over by the shortest window.
 const tombstone = `m.deleted_at IS NOT NULL AND m.erased_at IS NULL AND m.retained_at IS NULL AND m.purging_at IS NULL
 	AND m.deleted_at <= $7`
+
+// deletedMemory is a tombstone as lifecycle.ExpiredTombstone judges it.
+type deletedMemory struct {
+	ID        uuid.UUID
+	World     bool
+	Tier      schema.Tier
+	Typology  schema.Typology
+	DeletedAt time.Time
+}
+
+// policy returns the retention policy of the memory's class.
+func (m deletedMemory) policy(rules lifecycle.RetentionRules) schema.RetentionPolicy {
+	domain := schema.RetainMemory
+	if m.World {
+		domain = schema.RetainWorld
+	}
+	return rules.For(domain, m.Tier, m.Typology)
+}
 
 func (w windows) args(tenant string) []any {
 	return []any{tenant, w.world, w.tiers, w.typologies, w.before, w.purge, w.last}
