@@ -201,8 +201,8 @@ func (i *Inspector) Extensions(ctx context.Context) ([]Extension, error) {
 // Connections are how many clients the server has, and how many it takes.
 type Connections struct{ Open, Most int }
 
-// Connections counts them, those of other databases of the server too: who has them, only some roles may see. What is
-// kept for superusers and for roles that may use reserved connections (from Postgres 16) nobody else gets.
+// Connections counts the server's connections, also those to other databases. Connections reserved for superusers and
+// for roles that may use reserved connections (from Postgres 16) do not count as available.
 func (i *Inspector) Connections(ctx context.Context) (Connections, error) {
 	return one[Connections](ctx, i, "count connections", `
 		SELECT (SELECT coalesce(sum(numbackends), 0)::int FROM pg_stat_database),

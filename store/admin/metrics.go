@@ -126,7 +126,7 @@ type TenantMetrics struct {
 
 	Retrievals Spans
 	Degraded   Spans                       // of them left channels or stages out; the last day only
-	Judged     Spans                       // of them somebody said what became of an item
+	Judged     Spans                       // of them with feedback on an item
 	Useful     Spans                       // of these an item helped, at least partly
 	Verdicts   map[string]Spans            // items by what became of them
 	Reused     map[schema.MemoryType]Spans // retrievals that returned a procedure or a plan; the last day only

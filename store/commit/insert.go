@@ -38,7 +38,7 @@ type NewMemory struct {
 	SafeSummary    string
 	KeyID          string
 	Claim          memory.Claim
-	Object         json.RawMessage // the claim's object where it is no text
+	Object         json.RawMessage // the claim's object where it is not a text
 	Status         schema.Status
 	Validity       schema.Validity
 	RevisionPolicy schema.RevisionPolicy

@@ -168,7 +168,7 @@ func (r *NewMemory) state(m schema.MemoryRecord) error {
 		r.Status = cmp.Or(r.Status, p.Revision.Status)
 	}
 	if claim := memory.RecordClaim(p); claim.Functional || claim.Predicate != schema.PredicateStates {
-		r.Claim, r.Object = claim, p.Object // what is merely stated is no claim, as in the pipeline
+		r.Claim, r.Object = claim, p.Object // a plain statement is not a claim, as in the pipeline
 	}
 	return nil
 }

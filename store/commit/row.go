@@ -110,7 +110,7 @@ func (c *Change) LockRows(ctx context.Context, p schema.Principal, ids []uuid.UU
 	return c.rows(ctx, p, pg.ChangeGrants(p), ids, ` ORDER BY m.id FOR UPDATE OF m`)
 }
 
-// LockReadable is LockRows for a change that is no statement about what the memories say: also of those that a
+// LockReadable is LockRows for a change that does not concern what the memories say: also of those that a
 // user reads and may not change.
 func (c *Change) LockReadable(ctx context.Context, p schema.Principal,
 	ids []uuid.UUID) (map[uuid.UUID]MemoryRow, error) {

@@ -179,7 +179,7 @@ func (p *putting) prepare(ctx context.Context) error {
 	return p.readStored(ctx, externals)
 }
 
-// readStanding locks and reads the tenant's memories under the ids that the records bring, also those
+// readStored locks and reads the tenant's memories under the ids that the records bring, also those
 // that the principal may not look at: their ids are taken.
 func (p *putting) readStored(ctx context.Context, externals []string) error {
 	ids := make([]uuid.UUID, 0, len(p.items))
@@ -285,7 +285,7 @@ func (p *putting) decide(ctx context.Context, i int) error {
 	return nil
 }
 
-// decideStanding settles a record whose id is that of a stored one.
+// decideStored settles a record whose id is that of a stored one.
 func (p *putting) decideStored(ctx context.Context, it *putItem, id uuid.UUID) error {
 	m, stored := p.rows[id], p.standing[id]
 	it.ID, it.Status = id.String(), schema.PutExists

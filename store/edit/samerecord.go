@@ -68,7 +68,8 @@ func sameRef(a, b schema.Ref) bool {
 	case a.Kind != b.Kind || a.Ref != b.Ref || a.Hash != b.Hash || (a.Timestamp == nil) != (b.Timestamp == nil):
 		return false
 	default:
-		return a.Timestamp == nil || a.Timestamp.Truncate(time.Microsecond).Equal(b.Timestamp.Truncate(time.Microsecond))
+		return a.Timestamp == nil ||
+			a.Timestamp.Truncate(time.Microsecond).Equal(b.Timestamp.Truncate(time.Microsecond))
 	}
 }
 

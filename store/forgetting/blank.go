@@ -159,7 +159,7 @@ func (f *Forgetting) toBlank(ctx context.Context, limit int) ([]uuid.UUID, error
 // lockSome locks rows of a table that a query about the memories chooses, by id, in the order in which pipelines
 // lock them; limit at most, or all with 0.
 func (f *Forgetting) lockSome(ctx context.Context, table, choose string, limit int) ([]uuid.UUID, error) {
-	var most any // NULL is no limit
+	var most any // NULL means no limit
 	if limit > 0 {
 		most = limit
 	}

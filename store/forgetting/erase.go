@@ -77,7 +77,7 @@ func (u unlinked) Rows() int { return u.Said + u.Mentions + u.Claims }
 func Unlink(ctx context.Context, c *commit.Change, memories []uuid.UUID, limit int) (unlinked, error) {
 	var u unlinked
 	var ends, mentioned []uuid.UUID
-	left := func() any { // NULL is no limit
+	left := func() any { // NULL means no limit
 		if limit <= 0 {
 			return nil
 		}

@@ -218,7 +218,8 @@ func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions
 	if sel.SourceKind != "" {
 		// A candidate's id is the id of the memory that it became. Its kind outlives it.
 		kind := p.Add(sel.SourceKind)
-		where += " AND EXISTS (SELECT FROM memory_candidates k WHERE k.tenant = m.tenant AND k.id = m.id AND k.source_kind = " + kind + `
+		where += " AND EXISTS (SELECT FROM memory_candidates k WHERE k.tenant = m.tenant AND k.id = m.id" +
+			" AND k.source_kind = " + kind + `
 			UNION ALL SELECT FROM memory_source_kinds k WHERE k.tenant = m.tenant AND k.memory_id = m.id
 			AND k.source_kind = ` + kind + ")"
 	}
@@ -268,13 +269,13 @@ var textConfigs = []string{"pg_catalog.english", "pg_catalog.german", "pg_catalo
 	"pg_catalog.italian", "pg_catalog.portuguese",
 	"pg_catalog.dutch", "pg_catalog.simple"}
 
-// textConditions are what a query asks for in full text.
+// conditionsOfText are what a query asks for in full text.
 type textConditions struct {
 	configs []string // those in which there is a word to look for
 	queries []string // what it comes to in them, each once: equal ones would make the planner expect more rows
 }
 
-// textConditions reads a query in every language. Where nothing is left of it but what must not be there, as of
+// conditionsOfText reads a query in every language. Where nothing is left of it but what must not be there, as of
 // "-zebra" or of a stop word with it, it would select everything else: in such a language it selects nothing, and
 // when no other is left it is refused.
 func conditionsOfText(ctx context.Context, c *commit.Change, query string) (textConditions, error) {

@@ -17,9 +17,9 @@ type Class string
 
 // The classes of statements.
 const (
-	ClassInteractive Class = "interactive" // somebody waits for the answer: recall, reading by id, listings
+	ClassInteractive Class = "interactive" // a caller waits for the answer: recall, reading by id, listings
 	ClassPipeline    Class = "pipeline"    // one transaction of a workflow's step, and every other change
-	// what goes through much that is stored: index builds, purge, export, restore, counts
+	// ClassLong is for statements that read much of what is stored: index builds, purge, export, restore, counts
 	ClassLong Class = "long"
 )
 

@@ -114,7 +114,7 @@ type stagedItem struct {
 	memoryID  uuid.UUID // id, or the memory that it duplicates
 	state     string
 	replayed  bool // the candidate's own idempotency key was seen before
-	bare      bool // its text is not kept: there is no memory that it would be forgotten with
+	bare      bool // its text is not kept: it has no memory to be forgotten with
 }
 
 const (

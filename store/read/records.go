@@ -39,7 +39,7 @@ func (s *Reading) Records(ctx context.Context, f pg.Filter, ids []uuid.UUID) (ma
 	return out, nil
 }
 
-// seen renders a column that names a memory, and NULL where the asker may not see that one.
+// seenBy renders a column that names a memory, and NULL where the asker may not see that one.
 func seenBy(f pg.Filter, column string, p *pg.Params) string {
 	return `(SELECT s.id FROM memories s WHERE s.id = ` + column + ` AND ` + known(f, "s", p) + `)`
 }

@@ -232,7 +232,8 @@ func (x *neighborSearch) queueText(b *pgx.Batch, plans []rank.TextPlan) {
 	x.hits(b, fmt.Sprintf(`WITH %s SELECT q.n, h.id, h.score FROM q CROSS JOIN LATERAL (
 			SELECT m.id, %s AS score FROM (SELECT * FROM memory_text s WHERE s.tsv @@ q.match AND s.live OFFSET 0) m
 			WHERE %s AND %s ORDER BY score DESC, m.id LIMIT %d) h`,
-		x.queryTable(&p, names, arrays...), score, x.inOwnersSpace("m", &p), mayBeOffered, proposals.NeighborsPerChannel), p)
+		x.queryTable(&p, names, arrays...), score, x.inOwnersSpace("m", &p), mayBeOffered,
+		proposals.NeighborsPerChannel), p)
 }
 
 // queueVectors asks for the nearest vectors of each class. What is asked is the size of the tenant, which is counted

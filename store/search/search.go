@@ -186,13 +186,13 @@ func (s *Search) Authorize(ctx context.Context, f pg.Filter, ids []uuid.UUID) (m
 	return out, nil
 }
 
-// sheetRow scans a sheet.
+// featureRow is a memory with the features that ranking uses.
 type featureRow struct {
 	rank.Sheet
 	sources []uuid.UUID
 }
 
-// sheetColumns are what sheetRow scans of the memory m.
+// featureColumns are what featureRow scans of the memory m.
 //
 // A fact drawn from other memories says again what they say, where the asker may see them. A procedure derived from
 // an episode, or a fork of its target, says something else, and both are answers (document 004 §12 and §15B).
@@ -211,7 +211,7 @@ func featureColumns(f pg.Filter, p *pg.Params) string {
 	('x' || encode(substr(m.content_hash, 1, 8), 'hex'))::bit(64)::bigint`
 }
 
-// sheetSources are the columns of the memory m that sheetColumns reads.
+// featureSources are the columns of the memory m that sheetColumns reads.
 const featureSources = `m.tenant, m.id, m.type, m.category, m.status, m.agent_id, m.agent_session_id, m.who,
 	m.occurred_at, m.importance, m.conditions, m.conditions_hash, m.content_hash`
 

@@ -110,7 +110,7 @@ type TextArtifact struct {
 	OccurredAt time.Time // of the memory
 	Address    string    // sha256: and hexadecimal digits
 	Size       int64     // bytes of the whole
-	Text       string    // without what is no UTF-8
+	Text       string    // without bytes that are not UTF-8
 }
 
 // isText is the condition that an artifact a holds text.

@@ -77,7 +77,7 @@ func decayVolumes(ctx context.Context, c *commit.Change, rules lifecycle.Retenti
 }
 
 // DecayBatch does to the next memories that have fallen due what lifecycle.JudgeDue says, in one transaction,
-// with a history row for each. It reads what is due and nothing else. Memories that somebody else is at, and
+// with a history row for each. It reads what is due and nothing else. Memories that another change has locked, and
 // those that a pipeline still works on, are left to the next run. A batch that is delivered again finds
 // nothing to do, or the rest.
 func (s *Sweeping) DecayBatch(ctx context.Context, in DecayInput) (DecayBatch, error) {

@@ -243,7 +243,8 @@ func (p *purging) expire(ctx context.Context) error {
 		chosen[i] = row.ID
 	}
 	rows, err := p.Tx.Query(ctx, `SELECT m.id, m.world_id IS NOT NULL, m.tier, m.typology, m.deleted_at `+expired+`
-		AND m.id = ANY($8) ORDER BY m.deleted_at, m.id FOR UPDATE OF m SKIP LOCKED`, append(w.args(p.Tenant), chosen)...)
+		AND m.id = ANY($8) ORDER BY m.deleted_at, m.id FOR UPDATE OF m SKIP LOCKED`,
+		append(w.args(p.Tenant), chosen)...)
 	if err != nil {
 		return err
 	}
@@ -383,7 +384,7 @@ func (p *purging) tombstones(ctx context.Context) error {
 	if err != nil || dependents >= p.in.Limit {
 		return err
 	}
-	// Meanwhile somebody may have erased one: then it keeps its relations, for the audit.
+	// Another change may have erased one meanwhile: then it keeps its relations, for the audit.
 	rows, err = p.Tx.Query(ctx, `SELECT m.id FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2)
 		AND m.purging_at IS NOT NULL AND m.erased_at IS NULL ORDER BY m.id FOR UPDATE`,
 		p.Tenant, ids)

@@ -55,7 +55,7 @@ type SweepStart struct {
 }
 
 // BeginSweep counts what a run would take of a tenant. A run that would take more than its share asks, once,
-// and may take nothing until somebody has answered. What is admitted is used up by what is taken, by whatever
+// and may take nothing until the question is answered. What is admitted is used up by what is taken, by whatever
 // run. A run that would not take too much takes the question back, and what is left of an answer with it.
 func (s *Sweeping) BeginSweep(ctx context.Context, tenant string, sweep schema.Sweep, share float64,
 	now time.Time) (SweepStart, error) {
@@ -142,7 +142,7 @@ func guard(ctx context.Context, c *commit.Change, t volume, share float64) (*sch
 		return nil, nil
 	}
 	hold := schema.SweepHold{Tenant: c.Tenant, Sweep: t.Question}
-	// An answer that is used up is no answer: it asks again.
+	// A used-up answer does not count: it asks again.
 	err := c.Tx.QueryRow(ctx, `INSERT INTO sweep_holds AS h (tenant, sweep, would_take, stored, share, asked_at)
 		VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (tenant, sweep) DO UPDATE SET would_take = excluded.would_take, stored = excluded.stored,
@@ -160,9 +160,9 @@ func guard(ctx context.Context, c *commit.Change, t volume, share float64) (*sch
 	return &hold, nil
 }
 
-// admitted is how much of want a batch may take: less where a question is open, whose answer it uses up. The question
-// is locked, so that no two batches use the same answer. Without one, all of it: what was due when the run began was
-// counted then.
+// admittedBy returns how much of want a batch may take: less where a question is open, whose answer it uses up. The
+// question is locked, so that no two batches use the same answer. Without one, all of it: what was due when the run
+// began was counted then.
 func admittedBy(ctx context.Context, c *commit.Change, sweep schema.Sweep, want int) (int, error) {
 	var left *int64
 	err := c.Tx.QueryRow(ctx, `SELECT admitted FROM sweep_holds WHERE tenant = $1 AND sweep = $2 FOR UPDATE`, c.Tenant,

@@ -187,7 +187,7 @@ func (q *Qdrant) Check(ctx context.Context) error {
 		return qdrantError(ctx, "check", err)
 	}
 	major, minor := 0, 0
-	n, err := fmt.Sscanf(res.GetVersion(), "%d.%d", &major, &minor) // what is no version is a build of one's own
+	n, err := fmt.Sscanf(res.GetVersion(), "%d.%d", &major, &minor) // a text that is not a version is a custom build
 	if err == nil && n == 2 && (major < 1 || major == 1 && minor < 16) {
 		return fmt.Errorf("qdrant is version %d.%d; 1.16 or later is needed", major, minor)
 	}

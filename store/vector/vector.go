@@ -79,7 +79,7 @@ type Index interface {
 	Searched(ctx context.Context, g Generation) (bool, error)
 	// Activate makes a generation the one that is searched for its model, at once and as a whole.
 	Activate(ctx context.Context, g Generation) error
-	// Drop removes a generation; one that is not there is no error.
+	// Drop removes a generation; one that does not exist is not an error.
 	Drop(ctx context.Context, g Generation) error
 }
 

@@ -132,7 +132,7 @@ func (s *VectorIndex) indexEntries(ctx context.Context, tenant string, model inf
 }
 
 // SettleOutbox removes the changes that the index now knows: those up to each entry's Seq. A change that came later
-// stays. A memory that has become another since it was read, while somebody else told the index of that, is asked for
+// stays. A memory that has become another since it was read, while another writer told the index of that, is asked for
 // again: of two writers at the same time, the one with the older version may come last.
 func (s *VectorIndex) SettleOutbox(ctx context.Context, tenant string, entries []OutboxEntry, now time.Time) error {
 	err := pg.RetryChange(ctx, func() error { return s.settleOutbox(ctx, tenant, entries, now) })

@@ -490,7 +490,9 @@ func (p *point) retrieved(payload *qd.WithPayloadSelector, vectors *qd.WithVecto
 				named[name] = &qd.VectorOutput{Vector: &qd.VectorOutput_Dense{Dense: &qd.DenseVector{Data: v}}}
 			}
 		}
-		out.Vectors = &qd.VectorsOutput{VectorsOptions: &qd.VectorsOutput_Vectors{Vectors: &qd.NamedVectorsOutput{Vectors: named}}}
+		out.Vectors = &qd.VectorsOutput{
+			VectorsOptions: &qd.VectorsOutput_Vectors{Vectors: &qd.NamedVectorsOutput{Vectors: named}},
+		}
 	}
 	return out
 }

@@ -218,7 +218,7 @@ func (h health) HealthCheck(context.Context, *qd.HealthCheckRequest) (*qd.Health
 	return &qd.HealthCheckReply{Title: "qdrant - vector search engine", Version: h.version}, nil
 }
 
-// checkName refuses what is no name of a collection or alias.
+// checkName refuses what is not a name of a collection or alias.
 func checkName(name, never string) error {
 	if name == "" || len(name) > 255 {
 		return status.Error(codes.InvalidArgument,
