@@ -10,7 +10,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// SessionTurns returns, for each anchor, the turns of its session within radius of it, with the sheet of each. The
+// SessionTurns returns, for each anchor, the turns of its session within radius of it, with the features of each. The
 // turns pass the filter; so must an anchor, or its place in the session would show through. A fact has the position
 // of the memory that it was drawn from.
 func (s *Search) SessionTurns(ctx context.Context, f pg.Filter, anchors []rank.Anchor,
