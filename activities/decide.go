@@ -184,7 +184,7 @@ func (a *Decision) prepare(
 	owner := batch.Owner
 	for _, u := range group {
 		scope := owner.Scope
-		d := decidable{Undecided: u, visibility: batch.Visibility, ordinals: u.Again}
+		d := decidable{Undecided: u, visibility: batch.Visibility, ordinals: u.Stale}
 		if u.Scope != nil {
 			scope, d.visibility = *u.Scope, *u.Visibility
 		}

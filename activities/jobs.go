@@ -61,7 +61,7 @@ func (a *Jobs) BuryJobs(ctx context.Context, in CloseRequest) (BuryResult, error
 	if err != nil {
 		return BuryResult{}, err
 	}
-	dead, err := a.Store.BuryRange(ctx, sr, in.Phase, in.Reason, now(a.Now))
+	dead, err := a.Store.MarkRangeDead(ctx, sr, in.Phase, in.Reason, now(a.Now))
 	return BuryResult{Dead: dead}, fail(err)
 }
 

@@ -143,7 +143,7 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 			}
 			tenant := queue[0]
 			queue = queue[1:]
-			var begun sweeping.Begun
+			var begun sweeping.SweepStart
 			err := patiently(ctx, func() (err error) { // it counts what is stored
 				begun, err = a.Store.BeginSweep(ctx, tenant, kind, a.share(), in.At)
 				return err

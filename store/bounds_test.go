@@ -143,7 +143,7 @@ func (y *steadyYear) week(n int) {
 	_, err := y.OpenReview(ctx, y.p.Tenant, waits.BatchID, 14*day, y.now)
 	require.NoError(y.t, err)
 	_, dead := y.stage(say(name + " wrote what cannot be read.")...)
-	_, err = y.BuryRange(ctx, dead, "extract", "broken", y.now)
+	_, err = y.MarkRangeDead(ctx, dead, "extract", "broken", y.now)
 	require.NoError(y.t, err)
 	y.policy.Mode = schema.ModeShadow
 	y.stage(schema.Candidate{Content: name + " is only looked at.", SourceKind: schema.SourceToolOutput})

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
@@ -341,6 +342,52 @@ func TestDecayDoesNotAskAboutWhatStays(t *testing.T) {
 	begun, err := w.BeginSweep(ctx, "t", schema.SweepDecay, 0.5, w.now.Add(day))
 	require.NoError(t, err)
 	require.NotNil(t, begun.Held, "what held, and holds no more, goes")
+}
+
+// What the statement counts before it asks is what the rule takes, whatever a memory's policy, class and validity.
+func TestDecayCountsWhatTheRuleTakes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const n = lifecycle.SweepFree + 20
+	w.crowd(n)
+	w.exec(`UPDATE jobs SET state = 'completed', finished_at = now()`)
+	w.exec(`UPDATE memories SET half_life = '1 hour', min_salience = 0.5, salience = 1, salience_at = $1,
+		decay_due_at = $1::timestamptz + interval '1 hour', decay_curve = 'exponential', decay_floor = 0`, w.now)
+	at, past, future := w.now.Add(day), w.now.Add(2*time.Hour), w.now.Add(2*day)
+	taken := map[bool]int{}
+	for _, policy := range []schema.DeletionPolicy{schema.DeleteNever, schema.DeleteManualOnly, schema.DeleteAutoPrune} {
+		for _, world := range []bool{false, true} {
+			for _, class := range []struct {
+				Tier     schema.Tier
+				Typology schema.Typology
+			}{
+				{Tier: schema.TierPersistent, Typology: schema.TypologySemantic},
+				{Tier: schema.TierPersistent, Typology: schema.TypologyProcedural},
+				{Tier: schema.TierSession, Typology: schema.TypologySemantic},
+			} {
+				for _, until := range []*time.Time{nil, &past, &future} {
+					m := lifecycle.Decayed{Decay: memory.Decay{Curve: schema.CurveExponential, HalfLife: time.Hour, MinSalience: 0.5},
+						Salience: 1, SalienceAt: w.now, CreatedAt: w.now, DeletionPolicy: policy, World: world, Tier: class.Tier,
+						Typology: class.Typology, ValidUntil: until}
+					domain := schema.RetainMemory
+					if world {
+						domain = schema.RetainWorld
+					}
+					v := lifecycle.JudgeDue(m, lifecycle.DefaultRetention(domain, class.Tier, class.Typology), at)
+					takes := v.Outcome == lifecycle.SweepPrune || v.Outcome == lifecycle.SweepArchive
+					w.exec(`UPDATE memories SET deletion_policy = $1, world_id = CASE WHEN $2 THEN 'w' END, tier = $3, typology = $4,
+						valid_until = $5`, policy, world, class.Tier, class.Typology, until)
+					begun, err := w.BeginSweep(ctx, "t", schema.SweepDecay, 0.5, at)
+					require.NoError(t, err)
+					require.Equal(t, takes, begun.Held != nil, "%s %s %s world %t until %v: %s", policy, class.Tier, class.Typology,
+						world, until, v.Why)
+					taken[takes]++
+				}
+			}
+		}
+	}
+	require.NotZero(t, taken[true])
+	require.NotZero(t, taken[false])
 }
 
 // What is shown of a memory's worth is what is left of it now, and reading it moves the importance alone.

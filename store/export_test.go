@@ -36,4 +36,4 @@ func Add(r search.TextRanking, other search.TextRanking, limit int) search.TextR
 func Shares(counts map[int]int64, total int64) map[int]int64 { return admin.Shares(counts, total) }
 
 // Within returns a context whose transactions are of a class.
-func Within(ctx context.Context, c pg.Class) context.Context { return pg.Within(ctx, c) }
+func Within(ctx context.Context, c pg.Class) context.Context { return pg.WithClass(ctx, c) }

@@ -94,7 +94,7 @@ func TestDecisionsResumeWhereTheyStopped(t *testing.T) {
 	due, err = w.LeaseDecide(ctx, r, w.now)
 	require.NoError(t, err)
 	require.Equal(t, []string{a.String()}, candidates(due, undecided))
-	require.Equal(t, []int{0}, due[0].Again, "only the fact whose ground has moved")
+	require.Equal(t, []int{0}, due[0].Stale, "only the fact whose ground has moved")
 }
 
 func TestFailedAttemptsLeadToRetryOrDeath(t *testing.T) {
@@ -272,11 +272,11 @@ func TestBuryAndNoteTouchOpenJobsOfTheRangeOnly(t *testing.T) {
 	require.Empty(t, w.job(r, 0).LastError)
 	require.Equal(t, "link: graph is down", w.job(r, 1).LastError)
 	require.Empty(t, w.job(r, 2).LastError)
-	n, err := w.BuryRange(ctx, part, "write", "gave up", w.now)
+	n, err := w.MarkRangeDead(ctx, part, "write", "gave up", w.now)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.Equal(t, []schema.JobState{schema.JobCompleted, schema.JobDead, schema.JobPending}, []schema.JobState{w.job(r, 0).State, w.job(r, 1).State, w.job(r, 2).State})
-	n, err = w.BuryRange(ctx, part, "write", "gave up", w.now)
+	n, err = w.MarkRangeDead(ctx, part, "write", "gave up", w.now)
 	require.NoError(t, err)
 	require.Zero(t, n)
 }
@@ -285,7 +285,7 @@ func TestJobsArePagedOldestFirst(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, r := w.stage(say("one", "two", "three", "four", "five")...)
-	_, err := w.BuryRange(ctx, pipeline.Range{Tenant: "t", BatchID: r.BatchID, From: 0, To: 2}, "write", "gave up", w.now)
+	_, err := w.MarkRangeDead(ctx, pipeline.Range{Tenant: "t", BatchID: r.BatchID, From: 0, To: 2}, "write", "gave up", w.now)
 	require.NoError(t, err)
 	var seen []string
 	after := ""

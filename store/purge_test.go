@@ -100,7 +100,7 @@ func TestPurgeInItsOrder(t *testing.T) {
 	stays := w.linked("Carol knows Alice.", knows("Carol", "Alice"))
 	for i := range 2 { // dead jobs
 		_, r := w.stage(say(fmt.Sprintf("A poisoned note %d.", i))...)
-		_, err := w.BuryRange(ctx, r, "extract", "broken", w.now)
+		_, err := w.MarkRangeDead(ctx, r, "extract", "broken", w.now)
 		require.NoError(t, err)
 	}
 	require.NoError(t, w.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte{1}, MemoryIDs: []uuid.UUID{stays}}, w.now))
@@ -436,7 +436,7 @@ func TestPurgeDoesNotAskAboutHistoryThatStays(t *testing.T) {
 
 	// A world's tombstones stay as well, unless its policy says that they go; then their history does, in the same run,
 	// once their window is over.
-	begin := func(after time.Duration) sweeping.Begun {
+	begin := func(after time.Duration) sweeping.SweepStart {
 		t.Helper()
 		begun, err := w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now.Add(after))
 		require.NoError(t, err)

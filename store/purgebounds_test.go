@@ -29,7 +29,7 @@ func TestPurgeLeavesBatchesThatAreNeeded(t *testing.T) {
 	require.NoError(t, w.AdvanceJobs(ctx, done, "done", w.now))
 	_, open := w.stage(say("A note that is still to be read.")...)
 	_, dead := w.stage(say("A note that cannot be read.")...)
-	_, err := w.BuryRange(ctx, dead, "extract", "broken", w.now)
+	_, err := w.MarkRangeDead(ctx, dead, "extract", "broken", w.now)
 	require.NoError(t, err)
 	w.keeps(schema.RetainJobsDead, 400)
 	waits := w.source2("The door code was changed.", idea{fact: fact("The door code is void."), action: schema.ActionDelete, target: target})

@@ -4,7 +4,7 @@
 // row commit together or not at all. Every transaction is bound to one tenant, and row-level
 // security backs that up: the pool runs as a role that cannot bypass it.
 //
-// Each concern has a package below it. This one puts them together: who holds a Store has all of them.
+// Each concern has a package below it. This one puts them together: a Store has all of them.
 package store
 
 import (
@@ -43,7 +43,9 @@ func Open(ctx context.Context, cfg pg.Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{DB: db, Pipeline: pipeline.New(db), Search: search.New(db), Reading: read.New(db), Editing: edit.New(db),
-		Forgetter: forgetting.New(db), Sweeping: sweeping.New(db), Transfer: transfer.New(db), VectorIndex: vectorindex.New(db),
-		Admin: admin.New(db)}, nil
+	return &Store{DB: db, Pipeline: pipeline.New(db), Search: search.New(db), Reading: read.New(db),
+		Editing:   edit.New(db),
+		Forgetter: forgetting.New(db), Sweeping: sweeping.New(db), Transfer: transfer.New(db),
+		VectorIndex: vectorindex.New(db),
+		Admin:       admin.New(db)}, nil
 }

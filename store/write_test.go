@@ -322,7 +322,7 @@ func TestWriteRefusesToActOnChangedGround(t *testing.T) {
 				// Decided again on what stands, it is written.
 				due, err := w.LeaseDecide(ctx, r, w.now)
 				require.NoError(t, err)
-				require.Equal(t, []int{0}, due[0].Again)
+				require.Equal(t, []int{0}, due[0].Stale)
 				w.decide(r, parent, idea{fact: d.fact, action: schema.ActionAdd})
 				require.Equal(t, pipeline.WriteCounts{Added: 1}, w.write(r))
 			})

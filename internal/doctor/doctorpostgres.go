@@ -21,7 +21,7 @@ func (d *Doctor) postgres(ctx context.Context) (verdict, error) {
 	}
 	db, err := admin.Inspect(ctx, databaseURL)
 	if err != nil {
-		if code, message, answered := pg.ServerSays(err); answered { // it does, and does not let us in
+		if code, message, answered := pg.ServerError(err); answered { // it does, and does not let us in
 			return JudgeRefusal(code, message), nil
 		}
 		return fail(do, "it does not answer: %s", err), nil

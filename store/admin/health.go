@@ -28,7 +28,8 @@ type JobQueue struct {
 // JobQueue counts the jobs of all tenants: numbers and a time alone.
 func (s *Admin) JobQueue(ctx context.Context) (JobQueue, error) {
 	var q JobQueue
-	if err := s.Pool.QueryRow(ctx, `SELECT waiting, oldest, dead FROM mneme_job_queue()`).Scan(&q.Waiting, &q.Oldest, &q.Dead); err != nil {
+	if err := s.Pool.QueryRow(ctx, `SELECT waiting, oldest, dead FROM mneme_job_queue()`).Scan(&q.Waiting, &q.Oldest,
+		&q.Dead); err != nil {
 		return q, fmt.Errorf("look at the job queue: %w", err)
 	}
 	return q, nil
@@ -54,7 +55,7 @@ type OpenJob struct {
 
 // OpenJobs lists the tenant's jobs that have not ended and that have waited since before a moment, oldest first.
 func (s *Admin) OpenJobs(ctx context.Context, tenant string, before time.Time, limit int) ([]OpenJob, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var out []OpenJob
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) (err error) {
 		out, err = pg.Collect[OpenJob](ctx, tx, `SELECT id, workflow_id, coalesce(revived_at, created_at) FROM jobs
@@ -68,14 +69,15 @@ func (s *Admin) OpenJobs(ctx context.Context, tenant string, before time.Time, l
 	return out, nil
 }
 
-// BuryJob marks one open job dead that nobody works on any more, so that it can be replayed. It returns
+// MarkJobDead marks one open job dead that no run works on any more, so that it can be replayed. It returns
 // ErrNotFound where the tenant has no such job that is open.
-func (s *Admin) BuryJob(ctx context.Context, tenant string, id uuid.UUID, reason string, now time.Time) error {
+func (s *Admin) MarkJobDead(ctx context.Context, tenant string, id uuid.UUID, reason string, now time.Time) error {
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 		var candidate, memoryID uuid.UUID
 		var phase string
 		err := c.Tx.QueryRow(ctx, `UPDATE jobs SET state = 'dead', last_error = $3, updated_at = $4, finished_at = $4
-			WHERE tenant = $1 AND id = $2 AND state IN ('pending', 'leased', 'failed') RETURNING candidate_id, memory_id, phase`,
+			WHERE tenant = $1 AND id = $2 AND state IN ('pending', 'leased', 'failed') RETURNING candidate_id,
+			memory_id, phase`,
 			tenant, id, reason, c.Now).Scan(&candidate, &memoryID, &phase)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return pg.ErrNotFound
@@ -83,7 +85,7 @@ func (s *Admin) BuryJob(ctx context.Context, tenant string, id uuid.UUID, reason
 		if err != nil {
 			return err
 		}
-		pipeline.Bury(c, candidate, memoryID, phase, reason)
+		pipeline.MarkDead(c, candidate, memoryID, phase, reason)
 		return nil
 	})
 	if err != nil {
@@ -96,7 +98,8 @@ func (s *Admin) BuryJob(ctx context.Context, tenant string, id uuid.UUID, reason
 func (s *Admin) LiveCount(ctx context.Context, tenant string) (int64, error) {
 	var n int64
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `SELECT coalesce(sum(docs), 0)::bigint FROM corpus_stats WHERE tenant = $1`, tenant).Scan(&n)
+		return tx.QueryRow(ctx, `SELECT coalesce(sum(docs), 0)::bigint FROM corpus_stats WHERE tenant = $1`,
+			tenant).Scan(&n)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("count memories: %w", err)
@@ -104,9 +107,8 @@ func (s *Admin) LiveCount(ctx context.Context, tenant string) (int64, error) {
 	return n, nil
 }
 
-// Inspector looks at a database as an operator does: at its catalogue, settings and statistics, and never at
-// a row of a tenant. It needs no migrated schema, and works as whoever the URL names. It is for one
-// goroutine.
+// Inspector looks at a database as an operator does: at its catalogue, settings and statistics, and never at a row of
+// a tenant. It needs no migrated schema, and works as the user that the URL names. It is for one goroutine.
 type Inspector struct{ conn *pgx.Conn }
 
 // Inspect connects. Errors do not show the URL, which holds a password.
@@ -135,7 +137,8 @@ func (i *Inspector) Version(ctx context.Context) (string, error) {
 func (i *Inspector) MigrationVersion(ctx context.Context) (int64, error) {
 	v, err := one[int64](ctx, i, "read the schema's version", migrationVersion)
 	var pgErr *pgconn.PgError
-	if errors.As(err, &pgErr) && (pgErr.Code == "42P01" || pgErr.Code == "42501") { // undefined_table, insufficient_privilege
+	// undefined_table, insufficient_privilege
+	if errors.As(err, &pgErr) && (pgErr.Code == "42P01" || pgErr.Code == "42501") {
 		return 0, nil
 	}
 	return v, err
@@ -158,14 +161,15 @@ type AppRoleState struct {
 	Exists   bool
 	Bypasses bool // row-level security does not bind it
 	Owns     int  // tables of the schema: row-level security does not bind their owner
-	Usable   bool // whoever the URL names may become it
+	Usable   bool // the user that the URL names may become it
 }
 
 // AppRole looks at AppRole.
 func (i *Inspector) AppRole(ctx context.Context) (AppRoleState, error) {
 	return one[AppRoleState](ctx, i, "look at the application's role", `
 		SELECT count(*) > 0, coalesce(bool_or(rolsuper OR rolbypassrls), false),
-			(SELECT count(*) FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND c.relowner = min(r.oid)),
+			(SELECT count(*) FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace
+			AND c.relkind IN ('r', 'p') AND c.relowner = min(r.oid)),
 			coalesce(bool_or(pg_has_role(r.oid, 'MEMBER')), false)
 		FROM (SELECT oid, rolsuper, rolbypassrls FROM pg_roles WHERE rolname = $1) r`, pg.AppRole)
 }
@@ -184,7 +188,8 @@ var requiredExtensions = [][2]string{{"btree_gin", "1.0"}, {"vector", "0.8.0"}}
 func (i *Inspector) Extensions(ctx context.Context) ([]Extension, error) {
 	var out []Extension
 	for _, e := range requiredExtensions {
-		installed, err := one[string](ctx, i, "look at extensions", `SELECT coalesce((SELECT extversion FROM pg_extension WHERE extname = $1), '')`, e[0])
+		installed, err := one[string](ctx, i, "look at extensions",
+			`SELECT coalesce((SELECT extversion FROM pg_extension WHERE extname = $1), '')`, e[0])
 		if err != nil {
 			return nil, err
 		}
@@ -196,8 +201,8 @@ func (i *Inspector) Extensions(ctx context.Context) ([]Extension, error) {
 // Connections are how many clients the server has, and how many it takes.
 type Connections struct{ Open, Most int }
 
-// Connections counts them, those of other databases of the server too: who has them, only some roles may see. What is
-// kept for superusers and for roles that may use reserved connections (from Postgres 16) nobody else gets.
+// Connections counts the server's connections, also those to other databases. Connections reserved for superusers and
+// for roles that may use reserved connections (from Postgres 16) do not count as available.
 func (i *Inspector) Connections(ctx context.Context) (Connections, error) {
 	return one[Connections](ctx, i, "count connections", `
 		SELECT (SELECT coalesce(sum(numbackends), 0)::int FROM pg_stat_database),
@@ -205,7 +210,7 @@ func (i *Inspector) Connections(ctx context.Context) (Connections, error) {
 				- coalesce(current_setting('reserved_connections', true)::int, 0)`)
 }
 
-// InvalidIndexes names indexes that a build left behind half made: they cost every write, and serve nobody.
+// InvalidIndexes names indexes that an interrupted build left invalid: they slow every write and serve no query.
 func (i *Inspector) InvalidIndexes(ctx context.Context) ([]string, error) {
 	return many[string](ctx, i, "look for invalid indexes", `
 		SELECT c.relname::text FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
@@ -217,7 +222,8 @@ func (i *Inspector) UnboundTables(ctx context.Context) ([]string, error) {
 	return many[string](ctx, i, "look at row-level security", `
 		SELECT c.relname::text FROM pg_class c
 		WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
-			AND EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'tenant' AND NOT a.attisdropped)
+			AND EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'tenant'
+				AND NOT a.attisdropped)
 			AND NOT (c.relrowsecurity AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid))
 		ORDER BY 1`)
 }
@@ -228,7 +234,8 @@ var guards = [][2]string{
 	{"memories", "memories_episode_only_grows"}, {"memories", "memories_keep_version"},
 	{"memories", "memories_stay_erased"}, {"memories", "memories_versions_in_time"},
 	{"memory_history", "memory_history_append_only"}, {"memory_history", "memory_history_no_truncate"},
-	{"retention_policy_changes", "retention_policy_changes_append_only"}, {"retention_policy_changes", "retention_policy_changes_no_truncate"},
+	{"retention_policy_changes", "retention_policy_changes_append_only"},
+	{"retention_policy_changes", "retention_policy_changes_no_truncate"},
 }
 
 // AbsentGuards names the triggers that are missing or disabled, among those that keep histories append-only
@@ -241,7 +248,8 @@ func (i *Inspector) AbsentGuards(ctx context.Context) ([]string, error) {
 	return many[string](ctx, i, "look at triggers", `
 		SELECT g.name FROM unnest($1::text[], $2::text[]) g(tbl, name)
 		WHERE NOT EXISTS (SELECT FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
-			WHERE c.relnamespace = current_schema()::regnamespace AND c.relname = g.tbl AND t.tgname = g.name AND t.tgenabled IN ('O', 'A'))
+			WHERE c.relnamespace = current_schema()::regnamespace AND c.relname = g.tbl AND t.tgname = g.name
+			AND t.tgenabled IN ('O', 'A'))
 		ORDER BY 1`, tables, triggers)
 }
 
@@ -252,10 +260,11 @@ const unanalysedRows = 1000
 func (i *Inspector) Unanalysed(ctx context.Context) ([]string, error) {
 	return many[string](ctx, i, "look at statistics", `
 		SELECT relname::text FROM pg_stat_user_tables
-		WHERE schemaname = current_schema() AND n_live_tup > $1 AND last_analyze IS NULL AND last_autoanalyze IS NULL ORDER BY 1`, unanalysedRows)
+		WHERE schemaname = current_schema() AND n_live_tup > $1 AND last_analyze IS NULL AND last_autoanalyze IS NULL
+		ORDER BY 1`, unanalysedRows)
 }
 
-// Bloated names tables of which more rows are dead than alive, ten thousand at least: vacuum does not keep up.
+// Bloated names tables with more dead rows than live ones, at least ten thousand: vacuum does not keep up.
 func (i *Inspector) Bloated(ctx context.Context) ([]string, error) {
 	return many[string](ctx, i, "look at statistics", `
 		SELECT relname::text FROM pg_stat_user_tables
@@ -298,16 +307,20 @@ func many[T any](ctx context.Context, i *Inspector, what, query string, args ...
 
 // Stats counts what the tenant holds.
 func (s *Admin) Stats(ctx context.Context, tenant string) (read.Stats, error) {
-	ctx = pg.Within(ctx, pg.ClassLong)
+	ctx = pg.WithClass(ctx, pg.ClassLong)
 	out := read.Stats{Memories: map[schema.MemoryType]int64{}}
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		var byType json.RawMessage
 		err := tx.QueryRow(ctx, `SELECT
-			(SELECT coalesce(jsonb_object_agg(type, n), '{}') FROM (SELECT type, count(*) n FROM memories WHERE tenant = $1 AND live GROUP BY type) t),
-			(SELECT count(*) FROM entities WHERE tenant = $1), (SELECT count(*) FROM entity_relations WHERE tenant = $1),
-			(SELECT count(*) FROM memory_history WHERE tenant = $1), (SELECT count(*) FROM proposals WHERE tenant = $1 AND state = 'blocked' AND outcome NOT IN ('shadow_mode', 'mutations_frozen')),
+			(SELECT coalesce(jsonb_object_agg(type, n), '{}') FROM (SELECT type, count(*) n FROM memories
+				WHERE tenant = $1 AND live GROUP BY type) t),
+			(SELECT count(*) FROM entities WHERE tenant = $1), (SELECT count(*) FROM entity_relations
+			WHERE tenant = $1),
+			(SELECT count(*) FROM memory_history WHERE tenant = $1), (SELECT count(*) FROM proposals WHERE tenant = $1
+			AND state = 'blocked' AND outcome NOT IN ('shadow_mode', 'mutations_frozen')),
 			(SELECT count(*) FROM index_outbox WHERE tenant = $1),
-			(SELECT min(coalesce(revived_at, created_at)) FROM jobs WHERE tenant = $1 AND state IN ('pending', 'leased', 'failed'))`, tenant).
+			(SELECT min(coalesce(revived_at, created_at)) FROM jobs WHERE tenant = $1
+			AND state IN ('pending', 'leased', 'failed'))`, tenant).
 			Scan(&byType, &out.Entities, &out.Relations, &out.History, &out.ToReview, &out.IndexPending, &out.OldestJob)
 		if err != nil {
 			return err
@@ -327,8 +340,10 @@ func (s *Admin) Stats(ctx context.Context, tenant string) (read.Stats, error) {
 // only asked does not count.
 func (s *Admin) KnowsTenant(ctx context.Context, tenant string) (known bool, err error) {
 	err = s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM memories WHERE tenant = $1) OR EXISTS (SELECT 1 FROM ingest_batches WHERE tenant = $1)
-			OR EXISTS (SELECT 1 FROM memory_history WHERE tenant = $1) OR EXISTS (SELECT 1 FROM artifacts WHERE tenant = $1)
+		return tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM memories WHERE tenant = $1)
+			OR EXISTS (SELECT 1 FROM ingest_batches WHERE tenant = $1)
+			OR EXISTS (SELECT 1 FROM memory_history WHERE tenant = $1) OR EXISTS (SELECT 1 FROM artifacts
+				WHERE tenant = $1)
 			OR EXISTS (SELECT 1 FROM retention_policies WHERE tenant = $1)`, tenant).Scan(&known)
 	})
 	if err != nil {

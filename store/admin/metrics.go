@@ -57,7 +57,8 @@ func (s *Admin) SystemMetrics(ctx context.Context) (SystemMetrics, error) {
 	b.Queue(`SELECT pending, parked, oldest FROM mneme_outbox_lag()`).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&out.Index.Pending, &out.Index.Parked, &out.Index.Oldest)
 	})
-	b.Queue(`SELECT sweep, count(*), min(asked_at) FROM mneme_sweep_holds() GROUP BY sweep`).Query(func(rows pgx.Rows) error {
+	b.Queue(`SELECT sweep, count(*), min(asked_at) FROM mneme_sweep_holds()
+		GROUP BY sweep`).Query(func(rows pgx.Rows) error {
 		var sweep string
 		var held HeldSweeps
 		_, err := pgx.ForEachRow(rows, []any{&sweep, &held.Tenants, &held.Since}, func() error {
@@ -72,9 +73,9 @@ func (s *Admin) SystemMetrics(ctx context.Context) (SystemMetrics, error) {
 	return out, nil
 }
 
-// MetricsTenants names the tenants behind one, by name, so many at most.
-func (s *Admin) MetricsTenants(ctx context.Context, behind string, most int) ([]string, error) {
-	rows, err := s.Pool.Query(ctx, `SELECT mneme_tenants($1, $2)`, behind, most)
+// MetricsTenants names at most so many tenants after the given one, by name.
+func (s *Admin) MetricsTenants(ctx context.Context, after string, most int) ([]string, error) {
+	rows, err := s.Pool.Query(ctx, `SELECT mneme_tenants($1, $2)`, after, most)
 	if err != nil {
 		return nil, fmt.Errorf("list tenants: %w", err)
 	}
@@ -93,7 +94,7 @@ type Spans struct {
 
 func (s Spans) plus(o Spans) Spans { return Spans{Day: s.Day + o.Day, Week: s.Week + o.Week} }
 
-// ProcedureOutcome says of which type of memory an outcome was counted, and which.
+// ProcedureOutcome names an outcome and the type of memory that it was counted for.
 type ProcedureOutcome struct {
 	Type    schema.MemoryType
 	Outcome string // success or failure
@@ -112,18 +113,20 @@ type TenantMetrics struct {
 	// plans are counted, and the others shared out as they are in the sample.
 	Live      int64
 	ByType    map[schema.MemoryType]int64
-	Contested int64 // both sides of each contradiction that stands
+	Contested int64 // both sides of each open contradiction
 
 	// Salience for now of the live memories, by bucket of equal width, as far as the sample says.
 	Salience    [SalienceBuckets]int64
 	SalienceSum float64
 
-	Changes   map[schema.AuditAction]int64 // entries in history of the last day: one for each memory that a change touches
-	Revisions map[schema.AuditAction]int64 // changes of belief of the last day: one each, however many memories it touches
+	// entries in history of the last day: one for each memory that a change touches
+	Changes map[schema.AuditAction]int64
+	// changes of belief of the last day: one each, however many memories it touches
+	Revisions map[schema.AuditAction]int64
 
 	Retrievals Spans
 	Degraded   Spans                       // of them left channels or stages out; the last day only
-	Judged     Spans                       // of them somebody said what became of an item
+	Judged     Spans                       // of them with feedback on an item
 	Useful     Spans                       // of these an item helped, at least partly
 	Verdicts   map[string]Spans            // items by what became of them
 	Reused     map[schema.MemoryType]Spans // retrievals that returned a procedure or a plan; the last day only
@@ -148,8 +151,10 @@ func (m *TenantMetrics) Add(o TenantMetrics) {
 	m.Changes, m.Revisions = addCounts(m.Changes, o.Changes), addCounts(m.Revisions, o.Revisions)
 	m.Retrievals, m.Degraded = m.Retrievals.plus(o.Retrievals), m.Degraded.plus(o.Degraded)
 	m.Judged, m.Useful = m.Judged.plus(o.Judged), m.Useful.plus(o.Useful)
-	m.Verdicts, m.Reused, m.Outcomes = addSpans(m.Verdicts, o.Verdicts), addSpans(m.Reused, o.Reused), addSpans(m.Outcomes, o.Outcomes)
-	m.ToReview, m.Disputed, m.DeadJobs, m.Due = m.ToReview+o.ToReview, m.Disputed+o.Disputed, m.DeadJobs+o.DeadJobs, m.Due+o.Due
+	m.Verdicts, m.Reused, m.Outcomes = addSpans(m.Verdicts, o.Verdicts), addSpans(m.Reused, o.Reused),
+		addSpans(m.Outcomes, o.Outcomes)
+	m.ToReview, m.Disputed, m.DeadJobs, m.Due = m.ToReview+o.ToReview, m.Disputed+o.Disputed, m.DeadJobs+o.DeadJobs,
+		m.Due+o.Due
 	if o.OldestDue != nil && (m.OldestDue == nil || o.OldestDue.Before(*m.OldestDue)) {
 		m.OldestDue = o.OldestDue
 	}
@@ -205,26 +210,32 @@ func (s *Admin) TenantMetrics(ctx context.Context, tenant string, at time.Time) 
 	}
 	at = at.UTC().Truncate(time.Microsecond)
 	day, week := at.Add(-MetricsDay), at.Add(-MetricsWeek)
-	m := TenantMetrics{ByType: map[schema.MemoryType]int64{}, Changes: map[schema.AuditAction]int64{}, Revisions: map[schema.AuditAction]int64{},
-		Verdicts: map[string]Spans{}, Reused: map[schema.MemoryType]Spans{}, Outcomes: map[ProcedureOutcome]Spans{}, Swept: map[SweepCount]int64{}}
+	m := TenantMetrics{ByType: map[schema.MemoryType]int64{}, Changes: map[schema.AuditAction]int64{},
+		Revisions: map[schema.AuditAction]int64{},
+		Verdicts:  map[string]Spans{}, Reused: map[schema.MemoryType]Spans{}, Outcomes: map[ProcedureOutcome]Spans{},
+		Swept: map[SweepCount]int64{}}
 	procedures := map[schema.MemoryType]int64{}
 	var sample []sampled
 
-	ctx = pg.Within(ctx, pg.ClassLong)
-	b := s.Asking(ctx, tenant, pg.PlanForValues)
+	ctx = pg.WithClass(ctx, pg.ClassLong)
+	b := s.NewQueryBatch(ctx, tenant, pg.PlanForValues)
 	b.Queue(`SELECT coalesce((SELECT docs FROM corpus_stats WHERE tenant = $1), 0),
 			(SELECT count(*) FROM memories WHERE tenant = $1 AND status = 'contested' AND deleted_at IS NULL),
-			(SELECT count(*) FROM jobs WHERE tenant = $1 AND state = 'dead')`, tenant).QueryRow(func(row pgx.Row) error {
+			(SELECT count(*) FROM jobs WHERE tenant = $1 AND state = 'dead')`,
+		tenant).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&m.Live, &m.Contested, &m.DeadJobs)
 	})
-	b.Queue(`SELECT type, count(*) FROM memories WHERE tenant = $1 AND live AND type IN ('competence', 'plan_graph') GROUP BY type`, tenant).
+	b.Queue(`SELECT type, count(*) FROM memories WHERE tenant = $1 AND live AND type IN ('competence', 'plan_graph')
+		GROUP BY type`, tenant).
 		Query(into(procedures))
 	b.Queue(`SELECT type, salience, salience_at, pinned, decay_curve, half_life, decay_floor, decay_points FROM memories
-			WHERE tenant = $1 AND live ORDER BY content_hash LIMIT $2`, tenant, SalienceSample).Query(func(rows pgx.Rows) (err error) {
+			WHERE tenant = $1 AND live ORDER BY content_hash LIMIT $2`, tenant,
+		SalienceSample).Query(func(rows pgx.Rows) (err error) {
 		sample, err = pgx.CollectRows(rows, pgx.RowToStructByPos[sampled])
 		return err
 	})
-	b.Queue(`SELECT action, count(*), `+countRevisions+` FROM memory_history WHERE tenant = $1 AND created_at > $2 AND action IS NOT NULL GROUP BY action`, tenant, day).
+	b.Queue(`SELECT action, count(*), `+countRevisions+` FROM memory_history WHERE tenant = $1 AND created_at > $2
+		AND action IS NOT NULL GROUP BY action`, tenant, day).
 		Query(func(rows pgx.Rows) error {
 			var action schema.AuditAction
 			var entries, revisions int64
@@ -237,27 +248,33 @@ func (s *Admin) TenantMetrics(ctx context.Context, tenant string, at time.Time) 
 			})
 			return err
 		})
-	b.Queue(`SELECT count(*) FILTER (WHERE created_at > $2), count(*) FROM retrievals WHERE tenant = $1 AND created_at > $3`, tenant, day, week).
+	b.Queue(`SELECT count(*) FILTER (WHERE created_at > $2), count(*) FROM retrievals WHERE tenant = $1
+		AND created_at > $3`, tenant, day, week).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&m.Retrievals.Day, &m.Retrievals.Week) })
 	b.Queue(`SELECT count(*) FROM retrievals WHERE tenant = $1 AND created_at > $2 AND degraded <> '{}'`, tenant, day).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&m.Degraded.Day) })
 	// What was returned counts whether or not it is live now. Each memory is looked up once: few are returned often.
-	b.Queue(`WITH r AS MATERIALIZED (SELECT r.id, u.id AS memory FROM retrievals r CROSS JOIN LATERAL unnest(r.memory_ids) u(id)
+	b.Queue(`WITH r AS MATERIALIZED (SELECT r.id, u.id AS memory FROM retrievals r
+		CROSS JOIN LATERAL unnest(r.memory_ids) u(id)
 			WHERE r.tenant = $1 AND r.created_at > $2),
 		p AS MATERIALIZED (SELECT m.id, m.type FROM (SELECT DISTINCT memory FROM r) d
 			JOIN memories m ON m.tenant = $1 AND m.id = d.memory AND m.type IN ('competence', 'plan_graph'))
-		SELECT p.type, count(DISTINCT r.id), 0::bigint FROM r JOIN p ON p.id = r.memory GROUP BY p.type`, tenant, day).Query(intoSpans(m.Reused))
-	b.Queue(`SELECT verdict, count(*) FILTER (WHERE updated_at > $2), count(*) FROM retrieval_feedback WHERE tenant = $1 AND updated_at > $3 GROUP BY verdict`,
+		SELECT p.type, count(DISTINCT r.id), 0::bigint FROM r JOIN p ON p.id = r.memory GROUP BY p.type`, tenant,
+		day).Query(intoSpans(m.Reused))
+	b.Queue(`SELECT verdict, count(*) FILTER (WHERE updated_at > $2), count(*) FROM retrieval_feedback WHERE tenant = $1
+		AND updated_at > $3 GROUP BY verdict`,
 		tenant, day, week).Query(intoSpans(m.Verdicts))
 	b.Queue(`SELECT count(DISTINCT retrieval_id) FILTER (WHERE updated_at > $2), count(DISTINCT retrieval_id),
 			count(DISTINCT retrieval_id) FILTER (WHERE updated_at > $2 AND verdict IN ('succeeded', 'partly')),
 			count(DISTINCT retrieval_id) FILTER (WHERE verdict IN ('succeeded', 'partly'))
-		FROM retrieval_feedback WHERE tenant = $1 AND updated_at > $3`, tenant, day, week).QueryRow(func(row pgx.Row) error {
+		FROM retrieval_feedback WHERE tenant = $1 AND updated_at > $3`, tenant, day,
+		week).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&m.Judged.Day, &m.Judged.Week, &m.Useful.Day, &m.Useful.Week)
 	})
 	b.Queue(`SELECT m.type, f.counted, count(*) FILTER (WHERE f.updated_at > $2), count(*) FROM retrieval_feedback f
 			JOIN memories m ON m.tenant = $1 AND m.id = f.memory_id AND m.type IN ('competence', 'plan_graph')
-		WHERE f.tenant = $1 AND f.updated_at > $3 AND f.counted IS NOT NULL GROUP BY 1, 2`, tenant, day, week).Query(func(rows pgx.Rows) error {
+		WHERE f.tenant = $1 AND f.updated_at > $3 AND f.counted IS NOT NULL GROUP BY 1, 2`, tenant, day,
+		week).Query(func(rows pgx.Rows) error {
 		var of ProcedureOutcome
 		var n Spans
 		_, err := pgx.ForEachRow(rows, []any{&of.Type, &of.Outcome, &n.Day, &n.Week}, func() error {
@@ -270,10 +287,13 @@ func (s *Admin) TenantMetrics(ctx context.Context, tenant string, at time.Time) 
 		WHERE tenant = $1 AND state = 'blocked' AND outcome NOT IN ('shadow_mode', 'mutations_frozen')`, tenant).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&m.ToReview, &m.Disputed) })
 	b.Queue(`SELECT count(*), min(decay_due_at) FROM (SELECT decay_due_at FROM memories
-			WHERE tenant = $1 AND live AND decay_due_at IS NOT NULL AND decay_due_at <= $2 ORDER BY decay_due_at LIMIT $3) due`, tenant, at, MaxDueCounted).
+			WHERE tenant = $1 AND live AND decay_due_at IS NOT NULL AND decay_due_at <= $2 ORDER BY decay_due_at
+			LIMIT $3) due`, tenant, at, MaxDueCounted).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&m.Due, &m.OldestDue) })
-	b.Queue(`SELECT r.sweep, c.key, sum(c.value::bigint)::bigint FROM sweep_runs r CROSS JOIN LATERAL jsonb_each(r.counts) c
-		WHERE r.tenant = $1 AND r.sweep IN ('decay', 'retention') AND r.started_at > $2 AND jsonb_typeof(c.value) = 'number' AND c.key <> 'without_words' GROUP BY 1, 2`, tenant, day).
+	b.Queue(`SELECT r.sweep, c.key, sum(c.value::bigint)::bigint FROM sweep_runs r
+		CROSS JOIN LATERAL jsonb_each(r.counts) c
+		WHERE r.tenant = $1 AND r.sweep IN ('decay', 'retention') AND r.started_at > $2
+		AND jsonb_typeof(c.value) = 'number' AND c.key <> 'without_words' GROUP BY 1, 2`, tenant, day).
 		Query(func(rows pgx.Rows) error {
 			var of SweepCount
 			var n int64
@@ -283,7 +303,7 @@ func (s *Admin) TenantMetrics(ctx context.Context, tenant string, at time.Time) 
 			})
 			return err
 		})
-	if err := s.SendAsked(ctx, b); err != nil {
+	if err := s.SendQueryBatch(ctx, b); err != nil {
 		return TenantMetrics{}, fmt.Errorf("measure a tenant: %w", err)
 	}
 	m.spread(sample, procedures, at)

@@ -14,7 +14,7 @@ import (
 // MaxMetricsDays is how far back TenantDays looks at most.
 const MaxMetricsDays = 90
 
-// TenantDays are a tenant's numbers day by day, and what is only of interest to who asks for them.
+// TenantDays are a tenant's numbers day by day, and figures that only a person asks for.
 type TenantDays struct {
 	Days   []DayMetrics  `json:"days"`   // oldest first, the last is today so far
 	Recall RecallLatency `json:"recall"` // of the last 24 hours
@@ -46,16 +46,17 @@ type TokenSpend struct {
 	Completion int64  `json:"completion_tokens"`
 }
 
-// TenantDays reads a tenant's last days as of a time, 1 to MaxMetricsDays of them. It costs what the tenant did
-// in them: it is for people who ask, not for scrapes.
+// TenantDays reads a tenant's last days as of a time, 1 to MaxMetricsDays of them. It costs what the tenant did in
+// them: it is for a person's question, not for scrapes.
 func (s *Admin) TenantDays(ctx context.Context, tenant string, days int, at time.Time) (TenantDays, error) {
-	ctx = pg.Within(ctx, pg.ClassLong)
+	ctx = pg.WithClass(ctx, pg.ClassLong)
 	at = at.UTC().Truncate(time.Microsecond)
 	days = min(max(days, 1), MaxMetricsDays)
 	today := at.Truncate(MetricsDay)
 	out := TenantDays{Days: make([]DayMetrics, days), Tokens: []TokenSpend{}}
 	for i := range out.Days {
-		out.Days[i] = DayMetrics{Day: today.AddDate(0, 0, i-days+1), Changes: map[schema.AuditAction]int64{}, Revisions: map[schema.AuditAction]int64{}}
+		out.Days[i] = DayMetrics{Day: today.AddDate(0, 0, i-days+1), Changes: map[schema.AuditAction]int64{},
+			Revisions: map[schema.AuditAction]int64{}}
 	}
 	from := out.Days[0].Day
 	place := func(day time.Time) (*DayMetrics, bool) {
@@ -69,7 +70,8 @@ func (s *Admin) TenantDays(ctx context.Context, tenant string, days int, at time
 		var day time.Time
 		var action schema.AuditAction
 		var n, revisions, degraded int64
-		rows, err := tx.Query(ctx, `SELECT date_trunc('day', created_at, 'UTC'), action, count(*), `+countRevisions+` FROM memory_history
+		rows, err := tx.Query(ctx, `SELECT date_trunc('day', created_at, 'UTC'), action, count(*), `+countRevisions+`
+			FROM memory_history
 			WHERE tenant = $1 AND created_at >= $2 AND action IS NOT NULL GROUP BY 1, 2`, tenant, from)
 		if err != nil {
 			return err
@@ -85,7 +87,8 @@ func (s *Admin) TenantDays(ctx context.Context, tenant string, days int, at time
 		}); err != nil {
 			return err
 		}
-		if rows, err = tx.Query(ctx, `SELECT date_trunc('day', created_at, 'UTC'), count(*), count(*) FILTER (WHERE degraded <> '{}') FROM retrievals
+		if rows, err = tx.Query(ctx, `SELECT date_trunc('day', created_at, 'UTC'), count(*),
+			count(*) FILTER (WHERE degraded <> '{}') FROM retrievals
 			WHERE tenant = $1 AND created_at >= $2 GROUP BY 1`, tenant, from); err != nil {
 			return err
 		}
@@ -98,13 +101,17 @@ func (s *Admin) TenantDays(ctx context.Context, tenant string, days int, at time
 			return err
 		}
 		if err := tx.QueryRow(ctx, `SELECT coalesce(p[1], 0), coalesce(p[2], 0), coalesce(p[3], 0)
-			FROM (SELECT percentile_cont(ARRAY[0.5, 0.95, 0.99]) WITHIN GROUP (ORDER BY took_ms) p FROM retrievals WHERE tenant = $1 AND created_at > $2) t`,
+			FROM (SELECT percentile_cont(ARRAY[0.5, 0.95, 0.99]) WITHIN GROUP (ORDER BY took_ms) p FROM retrievals
+				WHERE tenant = $1 AND created_at > $2) t`,
 			tenant, at.Add(-MetricsDay)).Scan(&out.Recall.P50, &out.Recall.P95, &out.Recall.P99); err != nil {
 			return err
 		}
-		spent, err := pg.Collect[TokenSpend](ctx, tx, `SELECT l.phase, l.model, count(*), coalesce(sum(l.prompt_tokens), 0)::bigint, coalesce(sum(l.completion_tokens), 0)::bigint
-			FROM jobs j CROSS JOIN LATERAL jsonb_to_recordset(j.log) l(phase text, model text, prompt_tokens bigint, completion_tokens bigint)
-			WHERE j.tenant = $1 AND j.state IN ('completed', 'dead') AND j.finished_at > $2 AND l.model <> '' GROUP BY 1, 2 ORDER BY 1, 2`,
+		spent, err := pg.Collect[TokenSpend](ctx, tx, `SELECT l.phase, l.model, count(*), coalesce(sum(l.prompt_tokens),
+			0)::bigint, coalesce(sum(l.completion_tokens), 0)::bigint
+			FROM jobs j CROSS JOIN LATERAL jsonb_to_recordset(j.log) l(phase text, model text, prompt_tokens bigint,
+				completion_tokens bigint)
+			WHERE j.tenant = $1 AND j.state IN ('completed', 'dead') AND j.finished_at > $2 AND l.model <> ''
+			GROUP BY 1, 2 ORDER BY 1, 2`,
 			tenant, at.Add(-MetricsDay))
 		out.Tokens = append(out.Tokens, spent...)
 		return err

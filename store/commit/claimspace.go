@@ -6,17 +6,20 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// ClaimOf is a functional claim, by what active facts are unique by beside their ground.
+// ClaimOf is a functional claim, what active facts are unique by, apart from their conditions.
 type ClaimOf struct {
 	Owner              schema.Principal
 	Visibility         schema.Visibility
 	Subject, Predicate string
 }
 
+// Key identifies the claim within a tenant.
 func (c ClaimOf) Key() string {
-	return strings.Join([]string{c.Owner.Scope, ClaimSpace(c.Owner, c.Visibility), strings.ToLower(c.Subject), c.Predicate}, "\x1f")
+	return strings.Join([]string{c.Owner.Scope, ClaimSpace(c.Owner, c.Visibility), strings.ToLower(c.Subject),
+		c.Predicate}, "\x1f")
 }
 
-func (m *MemoryRow) Claimed() (ClaimOf, bool) {
+// FunctionalClaim returns the row's claim, and whether it is a functional one.
+func (m *MemoryRow) FunctionalClaim() (ClaimOf, bool) {
 	return ClaimOf{m.Owner, m.Visibility, m.Subject, m.Predicate}, m.Type == schema.TypeSemantic && m.Functional
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/mneme/mneme/memory"
 )
 
-// Hint records the questions that a memory answers, behind those that it has, as long as there is room.
+// Hint records the questions that a memory answers, after those that it has, as long as there is room.
 func (c *Change) Hint(id uuid.UUID, hints []memory.Hint) {
 	if len(hints) == 0 {
 		return
@@ -17,8 +17,10 @@ func (c *Change) Hint(id uuid.UUID, hints []memory.Hint) {
 	}
 	c.Queue.Queue(`INSERT INTO memory_hints (tenant, memory_id, position, source, hint, created_at)
 		SELECT $1, $2, had.n + row_number() OVER (ORDER BY h.n) - 1, h.source, h.hint, $5
-		FROM unnest($3::text[], $4::text[]) WITH ORDINALITY h(hint, source, n), (SELECT count(*) AS n FROM memory_hints WHERE tenant = $1 AND memory_id = $2) had
-		WHERE had.n + h.n <= $6 AND NOT EXISTS (SELECT FROM memory_hints o WHERE o.tenant = $1 AND o.memory_id = $2 AND o.hint = h.hint)
+		FROM unnest($3::text[], $4::text[]) WITH ORDINALITY h(hint, source, n), (SELECT count(*) AS n FROM memory_hints
+			WHERE tenant = $1 AND memory_id = $2) had
+		WHERE had.n + h.n <= $6 AND NOT EXISTS (SELECT FROM memory_hints o WHERE o.tenant = $1 AND o.memory_id = $2
+			AND o.hint = h.hint)
 		ON CONFLICT DO NOTHING`, c.Tenant, id, texts, sources, c.Now, memory.MaxHints)
 }
 

@@ -36,7 +36,8 @@ func (c *Change) Operation(ctx context.Context, keys []string, kind string, resu
 
 // LockOperations waits until no one else is at an operation of these keys. They are locked in one order.
 func (c *Change) LockOperations(ctx context.Context, keys []string) error {
-	_, err := c.Tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1 || '/operation/' || k, hashtext(current_schema())))
+	_, err := c.Tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1 || '/operation/' || k,
+		hashtext(current_schema())))
 		FROM (SELECT DISTINCT k FROM unnest($2::text[]) k ORDER BY k) keys`, c.Tenant, keys)
 	return err
 }
@@ -48,7 +49,8 @@ func (c *Change) RecordOperation(id, kind string, result any) error {
 		return fmt.Errorf("operation result: %w", err)
 	}
 	c.Queue.Queue(`INSERT INTO operations (tenant, id, kind, digest, result, created_at)
-		VALUES ($1, $2, $3, (SELECT digest FROM staged_requests WHERE tenant = $1 AND id = $2 AND kind = $3), $4, $5) ON CONFLICT DO NOTHING`,
+		VALUES ($1, $2, $3, (SELECT digest FROM staged_requests WHERE tenant = $1 AND id = $2 AND kind = $3), $4, $5)
+		ON CONFLICT DO NOTHING`,
 		c.Tenant, id, kind, string(encoded), c.Now)
 	return nil
 }
@@ -66,7 +68,8 @@ func (c *Change) Secret(ctx context.Context, name string) ([]byte, error) {
 	if _, err := rand.Read(fresh); err != nil {
 		return nil, err
 	}
-	_, err = c.Tx.Exec(ctx, `INSERT INTO tenant_secrets (tenant, name, secret, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`, c.Tenant, name, fresh, c.Now)
+	_, err = c.Tx.Exec(ctx, `INSERT INTO tenant_secrets (tenant, name, secret, created_at) VALUES ($1, $2, $3, $4)
+		ON CONFLICT DO NOTHING`, c.Tenant, name, fresh, c.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -77,5 +80,6 @@ func (c *Change) Secret(ctx context.Context, name string) ([]byte, error) {
 // OtherRequest is the error for an operation id that names another request: it must not answer with the
 // result of that, as though this one had been carried out.
 func OtherRequest() error {
-	return &schema.ValidationError{Fields: []schema.FieldError{{Field: "operation_id", Problem: "is that of another request"}}}
+	return &schema.ValidationError{Fields: []schema.FieldError{{Field: "operation_id",
+		Problem: "is that of another request"}}}
 }

@@ -28,7 +28,7 @@ import (
 type RecordDefaults struct {
 	Owner      schema.Principal  // who puts it
 	Visibility schema.Visibility // of a record that names none; private when empty
-	By         string            // whom history names
+	By         string            // the actor that history names
 	Reason     string            // of the created history row; "put" when empty
 	Rules      *policy.Policy    // classification rules; nil for none
 	Embedding  *pg.Embedding     // of the record's text
@@ -53,9 +53,10 @@ type Classified struct {
 	Visibility  schema.Visibility
 }
 
-// Classify classifies a record. Rules have the last word, also on where it is kept and who may see it.
+// Classify classifies a record. Rules decide last, also on its scope and visibility.
 func (d *RecordDefaults) Classify(m schema.MemoryRecord) Classified {
-	out := Classified{text: memory.RecordContent(m), Owner: d.Owner.Owner(), Visibility: cmp.Or(m.Visibility, d.Visibility, schema.VisibilityPrivate)}
+	out := Classified{text: memory.RecordContent(m), Owner: d.Owner.Owner(), Visibility: cmp.Or(m.Visibility,
+		d.Visibility, schema.VisibilityPrivate)}
 	out.Owner.Scope = cmp.Or(out.Owner.Scope, m.Scope)
 	in := policy.RecordInput(m, out.text.Storage, out.Owner)
 	in.Principal, in.Visibility = out.Owner, out.Visibility
@@ -91,11 +92,13 @@ func (c *Change) FromRecord(ctx context.Context, m schema.MemoryRecord, d Record
 	}
 	text, classification := d.Classified.text, d.Classified.explanation.Classification
 	if classification.Tier == schema.TierPersistent && classification.Typology == schema.TypologyEpisodic {
-		return NewMemory{}, &schema.ValidationError{Fields: []schema.FieldError{{Field: "tier", Problem: "must not be persistent where the typology is episodic"}}}
+		return NewMemory{}, &schema.ValidationError{Fields: []schema.FieldError{{Field: "tier",
+			Problem: "must not be persistent where the typology is episodic"}}}
 	}
 	payload, err := StoredPayload(m)
 	if err != nil {
-		return NewMemory{}, &schema.ValidationError{Fields: []schema.FieldError{{Field: "payload", Problem: "must be an object"}}}
+		return NewMemory{}, &schema.ValidationError{Fields: []schema.FieldError{{Field: "payload",
+			Problem: "must be an object"}}}
 	}
 	trust, salience := m.SourceTrust, m.Salience
 	if classification.SourceTrust != nil {
@@ -105,15 +108,21 @@ func (c *Change) FromRecord(ctx context.Context, m schema.MemoryRecord, d Record
 	maps.Copy(metadata, d.Metadata)
 	row := NewMemory{
 		ID: id, ExternalID: m.ExternalID, Owner: d.Classified.Owner, Visibility: d.Classified.Visibility,
-		Classification: classification, Text: text, Payload: payload, Who: m.Who, Session: m.Session, Interaction: m.Interaction,
-		WorldID: m.WorldID, WorldVersion: m.WorldVersion, Language: m.Language, SafeSummary: m.SafeSummary, KeyID: m.KeyID, Status: m.Status, SourceTrust: &trust,
-		Confidence: classification.Confidence, Salience: &salience, SalienceAt: m.SalienceAt, ReinforcedAt: m.Lifecycle.LastReinforcedAt,
-		OccurredAt: c.occurred(m), CreatedAt: c.past(m.CreatedAt), UpdatedAt: c.past(m.UpdatedAt), CreatedBy: cmp.Or(m.Provenance.CreatedBy, d.By), By: d.By,
+		Classification: classification, Text: text, Payload: payload, Who: m.Who, Session: m.Session,
+		Interaction: m.Interaction,
+		WorldID:     m.WorldID, WorldVersion: m.WorldVersion, Language: m.Language, SafeSummary: m.SafeSummary,
+		KeyID: m.KeyID, Status: m.Status, SourceTrust: &trust,
+		Confidence: classification.Confidence, Salience: &salience, SalienceAt: m.SalienceAt,
+		ReinforcedAt: m.Lifecycle.LastReinforcedAt,
+		OccurredAt:   c.occurred(m), CreatedAt: c.past(m.CreatedAt), UpdatedAt: c.past(m.UpdatedAt),
+		CreatedBy: cmp.Or(m.Provenance.CreatedBy, d.By), By: d.By,
 		Refs: m.Provenance.Sources, SupersededAt: m.SupersededAt, Audit: m.AuditLog, Embedding: d.Embedding,
 		Reason: cmp.Or(d.Reason, "put"), Metadata: metadata,
 	}
-	if level, kinds := sensitive.Detect(m.SafeSummary); len(kinds) > 0 && level.Lower(sensitive.DefaultLimit) != level {
-		return NewMemory{}, &schema.ValidationError{Fields: []schema.FieldError{{Field: "safe_summary", Problem: "holds what a detector takes for " + strings.Join(kinds, ", ")}}}
+	if level, kinds := sensitive.Detect(m.SafeSummary); len(kinds) > 0 &&
+		level.Lower(sensitive.DefaultLimit) != level {
+		return NewMemory{}, &schema.ValidationError{Fields: []schema.FieldError{{Field: "safe_summary",
+			Problem: "holds what a detector takes for " + strings.Join(kinds, ", ")}}}
 	}
 	if m.Type == schema.TypeSemantic {
 		if err := row.state(m); err != nil {
@@ -147,18 +156,19 @@ func RecordID(tenant string, m schema.MemoryRecord) uuid.UUID {
 	return pg.NewID()
 }
 
-// state takes over what a semantic record states, and where it stands among its revisions.
+// state takes over what a semantic record states, and its place among its revisions.
 func (r *NewMemory) state(m schema.MemoryRecord) error {
 	var p schema.SemanticPayload
 	if err := json.Unmarshal(m.Payload, &p); err != nil {
-		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "payload", Problem: "is not that of a semantic record"}}}
+		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "payload",
+			Problem: "is not that of a semantic record"}}}
 	}
 	r.Validity, r.RevisionPolicy = p.Validity, cmp.Or(r.Classification.RevisionPolicy, p.RevisionPolicy)
 	if p.Revision != nil {
 		r.Status = cmp.Or(r.Status, p.Revision.Status)
 	}
 	if claim := memory.RecordClaim(p); claim.Functional || claim.Predicate != schema.PredicateStates {
-		r.Claim, r.Object = claim, p.Object // what is merely stated is no claim, as in the pipeline
+		r.Claim, r.Object = claim, p.Object // a plain statement is not a claim, as in the pipeline
 	}
 	return nil
 }
@@ -238,9 +248,11 @@ func (c *Change) references(ctx context.Context, m schema.MemoryRecord, d Record
 		field := fmt.Sprintf("relations[%d].target_id", i)
 		target := resolve(field, r.TargetID)
 		if target == row.ID {
-			return &schema.ValidationError{Fields: []schema.FieldError{{Field: field, Problem: "names the record itself"}}}
+			return &schema.ValidationError{Fields: []schema.FieldError{{Field: field,
+				Problem: "names the record itself"}}}
 		}
-		row.Relations = append(row.Relations, Relation{Predicate: r.Predicate, Target: target, Weight: r.Weight, Reason: r.Reason})
+		row.Relations = append(row.Relations, Relation{Predicate: r.Predicate, Target: target, Weight: r.Weight,
+			Reason: r.Reason})
 		if r.Predicate == revision.RelationDerivedFrom {
 			sources = append(sources, target)
 		}
@@ -278,7 +290,8 @@ func (c *Change) aliases(ctx context.Context, m schema.MemoryRecord, d RecordDef
 	if len(ask) == 0 {
 		return out, nil
 	}
-	rows, err := c.Tx.Query(ctx, `SELECT external_id, id FROM memories WHERE tenant = $1 AND external_id = ANY($2)`, c.Tenant, ask)
+	rows, err := c.Tx.Query(ctx, `SELECT external_id, id FROM memories WHERE tenant = $1 AND external_id = ANY($2)`,
+		c.Tenant, ask)
 	if err != nil {
 		return nil, err
 	}
@@ -298,13 +311,15 @@ func chain(m schema.MemoryRecord) (supersedes, supersededBy string) {
 		Revision *schema.Revision `json:"revision"`
 	}
 	if m.Type == schema.TypeSemantic && json.Unmarshal(m.Payload, &p) == nil && p.Revision != nil {
-		supersedes, supersededBy = cmp.Or(supersedes, p.Revision.Supersedes), cmp.Or(supersededBy, p.Revision.SupersededBy)
+		supersedes, supersededBy = cmp.Or(supersedes, p.Revision.Supersedes),
+			cmp.Or(supersededBy, p.Revision.SupersededBy)
 	}
 	return supersedes, supersededBy
 }
 
 // checkTargets looks the named memories up, holds them as they are, and takes over what the sources among them impose.
-func (c *Change) checkTargets(ctx context.Context, d RecordDefaults, named map[uuid.UUID]string, sources []uuid.UUID, row *NewMemory) error {
+func (c *Change) checkTargets(ctx context.Context, d RecordDefaults, named map[uuid.UUID]string, sources []uuid.UUID,
+	row *NewMemory) error {
 	ids := make([]uuid.UUID, 0, len(named))
 	for id := range named {
 		if !d.Together[id] {
@@ -314,8 +329,10 @@ func (c *Change) checkTargets(ctx context.Context, d RecordDefaults, named map[u
 	if len(ids) == 0 {
 		return nil
 	}
-	rows, err := c.Tx.Query(ctx, `SELECT m.id, m.source_trust, m.sensitivity FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND m.erased_at IS NULL AND m.purging_at IS NULL
-		AND `+pg.MayLookAt+` ORDER BY m.id FOR SHARE OF m`, c.Tenant, ids, d.Owner.Agent, d.Owner.Project, pg.Sees(d.Owner))
+	rows, err := c.Tx.Query(ctx, `SELECT m.id, m.source_trust, m.sensitivity FROM memories m WHERE m.tenant = $1
+		AND m.id = ANY($2) AND m.erased_at IS NULL AND m.purging_at IS NULL
+		AND `+pg.MayRead+` ORDER BY m.id FOR SHARE OF m`, c.Tenant, ids, d.Owner.Agent, d.Owner.Project,
+		pg.ReadGrants(d.Owner))
 	if err != nil {
 		return err
 	}
@@ -362,8 +379,9 @@ func (c *Change) checkArtifacts(ctx context.Context, p schema.Principal, m schem
 	for _, a := range named {
 		sums = append(sums, a.sum)
 	}
-	rows, err := c.Tx.Query(ctx, `SELECT a.sha256 FROM artifacts a WHERE a.tenant = $1 AND a.sha256 = ANY($2) AND `+MaySeeArtifact,
-		c.Tenant, sums, p.Agent, p.Project, pg.Sees(p))
+	rows, err := c.Tx.Query(ctx, `SELECT a.sha256 FROM artifacts a WHERE a.tenant = $1 AND a.sha256 = ANY($2)
+		AND `+MaySeeArtifact,
+		c.Tenant, sums, p.Agent, p.Project, pg.ReadGrants(p))
 	if err != nil {
 		return err
 	}
@@ -429,11 +447,12 @@ func ParseAddress(s string) ([]byte, bool) {
 	return sum, err == nil && len(sum) == 32
 }
 
-// MaySeeArtifact is who may read an artifact: who brought it, and whoever may look at a memory that
-// refers to it. Its parameters are those of mayLookAt.
-var MaySeeArtifact = `(EXISTS (SELECT FROM artifact_holders h WHERE h.tenant = a.tenant AND h.sha256 = a.sha256 AND h.agent_id = $3 AND ` + pg.OfUser("h.scope", "$5") + `)
+// MaySeeArtifact is the condition for reading an artifact: the agent that brought it, and readers of a memory that
+// refers to it. Its parameters are those of MayRead.
+var MaySeeArtifact = `(EXISTS (SELECT FROM artifact_holders h WHERE h.tenant = a.tenant AND h.sha256 = a.sha256
+	AND h.agent_id = $3 AND ` + pg.OfUser("h.scope", "$5") + `)
 	OR EXISTS (SELECT FROM memory_artifacts x JOIN memories m ON m.tenant = x.tenant AND m.id = x.memory_id
-	WHERE x.tenant = a.tenant AND x.sha256 = a.sha256 AND m.erased_at IS NULL AND ` + pg.MayLookAt + `))`
+	WHERE x.tenant = a.tenant AND x.sha256 = a.sha256 AND m.erased_at IS NULL AND ` + pg.MayRead + `))`
 
 // eventOf is the history event of an audited step.
 func eventOf(action schema.AuditAction) schema.HistoryEvent {

@@ -57,23 +57,33 @@ type MemoryRow struct {
 	Over           bool // its retention window was found to be over
 }
 
-const RowColumns = `m.id, m.version, m.tenant, m.agent_id, m.project, m.scope, m.policy_group, m.visibility, m.type, m.category, m.tier, m.typology,
-	m.content, m.content_hash, m.payload, m.tags, m.who, coalesce(m.subject, ''), coalesce(m.predicate, ''), m.functional, m.conditions_hash,
-	m.validity, m.conditions, m.valid_from, m.valid_until, m.revision_policy, m.confidence, m.importance, m.source_trust, m.sensitivity, m.pinned,
+// RowColumns are the columns that ScanRow reads, of memories m.
+const RowColumns = `m.id, m.version, m.tenant, m.agent_id, m.project, m.scope, m.policy_group, m.visibility, m.type,
+	m.category, m.tier, m.typology,
+	m.content, m.content_hash, m.payload, m.tags, m.who, coalesce(m.subject, ''), coalesce(m.predicate, ''),
+	m.functional, m.conditions_hash,
+	m.validity, m.conditions, m.valid_from, m.valid_until, m.revision_policy, m.confidence, m.importance,
+	m.source_trust, m.sensitivity, m.pinned,
 	m.status, m.live, m.created_at, m.deleted_at, m.archived_at, m.erased_at, m.supersedes, m.superseded_by,
 	m.world_id IS NOT NULL, m.purging_at IS NOT NULL OR m.retained_at IS NOT NULL,
-	m.salience, m.salience_at, m.decay_curve, m.half_life, m.min_salience, m.max_age, m.decay_floor, m.reinforcement_gain, m.decay_points`
+	m.salience, m.salience_at, m.decay_curve, m.half_life, m.min_salience, m.max_age, m.decay_floor,
+	m.reinforcement_gain, m.decay_points`
 
+// ScanRow scans RowColumns.
 func ScanRow(row pgx.CollectableRow) (MemoryRow, error) {
 	var m MemoryRow
 	var maxAge *time.Duration
 	var points []schema.DecayPoint
 	o, d := &m.Owner, &m.Decay
-	err := row.Scan(&m.ID, &m.Version, &o.Tenant, &o.Agent, &o.Project, &o.Scope, &o.PolicyGroup, &m.Visibility, &m.Type, &m.Category, &m.Tier, &m.Typology,
+	err := row.Scan(&m.ID, &m.Version, &o.Tenant, &o.Agent, &o.Project, &o.Scope, &o.PolicyGroup, &m.Visibility,
+		&m.Type, &m.Category, &m.Tier, &m.Typology,
 		&m.Content, &m.Hash, &m.Payload, &m.Tags, &m.Who, &m.Subject, &m.Predicate, &m.Functional, &m.ConditionsHash,
-		&m.Validity.Mode, &m.Validity.Conditions, &m.Validity.Start, &m.Validity.End, &m.RevisionPolicy, &m.Confidence, &m.Importance, &m.SourceTrust,
-		&m.Sensitivity, &m.Pinned, &m.Status, &m.Live, &m.CreatedAt, &m.DeletedAt, &m.ArchivedAt, &m.ErasedAt, &m.Supersedes, &m.SupersededBy, &m.World, &m.Over,
-		&m.Salience, &m.SalienceAt, &d.Curve, &d.HalfLife, &d.MinSalience, &maxAge, &d.Floor, &d.ReinforcementGain, &points)
+		&m.Validity.Mode, &m.Validity.Conditions, &m.Validity.Start, &m.Validity.End, &m.RevisionPolicy, &m.Confidence,
+		&m.Importance, &m.SourceTrust,
+		&m.Sensitivity, &m.Pinned, &m.Status, &m.Live, &m.CreatedAt, &m.DeletedAt, &m.ArchivedAt, &m.ErasedAt,
+		&m.Supersedes, &m.SupersededBy, &m.World, &m.Over,
+		&m.Salience, &m.SalienceAt, &d.Curve, &d.HalfLife, &d.MinSalience, &maxAge, &d.Floor, &d.ReinforcementGain,
+		&points)
 	d.Points = memory.DecayPoints(points)
 	if maxAge != nil {
 		d.MaxAge = *maxAge
@@ -89,7 +99,7 @@ func (m *MemoryRow) Domain() schema.RetentionDomain {
 	return schema.RetainMemory
 }
 
-// Holding is whose the row is, and who sees it.
+// Holding is the owner and the visibility of the row.
 func (m *MemoryRow) Holding() memory.Holding {
 	return memory.Holding{Owner: m.Owner, Visibility: m.Visibility}
 }
@@ -97,22 +107,25 @@ func (m *MemoryRow) Holding() memory.Holding {
 // LockRows locks those of the ids that the principal may change, in order of id so that two changes
 // never wait for each other in a circle. What it may not see is missing, as what does not exist is.
 func (c *Change) LockRows(ctx context.Context, p schema.Principal, ids []uuid.UUID) (map[uuid.UUID]MemoryRow, error) {
-	return c.rows(ctx, p, pg.Changes(p), ids, ` ORDER BY m.id FOR UPDATE OF m`)
+	return c.rows(ctx, p, pg.ChangeGrants(p), ids, ` ORDER BY m.id FOR UPDATE OF m`)
 }
 
-// LockSeen is lockRows for a change that is no statement about what the memories say: also of those that a
+// LockReadable is LockRows for a change that does not concern what the memories say: also of those that a
 // user reads and may not change.
-func (c *Change) LockSeen(ctx context.Context, p schema.Principal, ids []uuid.UUID) (map[uuid.UUID]MemoryRow, error) {
-	return c.rows(ctx, p, pg.Sees(p), ids, ` ORDER BY m.id FOR UPDATE OF m`)
+func (c *Change) LockReadable(ctx context.Context, p schema.Principal,
+	ids []uuid.UUID) (map[uuid.UUID]MemoryRow, error) {
+	return c.rows(ctx, p, pg.ReadGrants(p), ids, ` ORDER BY m.id FOR UPDATE OF m`)
 }
 
 // PeekRows reads them without locking them.
 func (c *Change) PeekRows(ctx context.Context, p schema.Principal, ids []uuid.UUID) (map[uuid.UUID]MemoryRow, error) {
-	return c.rows(ctx, p, pg.Changes(p), ids, "")
+	return c.rows(ctx, p, pg.ChangeGrants(p), ids, "")
 }
 
-func (c *Change) rows(ctx context.Context, p schema.Principal, within []string, ids []uuid.UUID, lock string) (map[uuid.UUID]MemoryRow, error) {
-	rows, err := c.Tx.Query(ctx, `SELECT `+RowColumns+` FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+pg.MayLookAt+lock,
+func (c *Change) rows(ctx context.Context, p schema.Principal, within []string, ids []uuid.UUID,
+	lock string) (map[uuid.UUID]MemoryRow, error) {
+	rows, err := c.Tx.Query(ctx, `SELECT `+RowColumns+` FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2)
+		AND `+pg.MayRead+lock,
 		c.Tenant, ids, p.Agent, p.Project, within)
 	if err != nil {
 		return nil, err
@@ -132,7 +145,7 @@ func (c *Change) rows(ctx context.Context, p schema.Principal, within []string, 
 type Step struct {
 	Set      map[string]any // by column; names are constants of this package
 	NowLive  bool           // whether the memory is live after the step
-	NewText  bool           // the step replaces the content: its lexemes are counted anew
+	NewText  bool           // the step replaces the content: its lexemes are counted again
 	Event    schema.HistoryEvent
 	Action   schema.AuditAction
 	Old, New *string
@@ -141,12 +154,12 @@ type Step struct {
 	Metadata map[string]any
 }
 
-// Take carries a step out on a locked row: a version more, updated now, history, outbox and text
+// ApplyStep carries a step out on a locked row: a version more, updated now, history, outbox and text
 // statistics with it. It sends the update at once, so that what the database refuses shows here, and
 // returns the new version.
-func (c *Change) Take(ctx context.Context, m MemoryRow, s Step) (int, error) {
+func (c *Change) ApplyStep(ctx context.Context, m MemoryRow, s Step) (int, error) {
 	if s.NewText && m.Live {
-		if err := c.LoseText(ctx, []uuid.UUID{m.ID}); err != nil {
+		if err := c.NoteLostText(ctx, []uuid.UUID{m.ID}); err != nil {
 			return 0, err
 		}
 	}
@@ -169,7 +182,8 @@ func (c *Change) Take(ctx context.Context, m MemoryRow, s Step) (int, error) {
 		args = append(args, s.Set[name])
 		fmt.Fprintf(&set, ", %s = $%d", name, len(args))
 	}
-	tag, err := c.Tx.Exec(ctx, `UPDATE memories SET version = version + 1, updated_at = $3`+set.String()+` WHERE tenant = $1 AND id = $2`, args...)
+	tag, err := c.Tx.Exec(ctx, `UPDATE memories SET version = version + 1, updated_at = $3`+set.String()+`
+		WHERE tenant = $1 AND id = $2`, args...)
 	if err != nil {
 		return 0, err
 	}
@@ -177,8 +191,9 @@ func (c *Change) Take(ctx context.Context, m MemoryRow, s Step) (int, error) {
 		return 0, fmt.Errorf("memory %s: %w", m.ID, pg.ErrNotFound) // unreachable: the row is locked
 	}
 	version := m.Version + 1
-	c.History(HistoryRow{MemoryID: m.ID, Event: s.Event, Old: s.Old, New: s.New, By: s.By, Reason: s.Reason, Metadata: s.Metadata,
-		Action: s.Action, Version: version})
+	c.History(HistoryRow{MemoryID: m.ID, Event: s.Event, Old: s.Old, New: s.New, By: s.By, Reason: s.Reason,
+		Metadata: s.Metadata,
+		Action:   s.Action, Version: version})
 	if s.NowLive {
 		c.Outbox(m.ID, version, "upsert")
 	} else {
@@ -193,10 +208,11 @@ func (c *Change) Take(ctx context.Context, m MemoryRow, s Step) (int, error) {
 	return version, nil
 }
 
-// LoseText notes the lexemes of live memories before their text is replaced or their row goes: finish
+// NoteLostText notes the lexemes of live memories before their text is replaced or their row goes: finish
 // could no longer read them.
-func (c *Change) LoseText(ctx context.Context, ids []uuid.UUID) error {
-	rows, err := c.Tx.Query(ctx, `SELECT tsvector_to_array(tsv) FROM memories WHERE tenant = $1 AND id = ANY($2) AND live`, c.Tenant, ids)
+func (c *Change) NoteLostText(ctx context.Context, ids []uuid.UUID) error {
+	rows, err := c.Tx.Query(ctx, `SELECT tsvector_to_array(tsv) FROM memories WHERE tenant = $1 AND id = ANY($2)
+		AND live`, c.Tenant, ids)
 	if err != nil {
 		return err
 	}
@@ -219,11 +235,14 @@ func (c *Change) LockClaims(ctx context.Context, claims []ClaimOf) error {
 	n := len(claims)
 	scopes, spaces, subjects, predicates := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
 	for i, cl := range claims {
-		scopes[i], spaces[i], subjects[i], predicates[i] = cl.Owner.Scope, ClaimSpace(cl.Owner, cl.Visibility), cl.Subject, cl.Predicate
+		scopes[i], spaces[i], subjects[i], predicates[i] = cl.Owner.Scope, ClaimSpace(cl.Owner, cl.Visibility),
+			cl.Subject, cl.Predicate
 	}
 	_, err := c.Tx.Exec(ctx, `SELECT pg_advisory_xact_lock(k.key) FROM (
-			SELECT DISTINCT hashtextextended(concat_ws(E'\x1f', $1::text, 'claim', x.scope, x.space, lower(x.subject), x.predicate), hashtext(current_schema())) AS key
-			FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) x(scope, space, subject, predicate) ORDER BY 1) k`,
+			SELECT DISTINCT hashtextextended(concat_ws(E'\x1f', $1::text, 'claim', x.scope, x.space, lower(x.subject),
+				x.predicate), hashtext(current_schema())) AS key
+			FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) x(scope, space, subject, predicate)
+			ORDER BY 1) k`,
 		c.Tenant, scopes, spaces, subjects, predicates)
 	return err
 }
@@ -243,14 +262,16 @@ func ClaimSpace(p schema.Principal, v schema.Visibility) string {
 }
 
 // claimHolders returns the active memories that make a functional claim about the subject and
-// predicate in a claim space, on whatever ground, locked. Call lockClaims first.
-func (c *Change) claimHolders(ctx context.Context, p schema.Principal, v schema.Visibility, subject, predicate string) ([]MemoryRow, error) {
+// predicate in a claim space, on whatever ground, locked. Call LockClaims first.
+func (c *Change) claimHolders(ctx context.Context, p schema.Principal, v schema.Visibility, subject,
+	predicate string) ([]MemoryRow, error) {
 	return c.holdersIn(ctx, p, v, subject, predicate, "active")
 }
 
-// Claimants returns the contested ones as well, behind the active ones: while it is open what holds, a
-// further memory that makes the claim would have the last word without anybody deciding.
-func (c *Change) Claimants(ctx context.Context, p schema.Principal, v schema.Visibility, subject, predicate string) ([]MemoryRow, error) {
+// Claimants returns the contested ones as well, after the active ones: while a claim is contested, a further memory
+// that makes it must not settle it undecided.
+func (c *Change) Claimants(ctx context.Context, p schema.Principal, v schema.Visibility, subject,
+	predicate string) ([]MemoryRow, error) {
 	active, err := c.claimHolders(ctx, p, v, subject, predicate)
 	if err != nil {
 		return nil, err
@@ -260,9 +281,12 @@ func (c *Change) Claimants(ctx context.Context, p schema.Principal, v schema.Vis
 }
 
 // holdersIn names the status in the text of the query: each is served by an index of its own.
-func (c *Change) holdersIn(ctx context.Context, p schema.Principal, v schema.Visibility, subject, predicate, status string) ([]MemoryRow, error) {
-	rows, err := c.Tx.Query(ctx, `SELECT `+RowColumns+` FROM memories m WHERE m.tenant = $1 AND m.scope = $2 AND m.claim_space = $3
-		AND m.claim_key = mneme_claim_key($4, $5) AND m.type = 'semantic' AND m.functional AND m.live AND m.deleted_at IS NULL AND m.status = '`+status+`'
+func (c *Change) holdersIn(ctx context.Context, p schema.Principal, v schema.Visibility, subject, predicate,
+	status string) ([]MemoryRow, error) {
+	rows, err := c.Tx.Query(ctx, `SELECT `+RowColumns+` FROM memories m WHERE m.tenant = $1 AND m.scope = $2
+		AND m.claim_space = $3
+		AND m.claim_key = mneme_claim_key($4, $5) AND m.type = 'semantic' AND m.functional AND m.live
+		AND m.deleted_at IS NULL AND m.status = '`+status+`'
 		ORDER BY m.id FOR UPDATE OF m`, c.Tenant, p.Scope, ClaimSpace(p, v), subject, predicate)
 	if err != nil {
 		return nil, err
@@ -271,11 +295,13 @@ func (c *Change) holdersIn(ctx context.Context, p schema.Principal, v schema.Vis
 }
 
 // LockScopesOf locks the scopes of those of the ids that the principal may look at, in one order, so
-// that what the pipeline decides on does not change under it. Call it before lockRows: the pipeline
+// that what the pipeline decides on does not change under it. Call it before LockRows: the pipeline
 // takes the scope first as well.
 func (c *Change) LockScopesOf(ctx context.Context, p schema.Principal, ids []uuid.UUID) error {
-	scopes, err := pg.Collect[struct{ Project, Scope string }](ctx, c.Tx, `SELECT DISTINCT m.project, m.scope FROM memories m
-		WHERE m.tenant = $1 AND m.id = ANY($2) AND `+pg.MayLookAt+` ORDER BY 1, 2`, c.Tenant, ids, p.Agent, p.Project, pg.Changes(p))
+	scopes, err := pg.Collect[struct{ Project, Scope string }](ctx, c.Tx, `SELECT DISTINCT m.project, m.scope
+		FROM memories m
+		WHERE m.tenant = $1 AND m.id = ANY($2) AND `+pg.MayRead+` ORDER BY 1, 2`, c.Tenant, ids, p.Agent, p.Project,
+		pg.ChangeGrants(p))
 	if err != nil {
 		return err
 	}
@@ -289,6 +315,7 @@ func (c *Change) LockScopesOf(ctx context.Context, p schema.Principal, ids []uui
 
 // LockScope serialises writers whose decisions may bear on each other.
 func (c *Change) LockScope(ctx context.Context, p schema.Principal) error {
-	_, err := c.Tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1 || '/scope/' || $2, hashtext(current_schema())))`, c.Tenant, p.Project+"/"+p.Scope)
+	_, err := c.Tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1 || '/scope/' || $2,
+		hashtext(current_schema())))`, c.Tenant, p.Project+"/"+p.Scope)
 	return err
 }

@@ -21,11 +21,16 @@ func (c *Change) CountSources(ctx context.Context, ids []uuid.UUID) (map[uuid.UU
 	rows, err := pg.Collect[struct {
 		ID uuid.UUID
 		N  int
-	}](ctx, c.Tx, `SELECT id, (SELECT count(*) FROM (SELECT DISTINCT kind, ref FROM memory_provenance v WHERE v.tenant = $1 AND v.memory_id = id
-				AND v.ref <> '`+proposals.CandidateRefPrefix+`' || id AND v.ref NOT LIKE '`+proposals.EventRefPrefix+`%') x)
-			+ (SELECT count(*) FROM memory_relations e WHERE e.tenant = $1 AND e.source_id = id AND e.predicate = 'derived_from'
-				AND NOT EXISTS (SELECT FROM memory_provenance v WHERE v.tenant = $1 AND v.memory_id = id AND v.ref = '`+proposals.SourceRefPrefix+`' || e.target_id))
-			+ (SELECT count(*) FROM memory_relations e WHERE e.tenant = $1 AND e.target_id = id AND e.predicate IN ('supports', 'restates'))
+	}](ctx, c.Tx, `SELECT id, (SELECT count(*) FROM (SELECT DISTINCT kind, ref FROM memory_provenance v
+		WHERE v.tenant = $1 AND v.memory_id = id
+				AND v.ref <> '`+proposals.CandidateRefPrefix+`' || id
+				AND v.ref NOT LIKE '`+proposals.EventRefPrefix+`%') x)
+			+ (SELECT count(*) FROM memory_relations e WHERE e.tenant = $1 AND e.source_id = id
+				AND e.predicate = 'derived_from'
+				AND NOT EXISTS (SELECT FROM memory_provenance v WHERE v.tenant = $1 AND v.memory_id = id
+					AND v.ref = '`+proposals.SourceRefPrefix+`' || e.target_id))
+			+ (SELECT count(*) FROM memory_relations e WHERE e.tenant = $1 AND e.target_id = id
+				AND e.predicate IN ('supports', 'restates'))
 		FROM unnest($2::uuid[]) id`, c.Tenant, ids)
 	if err != nil {
 		return nil, err
@@ -39,8 +44,10 @@ func (c *Change) CountSources(ctx context.Context, ids []uuid.UUID) (map[uuid.UU
 
 // Standing is a row as package memory judges it.
 func (m *MemoryRow) Standing() revision.Standing {
-	s := revision.Standing{ID: m.ID.String(), Found: true, Version: m.Version, Type: m.Type, Status: m.Status, Live: m.Live, Pinned: m.Pinned,
-		Sensitivity: m.Sensitivity, SourceTrust: m.SourceTrust, Confidence: m.Confidence, Content: m.Content, Validity: m.Validity, Policy: m.RevisionPolicy}
+	s := revision.Standing{ID: m.ID.String(), Found: true, Version: m.Version, Type: m.Type, Status: m.Status,
+		Live: m.Live, Pinned: m.Pinned,
+		Sensitivity: m.Sensitivity, SourceTrust: m.SourceTrust, Confidence: m.Confidence, Content: m.Content,
+		Validity: m.Validity, Policy: m.RevisionPolicy}
 	if m.Type == schema.TypeSemantic {
 		var p schema.SemanticPayload
 		if json.Unmarshal(m.Payload, &p) == nil {
@@ -48,7 +55,7 @@ func (m *MemoryRow) Standing() revision.Standing {
 			s.Claim.Functional = m.Functional
 		}
 	}
-	if c, ok := m.Claimed(); ok {
+	if c, ok := m.FunctionalClaim(); ok {
 		s.ClaimKey = c.Key()
 	}
 	return s
@@ -57,7 +64,8 @@ func (m *MemoryRow) Standing() revision.Standing {
 // Standing is a row to insert as package memory judges it.
 func (m *NewMemory) Standing() revision.Standing {
 	cl := m.Classification
-	s := revision.Standing{ID: m.ID.String(), Found: true, Type: cl.Type, Status: schema.StatusActive, Live: true, Pinned: cl.Pinned,
+	s := revision.Standing{ID: m.ID.String(), Found: true, Type: cl.Type, Status: schema.StatusActive, Live: true,
+		Pinned:      cl.Pinned,
 		Sensitivity: cl.Sensitivity, SourceTrust: *m.SourceTrust, Confidence: m.Confidence, Content: m.Text.Storage,
 		Claim: m.Claim, Validity: m.Validity, Policy: m.RevisionPolicy, Sources: len(m.Refs)}
 	if cl.Type == schema.TypeSemantic {
@@ -75,15 +83,17 @@ func (m *NewMemory) Standing() revision.Standing {
 // Pin is what a pin sets in a row, whatever passes it on: the same as a patch that pins it.
 func (m MemoryRow) Pin(now time.Time) map[string]any {
 	pin, found := true, m.Snapshot()
-	found.Live, found.DeletedAt = true, nil // who brings it into its place has looked at that
+	found.Live, found.DeletedAt = true, nil // the caller has checked that
 	c, _ := revision.EvaluatePatch(found, schema.Patch{Pinned: &pin}, now)
 	return ColumnsOf(c)
 }
 
 // Snapshot is what the rules of memory look at.
 func (m MemoryRow) Snapshot() revision.Snapshot {
-	return revision.Snapshot{Version: m.Version, Type: m.Type, Category: m.Category, Content: m.Content, Tags: m.Tags, Who: m.Who, Importance: m.Importance,
-		Pinned: m.Pinned, Live: m.Live, DeletedAt: m.DeletedAt, ArchivedAt: m.ArchivedAt, ErasedAt: m.ErasedAt, Over: m.Over, CreatedAt: m.CreatedAt, Decay: m.Decay, Salience: m.Salience, SalienceAt: m.SalienceAt}
+	return revision.Snapshot{Version: m.Version, Type: m.Type, Category: m.Category, Content: m.Content, Tags: m.Tags,
+		Who: m.Who, Importance: m.Importance,
+		Pinned: m.Pinned, Live: m.Live, DeletedAt: m.DeletedAt, ArchivedAt: m.ArchivedAt, ErasedAt: m.ErasedAt,
+		Over: m.Over, CreatedAt: m.CreatedAt, Decay: m.Decay, Salience: m.Salience, SalienceAt: m.SalienceAt}
 }
 
 // ColumnsOf is what a change sets, but for what follows from a new content.

@@ -12,7 +12,7 @@ import (
 // Write runs fn in a read-write transaction bound to the tenant, as one change.
 func Write(ctx context.Context, s *pg.DB, tenant string, now time.Time, fn func(*Change) error) error {
 	class := pg.ClassOf(ctx, pg.ClassPipeline)
-	return s.Ended(ctx, class, pgx.BeginFunc(ctx, s.Pool, func(tx pgx.Tx) error {
+	return s.EndTransaction(ctx, class, pgx.BeginFunc(ctx, s.Pool, func(tx pgx.Tx) error {
 		if err := pg.Bind(ctx, tx, tenant, false, s.Limits(class)); err != nil {
 			return err
 		}

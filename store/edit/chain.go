@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// succession is what a record that is put says of who supersedes whom.
+// succession is what a put record says about supersession.
 type succession struct {
 	field        string // path within the record
 	newer, older uuid.UUID
@@ -50,7 +50,7 @@ func (p *putting) settleChains(ctx context.Context) error {
 	if len(named) == 0 {
 		return nil
 	}
-	standing, err := p.standingOf(ctx, named)
+	standing, err := p.chainRows(ctx, named)
 	if err != nil {
 		return err
 	}
@@ -71,8 +71,9 @@ type chainRow struct {
 	Live    bool
 }
 
-func (p *putting) standingOf(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]chainRow, error) {
-	rows, err := pg.Collect[chainRow](ctx, p.Tx, `SELECT id, version, live FROM memories WHERE tenant = $1 AND id = ANY($2)`, p.Tenant, ids)
+func (p *putting) chainRows(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]chainRow, error) {
+	rows, err := pg.Collect[chainRow](ctx, p.Tx, `SELECT id, version, live FROM memories WHERE tenant = $1
+		AND id = ANY($2)`, p.Tenant, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -95,9 +96,11 @@ func (p *putting) standingOf(ctx context.Context, ids []uuid.UUID) (map[uuid.UUI
 func (p *putting) chainsFrom(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
 	edges, err := pg.Collect[struct{ Newer, Older uuid.UUID }](ctx, p.Tx, `
 		WITH RECURSIVE chain AS (
-			SELECT source_id AS newer, target_id AS older FROM memory_relations WHERE tenant = $1 AND source_id = ANY($2) AND predicate = 'supersedes'
+			SELECT source_id AS newer, target_id AS older FROM memory_relations WHERE tenant = $1
+			AND source_id = ANY($2) AND predicate = 'supersedes'
 			UNION
-			SELECT r.source_id, r.target_id FROM chain c JOIN memory_relations r ON r.tenant = $1 AND r.source_id = c.older AND r.predicate = 'supersedes'
+			SELECT r.source_id, r.target_id FROM chain c JOIN memory_relations r ON r.tenant = $1
+			AND r.source_id = c.older AND r.predicate = 'supersedes'
 		)
 		SELECT newer, older FROM chain`, p.Tenant, ids)
 	if err != nil {
@@ -110,7 +113,7 @@ func (p *putting) chainsFrom(ctx context.Context, ids []uuid.UUID) (map[uuid.UUI
 	return out, nil
 }
 
-// refuseChains refuses what cannot be, as things stand, and reports whether there was any.
+// refuseChains refuses impossible chains and reports whether there were any.
 func (p *putting) refuseChains(standing map[uuid.UUID]chainRow, stored map[uuid.UUID][]uuid.UUID) bool {
 	older := map[uuid.UUID][]uuid.UUID{}
 	for id, targets := range stored {
@@ -133,11 +136,12 @@ func (p *putting) refuseChains(standing map[uuid.UUID]chainRow, stored map[uuid.
 		for _, s := range it.successions() {
 			m := standing[s.older]
 			if leadsTo(older, s.older, s.newer) {
-				it.Status, it.Version, it.Problem, refused = schema.PutCycle, 0, s.field+": leads back to the record", true
+				it.Status, it.Version, it.Problem, refused = schema.PutCycle, 0, s.field+": leads back to the record",
+					true
 				break
 			}
 			if s.newer == it.key && m.Live {
-				it.stands(schema.PutExists, m.ID)
+				it.keepStored(schema.PutExists, m.ID)
 				it.Version, it.Problem, refused = m.Version, s.field+": names a live memory: revise it", true
 				break
 			}

@@ -40,11 +40,12 @@ type ModifyInput struct {
 // Patches are applied in their order, so that a content which an earlier patch takes is a duplicate
 // for a later one, and one which it gives up is free.
 func (s *Editing) Modify(ctx context.Context, in ModifyInput) (schema.ModifyResult, error) {
-	result, err := pg.Again(ctx, func() (schema.ModifyResult, error) {
-		return pipeline.CarryOut(ctx, s.DB, in.Operation, pipeline.KindModify, in.Now, func(c *commit.Change) (schema.ModifyResult, error) {
-			m := modifying{Change: c, in: in}
-			return m.run(ctx)
-		})
+	result, err := pg.RetryOnConflict(ctx, func() (schema.ModifyResult, error) {
+		return pipeline.RunOnce(ctx, s.DB, in.Operation, pipeline.KindModify, in.Now,
+			func(c *commit.Change) (schema.ModifyResult, error) {
+				m := modifying{Change: c, in: in}
+				return m.run(ctx)
+			})
 	})
 	if err != nil {
 		return schema.ModifyResult{}, fmt.Errorf("modify: %w", err)
@@ -133,7 +134,7 @@ func (m *modifying) patch(ctx context.Context, id uuid.UUID, at int) (schema.Pat
 		out.Embedded, follow = m.embedding(at) != nil, then
 		maps.Copy(metadata, m.classify(row, *c.Content, set))
 	}
-	version, err := m.Take(ctx, row, commit.Step{
+	version, err := m.ApplyStep(ctx, row, commit.Step{
 		Set: set, NowLive: true,
 		NewText: c.Content != nil || c.Who != nil, // who is searched with the content
 		Event:   schema.EventModified, Action: schema.AuditModify, Old: &row.Content, New: &content,
@@ -153,21 +154,24 @@ func (m *modifying) patch(ctx context.Context, id uuid.UUID, at int) (schema.Pat
 // newContent adds to set what a new content changes in the row. It returns the live memory that has
 // the content already, or else what is to follow once the row is changed: the embedding, the claim and
 // the evidence.
-func (m *modifying) newContent(ctx context.Context, row commit.MemoryRow, p schema.Patch, text normalize.Normalized, e *pg.Embedding, set map[string]any) (uuid.UUID, func(), error) {
+func (m *modifying) newContent(ctx context.Context, row commit.MemoryRow, p schema.Patch, text normalize.Normalized,
+	e *pg.Embedding, set map[string]any) (uuid.UUID, func(), error) {
 	ref := revision.EditRef(m.in.Request.By(), p.Reason, m.Now)
 	payload, keepsClaim, err := revision.EditedPayload(row.Type, row.Payload, text.Storage, ref)
 	if err != nil {
 		return uuid.Nil, nil, err
 	}
 	hash := memory.RecordHash(schema.MemoryRecord{Type: row.Type, Content: text.Storage, Payload: payload}, text)
-	other, err := m.LiveByHash(ctx, commit.DedupKey{Owner: row.Owner, Visibility: row.Visibility, Type: row.Type, Hash: hash})
+	other, err := m.LiveByHash(ctx, commit.DedupKey{Owner: row.Owner, Visibility: row.Visibility, Type: row.Type,
+		Hash: hash})
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return uuid.Nil, nil, fmt.Errorf("find duplicate: %w", err)
 	}
 	if err == nil && other != row.ID {
 		return other, nil, nil
 	}
-	set["content"], set["normalized_content"], set["content_hash"], set["payload"] = text.Storage, text.Normalized, hash, string(payload)
+	set["content"], set["normalized_content"], set["content_hash"], set["payload"] = text.Storage, text.Normalized,
+		hash, string(payload)
 	set["safe_summary"] = "" // it told of the content that was
 	var claim memory.Claim
 	switch {
@@ -195,11 +199,14 @@ func (m *modifying) newContent(ctx context.Context, row commit.MemoryRow, p sche
 // classify adds to set the sensitivity that a new content gives the memory, and returns what history
 // is to say of it.
 func (m *modifying) classify(row commit.MemoryRow, text normalize.Normalized, set map[string]any) map[string]any {
-	cl := memory.Classification{Type: row.Type, Tier: row.Tier, Typology: row.Typology, Category: row.Category, Sensitivity: row.Sensitivity,
-		Confidence: row.Confidence, Importance: row.Importance, Pinned: row.Pinned, Tags: row.Tags, Decay: row.Decay}
-	sensitivity, explained := revision.EditedSensitivity(m.in.Rules, cl, policy.RecordInput(schema.MemoryRecord{Type: row.Type, Category: row.Category,
-		Visibility: row.Visibility, Sensitivity: row.Sensitivity, Importance: row.Importance, Tags: row.Tags, Who: row.Who, Scope: row.Owner.Scope,
-		Payload: row.Payload}, text.Storage, row.Owner))
+	cl := memory.Classification{Type: row.Type, Tier: row.Tier, Typology: row.Typology, Category: row.Category,
+		Sensitivity: row.Sensitivity,
+		Confidence:  row.Confidence, Importance: row.Importance, Pinned: row.Pinned, Tags: row.Tags, Decay: row.Decay}
+	sensitivity, explained := revision.EditedSensitivity(m.in.Rules, cl,
+		policy.RecordInput(schema.MemoryRecord{Type: row.Type, Category: row.Category,
+			Visibility: row.Visibility, Sensitivity: row.Sensitivity, Importance: row.Importance, Tags: row.Tags,
+			Who: row.Who, Scope: row.Owner.Scope,
+			Payload: row.Payload}, text.Storage, row.Owner))
 	if sensitivity != row.Sensitivity {
 		set["sensitivity"] = sensitivity
 	}
@@ -218,6 +225,7 @@ func (m *modifying) refuse(id uuid.UUID, p schema.Patch, status schema.PatchStat
 	if status == schema.PatchNoChanges {
 		return
 	}
-	m.History(commit.HistoryRow{MemoryID: id, Event: schema.EventNone, By: m.in.Request.By(), Reason: fmt.Sprintf("modify refused (%s): %s", status, p.Reason),
+	m.History(commit.HistoryRow{MemoryID: id, Event: schema.EventNone, By: m.in.Request.By(),
+		Reason:   fmt.Sprintf("modify refused (%s): %s", status, p.Reason),
 		Metadata: map[string]any{"refused": status, "workflow_id": m.in.Operation.WorkflowID}})
 }

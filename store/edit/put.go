@@ -38,16 +38,18 @@ type PutInput struct {
 // Every record leaves a history row, whatever its status. Carried out again, the operation answers with
 // the first result and changes nothing.
 func (s *Editing) Put(ctx context.Context, in PutInput) (schema.PutResult, error) {
-	result, err := pg.Again(ctx, func() (schema.PutResult, error) {
+	result, err := pg.RetryOnConflict(ctx, func() (schema.PutResult, error) {
 		p := &putting{in: in}
 		p.classify()
-		return pipeline.CarryOut(ctx, s.DB, in.Operation, pipeline.KindPut, in.Now, func(c *commit.Change) (schema.PutResult, error) {
-			if len(in.Request.Records) == 0 {
-				return schema.PutResult{}, fmt.Errorf("the request: %w", pg.ErrNotFound) // swept before it was carried out
-			}
-			p.Change = c
-			return p.run(ctx)
-		})
+		return pipeline.RunOnce(ctx, s.DB, in.Operation, pipeline.KindPut, in.Now,
+			func(c *commit.Change) (schema.PutResult, error) {
+				if len(in.Request.Records) == 0 {
+					// swept before it was carried out
+					return schema.PutResult{}, fmt.Errorf("the request: %w", pg.ErrNotFound)
+				}
+				p.Change = c
+				return p.run(ctx)
+			})
 	})
 	if err != nil {
 		return schema.PutResult{}, fmt.Errorf("put: %w", err)
@@ -65,7 +67,8 @@ type putting struct {
 	standing map[uuid.UUID]schema.MemoryRecord // what is stored under the ids that the records bring
 	external map[string]uuid.UUID              // likewise, by external id
 	rows     map[uuid.UUID]commit.MemoryRow    // likewise, locked
-	gone     []uuid.UUID                       // of the ids that the records bring, those whose memories were forgotten by force
+	// of the ids that the records bring, those whose memories were forgotten by force
+	forgotten []uuid.UUID
 }
 
 // putItem is one record on its way in.
@@ -76,9 +79,9 @@ type putItem struct {
 	key    uuid.UUID // under which it is kept
 	fresh  bool      // no row has its id
 	taken  bool      // an earlier record of the request has its id
-	silent bool      // what stands in its way is not for the principal to see, and history says nothing of it
+	silent bool      // the principal may not see what prevents it, and history does not mention it
 	row    commit.NewMemory
-	claim  string // who claims what, where a semantic record does; empty for any other
+	claim  string // the functional claim of a semantic record; empty without one
 }
 
 // writes reports whether the record changes anything.
@@ -89,7 +92,7 @@ func (it *putItem) writes() bool {
 // inserts reports whether the record becomes a new row.
 func (it *putItem) inserts() bool { return it.writes() && it.fresh }
 
-func (it *putItem) stands(status schema.PutStatus, id uuid.UUID) {
+func (it *putItem) keepStored(status schema.PutStatus, id uuid.UUID) {
 	it.Status, it.ID, it.Version = status, id.String(), 0
 }
 
@@ -135,8 +138,8 @@ func (p *putting) run(ctx context.Context) (schema.PutResult, error) {
 	return result, nil
 }
 
-// prepare settles the records' ids, takes the locks in one order for all writers (scopes, claims, rows),
-// and reads what stands under the ids.
+// prepare settles the records' ids, takes the locks in one order for all writers (scopes, claims, rows), and reads
+// the stored rows of the ids.
 func (p *putting) prepare(ctx context.Context) error {
 	p.together, p.aliases = map[uuid.UUID]bool{}, map[string]uuid.UUID{}
 	scopes, claims := map[string]schema.Principal{}, []commit.ClaimOf{}
@@ -173,17 +176,18 @@ func (p *putting) prepare(ctx context.Context) error {
 	if err := p.LockClaims(ctx, claims); err != nil {
 		return err
 	}
-	return p.readStanding(ctx, externals)
+	return p.readStored(ctx, externals)
 }
 
-// readStanding locks and reads the tenant's memories under the ids that the records bring, also those
+// readStored locks and reads the tenant's memories under the ids that the records bring, also those
 // that the principal may not look at: their ids are taken.
-func (p *putting) readStanding(ctx context.Context, externals []string) error {
+func (p *putting) readStored(ctx context.Context, externals []string) error {
 	ids := make([]uuid.UUID, 0, len(p.items))
 	for i := range p.items {
 		ids = append(ids, p.items[i].key)
 	}
-	rows, err := p.Tx.Query(ctx, `SELECT `+commit.RowColumns+` FROM memories m WHERE m.tenant = $1 AND (m.id = ANY($2) OR m.external_id = ANY($3))
+	rows, err := p.Tx.Query(ctx, `SELECT `+commit.RowColumns+` FROM memories m WHERE m.tenant = $1
+		AND (m.id = ANY($2) OR m.external_id = ANY($3))
 		ORDER BY m.id FOR UPDATE OF m`, p.Tenant, ids, externals)
 	if err != nil {
 		return err
@@ -192,10 +196,11 @@ func (p *putting) readStanding(ctx context.Context, externals []string) error {
 	if err != nil {
 		return err
 	}
-	if p.gone, err = p.ForgottenIDs(ctx, ids); err != nil {
+	if p.forgotten, err = p.ForgottenIDs(ctx, ids); err != nil {
 		return err
 	}
-	p.rows, p.standing, p.external = map[uuid.UUID]commit.MemoryRow{}, map[uuid.UUID]schema.MemoryRecord{}, map[string]uuid.UUID{}
+	p.rows, p.standing, p.external = map[uuid.UUID]commit.MemoryRow{}, map[uuid.UUID]schema.MemoryRecord{},
+		map[string]uuid.UUID{}
 	if len(locked) == 0 {
 		return nil
 	}
@@ -204,7 +209,8 @@ func (p *putting) readStanding(ctx context.Context, externals []string) error {
 		p.rows[m.ID] = m
 		ids = append(ids, m.ID)
 	}
-	rows, err = p.Tx.Query(ctx, `SELECT `+commit.RecordColumns+commit.RecordTables+`WHERE m.tenant = $1 AND m.id = ANY($2)`, p.Tenant, ids)
+	rows, err = p.Tx.Query(ctx, `SELECT `+commit.RecordColumns+commit.RecordTables+`WHERE m.tenant = $1
+		AND m.id = ANY($2)`, p.Tenant, ids)
 	if err != nil {
 		return err
 	}
@@ -231,11 +237,13 @@ func (p *putting) decide(ctx context.Context, i int) error {
 	r := &p.in.Request
 	if it.taken { // the one makes from its external id what the other has as its own
 		m, stored := p.rows[it.key]
-		it.Status, it.Problem, it.silent = schema.PutExists, "id: is that of another record of the request", stored && !memory.MayLook(r.Principal, m.Holding())
+		it.Status, it.Problem, it.silent = schema.PutExists, "id: is that of another record of the request", stored &&
+			!memory.MayLook(r.Principal, m.Holding())
 		return nil
 	}
 	defaults := commit.RecordDefaults{Owner: r.Principal, By: r.By(), Reason: r.Reason, Classified: &it.class,
-		Together: p.together, Aliases: p.aliases, Metadata: p.metadata(), Evidence: proposals.PutEvidence(it.record.Provenance, r.By())}
+		Together: p.together, Aliases: p.aliases, Metadata: p.metadata(),
+		Evidence: proposals.PutEvidence(it.record.Provenance, r.By())}
 	if i < len(p.in.Embeddings) {
 		defaults.Embedding = p.in.Embeddings[i]
 	}
@@ -260,23 +268,25 @@ func (p *putting) decide(ctx context.Context, i int) error {
 		id, taken = p.external[it.ExternalID]
 	}
 	if taken {
-		return p.decideStanding(ctx, it, id)
+		return p.decideStored(ctx, it, id)
 	}
-	if slices.Contains(p.gone, id) { // its history has ended; it may be learned anew under another
+	if slices.Contains(p.forgotten, id) { // its history has ended; the content may be learned again under another id
 		it.Status, it.silent = schema.PutExists, true
 		return nil
 	}
 	if err := p.decideNew(ctx, i); err != nil {
 		return err
 	}
-	if it.Status == schema.PutCreated && it.row.Classification.Type == schema.TypeSemantic && len(proposals.PayloadEvidence(mustRaw(it.row.Payload))) == 0 {
-		it.Status, it.Version, it.Problem = schema.PutNoEvidence, 0, "payload.evidence: is required; or provenance, or a person as actor"
+	if it.Status == schema.PutCreated && it.row.Classification.Type == schema.TypeSemantic &&
+		len(proposals.PayloadEvidence(mustRaw(it.row.Payload))) == 0 {
+		it.Status, it.Version, it.Problem = schema.PutNoEvidence, 0,
+			"payload.evidence: is required; or provenance, or a person as actor"
 	}
 	return nil
 }
 
-// decideStanding settles a record whose id is that of a stored one.
-func (p *putting) decideStanding(ctx context.Context, it *putItem, id uuid.UUID) error {
+// decideStored settles a record whose id is that of a stored one.
+func (p *putting) decideStored(ctx context.Context, it *putItem, id uuid.UUID) error {
 	m, stored := p.rows[id], p.standing[id]
 	it.ID, it.Status = id.String(), schema.PutExists
 	if !memory.MayLook(p.in.Request.Principal, m.Holding()) {
@@ -294,14 +304,15 @@ func (p *putting) decideStanding(ctx context.Context, it *putItem, id uuid.UUID)
 	case it.record.Version > 0 && it.record.Version != m.Version:
 		it.Status = schema.PutVersion
 	case m.Type == schema.TypeEpisodic:
-		it.Status, it.Problem = schema.PutAppendOnly, p.whyNotGrown(it, m)
+		it.Status, it.Problem = schema.PutAppendOnly, p.whyNotExtended(it, m)
 		if it.Problem == "" {
 			it.Status = schema.PutUpdated
 		}
 	default:
 		// Where it is belongs to it: a replaced record does not change hands.
 		it.row.Owner, it.row.Visibility = m.Owner, m.Visibility
-		holder, err := p.LiveByHash(ctx, commit.DedupKey{Owner: m.Owner, Visibility: m.Visibility, Type: m.Type, Hash: it.row.Text.Hash})
+		holder, err := p.LiveByHash(ctx, commit.DedupKey{Owner: m.Owner, Visibility: m.Visibility, Type: m.Type,
+			Hash: it.row.Text.Hash})
 		switch {
 		case err == nil && holder != id:
 			it.ID, it.Status, it.Version = holder.String(), schema.PutDuplicate, 0
@@ -316,15 +327,16 @@ func (p *putting) decideStanding(ctx context.Context, it *putItem, id uuid.UUID)
 	return nil
 }
 
-// whyNotGrown says what a put would do to an episode other than let it grow, or "".
-func (p *putting) whyNotGrown(it *putItem, m commit.MemoryRow) string {
+// whyNotExtended says what a put would do to an episode other than let it grow, or "".
+func (p *putting) whyNotExtended(it *putItem, m commit.MemoryRow) string {
 	if content := normalize.StorageContent(it.record.Content); content != "" && content != m.Content {
 		return "content: of an episode does not change"
 	}
 	if field := memory.EpisodeGrows(m.Payload, mustRaw(it.row.Payload)); field != "" {
 		return "payload." + field + ": of an episode does not change"
 	}
-	if memory.SameJSON(m.Payload, mustRaw(it.row.Payload)) && (it.row.SafeSummary == "" || it.row.SafeSummary == p.standing[m.ID].SafeSummary) {
+	if memory.SameJSON(m.Payload, mustRaw(it.row.Payload)) &&
+		(it.row.SafeSummary == "" || it.row.SafeSummary == p.standing[m.ID].SafeSummary) {
 		return "payload: has not grown, and nothing else of an episode can be put again"
 	}
 	return ""
@@ -339,17 +351,18 @@ func (p *putting) decideNew(ctx context.Context, i int) error {
 	}
 	row := &it.row
 	if !row.Status.Live() {
-		return nil // what is not believed stands in nobody's way
+		return nil // a record that is not believed conflicts with none
 	}
 	for k := range p.items[:i] {
-		if earlier := &p.items[k]; earlier.inserts() && earlier.row.Status.Live() && commit.DedupOf(&earlier.row).Same(commit.DedupOf(row)) {
-			it.stands(schema.PutDuplicate, earlier.key)
+		if earlier := &p.items[k]; earlier.inserts() && earlier.row.Status.Live() &&
+			commit.DedupOf(&earlier.row).Same(commit.DedupOf(row)) {
+			it.keepStored(schema.PutDuplicate, earlier.key)
 			return nil
 		}
 	}
 	holder, err := p.LiveByHash(ctx, commit.DedupOf(row))
 	if err == nil {
-		it.stands(schema.PutDuplicate, holder)
+		it.keepStored(schema.PutDuplicate, holder)
 		return nil
 	}
 	if !errors.Is(err, pgx.ErrNoRows) {
@@ -360,9 +373,10 @@ func (p *putting) decideNew(ctx context.Context, i int) error {
 	}
 	for k := range p.items[:i] {
 		earlier := &p.items[k]
-		if earlier.inserts() && earlier.claim == it.claim && cmp.Or(earlier.row.Status, schema.StatusActive) == schema.StatusActive &&
+		if earlier.inserts() && earlier.claim == it.claim &&
+			cmp.Or(earlier.row.Status, schema.StatusActive) == schema.StatusActive &&
 			memory.SameGround(earlier.row.Validity, row.Validity) {
-			it.stands(schema.PutConflict, earlier.key)
+			it.keepStored(schema.PutConflict, earlier.key)
 			return nil
 		}
 	}
@@ -375,17 +389,17 @@ func (p *putting) decideNew(ctx context.Context, i int) error {
 			continue
 		}
 		if bytes.Equal(h.Hash, row.Text.Hash) {
-			it.stands(schema.PutDuplicate, h.ID)
+			it.keepStored(schema.PutDuplicate, h.ID)
 		} else {
-			it.stands(schema.PutConflict, h.ID)
+			it.keepStored(schema.PutConflict, h.ID)
 		}
 		return nil
 	}
 	return nil
 }
 
-// settleReferences refuses records that refer to refused ones of the same request, and lets references
-// to a duplicate lead to the memory that stands. Carried out again, it does the rest.
+// settleReferences refuses records that refer to refused ones of the same request, and lets references to a duplicate
+// lead to the stored memory. A second call does the rest.
 func (p *putting) settleReferences() {
 	instead := map[uuid.UUID]uuid.UUID{}
 	for i := range p.items {
@@ -399,7 +413,8 @@ func (p *putting) settleReferences() {
 		for i := range p.items {
 			it := &p.items[i]
 			m, stored := p.rows[it.key]
-			there[it.key] = there[it.key] || it.Status.Stands() || stored && memory.MayLook(p.in.Request.Principal, m.Holding())
+			there[it.key] = there[it.key] || it.Status.Stands() || stored && memory.MayLook(p.in.Request.Principal,
+				m.Holding())
 		}
 		for i := range p.items {
 			it := &p.items[i]
@@ -413,7 +428,8 @@ func (p *putting) settleReferences() {
 			case it.fresh && refused(it.row.SupersededBy):
 				it.refuse("superseded_by")
 			default:
-				k := slices.IndexFunc(it.row.Relations, func(edge commit.Relation) bool { return refused(&edge.Target) })
+				k := slices.IndexFunc(it.row.Relations,
+					func(edge commit.Relation) bool { return refused(&edge.Target) })
 				if k < 0 {
 					continue
 				}
@@ -433,8 +449,8 @@ func (p *putting) settleReferences() {
 	}
 }
 
-// redirected replaces targets that did not go in by those that stand, leaving out what would lead back
-// to the record itself.
+// redirected replaces targets that were not inserted by the stored ones, leaving out what would lead back to the
+// record itself.
 func redirected(edges []commit.Relation, instead map[uuid.UUID]uuid.UUID, self uuid.UUID) []commit.Relation {
 	out := edges[:0]
 	for _, edge := range edges {
@@ -446,7 +462,7 @@ func redirected(edges []commit.Relation, instead map[uuid.UUID]uuid.UUID, self u
 	return out
 }
 
-// follow returns what stands instead of a memory, or the memory itself.
+// follow returns the memory that replaces a memory, or the memory itself.
 func follow(instead map[uuid.UUID]uuid.UUID, id uuid.UUID) uuid.UUID {
 	for range len(instead) {
 		next, ok := instead[id]
@@ -458,79 +474,5 @@ func follow(instead map[uuid.UUID]uuid.UUID, id uuid.UUID) uuid.UUID {
 	return id
 }
 
-// actorTrust is who lowers the trust of what is derived from memories that are trusted less.
+// actorTrust is the actor that lowers the trust of memories derived from less trusted ones.
 const actorTrust = "trust-policy"
-
-// workingDone reports whether a record is working memory whose task has ended (document 004 §6).
-func workingDone(m schema.MemoryRecord) bool {
-	var p schema.WorkingPayload
-	return m.Type == schema.TypeWorking && json.Unmarshal(m.Payload, &p) == nil && p.State == schema.TaskDone
-}
-
-// sameRecord reports whether a stored record says all that a put one does. What the put one leaves out
-// was filled in when it was stored, and is not compared where it follows from the time.
-func sameRecord(stored, put schema.MemoryRecord, row commit.NewMemory) bool {
-	payload, err := commit.StoredPayload(stored)
-	given := mustRaw(row.Payload)
-	if err == nil && put.Type == schema.TypeSemantic && len(proposals.PayloadEvidence(put.Payload)) == 0 {
-		// Evidence that the put one leaves out follows from who puts it, and another may have put it first.
-		if given, err = commit.WithMember(given, "evidence", nil); err == nil {
-			payload, err = commit.WithMember(payload, "evidence", nil)
-		}
-	}
-	if err != nil || !memory.SameJSON(payload, given) {
-		return false
-	}
-	cl, l := row.Classification, stored.Lifecycle
-	at := func(put, stored time.Time) bool {
-		return put.IsZero() || put.Truncate(time.Microsecond).Equal(stored.Truncate(time.Microsecond))
-	}
-	content := stored.Content == row.Text.Storage
-	if put.Type == schema.TypeEpisodic && normalize.StorageContent(put.Content) == "" {
-		content = true // it may have grown since its content was made
-	}
-	return content && stored.Visibility == row.Visibility && stored.Scope == row.Owner.Scope && stored.Agent == row.Owner.Agent &&
-		stored.ExternalID == row.ExternalID && stored.Sensitivity == cl.Sensitivity && stored.Confidence == row.Confidence &&
-		stored.Importance == cl.Importance && stored.Salience == *row.Salience && stored.Category == cl.Category && stored.Tier == cl.Tier &&
-		stored.Typology == cl.Typology && slices.Equal(stored.Tags, pg.TagList(cl.Tags)) && memory.DecayOf(l.Decay).Equal(cl.Decay) && l.Pinned == cl.Pinned &&
-		l.DeletionPolicy == cl.DeletionPolicy && stored.Who == row.Who && stored.Session == row.Session && stored.Interaction == row.Interaction &&
-		stored.KeyID == row.KeyID && stored.WorldID == row.WorldID && stored.WorldVersion == row.WorldVersion && stored.SourceTrust == *row.SourceTrust &&
-		stored.SafeSummary == row.SafeSummary && stored.Language == cmp.Or(row.Language, "en") && stored.Status == cmp.Or(row.Status, schema.StatusActive) &&
-		at(put.CreatedAt, stored.CreatedAt) && at(put.UpdatedAt, stored.UpdatedAt) && at(put.Lifecycle.LastReinforcedAt, l.LastReinforcedAt) &&
-		at(put.OccurredAt, stored.OccurredAt) && at(put.SalienceAt, stored.SalienceAt) &&
-		slices.EqualFunc(put.Provenance.Sources, stored.Provenance.Sources, sameRef) && sameEdges(row.Relations, stored.Relations)
-}
-
-func sameRef(a, b schema.Ref) bool {
-	switch {
-	case a.Kind != b.Kind || a.Ref != b.Ref || a.Hash != b.Hash || (a.Timestamp == nil) != (b.Timestamp == nil):
-		return false
-	default:
-		return a.Timestamp == nil || a.Timestamp.Truncate(time.Microsecond).Equal(b.Timestamp.Truncate(time.Microsecond))
-	}
-}
-
-// sameEdges reports whether the put edges stand. More may: other records add theirs.
-func sameEdges(put []commit.Relation, stored []schema.Relation) bool {
-	for _, edge := range put {
-		if !slices.Contains(stored, schema.Relation{Predicate: edge.Predicate, TargetID: edge.Target.String(), Weight: edge.Weight, Reason: edge.Reason}) {
-			return false
-		}
-	}
-	return true
-}
-
-// mustRaw is the payload of a row that fromRecord made.
-func mustRaw(payload any) json.RawMessage {
-	raw, _ := payload.(json.RawMessage)
-	return raw
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
-}

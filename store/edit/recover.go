@@ -30,14 +30,15 @@ type RecoverInput struct {
 
 // Recover takes back soft deletions, each on its own, in one transaction (document 002 "Soft-Delete and
 // Recovery"), and what decay has archived. A memory comes back as what it was: one that had been superseded,
-// retracted or archived before it was deleted is not live again. What is live again must have no duplicate and, if it makes
-// a functional claim, hold it alone on its ground; an earlier target of the request counts.
+// retracted or archived before it was deleted is not live again. What is live again must have no duplicate and, if it
+// makes a functional claim, hold it alone on its ground; an earlier target of the request counts.
 func (s *Editing) Recover(ctx context.Context, in RecoverInput) (schema.RecoverResult, error) {
-	result, err := pg.Again(ctx, func() (schema.RecoverResult, error) {
-		return pipeline.CarryOut(ctx, s.DB, in.Operation, pipeline.KindRecover, in.Now, func(c *commit.Change) (schema.RecoverResult, error) {
-			r := recovering{Change: c, in: in}
-			return r.run(ctx)
-		})
+	result, err := pg.RetryOnConflict(ctx, func() (schema.RecoverResult, error) {
+		return pipeline.RunOnce(ctx, s.DB, in.Operation, pipeline.KindRecover, in.Now,
+			func(c *commit.Change) (schema.RecoverResult, error) {
+				r := recovering{Change: c, in: in}
+				return r.run(ctx)
+			})
 	})
 	if err != nil {
 		return schema.RecoverResult{}, fmt.Errorf("recover: %w", err)
@@ -99,15 +100,19 @@ func (r *recovering) lockDeletedClaims(ctx context.Context, p schema.Principal, 
 		Visibility                         schema.Visibility
 		Subject, Predicate                 string
 	}
-	claims, err := pg.Collect[claim](ctx, r.Tx, `SELECT m.agent_id, m.project, m.scope, m.policy_group, m.visibility, m.subject, m.predicate FROM memories m
-		WHERE m.tenant = $1 AND m.id = ANY($2) AND (m.deleted_at IS NOT NULL OR m.archived_at IS NOT NULL) AND m.type = 'semantic' AND m.functional AND m.status = 'active'
-			AND m.subject IS NOT NULL AND m.predicate IS NOT NULL AND `+pg.MayLookAt, r.Tenant, ids, p.Agent, p.Project, pg.Changes(p))
+	claims, err := pg.Collect[claim](ctx, r.Tx, `SELECT m.agent_id, m.project, m.scope, m.policy_group, m.visibility,
+		m.subject, m.predicate FROM memories m
+		WHERE m.tenant = $1 AND m.id = ANY($2) AND (m.deleted_at IS NOT NULL OR m.archived_at IS NOT NULL)
+		AND m.type = 'semantic' AND m.functional AND m.status = 'active'
+			AND m.subject IS NOT NULL AND m.predicate IS NOT NULL AND `+pg.MayRead, r.Tenant, ids, p.Agent, p.Project,
+		pg.ChangeGrants(p))
 	if err != nil {
 		return err
 	}
 	locks := make([]commit.ClaimOf, len(claims))
 	for i, c := range claims {
-		locks[i] = commit.ClaimOf{Owner: schema.Principal{Agent: c.Agent, Project: c.Project, Scope: c.Scope, PolicyGroup: c.PolicyGroup}, Visibility: c.Visibility, Subject: c.Subject, Predicate: c.Predicate}
+		locks[i] = commit.ClaimOf{Owner: schema.Principal{Agent: c.Agent, Project: c.Project, Scope: c.Scope,
+			PolicyGroup: c.PolicyGroup}, Visibility: c.Visibility, Subject: c.Subject, Predicate: c.Predicate}
 	}
 	return r.LockClaims(ctx, locks)
 }
@@ -128,7 +133,7 @@ func (r *recovering) recover(ctx context.Context, id uuid.UUID, ifVersion int) (
 	archived := row.DeletedAt == nil // and nothing else: then that is what is taken back
 	live := (archived || row.ArchivedAt == nil) && row.Status.Live()
 	if status == schema.RecoverRecovered && live {
-		inTheWay, why, err := r.inTheWay(ctx, row)
+		inTheWay, why, err := r.obstacle(ctx, row)
 		if err != nil {
 			return out, err
 		}
@@ -139,20 +144,23 @@ func (r *recovering) recover(ctx context.Context, id uuid.UUID, ifVersion int) (
 	out.Status = status
 	by, reason, workflow := r.in.Request.By(), r.in.Request.Reason, r.in.Operation.WorkflowID
 	if status != schema.RecoverRecovered {
-		r.History(commit.HistoryRow{MemoryID: id, Event: schema.EventNone, By: by, Reason: fmt.Sprintf("recover refused (%s): %s", status, reason),
+		r.History(commit.HistoryRow{MemoryID: id, Event: schema.EventNone, By: by,
+			Reason:   fmt.Sprintf("recover refused (%s): %s", status, reason),
 			Metadata: map[string]any{"refused": status, "workflow_id": workflow}})
 		return out, nil
 	}
-	set := map[string]any{"deleted_at": nil, "salience": fading.Salience, "salience_at": fading.SalienceAt, "decay_due_at": fading.DueAt}
+	set := map[string]any{"deleted_at": nil, "salience": fading.Salience, "salience_at": fading.SalienceAt,
+		"decay_due_at": fading.DueAt}
 	if fading.MaxAge != nil {
 		set["max_age"] = *fading.MaxAge
 	}
 	if archived {
 		set["archived_at"] = nil
 	}
-	version, err := r.Take(ctx, row, commit.Step{
+	version, err := r.ApplyStep(ctx, row, commit.Step{
 		Set:     set,
-		NowLive: live, Event: schema.EventRecovered, Action: schema.AuditRecover, New: &row.Content, By: by, Reason: reason,
+		NowLive: live, Event: schema.EventRecovered, Action: schema.AuditRecover, New: &row.Content, By: by,
+		Reason:   reason,
 		Metadata: map[string]any{"workflow_id": workflow},
 	})
 	if err != nil {
@@ -162,10 +170,11 @@ func (r *recovering) recover(ctx context.Context, id uuid.UUID, ifVersion int) (
 	return out, nil
 }
 
-// inTheWay returns the live memory that took the place of a deleted one, and which place: that of its
+// obstacle returns the live memory that took the place of a deleted one, and which place: that of its
 // content or that of its claim.
-func (r *recovering) inTheWay(ctx context.Context, row commit.MemoryRow) (uuid.UUID, schema.RecoverStatus, error) {
-	duplicate, err := r.LiveByHash(ctx, commit.DedupKey{Owner: row.Owner, Visibility: row.Visibility, Type: row.Type, Hash: row.Hash})
+func (r *recovering) obstacle(ctx context.Context, row commit.MemoryRow) (uuid.UUID, schema.RecoverStatus, error) {
+	duplicate, err := r.LiveByHash(ctx, commit.DedupKey{Owner: row.Owner, Visibility: row.Visibility, Type: row.Type,
+		Hash: row.Hash})
 	if err == nil {
 		return duplicate, schema.RecoverDuplicate, nil
 	}

@@ -3,7 +3,6 @@ package edit
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/policy"
@@ -38,19 +36,20 @@ type ReviseInput struct {
 // targets, the record, relations, provenance, history, text statistics and the outbox change together
 // or not at all. A refusal is a status, and then nothing was written but that result.
 //
-// The record belongs to the owner of the targets, or to the principal where they have several. It is
-// as visible as the least visible target unless it or a rule names a visibility, and as sensitive as the
-// most sensitive one whatever it names. What belongs to another agent is revised in the open only: its
-// owner sees what takes its place, and nothing comes to stand among its owner's private memories. See
-// revision.Plan for what each action does.
+// The record belongs to the owner of the targets, or to the principal where they have several. It is as visible as
+// the least visible target unless it or a rule names a visibility, and as sensitive as the most sensitive one
+// whatever it names. What belongs to another agent is revised in the open only: its owner sees what takes its place,
+// and nothing is added to its owner's private memories. See revision.Plan for what each action does.
 func (s *Editing) Revise(ctx context.Context, in ReviseInput) (schema.ReviseResult, error) {
-	result, err := pg.Again(ctx, func() (schema.ReviseResult, error) {
-		return pipeline.CarryOut(ctx, s.DB, in.Operation, pipeline.KindRevise, in.Now, func(c *commit.Change) (schema.ReviseResult, error) {
-			if len(in.Request.Targets) == 0 {
-				return schema.ReviseResult{}, fmt.Errorf("request of operation %s: %w", in.Operation.ID, pg.ErrNotFound)
-			}
-			return revise(ctx, c, in)
-		})
+	result, err := pg.RetryOnConflict(ctx, func() (schema.ReviseResult, error) {
+		return pipeline.RunOnce(ctx, s.DB, in.Operation, pipeline.KindRevise, in.Now,
+			func(c *commit.Change) (schema.ReviseResult, error) {
+				if len(in.Request.Targets) == 0 {
+					return schema.ReviseResult{}, fmt.Errorf("request of operation %s: %w", in.Operation.ID,
+						pg.ErrNotFound)
+				}
+				return revise(ctx, c, in)
+			})
 	})
 	if err != nil {
 		return schema.ReviseResult{}, fmt.Errorf("revise: %w", err)
@@ -162,28 +161,33 @@ func (r *revising) prepare(ctx context.Context, targets map[uuid.UUID]commit.Mem
 		return nil, err
 	}
 	r.unworded = unworded
-	// It is made now, and where it stands among its revisions follows from this one.
-	m.CreatedAt, m.UpdatedAt, m.SalienceAt, m.Lifecycle.LastReinforcedAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	// It is made now, and its place among its revisions follows from this revision.
+	m.CreatedAt, m.UpdatedAt, m.SalienceAt, m.Lifecycle.LastReinforcedAt = time.Time{}, time.Time{}, time.Time{},
+		time.Time{}
 	m.Status, m.Supersedes, m.SupersededBy, m.SupersededAt, m.AuditLog = "", "", "", nil, nil
 	m.DeletedAt, m.ArchivedAt, m.ErasedAt = nil, nil, nil
 	m.Provenance.CreatedBy = ""
 	payload, err := commit.StoredPayload(m)
 	if err != nil {
-		return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "record.payload", Problem: "must be an object"}}}
+		return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "record.payload",
+			Problem: "must be an object"}}}
 	}
 	m.Payload = payload
 	m.Provenance.Sources = evidenceAnd(req.Evidence, m.Provenance.Sources)
-	// It is classified where it will be kept, so that rules have the last word on that. What it refers
-	// to must be there for who writes it.
+	// It is classified where it will be kept, so that rules have the last word on that. What it refers to must be
+	// visible to the writer.
 	kept := memory.RevisionHolding(req.Principal, r.holdings(targets))
 	m.Scope, m.Visibility = kept.Owner.Scope, cmp.Or(m.Visibility, kept.Visibility)
 	where := commit.RecordDefaults{Owner: kept.Owner, Rules: r.in.Rules}
 	class := where.Classify(m)
-	if !memory.InTheOpen(req.Principal, memory.Holding{Owner: class.Owner, Visibility: class.Visibility}, r.holdings(targets)) {
-		return r.refuse(schema.ReviseNotOwner, "the record would not be seen by those who see another agent's target"), nil
+	if !memory.InTheOpen(req.Principal, memory.Holding{Owner: class.Owner, Visibility: class.Visibility},
+		r.holdings(targets)) {
+		return r.refuse(schema.ReviseNotOwner, "the record would not be seen by those who see another agent's target"),
+			nil
 	}
-	row, err := r.FromRecord(ctx, m, commit.RecordDefaults{Owner: req.Principal, By: req.By(), Reason: req.Reason, Classified: &class,
-		Embedding: r.in.Embedding, Metadata: r.metadata(nil), Evidence: req.Evidence})
+	row, err := r.FromRecord(ctx, m, commit.RecordDefaults{Owner: req.Principal, By: req.By(), Reason: req.Reason,
+		Classified: &class,
+		Embedding:  r.in.Embedding, Metadata: r.metadata(nil), Evidence: req.Evidence})
 	var reference *commit.ReferenceError
 	var invalid *schema.ValidationError
 	switch {
@@ -196,15 +200,16 @@ func (r *revising) prepare(ctx context.Context, targets map[uuid.UUID]commit.Mem
 	}
 	r.record = &row
 	var taken bool
-	if err := r.Tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM memories WHERE tenant = $1 AND (id = $2 OR external_id = $3))`,
+	if err := r.Tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM memories WHERE tenant = $1
+		AND (id = $2 OR external_id = $3))`,
 		r.Tenant, row.ID, commit.Nullable(row.ExternalID)).Scan(&taken); err != nil {
 		return nil, err
 	}
-	gone, err := r.ForgottenIDs(ctx, []uuid.UUID{row.ID})
+	forgotten, err := r.ForgottenIDs(ctx, []uuid.UUID{row.ID})
 	if err != nil {
 		return nil, err
 	}
-	if taken || len(gone) > 0 {
+	if taken || len(forgotten) > 0 {
 		return r.refuse(schema.ReviseExists, "another memory has the record's id"), nil
 	}
 	return nil, nil
@@ -221,7 +226,7 @@ func evidenceAnd(evidence, own []schema.Ref) []schema.Ref {
 	return out
 }
 
-// holdings are whose those of the targets are that were found, and who sees them.
+// holdings returns the owner and the visibility of each target that was found.
 func (r *revising) holdings(targets map[uuid.UUID]commit.MemoryRow) []memory.Holding {
 	var out []memory.Holding
 	for _, id := range r.ids {
@@ -247,7 +252,8 @@ func (r *revising) hidden() bool {
 			continue
 		}
 		p, contest := r.in.Request.Principal, r.in.Request.Action == schema.ReviseContest
-		if memory.Hides(p, successor.Holding(), m.Holding()) || contest && memory.Hides(p, m.Holding(), successor.Holding()) {
+		if memory.Hides(p, successor.Holding(), m.Holding()) || contest &&
+			memory.Hides(p, m.Holding(), successor.Holding()) {
 			return true
 		}
 	}
@@ -255,15 +261,17 @@ func (r *revising) hidden() bool {
 }
 
 // lockClaimsOf locks the functional claims of the memories and the record, and returns them by key.
-func (r *revising) lockClaimsOf(ctx context.Context, rows map[uuid.UUID]commit.MemoryRow) (map[string]commit.ClaimOf, error) {
+func (r *revising) lockClaimsOf(ctx context.Context, rows map[uuid.UUID]commit.MemoryRow) (map[string]commit.ClaimOf,
+	error) {
 	claims := map[string]commit.ClaimOf{}
 	for _, m := range rows {
-		if c, ok := m.Claimed(); ok {
+		if c, ok := m.FunctionalClaim(); ok {
 			claims[c.Key()] = c
 		}
 	}
 	if m := r.record; m != nil && m.Claim.Functional {
-		c := commit.ClaimOf{Owner: m.Owner, Visibility: m.Visibility, Subject: m.Claim.Subject, Predicate: m.Claim.Predicate}
+		c := commit.ClaimOf{Owner: m.Owner, Visibility: m.Visibility, Subject: m.Claim.Subject,
+			Predicate: m.Claim.Predicate}
 		claims[c.Key()] = c
 		if err := r.LockScope(ctx, m.Owner); err != nil {
 			return nil, err
@@ -272,7 +280,7 @@ func (r *revising) lockClaimsOf(ctx context.Context, rows map[uuid.UUID]commit.M
 	return claims, r.LockClaims(ctx, slices.Collect(maps.Values(claims)))
 }
 
-// revision is what there is to decide on, as it stands under the locks.
+// revision reads, under the locks, what the decision rests on.
 func (r *revising) revision(ctx context.Context, claims map[string]commit.ClaimOf) (revision.Revision, error) {
 	req := r.in.Request
 	out := revision.Revision{Action: req.Action, Frozen: r.in.Policy.MutationsFrozen(), Narrowed: r.narrowed.String(),
@@ -327,7 +335,8 @@ func (r *revising) chainOf(ctx context.Context, id uuid.UUID) ([]string, error) 
 		WITH RECURSIVE chain AS (
 			SELECT superseded_by AS id, 1 AS n FROM memories WHERE tenant = $1 AND id = $2 AND superseded_by IS NOT NULL
 			UNION ALL
-			SELECT m.superseded_by, c.n + 1 FROM chain c JOIN memories m ON m.tenant = $1 AND m.id = c.id WHERE m.superseded_by IS NOT NULL
+			SELECT m.superseded_by, c.n + 1 FROM chain c JOIN memories m ON m.tenant = $1 AND m.id = c.id
+			WHERE m.superseded_by IS NOT NULL
 		) CYCLE id SET met USING path
 		SELECT id FROM chain WHERE NOT met ORDER BY n`, r.Tenant, id)
 	if err != nil {
@@ -358,8 +367,8 @@ func (r *revising) evidenceMemories(ctx context.Context) ([]revision.EvidenceMem
 		Trust       float64
 		Sensitivity schema.Sensitivity
 	}](ctx, r.Tx, `SELECT m.id, m.source_trust, m.sensitivity FROM memories m
-		WHERE m.tenant = $1 AND m.id = ANY($2) AND m.erased_at IS NULL AND `+pg.MayLookAt+` ORDER BY m.id FOR SHARE OF m`,
-		r.Tenant, ids, p.Agent, p.Project, pg.Sees(p))
+		WHERE m.tenant = $1 AND m.id = ANY($2) AND m.erased_at IS NULL AND `+pg.MayRead+` ORDER BY m.id FOR SHARE OF m`,
+		r.Tenant, ids, p.Agent, p.Project, pg.ReadGrants(p))
 	if err != nil {
 		return nil, err
 	}
@@ -368,115 +377,4 @@ func (r *revising) evidenceMemories(ctx context.Context) ([]revision.EvidenceMem
 		out = append(out, revision.EvidenceMemory{ID: m.ID.String(), SourceTrust: m.Trust, Sensitivity: m.Sensitivity})
 	}
 	return out, nil
-}
-
-// refuseDuplicates refuses a revision whose new memories another live one says already.
-func (r *revising) refuseDuplicates(ctx context.Context) (*schema.ReviseResult, error) {
-	var contents []commit.DedupKey
-	if r.record != nil {
-		contents = append(contents, commit.DedupOf(r.record))
-	}
-	if r.plan.Narrowed != nil {
-		m := r.rows[r.ids[0]]
-		contents = append(contents, commit.DedupKey{Owner: m.Owner, Visibility: m.Visibility, Type: m.Type, Hash: narrowedHash(m, *r.plan.Narrowed)})
-	}
-	for _, c := range contents {
-		id, err := r.LiveByHash(ctx, c)
-		if errors.Is(err, pgx.ErrNoRows) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if i := slices.Index(r.ids, id); i >= 0 && !r.plan.Steps[i].Status.Live() {
-			continue // it makes room
-		}
-		refused, err := r.refuseFor(ctx, schema.ReviseDuplicate, "another memory has this content", []string{id.String()})
-		if err == nil && len(refused.Conflicts) > 0 {
-			refused.Why = "memory " + id.String() + " has this content"
-		}
-		return refused, err
-	}
-	return nil, nil
-}
-
-// narrowedHash is the content hash of a memory under another validity.
-func narrowedHash(m commit.MemoryRow, v schema.Validity) []byte {
-	payload, err := withValidity(m.Payload, v)
-	if err != nil {
-		return m.Hash // unreachable: the payload was stored
-	}
-	record := schema.MemoryRecord{Type: m.Type, Content: m.Content, Payload: payload}
-	return memory.RecordHash(record, memory.RecordContent(record))
-}
-
-// withValidity is a semantic payload with another validity.
-func withValidity(payload json.RawMessage, v schema.Validity) (json.RawMessage, error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(payload, &members); err != nil {
-		return nil, err
-	}
-	validity, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	members["validity"] = validity
-	return json.Marshal(members)
-}
-
-// refuseFor refuses a revision for memories that stand in its way, and names those that the principal
-// may look at.
-func (r *revising) refuseFor(ctx context.Context, status schema.ReviseStatus, why string, conflicts []string) (*schema.ReviseResult, error) {
-	ids := make([]uuid.UUID, 0, len(conflicts))
-	for _, conflict := range conflicts {
-		id, err := uuid.Parse(conflict)
-		if err != nil {
-			return nil, err // unreachable: they are ids of memories
-		}
-		ids = append(ids, id)
-	}
-	visible, err := r.PeekRows(ctx, r.in.Request.Principal, ids)
-	if err != nil {
-		return nil, err
-	}
-	var named []string
-	for _, id := range ids {
-		if _, ok := visible[id]; ok {
-			named = append(named, id.String())
-		}
-	}
-	return r.refuse(status, why, named...), nil
-}
-
-// refuse is the result of a revision that changes nothing.
-func (r *revising) refuse(status schema.ReviseStatus, why string, conflicts ...string) *schema.ReviseResult {
-	out := &schema.ReviseResult{Status: status, Action: cmp.Or(r.plan.Action, r.in.Request.Action), Why: why}
-	for i, id := range r.ids {
-		t := schema.RevisedMemory{ID: r.in.Request.Targets[i].ID}
-		if m, ok := r.rows[id]; ok {
-			t.Version, t.Status = m.Version, m.Status
-		}
-		out.Targets = append(out.Targets, t)
-	}
-	for _, id := range conflicts {
-		out.Conflicts = append(out.Conflicts, schema.RevisedMemory{ID: id})
-	}
-	return out
-}
-
-// metadata is what history keeps of a revision beside its reason: what it rests on, and the run that
-// brought it. No content.
-func (r *revising) metadata(more map[string]any) map[string]any {
-	evidence := make([]map[string]string, 0, len(r.in.Request.Evidence))
-	for _, ref := range r.in.Request.Evidence {
-		e := map[string]string{"kind": ref.Kind, "ref": ref.Ref}
-		if ref.Hash != "" {
-			e["hash"] = ref.Hash
-		}
-		evidence = append(evidence, e)
-	}
-	out := map[string]any{"evidence": evidence, "operationId": r.in.Operation.ID, "workflowId": r.in.Operation.WorkflowID,
-		"revision": r.in.Request.Action}
-	maps.Copy(out, more)
-	return out
 }

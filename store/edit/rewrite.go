@@ -24,7 +24,8 @@ func (s *Editing) WordedRecord(ctx context.Context, req schema.ReviseRequest) (s
 		return record, pg.InvalidID("targets[0].id")
 	}
 	err = s.Read(ctx, req.Principal.Tenant, func(tx pgx.Tx) error {
-		rows, err := (&commit.Change{Tx: tx, Tenant: req.Principal.Tenant}).PeekRows(ctx, req.Principal, []uuid.UUID{id})
+		rows, err := (&commit.Change{Tx: tx, Tenant: req.Principal.Tenant}).PeekRows(ctx, req.Principal,
+			[]uuid.UUID{id})
 		if err != nil {
 			return err
 		}
@@ -40,14 +41,15 @@ func (s *Editing) WordedRecord(ctx context.Context, req schema.ReviseRequest) (s
 	return record, nil
 }
 
-// wordedRecord words the record of a revision from its first target, or says why it is not worded. A target that
-// was not found, or stands in another version than the caller saw, words nothing.
+// wordedRecord words the record of a revision from its first target, or says why it is not worded. A target that was
+// not found, or has another version than the caller saw, leaves the record as it is.
 func wordedRecord(req schema.ReviseRequest, target commit.MemoryRow) (schema.MemoryRecord, string, error) {
 	record := *req.Record
 	if target.ID == uuid.Nil || target.Version != req.Targets[0].IfVersion {
 		return record, "", nil
 	}
-	worded, err := revision.RewrittenRecord(record, schema.MemoryRecord{Type: target.Type, Content: target.Content, Payload: target.Payload}, req.Replace)
+	worded, err := revision.RewrittenRecord(record, schema.MemoryRecord{Type: target.Type, Content: target.Content,
+		Payload: target.Payload}, req.Replace)
 	var refused *revision.RewriteError
 	if errors.As(err, &refused) {
 		return record, refused.Problem + ": " + revision.Remedy, nil

@@ -3,7 +3,6 @@ package forgetting
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -22,10 +21,11 @@ const reasonForgotten = "forgotten"
 // what stays is an empty row. What refers goes before what is referred to (document 002 "Retention
 // Worker": graph links, embeddings, the memory, then history).
 func (f *Forgetting) remove(ctx context.Context) error {
-	if err := f.LoseText(ctx, f.live); err != nil {
+	if err := f.NoteLostText(ctx, f.live); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{f.removeFromGraph, f.blankRevised, f.removeBeside, f.blankPipeline, f.dropStaged, f.BlankResults, f.removeRows} {
+	for _, step := range []func(context.Context) error{f.removeFromGraph, f.blankRevised, f.removeDependents,
+		f.blankPipeline, f.dropStaged, f.BlankResults, f.removeRows} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func (f *Forgetting) removeFromGraph(ctx context.Context) error {
 // unlinked counts what memories said of entities and is taken back.
 type unlinked struct {
 	Said     int // of edges
-	Edges    int // that nobody says any more
+	Edges    int // without a source
 	Mentions int
 	Entities int // that nothing mentions any more
 	Claims   int
@@ -77,7 +77,7 @@ func (u unlinked) Rows() int { return u.Said + u.Mentions + u.Claims }
 func Unlink(ctx context.Context, c *commit.Change, memories []uuid.UUID, limit int) (unlinked, error) {
 	var u unlinked
 	var ends, mentioned []uuid.UUID
-	left := func() any { // NULL is no limit
+	left := func() any { // NULL means no limit
 		if limit <= 0 {
 			return nil
 		}
@@ -85,49 +85,63 @@ func Unlink(ctx context.Context, c *commit.Change, memories []uuid.UUID, limit i
 	}
 	err := c.Tx.QueryRow(ctx, `
 		WITH chosen AS (
-			SELECT memory_id, source_id, relationship, target_id FROM memory_entity_relations WHERE tenant = $1 AND memory_id = ANY($2)
+			SELECT memory_id, source_id, relationship, target_id FROM memory_entity_relations WHERE tenant = $1
+			AND memory_id = ANY($2)
 			ORDER BY memory_id, source_id, relationship, target_id LIMIT $4
 		), gone AS (
 			DELETE FROM memory_entity_relations d USING chosen c WHERE d.tenant = $1
-				AND (d.memory_id, d.source_id, d.relationship, d.target_id) = (c.memory_id, c.source_id, c.relationship, c.target_id)
+				AND (d.memory_id, d.source_id, d.relationship, d.target_id) = (c.memory_id, c.source_id, c.relationship,
+					c.target_id)
 			RETURNING d.source_id, d.relationship, d.target_id
 		), per AS (SELECT source_id, relationship, target_id, count(*) AS n FROM gone GROUP BY 1, 2, 3
 		), locked AS (
-			SELECT r.source_id, r.relationship, r.target_id, r.mentions, per.n FROM entity_relations r JOIN per USING (source_id, relationship, target_id)
+			SELECT r.source_id, r.relationship, r.target_id, r.mentions, per.n FROM entity_relations r
+			JOIN per USING (source_id, relationship, target_id)
 			WHERE r.tenant = $1 ORDER BY r.source_id, r.relationship, r.target_id FOR UPDATE OF r
 		), dropped AS (
 			DELETE FROM entity_relations r USING locked l
-			WHERE r.tenant = $1 AND (r.source_id, r.relationship, r.target_id) = (l.source_id, l.relationship, l.target_id) AND l.mentions <= l.n RETURNING 1
+			WHERE r.tenant = $1 AND (r.source_id, r.relationship, r.target_id) = (l.source_id, l.relationship,
+				l.target_id) AND l.mentions <= l.n RETURNING 1
 		), kept AS (
 			UPDATE entity_relations r SET mentions = r.mentions - l.n, updated_at = $3 FROM locked l
-			WHERE r.tenant = $1 AND (r.source_id, r.relationship, r.target_id) = (l.source_id, l.relationship, l.target_id) AND l.mentions > l.n
+			WHERE r.tenant = $1 AND (r.source_id, r.relationship, r.target_id) = (l.source_id, l.relationship,
+				l.target_id) AND l.mentions > l.n
 		)
 		SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM dropped),
-			(SELECT coalesce(array_agg(DISTINCT e), '{}') FROM gone, unnest(ARRAY[source_id, target_id]) e)`, c.Tenant, memories, c.Now, left()).Scan(&u.Said, &u.Edges, &ends)
+			(SELECT coalesce(array_agg(DISTINCT e), '{}') FROM gone, unnest(ARRAY[source_id, target_id]) e)`, c.Tenant,
+		memories, c.Now, left()).Scan(&u.Said, &u.Edges, &ends)
 	if err != nil {
 		return u, fmt.Errorf("entity relations: %w", err)
 	}
 	err = c.Tx.QueryRow(ctx, `
-		WITH chosen AS (SELECT memory_id, entity_id FROM memory_entity_mentions WHERE tenant = $1 AND memory_id = ANY($2) ORDER BY memory_id, entity_id LIMIT $4),
-		gone AS (DELETE FROM memory_entity_mentions d USING chosen c WHERE d.tenant = $1 AND d.memory_id = c.memory_id AND d.entity_id = c.entity_id RETURNING d.entity_id),
+		WITH chosen AS (SELECT memory_id, entity_id FROM memory_entity_mentions WHERE tenant = $1
+			AND memory_id = ANY($2) ORDER BY memory_id, entity_id LIMIT $4),
+		gone AS (DELETE FROM memory_entity_mentions d USING chosen c WHERE d.tenant = $1 AND d.memory_id = c.memory_id
+			AND d.entity_id = c.entity_id RETURNING d.entity_id),
 		per AS (SELECT entity_id, count(*) AS n FROM gone GROUP BY 1),
-		locked AS (SELECT e.id, per.n FROM entities e JOIN per ON per.entity_id = e.id WHERE e.tenant = $1 ORDER BY e.canonical_name FOR UPDATE OF e),
-		counted AS (UPDATE entities e SET mentions = e.mentions - l.n, updated_at = $3 FROM locked l WHERE e.tenant = $1 AND e.id = l.id)
-		SELECT (SELECT count(*) FROM gone), (SELECT coalesce(array_agg(entity_id), '{}') FROM per)`, c.Tenant, memories, c.Now, left()).Scan(&u.Mentions, &mentioned)
+		locked AS (SELECT e.id, per.n FROM entities e JOIN per ON per.entity_id = e.id WHERE e.tenant = $1
+			ORDER BY e.canonical_name FOR UPDATE OF e),
+		counted AS (UPDATE entities e SET mentions = e.mentions - l.n, updated_at = $3 FROM locked l WHERE e.tenant = $1
+			AND e.id = l.id)
+		SELECT (SELECT count(*) FROM gone), (SELECT coalesce(array_agg(entity_id), '{}') FROM per)`, c.Tenant, memories,
+		c.Now, left()).Scan(&u.Mentions, &mentioned)
 	if err != nil {
 		return u, fmt.Errorf("entity mentions: %w", err)
 	}
 	// An edge that another memory says needs its ends, mentioned or not.
 	tag, err := c.Tx.Exec(ctx, `DELETE FROM entities e WHERE e.tenant = $1 AND e.id = ANY($2) AND e.mentions = 0
 		AND NOT EXISTS (SELECT FROM memory_entity_relations r WHERE r.tenant = $1 AND r.source_id = e.id)
-		AND NOT EXISTS (SELECT FROM memory_entity_relations r WHERE r.tenant = $1 AND r.target_id = e.id)`, c.Tenant, append(ends, mentioned...))
+		AND NOT EXISTS (SELECT FROM memory_entity_relations r WHERE r.tenant = $1 AND r.target_id = e.id)`, c.Tenant,
+		append(ends, mentioned...))
 	if err != nil {
 		return u, fmt.Errorf("entities: %w", err)
 	}
 	u.Entities = int(tag.RowsAffected())
 	tag, err = c.Tx.Exec(ctx, `
-		WITH chosen AS (SELECT memory_id, subject, predicate FROM entity_claims WHERE tenant = $1 AND memory_id = ANY($2) ORDER BY memory_id, subject, predicate LIMIT $3)
-		DELETE FROM entity_claims d USING chosen c WHERE d.tenant = $1 AND (d.memory_id, d.subject, d.predicate) = (c.memory_id, c.subject, c.predicate)`,
+		WITH chosen AS (SELECT memory_id, subject, predicate FROM entity_claims WHERE tenant = $1
+			AND memory_id = ANY($2) ORDER BY memory_id, subject, predicate LIMIT $3)
+		DELETE FROM entity_claims d USING chosen c WHERE d.tenant = $1
+		AND (d.memory_id, d.subject, d.predicate) = (c.memory_id, c.subject, c.predicate)`,
 		c.Tenant, memories, left())
 	if err != nil {
 		return u, fmt.Errorf("entity claims: %w", err)
@@ -146,7 +160,8 @@ func (f *Forgetting) blankRevised(ctx context.Context) error {
 			UNION SELECT source_id FROM memory_relations WHERE tenant = $1 AND target_id = ANY($2)
 			UNION SELECT id FROM memories WHERE tenant = $1 AND superseded_by = ANY($2)
 		)
-		SELECT coalesce(mneme_erase_evidence($2, array_agg(id)), 0) FROM revised WHERE id <> ALL($2)`, f.Tenant, f.Gone).Scan(&n)
+		SELECT coalesce(mneme_erase_evidence($2, array_agg(id)), 0) FROM revised WHERE id <> ALL($2)`, f.Tenant,
+		f.Gone).Scan(&n)
 	if err != nil {
 		return fmt.Errorf("evidence: %w", err)
 	}
@@ -164,28 +179,34 @@ func (f *Forgetting) BlankResults(ctx context.Context) error {
 	return nil
 }
 
-// removeBeside removes what commits with a memory.
-func (f *Forgetting) removeBeside(ctx context.Context) error {
-	if err := f.exec(ctx, "memory_embeddings", `DELETE FROM memory_embeddings WHERE tenant = $1 AND memory_id = ANY($2)`); err != nil {
+// removeDependents removes the rows that belong to a memory.
+func (f *Forgetting) removeDependents(ctx context.Context) error {
+	if err := f.exec(ctx, "memory_embeddings", `DELETE FROM memory_embeddings WHERE tenant = $1
+		AND memory_id = ANY($2)`); err != nil {
 		return err
 	}
-	if err := f.exec(ctx, "memory_hints", `DELETE FROM memory_hints WHERE tenant = $1 AND memory_id = ANY($2)`); err != nil {
+	if err := f.exec(ctx, "memory_hints", `DELETE FROM memory_hints WHERE tenant = $1
+		AND memory_id = ANY($2)`); err != nil {
 		return err
 	}
-	relations := `UPDATE memory_relations SET reason = '' WHERE tenant = $1 AND (source_id = ANY($2) OR target_id = ANY($2)) AND reason <> ''`
+	relations := `UPDATE memory_relations SET reason = '' WHERE tenant = $1
+		AND (source_id = ANY($2) OR target_id = ANY($2)) AND reason <> ''`
 	if f.Run.Mode == schema.ForgetForce {
 		relations = `DELETE FROM memory_relations WHERE tenant = $1 AND (source_id = ANY($2) OR target_id = ANY($2))`
 	}
 	if err := f.exec(ctx, "memory_relations", relations); err != nil {
 		return err
 	}
-	if err := f.exec(ctx, "memory_provenance", `DELETE FROM memory_provenance WHERE tenant = $1 AND memory_id = ANY($2)`); err != nil {
+	if err := f.exec(ctx, "memory_provenance", `DELETE FROM memory_provenance WHERE tenant = $1
+		AND memory_id = ANY($2)`); err != nil {
 		return err
 	}
-	if err := f.exec(ctx, "memory_versions", `DELETE FROM memory_versions WHERE tenant = $1 AND memory_id = ANY($2)`); err != nil {
+	if err := f.exec(ctx, "memory_versions", `DELETE FROM memory_versions WHERE tenant = $1
+		AND memory_id = ANY($2)`); err != nil {
 		return err
 	}
-	rows, err := f.Tx.Query(ctx, `DELETE FROM memory_artifacts WHERE tenant = $1 AND memory_id = ANY($2) RETURNING sha256`, f.Tenant, f.Gone)
+	rows, err := f.Tx.Query(ctx, `DELETE FROM memory_artifacts WHERE tenant = $1 AND memory_id = ANY($2)
+		RETURNING sha256`, f.Tenant, f.Gone)
 	if err != nil {
 		return fmt.Errorf("artifacts: %w", err)
 	}
@@ -219,26 +240,31 @@ func RemovePart(ctx context.Context, c *commit.Change, memories []uuid.UUID, lim
 	// rather read the table.
 	chosen := func(table, of, key, order string) string {
 		return `WITH chosen AS (SELECT x.* FROM unnest($2::uuid[]) m(id) CROSS JOIN LATERAL (
-				SELECT ` + key + ` FROM ` + table + ` WHERE tenant = $1 AND ` + of + ` = m.id ORDER BY ` + order + ` LIMIT $3) x LIMIT $3)
+				SELECT ` + key + ` FROM ` + table + ` WHERE tenant = $1 AND ` + of + ` = m.id ORDER BY ` + order +
+			` LIMIT $3) x LIMIT $3)
 			DELETE FROM ` + table + ` d USING chosen c WHERE d.tenant = $1`
 	}
 	const edge = ` AND d.source_id = c.source_id AND d.predicate = c.predicate AND d.target_id = c.target_id`
 	for _, remove := range []string{
-		chosen("memory_versions", "memory_id", "memory_id, version", "version") + ` AND d.memory_id = c.memory_id AND d.version = c.version`,
+		chosen("memory_versions", "memory_id", "memory_id, version", "version") + ` AND d.memory_id = c.memory_id
+			AND d.version = c.version`,
 		chosen("memory_relations", "source_id", "source_id, predicate, target_id", "predicate, target_id") + edge,
 		chosen("memory_relations", "target_id", "source_id, predicate, target_id", "predicate") + edge,
-		chosen("memory_provenance", "memory_id", "memory_id, position", "position") + ` AND d.memory_id = c.memory_id AND d.position = c.position`,
-		chosen("memory_hints", "memory_id", "memory_id, position", "position") + ` AND d.memory_id = c.memory_id AND d.position = c.position`,
+		chosen("memory_provenance", "memory_id", "memory_id, position", "position") + ` AND d.memory_id = c.memory_id
+			AND d.position = c.position`,
+		chosen("memory_hints", "memory_id", "memory_id, position", "position") + ` AND d.memory_id = c.memory_id
+			AND d.position = c.position`,
 	} {
 		tag, err := c.Tx.Exec(ctx, remove, c.Tenant, memories, limit-removed)
 		if err != nil {
-			return removed, fmt.Errorf("beside memories: %w", err)
+			return removed, fmt.Errorf("dependent rows of memories: %w", err)
 		}
 		if removed += int(tag.RowsAffected()); removed >= limit {
 			return removed, nil
 		}
 	}
-	rows, err := c.Tx.Query(ctx, chosen("memory_artifacts", "memory_id", "memory_id, sha256", "sha256")+` AND d.memory_id = c.memory_id AND d.sha256 = c.sha256 RETURNING d.sha256`,
+	rows, err := c.Tx.Query(ctx, chosen("memory_artifacts", "memory_id", "memory_id, sha256", "sha256")+`
+		AND d.memory_id = c.memory_id AND d.sha256 = c.sha256 RETURNING d.sha256`,
 		c.Tenant, memories, limit-removed)
 	if err != nil {
 		return removed, fmt.Errorf("artifacts: %w", err)
@@ -251,165 +277,16 @@ func RemovePart(ctx context.Context, c *commit.Change, memories []uuid.UUID, lim
 	return removed + len(sums), err
 }
 
-// blankPipeline empties what the pipeline keeps: the candidates that became these memories, and what was
-// proposed from them or about them.
-func (f *Forgetting) blankPipeline(ctx context.Context) error {
-	_, err := f.BlankPart(ctx, 0)
-	return err
-}
-
-// What of a candidate c, or of a proposal p, is still to be emptied.
-const (
-	candidateFull = `(c.state = 'staged' OR c.content <> '' OR c.extraction <> '{"facts": []}' OR c.refs <> '[]' OR c.speaker <> '' OR c.session <> '' OR c.tags <> '{}')`
-	proposalFull  = `(p.state IN ('proposed', 'stale', 'blocked') OR p.reason <> '' OR p.review_reason <> '' OR p.warnings <> '{}' OR p.embedding IS NOT NULL
-		OR p.fact->>'content' <> '' OR p.fact - '{content, category, confidence}'::text[] <> '{}')`
-	// What it became stands in its source's extraction as well.
-	factFull = `EXISTS (SELECT FROM memory_candidates c WHERE c.tenant = p.tenant AND c.id = p.candidate_id AND c.extraction->'facts'->p.ordinal->>'content' <> '')`
-)
-
-// BlankPart is blankPipeline, for so many candidates, events and proposals at most that still hold something, or for all
-// with 0. It returns how many there were: fewer than the limit when nothing is left.
-func (f *Forgetting) BlankPart(ctx context.Context, limit int) (int, error) {
-	candidates, err := f.blankCandidates(ctx, limit)
-	if err != nil {
-		return 0, fmt.Errorf("candidates: %w", err)
-	}
-	n, rest := len(candidates), 0
-	if limit > 0 {
-		if rest = limit - n; rest == 0 {
-			return n, nil
-		}
-	}
-	events, err := f.blankEvents(ctx, rest)
-	if err != nil {
-		return n, fmt.Errorf("events: %w", err)
-	}
-	n += events
-	if limit > 0 {
-		if rest = limit - n; rest == 0 {
-			return n, nil
-		}
-	}
-	proposals, err := f.toBlank(ctx, rest)
-	if err != nil {
-		return n, fmt.Errorf("proposals: %w", err)
-	}
-	if len(proposals) == 0 {
-		return n, nil
-	}
-	// A fact that became one of these memories stands in its source's extraction as well. Its place
-	// stays: facts are known by their position.
-	err = f.exec(ctx, "memory_candidates", `
-		UPDATE memory_candidates c SET extraction = jsonb_set(c.extraction, '{facts}', (
-			SELECT jsonb_agg(CASE WHEN EXISTS (SELECT FROM proposals p WHERE p.tenant = $1 AND p.candidate_id = c.id AND p.ordinal = e.n - 1 AND p.memory_id = ANY($2))
-				THEN (e.fact || '{"content": ""}') - 'claim' - 'hints' ELSE e.fact END ORDER BY e.n)
-			FROM jsonb_array_elements(c.extraction->'facts') WITH ORDINALITY e(fact, n)))
-		WHERE c.tenant = $1 AND c.id IN (SELECT p.candidate_id FROM proposals p WHERE p.tenant = $1 AND p.id = ANY($3) AND p.memory_id = ANY($2)) AND c.memory_id <> ALL($2)
-			AND jsonb_typeof(c.extraction->'facts') = 'array' AND jsonb_array_length(c.extraction->'facts') > 0`, proposals)
-	if err != nil {
-		return n, err
-	}
-	// The model's words about them, in the history of the sources that they came from.
-	var reasons int
-	err = f.Tx.QueryRow(ctx, `
-		WITH p AS (
-			SELECT p.id::text AS id, c.memory_id FROM proposals p JOIN memory_candidates c ON c.tenant = $1 AND c.id = p.candidate_id
-			WHERE p.tenant = $1 AND p.id = ANY($3) AND CASE WHEN c.memory_id = ANY($2) THEN $5 ELSE p.memory_id = ANY($2) OR p.target_id = ANY($2) END
-		)
-		SELECT coalesce(mneme_erase_reasons(array_agg(DISTINCT memory_id), array_agg(DISTINCT id), $4), 0) FROM p`, f.Tenant, f.Gone, proposals, f.Now, f.Sources).Scan(&reasons)
-	if err != nil {
-		return n, fmt.Errorf("reasons: %w", err)
-	}
-	f.Run.Receipt.Remove("memory_history", reasons)
-	// What still waits to be decided or written about another source keeps its fact: that text is the
-	// source's. It finds its target gone and is decided again.
-	err = f.exec(ctx, "proposals", `
-		UPDATE proposals p SET fact = jsonb_build_object('content', '', 'category', p.fact->'category', 'confidence', p.fact->'confidence'), reason = '', review_reason = '',
-			warnings = '{}', embedding = NULL, embedding_model = NULL,
-			state = CASE WHEN p.state IN ('proposed', 'stale', 'blocked') THEN 'skipped' ELSE p.state END,
-			outcome = CASE WHEN p.state IN ('proposed', 'stale', 'blocked') THEN '`+reasonForgotten+`' ELSE p.outcome END
-		WHERE p.tenant = $1 AND p.id = ANY($3) AND (p.memory_id = ANY($2) OR p.target_id = ANY($2) AND p.state NOT IN ('proposed', 'stale')
-			OR EXISTS (SELECT FROM memory_candidates c WHERE c.tenant = $1 AND c.id = p.candidate_id AND c.memory_id = ANY($2)))`, proposals)
-	if err != nil {
-		return n, err
-	}
-	if _, err = f.Tx.Exec(ctx, `UPDATE proposals SET reason = '' WHERE tenant = $1 AND id = ANY($2) AND state IN ('proposed', 'stale')`, f.Tenant, proposals); err != nil {
-		return n, fmt.Errorf("proposals: %w", err)
-	}
-	return n + len(proposals), nil
-}
-
-// blankCandidates empties candidates that became the memories, or were found to be what they say.
-func (f *Forgetting) blankCandidates(ctx context.Context, limit int) ([]uuid.UUID, error) {
-	choose := `SELECT c.id FROM memory_candidates c WHERE c.tenant = $1 AND c.memory_id = ANY($2)`
-	if limit > 0 {
-		choose += ` AND ` + candidateFull
-	}
-	ids, err := f.lockSome(ctx, "memory_candidates", choose, limit)
-	if err != nil || len(ids) == 0 {
-		return nil, err
-	}
-	_, err = f.Tx.Exec(ctx, `
-		UPDATE memory_candidates SET content = '', extraction = CASE WHEN extraction IS NOT NULL THEN '{"facts": []}'::jsonb END, refs = '[]', speaker = '', session = '',
-			tags = '{}', state = CASE WHEN state = 'staged' THEN 'dead' ELSE state END
-		WHERE tenant = $1 AND id = ANY($2)`, f.Tenant, ids)
-	f.Run.Receipt.Remove("memory_candidates", len(ids))
-	return ids, err
-}
-
-// blankEvents removes the labels of sessions and the references from what the ledger has of the memories, of so many
-// events at most, or of all with 0. That something came in, from whom and when, stays.
-func (f *Forgetting) blankEvents(ctx context.Context, limit int) (int, error) {
-	var most any
-	if limit > 0 {
-		most = limit
-	}
-	n := 0
-	err := f.Tx.QueryRow(ctx, `SELECT mneme_erase_events($1, $2)`, f.Gone, most).Scan(&n)
-	f.Run.Receipt.Remove("events", n)
-	return n, err
-}
-
-// toBlank locks what was proposed from the memories, or about them.
-func (f *Forgetting) toBlank(ctx context.Context, limit int) ([]uuid.UUID, error) {
-	became, about, from := ``, ``, ``
-	if limit > 0 {
-		became, from = ` AND (`+proposalFull+` OR `+factFull+`)`, ` AND `+proposalFull
-		about = ` AND CASE WHEN p.state IN ('proposed', 'stale') THEN p.reason <> '' ELSE ` + proposalFull + ` END`
-	}
-	return f.lockSome(ctx, "proposals", `SELECT p.id FROM proposals p WHERE p.tenant = $1 AND p.memory_id = ANY($2)`+became+`
-		UNION SELECT p.id FROM proposals p WHERE p.tenant = $1 AND p.target_id = ANY($2)`+about+`
-		UNION SELECT p.id FROM memory_candidates c JOIN proposals p ON p.tenant = c.tenant AND p.candidate_id = c.id WHERE c.tenant = $1 AND c.memory_id = ANY($2)`+from, limit)
-}
-
-// lockSome locks rows of a table that a query about the memories chooses, by id, in the order in which pipelines
-// lock them; limit at most, or all with 0.
-func (f *Forgetting) lockSome(ctx context.Context, table, choose string, limit int) ([]uuid.UUID, error) {
-	var most any // NULL is no limit
-	if limit > 0 {
-		most = limit
-	}
-	// Chosen first, all of them: for a few in order, Postgres would rather walk through the table.
-	rows, err := f.Tx.Query(ctx, `WITH chosen AS MATERIALIZED (`+choose+`) SELECT id FROM chosen ORDER BY id LIMIT $3`, f.Tenant, f.Gone, most)
-	if err != nil {
-		return nil, err
-	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
-	if err != nil || len(ids) == 0 {
-		return nil, err
-	}
-	_, err = f.Tx.Exec(ctx, `SELECT FROM `+table+` WHERE tenant = $1 AND id = ANY($2) ORDER BY id FOR UPDATE`, f.Tenant, ids)
-	return ids, err
-}
-
 // dropStaged deletes requests that were never carried out and may hold a text of the memories. Only who asks
 // for an erasure has it cost others their requests; a purge leaves them to SweepStaged.
 func (f *Forgetting) dropStaged(ctx context.Context) error {
-	return f.exec(ctx, "staged_requests", `DELETE FROM staged_requests r WHERE r.tenant = $1 AND (r.created_at < $4 OR r.created_at < $3
-		AND EXISTS (SELECT FROM unnest($2::uuid[]) x(id) WHERE position(x.id::text IN r.body::text) > 0))`, f.Now.Add(-pipeline.AbandonedAfter), f.Now.Add(-pipeline.StaleAfter))
+	return f.exec(ctx, "staged_requests", `DELETE FROM staged_requests r WHERE r.tenant = $1
+		AND (r.created_at < $4 OR r.created_at < $3
+		AND EXISTS (SELECT FROM unnest($2::uuid[]) x(id) WHERE position(x.id::text IN r.body::text) > 0))`,
+		f.Now.Add(-pipeline.AbandonedAfter), f.Now.Add(-pipeline.StaleAfter))
 }
 
-// removeHistory takes the texts out of history. Who did what, when, stays.
+// removeHistory takes the texts out of history. The actor, the action and the time stay.
 func (f *Forgetting) removeHistory(ctx context.Context) error {
 	var n int
 	if err := f.Tx.QueryRow(ctx, `SELECT mneme_erase_history($1, $2)`, f.Gone, f.Now).Scan(&n); err != nil {
@@ -428,12 +305,16 @@ func (f *Forgetting) removeRows(ctx context.Context) error {
 	}
 	// The new hash is of nothing that could be guessed: not of the text, and not of no text.
 	action, remove, args := schema.AuditErase, `
-		UPDATE memories m SET content = '', normalized_content = '', content_hash = sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
-			payload = '{}', tags = '{}', who = '', safe_summary = '', subject = NULL, predicate = NULL, object = NULL, conditions = NULL, conditions_hash = '',
-			external_id = NULL, key_id = NULL, embedding_id = NULL, decay_due_at = NULL, deleted_at = coalesce(m.deleted_at, $3), erased_at = $3, updated_at = $3, version = m.version + 1
+		UPDATE memories m SET content = '', normalized_content = '', content_hash = sha256(uuid_send(gen_random_uuid())
+			|| uuid_send(gen_random_uuid())),
+			payload = '{}', tags = '{}', who = '', safe_summary = '', subject = NULL, predicate = NULL, object = NULL,
+			conditions = NULL, conditions_hash = '',
+			external_id = NULL, key_id = NULL, embedding_id = NULL, decay_due_at = NULL,
+			deleted_at = coalesce(m.deleted_at, $3), erased_at = $3, updated_at = $3, version = m.version + 1
 		WHERE m.tenant = $1 AND m.id = ANY($2) RETURNING m.id, m.version, ''`, []any{f.Tenant, f.Gone, f.Now}
 	if f.Run.Mode == schema.ForgetForce { // without a row, history says whose it was: it is the agent's to read
-		action, remove, args = schema.AuditDelete, `DELETE FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) RETURNING m.id, m.version + 1, m.agent_id`, args[:2]
+		action, remove, args = schema.AuditDelete, `DELETE FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2)
+			RETURNING m.id, m.version + 1, m.agent_id`, args[:2]
 	}
 	rows, err := f.Tx.Query(ctx, remove, args...)
 	if err != nil {
@@ -457,12 +338,16 @@ func (f *Forgetting) removeRows(ctx context.Context) error {
 		return err
 	}
 	_, err = f.Tx.Exec(ctx, `
-		WITH removed AS (SELECT * FROM unnest($2::uuid[], $3::uuid[], $4::integer[], $5::text[]) x(id, entry, version, owner)), told AS (
-			INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, metadata, created_at, action, version)
-			SELECT $1, r.entry, r.id, 'deleted', $7, $8, $9::jsonb || CASE r.owner WHEN '' THEN '{}' ELSE jsonb_build_object('agent', r.owner) END, $6, $10, r.version
+		WITH removed AS (SELECT * FROM unnest($2::uuid[], $3::uuid[], $4::integer[], $5::text[]) x(id, entry, version,
+			owner)), told AS (
+			INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, metadata, created_at, action,
+				version)
+			SELECT $1, r.entry, r.id, 'deleted', $7, $8, $9::jsonb || CASE r.owner WHEN '' THEN '{}'
+			ELSE jsonb_build_object('agent', r.owner) END, $6, $10, r.version
 			FROM removed r
 		)
-		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT $1, r.id, r.version, 'delete', $6 FROM removed r`,
+		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT $1, r.id, r.version, 'delete', $6
+		FROM removed r`,
 		f.Tenant, ids, pg.NewIDs(len(ids)), versions, owners, f.Now, f.Run.ConfirmedBy, f.Run.Reason, metadata, action)
 	if err != nil {
 		return fmt.Errorf("history: %w", err)
@@ -470,75 +355,13 @@ func (f *Forgetting) removeRows(ctx context.Context) error {
 	return nil
 }
 
-// SweepLexemes removes the lexemes that no live memory holds any more: a word may be as private as what
-// it stood in. Rows are locked in the order in which writers lock them, sweepPage at most at a time, so
-// that writers do not wait for all of a large vocabulary.
-func (s *Forgetter) SweepLexemes(ctx context.Context, tenant string, now time.Time) (int, error) {
-	ctx = pg.Within(ctx, pg.ClassLong)
-	removed := 0
-	for last := ""; ; {
-		n := 0
-		next := last
-		err := pg.AgainAlone(ctx, func() error {
-			return commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
-				return c.Tx.QueryRow(ctx, `WITH unused AS (
-						SELECT lexeme FROM lexeme_stats WHERE tenant = $1 AND docs = 0 AND lexeme > $2 ORDER BY lexeme LIMIT $3 FOR UPDATE
-					), swept AS (DELETE FROM lexeme_stats s USING unused u WHERE s.tenant = $1 AND s.lexeme = u.lexeme)
-					SELECT count(*), coalesce(max(lexeme), '') FROM unused`, c.Tenant, last, sweepPage).Scan(&n, &next)
-			})
-		})
-		if err != nil {
-			return removed, fmt.Errorf("sweep lexemes: %w", err)
-		}
-		removed, last = removed+n, next
-		if n < sweepPage {
-			return removed, nil
-		}
-	}
-}
-
-// SweepPurgedLexemes is SweepLexemes for what purges have taken away. Of how many of its tombstones the words are
-// swept stands beside what a run did: one that was cut short between is made up for by the next.
-func (s *Forgetter) SweepPurgedLexemes(ctx context.Context, tenant string, now time.Time) error {
-	ctx = pg.Within(ctx, pg.ClassLong)
-	var runs []string
-	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT id FROM sweep_runs WHERE tenant = $1 AND sweep = 'retention'
-			AND (counts->>'tombstones')::bigint > coalesce((counts->>'without_words')::bigint, 0)`, tenant)
-		if err != nil {
-			return err
-		}
-		runs, err = pgx.CollectRows(rows, pgx.RowTo[string])
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("read what was purged: %w", err)
-	}
-	if len(runs) == 0 {
-		return nil
-	}
-	if _, err := s.SweepLexemes(ctx, tenant, now); err != nil {
-		return err
-	}
-	err = commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
-		c.Queue.Queue(`UPDATE sweep_runs SET counts = counts || jsonb_build_object('without_words', counts->'tombstones') WHERE tenant = $1 AND id = ANY($2)`, c.Tenant, runs)
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("note what was purged: %w", err)
-	}
-	return nil
-}
-
-// sweepPage is how many lexemes one transaction of a sweep removes.
-const sweepPage = 5000
-
 // ForgetRemoved reports whether a run has taken texts away for good. What was buried keeps its words.
 func (s *Forgetter) ForgetRemoved(ctx context.Context, tenant string, run uuid.UUID) (bool, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var removed bool
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `SELECT mode <> 'soft' AND coalesce((receipt->>'forgotten')::integer, 0) > 0 FROM forget_runs WHERE tenant = $1 AND id = $2`,
+		return tx.QueryRow(ctx, `SELECT mode <> 'soft' AND coalesce((receipt->>'forgotten')::integer, 0) > 0
+			FROM forget_runs WHERE tenant = $1 AND id = $2`,
 			tenant, run).Scan(&removed)
 	})
 	if err != nil {
@@ -558,29 +381,34 @@ type Carriers struct {
 // forgotten, for its items from an ordinal on, limit at most: those that brought or changed them, and the
 // forget runs that had selected them, by a query it may be, and have ended or still wait. Ids come from
 // history, which an import may have brought: whose a workflow is must be asked before it is touched.
-func (s *Forgetter) ForgottenWorkflows(ctx context.Context, tenant string, run uuid.UUID, from, limit int) (Carriers, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+func (s *Forgetter) ForgottenWorkflows(ctx context.Context, tenant string, run uuid.UUID, from,
+	limit int) (Carriers, error) {
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var out Carriers
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		var last *int
-		err := tx.QueryRow(ctx, `SELECT max(ordinal) FROM (SELECT ordinal FROM forget_items WHERE tenant = $1 AND run_id = $2 AND ordinal >= $3 ORDER BY ordinal LIMIT $4) i`,
+		err := tx.QueryRow(ctx, `SELECT max(ordinal) FROM (SELECT ordinal FROM forget_items WHERE tenant = $1
+			AND run_id = $2 AND ordinal >= $3 ORDER BY ordinal LIMIT $4) i`,
 			tenant, run, from, limit).Scan(&last)
 		if err != nil || last == nil {
 			return err
 		}
 		out.Next = *last + 1
 		rows, err := tx.Query(ctx, `
-			WITH gone AS (SELECT memory_id FROM forget_items WHERE tenant = $1 AND run_id = $2 AND ordinal BETWEEN $3 AND $4 AND outcome = $5),
+			WITH gone AS (SELECT memory_id FROM forget_items WHERE tenant = $1 AND run_id = $2 AND ordinal BETWEEN $3
+				AND $4 AND outcome = $5),
 			carried AS (
 				SELECT b.workflow_id FROM gone g JOIN memory_candidates c ON c.tenant = $1 AND c.memory_id = g.memory_id
 				JOIN ingest_batches b ON b.tenant = $1 AND b.id = c.batch_id
 				UNION
-				SELECT coalesce(h.metadata->>'workflow_id', h.metadata->>'workflowId') FROM gone g JOIN memory_history h ON h.tenant = $1 AND h.memory_id = g.memory_id
+				SELECT coalesce(h.metadata->>'workflow_id', h.metadata->>'workflowId') FROM gone g
+				JOIN memory_history h ON h.tenant = $1 AND h.memory_id = g.memory_id
 				UNION
 				SELECT r.workflow_id FROM gone g JOIN forget_items i ON i.tenant = $1 AND i.memory_id = g.memory_id
 				JOIN forget_runs r ON r.tenant = $1 AND r.id = i.run_id WHERE r.state <> 'confirmed'
 			)
-			SELECT workflow_id FROM carried WHERE workflow_id <> '' AND workflow_id <> (SELECT workflow_id FROM forget_runs WHERE tenant = $1 AND id = $2) ORDER BY 1`,
+			SELECT workflow_id FROM carried WHERE workflow_id <> '' AND workflow_id <> (SELECT workflow_id
+				FROM forget_runs WHERE tenant = $1 AND id = $2) ORDER BY 1`,
 			tenant, run, from, *last, lifecycle.OutcomeForgotten)
 		if err != nil {
 			return err
@@ -589,7 +417,8 @@ func (s *Forgetter) ForgottenWorkflows(ctx context.Context, tenant string, run u
 			return err
 		}
 		rows, err = tx.Query(ctx, `
-			WITH gone AS (SELECT memory_id FROM forget_items WHERE tenant = $1 AND run_id = $2 AND ordinal BETWEEN $3 AND $4 AND outcome = $5)
+			WITH gone AS (SELECT memory_id FROM forget_items WHERE tenant = $1 AND run_id = $2 AND ordinal BETWEEN $3
+				AND $4 AND outcome = $5)
 			SELECT p.batch_id FROM gone g JOIN proposals p ON p.tenant = $1 AND p.memory_id = g.memory_id
 			UNION SELECT p.batch_id FROM gone g JOIN proposals p ON p.tenant = $1 AND p.target_id = g.memory_id
 			UNION SELECT c.batch_id FROM gone g JOIN memory_candidates c ON c.tenant = $1 AND c.memory_id = g.memory_id

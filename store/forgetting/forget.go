@@ -23,7 +23,7 @@ import (
 // ErrForgetClosed means that a forget run has ended without having been confirmed.
 var ErrForgetClosed = errors.New("the run has expired or was cancelled")
 
-// ForgetBatchSize is how many memories one transaction forgets where nobody asks for fewer.
+// ForgetBatchSize is how many memories one transaction forgets unless the request asks for fewer.
 const ForgetBatchSize = schema.MaxForgetBatch
 
 // SelectForget selects what a request would forget and keeps it, by id and version: what is confirmed
@@ -31,12 +31,15 @@ const ForgetBatchSize = schema.MaxForgetBatch
 // returns the first preview, with the state that the run has come to: a confirmed run whose workflow has
 // failed goes on without a second confirmation. A request for another version than the current one is a
 // *schema.VersionConflict.
-func (s *Forgetter) SelectForget(ctx context.Context, op pipeline.Operation, req schema.ForgetRequest, now time.Time) (schema.ForgetPreview, error) {
-	ctx = pg.Within(ctx, pg.ClassLong)
-	preview, err := pipeline.CarryOut(ctx, s.DB, op, pipeline.KindForget, now, func(c *commit.Change) (schema.ForgetPreview, error) { return selectForget(ctx, c, op, req) })
+func (s *Forgetter) SelectForget(ctx context.Context, op pipeline.Operation, req schema.ForgetRequest,
+	now time.Time) (schema.ForgetPreview, error) {
+	ctx = pg.WithClass(ctx, pg.ClassLong)
+	preview, err := pipeline.RunOnce(ctx, s.DB, op, pipeline.KindForget, now,
+		func(c *commit.Change) (schema.ForgetPreview, error) { return selectForget(ctx, c, op, req) })
 	if err == nil {
 		err = s.Read(ctx, op.Tenant, func(tx pgx.Tx) error {
-			err := tx.QueryRow(ctx, `SELECT state FROM forget_runs WHERE tenant = $1 AND id = $2`, op.Tenant, preview.RunID).Scan(&preview.State)
+			err := tx.QueryRow(ctx, `SELECT state FROM forget_runs WHERE tenant = $1 AND id = $2`, op.Tenant,
+				preview.RunID).Scan(&preview.State)
 			if errors.Is(err, pgx.ErrNoRows) { // its key is kept for longer than the run
 				return pg.ErrNotFound
 			}
@@ -49,16 +52,20 @@ func (s *Forgetter) SelectForget(ctx context.Context, op pipeline.Operation, req
 	return preview, nil
 }
 
-func selectForget(ctx context.Context, c *commit.Change, op pipeline.Operation, req schema.ForgetRequest) (schema.ForgetPreview, error) {
+func selectForget(ctx context.Context, c *commit.Change, op pipeline.Operation,
+	req schema.ForgetRequest) (schema.ForgetPreview, error) {
 	if err := req.Validate(); err != nil {
 		return schema.ForgetPreview{}, err // no body left, and no result: nothing must not mean everything
 	}
 	run, mode := pg.NewID(), req.HowMuch()
-	preview := schema.ForgetPreview{RunID: run.String(), WorkflowID: op.WorkflowID, Mode: mode, State: schema.ForgetPreviewed, Sample: []string{},
+	preview := schema.ForgetPreview{RunID: run.String(), WorkflowID: op.WorkflowID, Mode: mode,
+		State: schema.ForgetPreviewed, Sample: []string{},
 		ExpiresAt: c.Now.Add(req.Expiry())}
-	_, err := c.Tx.Exec(ctx, `INSERT INTO forget_runs (tenant, id, workflow_id, agent_id, scope, mode, state, total, digest, reason, requested_by, expires_at, created_at)
+	_, err := c.Tx.Exec(ctx, `INSERT INTO forget_runs (tenant, id, workflow_id, agent_id, scope, mode, state, total,
+		digest, reason, requested_by, expires_at, created_at)
 		VALUES ($1, $2, $3, $4, $10, $5, 'preview', 0, '', $6, $7, $8, $9)`,
-		c.Tenant, run, op.WorkflowID, req.Principal.Agent, mode, req.Reason, req.By(), preview.ExpiresAt, c.Now, pg.UserScope(req.Principal))
+		c.Tenant, run, op.WorkflowID, req.Principal.Agent, mode, req.Reason, req.By(), preview.ExpiresAt, c.Now,
+		pg.UserScope(req.Principal))
 	if err != nil {
 		return preview, err
 	}
@@ -95,9 +102,10 @@ func selectForget(ctx context.Context, c *commit.Change, op pipeline.Operation, 
 	}
 	p := req.Principal
 	tag, err = c.Tx.Exec(ctx, `INSERT INTO forget_items (tenant, run_id, ordinal, memory_id, version, outcome)
-		SELECT $1, $2, $6 + row_number() OVER (ORDER BY x.id) - 1, x.id, 0, '`+lifecycle.OutcomeNotFound+`' FROM (SELECT DISTINCT id FROM unnest($7::uuid[]) id) x
-		WHERE NOT EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = x.id AND `+pg.MayLookAt+`)`,
-		c.Tenant, run, p.Agent, p.Project, pg.Changes(p), found, parseIDs(req.Selector.IDs))
+		SELECT $1, $2, $6 + row_number() OVER (ORDER BY x.id) - 1, x.id, 0, '`+lifecycle.OutcomeNotFound+`'
+		FROM (SELECT DISTINCT id FROM unnest($7::uuid[]) id) x
+		WHERE NOT EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = x.id AND `+pg.MayRead+`)`,
+		c.Tenant, run, p.Agent, p.Project, pg.ChangeGrants(p), found, parseIDs(req.Selector.IDs))
 	if err != nil {
 		return preview, err
 	}
@@ -106,13 +114,15 @@ func selectForget(ctx context.Context, c *commit.Change, op pipeline.Operation, 
 
 	// The digest is lifecycle.ForgetDigest, computed where the rows are.
 	var digest []byte
-	err = c.Tx.QueryRow(ctx, `SELECT sha256(coalesce(string_agg(uuid_send(i.memory_id) || int4send(i.version), ''::bytea ORDER BY i.ordinal), '')),
+	err = c.Tx.QueryRow(ctx, `SELECT sha256(coalesce(string_agg(uuid_send(i.memory_id) || int4send(i.version), ''::bytea
+		ORDER BY i.ordinal), '')),
 			coalesce((array_agg(i.memory_id::text ORDER BY i.ordinal))[:$3], '{}'),
 			(SELECT count(*) FROM forget_items i JOIN memories m ON m.tenant = $1 AND m.id = i.memory_id
 				WHERE i.tenant = $1 AND i.run_id = $2 AND i.outcome = '' AND m.pinned),
 			(SELECT count(*) FROM forget_items i JOIN memories m ON m.tenant = $1 AND m.id = i.memory_id
 				WHERE i.tenant = $1 AND i.run_id = $2 AND i.outcome = '' AND m.agent_id <> $4)
-		FROM forget_items i WHERE i.tenant = $1 AND i.run_id = $2 AND i.outcome = ''`, c.Tenant, run, schema.MaxForgetSample, p.Agent).
+		FROM forget_items i WHERE i.tenant = $1 AND i.run_id = $2 AND i.outcome = ''`, c.Tenant, run,
+		schema.MaxForgetSample, p.Agent).
 		Scan(&digest, &preview.Sample, &preview.Pinned, &preview.NotOwner)
 	if err != nil {
 		return preview, err
@@ -121,16 +131,17 @@ func selectForget(ctx context.Context, c *commit.Change, op pipeline.Operation, 
 		preview.NotOwner = 0
 	}
 	if mode == schema.ForgetForce {
-		if preview.MustStay, err = mustStay(ctx, c, run); err != nil {
+		if preview.MustStay, err = countProtected(ctx, c, run); err != nil {
 			return preview, err
 		}
 	}
 	if !req.Selector.IncludeDerived {
-		if preview.Derived, err = derivedBeside(ctx, c, run, p); err != nil {
+		if preview.Derived, err = countDerived(ctx, c, run, p); err != nil {
 			return preview, err
 		}
 	}
-	receipt := schema.ForgetReceipt{RunID: preview.RunID, Mode: mode, Total: preview.Total, Everywhere: preview.Everywhere}
+	receipt := schema.ForgetReceipt{RunID: preview.RunID, Mode: mode, Total: preview.Total,
+		Everywhere: preview.Everywhere}
 	receipt.Skip(lifecycle.OutcomeNotFound, preview.NotFound)
 	var by, at any
 	if found == 0 || req.Execute && !lifecycle.NeedsConfirmation(req, preview.Total) {
@@ -140,7 +151,8 @@ func selectForget(ctx context.Context, c *commit.Change, op pipeline.Operation, 
 	if err != nil {
 		return preview, err
 	}
-	c.Queue.Queue(`UPDATE forget_runs SET total = $3, digest = $4, receipt = $5, state = $6, confirmed_by = coalesce($7, ''), confirmed_at = $8 WHERE tenant = $1 AND id = $2`,
+	c.Queue.Queue(`UPDATE forget_runs SET total = $3, digest = $4, receipt = $5, state = $6,
+		confirmed_by = coalesce($7, ''), confirmed_at = $8 WHERE tenant = $1 AND id = $2`,
 		c.Tenant, run, preview.Total, digest, string(encoded), preview.State, by, at)
 	return preview, nil
 }
@@ -152,7 +164,8 @@ func checkVersion(ctx context.Context, c *commit.Change, run uuid.UUID, req sche
 		return nil
 	}
 	var version int
-	err := c.Tx.QueryRow(ctx, `SELECT version FROM forget_items WHERE tenant = $1 AND run_id = $2`, c.Tenant, run).Scan(&version)
+	err := c.Tx.QueryRow(ctx, `SELECT version FROM forget_items WHERE tenant = $1 AND run_id = $2`, c.Tenant,
+		run).Scan(&version)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return nil
@@ -162,10 +175,12 @@ func checkVersion(ctx context.Context, c *commit.Change, run uuid.UUID, req sche
 	return err
 }
 
-// mustStay counts the selected that force leaves alone because their rows must stay.
-func mustStay(ctx context.Context, c *commit.Change, run uuid.UUID) (n int, err error) {
-	err = c.Tx.QueryRow(ctx, `SELECT count(*) FROM forget_items i JOIN memories m ON m.tenant = $1 AND m.id = i.memory_id
-		WHERE i.tenant = $1 AND i.run_id = $2 AND i.outcome = '' AND (m.world_id IS NOT NULL OR `+ActionLinked("$3")+`)`,
+// countProtected counts the selected that force leaves alone because their rows must stay.
+func countProtected(ctx context.Context, c *commit.Change, run uuid.UUID) (n int, err error) {
+	err = c.Tx.QueryRow(ctx, `SELECT count(*) FROM forget_items i JOIN memories m ON m.tenant = $1
+		AND m.id = i.memory_id
+		WHERE i.tenant = $1 AND i.run_id = $2 AND i.outcome = ''
+		AND (m.world_id IS NOT NULL OR `+ActionLinked("$3")+`)`,
 		c.Tenant, run, lifecycle.ActionLinks).Scan(&n)
 	return n, err
 }
@@ -182,13 +197,14 @@ func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions
 	var p pg.Params
 	tenant, runAt := p.Add(owner.Tenant), p.Add(run)
 	look := func() string {
-		return pg.SharedWith("m", p.Add(owner.Agent), p.Add(owner.Project), p.Add(pg.Changes(owner)))
+		return pg.SharedWith("m", p.Add(owner.Agent), p.Add(owner.Project), p.Add(pg.ChangeGrants(owner)))
 	}
 	left := "m.erased_at IS NULL" // what is there to forget, beyond what is named
 	if req.HowMuch() == schema.ForgetSoft {
 		left += " AND m.deleted_at IS NULL"
 	}
-	asked := pg.Filter{Principal: owner, OwnScope: true, Types: sel.Types, Categories: sel.Categories, Tags: normalize.NormalizeTags(sel.Tags), Who: sel.Who, Since: sel.Since, Until: sel.Until}
+	asked := pg.Filter{Principal: owner, OwnScope: true, Types: sel.Types, Categories: sel.Categories,
+		Tags: normalize.NormalizeTags(sel.Tags), Who: sel.Who, Since: sel.Since, Until: sel.Until}
 	var where string
 	if len(sel.IDs) > 0 {
 		where = "m.tenant = " + tenant + " AND " + look() + " AND m.id = ANY(" + p.Add(parseIDs(sel.IDs)) + ")"
@@ -202,23 +218,26 @@ func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions
 	if sel.SourceKind != "" {
 		// A candidate's id is the id of the memory that it became. Its kind outlives it.
 		kind := p.Add(sel.SourceKind)
-		where += " AND EXISTS (SELECT FROM memory_candidates k WHERE k.tenant = m.tenant AND k.id = m.id AND k.source_kind = " + kind + `
-			UNION ALL SELECT FROM memory_source_kinds k WHERE k.tenant = m.tenant AND k.memory_id = m.id AND k.source_kind = ` + kind + ")"
+		where += " AND EXISTS (SELECT FROM memory_candidates k WHERE k.tenant = m.tenant AND k.id = m.id" +
+			" AND k.source_kind = " + kind + `
+			UNION ALL SELECT FROM memory_source_kinds k WHERE k.tenant = m.tenant AND k.memory_id = m.id
+			AND k.source_kind = ` + kind + ")"
 	}
 	if sel.Session != "" {
 		where += " AND m.agent_session_id = " + p.Add(sel.Session)
 	}
 	limit, rank, from := schema.MaxForgetSelected+1, "0::float4", "memories m"
 	if sel.Query != "" {
-		// The index finds what matches in any language; the memory's own then decides, as a condition: a
-		// memory that merely ranks is none to forget. The view stands apart from memories (OFFSET 0): the
-		// tenant's policy on them would spread to it, and keep the index from being used.
+		// The index finds what matches in any language; the memory's own then decides, as a condition: a memory that
+		// merely ranks is not one to forget. The view is read apart from memories (OFFSET 0): the tenant's policy on
+		// them would spread to it, and keep the index from being used.
 		parts := make([]string, len(text.queries))
 		for i, query := range text.queries {
 			parts[i] = p.Add(query) + "::text::tsquery"
 		}
 		own := "websearch_to_tsquery(mneme_text_config(m.language), " + p.Add(sel.Query) + ")"
-		from = "(SELECT s.id FROM memory_text s WHERE s.live AND s.tsv @@ (" + strings.Join(parts, " || ") + ") OFFSET 0) x JOIN memories m ON m.id = x.id"
+		from = "(SELECT s.id FROM memory_text s WHERE s.live AND s.tsv @@ (" + strings.Join(parts, " || ") +
+			") OFFSET 0) x JOIN memories m ON m.id = x.id"
 		where += " AND m.live AND m.tsv @@ " + own +
 			" AND mneme_text_config(m.language) = ANY(" + p.Add(text.configs) + "::text[]::regconfig[])"
 		rank = "ts_rank(m.tsv, " + own + ")"
@@ -226,15 +245,18 @@ func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions
 			limit = min(limit, sel.Limit)
 		}
 	}
-	chosen := "SELECT m.id, m.version, " + rank + " AS rank FROM " + from + " WHERE " + where + " ORDER BY rank DESC, m.id LIMIT " + p.Add(limit)
-	insert := "INSERT INTO forget_items (tenant, run_id, ordinal, memory_id, version) SELECT " + tenant + ", " + runAt + ", "
+	chosen := "SELECT m.id, m.version, " + rank + " AS rank FROM " + from + " WHERE " + where +
+		" ORDER BY rank DESC, m.id LIMIT " + p.Add(limit)
+	insert := "INSERT INTO forget_items (tenant, run_id, ordinal, memory_id, version) SELECT " + tenant + ", " + runAt +
+		", "
 	if !sel.IncludeDerived {
 		return insert + "row_number() OVER (ORDER BY c.rank DESC, c.id) - 1, c.id, c.version FROM (" + chosen + ") c", p
 	}
 	return `WITH RECURSIVE chosen AS MATERIALIZED (` + chosen + `), reached(id) AS (
 			SELECT id FROM chosen
 			UNION
-			SELECT m.id FROM reached c JOIN memory_relations r ON r.tenant = ` + tenant + ` AND r.target_id = c.id AND r.predicate = 'derived_from'
+			SELECT m.id FROM reached c JOIN memory_relations r ON r.tenant = ` + tenant + ` AND r.target_id = c.id
+			AND r.predicate = 'derived_from'
 			JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = r.source_id AND ` + left + ` AND ` + look() + `
 		)
 		` + insert + `row_number() OVER (ORDER BY c.rank DESC NULLS LAST, m.id) - 1, m.id, m.version
@@ -243,45 +265,52 @@ func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions
 }
 
 // textConfigs are the configurations that mneme_text_config yields.
-var textConfigs = []string{"pg_catalog.english", "pg_catalog.german", "pg_catalog.french", "pg_catalog.spanish", "pg_catalog.italian", "pg_catalog.portuguese",
+var textConfigs = []string{"pg_catalog.english", "pg_catalog.german", "pg_catalog.french", "pg_catalog.spanish",
+	"pg_catalog.italian", "pg_catalog.portuguese",
 	"pg_catalog.dutch", "pg_catalog.simple"}
 
-// textConditions are what a query asks for in full text.
+// conditionsOfText are what a query asks for in full text.
 type textConditions struct {
 	configs []string // those in which there is a word to look for
 	queries []string // what it comes to in them, each once: equal ones would make the planner expect more rows
 }
 
-// textConditions reads a query in every language. Where nothing is left of it but what must not be there,
-// as of "-zebra" or of a stop word beside it, it would select everything else: in such a language it
-// selects nothing, and when no other is left it is refused.
+// conditionsOfText reads a query in every language. Where nothing is left of it but what must not be there, as of
+// "-zebra" or of a stop word with it, it would select everything else: in such a language it selects nothing, and
+// when no other is left it is refused.
 func conditionsOfText(ctx context.Context, c *commit.Change, query string) (textConditions, error) {
 	var t textConditions
 	if query == "" {
 		return t, nil
 	}
-	err := c.Tx.QueryRow(ctx, `SELECT coalesce(array_agg(config ORDER BY config), '{}'), coalesce(array_agg(DISTINCT q::text), '{}')
+	err := c.Tx.QueryRow(ctx, `SELECT coalesce(array_agg(config ORDER BY config), '{}'),
+		coalesce(array_agg(DISTINCT q::text), '{}')
 		FROM (SELECT config, websearch_to_tsquery(config::regconfig, $1) AS q FROM unnest($2::text[]) config) x
 		WHERE querytree(q) NOT IN ('', 'T')`, query, textConfigs).Scan(&t.configs, &t.queries)
 	if err == nil && len(t.queries) == 0 {
-		err = &schema.ValidationError{Fields: []schema.FieldError{{Field: "selector.query", Problem: "has no word that must be there"}}}
+		err = &schema.ValidationError{Fields: []schema.FieldError{{Field: "selector.query",
+			Problem: "has no word that must be there"}}}
 	}
 	return t, err
 }
 
-// derivedBeside counts what was derived, over any number of steps, from the selected and is not
+// countDerived counts what was derived, over any number of steps, from the selected and is not
 // selected: it stays, and may say the same. What else was drawn from a source that was taken is not meant.
-func derivedBeside(ctx context.Context, c *commit.Change, run uuid.UUID, p schema.Principal) (n int, err error) {
+func countDerived(ctx context.Context, c *commit.Change, run uuid.UUID, p schema.Principal) (n int, err error) {
 	err = c.Tx.QueryRow(ctx, `
 		WITH RECURSIVE reached(id) AS (
 			SELECT memory_id FROM forget_items i WHERE tenant = $1 AND run_id = $2 AND outcome = ''
-				AND NOT EXISTS (SELECT FROM forget_echoes e WHERE e.tenant = $1 AND e.run_id = $2 AND e.memory_id = i.memory_id AND e.tie = 'source')
+				AND NOT EXISTS (SELECT FROM forget_echoes e WHERE e.tenant = $1 AND e.run_id = $2
+					AND e.memory_id = i.memory_id AND e.tie = 'source')
 			UNION
-			SELECT m.id FROM reached c JOIN memory_relations r ON r.tenant = $1 AND r.target_id = c.id AND r.predicate = 'derived_from'
-			JOIN memories m ON m.tenant = $1 AND m.id = r.source_id AND m.erased_at IS NULL AND m.deleted_at IS NULL AND `+pg.MayLookAt+`
+			SELECT m.id FROM reached c JOIN memory_relations r ON r.tenant = $1 AND r.target_id = c.id
+			AND r.predicate = 'derived_from'
+			JOIN memories m ON m.tenant = $1 AND m.id = r.source_id AND m.erased_at IS NULL AND m.deleted_at IS NULL
+			AND `+pg.MayRead+`
 		)
-		SELECT count(*) FROM reached WHERE id NOT IN (SELECT memory_id FROM forget_items WHERE tenant = $1 AND run_id = $2 AND outcome = '')`,
-		c.Tenant, run, p.Agent, p.Project, pg.Changes(p)).Scan(&n)
+		SELECT count(*) FROM reached WHERE id NOT IN (SELECT memory_id FROM forget_items WHERE tenant = $1
+			AND run_id = $2 AND outcome = '')`,
+		c.Tenant, run, p.Agent, p.Project, pg.ChangeGrants(p)).Scan(&n)
 	return n, err
 }
 
@@ -314,16 +343,18 @@ type ForgetRow struct {
 
 func lockForget(ctx context.Context, c *commit.Change, run uuid.UUID) (ForgetRow, error) {
 	r := ForgetRow{ID: run}
-	err := c.Tx.QueryRow(ctx, `SELECT workflow_id, agent_id, scope, mode, state, digest, reason, requested_by, confirmed_by, expires_at, receipt
+	err := c.Tx.QueryRow(ctx, `SELECT workflow_id, agent_id, scope, mode, state, digest, reason, requested_by,
+		confirmed_by, expires_at, receipt
 		FROM forget_runs WHERE tenant = $1 AND id = $2 FOR UPDATE`, c.Tenant, run).
-		Scan(&r.WorkflowID, &r.Agent, &r.Scope, &r.Mode, &r.State, &r.Digest, &r.Reason, &r.RequestedBy, &r.ConfirmedBy, &r.ExpiresAt, &r.Receipt)
+		Scan(&r.WorkflowID, &r.Agent, &r.Scope, &r.Mode, &r.State, &r.Digest, &r.Reason, &r.RequestedBy, &r.ConfirmedBy,
+			&r.ExpiresAt, &r.Receipt)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return r, pg.ErrNotFound
 	}
 	return r, err
 }
 
-// progress is the receipt as it stands.
+// progress is the current receipt.
 func (r *ForgetRow) progress() schema.ForgetReceipt {
 	out := r.Receipt.Clone()
 	out.State, out.Remaining = r.State, r.Receipt.Total-r.Receipt.Processed()
@@ -339,134 +370,6 @@ func saveReceipt(c *commit.Change, r *ForgetRow) error {
 	return nil
 }
 
-// forgetKey returns the tenant's key for confirm tokens.
-func forgetKey(ctx context.Context, c *commit.Change) ([]byte, error) { return c.Secret(ctx, "forget") }
-
-func forgetSubject(c *commit.Change, r ForgetRow) lifecycle.ForgetSubject {
-	return lifecycle.ForgetSubject{Tenant: c.Tenant, RunID: r.ID, Mode: r.Mode, Digest: r.Digest}
-}
-
-// ForgetToken makes the token that confirms a run of the principal's: it is in no workflow's history
-// and in no table. It returns lifecycle.ErrTokenExpired, or ErrForgetClosed, for a run that no longer
-// waits, an empty token for one that is confirmed, and ErrNotFound for another agent's or user's.
-func (s *Forgetter) ForgetToken(ctx context.Context, p schema.Principal, run uuid.UUID, now time.Time) (string, error) {
-	token := ""
-	err := commit.Write(ctx, s.DB, p.Tenant, now, func(c *commit.Change) error {
-		r, err := lockForget(ctx, c, run)
-		if err != nil {
-			return err
-		}
-		switch {
-		case r.Agent != p.Agent || p.User != "" && r.Scope != pg.UserScope(p):
-			return pg.ErrNotFound
-		case r.State == schema.ForgetExpired, r.State == schema.ForgetPreviewed && !c.Now.Before(r.ExpiresAt):
-			return lifecycle.ErrTokenExpired
-		case r.State == schema.ForgetCancelled:
-			return ErrForgetClosed
-		case r.State != schema.ForgetPreviewed:
-			return nil
-		}
-		key, err := forgetKey(ctx, c)
-		if err != nil {
-			return err
-		}
-		token = lifecycle.ConfirmToken(key, forgetSubject(c, r), r.ExpiresAt)
-		return nil
-	})
-	if err != nil {
-		return "", fmt.Errorf("confirm token of run %s: %w", run, err)
-	}
-	return token, nil
-}
-
-// ConfirmForget lets a run go ahead. The token is checked against the rows that were selected; errors
-// are lifecycle.ErrTokenMalformed, ErrTokenExpired and ErrTokenOther, ErrForgetClosed and ErrNotFound. A
-// token that comes again is answered as confirmed already, and nothing is done.
-func (s *Forgetter) ConfirmForget(ctx context.Context, tenant string, run uuid.UUID, in schema.ForgetConfirmation, now time.Time) (schema.ForgetApproval, error) {
-	var out schema.ForgetApproval
-	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
-		r, err := lockForget(ctx, c, run)
-		if err != nil {
-			return err
-		}
-		key, err := forgetKey(ctx, c)
-		if err != nil {
-			return err
-		}
-		err = lifecycle.VerifyToken(key, forgetSubject(c, r), in.Token, c.Now)
-		switch {
-		case r.State == schema.ForgetConfirmed || r.State == schema.ForgetDone:
-			if err != nil && !errors.Is(err, lifecycle.ErrTokenExpired) {
-				return err
-			}
-			out = schema.ForgetApproval{State: r.State, Already: true}
-			return nil
-		case err != nil:
-			return err
-		case r.State == schema.ForgetExpired:
-			return lifecycle.ErrTokenExpired
-		case r.State == schema.ForgetCancelled:
-			return ErrForgetClosed
-		}
-		by := in.Actor
-		if by == "" {
-			by = r.RequestedBy
-		}
-		out.State = schema.ForgetConfirmed
-		c.Queue.Queue(`UPDATE forget_runs SET state = 'confirmed', confirmed_by = $3, confirmed_at = $4, reason = CASE WHEN $5 = '' THEN reason ELSE $5 END
-			WHERE tenant = $1 AND id = $2`, c.Tenant, run, by, c.Now, in.Reason)
-		return nil
-	})
-	if err != nil {
-		return schema.ForgetApproval{}, fmt.Errorf("confirm run %s: %w", run, err)
-	}
-	return out, nil
-}
-
-// CloseForget ends a run as done, expired or cancelled and returns its receipt. A run that was confirmed
-// does not expire, and one that has ended keeps its end: the receipt's state tells.
-func (s *Forgetter) CloseForget(ctx context.Context, tenant string, run uuid.UUID, state schema.ForgetState, now time.Time) (schema.ForgetReceipt, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
-	var receipt schema.ForgetReceipt
-	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
-		r, err := lockForget(ctx, c, run)
-		if err != nil {
-			return err
-		}
-		waiting := r.State == schema.ForgetPreviewed
-		if state == schema.ForgetExpired && waiting || state != schema.ForgetExpired && (waiting || r.State == schema.ForgetConfirmed) {
-			r.State = state
-			c.Queue.Queue(`UPDATE forget_runs SET state = $3, finished_at = $4 WHERE tenant = $1 AND id = $2`, c.Tenant, run, state, c.Now)
-			if err := conclude(ctx, c, &r); err != nil {
-				return err
-			}
-		}
-		receipt = r.progress()
-		return nil
-	})
-	if err != nil {
-		return receipt, fmt.Errorf("close run %s: %w", run, err)
-	}
-	return receipt, nil
-}
-
-// conclude writes on a receipt what was forgotten and what is left that says the same.
-func conclude(ctx context.Context, c *commit.Change, r *ForgetRow) error {
-	if r.Receipt.Forgotten == 0 {
-		return nil
-	}
-	err := c.Tx.QueryRow(ctx, `SELECT coalesce(array_agg(i.memory_id::text ORDER BY i.ordinal), '{}') FROM (
-			SELECT memory_id, ordinal FROM forget_items WHERE tenant = $1 AND run_id = $2 AND outcome = '`+lifecycle.OutcomeForgotten+`' ORDER BY ordinal LIMIT $3) i`,
-		c.Tenant, r.ID, schema.MaxForgetIDs).Scan(&r.Receipt.IDs)
-	if err != nil {
-		return err
-	}
-	if r.Receipt.StillSaid, r.Receipt.Echoes, err = stillSays(ctx, c, r); err != nil {
-		return err
-	}
-	return saveReceipt(c, r)
-}
-
 // ForgetNote is what a run did outside of Postgres.
 type ForgetNote struct {
 	Removed map[string]int // by place: vectors by index, runs of Temporal
@@ -475,7 +378,8 @@ type ForgetNote struct {
 }
 
 // NoteForget adds to a run's receipt.
-func (s *Forgetter) NoteForget(ctx context.Context, tenant string, run uuid.UUID, note ForgetNote, now time.Time) error {
+func (s *Forgetter) NoteForget(ctx context.Context, tenant string, run uuid.UUID, note ForgetNote,
+	now time.Time) error {
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 		r, err := lockForget(ctx, c, run)
 		if err != nil {
@@ -504,9 +408,12 @@ func (s *Forgetter) ForgetStatus(ctx context.Context, p schema.Principal, run uu
 	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		var receipt schema.ForgetReceipt
 		var state schema.ForgetState
-		err := tx.QueryRow(ctx, `SELECT receipt, state, workflow_id, agent_id, reason, requested_by, confirmed_by, expires_at, confirmed_at, finished_at, created_at
-			FROM forget_runs WHERE tenant = $1 AND id = $2 AND agent_id = $3 AND ($4 = '' OR scope = $4)`, p.Tenant, run, p.Agent, pg.UserScope(p)).
-			Scan(&receipt, &state, &out.WorkflowID, &out.Agent, &out.Reason, &out.RequestedBy, &out.ConfirmedBy, &out.ExpiresAt, &out.ConfirmedAt, &out.FinishedAt, &out.CreatedAt)
+		err := tx.QueryRow(ctx, `SELECT receipt, state, workflow_id, agent_id, reason, requested_by, confirmed_by,
+			expires_at, confirmed_at, finished_at, created_at
+			FROM forget_runs WHERE tenant = $1 AND id = $2 AND agent_id = $3 AND ($4 = '' OR scope = $4)`, p.Tenant,
+			run, p.Agent, pg.UserScope(p)).
+			Scan(&receipt, &state, &out.WorkflowID, &out.Agent, &out.Reason, &out.RequestedBy, &out.ConfirmedBy,
+				&out.ExpiresAt, &out.ConfirmedAt, &out.FinishedAt, &out.CreatedAt)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return pg.ErrNotFound
 		}
@@ -522,15 +429,17 @@ func (s *Forgetter) ForgetStatus(ctx context.Context, p schema.Principal, run uu
 
 // ForgetItems lists what a run of the principal's agent and user has selected, from an ordinal on, limit at most
 // (500, also when it is 0); ErrNotFound for any other run.
-func (s *Forgetter) ForgetItems(ctx context.Context, p schema.Principal, run uuid.UUID, from, limit int) ([]schema.ForgetItem, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+func (s *Forgetter) ForgetItems(ctx context.Context, p schema.Principal, run uuid.UUID, from,
+	limit int) ([]schema.ForgetItem, error) {
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	if limit <= 0 || limit > ForgetBatchSize {
 		limit = ForgetBatchSize
 	}
 	out := []schema.ForgetItem{}
 	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		var known bool
-		err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM forget_runs WHERE tenant = $1 AND id = $2 AND agent_id = $3 AND ($4 = '' OR scope = $4))`,
+		err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM forget_runs WHERE tenant = $1 AND id = $2 AND agent_id = $3
+			AND ($4 = '' OR scope = $4))`,
 			p.Tenant, run, p.Agent, pg.UserScope(p)).Scan(&known)
 		if err == nil && !known {
 			err = pg.ErrNotFound
@@ -538,9 +447,11 @@ func (s *Forgetter) ForgetItems(ctx context.Context, p schema.Principal, run uui
 		if err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, `SELECT i.ordinal, i.memory_id::text, i.version, i.outcome, coalesce(e.tie, '') FROM forget_items i
+		rows, err := tx.Query(ctx, `SELECT i.ordinal, i.memory_id::text, i.version, i.outcome, coalesce(e.tie, '')
+			FROM forget_items i
 			LEFT JOIN forget_echoes e ON e.tenant = i.tenant AND e.run_id = i.run_id AND e.memory_id = i.memory_id
-			WHERE i.tenant = $1 AND i.run_id = $2 AND i.ordinal >= $3 ORDER BY i.ordinal LIMIT $4`, p.Tenant, run, from, limit)
+			WHERE i.tenant = $1 AND i.run_id = $2 AND i.ordinal >= $3 ORDER BY i.ordinal LIMIT $4`, p.Tenant, run, from,
+			limit)
 		if err != nil {
 			return err
 		}
@@ -554,18 +465,21 @@ func (s *Forgetter) ForgetItems(ctx context.Context, p schema.Principal, run uui
 }
 
 // ActionLinkedAmong returns which of some memories are action-linked. The caller has locked them. A new link holds
-// its ends while it is written, and so is either seen from behind the lock, or sees what was done behind it; the
-// statement that locks does not see what was linked since it began.
+// its ends while it is written, and so is either seen under the lock, or sees what was done under it; the statement
+// that locks does not see what was linked since it began.
 func ActionLinkedAmong(ctx context.Context, c *commit.Change, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return c.IdSet(ctx, `SELECT m.id FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+ActionLinked("$3"), c.Tenant, ids, lifecycle.ActionLinks)
+	return c.IdSet(ctx, `SELECT m.id FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+ActionLinked("$3"),
+		c.Tenant, ids, lifecycle.ActionLinks)
 }
 
 // ActionLinked says whether the memory m is load-bearing for something that was done, or is what was done:
 // a link goes with the row that it leads to, and what it starts from would be load-bearing no more.
 func ActionLinked(predicates string) string {
-	return `EXISTS (SELECT FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = ANY(` + predicates + `)
-		UNION ALL SELECT FROM memory_relations r WHERE r.tenant = m.tenant AND r.target_id = m.id AND r.predicate = ANY(` + predicates + `))`
+	return `EXISTS (SELECT FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id
+		AND r.predicate = ANY(` + predicates + `)
+		UNION ALL SELECT FROM memory_relations r WHERE r.tenant = m.tenant AND r.target_id = m.id
+		AND r.predicate = ANY(` + predicates + `))`
 }

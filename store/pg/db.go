@@ -98,7 +98,8 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 // registerTypes teaches a connection vectors, and to give times in UTC: what a record says should not
 // depend on where it is read.
 func registerTypes(ctx context.Context, conn *pgx.Conn) error {
-	conn.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC}})
+	conn.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID,
+		Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC}})
 	return pgxvec.RegisterTypes(ctx, conn)
 }
 
@@ -108,10 +109,11 @@ func (s *DB) Close() { s.Pool.Close() }
 // Ping checks that Postgres answers.
 func (s *DB) Ping(ctx context.Context) error { return s.Pool.Ping(ctx) }
 
-// check refuses a database that is behind, and a role that row-level security does not bind.
+// check refuses a database without the newest migration, and a role that row-level security does not bind.
 func (s *DB) check(ctx context.Context) error {
 	var bypass bool
-	err := s.Pool.QueryRow(ctx, `SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user`).Scan(&bypass)
+	err := s.Pool.QueryRow(ctx, `SELECT rolsuper OR rolbypassrls FROM pg_roles
+		WHERE rolname = current_user`).Scan(&bypass)
 	if err != nil {
 		var pgErr *pgconn.PgError
 		if errors.As(err, &pgErr) && strings.Contains(pgErr.Message, AppRole) && !IsDenied(err) {
@@ -123,7 +125,8 @@ func (s *DB) check(ctx context.Context) error {
 		return fmt.Errorf("role %s can bypass row-level security", AppRole)
 	}
 	var applied int64
-	err = s.Pool.QueryRow(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&applied)
+	err = s.Pool.QueryRow(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version
+		WHERE is_applied`).Scan(&applied)
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) && pgErr.Code == "42P01" { // undefined_table
 		return ErrNotMigrated
@@ -148,12 +151,13 @@ func (s *DB) RefreshStatistics(ctx context.Context) error {
 // Read runs fn in a read-only transaction bound to the tenant.
 func (s *DB) Read(ctx context.Context, tenant string, fn func(pgx.Tx) error) error {
 	class := ClassOf(ctx, ClassInteractive)
-	return s.Ended(ctx, class, pgx.BeginTxFunc(ctx, s.Pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		if err := Bind(ctx, tx, tenant, true, s.Limits(class)); err != nil {
-			return err
-		}
-		return fn(tx)
-	}))
+	return s.EndTransaction(ctx, class, pgx.BeginTxFunc(ctx, s.Pool, pgx.TxOptions{AccessMode: pgx.ReadOnly},
+		func(tx pgx.Tx) error {
+			if err := Bind(ctx, tx, tenant, true, s.Limits(class)); err != nil {
+				return err
+			}
+			return fn(tx)
+		}))
 }
 
 // Planning is how Postgres plans a statement.
@@ -163,29 +167,30 @@ const (
 	// PlanForValues is for statements whose best plan depends on what is asked: near a vector, a tenant's few
 	// memories are compared one by one, and many by their index.
 	PlanForValues Planning = "force_custom_plan"
-	// PlanOnce is for statements that one plan serves whatever is asked, by ids or by words of which so many
-	// are chosen as memories can be ranked: planning would take longer than reading.
+	// PlanOnce is for statements that one plan serves for any arguments, by ids or by a bounded number of words:
+	// planning would take longer than reading.
 	PlanOnce Planning = "force_generic_plan"
 )
 
-// Ask runs one statement that reads, bound to the tenant, and hands its rows to fn. The statements of a
+// QueryBatch runs one statement that reads, bound to the tenant, and hands its rows to fn. The statements of a
 // batch are one transaction, so that it takes one round trip where read takes four.
-func (s *DB) Ask(ctx context.Context, tenant string, how Planning, query string, args []any, fn func(pgx.Rows) error) error {
+func (s *DB) QueryBatch(ctx context.Context, tenant string, how Planning, query string, args []any,
+	fn func(pgx.Rows) error) error {
 	if tenant == "" {
 		return ErrNoTenant
 	}
-	b := s.Asking(ctx, tenant, how)
+	b := s.NewQueryBatch(ctx, tenant, how)
 	b.Queue(query, args...).Query(fn)
-	return s.SendAsked(ctx, b)
+	return s.SendQueryBatch(ctx, b)
 }
 
-// SendAsked sends a batch that asking began.
-func (s *DB) SendAsked(ctx context.Context, b *pgx.Batch) error {
-	return s.Ended(ctx, ClassOf(ctx, ClassInteractive), s.Pool.SendBatch(ctx, b).Close())
+// SendQueryBatch sends a batch that NewQueryBatch began.
+func (s *DB) SendQueryBatch(ctx context.Context, b *pgx.Batch) error {
+	return s.EndTransaction(ctx, ClassOf(ctx, ClassInteractive), s.Pool.SendBatch(ctx, b).Close())
 }
 
-// Asking begins a batch that reads, bound to the tenant.
-func (s *DB) Asking(ctx context.Context, tenant string, how Planning) *pgx.Batch {
+// NewQueryBatch begins a batch that reads, bound to the tenant.
+func (s *DB) NewQueryBatch(ctx context.Context, tenant string, how Planning) *pgx.Batch {
 	limits := s.Limits(ClassOf(ctx, ClassInteractive))
 	b := &pgx.Batch{}
 	b.Queue(`SELECT set_config('mneme.tenant', $1, true), set_config('transaction_read_only', 'on', true),
@@ -194,21 +199,22 @@ func (s *DB) Asking(ctx context.Context, tenant string, how Planning) *pgx.Batch
 	return b
 }
 
-// AskAll is ask for rows that are structs by column position.
-func AskAll[T any](ctx context.Context, s *DB, tenant string, how Planning, query string, args []any) ([]T, error) {
+// QueryBatchRows is QueryBatch for rows that are structs by column position.
+func QueryBatchRows[T any](ctx context.Context, s *DB, tenant string, how Planning, query string,
+	args []any) ([]T, error) {
 	var out []T
-	err := s.Ask(ctx, tenant, how, query, args, func(rows pgx.Rows) (err error) {
+	err := s.QueryBatch(ctx, tenant, how, query, args, func(rows pgx.Rows) (err error) {
 		out, err = pgx.CollectRows(rows, pgx.RowToStructByPos[T])
 		return err
 	})
 	return out, err
 }
 
-// ErrNoTenant is the answer to whoever would read or write for nobody.
+// ErrNoTenant is the error of a read or write without a tenant.
 var ErrNoTenant = errors.New("no tenant")
 
 // Bind sets the transaction's tenant. The statements of a reading transaction are planned for their actual
-// arguments; those that one plan serves go through ask.
+// arguments; those that one plan serves go through QueryBatch.
 func Bind(ctx context.Context, tx pgx.Tx, tenant string, search bool, limits Limits) error {
 	if tenant == "" {
 		return ErrNoTenant
@@ -242,7 +248,7 @@ func IsUnavailable(err error) bool {
 
 // EachRow reads a query's rows within the filter's tenant: each into the same places, then fn.
 func (s *DB) EachRow(ctx context.Context, f Filter, how Planning, query string, p Params, into []any, fn func()) error {
-	return s.Ask(ctx, f.Principal.Tenant, how, query, p, func(rows pgx.Rows) error {
+	return s.QueryBatch(ctx, f.Principal.Tenant, how, query, p, func(rows pgx.Rows) error {
 		_, err := pgx.ForEachRow(rows, into, func() error { fn(); return nil })
 		return err
 	})

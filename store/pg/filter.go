@@ -16,9 +16,10 @@ import (
 // authorising, hydrating and listing all use this one, so that a boundary cannot hold in one place
 // and leak in another.
 type Filter struct {
-	Principal      schema.Principal
-	Scopes         []string          // to be seen beside the principal's own: what a clearance has granted
-	OwnScope       bool              // of a principal that acts for a user: what is the user's, without what belongs to no scope
+	Principal schema.Principal
+	Scopes    []string // readable in addition to the principal's own: granted by a clearance
+	// of a principal that acts for a user: what is the user's, without what belongs to no scope
+	OwnScope       bool
 	ReadPolicy     schema.ReadPolicy // empty means isolated
 	Types          []schema.MemoryType
 	Categories     []schema.Category
@@ -38,7 +39,7 @@ type Filter struct {
 	// Context is a JSON object of what is known of the situation: conditional memories whose
 	// conditions it contradicts stay out. A key that either side does not name decides nothing.
 	Context json.RawMessage
-	// Superseded lets in what was superseded, beside what is live. Search indexes hold none of it: it is for
+	// Superseded admits superseded memories in addition to live ones. Search indexes hold none of it: it is for
 	// reading by id.
 	Superseded bool
 	// Now is the time for which importance is computed; the zero time is the database's clock.
@@ -57,11 +58,14 @@ func FilterOf(r schema.RecallRequest, c policy.Clearance, now time.Time, named [
 	if r.ValidAt != nil {
 		at, during = *r.ValidAt, nil
 	}
-	return Filter{Now: now, Principal: r.Principal, Scopes: c.Scopes, ReadPolicy: r.ReadPolicy, Types: r.Types, Categories: r.Categories, Tags: r.Tags, Who: r.Who,
-		Pinned: r.Pinned, ImportanceMin: r.ImportanceMin, Since: r.Since, Until: r.Until, MaxSensitivity: cmp.Or(c.Limit, sensitive.DefaultLimit), At: at, During: during, Context: plainJSON(r.Context)}
+	return Filter{Now: now, Principal: r.Principal, Scopes: c.Scopes, ReadPolicy: r.ReadPolicy, Types: r.Types,
+		Categories: r.Categories, Tags: r.Tags, Who: r.Who,
+		Pinned: r.Pinned, ImportanceMin: r.ImportanceMin, Since: r.Since, Until: r.Until,
+		MaxSensitivity: cmp.Or(c.Limit, sensitive.DefaultLimit), At: at, During: during,
+		Context: plainJSON(r.Context)}
 }
 
-// plainJSON writes JSON anew, without what Go reads and Postgres refuses, such as half a surrogate pair.
+// plainJSON encodes JSON again, without what Go reads and Postgres refuses, such as half a surrogate pair.
 func plainJSON(data json.RawMessage) json.RawMessage {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber() // an id of twenty digits stays what it is
@@ -86,16 +90,17 @@ func (f Filter) State(m string) string {
 	if !f.Superseded {
 		return m + ".live"
 	}
-	return "(" + m + ".live OR " + m + ".status = 'superseded' AND " + m + ".deleted_at IS NULL AND " + m + ".archived_at IS NULL)"
+	return "(" + m + ".live OR " + m + ".status = 'superseded' AND " + m + ".deleted_at IS NULL AND " + m +
+		".archived_at IS NULL)"
 }
 
-// Cleared is how sensitive what a look at single memories shows may be: as its clearance says, or as
-// sensitive.DefaultLimit for whom none is given.
-func Cleared(c []policy.Clearance) []schema.Sensitivity {
+// ClearedSensitivities lists the sensitivities that a read of single memories may return: as the clearance says, or
+// up to sensitive.DefaultLimit without one.
+func ClearedSensitivities(c []policy.Clearance) []schema.Sensitivity {
 	if len(c) == 0 {
-		return UpTo("")
+		return SensitivitiesUpTo("")
 	}
-	return UpTo(c[0].Limit)
+	return SensitivitiesUpTo(c[0].Limit)
 }
 
 // WasLive is the generated column live, for versions: they do not keep what follows from the rest.
@@ -107,11 +112,11 @@ const WasLive = `m.deleted_at IS NULL AND m.archived_at IS NULL AND m.status IN 
 // global, and, when the principal names a policy group, that group's. Group is shared for a principal
 // that must name its group (requests are validated for that).
 func (f Filter) Visible(m string, p *Params) string {
-	return f.Reachable(m, p) + " AND " + m + ".sensitivity = ANY(" + p.Add(UpTo(f.MaxSensitivity)) + ")"
+	return f.Reachable(m, p) + " AND " + m + ".sensitivity = ANY(" + p.Add(SensitivitiesUpTo(f.MaxSensitivity)) + ")"
 }
 
-// UpTo lists the sensitivities that a limit admits.
-func UpTo(limit schema.Sensitivity) []schema.Sensitivity {
+// SensitivitiesUpTo lists the sensitivities that a limit admits.
+func SensitivitiesUpTo(limit schema.Sensitivity) []schema.Sensitivity {
 	return cmp.Or(limit, sensitive.DefaultLimit).AtMost()
 }
 
@@ -121,7 +126,8 @@ func (f Filter) Reachable(m string, p *Params) string {
 	q := m + ".tenant = " + p.Add(pr.Tenant)
 	switch f.ReadPolicy {
 	case schema.ReadShared, schema.ReadGroup:
-		q += " AND " + SharedWith(m, p.Add(pr.Agent), p.Add(pr.Project), p.Add([]string{pr.PolicyGroup})) // the scope is below
+		// the scope is below
+		q += " AND " + SharedWith(m, p.Add(pr.Agent), p.Add(pr.Project), p.Add([]string{pr.PolicyGroup}))
 	default:
 		q += " AND " + m + ".agent_id = " + p.Add(pr.Agent)
 	}
@@ -144,33 +150,34 @@ func (f Filter) InScopes() []string {
 }
 
 // SharedWith renders that a memory is an agent's own or shared with it, whatever its state and sensitivity:
-// memory.MayLook, or memory.MayChange. The agent, its project and what sees or changes returns are given as they
-// stand in the statement. Everything that reads, changes or forgets memories of others by their ids uses it.
+// memory.MayLook, or memory.MayChange. The agent, its project and what ReadGrants or ChangeGrants returns are given
+// as the statement's placeholders. Everything that reads, changes or forgets memories of others by their ids uses it.
 func SharedWith(m, agent, project, within string) string {
 	return "((" + m + ".agent_id = " + agent + " OR " + m + ".visibility = 'global'" +
 		" OR " + m + ".visibility = 'shared' AND " + m + ".project = " + project +
-		" OR " + m + ".visibility = 'group' AND " + m + ".policy_group <> '' AND " + m + ".policy_group = (" + within + "::text[])[1])" +
+		" OR " + m + ".visibility = 'group' AND " + m + ".policy_group <> '' AND " + m + ".policy_group = (" + within +
+		"::text[])[1])" +
 		" AND " + OfUser(m+".scope", within) + ")"
 }
 
-// OfUser renders that a scope is one that the principal may reach. An agent reaches all of them; who acts for
-// a user is held to those that sees or changes lists.
+// OfUser renders that a scope is one that the principal may reach. An agent reaches all of them; a principal that
+// acts for a user is limited to those that ReadGrants or ChangeGrants lists.
 func OfUser(scope, within string) string {
 	return "(cardinality(" + within + "::text[]) = 1 OR " + scope + " = ANY((" + within + "::text[])[2:]))"
 }
 
-// Sees is the principal's policy group, followed by the scopes that it may read where it acts for a user. It is one
-// parameter, so that no statement can have the one without the other.
-func Sees(p schema.Principal) []string {
+// ReadGrants returns the principal's policy group, followed by the scopes that it may read where it acts for a user. It
+// is one parameter, so that no statement can have the one without the other.
+func ReadGrants(p schema.Principal) []string {
 	if p.User == "" {
 		return []string{p.PolicyGroup}
 	}
 	return append([]string{p.PolicyGroup}, p.ReadScopes()...)
 }
 
-// Changes is sees for a statement that changes what it finds: a user's memories are the user's to change, and no
-// others.
-func Changes(p schema.Principal) []string {
+// ChangeGrants is ReadGrants for a statement that changes what it finds: a user's memories are the user's to change,
+// and no others.
+func ChangeGrants(p schema.Principal) []string {
 	if p.User == "" {
 		return []string{p.PolicyGroup}
 	}
@@ -217,21 +224,24 @@ func (f Filter) Narrowed(m string, p *Params) string {
 	// As memory.Holds has it: what is unknown does not exclude.
 	if !f.At.IsZero() {
 		at := p.Add(f.At.UTC())
-		q += " AND ((" + m + ".valid_from IS NULL OR " + m + ".valid_from <= " + at + ") AND (" + m + ".valid_until IS NULL OR " + m + ".valid_until > " + at + ")"
+		q += " AND ((" + m + ".valid_from IS NULL OR " + m + ".valid_from <= " + at + ") AND (" + m +
+			".valid_until IS NULL OR " + m + ".valid_until > " + at + ")"
 		for _, w := range f.During {
-			q += " OR (" + m + ".valid_from IS NULL OR " + m + ".valid_from < " + p.Add(w.End.UTC()) + ") AND (" + m + ".valid_until IS NULL OR " + m + ".valid_until > " + p.Add(w.Start.UTC()) + ")"
+			q += " OR (" + m + ".valid_from IS NULL OR " + m + ".valid_from < " + p.Add(w.End.UTC()) + ") AND (" + m +
+				".valid_until IS NULL OR " + m + ".valid_until > " + p.Add(w.Start.UTC()) + ")"
 		}
 		q += ")"
 	}
 	if len(f.Context) > 0 {
-		q += " AND (" + m + ".conditions IS NULL OR mneme_applies(" + m + ".conditions, " + p.Add(string(f.Context)) + "::jsonb))"
+		q += " AND (" + m + ".conditions IS NULL OR mneme_applies(" + m + ".conditions, " + p.Add(string(f.Context)) +
+			"::jsonb))"
 	}
 	return q
 }
 
-// MayLookAt is sharedWith for a single memory: an owner may look at what was superseded. $3 is the agent, $4
-// the project, $5 what sees returns or, in a statement that changes what it finds, what changes returns.
-var MayLookAt = VisibleAs("m")
+// MayRead is SharedWith for a single memory: an owner may look at what was superseded. $3 is the agent, $4
+// the project, $5 what ReadGrants returns or, in a statement that changes what it finds, what ChangeGrants returns.
+var MayRead = MayReadAs("m")
 
-// VisibleAs is mayLookAt for the memory or batch of another alias.
-func VisibleAs(alias string) string { return SharedWith(alias, "$3", "$4", "$5") }
+// MayReadAs is MayRead for the memory or batch of another alias.
+func MayReadAs(alias string) string { return SharedWith(alias, "$3", "$4", "$5") }

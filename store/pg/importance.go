@@ -19,7 +19,8 @@ const (
 // The access is read by its primary key, once a memory: no plan depends on what is known of the table.
 func (f Filter) ImportanceNow(m string, p *Params) string {
 	tenant, rate := p.Add(f.Principal.Tenant), memory.DailyDecay(f.DailyDecay)
-	access := `SELECT a.last_accessed_at FROM memory_access a WHERE a.tenant = ` + tenant + ` AND a.memory_id = ` + m + `.id`
+	access := `SELECT a.last_accessed_at FROM memory_access a WHERE a.tenant = ` + tenant + ` AND a.memory_id = ` + m +
+		`.id`
 	now := "now()"
 	switch {
 	case f.AsOf != nil:
@@ -29,6 +30,8 @@ func (f Filter) ImportanceNow(m string, p *Params) string {
 		now = p.Add(f.Now.UTC()) + "::timestamptz"
 	}
 	days := `extract(epoch FROM ` + now + ` - coalesce((` + access + `), ` + m + `.created_at))::float8 / 86400`
-	left := `exp(-least(` + p.Add(-math.Log(rate)) + `::float8 * greatest(0, ` + days + `), ` + p.Add(deepestDecay) + `::float8))`
-	return `(CASE WHEN ` + m + `.pinned THEN 1 WHEN ` + m + `.importance < ` + negligibleImportance + ` THEN 0 ELSE ` + m + `.importance * ` + left + ` END)`
+	left := `exp(-least(` + p.Add(-math.Log(rate)) + `::float8 * greatest(0, ` + days + `), ` + p.Add(deepestDecay) +
+		`::float8))`
+	return `(CASE WHEN ` + m + `.pinned THEN 1 WHEN ` + m + `.importance < ` + negligibleImportance + ` THEN 0 ELSE ` +
+		m + `.importance * ` + left + ` END)`
 }

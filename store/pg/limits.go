@@ -17,9 +17,10 @@ type Class string
 
 // The classes of statements.
 const (
-	ClassInteractive Class = "interactive" // somebody waits for the answer: recall, reading by id, listings
+	ClassInteractive Class = "interactive" // a caller waits for the answer: recall, reading by id, listings
 	ClassPipeline    Class = "pipeline"    // one transaction of a workflow's step, and every other change
-	ClassLong        Class = "long"        // what goes through much that is stored: index builds, purge, export, restore, counts
+	// ClassLong is for statements that read much of what is stored: index builds, purge, export, restore, counts
+	ClassLong Class = "long"
 )
 
 // Limits bound the statements of a class. The server ends a statement that exceeds them.
@@ -39,9 +40,9 @@ var ClassLimits = map[Class]Limits{
 
 type classKey struct{}
 
-// Within returns a context whose transactions are of a class. Without one, reading is interactive and changes are the
-// pipeline's.
-func Within(ctx context.Context, c Class) context.Context {
+// WithClass returns a context whose transactions are of a class. Without one, reading is interactive and changes are
+// the pipeline's.
+func WithClass(ctx context.Context, c Class) context.Context {
 	return context.WithValue(ctx, classKey{}, c)
 }
 
@@ -73,7 +74,7 @@ const setLimits = `set_config('statement_timeout', $2, true), set_config('lock_t
 
 // Long runs a transaction of the class long that is bound to no tenant.
 func (s *DB) Long(ctx context.Context, fn func(pgx.Tx) error) error {
-	return s.Ended(ctx, ClassLong, pgx.BeginFunc(ctx, s.Pool, func(tx pgx.Tx) error {
+	return s.EndTransaction(ctx, ClassLong, pgx.BeginFunc(ctx, s.Pool, func(tx pgx.Tx) error {
 		const set = `SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $2, true),
 			set_config('idle_in_transaction_session_timeout', $3, true)`
 		if _, err := tx.Exec(ctx, set, s.Limits(ClassLong).args()...); err != nil {

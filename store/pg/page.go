@@ -14,6 +14,7 @@ type Page struct {
 	Limit  int    // at most 500; 0 means 50
 }
 
+// WaitsForReview is the condition of a proposal p that waits for a reviewer.
 const WaitsForReview = `p.state = 'blocked' AND p.outcome NOT IN ('shadow_mode', 'mutations_frozen')`
 
 // MaxPage is how many rows a list returns at most.

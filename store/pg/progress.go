@@ -10,8 +10,8 @@ func WithProgress(ctx context.Context, fn func()) context.Context {
 	return context.WithValue(ctx, progressKey{}, fn)
 }
 
-// Ended is the end of a transaction of a class: progress, or an error that says whether a limit was met.
-func (s *DB) Ended(ctx context.Context, class Class, err error) error {
+// EndTransaction ends a transaction of a class: progress, or an error that says whether a limit was met.
+func (s *DB) EndTransaction(ctx context.Context, class Class, err error) error {
 	if fn, ok := ctx.Value(progressKey{}).(func()); ok && err == nil {
 		fn()
 	}

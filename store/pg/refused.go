@@ -22,9 +22,9 @@ func Refused(err error) (code string, refused bool) {
 	return "", false
 }
 
-// ServerSays returns what the server itself answered, as its SQLSTATE and its message; false where err is not
+// ServerError returns what the server itself answered, as its SQLSTATE and its message; false where err is not
 // from it, as when it could not be reached. A message about connecting quotes nothing that is stored; others may.
-func ServerSays(err error) (code, message string, answered bool) {
+func ServerError(err error) (code, message string, answered bool) {
 	var pgErr *pgconn.PgError
 	if !errors.As(err, &pgErr) {
 		return "", "", false

@@ -36,10 +36,11 @@ type Artifact struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// PutArtifact stores bytes under the address of their content and returns what stands there. The same
-// bytes again are stored once, with the media type and time of the first. When address is not empty it
-// must be that of the bytes: ErrAddressMismatch otherwise. The database checks the address as well.
-func (s *Pipeline) PutArtifact(ctx context.Context, p schema.Principal, content io.Reader, mediaType, address string, now time.Time) (Artifact, error) {
+// PutArtifact stores bytes under the address of their content and returns what is stored there. The same bytes again
+// are stored once, with the media type and time of the first. When address is not empty it must be that of the bytes:
+// ErrAddressMismatch otherwise. The database checks the address as well.
+func (s *Pipeline) PutArtifact(ctx context.Context, p schema.Principal, content io.Reader, mediaType, address string,
+	now time.Time) (Artifact, error) {
 	data, err := io.ReadAll(io.LimitReader(content, MaxArtifactBytes+1))
 	if err != nil {
 		return Artifact{}, fmt.Errorf("read artifact: %w", err)
@@ -61,8 +62,11 @@ func (s *Pipeline) PutArtifact(ctx context.Context, p schema.Principal, content 
 		mediaType = "application/octet-stream"
 	}
 	out := Artifact{Address: schema.ArtifactPrefix + hex.EncodeToString(sum[:])}
-	err = pg.AgainAlone(ctx, func() error { // the same bytes may be erased at the moment
-		return commit.Write(ctx, s.DB, p.Tenant, now, func(c *commit.Change) error { return putArtifact(ctx, c, p, sum[:], data, mediaType, &out) })
+	err = pg.RetryChange(ctx, func() error { // the same bytes may be erased at the moment
+		return commit.Write(ctx, s.DB, p.Tenant, now, func(c *commit.Change) error {
+			return putArtifact(ctx, c, p,
+				sum[:], data, mediaType, &out)
+		})
 	})
 	if err != nil {
 		return Artifact{}, fmt.Errorf("put artifact: %w", err)
@@ -70,21 +74,25 @@ func (s *Pipeline) PutArtifact(ctx context.Context, p schema.Principal, content 
 	return out, nil
 }
 
-func putArtifact(ctx context.Context, c *commit.Change, p schema.Principal, sum, data []byte, mediaType string, out *Artifact) error {
+func putArtifact(ctx context.Context, c *commit.Change, p schema.Principal, sum, data []byte, mediaType string,
+	out *Artifact) error {
 	if _, err := c.Tx.Exec(ctx, `INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`, c.Tenant, sum, mediaType, len(data), data, p.Agent, c.Now); err != nil {
+		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`, c.Tenant, sum, mediaType, len(data), data, p.Agent,
+		c.Now); err != nil {
 		return err
 	}
-	if _, err := c.Tx.Exec(ctx, `INSERT INTO artifact_holders (tenant, sha256, agent_id, scope) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+	if _, err := c.Tx.Exec(ctx, `INSERT INTO artifact_holders (tenant, sha256, agent_id, scope) VALUES ($1, $2, $3, $4)
+		ON CONFLICT DO NOTHING`,
 		c.Tenant, sum, p.Agent, pg.UserScope(p)); err != nil {
 		return err
 	}
-	return c.Tx.QueryRow(ctx, `SELECT media_type, size, created_at FROM artifacts WHERE tenant = $1 AND sha256 = $2`, c.Tenant, sum).
+	return c.Tx.QueryRow(ctx, `SELECT media_type, size, created_at FROM artifacts WHERE tenant = $1 AND sha256 = $2`,
+		c.Tenant, sum).
 		Scan(&out.MediaType, &out.Size, &out.CreatedAt)
 }
 
-// GetArtifact returns the bytes at an address to whoever brought them or may look at a memory that
-// refers to them. For anyone else it is ErrNotFound, as for an address with nothing there.
+// GetArtifact returns the bytes at an address to a principal that brought them or may read a memory that refers to
+// them. For anyone else it is ErrNotFound, as for an address with nothing there.
 func (s *Pipeline) GetArtifact(ctx context.Context, p schema.Principal, address string) (Artifact, []byte, error) {
 	sum, err := artifactSum(address)
 	if err != nil {
@@ -93,8 +101,9 @@ func (s *Pipeline) GetArtifact(ctx context.Context, p schema.Principal, address 
 	out := Artifact{Address: address}
 	var data []byte
 	err = s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `SELECT a.media_type, a.size, a.created_at, a.content FROM artifacts a WHERE a.tenant = $1 AND a.sha256 = $2 AND `+commit.MaySeeArtifact,
-			p.Tenant, sum, p.Agent, p.Project, pg.Sees(p)).Scan(&out.MediaType, &out.Size, &out.CreatedAt, &data)
+		return tx.QueryRow(ctx, `SELECT a.media_type, a.size, a.created_at, a.content FROM artifacts a
+			WHERE a.tenant = $1 AND a.sha256 = $2 AND `+commit.MaySeeArtifact,
+			p.Tenant, sum, p.Agent, p.Project, pg.ReadGrants(p)).Scan(&out.MediaType, &out.Size, &out.CreatedAt, &data)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Artifact{}, nil, fmt.Errorf("artifact: %w", pg.ErrNotFound)
@@ -109,7 +118,8 @@ func (s *Pipeline) GetArtifact(ctx context.Context, p schema.Principal, address 
 func artifactSum(address string) ([]byte, error) {
 	sum, ok := commit.ParseAddress(address)
 	if !ok {
-		return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "address", Problem: "must be sha256: and 64 lower-case hexadecimal digits"}}}
+		return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "address",
+			Problem: "must be sha256: and 64 lower-case hexadecimal digits"}}}
 	}
 	return sum, nil
 }

@@ -18,7 +18,8 @@ func (w *writing) applyContest(ctx context.Context, p *pendingProposal, v propos
 	target := *p.TargetID
 	add := w.factMemory(p, nil)
 	add.Status = schema.StatusContested
-	add.Relations = append(add.Relations, commit.Relation{Predicate: revision.RelationContradicts, Target: target, Weight: 1, Reason: p.Proposal.Reason})
+	add.Relations = append(add.Relations, commit.Relation{Predicate: revision.RelationContradicts, Target: target,
+		Weight: 1, Reason: p.Proposal.Reason})
 	if err := w.contest(ctx, target, p, v); err != nil {
 		return err
 	}
@@ -48,9 +49,10 @@ func (w *writing) contest(ctx context.Context, id uuid.UUID, p *pendingProposal,
 	if was.standing.Status == schema.StatusContested {
 		return nil
 	}
-	version, err := w.Take(ctx, commit.MemoryRow{ID: id, Version: was.version, Live: was.live}, commit.Step{
-		Set: map[string]any{"status": schema.StatusContested}, NowLive: was.live, Event: schema.EventModified, Action: schema.AuditContest,
-		By: w.actor, Reason: "contested: " + w.because(p), Metadata: w.metadata(p, v)})
+	version, err := w.ApplyStep(ctx, commit.MemoryRow{ID: id, Version: was.version, Live: was.live}, commit.Step{
+		Set: map[string]any{"status": schema.StatusContested}, NowLive: was.live, Event: schema.EventModified,
+		Action: schema.AuditContest,
+		By:     w.actor, Reason: "contested: " + w.reasonFor(p), Metadata: w.metadata(p, v)})
 	if err != nil {
 		return err
 	}
@@ -60,11 +62,12 @@ func (w *writing) contest(ctx context.Context, id uuid.UUID, p *pendingProposal,
 }
 
 // supersedeAlso supersedes the memories that say the same as the target.
-func (w *writing) supersedeAlso(ctx context.Context, p *pendingProposal, v proposals.Verdict, add *commit.NewMemory) error {
+func (w *writing) supersedeAlso(ctx context.Context, p *pendingProposal, v proposals.Verdict,
+	add *commit.NewMemory) error {
 	for _, id := range p.Also {
 		was, known := w.known[id]
 		if !known {
-			if err := w.look(ctx, []uuid.UUID{id}, "UPDATE"); err != nil {
+			if err := w.lockRows(ctx, []uuid.UUID{id}, "UPDATE"); err != nil {
 				return err
 			}
 			was, known = w.known[id]
@@ -75,7 +78,8 @@ func (w *writing) supersedeAlso(ctx context.Context, p *pendingProposal, v propo
 		if err := w.supersede(ctx, id, p, v, add); err != nil {
 			return err
 		}
-		add.Relations = append(add.Relations, commit.Relation{Predicate: revision.RelationSupersedes, Target: id, Weight: 1, Reason: p.Proposal.Reason})
+		add.Relations = append(add.Relations, commit.Relation{Predicate: revision.RelationSupersedes, Target: id,
+			Weight: 1, Reason: p.Proposal.Reason})
 	}
 	return nil
 }
@@ -83,14 +87,16 @@ func (w *writing) supersedeAlso(ctx context.Context, p *pendingProposal, v propo
 // applyRetract marks the target as not holding; nothing takes its place.
 func (w *writing) applyRetract(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
 	target := *p.TargetID
-	if err := w.retire(ctx, target, p, v, commit.Step{Set: map[string]any{"status": schema.StatusRetracted}, Event: schema.EventModified,
-		Action: schema.AuditRetract, Reason: w.because(p)}); err != nil {
+	if err := w.retire(ctx, target, p, v, commit.Step{Set: map[string]any{"status": schema.StatusRetracted},
+		Event:  schema.EventModified,
+		Action: schema.AuditRetract, Reason: w.reasonFor(p)}); err != nil {
 		return err
 	}
 	for _, id := range p.Also {
 		if was, known := w.known[id]; known && was.live && !was.neighbor.Pinned {
-			if err := w.retire(ctx, id, p, v, commit.Step{Set: map[string]any{"status": schema.StatusRetracted}, Event: schema.EventModified,
-				Action: schema.AuditRetract, Reason: w.because(p)}); err != nil {
+			if err := w.retire(ctx, id, p, v, commit.Step{Set: map[string]any{"status": schema.StatusRetracted},
+				Event:  schema.EventModified,
+				Action: schema.AuditRetract, Reason: w.reasonFor(p)}); err != nil {
 				return err
 			}
 		}
@@ -102,7 +108,8 @@ func (w *writing) applyRetract(ctx context.Context, p *pendingProposal, v propos
 
 // decideAgain leaves a proposal to another round: its ground has changed.
 func (w *writing) decideAgain(p *pendingProposal) {
-	w.Queue.Queue(`UPDATE proposals SET state = 'stale', outcome = $3 WHERE tenant = $1 AND id = $2`, w.Tenant, p.ID, reasonStale)
+	w.Queue.Queue(`UPDATE proposals SET state = 'stale', outcome = $3 WHERE tenant = $1 AND id = $2`, w.Tenant, p.ID,
+		reasonStale)
 	w.counts.Stale++
 }
 
@@ -141,7 +148,8 @@ func (w *writing) changesAdded(p *pendingProposal) bool {
 					continue
 				}
 				looked[n] = true
-				if r, more := frame.Best(w.added.frames[n], said); !more && r.Certainty >= frame.Likely && r.Change != frame.Restates {
+				if r, more := frame.Best(w.added.frames[n], said); !more && r.Certainty >= frame.Likely &&
+					r.Change != frame.Restates {
 					return true
 				}
 			}

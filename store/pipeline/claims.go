@@ -18,8 +18,8 @@ import (
 	"github.com/mneme/mneme/store/commit"
 )
 
-// lockFacts locks the functional claims that the proposals make, where their facts would stand: the
-// scope's lock does not keep out those who make the same claim from another project.
+// lockFacts locks the functional claims that the proposals make, where their facts would be stored: the scope's lock
+// does not exclude writers of the same claim from another project.
 func (w *writing) lockFacts(ctx context.Context) error {
 	var facts []*pendingProposal
 	var parents []uuid.UUID
@@ -31,13 +31,15 @@ func (w *writing) lockFacts(ctx context.Context) error {
 	if len(facts) == 0 {
 		return nil
 	}
-	rows, err := w.Tx.Query(ctx, `SELECT id, scope, visibility FROM memories WHERE tenant = $1 AND id = ANY($2)`, w.Tenant, parents)
+	rows, err := w.Tx.Query(ctx, `SELECT id, scope, visibility FROM memories WHERE tenant = $1 AND id = ANY($2)`,
+		w.Tenant, parents)
 	if err != nil {
 		return err
 	}
 	var id uuid.UUID
-	var parent seen
-	if _, err := pgx.ForEachRow(rows, []any{&id, &parent.scope, &parent.visibility}, func() error { w.known[id] = parent; return nil }); err != nil {
+	var parent memoryState
+	if _, err := pgx.ForEachRow(rows, []any{&id, &parent.scope, &parent.visibility},
+		func() error { w.known[id] = parent; return nil }); err != nil {
 		return err
 	}
 	claims := make([]commit.ClaimOf, len(facts))
@@ -50,20 +52,23 @@ func (w *writing) lockFacts(ctx context.Context) error {
 			add := w.factMemory(p, nil)
 			owner, visibility = add.Owner, add.Visibility
 		}
-		claims[i] = commit.ClaimOf{Owner: owner, Visibility: visibility, Subject: p.Fact.Claim.Subject, Predicate: p.Fact.Claim.Predicate}
+		claims[i] = commit.ClaimOf{Owner: owner, Visibility: visibility, Subject: p.Fact.Claim.Subject,
+			Predicate: p.Fact.Claim.Predicate}
 	}
-	clear(w.known) // look reads them under their locks
+	clear(w.known) // readNodes reads them under their locks
 	return w.LockClaims(ctx, claims)
 }
 
 // settleConflict settles a proposal whose functional claim another memory holds, and reports whether
 // it did. An update may replace the holder that it names, and what a person has approved replaces any.
-func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v proposals.Verdict, add *commit.NewMemory) (bool, error) {
+func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v proposals.Verdict,
+	add *commit.NewMemory) (bool, error) {
 	cl := p.Fact.Claim
 	if !cl.Functional || cl.IsZero() {
 		return false, nil
 	}
-	blocked := proposals.Verdict{State: schema.ProposalBlocked, Reason: reasonActiveFactExists, ReviewNeeded: true, ContradictionRisk: true}
+	blocked := proposals.Verdict{State: schema.ProposalBlocked, Reason: reasonActiveFactExists, ReviewNeeded: true,
+		ContradictionRisk: true}
 	space := add.Owner.Scope + "\x00" + string(add.Visibility)
 	key, hash := space+"\x00"+strings.ToLower(cl.Subject)+"\x00"+cl.Predicate, normalize.Normalize(p.Fact.Content).Hash
 	if earlier, ok := w.claimed[key]; ok {
@@ -102,7 +107,7 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v prop
 		}
 		return false, nil
 	case same && replaces == nil:
-		w.saidAgain(p, holder.id)
+		w.noteRestatement(p, holder.id)
 		w.settle(p, proposals.Verdict{State: schema.ProposalSkipped, Reason: ReasonDuplicate}, &holder.id)
 	default:
 		w.settle(p, blocked, &holder.id)
@@ -111,8 +116,9 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v prop
 }
 
 // replaceHolder supersedes a memory that makes the claim of what a person has approved.
-func (w *writing) replaceHolder(ctx context.Context, p *pendingProposal, v proposals.Verdict, holder uuid.UUID, add *commit.NewMemory) error {
-	if err := w.look(ctx, []uuid.UUID{holder}, "UPDATE"); err != nil {
+func (w *writing) replaceHolder(ctx context.Context, p *pendingProposal, v proposals.Verdict, holder uuid.UUID,
+	add *commit.NewMemory) error {
+	if err := w.lockRows(ctx, []uuid.UUID{holder}, "UPDATE"); err != nil {
 		return err
 	}
 	if !w.known[holder].live {
@@ -124,7 +130,8 @@ func (w *writing) replaceHolder(ctx context.Context, p *pendingProposal, v propo
 	if add.Supersedes == nil {
 		add.Supersedes = &holder
 	} else {
-		add.Relations = append(add.Relations, commit.Relation{Predicate: revision.RelationSupersedes, Target: holder, Weight: 1, Reason: reasonActiveFactExists})
+		add.Relations = append(add.Relations, commit.Relation{Predicate: revision.RelationSupersedes, Target: holder,
+			Weight: 1, Reason: reasonActiveFactExists})
 	}
 	w.review.why = fmt.Sprintf("it also replaces %s, which made the claim", holder)
 	return nil
@@ -137,15 +144,19 @@ type claimHolder struct {
 	ours bool // within the dedup scope of what is being written
 }
 
-// factHolders returns the memories that make the functional claim everywhere in the claim space of an
-// owner and a visibility: the active one, and those between which it is contested. They stand until
-// commit: what is said of them must be found when they are erased.
-func (w *writing) factHolders(ctx context.Context, cl memory.Claim, o schema.Principal, v schema.Visibility) ([]claimHolder, error) {
+// factHolders returns the memories that make the functional claim everywhere in the claim space of an owner and a
+// visibility: the active one, and those between which it is contested. They are locked until commit: what is said of
+// them must be found when they are erased.
+func (w *writing) factHolders(ctx context.Context, cl memory.Claim, o schema.Principal,
+	v schema.Visibility) ([]claimHolder, error) {
 	var out []claimHolder
 	for _, status := range []string{"active", "contested"} { // in the text of the query: each has an index of its own
-		rows, err := w.Tx.Query(ctx, `SELECT id, content_hash, agent_id = $6 AND project = $7 AND visibility = $8 FROM memories
-			WHERE tenant = $1 AND scope = $2 AND claim_key = mneme_claim_key($3, $4) AND claim_space = $5 AND conditions_hash = ''
-				AND type = 'semantic' AND functional AND live AND deleted_at IS NULL AND status = '`+status+`' ORDER BY id FOR SHARE`,
+		rows, err := w.Tx.Query(ctx, `SELECT id, content_hash, agent_id = $6 AND project = $7 AND visibility = $8
+			FROM memories
+			WHERE tenant = $1 AND scope = $2 AND claim_key = mneme_claim_key($3, $4) AND claim_space = $5
+			AND conditions_hash = ''
+				AND type = 'semantic' AND functional AND live AND deleted_at IS NULL AND status = '`+status+`'
+				ORDER BY id FOR SHARE`,
 			w.Tenant, o.Scope, cl.Subject, cl.Predicate, commit.ClaimSpace(o, v), o.Agent, o.Project, v)
 		if err != nil {
 			return nil, err

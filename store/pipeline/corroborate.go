@@ -35,10 +35,10 @@ func (p *pendingProposal) evidence() []schema.Ref {
 	return []schema.Ref{proposals.SourceRef(p.SourceKind, p.ParentID.String(), p.OccurredAt)}
 }
 
-// saidAgain notes that the source of a proposal says what a memory says already.
-func (w *writing) saidAgain(p *pendingProposal, record uuid.UUID) {
+// noteRestatement notes that the source of a proposal says what a memory already says.
+func (w *writing) noteRestatement(p *pendingProposal, record uuid.UUID) {
 	if record != p.ParentID && w.batch.Policy.Mode == schema.ModeControlled {
-		w.said = append(w.said, restatement{p, record})
+		w.restatements = append(w.restatements, restatement{p, record})
 	}
 }
 
@@ -46,11 +46,11 @@ func (w *writing) saidAgain(p *pendingProposal, record uuid.UUID) {
 // and reinforces them. A source counts once for each record. What later happens to the record is then known of all
 // its sources.
 func (w *writing) corroborate(ctx context.Context) error {
-	if len(w.said) == 0 {
+	if len(w.restatements) == 0 {
 		return nil
 	}
-	ids := make([]uuid.UUID, len(w.said))
-	for i, s := range w.said {
+	ids := make([]uuid.UUID, len(w.restatements))
+	for i, s := range w.restatements {
 		ids[i] = s.record
 	}
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
@@ -62,7 +62,7 @@ func (w *writing) corroborate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fresh, err := w.tie(ctx, rows, edges)
+	fresh, err := w.relateSources(ctx, rows, edges)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,8 @@ func (w *writing) corroborate(ctx context.Context) error {
 
 // edgesFrom counts the edges of memories.
 func (w *writing) edgesFrom(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]int, error) {
-	rows, err := w.Tx.Query(ctx, `SELECT source_id, count(*) FROM memory_relations WHERE tenant = $1 AND source_id = ANY($2) GROUP BY 1`, w.Tenant, ids)
+	rows, err := w.Tx.Query(ctx, `SELECT source_id, count(*) FROM memory_relations WHERE tenant = $1
+		AND source_id = ANY($2) GROUP BY 1`, w.Tenant, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -89,23 +90,25 @@ func (w *writing) edgesFrom(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID
 	return out, err
 }
 
-// tied is a source that was not connected to a record before.
-type tied struct {
+// newRelation is a source that was not connected to a record before.
+type newRelation struct {
 	restatement
 	predicate string
 }
 
-// tie relates the sources to the lasting records among the rows and returns those that were not related yet.
-func (w *writing) tie(ctx context.Context, rows map[uuid.UUID]commit.MemoryRow, edges map[uuid.UUID]int) ([]tied, error) {
-	var asked []tied
+// relateSources relates the sources to the lasting records among the rows and returns those that were not related yet.
+func (w *writing) relateSources(ctx context.Context, rows map[uuid.UUID]commit.MemoryRow,
+	edges map[uuid.UUID]int) ([]newRelation, error) {
+	var asked []newRelation
 	var batch pgx.Batch
-	for _, s := range w.said {
+	for _, s := range w.restatements {
 		m, ok := rows[s.record]
 		source, stored := w.known[s.p.ParentID]
 		if !ok || !stored || !m.Live || !memory.States(m.Type) {
 			continue
 		}
-		t := tied{s, proposals.TieOf(proposals.Restated{Trust: m.SourceTrust, Sensitivity: m.Sensitivity, Visibility: m.Visibility},
+		t := newRelation{s, proposals.TieOf(proposals.Restated{Trust: m.SourceTrust, Sensitivity: m.Sensitivity,
+			Visibility: m.Visibility},
 			proposals.Restated{Trust: source.trust, Sensitivity: source.sensitivity, Visibility: source.visibility})}
 		from, to := s.record, s.p.ParentID
 		if edges[from]++; edges[from] > maxSourcesPerRecord {
@@ -114,11 +117,12 @@ func (w *writing) tie(ctx context.Context, rows map[uuid.UUID]commit.MemoryRow, 
 		if t.predicate == proposals.RelationRestates {
 			from, to = to, from
 		}
-		batch.Queue(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, weight, created_at) VALUES ($1, $2, $3, $4, 1, $5) ON CONFLICT DO NOTHING`,
+		batch.Queue(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, weight, created_at)
+			VALUES ($1, $2, $3, $4, 1, $5) ON CONFLICT DO NOTHING`,
 			w.Tenant, from, t.predicate, to, w.Now)
 		asked = append(asked, t)
 	}
-	var fresh []tied
+	var fresh []newRelation
 	results := w.Tx.SendBatch(ctx, &batch)
 	for _, t := range asked {
 		tag, err := results.Exec()
@@ -135,13 +139,15 @@ func (w *writing) tie(ctx context.Context, rows map[uuid.UUID]commit.MemoryRow, 
 
 // restate reinforces a locked record that a further source says, adds the source's references to its provenance,
 // and returns the record as it is then. As with feedback, the version stays: what the record says has not changed.
-func (w *writing) restate(m commit.MemoryRow, t tied) (commit.MemoryRow, error) {
-	r, err := proposals.Restate(lifecycle.Rated{Type: m.Type, Payload: m.Payload, Confidence: m.Confidence, Pinned: m.Pinned, CreatedAt: m.CreatedAt, Decay: m.Decay,
+func (w *writing) restate(m commit.MemoryRow, t newRelation) (commit.MemoryRow, error) {
+	r, err := proposals.Restate(lifecycle.Rated{Type: m.Type, Payload: m.Payload, Confidence: m.Confidence,
+		Pinned: m.Pinned, CreatedAt: m.CreatedAt, Decay: m.Decay,
 		Salience: m.Salience, SalienceAt: m.SalienceAt}, w.Now)
 	if err != nil {
 		return m, err
 	}
-	w.Queue.Queue(`UPDATE memories SET salience = $3, salience_at = $4, decay_due_at = $5, last_reinforced_at = greatest(last_reinforced_at, $6)
+	w.Queue.Queue(`UPDATE memories SET salience = $3, salience_at = $4, decay_due_at = $5,
+		last_reinforced_at = greatest(last_reinforced_at, $6)
 		WHERE tenant = $1 AND id = $2`, w.Tenant, m.ID, r.Salience, r.SalienceAt, r.DueAt, r.At)
 	if t.predicate == revision.RelationDerivedFrom {
 		for _, ref := range t.p.evidence() {
@@ -150,7 +156,8 @@ func (w *writing) restate(m commit.MemoryRow, t tied) (commit.MemoryRow, error) 
 	}
 	metadata := w.metadata(t.p, proposals.Verdict{})
 	metadata["relation"], metadata["salience_before"], metadata["salience_after"] = t.predicate, r.Before, r.After
-	w.History(commit.HistoryRow{MemoryID: m.ID, Event: schema.EventModified, By: w.actor, Reason: "said again", Action: schema.AuditReinforce, Metadata: metadata})
+	w.History(commit.HistoryRow{MemoryID: m.ID, Event: schema.EventModified, By: w.actor, Reason: "said again",
+		Action: schema.AuditReinforce, Metadata: metadata})
 	m.Salience, m.SalienceAt = r.Salience, r.SalienceAt
 	return m, nil
 }

@@ -1,5 +1,5 @@
-// Package pipeline holds the steps of an ingest as transactions: staging, extractions, decisions, writes, links, reviews
-// and jobs. Each can be delivered twice. Their order is package workflows'.
+// Package pipeline holds the steps of an ingest as transactions: staging, extractions, decisions, writes, links,
+// reviews and jobs. Each can be delivered twice. Their order is package workflows'.
 package pipeline
 
 import "github.com/mneme/mneme/store/pg"

@@ -34,11 +34,12 @@ type FeedbackInput struct {
 // It returns ErrNotFound for a retrieval that is not there and for one of another agent or user, alike. What a
 // user says of the agent's own memories, which the retrieval returned, counts for them.
 func (s *Pipeline) Feedback(ctx context.Context, in FeedbackInput) (schema.FeedbackResult, error) {
-	result, err := pg.Again(ctx, func() (schema.FeedbackResult, error) {
-		return CarryOut(ctx, s.DB, in.Operation, kindFeedback, in.Now, func(c *commit.Change) (schema.FeedbackResult, error) {
-			f := feeding{Change: c, in: in}
-			return f.run(ctx)
-		})
+	result, err := pg.RetryOnConflict(ctx, func() (schema.FeedbackResult, error) {
+		return RunOnce(ctx, s.DB, in.Operation, kindFeedback, in.Now,
+			func(c *commit.Change) (schema.FeedbackResult, error) {
+				f := feeding{Change: c, in: in}
+				return f.run(ctx)
+			})
 	})
 	if err != nil {
 		return schema.FeedbackResult{}, fmt.Errorf("feedback: %w", err)
@@ -63,11 +64,13 @@ func (f *feeding) run(ctx context.Context) (schema.FeedbackResult, error) {
 	}
 	var err error
 	if f.retrieval, err = uuid.Parse(req.RetrievalID); err != nil {
-		return out, &schema.ValidationError{Fields: []schema.FieldError{{Field: "retrieval_id", Problem: "must be the id of a retrieval"}}}
+		return out, &schema.ValidationError{Fields: []schema.FieldError{{Field: "retrieval_id",
+			Problem: "must be the id of a retrieval"}}}
 	}
 	// It is held until commit, so that retention does not take it from under what is said of it.
 	var returned []uuid.UUID
-	err = f.Tx.QueryRow(ctx, `SELECT memory_ids FROM retrievals WHERE tenant = $1 AND id = $2 AND agent_id = $3 AND ($4 = '' OR scope = $4) FOR KEY SHARE`,
+	err = f.Tx.QueryRow(ctx, `SELECT memory_ids FROM retrievals WHERE tenant = $1 AND id = $2 AND agent_id = $3
+		AND ($4 = '' OR scope = $4) FOR KEY SHARE`,
 		f.Tenant, f.retrieval, req.Principal.Agent, pg.UserScope(req.Principal)).Scan(&returned)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return out, fmt.Errorf("retrieval %s: %w", f.retrieval, pg.ErrNotFound)
@@ -82,11 +85,11 @@ func (f *feeding) run(ctx context.Context) (schema.FeedbackResult, error) {
 			ids = append(ids, v.MemoryID)
 		}
 	}
-	if f.rows, err = f.LockSeen(ctx, req.Principal, ids); err != nil {
+	if f.rows, err = f.LockReadable(ctx, req.Principal, ids); err != nil {
 		return out, err
 	}
-	// Behind the locks: two feedbacks on one item wait for each other there.
-	if f.said, err = f.saidOf(ctx, ids); err != nil {
+	// After the locks: two feedbacks on one item wait for each other there.
+	if f.said, err = f.priorVerdicts(ctx, ids); err != nil {
 		return out, err
 	}
 	for _, v := range verdicts {
@@ -99,13 +102,14 @@ func (f *feeding) run(ctx context.Context) (schema.FeedbackResult, error) {
 	return out, nil
 }
 
-// saidOf is what was said before of the ids, on this retrieval.
-func (f *feeding) saidOf(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]lifecycle.Said, error) {
+// priorVerdicts returns the earlier verdicts on the ids, on this retrieval.
+func (f *feeding) priorVerdicts(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]lifecycle.Said, error) {
 	type row struct {
 		ID uuid.UUID
 		lifecycle.Said
 	}
-	rows, err := pg.Collect[row](ctx, f.Tx, `SELECT memory_id, verdict, moved, coalesce(counted, ''), effective_at FROM retrieval_feedback
+	rows, err := pg.Collect[row](ctx, f.Tx, `SELECT memory_id, verdict, moved, coalesce(counted, ''), effective_at
+		FROM retrieval_feedback
 		WHERE tenant = $1 AND retrieval_id = $2 AND memory_id = ANY($3)`, f.Tenant, f.retrieval, ids)
 	if err != nil {
 		return nil, err
@@ -119,7 +123,8 @@ func (f *feeding) saidOf(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]li
 
 // item takes what is said of one memory.
 func (f *feeding) item(v lifecycle.ItemVerdict) (schema.FeedbackResultItem, error) {
-	out := schema.FeedbackResultItem{MemoryID: v.MemoryID.String(), Verdict: v.Verdict, Status: schema.FeedbackNotRetrieved}
+	out := schema.FeedbackResultItem{MemoryID: v.MemoryID.String(), Verdict: v.Verdict,
+		Status: schema.FeedbackNotRetrieved}
 	if !v.Returned {
 		return out, nil
 	}
@@ -135,9 +140,11 @@ func (f *feeding) item(v lifecycle.ItemVerdict) (schema.FeedbackResultItem, erro
 	}
 	if out.Status != schema.FeedbackNotRetrieved {
 		// Without the reason: it may be about a text that has been erased.
-		by, _ := f.who(m)
-		f.History(commit.HistoryRow{MemoryID: m.ID, Event: schema.EventNone, By: by, Reason: fmt.Sprintf("feedback refused (%s)", out.Status),
-			Metadata: map[string]any{"refused": out.Status, "retrieval_id": f.retrieval.String(), "verdict": v.Verdict}})
+		by, _ := f.actorAndReason(m)
+		f.History(commit.HistoryRow{MemoryID: m.ID, Event: schema.EventNone, By: by,
+			Reason: fmt.Sprintf("feedback refused (%s)", out.Status),
+			Metadata: map[string]any{"refused": out.Status, "retrieval_id": f.retrieval.String(),
+				"verdict": v.Verdict}})
 		return out, nil
 	}
 	var earlier *lifecycle.Said
@@ -147,7 +154,8 @@ func (f *feeding) item(v lifecycle.ItemVerdict) (schema.FeedbackResultItem, erro
 			v.Verdict = said.Verdict
 		}
 	}
-	r, err := lifecycle.Reinforce(lifecycle.Rated{Type: m.Type, Payload: m.Payload, Confidence: m.Confidence, Pinned: m.Pinned, CreatedAt: m.CreatedAt, Decay: m.Decay,
+	r, err := lifecycle.Reinforce(lifecycle.Rated{Type: m.Type, Payload: m.Payload, Confidence: m.Confidence,
+		Pinned: m.Pinned, CreatedAt: m.CreatedAt, Decay: m.Decay,
 		Salience: m.Salience, SalienceAt: m.SalienceAt}, v.Verdict, earlier, f.Now)
 	if err != nil {
 		return out, err
@@ -166,9 +174,9 @@ func (f *feeding) item(v lifecycle.ItemVerdict) (schema.FeedbackResultItem, erro
 	return out, f.reinforce(m, v.Verdict, r, out)
 }
 
-// who is whom history names for the feedback on a memory, and the reason that was given. All users read the
-// history of what is the agent's: it repeats nothing of what one of them said.
-func (f *feeding) who(m commit.MemoryRow) (by, reason string) {
+// actorAndReason returns the actor that history names for the feedback on a memory, and the reason that was given. All
+// users read the history of what is the agent's: it repeats nothing of what one of them said.
+func (f *feeding) actorAndReason(m commit.MemoryRow) (by, reason string) {
 	p := f.in.Request.Principal
 	if !memory.MayChange(p, m.Holding()) {
 		return "agent:" + p.Agent, ""
@@ -178,15 +186,17 @@ func (f *feeding) who(m commit.MemoryRow) (by, reason string) {
 
 // reinforce writes what a verdict makes of a locked memory.
 //
-// The memory's version and updated_at stay, and no version is kept of what was. Salience, confidence and
-// counts say how well a memory serves, not what it says: a version more with every use would fail the
-// if_version of whoever edits the content, and send proposals back to be decided again though their ground has
-// not moved. What was says history, which has the numbers before and after.
-func (f *feeding) reinforce(m commit.MemoryRow, v schema.Verdict, r lifecycle.Reinforcement, said schema.FeedbackResultItem) error {
+// The memory's version and updated_at stay, and no version is kept of what was. Salience, confidence and counts say
+// how well a memory serves, not what it says: a version more with every use would fail the if_version of an editor of
+// the content, and send proposals back to be decided again though their ground has not moved. What was says history,
+// which has the numbers before and after.
+func (f *feeding) reinforce(m commit.MemoryRow, v schema.Verdict, r lifecycle.Reinforcement,
+	said schema.FeedbackResultItem) error {
 	f.Queue.Queue(`UPDATE memories SET salience = $3, salience_at = $4, decay_due_at = $5,
 			last_reinforced_at = CASE WHEN $6 THEN greatest(last_reinforced_at, $7) ELSE last_reinforced_at END
 		WHERE tenant = $1 AND id = $2`, f.Tenant, m.ID, r.Salience, r.SalienceAt, r.DueAt, r.Reinforced, r.At)
-	metadata := map[string]any{"retrieval_id": f.retrieval.String(), "verdict": v, "salience_before": r.Before, "salience_after": r.After}
+	metadata := map[string]any{"retrieval_id": f.retrieval.String(), "verdict": v, "salience_before": r.Before,
+		"salience_after": r.After}
 	if said.Corrects != "" {
 		metadata["corrects"] = said.Corrects
 	}
@@ -194,26 +204,31 @@ func (f *feeding) reinforce(m commit.MemoryRow, v schema.Verdict, r lifecycle.Re
 		if err := schema.ValidatePayload(m.Type, r.Payload); err != nil {
 			return err
 		}
-		f.Queue.Queue(`UPDATE memories SET confidence = $3, payload = $4 WHERE tenant = $1 AND id = $2`, f.Tenant, m.ID, r.Confidence, string(r.Payload))
+		f.Queue.Queue(`UPDATE memories SET confidence = $3, payload = $4 WHERE tenant = $1 AND id = $2`, f.Tenant, m.ID,
+			r.Confidence, string(r.Payload))
 		metadata["confidence_before"], metadata["confidence_after"] = m.Confidence, r.Confidence
 		metadata["success_count"], metadata["failure_count"] = r.Outcomes.Successes, r.Outcomes.Failures
 	}
-	f.Queue.Queue(`INSERT INTO retrieval_feedback AS x (tenant, retrieval_id, memory_id, verdict, weight, moved, counted, effective_at, actor, created_at, updated_at)
+	f.Queue.Queue(`INSERT INTO retrieval_feedback AS x (tenant, retrieval_id, memory_id, verdict, weight, moved,
+		counted, effective_at, actor, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)
-		ON CONFLICT (tenant, retrieval_id, memory_id) DO UPDATE SET verdict = excluded.verdict, weight = excluded.weight, moved = excluded.moved,
-			counted = excluded.counted, effective_at = excluded.effective_at, actor = excluded.actor, corrections = x.corrections + 1, updated_at = excluded.updated_at`,
+		ON CONFLICT (tenant, retrieval_id, memory_id) DO UPDATE SET verdict = excluded.verdict,
+		weight = excluded.weight, moved = excluded.moved,
+			counted = excluded.counted, effective_at = excluded.effective_at, actor = excluded.actor,
+			corrections = x.corrections + 1, updated_at = excluded.updated_at`,
 		f.Tenant, f.retrieval, m.ID, v, r.Weight, r.Moved, commit.Nullable(r.Counted), r.At, f.in.Request.By(), f.Now)
 	action := schema.AuditPenalise
 	if r.Reinforced {
 		action = schema.AuditReinforce
 	}
-	by, reason := f.who(m)
+	by, reason := f.actorAndReason(m)
 	if reason != "" {
 		// An erasure ends the runs that carried a text. A run of feedback carries one only in its reason: those of
 		// a memory that is much used are many.
 		metadata["workflow_id"] = f.in.Operation.WorkflowID
 	}
-	f.History(commit.HistoryRow{MemoryID: m.ID, Event: schema.EventModified, By: by, Reason: cmp.Or(reason, "feedback on a retrieval: "+string(v)),
+	f.History(commit.HistoryRow{MemoryID: m.ID, Event: schema.EventModified, By: by,
+		Reason: cmp.Or(reason, "feedback on a retrieval: "+string(v)),
 		Action: action, Metadata: metadata})
 	return nil
 }
@@ -223,7 +238,8 @@ func (f *feeding) reinforce(m commit.MemoryRow, v schema.Verdict, r lifecycle.Re
 func (s *Pipeline) Retrieved(ctx context.Context, p schema.Principal, retrieval uuid.UUID) (schema.Retrieved, error) {
 	out := schema.Retrieved{RetrievalID: retrieval.String(), Items: []schema.RetrievedItem{}}
 	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
-		err := tx.QueryRow(ctx, `SELECT created_at FROM retrievals WHERE tenant = $1 AND id = $2 AND agent_id = $3 AND ($4 = '' OR scope = $4)`,
+		err := tx.QueryRow(ctx, `SELECT created_at FROM retrievals WHERE tenant = $1 AND id = $2 AND agent_id = $3
+			AND ($4 = '' OR scope = $4)`,
 			p.Tenant, retrieval, p.Agent, pg.UserScope(p)).Scan(&out.At)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return pg.ErrNotFound
@@ -231,7 +247,8 @@ func (s *Pipeline) Retrieved(ctx context.Context, p schema.Principal, retrieval 
 		if err != nil {
 			return err
 		}
-		found, err := pg.Collect[schema.RetrievedItem](ctx, tx, `SELECT x.id::text, coalesce(f.verdict, ''), coalesce(f.actor, ''), f.updated_at, coalesce(f.corrections, 0)
+		found, err := pg.Collect[schema.RetrievedItem](ctx, tx, `SELECT x.id::text, coalesce(f.verdict, ''),
+			coalesce(f.actor, ''), f.updated_at, coalesce(f.corrections, 0)
 			FROM retrievals r CROSS JOIN unnest(r.memory_ids) WITH ORDINALITY x(id, n)
 				LEFT JOIN retrieval_feedback f ON f.tenant = r.tenant AND f.retrieval_id = r.id AND f.memory_id = x.id
 			WHERE r.tenant = $1 AND r.id = $2 ORDER BY x.n`, p.Tenant, retrieval)

@@ -28,10 +28,12 @@ type Failure struct {
 // FailJobs records failed attempts, which were counted when their leases were taken. A job is failed until
 // its next attempt takes it up, or dead when the failure is permanent or its attempts are used up; then its
 // candidate leaves the pipeline. It returns how many of the failed candidates may be tried again.
-func (s *Pipeline) FailJobs(ctx context.Context, tenant string, failures []Failure, now time.Time) (retryable int, err error) {
+func (s *Pipeline) FailJobs(ctx context.Context, tenant string, failures []Failure,
+	now time.Time) (retryable int, err error) {
 	err = commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 		for _, f := range failures {
-			entry, err := json.Marshal(schema.JobAttempt{Phase: f.Phase, At: c.Now, Outcome: f.Reason, Model: f.Usage.Model,
+			entry, err := json.Marshal(schema.JobAttempt{Phase: f.Phase, At: c.Now, Outcome: f.Reason,
+				Model:        f.Usage.Model,
 				PromptTokens: f.Usage.PromptTokens, CompletionTokens: f.Usage.CompletionTokens})
 			if err != nil {
 				return err
@@ -44,7 +46,8 @@ func (s *Pipeline) FailJobs(ctx context.Context, tenant string, failures []Failu
 					finished_at = CASE WHEN $5 OR attempts >= max_attempts THEN $4::timestamptz END,
 					log = log || jsonb_set($6::jsonb, '{attempt}', to_jsonb(attempts))
 				WHERE tenant = $1 AND candidate_id = $2 AND state IN ('pending', 'leased', 'failed')
-				RETURNING state, memory_id`, tenant, f.CandidateID, f.Reason, c.Now, f.Permanent, string(entry)).Scan(&state, &memoryID)
+				RETURNING state, memory_id`, tenant, f.CandidateID, f.Reason, c.Now, f.Permanent,
+				string(entry)).Scan(&state, &memoryID)
 			if errors.Is(err, pgx.ErrNoRows) {
 				continue // closed meanwhile, as when its memory was forgotten
 			}
@@ -55,7 +58,7 @@ func (s *Pipeline) FailJobs(ctx context.Context, tenant string, failures []Failu
 				retryable++
 				continue
 			}
-			Bury(c, f.CandidateID, memoryID, f.Phase, f.Reason)
+			MarkDead(c, f.CandidateID, memoryID, f.Phase, f.Reason)
 		}
 		return nil
 	})
@@ -65,8 +68,8 @@ func (s *Pipeline) FailJobs(ctx context.Context, tenant string, failures []Failu
 	return retryable, nil
 }
 
-// Bury takes a candidate out of the pipeline and says why in the history of its memory.
-func Bury(c *commit.Change, candidate, memoryID uuid.UUID, phase, reason string) {
+// MarkDead takes a candidate out of the pipeline and says why in the history of its memory.
+func MarkDead(c *commit.Change, candidate, memoryID uuid.UUID, phase, reason string) {
 	c.Queue.Queue(`UPDATE memory_candidates SET state = 'dead' WHERE tenant = $1 AND id = $2`, c.Tenant, candidate)
 	c.History(commit.HistoryRow{MemoryID: memoryID, Event: schema.EventNone, By: actorPipeline,
 		Reason:   "not processed further: " + reason,
@@ -74,11 +77,12 @@ func Bury(c *commit.Change, candidate, memoryID uuid.UUID, phase, reason string)
 }
 
 // openOfRange is the condition of the open jobs of inRange.
-const openOfRange = `tenant = $1 AND batch_id = $2 AND candidate_id = ANY(ARRAY(SELECT id FROM c)) AND state IN ('pending', 'leased', 'failed')`
+const openOfRange = `tenant = $1 AND batch_id = $2 AND candidate_id = ANY(ARRAY(SELECT id FROM c))
+	AND state IN ('pending', 'leased', 'failed')`
 
-// BuryRange marks every open job of the range dead. The workflow calls it when a phase has failed
-// for good, so that no job is left open behind a finished run.
-func (s *Pipeline) BuryRange(ctx context.Context, r Range, phase, reason string, now time.Time) (int, error) {
+// MarkRangeDead marks every open job of the range dead. The workflow calls it when a phase has failed for good, so
+// that no job is left open after a finished run.
+func (s *Pipeline) MarkRangeDead(ctx context.Context, r Range, phase, reason string, now time.Time) (int, error) {
 	buried := 0
 	err := commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error {
 		rows, err := c.Tx.Query(ctx, `
@@ -91,7 +95,7 @@ func (s *Pipeline) BuryRange(ctx context.Context, r Range, phase, reason string,
 		var candidate, memoryID uuid.UUID
 		_, err = pgx.ForEachRow(rows, []any{&candidate, &memoryID}, func() error {
 			buried++
-			Bury(c, candidate, memoryID, phase, reason)
+			MarkDead(c, candidate, memoryID, phase, reason)
 			return nil
 		})
 		return err
@@ -110,11 +114,13 @@ func (s *Pipeline) AdvanceJobs(ctx context.Context, r Range, phase string, now t
 			state = schema.JobCompleted
 		}
 		c.Queue.Queue(`
-			WITH `+InRange+` UPDATE jobs SET state = $5, phase = $6, updated_at = $7, finished_at = CASE WHEN $6 = 'done' THEN $7::timestamptz END
+			WITH `+InRange+` UPDATE jobs SET state = $5, phase = $6, updated_at = $7, finished_at = CASE
+			WHEN $6 = 'done' THEN $7::timestamptz END
 			WHERE `+openOfRange, r.Tenant, r.BatchID, r.From, r.To, state, phase, c.Now)
 		if phase == "done" {
 			c.Queue.Queue(`UPDATE memory_candidates SET state = 'done'
-				WHERE tenant = $1 AND batch_id = $2 AND ordinal >= $3 AND ordinal < $4 AND state = 'staged'`, r.Tenant, r.BatchID, r.From, r.To)
+				WHERE tenant = $1 AND batch_id = $2 AND ordinal >= $3 AND ordinal < $4 AND state = 'staged'`, r.Tenant,
+				r.BatchID, r.From, r.To)
 		}
 		return nil
 	})
@@ -138,10 +144,9 @@ func (s *Pipeline) NoteOnJobs(ctx context.Context, r Range, note string, now tim
 	return nil
 }
 
-// leased is what an UPDATE of jobs j sets to lease them for a phase, and counts the attempt (document 002
-// "Lease Mechanism"). Where a lease stands already, because whoever held it is gone or was told to wait, the
-// attempt goes on and is not counted again: a worker that dies, or an endpoint that is away, kills no job. A
-// phase begins with none.
+// leased is what an UPDATE of jobs j sets to lease them for a phase, and counts the attempt (document 002 "Lease
+// Mechanism"). Where a job is already leased, because its holder has stopped or was told to wait, the attempt goes on
+// and is not counted again: a worker that dies, or an endpoint that is away, kills no job. A phase begins with none.
 func leased(phase string) string {
 	return `state = 'leased', phase = '` + phase + `', attempts = CASE WHEN j.phase <> '` + phase + `' THEN 1
 		WHEN j.state = 'leased' THEN greatest(j.attempts, 1) ELSE j.attempts + 1 END`
@@ -150,7 +155,8 @@ func leased(phase string) string {
 // ReviveJob puts a dead job and its candidate back into the pipeline and returns the range to run.
 // Reviving it again under the same operation returns the first result. It returns ErrNotFound for an
 // unknown job and ErrNotDead for one in another state.
-func (s *Pipeline) ReviveJob(ctx context.Context, tenant string, id uuid.UUID, operation, actor string, now time.Time) (Range, error) {
+func (s *Pipeline) ReviveJob(ctx context.Context, tenant string, id uuid.UUID, operation, actor string,
+	now time.Time) (Range, error) {
 	r := Range{Tenant: tenant}
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 		done, err := c.Operation(ctx, []string{operation}, kindResume, &r)
@@ -160,7 +166,8 @@ func (s *Pipeline) ReviveJob(ctx context.Context, tenant string, id uuid.UUID, o
 		var candidate, memoryID uuid.UUID
 		err = c.Tx.QueryRow(ctx, `
 			UPDATE jobs SET state = 'pending', attempts = 0, updated_at = $3, finished_at = NULL, revived_at = $3
-			WHERE tenant = $1 AND id = $2 AND state = 'dead' RETURNING batch_id, candidate_id, memory_id`, tenant, id, c.Now).
+			WHERE tenant = $1 AND id = $2 AND state = 'dead' RETURNING batch_id, candidate_id, memory_id`, tenant, id,
+			c.Now).
 			Scan(&r.BatchID, &candidate, &memoryID)
 		if errors.Is(err, pgx.ErrNoRows) {
 			if _, err := readJob(ctx, c.Tx, tenant, id); err != nil {
@@ -171,7 +178,8 @@ func (s *Pipeline) ReviveJob(ctx context.Context, tenant string, id uuid.UUID, o
 		if err != nil {
 			return err
 		}
-		err = c.Tx.QueryRow(ctx, `UPDATE memory_candidates SET state = 'staged' WHERE tenant = $1 AND id = $2 RETURNING ordinal`,
+		err = c.Tx.QueryRow(ctx, `UPDATE memory_candidates SET state = 'staged' WHERE tenant = $1 AND id = $2
+			RETURNING ordinal`,
 			tenant, candidate).Scan(&r.From)
 		r.To = r.From + 1
 		c.History(commit.HistoryRow{MemoryID: memoryID, Event: schema.EventNone, By: actor, Reason: "dead job replayed",
@@ -190,7 +198,8 @@ func (s *Pipeline) ReviveJob(ctx context.Context, tenant string, id uuid.UUID, o
 // ErrNotDead means that a job cannot be replayed because it is not dead.
 var ErrNotDead = errors.New("only a dead job can be retried")
 
-const jobColumns = `id, kind, state, phase, batch_id, candidate_id, memory_id, workflow_id, attempts, max_attempts, last_error, log, created_at, updated_at, finished_at, revived_at`
+const jobColumns = `id, kind, state, phase, batch_id, candidate_id, memory_id, workflow_id, attempts, max_attempts,
+	last_error, log, created_at, updated_at, finished_at, revived_at`
 
 // Job reads one job; ErrNotFound when the tenant has none such.
 func (s *Pipeline) Job(ctx context.Context, tenant string, id uuid.UUID) (schema.Job, error) {
@@ -240,7 +249,8 @@ func (s *Pipeline) Jobs(ctx context.Context, tenant string, f JobFilter) ([]sche
 	if f.After != "" {
 		after, err := uuid.Parse(f.After)
 		if err != nil {
-			return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "after", Problem: "must be a job id"}}}
+			return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "after",
+				Problem: "must be a job id"}}}
 		}
 		query += ` AND id > ` + p.Add(after)
 	}
@@ -263,7 +273,8 @@ func (s *Pipeline) Jobs(ctx context.Context, tenant string, f JobFilter) ([]sche
 func scanJob(row pgx.CollectableRow) (schema.Job, error) {
 	var j schema.Job
 	var id, batch, candidate, mem uuid.UUID
-	err := row.Scan(&id, &j.Kind, &j.State, &j.Phase, &batch, &candidate, &mem, &j.WorkflowID, &j.Attempts, &j.MaxAttempts,
+	err := row.Scan(&id, &j.Kind, &j.State, &j.Phase, &batch, &candidate, &mem, &j.WorkflowID, &j.Attempts,
+		&j.MaxAttempts,
 		&j.LastError, &j.Log, &j.CreatedAt, &j.UpdatedAt, &j.FinishedAt, &j.RevivedAt)
 	j.ID, j.BatchID, j.CandidateID, j.MemoryID = id.String(), batch.String(), candidate.String(), mem.String()
 	return j, err
@@ -271,7 +282,7 @@ func scanJob(row pgx.CollectableRow) (schema.Job, error) {
 
 // JobCounts returns the number of the tenant's jobs by state.
 func (s *Pipeline) JobCounts(ctx context.Context, tenant string) (map[schema.JobState]int64, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	out := map[schema.JobState]int64{}
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT state, count(*) FROM jobs WHERE tenant = $1 GROUP BY state`, tenant)

@@ -27,7 +27,8 @@ type LinkCounts struct {
 
 // Add returns the sum of two counts.
 func (l LinkCounts) Add(m LinkCounts) LinkCounts {
-	return LinkCounts{Entities: l.Entities + m.Entities, Relations: l.Relations + m.Relations, Mentions: l.Mentions + m.Mentions}
+	return LinkCounts{Entities: l.Entities + m.Entities, Relations: l.Relations + m.Relations, Mentions: l.Mentions +
+		m.Mentions}
 }
 
 // linkable is an extracted candidate that has not been linked.
@@ -43,9 +44,9 @@ type linkedMemory struct {
 	content string
 }
 
-// naming returns those of the memories whose text has all the names. The source is where the names
-// were found: it answers for what no text has word for word, or, when it is gone, the first fact does.
-// So every entity and every edge has a memory behind it, with which it goes.
+// naming returns those of the memories whose text has all the names. The source is where the names were found: it
+// answers for what no text has word for word, or, when it is gone, the first fact does. So every entity and every
+// edge has a memory that it comes from, and is removed with it.
 func (l linkable) naming(names ...string) []uuid.UUID {
 	var out []uuid.UUID
 	for _, m := range l.memories {
@@ -73,7 +74,7 @@ func (l linkable) naming(names ...string) []uuid.UUID {
 func (s *Pipeline) Link(ctx context.Context, r Range, now time.Time) (LinkCounts, error) {
 	var counts LinkCounts
 	// A forget locks edges ahead of entities.
-	err := pg.AgainAlone(ctx, func() error {
+	err := pg.RetryChange(ctx, func() error {
 		counts = LinkCounts{}
 		return commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error { return link(ctx, c, r, &counts) })
 	})
@@ -102,7 +103,8 @@ func link(ctx context.Context, c *commit.Change, r Range, counts *LinkCounts) er
 	for i, l := range batch {
 		done[i] = l.candidateID
 	}
-	c.Queue.Queue(`UPDATE memory_candidates SET linked_at = $3 WHERE tenant = $1 AND id = ANY($2)`, c.Tenant, done, c.Now)
+	c.Queue.Queue(`UPDATE memory_candidates SET linked_at = $3 WHERE tenant = $1 AND id = ANY($2)`, c.Tenant, done,
+		c.Now)
 	return nil
 }
 
@@ -140,7 +142,8 @@ func linkables(ctx context.Context, c *commit.Change, r Range) ([]linkable, erro
 		named[source] = append(named[source], i)
 	}
 	rows, err = c.Tx.Query(ctx, `SELECT DISTINCT candidate_id, memory_id FROM proposals
-		WHERE tenant = $1 AND candidate_id = ANY($2) AND state = 'applied' AND memory_id IS NOT NULL`, c.Tenant, candidates)
+		WHERE tenant = $1 AND candidate_id = ANY($2) AND state = 'applied' AND memory_id IS NOT NULL`, c.Tenant,
+		candidates)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +157,8 @@ func linkables(ctx context.Context, c *commit.Change, r Range) ([]linkable, erro
 	if err != nil {
 		return nil, err
 	}
-	rows, err = c.Tx.Query(ctx, `SELECT m.id, m.content FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND m.live ORDER BY m.id FOR SHARE OF m`,
+	rows, err = c.Tx.Query(ctx, `SELECT m.id, m.content FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2)
+		AND m.live ORDER BY m.id FOR SHARE OF m`,
 		c.Tenant, slices.Collect(maps.Keys(named)))
 	if err != nil {
 		return nil, err
@@ -171,7 +175,8 @@ func linkables(ctx context.Context, c *commit.Change, r Range) ([]linkable, erro
 
 // upsertEntities returns the ids of all entities of the batch by canonical name, locked. Rows go in by
 // name, so that concurrent links of one tenant do not deadlock.
-func upsertEntities(ctx context.Context, c *commit.Change, batch []linkable, counts *LinkCounts) (map[string]uuid.UUID, error) {
+func upsertEntities(ctx context.Context, c *commit.Change, batch []linkable,
+	counts *LinkCounts) (map[string]uuid.UUID, error) {
 	display := map[string]string{}
 	for _, l := range batch {
 		if len(l.memories) == 0 {
@@ -196,7 +201,8 @@ func upsertEntities(ctx context.Context, c *commit.Change, batch []linkable, cou
 		if err := insertEntities(ctx, c, names, display, counts); err != nil {
 			return nil, err
 		}
-		rows, err := c.Tx.Query(ctx, `SELECT canonical_name, id FROM entities WHERE tenant = $1 AND canonical_name = ANY($2)
+		rows, err := c.Tx.Query(ctx, `SELECT canonical_name, id FROM entities WHERE tenant = $1
+			AND canonical_name = ANY($2)
 			ORDER BY canonical_name FOR NO KEY UPDATE`, c.Tenant, names)
 		if err != nil {
 			return nil, err
@@ -210,21 +216,24 @@ func upsertEntities(ctx context.Context, c *commit.Change, batch []linkable, cou
 	return out, nil
 }
 
-func insertEntities(ctx context.Context, c *commit.Change, names []string, display map[string]string, counts *LinkCounts) error {
+func insertEntities(ctx context.Context, c *commit.Change, names []string, display map[string]string,
+	counts *LinkCounts) error {
 	ids := make([]uuid.UUID, len(names))
 	shown := make([]string, len(names))
 	for i, name := range names {
 		ids[i], shown[i] = pg.NewID(), display[name]
 	}
 	tag, err := c.Tx.Exec(ctx, `INSERT INTO entities (tenant, id, canonical_name, name, created_at, updated_at)
-		SELECT $1, e.id, e.canonical, e.name, $5, $5 FROM unnest($2::uuid[], $3::text[], $4::text[]) e(id, canonical, name)
+		SELECT $1, e.id, e.canonical, e.name, $5, $5 FROM unnest($2::uuid[], $3::text[], $4::text[]) e(id, canonical,
+			name)
 		ON CONFLICT (tenant, canonical_name) DO NOTHING`, c.Tenant, ids, names, shown, c.Now)
 	counts.Entities += int(tag.RowsAffected())
 	return err
 }
 
 // upsertMentions records which memory names which entity, and counts only the mentions that are new.
-func upsertMentions(ctx context.Context, c *commit.Change, batch []linkable, ids map[string]uuid.UUID, counts *LinkCounts) error {
+func upsertMentions(ctx context.Context, c *commit.Change, batch []linkable, ids map[string]uuid.UUID,
+	counts *LinkCounts) error {
 	var memories, entities []uuid.UUID
 	for _, l := range batch {
 		named := map[string]bool{}
@@ -250,12 +259,15 @@ func upsertMentions(ctx context.Context, c *commit.Change, batch []linkable, ids
 	err := c.Tx.QueryRow(ctx, `
 		WITH fresh AS (
 			INSERT INTO memory_entity_mentions (tenant, memory_id, entity_id, created_at)
-			SELECT DISTINCT $1, x.memory_id, x.entity_id, $4::timestamptz FROM unnest($2::uuid[], $3::uuid[]) x(memory_id, entity_id)
+			SELECT DISTINCT $1, x.memory_id, x.entity_id, $4::timestamptz
+			FROM unnest($2::uuid[], $3::uuid[]) x(memory_id, entity_id)
 			ON CONFLICT DO NOTHING RETURNING entity_id
 		), per AS (SELECT entity_id, count(*) AS n FROM fresh GROUP BY entity_id),
-		locked AS MATERIALIZED (SELECT e.id FROM entities e WHERE e.tenant = $1 AND e.id = ANY(ARRAY(SELECT entity_id FROM per))
+		locked AS MATERIALIZED (SELECT e.id FROM entities e WHERE e.tenant = $1
+			AND e.id = ANY(ARRAY(SELECT entity_id FROM per))
 			ORDER BY e.canonical_name FOR UPDATE OF e),
-		counted AS (UPDATE entities e SET mentions = e.mentions + (SELECT per.n FROM per WHERE per.entity_id = e.id), updated_at = $4
+		counted AS (UPDATE entities e SET mentions = e.mentions + (SELECT per.n FROM per WHERE per.entity_id = e.id),
+			updated_at = $4
 			WHERE e.tenant = $1 AND e.id = ANY(ARRAY(SELECT id FROM locked)))
 		SELECT count(*) FROM fresh`, c.Tenant, memories, entities, c.Now).Scan(&added)
 	counts.Mentions += int(added)
@@ -264,7 +276,8 @@ func upsertMentions(ctx context.Context, c *commit.Change, batch []linkable, ids
 
 // upsertRelations writes the edges and which memory says each. An edge is mentioned once for each
 // memory that says it, however often, so that forgetting can take exactly that back.
-func upsertRelations(ctx context.Context, c *commit.Change, batch []linkable, ids map[string]uuid.UUID, counts *LinkCounts) error {
+func upsertRelations(ctx context.Context, c *commit.Change, batch []linkable, ids map[string]uuid.UUID,
+	counts *LinkCounts) error {
 	type edge struct {
 		source, target uuid.UUID
 		relationship   string
@@ -295,22 +308,26 @@ func upsertRelations(ctx context.Context, c *commit.Change, batch []linkable, id
 		edges = append(edges, e)
 	}
 	n := len(edges)
-	sources, targets, relationships, confidences := make([]uuid.UUID, n), make([]uuid.UUID, n), make([]string, n), make([]float64, n)
+	sources, targets, relationships, confidences := make([]uuid.UUID, n), make([]uuid.UUID, n), make([]string, n),
+		make([]float64, n)
 	var memories, bySource, byTarget []uuid.UUID
 	var byRelationship []string
 	for i, e := range edges {
 		sources[i], targets[i], relationships[i], confidences[i] = e.source, e.target, e.relationship, confidence[e]
 		for _, m := range said[e] {
 			memories = append(memories, m)
-			bySource, byTarget, byRelationship = append(bySource, e.source), append(byTarget, e.target), append(byRelationship, e.relationship)
+			bySource, byTarget, byRelationship = append(bySource, e.source), append(byTarget, e.target),
+				append(byRelationship, e.relationship)
 		}
 	}
 	// The edges first, which locks them, in the order in which forgetting and restoring do: two at once
 	// count one after the other.
 	_, err := c.Tx.Exec(ctx, `
-		INSERT INTO entity_relations AS r (tenant, source_id, relationship, target_id, mentions, confidence, created_at, updated_at)
+		INSERT INTO entity_relations AS r (tenant, source_id, relationship, target_id, mentions, confidence, created_at,
+			updated_at)
 		SELECT $1, e.source, e.relationship, e.target, 0, e.confidence, $6, $6
-		FROM unnest($2::uuid[], $3::text[], $4::uuid[], $5::float8[]) e(source, relationship, target, confidence) ORDER BY e.source, e.relationship, e.target
+		FROM unnest($2::uuid[], $3::text[], $4::uuid[], $5::float8[]) e(source, relationship, target, confidence)
+		ORDER BY e.source, e.relationship, e.target
 		ON CONFLICT (tenant, source_id, relationship, target_id) DO UPDATE
 		SET confidence = greatest(r.confidence, excluded.confidence), updated_at = excluded.updated_at`,
 		c.Tenant, sources, relationships, targets, confidences, c.Now)
@@ -325,9 +342,11 @@ func upsertRelations(ctx context.Context, c *commit.Change, batch []linkable, id
 			FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::uuid[]) x(memory_id, source, relationship, target)
 			ON CONFLICT DO NOTHING RETURNING source_id, relationship, target_id
 		)
-		INSERT INTO entity_relations AS r (tenant, source_id, relationship, target_id, mentions, confidence, created_at, updated_at)
+		INSERT INTO entity_relations AS r (tenant, source_id, relationship, target_id, mentions, confidence, created_at,
+			updated_at)
 		SELECT $1, source_id, relationship, target_id, count(*), 0, $6, $6 FROM fresh GROUP BY 2, 3, 4 ORDER BY 2, 3, 4
-		ON CONFLICT (tenant, source_id, relationship, target_id) DO UPDATE SET mentions = r.mentions + excluded.mentions`,
+		ON CONFLICT (tenant, source_id, relationship, target_id) DO UPDATE
+		SET mentions = r.mentions + excluded.mentions`,
 		c.Tenant, memories, bySource, byRelationship, byTarget, c.Now)
 	counts.Relations += n
 	return err

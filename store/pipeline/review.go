@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -27,22 +26,25 @@ const (
 	wasReviewed = `p.reviewed_at IS NOT NULL`
 )
 
-// reviewTables joins to a proposal its batch b, its candidate c, its source s and its target t.
-// mayReview admits those of which the principal may look at every side: deciding shows each to it.
+// reviewTables joins to a proposal its batch b, its candidate c, its source s and its target t. mayReview admits
+// proposals with every side readable by the principal: a decision shows each side.
 var (
 	reviewTables = ` FROM proposals p
 		JOIN ingest_batches b ON b.tenant = p.tenant AND b.id = p.batch_id
 		JOIN memory_candidates c ON c.tenant = p.tenant AND c.id = p.candidate_id
 		LEFT JOIN memories s ON s.tenant = p.tenant AND s.id = c.memory_id
 		LEFT JOIN memories t ON t.tenant = p.tenant AND t.id = p.target_id `
-	mayReview = pg.VisibleAs("b") + ` AND (s.id IS NULL OR ` + pg.VisibleAs("s") + `) AND (t.id IS NULL OR ` + pg.VisibleAs("t") + `)`
-	// mayReadSides are those whose sides are not too sensitive ($6) for whom they are shown to.
+	mayReview = pg.MayReadAs("b") + ` AND (s.id IS NULL OR ` + pg.MayReadAs("s") + `)
+		AND (t.id IS NULL OR ` + pg.MayReadAs("t") + `)`
+	// mayReadSides are proposals whose sides are not too sensitive ($6) for the reader.
 	mayReadSides = ` AND (s.id IS NULL OR s.sensitivity = ANY($6)) AND (t.id IS NULL OR t.sensitivity = ANY($6))`
 )
 
-const reviewColumns = `p.id, p.batch_id, p.state, p.action, p.outcome, p.fact, p.reason, p.warnings, p.contradiction_risk, p.offered,
+const reviewColumns = `p.id, p.batch_id, p.state, p.action, p.outcome, p.fact, p.reason, p.warnings,
+	p.contradiction_risk, p.offered,
 	c.memory_id, coalesce(s.content, ''), c.refs, p.target_id, coalesce(p.target_version, 0), p.memory_id,
-	t.id IS NOT NULL, coalesce(t.version, 0), coalesce(t.status, ''), coalesce(t.live, false), coalesce(t.pinned, false), coalesce(t.content, ''),
+	t.id IS NOT NULL, coalesce(t.version, 0), coalesce(t.status, ''), coalesce(t.live, false),
+	coalesce(t.pinned, false), coalesce(t.content, ''),
 	coalesce(t.confidence, 0), p.decided_at, p.expires_at, p.reviewed_by, p.review_reason, p.reviewed_at`
 
 func scanReview(row pgx.CollectableRow) (schema.ReviewItem, error) {
@@ -52,11 +54,12 @@ func scanReview(row pgx.CollectableRow) (schema.ReviewItem, error) {
 	var fact memory.Fact
 	var offered []offeredRef
 	var expires *time.Time
-	var stands bool
+	var exists bool
 	var now schema.Side
-	err := row.Scan(&id, &batch, &r.State, &r.Action, &r.Outcome, &fact, &r.Reason, &r.Warnings, &r.ContradictionRisk, &offered,
+	err := row.Scan(&id, &batch, &r.State, &r.Action, &r.Outcome, &fact, &r.Reason, &r.Warnings, &r.ContradictionRisk,
+		&offered,
 		&source, &r.Source, &r.Evidence, &target, &r.TargetVersion, &mem,
-		&stands, &now.Version, &now.Status, &now.Live, &now.Pinned, &now.Content,
+		&exists, &now.Version, &now.Status, &now.Live, &now.Pinned, &now.Content,
 		&now.Confidence, &r.DecidedAt, &expires, &r.ReviewedBy, &r.ReviewReason, &r.ReviewedAt)
 	if err != nil {
 		return r, err
@@ -66,7 +69,7 @@ func scanReview(row pgx.CollectableRow) (schema.ReviewItem, error) {
 	if target != nil {
 		r.TargetID = target.String()
 	}
-	if stands {
+	if exists {
 		now.ID = r.TargetID
 		r.TargetNow = &now
 	}
@@ -88,34 +91,39 @@ type ReviewFilter struct {
 	Contradictions bool                // only those that seem to contradict their target
 }
 
-// ListReviews returns proposals that wait for a person, or that have been through a review, newest
-// first: those of which the principal may look at source and target, within the clearance. The page's cursor is the id of
-// the last proposal of the page before.
-func (s *Pipeline) ListReviews(ctx context.Context, p schema.Principal, f ReviewFilter, page pg.Page, clearance ...policy.Clearance) ([]schema.ReviewItem, error) {
+// ListReviews returns proposals that wait for a person, or that have been through a review, newest first: those whose
+// source and target the principal may read, within the clearance. The page's cursor is the id of the last proposal of
+// the page before.
+func (s *Pipeline) ListReviews(ctx context.Context, p schema.Principal, f ReviewFilter, page pg.Page,
+	clearance ...policy.Clearance) ([]schema.ReviewItem, error) {
 	page.Limit = pg.PageLimit(page.Limit)
-	args := pg.Params{p.Tenant, nil, p.Agent, p.Project, pg.Sees(p), pg.Cleared(clearance)}
+	args := pg.Params{p.Tenant, nil, p.Agent, p.Project, pg.ReadGrants(p), pg.ClearedSensitivities(clearance)}
 	where := `p.tenant = $1 AND ` + mayReview + mayReadSides
 	if page.Before != "" {
 		before, err := uuid.Parse(page.Before)
 		if err != nil {
-			return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "before", Problem: "must be a proposal id"}}}
+			return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "before",
+				Problem: "must be a proposal id"}}}
 		}
 		args[1] = before
 	}
-	where += ` AND ($2::uuid IS NULL OR (p.decided_at, p.id) < (SELECT decided_at, id FROM proposals WHERE tenant = $1 AND id = $2))`
+	where += ` AND ($2::uuid IS NULL OR (p.decided_at, p.id) < (SELECT decided_at, id FROM proposals WHERE tenant = $1
+		AND id = $2))`
 	if f.Contradictions {
 		where += ` AND p.contradiction_risk`
 	}
 	limit := args.Add(page.Limit)
 	one := func(state string) string {
-		return `(SELECT ` + reviewColumns + reviewTables + `WHERE ` + where + ` AND ` + state + ` ORDER BY p.decided_at DESC, p.id DESC LIMIT ` + limit + `)`
+		return `(SELECT ` + reviewColumns + reviewTables + `WHERE ` + where + ` AND ` + state +
+			` ORDER BY p.decided_at DESC, p.id DESC LIMIT ` + limit + `)`
 	}
 	var query string
 	switch f.State {
 	case schema.ReviewsDecided:
 		query = one(wasReviewed)
 	case schema.ReviewsAll: // each half from its own index
-		query = `SELECT * FROM (` + one(pg.WaitsForReview) + ` UNION ALL ` + one(wasReviewed) + `) r ORDER BY decided_at DESC, id DESC LIMIT ` + limit
+		query = `SELECT * FROM (` + one(pg.WaitsForReview) + ` UNION ALL ` + one(wasReviewed) + `) r
+			ORDER BY decided_at DESC, id DESC LIMIT ` + limit
 	default:
 		query = one(pg.WaitsForReview)
 	}
@@ -136,11 +144,13 @@ func (s *Pipeline) ListReviews(ctx context.Context, p schema.Principal, f Review
 
 // GetReview reads a proposal, whatever its state; ErrNotFound where the principal may not look at all
 // sides of it, or not within the clearance.
-func (s *Pipeline) GetReview(ctx context.Context, p schema.Principal, id uuid.UUID, clearance ...policy.Clearance) (schema.ReviewItem, error) {
+func (s *Pipeline) GetReview(ctx context.Context, p schema.Principal, id uuid.UUID,
+	clearance ...policy.Clearance) (schema.ReviewItem, error) {
 	var r schema.ReviewItem
 	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT `+reviewColumns+reviewTables+`WHERE p.tenant = $1 AND p.id = $2 AND `+mayReview+mayReadSides,
-			p.Tenant, id, p.Agent, p.Project, pg.Sees(p), pg.Cleared(clearance))
+		rows, err := tx.Query(ctx, `SELECT `+reviewColumns+reviewTables+`WHERE p.tenant = $1 AND p.id = $2
+			AND `+mayReview+mayReadSides,
+			p.Tenant, id, p.Agent, p.Project, pg.ReadGrants(p), pg.ClearedSensitivities(clearance))
 		if err != nil {
 			return err
 		}
@@ -158,9 +168,10 @@ func (s *Pipeline) GetReview(ctx context.Context, p schema.Principal, id uuid.UU
 
 // ToReview counts the proposals of a range that wait for a person.
 func (s *Pipeline) ToReview(ctx context.Context, r Range) (n int, err error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	err = s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `SELECT count(*)`+proposalTables+`WHERE p.tenant = $1 AND p.batch_id = $2 AND c.ordinal >= $3 AND c.ordinal < $4 AND `+pg.WaitsForReview,
+		return tx.QueryRow(ctx, `SELECT count(*)`+proposalTables+`WHERE p.tenant = $1 AND p.batch_id = $2
+			AND c.ordinal >= $3 AND c.ordinal < $4 AND `+pg.WaitsForReview,
 			r.Tenant, r.BatchID, r.From, r.To).Scan(&n)
 	})
 	if err != nil {
@@ -169,7 +180,7 @@ func (s *Pipeline) ToReview(ctx context.Context, r Range) (n int, err error) {
 	return n, nil
 }
 
-// ReviewState is where the review of a batch stands.
+// ReviewState is the state of a batch's review.
 type ReviewState struct {
 	Agent    string     `json:"agent,omitempty"` // whose batch it is; empty when there is none
 	Project  string     `json:"project,omitempty"`
@@ -180,17 +191,20 @@ type ReviewState struct {
 	NextAt   *time.Time `json:"next_at,omitempty"` // when the next open one expires
 }
 
-// OpenReview gives the waiting proposals of a batch that have none yet a time at which they expire,
-// and says where the review stands. Calling it again moves no such time.
-func (s *Pipeline) OpenReview(ctx context.Context, tenant string, batchID uuid.UUID, window time.Duration, now time.Time) (ReviewState, error) {
+// OpenReview gives the waiting proposals of a batch that have none yet a time at which they expire, and returns the
+// state of the review. Calling it again does not move the time.
+func (s *Pipeline) OpenReview(ctx context.Context, tenant string, batchID uuid.UUID, window time.Duration,
+	now time.Time) (ReviewState, error) {
 	var st ReviewState
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
-		if _, err := c.Tx.Exec(ctx, `UPDATE proposals p SET expires_at = $3 WHERE p.tenant = $1 AND p.batch_id = $2 AND p.expires_at IS NULL AND `+pg.WaitsForReview,
+		if _, err := c.Tx.Exec(ctx, `UPDATE proposals p SET expires_at = $3 WHERE p.tenant = $1 AND p.batch_id = $2
+			AND p.expires_at IS NULL AND `+pg.WaitsForReview,
 			tenant, batchID, c.Now.Add(window)); err != nil {
 			return err
 		}
 		err := c.Tx.QueryRow(ctx, `SELECT b.agent_id, b.project, count(*) FILTER (WHERE `+pg.WaitsForReview+`),
-				count(*) FILTER (WHERE p.state = 'applied' AND `+wasReviewed+`), count(*) FILTER (WHERE p.state = 'rejected'),
+				count(*) FILTER (WHERE p.state = 'applied' AND `+wasReviewed+`),
+				count(*) FILTER (WHERE p.state = 'rejected'),
 				count(*) FILTER (WHERE p.state = 'expired'), min(p.expires_at) FILTER (WHERE `+pg.WaitsForReview+`)
 			FROM ingest_batches b LEFT JOIN proposals p ON p.tenant = b.tenant AND p.batch_id = b.id
 			WHERE b.tenant = $1 AND b.id = $2 GROUP BY b.agent_id, b.project`, tenant, batchID).
@@ -226,20 +240,23 @@ type reviewing struct {
 	memoryID   string // what was written, found there already or removed
 	superseded []string
 	why        string
-	expired    bool // nobody decided: what is written is contested
+	expired    bool // the time ran out: what is written is contested
 }
 
-// DecideProposal carries out a person's decision, in one transaction (document 002 "Shadow Mode vs.
-// Controlled Writes": what the pipeline may not apply waits for review). An approval is applied to
-// what stands now, with the reviewer as actor: the source must still be alive, the target live and in
-// the version that was looked at, and neither the request's mode nor the worker's may forbid it;
-// otherwise nothing changes and the proposal waits on. Whoever comes second finds the first decision.
+// DecideProposal carries out a person's decision, in one transaction (document 002 "Shadow Mode vs. Controlled
+// Writes": what the pipeline may not apply waits for review). An approval is applied to the current rows, with the
+// reviewer as actor: the source must still be alive, the target live and in the version that was looked at, and
+// neither the request's mode nor the worker's may forbid it; otherwise nothing changes and the proposal waits on. A
+// second caller finds the first decision.
 //
 // An approved fact whose claim another memory makes replaces that memory: a person has seen that they
 // contradict each other (document 004 §7 and §12).
 func (s *Pipeline) DecideProposal(ctx context.Context, op Operation, in DecideInput) (schema.ReviewResult, error) {
-	result, err := pg.Again(ctx, func() (schema.ReviewResult, error) {
-		return CarryOut(ctx, s.DB, op, kindReview, in.Now, func(c *commit.Change) (schema.ReviewResult, error) { return decideProposal(ctx, c, in) })
+	result, err := pg.RetryOnConflict(ctx, func() (schema.ReviewResult, error) {
+		return RunOnce(ctx, s.DB, op, kindReview, in.Now, func(c *commit.Change) (schema.ReviewResult,
+			error) {
+			return decideProposal(ctx, c, in)
+		})
 	})
 	if err != nil {
 		return result, fmt.Errorf("decide proposal: %w", err)
@@ -250,8 +267,10 @@ func (s *Pipeline) DecideProposal(ctx context.Context, op Operation, in DecideIn
 func decideProposal(ctx context.Context, c *commit.Change, in DecideInput) (schema.ReviewResult, error) {
 	result := schema.ReviewResult{ProposalID: in.ProposalID.String()}
 	var found bool
-	err := c.Tx.QueryRow(ctx, `SELECT EXISTS (SELECT`+reviewTables+`WHERE p.tenant = $1 AND p.id = $2 AND p.batch_id = $6 AND `+mayReview+`)`,
-		c.Tenant, in.ProposalID, in.Principal.Agent, in.Principal.Project, pg.Changes(in.Principal), in.BatchID).Scan(&found)
+	err := c.Tx.QueryRow(ctx, `SELECT EXISTS (SELECT`+reviewTables+`WHERE p.tenant = $1 AND p.id = $2
+		AND p.batch_id = $6 AND `+mayReview+`)`,
+		c.Tenant, in.ProposalID, in.Principal.Agent, in.Principal.Project, pg.ChangeGrants(in.Principal),
+		in.BatchID).Scan(&found)
 	if err != nil {
 		return result, err
 	}
@@ -322,7 +341,8 @@ type lockedProposal struct {
 }
 
 func lockProposal(ctx context.Context, c *commit.Change, id uuid.UUID) (*lockedProposal, error) {
-	rows, err := c.Tx.Query(ctx, `SELECT `+proposalColumns+proposalTables+`WHERE p.tenant = $1 AND p.id = $2 FOR UPDATE OF p`, c.Tenant, id)
+	rows, err := c.Tx.Query(ctx, `SELECT `+proposalColumns+proposalTables+`WHERE p.tenant = $1
+		AND p.id = $2 FOR UPDATE OF p`, c.Tenant, id)
 	if err != nil {
 		return nil, err
 	}
@@ -330,7 +350,8 @@ func lockProposal(ctx context.Context, c *commit.Change, id uuid.UUID) (*lockedP
 	if l.pendingProposal, err = pgx.CollectExactlyOneRow(rows, scanProposal); err != nil {
 		return nil, err
 	}
-	err = c.Tx.QueryRow(ctx, `SELECT state, outcome, coalesce(target_version, 0), memory_id, reviewed_by FROM proposals WHERE tenant = $1 AND id = $2`, c.Tenant, id).
+	err = c.Tx.QueryRow(ctx, `SELECT state, outcome, coalesce(target_version, 0), memory_id, reviewed_by FROM proposals
+		WHERE tenant = $1 AND id = $2`, c.Tenant, id).
 		Scan(&l.state, &l.outcome, &l.targetVersion, &l.memoryID, &l.reviewedBy)
 	return &l, err
 }
@@ -373,18 +394,20 @@ func (w *writing) prepareReview(ctx context.Context, p *pendingProposal, princip
 	}
 	if cl := p.Fact.Claim; cl.Functional && !cl.IsZero() {
 		owner, visibility := w.batch.Owner, w.batch.Visibility
-		err := w.Tx.QueryRow(ctx, `SELECT scope, visibility FROM memories WHERE tenant = $1 AND id = $2`, w.Tenant, p.ParentID).Scan(&owner.Scope, &visibility)
+		err := w.Tx.QueryRow(ctx, `SELECT scope, visibility FROM memories WHERE tenant = $1 AND id = $2`, w.Tenant,
+			p.ParentID).Scan(&owner.Scope, &visibility)
 		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
-		if err := w.LockClaims(ctx, []commit.ClaimOf{{Owner: owner, Visibility: visibility, Subject: cl.Subject, Predicate: cl.Predicate}}); err != nil {
+		if err := w.LockClaims(ctx, []commit.ClaimOf{{Owner: owner, Visibility: visibility, Subject: cl.Subject,
+			Predicate: cl.Predicate}}); err != nil {
 			return err
 		}
 	}
-	return w.look(ctx, ids, "UPDATE")
+	return w.lockRows(ctx, ids, "UPDATE")
 }
 
-// obstacle says what stands in the way of an approval, if anything does.
+// obstacle says what prevents an approval, if anything does.
 func (w *writing) obstacle(l *lockedProposal, in DecideInput, r *schema.ReviewResult) {
 	conflict := func(format string, args ...any) {
 		r.Status, r.Why = schema.ReviewVersionConflict, fmt.Sprintf(format, args...)
@@ -430,8 +453,10 @@ func (w *writing) settleReview(p *pendingProposal, state schema.ProposalState, m
 	if w.review.expired {
 		state = schema.ProposalExpired
 	}
-	w.Queue.Queue(`UPDATE proposals SET state = $3, memory_id = $4, reviewed_by = $5, review_reason = $6, reviewed_at = $7,
-			written_at = CASE WHEN $3 = 'applied' THEN $7::timestamptz ELSE written_at END, embedding = NULL, embedding_model = NULL
+	w.Queue.Queue(`UPDATE proposals SET state = $3, memory_id = $4, reviewed_by = $5, review_reason = $6,
+		reviewed_at = $7,
+			written_at = CASE WHEN $3 = 'applied' THEN $7::timestamptz ELSE written_at END, embedding = NULL,
+			embedding_model = NULL
 		WHERE tenant = $1 AND id = $2`, w.Tenant, p.ID, state, memoryID, w.actor, w.review.reason, w.Now)
 	metadata := w.metadata(p, proposals.Verdict{State: state})
 	metadata["decision"] = state
@@ -444,127 +469,6 @@ func (w *writing) settleReview(p *pendingProposal, state schema.ProposalState, m
 		w.review.memoryID = memoryID.String()
 		metadata["memory_id"] = w.review.memoryID
 	}
-	w.History(commit.HistoryRow{MemoryID: p.ParentID, Event: schema.EventNone, By: w.actor, Reason: w.review.reason, Metadata: metadata})
-}
-
-// Contradictions returns both sides of what contradicts: first the pairs of contested memories, the
-// latest first, then the waiting proposals that seem to contradict what they would replace (document
-// 002 "Contradiction Detection", document 004 §7 and §12). It shows only what the principal may look
-// at on both sides, within the clearance. The page's cursor is that of the last contradiction of the page before.
-func (s *Pipeline) Contradictions(ctx context.Context, p schema.Principal, page pg.Page, clearance ...policy.Clearance) ([]schema.Contradiction, error) {
-	page.Limit = pg.PageLimit(page.Limit)
-	pairs, left, right, proposal, err := parseContradictionCursor(page.Before)
-	if err != nil {
-		return nil, err
-	}
-	out := []schema.Contradiction{}
-	err = s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
-		if pairs {
-			rows, err := tx.Query(ctx, contestedPairs, p.Tenant, left, p.Agent, p.Project, pg.Sees(p), right, page.Limit, pg.Cleared(clearance))
-			if err != nil {
-				return err
-			}
-			if out, err = pgx.CollectRows(rows, scanPair); err != nil {
-				return err
-			}
-		}
-		if len(out) == page.Limit {
-			return nil
-		}
-		rows, err := tx.Query(ctx, contradictingProposals, p.Tenant, proposal, p.Agent, p.Project, pg.Sees(p), page.Limit-len(out), pg.Cleared(clearance))
-		if err != nil {
-			return err
-		}
-		more, err := pgx.CollectRows(rows, scanContradictingProposal)
-		out = append(out, more...)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list contradictions: %w", err)
-	}
-	return out, nil
-}
-
-// contestedPairs finds every pair once, from its younger memory, whichever of the two says that it
-// contradicts the other.
-var contestedPairs = `
-	SELECT l.id, l.version, l.status, l.pinned, l.content, l.confidence, r.id, r.version, r.status, r.pinned, r.content, r.confidence, e.reason, e.since
-	FROM memories l CROSS JOIN LATERAL (
-		SELECT edge.id, max(edge.reason) AS reason, min(edge.created_at) AS since FROM (
-			SELECT target_id AS id, reason, created_at FROM memory_relations WHERE tenant = $1 AND source_id = l.id AND predicate = 'contradicts'
-			UNION ALL
-			SELECT source_id, reason, created_at FROM memory_relations WHERE tenant = $1 AND target_id = l.id AND predicate = 'contradicts') edge
-		WHERE edge.id < l.id GROUP BY edge.id) e
-	JOIN memories r ON r.tenant = $1 AND r.id = e.id AND r.status = 'contested' AND r.live
-	WHERE l.tenant = $1 AND l.status = 'contested' AND l.deleted_at IS NULL AND l.live AND ` + pg.VisibleAs("l") + ` AND ` + pg.VisibleAs("r") + `
-		AND l.sensitivity = ANY($8) AND r.sensitivity = ANY($8)
-		AND ($2::uuid IS NULL OR (l.id, r.id) < ($2::uuid, $6::uuid))
-	ORDER BY l.id DESC, r.id DESC LIMIT $7`
-
-var contradictingProposals = `
-	SELECT p.id, p.fact, coalesce(t.id, s.id), coalesce(t.version, s.version), coalesce(t.status, s.status), coalesce(t.live, s.live), coalesce(t.pinned, s.pinned),
-		coalesce(t.content, s.content), coalesce(t.confidence, s.confidence), p.reason, p.decided_at
-	FROM proposals p
-		JOIN ingest_batches b ON b.tenant = p.tenant AND b.id = p.batch_id
-		LEFT JOIN memories t ON t.tenant = p.tenant AND t.id = p.target_id
-		LEFT JOIN memories s ON s.tenant = p.tenant AND s.id = p.memory_id
-	WHERE p.tenant = $1 AND p.contradiction_risk AND ` + pg.WaitsForReview + ` AND ` + pg.VisibleAs("b") + `
-		AND (t.id IS NULL OR ` + pg.VisibleAs("t") + `) AND (s.id IS NULL OR ` + pg.VisibleAs("s") + `) AND coalesce(t.id, s.id) IS NOT NULL
-		AND (t.id IS NULL OR t.sensitivity = ANY($7)) AND (s.id IS NULL OR s.sensitivity = ANY($7))
-		AND ($2::uuid IS NULL OR (p.decided_at, p.id) < (SELECT decided_at, id FROM proposals WHERE tenant = $1 AND id = $2))
-	ORDER BY p.decided_at DESC, p.id DESC LIMIT $6`
-
-func scanPair(row pgx.CollectableRow) (schema.Contradiction, error) {
-	c := schema.Contradiction{Kind: schema.ContradictionOfMemories}
-	var left, right uuid.UUID
-	l, r := &c.Left, &c.Right
-	err := row.Scan(&left, &l.Version, &l.Status, &l.Pinned, &l.Content, &l.Confidence, &right, &r.Version, &r.Status, &r.Pinned, &r.Content, &r.Confidence,
-		&c.Reason, &c.Since)
-	l.ID, r.ID, l.Live, r.Live = left.String(), right.String(), true, true
-	c.Cursor = l.ID + cursorBetween + r.ID
-	return c, err
-}
-
-// scanContradictingProposal shows the fact beside what it would replace: its target, or the memory
-// that makes its claim.
-func scanContradictingProposal(row pgx.CollectableRow) (schema.Contradiction, error) {
-	c := schema.Contradiction{Kind: schema.ContradictionOfProposal}
-	var id, stands uuid.UUID
-	var fact memory.Fact
-	r := &c.Right
-	if err := row.Scan(&id, &fact, &stands, &r.Version, &r.Status, &r.Live, &r.Pinned, &r.Content, &r.Confidence, &c.Reason, &c.Since); err != nil {
-		return c, err
-	}
-	c.ProposalID, r.ID = id.String(), stands.String()
-	c.Left = schema.Side{Content: fact.Content, Confidence: fact.Confidence}
-	c.Cursor = c.ProposalID
-	return c, nil
-}
-
-const cursorBetween = "+"
-
-// parseContradictionCursor reads a cursor: two memory ids within the pairs, or a proposal's id.
-func parseContradictionCursor(cursor string) (pairs bool, left, right, proposal *uuid.UUID, err error) {
-	if cursor == "" {
-		return true, nil, nil, nil, nil
-	}
-	var ids []*uuid.UUID
-	for _, part := range strings.Split(cursor, cursorBetween) {
-		id, err := uuid.Parse(part)
-		if err != nil {
-			return false, nil, nil, nil, badCursor()
-		}
-		ids = append(ids, &id)
-	}
-	switch len(ids) {
-	case 1:
-		return false, nil, nil, ids[0], nil
-	case 2:
-		return true, ids[0], ids[1], nil, nil
-	}
-	return false, nil, nil, nil, badCursor()
-}
-
-func badCursor() error {
-	return &schema.ValidationError{Fields: []schema.FieldError{{Field: "before", Problem: "must be the cursor of a contradiction"}}}
+	w.History(commit.HistoryRow{MemoryID: p.ParentID, Event: schema.EventNone, By: w.actor, Reason: w.review.reason,
+		Metadata: metadata})
 }

@@ -42,11 +42,12 @@ func (s *Pipeline) Stage(ctx context.Context, in StageInput) (schema.IngestAck, 
 	var ack schema.IngestAck
 	p := in.Request.Principal
 	whole := in.abridge()
-	intakes := make([]intake.Intake, len(in.Request.Candidates)) // before the transaction: a megabyte of text takes a while
+	// before the transaction: a megabyte of text takes a while
+	intakes := make([]intake.Intake, len(in.Request.Candidates))
 	for i, c := range in.Request.Candidates {
 		intakes[i] = intake.Admit(c, p, in.Request.Visibility, in.Rules)
 	}
-	err := pg.AgainAlone(ctx, func() error {
+	err := pg.RetryChange(ctx, func() error {
 		return commit.Write(ctx, s.DB, p.Tenant, in.Now, func(c *commit.Change) error {
 			done, err := c.Operation(ctx, append([]string{in.OperationID}, in.OtherIDs...), kindIngest, &ack)
 			if err != nil || done {
@@ -113,7 +114,7 @@ type stagedItem struct {
 	memoryID  uuid.UUID // id, or the memory that it duplicates
 	state     string
 	replayed  bool // the candidate's own idempotency key was seen before
-	bare      bool // its text is not kept: there is no memory that it would be forgotten with
+	bare      bool // its text is not kept: it has no memory to be forgotten with
 }
 
 const (
@@ -131,13 +132,15 @@ func (st *staging) prepare(ctx context.Context) error {
 	}
 	seen := map[string]uuid.UUID{}
 	for i, candidate := range st.in.Request.Candidates {
-		it := stagedItem{candidate: candidate, intake: st.intakes[i], id: schema.CandidateID(st.batchID, i), state: stateStaged}
+		it := stagedItem{candidate: candidate, intake: st.intakes[i], id: schema.CandidateID(st.batchID, i),
+			state: stateStaged}
 		it.memoryID = it.id
 		if sourceKind(&candidate) != schema.SourceMemory {
 			it.event = pg.NewID()
 		}
-		owner, visibility := st.place(&it)
-		hash, key := strings.Join([]string{owner.Scope, string(visibility), string(it.intake.Classification.Type), string(it.intake.Text.Hash)}, "\x00"), ""
+		owner, visibility := st.ownerOf(&it)
+		hash, key := strings.Join([]string{owner.Scope, string(visibility), string(it.intake.Classification.Type),
+			string(it.intake.Text.Hash)}, "\x00"), ""
 		if candidate.IdempotencyKey != "" {
 			key = st.operationKey(candidate)
 		}
@@ -156,13 +159,13 @@ func (st *staging) prepare(ctx context.Context) error {
 		}
 		st.items = append(st.items, it)
 	}
-	return st.markBare(ctx)
+	return st.markTextless(ctx)
 }
 
-// markBare finds the candidates whose text is kept nowhere: what recall handed out, and what is replayed of a
-// memory that was erased, or is gone. Nobody could forget a text that is beside no memory. Memories that stand do
-// so until commit.
-func (st *staging) markBare(ctx context.Context) error {
+// markTextless finds the candidates whose text is kept nowhere: what recall handed out, and what is replayed of a
+// memory that was erased or removed. A text without a memory could not be forgotten. Memories that exist are locked
+// until commit.
+func (st *staging) markTextless(ctx context.Context) error {
 	var replayed []uuid.UUID
 	for _, it := range st.items {
 		if it.replayed {
@@ -172,7 +175,8 @@ func (st *staging) markBare(ctx context.Context) error {
 	standing := map[uuid.UUID]bool{}
 	if len(replayed) > 0 {
 		var err error
-		if standing, err = st.IdSet(ctx, `SELECT id FROM memories WHERE tenant = $1 AND id = ANY($2) AND erased_at IS NULL ORDER BY id FOR SHARE`, st.Tenant, replayed); err != nil {
+		if standing, err = st.IdSet(ctx, `SELECT id FROM memories WHERE tenant = $1 AND id = ANY($2)
+			AND erased_at IS NULL ORDER BY id FOR SHARE`, st.Tenant, replayed); err != nil {
 			return err
 		}
 	}
@@ -188,8 +192,8 @@ func (st *staging) markBare(ctx context.Context) error {
 	return nil
 }
 
-// knownKeys returns the first results of the batch's idempotency keys, as far as there are any. Two
-// requests that share a key wait for each other, in one order, so that one result stands.
+// knownKeys returns the first results of the batch's idempotency keys, as far as there are any. Two requests that
+// share a key wait for each other, in one order, so that there is one result.
 func (st *staging) knownKeys(ctx context.Context) (map[string]uuid.UUID, error) {
 	known := map[string]uuid.UUID{}
 	var keys []string
@@ -204,7 +208,8 @@ func (st *staging) knownKeys(ctx context.Context) (map[string]uuid.UUID, error) 
 	if err := st.LockOperations(ctx, keys); err != nil {
 		return nil, err
 	}
-	rows, err := st.Tx.Query(ctx, `SELECT id, result->>'memory_id' FROM operations WHERE tenant = $1 AND id = ANY($2)`, st.Tenant, keys)
+	rows, err := st.Tx.Query(ctx, `SELECT id, result->>'memory_id' FROM operations WHERE tenant = $1 AND id = ANY($2)`,
+		st.Tenant, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +226,8 @@ func (st *staging) operationKey(c schema.Candidate) string {
 	p := st.in.Request.Principal
 	// Both forms are unambiguous, whatever is in their parts.
 	if p.User != "" {
-		return fmt.Sprintf("user-candidate/%d/%s/%d/%s/%s", len(p.Agent), p.Agent, len(p.User), p.User, c.IdempotencyKey)
+		return fmt.Sprintf("user-candidate/%d/%s/%d/%s/%s", len(p.Agent), p.Agent, len(p.User), p.User,
+			c.IdempotencyKey)
 	}
 	return fmt.Sprintf("candidate/%d/%s/%s", len(p.Agent), p.Agent, c.IdempotencyKey)
 }
@@ -232,7 +238,8 @@ func (st *staging) insert(ctx context.Context) error {
 	if err := st.settleDuplicates(ctx, shadow); err != nil {
 		return err
 	}
-	st.Queue.Queue(`INSERT INTO ingest_batches (tenant, id, workflow_id, agent_id, project, scope, policy_group, visibility, mode,
+	st.Queue.Queue(`INSERT INTO ingest_batches (tenant, id, workflow_id, agent_id, project, scope, policy_group,
+		visibility, mode,
 			allow_update_delete, min_fact_confidence, size, created_at, supersede)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
 		st.Tenant, st.batchID, st.in.WorkflowID, p.Agent, p.Project, p.EffectiveScope(), p.PolicyGroup, r.Visibility,
@@ -258,7 +265,8 @@ func (st *staging) settleDuplicates(ctx context.Context, shadow bool) error {
 		row := st.source(&st.items[i])
 		if w, ok := st.whole[i]; ok && !shadow {
 			var kept Artifact
-			if err := putArtifact(ctx, st.Change, st.in.Request.Principal, w.sum, []byte(w.text), "text/plain", &kept); err != nil {
+			if err := putArtifact(ctx, st.Change, st.in.Request.Principal, w.sum, []byte(w.text), "text/plain",
+				&kept); err != nil {
 				return fmt.Errorf("artifact: %w", err)
 			}
 			row.Artifacts = [][]byte{w.sum}
@@ -289,7 +297,7 @@ func (st *staging) settleDuplicates(ctx context.Context, shadow bool) error {
 	return nil
 }
 
-// settle points a candidate, and those of the batch that repeat it, at the memory that stands.
+// settle points a candidate, and those of the batch that repeat it, at the stored memory.
 func (st *staging) settle(i int, id uuid.UUID) {
 	own := st.items[i].id
 	if id == own {
@@ -303,9 +311,9 @@ func (st *staging) settle(i int, id uuid.UUID) {
 	}
 }
 
-// place returns whose a candidate's memory is and who may read it: what the request says, unless a
-// rule says otherwise. The content hash is unique within it.
-func (st *staging) place(it *stagedItem) (schema.Principal, schema.Visibility) {
+// ownerOf returns the owner and the visibility of a candidate's memory: what the request says, unless a rule says
+// otherwise. The content hash is unique within it.
+func (st *staging) ownerOf(it *stagedItem) (schema.Principal, schema.Visibility) {
 	owner, cl := st.in.Request.Principal.Owner(), &it.intake.Classification
 	owner.Scope = cmp.Or(cl.Scope, owner.Scope)
 	return owner, cmp.Or(cl.Visibility, st.in.Request.Visibility)
@@ -314,7 +322,7 @@ func (st *staging) place(it *stagedItem) (schema.Principal, schema.Visibility) {
 // source is the memory that holds a candidate's own text.
 func (st *staging) source(it *stagedItem) commit.NewMemory {
 	c, cl := &it.candidate, it.intake.Classification
-	owner, visibility := st.place(it)
+	owner, visibility := st.ownerOf(it)
 	metadata := it.intake.Explanation.Metadata()
 	metadata["batch_id"], metadata["workflow_id"] = st.batchID, st.in.WorkflowID
 	return commit.NewMemory{
@@ -349,13 +357,15 @@ func sourcePayload(it *stagedItem, p schema.Principal, now time.Time) any {
 	}
 	switch it.intake.Classification.Type {
 	case schema.TypeSemantic:
-		payload := SemanticPayload(cmp.Or(it.candidate.Speaker, p.Agent), schema.PredicateStates, it.intake.Text.Storage, false)
+		payload := SemanticPayload(cmp.Or(it.candidate.Speaker, p.Agent), schema.PredicateStates,
+			it.intake.Text.Storage, false)
 		payload.RevisionPolicy = it.intake.Classification.RevisionPolicy
 		payload.Evidence = it.provenance(now)
 		return payload
 	case schema.TypeWorking: // only a rule makes it one
 		at := occurredAt(&it.candidate, now)
-		return schema.WorkingPayload{Kind: schema.TypeWorking, ThreadID: cmp.Or(it.candidate.Session, it.id.String()), State: schema.TaskExecuting,
+		return schema.WorkingPayload{Kind: schema.TypeWorking, ThreadID: cmp.Or(it.candidate.Session, it.id.String()),
+			State:          schema.TaskExecuting,
 			ContextSummary: it.intake.Text.Storage, LastUpdated: &at}
 	}
 	ref := "candidate:" + it.id.String()
@@ -391,7 +401,8 @@ func (st *staging) queueItem(i int) error {
 		return fmt.Errorf("refs: %w", err)
 	}
 	kind, at := sourceKind(c), occurredAt(c, st.Now)
-	st.Queue.Queue(`INSERT INTO memory_candidates (tenant, id, batch_id, ordinal, state, memory_id, source_kind, content, category,
+	st.Queue.Queue(`INSERT INTO memory_candidates (tenant, id, batch_id, ordinal, state, memory_id, source_kind,
+		content, category,
 			speaker, session, sensitivity, tags, refs, occurred_at, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
 		st.Tenant, it.id, st.batchID, i, it.state, it.memoryID, kind, text, cl.Category,
@@ -401,7 +412,8 @@ func (st *staging) queueItem(i int) error {
 		if !it.bare {
 			candidate, about = &it.id, &it.memoryID
 		}
-		st.Queue.Queue(`INSERT INTO events (tenant, id, agent_id, kind, candidate_id, memory_id, session, occurred_at, recorded_at)
+		st.Queue.Queue(`INSERT INTO events (tenant, id, agent_id, kind, candidate_id, memory_id, session, occurred_at,
+			recorded_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 			st.Tenant, it.event, st.in.Request.Principal.Agent, kind, candidate, about, c.Session, at, st.Now)
 	}
@@ -413,11 +425,14 @@ func (st *staging) queueItem(i int) error {
 		if it.replayed {
 			reason = "idempotency key seen before: first result returned"
 		}
-		st.History(commit.HistoryRow{MemoryID: it.memoryID, Event: schema.EventNone, By: by, Reason: reason, Metadata: metadata})
+		st.History(commit.HistoryRow{MemoryID: it.memoryID, Event: schema.EventNone, By: by, Reason: reason,
+			Metadata: metadata})
 	case stateRecalled:
-		st.History(commit.HistoryRow{MemoryID: it.memoryID, Event: schema.EventNone, By: by, Reason: "came out of recall: not learned again", Metadata: metadata})
+		st.History(commit.HistoryRow{MemoryID: it.memoryID, Event: schema.EventNone, By: by,
+			Reason: "came out of recall: not learned again", Metadata: metadata})
 	case stateStaged:
-		st.Queue.Queue(`INSERT INTO jobs (tenant, id, kind, state, phase, batch_id, candidate_id, memory_id, workflow_id, max_attempts, created_at, updated_at)
+		st.Queue.Queue(`INSERT INTO jobs (tenant, id, kind, state, phase, batch_id, candidate_id, memory_id,
+			workflow_id, max_attempts, created_at, updated_at)
 			VALUES ($1, $2, 'ingest', 'pending', 'extract', $3, $4, $5, $6, $7, $8, $8)
 			ON CONFLICT (tenant, kind, memory_id) WHERE state IN ('pending', 'leased', 'failed') DO NOTHING`,
 			st.Tenant, pg.NewID(), st.batchID, it.id, it.memoryID, st.in.WorkflowID, st.in.MaxAttempts, st.Now)

@@ -30,15 +30,16 @@ const (
 	kindResume    = "resume"
 )
 
-// How old a staged request must be for an erasure to count it as left behind. A run drops its request
-// when it ends, however it ends; one that was terminated, or lost its worker for good, does not.
+// How old a staged request must be for an erasure to count it as abandoned. A run drops its request when it ends,
+// however it ends; one that was terminated, or lost its worker for good, does not.
 const (
 	// AbandonedAfter is for a request that names what is erased: it would find nothing, so that nothing is
 	// lost where its run still waits. An hour spares those that are being carried out, which answer better.
 	AbandonedAfter = time.Hour
 	// StaleAfter is for any other: it may hold an erased text in words that cannot be looked for. It is
 	// longer than all attempts of an operation's activity can take (thirty of ten minutes, five hours: see
-	// workflows/options.go) and than a night without workers; a request that is still to be carried out then fails, and says so.
+	// workflows/options.go) and than a night without workers; a request that is still to be carried out then fails, and
+	// says so.
 	StaleAfter = 24 * time.Hour
 )
 
@@ -83,10 +84,11 @@ func (s *Pipeline) Accept(ctx context.Context, op Operation, kind string, body a
 			return err
 		case !same:
 			return commit.OtherRequest()
-		case known: // a body delivered again behind the result is not kept: nobody would drop it
+		case known: // a body delivered again after the result is not kept: no run would drop it
 			return nil
 		}
-		c.Queue.Queue(`INSERT INTO staged_requests (tenant, id, kind, body, created_at, digest) VALUES ($1, $2, $3, $4, $5, $6)`,
+		c.Queue.Queue(`INSERT INTO staged_requests (tenant, id, kind, body, created_at, digest)
+			VALUES ($1, $2, $3, $4, $5, $6)`,
 			c.Tenant, op.ID, kind, string(encoded), c.Now, digest)
 		return nil
 	})
@@ -121,10 +123,11 @@ func digest(ctx context.Context, c *commit.Change, body []byte) ([]byte, error) 
 // Accepted reads the body of an accepted request into body. It reports false, and reads nothing, when
 // the operation has been carried out already: carrying it out again answers with the first result.
 func (s *Pipeline) Accepted(ctx context.Context, op Operation, body any) (bool, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var encoded []byte
 	err := s.Read(ctx, op.Tenant, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `SELECT body FROM staged_requests WHERE tenant = $1 AND id = $2`, op.Tenant, op.ID).Scan(&encoded)
+		return tx.QueryRow(ctx, `SELECT body FROM staged_requests WHERE tenant = $1 AND id = $2`, op.Tenant,
+			op.ID).Scan(&encoded)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, nil
@@ -150,9 +153,8 @@ func (s *Pipeline) Drop(ctx context.Context, op Operation, now time.Time) error 
 	return nil
 }
 
-// SweepStaged deletes the requests of all tenants that have waited for a week: longer than any outage
-// that a run outlasts. Nobody will carry them out; their runs were terminated. It returns how many there
-// were.
+// SweepStaged deletes the requests of all tenants that have waited for a week: longer than any outage that a run
+// lasts. They will not be carried out; their runs were terminated. It returns how many there were.
 func (s *Pipeline) SweepStaged(ctx context.Context) (int, error) {
 	swept := 0
 	if err := s.Pool.QueryRow(ctx, `SELECT mneme_sweep_staged()`).Scan(&swept); err != nil {
@@ -161,10 +163,11 @@ func (s *Pipeline) SweepStaged(ctx context.Context) (int, error) {
 	return swept, nil
 }
 
-// CarryOut runs fn as one change whose result is the operation's: delivered again, it answers with
+// RunOnce runs fn as one change whose result is the operation's: delivered again, it answers with
 // the first result and changes nothing. The staged body goes in the same transaction. It returns a
 // *schema.ValidationError where the operation was one of another kind.
-func CarryOut[R any](ctx context.Context, s *pg.DB, op Operation, kind string, now time.Time, fn func(*commit.Change) (R, error)) (R, error) {
+func RunOnce[R any](ctx context.Context, s *pg.DB, op Operation, kind string, now time.Time,
+	fn func(*commit.Change) (R, error)) (R, error) {
 	var result R
 	err := commit.Write(ctx, s, op.Tenant, now, func(c *commit.Change) error {
 		done, err := c.Operation(ctx, op.keys(), kind, &result)

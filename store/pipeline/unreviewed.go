@@ -20,7 +20,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// actorExpiry is whom history names when no one decided in time.
+// actorExpiry is the actor that history names when no one decided in time.
 const actorExpiry = "review-policy"
 
 // ExpireInput asks for the proposals of a batch that no one decided in time.
@@ -46,10 +46,10 @@ type Expired struct {
 }
 
 // ExpireProposals ends the proposals of a batch that no one decided in time, a page of them by id. What contradicts a
-// memory is kept beside it, both marked as contested (proposals.ContestUnreviewed); everything else is given up. Each
-// leaves a row in the history of its source. Calling it again finds none, or the rest.
+// memory is kept with it, both marked as contested (proposals.ContestUnreviewed); every other proposal is discarded.
+// Each leaves a row in the history of its source. Calling it again finds none, or the rest.
 func (s *Pipeline) ExpireProposals(ctx context.Context, in ExpireInput) (Expired, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var out Expired
 	page, err := s.unreviewed(ctx, in)
 	if err != nil || len(page) == 0 {
@@ -65,13 +65,13 @@ func (s *Pipeline) ExpireProposals(ctx context.Context, in ExpireInput) (Expired
 		}
 	}
 	if len(over) > 0 {
-		if out.Ended, err = s.giveUp(ctx, in, over); err != nil {
+		if out.Ended, err = s.discard(ctx, in, over); err != nil {
 			return out, fmt.Errorf("expire proposals: %w", err)
 		}
 	}
 	for _, id := range rest { // a transaction each: what is done stays done
 		var ended bool
-		err := pg.AgainAlone(ctx, func() error {
+		err := pg.RetryChange(ctx, func() error {
 			return commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) (err error) {
 				ended, err = expireOne(ctx, c, id, in)
 				return err
@@ -110,23 +110,29 @@ func (s *Pipeline) unreviewed(ctx context.Context, in ExpireInput) (page []unrev
 // mayContradict is a condition of waiting proposals p that may contradict a memory.
 const mayContradict = `(p.action IN ('update', 'delete') OR p.outcome = '` + reasonActiveFactExists + `')`
 
-// giveUp ends those of the proposals that contradict nothing, in one transaction.
-func (s *Pipeline) giveUp(ctx context.Context, in ExpireInput, ids []uuid.UUID) (n int, err error) {
+// discard ends those of the proposals that contradict nothing, in one transaction.
+func (s *Pipeline) discard(ctx context.Context, in ExpireInput, ids []uuid.UUID) (n int, err error) {
 	err = commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) error {
-		rows, err := c.Tx.Query(ctx, `UPDATE proposals p SET state = 'expired', memory_id = NULL, reviewed_by = $4, review_reason = $5, reviewed_at = $6
+		rows, err := c.Tx.Query(ctx, `UPDATE proposals p SET state = 'expired', memory_id = NULL, reviewed_by = $4,
+			review_reason = $5, reviewed_at = $6
 			FROM memory_candidates c
-			WHERE p.tenant = $1 AND p.batch_id = $2 AND p.expires_at <= $3 AND c.tenant = p.tenant AND c.id = p.candidate_id
+			WHERE p.tenant = $1 AND p.batch_id = $2 AND p.expires_at <= $3 AND c.tenant = p.tenant
+			AND c.id = p.candidate_id
 				AND p.id = ANY($7) AND `+pg.WaitsForReview+` AND NOT `+mayContradict+`
-			RETURNING p.id, c.id, c.memory_id, p.action, p.ordinal, p.fact`, in.Tenant, in.BatchID, in.Before.UTC(), actorExpiry, proposals.NotReviewed, c.Now, ids)
+			RETURNING p.id, c.id, c.memory_id, p.action, p.ordinal, p.fact`, in.Tenant, in.BatchID, in.Before.UTC(),
+			actorExpiry, proposals.NotReviewed, c.Now, ids)
 		if err != nil {
 			return err
 		}
 		var p pendingProposal
-		_, err = pgx.ForEachRow(rows, []any{&p.ID, &p.CandidateID, &p.ParentID, &p.Proposal.Action, &p.Ordinal, &p.Fact}, func() error {
+		_, err = pgx.ForEachRow(rows, []any{&p.ID, &p.CandidateID, &p.ParentID, &p.Proposal.Action, &p.Ordinal,
+			&p.Fact}, func() error {
 			n++
-			metadata := map[string]any{"proposalId": p.ID, "candidateId": p.CandidateID, "proposedAction": p.Proposal.Action, "batchId": in.BatchID, "expired": true}
+			metadata := map[string]any{"proposalId": p.ID, "candidateId": p.CandidateID,
+				"proposedAction": p.Proposal.Action, "batchId": in.BatchID, "expired": true}
 			p.whichFact(metadata)
-			c.History(commit.HistoryRow{MemoryID: p.ParentID, Event: schema.EventNone, By: actorExpiry, Reason: proposals.NotReviewed, Metadata: metadata})
+			c.History(commit.HistoryRow{MemoryID: p.ParentID, Event: schema.EventNone, By: actorExpiry,
+				Reason: proposals.NotReviewed, Metadata: metadata})
 			p = pendingProposal{} // Scan would write into the fact's slices
 			return nil
 		})
@@ -190,7 +196,8 @@ func (w *writing) contradicted(ctx context.Context, l *lockedProposal) ([]uuid.U
 		if !ok || !m.live || id == p.ParentID {
 			return
 		}
-		if proposals.ContestUnreviewed(proposals.Unreviewed{Proposal: p.Proposal, Outcome: l.outcome, Fact: p.Fact.Content, Existing: m.neighbor.Content,
+		if proposals.ContestUnreviewed(proposals.Unreviewed{Proposal: p.Proposal, Outcome: l.outcome,
+			Fact: p.Fact.Content, Existing: m.neighbor.Content,
 			Changed: m.version != l.targetVersion, Claims: claims}) {
 			against = append(against, id)
 		}
@@ -218,7 +225,7 @@ func (w *writing) contradicted(ctx context.Context, l *lockedProposal) ([]uuid.U
 		}
 	}
 	if len(ids) > 0 {
-		if err := w.look(ctx, ids, "UPDATE"); err != nil { // which sorts them
+		if err := w.lockRows(ctx, ids, "UPDATE"); err != nil { // which sorts them
 			return nil, err
 		}
 	}
@@ -228,13 +235,14 @@ func (w *writing) contradicted(ctx context.Context, l *lockedProposal) ([]uuid.U
 	return against, nil
 }
 
-// contestUnreviewed keeps a fact beside the memories that it contradicts, all of them marked as contested.
+// contestUnreviewed keeps a fact and the memories that it contradicts, all of them marked as contested.
 func (w *writing) contestUnreviewed(ctx context.Context, p *pendingProposal, against []uuid.UUID) error {
 	contested := proposals.Verdict{State: schema.ProposalExpired, ContradictionRisk: true}
 	parent := w.known[p.ParentID]
-	if memory.States(parent.standing.Type) && bytes.Equal(normalize.Normalize(p.Fact.Content).Hash, parent.neighbor.Hash) {
+	if memory.States(parent.standing.Type) && bytes.Equal(normalize.Normalize(p.Fact.Content).Hash,
+		parent.neighbor.Hash) {
 		// The source says exactly this, and lasts: it is the other side itself.
-		if err := w.contestBeside(ctx, p.ParentID, p, against); err != nil {
+		if err := w.contestExisting(ctx, p.ParentID, p, against); err != nil {
 			return err
 		}
 		w.settleReview(p, schema.ProposalExpired, &p.ParentID)
@@ -246,15 +254,16 @@ func (w *writing) contestUnreviewed(ctx context.Context, p *pendingProposal, aga
 		if err := w.contest(ctx, id, p, contested); err != nil {
 			return err
 		}
-		add.Relations = append(add.Relations, commit.Relation{Predicate: revision.RelationContradicts, Target: id, Weight: 1, Reason: w.review.reason})
+		add.Relations = append(add.Relations, commit.Relation{Predicate: revision.RelationContradicts, Target: id,
+			Weight: 1, Reason: w.review.reason})
 	}
 	w.adds, w.addFor = append(w.adds, add), append(w.addFor, p)
 	return nil
 }
 
-// contestBeside marks a memory that stands already, and those that it contradicts, as contested.
-func (w *writing) contestBeside(ctx context.Context, id uuid.UUID, p *pendingProposal, against []uuid.UUID) error {
-	if err := w.look(ctx, []uuid.UUID{id}, "UPDATE"); err != nil {
+// contestExisting marks an existing memory, and those that it contradicts, as contested.
+func (w *writing) contestExisting(ctx context.Context, id uuid.UUID, p *pendingProposal, against []uuid.UUID) error {
+	if err := w.lockRows(ctx, []uuid.UUID{id}, "UPDATE"); err != nil {
 		return err
 	}
 	for _, side := range append([]uuid.UUID{id}, against...) {

@@ -1,5 +1,5 @@
-// Package read answers who asks for records by id or by list: a record now or as of a time, its history, its lineage,
-// its payload. What is found by a question is package search's.
+// Package read reads records by id or by list: a record now or as of a time, its history, its lineage, its payload.
+// What is found by a question is package search's.
 package read
 
 import "github.com/mneme/mneme/store/pg"

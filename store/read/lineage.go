@@ -33,16 +33,17 @@ type Lineage struct {
 	Cut   []string      `json:"cut"` // depth, nodes: what kept the rest out; empty when this is all
 }
 
-// LineageNode is one memory. Of one that the asker may not look at, or that is gone, only the id is
-// shown; nothing behind it is walked to. To a user, another user's is not there.
+// LineageNode is one memory. Of one that the asker may not look at, or that is gone, only the id is shown; the walk
+// does not pass it. To a user, another user's is not there.
 type LineageNode struct {
-	ID          string             `json:"id"`
-	Distance    int                `json:"distance"` // edges from the root
-	Withheld    bool               `json:"withheld,omitempty"`
-	Type        schema.MemoryType  `json:"type,omitempty"`
-	Category    schema.Category    `json:"category,omitempty"`
-	Status      schema.Status      `json:"status,omitempty"`
-	State       string             `json:"state,omitempty"` // live, deleted, archived or erased; empty for what is superseded or retracted
+	ID       string            `json:"id"`
+	Distance int               `json:"distance"` // edges from the root
+	Withheld bool              `json:"withheld,omitempty"`
+	Type     schema.MemoryType `json:"type,omitempty"`
+	Category schema.Category   `json:"category,omitempty"`
+	Status   schema.Status     `json:"status,omitempty"`
+	// live, deleted, archived or erased; empty for what is superseded or retracted
+	State       string             `json:"state,omitempty"`
 	Version     int                `json:"version,omitempty"`
 	Content     string             `json:"content,omitempty"`
 	SourceTrust float64            `json:"source_trust,omitempty"` // [0,1]; never above that of a source
@@ -73,13 +74,13 @@ const (
 	WayDerived Way = "derived" // what was derived from it
 	WayOlder   Way = "older"   // what it superseded, and what that was derived from
 	WayNewer   Way = "newer"   // what superseded it
-	WayBeside  Way = "beside"  // contradictions, supports and other relations: not walked on
+	WayOther   Way = "beside"  // contradictions, supports and other relations: not walked on
 )
 
 // Follow says whether a walk that came by way w goes along an edge, outward being from its source to
 // its target, and by which way it then has come.
 func (w Way) Follow(predicate string, outward bool) (Way, bool) {
-	way := WayBeside
+	way := WayOther
 	switch {
 	case predicate == revision.RelationDerivedFrom && outward:
 		way = WaySource
@@ -90,17 +91,19 @@ func (w Way) Follow(predicate string, outward bool) (Way, bool) {
 	case predicate == revision.RelationSupersedes:
 		way = WayNewer
 	}
-	return way, w == WayRoot || w != WayBeside && w == way || w == WayOlder && way == WaySource
+	return way, w == WayRoot || w != WayOther && w == way || w == WayOlder && way == WaySource
 }
 
-// Lineage walks from a memory that the principal may look at, within the clearance, depth edges at most, and returns what it
-// comes by. It returns ErrNotFound for any other memory. A depth of 0 means DefaultLineageDepth.
-func (s *Reading) Lineage(ctx context.Context, p schema.Principal, id uuid.UUID, depth int, clearance ...policy.Clearance) (Lineage, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+// Lineage walks from a memory that the principal may look at, within the clearance, depth edges at most, and returns
+// what it comes by. It returns ErrNotFound for any other memory. A depth of 0 means DefaultLineageDepth.
+func (s *Reading) Lineage(ctx context.Context, p schema.Principal, id uuid.UUID, depth int,
+	clearance ...policy.Clearance) (Lineage, error) {
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	if depth <= 0 {
 		depth = DefaultLineageDepth
 	}
-	w := lineageWalk{p: p, levels: pg.Cleared(clearance), depth: min(depth, MaxLineageDepth), seen: map[lineageStep]bool{}, nodes: map[uuid.UUID]*LineageNode{}, edges: map[lineageEdge]bool{},
+	w := lineageWalk{p: p, levels: pg.ClearedSensitivities(clearance), depth: min(depth, MaxLineageDepth),
+		seen: map[lineageStep]bool{}, nodes: map[uuid.UUID]*LineageNode{}, edges: map[lineageEdge]bool{},
 		others: map[string]bool{},
 		out:    Lineage{Root: id.String(), Edges: []LineageEdge{}, Cut: []string{}}}
 	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
@@ -141,8 +144,8 @@ type lineageEdge struct {
 	to        uuid.UUID
 }
 
-// lineageWalk is one Lineage call at work. It goes level by level, so that it never reads behind what
-// is withheld, and is cut where it has seen enough.
+// lineageWalk is one Lineage call at work. It goes level by level, so that it never reads past what is withheld, and
+// is cut where it has seen enough.
 type lineageWalk struct {
 	tx     pgx.Tx
 	p      schema.Principal
@@ -161,7 +164,7 @@ func (w *lineageWalk) withheld(id string) bool {
 }
 
 func (w *lineageWalk) walk(ctx context.Context, root uuid.UUID) error {
-	if err := w.look(ctx, []uuid.UUID{root}, 0); err != nil {
+	if err := w.readNodes(ctx, []uuid.UUID{root}, 0); err != nil {
 		return err
 	}
 	if w.nodes[root].Withheld {
@@ -195,11 +198,11 @@ func (w *lineageWalk) walk(ctx context.Context, root uuid.UUID) error {
 			if !known && !slices.Contains(fresh, f.step.id) {
 				fresh = append(fresh, f.step.id)
 			}
-			if level <= w.depth && f.step.way != WayBeside {
+			if level <= w.depth && f.step.way != WayOther {
 				next = append(next, f.step)
 			}
 		}
-		if err := w.look(ctx, fresh, level); err != nil {
+		if err := w.readNodes(ctx, fresh, level); err != nil {
 			return err
 		}
 		frontier = slices.DeleteFunc(next, func(s lineageStep) bool { return w.nodes[s.id].Withheld })
@@ -228,7 +231,8 @@ func (w *lineageWalk) addEdge(f foundEdge) {
 		return
 	}
 	w.edges[f.edge] = true
-	w.out.Edges = append(w.out.Edges, LineageEdge{From: f.edge.from.String(), Predicate: f.edge.predicate, To: f.edge.to.String(),
+	w.out.Edges = append(w.out.Edges, LineageEdge{From: f.edge.from.String(), Predicate: f.edge.predicate,
+		To:     f.edge.to.String(),
 		Weight: f.weight, Reason: f.reason, Actor: f.actor, At: f.at})
 }
 
@@ -236,11 +240,14 @@ func (w *lineageWalk) addEdge(f foundEdge) {
 // what was put with them may have no relation. An edge is explained by the step that was taken when it
 // was made; history is looked at for those that are shown alone.
 const lineageSQL = `
-	SELECT e.n, e.source, e.predicate, e.target, e.outward, e.weight, coalesce(nullif(e.reason, ''), h.reason, ''), coalesce(h.changed_by, ''), e.at
-	FROM (SELECT f.n, e.* FROM unnest($2::uuid[], $3::boolean[], $4::boolean[], $5::boolean[], $6::boolean[], $7::boolean[]) WITH ORDINALITY
+	SELECT e.n, e.source, e.predicate, e.target, e.outward, e.weight, coalesce(nullif(e.reason, ''), h.reason, ''),
+	coalesce(h.changed_by, ''), e.at
+	FROM (SELECT f.n, e.* FROM unnest($2::uuid[], $3::boolean[], $4::boolean[], $5::boolean[], $6::boolean[],
+		$7::boolean[]) WITH ORDINALITY
 		f(id, sources, derived, older, newer, beside, n)
 	CROSS JOIN LATERAL (
-		SELECT r.source_id AS source, r.predicate, r.target_id AS target, true AS outward, r.weight, r.reason, r.created_at AS at
+		SELECT r.source_id AS source, r.predicate, r.target_id AS target, true AS outward, r.weight, r.reason,
+		r.created_at AS at
 		FROM memory_relations r WHERE r.tenant = $1 AND r.source_id = f.id
 			AND CASE r.predicate WHEN 'derived_from' THEN f.sources WHEN 'supersedes' THEN f.older ELSE f.beside END
 		UNION ALL
@@ -260,7 +267,8 @@ const lineageSQL = `
 	ORDER BY f.n, e.predicate, e.outward DESC, e.at, e.source, e.target
 	LIMIT $8) e
 	LEFT JOIN LATERAL (SELECT h.reason, h.changed_by FROM memory_history h
-		WHERE h.tenant = $1 AND h.memory_id = ANY(ARRAY[e.source, e.target]) AND h.created_at = e.at AND h.action IS NOT NULL
+		WHERE h.tenant = $1 AND h.memory_id = ANY(ARRAY[e.source, e.target]) AND h.created_at = e.at
+		AND h.action IS NOT NULL
 		ORDER BY h.memory_id <> e.source, h.seq LIMIT 1) h ON true
 	ORDER BY e.n, e.predicate, e.outward DESC, e.at, e.source, e.target`
 
@@ -273,13 +281,15 @@ func (w *lineageWalk) level(ctx context.Context, frontier []lineageStep) ([]foun
 		for n, to := range []struct {
 			predicate string
 			outward   bool
-		}{{revision.RelationDerivedFrom, true}, {revision.RelationDerivedFrom, false}, {revision.RelationSupersedes, true}, {revision.RelationSupersedes, false}, {"", true}} {
+		}{{revision.RelationDerivedFrom, true}, {revision.RelationDerivedFrom, false},
+			{revision.RelationSupersedes, true}, {revision.RelationSupersedes, false}, {"", true}} {
 			_, ok := s.way.Follow(to.predicate, to.outward)
 			follow[n] = append(follow[n], ok)
 		}
 	}
 	const limit = 4 * MaxLineageNodes // an edge may be told three times
-	rows, err := w.tx.Query(ctx, lineageSQL, w.p.Tenant, ids, follow[0], follow[1], follow[2], follow[3], follow[4], limit)
+	rows, err := w.tx.Query(ctx, lineageSQL, w.p.Tenant, ids, follow[0], follow[1], follow[2], follow[3], follow[4],
+		limit)
 	if err != nil {
 		return nil, err
 	}
@@ -287,7 +297,8 @@ func (w *lineageWalk) level(ctx context.Context, frontier []lineageStep) ([]foun
 		var f foundEdge
 		var n int
 		var outward bool
-		if err := row.Scan(&n, &f.edge.from, &f.edge.predicate, &f.edge.to, &outward, &f.weight, &f.reason, &f.actor, &f.at); err != nil {
+		if err := row.Scan(&n, &f.edge.from, &f.edge.predicate, &f.edge.to, &outward, &f.weight, &f.reason, &f.actor,
+			&f.at); err != nil {
 			return f, err
 		}
 		f.step.id = f.edge.from
@@ -303,26 +314,32 @@ func (w *lineageWalk) level(ctx context.Context, frontier []lineageStep) ([]foun
 	return out, err
 }
 
-// look reads memories as nodes, at a distance from the root. What is not there is withheld as well:
+// readNodes reads memories as nodes, at a distance from the root. What is not there is withheld as well:
 // whether it exists is not the asker's to know.
-func (w *lineageWalk) look(ctx context.Context, ids []uuid.UUID, distance int) error {
+func (w *lineageWalk) readNodes(ctx context.Context, ids []uuid.UUID, distance int) error {
 	if len(ids) == 0 {
 		return nil
 	}
 	found := map[uuid.UUID]LineageNode{}
-	rows, err := w.tx.Query(ctx, `SELECT m.id, m.type, m.category, m.status, m.version, m.content, m.source_trust, m.created_at, m.created_by,
-			CASE WHEN m.erased_at IS NOT NULL THEN 'erased' WHEN m.deleted_at IS NOT NULL THEN 'deleted' WHEN m.archived_at IS NOT NULL THEN 'archived'
+	rows, err := w.tx.Query(ctx, `SELECT m.id, m.type, m.category, m.status, m.version, m.content, m.source_trust,
+		m.created_at, m.created_by,
+			CASE WHEN m.erased_at IS NOT NULL THEN 'erased' WHEN m.deleted_at IS NOT NULL THEN 'deleted'
+			WHEN m.archived_at IS NOT NULL THEN 'archived'
 				WHEN m.live THEN 'live' ELSE '' END,
-			(SELECT jsonb_build_object('action', h.action, 'actor', h.changed_by, 'timestamp', h.created_at, 'rationale', `+reasonAsked+`)
-				FROM memory_history h WHERE h.tenant = m.tenant AND h.memory_id = m.id AND h.action IS NOT NULL ORDER BY h.seq DESC LIMIT 1)
-		FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+readableAs("m"), w.p.Tenant, ids, w.p.Agent, w.p.Project, pg.Sees(w.p), w.levels)
+			(SELECT jsonb_build_object('action', h.action, 'actor', h.changed_by, 'timestamp', h.created_at,
+				'rationale', `+reasonAsked+`)
+				FROM memory_history h WHERE h.tenant = m.tenant AND h.memory_id = m.id AND h.action IS NOT NULL
+				ORDER BY h.seq DESC LIMIT 1)
+		FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+readableAs("m"), w.p.Tenant, ids, w.p.Agent,
+		w.p.Project, pg.ReadGrants(w.p), w.levels)
 	if err != nil {
 		return err
 	}
 	_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (struct{}, error) {
 		var id uuid.UUID
 		n := LineageNode{Distance: distance}
-		err := row.Scan(&id, &n.Type, &n.Category, &n.Status, &n.Version, &n.Content, &n.SourceTrust, &n.CreatedAt, &n.CreatedBy, &n.State, &n.LastStep)
+		err := row.Scan(&id, &n.Type, &n.Category, &n.Status, &n.Version, &n.Content, &n.SourceTrust, &n.CreatedAt,
+			&n.CreatedBy, &n.State, &n.LastStep)
 		n.ID = id.String()
 		found[id] = n
 		return struct{}{}, err
@@ -330,7 +347,7 @@ func (w *lineageWalk) look(ctx context.Context, ids []uuid.UUID, distance int) e
 	if err != nil {
 		return err
 	}
-	if err := w.lookForOthers(ctx, ids); err != nil {
+	if err := w.findHidden(ctx, ids); err != nil {
 		return err
 	}
 	for _, id := range ids {
@@ -344,12 +361,13 @@ func (w *lineageWalk) look(ctx context.Context, ids []uuid.UUID, distance int) e
 	return nil
 }
 
-// lookForOthers finds those of the memories that a principal that acts for a user may not read.
-func (w *lineageWalk) lookForOthers(ctx context.Context, ids []uuid.UUID) error {
+// findHidden finds those of the memories that a principal that acts for a user may not read.
+func (w *lineageWalk) findHidden(ctx context.Context, ids []uuid.UUID) error {
 	if w.p.User == "" {
 		return nil
 	}
-	rows, err := w.tx.Query(ctx, `SELECT id FROM memories WHERE tenant = $1 AND id = ANY($2) AND scope <> ALL($3)`, w.p.Tenant, ids, w.p.ReadScopes())
+	rows, err := w.tx.Query(ctx, `SELECT id FROM memories WHERE tenant = $1 AND id = ANY($2) AND scope <> ALL($3)`,
+		w.p.Tenant, ids, w.p.ReadScopes())
 	if err != nil {
 		return err
 	}

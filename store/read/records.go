@@ -17,15 +17,16 @@ import (
 // Records reads the records of the ids that the filter admits, each with its audit log. What a record says of
 // others, in relations, in its place among revisions and in reasons, is shown as far as the asker may see those
 // and they are live or were superseded.
-func (s *Reading) Records(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]schema.MemoryRecord, error) {
+func (s *Reading) Records(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]schema.MemoryRecord,
+	error) {
 	var p pg.Params
-	// The columns are those of Get, which judges others by who may look at single memories.
+	// The columns are those of Get, which decides by the visibility of single memories.
 	others := strings.NewReplacer(readableAs("o"), "("+known(f, "o", &p)+")",
 		"m.supersedes, m.superseded_by", seenBy(f, "m.supersedes", &p)+", "+seenBy(f, "m.superseded_by", &p))
 	columns := others.Replace(commit.RecordColumnsAsOf("", relatedTo) + `, ` + AuditLog("", true))
 	query := `SELECT ` + columns + commit.RecordTables + `WHERE m.id = ANY(` + p.Add(ids) + `) AND ` + f.Where("m", &p)
 	out := map[uuid.UUID]schema.MemoryRecord{}
-	err := s.Ask(ctx, f.Principal.Tenant, pg.PlanOnce, query, p, func(rows pgx.Rows) error {
+	err := s.QueryBatch(ctx, f.Principal.Tenant, pg.PlanOnce, query, p, func(rows pgx.Rows) error {
 		records, err := pgx.CollectRows(rows, scanAudited)
 		for _, m := range records {
 			out[uuid.MustParse(m.ID)] = m
@@ -38,7 +39,7 @@ func (s *Reading) Records(ctx context.Context, f pg.Filter, ids []uuid.UUID) (ma
 	return out, nil
 }
 
-// seen renders a column that names a memory, and NULL where the asker may not see that one.
+// seenBy renders a column that names a memory, and NULL where the asker may not see that one.
 func seenBy(f pg.Filter, column string, p *pg.Params) string {
 	return `(SELECT s.id FROM memories s WHERE s.id = ` + column + ` AND ` + known(f, "s", p) + `)`
 }
@@ -57,7 +58,8 @@ func (s *Reading) Payloads(ctx context.Context, f pg.Filter, ids []uuid.UUID) (m
 	query := `SELECT m.id, m.payload FROM memories m WHERE m.id = ANY(` + p.Add(ids) + `) AND ` + f.Where("m", &p)
 	var id uuid.UUID
 	var payload json.RawMessage
-	err := s.EachRow(ctx, f, pg.PlanOnce, query, p, []any{&id, &payload}, func() { out[id] = append(json.RawMessage{}, payload...) })
+	err := s.EachRow(ctx, f, pg.PlanOnce, query, p, []any{&id, &payload},
+		func() { out[id] = append(json.RawMessage{}, payload...) })
 	if err != nil {
 		return nil, fmt.Errorf("read payloads: %w", err)
 	}

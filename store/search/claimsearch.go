@@ -32,10 +32,14 @@ func (s *Search) SearchClaims(ctx context.Context, f pg.Filter, q Question, limi
 		matched[i] = "(c.tsv @@ " + p.Add(quoteLexeme(t.Lexeme)) + "::tsquery)::int * " + p.Add(t.Weight) + "::float8"
 	}
 	// The index yields ids; the filter comes before anything of a claim is looked at, and before the bound.
-	query := `SELECT x.id, x.matched, x.now, x.confidence FROM (SELECT c.*, ` + f.ImportanceNow("c", &p) + ` AS now FROM (
-			SELECT c.id, c.importance, c.pinned, c.created_at, c.confidence, max(` + strings.Join(matched, " + ") + `) AS matched
-			FROM (SELECT m.id, m.importance, m.pinned, m.created_at, m.confidence, s.tsv FROM claim_search s JOIN memory_search m ON m.id = s.memory_id AND ` + f.Where("m", &p) + `
-				WHERE s.tenant = ` + p.Add(f.Principal.Tenant) + ` AND s.tsv @@ ` + p.Add(plan.Match(quoteLexeme)) + `::tsquery LIMIT ` + claimMatches + `) c
+	query := `SELECT x.id, x.matched, x.now, x.confidence FROM (SELECT c.*, ` + f.ImportanceNow("c", &p) + ` AS now
+		FROM (
+			SELECT c.id, c.importance, c.pinned, c.created_at, c.confidence, max(` + strings.Join(matched, " + ") +
+		`) AS matched
+			FROM (SELECT m.id, m.importance, m.pinned, m.created_at, m.confidence, s.tsv FROM claim_search s
+				JOIN memory_search m ON m.id = s.memory_id AND ` + f.Where("m", &p) + `
+				WHERE s.tenant = ` + p.Add(f.Principal.Tenant) + ` AND s.tsv @@ ` + p.Add(plan.Match(quoteLexeme)) +
+		`::tsquery LIMIT ` + claimMatches + `) c
 			GROUP BY c.id, c.importance, c.pinned, c.created_at, c.confidence) c) x
 		ORDER BY x.matched * ` + claimWorth + ` DESC, x.id LIMIT ` + p.Add(limit)
 	var out []Hit

@@ -20,10 +20,11 @@ func (s *Search) SearchHints(ctx context.Context, f pg.Filter, q Question, limit
 	// The index yields ids; the filter comes before anything of a hint is looked at, and before the bound, so
 	// that what the asker may not see takes no room.
 	query := `SELECT h.id, max(` + score + `) AS score, 0::bigint
-		FROM (SELECT m.id, h.tsv FROM memory_hint_search h JOIN memory_search m ON m.id = h.memory_id AND ` + f.Where("m", &p) + `
+		FROM (SELECT m.id, h.tsv FROM memory_hint_search h JOIN memory_search m ON m.id = h.memory_id AND ` +
+		f.Where("m", &p) + `
 			WHERE h.tenant = ` + p.Add(f.Principal.Tenant) + ` AND ` + match + ` LIMIT ` + hintMatches + `) h
 		GROUP BY h.id ORDER BY score DESC, h.id LIMIT ` + p.Add(limit)
-	out, err := pg.AskAll[Hit](ctx, s.DB, f.Principal.Tenant, q.planning(), query, p)
+	out, err := pg.QueryBatchRows[Hit](ctx, s.DB, f.Principal.Tenant, q.planning(), query, p)
 	if err != nil {
 		return nil, fmt.Errorf("search hints: %w", err)
 	}

@@ -30,16 +30,6 @@ type NeighborQuery struct {
 	At        time.Time     // of the decision; memories whose time is over then are not offered. Zero offers them
 }
 
-// Neighbor search constants (notes on recall constants, "decide").
-const (
-	neighborsPerChannel = 10
-	neighborsFound      = 16 // of which proposals.Offer chooses
-	neighborMinScore    = 0.1
-
-	scoreSameContent = 1.0
-	scoreSameClaim   = 0.9
-)
-
 // neighborScan is up to how many memories of a tenant the vectors of a batch are compared one by one. The vectors are
 // read once for all queries. Above it each query asks the index, which costs a tenant that is alone in it half as much
 // at 4,000 memories, and finds little of one that is a small part of it.
@@ -54,8 +44,9 @@ const neighborScan = 2000
 // go wrong: when its statistics do not know the tenant, it takes the tenant for one row, and a join to the tenant's
 // rows costs as many reads for every fact as the tenant has memories. So ids are collected first and rows are read
 // by their ids, as a set.
-func (s *Search) Neighbors(ctx context.Context, owner schema.Principal, queries []NeighborQuery) ([][]memory.Neighbor, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+func (s *Search) Neighbors(ctx context.Context, owner schema.Principal, queries []NeighborQuery) ([][]memory.Neighbor,
+	error) {
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	if len(queries) == 0 {
 		return [][]memory.Neighbor{}, nil
 	}
@@ -98,7 +89,7 @@ type foundNeighbor struct {
 
 // hit notes that a channel found a memory for a query.
 func (x *neighborSearch) hit(query int, id uuid.UUID, score float64) {
-	if score >= neighborMinScore && id != x.queries[query].Exclude {
+	if score >= proposals.MinNeighborScore && id != x.queries[query].Exclude {
 		x.best[query][id] = max(x.best[query][id], score)
 	}
 }
@@ -121,17 +112,17 @@ func (x *neighborSearch) collect(ctx context.Context, tx pgx.Tx) error {
 	return tx.SendBatch(ctx, b).Close()
 }
 
-// place renders that the memory m is live and in the owner's space.
-func (x *neighborSearch) place(m string, p *pg.Params) string {
+// inOwnersSpace renders that the memory m is live and in the owner's space.
+func (x *neighborSearch) inOwnersSpace(m string, p *pg.Params) string {
 	return m + ".live AND " + m + ".agent_id = " + p.Add(x.owner.Agent) +
 		" AND " + m + ".project = " + p.Add(x.owner.Project) + " AND " + m + ".scope = " + p.Add(x.owner.Scope)
 }
 
-// admitted renders that the memory m may be offered to the query q.
-const admitted = `m.id <> q.exclude AND (m.valid_until IS NULL OR q.at IS NULL OR m.valid_until > q.at)`
+// mayBeOffered renders that the memory m may be offered to the query q.
+const mayBeOffered = `m.id <> q.exclude AND (m.valid_until IS NULL OR q.at IS NULL OR m.valid_until > q.at)`
 
-// asked renders the queries as a table q(n, exclude, at) and further columns.
-func (x *neighborSearch) asked(p *pg.Params, names []string, arrays ...string) string {
+// queryTable renders the queries as a table q(n, exclude, at) and further columns.
+func (x *neighborSearch) queryTable(p *pg.Params, names []string, arrays ...string) string {
 	exclude, at := make([]uuid.UUID, len(x.queries)), make([]*time.Time, len(x.queries))
 	for i, q := range x.queries {
 		exclude[i] = q.Exclude
@@ -166,13 +157,14 @@ func (x *neighborSearch) queueSame(b *pgx.Batch) {
 	}
 	var p pg.Params
 	query := `SELECT m.content_hash, m.id FROM memories m
-		WHERE m.tenant = ` + p.Add(x.owner.Tenant) + ` AND m.content_hash = ANY(` + p.Add(hashes) + `) AND ` + x.place("m", &p)
+		WHERE m.tenant = ` + p.Add(x.owner.Tenant) + ` AND m.content_hash = ANY(` + p.Add(hashes) + `)
+		AND ` + x.inOwnersSpace("m", &p)
 	b.Queue(query, p...).Query(func(rows pgx.Rows) error {
 		var hash []byte
 		var id uuid.UUID
 		_, err := pgx.ForEachRow(rows, []any{&hash, &id}, func() error {
 			for _, i := range asking[string(hash)] {
-				x.hit(i, id, scoreSameContent)
+				x.hit(i, id, proposals.SameContentScore)
 			}
 			return nil
 		})
@@ -181,7 +173,7 @@ func (x *neighborSearch) queueSame(b *pgx.Batch) {
 }
 
 // queueClaims asks for the newest claims of the same subject and predicate. The index has them by time, so that a
-// subject of which much is said costs no more than another.
+// subject with many memories costs no more than another.
 func (x *neighborSearch) queueClaims(b *pgx.Batch) {
 	subject, predicate := make([]string, len(x.queries)), make([]string, len(x.queries))
 	stated := false
@@ -194,12 +186,13 @@ func (x *neighborSearch) queueClaims(b *pgx.Batch) {
 		return
 	}
 	var p pg.Params
-	asked := x.asked(&p, []string{"subject", "predicate"}, p.Add(subject)+"::text[]", p.Add(predicate)+"::text[]")
+	asked := x.queryTable(&p, []string{"subject", "predicate"}, p.Add(subject)+"::text[]", p.Add(predicate)+"::text[]")
 	x.hits(b, fmt.Sprintf(`WITH %s SELECT q.n, h.memory_id, %g::float8 FROM q CROSS JOIN LATERAL (
 			SELECT e.memory_id FROM entity_claims e CROSS JOIN %s
 			WHERE e.tenant = %s AND e.subject_key = q.subject AND e.predicate = q.predicate AND %s AND %s
 			ORDER BY e.created_at DESC LIMIT %d) h WHERE q.subject <> ''`,
-		asked, scoreSameClaim, pg.ByKey("m", "e.tenant", "e.memory_id"), p.Add(x.owner.Tenant), x.place("m", &p), admitted, neighborsPerChannel), p)
+		asked, proposals.SameClaimScore, pg.ByKey("m", "e.tenant", "e.memory_id"), p.Add(x.owner.Tenant),
+		x.inOwnersSpace("m", &p), mayBeOffered, proposals.NeighborsPerChannel), p)
 }
 
 // queueText asks full text. Facts with fewer terms than the widest are padded with terms that match nothing and weigh
@@ -239,7 +232,8 @@ func (x *neighborSearch) queueText(b *pgx.Batch, plans []rank.TextPlan) {
 	x.hits(b, fmt.Sprintf(`WITH %s SELECT q.n, h.id, h.score FROM q CROSS JOIN LATERAL (
 			SELECT m.id, %s AS score FROM (SELECT * FROM memory_text s WHERE s.tsv @@ q.match AND s.live OFFSET 0) m
 			WHERE %s AND %s ORDER BY score DESC, m.id LIMIT %d) h`,
-		x.asked(&p, names, arrays...), score, x.place("m", &p), admitted, neighborsPerChannel), p)
+		x.queryTable(&p, names, arrays...), score, x.inOwnersSpace("m", &p), mayBeOffered,
+		proposals.NeighborsPerChannel), p)
 }
 
 // queueVectors asks for the nearest vectors of each class. What is asked is the size of the tenant, which is counted
@@ -261,13 +255,13 @@ func (x *neighborSearch) queueVectors(b *pgx.Batch, docs int64) {
 		return
 	}
 	var p pg.Params
-	tenant, place := p.Add(x.owner.Tenant), x.place("m", &p)
-	asked := x.asked(&p, []string{"vec"}, p.Add(vectors)+"::text[]::vector[]")
-	limit := p.Add(neighborsPerChannel)
+	tenant, place := p.Add(x.owner.Tenant), x.inOwnersSpace("m", &p)
+	asked := x.queryTable(&p, []string{"vec"}, p.Add(vectors)+"::text[]::vector[]")
+	limit := p.Add(proposals.NeighborsPerChannel)
 	parts := make([]string, len(VectorClasses))
 	for i, class := range VectorClasses {
 		parts[i] = `SELECT q.n, h.memory_id, h.score FROM q CROSS JOIN LATERAL (` +
-			NearestSQL(model, class, tenant, "q.vec", limit, place+" AND "+admitted) + `) h WHERE q.vec IS NOT NULL`
+			NearestSQL(model, class, tenant, "q.vec", limit, place+" AND "+mayBeOffered) + `) h WHERE q.vec IS NOT NULL`
 	}
 	// The index gives them in order. Sorting would need all of the tenant's, for every query.
 	b.Queue(`SELECT set_config('enable_sort', 'off', true)`)
@@ -282,16 +276,19 @@ func (x *neighborSearch) queueScan(b *pgx.Batch, model inference.EmbeddingModel,
 			SELECT e.tier, e.typology, m.id, m.valid_until, e.embedding::halfvec(%[1]d) AS vec
 			FROM memory_embeddings e CROSS JOIN %[2]s
 			WHERE e.tenant = %[3]s AND e.model = %[4]s AND e.dims = %[1]d AND %[5]s)`,
-		model.Dimensions, pg.ByKey("m", "e.tenant", "e.memory_id"), p.Add(x.owner.Tenant), p.Add(model.Name), x.place("m", &p))
+		model.Dimensions, pg.ByKey("m", "e.tenant", "e.memory_id"), p.Add(x.owner.Tenant), p.Add(model.Name),
+		x.inOwnersSpace("m", &p))
 	array := fmt.Sprintf("%s::text[]::vector[]::halfvec(%d)[]", p.Add(vectors), model.Dimensions)
-	with := []string{x.asked(&p, []string{"vec"}, array), space}
+	with := []string{x.queryTable(&p, []string{"vec"}, array), space}
 	parts := make([]string, len(VectorClasses))
 	for i, class := range VectorClasses {
-		with = append(with, fmt.Sprintf(`class%d AS MATERIALIZED (SELECT e.id, e.valid_until, e.vec FROM space e WHERE %s)`,
+		with = append(with, fmt.Sprintf(`class%d AS MATERIALIZED (SELECT e.id, e.valid_until, e.vec FROM space e
+			WHERE %s)`,
 			i, class.where()))
 		parts[i] = fmt.Sprintf(`SELECT q.n, h.id, greatest(0, 1 - h.distance)::float8 FROM q CROSS JOIN LATERAL (
-			SELECT m.id, m.vec <=> q.vec AS distance FROM class%d m WHERE %s ORDER BY distance LIMIT %d) h WHERE q.vec IS NOT NULL`,
-			i, admitted, neighborsPerChannel)
+			SELECT m.id, m.vec <=> q.vec AS distance FROM class%d m WHERE %s ORDER BY distance LIMIT %d) h
+			WHERE q.vec IS NOT NULL`,
+			i, mayBeOffered, proposals.NeighborsPerChannel)
 	}
 	x.hits(b, `WITH `+strings.Join(with, ", ")+` `+strings.Join(parts, " UNION ALL "), p)
 }
@@ -315,14 +312,18 @@ func (x *neighborSearch) load(ctx context.Context, tx pgx.Tx) error {
 	spoken := map[uuid.UUID]bool{} // true: by what is pinned
 	claims := map[uuid.UUID]memory.Claim{}
 	b := &pgx.Batch{}
-	b.Queue(spokenForSQL, x.owner.Tenant, ids).Query(func(rows pgx.Rows) error {
+	b.Queue(drawnFromSQL, x.owner.Tenant, ids).Query(func(rows pgx.Rows) error {
 		var id uuid.UUID
 		var pinned bool
-		_, err := pgx.ForEachRow(rows, []any{&id, &pinned}, func() error { spoken[id] = spoken[id] || pinned; return nil })
+		_, err := pgx.ForEachRow(rows, []any{&id, &pinned}, func() error {
+			spoken[id] = spoken[id] || pinned
+			return nil
+		})
 		return err
 	})
 	b.Queue(`SELECT memory_id, subject, predicate, object, functional FROM entity_claims
-		WHERE tenant = $1 AND memory_id = ANY($2) ORDER BY memory_id, subject, predicate`, x.owner.Tenant, ids).Query(func(rows pgx.Rows) error {
+		WHERE tenant = $1 AND memory_id = ANY($2) ORDER BY memory_id, subject, predicate`, x.owner.Tenant,
+		ids).Query(func(rows pgx.Rows) error {
 		var id uuid.UUID
 		var c memory.Claim
 		_, err := pgx.ForEachRow(rows, []any{&id, &c.Subject, &c.Predicate, &c.Object, &c.Functional}, func() error {
@@ -334,13 +335,16 @@ func (x *neighborSearch) load(ctx context.Context, tx pgx.Tx) error {
 		return err
 	})
 	var p pg.Params
-	query := `SELECT m.id, m.version, m.content, m.content_hash, m.category, m.pinned, m.type, m.visibility, m.validity <> 'global',
+	query := `SELECT m.id, m.version, m.content, m.content_hash, m.category, m.pinned, m.type, m.visibility,
+		m.validity <> 'global',
 			m.status, m.who, m.occurred_at, m.valid_until
-		FROM memories m WHERE m.tenant = ` + p.Add(x.owner.Tenant) + ` AND m.id = ANY(` + p.Add(ids) + `) AND ` + x.place("m", &p)
+		FROM memories m WHERE m.tenant = ` + p.Add(x.owner.Tenant) + ` AND m.id = ANY(` + p.Add(ids) + `)
+		AND ` + x.inOwnersSpace("m", &p)
 	b.Queue(query, p...).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			var n foundNeighbor
-			if err := rows.Scan(&n.id, &n.Version, &n.Content, &n.Hash, &n.Category, &n.Pinned, &n.Type, &n.Visibility, &n.Bounded,
+			if err := rows.Scan(&n.id, &n.Version, &n.Content, &n.Hash, &n.Category, &n.Pinned, &n.Type, &n.Visibility,
+				&n.Bounded,
 				&n.Status, &n.Who, &n.OccurredAt, &n.validUntil); err != nil {
 				return err
 			}
@@ -355,13 +359,17 @@ func (x *neighborSearch) load(ctx context.Context, tx pgx.Tx) error {
 	return tx.SendBatch(ctx, b).Close()
 }
 
-// spokenForSQL lists those of the memories $2 that lasting records were drawn from, and whether one of those is pinned.
+// drawnFromSQL lists those of the memories $2 that lasting records were drawn from, and whether one of those is pinned.
 // Such records say what an episode says, and what revises it revises them. Superseded ones count: what the episode says
 // was replaced with them. What is pinned speaks for itself, unless they are pinned too.
-var spokenForSQL = `SELECT d.target_id, f.pinned FROM memory_relations d CROSS JOIN ` + pg.ByKey("f", "d.tenant", "d.source_id") + `
-		WHERE d.tenant = $1 AND d.target_id = ANY($2) AND d.predicate = 'derived_from' AND f.type = 'semantic' AND f.deleted_at IS NULL
-	UNION SELECT d.source_id, f.pinned FROM memory_relations d CROSS JOIN ` + pg.ByKey("f", "d.tenant", "d.target_id") + `
-		WHERE d.tenant = $1 AND d.source_id = ANY($2) AND d.predicate = 'restates' AND f.type = 'semantic' AND f.deleted_at IS NULL`
+var drawnFromSQL = `SELECT d.target_id, f.pinned FROM memory_relations d CROSS JOIN ` + pg.ByKey("f", "d.tenant",
+	"d.source_id") + `
+		WHERE d.tenant = $1 AND d.target_id = ANY($2) AND d.predicate = 'derived_from' AND f.type = 'semantic'
+		AND f.deleted_at IS NULL
+	UNION SELECT d.source_id, f.pinned FROM memory_relations d CROSS JOIN ` + pg.ByKey("f", "d.tenant", "d.target_id") +
+	`
+		WHERE d.tenant = $1 AND d.source_id = ANY($2) AND d.predicate = 'restates' AND f.type = 'semantic'
+		AND f.deleted_at IS NULL`
 
 // ranked returns the best memories found for a query, best first.
 func (x *neighborSearch) ranked(query int) []memory.Neighbor {
@@ -378,8 +386,8 @@ func (x *neighborSearch) ranked(query int) []memory.Neighbor {
 	slices.SortFunc(found, func(a, b foundNeighbor) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), bytes.Compare(a.id[:], b.id[:]))
 	})
-	out := make([]memory.Neighbor, 0, neighborsFound)
-	for _, n := range found[:min(len(found), neighborsFound)] {
+	out := make([]memory.Neighbor, 0, proposals.NeighborsRanked)
+	for _, n := range found[:min(len(found), proposals.NeighborsRanked)] {
 		out = append(out, n.Neighbor)
 	}
 	return out

@@ -17,7 +17,7 @@ import (
 type Wording struct {
 	Query     string // what claims and graph look for
 	Keywords  string // what full text and hints look for; the query where it is empty
-	Expansion string // what full text and hints look for besides, and counts for less (rank.ExpandQuery)
+	Expansion string // additional terms for full text and hints, with less weight (rank.ExpandQuery)
 }
 
 // Question is a wording as the tenant's full text sees it: its lexemes, with how many of the tenant's live
@@ -49,13 +49,13 @@ func (s *Search) Analyse(ctx context.Context, tenant string, w Wording) (Questio
 	}
 	q := Question{names: rank.FocalNames(w.Query)}
 	var lexemes [][]rank.Lexeme
-	b := s.Asking(ctx, tenant, pg.PlanOnce)
+	b := s.NewQueryBatch(ctx, tenant, pg.PlanOnce)
 	b.Queue(lexemesSQL, tenant, texts).Query(func(rows pgx.Rows) (err error) {
 		lexemes, err = scanLexemes(rows, len(texts))
 		return err
 	})
 	b.Queue(corpusSQL, tenant).QueryRow(func(row pgx.Row) error { return row.Scan(&q.corpus.Docs, &q.corpus.Lexemes) })
-	if err := s.SendAsked(ctx, b); err != nil {
+	if err := s.SendQueryBatch(ctx, b); err != nil {
 		return Question{}, fmt.Errorf("analyse: %w", err)
 	}
 	q.query, q.keywords, q.expansion, q.vocabulary = lexemes[0], lexemes[1], lexemes[2], known
@@ -69,7 +69,7 @@ func (s *Search) Analyse(ctx context.Context, tenant string, w Wording) (Questio
 	return q, nil
 }
 
-// named are lexemes for what need not stand in any text as it stands in a name, a predicate or a summary.
+// named are lexemes of names, predicates and summaries, which need not occur in a text.
 func named(lexemes []rank.Lexeme) []rank.Lexeme {
 	out := slices.Clone(lexemes)
 	for i := range out {
@@ -80,10 +80,12 @@ func named(lexemes []rank.Lexeme) []rank.Lexeme {
 
 const (
 	// Not a join: one probe a lexeme, whatever the planner thinks of the tenant's vocabulary.
-	lexemesSQL = `SELECT t.n - 1, l.lexeme, coalesce((SELECT s.docs FROM lexeme_stats s WHERE s.tenant = $1 AND s.lexeme = l.lexeme), 0)
+	lexemesSQL = `SELECT t.n - 1, l.lexeme, coalesce((SELECT s.docs FROM lexeme_stats s WHERE s.tenant = $1
+		AND s.lexeme = l.lexeme), 0)
 		FROM unnest($2::text[]) WITH ORDINALITY t(text, n), unnest(to_tsvector(mneme_text_config('en'), t.text)) l
 		ORDER BY 1, 2`
-	corpusSQL = `SELECT coalesce(sum(docs), 0)::bigint, coalesce(sum(lexemes), 0)::bigint FROM corpus_stats WHERE tenant = $1`
+	corpusSQL = `SELECT coalesce(sum(docs), 0)::bigint, coalesce(sum(lexemes), 0)::bigint FROM corpus_stats
+		WHERE tenant = $1`
 )
 
 func scanLexemes(rows pgx.Rows, texts int) ([][]rank.Lexeme, error) {
@@ -110,7 +112,8 @@ func (q Question) planning() pg.Planning {
 const planOnceUpTo = 20_000
 
 // textPlans plans the search of several texts, within a transaction, and says what it planned for.
-func textPlans(ctx context.Context, tx pgx.Tx, tenant string, texts []string, width rank.SearchWidth) ([]rank.TextPlan, rank.Corpus, error) {
+func textPlans(ctx context.Context, tx pgx.Tx, tenant string, texts []string, width rank.SearchWidth) ([]rank.TextPlan,
+	rank.Corpus, error) {
 	lexemes, corpus, err := textLexemes(ctx, tx, tenant, texts)
 	if err != nil {
 		return nil, corpus, err

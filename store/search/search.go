@@ -66,8 +66,8 @@ func (q Question) textPlan(width rank.SearchWidth) rank.TextPlan {
 	return plan
 }
 
-// Add puts another ranking by the same terms beside this one: a wider search is for more, and may leave out what
-// a narrower one found.
+// Add merges another ranking by the same terms into this one: a wider search is for more, and may leave out what a
+// narrower one found.
 func (r *TextRanking) Add(other TextRanking, limit int) {
 	best := map[uuid.UUID]Hit{}
 	for _, h := range slices.Concat(other.Hits, r.Hits) {
@@ -81,7 +81,8 @@ func (r *TextRanking) Add(other TextRanking, limit int) {
 	r.Hits = r.Hits[:min(len(r.Hits), limit)]
 }
 
-func (s *Search) rankText(ctx context.Context, f pg.Filter, q Question, plan rank.TextPlan, limit int) (TextRanking, error) {
+func (s *Search) rankText(ctx context.Context, f pg.Filter, q Question, plan rank.TextPlan,
+	limit int) (TextRanking, error) {
 	var p pg.Params
 	score, match := textRank("m", plan, &p)
 	var lexemes []string
@@ -90,14 +91,16 @@ func (s *Search) rankText(ctx context.Context, f pg.Filter, q Question, plan ran
 		lexemes, weights = append(lexemes, t.Lexeme), append(weights, t.Weight)
 	}
 	// ts_rank saturates term frequency on a curve of its own: it chooses, with room, and BM25 ranks.
-	chosen := `SELECT m.id, m.tsv, ` + score + ` AS score FROM memory_text m WHERE ` + match + ` AND ` + f.Where("m", &p) +
+	chosen := `SELECT m.id, m.tsv, ` + score + ` AS score FROM memory_text m WHERE ` + match + ` AND ` +
+		f.Where("m", &p) +
 		` ORDER BY score DESC, m.id LIMIT ` + p.Add(textOversample*limit)
 	query := `SELECT x.id, ` + bm25("cardinality(l.positions)", "length(x.tsv)", "t.weight", plan, &p) + ` AS score,
 			coalesce(bit_or(1::bigint << (t.n - 1)::int) FILTER (WHERE t.n <= ` + p.Add(len(plan.Terms)) + `), 0)
 		FROM (` + chosen + `) x CROSS JOIN unnest(x.tsv) l
-		JOIN unnest(` + p.Add(lexemes) + `::text[], ` + p.Add(weights) + `::float8[]) WITH ORDINALITY t(lexeme, weight, n) ON t.lexeme = l.lexeme
+		JOIN unnest(` + p.Add(lexemes) + `::text[], ` + p.Add(weights) + `::float8[]) WITH ORDINALITY t(lexeme, weight,
+			n) ON t.lexeme = l.lexeme
 		GROUP BY x.id ORDER BY score DESC, x.id LIMIT ` + p.Add(limit)
-	hits, err := pg.AskAll[Hit](ctx, s.DB, f.Principal.Tenant, q.planning(), query, p)
+	hits, err := pg.QueryBatchRows[Hit](ctx, s.DB, f.Principal.Tenant, q.planning(), query, p)
 	return TextRanking{Hits: hits, Weights: weights[:len(plan.Terms):len(plan.Terms)]}, err
 }
 
@@ -108,7 +111,8 @@ const textOversample = 2
 // every term once comes near 1.
 func bm25(tf, length, weight string, plan rank.TextPlan, p *pg.Params) string {
 	base, slope := p.Add(plan.LengthBase-1), p.Add(plan.LengthSlope)
-	return fmt.Sprintf("least(1, sum(%s * %s * %s::float8 / (%s + %s::float8 + %s::float8 * %s)))", weight, tf, p.Add(plan.LengthBase), tf, base, slope, length)
+	return fmt.Sprintf("least(1, sum(%s * %s * %s::float8 / (%s + %s::float8 + %s::float8 * %s)))", weight, tf,
+		p.Add(plan.LengthBase), tf, base, slope, length)
 }
 
 // rankUnit is what ts_rank gives one occurrence of one lexeme of weight D: 0.1 over pi²/6.
@@ -125,7 +129,8 @@ func textRank(m string, plan rank.TextPlan, p *pg.Params) (score, match string) 
 		if i > 0 {
 			terms.WriteString(" + ")
 		}
-		fmt.Fprintf(&terms, "%s::float8 * ts_rank(%s.tsv, %s::tsquery)", p.Add(t.Weight), m, p.Add(quoteLexeme(t.Lexeme)))
+		fmt.Fprintf(&terms, "%s::float8 * ts_rank(%s.tsv, %s::tsquery)", p.Add(t.Weight), m,
+			p.Add(quoteLexeme(t.Lexeme)))
 	}
 	return lengthNormalised(m, terms.String(), plan, p), m + ".tsv @@ " + p.Add(plan.Match(quoteLexeme)) + "::tsquery"
 }
@@ -154,8 +159,9 @@ func (s *Search) SearchVector(ctx context.Context, f pg.Filter, e pg.Embedding, 
 	for _, class := range VectorClasses {
 		parts = append(parts, "("+NearestSQL(e.Model, class, tenant, vector, l, admitted)+")")
 	}
-	query := `SELECT memory_id, score, 0::bigint FROM (` + strings.Join(parts, " UNION ALL ") + `) u ORDER BY score DESC, memory_id LIMIT ` + l
-	out, err := pg.AskAll[Hit](ctx, s.DB, f.Principal.Tenant, pg.PlanForValues, query, p)
+	query := `SELECT memory_id, score, 0::bigint FROM (` + strings.Join(parts, " UNION ALL ") + `) u
+		ORDER BY score DESC, memory_id LIMIT ` + l
+	out, err := pg.QueryBatchRows[Hit](ctx, s.DB, f.Principal.Tenant, pg.PlanForValues, query, p)
 	if err != nil {
 		return nil, fmt.Errorf("search vectors: %w", err)
 	}
@@ -168,46 +174,53 @@ func (s *Search) SearchVector(ctx context.Context, f pg.Filter, e pg.Embedding, 
 func (s *Search) Authorize(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]rank.Features, error) {
 	out := make(map[uuid.UUID]rank.Features, len(ids))
 	var p pg.Params
-	query := `SELECT m.id, ` + sheetColumns(f, &p) + ` FROM memories m WHERE m.id = ANY(` + p.Add(ids) + `) AND ` + f.Where("m", &p)
+	query := `SELECT m.id, ` + featureColumns(f, &p) + ` FROM memories m WHERE m.id = ANY(` + p.Add(ids) + `)
+		AND ` + f.Where("m", &p)
 	var id uuid.UUID
-	var sheet sheetRow
-	err := s.EachRow(ctx, f, pg.PlanOnce, query, p, append([]any{&id}, sheet.fields()...), func() { out[id] = sheet.sheet() })
+	var sheet featureRow
+	err := s.EachRow(ctx, f, pg.PlanOnce, query, p, append([]any{&id}, sheet.fields()...),
+		func() { out[id] = sheet.features() })
 	if err != nil {
 		return nil, fmt.Errorf("authorize: %w", err)
 	}
 	return out, nil
 }
 
-// sheetRow scans a sheet.
-type sheetRow struct {
+// featureRow is a memory with the features that ranking uses.
+type featureRow struct {
 	rank.Features
 	sources []uuid.UUID
 }
 
-// sheetColumns are what sheetRow scans of the memory m.
+// featureColumns are what featureRow scans of the memory m.
 //
-// A fact drawn from other memories says again what they say, where the asker may see them. A procedure derived
-// from an episode, or a fork beside its target, says something else, and both are answers (document 004 §12 and
-// §15B).
-func sheetColumns(f pg.Filter, p *pg.Params) string {
-	return `m.type, m.category, m.status, m.agent_id, coalesce(m.agent_session_id, ''), m.who, m.occurred_at, m.importance, m.conditions IS NOT NULL,
+// A fact drawn from other memories says again what they say, where the asker may see them. A procedure derived from
+// an episode, or a fork of its target, says something else, and both are answers (document 004 §12 and §15B).
+func featureColumns(f pg.Filter, p *pg.Params) string {
+	return `m.type, m.category, m.status, m.agent_id, coalesce(m.agent_session_id, ''), m.who, m.occurred_at,
+		m.importance, m.conditions IS NOT NULL,
 	CASE WHEN m.type = 'semantic' THEN array(SELECT s.id FROM (
-			SELECT r.target_id AS id FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = 'derived_from'
-			UNION SELECT r.source_id FROM memory_relations r WHERE r.tenant = m.tenant AND r.target_id = m.id AND r.predicate = 'restates') said
+			SELECT r.target_id AS id FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id
+			AND r.predicate = 'derived_from'
+			UNION SELECT r.source_id FROM memory_relations r WHERE r.tenant = m.tenant AND r.target_id = m.id
+			AND r.predicate = 'restates') said
 		JOIN memories s ON s.tenant = m.tenant AND s.id = said.id
-		WHERE ` + f.State("s") + ` AND ` + f.Visible("s", p) + ` AND (s.type <> 'semantic' OR s.conditions_hash = m.conditions_hash)
+		WHERE ` + f.State("s") + ` AND ` + f.Visible("s", p) +
+		` AND (s.type <> 'semantic' OR s.conditions_hash = m.conditions_hash)
 		ORDER BY s.id LIMIT 500) END,
 	('x' || encode(substr(m.content_hash, 1, 8), 'hex'))::bit(64)::bigint`
 }
 
-// sheetSources are the columns of the memory m that sheetColumns reads.
-const sheetSources = `m.tenant, m.id, m.type, m.category, m.status, m.agent_id, m.agent_session_id, m.who, m.occurred_at, m.importance, m.conditions, m.conditions_hash, m.content_hash`
+// featureSources are the columns of the memory m that featureColumns reads.
+const featureSources = `m.tenant, m.id, m.type, m.category, m.status, m.agent_id, m.agent_session_id, m.who,
+	m.occurred_at, m.importance, m.conditions, m.conditions_hash, m.content_hash`
 
-func (r *sheetRow) fields() []any {
-	return []any{&r.Type, &r.Category, &r.Status, &r.Agent, &r.Session, &r.Speaker, &r.OccurredAt, &r.Importance, &r.Conditional, &r.sources, &r.Words}
+func (r *featureRow) fields() []any {
+	return []any{&r.Type, &r.Category, &r.Status, &r.Agent, &r.Session, &r.Speaker, &r.OccurredAt, &r.Importance,
+		&r.Conditional, &r.sources, &r.Words}
 }
 
-func (r *sheetRow) sheet() rank.Features {
+func (r *featureRow) features() rank.Features {
 	out := r.Features
 	if len(r.sources) > 0 {
 		out.Source, out.Others = r.sources[0], slices.Clone(r.sources[1:])
@@ -217,17 +230,21 @@ func (r *sheetRow) sheet() rank.Features {
 
 // Hydrate reads the rows of authorised ids, through the same filter once more. What they are worth is computed
 // for now.
-func (s *Search) Hydrate(ctx context.Context, f pg.Filter, ids []uuid.UUID, now time.Time) (map[uuid.UUID]schema.RecallResult, error) {
+func (s *Search) Hydrate(ctx context.Context, f pg.Filter, ids []uuid.UUID,
+	now time.Time) (map[uuid.UUID]schema.RecallResult, error) {
 	out := make(map[uuid.UUID]schema.RecallResult, len(ids))
 	if len(ids) == 0 {
 		return out, nil
 	}
 	var p pg.Params
-	query := `SELECT m.id, m.content, m.type, m.category, m.created_at, m.occurred_at, m.tags, m.who, m.pinned, m.importance,
+	query := `SELECT m.id, m.content, m.type, m.category, m.created_at, m.occurred_at, m.tags, m.who, m.pinned,
+		m.importance,
 			m.status, coalesce(m.agent_session_id, ''), m.validity, m.conditions, m.valid_from, m.valid_until,
-			coalesce((SELECT r.ref FROM memory_provenance r WHERE r.tenant = m.tenant AND r.memory_id = m.id ORDER BY r.position LIMIT 1), ''),
+			coalesce((SELECT r.ref FROM memory_provenance r WHERE r.tenant = m.tenant AND r.memory_id = m.id
+				ORDER BY r.position LIMIT 1), ''),
 			m.salience, m.salience_at, m.decay_curve, m.half_life, m.decay_floor, m.decay_points,
-			coalesce((SELECT a.last_accessed_at FROM memory_access a WHERE a.tenant = m.tenant AND a.memory_id = m.id), m.created_at)
+			coalesce((SELECT a.last_accessed_at FROM memory_access a WHERE a.tenant = m.tenant AND a.memory_id = m.id),
+				m.created_at)
 		FROM memories m WHERE m.id = ANY(` + p.Add(ids) + `) AND ` + f.Where("m", &p)
 	var id uuid.UUID
 	var r schema.RecallResult
@@ -236,13 +253,15 @@ func (s *Search) Hydrate(ctx context.Context, f pg.Filter, ids []uuid.UUID, now 
 	var salience float64
 	var salienceAt, accessedAt time.Time
 	v := &r.Validity
-	err := s.EachRow(ctx, f, pg.PlanOnce, query, p, []any{&id, &r.Content, &r.Type, &r.Category, &r.CreatedAt, &r.OccurredAt, &r.Tags, &r.Who, &r.Pinned, &r.Importance,
+	err := s.EachRow(ctx, f, pg.PlanOnce, query, p, []any{&id, &r.Content, &r.Type, &r.Category, &r.CreatedAt,
+		&r.OccurredAt, &r.Tags, &r.Who, &r.Pinned, &r.Importance,
 		&r.Status, &r.Session, &v.Mode, &v.Conditions, &v.Start, &v.End, &r.Ref,
 		&salience, &salienceAt, &decay.Curve, &decay.HalfLife, &decay.Floor, &points, &accessedAt},
 		func() {
 			row := r
 			decay.Points = memory.DecayPoints(points)
-			row.Salience, row.ImportanceNow = salience, memory.Importance(r.Importance, now.Sub(accessedAt), f.DailyDecay, r.Pinned)
+			row.Salience, row.ImportanceNow = salience, memory.Importance(r.Importance, now.Sub(accessedAt),
+				f.DailyDecay, r.Pinned)
 			if !r.Pinned {
 				row.Salience = decay.Salience(salience, now.Sub(salienceAt))
 			}
@@ -268,25 +287,29 @@ type Retrieval struct {
 	Took      time.Duration
 }
 
-// TrackRetrieval records a recall and the access to the memories that it returned. Access counts
-// live beside the memory row, so that reading does not rewrite what is read. Of two with one id the first
-// counts: a recall that was asked again, because its answer was lost, is one access.
+// TrackRetrieval records a recall and the access to the memories that it returned. Access counts are kept apart from
+// the memory row, so that reading does not rewrite what is read. Of two with one id the first counts: a recall that
+// was asked again, because its answer was lost, is one access.
 func (s *Search) TrackRetrieval(ctx context.Context, r Retrieval, now time.Time) error {
 	if r.Principal.Tenant == "" {
 		return fmt.Errorf("track retrieval: %w", pg.ErrNoTenant)
 	}
 	var b pgx.Batch // one transaction, in one round trip
 	// A crash may lose the last moments of tracking; waiting for the disk would slow every recall.
-	b.Queue(`SELECT set_config('mneme.tenant', $1, true), set_config('synchronous_commit', 'off', true)`, r.Principal.Tenant)
+	b.Queue(`SELECT set_config('mneme.tenant', $1, true), set_config('synchronous_commit', 'off', true)`,
+		r.Principal.Tenant)
 	// In id order, so that two recalls of the same memories do not deadlock.
 	b.Queue(`WITH first AS (
-			INSERT INTO retrievals (tenant, id, agent_id, project, scope, query_hash, memory_ids, degraded, took_ms, created_at)
+			INSERT INTO retrievals (tenant, id, agent_id, project, scope, query_hash, memory_ids, degraded, took_ms,
+				created_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING RETURNING tenant)
 		INSERT INTO memory_access AS a (tenant, memory_id, access_count, last_accessed_at)
-		SELECT m.tenant, m.id, 1, $10 FROM first JOIN memories m ON m.tenant = first.tenant WHERE m.tenant = $1 AND m.id = ANY($7) ORDER BY m.id
+		SELECT m.tenant, m.id, 1, $10 FROM first JOIN memories m ON m.tenant = first.tenant WHERE m.tenant = $1
+		AND m.id = ANY($7) ORDER BY m.id
 		ON CONFLICT (tenant, memory_id) DO UPDATE SET access_count = a.access_count + 1,
 			last_accessed_at = greatest(a.last_accessed_at, excluded.last_accessed_at)`,
-		r.Principal.Tenant, r.ID, r.Principal.Agent, r.Principal.Project, r.Principal.EffectiveScope(), r.QueryHash, r.MemoryIDs, pg.TagList(r.Degraded),
+		r.Principal.Tenant, r.ID, r.Principal.Agent, r.Principal.Project, r.Principal.EffectiveScope(), r.QueryHash,
+		r.MemoryIDs, pg.TagList(r.Degraded),
 		float32(r.Took.Seconds()*1000), now.UTC().Truncate(time.Microsecond))
 	err := s.Pool.SendBatch(ctx, &b).Close()
 	if err != nil {

@@ -33,7 +33,8 @@ func (s *Search) SearchSignals(ctx context.Context, f pg.Filter, texts []string,
 		err := tx.QueryRow(ctx, `SELECT coalesce(array_agg(lexeme ORDER BY first), '{}') FROM (
 				SELECT l.lexeme, min(t.n * 100000 + l.positions[1]) AS first
 				FROM unnest($1::text[]) WITH ORDINALITY t(text, n),
-					unnest(to_tsvector('pg_catalog.english'::regconfig, regexp_replace(left(t.text, 100000), '[^[:alnum:]]+', ' ', 'g'))) l
+					unnest(to_tsvector('pg_catalog.english'::regconfig, regexp_replace(left(t.text, 100000),
+						'[^[:alnum:]]+', ' ', 'g'))) l
 				GROUP BY l.lexeme ORDER BY first LIMIT $2) x`, texts, maxSignalLexemes).Scan(&lexemes)
 		if err != nil || len(lexemes) == 0 {
 			return err
@@ -43,11 +44,14 @@ func (s *Search) SearchSignals(ctx context.Context, f pg.Filter, texts []string,
 			quoted[i] = quoteLexeme(l)
 		}
 		var p pg.Params
-		out, err = pg.Collect[Hit](ctx, tx, `SELECT x.id, least(1, count(*) / sqrt(x.words * `+p.Add(len(lexemes))+`::float8)) AS score, 0::bigint
+		out, err = pg.Collect[Hit](ctx, tx, `SELECT x.id,
+			least(1, count(*) / sqrt(x.words * `+p.Add(len(lexemes))+`::float8)) AS score, 0::bigint
 			FROM (SELECT m.id, m.signals, length(m.signals) AS words FROM memory_signals m
-				WHERE m.signals @@ `+p.Add(strings.Join(quoted, " | "))+`::tsquery AND `+f.Where("m", &p)+` LIMIT `+p.Add(maxSignalMatches)+`) x,
+				WHERE m.signals @@ `+p.Add(strings.Join(quoted, " | "))+`::tsquery AND `+f.Where("m", &p)+`
+					LIMIT `+p.Add(maxSignalMatches)+`) x,
 				unnest(x.signals) l
-			WHERE l.lexeme = ANY(`+p.Add(lexemes)+`) GROUP BY x.id, x.words ORDER BY score DESC, x.id LIMIT `+p.Add(limit), p...)
+			WHERE l.lexeme = ANY(`+p.Add(lexemes)+`) GROUP BY x.id, x.words ORDER BY score DESC, x.id
+			LIMIT `+p.Add(limit), p...)
 		return err
 	})
 	if err != nil {
@@ -62,7 +66,9 @@ func (s *Search) Solutions(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([
 	var out []layers.Solution
 	var p pg.Params
 	query := `SELECT m.id, m.type, m.payload, m.last_reinforced_at FROM memories m
-		WHERE m.id = ANY(` + p.Add(ids) + `) AND m.type = ANY(` + p.Add([]schema.MemoryType{schema.TypeCompetence, schema.TypePlanGraph}) + `) AND ` + f.Where("m", &p) + ` ORDER BY m.id`
+		WHERE m.id = ANY(` + p.Add(ids) + `) AND m.type = ANY(` +
+		p.Add([]schema.MemoryType{schema.TypeCompetence, schema.TypePlanGraph}) + `) AND ` + f.Where("m", &p) +
+		` ORDER BY m.id`
 	var row layers.Solution
 	err := s.EachRow(ctx, f, pg.PlanOnce, query, p, []any{&row.ID, &row.Type, &row.Payload, &row.ReinforcedAt}, func() {
 		one := row

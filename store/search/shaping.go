@@ -40,7 +40,8 @@ type Access struct {
 func (s *Search) Accesses(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]Access, error) {
 	out := make(map[uuid.UUID]Access, len(ids))
 	var p pg.Params
-	query := `SELECT m.id, a.access_count, a.last_accessed_at FROM memories m JOIN memory_access a ON a.tenant = m.tenant AND a.memory_id = m.id
+	query := `SELECT m.id, a.access_count, a.last_accessed_at FROM memories m
+		JOIN memory_access a ON a.tenant = m.tenant AND a.memory_id = m.id
 		WHERE m.id = ANY(` + p.Add(ids) + `) AND ` + f.Where("m", &p)
 	var id uuid.UUID
 	var a Access
@@ -51,26 +52,33 @@ func (s *Search) Accesses(ctx context.Context, f pg.Filter, ids []uuid.UUID) (ma
 	return out, nil
 }
 
-// Supersessions returns what superseded memories that the filter admits, and what they superseded, each as
-// far as the asker may see it. Memories of which there is nothing to say are left out.
-func (s *Search) Supersessions(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]rank.Supersession, error) {
+// Supersessions returns what superseded memories that the filter admits, and what they superseded, each as far as the
+// asker may see it. Memories without signals are left out.
+func (s *Search) Supersessions(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]rank.Supersession,
+	error) {
 	out := make(map[uuid.UUID]rank.Supersession, len(ids))
 	var p pg.Params
 	query := `SELECT m.id,
-			(SELECT n.id FROM memories n WHERE n.id = m.superseded_by AND n.deleted_at IS NULL AND ` + f.Visible("n", &p) + `),
-			EXISTS (SELECT FROM memories o WHERE o.superseded_by = m.id AND o.deleted_at IS NULL AND ` + f.Visible("o", &p) + `),
+			(SELECT n.id FROM memories n WHERE n.id = m.superseded_by AND n.deleted_at IS NULL AND ` +
+		f.Visible("n", &p) + `),
+			EXISTS (SELECT FROM memories o WHERE o.superseded_by = m.id AND o.deleted_at IS NULL AND ` +
+		f.Visible("o", &p) + `),
 			d.active, d.superseded
 		FROM memories m CROSS JOIN LATERAL (
-			SELECT count(*) FILTER (WHERE x.live) AS active, count(*) FILTER (WHERE x.status = 'superseded') AS superseded
-			FROM (SELECT r.source_id AS id FROM memory_relations r WHERE r.tenant = m.tenant AND r.target_id = m.id AND r.predicate = 'derived_from'
-				UNION SELECT r.target_id FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = 'restates') fact
+			SELECT count(*) FILTER (WHERE x.live) AS active,
+			count(*) FILTER (WHERE x.status = 'superseded') AS superseded
+			FROM (SELECT r.source_id AS id FROM memory_relations r WHERE r.tenant = m.tenant AND r.target_id = m.id
+				AND r.predicate = 'derived_from'
+				UNION SELECT r.target_id FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id
+				AND r.predicate = 'restates') fact
 				JOIN memories x ON x.tenant = m.tenant AND x.id = fact.id
 			WHERE x.type = 'semantic' AND x.deleted_at IS NULL AND ` + f.Visible("x", &p) + `) d
 		WHERE m.id = ANY(` + p.Add(ids) + `) AND ` + f.Where("m", &p)
 	var id uuid.UUID
 	var successor *uuid.UUID
 	var found rank.Supersession
-	err := s.EachRow(ctx, f, pg.PlanOnce, query, p, []any{&id, &successor, &found.Replaces, &found.Active, &found.Superseded}, func() {
+	err := s.EachRow(ctx, f, pg.PlanOnce, query, p, []any{&id, &successor, &found.Replaces, &found.Active,
+		&found.Superseded}, func() {
 		row := found
 		if successor != nil {
 			row.SupersededBy = *successor
@@ -95,19 +103,21 @@ const (
 // successor: at most 200, the nearest first. The filter must let superseded memories in; a chain ends at one
 // that it does not admit.
 //
-// It is how superseded memories come into a recall: they stand in no search index, and a chain from what was
-// found costs a few index probes.
+// It is how superseded memories come into a recall: no search index holds them, and a chain from what was found costs
+// a few index probes.
 func (s *Search) Predecessors(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]Succession, error) {
 	var p pg.Params
 	tenant := p.Add(f.Principal.Tenant)
 	query := `WITH RECURSIVE chain(id, successor, depth) AS (
-			SELECT m.id, m.superseded_by, 1 FROM memories m WHERE m.tenant = ` + tenant + ` AND m.superseded_by = ANY(` + p.Add(ids) + `)
+			SELECT m.id, m.superseded_by, 1 FROM memories m WHERE m.tenant = ` + tenant +
+		` AND m.superseded_by = ANY(` + p.Add(ids) + `)
 				AND m.status = 'superseded' AND ` + f.Where("m", &p) + `
 			UNION ALL
-			SELECT m.id, m.superseded_by, c.depth + 1 FROM chain c JOIN memories m ON m.tenant = ` + tenant + ` AND m.superseded_by = c.id
+			SELECT m.id, m.superseded_by, c.depth + 1 FROM chain c JOIN memories m ON m.tenant = ` + tenant +
+		` AND m.superseded_by = c.id
 			WHERE c.depth < ` + p.Add(predecessorsDeep) + ` AND m.status = 'superseded' AND ` + f.Where("m", &p) + `)
 		SELECT id, successor FROM chain ORDER BY depth, id LIMIT ` + p.Add(predecessorsMost)
-	out, err := pg.AskAll[Succession](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, p)
+	out, err := pg.QueryBatchRows[Succession](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, p)
 	if err != nil {
 		return nil, fmt.Errorf("read predecessors: %w", err)
 	}
@@ -124,21 +134,28 @@ func (s *Search) Successors(ctx context.Context, f pg.Filter, ids []uuid.UUID) (
 	live := f
 	live.Superseded = false
 	query := `WITH RECURSIVE chain(id, successor, depth) AS (
-			(SELECT m.id, m.superseded_by, 1 FROM memories m WHERE m.tenant = ` + tenant + ` AND m.id = ANY(` + given + `) AND m.superseded_by IS NOT NULL
+			(SELECT m.id, m.superseded_by, 1 FROM memories m WHERE m.tenant = ` + tenant + ` AND m.id = ANY(` + given +
+		`) AND m.superseded_by IS NOT NULL
 			UNION ALL
-			SELECT r.target_id, x.superseded_by, 1 FROM memory_relations r JOIN memories x ON x.tenant = r.tenant AND x.id = r.source_id
-			WHERE r.tenant = ` + tenant + ` AND r.target_id = ANY(` + given + `) AND r.predicate = 'derived_from' AND x.status = 'superseded'
+			SELECT r.target_id, x.superseded_by, 1 FROM memory_relations r JOIN memories x ON x.tenant = r.tenant
+			AND x.id = r.source_id
+			WHERE r.tenant = ` + tenant + ` AND r.target_id = ANY(` + given + `) AND r.predicate = 'derived_from'
+			AND x.status = 'superseded'
 				AND x.superseded_by IS NOT NULL AND x.deleted_at IS NULL
 			UNION ALL
-			SELECT r.source_id, x.superseded_by, 1 FROM memory_relations r JOIN memories x ON x.tenant = r.tenant AND x.id = r.target_id
-			WHERE r.tenant = ` + tenant + ` AND r.source_id = ANY(` + given + `) AND r.predicate = 'restates' AND x.status = 'superseded'
+			SELECT r.source_id, x.superseded_by, 1 FROM memory_relations r JOIN memories x ON x.tenant = r.tenant
+			AND x.id = r.target_id
+			WHERE r.tenant = ` + tenant + ` AND r.source_id = ANY(` + given + `) AND r.predicate = 'restates'
+			AND x.status = 'superseded'
 				AND x.superseded_by IS NOT NULL AND x.deleted_at IS NULL)
 			UNION ALL
-			SELECT c.id, m.superseded_by, c.depth + 1 FROM chain c JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = c.successor
+			SELECT c.id, m.superseded_by, c.depth + 1 FROM chain c
+			JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = c.successor
 			WHERE c.depth < ` + p.Add(predecessorsDeep) + ` AND m.status = 'superseded' AND m.superseded_by IS NOT NULL)
-		SELECT DISTINCT c.id, m.id FROM chain c JOIN memories m ON m.id = c.successor AND m.live AND ` + live.Where("m", &p) + `
+		SELECT DISTINCT c.id, m.id FROM chain c JOIN memories m ON m.id = c.successor AND m.live
+		AND ` + live.Where("m", &p) + `
 		ORDER BY 1, 2 LIMIT ` + p.Add(predecessorsMost)
-	out, err := pg.AskAll[Succession](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, p)
+	out, err := pg.QueryBatchRows[Succession](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, p)
 	if err != nil {
 		return nil, fmt.Errorf("read successors: %w", err)
 	}

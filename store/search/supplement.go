@@ -40,7 +40,8 @@ func (s *Search) Sources(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]L
 // Predicates under which a decision's reasons are found: those that lead from the decision to its reason,
 // and those that lead to the decision. Besides the RFC's, what writers call it.
 var (
-	reasonsOf  = []string{revision.RelationDerivedFrom, "based_on", "because", "because_of", "caused_by", "motivated_by", "supported_by", "justified_by", "follows_from"}
+	reasonsOf = []string{revision.RelationDerivedFrom, "based_on", "because", "because_of", "caused_by",
+		"motivated_by", "supported_by", "justified_by", "follows_from"}
 	reasonsFor = []string{"supports", "justifies", "explains", "motivates", "rationale_for", "led_to", "causes"}
 )
 
@@ -54,16 +55,21 @@ func (s *Search) Rationale(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([
 func (s *Search) linked(ctx context.Context, f pg.Filter, ids []uuid.UUID, outward, inward []string) ([]Linked, error) {
 	var p pg.Params
 	tenant, of := p.Add(f.Principal.Tenant), p.Add(ids)
-	edges := `SELECT r.source_id AS of, r.target_id AS id, r.predicate = 'derived_from' AS derived FROM memory_relations r WHERE r.tenant = ` + tenant + ` AND r.source_id = ANY(` + of + `) AND r.predicate = ANY(` + p.Add(outward) + `)`
+	edges := `SELECT r.source_id AS of, r.target_id AS id, r.predicate = 'derived_from' AS derived
+		FROM memory_relations r WHERE r.tenant = ` + tenant + ` AND r.source_id = ANY(` + of + `)
+		AND r.predicate = ANY(` + p.Add(outward) + `)`
 	if len(inward) > 0 {
-		edges += ` UNION ALL SELECT r.target_id, r.source_id, false FROM memory_relations r WHERE r.tenant = ` + tenant + ` AND r.target_id = ANY(` + of + `) AND r.predicate = ANY(` + p.Add(inward) + `)`
+		edges += ` UNION ALL SELECT r.target_id, r.source_id, false FROM memory_relations r WHERE r.tenant = ` +
+			tenant + ` AND r.target_id = ANY(` + of + `) AND r.predicate = ANY(` + p.Add(inward) + `)`
 	}
 	query := `SELECT of, id FROM (
 			SELECT e.of, e.id, row_number() OVER (PARTITION BY e.of ORDER BY e.derived, m.occurred_at, m.id) AS n
-			FROM (SELECT of, id, bool_and(derived) AS derived FROM (` + edges + `) every GROUP BY of, id) e JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = e.id JOIN memories o ON o.tenant = ` + tenant + ` AND o.id = e.of
+			FROM (SELECT of, id, bool_and(derived) AS derived FROM (` + edges + `) every GROUP BY of, id) e
+			JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = e.id JOIN memories o ON o.tenant = ` + tenant +
+		` AND o.id = e.of
 			WHERE ` + f.Where("m", &p) + ` AND o.live AND ` + f.Visible("o", &p) + `) x
 		WHERE n <= ` + p.Add(maxLinksPerMemory) + ` ORDER BY of, n`
-	out, err := pg.AskAll[Linked](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, p)
+	out, err := pg.QueryBatchRows[Linked](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, p)
 	if err != nil {
 		return nil, fmt.Errorf("read links: %w", err)
 	}
@@ -81,14 +87,17 @@ type SessionNotes struct {
 func (s *Search) SessionNotes(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]SessionNotes, error) {
 	var p pg.Params
 	tenant := p.Add(f.Principal.Tenant)
-	query := `SELECT x.of, array(SELECT m.id FROM memories m WHERE m.agent_session_id = x.agent_session_id AND m.agent_id = x.agent_id
+	query := `SELECT x.of, array(SELECT m.id FROM memories m WHERE m.agent_session_id = x.agent_session_id
+		AND m.agent_id = x.agent_id
 				AND m.type <> 'episodic' AND ` + f.Where("m", &p) + `
-			ORDER BY m.type = 'working' DESC, ` + f.ImportanceNow("m", &p) + ` DESC, m.occurred_at, m.id LIMIT ` + p.Add(maxSessionNotes) + `) AS ids
+			ORDER BY m.type = 'working' DESC, ` + f.ImportanceNow("m", &p) + ` DESC, m.occurred_at, m.id LIMIT ` +
+		p.Add(maxSessionNotes) + `) AS ids
 		FROM (SELECT o.agent_id, o.agent_session_id, array_agg(o.id ORDER BY o.id) AS of FROM memories o
-			WHERE o.tenant = ` + tenant + ` AND o.id = ANY(` + p.Add(ids) + `) AND o.live AND o.agent_session_id IS NOT NULL AND ` + f.Visible("o", &p) + `
+			WHERE o.tenant = ` + tenant + ` AND o.id = ANY(` + p.Add(ids) + `) AND o.live
+			AND o.agent_session_id IS NOT NULL AND ` + f.Visible("o", &p) + `
 			GROUP BY o.agent_id, o.agent_session_id) x
 		ORDER BY x.of`
-	out, err := pg.AskAll[SessionNotes](ctx, s.DB, f.Principal.Tenant, pg.PlanForValues, query, p)
+	out, err := pg.QueryBatchRows[SessionNotes](ctx, s.DB, f.Principal.Tenant, pg.PlanForValues, query, p)
 	if err != nil {
 		return nil, fmt.Errorf("read session notes: %w", err)
 	}
@@ -101,20 +110,24 @@ type TextArtifact struct {
 	OccurredAt time.Time // of the memory
 	Address    string    // sha256: and hexadecimal digits
 	Size       int64     // bytes of the whole
-	Text       string    // without what is no UTF-8
+	Text       string    // without bytes that are not UTF-8
 }
 
 // isText is the condition that an artifact a holds text.
-const isText = `(a.media_type LIKE 'text/%' OR a.media_type LIKE 'application/json%' OR a.media_type LIKE 'application/%+json%'
+const isText = `(a.media_type LIKE 'text/%' OR a.media_type LIKE 'application/json%'
+	OR a.media_type LIKE 'application/%+json%'
 	OR a.media_type LIKE 'application/xml%' OR a.media_type LIKE 'application/%yaml%')`
 
 // Artifacts returns the beginnings of the texts that those of the memories refer to which the filter
 // admits, in the order of the ids.
 func (s *Search) Artifacts(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]TextArtifact, error) {
 	var p pg.Params
-	query := `SELECT x.memory_id, x.sha256, a.size, m.occurred_at, substring(a.content FROM 1 FOR ` + p.Add(artifactExcerpt) + `)
-		FROM memory_artifacts x JOIN memories m ON m.tenant = x.tenant AND m.id = x.memory_id JOIN artifacts a ON a.tenant = x.tenant AND a.sha256 = x.sha256
-		WHERE x.tenant = ` + p.Add(f.Principal.Tenant) + ` AND x.memory_id = ANY(` + p.Add(ids) + `) AND ` + isText + ` AND ` + f.Where("m", &p) + `
+	query := `SELECT x.memory_id, x.sha256, a.size, m.occurred_at, substring(a.content FROM 1 FOR ` +
+		p.Add(artifactExcerpt) + `)
+		FROM memory_artifacts x JOIN memories m ON m.tenant = x.tenant AND m.id = x.memory_id
+		JOIN artifacts a ON a.tenant = x.tenant AND a.sha256 = x.sha256
+		WHERE x.tenant = ` + p.Add(f.Principal.Tenant) + ` AND x.memory_id = ANY(` + p.Add(ids) + `)
+		AND ` + isText + ` AND ` + f.Where("m", &p) + `
 		ORDER BY array_position(` + p.Add(ids) + `::uuid[], x.memory_id), x.sha256 LIMIT ` + p.Add(maxArtifactsShown)
 	return s.textArtifacts(ctx, f, query, p)
 }
@@ -122,14 +135,16 @@ func (s *Search) Artifacts(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([
 // SearchArtifacts returns the beginnings of the texts that memories refer to which the filter admits, and that hold
 // words which begin as the given ones do: those with most of them first, each text once. It is what a fallback
 // search looks through; of a text, the first 256 KiB are indexed.
-func (s *Search) SearchArtifacts(ctx context.Context, f pg.Filter, beginnings []string, limit int) ([]TextArtifact, error) {
+func (s *Search) SearchArtifacts(ctx context.Context, f pg.Filter, beginnings []string,
+	limit int) ([]TextArtifact, error) {
 	if len(beginnings) == 0 {
 		return nil, nil
 	}
 	var p pg.Params
 	tenant := p.Add(f.Principal.Tenant)
 	match, count := beginningsSQL("s.words", beginnings, &p)
-	query := `SELECT x.memory_id, x.sha256, a.size, x.occurred_at, substring(a.content FROM 1 FOR ` + p.Add(rescueArtifactRead) + `)
+	query := `SELECT x.memory_id, x.sha256, a.size, x.occurred_at, substring(a.content FROM 1 FOR ` +
+		p.Add(rescueArtifactRead) + `)
 		FROM (SELECT z.* FROM (SELECT DISTINCT ON (y.sha256) y.* FROM (
 				SELECT s.sha256, s.score, k.memory_id, m.occurred_at
 				FROM (SELECT s.sha256, ` + count + ` AS score FROM artifact_search s WHERE ` + match + ` OFFSET 0) s
@@ -150,19 +165,21 @@ func beginningsSQL(column string, beginnings []string, p *pg.Params) (match, cou
 		parts[i] = quoteLexeme(b) + ":*"
 		counts[i] = "(" + column + " @@ " + p.Add(parts[i]) + "::tsquery)::int"
 	}
-	return column + " @@ " + p.Add(strings.Join(parts, " | ")) + "::tsquery", "(" + strings.Join(counts, " + ") + ")::float8"
+	return column + " @@ " + p.Add(strings.Join(parts, " | ")) + "::tsquery", "(" + strings.Join(counts, " + ") +
+		")::float8"
 }
 
 func (s *Search) textArtifacts(ctx context.Context, f pg.Filter, query string, p pg.Params) ([]TextArtifact, error) {
 	var out []TextArtifact
 	var row TextArtifact
 	var sum, content []byte
-	err := s.EachRow(ctx, f, pg.PlanForValues, query, p, []any{&row.Of, &sum, &row.Size, &row.OccurredAt, &content}, func() {
-		one := row
-		one.Address = schema.ArtifactPrefix + hex.EncodeToString(sum)
-		one.Text = strings.ReplaceAll(strings.ToValidUTF8(string(content), ""), "\x00", "")
-		out = append(out, one)
-	})
+	err := s.EachRow(ctx, f, pg.PlanForValues, query, p, []any{&row.Of, &sum, &row.Size, &row.OccurredAt, &content},
+		func() {
+			one := row
+			one.Address = schema.ArtifactPrefix + hex.EncodeToString(sum)
+			one.Text = strings.ReplaceAll(strings.ToValidUTF8(string(content), ""), "\x00", "")
+			out = append(out, one)
+		})
 	if err != nil {
 		return nil, fmt.Errorf("read artifacts: %w", err)
 	}
@@ -182,18 +199,24 @@ func (s *Search) Cards(ctx context.Context, f pg.Filter, ids []uuid.UUID, limit 
 	var p pg.Params
 	tenant, of := p.Add(f.Principal.Tenant), p.Add(ids)
 	query := `WITH named AS (
-			SELECT e.canonical_name AS key, n.memory_id FROM memory_entity_mentions n JOIN entities e ON e.tenant = n.tenant AND e.id = n.entity_id
+			SELECT e.canonical_name AS key, n.memory_id FROM memory_entity_mentions n
+			JOIN entities e ON e.tenant = n.tenant AND e.id = n.entity_id
 			WHERE n.tenant = ` + tenant + ` AND n.memory_id = ANY(` + of + `)
-			UNION SELECT c.subject_key, c.memory_id FROM entity_claims c WHERE c.tenant = ` + tenant + ` AND c.memory_id = ANY(` + of + `)
+			UNION SELECT c.subject_key, c.memory_id FROM entity_claims c WHERE c.tenant = ` + tenant +
+		` AND c.memory_id = ANY(` + of + `)
 		), subjects AS (
-			SELECT n.key, array_agg(m.id ORDER BY m.id) AS of FROM named n JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = n.memory_id
+			SELECT n.key, array_agg(m.id ORDER BY m.id) AS of FROM named n JOIN memories m ON m.tenant = ` + tenant +
+		` AND m.id = n.memory_id
 			WHERE m.live AND ` + f.Visible("m", &p) + ` GROUP BY n.key)
 		SELECT s.key, s.of, k.memory_id, k.subject, k.predicate, k.object
-		FROM (SELECT s.* FROM subjects s WHERE EXISTS (SELECT FROM entity_claims c JOIN memories m ON m.tenant = c.tenant AND m.id = c.memory_id
+		FROM (SELECT s.* FROM subjects s WHERE EXISTS (SELECT FROM entity_claims c
+			JOIN memories m ON m.tenant = c.tenant AND m.id = c.memory_id
 				WHERE c.tenant = ` + tenant + ` AND c.subject_key = s.key AND ` + f.Where("m", &p) + `)
 			ORDER BY cardinality(s.of) DESC, s.key LIMIT ` + p.Add(limit) + `) s
-		CROSS JOIN LATERAL (SELECT c.memory_id, c.subject, c.predicate, c.object, ` + f.ImportanceNow("m", &p) + ` AS importance, m.occurred_at
-			FROM (SELECT DISTINCT i.memory_id FROM (SELECT c.memory_id FROM entity_claims c WHERE c.tenant = ` + tenant + ` AND c.subject_key = s.key LIMIT ` + claimsRead + `) i) i
+		CROSS JOIN LATERAL (SELECT c.memory_id, c.subject, c.predicate, c.object, ` + f.ImportanceNow("m", &p) +
+		` AS importance, m.occurred_at
+			FROM (SELECT DISTINCT i.memory_id FROM (SELECT c.memory_id FROM entity_claims c WHERE c.tenant = ` +
+		tenant + ` AND c.subject_key = s.key LIMIT ` + claimsRead + `) i) i
 			JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = i.memory_id AND ` + f.Where("m", &p) + `
 			JOIN entity_claims c ON c.tenant = m.tenant AND c.memory_id = m.id AND c.subject_key = s.key
 			ORDER BY importance DESC, m.occurred_at DESC, c.memory_id LIMIT ` + p.Add(maxClaimsPerCard) + `) k
@@ -202,7 +225,8 @@ func (s *Search) Cards(ctx context.Context, f pg.Filter, ids []uuid.UUID, limit 
 	var key, last string
 	var named []uuid.UUID
 	var c rank.CardClaim
-	err := s.EachRow(ctx, f, pg.PlanForValues, query, p, []any{&key, &named, &c.Memory, &c.Subject, &c.Predicate, &c.Object}, func() {
+	err := s.EachRow(ctx, f, pg.PlanForValues, query, p, []any{&key, &named, &c.Memory, &c.Subject, &c.Predicate,
+		&c.Object}, func() {
 		if len(out) == 0 || key != last {
 			out = append(out, EntityClaims{Of: append([]uuid.UUID{}, named...)})
 			last = key
@@ -229,7 +253,7 @@ func (s *Search) RescueText(ctx context.Context, f pg.Filter, beginnings []strin
 		FROM (SELECT m.id, ` + count + ` AS score FROM memory_text m WHERE ` + match + ` AND ` + f.Where("m", &p) + `
 			LIMIT ` + p.Add(maxRescueMatches) + `) x
 		ORDER BY x.score DESC, x.id DESC LIMIT ` + p.Add(limit)
-	out, err := pg.AskAll[Hit](ctx, s.DB, f.Principal.Tenant, pg.PlanForValues, query, p)
+	out, err := pg.QueryBatchRows[Hit](ctx, s.DB, f.Principal.Tenant, pg.PlanForValues, query, p)
 	if err != nil {
 		return nil, fmt.Errorf("search by beginnings: %w", err)
 	}

@@ -28,11 +28,14 @@ func (s *Search) SearchTime(ctx context.Context, f pg.Filter, windows []timeexpr
 	for _, w := range windows {
 		from, to := p.Add(w.Start.UTC()), p.Add(w.End.UTC())
 		parts = append(parts,
-			`(SELECT `+columns+` FROM memories m WHERE `+admitted+` AND m.occurred_at >= `+from+` AND m.occurred_at < `+to+` ORDER BY m.occurred_at DESC LIMIT `+most+`)`,
+			`(SELECT `+columns+` FROM memories m WHERE `+admitted+` AND m.occurred_at >= `+from+`
+			AND m.occurred_at < `+to+` ORDER BY m.occurred_at DESC LIMIT `+most+`)`,
 			`(SELECT `+columns+` FROM memories m WHERE `+admitted+` AND m.validity = 'timeboxed'
-				AND (m.valid_from IS NULL OR m.valid_from < `+to+`) AND (m.valid_until IS NULL OR m.valid_until > `+from+`) LIMIT `+most+`)`)
+				AND (m.valid_from IS NULL OR m.valid_from < `+to+`)
+				AND (m.valid_until IS NULL OR m.valid_until > `+from+`) LIMIT `+most+`)`)
 	}
-	query := `SELECT x.id, ` + f.ImportanceNow("x", &p) + ` AS importance FROM (` + strings.Join(parts, " UNION ") + `) x
+	query := `SELECT x.id, ` + f.ImportanceNow("x", &p) + ` AS importance FROM (` + strings.Join(parts, " UNION ") +
+		`) x
 		ORDER BY importance DESC, x.id DESC LIMIT ` + p.Add(limit)
 	var out []Hit
 	var id uuid.UUID

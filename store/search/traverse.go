@@ -30,8 +30,8 @@ var graphWorth = fmt.Sprintf("(%v + %v * x.now)", rank.WorthBase, rank.WorthImpo
 // An edge is walked when memories that the asker may see say it, and is as strong as they are many: what
 // only others know, or was forgotten, connects nothing. Its confidence is that of all who said it.
 //
-// An entity begins with the share of the question's weight that its name makes up: the name of one whom
-// every memory is about says little.
+// An entity begins with the share of the question's weight that its name makes up: the name of a person whom every
+// memory is about says little.
 func (s *Search) SearchGraph(ctx context.Context, f pg.Filter, q Question, limit int) ([]Hit, error) {
 	plan := rank.PlanText(named(q.query), q.corpus, rank.ShortSearch)
 	if plan.IsEmpty() || len(q.names) == 0 {
@@ -43,8 +43,10 @@ func (s *Search) SearchGraph(ctx context.Context, f pg.Filter, q Question, limit
 	}
 	var p pg.Params
 	tenant := p.Add(f.Principal.Tenant)
-	attested := `SELECT FROM memory_entity_relations x JOIN memory_search m ON m.id = x.memory_id AND m.live AND ` + f.Visible("m", &p) + `
-		WHERE x.tenant = ` + tenant + ` AND x.source_id = r.source_id AND x.relationship = r.relationship AND x.target_id = r.target_id`
+	attested := `SELECT FROM memory_entity_relations x JOIN memory_search m ON m.id = x.memory_id AND m.live AND ` +
+		f.Visible("m", &p) + `
+		WHERE x.tenant = ` + tenant + ` AND x.source_id = r.source_id AND x.relationship = r.relationship
+		AND x.target_id = r.target_id`
 	edges := func(here, there string) string {
 		return fmt.Sprintf(`(SELECT r.%[1]s AS node, r.confidence * v.n / (v.n + 1.0) AS strength
 			FROM (SELECT * FROM entity_relations r WHERE r.tenant = %[2]s AND r.%[3]s = w.node AND r.confidence >= %[4]g
@@ -55,25 +57,32 @@ func (s *Search) SearchGraph(ctx context.Context, f pg.Filter, q Question, limit
 	// Bounds are written out: a plan is made for them.
 	query := `WITH RECURSIVE focal AS (
 			SELECT e.id AS node, sum(t.weight) AS score
-			FROM (SELECT id, canonical_name FROM entities WHERE tenant = ` + tenant + ` AND canonical_name = ANY(` + p.Add(q.names) + `)
+			FROM (SELECT id, canonical_name FROM entities WHERE tenant = ` + tenant + ` AND canonical_name = ANY(` +
+		p.Add(q.names) + `)
 				ORDER BY length(canonical_name) DESC, mentions, id LIMIT ` + strconv.Itoa(rank.MaxFocalEntities) + `) e
 			CROSS JOIN LATERAL unnest(to_tsvector(mneme_text_config('en'), e.canonical_name)) l
-			JOIN unnest(` + p.Add(lexemes) + `::text[], ` + p.Add(weights) + `::float8[]) t(lexeme, weight) ON t.lexeme = l.lexeme
+			JOIN unnest(` + p.Add(lexemes) + `::text[], ` + p.Add(weights) + `::float8[]) t(lexeme,
+				weight) ON t.lexeme = l.lexeme
 			GROUP BY e.id
 		), walk AS (
 			SELECT f.node, f.score, 0 AS depth FROM focal f WHERE f.score > 0
 			UNION ALL
 			SELECT n.node, w.score * n.strength, w.depth + 1 FROM walk w CROSS JOIN LATERAL (
-				SELECT e.node, max(e.strength) AS strength FROM (` + edges("source_id", "target_id") + ` UNION ALL ` + edges("target_id", "source_id") + `) e
-				WHERE e.strength >= ` + fmt.Sprint(rank.MinEdgeStrength) + ` GROUP BY e.node ORDER BY strength DESC, e.node LIMIT ` + strconv.Itoa(rank.MaxGraphBranches) + `) n
+				SELECT e.node, max(e.strength) AS strength FROM (` + edges("source_id", "target_id") + ` UNION ALL ` +
+		edges("target_id", "source_id") + `) e
+				WHERE e.strength >= ` + fmt.Sprint(rank.MinEdgeStrength) + ` GROUP BY e.node ORDER BY strength DESC,
+					e.node LIMIT ` + strconv.Itoa(rank.MaxGraphBranches) + `) n
 			WHERE w.depth < ` + strconv.Itoa(rank.MaxGraphDepth) + `
 		), nodes AS (
-			SELECT node, max(score) AS score FROM walk GROUP BY node ORDER BY score DESC, node LIMIT ` + strconv.Itoa(rank.MaxGraphNodes) + `
+			SELECT node, max(score) AS score FROM walk GROUP BY node ORDER BY score DESC, node LIMIT ` +
+		strconv.Itoa(rank.MaxGraphNodes) + `
 		), found AS (
 			SELECT x.id, x.importance, x.pinned, x.created_at, sum(n.score) AS score FROM nodes n CROSS JOIN LATERAL (
-				SELECT m.id, m.importance, m.pinned, m.created_at FROM (SELECT e.memory_id FROM memory_entity_mentions e WHERE e.tenant = ` + tenant + ` AND e.entity_id = n.node
+				SELECT m.id, m.importance, m.pinned, m.created_at FROM (SELECT e.memory_id FROM memory_entity_mentions e
+					WHERE e.tenant = ` + tenant + ` AND e.entity_id = n.node
 					ORDER BY e.memory_id DESC LIMIT ` + strconv.Itoa(mentionsRead*rank.MaxGraphMentions) + `) e
-				JOIN memory_search m ON m.id = e.memory_id AND ` + f.Where("m", &p) + ` ORDER BY m.id DESC LIMIT ` + strconv.Itoa(rank.MaxGraphMentions) + `) x
+				JOIN memory_search m ON m.id = e.memory_id AND ` + f.Where("m", &p) + ` ORDER BY m.id DESC LIMIT ` +
+		strconv.Itoa(rank.MaxGraphMentions) + `) x
 			GROUP BY x.id, x.importance, x.pinned, x.created_at
 		)
 		SELECT x.id, x.score, x.now FROM (SELECT x.*, ` + f.ImportanceNow("x", &p) + ` AS now FROM found x) x

@@ -15,21 +15,22 @@ type VectorClass struct {
 	Typology schema.Typology
 }
 
-// briefLearned are the facts and procedures that are kept for an interaction or a session only. They share an
+// shortLivedFacts are the facts and procedures that are kept for an interaction or a session only. They share an
 // index: each further one would be one more search for every question.
-var briefLearned = VectorClass{"brief", "learned"}
+var shortLivedFacts = VectorClass{"brief", "learned"}
 
+// VectorClasses are the classes of memories that have a vector index of their own.
 var VectorClasses = []VectorClass{
 	{schema.TierSession, schema.TypologyEpisodic},
 	{schema.TierInteraction, schema.TypologyEpisodic},
 	{schema.TierPersistent, schema.TypologySemantic},
 	{schema.TierPersistent, schema.TypologyProcedural},
-	briefLearned,
+	shortLivedFacts,
 }
 
 // where renders that the embedding e is of the class, as the condition of its index does.
 func (c VectorClass) where() string {
-	if c == briefLearned {
+	if c == shortLivedFacts {
 		return "e.tier IN ('interaction', 'session') AND e.typology IN ('semantic', 'procedural')"
 	}
 	return fmt.Sprintf("e.tier = '%s' AND e.typology = '%s'", c.Tier, c.Typology)
@@ -41,7 +42,8 @@ func (c VectorClass) where() string {
 //
 // Each memory is read by its whole key, whatever the planner thinks of the tenant (byKey).
 func NearestSQL(model inference.EmbeddingModel, class VectorClass, tenant, vector, limit, condition string) string {
-	return fmt.Sprintf(`SELECT e.memory_id, greatest(0, 1 - (e.embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d)))::float8 AS score
+	return fmt.Sprintf(`SELECT e.memory_id, greatest(0,
+		1 - (e.embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d)))::float8 AS score
 		FROM memory_embeddings e CROSS JOIN `+pg.ByKey("m", "e.tenant", "e.memory_id")+`
 		WHERE e.tenant = %[3]s AND e.model = %[4]s AND e.dims = %[1]d AND %[5]s AND %[7]s
 		ORDER BY e.embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d) LIMIT %[6]s`,

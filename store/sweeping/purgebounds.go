@@ -33,12 +33,12 @@ const (
 	purgePolicyChanges = `SELECT mneme_purge_policy_changes($2, $3) WHERE $1::text IS NOT NULL`
 )
 
-// lookFactor is how many rows a page looks at for each that it may remove. What stays, of worlds, of what was done or
+// scanFactor is how many rows a page looks at for each that it may remove. What stays, of worlds, of what was done or
 // of what is still needed, may be most of a table: no statement goes through all of it.
-const lookFactor = 20
+const scanFactor = 20
 
-// looked is a row that a page has looked at, in the order of an index by age.
-type looked struct {
+// scannedRow is a row that a page has looked at, in the order of an index by age.
+type scannedRow struct {
 	At      time.Time
 	ID      uuid.UUID
 	Key     string // in place of the id
@@ -46,14 +46,14 @@ type looked struct {
 	Goes    bool
 }
 
-// page looks at the next rows behind the run's place, which the query gives in order, lookFactor times the limit at
-// most. It returns those that are to go, up to the limit, and notes behind which row the next page begins.
-func (p *purging) page(ctx context.Context, query string, args ...any) ([]looked, error) {
-	rows, err := pg.Collect[looked](ctx, p.Tx, query, args...)
+// page looks at the next rows after the run's position, which the query gives in order, scanFactor times the limit at
+// most. It returns those that are to go, up to the limit, and notes the row after which the next page begins.
+func (p *purging) page(ctx context.Context, query string, args ...any) ([]scannedRow, error) {
+	rows, err := pg.Collect[scannedRow](ctx, p.Tx, query, args...)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	var going []looked
+	var going []scannedRow
 	last := 0
 	for i, row := range rows {
 		if last = i; row.Goes {
@@ -63,8 +63,9 @@ func (p *purging) page(ctx context.Context, query string, args ...any) ([]looked
 			break
 		}
 	}
-	p.out.Next = HistoryCursor{CreatedAt: rows[last].At, ID: rows[last].ID, Key: rows[last].Key, Version: rows[last].Version}
-	p.out.More = last < len(rows)-1 || len(rows) >= p.in.Limit*lookFactor
+	p.out.Next = HistoryCursor{CreatedAt: rows[last].At, ID: rows[last].ID, Key: rows[last].Key,
+		Version: rows[last].Version}
+	p.out.More = last < len(rows)-1 || len(rows) >= p.in.Limit*scanFactor
 	return going, nil
 }
 
@@ -79,7 +80,7 @@ func (p *purging) versions(ctx context.Context) error {
 	going, err := p.page(ctx, `SELECT v.until, v.memory_id, '' AS key, v.version, `+freeVersion+` FROM memory_versions v
 		WHERE v.tenant = $1 AND v.until < $2 AND (v.until, v.memory_id, v.version) > ($3, $5, $6)
 		ORDER BY v.until, v.memory_id, v.version LIMIT $7`,
-		p.Tenant, before, after.CreatedAt, lifecycle.ActionLinks, after.ID, after.Version, p.in.Limit*lookFactor)
+		p.Tenant, before, after.CreatedAt, lifecycle.ActionLinks, after.ID, after.Version, p.in.Limit*scanFactor)
 	if err != nil || len(going) == 0 {
 		return err
 	}
@@ -87,7 +88,8 @@ func (p *purging) versions(ctx context.Context) error {
 	for i, row := range going {
 		ids[i], versions[i] = row.ID, int32(row.Version)
 	}
-	tag, err := p.Tx.Exec(ctx, `DELETE FROM memory_versions v USING unnest($2::uuid[], $3::integer[]) old(memory_id, version)
+	tag, err := p.Tx.Exec(ctx, `DELETE FROM memory_versions v USING unnest($2::uuid[], $3::integer[]) old(memory_id,
+		version)
 		WHERE v.tenant = $1 AND v.memory_id = old.memory_id AND v.version = old.version AND `+freeVersion,
 		p.Tenant, ids, versions, lifecycle.ActionLinks)
 	p.removed(int(tag.RowsAffected()))
@@ -97,11 +99,13 @@ func (p *purging) versions(ctx context.Context) error {
 // freeVersion says of a version v that it may go: it is of no memory of a world, and of none with one of the links $4.
 // agedVersions is the condition of those that would go, ended before $2, as agedHistory has it.
 const (
-	freeVersion = `(NOT EXISTS (SELECT FROM memories m WHERE m.tenant = v.tenant AND m.id = v.memory_id AND m.world_id IS NOT NULL)
+	freeVersion = `(NOT EXISTS (SELECT FROM memories m WHERE m.tenant = v.tenant AND m.id = v.memory_id
+	AND m.world_id IS NOT NULL)
 	AND NOT EXISTS (
 		SELECT FROM memory_relations r WHERE r.tenant = v.tenant AND r.source_id = v.memory_id AND r.predicate = ANY($4)
 		UNION ALL
-		SELECT FROM memory_relations r WHERE r.tenant = v.tenant AND r.target_id = v.memory_id AND r.predicate = ANY($4)))`
+		SELECT FROM memory_relations r WHERE r.tenant = v.tenant AND r.target_id = v.memory_id
+		AND r.predicate = ANY($4)))`
 	agedVersions = `FROM memory_versions v WHERE v.tenant = $1 AND v.until < $2 AND ` + freeVersion
 )
 
@@ -113,11 +117,12 @@ func (p *purging) operations(ctx context.Context) error {
 		return nil
 	}
 	const none = `'00000000-0000-0000-0000-000000000000'::uuid`
-	going, err := p.page(ctx, `SELECT o.created_at, `+none+` AS no_id, o.id, 0 AS version, NOT (o.kind = 'ingest' AND EXISTS (
+	going, err := p.page(ctx, `SELECT o.created_at, `+none+` AS no_id, o.id, 0 AS version, NOT (o.kind = 'ingest'
+		AND EXISTS (
 			SELECT FROM ingest_batches b WHERE b.tenant = o.tenant AND b.id = (o.result->>'batch_id')::uuid))
 		FROM operations o WHERE o.tenant = $1 AND o.created_at < $2 AND (o.created_at, o.id) > ($3, $4)
 		ORDER BY o.created_at, o.id LIMIT $5`,
-		p.Tenant, before, p.in.After.CreatedAt, p.in.After.Key, p.in.Limit*lookFactor)
+		p.Tenant, before, p.in.After.CreatedAt, p.in.After.Key, p.in.Limit*scanFactor)
 	if err != nil || len(going) == 0 {
 		return err
 	}
@@ -150,7 +155,8 @@ func (p *purging) ingest(ctx context.Context) error {
 		Settled   bool
 	}
 	page, err := pg.Collect[batch](ctx, p.Tx, `SELECT b.id, b.created_at, `+settledBatch+` FROM ingest_batches b
-		WHERE b.tenant = $1 AND b.created_at < $2 AND (b.created_at, b.id) > ($3, $4) ORDER BY b.created_at, b.id LIMIT $5`,
+		WHERE b.tenant = $1 AND b.created_at < $2 AND (b.created_at, b.id) > ($3, $4) ORDER BY b.created_at, b.id
+		LIMIT $5`,
 		p.Tenant, before, p.in.After.CreatedAt, p.in.After.ID, p.in.Limit)
 	if err != nil || len(page) == 0 {
 		return err
@@ -201,10 +207,12 @@ func (p *purging) batches(ctx context.Context, settled []uuid.UUID, left int) (i
 		if _, err := p.Tx.Exec(ctx, `INSERT INTO memory_source_kinds (tenant, memory_id, source_kind)
 			SELECT c.tenant, c.id, c.source_kind FROM memory_candidates c
 			JOIN memories m ON m.tenant = c.tenant AND m.id = c.id AND m.erased_at IS NULL
-			WHERE c.tenant = $1 AND c.id = ANY($2) ORDER BY c.id ON CONFLICT DO NOTHING`, p.Tenant, candidates); err != nil {
+			WHERE c.tenant = $1 AND c.id = ANY($2) ORDER BY c.id ON CONFLICT DO NOTHING`, p.Tenant,
+			candidates); err != nil {
 			return 0, fmt.Errorf("source kinds: %w", err)
 		}
-		err = p.deleteIDs(ctx, `DELETE FROM memory_candidates WHERE tenant = $1 AND id = ANY($2)`, "candidates", candidates)
+		err = p.deleteIDs(ctx, `DELETE FROM memory_candidates WHERE tenant = $1 AND id = ANY($2)`, "candidates",
+			candidates)
 		if err != nil {
 			return 0, err
 		}
@@ -230,7 +238,7 @@ func (p *purging) lockIDs(ctx context.Context, query string, of []uuid.UUID, lim
 	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 }
 
-// deleteIDs deletes rows by id and counts them under a name besides the step's.
+// deleteIDs deletes rows by id and counts them under a name in addition to the step's.
 func (p *purging) deleteIDs(ctx context.Context, query, name string, ids []uuid.UUID) error {
 	if len(ids) == 0 {
 		return nil
@@ -263,7 +271,8 @@ func (p *purging) forgetRuns(ctx context.Context) error {
 	}
 	left := p.in.Limit
 	for _, table := range []struct{ name, key string }{{"forget_echoes", "memory_id"}, {"forget_items", "ordinal"}} {
-		tag, err := p.Tx.Exec(ctx, `WITH old AS (SELECT x.run_id, x.`+table.key+` FROM unnest($2::uuid[]) r(id) CROSS JOIN LATERAL (
+		tag, err := p.Tx.Exec(ctx, `WITH old AS (SELECT x.run_id, x.`+table.key+` FROM unnest($2::uuid[]) r(id)
+			CROSS JOIN LATERAL (
 				SELECT run_id, `+table.key+` FROM `+table.name+` WHERE tenant = $1 AND run_id = r.id
 				ORDER BY run_id, `+table.key+` LIMIT $3) x LIMIT $3)
 			DELETE FROM `+table.name+` d USING old
@@ -292,13 +301,14 @@ func (p *purging) artifacts(ctx context.Context) error {
 	const none = `'00000000-0000-0000-0000-000000000000'::uuid`
 	after, err := hex.DecodeString(p.in.After.Key)
 	if err != nil {
-		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "after.key", Problem: "must be hexadecimal"}}}
+		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "after.key",
+			Problem: "must be hexadecimal"}}}
 	}
 	going, err := p.page(ctx, `SELECT a.created_at, `+none+` AS id, encode(a.sha256, 'hex'), 0 AS version,
 			NOT EXISTS (SELECT FROM memory_artifacts x WHERE x.tenant = a.tenant AND x.sha256 = a.sha256)
 		FROM artifacts a WHERE a.tenant = $1 AND a.created_at < $2 AND (a.created_at, a.sha256) > ($3, $4)
 		ORDER BY a.created_at, a.sha256 LIMIT $5`,
-		p.Tenant, before, p.in.After.CreatedAt, after, p.in.Limit*lookFactor)
+		p.Tenant, before, p.in.After.CreatedAt, after, p.in.Limit*scanFactor)
 	if err != nil || len(going) == 0 {
 		return err
 	}

@@ -16,17 +16,20 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-const policyColumns = `domain, tier, typology, coalesce(extract(epoch FROM keep)::bigint, 0), on_expiry, decay_exempt, version, updated_at, updated_by, reason`
+const policyColumns = `domain, tier, typology, coalesce(extract(epoch FROM keep)::bigint, 0), on_expiry, decay_exempt,
+	version, updated_at, updated_by, reason`
 
 func scanPolicy(row pgx.CollectableRow) (schema.RetentionPolicy, error) {
 	var p schema.RetentionPolicy
-	err := row.Scan(&p.Domain, &p.Tier, &p.Typology, &p.KeepSeconds, &p.OnExpiry, &p.DecayExempt, &p.Version, &p.UpdatedAt, &p.UpdatedBy, &p.Reason)
+	err := row.Scan(&p.Domain, &p.Tier, &p.Typology, &p.KeepSeconds, &p.OnExpiry, &p.DecayExempt, &p.Version,
+		&p.UpdatedAt, &p.UpdatedBy, &p.Reason)
 	return p, err
 }
 
 // RetentionRules reads what a tenant has set.
 func RetentionRules(ctx context.Context, tx pgx.Tx, tenant string) (lifecycle.RetentionRules, error) {
-	rows, err := tx.Query(ctx, `SELECT `+policyColumns+` FROM retention_policies WHERE tenant = $1 ORDER BY domain, tier, typology`, tenant)
+	rows, err := tx.Query(ctx, `SELECT `+policyColumns+` FROM retention_policies WHERE tenant = $1 ORDER BY domain,
+		tier, typology`, tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +54,8 @@ func (s *Sweeping) RetentionPolicies(ctx context.Context, tenant string) (lifecy
 // becomes of a class, and whether decay takes of it, stay as they are in force where then and exempt are nil, which
 // may need more than one policy (lifecycle.RetentionRules.Set). It returns what is set, the class itself last: all of
 // it or nothing. What a class's longer exemption or shorter window changes, the next sweeps see.
-func (s *Sweeping) SetRetention(ctx context.Context, tenant string, p schema.RetentionPolicy, then *schema.OnExpiry, exempt *bool, now time.Time) ([]schema.RetentionPolicy, error) {
+func (s *Sweeping) SetRetention(ctx context.Context, tenant string, p schema.RetentionPolicy, then *schema.OnExpiry,
+	exempt *bool, now time.Time) ([]schema.RetentionPolicy, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
@@ -88,18 +92,23 @@ func setPolicy(ctx context.Context, c *commit.Change, p schema.RetentionPolicy) 
 	if err != nil {
 		return p, err
 	}
-	if before != nil && before.KeepSeconds == p.KeepSeconds && before.OnExpiry == p.OnExpiry && before.DecayExempt == p.DecayExempt {
+	if before != nil && before.KeepSeconds == p.KeepSeconds && before.OnExpiry == p.OnExpiry &&
+		before.DecayExempt == p.DecayExempt {
 		return *before, nil
 	}
 	var keep any
 	if p.KeepSeconds > 0 {
 		keep = time.Duration(p.KeepSeconds) * time.Second
 	}
-	rows, err := c.Tx.Query(ctx, `INSERT INTO retention_policies AS r (tenant, domain, tier, typology, keep, on_expiry, decay_exempt, updated_at, updated_by, reason)
+	rows, err := c.Tx.Query(ctx, `INSERT INTO retention_policies AS r (tenant, domain, tier, typology, keep, on_expiry,
+		decay_exempt, updated_at, updated_by, reason)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-		ON CONFLICT (tenant, domain, tier, typology) DO UPDATE SET keep = excluded.keep, on_expiry = excluded.on_expiry, decay_exempt = excluded.decay_exempt,
-			updated_at = excluded.updated_at, updated_by = excluded.updated_by, reason = excluded.reason, version = r.version + 1
-		RETURNING `+policyColumns, c.Tenant, p.Domain, p.Tier, p.Typology, keep, p.OnExpiry, p.DecayExempt, c.Now, p.UpdatedBy, p.Reason)
+		ON CONFLICT (tenant, domain, tier, typology) DO UPDATE SET keep = excluded.keep, on_expiry = excluded.on_expiry,
+		decay_exempt = excluded.decay_exempt,
+			updated_at = excluded.updated_at, updated_by = excluded.updated_by, reason = excluded.reason,
+			version = r.version + 1
+		RETURNING `+policyColumns, c.Tenant, p.Domain, p.Tier, p.Typology, keep, p.OnExpiry, p.DecayExempt, c.Now,
+		p.UpdatedBy, p.Reason)
 	if err != nil {
 		return p, err
 	}
@@ -111,7 +120,8 @@ func setPolicy(ctx context.Context, c *commit.Change, p schema.RetentionPolicy) 
 
 // ResetRetention has the default hold again for a class, and says so in the audit. ErrNotFound where
 // nothing is set.
-func (s *Sweeping) ResetRetention(ctx context.Context, tenant string, p schema.RetentionPolicy, by, reason string, now time.Time) error {
+func (s *Sweeping) ResetRetention(ctx context.Context, tenant string, p schema.RetentionPolicy, by, reason string,
+	now time.Time) error {
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 		if err := lockPolicies(ctx, c); err != nil {
 			return err
@@ -123,7 +133,8 @@ func (s *Sweeping) ResetRetention(ctx context.Context, tenant string, p schema.R
 		if before == nil {
 			return pg.ErrNotFound
 		}
-		c.Queue.Queue(`DELETE FROM retention_policies WHERE tenant = $1 AND domain = $2 AND tier = $3 AND typology = $4`, c.Tenant, p.Domain, p.Tier, p.Typology)
+		c.Queue.Queue(`DELETE FROM retention_policies WHERE tenant = $1 AND domain = $2 AND tier = $3
+			AND typology = $4`, c.Tenant, p.Domain, p.Tier, p.Typology)
 		return auditPolicy(c, before, nil, by, reason)
 	})
 	if err != nil {
@@ -132,16 +143,18 @@ func (s *Sweeping) ResetRetention(ctx context.Context, tenant string, p schema.R
 	return nil
 }
 
-// lockPolicies locks the tenant's policies, those too that are not there yet: of two who set one, the second sees
-// the first's.
+// lockPolicies locks the tenant's policies, also those that do not exist yet: of two writers, the second sees the
+// first's.
 func lockPolicies(ctx context.Context, c *commit.Change) error {
-	_, err := c.Tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(E'\x1f', $1::text, 'retention'), hashtext(current_schema())))`, c.Tenant)
+	_, err := c.Tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(E'\x1f', $1::text, 'retention'),
+		hashtext(current_schema())))`, c.Tenant)
 	return err
 }
 
 // policy returns what is set for exactly a policy's class; nil when nothing is.
 func policy(ctx context.Context, c *commit.Change, p schema.RetentionPolicy) (*schema.RetentionPolicy, error) {
-	rows, err := c.Tx.Query(ctx, `SELECT `+policyColumns+` FROM retention_policies WHERE tenant = $1 AND domain = $2 AND tier = $3 AND typology = $4`,
+	rows, err := c.Tx.Query(ctx, `SELECT `+policyColumns+` FROM retention_policies WHERE tenant = $1 AND domain = $2
+		AND tier = $3 AND typology = $4`,
 		c.Tenant, p.Domain, p.Tier, p.Typology)
 	if err != nil {
 		return nil, err
@@ -173,18 +186,23 @@ func auditPolicy(c *commit.Change, before, after *schema.RetentionPolicy, by, re
 	if err != nil {
 		return err
 	}
-	c.Queue.Queue(`INSERT INTO retention_policy_changes (tenant, id, domain, tier, typology, before, after, changed_by, reason, changed_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, c.Tenant, pg.NewID(), class.Domain, class.Tier, class.Typology, old, next, by, reason, c.Now)
+	c.Queue.Queue(`INSERT INTO retention_policy_changes (tenant, id, domain, tier, typology, before, after, changed_by,
+		reason, changed_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, c.Tenant, pg.NewID(), class.Domain, class.Tier,
+		class.Typology, old, next, by, reason, c.Now)
 	return nil
 }
 
-// RetentionChanges lists the audit of the tenant's policies, newest first, from behind an id (the zero id:
-// from the newest), limit at most.
-func (s *Sweeping) RetentionChanges(ctx context.Context, tenant string, behind uuid.UUID, limit int) ([]schema.RetentionChange, error) {
+// RetentionChanges lists the audit of the tenant's policies, newest first, after an id (the zero id: from the
+// newest), limit at most.
+func (s *Sweeping) RetentionChanges(ctx context.Context, tenant string, after uuid.UUID,
+	limit int) ([]schema.RetentionChange, error) {
 	var p pg.Params
-	query := `SELECT id::text, domain, tier, typology, before, after, changed_by, reason, changed_at FROM retention_policy_changes c WHERE c.tenant = ` + p.Add(tenant)
-	if behind != uuid.Nil {
-		query += ` AND c.seq < (SELECT b.seq FROM retention_policy_changes b WHERE b.tenant = $1 AND b.id = ` + p.Add(behind) + `)`
+	query := `SELECT id::text, domain, tier, typology, before, after, changed_by, reason, changed_at
+		FROM retention_policy_changes c WHERE c.tenant = ` + p.Add(tenant)
+	if after != uuid.Nil {
+		query += ` AND c.seq < (SELECT b.seq FROM retention_policy_changes b WHERE b.tenant = $1 AND b.id = ` +
+			p.Add(after) + `)`
 	}
 	query += ` ORDER BY c.seq DESC LIMIT ` + p.Add(pg.PageLimit(limit))
 	var out []schema.RetentionChange

@@ -21,12 +21,12 @@ import (
 // each step is capped, so that no writer waits long).
 const SweepBatchSize = 500
 
-// SweepTenants lists tenants behind one, by name, limit at most.
+// SweepTenants lists at most limit tenants after the given one, by name.
 func (s *Sweeping) SweepTenants(ctx context.Context, after string, limit int) ([]string, error) {
 	return s.tenantNames(ctx, `SELECT mneme_tenants($1, $2)`, after, limit)
 }
 
-// DecayTenants lists tenants behind one of which something was due at a time, by name, limit at most.
+// DecayTenants lists at most limit tenants after the given one with a memory due at a time, by name.
 func (s *Sweeping) DecayTenants(ctx context.Context, after string, limit int, at time.Time) ([]string, error) {
 	return s.tenantNames(ctx, `SELECT mneme_decay_tenants($1, $2, $3)`, after, limit, at)
 }
@@ -43,8 +43,8 @@ func (s *Sweeping) tenantNames(ctx context.Context, query string, args ...any) (
 	return out, nil
 }
 
-// Begun is what a run may go by.
-type Begun struct {
+// SweepStart is what a run may go by.
+type SweepStart struct {
 	// Held is the first question that waits for an answer; nil: there is none.
 	Held *schema.SweepHold
 	// Ahead says that the run may go ahead: nothing waits, or another question was answered. A batch takes
@@ -55,22 +55,23 @@ type Begun struct {
 }
 
 // BeginSweep counts what a run would take of a tenant. A run that would take more than its share asks, once,
-// and may take nothing until somebody has answered. What is admitted is used up by what is taken, by whatever
+// and may take nothing until the question is answered. What is admitted is used up by what is taken, by whatever
 // run. A run that would not take too much takes the question back, and what is left of an answer with it.
-func (s *Sweeping) BeginSweep(ctx context.Context, tenant string, sweep schema.Sweep, share float64, now time.Time) (Begun, error) {
-	ctx = pg.Within(ctx, pg.ClassLong)
-	var out Begun
+func (s *Sweeping) BeginSweep(ctx context.Context, tenant string, sweep schema.Sweep, share float64,
+	now time.Time) (SweepStart, error) {
+	ctx = pg.WithClass(ctx, pg.ClassLong)
+	var out SweepStart
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 		rules, err := RetentionRules(ctx, c.Tx, c.Tenant)
 		if err != nil {
 			return err
 		}
 		out.Rules = fingerprint(rules)
-		var takes []take
+		var takes []volume
 		if sweep == schema.SweepDecay {
-			takes, err = decayTakes(ctx, c, rules, share)
+			takes, err = decayVolumes(ctx, c, rules, share)
 		} else {
-			takes, err = retentionTakes(ctx, c, rules, share)
+			takes, err = retentionVolumes(ctx, c, rules, share)
 		}
 		if err != nil {
 			return err
@@ -91,20 +92,21 @@ func (s *Sweeping) BeginSweep(ctx context.Context, tenant string, sweep schema.S
 		return nil
 	})
 	if err != nil {
-		return Begun{}, fmt.Errorf("begin %s: %w", sweep, err)
+		return SweepStart{}, fmt.Errorf("begin %s: %w", sweep, err)
 	}
 	return out, nil
 }
 
-// ErrRulesChanged means that retention policies are not those any more by which a run was let go ahead: it is
-// to begin with the tenant anew.
+// ErrRulesChanged means that retention policies are not those any more by which a run was let go ahead: it is to
+// begin with the tenant again.
 var ErrRulesChanged = errors.New("retention policies have changed since the run began")
 
-// fingerprint names what rules say, and not who said it when.
+// fingerprint identifies the content of rules, not their author or time.
 func fingerprint(rules lifecycle.RetentionRules) string {
 	digest := sha256.New()
 	for _, p := range rules {
-		fmt.Fprintf(digest, "%s %s %s %d %s %t\n", p.Domain, p.Tier, p.Typology, p.KeepSeconds, p.OnExpiry, p.DecayExempt)
+		fmt.Fprintf(digest, "%s %s %s %d %s %t\n", p.Domain, p.Tier, p.Typology, p.KeepSeconds, p.OnExpiry,
+			p.DecayExempt)
 	}
 	return hex.EncodeToString(digest.Sum(nil)[:8])
 }
@@ -121,29 +123,36 @@ func rulesAsBegun(ctx context.Context, c *commit.Change, begun string) (lifecycl
 	return rules, err
 }
 
-// take is how much a run would take of so much, by the question that it has to ask. Counting ends where the
+// volume is how much a run would take of so much, by the question that it has to ask. Counting ends where the
 // allowance is passed.
-type take struct {
+type volume struct {
 	Question      schema.Sweep
 	Would, Stored int64
 }
 
 // tooMuch reports whether a run has to ask.
-func (t take) tooMuch(share float64) bool { return t.Would > lifecycle.SweepAllowance(t.Stored, share) }
+func (t volume) tooMuch(share float64) bool {
+	return t.Would > lifecycle.SweepAllowance(t.Stored, share)
+}
 
 // guard asks where a run has to, or takes the question back; it returns the one that waits.
-func guard(ctx context.Context, c *commit.Change, t take, share float64) (*schema.SweepHold, error) {
+func guard(ctx context.Context, c *commit.Change, t volume, share float64) (*schema.SweepHold, error) {
 	if !t.tooMuch(share) {
 		c.Queue.Queue(`DELETE FROM sweep_holds WHERE tenant = $1 AND sweep = $2`, c.Tenant, t.Question)
 		return nil, nil
 	}
 	hold := schema.SweepHold{Tenant: c.Tenant, Sweep: t.Question}
-	// An answer that is used up is no answer: it asks again.
-	err := c.Tx.QueryRow(ctx, `INSERT INTO sweep_holds AS h (tenant, sweep, would_take, stored, share, asked_at) VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (tenant, sweep) DO UPDATE SET would_take = excluded.would_take, stored = excluded.stored, share = excluded.share,
-			asked_at = CASE WHEN h.admitted = 0 THEN excluded.asked_at ELSE h.asked_at END, answered_by = CASE WHEN h.admitted = 0 THEN '' ELSE h.answered_by END,
-			reason = CASE WHEN h.admitted = 0 THEN '' ELSE h.reason END, answered_at = CASE WHEN h.admitted > 0 THEN h.answered_at END, admitted = nullif(h.admitted, 0)
-		RETURNING would_take, stored, share, asked_at, admitted`, c.Tenant, t.Question, t.Would, t.Stored, share, c.Now).
+	// A used-up answer does not count: it asks again.
+	err := c.Tx.QueryRow(ctx, `INSERT INTO sweep_holds AS h (tenant, sweep, would_take, stored, share, asked_at)
+		VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (tenant, sweep) DO UPDATE SET would_take = excluded.would_take, stored = excluded.stored,
+		share = excluded.share,
+			asked_at = CASE WHEN h.admitted = 0 THEN excluded.asked_at ELSE h.asked_at END, answered_by = CASE
+			WHEN h.admitted = 0 THEN '' ELSE h.answered_by END,
+			reason = CASE WHEN h.admitted = 0 THEN '' ELSE h.reason END, answered_at = CASE
+			WHEN h.admitted > 0 THEN h.answered_at END, admitted = nullif(h.admitted, 0)
+		RETURNING would_take, stored, share, asked_at, admitted`, c.Tenant, t.Question, t.Would, t.Stored, share,
+		c.Now).
 		Scan(&hold.WouldTake, &hold.Stored, &hold.Share, &hold.AskedAt, &hold.Admitted)
 	if err != nil || hold.Admitted != nil {
 		return nil, err
@@ -151,12 +160,13 @@ func guard(ctx context.Context, c *commit.Change, t take, share float64) (*schem
 	return &hold, nil
 }
 
-// admitted is how much of want a batch may take: less where a question stands, whose answer it uses up. The
-// question is locked, so that no two batches use the same answer. Without one, all of it: what was due when the
-// run began was counted then.
+// admittedBy returns how much of want a batch may take: less where a question is open, whose answer it uses up. The
+// question is locked, so that no two batches use the same answer. Without one, all of it: what was due when the run
+// began was counted then.
 func admittedBy(ctx context.Context, c *commit.Change, sweep schema.Sweep, want int) (int, error) {
 	var left *int64
-	err := c.Tx.QueryRow(ctx, `SELECT admitted FROM sweep_holds WHERE tenant = $1 AND sweep = $2 FOR UPDATE`, c.Tenant, sweep).Scan(&left)
+	err := c.Tx.QueryRow(ctx, `SELECT admitted FROM sweep_holds WHERE tenant = $1 AND sweep = $2 FOR UPDATE`, c.Tenant,
+		sweep).Scan(&left)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return want, nil
@@ -169,7 +179,8 @@ func admittedBy(ctx context.Context, c *commit.Change, sweep schema.Sweep, want 
 // used takes what a batch took from what was admitted, if anything was.
 func used(c *commit.Change, sweep schema.Sweep, n int) {
 	if n > 0 {
-		c.Queue.Queue(`UPDATE sweep_holds SET admitted = greatest(0, admitted - $3) WHERE tenant = $1 AND sweep = $2 AND admitted IS NOT NULL`, c.Tenant, sweep, n)
+		c.Queue.Queue(`UPDATE sweep_holds SET admitted = greatest(0, admitted - $3) WHERE tenant = $1 AND sweep = $2
+			AND admitted IS NOT NULL`, c.Tenant, sweep, n)
 	}
 }
 
@@ -179,7 +190,8 @@ var ErrClockAhead = errors.New("the clock is ahead of the database's")
 // CheckClock returns ErrClockAhead where one of the times is further ahead of the database's clock than a minute.
 func (s *Sweeping) CheckClock(ctx context.Context, at ...time.Time) error {
 	var ahead bool
-	if err := s.Pool.QueryRow(ctx, `SELECT coalesce(max(x) > now() + interval '1 minute', false) FROM unnest($1::timestamptz[]) x`, at).Scan(&ahead); err != nil {
+	if err := s.Pool.QueryRow(ctx, `SELECT coalesce(max(x) > now() + interval '1 minute', false)
+		FROM unnest($1::timestamptz[]) x`, at).Scan(&ahead); err != nil {
 		return fmt.Errorf("compare clocks: %w", err)
 	}
 	if ahead {
@@ -202,22 +214,28 @@ func noteSweep(c *commit.Change, sweep schema.Sweep, run string, counts map[stri
 	if err != nil {
 		return err
 	}
-	c.Queue.Queue(`INSERT INTO sweep_runs AS r (tenant, id, sweep, counts, started_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5)
+	c.Queue.Queue(`INSERT INTO sweep_runs AS r (tenant, id, sweep, counts, started_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $5)
 		ON CONFLICT (tenant, id) DO UPDATE SET updated_at = excluded.updated_at, counts = (
 			SELECT jsonb_object_agg(key, n) FROM (
-				SELECT key, sum(value::bigint) AS n FROM (SELECT * FROM jsonb_each_text(r.counts) UNION ALL SELECT * FROM jsonb_each_text(excluded.counts)) x GROUP BY key) y)`,
+				SELECT key, sum(value::bigint) AS n FROM (SELECT * FROM jsonb_each_text(r.counts) UNION ALL SELECT *
+					FROM jsonb_each_text(excluded.counts)) x GROUP BY key) y)`,
 		c.Tenant, run, sweep, string(encoded), c.Now)
 	return nil
 }
 
 // AdmitSweep lets a sweep that has asked take up to so much more of the tenant. ErrNotFound where it has
 // not asked.
-func (s *Sweeping) AdmitSweep(ctx context.Context, tenant string, sweep schema.Sweep, upTo int64, by, reason string, now time.Time) (schema.SweepHold, error) {
+func (s *Sweeping) AdmitSweep(ctx context.Context, tenant string, sweep schema.Sweep, upTo int64, by, reason string,
+	now time.Time) (schema.SweepHold, error) {
 	out := schema.SweepHold{Tenant: tenant, Sweep: sweep}
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
-		err := c.Tx.QueryRow(ctx, `UPDATE sweep_holds SET admitted = $3, answered_by = $4, reason = $5, answered_at = $6 WHERE tenant = $1 AND sweep = $2
-			RETURNING would_take, stored, share, asked_at, admitted, answered_by, reason, answered_at`, tenant, sweep, upTo, by, reason, c.Now).
-			Scan(&out.WouldTake, &out.Stored, &out.Share, &out.AskedAt, &out.Admitted, &out.AnsweredBy, &out.Reason, &out.AnsweredAt)
+		err := c.Tx.QueryRow(ctx, `UPDATE sweep_holds SET admitted = $3, answered_by = $4, reason = $5, answered_at = $6
+			WHERE tenant = $1 AND sweep = $2
+			RETURNING would_take, stored, share, asked_at, admitted, answered_by, reason, answered_at`, tenant, sweep,
+			upTo, by, reason, c.Now).
+			Scan(&out.WouldTake, &out.Stored, &out.Share, &out.AskedAt, &out.Admitted, &out.AnsweredBy, &out.Reason,
+				&out.AnsweredAt)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return pg.ErrNotFound
 		}
@@ -258,7 +276,8 @@ type SweepRun struct {
 func (s *Sweeping) SweepRuns(ctx context.Context, tenant string, sweep schema.Sweep, limit int) ([]SweepRun, error) {
 	var out []SweepRun
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) (err error) {
-		out, err = pg.Collect[SweepRun](ctx, tx, `SELECT id, sweep, counts - 'without_words' AS counts, started_at, updated_at FROM sweep_runs WHERE tenant = $1 AND sweep = $2
+		out, err = pg.Collect[SweepRun](ctx, tx, `SELECT id, sweep, counts - 'without_words' AS counts, started_at,
+			updated_at FROM sweep_runs WHERE tenant = $1 AND sweep = $2
 			ORDER BY started_at DESC, id DESC LIMIT $3`, tenant, sweep, limit)
 		return err
 	})

@@ -1,9 +1,7 @@
 package transfer
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -32,182 +30,6 @@ const (
 	LineEvent    = "event"   // of the ledger
 	LineEnd      = "end"     // without it, the file has been cut off
 )
-
-// ExportLine is one line of an export. Which fields are set depends on its kind. Everything that a
-// memory owns stands in its line, so that a filtered export is whole in itself.
-type ExportLine struct {
-	Kind string `json:"kind"`
-
-	// Header.
-	Format     string     `json:"format,omitempty"`
-	Version    int        `json:"version,omitempty"`
-	Tenant     string     `json:"tenant,omitempty"`
-	ExportedAt *time.Time `json:"exported_at,omitempty"`
-
-	// Memory. Rows have the names of their columns, without tenant and memory id.
-	Record     *schema.MemoryRecord       `json:"record,omitempty"`
-	Columns    map[string]json.RawMessage `json:"columns,omitempty"` // what the record does not say: hashes and the claim, as they are indexed
-	History    []json.RawMessage          `json:"history,omitempty"` // oldest first
-	Versions   []json.RawMessage          `json:"versions,omitempty"`
-	Provenance []json.RawMessage          `json:"provenance,omitempty"`
-	Relations  []ExportRelation           `json:"relations,omitempty"` // outwards
-	Claims     []json.RawMessage          `json:"claims,omitempty"`
-	Hints      []json.RawMessage          `json:"hints,omitempty"`
-	Entities   []ExportEntity             `json:"entities,omitempty"`
-	Edges      []ExportEdge               `json:"edges,omitempty"`     // of the entity graph, that the memory says
-	Artifacts  []string                   `json:"artifacts,omitempty"` // sha256:<hex>
-
-	// History without a memory: whose it is.
-	MemoryID *uuid.UUID `json:"memory_id,omitempty"`
-
-	// Event: the row, with the names of its columns.
-	Event json.RawMessage `json:"event,omitempty"`
-
-	// Artifact.
-	Artifact *ExportArtifact `json:"artifact,omitempty"`
-
-	// End.
-	Counts *ExportCounts `json:"counts,omitempty"`
-}
-
-// UnmarshalJSON reads a line as it was written. A record is taken literally: what decoding makes of
-// records from elsewhere, such as filling in what they leave out, would not give the same row back.
-func (l *ExportLine) UnmarshalJSON(data []byte) error {
-	type fields ExportLine
-	line := struct {
-		*fields
-		Record json.RawMessage `json:"record"`
-	}{fields: (*fields)(l)}
-	if err := strictJSON(data, &line); err != nil {
-		return err
-	}
-	if len(line.Record) == 0 {
-		return nil
-	}
-	type literal schema.MemoryRecord
-	l.Record = &schema.MemoryRecord{}
-	return strictJSON(line.Record, (*literal)(l.Record))
-}
-
-// DecodeExportLine reads one line and checks it: what is wrong is a *schema.ValidationError that names
-// fields and no values.
-func DecodeExportLine(data []byte) (ExportLine, error) {
-	bad := func(field, problem string) (ExportLine, error) {
-		return ExportLine{}, &schema.ValidationError{Fields: []schema.FieldError{{Field: field, Problem: problem}}}
-	}
-	var line ExportLine
-	var wrongType *json.UnmarshalTypeError
-	var syntax *json.SyntaxError
-	switch err := json.Unmarshal(data, &line); {
-	case errors.As(err, &wrongType) && wrongType.Field != "":
-		return bad(wrongType.Field, "must be of type "+wrongType.Type.String())
-	case errors.As(err, &syntax):
-		return bad("(json)", fmt.Sprintf("is not valid JSON (at byte %d)", syntax.Offset))
-	case err != nil:
-		return bad("(line)", "is not a line of an export: it has an unknown field or a value of the wrong form")
-	}
-	switch line.Kind {
-	case LineHeader:
-		if line.Format != ExportFormat {
-			return bad("format", "must be "+ExportFormat)
-		}
-		if line.Version != ExportVersion {
-			return bad("version", fmt.Sprintf("must be %d: this program is older or newer than the file", ExportVersion))
-		}
-	case LineArtifact:
-		if line.Artifact == nil {
-			return bad("artifact", "is required")
-		}
-	case LineMemory:
-		m := line.Record
-		if m == nil {
-			return bad("record", "is required")
-		}
-		if _, err := uuid.Parse(m.ID); err != nil {
-			return bad("record.id", "must be a UUID")
-		}
-		if m.ErasedAt == nil { // of what was erased, little is left
-			checked := *m // its rows beside it are what is written of these, and have limits of their own
-			checked.Relations, checked.AuditLog, checked.Provenance.Sources = nil, nil, []schema.Ref{}
-			var invalid *schema.ValidationError
-			if err := checked.Validate(); errors.As(err, &invalid) {
-				for i := range invalid.Fields {
-					invalid.Fields[i].Field = "record." + invalid.Fields[i].Field
-				}
-				return ExportLine{}, invalid
-			}
-		}
-	case LineHistory:
-		if line.MemoryID == nil {
-			return bad("memory_id", "is required")
-		}
-	case LineEvent:
-		if len(line.Event) == 0 {
-			return bad("event", "is required")
-		}
-	case LineEnd:
-		if line.Counts == nil {
-			return bad("counts", "is required")
-		}
-	default:
-		return bad("kind", "must be header, artifact, memory, history, event or end")
-	}
-	return line, nil
-}
-
-// strictJSON decodes JSON whose fields are all known.
-func strictJSON(data []byte, into any) error {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	return decoder.Decode(into)
-}
-
-// ExportRelation is a relation of a memory to another.
-type ExportRelation struct {
-	Predicate string    `json:"predicate"`
-	TargetID  uuid.UUID `json:"target_id"`
-	Weight    float64   `json:"weight"`
-	Reason    string    `json:"reason"`
-	CreatedAt time.Time `json:"created_at"`
-}
-
-// ExportEntity is an entity that a memory mentions, or that an edge which it says begins or ends at.
-type ExportEntity struct {
-	ID            uuid.UUID  `json:"id"`
-	CanonicalName string     `json:"canonical_name"`
-	Name          string     `json:"name"`
-	CreatedAt     time.Time  `json:"created_at"`
-	UpdatedAt     time.Time  `json:"updated_at"`
-	MentionedAt   *time.Time `json:"mentioned_at,omitempty"` // absent: the end of an edge alone
-}
-
-// ExportEdge is an edge of the entity graph, its ends by canonical name.
-type ExportEdge struct {
-	Source       string    `json:"source"`
-	Relationship string    `json:"relationship"`
-	Target       string    `json:"target"`
-	Confidence   float64   `json:"confidence"`
-	CreatedAt    time.Time `json:"created_at"`
-	UpdatedAt    time.Time `json:"updated_at"`
-}
-
-// ExportArtifact is a stored artifact with its bytes.
-type ExportArtifact struct {
-	SHA256    string   `json:"sha256"` // hex
-	MediaType string   `json:"media_type"`
-	Agent     string   `json:"agent"`             // who brought it first
-	Holders   []string `json:"holders,omitempty"` // all who may have it back without a memory that refers to it; in one agent's export itself alone
-
-	UserHolders []UserHolder `json:"user_holders,omitempty"` // likewise, those who brought it for a user
-	CreatedAt   time.Time    `json:"created_at"`
-	Content     []byte       `json:"content"` // base64 in JSON
-}
-
-// UserHolder is an agent that brought an artifact for one of its users.
-type UserHolder struct {
-	Agent string `json:"agent"`
-	Scope string `json:"scope"`
-}
 
 // ExportCounts says what an export holds.
 type ExportCounts struct {
@@ -249,16 +71,18 @@ func (x ExportSelection) where(m string, p *pg.Params) string {
 // exported too.
 func (x ExportSelection) isWhole() bool {
 	f := x.Filter
-	return x.AllAgents && x.IncludeDeleted && f.Principal.Project == "" && f.Principal.EffectiveScope() == "" && f.MaxSensitivity == "" && f.Narrowed("m", &pg.Params{}) == ""
+	return x.AllAgents && x.IncludeDeleted && f.Principal.Project == "" && f.Principal.EffectiveScope() == "" &&
+		f.MaxSensitivity == "" && f.Narrowed("m", &pg.Params{}) == ""
 }
 
 // exportPage is how many memories an export reads at a time.
 const exportPage = 200
 
 // Export hands what the selection admits to emit, line by line: a header, the artifacts, the memories by
-// id, the events in their order, the end. It sees one state of the database, whatever is written meanwhile, and holds one page in
-// memory. An error of emit ends it and is returned as it is.
-func (s *Transfer) Export(ctx context.Context, x ExportSelection, now time.Time, emit func(ExportLine) error) (ExportCounts, error) {
+// id, the events in their order, the end. It sees one state of the database, whatever is written meanwhile, and holds
+// one page in memory. An error of emit ends it and is returned as it is.
+func (s *Transfer) Export(ctx context.Context, x ExportSelection, now time.Time,
+	emit func(ExportLine) error) (ExportCounts, error) {
 	var counts ExportCounts
 	tenant := x.Filter.Principal.Tenant
 	var stopped error // what emit said
@@ -266,80 +90,82 @@ func (s *Transfer) Export(ctx context.Context, x ExportSelection, now time.Time,
 		stopped = emit(line)
 		return stopped
 	}
-	err := pgx.BeginTxFunc(ctx, s.Pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		if err := pg.Bind(ctx, tx, tenant, true, s.Limits(pg.ClassLong)); err != nil {
-			return err
-		}
-		if err := plainTimes(ctx, tx); err != nil {
-			return err
-		}
-		at := now.UTC()
-		if err := send(ExportLine{Kind: LineHeader, Format: ExportFormat, Version: ExportVersion, Tenant: tenant, ExportedAt: &at}); err != nil {
-			return err
-		}
-		for after := []byte(nil); ; {
-			a, err := nextArtifact(ctx, tx, x, after)
-			if err != nil {
+	err := pgx.BeginTxFunc(ctx, s.Pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly},
+		func(tx pgx.Tx) error {
+			if err := pg.Bind(ctx, tx, tenant, true, s.Limits(pg.ClassLong)); err != nil {
 				return err
 			}
-			if a == nil {
-				break
-			}
-			after, counts.Artifacts = a.sum, counts.Artifacts+1
-			if err := send(ExportLine{Kind: LineArtifact, Artifact: &a.ExportArtifact}); err != nil {
+			if err := plainTimes(ctx, tx); err != nil {
 				return err
 			}
-		}
-		for after := uuid.Nil; ; {
-			var p pg.Params
-			where := x.where("m", &p) + ` AND m.id > ` + p.Add(after)
-			lines, err := exportLines(ctx, tx, where, `ORDER BY m.id LIMIT `+p.Add(exportPage), p)
-			if err != nil {
+			at := now.UTC()
+			if err := send(ExportLine{Kind: LineHeader, Format: ExportFormat, Version: ExportVersion, Tenant: tenant,
+				ExportedAt: &at}); err != nil {
 				return err
 			}
-			for _, line := range lines {
-				if err := send(line); err != nil {
+			for after := []byte(nil); ; {
+				a, err := nextArtifact(ctx, tx, x, after)
+				if err != nil {
+					return err
+				}
+				if a == nil {
+					break
+				}
+				after, counts.Artifacts = a.sum, counts.Artifacts+1
+				if err := send(ExportLine{Kind: LineArtifact, Artifact: &a.ExportArtifact}); err != nil {
 					return err
 				}
 			}
-			counts.Memories += len(lines)
-			if len(lines) < exportPage {
-				break
-			}
-			after = uuid.MustParse(lines[len(lines)-1].Record.ID)
-		}
-		for after := uuid.Nil; x.isWhole(); {
-			lines, err := orphanHistory(ctx, tx, tenant, after)
-			if err != nil {
-				return err
-			}
-			for _, line := range lines {
-				if err := send(line); err != nil {
+			for after := uuid.Nil; ; {
+				var p pg.Params
+				where := x.where("m", &p) + ` AND m.id > ` + p.Add(after)
+				lines, err := exportLines(ctx, tx, where, `ORDER BY m.id LIMIT `+p.Add(exportPage), p)
+				if err != nil {
 					return err
 				}
+				for _, line := range lines {
+					if err := send(line); err != nil {
+						return err
+					}
+				}
+				counts.Memories += len(lines)
+				if len(lines) < exportPage {
+					break
+				}
+				after = uuid.MustParse(lines[len(lines)-1].Record.ID)
 			}
-			if len(lines) < exportPage {
-				break
-			}
-			after = *lines[len(lines)-1].MemoryID
-		}
-		for after := (eventCursor{}); ; {
-			lines, next, err := exportEvents(ctx, tx, x, after)
-			if err != nil {
-				return err
-			}
-			for _, line := range lines {
-				if err := send(line); err != nil {
+			for after := uuid.Nil; x.isWhole(); {
+				lines, err := orphanHistory(ctx, tx, tenant, after)
+				if err != nil {
 					return err
 				}
+				for _, line := range lines {
+					if err := send(line); err != nil {
+						return err
+					}
+				}
+				if len(lines) < exportPage {
+					break
+				}
+				after = *lines[len(lines)-1].MemoryID
 			}
-			counts.Events += len(lines)
-			if after = next; len(lines) < exportPage {
-				break
+			for after := (eventCursor{}); ; {
+				lines, next, err := exportEvents(ctx, tx, x, after)
+				if err != nil {
+					return err
+				}
+				for _, line := range lines {
+					if err := send(line); err != nil {
+						return err
+					}
+				}
+				counts.Events += len(lines)
+				if after = next; len(lines) < exportPage {
+					break
+				}
 			}
-		}
-		return send(ExportLine{Kind: LineEnd, Counts: &counts})
-	})
+			return send(ExportLine{Kind: LineEnd, Counts: &counts})
+		})
 	if stopped != nil {
 		return counts, stopped
 	}
@@ -360,28 +186,42 @@ const derivedColumns = `'{tenant,tsv,claim_space,subject_key,claim_key,live}'::t
 
 // exportLines reads memories with all that they own. Conditions and parameters are on the alias m.
 func exportLines(ctx context.Context, tx pgx.Tx, where, order string, p pg.Params) ([]ExportLine, error) {
-	rows, err := tx.Query(ctx, `SELECT `+commit.RecordColumns+`, `+read.AuditLog("", false)+`, to_jsonb(m) - `+derivedColumns+`,
-		coalesce((SELECT jsonb_agg(to_jsonb(h) - '{tenant,memory_id,seq}'::text[] ORDER BY h.seq) FROM memory_history h WHERE h.tenant = m.tenant AND h.memory_id = m.id), '[]'),
-		coalesce((SELECT jsonb_agg(to_jsonb(v) - '{tenant,memory_id}'::text[] || jsonb_build_object('record', v.record - 'tenant') ORDER BY v.version)
+	rows, err := tx.Query(ctx, `SELECT `+commit.RecordColumns+`, `+read.AuditLog("", false)+`,
+		to_jsonb(m) - `+derivedColumns+`,
+		coalesce((SELECT jsonb_agg(to_jsonb(h) - '{tenant,memory_id,seq}'::text[] ORDER BY h.seq) FROM memory_history h
+			WHERE h.tenant = m.tenant AND h.memory_id = m.id), '[]'),
+		coalesce((SELECT jsonb_agg(to_jsonb(v) - '{tenant,memory_id}'::text[] || jsonb_build_object('record',
+			v.record - 'tenant') ORDER BY v.version)
 			FROM memory_versions v WHERE v.tenant = m.tenant AND v.memory_id = m.id), '[]'),
-		coalesce((SELECT jsonb_agg(to_jsonb(v) - '{tenant,memory_id}'::text[] ORDER BY v.position) FROM memory_provenance v WHERE v.tenant = m.tenant AND v.memory_id = m.id), '[]'),
-		coalesce((SELECT jsonb_agg(to_jsonb(r) - '{tenant,source_id}'::text[] ORDER BY r.predicate, r.target_id) FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id), '[]'),
-		coalesce((SELECT jsonb_agg(to_jsonb(c) - '{tenant,memory_id,subject_key}'::text[] ORDER BY c.subject, c.predicate) FROM entity_claims c WHERE c.tenant = m.tenant AND c.memory_id = m.id), '[]'),
-		coalesce((SELECT jsonb_agg(to_jsonb(h) - '{tenant,memory_id,tsv}'::text[] ORDER BY h.position) FROM memory_hints h WHERE h.tenant = m.tenant AND h.memory_id = m.id), '[]'),
-		coalesce((SELECT jsonb_agg(jsonb_build_object('id', e.id, 'canonical_name', e.canonical_name, 'name', e.name, 'created_at', e.created_at,
+		coalesce((SELECT jsonb_agg(to_jsonb(v) - '{tenant,memory_id}'::text[] ORDER BY v.position)
+			FROM memory_provenance v WHERE v.tenant = m.tenant AND v.memory_id = m.id), '[]'),
+		coalesce((SELECT jsonb_agg(to_jsonb(r) - '{tenant,source_id}'::text[] ORDER BY r.predicate, r.target_id)
+			FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id), '[]'),
+		coalesce((SELECT jsonb_agg(to_jsonb(c) - '{tenant,memory_id,subject_key}'::text[] ORDER BY c.subject,
+			c.predicate) FROM entity_claims c WHERE c.tenant = m.tenant AND c.memory_id = m.id), '[]'),
+		coalesce((SELECT jsonb_agg(to_jsonb(h) - '{tenant,memory_id,tsv}'::text[] ORDER BY h.position)
+			FROM memory_hints h WHERE h.tenant = m.tenant AND h.memory_id = m.id), '[]'),
+		coalesce((SELECT jsonb_agg(jsonb_build_object('id', e.id, 'canonical_name', e.canonical_name, 'name', e.name,
+			'created_at', e.created_at,
 				'updated_at', e.updated_at, 'mentioned_at', x.created_at) ORDER BY e.canonical_name)
-			FROM entities e LEFT JOIN memory_entity_mentions x ON x.tenant = e.tenant AND x.memory_id = m.id AND x.entity_id = e.id
+			FROM entities e LEFT JOIN memory_entity_mentions x ON x.tenant = e.tenant AND x.memory_id = m.id
+			AND x.entity_id = e.id
 			WHERE e.tenant = m.tenant AND e.id IN (
 				SELECT n.entity_id FROM memory_entity_mentions n WHERE n.tenant = m.tenant AND n.memory_id = m.id
-				UNION SELECT unnest(ARRAY[g.source_id, g.target_id]) FROM memory_entity_relations g WHERE g.tenant = m.tenant AND g.memory_id = m.id)), '[]'),
-		coalesce((SELECT jsonb_agg(jsonb_build_object('source', f.canonical_name, 'relationship', g.relationship, 'target', t.canonical_name,
-				'confidence', r.confidence, 'created_at', r.created_at, 'updated_at', r.updated_at) ORDER BY f.canonical_name, g.relationship, t.canonical_name)
+				UNION SELECT unnest(ARRAY[g.source_id, g.target_id]) FROM memory_entity_relations g
+				WHERE g.tenant = m.tenant AND g.memory_id = m.id)), '[]'),
+		coalesce((SELECT jsonb_agg(jsonb_build_object('source', f.canonical_name, 'relationship', g.relationship,
+			'target', t.canonical_name,
+				'confidence', r.confidence, 'created_at', r.created_at, 'updated_at', r.updated_at)
+				ORDER BY f.canonical_name, g.relationship, t.canonical_name)
 			FROM memory_entity_relations g
-			JOIN entity_relations r ON r.tenant = g.tenant AND r.source_id = g.source_id AND r.relationship = g.relationship AND r.target_id = g.target_id
+			JOIN entity_relations r ON r.tenant = g.tenant AND r.source_id = g.source_id
+			AND r.relationship = g.relationship AND r.target_id = g.target_id
 			JOIN entities f ON f.tenant = g.tenant AND f.id = g.source_id
 			JOIN entities t ON t.tenant = g.tenant AND t.id = g.target_id
 			WHERE g.tenant = m.tenant AND g.memory_id = m.id), '[]'),
-		coalesce((SELECT jsonb_agg('sha256:' || encode(x.sha256, 'hex') ORDER BY x.sha256) FROM memory_artifacts x WHERE x.tenant = m.tenant AND x.memory_id = m.id), '[]')`+
+		coalesce((SELECT jsonb_agg('sha256:' || encode(x.sha256, 'hex') ORDER BY x.sha256) FROM memory_artifacts x
+			WHERE x.tenant = m.tenant AND x.memory_id = m.id), '[]')`+
 		commit.RecordTables+`WHERE `+where+` `+order, p...)
 	if err != nil {
 		return nil, err
@@ -389,7 +229,8 @@ func exportLines(ctx context.Context, tx pgx.Tx, where, order string, p pg.Param
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (ExportLine, error) {
 		line := ExportLine{Kind: LineMemory, Record: &schema.MemoryRecord{}}
 		m := line.Record
-		err := commit.ScanRecordAnd(row, m, &m.AuditLog, &line.Columns, &line.History, &line.Versions, &line.Provenance, &line.Relations, &line.Claims, &line.Hints,
+		err := commit.ScanRecordAnd(row, m, &m.AuditLog, &line.Columns, &line.History, &line.Versions, &line.Provenance,
+			&line.Relations, &line.Claims, &line.Hints,
 			&line.Entities, &line.Edges, &line.Artifacts)
 		if err != nil {
 			return line, err
@@ -421,26 +262,36 @@ func recordRow(m schema.MemoryRecord) map[string]any {
 		points = d.Points
 	}
 	return map[string]any{
-		"id": m.ID, "external_id": text(m.ExternalID), "agent_id": m.Agent, "project": m.Project, "scope": m.Scope, "visibility": m.Visibility,
-		"policy_group": m.PolicyGroup, "version": m.Version, "type": m.Type, "category": m.Category, "tier": m.Tier, "typology": m.Typology,
-		"content": m.Content, "payload": m.Payload, "tags": pg.TagList(m.Tags), "language": m.Language, "who": m.Who,
+		"id": m.ID, "external_id": text(m.ExternalID), "agent_id": m.Agent, "project": m.Project, "scope": m.Scope,
+		"visibility":   m.Visibility,
+		"policy_group": m.PolicyGroup, "version": m.Version, "type": m.Type, "category": m.Category, "tier": m.Tier,
+		"typology": m.Typology,
+		"content":  m.Content, "payload": m.Payload, "tags": pg.TagList(m.Tags), "language": m.Language, "who": m.Who,
 		"safe_summary": m.SafeSummary,
 		"confidence":   m.Confidence, "importance": m.Importance, "salience": m.Salience, "salience_at": m.SalienceAt,
-		"decay_curve": d.Curve, "half_life": seconds(d.HalfLifeSeconds), "min_salience": d.MinSalience, "max_age": seconds(d.MaxAgeSeconds),
-		"decay_floor": d.Floor, "decay_points": points, "reinforcement_gain": d.ReinforcementGain, "last_reinforced_at": m.Lifecycle.LastReinforcedAt,
-		"pinned": m.Lifecycle.Pinned, "deletion_policy": m.Lifecycle.DeletionPolicy, "decay_due_at": m.Lifecycle.DecayDueAt,
-		"status": m.Status, "supersedes": text(m.Supersedes), "superseded_by": text(m.SupersededBy),
+		"decay_curve": d.Curve, "half_life": seconds(d.HalfLifeSeconds), "min_salience": d.MinSalience,
+		"max_age":     seconds(d.MaxAgeSeconds),
+		"decay_floor": d.Floor, "decay_points": points, "reinforcement_gain": d.ReinforcementGain,
+		"last_reinforced_at": m.Lifecycle.LastReinforcedAt,
+		"pinned":             m.Lifecycle.Pinned, "deletion_policy": m.Lifecycle.DeletionPolicy,
+		"decay_due_at": m.Lifecycle.DecayDueAt,
+		"status":       m.Status, "supersedes": text(m.Supersedes), "superseded_by": text(m.SupersededBy),
 		"sensitivity": m.Sensitivity, "key_id": text(m.KeyID), "source_trust": m.SourceTrust,
-		"occurred_at": m.OccurredAt, "created_at": m.CreatedAt, "updated_at": m.UpdatedAt, "created_by": m.Provenance.CreatedBy,
-		"deleted_at": m.DeletedAt, "archived_at": m.ArchivedAt, "superseded_at": m.SupersededAt, "erased_at": m.ErasedAt,
-		"world_id": text(m.WorldID), "world_version": text(m.WorldVersion), "agent_session_id": text(m.Session), "agent_interaction_id": text(m.Interaction),
+		"occurred_at": m.OccurredAt, "created_at": m.CreatedAt, "updated_at": m.UpdatedAt,
+		"created_by": m.Provenance.CreatedBy,
+		"deleted_at": m.DeletedAt, "archived_at": m.ArchivedAt, "superseded_at": m.SupersededAt,
+		"erased_at": m.ErasedAt,
+		"world_id":  text(m.WorldID), "world_version": text(m.WorldVersion), "agent_session_id": text(m.Session),
+		"agent_interaction_id": text(m.Interaction),
 	}
 }
 
 // orphanHistory reads the history of the next memories that are gone.
 func orphanHistory(ctx context.Context, tx pgx.Tx, tenant string, after uuid.UUID) ([]ExportLine, error) {
-	rows, err := tx.Query(ctx, `SELECT h.memory_id, jsonb_agg(to_jsonb(h) - '{tenant,memory_id,seq}'::text[] ORDER BY h.seq)
-		FROM memory_history h WHERE h.tenant = $1 AND h.memory_id > $2 AND NOT EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = h.memory_id)
+	rows, err := tx.Query(ctx, `SELECT h.memory_id, jsonb_agg(to_jsonb(h) - '{tenant,memory_id,seq}'::text[]
+		ORDER BY h.seq)
+		FROM memory_history h WHERE h.tenant = $1 AND h.memory_id > $2 AND NOT EXISTS (SELECT FROM memories m
+			WHERE m.tenant = $1 AND m.id = h.memory_id)
 		GROUP BY h.memory_id ORDER BY h.memory_id LIMIT $3`, tenant, after, exportPage)
 	if err != nil {
 		return nil, err
@@ -458,8 +309,8 @@ type storedArtifact struct {
 	sum []byte
 }
 
-// nextArtifact reads the artifact behind a key: one that a selected memory refers to, or that nothing
-// refers to and a selected agent or user holds. One at a time: they may be large.
+// nextArtifact reads the next artifact after a key: one that a selected memory refers to, or that nothing refers to
+// and a selected agent or user holds. One at a time: they may be large.
 func nextArtifact(ctx context.Context, tx pgx.Tx, x ExportSelection, after []byte) (*storedArtifact, error) {
 	var p pg.Params
 	if after == nil {
@@ -469,16 +320,21 @@ func nextArtifact(ctx context.Context, tx pgx.Tx, x ExportSelection, after []byt
 	user := p.Add(pg.UserScope(x.Filter.Principal)) + "::text"
 	held := "(" + all + " OR h.agent_id = " + agent + ") AND (" + user + " = '' OR h.scope = " + user + ")"
 	var a storedArtifact
-	err := tx.QueryRow(ctx, `SELECT a.sha256, encode(a.sha256, 'hex'), a.media_type, a.agent_id, a.created_at, a.content,
-			ARRAY(SELECT h.agent_id FROM artifact_holders h WHERE h.tenant = a.tenant AND h.sha256 = a.sha256 AND h.scope = '' AND `+held+` ORDER BY 1),
-			coalesce((SELECT jsonb_agg(jsonb_build_object('agent', h.agent_id, 'scope', h.scope) ORDER BY h.agent_id, h.scope) FROM artifact_holders h
+	err := tx.QueryRow(ctx, `SELECT a.sha256, encode(a.sha256, 'hex'), a.media_type, a.agent_id, a.created_at,
+		a.content,
+			ARRAY(SELECT h.agent_id FROM artifact_holders h WHERE h.tenant = a.tenant AND h.sha256 = a.sha256
+				AND h.scope = '' AND `+held+` ORDER BY 1),
+			coalesce((SELECT jsonb_agg(jsonb_build_object('agent', h.agent_id, 'scope', h.scope) ORDER BY h.agent_id,
+				h.scope) FROM artifact_holders h
 				WHERE h.tenant = a.tenant AND h.sha256 = a.sha256 AND h.scope <> '' AND `+held+`), '[]')
 		FROM artifacts a WHERE a.tenant = `+tenant+` AND a.sha256 > `+p.Add(after)+`
 			AND (EXISTS (SELECT FROM memory_artifacts x JOIN memories m ON m.tenant = x.tenant AND m.id = x.memory_id
 					WHERE x.tenant = a.tenant AND x.sha256 = a.sha256 AND `+x.where("m", &p)+`)
 				OR NOT EXISTS (SELECT FROM memory_artifacts x WHERE x.tenant = a.tenant AND x.sha256 = a.sha256)
-					AND (`+all+` AND `+user+` = '' OR EXISTS (SELECT FROM artifact_holders h WHERE h.tenant = a.tenant AND h.sha256 = a.sha256 AND `+held+`)))
-		ORDER BY a.sha256 LIMIT 1`, p...).Scan(&a.sum, &a.SHA256, &a.MediaType, &a.Agent, &a.CreatedAt, &a.Content, &a.Holders, &a.UserHolders)
+					AND (`+all+` AND `+user+` = '' OR EXISTS (SELECT FROM artifact_holders h WHERE h.tenant = a.tenant
+						AND h.sha256 = a.sha256 AND `+held+`)))
+		ORDER BY a.sha256 LIMIT 1`, p...).Scan(&a.sum, &a.SHA256, &a.MediaType, &a.Agent, &a.CreatedAt, &a.Content,
+		&a.Holders, &a.UserHolders)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}

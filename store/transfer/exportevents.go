@@ -18,7 +18,7 @@ type eventCursor struct {
 	id uuid.UUID
 }
 
-// exportEvents reads a page of the ledger's events behind a cursor: those of the selected memories, and of a whole
+// exportEvents reads a page of the ledger's events after a cursor: those of the selected memories, and of a whole
 // tenant also those that are of no memory.
 func exportEvents(
 	ctx context.Context, tx pgx.Tx, x ExportSelection, after eventCursor,

@@ -16,13 +16,12 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/commit"
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Why a memory of an export was not restored. Nothing that stands is overwritten.
+// Why a memory of an export was not restored. No stored memory is overwritten.
 const (
 	ConflictDifferent = "different"              // another memory has its id, or it has changed since
 	ConflictDuplicate = "duplicate_content_hash" // a live memory has its content
@@ -39,7 +38,7 @@ type RestoreConflict struct {
 // RestoreResult says what became of a batch of lines.
 type RestoreResult struct {
 	Restored  int // memories
-	Unchanged int // memories that stand already, just as they are in the file
+	Unchanged int // memories that are already stored exactly as in the file
 	Artifacts int // that were not there
 	Relations int // that were not there
 	Events    int // that were not there
@@ -55,18 +54,22 @@ type PendingRelation struct {
 	ExportRelation
 }
 
-// Restore writes lines of an export into a tenant, in one transaction: the same ids, versions, times and
-// history, as if they had been made there. A memory that stands already is left alone, and reported when
-// it differs; so restoring lines again changes nothing. Search works at once, by text; the index learns
-// of the memories through the outbox.
+// Restore writes lines of an export into a tenant, in one transaction: the same ids, versions, times and history, as
+// if they had been made there. A memory that is already stored is left alone, and reported when it differs; so
+// restoring lines again changes nothing. Search works at once, by text; the index learns of the memories through the
+// outbox.
 //
 // Lines may name another tenant: it is not looked at. Check supersession with SupersessionCheck first.
-func (s *Transfer) Restore(ctx context.Context, tenant string, lines []ExportLine, now time.Time) (RestoreResult, error) {
-	ctx = pg.Within(ctx, pg.ClassLong)
+func (s *Transfer) Restore(ctx context.Context, tenant string, lines []ExportLine,
+	now time.Time) (RestoreResult, error) {
+	ctx = pg.WithClass(ctx, pg.ClassLong)
 	var out RestoreResult
-	err := pg.AgainAlone(ctx, func() error {
+	err := pg.RetryChange(ctx, func() error {
 		out = RestoreResult{}
-		return commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error { return restore(ctx, c, lines, &out) })
+		return commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
+			return restore(ctx, c, lines,
+				&out)
+		})
 	})
 	if err != nil {
 		return RestoreResult{}, fmt.Errorf("restore: %w", unquoted(err))
@@ -109,9 +112,10 @@ func restore(ctx context.Context, c *commit.Change, lines []ExportLine, out *Res
 
 // RestoreRelations adds relations whose both ends are there, and returns how many were not there before
 // and how many lead nowhere.
-func (s *Transfer) RestoreRelations(ctx context.Context, tenant string, relations []PendingRelation, now time.Time) (added, missing int, err error) {
-	ctx = pg.Within(ctx, pg.ClassLong)
-	err = pg.AgainAlone(ctx, func() error {
+func (s *Transfer) RestoreRelations(ctx context.Context, tenant string, relations []PendingRelation,
+	now time.Time) (added, missing int, err error) {
+	ctx = pg.WithClass(ctx, pg.ClassLong)
+	err = pg.RetryChange(ctx, func() error {
 		return commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 			var out RestoreResult
 			r := restoring{Change: c, out: &out}
@@ -133,12 +137,15 @@ func unquoted(err error) error {
 		return err
 	}
 	if pgErr.ConstraintName != "" {
-		return &schema.ValidationError{Fields: []schema.FieldError{{Field: pgErr.TableName, Problem: "does not meet " + pgErr.ConstraintName}}}
+		return &schema.ValidationError{Fields: []schema.FieldError{{Field: pgErr.TableName, Problem: "does not meet " +
+			pgErr.ConstraintName}}}
 	}
 	if pgErr.ColumnName != "" {
-		return &schema.ValidationError{Fields: []schema.FieldError{{Field: pgErr.TableName + "." + pgErr.ColumnName, Problem: "must have a value"}}}
+		return &schema.ValidationError{Fields: []schema.FieldError{{Field: pgErr.TableName + "." + pgErr.ColumnName,
+			Problem: "must have a value"}}}
 	}
-	return &schema.ValidationError{Fields: []schema.FieldError{{Field: "(line)", Problem: "has a value of the wrong form (" + pgErr.Code + ")"}}}
+	return &schema.ValidationError{Fields: []schema.FieldError{{Field: "(line)",
+		Problem: "has a value of the wrong form (" + pgErr.Code + ")"}}}
 }
 
 // restoring is one Restore call at work.
@@ -151,19 +158,23 @@ type restoring struct {
 func (r *restoring) artifact(ctx context.Context, a *ExportArtifact) error {
 	sum, err := hex.DecodeString(a.SHA256)
 	if err != nil {
-		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "artifact.sha256", Problem: "must be hexadecimal"}}}
+		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "artifact.sha256",
+			Problem: "must be hexadecimal"}}}
 	}
 	// The table checks that the bytes match the address.
-	tag, err := r.Tx.Exec(ctx, `INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
+	tag, err := r.Tx.Exec(ctx, `INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)
 		ON CONFLICT DO NOTHING`, r.Tenant, sum, a.MediaType, len(a.Content), a.Content, a.Agent, a.CreatedAt)
 	if err != nil {
 		return err
 	}
 	r.out.Artifacts += int(tag.RowsAffected())
-	_, err = r.Tx.Exec(ctx, `INSERT INTO artifact_holders (tenant, sha256, agent_id) SELECT $1, $2, h FROM unnest($3::text[]) h ON CONFLICT DO NOTHING`, r.Tenant, sum, a.Holders)
+	_, err = r.Tx.Exec(ctx, `INSERT INTO artifact_holders (tenant, sha256, agent_id) SELECT $1, $2, h
+		FROM unnest($3::text[]) h ON CONFLICT DO NOTHING`, r.Tenant, sum, a.Holders)
 	for _, h := range a.UserHolders {
 		if err == nil {
-			_, err = r.Tx.Exec(ctx, `INSERT INTO artifact_holders (tenant, sha256, agent_id, scope) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+			_, err = r.Tx.Exec(ctx, `INSERT INTO artifact_holders (tenant, sha256, agent_id, scope)
+				VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
 				r.Tenant, sum, h.Agent, h.Scope)
 		}
 	}
@@ -202,7 +213,7 @@ func (r *restoring) memories(ctx context.Context, lines []ExportLine) error {
 	if err != nil {
 		return err
 	}
-	if err := r.beside(ctx, byID, fresh); err != nil {
+	if err := r.dependents(ctx, byID, fresh); err != nil {
 		return err
 	}
 	r.out.Restored += len(fresh)
@@ -225,13 +236,15 @@ func restoredRow(line ExportLine, tenant string) (uuid.UUID, map[string]any, err
 	m := *line.Record
 	id, err := uuid.Parse(m.ID)
 	if err != nil {
-		return id, nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "record.id", Problem: "must be a UUID"}}}
+		return id, nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "record.id",
+			Problem: "must be a UUID"}}}
 	}
 	if m.Type == schema.TypeSemantic && m.ErasedAt == nil {
 		// Status and succession are the columns'; the payload only shows them.
 		var payload map[string]json.RawMessage
 		if err := json.Unmarshal(m.Payload, &payload); err != nil || payload == nil {
-			return id, nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "record.payload", Problem: "must be an object"}}}
+			return id, nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "record.payload",
+				Problem: "must be an object"}}}
 		}
 		delete(payload, "revision")
 		if m.Payload, err = json.Marshal(payload); err != nil {
@@ -251,7 +264,8 @@ func restoredRow(line ExportLine, tenant string) (uuid.UUID, map[string]any, err
 // insert writes rows, given by column, and returns the values of one column of those that were not
 // there before. A column that a row does not have gets its default: an older file lacks younger ones.
 // In the order of the file: the order of history rows is that of their insertion.
-func (r *restoring) insert(ctx context.Context, table string, rows []map[string]any, returning string) ([]uuid.UUID, error) {
+func (r *restoring) insert(ctx context.Context, table string, rows []map[string]any,
+	returning string) ([]uuid.UUID, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
@@ -284,12 +298,14 @@ func (r *restoring) insert(ctx context.Context, table string, rows []map[string]
 }
 
 // insertColumns writes rows that have the same columns.
-func (r *restoring) insertColumns(ctx context.Context, table, columns string, rows []map[string]any, returning string) ([]uuid.UUID, error) {
+func (r *restoring) insertColumns(ctx context.Context, table, columns string, rows []map[string]any,
+	returning string) ([]uuid.UUID, error) {
 	encoded, err := json.Marshal(rows)
 	if err != nil {
 		return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: table, Problem: "is not valid JSON"}}}
 	}
-	found, err := r.Tx.Query(ctx, `INSERT INTO `+table+` (`+columns+`) SELECT `+columns+` FROM jsonb_populate_recordset(NULL::`+table+`, $1) WITH ORDINALITY
+	found, err := r.Tx.Query(ctx, `INSERT INTO `+table+` (`+columns+`) SELECT `+columns+`
+		FROM jsonb_populate_recordset(NULL::`+table+`, $1) WITH ORDINALITY
 		ORDER BY ordinality ON CONFLICT DO NOTHING RETURNING `+returning, string(encoded))
 	if err != nil {
 		return nil, err
@@ -304,7 +320,8 @@ func (r *restoring) columnsOf(ctx context.Context, table string) ([]string, erro
 	}
 	var columns []string
 	err := r.Tx.QueryRow(ctx, `SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute
-		WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' AND attidentity = ''`, table).Scan(&columns)
+		WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+		AND attidentity = ''`, table).Scan(&columns)
 	if r.columns == nil {
 		r.columns = map[string][]string{}
 	}
@@ -312,13 +329,14 @@ func (r *restoring) columnsOf(ctx context.Context, table string) ([]string, erro
 	return columns, err
 }
 
-// settleStanding returns those of the memories that stand just as the file has them, and reports the
-// others.
-func (r *restoring) settleStanding(ctx context.Context, byID map[uuid.UUID]*ExportLine, ids []uuid.UUID) ([]uuid.UUID, error) {
+// settleStanding returns the memories that are stored exactly as in the file, and reports the others.
+func (r *restoring) settleStanding(ctx context.Context, byID map[uuid.UUID]*ExportLine,
+	ids []uuid.UUID) ([]uuid.UUID, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	standing, err := exportLines(ctx, r.Tx, `m.tenant = $1 AND m.id = ANY($2)`, `ORDER BY m.id`, pg.Params{r.Tenant, ids})
+	standing, err := exportLines(ctx, r.Tx, `m.tenant = $1 AND m.id = ANY($2)`, `ORDER BY m.id`,
+		pg.Params{r.Tenant, ids})
 	if err != nil {
 		return nil, err
 	}
@@ -364,7 +382,8 @@ func (r *restoring) obstacle(ctx context.Context, line ExportLine) (string, erro
 	var external, duplicate bool
 	err = r.Tx.QueryRow(ctx, `SELECT
 			EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.external_id = x.external_id),
-			EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.content_hash = x.content_hash AND m.agent_id = x.agent_id AND m.project = x.project
+			EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.content_hash = x.content_hash
+				AND m.agent_id = x.agent_id AND m.project = x.project
 				AND m.scope = x.scope AND m.visibility = x.visibility AND m.type = x.type AND m.live)
 		FROM jsonb_populate_record(NULL::memories, $2) x`, r.Tenant, string(encoded)).Scan(&external, &duplicate)
 	switch {
@@ -384,7 +403,8 @@ func sameMemory(a, b ExportLine) (bool, error) {
 	plain := func(line ExportLine) (any, error) {
 		record := *line.Record
 		record.Tenant, record.AccessCount, record.LastAccessed, record.Relations, record.AuditLog = "", 0, nil, nil, nil
-		encoded, err := json.Marshal(ExportLine{Record: &record, Columns: line.Columns, History: line.History, Versions: line.Versions, Provenance: line.Provenance})
+		encoded, err := json.Marshal(ExportLine{Record: &record, Columns: line.Columns, History: line.History,
+			Versions: line.Versions, Provenance: line.Provenance})
 		if err != nil {
 			return nil, err
 		}
@@ -419,253 +439,4 @@ func inUTC(value any) any {
 		}
 	}
 	return value
-}
-
-// beside writes what the new memories own.
-func (r *restoring) beside(ctx context.Context, byID map[uuid.UUID]*ExportLine, fresh []uuid.UUID) error {
-	slices.SortFunc(fresh, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
-	var history, versions, provenance, claims, hints []map[string]any
-	for _, id := range fresh {
-		line := byID[id]
-		m := line.Record
-		for _, part := range []struct {
-			rows []json.RawMessage
-			out  *[]map[string]any
-		}{{line.History, &history}, {line.Versions, &versions}, {line.Provenance, &provenance}, {line.Claims, &claims}, {line.Hints, &hints}} {
-			rows, err := r.owned(id, part.rows)
-			if err != nil {
-				return err
-			}
-			*part.out = append(*part.out, rows...)
-		}
-		if m.AccessCount > 0 && m.LastAccessed != nil {
-			r.Queue.Queue(`INSERT INTO memory_access (tenant, memory_id, access_count, last_accessed_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
-				r.Tenant, id, m.AccessCount, m.LastAccessed)
-		}
-		for _, name := range line.Artifacts {
-			sum, err := hex.DecodeString(strings.TrimPrefix(name, "sha256:"))
-			if err != nil {
-				return &schema.ValidationError{Fields: []schema.FieldError{{Field: "artifacts", Problem: "must be sha256:<hex>"}}}
-			}
-			r.Queue.Queue(`INSERT INTO memory_artifacts (tenant, memory_id, sha256) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, r.Tenant, id, sum)
-		}
-		live := m.DeletedAt == nil && m.ArchivedAt == nil && m.Status.Live()
-		if live {
-			r.Counted = append(r.Counted, id)
-			r.Outbox(id, m.Version, "upsert")
-		}
-	}
-	for _, row := range versions { // a version is a row of its own, with a tenant
-		record, ok := row["record"].(map[string]any)
-		if !ok {
-			return &schema.ValidationError{Fields: []schema.FieldError{{Field: "versions.record", Problem: "must be an object"}}}
-		}
-		record["tenant"] = r.Tenant
-	}
-	for _, t := range []struct {
-		table string
-		rows  []map[string]any
-	}{{"memory_history", history}, {"memory_versions", versions}, {"memory_provenance", provenance}, {"entity_claims", claims}, {"memory_hints", hints}} {
-		if _, err := r.insert(ctx, t.table, t.rows, "memory_id"); err != nil {
-			return err
-		}
-	}
-	return r.graph(ctx, byID, fresh)
-}
-
-// owned are rows that belong to a memory, by column.
-func (r *restoring) owned(id uuid.UUID, rows []json.RawMessage) ([]map[string]any, error) {
-	out := make([]map[string]any, len(rows))
-	for i, raw := range rows {
-		decoder := json.NewDecoder(bytes.NewReader(raw))
-		decoder.UseNumber()
-		if err := decoder.Decode(&out[i]); err != nil || out[i] == nil {
-			return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "(line)", Problem: "has a row that is no object"}}}
-		}
-		out[i]["tenant"], out[i]["memory_id"] = r.Tenant, id
-	}
-	return out, nil
-}
-
-// graph writes what the new memories say of entities. An entity that the tenant has under the same name
-// is that one.
-func (r *restoring) graph(ctx context.Context, byID map[uuid.UUID]*ExportLine, fresh []uuid.UUID) error {
-	type mention struct {
-		Memory uuid.UUID `json:"memory"`
-		ExportEntity
-	}
-	type said struct {
-		Memory uuid.UUID `json:"memory"`
-		ExportEdge
-	}
-	mentions, edges := []mention{}, []said{}
-	for _, id := range fresh {
-		for _, e := range byID[id].Entities {
-			mentions = append(mentions, mention{id, e})
-		}
-		for _, e := range byID[id].Edges {
-			edges = append(edges, said{id, e})
-		}
-	}
-	if len(mentions) == 0 {
-		return nil
-	}
-	m, err := json.Marshal(mentions)
-	if err != nil {
-		return err
-	}
-	e, err := json.Marshal(edges)
-	if err != nil {
-		return err
-	}
-	// Entities by name and edges by their ends, as Link takes them, so that the two do not deadlock.
-	for _, query := range []string{
-		`INSERT INTO entities AS e (tenant, id, canonical_name, name, mentions, created_at, updated_at)
-			SELECT $1, x.id, x.canonical_name, x.name, 0, x.created_at, x.updated_at
-			FROM (SELECT DISTINCT ON (canonical_name) * FROM jsonb_to_recordset($2) x(id uuid, canonical_name text, name text, created_at timestamptz, updated_at timestamptz)
-				ORDER BY canonical_name) x
-			ORDER BY x.canonical_name
-			ON CONFLICT DO NOTHING`,
-		`WITH fresh AS (
-				INSERT INTO memory_entity_mentions (tenant, memory_id, entity_id, created_at)
-				SELECT $1, x.memory, e.id, x.mentioned_at FROM jsonb_to_recordset($2) x(memory uuid, canonical_name text, mentioned_at timestamptz)
-				JOIN entities e ON e.tenant = $1 AND e.canonical_name = x.canonical_name
-				WHERE x.mentioned_at IS NOT NULL ON CONFLICT DO NOTHING RETURNING entity_id
-			), per AS (SELECT entity_id, count(*) AS n FROM fresh GROUP BY entity_id),
-			locked AS (SELECT e.id, per.n FROM entities e JOIN per ON per.entity_id = e.id WHERE e.tenant = $1 ORDER BY e.canonical_name FOR UPDATE OF e)
-			UPDATE entities e SET mentions = e.mentions + l.n FROM locked l WHERE e.tenant = $1 AND e.id = l.id`,
-	} {
-		if _, err := r.Tx.Exec(ctx, query, r.Tenant, string(m)); err != nil {
-			return err
-		}
-	}
-	if len(edges) == 0 {
-		return nil
-	}
-	const ends = `jsonb_to_recordset($2) x(memory uuid, source text, relationship text, target text, confidence float8, created_at timestamptz, updated_at timestamptz)
-		JOIN entities f ON f.tenant = $1 AND f.canonical_name = x.source JOIN entities t ON t.tenant = $1 AND t.canonical_name = x.target`
-	for _, query := range []string{
-		`INSERT INTO entity_relations AS r (tenant, source_id, relationship, target_id, mentions, confidence, created_at, updated_at)
-			SELECT $1, f.id, x.relationship, t.id, 0, max(x.confidence), min(x.created_at), max(x.updated_at) FROM ` + ends + `
-			GROUP BY f.id, x.relationship, t.id ORDER BY f.id, x.relationship, t.id
-			ON CONFLICT (tenant, source_id, relationship, target_id) DO UPDATE
-			SET confidence = greatest(r.confidence, excluded.confidence), updated_at = greatest(r.updated_at, excluded.updated_at)`,
-		`WITH fresh AS (
-				INSERT INTO memory_entity_relations (tenant, memory_id, source_id, relationship, target_id)
-				SELECT $1, x.memory, f.id, x.relationship, t.id FROM ` + ends + ` ON CONFLICT DO NOTHING RETURNING source_id, relationship, target_id
-			), per AS (SELECT source_id, relationship, target_id, count(*) AS n FROM fresh GROUP BY 1, 2, 3)
-			UPDATE entity_relations r SET mentions = r.mentions + per.n FROM per
-			WHERE r.tenant = $1 AND (r.source_id, r.relationship, r.target_id) = (per.source_id, per.relationship, per.target_id)`,
-	} {
-		if _, err := r.Tx.Exec(ctx, query, r.Tenant, string(e)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// relations adds those whose both ends are there; the others become pending.
-func (r *restoring) relations(ctx context.Context, relations []PendingRelation) error {
-	if len(relations) == 0 {
-		return nil
-	}
-	n := len(relations)
-	sources, targets, predicates, reasons := make([]uuid.UUID, n), make([]uuid.UUID, n), make([]string, n), make([]string, n)
-	weights, times := make([]float64, n), make([]time.Time, n)
-	for i, x := range relations {
-		sources[i], targets[i], predicates[i], reasons[i], weights[i], times[i] = x.Source, x.TargetID, x.Predicate, x.Reason, x.Weight, x.CreatedAt
-	}
-	rows, err := r.Tx.Query(ctx, `SELECT x.n - 1 FROM unnest($2::uuid[], $3::uuid[]) WITH ORDINALITY x(source, target, n)
-		WHERE NOT EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = x.target)
-			OR NOT EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = x.source) ORDER BY x.n`, r.Tenant, sources, targets)
-	if err != nil {
-		return err
-	}
-	var missing int
-	if _, err := pgx.ForEachRow(rows, []any{&missing}, func() error {
-		r.out.Pending = append(r.out.Pending, relations[missing])
-		return nil
-	}); err != nil {
-		return err
-	}
-	tag, err := r.Tx.Exec(ctx, `INSERT INTO memory_relations (tenant, source_id, predicate, target_id, weight, reason, created_at)
-		SELECT $1, x.source, x.predicate, x.target, x.weight, x.reason, x.at
-		FROM unnest($2::uuid[], $3::text[], $4::uuid[], $5::float8[], $6::text[], $7::timestamptz[]) x(source, predicate, target, weight, reason, at)
-		WHERE EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = x.target) AND EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = x.source)
-		ORDER BY x.source, x.predicate, x.target
-		ON CONFLICT DO NOTHING`, r.Tenant, sources, predicates, targets, weights, reasons, times)
-	if err != nil {
-		return err
-	}
-	r.out.Relations += int(tag.RowsAffected())
-	return nil
-}
-
-// SupersessionCheck finds a memory that, by way of what superseded it, superseded itself. It holds two
-// ids for every memory that superseded another.
-type SupersessionCheck struct {
-	newer map[uuid.UUID][]uuid.UUID
-}
-
-// Add notes what a line says of supersession: in its columns and in its relations.
-func (k *SupersessionCheck) Add(line ExportLine) {
-	if line.Record == nil {
-		return
-	}
-	id, err := uuid.Parse(line.Record.ID)
-	if err != nil {
-		return
-	}
-	note := func(older, newer uuid.UUID) {
-		if k.newer == nil {
-			k.newer = map[uuid.UUID][]uuid.UUID{}
-		}
-		if !slices.Contains(k.newer[older], newer) {
-			k.newer[older] = append(k.newer[older], newer)
-		}
-	}
-	if newer, err := uuid.Parse(line.Record.SupersededBy); err == nil {
-		note(id, newer)
-	}
-	if older, err := uuid.Parse(line.Record.Supersedes); err == nil {
-		note(older, id)
-	}
-	for _, edge := range line.Relations {
-		if edge.Predicate == revision.RelationSupersedes {
-			note(edge.TargetID, id)
-		}
-	}
-}
-
-// Cycle returns a memory of a cycle, and whether there is one.
-func (k *SupersessionCheck) Cycle() (uuid.UUID, bool) {
-	const (
-		open = 1
-		done = 2
-	)
-	state := make(map[uuid.UUID]int, len(k.newer))
-	for start := range k.newer {
-		// Depth first, without recursion: a chain may be as long as the file.
-		path := []uuid.UUID{start}
-		for len(path) > 0 {
-			at := path[len(path)-1]
-			if state[at] == 0 {
-				state[at] = open
-				for _, next := range k.newer[at] {
-					switch state[next] {
-					case open:
-						return next, true
-					case 0:
-						path = append(path, next)
-					}
-				}
-				continue
-			}
-			path = path[:len(path)-1]
-			if state[at] == open {
-				state[at] = done
-			}
-		}
-	}
-	return uuid.Nil, false
 }

@@ -14,7 +14,8 @@ import (
 
 // Ensure returns the active generation of an index. Where there is none yet, it makes one for the given
 // model: the first start of an installation.
-func Ensure(ctx context.Context, st *store.Store, index Index, model inference.EmbeddingModel, now time.Time) (Generation, error) {
+func Ensure(ctx context.Context, st *store.Store, index Index, model inference.EmbeddingModel,
+	now time.Time) (Generation, error) {
 	known, err := st.Generations(ctx, index.Name())
 	if err != nil {
 		return Generation{}, err
@@ -52,8 +53,8 @@ type Embedders struct {
 	others map[inference.EmbeddingModel]inference.Embedder
 }
 
-// generationTTL is how long a process goes on with the generation that it knows. A generation that has
-// been replaced is dropped no sooner than DropGrace after, so that nobody searches what is gone.
+// generationTTL is how long a process goes on with the generation that it knows. A generation that has been replaced
+// is dropped no sooner than DropGrace after, so that no search uses a removed generation.
 const generationTTL = 2 * time.Second
 
 // DropGrace is how long a generation that is not searched any more is kept: every process has looked
@@ -62,7 +63,8 @@ const DropGrace = 10 * time.Second
 
 // For returns the embedder of a model, or ErrNoEmbedder. Without dimensions, the name decides.
 func (e *Embedders) For(model inference.EmbeddingModel) (inference.Embedder, error) {
-	if e.Configured != nil && (e.Configured.Model() == model || model.Dimensions == 0 && e.Configured.Model().Name == model.Name) {
+	if e.Configured != nil && (e.Configured.Model() == model || model.Dimensions == 0 &&
+		e.Configured.Model().Name == model.Name) {
 		return e.Configured, nil
 	}
 	if e.Other == nil {
@@ -126,8 +128,8 @@ func (e *Embedders) current(ctx context.Context) (inference.EmbeddingModel, erro
 	return model, nil
 }
 
-// Model implements inference.Embedder: the model of the generation that is searched, as far as it is known.
-// Whoever embeds and searches takes Current's embedder instead, which stays the same over both.
+// Model implements inference.Embedder: the model of the generation that is searched, as far as it is known. A caller
+// that embeds and searches takes Current's embedder instead, which stays the same over both.
 func (e *Embedders) Model() inference.EmbeddingModel {
 	if e.Store == nil {
 		return e.Configured.Model()

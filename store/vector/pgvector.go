@@ -62,7 +62,8 @@ func (v PGVector) Count(ctx context.Context, g Generation, tenant string) (int64
 }
 
 // Nearest implements Index.
-func (v PGVector) Nearest(ctx context.Context, g Generation, tenant string, vector []float32, limit int) ([]search.Hit, error) {
+func (v PGVector) Nearest(ctx context.Context, g Generation, tenant string, vector []float32,
+	limit int) ([]search.Hit, error) {
 	return v.Store.NearestEmbedded(ctx, tenant, pg.Embedding{Model: g.Model, Vector: vector}, limit)
 }
 
@@ -83,7 +84,7 @@ func (PGVector) Activate(context.Context, Generation) error { return nil }
 // nothing then.
 func (PGVector) Drop(context.Context, Generation) error { return nil }
 
-// Rebuild makes the model's indexes anew, beside those that stand until they are replaced.
+// Rebuild builds the model's indexes again, next to the existing ones until they are replaced.
 func (v PGVector) Rebuild(ctx context.Context, g Generation, from int, done func(parts int)) error {
 	return indexable(v.Store.RebuildVectorIndexes(ctx, g.Model, from, done))
 }

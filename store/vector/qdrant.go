@@ -76,7 +76,8 @@ var qdrantPrefix = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
 func OpenQdrant(cfg QdrantConfig) (*Qdrant, error) {
 	u, err := url.Parse(cfg.URL)
 	if err != nil || u.Hostname() == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return nil, errors.New("open Qdrant: the URL must be http://host:port or https://host:port") // it may hold a key
+		// it may hold a key
+		return nil, errors.New("open Qdrant: the URL must be http://host:port or https://host:port")
 	}
 	port := 6334
 	if u.Port() != "" {
@@ -98,7 +99,8 @@ func OpenQdrant(cfg QdrantConfig) (*Qdrant, error) {
 		Host: host, Port: port, APIKey: cfg.APIKey, UseTLS: u.Scheme == "https",
 		TLSConfig:              &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.RootCA},
 		SkipCompatibilityCheck: true, // it would call the server now; Qdrant may be down when a worker starts
-		GrpcOptions:            []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: 5 * time.Second})},
+		GrpcOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect,
+			MinConnectTimeout: 5 * time.Second})},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open Qdrant: %w", err)
@@ -118,18 +120,21 @@ func (q *Qdrant) Search(ctx context.Context, f pg.Filter, e pg.Embedding, limit 
 }
 
 // Nearest implements Index.
-func (q *Qdrant) Nearest(ctx context.Context, g Generation, tenant string, vector []float32, limit int) ([]search.Hit, error) {
+func (q *Qdrant) Nearest(ctx context.Context, g Generation, tenant string, vector []float32,
+	limit int) ([]search.Hit, error) {
 	return q.nearest(ctx, q.collection(g), vectorName(g.Model), vector, ofTenant(tenant), limit)
 }
 
-func (q *Qdrant) nearest(ctx context.Context, collection, name string, vector []float32, filter *qd.Filter, limit int) ([]search.Hit, error) {
+func (q *Qdrant) nearest(ctx context.Context, collection, name string, vector []float32, filter *qd.Filter,
+	limit int) ([]search.Hit, error) {
 	if limit <= 0 {
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, qdrantReadTimeout)
 	defer cancel()
 	res, err := q.client.Points().Query(ctx, &qd.QueryPoints{
-		CollectionName: collection, Query: qd.NewQueryDense(vector), Using: &name, Filter: filter, Limit: new(uint64(limit)),
+		CollectionName: collection, Query: qd.NewQueryDense(vector), Using: &name, Filter: filter,
+		Limit:       new(uint64(limit)),
 		WithPayload: qd.NewWithPayloadInclude(keyMemory), Timeout: serverTimeout(ctx),
 	})
 	if err != nil {
@@ -146,8 +151,8 @@ func (q *Qdrant) nearest(ctx context.Context, collection, name string, vector []
 	return hits, nil
 }
 
-// Apply implements Index. Points of one version go together, with the condition that what stands is no
-// newer: the server checks it in the same step that writes.
+// Apply implements Index. Points of one version go together, with the condition that the stored point is not newer:
+// the server checks it in the same step that writes.
 func (q *Qdrant) Apply(ctx context.Context, g Generation, tenant string, c Changes) error {
 	collection := q.collection(g)
 	byVersion := map[int][]*qd.PointStruct{}
@@ -165,12 +170,12 @@ func (q *Qdrant) Apply(ctx context.Context, g Generation, tenant string, c Chang
 			}
 		}
 	}
-	gone := map[int][]*qd.PointId{}
+	deleted := map[int][]*qd.PointId{}
 	for _, d := range c.Deletes {
-		gone[d.Version] = append(gone[d.Version], pointID(tenant, d.MemoryID))
+		deleted[d.Version] = append(deleted[d.Version], pointID(tenant, d.MemoryID))
 	}
-	for _, version := range slices.Sorted(maps.Keys(gone)) {
-		for ids := range slices.Chunk(gone[version], qdrantBatchPoints) {
+	for _, version := range slices.Sorted(maps.Keys(deleted)) {
+		for ids := range slices.Chunk(deleted[version], qdrantBatchPoints) {
 			if err := q.delete(ctx, collection, tenant, ids, version); err != nil {
 				return err
 			}
@@ -198,7 +203,8 @@ func (q *Qdrant) delete(ctx context.Context, collection, tenant string, ids []*q
 		filter.Must = append(filter.Must, qd.NewRange(keyVersion, &qd.Range{Lte: new(float64(version))}))
 	}
 	res, err := q.client.Points().Delete(ctx, &qd.DeletePoints{
-		CollectionName: collection, Points: qd.NewPointsSelectorFilter(filter), Wait: new(true), Timeout: serverTimeout(ctx),
+		CollectionName: collection, Points: qd.NewPointsSelectorFilter(filter), Wait: new(true),
+		Timeout: serverTimeout(ctx),
 	})
 	return updated(ctx, "delete", res, err)
 }
@@ -213,7 +219,8 @@ func (q *Qdrant) Lookup(ctx context.Context, g Generation, tenant string, ids []
 		}
 		limited, cancel := context.WithTimeout(ctx, qdrantReadTimeout)
 		res, err := q.client.Points().Get(limited, &qd.GetPoints{CollectionName: q.collection(g), Ids: points,
-			WithPayload: qd.NewWithPayloadInclude(keyTenant, keyMemory, keyVersion), WithVectors: qd.NewWithVectors(false), Timeout: serverTimeout(limited)})
+			WithPayload: qd.NewWithPayloadInclude(keyTenant, keyMemory, keyVersion),
+			WithVectors: qd.NewWithVectors(false), Timeout: serverTimeout(limited)})
 		cancel()
 		if err != nil {
 			return nil, qdrantError(ctx, "look up", err)
@@ -232,7 +239,8 @@ func (q *Qdrant) Scroll(ctx context.Context, g Generation, cursor string, limit 
 	ctx, cancel := context.WithTimeout(ctx, qdrantReadTimeout)
 	defer cancel()
 	req := &qd.ScrollPoints{CollectionName: q.collection(g), Limit: new(uint32(limit)),
-		WithPayload: qd.NewWithPayloadInclude(keyTenant, keyMemory, keyVersion), WithVectors: qd.NewWithVectors(false), Timeout: serverTimeout(ctx)}
+		WithPayload: qd.NewWithPayloadInclude(keyTenant, keyMemory, keyVersion), WithVectors: qd.NewWithVectors(false),
+		Timeout: serverTimeout(ctx)}
 	if n, err := strconv.ParseUint(cursor, 10, 64); err == nil {
 		req.Offset = qd.NewIDNum(n)
 	} else if cursor != "" {
@@ -259,7 +267,8 @@ func (q *Qdrant) Scroll(ctx context.Context, g Generation, cursor string, limit 
 func (q *Qdrant) Count(ctx context.Context, g Generation, tenant string) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, qdrantReadTimeout)
 	defer cancel()
-	res, err := q.client.Points().Count(ctx, &qd.CountPoints{CollectionName: q.collection(g), Filter: ofTenant(tenant), Exact: new(true), Timeout: serverTimeout(ctx)})
+	res, err := q.client.Points().Count(ctx, &qd.CountPoints{CollectionName: q.collection(g), Filter: ofTenant(tenant),
+		Exact: new(true), Timeout: serverTimeout(ctx)})
 	if err != nil {
 		return 0, qdrantError(ctx, "count", err)
 	}
@@ -300,7 +309,8 @@ func qdrantError(ctx context.Context, step string, err error) error {
 	case code == codes.NotFound:
 		return fmt.Errorf("%s: %w", step, ErrMissing)
 	case code == codes.InvalidArgument && (step == stepSearch || step == stepUpsert):
-		return fmt.Errorf("%s: refused by Qdrant: %w", step, ErrMismatch) // the one thing of these that is not the program's own
+		// the one thing of these that is not the program's own
+		return fmt.Errorf("%s: refused by Qdrant: %w", step, ErrMismatch)
 	case errors.Is(ctx.Err(), context.Canceled):
 		return fmt.Errorf("%s: %w", step, context.Canceled)
 	case code == codes.Canceled || code == codes.DeadlineExceeded: // a server whose clock ran out first says Canceled

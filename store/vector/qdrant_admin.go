@@ -21,7 +21,8 @@ func slug(name string) string {
 	var b strings.Builder
 	plain := true
 	for _, r := range name {
-		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.') {
+		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' ||
+			r == '.') {
 			b.WriteRune(r)
 			continue
 		}
@@ -69,8 +70,8 @@ var payloadIndexes = []struct {
 	{keyValidUntil, qd.FieldType_FieldTypeInteger},
 }
 
-// Create implements Index. The graph is built within tenants alone (payload_m without m): every search
-// names its tenant, and a graph over all of them would be walked in vain by those of a small one.
+// Create implements Index. The graph is built within tenants alone (payload_m without m): every search names its
+// tenant, and a graph over all of them would be walked without a match for a small one.
 func (q *Qdrant) Create(ctx context.Context, g Generation) error {
 	ctx, cancel := context.WithTimeout(ctx, qdrantAdminTimeout)
 	defer cancel()
@@ -96,7 +97,8 @@ func (q *Qdrant) Create(ctx context.Context, g Generation) error {
 		}
 	}
 	for _, index := range payloadIndexes {
-		req := &qd.CreateFieldIndexCollection{CollectionName: name, FieldName: index.key, FieldType: &index.kind, Wait: new(true), Timeout: serverTimeout(ctx)}
+		req := &qd.CreateFieldIndexCollection{CollectionName: name, FieldName: index.key, FieldType: &index.kind,
+			Wait: new(true), Timeout: serverTimeout(ctx)}
 		if index.key == keyTenant {
 			req.FieldIndexParams = qd.NewPayloadIndexParamsKeyword(&qd.KeywordIndexParams{IsTenant: new(true)})
 		}
@@ -158,7 +160,9 @@ func (q *Qdrant) Activate(ctx context.Context, g Generation) error {
 	if err != nil || named == collection {
 		return err
 	}
-	_, err = q.client.Collections().UpdateAliases(ctx, &qd.ChangeAliases{Actions: []*qd.AliasOperations{qd.NewAliasCreate(alias, collection)}, Timeout: serverTimeout(ctx)})
+	_, err = q.client.Collections().UpdateAliases(ctx,
+		&qd.ChangeAliases{Actions: []*qd.AliasOperations{qd.NewAliasCreate(alias, collection)},
+			Timeout: serverTimeout(ctx)})
 	return qdrantError(ctx, "swap alias", err)
 }
 
@@ -166,7 +170,8 @@ func (q *Qdrant) Activate(ctx context.Context, g Generation) error {
 func (q *Qdrant) Drop(ctx context.Context, g Generation) error {
 	ctx, cancel := context.WithTimeout(ctx, qdrantAdminTimeout)
 	defer cancel()
-	_, err := q.client.Collections().Delete(ctx, &qd.DeleteCollection{CollectionName: q.collection(g), Timeout: serverTimeout(ctx)})
+	_, err := q.client.Collections().Delete(ctx, &qd.DeleteCollection{CollectionName: q.collection(g),
+		Timeout: serverTimeout(ctx)})
 	if status.Code(err) == codes.NotFound {
 		return nil
 	}
@@ -182,10 +187,11 @@ func (q *Qdrant) Check(ctx context.Context) error {
 		return qdrantError(ctx, "check", err)
 	}
 	major, minor := 0, 0
-	n, err := fmt.Sscanf(res.GetVersion(), "%d.%d", &major, &minor) // what is no version is a build of one's own
+	n, err := fmt.Sscanf(res.GetVersion(), "%d.%d", &major, &minor) // a text that is not a version is a custom build
 	if err == nil && n == 2 && (major < 1 || major == 1 && minor < 16) {
 		return fmt.Errorf("qdrant is version %d.%d; 1.16 or later is needed", major, minor)
 	}
-	_, err = q.client.Collections().ListAliases(ctx, &qd.ListAliasesRequest{}) // who asks for a server's health needs no key
+	// a health check needs no key
+	_, err = q.client.Collections().ListAliases(ctx, &qd.ListAliasesRequest{})
 	return qdrantError(ctx, "check", err)
 }

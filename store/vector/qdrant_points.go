@@ -48,22 +48,25 @@ func pointID(tenant string, memory uuid.UUID) *qd.PointId {
 	return qd.NewIDUUID(uuid.NewSHA1(pointSpace, append(memory[:], tenant...)).String())
 }
 
-// vectorName is the name of a generation's vector, which says of which space it is: asking a collection
-// for another one's is an error, not nonsense.
+// vectorName is the name of a generation's vector, which names its space: asking a collection for another one's is an
+// error, not nonsense.
 func vectorName(m inference.EmbeddingModel) string {
 	return slug(m.Name) + "-" + strconv.Itoa(m.Dimensions)
 }
 
 func pointStruct(tenant string, g Generation, p Point) *qd.PointStruct {
 	payload := map[string]*qd.Value{
-		keyTenant: qd.NewValueString(tenant), keyMemory: qd.NewValueString(p.MemoryID.String()), keyVersion: qd.NewValueInt(int64(p.Version)),
-		keyAgent: qd.NewValueString(p.Agent), keyProject: qd.NewValueString(p.Project), keyScope: qd.NewValueString(p.Scope),
+		keyTenant: qd.NewValueString(tenant), keyMemory: qd.NewValueString(p.MemoryID.String()),
+		keyVersion: qd.NewValueInt(int64(p.Version)),
+		keyAgent:   qd.NewValueString(p.Agent), keyProject: qd.NewValueString(p.Project),
+		keyScope:      qd.NewValueString(p.Scope),
 		keyVisibility: qd.NewValueString(string(p.Visibility)), keyGroup: qd.NewValueString(p.PolicyGroup),
 		keyType: qd.NewValueString(string(p.Type)), keyCategory: qd.NewValueString(string(p.Category)),
 		keyTier: qd.NewValueString(string(p.Tier)), keyTypology: qd.NewValueString(string(p.Typology)),
 		keyTags: qd.NewValueFromList(stringValues(p.Tags)...), keyWho: qd.NewValueString(p.Who),
-		keyPinned: qd.NewValueBool(p.Pinned), keyImportance: qd.NewValueDouble(p.Importance), keySensitivity: qd.NewValueString(string(p.Sensitivity)),
-		keyOccurred: qd.NewValueInt(p.OccurredAt.UnixMicro()),
+		keyPinned: qd.NewValueBool(p.Pinned), keyImportance: qd.NewValueDouble(p.Importance),
+		keySensitivity: qd.NewValueString(string(p.Sensitivity)),
+		keyOccurred:    qd.NewValueInt(p.OccurredAt.UnixMicro()),
 	}
 	if p.ValidFrom != nil {
 		payload[keyValidFrom] = qd.NewValueInt(p.ValidFrom.UnixMicro())
@@ -87,24 +90,26 @@ func stringValues(list []string) []*qd.Value {
 func refOf(payload map[string]*qd.Value) (Ref, bool) {
 	id, err := uuid.Parse(payload[keyMemory].GetStringValue())
 	tenant := payload[keyTenant].GetStringValue()
-	return Ref{Tenant: tenant, MemoryID: id, Version: int(payload[keyVersion].GetIntegerValue())}, err == nil && tenant != ""
+	return Ref{Tenant: tenant, MemoryID: id, Version: int(payload[keyVersion].GetIntegerValue())}, err == nil &&
+		tenant != ""
 }
 
 func ofTenant(tenant string) *qd.Filter {
 	return &qd.Filter{Must: []*qd.Condition{qd.NewMatchKeyword(keyTenant, tenant)}}
 }
 
-// pushedFilter mirrors pg.Filter as far as a payload can say it. It may let more through, never less:
-// Postgres looks at every id afterwards. What it leaves out are conditions of validity, which are JSON, validity
-// where the question names times of its own, and names that are not plain ASCII, which Go and Postgres may fold
-// differently. Importance is the base, of which less may be left now. All points are live.
+// pushedFilter mirrors pg.Filter as far as a payload can say it. It may let more through, never less: Postgres looks
+// at every id afterwards. What it leaves out are conditions of validity, which are JSON, validity where the question
+// names times of its own, and names that are not plain ASCII, which Go and Postgres may fold differently. Importance
+// is the base, which may have faded since. All points are live.
 func pushedFilter(f pg.Filter) *qd.Filter {
 	pr := f.Principal
 	must := []*qd.Condition{qd.NewMatchKeyword(keyTenant, pr.Tenant)}
 	own := qd.NewMatchKeyword(keyAgent, pr.Agent)
 	switch f.ReadPolicy {
 	case schema.ReadShared, schema.ReadGroup:
-		should := []*qd.Condition{own, visibleTo(schema.VisibilityGlobal, "", ""), visibleTo(schema.VisibilityShared, keyProject, pr.Project)}
+		should := []*qd.Condition{own, visibleTo(schema.VisibilityGlobal, "", ""), visibleTo(schema.VisibilityShared,
+			keyProject, pr.Project)}
 		if pr.PolicyGroup != "" {
 			should = append(should, visibleTo(schema.VisibilityGroup, keyGroup, pr.PolicyGroup))
 		}
@@ -148,7 +153,7 @@ func pushedFilter(f pg.Filter) *qd.Filter {
 	return &qd.Filter{Must: must}
 }
 
-// visibleTo admits what has a visibility and, with a key, a value beside it.
+// visibleTo admits what has a visibility and, with a key, a value of it.
 func visibleTo(v schema.Visibility, key, value string) *qd.Condition {
 	must := []*qd.Condition{qd.NewMatchKeyword(keyVisibility, string(v))}
 	if key != "" {

@@ -1,5 +1,5 @@
-// Package vector is the advisory vector index behind one interface. Postgres is the authority: an
-// index may be stale, slow, wiped or gone, and then recall loses quality, never correctness.
+// Package vector is the advisory vector index as one interface. Postgres is the authority: an index may be stale,
+// slow, wiped or gone, and then recall loses quality, never correctness.
 package vector
 
 import (
@@ -62,8 +62,8 @@ type Index interface {
 	Apply(ctx context.Context, g Generation, tenant string, c Changes) error
 	// Lookup returns the versions of those of a tenant's memories that a generation has.
 	Lookup(ctx context.Context, g Generation, tenant string, ids []uuid.UUID) (map[uuid.UUID]int, error)
-	// Scroll returns the points of a generation over all tenants, limit at most, in an order of its own from
-	// behind the cursor; the first cursor is empty, and so is the one returned behind the last point.
+	// Scroll returns the points of a generation over all tenants, limit at most, in an order of its own from after
+	// the cursor; the first cursor is empty, and so is the one returned after the last point.
 	Scroll(ctx context.Context, g Generation, cursor string, limit int) (refs []Ref, next string, err error)
 	// Count returns how many points of a tenant a generation has.
 	Count(ctx context.Context, g Generation, tenant string) (int64, error)
@@ -79,7 +79,7 @@ type Index interface {
 	Searched(ctx context.Context, g Generation) (bool, error)
 	// Activate makes a generation the one that is searched for its model, at once and as a whole.
 	Activate(ctx context.Context, g Generation) error
-	// Drop removes a generation; one that is not there is no error.
+	// Drop removes a generation; one that does not exist is not an error.
 	Drop(ctx context.Context, g Generation) error
 }
 
@@ -91,13 +91,15 @@ var (
 	ErrMismatch = errors.New("the vector is not of the index's embedding space")
 )
 
-// Rebuilder is an index that keeps something of a generation besides its points, and can build it anew while
-// it is searched. It does so in parts: done is called with how many are done, and another call can go on from there.
+// Rebuilder is an index that keeps more of a generation than its points, and can rebuild it while it is searched. It
+// does so in parts: done is called with how many are done, and another call can go on from there.
 type Rebuilder interface {
+	// Rebuild builds the generation's indexes again, without the first from parts; done is told after each part.
 	Rebuild(ctx context.Context, g Generation, from int, done func(parts int)) error
 }
 
 // PointOf returns the point of an entry that has a vector.
 func PointOf(e vectorindex.OutboxEntry) Point {
-	return Point{MemoryID: e.MemoryID, Version: e.Version, Tier: e.Tier, Typology: e.Typology, IndexAttributes: e.IndexAttributes, Vector: e.Vector}
+	return Point{MemoryID: e.MemoryID, Version: e.Version, Tier: e.Tier, Typology: e.Typology,
+		IndexAttributes: e.IndexAttributes, Vector: e.Vector}
 }

@@ -1,5 +1,5 @@
-// Package vectorindex keeps the outbox of the vector index and its generations. The indexes themselves are behind
-// package store/vector.
+// Package vectorindex keeps the outbox of the vector index and its generations. Package store/vector holds the
+// indexes themselves.
 package vectorindex
 
 import "github.com/mneme/mneme/store/pg"

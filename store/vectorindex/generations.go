@@ -17,12 +17,12 @@ import (
 	"github.com/mneme/mneme/store/search"
 )
 
-// GenerationState is where a build of the vector index stands.
+// GenerationState is the state of a build of the vector index.
 type GenerationState string
 
 // States of a generation.
 const (
-	GenerationBuilding GenerationState = "building" // told of every change, searched by nobody
+	GenerationBuilding GenerationState = "building" // told of every change, not searched yet
 	GenerationActive   GenerationState = "active"   // the one that is searched
 	GenerationRetired  GenerationState = "retired"  // waits to be dropped; told of deletions alone
 )
@@ -44,7 +44,8 @@ const generationColumns = `id, index_name, model, dims, state, created_at, activ
 
 func scanGeneration(row pgx.CollectableRow) (Generation, error) {
 	var g Generation
-	err := row.Scan(&g.ID, &g.Index, &g.Model.Name, &g.Model.Dimensions, &g.State, &g.CreatedAt, &g.ActivatedAt, &g.RetiredAt)
+	err := row.Scan(&g.ID, &g.Index, &g.Model.Name, &g.Model.Dimensions, &g.State, &g.CreatedAt, &g.ActivatedAt,
+		&g.RetiredAt)
 	return g, err
 }
 
@@ -79,15 +80,17 @@ func (s *VectorIndex) Generation(ctx context.Context, id uuid.UUID) (Generation,
 	return g, nil
 }
 
-// StartGeneration records a new generation, and returns the one that stands when another caller was
-// faster: an index has one active generation and one that is being built.
-func (s *VectorIndex) StartGeneration(ctx context.Context, index string, model inference.EmbeddingModel, state GenerationState, now time.Time) (Generation, error) {
+// StartGeneration records a new generation, and returns the existing one when another caller was faster: an index has
+// one active generation and one that is being built.
+func (s *VectorIndex) StartGeneration(ctx context.Context, index string, model inference.EmbeddingModel,
+	state GenerationState, now time.Time) (Generation, error) {
 	rows, err := s.Pool.Query(ctx, `
 		WITH made AS (
 			INSERT INTO index_generations (id, index_name, model, dims, state, created_at, activated_at)
 			VALUES ($1, $2, $3, $4, $5, $6, CASE WHEN $5 = 'active' THEN $6::timestamptz END)
 			ON CONFLICT DO NOTHING RETURNING `+generationColumns+`)
-		SELECT * FROM made UNION ALL SELECT `+generationColumns+` FROM index_generations WHERE index_name = $2 AND state = $5 LIMIT 1`,
+		SELECT * FROM made UNION ALL SELECT `+generationColumns+` FROM index_generations WHERE index_name = $2
+			AND state = $5 LIMIT 1`,
 		pg.NewID(), index, model.Name, model.Dimensions, state, now.UTC())
 	if err != nil {
 		return Generation{}, fmt.Errorf("start generation: %w", err)
@@ -107,11 +110,13 @@ func (s *VectorIndex) StartGeneration(ctx context.Context, index string, model i
 func (s *VectorIndex) ActivateGeneration(ctx context.Context, g Generation, now time.Time) error {
 	err := pgx.BeginFunc(ctx, s.Pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `UPDATE index_generations SET state = 'retired', retired_at = $3
-			WHERE index_name = $1 AND id <> $2 AND state = 'active' AND EXISTS (SELECT FROM index_generations WHERE id = $2 AND state = 'building')`,
+			WHERE index_name = $1 AND id <> $2 AND state = 'active' AND EXISTS (SELECT FROM index_generations
+				WHERE id = $2 AND state = 'building')`,
 			g.Index, g.ID, now.UTC()); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `UPDATE index_generations SET state = 'active', activated_at = $2 WHERE id = $1 AND state = 'building'`, g.ID, now.UTC())
+		_, err := tx.Exec(ctx, `UPDATE index_generations SET state = 'active', activated_at = $2 WHERE id = $1
+			AND state = 'building'`, g.ID, now.UTC())
 		return err
 	})
 	if err != nil {
@@ -128,14 +133,14 @@ func (s *VectorIndex) RemoveGeneration(ctx context.Context, id uuid.UUID) error 
 	return nil
 }
 
-// BuildVectorIndexes makes the HNSW indexes of an embedding model in Postgres, one a class, each in a
-// transaction of its own. What stands is left alone, unless anew: then it is built anew beside what
-// stands, and takes its place. Writers of embeddings wait for the class that is being built. It returns
-// how many were built.
-func (s *VectorIndex) BuildVectorIndexes(ctx context.Context, model inference.EmbeddingModel, anew bool) (int, error) {
+// BuildVectorIndexes makes the HNSW indexes of an embedding model in Postgres, one a class, each in a transaction of
+// its own. Existing indexes are left alone, unless rebuild is set: then each is built again next to the existing one,
+// and replaces it. Writers of embeddings wait for the class that is being built. It returns how many were built.
+func (s *VectorIndex) BuildVectorIndexes(ctx context.Context, model inference.EmbeddingModel,
+	rebuild bool) (int, error) {
 	built := 0
 	for _, class := range search.VectorClasses {
-		made, err := s.buildVectorIndex(ctx, model, class, anew)
+		made, err := s.buildVectorIndex(ctx, model, class, rebuild)
 		if err != nil {
 			return built, err
 		}
@@ -146,7 +151,7 @@ func (s *VectorIndex) BuildVectorIndexes(ctx context.Context, model inference.Em
 	return built, nil
 }
 
-// RebuildVectorIndexes is BuildVectorIndexes anew, without the first classes, as many as are done. After each class it
+// RebuildVectorIndexes builds all of them again, without the first classes that are done already. After each class it
 // calls done with how many are.
 func (s *VectorIndex) RebuildVectorIndexes(
 	ctx context.Context,
@@ -167,11 +172,11 @@ func (s *VectorIndex) buildVectorIndex(
 	ctx context.Context,
 	model inference.EmbeddingModel,
 	class search.VectorClass,
-	anew bool,
+	rebuild bool,
 ) (made bool, err error) {
 	err = s.Long(ctx, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `SELECT mneme_build_vector_index($1, $2, $3, $4, $5)`,
-			model.Name, model.Dimensions, class.Tier, class.Typology, anew).Scan(&made)
+			model.Name, model.Dimensions, class.Tier, class.Typology, rebuild).Scan(&made)
 	})
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) && pgErr.Code == "22023" { // invalid_parameter_value
@@ -187,9 +192,9 @@ func (s *VectorIndex) buildVectorIndex(
 // index for. Its vectors are searched one by one.
 var ErrNotIndexable = errors.New("the embedding model cannot be indexed")
 
-// MemoryTenants lists tenants that have memories, by name, limit at most from behind the given one.
-func (s *VectorIndex) MemoryTenants(ctx context.Context, behind string, limit int) ([]string, error) {
-	rows, err := s.Pool.Query(ctx, `SELECT mneme_memory_tenants($1, $2)`, behind, limit)
+// MemoryTenants lists tenants that have memories, by name, at most limit of them, after the given one.
+func (s *VectorIndex) MemoryTenants(ctx context.Context, after string, limit int) ([]string, error) {
+	rows, err := s.Pool.Query(ctx, `SELECT mneme_memory_tenants($1, $2)`, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list tenants: %w", err)
 	}
@@ -203,7 +208,10 @@ func (s *VectorIndex) MemoryTenants(ctx context.Context, behind string, limit in
 // LiveTotal counts the live memories of all tenants.
 func (s *VectorIndex) LiveTotal(ctx context.Context) (int64, error) {
 	var n int64
-	if err := s.Long(ctx, func(tx pgx.Tx) error { return tx.QueryRow(ctx, `SELECT mneme_live_total()`).Scan(&n) }); err != nil {
+	if err := s.Long(ctx, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx,
+			`SELECT mneme_live_total()`).Scan(&n)
+	}); err != nil {
 		return 0, fmt.Errorf("count memories: %w", err)
 	}
 	return n, nil
@@ -222,21 +230,26 @@ type IndexState struct {
 // indexStateColumns are those of a memory m that may be missing, whose id is given. The tenant is $1.
 func indexStateColumns(id string) string {
 	return id + `, coalesce(m.version, 0), coalesce(m.live, false),
-	EXISTS (SELECT FROM memory_embeddings e WHERE e.tenant = $1 AND e.memory_id = m.id AND e.model = $2 AND e.dims = $3 AND e.content_hash = m.content_hash),
+	EXISTS (SELECT FROM memory_embeddings e WHERE e.tenant = $1 AND e.memory_id = m.id AND e.model = $2 AND e.dims = $3
+		AND e.content_hash = m.content_hash),
 	EXISTS (SELECT FROM index_outbox o WHERE o.tenant = $1 AND o.memory_id = ` + id + ` AND o.parked_at IS NULL),
 	EXISTS (SELECT FROM index_outbox o WHERE o.tenant = $1 AND o.memory_id = ` + id + ` AND o.parked_at IS NOT NULL)`
 }
 
-// LivePage returns the states of a tenant's live memories by id, limit at most from behind the given one.
-func (s *VectorIndex) LivePage(ctx context.Context, tenant string, model inference.EmbeddingModel, behind uuid.UUID, limit int) ([]IndexState, error) {
-	return s.indexStates(ctx, tenant, `SELECT `+indexStateColumns("m.id")+` FROM memories m WHERE m.tenant = $1 AND m.live AND m.id > $4 ORDER BY m.id LIMIT $5`,
-		tenant, model.Name, model.Dimensions, behind, limit)
+// LivePage returns the states of a tenant's live memories by id, at most limit of them, after the given one.
+func (s *VectorIndex) LivePage(ctx context.Context, tenant string, model inference.EmbeddingModel, after uuid.UUID,
+	limit int) ([]IndexState, error) {
+	return s.indexStates(ctx, tenant, `SELECT `+indexStateColumns("m.id")+` FROM memories m WHERE m.tenant = $1
+		AND m.live AND m.id > $4 ORDER BY m.id LIMIT $5`,
+		tenant, model.Name, model.Dimensions, after, limit)
 }
 
 // IndexStates returns the states of memories, live or not. One that is not there, because it has been deleted
 // for good or never was, has version 0; the outbox may still have its deletion.
-func (s *VectorIndex) IndexStates(ctx context.Context, tenant string, model inference.EmbeddingModel, ids []uuid.UUID) (map[uuid.UUID]IndexState, error) {
-	found, err := s.indexStates(ctx, tenant, `SELECT `+indexStateColumns("x.id")+` FROM unnest($4::uuid[]) x(id) LEFT JOIN `+pg.ByKey("m", "$1", "x.id")+` ON true`,
+func (s *VectorIndex) IndexStates(ctx context.Context, tenant string, model inference.EmbeddingModel,
+	ids []uuid.UUID) (map[uuid.UUID]IndexState, error) {
+	found, err := s.indexStates(ctx, tenant, `SELECT `+indexStateColumns("x.id")+` FROM unnest($4::uuid[]) x(id)
+		LEFT JOIN `+pg.ByKey("m", "$1", "x.id")+` ON true`,
 		tenant, model.Name, model.Dimensions, ids)
 	out := make(map[uuid.UUID]IndexState, len(found))
 	for _, state := range found {
@@ -246,7 +259,7 @@ func (s *VectorIndex) IndexStates(ctx context.Context, tenant string, model infe
 }
 
 func (s *VectorIndex) indexStates(ctx context.Context, tenant, query string, args ...any) ([]IndexState, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var out []IndexState
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		var err error
@@ -262,10 +275,11 @@ func (s *VectorIndex) indexStates(ctx context.Context, tenant, query string, arg
 // CountEmbedded counts the tenant's live memories that have a vector of the model, made of their present
 // content.
 func (s *VectorIndex) CountEmbedded(ctx context.Context, tenant string, model inference.EmbeddingModel) (int64, error) {
-	ctx = pg.Within(ctx, pg.ClassLong)
+	ctx = pg.WithClass(ctx, pg.ClassLong)
 	var n int64
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `SELECT count(*) FROM memory_embeddings e JOIN memories m ON m.tenant = e.tenant AND m.id = e.memory_id AND m.live
+		return tx.QueryRow(ctx, `SELECT count(*) FROM memory_embeddings e JOIN memories m ON m.tenant = e.tenant
+			AND m.id = e.memory_id AND m.live
 				AND m.content_hash = e.content_hash
 			WHERE e.tenant = $1 AND e.model = $2 AND e.dims = $3`, tenant, model.Name, model.Dimensions).Scan(&n)
 	})
@@ -275,10 +289,11 @@ func (s *VectorIndex) CountEmbedded(ctx context.Context, tenant string, model in
 	return n, nil
 }
 
-// NearestEmbedded returns the tenant's live memories nearest to a vector, whoever may see them: ids and
-// scores, for the verification of an index.
-func (s *VectorIndex) NearestEmbedded(ctx context.Context, tenant string, e pg.Embedding, limit int) ([]search.Hit, error) {
-	ctx = pg.Within(ctx, pg.ClassPipeline)
+// NearestEmbedded returns the tenant's live memories nearest to a vector, regardless of visibility: ids and scores,
+// for the verification of an index.
+func (s *VectorIndex) NearestEmbedded(ctx context.Context, tenant string, e pg.Embedding,
+	limit int) ([]search.Hit, error) {
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var p pg.Params
 	t, vector, l := p.Add(tenant), p.Add(pgvector.NewVector(e.Vector)), p.Add(limit)
 	parts := make([]string, 0, len(search.VectorClasses))
@@ -287,7 +302,8 @@ func (s *VectorIndex) NearestEmbedded(ctx context.Context, tenant string, e pg.E
 	}
 	var out []search.Hit
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT memory_id, score FROM (`+strings.Join(parts, " UNION ALL ")+`) u ORDER BY score DESC, memory_id LIMIT `+l, p...)
+		rows, err := tx.Query(ctx, `SELECT memory_id, score FROM (`+strings.Join(parts, " UNION ALL ")+`) u
+			ORDER BY score DESC, memory_id LIMIT `+l, p...)
 		if err != nil {
 			return err
 		}
@@ -305,13 +321,16 @@ func (s *VectorIndex) NearestEmbedded(ctx context.Context, tenant string, e pg.E
 }
 
 // SampleEmbedded picks live memories of the tenant that have a vector of the model, at random.
-func (s *VectorIndex) SampleEmbedded(ctx context.Context, tenant string, model inference.EmbeddingModel, n int) ([]uuid.UUID, error) {
-	ctx = pg.Within(ctx, pg.ClassLong) // it goes through all of them
+func (s *VectorIndex) SampleEmbedded(ctx context.Context, tenant string, model inference.EmbeddingModel,
+	n int) ([]uuid.UUID, error) {
+	ctx = pg.WithClass(ctx, pg.ClassLong) // it goes through all of them
 	var out []uuid.UUID
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT e.memory_id FROM memory_embeddings e JOIN memories m ON m.tenant = e.tenant AND m.id = e.memory_id AND m.live
+		rows, err := tx.Query(ctx, `SELECT e.memory_id FROM memory_embeddings e JOIN memories m ON m.tenant = e.tenant
+			AND m.id = e.memory_id AND m.live
 				AND m.content_hash = e.content_hash
-			WHERE e.tenant = $1 AND e.model = $2 AND e.dims = $3 ORDER BY random() LIMIT $4`, tenant, model.Name, model.Dimensions, n)
+			WHERE e.tenant = $1 AND e.model = $2 AND e.dims = $3 ORDER BY random() LIMIT $4`, tenant, model.Name,
+			model.Dimensions, n)
 		if err != nil {
 			return err
 		}

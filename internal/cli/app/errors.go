@@ -67,7 +67,7 @@ func DatabaseError(err error) error {
 // Denied reports whether Postgres does not let this user in, or to the tables that say what is migrated.
 func Denied(err error) bool {
 	const insufficientPrivilege = "42501"
-	code, _, _ := pg.ServerSays(err)
+	code, _, _ := pg.ServerError(err)
 	return pg.IsDenied(err) || code == insufficientPrivilege
 }
 

@@ -197,7 +197,7 @@ endpoint. If it is interrupted, run it again: jobs already replayed are no longe
 			}
 			for _, id := range orphans {
 				limited, cancel := a.Within(ctx)
-				err := st.BuryJob(limited, tenant, id, "the run that had it is gone", time.Now())
+				err := st.MarkJobDead(limited, tenant, id, "the run that had it is gone", time.Now())
 				cancel()
 				if err != nil {
 					return err

@@ -40,7 +40,8 @@ func (s collections) Create(_ context.Context, req *qd.CreateCollection) (*qd.Co
 	if _, taken := s.aliases[name]; taken {
 		return nil, invalid("Can't create collection with name %s. Alias with the same name already exists", name)
 	}
-	c := &collection{name: name, vectors: map[string]*qd.VectorParams{}, hnsw: req.GetHnswConfig(), indexes: map[string]*qd.PayloadSchemaInfo{}, points: map[string]*point{}}
+	c := &collection{name: name, vectors: map[string]*qd.VectorParams{}, hnsw: req.GetHnswConfig(),
+		indexes: map[string]*qd.PayloadSchemaInfo{}, points: map[string]*point{}}
 	switch config := req.GetVectorsConfig().GetConfig().(type) {
 	case *qd.VectorsConfig_Params:
 		c.vectors[""] = config.Params
@@ -49,7 +50,8 @@ func (s collections) Create(_ context.Context, req *qd.CreateCollection) (*qd.Co
 	}
 	for vector, params := range c.vectors {
 		if params.GetSize() < 1 || params.GetSize() > 65536 {
-			return nil, status.Errorf(codes.InvalidArgument, "Validation error in body: [vectors.%s.size: must be from 1 to 65536]", vector)
+			return nil, status.Errorf(codes.InvalidArgument,
+				"Validation error in body: [vectors.%s.size: must be from 1 to 65536]", vector)
 		}
 		switch params.GetDistance() {
 		case qd.Distance_Cosine, qd.Distance_Dot:
@@ -89,7 +91,8 @@ func (s collections) List(context.Context, *qd.ListCollectionsRequest) (*qd.List
 }
 
 // CollectionExists implements qdrant.CollectionsServer.
-func (s collections) CollectionExists(_ context.Context, req *qd.CollectionExistsRequest) (*qd.CollectionExistsResponse, error) {
+func (s collections) CollectionExists(_ context.Context, req *qd.CollectionExistsRequest) (*qd.CollectionExistsResponse,
+	error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, err := s.find(req.GetCollectionName())
@@ -115,13 +118,15 @@ func (s collections) Get(_ context.Context, req *qd.GetCollectionInfoRequest) (*
 	}
 	return &qd.GetCollectionInfoResponse{Result: &qd.CollectionInfo{
 		Status: qd.CollectionStatus_Green, OptimizerStatus: &qd.OptimizerStatus{Ok: true}, SegmentsCount: 1,
-		PointsCount: new(uint64(len(c.points))), IndexedVectorsCount: new(uint64(0)), PayloadSchema: maps.Clone(c.indexes),
-		Config: &qd.CollectionConfig{Params: &qd.CollectionParams{ShardNumber: 1, VectorsConfig: config}, HnswConfig: c.hnsw},
+		PointsCount: new(uint64(len(c.points))), IndexedVectorsCount: new(uint64(0)),
+		PayloadSchema: maps.Clone(c.indexes),
+		Config: &qd.CollectionConfig{Params: &qd.CollectionParams{ShardNumber: 1, VectorsConfig: config},
+			HnswConfig: c.hnsw},
 	}}, nil
 }
 
-// UpdateAliases implements qdrant.CollectionsServer: one action after the other, with nobody looking in between.
-// Where one fails, those before it stay done. To create an alias that is there gives it another collection.
+// UpdateAliases implements qdrant.CollectionsServer: one action after the other, with no reader in between. Where one
+// fails, those before it stay done. To create an alias that is there gives it another collection.
 func (s collections) UpdateAliases(_ context.Context, req *qd.ChangeAliases) (*qd.CollectionOperationResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,7 +165,8 @@ func (s collections) ListAliases(context.Context, *qd.ListAliasesRequest) (*qd.L
 }
 
 // ListCollectionAliases implements qdrant.CollectionsServer.
-func (s collections) ListCollectionAliases(_ context.Context, req *qd.ListCollectionAliasesRequest) (*qd.ListAliasesResponse, error) {
+func (s collections) ListCollectionAliases(_ context.Context,
+	req *qd.ListCollectionAliasesRequest) (*qd.ListAliasesResponse, error) {
 	return s.listAliases(req.GetCollectionName())
 }
 

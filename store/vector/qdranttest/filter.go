@@ -7,8 +7,8 @@ import (
 	qd "github.com/qdrant/go-client/qdrant"
 )
 
-// checkFilter refuses what is not implemented, wherever in a filter it stands: a condition that is passed
-// over would let through what it is there to keep out.
+// checkFilter refuses what is not implemented, anywhere in a filter: a condition that is passed over would let
+// through what it is there to keep out.
 func checkFilter(f *qd.Filter) error {
 	if f == nil {
 		return nil
@@ -44,7 +44,8 @@ func checkField(f *qd.FieldCondition) error {
 	if strings.ContainsAny(f.GetKey(), ".[]") {
 		return unimplemented("a payload key with a path")
 	}
-	if f.GetGeoBoundingBox() != nil || f.GetGeoRadius() != nil || f.GetGeoPolygon() != nil || f.GetDatetimeRange() != nil {
+	if f.GetGeoBoundingBox() != nil || f.GetGeoRadius() != nil || f.GetGeoPolygon() != nil ||
+		f.GetDatetimeRange() != nil {
 		return unimplemented("a condition on places or dates")
 	}
 	if f.GetMatch() == nil && f.GetRange() == nil && f.GetValuesCount() == nil && f.IsEmpty == nil && f.IsNull == nil {
@@ -99,7 +100,11 @@ func (p *point) meets(c *qd.Condition) bool {
 		return has
 	case *qd.Condition_HasId:
 		own, _ := keyOf(p.id)
-		return slices.ContainsFunc(one.HasId.GetHasId(), func(id *qd.PointId) bool { key, _ := keyOf(id); return key == own })
+		return slices.ContainsFunc(one.HasId.GetHasId(), func(id *qd.PointId) bool {
+			key,
+				_ := keyOf(id)
+			return key == own
+		})
 	}
 	return false // checkFilter has refused the others
 }
@@ -155,7 +160,8 @@ func (p *point) meetsField(f *qd.FieldCondition) bool {
 	}
 	if c := f.GetValuesCount(); c != nil {
 		n := uint64(len(values))
-		if c.Lt != nil && n >= c.GetLt() || c.Gt != nil && n <= c.GetGt() || c.Gte != nil && n < c.GetGte() || c.Lte != nil && n > c.GetLte() {
+		if c.Lt != nil && n >= c.GetLt() || c.Gt != nil && n <= c.GetGt() || c.Gte != nil && n < c.GetGte() ||
+			c.Lte != nil && n > c.GetLte() {
 			return false
 		}
 	}
@@ -196,5 +202,6 @@ func within(r *qd.Range, v *qd.Value) bool {
 	default:
 		return false
 	}
-	return (r.Lt == nil || x < r.GetLt()) && (r.Gt == nil || x > r.GetGt()) && (r.Gte == nil || x >= r.GetGte()) && (r.Lte == nil || x <= r.GetLte())
+	return (r.Lt == nil || x < r.GetLt()) && (r.Gt == nil || x > r.GetGt()) && (r.Gte == nil || x >= r.GetGte()) &&
+		(r.Lte == nil || x <= r.GetLte())
 }

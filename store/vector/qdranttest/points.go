@@ -22,7 +22,7 @@ type point struct {
 	vectors map[string][]float32
 }
 
-// applyAfter is how long an update that nobody waits for is on its way.
+// applyAfter is how long an update that no caller waits for takes.
 const applyAfter = 20 * time.Millisecond
 
 // points implements the calls on points.
@@ -51,8 +51,8 @@ func keyOf(id *qd.PointId) (string, error) {
 	}
 }
 
-// update applies a change now, behind those that were acknowledged before, or has it applied soon when
-// nobody waits. The lock is held.
+// update applies a change now, after those that were acknowledged before, or has it applied soon when no caller
+// waits. The lock is held.
 func (s points) update(c *collection, wait bool, apply func()) *qd.PointsOperationResponse {
 	s.operations++
 	result := &qd.UpdateResult{OperationId: new(s.operations), Status: qd.UpdateStatus_Acknowledged}
@@ -88,7 +88,8 @@ func (s points) Upsert(_ context.Context, req *qd.UpsertPoints) (*qd.PointsOpera
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var order []string
-	for _, p := range req.GetPoints() { // what is malformed is refused before it is known whether the collection is there
+	// what is malformed is refused before it is known whether the collection is there
+	for _, p := range req.GetPoints() {
 		if p.GetVectors() == nil {
 			return nil, status.Error(codes.InvalidArgument, "Expected some vectors")
 		}
@@ -112,7 +113,8 @@ func (s points) Upsert(_ context.Context, req *qd.UpsertPoints) (*qd.PointsOpera
 	for i, p := range req.GetPoints() {
 		vectors, err := c.vectorsOf(p.GetVectors())
 		if status.Code(err) == codes.InvalidArgument && !req.GetWait() {
-			return s.update(c, false, func() {}), nil // it would be seen when the change is made, and nobody waits for that
+			// it would be seen when the change is made, and no caller waits for that
+			return s.update(c, false, func() {}), nil
 		}
 		if err != nil {
 			return nil, err
@@ -122,7 +124,8 @@ func (s points) Upsert(_ context.Context, req *qd.UpsertPoints) (*qd.PointsOpera
 	return s.update(c, req.GetWait(), func() {
 		for _, key := range order {
 			standing := c.points[key]
-			if standing != nil && req.GetUpdateMode() == qd.UpdateMode_InsertOnly || standing == nil && req.GetUpdateMode() == qd.UpdateMode_UpdateOnly {
+			if standing != nil && req.GetUpdateMode() == qd.UpdateMode_InsertOnly || standing == nil &&
+				req.GetUpdateMode() == qd.UpdateMode_UpdateOnly {
 				continue
 			}
 			if standing != nil && !matches(standing, req.GetUpdateFilter()) {
@@ -271,14 +274,17 @@ func (s points) SetPayload(_ context.Context, req *qd.SetPayloadPoints) (*qd.Poi
 }
 
 var schemaTypes = map[qd.FieldType]qd.PayloadSchemaType{
-	qd.FieldType_FieldTypeKeyword: qd.PayloadSchemaType_Keyword, qd.FieldType_FieldTypeInteger: qd.PayloadSchemaType_Integer,
-	qd.FieldType_FieldTypeFloat: qd.PayloadSchemaType_Float, qd.FieldType_FieldTypeBool: qd.PayloadSchemaType_Bool,
-	qd.FieldType_FieldTypeDatetime: qd.PayloadSchemaType_Datetime, qd.FieldType_FieldTypeUuid: qd.PayloadSchemaType_Uuid,
+	qd.FieldType_FieldTypeKeyword: qd.PayloadSchemaType_Keyword,
+	qd.FieldType_FieldTypeInteger: qd.PayloadSchemaType_Integer,
+	qd.FieldType_FieldTypeFloat:   qd.PayloadSchemaType_Float, qd.FieldType_FieldTypeBool: qd.PayloadSchemaType_Bool,
+	qd.FieldType_FieldTypeDatetime: qd.PayloadSchemaType_Datetime,
+	qd.FieldType_FieldTypeUuid:     qd.PayloadSchemaType_Uuid,
 }
 
 // CreateFieldIndex implements qdrant.PointsServer. It changes what Get says of the collection; filters mean
 // the same with and without.
-func (s points) CreateFieldIndex(_ context.Context, req *qd.CreateFieldIndexCollection) (*qd.PointsOperationResponse, error) {
+func (s points) CreateFieldIndex(_ context.Context, req *qd.CreateFieldIndexCollection) (*qd.PointsOperationResponse,
+	error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c, err := s.find(req.GetCollectionName())
@@ -289,7 +295,8 @@ func (s points) CreateFieldIndex(_ context.Context, req *qd.CreateFieldIndexColl
 	if !ok {
 		return nil, unimplemented("a payload index of this type")
 	}
-	if params := req.GetFieldIndexParams(); params != nil && (params.GetKeywordIndexParams() == nil || kind != qd.PayloadSchemaType_Keyword) {
+	if params := req.GetFieldIndexParams(); params != nil && (params.GetKeywordIndexParams() == nil ||
+		kind != qd.PayloadSchemaType_Keyword) {
 		return nil, invalid("payload index params do not fit the field type")
 	}
 	return s.update(c, req.GetWait(), func() {
@@ -298,7 +305,8 @@ func (s points) CreateFieldIndex(_ context.Context, req *qd.CreateFieldIndexColl
 }
 
 // DeleteFieldIndex implements qdrant.PointsServer.
-func (s points) DeleteFieldIndex(_ context.Context, req *qd.DeleteFieldIndexCollection) (*qd.PointsOperationResponse, error) {
+func (s points) DeleteFieldIndex(_ context.Context, req *qd.DeleteFieldIndexCollection) (*qd.PointsOperationResponse,
+	error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c, err := s.find(req.GetCollectionName())
@@ -346,7 +354,8 @@ func (s points) Scroll(_ context.Context, req *qd.ScrollPoints) (*qd.ScrollRespo
 	limit, from := 10, ""
 	if req.Limit != nil {
 		if limit = int(req.GetLimit()); limit == 0 {
-			return nil, status.Error(codes.InvalidArgument, "Validation error in body: [limit: value 0 invalid, must be 1 or larger]")
+			return nil, status.Error(codes.InvalidArgument,
+				"Validation error in body: [limit: value 0 invalid, must be 1 or larger]")
 		}
 	}
 	if req.GetOffset() != nil {
@@ -414,7 +423,8 @@ func (s points) nearest(req *qd.QueryPoints, vector []float32) (*qd.QueryRespons
 	limit := 10
 	if req.Limit != nil {
 		if limit = int(req.GetLimit()); limit == 0 {
-			return nil, status.Error(codes.InvalidArgument, "Validation error in body: [limit: value 0 invalid, must be 1 or larger]")
+			return nil, status.Error(codes.InvalidArgument,
+				"Validation error in body: [limit: value 0 invalid, must be 1 or larger]")
 		}
 	}
 	asked, err := c.check(req.GetUsing(), vector)
@@ -439,12 +449,16 @@ func (s points) nearest(req *qd.QueryPoints, vector []float32) (*qd.QueryRespons
 			found = append(found, scored{key, float32(dot)})
 		}
 	}
-	slices.SortFunc(found, func(a, b scored) int { return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.key, b.key)) })
+	slices.SortFunc(found, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(b.score, a.score),
+			strings.Compare(a.key, b.key))
+	})
 	found = found[min(len(found), int(req.GetOffset())):]
 	out := &qd.QueryResponse{}
 	for _, hit := range found[:min(len(found), limit)] {
 		p := c.points[hit.key].retrieved(req.GetWithPayload(), req.GetWithVectors())
-		out.Result = append(out.Result, &qd.ScoredPoint{Id: p.Id, Payload: p.Payload, Score: hit.score, Vectors: p.Vectors})
+		out.Result = append(out.Result, &qd.ScoredPoint{Id: p.Id, Payload: p.Payload, Score: hit.score,
+			Vectors: p.Vectors})
 	}
 	return out, nil
 }
@@ -476,7 +490,9 @@ func (p *point) retrieved(payload *qd.WithPayloadSelector, vectors *qd.WithVecto
 				named[name] = &qd.VectorOutput{Vector: &qd.VectorOutput_Dense{Dense: &qd.DenseVector{Data: v}}}
 			}
 		}
-		out.Vectors = &qd.VectorsOutput{VectorsOptions: &qd.VectorsOutput_Vectors{Vectors: &qd.NamedVectorsOutput{Vectors: named}}}
+		out.Vectors = &qd.VectorsOutput{
+			VectorsOptions: &qd.VectorsOutput_Vectors{Vectors: &qd.NamedVectorsOutput{Vectors: named}},
+		}
 	}
 	return out
 }

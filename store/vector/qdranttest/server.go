@@ -56,7 +56,7 @@ func WithAPIKey(key string) Option { return func(s *Server) { s.apiKey = key } }
 // WithVersion has the server say that it is of another version.
 func WithVersion(v string) Option { return func(s *Server) { s.version = v } }
 
-// WithTLS has the server speak TLS, as the one whom the certificate names.
+// WithTLS has the server speak TLS, as the host that the certificate names.
 func WithTLS(certificate tls.Certificate) Option {
 	return func(s *Server) {
 		s.tls = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}}
@@ -186,7 +186,8 @@ func (s *Server) Stall(stalled bool) {
 	}
 }
 
-func (s *Server) intercept(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+func (s *Server) intercept(ctx context.Context, req any, info *grpc.UnaryServerInfo,
+	handler grpc.UnaryHandler) (any, error) {
 	if s.apiKey != "" && !strings.HasSuffix(info.FullMethod, "/HealthCheck") {
 		md, _ := metadata.FromIncomingContext(ctx)
 		switch keys := md.Get("api-key"); {
@@ -217,13 +218,15 @@ func (h health) HealthCheck(context.Context, *qd.HealthCheckRequest) (*qd.Health
 	return &qd.HealthCheckReply{Title: "qdrant - vector search engine", Version: h.version}, nil
 }
 
-// checkName refuses what is no name of a collection or alias.
+// checkName refuses what is not a name of a collection or alias.
 func checkName(name, never string) error {
 	if name == "" || len(name) > 255 {
-		return status.Error(codes.InvalidArgument, "Validation error in body: [collection_name: must be from 1 to 255 characters]")
+		return status.Error(codes.InvalidArgument,
+			"Validation error in body: [collection_name: must be from 1 to 255 characters]")
 	}
 	if i := strings.IndexAny(name, never); i >= 0 {
-		return status.Errorf(codes.InvalidArgument, "Validation error in body: [collection_name: collection name cannot contain %q char]", name[i])
+		return status.Errorf(codes.InvalidArgument,
+			"Validation error in body: [collection_name: collection name cannot contain %q char]", name[i])
 	}
 	return nil
 }

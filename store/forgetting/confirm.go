@@ -1,0 +1,149 @@
+package forgetting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/memory/lifecycle"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// forgetKey returns the tenant's key for confirm tokens.
+func forgetKey(ctx context.Context, c *commit.Change) ([]byte, error) { return c.Secret(ctx, "forget") }
+
+func forgetSubject(c *commit.Change, r ForgetRow) lifecycle.ForgetSubject {
+	return lifecycle.ForgetSubject{Tenant: c.Tenant, RunID: r.ID, Mode: r.Mode, Digest: r.Digest}
+}
+
+// ForgetToken makes the token that confirms a run of the principal's: it is in no workflow's history
+// and in no table. It returns lifecycle.ErrTokenExpired, or ErrForgetClosed, for a run that no longer
+// waits, an empty token for one that is confirmed, and ErrNotFound for another agent's or user's.
+func (s *Forgetter) ForgetToken(ctx context.Context, p schema.Principal, run uuid.UUID, now time.Time) (string, error) {
+	token := ""
+	err := commit.Write(ctx, s.DB, p.Tenant, now, func(c *commit.Change) error {
+		r, err := lockForget(ctx, c, run)
+		if err != nil {
+			return err
+		}
+		switch {
+		case r.Agent != p.Agent || p.User != "" && r.Scope != pg.UserScope(p):
+			return pg.ErrNotFound
+		case r.State == schema.ForgetExpired, r.State == schema.ForgetPreviewed && !c.Now.Before(r.ExpiresAt):
+			return lifecycle.ErrTokenExpired
+		case r.State == schema.ForgetCancelled:
+			return ErrForgetClosed
+		case r.State != schema.ForgetPreviewed:
+			return nil
+		}
+		key, err := forgetKey(ctx, c)
+		if err != nil {
+			return err
+		}
+		token = lifecycle.ConfirmToken(key, forgetSubject(c, r), r.ExpiresAt)
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("confirm token of run %s: %w", run, err)
+	}
+	return token, nil
+}
+
+// ConfirmForget lets a run go ahead. The token is checked against the rows that were selected; errors
+// are lifecycle.ErrTokenMalformed, ErrTokenExpired and ErrTokenOther, ErrForgetClosed and ErrNotFound. A
+// token that comes again is answered as confirmed already, and nothing is done.
+func (s *Forgetter) ConfirmForget(ctx context.Context, tenant string, run uuid.UUID, in schema.ForgetConfirmation,
+	now time.Time) (schema.ForgetApproval, error) {
+	var out schema.ForgetApproval
+	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
+		r, err := lockForget(ctx, c, run)
+		if err != nil {
+			return err
+		}
+		key, err := forgetKey(ctx, c)
+		if err != nil {
+			return err
+		}
+		err = lifecycle.VerifyToken(key, forgetSubject(c, r), in.Token, c.Now)
+		switch {
+		case r.State == schema.ForgetConfirmed || r.State == schema.ForgetDone:
+			if err != nil && !errors.Is(err, lifecycle.ErrTokenExpired) {
+				return err
+			}
+			out = schema.ForgetApproval{State: r.State, Already: true}
+			return nil
+		case err != nil:
+			return err
+		case r.State == schema.ForgetExpired:
+			return lifecycle.ErrTokenExpired
+		case r.State == schema.ForgetCancelled:
+			return ErrForgetClosed
+		}
+		by := in.Actor
+		if by == "" {
+			by = r.RequestedBy
+		}
+		out.State = schema.ForgetConfirmed
+		c.Queue.Queue(`UPDATE forget_runs SET state = 'confirmed', confirmed_by = $3, confirmed_at = $4, reason = CASE
+			WHEN $5 = '' THEN reason ELSE $5 END
+			WHERE tenant = $1 AND id = $2`, c.Tenant, run, by, c.Now, in.Reason)
+		return nil
+	})
+	if err != nil {
+		return schema.ForgetApproval{}, fmt.Errorf("confirm run %s: %w", run, err)
+	}
+	return out, nil
+}
+
+// CloseForget ends a run as done, expired or cancelled and returns its receipt. A run that was confirmed
+// does not expire, and one that has ended keeps its end: the receipt's state tells.
+func (s *Forgetter) CloseForget(ctx context.Context, tenant string, run uuid.UUID, state schema.ForgetState,
+	now time.Time) (schema.ForgetReceipt, error) {
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
+	var receipt schema.ForgetReceipt
+	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
+		r, err := lockForget(ctx, c, run)
+		if err != nil {
+			return err
+		}
+		waiting := r.State == schema.ForgetPreviewed
+		if state == schema.ForgetExpired && waiting || state != schema.ForgetExpired &&
+			(waiting || r.State == schema.ForgetConfirmed) {
+			r.State = state
+			c.Queue.Queue(`UPDATE forget_runs SET state = $3, finished_at = $4 WHERE tenant = $1 AND id = $2`, c.Tenant,
+				run, state, c.Now)
+			if err := conclude(ctx, c, &r); err != nil {
+				return err
+			}
+		}
+		receipt = r.progress()
+		return nil
+	})
+	if err != nil {
+		return receipt, fmt.Errorf("close run %s: %w", run, err)
+	}
+	return receipt, nil
+}
+
+// conclude writes on a receipt what was forgotten and what is left that says the same.
+func conclude(ctx context.Context, c *commit.Change, r *ForgetRow) error {
+	if r.Receipt.Forgotten == 0 {
+		return nil
+	}
+	err := c.Tx.QueryRow(ctx, `SELECT coalesce(array_agg(i.memory_id::text ORDER BY i.ordinal), '{}') FROM (
+			SELECT memory_id, ordinal FROM forget_items WHERE tenant = $1 AND run_id = $2
+			AND outcome = '`+lifecycle.OutcomeForgotten+`' ORDER BY ordinal LIMIT $3) i`,
+		c.Tenant, r.ID, schema.MaxForgetIDs).Scan(&r.Receipt.IDs)
+	if err != nil {
+		return err
+	}
+	if r.Receipt.StillSaid, r.Receipt.Echoes, err = remainingEchoes(ctx, c, r); err != nil {
+		return err
+	}
+	return saveReceipt(c, r)
+}

@@ -1,0 +1,77 @@
+package forgetting
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// SweepLexemes removes the lexemes that no live memory holds any more: a word may be as private as what
+// it stood in. Rows are locked in the order in which writers lock them, sweepPage at most at a time, so
+// that writers do not wait for all of a large vocabulary.
+func (s *Forgetter) SweepLexemes(ctx context.Context, tenant string, now time.Time) (int, error) {
+	ctx = pg.WithClass(ctx, pg.ClassLong)
+	removed := 0
+	for last := ""; ; {
+		n := 0
+		next := last
+		err := pg.RetryChange(ctx, func() error {
+			return commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
+				return c.Tx.QueryRow(ctx, `WITH unused AS (
+						SELECT lexeme FROM lexeme_stats WHERE tenant = $1 AND docs = 0 AND lexeme > $2 ORDER BY lexeme
+						LIMIT $3 FOR UPDATE
+					), swept AS (DELETE FROM lexeme_stats s USING unused u WHERE s.tenant = $1 AND s.lexeme = u.lexeme)
+					SELECT count(*), coalesce(max(lexeme), '') FROM unused`, c.Tenant, last, sweepPage).Scan(&n, &next)
+			})
+		})
+		if err != nil {
+			return removed, fmt.Errorf("sweep lexemes: %w", err)
+		}
+		removed, last = removed+n, next
+		if n < sweepPage {
+			return removed, nil
+		}
+	}
+}
+
+// SweepPurgedLexemes is SweepLexemes for what purges have taken away. Of how many of its tombstones the words are the
+// sweep is not part of a run's transaction: the next run makes up for one that was interrupted.
+func (s *Forgetter) SweepPurgedLexemes(ctx context.Context, tenant string, now time.Time) error {
+	ctx = pg.WithClass(ctx, pg.ClassLong)
+	var runs []string
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `SELECT id FROM sweep_runs WHERE tenant = $1 AND sweep = 'retention'
+			AND (counts->>'tombstones')::bigint > coalesce((counts->>'without_words')::bigint, 0)`, tenant)
+		if err != nil {
+			return err
+		}
+		runs, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read what was purged: %w", err)
+	}
+	if len(runs) == 0 {
+		return nil
+	}
+	if _, err := s.SweepLexemes(ctx, tenant, now); err != nil {
+		return err
+	}
+	err = commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
+		c.Queue.Queue(`UPDATE sweep_runs SET counts = counts || jsonb_build_object('without_words',
+			counts->'tombstones') WHERE tenant = $1 AND id = ANY($2)`, c.Tenant, runs)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("note what was purged: %w", err)
+	}
+	return nil
+}
+
+// sweepPage is how many lexemes one transaction of a sweep removes.
+const sweepPage = 5000

@@ -1,0 +1,275 @@
+package pipeline
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/intake"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/revision"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// applyAdd queues a new memory for insertion, unless its claim contradicts one that holds.
+func (w *writing) applyAdd(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
+	add := w.factMemory(p, nil)
+	settled, err := w.settleConflict(ctx, p, v, &add)
+	if err != nil || settled {
+		return err
+	}
+	w.adds = append(w.adds, add)
+	w.addFor = append(w.addFor, p)
+	return nil
+}
+
+// factMemory is the memory that a fact becomes: in the scope of its source and with its visibility, unless a rule
+// says otherwise. What was pinned stays so in the record that lasts.
+func (w *writing) factMemory(p *pendingProposal, supersedes *uuid.UUID) commit.NewMemory {
+	owner, visibility := w.batch.Owner, w.batch.Visibility
+	parent, stored := w.known[p.ParentID]
+	if stored {
+		owner.Scope, visibility = parent.scope, parent.visibility
+	} else {
+		parent.trust = 1 // shadow mode: nothing comes of it
+	}
+	explained := intake.AdmitFact(p.Fact, intake.FactSource{Principal: owner, Visibility: visibility,
+		Trust: parent.trust,
+		Candidate: schema.Candidate{SourceKind: p.SourceKind, Speaker: p.Speaker, Session: p.Session,
+			OccurredAt: &p.OccurredAt, Refs: p.Refs,
+			Tags: p.ParentTags, Sensitivity: p.Sensitivity}}, w.rules)
+	cl := explained.Classification
+	owner.Scope, visibility = cmp.Or(cl.Scope, owner.Scope), cmp.Or(cl.Visibility, visibility)
+	text := normalize.Normalize(p.Fact.Content)
+	if parent.neighbor.Pinned && bytes.Equal(text.Hash, parent.neighbor.Hash) {
+		cl.Pinned, cl.Importance, cl.DeletionPolicy = true, 1, memory.DefaultDeletion(cl.Type, true)
+	}
+	claim := p.Fact.Claim
+	subject, predicate, object := claim.Subject, claim.Predicate, claim.Object
+	if claim.IsZero() {
+		subject, predicate, object = p.Speaker, schema.PredicateStates, p.Fact.Content
+		if subject == "" {
+			subject = owner.Agent
+		}
+	}
+	payload := SemanticPayload(subject, predicate, object, claim.Functional)
+	payload.RevisionPolicy, payload.Evidence = cl.RevisionPolicy, p.evidence()
+	m := commit.NewMemory{
+		ID: pg.NewID(), Owner: owner, Visibility: visibility, Classification: cl, Text: text,
+		Payload: payload, SourceTrust: cl.SourceTrust, RevisionPolicy: cl.RevisionPolicy,
+		Who: p.Speaker, Session: p.Session, Claim: claim, Confidence: cl.Confidence, OccurredAt: p.OccurredAt,
+		CreatedBy: w.actor, Refs: p.evidence(), DerivedFrom: &p.ParentID, Supersedes: supersedes,
+		Hints:  append([]memory.Hint{}, p.Fact.AllHints()...),
+		Reason: w.reasonFor(p), Metadata: w.metadata(p, proposals.Verdict{}),
+	}
+	maps.Copy(m.Metadata, explained.Metadata())
+	if p.Embedding != nil && p.Model != nil {
+		v := p.Embedding.Slice()
+		m.Embedding = &pg.Embedding{Model: inference.EmbeddingModel{Name: *p.Model, Dimensions: len(v)}, Vector: v}
+	}
+	return m
+}
+
+// insertAdds inserts the new memories of the change and settles their proposals.
+func (w *writing) insertAdds(ctx context.Context) error {
+	if len(w.adds) == 0 {
+		return nil
+	}
+	if err := w.Flush(ctx); err != nil { // updates and deletes first: they free hashes and claims
+		return err
+	}
+	ids, err := w.InsertMemories(ctx, w.adds)
+	if err != nil {
+		return err
+	}
+	for i, id := range ids {
+		p, add := w.addFor[i], &w.adds[i]
+		if id != add.ID {
+			if id == p.ParentID { // the source says exactly this, and had no hints of a model's
+				w.Hint(id, add.Hints)
+			}
+			w.noteRestatement(p, id)
+			if against := contradicts(add); len(against) > 0 && !slices.Contains(against, id) {
+				if err := w.contestExisting(ctx, id, p, against); err != nil {
+					return err
+				}
+			}
+			replaced := supersededBy(add)
+			if len(replaced) == 0 && w.review == nil {
+				w.settle(p, proposals.Verdict{State: schema.ProposalSkipped, Reason: ReasonDuplicate}, &id)
+				continue
+			}
+			if err := w.succeed(ctx, id, p, add, replaced); err != nil {
+				return err
+			}
+		}
+		w.settle(p, proposals.Verdict{State: schema.ProposalApplied}, &id)
+		if p.Proposal.Action == schema.ActionUpdate {
+			w.counts.Updated++
+		} else {
+			w.counts.Added++
+		}
+	}
+	return nil
+}
+
+// supersededBy lists what a new memory supersedes.
+func supersededBy(m *commit.NewMemory) []uuid.UUID {
+	var out []uuid.UUID
+	if m.Supersedes != nil {
+		out = append(out, *m.Supersedes)
+	}
+	for _, r := range m.Relations {
+		if r.Predicate == revision.RelationSupersedes {
+			out = append(out, r.Target)
+		}
+	}
+	return out
+}
+
+// succeed makes a memory that says the same already the successor of what an add has superseded.
+func (w *writing) succeed(ctx context.Context, id uuid.UUID, p *pendingProposal, add *commit.NewMemory,
+	replaced []uuid.UUID) error {
+	for _, old := range replaced {
+		// No version of its own: this change has superseded it already, by a successor that did not go in. No reader
+		// has seen that version, and history records one step.
+		w.Queue.Queue(`UPDATE memories SET superseded_by = $3 WHERE tenant = $1 AND id = $2`, w.Tenant, old, id)
+		w.Relate(id, revision.RelationSupersedes, old)
+	}
+	if w.review != nil && w.review.why == "" {
+		w.review.why = ReasonDuplicate
+	}
+	return w.keepPinned(ctx, id, p, add.Classification.Pinned)
+}
+
+// applyUpdate supersedes the target: it stays, marked, and the new truth points back at it.
+func (w *writing) applyUpdate(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
+	target := *p.TargetID
+	if parent := w.known[p.ParentID]; memory.States(parent.standing.Type) &&
+		bytes.Equal(normalize.Normalize(p.Fact.Content).Hash, parent.neighbor.Hash) {
+		// The source says exactly this, and lasts: it is the successor itself.
+		if v.Change == memory.ChangeContest {
+			return w.contestSource(ctx, p, v)
+		}
+		successor := commit.NewMemory{ID: p.ParentID}
+		if err := w.supersede(ctx, target, p, v, &successor); err != nil {
+			return err
+		}
+		if err := w.supersedeAlso(ctx, p, v, &successor); err != nil {
+			return err
+		}
+		for _, old := range append([]uuid.UUID{target}, supersededBy(&successor)...) {
+			w.Relate(p.ParentID, revision.RelationSupersedes, old)
+		}
+		if !p.Fact.Claim.IsZero() {
+			w.Claim(p.ParentID, p.Fact.Claim)
+		}
+		w.Hint(p.ParentID, append(p.Fact.AllHints(), successor.Hints...))
+		if err := w.keepPinned(ctx, p.ParentID, p, successor.Classification.Pinned); err != nil {
+			return err
+		}
+		w.settle(p, v, &p.ParentID)
+		w.counts.Updated++
+		return nil
+	}
+	if v.Change == memory.ChangeContest {
+		return w.applyContest(ctx, p, v)
+	}
+	add := w.factMemory(p, &target)
+	settled, err := w.settleConflict(ctx, p, v, &add)
+	if err != nil || settled {
+		return err
+	}
+	if err := w.supersede(ctx, target, p, v, &add); err != nil {
+		return err
+	}
+	if err := w.supersedeAlso(ctx, p, v, &add); err != nil {
+		return err
+	}
+	w.adds = append(w.adds, add)
+	w.addFor = append(w.addFor, p)
+	return nil
+}
+
+// applyDelete soft-deletes the target.
+func (w *writing) applyDelete(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
+	target := *p.TargetID
+	if v.Change == memory.ChangeRetract {
+		return w.applyRetract(ctx, p, v)
+	}
+	if err := w.retire(ctx, target, p, v, commit.Step{Set: map[string]any{"deleted_at": w.Now},
+		Event: schema.EventDeleted, Action: schema.AuditDelete,
+		Reason: w.reasonFor(p)}); err != nil {
+		return err
+	}
+	w.settle(p, v, &target)
+	w.counts.Deleted++
+	return nil
+}
+
+// supersede retires a memory in favour of its successor, which inherits a pin: only a person may
+// replace what is pinned, and does not take it off its place by that.
+func (w *writing) supersede(ctx context.Context, id uuid.UUID, p *pendingProposal, v proposals.Verdict,
+	successor *commit.NewMemory) error {
+	if cl := &successor.Classification; w.known[id].neighbor.Pinned {
+		cl.Pinned, cl.Importance, cl.DeletionPolicy = true, 1, memory.DefaultDeletion(cl.Type, true)
+	}
+	successor.Hints = append(successor.Hints, proposals.SuccessorHint(w.known[id].neighbor)...)
+	reason := "superseded: " + p.Proposal.Reason
+	if w.review != nil {
+		reason = w.review.reason
+		w.review.superseded = append(w.review.superseded, id.String())
+	}
+	return w.retire(ctx, id, p, v, commit.Step{Set: map[string]any{"status": schema.StatusSuperseded,
+		"superseded_by": successor.ID, "superseded_at": w.Now},
+		Event: schema.EventModified, Action: schema.AuditRevise, Reason: reason})
+}
+
+// retire takes the step by which a memory stops being live. Its row is locked, and was found live in
+// the version that the proposal may act on.
+func (w *writing) retire(ctx context.Context, id uuid.UUID, p *pendingProposal, v proposals.Verdict,
+	s commit.Step) error {
+	was := w.known[id]
+	s.Old, s.By, s.Metadata = &was.neighbor.Content, w.actor, w.metadata(p, v)
+	version, err := w.ApplyStep(ctx, commit.MemoryRow{ID: id, Version: was.version, Live: was.live}, s)
+	if err != nil {
+		return err
+	}
+	was.version, was.live = version, false
+	w.known[id] = was // the proposals after this one were decided on other ground
+	return nil
+}
+
+// keepPinned pins a memory that stood there before it became the successor of a pinned one.
+func (w *writing) keepPinned(ctx context.Context, id uuid.UUID, p *pendingProposal, pinned bool) error {
+	if !pinned {
+		return nil
+	}
+	// it is the owner's: others' contents are no duplicates
+	rows, err := w.LockRows(ctx, w.batch.Owner, []uuid.UUID{id})
+	if err != nil {
+		return err
+	}
+	m, ok := rows[id]
+	if !ok {
+		return fmt.Errorf("memory %s: %w", id, pg.ErrNotFound) // unreachable: it is held until commit
+	}
+	if m.Pinned {
+		return nil
+	}
+	_, err = w.ApplyStep(ctx, m, commit.Step{
+		Set:     m.Pin(w.Now),
+		NowLive: m.Live, Event: schema.EventModified, Action: schema.AuditModify, By: w.actor, Reason: w.reasonFor(p),
+		Metadata: w.metadata(p, proposals.Verdict{})})
+	return err
+}

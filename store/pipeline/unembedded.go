@@ -1,0 +1,70 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/pgvector/pgvector-go"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// embedSources stores the embeddings of source memories that are still alive.
+func (w *writing) embedSources(sources map[uuid.UUID]pg.Embedding) {
+	for id, e := range sources {
+		// A memory may have been modified since it was read to be embedded.
+		if m, ok := w.known[id]; ok && m.live && (e.Hash == nil || bytes.Equal(e.Hash, m.neighbor.Hash)) {
+			w.Embed(id, m.tier, m.typology, m.neighbor.Hash, &e)
+		}
+	}
+}
+
+// Unembedded is a source memory of a range without an embedding in a given space.
+type Unembedded struct {
+	MemoryID uuid.UUID
+	Content  string
+	Hash     []byte    // of the content
+	Vector   []float32 // of a fact with the same content, when one was embedded already
+}
+
+// Unembedded lists the live source memories of a range that lack an embedding of the model.
+func (s *Pipeline) Unembedded(ctx context.Context, r Range, model inference.EmbeddingModel) ([]Unembedded, error) {
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
+	var out []Unembedded
+	err := s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `
+			WITH `+InRange+`, p AS MATERIALIZED (
+				SELECT candidate_id, fact->>'content' AS content, embedding FROM proposals
+				WHERE tenant = $1 AND candidate_id = ANY(ARRAY(SELECT id FROM c)) AND embedding_model = $5
+			), has AS MATERIALIZED (
+				SELECT memory_id FROM memory_embeddings WHERE tenant = $1
+				AND memory_id = ANY(ARRAY(SELECT memory_id FROM c)) AND model = $5
+			)
+			SELECT m.id, m.content, m.content_hash, (SELECT p.embedding FROM p WHERE p.candidate_id = c.id
+				AND p.content = m.content LIMIT 1)
+			FROM c CROSS JOIN `+pg.ByKey("m", "$1", "c.memory_id")+`
+			WHERE c.state = 'staged' AND m.live AND m.id <> ALL(ARRAY(SELECT memory_id FROM has))`,
+			r.Tenant, r.BatchID, r.From, r.To, model.Name)
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (Unembedded, error) {
+			var u Unembedded
+			var v *pgvector.Vector
+			err := row.Scan(&u.MemoryID, &u.Content, &u.Hash, &v)
+			if v != nil {
+				u.Vector = v.Slice()
+			}
+			return u, err
+		})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list memories without embedding: %w", err)
+	}
+	return out, nil
+}

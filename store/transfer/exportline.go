@@ -1,0 +1,192 @@
+package transfer
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/schema"
+)
+
+// ExportLine is one line of an export. Which fields are set depends on its kind. Everything that a memory owns is in
+// its line, so that a filtered export is complete in itself.
+type ExportLine struct {
+	Kind string `json:"kind"`
+
+	// Header.
+	Format     string     `json:"format,omitempty"`
+	Version    int        `json:"version,omitempty"`
+	Tenant     string     `json:"tenant,omitempty"`
+	ExportedAt *time.Time `json:"exported_at,omitempty"`
+
+	// Memory. Rows have the names of their columns, without tenant and memory id.
+	Record *schema.MemoryRecord `json:"record,omitempty"`
+	// what the record does not say: hashes and the claim, as they are indexed
+	Columns    map[string]json.RawMessage `json:"columns,omitempty"`
+	History    []json.RawMessage          `json:"history,omitempty"` // oldest first
+	Versions   []json.RawMessage          `json:"versions,omitempty"`
+	Provenance []json.RawMessage          `json:"provenance,omitempty"`
+	Relations  []ExportRelation           `json:"relations,omitempty"` // outwards
+	Claims     []json.RawMessage          `json:"claims,omitempty"`
+	Hints      []json.RawMessage          `json:"hints,omitempty"`
+	Entities   []ExportEntity             `json:"entities,omitempty"`
+	Edges      []ExportEdge               `json:"edges,omitempty"`     // of the entity graph, that the memory says
+	Artifacts  []string                   `json:"artifacts,omitempty"` // sha256:<hex>
+
+	// History without a memory: whose it is.
+	MemoryID *uuid.UUID `json:"memory_id,omitempty"`
+
+	// Event: the row, with the names of its columns.
+	Event json.RawMessage `json:"event,omitempty"`
+
+	// Artifact.
+	Artifact *ExportArtifact `json:"artifact,omitempty"`
+
+	// End.
+	Counts *ExportCounts `json:"counts,omitempty"`
+}
+
+// UnmarshalJSON reads a line as it was written. A record is taken literally: what decoding makes of
+// records from elsewhere, such as filling in what they leave out, would not give the same row back.
+func (l *ExportLine) UnmarshalJSON(data []byte) error {
+	type fields ExportLine
+	line := struct {
+		*fields
+		Record json.RawMessage `json:"record"`
+	}{fields: (*fields)(l)}
+	if err := strictJSON(data, &line); err != nil {
+		return err
+	}
+	if len(line.Record) == 0 {
+		return nil
+	}
+	type literal schema.MemoryRecord
+	l.Record = &schema.MemoryRecord{}
+	return strictJSON(line.Record, (*literal)(l.Record))
+}
+
+// DecodeExportLine reads one line and checks it: what is wrong is a *schema.ValidationError that names
+// fields and no values.
+func DecodeExportLine(data []byte) (ExportLine, error) {
+	bad := func(field, problem string) (ExportLine, error) {
+		return ExportLine{}, &schema.ValidationError{Fields: []schema.FieldError{{Field: field, Problem: problem}}}
+	}
+	var line ExportLine
+	var wrongType *json.UnmarshalTypeError
+	var syntax *json.SyntaxError
+	switch err := json.Unmarshal(data, &line); {
+	case errors.As(err, &wrongType) && wrongType.Field != "":
+		return bad(wrongType.Field, "must be of type "+wrongType.Type.String())
+	case errors.As(err, &syntax):
+		return bad("(json)", fmt.Sprintf("is not valid JSON (at byte %d)", syntax.Offset))
+	case err != nil:
+		return bad("(line)", "is not a line of an export: it has an unknown field or a value of the wrong form")
+	}
+	switch line.Kind {
+	case LineHeader:
+		if line.Format != ExportFormat {
+			return bad("format", "must be "+ExportFormat)
+		}
+		if line.Version != ExportVersion {
+			return bad("version", fmt.Sprintf("must be %d: this program is older or newer than the file",
+				ExportVersion))
+		}
+	case LineArtifact:
+		if line.Artifact == nil {
+			return bad("artifact", "is required")
+		}
+	case LineMemory:
+		m := line.Record
+		if m == nil {
+			return bad("record", "is required")
+		}
+		if _, err := uuid.Parse(m.ID); err != nil {
+			return bad("record.id", "must be a UUID")
+		}
+		if m.ErasedAt == nil { // of what was erased, little is left
+			checked := *m // its dependent rows are written from it, and have limits of their own
+			checked.Relations, checked.AuditLog, checked.Provenance.Sources = nil, nil, []schema.Ref{}
+			var invalid *schema.ValidationError
+			if err := checked.Validate(); errors.As(err, &invalid) {
+				for i := range invalid.Fields {
+					invalid.Fields[i].Field = "record." + invalid.Fields[i].Field
+				}
+				return ExportLine{}, invalid
+			}
+		}
+	case LineHistory:
+		if line.MemoryID == nil {
+			return bad("memory_id", "is required")
+		}
+	case LineEvent:
+		if len(line.Event) == 0 {
+			return bad("event", "is required")
+		}
+	case LineEnd:
+		if line.Counts == nil {
+			return bad("counts", "is required")
+		}
+	default:
+		return bad("kind", "must be header, artifact, memory, history, event or end")
+	}
+	return line, nil
+}
+
+// strictJSON decodes JSON whose fields are all known.
+func strictJSON(data []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(into)
+}
+
+// ExportRelation is a relation of a memory to another.
+type ExportRelation struct {
+	Predicate string    `json:"predicate"`
+	TargetID  uuid.UUID `json:"target_id"`
+	Weight    float64   `json:"weight"`
+	Reason    string    `json:"reason"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// ExportEntity is an entity that a memory mentions, or that an edge which it says begins or ends at.
+type ExportEntity struct {
+	ID            uuid.UUID  `json:"id"`
+	CanonicalName string     `json:"canonical_name"`
+	Name          string     `json:"name"`
+	CreatedAt     time.Time  `json:"created_at"`
+	UpdatedAt     time.Time  `json:"updated_at"`
+	MentionedAt   *time.Time `json:"mentioned_at,omitempty"` // absent: the end of an edge alone
+}
+
+// ExportEdge is an edge of the entity graph, its ends by canonical name.
+type ExportEdge struct {
+	Source       string    `json:"source"`
+	Relationship string    `json:"relationship"`
+	Target       string    `json:"target"`
+	Confidence   float64   `json:"confidence"`
+	CreatedAt    time.Time `json:"created_at"`
+	UpdatedAt    time.Time `json:"updated_at"`
+}
+
+// ExportArtifact is a stored artifact with its bytes.
+type ExportArtifact struct {
+	SHA256    string `json:"sha256"` // hex
+	MediaType string `json:"media_type"`
+	Agent     string `json:"agent"` // the agent that brought it first
+	// all agents that may read it without a memory that refers to it; in one agent's export that agent only
+	Holders []string `json:"holders,omitempty"`
+
+	UserHolders []UserHolder `json:"user_holders,omitempty"` // likewise, the agents that brought it for a user
+	CreatedAt   time.Time    `json:"created_at"`
+	Content     []byte       `json:"content"` // base64 in JSON
+}
+
+// UserHolder is an agent that brought an artifact for one of its users.
+type UserHolder struct {
+	Agent string `json:"agent"`
+	Scope string `json:"scope"`
+}

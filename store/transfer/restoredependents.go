@@ -1,0 +1,220 @@
+package transfer
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/schema"
+)
+
+// dependents writes the rows that belong to the new memories.
+func (r *restoring) dependents(ctx context.Context, byID map[uuid.UUID]*ExportLine, fresh []uuid.UUID) error {
+	slices.SortFunc(fresh, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	var history, versions, provenance, claims, hints []map[string]any
+	for _, id := range fresh {
+		line := byID[id]
+		m := line.Record
+		for _, part := range []struct {
+			rows []json.RawMessage
+			out  *[]map[string]any
+		}{{line.History, &history}, {line.Versions, &versions}, {line.Provenance, &provenance}, {line.Claims, &claims},
+			{line.Hints, &hints}} {
+			rows, err := r.owned(id, part.rows)
+			if err != nil {
+				return err
+			}
+			*part.out = append(*part.out, rows...)
+		}
+		if m.AccessCount > 0 && m.LastAccessed != nil {
+			r.Queue.Queue(`INSERT INTO memory_access (tenant, memory_id, access_count, last_accessed_at)
+				VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+				r.Tenant, id, m.AccessCount, m.LastAccessed)
+		}
+		for _, name := range line.Artifacts {
+			sum, err := hex.DecodeString(strings.TrimPrefix(name, "sha256:"))
+			if err != nil {
+				return &schema.ValidationError{Fields: []schema.FieldError{{Field: "artifacts",
+					Problem: "must be sha256:<hex>"}}}
+			}
+			r.Queue.Queue(`INSERT INTO memory_artifacts (tenant, memory_id, sha256) VALUES ($1, $2, $3)
+				ON CONFLICT DO NOTHING`, r.Tenant, id, sum)
+		}
+		live := m.DeletedAt == nil && m.ArchivedAt == nil && m.Status.Live()
+		if live {
+			r.Counted = append(r.Counted, id)
+			r.Outbox(id, m.Version, "upsert")
+		}
+	}
+	for _, row := range versions { // a version is a row of its own, with a tenant
+		record, ok := row["record"].(map[string]any)
+		if !ok {
+			return &schema.ValidationError{Fields: []schema.FieldError{{Field: "versions.record",
+				Problem: "must be an object"}}}
+		}
+		record["tenant"] = r.Tenant
+	}
+	for _, t := range []struct {
+		table string
+		rows  []map[string]any
+	}{{"memory_history", history}, {"memory_versions", versions}, {"memory_provenance", provenance},
+		{"entity_claims", claims}, {"memory_hints", hints}} {
+		if _, err := r.insert(ctx, t.table, t.rows, "memory_id"); err != nil {
+			return err
+		}
+	}
+	return r.graph(ctx, byID, fresh)
+}
+
+// owned are rows that belong to a memory, by column.
+func (r *restoring) owned(id uuid.UUID, rows []json.RawMessage) ([]map[string]any, error) {
+	out := make([]map[string]any, len(rows))
+	for i, raw := range rows {
+		decoder := json.NewDecoder(bytes.NewReader(raw))
+		decoder.UseNumber()
+		if err := decoder.Decode(&out[i]); err != nil || out[i] == nil {
+			return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "(line)",
+				Problem: "has a row that is not an object"}}}
+		}
+		out[i]["tenant"], out[i]["memory_id"] = r.Tenant, id
+	}
+	return out, nil
+}
+
+// graph writes what the new memories say of entities. An entity that the tenant has under the same name
+// is that one.
+func (r *restoring) graph(ctx context.Context, byID map[uuid.UUID]*ExportLine, fresh []uuid.UUID) error {
+	type mention struct {
+		Memory uuid.UUID `json:"memory"`
+		ExportEntity
+	}
+	type said struct {
+		Memory uuid.UUID `json:"memory"`
+		ExportEdge
+	}
+	mentions, edges := []mention{}, []said{}
+	for _, id := range fresh {
+		for _, e := range byID[id].Entities {
+			mentions = append(mentions, mention{id, e})
+		}
+		for _, e := range byID[id].Edges {
+			edges = append(edges, said{id, e})
+		}
+	}
+	if len(mentions) == 0 {
+		return nil
+	}
+	m, err := json.Marshal(mentions)
+	if err != nil {
+		return err
+	}
+	e, err := json.Marshal(edges)
+	if err != nil {
+		return err
+	}
+	// Entities by name and edges by their ends, as Link takes them, so that the two do not deadlock.
+	for _, query := range []string{
+		`INSERT INTO entities AS e (tenant, id, canonical_name, name, mentions, created_at, updated_at)
+			SELECT $1, x.id, x.canonical_name, x.name, 0, x.created_at, x.updated_at
+			FROM (SELECT DISTINCT ON (canonical_name) * FROM jsonb_to_recordset($2) x(id uuid, canonical_name text,
+				name text, created_at timestamptz, updated_at timestamptz)
+				ORDER BY canonical_name) x
+			ORDER BY x.canonical_name
+			ON CONFLICT DO NOTHING`,
+		`WITH fresh AS (
+				INSERT INTO memory_entity_mentions (tenant, memory_id, entity_id, created_at)
+				SELECT $1, x.memory, e.id, x.mentioned_at FROM jsonb_to_recordset($2) x(memory uuid,
+					canonical_name text, mentioned_at timestamptz)
+				JOIN entities e ON e.tenant = $1 AND e.canonical_name = x.canonical_name
+				WHERE x.mentioned_at IS NOT NULL ON CONFLICT DO NOTHING RETURNING entity_id
+			), per AS (SELECT entity_id, count(*) AS n FROM fresh GROUP BY entity_id),
+			locked AS (SELECT e.id, per.n FROM entities e JOIN per ON per.entity_id = e.id WHERE e.tenant = $1
+				ORDER BY e.canonical_name FOR UPDATE OF e)
+			UPDATE entities e SET mentions = e.mentions + l.n FROM locked l WHERE e.tenant = $1 AND e.id = l.id`,
+	} {
+		if _, err := r.Tx.Exec(ctx, query, r.Tenant, string(m)); err != nil {
+			return err
+		}
+	}
+	if len(edges) == 0 {
+		return nil
+	}
+	const ends = `jsonb_to_recordset($2) x(memory uuid, source text, relationship text, target text, confidence float8,
+		created_at timestamptz, updated_at timestamptz)
+		JOIN entities f ON f.tenant = $1 AND f.canonical_name = x.source JOIN entities t ON t.tenant = $1
+		AND t.canonical_name = x.target`
+	for _, query := range []string{
+		`INSERT INTO entity_relations AS r (tenant, source_id, relationship, target_id, mentions, confidence,
+			created_at, updated_at)
+			SELECT $1, f.id, x.relationship, t.id, 0, max(x.confidence), min(x.created_at), max(x.updated_at) FROM ` +
+			ends + `
+			GROUP BY f.id, x.relationship, t.id ORDER BY f.id, x.relationship, t.id
+			ON CONFLICT (tenant, source_id, relationship, target_id) DO UPDATE
+			SET confidence = greatest(r.confidence, excluded.confidence), updated_at = greatest(r.updated_at,
+				excluded.updated_at)`,
+		`WITH fresh AS (
+				INSERT INTO memory_entity_relations (tenant, memory_id, source_id, relationship, target_id)
+				SELECT $1, x.memory, f.id, x.relationship, t.id FROM ` + ends + ` ON CONFLICT DO NOTHING
+				RETURNING source_id, relationship, target_id
+			), per AS (SELECT source_id, relationship, target_id, count(*) AS n FROM fresh GROUP BY 1, 2, 3)
+			UPDATE entity_relations r SET mentions = r.mentions + per.n FROM per
+			WHERE r.tenant = $1 AND (r.source_id, r.relationship, r.target_id) = (per.source_id, per.relationship,
+				per.target_id)`,
+	} {
+		if _, err := r.Tx.Exec(ctx, query, r.Tenant, string(e)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// relations adds those whose both ends are there; the others become pending.
+func (r *restoring) relations(ctx context.Context, relations []PendingRelation) error {
+	if len(relations) == 0 {
+		return nil
+	}
+	n := len(relations)
+	sources, targets, predicates, reasons := make([]uuid.UUID, n), make([]uuid.UUID, n), make([]string, n),
+		make([]string, n)
+	weights, times := make([]float64, n), make([]time.Time, n)
+	for i, x := range relations {
+		sources[i], targets[i], predicates[i], reasons[i], weights[i], times[i] = x.Source, x.TargetID, x.Predicate,
+			x.Reason, x.Weight, x.CreatedAt
+	}
+	rows, err := r.Tx.Query(ctx, `SELECT x.n - 1 FROM unnest($2::uuid[], $3::uuid[]) WITH ORDINALITY x(source, target,
+		n)
+		WHERE NOT EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = x.target)
+			OR NOT EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = x.source) ORDER BY x.n`, r.Tenant,
+		sources, targets)
+	if err != nil {
+		return err
+	}
+	var missing int
+	if _, err := pgx.ForEachRow(rows, []any{&missing}, func() error {
+		r.out.Pending = append(r.out.Pending, relations[missing])
+		return nil
+	}); err != nil {
+		return err
+	}
+	tag, err := r.Tx.Exec(ctx, `INSERT INTO memory_relations (tenant, source_id, predicate, target_id, weight, reason,
+		created_at)
+		SELECT $1, x.source, x.predicate, x.target, x.weight, x.reason, x.at
+		FROM unnest($2::uuid[], $3::text[], $4::uuid[], $5::float8[], $6::text[], $7::timestamptz[]) x(source,
+			predicate, target, weight, reason, at)
+		WHERE EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = x.target) AND EXISTS (SELECT FROM memories m
+			WHERE m.tenant = $1 AND m.id = x.source)
+		ORDER BY x.source, x.predicate, x.target
+		ON CONFLICT DO NOTHING`, r.Tenant, sources, predicates, targets, weights, reasons, times)
+	if err != nil {
+		return err
+	}
+	r.out.Relations += int(tag.RowsAffected())
+	return nil
+}
