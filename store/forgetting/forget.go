@@ -269,7 +269,7 @@ var textConfigs = []string{"pg_catalog.english", "pg_catalog.german", "pg_catalo
 	"pg_catalog.italian", "pg_catalog.portuguese",
 	"pg_catalog.dutch", "pg_catalog.simple"}
 
-// conditionsOfText are what a query asks for in full text.
+// textConditions are what a query asks for in full text.
 type textConditions struct {
 	configs []string // those in which there is a word to look for
 	queries []string // what it comes to in them, each once: equal ones would make the planner expect more rows
