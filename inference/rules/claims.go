@@ -491,14 +491,3 @@ func phrase(ws []word) string {
 	}
 	return strings.TrimSpace(coreText(ws))
 }
-
-// sameName compares subjects and objects: without regard to case, articles and surrounding space.
-func sameName(a, b string) bool { return nameKey(a) == nameKey(b) }
-
-func nameKey(s string) string {
-	fields := strings.Fields(fold(s))
-	for len(fields) > 1 && (fields[0] == "the" || fields[0] == "a" || fields[0] == "an") {
-		fields = fields[1:]
-	}
-	return strings.Join(fields, " ")
-}
