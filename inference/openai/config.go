@@ -50,7 +50,7 @@ type Config struct {
 	EmbeddingChars int
 
 	// Timeout bounds one HTTP call. In a worker it must be less than activities.MaxStall, after which an attempt that
-	// makes no progress is cancelled; package config checks that. A server that is asked in vain for structured output is called
+	// makes no progress is cancelled; package config checks that. A server that is asked for structured output and does not support it is called
 	// again at once, so that the first extraction or decision may take a few calls. Default DefaultTimeout.
 	Timeout time.Duration
 

@@ -28,7 +28,7 @@ type Standing struct {
 	Claim    memory.Claim
 	Validity schema.Validity
 	Policy   schema.RevisionPolicy // empty means replace
-	// ClaimKey is what active facts are unique by beside their ground: scope, the readers that share
+	// ClaimKey is what active facts are unique by besides their ground: scope, the readers that share
 	// the claim, subject and predicate. Empty unless the claim is functional.
 	ClaimKey string
 	// Sources counts the distinct sources that the memory or the record rests on.
@@ -37,7 +37,7 @@ type Standing struct {
 
 // Weight is how much speaks for a claim: confidence × source trust × support. Support grows with the
 // number n of distinct sources as (n+1)/(n+2), from a half without any towards one: a second source
-// counts for more than a tenth, and no number of sources makes up for sources that nobody trusts.
+// counts for more than a tenth, and no number of sources makes up for sources that are not trusted.
 // The result lies in [0,1).
 func (s Standing) Weight() float64 {
 	n := float64(max(s.Sources, 0))

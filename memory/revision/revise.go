@@ -38,7 +38,7 @@ type RevisionPlan struct {
 	Status    schema.ReviseStatus // applied, or the refusal
 	Action    schema.ReviseAction // what reconcile chose, or the revision's
 	Why       string              // which rule chose or refused; never content
-	Conflicts []string            // ids of the memories beside the targets that stand in the way
+	Conflicts []string            // ids of other memories that stand in the way
 
 	Audit     schema.AuditAction // of every history row
 	Steps     []Step             // in the order of the targets
@@ -84,7 +84,7 @@ const (
 //   - supersede: the targets are superseded by the record.
 //   - fork: target and record hold side by side on disjoint grounds. A target whose ground is not
 //     disjoint from the record's is superseded by a copy of it that holds on TargetConditions.
-//     Competences and plans stand beside each other as they are: their triggers and constraints say
+//     Competences and plans are kept side by side as they are: their triggers and constraints say
 //     when each applies (§8, §12).
 //   - retract: the targets are no longer held to be true.
 //   - merge: the targets, of one type, are superseded by the record, which is derived from them.
