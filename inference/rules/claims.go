@@ -24,8 +24,8 @@ const (
 	date                // holds a digit
 )
 
-// claimPatterns is the table of relations. Functional are only those that have one value at
-// once: people like many things, have more than one job and can be born in a place and in a year.
+// claimPatterns is the table of relations. Only those that have one value at a time are
+// functional: people like many things, have more than one job and can be born in a place and in a year.
 //
 //	said                                     predicate          functional
 //	X lives in / resides in / is based in Y  lives_in           yes, Y a proper name
