@@ -14,7 +14,7 @@ import (
 // asked again, and a text that several steps of the pipeline embed, cost one call of the model. Callers that
 // want the same text at the same time share one call. It holds no text. It is safe for concurrent use.
 //
-// A vector is a function of the text and the model alone, so tenants share entries: nobody learns more
+// A vector is a function of the text and the model alone, so tenants share entries: no one learns more
 // from it than that an answer came sooner. Across processes the database is the cache: a memory's vector is
 // stored under the hash of its content, and a proposal's with the proposal.
 type Cache struct {
@@ -68,7 +68,7 @@ func (c *Cache) EmbedQuery(ctx context.Context, text string) ([]float32, Usage, 
 	return vectors[0], usage, nil
 }
 
-// get fills in what is remembered, embeds what nobody is embedding, and waits for the rest. What another
+// get fills in what is remembered, embeds what is not being embedded, and waits for the rest. What another
 // caller failed to bring, because its own context ended for one, is tried again here.
 func (c *Cache) get(
 	ctx context.Context,

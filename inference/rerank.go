@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Reranker reads texts beside a query and says how well each answers it.
+// Reranker reads texts together with a query and says how well each answers it.
 type Reranker interface {
 	// Rerank returns scores in [0,1] by the texts' places in the list. A text may go without one; a score for a
 	// place that was not given, and an answer that cannot be read, is an error. Errors are as for
@@ -16,7 +16,7 @@ type Reranker interface {
 }
 
 // Reranking says who reads the best candidates of a recall again, and how far it is believed (document 002
-// Phase 4). The zero value is nobody.
+// Phase 4). The zero value disables reranking.
 type Reranking struct {
 	Reranker Reranker
 	Blend    float64       // the share of its scores in the result, [0,1]

@@ -10,7 +10,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Worth of what nobody valued (document 002 "Importance and Tags").
+// Importance of what was not valued (document 002 "Importance and Tags").
 const (
 	ExplicitImportance   = 0.8 // somebody asked to remember this
 	ExperienceImportance = 0.5 // it happened; what it is worth, the facts drawn from it will say
@@ -80,7 +80,7 @@ func Classify(c schema.Candidate, p normalize.Prefix) Classification {
 	return out.Detect(p.Content)
 }
 
-// DefaultImportance is what a candidate is worth that nobody valued.
+// DefaultImportance is the importance of a candidate that was not valued.
 func DefaultImportance(kind schema.SourceKind) float64 {
 	if kind == schema.SourceMemory {
 		return ExplicitImportance
@@ -209,7 +209,7 @@ var triggers = func() map[string]schema.Category {
 //
 // The first trigger decides, because the main clause comes before its details: "We decided to never
 // deploy on Fridays" is a decision, "Never deploy on Fridays, it was broken twice" a rule. Always
-// and never yield to a trigger right behind them, whose adverb they are: "Bob always prefers tabs".
+// and never yield to a trigger right after them, whose adverb they are: "Bob always prefers tabs".
 func InferCategory(content string) schema.Category {
 	text := normalize.Words(withoutURLs(content), "'-_")
 	for i, word := range text {
@@ -248,7 +248,7 @@ func triggerAt(text []string, i int) (schema.Category, bool) {
 }
 
 // futureAt reports whether the words up to i end in will, 'll or won't, with at most one adverb
-// behind it: "will use", "we'll now use", "will not use".
+// after it: "will use", "we'll now use", "will not use".
 func futureAt(text []string, i int) bool {
 	if i >= 1 && futureAdverbs[text[i]] {
 		i--
@@ -256,7 +256,7 @@ func futureAt(text []string, i int) bool {
 	return i >= 0 && (text[i] == "will" || text[i] == "won't" || strings.HasSuffix(text[i], "'ll"))
 }
 
-// likeIsVerb reports whether "like" behind the words before is someone liking something. Before a
+// likeIsVerb reports whether "like" after the words before is someone liking something. Before a
 // verb stands its subject or an auxiliary; before the preposition a verb ("looks like"), a noun or
 // nothing.
 func likeIsVerb(before []string) bool {

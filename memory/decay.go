@@ -12,7 +12,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// DefaultDailyDecay is the share of its importance that a memory keeps for each day nobody reads it
+// DefaultDailyDecay is the share of its importance that a memory keeps for each day without a read
 // (document 002 "Importance Decay").
 const DefaultDailyDecay = 0.95
 
@@ -169,7 +169,7 @@ func (d Decay) alongPoints(since time.Duration) float64 {
 func (d Decay) Reinforce(salience, weight float64) float64 {
 	gain := ClampUnit(d.ReinforcementGain) * weight
 	if math.IsNaN(gain) {
-		gain = 0 // nobody can say what happened, so nothing did
+		gain = 0 // the outcome is not known, so nothing changes
 	}
 	return max(ClampUnit(ClampUnit(salience)+gain), ClampUnit(d.Floor))
 }

@@ -106,9 +106,9 @@ func RuleHints(text, who string, claim Claim) []Hint {
 }
 
 // ClaimHints returns the questions that a claim answers. They say the relation in the words that people
-// ask for it with: whoever asks for a home or an address means lives_in. What is asked depends on the
+// ask for it with: who asks for a home or an address means lives_in. What is asked depends on the
 // subject and on the kind of the value: a date answers when, a person who, a place of a person where they
-// live. A claim of which that is not clear gets no hint.
+// live. A claim where that is not clear gets no hint.
 func ClaimHints(c Claim) []string {
 	if c.IsZero() || c.Predicate == schema.PredicateStates || utf8.RuneCountInString(c.Subject) > MaxEntityLength {
 		return nil
@@ -275,7 +275,7 @@ var valueQuestions = map[answer]string{
 
 // topic is something that people ask about in a general word and talk about in particular ones.
 type topic struct {
-	said     map[string]bool // words of which a text holds at least one
+	said     map[string]bool // a text holds at least one of these words
 	question string          // $ is who said it
 }
 
@@ -340,7 +340,7 @@ func topicHints(text, who string) []string {
 	var out []string
 	said := normalize.Words(text, "")
 	if !slices.ContainsFunc(said, func(w string) bool { return ownWords[w] }) {
-		return nil // whose puppy it is, nobody said
+		return nil // the text does not say whose puppy it is
 	}
 	for _, t := range topics {
 		if len(out) < 2 && slices.ContainsFunc(said, func(w string) bool { return t.said[w] }) {

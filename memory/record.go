@@ -19,7 +19,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Rules of records that are put as they are (document 004 §15A), beside the pipeline's.
+// Rules of records that are put as they are (document 004 §15A), besides the pipeline's.
 
 // recordNamespace is where ids of other systems become UUIDs. It is fixed: the same id gives the same
 // UUID on every machine and in every version.

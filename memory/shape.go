@@ -317,7 +317,7 @@ func taskOf(lines []string) *schema.WorkingPayload {
 	return p
 }
 
-// planOf reads a heading "Plan: …" and behind it nothing but nodes and what depends on what.
+// planOf reads a heading "Plan: …" and after it nothing but nodes and what depends on what.
 func planOf(lines []string) *schema.PlanGraphPayload {
 	head := planHead.FindStringSubmatch(lines[0])
 	if head == nil {

@@ -38,8 +38,8 @@ func ConditionsHash(v schema.Validity) string {
 
 // SameGround reports whether two claims with these validities exclude each other as active facts
 // (document 004 §15.1, "uniqueness of active semantic facts per condition set"): both are global, or
-// their conditions admit the same and their windows overlap. What has conditions exists beside what has
-// none, and a window beside what always holds: a rule and its exception.
+// their conditions admit the same and their windows overlap. What has conditions is kept next to what has
+// none, and a window next to what always holds: a rule and its exception.
 func SameGround(a, b schema.Validity) bool {
 	if isGlobal(a) || isGlobal(b) {
 		return isGlobal(a) && isGlobal(b)

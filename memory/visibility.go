@@ -46,7 +46,7 @@ var byReach = []schema.Visibility{
 	schema.VisibilityGlobal,
 }
 
-// reach is a visibility's place in that order; one that is not known reaches nobody but the owner.
+// reach is a visibility's place in that order; one that is not known reaches the owner alone.
 func reach(v schema.Visibility) int { return max(slices.Index(byReach, v), 0) }
 
 // Narrower reports whether a is meant for fewer than b.
@@ -71,7 +71,7 @@ func RevisionHolding(p schema.Principal, targets []Holding) Holding {
 	return out
 }
 
-// InTheOpen reports whether a new record may take its place beside or instead of the targets of a
+// InTheOpen reports whether a new record may take its place next to or instead of the targets of a
 // principal's revision: it does where those of other agents are neither hidden behind it from their
 // owners nor shown to more than they were.
 func InTheOpen(p schema.Principal, record Holding, targets []Holding) bool {

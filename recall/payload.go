@@ -15,7 +15,7 @@ import (
 const stagePayload = "payload"
 
 // readPayloads reads the structured payloads of results, where the request asks for them. Payloads of what was
-// selected for the task have a part of the token budget for themselves, half of it at most: whoever asks for a
+// selected for the task have a part of the token budget for themselves, half of it at most: who asks for a
 // procedure wants its steps rather than one more turn of a conversation.
 func (q *query) readPayloads(ctx context.Context, results []schema.RecallResult) {
 	if !q.req.Payload || len(results) == 0 {

@@ -77,7 +77,7 @@ func (r *Recaller) Recall(ctx context.Context, req schema.RecallRequest) (schema
 	return r.RecallAs(ctx, uuid.Must(uuid.NewV7()), req)
 }
 
-// RecallAs is Recall under a retrieval id of the caller's. Whoever may have to ask again, as an activity
+// RecallAs is Recall under a retrieval id of the caller's. A caller that may have to ask again, as an activity
 // does, asks under the same id: the access to what is returned is tracked once.
 func (r *Recaller) RecallAs(
 	ctx context.Context,

@@ -33,7 +33,7 @@ var offByDefault = map[string]bool{
 	rank.StageConvolve: true, rank.StageFacets: true, rank.StageRehearse: true, rank.StageDampen: true,
 }
 
-// optional reports whether a stage is off because nobody asked for it.
+// optional reports whether a stage is off by default and was not switched on.
 func (q *query) optional(name string) bool {
 	return offByDefault[name] && !slices.Contains(q.With, name) && !slices.Contains(q.req.With, name)
 }

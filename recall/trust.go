@@ -21,7 +21,7 @@ func (r *Recaller) trustRules() policy.TrustRules {
 }
 
 // withRedacted adds what may be told of memories above the limit (document 004 §15.8): those with a safe
-// summary among the results, by how well the summary answers; the others behind them. Rows that can be
+// summary among the results, by how well the summary answers; the others after them. Rows that can be
 // read stand before redacted ones of the same score.
 func (q *query) withRedacted(ctx context.Context, results []schema.RecallResult) []schema.RecallResult {
 	if len(q.clearance.Summary)+len(q.clearance.Metadata) == 0 || q.off(stageRedact) {

@@ -20,7 +20,7 @@ import (
 	"github.com/gomlx/go-huggingface/hub"
 )
 
-// wanted are the files of a model that describe reads, beside the graph and what lies next to it.
+// wanted are the files of a model that describe reads, besides the graph and what lies next to it.
 var wanted = []string{
 	"config.json",
 	"tokenizer.json",
@@ -34,7 +34,7 @@ var wanted = []string{
 const defaultRevision = "main"
 
 // download returns the directory of the named model, fetching it once with the hub client that comes with
-// hugot. Files arrive in a directory beside it that is renamed when complete, so that a download cut off is
+// hugot. Files arrive in a directory next to it that is renamed when complete, so that a download cut off is
 // never taken for a model; what had arrived of whole files is kept for the next try. hugot's own DownloadModel
 // is not used: it drops the file that says how to pool.
 func download(ctx context.Context, c Config) (string, error) {

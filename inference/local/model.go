@@ -33,7 +33,7 @@ type description struct {
 	dimensions int  // 0 when the files do not say
 	query      string
 	passage    string
-	outside    []string // files with weights beside the graph
+	outside    []string // files with weights besides the graph
 }
 
 // describe reads a directory in the layout of sentence-transformers: config.json, tokenizer.json, an ONNX

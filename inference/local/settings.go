@@ -23,7 +23,7 @@ type Config struct {
 
 	CacheDir string    // where downloads go; empty for mneme/models in the user's cache directory
 	Endpoint string    // the model hub; empty for the downloading library's default (HF_ENDPOINT)
-	Progress io.Writer // told how a download gets on; nil for nobody
+	Progress io.Writer // told how a download gets on; nil for no reports
 }
 
 // names is the form of the names that Model gives.

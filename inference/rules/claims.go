@@ -7,7 +7,7 @@ import (
 	"github.com/mneme/mneme/memory"
 )
 
-// pattern is a way to say a relation. The words behind the verb up to a boundary are the object.
+// pattern is a way to say a relation. The words after the verb up to a boundary are the object.
 type pattern struct {
 	words      []string
 	predicate  string
@@ -24,8 +24,8 @@ const (
 	date                // holds a digit
 )
 
-// claimPatterns is the table of relations. Functional are only those of which nobody has two at
-// once: people like many things, have more than one job and can be born in a place and in a year.
+// claimPatterns is the table of relations. Only those that have one value at a time are
+// functional: people like many things, have more than one job and can be born in a place and in a year.
 //
 //	said                                     predicate          functional
 //	X lives in / resides in / is based in Y  lives_in           yes, Y a proper name
@@ -114,7 +114,7 @@ var claimPatterns = func() map[string][]*pattern {
 	return out
 }()
 
-// singleValued are attributes of which a thing has one.
+// singleValued are attributes that a thing has one of.
 var singleValued = set(
 	`name age birthday birthdate email phone address hometown birthplace nationality height weight timezone
 	port version deadline hostname username password url domain license capital title branch theme editor
@@ -264,7 +264,7 @@ func (p *pattern) claim(subject, rest []word, qualified bool) memory.Claim {
 	}
 	for _, w := range object {
 		if pronouns.has(w.low) {
-			return memory.Claim{} // nobody knows which "it", or it is a clause
+			return memory.Claim{} // which "it" is not known, or it is a clause
 		}
 	}
 	c := memory.Claim{Predicate: p.predicate, Functional: p.functional && !qualified}
@@ -366,7 +366,7 @@ func (p *pattern) cut(ws []word) (object, rest []word) {
 	return object, rest
 }
 
-// newClause reports whether the words behind "and" begin another statement, or go on with the same subject.
+// newClause reports whether the words after "and" begin another statement, or go on with the same subject.
 func newClause(ws []word) bool {
 	for len(ws) > 1 && adverb(ws[0].low) {
 		ws = ws[1:]
@@ -376,7 +376,7 @@ func newClause(ws []word) bool {
 }
 
 // qualifiedBy reports whether what follows an object limits the statement ("on weekdays", "for the
-// API"), so that another object may be true beside it.
+// API"), so that another object may be true at the same time.
 func qualifiedBy(rest []word) bool {
 	if len(rest) == 0 {
 		return false
@@ -392,7 +392,7 @@ func qualifiedBy(rest []word) bool {
 	}
 }
 
-// splitTopic finds the "for …" of a preference: within the object or behind "over Z".
+// splitTopic finds the "for …" of a preference: within the object or after "over Z".
 func splitTopic(object, rest []word) (thing, topic []word) {
 	for i, w := range object {
 		if i > 0 && w.low == "for" {
@@ -490,15 +490,4 @@ func phrase(ws []word) string {
 		ws = ws[1:]
 	}
 	return strings.TrimSpace(coreText(ws))
-}
-
-// sameName compares subjects and objects: without regard to case, articles and surrounding space.
-func sameName(a, b string) bool { return nameKey(a) == nameKey(b) }
-
-func nameKey(s string) string {
-	fields := strings.Fields(fold(s))
-	for len(fields) > 1 && (fields[0] == "the" || fields[0] == "a" || fields[0] == "an") {
-		fields = fields[1:]
-	}
-	return strings.Join(fields, " ")
 }

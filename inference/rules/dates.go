@@ -9,7 +9,7 @@ import (
 // maxDates is how many relative dates of one sentence are resolved.
 const maxDates = 4
 
-// resolveDates puts the absolute date behind relative ones: "yesterday" → "yesterday (2023-05-07)".
+// resolveDates puts the absolute date after relative ones: "yesterday" → "yesterday (2023-05-07)".
 // The words stay: they say what was said; the date makes it true later, and findable. It resolves
 // only what has one reading:
 //

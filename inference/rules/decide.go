@@ -26,7 +26,7 @@ import (
 //	same words in the same order, but for articles, plurals,
 //	"really", "just" …; same numbers, names, tense, negation    none    0.95
 //	same subject, functional predicate and object, and the
-//	fact has no word beside                                     none    0.90
+//	fact has no word besides                                    none    0.90
 //	"no longer", "stopped …ing", "was removed", "used to" …
 //	of what the neighbour says: and more is said                update  0.85
 //	the same, and nothing else is said                          delete  0.85
@@ -146,7 +146,7 @@ type token struct {
 	exact string // singular, lower case
 	stem  string
 	mark  bool // negation, antonym, or a word that says that something ended
-	clse  bool // a clause ends behind it, or it begins one
+	clse  bool // a clause ends after it, or it begins one
 }
 
 // view is what the Decider sees of a content.

@@ -24,7 +24,7 @@
 // The rules are lexical and English. Text in other languages is cut into sentences, kept, and
 // embedded, but nothing in it is resolved or claimed. Every rule prefers to do nothing when in
 // doubt: a sentence that is kept as it stands, a claim that is not made and a fact that is added
-// beside a similar one can all be put right later; a statement put in the wrong mouth cannot.
+// next to a similar one can all be corrected later; a statement put in the wrong mouth cannot.
 //
 // Subjects and objects of claims keep their spelling without a leading article. They are meant to be
 // compared without regard to case, as Decider does.

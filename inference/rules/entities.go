@@ -205,3 +205,14 @@ func fileName(s string) bool {
 	ext := s[dot+1:]
 	return strings.Trim(ext, "abcdefghijklmnopqrstuvwxyz") == "" && s[dot-1] != '.'
 }
+
+// sameName compares subjects and objects: without regard to case, articles and surrounding space.
+func sameName(a, b string) bool { return nameKey(a) == nameKey(b) }
+
+func nameKey(s string) string {
+	fields := strings.Fields(fold(s))
+	for len(fields) > 1 && (fields[0] == "the" || fields[0] == "a" || fields[0] == "an") {
+		fields = fields[1:]
+	}
+	return strings.Join(fields, " ")
+}

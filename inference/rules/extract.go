@@ -41,11 +41,11 @@ const truncationMarker = "[truncated]"
 // What it does, in order:
 //
 //   - cuts the text in sentences (segments), leaving out code blocks, headings, tables, quoted mail;
-//   - takes off what leads in to a statement, and keeps the cues among it beside the fact (Fact.Cue);
+//   - takes off what leads in to a statement, and keeps the cues among it with the fact (Fact.Cue);
 //   - drops questions, greetings, thanks, small talk, requests to the assistant, and sentences whose
 //     subject is a pronoun that the previous sentence does not resolve;
 //   - turns a sentence that takes something back into what does not hold (Fact.Retracts);
-//   - puts the speaker in place of the first person, where that is certain, and a date behind relative
+//   - puts the speaker in place of the first person, where that is certain, and a date after relative
 //     dates;
 //   - gives each fact a category, a confidence, and a claim where it says one plainly.
 //

@@ -14,7 +14,7 @@ type resolution struct {
 // resolveFirstPerson puts the speaker in place of "I", "me", "my" and their contractions, with the
 // verbs in agreement: "I've moved and I don't cook" → "Caroline has moved and Caroline doesn't cook".
 // Quoted words are left alone: they are somebody else's. "We" and "our" become "they" and "their"
-// behind "Ana and I"; elsewhere who is meant is not known, and a sentence that has both is not certain.
+// after "Ana and I"; elsewhere who is meant is not known, and a sentence that has both is not certain.
 func resolveFirstPerson(ws []word, s speaker) resolution {
 	if !s.known() || !speaksOfSelf(ws) {
 		return resolution{words: ws, certain: true}
@@ -46,7 +46,7 @@ func romanNumeral(ws []word, i int) bool {
 	return ws[i].core == "I" && i > 0 && numbered.has(ws[i-1].low)
 }
 
-// chains say how a verb behind "and" goes on with the speaker as its subject.
+// chains say how a verb after "and" goes on with the speaker as its subject.
 type chain int
 
 const (
@@ -164,7 +164,7 @@ func (r *resolver) self(i int) int {
 	return 1
 }
 
-// separate is the name to put at i. Behind the name itself a "that" comes between: "told me I am".
+// separate is the name to put at i. After the name itself a "that" comes between: "told me I am".
 func (r *resolver) separate(i int) string {
 	name := r.name()
 	if n := len(r.out); n > 0 && r.out[n-1].core == name && r.out[n-1].post == "" {
@@ -177,7 +177,7 @@ func (r *resolver) separate(i int) string {
 	return name
 }
 
-// subject rewrites "I" and what stands between commas behind it: "I, Noor, …", "I, for one, …".
+// subject rewrites "I" and what stands between commas after it: "I, Noor, …", "I, for one, …".
 func (r *resolver) subject(i int) int {
 	w := r.in[i]
 	r.plural = i > 0 && r.in[i-1].low == "and" && !clauseBefore(r.in[:i-1])
@@ -281,7 +281,7 @@ func (r *resolver) goesOn(i int) bool {
 }
 
 // coordinated reports whether ws starts with a verb in its base form, as far as that can be told; directly
-// behind another verb (bare) any word that may be a verb is one.
+// after another verb (bare) any word that may be a verb is one.
 func coordinated(ws []word, bare bool) bool {
 	switch low := ws[0].low; {
 	case low == "am" || low == "don't" || low == "dont" || low == "haven't":
@@ -294,7 +294,7 @@ func coordinated(ws []word, bare bool) bool {
 	return true
 }
 
-// listGoesOn reports whether another verb follows the one at i behind "and": "I sing, dance, and act".
+// listGoesOn reports whether another verb follows the one at i after "and": "I sing, dance, and act".
 func (r *resolver) listGoesOn(i int, bare bool) bool {
 	for k := i + 1; k+1 < len(r.in); k++ {
 		switch low := r.in[k].low; {

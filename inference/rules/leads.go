@@ -15,7 +15,7 @@ type lead struct {
 
 var (
 	// cues are lead-ins that say that what follows corrects or changes something said before. They need
-	// punctuation behind them, or are in bareLeads.
+	// punctuation after them, or are in bareLeads.
 	cues = phraseList(`actually|correction|small correction|a correction|one correction|scratch that
 		|strike that|scrap that|never mind|nevermind|never mind that|forget that|wait|oh wait|no wait
 		|wait no|wait a minute|hold on|hang on|oops|whoops|my mistake|my bad|my error|my apologies|apologies
@@ -82,7 +82,7 @@ var (
 		|i told you that|i told you|i already told you that|i already told you|i've told you that
 		|i already said that|til that|i can confirm that|i can tell you that|heads up that|as you know`)
 
-	// remembers ask to remember what follows, beside rememberStarts.
+	// remembers ask to remember what follows, besides rememberStarts.
 	remembers = phraseList(`can you remember that|can you please remember that|could you remember that
 		|could you please remember that|can you note that|could you note that|can you please note that
 		|would you remember that|will you remember that|can you keep in mind that
@@ -193,7 +193,7 @@ func cueText(ws []word) string {
 	return strings.Join(out, " ")
 }
 
-// leadEnds returns how many words the n words in front are that lead in, with a dash behind them, or 0
+// leadEnds returns how many words the n words in front are that lead in, with a dash after them, or 0
 // when they are part of the sentence: nothing cuts them off, and no subject follows.
 func leadEnds(ws []word, n int) int {
 	if n == 0 || n >= len(ws) {
@@ -375,7 +375,7 @@ func cutIntroduction(ws []word, s speaker) ([]word, bool) {
 	return afterName(ws, n+k)
 }
 
-// afterName is what a speaker goes on to say behind the first n words, which said the name.
+// afterName is what a speaker goes on to say after the first n words, which said the name.
 func afterName(ws []word, n int) ([]word, bool) {
 	if n >= len(ws) {
 		return nil, true

@@ -125,7 +125,7 @@ func topicOf(ws []word) antecedent {
 func subjectOf(ws []word, s speaker) antecedent {
 	ws = skipLeadIns(ws)
 	if s.known() && len(ws) > 0 && hasPrefixFold(joinWords(ws), s.first) && !hasPrefixFold(joinWords(ws), s.first+"'s ") {
-		return antecedent{} // nobody calls themselves "he"
+		return antecedent{} // no one calls themselves "he"
 	}
 	for i := 1; i < len(ws) && i <= 5; i++ {
 		if ws[i-1].ends() {

@@ -101,7 +101,7 @@ func forgetMine(ws []word) (retraction, bool) {
 	return retraction{content: startSentence(ws[1:]), cue: "forget", topic: true}, true
 }
 
-// cutClause separates ws[from:], whose topic begins at topic, from a clause behind a comma.
+// cutClause separates ws[from:], whose topic begins at topic, from a clause after a comma.
 func cutClause(ws []word, from, topic int) (what, rest []word) {
 	for i := topic; i+2 < len(ws); i++ {
 		if post := ws[i].post; strings.HasSuffix(post, ",") || strings.HasSuffix(post, ";") || strings.HasSuffix(post, ":") {

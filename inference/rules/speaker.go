@@ -71,7 +71,7 @@ func quotesOther(ws []word) bool {
 	return false
 }
 
-// saidBySelf reports whether the subject of the verb behind ws is the speaker.
+// saidBySelf reports whether the subject of the verb after ws is the speaker.
 func saidBySelf(ws []word) bool {
 	for i := len(ws) - 1; i >= 0; i-- {
 		low := ws[i].low
@@ -84,7 +84,7 @@ func saidBySelf(ws []word) bool {
 }
 
 var (
-	// sayers are verbs that quote words; behind "thinks" nobody quotes.
+	// sayers are verbs that quote words; after "thinks" no words are quoted.
 	sayers = set(`said says say saying replied replies answered answers wrote writes texted texts
 		shouted yelled whispered announced added adds tweeted posted`)
 	// indirect are words that make reported speech the reporter's own.

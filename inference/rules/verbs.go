@@ -30,7 +30,7 @@ var (
 		thursdays fridays saturdays sundays weekends weekdays`)
 
 	// verbs are the base forms of common verbs. They tell the verbs of a coordination and of a
-	// subject from nouns; a verb right behind "I" need not be here.
+	// subject from nouns; a verb right after "I" need not be here.
 	verbs = set(`accept achieve act add admire adopt adore advise agree allow analyse analyze
 		announce apply appreciate approve argue arrange arrive ask assume attend avoid bake be become bike
 		begin believe belong bet borrow break brew bring build burn buy call carry catch celebrate change
@@ -56,7 +56,7 @@ var (
 		translate travel treat trust try tune turn tweet type understand update upgrade use vacuum visit
 		volunteer vote wait wake walk want wash watch water wear win wish work worry write`)
 
-	// nounVerbs are verbs that are common nouns too: behind "and" they are verbs only when something
+	// nounVerbs are verbs that are common nouns too: after "and" they are verbs only when something
 	// follows them ("and work at Acme", not "and work").
 	nounVerbs = set(`act bike break brew burn call change charge check climb cook cost cover cut
 		cycle dance deal design drink drive end exercise face fall feed fight file fill fish fit fix focus
@@ -73,7 +73,7 @@ var (
 		drives commute commutes travel travels head heads get gets move moves cycle cycles listen listens
 		run runs ride rides return returns fly flies`)
 
-	// causatives take a second verb behind their object: "let the kids choose".
+	// causatives take a second verb after their object: "let the kids choose".
 	causatives = set(`let lets help helps make makes see sees watch watches hear hears have has`)
 
 	adverbs = set(`just also always never often only still even already not sometimes now then too
@@ -90,7 +90,7 @@ var (
 	edVerbs = set(`need feed speed succeed proceed exceed embed bleed breed seed heed shed weed wed
 		shred`)
 
-	// fixed are words behind a subject that are no verbs to be changed.
+	// fixed are words after a subject that are no verbs to be changed.
 	fixed = set("gonna wanna gotta tryna finna own's")
 )
 

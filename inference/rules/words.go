@@ -10,7 +10,7 @@ import (
 
 // word is one space-separated token of a sentence.
 type word struct {
-	pre, core, post string // punctuation before, the word, punctuation behind
+	pre, core, post string // punctuation before, the word, punctuation after
 	low             string // core in lower case, apostrophes straight
 	quoted          bool   // inside double quotes or back quotes
 }
@@ -50,7 +50,7 @@ func splitWords(s string) []word {
 		marks += quoteMarks(f) - before
 		out[i] = w
 	}
-	if marks%2 == 1 { // unbalanced: nobody knows what is quoted
+	if marks%2 == 1 { // unbalanced: what is quoted is not known
 		for i := range out {
 			out[i].quoted = false
 		}
@@ -60,7 +60,7 @@ func splitWords(s string) []word {
 }
 
 // quoteSingle marks what stands in single quotes, which apostrophes look like: a quote opens before a word
-// and closes behind one.
+// and closes after one.
 func quoteSingle(ws []word) {
 	open := -1
 	for i, w := range ws {

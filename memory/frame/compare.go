@@ -133,7 +133,7 @@ func unmatched(f Frame, used []bool, other Frame) []string {
 		}
 		out = append(out, t)
 	}
-	return withoutValues(out, other) // "from Go 1.24" beside "written in Go 1.24"
+	return withoutValues(out, other) // "from Go 1.24" and "written in Go 1.24"
 }
 
 // conceptsMeet reports whether a term shares a concept that decides something with a topic.
@@ -161,7 +161,7 @@ func strangers(a, b Frame) bool {
 	if missing(a, b) && missing(b, a) {
 		return true
 	}
-	// What a person has, beside what is nobody's in particular.
+	// What a person has, besides what is no one's in particular.
 	alone := func(f, g Frame) bool { return personal(f) && len(g.owner) == 0 && g.actor == "" && missing(f, g) }
 	if alone(a, b) || alone(b, a) && b.cue < cueChange {
 		return true
@@ -254,7 +254,7 @@ func named(a, b Frame, m alignment) Relation {
 	if !hit || exclusive(a, b) {
 		return Relation{}
 	}
-	// What they have in common beside the value.
+	// What they have in common besides the value.
 	if len(m.shared) == 0 && !(a.holder && b.holder) && (len(m.restA) > 0 && len(m.restB) > 0) {
 		return Relation{}
 	}

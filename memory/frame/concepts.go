@@ -135,16 +135,16 @@ STREAM: streaming watch series show
 NEWS: newspaper news
 `
 
-// singleConcepts are attributes of which someone or something has one value at a time.
+// singleConcepts are attributes that have one value at a time.
 var singleConcepts = words(`HOME EMPLOYER MANAGER PHONE EMAIL NAME BIRTH AGE DIET WAKE SLEEP ONCALL STANDUP SPRINT
 	LAUNCH DEADLINE BUDGET PRICE SALARY PORT VERSION BRANCH RETENTION LIMIT TIMEOUT THEME FREQUENCY REGION`)
 
-// usualConcepts are attributes of which there is usually one at a time: another value said without a word of
+// usualConcepts are attributes that usually have one value at a time: another value said without a word of
 // change probably takes the place of the first.
 var usualConcepts = words(`REPO CHAT DATABASE QUEUE CI EMPLOYER SCHOOL GYM VEHICLE COMMUTE DRINK ROLE DIET MONITOR
 	TRACKER MERGE PROVIDER PARTNER BANK`)
 
-// pluralConcepts are attributes of which someone has many at once.
+// pluralConcepts are attributes that have many values at once.
 var pluralConcepts = words("LIKE ALLERGY HOBBY LANGUAGE INSTRUMENT PET FOOD")
 
 // holderConcepts are parts that one person has at a time: a new person takes the place of the old.
@@ -190,7 +190,7 @@ func opposite(a, b string) bool {
 	return false
 }
 
-// categories are things of which one is chosen for a purpose; the name of the category says the concept
+// categories are things from which one is chosen for a purpose; the name of the category says the concept
 // that a value brings with it.
 var categories = func() map[string]string {
 	out := map[string]string{}

@@ -7,6 +7,6 @@
 // lexicon of concepts (concepts.go), not by a list of predicates. Nothing here reads a clock, a
 // database or a model. Text in other languages yields frames without cues, which change nothing.
 //
-// What is not here: what becomes of two statements of which one changes the other (package memory,
+// What is not here: what becomes of two statements when one changes the other (package memory,
 // EvaluateWrite), and how results are ordered by it (rank.Latest).
 package frame

@@ -52,7 +52,7 @@ func (f Frame) Owner() string {
 }
 
 // About returns the words of a statement that say what it is about, without what it gives: "use for CI".
-// Empty when there are none beside who speaks.
+// Empty when there are none besides who speaks.
 func (f Frame) About() string {
 	var out []string
 	for _, t := range f.said {

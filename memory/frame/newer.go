@@ -45,7 +45,7 @@ var succession = model{bias: -1.27, terms: []weighted{
 // MaxAnswers is how many of the texts nearest to a question are compared with each other.
 const MaxAnswers = 8
 
-// Succession is a pair of texts of which the later may have taken the place of the earlier, by position.
+// Succession is a pair of texts, where the later may have taken the place of the earlier, by position.
 type Succession struct {
 	Older, Newer int
 	Probability  float64
@@ -140,7 +140,7 @@ func (q Question) answers(texts []Text) answers {
 	return out
 }
 
-// pairs calls yield for the positions in order of each two answers of which the later follows the earlier and
+// pairs calls yield for the positions in order of each two answers where the later follows the earlier and
 // does not only say it again.
 func (a answers) pairs(follows func(i, j int) bool, yield func(i, j int, r ruling)) {
 	for i, x := range a.order {
@@ -214,7 +214,7 @@ func (a answers) measures(i, j int, r ruling) []float64 {
 	}
 }
 
-// distinct is how much of what only the earlier text says beside the question the later one names: the value
+// distinct is how much of what only the earlier text says besides the question the later one names: the value
 // that it replaces.
 func (a answers) distinct(x, y *Text) float64 {
 	shared, total := 0.0, 0.0

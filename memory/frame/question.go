@@ -17,7 +17,7 @@ type Question struct {
 	Amount bool     // it asks how much or how many
 
 	who     bool
-	words   []content // its content words beside owners and Before
+	words   []content // its content words besides owners and Before
 	total   float64   // weight of words
 	meaning lexicon.Vector
 }

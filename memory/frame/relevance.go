@@ -141,7 +141,7 @@ func (q Question) cover(t Text) []cover {
 	return out
 }
 
-// readWords collects the content words of a question beside owners and the value before which it asks.
+// readWords collects the content words of a question besides owners and the value before which it asks.
 func (q *Question) readWords(ts []token, dated []bool) {
 	owner := func(stem string) bool {
 		return slices.ContainsFunc(q.Terms, func(t Term) bool { return t.Owner && t.Stem == stem })

@@ -12,7 +12,7 @@ import (
 // the marker included.
 const beginningChars = normalize.MaxExtractInput - 64
 
-// Beginning is the content of a memory whose whole text is an artifact: its beginning, cut behind a sentence or a
+// Beginning is the content of a memory whose whole text is an artifact: its beginning, cut after a sentence or a
 // word where there is one near, and a marker that names the artifact. Two texts that begin alike differ by it.
 func Beginning(content, address string) string {
 	text := normalize.FirstChars(strings.TrimSpace(content), beginningChars)

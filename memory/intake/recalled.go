@@ -14,7 +14,7 @@ import (
 //	…
 //	</mneme-recall>
 //
-// Agents hand in transcripts of what they read, so without a mark each recall would be learned anew
+// Agents hand in transcripts of what they read, so without a mark each recall would be learned again
 // and the store fill with echoes of itself. StripRecalled takes the block out again. No text can
 // close the block early or open another: the tag's name is written with a space inside it.
 func WrapRecalled(retrievalID, text string) string {
@@ -32,7 +32,7 @@ func WrapRecalled(retrievalID, text string) string {
 // recognised in any case, with whitespace inside, and as JSON or HTML escapes them. Blocks may nest.
 //
 // A window cut out of a transcript may begin or end within a block. An opening marker without its
-// closing one therefore takes everything behind it along, and a closing marker without its opening
+// closing one therefore takes everything after it along, and a closing marker without its opening
 // one everything before it, back to the last block: to miss a sentence is better than to learn an
 // echo. Where a block stood between two words, a line break keeps them apart.
 func StripRecalled(content string) (rest string, had bool) {

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	resultTokens = 12 // what an agent is shown of a result beside its text: category, date, speaker
+	resultTokens = 12 // what an agent is shown of a result besides its text: category, date, speaker
 	minCutTokens = 32 // a text that is cut to less says nothing
 )
 

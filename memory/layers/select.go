@@ -46,7 +46,7 @@ const (
 	// of its own counts as set off: then no other trigger speaks for the procedure.
 	minMatch   = 0.3
 	firedMatch = 0.5
-	// queryMatch is by how much a match with the query, or a channel's score, counts beside one with the
+	// queryMatch is by how much a match with the query, or a channel's score, counts in comparison with one with the
 	// intent or the error.
 	queryMatch = 0.8
 
@@ -234,7 +234,7 @@ func optionsOf(wanted []wantedText, solution Solution) ([]option, *schema.Perfor
 }
 
 // constraints are the conditions of a plan: an object of them, or a list of such objects, all of which must
-// hold. What a list holds beside objects nobody can check, and it decides nothing.
+// hold. What a list holds besides objects cannot be checked, and it decides nothing.
 func constraints(raw json.RawMessage) conditions {
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) != nil {

@@ -17,7 +17,7 @@ import (
 
 // verdictWeights are what a verdict counts for, of the profile's gain (document 004 §15.6: a record is
 // reinforced when it was retrieved and contributed to success, and penalised when it was retrieved and not
-// used, or went with failure). A failure undoes a success. That something was returned in vain says less:
+// used, or went with failure). A failure undoes a success. That a memory was returned and did not help says less:
 // the fault may be the question's, and four of them weigh as much as a failure.
 var verdictWeights = map[schema.Verdict]float64{
 	schema.VerdictSucceeded: 1, schema.VerdictPartly: 0.5, schema.VerdictFailed: -1, schema.VerdictUnused: -0.25,
@@ -119,11 +119,11 @@ type Outcomes struct{ Successes, Failures int64 }
 // twice. A pinned memory does not fade, so that its salience stays as of the pin's moment.
 //
 // What helped begins the curve at that moment. What is said against a memory leaves it on the curve that it was
-// on, which becomes lower in proportion, or higher where it takes something worse back: begun anew, a curve that
+// on, which becomes lower in proportion, or higher where it takes something worse back: begun again, a curve that
 // falls at its end, as a linear one does, would put off the moment at which a memory that has just failed falls due.
 //
 // What is left of an earlier move is exact where salience was not raised in between, and on an exponential
-// curve, which has no memory, always. On other curves a rise begins the curve anew, and under a pin or in
+// curve, which has no memory, always. On other curves a rise begins the curve again, and under a pin or in
 // the grave nothing fades: there what is taken back is near, and off by less than the move.
 //
 // Procedures and plans also count their outcomes: a success or a failure in performance or metrics, with the
@@ -174,7 +174,7 @@ func Reinforce(m Rated, v schema.Verdict, earlier *Said, now time.Time) (Reinfor
 	}
 	if due, ok := m.Decay.DueAt(out.Salience, out.SalienceAt, m.CreatedAt, m.Pinned); ok {
 		if due.Before(now) {
-			due = now // nobody was late to see what this verdict has made due
+			due = now // this verdict has made it due only now
 		}
 		out.DueAt = &due
 	}
@@ -227,7 +227,7 @@ func (m Rated) left(s Said, at time.Time) float64 {
 	}
 	begun := m.SalienceAt
 	if s.At.Before(begun) {
-		begun = s.At // the curve has begun anew since: it is taken for a new one then
+		begun = s.At // the curve has begun again since: it is taken for a new one then
 	}
 	was := m.Decay.Share(s.At.Sub(begun))
 	if was == 0 {

@@ -49,7 +49,7 @@ type Forgettable struct {
 
 // ForgetOutcome says what becomes of a memory that was selected at a version. A later version is a
 // conflict even where the mode would not mind: what was confirmed was another text. What is shared is
-// shared work, and may be forgotten by whoever sees it, since that can be taken back; what cannot be
+// shared work, and may be forgotten by anyone who sees it, since that can be taken back; what cannot be
 // taken back is for its own agent alone. Force deletes rows, and so leaves alone what must stay for audit
 // (document 003 D10): memories of a world, and those that an action is linked to.
 func ForgetOutcome(mode schema.ForgetMode, selected int, m Forgettable) string {
@@ -83,7 +83,7 @@ var (
 	ErrTokenOther = errors.New("the confirm token is for other memories")
 )
 
-// ForgetSubject is what a confirm token is bound to, beside its expiry.
+// ForgetSubject is what a confirm token is bound to, besides its expiry.
 type ForgetSubject struct {
 	Tenant string
 	RunID  uuid.UUID
@@ -117,7 +117,7 @@ const (
 
 var tokenLength = len(tokenPrefix) + base64.RawURLEncoding.EncodedLen(tokenBytes)
 
-// ConfirmToken makes the token that confirms a run until expires. The key must be secret: whoever has
+// ConfirmToken makes the token that confirms a run until expires. The key must be secret: anyone who has
 // it can confirm.
 func ConfirmToken(key []byte, s ForgetSubject, expires time.Time) string {
 	raw := binary.BigEndian.AppendUint64(make([]byte, 0, tokenBytes), uint64(expires.Unix()))
@@ -146,7 +146,7 @@ func VerifyToken(key []byte, s ForgetSubject, token string, now time.Time) error
 	return nil
 }
 
-// mac is the HMAC-SHA256 over the subject's parts, each behind its length.
+// mac is the HMAC-SHA256 over the subject's parts, each after its length.
 func (s ForgetSubject) mac(key, expiry []byte) []byte {
 	h := hmac.New(sha256.New, key)
 	for _, part := range [][]byte{[]byte("mneme.forget"), []byte(s.Tenant), s.RunID[:], []byte(s.Mode), expiry, s.Digest} {

@@ -35,7 +35,7 @@ const (
 // has one is archived and never purged, whatever its tier.
 var ActionLinks = []string{"promoted_to", "accepted_in", "published_as"}
 
-// DefaultRetention is the policy of a class where nobody has said otherwise.
+// DefaultRetention is the policy of a class where none was configured.
 //
 // Of a world, nothing is purged (document 003 D10), and its lasting procedures do not decay (D12). Facts of
 // a world decay with their validity (D12): see JudgeDue. Memories of no world go for good when their window
@@ -140,7 +140,7 @@ func (r RetentionRules) Keys() schema.RetentionPolicy {
 // Set returns what is to be set, in this order, so that a class is kept for as long as p says. What becomes of
 // it then, and whether decay takes of it, are said where then and exempt are not nil; else they stay as they
 // are in force. Where that is not the same for all of the class, as with a world's lasting procedures, what
-// differs gets a policy of its own, ahead of the class: at no moment is anything lifted of which nobody spoke.
+// differs gets a policy of its own, ahead of the class: no exemption is removed unless the request names it.
 func (r RetentionRules) Set(p schema.RetentionPolicy, then *schema.OnExpiry, exempt *bool) []schema.RetentionPolicy {
 	unsaid := func(set, inForce schema.RetentionPolicy) schema.RetentionPolicy {
 		if then == nil {
@@ -198,7 +198,7 @@ type PurgeStep string
 
 // The steps. What refers to a row goes before the row.
 const (
-	PurgeExpire        PurgeStep = "expire"      // what is over is marked: from here on nobody recovers it; what is archived stays
+	PurgeExpire        PurgeStep = "expire"      // what is over is marked: from here on no one recovers it; what is archived stays
 	PurgeGraphLinks    PurgeStep = "graph_links" // mentions, edges and claims; entities that nothing mentions any more
 	PurgeEmbeddings    PurgeStep = "embeddings"  // with their points in the index
 	PurgeTombstones    PurgeStep = "tombstones"  // the memories
@@ -239,7 +239,7 @@ var PurgeSteps = []PurgeStep{
 }
 
 // AsksFirst reports whether what a step takes is what a run must not take too much of, and by which question:
-// the others take what these have marked, or what nobody would miss.
+// the others take what these have marked, or what is not needed any more.
 func AsksFirst(s PurgeStep) (question schema.Sweep, asks bool) {
 	switch s {
 	case PurgeExpire:
@@ -251,7 +251,7 @@ func AsksFirst(s PurgeStep) (question schema.Sweep, asks bool) {
 	}
 }
 
-// NextPurgeStep returns the step behind one, and whether that one is the last.
+// NextPurgeStep returns the step after one, and whether that one is the last.
 func NextPurgeStep(s PurgeStep) (next PurgeStep, last bool) {
 	i := slices.Index(PurgeSteps, s)
 	if i < 0 || i == len(PurgeSteps)-1 {

@@ -20,7 +20,7 @@ const criticalPrefix = "critical:"
 // ParsePrefix splits the prefixes off content: "critical:" in any case pins, "[tag1,tag2]:" tags.
 // Both may stand, in either order, each once; "critical: [a]: critical: x" is about "critical: x".
 //
-// What looks like a prefix is content when nothing stands behind it, and so are brackets without a
+// What looks like a prefix is content when nothing stands after it, and so are brackets without a
 // colon ("[note] text"), without a tag ("[]:"), or with something no tag could be: more than
 // schema.MaxTags, or one longer than schema.MaxTagLength.
 func ParsePrefix(content string) Prefix {
@@ -62,7 +62,7 @@ func NormalizeTags(tags []string) []string {
 	return out
 }
 
-// cutCritical cuts a leading "critical:" when something stands behind it.
+// cutCritical cuts a leading "critical:" when something stands after it.
 func cutCritical(s string) (rest string, ok bool) {
 	n := len(criticalPrefix)
 	if len(s) < n || !strings.EqualFold(s[:n], criticalPrefix) {
@@ -72,7 +72,7 @@ func cutCritical(s string) (rest string, ok bool) {
 	return rest, rest != ""
 }
 
-// cutTags cuts a leading "[tag1,tag2]:" when it has tags and something stands behind it.
+// cutTags cuts a leading "[tag1,tag2]:" when it has tags and something stands after it.
 func cutTags(s string) (tags []string, rest string, ok bool) {
 	inner, rest, found := strings.Cut(s, "]:")
 	inner, bracketed := strings.CutPrefix(inner, "[")

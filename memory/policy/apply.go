@@ -18,7 +18,7 @@ type policyApplication struct {
 	state memory.Classification // with the overrides so far
 	by    map[string]string     // rule by field
 	added []Decision            // of tags
-	own   int                   // tags of the memory itself; those of rules stand behind them
+	own   int                   // tags of the memory itself; those of rules stand after them
 }
 
 // describe brings the variables that rules may change up to date.
@@ -88,7 +88,7 @@ func (a *policyApplication) set(name string, s policySetting) (problem string) {
 	return ""
 }
 
-// followDeletion gives the deletion policy that goes with type and pin, where nobody chose one.
+// followDeletion gives the deletion policy that goes with type and pin, where none was chosen.
 func (a *policyApplication) followDeletion() {
 	if a.by["deletion_policy"] == "" && a.in.Kind != KindRecord {
 		a.state.DeletionPolicy = memory.DefaultDeletion(a.state.Type, a.state.Pinned)

@@ -43,7 +43,7 @@ type RuleInfo struct {
 }
 
 // Hash identifies the text that the policy was read from: 12 hexadecimal digits of its SHA-256; empty
-// for a nil policy. History names it beside what the policy decided.
+// for a nil policy. History names it with what the policy decided.
 func (p *Policy) Hash() string {
 	if p == nil {
 		return ""

@@ -44,7 +44,7 @@ type TrustRules struct {
 type Clearance struct {
 	Authenticated bool
 	Limit         schema.Sensitivity // content up to here; empty means DefaultLimit
-	Scopes        []string           // beside the principal's
+	Scopes        []string           // besides the principal's
 	Metadata      []schema.Sensitivity
 	Summary       []schema.Sensitivity
 	Problems      []schema.TrustProblem
@@ -102,7 +102,7 @@ func (r TrustRules) Clear(req schema.RecallRequest, key []byte, now time.Time) C
 			said.Authenticated, said.Scopes = false, nil
 			break
 		}
-		// The token grants; what the request says beside it can only take away. What it does not say, it has
+		// The token grants; what the request says besides it can only take away. What it does not say, it has
 		// of the token.
 		scopes := signed.Scopes
 		if len(said.Scopes) > 0 {
@@ -169,7 +169,7 @@ func ownScopes(scopes []string, p schema.Principal) []string {
 	})
 }
 
-// trustScopes are the scopes beside the principal's, each once, in order.
+// trustScopes are the scopes besides the principal's, each once, in order.
 func trustScopes(scopes []string, own string) []string {
 	var out []string
 	for _, s := range scopes {
@@ -215,7 +215,7 @@ const (
 )
 
 // SignTrust makes the token by which a principal proves a trust context: what it says, with an HMAC-SHA256
-// over it. It is not encrypted. Whoever holds it has what it grants until it expires, so that it is to be
+// over it. It is not encrypted. Its holder has what it grants until it expires, so that it is to be
 // kept as a password is. lifetime is more than zero and at most MaxTrustLifetime.
 func SignTrust(key []byte, p schema.Principal, t schema.TrustContext, expires time.Time) (string, error) {
 	if len(key) < MinTrustKey {
@@ -257,7 +257,7 @@ func ReadTrust(key []byte, token string, now time.Time) (SignedTrust, error) {
 }
 
 // OpenTrust is ReadTrust for a request of a principal, who must be the one that the token was signed for
-// in every part: whoever acts for another agent, group, project or scope needs a token for it.
+// in every part: who acts for another agent, group, project or scope needs a token for it.
 func OpenTrust(key []byte, token string, p schema.Principal, now time.Time) (schema.TrustContext, error) {
 	signed, err := ReadTrust(key, token, now)
 	if err != nil {

@@ -257,7 +257,7 @@ var function = normalize.Set(
 	i you he she it we they me my your his her our their us them its what who which when where how there here not`,
 )
 
-// AlsoSays is how many other things a text says beside what is to be forgotten: so many other memories were
+// AlsoSays is how many other things a text says besides what is to be forgotten: so many other memories were
 // drawn from it, or, where that is more, so many further sentences does it have, or at least one where it says more.
 func AlsoSays(text string, others int, more bool) int {
 	n := max(others, countSentences(text)-1)

@@ -10,7 +10,7 @@ import (
 // NotReviewed is what history says of a proposal that no one decided in time.
 const NotReviewed = "no one decided in time"
 
-// Unreviewed is a proposal that no one decided in time, beside a memory that it was decided on, as that is now.
+// Unreviewed is a proposal that no one decided in time, with a memory that it was decided on, as that is now.
 type Unreviewed struct {
 	Proposal memory.Proposal
 	Outcome  string // why it waited

@@ -25,7 +25,7 @@ const (
 	duplicateWindow = 24 * time.Hour
 )
 
-// CollapseDuplicates drops what says again, in nearly the same words, what stands above it. Ranked evidence
+// CollapseDuplicates drops what repeats a result above it in nearly the same words. Ranked evidence
 // keeps its order, and what was not read (has no text in contents) its place.
 //
 // Dropped is only what loses nothing. The lower of two goes when it has no word that the upper lacks; the
@@ -128,7 +128,7 @@ var fillers = normalize.Set(
 	"a an the very really just also too well oh hey hi ok okay please quite actually basically simply",
 )
 
-// turns are words by which a statement holds only in part or no longer, beside the negations.
+// turns are words by which a statement holds only in part or no longer, besides the negations.
 var turns = normalize.Set(
 	"if unless only except may might will would could should until before after used formerly almost nearly",
 )

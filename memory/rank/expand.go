@@ -15,7 +15,7 @@ const StageExpand = "expand_query"
 
 // Constants of keyword expansion.
 const (
-	expansionShare  = 0.5 // of its own weight that a word counts by which nobody asked for
+	expansionShare  = 0.5 // the share of its own weight that an added word counts
 	maxExpansions   = 24  // words added to one query
 	maxExpandedOver = 64  // words of a query that are looked at
 	minNearness     = 0.5 // of a word in meaning
@@ -142,7 +142,7 @@ win won
 write wrote written
 `
 
-// classes are general words and, behind the colon, particular ones: few of each, those that hardly mean
+// classes are general words and, after the colon, particular ones: few of each, those that hardly mean
 // anything else.
 const classes = `
 pet pets: dog cat puppy kitten

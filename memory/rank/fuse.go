@@ -17,7 +17,7 @@ const StageFuse = "fuse"
 // minimum of 0.1 is for scores divided by the best of the batch.
 const minRelativeScore = 0.1
 
-// VectorTrust says how far an embedding space is to be believed beside full text, each in [0,1].
+// VectorTrust says how far an embedding space is trusted in comparison with full text, each in [0,1].
 type VectorTrust struct {
 	Blend float64 // α where both channels found a memory: α·vector + (1−α)·text
 	Alone float64 // by which a vector score counts where full text found nothing
@@ -92,7 +92,7 @@ func Relevant(fused []Evidence) []Evidence {
 // StageCollapse is where a fact takes the place of a source in the same words.
 const StageCollapse = "collapse"
 
-// CollapseDerived drops what says again what stands above it: a fact of which a source ranks higher, since
+// CollapseDerived drops what repeats a result above it: a fact of which a source ranks higher, since
 // the source contains it, and a source of which a fact ranks higher, since the fact says it shorter. Of several
 // sources of one fact the first is kept. Facts of one source stay side by side.
 //
@@ -166,7 +166,7 @@ func repeatedBy(e, fact Evidence) bool {
 }
 
 // TrustIn returns how far a model's space is believed. Feature hashing sees words, as full text does,
-// but not how rare they are: it mends misspellings and inflections and otherwise follows (measured in
+// but not how rare they are: it bridges misspellings and inflections and otherwise follows (measured in
 // docs/reference/benchmarks.md). A trained model leads (notes on recall constants, α 0.7).
 func TrustIn(model string) VectorTrust {
 	if model == HashModel {

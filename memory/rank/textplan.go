@@ -77,7 +77,7 @@ type TextPlan struct {
 	Terms                   []Term
 	LengthBase, LengthSlope float64
 
-	// Also are terms that nobody asked for by these words (ExpandQuery). They add to a score by their weight,
+	// Also are terms that were added to the words of the query (ExpandQuery). They add to a score by their weight,
 	// over what the Terms' weights sum to.
 	Also []Term
 

@@ -171,10 +171,10 @@ func (m Snapshot) fading(salience float64, at time.Time, pinned bool) Fading {
 // A memory that was archived and not deleted may be taken back at any time; one that was archived and then
 // deleted is archived again, and what it has missed is counted when that is taken back.
 //
-// It has the salience that it had when it went, because nobody could use it since. One that would fall due
+// It has the salience that it had when it went, because it could not be used since. One that would fall due
 // at once, as after decay has taken it, starts afresh with full salience: somebody says that it is worth
-// keeping; and where its maximal age is over, it gets as much again. The status is RecoverRecovered when it may; what stands in its way, a duplicate or another active
-// fact, only the store can tell.
+// keeping; and where its maximal age is over, it gets as much again. The status is RecoverRecovered when it may;
+// what blocks it, a duplicate or another active fact, only the store can tell.
 func EvaluateRecovery(m Snapshot, ifVersion int, window time.Duration, now time.Time) (Fading, schema.RecoverStatus) {
 	gone := m.DeletedAt
 	if gone == nil {
@@ -211,7 +211,7 @@ func EvaluateRecovery(m Snapshot, ifVersion int, window time.Duration, now time.
 // whether it still states what its claim says. by is the evidence for the edit.
 //
 //   - A semantic payload under the predicate states has its text as object: the object follows.
-//   - One with a finer claim no longer says what the text says, and nobody has said what claim the new
+//   - One with a finer claim no longer says what the text says, and no one has said what claim the new
 //     text makes. It becomes a statement of its subject under states, on the ground that it had, with
 //     the edit as its evidence, and the claim is given up: it would otherwise hold the place of the
 //     active fact, and be recalled, for something that the memory no longer says. The old claim stays

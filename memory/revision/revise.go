@@ -2,49 +2,11 @@ package revision
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/mneme/mneme/memory"
-	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/schema"
 )
-
-// Standing is a memory as a revision finds it, or the record that it brings.
-type Standing struct {
-	ID          string
-	Found       bool // false: there is none, or the caller may not see it
-	Version     int
-	IfVersion   int // as the caller saw it; 0 asks for nothing (a record only)
-	Type        schema.MemoryType
-	Status      schema.Status
-	Live        bool
-	Pinned      bool
-	Sensitivity schema.Sensitivity
-	SourceTrust float64 // [0,1]
-	Confidence  float64 // [0,1]
-	Content     string  // what DetectContradiction compares
-
-	// Of semantic memories.
-	Claim    memory.Claim
-	Validity schema.Validity
-	Policy   schema.RevisionPolicy // empty means replace
-	// ClaimKey is what active facts are unique by beside their ground: scope, the readers that share
-	// the claim, subject and predicate. Empty unless the claim is functional.
-	ClaimKey string
-	// Sources counts the distinct sources that the memory or the record rests on.
-	Sources int
-}
-
-// Weight is how much speaks for a claim: confidence × source trust × support. Support grows with the
-// number n of distinct sources as (n+1)/(n+2), from a half without any towards one: a second source
-// counts for more than a tenth, and no number of sources makes up for sources that nobody trusts.
-// The result lies in [0,1).
-func (s Standing) Weight() float64 {
-	n := float64(max(s.Sources, 0))
-	return memory.ClampUnit(s.Confidence) * memory.ClampUnit(s.SourceTrust) * (n + 1) / (n + 2)
-}
 
 // EvidenceMemory is evidence that is itself a memory.
 type EvidenceMemory struct {
@@ -76,7 +38,7 @@ type RevisionPlan struct {
 	Status    schema.ReviseStatus // applied, or the refusal
 	Action    schema.ReviseAction // what reconcile chose, or the revision's
 	Why       string              // which rule chose or refused; never content
-	Conflicts []string            // ids of the memories beside the targets that stand in the way
+	Conflicts []string            // ids of other memories that stand in the way
 
 	Audit     schema.AuditAction // of every history row
 	Steps     []Step             // in the order of the targets
@@ -122,7 +84,7 @@ const (
 //   - supersede: the targets are superseded by the record.
 //   - fork: target and record hold side by side on disjoint grounds. A target whose ground is not
 //     disjoint from the record's is superseded by a copy of it that holds on TargetConditions.
-//     Competences and plans stand beside each other as they are: their triggers and constraints say
+//     Competences and plans are kept side by side as they are: their triggers and constraints say
 //     when each applies (§8, §12).
 //   - retract: the targets are no longer held to be true.
 //   - merge: the targets, of one type, are superseded by the record, which is derived from them.
@@ -412,92 +374,4 @@ func (r *Revision) conflicts(plan RevisionPlan) []string {
 		}
 	}
 	return out
-}
-
-// Choose says how new evidence is to be reconciled with what is held (document 004 §7 and §12,
-// "conflicts are resolved by context, evidence and performance rather than forced unification"), and by
-// which rule. It returns no action when there is no conflict.
-//
-// There is a conflict when both are about the same subject and predicate, say different things of it,
-// and either the predicate has one object at a time or their words contradict each other
-// (DetectContradiction); between other claims only the words tell.
-//
-//   - On disjoint grounds both are true: fork, whatever the policy (§15A.4 of the canonical schemas:
-//     coexistence of conditional truths).
-//   - Policy fork: fork where targetConditions make the grounds disjoint, contest otherwise.
-//   - Policy contest: contest.
-//   - Policy replace: supersede where the record weighs at least what is held (Standing.Weight) and
-//     holds wherever that does; otherwise contest. A special case does not replace the rule: that would
-//     forget what holds everywhere else.
-func Choose(existing, incoming Standing, targetConditions *schema.Validity) (schema.ReviseAction, string) {
-	if why := agree(existing, incoming); why != "" {
-		return "", why
-	}
-	return choose(existing, incoming, targetConditions)
-}
-
-// KeepsItsPlace reports whether a memory is not the pipeline's to replace by a fact, or to delete on its
-// word (document 004 §7 and §12): where Choose would fork or contest, where the memory holds on
-// a ground of its own, since what a text says without conditions does not say that the special case has
-// gone, and where the memory is contested already. Only semantic memories are revised so; whether fact
-// and memory conflict, the decision has said.
-func KeepsItsPlace(existing, incoming Standing) bool {
-	if existing.Type != schema.TypeSemantic {
-		return false
-	}
-	action, _ := choose(existing, incoming, nil)
-	return action != schema.ReviseSupersede || existing.Status == schema.StatusContested ||
-		!memory.SameGround(existing.Validity, incoming.Validity)
-}
-
-// choose is Choose for memories that conflict.
-func choose(existing, incoming Standing, targetConditions *schema.Validity) (schema.ReviseAction, string) {
-	if memory.Disjoint(existing.Validity, incoming.Validity) {
-		return schema.ReviseFork, "both hold: their grounds are disjoint"
-	}
-	switch existing.Policy {
-	case schema.PolicyFork:
-		if targetConditions != nil && memory.Disjoint(*targetConditions, incoming.Validity) &&
-			memory.Covers(existing.Validity, *targetConditions) {
-			return schema.ReviseFork, "policy fork: target_conditions make the grounds disjoint"
-		}
-		return schema.ReviseContest, "policy fork: the grounds are not disjoint"
-	case schema.PolicyContest:
-		return schema.ReviseContest, "policy contest"
-	}
-	switch {
-	case !memory.Covers(incoming.Validity, existing.Validity):
-		return schema.ReviseContest, "policy replace: the record does not hold everywhere that the target does"
-	case incoming.Weight() < existing.Weight():
-		return schema.ReviseContest, "policy replace: less speaks for the record than for the target"
-	default:
-		return schema.ReviseSupersede, "policy replace: at least as much speaks for the record"
-	}
-}
-
-// agree says why two memories do not conflict, or "".
-func agree(existing, incoming Standing) string {
-	a, b := existing.Claim, incoming.Claim
-	risk := DetectContradiction(existing.Content, incoming.Content).Risk
-	sameClaim := !a.IsZero() && !b.IsZero() && normalize.Lower(a.Subject) == normalize.Lower(b.Subject) &&
-		a.Predicate == b.Predicate
-	switch {
-	case sameClaim && SameObject(a.Object, b.Object):
-		return "both say the same"
-	case sameClaim && (a.Functional || b.Functional), risk:
-		return ""
-	case sameClaim:
-		return "the predicate may have several objects"
-	default:
-		return "they are about different things and their words do not contradict each other"
-	}
-}
-
-// SameObject compares objects as text does, and JSON by its value.
-func SameObject(a, b string) bool {
-	if normalize.StorageContent(a) == normalize.StorageContent(b) {
-		return true
-	}
-	first := func(s string) bool { return strings.HasPrefix(s, "{") || strings.HasPrefix(s, "[") }
-	return first(a) && first(b) && memory.Canonical(json.RawMessage(a)) == memory.Canonical(json.RawMessage(b))
 }

@@ -59,7 +59,7 @@ func RewrittenRecord(record, target schema.MemoryRecord, replace string) (schema
 	}
 	from, to := memory.PayloadOf[schema.SemanticPayload](target), memory.PayloadOf[schema.SemanticPayload](record)
 	value, isText := plainValue(to.Object)
-	if from.Predicate == schema.PredicateStates && to.Predicate == schema.PredicateStates { // whoever states it
+	if from.Predicate == schema.PredicateStates && to.Predicate == schema.PredicateStates { // by any speaker
 		return restated(record, target, value, isText, replace)
 	}
 	if normalize.Lower(from.Subject) != normalize.Lower(to.Subject) || from.Predicate != to.Predicate {

@@ -12,7 +12,7 @@ type digitRun struct {
 
 type digitGroup struct {
 	start, end int
-	after      byte // separator behind the group, 0 behind the last
+	after      byte // separator after the group, 0 after the last
 }
 
 func (g digitGroup) len() int { return g.end - g.start }

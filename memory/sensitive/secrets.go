@@ -26,7 +26,7 @@ func (s *scanned) privateKey() bool {
 type keyForm struct {
 	prefix   string
 	ok       func(byte) bool
-	least    int // characters behind the prefix
+	least    int // characters after the prefix
 	most     int // 0: no limit
 	contains string
 }
@@ -118,10 +118,10 @@ func isTokenByte(b byte) bool {
 	return isKeyByte(b) || b == '.' || b == '~' || b == '+' || b == '/' || b == '='
 }
 
-// passwordWords are names of what is typed in; values behind them may be short.
+// passwordWords are names of what is typed in; values after them may be short.
 var passwordWords = []string{"password", "passwd", "passphrase", "passcode", "pwd"}
 
-// secretWords are names of what programs hold; values behind them have to look random.
+// secretWords are names of what programs hold; values after them have to look random.
 var secretWords = []string{
 	"secret",
 	"token",
@@ -193,7 +193,7 @@ type namedValue struct {
 	environment bool // NAME=value
 }
 
-// The longest look behind a name: for what it is the name of, and at its value.
+// The longest look after a name: for what it is the name of, and at its value.
 const (
 	maxNameDetail = 64
 	maxValue      = 256

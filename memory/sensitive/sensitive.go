@@ -113,7 +113,7 @@ func asciiLower(s string) string {
 	return string(b)
 }
 
-// each calls f with every offset behind an occurrence of word in text, and stops when f returns true.
+// each calls f with every offset after an occurrence of word in text, and stops when f returns true.
 // f says where to go on looking.
 func each(text, word string, f func(start, end int) (next int, found bool)) bool {
 	for from := 0; ; {

@@ -16,7 +16,7 @@ func dayOf(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, t.Location())
 }
 
-// word returns the word at i, or "" behind the last.
+// word returns the word at i, or "" after the last.
 func (p *timeParser) word(i int) string {
 	if i < 0 || i >= len(p.words) {
 		return ""
@@ -63,19 +63,19 @@ func (p *timeParser) expression(i int) (TimeWindow, int) {
 			return TimeWindow{time.Time{}, end, WindowSpan}, n + 1
 		}
 	case "day", "week", "weekend", "month", "year":
-		if w, n := p.beside(i); n > 0 {
+		if w, n := p.adjacent(i); n > 0 {
 			return w, n
 		}
 	}
 	if _, ok := weekdayNames[p.word(i)]; ok {
-		if w, n := p.beside(i); n > 0 {
+		if w, n := p.adjacent(i); n > 0 {
 			return w, n
 		}
 	}
 	return p.simple(i)
 }
 
-// after reads a simple expression behind a word that goes with one, articles passed over.
+// after reads a simple expression after a word that goes with one, articles passed over.
 func (p *timeParser) after(i int) (TimeWindow, int) {
 	skipped := 0
 	for skipped < 2 && (p.word(i+skipped) == "the" || p.word(i+skipped) == "on" || p.word(i+skipped) == "in") {
@@ -106,8 +106,8 @@ func (p *timeParser) withYear(from, to TimeWindow, at, n int) TimeWindow {
 	return shifted
 }
 
-// beside reads "week before 9 June", "day after Christmas", "Friday before 15 July 2023".
-func (p *timeParser) beside(i int) (TimeWindow, int) {
+// adjacent reads "week before 9 June", "day after Christmas", "Friday before 15 July 2023".
+func (p *timeParser) adjacent(i int) (TimeWindow, int) {
 	side := p.word(i + 1)
 	if side != "before" && side != "after" {
 		return TimeWindow{}, 0
@@ -227,7 +227,7 @@ func (p *timeParser) relative(i int) (TimeWindow, int) {
 	return TimeWindow{}, 0
 }
 
-// stepped reads the unit behind "last", "this" and "next".
+// stepped reads the unit after "last", "this" and "next".
 func (p *timeParser) stepped(i, step int) (TimeWindow, int) {
 	monday := p.today.AddDate(0, 0, -(int(p.today.Weekday())+6)%7)
 	unit := p.word(i + 1)
@@ -290,7 +290,7 @@ func (p *timeParser) season(year int, first time.Month) TimeWindow {
 	return windowFrom(p.first(year, first), 0, 3, 0, WindowSeason)
 }
 
-// counted reads "two months ago", "a couple of weeks ago", and behind "last" or "past" "ten days".
+// counted reads "two months ago", "a couple of weeks ago", and after "last" or "past" "ten days".
 func (p *timeParser) counted(i int) (TimeWindow, int) {
 	at, rolling := i, false
 	if low := p.word(i); low == "last" || low == "past" || low == "previous" {
@@ -339,7 +339,7 @@ func (p *timeParser) counted(i int) (TimeWindow, int) {
 	return windowFrom(start, 0, 0, 1, WindowDay), n + 1
 }
 
-// dated reads a month with a day or a year beside it: "7 May 2023", "7th of May", "May 7th, 2023", "May
+// dated reads a month with a day or a year next to it: "7 May 2023", "7th of May", "May 7th, 2023", "May
 // 2023"; a month alone where it can be nothing else; a holiday; a season or quarter with its year.
 func (p *timeParser) dated(i int) (TimeWindow, int) {
 	if day, ok := dayOfMonth(p.word(i)); ok {

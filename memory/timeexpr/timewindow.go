@@ -14,7 +14,7 @@ import (
 const StageTime = "timeliness"
 
 // Constants of time. People talk of things after they happened: what was said shortly after the window is
-// likelier to be about it than what was said long after, and before it nobody knew. Measured on the
+// likelier to be about it than what was said long after, and before it no one knew. Measured on the
 // evaluation conversations, where the stage is worth about one point of recall@10 (docs/reference/benchmarks.md).
 const (
 	outsideWindow  = 1 / 1.3  // factor for what is of another time
@@ -22,7 +22,7 @@ const (
 	maxAfterWindow = 10 * 24 * time.Hour
 
 	// inWindow is the evidence that a memory has by its time alone, times its worth. It is little: it is to
-	// answer "what happened yesterday", and to stand behind whatever the other words of the query find.
+	// answer "what happened yesterday", and to rank below what the other words of the query find.
 	inWindow = 0.12
 
 	maxTimeWindows = 4   // of one query
