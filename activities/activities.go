@@ -19,17 +19,6 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// Types of application errors, for retry policies and callers.
-const (
-	ErrTypeInvalidRequest = "InvalidRequest" // the caller's fault; details: *schema.ValidationError
-	ErrTypeNotFound       = "NotFound"
-	ErrTypeConflict       = "Conflict"
-	ErrTypeVersion        = "VersionConflict" // a memory is at another version than the request names; details: schema.VersionConflict
-	ErrTypeItemsPending   = "ItemsPending"    // some items of the range failed and may be tried again
-	// ErrTypeStatementTimeout means that Postgres ended a statement at its limit (pg.ClassLimits). It is tried again.
-	ErrTypeStatementTimeout = "StatementTimeout"
-)
-
 // Range names a run of candidates of one batch: those with From <= position < To. It is all that
 // travels through a workflow's history; content stays in Postgres (claim check).
 type Range struct {

@@ -32,41 +32,10 @@ type Decision struct {
 	Now         func() time.Time
 }
 
-// DecideResult counts the proposals of a range by action, over all attempts and rounds.
-type DecideResult struct {
-	Candidates int          `json:"candidates"`
-	Actions    ActionCounts `json:"actions"`
-	Dead       int          `json:"dead"`
-	// WithoutVectors says that the embedder was not available: neighbours were found by text alone.
-	WithoutVectors bool `json:"without_vectors,omitempty"`
-	// More says that the time of one attempt was over: the rest of the range is for another.
-	More bool `json:"more,omitempty"`
-	// Group is how many candidates were searched together at last, where that was fewer than may be.
-	Group int `json:"group,omitempty"`
-}
-
 // DecideRequest is a range to decide.
 type DecideRequest struct {
 	Range
 	Group int `json:"group,omitempty"` // how many candidates to search together at first; 0: as many as may be
-}
-
-// Add returns the sum of two results.
-func (r DecideResult) Add(o DecideResult) DecideResult {
-	return DecideResult{Candidates: r.Candidates + o.Candidates, Dead: r.Dead + o.Dead, Actions: r.Actions.add(o.Actions),
-		WithoutVectors: r.WithoutVectors || o.WithoutVectors}
-}
-
-// ActionCounts counts proposals. It is a struct because workflow code must not range over a map.
-type ActionCounts struct {
-	Add    int `json:"add"`
-	Update int `json:"update"`
-	Delete int `json:"delete"`
-	None   int `json:"none"`
-}
-
-func (c ActionCounts) add(d ActionCounts) ActionCounts {
-	return ActionCounts{Add: c.Add + d.Add, Update: c.Update + d.Update, Delete: c.Delete + d.Delete, None: c.None + d.None}
 }
 
 // decidable is a candidate with its facts, their embeddings and their neighbours.

@@ -27,23 +27,6 @@ type Extraction struct {
 	Now         func() time.Time
 }
 
-// ExtractResult counts what a range yielded, over all attempts.
-type ExtractResult struct {
-	Candidates int `json:"candidates"`
-	Facts      int `json:"facts"`
-	Triples    int `json:"triples"`
-	Warnings   int `json:"warnings"`
-	Dead       int `json:"dead"`
-	// More says that the time of one attempt was over: the rest of the range is for another.
-	More bool `json:"more,omitempty"`
-}
-
-// Add returns the sum of two results.
-func (r ExtractResult) Add(o ExtractResult) ExtractResult {
-	return ExtractResult{Candidates: r.Candidates + o.Candidates, Facts: r.Facts + o.Facts, Triples: r.Triples + o.Triples,
-		Warnings: r.Warnings + o.Warnings, Dead: r.Dead + o.Dead}
-}
-
 // notExtracted is the warning on a candidate that nothing was drawn from because extraction is off.
 const notExtracted = "extraction: is off; the source is stored and nothing was drawn from it"
 

@@ -29,20 +29,6 @@ import (
 	"github.com/mneme/mneme/store/vector"
 )
 
-// Types of application errors of forgetting.
-const (
-	ErrTypeFrozen       = "MutationsFrozen" // the worker's policy forbids changing what is stored
-	ErrTypeTokenRefused = "TokenRefused"    // a confirm token is not good; details: the reason, a string
-)
-
-// Reasons of ErrTypeTokenRefused, with the errors that they stand for.
-var tokenReasons = map[string]error{
-	"malformed": lifecycle.ErrTokenMalformed, "expired": lifecycle.ErrTokenExpired, "other": lifecycle.ErrTokenOther, "closed": forgetting.ErrForgetClosed,
-}
-
-// TokenError returns the error behind a reason of ErrTypeTokenRefused, or nil.
-func TokenError(reason string) error { return tokenReasons[reason] }
-
 // Forgetting takes memories away.
 type Forgetting struct {
 	Store    *store.Store
@@ -115,10 +101,8 @@ func (a *Forgetting) ConfirmForget(ctx context.Context, in ConfirmForgetRequest)
 		return schema.ForgetApproval{}, fail(err)
 	}
 	out, err := a.Store.ConfirmForget(ctx, in.Run.Tenant, id, in.Confirmation, now(a.Now))
-	for reason, refused := range tokenReasons {
-		if errors.Is(err, refused) {
-			return out, temporal.NewNonRetryableApplicationError(refused.Error(), ErrTypeTokenRefused, nil, reason)
-		}
+	if reason := TokenReason(err); reason != "" {
+		return out, temporal.NewNonRetryableApplicationError(TokenError(reason).Error(), ErrTypeTokenRefused, nil, reason)
 	}
 	return out, fail(err)
 }
@@ -298,9 +282,6 @@ func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (Forg
 	return ForgetRunsResult{Next: carriers.Next}, nil
 }
 
-// TenantAttribute is the search attribute that says whose a workflow is.
-const TenantAttribute = "MnemeTenant"
-
 // runDeleter deletes runs of one tenant.
 type runDeleter struct {
 	client  client.Client
@@ -329,7 +310,7 @@ func (d *runDeleter) describe(ctx context.Context, workflowID, runID string) (*w
 	}
 	info := found.GetWorkflowExecutionInfo()
 	var tenant string
-	payload, ok := info.GetSearchAttributes().GetIndexedFields()[TenantAttribute]
+	payload, ok := info.GetSearchAttributes().GetIndexedFields()[AttributeTenant]
 	if !ok || converter.GetDefaultDataConverter().FromPayload(payload, &tenant) != nil || tenant != d.tenant {
 		return nil, nil
 	}
@@ -402,7 +383,7 @@ func (d *runDeleter) deleteRuns(ctx context.Context, workflowID string, latest *
 // what an answer shows beside its results is not tracked. They have answered, and are of no more use. One
 // that is under way is counted; it ends within a minute.
 func (d *runDeleter) deleteRecalls(ctx context.Context) error {
-	return d.list(ctx, "WorkflowType IN ("+quoted(RecallWorkflow)+", "+quoted(GetWorkflow)+") AND "+TenantAttribute+" = "+quoted(d.tenant), func(e *workflowpb.WorkflowExecutionInfo) error {
+	return d.list(ctx, "WorkflowType IN ("+quoted(RecallWorkflow)+", "+quoted(GetWorkflow)+") AND "+AttributeTenant+" = "+quoted(d.tenant), func(e *workflowpb.WorkflowExecutionInfo) error {
 		if e.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 			d.running++
 			return nil

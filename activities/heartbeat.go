@@ -12,9 +12,6 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// ErrTypeStalled means that an attempt went on for too long without progress and was cancelled. It is tried again.
-const ErrTypeStalled = "Stalled"
-
 // MaxStall is how long an attempt may go on without progress before it is cancelled. One call to a model must end sooner.
 const MaxStall = 150 * time.Second
 

@@ -36,21 +36,6 @@ type Indexing struct {
 	embedders vector.Embedders // of Embedder and Others
 }
 
-// IndexResult counts what the index was told.
-type IndexResult struct {
-	Upserted  int `json:"upserted"`
-	Deleted   int `json:"deleted"`
-	Embedded  int `json:"embedded"`            // memories that had been left without an embedding
-	Postponed int `json:"postponed,omitempty"` // memories that the embedder refuses: they come again later
-	Parked    int `json:"parked,omitempty"`    // of those, given up until somebody looks
-}
-
-// Add returns the sum of two results.
-func (r IndexResult) Add(o IndexResult) IndexResult {
-	return IndexResult{Upserted: r.Upserted + o.Upserted, Deleted: r.Deleted + o.Deleted, Embedded: r.Embedded + o.Embedded,
-		Postponed: r.Postponed + o.Postponed, Parked: r.Parked + o.Parked}
-}
-
 // outboxPage is how many memories are indexed together.
 const outboxPage = 500
 
@@ -72,9 +57,6 @@ func (a *Indexing) IndexBatch(ctx context.Context, r Range) (IndexResult, error)
 	}
 	return a.drainOnly(ctx, r.Tenant, ids)
 }
-
-// ErrTypeIndexLost is the type of the error with which an index is left alone that has lost what it was told.
-const ErrTypeIndexLost = "IndexLost"
 
 // drainOnly drains the outbox of some memories. To try again would not help an index that has lost what it was
 // told: SyncIndex finds that out and has it filled.

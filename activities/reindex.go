@@ -14,13 +14,6 @@ import (
 	"github.com/mneme/mneme/store/vectorindex"
 )
 
-// GenerationRef names a generation in histories and results.
-type GenerationRef struct {
-	ID         string `json:"id"`
-	Model      string `json:"model"`
-	Dimensions int    `json:"dimensions"`
-}
-
 func refOf(g vector.Generation) GenerationRef {
 	return GenerationRef{ID: g.ID.String(), Model: g.Model.Name, Dimensions: g.Model.Dimensions}
 }
@@ -190,14 +183,6 @@ func (a *Indexing) RebuildIndexes(ctx context.Context, in GenerationRequest) err
 		return fail(stalled(ctx, err))
 	}
 	return nil
-}
-
-// VerifyResult says what was verified.
-type VerifyResult struct {
-	Memories int64 `json:"memories"` // live, with a vector of the model, in Postgres
-	Points   int64 `json:"points"`
-	Sampled  int   `json:"sampled"` // memories that were searched for by their own vector
-	Found    int   `json:"found"`   // of them came back
 }
 
 // Bounds of a verification.

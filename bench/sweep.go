@@ -1,5 +1,7 @@
 package main
 
+import "github.com/mneme/mneme/activities"
+
 import (
 	"context"
 	"fmt"
@@ -146,7 +148,7 @@ func (b *bench) decaySweep(ctx context.Context, queue string, want int) error {
 	if err != nil {
 		return err
 	}
-	var out workflows.SweepResult
+	var out activities.SweepResult
 	if err := run.Get(ctx, &out); err != nil {
 		return err
 	}

@@ -12,9 +12,6 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// ErrTypeForbidden is the type of the application error behind a refused caller.
-const ErrTypeForbidden = "Forbidden"
-
 // Callers says which tenants a caller of the Nexus service may act for: by the namespace of the workflow
 // that calls, by the endpoint that it calls through, and for whoever calls. Each kind that is set has to
 // agree. The zero value takes a request's own word for its tenant, as starting a workflow does.

@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
@@ -75,7 +72,7 @@ func StartIngest(ctx context.Context, c client.Client, taskQueue string, req sch
 func startStaging(ctx context.Context, c client.Client, options client.StartWorkflowOptions, updateID string,
 	req schema.IngestRequest) (client.WithStartWorkflowOperation, client.WorkflowUpdateHandle, error) {
 	for {
-		start := c.NewWithStartWorkflowOperation(options, Ingest, req)
+		start := c.NewWithStartWorkflowOperation(options, WorkflowIngest, req)
 		handle, err := c.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
 			StartWorkflowOperation: start,
 			UpdateOptions:          client.UpdateWorkflowOptions{UpdateID: updateID, UpdateName: UpdateStaged, WaitForStage: client.WorkflowUpdateStageCompleted},
@@ -147,7 +144,7 @@ func StartResume(ctx context.Context, c client.Client, taskQueue string, in Resu
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		StaticSummary:            "replay dead job " + in.JobID,
 		TypedSearchAttributes:    ofTenant(in.Tenant),
-	}, ResumeIngest, in)
+	}, WorkflowResumeIngest, in)
 	if err != nil {
 		return nil, fmt.Errorf("retry job: %w", err)
 	}
@@ -171,44 +168,4 @@ func withoutAttributes(err error, options *client.StartWorkflowOptions) bool {
 	}
 	options.TypedSearchAttributes = temporal.SearchAttributes{}
 	return true
-}
-
-// RegisterSearchAttributes makes sure that the namespace knows Mneme's search attributes. It may be
-// called any number of times. A run that sets an attribute that is not registered would hang.
-func RegisterSearchAttributes(ctx context.Context, c client.Client, namespace string) error {
-	wanted, err := missingSearchAttributes(ctx, c, namespace)
-	if err != nil {
-		return err
-	}
-	if len(wanted) == 0 {
-		return nil
-	}
-	_, err = c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: wanted})
-	var exists *serviceerror.AlreadyExists
-	if err != nil && !errors.As(err, &exists) {
-		return fmt.Errorf("register search attributes: %w", err)
-	}
-	return nil
-}
-
-// missingSearchAttributes are those that the namespace does not know.
-func missingSearchAttributes(ctx context.Context, c client.Client, namespace string) (map[string]enumspb.IndexedValueType, error) {
-	wanted := map[string]enumspb.IndexedValueType{}
-	for _, key := range []temporal.SearchAttributeKeyKeyword{AttrTenant, AttrAgent, AttrProject, AttrPhase, AttrOutcome} {
-		wanted[key.GetName()] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
-	}
-	listed, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
-	if err != nil {
-		return nil, fmt.Errorf("list search attributes: %w", err)
-	}
-	for name := range listed.GetCustomAttributes() {
-		delete(wanted, name)
-	}
-	return wanted, nil
-}
-
-// MissingSearchAttributes names, in order, those of Mneme's search attributes that the namespace does not know.
-func MissingSearchAttributes(ctx context.Context, c client.Client, namespace string) ([]string, error) {
-	wanted, err := missingSearchAttributes(ctx, c, namespace)
-	return slices.Sorted(maps.Keys(wanted)), err
 }

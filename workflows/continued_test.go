@@ -139,7 +139,7 @@ func recordContinued(t *testing.T) {
 			faded(t, h, q, 3)
 			many("SweepDecay", "PurgeExpired")
 			run := start(t, fn, workflows.SweepInput{Tenant: q.Tenant, BatchSize: 1}, q.Tenant)
-			var out workflows.SweepResult
+			var out activities.SweepResult
 			continued(t, name, run, run.GetRunID(), q.Tenant, &out)
 			require.True(t, out.Done)
 		}

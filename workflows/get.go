@@ -1,19 +1,14 @@
 package workflows
 
 import (
-	"context"
 	"fmt"
 
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/schema"
 )
-
-// ErrTypeNotRead is the type of the error of a query for a record that the run has not read.
-const ErrTypeNotRead = "NotRead"
 
 // Get reads records by id, for clients that speak only Temporal. The query QueryRecord returns one of them, as long
 // as the run is kept. An invalid request fails the run with ErrTypeInvalidRequest before anything is read.
@@ -50,24 +45,4 @@ func Get(ctx workflow.Context, req schema.GetRequest) (schema.GetResponse, error
 		return schema.GetResponse{}, err
 	}
 	return out.GetResponse, nil
-}
-
-// GetWorkflowID is the id of the run that answers a request: see RecallWorkflowID.
-func GetWorkflowID(r schema.GetRequest) string { return contentID(KindGet, r.Principal, r) }
-
-func getStart(taskQueue string, req schema.GetRequest) client.StartWorkflowOptions {
-	return readStart(taskQueue, GetWorkflowID(req), KindGet, req.Principal)
-}
-
-// StartGet starts a Get run, or joins the one that is reading the same. It returns a *schema.ValidationError for a
-// request that will never be accepted; Outcome waits for the records.
-func StartGet(ctx context.Context, c client.Client, taskQueue string, req schema.GetRequest) (client.WorkflowRun, error) {
-	if err := req.Validate(); err != nil {
-		return nil, err
-	}
-	run, err := startRun(ctx, c, getStart(taskQueue, req), Get, req)
-	if err != nil {
-		return nil, fmt.Errorf("start get: %w", err)
-	}
-	return run, nil
 }

@@ -14,30 +14,6 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// IngestResult says what became of a request. It holds ids and counts, never content.
-type IngestResult struct {
-	schema.IngestAck
-	Extracted activities.ExtractResult `json:"extracted"`
-	Decided   activities.DecideResult  `json:"decided"`
-	Written   pipeline.WriteCounts     `json:"written"`
-	Linked    pipeline.LinkCounts      `json:"linked"`
-	Indexed   activities.IndexResult   `json:"indexed"`
-	Dead      int                      `json:"dead"`                // candidates that could not be processed
-	Deferred  []string                 `json:"deferred,omitempty"`  // phases that failed and are made up for later
-	ToReview  int                      `json:"to_review,omitempty"` // proposals that wait for a person
-	ReviewID  string                   `json:"review_id,omitempty"` // of the run that waits for the decisions
-}
-
-// Progress answers QueryProgress.
-type Progress struct {
-	Phase     string               `json:"phase"`
-	Total     int                  `json:"total"` // candidates of the request
-	Staged    int                  `json:"staged"`
-	Processed int                  `json:"processed"` // candidates through all phases
-	Written   pipeline.WriteCounts `json:"written"`
-	Dead      int                  `json:"dead"`
-}
-
 // References to activities by method, so that a renamed activity does not compile.
 var (
 	staging    *activities.Staging
@@ -68,15 +44,6 @@ func Ingest(ctx workflow.Context, req schema.IngestRequest) (IngestResult, error
 	return run.finish(ctx, err)
 }
 
-// ResumeInput names a dead job to replay.
-type ResumeInput struct {
-	Tenant string `json:"tenant"`
-	JobID  string `json:"job_id"`
-	Actor  string `json:"actor"` // who wants it, for history
-
-	strict
-}
-
 // ResumeIngest replays a dead job from the phase it died in: what earlier attempts achieved is kept.
 func ResumeIngest(ctx workflow.Context, in ResumeInput) (IngestResult, error) {
 	run := &ingest{display: display{lean(ctx)}, principal: schema.Principal{Tenant: in.Tenant}, progress: Progress{Phase: PhaseStage, Total: 1}}
@@ -89,7 +56,7 @@ func ResumeIngest(ctx workflow.Context, in ResumeInput) (IngestResult, error) {
 		}
 		run.show(ctx, PhaseStage, AttrTenant.ValueSet(in.Tenant))
 	} else {
-		if err := invalidRequest(in.misread()); err != nil {
+		if err := invalidRequest(in.MisreadErr()); err != nil {
 			return IngestResult{}, err
 		}
 		run.display.begin(ctx, PhaseStage, run.details(), run.principal)

@@ -24,20 +24,6 @@ func lean(ctx workflow.Context) bool {
 // are shown, and the server refuses values of more than 2 KB.
 const maxAttribute = 4 * schema.MaxNameLength
 
-// ofPrincipal are the search attributes with which a run is started.
-func ofPrincipal(p schema.Principal) temporal.SearchAttributes {
-	return temporal.NewSearchAttributes(whose(p)...)
-}
-
-// ofTenant are those where only the tenant is known.
-func ofTenant(tenant string) temporal.SearchAttributes {
-	return temporal.NewSearchAttributes(AttrTenant.ValueSet(tenant))
-}
-
-func whose(p schema.Principal) []temporal.SearchAttributeUpdate {
-	return []temporal.SearchAttributeUpdate{AttrTenant.ValueSet(p.Tenant), AttrAgent.ValueSet(p.Agent), AttrProject.ValueSet(p.Project)}
-}
-
 // display shows how a run stands: in the UI's details, and to search.
 type display struct{ lean bool }
 

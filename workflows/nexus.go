@@ -17,15 +17,6 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// References to the operations, for workflows that call them with types. Others name them.
-var (
-	Remembering = nexus.NewOperationReference[schema.IngestRequest, IngestResult](OperationRemember)
-	Recalled    = nexus.NewOperationReference[schema.RecallRequest, schema.RecallResponse](OperationRecall)
-	Got         = nexus.NewOperationReference[schema.GetRequest, schema.GetResponse](OperationGet)
-	Forgetting  = nexus.NewOperationReference[schema.ForgetRequest, schema.ForgetReceipt](OperationForget)
-	FedBack     = nexus.NewOperationReference[schema.FeedbackRequest, schema.FeedbackResult](OperationFeedback)
-)
-
 // nexusHandlers are the operations that agents' workflows in other namespaces call. Each takes what the
 // workflow behind it takes, has its id, and so finds the run that another way of delivery has started.
 type nexusHandlers struct {

@@ -87,22 +87,22 @@ func keepDiary(ctx workflow.Context, in diary) (out diaryResult, err error) {
 }
 
 // newAgents starts the worker of the agents, and makes an endpoint that leads to a task queue of Mneme's.
-func newAgents(t testing.TB, mneme client.Client, namespace, taskQueue string) *agents {
+func newAgents(t testing.TB, served client.Client, namespace, taskQueue string) *agents {
 	t.Helper()
-	return newAgentsWith(t, mneme, namespace, taskQueue, func(*client.Options) {})
+	return newAgentsWith(t, served, namespace, taskQueue, func(*client.Options) {})
 }
 
 // newAgentsWith is newAgents with options of their client.
-func newAgentsWith(t testing.TB, mneme client.Client, namespace, taskQueue string, change func(*client.Options)) *agents {
+func newAgentsWith(t testing.TB, served client.Client, namespace, taskQueue string, change func(*client.Options)) *agents {
 	t.Helper()
 	address := testkit.TemporalAddress(t)
 	a := &agents{namespace: testkit.NewNamespace(t, address), queue: "agents", endpoint: "t-" + uuid.NewString()}
 	a.temporal = testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = a.namespace; change(o) })
-	made, changed, err := workflows.EnsureNexusEndpoint(context.Background(), mneme, workflows.Endpoint{Name: a.endpoint, Namespace: namespace, TaskQueue: taskQueue}, false)
+	made, changed, err := workflows.EnsureNexusEndpoint(context.Background(), served, workflows.Endpoint{Name: a.endpoint, Namespace: namespace, TaskQueue: taskQueue}, false)
 	require.NoError(t, err)
 	require.True(t, changed)
 	t.Cleanup(func() {
-		_, _ = mneme.OperatorService().DeleteNexusEndpoint(context.Background(), &operatorservice.DeleteNexusEndpointRequest{Id: made.ID, Version: made.Version})
+		_, _ = served.OperatorService().DeleteNexusEndpoint(context.Background(), &operatorservice.DeleteNexusEndpointRequest{Id: made.ID, Version: made.Version})
 	})
 	w := worker.New(a.temporal, a.queue, worker.Options{WorkerStopTimeout: time.Second})
 	w.RegisterWorkflow(callMneme)

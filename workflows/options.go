@@ -143,13 +143,6 @@ func linkOptions(summary string) workflow.ActivityOptions {
 	}
 }
 
-// unreadyPause is between two attempts to reach a run whose workers fail or are too slow.
-const unreadyPause = time.Second
-
-// recallTimeout is how long a client waits for an answer at most. Whoever asks wants to go on: what is not
-// there within a minute is given up, and asked again if it still matters.
-const recallTimeout = time.Minute
-
 // recallOptions: a recall bounds itself, channel by channel, well below ten seconds. It runs as a local
 // activity, so that the question stands in the history once, and the answer needs no second round trip.
 var recallOptions = workflow.LocalActivityOptions{

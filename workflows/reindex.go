@@ -1,27 +1,14 @@
 package workflows
 
 import (
-	"context"
 	"fmt"
 	"time"
 
-	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/store/vector"
-)
-
-// Phases of a rebuild, as AttrPhase and ReindexProgress name them.
-const (
-	PhaseBegin   = "begin"
-	PhaseFill    = "fill"
-	PhaseRebuild = "rebuild"
-	PhaseVerify  = "verify"
-	PhaseSwitch  = "switch"
-	PhaseDrop    = "drop"
 )
 
 // Bounds of a rebuild and of a check.
@@ -33,42 +20,6 @@ const (
 	// round repairs, the next finds repaired, and a third has what was written meanwhile.
 	compareRounds = 4
 )
-
-// ReindexInput asks to rebuild a vector index from Postgres.
-type ReindexInput struct {
-	Index string `json:"index"`           // the worker's index when empty
-	Model string `json:"model,omitempty"` // the embedding model; the worker's configured one when empty
-	Actor string `json:"actor,omitempty"` // who asked
-	// How long what is not searched any more is kept, in seconds; negative for not at all, 0 for the default of
-	// vector.DropGrace. Less than that, and a process may still search it.
-	GraceSeconds int              `json:"grace_seconds,omitempty"`
-	Sofar        *ReindexProgress `json:"so_far,omitempty" decode:"state"` // set by continue-as-new
-
-	strict
-}
-
-// ReindexProgress is how far a rebuild has come. Query progress returns it.
-type ReindexProgress struct {
-	Phase      string                    `json:"phase"`
-	Generation activities.GenerationRef  `json:"generation"`
-	Replaces   *activities.GenerationRef `json:"replaces,omitempty"`
-	Resumed    bool                      `json:"resumed,omitempty"` // it took up what an earlier run had begun
-	Memories   int64                     `json:"memories"`          // live ones when it began
-	Filled     int64                     `json:"filled"`            // of them, brought to the new generation
-	Embedded   int64                     `json:"embedded"`          // of them, embedded first
-	Refused    int64                     `json:"refused"`           // of them, left to the outbox: the embedder does not take them
-	Rounds     int                       `json:"rounds"`            // of comparison
-	Drift      activities.Drift          `json:"drift"`             // what the last one found, or has found so far
-	Verified   activities.VerifyResult   `json:"verified"`
-	Dropped    int                       `json:"dropped"` // generations
-	Cursor     activities.Cursor         `json:"cursor"`  // of the fill
-	FilledAll  bool                      `json:"filled_all,omitempty"`
-	Rebuilt    bool                      `json:"rebuilt,omitempty"` // its indexes in Postgres
-	Comparing  *Comparison               `json:"comparing,omitempty"`
-}
-
-// ReindexResult is what a rebuild did.
-type ReindexResult struct{ ReindexProgress }
 
 // Reindex builds a new generation of a vector index from Postgres alone, compares it until nothing differs,
 // counts and samples it, has it searched in place of the one before, and drops that. Until then recall goes
@@ -83,7 +34,7 @@ func Reindex(ctx workflow.Context, in ReindexInput) (ReindexResult, error) {
 		if err := invalidRequest(validate(ctx, &in)); err != nil {
 			return ReindexResult{}, err
 		}
-	} else if err := invalidRequest(in.misread()); err != nil {
+	} else if err := invalidRequest(in.MisreadErr()); err != nil {
 		return ReindexResult{}, err
 	}
 	if in.Sofar != nil {
@@ -198,7 +149,7 @@ func (run *reindex) verify(ctx workflow.Context) error {
 		if run.Comparing != nil {
 			round, run.Comparing = *run.Comparing, nil
 		}
-		done, err := round.compare(ctx, run.lean, &run.Drift)
+		done, err := compareRound(ctx, &round, run.lean, &run.Drift)
 		if err != nil {
 			return err
 		}
@@ -256,27 +207,6 @@ func (run *reindex) show(ctx workflow.Context, phase string, more ...temporal.Se
 	run.Phase = phase
 	run.display.show(ctx, phase, fmt.Sprintf("%s; %d of %d memories, %d embedded, %d refused; comparison %d found %d differences",
 		run.Generation.Model, run.Filled, run.Memories, run.Embedded, run.Refused, run.Rounds, run.Drift.Found()), more...)
-}
-
-// ErrTypeUnverified is the type of the error with which a rebuild ends that could not be shown to be whole.
-const ErrTypeUnverified = "Unverified"
-
-// ReindexWorkflowID is the id of the run that rebuilds an index: one at a time.
-func ReindexWorkflowID(index string) string { return workflowID("reindex", index) }
-
-// StartReindex starts a rebuild, or joins the one that is under way.
-func StartReindex(ctx context.Context, c client.Client, taskQueue string, in ReindexInput) (client.WorkflowRun, error) {
-	run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID:                       ReindexWorkflowID(in.Index),
-		TaskQueue:                taskQueue,
-		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:            "rebuild the vector index " + in.Index,
-	}, Reindex, in)
-	if err != nil {
-		return nil, fmt.Errorf("start reindex: %w", err)
-	}
-	return run, nil
 }
 
 // indexOptions: many pages with a heartbeat each, against an index that may be away for a quarter of an

@@ -1,14 +1,10 @@
 package workflows
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
-	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -16,26 +12,6 @@ import (
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pipeline"
 )
-
-// ReviewInput names the batch whose proposals wait for a person.
-type ReviewInput struct {
-	Tenant  string `json:"tenant"`
-	BatchID string `json:"batch_id"`
-	// ExpiresAfterSeconds is how long a proposal waits for a decision; 0 means ReviewWindow. It counts
-	// for proposals that begin to wait with this run, not for those that wait already.
-	ExpiresAfterSeconds int64 `json:"expires_after_seconds,omitempty"`
-
-	strict
-}
-
-// ReviewProgress answers QueryProgress, and is the result of a run. It counts over all runs of a batch.
-type ReviewProgress struct {
-	Open     int        `json:"open"`
-	Approved int        `json:"approved"`
-	Rejected int        `json:"rejected"`
-	Expired  int        `json:"expired"`
-	NextAt   *time.Time `json:"next_at,omitempty"` // when the next open proposal expires
-}
 
 var reviewing *activities.Reviewing
 
@@ -55,7 +31,7 @@ func Review(ctx workflow.Context, in ReviewInput) (ReviewProgress, error) {
 	if err := run.setup(ctx); err != nil {
 		return ReviewProgress{}, err
 	}
-	err := invalidRequest(in.misread())
+	err := invalidRequest(in.MisreadErr())
 	if !run.lean {
 		err = invalidRequest(validate(ctx, &in))
 	}
@@ -210,15 +186,7 @@ func (run *review) decide(ctx workflow.Context, req schema.ReviewRequest) (schem
 // carried it out under another form of the ids.
 func (run *review) decisionRef(id, updateID string, req schema.ReviewRequest) activities.OperationRef {
 	ref := activities.OperationRef{Tenant: run.in.Tenant, WorkflowID: id, ID: id + "/" + req.ProposalID + "/" + updateID}
-	plain := plainID(KindReview, idEscaper.Replace(run.in.Tenant), run.in.BatchID)
-	chosen := req.OperationID + "/" + req.ProposalID
-	var keys []string
-	for _, form := range bothForms(id, ReviewWorkflowID(run.in.Tenant, run.in.BatchID), plain) {
-		for _, update := range bothForms(updateID, boundedUpdateID(chosen), chosen) {
-			keys = append(keys, form+"/"+req.ProposalID+"/"+update)
-		}
-	}
-	ref.Others = without(keys, ref.ID)
+	ref.Others = otherDecisionKeys(ref.ID, id, updateID, run.in.BatchID, req)
 	return ref
 }
 
@@ -230,64 +198,4 @@ func (run *review) finish(ctx workflow.Context) ReviewProgress {
 	}
 	run.display.show(ctx, PhaseDone, run.counts(), AttrOutcome.ValueSet(outcome))
 	return run.progress
-}
-
-// Decide hands a decision to the review of a batch and returns what became of it. A review that is not
-// there is started: of old proposals, or of one that has ended. With an operation id the same decision
-// may be delivered again and finds the first result; without one each call is a decision of its own.
-// It returns a *schema.ValidationError for a request that will never be accepted.
-func Decide(ctx context.Context, c client.Client, taskQueue string, req schema.ReviewRequest, batchID string) (schema.ReviewResult, error) {
-	if err := req.Validate(); err != nil {
-		return schema.ReviewResult{}, err
-	}
-	if _, err := uuid.Parse(batchID); err != nil {
-		return schema.ReviewResult{}, &schema.ValidationError{Fields: []schema.FieldError{{Field: "batch_id", Problem: "must be an id"}}}
-	}
-	updateID := uuid.NewString()
-	if req.OperationID != "" {
-		updateID = boundedUpdateID(req.OperationID + "/" + req.ProposalID)
-	}
-	var result schema.ReviewResult
-	err := retryUpdate(ctx, true, func() error {
-		return decideOnce(ctx, c, taskQueue, req, batchID, updateID, &result)
-	})
-	return result, invalidOr(err)
-}
-
-func decideOnce(ctx context.Context, c client.Client, taskQueue string, req schema.ReviewRequest, batchID, updateID string, result *schema.ReviewResult) error {
-	tenant := req.Principal.Tenant
-	// Joining the run that waits, or starting one behind those that have ended.
-	start := c.NewWithStartWorkflowOperation(reviewOptions(taskQueue, tenant, batchID, enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING),
-		Review, ReviewInput{Tenant: tenant, BatchID: batchID})
-	handle, err := c.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
-		StartWorkflowOperation: start,
-		UpdateOptions: client.UpdateWorkflowOptions{UpdateID: updateID, UpdateName: UpdateDecide, Args: []any{req},
-			WaitForStage: client.WorkflowUpdateStageCompleted},
-	})
-	if err != nil {
-		return fmt.Errorf("decide: %w", err)
-	}
-	if err := handle.Get(ctx, result); err != nil {
-		return fmt.Errorf("decide: %w", err)
-	}
-	return nil
-}
-
-// renewReview starts the review of a batch anew, in place of the run that waits: what that one carried is
-// to go.
-func renewReview(ctx context.Context, c client.Client, taskQueue, tenant, batchID string) error {
-	_, err := c.ExecuteWorkflow(ctx, reviewOptions(taskQueue, tenant, batchID, enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING),
-		Review, ReviewInput{Tenant: tenant, BatchID: batchID})
-	return err
-}
-
-func reviewOptions(taskQueue, tenant, batchID string, running enumspb.WorkflowIdConflictPolicy) client.StartWorkflowOptions {
-	return client.StartWorkflowOptions{
-		ID:                       ReviewWorkflowID(tenant, batchID),
-		TaskQueue:                taskQueue,
-		WorkflowIDConflictPolicy: running,
-		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:            "review of batch " + batchID,
-		TypedSearchAttributes:    ofTenant(tenant),
-	}
 }

@@ -1,9 +1,6 @@
 package workflows
 
 import (
-	"context"
-
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
@@ -22,11 +19,3 @@ func Revise(ctx workflow.Context, req schema.ReviseRequest) (schema.ReviseResult
 	return runOperation[schema.ReviseResult](ctx, operation{kind: KindRevise, common: req.Operation, request: &req,
 		step: revising.Revise, summary: reviseSummary(req), release: release})
 }
-
-// StartRevise starts a Revise run, or joins the one that has the same request.
-func StartRevise(ctx context.Context, c client.Client, taskQueue string, req schema.ReviseRequest) (client.WorkflowRun, error) {
-	return startOperation(ctx, c, taskQueue, KindRevise, req.Operation, req.Validate(), Revise, req, reviseSummary(req))
-}
-
-// reviseSummary names the action of a valid request.
-func reviseSummary(req schema.ReviseRequest) string { return "revise: " + string(req.Action) }

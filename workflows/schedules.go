@@ -57,10 +57,10 @@ type scheduleKind struct {
 // Ids are those of the first releases, so that an installation keeps its schedules. A workflow that sweeps
 // takes an empty input for all tenants.
 var scheduleKinds = []scheduleKind{
-	{ScheduleDecay, "DecaySweep", time.Minute, fixed("decay-sweep"), func(string) []any { return []any{struct{}{}} }},
-	{ScheduleRetention, "RetentionPurge", time.Minute, fixed("retention-purge"), func(string) []any { return []any{struct{}{}} }},
-	{ScheduleSyncIndex, "SyncIndex", 10 * time.Second, SyncIndexWorkflowID, func(string) []any { return []any{SyncIndexInput{}} }},
-	{ScheduleDrift, "DriftCheck", time.Minute, DriftWorkflowID, func(index string) []any { return []any{DriftInput{Index: index}} }},
+	{ScheduleDecay, WorkflowDecaySweep, time.Minute, fixed(DecaySweepID), func(string) []any { return []any{struct{}{}} }},
+	{ScheduleRetention, WorkflowRetentionPurge, time.Minute, fixed(RetentionPurgeID), func(string) []any { return []any{struct{}{}} }},
+	{ScheduleSyncIndex, WorkflowSyncIndex, 10 * time.Second, SyncIndexWorkflowID, func(string) []any { return []any{SyncIndexInput{}} }},
+	{ScheduleDrift, WorkflowDriftCheck, time.Minute, DriftWorkflowID, func(index string) []any { return []any{DriftInput{Index: index}} }},
 	{ScheduleConsolidation, "", time.Minute, nil, nil},
 }
 

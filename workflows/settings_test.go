@@ -1,5 +1,7 @@
 package workflows_test
 
+import "github.com/mneme/mneme/activities"
+
 import (
 	"context"
 	"errors"
@@ -80,7 +82,7 @@ func TestSweepBatchBoundsTransactions(t *testing.T) {
 	require.NoError(t, err)
 	run, err := workflows.StartRetentionPurge(ctx, h.Temporal, h.TaskQueue, workflows.SweepInput{Tenant: p.Tenant, BatchSize: 100})
 	require.NoError(t, err)
-	var result workflows.SweepResult
+	var result activities.SweepResult
 	require.NoError(t, run.Get(ctx, &result))
 	require.Equal(t, 10, result.Counts[string(lifecycle.PurgeRetrievals)])
 	var most int
@@ -107,7 +109,7 @@ func TestAPurgeBeginsEachStepAtItsBeginning(t *testing.T) {
 	}
 	run, err := workflows.StartRetentionPurge(ctx, h.Temporal, h.TaskQueue, workflows.SweepInput{Tenant: p.Tenant})
 	require.NoError(t, err)
-	var result workflows.SweepResult
+	var result activities.SweepResult
 	require.NoError(t, run.Get(ctx, &result))
 	require.Equal(t, 1, result.Counts[string(lifecycle.PurgeVersions)])
 	require.Zero(t, testkit.Rows(t, owner, "ingest_batches", "id = $1", started.Ack.BatchID))

@@ -5,51 +5,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
-	"github.com/mneme/mneme/schema"
 )
 
 var sweeping *activities.Sweeping
-
-// PhaseSweep is the only phase of a sweep.
-const PhaseSweep = "sweep"
-
-// OutcomeHeld is the outcome of a sweep that left tenants alone, because it would have taken too much of
-// them: `mneme sweeps` lists them. Otherwise it is OutcomeOK.
-const OutcomeHeld = "held"
-
-// SweepInput asks for a sweep. The zero value is what schedules start: every tenant.
-type SweepInput struct {
-	Tenant    string `json:"tenant,omitempty"`     // this one alone
-	BatchSize int    `json:"batch_size,omitempty"` // rows in one transaction; 0: sweeping.SweepBatchSize, which is the most
-
-	// Set by continue-as-new.
-	Sofar *activities.SweepResult `json:"so_far,omitempty" decode:"state"`
-	At    *time.Time              `json:"at,omitempty"`
-
-	strict
-}
-
-// Validate reports every field that is wrong, as a *schema.ValidationError.
-func (in *SweepInput) Validate() error {
-	if err := in.strict.Validate(); err != nil {
-		return err
-	}
-	if in.BatchSize < 0 {
-		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "batch_size", Problem: "must not be negative"}}}
-	}
-	return nil
-}
-
-// SweepResult is what a sweep did. Query progress returns it so far.
-type SweepResult struct {
-	activities.SweepResult
-}
 
 // batchesPerSweep bounds one activity, and batchesPerRun one run of the workflow: with its history it ends
 // there, and goes on as a new one.
@@ -60,24 +23,24 @@ const (
 
 // runSweep has activities sweep until nothing is left of what was due when the run began. It may be cancelled
 // at any time: what is committed stays, and the next run does the rest.
-func runSweep(ctx workflow.Context, in SweepInput, what string, fn, self any) (SweepResult, error) {
+func runSweep(ctx workflow.Context, in SweepInput, what string, fn, self any) (activities.SweepResult, error) {
 	shown := display{lean(ctx)}
 	if !shown.lean {
 		if err := invalidRequest(validate(ctx, &in)); err != nil {
-			return SweepResult{}, err
+			return activities.SweepResult{}, err
 		}
-	} else if err := invalidRequest(in.misread()); err != nil {
-		return SweepResult{}, err
+	} else if err := invalidRequest(in.MisreadErr()); err != nil {
+		return activities.SweepResult{}, err
 	}
-	out := SweepResult{activities.SweepResult{Counts: map[string]int{}}}
+	out := activities.SweepResult{Counts: map[string]int{}}
 	if in.Sofar != nil {
-		out.SweepResult = *in.Sofar
+		out = *in.Sofar
 	}
 	at := workflow.Now(ctx)
 	if in.At != nil {
 		at = *in.At
 	}
-	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (SweepResult, error) { return out, nil }); err != nil {
+	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (activities.SweepResult, error) { return out, nil }); err != nil {
 		return out, err
 	}
 	info := workflow.GetInfo(ctx)
@@ -90,7 +53,7 @@ func runSweep(ctx workflow.Context, in SweepInput, what string, fn, self any) (S
 	began := out.Batches
 	for !out.Done {
 		if out.Batches-began >= batchesPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			return out, continueAsNew(ctx, self, SweepInput{Tenant: in.Tenant, BatchSize: in.BatchSize, Sofar: &out.SweepResult, At: &at})
+			return out, continueAsNew(ctx, self, SweepInput{Tenant: in.Tenant, BatchSize: in.BatchSize, Sofar: &out, At: &at})
 		}
 		request.Cursor = out.Cursor
 		var part activities.SweepResult
@@ -98,7 +61,7 @@ func runSweep(ctx workflow.Context, in SweepInput, what string, fn, self any) (S
 			shown.show(ctx, PhaseSweep, sweepCounts(what, out), AttrOutcome.ValueSet(OutcomeFailed))
 			return out, err
 		}
-		out.SweepResult = out.Add(part) //workflowcheck:ignore: sums over a map are the same in any order
+		out = out.Add(part) //workflowcheck:ignore: sums over a map are the same in any order
 		shown.show(ctx, PhaseSweep, sweepCounts(what, out))
 	}
 	outcome := OutcomeOK
@@ -114,7 +77,7 @@ func runSweep(ctx workflow.Context, in SweepInput, what string, fn, self any) (S
 }
 
 // sweepCounts says what a sweep has done, in one order.
-func sweepCounts(what string, out SweepResult) string {
+func sweepCounts(what string, out activities.SweepResult) string {
 	var parts []string
 	names := slices.Sorted(maps.Keys(out.Counts)) //workflowcheck:ignore: sorted
 	for _, name := range names {

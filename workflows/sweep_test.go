@@ -60,13 +60,13 @@ func faded(t testing.TB, h *testkit.Harness, p schema.Principal, n int) []string
 }
 
 // sweep runs a sweep under an id of its own.
-func sweep(t testing.TB, h *testkit.Harness, fn any, in workflows.SweepInput) (client.WorkflowRun, workflows.SweepResult, error) {
+func sweep(t testing.TB, h *testkit.Harness, fn any, in workflows.SweepInput) (client.WorkflowRun, activities.SweepResult, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	run, err := h.Temporal.ExecuteWorkflow(ctx, clientOptions("sweep", h.TaskQueue), fn, in)
 	require.NoError(t, err)
-	var out workflows.SweepResult
+	var out activities.SweepResult
 	err = run.Get(ctx, &out)
 	return run, out, err
 }

@@ -12,24 +12,6 @@ import (
 	"github.com/mneme/mneme/store/vectorindex"
 )
 
-// SyncIndexInput carries the counts over continue-as-new.
-type SyncIndexInput struct {
-	Sofar activities.IndexResult `json:"so_far"`
-	After string                 `json:"after,omitempty"` // the tenant that the run before came to
-}
-
-// SyncIndexProgress is what a run has brought to the index so far, and how far that is behind. Query progress
-// returns it.
-type SyncIndexProgress struct {
-	activities.IndexResult
-	Lag vectorindex.IndexLag `json:"lag"`
-}
-
-// SyncIndexResult counts what a run brought to the index.
-type SyncIndexResult struct {
-	activities.IndexResult
-}
-
 // pagesPerDrain bounds one activity; the workflow runs it until nothing is left.
 const pagesPerDrain = 50
 

@@ -296,7 +296,7 @@ func (y *year) decaySweep(ctx workflow.Context) {
 	if y.chance.IntN(2) == 0 {
 		in.Tenant = y.p.Tenant
 	}
-	var out workflows.SweepResult
+	var out activities.SweepResult
 	y.must(y.child(ctx, workflows.DecaySweep, in).Get(ctx, &out))
 	if len(out.Held) > 0 {
 		y.complain("the sweep asks")
@@ -307,7 +307,7 @@ func (y *year) decaySweep(ctx workflow.Context) {
 
 func (y *year) purge(ctx workflow.Context) {
 	now := y.now()
-	var out workflows.SweepResult
+	var out activities.SweepResult
 	y.must(y.child(ctx, workflows.RetentionPurge, workflows.SweepInput{BatchSize: 1 + y.chance.IntN(20)}).Get(ctx, &out))
 	if len(out.Held) > 0 {
 		y.complain("the purge asks")

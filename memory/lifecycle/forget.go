@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
-	"errors"
 	"strings"
 	"time"
 
@@ -72,16 +71,6 @@ func ForgetOutcome(mode schema.ForgetMode, selected int, m Forgettable) string {
 	}
 	return OutcomeForgotten
 }
-
-// Why a confirm token is refused. None of them says anything about the token's text.
-var (
-	// ErrTokenMalformed means that the text is no token.
-	ErrTokenMalformed = errors.New("the confirm token is malformed")
-	// ErrTokenExpired means that the token was good and has expired.
-	ErrTokenExpired = errors.New("the confirm token has expired")
-	// ErrTokenOther means that the token is not for this run, its rows and its mode.
-	ErrTokenOther = errors.New("the confirm token is for other memories")
-)
 
 // ForgetSubject is what a confirm token is bound to, beside its expiry.
 type ForgetSubject struct {

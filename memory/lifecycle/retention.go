@@ -177,9 +177,6 @@ func RetentionClasses(d schema.RetentionDomain) (classes []struct {
 	return classes
 }
 
-// PurgeStep is one step of a retention purge.
-type PurgeStep string
-
 // The steps. What refers to a row goes before the row.
 const (
 	PurgeExpire        PurgeStep = "expire"      // what is over is marked: from here on nobody recovers it; what is archived stays

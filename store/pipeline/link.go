@@ -18,18 +18,6 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// LinkCounts says what a range added to the graph.
-type LinkCounts struct {
-	Entities  int `json:"entities"`
-	Relations int `json:"relations"`
-	Mentions  int `json:"mentions"`
-}
-
-// Add returns the sum of two counts.
-func (l LinkCounts) Add(m LinkCounts) LinkCounts {
-	return LinkCounts{Entities: l.Entities + m.Entities, Relations: l.Relations + m.Relations, Mentions: l.Mentions + m.Mentions}
-}
-
 // linkable is an extracted candidate that has not been linked.
 type linkable struct {
 	candidateID uuid.UUID

@@ -51,22 +51,6 @@ type WriteInput struct {
 	Rules   *policy.Policy // classification rules in force; nil for none
 }
 
-// WriteCounts says what became of the proposals of a range.
-type WriteCounts struct {
-	Added   int `json:"added"`
-	Updated int `json:"updated"`
-	Deleted int `json:"deleted"`
-	Skipped int `json:"skipped"`
-	Blocked int `json:"blocked"`
-	Stale   int `json:"stale"` // to be decided again
-}
-
-// Add returns the sum of two counts. Stale is not summed: it is a state, not an outcome.
-func (w WriteCounts) Add(v WriteCounts) WriteCounts {
-	return WriteCounts{Added: w.Added + v.Added, Updated: w.Updated + v.Updated, Deleted: w.Deleted + v.Deleted,
-		Skipped: w.Skipped + v.Skipped, Blocked: w.Blocked + v.Blocked, Stale: v.Stale}
-}
-
 // pendingProposal is a proposal as write reads it.
 type pendingProposal struct {
 	ID            uuid.UUID

@@ -31,12 +31,6 @@ type DecayInput struct {
 	Now    time.Time
 }
 
-// DueCursor is a place in the order in which memories fall due.
-type DueCursor struct {
-	DueAt time.Time `json:"due_at"`
-	ID    uuid.UUID `json:"id"`
-}
-
 // DecayBatch is what one batch did.
 type DecayBatch struct {
 	Pruned   int       `json:"pruned"`

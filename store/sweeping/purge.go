@@ -31,15 +31,6 @@ type PurgeInput struct {
 	Now    time.Time
 }
 
-// HistoryCursor is a place in a table by age: what stays, of worlds and of what was done or is not settled, is read
-// once a run, and not by each batch again.
-type HistoryCursor struct {
-	CreatedAt time.Time `json:"created_at"`
-	ID        uuid.UUID `json:"id"`
-	Key       string    `json:"key,omitempty"`     // in place of ID where that is not a UUID
-	Version   int       `json:"version,omitempty"` // of the step versions
-}
-
 // PurgeBatch is what one batch of a step removed.
 type PurgeBatch struct {
 	Removed int            `json:"removed"` // rows that the limit is of

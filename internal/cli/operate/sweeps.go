@@ -1,5 +1,7 @@
 package operate
 
+import "github.com/mneme/mneme/activities"
+
 import (
 	"context"
 	"fmt"
@@ -21,7 +23,7 @@ import (
 // swept is what a command that runs a sweep prints.
 type swept struct {
 	app.OperationRun
-	Result *workflows.SweepResult `json:"result,omitempty"` // unless --detach
+	Result *activities.SweepResult `json:"result,omitempty"` // unless --detach
 }
 
 // sweepCommand runs a sweep of the tenant, or of all.
@@ -37,9 +39,9 @@ func sweepCommand(a *app.App, use, short string, start func(context.Context, cli
 			if all {
 				in.Tenant = ""
 			}
-			var result *workflows.SweepResult
+			var result *activities.SweepResult
 			if !detach {
-				result = &workflows.SweepResult{}
+				result = &activities.SweepResult{}
 			}
 			run, err := app.CarryOut(cmd.Context(), a, start, in, result)
 			if err != nil {

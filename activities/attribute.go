@@ -1,0 +1,4 @@
+package activities
+
+// AttributeTenant is the search attribute of the tenant.
+const AttributeTenant = "MnemeTenant"

@@ -1,0 +1,4 @@
+package lifecycle
+
+// PurgeStep is one step of a retention purge.
+type PurgeStep string
